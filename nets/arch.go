@@ -1,0 +1,117 @@
+package nets
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Arch describes a network: a plain value, comparable by its encoding, that a checkpoint stores. The kinds are
+// [MLP], [MeanField] and [GumbelSoftmax]; an engine refuses those that it doesn't build, by name.
+type Arch interface {
+	// Kind is the name under which [EncodeArch] stores the description.
+	Kind() string
+	// AgentCount is the leading dimension of inputs and outputs.
+	AgentCount() int
+	// Groups is the number of parameter sets: one per agent, or 1 where all agents share theirs.
+	Groups() int
+	// Inputs names what Forward takes, in order.
+	Inputs() []Port
+	// Output is what Forward gives.
+	Output() Port
+	// Parameters lists one group's parameters in the order in which they are stored.
+	Parameters() []Param
+	// Validate says what is wrong with the description, naming the field.
+	Validate() error
+}
+
+// Port is one input or the output of a network: a tensor of [agents, batch, Width].
+type Port struct {
+	Name  string `json:"name" yaml:"name"`
+	Width int    `json:"width" yaml:"width"`
+}
+
+// Param is one parameter tensor of a group.
+type Param struct {
+	// Name is unique within the network, for example "layer0.weight".
+	Name string
+	// Shape is [in, out] for weights and [out] for biases.
+	Shape []int
+	// Init is the law of its initial values.
+	Init Init
+}
+
+// Size returns the number of values.
+func (p Param) Size() int { return product(p.Shape) }
+
+// Init is a law of initial values: uniform in Centre ± Bound.
+type Init struct{ Centre, Bound float64 }
+
+// fanIn is PyTorch's law for linear layers, weights and biases alike: uniform in ±1/√in.
+func fanIn(in int) Init { return Init{Bound: 1 / math.Sqrt(float64(in))} }
+
+// Slot says where a parameter lies in a group: values [Offset, Offset+Size).
+type Slot struct {
+	Param
+	Offset int
+}
+
+// Layout returns the slots of one group in order, and the group's size. The flat parameters of a
+// network are [Groups, size], row-major; every engine keeps this order.
+func Layout(a Arch) (slots []Slot, size int) {
+	for _, p := range a.Parameters() {
+		slots = append(slots, Slot{p, size})
+		size += p.Size()
+	}
+	return slots, size
+}
+
+// InitialParams draws the parameters of a network, [Groups × size]. Every group and parameter has its own
+// draws, so that adding an agent or a layer leaves the others' values as they were.
+func InitialParams(a Arch, key rng.Key) []float32 {
+	slots, size := Layout(a)
+	out := make([]float32, a.Groups()*size)
+	for g := range a.Groups() {
+		for i, s := range slots {
+			k := key.With(uint64(g)).With(uint64(i))
+			p := out[g*size+s.Offset:][:s.Size()]
+			for j := range p {
+				p[j] = float32(s.Init.Centre + s.Init.Bound*(2*k.With(uint64(j)).Float64()-1))
+			}
+		}
+	}
+	return out
+}
+
+func product(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// width is the sum of the ports' widths: the features of one agent once concatenated.
+func width(ports []Port) int {
+	w := 0
+	for _, p := range ports {
+		w += p.Width
+	}
+	return w
+}
+
+func validatePorts(kind string, agents int, in []Port) error {
+	if agents < 1 {
+		return fmt.Errorf("nets: %s: agents is %d, want at least 1", kind, agents)
+	}
+	if len(in) == 0 {
+		return fmt.Errorf("nets: %s: in is empty, want at least one input", kind)
+	}
+	for i, p := range in {
+		if p.Width < 1 {
+			return fmt.Errorf("nets: %s: in[%d] (%q) has width %d, want at least 1", kind, i, p.Name, p.Width)
+		}
+	}
+	return nil
+}

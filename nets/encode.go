@@ -1,0 +1,48 @@
+package nets
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// EncodeArch returns the description as JSON with its kind: {"kind": "mlp", "arch": {…}}.
+func EncodeArch(a Arch) ([]byte, error) {
+	return json.Marshal(struct {
+		Kind string `json:"kind"`
+		Arch Arch   `json:"arch"`
+	}{a.Kind(), a})
+}
+
+// DecodeArch reads a description written by EncodeArch and validates it. Unknown kinds and fields are errors.
+func DecodeArch(b []byte) (Arch, error) {
+	var env struct {
+		Kind string          `json:"kind"`
+		Arch json.RawMessage `json:"arch"`
+	}
+	if err := json.Unmarshal(b, &env); err != nil {
+		return nil, fmt.Errorf("nets: architecture: %w", err)
+	}
+	switch env.Kind {
+	case MLP{}.Kind():
+		return decodeInto[MLP](env.Arch)
+	case MeanField{}.Kind():
+		return decodeInto[MeanField](env.Arch)
+	case GumbelSoftmax{}.Kind():
+		return decodeInto[GumbelSoftmax](env.Arch)
+	}
+	return nil, fmt.Errorf("nets: architecture kind %q is not known to this version", env.Kind)
+}
+
+func decodeInto[A Arch](b []byte) (Arch, error) {
+	var a A
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&a); err != nil {
+		return nil, fmt.Errorf("nets: architecture %s: %w", a.Kind(), err)
+	}
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}

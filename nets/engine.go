@@ -1,0 +1,156 @@
+package nets
+
+// DType is an engine's number format.
+type DType uint8
+
+// Number formats. Learners use Float32; Float64 is for proofs.
+const (
+	Float32 DType = iota
+	Float64
+)
+
+func (d DType) String() string { return [...]string{"float32", "float64"}[d] }
+
+// Info says what an engine is and runs on.
+type Info struct {
+	Name    string `json:"name"`    // native, torch or gorgonia
+	Device  string `json:"device"`  // cpu or cuda:N
+	DType   string `json:"dtype"`   // float32 or float64
+	Threads int    `json:"threads"` // that one operation may use
+	Kernels string `json:"kernels"` // family whose results are equal bit for bit, for example "go" or "torch-2.11.0"
+	Version string `json:"version"` // of the library beneath; empty for native
+}
+
+// Engine builds networks and tensors for one device and does arithmetic on them. Its operations run in
+// the order in which they are called. One goroutine may call an engine's operations at a time, except Forward, which
+// may run in several with a Work each.
+type Engine interface {
+	Info() Info
+
+	// NewTensor returns a tensor of zeros.
+	NewTensor(shape ...int) Tensor
+	// NewNet builds a network with zero parameters; copy initial ones into Params (see [InitialParams]).
+	NewNet(a Arch) (Net, error)
+	// NewAdam returns an optimiser of the net's parameters.
+	NewAdam(n Net, c Adam) (Optimizer, error)
+
+	// Loss writes the loss's value for each agent into value [agents], and its gradient by args[0] into grad, which
+	// has the shape of args[0]. See the losses for their args.
+	Loss(l Loss, value, grad Tensor, args ...Tensor)
+	// TDTarget writes y = r + discount·q, element by element. The discount is γ, or γ to the power of the time that a
+	// step took, and 0 where the episode terminated.
+	TDTarget(y, r, discount, q Tensor)
+	// Add does dst += scale·src.
+	Add(dst Tensor, scale float64, src Tensor)
+	// Copy does dst = src.
+	Copy(dst, src Tensor)
+	// Lerp does dst += t·(src − dst): the soft update of target parameters.
+	Lerp(dst, src Tensor, t float64)
+
+	// Record captures the operations of update, to run them as one. A recorded update reads only tensors, draws
+	// nothing and branches on nothing, so that each run does the same operations. Optimizer.Step is part of it, Optimizer.Advance
+	// is called outside before each run.
+	Record(name string, update func()) Recorded
+
+	// Err returns the first failure since the last call of Err, and forgets it.
+	Err() error
+	// Close frees what the engine holds.
+	Close() error
+}
+
+// Recorded is an update that can be run again and again.
+type Recorded interface {
+	// Run runs the update once and reports its failure.
+	Run() error
+}
+
+// Tensor is a row-major array on an engine's device. Set and Get convert between the host's numbers and
+// the engine's; a wrong length is an error of the engine. Shape must not be modified.
+type Tensor interface {
+	Shape() []int
+	Set(src []float32)
+	Get(dst []float32)
+	Set64(src []float64)
+	Get64(dst []float64)
+}
+
+// Size returns a tensor's number of values.
+func Size(t Tensor) int { return product(t.Shape()) }
+
+// Net is a network on a device.
+type Net interface {
+	Arch() Arch
+	// Params is [groups, size]; see [Layout]. Forward only reads it.
+	Params() Tensor
+	// Grads has the shape of Params. Backward adds to it.
+	Grads() Tensor
+	// ZeroGrads clears Grads.
+	ZeroGrads()
+	// NewWork returns the memory of one pass over a batch. The same net may run in several Works before any goes
+	// backward.
+	NewWork(batch int) Work
+	// Forward runs the net on one tensor of [agents, batch, width] per input port and returns [agents, batch, out]. The result
+	// belongs to the Work and stays until its next Forward. The inputs must stay unchanged until Backward.
+	Forward(w Work, in ...Tensor) Tensor
+	// Backward takes the loss's gradient by the output of the Work's last Forward. With Params it adds to Grads, with Inputs it
+	// sets the Work's GradIn; with both it does both.
+	Backward(w Work, gradOut Tensor, wrt Wrt)
+}
+
+// Work is what one pass of a net keeps.
+type Work interface {
+	Batch() int
+	// GradIn is the gradient by input port i, as the last Backward with Inputs left it.
+	GradIn(i int) Tensor
+}
+
+// Wrt says by what a gradient is taken.
+type Wrt uint8
+
+// What Backward computes; Both is Params|Inputs.
+const (
+	Params Wrt = 1 << iota
+	Inputs
+	Both = Params | Inputs
+)
+
+// Optimizer changes a net's parameters by its gradients.
+type Optimizer interface {
+	// Advance counts one step and sets what depends on the count; it comes before Step, outside a recorded update.
+	Advance()
+	// Step changes the parameters by the gradients in Grads.
+	Step()
+	// SetRate changes the learning rate.
+	SetRate(rate float64)
+	// Norms is [groups]: each group's gradient norm before clipping, as the last Step saw it.
+	Norms() Tensor
+	// Moments are the first and second moments, of Params' shape: with Steps, the state to save.
+	Moments() (first, second Tensor)
+	Steps() int64
+	SetSteps(n int64)
+}
+
+// Adam is the optimiser of Kingma and Ba (2015), as PyTorch computes it:
+//
+//	m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  p ← p − rate/(1−β₁ᵗ) · m/(√v/√(1−β₂ᵗ) + ε)
+type Adam struct {
+	Rate         float64 `json:"rate" yaml:"rate"`
+	Beta1, Beta2 float64 `json:"-" yaml:"-"` // 0 stands for 0.9 and 0.999
+	Epsilon      float64 `json:"-" yaml:"-"` // 0 stands for 1e-8
+	// Clip bounds each group's gradient norm, where positive: g ← g · min(1, Clip/(‖g‖ + 1e-6)).
+	Clip float64 `json:"clip,omitempty" yaml:"clip,omitempty"`
+}
+
+// WithDefaults fills the zero fields.
+func (a Adam) WithDefaults() Adam {
+	if a.Beta1 == 0 {
+		a.Beta1 = 0.9
+	}
+	if a.Beta2 == 0 {
+		a.Beta2 = 0.999
+	}
+	if a.Epsilon == 0 {
+		a.Epsilon = 1e-8
+	}
+	return a
+}

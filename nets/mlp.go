@@ -1,0 +1,125 @@
+package nets
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Activations of hidden layers.
+const (
+	ReLU = "relu"
+	Tanh = "tanh"
+)
+
+// Activations of the last layer: None leaves it linear.
+const (
+	None    = ""
+	Sigmoid = "sigmoid"
+	// Tanh is allowed here too.
+)
+
+// Norms between a hidden layer's activation and the next layer: NoNorm, or LayerNorm (Ba et al., 2016) with a learned gain
+// and offset and epsilon 1e-5.
+const (
+	NoNorm    = ""
+	LayerNorm = "layer"
+)
+
+// MLP is a stack of fully connected layers per agent. Its inputs are concatenated in order.
+type MLP struct {
+	Agents int    `json:"agents" yaml:"agents"`
+	Shared bool   `json:"shared,omitempty" yaml:"shared,omitempty"` // one parameter set for all agents
+	In     []Port `json:"in" yaml:"in"`
+	Hidden []int  `json:"hidden" yaml:"hidden"` // widths of the hidden layers
+	Out    int    `json:"out" yaml:"out"`
+	// Activation of the hidden layers: ReLU or Tanh.
+	Activation string `json:"activation" yaml:"activation"`
+	// Norm after each hidden activation: NoNorm or LayerNorm.
+	Norm string `json:"norm,omitempty" yaml:"norm,omitempty"`
+	// Final is the last layer's activation: None, Sigmoid or Tanh.
+	Final string `json:"final,omitempty" yaml:"final,omitempty"`
+	// FinalBound, where positive, draws the last layer from ±FinalBound in place of ±1/√in.
+	FinalBound float64 `json:"final_bound,omitempty" yaml:"final_bound,omitempty"`
+}
+
+// Kind implements [Arch].
+func (MLP) Kind() string { return "mlp" }
+
+// AgentCount implements [Arch].
+func (m MLP) AgentCount() int { return m.Agents }
+
+// Groups implements [Arch].
+func (m MLP) Groups() int {
+	if m.Shared {
+		return 1
+	}
+	return m.Agents
+}
+
+// Inputs implements [Arch].
+func (m MLP) Inputs() []Port { return m.In }
+
+// Output implements [Arch].
+func (m MLP) Output() Port { return Port{"out", m.Out} }
+
+// Parameters implements [Arch]: layerN.weight [in, out], layerN.bias [out] and, with LayerNorm, layerN.gain [out] and
+// layerN.offset [out] for each hidden layer.
+func (m MLP) Parameters() []Param { return m.layers(width(m.In)) }
+
+func (m MLP) layers(in int) []Param {
+	var ps []Param
+	for i, out := range append(slices.Clone(m.Hidden), m.Out) {
+		law := fanIn(in)
+		last := i == len(m.Hidden)
+		if last && m.FinalBound > 0 {
+			law = Init{Bound: m.FinalBound}
+		}
+		ps = append(ps,
+			Param{fmt.Sprintf("layer%d.weight", i), []int{in, out}, law},
+			Param{fmt.Sprintf("layer%d.bias", i), []int{out}, law})
+		if !last && m.Norm == LayerNorm {
+			ps = append(ps,
+				Param{fmt.Sprintf("layer%d.gain", i), []int{out}, Init{Centre: 1}},
+				Param{fmt.Sprintf("layer%d.offset", i), []int{out}, Init{}})
+		}
+		in = out
+	}
+	return ps
+}
+
+// Validate implements [Arch].
+func (m MLP) Validate() error { return m.validate("mlp") }
+
+func (m MLP) validate(kind string) error {
+	if err := validatePorts(kind, m.Agents, m.In); err != nil {
+		return err
+	}
+	for i, h := range m.Hidden {
+		if h < 1 {
+			return fmt.Errorf("nets: %s: hidden[%d] is %d, want at least 1", kind, i, h)
+		}
+	}
+	if m.Out < 1 {
+		return fmt.Errorf("nets: %s: out is %d, want at least 1", kind, m.Out)
+	}
+	if err := oneOf(kind, "activation", m.Activation, ReLU, Tanh); err != nil {
+		return err
+	}
+	if err := oneOf(kind, "norm", m.Norm, NoNorm, LayerNorm); err != nil {
+		return err
+	}
+	if err := oneOf(kind, "final", m.Final, None, Sigmoid, Tanh); err != nil {
+		return err
+	}
+	if m.FinalBound < 0 {
+		return fmt.Errorf("nets: %s: final_bound is %g, want 0 or more", kind, m.FinalBound)
+	}
+	return nil
+}
+
+func oneOf(kind, field, got string, want ...string) error {
+	if slices.Contains(want, got) {
+		return nil
+	}
+	return fmt.Errorf("nets: %s: %s is %q, want one of %q", kind, field, got, want)
+}
