@@ -1,0 +1,19 @@
+// Package envs is the contract between worlds and those who act in them.
+//
+// The words and their meaning are Gymnasium's, and for several agents PettingZoo's parallel API: [Env.Reset] with a
+// seed and options, [Env.Step], observation, reward, terminated and truncated kept apart, info, and spaces that know their
+// bounds. Three things differ, because a step here may not allocate and a run must resume bit for bit:
+//
+//   - Observations, actions and outcomes are written into buffers that the caller owns ([NewObservation],
+//     [NewAction], [NewOutcome]). Agents with the same spaces form a [Kind] and share one float32 array.
+//   - [Env.CopyFrom] copies a whole environment in memory, and AppendBinary/UnmarshalBinary put the same state on disk.
+//   - A step says how long it took ([Outcome.Elapsed]), since slots, windows and workflow steps differ.
+//
+// Draws of the world are hashes of what they are for (package rng), never consumed in the order of service, so that two
+// policies with one seed face the same world.
+//
+// A [Policy] maps observations to actions; a [Tuner] proposes and is told what came of it; a [Planner] is handed a copy of the
+// environment. [Vector] steps many copies of an environment together.
+//
+// Not here: the environments themselves (folders below this one), the table of them (catalog), learning (agents).
+package envs

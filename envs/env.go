@@ -1,0 +1,235 @@
+package envs
+
+import (
+	"encoding"
+	"fmt"
+)
+
+// Env is a world with N ≥ 1 agents. It is used by one goroutine at a time. After a warm-up neither Reset nor Step nor CopyFrom
+// allocates.
+type Env interface {
+	// Spec describes the environment; it does not change and must not be modified.
+	Spec() *Spec
+	// Reset starts an episode whose every draw follows from seed, and writes the first observation. Options may choose the
+	// episode's scenario; an unknown option is an error.
+	Reset(seed uint64, options Options, obs *Observation) error
+	// Step applies the actions of the active agents. An action outside its space is an error and changes nothing. After an
+	// episode has ended Step is an error until Reset.
+	Step(act *Action, obs *Observation, out *Outcome) error
+	// CopyFrom makes this environment equal to src, random state included. src must have been made from an equal
+	// configuration.
+	CopyFrom(src Env) error
+	// AppendBinary and UnmarshalBinary save and restore what CopyFrom copies.
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// Options choose an episode's scenario by name; nil leaves all to the environment. Each environment documents its own.
+type Options map[string]any
+
+// Spec is what an environment is before any episode.
+type Spec struct {
+	// ID is the versioned name, for example "stoker/Sizing-v1". Changed dynamics are a new version.
+	ID string
+	// Doc says in a sentence what is decided, by whom and when.
+	Doc string
+	// Kinds of agents. Agents are numbered through within a kind.
+	Kinds []Kind
+	// Step says how long a step lasts.
+	Step Timing
+	// MaxSteps is the length at which episodes are truncated, 0 where the environment does not truncate.
+	MaxSteps int
+	// Info lists what Outcome.Info holds, in order.
+	Info []Quantity
+	// Samples lists the distributions that [Sampler] reports.
+	Samples []Quantity
+}
+
+// Kind is agents with the same spaces.
+type Kind struct {
+	Name   string
+	Agents int // the most there can be; those not present are inactive
+	// Observation and Action are the spaces of one agent.
+	Observation, Action Space
+	// Features and Actions name the components, where they have names.
+	Features, Actions []string
+	// Neighbours lists for each agent those that it interacts with; nil where all do.
+	Neighbours [][]int
+}
+
+// Timing says how long a step lasts.
+type Timing struct {
+	// Unit is the word for a step: "window", "slot", "step".
+	Unit string
+	// Fixed is the length in microseconds, 0 where steps differ or time has no meaning.
+	Fixed int64
+}
+
+// Reduce says how an episode's number comes from its steps' numbers.
+type Reduce string
+
+// Reductions of a quantity over an episode.
+const (
+	Mean Reduce = "mean" // over steps
+	Sum  Reduce = "sum"
+	Last Reduce = "last"
+	Max  Reduce = "max"
+	// PerTime is Σ value·elapsed / Σ elapsed.
+	PerTime Reduce = "per time"
+)
+
+// Better says which direction of a quantity is good.
+type Better string
+
+// Directions.
+const (
+	Lower   Better = "lower"
+	Higher  Better = "higher"
+	Neither Better = ""
+)
+
+// Quantity is one number that a step reports.
+type Quantity struct {
+	Name   string `json:"name"`
+	Unit   string `json:"unit"`
+	Better Better `json:"better"`
+	Reduce Reduce `json:"reduce"`
+	Doc    string `json:"doc"`
+}
+
+// Observation is what the agents see. The slices belong to the caller and may be parts of larger arrays.
+type Observation struct {
+	Kinds []KindObservation
+}
+
+// KindObservation is what the agents of one kind see.
+type KindObservation struct {
+	// Values is [agents, Observation.Width()]; rows of inactive agents are zero.
+	Values []float32
+	// Active marks the agents that are present.
+	Active []bool
+	// Mask is [agents, Action.MaskWidth()]: true for legal choices. Empty for continuous actions.
+	Mask []bool
+	// Graphs holds a graph for each agent where the observation space is a [Graph].
+	Graphs []*GraphValue
+}
+
+// Action is what the agents do: for each kind [agents, Action.Width()]. Rows of inactive agents are not read.
+type Action struct {
+	Kinds [][]float32
+}
+
+// Outcome is what came of a step.
+type Outcome struct {
+	// Rewards holds for each kind one reward per agent.
+	Rewards [][]float32
+	// Terminated: the world has ended, nothing follows. Truncated: the episode was cut, the world would go on.
+	Terminated, Truncated bool
+	// Elapsed is the time that the step took, in microseconds.
+	Elapsed int64
+	// Info holds the quantities of Spec.Info.
+	Info []float64
+}
+
+// Sampler is implemented by environments that report whole distributions, such as the latencies of the last step's requests.
+type Sampler interface {
+	// AppendSamples appends the last step's values of Spec().Samples[i] to dst.
+	AppendSamples(i int, dst []float64) []float64
+}
+
+// DependentMasker is implemented by environments in which what is legal for one component of an action depends on the
+// components before it.
+type DependentMasker interface {
+	// MaskAfter writes the legal choices of component len(partial), given the components before it, for an agent of a kind.
+	MaskAfter(kind, agent int, partial []float32, mask []bool) error
+}
+
+// DrawTracer is implemented by environments that can report their draws, for the check that two policies face the same ones.
+type DrawTracer interface {
+	// TraceDraws calls f with every draw that follows: what it is for, its coordinates and its value. nil stops it.
+	TraceDraws(f func(purpose string, a, b, c uint64, value float64))
+}
+
+// NewObservation returns an empty observation of the right sizes.
+func NewObservation(s *Spec) *Observation {
+	o := &Observation{Kinds: make([]KindObservation, len(s.Kinds))}
+	for i, k := range s.Kinds {
+		o.Kinds[i] = KindObservation{
+			Values: make([]float32, k.Agents*k.Observation.Width()),
+			Active: make([]bool, k.Agents),
+			Mask:   make([]bool, k.Agents*k.Action.MaskWidth()),
+			Graphs: newGraphs(k, k.Agents),
+		}
+	}
+	return o
+}
+
+func newGraphs(k Kind, n int) []*GraphValue {
+	g, ok := k.Observation.(Graph)
+	if !ok {
+		return nil
+	}
+	out := make([]*GraphValue, n)
+	for i := range out {
+		out[i] = NewGraphValue(g)
+	}
+	return out
+}
+
+// NewAction returns a zero action of the right sizes.
+func NewAction(s *Spec) *Action {
+	a := &Action{Kinds: make([][]float32, len(s.Kinds))}
+	for i, k := range s.Kinds {
+		a.Kinds[i] = make([]float32, k.Agents*k.Action.Width())
+	}
+	return a
+}
+
+// NewOutcome returns an empty outcome of the right sizes.
+func NewOutcome(s *Spec) *Outcome {
+	o := &Outcome{Rewards: make([][]float32, len(s.Kinds)), Info: make([]float64, len(s.Info))}
+	for i, k := range s.Kinds {
+		o.Rewards[i] = make([]float32, k.Agents)
+	}
+	return o
+}
+
+// CheckAction returns an error where an active agent's action is outside its space, naming kind, agent and component.
+// Environments call it first in Step.
+func CheckAction(s *Spec, active func(kind, agent int) bool, a *Action) error {
+	for i := range s.Kinds {
+		k := &s.Kinds[i]
+		w := k.Action.Width()
+		if len(a.Kinds) != len(s.Kinds) || len(a.Kinds[i]) != k.Agents*w {
+			return fmt.Errorf("%s: action has the wrong size, want %d agents × %d for kind %q", s.ID, k.Agents, w, k.Name)
+		}
+		for j := range k.Agents {
+			if active != nil && !active(i, j) {
+				continue
+			}
+			if err := k.Action.Contains(a.Kinds[i][j*w : (j+1)*w]); err != nil {
+				return fmt.Errorf("%s: action of %s %d: %w", s.ID, k.Name, j, err)
+			}
+		}
+	}
+	return nil
+}
+
+// InfoIndex returns where a quantity stands in Outcome.Info.
+func (s *Spec) InfoIndex(name string) (int, error) {
+	for i, q := range s.Info {
+		if q.Name == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%s reports no quantity %q", s.ID, name)
+}
+
+// Agents returns the number of agents of all kinds.
+func (s *Spec) Agents() int {
+	n := 0
+	for _, k := range s.Kinds {
+		n += k.Agents
+	}
+	return n
+}
