@@ -1,0 +1,77 @@
+package envs
+
+// Batch is the observations of n environments in one array per kind: Values is [n, agents, width].
+type Batch struct {
+	N     int
+	Kinds []KindObservation
+	views []Observation
+}
+
+// NewBatch returns empty observations for n environments.
+func NewBatch(s *Spec, n int) *Batch {
+	b := &Batch{N: n, Kinds: make([]KindObservation, len(s.Kinds)), views: make([]Observation, n)}
+	for i := range n {
+		b.views[i].Kinds = make([]KindObservation, len(s.Kinds))
+	}
+	for k, kind := range s.Kinds {
+		w, m := kind.Observation.Width(), kind.Action.MaskWidth()
+		all := KindObservation{
+			Values: make([]float32, n*kind.Agents*w),
+			Active: make([]bool, n*kind.Agents),
+			Mask:   make([]bool, n*kind.Agents*m),
+			Graphs: newGraphs(kind, n*kind.Agents),
+		}
+		b.Kinds[k] = all
+		for i := range n {
+			lo, hi := i*kind.Agents, (i+1)*kind.Agents
+			v := KindObservation{Values: all.Values[lo*w : hi*w], Active: all.Active[lo:hi], Mask: all.Mask[lo*m : hi*m]}
+			if all.Graphs != nil {
+				v.Graphs = all.Graphs[lo:hi]
+			}
+			b.views[i].Kinds[k] = v
+		}
+	}
+	return b
+}
+
+// Env returns environment i's part of the batch.
+func (b *Batch) Env(i int) *Observation { return &b.views[i] }
+
+// CopyFrom makes o equal to src, which must be of the same spec.
+func (o *Observation) CopyFrom(src *Observation) {
+	for k := range src.Kinds {
+		d, s := &o.Kinds[k], &src.Kinds[k]
+		copy(d.Values, s.Values)
+		copy(d.Active, s.Active)
+		copy(d.Mask, s.Mask)
+		for i, g := range s.Graphs {
+			d.Graphs[i].CopyFrom(g)
+		}
+	}
+}
+
+// ActionBatch is the actions of n environments: for each kind [n, agents, width].
+type ActionBatch struct {
+	N     int
+	Kinds [][]float32
+	views []Action
+}
+
+// NewActionBatch returns zero actions for n environments.
+func NewActionBatch(s *Spec, n int) *ActionBatch {
+	b := &ActionBatch{N: n, Kinds: make([][]float32, len(s.Kinds)), views: make([]Action, n)}
+	for i := range n {
+		b.views[i].Kinds = make([][]float32, len(s.Kinds))
+	}
+	for k, kind := range s.Kinds {
+		w := kind.Agents * kind.Action.Width()
+		b.Kinds[k] = make([]float32, n*w)
+		for i := range n {
+			b.views[i].Kinds[k] = b.Kinds[k][i*w : (i+1)*w]
+		}
+	}
+	return b
+}
+
+// Env returns environment i's part of the batch.
+func (b *ActionBatch) Env(i int) *Action { return &b.views[i] }

@@ -1,0 +1,257 @@
+package envs
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Autoreset says what a vector does where an episode has ended; the names are Gymnasium's.
+type Autoreset string
+
+// Autoreset modes.
+const (
+	// SameStep resets within the step that ended the episode: After holds its last observation, Obs the new episode's first.
+	SameStep Autoreset = "SameStep"
+	// NextStep resets in place of the next step, whose action is not used; learners drop that transition (ResetStep).
+	NextStep Autoreset = "NextStep"
+	// Disabled leaves resetting to the caller (ResetEnv).
+	Disabled Autoreset = "Disabled"
+)
+
+// VectorOptions says how a vector is built.
+type VectorOptions struct {
+	// Copies is the number of environments, Workers the number of goroutines that step them (0 or 1: in line). Results
+	// do not depend on Workers.
+	Copies, Workers int
+	// Seed gives every copy and episode its own seed.
+	Seed uint64
+	// Autoreset is SameStep where empty.
+	Autoreset Autoreset
+}
+
+// Vector steps several copies of an environment together. The caller reads Obs, fills Act and calls Step.
+type Vector struct {
+	// Obs is what the copies see now. Before is what they saw when they acted in the last step, After what the step
+	// gave: it differs from Obs only where the step ended an episode and reset the copy.
+	Obs, Before, After *Batch
+	Act                *ActionBatch
+	// Rewards holds for each kind [copies, agents].
+	Rewards [][]float32
+	// Terminated, Truncated, Elapsed and ResetStep have an entry per copy. ResetStep marks copies that were reset in
+	// place of the last step (NextStep).
+	Terminated, Truncated, ResetStep []bool
+	Elapsed                          []int64
+	// Info is [copies, len(Spec.Info)].
+	Info []float64
+	// Finished holds the episodes that the last step ended, by copy. It is overwritten by the next step.
+	Finished []Episode
+
+	spec     *Spec
+	opts     VectorOptions
+	envs     []Env
+	outcomes []Outcome
+	stats    []*EpisodeStatistics
+	episodes []uint64 // started so far, per copy
+	ended    []bool
+	pool     []Episode // one per copy, so that Finished does not allocate
+	errs     []error
+	workers  *workers
+}
+
+// NewVector makes opts.Copies environments with build.
+func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
+	if opts.Autoreset == "" {
+		opts.Autoreset = SameStep
+	}
+	switch {
+	case opts.Copies < 1:
+		return nil, fmt.Errorf("envs: vector of %d copies, want at least 1", opts.Copies)
+	case opts.Autoreset != SameStep && opts.Autoreset != NextStep && opts.Autoreset != Disabled:
+		return nil, fmt.Errorf("envs: autoreset mode %q, want SameStep, NextStep or Disabled", opts.Autoreset)
+	}
+	n := opts.Copies
+	v := &Vector{
+		opts: opts, envs: make([]Env, n), outcomes: make([]Outcome, n), stats: make([]*EpisodeStatistics, n),
+		Terminated: make([]bool, n), Truncated: make([]bool, n), ResetStep: make([]bool, n), Elapsed: make([]int64, n),
+		Finished: make([]Episode, 0, n), episodes: make([]uint64, n), ended: make([]bool, n), pool: make([]Episode, n),
+		errs: make([]error, n),
+	}
+	for i := range n {
+		e, err := build()
+		if err != nil {
+			return nil, err
+		}
+		v.envs[i] = e
+	}
+	v.spec = v.envs[0].Spec()
+	v.Obs, v.Before, v.After = NewBatch(v.spec, n), NewBatch(v.spec, n), NewBatch(v.spec, n)
+	v.Act = NewActionBatch(v.spec, n)
+	v.Info = make([]float64, n*len(v.spec.Info))
+	v.Rewards = make([][]float32, len(v.spec.Kinds))
+	for k, kind := range v.spec.Kinds {
+		v.Rewards[k] = make([]float32, n*kind.Agents)
+	}
+	for i := range n {
+		v.outcomes[i].Info = v.Info[i*len(v.spec.Info) : (i+1)*len(v.spec.Info)]
+		v.outcomes[i].Rewards = make([][]float32, len(v.spec.Kinds))
+		for k, kind := range v.spec.Kinds {
+			v.outcomes[i].Rewards[k] = v.Rewards[k][i*kind.Agents : (i+1)*kind.Agents]
+		}
+		v.stats[i] = NewEpisodeStatistics(v.spec)
+		v.pool[i].Info = make([]float64, len(v.spec.Info))
+	}
+	if opts.Workers > 1 {
+		v.workers = startWorkers(min(opts.Workers, n), n, v.stepOne)
+	}
+	return v, nil
+}
+
+// Spec describes the environments.
+func (v *Vector) Spec() *Spec { return v.spec }
+
+// Copies is the number of environments.
+func (v *Vector) Copies() int { return v.opts.Copies }
+
+// Env returns copy i, to read or to copy from; stepping it by hand breaks the vector.
+func (v *Vector) Env(i int) Env { return v.envs[i] }
+
+// Close stops the workers.
+func (v *Vector) Close() {
+	if v.workers != nil {
+		v.workers.stop()
+		v.workers = nil
+	}
+}
+
+// Reset starts an episode in every copy.
+func (v *Vector) Reset() error {
+	for i := range v.envs {
+		if err := v.ResetEnv(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ResetEnv starts the next episode in copy i.
+func (v *Vector) ResetEnv(i int) error {
+	v.ended[i] = false
+	v.stats[i].Reset()
+	v.pool[i].Seed = EpisodeSeed(v.opts.Seed, i, v.episodes[i])
+	v.episodes[i]++
+	return v.envs[i].Reset(v.pool[i].Seed, nil, v.Obs.Env(i))
+}
+
+// EpisodeSeed is the seed of a copy's n-th episode, counted from 0, under a vector's seed.
+func EpisodeSeed(seed uint64, copy int, n uint64) uint64 {
+	return rng.New(seed, "episode").With(uint64(copy)).With(n).Uint64()
+}
+
+// Step applies Act to every copy. Where copies fail, the error of the first is returned.
+func (v *Vector) Step() error {
+	v.Before, v.Obs = v.Obs, v.Before
+	if v.workers != nil {
+		v.workers.run()
+	} else {
+		for i := range v.envs {
+			v.stepOne(i)
+		}
+	}
+	v.Finished = v.Finished[:0]
+	for i, err := range v.errs {
+		if err != nil {
+			return fmt.Errorf("environment %d: %w", i, err)
+		}
+		if !v.ResetStep[i] && (v.Terminated[i] || v.Truncated[i]) {
+			v.Finished = append(v.Finished, v.pool[i])
+			v.Finished[len(v.Finished)-1].Seed = v.lastSeed(i)
+		}
+	}
+	return nil
+}
+
+// lastSeed is the seed of the episode that copy i has just ended: with SameStep the next one has already begun.
+func (v *Vector) lastSeed(i int) uint64 {
+	n := v.episodes[i] - 1
+	if v.opts.Autoreset == SameStep {
+		n--
+	}
+	return EpisodeSeed(v.opts.Seed, i, n)
+}
+
+// stepOne steps copy i; it touches nothing that belongs to another copy.
+func (v *Vector) stepOne(i int) {
+	v.errs[i] = nil
+	out := &v.outcomes[i]
+	v.ResetStep[i] = v.ended[i] && v.opts.Autoreset == NextStep
+	if v.ResetStep[i] {
+		v.clearOutcome(i)
+		v.errs[i] = v.ResetEnv(i)
+		v.After.Env(i).CopyFrom(v.Obs.Env(i))
+		return
+	}
+	after := v.After.Env(i)
+	if err := v.envs[i].Step(v.Act.Env(i), after, out); err != nil {
+		v.errs[i] = err
+		return
+	}
+	v.Terminated[i], v.Truncated[i], v.Elapsed[i] = out.Terminated, out.Truncated, out.Elapsed
+	v.stats[i].Add(out)
+	v.ended[i] = out.Terminated || out.Truncated
+	if v.ended[i] {
+		v.stats[i].Fill(&v.pool[i])
+		v.pool[i].Env, v.pool[i].Terminated = i, out.Terminated
+		if v.opts.Autoreset == SameStep {
+			v.errs[i] = v.ResetEnv(i)
+			return
+		}
+	}
+	v.Obs.Env(i).CopyFrom(after)
+}
+
+func (v *Vector) clearOutcome(i int) {
+	v.Terminated[i], v.Truncated[i], v.Elapsed[i] = false, false, 0
+	for _, r := range v.outcomes[i].Rewards {
+		clear(r)
+	}
+	clear(v.outcomes[i].Info)
+}
+
+// workers are goroutines that each own a fixed range of copies.
+type workers struct {
+	start []chan struct{}
+	done  sync.WaitGroup
+}
+
+func startWorkers(n, copies int, step func(int)) *workers {
+	w := &workers{start: make([]chan struct{}, n)}
+	for k := range n {
+		w.start[k] = make(chan struct{}, 1)
+		lo, hi := k*copies/n, (k+1)*copies/n
+		go func() {
+			for range w.start[k] {
+				for i := lo; i < hi; i++ {
+					step(i)
+				}
+				w.done.Done()
+			}
+		}()
+	}
+	return w
+}
+
+func (w *workers) run() {
+	w.done.Add(len(w.start))
+	for _, c := range w.start {
+		c <- struct{}{}
+	}
+	w.done.Wait()
+}
+
+func (w *workers) stop() {
+	for _, c := range w.start {
+		close(c)
+	}
+}
