@@ -1,0 +1,114 @@
+package agents
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Context is what a learner is made for.
+type Context struct {
+	// Spec describes the environment, Copies how many of it step together.
+	Spec   *envs.Spec
+	Copies int
+	// Train is the engine of the updates; Act is the CPU engine that acts and serves. They may be the same.
+	Train, Act nets.Engine
+	// Seed names the learner's random streams.
+	Seed uint64
+	// Steps is the planned number of environment steps over all copies, for schedules.
+	Steps int64
+}
+
+// Learner learns from a vector of environments. The loop is
+//
+//	for steps < planned { l.Act(v); v.Step(); l.Observe(v); l.Update() }
+//
+// and nothing that a learner does may depend on time, on workers or on threads.
+type Learner interface {
+	// Act writes v.Act from v.Obs, exploring as the method does.
+	Act(v *envs.Vector) error
+	// Observe is called after v.Step: v.Before, v.Act, v.Rewards, v.After and the rest hold the transition of every copy.
+	Observe(v *envs.Vector) error
+	// Update does the gradient steps that are due, possibly none.
+	Update() error
+	// Metrics calls f with each metric since the last call, such as "train/critic_loss", in a fixed order, and starts anew.
+	Metrics(f func(name string, value float64))
+	// Policy returns a policy with the present parameters that does not change as learning goes on.
+	Policy() (Policy, error)
+	// Replay is the memory to save beside the state, nil where there is none.
+	Replay() *replay.Buffer
+	// Save writes all that Load needs, the replay aside, to go on bit for bit.
+	Save(s *State) error
+	// Load restores what Save wrote. A state of other sizes is an error that names the array.
+	Load(s *State) error
+}
+
+// Policy is a learned policy: it acts, and it can be written to a file and read back.
+type Policy interface {
+	envs.Policy
+	// Export returns the policy as a file's content.
+	Export() (*PolicyFile, error)
+}
+
+// PolicyFile is a policy as stored: who made it, its description as JSON (architectures, action mapping; each agent documents
+// its own) and its arrays (weights, frozen normalisation).
+type PolicyFile struct {
+	// Agent is the name in the table of agents, EnvID the environment for which it was trained.
+	Agent, EnvID string
+	Description  []byte
+	Arrays       map[string]Array
+}
+
+// Array is named numbers with a shape.
+type Array struct {
+	Shape []int
+	Data  []float32
+}
+
+// State is a learner's state in a form that a checkpoint stores.
+type State struct {
+	// Weights and Optimiser become safetensors files.
+	Weights, Optimiser map[string]Array
+	// Blobs hold the rest: random streams, normalisers, running metrics.
+	Blobs map[string][]byte
+	// Counters are readable in the manifest: updates, optimiser steps.
+	Counters map[string]int64
+}
+
+// NewState returns an empty state.
+func NewState() *State {
+	return &State{Weights: map[string]Array{}, Optimiser: map[string]Array{}, Blobs: map[string][]byte{}, Counters: map[string]int64{}}
+}
+
+// PutTensor stores a tensor's values under a name.
+func PutTensor(m map[string]Array, name string, t nets.Tensor) {
+	a := Array{Shape: slices.Clone(t.Shape()), Data: make([]float32, nets.Size(t))}
+	t.Get(a.Data)
+	m[name] = a
+}
+
+// GetTensor restores a tensor's values; a missing name or another shape is an error.
+func GetTensor(m map[string]Array, name string, t nets.Tensor) error {
+	a, ok := m[name]
+	if !ok {
+		return fmt.Errorf("agents: state has no array %q, it has %v", name, slices.Sorted(maps.Keys(m)))
+	}
+	if !slices.Equal(a.Shape, t.Shape()) || len(a.Data) != nets.Size(t) {
+		return fmt.Errorf("agents: array %q has shape %v, want %v", name, a.Shape, t.Shape())
+	}
+	t.Set(a.Data)
+	return nil
+}
+
+// GetBlob returns a blob; a missing name is an error.
+func (s *State) GetBlob(name string) ([]byte, error) {
+	b, ok := s.Blobs[name]
+	if !ok {
+		return nil, fmt.Errorf("agents: state has no entry %q, it has %v", name, slices.Sorted(maps.Keys(s.Blobs)))
+	}
+	return b, nil
+}

@@ -1,0 +1,131 @@
+package replay
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Column is one field of a row: Width numbers.
+type Column struct {
+	Name  string
+	Width int
+}
+
+// Buffer is a ring of rows.
+type Buffer struct {
+	columns []Column
+	offset  []int
+	width   int
+	cap     int64
+	rows    []float32
+	next    int64 // number of the next row
+}
+
+// New returns an empty buffer of at most capacity rows.
+func New(columns []Column, capacity int) (*Buffer, error) {
+	if capacity < 1 {
+		return nil, fmt.Errorf("replay: capacity is %d rows, want at least 1", capacity)
+	}
+	b := &Buffer{columns: columns, cap: int64(capacity)}
+	for _, c := range columns {
+		if c.Width < 1 {
+			return nil, fmt.Errorf("replay: column %q has width %d, want at least 1", c.Name, c.Width)
+		}
+		b.offset = append(b.offset, b.width)
+		b.width += c.Width
+	}
+	b.rows = make([]float32, capacity*b.width)
+	return b, nil
+}
+
+// Len is the number of rows held, Capacity the most there can be.
+func (b *Buffer) Len() int { return int(min(b.next, b.cap)) }
+
+// Capacity is the most rows that the buffer holds.
+func (b *Buffer) Capacity() int { return int(b.cap) }
+
+// Columns returns the columns; they must not be modified.
+func (b *Buffer) Columns() []Column { return b.columns }
+
+// First is the number of the oldest row held, Next that of the row to come.
+func (b *Buffer) First() int64 { return max(0, b.next-b.cap) }
+
+// Next is the number of rows ever added.
+func (b *Buffer) Next() int64 { return b.next }
+
+// Add makes room for one row, which replaces the oldest where the buffer is full, and returns its columns to fill in through
+// [Row.Column].
+func (b *Buffer) Add() Row {
+	r := b.at(b.next)
+	b.next++
+	return r
+}
+
+// Row is one row of a buffer.
+type Row struct {
+	b      *Buffer
+	values []float32
+}
+
+// Column returns the row's part of column i.
+func (r Row) Column(i int) []float32 {
+	return r.values[r.b.offset[i] : r.b.offset[i]+r.b.columns[i].Width]
+}
+
+func (b *Buffer) at(n int64) Row {
+	i := int(n % b.cap)
+	return Row{b, b.rows[i*b.width : (i+1)*b.width]}
+}
+
+// Sample draws len(index) row numbers uniformly, with replacement, from those held.
+func (b *Buffer) Sample(s *rng.Stream, index []int64) error {
+	n := b.Len()
+	if n == 0 {
+		return fmt.Errorf("replay: sampling from an empty buffer")
+	}
+	for i := range index {
+		index[i] = b.First() + int64(s.IntN(n))
+	}
+	return nil
+}
+
+// Gather copies column c of the numbered rows into dst as [parts, len(index), width/parts]: a column that holds [agents,
+// features] becomes agent-major, as networks take it.
+func (b *Buffer) Gather(c int, index []int64, parts int, dst []float32) {
+	w := b.columns[c].Width / parts
+	for i, n := range index {
+		row := b.at(n).Column(c)
+		for p := range parts {
+			copy(dst[(p*len(index)+i)*w:][:w], row[p*w:])
+		}
+	}
+}
+
+// RowBytes is the size of a saved row.
+func (b *Buffer) RowBytes() int { return 4 * b.width }
+
+// AppendRow appends row n, which must be held, as little-endian float32.
+func (b *Buffer) AppendRow(n int64, dst []byte) []byte {
+	for _, x := range b.at(n).values {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
+	}
+	return dst
+}
+
+// Restore empties the buffer and sets the number of the first row that SetRow will bring.
+func (b *Buffer) Restore(first int64) { b.next = first }
+
+// SetRow adds the next row from its saved form.
+func (b *Buffer) SetRow(src []byte) error {
+	if len(src) != b.RowBytes() {
+		return fmt.Errorf("replay: saved row has %d bytes, want %d", len(src), b.RowBytes())
+	}
+	r := b.Add()
+	for i := range r.values {
+		r.values[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
+	}
+	return nil
+}
