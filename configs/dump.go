@@ -1,0 +1,28 @@
+package configs
+
+import "go.yaml.in/yaml/v4"
+
+// YAML returns the whole experiment, defaults filled in, as a file that Load reads back to the same.
+func (e *Experiment) YAML() ([]byte, error) { return yaml.Dump(e, yaml.WithIndent(2)) }
+
+// MarshalYAML writes the name beside the chosen one's own keys.
+func (c Choice) MarshalYAML() (any, error) {
+	var n yaml.Node
+	if err := n.Dump(c.Config); err != nil {
+		return nil, err
+	}
+	m := &n
+	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
+		m = n.Content[0]
+	}
+	if m.Kind != yaml.MappingNode {
+		m = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	}
+	key := c.key
+	if key == "" {
+		key = "name"
+	}
+	m.Style = 0
+	m.Content = append([]*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, {Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Name}}, m.Content...)
+	return m, nil
+}
