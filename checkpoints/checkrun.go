@@ -1,0 +1,167 @@
+package checkpoints
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+)
+
+// Names in a run folder, beside [CheckpointsDir].
+const (
+	RunFile     = "run.json"      // the resolved config, the command and the machine
+	MetricsFile = "metrics.jsonl" // a JSON object per line, no times in it
+	TimingFile  = "timing.jsonl"  // the times
+	LockFile    = "lock"          // see [durable.AcquireLock]
+)
+
+// MetricsOffset is the counter that says how long [MetricsFile] was when a checkpoint was taken.
+const MetricsOffset = "metrics_offset"
+
+// run checks a run folder: run.json, the logs, every checkpoint, the pointers.
+func (r *Report) run(fsys durable.FS, dir string) {
+	r.object(fsys, filepath.Join(dir, RunFile), RunFile)
+	metrics := r.lines(fsys, dir, MetricsFile)
+	r.lines(fsys, dir, TimingFile)
+
+	store := filepath.Join(dir, CheckpointsDir)
+	entries, err := fsys.ReadDir(store)
+	if missing(err) {
+		r.add(Notice, CheckpointsDir, "there are none yet")
+		return
+	}
+	if err != nil {
+		r.add(Problem, CheckpointsDir, "%v", err)
+		return
+	}
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case name == string(Latest) || name == string(Best):
+		case durable.Leftover(name):
+			r.add(Notice, join(CheckpointsDir, name), "not finished: being written now, or left by a crash (the next resume clears it)")
+		case !e.IsDir() || checkName(name) != nil:
+			r.add(Problem, join(CheckpointsDir, name), "does not belong here")
+		default:
+			r.member(fsys, store, name, metrics)
+		}
+	}
+	r.pointers(fsys, store)
+}
+
+// member checks one checkpoint of a run.
+func (r *Report) member(fsys durable.FS, store, name string, metrics *lineIndex) {
+	at := filepath.Join(store, name)
+	before := len(r.Findings)
+	ok := r.OK
+	c := r.open(fsys, at, name)
+	if c == nil {
+		if !exists(fsys, at) {
+			// The run that owns the folder pruned it while it was being read.
+			r.Findings, r.OK = r.Findings[:before], ok
+			r.add(Notice, name, "was removed while it was being checked")
+		}
+		return
+	}
+	offset, has := c.m.Counters[MetricsOffset]
+	if !has {
+		return
+	}
+	switch {
+	case metrics == nil:
+		r.add(Problem, name, "was taken with %d bytes of %s, which is not there", offset, MetricsFile)
+	case offset > metrics.size:
+		r.add(Problem, name, "was taken with %d bytes of %s, which has %d: lines are missing", offset, MetricsFile, metrics.size)
+	case !metrics.ends[offset]:
+		r.add(Problem, name, "names offset %d of %s, which is inside a line", offset, MetricsFile)
+	}
+}
+
+func (r *Report) pointers(fsys durable.FS, store string) {
+	for _, p := range []Pointer{Latest, Best} {
+		at, err := ReadPointer(fsys, store, p)
+		switch {
+		case missing(err):
+			r.add(Notice, string(p), "not set yet")
+		case err != nil:
+			r.add(Problem, string(p), "%v", err)
+		default:
+			r.add(Good, string(p), "names %s", filepath.Base(at))
+		}
+	}
+}
+
+// object checks that a file is one JSON object.
+func (r *Report) object(fsys durable.FS, path, what string) {
+	b, err := durable.ReadFile(fsys, path, maxManifest)
+	if err != nil {
+		r.add(Problem, what, "%v", err)
+		return
+	}
+	if err := jsonObject(b); err != nil {
+		r.add(Problem, what, "%v", err)
+		return
+	}
+	r.add(Good, what, "%d bytes", len(b))
+}
+
+func jsonObject(b []byte) error {
+	trimmed := bytes.TrimSpace(b)
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return errors.New("is not a JSON object")
+	}
+	var v json.RawMessage
+	if err := json.Unmarshal(trimmed, &v); err != nil {
+		return fmt.Errorf("is not a JSON object: %w", err)
+	}
+	return nil
+}
+
+// lineIndex says where a log's lines end.
+type lineIndex struct {
+	size int64
+	ends map[int64]bool
+}
+
+// lines checks a log: every line a JSON object, the last one complete. It returns nil for a log that cannot be read.
+func (r *Report) lines(fsys durable.FS, dir, name string) *lineIndex {
+	f, err := fsys.Open(filepath.Join(dir, name))
+	if missing(err) {
+		r.add(Notice, name, "there is none")
+		return nil
+	}
+	if err != nil {
+		r.add(Problem, name, "%v", err)
+		return nil
+	}
+	defer f.Close()
+	index := &lineIndex{ends: map[int64]bool{0: true}}
+	in := bufio.NewReader(f)
+	for number := 1; ; number++ {
+		line, err := in.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			r.add(Problem, name, "line %d: %v", number, err)
+			return nil
+		}
+		if err != nil {
+			if len(line) > 0 {
+				// What a killed process leaves. Resume cuts it, unless a checkpoint counts on it, which is found there.
+				r.add(Notice, name, "line %d is torn after %d bytes (resume cuts it)", number, len(line))
+			}
+			index.size += int64(len(line))
+			r.add(Good, name, "%d lines", number-1)
+			return index
+		}
+		index.size += int64(len(line))
+		index.ends[index.size] = true
+		if err := jsonObject(line); err != nil {
+			r.add(Problem, name, "line %d: %v", number, err)
+			return index
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Lock is a file held by one process. The operating system drops it when the process ends, however it ends;
+// the file itself stays.
+type Lock struct {
+	f *os.File
+}
+
+// HeldError says that another process holds a lock.
+type HeldError struct {
+	// Path is the lock file.
+	Path string
+	// Holder is what the holder wrote there, for example "pid 4711 on host gpu3"; empty when it cannot be read.
+	Holder string
+}
+
+// Error names the lock and who holds it.
+func (e *HeldError) Error() string {
+	who := e.Holder
+	if who == "" {
+		who = "another process"
+	}
+	return fmt.Sprintf("%s: in use by %s", e.Path, who)
+}
+
+// errHeld is what lockFile returns where somebody else has the lock.
+var errHeld = errors.New("held")
+
+// holderBytes bounds what is read of a lock file: it is written by whoever holds it.
+const holderBytes = 300
+
+// AcquireLock takes the lock at path, making the file where it is missing, and writes into it which process
+// holds it. It does not wait: where another process has it the error is a [*HeldError].
+func AcquireLock(path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f); err != nil {
+		defer f.Close()
+		if errors.Is(err, errHeld) {
+			return nil, &HeldError{Path: path, Holder: readHolder(f)}
+		}
+		return nil, fmt.Errorf("%s: cannot lock: %w", path, err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "(unknown)"
+	}
+	l := &Lock{f: f}
+	if err := l.describe(fmt.Sprintf("pid %d on host %s\n", os.Getpid(), host)); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// describe replaces the lock file's text. It is a help for people only, so it is not synced.
+func (l *Lock) describe(text string) error {
+	if err := l.f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.f.WriteAt([]byte(text), 0)
+	return err
+}
+
+// Release gives the lock back.
+func (l *Lock) Release() error {
+	if err := l.describe(""); err != nil {
+		l.f.Close()
+		return err
+	}
+	return l.f.Close()
+}
+
+func readHolder(f *os.File) string {
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, holderBytes))
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.ToValidUTF8(line, "?")
+}

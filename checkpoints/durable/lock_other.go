@@ -1,0 +1,14 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
+
+package durable
+
+import (
+	"errors"
+	"os"
+	"runtime"
+)
+
+// lockFile refuses: without a lock that goes with its process two runs could share a folder.
+func lockFile(*os.File) error {
+	return errors.New("file locks are not available on " + runtime.GOOS + ": runs need Linux, macOS, a BSD or Windows")
+}

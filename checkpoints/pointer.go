@@ -1,0 +1,111 @@
+package checkpoints
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+)
+
+// Pointer is a file in a run's folder of checkpoints that names one of them.
+type Pointer string
+
+// The pointers.
+const (
+	// Latest is where resume goes on.
+	Latest Pointer = "latest"
+	// Best is the checkpoint that did best in evaluation.
+	Best Pointer = "best"
+)
+
+// CheckpointsDir is the folder of checkpoints in a run folder.
+const CheckpointsDir = "checkpoints"
+
+// A pointer is one line: the checkpoint's name, a space, its [Checkpoint.ID].
+const maxPointer = 256
+
+// checkName checks a checkpoint's name in a store.
+func checkName(name string) error {
+	if !fileName.MatchString(name) || name == string(Latest) || name == string(Best) {
+		return fmt.Errorf("checkpoint name %q: want up to 100 of a-z, 0-9, '.', '_' and '-', a letter or digit first, and not a pointer's name", name)
+	}
+	return nil
+}
+
+// SetPointer makes a pointer name a checkpoint of this store, in one step.
+func (s *Store) SetPointer(p Pointer, name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	raw, err := durable.ReadFile(s.fsys, filepath.Join(s.dir, name, SumsFile), maxManifest)
+	if err != nil {
+		return fmt.Errorf("pointer %s: %w", p, err)
+	}
+	line := fmt.Sprintf("%s %s\n", name, hashOf(raw))
+	return durable.WriteFile(s.fsys, filepath.Join(s.dir, string(p)), []byte(line))
+}
+
+func parsePointer(fsys durable.FS, dir string, p Pointer) (name, id string, err error) {
+	path := filepath.Join(dir, string(p))
+	raw, err := durable.ReadFile(fsys, path, maxPointer)
+	if err != nil {
+		return "", "", err
+	}
+	line, ok := strings.CutSuffix(string(raw), "\n")
+	name, id, sep := strings.Cut(line, " ")
+	if !ok || !sep || checkName(name) != nil || !isHash(id) {
+		return "", "", fmt.Errorf("pointer %s: damaged: want one line with a checkpoint's name and its hash", path)
+	}
+	return name, id, nil
+}
+
+// ReadPointer returns the folder of the checkpoint that a pointer in dir names, having checked that it is that
+// checkpoint (not that it is whole: that is [Open]). The error satisfies fs.ErrNotExist where there is no pointer.
+func ReadPointer(fsys durable.FS, dir string, p Pointer) (string, error) {
+	name, id, err := parsePointer(fsys, dir, p)
+	if err != nil {
+		return "", err
+	}
+	at := filepath.Join(dir, name)
+	raw, err := durable.ReadFile(fsys, filepath.Join(at, SumsFile), maxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Not wrapped: a pointer to nothing is damage, not the absence of a pointer.
+		return "", fmt.Errorf("pointer %s: names checkpoint %s, which is not there", filepath.Join(dir, string(p)), name)
+	}
+	if err != nil {
+		return "", err
+	}
+	if hashOf(raw) != id {
+		return "", fmt.Errorf("pointer %s: names checkpoint %s, but that is another one than was meant (its %s has another hash)", filepath.Join(dir, string(p)), name, SumsFile)
+	}
+	return at, nil
+}
+
+// Find returns the checkpoint folder that path means: path itself, or what the pointer says in a run folder or a
+// folder of checkpoints.
+func Find(fsys durable.FS, path string, p Pointer) (string, error) {
+	if exists(fsys, filepath.Join(path, SumsFile)) {
+		return path, nil
+	}
+	for _, dir := range []string{filepath.Join(path, CheckpointsDir), path} {
+		at, err := ReadPointer(fsys, dir, p)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return at, err
+		}
+	}
+	if _, err := fsys.Lstat(path); err != nil {
+		return "", err
+	}
+	if exists(fsys, filepath.Join(path, CheckpointsDir)) {
+		return "", fmt.Errorf("%s: this run has no %s checkpoint yet", path, p)
+	}
+	return "", fmt.Errorf("%s: neither a checkpoint (no %s) nor a run folder (no %s folder)", path, SumsFile, CheckpointsDir)
+}
+
+func exists(fsys durable.FS, name string) bool {
+	_, err := fsys.Lstat(name)
+	return err == nil
+}
