@@ -1,0 +1,140 @@
+package sim
+
+import "math"
+
+// NoLimit, as a capacity, replica count or concurrency, means that there is no limit.
+const NoLimit = math.MaxInt32
+
+// Config describes a simulation. It is fixed for the life of a Sim; what may change while running is Sizing.
+type Config struct {
+	Functions []Function // at least one
+	// Nodes carry the instances. Without nodes the cluster is unlimited and placement costs nothing.
+	Nodes     []Node
+	Placement Placement
+	Prices    Prices
+	// SketchBits sets the relative error of latency quantiles, 2^-(SketchBits+1), and the memory they take,
+	// about 8·35·2^SketchBits bytes a function. 1 to 10; 0 takes the default 6 (0.8 %); NoSketch keeps none.
+	SketchBits int
+}
+
+// NoSketch, as Config.SketchBits, keeps no latency quantiles (means and counts stay).
+const NoSketch = -1
+
+// Function describes one function.
+type Function struct {
+	Name string // for error messages
+	// Demand is the service demand of a request: the time it takes alone in an instance of Speed 1.
+	Demand Law
+	// ColdStart is the delay between an instance's placement and its readiness.
+	ColdStart Law
+	// Sizing is the function's first deployment.
+	Sizing Sizing
+	// Warm has the first Sizing.Min instances stand ready at time 0 instead of starting cold.
+	Warm bool
+
+	Dispatch Dispatch
+	// Queue is the number of requests that may wait (not counting those in service); a request beyond it is
+	// rejected. 0 is a pure loss system, NoLimit an unlimited queue.
+	Queue int32
+	// MaxInflight rejects a request that finds so many in the system, waiting or running. 0: no such limit.
+	MaxInflight int32
+	// BindCold ties the request that caused a cold start to the instance it started, as AWS Lambda and SimFaaS
+	// do. Otherwise the request waits at the queue's end and takes the first slot that falls free.
+	BindCold bool
+
+	// QueueTimeout ends a request that has waited so long without starting. 0: never.
+	QueueTimeout Time
+	// Timeout ends a request so long after its arrival, running or not. 0: never.
+	Timeout Time
+	// KeepAlive is the idle time after which an instance above Sizing.Min expires. 0: never.
+	KeepAlive Time
+	// SLO is the latency above which a completed request counts as late, unless the request brings its own.
+	// 0: none.
+	SLO Time
+
+	// RequestCPU is what one running request would use if it could (millicores); the meters' used and
+	// throttled CPU rest on it: in an instance with n running, min(n·RequestCPU, CPU) is used and the rest of
+	// n·RequestCPU is throttled. It does not change speed: Sizing.Speed and Contention do.
+	RequestCPU int32
+	// IdleMemory and RequestMemory (MB) give the memory in use: each ready instance holds IdleMemory, each
+	// running request RequestMemory more.
+	IdleMemory, RequestMemory int32
+}
+
+// Sizing is what a deployment decides and a resize changes.
+type Sizing struct {
+	CPU    int32 // millicores an instance
+	Memory int32 // MB an instance
+	GPU    int32 // GPU slices (vGPU shares) an instance; a node's slices count as one pool
+	// Concurrency is how many requests one instance runs at once: at least 1, at most MaxConcurrency.
+	Concurrency int32
+	// Speed divides demands: a request of demand d alone in an instance takes d/Speed. Positive, at most 1e6.
+	Speed      float64
+	Contention Contention
+	// Min instances are kept always; further ones start on demand up to Max. Min = Max is a fixed pool, Min = 0
+	// scales from zero, Max = 0 runs nothing.
+	Min, Max int32
+}
+
+// MaxConcurrency bounds Sizing.Concurrency.
+const MaxConcurrency = 1 << 16
+
+// Contention says how requests in one instance slow each other. With n running, each progresses at
+//
+//	Speed / (max(1, n/Cores) · (1 + Alpha·(n-1)))
+//
+// Cores = 1 or Alpha = 1 (the other off) is processor sharing; both zero is none.
+type Contention struct {
+	Cores float64 // how many requests run side by side at full rate; 0: any number
+	Alpha float64 // slowdown that each further request adds, 0 or more
+}
+
+// Dispatch chooses among instances that have a free slot.
+type Dispatch uint8
+
+const (
+	// LeastLoaded takes the instance with fewest running, the most recently used of several.
+	LeastLoaded Dispatch = iota
+	// Packed takes the fullest instance with a free slot, the most recently used of several, so that others fall idle and
+	// expire.
+	Packed
+	// RoundRobin goes round the instances that have a free slot.
+	RoundRobin
+	// Blind goes round all ready instances and rejects where the next one is full: a gateway that does not see
+	// inside the pods, each with its own in-flight limit (OpenFaaS' max_inflight). Requests wait, in Queue, only while no
+	// instance is ready.
+	Blind
+	dispatches
+)
+
+// Placement chooses the node of a new instance. An instance that fits nowhere stays pending until one leaves.
+type Placement uint8
+
+const (
+	// FirstFit takes the lowest-numbered node with room.
+	FirstFit Placement = iota
+	// BestFit takes, of the nodes with room, the one with fewest free GPU slices, then least free CPU, then
+	// least free memory, then the lowest number.
+	BestFit
+	// SpreadFit goes round the nodes with room.
+	SpreadFit
+	placements
+)
+
+// Node is one machine.
+type Node struct {
+	CPU    int32 // millicores
+	Memory int32 // MB
+	GPU    int32 // slices
+}
+
+// Prices turn meters into USD. One GB is 1000 MB.
+type Prices struct {
+	VCPUHour     float64 // per 1000 millicores and hour
+	GBHour       float64
+	GPUSliceHour float64
+	Request      float64 // per request that started
+	// BusyOnly charges an instance's resources only while it runs something; otherwise from its placement to
+	// its end, starting and idle included.
+	BusyOnly bool
+}

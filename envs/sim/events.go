@@ -1,0 +1,111 @@
+package sim
+
+import "fmt"
+
+// Request is what a caller submits.
+type Request struct {
+	Function int32
+	// ID names the request among its function's: its demand is drawn from (seed, Function, ID, attempt),
+	// whatever else happens. The caller gives each request its own.
+	ID  uint64
+	Tag uint64 // the caller's; comes back in the Response
+	At  Time   // arrival; not before Now
+	// Demand replaces the drawn service demand when positive.
+	Demand Time
+	// SLO replaces the function's when positive.
+	SLO Time
+}
+
+// Outcome says how a request ended.
+type Outcome uint8
+
+const (
+	// Completed: served.
+	Completed Outcome = iota
+	// Rejected: no room on arrival, or the instance a Blind function picked was full.
+	Rejected
+	// TimedOut: waited or ran longer than allowed.
+	TimedOut
+	// Killed: its instance was ended by Redeploy or Kill.
+	Killed
+	outcomes
+)
+
+var outcomeNames = [outcomes]string{"completed", "rejected", "timed out", "killed"}
+
+func (o Outcome) String() string {
+	if o < outcomes {
+		return outcomeNames[o]
+	}
+	return fmt.Sprintf("Outcome(%d)", uint8(o))
+}
+
+// Response reports a request's end.
+type Response struct {
+	Function int32
+	Outcome  Outcome
+	Cold     bool  // waited for a cold start that it caused (BindCold) or that served it first
+	Late     bool  // completed after its SLO
+	Attempt  int32 // 0, or how often the request was put back by Redeploy or Kill
+	ID, Tag  uint64
+	Arrived  Time
+	Started  Time // when its last attempt began to run; -1 if it never did
+	Ended    Time
+	Demand   Time       // of the last attempt; 0 if it never started
+	Instance InstanceID // that ran the last attempt; 0 if none
+	Node     int32      // that carried it; -1 if none
+}
+
+// Latency is the time from arrival to end.
+func (r *Response) Latency() Time { return r.Ended - r.Arrived }
+
+// Timer is a caller's scheduled event.
+type Timer struct {
+	At      Time
+	Kind    int32  // the caller's
+	Payload uint64 // the caller's
+}
+
+// TimerID names a pending timer.
+type TimerID uint64
+
+// InstanceID names an instance. 0 names none; an ID is never used twice.
+type InstanceID uint64
+
+// Handler is told what happens. Its methods run inside the event loop at the simulation's present moment and may
+// submit requests, set and cancel timers, resize, and pause; what they cause at the same moment happens after
+// what was already due. The handler is not part of the simulation's state.
+type Handler interface {
+	// Finished is called once for each request submitted.
+	Finished(s *Sim, r Response)
+	// Fired is called for each timer that was not cancelled.
+	Fired(s *Sim, t Timer)
+}
+
+// InstanceState is where an instance is in its life.
+type InstanceState uint8
+
+const (
+	// Gone: no such instance (expired, retired or killed).
+	Gone InstanceState = iota
+	// Pending: no node has room yet.
+	Pending
+	// Starting: placed, cold.
+	Starting
+	// Idle: ready and empty.
+	Idle
+	// Busy: ready and running at least one request.
+	Busy
+	// Draining: finishing what it runs, taking nothing new.
+	Draining
+	instanceStates
+)
+
+var stateNames = [instanceStates]string{"gone", "pending", "starting", "idle", "busy", "draining"}
+
+func (s InstanceState) String() string {
+	if s < instanceStates {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("InstanceState(%d)", uint8(s))
+}

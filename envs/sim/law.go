@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+)
+
+// LawKind names a family of positive random times.
+type LawKind uint8
+
+const (
+	// Deterministic always gives the mean.
+	Deterministic LawKind = iota
+	// Exponential has the mean and coefficient of variation 1.
+	Exponential
+	// Lognormal has the mean and coefficient of variation given.
+	Lognormal
+	// Gamma has the mean and coefficient of variation given; 1/CV² is its shape, so CV = 1/√k is Erlang-k.
+	Gamma
+	// Empirical interpolates linearly in a table of quantiles.
+	Empirical
+	lawKinds
+)
+
+var lawNames = [lawKinds]string{"deterministic", "exponential", "lognormal", "gamma", "empirical"}
+
+func (k LawKind) String() string {
+	if k < lawKinds {
+		return lawNames[k]
+	}
+	return fmt.Sprintf("LawKind(%d)", uint8(k))
+}
+
+// Law is a law of positive times. A draw is rounded to a microsecond, at least one and at most MaxSpan.
+type Law struct {
+	Kind LawKind
+	Mean float64 // seconds; ignored by Empirical
+	CV   float64 // standard deviation over mean; Lognormal and Gamma only
+	// Table holds an Empirical law's quantiles in seconds at the probabilities 0, 1/(n-1), …, 1: at least two,
+	// never falling. The simulator keeps the slice; do not change it afterwards.
+	Table []float64
+}
+
+// Erlang returns the law of a sum of k ≥ 1 exponential phases with the given mean (seconds).
+func Erlang(mean float64, k int) Law {
+	return Law{Kind: Gamma, Mean: mean, CV: 1 / math.Sqrt(float64(max(k, 1)))}
+}
+
+// Moments returns the law's mean (seconds) and squared coefficient of variation, before rounding.
+func (l Law) Moments() (mean, scv float64) {
+	switch l.Kind {
+	case Exponential:
+		return l.Mean, 1
+	case Lognormal, Gamma:
+		return l.Mean, l.CV * l.CV
+	case Empirical:
+		// Between neighbours a, b the law is uniform: mean (a+b)/2, second moment (a²+ab+b²)/3.
+		var m, sq float64
+		for i := 1; i < len(l.Table); i++ {
+			a, b := l.Table[i-1], l.Table[i]
+			m += (a + b) / 2
+			sq += (float64(a*a) + float64(a*b) + float64(b*b)) / 3
+		}
+		n := float64(len(l.Table) - 1)
+		m, sq = m/n, sq/n
+		if m == 0 {
+			return 0, 0
+		}
+		return m, sq/float64(m*m) - 1
+	}
+	return l.Mean, 0
+}
+
+// validate reports what is wrong with the law; field names it in the error.
+func (l Law) validate(field string) error {
+	top := MaxSpan.Seconds()
+	switch l.Kind {
+	case Deterministic, Exponential, Lognormal, Gamma:
+		if !(l.Mean >= 0 && l.Mean <= top) {
+			return fmt.Errorf("%s.Mean is %v, want seconds in [0, %v]", field, l.Mean, top)
+		}
+		if (l.Kind == Lognormal || l.Kind == Gamma) && !(l.CV > 0 && l.CV <= 100) {
+			return fmt.Errorf("%s.CV is %v, want a number in (0, 100]", field, l.CV)
+		}
+	case Empirical:
+		if len(l.Table) < 2 {
+			return fmt.Errorf("%s.Table has %d quantiles, want at least 2", field, len(l.Table))
+		}
+		for i, q := range l.Table {
+			if !(q >= 0 && q <= top) {
+				return fmt.Errorf("%s.Table[%d] is %v, want seconds in [0, %v]", field, i, q, top)
+			}
+			if i > 0 && q < l.Table[i-1] {
+				return fmt.Errorf("%s.Table[%d] is %v, below its predecessor %v: quantiles must not fall", field, i, q, l.Table[i-1])
+			}
+		}
+	default:
+		return fmt.Errorf("%s.Kind is %d, want one of %v", field, l.Kind, lawNames)
+	}
+	return nil
+}
