@@ -17,8 +17,57 @@ func FaaSConfBranch() Graph {
 		Chain("rgb", "resize", "update", "mobilenet"), Chain("load", "resnet"))
 }
 
-// FaaSConfTcktApp is FaaSConf's TcktApp: the twelve functions behind train-ticket's ticket search. The published
-// adjacency is symmetric; the direction of its edges (who calls whom) is ours, read off the functions' names. So
-// is the way of calling: one by one, since the application's Java services block on each call, or
-// together for comparison. A function that several others call runs at a node of its own for each.
-func FaaSConfTcktApp(mode CallMode) Graph { return Graph{Nodes: []Node{{Calls: mode}}} }
+// FaaSConfTcktApp is FaaSConf's TcktApp: the twelve functions behind train-ticket's ticket search, listed in the order of its
+// code. The published adjacency is symmetric. What follows is ours, not the paper's:
+//
+//   - who calls whom, read off the functions' names;
+//   - the order of the calls;
+//   - mode, how they are made: one by one, since the application's Java services block on each call, or together, for
+//     comparison;
+//   - that a function which several others call runs at a node of its own for each, named caller/callee.
+func FaaSConfTcktApp(mode CallMode) Graph {
+	const (
+		left     = "get-left-trip-tickets"
+		interval = "get-left-ticket-of-interval"
+		price    = "get-price-by-routeid-and-traintype"
+		route    = "get-route-by-routeid"
+		tripped  = "get-route-by-tripid"
+		sold     = "get-sold-tickets"
+		kind     = "get-traintype-by-traintypeid"
+		kindOf   = "get-traintype-by-tripid"
+		orders   = "query-already-sold-orders"
+		config   = "query-config-entity-by-config-name"
+		station  = "query-for-station-id-by-station-name"
+		travel   = "query-for-travel"
+	)
+	g := Graph{
+		Name: "tcktapp", Entry: left,
+		Functions: []string{left, interval, price, route, tripped, sold, kind, kindOf, orders, config, station, travel},
+	}
+	var add func(caller, function string)
+	calls := map[string][]string{
+		left:     {station, route, kind, orders, travel, interval},
+		travel:   {station, route, kind, price},
+		interval: {tripped, kindOf, sold, config},
+		tripped:  {route},
+		kindOf:   {kind},
+	}
+	add = func(caller, function string) {
+		name := function
+		if caller != "" {
+			name = caller + "/" + function
+			g.Edges = append(g.Edges, Edge{From: caller, To: name, Kind: Call})
+		}
+		g.Nodes = append(g.Nodes, Node{Name: name, Function: function, Calls: mode})
+		for _, callee := range calls[function] {
+			add(name, callee)
+		}
+	}
+	add("", left)
+	return g
+}
+
+// FaaSConf returns FaaSConf's four workflows, their functions as agents count them.
+func FaaSConf() []Graph {
+	return []Graph{FaaSConfSequential(), FaaSConfParallel(), FaaSConfBranch(), FaaSConfTcktApp(OneByOne)}
+}

@@ -1,37 +1,56 @@
 package workflow
 
-// Workflow is a checked graph with its nodes and functions numbered. It does not change once made, and may be
-// used from several goroutines. Slices it returns are its own: read them, do not write.
+import "slices"
+
+// Workflow is a checked graph with its nodes and functions numbered in the order of its lists. It does not
+// change once made and may be used from several goroutines. Slices it returns are its own: read, do not write.
 type Workflow struct {
 	graph     Graph
 	functions []string
 	function  []int // function of each node
 	entry     int
+	print     uint64 // fingerprint of the structure, for saved states
+
+	next  [][]int32 // targets of next edges; exit for End
+	alts  [][]alt   // branch and loop edges of each node
+	calls [][]int32 // callees in order
+	mode  []CallMode
+	of    []int32 // caller of a called node, else -1
+	in    []int32 // next and branch edges that enter a node
+	loops []loop
+
+	order   []int
+	depth   []int
+	factor  []float64 // expected runs of a node per run of its surroundings: the loops around it
+	regions []region
+	execs   []float64
+	near    [][]int
 }
 
-// Delays are what the platform adds between functions, in seconds: per node run and per edge taken.
-type Delays struct{ Node, Edge float64 }
+// exit stands for End among targets.
+const exit int32 = -1
 
-// Path is a way through the workflow from entry to end.
-type Path struct {
-	// Nodes in the order of the path.
-	Nodes []int
-	// Probability that a request takes it, as far as its branches decide.
-	Probability float64
+// alt is one alternative of a node.
+type alt struct {
+	to   int32
+	p    float64
+	loop int32 // index into loops, -1 for a branch
 }
 
-// Compile checks the graph and numbers it: nodes and functions in the order of its lists. An error names the
-// node or edge that is wrong and what would be right.
-func (g Graph) Compile() (*Workflow, error) { return nil, nil }
-
-// Validate reports what [Graph.Compile] would refuse.
-func (g Graph) Validate() error { _, err := g.Compile(); return err }
+// loop is a section that runs again: the nodes on ways from header to source.
+type loop struct {
+	header, source int32
+	p              float64
+	body           []int32 // ascending, callees included
+	in             []bool  // per node: in body
+	factor         float64 // expected runs per entry
+}
 
 // Name returns the graph's name.
 func (w *Workflow) Name() string { return w.graph.Name }
 
-// Graph returns the graph as it was written.
-func (w *Workflow) Graph() Graph { return w.graph }
+// Graph returns a copy of the graph as it was written, with what it left out filled in.
+func (w *Workflow) Graph() Graph { return w.graph.clone() }
 
 // NumNodes returns the number of nodes.
 func (w *Workflow) NumNodes() int { return len(w.function) }
@@ -51,31 +70,58 @@ func (w *Workflow) Function(n int) int { return w.function[n] }
 // Entry returns the node at which requests start.
 func (w *Workflow) Entry() int { return w.entry }
 
-// Order returns the nodes such that each comes after those that lead to it (loops aside) and those that call it.
-func (w *Workflow) Order() []int { return nil }
+// Callees returns the nodes that node n calls, in order.
+func (w *Workflow) Callees(n int) []int32 { return w.calls[n] }
+
+// Order returns the nodes such that each comes after those that lead to it (loops aside) and after its caller.
+func (w *Workflow) Order() []int { return w.order }
 
 // Depth returns per node how many nodes come before it on the longest way from the entry, loops aside.
-func (w *Workflow) Depth() []int { return nil }
+func (w *Workflow) Depth() []int { return w.depth }
 
-// Executions returns per node how often a request is expected to run it.
-func (w *Workflow) Executions() []float64 { return nil }
+// Executions returns per node how often a request is expected to run it: the probability of reaching it, times
+// 1/(1-p) for every loop around it.
+func (w *Workflow) Executions() []float64 { return w.execs }
 
 // FunctionExecutions returns per function how often a request is expected to run it.
-func (w *Workflow) FunctionExecutions() []float64 { return nil }
+func (w *Workflow) FunctionExecutions() []float64 {
+	out := make([]float64, len(w.functions))
+	for n, f := range w.function {
+		out[f] += w.execs[n]
+	}
+	return out
+}
 
 // Neighbours returns per function the functions it is joined to by an edge in either direction, ascending,
 // without itself: the caller-or-callee relation of FaaSConf's attention.
-func (w *Workflow) Neighbours() [][]int { return nil }
+func (w *Workflow) Neighbours() [][]int { return w.near }
 
-// Response returns the expected response time in seconds of a request that meets no queue, given each node's own
-// time in seconds: the longest of parallel paths, the expectation over branches, a loop's section multiplied by
-// its expected runs, calls added (one by one) or their longest (together).
-func (w *Workflow) Response(times []float64, d Delays) float64 { return 0 }
-
-// CriticalPath appends to dst the nodes of the longest way through the workflow, in order, and returns it with its
-// length in seconds. Times count as in [Workflow.Response]; of a branch the longest arm counts, whatever its probability.
-func (w *Workflow) CriticalPath(dst []int, times []float64, d Delays) ([]int, float64) { return dst, 0 }
-
-// Paths returns all ways from entry to end, loops aside and calls left out, the likeliest first. It fails where there are
-// more than limit.
-func (w *Workflow) Paths(limit int) ([]Path, error) { return nil, nil }
+// neighbours fills near from the graph's edges.
+func (w *Workflow) neighbours() {
+	w.near = make([][]int, len(w.functions))
+	join := func(a int, b int32) {
+		if b == exit {
+			return
+		}
+		f, g := w.function[a], w.function[b]
+		if f != g {
+			w.near[f] = append(w.near[f], g)
+			w.near[g] = append(w.near[g], f)
+		}
+	}
+	for n := range w.function {
+		for _, m := range w.next[n] {
+			join(n, m)
+		}
+		for _, a := range w.alts[n] {
+			join(n, a.to)
+		}
+		for _, m := range w.calls[n] {
+			join(n, m)
+		}
+	}
+	for f := range w.near {
+		slices.Sort(w.near[f])
+		w.near[f] = slices.Compact(w.near[f])
+	}
+}

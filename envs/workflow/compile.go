@@ -1,0 +1,239 @@
+package workflow
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Validate reports what [Graph.Compile] would refuse.
+func (g Graph) Validate() error { _, err := g.Compile(); return err }
+
+// Compile checks the graph and numbers it. An error names the node or edge that is wrong and what would be right.
+func (g Graph) Compile() (*Workflow, error) {
+	w := &Workflow{graph: g.clone()}
+	for _, step := range []func() error{
+		w.numberNodes, w.numberFunctions, w.connect, w.findEntry, w.sort, w.reach, w.checkAlternatives, w.findLoops,
+		w.findRegions,
+	} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("workflow %q: %w", g.Name, err)
+		}
+	}
+	w.neighbours()
+	w.fingerprint()
+	return w, nil
+}
+
+func (g Graph) clone() Graph {
+	g.Functions = slices.Clone(g.Functions)
+	g.Nodes = slices.Clone(g.Nodes)
+	g.Edges = slices.Clone(g.Edges)
+	return g
+}
+
+// numberNodes checks names and fills in what nodes left out.
+func (w *Workflow) numberNodes() error {
+	if len(w.graph.Nodes) == 0 {
+		return fmt.Errorf("it has no nodes, so no entry: want at least one")
+	}
+	seen := map[string]bool{}
+	for i := range w.graph.Nodes {
+		n := &w.graph.Nodes[i]
+		switch {
+		case n.Name == "":
+			return fmt.Errorf("node %d has no name", i+1)
+		case n.Name == End:
+			return fmt.Errorf("node %d is named %q, which stands for leaving the workflow: name it otherwise", i+1, End)
+		case seen[n.Name]:
+			return fmt.Errorf("node %q is there twice", n.Name)
+		}
+		seen[n.Name] = true
+		if n.Function == "" {
+			n.Function = n.Name
+		}
+		switch n.Calls {
+		case "":
+			n.Calls = OneByOne
+		case OneByOne, Together:
+		default:
+			return fmt.Errorf("node %q has calls %q, want %q or %q", n.Name, n.Calls, OneByOne, Together)
+		}
+		w.mode = append(w.mode, n.Calls)
+	}
+	return nil
+}
+
+func (w *Workflow) numberFunctions() error {
+	listed := len(w.graph.Functions) > 0
+	number := map[string]int{}
+	for i, f := range w.graph.Functions {
+		if f == "" {
+			return fmt.Errorf("function %d has no name", i+1)
+		}
+		if _, ok := number[f]; ok {
+			return fmt.Errorf("function %q is listed twice", f)
+		}
+		number[f] = i
+	}
+	for _, n := range w.graph.Nodes {
+		f, ok := number[n.Function]
+		if !ok {
+			if listed {
+				return fmt.Errorf("node %q runs function %q, which is not listed: want one of %s", n.Name, n.Function,
+					strings.Join(w.graph.Functions, ", "))
+			}
+			f = len(number)
+			number[n.Function] = f
+			w.graph.Functions = append(w.graph.Functions, n.Function)
+		}
+		w.function = append(w.function, f)
+	}
+	for f, name := range w.graph.Functions {
+		if !slices.Contains(w.function, f) {
+			return fmt.Errorf("function %q is listed but runs at no node", name)
+		}
+	}
+	w.functions = w.graph.Functions
+	return nil
+}
+
+// connect checks each edge by itself and sorts the edges by what they do.
+func (w *Workflow) connect() error {
+	n := len(w.graph.Nodes)
+	index := make(map[string]int32, n)
+	for i, node := range w.graph.Nodes {
+		index[node.Name] = int32(i)
+	}
+	w.next, w.alts, w.calls = make([][]int32, n), make([][]alt, n), make([][]int32, n)
+	w.in, w.of = make([]int32, n), slices.Repeat([]int32{-1}, n)
+	type pair struct{ from, to int32 }
+	seen := map[pair]bool{}
+	for i := range w.graph.Edges {
+		e := &w.graph.Edges[i]
+		wrong := func(format string, a ...any) error {
+			return fmt.Errorf("edge %d (%s -> %s): %s", i+1, e.From, e.To, fmt.Sprintf(format, a...))
+		}
+		from, ok := index[e.From]
+		if !ok {
+			return wrong("there is no node %q to leave: want one of %s", e.From, w.names())
+		}
+		to, ok := index[e.To]
+		if e.To == End {
+			to, ok = exit, true
+		}
+		if !ok {
+			return wrong("it dangles, there is no node %q: want %q or one of %s", e.To, End, w.names())
+		}
+		if seen[pair{from, to}] {
+			return wrong("it is there twice: want one edge from a node to another")
+		}
+		seen[pair{from, to}] = true
+		if e.Kind == "" {
+			e.Kind = Next
+			if e.Probability != 0 && e.Probability != 1 {
+				e.Kind = Branch
+			}
+		}
+		switch p := e.Probability; e.Kind {
+		case Branch, Loop:
+			if !(p > 0 && p <= 1) {
+				return wrong("its probability is %v, want it in (0, 1]", p)
+			}
+		case Next, Call:
+			if p != 0 && p != 1 {
+				return wrong("a %s edge is always taken, but its probability is %v: leave that out", e.Kind, p)
+			}
+			e.Probability = 0
+		default:
+			return wrong("its kind is %q, want %s, %s, %s or %s", e.Kind, Next, Branch, Loop, Call)
+		}
+		if to == exit && (e.Kind == Loop || e.Kind == Call) {
+			return wrong("a %s edge cannot leave the workflow", e.Kind)
+		}
+		if to == from && e.Kind != Loop {
+			return wrong("a node that runs again needs a loop edge with a probability below 1")
+		}
+		switch e.Kind {
+		case Next:
+			w.next[from] = append(w.next[from], to)
+		case Branch:
+			w.alts[from] = append(w.alts[from], alt{to, e.Probability, -1})
+		case Loop:
+			w.alts[from] = append(w.alts[from], alt{to, e.Probability, int32(len(w.loops))})
+			w.loops = append(w.loops, loop{header: to, source: from, p: e.Probability})
+		case Call:
+			if w.of[to] >= 0 {
+				return wrong("%q is called by %q already: give each caller a node of its own, with the same function", e.To,
+					w.graph.Nodes[w.of[to]].Name)
+			}
+			w.of[to] = from
+			w.calls[from] = append(w.calls[from], to)
+		}
+		if to != exit && (e.Kind == Next || e.Kind == Branch) {
+			w.in[to]++
+		}
+	}
+	for m, caller := range w.of {
+		if caller < 0 {
+			continue
+		}
+		if w.in[m] > 0 || len(w.next[m]) > 0 || len(w.alts[m]) > 0 {
+			return fmt.Errorf("node %q is called by %q and has other edges too: a called node only calls; where it also runs by "+
+				"itself, give it a second node", w.graph.Nodes[m].Name, w.graph.Nodes[caller].Name)
+		}
+	}
+	return nil
+}
+
+// checkAlternatives checks that the probabilities of each node's alternatives sum to one, and that loops end.
+func (w *Workflow) checkAlternatives() error {
+	for n, as := range w.alts {
+		if len(as) == 0 {
+			continue
+		}
+		var sum, back float64
+		for _, a := range as {
+			sum += a.p
+			if a.loop >= 0 {
+				back += a.p
+			}
+		}
+		if back >= 1-1e-9 {
+			return fmt.Errorf("node %q repeats with probability %v and never ends: want below 1, the rest leading on", w.NodeName(n), back)
+		}
+		if math.Abs(sum-1) > 1e-9 {
+			return fmt.Errorf("the alternatives of node %q have probabilities that sum to %v, want 1 (leaving the workflow is an edge to %q)",
+				w.NodeName(n), sum, End)
+		}
+	}
+	return nil
+}
+
+// names lists the nodes for an error message, the first twelve of them.
+func (w *Workflow) names() string {
+	var names []string
+	for i, n := range w.graph.Nodes {
+		if i == 12 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, n.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// fingerprint hashes all that the tracker's meaning depends on, so that a saved state of another workflow is refused.
+func (w *Workflow) fingerprint() {
+	h := fnv.New64a()
+	for _, n := range w.graph.Nodes {
+		fmt.Fprintf(h, "%q %q %q;", n.Name, n.Function, n.Calls)
+	}
+	for _, e := range w.graph.Edges {
+		fmt.Fprintf(h, "%q %q %q %x;", e.From, e.To, e.Kind, math.Float64bits(e.Probability))
+	}
+	fmt.Fprintf(h, "%d", w.entry)
+	w.print = h.Sum64()
+}
