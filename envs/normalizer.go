@@ -1,0 +1,134 @@
+package envs
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Normalizer standardises rows of numbers by running means and deviations (Welford, 1962). Its statistics belong to the
+// policy: they are saved with it, exported with it and frozen in evaluation.
+type Normalizer struct {
+	width  int
+	clip   float32
+	frozen bool
+	count  float64
+	mean   []float64
+	m2     []float64 // sum of squared differences from the mean
+
+	// What Apply uses, made anew where stale.
+	shift, scale []float32
+	stale        bool
+}
+
+// NewNormalizer returns a normalizer of rows of width numbers, whose results are bounded by ±clip. Before the first Update it
+// leaves values as they are, apart from the bounds.
+func NewNormalizer(width int, clip float64) (*Normalizer, error) {
+	if width < 1 {
+		return nil, fmt.Errorf("envs: normalizer of width %d, want at least 1", width)
+	}
+	if !(clip > 0) {
+		return nil, fmt.Errorf("envs: normalizer with clip %g, want more than 0", clip)
+	}
+	return &Normalizer{
+		width: width, clip: float32(clip), mean: make([]float64, width), m2: make([]float64, width),
+		shift: make([]float32, width), scale: make([]float32, width), stale: true,
+	}, nil
+}
+
+// Width is the length of a row.
+func (n *Normalizer) Width() int { return n.width }
+
+// Count is the number of rows seen.
+func (n *Normalizer) Count() float64 { return n.count }
+
+// Freeze stops Update from changing anything: what follows is evaluation.
+func (n *Normalizer) Freeze() { n.refresh(); n.frozen = true }
+
+// Update takes in rows, one after another. What is left of a row at the end is not read.
+func (n *Normalizer) Update(rows []float32) {
+	if n.frozen {
+		return
+	}
+	for ; len(rows) >= n.width; rows = rows[n.width:] {
+		n.count++
+		inverse := 1 / n.count
+		for i, v := range rows[:n.width] {
+			x := float64(v)
+			d := x - n.mean[i]
+			n.mean[i] += float64(d * inverse)
+			n.m2[i] += float64(d * (x - n.mean[i]))
+		}
+		n.stale = true
+	}
+}
+
+// Apply writes (x − mean)/deviation, bounded, of the rows in src to dst, which may be src. Both hold the same number of rows.
+func (n *Normalizer) Apply(dst, src []float32) {
+	n.refresh()
+	for ; len(src) >= n.width; dst, src = dst[n.width:], src[n.width:] {
+		for i, x := range src[:n.width] {
+			y := float32((x - n.shift[i]) * n.scale[i])
+			dst[i] = min(max(y, -n.clip), n.clip)
+		}
+	}
+}
+
+// Affine returns what Apply does before it bounds: (x − shift)·scale. A feature that has not varied yet has scale 1. The slices
+// belong to the normalizer and change with the next Update.
+func (n *Normalizer) Affine() (shift, scale []float32) {
+	n.refresh()
+	return n.shift, n.scale
+}
+
+// varianceFloor keeps a feature that hardly varies from being blown up.
+const varianceFloor = 1e-8
+
+func (n *Normalizer) refresh() {
+	if !n.stale {
+		return
+	}
+	n.stale = false
+	for i := range n.width {
+		variance := 0.0
+		if n.count > 0 {
+			variance = n.m2[i] / n.count
+		}
+		n.shift[i], n.scale[i] = float32(n.mean[i]), 1
+		if variance > 0 {
+			n.scale[i] = float32(1 / math.Sqrt(variance+varianceFloor))
+		}
+	}
+}
+
+// AppendBinary appends the statistics.
+func (n *Normalizer) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.LittleEndian.AppendUint32(b, uint32(n.width))
+	b = append(b, boolByte(n.frozen))
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.count))
+	for i := range n.width {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.mean[i]))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.m2[i]))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary restores statistics written by AppendBinary of a normalizer of the same width. Bounds stay as they are.
+func (n *Normalizer) UnmarshalBinary(b []byte) error {
+	if want := 13 + 16*n.width; len(b) != want {
+		return fmt.Errorf("envs: normalizer state has %d bytes, want %d for width %d", len(b), want, n.width)
+	}
+	if w := binary.LittleEndian.Uint32(b); int(w) != n.width {
+		return fmt.Errorf("envs: normalizer state is of width %d, want %d", w, n.width)
+	}
+	word := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[5+8*i:])) }
+	if c := word(0); !(c >= 0) || math.IsInf(c, 0) {
+		return errors.New("envs: normalizer state has no valid count")
+	}
+	n.frozen, n.count, n.stale = b[4] != 0, word(0), true
+	for i := range n.width {
+		n.mean[i], n.m2[i] = word(1+2*i), word(2+2*i)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package envs
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/rng"
+)
+
+func TestNormalizerStandardises(t *testing.T) {
+	n, err := NewNormalizer(2, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Mean 2, variance 2/3; a constant.
+	rows := []float32{1, 7, 2, 7, 3, 7}
+	n.Update(rows)
+	got := make([]float32, 6)
+	n.Apply(got, rows)
+	z := float32(math.Sqrt(1.5))
+	for i, want := range []float32{-z, 0, 0, 0, z, 0} {
+		if math.Abs(float64(got[i]-want)) > 1e-6 {
+			t.Errorf("value %d is %g, want %g", i, got[i], want)
+		}
+	}
+	n.Apply(got[:2], []float32{1000, -1000})
+	if got[0] != 10 || got[1] != -10 {
+		t.Errorf("outliers became %g, %g, want the bounds", got[0], got[1])
+	}
+}
+
+func TestNormalizerMatchesTwoPasses(t *testing.T) {
+	s := rng.NewStream(1, "normalizer")
+	x := make([]float32, 10_000)
+	var sum float64
+	for i := range x {
+		x[i] = float32(1e3 + s.Norm())
+		sum += float64(x[i])
+	}
+	mean := sum / float64(len(x))
+	var m2 float64
+	for _, v := range x {
+		m2 += (float64(v) - mean) * (float64(v) - mean)
+	}
+	n, err := NewNormalizer(1, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Update(x)
+	shift, scale := n.Affine()
+	if want := 1 / math.Sqrt(m2/float64(len(x))); math.Abs(float64(scale[0])-want) > 1e-6*want {
+		t.Errorf("scale is %g, want %g", scale[0], want)
+	}
+	if math.Abs(float64(shift[0])-mean) > 1e-4 {
+		t.Errorf("shift is %g, want %g", shift[0], mean)
+	}
+}
+
+func TestNormalizerFrozenAndSaved(t *testing.T) {
+	n, _ := NewNormalizer(1, 10)
+	n.Update([]float32{1, 2, 4})
+	b, err := n.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := NewNormalizer(1, 10)
+	if err := m.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	n.Update([]float32{9})
+	m.Update([]float32{9})
+	a, c := []float32{3}, []float32{3}
+	n.Apply(a, a)
+	m.Apply(c, c)
+	if a[0] != c[0] {
+		t.Errorf("restored normalizer gives %g, want %g", c[0], a[0])
+	}
+	n.Freeze()
+	n.Update([]float32{100, 200})
+	n.Apply(c, []float32{3})
+	if c[0] != a[0] {
+		t.Errorf("a frozen normalizer gives %g, want %g", c[0], a[0])
+	}
+	for i := range b {
+		if err := m.UnmarshalBinary(b[:i]); err == nil {
+			t.Errorf("a state cut at %d was accepted", i)
+		}
+	}
+	if w, _ := NewNormalizer(2, 1); w.UnmarshalBinary(b) == nil {
+		t.Error("a state of another width was accepted")
+	}
+}
