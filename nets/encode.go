@@ -3,7 +3,9 @@ package nets
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 )
 
 // EncodeArch returns the description as JSON with its kind: {"kind": "mlp", "arch": {…}}.
@@ -20,7 +22,7 @@ func DecodeArch(b []byte) (Arch, error) {
 		Kind string          `json:"kind"`
 		Arch json.RawMessage `json:"arch"`
 	}
-	if err := json.Unmarshal(b, &env); err != nil {
+	if err := strict(b, &env); err != nil {
 		return nil, fmt.Errorf("nets: architecture: %w", err)
 	}
 	switch env.Kind {
@@ -36,13 +38,26 @@ func DecodeArch(b []byte) (Arch, error) {
 
 func decodeInto[A Arch](b []byte) (Arch, error) {
 	var a A
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&a); err != nil {
+	if err := strict(b, &a); err != nil {
 		return nil, fmt.Errorf("nets: architecture %s: %w", a.Kind(), err)
 	}
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// strict decodes exactly one JSON value whose fields are all known.
+func strict(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err == io.EOF {
+		return errors.New("nothing here, want a JSON object")
+	} else if err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("more follows after the JSON object")
+	}
+	return nil
 }

@@ -1,5 +1,7 @@
 package nets
 
+import "fmt"
+
 // DType is an engine's number format.
 type DType uint8
 
@@ -9,7 +11,15 @@ const (
 	Float64
 )
 
-func (d DType) String() string { return [...]string{"float32", "float64"}[d] }
+func (d DType) String() string {
+	switch d {
+	case Float32:
+		return "float32"
+	case Float64:
+		return "float64"
+	}
+	return fmt.Sprintf("DType(%d)", uint8(d))
+}
 
 // Info says what an engine is and runs on.
 type Info struct {
@@ -90,7 +100,8 @@ type Net interface {
 	// backward.
 	NewWork(batch int) Work
 	// Forward runs the net on one tensor of [agents, batch, width] per input port and returns [agents, batch, out]. The result
-	// belongs to the Work and stays until its next Forward. The inputs must stay unchanged until Backward.
+	// belongs to the Work and stays until its next Forward. The inputs must stay unchanged until Backward. A caller that must not
+	// allocate keeps the slice of inputs and passes it with three dots: Go allocates a new one for inputs listed one by one.
 	Forward(w Work, in ...Tensor) Tensor
 	// Backward takes the loss's gradient by the output of the Work's last Forward. With Params it adds to Grads, with Inputs it
 	// sets the Work's GradIn; with both it does both.

@@ -12,7 +12,8 @@ const (
 	Joint = "joint"
 )
 
-// Attention scores before normalisation, with q = xW_q of the agent and k = xW_k of a neighbour.
+// Attention scores before normalisation, with q = x_i·W_q of the agent and k = x_j·W_k of a neighbour. With weights per agent each
+// agent turns its own features into its query and its key: W_q is of agent i's group, W_k of agent j's.
 const (
 	// Exp is exp(q·k/√d), normalised by its sum: softmax (the paper's eq. 9, with the usual 1/√d).
 	Exp = "exp"
@@ -30,7 +31,7 @@ const SquaredOffset = 0.001
 //
 // where x is the concatenation of the input ports. Source: FaaSConf, eqs. 8–12; mean-field as Yang et al. (2018).
 type MeanField struct {
-	MLP
+	MLP `yaml:",inline"`
 	// Mix is Attention, Mean or Joint.
 	Mix string `json:"mix" yaml:"mix"`
 	// Score is Exp or Squared, for Attention.
@@ -40,7 +41,8 @@ type MeanField struct {
 	// Neighbours lists, for each agent, those whose features it mixes; an agent may list itself. Not used by Joint.
 	Neighbours [][]int `json:"neighbours,omitempty" yaml:"neighbours,omitempty"`
 	// Others adds one input port after the others: the last port as the agents' neighbours are seen with it. In an
-	// actor step where every agent varies its own action only, Forward(w, s, π(s), a) mixes neighbours j ≠ i with a_j.
+	// actor step where every agent varies its own action only, Forward(w, s, π(s), a) mixes neighbours j ≠ i with a_j. An agent
+	// always sees itself (its own place in Joint, or listed among its neighbours) with π(s).
 	Others bool `json:"others,omitempty" yaml:"others,omitempty"`
 }
 
