@@ -142,6 +142,7 @@ func (r *Report) lines(fsys durable.FS, dir, name string) *lineIndex {
 	defer f.Close()
 	index := &lineIndex{ends: map[int64]bool{0: true}}
 	in := bufio.NewReader(f)
+	sound := true // until the first bad line: one finding says enough, the offsets are wanted to the end
 	for number := 1; ; number++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -154,14 +155,16 @@ func (r *Report) lines(fsys durable.FS, dir, name string) *lineIndex {
 				r.add(Notice, name, "line %d is torn after %d bytes (resume cuts it)", number, len(line))
 			}
 			index.size += int64(len(line))
-			r.add(Good, name, "%d lines", number-1)
+			if sound {
+				r.add(Good, name, "%d lines", number-1)
+			}
 			return index
 		}
 		index.size += int64(len(line))
 		index.ends[index.size] = true
-		if err := jsonObject(line); err != nil {
+		if err := jsonObject(line); err != nil && sound {
+			sound = false
 			r.add(Problem, name, "line %d: %v", number, err)
-			return index
 		}
 	}
 }

@@ -37,28 +37,44 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, []Tenso
 	slices.SortStableFunc(sorted, func(a, b Tensor) int {
 		return cmp.Or(cmp.Compare(b.DType.Size(), a.DType.Size()), cmp.Compare(a.Name, b.Name))
 	})
-	type entry struct {
-		DType   DType    `json:"dtype"`
-		Shape   []int    `json:"shape"`
-		Offsets [2]int64 `json:"data_offsets"`
+	var buf bytes.Buffer
+	buf.Write(make([]byte, 8))
+	put := func(before byte, key string, value any) error {
+		buf.WriteByte(before)
+		if err := putJSON(&buf, key); err != nil {
+			return err
+		}
+		buf.WriteByte(':')
+		return putJSON(&buf, value)
 	}
-	entries := make(map[string]any, len(sorted)+1)
+	before := byte('{')
 	if len(metadata) > 0 {
 		for k, v := range metadata {
 			if !utf8.ValidString(k) || !utf8.ValidString(v) {
 				return nil, nil, fmt.Errorf("metadata %q is not UTF-8", k)
 			}
 		}
-		entries[metadataKey] = metadata
+		if err := put(before, metadataKey, metadata); err != nil { // map keys come out sorted
+			return nil, nil, err
+		}
+		before = ','
 	}
+	// Entries stand in the order of the data: some readers want an empty tensor before the one that shares its place.
+	type entry struct {
+		DType   DType    `json:"dtype"`
+		Shape   []int    `json:"shape"`
+		Offsets [2]int64 `json:"data_offsets"`
+	}
+	seen := map[string]bool{}
 	at := int64(0)
 	for _, t := range sorted {
 		if t.Name == metadataKey || !utf8.ValidString(t.Name) {
 			return nil, nil, fmt.Errorf("%q cannot be a tensor's name", t.Name)
 		}
-		if _, twice := entries[t.Name]; twice {
+		if seen[t.Name] {
 			return nil, nil, fmt.Errorf("two tensors are called %q", t.Name)
 		}
+		seen[t.Name] = true
 		size, err := bytesOf(t.DType, t.Shape)
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
@@ -70,24 +86,35 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, []Tenso
 		if shape == nil {
 			shape = []int{} // a scalar: [] in JSON, not null
 		}
-		entries[t.Name] = entry{t.DType, shape, [2]int64{at, at + size}}
+		if err := put(before, t.Name, entry{t.DType, shape, [2]int64{at, at + size}}); err != nil {
+			return nil, nil, err
+		}
+		before = ','
 		at += size
 	}
-	var buf bytes.Buffer
-	buf.Write(make([]byte, 8))
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(entries); err != nil { // map keys come out sorted
-		return nil, nil, err
+	if before == '{' {
+		buf.WriteByte('{')
 	}
-	header := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	for len(header)%8 != 0 {
-		header = append(header, ' ')
+	buf.WriteByte('}')
+	for buf.Len()%8 != 0 {
+		buf.WriteByte(' ')
 	}
+	header := buf.Bytes()
 	n := len(header) - 8
 	if n > maxHeader {
 		return nil, nil, fmt.Errorf("the header takes %d bytes, more than the %d allowed", n, maxHeader)
 	}
 	binary.LittleEndian.PutUint64(header, uint64(n))
 	return header, sorted, nil
+}
+
+// putJSON appends one value without a newline, and without the escapes that HTML wants.
+func putJSON(buf *bytes.Buffer, v any) error {
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	buf.Truncate(buf.Len() - 1)
+	return nil
 }

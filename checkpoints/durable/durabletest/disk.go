@@ -274,8 +274,10 @@ func (d *Disk) copy(pick func(choices int) int) *Disk {
 				switch pick(dataChoices) {
 				case 1:
 					c.data = slices.Clone(n.data)
-				case 2:
-					c.data = slices.Clone(n.data[:len(n.data)/2])
+				case 2: // half of what was appended since the last sync
+					if bytes.HasPrefix(n.data, n.onDisk) {
+						c.data = slices.Clone(n.data[:(len(n.onDisk)+len(n.data))/2])
+					}
 				}
 			}
 			c.onDisk = slices.Clone(c.data)
