@@ -1,0 +1,11 @@
+// Package stats holds the statistics of evaluation: interquartile means with bootstrap intervals, paired comparisons with
+// Holm's correction, probability of improvement and performance profiles.
+//
+// Scores of one policy are a [Scores]: a row per training seed, a column per workload seed, the columns shared by all
+// policies. Both are sources of variance, and both are resampled: rows within a policy, columns for all policies at once (a
+// hierarchical bootstrap). Every resample comes from a named stream.
+//
+// Sources: Agarwal et al., "Deep RL at the Edge of the Statistical Precipice" (2021) for IQM, profiles and
+// probability of improvement; Holm (1979); Efron and Tibshirani (1993) for the percentile bootstrap; Phipson and Smyth (2010)
+// for permutation p values that are never zero.
+package stats
