@@ -1,8 +1,9 @@
 package rng
 
 import (
-	"math"
 	"math/bits"
+
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // Key names a family of independent draws. The zero Key is valid but has no name; start with [New].
@@ -52,10 +53,10 @@ func (k Key) IntN(n int) int {
 }
 
 // Exp returns the key's number from the exponential law of mean 1.
-func (k Key) Exp() float64 { return -math.Log(k.Open()) }
+func (k Key) Exp() float64 { return -portable.Log(k.Open()) }
 
 // Norm returns the key's number from the standard normal law, by inversion.
-func (k Key) Norm() float64 { return math.Sqrt2 * math.Erfinv(float64(2*k.Open())-1) }
+func (k Key) Norm() float64 { return portable.NormQuantile(k.Open()) }
 
 // Stream returns a stream that starts at the key.
 func (k Key) Stream() *Stream { return &Stream{key: k} }
