@@ -1,0 +1,135 @@
+package maddpg
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// codec translates between actions as the environment takes them and as networks see them: u in [0, 1] for intervals, one-hot
+// for choices. Rows are of one agent of the environment.
+type codec struct {
+	// Low and High bound each component of a Box; Integer marks whole-numbered ones, nil for none.
+	Low     []float32 `json:"low,omitempty"`
+	High    []float32 `json:"high,omitempty"`
+	Integer []bool    `json:"integer,omitempty"`
+	// Choices is the number of choices of each component, nil for a Box.
+	Choices []int `json:"choices,omitempty"`
+}
+
+func newCodec(s envs.Space) (codec, error) {
+	switch s := s.(type) {
+	case envs.Discrete:
+		return codec{Choices: []int{s.N}}, nil
+	case envs.MultiDiscrete:
+		return codec{Choices: s.N}, nil
+	case envs.Box:
+		for i := range s.Low {
+			if r := float64(s.High[i]) - float64(s.Low[i]); math.IsInf(r, 0) || math.IsNaN(r) || r < 0 {
+				return codec{}, fmt.Errorf("action component %d ranges over [%g, %g], want finite bounds", i, s.Low[i], s.High[i])
+			}
+		}
+		return codec{Low: s.Low, High: s.High, Integer: s.Integer}, nil
+	}
+	return codec{}, fmt.Errorf("action space is %v, want Box, Discrete or MultiDiscrete", s)
+}
+
+func (c *codec) equal(o codec) bool {
+	return slices.Equal(c.Low, o.Low) && slices.Equal(c.High, o.High) && slices.Equal(c.Integer, o.Integer) && slices.Equal(c.Choices, o.Choices)
+}
+
+// discrete says whether the components are choices.
+func (c *codec) discrete() bool { return c.Choices != nil }
+
+// width is what networks see, components what the environment takes.
+func (c *codec) width() int {
+	if !c.discrete() {
+		return len(c.Low)
+	}
+	w := 0
+	for _, n := range c.Choices {
+		w += n
+	}
+	return w
+}
+
+func (c *codec) components() int {
+	if c.discrete() {
+		return len(c.Choices)
+	}
+	return len(c.Low)
+}
+
+// stretch writes the environment's action for u. Whole-numbered components take the nearest.
+func (c *codec) stretch(u, out []float32) {
+	for i, x := range u {
+		lo, hi := c.Low[i], c.High[i]
+		y := lo + float32(x*(hi-lo))
+		if c.Integer != nil && c.Integer[i] {
+			y = float32(math.Round(float64(y)))
+		}
+		out[i] = min(max(y, lo), hi)
+	}
+}
+
+// choose writes for each component the number of the first largest score, and its one-hot form.
+func (c *codec) choose(scores, hot, out []float32) {
+	for i, n := range c.Choices {
+		best := 0
+		for k, x := range scores[:n] {
+			if x > scores[best] {
+				best = k
+			}
+		}
+		clear(hot[:n])
+		hot[best] = 1
+		out[i] = float32(best)
+		scores, hot = scores[n:], hot[n:]
+	}
+}
+
+// illegal is added to the scores of choices that a mask forbids: far below any logit, and finite, so that differences stay
+// defined where a component has no legal choice.
+const illegal = -1e9
+
+// forbid adds illegal to the scores that mask doesn't allow.
+func forbid(scores []float32, mask []bool) {
+	for i, ok := range mask {
+		if !ok {
+			scores[i] += illegal
+		}
+	}
+}
+
+// maskBits is the number of choices that one float32 of a stored mask holds: its whole numbers are exact so far.
+const maskBits = 24
+
+func maskWords(choices int) int { return (choices + maskBits - 1) / maskBits }
+
+// packMask stores a mask as whole numbers.
+func packMask(mask []bool, words []float32) {
+	for w := range words {
+		var bits uint32
+		for i, ok := range mask[w*maskBits : min((w+1)*maskBits, len(mask))] {
+			if ok {
+				bits |= 1 << i
+			}
+		}
+		words[w] = float32(bits)
+	}
+}
+
+// forbidPacked is forbid for a stored mask.
+func forbidPacked(scores, words []float32) {
+	for w, x := range words {
+		bits := uint32(x)
+		part := scores[w*maskBits : min((w+1)*maskBits, len(scores))]
+		for i := range part {
+			if bits>>i&1 == 0 {
+				part[i] += illegal
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package maddpg
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// newUpdate builds networks, optimisers and memory on an engine. Initial weights follow from key alone; targets begin
+// as copies.
+func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
+	b := builder{e: e, n: p.agents, batch: c.Batch}
+	u := &update{e: e, tau: c.Tau, penalty: nets.Penalty{Coef: c.LogitPenalty}, others: c.othersFromReplay()}
+
+	actor := c.actorArch(p)
+	u.actor.net, u.actorTarget.net = b.net(actor), b.net(actor)
+	u.critic, u.criticTarget = b.net(c.criticArch(p, u.others)), b.net(c.criticArch(p, false))
+	u.actorAdam = b.adam(u.actor.net, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
+	u.criticAdam = b.adam(u.critic, nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
+	if p.discrete() {
+		head := b.net(c.headArch(p))
+		u.actor.head, u.actorTarget.head = head, head
+		u.actor.headWork, u.actorTarget.headWork = b.work(head), b.work(head)
+		u.noise, u.noise2, u.dlogits = b.tensor(p.act), b.tensor(p.act), b.tensor(p.act)
+		u.penaltyLoss = e.NewTensor(p.agents)
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	u.actor.work, u.actorTarget.work = b.work(u.actor.net), b.work(u.actorTarget.net)
+	u.taken, u.chosen, u.next = b.work(u.critic), b.work(u.critic), b.work(u.criticTarget)
+
+	u.s, u.s2, u.a = b.tensor(p.obs), b.tensor(p.obs), b.tensor(p.act)
+	u.r, u.discount, u.y, u.dq = b.tensor(1), b.tensor(1), b.tensor(1), b.tensor(1)
+	u.criticLoss, u.actorLoss = e.NewTensor(p.agents), e.NewTensor(p.agents)
+	u.sums = sums{
+		criticLoss: e.NewTensor(p.agents), actorLoss: e.NewTensor(p.agents),
+		criticNorm: e.NewTensor(u.criticAdam.Norms().Shape()...), actorNorm: e.NewTensor(u.actorAdam.Norms().Shape()...),
+	}
+	if c.Absent && c.Mix != Single {
+		u.present = b.presence(p.act)
+	}
+
+	u.actor.net.Params().Set(nets.InitialParams(u.actor.net.Arch(), key.With(0)))
+	u.critic.Params().Set(nets.InitialParams(u.critic.Arch(), key.With(1)))
+	e.Copy(u.actorTarget.net.Params(), u.actor.net.Params())
+	e.Copy(u.criticTarget.Params(), u.critic.Params())
+	if err := e.Err(); err != nil {
+		return nil, fmt.Errorf("maddpg: %w", err)
+	}
+	u.recorded = e.Record("maddpg", u.learn)
+	return u, nil
+}
+
+// run does one update on the batch that lies in the tensors.
+func (u *update) run() error {
+	u.criticAdam.Advance()
+	u.actorAdam.Advance()
+	if err := u.recorded.Run(); err != nil {
+		return fmt.Errorf("maddpg: update %d: %w", u.criticAdam.Steps(), err)
+	}
+	return nil
+}
+
+// builder makes an update's parts and remembers the first failure.
+type builder struct {
+	e        nets.Engine
+	n, batch int
+	err      error
+}
+
+func (b *builder) net(a nets.Arch) nets.Net {
+	if b.err != nil {
+		return nil
+	}
+	if b.err = a.Validate(); b.err != nil {
+		return nil
+	}
+	n, err := b.e.NewNet(a)
+	b.err = err
+	return n
+}
+
+func (b *builder) adam(n nets.Net, c nets.Adam) nets.Optimizer {
+	if b.err != nil {
+		return nil
+	}
+	o, err := b.e.NewAdam(n, c)
+	b.err = err
+	return o
+}
+
+func (b *builder) work(n nets.Net) nets.Work {
+	if b.err != nil {
+		return nil
+	}
+	return n.NewWork(b.batch)
+}
+
+func (b *builder) tensor(width int) nets.Tensor { return b.e.NewTensor(b.n, b.batch, width) }
+
+func (b *builder) presence(act int) presence {
+	mk := func(on, zero nets.Tensor, width int) *mask { return &mask{b.e, on, zero, b.tensor(width)} }
+	on, onAction, onNext := b.tensor(1), b.tensor(act), b.tensor(act)
+	zero, zeroAction := b.tensor(1), b.tensor(act)
+	return presence{
+		next:   mk(onNext, zeroAction, act),
+		action: mk(onAction, zeroAction, act), slope: mk(onAction, zeroAction, act),
+		error: mk(on, zero, 1), value: mk(on, zero, 1),
+	}
+}

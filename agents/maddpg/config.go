@@ -1,0 +1,208 @@
+package maddpg
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Mixes: how an agent sees the others. See the package's table.
+const (
+	Attention = nets.Attention
+	Mean      = nets.Mean
+	Joint     = nets.Joint
+	Single    = "single"
+	None      = "none"
+)
+
+// Whose actions the other agents have in the actor step.
+const (
+	// Auto is Batch with Joint and Policy with Attention and Mean.
+	Auto = "auto"
+	// Batch leaves the others' actions as replay has them: eq. 4 as printed, and MADDPG's own.
+	Batch = "batch"
+	// Policy takes all actions from the present policies, so that an agent's action also answers for what its neighbours'
+	// critics make of it: what FaaSConf's code does.
+	Policy = "policy"
+)
+
+// Config configures the learner. Steps are environment steps, counted over all copies.
+type Config struct {
+	// Mix is how an agent sees the others: attention, mean, joint, single or none.
+	Mix string `yaml:"mix" json:"mix"`
+	// Score turns queries and keys into attention: exp (eq. 9) or squared (FaaSConf's code). Only for attention.
+	Score string `yaml:"score" json:"score"`
+	// Keys is the width of queries and keys. Only for attention.
+	Keys int `yaml:"keys" json:"keys"`
+	// Shared gives all agents one set of weights, as FaaSConf's code does. The default is a set for each, as the paper says:
+	// nothing in a function's state says which function it is, so one actor for all can't treat two functions differently.
+	Shared bool `yaml:"shared" json:"shared"`
+	// Others says whose actions the other agents have in the actor step: auto, batch or policy.
+	Others string `yaml:"others" json:"others"`
+
+	// Hidden lists the widths of the hidden layers of actor and critic.
+	Hidden []int `yaml:"hidden" json:"hidden"`
+	// Activation of the hidden layers: relu or tanh.
+	Activation string `yaml:"activation" json:"activation"`
+	// Norm after each hidden activation: empty, or layer for layer normalisation.
+	Norm string `yaml:"norm" json:"norm"`
+	// FinalBound, where positive, draws the actor's last layer from ±FinalBound, so that first actions are near the middle.
+	FinalBound float64 `yaml:"final_bound" json:"final_bound"`
+
+	// ActorRate and CriticRate are Adam's learning rates.
+	ActorRate  float64 `yaml:"actor_rate" json:"actor_rate"`
+	CriticRate float64 `yaml:"critic_rate" json:"critic_rate"`
+	// Clip bounds the gradient norm of each agent's actor and critic; 0 leaves gradients as they are.
+	Clip float64 `yaml:"clip" json:"clip"`
+	// Gamma is the discount per step or, with GammaSeconds, per that time.
+	Gamma float64 `yaml:"gamma" json:"gamma"`
+	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds), for steps of unequal length.
+	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds"`
+	// Tau is the share of the soft target update: θ' ← θ' + Tau·(θ − θ').
+	Tau float64 `yaml:"tau" json:"tau"`
+	// RewardScale multiplies rewards before learning; metrics and episodes keep the environment's.
+	RewardScale float64 `yaml:"reward_scale" json:"reward_scale"`
+
+	// Batch is the number of transitions of an update, Replay the most that are kept.
+	Batch  int `yaml:"batch" json:"batch"`
+	Replay int `yaml:"replay" json:"replay"`
+	// RandomSteps is the number of steps at the beginning with uniformly random actions.
+	RandomSteps int64 `yaml:"random_steps" json:"random_steps"`
+	// LearningStarts is the number of steps before the first update.
+	LearningStarts int64 `yaml:"learning_starts" json:"learning_starts"`
+	// UpdateEvery is the number of steps between two bouts of learning, GradientSteps the number of updates in each.
+	UpdateEvery   int64 `yaml:"update_every" json:"update_every"`
+	GradientSteps int   `yaml:"gradient_steps" json:"gradient_steps"`
+
+	// Noise is the standard deviation of the normal noise on continuous actions, in units of their range, and falls linearly to
+	// NoiseFinal over NoiseSteps steps (0: over the whole training).
+	Noise      float64 `yaml:"noise" json:"noise"`
+	NoiseFinal float64 `yaml:"noise_final" json:"noise_final"`
+	NoiseSteps int64   `yaml:"noise_steps" json:"noise_steps"`
+	// NoiseLow and NoiseHigh bound noisy actions within [0, 1]; FaaSConf's code has 0.1 and 0.9.
+	NoiseLow  float64 `yaml:"noise_low" json:"noise_low"`
+	NoiseHigh float64 `yaml:"noise_high" json:"noise_high"`
+
+	// Temperature of the Gumbel-softmax. Only for choices.
+	Temperature float64 `yaml:"temperature" json:"temperature"`
+	// Hard gives critics one-hot choices with the gradient of the relaxed ones (straight-through).
+	Hard bool `yaml:"hard" json:"hard"`
+	// LogitPenalty is the coefficient of mean(logits²) in the actor's loss. Only for choices: a continuous actor's sigmoid is
+	// part of its last layer.
+	LogitPenalty float64 `yaml:"logit_penalty" json:"logit_penalty"`
+
+	// Standardise subtracts running means from observations and divides by running deviations, per feature and, where agents
+	// have weights of their own, per agent. Policies keep them frozen.
+	Standardise bool `yaml:"standardise" json:"standardise"`
+	// ObservationClip bounds standardised observations.
+	ObservationClip float64 `yaml:"observation_clip" json:"observation_clip"`
+	// Absent says that agents can be absent (inactive) in some steps. Their rewards, actions and gradients are then zero, an
+	// agent that leaves has ended, and losses are still means over the whole batch. Without it an absent agent is an
+	// error. With single it isn't needed: the one agent sees zeros.
+	Absent bool `yaml:"absent" json:"absent"`
+
+	// Safe is FaaSConf's safe exploration strategy.
+	Safe Safe `yaml:"safe" json:"safe"`
+}
+
+// Default returns attention mean-field MADDPG as FaaSConf publishes it.
+func Default() Config {
+	return Config{
+		Mix: Attention, Score: nets.Exp, Keys: 32, Others: Auto,
+		Hidden: []int{64, 64}, Activation: nets.ReLU,
+		ActorRate: 1e-4, CriticRate: 1e-4, Clip: 0.5, Gamma: 0.9, Tau: 0.01, RewardScale: 1,
+		Batch: 64, Replay: 100_000, RandomSteps: 1_000, LearningStarts: 1_000, UpdateEvery: 1, GradientSteps: 1,
+		Noise: 0.1, NoiseFinal: 0.1, NoiseHigh: 1,
+		Temperature: 1, Hard: true, LogitPenalty: 1e-3,
+		Standardise: true, ObservationClip: 10,
+		Safe: defaultSafe(),
+	}
+}
+
+// Validate says what is wrong with the configuration, naming the key.
+func (c Config) Validate() error {
+	for _, f := range []struct {
+		key, got string
+		want     []string
+	}{
+		{"mix", c.Mix, []string{Attention, Mean, Joint, Single, None}},
+		{"others", c.Others, []string{Auto, Batch, Policy}},
+		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
+		{"norm", c.Norm, []string{nets.NoNorm, nets.LayerNorm}},
+	} {
+		if !slices.Contains(f.want, f.got) {
+			return fmt.Errorf("%s is %q, want one of %q", f.key, f.got, f.want)
+		}
+	}
+	if c.Mix == Attention && c.Score != nets.Exp && c.Score != nets.Squared {
+		return fmt.Errorf("score is %q, want one of %q", c.Score, []string{nets.Exp, nets.Squared})
+	}
+	if c.Others != Auto && (c.Mix == Single || c.Mix == None) {
+		return fmt.Errorf("others is %q, but with mix: %s no agent sees another's action; want %q", c.Others, c.Mix, Auto)
+	}
+	for i, h := range c.Hidden {
+		if h < 1 {
+			return fmt.Errorf("hidden[%d] is %d, want at least 1", i, h)
+		}
+	}
+	for _, f := range []struct {
+		key    string
+		got    float64
+		lo, hi float64
+		open   bool // lo itself is not allowed
+	}{
+		{"keys", float64(c.Keys), 1, 1 << 16, false},
+		{"final_bound", c.FinalBound, 0, 1e6, false},
+		{"actor_rate", c.ActorRate, 0, 1, true},
+		{"critic_rate", c.CriticRate, 0, 1, true},
+		{"clip", c.Clip, 0, 1e9, false},
+		{"gamma", c.Gamma, 0, 1, false},
+		{"gamma_seconds", c.GammaSeconds, 0, 1e12, false},
+		{"tau", c.Tau, 0, 1, true},
+		{"reward_scale", c.RewardScale, 0, 1e9, true},
+		{"batch", float64(c.Batch), 1, 1 << 24, false},
+		{"replay", float64(c.Replay), 1, 1 << 40, false},
+		{"random_steps", float64(c.RandomSteps), 0, 1e18, false},
+		{"learning_starts", float64(c.LearningStarts), 0, 1e18, false},
+		{"update_every", float64(c.UpdateEvery), 1, 1e18, false},
+		{"gradient_steps", float64(c.GradientSteps), 1, 1e9, false},
+		{"noise", c.Noise, 0, 10, false},
+		{"noise_final", c.NoiseFinal, 0, 10, false},
+		{"noise_steps", float64(c.NoiseSteps), 0, 1e18, false},
+		{"noise_low", c.NoiseLow, 0, 1, false},
+		{"noise_high", c.NoiseHigh, c.NoiseLow, 1, true},
+		{"temperature", c.Temperature, 0, 1e6, true},
+		{"logit_penalty", c.LogitPenalty, 0, 1e6, false},
+		{"observation_clip", c.ObservationClip, 0, 1e9, true},
+	} {
+		// Written so that NaN fails.
+		if !(f.got >= f.lo && f.got <= f.hi) || (f.open && f.got == f.lo) {
+			from := "at least"
+			if f.open {
+				from = "more than"
+			}
+			return fmt.Errorf("%s is %g, want %s %g and at most %g", f.key, f.got, from, f.lo, f.hi)
+		}
+	}
+	if c.Batch > c.Replay {
+		return fmt.Errorf("batch is %d, want at most the %d transitions of replay", c.Batch, c.Replay)
+	}
+	return c.Safe.validate()
+}
+
+// label is the method's short name, for results.
+func (c Config) label() string {
+	return map[string]string{Attention: "attmf", Mean: "mf", Joint: "maddpg", Single: "ddpg", None: "iddpg"}[c.Mix]
+}
+
+// othersFromReplay says whether the other agents keep replay's actions in the actor step.
+func (c Config) othersFromReplay() bool {
+	switch c.Mix {
+	case Single, None:
+		return false
+	case Joint:
+		return c.Others != Policy
+	}
+	return c.Others == Batch
+}

@@ -1,0 +1,63 @@
+package maddpg
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// noise is the standard deviation of exploration at the present step.
+func (l *Learner) noise() float64 {
+	over := l.c.NoiseSteps
+	if over == 0 {
+		over = l.ctx.Steps
+	}
+	if over <= 0 || l.steps >= over {
+		return l.c.NoiseFinal
+	}
+	done := float64(l.steps) / float64(over)
+	return l.c.Noise + float64(done*(l.c.NoiseFinal-l.c.Noise))
+}
+
+// exploreEnv turns the actor's output for copy i into an action: with normal noise for continuous ones; choices are drawn
+// from the softmax of the logits, by Gumbel noise. Random actions don't look at the output.
+func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, random bool) error {
+	o, out := &obs.Kinds[0], l.acting.row(i)
+	if random {
+		clear(out)
+	}
+	w, k := l.p.codec.width(), l.p.codec.components()
+	sigma := l.noise()
+	for j := range l.p.kind.Agents {
+		y, u, a := out[j*w:(j+1)*w], l.row(i)[j*w:(j+1)*w], act.Kinds[0][j*k:(j+1)*k]
+		if !o.Active[j] {
+			clear(u)
+			clear(a)
+			continue
+		}
+		for m, x := range y {
+			if !finite(x) {
+				return fmt.Errorf("maddpg: environment %d: the actor of %s %d gives %g for output %d: training has diverged;"+
+					" smaller actor_rate and critic_rate, or clip, help", i, l.p.kind.Name, j, x, m)
+			}
+		}
+		if l.p.discrete() {
+			for m := range y {
+				y[m] += gumbel(l.explore)
+			}
+			forbid(y, o.Mask[j*w:(j+1)*w])
+			l.p.choose(y, u, a)
+			continue
+		}
+		lo, hi := float32(l.c.NoiseLow), float32(l.c.NoiseHigh)
+		for m := range y {
+			if random {
+				u[m] = lo + float32(float32(l.explore.Float64())*(hi-lo))
+			} else {
+				u[m] = min(max(y[m]+float32(float64(sigma*l.explore.Norm())), lo), hi)
+			}
+		}
+		l.p.stretch(u, a)
+	}
+	return nil
+}

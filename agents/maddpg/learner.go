@@ -1,0 +1,228 @@
+package maddpg
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Learner is MADDPG in one of its forms; see [Config.Mix].
+type Learner struct {
+	c   Config
+	ctx agents.Context
+	p   problem
+
+	update *update
+	memory *memory
+	std    *standardiser
+	safe   *guard // nil where off
+
+	acting *acting
+	own    bool      // acting has a net of its own, on another engine than the update
+	params []float32 // on the way from one to the other
+	taken  []float32 // what the last Act did, as critics see it: [copies, agents, act]
+	acted  bool
+
+	explore, batch, gumbel *rng.Stream
+
+	steps   int64 // environment steps over all copies
+	pending int64 // of them, since the last bout of learning
+	summed  int64 // updates in the sums of the metrics
+}
+
+var _ agents.Learner = (*Learner)(nil)
+
+// New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the environment is not
+// of those that the package supports.
+func New(c Config, ctx agents.Context) (*Learner, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("maddpg: %w", err)
+	}
+	if ctx.Copies < 1 {
+		return nil, fmt.Errorf("maddpg: copies is %d, want at least 1", ctx.Copies)
+	}
+	if d := ctx.Train.Info().DType; d != nets.Float32.String() {
+		return nil, fmt.Errorf("maddpg: the engine computes in %s, want float32: states are saved as float32", d)
+	}
+	p, err := newProblem(c.Mix, ctx.Spec)
+	if err != nil {
+		return nil, err
+	}
+	l := &Learner{
+		c: c, ctx: ctx, p: p, taken: make([]float32, ctx.Copies*p.agents*p.act),
+		explore: rng.NewStream(ctx.Seed, "maddpg: exploration"),
+		batch:   rng.NewStream(ctx.Seed, "maddpg: minibatches"),
+		gumbel:  rng.NewStream(ctx.Seed, "maddpg: relaxed choices"),
+	}
+	if l.std, err = newStandardiser(&l.c, &l.p); err != nil {
+		return nil, err
+	}
+	if l.memory, err = newMemory(&l.c, &l.p); err != nil {
+		return nil, fmt.Errorf("maddpg: %w", err)
+	}
+	if c.Safe.On {
+		if l.safe, err = newGuard(&l.c, &l.p, ctx.Spec, ctx.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if l.update, err = newUpdate(&l.c, &l.p, ctx.Train, rng.New(ctx.Seed, "maddpg: initial weights")); err != nil {
+		return nil, err
+	}
+	net := l.update.actor.net
+	if l.own = ctx.Train != ctx.Act; l.own {
+		if net, err = ctx.Act.NewNet(net.Arch()); err != nil {
+			return nil, fmt.Errorf("maddpg: actor: %w", err)
+		}
+		l.params = make([]float32, nets.Size(net.Params()))
+	}
+	if l.acting, err = newActing(&l.p, ctx.Act, net, ctx.Copies); err != nil {
+		return nil, err
+	}
+	return l, l.hand()
+}
+
+// hand brings the present actor to the engine that acts.
+func (l *Learner) hand() error {
+	if !l.own {
+		return nil
+	}
+	l.update.actor.net.Params().Get(l.params)
+	l.acting.net.Params().Set(l.params)
+	if err := errors.Join(l.ctx.Train.Err(), l.ctx.Act.Err()); err != nil {
+		return fmt.Errorf("maddpg: copying the actor: %w", err)
+	}
+	return nil
+}
+
+// Act implements [agents.Learner].
+func (l *Learner) Act(v *envs.Vector) error {
+	obs := &v.Obs.Kinds[0]
+	for i := range l.ctx.Copies {
+		o := &v.Obs.Env(i).Kinds[0]
+		l.std.update(o.Values, o.Active)
+	}
+	random := l.steps < l.c.RandomSteps
+	if !random {
+		l.acting.see(obs.Values)
+		l.std.apply(l.acting.x)
+		if l.memory.present > 0 {
+			l.acting.hide(obs.Active)
+		}
+		l.acting.run()
+		if err := l.ctx.Act.Err(); err != nil {
+			return fmt.Errorf("maddpg: acting: %w", err)
+		}
+	}
+	for i := range l.ctx.Copies {
+		if err := l.exploreEnv(i, v.Obs.Env(i), v.Act.Env(i), random); err != nil {
+			return err
+		}
+		if l.safe != nil {
+			if err := l.safe.filter(v.Env(i), v.Act.Env(i), l.row(i)); err != nil {
+				return fmt.Errorf("environment %d: %w", i, err)
+			}
+		}
+	}
+	l.acted = true
+	return nil
+}
+
+// row is what the last Act did in copy i.
+func (l *Learner) row(i int) []float32 {
+	w := l.p.agents * l.p.act
+	return l.taken[i*w : (i+1)*w]
+}
+
+// Observe implements [agents.Learner].
+func (l *Learner) Observe(v *envs.Vector) error {
+	if !l.acted {
+		return errors.New("maddpg: Observe without Act before it")
+	}
+	l.acted = false
+	for i := range l.ctx.Copies {
+		if v.ResetStep[i] {
+			continue // the action was not used
+		}
+		if err := l.memory.store(v, i, l.row(i)); err != nil {
+			return err
+		}
+		if l.safe != nil {
+			n := len(v.Spec().Info)
+			l.safe.observe(v.Info[i*n:(i+1)*n], l.row(i))
+		}
+	}
+	l.steps += int64(l.ctx.Copies)
+	if l.steps > l.c.LearningStarts {
+		l.pending += int64(l.ctx.Copies)
+	}
+	return nil
+}
+
+// Update implements [agents.Learner].
+func (l *Learner) Update() error {
+	if l.pending < l.c.UpdateEvery || l.memory.buf.Len() < l.c.Batch {
+		return nil
+	}
+	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
+		for range l.c.GradientSteps {
+			if err := l.memory.sample(l.update, l.std, l.batch, l.gumbel); err != nil {
+				return err
+			}
+			if err := l.update.run(); err != nil {
+				return err
+			}
+			l.summed++
+		}
+	}
+	return l.hand()
+}
+
+// Replay implements [agents.Learner].
+func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
+
+// Metrics implements [agents.Learner]. Losses and gradient norms (before clipping) are means over agents and over the updates
+// since the last call, and are left out where there were none:
+//
+//	train/critic_loss       the TD error's square (eq. 3), of scaled rewards
+//	train/actor_loss        −Q(s, π(s)), so that its negative is what the critics expect of the present policies
+//	train/critic_grad_norm, train/actor_grad_norm
+//	train/n_updates         updates since the beginning
+//	train/noise             the present standard deviation of exploration, for continuous actions
+//	train/replay            transitions held
+//	train/safe_replaced     the share of actions that safe exploration replaced, where it is on
+func (l *Learner) Metrics(f func(name string, value float64)) {
+	u := l.update
+	if l.summed > 0 {
+		for _, m := range []struct {
+			name string
+			sum  nets.Tensor
+		}{
+			{"train/critic_loss", u.sums.criticLoss}, {"train/actor_loss", u.sums.actorLoss},
+			{"train/critic_grad_norm", u.sums.criticNorm}, {"train/actor_grad_norm", u.sums.actorNorm},
+		} {
+			x := make([]float32, nets.Size(m.sum))
+			m.sum.Get(x)
+			var total float64
+			for _, v := range x {
+				total += float64(v)
+			}
+			f(m.name, total/float64(len(x))/float64(l.summed))
+			clear(x)
+			m.sum.Set(x)
+		}
+		l.summed = 0
+	}
+	f("train/n_updates", float64(u.criticAdam.Steps()))
+	if !l.p.discrete() {
+		f("train/noise", l.noise())
+	}
+	f("train/replay", float64(l.memory.buf.Len()))
+	if l.safe != nil {
+		f("train/safe_replaced", l.safe.takeShare())
+	}
+}

@@ -1,0 +1,147 @@
+package maddpg
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// AgentName is the learner's name in the table of agents and in policy files.
+const AgentName = "maddpg"
+
+// description is a policy file's JSON.
+type description struct {
+	// Format is the version of this description: 1.
+	Format int `json:"format"`
+	// Name labels results: attmf, mf, maddpg, ddpg or iddpg.
+	Name string `json:"name"`
+	// Single says that one actor sees and steers all agents.
+	Single bool `json:"single,omitempty"`
+	// Actor is the architecture, as nets.EncodeArch writes it. Its parameters are the array "actor".
+	Actor json.RawMessage `json:"actor"`
+	// Action says how outputs become actions.
+	Action codec `json:"action"`
+	// ObservationClip is 0 where observations are not standardised; else the actor sees (x − "shift")·"scale", two arrays
+	// of [agents, width], bounded by it.
+	ObservationClip float64 `json:"observation_clip,omitempty"`
+}
+
+const (
+	format     = 1
+	arrayActor = "actor"
+	arrayShift = "shift"
+	arrayScale = "scale"
+)
+
+// Policy implements [agents.Learner].
+func (l *Learner) Policy() (agents.Policy, error) {
+	f, err := l.file()
+	if err != nil {
+		return nil, err
+	}
+	return OpenPolicy(f, l.ctx.Spec, l.ctx.Act)
+}
+
+// file describes the present actor.
+func (l *Learner) file() (*agents.PolicyFile, error) {
+	f := &agents.PolicyFile{Agent: AgentName, EnvID: l.ctx.Spec.ID, Arrays: map[string]agents.Array{}}
+	arch, err := nets.EncodeArch(l.update.actor.net.Arch())
+	if err != nil {
+		return nil, err
+	}
+	d := description{Format: format, Name: l.c.label(), Single: l.c.Mix == Single, Actor: arch, Action: l.p.codec}
+	agents.PutTensor(f.Arrays, arrayActor, l.update.actor.net.Params())
+	if err := l.ctx.Train.Err(); err != nil {
+		return nil, fmt.Errorf("maddpg: reading the actor: %w", err)
+	}
+	if l.std != nil {
+		d.ObservationClip = l.c.ObservationClip
+		shape := []int{l.p.agents, l.p.obs}
+		shift, scale := agents.Array{Shape: shape}, agents.Array{Shape: shape}
+		for i := range l.p.agents {
+			m, s := l.std.agent(i).Affine()
+			shift.Data, scale.Data = append(shift.Data, m...), append(scale.Data, s...)
+		}
+		f.Arrays[arrayShift], f.Arrays[arrayScale] = shift, scale
+	}
+	f.Description, err = json.Marshal(d)
+	return f, err
+}
+
+// OpenPolicy builds a policy from a file, for an environment that offers the same spaces to as many agents, on the engine act.
+func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
+	p, err := openPolicy(f, spec, act)
+	if err != nil {
+		return nil, fmt.Errorf("maddpg: policy: %w", err)
+	}
+	return p, nil
+}
+
+func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*TrainedPolicy, error) {
+	if f.Agent != AgentName {
+		return nil, fmt.Errorf("made by agent %q, want %q", f.Agent, AgentName)
+	}
+	if f.EnvID != spec.ID {
+		return nil, fmt.Errorf("trained for %s, not for %s", f.EnvID, spec.ID)
+	}
+	var d description
+	dec := json.NewDecoder(bytes.NewReader(f.Description))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		return nil, fmt.Errorf("description: %w", err)
+	}
+	if d.Format != format {
+		return nil, fmt.Errorf("description has format %d, want %d", d.Format, format)
+	}
+	mix := ""
+	if d.Single {
+		mix = Single
+	}
+	prob, err := newProblem(mix, spec)
+	if err != nil {
+		return nil, err
+	}
+	if !prob.equal(d.Action) {
+		return nil, fmt.Errorf("trained for the actions %+v, the environment has %+v", d.Action, prob.codec)
+	}
+	arch, err := nets.DecodeArch(d.Actor)
+	if err != nil {
+		return nil, err
+	}
+	if in := arch.Inputs(); arch.AgentCount() != prob.agents || len(in) != 1 || in[0].Width != prob.obs || arch.Output().Width != prob.act {
+		return nil, fmt.Errorf("actor takes %v and gives %v for %d agents, the environment has observations of %d and actions of %d for %d",
+			in, arch.Output(), arch.AgentCount(), prob.obs, prob.act, prob.agents)
+	}
+	net, err := act.NewNet(arch)
+	if err != nil {
+		return nil, err
+	}
+	if err := agents.GetTensor(f.Arrays, arrayActor, net.Params()); err != nil {
+		return nil, err
+	}
+	t := &TrainedPolicy{file: f, name: d.Name, prob: prob, clip: float32(d.ObservationClip), hot: make([]float32, prob.codec.width())}
+	if d.ObservationClip > 0 {
+		for _, a := range []struct {
+			name string
+			dst  *[]float32
+		}{{arrayShift, &t.shift}, {arrayScale, &t.scale}} {
+			x := f.Arrays[a.name]
+			if len(x.Data) != prob.agents*prob.obs {
+				return nil, fmt.Errorf("array %q has %d numbers, want %d; the file has %v", a.name, len(x.Data), prob.agents*prob.obs,
+					slices.Sorted(maps.Keys(f.Arrays)))
+			}
+			*a.dst = x.Data
+		}
+	}
+	if t.acting, err = newActing(&t.prob, act, net, 1); err != nil {
+		return nil, err
+	}
+	t.hash = fingerprint(f)
+	return t, t.Reset(0)
+}

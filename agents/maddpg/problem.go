@@ -1,0 +1,110 @@
+package maddpg
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// problem is an environment as networks see it. Rows are [agents, obs] and [agents, act]; with single they are the same
+// numbers seen as one agent's.
+type problem struct {
+	kind *envs.Kind
+	codec
+	// agents is the networks' leading dimension: the environment's agents or, with single, 1.
+	agents int
+	// obs and act are the widths of one agent's observation and action.
+	obs, act int
+	// segments lists the numbers of choices of an agent's action, nil for continuous ones.
+	segments []int
+	// words is the number of float32 of one environment's stored mask per agent of the environment.
+	words int
+}
+
+func newProblem(mix string, s *envs.Spec) (problem, error) {
+	if len(s.Kinds) != 1 {
+		return problem{}, fmt.Errorf("maddpg: %s has %d kinds of agents, want one", s.ID, len(s.Kinds))
+	}
+	k := &s.Kinds[0]
+	if k.Observation.Width() == 0 {
+		return problem{}, fmt.Errorf("maddpg: %s: observation space of %s is %v, want a vector", s.ID, k.Name, k.Observation)
+	}
+	c, err := newCodec(k.Action)
+	if err != nil {
+		return problem{}, fmt.Errorf("maddpg: %s: %s: %w", s.ID, k.Name, err)
+	}
+	p := problem{kind: k, codec: c, agents: k.Agents, obs: k.Observation.Width(), act: c.width(), segments: c.Choices}
+	if c.discrete() {
+		p.words = maskWords(p.act)
+	}
+	if mix == Single {
+		p.agents, p.obs, p.act, p.segments = 1, k.Agents*p.obs, k.Agents*p.act, nil
+		for range k.Agents {
+			p.segments = append(p.segments, c.Choices...)
+		}
+	}
+	return p, nil
+}
+
+// neighbours lists whom each agent sees: as the environment says, all others where it doesn't.
+func (p *problem) neighbours() [][]int {
+	if p.kind.Neighbours != nil {
+		return p.kind.Neighbours
+	}
+	out := make([][]int, p.agents)
+	for i := range out {
+		out[i] = make([]int, 0, p.agents-1)
+		for j := range p.agents {
+			if j != i {
+				out[i] = append(out[i], j)
+			}
+		}
+	}
+	return out
+}
+
+// actorArch is π: from observations to u in [0, 1], or to logits. Inputs: observation.
+func (c *Config) actorArch(p *problem) nets.Arch {
+	m := nets.MLP{
+		Agents: p.agents, Shared: c.Shared, In: []nets.Port{{Name: "observation", Width: p.obs}}, Hidden: c.Hidden, Out: p.act,
+		Activation: c.Activation, Norm: c.Norm, Final: nets.Sigmoid, FinalBound: c.FinalBound,
+	}
+	if p.discrete() {
+		m.Final = nets.None
+	}
+	if c.Mix == Attention || c.Mix == Mean {
+		return c.mixed(p, m)
+	}
+	return m
+}
+
+// criticArch is Q. Inputs: observation, action and, where others is set, the others' actions.
+func (c *Config) criticArch(p *problem, others bool) nets.Arch {
+	m := nets.MLP{
+		Agents: p.agents, Shared: c.Shared, Hidden: c.Hidden, Out: 1, Activation: c.Activation, Norm: c.Norm,
+		In: []nets.Port{{Name: "observation", Width: p.obs}, {Name: "action", Width: p.act}},
+	}
+	if c.Mix == Single || c.Mix == None {
+		return m
+	}
+	f := c.mixed(p, m)
+	f.Others = others
+	return f
+}
+
+func (c *Config) mixed(p *problem, m nets.MLP) nets.MeanField {
+	f := nets.MeanField{MLP: m, Mix: c.Mix}
+	if c.Mix != Joint {
+		f.Neighbours = p.neighbours()
+	}
+	if c.Mix == Attention {
+		f.Score, f.Keys = c.Score, c.Keys
+	}
+	return f
+}
+
+// headArch turns logits into choices.
+func (c *Config) headArch(p *problem) nets.Arch {
+	return nets.GumbelSoftmax{Agents: p.agents, Segments: p.segments, Temperature: c.Temperature, Hard: c.Hard}
+}

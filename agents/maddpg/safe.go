@@ -1,0 +1,271 @@
+package maddpg
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Safe configures FaaSConf's safe exploration strategy (SES, §4.3): an action whose price is outside the range of what
+// was good so far is replaced by a good one with noise. It is meant for learning on a system that serves people; in a
+// simulator it narrows what can be learned, so it is off unless asked for.
+type Safe struct {
+	// On turns the strategy on.
+	On bool `yaml:"on" json:"on"`
+	// Price and Feasible name the quantities of the environment that hold a step's price, and 1 where the step met its
+	// objectives.
+	Price    string `yaml:"price" json:"price"`
+	Feasible string `yaml:"feasible" json:"feasible"`
+	// Cheapest is the share τ of the feasible history that makes the range, the cheapest first.
+	Cheapest float64 `yaml:"cheapest" json:"cheapest"`
+	// Deviations is N in the range mean ± N·deviation of the prices in τ.
+	Deviations float64 `yaml:"deviations" json:"deviations"`
+	// Noise is the standard deviation of the noise on a safe action, which is bounded by Low and High.
+	Noise float64 `yaml:"noise" json:"noise"`
+	Low   float64 `yaml:"low" json:"low"`
+	High  float64 `yaml:"high" json:"high"`
+	// History is the number of feasible steps remembered, MinHistory the number before the first range.
+	History    int `yaml:"history" json:"history"`
+	MinHistory int `yaml:"min_history" json:"min_history"`
+	// Violations is the number of steps that missed their objectives after which the range is made anew.
+	Violations int `yaml:"violations" json:"violations"`
+}
+
+func defaultSafe() Safe {
+	return Safe{
+		Price: "price", Feasible: "feasible", Cheapest: 0.2, Deviations: 2, Noise: 0.05, Low: 0.1, High: 0.9,
+		History: 1_000, MinHistory: 50, Violations: 3,
+	}
+}
+
+func (s Safe) validate() error {
+	switch {
+	case !s.On:
+		return nil
+	case s.Price == "" || s.Feasible == "":
+		return fmt.Errorf("safe.price is %q and safe.feasible %q, want names of the environment's quantities", s.Price, s.Feasible)
+	case !(s.Cheapest > 0 && s.Cheapest <= 1):
+		return fmt.Errorf("safe.cheapest is %g, want more than 0 and at most 1", s.Cheapest)
+	case !(s.Deviations > 0):
+		return fmt.Errorf("safe.deviations is %g, want more than 0", s.Deviations)
+	case !(s.Noise >= 0):
+		return fmt.Errorf("safe.noise is %g, want 0 or more", s.Noise)
+	case !(s.Low >= 0 && s.Low < s.High && s.High <= 1):
+		return fmt.Errorf("safe.low is %g and safe.high %g, want 0 ≤ low < high ≤ 1", s.Low, s.High)
+	case s.MinHistory < 1 || s.History < s.MinHistory:
+		return fmt.Errorf("safe.min_history is %d and safe.history %d, want 1 ≤ min_history ≤ history", s.MinHistory, s.History)
+	case s.Violations < 1:
+		return fmt.Errorf("safe.violations is %d, want at least 1", s.Violations)
+	}
+	return nil
+}
+
+// Pricer is implemented by environments that know what an action costs before it is used (eq. 2), in the unit of the quantity
+// that safe.price names.
+type Pricer interface {
+	PriceOf(a *envs.Action) (float64, error)
+}
+
+// guard is the strategy at work.
+type guard struct {
+	c               *Safe
+	p               *problem
+	price, feasible int // where the quantities stand
+	stream          *rng.Stream
+
+	// The feasible history: a ring of prices and actions (as critics see them).
+	prices  []float64
+	actions []float32
+	n       int64 // ever added
+
+	lo, hi     float64 // the range, where made
+	made       bool
+	cheapest   []int32 // τ: places in the ring
+	violations int     // since the range was made
+
+	seen, replaced int64 // since the metrics were read
+}
+
+func newGuard(c *Config, p *problem, s *envs.Spec, seed uint64) (*guard, error) {
+	if p.discrete() {
+		return nil, fmt.Errorf("maddpg: safe exploration adds noise to actions, but those of %s are choices", s.ID)
+	}
+	g := &guard{
+		c: &c.Safe, p: p, stream: rng.NewStream(seed, "maddpg: safe exploration"),
+		prices: make([]float64, c.Safe.History), actions: make([]float32, c.Safe.History*p.agents*p.act),
+		cheapest: make([]int32, 0, c.Safe.History),
+	}
+	var err error
+	if g.price, err = s.InfoIndex(c.Safe.Price); err == nil {
+		g.feasible, err = s.InfoIndex(c.Safe.Feasible)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("maddpg: safe exploration: %w", err)
+	}
+	return g, nil
+}
+
+// filter is eq. 10: it replaces an action whose price is outside the range by one of τ, with noise. u is the same action as
+// critics see it.
+func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
+	g.seen++
+	if !g.made {
+		return nil
+	}
+	pricer, ok := e.(Pricer)
+	if !ok {
+		return fmt.Errorf("maddpg: safe exploration needs an environment that prices an action before it is used, and %s doesn't",
+			e.Spec().ID)
+	}
+	y, err := pricer.PriceOf(a)
+	if err != nil {
+		return fmt.Errorf("maddpg: safe exploration: %w", err)
+	}
+	if y >= g.lo && y <= g.hi {
+		return nil
+	}
+	g.replaced++
+	copy(u, g.action(g.cheapest[g.stream.IntN(len(g.cheapest))]))
+	for i, x := range u {
+		u[i] = min(max(x+float32(g.c.Noise*g.stream.Norm()), float32(g.c.Low)), float32(g.c.High))
+	}
+	w, k := g.p.codec.width(), g.p.codec.components()
+	for j := range g.p.kind.Agents {
+		g.p.stretch(u[j*w:(j+1)*w], a.Kinds[0][j*k:(j+1)*k])
+	}
+	return nil
+}
+
+func (g *guard) action(i int32) []float32 {
+	w := g.p.agents * g.p.act
+	return g.actions[int(i)*w : (int(i)+1)*w]
+}
+
+// observe takes in what a step gave.
+func (g *guard) observe(info []float64, u []float32) {
+	if info[g.feasible] < 0.5 {
+		g.violations++
+	} else {
+		i := g.n % int64(len(g.prices))
+		g.prices[i] = info[g.price]
+		copy(g.action(int32(i)), u)
+		g.n++
+	}
+	held := min(g.n, int64(len(g.prices)))
+	if held >= int64(g.c.MinHistory) && (!g.made || g.violations >= g.c.Violations) {
+		g.bound(int(held))
+		g.made, g.violations = true, 0
+	}
+}
+
+// bound makes the range from the cheapest feasible steps held.
+func (g *guard) bound(held int) {
+	g.cheapest = g.cheapest[:0]
+	for i := range held {
+		g.cheapest = append(g.cheapest, int32(i))
+	}
+	slices.SortStableFunc(g.cheapest, func(a, b int32) int {
+		switch pa, pb := g.prices[a], g.prices[b]; {
+		case pa < pb:
+			return -1
+		case pa > pb:
+			return 1
+		}
+		return 0
+	})
+	g.cheapest = g.cheapest[:max(1, int(math.Round(g.c.Cheapest*float64(held))))]
+	var mean, m2 float64
+	for _, i := range g.cheapest {
+		mean += g.prices[i] / float64(len(g.cheapest))
+	}
+	for _, i := range g.cheapest {
+		d := g.prices[i] - mean
+		m2 += float64(d*d) / float64(len(g.cheapest))
+	}
+	reach := g.c.Deviations * math.Sqrt(m2)
+	g.lo, g.hi = mean-reach, mean+reach
+}
+
+// takeShare is the share of actions replaced since it was last asked.
+func (g *guard) takeShare() float64 {
+	share := 0.0
+	if g.seen > 0 {
+		share = float64(g.replaced) / float64(g.seen)
+	}
+	g.seen, g.replaced = 0, 0
+	return share
+}
+
+// AppendBinary appends the guard's state: history, range and counts.
+func (g *guard) AppendBinary(b []byte) ([]byte, error) {
+	b, err := g.stream.AppendBinary(b)
+	if err != nil {
+		return nil, err
+	}
+	word := func(x uint64) { b = binary.LittleEndian.AppendUint64(b, x) }
+	word(uint64(g.n))
+	word(math.Float64bits(g.lo))
+	word(math.Float64bits(g.hi))
+	word(uint64(g.violations))
+	word(uint64(g.seen))
+	word(uint64(g.replaced))
+	word(uint64(len(g.cheapest))) // 0 where no range was made
+	for _, i := range g.cheapest {
+		word(uint64(i))
+	}
+	for i := range min(g.n, int64(len(g.prices))) {
+		word(math.Float64bits(g.prices[i]))
+		for _, x := range g.action(int32(i)) {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+	}
+	return b, nil
+}
+
+// UnmarshalBinary restores what AppendBinary wrote, of a guard of the same configuration.
+func (g *guard) UnmarshalBinary(b []byte) error {
+	const head = 24 + 7*8
+	short := fmt.Errorf("maddpg: state of safe exploration has %d bytes, which don't match its own counts", len(b))
+	if len(b) < head {
+		return short
+	}
+	if err := g.stream.UnmarshalBinary(b[:24]); err != nil {
+		return err
+	}
+	b = b[24:]
+	word := func() uint64 {
+		x := binary.LittleEndian.Uint64(b)
+		b = b[8:]
+		return x
+	}
+	n, lo, hi := int64(word()), math.Float64frombits(word()), math.Float64frombits(word())
+	violations, seen, replaced, chosen := word(), word(), word(), word()
+	held := min(n, int64(len(g.prices)))
+	row := 8 + 4*g.p.agents*g.p.act
+	if n < 0 || chosen > uint64(held) || len(b) != int(chosen)*8+int(held)*row {
+		return short
+	}
+	g.n, g.lo, g.hi, g.made = n, lo, hi, chosen > 0
+	g.violations, g.seen, g.replaced = int(violations), int64(seen), int64(replaced)
+	g.cheapest = g.cheapest[:0]
+	for range chosen {
+		i := word()
+		if i >= uint64(held) {
+			return fmt.Errorf("maddpg: state of safe exploration names entry %d of %d", i, held)
+		}
+		g.cheapest = append(g.cheapest, int32(i))
+	}
+	for i := range held {
+		g.prices[i] = math.Float64frombits(word())
+		a := g.action(int32(i))
+		for j := range a {
+			a[j] = math.Float32frombits(binary.LittleEndian.Uint32(b))
+			b = b[4:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package maddpg
+
+import (
+	"encoding"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// arrays lists the tensors of the state by name.
+func (l *Learner) arrays() (weights, optimiser map[string]nets.Tensor) {
+	u := l.update
+	weights = map[string]nets.Tensor{
+		"actor": u.actor.net.Params(), "actor_target": u.actorTarget.net.Params(),
+		"critic": u.critic.Params(), "critic_target": u.criticTarget.Params(),
+	}
+	am, av := u.actorAdam.Moments()
+	cm, cv := u.criticAdam.Moments()
+	optimiser = map[string]nets.Tensor{
+		"actor.first_moment": am, "actor.second_moment": av, "critic.first_moment": cm, "critic.second_moment": cv,
+		"sum.critic_loss": u.sums.criticLoss, "sum.actor_loss": u.sums.actorLoss,
+		"sum.critic_norm": u.sums.criticNorm, "sum.actor_norm": u.sums.actorNorm,
+	}
+	return weights, optimiser
+}
+
+// state is a blob that saves and restores itself.
+type state interface {
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// blobs calls f for everything that is saved as a blob, until f fails.
+func (l *Learner) blobs(f func(name string, s state) error) error {
+	list := []struct {
+		name string
+		s    state
+	}{{"exploration", l.explore}, {"minibatches", l.batch}, {"relaxed_choices", l.gumbel}}
+	for _, b := range list {
+		if err := f(b.name, b.s); err != nil {
+			return err
+		}
+	}
+	if l.safe != nil {
+		if err := f("safe", l.safe); err != nil {
+			return err
+		}
+	}
+	if l.std == nil {
+		return nil
+	}
+	for i, n := range l.std.of {
+		if err := f(fmt.Sprintf("observations.%d", i), n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var _ state = (*envs.Normalizer)(nil)
+
+// counters lists the counts of the state by name.
+func (l *Learner) counters() map[string]*int64 {
+	return map[string]*int64{"steps": &l.steps, "pending_steps": &l.pending, "summed_updates": &l.summed}
+}
+
+// Save implements [agents.Learner].
+func (l *Learner) Save(s *agents.State) error {
+	w, o := l.arrays()
+	for name, t := range w {
+		agents.PutTensor(s.Weights, name, t)
+	}
+	for name, t := range o {
+		agents.PutTensor(s.Optimiser, name, t)
+	}
+	if err := l.ctx.Train.Err(); err != nil {
+		return fmt.Errorf("maddpg: saving: %w", err)
+	}
+	for name, n := range l.counters() {
+		s.Counters[name] = *n
+	}
+	s.Counters["actor_updates"], s.Counters["critic_updates"] = l.update.actorAdam.Steps(), l.update.criticAdam.Steps()
+	return l.blobs(func(name string, b state) error {
+		x, err := b.AppendBinary(nil)
+		s.Blobs[name] = x
+		return err
+	})
+}
+
+// Load implements [agents.Learner].
+func (l *Learner) Load(s *agents.State) error {
+	w, o := l.arrays()
+	for name, t := range w {
+		if err := agents.GetTensor(s.Weights, name, t); err != nil {
+			return fmt.Errorf("maddpg: weights: %w", err)
+		}
+	}
+	for name, t := range o {
+		if err := agents.GetTensor(s.Optimiser, name, t); err != nil {
+			return fmt.Errorf("maddpg: optimiser: %w", err)
+		}
+	}
+	counters := l.counters()
+	var actor, critic int64
+	counters["actor_updates"], counters["critic_updates"] = &actor, &critic
+	for name, n := range counters {
+		x, ok := s.Counters[name]
+		if !ok || x < 0 {
+			return fmt.Errorf("maddpg: state has no valid counter %q", name)
+		}
+		*n = x
+	}
+	l.update.actorAdam.SetSteps(actor)
+	l.update.criticAdam.SetSteps(critic)
+	err := l.blobs(func(name string, b state) error {
+		x, err := s.GetBlob(name)
+		if err == nil {
+			err = b.UnmarshalBinary(x)
+		}
+		if err != nil {
+			return fmt.Errorf("maddpg: %s: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	l.acted = false
+	return l.hand()
+}
