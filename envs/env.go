@@ -13,8 +13,8 @@ type Env interface {
 	// Reset starts an episode whose every draw follows from seed, and writes the first observation. Options may choose the
 	// episode's scenario; an unknown option is an error.
 	Reset(seed uint64, options Options, obs *Observation) error
-	// Step applies the actions of the active agents. An action outside its space is an error and changes nothing. After an
-	// episode has ended Step is an error until Reset.
+	// Step applies the actions of the active agents. An action outside its space, or a choice that the masks forbid, is an
+	// error and changes nothing. After an episode has ended Step is an error until Reset.
 	Step(act *Action, obs *Observation, out *Outcome) error
 	// CopyFrom makes this environment equal to src, random state included. src must have been made from an equal
 	// configuration.
@@ -55,6 +55,12 @@ type Kind struct {
 	Features, Actions []string
 	// Neighbours lists for each agent those that it interacts with; nil where all do.
 	Neighbours [][]int
+	// MaskAfter is set where what is legal for one component of an action depends on the components before it. It writes the
+	// legal choices of component len(partial) to mask, which has as many entries as that component has choices, for an agent
+	// that sees obs. It is a function of what is seen and of nothing else, so that replayed, served and copied
+	// observations have their masks too; it may be called from several goroutines and does not allocate. Mask then allows what
+	// is legal after some beginning.
+	MaskAfter func(obs *KindObservation, agent int, partial []float32, mask []bool) error `json:"-"`
 }
 
 // Timing says how long a step lasts.
@@ -104,11 +110,12 @@ type Observation struct {
 
 // KindObservation is what the agents of one kind see.
 type KindObservation struct {
-	// Values is [agents, Observation.Width()]; rows of inactive agents are zero.
+	// Values is [agents, Observation.Width()]; rows of inactive agents are zero, and so are their masks, graphs and rewards.
 	Values []float32
 	// Active marks the agents that are present.
 	Active []bool
-	// Mask is [agents, Action.MaskWidth()]: true for legal choices. Empty for continuous actions.
+	// Mask is [agents, Action.MaskWidth()]: true for legal choices, of which an active agent has at least one for each
+	// component. Empty for continuous actions.
 	Mask []bool
 	// Graphs holds a graph for each agent where the observation space is a [Graph].
 	Graphs []*GraphValue
@@ -131,20 +138,13 @@ type Outcome struct {
 	Info []float64
 }
 
-// Sampler is implemented by environments that report whole distributions, such as the latencies of the last step's requests.
+// Sampler is implemented (see [As]) by environments that report whole distributions, such as the latencies of the last step's requests.
 type Sampler interface {
 	// AppendSamples appends the last step's values of Spec().Samples[i] to dst.
 	AppendSamples(i int, dst []float64) []float64
 }
 
-// DependentMasker is implemented by environments in which what is legal for one component of an action depends on the
-// components before it.
-type DependentMasker interface {
-	// MaskAfter writes the legal choices of component len(partial), given the components before it, for an agent of a kind.
-	MaskAfter(kind, agent int, partial []float32, mask []bool) error
-}
-
-// DrawTracer is implemented by environments that can report their draws, for the check that two policies face the same ones.
+// DrawTracer is implemented (see [As]) by environments that can report their draws, for the check that two policies face the same ones.
 type DrawTracer interface {
 	// TraceDraws calls f with every draw that follows: what it is for, its coordinates and its value. nil stops it.
 	TraceDraws(f func(purpose string, a, b, c uint64, value float64))
@@ -195,7 +195,7 @@ func NewOutcome(s *Spec) *Outcome {
 }
 
 // CheckAction returns an error where an active agent's action is outside its space, naming kind, agent and component.
-// Environments call it first in Step.
+// Environments call it first in Step. It does not look at masks.
 func CheckAction(s *Spec, active func(kind, agent int) bool, a *Action) error {
 	for i := range s.Kinds {
 		k := &s.Kinds[i]

@@ -84,6 +84,10 @@ func (e *EpisodeStatistics) Fill(out *Episode) {
 			x /= float64(max(e.length, 1))
 		case PerTime:
 			x /= float64(max(e.elapsed, 1))
+		case Max:
+			if e.length == 0 {
+				x = 0
+			}
 		}
 		out.Info[i] = x
 	}

@@ -35,7 +35,12 @@ func (Graph) Width() int { return 0 }
 func (Graph) MaskWidth() int { return 0 }
 
 // Contains implements [Space] for the empty row; see [Graph.Check] for graphs.
-func (g Graph) Contains(x []float32) error { return wantWidth(g, x) }
+func (g Graph) Contains(x []float32) error {
+	if len(x) != 0 {
+		return widthError(g, x)
+	}
+	return nil
+}
 
 // Sample implements [Space]: there is nothing in a row to draw.
 func (Graph) Sample(*rng.Stream, []bool, []float32) {}
@@ -94,17 +99,19 @@ func (g *GraphValue) Clear() {
 	}
 }
 
-// AddNode adds a node of a kind and returns its number and its features to fill in.
+// AddNode adds a node of a kind and returns its number and its features, all zero, to fill in.
 func (g *GraphValue) AddNode(kind int) (int32, []float32, error) {
 	k, s := g.Space.Nodes[kind], &g.Nodes[kind]
 	if s.Len == k.Capacity {
 		return 0, nil, fmt.Errorf("envs: graph is full: %d nodes of kind %q, its capacity", s.Len, k.Name)
 	}
 	s.Len++
-	return int32(s.Len - 1), s.Features[(s.Len-1)*k.Width : s.Len*k.Width], nil
+	features := s.Features[(s.Len-1)*k.Width : s.Len*k.Width]
+	clear(features)
+	return int32(s.Len - 1), features, nil
 }
 
-// AddEdge adds an edge of a kind and returns its features to fill in.
+// AddEdge adds an edge of a kind and returns its features, all zero, to fill in.
 func (g *GraphValue) AddEdge(kind int, from, to int32) ([]float32, error) {
 	k, s := g.Space.Edges[kind], &g.Edges[kind]
 	if s.Len == k.Capacity {
@@ -116,7 +123,9 @@ func (g *GraphValue) AddEdge(kind int, from, to int32) ([]float32, error) {
 	}
 	s.From[s.Len], s.To[s.Len] = from, to
 	s.Len++
-	return s.Features[(s.Len-1)*k.Width : s.Len*k.Width], nil
+	features := s.Features[(s.Len-1)*k.Width : s.Len*k.Width]
+	clear(features)
+	return features, nil
 }
 
 // CopyFrom makes g equal to src, which must be of the same space.

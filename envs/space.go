@@ -3,6 +3,7 @@ package envs
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/stoker-rl/stoker/rng"
@@ -23,7 +24,8 @@ type Space interface {
 	fmt.Stringer
 }
 
-// Box is a product of intervals, each closed. Components with Integer set take whole numbers only.
+// Box is a product of intervals, each closed. Components with Integer set take whole numbers only. An infinite bound means that
+// there is none; infinity itself is not in the box.
 type Box struct {
 	Low, High []float32
 	// Integer is nil where all components are continuous.
@@ -50,13 +52,15 @@ func (Box) MaskWidth() int { return 0 }
 
 // Contains implements [Space].
 func (b Box) Contains(x []float32) error {
-	if err := wantWidth(b, x); err != nil {
-		return err
+	if len(x) != b.Width() {
+		return widthError(b, x)
 	}
 	for i, v := range x {
 		switch {
-		case !(v >= b.Low[i] && v <= b.High[i]): // false for NaN
+		case !(v >= b.Low[i] && v <= b.High[i]): // true for NaN
 			return fmt.Errorf("component %d is %g, want [%g, %g]", i, v, b.Low[i], b.High[i])
+		case v-v != 0:
+			return fmt.Errorf("component %d is %g, want a finite number", i, v)
 		case b.Integer != nil && b.Integer[i] && v != float32(math.Trunc(float64(v))):
 			return fmt.Errorf("component %d is %g, want a whole number in [%g, %g]", i, v, b.Low[i], b.High[i])
 		}
@@ -113,7 +117,12 @@ func (Discrete) Width() int { return 1 }
 func (d Discrete) MaskWidth() int { return d.N }
 
 // Contains implements [Space].
-func (d Discrete) Contains(x []float32) error { return MultiDiscrete{[]int{d.N}}.Contains(x) }
+func (d Discrete) Contains(x []float32) error {
+	if len(x) != 1 {
+		return widthError(d, x)
+	}
+	return checkChoice(0, x[0], d.N)
+}
 
 // Sample implements [Space].
 func (d Discrete) Sample(s *rng.Stream, mask []bool, out []float32) {
@@ -139,13 +148,20 @@ func (m MultiDiscrete) MaskWidth() int {
 
 // Contains implements [Space].
 func (m MultiDiscrete) Contains(x []float32) error {
-	if err := wantWidth(m, x); err != nil {
-		return err
+	if len(x) != len(m.N) {
+		return widthError(m, x)
 	}
 	for i, v := range x {
-		if !(v >= 0 && v < float32(m.N[i])) || v != float32(int(v)) {
-			return fmt.Errorf("component %d is %g, want a whole number in [0, %d)", i, v, m.N[i])
+		if err := checkChoice(i, v, m.N[i]); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func checkChoice(i int, v float32, n int) error {
+	if !(v >= 0 && v < float32(n)) || v != float32(int(v)) {
+		return fmt.Errorf("component %d is %g, want a whole number in [0, %d)", i, v, n)
 	}
 	return nil
 }
@@ -197,8 +213,8 @@ func (t Tuple) MaskWidth() int { return sum(t.Spaces, Space.MaskWidth) }
 
 // Contains implements [Space].
 func (t Tuple) Contains(x []float32) error {
-	if err := wantWidth(t, x); err != nil {
-		return err
+	if len(x) != t.Width() {
+		return widthError(t, x)
 	}
 	for i, s := range t.Spaces {
 		if err := s.Contains(x[:s.Width()]); err != nil {
@@ -237,8 +253,8 @@ type Dict struct {
 
 // Contains implements [Space].
 func (d Dict) Contains(x []float32) error {
-	if err := wantWidth(d, x); err != nil {
-		return err
+	if len(x) != d.Width() {
+		return widthError(d, x)
 	}
 	for i, s := range d.Spaces {
 		if err := s.Contains(x[:s.Width()]); err != nil {
@@ -265,9 +281,26 @@ func sum(spaces []Space, f func(Space) int) int {
 	return n
 }
 
-func wantWidth(s Space, x []float32) error {
-	if len(x) != s.Width() {
-		return fmt.Errorf("value has %d components, want %d for %v", len(x), s.Width(), s)
+// widthError is apart from its callers' checks because turning a space into an interface allocates.
+func widthError(s Space, x []float32) error {
+	return fmt.Errorf("value has %d components, want %d for %v", len(x), s.Width(), s)
+}
+
+// Choices returns the number of choices of each component of a space, 0 for components that are not choices.
+func Choices(s Space) []int {
+	switch s := s.(type) {
+	case Discrete:
+		return []int{s.N}
+	case MultiDiscrete:
+		return slices.Clone(s.N)
+	case Dict:
+		return Choices(s.Tuple)
+	case Tuple:
+		var out []int
+		for _, part := range s.Spaces {
+			out = append(out, Choices(part)...)
+		}
+		return out
 	}
-	return nil
+	return make([]int, s.Width())
 }

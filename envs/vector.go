@@ -149,7 +149,8 @@ func EpisodeSeed(seed uint64, copy int, n uint64) uint64 {
 	return rng.New(seed, "episode").With(uint64(copy)).With(n).Uint64()
 }
 
-// Step applies Act to every copy. Where copies fail, the error of the first is returned.
+// Step applies Act to every copy. Where copies fail, the error of the first is returned; the others have stepped, and a copy
+// that refused its action still stands where it stood.
 func (v *Vector) Step() error {
 	v.Before, v.Obs = v.Obs, v.Before
 	if v.workers != nil {
@@ -160,16 +161,19 @@ func (v *Vector) Step() error {
 		}
 	}
 	v.Finished = v.Finished[:0]
+	var first error
 	for i, err := range v.errs {
-		if err != nil {
-			return fmt.Errorf("environment %d: %w", i, err)
-		}
-		if !v.ResetStep[i] && (v.Terminated[i] || v.Truncated[i]) {
+		switch {
+		case err != nil:
+			if first == nil {
+				first = fmt.Errorf("environment %d: %w", i, err)
+			}
+		case !v.ResetStep[i] && (v.Terminated[i] || v.Truncated[i]):
 			v.Finished = append(v.Finished, v.pool[i])
 			v.Finished[len(v.Finished)-1].Seed = v.lastSeed(i)
 		}
 	}
-	return nil
+	return first
 }
 
 // lastSeed is the seed of the episode that copy i has just ended: with SameStep the next one has already begun.
@@ -195,6 +199,9 @@ func (v *Vector) stepOne(i int) {
 	after := v.After.Env(i)
 	if err := v.envs[i].Step(v.Act.Env(i), after, out); err != nil {
 		v.errs[i] = err
+		v.clearOutcome(i)
+		v.Obs.Env(i).CopyFrom(v.Before.Env(i))
+		after.CopyFrom(v.Before.Env(i))
 		return
 	}
 	v.Terminated[i], v.Truncated[i], v.Elapsed[i] = out.Terminated, out.Truncated, out.Elapsed

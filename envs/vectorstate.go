@@ -27,7 +27,8 @@ func (v *Vector) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary restores a state written by AppendBinary of a vector with the same environments, copies and seed.
+// UnmarshalBinary restores a state written by AppendBinary of a vector with the same environments, copies and seed. Where it
+// fails, the vector is good for nothing but another UnmarshalBinary or Reset.
 func (v *Vector) UnmarshalBinary(b []byte) error {
 	r := &stateReader{b: b}
 	if seed := r.uint64(); r.err == nil && seed != v.opts.Seed {
@@ -69,8 +70,10 @@ type stateReader struct {
 var zeros [8]byte
 
 func (r *stateReader) bytes(n int) []byte {
-	if r.err != nil || n > len(r.b) {
-		r.err = errors.Join(r.err, errShort)
+	if r.err == nil && n > len(r.b) {
+		r.err = errShort
+	}
+	if r.err != nil {
 		return zeros[:min(n, len(zeros))]
 	}
 	x := r.b[:n]
@@ -164,7 +167,7 @@ func readGraph(r *stateReader, g *GraphValue) {
 func (r *stateReader) count(most int) int {
 	n := r.uint32()
 	if n > uint32(most) {
-		r.err = errors.Join(r.err, fmt.Errorf("envs: vector state has %d items, capacity %d", n, most))
+		r.err = fmt.Errorf("envs: vector state has a graph of %d items, capacity %d", n, most)
 		return 0
 	}
 	return int(n)
