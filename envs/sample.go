@@ -2,6 +2,7 @@ package envs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -10,26 +11,25 @@ import (
 // it. It is used by one goroutine at a time.
 type ActionSampler struct {
 	spec    *Spec
-	choices [][]int // of each kind's components, where MaskAfter is set
+	choices [][]int // of the components of each kind's actions
 	mask    []bool
 }
 
 // NewActionSampler returns a sampler of a spec's actions.
 func NewActionSampler(s *Spec) (*ActionSampler, error) {
 	a := &ActionSampler{spec: s, choices: make([][]int, len(s.Kinds))}
+	most := 0
 	for i, k := range s.Kinds {
-		if k.MaskAfter == nil {
-			continue
-		}
 		a.choices[i] = Choices(k.Action)
-		for c, n := range a.choices[i] {
-			if n == 0 {
-				return nil, fmt.Errorf("%s: component %d of the actions of kind %q has a dependent mask but no choices: it is part of %v",
-					s.ID, c, k.Name, k.Action)
-			}
-			a.mask = append(a.mask, make([]bool, max(0, n-len(a.mask)))...)
+		if c := slices.Index(a.choices[i], 0); c >= 0 && k.MaskAfter != nil {
+			return nil, fmt.Errorf("%s: kind %q has dependent masks, but component %d of its actions is not a choice: %v",
+				s.ID, k.Name, c, k.Action)
+		}
+		for _, n := range a.choices[i] {
+			most = max(most, n)
 		}
 	}
+	a.mask = make([]bool, most)
 	return a, nil
 }
 
@@ -40,36 +40,47 @@ func (a *ActionSampler) Sample(s *rng.Stream, obs *Observation, act *Action) err
 		k, o := &a.spec.Kinds[i], &obs.Kinds[i]
 		w, m := k.Action.Width(), k.Action.MaskWidth()
 		for j := range k.Agents {
-			row := act.Kinds[i][j*w : (j+1)*w]
-			if !o.Active[j] {
+			row, mask := act.Kinds[i][j*w:(j+1)*w], o.Mask[j*m:(j+1)*m]
+			var err error
+			switch {
+			case !o.Active[j]:
 				clear(row)
-				continue
-			}
-			if k.MaskAfter == nil {
-				// The whole mask is nil for continuous actions.
-				k.Action.Sample(s, o.Mask[j*m:(j+1)*m], row)
-				continue
-			}
-			for c, n := range a.choices[i] {
-				mask := a.mask[:n]
-				if err := k.MaskAfter(o, j, row[:c], mask); err != nil {
-					return fmt.Errorf("%s: %s %d: mask of component %d: %w", a.spec.ID, k.Name, j, c, err)
+			case k.MaskAfter != nil:
+				err = a.sampleDependent(s, i, j, o, row)
+			default:
+				if err = a.legal(i, mask); err == nil {
+					k.Action.Sample(s, mask, row)
 				}
-				if !anyTrue(mask) {
-					return fmt.Errorf("%s: %s %d: component %d has no legal choice after %v", a.spec.ID, k.Name, j, c, row[:c])
-				}
-				row[c] = float32(sampleChoice(s, n, mask))
+			}
+			if err != nil {
+				return fmt.Errorf("%s: action of %s %d: %w", a.spec.ID, k.Name, j, err)
 			}
 		}
 	}
 	return nil
 }
 
-func anyTrue(mask []bool) bool {
-	for _, ok := range mask {
-		if ok {
-			return true
+// legal returns an error where a component of a kind's actions has no legal choice.
+func (a *ActionSampler) legal(kind int, mask []bool) error {
+	for c, n := range a.choices[kind] {
+		if n > 0 && !slices.Contains(mask[:n], true) {
+			return fmt.Errorf("component %d has no legal choice", c)
 		}
+		mask = mask[n:]
 	}
-	return false
+	return nil
+}
+
+func (a *ActionSampler) sampleDependent(s *rng.Stream, kind, agent int, o *KindObservation, row []float32) error {
+	for c, n := range a.choices[kind] {
+		mask := a.mask[:n]
+		if err := a.spec.Kinds[kind].MaskAfter(o, agent, row[:c], mask); err != nil {
+			return fmt.Errorf("mask of component %d: %w", c, err)
+		}
+		if !slices.Contains(mask, true) {
+			return fmt.Errorf("component %d has no legal choice after %v", c, row[:c])
+		}
+		row[c] = float32(sampleChoice(s, n, mask))
+	}
+	return nil
 }
