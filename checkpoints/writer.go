@@ -28,6 +28,7 @@ type Writer struct {
 	m         manifest
 	base      *Checkpoint
 	store     *Store
+	buf       *bufio.Writer
 	err       error
 	done      bool
 }
@@ -117,10 +118,13 @@ func (w *Writer) synced(name string, write func(io.Writer) error) (FileInfo, err
 		return FileInfo{}, err
 	}
 	sum := &hashing{w: f, h: sha256.New()}
-	buf := bufio.NewWriterSize(sum, 256<<10)
-	err = write(buf)
+	if w.buf == nil {
+		w.buf = bufio.NewWriterSize(nil, 256<<10)
+	}
+	w.buf.Reset(sum)
+	err = write(w.buf)
 	if err == nil {
-		err = buf.Flush()
+		err = w.buf.Flush()
 	}
 	if err == nil {
 		err = f.Sync()

@@ -28,7 +28,8 @@ type Hooks struct {
 	// a [Cut] makes a write do its first bytes and then fail, as on a disk that fills up.
 	Before func(Op) error
 	// After runs behind an operation that succeeded: the place to end the process in order to see what a
-	// crash there leaves.
+	// crash there leaves. Some operations fail and are meant to (removing what is not there), so a failpoint
+	// compares N with >=.
 	After func(Op)
 }
 
