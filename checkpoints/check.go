@@ -155,7 +155,7 @@ func (r *Report) open(fsys durable.FS, dir, prefix string) *Checkpoint {
 		}
 		r.add(Good, join(prefix, "replay "+name), "%d rows of %d bytes, numbers %d to %d", info.Rows(), info.RowBytes, info.First(), next-1)
 	}
-	r.add(Good, orDot(prefix), "%d files, %d bytes, every hash agrees", len(c.m.Files)+1, size)
+	r.add(Good, orDot(prefix), "%d file(s), %d bytes, every hash agrees", len(c.m.Files), size)
 	return c
 }
 

@@ -134,7 +134,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 					}
 				}
 				look("killed", d.Clone())
-				for seed := range uint64(6) {
+				for seed := range uint64(4) {
 					look(fmt.Sprintf("power cut %d", seed), d.PowerCut(seed))
 				}
 				if err == nil {

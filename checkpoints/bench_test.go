@@ -1,0 +1,75 @@
+package checkpoints_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/checkpoints/safetensors"
+)
+
+// benchSave saves half a million weights and a replay of 100,000 rows of 256 bytes, of which 1,000 are new.
+func benchSave(b *testing.B, s *checkpoints.Store, step int64) *checkpoints.Checkpoint {
+	b.Helper()
+	w, err := s.Create(checkpoints.StepName(step), header(checkpoints.Full, step))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Abort()
+	params := make([]float32, 500_000)
+	if err := w.Tensors(checkpoints.WeightsFile, nil, safetensors.Of("w", params, len(params))); err != nil {
+		b.Fatal(err)
+	}
+	err = w.Replay("replay", checkpoints.Replay{RowBytes: 256, Total: 100_000 + 1000*step, Capacity: 100_000, Append: func(dst []byte, first int64, n int) ([]byte, error) {
+		for i := range n {
+			at := len(dst)
+			dst = append(dst, make([]byte, 256)...)
+			binary.LittleEndian.PutUint64(dst[at:], uint64(first)+uint64(i))
+		}
+		return dst, nil
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := w.Commit()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := s.Publish(c, false, 2); err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+func BenchmarkSave(b *testing.B) {
+	s, err := checkpoints.OpenStore(durable.OS{}, b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	step := int64(0)
+	for b.Loop() {
+		step++
+		benchSave(b, s, step)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	s, err := checkpoints.OpenStore(durable.OS{}, b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := benchSave(b, s, 1)
+	size := int64(0)
+	for _, f := range c.Files() {
+		size += f.Bytes
+	}
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := checkpoints.Open(c.Dir()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

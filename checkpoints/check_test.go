@@ -1,0 +1,210 @@
+package checkpoints_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
+)
+
+// run returns a disk with a whole run folder: logs, two checkpoints that name their place in metrics.jsonl, pointers.
+func wholeRun(t *testing.T) *durabletest.Disk {
+	t.Helper()
+	d := durabletest.New()
+	if err := durable.MkdirAll(d, "/r"); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(d, "/r/run.json", []byte(`{"config": {}}`)); err != nil {
+		t.Fatal(err)
+	}
+	log, err := durable.OpenLog(d, "/r/metrics.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := checkpoints.OpenStore(d, "/r/checkpoints")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := int64(1); k <= 2; k++ {
+		if err := log.Append([]byte(`{"rollout/ep_rew_mean":1.5}`)); err != nil {
+			t.Fatal(err)
+		}
+		h := header(checkpoints.Full, k)
+		h.Counters[checkpoints.MetricsOffset] = log.Offset()
+		w, err := s.Create(checkpoints.StepName(k), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fill(w, k); err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.Commit()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Publish(c, k == 1, keep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+func TestCheckARun(t *testing.T) {
+	write := func(name, text string) func(*durabletest.Disk) error {
+		return func(d *durabletest.Disk) error { return durable.WriteFile(d, name, []byte(text)) }
+	}
+	line := `{"rollout/ep_rew_mean":1.5}` + "\n"
+	step1 := "/r/checkpoints/" + checkpoints.StepName(1)
+	for _, c := range []struct {
+		name string
+		harm func(*durabletest.Disk) error
+		ok   bool
+		want string // a line of the report
+	}{
+		{"sound", nil, true, "ok       latest: names step-000000000002"},
+		{"sound", nil, true, "ok       metrics.jsonl: 2 lines"},
+		{"sound", nil, true, "ok       step-000000000001/weights.safetensors: 1 tensors, 4 numbers"},
+		{"sound", nil, true, "ok       step-000000000002/replay replay: 14 rows of 6 bytes, numbers 0 to 13"},
+		{"sound", nil, true, "note     timing.jsonl: there is none"},
+		{"sound", nil, true, "/r (run): sound"},
+		{"torn line", write("/r/metrics.jsonl", line+line+`{"a`), true, "note     metrics.jsonl: line 3 is torn after 3 bytes (resume cuts it)"},
+		{"bad line", write("/r/metrics.jsonl", line+line+"nan\n"), false, "problem  metrics.jsonl: line 3: is not a JSON object"},
+		{"half a line", write("/r/metrics.jsonl", line+line+`{"a":}`+"\n"), false, "problem  metrics.jsonl: line 3: is not a JSON object: invalid character"},
+		{"lines missing", write("/r/metrics.jsonl", line), false, "problem  step-000000000002: was taken with 56 bytes of metrics.jsonl, which has 28: lines are missing"},
+		{"another log", write("/r/metrics.jsonl", "{}\n"+line+line), false, "problem  step-000000000001: names offset 28 of metrics.jsonl, which is inside a line"},
+		{"no log", func(d *durabletest.Disk) error { return d.Remove("/r/metrics.jsonl") }, false, "problem  step-000000000001: was taken with 28 bytes of metrics.jsonl, which is not there"},
+		{"damaged file", write(step1+"/envs.bin", "environment after 7 steps"), false, "problem  step-000000000001/envs.bin: its hash is not the recorded one: damaged"},
+		{"damaged pointer", write("/r/checkpoints/best", "x"), false, "problem  best: pointer /r/checkpoints/best: damaged"},
+		{"stranger", write("/r/checkpoints/notes.txt", "x"), false, "problem  checkpoints/notes.txt: does not belong here"},
+		{"leftover", write("/r/checkpoints/.tmp-best", "x"), true, "note     checkpoints/.tmp-best: not finished"},
+		{"no run.json", func(d *durabletest.Disk) error { return d.Remove("/r/run.json") }, false, "problem  run.json:"},
+		{"empty run.json", write("/r/run.json", ""), false, "problem  run.json: is not a JSON object"},
+	} {
+		d := wholeRun(t)
+		if c.harm != nil {
+			if err := c.harm(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := checkpoints.CheckFS(d, "/r")
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if r.OK != c.ok || !strings.Contains(r.String(), c.want) {
+			t.Errorf("%s: want %q (ok %v) in\n%s", c.name, c.want, c.ok, r)
+		}
+	}
+}
+
+func TestCheckOneThing(t *testing.T) {
+	d := wholeRun(t)
+	c, err := checkpoints.OpenFS(d, "/r/checkpoints/"+checkpoints.StepName(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checkpoints.ExportPolicy(c, d, "/policy", checkpoints.EnvsFile); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.MkdirAll(d, "/other"); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []struct{ path, kind, want string }{
+		{c.Dir(), "checkpoint", "ok       manifest.json: full, version 1, made by stoker test, kernels native/go, metrics_offset 56, steps 2, updates 6"},
+		{"/policy", "policy", "ok       weights.safetensors: 1 tensors, 4 numbers"},
+		{c.Dir() + "/weights.safetensors", "safetensors", "ok       weights.safetensors: 1 tensors, 4 numbers"},
+	} {
+		r, err := checkpoints.CheckFS(d, k.path)
+		if err != nil || !r.OK || r.Kind != k.kind || !strings.Contains(r.String(), k.want) {
+			t.Errorf("%s: kind %q, %v, want %q in\n%s", k.path, r.Kind, err, k.want, r)
+		}
+		b, err := json.Marshal(r)
+		if err != nil || !strings.Contains(string(b), `"ok":true,"findings":[{"status":"ok"`) {
+			t.Errorf("as JSON: %s, %v", b, err)
+		}
+	}
+	for path, want := range map[string]string{"/other": "nothing that can be checked", "/none": "does not exist"} {
+		if _, err := checkpoints.CheckFS(d, path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	if err := d.Set("/policy/weights.safetensors", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/policy": "problem  weights.safetensors: has 1 bytes, want", "/policy/weights.safetensors": "problem  weights.safetensors: safetensors: file has 1 bytes"} {
+		if r, err := checkpoints.CheckFS(d, path); err != nil || r.OK || !strings.Contains(r.String(), want) {
+			t.Errorf("%s: %v, want %q in\n%s", path, err, want, r)
+		}
+	}
+}
+
+func TestExportPolicy(t *testing.T) {
+	d := saved(t, 5)
+	c, err := checkpoints.OpenFS(d, filepath.Join(storeDir, checkpoints.StepName(5)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checkpoints.ExportPolicy(c, d, "/policy"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := checkpoints.OpenFS(d, "/policy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := p.Header()
+	if h.Kind != checkpoints.Policy || len(h.Random) != 0 || h.Counters["steps"] != 5 || len(p.Files()) != 1 {
+		t.Errorf("policy is %+v with %v", h, p.Files())
+	}
+	if c.Header().Kind != checkpoints.Full || len(c.Header().Random) == 0 {
+		t.Error("exporting changed the checkpoint")
+	}
+	a, errA := c.Read(checkpoints.WeightsFile)
+	b, errB := p.Read(checkpoints.WeightsFile)
+	if string(a) != string(b) || errA != nil || errB != nil {
+		t.Errorf("weights differ: %v, %v", errA, errB)
+	}
+	if _, err := checkpoints.ExportPolicy(c, d, "/policy"); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Errorf("exporting twice: %v", err)
+	}
+	if _, err := checkpoints.ExportPolicy(c, d, "/other", "missing.bin"); err == nil || !strings.Contains(err.Error(), "missing.bin") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if entries, err := d.ReadDir("/"); err != nil || len(entries) != 2 {
+		t.Errorf("left on the disk: %v, %v", entries, err)
+	}
+}
+
+// TestForeignFilesOnARealDisk: what only a real disk has.
+func TestForeignFilesOnARealDisk(t *testing.T) {
+	dir := t.TempDir()
+	s, err := openStore(durable.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := save(s, 1, true); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, checkpoints.StepName(1))
+	if k, err := expect(durable.OS{}, at); k != 1 || err != nil {
+		t.Fatalf("step %d, %v", k, err)
+	}
+	// A link in place of a file could be changed behind the hash.
+	file := filepath.Join(at, checkpoints.EnvsFile)
+	if err := os.Rename(file, filepath.Join(dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(dir, "moved"), file); err != nil {
+		t.Skip(err)
+	}
+	if _, err := checkpoints.Open(at); err == nil || !strings.Contains(err.Error(), "not an ordinary file") {
+		t.Errorf("a link for a file: %v", err)
+	}
+	if _, err := checkpoints.OpenStore(durable.OS{}, filepath.Join(dir, "moved")); err == nil || !strings.Contains(err.Error(), "a file is in the way") {
+		t.Errorf("a file for a folder: %v", err)
+	}
+}
