@@ -76,10 +76,11 @@ type Eval struct {
 	Seeds string `yaml:"seeds" json:"seeds"`
 	// Split of the trace that evaluation sees: test, train or all.
 	Split string `yaml:"split" json:"split"`
-	// Primary is the quantity that plots and verdicts begin with.
-	Primary string `yaml:"primary" json:"primary"`
-	// Metrics are the quantities compared; empty means all that have a better direction.
+	// Metrics are the quantities compared, the first one foremost; empty means all that have a better direction.
 	Metrics []string `yaml:"metrics" json:"metrics"`
+	// Scatter are the two quantities of the cost-against-violations figure, x first; Series those drawn over time, one panel each.
+	Scatter []string `yaml:"scatter" json:"scatter"`
+	Series  []string `yaml:"series" json:"series"`
 	// Rivals are the policies beside the learned one: names, each with its own keys.
 	Rivals []Choice `yaml:"rivals" json:"rivals"`
 	// Resamples is the number of bootstrap resamples.

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/train"
+)
+
+type evalFlags struct {
+	sets               []string
+	seeds, out, config string
+	workers            int
+	json               bool
+}
+
+func evalCommand() *cobra.Command {
+	var f evalFlags
+	c := &cobra.Command{
+		Use:   "eval RUN|CHECKPOINT|POLICY…",
+		Short: "Compare policies on the same workloads, with intervals, verdicts and plots",
+		Long: `Compare policies under the same workload seeds. Runs that differ by their seed only count as one method. Policies to
+compare with are those that the configuration lists, or those named (see stoker agents). A run stands for its best
+checkpoint.
+
+The folder given by --out (default: eval in the first run's folder) gets eval.json, scores.csv, table.md, and the
+figures as PNG and SVG with their data as CSV.`,
+		Example: `  stoker eval runs/sizing-attmf-s1
+  stoker eval runs/sizing-attmf-s1 runs/sizing-attmf-s2 runs/sizing-attmf-s3 --seeds 1-50
+  stoker eval runs/sizing-attmf-s1 autoscaler oracle --set eval.split=train
+  stoker eval fixed autoscaler --config configs/sizing/attmf.yaml --out compare/`,
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error { return runEval(c, a, f) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var out []string
+			for _, r := range catalog.Rivals() {
+				out = append(out, r.Name+"\t"+r.Doc)
+			}
+			return out, cobra.ShellCompDirectiveDefault
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the configuration's)")
+	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in eval.split=train (repeatable)")
+	fl.StringVar(&f.out, "out", "", "folder of the result (default: eval in the first run's folder)")
+	fl.StringVar(&f.config, "config", "", "configuration of environment and workload (default: that of the first checkpoint)")
+	fl.IntVar(&f.workers, "workers", 0, "goroutines that play episodes; 0 is one per core")
+	fl.BoolVar(&f.json, "json", false, "print eval.json instead of the table")
+	completeSets(c)
+	return c
+}
+
+// tracedSeeds is the number of workload seeds whose steps and latencies are kept for figures.
+const tracedSeeds = 5
+
+func runEval(c *cobra.Command, a []string, f evalFlags) error {
+	sets := f.sets
+	if f.seeds != "" {
+		sets = append(sets, "eval.seeds="+f.seeds)
+	}
+	choice, err := eval.Choose(a, f.config, sets)
+	if err != nil {
+		return err
+	}
+	x := choice.Experiment
+	out := f.out
+	if out == "" {
+		if len(choice.Runs) == 0 {
+			return usage("no run folder to put the result in: say where with --out")
+		}
+		out = filepath.Join(choice.Runs[0].Dir, "eval")
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil { // before the work, not after it
+		return fmt.Errorf("--out: %w", err)
+	}
+	s, p, err := play(c, choice, f)
+	if err != nil {
+		return err
+	}
+	s.Workload, s.Split = x.Workload, x.Eval.Split
+	s.Command, s.Version, s.Revision = os.Args, Version(), revision()
+	curves, err := curvesOf(choice)
+	if err != nil {
+		return err
+	}
+	if err := eval.Write(out, p, s, curves); err != nil {
+		return fmt.Errorf("writing %s: %w", out, err)
+	}
+	w := c.OutOrStdout()
+	if f.json {
+		return printJSON(w, s)
+	}
+	fmt.Fprintln(w, eval.Text(s))
+	fmt.Fprintf(w, "data:  %s, %s\n", filepath.Join(out, eval.SummaryFile), filepath.Join(out, eval.ScoresFile))
+	for _, fig := range s.Figures {
+		if filepath.Ext(fig) == ".png" {
+			fmt.Fprintf(w, "plot:  %s (and .svg)\n", filepath.Join(out, fig))
+		}
+	}
+	fmt.Fprintf(w, "redraw with: stoker plot %s\n", quote(out))
+	return nil
+}
+
+// play runs the episodes and summarises them.
+func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *eval.Played, error) {
+	x := choice.Experiment
+	seeds, err := configs.ParseSeeds(x.Eval.Seeds)
+	if err != nil {
+		return nil, nil, usage("eval.seeds: %w", err)
+	}
+	newEnv := func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }
+	probe, err := newEnv()
+	if err != nil {
+		return nil, nil, err
+	}
+	metrics, err := eval.Metrics(probe.Spec(), x.Eval.Metrics)
+	if err != nil {
+		return nil, nil, usage("eval.metrics: %w", err)
+	}
+	plots, err := eval.NewPlots(probe.Spec(), x.Eval.Scatter, x.Eval.Series)
+	if err != nil {
+		return nil, nil, usage("%w", err)
+	}
+	workers := f.workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	p, err := eval.Run(c.Context(), eval.Request{
+		NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: workers,
+		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: evalProgress(c),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := eval.Summarise(p, metrics, x.Eval.Resamples, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Plots = plots
+	return s, p, nil
+}
+
+// evalProgress shows a bar on a terminal, else a line now and then.
+func evalProgress(c *cobra.Command) func(done, all int) {
+	w := c.ErrOrStderr()
+	if isTerminal(w) {
+		var bar *progressbar.ProgressBar
+		return func(done, all int) {
+			if bar == nil {
+				bar = progressbar.NewOptions(all, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("episodes"),
+					progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true),
+					progressbar.OptionClearOnFinish())
+			}
+			_ = bar.Set(done) // a bar that cannot be drawn must not end an evaluation
+		}
+	}
+	last := time.Now()
+	return func(done, all int) {
+		if now := time.Now(); now.Sub(last) > 5*time.Second {
+			last = now
+			fmt.Fprintf(w, "episode %d/%d\n", done, all)
+		}
+	}
+}
+
+// curvesOf reads the learning curves of the runs evaluated.
+func curvesOf(choice *eval.Choice) ([]eval.Curve, error) {
+	metric := "rollout/ep_rew_mean"
+	if e := choice.Experiment.Train.Evaluate; e.Every > 0 {
+		metric = train.EvalMetric(e.Metric)
+	}
+	var out []eval.Curve
+	for _, r := range choice.Runs {
+		curve, err := eval.ReadCurve(r.Dir, r.Contestant, metric)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, curve)
+	}
+	return out, nil
+}
+
+func plotCommand() *cobra.Command {
+	var metric, out string
+	c := &cobra.Command{
+		Use:   "plot EVALUATION|RUN…",
+		Short: "Draw an evaluation's figures again, or the learning curves of runs",
+		Long: `Draw the figures of an evaluation's folder again from its data, or compare a metric of several runs over training.
+Runs whose names differ by a trailing -s<seed> only are drawn as one line with the range that they span.`,
+		Example: `  stoker plot runs/sizing-attmf-s1/eval
+  stoker plot runs/sizing-attmf-s1 runs/sizing-attmf-s2 --metric rollout/ep_rew_mean --out curves/`,
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error {
+			w := c.OutOrStdout()
+			if _, err := os.Stat(filepath.Join(a[0], eval.SummaryFile)); err == nil && len(a) == 1 {
+				s, err := eval.Replot(a[0])
+				if err != nil {
+					return err
+				}
+				for _, f := range s.Figures {
+					fmt.Fprintln(w, filepath.Join(a[0], f))
+				}
+				return nil
+			}
+			files, err := eval.PlotRuns(a, metric, out)
+			for _, f := range files {
+				fmt.Fprintln(w, f)
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&metric, "metric", "rollout/ep_rew_mean", "metric of metrics.jsonl to draw")
+	c.Flags().StringVar(&out, "out", ".", "folder of the figure and its data")
+	return c
+}

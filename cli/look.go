@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/envs"
+	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
+	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+func checkCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "check PATH",
+		Short: "Verify a checkpoint, a run or an exported policy",
+		Long: `Verify a checkpoint, a run folder (all its checkpoints, pointers and logs) or an exported policy, byte by byte. The exit
+code is 1 where something is damaged, and the report says what and where.`,
+		Example: "  stoker check runs/sizing-attmf-s1\n  stoker check runs/sizing-attmf-s1/checkpoints/step-000000010000 --json",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error {
+			rep, err := checkpoints.Check(a[0])
+			if asJSON && rep != nil {
+				return errors.Join(printJSON(c.OutOrStdout(), rep), err)
+			}
+			if rep != nil {
+				fmt.Fprintln(c.OutOrStdout(), rep)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	return c
+}
+
+// envLine is an environment as a program reads it.
+type envLine struct {
+	ID    string          `json:"id"`
+	Doc   string          `json:"doc"`
+	Step  string          `json:"step,omitempty"`
+	Max   int             `json:"max_steps,omitempty"`
+	Kinds []kindLine      `json:"agents,omitempty"`
+	Info  []envs.Quantity `json:"info,omitempty"`
+}
+
+type kindLine struct {
+	Name        string   `json:"name"`
+	Agents      int      `json:"agents"`
+	Observation string   `json:"observation"`
+	Action      string   `json:"action"`
+	Features    []string `json:"features,omitempty"`
+	Actions     []string `json:"actions,omitempty"`
+}
+
+func envsCommand() *cobra.Command {
+	var asJSON, check bool
+	c := &cobra.Command{
+		Use:     "envs [ID]",
+		Short:   "List the environments, show one, or check one against the contract",
+		Example: "  stoker envs\n  stoker envs stoker/Sizing-v1\n  stoker envs stoker/Sizing-v1 --check",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error {
+			list := envcatalog.All()
+			if len(a) == 1 {
+				e, err := envcatalog.Find(a[0])
+				if err != nil {
+					return usage("%w", err)
+				}
+				list = []envcatalog.Entry{e}
+			}
+			if check {
+				return checkEnvs(c, list)
+			}
+			return listEnvs(c, list, len(a) == 1, asJSON)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var out []string
+			for _, e := range envcatalog.All() {
+				out = append(out, e.ID+"\t"+e.Doc)
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().BoolVar(&check, "check", false, "run the conformance checks")
+	return c
+}
+
+func listEnvs(c *cobra.Command, list []envcatalog.Entry, whole, asJSON bool) error {
+	var lines []envLine
+	for _, e := range list {
+		l := envLine{ID: e.ID, Doc: e.Doc}
+		if whole || asJSON {
+			env, err := e.New(e.Config(), workload.Default())
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.ID, err)
+			}
+			l = lineOf(e, env.Spec())
+		}
+		lines = append(lines, l)
+	}
+	w := c.OutOrStdout()
+	switch {
+	case asJSON:
+		return printJSON(w, lines)
+	case whole:
+		printEnv(c, lines[0])
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, l := range lines {
+		fmt.Fprintf(t, "%s\t%s\n", l.ID, l.Doc)
+	}
+	return t.Flush()
+}
+
+func lineOf(e envcatalog.Entry, s *envs.Spec) envLine {
+	l := envLine{ID: e.ID, Doc: e.Doc, Step: s.Step.Unit, Max: s.MaxSteps, Info: s.Info}
+	if s.Step.Fixed > 0 {
+		l.Step += fmt.Sprintf(" of %g s", float64(s.Step.Fixed)/1e6)
+	}
+	for _, k := range s.Kinds {
+		l.Kinds = append(l.Kinds, kindLine{k.Name, k.Agents, k.Observation.String(), k.Action.String(), k.Features, k.Actions})
+	}
+	return l
+}
+
+func printEnv(c *cobra.Command, l envLine) {
+	w := c.OutOrStdout()
+	fmt.Fprintf(w, "%s\n%s\n\nstep: %s", l.ID, l.Doc, l.Step)
+	if l.Max > 0 {
+		fmt.Fprintf(w, ", episodes are truncated after %d", l.Max)
+	}
+	fmt.Fprintln(w)
+	for _, k := range l.Kinds {
+		fmt.Fprintf(w, "\n%d × %s\n  observation  %s\n", k.Agents, k.Name, k.Observation)
+		if len(k.Features) > 0 {
+			fmt.Fprintf(w, "               %s\n", strings.Join(k.Features, ", "))
+		}
+		fmt.Fprintf(w, "  action       %s\n", k.Action)
+		if len(k.Actions) > 0 {
+			fmt.Fprintf(w, "               %s\n", strings.Join(k.Actions, ", "))
+		}
+	}
+	if len(l.Info) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nreports")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, q := range l.Info {
+		better := string(q.Better)
+		if better != "" {
+			better += " is better"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", q.Name, q.Unit, better, q.Doc)
+	}
+	t.Flush() //nolint:errcheck // the terminal's own failure has nowhere to be told
+}
+
+// checkEnvs runs the conformance checks of each environment.
+func checkEnvs(c *cobra.Command, list []envcatalog.Entry) error {
+	bad := 0
+	for _, e := range list {
+		problems := envtest.Problems(func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) }, envtest.Options{})
+		if len(problems) == 0 {
+			fmt.Fprintf(c.OutOrStdout(), "%s: conforms\n", e.ID)
+			continue
+		}
+		bad++
+		for _, p := range problems {
+			fmt.Fprintf(c.OutOrStdout(), "%s: %v\n", e.ID, p)
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d environments break the contract", bad, len(list))
+	}
+	return nil
+}
+
+func agentsCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "agents",
+		Short:   "List the learners and the policies to compare with",
+		Example: "  stoker agents --json",
+		Args:    args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			type line struct {
+				Name string            `json:"name"`
+				Kind agentcatalog.Kind `json:"kind"`
+				Envs []string          `json:"envs,omitempty"`
+				Doc  string            `json:"doc"`
+			}
+			var lines []line
+			for _, a := range agentcatalog.Agents() {
+				lines = append(lines, line{a.Name, agentcatalog.Learned, nil, a.Doc})
+			}
+			for _, r := range agentcatalog.Rivals() {
+				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc})
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), lines)
+			}
+			t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, l := range lines {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, l.Kind, strings.Join(l.Envs, " "), l.Doc)
+			}
+			return t.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return c
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// trainFlags are the flags of train.
+type trainFlags struct {
+	sets                                    []string
+	name, runs, seeds, device, engine, from string
+	seed                                    uint64
+	printConfig, json                       bool
+}
+
+func trainCommand() *cobra.Command {
+	var f trainFlags
+	c := &cobra.Command{
+		Use:   "train CONFIG",
+		Short: "Train a policy",
+		Long: `Train the policy that a configuration describes, and write a run folder: resolved configuration, metrics.jsonl,
+TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on with stoker resume.`,
+		Example: `  stoker train configs/sizing/attmf.yaml
+  stoker train configs/sizing/attmf.yaml --set train.steps=20000 --set agent.actor_rate=3e-4 --name faster
+  stoker train configs/sizing/attmf.yaml --seeds 1-5
+  stoker train configs/sizing/attmf.yaml --device cuda:0
+  stoker train configs/sizing/attmf.yaml --set workload.path=azure2019/      # a folder with the publisher's files
+  stoker train configs/sizing/attmf.yaml --print-config`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error { return runTrain(c, a[0], f) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var out []string
+			for _, s := range configs.Shipped() {
+				out = append(out, filepath.Join("configs", s))
+			}
+			return out, cobra.ShellCompDirectiveDefault
+		},
+	}
+	fl := c.Flags()
+	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in train.steps=1000 (repeatable)")
+	fl.StringVar(&f.name, "name", "", "name of the run (default: the experiment's name and the seed)")
+	fl.StringVar(&f.runs, "runs", "runs", "folder of the runs")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of the run (default: the configuration's)")
+	fl.StringVar(&f.seeds, "seeds", "", "several runs, one per seed, as in 1-5")
+	fl.StringVar(&f.device, "device", "", "auto, cpu or cuda:N (default: the configuration's)")
+	fl.StringVar(&f.engine, "engine", "", "native, torch or gorgonia (default: the configuration's)")
+	fl.StringVar(&f.from, "init-from", "", "start from the weights of a checkpoint or run")
+	fl.BoolVar(&f.printConfig, "print-config", false, "print the resolved configuration and stop")
+	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
+	c.MarkFlagsMutuallyExclusive("seed", "seeds")
+	completeSets(c)
+	return c
+}
+
+func runTrain(c *cobra.Command, path string, f trainFlags) error {
+	x, err := load(path, f)
+	if err != nil {
+		return err
+	}
+	seeds := []uint64{x.Seed}
+	if c.Flags().Changed("seed") {
+		seeds[0] = f.seed
+	}
+	if f.seeds != "" {
+		if seeds, err = configs.ParseSeeds(f.seeds); err != nil {
+			return usage("--seeds: %w", err)
+		}
+	}
+	if f.printConfig {
+		x.Seed = seeds[0]
+		text, err := x.YAML()
+		if err != nil {
+			return err
+		}
+		_, err = c.OutOrStdout().Write(text)
+		return err
+	}
+	if err := runInTorch(x.Engine); err != nil {
+		return err
+	}
+	var results []*train.Result
+	for _, s := range seeds {
+		y := *x
+		y.Seed = s
+		o := options(c)
+		o.RunsDir, o.Name, o.InitFrom = f.runs, f.name, f.from
+		if f.name != "" && len(seeds) > 1 {
+			o.Name = fmt.Sprintf("%s-s%d", f.name, s)
+		}
+		res, err := train.Start(c.Context(), &y, o)
+		if err != nil {
+			return explain(c, res, err)
+		}
+		results = append(results, res)
+		if !f.json {
+			printResult(c, res)
+		}
+	}
+	if f.json {
+		return printJSON(c.OutOrStdout(), results)
+	}
+	return nil
+}
+
+// load reads a configuration with the flags that stand for keys.
+func load(path string, f trainFlags) (*configs.Experiment, error) {
+	sets := f.sets
+	engine := f.engine
+	if strings.HasPrefix(f.device, "cuda") && engine == "" {
+		engine = "torch" // CUDA is reached through libtorch only
+	}
+	if f.device != "" {
+		sets = append(sets, "engine.device="+f.device)
+	}
+	if engine != "" {
+		sets = append(sets, "engine.name="+engine)
+	}
+	x, err := configs.Load(path, sets, train.Tables())
+	var bad *configs.Error
+	if err != nil && !errors.As(err, &bad) {
+		return nil, usage("%w", err)
+	}
+	return x, err
+}
+
+func resumeCommand() *cobra.Command {
+	var steps int64
+	var inexact, asJSON bool
+	c := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Go on with a run from its latest checkpoint",
+		Long: `Go on with a run from its latest checkpoint. The result is the same, byte for byte, as if it had not been interrupted.
+With --steps the run gets a new total; schedules that depend on the total follow it.`,
+		Example: `  stoker resume runs/sizing-attmf-s1
+  stoker resume runs/sizing-attmf-s1 --steps 200000`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error {
+			if c.Flags().Changed("steps") && steps < 1 {
+				return usage("--steps is %d, want at least 1", steps)
+			}
+			x, err := train.ReadConfig(a[0])
+			if err != nil {
+				return err
+			}
+			if err := runInTorch(x.Engine); err != nil {
+				return err
+			}
+			o := options(c)
+			o.Steps, o.Inexact = steps, inexact
+			res, err := train.Resume(c.Context(), a[0], o)
+			if err != nil {
+				return explain(c, res, err)
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), res)
+			}
+			printResult(c, res)
+			return nil
+		},
+	}
+	c.Flags().Int64Var(&steps, "steps", 0, "new total number of environment steps")
+	c.Flags().BoolVar(&inexact, "inexact", false, "go on although the kernels differ from those that made the checkpoint")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return c
+}
+
+// options are what all runs share.
+func options(c *cobra.Command) train.Options {
+	return train.Options{
+		Out: c.ErrOrStderr(), Terminal: isTerminal(c.ErrOrStderr()),
+		Version: Version(), Revision: revision(), Command: os.Args,
+	}
+}
+
+// explain says where a stopped or failed run can go on.
+func explain(c *cobra.Command, res *train.Result, err error) error {
+	if res == nil || res.Checkpoint == "" {
+		return err
+	}
+	var sig stopped
+	if errors.As(err, &sig) {
+		fmt.Fprintf(c.ErrOrStderr(), "stopped by %v at step %d of %d, all saved; %s\n", sig, res.Steps, res.Planned, exitHint(res.Dir))
+		return err
+	}
+	return fmt.Errorf("%w\nthe run is whole up to %s; when the cause is mended, %s", err, res.Checkpoint, exitHint(res.Dir))
+}
+
+func printResult(c *cobra.Command, r *train.Result) {
+	w := c.OutOrStdout()
+	fmt.Fprintf(w, "trained %d steps, %d episodes: %s\n", r.Steps, r.Episodes, r.Dir)
+	if r.BestValue != nil {
+		fmt.Fprintf(w, "best %s in evaluation %.5g, at step %d\n", r.BestMetric, *r.BestValue, r.BestStep)
+	}
+	fmt.Fprintf(w, "compare it: stoker eval %s\nwatch it:   tensorboard --logdir %s\n", quote(r.Dir), quote(filepath.Dir(r.Dir)))
+}

@@ -1,0 +1,150 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/stoker-rl/stoker/agents"
+	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Tables are the tables of environments, agents and rivals, as configs reads them.
+func Tables() configs.Tables {
+	return configs.Tables{
+		Env: func(id string) (any, error) {
+			e, err := envcatalog.Find(id)
+			if err != nil {
+				return nil, err
+			}
+			return e.Config(), nil
+		},
+		Agent: func(name string) (any, error) {
+			a, err := agentcatalog.FindAgent(name)
+			if err != nil {
+				return nil, err
+			}
+			return a.Config(), nil
+		},
+		Rival: func(name string) (any, error) {
+			r, err := agentcatalog.FindRival(name)
+			if err != nil {
+				return nil, err
+			}
+			return r.Config(), nil
+		},
+	}
+}
+
+// NewEnv builds an experiment's environment over a split of its workload (train, test or all; empty leaves the
+// configuration's own).
+func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {
+	e, err := envcatalog.Find(x.Env.Name)
+	if err != nil {
+		return nil, err
+	}
+	w := x.Workload
+	if split != "" {
+		w.Split = split
+	}
+	env, err := e.New(x.Env.Config, w)
+	if err != nil {
+		return nil, fmt.Errorf("environment %s: %w", x.Env.Name, err)
+	}
+	return env, nil
+}
+
+// OpenEngines opens the engine that trains and the one that acts, which is always native. They are the same where native
+// trains.
+func OpenEngines(c configs.Engine) (trainer, actor nets.Engine, err error) {
+	o := engines.Options{Device: c.Device, Threads: c.Threads}
+	if c.DType == nets.Float64.String() {
+		o.DType = nets.Float64
+	}
+	trainer, err = engines.Open(c.Name, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.Name == engines.Native {
+		return trainer, trainer, nil
+	}
+	o.Device = "cpu"
+	actor, err = engines.Open(engines.Native, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, trainer.Close())
+	}
+	return trainer, actor, nil
+}
+
+// world is all that a run computes with.
+type world struct {
+	x              *configs.Experiment
+	trainer, actor nets.Engine
+	vector         *envs.Vector
+	learner        agents.Learner
+	checker        *checker // nil where evaluation during training is off
+}
+
+func build(x *configs.Experiment) (w *world, err error) {
+	w = &world{x: x}
+	defer func() {
+		if err != nil {
+			w.close()
+			w = nil
+		}
+	}()
+	if w.trainer, w.actor, err = OpenEngines(x.Engine); err != nil {
+		return w, err
+	}
+	workers := x.Engine.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	w.vector, err = envs.NewVector(func() (envs.Env, error) { return NewEnv(x, trainSplit(x.Workload)) }, envs.VectorOptions{
+		Copies: x.Train.Copies, Workers: workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
+	})
+	if err != nil {
+		return w, err
+	}
+	a, err := agentcatalog.FindAgent(x.Agent.Name)
+	if err != nil {
+		return w, err
+	}
+	w.learner, err = a.New(x.Agent.Config, agents.Context{
+		Spec: w.vector.Spec(), Copies: x.Train.Copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
+	})
+	if err != nil {
+		return w, fmt.Errorf("agent %s: %w", x.Agent.Name, err)
+	}
+	if x.Train.Evaluate.Every > 0 {
+		w.checker, err = newChecker(x)
+	}
+	return w, err
+}
+
+// trainSplit keeps training off the part of a trace that evaluation will see, unless the configuration splits by itself.
+func trainSplit(w workload.Config) string {
+	if w.Split == "all" {
+		return "train"
+	}
+	return w.Split
+}
+
+func (w *world) close() {
+	if w.vector != nil {
+		w.vector.Close()
+	}
+	for _, e := range []nets.Engine{w.trainer, w.actor} {
+		if e != nil {
+			// Closing frees memory; there is nothing left to lose.
+			_ = e.Close()
+		}
+	}
+}

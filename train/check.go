@@ -1,0 +1,106 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// checker evaluates the policy during training: without exploration, always on the same seeds of the training split, so that
+// the test split stays unseen.
+type checker struct {
+	runner *rollout.Runner
+	spec   *envs.Spec
+	seeds  []uint64
+	metric int // index of Spec.Info, -1 for the return
+	higher bool
+}
+
+// Return is the name of the episode's return where a quantity is asked for.
+const Return = "return"
+
+func newChecker(x *configs.Experiment) (*checker, error) {
+	env, err := NewEnv(x, trainSplit(x.Workload))
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{runner: rollout.NewRunner(env), spec: env.Spec(), metric: -1, higher: true}
+	if m := x.Train.Evaluate.Metric; m != Return {
+		if c.metric, err = c.spec.InfoIndex(m); err != nil {
+			return nil, fmt.Errorf("train.evaluate.metric: %w; want %q or one of %v", err, Return, names(c.spec.Info))
+		}
+		switch c.spec.Info[c.metric].Better {
+		case envs.Neither:
+			return nil, fmt.Errorf("train.evaluate.metric: neither direction of %q is better", m)
+		case envs.Lower:
+			c.higher = false
+		}
+	}
+	key := rng.New(x.Seed, "evaluation during training")
+	for i := range x.Train.Evaluate.Episodes {
+		c.seeds = append(c.seeds, key.With(uint64(i)).Uint64())
+	}
+	return c, nil
+}
+
+func names(q []envs.Quantity) []string {
+	out := make([]string, len(q))
+	for i := range q {
+		out[i] = q[i].Name
+	}
+	return out
+}
+
+// EvalMetric is the name in metrics.jsonl of what train.evaluate.metric names.
+func EvalMetric(metric string) string {
+	if metric == Return {
+		return "eval/mean_reward"
+	}
+	return "eval/" + metric
+}
+
+// run evaluates the learner's present policy, reports each mean and returns the deciding one.
+func (c *checker) run(l agents.Learner, report func(name string, value float64)) (float64, error) {
+	p, err := l.Policy()
+	if err != nil {
+		return 0, err
+	}
+	var ret, length float64
+	info := make([]float64, len(c.spec.Info))
+	for _, s := range c.seeds {
+		e, err := c.runner.Episode(rollout.Actor{Policy: p}, s)
+		if err != nil {
+			return 0, err
+		}
+		ret += e.Return
+		length += float64(e.Length)
+		for i, x := range e.Info {
+			info[i] += x
+		}
+	}
+	n := float64(len(c.seeds))
+	report("eval/mean_reward", ret/n)
+	report("eval/mean_ep_length", length/n)
+	for i, q := range c.spec.Info {
+		report("eval/"+q.Name, info[i]/n)
+	}
+	if c.metric < 0 {
+		return ret / n, nil
+	}
+	return info[c.metric] / n, nil
+}
+
+// better reports whether a beats b, which may be NaN for none yet.
+func (c *checker) better(a, b float64) bool {
+	switch {
+	case b != b:
+		return true
+	case c.higher:
+		return a > b
+	}
+	return a < b
+}

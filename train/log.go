@@ -1,0 +1,119 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/train/tensorboard"
+)
+
+// logger writes one line of metrics to three places: metrics.jsonl (what), timing.jsonl (when and how fast) and the event
+// file (both).
+type logger struct {
+	metrics, timing *durable.Log
+	events          *tensorboard.Writer
+	line            []byte
+	flushed         time.Time
+}
+
+// flushEvery bounds how old TensorBoard's picture of a run can be.
+const flushEvery = 5 * time.Second
+
+// openLogger opens the logs of a run folder; purge, where not negative, is the step from which events of an earlier
+// process no longer count.
+func openLogger(dir string, purge int64) (l *logger, err error) {
+	l = &logger{}
+	if l.metrics, err = durable.OpenLog(durable.OS{}, filepath.Join(dir, "metrics.jsonl")); err != nil {
+		return nil, err
+	}
+	if l.timing, err = durable.OpenLog(durable.OS{}, filepath.Join(dir, "timing.jsonl")); err != nil {
+		return nil, err
+	}
+	if t := l.timing.Torn(); t > 0 {
+		if err := l.timing.TruncateTo(l.timing.Offset()); err != nil {
+			return nil, err
+		}
+	}
+	l.events, err = tensorboard.New(filepath.Join(dir, "tensorboard"))
+	if err != nil {
+		return nil, err
+	}
+	if purge >= 0 {
+		err = l.events.Purge(purge)
+	}
+	return l, err
+}
+
+// value is one metric.
+type value struct {
+	name string
+	x    float64
+}
+
+// write logs values under a step, in their order. Values that are not finite become null, as JSON has no word for them.
+func (l *logger) write(step int64, values, times []value) error {
+	if err := l.append(l.metrics, step, "", values); err != nil {
+		return err
+	}
+	now := time.Now()
+	if len(times) > 0 {
+		if err := l.append(l.timing, step, now.UTC().Format(time.RFC3339Nano), times); err != nil {
+			return err
+		}
+	}
+	for _, list := range [][]value{values, times} {
+		for _, v := range list {
+			if err := l.events.Scalar(v.name, step, v.x); err != nil {
+				return err
+			}
+		}
+	}
+	if now.Sub(l.flushed) < flushEvery {
+		return nil
+	}
+	l.flushed = now
+	return l.events.Flush()
+}
+
+func (l *logger) append(to *durable.Log, step int64, at string, values []value) error {
+	l.line = fmt.Appendf(l.line[:0], `{"step":%d`, step)
+	if at != "" {
+		l.line = fmt.Appendf(l.line, `,"at":%q`, at)
+	}
+	for _, v := range values {
+		name, err := json.Marshal(v.name)
+		if err != nil {
+			return err
+		}
+		l.line = append(append(append(l.line, ','), name...), ':')
+		if math.IsNaN(v.x) || math.IsInf(v.x, 0) {
+			l.line = append(l.line, "null"...)
+			continue
+		}
+		x, err := json.Marshal(v.x)
+		if err != nil {
+			return err
+		}
+		l.line = append(l.line, x...)
+	}
+	l.line = append(l.line, '}')
+	return to.Append(l.line)
+}
+
+func (l *logger) offset() int64 { return l.metrics.Offset() }
+
+func (l *logger) sync() error { return l.metrics.Sync() }
+
+func (l *logger) close() error {
+	err := l.events.Close()
+	for _, c := range []*durable.Log{l.metrics, l.timing} {
+		if e := c.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// episode is what the loop remembers of a finished episode.
+type episode struct {
+	Return float64   `json:"return"`
+	Length int64     `json:"length"`
+	Info   []float64 `json:"info"`
+}
+
+// windowLength is the number of last episodes over which rollout metrics are means, as in Stable-Baselines3.
+const windowLength = 100
+
+// loop trains until the planned steps are done, and saves. When ctx ends it saves at once and returns ctx's cause.
+func (r *run) loop(ctx context.Context) error {
+	plan := r.world.x.Train
+	for r.state.Steps < plan.Steps {
+		if ctx.Err() != nil {
+			if err := r.saveOnce(); err != nil {
+				return fmt.Errorf("stopped by %w, and saving failed: %w", context.Cause(ctx), err)
+			}
+			return context.Cause(ctx)
+		}
+		before := r.state.Steps
+		if err := r.step(); err != nil {
+			return fmt.Errorf("at step %d: %w", before, err)
+		}
+		if err := r.scheduled(before); err != nil {
+			return err
+		}
+		r.progress.update(r.state.Steps, r.phases)
+	}
+	return r.saveOnce()
+}
+
+// step is one step of every copy, and the updates that are due.
+func (r *run) step() error {
+	l, v, p := r.world.learner, r.world.vector, &r.phases
+	p.start()
+	if err := l.Act(v); err != nil {
+		return fmt.Errorf("acting: %w", err)
+	}
+	p.lap(phaseAct)
+	if err := v.Step(); err != nil {
+		return fmt.Errorf("stepping: %w", err)
+	}
+	p.lap(phaseStep)
+	if err := l.Observe(v); err != nil {
+		return fmt.Errorf("observing: %w", err)
+	}
+	p.lap(phaseObserve)
+	if err := l.Update(); err != nil {
+		return fmt.Errorf("updating: %w", err)
+	}
+	p.lap(phaseUpdate)
+	r.state.Steps += int64(v.Copies())
+	r.remember(v.Finished)
+	return nil
+}
+
+// remember adds finished episodes to the window.
+func (r *run) remember(finished []envs.Episode) {
+	for _, e := range finished {
+		r.state.Episodes++
+		var last episode
+		if len(r.state.Window) == windowLength {
+			last = r.state.Window[0] // its memory serves again
+			copy(r.state.Window, r.state.Window[1:])
+			r.state.Window = r.state.Window[:windowLength-1]
+		}
+		last.Return, last.Length, last.Info = e.Return, e.Length, append(last.Info[:0], e.Info...)
+		r.state.Window = append(r.state.Window, last)
+	}
+}
+
+// scheduled does what is due after the steps from before to now: log, evaluate, save, in this order.
+func (r *run) scheduled(before int64) error {
+	plan, now := r.world.x.Train, r.state.Steps
+	last := now >= plan.Steps
+	due := func(every int64) bool { return every > 0 && (now/every > before/every || last) }
+	if due(plan.LogEvery) {
+		if err := r.report(); err != nil {
+			return err
+		}
+	}
+	if r.world.checker != nil && due(plan.Evaluate.Every) {
+		if err := r.evaluate(); err != nil {
+			return err
+		}
+	}
+	if due(plan.Checkpoint.Every) {
+		r.phases.start()
+		err := r.saveOnce()
+		r.phases.lap(phaseSave)
+		return err
+	}
+	return nil
+}
+
+func (r *run) saveOnce() error {
+	if r.saved == r.state.Steps {
+		return nil
+	}
+	return r.save(false)
+}
+
+// report logs the metrics of the rollouts and of the learner.
+func (r *run) report() error {
+	values := []value{{"time/episodes", float64(r.state.Episodes)}}
+	if n := float64(len(r.state.Window)); n > 0 {
+		var ret, length float64
+		info := make([]float64, len(r.world.vector.Spec().Info))
+		for _, e := range r.state.Window {
+			ret += e.Return
+			length += float64(e.Length)
+			for i, x := range e.Info {
+				info[i] += x
+			}
+		}
+		values = append(values, value{"rollout/ep_rew_mean", ret / n}, value{"rollout/ep_len_mean", length / n})
+		for i, q := range r.world.vector.Spec().Info {
+			values = append(values, value{"rollout/" + q.Name, info[i] / n})
+		}
+		r.progress.note("return", ret/n)
+	}
+	r.world.learner.Metrics(func(name string, x float64) { values = append(values, value{name, x}) })
+	times := r.phases.report(r.state.Steps)
+	if err := r.log.write(r.state.Steps, values, times); err != nil {
+		return fmt.Errorf("logging: %w", err)
+	}
+	r.progress.line(r.state.Steps, times[0].x)
+	return nil
+}
+
+// evaluate runs the policy without exploration, and saves a checkpoint where it did better than ever.
+func (r *run) evaluate() error {
+	r.phases.start()
+	defer r.phases.lap(phaseEvaluate)
+	var values []value
+	got, err := r.world.checker.run(r.world.learner, func(name string, x float64) { values = append(values, value{name, x}) })
+	if err != nil {
+		return fmt.Errorf("evaluating at step %d: %w", r.state.Steps, err)
+	}
+	if err := r.log.write(r.state.Steps, values, nil); err != nil {
+		return fmt.Errorf("logging: %w", err)
+	}
+	r.progress.note("eval "+r.world.x.Train.Evaluate.Metric, got)
+	if b := &r.state.Best; b.Value == nil || r.world.checker.better(got, *b.Value) {
+		b.Value, b.Steps = &got, r.state.Steps
+		return r.save(true)
+	}
+	return nil
+}
+
+// Phases of the loop, whose shares of time are shown.
+const (
+	phaseAct = iota
+	phaseStep
+	phaseObserve
+	phaseUpdate
+	phaseEvaluate
+	phaseSave
+	phaseCount
+)
+
+var phaseNames = [phaseCount]string{"act", "step", "observe", "update", "evaluate", "save"}
+
+// phases measures where time goes, since the last report and in all.
+type phases struct {
+	mark      time.Time
+	spent     [phaseCount]time.Duration
+	since     time.Time
+	began     time.Time
+	lastSteps int64
+}
+
+func newPhases(steps int64) phases {
+	now := time.Now()
+	return phases{since: now, began: now, lastSteps: steps}
+}
+
+func (p *phases) start() { p.mark = time.Now() }
+
+func (p *phases) lap(phase int) {
+	now := time.Now()
+	p.spent[phase] += now.Sub(p.mark)
+	p.mark = now
+}
+
+// share returns a phase's share of the time measured since the last report.
+func (p *phases) share(phase int) float64 {
+	var all time.Duration
+	for _, d := range p.spent {
+		all += d
+	}
+	return float64(p.spent[phase]) / float64(max(all, 1))
+}
+
+// report returns rate and shares since the last report, the rate first, and starts anew.
+func (p *phases) report(steps int64) []value {
+	now := time.Now()
+	out := []value{
+		{"time/fps", float64(steps-p.lastSteps) / max(now.Sub(p.since).Seconds(), 1e-9)},
+		{"time/elapsed_s", now.Sub(p.began).Seconds()},
+	}
+	for i, name := range phaseNames {
+		out = append(out, value{"time/share_" + name, p.share(i)})
+	}
+	p.spent = [phaseCount]time.Duration{}
+	p.since, p.lastSteps = now, steps
+	return out
+}

@@ -1,0 +1,279 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/checkpoints/safetensors"
+	"github.com/stoker-rl/stoker/configs"
+)
+
+// Files of a run's checkpoints beside those that package checkpoints names. Weights hold the policy, in the form in which
+// it is exported; the learner's own arrays are beside them.
+const (
+	policyFile       = "policy.json"
+	learnerArrays    = "learner.safetensors"
+	learnerStateFile = "learner.json"
+	loopFile         = "loop.json"
+	replayName       = "replay"
+)
+
+// loopState is what the loop itself must know to go on.
+type loopState struct {
+	Steps    int64 `json:"steps"`
+	Episodes int64 `json:"episodes"`
+	// Window is the last episodes, oldest first.
+	Window []episode `json:"window"`
+	// Best is the best evaluation so far and the checkpoint that it decided; Value is nil before the first.
+	Best struct {
+		Value      *float64 `json:"value"`
+		Steps      int64    `json:"steps"`
+		Checkpoint string   `json:"checkpoint"`
+	} `json:"best"`
+	// MetricsOffset is the length of metrics.jsonl at the checkpoint.
+	MetricsOffset int64 `json:"metrics_offset"`
+}
+
+// learnerState is agents.State without its arrays.
+type learnerState struct {
+	Blobs    map[string][]byte `json:"blobs"`
+	Counters map[string]int64  `json:"counters"`
+}
+
+// policyHeader is agents.PolicyFile without its arrays.
+type policyHeader struct {
+	Agent       string          `json:"agent"`
+	EnvID       string          `json:"env_id"`
+	Description json.RawMessage `json:"description"`
+}
+
+// save writes a checkpoint of everything; best marks it as the best so far.
+func (r *run) save(best bool) error {
+	if err := r.log.sync(); err != nil {
+		return err
+	}
+	r.state.MetricsOffset = r.log.offset()
+	name := checkpoints.StepName(r.state.Steps)
+	if best {
+		r.state.Best.Checkpoint = name
+	}
+	s := agents.NewState()
+	if err := r.world.learner.Save(s); err != nil {
+		return err
+	}
+	p, err := r.world.learner.Policy()
+	if err != nil {
+		return err
+	}
+	file, err := p.Export()
+	if err != nil {
+		return err
+	}
+	counters := maps.Clone(s.Counters)
+	counters["steps"], counters["episodes"] = r.state.Steps, r.state.Episodes
+	w, err := r.store.Create(name, checkpoints.Header{
+		Kind: checkpoints.Full, CreatedBy: "stoker " + r.opts.Version, Kernels: r.world.trainer.Info().Kernels,
+		Config: r.shape, Counters: counters,
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Abort() //nolint:errcheck // after Commit it does nothing; before, the error that led here is the one to report
+	if err := r.writeAll(w, s, file); err != nil {
+		return err
+	}
+	c, err := w.Commit()
+	if err != nil {
+		return err
+	}
+	if err := r.store.Publish(c, best, r.world.x.Train.Checkpoint.Keep); err != nil {
+		return err
+	}
+	r.saved = r.state.Steps
+	return nil
+}
+
+func (r *run) writeAll(w *checkpoints.Writer, s *agents.State, p *agents.PolicyFile) error {
+	if err := errors.Join(
+		w.Tensors(checkpoints.WeightsFile, nil, tensors(p.Arrays)...),
+		w.Tensors(learnerArrays, nil, tensors(s.Weights)...),
+		w.Tensors(checkpoints.OptimiserFile, nil, tensors(s.Optimiser)...),
+		writeJSON(w, policyFile, policyHeader{p.Agent, p.EnvID, p.Description}),
+		writeJSON(w, learnerStateFile, learnerState{s.Blobs, s.Counters}),
+		writeJSON(w, loopFile, r.state),
+	); err != nil {
+		return err
+	}
+	b, err := r.world.vector.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	if err := w.Blob(checkpoints.EnvsFile, b); err != nil {
+		return err
+	}
+	if m := r.world.learner.Replay(); m != nil {
+		return w.Replay(replayName, checkpoints.Replay{
+			RowBytes: m.RowBytes(), Total: m.Next(), Capacity: int64(m.Capacity()),
+			Append: func(dst []byte, first int64, n int) ([]byte, error) {
+				for i := range int64(n) {
+					dst = m.AppendRow(first+i, dst)
+				}
+				return dst, nil
+			},
+		})
+	}
+	return nil
+}
+
+func writeJSON(w *checkpoints.Writer, file string, v any) error {
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return w.Blob(file, append(b, '\n'))
+}
+
+func readJSON(c *checkpoints.Checkpoint, file string, v any) error {
+	b, err := c.Read(file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %s: %w", c.Dir(), file, err)
+	}
+	return nil
+}
+
+// tensors lists arrays by name.
+func tensors(m map[string]agents.Array) []safetensors.Tensor {
+	var out []safetensors.Tensor
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, safetensors.Of(name, m[name].Data, m[name].Shape...))
+	}
+	return out
+}
+
+func readArrays(c *checkpoints.Checkpoint, file string) (map[string]agents.Array, error) {
+	f, err := c.Tensors(file)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]agents.Array{}
+	for _, t := range f.Tensors() {
+		v, err := safetensors.Values[float32](t)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", c.Dir(), file, err)
+		}
+		out[t.Name] = agents.Array{Shape: t.Shape, Data: slices.Clone(v)}
+	}
+	return out, nil
+}
+
+// readLearner reads what learner.Load takes.
+func readLearner(c *checkpoints.Checkpoint) (*agents.State, error) {
+	var err error
+	s := agents.NewState()
+	if s.Weights, err = readArrays(c, learnerArrays); err != nil {
+		return nil, err
+	}
+	if s.Optimiser, err = readArrays(c, checkpoints.OptimiserFile); err != nil {
+		return nil, err
+	}
+	var l learnerState
+	if err := readJSON(c, learnerStateFile, &l); err != nil {
+		return nil, err
+	}
+	s.Blobs, s.Counters = l.Blobs, l.Counters
+	return s, nil
+}
+
+// load restores everything from a checkpoint.
+func (r *run) load(c *checkpoints.Checkpoint) error {
+	s, err := readLearner(c)
+	if err != nil {
+		return err
+	}
+	if err := r.world.learner.Load(s); err != nil {
+		return fmt.Errorf("%s: %w", c.Dir(), err)
+	}
+	if err := readJSON(c, loopFile, &r.state); err != nil {
+		return err
+	}
+	b, err := c.Read(checkpoints.EnvsFile)
+	if err != nil {
+		return err
+	}
+	if err := r.world.vector.UnmarshalBinary(b); err != nil {
+		return fmt.Errorf("%s: %s: %w", c.Dir(), checkpoints.EnvsFile, err)
+	}
+	if m := r.world.learner.Replay(); m != nil {
+		if err := readReplay(c, m); err != nil {
+			return err
+		}
+	}
+	r.saved = r.state.Steps
+	r.store.Continue(c)
+	if b := r.state.Best.Checkpoint; b != "" {
+		if err := r.store.SetPointer(checkpoints.Best, b); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func readReplay(c *checkpoints.Checkpoint, m *replay.Buffer) error {
+	info, ok := c.Replay(replayName)
+	if !ok {
+		return fmt.Errorf("%s: holds no replay, the agent needs one", c.Dir())
+	}
+	if info.RowBytes != m.RowBytes() || info.Capacity != int64(m.Capacity()) {
+		return fmt.Errorf("%s: replay has rows of %d bytes and room for %d, the agent's has %d and %d",
+			c.Dir(), info.RowBytes, info.Capacity, m.RowBytes(), m.Capacity())
+	}
+	m.Restore(info.First())
+	return c.ReplayRows(replayName, func(_ int64, row []byte) error { return m.SetRow(row) })
+}
+
+// OpenCheckpoint opens the checkpoint that path means: a checkpoint's folder, or a run's best one (the latest where none is
+// best yet).
+func OpenCheckpoint(path string) (*checkpoints.Checkpoint, error) {
+	dir, err := checkpoints.Find(durable.OS{}, path, checkpoints.Best)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, err = checkpoints.Find(durable.OS{}, path, checkpoints.Latest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return checkpoints.Open(dir)
+}
+
+// ReadPolicy reads the policy of a checkpoint, full or policy.
+func ReadPolicy(c *checkpoints.Checkpoint) (*agents.PolicyFile, error) {
+	var h policyHeader
+	if err := readJSON(c, policyFile, &h); err != nil {
+		return nil, err
+	}
+	arrays, err := readArrays(c, checkpoints.WeightsFile)
+	if err != nil {
+		return nil, err
+	}
+	return &agents.PolicyFile{Agent: h.Agent, EnvID: h.EnvID, Description: h.Description, Arrays: arrays}, nil
+}
+
+// ReadExperiment reads the experiment that made a checkpoint.
+func ReadExperiment(c *checkpoints.Checkpoint, sets []string) (*configs.Experiment, error) {
+	return configs.Parse(c.Dir()+"/"+checkpoints.ManifestFile, c.Header().Config, sets, Tables())
+}
+
+// ExportPolicy writes a checkpoint's policy alone, as a policy checkpoint in the new folder dest.
+func ExportPolicy(c *checkpoints.Checkpoint, dest string) (*checkpoints.Checkpoint, error) {
+	return checkpoints.ExportPolicy(c, durable.OS{}, dest, policyFile)
+}
