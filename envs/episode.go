@@ -93,6 +93,11 @@ func (e *EpisodeStatistics) Fill(out *Episode) {
 	}
 }
 
+func (e *EpisodeStatistics) copyFrom(src *EpisodeStatistics) {
+	e.ret, e.length, e.elapsed = src.ret, src.length, src.elapsed
+	copy(e.info, src.info)
+}
+
 func (e *EpisodeStatistics) appendBinary(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(e.ret))
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.length))

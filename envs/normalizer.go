@@ -102,8 +102,17 @@ func (n *Normalizer) refresh() {
 	}
 }
 
+// CopyFrom makes the statistics equal to src's, which must be of the same width. Bounds stay as they are.
+func (n *Normalizer) CopyFrom(src *Normalizer) {
+	n.frozen, n.count, n.stale = src.frozen, src.count, true
+	copy(n.mean, src.mean)
+	copy(n.m2, src.m2)
+}
+
 // AppendBinary appends the statistics.
-func (n *Normalizer) AppendBinary(b []byte) ([]byte, error) {
+func (n *Normalizer) AppendBinary(b []byte) ([]byte, error) { return n.appendTo(b), nil }
+
+func (n *Normalizer) appendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(n.width))
 	b = append(b, boolByte(n.frozen))
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.count))
@@ -111,12 +120,23 @@ func (n *Normalizer) AppendBinary(b []byte) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.mean[i]))
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.m2[i]))
 	}
-	return b, nil
+	return b
+}
+
+// stateBytes is the length of the saved statistics: width, frozen, count, and two numbers for each component.
+func (n *Normalizer) stateBytes() int { return 13 + 16*n.width }
+
+// readFrom restores statistics that stand at the beginning of r.
+func (n *Normalizer) readFrom(r *stateReader) error {
+	if len(r.b) < n.stateBytes() {
+		return errShort
+	}
+	return n.UnmarshalBinary(r.bytes(n.stateBytes()))
 }
 
 // UnmarshalBinary restores statistics written by AppendBinary of a normalizer of the same width. Bounds stay as they are.
 func (n *Normalizer) UnmarshalBinary(b []byte) error {
-	if want := 13 + 16*n.width; len(b) != want {
+	if want := n.stateBytes(); len(b) != want {
 		return fmt.Errorf("envs: normalizer state has %d bytes, want %d for width %d", len(b), want, n.width)
 	}
 	if w := binary.LittleEndian.Uint32(b); int(w) != n.width {

@@ -59,7 +59,7 @@ func (v *Vector) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-var errShort = errors.New("envs: vector state is cut short")
+var errShort = errors.New("envs: state is cut short")
 
 // stateReader reads little-endian numbers and remembers the first failure; after it everything reads as zero.
 type stateReader struct {

@@ -1,0 +1,211 @@
+package envtest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// refused steps with d.act, which must be refused and change nothing, neither the environment nor the action.
+func (d *driver) refused(what string) {
+	before, err := d.env.AppendBinary(nil)
+	if err != nil {
+		d.c.report("%v", err)
+		return
+	}
+	act := cloneAction(d.act)
+	obs, out := envs.NewObservation(d.spec), envs.NewOutcome(d.spec)
+	if d.env.Step(d.act, obs, out) == nil {
+		d.c.report("%s was accepted, want an error", what)
+		return
+	}
+	after, err := d.env.AppendBinary(nil)
+	if err != nil {
+		d.c.report("%v", err)
+		return
+	}
+	if string(before) != string(after) {
+		d.c.report("%s was refused, but it changed the environment's state", what)
+	}
+	if !slices.EqualFunc(act.Kinds, d.act.Kinds, sameBits) {
+		d.c.report("%s: Step changed the caller's action", what)
+	}
+}
+
+func sameBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
+}
+
+func cloneAction(a *envs.Action) *envs.Action {
+	c := &envs.Action{}
+	for _, k := range a.Kinds {
+		c.Kinds = append(c.Kinds, slices.Clone(k))
+	}
+	return c
+}
+
+// checkActions: an action outside its space or of the wrong size is refused.
+func checkActions(c *checker) error {
+	d, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	seed := c.Seeds[0]
+	if err := d.reset(seed, seed); err != nil {
+		return err
+	}
+	for range 3 { // at the first observation and a little later
+		if err := d.choose(); err != nil {
+			return err
+		}
+		legal := cloneAction(d.act)
+		for i := range d.spec.Kinds {
+			c.tryValues(d, i)
+			c.trySizes(d, i)
+		}
+		d.act.Kinds = nil
+		d.refused("an action without any kind")
+		d.act.Kinds = legal.Kinds
+		if c.enough() {
+			return nil
+		}
+		// After all that was refused the legal action is still accepted.
+		if err := d.apply(); err != nil {
+			return err
+		}
+		if d.ended() {
+			if err := d.reset(seed+1, seed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tryValues puts each wrong value into each component of the first and the last active agent of a kind.
+func (c *checker) tryValues(d *driver, kind int) {
+	k := &d.spec.Kinds[kind]
+	w := k.Action.Width()
+	first := slices.Index(d.obs.Kinds[kind].Active, true)
+	if first < 0 {
+		return
+	}
+	last := first
+	for j, a := range d.obs.Kinds[kind].Active {
+		if a {
+			last = j
+		}
+	}
+	for _, agent := range slices.Compact([]int{first, last}) {
+		row := d.act.Kinds[kind][agent*w : (agent+1)*w]
+		for i, was := range row {
+			for _, x := range wrong(k.Action, i) {
+				row[i] = x
+				d.refused(fmt.Sprintf("%g in component %d of the action of %s %d", x, i, k.Name, agent))
+				if c.enough() {
+					return
+				}
+			}
+			row[i] = was
+		}
+	}
+}
+
+// wrong lists values that component i of a space does not take.
+func wrong(s envs.Space, i int) []float32 {
+	out := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}
+	switch s := s.(type) {
+	case envs.Box:
+		lo, hi := s.Low[i], s.High[i]
+		if lo > -math.MaxFloat32 {
+			out = append(out, lo-max(1, abs(lo)))
+		}
+		if hi < math.MaxFloat32 {
+			out = append(out, hi+max(1, abs(hi)))
+		}
+		if s.Integer != nil && s.Integer[i] && lo < hi {
+			if lo > -math.MaxFloat32 {
+				out = append(out, lo+0.5)
+			} else {
+				out = append(out, 0.5)
+			}
+		}
+		return out
+	case envs.Dict:
+		return wrong(s.Tuple, i)
+	case envs.Tuple:
+		for _, p := range s.Spaces {
+			if i < p.Width() {
+				return wrong(p, i)
+			}
+			i -= p.Width()
+		}
+	}
+	return append(out, -1, float32(envs.Choices(s)[i]), 0.5)
+}
+
+func abs(x float32) float32 { return max(x, -x) }
+
+// trySizes gives a kind's action one number less, one more and none.
+func (c *checker) trySizes(d *driver, kind int) {
+	was, name := d.act.Kinds[kind], d.spec.Kinds[kind].Name
+	for _, a := range [][]float32{was[:len(was)-1], append(slices.Clone(was), 0), nil} {
+		d.act.Kinds[kind] = a
+		d.refused(fmt.Sprintf("an action of kind %q with %d numbers instead of %d", name, len(a), len(was)))
+	}
+	d.act.Kinds[kind] = was
+}
+
+// checkInactive: the rows of agents that are absent are not read.
+func checkInactive(c *checker) error {
+	a, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	b, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	for _, seed := range c.Seeds {
+		want, err := a.trace(seed, seed, nil)
+		if err != nil {
+			return err
+		}
+		got, err := b.trace(seed, seed, func() { spoilAbsent(b) })
+		if err != nil {
+			c.report("seed %d: with nonsense as the actions of inactive agents: %v", seed, err)
+			return nil
+		}
+		if i := differ(want, got); i >= 0 {
+			c.report("seed %d, step %d: the actions of inactive agents matter; they must not be read", seed, i)
+		}
+	}
+	return nil
+}
+
+// spoilAbsent writes nonsense into the actions of the agents that are inactive now.
+func spoilAbsent(d *driver) {
+	for i, k := range d.spec.Kinds {
+		w := k.Action.Width()
+		for j, here := range d.obs.Kinds[i].Active {
+			if !here {
+				fill(d.act.Kinds[i][j*w:(j+1)*w], float32(math.NaN()))
+			}
+		}
+	}
+}
+
+// checkOption: Reset refuses an option that it does not know.
+func checkOption(c *checker) error {
+	d, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	const name = "no environment has an option of this name"
+	if d.env.Reset(c.Seeds[0], envs.Options{name: 1}, d.obs) == nil {
+		c.report("Reset accepted an unknown option, want an error that names it")
+	}
+	return nil
+}

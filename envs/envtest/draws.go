@@ -1,0 +1,75 @@
+package envtest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// draw is what a draw is for.
+type draw struct {
+	purpose string
+	a, b, c uint64
+}
+
+// checkDraws: two policies that face one seed face the same draws, name by name, in whatever order they come to them. An
+// environment that does not report its draws ([envs.DrawTracer]) is not checked.
+func checkDraws(c *checker) error {
+	d, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	tracer, ok := envs.As[envs.DrawTracer](d.env)
+	if !ok {
+		return nil
+	}
+	for _, seed := range c.Seeds {
+		untraced, err := d.trace(seed, 1, nil)
+		if err != nil {
+			return err
+		}
+		seen := make(map[draw]float64)
+		var order []draw // of the first policy's draws
+		common := 0
+		for policy := uint64(1); policy <= 3; policy++ {
+			tracer.TraceDraws(func(purpose string, x, y, z uint64, value float64) {
+				k := draw{purpose, x, y, z}
+				was, known := seen[k]
+				switch {
+				case !known:
+					seen[k] = value
+				case math.Float64bits(was) != math.Float64bits(value):
+					c.report("seed %d: draw %q of (%d, %d, %d) is %g under one policy and %g under another", seed, purpose, x, y, z, was, value)
+				case policy > 1:
+					common++
+				}
+				if policy == 1 {
+					order = append(order, k)
+				}
+			})
+			t, err := d.trace(seed, policy, nil)
+			tracer.TraceDraws(nil)
+			if err != nil {
+				return err
+			}
+			if i := differ(untraced, t); policy == 1 && i >= 0 {
+				c.report("seed %d, step %d: tracing draws changes the episode", seed, i)
+			}
+			if c.enough() {
+				return nil
+			}
+		}
+		if len(order) > 0 && common == 0 {
+			c.report("seed %d: %d draws, and no two policies share one; draws must be named by what they are for", seed, len(order))
+		}
+		n := len(seen)
+		if _, err := d.trace(seed+1, 1, nil); err != nil {
+			return err
+		}
+		if len(seen) != n {
+			return fmt.Errorf("TraceDraws(nil) does not stop the tracing")
+		}
+	}
+	return nil
+}

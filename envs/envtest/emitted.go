@@ -1,0 +1,212 @@
+package envtest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// checkObservations: spaces contain what is emitted, masks leave a choice, absent agents are seen as nothing, and what is
+// written is the caller's buffer.
+func checkObservations(c *checker) error {
+	var own *envs.Observation
+	return c.episodes(func(d *driver, seed uint64) {
+		if own == nil {
+			own = &envs.Observation{Kinds: slices.Clone(d.obs.Kinds)}
+		}
+		at := fmt.Sprintf("seed %d, step %d", seed, d.steps)
+		for i := range d.spec.Kinds {
+			k, o := &d.spec.Kinds[i], &d.obs.Kinds[i]
+			if !sameBuffers(o, &own.Kinds[i]) {
+				c.report("%s: observation buffers of kind %q were replaced, want them written into", at, k.Name)
+				return
+			}
+			for j := range k.Agents {
+				if err := checkSeen(k, o, j); err != nil {
+					c.report("%s: %s %d: %v", at, k.Name, j, err)
+				}
+			}
+		}
+	})
+}
+
+// checkSeen looks at what one agent sees.
+func checkSeen(k *envs.Kind, o *envs.KindObservation, agent int) error {
+	w, m := k.Observation.Width(), k.Action.MaskWidth()
+	row, mask := o.Values[agent*w:(agent+1)*w], o.Mask[agent*m:(agent+1)*m]
+	if !o.Active[agent] {
+		if i := slices.IndexFunc(row, func(x float32) bool { return x != 0 }); i >= 0 {
+			return fmt.Errorf("is inactive, but feature %d is %g, want 0", i, row[i])
+		}
+		if slices.Contains(mask, true) {
+			return fmt.Errorf("is inactive, but its mask is not all false")
+		}
+		if o.Graphs != nil && size(o.Graphs[agent]) != 0 {
+			return fmt.Errorf("is inactive, but its graph has %d nodes and edges", size(o.Graphs[agent]))
+		}
+		return nil
+	}
+	for c, n := range envs.Choices(k.Action) {
+		if n > 0 && !slices.Contains(mask[:n], true) {
+			return fmt.Errorf("has no legal choice in component %d of its action", c)
+		}
+		mask = mask[n:]
+	}
+	if g, ok := k.Observation.(envs.Graph); ok {
+		if err := g.Check(o.Graphs[agent]); err != nil {
+			return err
+		}
+		return finiteGraph(o.Graphs[agent])
+	}
+	if err := k.Observation.Contains(row); err != nil {
+		return fmt.Errorf("observation is outside its space: %w", err)
+	}
+	return nil
+}
+
+func size(g *envs.GraphValue) int {
+	n := 0
+	for _, s := range g.Nodes {
+		n += s.Len
+	}
+	for _, s := range g.Edges {
+		n += s.Len
+	}
+	return n
+}
+
+func finiteGraph(g *envs.GraphValue) error {
+	for i, s := range g.Nodes {
+		if j := slices.IndexFunc(s.Features[:s.Len*g.Space.Nodes[i].Width], notFinite); j >= 0 {
+			return fmt.Errorf("feature %d of nodes of kind %q is %g", j, g.Space.Nodes[i].Name, s.Features[j])
+		}
+	}
+	for i, s := range g.Edges {
+		if j := slices.IndexFunc(s.Features[:s.Len*g.Space.Edges[i].Width], notFinite); j >= 0 {
+			return fmt.Errorf("feature %d of edges of kind %q is %g", j, g.Space.Edges[i].Name, s.Features[j])
+		}
+	}
+	return nil
+}
+
+func notFinite(x float32) bool { return x-x != 0 }
+
+func sameBuffers(a, b *envs.KindObservation) bool {
+	return same(a.Values, b.Values) && same(a.Active, b.Active) && same(a.Mask, b.Mask) && same(a.Graphs, b.Graphs) &&
+		slices.Equal(a.Graphs, b.Graphs)
+}
+
+func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+// checkOutcomes: rewards and infos are finite and of the declared lengths, absent agents earn nothing, time is as declared.
+func checkOutcomes(c *checker) error {
+	var before []bool // who was there when the agents acted
+	var rewards [][]float32
+	var info []float64
+	return c.episodes(func(d *driver, seed uint64) {
+		defer func() {
+			before = before[:0]
+			for _, k := range d.obs.Kinds {
+				before = append(before, k.Active...)
+			}
+		}()
+		if d.steps == 0 {
+			rewards, info = slices.Clone(d.out.Rewards), d.out.Info
+			return
+		}
+		at := fmt.Sprintf("seed %d, step %d", seed, d.steps)
+		o, agent := d.out, 0
+		if len(o.Rewards) != len(rewards) || !same(o.Info, info) {
+			c.report("%s: the outcome's buffers were replaced, want them written into", at)
+			return
+		}
+		for i, k := range d.spec.Kinds {
+			if !same(o.Rewards[i], rewards[i]) {
+				c.report("%s: the reward buffer of kind %q was replaced, want it written into", at, k.Name)
+				return
+			}
+			for j, r := range o.Rewards[i] {
+				switch {
+				case notFinite(r):
+					c.report("%s: reward of %s %d is %g", at, k.Name, j, r)
+				case !before[agent] && r != 0:
+					c.report("%s: reward of %s %d is %g, but it was inactive, want 0", at, k.Name, j, r)
+				}
+				agent++
+			}
+		}
+		for i, x := range o.Info {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				c.report("%s: info %q is %g", at, d.spec.Info[i].Name, x)
+			}
+		}
+		switch fixed := d.spec.Step.Fixed; {
+		case o.Elapsed < 0:
+			c.report("%s: elapsed time is %d µs", at, o.Elapsed)
+		case fixed > 0 && o.Elapsed != fixed:
+			c.report("%s: elapsed time is %d µs, but the spec says that every step takes %d", at, o.Elapsed, fixed)
+		}
+	})
+}
+
+// checkBuffers: what is emitted does not depend on what the buffers held before.
+func checkBuffers(c *checker) error {
+	d, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	for _, seed := range c.Seeds {
+		clean, err := d.trace(seed, seed, nil)
+		if err != nil {
+			return err
+		}
+		dirty, err := d.trace(seed, seed, func() { spoil(d.obs, d.out) })
+		if err != nil {
+			return fmt.Errorf("with used buffers: %w", err)
+		}
+		if i := differ(clean, dirty); i >= 0 {
+			c.report("seed %d, step %d: what is emitted depends on what the buffers held before; all of it must be written", seed, i)
+			return nil
+		}
+	}
+	return nil
+}
+
+// spoil fills buffers with what no environment emits.
+func spoil(o *envs.Observation, out *envs.Outcome) {
+	nan := float32(math.NaN())
+	for _, k := range o.Kinds {
+		fill(k.Values, nan)
+		for i := range k.Active {
+			k.Active[i] = !k.Active[i]
+		}
+		for i := range k.Mask {
+			k.Mask[i] = !k.Mask[i]
+		}
+		for _, g := range k.Graphs {
+			for i := range g.Nodes {
+				g.Nodes[i].Len = g.Space.Nodes[i].Capacity
+				fill(g.Nodes[i].Features, nan)
+			}
+			for i := range g.Edges {
+				g.Edges[i].Len = g.Space.Edges[i].Capacity
+				fill(g.Edges[i].Features, nan)
+				fill(g.Edges[i].From, -1)
+				fill(g.Edges[i].To, -1)
+			}
+		}
+	}
+	for _, r := range out.Rewards {
+		fill(r, nan)
+	}
+	fill(out.Info, math.NaN())
+	out.Terminated, out.Truncated, out.Elapsed = true, true, -1
+}
+
+func fill[T any](s []T, x T) {
+	for i := range s {
+		s[i] = x
+	}
+}

@@ -1,0 +1,111 @@
+package envtest
+
+import "fmt"
+
+// checkSeeding: an episode follows from its seed alone, whatever was played before, and different seeds give different episodes.
+func checkSeeding(c *checker) error {
+	d, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	first := make([]trace, len(c.Seeds))
+	for i, seed := range c.Seeds {
+		if first[i], err = d.trace(seed, 0, nil); err != nil {
+			return err
+		}
+	}
+	// Again in the other order, the last episode broken off in the middle.
+	if err := d.reset(c.Seeds[0], 0); err != nil {
+		return err
+	}
+	if err := d.walk(1+len(first[0])/2, nil); err != nil {
+		return err
+	}
+	for i := len(c.Seeds) - 1; i >= 0; i-- {
+		again, err := d.trace(c.Seeds[i], 0, nil)
+		if err != nil {
+			return err
+		}
+		if k := differ(first[i], again); k >= 0 {
+			c.report("seed %d gives another episode after other episodes, from step %d on; Reset must forget what was before", c.Seeds[i], k)
+		}
+	}
+	if c.Fixed || len(c.Seeds) < 2 {
+		return nil
+	}
+	for i := range c.Seeds[1:] {
+		if differ(first[0], first[i+1]) >= 0 {
+			return nil
+		}
+	}
+	c.report("seeds %v all give the same episode under the same actions", c.Seeds)
+	return nil
+}
+
+// checkDeterminism: two environments with the same seed and actions emit the same bits.
+func checkDeterminism(c *checker) error {
+	a, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	for _, seed := range c.Seeds {
+		b, err := c.newDriver()
+		if err != nil {
+			return err
+		}
+		x, err := a.trace(seed, seed, nil)
+		if err != nil {
+			return err
+		}
+		y, err := b.trace(seed, seed, nil)
+		if err != nil {
+			return err
+		}
+		if i := differ(x, y); i >= 0 {
+			c.report("seed %d: two environments differ at step %d under the same actions", seed, i)
+		}
+	}
+	return nil
+}
+
+// checkIndependence: stepping one environment does not change another.
+func checkIndependence(c *checker) error {
+	seed := c.Seeds[0]
+	a, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	b, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	alone, err := a.trace(seed, 0, nil)
+	if err != nil {
+		return err
+	}
+	if err := b.reset(c.Seeds[len(c.Seeds)-1]+1, 1); err != nil {
+		return err
+	}
+	if err := a.reset(seed, 0); err != nil {
+		return err
+	}
+	beside := trace{record(nil, a.obs, nil)}
+	for a.steps < c.Steps && !a.ended() {
+		if b.ended() {
+			if err := b.reset(uint64(a.steps), 1); err != nil {
+				return err
+			}
+		}
+		if err := b.step(); err != nil {
+			return fmt.Errorf("the environment beside: %w", err)
+		}
+		if err := a.step(); err != nil {
+			return err
+		}
+		beside = append(beside, record(nil, a.obs, a.out))
+	}
+	if i := differ(alone, beside); i >= 0 {
+		c.report("seed %d: differs at step %d while another environment is stepped; they share state", seed, i)
+	}
+	return nil
+}

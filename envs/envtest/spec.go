@@ -1,0 +1,145 @@
+package envtest
+
+import (
+	"math"
+	"regexp"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]+/[A-Za-z0-9_.-]+-v[0-9]+$`)
+
+// checkSpec looks at the description alone.
+func checkSpec(c *checker) error {
+	env, err := c.build()
+	if err != nil {
+		return err
+	}
+	s := env.Spec()
+	if s == nil {
+		c.report("Spec is nil")
+		return nil
+	}
+	if !idForm.MatchString(s.ID) {
+		c.report("ID is %q, want the form maker/Name-v1", s.ID)
+	}
+	if s.Doc == "" {
+		c.report("Doc is empty, want a sentence on what is decided")
+	}
+	if s.Step.Unit == "" || s.Step.Fixed < 0 || s.MaxSteps < 0 {
+		c.report("timing is %+v and MaxSteps %d, want a unit and nothing negative", s.Step, s.MaxSteps)
+	}
+	if len(s.Kinds) == 0 {
+		c.report("there are no agents")
+	}
+	var names []string
+	for _, k := range s.Kinds {
+		c.checkKind(&k)
+		names = append(names, k.Name)
+	}
+	c.distinct("kinds", names)
+	c.checkQuantities("Info", s.Info, true)
+	c.checkQuantities("Samples", s.Samples, false)
+	if env.Spec() != s {
+		c.report("Spec returns another pointer at each call, want always the same")
+	}
+	return nil
+}
+
+func (c *checker) checkKind(k *envs.Kind) {
+	if k.Agents < 1 {
+		c.report("kind %q has %d agents, want at least 1", k.Name, k.Agents)
+	}
+	if k.Observation == nil || k.Action == nil {
+		c.report("kind %q lacks a space: observation %v, action %v", k.Name, k.Observation, k.Action)
+		return
+	}
+	if k.Action.Width() == 0 {
+		c.report("kind %q has nothing to decide: its action space is %v", k.Name, k.Action)
+	}
+	c.checkSpace(k.Name+"'s observation", k.Observation)
+	c.checkSpace(k.Name+"'s action", k.Action)
+	if n := len(k.Features); n != 0 && n != k.Observation.Width() {
+		c.report("kind %q names %d features, its observation has %d", k.Name, n, k.Observation.Width())
+	}
+	if n := len(k.Actions); n != 0 && n != k.Action.Width() {
+		c.report("kind %q names %d actions, its action space has %d", k.Name, n, k.Action.Width())
+	}
+	c.distinct("features of "+k.Name, k.Features)
+	c.distinct("actions of "+k.Name, k.Actions)
+	if k.Neighbours != nil && len(k.Neighbours) != k.Agents {
+		c.report("kind %q lists neighbours of %d agents, it has %d", k.Name, len(k.Neighbours), k.Agents)
+		return
+	}
+	for i, ns := range k.Neighbours {
+		for j, n := range ns {
+			if n < 0 || n >= k.Agents || n == i || slices.Contains(ns[:j], n) {
+				c.report("neighbours of %s %d are %v, want distinct others in [0, %d)", k.Name, i, ns, k.Agents)
+				break
+			}
+		}
+	}
+}
+
+func (c *checker) checkSpace(whose string, s envs.Space) {
+	switch s := s.(type) {
+	case envs.Box:
+		if len(s.Low) != len(s.High) || (s.Integer != nil && len(s.Integer) != len(s.Low)) {
+			c.report("%s space has %d lower and %d upper bounds and %d integer marks", whose, len(s.Low), len(s.High), len(s.Integer))
+			return
+		}
+		for i := range s.Low {
+			if !(s.Low[i] <= s.High[i]) || math.IsInf(float64(s.Low[i]), 1) || math.IsInf(float64(s.High[i]), -1) {
+				c.report("%s component %d ranges over [%g, %g], which is empty", whose, i, s.Low[i], s.High[i])
+			}
+		}
+	case envs.Graph:
+		for i, e := range s.Edges {
+			if e.From < 0 || e.To < 0 || e.From >= len(s.Nodes) || e.To >= len(s.Nodes) {
+				c.report("%s space: edges of kind %d (%q) join node kinds %d and %d, there are %d", whose, i, e.Name, e.From, e.To, len(s.Nodes))
+			}
+		}
+	case envs.Tuple:
+		for _, p := range s.Spaces {
+			c.checkSpace(whose, p)
+		}
+	case envs.Dict:
+		if len(s.Keys) != len(s.Spaces) {
+			c.report("%s space has %d keys for %d parts", whose, len(s.Keys), len(s.Spaces))
+		}
+		c.distinct("keys of "+whose, s.Keys)
+		c.checkSpace(whose, s.Tuple)
+	default:
+		for i, n := range envs.Choices(s) {
+			if n < 1 && s.MaskWidth() > 0 {
+				c.report("%s component %d has %d choices, want at least 1", whose, i, n)
+			}
+		}
+	}
+}
+
+func (c *checker) checkQuantities(what string, qs []envs.Quantity, reduced bool) {
+	var names []string
+	for _, q := range qs {
+		names = append(names, q.Name)
+		if q.Name == "" || q.Unit == "" {
+			c.report("%s has a quantity %q in unit %q, want both named", what, q.Name, q.Unit)
+		}
+		if !slices.Contains([]envs.Better{envs.Lower, envs.Higher, envs.Neither}, q.Better) {
+			c.report("%s: %q is better %q, want %q, %q or %q", what, q.Name, q.Better, envs.Lower, envs.Higher, envs.Neither)
+		}
+		if reduced && !slices.Contains([]envs.Reduce{envs.Mean, envs.Sum, envs.Last, envs.Max, envs.PerTime}, q.Reduce) {
+			c.report("%s: %q is reduced by %q, which is none of the reductions", what, q.Name, q.Reduce)
+		}
+	}
+	c.distinct(what, names)
+}
+
+func (c *checker) distinct(what string, names []string) {
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			c.report("%s has the name %q twice", what, n)
+		}
+	}
+}
