@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -112,10 +113,12 @@ func FuzzOpen(f *testing.F) {
 				lines[i] = hashOf(weights) + "  " + WeightsFile
 			}
 		}
-		for name, data := range map[string][]byte{ManifestFile: manifest, WeightsFile: weights, SumsFile: []byte(strings.Join(lines, "\n"))} {
-			if err := d.Set(filepath.Join(dir, name), data); err != nil {
-				t.Fatal(err)
-			}
+		if err := errors.Join(
+			d.Set(filepath.Join(dir, ManifestFile), manifest),
+			d.Set(filepath.Join(dir, WeightsFile), weights),
+			d.Set(filepath.Join(dir, SumsFile), []byte(strings.Join(lines, "\n"))),
+		); err != nil {
+			t.Fatal(err)
 		}
 		r, err := CheckFS(d, dir)
 		if err != nil {

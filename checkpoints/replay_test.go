@@ -1,6 +1,7 @@
 package checkpoints
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 )
 
@@ -148,9 +150,61 @@ func TestOnlyNewRowsAreWritten(t *testing.T) {
 	if got := rowsOf(t, saveRows(t, s, 46, &written)); !slices.Equal(got, numbers(16, 46)) || !slices.Equal(written, got) {
 		t.Errorf("without its base: wrote %v, holds %v", written, got)
 	}
+	// A base whose file was cut, or whose rows have another length, is not linked from.
+	last := saveRows(t, s, 47, &written)
+	cut := filepath.Join(last.Dir(), "r.seg-000000000030-10.bin")
+	if err := os.Truncate(cut, 100); err != nil {
+		t.Fatal(err)
+	}
+	written = nil
+	if got := rowsOf(t, saveRows(t, s, 48, &written)); !slices.Equal(got, numbers(18, 48)) || !slices.Contains(written, 30) || slices.Contains(written, 20) {
+		t.Errorf("base cut: wrote %v, holds %v", written, got)
+	}
+	w, err := s.Create(StepName(49), Header{Kind: Full, Config: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(w.Tensors(WeightsFile, nil), w.Replay("r", Replay{RowBytes: 2, Total: 48, Capacity: 30, SegmentRows: 10, Append: func(dst []byte, _ int64, n int) ([]byte, error) {
+		return append(dst, make([]byte, 2*n)...), nil
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Commit(); err != nil {
+		t.Errorf("rows of another length: %v", err)
+	}
 	// No rows yet is a replay too.
 	if got := rowsOf(t, saveRows(t, s, 0, &written)); len(got) != 0 {
 		t.Errorf("empty replay holds %v", got)
+	}
+}
+
+func TestReplayRefuses(t *testing.T) {
+	none := func(dst []byte, _ int64, _ int) ([]byte, error) { return dst, nil }
+	for _, r := range []Replay{
+		{RowBytes: 0, Total: 1, Capacity: 1, Append: none},
+		{RowBytes: -1, Total: 1, Capacity: 1, Append: none},
+		{RowBytes: 1 << 31, Total: 1, Capacity: 1, Append: none},
+		{RowBytes: 1, Total: -1, Capacity: 1, Append: none},
+		{RowBytes: 1, Total: 1, Capacity: 0, Append: none},
+		{RowBytes: 1, Total: 1, Capacity: 1, SegmentRows: -1, Append: none},
+		{RowBytes: 1 << 30, Total: 1 << 62, Capacity: 1 << 62, Append: none},
+	} {
+		w, err := Create(durabletest.New(), "/c", Header{Kind: Full, Config: []byte("{}")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Replay("r", r); err == nil || !strings.Contains(err.Error(), "replay r: {RowBytes:") {
+			t.Errorf("%d rows of %d bytes, capacity %d: %v", r.Total, r.RowBytes, r.Capacity, err)
+		}
+	}
+	w, err := Create(durabletest.New(), "/c", Header{Kind: Full, Config: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := Replay{RowBytes: 1, Capacity: 1, Append: none}
+	if err := errors.Join(w.Replay("r", empty), w.Replay("r", empty)); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a replay twice: %v", err)
 	}
 }
 
