@@ -10,6 +10,12 @@ const (
 	ClosedLoop = "closed-loop"
 )
 
+// Streams, as [Config.Streams] names them.
+const (
+	StreamsTotal    = "total"
+	StreamsFunction = "function"
+)
+
 // Config says what load an environment faces.
 type Config struct {
 	// Kind is azure2019 (the trace itself), calibrated (drawn from a fit to the trace), poisson, bursty, periodic
@@ -29,11 +35,12 @@ type Config struct {
 	Streams string `yaml:"streams" json:"streams"`
 	// Minutes cuts the trace, before the split: from inclusive, to exclusive, counted from 0. Zero for both means all.
 	Minutes Range `yaml:"minutes" json:"minutes"`
-	// Split is all, train (the first part of the minutes) or test (the rest).
+	// Split is all, train (the first part of the minutes) or test (the rest). Calibrated fits the part. Kinds without a
+	// trace have no parts; there train and test differ by their seeds alone.
 	Split string `yaml:"split" json:"split"`
 	// TrainFraction is the share of the minutes that train has, in (0, 1).
 	TrainFraction float64 `yaml:"train_fraction" json:"train_fraction"`
-	// Factor multiplies the trace's invocations per minute, and the rate of poisson, bursty and periodic.
+	// Factor multiplies the trace's invocations per minute, and Rate. It has no effect on closed-loop.
 	Factor float64 `yaml:"factor" json:"factor"`
 	// Placement says where in a minute a trace's invocations fall: exponential (anywhere, independently: the gaps of a
 	// Poisson process), uniform (one anywhere in each of n equal parts) or even (equal gaps).
@@ -104,13 +111,10 @@ type UsersConfig struct {
 // Default returns the embedded Azure trace as one stream at its own rate.
 func Default() Config {
 	return Config{
-		Kind: Azure2019, Streams: "total", Split: "all", TrainFraction: 0.7, Factor: 1, Placement: "exponential",
+		Kind: Azure2019, Streams: StreamsTotal, Split: "all", TrainFraction: 0.7, Factor: 1, Placement: Exponential,
 		Smooth: 60, Rate: 1, Length: 1440,
 		Burst: Burst{Factor: 8, On: 60, Off: 600},
 		Wave:  Wave{Period: 1440, Amplitude: 0.5},
-		Users: UsersConfig{Count: 10, SpawnRate: 10, ThinkLaw: "constant"},
+		Users: UsersConfig{Count: 10, SpawnRate: 10, ThinkLaw: Constant},
 	}
 }
-
-// Validate reports the first field that is wrong, by its name, and what would be right. It opens no file.
-func (c *Config) Validate() error { return nil }

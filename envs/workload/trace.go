@@ -1,5 +1,13 @@
 package workload
 
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
 // Trace is invocations per minute of a set of functions, with what is known of their durations and memory. It does not
 // change once read; cuts and selections share its numbers.
 type Trace struct {
@@ -25,90 +33,155 @@ type Function struct {
 	Memory Memory
 }
 
+// Total returns the function's invocations.
+func (f *Function) Total() uint64 {
+	var n uint64
+	for _, c := range f.Counts {
+		n += uint64(c)
+	}
+	return n
+}
+
 // Duration summarises a function's execution times in milliseconds. The percentiles are of averages over 30 s, weighted by
 // invocations, not of single executions (the publisher's note 7).
 type Duration struct {
-	Samples               uint64
-	Average               float64
-	Minimum, Maximum      float64
-	P0, P1, P25, P50, P75 float64
-	P99, P100             float64
+	Samples                          uint64
+	Average, Minimum, Maximum        float64
+	P0, P1, P25, P50, P75, P99, P100 float64
 }
 
 // Memory summarises an application's allocated memory in MB, averaged by the minute.
 type Memory struct {
-	Samples               uint64
-	Average               float64
-	P1, P5, P25, P50, P75 float64
-	P95, P99, P100        float64
+	Samples                               uint64
+	Average                               float64
+	P1, P5, P25, P50, P75, P95, P99, P100 float64
 }
 
 // Total returns the number of invocations.
-func (t *Trace) Total() uint64 { return 0 }
+func (t *Trace) Total() uint64 {
+	var n uint64
+	for i := range t.Functions {
+		n += t.Functions[i].Total()
+	}
+	return n
+}
 
 // PerMinute appends the invocations of all functions in each minute.
-func (t *Trace) PerMinute(dst []uint64) []uint64 { return dst }
+func (t *Trace) PerMinute(dst []uint64) []uint64 {
+	from := len(dst)
+	dst = append(dst, make([]uint64, t.Minutes)...)
+	for i := range t.Functions {
+		for m, c := range t.Functions[i].Counts {
+			dst[from+m] += uint64(c)
+		}
+	}
+	return dst
+}
 
-// Cut returns the minutes from inclusive to exclusive.
-func (t *Trace) Cut(r Range) (*Trace, error) { return nil, nil }
+// Cut returns the minutes from inclusive to exclusive. The zero range is all.
+func (t *Trace) Cut(r Range) (*Trace, error) {
+	if r == (Range{}) {
+		return t, nil
+	}
+	if r.From < 0 || r.To <= r.From || r.To > t.Minutes {
+		return nil, fmt.Errorf("workload: minutes %d to %d of %s, want a range within 0 to %d", r.From, r.To, t.Name, t.Minutes)
+	}
+	c := *t
+	c.Minutes = r.To - r.From
+	c.Functions = slices.Clone(t.Functions)
+	for i := range c.Functions {
+		f := &c.Functions[i]
+		f.Counts = f.Counts[r.From:r.To:r.To]
+	}
+	return &c, nil
+}
 
-// Split cuts the trace in two by time: the first share of its minutes, and the rest.
-func (t *Trace) Split(train float64) (first, rest *Trace, err error) { return nil, nil, nil }
+// Split cuts the trace in two by time: the first share of its minutes, and the rest. Both have at least a minute.
+func (t *Trace) Split(train float64) (first, rest *Trace, err error) {
+	if !(train > 0 && train < 1) {
+		return nil, nil, fmt.Errorf("workload: the share of training minutes is %v, want it in (0, 1)", train)
+	}
+	if t.Minutes < 2 {
+		return nil, nil, fmt.Errorf("workload: %s has %d minutes, want at least 2 to split", t.Name, t.Minutes)
+	}
+	at := min(max(int(math.Round(train*float64(t.Minutes))), 1), t.Minutes-1)
+	if first, err = t.Cut(Range{0, at}); err != nil {
+		return nil, nil, err
+	}
+	rest, err = t.Cut(Range{at, t.Minutes})
+	return first, rest, err
+}
 
 // Select returns the functions that a filter keeps, in the trace's order.
-func (t *Trace) Select(f Filter) (*Trace, error) { return nil, nil }
-
-// Stats returns figures of the total per minute.
-func (t *Trace) Stats() Stats { return Stats{} }
-
-// Stats describes a series of counts per minute.
-type Stats struct {
-	Functions  int     `json:"functions"`
-	Minutes    int     `json:"minutes"`
-	Total      uint64  `json:"total"`
-	Mean       float64 `json:"mean"`
-	Peak       uint64  `json:"peak"`
-	CV         float64 `json:"cv"`
-	Dispersion float64 `json:"dispersion"`
+func (t *Trace) Select(f Filter) (*Trace, error) {
+	s := *t
+	s.Functions = nil
+	for i := range t.Functions {
+		if fn := &t.Functions[i]; f.keeps(fn.Name, fn.Trigger) {
+			s.Functions = append(s.Functions, *fn)
+		}
+	}
+	if f.Top > 0 && len(s.Functions) > f.Top {
+		totals := make([]uint64, len(s.Functions))
+		for i := range totals {
+			totals[i] = s.Functions[i].Total()
+		}
+		var top []Function
+		for _, i := range topOf(totals, f.Top) {
+			top = append(top, s.Functions[i])
+		}
+		s.Functions = top
+	}
+	if len(s.Functions) == 0 {
+		return nil, &FieldError{"functions", f.String(), fmt.Sprintf("a filter that keeps some of the %d functions of %s", len(t.Functions), t.Name)}
+	}
+	return &s, nil
 }
 
-// Report says what reading a trace found missing or mended.
-type Report struct {
-	Files                             []string
-	MissingDurations, MissingMemory   int
-	RepeatedDurations, RepeatedMemory int
-	NegativeDurations                 int
-	Notes                             []string
+// Sum returns the trace as one function that has all invocations.
+func (t *Trace) Sum() (*Trace, error) {
+	sum := *t
+	counts := make([]uint32, t.Minutes)
+	for m, n := range t.PerMinute(nil) {
+		if n > math.MaxUint32 {
+			return nil, fmt.Errorf("workload: %s has %d invocations in minute %d, want at most %d", t.Name, n, m, uint32(math.MaxUint32))
+		}
+		counts[m] = uint32(n)
+	}
+	sum.Functions = []Function{{Name: "total", Counts: counts}}
+	return &sum, nil
 }
 
-// Embedded returns the trace that the program carries: In-Vitro's 50-function sample of Azure Functions 2019, one day.
-func Embedded() (*Trace, error) { return nil, nil }
-
-// ReadOptions narrow what ReadTrace keeps.
-type ReadOptions struct {
-	// Sample and Days are as in Config.
-	Sample int
-	Days   []int
-	// Total keeps only one function, the sum of all: reading the whole trace then needs little memory.
-	Total bool
-	// Functions keeps only what it selects.
-	Functions Filter
+// keeps reports whether a filter's names and triggers let a function through.
+func (f Filter) keeps(name, trigger string) bool {
+	if len(f.Names) > 0 && !slices.ContainsFunc(f.Names, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		return false
+	}
+	return len(f.Triggers) == 0 || slices.Contains(f.Triggers, trigger)
 }
 
-// ReadTrace reads a folder in the publisher's format.
-func ReadTrace(dir string, o ReadOptions) (*Trace, error) { return nil, nil }
-
-// Goodness says how near draws are to the trace they are calibrated to.
-type Goodness struct {
-	Streams []StreamGoodness `json:"streams"`
+func (f Filter) String() string {
+	var parts []string
+	if len(f.Names) > 0 {
+		parts = append(parts, "names "+strings.Join(f.Names, ", "))
+	}
+	if len(f.Triggers) > 0 {
+		parts = append(parts, "triggers "+strings.Join(f.Triggers, ", "))
+	}
+	if f.Top > 0 {
+		parts = append(parts, fmt.Sprintf("top %d", f.Top))
+	}
+	return strings.Join(parts, "; ")
 }
 
-// StreamGoodness compares one stream.
-type StreamGoodness struct {
-	Stream     int        `json:"stream"`
-	Mean       [2]float64 `json:"mean"`
-	CV         [2]float64 `json:"cv"`
-	Dispersion [2]float64 `json:"dispersion"`
-	KSCounts   float64    `json:"ks_counts"`
-	KSGaps     float64    `json:"ks_gaps"`
+// topOf returns the places of the n largest totals, ascending; of equal ones the first.
+func topOf(totals []uint64, n int) []int {
+	at := make([]int, len(totals))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(totals[b], totals[a]) })
+	at = at[:min(n, len(at))]
+	slices.Sort(at)
+	return at
 }

@@ -9,12 +9,30 @@ type Users struct {
 	think  rng.Key
 }
 
+// Laws of think time, as [UsersConfig.ThinkLaw] names them. Uniform and Exponential are the others.
+const Constant = "constant"
+
 // Count returns the number of users.
 func (u Users) Count() int { return u.config.Count }
 
-// Spawn returns when a user joins, in microseconds from the start: users join one by one at the spawn rate.
-func (u Users) Spawn(user int) int64 { return 0 }
+// Spawn returns when a user joins, in microseconds from the start: users join one by one at the spawn rate, the first at once.
+func (u Users) Spawn(user int) int64 {
+	return int64(float64(user) / u.config.SpawnRate * float64(Second))
+}
 
 // Think returns the microseconds between the answer to a user's request k-1 and that user's request k, a
 // function of (seed, user, request) alone. Request 0 follows joining at once.
-func (u Users) Think(user int, request uint64) int64 { return 0 }
+func (u Users) Think(user int, request uint64) int64 {
+	mean := u.config.Think * float64(Second)
+	if mean == 0 || request == 0 {
+		return 0
+	}
+	k := u.think.With(uint64(user)).With(request)
+	switch u.config.ThinkLaw {
+	case Uniform:
+		mean *= 2 * k.Float64()
+	case Exponential:
+		mean *= k.Exp()
+	}
+	return int64(mean)
+}

@@ -1,0 +1,245 @@
+package workload
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// scanner reads comma-separated fields one by one from a buffer that does not grow: a trace's rows have thousands of
+// short fields and its files gigabytes. It reads what RFC 4180 describes, with LF or CRLF ends, blank lines skipped. Fields it
+// returns are valid until the next call.
+type scanner struct {
+	r        io.Reader
+	file     string
+	buf      []byte
+	pos, end int
+	eof      bool
+	line     int // of the next byte
+	rowLine  int // where the current row began
+	column   int // of the last field, from 1
+	names    []string
+	rowOver  bool
+}
+
+const maxField = 64 << 10
+
+func newScanner(r io.Reader, file string) *scanner {
+	return &scanner{r: r, file: file, buf: make([]byte, maxField), line: 1, rowOver: true}
+}
+
+// fail describes what is wrong with the last field.
+func (s *scanner) fail(what, want string) error {
+	e := &ParseError{File: s.file, Line: s.rowLine, Column: s.column, What: what, Want: want}
+	if s.column > 0 && s.column <= len(s.names) {
+		e.Name = s.names[s.column-1]
+	}
+	return e
+}
+
+// failRow describes what is wrong with the whole row.
+func (s *scanner) failRow(what, want string) error {
+	return &ParseError{File: s.file, Line: s.rowLine, What: what, Want: want}
+}
+
+// fill reads more behind what is not consumed yet, and reports whether there is more.
+func (s *scanner) fill() (bool, error) {
+	if s.eof {
+		return false, nil
+	}
+	if s.pos > 0 {
+		copy(s.buf, s.buf[s.pos:s.end])
+		s.end -= s.pos
+		s.pos = 0
+	}
+	if s.end == len(s.buf) {
+		s.column++
+		return false, s.fail(fmt.Sprintf("a field is longer than %d bytes", maxField), "an identifier or a number")
+	}
+	for range 100 {
+		n, err := s.r.Read(s.buf[s.end:])
+		s.end += n
+		if err == io.EOF {
+			s.eof = true
+			return n > 0, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("%s:%d: %w", s.file, s.line, err)
+		}
+		if n > 0 {
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("%s:%d: %w", s.file, s.line, io.ErrNoProgress)
+}
+
+// row moves to the next row that is not blank, and reports whether there is one.
+func (s *scanner) row() (bool, error) {
+	for !s.rowOver {
+		if _, _, err := s.field(); err != nil {
+			return false, err
+		}
+	}
+	for {
+		if s.pos == s.end {
+			if more, err := s.fill(); !more {
+				return false, err
+			}
+		}
+		switch s.buf[s.pos] {
+		case '\n':
+			s.line++
+			s.pos++
+			continue
+		case '\r':
+			if s.pos+1 == s.end && !s.eof {
+				if _, err := s.fill(); err != nil {
+					return false, err
+				}
+			}
+			if s.pos+1 < s.end && s.buf[s.pos+1] == '\n' || s.pos+1 == s.end {
+				s.pos++
+				continue
+			}
+		}
+		s.rowLine, s.column, s.rowOver = s.line, 0, false
+		return true, nil
+	}
+}
+
+// field returns the row's next field, and false after the last.
+func (s *scanner) field() ([]byte, bool, error) {
+	if s.rowOver {
+		return nil, false, nil
+	}
+	for i := s.pos; ; i++ {
+		if i == s.end {
+			i -= s.pos
+			more, err := s.fill()
+			if err != nil {
+				return nil, false, err
+			}
+			i += s.pos
+			if !more {
+				s.column++
+				f := s.buf[s.pos:i]
+				s.pos, s.rowOver = i, true
+				return bytes.TrimSuffix(f, []byte{'\r'}), true, nil
+			}
+		}
+		switch s.buf[i] {
+		case ',':
+			s.column++
+			f := s.buf[s.pos:i]
+			s.pos = i + 1
+			return f, true, nil
+		case '\n':
+			s.column++
+			f := s.buf[s.pos:i]
+			s.pos, s.rowOver = i+1, true
+			s.line++
+			return bytes.TrimSuffix(f, []byte{'\r'}), true, nil
+		case '"':
+			if i != s.pos {
+				s.column++
+				return nil, false, s.fail("a quote stands inside a field that does not begin with one", "the whole field in quotes")
+			}
+			return s.quoted()
+		}
+	}
+}
+
+// quoted reads a field that begins with a quote at pos. Doubled quotes are undone in place.
+func (s *scanner) quoted() ([]byte, bool, error) {
+	at := func(i int) (byte, error) { // the i-th byte from pos, 0 at the end of the file
+		for s.pos+i >= s.end {
+			if more, err := s.fill(); !more {
+				return 0, err
+			}
+		}
+		return s.buf[s.pos+i], nil
+	}
+	n := 0 // bytes of the field, kept from pos+1 on
+	for i := 1; ; i++ {
+		c, err := at(i)
+		if err != nil {
+			return nil, false, err
+		}
+		if s.pos+i >= s.end {
+			s.column++
+			return nil, false, s.fail("the file ends inside quotes", "a closing quote")
+		}
+		if c == '\n' {
+			s.line++
+		}
+		if c != '"' {
+			s.buf[s.pos+1+n] = c
+			n++
+			continue
+		}
+		next, err := at(i + 1)
+		if err != nil {
+			return nil, false, err
+		}
+		if next == '"' && s.pos+i+1 < s.end {
+			s.buf[s.pos+1+n] = '"'
+			n++
+			i++
+			continue
+		}
+		if next == '\r' {
+			i++
+			if next, err = at(i + 1); err != nil {
+				return nil, false, err
+			}
+		}
+		s.column++
+		f := s.buf[s.pos+1:][:n]
+		switch {
+		case s.pos+i+1 >= s.end:
+			s.pos, s.rowOver = s.end, true
+		case next == ',':
+			s.pos += i + 2
+		case next == '\n':
+			s.pos, s.rowOver = s.pos+i+2, true
+			s.line++
+		default:
+			return nil, false, s.fail("text follows a closing quote", "a comma or the end of the line")
+		}
+		return f, true, nil
+	}
+}
+
+// show quotes a field for an error message, cut where it is long.
+func show(f []byte) string {
+	if len(f) > 40 {
+		return strconv.Quote(string(f[:40])) + "…"
+	}
+	return strconv.Quote(string(f))
+}
+
+// count reads a whole number of invocations.
+func (s *scanner) count(f []byte) (uint32, error) {
+	var n uint64
+	for _, c := range f {
+		if c < '0' || c > '9' || n > math.MaxUint32 {
+			return 0, s.fail("the count is "+show(f), "a whole number from 0 to 4294967295")
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	if len(f) == 0 || n > math.MaxUint32 {
+		return 0, s.fail("the count is "+show(f), "a whole number from 0 to 4294967295")
+	}
+	return uint32(n), nil
+}
+
+// number reads a finite number.
+func (s *scanner) number(f []byte, want string) (float64, error) {
+	x, err := strconv.ParseFloat(string(f), 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, s.fail("it is "+show(f), want)
+	}
+	return x, nil
+}

@@ -1,0 +1,122 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// dayFiles are the files of one day of a trace. run and mem are empty where the folder has none.
+type dayFiles struct{ inv, run, mem string }
+
+var (
+	originalFile = regexp.MustCompile(`^(invocations_per_function_md|function_durations_percentiles|app_memory_percentiles)\.anon\.d(\d\d)\.csv(\.gz)?$`)
+	sampleFile   = regexp.MustCompile(`^(\d+)_(inv|run|mem)\.csv(\.gz)?$`)
+	plainFile    = regexp.MustCompile(`^(invocations|durations|memory)\.csv(\.gz)?$`)
+)
+
+const folderFormat = "a folder with the publisher's files (invocations_per_function_md.anon.d01.csv, function_durations_percentiles.anon.d01.csv, " +
+	"app_memory_percentiles.anon.d01.csv, …) or one of In-Vitro's samples of them (50_inv.csv, 50_run.csv, 50_mem.csv)"
+
+// findFiles finds the trace in a folder: the publisher's days, or one of In-Vitro's samples (N_inv.csv and its
+// companions, or invocations.csv, durations.csv and memory.csv as that project's own folders have them).
+func findFiles(fsys fs.FS, dir string, o ReadOptions) ([]dayFiles, error) {
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &FieldError{"path", dir, folderFormat + "; there is no such folder"}
+		}
+		return nil, &FieldError{"path", dir, fmt.Sprintf("%s; %v", folderFormat, err)}
+	}
+	days, samples := map[int]*dayFiles{}, map[int]*dayFiles{}
+	set := func(in map[int]*dayFiles, key int, kind, name string) {
+		d := in[key]
+		if d == nil {
+			d = &dayFiles{}
+			in[key] = d
+		}
+		at := &d.inv
+		switch kind[0] {
+		case 'f', 'r', 'd':
+			at = &d.run
+		case 'a', 'm':
+			at = &d.mem
+		}
+		if *at == "" || len(name) < len(*at) { // the plain file rather than its compressed copy
+			*at = name
+		}
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		if m := originalFile.FindStringSubmatch(e.Name()); m != nil {
+			day, _ := strconv.Atoi(m[2])
+			set(days, day, m[1], e.Name())
+		} else if m := sampleFile.FindStringSubmatch(e.Name()); m != nil {
+			if n, err := strconv.Atoi(m[1]); err == nil {
+				set(samples, n, m[2], e.Name())
+			}
+		} else if m := plainFile.FindStringSubmatch(e.Name()); m != nil {
+			set(samples, 0, m[1], e.Name())
+		}
+	}
+	maps.DeleteFunc(days, func(_ int, d *dayFiles) bool { return d.inv == "" })
+	maps.DeleteFunc(samples, func(_ int, d *dayFiles) bool { return d.inv == "" })
+	switch {
+	case len(days) == 0 && len(samples) == 0:
+		return nil, &FieldError{"path", dir, folderFormat + "; no file of invocations is there"}
+	case len(days) > 0 && (o.Sample == 0 || len(samples) == 0):
+		if o.Sample != 0 {
+			return nil, &FieldError{"sample", o.Sample, fmt.Sprintf("0, since %s holds the publisher's own files", dir)}
+		}
+		return chooseDays(days, dir, o.Days)
+	}
+	if len(o.Days) > 0 {
+		return nil, &FieldError{"days", o.Days, fmt.Sprintf("none, since %s holds In-Vitro's samples, which are of one day", dir)}
+	}
+	have := slices.Sorted(maps.Keys(samples))
+	if o.Sample == 0 && len(have) == 1 {
+		return []dayFiles{*samples[have[0]]}, nil
+	}
+	d, ok := samples[o.Sample]
+	if !ok || o.Sample == 0 && len(have) > 1 {
+		return nil, &FieldError{"sample", o.Sample, fmt.Sprintf("one of those in %s: %s", dir, join(have))}
+	}
+	return []dayFiles{*d}, nil
+}
+
+// chooseDays returns the days asked for in that order, or all that are there, which must then follow each other.
+func chooseDays(have map[int]*dayFiles, dir string, want []int) ([]dayFiles, error) {
+	there := slices.Sorted(maps.Keys(have))
+	if len(want) == 0 {
+		for i, d := range there {
+			if i > 0 && d != there[i-1]+1 {
+				return nil, &FieldError{"days", want, fmt.Sprintf("the days named, since %s holds day %d and day %d but not day %d", dir, there[i-1], d, there[i-1]+1)}
+			}
+		}
+		want = there
+	}
+	var out []dayFiles
+	for _, d := range want {
+		f, ok := have[d]
+		if !ok {
+			return nil, &FieldError{"days", d, fmt.Sprintf("one of those in %s: %s", dir, join(there))}
+		}
+		out = append(out, *f)
+	}
+	return out, nil
+}
+
+func join(ns []int) string {
+	var s []string
+	for _, n := range ns {
+		s = append(s, strconv.Itoa(n))
+	}
+	return strings.Join(s, ", ")
+}

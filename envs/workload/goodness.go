@@ -1,0 +1,137 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Goodness says how near a source's draws are to the trace behind it.
+type Goodness struct {
+	// Trace is the trace's name, Kind the source's kind, Seed that of the draws.
+	Trace string `json:"trace"`
+	Kind  string `json:"kind"`
+	Seed  uint64 `json:"seed"`
+	// Total compares all streams together, Streams each.
+	Total   Comparison   `json:"total"`
+	Streams []Comparison `json:"streams"`
+}
+
+// Comparison sets draws against a trace.
+type Comparison struct {
+	// Name is the function's, or "total".
+	Name string `json:"name"`
+	// Trace and Drawn describe the counts per minute: the trace's times the source's factor, and those drawn.
+	Trace Stats `json:"trace"`
+	Drawn Stats `json:"drawn"`
+	// KSCounts is the Kolmogorov-Smirnov distance between the two laws of counts per minute.
+	KSCounts float64 `json:"ks_counts"`
+	// KSGaps is that between the laws of the time from one arrival to the next, over at most the first maxGaps of each. A trace has no
+	// times within the minute: its own are placed as the source places them.
+	KSGaps float64 `json:"ks_gaps"`
+}
+
+// maxGaps bounds what is kept to compare times between arrivals.
+const maxGaps = 1 << 18
+
+// tally gathers one stream of draws.
+type tally struct {
+	counts []uint64
+	gaps   []float64
+	last   int64
+	begun  bool
+}
+
+func (t *tally) add(at int64) {
+	t.counts[at/Minute]++
+	if t.begun && len(t.gaps) < maxGaps {
+		t.gaps = append(t.gaps, float64(at-t.last))
+	}
+	t.last, t.begun = at, true
+}
+
+// tallies draws a law through: one tally per stream, and one for all.
+func tallies(l law, seed uint64) (streams []tally, total tally) {
+	streams = make([]tally, l.streams())
+	for i := range streams {
+		streams[i].counts = make([]uint64, l.minutes())
+	}
+	total.counts = make([]uint64, l.minutes())
+	c := newCursor(l, 0, seed)
+	for a, ok := c.Next(); ok; a, ok = c.Next() {
+		streams[a.Stream].add(a.Time)
+		total.add(a.Time)
+	}
+	return streams, total
+}
+
+// compare sets one tally against another.
+func compare(name string, trace, drawn *tally) Comparison {
+	floats := func(counts []uint64) []float64 {
+		out := make([]float64, len(counts))
+		for i, c := range counts {
+			out[i] = float64(c)
+		}
+		return out
+	}
+	return Comparison{
+		Name: name, Trace: Describe(trace.counts), Drawn: Describe(drawn.counts),
+		KSCounts: KS(floats(trace.counts), floats(drawn.counts)), KSGaps: KS(trace.gaps, drawn.gaps),
+	}
+}
+
+// Goodness draws the whole workload under a seed and compares it with the trace behind it. It fails where there is no trace; to set
+// any source against a trace use [CompareWith].
+func (s *Source) Goodness(seed uint64) (Goodness, error) {
+	if s.trace == nil {
+		return Goodness{}, fmt.Errorf("workload: kind %s has no trace to compare its draws with", s.config.Kind)
+	}
+	return CompareWith(s, s.trace, seed)
+}
+
+// CompareWith draws the whole of a source under a seed and compares it with a trace, whose counts are multiplied by the source's
+// factor. Streams are compared one by one where there are as many of them as functions.
+func CompareWith(s *Source, t *Trace, seed uint64) (Goodness, error) {
+	if s.Closed() {
+		return Goodness{}, fmt.Errorf("workload: kind %s has no arrivals of its own to compare with a trace", s.config.Kind)
+	}
+	g := Goodness{Trace: t.Name, Kind: s.config.Kind, Seed: seed}
+	own := &traceLaw{trace: t, factor: s.config.Factor, placement: s.config.Placement}
+	// Another seed places the trace's own arrivals, so that nothing agrees by sharing draws.
+	traced, traceTotal := tallies(own, seed+1)
+	drawn, drawnTotal := tallies(s.law, seed)
+	g.Total = compare("total", &traceTotal, &drawnTotal)
+	if len(traced) == len(drawn) {
+		for i := range traced {
+			g.Streams = append(g.Streams, compare(t.Functions[i].Name, &traced[i], &drawn[i]))
+		}
+	}
+	return g, nil
+}
+
+// String gives the total's comparison in a table, and the worst streams.
+func (g Goodness) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s against %s (seed %d)\n", g.Kind, g.Trace, g.Seed)
+	row := func(name string, trace, drawn float64) { fmt.Fprintf(&b, "%-24s %12.4g %12.4g\n", name, trace, drawn) }
+	fmt.Fprintf(&b, "%-24s %12s %12s\n", "", "trace", "drawn")
+	t, d := g.Total.Trace, g.Total.Drawn
+	row("mean per minute", t.Mean, d.Mean)
+	row("peak per minute", float64(t.Peak), float64(d.Peak))
+	row("idle minutes", t.Idle, d.Idle)
+	row("CV", t.CV, d.CV)
+	row("dispersion, 1 min", t.Dispersion, d.Dispersion)
+	row("dispersion, 10 min", t.Dispersion10, d.Dispersion10)
+	row("dispersion, 60 min", t.Dispersion60, d.Dispersion60)
+	row("lag-1 correlation", t.Lag1, d.Lag1)
+	fmt.Fprintf(&b, "KS distance of counts %.4f, of times between arrivals %.4f\n", g.Total.KSCounts, g.Total.KSGaps)
+	if len(g.Streams) > 1 {
+		var counts, gaps float64
+		for _, s := range g.Streams {
+			counts += s.KSCounts
+			gaps += s.KSGaps
+		}
+		n := float64(len(g.Streams))
+		fmt.Fprintf(&b, "mean over %d streams: KS of counts %.4f, of times between arrivals %.4f\n", len(g.Streams), counts/n, gaps/n)
+	}
+	return b.String()
+}

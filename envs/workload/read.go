@@ -1,0 +1,244 @@
+package workload
+
+import (
+	"bufio"
+	"compress/gzip"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+	"sync"
+)
+
+// ReadOptions narrow what [ReadTrace] keeps, so that the whole trace, gigabytes of text, can be read in little memory.
+type ReadOptions struct {
+	// Sample and Days are as in [Config].
+	Sample int
+	Days   []int
+	// Functions keeps only what it selects.
+	Functions Filter
+	// Total keeps one function, the sum of those selected, without durations and memory.
+	Total bool
+}
+
+// ReadTrace reads a folder in the publisher's format: the original files, of which several days are joined, or one of
+// In-Vitro's samples. Files of durations and of memory may be absent: the trace's report then says so.
+func ReadTrace(dir string, o ReadOptions) (*Trace, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, &FieldError{"path", dir, folderFormat + "; this is a file"}
+	}
+	return readTrace(os.DirFS(dir), dir, o)
+}
+
+//go:embed data/*.csv.gz
+var embedded embed.FS
+
+//go:embed data/ATTRIBUTION
+var attribution string
+
+// Attribution returns whose the embedded trace is and under which licence, as that licence asks.
+func Attribution() string { return attribution }
+
+var readEmbedded = sync.OnceValues(func() (*Trace, error) {
+	data, err := fs.Sub(embedded, "data")
+	if err != nil {
+		return nil, err
+	}
+	return readTrace(data, "Azure Functions 2019 (embedded sample of 50)", ReadOptions{})
+})
+
+// Embedded returns the trace that the program carries: In-Vitro's 50-function sample of Azure Functions 2019, one day, 179,342
+// invocations. [Attribution] says whose it is.
+func Embedded() (*Trace, error) { return readEmbedded() }
+
+// key identifies a function across files.
+type key struct{ owner, app, name string }
+
+// loader gathers a trace from its files.
+type loader struct {
+	fsys  fs.FS
+	dir   string
+	o     ReadOptions
+	t     *Trace
+	index map[key]int // function -> place, -1 where it is not kept
+	sum   []uint64    // with Total, invocations per minute
+	apps  map[key][]int
+}
+
+func readTrace(fsys fs.FS, dir string, o ReadOptions) (*Trace, error) {
+	days, err := findFiles(fsys, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{fsys: fsys, dir: dir, o: o, t: &Trace{Name: dir}, index: map[key]int{}}
+	if o.Functions.Top > 0 {
+		if err := l.rank(days); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range days {
+		if err := l.invocations(d.inv); err != nil {
+			return nil, err
+		}
+	}
+	for i := range l.t.Functions {
+		f := &l.t.Functions[i]
+		f.Counts = append(f.Counts, make([]uint32, l.t.Minutes-len(f.Counts))...)
+	}
+	if !o.Total && len(l.t.Functions) == 0 || o.Total && l.sum == nil {
+		return nil, &FieldError{"functions", o.Functions.String(), fmt.Sprintf("a filter that keeps some of the functions of %s", dir)}
+	}
+	if o.Total {
+		return l.total()
+	}
+	l.apps = map[key][]int{}
+	for i := range l.t.Functions {
+		f := &l.t.Functions[i]
+		k := key{f.Owner, f.App, ""}
+		l.apps[k] = append(l.apps[k], i)
+	}
+	if err := l.statistics(days); err != nil {
+		return nil, err
+	}
+	return l.t, nil
+}
+
+// open opens a file of the trace, compressed or not.
+func (l *loader) open(name string, read func(r io.Reader, file string) error) (err error) {
+	file := l.dir + "/" + name
+	f, err := l.fsys.Open(name)
+	if err != nil {
+		return fmt.Errorf("workload: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	l.t.Report.Files = append(l.t.Report.Files, name)
+	if !strings.HasSuffix(name, ".gz") {
+		return read(f, file)
+	}
+	z, err := gzip.NewReader(bufio.NewReader(f))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return read(z, file)
+}
+
+// scan calls fn for every row of an invocations file, whose functions must differ.
+func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minutes int, err error) {
+	err = l.open(name, func(r io.Reader, file string) error {
+		ir, err := NewInvocationReader(r, file)
+		if err != nil {
+			return err
+		}
+		minutes = ir.Minutes()
+		lines := map[key]int{}
+		var row Invocations
+		for {
+			if err := ir.Next(&row); err == io.EOF {
+				break
+			} else if err != nil {
+				return err
+			}
+			k := key{row.Owner, row.App, row.Name}
+			if first, ok := lines[k]; ok {
+				return &ParseError{File: file, Line: row.Line, What: fmt.Sprintf("function %.12s… has a row already, in line %d", row.Name, first),
+					Want: "one row for each function"}
+			}
+			lines[k] = row.Line
+			if err := fn(k, &row); err != nil {
+				return err
+			}
+		}
+		if len(lines) == 0 {
+			return &ParseError{File: file, What: "there is no row below the header", Want: "a row for each function"}
+		}
+		return nil
+	})
+	return minutes, err
+}
+
+// rank reads the files once beforehand to find the functions with the most invocations.
+func (l *loader) rank(days []dayFiles) error {
+	var keys []key
+	var totals []uint64
+	at := map[key]int{}
+	for _, d := range days {
+		_, err := l.scan(d.inv, func(k key, row *Invocations) error {
+			i, ok := at[k]
+			if !ok {
+				if !l.o.Functions.keeps(row.Name, row.Trigger) {
+					return nil
+				}
+				i = len(keys)
+				at[k] = i
+				keys, totals = append(keys, k), append(totals, 0)
+			}
+			for _, c := range row.Counts {
+				totals[i] += uint64(c)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, k := range keys {
+		l.index[k] = -1
+	}
+	for _, i := range topOf(totals, l.o.Functions.Top) {
+		delete(l.index, keys[i])
+	}
+	l.t.Report.Files = nil
+	return nil
+}
+
+// invocations appends a day.
+func (l *loader) invocations(name string) error {
+	before := l.t.Minutes
+	minutes, err := l.scan(name, func(k key, row *Invocations) error {
+		i, ok := l.index[k]
+		if !ok {
+			if !l.o.Functions.keeps(row.Name, row.Trigger) {
+				return nil
+			}
+			i = len(l.t.Functions)
+			l.index[k] = i
+			if !l.o.Total {
+				l.t.Functions = append(l.t.Functions, Function{Owner: row.Owner, App: row.App, Name: row.Name, Trigger: row.Trigger})
+			}
+		}
+		switch {
+		case i < 0:
+		case l.o.Total:
+			if n := before + len(row.Counts); len(l.sum) < n {
+				l.sum = append(l.sum, make([]uint64, n-len(l.sum))...)
+			}
+			for m, c := range row.Counts {
+				l.sum[before+m] += uint64(c)
+			}
+		default:
+			f := &l.t.Functions[i]
+			f.Counts = append(f.Counts, make([]uint32, before-len(f.Counts))...) // days on which it was not there
+			f.Counts = append(f.Counts, row.Counts...)
+		}
+		return nil
+	})
+	l.t.Minutes += minutes
+	return err
+}
+
+// total makes the sum the trace's only function.
+func (l *loader) total() (*Trace, error) {
+	counts := make([]uint32, l.t.Minutes)
+	for m, n := range l.sum {
+		if n > math.MaxUint32 {
+			return nil, fmt.Errorf("workload: %s has %d invocations in minute %d, want at most %d", l.dir, n, m, uint32(math.MaxUint32))
+		}
+		counts[m] = uint32(n)
+	}
+	l.t.Functions = []Function{{Name: "total", Counts: counts}}
+	return l.t, nil
+}
