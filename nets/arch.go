@@ -101,16 +101,45 @@ func width(ports []Port) int {
 	return w
 }
 
+// maxWidth bounds agents and widths, and maxParams a network: a description beyond them is a mistake or an attack.
+const (
+	maxWidth  = 1 << 24
+	maxParams = 1 << 31
+)
+
+func validateWidth(kind, field string, n int) error {
+	if n < 1 || n > maxWidth {
+		return fmt.Errorf("nets: %s: %s is %d, want 1 to %d", kind, field, n, maxWidth)
+	}
+	return nil
+}
+
+// validateSize bounds the number of parameters; in floating point, so that it can't overflow.
+func validateSize(kind string, groups int, ps []Param) error {
+	total := 0.0
+	for _, p := range ps {
+		n := float64(groups)
+		for _, d := range p.Shape {
+			n *= float64(d)
+		}
+		total += n
+	}
+	if total > maxParams {
+		return fmt.Errorf("nets: %s: %g parameters, want at most %d", kind, total, maxParams)
+	}
+	return nil
+}
+
 func validatePorts(kind string, agents int, in []Port) error {
-	if agents < 1 {
-		return fmt.Errorf("nets: %s: agents is %d, want at least 1", kind, agents)
+	if err := validateWidth(kind, "agents", agents); err != nil {
+		return err
 	}
 	if len(in) == 0 {
 		return fmt.Errorf("nets: %s: in is empty, want at least one input", kind)
 	}
 	for i, p := range in {
-		if p.Width < 1 {
-			return fmt.Errorf("nets: %s: in[%d] (%q) has width %d, want at least 1", kind, i, p.Name, p.Width)
+		if err := validateWidth(kind, fmt.Sprintf("in[%d].width (%q)", i, p.Name), p.Width); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package nets
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // GumbelSoftmax turns logits into a relaxed one-hot choice (Jang et al., 2017):
 //
@@ -45,18 +48,18 @@ func (g GumbelSoftmax) Parameters() []Param { return nil }
 
 // Validate implements [Arch].
 func (g GumbelSoftmax) Validate() error {
-	if g.Agents < 1 {
-		return fmt.Errorf("nets: gumbel-softmax: agents is %d, want at least 1", g.Agents)
+	if err := validateWidth("gumbel-softmax", "agents", g.Agents); err != nil {
+		return err
 	}
 	if len(g.Segments) == 0 {
 		return fmt.Errorf("nets: gumbel-softmax: segments is empty, want the number of choices of each component")
 	}
 	for i, n := range g.Segments {
-		if n < 1 {
-			return fmt.Errorf("nets: gumbel-softmax: segments[%d] is %d, want at least 1", i, n)
+		if err := validateWidth("gumbel-softmax", fmt.Sprintf("segments[%d]", i), n); err != nil {
+			return err
 		}
 	}
-	if !(g.Temperature > 0) {
+	if !(g.Temperature > 0) || math.IsInf(g.Temperature, 0) {
 		return fmt.Errorf("nets: gumbel-softmax: temperature is %g, want more than 0", g.Temperature)
 	}
 	return nil

@@ -89,16 +89,19 @@ func (m MeanField) Validate() error {
 	if err := oneOf("mean-field", "mix", m.Mix, Attention, Mean, Joint); err != nil {
 		return err
 	}
-	if m.Mix == Joint {
-		return nil
-	}
 	if m.Mix == Attention {
 		if err := oneOf("mean-field", "score", m.Score, Exp, Squared); err != nil {
 			return err
 		}
-		if m.Keys < 1 {
-			return fmt.Errorf("nets: mean-field: keys is %d, want at least 1", m.Keys)
+		if err := validateWidth("mean-field", "keys", m.Keys); err != nil {
+			return err
 		}
+	}
+	if err := validateSize("mean-field", m.Groups(), m.Parameters()); err != nil {
+		return err
+	}
+	if m.Mix == Joint {
+		return nil
 	}
 	if len(m.Neighbours) != m.Agents {
 		return fmt.Errorf("nets: mean-field: neighbours lists %d agents, want %d", len(m.Neighbours), m.Agents)

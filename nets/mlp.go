@@ -2,6 +2,7 @@ package nets
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -88,19 +89,24 @@ func (m MLP) layers(in int) []Param {
 }
 
 // Validate implements [Arch].
-func (m MLP) Validate() error { return m.validate("mlp") }
+func (m MLP) Validate() error {
+	if err := m.validate("mlp"); err != nil {
+		return err
+	}
+	return validateSize("mlp", m.Groups(), m.Parameters())
+}
 
 func (m MLP) validate(kind string) error {
 	if err := validatePorts(kind, m.Agents, m.In); err != nil {
 		return err
 	}
 	for i, h := range m.Hidden {
-		if h < 1 {
-			return fmt.Errorf("nets: %s: hidden[%d] is %d, want at least 1", kind, i, h)
+		if err := validateWidth(kind, fmt.Sprintf("hidden[%d]", i), h); err != nil {
+			return err
 		}
 	}
-	if m.Out < 1 {
-		return fmt.Errorf("nets: %s: out is %d, want at least 1", kind, m.Out)
+	if err := validateWidth(kind, "out", m.Out); err != nil {
+		return err
 	}
 	if err := oneOf(kind, "activation", m.Activation, ReLU, Tanh); err != nil {
 		return err
@@ -111,7 +117,7 @@ func (m MLP) validate(kind string) error {
 	if err := oneOf(kind, "final", m.Final, None, Sigmoid, Tanh); err != nil {
 		return err
 	}
-	if m.FinalBound < 0 {
+	if !(m.FinalBound >= 0) || math.IsInf(m.FinalBound, 0) {
 		return fmt.Errorf("nets: %s: final_bound is %g, want 0 or more", kind, m.FinalBound)
 	}
 	return nil

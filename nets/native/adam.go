@@ -1,0 +1,142 @@
+package native
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// adam implements [nets.Optimizer] as [nets.Adam] describes it, group by group.
+type adam[T number] struct {
+	net           *net[T]
+	c             nets.Adam
+	norms         *tensor[T]
+	first, second *tensor[T]
+	steps         int64
+}
+
+// NewAdam implements [nets.Engine].
+func (e *engine[T]) NewAdam(n nets.Net, c nets.Adam) (nets.Optimizer, error) {
+	x, ok := n.(*net[T])
+	if !ok || x == nil || x.e != e {
+		return nil, fmt.Errorf("nets/native: NewAdam: the net is a %T, want one of this engine", n)
+	}
+	c = c.WithDefaults()
+	for _, f := range []struct {
+		name  string
+		value float64
+		ok    bool
+		want  string
+	}{
+		{"rate", c.Rate, c.Rate >= 0 && !math.IsInf(c.Rate, 0), "0 or more"},
+		{"beta1", c.Beta1, c.Beta1 >= 0 && c.Beta1 < 1, "in [0, 1)"},
+		{"beta2", c.Beta2, c.Beta2 >= 0 && c.Beta2 < 1, "in [0, 1)"},
+		{"epsilon", c.Epsilon, c.Epsilon > 0, "more than 0"},
+		{"clip", c.Clip, c.Clip >= 0, "0 (no clipping) or more"},
+	} {
+		if !f.ok {
+			return nil, fmt.Errorf("nets/native: NewAdam: %s is %g, want %s", f.name, f.value, f.want)
+		}
+	}
+	return &adam[T]{
+		net: x, c: c, norms: e.newTensor("NewAdam", x.groups),
+		first: e.newTensor("NewAdam", x.groups, x.size), second: e.newTensor("NewAdam", x.groups, x.size),
+	}, nil
+}
+
+// Advance implements [nets.Optimizer].
+func (a *adam[T]) Advance() {
+	if a.net.e.debug && a.net.e.trace.running() {
+		a.net.e.fail("Advance", "Adam of %v within a recorded update, want it before", a.net)
+		return
+	}
+	a.steps++
+}
+
+// Steps implements [nets.Optimizer].
+func (a *adam[T]) Steps() int64 { return a.steps }
+
+// SetSteps implements [nets.Optimizer].
+func (a *adam[T]) SetSteps(n int64) {
+	if n < 0 {
+		a.net.e.fail("SetSteps", "Adam of %v after %d steps, want 0 or more", a.net, n)
+		return
+	}
+	a.steps = n
+}
+
+// SetRate implements [nets.Optimizer].
+func (a *adam[T]) SetRate(rate float64) {
+	if !(rate >= 0) || math.IsInf(rate, 0) {
+		a.net.e.fail("SetRate", "Adam of %v at rate %g, want 0 or more", a.net, rate)
+		return
+	}
+	a.c.Rate = rate
+}
+
+// Norms implements [nets.Optimizer].
+func (a *adam[T]) Norms() nets.Tensor { return a.norms }
+
+// Moments implements [nets.Optimizer].
+func (a *adam[T]) Moments() (first, second nets.Tensor) { return a.first, a.second }
+
+// Step implements [nets.Optimizer]. It leaves the gradients as they are.
+func (a *adam[T]) Step() {
+	e := a.net.e
+	if e.failed() {
+		return
+	}
+	if a.steps == 0 {
+		e.fail("Step", "Adam of %v at step 0, want Advance before the first Step", a.net)
+		return
+	}
+	if e.debug {
+		e.trace.add("Step of Adam of %v", a.net)
+	}
+	t := float64(a.steps)
+	c := adamFactors[T]{
+		beta1: T(a.c.Beta1), rest1: T(1 - a.c.Beta1),
+		beta2: T(a.c.Beta2), rest2: T(1 - a.c.Beta2),
+		rate:  T(a.c.Rate / (1 - math.Pow(a.c.Beta1, t))),
+		scale: T(1 / math.Sqrt(1-math.Pow(a.c.Beta2, t))),
+		eps:   T(a.c.Epsilon),
+	}
+	n := a.net.size
+	for g := range a.net.groups {
+		grads := a.net.grads.data[g*n:][:n]
+		norm := norm(grads)
+		a.norms.data[g] = norm
+		c.clip = 1
+		if a.c.Clip > 0 {
+			c.clip = min(1, T(a.c.Clip)/(norm+clipEpsilon)) // a NaN norm makes all NaN
+		}
+		adamStep(&c, a.net.params.data[g*n:][:n], grads, a.first.data[g*n:][:n], a.second.data[g*n:][:n])
+	}
+}
+
+// clipEpsilon keeps the clipping factor finite; PyTorch's clip_grad_norm_ has the same.
+const clipEpsilon = 1e-6
+
+// adamFactors are the numbers of one step: βs and 1 − βs, rate/(1 − β₁ᵗ), 1/√(1 − β₂ᵗ), ε and the clipping factor.
+type adamFactors[T number] struct{ beta1, rest1, beta2, rest2, rate, scale, eps, clip T }
+
+// adamStep changes parameters and moments of one group by its gradients.
+func adamStep[T number](c *adamFactors[T], p, g, m, v []T) {
+	g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
+	for i := range p {
+		gi := c.clip * g[i]
+		m[i] = c.beta1*m[i] + c.rest1*gi
+		v[i] = c.beta2*v[i] + c.rest2*gi*gi
+		p[i] -= c.rate * m[i] / (sqrt(v[i])*c.scale + c.eps)
+	}
+}
+
+// norm is √Σg², summed in float64 so that float32's range is enough.
+func norm[T number](g []T) T {
+	var sum float64
+	for _, v := range g {
+		sum += float64(v) * float64(v)
+	}
+	return T(math.Sqrt(sum))
+}

@@ -1,0 +1,63 @@
+package native
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Options of an engine. The zero value is what learners use.
+type Options struct {
+	DType nets.DType
+	// Debug compares every run of a recorded update with its first. STOKER_DEBUG=1 in the environment turns it on too.
+	Debug bool
+}
+
+// New returns an engine. An unknown DType is reported by Err.
+func New(o Options) nets.Engine {
+	debug := o.Debug || os.Getenv("STOKER_DEBUG") == "1"
+	if o.DType == nets.Float64 {
+		return &engine[float64]{dtype: nets.Float64, mul: mul64, debug: debug}
+	}
+	e := &engine[float32]{dtype: nets.Float32, mul: mul32, debug: debug}
+	if o.DType != nets.Float32 {
+		e.fail("New", "number format is %v, want %v or %v", o.DType, nets.Float32, nets.Float64)
+	}
+	return e
+}
+
+// number is what the engine computes with.
+type number interface{ float32 | float64 }
+
+// engine implements [nets.Engine].
+type engine[T number] struct {
+	sticky sticky
+	dtype  nets.DType
+	mul    product[T]
+	call   lossCall[T] // the loss being computed
+
+	ids   atomic.Int64 // of tensors and passes, for the debug mode's lists
+	debug bool
+	trace trace
+}
+
+// Info implements [nets.Engine].
+func (e *engine[T]) Info() nets.Info {
+	return nets.Info{Name: "native", Device: "cpu", DType: e.dtype.String(), Threads: 1, Kernels: family()}
+}
+
+// Close implements [nets.Engine]. There is nothing to free.
+func (e *engine[T]) Close() error { return nil }
+
+// Err implements [nets.Engine].
+func (e *engine[T]) Err() error { return e.sticky.take() }
+
+// fail keeps the first failure. The format says what was wrong and what would be right.
+func (e *engine[T]) fail(op, format string, args ...any) {
+	e.sticky.put(fmt.Errorf("nets/native: "+op+": "+format, args...))
+}
+
+// failed says that operations do nothing until Err is called.
+func (e *engine[T]) failed() bool { return e.sticky.set.Load() }

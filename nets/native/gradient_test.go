@@ -1,0 +1,98 @@
+package native
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Gradients by parameters and inputs are those of finite differences, for every kind of network.
+func TestGradients(t *testing.T) {
+	for name, a := range archs() {
+		t.Run(name, func(t *testing.T) {
+			e := New(Options{DType: nets.Float64})
+			for seed := range uint64(3) {
+				x := newSubject(t, e, a, 5, seed)
+				x.forward()
+				x.net.ZeroGrads()
+				x.net.Backward(x.work, x.g, nets.Both)
+				noError(t, e)
+				near(t, "gradient by parameters", values(x.net.Grads()), differences(x.net.Params(), x.objective), 1e-7)
+				for i, in := range x.in {
+					near(t, "gradient by input "+a.Inputs()[i].Name, values(x.work.GradIn(i)), differences(in, x.objective), 1e-7)
+				}
+			}
+		})
+	}
+}
+
+// Params alone and Inputs alone give what Both gives; Params adds, Inputs sets; a second backward pass sees the same forward.
+func TestWrt(t *testing.T) {
+	for name, a := range archs() {
+		e := New(Options{DType: nets.Float64})
+		x := newSubject(t, e, a, 4, 1)
+		x.forward()
+		x.net.Backward(x.work, x.g, nets.Both)
+		params := values(x.net.Grads())
+		inputs := make([][]float64, len(x.in))
+		for i := range x.in {
+			inputs[i] = values(x.work.GradIn(i))
+		}
+		x.net.Backward(x.work, x.g, nets.Inputs)
+		near(t, name+": Inputs leaves parameters", values(x.net.Grads()), params, 0)
+		for i := range x.in {
+			near(t, name+": Inputs", values(x.work.GradIn(i)), inputs[i], 0)
+			x.work.GradIn(i).Set64(make([]float64, len(inputs[i])))
+		}
+		x.net.Backward(x.work, x.g, nets.Params)
+		twice := make([]float64, len(params))
+		for i, v := range params {
+			twice[i] = 2 * v
+		}
+		near(t, name+": Params adds", values(x.net.Grads()), twice, 1e-14)
+		for i := range x.in {
+			near(t, name+": Params leaves inputs", values(x.work.GradIn(i)), make([]float64, len(inputs[i])), 0)
+		}
+		noError(t, e)
+	}
+}
+
+// Two passes of one net before either goes backward don't disturb each other.
+func TestTwoWorks(t *testing.T) {
+	a := archs()["attention others self exp"]
+	e := New(Options{DType: nets.Float64})
+	x := newSubject(t, e, a, 4, 1)
+	x.forward()
+	x.net.Backward(x.work, x.g, nets.Params)
+	want := values(x.net.Grads())
+
+	second := x.net.NewWork(6)
+	s := rng.NewStream(9, "second")
+	var in []nets.Tensor
+	for _, p := range a.Inputs() {
+		in = append(in, newNormal(e, s, a.AgentCount(), 6, p.Width))
+	}
+	x.forward()
+	x.net.Forward(second, in...)
+	x.net.ZeroGrads()
+	x.net.Backward(x.work, x.g, nets.Params)
+	near(t, "gradient with a pass between", values(x.net.Grads()), want, 0)
+	x.net.Backward(second, newNormal(e, s, a.AgentCount(), 6, a.Output().Width), nets.Both)
+	noError(t, e)
+}
+
+// float32 gives float64's numbers to its own precision.
+func TestFloat32(t *testing.T) {
+	for name, a := range archs() {
+		e32, e64 := New(Options{}), New(Options{DType: nets.Float64})
+		x, y := newSubject(t, e32, a, 5, 2), newSubject(t, e64, a, 5, 2)
+		near(t, name+": output", x.forward(), y.forward(), 2e-6)
+		x.net.Backward(x.work, x.g, nets.Both)
+		y.net.Backward(y.work, y.g, nets.Both)
+		near(t, name+": gradient", values(x.net.Grads()), values(y.net.Grads()), 1e-5)
+		for i := range x.in {
+			near(t, name+": gradient by input", values(x.work.GradIn(i)), values(y.work.GradIn(i)), 1e-5)
+		}
+	}
+}
