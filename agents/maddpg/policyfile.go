@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// AgentName is the learner's name in the table of agents and in policy files.
-const AgentName = "maddpg"
+// Name is the learner's name in the table of agents and in policy files.
+const Name = "maddpg"
 
 // description is a policy file's JSON.
 type description struct {
@@ -50,7 +50,7 @@ func (l *Learner) Policy() (agents.Policy, error) {
 
 // file describes the present actor.
 func (l *Learner) file() (*agents.PolicyFile, error) {
-	f := &agents.PolicyFile{Agent: AgentName, EnvID: l.ctx.Spec.ID, Arrays: map[string]agents.Array{}}
+	f := &agents.PolicyFile{Agent: Name, EnvID: l.ctx.Spec.ID, Arrays: map[string]agents.Array{}}
 	arch, err := nets.EncodeArch(l.update.actor.net.Arch())
 	if err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.
 }
 
 func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*TrainedPolicy, error) {
-	if f.Agent != AgentName {
-		return nil, fmt.Errorf("made by agent %q, want %q", f.Agent, AgentName)
+	if f.Agent != Name {
+		return nil, fmt.Errorf("made by agent %q, want %q", f.Agent, Name)
 	}
 	if f.EnvID != spec.ID {
 		return nil, fmt.Errorf("trained for %s, not for %s", f.EnvID, spec.ID)

@@ -35,8 +35,8 @@ type update struct {
 }
 
 // learn is the update: from top to bottom, operations on tensors only, so that an engine can record it. Losses are means over
-// the batch for each agent, and the gradient is that of their sum: agents with weights of their own learn as if each
-// were alone, shared weights get the sum.
+// the batch for each agent, and the gradient is that of their sum: each agent's weights follow the losses that depend on them,
+// shared weights all of them.
 func (u *update) learn() {
 	e := u.e
 
@@ -56,9 +56,9 @@ func (u *update) learn() {
 	q = u.q(u.chosen, a)
 	e.Loss(nets.Ascent{}, u.actorLoss, u.dq, q)
 	u.critic.Backward(u.chosen, u.present.value.of(u.dq), nets.Inputs)
-	da := u.present.slope.of(u.chosen.GradIn(actionPort)) // ∇_a Q, of −J
+	da := u.chosen.GradIn(actionPort) // ∇_a Q, of −J
 	u.actor.net.ZeroGrads()
-	u.actor.net.Backward(u.actor.work, u.byLogits(da), nets.Params) // ∇π ∇_a Q
+	u.actor.net.Backward(u.actor.work, u.present.slope.of(u.byLogits(da)), nets.Params) // ∇π ∇_a Q
 	u.actorAdam.Step()
 
 	// θ' ← θ' + τ(θ − θ')
@@ -110,8 +110,8 @@ func (p *policy) forward(s, noise nets.Tensor) nets.Tensor {
 // presence keeps absent agents out of an update: their actions are zero, as replay has them, and so are all gradients that
 // pass them. Its masks are nil where agents are never absent.
 type presence struct {
-	next, action, slope *mask // by action: π'(s'), π(s), ∇_a Q
-	error, value        *mask // by Q: the critic's error, the actor's value
+	next, action, slope *mask // by action: π'(s'), π(s), the gradient by π's net
+	error, value        *mask // by Q: the gradient of the critic's error and of the actor's value
 }
 
 // mask multiplies by 1 for present agents and by 0 for absent ones.

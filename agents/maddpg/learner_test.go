@@ -1,0 +1,405 @@
+package maddpg
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
+)
+
+// quick is a configuration that learns soon.
+func quick() Config {
+	c := Default()
+	c.Hidden, c.Keys, c.Batch, c.Replay = []int{16, 16}, 4, 16, 64
+	c.RandomSteps, c.LearningStarts, c.UpdateEvery = 20, 20, 2
+	return c
+}
+
+// run is a learner and its vector.
+type run struct {
+	t testing.TB
+	l *Learner
+	v *envs.Vector
+}
+
+func newRun(t testing.TB, c Config, o toyOptions, vo envs.VectorOptions, engines ...nets.Engine) *run {
+	t.Helper()
+	if vo.Copies == 0 {
+		vo.Copies = 3
+	}
+	vo.Seed = 11
+	v, err := envs.NewVector(func() (envs.Env, error) { return newToy(o), nil }, vo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Close)
+	e := nets.Engine(native.New(native.Options{}))
+	ctx := agents.Context{Spec: v.Spec(), Copies: vo.Copies, Train: e, Act: e, Seed: 4, Steps: 10_000}
+	if len(engines) == 2 {
+		ctx.Train, ctx.Act = engines[0], engines[1]
+	}
+	l, err := New(c, ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	return &run{t, l, v}
+}
+
+func (r *run) step() {
+	r.t.Helper()
+	for _, f := range []func() error{
+		func() error { return r.l.Act(r.v) }, r.v.Step, func() error { return r.l.Observe(r.v) }, r.l.Update,
+	} {
+		if err := f(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func (r *run) steps(n int) {
+	r.t.Helper()
+	for range n {
+		r.step()
+	}
+}
+
+// hash is of the parameters of all four networks.
+func (r *run) hash() string {
+	r.t.Helper()
+	h := sha256.New()
+	u := r.l.update
+	for _, n := range []nets.Net{u.actor.net, u.critic, u.actorTarget.net, u.criticTarget} {
+		p := make([]float32, nets.Size(n.Params()))
+		n.Params().Get(p)
+		if err := binary.Write(h, binary.LittleEndian, p); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+}
+
+func (r *run) metrics() map[string]float64 {
+	m := map[string]float64{}
+	r.l.Metrics(func(name string, v float64) { m[name] = v })
+	return m
+}
+
+// TestResume: a learner restored from a state and a replay goes on bit for bit, metrics included.
+func TestResume(t *testing.T) {
+	safe := quick()
+	safe.Safe.On, safe.Safe.MinHistory, safe.Safe.History = true, 5, 30
+	absent := quick()
+	absent.Absent = true
+	joint := quick()
+	joint.Mix = Joint
+	single := quick()
+	single.Mix = Single
+	shared := quick()
+	shared.Shared = true
+	for name, k := range map[string]struct {
+		c Config
+		o toyOptions
+	}{
+		"attention, safe":      {safe, toyOptions{agents: 3, length: 5}},
+		"attention, shared":    {shared, toyOptions{agents: 3, length: 5}},
+		"joint, choices":       {joint, toyOptions{agents: 2, length: 5, choices: true, masked: true}},
+		"absent":               {absent, toyOptions{agents: 3, length: 5, absence: true}},
+		"single, uneven steps": {single, toyOptions{agents: 2, length: 5, uneven: true, end: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newRun(t, k.c, k.o, envs.VectorOptions{})
+			a.steps(30) // beyond the replay's capacity
+			b := newRun(t, k.c, k.o, envs.VectorOptions{})
+			b.restore(a)
+			a.steps(25)
+			b.steps(25)
+			if ha, hb := a.hash(), b.hash(); ha != hb {
+				t.Errorf("parameters after going on: %s, restored: %s", ha, hb)
+			}
+			am, bm := a.metrics(), b.metrics()
+			for name, x := range am {
+				if y, ok := bm[name]; !ok || x != y {
+					t.Errorf("%s is %v, restored: %v", name, x, y)
+				}
+			}
+			if am["train/n_updates"] == 0 {
+				t.Error("nothing was learned")
+			}
+		})
+	}
+}
+
+// restore gives r the state of a: learner, replay and environments.
+func (r *run) restore(a *run) {
+	r.t.Helper()
+	s := agents.NewState()
+	if err := a.l.Save(s); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.l.Load(s); err != nil {
+		r.t.Fatal(err)
+	}
+	from, to := a.l.Replay(), r.l.Replay()
+	to.Restore(from.First())
+	for n := from.First(); n < from.Next(); n++ {
+		if err := to.SetRow(from.AppendRow(n, nil)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	b, err := a.v.AppendBinary(nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.v.UnmarshalBinary(b); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	a := newRun(t, quick(), toyOptions{agents: 3}, envs.VectorOptions{})
+	for name, k := range map[string]struct {
+		spoil func(*agents.State)
+		want  string
+	}{
+		"weights":    {func(s *agents.State) { delete(s.Weights, "critic") }, `"critic"`},
+		"sizes":      {func(s *agents.State) { s.Weights["actor"] = agents.Array{Shape: []int{1}, Data: []float32{1}} }, `"actor" has shape`},
+		"optimiser":  {func(s *agents.State) { delete(s.Optimiser, "actor.first_moment") }, `"actor.first_moment"`},
+		"counter":    {func(s *agents.State) { s.Counters["steps"] = -1 }, `"steps"`},
+		"stream":     {func(s *agents.State) { s.Blobs["minibatches"] = nil }, "minibatches"},
+		"statistics": {func(s *agents.State) { delete(s.Blobs, "observations.2") }, `"observations.2"`},
+	} {
+		s := agents.NewState()
+		if err := a.l.Save(s); err != nil {
+			t.Fatal(err)
+		}
+		k.spoil(s)
+		if err := a.l.Load(s); err == nil || !strings.Contains(err.Error(), k.want) {
+			t.Errorf("%s: error %v, want one with %s", name, err, k.want)
+		}
+	}
+}
+
+// TestWhatReplayHolds checks rows against what the environments went through, in both autoreset modes.
+func TestWhatReplayHolds(t *testing.T) {
+	for _, mode := range []envs.Autoreset{envs.SameStep, envs.NextStep} {
+		for _, end := range []bool{true, false} {
+			c := quick()
+			c.GammaSeconds, c.LearningStarts = 2, 1_000
+			r := newRun(t, c, toyOptions{agents: 2, length: 3, end: end, uneven: true}, envs.VectorOptions{Copies: 1, Autoreset: mode})
+			want := int64(0)
+			for range 20 {
+				if err := r.l.Act(r.v); err != nil {
+					t.Fatal(err)
+				}
+				saw := slices.Clone(r.v.Obs.Kinds[0].Values)
+				if err := r.v.Step(); err != nil {
+					t.Fatal(err)
+				}
+				if err := r.l.Observe(r.v); err != nil {
+					t.Fatal(err)
+				}
+				buf := r.l.Replay()
+				if r.v.ResetStep[0] {
+					if buf.Next() != want {
+						t.Fatal("a reset in place of a step was stored as a transition")
+					}
+					continue
+				}
+				want++
+				get := func(c int) []float32 {
+					x := make([]float32, buf.Columns()[c].Width)
+					buf.Gather(c, []int64{want - 1}, 1, x)
+					return x
+				}
+				last := r.v.Terminated[0] || r.v.Truncated[0]
+				if got := get(colObservation); !slices.Equal(got, saw) {
+					t.Errorf("observation %v, want %v", got, saw)
+				}
+				if got := get(colNext); !slices.Equal(got, r.v.After.Kinds[0].Values) || (last && mode == envs.SameStep &&
+					slices.Equal(got, r.v.Obs.Kinds[0].Values)) {
+					t.Errorf("next observation %v is not the step's own, %v", got, r.v.After.Kinds[0].Values)
+				}
+				if got := get(colReward); !slices.Equal(got, r.v.Rewards[0]) {
+					t.Errorf("rewards %v, want %v", got, r.v.Rewards[0])
+				}
+				discount := float32(math.Pow(0.9, float64(r.v.Elapsed[0])/2e6))
+				if r.v.Terminated[0] {
+					discount = 0
+				}
+				if got := get(colDiscount); got[0] != discount || got[1] != discount {
+					t.Errorf("discounts %v, want %g (terminated %v, truncated %v)", got, discount, r.v.Terminated[0], r.v.Truncated[0])
+				}
+			}
+		}
+	}
+}
+
+// TestAbsentAgentsLearnNothing: in a world where agent 1 comes and goes, replay marks it, and its next value counts for nothing
+// where it leaves.
+func TestAbsentAgentsLearnNothing(t *testing.T) {
+	c := quick()
+	c.Absent, c.LearningStarts = true, 1_000
+	r := newRun(t, c, toyOptions{agents: 2, length: 4, absence: true}, envs.VectorOptions{Copies: 1})
+	r.steps(2)
+	row := func(n int64, column int) []float32 {
+		x := make([]float32, r.l.Replay().Columns()[column].Width)
+		r.l.Replay().Gather(column, []int64{n}, 1, x)
+		return x
+	}
+	if got, want := row(0, colDiscount), []float32{0.9, 0}; !slices.Equal(got, want) {
+		t.Errorf("discounts where agent 1 leaves are %v, want %v", got, want)
+	}
+	if got, want := row(1, r.l.memory.present), []float32{1, 0}; !slices.Equal(got, want) {
+		t.Errorf("presence is %v, want %v", got, want)
+	}
+	if got := row(1, colAction); got[2] != 0 || got[3] != 0 {
+		t.Errorf("an absent agent's action is %v, want zeros", got[2:])
+	}
+	c.Absent = false
+	r = newRun(t, c, toyOptions{agents: 2, length: 4, absence: true}, envs.VectorOptions{Copies: 1})
+	if err := r.l.Act(r.v); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.v.Step(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.l.Observe(r.v); err == nil || !strings.Contains(err.Error(), "toy 1 is absent") {
+		t.Errorf("an unexpected absence gave %v", err)
+	}
+}
+
+// TestUpdatesDue counts updates against the schedule.
+func TestUpdatesDue(t *testing.T) {
+	for _, k := range []struct {
+		copies, steps int
+		starts, every int64
+		gradient      int
+		want          float64
+	}{
+		{1, 50, 20, 1, 1, 30},
+		{1, 50, 20, 3, 2, 20}, // bouts after 23, 26, … 50
+		{8, 10, 16, 1, 1, 64},
+		{8, 50, 200, 100, 1, 2}, // 200 steps of learning, two bouts
+		{4, 10, 1_000, 1, 1, 0},
+	} {
+		c := quick()
+		c.Batch, c.LearningStarts, c.UpdateEvery, c.GradientSteps = 2, k.starts, k.every, k.gradient
+		r := newRun(t, c, toyOptions{agents: 2}, envs.VectorOptions{Copies: k.copies})
+		r.steps(k.steps)
+		if got := r.metrics()["train/n_updates"]; got != k.want {
+			t.Errorf("%+v: %g updates", k, got)
+		}
+	}
+}
+
+// TestExplorationNoise: the schedule, and the bounds of what is tried.
+func TestExplorationNoise(t *testing.T) {
+	c := quick()
+	c.Noise, c.NoiseFinal, c.NoiseSteps, c.NoiseLow, c.NoiseHigh, c.LearningStarts = 0.4, 0.2, 100, 0.1, 0.9, 1e6
+	r := newRun(t, c, toyOptions{agents: 2}, envs.VectorOptions{Copies: 1})
+	for _, k := range []struct {
+		at   int64
+		want float64
+	}{{0, 0.4}, {50, 0.3}, {100, 0.2}, {1000, 0.2}} {
+		r.l.steps = k.at
+		if got := r.l.noise(); math.Abs(got-k.want) > 1e-12 {
+			t.Errorf("noise at step %d is %g, want %g", k.at, got, k.want)
+		}
+	}
+	lo, hi := float32(1), float32(0)
+	for _, at := range []int64{0, 500} { // random, and noisy
+		r.l.steps = at
+		for range 300 {
+			if err := r.l.Act(r.v); err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range r.l.taken {
+				lo, hi = min(lo, u), max(hi, u)
+			}
+		}
+		if lo < 0.1 || hi > 0.9 || lo > 0.12 || hi < 0.88 {
+			t.Errorf("actions at step %d lie in [%g, %g], want about [0.1, 0.9]", at, lo, hi)
+		}
+	}
+}
+
+func TestNotFiniteIsRefused(t *testing.T) {
+	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{Copies: 2})
+	if err := r.l.Act(r.v); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.v.Step(); err != nil {
+		t.Fatal(err)
+	}
+	r.v.Rewards[0][3] = float32(math.NaN())
+	if err := r.l.Observe(r.v); err == nil || !strings.Contains(err.Error(), "environment 1: reward of toy 1 is NaN") {
+		t.Errorf("a reward that is not a number gave %v", err)
+	}
+	if err := r.l.Observe(r.v); err == nil {
+		t.Error("Observe without Act was accepted")
+	}
+	r.l.steps = 1_000
+	p := make([]float32, nets.Size(r.l.acting.net.Params()))
+	for i := range p {
+		p[i] = float32(math.Inf(1))
+	}
+	r.l.acting.net.Params().Set(p)
+	if err := r.l.Act(r.v); err == nil || !strings.Contains(err.Error(), "diverged") {
+		t.Errorf("an actor of infinite weights gave %v", err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	e := native.New(native.Options{})
+	two := newToy(toyOptions{agents: 2}).spec
+	two.Kinds = append(two.Kinds, two.Kinds[0])
+	graphs := newToy(toyOptions{agents: 2}).spec
+	graphs.Kinds = slices.Clone(graphs.Kinds)
+	graphs.Kinds[0].Observation = envs.Graph{}
+	bad := quick()
+	bad.Tau = 2
+	safe := quick()
+	safe.Safe.On, safe.Safe.Price = true, "cost"
+	safeChoices := quick()
+	safeChoices.Safe.On = true
+	for name, k := range map[string]struct {
+		c    Config
+		s    *envs.Spec
+		e    nets.Engine
+		want string
+	}{
+		"two kinds":     {quick(), &two, e, "2 kinds of agents"},
+		"graphs":        {quick(), &graphs, e, "want a vector"},
+		"configuration": {bad, newToy(toyOptions{agents: 2}).Spec(), e, "tau is 2"},
+		"float64":       {quick(), newToy(toyOptions{agents: 2}).Spec(), native.New(native.Options{DType: nets.Float64}), "want float32"},
+		"safe, price":   {safe, newToy(toyOptions{agents: 2}).Spec(), e, `no quantity "cost"`},
+		"safe, choices": {safeChoices, newToy(toyOptions{agents: 2, choices: true}).Spec(), e, "are choices"},
+	} {
+		if _, err := New(k.c, agents.Context{Spec: k.s, Copies: 1, Train: k.e, Act: k.e}); err == nil || !strings.Contains(err.Error(), k.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, k.want)
+		}
+	}
+}
+
+// TestTwoEngines: acting on another engine than the one that trains changes nothing.
+func TestTwoEngines(t *testing.T) {
+	o := toyOptions{agents: 3, length: 5}
+	a := newRun(t, quick(), o, envs.VectorOptions{})
+	b := newRun(t, quick(), o, envs.VectorOptions{}, native.New(native.Options{}), native.New(native.Options{}))
+	a.steps(40)
+	b.steps(40)
+	if a.hash() != b.hash() {
+		t.Error("a learner that acts on another engine learned something else")
+	}
+}

@@ -1,0 +1,159 @@
+package maddpg
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets/native"
+)
+
+// meanReturn is of the present policy without exploration, over 200 episodes that training didn't see.
+func (r *run) meanReturn(o toyOptions) float64 {
+	r.t.Helper()
+	p, err := r.l.Policy()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	runner := rollout.NewRunner(newToy(o))
+	var sum float64
+	for seed := range uint64(200) {
+		e, err := runner.Episode(rollout.Actor{Policy: p}, 1_000_000+seed)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		sum += e.Return
+	}
+	return sum / 200
+}
+
+// TestLearnsTheBandit: in a one-step world whose reward is −(x − ideal(o))² summed over two components, every form finds the
+// ideal: random actions earn about −3.5, the best 0. Choices earn 1/3 at random and 1 at best.
+func TestLearnsTheBandit(t *testing.T) {
+	for _, mix := range []string{Attention, Mean, Joint, Single, None} {
+		for _, choices := range []bool{false, true} {
+			name, floor := mix+", continuous", -0.1
+			if choices {
+				name, floor = mix+", choices", 0.95
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				c := quick()
+				c.Mix, c.Batch, c.Replay, c.ActorRate, c.CriticRate = mix, 32, 5_000, 1e-3, 3e-3
+				c.RandomSteps, c.LearningStarts, c.UpdateEvery, c.Noise, c.NoiseFinal = 200, 200, 4, 0.3, 0.05
+				c.NoiseSteps, c.Gamma = 6_000, 0
+				o := toyOptions{agents: 2, choices: choices, end: true}
+				r := newRun(t, c, o, envs.VectorOptions{Copies: 4})
+				r.steps(2_000)
+				if got := r.meanReturn(o); got < floor {
+					t.Errorf("return after learning is %.3f, want at least %g", got, floor)
+				}
+			})
+		}
+	}
+}
+
+// TestGoldenTrace pins learning itself, bit for bit: hashes of all parameters after every 100 updates, on plain Go kernels
+// (amd64's: elsewhere sums may be fused).
+// They were recorded by this test when the gradients had been proved (TestGradients); they change with any change of
+// arithmetic, draws or their order, and only such a change is a reason to record them anew.
+func TestGoldenTrace(t *testing.T) {
+	if k := native.New(native.Options{}).Info().Kernels; k != "go-amd64" {
+		t.Skipf("the trace is of the kernel family go-amd64, this engine has %s", k)
+	}
+	for _, k := range []struct {
+		name string
+		set  func(*Config)
+		o    toyOptions
+		want [3]string
+	}{
+		{"attention", func(*Config) {}, toyOptions{agents: 3, length: 5},
+			[3]string{"3a6164f5bbcce1aa", "dff58cc0db08fd7a", "573aae02e56258d7"}},
+		{"joint, choices", func(c *Config) { c.Mix = Joint }, toyOptions{agents: 2, length: 5, choices: true},
+			[3]string{"03358c985cac1cd6", "9acd822305f3c354", "60204bf4025b54c5"}},
+	} {
+		c := quick()
+		c.UpdateEvery = 1
+		k.set(&c)
+		r := newRun(t, c, k.o, envs.VectorOptions{Copies: 5})
+		r.steps(4) // 20 steps of warming up
+		var got [3]string
+		for i := range got {
+			r.steps(20)
+			got[i] = r.hash()
+		}
+		if got != k.want {
+			t.Errorf("%s: parameters after 100, 200 and 300 updates: %q, want %q", k.name, got, k.want)
+		}
+	}
+}
+
+// benchmark updates, at the sizes of the numbers to hold: observations of 10, actions of 4, about four neighbours.
+func benchmarkUpdate(b *testing.B, n int) {
+	spec := envs.Spec{ID: "test/Sizes-v1", Kinds: []envs.Kind{{
+		Name: "function", Agents: n, Observation: envs.Unbounded(10), Action: envs.NewBox(4, 0, 1), Neighbours: make([][]int, n),
+	}}}
+	for i := range n {
+		for d := 1; d <= min(4, n-1); d++ {
+			spec.Kinds[0].Neighbours[i] = append(spec.Kinds[0].Neighbours[i], (i+d)%n)
+		}
+	}
+	e := native.New(native.Options{})
+	c := Default()
+	l, err := New(c, agents.Context{Spec: &spec, Copies: 1, Train: e, Act: e, Seed: 1, Steps: 1_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range 1_000 {
+		row := l.memory.buf.Add()
+		for i, col := range l.memory.buf.Columns() {
+			for j := range col.Width {
+				row.Column(i)[j] = float32(l.explore.Float64())
+			}
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		l.pending = 1
+		if err := l.Update(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
+}
+
+func BenchmarkUpdate5x64(b *testing.B)  { benchmarkUpdate(b, 5) }
+func BenchmarkUpdate12x64(b *testing.B) { benchmarkUpdate(b, 12) }
+
+// BenchmarkStep is acting and remembering for eight copies, without updates.
+func BenchmarkStep(b *testing.B) {
+	c := quick()
+	c.LearningStarts = 1e9
+	r := newRun(b, c, toyOptions{agents: 5}, envs.VectorOptions{Copies: 8})
+	r.steps(10)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.step()
+	}
+}
+
+func BenchmarkPolicy(b *testing.B) {
+	o := toyOptions{agents: 5}
+	r := newRun(b, Default(), o, envs.VectorOptions{})
+	p, err := r.l.Policy()
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := newToy(o)
+	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
+	if err := e.Reset(1, nil, obs); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := p.Act(obs, act, true); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

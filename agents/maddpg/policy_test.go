@@ -1,0 +1,208 @@
+package maddpg
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets/native"
+)
+
+// observed is a fresh observation of a toy.
+func observed(t *testing.T, o toyOptions, seed uint64) (*envs.Observation, *envs.Action) {
+	t.Helper()
+	e := newToy(o)
+	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
+	if err := e.Reset(seed, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	return obs, act
+}
+
+// TestPolicyActsAsTheLearner: without exploration both do the same, also for copies acting together.
+func TestPolicyActsAsTheLearner(t *testing.T) {
+	for _, mix := range []string{Attention, Joint, Single} {
+		c := quick()
+		c.Mix, c.Noise, c.NoiseFinal = mix, 0, 0
+		o := toyOptions{agents: 3, length: 5}
+		r := newRun(t, c, o, envs.VectorOptions{Copies: 4})
+		r.steps(30)
+		if err := r.l.Act(r.v); err != nil { // takes the present observations into the statistics
+			t.Fatal(err)
+		}
+		p, err := r.l.Policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		act := envs.NewAction(r.v.Spec())
+		for i := range 4 {
+			if err := p.Act(r.v.Obs.Env(i), act, true); err != nil {
+				t.Fatal(err)
+			}
+			for k, x := range act.Kinds[0] {
+				if want := r.v.Act.Env(i).Kinds[0][k]; math.Abs(float64(x-want)) > 1e-5 {
+					t.Errorf("%s: copy %d, action %d: policy %g, learner %g", mix, i, k, x, want)
+				}
+			}
+		}
+	}
+}
+
+// TestPolicyFileRoundTrip: a policy opened from its file acts the same bits, and stays as it is while learning goes on.
+func TestPolicyFileRoundTrip(t *testing.T) {
+	for _, choices := range []bool{false, true} {
+		o := toyOptions{agents: 2, length: 5, choices: choices}
+		r := newRun(t, quick(), o, envs.VectorOptions{})
+		r.steps(30)
+		p, err := r.l.Policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		obs, before := observed(t, o, 3)
+		if err := p.Act(obs, before, true); err != nil {
+			t.Fatal(err)
+		}
+		r.steps(30)
+		f, err := p.Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := OpenPolicy(f, r.v.Spec(), native.New(native.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Name() != "attmf" {
+			t.Errorf("name is %q, want attmf", q.Name())
+		}
+		for _, x := range []agents.Policy{p, q} {
+			_, after := observed(t, o, 3)
+			if err := x.Act(obs, after, true); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(after.Kinds[0], before.Kinds[0]) {
+				t.Errorf("acts %v, want %v as before", after.Kinds[0], before.Kinds[0])
+			}
+		}
+	}
+}
+
+func TestPolicyDraws(t *testing.T) {
+	o := toyOptions{agents: 2, choices: true, masked: true}
+	c := quick()
+	c.Mix = Joint
+	r := newRun(t, c, o, envs.VectorOptions{})
+	p, err := r.l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := r.l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act := observed(t, o, 1)
+	other := envs.NewAction(r.v.Spec())
+	draw := func(n int) (seen map[float32]int) {
+		seen = map[float32]int{}
+		for range n {
+			if err := p.Act(obs, act, false); err != nil {
+				t.Fatal(err)
+			}
+			seen[act.Kinds[0][0]]++
+		}
+		return seen
+	}
+	if seen := draw(300); seen[1] > 0 || seen[0] < 30 || seen[2] < 30 {
+		t.Errorf("draws of a fresh policy are %v, want 0 and 2 often, and 1, which is illegal, never", seen)
+	}
+	b, err := p.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := draw(50)
+	if err := q.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CopyFrom(q); err != nil {
+		t.Fatal(err)
+	}
+	if got := draw(50); got[0] != want[0] {
+		t.Errorf("draws after CopyFrom are %v, want %v", got, want)
+	}
+	for range 20 {
+		if err := p.Act(obs, act, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Act(obs, other, true); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(act.Kinds[0], other.Kinds[0]) {
+			t.Error("deterministic choices vary")
+		}
+	}
+	r.steps(30)
+	changed, err := r.l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed.CopyFrom(p) == nil || changed.UnmarshalBinary(b) == nil {
+		t.Error("a policy took the state of one with other weights")
+	}
+}
+
+func TestOpenPolicyRefuses(t *testing.T) {
+	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{})
+	for name, k := range map[string]struct {
+		spoil func(f *agents.PolicyFile, s *envs.Spec)
+		want  string
+	}{
+		"agent":       {func(f *agents.PolicyFile, _ *envs.Spec) { f.Agent = "dqn" }, `made by agent "dqn"`},
+		"environment": {func(_ *agents.PolicyFile, s *envs.Spec) { s.ID = "test/Toy-v2" }, "not for test/Toy-v2"},
+		"agents":      {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Agents = 3 }, "for 2 agents"},
+		"actions":     {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Action = envs.NewBox(2, 0, 1) }, "trained for the actions"},
+		"weights":     {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "actor") }, `"actor"`},
+		"statistics":  {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "scale") }, `"scale"`},
+		"description": {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": 1, "colour": 3}`) }, "colour"},
+		"format":      {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": 9}`) }, "format 9"},
+		"empty":       {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = nil }, "description"},
+	} {
+		f, err := r.l.file()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newToy(toyOptions{agents: 2}).spec
+		k.spoil(f, &s)
+		if _, err := OpenPolicy(f, &s, native.New(native.Options{})); err == nil || !strings.Contains(err.Error(), k.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, k.want)
+		}
+	}
+}
+
+// TestActingDoesNotAllocate covers the policy and the learner's whole step outside updates.
+func TestActingDoesNotAllocate(t *testing.T) {
+	for _, choices := range []bool{false, true} {
+		o := toyOptions{agents: 3, choices: choices}
+		c := quick()
+		c.LearningStarts = 1e9
+		r := newRun(t, c, o, envs.VectorOptions{})
+		r.steps(30)
+		p, err := r.l.Policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		obs, act := observed(t, o, 1)
+		if n := testing.AllocsPerRun(100, func() { _ = p.Act(obs, act, false) }); n != 0 {
+			t.Errorf("choices %v: a policy's step allocates %g times", choices, n)
+		}
+		n := testing.AllocsPerRun(100, func() {
+			_ = r.l.Act(r.v)
+			_ = r.v.Step()
+			_ = r.l.Observe(r.v)
+		})
+		if n != 0 {
+			t.Errorf("choices %v: a learner's step allocates %g times", choices, n)
+		}
+	}
+}
