@@ -76,8 +76,12 @@ type Sizing struct {
 	Min, Max int32
 }
 
-// MaxConcurrency bounds Sizing.Concurrency.
-const MaxConcurrency = 1 << 16
+const (
+	// MaxConcurrency bounds Sizing.Concurrency.
+	MaxConcurrency = 1 << 16
+	// MaxReplicas bounds Sizing.Min, since those start at once.
+	MaxReplicas = 1 << 20
+)
 
 // Contention says how requests in one instance slow each other. With n running, each progresses at
 //

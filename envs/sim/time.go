@@ -15,9 +15,9 @@ const (
 	// Forever is later than every event: Run(h, Forever) runs until nothing is left to happen.
 	Forever Time = math.MaxInt64
 
-	// MaxSpan bounds one demand, delay or timeout (about 12.7 days), so that sums of them cannot overflow.
-	MaxSpan Time = 1 << 40
-	// maxClock bounds every scheduled moment: some 36,000 years.
+	// MaxSpan bounds one demand, delay or timeout (about 76 hours), so that sums of them cannot overflow.
+	MaxSpan Time = 1 << 38
+	// maxClock ends time, after some 36,000 years: nothing happens then or later.
 	maxClock Time = 1 << 60
 )
 

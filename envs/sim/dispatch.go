@@ -1,0 +1,200 @@
+package sim
+
+// pick chooses an instance for an arriving request: none if no slot is free. full says that the request must be
+// rejected (Blind's choice has no slot).
+func (s *Sim) pick(f *function, c *Function) (i int32, full bool) {
+	switch c.Dispatch {
+	case LeastLoaded, Packed:
+		l := int32(0)
+		if c.Dispatch == Packed {
+			l = s.highest(f)
+		} else {
+			l = s.lowest(f)
+		}
+		if l == none {
+			return none, false
+		}
+		return s.shelf[f.shelf+l].head, false
+	}
+	i = s.shelf[f.shelf].head
+	if i == none {
+		return none, false
+	}
+	if s.insts[i].avail.next != none { // to the end of the round
+		s.unshelve(f, i)
+		s.shelve(f, i, 0, true)
+	}
+	if c.Dispatch == Blind && s.insts[i].n >= s.revs[s.insts[i].rev].Concurrency {
+		return none, true
+	}
+	return i, false
+}
+
+// place is the shelf on which an instance that takes requests belongs with n running: none if it is full.
+func (c *Function) place(n, concurrency int32) int32 {
+	switch {
+	case c.Dispatch == Blind:
+		return 0
+	case n >= concurrency:
+		return none
+	case c.Dispatch == RoundRobin:
+		return 0
+	}
+	return n
+}
+
+// settle follows a change in instance i's running requests or state: it takes in waiting requests, schedules the next
+// completion and puts the instance on its lists, or ends it if it has drained.
+func (s *Sim) settle(i int32) {
+	in := &s.insts[i]
+	f, v := &s.fns[in.fn], &s.revs[in.rev]
+	if in.state == Draining {
+		s.pace(in)
+		if in.n == 0 {
+			s.remove(i)
+			s.reconcile(in.fn)
+		}
+		return
+	}
+	for in.n < v.Concurrency && f.queue.head != none {
+		s.takeNext(f, i, false)
+	}
+	s.pace(in)
+	s.file(i)
+}
+
+// takeNext moves the first waiting request into instance i.
+func (s *Sim) takeNext(f *function, i int32, cold bool) {
+	r := f.queue.head
+	s.queueRemove(f, r)
+	f.gauge.now[lvWaiting]--
+	s.begin(i, r, cold)
+}
+
+// file puts a ready instance on the lists that its number of running requests calls for.
+func (s *Sim) file(i int32) {
+	in := &s.insts[i]
+	f, c := &s.fns[in.fn], &s.plan.cfg.Functions[in.fn]
+	if in.n > 0 && in.state == Idle {
+		s.idleRemove(&f.idle, i)
+		f.nIdle--
+		f.nBusy++
+		in.state, in.since = Busy, s.cal.now
+	} else if in.n == 0 && in.state == Busy {
+		s.idlePush(&f.idle, i)
+		f.nBusy--
+		f.nIdle++
+		in.state, in.since = Idle, s.cal.now
+		s.armExpire(in.fn)
+	}
+	if l := c.place(in.n, s.revs[in.rev].Concurrency); l != in.level {
+		if in.level != none {
+			s.unshelve(f, i)
+		}
+		if l != none {
+			s.shelve(f, i, l, c.Dispatch >= RoundRobin)
+		}
+	}
+}
+
+// armExpire schedules function fi's next look at its longest idle instance.
+func (s *Sim) armExpire(fi int32) {
+	f := &s.fns[fi]
+	if f.keepAlive > 0 && f.idle.head != none && f.live+f.old > f.min && s.cal.pos[f.expire] == unscheduled {
+		s.cal.schedule(f.expire, s.insts[f.idle.head].since+f.keepAlive)
+	}
+}
+
+// expire ends function fi's instances that have been idle too long. One event a function stands for all of them.
+func (s *Sim) expire(fi int32) {
+	f := &s.fns[fi]
+	for f.idle.head != none && f.live+f.old > f.min && s.insts[f.idle.head].since+f.keepAlive <= s.cal.now {
+		f.tally.Expired++
+		s.remove(f.idle.head)
+	}
+	s.armExpire(fi)
+}
+
+// armQueue schedules the moment at which the first waiting request may give up; armAge that at which the oldest
+// request may time out.
+func (s *Sim) armQueue(f *function, c *Function) {
+	if f.queue.head != none && s.cal.pos[f.queueTimer] == unscheduled {
+		s.cal.schedule(f.queueTimer, s.reqs[f.queue.head].arrived+c.QueueTimeout)
+	}
+}
+
+func (s *Sim) armAge(f *function, c *Function) {
+	if f.ages.head != none && s.cal.pos[f.ageTimer] == unscheduled {
+		s.cal.schedule(f.ageTimer, s.reqs[f.ages.head].arrived+c.Timeout)
+	}
+}
+
+// putBack returns request r to the queue at its place by arrival.
+func (s *Sim) putBack(f *function, r int32) {
+	s.queuePutBack(f, r)
+	if c := &s.plan.cfg.Functions[s.reqs[r].fn]; c.QueueTimeout > 0 && f.queue.head == r {
+		s.cal.cancel(f.queueTimer)
+		s.armQueue(f, c)
+	}
+}
+
+// giveUp ends function fi's first waiting request if it has waited too long.
+func (s *Sim) giveUp(fi int32) {
+	f, c := &s.fns[fi], &s.plan.cfg.Functions[fi]
+	r := f.queue.head
+	due := r != none && s.reqs[r].arrived+c.QueueTimeout <= s.cal.now
+	if due {
+		s.unqueue(f, r)
+	}
+	s.armQueue(f, c)
+	if due {
+		s.end(r, TimedOut)
+	}
+}
+
+// unqueue takes request r out of the queue.
+func (s *Sim) unqueue(f *function, r int32) {
+	f.gauge.touch(s.cal.now)
+	f.gauge.now[lvWaiting]--
+	s.queueRemove(f, r)
+}
+
+// timeOut ends function fi's oldest request if it has been in the system too long.
+func (s *Sim) timeOut(fi int32) {
+	f, c := &s.fns[fi], &s.plan.cfg.Functions[fi]
+	r := f.ages.head
+	if r == none || s.reqs[r].arrived+c.Timeout > s.cal.now {
+		s.armAge(f, c)
+		return
+	}
+	q := &s.reqs[r]
+	switch q.state {
+	case reqQueued:
+		s.unqueue(f, r)
+	case reqBound:
+		f.gauge.touch(s.cal.now)
+		f.gauge.now[lvWaiting]--
+		s.insts[q.inst].root = none
+	case reqRunning:
+		i := q.inst
+		s.leave(r)
+		s.settle(i)
+	}
+	s.count(r, TimedOut)
+	s.armAge(f, c)
+	s.report(r)
+}
+
+// refill hands waiting requests to instances with free slots, which there are after some were put back.
+func (s *Sim) refill(fi int32) {
+	f, c := &s.fns[fi], &s.plan.cfg.Functions[fi]
+	for f.queue.head != none {
+		i, full := s.pick(f, c)
+		if i == none || full {
+			return
+		}
+		f.gauge.touch(s.cal.now)
+		s.takeNext(f, i, false)
+		s.settle(i)
+	}
+}

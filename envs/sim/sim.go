@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// New builds a simulation at time 0 with the first instances of every function launched. Errors name the field.
+func New(cfg Config, seed uint64) (*Sim, error) {
+	p, err := newPlan(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sim{plan: p, handler: silent{}}
+	s.Reset(seed)
+	return s, nil
+}
+
+// Reset puts the simulation back to time 0 under another seed, sizings and keep-alives as configured, meters
+// empty. It allocates nothing that the simulation has not held before.
+func (s *Sim) Reset(seed uint64) {
+	cfg := &s.plan.cfg
+	s.seed, s.arrivals, s.from = seed, 0, 0
+	s.cal.reset()
+	s.fns, s.revs, s.insts, s.reqs, s.timers = s.fns[:0], s.revs[:0], s.insts[:0], s.reqs[:0], s.timers[:0]
+	s.freeRev, s.freeInst, s.freeReq, s.freeTim = none, none, none, none
+	s.nodes, s.waiting, s.shelf, s.masks = s.nodes[:0], s.waiting[:0], s.shelf[:0], s.masks[:0]
+	for i := range cfg.Nodes {
+		s.nodes = append(s.nodes, node{free: cfg.Nodes[i]})
+	}
+	s.finder.reset(cfg.Placement, s.nodes)
+	s.resetSketches()
+	for i := range cfg.Functions {
+		s.addFunction(int32(i))
+	}
+	for i := range cfg.Functions {
+		s.deploy(int32(i))
+	}
+}
+
+func (s *Sim) resetSketches() {
+	if s.plan.bits == 0 {
+		return
+	}
+	if s.sketches == nil {
+		n := sketchLen(s.plan.bits)
+		counts := make([]uint64, n*len(s.plan.fn))
+		s.sketches = make([]Sketch, len(s.plan.fn))
+		for i := range s.sketches {
+			s.sketches[i] = Sketch{bits: s.plan.bits, counts: counts[i*n : (i+1)*n : (i+1)*n]}
+		}
+	}
+	for i := range s.sketches {
+		s.sketches[i].Reset()
+	}
+}
+
+// keys sets the names under which function fi's draws are made.
+func (s *Sim) keys(fi int32) {
+	f := &s.fns[fi]
+	f.demandKey = rng.New(s.seed, "sim/demand").With(uint64(fi))
+	f.coldKey = rng.New(s.seed, "sim/cold").With(uint64(fi))
+}
+
+func (s *Sim) addFunction(fi int32) {
+	c := &s.plan.cfg.Functions[fi]
+	s.fns = append(s.fns, function{
+		queue: emptyList, ages: emptyList, all: emptyList, idle: emptyList, pending: emptyList, revision: none,
+		keepAlive: c.KeepAlive,
+		expire:    s.cal.handle(evExpire, fi), queueTimer: s.cal.handle(evQueueTimeout, fi), ageTimer: s.cal.handle(evTimeout, fi),
+	})
+	s.keys(fi)
+	s.newRevision(&s.fns[fi], c.Sizing)
+	s.makeShelves(fi, c.Sizing.Concurrency)
+}
+
+// deploy launches function fi's first instances.
+func (s *Sim) deploy(fi int32) {
+	f := &s.fns[fi]
+	for range f.min {
+		i := s.launch(fi, AnyNode)
+		if s.plan.cfg.Functions[fi].Warm && s.insts[i].state == Starting {
+			s.cal.cancel(s.insts[i].h)
+			f.tally.ColdStarts--
+			s.ready(i, false)
+		}
+	}
+}
+
+// Now is the present moment.
+func (s *Sim) Now() Time { return s.cal.now }
+
+// Functions is the number of functions.
+func (s *Sim) Functions() int { return len(s.fns) }
+
+// Run lets everything before until happen and sets the clock to until (with Forever, to the last event). Windows
+// are half open: what a caller changes at a boundary precedes what happens there. It returns true if Pause
+// stopped it early; Now is then the moment of the pause. A nil handler ignores everything.
+func (s *Sim) Run(h Handler, until Time) (paused bool) {
+	if h == nil {
+		h = silent{}
+	}
+	s.handler, s.paused = h, false
+	for !s.paused {
+		e, ok := s.cal.pop(min(until, maxClock))
+		if !ok {
+			break
+		}
+		r := s.cal.what[e]
+		i := r.index()
+		switch r.kind() {
+		case evRequest:
+			if s.reqs[i].state == reqEnding {
+				s.report(i)
+			} else {
+				s.arrive(i)
+			}
+		case evInstance:
+			s.advance(i)
+		case evExpire:
+			s.expire(i)
+		case evQueueTimeout:
+			s.giveUp(i)
+		case evTimeout:
+			s.timeOut(i)
+		case evTimer:
+			s.fire(i)
+		}
+	}
+	s.handler = silent{}
+	if !s.paused && until != Forever {
+		s.cal.now = max(s.cal.now, min(until, maxClock))
+	}
+	return s.paused
+}
+
+// Pause, called from a handler, makes Run return after the present event.
+func (s *Sim) Pause() { s.paused = true }
+
+// Next is the time of the next event; ok is false if nothing is left to happen.
+func (s *Sim) Next() (t Time, ok bool) { return s.cal.next() }
+
+// silent is the handler of a caller who does not listen.
+type silent struct{}
+
+func (silent) Finished(*Sim, Response) {}
+func (silent) Fired(*Sim, Timer)       {}
+
+// Demand is the service demand that an attempt (0 the first) of a request draws, whether or not it happens; 0 if the function does not exist.
+func (s *Sim) Demand(function int32, id uint64, attempt int32) Time {
+	if function < 0 || int(function) >= len(s.fns) {
+		return 0
+	}
+	return s.plan.fn[function].demand.draw(s.fns[function].demandKey.With(id).With(uint64(attempt)))
+}
+
+// At schedules a call of Handler.Fired at t.At, which is now or later.
+func (s *Sim) At(t Timer) (TimerID, error) {
+	if t.At < s.cal.now || t.At >= maxClock {
+		return 0, fmt.Errorf("sim: timer of kind %d: At is %d µs, want now (%d) or later, below %d", t.Kind, t.At, s.cal.now, maxClock)
+	}
+	i := s.freeTim
+	if i != none {
+		s.freeTim = s.timers[i].next
+	} else {
+		if len(s.timers) >= maxPool {
+			return 0, fmt.Errorf("sim: timer of kind %d: %d timers are pending already, their limit", t.Kind, maxPool)
+		}
+		i = int32(len(s.timers))
+		s.timers = append(s.timers, timer{h: s.cal.handle(evTimer, i)})
+	}
+	m := &s.timers[i]
+	m.Timer, m.live, m.next = t, true, none
+	m.gen++
+	s.cal.schedule(m.h, t.At)
+	return TimerID(m.gen)<<32 | TimerID(uint32(i)), nil
+}
+
+// Cancel takes a timer back and reports whether it was pending.
+func (s *Sim) Cancel(id TimerID) bool {
+	i := int64(uint32(id))
+	if i >= int64(len(s.timers)) || !s.timers[i].live || s.timers[i].gen != uint32(id>>32) {
+		return false
+	}
+	s.cal.cancel(s.timers[i].h)
+	s.freeTimer(int32(i))
+	return true
+}
+
+func (s *Sim) freeTimer(i int32) {
+	s.timers[i].live = false
+	s.timers[i].next = s.freeTim
+	s.freeTim = i
+}
+
+func (s *Sim) fire(i int32) {
+	t := s.timers[i].Timer
+	s.freeTimer(i)
+	s.handler.Fired(s, t)
+}
