@@ -175,10 +175,8 @@ func orDot(what string) string {
 
 func describe(f *safetensors.File) string {
 	n := 0
-	for _, name := range f.Names() {
-		if t, err := f.Tensor(name); err == nil {
-			n += t.Len()
-		}
+	for _, t := range f.Tensors() {
+		n += t.Len()
 	}
 	return fmt.Sprintf("%d tensors, %d numbers", len(f.Names()), n)
 }

@@ -84,8 +84,20 @@ func ReadPointer(fsys durable.FS, dir string, p Pointer) (string, error) {
 	return at, nil
 }
 
+// unset says that a run has no such pointer yet.
+type unset struct {
+	path    string
+	pointer Pointer
+}
+
+func (e unset) Error() string {
+	return fmt.Sprintf("%s: this run has no %s checkpoint yet", e.path, e.pointer)
+}
+
+func (e unset) Is(target error) bool { return target == fs.ErrNotExist }
+
 // Find returns the checkpoint folder that path means: path itself, or what the pointer says in a run folder or a
-// folder of checkpoints.
+// folder of checkpoints. The error satisfies fs.ErrNotExist where the run has no such pointer yet.
 func Find(fsys durable.FS, path string, p Pointer) (string, error) {
 	if exists(fsys, filepath.Join(path, SumsFile)) {
 		return path, nil
@@ -100,7 +112,7 @@ func Find(fsys durable.FS, path string, p Pointer) (string, error) {
 		return "", err
 	}
 	if exists(fsys, filepath.Join(path, CheckpointsDir)) {
-		return "", fmt.Errorf("%s: this run has no %s checkpoint yet", path, p)
+		return "", unset{path, p}
 	}
 	return "", fmt.Errorf("%s: neither a checkpoint (no %s) nor a run folder (no %s folder)", path, SumsFile, CheckpointsDir)
 }

@@ -178,6 +178,12 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
+	if _, err := checkpoints.Find(d, "/runs/b", checkpoints.Best); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no best yet: %v", err)
+	}
+	if _, err := checkpoints.Find(d, "/other", checkpoints.Best); errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("another folder: %v", err)
+	}
 }
 
 // TestLeftoversAreSwept: only the owner of a run clears up, and only what is unfinished.

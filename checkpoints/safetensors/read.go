@@ -31,6 +31,15 @@ type File struct {
 // Names returns the tensors' names, sorted.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.tensors)) }
 
+// Tensors returns all tensors, sorted by name.
+func (f *File) Tensors() []Tensor {
+	out := make([]Tensor, 0, len(f.tensors))
+	for _, name := range f.Names() {
+		out = append(out, f.tensors[name])
+	}
+	return out
+}
+
 // Tensor returns a tensor by name. The error for a missing one says what there is.
 func (f *File) Tensor(name string) (Tensor, error) {
 	t, ok := f.tensors[name]
