@@ -104,7 +104,7 @@ func width(ports []Port) int {
 // maxWidth bounds agents and widths, and maxParams a network: a description beyond them is a mistake or an attack.
 const (
 	maxWidth  = 1 << 24
-	maxParams = 1 << 31
+	maxParams = 1 << 30
 )
 
 func validateWidth(kind, field string, n int) error {

@@ -104,17 +104,15 @@ type work[T number] struct {
 // NewWork implements [nets.Net]. A wrong batch is reported by Err.
 func (n *net[T]) NewWork(batch int) nets.Work {
 	w := &work[T]{net: n, id: n.e.ids.Add(1), batch: batch, in: make([]*tensor[T], len(n.ports))}
-	if batch < 1 {
-		n.e.fail("NewWork", "batch of %v is %d, want at least 1", n, batch)
+	if most := maxValues / n.agents / n.widest(); batch < 1 || batch > most {
+		n.e.fail("NewWork", "batch of %v is %d, want 1 to %d", n, batch, most)
 		w.batch = 0
 	}
 	if n.e.debug && n.e.trace.running() {
 		n.e.fail("NewWork", "%v within a recorded update, want it made before", n)
 	}
 	w.out = n.e.newTensor("NewWork", n.agents, w.batch, n.out)
-	if widest := n.widest(); float64(n.agents)*float64(w.batch)*float64(widest) > maxValues {
-		n.e.fail("NewWork", "batch of %v is %d, too large for %d agents and %d features", n, batch, n.agents, widest)
-	} else if len(w.out.data) > 0 {
+	if w.batch > 0 {
 		w.pass = n.newPass(w.batch, w.out.data)
 	}
 	return w

@@ -43,7 +43,8 @@ func (r *recorded[T]) wrap(err error) error {
 // compare runs the update and holds its operations against those of the first run.
 func (r *recorded[T]) compare() error {
 	if !r.e.trace.start() {
-		return r.wrap(fmt.Errorf("nets/native: Run within another recorded update, want one after the other"))
+		r.e.fail("Run", "%q within another recorded update, want one after the other", r.name)
+		return nil // the outer Run reports it
 	}
 	r.update()
 	ops := r.e.trace.stop()

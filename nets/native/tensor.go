@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// maxValues bounds a tensor, at 8 GiB of float32: more is taken for a mistake in the shape.
-const maxValues = 1 << 31
+// maxValues bounds a tensor, at 4 GiB of float32: more is taken for a mistake in the shape.
+const maxValues = 1 << 30
 
 // tensor implements [nets.Tensor].
 type tensor[T number] struct {

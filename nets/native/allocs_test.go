@@ -1,0 +1,81 @@
+package native
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+func noAllocs(t *testing.T, what string, f func()) {
+	t.Helper()
+	f() // warm up
+	if n := testing.AllocsPerRun(20, f); n != 0 {
+		t.Errorf("%s: %g allocations, want none", what, n)
+	}
+}
+
+// Acting on a batch of one doesn't allocate, and learning doesn't after its first time.
+func TestNoAllocation(t *testing.T) {
+	for name, a := range archs() {
+		e := New(Options{})
+		for _, batch := range []int{1, 300} { // 300 would make gonum's product go parallel
+			x := newSubject(t, e, a, batch, 1)
+			o, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-3, Clip: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			noAllocs(t, name+" forward", func() { x.net.Forward(x.work, x.in...) })
+			noAllocs(t, name+" backward", func() { x.net.Backward(x.work, x.g, nets.Both) })
+			noAllocs(t, name+" step", func() { x.net.ZeroGrads(); o.Advance(); o.Step(); e.Lerp(x.net.Params(), x.net.Grads(), 0.1) })
+		}
+		noError(t, e)
+	}
+	for name, c := range lossCases() {
+		e := New(Options{})
+		args := c.args(e, rng.NewStream(1, name))
+		value, grad := e.NewTensor(3), e.NewTensor(args[0].Shape()...)
+		noAllocs(t, name, func() { e.Loss(c.loss, value, grad, args...) })
+		noError(t, e)
+	}
+}
+
+// A wide product in the shape that gonum would spread over goroutines.
+func TestNoAllocationWide(t *testing.T) {
+	e := New(Options{})
+	x := newSubject(t, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 200}}, Hidden: []int{260}, Out: 300, Activation: nets.ReLU}, 130, 1)
+	noAllocs(t, "forward", func() { x.net.Forward(x.work, x.in...) })
+	noAllocs(t, "backward", func() { x.net.Backward(x.work, x.g, nets.Both) })
+}
+
+// Passes with a Work each run side by side and give the same numbers; under -race nothing is shared. A failure in one is
+// seen once.
+func TestConcurrentForward(t *testing.T) {
+	for name, a := range archs() {
+		e := New(Options{})
+		x := newSubject(t, e, a, 3, 1)
+		want := x.forward()
+		var wg sync.WaitGroup
+		got := make([][]float64, 8)
+		for i := range got {
+			wg.Go(func() {
+				w := x.net.NewWork(3)
+				for range 20 {
+					got[i] = values(x.net.Forward(w, x.in...))
+				}
+			})
+		}
+		wg.Wait()
+		noError(t, e)
+		for i := range got {
+			near(t, name, got[i], want, 0)
+		}
+		for range 4 {
+			wg.Go(func() { x.net.Forward(x.net.NewWork(3)) })
+		}
+		wg.Wait()
+		wantError(t, e.Err(), "Forward")
+		noError(t, e)
+	}
+}

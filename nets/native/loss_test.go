@@ -1,0 +1,155 @@
+package native
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// lossCase is a loss with args of odd sizes.
+type lossCase struct {
+	loss nets.Loss
+	args func(e nets.Engine, s *rng.Stream) []nets.Tensor
+}
+
+// lossCases are all losses, with finite differences in mind: nothing lies on a kink.
+func lossCases() map[string]lossCase {
+	const agents, batch, n = 3, 5, 4
+	some := func(count int) func(nets.Engine, *rng.Stream) []nets.Tensor {
+		return func(e nets.Engine, s *rng.Stream) (out []nets.Tensor) {
+			for range count {
+				out = append(out, newNormal(e, s, agents, batch, 2))
+			}
+			return out
+		}
+	}
+	policy := func(e nets.Engine, s *rng.Stream) []nets.Tensor {
+		choice, mask := make([]float64, agents*batch), make([]float64, agents*batch*n)
+		for row := range choice {
+			choice[row] = float64(s.IntN(n))
+			for k := range n {
+				if float64(k) == choice[row] || s.Float64() < 0.6 {
+					mask[row*n+k] = 1
+				}
+			}
+		}
+		for k := range n { // a sample without a legal choice
+			mask[7*n+k] = 0
+		}
+		return []nets.Tensor{newNormal(e, s, agents, batch, n), of(e, choice, agents, batch, 1), newNormal(e, s, agents, batch, 1), of(e, mask, agents, batch, n)}
+	}
+	return map[string]lossCase{
+		"squared error":   {nets.SquaredError{}, some(2)},
+		"huber":           {nets.Huber{Delta: 0.8}, some(2)},
+		"ascent":          {nets.Ascent{}, some(1)},
+		"penalty":         {nets.Penalty{Coef: 0.3}, some(1)},
+		"policy gradient": {nets.PolicyGradient{Entropy: 0.2}, policy},
+		"clipped surrogate": {nets.ClippedSurrogate{Clip: 0.2, Entropy: 0.1}, func(e nets.Engine, s *rng.Stream) []nets.Tensor {
+			old := normal(s, agents*batch)
+			for i := range old {
+				old[i] = -1.2 + 0.5*old[i]
+			}
+			return append(policy(e, s), of(e, old, agents, batch, 1))
+		}},
+		"custom": {nets.Custom{Name: "quartic", Func: func(value, grad []float64, args [][]float64, shapes [][]int) {
+			per := len(grad) / shapes[0][0]
+			for i, x := range args[0] {
+				d := x - args[1][i]
+				value[i/per] += d * d * d * d
+				grad[i] = 4 * d * d * d
+			}
+		}}, some(2)},
+	}
+}
+
+// The gradient of every loss is the finite difference of the agents' values, summed.
+func TestLossGradients(t *testing.T) {
+	for name, c := range lossCases() {
+		e := New(Options{DType: nets.Float64})
+		for seed := range uint64(4) {
+			args := c.args(e, rng.NewStream(seed, name))
+			value, grad := e.NewTensor(3), e.NewTensor(args[0].Shape()...)
+			grad.Set64(normal(rng.NewStream(seed, "what was there"), nets.Size(grad)))
+			f := func() float64 {
+				e.Loss(c.loss, value, grad, args...)
+				sum := 0.0
+				for _, v := range values(value) {
+					sum += v
+				}
+				return sum
+			}
+			f()
+			g := values(grad)
+			near(t, name, g, differences(args[0], f), 1e-7)
+			noError(t, e)
+		}
+	}
+}
+
+// Values of small cases, worked out by hand.
+func TestLossValues(t *testing.T) {
+	e := New(Options{DType: nets.Float64})
+	value := e.NewTensor(2)
+	check := func(what string, l nets.Loss, wantValue, wantGrad []float64, args ...nets.Tensor) {
+		t.Helper()
+		grad := e.NewTensor(args[0].Shape()...)
+		e.Loss(l, value, grad, args...)
+		noError(t, e)
+		near(t, what+" value", values(value), wantValue, 1e-12)
+		near(t, what+" gradient", values(grad), wantGrad, 1e-12)
+	}
+	// Two agents, two samples: d = 1, −3 and 0.5, 0.
+	x, y := of(e, []float64{1, -1, 2.5, 4}, 2, 2, 1), of(e, []float64{0, 2, 2, 4}, 2, 2, 1)
+	check("squared error", nets.SquaredError{}, []float64{5, 0.125}, []float64{1, -3, 0.5, 0}, x, y)
+	check("huber", nets.Huber{Delta: 1}, []float64{1.5, 0.0625}, []float64{0.5, -0.5, 0.25, 0}, x, y)
+	check("ascent", nets.Ascent{}, []float64{0, -3.25}, []float64{-0.5, -0.5, -0.5, -0.5}, x)
+	check("penalty", nets.Penalty{Coef: 0.1}, []float64{0.1, 1.1125}, []float64{0.1, -0.1, 0.25, 0.4}, x)
+
+	// One sample, logits ln 1, ln 3, and ln 4, which is illegal for the first agent: π = ¼, ¾ and ⅛, ⅜, ½.
+	logits := of(e, []float64{0, math.Log(3), math.Log(4), 0, math.Log(3), math.Log(4)}, 2, 1, 3)
+	mask := of(e, []float64{1, 1, 0, 1, 1, 1}, 2, 1, 3)
+	choice, advantage := of(e, []float64{1, 2}, 2, 1, 1), of(e, []float64{2, -1}, 2, 1, 1)
+	check("policy gradient", nets.PolicyGradient{}, []float64{-2 * math.Log(0.75), math.Log(0.5)},
+		[]float64{0.5, -0.5, 0, -0.125, -0.375, 0.5}, logits, choice, advantage, mask)
+	h := -(0.25*math.Log(0.25) + 0.75*math.Log(0.75))
+	h2 := -(0.125*math.Log(0.125) + 0.375*math.Log(0.375) + 0.5*math.Log(0.5))
+	check("entropy", nets.PolicyGradient{Entropy: 1}, []float64{-h, -h2}, []float64{
+		0.25 * (math.Log(0.25) + h), 0.75 * (math.Log(0.75) + h), 0,
+		0.125 * (math.Log(0.125) + h2), 0.375 * (math.Log(0.375) + h2), 0.5 * (math.Log(0.5) + h2),
+	}, logits, choice, of(e, []float64{0, 0}, 2, 1, 1), mask)
+	// r = 1.5 with A = 2 is held at 1.2; r = 1.5 with A = −1 is not.
+	old := of(e, []float64{math.Log(0.5), math.Log(0.5 / 1.5)}, 2, 1, 1)
+	check("clipped surrogate", nets.ClippedSurrogate{Clip: 0.2}, []float64{-2.4, 1.5},
+		[]float64{0, 0, 0, -0.1875, -0.5625, 0.75}, logits, choice, advantage, mask, old)
+}
+
+// Illegal logits have no say, NaN and infinities included; a sample without a legal choice adds nothing.
+func TestMasks(t *testing.T) {
+	e := New(Options{DType: nets.Float64})
+	inf := math.Inf(1)
+	value, grad := e.NewTensor(1), e.NewTensor(1, 3, 3)
+	logits := of(e, []float64{0, 0, math.NaN(), 0, inf, 0, math.NaN(), inf, 0}, 1, 3, 3)
+	mask := of(e, []float64{1, 1, 0, 1, 0, 1, 0, 0, 0}, 1, 3, 3)
+	e.Loss(nets.PolicyGradient{}, value, grad, logits, of(e, []float64{0, 2, 99}, 1, 3, 1), of(e, []float64{3, 3, 3}, 1, 3, 1), mask)
+	noError(t, e)
+	near(t, "value", values(value), []float64{2 * math.Ln2}, 1e-12)
+	near(t, "gradient", values(grad), []float64{-0.5, 0.5, 0, 0.5, 0, -0.5, 0, 0, 0}, 1e-12)
+
+	for _, choice := range []float64{2, 3, -1, 0.5, math.NaN()} {
+		e.Loss(nets.PolicyGradient{}, value, grad, logits, of(e, []float64{choice, 2, 0}, 1, 3, 1), of(e, []float64{3, 3, 3}, 1, 3, 1), mask)
+		wantError(t, e.Err(), "Loss: policy gradient: the choice of agent 0 in sample 0 is")
+	}
+}
+
+// A choice all but certain leaves finite gradients where probabilities underflow.
+func TestPolicyUnderflow(t *testing.T) {
+	e := New(Options{})
+	value, grad := e.NewTensor(1), e.NewTensor(1, 1, 2)
+	e.Loss(nets.PolicyGradient{Entropy: 1}, value, grad, of(e, []float64{500, -500}, 1, 1, 2),
+		of(e, []float64{1}, 1, 1, 1), of(e, []float64{2}, 1, 1, 1), of(e, []float64{1, 1}, 1, 1, 2))
+	noError(t, e)
+	near(t, "value", values(value), []float64{2000}, 0)
+	near(t, "gradient", values(grad), []float64{2, -2}, 0)
+}
