@@ -43,34 +43,40 @@ func (r *Report) add(s Status, what, format string, args ...any) {
 	r.OK = r.OK && s != Problem
 }
 
-// String returns the report for people: a line per finding, then the verdict.
-func (r Report) String() string {
-	var b strings.Builder
-	problems := 0
+func (r *Report) problems() (n int) {
 	for _, f := range r.Findings {
 		if f.Status == Problem {
-			problems++
+			n++
 		}
+	}
+	return n
+}
+
+// String returns the report for people: a line per finding, then the verdict.
+func (r *Report) String() string {
+	var b strings.Builder
+	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "%-8s %s: %s\n", f.Status, f.What, f.Detail)
 	}
 	if r.OK {
-		fmt.Fprintf(&b, "%s (%s): sound\n", r.Path, r.Kind)
+		fmt.Fprintf(&b, "%s (%s): sound", r.Path, r.Kind)
 	} else {
-		fmt.Fprintf(&b, "%s (%s): %d problem(s)\n", r.Path, r.Kind, problems)
+		fmt.Fprintf(&b, "%s (%s): %d problem(s)", r.Path, r.Kind, r.problems())
 	}
 	return b.String()
 }
 
-// Check verifies a checkpoint folder, a run folder or a lone .safetensors file, without changing anything. What it
-// finds wrong is in the report, whose OK is false then; the error is for a path that is none of these.
-func Check(path string) (Report, error) { return CheckFS(durable.OS{}, path) }
+// Check verifies a checkpoint folder, a run folder or a lone .safetensors file, without changing anything. Where
+// something is wrong the report lists it and the error says how much; for a path that is none of these there is
+// no report.
+func Check(path string) (*Report, error) { return CheckFS(durable.OS{}, path) }
 
 // CheckFS is [Check] on another file system.
-func CheckFS(fsys durable.FS, path string) (Report, error) {
-	r := Report{Path: path, OK: true}
+func CheckFS(fsys durable.FS, path string) (*Report, error) {
+	r := &Report{Path: path, OK: true}
 	info, err := fsys.Lstat(path)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	switch {
 	case info.Mode().IsRegular() && strings.HasSuffix(path, ".safetensors"):
@@ -82,7 +88,10 @@ func CheckFS(fsys durable.FS, path string) (Report, error) {
 		r.Kind = "run"
 		r.run(fsys, path)
 	default:
-		return r, fmt.Errorf("%s: nothing that can be checked: want a checkpoint (with %s), a run folder (with %s) or a .safetensors file", path, SumsFile, RunFile)
+		return nil, fmt.Errorf("%s: nothing that can be checked: want a checkpoint (with %s), a run folder (with %s) or a .safetensors file", path, SumsFile, RunFile)
+	}
+	if n := r.problems(); n > 0 {
+		return r, fmt.Errorf("%s (%s): %d problem(s)", r.Path, r.Kind, n)
 	}
 	return r, nil
 }

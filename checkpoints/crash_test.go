@@ -34,7 +34,7 @@ func saved(t *testing.T, steps ...int64) *durabletest.Disk {
 // allowed, everything with a checkpoint's name is whole, and the run can go on. It returns where latest stands.
 func sound(d *durabletest.Disk, latest, best []int64) (int64, error) {
 	r, err := checkpoints.CheckFS(d, storeDir+"/..")
-	if err != nil {
+	if r == nil {
 		return 0, err
 	}
 	for _, f := range r.Findings {

@@ -81,7 +81,7 @@ func ExampleCheck() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Print(r)
+	fmt.Println(r)
 	// Output:
 	// ok       weights.safetensors: 2 tensors, 6 numbers
 	// ok       checkpoint: 1 file(s), 168 bytes, every hash agrees

@@ -121,8 +121,8 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		r, err := CheckFS(d, dir)
-		if err != nil {
-			t.Fatal(err)
+		if r == nil || (err == nil) != r.OK {
+			t.Fatalf("%v with the report\n%v", err, r)
 		}
 		if _, err := OpenFS(d, dir); err != nil && r.OK {
 			t.Fatalf("refused, but the report is good: %v\n%v", err, r)

@@ -194,7 +194,7 @@ func TestLeftoversAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := checkpoints.CheckFS(d, "/runs/a"); err != nil {
+	if r, err := checkpoints.CheckFS(d, "/runs/a"); r == nil {
 		t.Fatal(err)
 	}
 	if entries, err := d.ReadDir(storeDir); err != nil || len(entries) != 6 {
