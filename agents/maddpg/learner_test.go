@@ -279,6 +279,62 @@ func TestAbsentAgentsLearnNothing(t *testing.T) {
 	}
 }
 
+// TestBatch checks what a sample brings to the device against the rows it was drawn from: standardised, scaled, agent by agent,
+// each mask in the noise of its own time.
+func TestBatch(t *testing.T) {
+	c := quick()
+	c.LearningStarts, c.RewardScale, c.Batch = 1_000, 0.5, 8
+	r := newRun(t, c, toyOptions{agents: 2, length: 4, choices: true, masked: true, end: true}, envs.VectorOptions{Copies: 1})
+	r.steps(10)
+	l := r.l
+	if err := l.memory.sample(l.update, l.std, l.batch, l.gumbel); err != nil {
+		t.Fatal(err)
+	}
+	get := func(x nets.Tensor) []float32 {
+		v := make([]float32, nets.Size(x))
+		x.Get(v)
+		return v
+	}
+	row := func(c int, n int64) []float32 {
+		x := make([]float32, l.Replay().Columns()[c].Width)
+		l.Replay().Gather(c, []int64{n}, 1, x)
+		return x
+	}
+	s, s2, a, rew, d := get(l.update.s), get(l.update.s2), get(l.update.a), get(l.update.r), get(l.update.discount)
+	noise, noise2 := get(l.update.noise), get(l.update.noise2)
+	for agent := range 2 {
+		shift, scale := l.std.agent(agent).Affine()
+		for b, n := range l.memory.index {
+			at := agent*8 + b
+			for k := range 2 {
+				want := (row(colObservation, n)[2*agent+k] - shift[k]) * scale[k]
+				want2 := (row(colNext, n)[2*agent+k] - shift[k]) * scale[k]
+				if s[2*at+k] != want || s2[2*at+k] != want2 {
+					t.Errorf("agent %d, sample %d: sees %g, then %g, want %g, %g", agent, b, s[2*at+k], s2[2*at+k], want, want2)
+				}
+			}
+			if got, want := a[5*at:5*at+5], row(colAction, n)[5*agent:5*agent+5]; !slices.Equal(got, want) {
+				t.Errorf("agent %d, sample %d: action %v, want %v", agent, b, got, want)
+			}
+			if want := row(colReward, n)[agent] / 2; rew[at] != want {
+				t.Errorf("agent %d, sample %d: reward %g, want %g", agent, b, rew[at], want)
+			}
+			step := int(n % 4) // of its episode
+			if want := float32(0.9); (step == 3 && d[at] != 0) || (step < 3 && d[at] != want) {
+				t.Errorf("agent %d, sample %d: discount %g at step %d", agent, b, d[at], step)
+			}
+			for k := range 5 {
+				if forbidden := noise[5*at+k] < -1e8; forbidden != (k == 1+step%2) {
+					t.Errorf("sample %d, choice %d at step %d: forbidden %v", b, k, step, forbidden)
+				}
+				if forbidden := noise2[5*at+k] < -1e8; forbidden != (k == 1+(step+1)%2) {
+					t.Errorf("sample %d, choice %d after step %d: forbidden %v", b, k, step, forbidden)
+				}
+			}
+		}
+	}
+}
+
 // TestUpdatesDue counts updates against the schedule.
 func TestUpdatesDue(t *testing.T) {
 	for _, k := range []struct {
@@ -367,6 +423,8 @@ func TestNewRefuses(t *testing.T) {
 	graphs := newToy(toyOptions{agents: 2}).spec
 	graphs.Kinds = slices.Clone(graphs.Kinds)
 	graphs.Kinds[0].Observation = envs.Graph{}
+	dependent := newToy(toyOptions{agents: 2, choices: true}).spec
+	dependent.Kinds[0].MaskAfter = func(*envs.KindObservation, int, []float32, []bool) error { return nil }
 	bad := quick()
 	bad.Tau = 2
 	safe := quick()
@@ -381,6 +439,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"two kinds":     {quick(), &two, e, "2 kinds of agents"},
 		"graphs":        {quick(), &graphs, e, "want a vector"},
+		"masks":         {quick(), &dependent, e, "depends on earlier components"},
 		"configuration": {bad, newToy(toyOptions{agents: 2}).Spec(), e, "tau is 2"},
 		"float64":       {quick(), newToy(toyOptions{agents: 2}).Spec(), native.New(native.Options{DType: nets.Float64}), "want float32"},
 		"safe, price":   {safe, newToy(toyOptions{agents: 2}).Spec(), e, `no quantity "cost"`},

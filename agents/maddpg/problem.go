@@ -30,6 +30,10 @@ func newProblem(mix string, s *envs.Spec) (problem, error) {
 	if k.Observation.Width() == 0 {
 		return problem{}, fmt.Errorf("maddpg: %s: observation space of %s is %v, want a vector", s.ID, k.Name, k.Observation)
 	}
+	if k.MaskAfter != nil {
+		return problem{}, fmt.Errorf("maddpg: %s: %s: what is legal depends on earlier components of the action, but here they are chosen"+
+			" independently", s.ID, k.Name)
+	}
 	c, err := newCodec(k.Action)
 	if err != nil {
 		return problem{}, fmt.Errorf("maddpg: %s: %s: %w", s.ID, k.Name, err)

@@ -64,7 +64,7 @@ func (s Safe) validate() error {
 	return nil
 }
 
-// Pricer is implemented by environments that know what an action costs before it is used (eq. 2), in the unit of the quantity
+// Pricer is implemented (see envs.As) by environments that know what an action costs before it is used (eq. 2), in the unit of the quantity
 // that safe.price names.
 type Pricer interface {
 	PriceOf(a *envs.Action) (float64, error)
@@ -116,7 +116,7 @@ func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
 	if !g.made {
 		return nil
 	}
-	pricer, ok := e.(Pricer)
+	pricer, ok := envs.As[Pricer](e)
 	if !ok {
 		return fmt.Errorf("maddpg: safe exploration needs an environment that prices an action before it is used, and %s doesn't",
 			e.Spec().ID)

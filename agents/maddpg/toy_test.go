@@ -31,7 +31,7 @@ type toyOptions struct {
 	length   int  // steps of an episode
 	end      bool // episodes terminate; else they are truncated
 	absence  bool // agent 1 is absent in odd steps
-	masked   bool // choice 1 is illegal
+	masked   bool // choice 1 is illegal in even steps, choice 2 in odd ones
 	uneven   bool // step n takes n seconds
 	sequence [][]int
 }
@@ -78,7 +78,7 @@ func (t *toy) observe(obs *envs.Observation) {
 		}
 	}
 	for i := range o.Mask {
-		o.Mask[i] = !t.opts.masked || i%5 != 1
+		o.Mask[i] = o.Active[i/5] && (!t.opts.masked || i%5 != 1+t.step%2)
 	}
 }
 
