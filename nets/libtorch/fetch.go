@@ -92,7 +92,7 @@ func (o Options) fetchTorch(ctx context.Context, log func(string)) (Torch, error
 		return nil
 	})
 	if err != nil {
-		return Torch{}, err
+		return Torch{}, fmt.Errorf("fetching torch %s: %w", want, err)
 	}
 	f.CUDA = o.wheels()
 	if asked := cudaRequirements(metadata, f.CUDA); len(asked) > 0 {
@@ -104,7 +104,7 @@ func (o Options) fetchTorch(ctx context.Context, log func(string)) (Torch, error
 		log("fetching " + strings.Join(asked, " "))
 		notes, _, err := pip.download(ctx, work, site, append(o.tags(ctx, tag), asked...))
 		if err != nil {
-			return Torch{}, err
+			return Torch{}, fmt.Errorf("fetching what torch %s needs: %w", want, err)
 		}
 		f.Wheels = append(f.Wheels, notes...)
 	}

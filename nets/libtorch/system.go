@@ -73,7 +73,11 @@ type commandError struct {
 }
 
 func (e *commandError) Error() string {
-	return fmt.Sprintf("%s: %v\n%s", e.line, e.err, lastLines(e.output, 8))
+	text := fmt.Sprintf("%s: %v", e.line, e.err)
+	if said := lastLines(e.output, 8); said != "" {
+		text += "\n" + said
+	}
+	return text
 }
 
 func (e *commandError) Unwrap() error { return e.err }

@@ -46,7 +46,7 @@ func TestErrors(t *testing.T) {
 		{func() { n.Forward(gumbel.NewWork(5), x) }, []string{"Forward", "Work"}},
 		{func() { n.NewWork(0) }, []string{"NewWork", "batch", "is 0"}},
 		{func() { n.NewWork(math.MaxInt) }, []string{"NewWork", fmt.Sprint(math.MaxInt)}},
-		{func() { n.NewWork(1<<28 + 1) }, []string{"NewWork", "134217729, want 1 to 134217728"}},
+		{func() { n.NewWork(1<<27 + 1) }, []string{"NewWork", "134217729, want 1 to 134217728"}},
 		{func() { n.Backward(n.NewWork(5), y, nets.Params) }, []string{"Backward", "without a Forward"}},
 		{func() { forward(); n.Backward(w, x, nets.Params) }, []string{"Backward", "[2 5 3]", "want [2 5 1]"}},
 		{func() { forward(); n.Backward(w, y, 0) }, []string{"Backward", "by 0"}},
