@@ -1,0 +1,84 @@
+package workload_test
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// The embedded trace at a hundredth of its rate: two policies that open it with one seed face the same arrivals.
+func ExampleOpen() {
+	c := workload.Default()
+	c.Factor = 0.01
+	s, err := workload.Open(c)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	arrivals, err := s.Arrivals(1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	arrivals.SeekTo(10 * workload.Minute) // any time, at once
+	for range 3 {
+		a, _ := arrivals.Next()
+		fmt.Printf("%.6f s\n", float64(a.Time)/float64(workload.Second))
+	}
+	// Output:
+	// 614.691504 s
+	// 662.558394 s
+	// 728.444744 s
+}
+
+func ExampleEmbedded() {
+	t, err := workload.Embedded()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(t.Stats())
+	// Output:
+	// 179342 in 1440 minutes: mean 124.54, peak 2667, idle 0 %, CV 1.06, dispersion 141.2 (1 min) 370.6 (10) 1339.5 (60), lag-1 0.42
+}
+
+// How near ten calibrated days are to the trace.
+func ExampleSource_Goodness() {
+	c := workload.Default()
+	c.Kind, c.Length = workload.Calibrated, 14400
+	s, err := workload.Open(c)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g, err := s.Goodness(1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("KS distance of counts %.2f, dispersion %.0f against %.0f\n", g.Total.KSCounts, g.Total.Drawn.Dispersion, g.Total.Trace.Dispersion)
+	// Output:
+	// KS distance of counts 0.03, dispersion 154 against 141
+}
+
+// Ten users who think for two seconds: the simulator says when an answer came, the users when they ask again.
+func ExampleSource_Users() {
+	c := workload.Default()
+	c.Kind = workload.ClosedLoop
+	c.Users = workload.UsersConfig{Count: 10, SpawnRate: 10, Think: 2, ThinkLaw: workload.Exponential}
+	s, err := workload.Open(c)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	users, err := s.Users(1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("user 3 joins after", users.Spawn(3), "µs")
+	fmt.Println("and asks again the same time after its first answer, always:", users.Think(3, 1) == users.Think(3, 1))
+	// Output:
+	// user 3 joins after 300000 µs
+	// and asks again the same time after its first answer, always: true
+}
