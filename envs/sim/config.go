@@ -108,6 +108,9 @@ const (
 	// inside the pods, each with its own in-flight limit (OpenFaaS' max_inflight). Requests wait, in Queue, only while no
 	// instance is ready.
 	Blind
+	// Random takes any ready instance with equal probability and rejects where that one is full: OpenFaaS on Kubernetes, which
+	// proxies each request to a random endpoint. The draw is named by the request. Its cost grows with the number of ready instances.
+	Random
 	dispatches
 )
 

@@ -1,8 +1,8 @@
 package sim
 
 // pick chooses an instance for an arriving request: none if no slot is free. full says that the request must be
-// rejected (Blind's choice has no slot).
-func (s *Sim) pick(f *function, c *Function) (i int32, full bool) {
+// rejected (Blind's or Random's choice has no slot).
+func (s *Sim) pick(f *function, c *Function, r int32) (i int32, full bool) {
 	switch c.Dispatch {
 	case LeastLoaded, Packed:
 		l := int32(0)
@@ -20,20 +20,28 @@ func (s *Sim) pick(f *function, c *Function) (i int32, full bool) {
 	if i == none {
 		return none, false
 	}
-	if s.insts[i].avail.next != none { // to the end of the round
+	if c.Dispatch == Random {
+		q := &s.reqs[r]
+		for range f.dispatchKey.With(q.id).With(uint64(q.attempt)).IntN(int(f.nIdle + f.nBusy)) {
+			i = s.insts[i].avail.next
+		}
+	} else if s.insts[i].avail.next != none { // to the end of the round
 		s.unshelve(f, i)
 		s.shelve(f, i, 0, true)
 	}
-	if c.Dispatch == Blind && s.insts[i].n >= s.revs[s.insts[i].rev].Concurrency {
+	if c.blind() && s.insts[i].n >= s.revs[s.insts[i].rev].Concurrency {
 		return none, true
 	}
 	return i, false
 }
 
+// blind reports whether requests are sent to instances without a look at what runs there.
+func (c *Function) blind() bool { return c.Dispatch == Blind || c.Dispatch == Random }
+
 // place is the shelf on which an instance that takes requests belongs with n running: none if it is full.
 func (c *Function) place(n, concurrency int32) int32 {
 	switch {
-	case c.Dispatch == Blind:
+	case c.blind():
 		return 0
 	case n >= concurrency:
 		return none
@@ -189,7 +197,7 @@ func (s *Sim) timeOut(fi int32) {
 func (s *Sim) refill(fi int32) {
 	f, c := &s.fns[fi], &s.plan.cfg.Functions[fi]
 	for f.queue.head != none {
-		i, full := s.pick(f, c)
+		i, full := s.pick(f, c, f.queue.head)
 		if i == none || full {
 			return
 		}

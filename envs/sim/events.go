@@ -22,7 +22,7 @@ type Outcome uint8
 const (
 	// Completed: served.
 	Completed Outcome = iota
-	// Rejected: no room on arrival, or the instance a Blind function picked was full.
+	// Rejected: no room on arrival, or the instance a Blind or Random function picked was full.
 	Rejected
 	// TimedOut: waited or ran longer than allowed.
 	TimedOut

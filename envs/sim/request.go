@@ -49,7 +49,7 @@ func (s *Sim) arrive(r int32) {
 		s.end(r, Rejected)
 		return
 	}
-	i, full := s.pick(f, c)
+	i, full := s.pick(f, c, r)
 	if full {
 		s.end(r, Rejected)
 		return

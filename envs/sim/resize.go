@@ -6,7 +6,7 @@ import "fmt"
 func (s *Sim) reconcile(fi int32) {
 	f := &s.fns[fi]
 	s.refill(fi)
-	blind := s.plan.cfg.Functions[fi].Dispatch == Blind
+	blind := s.plan.cfg.Functions[fi].blind()
 	for f.live > f.max {
 		s.shrink(fi)
 	}

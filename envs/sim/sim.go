@@ -60,6 +60,7 @@ func (s *Sim) resetSketches() {
 func (s *Sim) keys(fi int32) {
 	f := &s.fns[fi]
 	f.demandKey = rng.New(s.seed, "sim/demand").With(uint64(fi))
+	f.dispatchKey = rng.New(s.seed, "sim/dispatch").With(uint64(fi))
 	f.coldKey = rng.New(s.seed, "sim/cold").With(uint64(fi))
 }
 

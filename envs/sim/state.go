@@ -27,14 +27,15 @@ type link struct{ prev, next int32 }
 
 // function is a function's state.
 type function struct {
-	gauge     gauge
-	tally     Tally
-	latency   moments
-	wait      moments
-	demandKey rng.Key
-	coldKey   rng.Key
-	launches  uint64 // instances launched since time 0: names the cold-start draws
-	keepAlive Time
+	gauge       gauge
+	tally       Tally
+	latency     moments
+	wait        moments
+	demandKey   rng.Key
+	coldKey     rng.Key
+	dispatchKey rng.Key
+	launches    uint64 // instances launched since time 0: names the cold-start draws
+	keepAlive   Time
 
 	revision int32 // of new instances
 	min, max int32
