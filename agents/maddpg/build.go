@@ -11,29 +11,28 @@ import (
 // as copies.
 func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
 	b := builder{e: e, n: p.agents, batch: c.Batch}
-	u := &update{e: e, tau: c.Tau, penalty: nets.Penalty{Coef: c.LogitPenalty}, others: c.othersFromReplay()}
+	u := &update{e: e, tau: c.Tau, others: c.othersFromReplay()}
 
-	actor := c.actorArch(p)
-	u.actor.net, u.actorTarget.net = b.net(actor), b.net(actor)
+	u.actor, u.actorTarget = b.net(c.actorArch(p)), b.net(c.actorArch(p))
 	u.critic, u.criticTarget = b.net(c.criticArch(p, u.others)), b.net(c.criticArch(p, false))
-	u.actorAdam = b.adam(u.actor.net, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
+	u.actorAdam = b.adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
 	u.criticAdam = b.adam(u.critic, nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
+	u.policy.pass, u.targetPolicy.pass = b.pass(u.actor), b.pass(u.actorTarget)
 	if p.discrete() {
 		head := b.net(c.headArch(p))
-		u.actor.head, u.actorTarget.head = head, head
-		u.actor.headWork, u.actorTarget.headWork = b.work(head), b.work(head)
+		now, next := b.pass(head), b.pass(head)
+		u.policy.head, u.targetPolicy.head = &now, &next
 		u.noise, u.noise2, u.dlogits = b.tensor(p.act), b.tensor(p.act), b.tensor(p.act)
-		u.penaltyLoss = e.NewTensor(p.agents)
 	}
+	u.takenQ, u.chosenQ, u.targetQ = b.pass(u.critic), b.pass(u.critic), b.pass(u.criticTarget)
 	if b.err != nil {
 		return nil, b.err
 	}
-	u.actor.work, u.actorTarget.work = b.work(u.actor.net), b.work(u.actorTarget.net)
-	u.taken, u.chosen, u.next = b.work(u.critic), b.work(u.critic), b.work(u.criticTarget)
+	u.tdError, u.ascent = b.loss(nets.SquaredError{}), b.loss(nets.Ascent{})
+	u.penalty = b.loss(nets.Penalty{Coef: c.LogitPenalty})
 
 	u.s, u.s2, u.a = b.tensor(p.obs), b.tensor(p.obs), b.tensor(p.act)
 	u.r, u.discount, u.y, u.dq = b.tensor(1), b.tensor(1), b.tensor(1), b.tensor(1)
-	u.criticLoss, u.actorLoss = e.NewTensor(p.agents), e.NewTensor(p.agents)
 	u.sums = sums{
 		criticLoss: e.NewTensor(p.agents), actorLoss: e.NewTensor(p.agents),
 		criticNorm: e.NewTensor(u.criticAdam.Norms().Shape()...), actorNorm: e.NewTensor(u.actorAdam.Norms().Shape()...),
@@ -42,9 +41,9 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 		u.present = b.presence(p.act)
 	}
 
-	u.actor.net.Params().Set(nets.InitialParams(u.actor.net.Arch(), key.With(0)))
+	u.actor.Params().Set(nets.InitialParams(u.actor.Arch(), key.With(0)))
 	u.critic.Params().Set(nets.InitialParams(u.critic.Arch(), key.With(1)))
-	e.Copy(u.actorTarget.net.Params(), u.actor.net.Params())
+	e.Copy(u.actorTarget.Params(), u.actor.Params())
 	e.Copy(u.criticTarget.Params(), u.critic.Params())
 	if err := e.Err(); err != nil {
 		return nil, fmt.Errorf("maddpg: %w", err)
@@ -91,12 +90,14 @@ func (b *builder) adam(n nets.Net, c nets.Adam) nets.Optimizer {
 	return o
 }
 
-func (b *builder) work(n nets.Net) nets.Work {
+func (b *builder) pass(n nets.Net) pass {
 	if b.err != nil {
-		return nil
+		return pass{}
 	}
-	return n.NewWork(b.batch)
+	return pass{net: n, work: n.NewWork(b.batch)}
 }
+
+func (b *builder) loss(l nets.Loss) loss { return loss{e: b.e, law: l, value: b.e.NewTensor(b.n)} }
 
 func (b *builder) tensor(width int) nets.Tensor { return b.e.NewTensor(b.n, b.batch, width) }
 

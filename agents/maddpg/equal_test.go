@@ -17,7 +17,7 @@ func (b *bench) learned(times int) (actor, critic []float64) {
 			b.t.Fatal(err)
 		}
 	}
-	return get(b.u.actor.net.Params()), get(b.u.critic.Params())
+	return get(b.u.actor.Params()), get(b.u.critic.Params())
 }
 
 // takeBatch gives b the batch of o, whose tensors have the same sizes.
@@ -33,9 +33,9 @@ func (b *bench) takeBatch(o *bench) {
 }
 
 func (b *bench) takeParams(o *bench) {
-	b.u.actor.net.Params().Set64(get(o.u.actor.net.Params()))
+	b.u.actor.Params().Set64(get(o.u.actor.Params()))
 	b.u.critic.Params().Set64(get(o.u.critic.Params()))
-	b.u.actorTarget.net.Params().Set64(get(o.u.actorTarget.net.Params()))
+	b.u.actorTarget.Params().Set64(get(o.u.actorTarget.Params()))
 	b.u.criticTarget.Params().Set64(get(o.u.criticTarget.Params()))
 }
 
@@ -60,14 +60,14 @@ func TestUniformAttentionIsMeanField(t *testing.T) {
 		mean := newBench(t, form{"uniform", func(c *Config) { c.Mix, c.Others = Mean, others }, o})
 		mean.takeBatch(att)
 		for _, p := range [][2]nets.Net{
-			{att.u.actor.net, mean.u.actor.net}, {att.u.actorTarget.net, mean.u.actorTarget.net},
+			{att.u.actor, mean.u.actor}, {att.u.actorTarget, mean.u.actorTarget},
 			{att.u.critic, mean.u.critic}, {att.u.criticTarget, mean.u.criticTarget},
 		} {
 			p[0].Params().Set64(embed(get(p[1].Params()), p[1].Arch(), p[0].Arch()))
 		}
 		a1, c1 := att.learned(20)
 		a2, c2 := mean.learned(20)
-		near(t, "actor", a1, embed(a2, mean.u.actor.net.Arch(), att.u.actor.net.Arch()), 1e-11)
+		near(t, "actor", a1, embed(a2, mean.u.actor.Arch(), att.u.actor.Arch()), 1e-11)
 		near(t, "critic", c1, embed(c2, mean.u.critic.Arch(), att.u.critic.Arch()), 1e-11)
 	}
 }
@@ -94,7 +94,7 @@ func TestOneAgentIsDDPG(t *testing.T) {
 	for _, choices := range []bool{false, true} {
 		one.choices = choices
 		ddpg := newBench(t, form{"one agent", func(c *Config) { c.Mix = Single }, one})
-		a, c := ddpg.u.actor.net.Arch(), ddpg.u.critic.Arch()
+		a, c := ddpg.u.actor.Arch(), ddpg.u.critic.Arch()
 		for _, mix := range []string{None, Joint, Mean, Attention} {
 			t.Run(fmt.Sprintf("%s, choices %v", mix, choices), func(t *testing.T) {
 				ddpg := newBench(t, form{"one agent", func(c *Config) { c.Mix = Single }, one})
@@ -103,14 +103,14 @@ func TestOneAgentIsDDPG(t *testing.T) {
 				if mix == None || mix == Joint {
 					b.takeParams(ddpg)
 				} else {
-					b.u.actor.net.Params().Set64(embed(get(ddpg.u.actor.net.Params()), a, b.u.actor.net.Arch()))
-					b.u.actorTarget.net.Params().Set64(embed(get(ddpg.u.actorTarget.net.Params()), a, b.u.actor.net.Arch()))
+					b.u.actor.Params().Set64(embed(get(ddpg.u.actor.Params()), a, b.u.actor.Arch()))
+					b.u.actorTarget.Params().Set64(embed(get(ddpg.u.actorTarget.Params()), a, b.u.actor.Arch()))
 					b.u.critic.Params().Set64(embed(get(ddpg.u.critic.Params()), c, b.u.critic.Arch()))
 					b.u.criticTarget.Params().Set64(embed(get(ddpg.u.criticTarget.Params()), c, b.u.critic.Arch()))
 				}
 				a1, c1 := b.learned(20)
 				a2, c2 := ddpg.learned(20)
-				near(t, "actor", a1, embed(a2, a, b.u.actor.net.Arch()), 1e-12)
+				near(t, "actor", a1, embed(a2, a, b.u.actor.Arch()), 1e-12)
 				near(t, "critic", c1, embed(c2, c, b.u.critic.Arch()), 1e-12)
 			})
 		}
@@ -145,7 +145,7 @@ func TestPermutationEquivariance(t *testing.T) {
 				return permute(x, perm)
 			}
 			for _, n := range [][2]nets.Net{
-				{a.u.actor.net, b.u.actor.net}, {a.u.actorTarget.net, b.u.actorTarget.net},
+				{a.u.actor, b.u.actor}, {a.u.actorTarget, b.u.actorTarget},
 				{a.u.critic, b.u.critic}, {a.u.criticTarget, b.u.criticTarget},
 			} {
 				n[1].Params().Set64(move(get(n[0].Params())))

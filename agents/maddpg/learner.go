@@ -73,7 +73,7 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 	if l.update, err = newUpdate(&l.c, &l.p, ctx.Train, rng.New(ctx.Seed, "maddpg: initial weights")); err != nil {
 		return nil, err
 	}
-	net := l.update.actor.net
+	net := l.update.actor
 	if l.own = ctx.Train != ctx.Act; l.own {
 		if net, err = ctx.Act.NewNet(net.Arch()); err != nil {
 			return nil, fmt.Errorf("maddpg: actor: %w", err)
@@ -91,7 +91,7 @@ func (l *Learner) hand() error {
 	if !l.own {
 		return nil
 	}
-	l.update.actor.net.Params().Get(l.params)
+	l.update.actor.Params().Get(l.params)
 	l.acting.net.Params().Set(l.params)
 	if err := errors.Join(l.ctx.Train.Err(), l.ctx.Act.Err()); err != nil {
 		return fmt.Errorf("maddpg: copying the actor: %w", err)

@@ -79,7 +79,7 @@ func (r *run) hash() string {
 	r.t.Helper()
 	h := sha256.New()
 	u := r.l.update
-	for _, n := range []nets.Net{u.actor.net, u.critic, u.actorTarget.net, u.criticTarget} {
+	for _, n := range []nets.Net{u.actor, u.critic, u.actorTarget, u.criticTarget} {
 		p := make([]float32, nets.Size(n.Params()))
 		n.Params().Get(p)
 		if err := binary.Write(h, binary.LittleEndian, p); err != nil {

@@ -51,12 +51,12 @@ func (l *Learner) Policy() (agents.Policy, error) {
 // file describes the present actor.
 func (l *Learner) file() (*agents.PolicyFile, error) {
 	f := &agents.PolicyFile{Agent: Name, EnvID: l.ctx.Spec.ID, Arrays: map[string]agents.Array{}}
-	arch, err := nets.EncodeArch(l.update.actor.net.Arch())
+	arch, err := nets.EncodeArch(l.update.actor.Arch())
 	if err != nil {
 		return nil, err
 	}
 	d := description{Format: format, Name: l.c.label(), Single: l.c.Mix == Single, Actor: arch, Action: l.p.codec}
-	agents.PutTensor(f.Arrays, arrayActor, l.update.actor.net.Params())
+	agents.PutTensor(f.Arrays, arrayActor, l.update.actor.Params())
 	if err := l.ctx.Train.Err(); err != nil {
 		return nil, fmt.Errorf("maddpg: reading the actor: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 func (l *Learner) arrays() (weights, optimiser map[string]nets.Tensor) {
 	u := l.update
 	weights = map[string]nets.Tensor{
-		"actor": u.actor.net.Params(), "actor_target": u.actorTarget.net.Params(),
+		"actor": u.actor.Params(), "actor_target": u.actorTarget.Params(),
 		"critic": u.critic.Params(), "critic_target": u.criticTarget.Params(),
 	}
 	am, av := u.actorAdam.Moments()

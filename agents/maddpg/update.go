@@ -8,30 +8,25 @@ type update struct {
 	e   nets.Engine
 	tau float64
 
-	actor, actorTarget   policy   // π, π'
-	critic, criticTarget nets.Net // Q, Q'
-	actorAdam            nets.Optimizer
-	criticAdam           nets.Optimizer
+	actor, critic             nets.Net // π_φ, Q_θ
+	actorTarget, criticTarget nets.Net // π', Q'
+	actorAdam, criticAdam     nets.Optimizer
 
 	// The batch, on the device: what was seen, done and earned, what was seen next, γ (0 where all ended) and, for choices, the
 	// noise of π(s) and π'(s').
 	s, a, r, s2, discount nets.Tensor
 	noise, noise2         nets.Tensor
-
-	// The critic's passes: on the batch's actions, on the policies', and the target's.
-	taken, chosen, next nets.Work
 	// others says that in the actor step the others' actions are the batch's, not the policies'.
 	others bool
 
-	y, dq       nets.Tensor // TD target and gradient by Q, [agents, batch, 1]
-	penalty     nets.Penalty
-	dlogits     nets.Tensor // gradient by the logits; nil for continuous actions
-	criticLoss  nets.Tensor // [agents], as actorLoss and penaltyLoss
-	actorLoss   nets.Tensor
-	penaltyLoss nets.Tensor
-	sums        sums
-	present     presence
-	recorded    nets.Recorded
+	policy, targetPolicy     policy
+	takenQ, chosenQ, targetQ pass // Q of the batch's actions, Q of the policies' actions, Q' of the target's
+	y, dq                    nets.Tensor
+	tdError, ascent, penalty loss
+	dlogits                  nets.Tensor // gradient by the logits; nil for continuous actions
+	present                  presence
+	sums                     sums
+	recorded                 nets.Recorded
 }
 
 // learn is the update: from top to bottom, operations on tensors only, so that an engine can record it. Losses are means over
@@ -41,29 +36,29 @@ func (u *update) learn() {
 	e := u.e
 
 	// Eq. 3: ℓ(θ) = E[(Q(s, a) − y)²], y = r + γQ'(s', a') at a' = π'(s').
-	a2 := u.present.next.of(u.actorTarget.forward(u.s2, u.noise2))
-	q2 := u.criticTarget.Forward(u.next, u.s2, a2)
+	a2 := u.present.next.of(u.targetPolicy.act(u.s2, u.noise2))
+	q2 := u.targetQ.forward(u.s2, a2)
 	e.TDTarget(u.y, u.r, u.discount, q2)
-	q := u.q(u.taken, u.a)
-	e.Loss(nets.SquaredError{}, u.criticLoss, u.dq, q, u.y)
+	q := u.q(&u.takenQ, u.a)
+	u.tdError.gradient(u.dq, q, u.y)
 	u.critic.ZeroGrads()
-	u.critic.Backward(u.taken, u.present.error.of(u.dq), nets.Params) // ∇ℓ; with attention, θ holds W_q and W_k of eq. 9
+	u.takenQ.backward(u.present.error.of(u.dq), nets.Params) // ∇_θ ℓ; with attention, θ holds W_q and W_k of eq. 9
 	u.criticAdam.Step()
 
-	// Eq. 4: ∇J = E[∇π(s) ∇_a Q(s, a)] at a = π(s). The critic stands still; the gradient passes through it to the action, with
-	// attention also by way of the weights of eq. 7.
-	a := u.present.action.of(u.actor.forward(u.s, u.noise))
-	q = u.q(u.chosen, a)
-	e.Loss(nets.Ascent{}, u.actorLoss, u.dq, q)
-	u.critic.Backward(u.chosen, u.present.value.of(u.dq), nets.Inputs)
-	da := u.chosen.GradIn(actionPort) // ∇_a Q, of −J
-	u.actor.net.ZeroGrads()
-	u.actor.net.Backward(u.actor.work, u.present.slope.of(u.byLogits(da)), nets.Params) // ∇π ∇_a Q
+	// Eq. 4: ∇_φ J = E[∇_φ π(s) ∇_a Q(s, a)] at a = π(s). The critic stands still; the gradient passes through it to the
+	// action, with attention also by way of the weights of eq. 7.
+	a := u.present.action.of(u.policy.act(u.s, u.noise))
+	q = u.q(&u.chosenQ, a)
+	u.ascent.gradient(u.dq, q)
+	u.chosenQ.backward(u.present.value.of(u.dq), nets.Inputs)
+	da := u.chosenQ.work.GradIn(actionPort) // ∇_a Q, of −J
+	u.actor.ZeroGrads()
+	u.policy.backward(u.present.slope.of(u.byLogits(da)), nets.Params) // ∇_φ π ∇_a Q
 	u.actorAdam.Step()
 
-	// θ' ← θ' + τ(θ − θ')
+	// θ' ← θ' + τ(θ − θ'), φ' ← φ' + τ(φ − φ')
 	e.Lerp(u.criticTarget.Params(), u.critic.Params(), u.tau)
-	e.Lerp(u.actorTarget.net.Params(), u.actor.net.Params(), u.tau)
+	e.Lerp(u.actorTarget.Params(), u.actor.Params(), u.tau)
 
 	u.sums.add(u)
 }
@@ -71,40 +66,68 @@ func (u *update) learn() {
 // actionPort is the critic's input that holds the agents' own actions.
 const actionPort = 1
 
-// q is Q(s, a). Where the architecture sees the others' actions apart, those are the batch's.
-func (u *update) q(w nets.Work, a nets.Tensor) nets.Tensor {
+// q is Q(s, a). Where the critic sees the others' actions apart, those are the batch's.
+func (u *update) q(p *pass, a nets.Tensor) nets.Tensor {
 	if u.others {
-		return u.critic.Forward(w, u.s, a, u.a)
+		return p.forward(u.s, a, u.a)
 	}
-	return u.critic.Forward(w, u.s, a)
+	return p.forward(u.s, a)
 }
 
 // byLogits takes the actor's gradient from its actions to its net's output: unchanged for continuous actions; for choices
 // through the Gumbel-softmax, and the penalty on large logits is added.
 func (u *update) byLogits(da nets.Tensor) nets.Tensor {
-	if u.actor.head == nil {
+	if u.policy.head == nil {
 		return da
 	}
-	u.actor.head.Backward(u.actor.headWork, da, nets.Inputs)
-	u.e.Loss(u.penalty, u.penaltyLoss, u.dlogits, u.actor.logits)
-	u.e.Add(u.dlogits, 1, u.actor.headWork.GradIn(0))
+	u.policy.head.backward(da, nets.Inputs)
+	u.penalty.gradient(u.dlogits, u.policy.logits)
+	u.e.Add(u.dlogits, 1, u.policy.head.work.GradIn(0))
 	return u.dlogits
 }
 
-// policy is π or π': a net and, for choices, the Gumbel-softmax over its logits.
-type policy struct {
-	net            nets.Net
-	head           nets.Net
-	work, headWork nets.Work
-	logits         nets.Tensor // of the last forward
+// pass is one way of a batch through a net and back. It keeps the list of inputs, so that calling doesn't make one.
+type pass struct {
+	net  nets.Net
+	work nets.Work
+	in   [3]nets.Tensor
 }
 
-func (p *policy) forward(s, noise nets.Tensor) nets.Tensor {
-	p.logits = p.net.Forward(p.work, s)
+func (p *pass) forward(in ...nets.Tensor) nets.Tensor {
+	n := copy(p.in[:], in)
+	return p.net.Forward(p.work, p.in[:n]...)
+}
+
+func (p *pass) backward(grad nets.Tensor, wrt nets.Wrt) { p.net.Backward(p.work, grad, wrt) }
+
+// policy is π or π': a net and, for choices, the Gumbel-softmax over its logits.
+type policy struct {
+	pass
+	head   *pass       // nil for continuous actions
+	logits nets.Tensor // of the last act
+}
+
+func (p *policy) act(s, noise nets.Tensor) nets.Tensor {
+	y := p.forward(s)
 	if p.head == nil {
-		return p.logits
+		return y
 	}
-	return p.head.Forward(p.headWork, p.logits, noise)
+	p.logits = y
+	return p.head.forward(y, noise)
+}
+
+// loss is a named loss with its value for each agent.
+type loss struct {
+	e     nets.Engine
+	law   nets.Loss
+	value nets.Tensor // [agents]
+	args  [2]nets.Tensor
+}
+
+// gradient writes the gradient by the first of args.
+func (l *loss) gradient(grad nets.Tensor, args ...nets.Tensor) {
+	n := copy(l.args[:], args)
+	l.e.Loss(l.law, l.value, grad, l.args[:n]...)
 }
 
 // presence keeps absent agents out of an update: their actions are zero, as replay has them, and so are all gradients that
@@ -132,8 +155,8 @@ func (m *mask) of(x nets.Tensor) nets.Tensor {
 type sums struct{ criticLoss, actorLoss, criticNorm, actorNorm nets.Tensor }
 
 func (s *sums) add(u *update) {
-	u.e.Add(s.criticLoss, 1, u.criticLoss)
-	u.e.Add(s.actorLoss, 1, u.actorLoss)
+	u.e.Add(s.criticLoss, 1, u.tdError.value)
+	u.e.Add(s.actorLoss, 1, u.ascent.value)
 	u.e.Add(s.criticNorm, 1, u.criticAdam.Norms())
 	u.e.Add(s.actorNorm, 1, u.actorAdam.Norms())
 }

@@ -73,7 +73,7 @@ func newBench(t *testing.T, f form) *bench {
 		t.Fatal(err)
 	}
 	u := b.u
-	for _, x := range []nets.Tensor{u.s, u.a, u.r, u.s2, u.noise, u.noise2, u.actorTarget.net.Params(), u.criticTarget.Params()} {
+	for _, x := range []nets.Tensor{u.s, u.a, u.r, u.s2, u.noise, u.noise2, u.actorTarget.Params(), u.criticTarget.Params()} {
 		if x != nil {
 			b.randomise(x, func() float64 { return b.s.Norm() })
 		}
@@ -134,8 +134,8 @@ func (b *bench) times(x nets.Tensor, by []float64) nets.Tensor {
 // targets is y of eq. 3, by the formula.
 func (b *bench) targets() []float64 {
 	u := b.u
-	a2 := b.times(u.actorTarget.forward(u.s2, u.noise2), b.on(u.present.next, nets.Size(u.a)))
-	q2, y, d := get(u.criticTarget.Forward(u.next, u.s2, a2)), get(u.r), get(u.discount)
+	a2 := b.times(u.targetPolicy.act(u.s2, u.noise2), b.on(u.present.next, nets.Size(u.a)))
+	q2, y, d := get(u.targetQ.forward(u.s2, a2)), get(u.r), get(u.discount)
 	for i := range y {
 		y[i] += d[i] * q2[i]
 	}
@@ -144,7 +144,7 @@ func (b *bench) targets() []float64 {
 
 // criticLoss is Σ over agents of ℓ(θ) at the present critic.
 func (b *bench) criticLoss(y []float64) float64 {
-	q, on := get(b.u.q(b.u.taken, b.u.a)), b.on(b.u.present.error, len(y))
+	q, on := get(b.u.q(&b.u.takenQ, b.u.a)), b.on(b.u.present.error, len(y))
 	var sum float64
 	for i := range q {
 		sum += on[i] * (q[i] - y[i]) * (q[i] - y[i])
@@ -156,14 +156,14 @@ func (b *bench) criticLoss(y []float64) float64 {
 func (b *bench) actorLoss() float64 {
 	u := b.u
 	onA := b.on(u.present.action, nets.Size(u.a))
-	a := b.times(u.actor.forward(u.s, u.noise), onA)
+	a := b.times(u.policy.act(u.s, u.noise), onA)
 	var sum float64
 	on := b.on(u.present.error, nets.Size(u.r))
-	for i, q := range get(u.q(u.chosen, a)) {
+	for i, q := range get(u.q(&u.chosenQ, a)) {
 		sum -= on[i] * q
 	}
 	if b.p.discrete() {
-		for i, x := range get(u.actor.logits) {
+		for i, x := range get(u.policy.logits) {
 			sum += b.c.LogitPenalty * onA[i] * x * x / float64(b.p.act)
 		}
 	}
@@ -225,8 +225,8 @@ func TestGradients(t *testing.T) {
 					t.Errorf("y[%d] is %g, want %g", i, got, y[i])
 				}
 			}
-			gc, ga := get(u.critic.Grads()), get(u.actor.net.Grads())
-			after, actor := get(u.critic.Params()), get(u.actor.net.Params())
+			gc, ga := get(u.critic.Grads()), get(u.actor.Grads())
+			after, actor := get(u.critic.Params()), get(u.actor.Params())
 
 			u.critic.Params().Set64(before)
 			b.matches("critic", u.critic.Params(), gc, func() float64 { return b.criticLoss(y) })
@@ -236,8 +236,8 @@ func TestGradients(t *testing.T) {
 			for i, g := range ga { // undo Adam's first step, p −= rate·g/(|g| + ε)
 				actor[i] += b.c.ActorRate * g / (math.Abs(g) + 1e-8)
 			}
-			u.actor.net.Params().Set64(actor)
-			b.matches("actor", u.actor.net.Params(), ga, b.actorLoss)
+			u.actor.Params().Set64(actor)
+			b.matches("actor", u.actor.Params(), ga, b.actorLoss)
 			if err := u.e.Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +256,7 @@ func TestStepAndTargets(t *testing.T) {
 		before, before2 []float64
 	}{
 		{"critic", u.critic, u.criticTarget, b.c.CriticRate, get(u.critic.Params()), get(u.criticTarget.Params())},
-		{"actor", u.actor.net, u.actorTarget.net, b.c.ActorRate, get(u.actor.net.Params()), get(u.actorTarget.net.Params())},
+		{"actor", u.actor, u.actorTarget, b.c.ActorRate, get(u.actor.Params()), get(u.actorTarget.Params())},
 	}
 	if err := u.run(); err != nil {
 		t.Fatal(err)
@@ -298,8 +298,8 @@ func TestByHand(t *testing.T) {
 	theta := []float64{0.5, 0.25, 2, -1, 1}
 	u.critic.Params().Set64(theta)
 	u.criticTarget.Params().Set64(theta)
-	u.actor.net.Params().Set64(make([]float64, 6))
-	u.actorTarget.net.Params().Set64(make([]float64, 6))
+	u.actor.Params().Set64(make([]float64, 6))
+	u.actorTarget.Params().Set64(make([]float64, 6))
 	u.s.Set64([]float64{1, 2})
 	u.a.Set64([]float64{0.25, 0.75})
 	u.r.Set64([]float64{3})
@@ -314,12 +314,12 @@ func TestByHand(t *testing.T) {
 		want []float64
 	}{
 		{"y", u.y, []float64{3.625}},
-		{"critic loss", u.criticLoss, []float64{1.875 * 1.875}},
+		{"critic loss", u.tdError.value, []float64{1.875 * 1.875}},
 		{"critic gradient", u.critic.Grads(), []float64{-3.75, -7.5, -0.9375, -2.8125, -3.75}},
 		{"critic", u.critic.Params(), []float64{0.6, 0.35, 2.1, -0.9, 1.1}},
-		{"actor loss", u.actorLoss, []float64{-(0.6 + 0.7 + 1.05 - 0.45 + 1.1)}},
-		{"actor gradient", u.actor.net.Grads(), []float64{-0.525, 0.225, -1.05, 0.45, -0.525, 0.225}},
-		{"actor", u.actor.net.Params(), []float64{0.1, -0.1, 0.1, -0.1, 0.1, -0.1}},
+		{"actor loss", u.ascent.value, []float64{-(0.6 + 0.7 + 1.05 - 0.45 + 1.1)}},
+		{"actor gradient", u.actor.Grads(), []float64{-0.525, 0.225, -1.05, 0.45, -0.525, 0.225}},
+		{"actor", u.actor.Params(), []float64{0.1, -0.1, 0.1, -0.1, 0.1, -0.1}},
 	} {
 		for i, got := range get(k.got) {
 			if math.Abs(got-k.want[i]) > 1e-7 {
