@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -113,49 +114,18 @@ func (w *Workflow) connect() error {
 	seen := map[pair]bool{}
 	for i := range w.graph.Edges {
 		e := &w.graph.Edges[i]
-		wrong := func(format string, a ...any) error {
-			return fmt.Errorf("edge %d (%s -> %s): %s", i+1, e.From, e.To, fmt.Sprintf(format, a...))
+		from, to, err := w.checkEdge(e, index)
+		if err == nil && seen[pair{from, to}] {
+			err = errors.New("it is there twice: want one edge from a node to another")
 		}
-		from, ok := index[e.From]
-		if !ok {
-			return wrong("there is no node %q to leave: want one of %s", e.From, w.names())
+		if err == nil && e.Kind == Call && w.of[to] >= 0 {
+			err = fmt.Errorf("%q is called by %q already: give each caller a node of its own, with the same function", e.To,
+				w.graph.Nodes[w.of[to]].Name)
 		}
-		to, ok := index[e.To]
-		if e.To == End {
-			to, ok = exit, true
-		}
-		if !ok {
-			return wrong("it dangles, there is no node %q: want %q or one of %s", e.To, End, w.names())
-		}
-		if seen[pair{from, to}] {
-			return wrong("it is there twice: want one edge from a node to another")
+		if err != nil {
+			return fmt.Errorf("edge %d (%s -> %s): %w", i+1, e.From, e.To, err)
 		}
 		seen[pair{from, to}] = true
-		if e.Kind == "" {
-			e.Kind = Next
-			if e.Probability != 0 && e.Probability != 1 {
-				e.Kind = Branch
-			}
-		}
-		switch p := e.Probability; e.Kind {
-		case Branch, Loop:
-			if !(p > 0 && p <= 1) {
-				return wrong("its probability is %v, want it in (0, 1]", p)
-			}
-		case Next, Call:
-			if p != 0 && p != 1 {
-				return wrong("a %s edge is always taken, but its probability is %v: leave that out", e.Kind, p)
-			}
-			e.Probability = 0
-		default:
-			return wrong("its kind is %q, want %s, %s, %s or %s", e.Kind, Next, Branch, Loop, Call)
-		}
-		if to == exit && (e.Kind == Loop || e.Kind == Call) {
-			return wrong("a %s edge cannot leave the workflow", e.Kind)
-		}
-		if to == from && e.Kind != Loop {
-			return wrong("a node that runs again needs a loop edge with a probability below 1")
-		}
 		switch e.Kind {
 		case Next:
 			w.next[from] = append(w.next[from], to)
@@ -165,10 +135,6 @@ func (w *Workflow) connect() error {
 			w.alts[from] = append(w.alts[from], alt{to, e.Probability, int32(len(w.loops))})
 			w.loops = append(w.loops, loop{header: to, source: from, p: e.Probability})
 		case Call:
-			if w.of[to] >= 0 {
-				return wrong("%q is called by %q already: give each caller a node of its own, with the same function", e.To,
-					w.graph.Nodes[w.of[to]].Name)
-			}
 			w.of[to] = from
 			w.calls[from] = append(w.calls[from], to)
 		}
@@ -186,6 +152,47 @@ func (w *Workflow) connect() error {
 		}
 	}
 	return nil
+}
+
+// checkEdge checks an edge by itself, fills in what it left out and returns its ends.
+func (w *Workflow) checkEdge(e *Edge, index map[string]int32) (from, to int32, err error) {
+	from, ok := index[e.From]
+	if !ok {
+		return 0, 0, fmt.Errorf("there is no node %q to leave: want one of %s", e.From, w.names())
+	}
+	to, ok = index[e.To]
+	if e.To == End {
+		to, ok = exit, true
+	}
+	if !ok {
+		return 0, 0, fmt.Errorf("it dangles, there is no node %q: want %q or one of %s", e.To, End, w.names())
+	}
+	if e.Kind == "" {
+		e.Kind = Next
+		if e.Probability != 0 && e.Probability != 1 {
+			e.Kind = Branch
+		}
+	}
+	switch p := e.Probability; e.Kind {
+	case Branch, Loop:
+		if !(p > 0 && p <= 1) {
+			return 0, 0, fmt.Errorf("its probability is %v, want it in (0, 1]", p)
+		}
+	case Next, Call:
+		if p != 0 && p != 1 {
+			return 0, 0, fmt.Errorf("a %s edge is always taken, but its probability is %v: leave that out", e.Kind, p)
+		}
+		e.Probability = 0
+	default:
+		return 0, 0, fmt.Errorf("its kind is %q, want %s, %s, %s or %s", e.Kind, Next, Branch, Loop, Call)
+	}
+	if to == exit && (e.Kind == Loop || e.Kind == Call) {
+		return 0, 0, fmt.Errorf("a %s edge cannot leave the workflow", e.Kind)
+	}
+	if to == from && e.Kind != Loop {
+		return 0, 0, errors.New("a node that runs again needs a loop edge with a probability below 1")
+	}
+	return from, to, nil
 }
 
 // checkAlternatives checks that the probabilities of each node's alternatives sum to one, and that loops end.

@@ -91,7 +91,7 @@ func Chain(nodes ...string) []Edge {
 
 // Fork returns the edges from a node to several that run side by side.
 func Fork(from string, to ...string) []Edge {
-	var es []Edge
+	es := make([]Edge, 0, len(to))
 	for _, t := range to {
 		es = append(es, Edge{From: from, To: t, Kind: Next})
 	}
@@ -100,7 +100,7 @@ func Fork(from string, to ...string) []Edge {
 
 // Join returns the edges from several nodes to the one where they meet.
 func Join(to string, from ...string) []Edge {
-	var es []Edge
+	es := make([]Edge, 0, len(from))
 	for _, f := range from {
 		es = append(es, Edge{From: f, To: to, Kind: Next})
 	}
@@ -109,7 +109,7 @@ func Join(to string, from ...string) []Edge {
 
 // Choice returns the edges of a node's alternatives.
 func Choice(from string, arms ...Arm) []Edge {
-	var es []Edge
+	es := make([]Edge, 0, len(arms))
 	for _, a := range arms {
 		es = append(es, Edge{From: from, To: a.To, Kind: Branch, Probability: a.Probability})
 	}
@@ -123,7 +123,7 @@ func Repeat(from, to string, probability float64) []Edge {
 
 // Calls returns the edges of a node's synchronous calls, in order.
 func Calls(caller string, callees ...string) []Edge {
-	var es []Edge
+	es := make([]Edge, 0, len(callees))
 	for _, c := range callees {
 		es = append(es, Edge{From: caller, To: c, Kind: Call})
 	}

@@ -47,11 +47,12 @@ func NewInvocationReader(r io.Reader, file string) (*InvocationReader, error) {
 		case "Trigger":
 			return trigger, nil
 		}
-		m, err := strconv.Atoi(strings.TrimPrefix(name, "minute_"))
-		if err != nil {
+		digits := strings.TrimPrefix(name, "minute_")
+		if digits == "" || strings.Trim(digits, "0123456789") != "" {
 			return ignored, nil
 		}
-		if m < 1 || m > maxMinutes {
+		m, err := strconv.Atoi(digits)
+		if err != nil || m < 1 || m > maxMinutes {
 			return 0, fmt.Errorf("minutes from 1 to %d", maxMinutes)
 		}
 		if seen[m] {

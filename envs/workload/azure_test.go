@@ -37,7 +37,7 @@ func TestInvocations(t *testing.T) {
 			got = append(got, fmt.Sprint(row.Owner, row.App, row.Name, row.Counts, row.Line))
 		}
 		want := []string{"o1a1f1[1 0 2] 2", "o1a1f2[0 0 4294967295] 3"}
-		if err != io.EOF || r.Minutes() != 3 || fmt.Sprint(got) != fmt.Sprint(want) {
+		if !errors.Is(err, io.EOF) || r.Minutes() != 3 || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %d minutes, rows %v (%v), want %v", name, r.Minutes(), got, err, want)
 		}
 	}
@@ -97,7 +97,7 @@ func TestInvocationsRefused(t *testing.T) {
 		"HashOwner,HashApp,HashFunction,1\no,,f,1": "f.csv:2: column 2 (HashApp): it is empty, want an identifier",
 	} {
 		err := readInvocations(strings.NewReader(in))
-		if err == nil || err == io.EOF || !strings.HasPrefix(err.Error(), want) {
+		if err == nil || errors.Is(err, io.EOF) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: the error is %v, want %s", in, err, want)
 		}
 		var pe *ParseError
@@ -109,7 +109,7 @@ func TestInvocationsRefused(t *testing.T) {
 
 func TestDurations(t *testing.T) {
 	rows, err := readDurations(strings.NewReader(runHeader + "o,a,f,49,2,8.0,90.0,8,8,8,8,90,90,90\no,a,g,5,1,,,4,5,5,5,5,5,6\n"))
-	if err != io.EOF || len(rows) != 2 {
+	if !errors.Is(err, io.EOF) || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	if want := (Duration{Samples: 2, Average: 49, Minimum: 8, Maximum: 90, P0: 8, P1: 8, P25: 8, P50: 8, P75: 90, P99: 90, P100: 90}); rows[0].Duration != want {
@@ -122,7 +122,7 @@ func TestDurations(t *testing.T) {
 	// The publisher's negative times are mended and reported: the average is that of the percentiles, by hand
 	// .01*(0+100)/2 + .24*100 + .25*(100+200)/2 + .25*200 + .24*200 + .01*(200+400)/2 = 163.
 	rows, err = readDurations(strings.NewReader(runHeader + "o,a,f,-41692,2,-1027768,400,-3,100,100,200,200,200,400\n"))
-	if err != io.EOF || !rows[0].Negative || rows[0].Duration.Minimum != 0 || rows[0].Duration.P0 != 0 || !nearly(rows[0].Duration.Average, 163) {
+	if !errors.Is(err, io.EOF) || !rows[0].Negative || rows[0].Duration.Minimum != 0 || rows[0].Duration.P0 != 0 || !nearly(rows[0].Duration.Average, 163) {
 		t.Errorf("read %+v (%v)", rows, err)
 	}
 	for in, want := range map[string]string{
@@ -136,7 +136,7 @@ func TestDurations(t *testing.T) {
 		runHeader + "o,a,f,1,2,8,9,8,8,8,8,90,90,":      `f.csv:2: column 14 (percentile_Average_100): it is ""`,
 		runHeader + "o,a,f,1,2,8":                       "f.csv:2: the row has 6 fields, want 14",
 	} {
-		if _, err := readDurations(strings.NewReader(in)); err == nil || err == io.EOF || !strings.HasPrefix(err.Error(), want) {
+		if _, err := readDurations(strings.NewReader(in)); err == nil || errors.Is(err, io.EOF) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: the error is %v, want %s", in, err, want)
 		}
 	}
@@ -144,7 +144,7 @@ func TestDurations(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	rows, err := readMemory(strings.NewReader(memHeader + "o,a,3,10,1,2,3,4,5,6,7,8\n"))
-	if err != io.EOF || len(rows) != 1 || rows[0].Memory != (Memory{3, 10, 1, 2, 3, 4, 5, 6, 7, 8}) {
+	if !errors.Is(err, io.EOF) || len(rows) != 1 || rows[0].Memory != (Memory{3, 10, 1, 2, 3, 4, 5, 6, 7, 8}) {
 		t.Errorf("read %+v (%v)", rows, err)
 	}
 	for in, want := range map[string]string{
@@ -152,7 +152,7 @@ func TestMemory(t *testing.T) {
 		memHeader + "o,a,3,10,1,2,3,4,5,6,7,-8": `f.csv:2: column 12 (AverageAllocatedMb_pct100): it is "-8", want a number of MB from 0 up`,
 		memHeader + "o,a,3,nan,1,2,3,4,5,6,7,8": `f.csv:2: column 4 (AverageAllocatedMb): it is "nan"`,
 	} {
-		if _, err := readMemory(strings.NewReader(in)); err == nil || err == io.EOF || !strings.HasPrefix(err.Error(), want) {
+		if _, err := readMemory(strings.NewReader(in)); err == nil || errors.Is(err, io.EOF) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: the error is %v, want %s", in, err, want)
 		}
 	}
@@ -165,7 +165,7 @@ func FuzzReadInvocations(f *testing.F) {
 	f.Add([]byte(sampleInv))
 	f.Add([]byte("HashOwner,HashApp,HashFunction,2,1\n\"o\",\"a\n\",f,,-1"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if err := readInvocations(strings.NewReader(string(in))); err == nil || err != io.EOF && !strings.HasPrefix(err.Error(), "f.csv") {
+		if err := readInvocations(strings.NewReader(string(in))); err == nil || !errors.Is(err, io.EOF) && !strings.HasPrefix(err.Error(), "f.csv") {
 			t.Fatalf("the error does not say where: %v", err)
 		}
 	})
@@ -175,7 +175,7 @@ func FuzzReadDurations(f *testing.F) {
 	f.Add([]byte(runHeader + "o,a,f,49,2,8.0,90.0,8,8,8,8,90,90,90\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		rows, err := readDurations(strings.NewReader(string(in)))
-		if err == nil || err != io.EOF && !strings.HasPrefix(err.Error(), "f.csv") {
+		if err == nil || !errors.Is(err, io.EOF) && !strings.HasPrefix(err.Error(), "f.csv") {
 			t.Fatalf("the error does not say where: %v", err)
 		}
 		for _, r := range rows {
@@ -189,7 +189,7 @@ func FuzzReadDurations(f *testing.F) {
 func FuzzReadMemory(f *testing.F) {
 	f.Add([]byte(memHeader + "o,a,3,10,1,2,3,4,5,6,7,8\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if _, err := readMemory(strings.NewReader(string(in))); err == nil || err != io.EOF && !strings.HasPrefix(err.Error(), "f.csv") {
+		if _, err := readMemory(strings.NewReader(string(in))); err == nil || !errors.Is(err, io.EOF) && !strings.HasPrefix(err.Error(), "f.csv") {
 			t.Fatalf("the error does not say where: %v", err)
 		}
 	})
@@ -235,7 +235,7 @@ func TestReadingStreams(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	if err := readInvocations(&bigFile{rows: 2000}); err != io.EOF {
+	if err := readInvocations(&bigFile{rows: 2000}); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
@@ -255,7 +255,7 @@ func BenchmarkReadInvocations(b *testing.B) {
 	}
 	b.SetBytes(int64(file.Len()))
 	for b.Loop() {
-		if err := readInvocations(strings.NewReader(file.String())); err != io.EOF {
+		if err := readInvocations(strings.NewReader(file.String())); !errors.Is(err, io.EOF) {
 			b.Fatal(err)
 		}
 	}

@@ -81,9 +81,9 @@ type Burst struct {
 	// Factor is how many times the rate is higher in a burst. Real peaks are 5 to 10.
 	Factor float64 `yaml:"factor" json:"factor"`
 	// On is the mean length of a burst in seconds.
-	On float64 `yaml:"on" json:"on"`
+	On float64 `yaml:"mean_on" json:"mean_on"`
 	// Off is the mean time between bursts in seconds.
-	Off float64 `yaml:"off" json:"off"`
+	Off float64 `yaml:"mean_off" json:"mean_off"`
 }
 
 // Wave shapes the periodic process: rate * (1 + amplitude * sin(2 pi (t - phase) / period)).

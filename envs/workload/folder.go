@@ -114,7 +114,7 @@ func chooseDays(have map[int]*dayFiles, dir string, want []int) ([]dayFiles, err
 }
 
 func join(ns []int) string {
-	var s []string
+	s := make([]string, 0, len(ns))
 	for _, n := range ns {
 		s = append(s, strconv.Itoa(n))
 	}

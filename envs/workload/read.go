@@ -137,7 +137,7 @@ func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minu
 		lines := map[key]int{}
 		var row Invocations
 		for {
-			if err := ir.Next(&row); err == io.EOF {
+			if err := ir.Next(&row); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				return err

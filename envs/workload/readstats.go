@@ -1,6 +1,9 @@
 package workload
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // statistics reads what the days' files say of durations and memory. Over several days averages and percentiles are averaged by
 // their samples; for percentiles that is an approximation.
@@ -49,7 +52,7 @@ func (l *loader) durations(name string, day map[int]Duration) error {
 		}
 		var row Durations
 		for {
-			if err := dr.Next(&row); err == io.EOF {
+			if err := dr.Next(&row); errors.Is(err, io.EOF) {
 				return nil
 			} else if err != nil {
 				return err
@@ -83,7 +86,7 @@ func (l *loader) memories(name string, day map[int]Memory) error {
 		}
 		var row Memories
 		for {
-			if err := mr.Next(&row); err == io.EOF {
+			if err := mr.Next(&row); errors.Is(err, io.EOF) {
 				return nil
 			} else if err != nil {
 				return err

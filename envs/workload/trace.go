@@ -126,7 +126,7 @@ func (t *Trace) Select(f Filter) (*Trace, error) {
 		for i := range totals {
 			totals[i] = s.Functions[i].Total()
 		}
-		var top []Function
+		top := make([]Function, 0, f.Top)
 		for _, i := range topOf(totals, f.Top) {
 			top = append(top, s.Functions[i])
 		}

@@ -9,7 +9,7 @@ type Users struct {
 	think  rng.Key
 }
 
-// Laws of think time, as [UsersConfig.ThinkLaw] names them. Uniform and Exponential are the others.
+// Constant is a law of think time, as [UsersConfig.ThinkLaw] names it. [Uniform] and [Exponential] are the others.
 const Constant = "constant"
 
 // Count returns the number of users.
