@@ -72,8 +72,12 @@ func checkActions(c *checker) error {
 			return nil
 		}
 		// After all that was refused the legal action is still accepted.
+		legal = cloneAction(d.act)
 		if err := d.apply(); err != nil {
 			return err
+		}
+		if !slices.EqualFunc(legal.Kinds, d.act.Kinds, sameBits) {
+			c.report("step %d: Step changed the caller's action", d.steps)
 		}
 		if d.ended() {
 			if err := d.reset(seed+1, seed); err != nil {

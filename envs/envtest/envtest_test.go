@@ -1,0 +1,129 @@
+package envtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// defects lists every defect that a specimen can have and the check that must find it.
+var defects = []struct{ defect, check string }{
+	{"id", "spec"},
+	{"neighbour out of range", "spec"},
+	{"feature names", "spec"},
+	{"empty box", "spec"},
+	{"info twice", "spec"},
+	{"reduction", "spec"},
+	{"another spec each time", "spec"},
+	{"observation outside", "observation"},
+	{"observation NaN", "observation"},
+	{"observation buffer replaced", "observation"},
+	{"inactive rows not zero", "observation"},
+	{"inactive mask stays", "observation"},
+	{"no legal choice", "observation"},
+	{"graph dangles", "observation"},
+	{"graph not finite", "observation"},
+	{"graph not cleared", "observation"},
+	{"reward not finite", "outcome"},
+	{"reward buffer replaced", "outcome"},
+	{"info not finite", "outcome"},
+	{"info buffer replaced", "outcome"},
+	{"inactive earns", "outcome"},
+	{"elapsed differs", "outcome"},
+	{"observation not written", "buffers"},
+	{"inactive rows stay", "buffers"},
+	{"info not written", "buffers"},
+	{"ends not written", "buffers"},
+	{"Reset keeps state", "seeding"},
+	{"seed ignored", "seeding"},
+	{"nondeterministic", "determinism"},
+	{"shared state", "independence"},
+	{"step after end", "end"},
+	{"too long", "truncation"},
+	{"limit terminates", "truncation"},
+	{"actions unchecked", "action"},
+	{"sizes unchecked", "action"},
+	{"refusal changes state", "action"},
+	{"action changed", "action"},
+	{"mask not enforced", "mask"},
+	{"dependent mask not enforced", "mask"},
+	{"dependent mask allows more", "mask"},
+	{"dependent mask not written", "mask"},
+	{"dependent mask of first component", "mask"},
+	{"dependent mask changes observation", "mask"},
+	{"inactive actions read", "inactive"},
+	{"unknown option accepted", "option"},
+	{"samples overwrite", "samples"},
+	{"samples not finite", "samples"},
+	{"copy forgets", "copy"},
+	{"copy forgets the end", "copy"},
+	{"copy shares", "copy"},
+	{"foreign copy accepted", "copy"},
+	{"save overwrites", "save"},
+	{"restore forgets", "save"},
+	{"restore forgets the end", "save"},
+	{"cuts accepted", "save"},
+	{"damage accepted", "save"},
+	{"damage panics", "save"},
+	{"draws consumed", "draws"},
+	{"draws named by policy", "draws"},
+	{"tracing never stops", "draws"},
+	{"tracing changes the world", "draws"},
+	{"Reset allocates", "allocation"},
+	{"Step allocates", "allocation"},
+	{"CopyFrom allocates", "allocation"},
+	{"panics", "observation"},
+}
+
+func TestSoundSpecimenPasses(t *testing.T) { Run(t, build(""), Options{}) }
+
+func TestEveryDefectIsFound(t *testing.T) {
+	found := map[string]bool{}
+	for _, d := range defects {
+		problems := Check(build(d.defect), Options{})
+		i := slices.IndexFunc(problems, func(p Problem) bool { return p.Check == d.check })
+		if i < 0 {
+			t.Errorf("%s: the check %q does not find it; problems: %v", d.defect, d.check, problems)
+			continue
+		}
+		found[d.check] = true
+	}
+	for _, name := range Checks() {
+		if !found[name] {
+			t.Errorf("no defect is planted for the check %q", name)
+		}
+	}
+}
+
+// A check that is skipped finds nothing, and a failing build is a problem, not a panic.
+func TestOptionsAndBuild(t *testing.T) {
+	if p := Check(build("unknown option accepted"), Options{Skip: []string{"option"}}); len(p) != 0 {
+		t.Errorf("with the check skipped there are problems: %v", p)
+	}
+	p := Check(func() (envs.Env, error) { return nil, errors.New("no trace") }, Options{})
+	if len(p) != 1 || p[0].Check != "spec" || !strings.Contains(p[0].Detail, "no trace") {
+		t.Errorf("a failing build gives %v", p)
+	}
+	if p := Check(build("seed ignored"), Options{Fixed: true}); len(p) != 0 {
+		t.Errorf("a world that does not depend on the seed, and says so, gives %v", p)
+	}
+}
+
+type recorder struct{ lines []string }
+
+func (r *recorder) Helper() {}
+func (r *recorder) Errorf(format string, args ...any) {
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+
+func TestRunReports(t *testing.T) {
+	var r recorder
+	Run(&r, build("elapsed differs"), Options{})
+	if len(r.lines) == 0 || !strings.HasPrefix(r.lines[0], "outcome: seed 1, step 1: elapsed time is 1000001 µs") {
+		t.Errorf("reported %q", r.lines)
+	}
+}
