@@ -11,9 +11,7 @@ func activate[T number](kind string, y []T) {
 	switch kind {
 	case nets.ReLU: // max(y, 0)
 		for i, v := range y {
-			if v < 0 {
-				y[i] = 0
-			}
+			y[i] = max(v, 0)
 		}
 	case nets.Tanh:
 		for i, v := range y {
@@ -49,7 +47,5 @@ func deactivate[T number](kind string, y, g, dst []T) {
 		for i, v := range g {
 			dst[i] = v * (y[i] * (1 - y[i]))
 		}
-	default:
-		copy(dst, g)
 	}
 }

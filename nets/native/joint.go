@@ -18,10 +18,7 @@ func (m *jointMix[T]) forward(s scene[T], mixture view[T]) {
 	}
 }
 
-func (m *jointMix[T]) backward(_ scene[T], dmixture view[T], d scene[T], _, inputs bool) {
-	if !inputs {
-		return
-	}
+func (m *jointMix[T]) backward(_ scene[T], dmixture view[T], d scene[T], _, _ bool) {
 	for i := range m.agents {
 		for b := range m.batch {
 			g := dmixture.at(i, b, m.agents*m.own)

@@ -24,10 +24,7 @@ func (m *meanMix[T]) forward(s scene[T], mixture view[T]) {
 	}
 }
 
-func (m *meanMix[T]) backward(_ scene[T], dmixture view[T], d scene[T], _, inputs bool) {
-	if !inputs {
-		return
-	}
+func (m *meanMix[T]) backward(_ scene[T], dmixture view[T], d scene[T], _, _ bool) {
 	for i, list := range m.neighbours {
 		for b := range m.batch {
 			g := dmixture.at(i, b, m.own)

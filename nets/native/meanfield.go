@@ -23,7 +23,7 @@ type mixer[T number] interface {
 	// forward writes the mixtures.
 	forward(s scene[T], mixture view[T])
 	// backward takes the gradient by the mixtures, adds to the parameters' gradients where params is set, and adds to
-	// the gradients by the features where inputs is set.
+	// the gradients by the features where inputs is set. It is not called with neither, nor with params alone where nothing is learned.
 	backward(s scene[T], dmixture view[T], d scene[T], params, inputs bool)
 	// learns says that the mixture has parameters.
 	learns() bool
