@@ -204,5 +204,5 @@ func (l *calibratedLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32
 	}
 	multiplier := f.multiplier[k.With(1<<40+1).With(uint64(int64(last))).IntN(len(f.multiplier))]
 	k = k.With(uint64(minute))
-	return place(dst, k, round(l.factor*rate*multiplier, k), l.placement)
+	return place(dst, k, round(float64(l.factor*rate*multiplier), k), l.placement)
 }

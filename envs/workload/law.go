@@ -85,7 +85,7 @@ func (l *traceLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
 		return dst
 	}
 	k = k.With(uint64(stream)).With(uint64(minute))
-	return place(dst, k, round(float64(c)*l.factor, k), l.placement)
+	return place(dst, k, round(float64(float64(c)*l.factor), k), l.placement)
 }
 
 // maxPerMinute bounds a stream's arrivals in a minute, so that one number too many is an error and not a full memory.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // The processes below have a rate that is constant between switches. Within each minute a unit-rate Poisson process, the sum of
@@ -67,7 +68,7 @@ func (l *periodicLaw) at(second int) float64 {
 	minutes := (float64(second) + 0.5) / 60
 	turn := (minutes - l.wave.Phase) / l.wave.Period
 	turn -= math.Floor(turn)
-	return l.rate * (1 + float64(l.wave.Amplitude*math.Sin(2*math.Pi*turn)))
+	return l.rate * (1 + float64(l.wave.Amplitude*portable.Sin(2*math.Pi*turn)))
 }
 
 func (l *periodicLaw) expected(_, minute int) float64 {
@@ -112,7 +113,7 @@ func (l *burstyLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
 	m := newMapper(dst, k, stream, minute)
 	state := k.With(uint64(stream)).With(1<<40 + uint64(minute/burstBlock))
 	on := state.With(0).Float64() < l.share()
-	begin := float64(minute%burstBlock) * float64(Minute) // of this minute, in the block
+	begin := float64(int64(minute%burstBlock) * Minute) // of this minute, in the block
 	end := begin + float64(Minute)
 	at := 0.0
 	for j := uint64(1); at < end; j++ {
