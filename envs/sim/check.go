@@ -146,7 +146,7 @@ func (k *checker) pools() {
 // segments checks that the functions' shelves lie apart in the arena.
 func (k *checker) segments() {
 	s := k.s
-	shelf, words := make([]bool, len(s.shelf)), make([]bool, len(s.masks))
+	shelf, words, seats := make([]bool, len(s.shelf)), make([]bool, len(s.masks)), make([]bool, len(s.seats))
 	claim := func(used []bool, from, n int32) bool {
 		if from < 0 || n < 0 || int64(from)+int64(n) > int64(len(used)) {
 			return false
@@ -163,6 +163,9 @@ func (k *checker) segments() {
 		f := &s.fns[i]
 		k.that(f.shelves >= 1 && f.shelves <= MaxConcurrency && claim(shelf, f.shelf, f.shelves) && claim(words, f.mask, (f.shelves+63)/64),
 			"function %d's shelves %d at %d are beyond or in another's", i, f.shelves, f.shelf)
+		random := s.plan.cfg.Functions[i].Dispatch == Random
+		k.that(random && f.seats >= 1 && claim(seats, f.seat, f.seats) || !random && f.seat == none && f.seated == 0,
+			"function %d's seats %d at %d are beyond or in another's", i, f.seats, f.seat)
 	}
 }
 

@@ -19,6 +19,7 @@ func (k *checker) function(fi int32) {
 	for l := range f.shelves {
 		k.shelf(fi, l)
 	}
+	k.row(fi)
 	if k.err == nil {
 		k.levels(fi, int64(ages))
 	}
@@ -41,6 +42,20 @@ func (k *checker) shelf(fi, l int32) {
 	}
 	set := s.masks[f.mask+l>>6]>>(l&63)&1 == 1
 	k.that(set == (s.shelf[f.shelf+l].head != none), "shelf %d of function %d has its bit %v", l, fi, set)
+}
+
+// row checks the ready instances of function fi where they are drawn from.
+func (k *checker) row(fi int32) {
+	s := k.s
+	f := &s.fns[fi]
+	if f.seat == none || k.err != nil || !k.that(f.seated >= 0 && f.seated <= f.seats, "function %d has %d of %d seats taken", fi, f.seated, f.seats) {
+		return
+	}
+	for at, i := range s.seats[f.seat : f.seat+f.seated] {
+		if k.that(within(i, len(s.insts)) && s.insts[i].fn == fi && s.insts[i].avail.prev == int32(at) && s.insts[i].level == 0, "seat %d of function %d has instance %d", at, fi, i) {
+			k.inst[i] |= inShelf
+		}
+	}
 }
 
 // levels recomputes function fi's counts and levels from its instances.

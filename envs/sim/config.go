@@ -108,8 +108,8 @@ const (
 	// inside the pods, each with its own in-flight limit (OpenFaaS' max_inflight). Requests wait, in Queue, only while no
 	// instance is ready.
 	Blind
-	// Random takes any ready instance with equal probability and rejects where that one is full: OpenFaaS on Kubernetes, which
-	// proxies each request to a random endpoint. The draw is named by the request. Its cost grows with the number of ready instances.
+	// Random is Blind with any ready instance, equally likely, instead of the next in turn: OpenFaaS on Kubernetes,
+	// which proxies each request to a random endpoint. The draw is named by the request.
 	Random
 	dispatches
 )

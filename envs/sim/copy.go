@@ -23,6 +23,7 @@ func (s *Sim) CopyFrom(o *Sim) {
 	s.waiting = append(s.waiting[:0], o.waiting...)
 	s.shelf = append(s.shelf[:0], o.shelf...)
 	s.masks = append(s.masks[:0], o.masks...)
+	s.seats = append(s.seats[:0], o.seats...)
 	if len(s.sketches) != len(o.sketches) {
 		s.sketches = nil
 		s.resetSketches()

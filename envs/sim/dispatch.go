@@ -16,15 +16,14 @@ func (s *Sim) pick(f *function, c *Function, r int32) (i int32, full bool) {
 		}
 		return s.shelf[f.shelf+l].head, false
 	}
-	i = s.shelf[f.shelf].head
-	if i == none {
+	if f.nIdle+f.nBusy == 0 {
 		return none, false
 	}
 	if c.Dispatch == Random {
 		q := &s.reqs[r]
-		for range f.dispatchKey.With(q.id).With(uint64(q.attempt)).IntN(int(f.nIdle + f.nBusy)) {
-			i = s.insts[i].avail.next
-		}
+		i = s.seats[f.seat+int32(f.dispatchKey.With(q.id).With(uint64(q.attempt)).IntN(int(f.nIdle+f.nBusy)))]
+	} else if i = s.shelf[f.shelf].head; i == none {
+		return none, false
 	} else if s.insts[i].avail.next != none { // to the end of the round
 		s.unshelve(f, i)
 		s.shelve(f, i, 0, true)
@@ -197,12 +196,27 @@ func (s *Sim) timeOut(fi int32) {
 func (s *Sim) refill(fi int32) {
 	f, c := &s.fns[fi], &s.plan.cfg.Functions[fi]
 	for f.queue.head != none {
-		i, full := s.pick(f, c, f.queue.head)
-		if i == none || full {
+		i := int32(none)
+		if c.blind() {
+			i = s.anyFree(f)
+		} else {
+			i, _ = s.pick(f, c, f.queue.head)
+		}
+		if i == none {
 			return
 		}
 		f.gauge.touch(s.cal.now)
-		s.takeNext(f, i, false)
 		s.settle(i)
 	}
+}
+
+// anyFree is function f's oldest instance with a free slot, found by a walk.
+func (s *Sim) anyFree(f *function) int32 {
+	for i := f.all.head; i != none; i = s.insts[i].all.next {
+		in := &s.insts[i]
+		if (in.state == Idle || in.state == Busy) && in.n < s.revs[in.rev].Concurrency {
+			return i
+		}
+	}
+	return none
 }

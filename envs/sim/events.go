@@ -49,10 +49,10 @@ type Response struct {
 	Attempt  int32 // 0, or how often the request was put back by Redeploy or Kill
 	ID, Tag  uint64
 	Arrived  Time
-	Started  Time // when its last attempt began to run; -1 if it never did
+	Started  Time // when an attempt last began to run; -1 if none did
 	Ended    Time
-	Demand   Time       // of the last attempt; 0 if it never started
-	Instance InstanceID // that ran the last attempt; 0 if none
+	Demand   Time       // of the last attempt that began to run; 0 if none did
+	Instance InstanceID // that ran that attempt; 0 if none
 	Node     int32      // that carried it; -1 if none
 }
 

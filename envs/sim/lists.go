@@ -137,6 +137,10 @@ func (s *Sim) shelve(f *function, i, level int32, back bool) {
 	sh := &s.shelf[f.shelf+level]
 	in := &s.insts[i]
 	in.level = level
+	if f.seat != none {
+		s.sit(f, i)
+		return
+	}
 	if sh.head == none {
 		in.avail = emptyLink
 		sh.head, sh.tail = i, i
@@ -157,6 +161,10 @@ func (s *Sim) unshelve(f *function, i int32) {
 	in := &s.insts[i]
 	sh := &s.shelf[f.shelf+in.level]
 	l := in.avail
+	if f.seat != none {
+		s.rise(f, i)
+		return
+	}
 	if l.prev == none {
 		sh.head = l.next
 	} else {
@@ -171,6 +179,30 @@ func (s *Sim) unshelve(f *function, i int32) {
 		s.masks[f.mask+in.level>>6] &^= 1 << (in.level & 63)
 	}
 	in.level = none
+}
+
+// sit adds instance i to the ready instances of a function whose Dispatch is Random: a dense row, so that one of
+// them can be drawn. instance.avail.prev is the place in the row. rise takes it out; the last takes its place.
+func (s *Sim) sit(f *function, i int32) {
+	if f.seated == f.seats {
+		from := f.seat
+		f.seat, f.seats = int32(len(s.seats)), 2*f.seats
+		for range f.seats {
+			s.seats = append(s.seats, none)
+		}
+		copy(s.seats[f.seat:], s.seats[from:from+f.seated])
+	}
+	s.seats[f.seat+f.seated] = i
+	s.insts[i].avail = link{f.seated, none}
+	f.seated++
+}
+
+func (s *Sim) rise(f *function, i int32) {
+	f.seated--
+	at, last := s.insts[i].avail.prev, s.seats[f.seat+f.seated]
+	s.seats[f.seat+at] = last
+	s.insts[last].avail.prev = at
+	s.insts[i].avail, s.insts[i].level = emptyLink, none
 }
 
 // lowest and highest are the first and last shelf in use, none if all are empty.

@@ -5,11 +5,11 @@ import "fmt"
 // reconcile launches and retires instances until function fi has what its limits and its queue call for.
 func (s *Sim) reconcile(fi int32) {
 	f := &s.fns[fi]
-	s.refill(fi)
 	blind := s.plan.cfg.Functions[fi].blind()
 	for f.live > f.max {
 		s.shrink(fi)
 	}
+	s.refill(fi)
 	for f.live < f.min {
 		s.launch(fi, AnyNode)
 	}

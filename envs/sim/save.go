@@ -108,6 +108,7 @@ func (c *codec) sim(s *Sim) {
 	slice(c, &s.waiting, 4, (*codec).i32)
 	slice(c, &s.shelf, 8, (*codec).list)
 	slice(c, &s.masks, 8, (*codec).u64)
+	slice(c, &s.seats, 4, (*codec).i32)
 	for i := range s.sketches {
 		c.sketch(&s.sketches[i])
 	}
@@ -155,7 +156,8 @@ func (c *codec) function(p *function) {
 	}
 	for _, n := range []*int32{
 		&p.revision, &p.min, &p.max, &p.queued, &p.live, &p.old, &p.nPending, &p.nStarting, &p.nIdle, &p.nBusy, &p.nDraining,
-		&p.shelf, &p.shelves, &p.mask, &p.expire, &p.queueTimer, &p.ageTimer,
+		&p.shelf, &p.shelves, &p.mask, &p.seat, &p.seats, &p.seated,
+		&p.expire, &p.queueTimer, &p.ageTimer,
 	} {
 		c.i32(n)
 	}

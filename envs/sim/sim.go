@@ -25,7 +25,7 @@ func (s *Sim) Reset(seed uint64) {
 	s.cal.reset()
 	s.fns, s.revs, s.insts, s.reqs, s.timers = s.fns[:0], s.revs[:0], s.insts[:0], s.reqs[:0], s.timers[:0]
 	s.freeRev, s.freeInst, s.freeReq, s.freeTim = none, none, none, none
-	s.nodes, s.waiting, s.shelf, s.masks = s.nodes[:0], s.waiting[:0], s.shelf[:0], s.masks[:0]
+	s.nodes, s.waiting, s.shelf, s.masks, s.seats = s.nodes[:0], s.waiting[:0], s.shelf[:0], s.masks[:0], s.seats[:0]
 	for i := range cfg.Nodes {
 		s.nodes = append(s.nodes, node{free: cfg.Nodes[i]})
 	}
@@ -72,7 +72,13 @@ func (s *Sim) addFunction(fi int32) {
 		expire:    s.cal.handle(evExpire, fi), queueTimer: s.cal.handle(evQueueTimeout, fi), ageTimer: s.cal.handle(evTimeout, fi),
 	})
 	s.keys(fi)
-	s.newRevision(&s.fns[fi], c.Sizing)
+	f := &s.fns[fi]
+	f.seat = none
+	if c.Dispatch == Random {
+		f.seat, f.seats = int32(len(s.seats)), 1
+		s.seats = append(s.seats, none)
+	}
+	s.newRevision(f, c.Sizing)
 	s.makeShelves(fi, c.Sizing.Concurrency)
 }
 

@@ -56,6 +56,9 @@ type function struct {
 	shelf      int32 // first of the function's lists of available instances
 	shelves    int32 // how many: one per number of running requests, or a single one
 	mask       int32 // first word of the bitmap of shelves in use
+	seat       int32 // first place of the row of ready instances where Dispatch is Random; else none
+	seats      int32 // its length
+	seated     int32 // how many are in use
 	expire     int32 // handles
 	queueTimer int32
 	ageTimer   int32
@@ -169,6 +172,7 @@ type Sim struct {
 	waiting  []int32 // functions with pending instances, in the order in which they became so
 	shelf    []list
 	masks    []uint64
+	seats    []int32
 	sketches []Sketch
 
 	// Not part of the state:
