@@ -10,6 +10,9 @@ import (
 
 // EncodeArch returns the description as JSON with its kind: {"kind": "mlp", "arch": {…}}.
 func EncodeArch(a Arch) ([]byte, error) {
+	if a == nil {
+		return nil, errors.New("nets: no architecture to encode")
+	}
 	return json.Marshal(struct {
 		Kind string `json:"kind"`
 		Arch Arch   `json:"arch"`
