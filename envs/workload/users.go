@@ -30,7 +30,7 @@ func (u Users) Think(user int, request uint64) int64 {
 	k := u.think.With(uint64(user)).With(request)
 	switch u.config.ThinkLaw {
 	case Uniform:
-		mean *= 2 * k.Float64()
+		mean = float64(mean*k.Float64()) * 2
 	case Exponential:
 		mean *= k.Exp()
 	}
