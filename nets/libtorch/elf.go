@@ -23,7 +23,7 @@ func readLibrary(path string) (library, error) {
 	if err != nil {
 		return lib, fmt.Errorf("%s: %w", path, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	lib.machine = f.Machine
 	if lib.needed, err = f.ImportedLibraries(); err != nil {
 		return lib, fmt.Errorf("%s: reading what it needs: %w", path, err)
@@ -54,7 +54,7 @@ func newStrings(path string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", path, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
 		return false, fmt.Errorf("%s: reading its symbols: %w", path, err)

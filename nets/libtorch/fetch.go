@@ -267,19 +267,17 @@ func workFolder(parent string) (dir string, done func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("cache folder: %w", err)
 	}
-	return dir, func() { os.RemoveAll(dir) }, nil
+	return dir, func() { _ = os.RemoveAll(dir) }, nil
 }
 
 // replaceFolder renames from into place. Where another process was first with
 // the same key, its folder holds the same and stays.
 func replaceFolder(from, to string) error {
-	if err := os.Rename(from, to); err != nil {
-		if isDir(to) {
-			return nil
-		}
-		return err
+	err := os.Rename(from, to)
+	if isDir(to) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // mergeFolder moves the files below from into to, each in one rename.

@@ -11,7 +11,8 @@ import (
 // compileFlags are what C++ against this libtorch is compiled with, gotch's
 // and that of nets/torch alike. Optimisation comes on top.
 func (t Torch) compileFlags() []string {
-	flags := []string{"-std=" + t.Std, t.abiFlag(), "-DNDEBUG", "-w"}
+	flags := make([]string, 0, 8)
+	flags = append(flags, "-std="+t.Std, t.abiFlag(), "-DNDEBUG", "-w")
 	for _, dir := range t.Include {
 		flags = append(flags, "-I"+dir)
 	}
@@ -46,12 +47,12 @@ func (t Torch) linkFlags() []string {
 // waiting OpenMP threads sleep instead of spinning (beside one busy process a
 // spinning pair fell to a fiftieth of its speed).
 func (t Torch) environment(libraryPath string) []string {
-	env := []string{"OMP_WAIT_POLICY=PASSIVE"}
+	const patience = "OMP_WAIT_POLICY=PASSIVE"
 	if t.Origin == FromDebian {
-		return env
+		return []string{patience}
 	}
 	dirs := append(slices.Clone(t.LibDirs), filepath.SplitList(libraryPath)...)
-	return append(env, "LD_LIBRARY_PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
+	return []string{patience, "LD_LIBRARY_PATH=" + strings.Join(dirs, string(filepath.ListSeparator))}
 }
 
 // cgoFile replaces gotch's lib.go, whose flags know one libtorch in one place.

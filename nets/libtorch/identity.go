@@ -38,7 +38,7 @@ func (t *Torch) identify(s *system) error {
 		if err != nil {
 			return fmt.Errorf("libtorch's identity: %w", err)
 		}
-		var scan io.Writer = io.Discard
+		scan := io.Discard
 		if name == "libtorch_cpu.so" {
 			scan = &marks
 		}

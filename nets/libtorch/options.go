@@ -16,6 +16,7 @@ const DefaultRelease = "2.11.0"
 // An Origin says where a libtorch came from.
 type Origin string
 
+// Where a libtorch may come from, in the order of preference.
 const (
 	FromFolder Origin = "folder" // $LIBTORCH, an unpacked libtorch
 	FromPython Origin = "python" // a torch package of some Python

@@ -11,6 +11,7 @@ import (
 // A State says how far libtorch is set up.
 type State string
 
+// The states of libtorch on a machine.
 const (
 	Absent  State = "absent"  // there is none
 	Present State = "found"   // there is one, make cuda would use it

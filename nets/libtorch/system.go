@@ -2,7 +2,6 @@ package libtorch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -130,5 +129,3 @@ func isDir(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.IsDir()
 }
-
-var errNotUnix = errors.New("not known on this system")

@@ -48,7 +48,7 @@ func unpack(wheel, dir string) (metadata string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", wheel, err)
 	}
-	defer z.Close()
+	defer func() { _ = z.Close() }() // only read
 	for _, f := range z.File {
 		if !wanted(f.Name) {
 			continue
