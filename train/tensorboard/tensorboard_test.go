@@ -1,0 +1,448 @@
+package tensorboard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// clock is a clock that tests set.
+type clock struct{ t time.Time }
+
+func (c *clock) now() time.Time { return c.t }
+
+func start() *clock { return &clock{time.Unix(1_700_000_000, 250_000_000)} }
+
+// writeGolden logs one of everything, a quarter of a second apart.
+func writeGolden(t testing.TB, dir string) *Writer {
+	t.Helper()
+	c := start()
+	w, err := NewAt(dir, c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := func() { c.t = c.t.Add(250 * time.Millisecond) }
+	tick()
+	if err := errors.Join(
+		w.Text("config", 0, "```yaml\nlr: 0.001\n```"),
+		w.HParams(map[string]any{"lr": 0.001, "agent": "maddpg", "attention": true, "seed": 7, "big": uint64(1) << 40, "tau": float32(0.5), "steps": int64(9)}, []string{"rollout/ep_rew_mean"}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for step := int64(0); step < 3; step++ {
+		tick()
+		if err := w.Scalar("rollout/ep_rew_mean", 100*step, -1.5*float64(step)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tick()
+	if err := errors.Join(
+		w.Scalar("train/é", -1, math.Inf(1)),
+		w.Histogram("train/q", 200, []float64{-1, 0, 0, 2, math.NaN(), 3}),
+		w.Histogram("train/same", 200, []float64{4, 4}),
+		w.Purge(200),
+		w.Scalar("rollout/ep_rew_mean", 200, 10),
+		w.Finish(Success),
+		w.Close(),
+	); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// golden is the recorded file. It was written by this test with STOKER_UPDATE=1 and read by hand with TensorBoard 2.21.0:
+// its EventFileLoader gave every event, both of its servers the purged curve, its HParams tab the table.
+const golden = "testdata/golden.tfevents"
+
+func TestGolden(t *testing.T) {
+	w := writeGolden(t, t.TempDir())
+	got, err := os.ReadFile(w.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("STOKER_UPDATE") != "" {
+		if err := os.WriteFile(golden, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the file has %d bytes that are not the %d recorded", len(got), len(want))
+	}
+	if name := filepath.Base(w.Path()); !strings.HasPrefix(name, "events.out.tfevents.1700000000.") || !strings.HasSuffix(name, fmt.Sprintf(".%d", os.Getpid())) {
+		t.Errorf("the file is called %s", name)
+	}
+}
+
+func TestReadGolden(t *testing.T) {
+	var got []string
+	for e, err := range Read(golden) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := fmt.Sprintf("%.2f %d", e.WallTime-1_700_000_000, e.Step)
+		if e.FileVersion != "" {
+			line += " version " + e.FileVersion
+		}
+		if e.Start {
+			line += " start"
+		}
+		for _, v := range e.Values {
+			line += " " + v.Tag
+			switch {
+			case v.Scalar != nil:
+				line += fmt.Sprintf(" = %v", *v.Scalar)
+			case v.Histogram != nil:
+				h := v.Histogram
+				line += fmt.Sprintf(" min %v max %v num %v sum %v squares %v, %d bins, first %.4v %v, last %v %v", h.Min, h.Max, h.Count, h.Sum, h.SumSquares, len(h.Counts), h.Limits[0], h.Counts[0], h.Limits[len(h.Limits)-1], h.Counts[len(h.Counts)-1])
+			default:
+				line += fmt.Sprintf(" (%s) %q %d", v.Plugin, v.Text, len(v.Content))
+			}
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"0.25 0 version brain.Event:2",
+		"0.25 0 start",
+		"0.50 0 config (text) [\"```yaml\\nlr: 0.001\\n```\"] 0",
+		"0.50 0 _hparams_/experiment (hparams) [] 109",
+		"0.50 0 _hparams_/session_start_info (hparams) [] 140",
+		"0.75 0 rollout/ep_rew_mean = -0",
+		"1.00 100 rollout/ep_rew_mean = -1.5",
+		"1.25 200 rollout/ep_rew_mean = -3",
+		"1.50 -1 train/é = +Inf",
+		"1.50 200 train/q min -1 max 3 num 5 sum 4 squares 14, 30 bins, first -0.8667 1, last 3 1",
+		"1.50 200 train/same min 4 max 4 num 2 sum 8 squares 32, 1 bins, first 4 2, last 4 2",
+		"1.50 200 start",
+		"1.50 200 rollout/ep_rew_mean = 10",
+		"1.50 0 _hparams_/session_end_info (hparams) [] 13",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestResume: a run is resumed at once, in the same second; its new file comes behind the old one, and what the killed
+// process logged beyond the checkpoint does not count.
+func TestResume(t *testing.T) {
+	dir := t.TempDir()
+	c := start()
+	for _, life := range []struct {
+		purge int64
+		steps []int64
+		sign  float64
+	}{{-1, []int64{0, 10, 20, 30, 40}, 1}, {21, []int64{30, 40, 50}, -1}, {41, []int64{50, 60}, 2}} {
+		w, err := NewAt(dir, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if life.purge >= 0 {
+			if err := w.Purge(life.purge); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range life.steps {
+			if err := w.Scalar("a", s, life.sign*float64(s)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Scalar("only"+fmt.Sprint(life.steps[0]), life.steps[len(life.steps)-1], 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil { // killed: never closed
+			t.Fatal(err)
+		}
+		w.f.Close()
+	}
+	// The first process was killed in the middle of a record.
+	names, err := eventFiles(dir)
+	if err != nil || len(names) != 3 {
+		t.Fatalf("files %v, %v", names, err)
+	}
+	f, err := os.OpenFile(names[0], os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	curves, err := Scalars(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range curves["a"] {
+		got = append(got, fmt.Sprintf("%d:%v", p.Step, p.Value))
+	}
+	if want := "0:0 10:10 20:20 30:-30 40:-40 50:100 60:120"; strings.Join(got, " ") != want {
+		t.Errorf("curve %v, want %v", got, want)
+	}
+	// The tags that only the cut-off past had are gone.
+	if len(curves) != 2 || len(curves["only50"]) != 1 {
+		t.Errorf("curves %v", curves)
+	}
+}
+
+func TestEventsAreSeenWhileTheRunGoesOn(t *testing.T) {
+	c := start()
+	w, err := NewAt(t.TempDir(), c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	count := func() (n int) {
+		for _, err := range Read(w.Path()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		return n
+	}
+	// Version and start are out at once; what follows waits for the clock or for Flush.
+	for i, s := range []struct {
+		pass  time.Duration
+		flush bool
+		want  int
+	}{{0, false, 2}, {time.Second, false, 2}, {time.Second, false, 2}, {flushEvery, false, 6}, {0, false, 6}, {0, true, 8}} {
+		c.t = c.t.Add(s.pass)
+		if err := w.Scalar("a", int64(i), 1); err != nil {
+			t.Fatal(err)
+		}
+		if s.flush {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := count(); got != s.want {
+			t.Errorf("after scalar %d: %d events are in the file, want %d", i, got, s.want)
+		}
+	}
+}
+
+func TestEveryCutAndFlipIsNoticed(t *testing.T) {
+	raw, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(b []byte) (n int, last error) {
+		events(bytes.NewReader(b), func(_ Event, err error) bool {
+			if last = err; err == nil {
+				n++
+			}
+			return true
+		})
+		return n, last
+	}
+	all, err := read(raw)
+	if err != nil || all != 14 {
+		t.Fatalf("%d events, %v", all, err)
+	}
+	whole := 0
+	for n := range raw {
+		got, err := read(raw[:n])
+		if err == nil {
+			whole++
+		} else if !errors.Is(err, ErrTorn) {
+			t.Errorf("%d of %d bytes: %v", n, len(raw), err)
+		}
+		if got != max(0, whole-1) {
+			t.Errorf("%d of %d bytes: %d events, want %d", n, len(raw), got, whole-1)
+		}
+		flipped := slices.Clone(raw)
+		flipped[n] ^= 0x10
+		if got, err := read(flipped); err == nil || got >= all {
+			t.Errorf("byte %d flipped: %d events, %v", n, got, err)
+		}
+	}
+	if whole != all {
+		t.Errorf("%d cuts are between records, want %d", whole, all)
+	}
+}
+
+func TestAFullDiskIsTold(t *testing.T) {
+	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here: ", err)
+	}
+	w, err := NewAt(t.TempDir(), start().now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.f.Close()
+	w.f = f
+	w.out.Reset(f)
+	if err := w.Scalar("a", 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it stays told: what comes behind a broken record cannot be read
+		if err := w.Flush(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "event file /dev/full") {
+			t.Errorf("flush: %v", err)
+		}
+	}
+	if err := w.Scalar("a", 2, 1); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("write: %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	w, err := NewAt(dir, start().now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Text("a", 0, "\xff"); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
+		t.Errorf("text: %v", err)
+	}
+	if err := w.HParams(map[string]any{"layers": []int{1}}, nil); err == nil || !strings.Contains(err.Error(), `hyperparameter "layers": []int cannot be shown`) {
+		t.Errorf("hyperparameter: %v", err)
+	}
+	if err := w.Histogram("h", 0, []float64{math.NaN(), math.Inf(1)}); err != nil {
+		t.Errorf("histogram of nothing: %v", err)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range Read(w.Path()) {
+		n++
+	}
+	if n != 2 {
+		t.Errorf("refusals left %d events in the file", n-2)
+	}
+	if _, err := NewAt(filepath.Join(w.Path(), "x"), start().now); err == nil {
+		t.Error("a folder inside a file")
+	}
+	if _, err := Scalars(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no event files") {
+		t.Errorf("empty folder: %v", err)
+	}
+	for _, err := range Read(filepath.Join(dir, "none")) {
+		if err == nil || !strings.Contains(err.Error(), "none") {
+			t.Errorf("missing file: %v", err)
+		}
+	}
+}
+
+func TestDamageKeepsWhatCanBeRead(t *testing.T) {
+	dir := t.TempDir()
+	c := start()
+	for i := range 2 {
+		w, err := NewAt(dir, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range int64(3) {
+			if err := w.Scalar("a", 3*int64(i)+s, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, err := eventFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[len(raw)-1] ^= 1 // the last of three
+	if err := os.WriteFile(names[0], raw, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	curves, err := Scalars(dir)
+	if err == nil || !strings.Contains(err.Error(), names[0]) || len(curves["a"]) != 5 {
+		t.Errorf("%d points, %v", len(curves["a"]), err)
+	}
+}
+
+func TestScalarDoesNotAllocate(t *testing.T) {
+	w, err := New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	step := int64(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		step++
+		if err := w.Scalar("rollout/ep_rew_mean", step, 1); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations per scalar", n)
+	}
+}
+
+func TestHistogramCountsEveryValue(t *testing.T) {
+	for _, values := range [][]float64{{1}, {0, 0, 0}, {-1, 1}, {math.MaxFloat64, -math.MaxFloat64, 0}, {math.SmallestNonzeroFloat64, 0}, {1, math.Nextafter(1, 2)}} {
+		h := newHistogram(values)
+		total := 0.0
+		for i, n := range h.Counts {
+			total += n
+			if i > 0 && h.Limits[i] < h.Limits[i-1] {
+				t.Errorf("%v: limits %v", values, h.Limits)
+			}
+		}
+		if total != float64(len(values)) || h.Count != total || h.Limits[len(h.Limits)-1] != h.Max {
+			t.Errorf("%v: %+v", values, h)
+		}
+	}
+}
+
+func FuzzEvents(f *testing.F) {
+	raw, err := os.ReadFile(golden)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw, true)
+	events(bytes.NewReader(raw), func(Event, error) bool { return true })
+	for r := bytes.NewReader(raw); ; {
+		data, err := readRecord(r, nil)
+		if err != nil {
+			break
+		}
+		f.Add(data, false)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, framed bool) {
+		if framed {
+			events(bytes.NewReader(b), func(Event, error) bool { return true })
+			return
+		}
+		e, err := decodeEvent(b)
+		if err == nil && len(e.Values) > len(b) {
+			t.Fatalf("%d values in %d bytes", len(e.Values), len(b))
+		}
+	})
+}
+
+func BenchmarkScalar(b *testing.B) {
+	w, err := New(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	b.ReportAllocs()
+	for step := int64(0); b.Loop(); step++ {
+		if err := w.Scalar("rollout/ep_rew_mean", step, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
