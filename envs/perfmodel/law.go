@@ -1,0 +1,94 @@
+package perfmodel
+
+import (
+	"fmt"
+	"math"
+)
+
+// Law is what one request asks of a function, and how an instance of that function serves it.
+//
+// An instance limited to c cores has c²/(c+Overhead) of them for its requests: the rest goes to what the container does besides,
+// and to the stalls of a CPU quota, which weigh the more the smaller the quota. They are shared equally among the requests
+// inside, of which none can use more than Parallel cores, and each further request slows the others by Crowding.
+type Law struct {
+	// Work of a request in core-seconds, its mean.
+	Work float64 `yaml:"work" json:"work"`
+	// CV is the coefficient of variation of the work, which is lognormal.
+	CV float64 `yaml:"cv" json:"cv"`
+	// Parallel is the number of cores that one request can use.
+	Parallel float64 `yaml:"parallel" json:"parallel"`
+	// Overhead is the CPU in cores of which an instance of that size would lose half.
+	Overhead float64 `yaml:"overhead" json:"overhead"`
+	// Crowding is the share by which each further request in an instance slows all of them, beyond the sharing of its CPU.
+	Crowding float64 `yaml:"crowding" json:"crowding"`
+	// Spoilt is the share of the work that is done on an input that an earlier failure has spoilt.
+	Spoilt float64 `yaml:"spoilt" json:"spoilt"`
+	// Memory in MB that each request inside holds; what does not fit is killed. 0 where memory has no visible effect.
+	Memory float64 `yaml:"memory" json:"memory"`
+	// Idle is the memory in MB of an instance that holds no request.
+	Idle float64 `yaml:"idle" json:"idle"`
+	// Payload is what a request makes an instance receive, in bytes.
+	Payload float64 `yaml:"payload" json:"payload"`
+	// Source says where the numbers are from.
+	Source string `yaml:"source" json:"source"`
+}
+
+// Effective returns the cores that an instance limited to cpu millicores has for its requests.
+func (l *Law) Effective(cpu float64) float64 {
+	c := cpu / 1000
+	if c <= 0 {
+		return 0
+	}
+	return c * c / (c + l.Overhead)
+}
+
+// Speed returns the cores that a request has while it is alone in an instance of cpu millicores.
+func (l *Law) Speed(cpu float64) float64 { return min(l.Parallel, l.Effective(cpu)) }
+
+// Together returns how many requests an instance of cpu millicores serves side by side at full speed, at least 1.
+func (l *Law) Together(cpu float64) float64 { return max(1, l.Effective(cpu)/l.Parallel) }
+
+// Alone returns D(cpu), the mean service time in seconds of a request that is alone in an instance of cpu millicores.
+func (l *Law) Alone(cpu float64) float64 { return l.Work / l.Speed(cpu) }
+
+// Fits returns how many of at most most requests an instance of memory MB holds at once, at least 1: what it is short of for the first is
+// not modelled.
+func (l *Law) Fits(memory float64, most int) int {
+	if l.Memory <= 0 {
+		return most
+	}
+	return max(1, min(most, int((memory-l.Idle)/l.Memory)))
+}
+
+// Scale returns the logarithmic mean and deviation of the factor, of mean 1, by which requests' work differs: the factor of a
+// standard normal draw z is exp(mu + sigma·z).
+func (l *Law) Scale() (mu, sigma float64) { return LogNormal(l.CV) }
+
+// LogNormal returns mu and sigma of a lognormal law of mean 1 and the given coefficient of variation.
+func LogNormal(cv float64) (mu, sigma float64) {
+	v := math.Log1p(float64(cv * cv))
+	return -v / 2, math.Sqrt(v)
+}
+
+// Validate reports the first number that makes no sense.
+func (l *Law) Validate() error {
+	for _, c := range []struct {
+		name     string
+		x        float64
+		positive bool
+	}{
+		{"work", l.Work, true}, {"parallel", l.Parallel, true}, {"overhead", l.Overhead, false}, {"crowding", l.Crowding, false},
+		{"cv", l.CV, false}, {"memory", l.Memory, false}, {"idle", l.Idle, false}, {"payload", l.Payload, false},
+	} {
+		switch {
+		case math.IsNaN(c.x) || math.IsInf(c.x, 0) || c.x < 0:
+			return fmt.Errorf("%s is %g, want a number of 0 or more", c.name, c.x)
+		case c.positive && c.x == 0:
+			return fmt.Errorf("%s is 0, want more than 0", c.name)
+		}
+	}
+	if !(l.Spoilt >= 0 && l.Spoilt <= 1) {
+		return fmt.Errorf("spoilt is %g, want a share in [0, 1]", l.Spoilt)
+	}
+	return nil
+}

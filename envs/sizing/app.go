@@ -1,0 +1,103 @@
+package sizing
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/workflow"
+)
+
+// Workflows, as [Config.Workflow] names them.
+const (
+	Sequential = "sequential"
+	Parallel   = "parallel"
+	Branch     = "branch"
+	TcktApp    = "tcktapp"
+)
+
+// app is an application: its workflow and what there is to know of its functions, in their order.
+type app struct {
+	flow  *workflow.Workflow
+	laws  []perfmodel.Law
+	rng   Range
+	gated []bool // the function makes calls and holds its place until they have returned
+	// unused: nobody reads what the function returns, so its failure spoils nothing. FaaSConf's handlers drop starter's
+	// answer and send the image's address on.
+	unused []bool
+	// queued: requests wait for a place. TcktApp's Java services take them one at a time, in order, where the others refuse.
+	queued bool
+	// refs are the latencies of the local-global reward in seconds: per function, and end to end with the successes of a window.
+	refs         []float64
+	refLatency   float64
+	refSuccesses float64
+}
+
+var (
+	mlRange = Range{
+		Low: Resources{CPU: 250, Memory: 256, Replicas: 1, Concurrency: 1}, High: Resources{CPU: 2000, Memory: 2048, Replicas: 8, Concurrency: 10},
+		Concurrency: true,
+	}
+	ticketRange = Range{
+		Low: Resources{CPU: 250, Memory: 128, Replicas: 1, Concurrency: 1}, High: Resources{CPU: 1000, Memory: 1024, Replicas: 8, Concurrency: 1},
+	}
+)
+
+// ticketRefs are the reference p75 in FaaSConf's code, in the order in which it has them.
+var ticketRefs = []float64{0.194, 3.51, 0.0118, 0.0083, 0.0383, 0.0082, 0.01, 0.0372, 0.011, 0.0088, 0.0109, 0.2245}
+
+func newApp(c *Config) (*app, error) {
+	graphs := map[string]func() workflow.Graph{
+		Sequential: workflow.FaaSConfSequential, Parallel: workflow.FaaSConfParallel, Branch: workflow.FaaSConfBranch,
+		TcktApp: func() workflow.Graph { return workflow.FaaSConfTcktApp(workflow.OneByOne) },
+	}
+	graph, ok := graphs[c.Workflow]
+	if !ok {
+		return nil, fmt.Errorf("sizing: workflow is %q, want one of %v", c.Workflow, []string{Sequential, Parallel, Branch, TcktApp})
+	}
+	flow, err := graph().Compile()
+	if err != nil {
+		return nil, err
+	}
+	n := flow.NumFunctions()
+	a := &app{flow: flow, rng: mlRange, gated: make([]bool, n), unused: make([]bool, n), refs: make([]float64, n)}
+	for f, name := range flow.Functions() {
+		l, given := c.Laws[name]
+		if !given {
+			if l, err = perfmodel.FaaSConf(name); err != nil {
+				return nil, err
+			}
+		}
+		if !c.MemoryLimit {
+			l.Memory = 0
+		}
+		a.laws = append(a.laws, l)
+		a.unused[f] = name == "starter"
+		a.refs[f] = l.Alone(float64(a.rng.High.CPU))
+	}
+	for name := range c.Laws {
+		if !slices.Contains(flow.Functions(), name) {
+			return nil, fmt.Errorf("laws.%s: %s has no such function, only %v", name, c.Workflow, flow.Functions())
+		}
+	}
+	// The references of the other workflows are ours: functions alone at full CPU, and Parallel's thresholds.
+	a.refLatency, a.refSuccesses = 13, 20
+	if c.Workflow == TcktApp {
+		a.rng, a.queued, a.refs, a.refLatency, a.refSuccesses = ticketRange, true, ticketRefs, 3.5, 110
+	}
+	for node := range flow.NumNodes() {
+		if len(flow.Callees(node)) > 0 {
+			a.gated[flow.Function(node)] = true
+		}
+	}
+	if flow.NumNodes() > maxNodes {
+		return nil, fmt.Errorf("sizing: workflow %q has %d nodes, want at most %d", flow.Name(), flow.NumNodes(), maxNodes)
+	}
+	return a, nil
+}
+
+// maxNodes is what a request's set of held places, and a visit's tag, have room for.
+const maxNodes = 64
+
+// anyGated reports whether some function holds its place while it calls others.
+func (a *app) anyGated() bool { return slices.Contains(a.gated, true) }

@@ -1,0 +1,234 @@
+package sizing
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/sim"
+	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// ID is the environment's versioned name.
+const ID = "stoker/Sizing-v1"
+
+// Window is the length of a window.
+const Window = 30 * sim.Second
+
+// Env is stoker/Sizing-v1.
+type Env struct {
+	cfg    Config
+	app    *app
+	source *workload.Source
+	users  workload.Users // in closed loop
+	spec   *envs.Spec
+	print  uint64 // fingerprint of the configuration, for saved states
+	fresh  bool
+	rates  perfmodel.Rates
+	keys   keys
+	quiet  bool
+	trace  func(purpose string, a, b, c uint64, value float64)
+
+	sim      *sim.Sim
+	tracker  *workflow.Tracker
+	arrivals workload.Arrivals // nil in closed loop
+	state
+	// Buffers that hold nothing between calls.
+	step   workflow.Step
+	meter  sim.Meter
+	wanted []Resources
+	err    error // the first that happened inside the simulator's loop
+}
+
+// keys name the draws of an episode.
+type keys struct{ demand, request, window rng.Key }
+
+// New makes the environment that a configuration and a load describe. It reads the load's trace.
+func New(c Config, w workload.Config) (*Env, error) {
+	source, err := workload.Open(w)
+	if err != nil {
+		return nil, err
+	}
+	return NewWith(c, source)
+}
+
+// NewWith is New over a workload that is open already; environments may share one.
+func NewWith(c Config, source *workload.Source) (*Env, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	a, err := newApp(&c)
+	if err != nil {
+		return nil, err
+	}
+	e := &Env{cfg: c, app: a, source: source, rates: c.Price.rates()}
+	e.fresh = c.Protocol == Fresh || c.Protocol == Auto && source.Closed()
+	if source.Closed() {
+		if e.users, err = source.Users(0); err != nil {
+			return nil, err
+		}
+	} else {
+		if len(c.Users) > 0 {
+			return nil, fieldError("users", c.Users, "none: the workload is not users in a closed loop")
+		}
+		if e.arrivals, err = source.Arrivals(0); err != nil {
+			return nil, err
+		}
+		if have, need := e.slots(), e.needed(); have < need {
+			return nil, fmt.Errorf("windows and warmup take %d windows of 30 s, but the workload has %d minutes, %d windows", need, source.Minutes(), have)
+		}
+		if last := float64(e.slots()-e.needed()) / 2; c.Start > last {
+			return nil, fieldError("start", c.Start, fmt.Sprintf("at most %g, so that the episode ends within the workload", last))
+		}
+	}
+	if e.refused(slices.Repeat([]Resources{e.initial()}, a.flow.NumFunctions())) {
+		return nil, fieldError("initial", fmt.Sprint(c.Initial), "a configuration within the platform's CPU and memory")
+	}
+	n := a.flow.NumFunctions()
+	e.wanted = make([]Resources, n)
+	e.state.init(a)
+	if e.sim, err = sim.New(e.simConfig(), 0); err != nil {
+		return nil, err
+	}
+	e.tracker = workflow.NewTracker(a.flow, 0)
+	e.spec = e.newSpec()
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%+v %+v", c, source.Config())
+	e.print = h.Sum64()
+	return e, nil
+}
+
+// slots and needed are the windows of an open-loop workload, and those that an episode takes.
+func (e *Env) slots() int  { return e.source.Minutes() * 2 }
+func (e *Env) needed() int { return e.cfg.Windows + e.cfg.Warmup }
+
+// Spec implements [envs.Env].
+func (e *Env) Spec() *envs.Spec { return e.spec }
+
+// Config returns the environment's configuration.
+func (e *Env) Config() Config { return e.cfg }
+
+// Range returns what a function may be given.
+func (e *Env) Range() Range { return e.app.rng }
+
+// QoS returns the thresholds of the present episode.
+func (e *Env) QoS() QoS { return e.qos }
+
+// Reset implements [envs.Env]. Options are users (a number of closed-loop users) and start (the minute of the workload).
+func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
+	users, start, err := e.options(seed, options)
+	if err != nil {
+		return err
+	}
+	if e.source.Closed() {
+		if e.users, err = e.source.Users(seed); err != nil {
+			return err
+		}
+	}
+	e.keys = newKeys(seed)
+	e.sim.Reset(seed)
+	e.tracker.Reset(seed)
+	e.state.reset(seed)
+	e.load(users, start)
+	for f := range e.wanted {
+		e.inForce[f] = e.initial()
+	}
+	for range e.cfg.Warmup {
+		if err := e.window(e.inForce); err != nil {
+			return err
+		}
+	}
+	e.started = true
+	e.observe(obs)
+	return nil
+}
+
+func newKeys(seed uint64) keys {
+	return keys{
+		demand: rng.New(seed, "sizing/demand"), request: rng.New(seed, "sizing/request"), window: rng.New(seed, "sizing/window"),
+	}
+}
+
+// options returns the number of users and the first slot of an episode.
+func (e *Env) options(seed uint64, options envs.Options) (users, slot int, err error) {
+	k := rng.New(seed, "sizing/start")
+	if e.source.Closed() {
+		if users = e.users.Count(); len(e.cfg.Users) > 0 {
+			users = e.cfg.Users[k.IntN(len(e.cfg.Users))]
+		}
+	} else if slot = int(e.cfg.Start * 2); e.cfg.Start < 0 {
+		slot = k.IntN(e.slots() - e.needed() + 1)
+	}
+	for name, v := range options {
+		x, ok := number(v)
+		switch {
+		case name == "users" && e.source.Closed():
+			if users = int(x); !ok || float64(users) != x || users < 1 || users > 1<<16 {
+				return 0, 0, fmt.Errorf("%s: option users is %v, want a whole number of 1 or more", ID, v)
+			}
+		case name == "start" && !e.source.Closed():
+			last := float64(e.slots()-e.needed()) / 2
+			if slot = int(x * 2); !ok || !(x >= 0 && x <= last) {
+				return 0, 0, fmt.Errorf("%s: option start is %v, want a minute from 0 to %g", ID, v, last)
+			}
+		default:
+			return 0, 0, fmt.Errorf("%s: no option %q here, want users (in a closed loop) or start (otherwise)", ID, name)
+		}
+	}
+	return users, slot, nil
+}
+
+func number(v any) (float64, bool) {
+	switch x := v.(type) {
+	case int:
+		return float64(x), true
+	case int64:
+		return float64(x), true
+	case uint64:
+		return float64(x), true
+	case float64:
+		return x, true
+	}
+	return 0, false
+}
+
+var errOver = errors.New(ID + ": the episode is over, or has not begun: Reset comes first")
+
+// Step implements [envs.Env].
+func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if !e.started || e.ended {
+		return errOver
+	}
+	if err := envs.CheckAction(e.spec, nil, act); err != nil {
+		return err
+	}
+	w := e.app.rng.Components()
+	a := act.Kinds[0]
+	for f := range e.wanted {
+		e.wanted[f] = e.app.rng.Decode(a[f*w : (f+1)*w])
+	}
+	copy(e.action, a)
+	if err := e.window(e.wanted); err != nil {
+		return err
+	}
+	e.windows++
+	e.ended = e.windows == e.cfg.Windows
+	e.report(out)
+	e.observe(obs)
+	return nil
+}
+
+// Quiet switches the noise off, or on again: work is then what its law has on average. It is not part of the state: a copy that is quiet
+// stays so when it is made equal to one that isn't. What was under way before keeps its work.
+func (e *Env) Quiet(on bool) { e.quiet = on }
+
+// Twin returns another environment of the same configuration, over the same workload.
+func (e *Env) Twin() (*Env, error) { return NewWith(e.cfg, e.source) }
+
+// TraceDraws implements [envs.DrawTracer].
+func (e *Env) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) { e.trace = f }

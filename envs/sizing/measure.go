@@ -1,0 +1,117 @@
+package sizing
+
+import "slices"
+
+// result is what a window came to.
+type result struct {
+	price, cost             float64
+	cores, memory           float64
+	load                    float64
+	latency, p75, p95       float64
+	success                 float64
+	successes, failed, seen int
+	refusedNow, violated    bool
+	functions               []functionResult
+}
+
+// functionResult is what a window came to for one function. CPU is in percent of a core, throttled in millicores, memory in percent of the limit,
+// network in bytes per second, each the mean of its instances.
+type functionResult struct {
+	price                           float64
+	cpu, throttled, memory, network float64
+	p75, p95, mean                  float64
+	rejected                        float64 // share of its requests
+	inside                          float64 // requests in its instances, on average
+}
+
+// measure reads the simulator's meters, as rates over a number of seconds.
+func (e *Env) measure(seconds float64) {
+	for f := range e.functions {
+		r := &e.functions[f]
+		*r = functionResult{}
+		e.sim.Meter(f, &e.meter)
+		m := &e.meter
+		if n := m.Instances(); n > 0 {
+			share := m.Seconds() / seconds
+			r.cpu = m.UsedCPU() / 10 * share / n
+			r.throttled = m.ThrottledCPU() * share / n
+			r.network = float64(m.Started) * e.app.laws[f].Payload / seconds / n
+			if m.AllocatedMemory() > 0 {
+				r.memory = 100 * m.UsedMemory() / m.AllocatedMemory()
+			}
+		}
+		r.inside = m.InSystem()
+		if m.Arrived > 0 {
+			r.rejected = min(1, float64(m.Rejected)/float64(m.Arrived))
+		}
+		d := e.durations[f]
+		if len(d) == 0 {
+			if m.Arrived > m.Rejected {
+				r.p75, r.p95, r.mean = Window.Seconds(), Window.Seconds(), Window.Seconds()
+			}
+			continue
+		}
+		slices.Sort(d)
+		r.p75, r.p95, r.mean = quantile(d, 0.75), quantile(d, 0.95), mean(d)
+	}
+}
+
+// measureNothing is measure where nothing was deployed.
+func (e *Env) measureNothing() {
+	for f := range e.functions {
+		e.functions[f] = functionResult{p75: Window.Seconds(), p95: Window.Seconds(), mean: Window.Seconds()}
+	}
+}
+
+// conclude makes up the window's result under a configuration.
+func (e *Env) conclude(rs []Resources, refused bool) {
+	r := &e.result
+	e.lastLoad = r.load
+	*r = result{functions: r.functions, refusedNow: refused, seen: e.begun, failed: e.failures, successes: len(e.latencies)}
+	for f, x := range rs {
+		fr := &r.functions[f]
+		fr.price = e.rates.Hourly(x.CPU, x.Memory, x.Replicas)
+		if e.cfg.Price.ExecTime {
+			fr.price *= fr.mean
+		}
+		r.price += fr.price
+	}
+	r.cost = r.price * Window.Seconds() / 3600
+	r.cores, r.memory = demanded(rs)
+	if r.load = float64(e.userCount); !e.source.Closed() {
+		r.load = float64(e.begun) / Window.Seconds()
+	}
+	switch {
+	case refused || r.successes == 0 && (r.failed > 0 || e.tracker.Live() > 0 || e.source.Closed()):
+		r.latency, r.p75, r.p95 = Window.Seconds(), Window.Seconds(), Window.Seconds()
+		if refused {
+			r.successes = 0
+		}
+	case r.successes == 0: // nobody asked
+		r.success = 1
+	default:
+		slices.Sort(e.latencies)
+		r.latency, r.p75, r.p95 = mean(e.latencies), quantile(e.latencies, 0.75), quantile(e.latencies, 0.95)
+		r.success = float64(r.successes) / float64(r.successes+r.failed)
+	}
+	r.violated = refused || r.latency > e.qos.Latency || r.success < e.qos.Success
+	if e.source.Closed() {
+		r.violated = r.violated || r.successes < e.qos.Count
+	}
+}
+
+func mean(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// quantile interpolates linearly between the order statistics of x, which is sorted and not empty, as numpy.percentile does.
+func quantile(x []float64, p float64) float64 {
+	at := p * float64(len(x)-1)
+	i := int(at)
+	lo, hi := x[i], x[min(i+1, len(x)-1)]
+	return lo + float64((at-float64(i))*(hi-lo))
+}

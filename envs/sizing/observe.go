@@ -1,0 +1,143 @@
+package sizing
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// newSpec describes the environment.
+func (e *Env) newSpec() *envs.Spec {
+	a := e.app
+	n := a.flow.NumFunctions()
+	actions := []string{"cpu", "memory", "replicas", "concurrency"}[:a.rng.Components()]
+	features := append([]string{}, actions...)
+	for i := range features {
+		features[i] = "last " + features[i]
+	}
+	features = append(features, "cpu used", "throttled", "memory used", "network", "p75", "p95", "load")
+	if e.cfg.Features == ExtendedFeatures {
+		features = append(features, "load change", "rejected", "inside", "latency", "success")
+	}
+	neighbours := make([][]int, n)
+	for f, near := range a.flow.Neighbours() {
+		neighbours[f] = append([]int{}, near...)
+	}
+	unit, load := "requests/s", "requests that began, per second"
+	if e.source.Closed() {
+		unit, load = "users", "users in the closed loop"
+	}
+	return &envs.Spec{
+		ID: ID,
+		Doc: fmt.Sprintf("The agents of %s's %d functions choose CPU, memory, replicas and concurrency limit for each window of 30 s.",
+			a.flow.Name(), n),
+		Kinds: []envs.Kind{{
+			Name: "function", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.NewBox(len(actions), 0, 1),
+			Features: features, Actions: actions, Neighbours: neighbours,
+		}},
+		Step:     envs.Timing{Unit: "window", Fixed: int64(Window)},
+		MaxSteps: e.cfg.Windows,
+		Info: []envs.Quantity{
+			{Name: "price", Unit: "USD/h", Better: envs.Lower, Reduce: envs.Mean, Doc: "what the configuration costs an hour"},
+			{Name: "cost", Unit: "USD", Better: envs.Lower, Reduce: envs.Sum, Doc: "what the window cost"},
+			{Name: "violated", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean, Doc: "windows that missed the QoS"},
+			{Name: "latency", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "mean end-to-end latency of successes; 30 where there were none"},
+			{Name: "latency_p75", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "its 75th percentile"},
+			{Name: "latency_p95", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "its 95th percentile"},
+			{Name: "success", Unit: "share", Better: envs.Higher, Reduce: envs.Mean, Doc: "successes among the requests that ended"},
+			{Name: "successes", Unit: "requests", Better: envs.Higher, Reduce: envs.Sum, Doc: "requests that ended well"},
+			{Name: "failed", Unit: "requests", Better: envs.Lower, Reduce: envs.Sum, Doc: "requests that ended badly"},
+			{Name: "requests", Unit: "requests", Reduce: envs.Sum, Doc: "requests that began"},
+			{Name: "load", Unit: unit, Reduce: envs.Mean, Doc: load},
+			{Name: "cores", Unit: "cores", Better: envs.Lower, Reduce: envs.Mean, Doc: "CPU that the configuration takes"},
+			{Name: "memory", Unit: "MB", Better: envs.Lower, Reduce: envs.Mean, Doc: "memory that the configuration takes"},
+			{Name: "refused", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean, Doc: "configurations beyond the machines"},
+		},
+		Samples: []envs.Quantity{
+			{Name: "latency", Unit: "s", Better: envs.Lower, Doc: "end-to-end latency of each success"},
+		},
+	}
+}
+
+// AppendSamples implements [envs.Sampler]: the latencies of the last window's successes, in seconds, ascending.
+func (e *Env) AppendSamples(i int, dst []float64) []float64 {
+	if i != 0 {
+		return dst
+	}
+	return append(dst, e.latencies...)
+}
+
+// report writes what came of the last window.
+func (e *Env) report(out *envs.Outcome) {
+	out.Terminated, out.Truncated, out.Elapsed = false, e.ended, int64(Window)
+	r := &e.result
+	flag := func(b bool) float64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	out.Info = append(out.Info[:0], r.price, r.cost, flag(r.violated), r.latency, r.p75, r.p95, r.success, float64(r.successes), float64(r.failed),
+		float64(r.seen), r.load, r.cores, r.memory, flag(r.refusedNow))
+	e.reward(out.Rewards[0])
+}
+
+// reward writes what each agent earned in the last window.
+func (e *Env) reward(out []float32) {
+	r, w := &e.result, &e.cfg.Reward
+	if w.Form == LocalGlobalReward {
+		global := float64(0.7*e.app.refLatency/r.latency) + float64(0.3*float64(r.successes)/e.app.refSuccesses)
+		if r.latency == 0 {
+			global = 0
+		}
+		for f := range out {
+			local := -r.functions[f].price
+			if p := r.functions[f].p75; p > 0 {
+				local += float64(0.2 * e.app.refs[f] / p)
+			}
+			out[f] = float32(float64(0.5*local) + float64(0.5*global))
+		}
+		return
+	}
+	y := -float64(w.Price * r.price)
+	switch {
+	case w.Form == PaperReward && !r.violated:
+		y += w.QoS
+	case w.Form == CodeReward && r.violated:
+		y -= w.QoS
+	}
+	for f := range out {
+		out[f] = float32(y)
+	}
+}
+
+// observe writes what the agents see after the last window.
+func (e *Env) observe(obs *envs.Observation) {
+	k := &obs.Kinds[0]
+	r := &e.result
+	row := k.Values[:0]
+	n := e.app.rng.Components()
+	shown := e.shownLoad()
+	for f := range r.functions {
+		x := &r.functions[f]
+		row = append(row, e.action[f*n:(f+1)*n]...)
+		row = append(row, float32(x.cpu), float32(x.throttled), float32(x.memory), float32(x.network), float32(x.p75), float32(x.p95), float32(shown))
+		if e.cfg.Features == ExtendedFeatures {
+			row = append(row, float32(r.load-e.lastLoad), float32(x.rejected), float32(x.inside), float32(r.latency), float32(r.success))
+		}
+		k.Active[f] = true
+	}
+}
+
+// shownLoad is the load that the agents see: the last window's, or where it is known the coming one's.
+func (e *Env) shownLoad() float64 {
+	if e.source.Closed() || !e.cfg.LoadKnown {
+		return e.result.load
+	}
+	var perMinute float64
+	minute := (e.slot + e.all) / 2
+	for s := range e.source.Streams() {
+		perMinute += e.source.Expected(s, minute)
+	}
+	return perMinute / 60
+}

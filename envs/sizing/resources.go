@@ -1,0 +1,67 @@
+package sizing
+
+import "math"
+
+// Resources is what one function is given.
+type Resources struct {
+	// CPU in millicores and Memory in MB of each instance.
+	CPU, Memory int
+	// Replicas is the number of instances, Concurrency the number of requests that each takes at once.
+	Replicas, Concurrency int
+}
+
+// Range says what a function may be given and how an action in [0, 1] stands for it.
+type Range struct {
+	Low, High Resources
+	// Concurrency says whether the concurrency limit is part of the action; where it isn't, Low.Concurrency is the limit.
+	Concurrency bool
+}
+
+// Components returns the number of components of an action: cpu, memory, replicas and, where it is decided, concurrency.
+func (r *Range) Components() int {
+	if r.Concurrency {
+		return 4
+	}
+	return 3
+}
+
+// Decode returns what an action of [Range.Components] numbers in [0, 1] stands for, as FaaSConf's code and data have it: CPU and
+// memory rounded, replicas and concurrency cut to whole numbers, so that their highest values need exactly 1.
+func (r *Range) Decode(a []float32) Resources {
+	var x [4]float64
+	for i, v := range a[:r.Components()] {
+		x[i] = float64(v)
+	}
+	return r.decode(x)
+}
+
+func (r *Range) decode(a [4]float64) Resources {
+	at := func(a float64, low, high int) float64 { return float64(low) + float64(a*float64(high-low)) }
+	out := Resources{
+		CPU:         int(math.RoundToEven(at(a[0], r.Low.CPU, r.High.CPU))),
+		Memory:      int(math.RoundToEven(at(a[1], r.Low.Memory, r.High.Memory))),
+		Replicas:    int(at(a[2], r.Low.Replicas, r.High.Replicas)),
+		Concurrency: r.Low.Concurrency,
+	}
+	if r.Concurrency {
+		out.Concurrency = int(at(a[3], r.Low.Concurrency, r.High.Concurrency))
+	}
+	return out
+}
+
+// Encode writes an action that stands for what is wanted, brought into the range.
+func (r *Range) Encode(want Resources, a []float32) {
+	share := func(x, low, high int, whole bool) float32 {
+		x = min(max(x, low), high)
+		if whole && x < high {
+			return float32((float64(x-low) + 0.5) / float64(high-low)) // the middle of what is cut to x
+		}
+		return float32(float64(x-low) / float64(high-low))
+	}
+	a[0] = share(want.CPU, r.Low.CPU, r.High.CPU, false)
+	a[1] = share(want.Memory, r.Low.Memory, r.High.Memory, false)
+	a[2] = share(want.Replicas, r.Low.Replicas, r.High.Replicas, true)
+	if r.Concurrency {
+		a[3] = share(want.Concurrency, r.Low.Concurrency, r.High.Concurrency, true)
+	}
+}

@@ -1,0 +1,155 @@
+package sizing
+
+import (
+	"math"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/sim"
+)
+
+// load sets what the episode faces: users, or the part of the workload that begins at a slot.
+func (e *Env) load(users, slot int) {
+	e.userCount, e.slot = users, slot
+	table, _ := Thresholds(e.cfg.Workflow, users)
+	e.qos = e.cfg.QoS
+	if e.qos.Latency == 0 {
+		e.qos.Latency = table.Latency
+	}
+	if e.qos.Count == 0 {
+		e.qos.Count = table.Count
+	}
+	if e.qos.Success == 0 {
+		e.qos.Success = table.Success
+	}
+	for range users {
+		e.asked = append(e.asked, 0)
+	}
+	for i, x := range e.cfg.Initial[:e.app.rng.Components()] {
+		for f := range e.inForce {
+			e.action[f*e.app.rng.Components()+i] = float32(x)
+		}
+	}
+	if e.arrivals != nil {
+		e.arrivals.Reset(e.seed)
+		e.arrivals.SeekTo(e.loadTime())
+		e.draw()
+	}
+}
+
+// loadTime is where in the workload the present window begins, in microseconds.
+func (e *Env) loadTime() int64 { return int64(e.slot+e.all) * int64(Window) }
+
+// window runs one window under a configuration.
+func (e *Env) window(rs []Resources) error {
+	e.clear()
+	e.interfere()
+	refused := e.refused(rs)
+	switch {
+	case e.fresh && refused:
+		// Nothing is deployed, nobody is served; the load passes.
+		e.measureNothing()
+		if e.arrivals != nil {
+			e.arrivals.SeekTo(e.loadTime() + int64(Window))
+			e.draw()
+		}
+	case e.fresh:
+		if err := e.freshWindow(rs); err != nil {
+			return err
+		}
+	default:
+		if err := e.continuousWindow(rs, refused); err != nil {
+			return err
+		}
+	}
+	e.conclude(rs, refused)
+	e.all++
+	return nil
+}
+
+// freshWindow is FaaSConf's protocol: remove, deploy, wait, load for 30 s, and wait while what is under way still shows in the
+// functions' logs.
+func (e *Env) freshWindow(rs []Resources) error {
+	e.generation = uint32(e.all + 1)
+	e.tracker.Reset(e.seed)
+	for i := range e.requests {
+		e.requests[i].use++
+		e.requests[i].held = 0
+	}
+	for f := range e.gates {
+		e.gates[f].clear()
+	}
+	clear(e.asked)
+	if err := e.deploy(rs); err != nil {
+		return err
+	}
+	e.open, e.counting = false, false
+	if err := e.run(e.sim.Now() + sim.Seconds(e.cfg.Platform.Settle)); err != nil {
+		return err
+	}
+	e.clear() // the books have what removing the old deployment ended
+	e.sim.ResetMeters()
+	e.offset = e.loadTime() - int64(e.sim.Now())
+	e.open, e.counting = true, true
+	e.until = e.sim.Now() + Window
+	for u := range e.userCount {
+		e.timer(timerUser, e.sim.Now()+sim.Time(e.users.Spawn(u)), uint64(e.generation)<<32|uint64(u))
+	}
+	if e.arrivals != nil {
+		e.arm()
+	}
+	if err := e.run(e.until); err != nil {
+		return err
+	}
+	e.open, e.counting = false, false
+	if err := e.run(e.until + sim.Seconds(e.cfg.Platform.Drain)); err != nil {
+		return err
+	}
+	// As the testbed's metrics, which are rates over a minute.
+	e.measure(60)
+	return nil
+}
+
+// continuousWindow carries on from the last window.
+func (e *Env) continuousWindow(rs []Resources, refused bool) error {
+	if !refused {
+		if err := e.deploy(rs); err != nil {
+			return err
+		}
+	}
+	e.sim.ResetMeters()
+	e.open, e.counting = true, true
+	e.until = e.sim.Now() + Window
+	if e.all == 0 {
+		e.offset = e.loadTime() - int64(e.sim.Now())
+		for u := range e.userCount {
+			e.timer(timerUser, sim.Time(e.users.Spawn(u)), uint64(u))
+		}
+	}
+	if e.arrivals != nil {
+		e.arm()
+	}
+	if err := e.run(e.until); err != nil {
+		return err
+	}
+	e.measure(Window.Seconds())
+	return nil
+}
+
+func (e *Env) run(until sim.Time) error {
+	e.sim.Run(handler{e}, until)
+	err := e.err
+	e.err = nil
+	return err
+}
+
+// interfere draws the factors of the present window.
+func (e *Env) interfere() {
+	mu, sigma := perfmodel.LogNormal(e.cfg.Noise.Window)
+	for f := range e.interference {
+		e.interference[f] = 1
+		if sigma > 0 && !e.quiet {
+			e.interference[f] = math.Exp(mu + float64(sigma*e.keys.window.With(uint64(f)).With(uint64(e.all)).Norm()))
+			e.draws("window", uint64(f), uint64(e.all), 0, e.interference[f])
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package sizing
+
+import (
+	"math"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/sim"
+	"github.com/stoker-rl/stoker/envs/workflow"
+)
+
+// request is a user's or the trace's request on its way through the workflow. It is found by its tracker's run.
+type request struct {
+	begun sim.Time
+	// a and b name the request in its draws: stream and arrival, or user and number.
+	a, b uint64
+	user int32
+	// number counts a user's requests.
+	number uint32
+	// use tells the requests apart that have had this run one after another.
+	use uint32
+	// held marks the nodes whose function's gate it has passed and not left.
+	held   uint64
+	failed bool
+}
+
+// A tag says which visit a simulated request is: run, node, number of the visit, use of the run.
+const (
+	runBits    = 24
+	nodeBits   = 8
+	numberBits = 8
+	useMask    = 1<<(64-runBits-nodeBits-numberBits) - 1
+)
+
+func tagOf(run, node, number int32, use uint32) uint64 {
+	return uint64(use)&useMask<<(runBits+nodeBits+numberBits) | uint64(number)&(1<<numberBits-1)<<(runBits+nodeBits) |
+		uint64(node)<<runBits | uint64(run)
+}
+
+func untag(t uint64) (run, node, number int32, use uint32) {
+	return int32(t & (1<<runBits - 1)), int32(t >> runBits & (1<<nodeBits - 1)), int32(t >> (runBits + nodeBits) & (1<<numberBits - 1)),
+		uint32(t >> (runBits + nodeBits + numberBits))
+}
+
+// Kinds of timers.
+const (
+	timerArrival int32 = iota
+	timerUser          // payload: user, and generation<<32
+)
+
+// handler is what the simulator tells an environment.
+type handler struct{ e *Env }
+
+// Fired begins requests.
+func (h handler) Fired(_ *sim.Sim, t sim.Timer) {
+	e := h.e
+	if t.Kind == timerUser {
+		user := int32(uint32(t.Payload))
+		if uint32(t.Payload>>32) == e.generation && e.open {
+			n := e.asked[user]
+			e.asked[user]++
+			e.begin(uint64(user), uint64(e.generation)<<32|uint64(n), user, n)
+		}
+		return
+	}
+	a := e.next
+	e.draw()
+	e.draws("arrival", uint64(a.Stream), a.ID(), 0, float64(a.Time)/1e6)
+	e.begin(uint64(a.Stream), a.ID(), 0, 0)
+	e.arm()
+}
+
+// Finished follows a visit whose function has done its own work, or has not.
+func (h handler) Finished(_ *sim.Sim, r sim.Response) {
+	e := h.e
+	run, node, _, use := untag(r.Tag)
+	f := int(r.Function)
+	if r.Outcome == sim.Completed && !e.app.gated[f] {
+		e.durations[f] = append(e.durations[f], (r.Ended - r.Arrived).Seconds())
+	}
+	q := &e.requests[run]
+	if q.use&useMask != use {
+		return // of a request that is over
+	}
+	if r.Outcome != sim.Completed && !e.app.unused[f] {
+		q.failed = true
+		if e.cfg.Platform.OnFailure == AbortOnFailure {
+			e.fail(e.tracker.Cancel(run))
+			e.finish(run)
+			return
+		}
+	}
+	e.fail(e.tracker.Done(run, node, &e.step))
+	e.proceed(run, 0)
+}
+
+// fail keeps the first error and stops the simulation. There is none unless the environment's own books are wrong.
+func (e *Env) fail(err error) {
+	if err != nil && e.err == nil {
+		e.err = err
+		e.sim.Pause()
+	}
+}
+
+// begin starts a request that its draws know as (a, b).
+func (e *Env) begin(a, b uint64, user int32, number uint32) {
+	run := e.tracker.Begin(a, b, &e.step)
+	for int(run) >= len(e.requests) {
+		e.requests = append(e.requests, request{})
+		if e.app.anyGated() {
+			for range e.app.flow.NumNodes() {
+				e.visited = append(e.visited, 0)
+			}
+		}
+	}
+	e.requests[run] = request{begun: e.sim.Now(), a: a, b: b, user: user, number: number, use: e.requests[run].use + 1}
+	e.begun++
+	e.proceed(run, sim.Seconds(e.cfg.Platform.Orchestrator))
+}
+
+// proceed does what the tracker's step says, after a delay.
+func (e *Env) proceed(run int32, delay sim.Time) {
+	for _, v := range e.step.Returned {
+		if f := e.app.flow.Function(int(v.Node)); e.app.gated[f] {
+			e.durations[f] = append(e.durations[f], (e.sim.Now() - *e.visit(run, v.Node)).Seconds())
+			e.leave(run, v.Node)
+		}
+	}
+	for _, v := range e.step.Start {
+		e.call(run, v, e.sim.Now()+delay+sim.Seconds(e.cfg.Platform.Hop))
+	}
+	if e.step.Finished {
+		e.finish(run)
+	}
+}
+
+// call hands a visit to its function, or lines it up at the function's gate.
+func (e *Env) call(run int32, v workflow.Visit, at sim.Time) {
+	f := e.app.flow.Function(int(v.Node))
+	if !e.app.gated[f] {
+		e.submit(run, v.Node, v.Number, at)
+		return
+	}
+	*e.visit(run, v.Node) = at
+	g := &e.gates[f]
+	if g.taken >= e.places(f) {
+		g.push(tagOf(run, v.Node, v.Number, e.requests[run].use))
+		return
+	}
+	e.enter(g, run, v.Node)
+	e.submit(run, v.Node, v.Number, at)
+}
+
+// submit gives a visit to the simulator with the demand that its law and its name give it.
+func (e *Env) submit(run, node, number int32, at sim.Time) {
+	q := &e.requests[run]
+	f := e.app.flow.Function(int(node))
+	l := &e.app.laws[f]
+	factor := 1.0
+	if !e.quiet && e.cfg.Noise.Request > 0 {
+		mu, sigma := perfmodel.LogNormal(l.CV * e.cfg.Noise.Request)
+		factor = math.Exp(mu + float64(sigma*e.keys.demand.With(q.a).With(q.b).With(uint64(node)).With(uint64(number)).Norm()))
+		e.draws("demand", q.a, q.b, uint64(node)<<32|uint64(number), factor)
+	}
+	work := l.Work * factor * e.interference[f]
+	if q.failed {
+		work *= l.Spoilt
+	}
+	e.fail(e.sim.Submit(sim.Request{
+		Function: int32(f), At: at, Demand: max(sim.Seconds(work), 1), Tag: tagOf(run, node, number, q.use),
+		ID: e.keys.request.With(q.a).With(q.b).With(uint64(node)).With(uint64(number)).Uint64(),
+	}))
+}
+
+// finish ends a request; in a closed loop its user thinks and asks again.
+func (e *Env) finish(run int32) {
+	q := &e.requests[run]
+	for n := int32(0); q.held>>n != 0; n++ {
+		if q.held>>n&1 == 1 {
+			e.leave(run, n)
+		}
+	}
+	q.use++
+	if e.counting {
+		if q.failed {
+			e.failures++
+		} else {
+			e.latencies = append(e.latencies, (e.sim.Now() - q.begun).Seconds())
+		}
+	}
+	if !e.source.Closed() || !e.open {
+		return
+	}
+	user := int(q.user)
+	think := e.users.Think(user, uint64(e.generation)<<32|uint64(e.asked[user]))
+	if think > 0 {
+		e.draws("think", uint64(user), uint64(e.generation), uint64(e.asked[user]), float64(think)/1e6)
+	}
+	e.timer(timerUser, e.sim.Now()+sim.Time(think), uint64(e.generation)<<32|uint64(user))
+}
+
+func (e *Env) timer(kind int32, at sim.Time, payload uint64) {
+	_, err := e.sim.At(sim.Timer{At: at, Kind: kind, Payload: payload})
+	e.fail(err)
+}
+
+// draw takes the next arrival from the workload; arm sets its timer if it falls into the present window.
+func (e *Env) draw() { e.next, e.more = e.arrivals.Next() }
+
+func (e *Env) arm() {
+	if at := sim.Time(e.next.Time - e.offset); e.more && at < e.until {
+		e.timer(timerArrival, at, 0)
+	}
+}
+
+func (e *Env) draws(purpose string, a, b, c uint64, value float64) {
+	if e.trace != nil {
+		e.trace(purpose, a, b, c, value)
+	}
+}
