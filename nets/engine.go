@@ -129,7 +129,7 @@ const (
 type Optimizer interface {
 	// Advance counts one step and sets what depends on the count; it comes before Step, outside a recorded update.
 	Advance()
-	// Step changes the parameters by the gradients in Grads.
+	// Step changes the parameters by the gradients in Grads, which stay as they are.
 	Step()
 	// SetRate changes the learning rate.
 	SetRate(rate float64)

@@ -21,7 +21,8 @@ type Penalty struct{ Coef float64 }
 
 // PolicyGradient is L = −mean(A·ln π(a)) − Entropy·mean(H(π)), π the softmax of the logits over the legal choices (Williams,
 // 1992). Args: logits [agents, batch, n], the choice's number a [agents, batch, 1], advantage A [agents, batch, 1], mask
-// [agents, batch, n] with 1 for legal. Illegal choices get no gradient.
+// [agents, batch, n] with 1 for legal. Illegal choices get no gradient, whatever their logits hold; a sample without a legal choice
+// adds nothing to value and gradient, and its a is not read.
 type PolicyGradient struct{ Entropy float64 }
 
 // ClippedSurrogate is L = −mean(min(rA, clip(r, 1−Clip, 1+Clip)A)) − Entropy·mean(H(π)), r = π(a)/π_old(a) (Schulman et al.,

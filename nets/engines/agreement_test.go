@@ -1,0 +1,179 @@
+package engines
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// scenarios are the whole table: every architecture, mix, score, head, norm and loss.
+func scenarios() map[string]scenario {
+	in := []nets.Port{{Name: "state", Width: states}, {Name: "action", Width: actions}}
+	ring, selfish := [][]int{{1, 2}, {0}, {}}, [][]int{{0, 1}, {2, 0, 1}, {1}}
+	mlp := func(in []nets.Port, out int, change func(*nets.MLP)) nets.MLP {
+		m := nets.MLP{Agents: agents, In: in, Hidden: []int{7, 5}, Out: out, Activation: nets.ReLU}
+		if change != nil {
+			change(&m)
+		}
+		return m
+	}
+	squash := func(final string, change func(*nets.MLP)) func(*nets.MLP) {
+		return func(m *nets.MLP) {
+			if change != nil {
+				change(m)
+			}
+			m.Final = final
+		}
+	}
+	out := map[string]scenario{}
+	add := func(name string, others bool, list [][]int, mix, score string, change func(*nets.MLP), more func(*scenario)) {
+		field := func(m nets.MLP, mix string, others bool) nets.Arch {
+			f := nets.MeanField{MLP: m, Mix: mix, Others: others, Neighbours: list}
+			switch mix {
+			case "":
+				return m
+			case nets.Joint:
+				f.Neighbours = nil
+			case nets.Attention:
+				f.Score, f.Keys = score, 5
+			}
+			return f
+		}
+		actorMix := mix
+		if mix == nets.Joint { // plain MADDPG: only the critic is joint
+			actorMix = ""
+		}
+		c := scenario{
+			actor:  field(mlp(in[:1], actions, squash(nets.Sigmoid, change)), actorMix, false),
+			critic: field(mlp(in, 1, change), mix, others), others: others, loss: nets.SquaredError{},
+		}
+		if more != nil {
+			more(&c)
+		}
+		out[name] = c
+	}
+	shared := func(m *nets.MLP) { m.Shared = true }
+	norm := func(m *nets.MLP) { m.Norm = nets.LayerNorm }
+	tanh := func(m *nets.MLP) { m.Activation = nets.Tanh }
+	add("mlp", false, nil, "", "", nil, nil)
+	add("mlp shared", false, nil, "", "", shared, nil)
+	add("mlp norm", false, nil, "", "", norm, nil)
+	add("mlp tanh", false, nil, "", "", tanh, func(c *scenario) { c.actor = mlp(in[:1], actions, squash(nets.Tanh, tanh)) })
+	add("mlp no hidden", false, nil, "", "", func(m *nets.MLP) { m.Hidden = nil }, nil)
+	add("mlp huber", false, nil, "", "", nil, func(c *scenario) { c.loss = nets.Huber{Delta: 0.5} })
+	add("mlp clip", false, nil, "", "", nil, func(c *scenario) { c.clip = 0.1 })
+	add("mlp custom", false, nil, "", "", nil, func(c *scenario) { c.loss = quartic })
+	for _, hard := range []bool{false, true} {
+		name := map[bool]string{false: "gumbel soft", true: "gumbel hard"}[hard]
+		add(name, false, nil, "", "", nil, func(c *scenario) {
+			c.actor = mlp(in[:1], actions, nil)
+			c.head = &nets.GumbelSoftmax{Agents: agents, Segments: []int{2, actions - 2}, Temperature: 0.8, Hard: hard}
+		})
+	}
+	for _, others := range []bool{false, true} {
+		suffix := map[bool]string{true: " others"}[others]
+		add("mean"+suffix, others, ring, nets.Mean, "", nil, nil)
+		add("mean shared"+suffix, others, selfish, nets.Mean, "", shared, nil)
+		add("joint"+suffix, others, nil, nets.Joint, "", nil, nil)
+		add("joint shared"+suffix, others, nil, nets.Joint, "", shared, nil)
+		for _, score := range []string{nets.Exp, nets.Squared} {
+			add("attention "+score+suffix, others, ring, nets.Attention, score, nil, nil)
+			add("attention self "+score+suffix, others, selfish, nets.Attention, score, nil, nil)
+			add("attention shared "+score+suffix, others, selfish, nets.Attention, score, shared, nil)
+			add("attention norm "+score+suffix, others, ring, nets.Attention, score, norm, func(c *scenario) { c.clip = 0.5 })
+		}
+	}
+	for name, loss := range map[string]nets.Loss{
+		"policy gradient": nets.PolicyGradient{}, "entropy": nets.PolicyGradient{Entropy: 0.3},
+		"clipped surrogate": nets.ClippedSurrogate{Clip: 0.2, Entropy: 0.1},
+	} {
+		out[name] = scenario{actor: mlp(in[:1], actions, nil), loss: loss}
+	}
+	return out
+}
+
+// quartic is a user's loss, mean((x − y)⁴).
+var quartic = nets.Custom{Name: "quartic", Func: func(value, grad []float64, args [][]float64, shapes [][]int) {
+	per := len(grad) / shapes[0][0]
+	for i, x := range args[0] {
+		d := x - args[1][i]
+		value[i/per] += d * d * d * d / float64(per)
+		grad[i] = 4 * d * d * d / float64(per)
+	}
+}}
+
+// tolerance is how far two engines may be apart: gradients in parts of the largest, parameters in steps of the learning rate.
+type tolerance struct{ gradient, parameter float64 }
+
+var (
+	single = tolerance{1e-5, 0.2}
+	double = tolerance{1e-9, 1e-9}
+)
+
+// All engines of this binary agree with the native one over whole updates, and the native one's float32 with its float64.
+func TestAgreement(t *testing.T) {
+	type candidate struct {
+		name, engine, against string
+		dtype, reference      nets.DType
+		tol                   tolerance
+	}
+	candidates := []candidate{{"native float32", Native, "native float64", nets.Float32, nets.Float64, single}}
+	for _, name := range Names() {
+		if name != Native {
+			candidates = append(candidates,
+				candidate{name + " float32", name, "native float32", nets.Float32, nets.Float32, single},
+				candidate{name + " float64", name, "native float64", nets.Float64, nets.Float64, double})
+		}
+	}
+	for _, c := range candidates {
+		t.Run(c.name, func(t *testing.T) {
+			e, reference := open(t, c.engine, c.dtype), open(t, Native, c.reference)
+			for name, s := range scenarios() {
+				t.Run(name, func(t *testing.T) {
+					agree(t, s.run(t, e, 1), s.run(t, reference, 1), c.tol)
+					// Replayed: parameters only, since steps have grown apart by then.
+					tol := tolerance{math.Inf(1), 3 * c.tol.parameter}
+					agree(t, s.run(t, e, 3), s.run(t, reference, 3), tol)
+				})
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func open(t testing.TB, name string, d nets.DType) nets.Engine {
+	t.Helper()
+	e, err := Open(name, Options{DType: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func agree(t *testing.T, got, want []result, tol tolerance) {
+	t.Helper()
+	for i, w := range want {
+		limit := rate * tol.parameter
+		if w.kind == gradient {
+			largest := 0.0
+			for _, v := range w.values {
+				largest = max(largest, math.Abs(v))
+			}
+			if limit = largest * tol.gradient; largest == 0 {
+				t.Errorf("%s is all zeros: nothing is compared", w.name)
+			}
+		}
+		if len(got[i].values) != len(w.values) {
+			t.Fatalf("%s has %d values, want %d", w.name, len(got[i].values), len(w.values))
+		}
+		for j, v := range w.values {
+			if d := math.Abs(got[i].values[j] - v); !(d <= limit) {
+				t.Errorf("%s: value %d is %g, want %g within %g", w.name, j, got[i].values[j], v, limit)
+				break
+			}
+		}
+	}
+}

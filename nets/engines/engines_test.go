@@ -1,0 +1,70 @@
+package engines
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+func TestOpen(t *testing.T) {
+	for _, name := range Names() {
+		for _, d := range []nets.DType{nets.Float32, nets.Float64} {
+			e, err := Open(name, Options{DType: d})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i := e.Info(); i.Name != name || i.Device != "cpu" || i.DType != d.String() || i.Kernels == "" || i.Threads < 1 {
+				t.Errorf("%s in %v describes itself as %+v", name, d, i)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if !slices.Contains(Names(), Native) {
+		t.Errorf("engines are %v, want native among them", Names())
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"tensorflow", Options{}, `no engine "tensorflow", want native, torch or gorgonia`},
+		{"", Options{}, `no engine ""`},
+		{Native, Options{Device: "cuda:0"}, `not on "cuda:0": want engine torch`},
+		{Native, Options{DType: 7}, "DType(7), want float32 or float64"},
+		{Native, Options{Threads: -1}, "threads is -1"},
+		{Gorgonia, Options{}, "gorgonia is not in this binary"},
+	} {
+		if _, err := Open(c.name, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q with %+v: error is %v, want one with %q", c.name, c.o, err, c.want)
+		}
+	}
+	for _, name := range []string{Torch, Gorgonia} {
+		if slices.Contains(Names(), name) {
+			continue
+		}
+		var missing *UnavailableError
+		if _, err := Open(name, Options{}); !errors.As(err, &missing) || missing.Engine != name || missing.Advice == "" {
+			t.Errorf("%s: error is %v, want an UnavailableError with advice", name, err)
+		}
+	}
+}
+
+func ExampleOpen() {
+	e, err := Open(Native, Options{Device: "cpu"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close()
+	fmt.Println(e.Info().Name, e.Info().DType)
+	// Output: native float32
+}
