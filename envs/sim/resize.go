@@ -120,6 +120,9 @@ func (s *Sim) checkSizing(function int, z Sizing) error {
 	if err := s.checkFunction(function); err != nil {
 		return err
 	}
+	if z.validate("Sizing") == nil {
+		return nil // without the name below, which allocates
+	}
 	return z.validate(fmt.Sprintf("function %d: Sizing", function))
 }
 
