@@ -152,7 +152,7 @@ func (k *checker) timers(f *function, c *Function, fi int32) {
 	if k.err != nil {
 		return
 	}
-	soon("expiry", f.expire, f.keepAlive > 0 && f.idle.head != none && f.live+f.old > f.min,
+	soon("expiry", f.expire, s.mayExpire(f),
 		func() Time { return s.insts[f.idle.head].since + f.keepAlive })
 	soon("queue timeout", f.queueTimer, c.QueueTimeout > 0 && f.queue.head != none,
 		func() Time { return s.reqs[f.queue.head].arrived + c.QueueTimeout })

@@ -104,10 +104,22 @@ func (s *Sim) file(i int32) {
 	}
 }
 
+// mayExpire reports whether function f's longest idle instance is one too many for its lower limit.
+func (s *Sim) mayExpire(f *function) bool {
+	if f.keepAlive == 0 || f.idle.head == none {
+		return false
+	}
+	have := f.live
+	if s.insts[f.idle.head].rev != f.revision {
+		have += f.old
+	}
+	return have > f.min
+}
+
 // armExpire schedules function fi's next look at its longest idle instance.
 func (s *Sim) armExpire(fi int32) {
 	f := &s.fns[fi]
-	if f.keepAlive > 0 && f.idle.head != none && f.live+f.old > f.min && s.cal.pos[f.expire] == unscheduled {
+	if s.mayExpire(f) && s.cal.pos[f.expire] == unscheduled {
 		s.cal.schedule(f.expire, s.insts[f.idle.head].since+f.keepAlive)
 	}
 }
@@ -115,7 +127,7 @@ func (s *Sim) armExpire(fi int32) {
 // expire ends function fi's instances that have been idle too long. One event a function stands for all of them.
 func (s *Sim) expire(fi int32) {
 	f := &s.fns[fi]
-	for f.idle.head != none && f.live+f.old > f.min && s.insts[f.idle.head].since+f.keepAlive <= s.cal.now {
+	for s.mayExpire(f) && s.insts[f.idle.head].since+f.keepAlive <= s.cal.now {
 		f.tally.Expired++
 		s.remove(f.idle.head)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // drawer is a Law made ready to draw from, in microseconds.
@@ -18,8 +19,8 @@ func newDrawer(l Law) drawer {
 	switch l.Kind {
 	case Lognormal:
 		// ln X is normal with variance ln(1+CV²) and mean ln(mean) - variance/2.
-		v := math.Log1p(l.CV * l.CV)
-		d.a, d.b = math.Log(d.a)-v/2, math.Sqrt(v)
+		v := portable.Log(1 + float64(l.CV*l.CV))
+		d.a, d.b = portable.Log(d.a)-v/2, math.Sqrt(v)
 	case Gamma:
 		d.b = 1 / (l.CV * l.CV) // shape; the scale is a/b
 	}
@@ -33,7 +34,7 @@ func (d *drawer) draw(k rng.Key) Time {
 	case Exponential:
 		us = d.a * k.Exp()
 	case Lognormal:
-		us = math.Exp(d.a + float64(d.b*k.Norm()))
+		us = portable.Exp(d.a + float64(d.b*k.Norm()))
 	case Gamma:
 		us = d.a / d.b * standardGamma(k, d.b)
 	case Empirical:
@@ -56,7 +57,7 @@ func (d *drawer) draw(k rng.Key) Time {
 func standardGamma(k rng.Key, shape float64) float64 {
 	boost := 1.0
 	if shape < 1 {
-		boost = math.Pow(k.With(0).Open(), 1/shape)
+		boost = portable.Exp(portable.Log(k.With(0).Open()) / shape)
 		shape++
 	}
 	d := shape - 1.0/3
@@ -71,7 +72,7 @@ func standardGamma(k rng.Key, shape float64) float64 {
 		v = v * v * v
 		u := t.With(1).Open()
 		x2 := x * x
-		if u < 1-float64(0.0331*float64(x2*x2)) || math.Log(u) < float64(0.5*x2)+float64(d*(1-v+math.Log(v))) {
+		if u < 1-float64(0.0331*float64(x2*x2)) || portable.Log(u) < float64(0.5*x2)+float64(d*(1-v+portable.Log(v))) {
 			return boost * d * v
 		}
 	}
