@@ -1,0 +1,125 @@
+package classic
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// LQRConfig describes a linear system with one state and one control, x' = a·x + b·u + noise·w, w standard normal, and its cost
+// q·x² + r·u² per step.
+type LQRConfig struct {
+	// A and B are the system's coefficients.
+	A float64 `yaml:"a" json:"a"`
+	B float64 `yaml:"b" json:"b"`
+	// Q and R are the costs of state and control.
+	Q float64 `yaml:"q" json:"q"`
+	R float64 `yaml:"r" json:"r"`
+	// Noise is the deviation of the disturbance, Start that of the first state.
+	Noise float64 `yaml:"noise" json:"noise"`
+	Start float64 `yaml:"start" json:"start"`
+	// Bound is the largest control in either direction. The closed forms know no bound: keep it beyond what the best gain asks for.
+	Bound float64 `yaml:"bound" json:"bound"`
+	// Steps is the length of an episode.
+	Steps int `yaml:"steps" json:"steps"`
+}
+
+// DefaultLQR returns an integrator with moderate noise. Its best gain, 0.62, practically never asks for more than Bound.
+func DefaultLQR() LQRConfig {
+	return LQRConfig{A: 1, B: 1, Q: 1, R: 1, Noise: 0.3, Start: 0.5, Bound: 2, Steps: 50}
+}
+
+// Validate names the first field that is wrong.
+func (c *LQRConfig) Validate() error {
+	for _, f := range []struct {
+		key         string
+		got, lo, hi float64
+	}{
+		{"a", c.A, -2, 2}, {"q", c.Q, 0, 1e6}, {"r", c.R, 1e-9, 1e6}, {"noise", c.Noise, 0, 1e3}, {"start", c.Start, 0, 1e3},
+		{"bound", c.Bound, 1e-9, 1e6}, {"b", c.B, -1e3, 1e3},
+	} {
+		if err := within(f.key, f.got, f.lo, f.hi); err != nil {
+			return err
+		}
+	}
+	if c.B == 0 {
+		return fmt.Errorf("b is 0, want a system that can be controlled")
+	}
+	return whole("steps", c.Steps, 1, 100_000)
+}
+
+// Riccati solves p = q + γa²p − (γabp)²/(r + γb²p), the discrete algebraic Riccati equation with a discount γ in (0, 1]. The best
+// control is −gain·x, and p·x² the discounted cost of an undisturbed start at x; undiscounted, p·noise² is the mean cost per step.
+func (c *LQRConfig) Riccati(gamma float64) (p, gain float64) {
+	// A discount acts as a system that shrinks by √γ.
+	a2, ab, b2 := gamma*c.A*c.A, gamma*c.A*c.B, gamma*c.B*c.B
+	// With one state the equation is quadratic in p: b²p² + (r − a²r − b²q)·p − q·r = 0.
+	half := (c.R - a2*c.R - b2*c.Q) / (2 * b2)
+	p = -half + math.Sqrt(half*half+c.Q*c.R/b2)
+	return p, ab * p / (c.R + b2*p)
+}
+
+// Cost is the expected cost of an episode under the control −gain·x, undiscounted and without regard to Bound.
+func (c *LQRConfig) Cost(gain float64) float64 {
+	closed := c.A - c.B*gain
+	variance, cost := c.Start*c.Start, 0.0
+	for range c.Steps {
+		cost += (c.Q + c.R*gain*gain) * variance
+		variance = closed*closed*variance + c.Noise*c.Noise
+	}
+	return cost
+}
+
+// LQR is the linear-quadratic regulator of its configuration. The reward of a step is minus its cost.
+type LQR struct {
+	world
+	c LQRConfig
+}
+
+// NewLQR returns the environment, which wants Reset.
+func NewLQR(c LQRConfig) (*LQR, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	b := float32(c.Bound)
+	return &LQR{c: c, world: world{x: make([]float64, 1), spec: &envs.Spec{
+		ID: "stoker/LQR-v1", Doc: "Steer a disturbed linear system to zero at the least quadratic cost.",
+		Kinds: []envs.Kind{{
+			Name: "controller", Agents: 1, Observation: envs.Unbounded(1), Action: envs.NewBox(1, -b, b),
+			Features: []string{"state"}, Actions: []string{"control"},
+		}},
+		Step: envs.Timing{Unit: "step"}, MaxSteps: c.Steps,
+		Info: []envs.Quantity{{Name: "cost", Unit: "cost", Better: envs.Lower, Reduce: envs.Sum, Doc: "q·x² + r·u²"}},
+	}}}, nil
+}
+
+// Reset implements [envs.Env].
+func (l *LQR) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
+	if err := l.refuse(options); err != nil {
+		return err
+	}
+	l.begin(seed)
+	l.x[0] = float64(l.c.Start * l.normal("start", 0, 0))
+	l.see(obs)
+	return nil
+}
+
+func (l *LQR) see(obs *envs.Observation) {
+	obs.Kinds[0].Values[0], obs.Kinds[0].Active[0] = float32(l.x[0]), true
+}
+
+// Step implements [envs.Env].
+func (l *LQR) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if err := l.admit(act); err != nil {
+		return err
+	}
+	x, u := l.x[0], float64(act.Kinds[0][0])
+	cost := float64(l.c.Q*float64(x*x)) + float64(l.c.R*float64(u*u))
+	w := l.normal("disturbance", uint64(l.steps), 0)
+	l.x[0] = float64(l.c.A*x) + float64(l.c.B*u) + float64(l.c.Noise*w)
+	out.Rewards[0][0], out.Info[0] = float32(-cost), cost
+	l.finish(out, false)
+	l.see(obs)
+	return nil
+}

@@ -1,0 +1,114 @@
+package classic
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// readRows reads a file of testdata/record.py.
+func readRows(t *testing.T, file string) [][]float64 {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord = -1
+	records, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]float64
+	for _, record := range records[1:] {
+		row := make([]float64, len(record))
+		for i, s := range record {
+			if row[i], err = strconv.ParseFloat(s, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// near is the agreement that single steps must reach: what is left is the last place of sines and exponentials.
+const near = 1e-12
+
+// From 500 states, single steps of Gymnasium 1.4.0.
+func TestCartPoleStepsAsGymnasium(t *testing.T) {
+	c, err := NewCartPole(DefaultCartPole())
+	p := newPlayer(t, c, err)
+	ended := 0
+	for n, row := range readRows(t, "testdata/cartpole_gymnasium.csv") {
+		c.SetState([4]float64(row[:4]), p.obs)
+		p.act.Kinds[0][0] = float32(row[4])
+		if err := c.Step(p.act, p.obs, p.out); err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range c.State() {
+			if math.Abs(x-row[5+i]) > near {
+				t.Fatalf("row %d: component %d is %.17g, Gymnasium's %.17g", n, i, x, row[5+i])
+			}
+			if p.obs.Kinds[0].Values[i] != float32(x) {
+				t.Fatalf("row %d: component %d is seen as %g, is %g", n, i, p.obs.Kinds[0].Values[i], x)
+			}
+		}
+		if p.out.Terminated != (row[9] == 1) || p.out.Truncated {
+			t.Fatalf("row %d: terminated %v, Gymnasium's %g", n, p.out.Terminated, row[9])
+		}
+		if p.out.Terminated {
+			ended++
+		}
+	}
+	if ended < 50 {
+		t.Errorf("only %d of the recorded steps end the episode; the bounds are not tested", ended)
+	}
+}
+
+func TestCartPoleConstants(t *testing.T) {
+	// What Python prints for 12*2*math.pi/360, 0.1+1.0 and 0.1*0.5.
+	if steepest != 0.20943951023931953 || totalMass != 1.1 || poleMoment != 0.05 {
+		t.Errorf("constants are %.17g, %.17g, %.17g", steepest, totalMass, poleMoment)
+	}
+}
+
+// Four episodes of MPE2 1.1.1 under random actions, step by step; one starts in contact.
+func TestSpreadStepsAsMPE2(t *testing.T) {
+	cfg := DefaultSpread()
+	cfg.Physics, cfg.Reward = Current, PettingZoo
+	s, err := NewSpread(cfg)
+	p := newPlayer(t, s, err)
+	touched := 0
+	for n, row := range readRows(t, "testdata/spread_mpe2.csv") {
+		if err := s.SetState(row[0:6], row[6:12], row[12:18], p.obs); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			p.act.Kinds[0][i] = float32(row[18+i])
+		}
+		if err := s.Step(p.act, p.obs, p.out); err != nil {
+			t.Fatal(err)
+		}
+		pos, vel, _ := s.State()
+		for i, x := range append(append([]float64(nil), pos...), vel...) {
+			if math.Abs(x-row[21+i]) > near*max(1, math.Abs(x)) {
+				t.Fatalf("step %d: number %d of positions and velocities is %.17g, MPE2's %.17g", n, i, x, row[21+i])
+			}
+		}
+		for i, r := range p.out.Rewards[0] {
+			if r != float32(row[33+i]) && math.Abs(float64(r)-row[33+i]) > 1e-6 {
+				t.Fatalf("step %d: reward of agent %d is %g, MPE2's %g", n, i, r, row[33+i])
+			}
+		}
+		if p.out.Info[1] > 0 {
+			touched++
+		}
+	}
+	if touched < 5 {
+		t.Errorf("agents touch in only %d of the recorded steps; contacts are not tested", touched)
+	}
+}

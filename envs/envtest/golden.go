@@ -1,0 +1,131 @@
+package envtest
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// GoldenSteps is the length of a golden trace per seed, and GoldenBlock the number of steps that share a hash.
+const (
+	GoldenSteps = 1000
+	GoldenBlock = 100
+)
+
+// Golden compares 1,000 steps under each of the seeds 1, 2 and 3, of random legal actions, with the trace in a file: every bit
+// that the environment emits. Episodes follow one another. With update it writes the file instead; do so only where the
+// dynamics were meant to change, and then with a new version of the environment's ID.
+//
+// The first steps of a seed stand in the file as numbers, so that a difference can be read; the rest as a hash per hundred steps.
+func Golden(t TB, file string, update bool, build Build) {
+	t.Helper()
+	got, err := goldenTrace(build)
+	if err != nil {
+		t.Errorf("golden trace: %v", err)
+		return
+	}
+	if update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Errorf("%v", err)
+			return
+		}
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Errorf("%v", err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Errorf("golden trace: %v; record it with the test's -update flag", err)
+		return
+	}
+	a, b := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a) || i >= len(b):
+			t.Errorf("%s has %d lines, the trace %d", file, len(b), len(a))
+			return
+		case !bytes.Equal(a[i], b[i]):
+			t.Errorf("%s:%d: the trace differs from here on\nnow %s\nwas %s", file, i+1, a[i], b[i])
+			return
+		}
+	}
+}
+
+// readable is the number of steps at a seed's beginning that are written out.
+const readable = 3
+
+func goldenTrace(build Build) ([]byte, error) {
+	c := &checker{build: build, Options: Options{Steps: GoldenSteps}}
+	d, err := c.newDriver()
+	if err != nil {
+		return nil, err
+	}
+	var w bytes.Buffer
+	fmt.Fprintf(&w, "# %s, %d steps under each seed: observations, rewards, infos. Hashes are FNV-1a over all bits of %d steps.\n",
+		d.spec.ID, GoldenSteps, GoldenBlock)
+	for seed := uint64(1); seed <= 3; seed++ {
+		if err := goldenSeed(&w, d, seed); err != nil {
+			return nil, fmt.Errorf("seed %d: %w", seed, err)
+		}
+	}
+	return w.Bytes(), nil
+}
+
+func goldenSeed(w *bytes.Buffer, d *driver, seed uint64) error {
+	h := fnv.New64a()
+	episode := uint64(0)
+	begin := func() error {
+		stream := *d.stream
+		if err := d.reset(envs.EpisodeSeed(seed, 0, episode), seed); err != nil {
+			return err
+		}
+		if episode > 0 {
+			*d.stream = stream // one stream of actions through all episodes of a seed
+		}
+		episode++
+		h.Write(record(nil, d.obs, nil))
+		return nil
+	}
+	if err := begin(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "seed %d step 0 sees%s\n", seed, written(d.obs))
+	for n := 1; n <= GoldenSteps; n++ {
+		if d.ended() {
+			if err := begin(); err != nil {
+				return err
+			}
+		}
+		if err := d.step(); err != nil {
+			return err
+		}
+		h.Write(record(nil, d.obs, d.out))
+		if n <= readable {
+			fmt.Fprintf(w, "seed %d step %d does %v sees%s gets %v info %v\n", seed, n, d.act.Kinds, written(d.obs), d.out.Rewards, d.out.Info)
+		}
+		if n%GoldenBlock == 0 {
+			fmt.Fprintf(w, "seed %d steps to %d, episode %d: %016x\n", seed, n, episode, h.Sum64())
+		}
+	}
+	return nil
+}
+
+// written shows the first numbers of an observation.
+func written(o *envs.Observation) string {
+	s := ""
+	for _, k := range o.Kinds {
+		s += fmt.Sprint(" ", k.Values[:min(len(k.Values), 24)])
+		if len(k.Values) > 24 {
+			s += "…"
+		}
+		for _, g := range k.Graphs {
+			s += fmt.Sprintf(" graph of %d nodes and edges", size(g))
+		}
+	}
+	return s
+}
