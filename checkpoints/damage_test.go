@@ -250,7 +250,7 @@ func TestDamageWhileOpen(t *testing.T) {
 	if c, err = checkpoints.OpenFS(d, dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ReplayRows("replay", func(int64, []byte) error { return mine }); err != mine {
+	if err := c.ReplayRows("replay", func(int64, []byte) error { return mine }); !errors.Is(err, mine) || err.Error() != "mine" {
 		t.Errorf("the caller's error came back as %v", err)
 	}
 	if err := c.ReplayRows("other", func(int64, []byte) error { return nil }); err == nil || !strings.Contains(err.Error(), `no replay "other"`) {

@@ -18,7 +18,7 @@ func ExportPolicy(c *Checkpoint, fsys durable.FS, dest string, also ...string) (
 	if err != nil {
 		return nil, err
 	}
-	defer w.Abort()
+	defer w.Abort() //nolint:errcheck // after Commit it does nothing; before, the error that led here is the one to report
 	files := append([]string{WeightsFile}, also...)
 	slices.Sort(files)
 	for _, name := range slices.Compact(files) {

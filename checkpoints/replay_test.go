@@ -184,7 +184,7 @@ func TestReplayRefuses(t *testing.T) {
 	for _, r := range []Replay{
 		{RowBytes: 0, Total: 1, Capacity: 1, Append: none},
 		{RowBytes: -1, Total: 1, Capacity: 1, Append: none},
-		{RowBytes: 1 << 31, Total: 1, Capacity: 1, Append: none},
+		{RowBytes: maxRow + 1, Total: 1, Capacity: 1, Append: none},
 		{RowBytes: 1, Total: -1, Capacity: 1, Append: none},
 		{RowBytes: 1, Total: 1, Capacity: 0, Append: none},
 		{RowBytes: 1, Total: 1, Capacity: 1, SegmentRows: -1, Append: none},

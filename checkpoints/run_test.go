@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"testing"
 
@@ -96,9 +97,12 @@ func openStore(fsys durable.FS, dir string) (*checkpoints.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := checkpoints.Find(fsys, dir, checkpoints.Latest)
-	if err != nil {
+	at, err := checkpoints.ReadPointer(fsys, dir, checkpoints.Latest)
+	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil // none yet
+	}
+	if err != nil {
+		return nil, err
 	}
 	c, err := checkpoints.OpenFS(fsys, at)
 	if err != nil {
@@ -127,12 +131,18 @@ func expect(fsys durable.FS, dir string) (steps int64, err error) {
 		return steps, err
 	}
 	v, err := safetensors.Values[float32](w)
-	if err != nil || fmt.Sprint(v) != fmt.Sprint(weights(steps)) {
-		return steps, fmt.Errorf("weights are %v, %v", v, err)
+	if err != nil {
+		return steps, err
+	}
+	if fmt.Sprint(v) != fmt.Sprint(weights(steps)) {
+		return steps, fmt.Errorf("weights are %v", v)
 	}
 	envs, err := c.Read(checkpoints.EnvsFile)
-	if err != nil || string(envs) != fmt.Sprintf("environment after %d steps", steps) {
-		return steps, fmt.Errorf("environments are %q, %v", envs, err)
+	if err != nil {
+		return steps, err
+	}
+	if string(envs) != fmt.Sprintf("environment after %d steps", steps) {
+		return steps, fmt.Errorf("environments are %q", envs)
 	}
 	total := rowsPerStep * steps
 	next := max(0, total-capacity)

@@ -232,6 +232,6 @@ func (w *Writer) Abort() error {
 		return nil
 	}
 	w.done = true
-	w.fail(errDone)
+	_ = w.fail(errDone) // what every later call returns
 	return durable.RemoveTree(w.fsys, w.temp)
 }

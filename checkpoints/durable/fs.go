@@ -148,7 +148,7 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 		if int64(len(buf)) > limit {
 			return nil, &fs.PathError{Op: "read", Path: name, Err: tooLong(int64(len(buf)), limit)}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return buf, nil
 		}
 		if err != nil {
