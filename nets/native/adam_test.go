@@ -92,6 +92,19 @@ func TestAdamClip(t *testing.T) {
 	}
 }
 
+// Norms whose squares leave float32's range are found.
+func TestAdamNormRange(t *testing.T) {
+	e, n, o := adamSubject(t, nets.Float32, nets.Adam{Rate: 1, Clip: 1})
+	n.Grads().Set([]float32{3e30, 4e30, 3e-30, 4e-30})
+	o.Advance()
+	o.Step()
+	noError(t, e)
+	near(t, "large norm", values(o.Norms())[:1], []float64{5e30}, 1e-6)
+	if small := values(o.Norms())[1]; math.Abs(small-5e-30) > 1e-36 {
+		t.Errorf("small norm is %g, want 5e-30", small)
+	}
+}
+
 // An optimiser with moments and steps restored goes on bit for bit.
 func TestAdamResumes(t *testing.T) {
 	e, n, o := adamSubject(t, nets.Float32, nets.Adam{Rate: 0.1, Clip: 0.5})

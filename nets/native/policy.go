@@ -84,7 +84,7 @@ func (l *policyLoss[T]) gradient(g, z []T, logsum, h, slope T, a int, scale T) {
 func legalSoftmax[T number](z, legal, p []T) (logsum T, found bool) {
 	var top T
 	for k, v := range z {
-		if legal[k] != 0 && (!found || v > top || v != v) {
+		if legal[k] != 0 && (!found || v > top) {
 			top, found = v, true
 		}
 	}

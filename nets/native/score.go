@@ -41,14 +41,14 @@ func (squaredScore[T]) backward(r, w []T, sum T, g []T) {
 	}
 }
 
-// softmax replaces z by exp(z)/Σ exp(z) and returns the sum after the largest was taken off. NaN spreads to all.
+// softmax replaces z by exp(z)/Σ exp(z) and returns the sum after the largest was taken off. A NaN makes the sum NaN, and with it all.
 func softmax[T number](z []T) T {
 	if len(z) == 0 {
 		return 0
 	}
 	top := z[0]
 	for _, v := range z {
-		if v > top || v != v {
+		if v > top {
 			top = v
 		}
 	}
