@@ -1,4 +1,3 @@
-// Package catalog is the one table of environments. Nothing registers itself: what Stoker knows stands here.
 package catalog
 
 import (
@@ -11,44 +10,42 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// Entry is an environment by its versioned id.
+// Entry is one environment.
 type Entry struct {
-	ID, Doc string
-	// Config returns a pointer to the environment's configuration, filled with defaults.
+	// ID is the versioned name, as in the environment's Spec.
+	ID string
+	// Doc says in a line what it is.
+	Doc string
+	// Config returns a pointer to the environment's configuration, filled with defaults. It has yaml and json tags and, where
+	// values can be wrong, a method Validate() error.
 	Config func() any
-	// New makes the environment from what Config returned. Environments that serve no load ignore the workload.
+	// New builds the environment from what Config returned, under a workload; problems that have none of the kind ignore it.
 	New func(config any, w workload.Config) (envs.Env, error)
 }
 
 // All lists the environments.
 func All() []Entry {
 	return []Entry{
-		entry("stoker/Sizing-v1", "CPU, memory, replicas and concurrency of every function of a workflow, each window (FaaSConf)",
-			sizing.Default, sizing.New),
-		entry("stoker/CartPole-v1", "a pole on a cart, Gymnasium's dynamics", classic.DefaultCartPole, unloaded(classic.NewCartPole)),
-		entry("stoker/SimpleSpread-v1", "agents cover landmarks together, OpenAI's multi-agent particles", classic.DefaultSpread, unloaded(classic.NewSpread)),
-		entry("stoker/LQR-v1", "one linear system with quadratic cost, whose best policy is known", classic.DefaultLQR, unloaded(classic.NewLQR)),
-		entry("stoker/Bandit-v1", "independent arms, whose policy gradient is known", classic.DefaultBandit, unloaded(classic.NewBandit)),
+		entry(sizing.ID, "size the functions of a workflow, window by window (FaaSConf)", sizing.Default,
+			func(c sizing.Config, w workload.Config) (*sizing.Env, error) { return sizing.New(c, w) }),
+		entry("stoker/CartPole-v1", "balance a pole on a cart (Gymnasium's CartPole-v1)", classic.DefaultCartPole,
+			func(c classic.CartPoleConfig, _ workload.Config) (*classic.CartPole, error) {
+				return classic.NewCartPole(c)
+			}),
+		entry("stoker/SimpleSpread-v1", "cover landmarks together (simple_spread of the particle environments)", classic.DefaultSpread,
+			func(c classic.SpreadConfig, _ workload.Config) (*classic.Spread, error) { return classic.NewSpread(c) }),
+		entry("stoker/LQR-v1", "steer a linear system; the optimum is known", classic.DefaultLQR,
+			func(c classic.LQRConfig, _ workload.Config) (*classic.LQR, error) { return classic.NewLQR(c) }),
+		entry("stoker/Bandit-v1", "pull one arm of several; the gradient is known", classic.DefaultBandit,
+			func(c classic.BanditConfig, _ workload.Config) (*classic.Bandit, error) { return classic.NewBandit(c) }),
 	}
 }
 
-// Find returns the environment of an id.
-func Find(id string) (Entry, error) {
-	var known []string
-	for _, e := range All() {
-		if e.ID == id {
-			return e, nil
-		}
-		known = append(known, e.ID)
-	}
-	return Entry{}, fmt.Errorf("no environment %q; there are: %s", id, strings.Join(known, ", "))
-}
-
-// entry ties a configuration's type to the constructor that takes it.
-func entry[C any, E envs.Env](id, doc string, config func() C, build func(C, workload.Config) (E, error)) Entry {
+// entry makes an entry of a configuration's type C and an environment's type E.
+func entry[C any, E envs.Env](id, doc string, defaults func() C, build func(C, workload.Config) (E, error)) Entry {
 	return Entry{
 		ID: id, Doc: doc,
-		Config: func() any { c := config(); return &c },
+		Config: func() any { c := defaults(); return &c },
 		New: func(config any, w workload.Config) (envs.Env, error) {
 			c, ok := config.(*C)
 			if !ok {
@@ -56,6 +53,7 @@ func entry[C any, E envs.Env](id, doc string, config func() C, build func(C, wor
 			}
 			e, err := build(*c, w)
 			if err != nil {
+				// Not e: an interface around a nil pointer would not be nil.
 				return nil, err
 			}
 			return e, nil
@@ -63,7 +61,55 @@ func entry[C any, E envs.Env](id, doc string, config func() C, build func(C, wor
 	}
 }
 
-// unloaded is for environments without a workload.
-func unloaded[C any, E envs.Env](build func(C) (E, error)) func(C, workload.Config) (E, error) {
-	return func(c C, _ workload.Config) (E, error) { return build(c) }
+// Find returns the environment of an ID; an unknown one is an error that names the nearest and all that are known.
+func Find(id string) (Entry, error) {
+	all := All()
+	for _, e := range all {
+		if e.ID == id {
+			return e, nil
+		}
+	}
+	near, least := "", 1<<30
+	known := make([]string, len(all))
+	for i, e := range all {
+		known[i] = e.ID
+		if d := distance(strings.ToLower(short(id)), strings.ToLower(short(e.ID))); d < least {
+			near, least = e.ID, d
+		}
+	}
+	hint := ""
+	if least <= 1+len(short(id))/3 {
+		hint = fmt.Sprintf(" Did you mean %q?", near)
+	}
+	return Entry{}, fmt.Errorf("there is no environment %q.%s Known are %s", id, hint, strings.Join(known, ", "))
+}
+
+// short is an ID without maker and version.
+func short(id string) string {
+	id = id[strings.LastIndexByte(id, '/')+1:]
+	if i := strings.LastIndex(id, "-v"); i > 0 {
+		id = id[:i]
+	}
+	return id
+}
+
+// distance is the number of letters to insert, remove or replace to get from a to b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }

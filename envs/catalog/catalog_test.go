@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// Every environment in the table is built by its defaults, is what its ID says and keeps the contract.
+func TestEntries(t *testing.T) {
+	for _, e := range All() {
+		t.Run(e.ID, func(t *testing.T) {
+			config := e.Config()
+			if v, ok := config.(interface{ Validate() error }); !ok {
+				t.Errorf("%T has no Validate() error", config)
+			} else if err := v.Validate(); err != nil {
+				t.Errorf("the defaults are invalid: %v", err)
+			}
+			checkTags(t, reflect.TypeOf(config).Elem())
+			env, err := e.New(config, workload.Default())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if id := env.Spec().ID; id != e.ID {
+				t.Errorf("the environment calls itself %s", id)
+			}
+			if strings.TrimSpace(e.Doc) == "" {
+				t.Error("it has no Doc")
+			}
+			if testing.Short() {
+				return
+			}
+			envtest.Run(t, func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) },
+				envtest.Options{Seeds: []uint64{1, 2}, Steps: 30})
+		})
+	}
+}
+
+// checkTags: what a user writes in a file has a name there.
+func checkTags(t *testing.T, typ reflect.Type) {
+	t.Helper()
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		if f.IsExported() && f.Tag.Get("yaml") == "" {
+			t.Errorf("%s.%s has no yaml tag", typ, f.Name)
+		}
+	}
+}
+
+func TestConfigurationsAreNotShared(t *testing.T) {
+	for _, e := range All() {
+		a, b := e.Config(), e.Config()
+		if a == b {
+			t.Errorf("%s: Config returns the same pointer twice", e.ID)
+		}
+		if _, err := e.New(struct{}{}, workload.Default()); err == nil || !strings.Contains(err.Error(), "want a *") {
+			t.Errorf("%s: a foreign configuration gives %v", e.ID, err)
+		}
+	}
+}
+
+// An error's environment is nil, not an interface around nothing.
+func TestFailingBuildIsNil(t *testing.T) {
+	e, err := Find("stoker/CartPole-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := e.Config()
+	reflect.ValueOf(c).Elem().FieldByName("MaxSteps").SetInt(-1)
+	if env, err := e.New(c, workload.Default()); err == nil || env != nil {
+		t.Errorf("an invalid configuration gives %v, %v", env, err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	for _, e := range All() {
+		if f, err := Find(e.ID); err != nil || f.ID != e.ID {
+			t.Errorf("%q finds %q, error %v", e.ID, f.ID, err)
+		}
+	}
+	for given, want := range map[string]string{
+		"stoker/CartPol-v1":  `Did you mean "stoker/CartPole-v1"?`,
+		"stoker/CartPole-v2": `Did you mean "stoker/CartPole-v1"?`,
+		"CartPole":           `Did you mean "stoker/CartPole-v1"?`,
+		"sizng":              `Did you mean "stoker/Sizing-v1"?`,
+		"gym/CartPole-v1":    `Did you mean "stoker/CartPole-v1"?`,
+	} {
+		if _, err := Find(given); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, want a message with %s", given, err, want)
+		}
+	}
+	if _, err := Find("x"); err == nil || strings.Contains(err.Error(), "mean") || !strings.Contains(err.Error(), "stoker/LQR-v1") {
+		t.Errorf("a name that is near none gives %v", err)
+	}
+}
