@@ -168,7 +168,7 @@ func printEnv(c *cobra.Command, l envLine) {
 func checkEnvs(c *cobra.Command, list []envcatalog.Entry) error {
 	bad := 0
 	for _, e := range list {
-		problems := envtest.Problems(func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) }, envtest.Options{})
+		problems := envtest.Check(func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) }, envtest.Options{})
 		if len(problems) == 0 {
 			fmt.Fprintf(c.OutOrStdout(), "%s: conforms\n", e.ID)
 			continue

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -64,7 +65,7 @@ func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {
 // OpenEngines opens the engine that trains and the one that acts, which is always native. They are the same where native
 // trains.
 func OpenEngines(c configs.Engine) (trainer, actor nets.Engine, err error) {
-	o := engines.Options{Device: c.Device, Threads: c.Threads}
+	o := engines.Options{Device: device(c), Threads: c.Threads}
 	if c.DType == nets.Float64.String() {
 		o.DType = nets.Float64
 	}
@@ -81,6 +82,20 @@ func OpenEngines(c configs.Engine) (trainer, actor nets.Engine, err error) {
 		return nil, nil, errors.Join(err, trainer.Close())
 	}
 	return trainer, actor, nil
+}
+
+// device resolves auto: the CPU engine runs on the CPU, libtorch on a GPU where the machine has one.
+func device(c configs.Engine) string {
+	switch {
+	case c.Device != "auto":
+		return c.Device
+	case c.Name == engines.Native:
+		return "cpu"
+	}
+	if _, err := os.Stat("/dev/nvidia0"); err == nil {
+		return "cuda:0"
+	}
+	return "cpu"
 }
 
 // world is all that a run computes with.

@@ -91,7 +91,7 @@ func (r *run) logSetup() error {
 	return r.log.events.HParams(map[string]any{
 		"agent": x.Agent.Name, "env": x.Env.Name, "seed": float64(x.Seed), "steps": float64(x.Train.Steps), "copies": float64(x.Train.Copies),
 		"engine": x.Engine.Name,
-	}, []string{"rollout/ep_rew_mean"})
+	}, nil)
 }
 
 func thisMachine() machine {

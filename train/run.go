@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/train/tensorboard"
 )
 
 // Options say how a run is carried out; nothing here shapes its results.
@@ -193,6 +194,8 @@ func (r *run) carryOut(ctx context.Context, resume bool) (res *Result, err error
 	status := "finished"
 	if err != nil {
 		status = "stopped: " + err.Error()
+	} else {
+		err = r.log.events.Finish(tensorboard.Success)
 	}
 	return r.result(), errors.Join(err, r.describe(status))
 }

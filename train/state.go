@@ -79,6 +79,7 @@ func (r *run) save(best bool) error {
 	}
 	counters := maps.Clone(s.Counters)
 	counters["steps"], counters["episodes"] = r.state.Steps, r.state.Episodes
+	counters[checkpoints.MetricsOffset] = r.state.MetricsOffset
 	w, err := r.store.Create(name, checkpoints.Header{
 		Kind: checkpoints.Full, CreatedBy: "stoker " + r.opts.Version, Kernels: r.world.trainer.Info().Kernels,
 		Config: r.shape, Counters: counters,

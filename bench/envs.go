@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stoker-rl/stoker/envs"
+	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// runEnv measures steps with random actions, resets included, of one environment or of all.
+func runEnv(o Options, emit func(Result)) error {
+	list := envcatalog.All()
+	if o.EnvID != "" {
+		e, err := envcatalog.Find(o.EnvID)
+		if err != nil {
+			return err
+		}
+		list = []envcatalog.Entry{e}
+	}
+	for _, entry := range list {
+		env, err := entry.New(entry.Config(), workload.Default())
+		if err != nil {
+			return fmt.Errorf("%s: %w", entry.ID, err)
+		}
+		s, err := stepRate(env, o.time())
+		if err != nil {
+			return fmt.Errorf("%s: %w", entry.ID, err)
+		}
+		emit(o.fill(Result{Bench: "env", Env: entry.ID, Agents: env.Spec().Agents(), StepsPerSecond: s.perSecond()}, s))
+	}
+	return nil
+}
+
+// stepRate steps env with actions drawn beforehand, so that drawing is not measured.
+func stepRate(env envs.Env, wanted time.Duration) (sample, error) {
+	spec := env.Spec()
+	obs, out := envs.NewObservation(spec), envs.NewOutcome(spec)
+	stream := rng.NewStream(1, "bench actions")
+	if err := env.Reset(1, nil, obs); err != nil {
+		return sample{}, err
+	}
+	sampler, err := envs.NewActionSampler(spec)
+	if err != nil {
+		return sample{}, err
+	}
+	var acts [64]*envs.Action
+	for i := range acts {
+		acts[i] = envs.NewAction(spec)
+		if err := sampler.Sample(stream, obs, acts[i]); err != nil {
+			return sample{}, err
+		}
+	}
+	n, seed := 0, uint64(1)
+	return measure(wanted, func() error {
+		n++
+		if err := env.Step(acts[n%len(acts)], obs, out); err != nil {
+			return err
+		}
+		if out.Terminated || out.Truncated {
+			seed++
+			return env.Reset(seed, nil, obs)
+		}
+		return nil
+	})
+}

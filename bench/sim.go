@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"math"
+
+	"github.com/stoker-rl/stoker/envs/sim"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// SimFaaS's published case (Mahmoudi and Khazaei, 2021), which its peer script runs too: exponential service of 1.991 s
+// warm, 600 s of keep-alive, one request at a time in an instance, instances started on demand.
+const (
+	warmService = 1.991
+	keepAlive   = 600 * sim.Second
+)
+
+// arrivals feeds Poisson arrivals one at a time.
+type arrivals struct {
+	key  rng.Key
+	rate float64
+	n    uint64
+	at   float64 // seconds
+}
+
+func (a *arrivals) next(s *sim.Sim) error {
+	a.at += a.key.With(a.n).Exp() / a.rate
+	a.n++
+	return s.Submit(sim.Request{ID: a.n, At: sim.Time(a.at * float64(sim.Second))})
+}
+
+// feeder submits the next request when one arrives, through a timer, so that the calendar stays small.
+type feeder struct {
+	arrivals
+	err error
+}
+
+func (f *feeder) Finished(*sim.Sim, sim.Response) {}
+
+func (f *feeder) Fired(s *sim.Sim, _ sim.Timer) {
+	if f.err = f.next(s); f.err == nil {
+		_, f.err = s.At(sim.Timer{At: sim.Time(f.at * float64(sim.Second))})
+	}
+}
+
+// runSim measures requests a second at a load that holds about as many instances as asked for.
+func runSim(o Options, emit func(Result)) error {
+	for _, n := range orDefault(o.Instances, 8, 35, 230, 940, 10_000) {
+		// About n instances are kept where the peak of the busy ones, load + 3√load over a keep-alive, is n.
+		load := float64(n)
+		for range 50 {
+			load = float64(n) - 3*math.Sqrt(load)
+			load = max(load, 1)
+		}
+		s, err := sim.New(sim.Config{SketchBits: sim.NoSketch, Functions: []sim.Function{{
+			Name: "f", Demand: sim.Law{Kind: sim.Exponential, Mean: warmService}, KeepAlive: keepAlive,
+			Sizing: sim.Sizing{CPU: 1000, Memory: 128, Concurrency: 1, Speed: 1, Max: sim.NoLimit},
+		}}}, 1)
+		if err != nil {
+			return err
+		}
+		f := &feeder{arrivals: arrivals{key: rng.New(1, "bench arrivals"), rate: load / warmService}}
+		f.Fired(s, sim.Timer{})
+		warm := sim.Time(2 * keepAlive)
+		s.Run(f, warm)
+		if f.err != nil {
+			return f.err
+		}
+		const chunk = 1000 // requests between two looks at the clock
+		got, err := measure(o.time(), func() error {
+			warm += sim.Time(chunk / f.rate * float64(sim.Second))
+			s.Run(f, warm)
+			return f.err
+		})
+		if err != nil {
+			return err
+		}
+		got.Operations *= chunk
+		got.Nanoseconds /= chunk
+		got.Allocations /= chunk
+		got.Bytes /= chunk
+		emit(o.fill(Result{Bench: "sim", Size: n, RequestsPerSecond: got.perSecond()}, got))
+	}
+	return nil
+}
