@@ -94,6 +94,7 @@ func (k *checker) request(r int32) {
 		return
 	}
 	at, _ := k.when(q.h)
+	k.that(q.state == reqRunning || q.child == none, "request %d in state %d has the child %d", r, q.state, q.child)
 	coming, ending := q.state == reqComing, q.state == reqEnding
 	k.that(event == (coming || ending), "request %d in state %d has its event %v", r, q.state, event)
 	k.that(!coming || at == max(q.arrived, s.cal.now), "request %d arrives at %d, its event is at %d", r, q.arrived, at)
