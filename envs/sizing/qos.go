@@ -31,14 +31,3 @@ type threshold struct {
 	users int
 	QoS
 }
-
-// thresholds by workflow, ascending in users; the first row is that of 10 users. Parallel's first row is FaaSConf's. It
-// asks for a mean latency that three of four of the published random configurations keep (13.07 s is their upper quartile)
-// and one success more than their median of 19; the others stand at the same quantiles of random configurations of the same law in this
-// simulation, latencies rounded to half a second. The program in calibrate redoes them.
-var thresholds = map[string][]threshold{
-	Parallel:   {{10, QoS{Latency: 13, Count: 20}}},
-	Sequential: {{10, QoS{Latency: 13, Count: 20}}},
-	Branch:     {{10, QoS{Latency: 13, Count: 20}}},
-	TcktApp:    {{10, QoS{Latency: 13, Count: 20}}},
-}

@@ -1,0 +1,50 @@
+package sizing
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// closed returns users in a closed loop.
+func closed(users int) workload.Config {
+	w := workload.Default()
+	w.Kind = workload.ClosedLoop
+	w.Users.Count = users
+	return w
+}
+
+// poisson returns arrivals at a mean rate per second for an hour.
+func poisson(rate float64) workload.Config {
+	w := workload.Default()
+	w.Kind, w.Rate, w.Length = workload.Poisson, rate, 60
+	return w
+}
+
+func TestContract(t *testing.T) {
+	thinking := closed(5)
+	thinking.Users.Think, thinking.Users.ThinkLaw = 2, workload.Exponential
+	for name, c := range map[string]struct {
+		load   workload.Config
+		change func(*Config)
+	}{
+		"trace":            {workload.Default(), func(c *Config) { c.Windows = 20; c.Noise.Window = 0.2 }},
+		"users":            {closed(10), func(c *Config) { c.Windows = 5; c.Users = []int{5, 15} }},
+		"continuous users": {thinking, func(c *Config) { c.Windows, c.Protocol = 8, Continuous }},
+		"fresh arrivals":   {poisson(1), func(c *Config) { c.Windows, c.Protocol = 5, Fresh }},
+		"branch":           {poisson(1), func(c *Config) { c.Workflow, c.Windows, c.Platform.OnFailure = Branch, 12, AbortOnFailure }},
+		"sequential":       {poisson(3), func(c *Config) { c.Workflow, c.Windows, c.Features, c.LoadKnown = Sequential, 12, PaperFeatures, true }},
+		"tcktapp":          {poisson(2), func(c *Config) { c.Workflow, c.Windows, c.Reward.Form = TcktApp, 12, LocalGlobalReward }},
+		"tcktapp users": {closed(20), func(c *Config) {
+			c.Workflow, c.Windows, c.Platform.Timeout, c.Platform.OnFailure = TcktApp, 4, 8, AbortOnFailure
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := Default()
+			c.change(&cfg)
+			envtest.Run(t, func() (envs.Env, error) { return New(cfg, c.load) }, envtest.Options{})
+		})
+	}
+}
