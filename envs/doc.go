@@ -12,8 +12,13 @@
 // Draws of the world are hashes of what they are for (package rng), never consumed in the order of service, so that two
 // policies with one seed face the same world.
 //
+// What an agent may do is in its masks. Where a choice depends on the choices before it, [Kind].MaskAfter says what is left, as a
+// function of what is seen: a policy needs the spec and the observation, never the environment. [ActionSampler] draws
+// legal actions by both.
+//
 // A [Policy] maps observations to actions; a [Tuner] proposes and is told what came of it; a [Planner] is handed a copy of the
-// environment. [Vector] steps many copies of an environment together.
+// environment. [Vector] steps many copies of an environment together. Wrappers ([TimeLimit], [RecordEpisodeStatistics],
+// [NormalizeObservation], [NormalizeReward]) are environments around another one; [As] looks through them.
 //
 // Not here: the environments themselves (folders below this one), the table of them (catalog), learning (agents).
 package envs

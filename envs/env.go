@@ -37,7 +37,8 @@ type Spec struct {
 	Kinds []Kind
 	// Step says how long a step lasts.
 	Step Timing
-	// MaxSteps is the length at which episodes are truncated, 0 where the environment does not truncate.
+	// MaxSteps is the number of steps at which episodes are truncated, 0 where there is none: because nothing is truncated, or
+	// because episodes are cut by time and steps differ in length.
 	MaxSteps int
 	// Info lists what Outcome.Info holds, in order.
 	Info []Quantity
