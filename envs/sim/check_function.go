@@ -19,6 +19,10 @@ func (k *checker) function(fi int32) {
 	for l := range f.shelves {
 		k.shelf(fi, l)
 	}
+	if over := f.shelves & 63; over > 0 {
+		last := s.masks[f.mask+f.shelves>>6]
+		k.that(last>>over == 0, "function %d has bits for shelves beyond its %d", fi, f.shelves)
+	}
 	k.row(fi)
 	if k.err == nil {
 		k.levels(fi, int64(ages))

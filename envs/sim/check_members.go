@@ -59,6 +59,7 @@ func (k *checker) heap(i int32) {
 		}
 		k.req[r] |= inHeap
 		n++
+		k.that(int64(q.finish-in.v) <= int64(MaxSpan)<<rateBits, "request %d has more service left than a demand can be", r)
 		prev := r
 		for j := q.child; j != none; j = s.reqs[j].link.next {
 			if !k.that(within(j, len(s.reqs)) && s.reqs[j].link.prev == prev && len(stack) <= len(s.reqs), "the heap of instance %d is broken at %d", i, j) {
@@ -76,7 +77,7 @@ func (k *checker) heap(i int32) {
 		at += Time((uint64(left) + in.rate - 1) / in.rate)
 	}
 	got, _ := k.when(in.h)
-	k.that(left <= int64(MaxSpan)<<rateBits && got == max(min(at, maxClock), s.cal.now), "instance %d has its completion at %d, want %d", i, got, at)
+	k.that(got == max(min(at, maxClock), s.cal.now), "instance %d has its completion at %d, want %d", i, got, at)
 }
 
 // request checks one place of the request pool.
