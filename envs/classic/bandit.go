@@ -44,7 +44,7 @@ func (c *BanditConfig) Gradient(logits []float64) []float64 {
 	}
 	for i := range pi {
 		pi[i] /= total
-		mean += pi[i] * c.Means[i]
+		mean += float64(pi[i] * c.Means[i])
 	}
 	for i := range pi {
 		pi[i] *= c.Means[i] - mean

@@ -55,18 +55,18 @@ func (c *LQRConfig) Riccati(gamma float64) (p, gain float64) {
 	// A discount acts as a system that shrinks by √γ.
 	a2, ab, b2 := gamma*c.A*c.A, gamma*c.A*c.B, gamma*c.B*c.B
 	// With one state the equation is quadratic in p: b²p² + (r − a²r − b²q)·p − q·r = 0.
-	half := (c.R - a2*c.R - b2*c.Q) / (2 * b2)
-	p = -half + math.Sqrt(half*half+c.Q*c.R/b2)
-	return p, ab * p / (c.R + b2*p)
+	half := (c.R - float64(a2*c.R) - float64(b2*c.Q)) / (2 * b2)
+	p = math.Sqrt(float64(half*half)+c.Q*c.R/b2) - half
+	return p, ab * p / (c.R + float64(b2*p))
 }
 
 // Cost is the expected cost of an episode under the control −gain·x, undiscounted and without regard to Bound.
 func (c *LQRConfig) Cost(gain float64) float64 {
-	closed := c.A - c.B*gain
+	closed := c.A - float64(c.B*gain)
 	variance, cost := c.Start*c.Start, 0.0
 	for range c.Steps {
-		cost += (c.Q + c.R*gain*gain) * variance
-		variance = closed*closed*variance + c.Noise*c.Noise
+		cost += float64((c.Q + float64(c.R*gain*gain)) * variance)
+		variance = float64(closed*closed*variance) + float64(c.Noise*c.Noise)
 	}
 	return cost
 }

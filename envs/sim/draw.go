@@ -20,7 +20,7 @@ func newDrawer(l Law) drawer {
 	case Lognormal:
 		// ln X is normal with variance ln(1+CV²) and mean ln(mean) - variance/2.
 		v := portable.Log(1 + float64(l.CV*l.CV))
-		d.a, d.b = portable.Log(d.a)-v/2, math.Sqrt(v)
+		d.a, d.b = portable.Log(d.a)-float64(v/2), math.Sqrt(v)
 	case Gamma:
 		d.b = 1 / (l.CV * l.CV) // shape; the scale is a/b
 	}
@@ -38,7 +38,7 @@ func (d *drawer) draw(k rng.Key) Time {
 	case Gamma:
 		us = d.a / d.b * standardGamma(k, d.b)
 	case Empirical:
-		x := k.Float64() * float64(len(d.table)-1)
+		x := float64(k.Float64() * float64(len(d.table)-1))
 		i := int(x)
 		lo, hi := d.table[i], d.table[i+1]
 		us = 1e6 * (lo + float64((x-float64(i))*(hi-lo)))
@@ -69,7 +69,7 @@ func standardGamma(k rng.Key, shape float64) float64 {
 		if v <= 0 {
 			continue
 		}
-		v = v * v * v
+		v = float64(v * v * v)
 		u := t.With(1).Open()
 		x2 := x * x
 		if u < 1-float64(0.0331*float64(x2*x2)) || portable.Log(u) < float64(0.5*x2)+float64(d*(1-v+portable.Log(v))) {

@@ -58,7 +58,7 @@ func (l Law) Moments() (mean, scv float64) {
 		var m, sq float64
 		for i := 1; i < len(l.Table); i++ {
 			a, b := l.Table[i-1], l.Table[i]
-			m += (a + b) / 2
+			m += float64((a + b) / 2)
 			sq += (float64(a*a) + float64(a*b) + float64(b*b)) / 3
 		}
 		n := float64(len(l.Table) - 1)

@@ -110,7 +110,7 @@ func mean(x []float64) float64 {
 
 // quantile interpolates linearly between the order statistics of x, which is sorted and not empty, as numpy.percentile does.
 func quantile(x []float64, p float64) float64 {
-	at := p * float64(len(x)-1)
+	at := float64(p * float64(len(x)-1))
 	i := int(at)
 	lo, hi := x[i], x[min(i+1, len(x)-1)]
 	return lo + float64((at-float64(i))*(hi-lo))
