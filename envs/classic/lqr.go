@@ -53,10 +53,10 @@ func (c *LQRConfig) Validate() error {
 // control is −gain·x, and p·x² the discounted cost of an undisturbed start at x; undiscounted, p·noise² is the mean cost per step.
 func (c *LQRConfig) Riccati(gamma float64) (p, gain float64) {
 	// A discount acts as a system that shrinks by √γ.
-	a2, ab, b2 := gamma*c.A*c.A, gamma*c.A*c.B, gamma*c.B*c.B
+	a2, ab, b2 := float64(gamma*c.A*c.A), float64(gamma*c.A*c.B), float64(gamma*c.B*c.B)
 	// With one state the equation is quadratic in p: b²p² + (r − a²r − b²q)·p − q·r = 0.
 	half := (c.R - float64(a2*c.R) - float64(b2*c.Q)) / (2 * b2)
-	p = math.Sqrt(float64(half*half)+c.Q*c.R/b2) - half
+	p = math.Sqrt(float64(half*half)+float64(c.Q*c.R/b2)) - half
 	return p, ab * p / (c.R + float64(b2*p))
 }
 
