@@ -179,7 +179,7 @@ func (w *worker) play(j job, p *Played, t *trace) error {
 // follow returns a function that keeps every step.
 func (t *trace) follow(seed uint64, env envs.Env) func(rollout.Step) {
 	at := 0.0
-	sampler, _ := env.(envs.Sampler)
+	sampler, _ := envs.As[envs.Sampler](env)
 	if sampler != nil {
 		t.samples = make([]SampleSet, len(env.Spec().Samples))
 	}
