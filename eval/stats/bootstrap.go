@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/stoker-rl/stoker/rng"
@@ -15,11 +17,11 @@ type Scores [][]float64
 
 // Check reports scores that are empty, ragged or of another number of workloads than want.
 func (s Scores) Check(want int) error {
-	if len(s) == 0 {
-		return fmt.Errorf("stats: no rows of scores")
+	if len(s) == 0 || want == 0 {
+		return fmt.Errorf("stats: %d rows of scores under %d workloads, want at least one of each", len(s), want)
 	}
 	for i, row := range s {
-		if len(row) != want || want == 0 {
+		if len(row) != want {
 			return fmt.Errorf("stats: row %d has %d scores, want %d", i, len(row), want)
 		}
 	}
@@ -38,46 +40,149 @@ func (s Scores) column(j int) float64 {
 	return sum / float64(len(s))
 }
 
+// missing reports whether a score is NaN: no order holds among such scores, and no statistic of them means anything.
+func (s Scores) missing() bool {
+	return slices.ContainsFunc(s, func(row []float64) bool { return slices.ContainsFunc(row, math.IsNaN) })
+}
+
 // Interval is an estimate and where it may lie.
 type Interval struct{ Point, Low, High float64 }
 
-// IQMInterval returns the IQM of all scores with a percentile interval over resamples of training seeds and workloads.
-func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
-	n := len(s[0])
-	values := make([]float64, 0, len(s)*n)
-	draws := make([]float64, resamples)
-	cols := make([]int, n)
-	for b := range draws {
-		values = values[:0]
-		for j := range cols {
-			cols[j] = stream.IntN(n)
-		}
-		for range s {
-			row := s[stream.IntN(len(s))]
-			for _, j := range cols {
-				values = append(values, row[j])
-			}
-		}
-		slices.Sort(values)
-		draws[b] = sortedIQM(values)
-	}
+func unknown() Interval { return Interval{math.NaN(), math.NaN(), math.NaN()} }
+
+// tail is the share of resamples beyond each end of an interval.
+const tail = (1 - Level) / 2
+
+// percentiles is the interval around point that the resampled values span. It sorts them.
+func percentiles(point float64, draws []float64) Interval {
 	slices.Sort(draws)
-	const tail = (1 - Level) / 2
-	return Interval{IQM(s.Flat()), Quantile(draws, tail), Quantile(draws, 1-tail)}
+	return Interval{point, Quantile(draws, tail), Quantile(draws, 1-tail)}
+}
+
+// draw fills count with how often each of its entries comes up in len(count) draws with replacement.
+func draw(count []int, stream *rng.Stream) {
+	if len(count) == 1 {
+		count[0] = 1
+		return
+	}
+	clear(count)
+	for range count {
+		count[stream.IntN(len(count))]++
+	}
+}
+
+// IQMInterval returns the IQM of all scores with a percentile interval over resamples of training seeds and workloads. NaN
+// where a score is.
+func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
+	if s.missing() {
+		return unknown()
+	}
+	b := newResampled(s)
+	draws := make([]float64, resamples)
+	for r := range draws {
+		draw(b.rows, stream)
+		draw(b.cols, stream)
+		draws[r] = b.iqm()
+	}
+	return percentiles(IQM(s.Flat()), draws)
+}
+
+// resampled is scores in ascending order, each counted as often as its row times its column was drawn, so that a resample
+// needs no sorting.
+type resampled struct {
+	sorted     []ranked
+	rows, cols []int // how often each was drawn
+}
+
+type ranked struct {
+	value    float64
+	row, col int32
+}
+
+func newResampled(s Scores) *resampled {
+	b := &resampled{rows: make([]int, len(s)), cols: make([]int, len(s[0]))}
+	for i, row := range s {
+		for j, x := range row {
+			b.sorted = append(b.sorted, ranked{x, int32(i), int32(j)})
+		}
+	}
+	slices.SortStableFunc(b.sorted, func(a, b ranked) int { return cmp.Compare(a.value, b.value) })
+	return b
+}
+
+// iqm is the IQM of the present resample.
+func (b *resampled) iqm() float64 {
+	cut := len(b.sorted) / 4
+	end := len(b.sorted) - cut
+	sum, passed := 0.0, 0
+	for _, x := range b.sorted {
+		n := b.rows[x.row] * b.cols[x.col]
+		if inside := min(passed+n, end) - max(passed, cut); inside > 0 {
+			sum += float64(inside) * x.value
+		}
+		if passed += n; passed >= end {
+			break
+		}
+	}
+	return sum / float64(end-cut)
+}
+
+// ProfileInterval is the performance profile of s at the thresholds tau, the share of scores above each, with pointwise
+// intervals over resamples of training seeds and workloads.
+func ProfileInterval(s Scores, tau []float64, resamples int, stream *rng.Stream) []Interval {
+	out := make([]Interval, len(tau))
+	if s.missing() {
+		for k := range out {
+			out[k] = unknown()
+		}
+		return out
+	}
+	b := newResampled(s)
+	draws := make([][]float64, len(tau))
+	for k := range draws {
+		draws[k] = make([]float64, resamples)
+	}
+	order := make([]int, len(tau))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(tau[i], tau[j]) })
+	all := float64(len(b.sorted))
+	for r := range resamples {
+		draw(b.rows, stream)
+		draw(b.cols, stream)
+		at, passed := 0, 0
+		for _, k := range order {
+			for ; at < len(b.sorted) && b.sorted[at].value <= tau[k]; at++ {
+				passed += b.rows[b.sorted[at].row] * b.cols[b.sorted[at].col]
+			}
+			draws[k][r] = 1 - float64(passed)/all
+		}
+	}
+	for k, point := range Profile(s.Flat(), tau) {
+		out[k] = percentiles(point, draws[k])
+	}
+	return out
 }
 
 // pairedDraws resamples the mean difference of a and b over shared workloads.
 func pairedDraws(a, b Scores, resamples int, stream *rng.Stream) []float64 {
 	n := len(a[0])
-	diff := make([]float64, n)
+	diff, cols := make([]float64, n), make([]int, n)
+	rowsA, rowsB := make([]int, len(a)), make([]int, len(b))
 	draws := make([]float64, resamples)
 	for r := range draws {
 		clear(diff)
-		addRows(diff, a, 1, stream)
-		addRows(diff, b, -1, stream)
+		draw(rowsA, stream)
+		draw(rowsB, stream)
+		addRows(diff, a, rowsA, 1)
+		addRows(diff, b, rowsB, -1)
+		draw(cols, stream)
 		sum := 0.0
-		for range n {
-			sum += diff[stream.IntN(n)]
+		for j, d := range diff {
+			if cols[j] > 0 { // 0 times an infinite difference is nothing
+				sum += float64(cols[j]) * d
+			}
 		}
 		draws[r] = sum / float64(n)
 	}
@@ -85,16 +190,54 @@ func pairedDraws(a, b Scores, resamples int, stream *rng.Stream) []float64 {
 	return draws
 }
 
-// addRows adds the mean of resampled rows, times sign. One row is itself.
-func addRows(diff []float64, s Scores, sign float64, stream *rng.Stream) {
-	w := sign / float64(len(s))
-	for range s {
-		row := s[0]
-		if len(s) > 1 {
-			row = s[stream.IntN(len(s))]
+// addRows adds the mean of the rows drawn, times sign.
+func addRows(diff []float64, s Scores, count []int, sign float64) {
+	for i, row := range s {
+		if count[i] == 0 {
+			continue
 		}
+		w := sign * float64(count[i]) / float64(len(s))
 		for j, x := range row {
 			diff[j] += w * x
 		}
 	}
+}
+
+// improvementInterval is the probability that a exceeds b under one workload, ties counted half, with its interval.
+func improvementInterval(a, b Scores, resamples int, stream *rng.Stream) Interval {
+	n := len(a[0])
+	rowsA, rowsB, cols := make([]int, len(a)), make([]int, len(b)), make([]int, n)
+	draws := make([]float64, resamples)
+	for r := range draws {
+		draw(rowsA, stream)
+		draw(rowsB, stream)
+		draw(cols, stream)
+		sum := 0.0
+		for i, x := range a {
+			for k, y := range b {
+				w := rowsA[i] * rowsB[k]
+				if w == 0 {
+					continue
+				}
+				for j, c := range cols {
+					if c > 0 {
+						sum += float64(w*c) * above(x[j], y[j])
+					}
+				}
+			}
+		}
+		draws[r] = sum / float64(len(a)*len(b)*n)
+	}
+	return percentiles(pairedImprovement(a, b), draws)
+}
+
+// above is 1 where x exceeds y, ½ where they are equal.
+func above(x, y float64) float64 {
+	switch {
+	case x > y:
+		return 1
+	case x == y:
+		return 0.5
+	}
+	return 0
 }

@@ -1,8 +1,11 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -13,10 +16,10 @@ type Comparison struct {
 	Difference Interval
 	// SimultaneousLow and SimultaneousHigh bound it for all comparisons of a family at once (Bonferroni).
 	SimultaneousLow, SimultaneousHigh float64
-	// P is two-sided: that so large a mean difference arises where signs are a coin's. PHolm is corrected for the family.
+	// P is two-sided, of no difference. PHolm is corrected for the family.
 	P, PHolm float64
 	// Improvement is the probability that a run of a exceeds a run of b under the same workload, ties counted half.
-	Improvement float64
+	Improvement Interval
 }
 
 // Alpha is the level at which a comparison counts as decided.
@@ -27,32 +30,57 @@ func (c *Comparison) Decided() bool {
 	return c.PHolm < Alpha && (c.SimultaneousLow > 0 || c.SimultaneousHigh < 0)
 }
 
+// Workloads is the least number of workload seeds with which one comparison in a family of rivals can be decided: with fewer
+// not even differences of one sign throughout are rarer than Alpha after Holm's correction.
+func Workloads(rivals int) int {
+	n := 1
+	for 2*float64(max(1, rivals)) >= Alpha*float64(uint64(1)<<n) {
+		n++
+	}
+	return n
+}
+
 // Compare compares a with each of rivals under the same workloads; the comparisons form one family. The scores must have passed
-// Check with the same number of workloads.
+// Check with the same number of workloads. Where a score is NaN or a mean difference infinite, nothing is decided: P is 1 and what
+// cannot be computed NaN.
+//
+// P is of a sign-flip test over workloads. Where training seeds are several, they are a second source of chance, of which that
+// test knows nothing: P is then the larger of it and Welch's t over both.
 func Compare(a Scores, rivals []Scores, resamples int, key rng.Key) []Comparison {
 	out := make([]Comparison, len(rivals))
 	p := make([]float64, len(rivals))
-	const tail = (1 - Level) / 2
 	for k, b := range rivals {
-		n := len(a[0])
-		diff := make([]float64, n)
-		for j := range diff {
-			diff[j] = a.column(j) - b.column(j)
-		}
-		draws := pairedDraws(a, b, resamples, key.With(uint64(k)).With(0).Stream())
-		wide := tail / float64(len(rivals))
-		out[k] = Comparison{
-			Difference:      Interval{Mean(diff), Quantile(draws, tail), Quantile(draws, 1-tail)},
-			SimultaneousLow: Quantile(draws, wide), SimultaneousHigh: Quantile(draws, 1-wide),
-			P:           signFlip(diff, resamples, key.With(uint64(k)).With(1).Stream()),
-			Improvement: pairedImprovement(a, b),
-		}
+		out[k] = compare(a, b, len(rivals), resamples, key.With(uint64(k)))
 		p[k] = out[k].P
 	}
 	for k, q := range Holm(p) {
 		out[k].PHolm = q
 	}
 	return out
+}
+
+func compare(a, b Scores, family, resamples int, key rng.Key) Comparison {
+	none := Comparison{Difference: unknown(), SimultaneousLow: math.NaN(), SimultaneousHigh: math.NaN(), P: 1, Improvement: unknown()}
+	if a.missing() || b.missing() {
+		return none
+	}
+	none.Improvement = improvementInterval(a, b, resamples, key.With(2).Stream())
+	diff := make([]float64, len(a[0]))
+	for j := range diff {
+		diff[j] = a.column(j) - b.column(j)
+	}
+	mean := Mean(diff)
+	if math.IsNaN(mean) || math.IsInf(mean, 0) {
+		return none
+	}
+	draws := pairedDraws(a, b, resamples, key.With(0).Stream())
+	wide := tail / float64(family)
+	return Comparison{
+		Difference:      Interval{mean, Quantile(draws, tail), Quantile(draws, 1-tail)},
+		SimultaneousLow: Quantile(draws, wide), SimultaneousHigh: Quantile(draws, 1-wide),
+		P:           max(signFlip(diff, resamples, key.With(1).Stream()), welch(a, b, diff)),
+		Improvement: none.Improvement,
+	}
 }
 
 // signFlip is the two-sided sign-flip test of a zero mean: exact where 2ⁿ is at most resamples, else by random flips.
@@ -92,6 +120,52 @@ func signFlip(diff []float64, resamples int, stream *rng.Stream) float64 {
 	return float64(hits+1) / float64(total+1)
 }
 
+// welch is the two-sided p of a zero mean difference where training seeds and workloads are both drawn at random: t is the mean
+// of diff over √(s_a²/n_a + s_b²/n_b + s_d²/n), the squares being the variances of the training seeds' means and of the differences by
+// workload; degrees of freedom are Welch's and Satterthwaite's. What seeds and workloads contribute only together is counted
+// twice, on the safe side. 0 where neither has several training seeds.
+func welch(a, b Scores, diff []float64) float64 {
+	if len(a) == 1 && len(b) == 1 {
+		return 0
+	}
+	sum, weight := 0.0, 0.0
+	add := func(x []float64) {
+		if len(x) > 1 {
+			v := variance(x) / float64(len(x))
+			sum, weight = sum+v, weight+v*v/float64(len(x)-1)
+		}
+	}
+	add(a.rowMeans())
+	add(b.rowMeans())
+	add(diff)
+	mean := Mean(diff)
+	switch {
+	case mean == 0:
+		return 1
+	case weight == 0:
+		return 0
+	}
+	nu := sum * sum / weight
+	return mathext.RegIncBeta(nu/2, 0.5, nu/(nu+mean*mean/sum))
+}
+
+func (s Scores) rowMeans() []float64 {
+	out := make([]float64, len(s))
+	for i, row := range s {
+		out[i] = Mean(row)
+	}
+	return out
+}
+
+// variance is the unbiased sample variance.
+func variance(x []float64) float64 {
+	m, sum := Mean(x), 0.0
+	for _, v := range x {
+		sum += (v - m) * (v - m)
+	}
+	return sum / float64(len(x)-1)
+}
+
 // pairedImprovement averages the probability of improvement over workloads.
 func pairedImprovement(a, b Scores) float64 {
 	sum, n := 0.0, len(a[0])
@@ -114,15 +188,7 @@ func Holm(p []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case p[i] < p[j]:
-			return -1
-		case p[i] > p[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
 	out := make([]float64, len(p))
 	worst := 0.0
 	for rank, i := range order {

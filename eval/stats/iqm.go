@@ -6,13 +6,13 @@ import (
 )
 
 // IQM is the interquartile mean: the mean of what is left when a quarter of the values, rounded down, is cut from each
-// end. With fewer than four values it is the plain mean. NaN where there are none.
+// end. With fewer than four values it is the plain mean. NaN where there are none, or one of them is: sorted, it would be the
+// first to be cut.
 func IQM(x []float64) float64 {
+	if slices.ContainsFunc(x, math.IsNaN) {
+		return math.NaN()
+	}
 	s := slices.Sorted(slices.Values(x))
-	return sortedIQM(s)
-}
-
-func sortedIQM(s []float64) float64 {
 	cut := len(s) / 4
 	return Mean(s[cut : len(s)-cut])
 }
@@ -40,6 +40,9 @@ func Quantile(sorted []float64, q float64) float64 {
 		return sorted[i]
 	}
 	f := at - float64(i)
+	if f == 0 { // 0 times infinity is not 0
+		return sorted[i]
+	}
 	return sorted[i]*(1-f) + sorted[i+1]*f
 }
 
@@ -49,12 +52,7 @@ func ProbabilityOfImprovement(x, y []float64) float64 {
 	sum := 0.0
 	for _, a := range x {
 		for _, b := range y {
-			switch {
-			case a > b:
-				sum++
-			case a == b:
-				sum += 0.5
-			}
+			sum += above(a, b)
 		}
 	}
 	return sum / float64(len(x)*len(y))
