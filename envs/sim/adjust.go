@@ -108,9 +108,7 @@ func (s *Sim) placeAll(fi int32) {
 		if k == none {
 			break
 		}
-		i := f.pending.head
-		s.unpend(i)
-		s.startOn(i, k)
+		s.placeNext(f, k)
 	}
 	for k := range s.nodes {
 		s.placePending(int32(k))

@@ -31,13 +31,13 @@ func BenchmarkRequests(b *testing.B) {
 		for _, n := range []int32{8, 35, 230, 940, 10000} {
 			b.Run(fmt.Sprintf("concurrency=%d/instances=%d", concurrency, n), func(b *testing.B) {
 				s := mustNew(b, farm(n, concurrency), 1)
-				p := &poisson{t: b, key: rng.New(1, "arrivals"), rate: 0.5 * float64(n) * float64(concurrency), limit: math.MaxUint64}
-				if n == 8 {
-					p.rate /= 2
+				p := &poisson{t: b, key: rng.New(1, "arrivals"), rate: 0.4 * float64(n), limit: math.MaxUint64}
+				if concurrency > 1 {
+					p.rate = 0.7 * float64(n) // of about one a second that an instance can do under this contention
 				}
 				p.start(s)
 				var m Meter
-				for s.Total(&m); m.Completed < int64(20*n*concurrency); s.Total(&m) { // warm up
+				for s.Total(&m); m.Completed < int64(20*n); s.Total(&m) { // warm up
 					s.Run(p, s.Now()+Second)
 				}
 				s.ResetMeters()

@@ -1,5 +1,7 @@
 package sim
 
+import "math/bits"
+
 // calendar is the list of events to come: a 4-ary heap ordered by (time, sequence) for what lies ahead, and a
 // first-in-first-out list for what is due at the present moment. An event belongs to a handle; each handle has at
 // most one, which can be moved or cancelled in place, so that the calendar never holds a stale event.
@@ -47,7 +49,6 @@ const (
 	evQueueTimeout                  // a function's longest waiting request may give up
 	evTimeout                       // a function's oldest request may time out
 	evTimer                         // a caller's timer
-	eventKinds
 )
 
 func (r ref) kind() eventKind { return eventKind(r >> refIndexBits) }
@@ -184,6 +185,13 @@ func (a *entry) before(b *entry) bool {
 	return a.at < b.at || a.at == b.at && a.seq < b.seq
 }
 
+// earlier is before as a number, 1 or 0: the borrow of a 128-bit subtraction. Times are not negative.
+func (a *entry) earlier(b *entry) int {
+	_, borrow := bits.Sub64(a.seq, b.seq, 0)
+	_, borrow = bits.Sub64(uint64(a.at), uint64(b.at), borrow)
+	return int(borrow)
+}
+
 // up writes e at place i or above.
 func (c *calendar) up(i int, e entry) {
 	heap, pos := c.heap, c.pos
@@ -205,14 +213,21 @@ func (c *calendar) down(i int, e entry) {
 	heap, pos := c.heap, c.pos
 	for {
 		k := 4*i + 1
-		if k >= len(heap) {
-			break
-		}
 		least := k
-		for j := k + 1; j < min(k+4, len(heap)); j++ {
-			if heap[j].before(&heap[least]) {
-				least = j
+		if k+4 <= len(heap) {
+			// Which of four comes first is unpredictable, so it is computed without a branch.
+			four := heap[k : k+4 : k+4]
+			a := four[1].earlier(&four[0])
+			b := 2 + four[3].earlier(&four[2])
+			least += a + (b-a)*four[b].earlier(&four[a])
+		} else if k < len(heap) {
+			for j := k + 1; j < len(heap); j++ {
+				if heap[j].before(&heap[least]) {
+					least = j
+				}
 			}
+		} else {
+			break
 		}
 		if !heap[least].before(&e) {
 			break

@@ -82,7 +82,7 @@ func (k *checker) levels(fi int32, ages int64) {
 		} else if in.state == Idle || in.state == Busy {
 			old++
 		}
-		if in.state == Starting || in.state == Pending {
+		if in.state == Starting {
 			g[lvWaiting] += int64(b2i(in.root != none))
 		}
 		if in.state == Pending {

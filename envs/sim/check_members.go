@@ -31,7 +31,7 @@ func (k *checker) instance(i int32) {
 	case Pending, Starting:
 		k.that(event == (in.state == Starting) && in.n == 0, "%v instance %d has its event %v, runs %d", in.state, i, event, in.n)
 		if r := in.root; r != none {
-			k.that(within(r, len(s.reqs)) && s.reqs[r].state == reqBound && s.reqs[r].inst == i && s.reqs[r].fn == in.fn, "instance %d is bound to request %d", i, r)
+			k.that(in.state == Starting && within(r, len(s.reqs)) && s.reqs[r].state == reqBound && s.reqs[r].inst == i && s.reqs[r].fn == in.fn, "instance %d is bound to request %d", i, r)
 		}
 	case Idle:
 		k.that(in.n == 0 && in.root == none && !event, "idle instance %d runs %d, has its event %v", i, in.n, event)
@@ -105,9 +105,6 @@ func (k *checker) request(r int32) {
 	aged := q.inSystem() && s.plan.cfg.Functions[q.fn].Timeout > 0
 	k.that((k.req[r]&inAges != 0) == aged, "request %d in state %d is on the list by age: %v", r, q.state, !aged)
 	if q.state == reqBound {
-		k.that(within(q.inst, len(s.insts)) && s.insts[q.inst].root == r && s.insts[q.inst].state.cold(), "request %d is bound to instance %d", r, q.inst)
+		k.that(within(q.inst, len(s.insts)) && s.insts[q.inst].root == r && s.insts[q.inst].state == Starting, "request %d is bound to instance %d", r, q.inst)
 	}
 }
-
-// cold says that an instance of the state is yet to get ready.
-func (s InstanceState) cold() bool { return s == Pending || s == Starting }

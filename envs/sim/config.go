@@ -38,8 +38,8 @@ type Function struct {
 	Queue int32
 	// MaxInflight rejects a request that finds so many in the system, waiting or running. 0: no such limit.
 	MaxInflight int32
-	// BindCold ties the request that caused a cold start to the instance it started, as AWS Lambda and SimFaaS
-	// do. Otherwise the request waits at the queue's end and takes the first slot that falls free.
+	// BindCold ties a request that finds no free slot to an instance that it starts, as AWS Lambda and SimFaaS do.
+	// Otherwise, and where no node has room, it waits at the queue's end and takes the first slot that falls free.
 	BindCold bool
 
 	// QueueTimeout ends a request that has waited so long without starting. 0: never.

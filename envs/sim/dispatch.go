@@ -207,7 +207,7 @@ func (s *Sim) timeOut(fi int32) {
 // refill hands waiting requests to instances with free slots, which there are after some were put back.
 func (s *Sim) refill(fi int32) {
 	f, c := &s.fns[fi], &s.plan.cfg.Functions[fi]
-	for f.queue.head != none {
+	for f.queue.head != none && f.nIdle+f.nBusy > 0 {
 		i := int32(none)
 		if c.blind() {
 			i = s.anyFree(f)

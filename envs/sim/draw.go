@@ -49,7 +49,7 @@ func (d *drawer) draw(k rng.Key) Time {
 	if us >= float64(MaxSpan) {
 		return MaxSpan
 	}
-	return Time(us + 0.5)
+	return Time(float64(us) + 0.5) // the conversion keeps a product above from being fused with the sum
 }
 
 // standardGamma draws a gamma variate of the given shape and scale 1 by Marsaglia and Tsang's rejection method

@@ -3,8 +3,8 @@ package sim
 // id names instance in at pool place i.
 func (in *instance) id(i int32) InstanceID { return InstanceID(in.gen)<<32 | InstanceID(uint32(i)) }
 
-// launch makes an instance of function fi and returns its pool place. It stands on node where, or where the
-// placement policy puts it, or is pending.
+// launch makes an instance of function fi and returns its pool place. It stands on node where, or with AnyNode where
+// the placement policy puts it, or is pending.
 func (s *Sim) launch(fi int32, where int32) int32 {
 	i := s.freeInst
 	if i != none {
@@ -219,6 +219,18 @@ func (s *Sim) unpend(i int32) {
 	}
 }
 
+// placeNext starts function f's first pending instance on node k, or ends it if it was launched for waiting requests
+// and none wait any more.
+func (s *Sim) placeNext(f *function, k int32) {
+	i := f.pending.head
+	if s.insts[i].onDemand && f.queued == 0 && f.live > f.min {
+		s.remove(i)
+		return
+	}
+	s.unpend(i)
+	s.startOn(i, k)
+}
+
 // placePending gives the room that fell free on node k to pending instances, first come first served by function.
 // Only node k can hold any of them: each fitted nowhere before.
 func (s *Sim) placePending(k int32) {
@@ -226,9 +238,7 @@ func (s *Sim) placePending(k int32) {
 		fi := s.waiting[j]
 		f := &s.fns[fi]
 		for f.nPending > 0 && s.nodes[k].free.holds(&s.revs[s.insts[f.pending.head].rev].Sizing) {
-			i := f.pending.head
-			s.unpend(i)
-			s.startOn(i, k)
+			s.placeNext(f, k)
 		}
 		if f.nPending > 0 {
 			j++

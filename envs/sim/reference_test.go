@@ -119,8 +119,10 @@ type ended struct {
 
 type log []ended
 
-func (l *log) Finished(_ *Sim, r Response) { *l = append(*l, ended{r.ID, r.Started, r.Ended, r.Outcome}) }
-func (*log) Fired(*Sim, Timer)             {}
+func (l *log) Finished(_ *Sim, r Response) {
+	*l = append(*l, ended{r.ID, r.Started, r.Ended, r.Outcome})
+}
+func (*log) Fired(*Sim, Timer) {}
 
 // The simulator and the naive reference agree on every request to the microsecond, contention and ties included.
 func TestReference(t *testing.T) {

@@ -62,12 +62,14 @@ func (s *Sim) arrive(r int32) {
 	}
 	grow := f.live+f.old < f.max
 	if grow && c.BindCold {
-		s.enter(f, c, r)
-		f.gauge.now[lvWaiting]++
-		i := s.launch(q.fn, AnyNode)
-		s.insts[i].root = r
-		s.reqs[r].inst, s.reqs[r].state = i, reqBound
-		return
+		if k := s.findNode(&s.revs[f.revision].Sizing); k != none || len(s.nodes) == 0 {
+			s.enter(f, c, r)
+			f.gauge.now[lvWaiting]++
+			i := s.launch(q.fn, k)
+			s.insts[i].root = r
+			q.inst, q.state = i, reqBound
+			return
+		}
 	}
 	if f.queued >= c.Queue {
 		s.end(r, Rejected)

@@ -18,7 +18,7 @@ func (s *Sim) reconcile(fi int32) {
 		if coming >= int64(f.queued) {
 			break
 		}
-		s.launch(fi, AnyNode)
+		s.insts[s.launch(fi, AnyNode)].onDemand = true
 	}
 }
 

@@ -183,6 +183,7 @@ func (c *codec) instance(p *instance) {
 	c.link(&p.avail)
 	c.link(&p.idle)
 	c.u8((*uint8)(&p.state))
+	c.bool(&p.onDemand)
 }
 
 func (c *codec) request(p *request) {

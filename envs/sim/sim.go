@@ -103,12 +103,15 @@ func (s *Sim) Functions() int { return len(s.fns) }
 
 // Run lets everything before until happen and sets the clock to until (with Forever, to the last event). Windows
 // are half open: what a caller changes at a boundary precedes what happens there. It returns true if Pause
-// stopped it early; Now is then the moment of the pause. A nil handler ignores everything.
+// stopped it early; Now is then the moment of the pause. A nil handler ignores everything. Called from a handler it does nothing and returns true.
 func (s *Sim) Run(h Handler, until Time) (paused bool) {
+	if s.running {
+		return true
+	}
 	if h == nil {
 		h = silent{}
 	}
-	s.handler, s.paused = h, false
+	s.handler, s.paused, s.running = h, false, true
 	for !s.paused {
 		e, ok := s.cal.pop(min(until, maxClock))
 		if !ok {
@@ -135,7 +138,7 @@ func (s *Sim) Run(h Handler, until Time) (paused bool) {
 			s.fire(i)
 		}
 	}
-	s.handler = silent{}
+	s.handler, s.running = silent{}, false
 	if !s.paused && until != Forever {
 		s.cal.now = max(s.cal.now, min(until, maxClock))
 	}

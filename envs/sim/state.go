@@ -92,6 +92,8 @@ type instance struct {
 	avail link
 	idle  link
 	state InstanceState
+	// onDemand says that it was launched for waiting requests, not for a limit or by the caller.
+	onDemand bool
 }
 
 // requestState is where a request is; a free pool place is in reqFree.
@@ -178,5 +180,6 @@ type Sim struct {
 	// Not part of the state:
 	handler Handler
 	paused  bool
+	running bool
 	scratch []int32
 }
