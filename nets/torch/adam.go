@@ -1,0 +1,167 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/nets"
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// adam implements [nets.Optimizer] as [nets.Adam] describes it: operations on whole vectors [groups, size]. What changes from step to
+// step lies on the device, so that Step reads nothing of the host.
+type adam struct {
+	net           *net
+	c             nets.Adam
+	norms         *tensor
+	first, second *tensor
+	// rate is [1]: −rate/(1−β₁ᵗ); scale is [1]: 1/√(1−β₂ᵗ).
+	rate, scale *tensor
+	steps       int64
+
+	rest1, beta2, rest2, epsilon, clip lib.Cscalar
+}
+
+// clipEpsilon keeps the clipping factor finite; PyTorch's clip_grad_norm_ has the same.
+const clipEpsilon = 1e-6
+
+// NewAdam implements [nets.Engine].
+func (e *engine) NewAdam(n nets.Net, c nets.Adam) (nets.Optimizer, error) {
+	x, ok := n.(*net)
+	if !ok || x == nil || x.e != e {
+		return nil, fmt.Errorf("nets/torch: NewAdam: the net is a %T, want one of this engine", n)
+	}
+	c = c.WithDefaults()
+	for _, f := range []struct {
+		name  string
+		value float64
+		ok    bool
+		want  string
+	}{
+		{"rate", c.Rate, c.Rate >= 0 && !math.IsInf(c.Rate, 0), "0 or more"},
+		{"beta1", c.Beta1, c.Beta1 >= 0 && c.Beta1 < 1, "in [0, 1)"},
+		{"beta2", c.Beta2, c.Beta2 >= 0 && c.Beta2 < 1, "in [0, 1)"},
+		{"epsilon", c.Epsilon, c.Epsilon > 0, "more than 0"},
+		{"clip", c.Clip, c.Clip >= 0, "0 (no clipping) or more"},
+	} {
+		if !f.ok {
+			return nil, fmt.Errorf("nets/torch: NewAdam: %s is %g, want %s", f.name, f.value, f.want)
+		}
+	}
+	a := &adam{net: x, c: c}
+	a.norms = e.newTensor("NewAdam", x.groups)
+	a.first, a.second = e.newTensor("NewAdam", x.groups, x.size), e.newTensor("NewAdam", x.groups, x.size)
+	a.rate, a.scale = e.newTensor("NewAdam", 1), e.newTensor("NewAdam", 1)
+	a.rest1, a.beta2, a.rest2 = e.number(1-c.Beta1), e.number(c.Beta2), e.number(1-c.Beta2)
+	a.epsilon, a.clip = e.number(c.Epsilon), e.number(c.Clip)
+	return a, nil
+}
+
+// Advance implements [nets.Optimizer].
+func (a *adam) Advance() {
+	a.steps++
+	a.refresh()
+}
+
+// refresh sets what depends on the count of steps and on the rate.
+func (a *adam) refresh() {
+	if a.steps == 0 {
+		return
+	}
+	t := float64(a.steps)
+	a.rate.Set64([]float64{-a.c.Rate / (1 - math.Pow(a.c.Beta1, t))})
+	a.scale.Set64([]float64{1 / math.Sqrt(1-math.Pow(a.c.Beta2, t))})
+}
+
+// Steps implements [nets.Optimizer].
+func (a *adam) Steps() int64 { return a.steps }
+
+// SetSteps implements [nets.Optimizer].
+func (a *adam) SetSteps(n int64) {
+	if n < 0 {
+		a.net.e.fail("SetSteps", "Adam of %v after %d steps, want 0 or more", a.net, n)
+		return
+	}
+	a.steps = n
+	a.refresh()
+}
+
+// SetRate implements [nets.Optimizer].
+func (a *adam) SetRate(rate float64) {
+	if !(rate >= 0) || math.IsInf(rate, 0) {
+		a.net.e.fail("SetRate", "Adam of %v at rate %g, want 0 or more", a.net, rate)
+		return
+	}
+	a.c.Rate = rate
+	a.refresh()
+}
+
+// Norms implements [nets.Optimizer].
+func (a *adam) Norms() nets.Tensor { return a.norms }
+
+// Moments implements [nets.Optimizer].
+func (a *adam) Moments() (first, second nets.Tensor) { return a.first, a.second }
+
+// Step implements [nets.Optimizer]. It leaves the gradients as they are.
+func (a *adam) Step() {
+	e := a.net.e
+	if e.stopped("Step") {
+		return
+	}
+	if a.steps == 0 {
+		e.fail("Step", "Adam of %v at step 0, want Advance before the first Step", a.net)
+		return
+	}
+	if a.net.size > 0 {
+		e.briefly("Step", a.step)
+	}
+}
+
+func (a *adam) step(s *scope) {
+	p, g, m, v := a.net.params.h, a.net.grads.h, a.first.h, a.second.h
+	norm := s.norm(g)
+	s.copy(a.norms.h, s.reshape(norm, a.net.groups))
+	if a.c.Clip > 0 {
+		g = s.mul(g, s.clipping(norm, a))
+	}
+	s.inPlace("lerp_", m, func(out *handle) { lib.AtgLerp_(out, m, g, a.rest1) })
+	s.inPlace("mul_", v, func(out *handle) { lib.AtgMulScalar_(out, v, a.beta2) })
+	square := s.scale(s.mul(g, g), a.rest2)
+	s.inPlace("add_", v, func(out *handle) { lib.AtgAdd_(out, v, square) })
+	root := s.mul(s.apply("sqrt", lib.AtgSqrt, v), a.scale.h)
+	s.inPlace("add_", root, func(out *handle) { lib.AtgAddScalar_(out, root, a.epsilon) })
+	change := s.div(m, root)
+	s.inPlace("addcmul_", p, func(out *handle) { lib.AtgAddcmul_(out, p, change, a.rate.h) })
+}
+
+// clipping is [groups, 1]: min(1, clip/(norm + 1e-6)). A norm that is not a number makes all of the group's so.
+func (s *scope) clipping(norm handle, a *adam) handle {
+	small := s.filled(a.net.e, clipEpsilon)
+	factor := s.scale(s.apply("reciprocal", lib.AtgReciprocal, s.add(norm, small)), a.clip)
+	s.inPlace("clamp_max_", factor, func(out *handle) { lib.AtgClampMax_(out, factor, numbers().one) })
+	return factor
+}
+
+// norm is √Σg² of each row, [groups, 1], summed in float64 so that float32's range is enough.
+func (s *scope) norm(g handle) handle {
+	if s.err != nil {
+		return nil
+	}
+	lib.AtgNormScalaroptDimDtype(s.out(), g, numbers().two, s.ints(-1), 1, 1, codeFloat64)
+	double := s.keep("norm", g)
+	if s.err != nil {
+		return nil
+	}
+	lib.AtgTypeAs(s.out(), double, g)
+	return s.keep("type_as", double, g)
+}
+
+// inPlace runs an operation that changes t.
+func (s *scope) inPlace(name string, t handle, f func(out *handle)) {
+	if s.err == nil {
+		f(s.out())
+		s.drop(name, t)
+	}
+}

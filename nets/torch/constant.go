@@ -1,0 +1,33 @@
+//go:build libtorch
+
+package torch
+
+// #include "shim.h"
+import "C"
+
+import "unsafe"
+
+// constant makes a tensor of the engine's own numbers, for as long as it lives.
+func (e *engine) constant(values []float64, shape ...int) handle {
+	return e.made(values, e.code, shape)
+}
+
+// truth makes a tensor of truth values: what is not 0 holds.
+func (e *engine) truth(values []float64, shape ...int) handle {
+	return e.made(values, codeBool, shape)
+}
+
+func (e *engine) made(values []float64, code int, shape []int) (h handle) {
+	e.within("NewNet", e.own, false, func() {
+		h = e.own.zeros(code, e.device, shape...)
+		if e.own.err == nil {
+			e.own.check("copy", C.sto_set(unsafe.Pointer(h), unsafe.Pointer(unsafe.SliceData(values)), C.int64_t(len(values)), codeFloat64), h)
+		}
+	})
+	return h
+}
+
+// setOne fills a tensor of one value.
+func setOne(t handle, v float64) *C.char {
+	return C.sto_set(unsafe.Pointer(t), unsafe.Pointer(&v), 1, codeFloat64)
+}

@@ -1,0 +1,93 @@
+//go:build libtorch
+
+package torch
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// onCPU is libtorch's number of the CPU as gotch counts devices; CUDA's start at 0.
+const onCPU = -1
+
+// openCUDA loads libtorch's CUDA half, once.
+var openCUDA = sync.OnceValue(func() error {
+	message := C.sto_open_cuda()
+	if message == nil {
+		return nil
+	}
+	defer C.free(unsafe.Pointer(message))
+	return fmt.Errorf("nets/torch: libtorch's CUDA half cannot be opened: %s", C.GoString(message))
+})
+
+// Devices is the number of CUDA devices that libtorch can use, after loading its CUDA half. Ask before anything else of this package:
+// libtorch counts devices once, when it first differentiates.
+func Devices() (int, error) {
+	if err := openCUDA(); err != nil {
+		return 0, err
+	}
+	return int(lib.AtcCudaDeviceCount()), nil
+}
+
+// parseDevice reads cpu, cuda or cuda:N.
+func parseDevice(name string) (int, error) {
+	if name == "" || name == "cpu" {
+		return onCPU, nil
+	}
+	number, ok := strings.CutPrefix(name, "cuda")
+	if ok && number == "" {
+		number = ":0"
+	}
+	number, colon := strings.CutPrefix(number, ":")
+	n, err := strconv.Atoi(number)
+	if !ok || !colon || err != nil || n < 0 {
+		return 0, fmt.Errorf("nets/torch: device is %q, want cpu or cuda:N", name)
+	}
+	return n, nil
+}
+
+// available says whether tensors can be made on a device.
+func available(device int) error {
+	if device == onCPU {
+		return nil
+	}
+	n, err := Devices()
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("nets/torch: device is cuda:%d, but libtorch finds no CUDA device: no NVIDIA driver, or one too old for this release", device)
+	}
+	if device >= n {
+		return fmt.Errorf("nets/torch: device is cuda:%d, but there are %d, cuda:0 to cuda:%d", device, n, n-1)
+	}
+	return nil
+}
+
+func deviceName(device int) string {
+	if device == onCPU {
+		return "cpu"
+	}
+	return "cuda:" + strconv.Itoa(device)
+}
+
+// SetThreads sets how many threads one operation of libtorch may use on the CPU, in the whole process.
+func SetThreads(n int) error {
+	if n < 1 {
+		return fmt.Errorf("nets/torch: threads is %d, want at least 1", n)
+	}
+	C.sto_set_threads(C.int(n))
+	return nil
+}
+
+// Threads is how many threads one operation of libtorch may use on the CPU.
+func Threads() int { return int(C.sto_threads()) }

@@ -1,0 +1,16 @@
+// Package torch is the libtorch engine: networks, losses and optimisers of package nets on the CPU or on CUDA.
+//
+// It is built with the tag libtorch, after `make cuda` has set a libtorch up (package libtorch); without the tag it is empty. It stands
+// on the C functions of gotch's libtch and on a small C++ file of its own, shim.cc, for what those lack.
+//
+// Gradients come from libtorch's automatic differentiation, of networks and of losses alike: nothing here repeats
+// a derivative that the native engine writes out, so the two can be held against each other. Parameters are views of one flat vector, and
+// so are their gradients, into which libtorch adds in place. Adam, clipping and soft targets are a few operations on whole vectors.
+//
+// Tensors lie outside Go's memory and have no finalizers. What one operation makes belongs to a scope that frees it at the
+// operation's end, what one pass makes to its Work until the next Forward, and everything else to the engine until Close; Live
+// counts them all. libtorch keeps its last error and its gradient mode per thread, so every operation stays on one.
+//
+// Recorded updates run operation by operation. What is not here: finding libtorch and building against it (nets/libtorch), the
+// table of engines (nets/engines).
+package torch

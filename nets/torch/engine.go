@@ -1,0 +1,148 @@
+//go:build libtorch
+
+package torch
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/stoker-rl/stoker/nets"
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// Options of an engine. The zero value computes in float32 on the CPU with as many threads as libtorch likes.
+type Options struct {
+	// Device is cpu or cuda:N; empty stands for cpu.
+	Device string
+	DType  nets.DType
+	// Threads, where positive, is how many threads an operation on the CPU may use. It is libtorch's, so one for the whole process.
+	Threads int
+}
+
+// engine implements [nets.Engine].
+type engine struct {
+	failure failure
+	device  int
+	dtype   nets.DType
+	code    int // libtorch's number of dtype
+
+	ids    atomic.Int64
+	own    *scope // what lives until Close
+	tmp    *scope // what lives until the end of the operation
+	works  []*work
+	closed atomic.Bool
+
+	scalars []lib.Cscalar // freed by Close
+}
+
+// New returns an engine. A device that isn't there is an error, as is libtorch's CUDA half where it can't be loaded.
+func New(o Options) (nets.Engine, error) {
+	e := &engine{dtype: o.DType}
+	switch o.DType {
+	case nets.Float32:
+		e.code = codeFloat32
+	case nets.Float64:
+		e.code = codeFloat64
+	default:
+		return nil, fmt.Errorf("nets/torch: number format is %v, want %v or %v", o.DType, nets.Float32, nets.Float64)
+	}
+	var err error
+	if e.device, err = parseDevice(o.Device); err != nil {
+		return nil, err
+	}
+	if err = available(e.device); err != nil {
+		return nil, err
+	}
+	if o.Threads != 0 {
+		if err = SetThreads(o.Threads); err != nil {
+			return nil, err
+		}
+	}
+	e.own, e.tmp = newScope(), newScope()
+	return e, nil
+}
+
+// Info implements [nets.Engine].
+func (e *engine) Info() nets.Info {
+	return nets.Info{
+		Name: "torch", Device: deviceName(e.device), DType: e.dtype.String(), Threads: Threads(),
+		Kernels: "torch-" + fittedRelease, Version: fittedRelease,
+	}
+}
+
+// Err implements [nets.Engine].
+func (e *engine) Err() error { return e.failure.take() }
+
+// Close implements [nets.Engine]. It frees every tensor, network and Work of the engine, which may not be used any more.
+func (e *engine) Close() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	for _, w := range e.works {
+		w.forget()
+		w.s.close()
+	}
+	for _, v := range e.scalars {
+		lib.AtsFree(v)
+	}
+	e.tmp.close()
+	e.own.close()
+	return nil
+}
+
+// number makes a constant in libtorch's form, for as long as the engine lives.
+func (e *engine) number(v float64) lib.Cscalar {
+	c := lib.AtsFloat(v)
+	e.scalars = append(e.scalars, c)
+	return c
+}
+
+// fail keeps the first failure. The format says what was wrong and what would be right.
+func (e *engine) fail(op, format string, args ...any) {
+	e.failure.report(fmt.Errorf("nets/torch: "+op+": "+format, args...))
+}
+
+// stopped says that operations do nothing: after a failure until Err is called, and once the engine is closed.
+func (e *engine) stopped(op string) bool {
+	if e.closed.Load() {
+		e.fail(op, "the engine is closed")
+		return true
+	}
+	return e.failure.pending()
+}
+
+// within runs f on one thread, with or without building a graph, and reports what failed in the scope.
+func (e *engine) within(op string, s *scope, graph bool, f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	gradMode(graph)
+	f()
+	e.settle(op, s)
+}
+
+// gradMode says whether this thread's operations build a graph.
+func gradMode(on bool) {
+	if on {
+		C.sto_grad_mode(1)
+	} else {
+		C.sto_grad_mode(0)
+	}
+}
+
+// settle reports a scope's failure as the engine's.
+func (e *engine) settle(op string, s *scope) {
+	if s.err != nil {
+		e.fail(op, "%w", s.err)
+		s.err = nil
+	}
+}
+
+// briefly runs an operation whose intermediate results nobody keeps.
+func (e *engine) briefly(op string, f func(s *scope)) {
+	e.within(op, e.tmp, false, func() { f(e.tmp) })
+	e.tmp.clear()
+}

@@ -1,0 +1,57 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"github.com/stoker-rl/stoker/nets"
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// gumbel is [nets.GumbelSoftmax]: a softmax of each segment of (logits + noise)/temperature. With hard the values are one-hot, and
+// gradients pass as if they were the softmax's (straight-through).
+type gumbel struct {
+	segments []int
+	inverse  lib.Cscalar // 1/temperature
+	hard     bool
+}
+
+func (n *net) newGumbel(g nets.GumbelSoftmax) *gumbel {
+	return &gumbel{segments: g.Segments, inverse: n.e.number(1 / g.Temperature), hard: g.Hard}
+}
+
+// build implements graph.
+func (g *gumbel) build(s *scope, in []handle, _ int) (root, values handle) {
+	x := s.scale(s.add(in[0], in[1]), g.inverse)
+	soft, hard := make([]handle, 0, len(g.segments)), make([]handle, 0, len(g.segments))
+	at := 0
+	for _, n := range g.segments {
+		y := s.softmax(s.narrow(x, 2, at, n))
+		soft = append(soft, y)
+		if g.hard {
+			hard = append(hard, s.oneHot(y))
+		}
+		at += n
+	}
+	root = s.cat(soft)
+	if g.hard {
+		return root, s.cat(hard)
+	}
+	return root, root
+}
+
+// oneHot marks the first largest value of the last dimension. Where that has a NaN there is no choice, and all of it is NaN.
+func (s *scope) oneHot(y handle) handle {
+	y = s.detach(y)
+	if s.err != nil {
+		return nil
+	}
+	lib.AtgArgmax(s.out(), y, -1, 0, 1)
+	choice := s.keep("argmax", y)
+	none := s.sub(y, y) // 0, or NaN
+	if s.err != nil {
+		return nil
+	}
+	lib.AtgScatterValue(s.out(), none, -1, choice, numbers().one)
+	marked := s.keep("scatter", none, choice)
+	return s.add(marked, none)
+}

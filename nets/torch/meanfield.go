@@ -1,0 +1,149 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"slices"
+
+	"github.com/stoker-rl/stoker/nets"
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// meanField is [nets.MeanField]: layers over an agent's own features and what it sees of the others. The mixtures are dense products
+// over all pairs of agents, with weights of zero for those that are no neighbours.
+type meanField struct {
+	m      nets.MeanField
+	layers *mlp
+	own    int
+	// apart says that an agent meets itself among the others with other features than they see of it.
+	apart bool
+
+	query, key handle // of Attention
+	scale      lib.Cscalar
+	offset     lib.Cscalar
+
+	adjacent handle // [agents, agents]: 1 for neighbours; divided by their number for Mean
+	others   handle // adjacent without the diagonal
+	self     handle // the diagonal alone
+	same     handle // [agents, agents], of truth values: the diagonal
+	barred   handle // −∞ where there is no neighbour, for the softmax; rows without any are 0
+	alone    handle // [agents, 1, 1]: 0 for agents without neighbours, else 1; nil where all have some
+}
+
+func (n *net) newMeanField(m nets.MeanField) (*meanField, error) {
+	f := &meanField{m: m, layers: n.newMLP(m.MLP), own: m.OwnWidth(), apart: m.Others && (m.Mix == nets.Joint || selfish(m.Neighbours))}
+	if m.Mix == nets.Attention {
+		f.query, f.key = n.leaf("query.weight"), n.leaf("key.weight")
+		f.scale, f.offset = n.e.number(attentionScale(m)), n.e.number(nets.SquaredOffset)
+	}
+	f.constants(n.e)
+	return f, n.e.failure.take()
+}
+
+// selfish says whether an agent lists itself among its neighbours.
+func selfish(neighbours [][]int) bool {
+	for i, list := range neighbours {
+		if slices.Contains(list, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// constants makes the matrices that say who sees whom.
+func (f *meanField) constants(e *engine) {
+	n := f.m.Agents
+	adjacent, others, self := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
+	barred, alone, same := make([]float64, n*n), make([]float64, n), make([]float64, n*n)
+	lonely := false
+	for i := range n {
+		same[i*n+i] = 1
+	}
+	if f.m.Mix == nets.Joint {
+		f.same = e.truth(same, 1, n, n)
+		return
+	}
+	for i, list := range f.m.Neighbours {
+		for j := range n {
+			if len(list) > 0 && !slices.Contains(list, j) {
+				barred[i*n+j] = minusInf
+			}
+		}
+		for _, j := range list {
+			v := 1.0
+			if f.m.Mix == nets.Mean {
+				v = 1 / float64(len(list))
+			}
+			adjacent[i*n+j] = v
+			if i == j {
+				self[i*n+j] = v
+			} else {
+				others[i*n+j] = v
+			}
+		}
+		if len(list) > 0 {
+			alone[i] = 1
+		} else {
+			lonely = true
+		}
+	}
+	f.adjacent, f.others = e.constant(adjacent, n, n), e.constant(others, n, n)
+	f.self, f.barred = e.constant(self, n, n), e.constant(barred, 1, n, n)
+	f.same = e.truth(same, 1, n, n)
+	if lonely {
+		f.alone = e.constant(alone, n, 1, 1)
+	}
+}
+
+// scene holds the agents' features [agents, batch, own] twice: as agents are to themselves and as the others see them.
+type scene struct{ x, seen handle }
+
+// build implements graph.
+func (f *meanField) build(s *scope, in []handle, batch int) (root, values handle) {
+	own := in[:len(f.m.In)]
+	v := scene{x: s.cat(own)}
+	v.seen = v.x
+	if f.m.Others {
+		v.seen = s.cat(slices.Concat(own[:len(own)-1], in[len(own):]))
+	}
+	var y handle
+	switch f.m.Mix {
+	case nets.Joint:
+		x, rows := f.joint(s, v, batch)
+		y = f.layers.forward(s, x, rows, batch)
+	case nets.Mean:
+		y = f.layers.forward(s, s.cat([]handle{v.x, f.mean(s, v, batch)}), f.m.Agents, batch)
+	default:
+		y = f.layers.forward(s, s.cat([]handle{v.x, f.attention(s, v, batch)}), f.m.Agents, batch)
+	}
+	return y, y
+}
+
+// mean is Σ_j a_ij x_j, with a_ij one over the number of i's neighbours (Yang et al., 2018): one product for all samples.
+func (f *meanField) mean(s *scope, v scene, batch int) handle {
+	n := f.m.Agents
+	a := f.adjacent
+	if f.apart {
+		a = f.others
+	}
+	out := s.reshape(s.mm(a, s.reshape(v.seen, n, batch*f.own)), n, batch, f.own)
+	if f.apart {
+		of := s.reshape(s.sum(f.self), n, 1, 1)
+		out = s.add(out, s.mul(of, v.x))
+	}
+	return out
+}
+
+// joint is [x_1, …, x_n] for each sample: [1, batch, n·own], or [agents, batch, n·own] where agents see themselves otherwise.
+func (f *meanField) joint(s *scope, v scene, batch int) (x handle, rows int) {
+	n := f.m.Agents
+	all := s.transpose(v.seen, 0, 1) // [batch, agents, own]
+	if !f.apart {
+		return s.reshape(all, 1, batch, n*f.own), 1
+	}
+	// Agent i's row has its own features in its own place.
+	mine := s.reshape(v.x, n, batch, 1, f.own)
+	theirs := s.reshape(all, 1, batch, n, f.own)
+	diagonal := s.reshape(f.same, n, 1, n, 1)
+	return s.reshape(s.where(diagonal, mine, theirs), n, batch, n*f.own), n
+}

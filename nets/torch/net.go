@@ -1,0 +1,323 @@
+//go:build libtorch
+
+package torch
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/stoker-rl/stoker/nets"
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// net implements [nets.Net].
+type net struct {
+	e             *engine
+	arch          nets.Arch
+	ports         []nets.Port
+	agents, out   int
+	groups, size  int
+	params, grads *tensor
+	// leaves are the parameters by name: views of params, each for all groups.
+	leaves map[string]handle
+	// weights lists them for C, and sums the same views of grads.
+	weights, sums []unsafe.Pointer
+	graph         graph
+}
+
+// graph builds one kind of network: from the input leaves to root, which gradients start from, and to the output's values, which
+// are root itself but where the way back differs from the way forth.
+type graph interface {
+	build(s *scope, in []handle, batch int) (root, values handle)
+}
+
+// NewNet implements [nets.Engine].
+func (e *engine) NewNet(a nets.Arch) (nets.Net, error) {
+	if a == nil {
+		return nil, fmt.Errorf("nets/torch: NewNet: no architecture")
+	}
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	if e.closed.Load() {
+		return nil, fmt.Errorf("nets/torch: NewNet: the engine is closed")
+	}
+	slots, size := nets.Layout(a)
+	n := &net{
+		e: e, arch: a, ports: a.Inputs(), agents: a.AgentCount(), out: a.Output().Width, groups: a.Groups(), size: size,
+		leaves: map[string]handle{},
+	}
+	if _, ok := count([]int{n.groups, size}); !ok {
+		return nil, fmt.Errorf("nets/torch: NewNet: %s has %d parameters for each of %d groups, want at most %d in all", a.Kind(), size, n.groups, maxValues)
+	}
+	n.params, n.grads = e.newTensor("NewNet", n.groups, size), e.newTensor("NewNet", n.groups, size)
+	e.within("NewNet", e.own, false, func() {
+		for _, slot := range slots {
+			h := e.own.view(n, slot, n.params.h)
+			n.leaves[slot.Name] = h
+			n.weights = append(n.weights, unsafe.Pointer(h))
+			n.sums = append(n.sums, unsafe.Pointer(e.own.detach(e.own.view(n, slot, n.grads.h))))
+		}
+	})
+	var err error
+	switch a := a.(type) {
+	case nets.MLP:
+		n.graph = n.newMLP(a)
+	case nets.MeanField:
+		n.graph, err = n.newMeanField(a)
+	case nets.GumbelSoftmax:
+		n.graph = n.newGumbel(a)
+	default:
+		err = fmt.Errorf("nets/torch: NewNet: kind %q is not built by this engine", a.Kind())
+	}
+	if err == nil {
+		err = e.failure.take()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// view is one parameter's part of a flat vector: [groups, in, out] for weights, [groups, 1, out] for the rest, so that both go
+// with [groups, rows, features].
+func (s *scope) view(n *net, slot nets.Slot, flat handle) handle {
+	if s.err != nil {
+		return nil
+	}
+	rows, cols := 1, slot.Shape[0]
+	if len(slot.Shape) == 2 {
+		rows, cols = slot.Shape[0], slot.Shape[1]
+	}
+	v := s.ints(n.groups, rows, cols, n.size, cols, 1)
+	dims, strides := (*C.int64_t)(unsafe.Pointer(&v[0])), (*C.int64_t)(unsafe.Pointer(&v[3]))
+	message := C.sto_view((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(flat), dims, strides, 3, C.int64_t(slot.Offset))
+	if !s.check("as_strided", message, flat) {
+		return nil
+	}
+	return s.keep("as_strided", flat)
+}
+
+// Arch implements [nets.Net].
+func (n *net) Arch() nets.Arch { return n.arch }
+
+// Params implements [nets.Net].
+func (n *net) Params() nets.Tensor { return n.params }
+
+// Grads implements [nets.Net].
+func (n *net) Grads() nets.Tensor { return n.grads }
+
+// ZeroGrads implements [nets.Net]. It clears in place: views of the gradients stay views.
+func (n *net) ZeroGrads() {
+	if !n.e.stopped("ZeroGrads") {
+		n.e.briefly("ZeroGrads", func(s *scope) { s.zero(n.grads.h) })
+	}
+}
+
+// String names the net in errors.
+func (n *net) String() string { return fmt.Sprintf("%s %d", n.arch.Kind(), n.params.id) }
+
+// work implements [nets.Work].
+type work struct {
+	net   *net
+	batch int
+	s     *scope // what the last Forward made
+
+	in     []*tensor
+	leaves []handle // of the inputs, in the graph
+	root   handle
+	out    *tensor // its handle is the scope's
+	gradIn []*tensor
+
+	ran bool // Forward has run
+	// graphed says that the last Forward built a graph. A Work that never goes backward (acting, target networks) builds none; the
+	// first Backward goes forward again with one, and from then on Forward builds it.
+	graphed, backward bool
+	version           int64 // of the parameters at the last Forward
+}
+
+// NewWork implements [nets.Net]. A wrong batch is reported by Err.
+func (n *net) NewWork(batch int) nets.Work {
+	if batch < 1 {
+		n.e.fail("NewWork", "batch of %v is %d, want at least 1", n, batch)
+		batch = 0
+	}
+	w := &work{net: n, batch: batch, in: make([]*tensor, len(n.ports)), s: newScope()}
+	w.out = &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{n.agents, batch, n.out}, n: n.agents * batch * n.out}
+	if float64(n.agents)*float64(batch)*float64(n.widest()) > maxValues {
+		n.e.fail("NewWork", "batch of %v is %d, too large for %d agents and %d features", n, batch, n.agents, n.widest())
+		w.batch = 0
+	}
+	n.e.works = append(n.e.works, w)
+	return w
+}
+
+// widest is the largest number of features of an agent at either end of the net.
+func (n *net) widest() int {
+	w := n.out
+	for _, p := range n.ports {
+		w = max(w, p.Width)
+	}
+	return w
+}
+
+// Batch implements [nets.Work].
+func (w *work) Batch() int { return w.batch }
+
+// GradIn implements [nets.Work]. A port that isn't there is reported by Err.
+func (w *work) GradIn(i int) nets.Tensor {
+	if i < 0 || i >= len(w.net.ports) {
+		w.net.e.fail("GradIn", "input %d of %v, want one of %d", i, w.net, len(w.net.ports))
+		return w.net.e.newTensor("GradIn", 0)
+	}
+	return w.gradients()[i]
+}
+
+// gradients makes the memory of the inputs' gradients on first use: acting needs none.
+func (w *work) gradients() []*tensor {
+	for i := len(w.gradIn); i < len(w.net.ports); i++ {
+		w.gradIn = append(w.gradIn, w.net.e.newTensor("GradIn", w.net.agents, w.batch, w.net.ports[i].Width))
+	}
+	return w.gradIn
+}
+
+// mine returns a Work of this net, or nil after a failure.
+func (n *net) mine(op string, w nets.Work) *work {
+	if n.e.stopped(op) {
+		return nil
+	}
+	x, ok := w.(*work)
+	if !ok || x == nil || x.net != n || x.batch == 0 {
+		n.e.fail(op, "the Work is not one of %v", n)
+		return nil
+	}
+	return x
+}
+
+// Forward implements [nets.Net].
+func (n *net) Forward(nw nets.Work, in ...nets.Tensor) nets.Tensor {
+	w := n.mine("Forward", nw)
+	if w == nil {
+		return n.nothing(nw)
+	}
+	w.forget()
+	if len(in) != len(n.ports) {
+		n.e.fail("Forward", "%d inputs for %v, want %d: %v", len(in), n, len(n.ports), n.ports)
+		return w.out
+	}
+	for i, t := range in {
+		x := n.e.take("Forward", n.ports[i].Name, t)
+		if x == nil {
+			return w.out
+		}
+		if s := x.shape; len(s) != 3 || s[0] != n.agents || s[1] != w.batch || s[2] != n.ports[i].Width {
+			n.e.fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, s, n.agents, w.batch, n.ports[i].Width)
+			return w.out
+		}
+		w.in[i] = x
+	}
+	w.run("Forward", w.backward)
+	return w.out
+}
+
+// nothing is what Forward returns after a failure: an output that is there, without values.
+func (n *net) nothing(w nets.Work) nets.Tensor {
+	if x, ok := w.(*work); ok && x != nil {
+		return x.out
+	}
+	return &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{0}}
+}
+
+// forget frees what the last Forward made.
+func (w *work) forget() {
+	w.s.clear()
+	w.leaves, w.root, w.out.h = w.leaves[:0], nil, nil
+	w.ran, w.graphed = false, false
+}
+
+// run goes forward, with or without a graph. The inputs' leaves share the inputs' memory.
+func (w *work) run(op string, graphed bool) {
+	n := w.net
+	n.e.within(op, w.s, graphed, func() {
+		w.leaves = w.leaves[:0]
+		for _, t := range w.in {
+			if graphed {
+				w.leaves = append(w.leaves, w.s.leaf(t.h))
+			} else {
+				w.leaves = append(w.leaves, w.s.detach(t.h))
+			}
+		}
+		root, values := n.graph.build(w.s, w.leaves, w.batch)
+		w.root = root
+		w.out.h = w.s.detach(w.s.contiguous(values))
+		if w.s.err == nil {
+			w.version = lib.Atg_Version(n.params.h)
+			w.ran, w.graphed = true, graphed
+		} else {
+			w.out.h = nil
+		}
+	})
+}
+
+// Backward implements [nets.Net].
+func (n *net) Backward(nw nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
+	w := n.mine("Backward", nw)
+	if w == nil {
+		return
+	}
+	if !w.ran {
+		n.e.fail("Backward", "%v in a Work without a Forward before", n)
+		return
+	}
+	if wrt == 0 || wrt&^nets.Both != 0 {
+		n.e.fail("Backward", "%v by %d, want Params, Inputs or Both", n, wrt)
+		return
+	}
+	g := n.e.alike("Backward", "gradient by the output", gradOut, w.out)
+	if g == nil {
+		return
+	}
+	w.backward = true
+	if !w.graphed {
+		if v := lib.Atg_Version(n.params.h); v != w.version {
+			n.e.fail("Backward", "the parameters of %v changed since the Forward", n)
+			return
+		}
+		if w.again(); !w.graphed {
+			return
+		}
+	}
+	var weights, sums, inputs, targets []unsafe.Pointer
+	if wrt&nets.Params != 0 {
+		weights, sums = n.weights, n.sums
+	}
+	if wrt&nets.Inputs != 0 {
+		inputs, targets = w.pointers()
+	}
+	n.e.within("Backward", w.s, false, func() {
+		w.s.check("backward", C.sto_backward(unsafe.Pointer(w.root), unsafe.Pointer(g.h),
+			unsafe.SliceData(weights), unsafe.SliceData(sums), C.size_t(len(weights)),
+			unsafe.SliceData(inputs), unsafe.SliceData(targets), C.size_t(len(inputs))), w.root, g.h)
+	})
+}
+
+// again repeats the last Forward with a graph. The output's values are the same; they stay where they are.
+func (w *work) again() {
+	out := w.out.h
+	w.run("Backward", true)
+	if w.out.h != nil {
+		w.out.h = out
+	}
+}
+
+// pointers lists the inputs' leaves and where their gradients go.
+func (w *work) pointers() (inputs, targets []unsafe.Pointer) {
+	for i, t := range w.gradients() {
+		inputs = append(inputs, unsafe.Pointer(w.leaves[i]))
+		targets = append(targets, unsafe.Pointer(t.h))
+	}
+	return inputs, targets
+}

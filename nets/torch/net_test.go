@@ -1,0 +1,196 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// slope is the central difference of Σ weight·forward by the value at i of x.
+func slope(p pass, x nets.Tensor, i int, weight []float64) float64 {
+	const step = 1e-6
+	v := values(x)
+	at := func(d float64) float64 {
+		moved := slices.Clone(v)
+		moved[i] += d
+		x.Set64(moved)
+		sum := 0.0
+		for j, y := range values(p.net.Forward(p.work, p.in...)) {
+			sum += weight[j] * y
+		}
+		return sum
+	}
+	d := (at(step) - at(-step)) / (2 * step)
+	x.Set64(v)
+	return d
+}
+
+func TestGradientsAreThoseOfFiniteDifferences(t *testing.T) {
+	eachArchitecture(t, func(t *testing.T, a nets.Arch) {
+		e := newEngine(t, nets.Float64)
+		const batch = 2
+		p := newPass(t, e, a, batch)
+		weight := draws("weight", a.AgentCount()*batch*a.Output().Width)
+		g := made(e, weight, a.AgentCount(), batch, a.Output().Width)
+		p.net.Forward(p.work, p.in...)
+		p.net.Backward(p.work, g, nets.Both)
+		ok(t, e)
+		grads := values(p.net.Grads())
+		var want []float64
+		for i := range grads {
+			want = append(want, slope(p, p.net.Params(), i, weight))
+		}
+		near(t, "by the parameters", grads, want, 1e-7)
+		for port, x := range p.in {
+			got := values(p.work.GradIn(port))
+			want = want[:0]
+			for i := range got {
+				want = append(want, slope(p, x, i, weight))
+			}
+			near(t, "by input "+a.Inputs()[port].Name, got, want, 1e-7)
+		}
+		ok(t, e)
+	})
+}
+
+func TestBackwardAddsToParamsAndSetsInputs(t *testing.T) {
+	eachArchitecture(t, func(t *testing.T, a nets.Arch) {
+		e := newEngine(t, nets.Float64)
+		p := newPass(t, e, a, 3)
+		out := p.net.Forward(p.work, p.in...)
+		g := random(e, "g", out.Shape()...)
+		p.net.Backward(p.work, g, nets.Params)
+		once := values(p.net.Grads())
+		p.net.Backward(p.work, g, nets.Inputs)
+		in := values(p.work.GradIn(0))
+		near(t, "Inputs leave the parameters' gradients", values(p.net.Grads()), once, 0)
+		p.net.Forward(p.work, p.in...)
+		p.net.Backward(p.work, g, nets.Both)
+		near(t, "inputs, again", values(p.work.GradIn(0)), in, 0)
+		for i := range once {
+			once[i] *= 2
+		}
+		near(t, "parameters, added", values(p.net.Grads()), once, 1e-15)
+		p.net.ZeroGrads()
+		p.net.Backward(p.work, g, nets.Params)
+		for i := range once {
+			once[i] /= 2
+		}
+		near(t, "parameters, after ZeroGrads", values(p.net.Grads()), once, 0)
+		ok(t, e)
+	})
+}
+
+func TestOneNetRunsTwiceBeforeGoingBack(t *testing.T) {
+	e := newEngine(t, nets.Float64)
+	a := architectures()["attentionexp, others false, shared false"]
+	p := newPass(t, e, a, 2)
+	second := p.net.NewWork(2)
+	other := []nets.Tensor{random(e, "s2", 3, 2, 3), random(e, "a2", 3, 2, 2)}
+	g := random(e, "g", 3, 2, 2)
+	apart := make([]float64, nets.Size(p.net.Grads()))
+	for _, in := range [][]nets.Tensor{p.in, other} {
+		p.net.ZeroGrads()
+		p.net.Forward(p.work, in...)
+		p.net.Backward(p.work, g, nets.Params)
+		for i, v := range values(p.net.Grads()) {
+			apart[i] += v
+		}
+	}
+	p.net.ZeroGrads()
+	p.net.Forward(p.work, p.in...)
+	p.net.Forward(second, other...)
+	p.net.Backward(second, g, nets.Params)
+	p.net.Backward(p.work, g, nets.Params)
+	ok(t, e)
+	near(t, "both passes", values(p.net.Grads()), apart, 1e-14)
+}
+
+func TestForwardRunsOnSeveralGoroutines(t *testing.T) {
+	e := newEngine(t, nets.Float32)
+	p := newPass(t, e, architectures()["attentionexp, others false, shared false"], 4)
+	want := values(p.net.Forward(p.work, p.in...))
+	var all sync.WaitGroup
+	works := make([]nets.Work, 4)
+	for i := range works {
+		works[i] = p.net.NewWork(4)
+	}
+	outs := make([]nets.Tensor, len(works))
+	for i, w := range works {
+		all.Go(func() {
+			for range 50 {
+				outs[i] = p.net.Forward(w, p.in...)
+			}
+		})
+	}
+	all.Wait()
+	ok(t, e)
+	for _, out := range outs {
+		near(t, "on a goroutine", values(out), want, 0)
+	}
+}
+
+func TestParametersMayNotChangeBetweenForwardAndBackward(t *testing.T) {
+	e := newEngine(t, nets.Float64)
+	p := newPass(t, e, architectures()["one agent"], 2)
+	out := p.net.Forward(p.work, p.in...)
+	g := random(e, "g", out.Shape()...)
+	for _, when := range []string{"without a graph", "with one"} {
+		p.net.Forward(p.work, p.in...)
+		e.Lerp(p.net.Params(), p.net.Grads(), 0.5)
+		p.net.Backward(p.work, g, nets.Params)
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), "Backward") {
+			t.Errorf("%s: error %v, want one of Backward", when, err)
+		}
+	}
+}
+
+func TestHardGumbelIsOneHotWithTheSoftGradient(t *testing.T) {
+	e := newEngine(t, nets.Float64)
+	soft := nets.GumbelSoftmax{Agents: 1, Segments: []int{3, 2}, Temperature: 0.5}
+	hard := soft
+	hard.Hard = true
+	logits := []float64{1, 3, 3, 2, 2, 0, -1, 0, 5, 6} // ties go to the first
+	var grads [2][]float64
+	for i, a := range []nets.Arch{soft, hard} {
+		n, err := e.NewNet(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := n.NewWork(2)
+		out := n.Forward(w, made(e, logits, 1, 2, 5), e.NewTensor(1, 2, 5))
+		if i == 1 {
+			near(t, "choices", values(out), []float64{0, 1, 0, 1, 0, 1, 0, 0, 0, 1}, 0)
+		}
+		n.Backward(w, random(e, "g", 1, 2, 5), nets.Inputs)
+		ok(t, e)
+		grads[i] = values(w.GradIn(0))
+		near(t, "noise has the logits' gradient", values(w.GradIn(1)), grads[i], 0)
+	}
+	near(t, "straight-through", grads[1], grads[0], 0)
+}
+
+// field is MeanField's mixture and attention by plain loops over agents, samples and neighbours, from package nets' description.
+func TestAttentionIsThatOfTheDescription(t *testing.T) {
+	eachArchitecture(t, func(t *testing.T, a nets.Arch) {
+		f, is := a.(nets.MeanField)
+		if !is {
+			t.Skip("no mean field")
+		}
+		e := newEngine(t, nets.Float64)
+		const batch = 2
+		p := newPass(t, e, a, batch)
+		got := values(p.net.Forward(p.work, p.in...))
+		ok(t, e)
+		var in [][]float64
+		for _, x := range p.in {
+			in = append(in, values(x))
+		}
+		near(t, "output", got, reference(f, values(p.net.Params()), in, batch), 1e-12)
+	})
+}

@@ -1,0 +1,126 @@
+//go:build libtorch
+
+package torch
+
+import (
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// policyLoss is the policy gradient (Williams, 1992) or, clipped, the surrogate of Schulman et al. (2017). With π the softmax of
+// the logits over the legal choices, ℓ = ln π(a) and H = −Σ π ln π:
+//
+//	plain:    L = −mean(Aℓ) − entropy·mean(H)
+//	clipped:  L = −mean(min(rA, clip(r, 1−c, 1+c)A)) − entropy·mean(H),  r = e^(ℓ−ℓ_old)
+//
+// A sample without a legal choice adds nothing.
+type policyLoss struct {
+	entropy float64
+	clipped bool
+	clip    float64
+}
+
+// policy computes the loss from logits, choices, advantages, mask and, where clipped, ℓ_old.
+func (c *lossCall) policy(l policyLoss) {
+	batch, n := c.args[0].shape[1], c.args[0].shape[2]
+	if !c.legal(n) {
+		return
+	}
+	c.differentiate(func(s *scope, z handle) handle {
+		choice, advantage, mask := c.args[1].h, c.args[2].h, c.args[3].h
+		legal := s.compare("ne", lib.AtgNe, mask, numbers().zero)
+		some := s.compare("gt", lib.AtgGt, s.sum(s.asNumber(legal, c.e.code)), numbers().zero) // [agents, batch, 1]
+		none, zero := s.filled(c.e, minusInf), s.filled(c.e, 0)
+		// Twice where: the logarithm of what is illegal must be out of the way forth (−∞) and out of the way back (times 0).
+		logs := s.where(legal, s.logSoftmax(s.where(legal, z, none)), zero)
+		p := s.where(legal, s.apply("exp", lib.AtgExp, logs), zero)
+		h := s.negative(s.sum(s.mul(p, logs)))
+		logp := s.gather(logs, s.asNumber(s.where(some, choice, zero), codeInt64))
+		gain := s.mul(advantage, logp)
+		if l.clipped {
+			r := s.apply("exp", lib.AtgExp, s.sub(logp, c.args[4].h))
+			free, held := s.mul(r, advantage), s.mul(s.clamp(r, 1-l.clip, 1+l.clip), advantage)
+			gain = s.where(s.less(held, free), held, free)
+		}
+		each := s.where(some, s.add(gain, s.times(h, l.entropy)), zero)
+		return s.negative(s.means(each, c.agents, batch))
+	})
+}
+
+// legal says whether every choice is the number of a legal one, where there is one at all.
+func (c *lossCall) legal(n int) bool {
+	choices, masks := make([]float64, c.args[1].n), make([]float64, c.args[3].n)
+	c.args[1].Get64(choices)
+	c.args[3].Get64(masks)
+	if c.e.failure.pending() {
+		return false
+	}
+	batch := c.args[0].shape[1]
+	for row, v := range choices {
+		mask := masks[row*n:][:n]
+		some := false
+		for _, m := range mask {
+			some = some || m != 0
+		}
+		a := int(v)
+		if some && (a < 0 || a >= n || float64(a) != v || mask[a] == 0) {
+			c.e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d", c.name, row/batch, row%batch, v, n)
+			return false
+		}
+	}
+	return true
+}
+
+// compare is an operation of a tensor and a number that gives truth values.
+func (s *scope) compare(name string, f func(*handle, handle, lib.Cscalar), t handle, v lib.Cscalar) handle {
+	if s.err != nil {
+		return nil
+	}
+	f(s.out(), t, v)
+	return s.keep(name, t)
+}
+
+func (s *scope) less(a, b handle) handle {
+	if s.err != nil {
+		return nil
+	}
+	lib.AtgLtTensor(s.out(), a, b)
+	return s.keep("lt", a, b)
+}
+
+// asNumber converts to one of libtorch's number formats.
+func (s *scope) asNumber(t handle, code int) handle {
+	if s.err != nil {
+		return nil
+	}
+	lib.AtgToDtype(s.out(), t, int32(code), 0, 0)
+	return s.keep("to", t)
+}
+
+// filled is a tensor of one number, without dimensions.
+func (s *scope) filled(e *engine, v float64) handle {
+	t := s.zeros(e.code, e.device)
+	if s.err == nil && v != 0 {
+		s.check("copy", setOne(t, v), t)
+	}
+	return t
+}
+
+// gather takes the value at each index, along the last dimension.
+func (s *scope) gather(t, index handle) handle {
+	if s.err != nil {
+		return nil
+	}
+	lib.AtgGather(s.out(), t, -1, index, 0)
+	return s.keep("gather", t, index)
+}
+
+func (s *scope) clamp(t handle, low, high float64) handle {
+	if s.err != nil {
+		return nil
+	}
+	a, b := lib.AtsFloat(low), lib.AtsFloat(high)
+	defer lib.AtsFree(a)
+	defer lib.AtsFree(b)
+	lib.AtgClamp(s.out(), t, a, b)
+	return s.keep("clamp", t)
+}

@@ -1,0 +1,134 @@
+//go:build libtorch
+
+package torch
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// handle is a libtorch tensor: a pointer outside of Go's memory.
+type handle = lib.Ctensor
+
+var live atomic.Int64
+
+// Live is the number of libtorch tensors that this process holds. It returns to its baseline after each operation of an engine.
+func Live() int64 { return live.Load() }
+
+// maxDims bounds the dimensions of anything here.
+const maxDims = 8
+
+// cells is what a scope hands to C: where a function writes its result, and the sizes it reads. In C's memory, so that a call
+// passes no Go pointer and allocates nothing.
+type cells struct {
+	out  handle
+	ints [maxDims]int64
+}
+
+// scope owns the tensors of one operation or pass and frees them together. Its methods are libtorch's operations; the first that
+// fails is kept, and those that follow do nothing and return nil.
+type scope struct {
+	c    *cells
+	held []handle
+	err  error
+}
+
+func newScope() *scope {
+	return &scope{c: (*cells)(C.calloc(1, C.size_t(unsafe.Sizeof(cells{}))))}
+}
+
+// clear frees what the scope holds and forgets its failure.
+func (s *scope) clear() {
+	for _, h := range s.held {
+		free(h)
+	}
+	s.held, s.err = s.held[:0], nil
+}
+
+// close frees the scope itself too.
+func (s *scope) close() {
+	s.clear()
+	C.free(unsafe.Pointer(s.c))
+	s.c = nil
+}
+
+func free(h handle) {
+	lib.AtFree(h)
+	live.Add(-1)
+}
+
+// out is where the next operation writes its result.
+func (s *scope) out() *handle { return &s.c.out }
+
+// ints puts sizes into C's memory, until the next call.
+func (s *scope) ints(v ...int) []int64 {
+	for i, x := range v {
+		s.c.ints[i] = int64(x)
+	}
+	return s.c.ints[:len(v)]
+}
+
+// keep takes the result of an operation in. Where libtorch failed, the result's cell holds what it held before: nothing is
+// taken then, or a tensor would be freed twice.
+func (s *scope) keep(op string, in ...handle) handle {
+	if e := lib.GetAndResetLastErr(); e != nil {
+		s.fault(op, unsafe.Pointer(e), in)
+		return nil
+	}
+	h := s.c.out
+	live.Add(1)
+	s.held = append(s.held, h)
+	return h
+}
+
+// drop is keep for an operation in place: its result is another handle of a tensor that is held already.
+func (s *scope) drop(op string, in ...handle) {
+	if e := lib.GetAndResetLastErr(); e != nil {
+		s.fault(op, unsafe.Pointer(e), in)
+		return
+	}
+	lib.AtFree(s.c.out)
+}
+
+// check is for functions of the shim, which return their message.
+func (s *scope) check(op string, message *C.char, in ...handle) bool {
+	if message != nil {
+		s.fault(op, unsafe.Pointer(message), in)
+		return false
+	}
+	return true
+}
+
+// fault keeps libtorch's message with the operation and its operands' shapes, and frees it.
+func (s *scope) fault(op string, message unsafe.Pointer, in []handle) {
+	text := C.GoString((*C.char)(message))
+	C.free(message)
+	// What follows is libtorch's own call stack.
+	text, _, _ = strings.Cut(text, "\nException raised from")
+	shapes := make([]string, 0, len(in))
+	for _, h := range in {
+		if h != nil {
+			shapes = append(shapes, fmt.Sprint(shapeOf(h)))
+		}
+	}
+	s.err = fmt.Errorf("libtorch's %s of %s: %s", op, strings.Join(shapes, ", "), strings.TrimSpace(text))
+}
+
+// shapeOf asks libtorch for a tensor's shape.
+func shapeOf(h handle) []int64 {
+	n := lib.AtDim(h)
+	if n == 0 {
+		return []int64{}
+	}
+	dims := make([]int64, n)
+	lib.AtShape(h, unsafe.Pointer(&dims[0]))
+	return dims
+}

@@ -1,0 +1,153 @@
+//go:build libtorch
+
+#include "shim.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/grad_mode.h>
+
+#include <cstring>
+#include <dlfcn.h>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace {
+
+at::Tensor &ref(void *t) { return *static_cast<at::Tensor *>(t); }
+
+at::ScalarType type_of(int type) { return static_cast<at::ScalarType>(type); }
+
+// protect runs f and turns what it throws into a message.
+template <typename F> char *protect(F f) {
+  try {
+    f();
+    return nullptr;
+  } catch (const std::exception &e) {
+    return strdup(e.what());
+  } catch (...) {
+    return strdup("an exception of unknown type");
+  }
+}
+
+// hosted is a view of host memory; the tensor does not own it.
+at::Tensor hosted(void *data, int64_t n, int type) {
+  return at::from_blob(data, {n}, at::TensorOptions().dtype(type_of(type)));
+}
+
+// direct says whether a plain copy of memory does.
+bool direct(const at::Tensor &t, int type) {
+  return t.device().is_cpu() && t.scalar_type() == type_of(type) && t.is_contiguous();
+}
+
+void check_count(const at::Tensor &t, int64_t n) {
+  TORCH_CHECK(t.numel() == n, n, " values for ", t.numel());
+}
+
+} // namespace
+
+char *sto_zeros(void **out, const int64_t *dims, size_t ndims, int type, int device) {
+  return protect([&] {
+    auto options = at::TensorOptions().dtype(type_of(type));
+    options = device < 0 ? options.device(at::kCPU)
+                         : options.device(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device)));
+    *out = new at::Tensor(at::zeros(at::IntArrayRef(dims, ndims), options));
+  });
+}
+
+char *sto_set(void *t, const void *src, int64_t n, int type) {
+  return protect([&] {
+    at::Tensor &x = ref(t);
+    check_count(x, n);
+    if (direct(x, type)) {
+      if (n > 0)
+        std::memcpy(x.data_ptr(), src, n * x.element_size());
+      return;
+    }
+    x.view({n}).copy_(hosted(const_cast<void *>(src), n, type));
+  });
+}
+
+char *sto_get(void *t, void *dst, int64_t n, int type) {
+  return protect([&] {
+    at::Tensor &x = ref(t);
+    check_count(x, n);
+    if (direct(x, type)) {
+      if (n > 0)
+        std::memcpy(dst, x.data_ptr(), n * x.element_size());
+      return;
+    }
+    hosted(dst, n, type).copy_(x.detach().reshape({n}));
+  });
+}
+
+char *sto_leaf(void **out, void *t) {
+  return protect([&] { *out = new at::Tensor(ref(t).detach().requires_grad_(true)); });
+}
+
+char *sto_view(void **out, void *flat, const int64_t *dims, const int64_t *strides,
+               size_t ndims, int64_t offset) {
+  return protect([&] {
+    at::IntArrayRef d(dims, ndims), s(strides, ndims);
+    *out = new at::Tensor(ref(flat).detach().as_strided(d, s, offset).requires_grad_(true));
+  });
+}
+
+char *sto_backward(void *root, void *grad, void *const *params, void *const *sums,
+                   size_t nparams, void *const *inputs, void *const *targets, size_t ninputs) {
+  return protect([&] {
+    std::vector<at::Tensor> by;
+    by.reserve(nparams + ninputs);
+    for (size_t i = 0; i < nparams; ++i)
+      by.push_back(ref(params[i]));
+    for (size_t i = 0; i < ninputs; ++i)
+      by.push_back(ref(inputs[i]));
+    if (by.empty())
+      return;
+    // Asked for by name, gradients are handed over, not stored in the leaves:
+    // libtorch frowns on stored ones that are views with gaps.
+    auto found = torch::autograd::grad({ref(root)}, by, {ref(grad)}, /*retain_graph=*/true,
+                                       /*create_graph=*/false, /*allow_unused=*/true);
+    for (size_t i = 0; i < nparams; ++i)
+      if (found[i].defined())
+        ref(sums[i]).add_(found[i]);
+    for (size_t i = 0; i < ninputs; ++i) {
+      const at::Tensor &g = found[nparams + i];
+      if (g.defined())
+        ref(targets[i]).copy_(g);
+      else
+        ref(targets[i]).zero_();
+    }
+  });
+}
+
+char *sto_add(void *dst, void *src, double alpha) {
+  return protect([&] { ref(dst).add_(ref(src), alpha); });
+}
+
+char *sto_lerp(void *dst, void *src, double weight) {
+  return protect([&] { ref(dst).lerp_(ref(src), weight); });
+}
+
+char *sto_copy(void *dst, void *src) {
+  return protect([&] { ref(dst).copy_(ref(src)); });
+}
+
+void sto_grad_mode(int on) { torch::autograd::GradMode::set_enabled(on != 0); }
+
+void sto_set_threads(int n) { at::set_num_threads(n); }
+
+int sto_threads(void) { return at::get_num_threads(); }
+
+char *sto_open_cuda(void) {
+  // The half that belongs to the loaded library lies beside it.
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&at::get_num_threads), &info) == 0)
+    return strdup("the folder of libtorch_cpu.so cannot be told");
+  std::string path = info.dli_fname;
+  path = path.substr(0, path.rfind('/') + 1) + "libtorch_cuda.so";
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr)
+    return strdup(dlerror());
+  return nullptr;
+}

@@ -1,0 +1,47 @@
+// What the engine needs of libtorch beside gotch's functions. Tensors are
+// at::Tensor pointers, as gotch's are. Functions that can fail return a message
+// to be freed, or NULL.
+#ifndef STOKER_TORCH_SHIM_H
+#define STOKER_TORCH_SHIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// sto_zeros makes a tensor of zeros; device -1 is the CPU.
+char *sto_zeros(void **out, const int64_t *dims, size_t ndims, int type, int device);
+// sto_set copies n values of a type from the host, sto_get to the host; they
+// convert to or from the tensor's own type.
+char *sto_set(void *t, const void *src, int64_t n, int type);
+char *sto_get(void *t, void *dst, int64_t n, int type);
+
+// sto_leaf makes a tensor that shares t's memory and starts a graph.
+char *sto_leaf(void **out, void *t);
+// sto_view is sto_leaf for a strided part of flat.
+char *sto_view(void **out, void *flat, const int64_t *dims, const int64_t *strides,
+               size_t ndims, int64_t offset);
+// sto_backward differentiates root, with grad as the gradient by it. What it
+// finds by the params is added to sums, what it finds by the inputs is copied
+// to targets. The graph stays.
+char *sto_backward(void *root, void *grad, void *const *params, void *const *sums,
+                   size_t nparams, void *const *inputs, void *const *targets, size_t ninputs);
+
+// In place, with plain numbers: gotch's want a scalar object, or have no alpha.
+char *sto_add(void *dst, void *src, double alpha);
+char *sto_lerp(void *dst, void *src, double weight);
+char *sto_copy(void *dst, void *src);
+
+void sto_grad_mode(int on); // of this thread
+void sto_set_threads(int n);
+int sto_threads(void);
+
+// sto_open_cuda loads the CUDA half of the libtorch that is loaded.
+char *sto_open_cuda(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
