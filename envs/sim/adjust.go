@@ -99,8 +99,8 @@ func (s *Sim) name(fi int32) string {
 	return fmt.Sprintf("function %d", fi)
 }
 
-// placeAll follows a shrinking of function fi's instances: its own pending ones may now fit anywhere, those of others where
-// it has made room.
+// placeAll follows a shrinking of function fi's instances: its own pending ones may now fit anywhere, those of
+// others where it has made room.
 func (s *Sim) placeAll(fi int32) {
 	f := &s.fns[fi]
 	for f.nPending > 0 {

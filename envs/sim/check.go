@@ -56,7 +56,8 @@ func within(i int32, n int) bool { return i >= 0 && int(i) < n }
 
 func (k *checker) calendar() {
 	s, c := k.s, &k.s.cal
-	k.that(c.now >= 0 && c.now <= maxClock && s.from >= 0 && s.from <= c.now, "the clock stands at %d, the window began at %d", c.now, s.from)
+	k.that(c.now >= 0 && c.now <= maxClock && s.from >= 0 && s.from <= c.now,
+		"the clock stands at %d, the window began at %d", c.now, s.from)
 	n := 0
 	for i := range c.heap {
 		e := &c.heap[i]
@@ -133,7 +134,8 @@ func (k *checker) pools() {
 	}
 	for i := range s.insts {
 		in := &s.insts[i]
-		if in.state != Gone && k.that(within(in.rev, len(s.revs)) && within(in.fn, len(s.fns)), "instance %d has revision %d of function %d", i, in.rev, in.fn) {
+		if in.state != Gone && k.that(within(in.rev, len(s.revs)) && within(in.fn, len(s.fns)),
+			"instance %d has revision %d of function %d", i, in.rev, in.fn) {
 			k.refs[in.rev]++
 		}
 	}
@@ -200,12 +202,14 @@ func (k *checker) machines() {
 	}
 	for i := range s.nodes {
 		n := &s.nodes[i]
-		k.that(n.free == left[i] && n.instances == count[i], "node %d has %+v left for %d instances, says %+v and %d", i, left[i], count[i], n.free, n.instances)
+		k.that(n.free == left[i] && n.instances == count[i],
+			"node %d has %+v left for %d instances, says %+v and %d", i, left[i], count[i], n.free, n.instances)
 		k.that(n.since >= s.from && n.since <= s.cal.now, "node %d was last looked at at %d", i, n.since)
 	}
 	listed := make([]bool, len(s.fns))
 	for _, fi := range s.waiting {
-		if !k.that(within(fi, len(s.fns)) && !listed[fi] && s.fns[fi].nPending > 0, "function %d is among those with pending instances", fi) {
+		if !k.that(within(fi, len(s.fns)) && !listed[fi] && s.fns[fi].nPending > 0,
+			"function %d is among those with pending instances", fi) {
 			return
 		}
 		listed[fi] = true
@@ -215,6 +219,7 @@ func (k *checker) machines() {
 		}
 	}
 	for i := range s.fns {
-		k.that(listed[i] == (s.fns[i].nPending > 0), "function %d with %d pending instances is not listed", i, s.fns[i].nPending)
+		k.that(listed[i] == (s.fns[i].nPending > 0),
+			"function %d with %d pending instances is not listed", i, s.fns[i].nPending)
 	}
 }

@@ -4,9 +4,11 @@ package sim
 func (k *checker) function(fi int32) {
 	s := k.s
 	f, c := &s.fns[fi], &s.plan.cfg.Functions[fi]
-	k.that(f.min >= 0 && f.max >= f.min && f.keepAlive >= 0 && f.keepAlive <= MaxSpan, "function %d has limits %d, %d and keep-alive %d", fi, f.min, f.max, f.keepAlive)
+	k.that(f.min >= 0 && f.max >= f.min && f.keepAlive >= 0 && f.keepAlive <= MaxSpan,
+		"function %d has limits %d, %d and keep-alive %d", fi, f.min, f.max, f.keepAlive)
 	z := &s.revs[f.revision].Sizing
-	k.that(z.Min == f.min && z.Max == f.max, "function %d has limits %d, %d, its sizing %d, %d", fi, f.min, f.max, z.Min, z.Max)
+	k.that(z.Min == f.min && z.Max == f.max,
+		"function %d has limits %d, %d, its sizing %d, %d", fi, f.min, f.max, z.Min, z.Max)
 	queued := k.list("a queue", f.queue, k.req, inQueue, func(i int32) link { return s.reqs[i].link })
 	ages := k.list("a list by age", f.ages, k.req, inAges, func(i int32) link { return s.reqs[i].age })
 	k.list("a list of instances", f.all, k.inst, inAll, func(i int32) link { return s.insts[i].all })
@@ -52,11 +54,13 @@ func (k *checker) shelf(fi, l int32) {
 func (k *checker) row(fi int32) {
 	s := k.s
 	f := &s.fns[fi]
-	if f.seat == none || k.err != nil || !k.that(f.seated >= 0 && f.seated <= f.seats, "function %d has %d of %d seats taken", fi, f.seated, f.seats) {
+	if f.seat == none || k.err != nil || !k.that(f.seated >= 0 && f.seated <= f.seats,
+		"function %d has %d of %d seats taken", fi, f.seated, f.seats) {
 		return
 	}
 	for at, i := range s.seats[f.seat : f.seat+f.seated] {
-		if k.that(within(i, len(s.insts)) && s.insts[i].fn == fi && s.insts[i].avail.prev == int32(at) && s.insts[i].level == 0, "seat %d of function %d has instance %d", at, fi, i) {
+		if k.that(within(i, len(s.insts)) && s.insts[i].fn == fi && s.insts[i].avail.prev == int32(at) && s.insts[i].level == 0,
+			"seat %d of function %d has instance %d", at, fi, i) {
 			k.inst[i] |= inShelf
 		}
 	}
@@ -71,7 +75,8 @@ func (k *checker) levels(fi int32, ages int64) {
 	var live, old int32
 	for i := f.all.head; i != none; i = s.insts[i].all.next {
 		in := &s.insts[i]
-		if !k.that(in.fn == fi && in.state > Gone && in.state < instanceStates && in.n >= 0, "instance %d in state %d is listed by function %d", i, in.state, fi) {
+		if !k.that(in.fn == fi && in.state > Gone && in.state < instanceStates && in.n >= 0,
+			"instance %d in state %d is listed by function %d", i, in.state, fi) {
 			return
 		}
 		states[in.state]++
@@ -110,11 +115,15 @@ func (k *checker) levels(fi int32, ages int64) {
 	}
 	g[lvWaiting] += int64(f.queued)
 	k.that(g == f.gauge.now, "function %d has the levels %v, says %v", fi, g, f.gauge.now)
-	k.that(f.gauge.since >= s.from && f.gauge.since <= s.cal.now, "function %d was last looked at at %d", fi, f.gauge.since)
-	k.that(c.Timeout == 0 && ages == 0 || c.Timeout > 0 && ages == g[lvWaiting]+g[lvRunning], "function %d has %d requests by age", fi, ages)
+	k.that(f.gauge.since >= s.from && f.gauge.since <= s.cal.now,
+		"function %d was last looked at at %d", fi, f.gauge.since)
+	k.that(c.Timeout == 0 && ages == 0 || c.Timeout > 0 && ages == g[lvWaiting]+g[lvRunning],
+		"function %d has %d requests by age", fi, ages)
 	says := [instanceStates]int32{Pending: f.nPending, Starting: f.nStarting, Idle: f.nIdle, Busy: f.nBusy, Draining: f.nDraining}
-	k.that(states == says && live == f.live && old == f.old, "function %d has instances %v, live %d, old %d; says %v, %d, %d", fi, states, live, old, says, f.live, f.old)
-	k.that(f.live >= f.min && f.live <= f.max, "function %d has %d instances outside its limits %d to %d", fi, f.live, f.min, f.max)
+	k.that(states == says && live == f.live && old == f.old,
+		"function %d has instances %v, live %d, old %d; says %v, %d, %d", fi, states, live, old, says, f.live, f.old)
+	k.that(f.live >= f.min && f.live <= f.max,
+		"function %d has %d instances outside its limits %d to %d", fi, f.live, f.min, f.max)
 }
 
 // order checks that lists by time are in order of time and that nothing waits beside a free slot.

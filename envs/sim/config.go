@@ -2,7 +2,7 @@ package sim
 
 import "math"
 
-// NoLimit, as a capacity, replica count or concurrency, means that there is no limit.
+// NoLimit is the capacity of an unlimited queue and the Max of a function that may have any number of instances.
 const NoLimit = math.MaxInt32
 
 // Config describes a simulation. It is fixed for the life of a Sim; what may change while running is Sizing.
@@ -17,7 +17,7 @@ type Config struct {
 	SketchBits int
 }
 
-// NoSketch, as Config.SketchBits, keeps no latency quantiles (means and counts stay).
+// NoSketch is the Config.SketchBits that keeps no latency quantiles (means and counts stay).
 const NoSketch = -1
 
 // Function describes one function.
@@ -99,14 +99,14 @@ type Dispatch uint8
 const (
 	// LeastLoaded takes the instance with fewest running, the most recently used of several.
 	LeastLoaded Dispatch = iota
-	// Packed takes the fullest instance with a free slot, the most recently used of several, so that others fall idle and
-	// expire.
+	// Packed takes the fullest instance with a free slot, the most recently used of several, so that others fall
+	// idle and expire.
 	Packed
 	// RoundRobin goes round the instances that have a free slot.
 	RoundRobin
 	// Blind goes round all ready instances and rejects where the next one is full: a gateway that does not see
-	// inside the pods, each with its own in-flight limit (OpenFaaS' max_inflight). Requests wait, in Queue, only while no
-	// instance is ready.
+	// inside the pods, each with its own in-flight limit (OpenFaaS' max_inflight). Requests wait, in Queue, only
+	// while no instance is ready.
 	Blind
 	// Random is Blind with any ready instance, equally likely, instead of the next in turn: OpenFaaS on Kubernetes,
 	// which proxies each request to a random endpoint. The draw is named by the request.

@@ -5,11 +5,9 @@ package sim
 func (s *Sim) pick(f *function, c *Function, r int32) (i int32, full bool) {
 	switch c.Dispatch {
 	case LeastLoaded, Packed:
-		l := int32(0)
+		l := s.lowest(f)
 		if c.Dispatch == Packed {
 			l = s.highest(f)
-		} else {
-			l = s.lowest(f)
 		}
 		if l == none {
 			return none, false
@@ -208,11 +206,9 @@ func (s *Sim) timeOut(fi int32) {
 func (s *Sim) refill(fi int32) {
 	f, c := &s.fns[fi], &s.plan.cfg.Functions[fi]
 	for f.queue.head != none && f.nIdle+f.nBusy > 0 {
-		i := int32(none)
+		i, _ := s.pick(f, c, f.queue.head)
 		if c.blind() {
 			i = s.anyFree(f)
-		} else {
-			i, _ = s.pick(f, c, f.queue.head)
 		}
 		if i == none {
 			return

@@ -32,16 +32,16 @@ func (d *drawer) draw(k rng.Key) Time {
 	us := d.a
 	switch d.kind {
 	case Exponential:
-		us = d.a * k.Exp()
+		us = float64(d.a * k.Exp())
 	case Lognormal:
 		us = portable.Exp(d.a + float64(d.b*k.Norm()))
 	case Gamma:
-		us = d.a / d.b * standardGamma(k, d.b)
+		us = float64(d.a / d.b * standardGamma(k, d.b))
 	case Empirical:
 		x := float64(k.Float64() * float64(len(d.table)-1))
 		i := int(x)
 		lo, hi := d.table[i], d.table[i+1]
-		us = 1e6 * (lo + float64((x-float64(i))*(hi-lo)))
+		us = float64(1e6 * (lo + float64((x-float64(i))*(hi-lo))))
 	}
 	if !(us > 1) {
 		return 1
@@ -49,7 +49,7 @@ func (d *drawer) draw(k rng.Key) Time {
 	if us >= float64(MaxSpan) {
 		return MaxSpan
 	}
-	return Time(float64(us) + 0.5) // the conversion keeps a product above from being fused with the sum
+	return Time(us + 0.5)
 }
 
 // standardGamma draws a gamma variate of the given shape and scale 1 by Marsaglia and Tsang's rejection method

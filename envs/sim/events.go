@@ -20,13 +20,13 @@ type Request struct {
 type Outcome uint8
 
 const (
-	// Completed: served.
+	// Completed is served.
 	Completed Outcome = iota
-	// Rejected: no room on arrival, or the instance a Blind or Random function picked was full.
+	// Rejected is turned away: no room on arrival, or the instance a Blind or Random function picked was full.
 	Rejected
-	// TimedOut: waited or ran longer than allowed.
+	// TimedOut is given up: waited or ran longer than allowed.
 	TimedOut
-	// Killed: its instance was ended by Redeploy or Kill.
+	// Killed is ended with its instance by Redeploy or Kill, or while waiting by Flush.
 	Killed
 	outcomes
 )
@@ -86,17 +86,17 @@ type Handler interface {
 type InstanceState uint8
 
 const (
-	// Gone: no such instance (expired, retired or killed).
+	// Gone says that there is no such instance (expired, retired or killed).
 	Gone InstanceState = iota
-	// Pending: no node has room yet.
+	// Pending is where no node has room yet.
 	Pending
-	// Starting: placed, cold.
+	// Starting is placed and cold.
 	Starting
-	// Idle: ready and empty.
+	// Idle is ready and empty.
 	Idle
-	// Busy: ready and running at least one request.
+	// Busy is ready and running at least one request.
 	Busy
-	// Draining: finishing what it runs, taking nothing new.
+	// Draining is finishing what it runs, taking nothing new.
 	Draining
 	instanceStates
 )

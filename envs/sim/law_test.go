@@ -53,8 +53,8 @@ func TestLawEnds(t *testing.T) {
 	}
 }
 
-// A request draws the same demand and an instance the same cold start whatever the pool's size, the queue or the dispatch:
-// draws are named, not consumed.
+// A request draws the same demand and an instance the same cold start whatever the pool's size, the queue or the
+// dispatch: draws are named, not consumed.
 func TestDrawsAreNamed(t *testing.T) {
 	demands := func(c int32, d Dispatch, speed float64) map[uint64]Time {
 		cfg := station(Law{Kind: Gamma, Mean: 0.1, CV: 1.2}, c, NoLimit)

@@ -167,7 +167,8 @@ func TestDispatch(t *testing.T) {
 	ask(t, s, 1, 1, 200*ms, 300*ms)
 	ends(t, s, 2*Second, ended{1, 1, 100*ms + 1, Completed}, ended{2, -1, 200 * ms, Rejected}, ended{3, 300 * ms, 400 * ms, Completed},
 		ended{0, 0, Second, Completed})
-	// Random's choices are uniform: 3,000 requests, one at a time, over three instances, within five standard deviations.
+	// Random's choices are uniform: 3,000 requests, one at a time, over three instances, within five standard
+	// deviations.
 	s = one(t, Function{Warm: true, Sizing: Sizing{Min: 3, Max: 3}, Dispatch: Random})
 	seen := map[InstanceID]int{}
 	p := &poisson{t: t, done: func(r Response) { seen[r.Instance]++ }}

@@ -1,7 +1,5 @@
 package sim
 
-import "math"
-
 // Tally counts what happened in a window.
 type Tally struct {
 	Arrived    int64 // requests
@@ -50,7 +48,8 @@ type Meter struct {
 	sketched bool
 }
 
-// Meter reads a function's meters, since the last ResetMeters until now, into m; a function that does not exist gives an empty meter.
+// Meter reads a function's meters, since the last ResetMeters until now, into m; a function that does not exist
+// gives an empty meter.
 func (s *Sim) Meter(function int, m *Meter) {
 	s.clearMeter(m)
 	if function >= 0 && function < len(s.fns) {
@@ -121,104 +120,6 @@ func (m *Meter) CopyFrom(o *Meter) {
 	sketch.CopyFrom(&o.sketch)
 	*m = *o
 	m.sketch = sketch
-}
-
-// Seconds is the time measured.
-func (m *Meter) Seconds() float64 { return m.span.Seconds() }
-
-func (m *Meter) average(w wide) float64 {
-	if m.span <= 0 {
-		return 0
-	}
-	return w.float() / float64(m.span)
-}
-
-// spread turns the moments of n times into mean, standard deviation (of the sample itself) and maximum, in seconds.
-func (t *moments) spread(n int64) (mean, sd, top float64) {
-	if n == 0 {
-		return 0, 0, 0
-	}
-	mean = t.sum.float() / float64(n)
-	variance := t.square.float()/float64(n) - float64(mean*mean)
-	return mean / 1e6, math.Sqrt(max(0, variance)) / 1e6, t.max.Seconds()
-}
-
-// Latency gives mean, standard deviation and maximum of completed requests' time from arrival to end; zeros if
-// none completed.
-func (m *Meter) Latency() (mean, sd, top float64) { return m.latency.spread(m.Completed) }
-
-// Wait gives mean, standard deviation and maximum of started attempts' time from arrival to start.
-func (m *Meter) Wait() (mean, sd, top float64) { return m.wait.spread(m.Started) }
-
-// Quantile is the latency that a share q of the completed requests did not exceed, to the sketch's relative error; 0 if
-// none completed or no sketch is kept.
-func (m *Meter) Quantile(q float64) float64 {
-	if !m.sketched {
-		return 0
-	}
-	return min(m.sketch.Quantile(q), m.latency.max).Seconds()
-}
-
-// Sketch gives the latency histogram, the meter's own; nil if none is kept.
-func (m *Meter) Sketch() *Sketch {
-	if !m.sketched {
-		return nil
-	}
-	return &m.sketch
-}
-
-// Throughput is completed requests a second.
-func (m *Meter) Throughput() float64 {
-	if m.span <= 0 {
-		return 0
-	}
-	return float64(m.Completed) / m.span.Seconds()
-}
-
-// Queued and Running are mean numbers of requests, InSystem their sum. Queued counts those bound to a starting instance.
-func (m *Meter) Queued() float64   { return m.average(m.area[lvWaiting]) }
-func (m *Meter) Running() float64  { return m.average(m.area[lvRunning]) }
-func (m *Meter) InSystem() float64 { return m.Queued() + m.Running() }
-
-// Instances is the mean number of placed instances (starting, idle, busy, draining); StartingInstances and
-// BusyInstances of those that start or run something.
-func (m *Meter) Instances() float64         { return m.average(m.area[lvPlaced]) }
-func (m *Meter) StartingInstances() float64 { return m.average(m.area[lvStarting]) }
-func (m *Meter) BusyInstances() float64     { return m.average(m.area[lvBusy]) }
-
-// AllocatedCPU, UsedCPU and ThrottledCPU are mean millicores: of placed instances, in use, and wanted beyond the
-// allocation (see Function.RequestCPU). Utilisation is used over allocated.
-func (m *Meter) AllocatedCPU() float64 { return m.average(m.area[lvCPU]) }
-func (m *Meter) UsedCPU() float64      { return m.average(m.area[lvUsedCPU]) }
-func (m *Meter) ThrottledCPU() float64 { return m.average(m.area[lvThrottled]) }
-func (m *Meter) Utilisation() float64 {
-	if all := m.AllocatedCPU(); all > 0 {
-		return m.UsedCPU() / all
-	}
-	return 0
-}
-
-// AllocatedMemory and UsedMemory are mean MB, AllocatedGPU and BusyGPU mean slices, of placed and of busy instances.
-func (m *Meter) AllocatedMemory() float64 { return m.average(m.area[lvMemory]) }
-func (m *Meter) UsedMemory() float64      { return m.average(m.usedMem) }
-func (m *Meter) AllocatedGPU() float64    { return m.average(m.area[lvGPU]) }
-func (m *Meter) BusyGPU() float64         { return m.average(m.area[lvBusyGPU]) }
-
-// InstanceSeconds and GPUSliceSeconds sum over placed instances.
-func (m *Meter) InstanceSeconds() float64 { return m.area[lvPlaced].float() / 1e6 }
-func (m *Meter) GPUSliceSeconds() float64 { return m.area[lvGPU].float() / 1e6 }
-
-// Cost is the window's price.
-func (m *Meter) Cost(p Prices) float64 {
-	cpu, mem, gpu := m.area[lvCPU], m.area[lvMemory], m.area[lvGPU]
-	if p.BusyOnly {
-		cpu, mem, gpu = m.area[lvBusyCPU], m.area[lvBusyMem], m.area[lvBusyGPU]
-	}
-	const hour = float64(Hour)
-	usd := float64(p.VCPUHour * (cpu.float() / 1000 / hour))
-	usd += float64(p.GBHour * (mem.float() / 1000 / hour))
-	usd += float64(p.GPUSliceHour * (gpu.float() / hour))
-	return usd + float64(p.Request*float64(m.Started))
 }
 
 // Cost is the price of m's window at the configuration's prices.

@@ -133,9 +133,9 @@ func anyConfig(t *rapid.T) Config {
 	return cfg
 }
 
-// Random configurations under random commands: no request is lost or served twice, no node carries more than
-// it holds, every invariant of the state holds at every callback, a copy and a restored state go on as the original does,
-// and restoring gives the same bytes again.
+// Random configurations under random commands: no request is lost or served twice, no node carries more than it
+// holds, every invariant of the state holds at every callback, a copy and a restored state go on as the original
+// does, and restoring gives the same bytes again.
 func TestModel(t *testing.T) {
 	var a, b Sim // reused, so that copies land on old content
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reference is a second, naive simulator of one function with a fixed pool of ready instances, a FIFO queue with a capacity, and
-// contention: all in plain slices, every quantity recomputed at every event. It shares with the simulator only
-// the meaning of the numbers: demands in µs and rates in 2^-24.
+// reference is a second, naive simulator of one function with a fixed pool of ready instances, a FIFO queue with a
+// capacity, and contention: all in plain slices, every quantity recomputed at every event. It shares with the
+// simulator only the meaning of the numbers: demands in µs and rates in 2^-24.
 type reference struct {
 	now   Time
 	pool  [][]job
@@ -156,8 +156,9 @@ func TestReference(t *testing.T) {
 				demand = 100
 			}
 			mustNot(t, s.Submit(Request{ID: id, At: at, Demand: demand}))
-			// Everything before this moment happens first, and what completes in it was known before it arrived only if it was
-			// scheduled earlier; the simulator's arrivals are all scheduled first, so they precede completions of their moment.
+			// Everything before this moment happens first, and what completes in it was known before it arrived
+			// only if it was scheduled earlier; the simulator's arrivals are all scheduled first, so they precede
+			// completions of their moment.
 			for next, who := r.next(); next < at; next, who = r.next() {
 				r.move(next)
 				j := r.complete(who)

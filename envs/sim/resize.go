@@ -13,7 +13,7 @@ func (s *Sim) reconcile(fi int32) {
 	for f.live < f.min {
 		s.launch(fi, AnyNode)
 	}
-	for f.live+f.old < f.max && !(blind && f.nIdle+f.nBusy > 0) {
+	for f.live+f.old < f.max && (!blind || f.nIdle+f.nBusy == 0) {
 		coming := int64(f.nStarting+f.nPending) * int64(s.revs[f.revision].Concurrency)
 		if coming >= int64(f.queued) {
 			break
@@ -22,8 +22,8 @@ func (s *Sim) reconcile(fi int32) {
 	}
 }
 
-// shrink drains one instance of function fi's present revision: a pending one, else the newest starting one, else the one that has
-// been idle longest, else one with fewest running.
+// shrink drains one instance of function fi's present revision: a pending one, else the newest starting one, else
+// the one that has been idle longest, else one with fewest running.
 func (s *Sim) shrink(fi int32) {
 	f := &s.fns[fi]
 	i := f.pending.tail
@@ -48,7 +48,8 @@ func (s *Sim) shrink(fi int32) {
 	s.drain(i)
 }
 
-// presentOf returns the first instance of f's present revision (or, with old, of an earlier one) in the idle list from i.
+// presentOf returns the first instance of f's present revision (or, with old, of an earlier one) in the idle list
+// from i.
 func (s *Sim) presentOf(f *function, i int32, old bool) int32 {
 	for i != none && (s.insts[i].rev != f.revision) != old {
 		i = s.insts[i].idle.next

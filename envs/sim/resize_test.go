@@ -76,7 +76,8 @@ func TestRedeploy(t *testing.T) {
 		if err := s.check(); err != nil {
 			t.Fatal(err)
 		}
-		// Killed are 1 and 0, by their instances' age; 2 was waiting and goes on. Put back, 0 and 1 stand before 2 and begin again at 70.
+		// Killed are 1 and 0, by their instances' age; 2 was waiting and goes on. Put back, 0 and 1 stand before 2
+		// and begin again at 70.
 		if requeue {
 			ends(t, s, Second, ended{0, 70 * ms, 170 * ms, Completed}, ended{1, 70 * ms, 170 * ms, Completed}, ended{2, 170 * ms, 270 * ms, Completed})
 		} else {
@@ -103,7 +104,8 @@ func TestAdjust(t *testing.T) {
 	ask(t, s, 0, 0, 0, 0)
 	s.Run(nil, 40*ms)
 	z.Speed, z.CPU = 4, 1500
-	// Each of two has attained 20 of 100 ms; now each gains 2 ms a ms: done at 80. The third runs alone, four times as fast.
+	// Each of two has attained 20 of 100 ms; now each gains 2 ms a ms: done at 80. The third runs alone, four times
+	// as fast.
 	ok(t, s.Adjust(0, z))
 	ends(t, s, Second, ended{0, 0, 80 * ms, Completed}, ended{1, 0, 80 * ms, Completed}, ended{2, 80 * ms, 105 * ms, Completed})
 	// More concurrency lets waiting requests in at once; too much CPU changes nothing.

@@ -2,11 +2,11 @@ package sim
 
 import "math"
 
-// Service inside an instance is processor sharing in virtual time: v is the service that every running request
-// has attained since it stood at v₀, so a request that starts at v with demand d completes when v reaches v+d, and
-// a change of the number running changes only how fast v grows. v is an integer in units of 2^-rateBits µs and grows by an integer
-// rate a microsecond, so progress is exact whatever happens on the way; a completion falls on the next whole microsecond.
-// v wraps round; only differences, which MaxSpan bounds, are compared.
+// Service inside an instance is processor sharing in virtual time: v is the service that every running request has
+// attained since it stood at v₀, so a request that starts at v with demand d completes when v reaches v+d, and a
+// change of the number running changes only how fast v grows. v is an integer in units of 2^-rateBits µs and grows
+// by an integer rate a microsecond, so progress is exact whatever happens on the way; a completion falls on the
+// next whole microsecond. v wraps round; only differences, which MaxSpan bounds, are compared.
 const rateBits = 24
 
 // rateTable is how many rates a revision keeps computed.

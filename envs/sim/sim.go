@@ -102,8 +102,9 @@ func (s *Sim) Now() Time { return s.cal.now }
 func (s *Sim) Functions() int { return len(s.fns) }
 
 // Run lets everything before until happen and sets the clock to until (with Forever, to the last event). Windows
-// are half open: what a caller changes at a boundary precedes what happens there. It returns true if Pause
-// stopped it early; Now is then the moment of the pause. A nil handler ignores everything. Called from a handler it does nothing and returns true.
+// are half open: what a caller changes at a boundary precedes what happens there. It returns true if Pause stopped
+// it early; Now is then the moment of the pause. A nil handler ignores everything. Called from a handler it does
+// nothing and returns true.
 func (s *Sim) Run(h Handler, until Time) (paused bool) {
 	if s.running {
 		return true
@@ -145,7 +146,7 @@ func (s *Sim) Run(h Handler, until Time) (paused bool) {
 	return s.paused
 }
 
-// Pause, called from a handler, makes Run return after the present event.
+// Pause makes Run, from one of whose callbacks it is called, return after the present event.
 func (s *Sim) Pause() { s.paused = true }
 
 // Next is the time of the next event; ok is false if nothing is left to happen.
@@ -157,7 +158,8 @@ type silent struct{}
 func (silent) Finished(*Sim, Response) {}
 func (silent) Fired(*Sim, Timer)       {}
 
-// Demand is the service demand that an attempt (0 the first) of a request draws, whether or not it happens; 0 if the function does not exist.
+// Demand is the service demand that an attempt (0 the first) of a request draws, whether or not it happens; 0 if
+// the function does not exist.
 func (s *Sim) Demand(function int32, id uint64, attempt int32) Time {
 	if function < 0 || int(function) >= len(s.fns) {
 		return 0

@@ -189,10 +189,14 @@ func TestSimFaaS(t *testing.T) {
 	s := mustNew(t, simfaas(), 8)
 	p := &poisson{t: t, key: rng.New(8, "arrivals"), rate: 0.9, limit: math.MaxUint64}
 	p.start(s)
-	got, half := batches(s, p, 10*Hour, 10*Hour,
+	const window = 10 * Hour
+	got, half := batches(s, p, window, window,
 		func(m *Meter) float64 { return 100 * float64(m.Cold) / float64(m.Started) }, (*Meter).Instances)
-	agree(t, "cold starts, per cent", got[0], half[0], 0.14, 0.2)
-	agree(t, "instances", got[1], half[1], 7.66, 0.03)
+	// The published figures come from one run of 10⁶ s, which has an interval of its own, as wide as ours is for as
+	// much time: 40 windows of 10 h are 1.44·10⁶ s.
+	both := math.Sqrt(1 + 40*window.Seconds()/1e6)
+	agree(t, "cold starts, per cent", got[0], half[0]*both, 0.14, 0.2)
+	agree(t, "instances", got[1], half[1]*both, 7.66, 0.03)
 }
 
 func simfaas() Config {

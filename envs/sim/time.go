@@ -5,6 +5,7 @@ import "math"
 // Time is a moment or a duration in integer microseconds. A simulation starts at 0.
 type Time int64
 
+// Units and limits of Time.
 const (
 	Microsecond Time = 1
 	Millisecond Time = 1000
