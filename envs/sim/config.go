@@ -104,9 +104,9 @@ const (
 	Packed
 	// RoundRobin goes round the instances that have a free slot.
 	RoundRobin
-	// Blind goes round all ready instances and rejects where the next one is full: a gateway that does not see
-	// inside the pods, each with its own in-flight limit (OpenFaaS' max_inflight). Requests wait, in Queue, only
-	// while no instance is ready.
+	// Blind goes round all ready instances and rejects where the next one is full: a gateway that does not see inside
+	// the pods, each with its own in-flight limit (OpenFaaS' max_inflight). Only while no instance is ready do
+	// requests wait, in Queue, and start instances beyond Min.
 	Blind
 	// Random is Blind with any ready instance, equally likely, instead of the next in turn: OpenFaaS on Kubernetes,
 	// which proxies each request to a random endpoint. The draw is named by the request.
