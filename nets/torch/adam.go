@@ -19,6 +19,7 @@ type adam struct {
 	first, second *tensor
 	// rate is [1]: −rate/(1−β₁ᵗ); scale is [1]: 1/√(1−β₂ᵗ).
 	rate, scale *tensor
+	number      []float64 // on its way there
 	steps       int64
 
 	rest1, beta2, rest2, epsilon, clip lib.Cscalar
@@ -50,7 +51,7 @@ func (e *engine) NewAdam(n nets.Net, c nets.Adam) (nets.Optimizer, error) {
 			return nil, fmt.Errorf("nets/torch: NewAdam: %s is %g, want %s", f.name, f.value, f.want)
 		}
 	}
-	a := &adam{net: x, c: c}
+	a := &adam{net: x, c: c, number: make([]float64, 1)}
 	a.norms = e.newTensor("NewAdam", x.groups)
 	a.first, a.second = e.newTensor("NewAdam", x.groups, x.size), e.newTensor("NewAdam", x.groups, x.size)
 	a.rate, a.scale = e.newTensor("NewAdam", 1), e.newTensor("NewAdam", 1)
@@ -71,8 +72,10 @@ func (a *adam) refresh() {
 		return
 	}
 	t := float64(a.steps)
-	a.rate.Set64([]float64{-a.c.Rate / (1 - math.Pow(a.c.Beta1, t))})
-	a.scale.Set64([]float64{1 / math.Sqrt(1-math.Pow(a.c.Beta2, t))})
+	a.number[0] = -a.c.Rate / (1 - math.Pow(a.c.Beta1, t))
+	a.rate.Set64(a.number)
+	a.number[0] = 1 / math.Sqrt(1-math.Pow(a.c.Beta2, t))
+	a.scale.Set64(a.number)
 }
 
 // Steps implements [nets.Optimizer].

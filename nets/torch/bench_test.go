@@ -61,7 +61,7 @@ func TestOperationsDoNotAllocateInGo(t *testing.T) {
 	u.run()
 	value := make([]float32, 3)
 	for name, f := range map[string]func(){
-		"Forward":     func() { u.critic.Forward(u.wt, in...) },
+		"Forward":     func() { u.critic.Forward(u.wq, in...) },
 		"Step":        u.adamQ.Step,
 		"Lerp":        func() { e.Lerp(u.target.Params(), u.critic.Params(), 0.01) },
 		"Copy":        func() { e.Copy(u.y, u.r) },

@@ -21,7 +21,7 @@ func (e *engine) made(values []float64, code int, shape []int) (h handle) {
 	e.within("NewNet", e.own, false, func() {
 		h = e.own.zeros(code, e.device, shape...)
 		if e.own.err == nil {
-			e.own.check("copy", C.sto_set(unsafe.Pointer(h), unsafe.Pointer(unsafe.SliceData(values)), C.int64_t(len(values)), codeFloat64), h)
+			e.own.check("copy", C.sto_set(unsafe.Pointer(h), (*C.char)(unsafe.Pointer(unsafe.SliceData(values))), C.int64_t(len(values)), codeFloat64), h)
 		}
 	})
 	return h
@@ -29,5 +29,5 @@ func (e *engine) made(values []float64, code int, shape []int) (h handle) {
 
 // setOne fills a tensor of one value.
 func setOne(t handle, v float64) *C.char {
-	return C.sto_set(unsafe.Pointer(t), unsafe.Pointer(&v), 1, codeFloat64)
+	return C.sto_set(unsafe.Pointer(t), (*C.char)(unsafe.Pointer(&v)), 1, codeFloat64)
 }

@@ -142,7 +142,7 @@ func TestLibtorchsErrorsNameOperationAndShapes(t *testing.T) {
 	if strings.Contains(s.err.Error(), "frame #") {
 		t.Errorf("libtorch's call stack is in the error: %v", s.err)
 	}
-	if s.add(a, a) != nil || s.zeros(codeFloat32, onCPU, 1) != nil || s.cat([]handle{a, a}) != nil {
+	if s.add(a, a) != nil || s.zeros(codeFloat32, onCPU, 1) != nil || s.cat(a, a) != nil {
 		t.Error("an operation ran after a failure")
 	}
 	s.clear()

@@ -32,9 +32,9 @@ func (g *gumbel) build(s *scope, in []handle, _ int) (root, values handle) {
 		}
 		at += n
 	}
-	root = s.cat(soft)
+	root = s.cat(soft...)
 	if g.hard {
-		return root, s.cat(hard)
+		return root, s.cat(hard...)
 	}
 	return root, root
 }

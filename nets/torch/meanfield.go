@@ -101,10 +101,10 @@ type scene struct{ x, seen handle }
 // build implements graph.
 func (f *meanField) build(s *scope, in []handle, batch int) (root, values handle) {
 	own := in[:len(f.m.In)]
-	v := scene{x: s.cat(own)}
+	v := scene{x: s.cat(own...)}
 	v.seen = v.x
 	if f.m.Others {
-		v.seen = s.cat(slices.Concat(own[:len(own)-1], in[len(own):]))
+		v.seen = s.cat(slices.Concat(own[:len(own)-1], in[len(own):])...)
 	}
 	var y handle
 	switch f.m.Mix {
@@ -112,9 +112,9 @@ func (f *meanField) build(s *scope, in []handle, batch int) (root, values handle
 		x, rows := f.joint(s, v, batch)
 		y = f.layers.forward(s, x, rows, batch)
 	case nets.Mean:
-		y = f.layers.forward(s, s.cat([]handle{v.x, f.mean(s, v, batch)}), f.m.Agents, batch)
+		y = f.layers.forward(s, s.cat(v.x, f.mean(s, v, batch)), f.m.Agents, batch)
 	default:
-		y = f.layers.forward(s, s.cat([]handle{v.x, f.attention(s, v, batch)}), f.m.Agents, batch)
+		y = f.layers.forward(s, s.cat(v.x, f.attention(s, v, batch)), f.m.Agents, batch)
 	}
 	return y, y
 }

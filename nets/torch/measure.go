@@ -28,10 +28,7 @@ func OperationTime(n int) (time.Duration, error) {
 			s.add(a, a)
 			done++
 		}
-		for _, h := range s.held[kept:] {
-			free(h)
-		}
-		s.held = s.held[:kept]
+		s.release(kept)
 	}
 	elapsed := time.Since(start)
 	return elapsed / time.Duration(n), s.err

@@ -44,7 +44,7 @@ func (n *net) leaf(format string, args ...any) handle { return n.leaves[fmt.Spri
 
 // build implements graph: the inputs side by side, then the layers.
 func (m *mlp) build(s *scope, in []handle, batch int) (root, values handle) {
-	y := m.forward(s, s.cat(in), m.agents, batch)
+	y := m.forward(s, s.cat(in...), m.agents, batch)
 	return y, y
 }
 

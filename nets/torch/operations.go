@@ -100,14 +100,15 @@ func (s *scope) contiguous(t handle) handle {
 }
 
 // cat joins along the last dimension; one tensor is returned as it is.
-func (s *scope) cat(t []handle) handle {
+func (s *scope) cat(t ...handle) handle {
 	if s.err != nil {
 		return nil
 	}
 	if len(t) == 1 {
 		return t[0]
 	}
-	lib.AtgCat(s.out(), t, len(t), -1)
+	s.list = append(s.list[:0], t...) // what C is shown must not lie on the stack
+	lib.AtgCat(s.out(), s.list, len(t), -1)
 	return s.keep("cat", t...)
 }
 

@@ -38,6 +38,7 @@ type cells struct {
 type scope struct {
 	c    *cells
 	held []handle
+	list []handle // of the operation's operands
 	err  error
 }
 
@@ -47,10 +48,19 @@ func newScope() *scope {
 
 // clear frees what the scope holds and forgets its failure.
 func (s *scope) clear() {
-	for _, h := range s.held {
-		free(h)
+	s.release(0)
+	s.err = nil
+}
+
+// release frees what was made after the first n.
+func (s *scope) release(n int) {
+	rest := s.held[n:]
+	if len(rest) == 0 {
+		return
 	}
-	s.held, s.err = s.held[:0], nil
+	C.sto_free((*unsafe.Pointer)(unsafe.Pointer(unsafe.SliceData(rest))), C.size_t(len(rest)))
+	live.Add(-int64(len(rest)))
+	s.held = s.held[:n]
 }
 
 // close frees the scope itself too.
@@ -60,13 +70,11 @@ func (s *scope) close() {
 	s.c = nil
 }
 
-func free(h handle) {
-	lib.AtFree(h)
-	live.Add(-1)
-}
-
 // out is where the next operation writes its result.
-func (s *scope) out() *handle { return &s.c.out }
+func (s *scope) out() *handle {
+	s.c.out = nil
+	return &s.c.out
+}
 
 // ints puts sizes into C's memory, until the next call.
 func (s *scope) ints(v ...int) []int64 {
@@ -76,14 +84,14 @@ func (s *scope) ints(v ...int) []int64 {
 	return s.c.ints[:len(v)]
 }
 
-// keep takes the result of an operation in. Where libtorch failed, the result's cell holds what it held before: nothing is
-// taken then, or a tensor would be freed twice.
+// keep takes the result of an operation in. Where libtorch failed, the cell is as it was, and the message is to be had: asking for
+// it after every call would double the calls.
 func (s *scope) keep(op string, in ...handle) handle {
-	if e := lib.GetAndResetLastErr(); e != nil {
-		s.fault(op, unsafe.Pointer(e), in)
+	h := s.c.out
+	if h == nil {
+		s.fault(op, unsafe.Pointer(lib.GetAndResetLastErr()), in)
 		return nil
 	}
-	h := s.c.out
 	live.Add(1)
 	s.held = append(s.held, h)
 	return h
@@ -91,8 +99,8 @@ func (s *scope) keep(op string, in ...handle) handle {
 
 // drop is keep for an operation in place: its result is another handle of a tensor that is held already.
 func (s *scope) drop(op string, in ...handle) {
-	if e := lib.GetAndResetLastErr(); e != nil {
-		s.fault(op, unsafe.Pointer(e), in)
+	if s.c.out == nil {
+		s.fault(op, unsafe.Pointer(lib.GetAndResetLastErr()), in)
 		return
 	}
 	lib.AtFree(s.c.out)

@@ -56,7 +56,7 @@ char *sto_zeros(void **out, const int64_t *dims, size_t ndims, int type, int dev
   });
 }
 
-char *sto_set(void *t, const void *src, int64_t n, int type) {
+char *sto_set(void *t, const char *src, int64_t n, int type) {
   return protect([&] {
     at::Tensor &x = ref(t);
     check_count(x, n);
@@ -65,11 +65,11 @@ char *sto_set(void *t, const void *src, int64_t n, int type) {
         std::memcpy(x.data_ptr(), src, n * x.element_size());
       return;
     }
-    x.view({n}).copy_(hosted(const_cast<void *>(src), n, type));
+    x.view({n}).copy_(hosted(const_cast<char *>(src), n, type));
   });
 }
 
-char *sto_get(void *t, void *dst, int64_t n, int type) {
+char *sto_get(void *t, char *dst, int64_t n, int type) {
   return protect([&] {
     at::Tensor &x = ref(t);
     check_count(x, n);
@@ -80,6 +80,11 @@ char *sto_get(void *t, void *dst, int64_t n, int type) {
     }
     hosted(dst, n, type).copy_(x.detach().reshape({n}));
   });
+}
+
+void sto_free(void *const *t, size_t n) {
+  for (size_t i = 0; i < n; ++i)
+    delete static_cast<at::Tensor *>(t[i]);
 }
 
 char *sto_leaf(void **out, void *t) {

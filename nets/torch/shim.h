@@ -14,9 +14,12 @@ extern "C" {
 // sto_zeros makes a tensor of zeros; device -1 is the CPU.
 char *sto_zeros(void **out, const int64_t *dims, size_t ndims, int type, int device);
 // sto_set copies n values of a type from the host, sto_get to the host; they
-// convert to or from the tensor's own type.
-char *sto_set(void *t, const void *src, int64_t n, int type);
-char *sto_get(void *t, void *dst, int64_t n, int type);
+// convert to or from the tensor's own type. The host's memory is declared as
+// bytes because cgo searches what it passes as void* for Go pointers.
+char *sto_set(void *t, const char *src, int64_t n, int type);
+char *sto_get(void *t, char *dst, int64_t n, int type);
+// sto_free deletes tensors.
+void sto_free(void *const *t, size_t n);
 
 // sto_leaf makes a tensor that shares t's memory and starts a graph.
 char *sto_leaf(void **out, void *t);

@@ -85,7 +85,7 @@ func (t *tensor) Get64(dst []float64) {
 func (t *tensor) set(op string, src unsafe.Pointer, n, code int) {
 	if t.passes(op, n) {
 		t.e.briefly(op, func(s *scope) {
-			s.check("copy", C.sto_set(unsafe.Pointer(t.h), src, C.int64_t(n), C.int(code)), t.h)
+			s.check("copy", C.sto_set(unsafe.Pointer(t.h), (*C.char)(src), C.int64_t(n), C.int(code)), t.h)
 		})
 	}
 }
@@ -93,7 +93,7 @@ func (t *tensor) set(op string, src unsafe.Pointer, n, code int) {
 func (t *tensor) get(op string, dst unsafe.Pointer, n, code int) {
 	if t.passes(op, n) {
 		t.e.briefly(op, func(s *scope) {
-			s.check("copy", C.sto_get(unsafe.Pointer(t.h), dst, C.int64_t(n), C.int(code)), t.h)
+			s.check("copy", C.sto_get(unsafe.Pointer(t.h), (*C.char)(dst), C.int64_t(n), C.int(code)), t.h)
 		})
 	}
 }
