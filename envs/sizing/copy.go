@@ -186,7 +186,7 @@ type coder interface {
 // each visits every field of the state that is not made anew in each window.
 func (s *state) each(c coder) {
 	c.uint64(&s.seed)
-	flags := []*bool{&s.started, &s.ended, &s.more, &s.open, &s.counting, &s.refusedNow, &s.violated}
+	flags := []*bool{&s.started, &s.ended, &s.more, &s.open, &s.counting, &s.muted, &s.refusedNow, &s.violated}
 	for _, f := range flags {
 		codeBool(c, f)
 	}

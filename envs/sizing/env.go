@@ -116,6 +116,12 @@ func (e *Env) Config() Config { return e.cfg }
 // Range returns what a function may be given.
 func (e *Env) Range() Range { return e.app.rng }
 
+// Closed reports whether the load is users in a closed loop.
+func (e *Env) Closed() bool { return e.source.Closed() }
+
+// Fresh reports whether every window is a new deployment.
+func (e *Env) Fresh() bool { return e.fresh }
+
 // QoS returns the thresholds of the present episode.
 func (e *Env) QoS() QoS { return e.qos }
 
@@ -226,6 +232,24 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 // Quiet switches the noise off, or on again: work is then what its law has on average. It is not part of the state: a copy that is quiet
 // stays so when it is made equal to one that isn't. What was under way before keeps its work.
 func (e *Env) Quiet(on bool) { e.quiet = on }
+
+// Salt gives what begins from now on other draws than its seed's, service and choice of instance alike, but the same
+// arrivals: a planner tells luck from merit by several salts. It is part of the state, so that making the environment equal to another undoes it.
+func (e *Env) Salt(salt uint64) {
+	e.keys.demand, e.keys.request, e.keys.window = e.keys.demand.With(salt), e.keys.request.With(salt), e.keys.window.With(salt)
+}
+
+// Mute lets no request begin from now on, so that a planner sees what those under way will come to. It is part of the state, as salt is.
+func (e *Env) Mute() { e.muted = true }
+
+// Hourly returns the price of a configuration in USD per hour, without execution times.
+func (e *Env) Hourly(rs []Resources) float64 {
+	var sum float64
+	for _, r := range rs {
+		sum += e.rates.Hourly(r.CPU, r.Memory, r.Replicas)
+	}
+	return sum
+}
 
 // Twin returns another environment of the same configuration, over the same workload.
 func (e *Env) Twin() (*Env, error) { return NewWith(e.cfg, e.source) }

@@ -21,6 +21,8 @@ type state struct {
 	until  sim.Time // the end of the present window
 	// open lets users ask again, counting takes the ends of requests into the window's numbers.
 	open, counting bool
+	// muted: no request begins any more.
+	muted bool
 	// generation tells the deployments of the fresh protocol apart.
 	generation uint32
 	asked      []uint32 // requests of each user in this generation

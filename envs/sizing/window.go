@@ -89,7 +89,7 @@ func (e *Env) freshWindow(rs []Resources) error {
 	e.clear() // the books have what removing the old deployment ended
 	e.sim.ResetMeters()
 	e.offset = e.loadTime() - int64(e.sim.Now())
-	e.open, e.counting = true, true
+	e.open, e.counting = !e.muted, true
 	e.until = e.sim.Now() + Window
 	for u := range e.userCount {
 		e.timer(timerUser, e.sim.Now()+sim.Time(e.users.Spawn(u)), uint64(e.generation)<<32|uint64(u))
@@ -117,7 +117,7 @@ func (e *Env) continuousWindow(rs []Resources, refused bool) error {
 		}
 	}
 	e.sim.ResetMeters()
-	e.open, e.counting = true, true
+	e.open, e.counting = !e.muted, true
 	e.until = e.sim.Now() + Window
 	if e.all == 0 {
 		e.offset = e.loadTime() - int64(e.sim.Now())

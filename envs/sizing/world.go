@@ -207,7 +207,7 @@ func (e *Env) timer(kind int32, at sim.Time, payload uint64) {
 func (e *Env) draw() { e.next, e.more = e.arrivals.Next() }
 
 func (e *Env) arm() {
-	if at := sim.Time(e.next.Time - e.offset); e.more && at < e.until {
+	if at := sim.Time(e.next.Time - e.offset); e.more && e.open && at < e.until {
 		e.timer(timerArrival, at, 0)
 	}
 }

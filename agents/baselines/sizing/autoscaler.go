@@ -1,0 +1,181 @@
+package sizing
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+)
+
+// AutoscalerConfig is the rule of [Autoscaler]. The defaults are those of Kubernetes' HorizontalPodAutoscaler (autoscaling/v2), and of Knative
+// for concurrency.
+type AutoscalerConfig struct {
+	// Base is the configuration of every function, of which the replicas are where it starts: the middle of each range.
+	Base []float64 `yaml:"base" json:"base"`
+	// CPU is the target for the CPU used by an instance as a share of its limit; 0 leaves CPU out.
+	CPU float64 `yaml:"cpu" json:"cpu"`
+	// Concurrency is the target for the requests inside an instance as a share of its concurrency limit, as Knative's target
+	// utilisation; 0 leaves it out. It needs the extended features.
+	Concurrency float64 `yaml:"concurrency" json:"concurrency"`
+	// Tolerance is how far from its target a ratio may be without any change.
+	Tolerance float64 `yaml:"tolerance" json:"tolerance"`
+	// Stabilization is the time in seconds over which the highest recommendation counts before instances are taken away.
+	Stabilization float64 `yaml:"stabilization" json:"stabilization"`
+}
+
+// DefaultAutoscaler returns Kubernetes' defaults: 80 % CPU, tolerance 0.1, 300 s before scaling down. A scaling up is not slowed: the default
+// policy's 4 pods every 15 s reach the most replicas there can be within one window.
+func DefaultAutoscaler() AutoscalerConfig {
+	return AutoscalerConfig{Base: middle(), CPU: 0.8, Concurrency: 0.7, Tolerance: 0.1, Stabilization: 300}
+}
+
+// Validate reports the first number that is wrong.
+func (c *AutoscalerConfig) Validate() error {
+	for _, x := range []struct {
+		key       string
+		value     float64
+		low, high float64
+	}{
+		{"cpu", c.CPU, 0, 1}, {"concurrency", c.Concurrency, 0, 1}, {"tolerance", c.Tolerance, 0, 1}, {"stabilization", c.Stabilization, 0, 86400},
+	} {
+		if !(x.value >= x.low && x.value <= x.high) {
+			return fmt.Errorf("%s is %g, want a number from %g to %g", x.key, x.value, x.low, x.high)
+		}
+	}
+	if c.CPU == 0 && c.Concurrency == 0 {
+		return errors.New("cpu and concurrency are 0, want a target for one of them at least")
+	}
+	return checkShares("base", c.Base)
+}
+
+// Autoscaler changes the number of replicas of each function by itself, so that a metric comes back to its target:
+// desired = ⌈replicas · metric/target⌉ where the ratio leaves the tolerance, the largest over the metrics, and no fewer than any
+// desired within the stabilisation time. CPU, memory and concurrency limits stay.
+type Autoscaler struct {
+	world
+	config       AutoscalerConfig
+	base         sizing.Resources
+	used, inside int // features
+	history      []int32
+	at           int // the next place in every function's history
+	windows      int
+	started      bool
+}
+
+// NewAutoscaler returns a policy for environments such as env.
+func NewAutoscaler(c AutoscalerConfig, env envs.Env) (*Autoscaler, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Autoscaler{config: c}
+	var err error
+	if _, p.world, err = newWorld("autoscaler", env); err != nil {
+		return nil, err
+	}
+	if p.base, err = p.resources("base", c.Base); err != nil {
+		return nil, err
+	}
+	p.used, p.inside = p.feature("cpu used"), p.feature("inside")
+	if c.CPU == 0 && p.inside < 0 {
+		return nil, errors.New("autoscaler: concurrency is the only target, but the environment shows paper features, want extended")
+	}
+	p.windows = max(1, int(math.Ceil(c.Stabilization/sizing.Window.Seconds())))
+	p.history = make([]int32, p.n*p.windows)
+	return p, nil
+}
+
+// Name implements [envs.Policy].
+func (*Autoscaler) Name() string { return "autoscaler" }
+
+// Reset implements [envs.Policy].
+func (p *Autoscaler) Reset(uint64) error {
+	clear(p.history)
+	p.at, p.started = 0, false
+	return nil
+}
+
+// Act implements [envs.Policy].
+func (p *Autoscaler) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	k := p.rng.Components()
+	for f := range p.n {
+		row := p.seen(obs, f)
+		// The first deployment is the base; afterwards replicas are counted from what is there.
+		now := p.base
+		if p.started {
+			now.Replicas = p.rng.Decode(row[:k]).Replicas
+			now.Replicas = p.desired(now, row)
+		}
+		past := p.history[f*p.windows : (f+1)*p.windows]
+		past[p.at] = int32(now.Replicas)
+		for _, x := range past {
+			now.Replicas = max(now.Replicas, int(x))
+		}
+		p.rng.Encode(now, p.action(act, f))
+	}
+	p.at = (p.at + 1) % p.windows
+	p.started = true
+	return nil
+}
+
+// desired is the number of replicas that brings the metrics in a function's observation to their targets.
+func (p *Autoscaler) desired(now sizing.Resources, row []float32) int {
+	want := 0
+	consider := func(ratio float64) {
+		n := now.Replicas
+		if math.Abs(ratio-1) > p.config.Tolerance {
+			n = int(math.Ceil(float64(now.Replicas) * ratio))
+		}
+		want = max(want, n)
+	}
+	if p.config.CPU > 0 {
+		// Percent of a core, against the limit in millicores.
+		consider(float64(row[p.used]) * 10 / float64(now.CPU) / p.config.CPU)
+	}
+	if p.config.Concurrency > 0 && p.inside >= 0 {
+		consider(float64(row[p.inside]) / float64(now.Replicas*now.Concurrency) / p.config.Concurrency)
+	}
+	return min(max(want, p.rng.Low.Replicas), p.rng.High.Replicas)
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *Autoscaler) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*Autoscaler)
+	if !ok || len(s.history) != len(p.history) {
+		return fmt.Errorf("autoscaler: cannot be copied from a %T of another configuration", src)
+	}
+	copy(p.history, s.history)
+	p.at, p.started = s.at, s.started
+	return nil
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *Autoscaler) AppendBinary(b []byte) ([]byte, error) {
+	started := byte(0)
+	if p.started {
+		started = 1
+	}
+	b = binary.LittleEndian.AppendUint32(append(b, started), uint32(p.at))
+	for _, x := range p.history {
+		b = binary.LittleEndian.AppendUint32(b, uint32(x))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *Autoscaler) UnmarshalBinary(b []byte) error {
+	if want := 5 + 4*len(p.history); len(b) != want {
+		return fmt.Errorf("autoscaler: saved state has %d bytes, want %d", len(b), want)
+	}
+	at := binary.LittleEndian.Uint32(b[1:])
+	if b[0] > 1 || at >= uint32(p.windows) {
+		return errors.New("autoscaler: saved state is damaged")
+	}
+	p.started, p.at = b[0] == 1, int(at)
+	for i := range p.history {
+		p.history[i] = int32(binary.LittleEndian.Uint32(b[5+4*i:]))
+	}
+	return nil
+}

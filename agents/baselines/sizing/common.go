@@ -1,0 +1,69 @@
+package sizing
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+)
+
+// world is what a baseline knows of the environment it acts in.
+type world struct {
+	spec *envs.Spec
+	rng  sizing.Range
+	n    int // functions
+}
+
+func newWorld(name string, env envs.Env) (*sizing.Env, world, error) {
+	e, ok := envs.As[*sizing.Env](env)
+	if !ok {
+		return nil, world{}, fmt.Errorf("%s: acts in %s only, not in %s", name, sizing.ID, env.Spec().ID)
+	}
+	s := e.Spec()
+	return e, world{s, e.Range(), s.Kinds[0].Agents}, nil
+}
+
+// action returns function f's part of an action.
+func (w *world) action(a *envs.Action, f int) []float32 {
+	k := w.rng.Components()
+	return a.Kinds[0][f*k : (f+1)*k]
+}
+
+// feature returns where a feature stands in a function's observation, -1 where the environment does not show it.
+func (w *world) feature(name string) int { return slices.Index(w.spec.Kinds[0].Features, name) }
+
+// seen returns function f's part of an observation.
+func (w *world) seen(o *envs.Observation, f int) []float32 {
+	k := w.spec.Kinds[0].Observation.Width()
+	return o.Kinds[0].Values[f*k : (f+1)*k]
+}
+
+// resources decodes a configuration given as numbers in [0, 1], of which a workflow without concurrency limits takes the first three.
+func (w *world) resources(key string, a []float64) (sizing.Resources, error) {
+	k := w.rng.Components()
+	if len(a) < k || len(a) > 4 {
+		return sizing.Resources{}, fmt.Errorf("%s has %d numbers, want %d: cpu, memory, replicas, concurrency", key, len(a), k)
+	}
+	var x [4]float32
+	for i, v := range a[:k] {
+		x[i] = float32(v)
+	}
+	return w.rng.Decode(x[:k]), nil
+}
+
+// checkShares reports numbers outside [0, 1].
+func checkShares(key string, a []float64) error {
+	if len(a) < 3 || len(a) > 4 {
+		return fmt.Errorf("%s has %d numbers, want 4: cpu, memory, replicas, concurrency (3 without concurrency)", key, len(a))
+	}
+	for i, x := range a {
+		if !(x >= 0 && x <= 1) {
+			return fmt.Errorf("%s[%d] is %g, want a number from 0 to 1", key, i, x)
+		}
+	}
+	return nil
+}
+
+// middle is the configuration in the middle of every range, which stands for what nobody has tuned.
+func middle() []float64 { return []float64{0.5, 0.5, 0.5, 0.5} }

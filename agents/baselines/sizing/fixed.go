@@ -1,0 +1,80 @@
+package sizing
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// FixedConfig is what [Fixed] holds.
+type FixedConfig struct {
+	// Configuration of every function as numbers in [0, 1]: cpu, memory, replicas, concurrency. The default is the middle of each range: for
+	// the machine-learning workflows 1125 mC, 1152 MB, 4 replicas and 5 requests in each.
+	Configuration []float64 `yaml:"configuration" json:"configuration"`
+}
+
+// DefaultFixed returns the middle of every range.
+func DefaultFixed() FixedConfig { return FixedConfig{Configuration: middle()} }
+
+// Validate reports the first number that is wrong.
+func (c *FixedConfig) Validate() error { return checkShares("configuration", c.Configuration) }
+
+// Fixed holds one configuration whatever happens. It has no state.
+type Fixed struct {
+	world
+	config FixedConfig
+	row    []float32
+}
+
+// NewFixed returns a policy for environments such as env.
+func NewFixed(c FixedConfig, env envs.Env) (*Fixed, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Fixed{config: c}
+	var err error
+	if _, p.world, err = newWorld("fixed", env); err != nil {
+		return nil, err
+	}
+	if _, err := p.resources("configuration", c.Configuration); err != nil {
+		return nil, err
+	}
+	for _, x := range c.Configuration[:p.rng.Components()] {
+		p.row = append(p.row, float32(x))
+	}
+	return p, nil
+}
+
+// Name implements [envs.Policy].
+func (*Fixed) Name() string { return "fixed" }
+
+// Reset implements [envs.Policy].
+func (*Fixed) Reset(uint64) error { return nil }
+
+// Act implements [envs.Policy].
+func (p *Fixed) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
+	for f := range p.n {
+		copy(p.action(act, f), p.row)
+	}
+	return nil
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *Fixed) CopyFrom(src envs.Policy) error {
+	if _, ok := src.(*Fixed); !ok {
+		return fmt.Errorf("fixed: cannot be copied from a %T", src)
+	}
+	return nil
+}
+
+// AppendBinary implements [envs.Policy]: there is nothing to save.
+func (*Fixed) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+
+// UnmarshalBinary implements [envs.Policy].
+func (*Fixed) UnmarshalBinary(b []byte) error {
+	if len(b) != 0 {
+		return errors.New("fixed: saved state has bytes, want none")
+	}
+	return nil
+}

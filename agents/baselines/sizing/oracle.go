@@ -1,0 +1,300 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// OracleConfig is the budget of [Oracle].
+type OracleConfig struct {
+	// Random is the number of random configurations tried for each window, Sweeps how often every component of every function is tried a
+	// step up and down from the best.
+	Random int `yaml:"random" json:"random"`
+	Sweeps int `yaml:"sweeps" json:"sweeps"`
+	// Samples is the number of copies over which a trial is averaged, each with other choices of instances.
+	Samples int `yaml:"samples" json:"samples"`
+	// Margin is the share of the room below each threshold that a configuration must leave, since the world has noise and the copy has
+	// none.
+	Margin float64 `yaml:"margin" json:"margin"`
+	Spare  float64 `yaml:"spare" json:"spare"`
+}
+
+// DefaultOracle returns a budget of a few hundred trials a window.
+func DefaultOracle() OracleConfig {
+	return OracleConfig{Random: 24, Sweeps: 3, Samples: 4, Margin: 0.1}
+}
+
+// Validate reports the first number that is wrong.
+func (c *OracleConfig) Validate() error {
+	switch {
+	case c.Random < 0:
+		return fmt.Errorf("random is %d, want 0 or more", c.Random)
+	case c.Sweeps < 0:
+		return fmt.Errorf("sweeps is %d, want 0 or more", c.Sweeps)
+	case !(c.Margin >= 0 && c.Margin < 1):
+		return fmt.Errorf("margin is %g, want a share in [0, 1)", c.Margin)
+	}
+	return nil
+}
+
+// Oracle looks for the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment that has the same state
+// and the same arrivals but no noise. It starts from what it held, that grown and shrunk as a whole, and random configurations,
+// and goes on from the best, one component at a time. It looks one window ahead. Where nothing keeps the QoS it takes what comes nearest.
+type Oracle struct {
+	world
+	config OracleConfig
+	copy   *sizing.Env
+	qos    sizing.QoS
+	obs    *envs.Observation
+	act    *envs.Action
+	out    *envs.Outcome
+	info   struct{ latency, successes, failed, refused int }
+	stream *rng.Stream
+	held   []sizing.Resources
+	best   []sizing.Resources
+	trial  []sizing.Resources
+	score  float64
+	closed bool
+	trials int
+}
+
+// NewOracle returns a planner for environments such as env.
+func NewOracle(c OracleConfig, env envs.Env) (*Oracle, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Oracle{config: c}
+	e, w, err := newWorld("oracle", env)
+	if err != nil {
+		return nil, err
+	}
+	p.world = w
+	if p.copy, err = e.Twin(); err != nil {
+		return nil, err
+	}
+	p.copy.Quiet(true)
+	p.closed = e.Closed()
+	p.obs, p.act, p.out = envs.NewObservation(p.spec), envs.NewAction(p.spec), envs.NewOutcome(p.spec)
+	for name, at := range map[string]*int{
+		"latency": &p.info.latency, "successes": &p.info.successes, "failed": &p.info.failed, "refused": &p.info.refused,
+	} {
+		if *at, err = p.spec.InfoIndex(name); err != nil {
+			return nil, err
+		}
+	}
+	p.held = make([]sizing.Resources, p.n)
+	p.best, p.trial = slices.Clone(p.held), slices.Clone(p.held)
+	return p, p.Reset(0)
+}
+
+// Name implements [envs.Planner].
+func (*Oracle) Name() string { return "oracle" }
+
+// Reset implements [envs.Planner].
+func (p *Oracle) Reset(seed uint64) error {
+	p.stream = rng.NewStream(seed, "oracle")
+	r, err := p.resources("middle", middle())
+	for f := range p.held {
+		p.held[f] = r
+	}
+	return err
+}
+
+// Trials is the number of windows that the last Plan simulated.
+func (p *Oracle) Trials() int { return p.trials }
+
+// Plan implements [envs.Planner].
+func (p *Oracle) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error {
+	e, ok := envs.As[*sizing.Env](env)
+	if !ok {
+		return fmt.Errorf("oracle: acts in %s only, not in %s", sizing.ID, env.Spec().ID)
+	}
+	p.qos, p.score, p.trials = e.QoS(), math.Inf(1), 0
+	if err := p.start(e); err != nil {
+		return err
+	}
+	for range p.config.Sweeps {
+		before := p.score
+		if err := p.sweep(e); err != nil {
+			return err
+		}
+		if p.score == before {
+			break
+		}
+	}
+	copy(p.held, p.best)
+	for f, r := range p.best {
+		p.rng.Encode(r, p.action(act, f))
+	}
+	return nil
+}
+
+// start tries what was held, that grown and shrunk, and random configurations.
+func (p *Oracle) start(e *sizing.Env) error {
+	for _, grow := range [...]struct{ cpu, replicas float64 }{
+		{1, 1}, {0.8, 1}, {1.25, 1}, {1, 0.7}, {1, 1.5}, {1.25, 1.5}, {1.6, 2}, {0.7, 0.7}, {math.Inf(1), 1}, {1, math.Inf(1)},
+	} {
+		for f, r := range p.held {
+			r.CPU = scaled(r.CPU, grow.cpu, p.rng.Low.CPU, p.rng.High.CPU)
+			r.Replicas = scaled(r.Replicas, grow.replicas, p.rng.Low.Replicas, p.rng.High.Replicas)
+			if grow.replicas > 1 {
+				r.Concurrency = max(r.Concurrency, (p.rng.Low.Concurrency+p.rng.High.Concurrency)/2)
+			}
+			p.trial[f] = r
+		}
+		if err := p.try(e); err != nil {
+			return err
+		}
+	}
+	for range p.config.Random {
+		var a [4]float32
+		for f := range p.trial {
+			for i := range a {
+				a[i] = float32(p.stream.Float64())
+			}
+			p.trial[f] = p.rng.Decode(a[:p.rng.Components()])
+		}
+		if err := p.try(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scaled(x int, by float64, low, high int) int {
+	return int(min(max(math.Round(float64(x)*by), float64(low)), float64(high)))
+}
+
+// sweep tries a step up and down of every component of every function.
+func (p *Oracle) sweep(e *sizing.Env) error {
+	low, high := p.rng.Low, p.rng.High
+	for f := range p.n {
+		step := func(change func(r *sizing.Resources)) error {
+			copy(p.trial, p.best)
+			change(&p.trial[f])
+			if p.trial[f] == p.best[f] {
+				return nil
+			}
+			return p.try(e)
+		}
+		for _, by := range [...]float64{0.7, 0.85, 0.95, 1.1, 1.3} {
+			if err := step(func(r *sizing.Resources) { r.CPU = scaled(r.CPU, by, low.CPU, high.CPU) }); err != nil {
+				return err
+			}
+		}
+		for _, by := range [...]float64{0.5, 0.8, 1.25, 2} {
+			if err := step(func(r *sizing.Resources) { r.Memory = scaled(r.Memory, by, low.Memory, high.Memory) }); err != nil {
+				return err
+			}
+		}
+		for _, by := range [...]int{-2, -1, 1, 2} {
+			if err := step(func(r *sizing.Resources) { r.Replicas = min(max(r.Replicas+by, low.Replicas), high.Replicas) }); err != nil {
+				return err
+			}
+			if err := step(func(r *sizing.Resources) {
+				r.Concurrency = min(max(r.Concurrency+by, low.Concurrency), high.Concurrency)
+			}); err != nil {
+				return err
+			}
+		}
+		// A replica less of more CPU each, and the other way round.
+		for _, by := range [...]int{-1, 1} {
+			if err := step(func(r *sizing.Resources) {
+				n := min(max(r.Replicas+by, low.Replicas), high.Replicas)
+				r.CPU = scaled(r.CPU, float64(r.Replicas)/float64(n), low.CPU, high.CPU)
+				r.Replicas = n
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// try simulates the window under the trial configuration and keeps it where it scores lower than the best.
+func (p *Oracle) try(e *sizing.Env) error {
+	price := e.Hourly(p.trial)
+	if price >= p.score {
+		return nil // dearer than one that keeps the QoS
+	}
+	for f, r := range p.trial {
+		p.rng.Encode(r, p.action(p.act, f))
+	}
+	var now, all window
+	for k := range p.config.Samples {
+		p.trials++
+		if err := p.copy.CopyFrom(e); err != nil {
+			return err
+		}
+		p.copy.Salt(uint64(k))
+		if err := p.copy.Step(p.act, p.obs, p.out); err != nil {
+			return err
+		}
+		if p.out.Info[p.info.refused] > 0 {
+			return nil
+		}
+		p.add(&now)
+		p.add(&all)
+		if e.Fresh() || p.out.Truncated {
+			continue
+		}
+		// What is under way at the end comes out in the next window.
+		p.copy.Mute()
+		if err := p.copy.Step(p.act, p.obs, p.out); err != nil {
+			return err
+		}
+		p.add(&all)
+	}
+	s := price
+	if miss := p.miss(&now) + p.miss(&all); miss > 0 {
+		s += infeasible * (1 + miss)
+	}
+	if s < p.score {
+		p.score = s
+		copy(p.best, p.trial)
+	}
+	return nil
+}
+
+// window sums up what came of requests.
+type window struct{ successes, failed, latency float64 }
+
+// add takes in the copy's last window.
+func (p *Oracle) add(w *window) {
+	n := p.out.Info[p.info.successes]
+	w.successes += n
+	w.failed += p.out.Info[p.info.failed]
+	w.latency += n * p.out.Info[p.info.latency]
+}
+
+// infeasible is more than any price.
+const infeasible = 1e6
+
+// miss says by how much requests miss the QoS with its margin, as shares of the thresholds: 0 where they keep it.
+func (p *Oracle) miss(w *window) float64 {
+	c := &p.config
+	ended := w.successes + w.failed
+	if p.closed {
+		want := float64(p.qos.Count*c.Samples) * (1 + c.Margin)
+		if ended < want {
+			ended = want
+		}
+	}
+	if ended == 0 {
+		return 0
+	}
+	late := 1.0
+	if w.successes > 0 {
+		late = max(0, w.latency/w.successes/(p.qos.Latency*(1-c.Margin))-1)
+	}
+	lost := max(0, w.failed/ended-(1-p.qos.Success)*(1-c.Spare))
+	if p.closed {
+		lost = max(0, 1-w.successes/(float64(p.qos.Count*c.Samples)*(1+c.Margin)))
+	}
+	return late + lost
+}

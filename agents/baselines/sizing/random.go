@@ -1,0 +1,157 @@
+package sizing
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// RandomSearchConfig is the budget of [RandomSearch].
+type RandomSearchConfig struct {
+	// Windows is the number of random configurations tried: FaaSConf gives every search 15.
+	Windows int `yaml:"windows" json:"windows"`
+	// Low and High bound every component of the configurations drawn.
+	Low  float64 `yaml:"low" json:"low"`
+	High float64 `yaml:"high" json:"high"`
+}
+
+// DefaultRandomSearch returns FaaSConf's budget over the whole range.
+func DefaultRandomSearch() RandomSearchConfig {
+	return RandomSearchConfig{Windows: 15, Low: 0, High: 1}
+}
+
+// Validate reports the first number that is wrong.
+func (c *RandomSearchConfig) Validate() error {
+	switch {
+	case c.Windows < 1:
+		return fmt.Errorf("windows is %d, want at least 1", c.Windows)
+	case !(c.Low >= 0 && c.High <= 1 && c.Low < c.High):
+		return fmt.Errorf("low and high are %g and %g, want 0 ≤ low < high ≤ 1", c.Low, c.High)
+	}
+	return nil
+}
+
+// RandomSearch draws each component of each function's configuration uniformly for a number of windows, then holds the cheapest
+// of those that kept the QoS. Where none did it holds the one with most successes of all that ended, the cheapest of several: it has to
+// run something.
+type RandomSearch struct {
+	world
+	config                   RandomSearchConfig
+	price, violated, success int // in the outcome's info
+	stream                   *rng.Stream
+	tried                    int
+	feasible                 bool
+	bestPrice, bestSuccess   float64
+	best                     []float32
+}
+
+// NewRandomSearch returns a tuner for environments such as env.
+func NewRandomSearch(c RandomSearchConfig, env envs.Env) (*RandomSearch, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	p := &RandomSearch{config: c}
+	var err error
+	if _, p.world, err = newWorld("random-search", env); err != nil {
+		return nil, err
+	}
+	for _, x := range []struct {
+		name string
+		at   *int
+	}{{"price", &p.price}, {"violated", &p.violated}, {"success", &p.success}} {
+		if *x.at, err = p.spec.InfoIndex(x.name); err != nil {
+			return nil, err
+		}
+	}
+	p.best = make([]float32, p.n*p.rng.Components())
+	return p, p.Reset(0)
+}
+
+// Name implements [envs.Tuner].
+func (*RandomSearch) Name() string { return "random-search" }
+
+// Reset implements [envs.Tuner].
+func (p *RandomSearch) Reset(seed uint64) error {
+	p.stream = rng.NewStream(seed, "random search")
+	p.tried, p.feasible, p.bestPrice, p.bestSuccess = 0, false, math.Inf(1), -1
+	return nil
+}
+
+// Propose implements [envs.Tuner].
+func (p *RandomSearch) Propose(_ *envs.Observation, act *envs.Action) error {
+	a := act.Kinds[0]
+	if p.tried >= p.config.Windows {
+		copy(a, p.best)
+		return nil
+	}
+	for i := range a {
+		a[i] = float32(p.config.Low + float64(p.stream.Float64()*(p.config.High-p.config.Low)))
+	}
+	return nil
+}
+
+// Observe implements [envs.Tuner].
+func (p *RandomSearch) Observe(act *envs.Action, out *envs.Outcome) error {
+	if p.tried >= p.config.Windows {
+		return nil
+	}
+	p.tried++
+	price, success, feasible := out.Info[p.price], out.Info[p.success], out.Info[p.violated] == 0
+	better := feasible && !p.feasible || feasible == p.feasible && price < p.bestPrice && (feasible || success >= p.bestSuccess) ||
+		!feasible && !p.feasible && success > p.bestSuccess
+	if better {
+		p.feasible, p.bestPrice, p.bestSuccess = feasible, price, success
+		copy(p.best, act.Kinds[0])
+	}
+	return nil
+}
+
+// AppendBinary implements [envs.Tuner].
+func (p *RandomSearch) AppendBinary(b []byte) ([]byte, error) {
+	b, err := p.stream.AppendBinary(b)
+	if err != nil {
+		return nil, err
+	}
+	feasible := byte(0)
+	if p.feasible {
+		feasible = 1
+	}
+	b = binary.LittleEndian.AppendUint32(append(b, feasible), uint32(p.tried))
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.bestPrice))
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.bestSuccess))
+	for _, x := range p.best {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary implements [envs.Tuner].
+func (p *RandomSearch) UnmarshalBinary(b []byte) error {
+	const stream, head = 24, 24 + 1 + 4 + 8 + 8
+	if want := head + 4*len(p.best); len(b) != want {
+		return fmt.Errorf("random-search: saved state has %d bytes, want %d", len(b), want)
+	}
+	best := make([]float32, len(p.best))
+	for i := range best {
+		x := math.Float32frombits(binary.LittleEndian.Uint32(b[head+4*i:]))
+		if !(x >= 0 && x <= 1) {
+			return errors.New("random-search: saved state is damaged")
+		}
+		best[i] = x
+	}
+	if b[stream] > 1 {
+		return errors.New("random-search: saved state is damaged")
+	}
+	if err := p.stream.UnmarshalBinary(b[:stream]); err != nil {
+		return err
+	}
+	p.feasible, p.tried = b[stream] == 1, int(binary.LittleEndian.Uint32(b[stream+1:]))
+	p.bestPrice = math.Float64frombits(binary.LittleEndian.Uint64(b[stream+5:]))
+	p.bestSuccess = math.Float64frombits(binary.LittleEndian.Uint64(b[stream+13:]))
+	p.best = best
+	return nil
+}
