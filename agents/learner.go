@@ -45,6 +45,9 @@ type Learner interface {
 	Save(s *State) error
 	// Load restores what Save wrote. A state of other sizes is an error that names the array.
 	Load(s *State) error
+	// Adopt takes over what another run has learned, from what its learner saved: weights, and the statistics of observations that
+	// belong to them. Optimiser, replay, random streams and counters stay those of this run.
+	Adopt(s *State) error
 }
 
 // Policy is a learned policy: it acts, and it can be written to a file and read back.

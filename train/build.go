@@ -102,6 +102,7 @@ func device(c configs.Engine) string {
 type world struct {
 	x              *configs.Experiment
 	trainer, actor nets.Engine
+	workers        int // that step environments
 	vector         *envs.Vector
 	learner        agents.Learner
 	checker        *checker // nil where evaluation during training is off
@@ -118,12 +119,12 @@ func build(x *configs.Experiment) (w *world, err error) {
 	if w.trainer, w.actor, err = OpenEngines(x.Engine); err != nil {
 		return w, err
 	}
-	workers := x.Engine.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
+	if w.workers = x.Engine.Workers; w.workers == 0 {
+		w.workers = runtime.GOMAXPROCS(0)
 	}
+	w.workers = min(w.workers, x.Train.Copies)
 	w.vector, err = envs.NewVector(func() (envs.Env, error) { return NewEnv(x, trainSplit(x.Workload)) }, envs.VectorOptions{
-		Copies: x.Train.Copies, Workers: workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
+		Copies: x.Train.Copies, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
 	})
 	if err != nil {
 		return w, err

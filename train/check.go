@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -94,13 +95,15 @@ func (c *checker) run(l agents.Learner, report func(name string, value float64))
 	return info[c.metric] / n, nil
 }
 
-// better reports whether a beats b, which may be NaN for none yet.
-func (c *checker) better(a, b float64) bool {
+// better reports whether x beats the best so far, nil for none yet. What is not a finite number is never best.
+func (c *checker) better(x float64, best *float64) bool {
 	switch {
-	case b != b:
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return false
+	case best == nil:
 		return true
 	case c.higher:
-		return a > b
+		return x > *best
 	}
-	return a < b
+	return x < *best
 }

@@ -1,81 +1,125 @@
 package train
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"time"
 
-	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/nets"
 )
 
+const configFile = "config.yaml"
+
+// What run.json says of a run or a session; a stopped one says why.
 const (
-	configFile = "config.yaml"
-	runFile    = "run.json"
+	statusRunning  = "running"
+	statusFinished = "finished"
+	statusLost     = "ended without a word" // killed, or the machine went down
 )
 
 // description is run.json.
 type description struct {
-	Name     string    `json:"name"`
-	Status   string    `json:"status"`
-	Command  []string  `json:"command"`
-	Version  string    `json:"version"`
-	Revision string    `json:"revision"`
-	Started  time.Time `json:"started"`
-	Updated  time.Time `json:"updated"`
-	Seed     uint64    `json:"seed"`
-	Env      string    `json:"env"`
-	Agent    string    `json:"agent"`
-	Machine  machine   `json:"machine"`
-	Engine   nets.Info `json:"engine"`
-	Workers  int       `json:"workers"`
-	Steps    int64     `json:"steps"`
-	Planned  int64     `json:"planned"`
+	Name    string    `json:"name"`
+	Status  string    `json:"status"`
+	Started time.Time `json:"started"`
+	Updated time.Time `json:"updated"`
+	Seed    uint64    `json:"seed"`
+	Env     string    `json:"env"`
+	Agent   string    `json:"agent"`
+	// Steps are those done at the time of Updated; Planned is their total.
+	Steps    int64  `json:"steps"`
+	Planned  int64  `json:"planned"`
+	InitFrom string `json:"init_from,omitempty"`
+	// Sessions are the processes that worked on the run, in order: one, and one more for each resume.
+	Sessions []session `json:"sessions"`
 	// Config is the resolved configuration that shapes results.
 	Config json.RawMessage `json:"config"`
 }
 
-type machine struct {
-	Host  string `json:"host"`
-	OS    string `json:"os"`
-	Arch  string `json:"arch"`
-	CPU   string `json:"cpu"`
-	Cores int    `json:"cores"`
-	Go    string `json:"go"`
+// session is how one process carried the run out.
+type session struct {
+	Command  []string  `json:"command"`
+	Version  string    `json:"version"`
+	Revision string    `json:"revision"`
+	Folder   string    `json:"folder"` // in which the command was given
+	Machine  Machine   `json:"machine"`
+	Engine   nets.Info `json:"engine"`
+	Workers  int       `json:"workers"` // that step environments
+	From     int64     `json:"from"`    // step at which it began
+	To       int64     `json:"to"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Status   string    `json:"status"`
+}
+
+func (r *run) newSession() session {
+	return session{
+		Command: r.opts.Command, Version: r.opts.Version, Revision: r.opts.Revision, Folder: workingFolder(),
+		Machine: ThisMachine(), Engine: r.world.trainer.Info(), Workers: r.world.workers,
+		From: r.state.Steps, To: r.state.Steps, Started: time.Now().UTC(), Status: statusRunning,
+	}
+}
+
+// readSessions takes over what run.json says of earlier processes. It is there for people: a run whose run.json is gone or
+// damaged resumes all the same.
+func (r *run) readSessions() error {
+	b, err := durable.ReadFile(r.fs, filepath.Join(r.dir, checkpoints.RunFile), maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var d description
+	if json.Unmarshal(b, &d) != nil {
+		return nil
+	}
+	r.sessions, r.started, r.opts.InitFrom = d.Sessions, d.Started, d.InitFrom
+	for i := range r.sessions {
+		if s := &r.sessions[i]; s.Status == statusRunning {
+			s.Status = statusLost
+		}
+	}
+	return nil
 }
 
 // describe writes run.json and config.yaml.
 func (r *run) describe(status string) error {
 	x, now := r.world.x, time.Now().UTC()
-	path := filepath.Join(r.dir, runFile)
-	d := description{
-		Name: filepath.Base(r.dir), Status: status, Command: r.opts.Command, Version: r.opts.Version, Revision: r.opts.Revision,
-		Started: now, Updated: now, Seed: x.Seed, Env: x.Env.Name, Agent: x.Agent.Name,
-		Machine: thisMachine(), Engine: r.world.trainer.Info(), Workers: x.Engine.Workers,
-		Steps: r.state.Steps, Planned: x.Train.Steps, Config: r.shape,
+	if r.started.IsZero() {
+		r.started = now
 	}
-	var was description
-	if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &was) == nil {
-		d.Started = was.Started
+	if n := len(r.sessions); n > 0 {
+		s := &r.sessions[n-1]
+		s.To, s.Status = r.state.Steps, status
+		if status != statusRunning {
+			s.Ended = now
+		}
 	}
-	b, err := json.MarshalIndent(d, "", "  ")
+	b, err := json.MarshalIndent(description{
+		Name: r.opts.Name, Status: status, Started: r.started, Updated: now, Seed: x.Seed, Env: x.Env.Name, Agent: x.Agent.Name,
+		Steps: r.state.Steps, Planned: x.Train.Steps, InitFrom: r.opts.InitFrom, Sessions: r.sessions, Config: r.shape,
+	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(durable.OS{}, path, append(b, '\n')); err != nil {
+	if err := durable.WriteFile(r.fs, filepath.Join(r.dir, checkpoints.RunFile), append(b, '\n')); err != nil {
 		return err
 	}
 	text, err := x.YAML()
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(durable.OS{}, filepath.Join(r.dir, configFile), text)
+	path := filepath.Join(r.dir, configFile)
+	if durable.SameFile(r.fs, path, text) {
+		return nil
+	}
+	return durable.WriteFile(r.fs, path, text)
 }
 
 // logSetup shows TensorBoard the configuration and its main numbers.
@@ -84,43 +128,11 @@ func (r *run) logSetup() error {
 	if err != nil {
 		return err
 	}
-	if err := r.log.events.Text("config", 0, "```yaml\n"+string(text)+"```"); err != nil {
+	if err := r.log.events.Text("config", 0, fmt.Sprintf("```yaml\n%s```", text)); err != nil {
 		return err
 	}
 	x := r.world.x
 	return r.log.events.HParams(map[string]any{
-		"agent": x.Agent.Name, "env": x.Env.Name, "seed": float64(x.Seed), "steps": float64(x.Train.Steps), "copies": float64(x.Train.Copies),
-		"engine": x.Engine.Name,
+		"agent": x.Agent.Name, "env": x.Env.Name, "seed": x.Seed, "steps": x.Train.Steps, "copies": x.Train.Copies, "engine": x.Engine.Name,
 	}, nil)
-}
-
-func thisMachine() machine {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: CPUModel(), Cores: runtime.NumCPU(), Go: runtime.Version()}
-}
-
-// CPUModel returns the processor's name where the system tells it.
-func CPUModel() string {
-	b, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "unknown"
-	}
-	for line := range bytes.Lines(b) {
-		if k, v, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(k) == "model name" {
-			return strings.TrimSpace(v)
-		}
-	}
-	return "unknown"
-}
-
-// freshState returns the state of a learner that has just been made.
-func freshState(w *world) (*agents.State, error) {
-	s := agents.NewState()
-	if err := w.learner.Save(s); err != nil {
-		return nil, fmt.Errorf("reading the fresh learner: %w", err)
-	}
-	return s, nil
 }

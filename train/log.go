@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/train/tensorboard"
 )
@@ -25,21 +26,25 @@ const flushEvery = 5 * time.Second
 
 // openLogger opens the logs of a run folder; purge, where not negative, is the step from which events of an earlier
 // process no longer count.
-func openLogger(dir string, purge int64) (l *logger, err error) {
+func openLogger(fsys durable.FS, dir string, purge int64) (l *logger, err error) {
 	l = &logger{}
-	if l.metrics, err = durable.OpenLog(durable.OS{}, filepath.Join(dir, "metrics.jsonl")); err != nil {
+	defer func() {
+		if err != nil {
+			_ = l.close() // the first error is the one to tell
+		}
+	}()
+	if l.metrics, err = durable.OpenLog(fsys, filepath.Join(dir, checkpoints.MetricsFile)); err != nil {
 		return nil, err
 	}
-	if l.timing, err = durable.OpenLog(durable.OS{}, filepath.Join(dir, "timing.jsonl")); err != nil {
+	if l.timing, err = durable.OpenLog(fsys, filepath.Join(dir, checkpoints.TimingFile)); err != nil {
 		return nil, err
 	}
-	if t := l.timing.Torn(); t > 0 {
+	if l.timing.Torn() > 0 {
 		if err := l.timing.TruncateTo(l.timing.Offset()); err != nil {
 			return nil, err
 		}
 	}
-	l.events, err = tensorboard.New(filepath.Join(dir, "tensorboard"))
-	if err != nil {
+	if l.events, err = tensorboard.New(filepath.Join(dir, "tensorboard")); err != nil {
 		return nil, err
 	}
 	if purge >= 0 {
@@ -106,11 +111,24 @@ func (l *logger) append(to *durable.Log, step int64, at string, values []value) 
 
 func (l *logger) offset() int64 { return l.metrics.Offset() }
 
-func (l *logger) sync() error { return l.metrics.Sync() }
+// sync makes what was logged outlive a crash: metrics are on the disk, and event files hold what will not be logged again.
+func (l *logger) sync() error {
+	if err := l.metrics.Sync(); err != nil {
+		return err
+	}
+	l.flushed = time.Now()
+	return l.events.Flush()
+}
 
 func (l *logger) close() error {
-	err := l.events.Close()
+	var err error
+	if l.events != nil {
+		err = l.events.Close()
+	}
 	for _, c := range []*durable.Log{l.metrics, l.timing} {
+		if c == nil {
+			continue
+		}
 		if e := c.Close(); err == nil {
 			err = e
 		}

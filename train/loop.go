@@ -3,16 +3,15 @@ package train
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/stoker-rl/stoker/envs"
 )
 
 // episode is what the loop remembers of a finished episode.
 type episode struct {
-	Return float64   `json:"return"`
-	Length int64     `json:"length"`
-	Info   []float64 `json:"info"`
+	Return real   `json:"return"`
+	Length int64  `json:"length"`
+	Info   []real `json:"info"`
 }
 
 // windowLength is the number of last episodes over which rollout metrics are means, as in Stable-Baselines3.
@@ -23,10 +22,11 @@ func (r *run) loop(ctx context.Context) error {
 	plan := r.world.x.Train
 	for r.state.Steps < plan.Steps {
 		if ctx.Err() != nil {
-			if err := r.saveOnce(); err != nil {
-				return fmt.Errorf("stopped by %w, and saving failed: %w", context.Cause(ctx), err)
+			cause := context.Cause(ctx)
+			if err := r.saveOnce(); err != nil { // then the stop is a failure, and its cause no excuse
+				return fmt.Errorf("stopped (%s), and saving failed: %w", cause.Error(), err)
 			}
-			return context.Cause(ctx)
+			return cause
 		}
 		before := r.state.Steps
 		if err := r.step(); err != nil {
@@ -35,7 +35,7 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.scheduled(before); err != nil {
 			return err
 		}
-		r.progress.update(r.state.Steps, r.phases)
+		r.progress.update(r.state.Steps, &r.phases)
 	}
 	return r.saveOnce()
 }
@@ -75,7 +75,10 @@ func (r *run) remember(finished []envs.Episode) {
 			copy(r.state.Window, r.state.Window[1:])
 			r.state.Window = r.state.Window[:windowLength-1]
 		}
-		last.Return, last.Length, last.Info = e.Return, e.Length, append(last.Info[:0], e.Info...)
+		last.Return, last.Length, last.Info = real(e.Return), e.Length, last.Info[:0]
+		for _, x := range e.Info {
+			last.Info = append(last.Info, real(x))
+		}
 		r.state.Window = append(r.state.Window, last)
 	}
 }
@@ -96,19 +99,26 @@ func (r *run) scheduled(before int64) error {
 		}
 	}
 	if due(plan.Checkpoint.Every) {
-		r.phases.start()
-		err := r.saveOnce()
-		r.phases.lap(phaseSave)
-		return err
+		return r.saveOnce()
 	}
 	return nil
 }
 
+// saveOnce saves where this step has not been saved yet.
 func (r *run) saveOnce() error {
 	if r.saved == r.state.Steps {
 		return nil
 	}
-	return r.save(false)
+	return r.timedSave(false)
+}
+
+func (r *run) timedSave(best bool) error {
+	r.phases.start()
+	defer r.phases.lap(phaseSave)
+	if err := r.save(best); err != nil {
+		return fmt.Errorf("saving at step %d: %w", r.state.Steps, err)
+	}
+	return nil
 }
 
 // report logs the metrics of the rollouts and of the learner.
@@ -118,10 +128,10 @@ func (r *run) report() error {
 		var ret, length float64
 		info := make([]float64, len(r.world.vector.Spec().Info))
 		for _, e := range r.state.Window {
-			ret += e.Return
+			ret += float64(e.Return)
 			length += float64(e.Length)
 			for i, x := range e.Info {
-				info[i] += x
+				info[i] += float64(x)
 			}
 		}
 		values = append(values, value{"rollout/ep_rew_mean", ret / n}, value{"rollout/ep_len_mean", length / n})
@@ -135,14 +145,13 @@ func (r *run) report() error {
 	if err := r.log.write(r.state.Steps, values, times); err != nil {
 		return fmt.Errorf("logging: %w", err)
 	}
-	r.progress.line(r.state.Steps, times[0].x)
+	r.progress.line(r.state.Steps)
 	return nil
 }
 
 // evaluate runs the policy without exploration, and saves a checkpoint where it did better than ever.
 func (r *run) evaluate() error {
 	r.phases.start()
-	defer r.phases.lap(phaseEvaluate)
 	var values []value
 	got, err := r.world.checker.run(r.world.learner, func(name string, x float64) { values = append(values, value{name, x}) })
 	if err != nil {
@@ -151,69 +160,13 @@ func (r *run) evaluate() error {
 	if err := r.log.write(r.state.Steps, values, nil); err != nil {
 		return fmt.Errorf("logging: %w", err)
 	}
-	r.progress.note("eval "+r.world.x.Train.Evaluate.Metric, got)
-	if b := &r.state.Best; b.Value == nil || r.world.checker.better(got, *b.Value) {
-		b.Value, b.Steps = &got, r.state.Steps
-		return r.save(true)
+	r.phases.lap(phaseEvaluate)
+	b := &r.state.Best
+	best := r.world.checker.better(got, b.Value)
+	r.progress.evaluated(r.state.Steps, r.world.x.Train.Evaluate.Metric, got, best)
+	if !best {
+		return nil
 	}
-	return nil
-}
-
-// Phases of the loop, whose shares of time are shown.
-const (
-	phaseAct = iota
-	phaseStep
-	phaseObserve
-	phaseUpdate
-	phaseEvaluate
-	phaseSave
-	phaseCount
-)
-
-var phaseNames = [phaseCount]string{"act", "step", "observe", "update", "evaluate", "save"}
-
-// phases measures where time goes, since the last report and in all.
-type phases struct {
-	mark      time.Time
-	spent     [phaseCount]time.Duration
-	since     time.Time
-	began     time.Time
-	lastSteps int64
-}
-
-func newPhases(steps int64) phases {
-	now := time.Now()
-	return phases{since: now, began: now, lastSteps: steps}
-}
-
-func (p *phases) start() { p.mark = time.Now() }
-
-func (p *phases) lap(phase int) {
-	now := time.Now()
-	p.spent[phase] += now.Sub(p.mark)
-	p.mark = now
-}
-
-// share returns a phase's share of the time measured since the last report.
-func (p *phases) share(phase int) float64 {
-	var all time.Duration
-	for _, d := range p.spent {
-		all += d
-	}
-	return float64(p.spent[phase]) / float64(max(all, 1))
-}
-
-// report returns rate and shares since the last report, the rate first, and starts anew.
-func (p *phases) report(steps int64) []value {
-	now := time.Now()
-	out := []value{
-		{"time/fps", float64(steps-p.lastSteps) / max(now.Sub(p.since).Seconds(), 1e-9)},
-		{"time/elapsed_s", now.Sub(p.began).Seconds()},
-	}
-	for i, name := range phaseNames {
-		out = append(out, value{"time/share_" + name, p.share(i)})
-	}
-	p.spent = [phaseCount]time.Duration{}
-	p.since, p.lastSteps = now, steps
-	return out
+	b.Value, b.Steps = &got, r.state.Steps
+	return r.timedSave(true)
 }

@@ -7,29 +7,36 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 )
 
-// progress shows how a run is getting on: a bar on a terminal, else a plain line per log.
+// progress shows how a run is getting on: on a terminal a bar and beneath it where time goes and what was measured last; else
+// plain lines.
 type progress struct {
-	out   io.Writer
-	bar   *progressbar.ProgressBar
-	total int64
-	notes []value // the last value of each thing noted
-	began time.Time
-	first int64
-	drawn time.Time
+	out          io.Writer
+	bar          *progressbar.ProgressBar
+	total, first int64
+	notes        []value // the last value of each thing noted
+	pace         pace
+	drawn        time.Time // when the bar was, or a line
 }
 
-func newProgress(out io.Writer, terminal bool, name string, steps, total int64) *progress {
-	p := &progress{out: out, total: total, began: time.Now(), first: steps}
-	if terminal {
+const (
+	// drawEvery bounds how often the bar is drawn, lineEvery how often a plain line is printed.
+	drawEvery = 200 * time.Millisecond
+	lineEvery = 2 * time.Second
+)
+
+func newProgress(out io.Writer, terminal bool, steps, total int64) *progress {
+	p := &progress{out: out, total: total, first: steps}
+	p.pace.add(time.Now(), steps)
+	if terminal && steps < total {
 		p.bar = progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(name), progressbar.OptionShowIts(),
-			progressbar.OptionSetItsString("steps"), progressbar.OptionShowCount(), progressbar.OptionSetWidth(20),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth(), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetWriter(out), progressbar.OptionUseANSICodes(true), progressbar.OptionFullWidth(),
+			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false), // ours are over the last seconds
+			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionSetMaxDetailRow(1),
 			progressbar.OptionOnCompletion(func() { fmt.Fprintln(out) }))
-		// A bar that cannot be drawn must not end a run.
-		_ = p.bar.Set64(steps)
+		p.draw(steps, &phases{})
 	}
 	return p
 }
@@ -53,38 +60,125 @@ func (p *progress) noted() string {
 	return strings.Join(parts, "  ")
 }
 
-// drawEvery bounds how often the bar's text is put together.
-const drawEvery = 200 * time.Millisecond
-
-func (p *progress) update(steps int64, ph phases) {
-	if p.bar == nil {
+// update draws the bar where it is time to.
+func (p *progress) update(steps int64, ph *phases) {
+	if p.bar == nil || (time.Since(p.drawn) < drawEvery && steps < p.total) {
 		return
 	}
-	if now := time.Now(); now.Sub(p.drawn) >= drawEvery || steps >= p.total {
-		p.drawn = now
-		p.bar.Describe(fmt.Sprintf("act %.0f %% · step %.0f %% · update %.0f %%  %s",
-			100*ph.share(phaseAct), 100*ph.share(phaseStep), 100*ph.share(phaseUpdate), p.noted()))
-		_ = p.bar.Set64(min(steps, p.total))
-	}
+	p.pace.add(time.Now(), steps)
+	p.draw(steps, ph)
 }
 
-// line prints a plain line where there is no terminal.
-func (p *progress) line(steps int64, rate float64) {
+// draw draws the bar. One that can't be drawn must not end a run.
+func (p *progress) draw(steps int64, ph *phases) {
+	p.drawn = time.Now()
+	p.bar.Describe(p.standing(steps))
+	_ = p.bar.AddDetail(cut(p.details(ph), p.width()-1))
+	_ = p.bar.Set64(min(steps, p.total))
+}
+
+// standing is steps, rate and the time that is left.
+func (p *progress) standing(steps int64) string {
+	rate := p.pace.rate()
+	if rate == 0 {
+		return fmt.Sprintf("%d/%d steps", steps, p.total)
+	}
+	left := time.Duration(float64(max(p.total-steps, 0)) / rate * float64(time.Second))
+	return fmt.Sprintf("%d/%d steps  %.0f steps/s  ETA %s", steps, p.total, rate, left.Round(time.Second))
+}
+
+// details lists the phases that take a share worth showing, then what was noted.
+func (p *progress) details(ph *phases) string {
+	var parts []string
+	for i, share := range ph.shares() {
+		if share >= 0.005 {
+			parts = append(parts, fmt.Sprintf("%s %.0f%%", phaseNames[i], 100*share))
+		}
+	}
+	if n := p.noted(); n != "" {
+		parts = append(parts, n)
+	}
+	return "  " + strings.Join(parts, "  ")
+}
+
+// width is the terminal's, 80 where it doesn't say.
+func (p *progress) width() int {
+	if f, ok := p.out.(interface{ Fd() uintptr }); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 80
+}
+
+// cut returns the first n characters of s.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > max(n, 0) {
+		return string(r[:max(n, 0)])
+	}
+	return s
+}
+
+// line prints a plain line where there is no terminal: for every log, but not more often than every few seconds, the first and
+// the last apart.
+func (p *progress) line(steps int64) {
+	now := time.Now()
+	p.pace.add(now, steps)
+	if p.bar != nil || (now.Sub(p.drawn) < lineEvery && steps < p.total) {
+		return
+	}
+	p.drawn = now
+	fmt.Fprintf(p.out, "%3.0f%%  %s  %s\n", 100*float64(steps)/float64(p.total), p.standing(steps), p.noted())
+}
+
+// evaluated shows an evaluation; best says that none was better.
+func (p *progress) evaluated(steps int64, metric string, x float64, best bool) {
+	p.note("eval "+metric, x)
 	if p.bar != nil {
 		return
 	}
-	done := time.Since(p.began)
-	eta := "?"
-	if steps > p.first {
-		eta = (done * time.Duration(max(p.total-steps, 0)) / time.Duration(steps-p.first)).Round(time.Second).String()
+	remark := ""
+	if best {
+		remark = ", the best so far"
 	}
-	fmt.Fprintf(p.out, "step %d/%d (%.0f %%)  %.0f steps/s  ETA %s  %s\n",
-		steps, p.total, 100*float64(steps)/float64(p.total), rate, eta, p.noted())
+	fmt.Fprintf(p.out, "      evaluation at step %d: %s %.4g%s\n", steps, metric, x, remark)
 }
 
-// finish ends the bar's line.
+// finish leaves the bar's lines.
 func (p *progress) finish() {
 	if p.bar != nil && !p.bar.IsFinished() {
-		fmt.Fprintln(p.out)
+		fmt.Fprint(p.out, "\n\n")
 	}
+}
+
+// pace measures a rate over the last seconds.
+type pace struct {
+	at    [16]time.Time
+	steps [16]int64
+	n     int // marks ever set
+}
+
+// paceEvery is the time between two marks.
+const paceEvery = 500 * time.Millisecond
+
+// add tells how many steps are done. Marks are set at paceEvery apart; the last one is always the present.
+func (p *pace) add(now time.Time, steps int64) {
+	if p.n >= 2 && now.Sub(p.at[(p.n-2)%len(p.at)]) < paceEvery {
+		p.n-- // the last mark was provisional
+	}
+	p.at[p.n%len(p.at)], p.steps[p.n%len(p.at)] = now, steps
+	p.n++
+}
+
+// rate is steps a second between the oldest mark and the last, 0 where that can't be said yet.
+func (p *pace) rate() float64 {
+	if p.n < 2 {
+		return 0
+	}
+	first, last := max(0, p.n-len(p.at))%len(p.at), (p.n-1)%len(p.at)
+	seconds := p.at[last].Sub(p.at[first]).Seconds()
+	if seconds <= 0 {
+		return 0
+	}
+	return float64(p.steps[last]-p.steps[first]) / seconds
 }

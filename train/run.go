@@ -2,16 +2,12 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
-
-	"go.yaml.in/yaml/v4"
+	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
@@ -19,11 +15,11 @@ import (
 	"github.com/stoker-rl/stoker/train/tensorboard"
 )
 
-// Options say how a run is carried out; nothing here shapes its results.
+// Options say how a run is carried out; nothing here but InitFrom and Steps shapes its results.
 type Options struct {
 	// RunsDir holds the run folders, Name is the new one's name; empty makes one from the experiment's name and seed.
 	RunsDir, Name string
-	// InitFrom is a checkpoint whose learned weights are the start.
+	// InitFrom is a checkpoint or run from which weights, and the statistics of observations that belong to them, are taken.
 	InitFrom string
 	// Inexact allows resuming with another family of kernels than the checkpoint's.
 	Inexact bool
@@ -35,15 +31,32 @@ type Options struct {
 	// Version and Revision of the program, and the command that started it, are written down.
 	Version, Revision string
 	Command           []string
+	// FS is where everything but the lock and the event files is written: the real file system where nil. Tests put failpoints
+	// there.
+	FS durable.FS
+}
+
+// filled returns the options with what was left out.
+func (o Options) filled() Options {
+	if o.FS == nil {
+		o.FS = durable.OS{}
+	}
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	return o
 }
 
 // Result is what a finished or stopped run leaves.
 type Result struct {
-	Dir        string `json:"dir"`
-	Steps      int64  `json:"steps"`
-	Planned    int64  `json:"planned"`
-	Episodes   int64  `json:"episodes"`
-	Checkpoint string `json:"checkpoint"` // latest
+	Dir string `json:"dir"`
+	// From is the step at which this process began, Steps the one it reached of those Planned.
+	From     int64 `json:"from"`
+	Steps    int64 `json:"steps"`
+	Planned  int64 `json:"planned"`
+	Episodes int64 `json:"episodes"`
+	// Checkpoint is the latest.
+	Checkpoint string `json:"checkpoint"`
 	// BestValue is the best evaluation during training, of BestMetric; nil where there was none.
 	BestValue  *float64 `json:"best_value"`
 	BestMetric string   `json:"best_metric,omitempty"`
@@ -53,6 +66,7 @@ type Result struct {
 // run is a run under way.
 type run struct {
 	opts     Options
+	fs       durable.FS
 	dir      string
 	world    *world
 	lock     *durable.Lock
@@ -61,152 +75,190 @@ type run struct {
 	progress *progress
 	phases   phases
 	state    loopState
-	shape    json.RawMessage // the part of the configuration that shapes results
-	saved    int64           // steps of the last checkpoint, -1 before the first
+	shape    []byte    // the part of the configuration that shapes results, as JSON
+	from     int64     // steps done before this process
+	saved    int64     // steps of the last checkpoint, -1 before the first
+	started  time.Time // when the run's first process began
+	sessions []session // of the processes that worked on the run; the last is this one
 }
 
-// Error kinds that decide exit codes.
-var (
-	// ErrUsage marks what the caller did wrong before anything was begun.
-	ErrUsage = errors.New("usage")
-)
+// ErrUsage marks what the caller did wrong before anything was begun: exit code 2.
+var ErrUsage = errors.New("usage")
 
 // Usage returns an error marked as ErrUsage.
-func Usage(format string, args ...any) error {
-	return fmt.Errorf("%w%w", hidden{ErrUsage}, fmt.Errorf(format, args...))
-}
+func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// hidden wraps an error for errors.Is without showing it.
-type hidden struct{ error }
+// usageError is ErrUsage to errors.Is, and shows and unwraps to its cause.
+type usageError struct{ error }
 
-func (hidden) Error() string   { return "" }
-func (h hidden) Unwrap() error { return h.error }
+func (e usageError) Unwrap() error        { return e.error }
+func (e usageError) Is(target error) bool { return target == ErrUsage }
 
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // Start trains a new run until it is done or ctx ends. An existing name is refused.
 func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, error) {
+	o = o.filled()
 	if o.Name == "" {
 		o.Name = fmt.Sprintf("%s-s%d", x.Name, x.Seed)
 	}
 	if !runName.MatchString(o.Name) {
 		return nil, Usage("run name %q: want letters, digits, '.', '_' and '-', a letter or digit first", o.Name)
 	}
+	dir := filepath.Join(o.RunsDir, o.Name)
+	if _, err := o.FS.Lstat(dir); err == nil { // before the work of building
+		return nil, exists(dir)
+	}
 	w, err := build(x)
 	if err != nil {
 		return nil, err
 	}
 	defer w.close()
-	r := &run{opts: o, dir: filepath.Join(o.RunsDir, o.Name), world: w, saved: -1}
-	if r.shape, err = shapeOf(x); err != nil {
-		return nil, err
-	}
 	if err := w.vector.Reset(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("environment %s: %w", x.Env.Name, err)
 	}
 	if o.InitFrom != "" {
 		if err := initFrom(w, o.InitFrom); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(o.RunsDir, 0o777); err != nil {
-		return nil, fmt.Errorf("runs folder: %w", err)
+	r := &run{opts: o, fs: o.FS, dir: dir, world: w, saved: -1}
+	if r.shape, err = shapeOf(x); err != nil {
+		return nil, err
 	}
-	if err := os.Mkdir(r.dir, 0o777); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil, Usage("run %s exists: give another --name, or go on with: stoker resume %s", r.dir, r.dir)
-		}
-		return nil, fmt.Errorf("run folder: %w", err)
+	if err := r.create(); err != nil {
+		return nil, err
 	}
-	return r.carryOut(ctx, false)
+	return r.carryOut(ctx, -1)
 }
 
 // Resume goes on in a run folder from its latest checkpoint.
 func Resume(ctx context.Context, dir string, o Options) (*Result, error) {
-	o.RunsDir, o.Name = filepath.Split(filepath.Clean(dir))
-	x, err := ReadConfig(dir)
-	if err != nil {
+	o = o.filled()
+	dir = filepath.Clean(dir)
+	o.RunsDir, o.Name = filepath.Split(dir)
+	if _, err := readConfig(o.FS, dir); err != nil { // no lock file in a folder that is no run
 		return nil, err
 	}
-	if o.Steps > 0 {
-		x.Train.Steps = o.Steps
-	}
-	w, err := build(x)
+	lock, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("run %s can't be resumed: %w", dir, err)
 	}
-	defer w.close()
-	r := &run{opts: o, dir: dir, world: w, saved: -1}
+	r := &run{opts: o, fs: o.FS, dir: dir, lock: lock, saved: -1}
+	if err := r.reopen(); err != nil {
+		if r.world != nil {
+			r.world.close()
+		}
+		return nil, errors.Join(err, lock.Release())
+	}
+	defer r.world.close()
+	return r.carryOut(ctx, r.state.Steps+1) // what was logged up to and at Steps belongs to the checkpoint
+}
+
+// reopen builds what the folder's configuration describes and loads the latest checkpoint into it.
+func (r *run) reopen() error {
+	x, err := readConfig(r.fs, r.dir)
+	if err != nil {
+		return err
+	}
+	if r.opts.Steps > 0 {
+		x.Train.Steps = r.opts.Steps
+	}
 	if r.shape, err = shapeOf(x); err != nil {
-		return nil, err
+		return err
 	}
-	return r.carryOut(ctx, true)
+	if r.world, err = build(x); err != nil {
+		return err
+	}
+	if err := r.readSessions(); err != nil {
+		return err
+	}
+	if err := r.restore(); err != nil {
+		return err
+	}
+	if n := r.opts.Steps; n > 0 && n < r.state.Steps {
+		return Usage("--steps is %d, but run %s has done %d already; want more, or leave it out", n, r.dir, r.state.Steps)
+	}
+	return durable.Sweep(r.fs, r.dir)
 }
 
 // ReadConfig reads a run's configuration.
-func ReadConfig(dir string) (*configs.Experiment, error) {
+func ReadConfig(dir string) (*configs.Experiment, error) { return readConfig(durable.OS{}, dir) }
+
+// maxConfig bounds what is read of a configuration.
+const maxConfig = 1 << 24
+
+func readConfig(fsys durable.FS, dir string) (*configs.Experiment, error) {
 	path := filepath.Join(dir, configFile)
-	text, err := os.ReadFile(path)
+	text, err := durable.ReadFile(fsys, path, maxConfig)
 	if err != nil {
 		return nil, Usage("%s is not a run folder: %w", dir, err)
 	}
 	return configs.Parse(path, text, nil, Tables())
 }
 
-// carryOut locks the folder, opens what is in it and loops.
-func (r *run) carryOut(ctx context.Context, resume bool) (res *Result, err error) {
-	if r.lock, err = durable.AcquireLock(filepath.Join(r.dir, "lock")); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.lock.Release()) }()
-	if r.store, err = checkpoints.OpenStore(durable.OS{}, filepath.Join(r.dir, checkpoints.CheckpointsDir)); err != nil {
-		return nil, err
-	}
-	purge := int64(-1)
-	if resume {
-		if err := r.restore(); err != nil {
-			return nil, err
+// carryOut opens the logs of a run whose state stands in memory, and loops. It gives the lock back. purge is as for openLogger.
+func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error) {
+	defer func() {
+		if e := r.lock.Release(); err == nil {
+			err = e
 		}
-		purge = r.state.Steps
-	}
-	if r.log, err = openLogger(r.dir, purge); err != nil {
+	}()
+	if r.log, err = openLogger(r.fs, r.dir, purge); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.log.close()) }()
+	defer func() {
+		if e := r.log.close(); err == nil {
+			err = e
+		}
+	}()
 	if err := r.log.metrics.TruncateTo(r.state.MetricsOffset); err != nil {
 		return nil, err
 	}
-	if err := r.describe("running"); err != nil {
+	r.from = r.state.Steps
+	r.sessions = append(r.sessions, r.newSession())
+	if err := r.describe(statusRunning); err != nil {
 		return nil, err
 	}
-	if !resume {
+	if purge < 0 {
 		if err := r.logSetup(); err != nil {
 			return nil, err
 		}
-		if err := r.saveOnce(); err != nil { // so that there is always something to go on from
-			return nil, fmt.Errorf("saving the first checkpoint: %w", err)
-		}
 	}
-	r.progress = newProgress(r.opts.Out, r.opts.Terminal, r.opts.Name, r.state.Steps, r.world.x.Train.Steps)
+	r.announce()
+	r.progress = newProgress(r.opts.Out, r.opts.Terminal, r.state.Steps, r.world.x.Train.Steps)
 	r.phases = newPhases(r.state.Steps)
 	err = r.loop(ctx)
 	r.progress.finish()
-	status := "finished"
+	status := statusFinished
 	if err != nil {
 		status = "stopped: " + err.Error()
 	} else {
 		err = r.log.events.Finish(tensorboard.Success)
 	}
-	return r.result(), errors.Join(err, r.describe(status))
+	if e := r.describe(status); err == nil {
+		err = e
+	}
+	return r.result(), err
+}
+
+// announce says in a line what is about to be done.
+func (r *run) announce() {
+	x, e := r.world.x, r.world.trainer.Info()
+	from := ""
+	if r.from > 0 {
+		from = fmt.Sprintf(", from step %d", r.from)
+	}
+	fmt.Fprintf(r.opts.Out, "%s: %s in %s, %d steps%s, %s on %s (%s)\n", r.dir, x.Agent.Name, x.Env.Name, x.Train.Steps, from, e.Name, e.Device, e.Kernels)
 }
 
 // restore loads the latest checkpoint.
 func (r *run) restore() error {
-	dir, err := checkpoints.Find(durable.OS{}, r.dir, checkpoints.Latest)
+	dir, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest)
 	if err != nil {
 		return fmt.Errorf("nothing to resume: %w", err)
 	}
-	c, err := checkpoints.Open(dir)
+	c, err := checkpoints.OpenFS(r.fs, dir)
 	if err != nil {
 		return err
 	}
@@ -214,12 +266,18 @@ func (r *run) restore() error {
 	if was := c.Header().Kernels; was != have && !r.opts.Inexact {
 		return Usage("%s was made with kernels %q, this machine has %q: the results would differ in the last bits; allow that with --inexact", c.Dir(), was, have)
 	}
+	if err := sameShape(r.shape, c); err != nil {
+		return err
+	}
+	if r.store, err = checkpoints.OpenStore(r.fs, filepath.Join(r.dir, checkpoints.CheckpointsDir)); err != nil {
+		return err
+	}
 	return r.load(c)
 }
 
 func (r *run) result() *Result {
 	b := r.state.Best
-	res := &Result{Dir: r.dir, Steps: r.state.Steps, Planned: r.world.x.Train.Steps, Episodes: r.state.Episodes}
+	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps, Episodes: r.state.Episodes}
 	if r.saved >= 0 {
 		res.Checkpoint = filepath.Join(r.dir, checkpoints.CheckpointsDir, checkpoints.StepName(r.saved))
 	}
@@ -229,42 +287,6 @@ func (r *run) result() *Result {
 	return res
 }
 
-// shapeOf returns the part of a configuration that shapes results, as JSON: what only says how it is carried out is left
-// out, so that any number of workers leaves the same checkpoint.
-func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
-	y := *x
-	y.Engine.Workers, y.Engine.Device = 0, configs.Default().Engine.Device
-	if y.Engine.Name == "native" {
-		y.Engine.Threads = 0
-	}
-	text, err := y.YAML()
-	if err != nil {
-		return nil, err
-	}
-	var v any
-	if err := yaml.Load(text, &v); err != nil {
-		return nil, err
-	}
-	return json.Marshal(v)
-}
-
-// initFrom puts a checkpoint's learned weights into a fresh learner; counters, optimiser and replay start anew.
-func initFrom(w *world, path string) error {
-	c, err := OpenCheckpoint(path)
-	if err != nil {
-		return fmt.Errorf("--init-from: %w", err)
-	}
-	old, err := readLearner(c)
-	if err != nil {
-		return fmt.Errorf("--init-from: %w", err)
-	}
-	fresh, err := freshState(w)
-	if err != nil {
-		return err
-	}
-	fresh.Weights = old.Weights
-	if err := w.learner.Load(fresh); err != nil {
-		return fmt.Errorf("--init-from %s: %w", path, err)
-	}
-	return nil
+func exists(dir string) error {
+	return Usage("run %s exists: give another --name, or go on with: stoker resume %s", dir, dir)
 }

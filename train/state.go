@@ -1,12 +1,16 @@
 package train
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/replay"
@@ -42,6 +46,24 @@ type loopState struct {
 	MetricsOffset int64 `json:"metrics_offset"`
 }
 
+// real is a number that JSON can hold whatever it is: what is not finite becomes a string.
+type real float64
+
+// MarshalJSON writes a number, or "NaN", "+Inf" or "-Inf".
+func (x real) MarshalJSON() ([]byte, error) {
+	if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+		return strconv.AppendQuote(nil, strconv.FormatFloat(f, 'g', -1, 64)), nil
+	}
+	return json.Marshal(float64(x))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (x *real) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	*x = real(f)
+	return err
+}
+
 // learnerState is agents.State without its arrays.
 type learnerState struct {
 	Blobs    map[string][]byte `json:"blobs"`
@@ -57,10 +79,12 @@ type policyHeader struct {
 
 // save writes a checkpoint of everything; best marks it as the best so far.
 func (r *run) save(best bool) error {
-	if err := r.log.sync(); err != nil {
-		return err
+	if r.log != nil { // there is none before the first step
+		if err := r.log.sync(); err != nil {
+			return err
+		}
+		r.state.MetricsOffset = r.log.offset()
 	}
-	r.state.MetricsOffset = r.log.offset()
 	name := checkpoints.StepName(r.state.Steps)
 	if best {
 		r.state.Best.Checkpoint = name
@@ -266,7 +290,11 @@ func ReadPolicy(c *checkpoints.Checkpoint) (*agents.PolicyFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &agents.PolicyFile{Agent: h.Agent, EnvID: h.EnvID, Description: h.Description, Arrays: arrays}, nil
+	var compact bytes.Buffer // as the agent wrote it, so that a policy has one fingerprint
+	if err := json.Compact(&compact, h.Description); err != nil {
+		return nil, fmt.Errorf("%s: %s: description: %w", c.Dir(), policyFile, err)
+	}
+	return &agents.PolicyFile{Agent: h.Agent, EnvID: h.EnvID, Description: compact.Bytes(), Arrays: arrays}, nil
 }
 
 // ReadExperiment reads the experiment that made a checkpoint.

@@ -2,6 +2,7 @@ package maddpg
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -52,12 +53,15 @@ func (l *Learner) blobs(f func(name string, s state) error) error {
 		return nil
 	}
 	for i, n := range l.std.of {
-		if err := f(fmt.Sprintf("observations.%d", i), n); err != nil {
+		if err := f(observations(i), n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// observations names the blob of the i-th statistics of observations.
+func observations(i int) string { return fmt.Sprintf("observations.%d", i) }
 
 var _ state = (*envs.Normalizer)(nil)
 
@@ -128,5 +132,32 @@ func (l *Learner) Load(s *agents.State) error {
 		return err
 	}
 	l.acted = false
+	return l.hand()
+}
+
+// Adopt implements [agents.Learner].
+func (l *Learner) Adopt(s *agents.State) error {
+	w, _ := l.arrays()
+	for name, t := range w {
+		if err := agents.GetTensor(s.Weights, name, t); err != nil {
+			return fmt.Errorf("maddpg: weights: %w", err)
+		}
+	}
+	switch _, had := s.Blobs[observations(0)]; {
+	case had && l.std == nil:
+		return errors.New("maddpg: the weights were learned from standardised observations, want standardise: true")
+	case !had && l.std != nil:
+		return errors.New("maddpg: the weights were learned from observations as they are, want standardise: false")
+	case had:
+		for i, n := range l.std.of {
+			b, err := s.GetBlob(observations(i))
+			if err == nil {
+				err = n.UnmarshalBinary(b)
+			}
+			if err != nil {
+				return fmt.Errorf("maddpg: %s: %w", observations(i), err)
+			}
+		}
+	}
 	return l.hand()
 }

@@ -1,0 +1,67 @@
+package train
+
+import "time"
+
+// Phases of the loop, whose shares of time are shown.
+const (
+	phaseAct = iota
+	phaseStep
+	phaseObserve
+	phaseUpdate
+	phaseEvaluate
+	phaseSave
+	phaseCount
+)
+
+var phaseNames = [phaseCount]string{"act", "step", "observe", "update", "evaluate", "save"}
+
+// phases measures where time goes, since the last report.
+type phases struct {
+	mark         time.Time
+	spent        [phaseCount]time.Duration
+	before       [phaseCount]time.Duration // between the last two reports
+	since, began time.Time
+	lastSteps    int64
+}
+
+func newPhases(steps int64) phases {
+	now := time.Now()
+	return phases{since: now, began: now, lastSteps: steps}
+}
+
+func (p *phases) start() { p.mark = time.Now() }
+
+func (p *phases) lap(phase int) {
+	now := time.Now()
+	p.spent[phase] += now.Sub(p.mark)
+	p.mark = now
+}
+
+// shares returns the phases' shares of the time measured since the last report but one, so that there always is something to
+// show.
+func (p *phases) shares() (out [phaseCount]float64) {
+	var all time.Duration
+	for i := range out {
+		all += p.spent[i] + p.before[i]
+	}
+	for i := range out {
+		out[i] = float64(p.spent[i]+p.before[i]) / float64(max(all, 1))
+	}
+	return out
+}
+
+// report returns rate and shares since the last report, the rate first, and starts anew.
+func (p *phases) report(steps int64) []value {
+	now := time.Now()
+	out := []value{
+		{"time/fps", float64(steps-p.lastSteps) / max(now.Sub(p.since).Seconds(), 1e-9)},
+		{"time/elapsed_s", now.Sub(p.began).Seconds()},
+	}
+	p.before = [phaseCount]time.Duration{}
+	for i, share := range p.shares() {
+		out = append(out, value{"time/share_" + phaseNames[i], share})
+	}
+	p.before, p.spent = p.spent, [phaseCount]time.Duration{}
+	p.since, p.lastSteps = now, steps
+	return out
+}
