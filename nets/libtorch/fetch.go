@@ -238,12 +238,12 @@ func (p pip) download(ctx context.Context, work, site string, args []string) (no
 
 // room fails where less than need bytes are free.
 func (o Options) room(dir string, need uint64) error {
-	free, err := o.sys.free(dir)
-	if err != nil || free >= need { // where it cannot be told, trying tells
-		return nil
+	// Where it cannot be told, trying tells.
+	if free, err := o.sys.free(dir); err == nil && free < need {
+		return fmt.Errorf("%s has %.1f GB free, %.1f GB are needed; free some, or set XDG_CACHE_HOME to a folder on another disk",
+			dir, float64(free)/1e9, float64(need)/1e9)
 	}
-	return fmt.Errorf("%s has %.1f GB free, %.1f GB are needed; free some, or set XDG_CACHE_HOME to a folder on another disk",
-		dir, float64(free)/1e9, float64(need)/1e9)
+	return nil
 }
 
 // workFolder makes a folder beside the final ones, so that a rename suffices

@@ -26,7 +26,7 @@ var openCUDA = sync.OnceValue(func() error {
 		return nil
 	}
 	defer C.free(unsafe.Pointer(message))
-	return fmt.Errorf("nets/torch: libtorch's CUDA half cannot be opened: %s", C.GoString(message))
+	return fmt.Errorf("nets/torch: libtorch's CUDA half cannot be opened: %s; on a machine with a GPU make cuda fetches what it needs", C.GoString(message))
 })
 
 // Devices is the number of CUDA devices that libtorch can use, after loading its CUDA half. Ask before anything else of this package:

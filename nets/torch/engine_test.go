@@ -225,12 +225,12 @@ func TestRecordedUpdatesReportTheirName(t *testing.T) {
 
 // toyUpdate is an update of the shape that MADDPG has: target, critic step, actor step through the critic, soft targets.
 type toyUpdate struct {
-	e                          nets.Engine
-	actor, critic, target      nets.Net
-	wa, wq, wt                 nets.Work
-	adamA, adamQ               nets.Optimizer
-	s, a, r, discount, y, dq   nets.Tensor
-	criticLoss, actorLoss, one nets.Tensor
+	e                        nets.Engine
+	actor, critic, target    nets.Net
+	wa, wq, wt               nets.Work
+	adamA, adamQ             nets.Optimizer
+	s, a, r, discount, y, dq nets.Tensor
+	criticLoss, actorLoss    nets.Tensor
 }
 
 func newToy(t testing.TB, e nets.Engine, agents, batch int) *toyUpdate {
