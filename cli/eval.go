@@ -89,11 +89,7 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 	}
 	s.Workload, s.Split = x.Workload, x.Eval.Split
 	s.Command, s.Version, s.Revision = os.Args, Version(), revision()
-	curves, err := curvesOf(choice)
-	if err != nil {
-		return err
-	}
-	if err := eval.Write(out, p, s, curves); err != nil {
+	if err := eval.Write(out, p, s, curvesOf(c, choice)); err != nil {
 		return fmt.Errorf("writing %s: %w", out, err)
 	}
 	w := c.OutOrStdout()
@@ -142,12 +138,8 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := eval.Summarise(p, metrics, x.Eval.Resamples, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	s.Plots = plots
-	return s, p, nil
+	s, err := eval.Summarise(p, eval.Analysis{Metrics: metrics, Plots: plots, Resamples: x.Eval.Resamples, Seed: 1})
+	return s, p, err
 }
 
 // evalProgress shows a bar on a terminal, else a line now and then.
@@ -173,8 +165,8 @@ func evalProgress(c *cobra.Command) func(done, all int) {
 	}
 }
 
-// curvesOf reads the learning curves of the runs evaluated.
-func curvesOf(choice *eval.Choice) ([]eval.Curve, error) {
+// curvesOf reads the learning curves of the runs evaluated. A run that has none yet is said, and costs the evaluation nothing else.
+func curvesOf(c *cobra.Command, choice *eval.Choice) []eval.Curve {
 	metric := "rollout/ep_rew_mean"
 	if e := choice.Experiment.Train.Evaluate; e.Every > 0 {
 		metric = train.EvalMetric(e.Metric)
@@ -183,11 +175,12 @@ func curvesOf(choice *eval.Choice) ([]eval.Curve, error) {
 	for _, r := range choice.Runs {
 		curve, err := eval.ReadCurve(r.Dir, r.Contestant, metric)
 		if err != nil {
-			return nil, err
+			fmt.Fprintf(c.ErrOrStderr(), "no learning curve of %s: %v\n", r.Dir, err)
+			continue
 		}
 		out = append(out, curve)
 	}
-	return out, nil
+	return out
 }
 
 func plotCommand() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -26,30 +27,19 @@ type Choice struct {
 	Contestants []Contestant
 	// Runs are the run folders among the sources, for learning curves, with the contestant they belong to.
 	Runs []RunOf
+
+	groups map[string]int // contestants by what made them, see groupOf
 }
 
 // RunOf is a run folder and its contestant's name.
 type RunOf struct{ Dir, Contestant string }
 
-// Choose reads what names stand for: run folders, checkpoints, or names of rivals. Runs whose configurations are equal but for
-// the seed form one contestant. Rivals that the experiment lists are added, unless the caller named some.
+// Choose reads what names stand for: run folders (their best checkpoint), checkpoints, or names of rivals. Runs whose
+// configurations are equal but for the seed form one contestant, and so do checkpoints of such runs after the same number of
+// steps. Rivals that the experiment lists are added, unless the caller named some; a named one has the experiment's
+// configuration where it lists that rival. What the caller got wrong is marked as train.ErrUsage.
 func Choose(paths []string, config string, sets []string) (*Choice, error) {
-	c := &Choice{}
-	var rivals []configs.Choice
-	groups := map[string]int{}
-	for _, path := range paths {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			r, err := catalog.FindRival(path)
-			if err != nil {
-				return nil, fmt.Errorf("%s is neither a run nor a checkpoint, and there is %w", path, err)
-			}
-			rivals = append(rivals, configs.Choice{Name: r.Name, Config: r.Config()})
-			continue
-		}
-		if err := c.addLearned(path, sets, groups); err != nil {
-			return nil, err
-		}
-	}
+	c := &Choice{groups: map[string]int{}}
 	if config != "" {
 		x, err := configs.Load(config, sets, train.Tables())
 		if err != nil {
@@ -57,13 +47,27 @@ func Choose(paths []string, config string, sets []string) (*Choice, error) {
 		}
 		c.Experiment = x
 	}
+	var named []catalog.Rival
+	for _, path := range paths {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			if err := c.addLearned(path, sets); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		r, err := catalog.FindRival(path)
+		if err != nil {
+			return nil, train.Usage("%s is neither a run nor a checkpoint, and there is %w", path, err)
+		}
+		if slices.ContainsFunc(named, func(o catalog.Rival) bool { return o.Name == r.Name }) {
+			return nil, train.Usage("policy %s is named twice", path)
+		}
+		named = append(named, r)
+	}
 	if c.Experiment == nil {
-		return nil, errors.New("no run or checkpoint names an environment: give one with --config")
+		return nil, train.Usage("no run or checkpoint names an environment: give a configuration with --config")
 	}
-	if len(rivals) == 0 {
-		rivals = c.Experiment.Eval.Rivals
-	}
-	for _, r := range rivals {
+	for _, r := range c.rivals(named) {
 		if err := c.addRival(r); err != nil {
 			return nil, err
 		}
@@ -71,7 +75,24 @@ func Choose(paths []string, config string, sets []string) (*Choice, error) {
 	return c, nil
 }
 
-func (c *Choice) addLearned(path string, sets []string, groups map[string]int) error {
+// rivals are the named ones as the experiment configures them, or all that it lists where none is named.
+func (c *Choice) rivals(named []catalog.Rival) []configs.Choice {
+	listed := c.Experiment.Eval.Rivals
+	if len(named) == 0 {
+		return listed
+	}
+	var out []configs.Choice
+	for _, r := range named {
+		same := slices.DeleteFunc(slices.Clone(listed), func(o configs.Choice) bool { return o.Name != r.Name })
+		if len(same) == 0 {
+			same = []configs.Choice{{Name: r.Name, Config: r.Config()}}
+		}
+		out = append(out, same...)
+	}
+	return out
+}
+
+func (c *Choice) addLearned(path string, sets []string) error {
 	ck, err := train.OpenCheckpoint(path)
 	if err != nil {
 		return err
@@ -84,41 +105,63 @@ func (c *Choice) addLearned(path string, sets []string, groups map[string]int) e
 		c.Experiment = x
 	}
 	if x.Env.Name != c.Experiment.Env.Name {
-		return fmt.Errorf("%s acts in %s, the others in %s: they cannot be compared", path, x.Env.Name, c.Experiment.Env.Name)
+		return train.Usage("%s acts in %s, the comparison is in %s", path, x.Env.Name, c.Experiment.Env.Name)
 	}
 	file, err := train.ReadPolicy(ck)
 	if err != nil {
 		return err
 	}
-	key, err := withoutSeed(ck)
+	key, err := groupOf(ck, path)
 	if err != nil {
 		return err
 	}
 	v := Version{TrainingSeed: x.Seed, Source: ck.Dir(), New: opener(file)}
-	at, ok := groups[key]
+	at, ok := c.groups[key]
 	if !ok {
 		at = len(c.Contestants)
-		groups[key] = at
-		c.Contestants = append(c.Contestants, Contestant{Name: c.freeName(x.Name), Kind: catalog.Learned})
+		c.groups[key] = at
+		name := x.Name
+		if isCheckpoint(ck, path) {
+			name = fmt.Sprintf("%s@%d", name, steps(ck))
+		}
+		c.Contestants = append(c.Contestants, Contestant{Name: c.freeName(name), Kind: catalog.Learned})
 	}
 	con := &c.Contestants[at]
-	if slices.ContainsFunc(con.Versions, func(o Version) bool { return o.TrainingSeed == v.TrainingSeed }) {
-		return fmt.Errorf("%s: seed %d of %s is there already", path, v.TrainingSeed, con.Name)
+	for _, o := range con.Versions {
+		if o.TrainingSeed == v.TrainingSeed {
+			return train.Usage("%s: training seed %d of %s is there already, from %s", path, v.TrainingSeed, con.Name, o.Source)
+		}
 	}
 	con.Versions = append(con.Versions, v)
-	if _, err := os.Stat(path + "/metrics.jsonl"); err == nil {
+	if _, err := os.Stat(filepath.Join(path, metricsFile)); err == nil {
 		c.Runs = append(c.Runs, RunOf{path, con.Name})
 	}
 	return nil
 }
 
-// withoutSeed returns a checkpoint's configuration without seed and name, as text to compare.
-func withoutSeed(ck *checkpoints.Checkpoint) (string, error) {
+// isCheckpoint reports whether path is the checkpoint itself, not its run.
+func isCheckpoint(ck *checkpoints.Checkpoint, path string) bool {
+	return filepath.Clean(ck.Dir()) == filepath.Clean(path)
+}
+
+func steps(ck *checkpoints.Checkpoint) int64 { return ck.Header().Counters["steps"] }
+
+// groupOf returns what made a checkpoint, the training seed aside, as text to compare: its configuration without what cannot change
+// the policy, and the steps where path names a checkpoint rather than a run's best.
+func groupOf(ck *checkpoints.Checkpoint, path string) (string, error) {
 	var m map[string]any
 	if err := json.Unmarshal(ck.Header().Config, &m); err != nil {
 		return "", fmt.Errorf("%s: config: %w", ck.Dir(), err)
 	}
 	delete(m, "seed")
+	delete(m, "eval")
+	if t, ok := m["train"].(map[string]any); ok {
+		delete(t, "log_every")
+		delete(t, "checkpoint")
+	}
+	if isCheckpoint(ck, path) {
+		m["steps of the checkpoint"] = steps(ck)
+	}
 	b, err := json.Marshal(m)
 	return string(b), err
 }
@@ -158,7 +201,7 @@ func (c *Choice) addRival(choice configs.Choice) error {
 		return err
 	}
 	if len(r.Envs) > 0 && !slices.Contains(r.Envs, c.Experiment.Env.Name) {
-		return fmt.Errorf("%s is made for %v, not for %s", r.Name, r.Envs, c.Experiment.Env.Name)
+		return train.Usage("%s is made for %v, not for %s", r.Name, r.Envs, c.Experiment.Env.Name)
 	}
 	c.Contestants = append(c.Contestants, Contestant{
 		Name: c.freeName(r.Name), Kind: r.Kind,

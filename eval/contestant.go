@@ -1,6 +1,10 @@
 package eval
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
@@ -23,4 +27,35 @@ type Version struct {
 	Source string
 	// New makes an actor for env; each goroutine makes its own.
 	New func(env envs.Env) (rollout.Actor, error)
+}
+
+var kinds = []catalog.Kind{catalog.Learned, catalog.Heuristic, catalog.Oracle}
+
+// check says what of a contestant cannot be right.
+func (c *Contestant) check() error {
+	switch {
+	case c.Name == "":
+		return errors.New("a contestant has no name")
+	case !slices.Contains(kinds, c.Kind):
+		return fmt.Errorf("contestant %s is of kind %q, want one of %q", c.Name, c.Kind, kinds)
+	case len(c.Versions) == 0:
+		return fmt.Errorf("contestant %s has no versions, want one per training seed, or one", c.Name)
+	}
+	for i, v := range c.Versions {
+		if v.New == nil {
+			return fmt.Errorf("contestant %s, version %d: New is missing", c.Name, i)
+		}
+		if slices.ContainsFunc(c.Versions[:i], func(o Version) bool { return o.TrainingSeed == v.TrainingSeed }) {
+			return fmt.Errorf("contestant %s has training seed %d twice", c.Name, v.TrainingSeed)
+		}
+	}
+	return nil
+}
+
+// versionName is how errors call a version.
+func (c *Contestant) versionName(v int) string {
+	if len(c.Versions) == 1 {
+		return c.Name
+	}
+	return fmt.Sprintf("%s, training seed %d", c.Name, c.Versions[v].TrainingSeed)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -27,11 +28,36 @@ type Request struct {
 	Progress func(done, all int)
 }
 
+func (r *Request) check() error {
+	if r.NewEnv == nil {
+		return errors.New("NewEnv is missing")
+	}
+	if len(r.Contestants) == 0 || len(r.Seeds) == 0 {
+		return fmt.Errorf("%d contestants under %d workload seeds, want at least one of each", len(r.Contestants), len(r.Seeds))
+	}
+	for i := range r.Contestants {
+		c := &r.Contestants[i]
+		if err := c.check(); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(r.Contestants[:i], func(o Contestant) bool { return o.Name == c.Name }) {
+			return fmt.Errorf("two contestants are called %s", c.Name)
+		}
+	}
+	for i, s := range r.Seeds {
+		if slices.Contains(r.Seeds[:i], s) {
+			return fmt.Errorf("workload seed %d is given twice", s)
+		}
+	}
+	return nil
+}
+
 // Played is the raw result.
 type Played struct {
 	Spec        *envs.Spec
 	Contestants []Contestant
 	Seeds       []uint64
+	Stochastic  bool
 	// Episodes is [contestant][version][seed].
 	Episodes [][][]envs.Episode
 	// Steps and Samples hold, for each contestant, what was traced of its first version.
@@ -54,13 +80,18 @@ type SampleSet []float64
 // job is one episode to play.
 type job struct{ contestant, version, seed int }
 
-// Run plays every version of every contestant under every seed.
+// Run plays every version of every contestant under every seed. The result does not depend on the number of workers. An error names
+// the contestant and the seed; of several it is the first in the order of contestants and seeds. Where ctx ends, Run ends
+// within a step and returns ctx's cause.
 func Run(ctx context.Context, r Request) (*Played, error) {
-	probe, err := r.NewEnv()
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("eval: %w", err)
+	}
+	env, err := r.NewEnv()
 	if err != nil {
 		return nil, err
 	}
-	p := &Played{Spec: probe.Spec(), Contestants: r.Contestants, Seeds: r.Seeds,
+	p := &Played{Spec: env.Spec(), Contestants: r.Contestants, Seeds: r.Seeds, Stochastic: r.Stochastic,
 		Steps: make([][]StepRow, len(r.Contestants)), Samples: make([][]SampleSet, len(r.Contestants))}
 	var jobs []job
 	for c, con := range r.Contestants {
@@ -74,7 +105,7 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 		p.Episodes = append(p.Episodes, eps)
 	}
 	traces := make([]trace, len(jobs))
-	if err := play(ctx, r, p, jobs, traces); err != nil {
+	if err := playAll(ctx, r, env, p, jobs, traces); err != nil {
 		return nil, err
 	}
 	for i, t := range traces { // in order, whoever played them
@@ -90,113 +121,54 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 	return p, nil
 }
 
-// play hands the jobs to workers.
-func play(ctx context.Context, r Request, p *Played, jobs []job, traces []trace) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// playAll hands the jobs to workers, in order. After a failure no more are handed out, but those begun are ended, so that
+// the first to fail in order of jobs is always among the failed.
+func playAll(ctx context.Context, r Request, env envs.Env, p *Played, jobs []job, traces []trace) error {
 	var (
 		wait sync.WaitGroup
 		mu   sync.Mutex
 		next int
 		done int
+		errs = make([]error, len(jobs))
+		fail bool
 	)
 	take := func() int {
 		mu.Lock()
 		defer mu.Unlock()
+		if fail || ctx.Err() != nil {
+			return len(jobs)
+		}
 		next++
 		return next - 1
 	}
-	for range max(1, r.Workers) {
+	finish := func(i int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs[i] = err
+		fail = fail || err != nil
+		if done++; err == nil && r.Progress != nil {
+			r.Progress(done, len(jobs))
+		}
+	}
+	for n := range min(max(1, r.Workers), len(jobs)) {
 		wait.Go(func() {
-			w, err := newWorker(r)
-			for i := take(); err == nil && i < len(jobs) && ctx.Err() == nil; i = take() {
-				if err = w.play(jobs[i], p, &traces[i]); err == nil && r.Progress != nil {
-					mu.Lock()
-					done++
-					r.Progress(done, len(jobs))
-					mu.Unlock()
-				}
+			w := &worker{ctx: ctx, r: r, actors: map[[2]int]rollout.Actor{}}
+			if n == 0 {
+				w.env = env
 			}
-			if err != nil {
-				cancel(err)
+			for i := take(); i < len(jobs); i = take() {
+				finish(i, w.play(jobs[i], p, &traces[i]))
 			}
 		})
 	}
 	wait.Wait()
-	return context.Cause(ctx)
-}
-
-// worker plays episodes in an environment of its own.
-type worker struct {
-	r      Request
-	env    envs.Env
-	runner *rollout.Runner
-	actors map[[2]int]rollout.Actor
-}
-
-func newWorker(r Request) (*worker, error) {
-	env, err := r.NewEnv()
-	if err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	w := &worker{r: r, env: env, runner: rollout.NewRunner(env), actors: map[[2]int]rollout.Actor{}}
-	w.runner.Stochastic = r.Stochastic
-	return w, nil
-}
-
-// trace is what one episode leaves for figures.
-type trace struct {
-	steps   []StepRow
-	samples []SampleSet
-}
-
-func (w *worker) play(j job, p *Played, t *trace) error {
-	con := w.r.Contestants[j.contestant]
-	id := [2]int{j.contestant, j.version}
-	actor, ok := w.actors[id]
-	if !ok {
-		var err error
-		if actor, err = con.Versions[j.version].New(w.env); err != nil {
-			return fmt.Errorf("%s: %w", con.Name, err)
+	for _, err := range errs {
+		if err != nil {
+			return err
 		}
-		if actor == (rollout.Actor{}) {
-			return errors.New(con.Name + ": no actor")
-		}
-		w.actors[id] = actor
 	}
-	w.runner.OnStep = nil
-	if j.version == 0 && j.seed < w.r.Traced {
-		w.runner.OnStep = t.follow(w.r.Seeds[j.seed], w.env)
-	}
-	e, err := w.runner.Episode(actor, w.r.Seeds[j.seed])
-	if err != nil {
-		return fmt.Errorf("%s: %w", con.Name, err)
-	}
-	p.Episodes[j.contestant][j.version][j.seed] = e
 	return nil
-}
-
-// follow returns a function that keeps every step.
-func (t *trace) follow(seed uint64, env envs.Env) func(rollout.Step) {
-	at := 0.0
-	sampler, _ := envs.As[envs.Sampler](env)
-	if sampler != nil {
-		t.samples = make([]SampleSet, len(env.Spec().Samples))
-	}
-	return func(s rollout.Step) {
-		at += float64(s.Elapsed) / 1e6
-		row := StepRow{Seed: seed, Step: s.Number, Time: at, Info: append([]float64(nil), s.Info...)}
-		n := 0
-		for _, rs := range s.Rewards {
-			for _, r := range rs {
-				row.Reward += float64(r)
-				n++
-			}
-		}
-		row.Reward /= float64(n)
-		t.steps = append(t.steps, row)
-		for i := range t.samples {
-			t.samples[i] = sampler.AppendSamples(i, t.samples[i])
-		}
-	}
 }

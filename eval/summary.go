@@ -2,7 +2,7 @@ package eval
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/envs"
@@ -17,6 +17,8 @@ type Summary struct {
 	// Seeds are the workload seeds, Split the part of the trace.
 	Seeds []uint64 `json:"seeds"`
 	Split string   `json:"split"`
+	// Stochastic says that policies drew their actions; else they took the likeliest.
+	Stochastic bool `json:"stochastic"`
 	// Statistic says how the numbers are made, in a sentence.
 	Statistic   string         `json:"statistic"`
 	Resamples   int            `json:"resamples"`
@@ -31,57 +33,22 @@ type Summary struct {
 	Figures []string `json:"figures"`
 }
 
-// Plots names the quantities that figures show.
-type Plots struct {
-	// Scatter is x and y of the figure of policies as points; Series are drawn over time, a panel each.
-	Scatter []Metric `json:"scatter"`
-	Series  []Metric `json:"series"`
-}
-
-// NewPlots resolves the quantities that figures show.
-func NewPlots(spec *envs.Spec, scatter, series []string) (Plots, error) {
-	var p Plots
-	if len(scatter) != 0 && len(scatter) != 2 {
-		return p, fmt.Errorf("eval.scatter names %d quantities, want two: x and y", len(scatter))
-	}
-	var err error
-	if len(scatter) > 0 {
-		if p.Scatter, err = Metrics(spec, scatter); err != nil {
-			return p, fmt.Errorf("eval.scatter: %w", err)
-		}
-	}
-	if len(series) > 0 {
-		if p.Series, err = Metrics(spec, series); err != nil {
-			return p, fmt.Errorf("eval.series: %w", err)
-		}
-	}
-	return p, nil
-}
-
-// Metric is one quantity compared.
-type Metric struct {
-	Name   string      `json:"name"`
-	Unit   string      `json:"unit"`
-	Better envs.Better `json:"better"`
-	Doc    string      `json:"doc"`
-}
-
 // PolicyResult is one policy's estimates by metric name.
 type PolicyResult struct {
 	Name          string              `json:"name"`
 	Kind          catalog.Kind        `json:"kind"`
 	TrainingSeeds []uint64            `json:"training_seeds,omitempty"`
 	Sources       []string            `json:"sources,omitempty"`
-	Estimates     map[string]Estimate `json:"estimates"`
+	Metrics       map[string]Estimate `json:"metrics"`
 }
 
-// Estimate is an interquartile mean with a 95 % interval.
+// Estimate is an interquartile mean with a 95 % interval; null in JSON where a score is missing.
 type Estimate struct {
-	IQM float64 `json:"iqm"`
-	Lo  float64 `json:"lo"`
-	Hi  float64 `json:"hi"`
+	IQM Number `json:"iqm"`
+	Lo  Number `json:"lo"`
+	Hi  Number `json:"hi"`
 	// Mean over the same scores, for comparison with papers that report means.
-	Mean float64 `json:"mean"`
+	Mean Number `json:"mean"`
 }
 
 // Verdicts.
@@ -93,116 +60,102 @@ const (
 
 // Comparison is a against b by one metric: the mean difference a − b under the same workloads.
 type Comparison struct {
-	A          string  `json:"a"`
-	B          string  `json:"b"`
-	Metric     string  `json:"metric"`
-	Difference float64 `json:"difference"`
-	Lo         float64 `json:"lo"`
-	Hi         float64 `json:"hi"`
+	A          string `json:"a"`
+	B          string `json:"b"`
+	Metric     string `json:"metric"`
+	Difference Number `json:"difference"`
+	Lo         Number `json:"lo"`
+	Hi         Number `json:"hi"`
 	// SimultaneousLo and SimultaneousHi hold for all rivals at once.
-	SimultaneousLo float64 `json:"simultaneous_lo"`
-	SimultaneousHi float64 `json:"simultaneous_hi"`
-	P              float64 `json:"p"`
-	PHolm          float64 `json:"p_holm"`
-	// Improvement is the probability that a does better than b under one workload.
-	Improvement float64 `json:"probability_of_improvement"`
+	SimultaneousLo Number `json:"simultaneous_lo"`
+	SimultaneousHi Number `json:"simultaneous_hi"`
+	P              Number `json:"p"`
+	PHolm          Number `json:"p_holm"`
+	// Improvement is the probability that a does better than b under one workload; where neither direction is better, that its
+	// value is the higher.
+	Improvement   Number `json:"probability_of_improvement"`
+	ImprovementLo Number `json:"probability_of_improvement_lo"`
+	ImprovementHi Number `json:"probability_of_improvement_hi"`
 	// Scope says of what the verdict holds: the method where it was trained with several seeds, else the checkpoint.
-	Scope   string `json:"scope"`
+	Scope string `json:"scope"`
+	// Verdict is better or worse where a's difference from b is beyond chance, else undecided.
 	Verdict string `json:"verdict"`
 }
 
-// ReturnMetric is the episode's return, compared beside the environment's own quantities.
-var ReturnMetric = Metric{Name: "return", Unit: "1", Better: envs.Higher, Doc: "sum over steps of the mean reward of the agents"}
-
-// Metrics returns the metrics of the given names, or all quantities that have a better direction, and the return.
-func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
-	known := []Metric{}
-	for _, q := range spec.Info {
-		known = append(known, Metric{q.Name, q.Unit, q.Better, q.Doc})
-	}
-	known = append(known, ReturnMetric)
-	if len(names) == 0 {
-		var out []Metric
-		for _, m := range known {
-			if m.Better != envs.Neither {
-				out = append(out, m)
-			}
-		}
-		return out, nil
-	}
-	var out []Metric
-	for _, n := range names {
-		i := indexOf(known, n)
-		if i < 0 {
-			var all []string
-			for _, m := range known {
-				all = append(all, m.Name)
-			}
-			return nil, fmt.Errorf("metric %q: %s reports %s", n, spec.ID, strings.Join(all, ", "))
-		}
-		out = append(out, known[i])
-	}
-	return out, nil
-}
-
-func indexOf(ms []Metric, name string) int {
-	for i, m := range ms {
-		if m.Name == name {
-			return i
-		}
-	}
-	return -1
-}
-
-// Scores returns a contestant's values of a metric.
-func (p *Played) Scores(contestant int, m Metric) stats.Scores {
-	at := -1
-	if m.Name != ReturnMetric.Name {
-		at, _ = p.Spec.InfoIndex(m.Name) // Metrics has checked the name
-	}
-	out := make(stats.Scores, len(p.Episodes[contestant]))
-	for v, eps := range p.Episodes[contestant] {
-		for _, e := range eps {
-			x := e.Return
-			if at >= 0 {
-				x = e.Info[at]
-			}
-			out[v] = append(out[v], x)
-		}
-	}
-	return out
-}
-
 const statistic = "interquartile mean over training seeds and workload seeds; 95 % percentile bootstrap resampling both; " +
-	"differences are means of paired differences, p by sign flips, Holm's correction over the rivals of a policy and metric; " +
+	"differences are means of paired differences; p by sign flips over workloads and, with several training seeds, not below " +
+	"Welch's t over both; Holm's correction over the rivals of a policy and metric; " +
 	"better or worse needs p_holm < 0.05 and a simultaneous interval without zero"
+
+// Analysis says what is made of what was played.
+type Analysis struct {
+	// Metrics are compared. Those that the scatter figure shows are added where they are missing.
+	Metrics []Metric
+	Plots   Plots
+	// Resamples is the number of bootstrap resamples, at least 100; Seed names their draws.
+	Resamples int
+	Seed      uint64
+}
 
 // Summarise makes estimates of every contestant and compares each learned one with every other contestant. Where none is learned the
 // first one is compared with the rest.
-func Summarise(p *Played, metrics []Metric, resamples int, seed uint64) (*Summary, error) {
-	s := &Summary{Env: p.Spec.ID, Seeds: p.Seeds, Statistic: statistic, Resamples: resamples, Metrics: metrics}
-	key := rng.New(seed, "bootstrap")
+func Summarise(p *Played, a Analysis) (*Summary, error) {
+	if a.Resamples < 100 {
+		return nil, fmt.Errorf("eval: %d resamples, want at least 100", a.Resamples)
+	}
+	metrics := slices.Clone(a.Metrics)
+	for _, m := range a.Plots.Scatter {
+		if !slices.ContainsFunc(metrics, func(o Metric) bool { return o.Name == m.Name }) {
+			metrics = append(metrics, m)
+		}
+	}
+	if len(metrics) == 0 {
+		return nil, fmt.Errorf("eval: no metrics to compare in %s", p.Spec.ID)
+	}
+	s := &Summary{Env: p.Spec.ID, Seeds: p.Seeds, Stochastic: p.Stochastic, Statistic: statistic, Resamples: a.Resamples,
+		Metrics: metrics, Plots: a.Plots, Comparisons: []Comparison{}}
+	all, err := allScores(p, metrics)
+	if err != nil {
+		return nil, err
+	}
+	key := rng.New(a.Seed, "bootstrap")
 	for c, con := range p.Contestants {
-		r := PolicyResult{Name: con.Name, Kind: con.Kind, Estimates: map[string]Estimate{}}
+		r := PolicyResult{Name: con.Name, Kind: con.Kind, Metrics: map[string]Estimate{}}
 		for _, v := range con.Versions {
 			if v.Source != "" {
 				r.TrainingSeeds, r.Sources = append(r.TrainingSeeds, v.TrainingSeed), append(r.Sources, v.Source)
 			}
 		}
 		for k, m := range metrics {
-			scores := p.Scores(c, m)
-			if err := scores.Check(len(p.Seeds)); err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", con.Name, m.Name, err)
-			}
-			iv := stats.IQMInterval(scores, resamples, key.With(0).With(uint64(c)).With(uint64(k)).Stream())
-			r.Estimates[m.Name] = Estimate{iv.Point, iv.Low, iv.High, stats.Mean(scores.Flat())}
+			iv := stats.IQMInterval(all[k][c], a.Resamples, key.With(0).With(uint64(c)).With(uint64(k)).Stream())
+			r.Metrics[m.Name] = Estimate{Number(iv.Point), Number(iv.Low), Number(iv.High), Number(stats.Mean(all[k][c].Flat()))}
 		}
 		s.Policies = append(s.Policies, r)
 	}
-	for _, a := range champions(p.Contestants) {
-		s.Comparisons = append(s.Comparisons, compare(p, a, metrics, resamples, key.With(1).With(uint64(a)))...)
+	for _, c := range champions(p.Contestants) {
+		for k, m := range metrics {
+			s.Comparisons = append(s.Comparisons, compare(p.Contestants, c, m, all[k], a.Resamples, key.With(1).With(uint64(c)).With(uint64(k)))...)
+		}
 	}
 	return s, nil
+}
+
+// allScores is [metric][contestant].
+func allScores(p *Played, metrics []Metric) ([][]stats.Scores, error) {
+	all := make([][]stats.Scores, len(metrics))
+	for k, m := range metrics {
+		for c, con := range p.Contestants {
+			scores, err := p.Scores(c, m)
+			if err == nil {
+				err = scores.Check(len(p.Seeds))
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", con.Name, m.Name, err)
+			}
+			all[k] = append(all[k], scores)
+		}
+	}
+	return all, nil
 }
 
 // champions are the contestants whose comparisons are wanted.
@@ -219,46 +172,70 @@ func champions(list []Contestant) []int {
 	return out
 }
 
-func compare(p *Played, a int, metrics []Metric, resamples int, key rng.Key) []Comparison {
+// compare compares contestant a with all others by metric m.
+func compare(list []Contestant, a int, m Metric, scores []stats.Scores, resamples int, key rng.Key) []Comparison {
+	rivals := slices.Delete(slices.Clone(scores), a, a+1)
+	others := slices.Delete(slices.Clone(list), a, a+1)
 	var out []Comparison
-	for k, m := range metrics {
-		var rivals []stats.Scores
-		var who []int
-		for b := range p.Contestants {
-			if b != a {
-				rivals, who = append(rivals, p.Scores(b, m)), append(who, b)
-			}
+	for i, c := range stats.Compare(scores[a], rivals, resamples, key) {
+		up := c.Improvement
+		if m.Better == envs.Lower {
+			up = stats.Interval{Point: 1 - up.Point, Low: 1 - up.High, High: 1 - up.Low}
 		}
-		for i, c := range stats.Compare(p.Scores(a, m), rivals, resamples, key.With(uint64(k))) {
-			lower := m.Better == envs.Lower
-			r := Comparison{
-				A: p.Contestants[a].Name, B: p.Contestants[who[i]].Name, Metric: m.Name,
-				Difference: c.Difference.Point, Lo: c.Difference.Low, Hi: c.Difference.High,
-				SimultaneousLo: c.SimultaneousLow, SimultaneousHi: c.SimultaneousHigh, P: c.P, PHolm: c.PHolm,
-				Improvement: c.Improvement, Scope: scope(p.Contestants[a]), Verdict: Undecided,
-			}
-			if lower {
-				r.Improvement = 1 - r.Improvement
-			}
-			if c.Decided() && m.Better != envs.Neither {
-				r.Verdict = Better
-				if (c.Difference.Point < 0) != lower {
-					r.Verdict = Worse
-				}
-			}
-			out = append(out, r)
+		out = append(out, Comparison{
+			A: list[a].Name, B: others[i].Name, Metric: m.Name,
+			Difference: Number(c.Difference.Point), Lo: Number(c.Difference.Low), Hi: Number(c.Difference.High),
+			SimultaneousLo: Number(c.SimultaneousLow), SimultaneousHi: Number(c.SimultaneousHigh), P: Number(c.P), PHolm: Number(c.PHolm),
+			Improvement: Number(up.Point), ImprovementLo: Number(up.Low), ImprovementHi: Number(up.High),
+			Scope: scope(&list[a], &others[i]), Verdict: verdict(&c, m.Better),
+		})
+	}
+	return out
+}
+
+func verdict(c *stats.Comparison, better envs.Better) string {
+	switch {
+	case better == envs.Neither || !c.Decided():
+		return Undecided
+	case (c.Difference.Point < 0) == (better == envs.Lower):
+		return Better
+	}
+	return Worse
+}
+
+// scope says of what a verdict about a against b holds. Trained once, a method is known by that checkpoint only.
+func scope(a, b *Contestant) string {
+	out := "this policy"
+	switch {
+	case a.Kind == catalog.Learned && len(a.Versions) == 1:
+		return "this checkpoint"
+	case a.Kind == catalog.Learned:
+		out = fmt.Sprintf("the method, over %d training seeds", len(a.Versions))
+	}
+	if b.Kind == catalog.Learned && len(b.Versions) == 1 {
+		out += ", against one checkpoint"
+	}
+	return out
+}
+
+// against returns the comparisons of a by a metric, in the order of policies.
+func (s *Summary) against(a, metric string) []Comparison {
+	var out []Comparison
+	for _, c := range s.Comparisons {
+		if c.A == a && c.Metric == metric {
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// scope says of what a verdict about a contestant holds.
-func scope(c Contestant) string {
-	switch {
-	case c.Kind != catalog.Learned:
-		return "this policy"
-	case len(c.Versions) == 1:
-		return "this checkpoint"
+// compared lists the policies whose comparisons there are.
+func (s *Summary) compared() []string {
+	var out []string
+	for _, c := range s.Comparisons {
+		if !slices.Contains(out, c.A) {
+			out = append(out, c.A)
+		}
 	}
-	return fmt.Sprintf("the method, over %d training seeds", len(c.Versions))
+	return out
 }

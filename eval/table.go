@@ -2,130 +2,147 @@ package eval
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Markdown returns the table of estimates and the verdicts as a Markdown page.
-func Markdown(s *Summary) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s, %d workload seeds (%s)\n\n", s.Env, len(s.Seeds), s.Split)
-	head, rows := s.estimates()
-	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
-	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(r, " | "))
-	}
-	fmt.Fprintf(&b, "\nCells: IQM [95 %% interval]. %s.\n\n", capital(s.Statistic))
-	if len(s.Comparisons) > 0 {
-		head, rows := s.verdicts()
-		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
-		for _, r := range rows {
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(r, " | "))
-		}
-	}
-	return b.String()
+func (e Estimate) spread() spread { return spread{float64(e.IQM), float64(e.Lo), float64(e.Hi)} }
+
+func (c *Comparison) spread() spread {
+	return spread{float64(c.Difference), float64(c.Lo), float64(c.Hi)}
 }
 
-// Text returns the same for a terminal.
+// lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the others, and how
+// to write both, in one power of ten.
+type lines struct {
+	estimates  []spread
+	diff       []Comparison
+	write      scaled
+	writeDiffs scaled
+}
+
+func (s *Summary) lines(a string, m Metric) lines {
+	l := lines{diff: s.against(a, m.Name)}
+	for _, p := range s.Policies {
+		l.estimates = append(l.estimates, p.Metrics[m.Name].spread())
+	}
+	var diffs []spread
+	for i := range l.diff {
+		diffs = append(diffs, l.diff[i].spread())
+	}
+	power := powerOf(l.estimates)
+	l.write, l.writeDiffs = fitted(l.estimates, power, false), fitted(diffs, power, true)
+	return l
+}
+
+// with returns the comparison with policy b, nil where there is none.
+func (l *lines) with(b string) *Comparison {
+	if i := slices.IndexFunc(l.diff, func(c Comparison) bool { return c.B == b }); i >= 0 {
+		return &l.diff[i]
+	}
+	return nil
+}
+
+// Text returns the evaluation for a terminal: a block of lines per metric, the first compared policy's verdicts beside the
+// estimates, those of further ones below, then each verdict in words and what it holds of.
 func Text(s *Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d workload seeds (%s), IQM [95 %% interval]\n\n", s.Env, len(s.Seeds), s.Split)
-	columns(&b, s.estimates)
-	if len(s.Comparisons) > 0 {
-		b.WriteString("\npaired differences [95 % interval]\n\n")
-		columns(&b, s.verdicts)
-		for _, scope := range s.scopes() {
-			fmt.Fprintf(&b, "\nscope: %s", scope)
+	fmt.Fprintf(&b, "%s\n%s\n\n", s.heading(), s.who())
+	compared := s.compared()
+	if len(compared) == 0 {
+		compared = []string{""}
+	}
+	for i, a := range compared {
+		if i > 0 {
+			b.WriteString("\n")
 		}
-		b.WriteString("\n")
+		b.WriteString(columns(s.blocks(a, i == 0)))
+	}
+	b.WriteString("\n")
+	for _, line := range s.conclusions() {
+		fmt.Fprintf(&b, "%s\n", line)
+	}
+	for _, line := range s.notes() {
+		fmt.Fprintf(&b, "%s\n", line)
 	}
 	return b.String()
 }
 
-func (s *Summary) scopes() []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, c := range s.Comparisons {
-		line := c.A + ": " + c.Scope
-		if !seen[line] {
-			seen[line] = true
-			out = append(out, line)
-		}
+// heading says what was done.
+func (s *Summary) heading() string {
+	out := fmt.Sprintf("%s, %d workload seeds", s.Env, len(s.Seeds))
+	if s.Split != "" {
+		out += " (" + s.Split + ")"
 	}
-	return out
+	if s.Stochastic {
+		return out + ", stochastic policies"
+	}
+	return out + ", deterministic policies"
 }
 
-// estimates returns the head and the rows of the table of estimates.
-func (s *Summary) estimates() (head []string, rows [][]string) {
-	head = []string{"policy", "kind"}
+// who lists the policies by kind.
+func (s *Summary) who() string {
+	var parts []string
+	for _, k := range kinds {
+		var names []string
+		for _, p := range s.Policies {
+			if p.Kind != k {
+				continue
+			}
+			name := p.Name
+			if n := len(p.TrainingSeeds); n > 1 {
+				name = fmt.Sprintf("%s (%d training seeds)", name, n)
+			}
+			names = append(names, name)
+		}
+		if len(names) > 0 {
+			parts = append(parts, string(k)+": "+strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// blocks are the rows of one table: for each metric a line that names it and a line per policy, with the estimates where they
+// are wanted, and the differences of policy a from the others.
+func (s *Summary) blocks(a string, estimates bool) [][]string {
+	head := []string{""}
+	if estimates {
+		head = append(head, "IQM [95 %]")
+	}
+	if a != "" {
+		head = append(head, a+" − it [95 %]", "p (Holm)", "P(better)", a+" is")
+	}
+	rows := [][]string{head}
 	for _, m := range s.Metrics {
-		head = append(head, fmt.Sprintf("%s (%s) %s", m.Name, m.Unit, arrow(m.Better)))
-	}
-	for _, p := range s.Policies {
-		row := []string{p.Name, string(p.Kind)}
-		for _, m := range s.Metrics {
-			e := p.Estimates[m.Name]
-			d := digits(e.IQM, e.Hi-e.Lo)
-			row = append(row, fmt.Sprintf("%.*f [%.*f, %.*f]", d, e.IQM, d, e.Lo, d, e.Hi))
-		}
-		rows = append(rows, row)
-	}
-	return head, rows
-}
-
-func (s *Summary) verdicts() (head []string, rows [][]string) {
-	head = []string{"comparison", "metric", "difference", "p (Holm)", "verdict"}
-	for _, c := range s.Comparisons {
-		d := digits(c.Difference, c.Hi-c.Lo)
-		rows = append(rows, []string{
-			c.A + " − " + c.B, c.Metric, fmt.Sprintf("%+.*f [%+.*f, %+.*f]", d, c.Difference, d, c.Lo, d, c.Hi),
-			fmt.Sprintf("%.2g", c.PHolm), c.Verdict,
-		})
-	}
-	return head, rows
-}
-
-// columns writes a table with columns aligned, counting characters, not bytes.
-func columns(b *strings.Builder, table func() ([]string, [][]string)) {
-	head, rows := table()
-	width := make([]int, len(head))
-	all := append([][]string{head}, rows...)
-	for _, r := range all {
-		for i, cell := range r {
-			width[i] = max(width[i], len([]rune(cell)))
-		}
-	}
-	for k, r := range all {
-		for i, cell := range r {
-			pad := strings.Repeat(" ", width[i]-len([]rune(cell)))
-			if i == len(r)-1 {
-				pad = ""
+		l := s.lines(a, m)
+		rows = append(rows, []string{title(m, l.write)})
+		for i, p := range s.Policies {
+			row := []string{"  " + p.Name}
+			if estimates {
+				row = append(row, l.write.row(l.estimates[i]))
 			}
-			fmt.Fprintf(b, "%s%s  ", cell, pad)
-		}
-		b.WriteString("\n")
-		if k == 0 {
-			for i := range r {
-				fmt.Fprintf(b, "%s  ", strings.Repeat("─", width[i]))
+			c := l.with(p.Name)
+			switch {
+			case c != nil:
+				row = append(row, l.writeDiffs.row(c.spread()), probability(c.PHolm), share(c.Improvement), c.Verdict)
+			case !estimates:
+				continue
 			}
-			b.WriteString("\n")
+			rows = append(rows, row)
 		}
 	}
+	return rows
 }
 
-// digits is the number of decimals that shows an interval's width to two figures, and a value without one to four.
-func digits(x, width float64) int {
-	if !(width > 0) || math.IsInf(width, 0) {
-		if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
-			return 0
-		}
-		return min(max(3-int(math.Floor(math.Log10(math.Abs(x)))), 0), 6)
-	}
-	return min(max(1-int(math.Floor(math.Log10(width))), 0), 6)
+// title is a metric with its unit, as scaled, and an arrow to where it is better.
+func title(m Metric, write scaled) string {
+	return strings.TrimSpace(label(m.Name, write.unit(m.Unit)) + " " + arrow(m.Better))
 }
 
+// arrow shows where a metric is better.
 func arrow(b envs.Better) string {
 	switch b {
 	case envs.Lower:
@@ -136,4 +153,33 @@ func arrow(b envs.Better) string {
 	return ""
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// columns writes rows under a ruled head with columns aligned, counting characters, not bytes.
+func columns(rows [][]string) string {
+	var width []int
+	for _, r := range rows {
+		for i, cell := range r {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			if len(r) > 1 { // a row of one cell is a heading and may reach over the others
+				width[i] = max(width[i], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	var b strings.Builder
+	for k, r := range rows {
+		line := ""
+		for i, cell := range r {
+			line += cell + strings.Repeat(" ", max(0, width[i]-utf8.RuneCountInString(cell))+2)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		if k == 0 {
+			total := 2 * (len(width) - 1)
+			for _, w := range width {
+				total += w
+			}
+			b.WriteString(strings.Repeat("─", total) + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,16 +1,18 @@
 package eval
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/eval/stats"
 )
 
 // Names of the files of an evaluation's folder.
@@ -20,32 +22,63 @@ const (
 	TableFile   = "table.md"
 	stepsFile   = "steps.csv"
 	samplesFile = "samples.csv"
-	curveFile   = "learning_curve.csv"
+	curveName   = "learning_curve"
+	curveFile   = curveName + ".csv"
 )
 
 // Write leaves an evaluation in dir, which is made where it is missing: data first, then the figures drawn from the data, and
-// eval.json last, so that a folder with an eval.json is whole.
+// eval.json last, so that a folder with an eval.json is whole. What an earlier evaluation left there goes.
 func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
+	if err := removeOld(dir); err != nil {
+		return err
+	}
+	scores, err := scoreRows(p, s.Metrics)
+	if err != nil {
+		return err
+	}
 	if err := errors.Join(
-		writeCSV(dir, ScoresFile, scoreRows(p, s.Metrics)),
+		writeCSV(dir, ScoresFile, scores),
 		writeCSV(dir, stepsFile, stepRows(p)),
 		writeCSV(dir, samplesFile, sampleRows(p)),
 		writeCSV(dir, curveFile, curveRows(curves)),
-		os.WriteFile(filepath.Join(dir, TableFile), []byte(Markdown(s)), 0o666),
 	); err != nil {
 		return err
 	}
-	if err := drawAll(dir, s); err != nil {
+	if err := newPainter(dir, s).drawAll(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, TableFile), []byte(Markdown(s)), 0o666); err != nil {
 		return err
 	}
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", SummaryFile, err)
 	}
-	return os.WriteFile(filepath.Join(dir, SummaryFile), append(b, '\n'), 0o666)
+	return durable.WriteFile(durable.OS{}, filepath.Join(dir, SummaryFile), append(b, '\n'))
+}
+
+// removeOld removes an earlier evaluation's eval.json, so that new data never stands beside an old summary, and the figures
+// that it names, so that none of them outlives its data.
+func removeOld(dir string) error {
+	old, err := ReadSummary(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil: // not readable: gone all the same
+		old = &Summary{}
+	}
+	for _, f := range append([]string{SummaryFile}, old.Figures...) {
+		if filepath.Base(f) != f {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Replot draws the figures of an evaluation's folder again from its data.
@@ -54,7 +87,7 @@ func Replot(dir string) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, drawAll(dir, s)
+	return s, newPainter(dir, s).drawAll()
 }
 
 // ReadSummary reads an evaluation's eval.json.
@@ -71,24 +104,31 @@ func ReadSummary(dir string) (*Summary, error) {
 	return &s, nil
 }
 
+// rewardColumn is a step's share of the return.
+const rewardColumn = "reward"
+
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-func scoreRows(p *Played, metrics []Metric) [][]string {
+func scoreRows(p *Played, metrics []Metric) ([][]string, error) {
 	rows := [][]string{{"policy", "training_seed", "workload_seed", "metric", "value"}}
 	for c, con := range p.Contestants {
 		for _, m := range metrics {
-			for v, row := range p.Scores(c, m) {
+			scores, err := p.Scores(c, m)
+			if err != nil {
+				return nil, err
+			}
+			for v, row := range scores {
 				for j, x := range row {
 					rows = append(rows, []string{con.Name, fmt.Sprint(con.Versions[v].TrainingSeed), fmt.Sprint(p.Seeds[j]), m.Name, number(x)})
 				}
 			}
 		}
 	}
-	return rows
+	return rows, nil
 }
 
 func stepRows(p *Played) [][]string {
-	head := []string{"policy", "workload_seed", "step", "time_s", "reward"}
+	head := []string{"policy", "workload_seed", "step", "time_s", rewardColumn}
 	for _, q := range p.Spec.Info {
 		head = append(head, q.Name)
 	}
@@ -105,83 +145,32 @@ func stepRows(p *Played) [][]string {
 	return rows
 }
 
-// cdfPoints is the number of quantiles kept of each distribution.
-const cdfPoints = 400
+// shares are those of a distribution whose quantiles are kept (all of the millions of requests would fill the folder): every
+// quarter of a percent, and finer in the upper tail, which latencies are judged by.
+func shares() []float64 {
+	var out []float64
+	for k := range 400 {
+		out = append(out, float64(k)/400)
+	}
+	return append(out, 0.998, 0.9985, 0.999, 0.9995, 0.9999, 0.99995, 0.99999, 1)
+}
 
-// sampleRows keeps quantiles: a distribution of millions of requests would fill the folder.
 func sampleRows(p *Played) [][]string {
 	rows := [][]string{{"policy", "quantity", "unit", "share_below", "value", "samples"}}
 	for c, con := range p.Contestants {
 		for i, set := range p.Samples[c] {
-			sorted := slices.Sorted(slices.Values(set))
+			sorted := slices.DeleteFunc(slices.Sorted(slices.Values(set)), math.IsNaN)
 			if len(sorted) == 0 {
 				continue
 			}
 			q := p.Spec.Samples[i]
-			for k := range cdfPoints + 1 {
-				share := float64(k) / cdfPoints
-				at := int(math.Round(share * float64(len(sorted)-1)))
-				rows = append(rows, []string{con.Name, q.Name, q.Unit, number(share), number(sorted[at]), fmt.Sprint(len(sorted))})
+			for _, share := range shares() {
+				if share < 1 && (1-share)*float64(len(sorted)) < 1 {
+					continue // beyond the last but one sample there is nothing to see
+				}
+				rows = append(rows, []string{con.Name, q.Name, q.Unit, number(share), number(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
 			}
 		}
 	}
 	return rows
-}
-
-func writeCSV(dir, name string, rows [][]string) error {
-	f, err := os.Create(filepath.Join(dir, name))
-	if err != nil {
-		return err
-	}
-	w := csv.NewWriter(f)
-	err = w.WriteAll(rows)
-	return errors.Join(err, f.Close())
-}
-
-// table is a CSV file read back: columns by name.
-type table struct {
-	head map[string]int
-	rows [][]string
-}
-
-func readCSV(dir, name string) (*table, error) {
-	path := filepath.Join(dir, name)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	head, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: is empty", path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	t := &table{head: map[string]int{}}
-	for i, h := range head {
-		t.head[h] = i
-	}
-	if t.rows, err = r.ReadAll(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
-
-// text returns a row's field, empty where there is no such column.
-func (t *table) text(row []string, column string) string {
-	if i, ok := t.head[column]; ok {
-		return row[i]
-	}
-	return ""
-}
-
-// number returns a row's field as a number, NaN where it is none.
-func (t *table) number(row []string, column string) float64 {
-	x, err := strconv.ParseFloat(t.text(row, column), 64)
-	if err != nil {
-		return math.NaN()
-	}
-	return x
 }

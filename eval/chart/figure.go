@@ -1,0 +1,185 @@
+package chart
+
+import (
+	"errors"
+	"image/color"
+	"io"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Figure is panels in a grid under a title and a key.
+type Figure struct {
+	Title string
+	Key   []Entry
+	// Panels are set row by row, Columns in each.
+	Panels  []*Panel
+	Columns int
+	// Width and Height are those of one panel with its labels.
+	Width, Height vg.Length
+}
+
+// Entry is a line of the key: a text and how the thing looks.
+type Entry struct {
+	Text  string
+	Style Style
+	// Line, Dot and Band say what is drawn beside the text.
+	Line, Dot, Band bool
+}
+
+// Lengths of a figure's parts.
+const (
+	border    = vg.Length(8)
+	keySample = vg.Length(22)
+	keyGap    = vg.Length(14)
+	keyHeight = vg.Length(15)
+	panelGap  = vg.Length(12)
+	// dpi is the resolution of PNGs: sharp at the width of a README's column on a dense screen.
+	dpi = 150
+)
+
+// PNG draws the figure at a resolution in dots per inch.
+func (f *Figure) PNG(w io.Writer, dpi int) error {
+	width, height := f.size()
+	img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
+	f.draw(draw.New(img))
+	_, err := vgimg.PngCanvas{Canvas: img}.WriteTo(w)
+	return err
+}
+
+// SVG draws the figure as a vector graphic.
+func (f *Figure) SVG(w io.Writer) error {
+	svg := vgsvg.New(f.size())
+	f.draw(draw.New(svg))
+	_, err := svg.WriteTo(w)
+	return err
+}
+
+// Save writes the figure into dir as name.png and name.svg and returns the file names.
+func (f *Figure) Save(dir, name string) ([]string, error) {
+	files := []string{name + ".png", name + ".svg"}
+	return files, errors.Join(
+		writeTo(filepath.Join(dir, files[0]), func(w io.Writer) error { return f.PNG(w, dpi) }),
+		writeTo(filepath.Join(dir, files[1]), f.SVG),
+	)
+}
+
+func (f *Figure) columns() int { return max(1, min(f.Columns, len(f.Panels))) }
+
+func (f *Figure) rows() int { return (len(f.Panels) + f.columns() - 1) / f.columns() }
+
+func (f *Figure) size() (w, h vg.Length) {
+	w = vg.Length(f.columns())*(f.Width+panelGap) - panelGap + 2*border
+	w = max(w, writing(titleSize).Width(f.Title)+2*border)
+	h = vg.Length(f.rows())*(f.Height+panelGap) - panelGap + 2*border
+	return w, h + f.head(w)
+}
+
+// head is the height of title and key.
+func (f *Figure) head(width vg.Length) vg.Length {
+	h := vg.Length(0)
+	if f.Title != "" {
+		h += titleSize + 8
+	}
+	if n := len(f.keyRows(width)); n > 0 {
+		h += vg.Length(n)*keyHeight + 6
+	}
+	return h
+}
+
+func writing(size vg.Length) text.Style {
+	return text.Style{Color: color.Black, Font: sans(size), Handler: plot.DefaultTextHandler}
+}
+
+func (f *Figure) draw(c draw.Canvas) {
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	width := c.Max.X - c.Min.X
+	y := c.Max.Y - border
+	if f.Title != "" {
+		c.FillText(writing(titleSize), vg.Point{X: c.Min.X + border, Y: y - titleSize}, f.Title)
+		y -= titleSize + 8
+	}
+	for _, row := range f.keyRows(width) {
+		y -= keyHeight
+		x := c.Min.X + border
+		for _, e := range row {
+			e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + keySample, Y: y + keyHeight}}})
+			x += e.width()
+		}
+	}
+	f.drawPanels(draw.Crop(c, 0, 0, 0, -f.head(width)))
+}
+
+// keyRows breaks the key into rows that fit.
+func (f *Figure) keyRows(width vg.Length) [][]Entry {
+	var rows [][]Entry
+	x := width
+	for _, e := range f.Key {
+		if w := e.width(); x+w > width-2*border+keyGap {
+			rows, x = append(rows, nil), 0
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], e)
+		x += e.width()
+	}
+	return rows
+}
+
+func (e Entry) width() vg.Length { return keySample + 5 + writing(labelSize).Width(e.Text) + keyGap }
+
+// draw draws the sample into c and the text to its right.
+func (e Entry) draw(c draw.Canvas) {
+	mid := c.Center()
+	if e.Band {
+		c.SetColor(faint(e.Style.Colour))
+		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: mid.Y - 4}, Max: vg.Point{X: c.Max.X, Y: mid.Y + 4}}.Path())
+	}
+	if e.Line {
+		c.StrokeLine2(e.Style.line(), c.Min.X, mid.Y, c.Max.X, mid.Y)
+	}
+	if e.Dot {
+		c.DrawGlyph(e.Style.dot(), mid)
+	}
+	s := writing(labelSize)
+	c.FillText(s, vg.Point{X: c.Max.X + 5, Y: mid.Y - labelSize*0.36}, e.Text)
+}
+
+func (f *Figure) drawPanels(c draw.Canvas) {
+	cols, rows := f.columns(), f.rows()
+	if len(f.Panels) == 0 {
+		return
+	}
+	grid := make([][]*plot.Plot, rows)
+	for i := range grid {
+		grid[i] = make([]*plot.Plot, cols)
+	}
+	for i, p := range f.Panels {
+		q := *p.plot // so that a figure can be drawn twice
+		fit(&q.X, p.MarginX)
+		fit(&q.Y, p.MarginY)
+		grid[i/cols][i%cols] = &q
+	}
+	tiles := draw.Tiles{Rows: rows, Cols: cols, PadTop: border, PadBottom: border, PadLeft: border, PadRight: border, PadX: panelGap, PadY: panelGap}
+	for i, row := range plot.Align(grid, tiles, c) {
+		for j, cell := range row {
+			if grid[i][j] != nil {
+				grid[i][j].Draw(cell)
+			}
+		}
+	}
+}
+
+func writeTo(path string, draw func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(draw(f), f.Close())
+}

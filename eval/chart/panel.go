@@ -1,0 +1,214 @@
+package chart
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Panel is one pair of axes with what is drawn on it.
+type Panel struct {
+	plot *plot.Plot
+	// Spare room beside the data, as a share of the axes' lengths.
+	MarginX, MarginY float64
+}
+
+// NewPanel returns an empty panel. Empty texts take no room.
+func NewPanel(title, x, y string) *Panel {
+	p := plot.New()
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	if title != "" {
+		p.Title.Text = " " // keeps the room
+		p.Title.TextStyle.Font = sans(labelSize)
+		p.Title.Padding = titleGap
+		p.Add(heading(title))
+	}
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle.Font = sans(labelSize)
+		a.Label.Padding = vg.Points(3)
+		a.Tick.Label.Font = sans(tickSize)
+		a.Tick.Length = vg.Points(3)
+		a.Tick.LineStyle.Color, a.LineStyle.Color = axisColour, axisColour
+		a.Padding = 0
+		a.Tick.Marker = linear{Want: 6}
+	}
+	g := plotter.NewGrid()
+	g.Vertical.Color, g.Horizontal.Color = gridColour, gridColour
+	g.Vertical.Width, g.Horizontal.Width = vg.Points(0.6), vg.Points(0.6)
+	p.Add(g)
+	return &Panel{plot: p, MarginX: 0.02, MarginY: 0.05}
+}
+
+const titleGap = vg.Length(4)
+
+// heading writes a panel's title from the left end of its data, where it has most room; gonum's would be centred over the labels too.
+type heading string
+
+// Plot implements [plot.Plotter].
+func (h heading) Plot(c draw.Canvas, _ *plot.Plot) {
+	s := writing(labelSize)
+	if w := s.Width(string(h)); w > c.Size().X { // smaller letters rather than another panel's room
+		s = writing(max(6, labelSize*c.Size().X/w))
+	}
+	c.FillText(s, vg.Point{X: c.Min.X, Y: c.Max.Y + titleGap}, string(h))
+}
+
+// TicksX and TicksY set about how many numbers stand along the axes.
+func (p *Panel) TicksX(n int) { p.plot.X.Tick.Marker = linear{Want: n} }
+
+// TicksY is TicksX of the vertical axis.
+func (p *Panel) TicksY(n int) { p.plot.Y.Tick.Marker = linear{Want: n} }
+
+// WholeX keeps the numbers along the horizontal axis whole.
+func (p *Panel) WholeX() { p.plot.X.Tick.Marker = linear{Want: 8, Whole: true} }
+
+// LogX makes the horizontal axis logarithmic; what is not positive is left out. Call it before anything is added.
+func (p *Panel) LogX() { p.plot.X.Scale, p.plot.X.Tick.Marker = plot.LogScale{}, decades{} }
+
+// LogY is LogX of the vertical axis.
+func (p *Panel) LogY() { p.plot.Y.Scale, p.plot.Y.Tick.Marker = plot.LogScale{}, decades{} }
+
+// RangeX makes sure that the horizontal axis shows lo to hi.
+func (p *Panel) RangeX(lo, hi float64) {
+	p.plot.X.Min, p.plot.X.Max = min(p.plot.X.Min, lo), max(p.plot.X.Max, hi)
+}
+
+// RangeY is RangeX of the vertical axis.
+func (p *Panel) RangeY(lo, hi float64) {
+	p.plot.Y.Min, p.plot.Y.Max = min(p.plot.Y.Min, lo), max(p.plot.Y.Max, hi)
+}
+
+// Names makes the vertical axis one of names, from the top down at 0, −1, −2…; hidden ones only keep their place.
+func (p *Panel) Names(names []string, hidden bool) {
+	if hidden {
+		names = make([]string, len(names))
+	}
+	p.plot.Y.Tick.Marker = named(names)
+	p.plot.Y.Tick.Length = 0
+	p.RangeY(0.5-float64(len(names)), 0.5)
+	p.MarginY = 0
+}
+
+// Rule draws a thin vertical line at x.
+func (p *Panel) Rule(x float64) {
+	l := &plotter.Line{XYs: plotter.XYs{{X: x, Y: p.plot.Y.Min}, {X: x, Y: p.plot.Y.Max}}}
+	l.LineStyle = draw.LineStyle{Color: axisColour, Width: vg.Points(0.8)}
+	p.plot.Add(l)
+}
+
+// Line draws a line through points; it is broken where a point is missing, and a point between gaps is a dot. Step makes each y
+// hold from the point before to its own.
+func (p *Panel) Line(s Style, x, y []float64, step bool) {
+	for _, seg := range p.segments(x, y) {
+		if len(seg) == 1 {
+			p.plot.Add(&plotter.Scatter{XYs: seg, GlyphStyle: draw.GlyphStyle{Color: s.Colour, Radius: lineWidth, Shape: draw.CircleGlyph{}}})
+			continue
+		}
+		l := &plotter.Line{XYs: seg, LineStyle: s.line()}
+		if step {
+			l.StepStyle = plotter.PreStep
+		}
+		p.plot.Add(l)
+	}
+}
+
+// Band fills the area between lo and hi.
+func (p *Panel) Band(s Style, x, lo, hi []float64) {
+	var over, under plotter.XYs
+	flush := func() {
+		if len(over) > 0 {
+			slices.Reverse(under)
+			p.plot.Add(&plotter.Polygon{XYs: []plotter.XYs{append(over, under...)}, Color: faint(s.Colour)})
+		}
+		over, under = nil, nil
+	}
+	for i := range min(len(x), len(lo), len(hi)) {
+		if !p.drawable(x[i], lo[i]) || !p.drawable(x[i], hi[i]) {
+			flush()
+			continue
+		}
+		over, under = append(over, plotter.XY{X: x[i], Y: hi[i]}), append(under, plotter.XY{X: x[i], Y: lo[i]})
+	}
+	flush()
+}
+
+// Range is a value and where it may lie.
+type Range struct{ At, Low, High float64 }
+
+func exactly(x float64) Range { return Range{x, x, x} }
+
+// Interval draws a value on a line of a panel with Names.
+func (p *Panel) Interval(s Style, line int, r Range) { p.Cross(s, r, exactly(-float64(line))) }
+
+// Cross draws a point with its intervals in both directions. A bound that is missing is the point itself.
+func (p *Panel) Cross(s Style, x, y Range) {
+	if !p.drawable(x.At, y.At) {
+		return
+	}
+	bar := draw.LineStyle{Color: s.Colour, Width: lineWidth}
+	for _, end := range []plotter.XYs{
+		{{X: p.orX(x.Low, x.At, y.At), Y: y.At}, {X: p.orX(x.High, x.At, y.At), Y: y.At}},
+		{{X: x.At, Y: p.orY(y.Low, y.At, x.At)}, {X: x.At, Y: p.orY(y.High, y.At, x.At)}},
+	} {
+		if end[0] != end[1] {
+			p.plot.Add(&plotter.Line{XYs: end, LineStyle: bar})
+		}
+	}
+	p.plot.Add(&plotter.Scatter{XYs: plotter.XYs{{X: x.At, Y: y.At}}, GlyphStyle: s.dot()})
+}
+
+// orX is x where it can be drawn at y, else another.
+func (p *Panel) orX(x, instead, y float64) float64 {
+	if p.drawable(x, y) {
+		return x
+	}
+	return instead
+}
+
+func (p *Panel) orY(y, instead, x float64) float64 {
+	if p.drawable(x, y) {
+		return y
+	}
+	return instead
+}
+
+// segments are the runs of points that can be drawn.
+func (p *Panel) segments(x, y []float64) []plotter.XYs {
+	var out []plotter.XYs
+	open := false
+	for i := range min(len(x), len(y)) {
+		if !p.drawable(x[i], y[i]) {
+			open = false
+			continue
+		}
+		if !open {
+			out, open = append(out, nil), true
+		}
+		last := &out[len(out)-1]
+		*last = append(*last, plotter.XY{X: x[i], Y: y[i]})
+	}
+	return out
+}
+
+func (p *Panel) drawable(x, y float64) bool {
+	return finite(x) && finite(y) && (x > 0 || !logarithmic(&p.plot.X)) && (y > 0 || !logarithmic(&p.plot.Y))
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func logarithmic(a *plot.Axis) bool {
+	_, ok := a.Scale.(plot.LogScale)
+	return ok
+}
+
+func (s Style) line() draw.LineStyle {
+	return draw.LineStyle{Color: s.Colour, Width: lineWidth, Dashes: s.Dashes}
+}
+
+func (s Style) dot() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: s.Colour, Radius: dotRadius, Shape: s.Glyph}
+}

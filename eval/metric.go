@@ -1,0 +1,99 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/stats"
+)
+
+// Metric is one quantity compared.
+type Metric struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	// Better is lower or higher; empty where neither direction is, and nothing is ever decided.
+	Better envs.Better `json:"better"`
+	Doc    string      `json:"doc"`
+}
+
+// ReturnMetric is the episode's return, compared beside the environment's own quantities.
+var ReturnMetric = Metric{Name: "return", Unit: "1", Better: envs.Higher, Doc: "sum over steps of the mean reward of the agents"}
+
+// Metrics returns the metrics of the given names, or all quantities that have a better direction, and the return.
+func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
+	known := []Metric{}
+	for _, q := range spec.Info {
+		known = append(known, Metric{q.Name, q.Unit, q.Better, q.Doc})
+	}
+	known = append(known, ReturnMetric)
+	if len(names) == 0 {
+		return slices.DeleteFunc(known, func(m Metric) bool { return m.Better == envs.Neither }), nil
+	}
+	var out []Metric
+	for _, n := range names {
+		i := slices.IndexFunc(known, func(m Metric) bool { return m.Name == n })
+		if i < 0 {
+			var all []string
+			for _, m := range known {
+				all = append(all, m.Name)
+			}
+			return nil, fmt.Errorf("metric %q: %s reports %s", n, spec.ID, strings.Join(all, ", "))
+		}
+		if slices.Contains(out, known[i]) {
+			return nil, fmt.Errorf("metric %q is named twice", n)
+		}
+		out = append(out, known[i])
+	}
+	return out, nil
+}
+
+// Plots names the quantities that figures show.
+type Plots struct {
+	// Scatter is x and y of the figure of policies as points; Series are drawn over time, a panel each.
+	Scatter []Metric `json:"scatter"`
+	Series  []Metric `json:"series"`
+}
+
+// NewPlots resolves the quantities that figures show.
+func NewPlots(spec *envs.Spec, scatter, series []string) (Plots, error) {
+	var p Plots
+	if len(scatter) != 0 && len(scatter) != 2 {
+		return p, fmt.Errorf("eval.scatter names %d quantities, want two: x and y", len(scatter))
+	}
+	var err error
+	if len(scatter) > 0 {
+		if p.Scatter, err = Metrics(spec, scatter); err != nil {
+			return p, fmt.Errorf("eval.scatter: %w", err)
+		}
+	}
+	if len(series) > 0 {
+		if p.Series, err = Metrics(spec, series); err != nil {
+			return p, fmt.Errorf("eval.series: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// Scores returns a contestant's values of a metric. A metric that the environment does not report is an error.
+func (p *Played) Scores(contestant int, m Metric) (stats.Scores, error) {
+	at := -1
+	if m.Name != ReturnMetric.Name {
+		var err error
+		if at, err = p.Spec.InfoIndex(m.Name); err != nil {
+			return nil, err
+		}
+	}
+	out := make(stats.Scores, len(p.Episodes[contestant]))
+	for v, eps := range p.Episodes[contestant] {
+		for _, e := range eps {
+			x := e.Return
+			if at >= 0 {
+				x = e.Info[at]
+			}
+			out[v] = append(out[v], x)
+		}
+	}
+	return out, nil
+}
