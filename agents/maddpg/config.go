@@ -53,6 +53,8 @@ type Config struct {
 	// ActorRate and CriticRate are Adam's learning rates.
 	ActorRate  float64 `yaml:"actor_rate" json:"actor_rate"`
 	CriticRate float64 `yaml:"critic_rate" json:"critic_rate"`
+	// RateFinal is the share of both learning rates that is left at the end of training; they fall linearly from its beginning.
+	RateFinal float64 `yaml:"rate_final" json:"rate_final"`
 	// Clip bounds the gradient norm of each agent's actor and critic; 0 leaves gradients as they are.
 	Clip float64 `yaml:"clip" json:"clip"`
 	// Gamma is the discount per step or, with GammaSeconds, per that time.
@@ -111,7 +113,7 @@ func Default() Config {
 	return Config{
 		Mix: Attention, Score: nets.Exp, Keys: 32, Others: Auto,
 		Hidden: []int{64, 64}, Activation: nets.ReLU,
-		ActorRate: 1e-4, CriticRate: 1e-4, Clip: 0.5, Gamma: 0.9, Tau: 0.01, RewardScale: 1,
+		ActorRate: 1e-4, CriticRate: 1e-4, RateFinal: 1, Clip: 0.5, Gamma: 0.9, Tau: 0.01, RewardScale: 1,
 		Batch: 64, Replay: 100_000, RandomSteps: 1_000, LearningStarts: 1_000, UpdateEvery: 1, GradientSteps: 1,
 		Noise: 0.1, NoiseFinal: 0.1, NoiseHigh: 1,
 		Temperature: 1, Hard: true, LogitPenalty: 1e-3,
@@ -156,6 +158,7 @@ func (c Config) Validate() error {
 		{"final_bound", c.FinalBound, 0, 1e6, false},
 		{"actor_rate", c.ActorRate, 0, 1, true},
 		{"critic_rate", c.CriticRate, 0, 1, true},
+		{"rate_final", c.RateFinal, 0, 1, false},
 		{"clip", c.Clip, 0, 1e9, false},
 		{"gamma", c.Gamma, 0, 1, false},
 		{"gamma_seconds", c.GammaSeconds, 0, 1e12, false},

@@ -43,6 +43,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"final_bound":      func(c *Config) { c.FinalBound = -1 },
 		"actor_rate":       func(c *Config) { c.ActorRate = 0 },
 		"critic_rate":      func(c *Config) { c.CriticRate = math.NaN() },
+		"rate_final":       func(c *Config) { c.RateFinal = 2 },
 		"clip":             func(c *Config) { c.Clip = -1 },
 		"gamma":            func(c *Config) { c.Gamma = 1.1 },
 		"gamma_seconds":    func(c *Config) { c.GammaSeconds = -1 },

@@ -12,11 +12,7 @@ func (l *Learner) noise() float64 {
 	if over == 0 {
 		over = l.ctx.Steps
 	}
-	if over <= 0 || l.steps >= over {
-		return l.c.NoiseFinal
-	}
-	done := float64(l.steps) / float64(over)
-	return l.c.Noise + float64(done*(l.c.NoiseFinal-l.c.Noise))
+	return fall(l.c.Noise, l.c.NoiseFinal, l.steps, over)
 }
 
 // exploreEnv turns the actor's output for copy i into an action: with normal noise for continuous ones; choices are drawn

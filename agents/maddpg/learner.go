@@ -168,6 +168,11 @@ func (l *Learner) Update() error {
 	if l.pending < l.c.UpdateEvery || l.memory.buf.Len() < l.c.Batch {
 		return nil
 	}
+	if l.c.RateFinal < 1 {
+		share := l.rateShare()
+		l.update.actorAdam.SetRate(share * l.c.ActorRate)
+		l.update.criticAdam.SetRate(share * l.c.CriticRate)
+	}
 	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
 		for range l.c.GradientSteps {
 			if err := l.memory.sample(l.update, l.std, l.batch, l.gumbel); err != nil {
@@ -182,6 +187,19 @@ func (l *Learner) Update() error {
 	return l.hand()
 }
 
+// rateShare is the share of the learning rates at the present step.
+func (l *Learner) rateShare() float64 {
+	return fall(1, l.c.RateFinal, l.steps, l.ctx.Steps)
+}
+
+// fall goes linearly from a to b over a number of steps, and stays there.
+func fall(a, b float64, at, over int64) float64 {
+	if at >= over {
+		return b
+	}
+	return a + float64(float64(at)/float64(over)*(b-a))
+}
+
 // Replay implements [agents.Learner].
 func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 
@@ -192,6 +210,7 @@ func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 //	train/actor_loss        −Q(s, π(s)), so that its negative is what the critics expect of the present policies
 //	train/critic_grad_norm, train/actor_grad_norm
 //	train/n_updates         updates since the beginning
+//	train/learning_rate     the present one of actors
 //	train/noise             the present standard deviation of exploration, for continuous actions
 //	train/replay            transitions held
 //	train/safe_replaced     the share of actions that safe exploration replaced, where it is on
@@ -218,6 +237,7 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 		l.summed = 0
 	}
 	f("train/n_updates", float64(u.criticAdam.Steps()))
+	f("train/learning_rate", l.rateShare()*l.c.ActorRate)
 	if !l.p.discrete() {
 		f("train/noise", l.noise())
 	}

@@ -106,7 +106,7 @@ func TestResume(t *testing.T) {
 	single := quick()
 	single.Mix = Single
 	shared := quick()
-	shared.Shared = true
+	shared.Shared, shared.RateFinal = true, 0.1
 	for name, k := range map[string]struct {
 		c Config
 		o toyOptions
@@ -303,6 +303,24 @@ func TestNewRefuses(t *testing.T) {
 		if _, err := New(k.c, agents.Context{Spec: k.s, Copies: 1, Train: k.e, Act: k.e}); err == nil || !strings.Contains(err.Error(), k.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, k.want)
 		}
+	}
+}
+
+// TestRatesFall: a falling rate changes what is learned, and the metrics tell it.
+func TestRatesFall(t *testing.T) {
+	o := toyOptions{agents: 2, length: 5}
+	c := quick()
+	a := newRun(t, c, o, envs.VectorOptions{Copies: 1})
+	c.RateFinal = 0.2
+	b := newRun(t, c, o, envs.VectorOptions{Copies: 1})
+	b.l.ctx.Steps = 100
+	a.steps(50)
+	b.steps(50)
+	if a.hash() == b.hash() {
+		t.Error("a rate that falls learned the same as one that doesn't")
+	}
+	if got, want := b.metrics()["train/learning_rate"], 0.6e-4; math.Abs(got-want) > 1e-12 {
+		t.Errorf("rate halfway is %g, want %g", got, want)
 	}
 }
 
