@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -50,10 +51,8 @@ func parse(t testing.TB, text string, sets ...string) *configs.Experiment {
 type memory struct{ *durabletest.Disk }
 
 func (m memory) Mkdir(name string) error {
-	if err := m.Disk.Mkdir(name); err != nil {
-		return err
-	}
-	return os.MkdirAll(name, 0o777)
+	err := os.MkdirAll(name, 0o777)
+	return errors.Join(m.Disk.Mkdir(name), err)
 }
 
 func (m memory) Rename(from, to string) error {

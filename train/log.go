@@ -26,31 +26,34 @@ const flushEvery = 5 * time.Second
 
 // openLogger opens the logs of a run folder; purge, where not negative, is the step from which events of an earlier
 // process no longer count.
-func openLogger(fsys durable.FS, dir string, purge int64) (l *logger, err error) {
-	l = &logger{}
-	defer func() {
-		if err != nil {
-			_ = l.close() // the first error is the one to tell
-		}
-	}()
-	if l.metrics, err = durable.OpenLog(fsys, filepath.Join(dir, checkpoints.MetricsFile)); err != nil {
+func openLogger(fsys durable.FS, dir string, purge int64) (*logger, error) {
+	l := &logger{}
+	if err := l.open(fsys, dir, purge); err != nil {
+		_ = l.close() // the first error is the one to tell
 		return nil, err
 	}
+	return l, nil
+}
+
+func (l *logger) open(fsys durable.FS, dir string, purge int64) (err error) {
+	if l.metrics, err = durable.OpenLog(fsys, filepath.Join(dir, checkpoints.MetricsFile)); err != nil {
+		return err
+	}
 	if l.timing, err = durable.OpenLog(fsys, filepath.Join(dir, checkpoints.TimingFile)); err != nil {
-		return nil, err
+		return err
 	}
 	if l.timing.Torn() > 0 {
 		if err := l.timing.TruncateTo(l.timing.Offset()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if l.events, err = tensorboard.New(filepath.Join(dir, "tensorboard")); err != nil {
-		return nil, err
+		return err
 	}
-	if purge >= 0 {
-		err = l.events.Purge(purge)
+	if purge < 0 {
+		return nil
 	}
-	return l, err
+	return l.events.Purge(purge)
 }
 
 // value is one metric.

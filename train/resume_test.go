@@ -233,6 +233,14 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
+// sound fails the test where check finds a problem in a run on the real disk.
+func sound(t testing.TB, dir string) {
+	t.Helper()
+	if r, err := checkpoints.Check(dir); err != nil {
+		t.Fatalf("%v\n%v", err, r)
+	}
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

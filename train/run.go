@@ -278,8 +278,9 @@ func (r *run) restore() error {
 func (r *run) result() *Result {
 	b := r.state.Best
 	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps, Episodes: r.state.Episodes}
-	if r.saved >= 0 {
-		res.Checkpoint = filepath.Join(r.dir, checkpoints.CheckpointsDir, checkpoints.StepName(r.saved))
+	// Asked of the disk: saving can fail when the pointer has moved already.
+	if at, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest); err == nil {
+		res.Checkpoint = at
 	}
 	if b.Value != nil {
 		res.BestValue, res.BestMetric, res.BestStep = b.Value, r.world.x.Train.Evaluate.Metric, b.Steps

@@ -1,0 +1,135 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+)
+
+// A run started from another's weights acts as that one did from its first step: the policy of its first checkpoint, actor and
+// frozen view of observations, is the other's. Counters begin anew.
+func TestInitFrom(t *testing.T) {
+	for name, text := range small {
+		t.Run(name, func(t *testing.T) {
+			teacher := start(t, parse(t, text))
+			runs := t.TempDir()
+			o := options(runs)
+			o.InitFrom = teacher
+			_, err := Start(&countdown{context.Background(), 0}, parse(t, text, "seed=99"), o)
+			if !errors.Is(err, errStop) {
+				t.Fatal(err)
+			}
+			pupil := filepath.Join(runs, "a")
+			from, err := OpenCheckpoint(teacher) // the best
+			must(t, err)
+			got, err := OpenCheckpoint(pupil)
+			must(t, err)
+			want, err := ReadPolicy(from)
+			must(t, err)
+			have, err := ReadPolicy(got)
+			must(t, err)
+			for name, a := range want.Arrays {
+				if !slices.Equal(a.Data, have.Arrays[name].Data) {
+					t.Errorf("array %s of the policy differs from the teacher's", name)
+				}
+			}
+			if _, standardised := want.Arrays["shift"]; standardised != (name == "lqr" || name == "spread") {
+				t.Errorf("the policy has arrays %v", want.Arrays)
+			}
+			if h := got.Header(); h.Counters["steps"] != 0 || h.Counters["critic_updates"] != 0 {
+				t.Errorf("counters begin at %v", h.Counters)
+			}
+			// It can go on, and what it came from is written down.
+			if _, err := Resume(context.Background(), pupil, options("")); err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(filepath.Join(pupil, checkpoints.RunFile))
+			must(t, err)
+			if !strings.Contains(string(b), `"init_from": "`+teacher) {
+				t.Error("run.json doesn't say where the weights are from")
+			}
+		})
+	}
+}
+
+// Where weights don't fit, or the normaliser that they need is missing, nothing is started.
+func TestInitFromRefuses(t *testing.T) {
+	teacher := start(t, parse(t, small["lqr"]))
+	from, err := OpenCheckpoint(teacher)
+	must(t, err)
+	policy := filepath.Join(t.TempDir(), "policy")
+	_, err = ExportPolicy(from, policy)
+	must(t, err)
+	damaged := copyTree(t, from.Dir())
+	must(t, os.WriteFile(filepath.Join(damaged, loopFile), nil, 0o666))
+	for _, c := range []struct {
+		name, from string
+		sets       []string
+		usage      bool
+		want       string
+	}{
+		{"nothing there", teacher + "x", nil, true, "no such file"},
+		{"no run", t.TempDir(), nil, true, "neither a checkpoint"},
+		{"a policy only", policy, nil, true, "want a full checkpoint"},
+		{"damaged", damaged, nil, false, "refused"},
+		{"another width", teacher, []string{"agent.hidden=[5]"}, true, "has shape"},
+		{"learned standardised", teacher, []string{"agent.standardise=false"}, true, "want standardise: true"},
+	} {
+		runs := t.TempDir()
+		o := options(runs)
+		o.InitFrom = c.from
+		_, err := Start(context.Background(), parse(t, small["lqr"], c.sets...), o)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--init-from") || errors.Is(err, ErrUsage) != c.usage {
+			t.Errorf("%s: error %v (usage %v), want one with %q", c.name, err, errors.Is(err, ErrUsage), c.want)
+		}
+		if left, _ := os.ReadDir(runs); len(left) > 0 {
+			t.Errorf("%s: %v was left behind", c.name, left)
+		}
+	}
+	plain := start(t, parse(t, small["lqr"], "agent.standardise=false"))
+	o := options(t.TempDir())
+	o.InitFrom = plain
+	if _, err := Start(context.Background(), parse(t, small["lqr"]), o); err == nil || !strings.Contains(err.Error(), "want standardise: false") {
+		t.Errorf("without a normaliser: %v", err)
+	}
+}
+
+// An exported policy is a checkpoint of its own, whose policy is the run's best; it is small, and can't be resumed.
+func TestExportPolicy(t *testing.T) {
+	dir := start(t, parse(t, small["spread"]))
+	best, err := OpenCheckpoint(dir)
+	must(t, err)
+	at, err := checkpoints.Find(durable.OS{}, dir, checkpoints.Best)
+	must(t, err)
+	if best.Dir() != at {
+		t.Errorf("a run stands for %s, want its best, %s", best.Dir(), at)
+	}
+	dest := filepath.Join(t.TempDir(), "policy")
+	c, err := ExportPolicy(best, dest)
+	must(t, err)
+	a, err := ReadPolicy(best)
+	must(t, err)
+	b, err := ReadPolicy(c)
+	must(t, err)
+	if string(a.Description) != string(b.Description) || !slices.Equal(a.Arrays["actor"].Data, b.Arrays["actor"].Data) {
+		t.Error("the exported policy is another")
+	}
+	if strings.Contains(string(a.Description), "\n") {
+		t.Errorf("the description is not as the agent wrote it: %s", a.Description)
+	}
+	x, err := ReadExperiment(c, []string{"eval.seeds=1-3"})
+	must(t, err)
+	if x.Env.Name != "stoker/SimpleSpread-v1" || x.Eval.Seeds != "1-3" {
+		t.Errorf("its experiment is %+v", x)
+	}
+	if _, err := checkpoints.Check(dest); err != nil {
+		t.Error(err)
+	}
+}
