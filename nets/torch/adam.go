@@ -2,9 +2,13 @@
 
 package torch
 
+// #include "shim.h"
+import "C"
+
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
@@ -22,7 +26,7 @@ type adam struct {
 	number      []float64 // on its way there
 	steps       int64
 
-	rest1, beta2, rest2, epsilon, clip lib.Cscalar
+	rest1, beta2, epsilon, clip lib.Cscalar
 }
 
 // clipEpsilon keeps the clipping factor finite; PyTorch's clip_grad_norm_ has the same.
@@ -55,7 +59,7 @@ func (e *engine) NewAdam(n nets.Net, c nets.Adam) (nets.Optimizer, error) {
 	a.norms = e.newTensor("NewAdam", x.groups)
 	a.first, a.second = e.newTensor("NewAdam", x.groups, x.size), e.newTensor("NewAdam", x.groups, x.size)
 	a.rate, a.scale = e.newTensor("NewAdam", 1), e.newTensor("NewAdam", 1)
-	a.rest1, a.beta2, a.rest2 = e.number(1-c.Beta1), e.number(c.Beta2), e.number(1-c.Beta2)
+	a.rest1, a.beta2 = e.number(1-c.Beta1), e.number(c.Beta2)
 	a.epsilon, a.clip = e.number(c.Epsilon), e.number(c.Clip)
 	return a, nil
 }
@@ -131,12 +135,12 @@ func (a *adam) step(s *scope) {
 	}
 	s.inPlace("lerp_", m, func(out *handle) { lib.AtgLerp_(out, m, g, a.rest1) })
 	s.inPlace("mul_", v, func(out *handle) { lib.AtgMulScalar_(out, v, a.beta2) })
-	square := s.scale(s.mul(g, g), a.rest2)
-	s.inPlace("add_", v, func(out *handle) { lib.AtgAdd_(out, v, square) })
-	root := s.mul(s.apply("sqrt", lib.AtgSqrt, v), a.scale.h)
+	s.addTo(v, g, g, 1-a.c.Beta2)
+	root := s.apply("sqrt", lib.AtgSqrt, v)
+	s.inPlace("mul_", root, func(out *handle) { lib.AtgMul_(out, root, a.scale.h) })
 	s.inPlace("add_", root, func(out *handle) { lib.AtgAddScalar_(out, root, a.epsilon) })
 	change := s.div(m, root)
-	s.inPlace("addcmul_", p, func(out *handle) { lib.AtgAddcmul_(out, p, change, a.rate.h) })
+	s.addTo(p, change, a.rate.h, 1)
 }
 
 // clipping is [groups, 1]: min(1, clip/(norm + 1e-6)). A norm that is not a number makes all of the group's so.
@@ -159,6 +163,13 @@ func (s *scope) norm(g handle) handle {
 	}
 	lib.AtgTypeAs(s.out(), double, g)
 	return s.keep("type_as", double, g)
+}
+
+// addTo does dst += value·a·b in place.
+func (s *scope) addTo(dst, a, b handle, value float64) {
+	if s.err == nil {
+		s.check("addcmul_", C.sto_addcmul(unsafe.Pointer(dst), unsafe.Pointer(a), unsafe.Pointer(b), C.double(value)), dst, a, b)
+	}
 }
 
 // inPlace runs an operation that changes t.

@@ -131,6 +131,10 @@ char *sto_add(void *dst, void *src, double alpha) {
   return protect([&] { ref(dst).add_(ref(src), alpha); });
 }
 
+char *sto_addcmul(void *dst, void *a, void *b, double value) {
+  return protect([&] { ref(dst).addcmul_(ref(a), ref(b), value); });
+}
+
 char *sto_lerp(void *dst, void *src, double weight) {
   return protect([&] { ref(dst).lerp_(ref(src), weight); });
 }

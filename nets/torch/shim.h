@@ -34,6 +34,8 @@ char *sto_backward(void *root, void *grad, void *const *params, void *const *sum
 
 // In place, with plain numbers: gotch's want a scalar object, or have no alpha.
 char *sto_add(void *dst, void *src, double alpha);
+// sto_addcmul does dst += value·a·b.
+char *sto_addcmul(void *dst, void *a, void *b, double value);
 char *sto_lerp(void *dst, void *src, double weight);
 char *sto_copy(void *dst, void *src);
 
