@@ -22,7 +22,7 @@ func ExamplePrepare() {
 		fmt.Println(libtorch.Unavailable("--device cuda:0", err))
 		return
 	}
-	launch, err := libtorch.Prepare(binary, []string{"train", "--device", "cuda:0"}, []string{"HOME=/root"})
+	launch, err := libtorch.Prepare(binary, []string{"train", "--device", "cuda:0"}, []string{"HOME=/home/me"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -36,8 +36,9 @@ type Report struct {
 }
 
 // Status looks, in this order, at the libtorch that the running program is
-// linked with, at stoker-torch beside it, at the fitted copies in the cache,
-// and for a libtorch that could be fitted. It changes nothing.
+// linked with, at stoker-torch beside it, at the fitted copy that the
+// checkout's go.work names, at the newest in the cache, and for a libtorch that
+// could be fitted. It changes nothing.
 func Status(ctx context.Context, o Options) Report {
 	rep := Report{State: Absent, Gotch: GotchVersion, Missing: []string{}, Next: "make cuda"}
 	o, err := o.filled()
@@ -63,8 +64,8 @@ func Status(ctx context.Context, o Options) Report {
 		}
 		return rep.of(r)
 	}
-	if all := o.records(); len(all) > 0 {
-		rep = rep.of(all[0])
+	if r, ok := o.current(); ok {
+		rep = rep.of(r)
 		if rep.State == Ready {
 			rep.Reason, rep.Next = err.Error(), "make cuda"
 		}

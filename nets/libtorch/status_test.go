@@ -52,6 +52,16 @@ func TestStatusGoesThroughItsStates(t *testing.T) {
 			t.Errorf("report lacks %q:\n%s", part, text)
 		}
 	}
+	// A newer fitted copy is not the one that this checkout builds against.
+	writeAll(t, o.fits(), map[string]string{"newer/" + fitNote: `{"format": 1, "torch": {"release": "9.9.9"}}`})
+	if rep = Status(t.Context(), o); rep.Fitted.Dir != r.Dir {
+		t.Errorf("reported %s, the checkout has %s", rep.Fitted.Dir, r.Dir)
+	}
+	elsewhere := o
+	elsewhere.Root = t.TempDir()
+	if rep = Status(t.Context(), elsewhere); rep.Torch.Release != "9.9.9" {
+		t.Errorf("reported %s, the newest is 9.9.9", rep.Torch.Release)
+	}
 	if err := os.RemoveAll(r.Torch.Root); err != nil {
 		t.Fatal(err)
 	}

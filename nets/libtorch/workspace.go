@@ -57,6 +57,23 @@ func (o Options) point(ctx context.Context, r Fitted) error {
 	return writeFile(path, text)
 }
 
+var replaceLine = regexp.MustCompile(regexp.QuoteMeta(GotchModule+" "+GotchVersion) + `\s*=>\s*(\S+)`)
+
+// current is the fitted copy that the checkout builds against, or the newest.
+func (o Options) current() (Fitted, bool) {
+	if text, err := os.ReadFile(filepath.Join(o.Root, "go.work")); err == nil {
+		if m := replaceLine.FindSubmatch(text); m != nil {
+			if r, err := ReadFitted(string(m[1])); err == nil {
+				return r, true
+			}
+		}
+	}
+	if all := o.records(); len(all) > 0 {
+		return all[0], true
+	}
+	return Fitted{}, false
+}
+
 // Prebuild has the go command build the bindings and nets/torch once, so that
 // later builds and an editor find them in Go's build cache.
 func Prebuild(ctx context.Context, o Options, log func(string)) error {
