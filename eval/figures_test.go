@@ -22,11 +22,11 @@ const goldenDPI = 60
 func checkFigures(t *testing.T, prefix string, p *Played, s *Summary, curves []Curve) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := Write(dir, p, s, curves); err != nil {
+	if err := writeData(dir, p, s, curves); err != nil {
 		t.Fatal(err)
 	}
-	small := newPainter(dir, s)
-	small.save = func(f *chart.Figure, name string) ([]string, error) {
+	painter := newPainter(dir, s)
+	painter.save = func(f *chart.Figure, name string) ([]string, error) {
 		var b bytes.Buffer
 		if err := f.PNG(&b, goldenDPI); err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func checkFigures(t *testing.T, prefix string, p *Played, s *Summary, curves []C
 		golden.Image(t, prefix+"-"+name+".png", b.Bytes())
 		return []string{name}, nil
 	}
-	if err := small.drawAll(); err != nil {
+	if err := painter.drawAll(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -50,8 +50,10 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// One run, two policies, one metric: figures of one panel; steps that take no time are numbered; two samples.
-func TestSmallFigures(t *testing.T) {
+// small is one run against one heuristic by two metrics with long names, under three workloads, in steps that take no time, with
+// two samples each.
+func small(t *testing.T) (*Played, *Summary, []Curve) {
+	t.Helper()
 	spec := &envs.Spec{ID: "stoker/Small-v1", Info: []envs.Quantity{{Name: "a long name indeed", Unit: "a long unit as well", Better: envs.Lower}},
 		Samples: []envs.Quantity{{Name: "wait", Unit: "s"}}}
 	p := &Played{Spec: spec, Seeds: []uint64{1, 2, 3}}
@@ -72,7 +74,13 @@ func TestSmallFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkFigures(t, "small", p, s, []Curve{{Group: "learner", Run: "runs/learner", Metric: "rollout/ep_rew_mean", Steps: []int64{0, 1000}, Values: []float64{-3, -1}}})
+	return p, s, []Curve{{Group: "learner", Run: "runs/learner", Metric: "rollout/ep_rew_mean", Steps: []int64{0, 1000}, Values: []float64{-3, -1}}}
+}
+
+// Figures of one panel, whole steps along the axis, names that are too long for their panels.
+func TestSmallFigures(t *testing.T) {
+	p, s, curves := small(t)
+	checkFigures(t, "small", p, s, curves)
 }
 
 // Many policies: the key breaks into rows, the palette goes round with other dashes.

@@ -13,7 +13,7 @@ import (
 
 // Request says what is compared.
 type Request struct {
-	// NewEnv makes an environment; each goroutine makes its own.
+	// NewEnv makes an environment; each goroutine makes its own, all at once.
 	NewEnv      func() (envs.Env, error)
 	Contestants []Contestant
 	// Seeds are the workload seeds that every contestant faces.

@@ -128,4 +128,3 @@ func summarise(t testing.TB, p *Played) *Summary {
 	s.Command, s.Version, s.Revision = []string{"stoker", "eval", "runs/attmf"}, "v0", "0000000"
 	return s
 }
-

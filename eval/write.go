@@ -35,16 +35,7 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := removeOld(dir); err != nil {
 		return err
 	}
-	scores, err := scoreRows(p, s.Metrics)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(
-		writeCSV(dir, ScoresFile, scores),
-		writeCSV(dir, stepsFile, stepRows(p)),
-		writeCSV(dir, samplesFile, sampleRows(p)),
-		writeCSV(dir, curveFile, curveRows(curves)),
-	); err != nil {
+	if err := writeData(dir, p, s, curves); err != nil {
 		return err
 	}
 	if err := newPainter(dir, s).drawAll(); err != nil {
@@ -58,6 +49,20 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 		return fmt.Errorf("%s: %w", SummaryFile, err)
 	}
 	return durable.WriteFile(durable.OS{}, filepath.Join(dir, SummaryFile), append(b, '\n'))
+}
+
+// writeData writes what figures are drawn from.
+func writeData(dir string, p *Played, s *Summary, curves []Curve) error {
+	scores, err := scoreRows(p, s.Metrics)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		writeCSV(dir, ScoresFile, scores),
+		writeCSV(dir, stepsFile, stepRows(p)),
+		writeCSV(dir, samplesFile, sampleRows(p)),
+		writeCSV(dir, curveFile, curveRows(curves)),
+	)
 }
 
 // removeOld removes an earlier evaluation's eval.json, so that new data never stands beside an old summary, and the figures
@@ -133,9 +138,9 @@ func stepRows(p *Played) [][]string {
 		head = append(head, q.Name)
 	}
 	rows := [][]string{head}
-	for c, con := range p.Contestants {
-		for _, s := range p.Steps[c] {
-			row := []string{con.Name, fmt.Sprint(s.Seed), fmt.Sprint(s.Step), number(s.Time), number(s.Reward)}
+	for c, steps := range p.Steps {
+		for _, s := range steps {
+			row := []string{p.Contestants[c].Name, fmt.Sprint(s.Seed), fmt.Sprint(s.Step), number(s.Time), number(s.Reward)}
 			for _, x := range s.Info {
 				row = append(row, number(x))
 			}
@@ -157,18 +162,18 @@ func shares() []float64 {
 
 func sampleRows(p *Played) [][]string {
 	rows := [][]string{{"policy", "quantity", "unit", "share_below", "value", "samples"}}
-	for c, con := range p.Contestants {
-		for i, set := range p.Samples[c] {
+	for c, sets := range p.Samples {
+		for i, set := range sets {
 			sorted := slices.DeleteFunc(slices.Sorted(slices.Values(set)), math.IsNaN)
 			if len(sorted) == 0 {
 				continue
 			}
 			q := p.Spec.Samples[i]
 			for _, share := range shares() {
-				if share < 1 && (1-share)*float64(len(sorted)) < 1 {
+				if share < 1 && (1-share)*float64(len(sorted)) < 1-1e-6 {
 					continue // beyond the last but one sample there is nothing to see
 				}
-				rows = append(rows, []string{con.Name, q.Name, q.Unit, number(share), number(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
+				rows = append(rows, []string{p.Contestants[c].Name, q.Name, q.Unit, number(share), number(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
 			}
 		}
 	}

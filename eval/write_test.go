@@ -1,0 +1,307 @@
+package eval
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// written is an evaluation with every figure, in a folder.
+func written(t *testing.T) (string, *Played, *Summary) {
+	t.Helper()
+	p := synthetic()
+	s := summarise(t, p)
+	dir := filepath.Join(t.TempDir(), "deep", "eval")
+	if err := Write(dir, p, s, syntheticCurves()); err != nil {
+		t.Fatal(err)
+	}
+	return dir, p, s
+}
+
+// writtenSmall is a smaller one.
+func writtenSmall(t *testing.T) (string, *Played, *Summary) {
+	t.Helper()
+	p, s, curves := small(t)
+	dir := filepath.Join(t.TempDir(), "eval")
+	if err := Write(dir, p, s, curves); err != nil {
+		t.Fatal(err)
+	}
+	return dir, p, s
+}
+
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = string(b)
+	}
+	return out
+}
+
+// eval.json has the names that programs read, and no others take their place.
+func TestSchema(t *testing.T) {
+	dir, p, _ := written(t)
+	var top map[string]json.RawMessage
+	decode := func(b []byte, v any) {
+		t.Helper()
+		if err := json.Unmarshal(b, v); err != nil {
+			t.Fatalf("%v in %s", err, b)
+		}
+	}
+	keys := func(where string, b []byte, want ...string) map[string]json.RawMessage {
+		t.Helper()
+		var m map[string]json.RawMessage
+		decode(b, &m)
+		for _, k := range want {
+			if _, ok := m[k]; !ok {
+				t.Errorf("%s has no %q, only %v", where, k, slices.Sorted(maps.Keys(m)))
+			}
+		}
+		return m
+	}
+	list := func(b []byte) (out []json.RawMessage) { decode(b, &out); return out }
+	text := func(b []byte) (out string) { decode(b, &out); return out }
+	b, err := os.ReadFile(filepath.Join(dir, "eval.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	top = keys("eval.json", b, "env", "workload", "seeds", "metrics", "policies", "comparisons")
+	if text(top["env"]) != p.Spec.ID {
+		t.Errorf("env is %s", top["env"])
+	}
+	if len(list(top["seeds"])) != 20 {
+		t.Errorf("seeds are %s", top["seeds"])
+	}
+	var metrics []string
+	for _, m := range list(top["metrics"]) {
+		m := keys("a metric", m, "name", "unit", "better")
+		metrics = append(metrics, text(m["name"]))
+		if b := text(m["better"]); b != "lower" && b != "higher" {
+			t.Errorf("%s is better %q", m["name"], b)
+		}
+	}
+	kinds := map[string]bool{}
+	for _, p := range list(top["policies"]) {
+		p := keys("a policy", p, "name", "kind", "metrics")
+		kinds[text(p["kind"])] = true
+		for name, e := range keys("a policy's metrics", p["metrics"], metrics...) {
+			keys(name, e, "iqm", "lo", "hi")
+		}
+	}
+	if !maps.Equal(kinds, map[string]bool{"learned": true, "heuristic": true, "oracle": true}) {
+		t.Errorf("kinds %v", kinds)
+	}
+	verdicts := map[string]bool{}
+	for _, c := range list(top["comparisons"]) {
+		c := keys("a comparison", c, "a", "b", "metric", "difference", "lo", "hi", "p", "p_holm", "scope", "verdict")
+		verdicts[text(c["verdict"])] = true
+	}
+	if !maps.Equal(verdicts, map[string]bool{"better": true, "worse": true, "undecided": true}) {
+		t.Errorf("verdicts %v", verdicts)
+	}
+	if n := len(list(top["comparisons"])); n != 4*len(metrics) {
+		t.Errorf("%d comparisons, want one per rival and metric", n)
+	}
+}
+
+// scores.csv has every raw score to the last bit, under the names that others read.
+func TestScoresFile(t *testing.T) {
+	dir, p, s := written(t)
+	f, err := os.Open(filepath.Join(dir, "scores.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"policy", "training_seed", "workload_seed", "metric", "value"}; !slices.Equal(rows[0], want) {
+		t.Errorf("head %v, want %v", rows[0], want)
+	}
+	if want := 1 + 7*20*len(s.Metrics); len(rows) != want {
+		t.Errorf("%d rows, want %d", len(rows), want)
+	}
+	want := p.Episodes[0][1][4].Info[0] // attmf's second training seed under the fifth workload
+	i := slices.IndexFunc(rows, func(r []string) bool { return slices.Equal(r[:4], []string{"attmf", "2", "5", "cost"}) })
+	if got, err := strconv.ParseFloat(rows[i][4], 64); err != nil || got != want {
+		t.Errorf("value %v, %v, want %v", got, err, want)
+	}
+}
+
+// Replot needs nothing but the data: the same figures come back, bit for bit, and the data stays as it is.
+func TestReplot(t *testing.T) {
+	dir, _, s := written(t)
+	before := files(t, dir)
+	if len(s.Figures) != 14 {
+		t.Errorf("figures %v", s.Figures)
+	}
+	for _, f := range append([]string{"scatter.csv", "intervals.csv", "improvement.csv", "profile.csv"}, s.Figures...) {
+		if _, ok := before[f]; !ok {
+			t.Fatalf("there is no %s", f)
+		}
+		if err := os.Remove(filepath.Join(dir, f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back, err := Replot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(back.Figures, s.Figures) {
+		t.Errorf("figures %v, were %v", back.Figures, s.Figures)
+	}
+	after := files(t, dir)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if after[name] != before[name] {
+			t.Errorf("%s has changed", name)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files, were %d", len(after), len(before))
+	}
+}
+
+// Errors of damaged folders name the file.
+func TestReplotErrors(t *testing.T) {
+	dir, _, _ := writtenSmall(t)
+	if _, err := Replot(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is not an evaluation") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	for _, c := range []struct{ file, text, want string }{
+		{"samples.csv", "", "samples.csv: is empty"},
+		{"scores.csv", "a,b\n1\n", "scores.csv: record on line 2: wrong number of fields"},
+		{"learning_curve.csv", "a,\"b\n", "learning_curve.csv: parse error on line 1"},
+		{"eval.json", "{", "eval.json: unexpected end of JSON input"},
+	} {
+		old, err := os.ReadFile(filepath.Join(dir, c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(b []byte) {
+			t.Helper()
+			if err := os.WriteFile(filepath.Join(dir, c.file), b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put([]byte(c.text))
+		if _, err := Replot(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.file, err, c.want)
+		}
+		put(old)
+	}
+	if _, err := Replot(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// A folder that cannot be written fails with its name, and leaves no eval.json that would call it whole.
+func TestUnwritable(t *testing.T) {
+	p, s, _ := small(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(filepath.Join(file, "eval"), p, s, nil); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("below a file: %v", err)
+	}
+	for _, name := range []string{"scores.csv", "scatter.csv", "intervals.png", "table.md"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, SummaryFile), []byte("{}"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := Write(dir, p, s, nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is a folder: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, SummaryFile)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is a folder: there is an eval.json all the same: %v", name, err)
+		}
+	}
+}
+
+// A new evaluation in an old one's folder leaves nothing of the old: neither figures nor data that it has not, nor a damaged
+// eval.json.
+func TestRewrite(t *testing.T) {
+	dir, _, _ := writtenSmall(t)
+	p := match(6, 1, 0.1)
+	s := summary(t, p)
+	if err := Write(dir, p, s, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name := range files(t, dir) {
+		for _, gone := range []string{"wait", "learning_curve", "over_time", "samples", "steps", "scatter.png", "scatter.svg"} {
+			if strings.HasPrefix(name, gone) {
+				t.Errorf("%s is still there", name)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, SummaryFile), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, p, s, nil); err != nil {
+		t.Error(err)
+	}
+	// Names in a summary that lead out of the folder are not followed.
+	outside := filepath.Join(filepath.Dir(dir), "kept")
+	if err := os.WriteFile(outside, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s.Figures = []string{"../kept"}
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, SummaryFile), b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, p, s, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a distribution enough stays for its tail, and no more than there was.
+func TestSampleRows(t *testing.T) {
+	p := synthetic()
+	rows := sampleRows(p)
+	largest := slices.Max(p.Samples[0][0])
+	var shares []float64
+	for _, r := range rows[1:] {
+		if r[0] != "attmf" {
+			continue
+		}
+		share, err := strconv.ParseFloat(r[3], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares = append(shares, share)
+		if v, _ := strconv.ParseFloat(r[4], 64); share == 1 && v != largest {
+			t.Errorf("the largest is %g, want %g", v, largest)
+		}
+	}
+	// 20,000 samples: 0.99995 has one above it, 0.99999 none.
+	if n := len(shares); n < 400 || !slices.IsSorted(shares) || shares[n-1] != 1 || shares[n-2] != 0.99995 {
+		t.Errorf("%d shares up to %v", n, shares[n-3:])
+	}
+}
