@@ -16,10 +16,10 @@ import (
 type Safe struct {
 	// On turns the strategy on.
 	On bool `yaml:"on" json:"on"`
-	// Price and Feasible name the quantities of the environment that hold a step's price, and 1 where the step met its
+	// Price and Violated name the quantities of the environment that hold a step's price, and 0 where the step met its
 	// objectives.
 	Price    string `yaml:"price" json:"price"`
-	Feasible string `yaml:"feasible" json:"feasible"`
+	Violated string `yaml:"violated" json:"violated"`
 	// Cheapest is the share τ of the feasible history that makes the range, the cheapest first.
 	Cheapest float64 `yaml:"cheapest" json:"cheapest"`
 	// Deviations is N in the range mean ± N·deviation of the prices in τ.
@@ -37,7 +37,7 @@ type Safe struct {
 
 func defaultSafe() Safe {
 	return Safe{
-		Price: "price", Feasible: "feasible", Cheapest: 0.2, Deviations: 2, Noise: 0.05, Low: 0.1, High: 0.9,
+		Price: "price", Violated: "violated", Cheapest: 0.2, Deviations: 2, Noise: 0.05, Low: 0.1, High: 0.9,
 		History: 1_000, MinHistory: 50, Violations: 3,
 	}
 }
@@ -46,8 +46,8 @@ func (s Safe) validate() error {
 	switch {
 	case !s.On:
 		return nil
-	case s.Price == "" || s.Feasible == "":
-		return fmt.Errorf("safe.price is %q and safe.feasible %q, want names of the environment's quantities", s.Price, s.Feasible)
+	case s.Price == "" || s.Violated == "":
+		return fmt.Errorf("safe.price is %q and safe.violated %q, want names of the environment's quantities", s.Price, s.Violated)
 	case !(s.Cheapest > 0 && s.Cheapest <= 1):
 		return fmt.Errorf("safe.cheapest is %g, want more than 0 and at most 1", s.Cheapest)
 	case !(s.Deviations > 0):
@@ -74,7 +74,7 @@ type Pricer interface {
 type guard struct {
 	c               *Safe
 	p               *problem
-	price, feasible int // where the quantities stand
+	price, violated int // where the quantities stand
 	stream          *rng.Stream
 
 	// The feasible history: a ring of prices and actions (as critics see them).
@@ -101,7 +101,7 @@ func newGuard(c *Config, p *problem, s *envs.Spec, seed uint64) (*guard, error) 
 	}
 	var err error
 	if g.price, err = s.InfoIndex(c.Safe.Price); err == nil {
-		g.feasible, err = s.InfoIndex(c.Safe.Feasible)
+		g.violated, err = s.InfoIndex(c.Safe.Violated)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("maddpg: safe exploration: %w", err)
@@ -147,7 +147,7 @@ func (g *guard) action(i int32) []float32 {
 
 // observe takes in what a step gave.
 func (g *guard) observe(info []float64, u []float32) {
-	if info[g.feasible] < 0.5 {
+	if info[g.violated] != 0 {
 		g.violations++
 	} else {
 		i := g.n % int64(len(g.prices))

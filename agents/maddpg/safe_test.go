@@ -30,13 +30,13 @@ func TestSafeRange(t *testing.T) {
 	g, _ := newTestGuard(t, 1)
 	u := []float32{0.5, 0.5}
 	for price := 10.0; price > 1; price-- {
-		g.observe([]float64{price, 1}, u)
+		g.observe([]float64{price, 0}, u)
 	}
 	if g.made {
 		t.Fatal("a range was made of 9 steps, want 10")
 	}
-	g.observe([]float64{0.5, 0}, u) // misses its objectives: not history
-	g.observe([]float64{1, 1}, []float32{0.25, 0.75})
+	g.observe([]float64{0.5, 1}, u) // misses its objectives: not history
+	g.observe([]float64{1, 0}, []float32{0.25, 0.75})
 	// τ = {1, 2}: mean 1.5, deviation 0.5.
 	if !g.made || g.lo != 0.5 || g.hi != 2.5 {
 		t.Fatalf("range is [%g, %g], want [0.5, 2.5]", g.lo, g.hi)
@@ -45,13 +45,13 @@ func TestSafeRange(t *testing.T) {
 		t.Errorf("the cheapest action is %v, want that of price 1", got)
 	}
 	for range 10 { // cheaper ones, but the range holds until violations
-		g.observe([]float64{0.1, 1}, u)
+		g.observe([]float64{0.1, 0}, u)
 	}
 	for n := 1; n <= 3; n++ {
 		if g.lo != 0.5 {
 			t.Fatalf("the range was made anew after %d violations, want 3", n-1)
 		}
-		g.observe([]float64{9, 0}, u)
+		g.observe([]float64{9, 1}, u)
 	}
 	if g.lo != 0.1 || g.hi != 0.1 {
 		t.Errorf("range is [%g, %g] after three violations, want [0.1, 0.1]", g.lo, g.hi)
@@ -75,7 +75,7 @@ func TestSafeFilter(t *testing.T) {
 	}
 	safe := []float32{0.5, 0.3, 0.5, 0.88}
 	for i := range 10 {
-		g.observe([]float64{2 + 0.1*float64(i%2), 1}, safe)
+		g.observe([]float64{2 + 0.1*float64(i%2), 0}, safe)
 	}
 	for range 200 {
 		copy(u, []float32{0, 0, 0, 0})
@@ -111,7 +111,7 @@ type unpriced struct{ envs.Env }
 func TestSafeNeedsPrices(t *testing.T) {
 	g, env := newTestGuard(t, 1)
 	for range 10 {
-		g.observe([]float64{1, 1}, []float32{0, 0})
+		g.observe([]float64{1, 0}, []float32{0, 0})
 	}
 	if err := g.filter(unpriced{env}, envs.NewAction(env.Spec()), []float32{0, 0}); err == nil {
 		t.Error("an environment without prices was accepted")
@@ -121,7 +121,7 @@ func TestSafeNeedsPrices(t *testing.T) {
 func TestSafeStateCut(t *testing.T) {
 	g, _ := newTestGuard(t, 1)
 	for range 12 {
-		g.observe([]float64{1, 1}, []float32{0, 0})
+		g.observe([]float64{1, 0}, []float32{0, 0})
 	}
 	b, err := g.AppendBinary(nil)
 	if err != nil {

@@ -49,7 +49,7 @@ func newToy(o toyOptions) *toy {
 		ID: "test/Toy-v1", Doc: "A toy.", MaxSteps: o.length,
 		Kinds: []envs.Kind{{Name: "toy", Agents: o.agents, Observation: envs.NewBox(2, -1, 1), Action: act, Neighbours: o.sequence}},
 		Info: []envs.Quantity{
-			{Name: "price", Unit: "USD", Better: envs.Lower, Reduce: envs.Mean}, {Name: "feasible", Better: envs.Higher, Reduce: envs.Mean},
+			{Name: "price", Unit: "USD", Better: envs.Lower, Reduce: envs.Mean}, {Name: "violated", Better: envs.Lower, Reduce: envs.Mean},
 		},
 	}
 	return t
@@ -105,7 +105,7 @@ func (t *toy) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	t.done = t.step == t.opts.length
 	out.Terminated, out.Truncated = t.done && t.opts.end, t.done && !t.opts.end
 	out.Info[0], out.Info[1] = price, 0
-	if price > 0 {
+	if price <= 0 {
 		out.Info[1] = 1
 	}
 	t.observe(obs)

@@ -1,0 +1,17 @@
+package sizing
+
+import "github.com/stoker-rl/stoker/envs"
+
+// PriceOf returns what an action would cost in USD per hour, before it is used and without execution times: what safe exploration
+// (FaaSConf, §4.3) looks at. It changes nothing.
+func (e *Env) PriceOf(act *envs.Action) (float64, error) {
+	if err := envs.CheckAction(e.spec, nil, act); err != nil {
+		return 0, err
+	}
+	w, sum := e.app.rng.Components(), 0.0
+	for a := act.Kinds[0]; len(a) > 0; a = a[w:] {
+		r := e.app.rng.Decode(a[:w])
+		sum += e.rates.Hourly(r.CPU, r.Memory, r.Replicas)
+	}
+	return sum, nil
+}
