@@ -27,14 +27,3 @@ func FaaSConfFit() []Fit {
 		{"mobilenet", 1.591, -1.398, -0.557, 0.165, 0.28},
 	}
 }
-
-// EndToEnd returns the regression of the mean end-to-end latency in seconds on the functions' 75th percentiles, over the same
-// measurements: 4.98 s and a weight per function.
-func EndToEnd(p75 []float64) float64 {
-	weights := [...]float64{0.447, 0.354, 0.501, 0.572, 0.430, 0.279}
-	y := 4.98
-	for i, w := range weights {
-		y += float64(w * p75[i])
-	}
-	return y
-}

@@ -60,16 +60,6 @@ func (l *Law) Fits(memory float64, most int) int {
 	return max(1, min(most, int((memory-l.Idle)/l.Memory)))
 }
 
-// Scale returns the logarithmic mean and deviation of the factor, of mean 1, by which requests' work differs: the factor of a
-// standard normal draw z is exp(mu + sigma·z).
-func (l *Law) Scale() (mu, sigma float64) { return LogNormal(l.CV) }
-
-// LogNormal returns mu and sigma of a lognormal law of mean 1 and the given coefficient of variation.
-func LogNormal(cv float64) (mu, sigma float64) {
-	v := math.Log1p(float64(cv * cv))
-	return -v / 2, math.Sqrt(v)
-}
-
 // Validate reports the first number that makes no sense.
 func (l *Law) Validate() error {
 	for _, c := range []struct {

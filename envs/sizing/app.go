@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/workflow"
@@ -62,11 +63,9 @@ func newApp(c *Config) (*app, error) {
 	n := flow.NumFunctions()
 	a := &app{flow: flow, rng: mlRange, gated: make([]bool, n), unused: make([]bool, n), refs: make([]float64, n)}
 	for f, name := range flow.Functions() {
-		l, given := c.Laws[name]
-		if !given {
-			if l, err = perfmodel.FaaSConf(name); err != nil {
-				return nil, err
-			}
+		l, err := c.law(name)
+		if err != nil {
+			return nil, err
 		}
 		if !c.MemoryLimit {
 			l.Memory = 0
@@ -75,9 +74,9 @@ func newApp(c *Config) (*app, error) {
 		a.unused[f] = name == "starter"
 		a.refs[f] = l.Alone(float64(a.rng.High.CPU))
 	}
-	for name := range c.Laws {
-		if !slices.Contains(flow.Functions(), name) {
-			return nil, fmt.Errorf("laws.%s: %s has no such function, only %v", name, c.Workflow, flow.Functions())
+	for i, l := range c.Laws {
+		if !slices.Contains(flow.Functions(), l.Function) {
+			return nil, fieldError(fmt.Sprintf("laws[%d].function", i), fmt.Sprintf("%q", l.Function), "one of "+strings.Join(flow.Functions(), ", "))
 		}
 	}
 	// The references of the other workflows are ours: functions alone at full CPU, and Parallel's thresholds.
@@ -94,6 +93,16 @@ func newApp(c *Config) (*app, error) {
 		return nil, fmt.Errorf("sizing: workflow %q has %d nodes, want at most %d", flow.Name(), flow.NumNodes(), maxNodes)
 	}
 	return a, nil
+}
+
+// law returns the law of a function: the last that the configuration has for it, or the one that comes with the environment.
+func (c *Config) law(function string) (perfmodel.Law, error) {
+	for _, l := range slices.Backward(c.Laws) {
+		if l.Function == function {
+			return l.Law, nil
+		}
+	}
+	return perfmodel.FaaSConf(function)
 }
 
 // maxNodes is what a request's set of held places, and a visit's tag, have room for.

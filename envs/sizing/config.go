@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 // Config says what stoker/Sizing-v1 is. The load is a workload.Config beside it.
@@ -41,13 +42,20 @@ type Config struct {
 	Platform Platform `yaml:"platform" json:"platform"`
 	// MemoryLimit lets memory bound the requests in an instance, where a law says what one holds: resnet refuses what does not fit.
 	MemoryLimit bool `yaml:"memory_limit" json:"memory_limit"`
-	// Laws replaces the laws of functions by name.
-	Laws map[string]perfmodel.Law `yaml:"laws" json:"laws"`
+	// Laws replaces the laws of functions.
+	Laws []FunctionLaw `yaml:"laws" json:"laws"`
 	// Features is paper (11 numbers per function, 10 where concurrency is not decided) or extended (five more).
 	Features string `yaml:"features" json:"features"`
 	// LoadKnown shows the load of the coming window in place of the last one's, as FaaSConf's dynamic experiment does. In a trace it
 	// is the expected number, not the drawn one.
 	LoadKnown bool `yaml:"load_known" json:"load_known"`
+}
+
+// FunctionLaw is the law of a function of the workflow.
+type FunctionLaw struct {
+	// Function is its name.
+	Function      string `yaml:"function" json:"function"`
+	perfmodel.Law `yaml:",inline"`
 }
 
 // Protocols, as [Config.Protocol] names them.
@@ -157,6 +165,18 @@ func Default() Config {
 	}
 }
 
+// DefaultFactor scales the embedded Azure trace for the default configuration: with it, [Default] and the whole day, the oracle
+// keeps the QoS in about nine of ten windows, and the configuration in the middle of the ranges in about four. The experiment is
+// TestFactor in agents/baselines/sizing.
+const DefaultFactor = 0.8
+
+// DefaultWorkload returns the embedded trace at [DefaultFactor].
+func DefaultWorkload() workload.Config {
+	w := workload.Default()
+	w.Factor = DefaultFactor
+	return w
+}
+
 // fieldError says what is wrong with a field, by its key in a file.
 func fieldError(key string, got any, want string) error {
 	return fmt.Errorf("%s is %v, want %s", key, got, want)
@@ -215,9 +235,9 @@ func (c *Config) Validate() error {
 			return err
 		}
 	}
-	for name, l := range c.Laws {
-		if err := l.Validate(); err != nil {
-			return fmt.Errorf("laws.%s: %w", name, err)
+	for i := range c.Laws {
+		if err := c.Laws[i].Validate(); err != nil {
+			return fmt.Errorf("laws[%d] of %q: %w", i, c.Laws[i].Function, err)
 		}
 	}
 	want := 4

@@ -31,6 +31,9 @@ type Env struct {
 	fresh  bool
 	rates  perfmodel.Rates
 	keys   keys
+	noise  []logNormal // of each function's work
+	delay  sim.Time    // outside the functions, per request
+	hop    sim.Time    // before each function
 	quiet  bool
 	trace  func(purpose string, a, b, c uint64, value float64)
 
@@ -89,6 +92,10 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 	if e.refused(slices.Repeat([]Resources{e.initial()}, a.flow.NumFunctions())) {
 		return nil, fieldError("initial", fmt.Sprint(c.Initial), "a configuration within the platform's CPU and memory")
 	}
+	for i := range a.laws {
+		e.noise = append(e.noise, newLogNormal(a.laws[i].CV*c.Noise.Request))
+	}
+	e.delay, e.hop = sim.Seconds(c.Platform.Orchestrator), sim.Seconds(c.Platform.Hop)
 	n := a.flow.NumFunctions()
 	e.wanted = make([]Resources, n)
 	e.state.init(a)

@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 		load   workload.Config
 		change func(*Config)
 	}{
-		"trace":            {workload.Default(), func(c *Config) { c.Windows = 20; c.Noise.Window = 0.2 }},
+		"trace":            {DefaultWorkload(), func(c *Config) { c.Windows = 20; c.Noise.Window = 0.2 }},
 		"users":            {closed(10), func(c *Config) { c.Windows = 5; c.Users = []int{5, 15} }},
 		"continuous users": {thinking, func(c *Config) { c.Windows, c.Protocol = 8, Continuous }},
 		"fresh arrivals":   {poisson(1), func(c *Config) { c.Windows, c.Protocol = 5, Fresh }},

@@ -21,7 +21,7 @@ type functionResult struct {
 	cpu, throttled, memory, network float64
 	p75, p95, mean                  float64
 	rejected                        float64 // share of its requests
-	inside                          float64 // requests in its instances, on average
+	inside                          float64 // requests at the function, on average, or at the window's end where it holds places
 }
 
 // measure reads the simulator's meters, as rates over a number of seconds.
@@ -41,6 +41,10 @@ func (e *Env) measure(seconds float64) {
 			}
 		}
 		r.inside = m.InSystem()
+		if g := &e.gates[f]; e.app.gated[f] {
+			// Those that hold a place while they call others are not in the simulator, nor are those in line.
+			r.inside = float64(g.taken + len(g.queue) - g.head)
+		}
 		if m.Arrived > 0 {
 			r.rejected = min(1, float64(m.Rejected)/float64(m.Arrived))
 		}
@@ -85,7 +89,8 @@ func (e *Env) conclude(rs []Resources, refused bool) {
 	case refused || r.successes == 0 && (r.failed > 0 || e.tracker.Live() > 0 || e.source.Closed()):
 		r.latency, r.p75, r.p95 = Window.Seconds(), Window.Seconds(), Window.Seconds()
 		if refused {
-			r.successes = 0
+			// What goes on under the configuration before counts for nothing.
+			r.successes, e.latencies = 0, e.latencies[:0]
 		}
 	case r.successes == 0: // nobody asked
 		r.success = 1

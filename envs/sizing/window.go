@@ -3,8 +3,9 @@ package sizing
 import (
 	"math"
 
-	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sim"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // load sets what the episode faces: users, or the part of the workload that begins at a slot.
@@ -144,12 +145,23 @@ func (e *Env) run(until sim.Time) error {
 
 // interfere draws the factors of the present window.
 func (e *Env) interfere() {
-	mu, sigma := perfmodel.LogNormal(e.cfg.Noise.Window)
+	law := newLogNormal(e.cfg.Noise.Window)
 	for f := range e.interference {
 		e.interference[f] = 1
-		if sigma > 0 && !e.quiet {
-			e.interference[f] = math.Exp(mu + float64(sigma*e.keys.window.With(uint64(f)).With(uint64(e.all)).Norm()))
+		if law.sigma > 0 && !e.quiet {
+			e.interference[f] = law.draw(e.keys.window.With(uint64(f)).With(uint64(e.all)))
 			e.draws("window", uint64(f), uint64(e.all), 0, e.interference[f])
 		}
 	}
 }
+
+// logNormal is the lognormal law of mean 1, by the mean and deviation of its logarithm.
+type logNormal struct{ mu, sigma float64 }
+
+// newLogNormal returns the law of a coefficient of variation.
+func newLogNormal(cv float64) logNormal {
+	v := portable.Log1p(cv * cv)
+	return logNormal{-v / 2, math.Sqrt(v)}
+}
+
+func (l logNormal) draw(k rng.Key) float64 { return portable.Exp(l.mu + float64(l.sigma*k.Norm())) }

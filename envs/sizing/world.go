@@ -1,9 +1,6 @@
 package sizing
 
 import (
-	"math"
-
-	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sim"
 	"github.com/stoker-rl/stoker/envs/workflow"
 )
@@ -114,7 +111,7 @@ func (e *Env) begin(a, b uint64, user int32, number uint32) {
 	}
 	e.requests[run] = request{begun: e.sim.Now(), a: a, b: b, user: user, number: number, use: e.requests[run].use + 1}
 	e.begun++
-	e.proceed(run, sim.Seconds(e.cfg.Platform.Orchestrator))
+	e.proceed(run, e.delay)
 }
 
 // proceed does what the tracker's step says, after a delay.
@@ -126,7 +123,7 @@ func (e *Env) proceed(run int32, delay sim.Time) {
 		}
 	}
 	for _, v := range e.step.Start {
-		e.call(run, v, e.sim.Now()+delay+sim.Seconds(e.cfg.Platform.Hop))
+		e.call(run, v, e.sim.Now()+delay+e.hop)
 	}
 	if e.step.Finished {
 		e.finish(run)
@@ -156,9 +153,8 @@ func (e *Env) submit(run, node, number int32, at sim.Time) {
 	f := e.app.flow.Function(int(node))
 	l := &e.app.laws[f]
 	factor := 1.0
-	if !e.quiet && e.cfg.Noise.Request > 0 {
-		mu, sigma := perfmodel.LogNormal(l.CV * e.cfg.Noise.Request)
-		factor = math.Exp(mu + float64(sigma*e.keys.demand.With(q.a).With(q.b).With(uint64(node)).With(uint64(number)).Norm()))
+	if n := e.noise[f]; n.sigma > 0 && !e.quiet {
+		factor = n.draw(e.keys.demand.With(q.a).With(q.b).With(uint64(node)).With(uint64(number)))
 		e.draws("demand", q.a, q.b, uint64(node)<<32|uint64(number), factor)
 	}
 	work := l.Work * factor * e.interference[f]

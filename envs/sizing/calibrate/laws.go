@@ -1,7 +1,7 @@
 package calibrate
 
 import (
-	"maps"
+	"slices"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -20,23 +20,20 @@ var knobs = []knob{
 	{func(l *perfmodel.Law) *float64 { return &l.Crowding }, 0.01, 0.5},
 }
 
-// FitLaws searches the laws under which the simulation is nearest to the rows, from those that c has: for each function the work, overhead,
+// FitLaws searches the laws under which the simulation is nearest to the rows, from those that there are: for each function the work, overhead,
 // parallelism and crowding with the least loss ([Comparison.Loss]). A function's latency hardly depends on the others' laws, so all
 // functions take their trial steps in the same run, and each keeps its step where its own loss falls. The number of rounds
 // says how often every number is tried larger and smaller by each of the factors. Progress is told line by line.
-func FitLaws(c sizing.Config, rows []perfmodel.Measured, rounds int, factors []float64, tell func(round int, loss []float64)) (map[string]perfmodel.Law, error) {
-	laws := make(map[string]perfmodel.Law)
+func FitLaws(c sizing.Config, rows []perfmodel.Measured, rounds int, factors []float64, tell func(round int, loss []float64)) ([]sizing.FunctionLaw, error) {
+	var laws []sizing.FunctionLaw
 	for _, m := range rows[0].Functions {
-		l, ok := c.Laws[m.Name]
-		if !ok {
-			var err error
-			if l, err = perfmodel.FaaSConf(m.Name); err != nil {
-				return nil, err
-			}
+		l, err := perfmodel.FaaSConf(m.Name)
+		if err != nil {
+			return nil, err
 		}
-		laws[m.Name] = l
+		laws = append(laws, sizing.FunctionLaw{Function: m.Name, Law: l})
 	}
-	loss := func(laws map[string]perfmodel.Law) ([]float64, error) {
+	loss := func(laws []sizing.FunctionLaw) ([]float64, error) {
 		c.Laws = laws
 		r, err := Compare(c, rows)
 		if err != nil {
@@ -51,21 +48,20 @@ func FitLaws(c sizing.Config, rows []perfmodel.Measured, rounds int, factors []f
 				if err != nil {
 					return nil, err
 				}
-				next := maps.Clone(laws)
+				next := slices.Clone(laws)
 				for _, by := range []float64{factor, 1 / factor} {
-					trial := maps.Clone(laws)
-					for name, l := range trial {
-						x := k.of(&l)
+					trial := slices.Clone(laws)
+					for f := range trial {
+						x := k.of(&trial[f].Law)
 						*x = min(max(*x*by, k.low), k.high)
-						trial[name] = l
 					}
 					got, err := loss(trial)
 					if err != nil {
 						return nil, err
 					}
-					for f, m := range rows[0].Functions {
+					for f := range trial {
 						if got[f] < best[f] {
-							best[f], next[m.Name] = got[f], trial[m.Name]
+							best[f], next[f] = got[f], trial[f]
 						}
 					}
 				}

@@ -142,10 +142,9 @@ func refit(t *testing.T, rows []perfmodel.Measured) {
 		"// Work, overhead, parallelism and crowding minimise the mean squared difference of ln p75 between the simulation and the published\n" +
 		"// measurements. Crowding hardly matters beside the others. The rest was set by hand: CV by the ratios of p95 to p75, resnet's memory and\n" +
 		"// the spoilt shares by the failures, payloads by the network rates.\nvar fitted = map[string]Law{\n")
-	for _, m := range rows[0].Functions {
-		l := laws[m.Name]
+	for _, l := range laws {
 		fmt.Fprintf(&b, "%q: {\nWork: %.3f, CV: %g, Parallel: %.3f, Overhead: %.3f, Crowding: %.3f, Spoilt: %g, Memory: %g, Idle: %g, Payload: %.0f,\n"+
-			"Source: \"fitted to FaaSConf's measurements\",\n},\n", m.Name, l.Work, l.CV, l.Parallel, l.Overhead, l.Crowding, l.Spoilt, l.Memory, l.Idle, l.Payload)
+			"Source: \"fitted to FaaSConf's measurements\",\n},\n", l.Function, l.Work, l.CV, l.Parallel, l.Overhead, l.Crowding, l.Spoilt, l.Memory, l.Idle, l.Payload)
 	}
 	b.WriteString("}\n")
 	src, err := format.Source(b.Bytes())

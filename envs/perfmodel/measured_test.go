@@ -1,0 +1,54 @@
+package perfmodel
+
+import (
+	"strings"
+	"testing"
+)
+
+const header = "cpu-func1,mem-func1,replicas-func1,concurrency-func1,func1,cpu,mem,replicas,cpu_metric,thr_metric,mem_metric,network_metric," +
+	"latency_p75,latency-p95,e2e-latency,p95-latency,thoughput(success),total_request,price,qps\n"
+
+const row = "0.5,0.25,0.75,1,f,1125,704,6,9.5,12,0.4,1500,1.25,2.5,8.5,12,20,22,1.2,10\n"
+
+func TestReadFaaSConf(t *testing.T) {
+	got, err := ReadFaaSConf(strings.NewReader(header + row + row))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || len(got[1].Functions) != 1 {
+		t.Fatalf("%d rows of %d functions, want 2 of 1", len(got), len(got[1].Functions))
+	}
+	want := MeasuredFunction{"f", [4]float64{0.5, 0.25, 0.75, 1}, 1125, 704, 6, 9.5, 12, 0.4, 1500, 1.25, 2.5}
+	if got[1].Functions[0] != want {
+		t.Errorf("%+v, want %+v", got[1].Functions[0], want)
+	}
+	if m := got[0]; m.Latency != 8.5 || m.P95 != 12 || m.Successes != 20 || m.Requests != 22 || m.Price != 1.2 || m.Users != 10 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestReadFaaSConfErrors(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":         {"", "header"},
+		"columns":       {"a,b,c\n", "3 columns"},
+		"not a number":  {header + row + strings.Replace(row, "1125", "much", 1), "line 3, column 19 (cpu) is \"much\""},
+		"not finite":    {header + strings.Replace(row, "8.5", "NaN", 1), "line 2, column 55 (e2e-latency) is \"NaN\""},
+		"short line":    {header + "1,2,3\n", "wrong number of fields"},
+		"broken quotes": {header + "\"1,2\n", "quote"},
+	} {
+		if _, err := ReadFaaSConf(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: want an error with %q, got %v", name, c.want, err)
+		}
+	}
+}
+
+func FuzzReadFaaSConf(f *testing.F) {
+	f.Add(header + row)
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := ReadFaaSConf(strings.NewReader(text))
+		if err == nil && len(rows) > 0 && len(rows[0].Functions) == 0 {
+			t.Error("a row without functions")
+		}
+	})
+}

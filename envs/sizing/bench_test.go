@@ -1,0 +1,76 @@
+package sizing
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// bench steps an environment under its initial configuration.
+func bench(b *testing.B, c Config, w workload.Config) {
+	e, err := New(c, w)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := e.Spec()
+	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
+	for i := range act.Kinds[0] {
+		act.Kinds[0][i] = 0.5
+	}
+	reset := func() {
+		if err := e.Reset(1, nil, obs); err != nil {
+			b.Fatal(err)
+		}
+		out.Truncated = false
+	}
+	step := func() {
+		if out.Truncated {
+			reset()
+		}
+		if err := e.Step(act, obs, out); err != nil {
+			b.Fatal(err)
+		}
+	}
+	reset()
+	for range c.Windows { // warm up on the episode that is measured
+		step()
+	}
+	requests := 0.0
+	b.ReportAllocs()
+	for b.Loop() {
+		step()
+		requests += out.Info[9]
+	}
+	b.ReportMetric(requests/float64(b.N), "requests/op")
+}
+
+func BenchmarkStepTrace(b *testing.B) { bench(b, Default(), DefaultWorkload()) }
+
+func BenchmarkStepUsers(b *testing.B) { bench(b, Default(), closed(10)) }
+
+func BenchmarkStepTcktApp(b *testing.B) {
+	c := Default()
+	c.Workflow = TcktApp
+	bench(b, c, closed(20))
+}
+
+func BenchmarkCopyFrom(b *testing.B) {
+	e, err := New(Default(), DefaultWorkload())
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := e.Reset(1, nil, envs.NewObservation(e.Spec())); err != nil {
+		b.Fatal(err)
+	}
+	t, err := e.Twin()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := t.CopyFrom(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package sizing
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Golden traces: hashes of everything that an episode of random actions emits. They came from this code when it agreed with the published
+// measurements (envs/sizing/calibrate); a change of dynamics, laws or draws changes them and needs a new version of the
+// environment. They hold on every architecture.
+var golden = map[string][3]uint64{
+	"trace":   {0xfaa2626d53c0b3c6, 0x486fb037ac9c4175, 0x61fa889a0567bcc4},
+	"users":   {0x14f2fa6884795d45, 0xef0aa025b52dfc51, 0xdf3d5188fce08a05},
+	"tcktapp": {0xead890522e046724, 0x2c5a5bd17838818d, 0x85ce9e6c43b446fe},
+}
+
+func TestGolden(t *testing.T) {
+	for name, c := range map[string]struct {
+		w      workload.Config
+		change func(*Config)
+	}{
+		"trace":   {DefaultWorkload(), func(c *Config) { c.Windows = 120 }},
+		"users":   {closed(20), func(c *Config) { c.Workflow, c.Windows = Branch, 40 }},
+		"tcktapp": {poisson(2), func(c *Config) { c.Workflow, c.Windows = TcktApp, 40 }},
+	} {
+		r := newRig(t, c.w, c.change)
+		for seed, want := range golden[name] {
+			h := fnv.New64a()
+			var b []byte
+			r.reset(uint64(seed))
+			s := rng.NewStream(uint64(seed), "golden actions")
+			for range r.cfg.Windows {
+				for i := range r.act.Kinds[0] {
+					r.act.Kinds[0][i] = float32(s.Float64())
+				}
+				r.step()
+				b = b[:0]
+				for _, x := range r.obs.Kinds[0].Values {
+					b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+				}
+				for _, x := range r.out.Rewards[0] {
+					b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+				}
+				for _, x := range r.out.Info {
+					b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+				}
+				h.Write(b)
+			}
+			if got := h.Sum64(); got != want {
+				t.Errorf("%s, seed %d: %#x, was %#x", name, seed, got, want)
+			}
+		}
+	}
+}
