@@ -16,5 +16,5 @@ func FaaSConfPaperRates() Rates { return Rates{CPU: 0.000173, Memory: 0.0000123}
 // Hourly returns the price in USD per hour of replicas instances of cpu millicores and memory MB (FaaSConf's Eq. 2 without its
 // execution time, as its code and data have it).
 func (r Rates) Hourly(cpu, memory, replicas int) float64 {
-	return float64(float64(float64(cpu)*r.CPU)+float64(float64(memory)*r.Memory)) * float64(replicas)
+	return float64((float64(float64(cpu)*r.CPU) + float64(float64(memory)*r.Memory)) * float64(replicas))
 }
