@@ -1,4 +1,51 @@
 package catalog
 
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents/baselines/sizing"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+)
+
 // Rivals lists the policies that are not learned.
-func Rivals() []Rival { return nil }
+func Rivals() []Rival {
+	forSizing := []string{"stoker/Sizing-v1"}
+	return []Rival{
+		policy("fixed", "holds one configuration, the middle of every range by default", forSizing, sizing.DefaultFixed, sizing.NewFixed),
+		policy("autoscaler", "changes replicas by CPU and concurrency targets, with Kubernetes' defaults", forSizing, sizing.DefaultAutoscaler, sizing.NewAutoscaler),
+		tuner("random-search", "tries 15 random configurations, a window each, then holds its cheapest feasible one", forSizing, sizing.DefaultRandomSearch, sizing.NewRandomSearch),
+		planner("oracle", "knows the coming window's arrivals and searches on a copy without noise", forSizing, sizing.DefaultOracle, sizing.NewOracle),
+	}
+}
+
+func policy[C any, P envs.Policy](name, doc string, on []string, config func() C, build func(C, envs.Env) (P, error)) Rival {
+	return rival(name, doc, Heuristic, on, config, build, func(p P) rollout.Actor { return rollout.Actor{Policy: p} })
+}
+
+func tuner[C any, P envs.Tuner](name, doc string, on []string, config func() C, build func(C, envs.Env) (P, error)) Rival {
+	return rival(name, doc, Heuristic, on, config, build, func(p P) rollout.Actor { return rollout.Actor{Tuner: p} })
+}
+
+func planner[C any, P envs.Planner](name, doc string, on []string, config func() C, build func(C, envs.Env) (P, error)) Rival {
+	return rival(name, doc, Oracle, on, config, build, func(p P) rollout.Actor { return rollout.Actor{Planner: p} })
+}
+
+// rival ties a configuration's type to the constructor that takes it.
+func rival[C, P any](name, doc string, kind Kind, on []string, config func() C, build func(C, envs.Env) (P, error), as func(P) rollout.Actor) Rival {
+	return Rival{
+		Name: name, Doc: doc, Kind: kind, Envs: on,
+		Config: func() any { c := config(); return &c },
+		New: func(config any, env envs.Env) (rollout.Actor, error) {
+			c, ok := config.(*C)
+			if !ok {
+				return rollout.Actor{}, fmt.Errorf("%s: configuration is a %T, want a %T", name, config, c)
+			}
+			p, err := build(*c, env)
+			if err != nil {
+				return rollout.Actor{}, err
+			}
+			return as(p), nil
+		},
+	}
+}
