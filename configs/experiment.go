@@ -1,11 +1,6 @@
 package configs
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/stoker-rl/stoker/envs/workload"
-)
+import "github.com/stoker-rl/stoker/envs/workload"
 
 // Experiment is what a configuration file says.
 type Experiment struct {
@@ -113,80 +108,4 @@ func Default() Experiment {
 		Eval:   Eval{Seeds: "1-20", Split: "test", Resamples: 10_000},
 		Engine: Engine{Name: "native", Device: "auto", DType: "float32"},
 	}
-}
-
-// validator is implemented by the configurations of environments and agents.
-type validator interface{ Validate() error }
-
-// check returns the first thing wrong with the values, by its key.
-func (e *Experiment) check() error {
-	bad := func(key string, got any, want string) error {
-		return fmt.Errorf("%s is %v, want %s", key, got, want)
-	}
-	t := &e.Train
-	switch {
-	case e.Name == "":
-		return fmt.Errorf("name is missing, want a short name for the experiment's runs")
-	case t.Steps < 1:
-		return bad("train.steps", t.Steps, "at least 1")
-	case t.Copies < 1:
-		return bad("train.copies", t.Copies, "at least 1")
-	case t.LogEvery < 1:
-		return bad("train.log_every", t.LogEvery, "at least 1")
-	case t.Evaluate.Every < 0:
-		return bad("train.evaluate.every", t.Evaluate.Every, "0 (never) or more")
-	case t.Evaluate.Every > 0 && t.Evaluate.Episodes < 1:
-		return bad("train.evaluate.episodes", t.Evaluate.Episodes, "at least 1")
-	case t.Checkpoint.Every < 0:
-		return bad("train.checkpoint.every", t.Checkpoint.Every, "0 (only at the end) or more")
-	case t.Checkpoint.Keep < 0:
-		return bad("train.checkpoint.keep", t.Checkpoint.Keep, "0 (all) or more")
-	case e.Eval.Resamples < 100:
-		return bad("eval.resamples", e.Eval.Resamples, "at least 100")
-	case !slices.Contains([]string{"test", "train", "all"}, e.Eval.Split):
-		return bad("eval.split", fmt.Sprintf("%q", e.Eval.Split), "test, train or all")
-	case !slices.Contains([]string{"native", "torch", "gorgonia"}, e.Engine.Name):
-		return bad("engine.name", fmt.Sprintf("%q", e.Engine.Name), "native, torch or gorgonia")
-	case !slices.Contains([]string{"float32", "float64"}, e.Engine.DType):
-		return bad("engine.dtype", fmt.Sprintf("%q", e.Engine.DType), "float32 or float64")
-	case e.Engine.Threads < 0:
-		return bad("engine.threads", e.Engine.Threads, "0 or more")
-	case e.Engine.Workers < 0:
-		return bad("engine.workers", e.Engine.Workers, "0 or more")
-	}
-	if err := checkDevice(e.Engine.Device); err != nil {
-		return err
-	}
-	if _, err := ParseSeeds(e.Eval.Seeds); err != nil {
-		return fmt.Errorf("eval.seeds: %w", err)
-	}
-	sections := []struct {
-		key string
-		v   any
-	}{{"workload", &e.Workload}, {"env", e.Env.Config}, {"agent", e.Agent.Config}}
-	for i, r := range e.Eval.Rivals {
-		sections = append(sections, struct {
-			key string
-			v   any
-		}{fmt.Sprintf("eval.rivals[%d]", i), r.Config})
-	}
-	for _, s := range sections {
-		if v, ok := s.v.(validator); ok {
-			if err := v.Validate(); err != nil {
-				return fmt.Errorf("%s: %w", s.key, err)
-			}
-		}
-	}
-	return nil
-}
-
-func checkDevice(d string) error {
-	var n int
-	if d == "auto" || d == "cpu" {
-		return nil
-	}
-	if c, err := fmt.Sscanf(d, "cuda:%d", &n); c == 1 && err == nil && n >= 0 && d == fmt.Sprintf("cuda:%d", n) {
-		return nil
-	}
-	return fmt.Errorf("engine.device is %q, want auto, cpu or cuda:N", d)
 }

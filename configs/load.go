@@ -53,94 +53,133 @@ func read(path string) ([]byte, error) {
 	if b, e := shipped.ReadFile(name); e == nil {
 		return b, nil
 	}
-	return nil, fmt.Errorf("%w; shipped experiments: %s", err, strings.Join(Shipped(), ", "))
+	hint := ""
+	if near := Nearest(name, Shipped()); near != "" {
+		hint = fmt.Sprintf("; did you mean %s?", filepath.Join("configs", near))
+	}
+	return nil, fmt.Errorf("%w%s; shipped experiments: %s", err, hint, strings.Join(Shipped(), ", "))
 }
 
 // Parse is Load for a text already read; source names it in errors.
 func Parse(source string, text []byte, sets []string, t Tables) (*Experiment, error) {
+	r := reader{lines: map[string]int{}}
+	e := Default()
+	e.Source = source
+	if root := r.document(text); root != nil {
+		for _, s := range sets {
+			if err := set(root, s); err != nil {
+				return nil, &Error{source, []Problem{{FromSet, fmt.Sprintf("--set %s: %v", s, err)}}}
+			}
+		}
+		r.decode(root, &e, t)
+	}
+	if len(r.problems) == 0 {
+		e.check(&r)
+	}
+	if len(r.problems) > 0 {
+		return nil, &Error{source, r.problems}
+	}
+	return &e, nil
+}
+
+// reader collects what is wrong with a text, and where its keys stand.
+type reader struct {
+	problems []Problem
+	lines    map[string]int // by dotted key
+}
+
+func (r *reader) add(line int, format string, args ...any) {
+	r.problems = append(r.problems, Problem{line, fmt.Sprintf(format, args...)})
+}
+
+// document returns a text's mapping, nil where it has none.
+func (r *reader) document(text []byte) *yaml.Node {
 	var doc yaml.Node
 	if err := yaml.Load(text, &doc); err != nil {
-		return nil, &Error{source, problems(err)}
+		r.problems = problems(err)
+		return nil
 	}
 	root := &doc
 	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
 		root = doc.Content[0]
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, &Error{source, []Problem{{root.Line, "want keys and values, such as name: my-experiment"}}}
+		r.add(root.Line, "want keys and values, such as name: my-experiment")
+		return nil
 	}
-	for _, s := range sets {
-		if err := set(root, s); err != nil {
-			return nil, fmt.Errorf("--set %s: %w", s, err)
-		}
+	left := maxNodes
+	if err := expand(root, &left); err != nil {
+		r.add(0, "%v", err)
+		return nil
 	}
-	e := Default()
-	e.Source = source
-	list := unknownKeys(root, reflect.TypeFor[Experiment](), "", nil)
-	list = e.resolve(root, t, list)
-	if len(list) == 0 {
-		if err := root.Load(&e); err != nil {
-			list = problems(err)
-		}
-	}
-	if len(list) > 0 {
-		return nil, &Error{source, list}
-	}
-	if err := e.check(); err != nil {
-		return nil, &Error{source, []Problem{{0, err.Error()}}}
-	}
-	return &e, nil
+	return root
 }
 
-// resolve fills the sections that name their own kind of keys, and takes them out of root.
-func (e *Experiment) resolve(root *yaml.Node, t Tables, list []Problem) []Problem {
-	list = choose(take(root, "env"), "env", "id", t.Env, &e.Env, list)
-	list = choose(take(root, "agent"), "agent", "name", t.Agent, &e.Agent, list)
-	ev := value(root, "eval")
-	rivals := take(ev, "rivals")
-	if rivals == nil {
-		return list
+// decode fills in e. The sections that name their own kind of keys are taken out of root first.
+func (r *reader) decode(root *yaml.Node, e *Experiment, t Tables) {
+	r.choose(take(root, "env"), "env", "id", t.Env, &e.Env)
+	r.choose(take(root, "agent"), "agent", "name", t.Agent, &e.Agent)
+	if rivals := take(value(root, "eval"), "rivals"); rivals != nil {
+		r.rivals(rivals, e, t)
 	}
-	if rivals.Kind != yaml.SequenceNode {
-		return append(list, Problem{rivals.Line, "eval.rivals: want a list, such as [{name: fixed}, {name: autoscaler}]"})
+	if !r.examine(root, reflect.TypeFor[Experiment](), "") {
+		return
 	}
-	e.Eval.Rivals = make([]Choice, len(rivals.Content))
-	for i, n := range rivals.Content {
-		list = choose(n, fmt.Sprintf("eval.rivals[%d]", i), "name", t.Rival, &e.Eval.Rivals[i], list)
+	if err := root.Load(e); err != nil {
+		r.problems = append(r.problems, problems(err)...)
 	}
-	return list
+}
+
+func (r *reader) rivals(n *yaml.Node, e *Experiment, t Tables) {
+	if n.Kind != yaml.SequenceNode {
+		if !null(n) {
+			r.add(n.Line, "eval.rivals: want a list, such as [{name: fixed}, {name: autoscaler}]")
+		}
+		return
+	}
+	e.Eval.Rivals = make([]Choice, len(n.Content))
+	for i, c := range n.Content {
+		r.choose(c, fmt.Sprintf("eval.rivals[%d]", i), "name", t.Rival, &e.Eval.Rivals[i])
+	}
 }
 
 // choose decodes a section that names one of a table's entries under key.
-func choose(n *yaml.Node, path, key string, table func(string) (any, error), out *Choice, list []Problem) []Problem {
-	if n == nil {
-		return append(list, Problem{0, fmt.Sprintf("%s is missing, want %s: {%s: …}", path, path, key)})
+func (r *reader) choose(n *yaml.Node, path, key string, table func(string) (any, error), out *Choice) {
+	if n == nil || null(n) {
+		r.add(0, "%s is missing, want %s: {%s: …}", path, path, key)
+		return
 	}
-	if n.Kind == yaml.ScalarNode { // a bare name
-		n = &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: key}, n}}
+	if n.Kind == yaml.ScalarNode {
+		n = named(n, key)
 	}
 	if n.Kind != yaml.MappingNode {
-		return append(list, Problem{n.Line, fmt.Sprintf("%s: want keys and values, %s among them", path, key)})
+		r.add(n.Line, "%s: want keys and values, %s among them", path, key)
+		return
 	}
 	name := take(n, key)
 	if name == nil {
-		return append(list, Problem{n.Line, fmt.Sprintf("%s.%s is missing", path, key)})
+		r.add(n.Line, "%s.%s is missing", path, key)
+		return
 	}
 	c, err := table(name.Value)
 	if err != nil {
-		return append(list, Problem{name.Line, fmt.Sprintf("%s.%s: %v", path, key, err)})
+		r.add(name.Line, "%s.%s: %v", path, key, err)
+		return
 	}
 	out.Name, out.Config, out.key = name.Value, c, key
-	before := len(list)
-	list = unknownKeys(n, reflect.TypeOf(c), path+".", list)
-	if len(list) == before {
+	if r.examine(n, reflect.TypeOf(c), path+".") {
 		if err := n.Load(c); err != nil {
 			for _, p := range problems(err) {
-				list = append(list, Problem{p.Line, path + ": " + p.Text})
+				r.add(p.Line, "%s: %s", path, p.Text)
 			}
 		}
 	}
-	return list
+}
+
+// named is the mapping that a bare name stands for.
+func named(n *yaml.Node, key string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line,
+		Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: n.Line}, n}}
 }
 
 // problems turns the decoder's error into problems with lines.
@@ -158,77 +197,4 @@ func problems(err error) []Problem {
 		return []Problem{{one.Mark.Line, one.Message}}
 	}
 	return []Problem{{0, err.Error()}}
-}
-
-// value returns the value of a mapping's key, nil where there is none.
-func value(n *yaml.Node, key string) *yaml.Node {
-	if n == nil {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
-
-// take removes a key from a mapping and returns its value.
-func take(n *yaml.Node, key string) *yaml.Node {
-	v := value(n, key)
-	if v == nil {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
-			break
-		}
-	}
-	return v
-}
-
-// set applies key=value, where key is dotted and value is YAML; keys that are absent are made.
-func set(root *yaml.Node, s string) error {
-	key, text, ok := strings.Cut(s, "=")
-	if !ok || key == "" {
-		return errors.New("want key=value, such as train.steps=1000")
-	}
-	var doc yaml.Node
-	if err := yaml.Load([]byte(text), &doc); err != nil {
-		return err
-	}
-	v := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
-	if len(doc.Content) == 1 {
-		v = doc.Content[0]
-	}
-	forgetLines(v)
-	n := root
-	parts := strings.Split(key, ".")
-	for i, p := range parts {
-		if n.Kind != yaml.MappingNode {
-			return fmt.Errorf("%s has no keys", strings.Join(parts[:i], "."))
-		}
-		last := i == len(parts)-1
-		c := value(n, p)
-		switch {
-		case c == nil && last:
-			n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: p}, v)
-		case c == nil:
-			c = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-			n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: p}, c)
-		case last:
-			*c = *v
-		}
-		n = c
-	}
-	return nil
-}
-
-// forgetLines marks a value as not from the file.
-func forgetLines(n *yaml.Node) {
-	n.Line, n.Column = 0, 0
-	for _, c := range n.Content {
-		forgetLines(c)
-	}
 }

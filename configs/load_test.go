@@ -1,7 +1,9 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 )
@@ -17,6 +19,9 @@ type pond struct {
 func (p *pond) Validate() error {
 	if p.Depth <= 0 {
 		return fmt.Errorf("depth is %g, want more than 0", p.Depth)
+	}
+	if p.Nest.Twigs == 13 {
+		return errors.New("depth and nest don't fit")
 	}
 	return nil
 }
@@ -86,28 +91,55 @@ func TestErrors(t *testing.T) {
 		sets       []string
 		want       []string
 	}{
-		{"unknown key", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\n", nil, []string{"x.yaml:5", "train.stps", "did you mean steps?"}},
+		{"unknown key", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\n", nil, []string{"x.yaml:5: ", "train.stps", "did you mean steps?", "checkpoint, copies, evaluate"}},
 		{"two unknown keys", "name: x\nenv: pond\nagent: pond\ntrain:\n  stps: 3\nfoo: 1\n", nil, []string{"x.yaml:5", "x.yaml:6", "foo"}},
 		{"unknown env key", "name: x\nenv:\n  id: pond\n  dept: 3\nagent: pond\n", nil, []string{"x.yaml:4", "env.dept", "did you mean depth?"}},
 		{"unknown env", "name: x\nenv:\n  id: sea\nagent: pond\n", nil, []string{"x.yaml:3", "env.id", "there is pond"}},
 		{"no env", "name: x\nagent: pond\n", nil, []string{"x.yaml", "env is missing"}},
-		{"ill-typed", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps: many\n", nil, []string{"x.yaml:5", "many"}},
-		{"ill-typed in env", "name: x\nenv: {id: pond, depth: deep}\nagent: pond\n", nil, []string{"x.yaml:2", "env", "deep"}},
-		{"out of range", "name: x\nenv: pond\nagent: pond\ntrain:\n  copies: 0\n", nil, []string{"train.copies is 0", "at least 1"}},
-		{"env says no", "name: x\nenv: {id: pond, depth: -1}\nagent: pond\n", nil, []string{"env: depth is -1"}},
+		{"nothing as env", "name: x\nenv:\nagent: pond\n", nil, []string{"env is missing, want env: {id: …}"}},
+		{"a list as env", "name: x\nenv: [1]\nagent: pond\n", nil, []string{"x.yaml:2", "env: want keys and values, id among them"}},
+		{"env without id", "name: x\nenv: {depth: 1}\nagent: pond\n", nil, []string{"x.yaml:2: env.id is missing"}},
+		{"ill-typed", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps: many\n", nil, []string{`x.yaml:5: train.steps is "many", want a whole number`}},
+		{"a fraction", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps: 1.5\n", nil, []string{`x.yaml:5: train.steps is "1.5", want a whole number`}},
+		{"a list for a number", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps: [1]\n", nil, []string{"x.yaml:5: train.steps is a list, want a whole number"}},
+		{"a number for a list", "name: x\nenv: {id: pond, fish: 3}\nagent: pond\n", nil, []string{`x.yaml:2: env.fish is "3", want a list`}},
+		{"a number for a section", "name: x\nenv: pond\nagent: pond\ntrain: 3\n", nil, []string{`x.yaml:4: train is "3", want keys and values; allowed are checkpoint, copies`}},
+		{"a mapping for a number", "name: x\nenv: pond\nagent: pond\nseed: {a: 1}\n", nil, []string{"x.yaml:4: seed is a mapping, want a whole number of at least 0"}},
+		{"negative", "name: x\nenv: pond\nagent: pond\nseed: -1\n", nil, []string{`x.yaml:4: seed is "-1", want a whole number of at least 0`}},
+		{"no value", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps:\n", nil, []string{"x.yaml:5: train.steps has no value, want a whole number"}},
+		{"ill-typed in env", "name: x\nenv: {id: pond, depth: deep}\nagent: pond\n", nil, []string{`x.yaml:2: env.depth is "deep", want a number`}},
+		{"ill-typed in a list", "name: x\nenv: {id: pond, fish: [1, x]}\nagent: pond\n", nil, []string{`x.yaml:2: env.fish[1] is "x", want a whole number`}},
+		{"out of range", "name: x\nenv: pond\nagent: pond\ntrain:\n  copies: 0\n  log_every: 0\n", nil, []string{"x.yaml:5: train.copies is 0, want from 1", "x.yaml:6: train.log_every is 0, want at least 1"}},
+		{"env says no", "name: x\nenv: {id: pond, depth: -1}\nagent: pond\n", nil, []string{"x.yaml:2: env.depth is -1, want more than 0"}},
+		{"env says no to a default", "name: x\nenv: {id: pond}\nagent: {name: pond, nest: {twigs: 13}}\n", nil, []string{"x.yaml: agent: depth and nest don't fit"}},
+		{"name", "name: a/b\nenv: pond\nagent: pond\n", nil, []string{`x.yaml:1: name is "a/b", want letters`}},
+		{"no name", "env: pond\nagent: pond\n", nil, []string{"name is missing, want a short name"}},
+		{"workload", "name: x\nenv: pond\nagent: pond\nworkload:\n  burst:\n    factor: 0\n", nil, []string{"x.yaml:6: workload.burst.factor is 0"}},
+		{"cuda without torch", "name: x\nenv: pond\nagent: pond\nengine: {device: cuda:0}\n", nil, []string{`x.yaml:4: engine.device is "cuda:0"`, "CUDA needs torch"}},
+		{"rival", "name: x\nenv: pond\nagent: pond\neval:\n  rivals:\n  - pond\n  - {name: pond, dept: 2}\n", nil, []string{"x.yaml:7: unknown key eval.rivals[1].dept", "did you mean depth?"}},
+		{"rivals", "name: x\nenv: pond\nagent: pond\neval: {rivals: pond}\n", nil, []string{"x.yaml:4: eval.rivals: want a list"}},
 		{"broken YAML", "name: [x\n", nil, []string{"x.yaml"}},
 		{"not a mapping", "- 1\n", nil, []string{"keys and values"}},
 		{"empty", "", nil, []string{"x.yaml"}},
+		{"an alias to nothing", "name: *a\n", nil, []string{"x.yaml:1", "unknown anchor"}},
+		{"an alias to itself", "name: x\nenv: pond\nagent: &a {name: pond, fish: [*a]}\n", nil, []string{"x.yaml: has more than 100000 values, or an alias within itself"}},
 		{"duplicate", "name: x\nname: y\nenv: pond\nagent: pond\n", nil, []string{"x.yaml:2", "name"}},
-		{"set unknown", good, []string{"train.stps=1"}, []string{"train.stps", "did you mean steps?"}},
+		{"set unknown", good, []string{"train.stps=1"}, []string{"command line: unknown key train.stps", "did you mean steps?"}},
+		{"set ill-typed", good, []string{"train.steps=x"}, []string{`command line: train.steps is "x", want a whole number`}},
+		{"set out of range", good, []string{"train.copies=0"}, []string{"command line: train.copies is 0"}},
+		{"set what env refuses", good, []string{"env.depth=-3"}, []string{"command line: env.depth is -3, want more than 0"}},
 		{"set without =", good, []string{"train.steps"}, []string{"--set train.steps", "key=value"}},
+		{"set nothing", good, []string{"=3"}, []string{"--set =3", "key=value"}},
+		{"set an empty part", good, []string{"train..steps=3"}, []string{"has an empty part"}},
 		{"set below a scalar", good, []string{"name.x=1"}, []string{"--set name.x=1", "name has no keys"}},
-		{"seeds", good, []string{"eval.seeds=5-1"}, []string{"eval.seeds", "backwards"}},
+		{"set broken YAML", good, []string{"env.fish=[1"}, []string{"--set env.fish=[1", "did not find expected"}},
+		{"seeds", good, []string{"eval.seeds=5-1"}, []string{"command line: eval.seeds", "backwards"}},
 		{"device", good, []string{"engine.device=cuda"}, []string{"engine.device", "cuda:N"}},
 	} {
 		_, err := Parse("x.yaml", []byte(c.text), c.sets, tables())
-		if err == nil {
-			t.Errorf("%s: accepted", c.name)
+		var bad *Error
+		if !errors.As(err, &bad) {
+			t.Errorf("%s: got %v, want an Error", c.name, err)
 			continue
 		}
 		for _, w := range c.want {
@@ -130,14 +162,80 @@ func TestParseSeeds(t *testing.T) {
 	}
 }
 
+// Settings reach where a file leaves a section out, empty, or a bare name; nothing behind the = is the empty text.
+func TestSet(t *testing.T) {
+	e, err := Parse("x.yaml", []byte("name: x\nenv: pond\nagent: pond\ntrain:\neval:\n  split: train\n"),
+		[]string{"env.depth=7", "train.steps=1e3", "train.evaluate.every=5", "eval.split=all", "agent={name: pond, fish: [4]}", "workload.path=", "seed=3", "seed=4"}, tables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Env.Config.(*pond).Depth != 7 || e.Train.Steps != 1000 || e.Train.Evaluate.Every != 5 || e.Eval.Split != "all" ||
+		e.Agent.Config.(*pond).Fish[0] != 4 || e.Seed != 4 || e.Workload.Path != "" {
+		t.Errorf("experiment is %+v", e)
+	}
+}
+
+// Anchors serve again, and setting over one place leaves the other.
+func TestAliases(t *testing.T) {
+	text := "name: x\nenv: {id: pond, fish: &f [1, 2]}\nagent: &a {name: pond, fish: *f}\neval: {rivals: [*a, pond]}\n"
+	e, err := Parse("x.yaml", []byte(text), []string{"agent.depth=9"}, tables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, r := e.Agent.Config.(*pond), e.Eval.Rivals[0].Config.(*pond)
+	if len(a.Fish) != 2 || a.Depth != 9 || len(r.Fish) != 2 || r.Depth != 2 {
+		t.Errorf("agent %+v, rival %+v", a, r)
+	}
+}
+
+// A path that isn't there means a shipped experiment where one has the name; else the nearest is named.
+func TestShipped(t *testing.T) {
+	for _, name := range Shipped() {
+		for _, path := range []string{name, "configs/" + name, strings.TrimSuffix(name, ".yaml")} {
+			if b, err := read(path); err != nil || len(b) == 0 {
+				t.Errorf("%s: %d bytes, %v", path, len(b), err)
+			}
+		}
+	}
+	_, err := Load("configs/classic/cartpol.yaml", nil, tables())
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "did you mean configs/classic/cartpole.yaml?") {
+		t.Errorf("a slip in the name gave %v", err)
+	}
+	if _, err := Load(t.TempDir(), nil, tables()); err == nil {
+		t.Error("a folder was read")
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"steps", "copies", "checkpoint"}
+	for key, want := range map[string]string{"stps": "steps", "step": "steps", "copys": "copies", "chekpont": "checkpoint", "zebra": "", "": "", "st": ""} {
+		if got := Nearest(key, names); got != want {
+			t.Errorf("nearest to %q is %q, want %q", key, got, want)
+		}
+	}
+}
+
+// Whatever is accepted dumps to a text that reads back to the same.
 func FuzzParse(f *testing.F) {
 	f.Add(good, "train.steps=3")
 	f.Add("name: &a x\nenv: *a\n", "a.b=[1,{c: 2}]")
+	f.Add("name: x\nenv: {id: pond, fish: &f [1]}\nagent: &a {name: pond, fish: *f}\neval: {rivals: [*a]}\n", "agent.depth=2")
+	f.Add("name: x\nenv: pond\nagent: pond\ntrain:\n", "train.evaluate={every: 0}")
 	f.Fuzz(func(t *testing.T, text, set string) {
-		if e, err := Parse("fuzz", []byte(text), []string{set}, tables()); err == nil {
-			if _, err := e.YAML(); err != nil {
-				t.Errorf("accepted, but does not dump: %v", err)
-			}
+		e, err := Parse("fuzz", []byte(text), []string{set}, tables())
+		if err != nil {
+			return
+		}
+		a, err := e.YAML()
+		if err != nil {
+			t.Fatalf("accepted, but does not dump: %v", err)
+		}
+		again, err := Parse("dump", a, nil, tables())
+		if err != nil {
+			t.Fatalf("accepted, but its dump is not: %v\n%s", err, a)
+		}
+		if b, err := again.YAML(); err != nil || string(a) != string(b) {
+			t.Errorf("the dump's dump differs (%v):\n%s\n%s", err, a, b)
 		}
 	})
 }

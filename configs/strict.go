@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,11 +10,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Problem is one thing wrong with a file: Line is 0 for a value given by --set.
+// Problem is one thing wrong with a configuration. Line is its line in the file, 0 where that can't be said, [FromSet] for what
+// was set over the file.
 type Problem struct {
 	Line int
 	Text string
 }
+
+// FromSet is the line of what is not in the file but was set over it.
+const FromSet = -1
 
 // Error is all that is wrong with a configuration.
 type Error struct {
@@ -24,42 +29,95 @@ type Error struct {
 func (e *Error) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
-		if p.Line > 0 {
+		switch {
+		case p.Line > 0:
 			lines[i] = fmt.Sprintf("%s:%d: %s", e.Source, p.Line, p.Text)
-		} else {
+		case p.Line == FromSet:
+			lines[i] = fmt.Sprintf("command line: %s", p.Text)
+		default:
 			lines[i] = fmt.Sprintf("%s: %s", e.Source, p.Text)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// unknownKeys appends a problem for every key of the mapping n that the struct type t has no field for.
-func unknownKeys(n *yaml.Node, t reflect.Type, path string, out []Problem) []Problem {
+// examine reports every key of n that t has no field for and every value that its field can't hold, and remembers where keys
+// stand. It returns whether all is well. path is n's dotted key with a dot behind, empty for the whole.
+func (r *reader) examine(n *yaml.Node, t reflect.Type, path string) bool {
+	before := len(r.problems)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	key := strings.TrimSuffix(path, ".")
+	_, decodes := reflect.New(t).Interface().(yaml.Unmarshaler)
 	switch {
-	case n.Kind == yaml.AliasNode:
-		return unknownKeys(n.Alias, t, path, out)
-	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
+	case decodes || t == reflect.TypeFor[Choice]():
+	case t.Kind() == reflect.Struct:
+		r.mapping(n, t, path, key)
+	case t.Kind() == reflect.Slice && n.Kind == yaml.SequenceNode:
 		for i, c := range n.Content {
-			out = unknownKeys(c, t.Elem(), fmt.Sprintf("%s[%d]", strings.TrimSuffix(path, "."), i)+".", out)
+			r.examine(c, t.Elem(), fmt.Sprintf("%s[%d].", key, i))
 		}
-		return out
-	case n.Kind != yaml.MappingNode || t.Kind() != reflect.Struct || t == reflect.TypeFor[Choice]():
-		return out
+	case t.Kind() == reflect.Slice && null(n):
+	case n.Kind == yaml.ScalarNode && null(n):
+		r.add(n.Line, "%s has no value, want %s", key, want(t))
+	default:
+		// The decoder's own judgement, in our words.
+		if err := n.Load(reflect.New(t).Interface()); err != nil {
+			r.add(n.Line, "%s is %s, want %s", key, shown(n), want(t))
+		}
 	}
+	return len(r.problems) == before
+}
+
+func (r *reader) mapping(n *yaml.Node, t reflect.Type, path, key string) {
 	fields := fieldsOf(t)
+	if n.Kind != yaml.MappingNode {
+		if !null(n) { // a section whose keys are all left out
+			r.add(n.Line, "%s is %s, want keys and values; allowed are %s", key, shown(n), strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+		}
+		return
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		ft, ok := fields[key.Value]
+		k := n.Content[i]
+		ft, ok := fields[k.Value]
 		if !ok {
-			out = append(out, Problem{key.Line, fmt.Sprintf("unknown key %s%s; %s", path, key.Value, suggest(key.Value, fields))})
+			r.add(k.Line, "unknown key %s%s; %s", path, k.Value, suggest(k.Value, fields))
 			continue
 		}
-		out = unknownKeys(n.Content[i+1], ft, path+key.Value+".", out)
+		r.lines[path+k.Value] = n.Content[i+1].Line
+		r.examine(n.Content[i+1], ft, path+k.Value+".")
 	}
-	return out
+}
+
+// want says what a field of type t holds.
+func want(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number of at least 0"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "a text"
+	case reflect.Slice:
+		return "a list, such as [a, b]"
+	}
+	return "keys and values"
+}
+
+// shown is a value as an error shows it.
+func shown(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return fmt.Sprintf("%q", n.Value)
 }
 
 // fieldsOf maps the YAML names of a struct's fields to their types, inlined structs included.
@@ -83,11 +141,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 }
 
 func suggest(key string, fields map[string]reflect.Type) string {
-	var names []string
-	for k := range fields {
-		names = append(names, k)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(fields))
 	if near := Nearest(key, names); near != "" {
 		return fmt.Sprintf("did you mean %s? Allowed here: %s", near, strings.Join(names, ", "))
 	}

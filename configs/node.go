@@ -1,0 +1,156 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// value returns the value of a mapping's key, nil where there is none.
+func value(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// take removes a key from a mapping and returns its value.
+func take(n *yaml.Node, key string) *yaml.Node {
+	v := value(n, key)
+	if v == nil {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
+			break
+		}
+	}
+	return v
+}
+
+// maxNodes bounds a configuration, whose aliases could stand for more than a machine holds.
+const maxNodes = 100_000
+
+// expand puts copies in place of aliases, so that each can be changed for itself.
+func expand(n *yaml.Node, left *int) error {
+	if *left--; *left < 0 {
+		return fmt.Errorf("has more than %d values, or an alias within itself", maxNodes)
+	}
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		line, column := n.Line, n.Column
+		*n = *n.Alias
+		n.Line, n.Column, n.Anchor = line, column, ""
+	}
+	n.Content = slices.Clone(n.Content)
+	for i, c := range n.Content {
+		own := *c
+		n.Content[i] = &own
+		if err := expand(&own, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// set applies key=value, where key is dotted and value is YAML; keys that are absent are made.
+func set(root *yaml.Node, s string) error {
+	key, text, ok := strings.Cut(s, "=")
+	key = strings.TrimSpace(key)
+	if !ok || key == "" {
+		return errors.New("want key=value, such as train.steps=1000")
+	}
+	v, err := setting(text)
+	if err != nil {
+		return err
+	}
+	n := root
+	parts := strings.Split(key, ".")
+	for i, p := range parts {
+		path, last := strings.Join(parts[:i+1], "."), i == len(parts)-1
+		if p == "" {
+			return fmt.Errorf("%q has an empty part, want a key such as train.steps", key)
+		}
+		c := value(n, p)
+		if c != nil && !last && c.Kind == yaml.ScalarNode {
+			c = opened(n, p, path, c)
+		}
+		switch {
+		case c == nil && last:
+			n.Content = append(n.Content, scalar(p), v)
+		case c == nil:
+			c = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: FromSet}
+			n.Content = append(n.Content, scalar(p), c)
+		case last:
+			*c = *v
+		case c.Kind != yaml.MappingNode:
+			return fmt.Errorf("%s has no keys", path)
+		}
+		n = c
+	}
+	return nil
+}
+
+// opened makes the scalar c, the value of n's key p, into what has keys: nothing into an empty mapping, and a bare name of an
+// environment or agent into a mapping with that name.
+func opened(n *yaml.Node, p, path string, c *yaml.Node) *yaml.Node {
+	var m *yaml.Node
+	switch {
+	case null(c):
+		m = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: c.Line}
+	case path == "env":
+		m = named(c, "id")
+	case path == "agent":
+		m = named(c, "name")
+	default:
+		return c
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == p {
+			n.Content[i+1] = m
+		}
+	}
+	return m
+}
+
+func scalar(key string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: FromSet}
+}
+
+// setting parses the value of a --set; nothing is the empty text.
+func setting(text string) (*yaml.Node, error) {
+	if strings.TrimSpace(text) == "" {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Line: FromSet}, nil
+	}
+	var doc yaml.Node
+	if err := yaml.Load([]byte(text), &doc); err != nil {
+		return nil, errors.New(problems(err)[0].Text)
+	}
+	if len(doc.Content) != 1 {
+		return nil, errors.New("want a value behind the =")
+	}
+	left := maxNodes
+	if err := expand(doc.Content[0], &left); err != nil {
+		return nil, err
+	}
+	fromSet(doc.Content[0])
+	return doc.Content[0], nil
+}
+
+// fromSet marks a value as not from the file.
+func fromSet(n *yaml.Node) {
+	n.Line, n.Column = FromSet, 0
+	for _, c := range n.Content {
+		fromSet(c)
+	}
+}
