@@ -5,55 +5,71 @@ CONFIG  ?= configs/sizing/attmf.yaml
 RUN     ?= runs/sizing-attmf-s1
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -X github.com/stoker-rl/stoker/cli.version=$(VERSION) -X github.com/stoker-rl/stoker/cli.commit=$(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-BUILD   := $(GO) build -trimpath -ldflags '$(LDFLAGS)'
+# Plain Go: no C compiler, and no go.work that make cuda may have left.
+PLAIN   := CGO_ENABLED=0 GOWORK=off
+TORCH   := CGO_ENABLED=1 OMP_WAIT_POLICY=PASSIVE
 TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 # QUICK=1 makes the main job small: a smoke test of every part, not a result.
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-.PHONY: all build train eval test cuda test-torch bench verify verify-status lint lint-go lint-torch clean tools
+VERIFIED := verify-sizing verify-spread verify-laws
+.PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
 
 build: ## bin/stoker: the whole workbench, without cgo
-	CGO_ENABLED=0 $(BUILD) -o bin/stoker .
+	$(PLAIN) $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/stoker .
 
 train: build ## the main job: train, then evaluate with table and plots
-	$(if $(QUICK),rm -rf runs/quick,)
-	bin/stoker train $(CONFIG) $(SETTINGS)
+	$(if $(QUICK),rm -rf $(QUICKRUN),)
+	if [ -d $(QUICKRUN) ]; then bin/stoker resume $(QUICKRUN); else bin/stoker train $(CONFIG) $(SETTINGS); fi
 	bin/stoker eval $(QUICKRUN)
 
 eval: build ## evaluate RUN again
 	bin/stoker eval $(RUN)
 
 test: ## every test that needs only Go (STOKER_DATA=folder adds those on real data)
-	CGO_ENABLED=0 $(GO) test ./...
+	$(PLAIN) $(GO) test ./...
 
 cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
-	$(GO) run ./nets/libtorch/setup
-	CGO_ENABLED=1 $(GO) build -ldflags '$(LDFLAGS)' -tags libtorch -o bin/stoker-torch .
+	GOWORK=off $(GO) run ./nets/libtorch/setup
+	$(TORCH) $(GO) build -ldflags '$(LDFLAGS)' -tags libtorch -o bin/stoker-torch .
 
 test-torch: cuda ## the tests of the torch engine and of its agreement with the native one
-	CGO_ENABLED=1 OMP_WAIT_POLICY=PASSIVE $(GO) test -tags libtorch ./nets/...
+	$(TORCH) $(GO) test -tags libtorch ./nets/...
 
 bench: build ## every measurement that the binary can make by itself
 	bin/stoker bench
 
-verify: ## the long proofs, one target each; results go to docs/results
-	@echo "there are: $(VERIFY)"; $(MAKE) $(VERIFY)
+verify: $(VERIFIED) ## the long proofs, one target each; results are kept under docs/results
+
+verify-sizing: build ## the main job with three training seeds, evaluated (half an hour)
+	rm -rf runs/verify-s1 runs/verify-s2 runs/verify-s3
+	docs/results/keep sizing 'envs nets agents train eval configs/sizing' bin/stoker train $(CONFIG) --seeds 1-3 --name verify
+	docs/results/keep sizing 'envs nets agents train eval configs/sizing' bin/stoker eval runs/verify-s1 runs/verify-s2 runs/verify-s3 --out docs/results/sizing
+
+verify-spread: ## MADDPG learns simple_spread as ANCHORS of the field do (minutes a seed)
+	docs/results/keep spread 'envs/classic nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run Spread -long -v -timeout 2h
+
+verify-laws: ## the sizing environment against FaaSConf's measurements (needs STOKER_DATA)
+	docs/results/keep laws 'envs/sizing envs/perfmodel envs/sim' env $(PLAIN) $(GO) test ./envs/sizing/calibrate -run TestLaws -v -timeout 1h
+
+verify-status: ## which results are older than the code they cover
+	@docs/results/keep status
 
 lint: lint-go lint-torch ## gofmt, vet, staticcheck, golangci-lint, with and without libtorch
 
 lint-go: tools
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'gofmt -w these files'; exit 1; }
-	CGO_ENABLED=0 $(GO) vet ./...
-	CGO_ENABLED=0 $(TOOLS)/staticcheck ./...
-	CGO_ENABLED=0 $(TOOLS)/golangci-lint run ./...
+	$(PLAIN) $(GO) vet ./...
+	$(PLAIN) $(TOOLS)/staticcheck ./...
+	$(PLAIN) $(TOOLS)/golangci-lint run ./...
 
 lint-torch: tools cuda
-	CGO_ENABLED=1 $(GO) vet -tags libtorch ./nets/... .
-	CGO_ENABLED=1 $(TOOLS)/staticcheck -tags libtorch ./nets/... .
-	CGO_ENABLED=1 $(TOOLS)/golangci-lint run --build-tags libtorch ./nets/...
+	$(TORCH) $(GO) vet -tags libtorch ./nets/... .
+	$(TORCH) $(TOOLS)/staticcheck -tags libtorch ./nets/... .
+	$(TORCH) $(TOOLS)/golangci-lint run --build-tags libtorch ./nets/...
 
 tools: $(TOOLS)/staticcheck-0.8.2 $(TOOLS)/golangci-lint-2.15.0
 
