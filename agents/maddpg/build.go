@@ -13,17 +13,13 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 	b := builder{e: e, n: p.agents, batch: c.Batch}
 	u := &update{e: e, tau: c.Tau, others: c.othersFromReplay()}
 
-	u.actor, u.actorTarget = b.net(c.actorArch(p)), b.net(c.actorArch(p))
+	u.actor, u.actorTarget = b.net(c.actorArch(p, nets.None)), b.net(c.actorArch(p, nets.None))
 	u.critic, u.criticTarget = b.net(c.criticArch(p, u.others)), b.net(c.criticArch(p, false))
 	u.actorAdam = b.adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
 	u.criticAdam = b.adam(u.critic, nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
 	u.policy.pass, u.targetPolicy.pass = b.pass(u.actor), b.pass(u.actorTarget)
-	if p.discrete() {
-		head := b.net(c.headArch(p))
-		now, next := b.pass(head), b.pass(head)
-		u.policy.head, u.targetPolicy.head = &now, &next
-		u.noise, u.noise2, u.dlogits = b.tensor(p.act), b.tensor(p.act), b.tensor(p.act)
-	}
+	head := b.head(c.headArch(p), p)
+	u.policy.head, u.targetPolicy.head = b.pass(head), b.pass(head)
 	u.takenQ, u.chosenQ, u.targetQ = b.pass(u.critic), b.pass(u.critic), b.pass(u.criticTarget)
 	if b.err != nil {
 		return nil, b.err
@@ -32,6 +28,10 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 	u.penalty = b.loss(nets.Penalty{Coef: c.LogitPenalty})
 
 	u.s, u.s2, u.a = b.tensor(p.obs), b.tensor(p.obs), b.tensor(p.act)
+	u.dlogits = b.tensor(p.act)
+	if p.discrete() {
+		u.noise, u.noise2 = b.tensor(p.act), b.tensor(p.act)
+	}
 	u.r, u.discount, u.y, u.dq = b.tensor(1), b.tensor(1), b.tensor(1), b.tensor(1)
 	u.sums = sums{
 		criticLoss: e.NewTensor(p.agents), actorLoss: e.NewTensor(p.agents),
@@ -78,6 +78,20 @@ func (b *builder) net(a nets.Arch) nets.Net {
 	}
 	n, err := b.e.NewNet(a)
 	b.err = err
+	return n
+}
+
+// head builds what turns logits into actions; where that is a layer, it is the identity before its sigmoid, and stays so.
+func (b *builder) head(a nets.Arch, p *problem) nets.Net {
+	n := b.net(a)
+	if b.err != nil || p.discrete() {
+		return n
+	}
+	identity := make([]float32, nets.Size(n.Params())) // [act, act] weights, then biases of zero
+	for i := range p.act {
+		identity[i*p.act+i] = 1
+	}
+	n.Params().Set(identity)
 	return n
 }
 

@@ -90,8 +90,8 @@ type Config struct {
 	Temperature float64 `yaml:"temperature" json:"temperature"`
 	// Hard gives critics one-hot choices with the gradient of the relaxed ones (straight-through).
 	Hard bool `yaml:"hard" json:"hard"`
-	// LogitPenalty is the coefficient of mean(logits²) in the actor's loss. Only for choices: a continuous actor's sigmoid is
-	// part of its last layer.
+	// LogitPenalty is the coefficient of mean(logits²) in the actor's loss (MADDPG's code): it keeps choices open, and
+	// continuous actions off their bounds, where the sigmoid has no slope and learning would stop.
 	LogitPenalty float64 `yaml:"logit_penalty" json:"logit_penalty"`
 
 	// Standardise subtracts running means from observations and divides by running deviations, per feature and, where agents

@@ -23,8 +23,7 @@ type Learner struct {
 	safe   *guard // nil where off
 
 	acting *acting
-	own    bool      // acting has a net of its own, on another engine than the update
-	params []float32 // on the way from one to the other
+	params []float32 // on their way from the net that learns to the one that acts
 	taken  []float32 // what the last Act did, as critics see it: [copies, agents, act]
 	acted  bool
 
@@ -73,26 +72,25 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 	if l.update, err = newUpdate(&l.c, &l.p, ctx.Train, rng.New(ctx.Seed, "maddpg: initial weights")); err != nil {
 		return nil, err
 	}
-	net := l.update.actor
-	if l.own = ctx.Train != ctx.Act; l.own {
-		if net, err = ctx.Act.NewNet(net.Arch()); err != nil {
-			return nil, fmt.Errorf("maddpg: actor: %w", err)
-		}
-		l.params = make([]float32, nets.Size(net.Params()))
+	net, err := ctx.Act.NewNet(c.actingArch(&p))
+	if err != nil {
+		return nil, fmt.Errorf("maddpg: actor: %w", err)
 	}
 	if l.acting, err = newActing(&l.p, ctx.Act, net, ctx.Copies); err != nil {
 		return nil, err
 	}
+	l.params = make([]float32, nets.Size(net.Params()))
 	return l, l.hand()
 }
 
-// hand brings the present actor to the engine that acts.
+// hand brings the present actor to the net that acts.
 func (l *Learner) hand() error {
-	if !l.own {
-		return nil
+	if l.ctx.Train == l.ctx.Act {
+		l.ctx.Act.Copy(l.acting.net.Params(), l.update.actor.Params())
+	} else {
+		l.update.actor.Params().Get(l.params)
+		l.acting.net.Params().Set(l.params)
 	}
-	l.update.actor.Params().Get(l.params)
-	l.acting.net.Params().Set(l.params)
 	if err := errors.Join(l.ctx.Train.Err(), l.ctx.Act.Err()); err != nil {
 		return fmt.Errorf("maddpg: copying the actor: %w", err)
 	}

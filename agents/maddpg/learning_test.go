@@ -69,7 +69,7 @@ func TestGoldenTrace(t *testing.T) {
 		want [3]string
 	}{
 		{"attention", func(*Config) {}, toyOptions{agents: 3, length: 5},
-			[3]string{"3a6164f5bbcce1aa", "dff58cc0db08fd7a", "573aae02e56258d7"}},
+			[3]string{"4cb6d63e132bfb3d", "e687e186e79f8688", "bbc9f2f67a68e15b"}},
 		{"joint, choices", func(c *Config) { c.Mix = Joint }, toyOptions{agents: 2, length: 5, choices: true},
 			[3]string{"03358c985cac1cd6", "9acd822305f3c354", "60204bf4025b54c5"}},
 	} {

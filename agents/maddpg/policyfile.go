@@ -51,7 +51,7 @@ func (l *Learner) Policy() (agents.Policy, error) {
 // file describes the present actor.
 func (l *Learner) file() (*agents.PolicyFile, error) {
 	f := &agents.PolicyFile{Agent: Name, EnvID: l.ctx.Spec.ID, Arrays: map[string]agents.Array{}}
-	arch, err := nets.EncodeArch(l.update.actor.Arch())
+	arch, err := nets.EncodeArch(l.acting.net.Arch())
 	if err != nil {
 		return nil, err
 	}

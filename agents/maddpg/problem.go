@@ -68,19 +68,25 @@ func (p *problem) neighbours() [][]int {
 	return out
 }
 
-// actorArch is π: from observations to u in [0, 1], or to logits. Inputs: observation.
-func (c *Config) actorArch(p *problem) nets.Arch {
+// actorArch is π from observations to logits, one for each component or choice. Inputs: observation. The net that acts has final
+// Sigmoid for continuous actions: the same parameters, and u for its output.
+func (c *Config) actorArch(p *problem, final string) nets.Arch {
 	m := nets.MLP{
 		Agents: p.agents, Shared: c.Shared, In: []nets.Port{{Name: "observation", Width: p.obs}}, Hidden: c.Hidden, Out: p.act,
-		Activation: c.Activation, Norm: c.Norm, Final: nets.Sigmoid, FinalBound: c.FinalBound,
-	}
-	if p.discrete() {
-		m.Final = nets.None
+		Activation: c.Activation, Norm: c.Norm, Final: final, FinalBound: c.FinalBound,
 	}
 	if c.Mix == Attention || c.Mix == Mean {
 		return c.mixed(p, m)
 	}
 	return m
+}
+
+// actingArch is π as it acts.
+func (c *Config) actingArch(p *problem) nets.Arch {
+	if p.discrete() {
+		return c.actorArch(p, nets.None)
+	}
+	return c.actorArch(p, nets.Sigmoid)
 }
 
 // criticArch is Q. Inputs: observation, action and, where others is set, the others' actions.
@@ -108,7 +114,14 @@ func (c *Config) mixed(p *problem, m nets.MLP) nets.MeanField {
 	return f
 }
 
-// headArch turns logits into choices.
+// headArch turns logits into actions as critics see them: relaxed choices, or u = sigmoid(logit) by a layer whose weights
+// are the identity (see newHead).
 func (c *Config) headArch(p *problem) nets.Arch {
-	return nets.GumbelSoftmax{Agents: p.agents, Segments: p.segments, Temperature: c.Temperature, Hard: c.Hard}
+	if p.discrete() {
+		return nets.GumbelSoftmax{Agents: p.agents, Segments: p.segments, Temperature: c.Temperature, Hard: c.Hard}
+	}
+	return nets.MLP{
+		Agents: p.agents, Shared: true, In: []nets.Port{{Name: "logits", Width: p.act}}, Out: p.act,
+		Activation: nets.ReLU, Final: nets.Sigmoid,
+	}
 }

@@ -23,7 +23,7 @@ type update struct {
 	takenQ, chosenQ, targetQ pass // Q of the batch's actions, Q of the policies' actions, Q' of the target's
 	y, dq                    nets.Tensor
 	tdError, ascent, penalty loss
-	dlogits                  nets.Tensor // gradient by the logits; nil for continuous actions
+	dlogits                  nets.Tensor // gradient by the logits
 	present                  presence
 	sums                     sums
 	recorded                 nets.Recorded
@@ -74,12 +74,9 @@ func (u *update) q(p *pass, a nets.Tensor) nets.Tensor {
 	return p.forward(u.s, a)
 }
 
-// byLogits takes the actor's gradient from its actions to its net's output: unchanged for continuous actions; for choices
-// through the Gumbel-softmax, and the penalty on large logits is added.
+// byLogits takes the actor's gradient from its actions to the logits beneath, and adds the penalty on large logits: it keeps
+// sigmoid and softmax where they still have a slope, and choices open.
 func (u *update) byLogits(da nets.Tensor) nets.Tensor {
-	if u.policy.head == nil {
-		return da
-	}
 	u.policy.head.backward(da, nets.Inputs)
 	u.penalty.gradient(u.dlogits, u.policy.logits)
 	u.e.Add(u.dlogits, 1, u.policy.head.work.GradIn(0))
@@ -100,20 +97,20 @@ func (p *pass) forward(in ...nets.Tensor) nets.Tensor {
 
 func (p *pass) backward(grad nets.Tensor, wrt nets.Wrt) { p.net.Backward(p.work, grad, wrt) }
 
-// policy is π or π': a net and, for choices, the Gumbel-softmax over its logits.
+// policy is π or π': a net that gives logits, and the head that makes actions of them: a sigmoid, or for choices the
+// Gumbel-softmax with its noise.
 type policy struct {
 	pass
-	head   *pass       // nil for continuous actions
+	head   pass
 	logits nets.Tensor // of the last act
 }
 
 func (p *policy) act(s, noise nets.Tensor) nets.Tensor {
-	y := p.forward(s)
-	if p.head == nil {
-		return y
+	p.logits = p.forward(s)
+	if noise == nil {
+		return p.head.forward(p.logits)
 	}
-	p.logits = y
-	return p.head.forward(y, noise)
+	return p.head.forward(p.logits, noise)
 }
 
 // loss is a named loss with its value for each agent.

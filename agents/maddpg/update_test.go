@@ -162,10 +162,8 @@ func (b *bench) actorLoss() float64 {
 	for i, q := range get(u.q(&u.chosenQ, a)) {
 		sum -= on[i] * q
 	}
-	if b.p.discrete() {
-		for i, x := range get(u.policy.logits) {
-			sum += b.c.LogitPenalty * onA[i] * x * x / float64(b.p.act)
-		}
+	for i, x := range get(u.policy.logits) {
+		sum += b.c.LogitPenalty * onA[i] * x * x / float64(b.p.act)
 	}
 	return sum / float64(b.c.Batch)
 }
