@@ -120,11 +120,7 @@ func (c *Choice) addLearned(path string, sets []string) error {
 	if !ok {
 		at = len(c.Contestants)
 		c.groups[key] = at
-		name := x.Name
-		if isCheckpoint(ck, path) {
-			name = fmt.Sprintf("%s@%d", name, steps(ck))
-		}
-		c.Contestants = append(c.Contestants, Contestant{Name: c.freeName(name), Kind: catalog.Learned})
+		c.Contestants = append(c.Contestants, Contestant{Name: c.freeName(labels(ck, path, x.Name)...), Kind: catalog.Learned})
 	}
 	con := &c.Contestants[at]
 	for _, o := range con.Versions {
@@ -133,7 +129,7 @@ func (c *Choice) addLearned(path string, sets []string) error {
 		}
 	}
 	con.Versions = append(con.Versions, v)
-	if _, err := os.Stat(filepath.Join(path, metricsFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(path, checkpoints.MetricsFile)); err == nil {
 		c.Runs = append(c.Runs, RunOf{path, con.Name})
 	}
 	return nil
@@ -166,16 +162,29 @@ func groupOf(ck *checkpoints.Checkpoint, path string) (string, error) {
 	return string(b), err
 }
 
-// freeName returns name, numbered where a contestant has it already.
-func (c *Choice) freeName(name string) string {
-	for n := 1; ; n++ {
-		try := name
-		if n > 1 {
-			try = fmt.Sprintf("%s-%d", name, n)
+// labels are names for what path holds, the best first: the experiment's; where others have it, the run folder's.
+func labels(ck *checkpoints.Checkpoint, path, experiment string) []string {
+	run, at := path, ""
+	if isCheckpoint(ck, path) {
+		at = fmt.Sprintf("@%d", steps(ck))
+		run = filepath.Dir(filepath.Clean(path))
+		if filepath.Base(run) == checkpoints.CheckpointsDir {
+			run = filepath.Dir(run)
 		}
-		if !slices.ContainsFunc(c.Contestants, func(o Contestant) bool { return o.Name == try }) {
-			return try
+	}
+	return []string{experiment + at, groupName(run) + at}
+}
+
+// freeName returns the first of names that no contestant has, or the first of them numbered.
+func (c *Choice) freeName(names ...string) string {
+	first := names[0]
+	for n := 2; ; n++ {
+		for _, name := range names {
+			if !slices.ContainsFunc(c.Contestants, func(o Contestant) bool { return o.Name == name }) {
+				return name
+			}
 		}
+		names = []string{fmt.Sprintf("%s-%d", first, n)}
 	}
 }
 

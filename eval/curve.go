@@ -15,12 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/eval/chart"
 	"github.com/stoker-rl/stoker/eval/stats"
 )
-
-// metricsFile is what a run logs, one JSON object per line.
-const metricsFile = "metrics.jsonl"
 
 // Curve is one metric of one run over training.
 type Curve struct {
@@ -34,7 +32,7 @@ type Curve struct {
 // written; no line with it is an error that lists what there is.
 func ReadCurve(run, group, metric string) (Curve, error) {
 	c := Curve{Group: group, Run: run, Metric: metric}
-	path := filepath.Join(run, metricsFile)
+	path := filepath.Join(run, checkpoints.MetricsFile)
 	f, err := os.Open(path)
 	if err != nil {
 		return c, err

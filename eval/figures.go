@@ -82,9 +82,9 @@ const (
 	lowPanel    = vg.Length(130) // of several, one below the other
 )
 
-// label is a quantity with its unit.
+// label is a quantity with its unit, where that says more.
 func label(name, unit string) string {
-	if unit == "" || unit == "1" {
+	if unit == "" || unit == "1" || unit == name {
 		return name
 	}
 	return fmt.Sprintf("%s (%s)", name, unit)

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -18,10 +19,23 @@ var update = flag.Bool("update", false, "write golden files anew")
 // Text compares a text with testdata/name.
 func Text(t *testing.T, name, got string) {
 	t.Helper()
-	want, ok := read(t, name, []byte(got))
-	if ok && got != string(want) {
-		t.Errorf("%s differs from what was made (write it anew with -update):\n%s", filepath.Join("testdata", name), got)
+	b, ok := read(t, name, []byte(got))
+	if !ok || got == string(b) {
+		return
 	}
+	made, want := strings.Split(got, "\n"), strings.Split(string(b), "\n")
+	n := 0
+	for n < min(len(made), len(want)) && made[n] == want[n] {
+		n++
+	}
+	at := func(lines []string) string {
+		if n < len(lines) {
+			return lines[n]
+		}
+		return "(no such line)"
+	}
+	t.Errorf("%s:%d (of %d lines, made %d; write it anew with -update):\n%s\nmade is\n%s",
+		filepath.Join("testdata", name), n+1, len(want), len(made), at(want), at(made))
 }
 
 const (

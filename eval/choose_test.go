@@ -1,0 +1,261 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/train"
+)
+
+const tiny = `
+name: tiny
+env: {id: stoker/LQR-v1}
+agent: {name: maddpg, mix: none, hidden: [4], batch: 8, random_steps: 20, learning_starts: 20}
+train: {steps: 200, copies: 2, log_every: 100, evaluate: {every: 100, episodes: 1}, checkpoint: {every: 100, keep: 0}}
+`
+
+// runs trains, once for all tests, on the LQR: seeds 1 to 3 of tiny; seed 1 of another width, and of tiny with another eval section and
+// other logging; and one in CartPole.
+var runs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "eval-runs")
+	if err != nil {
+		return "", err
+	}
+	runsDir = dir
+	for name, sets := range map[string][]string{
+		"s1": {"seed=1"}, "s2": {"seed=2"}, "s3": {"seed=3"}, "wide": {"agent.hidden=[5]"}, "told": {"seed=4", "eval.seeds=7-9", "train.log_every=50"},
+		"pole": {"env.id=stoker/CartPole-v1"},
+	} {
+		x, err := configs.Parse(name, []byte(tiny), sets, train.Tables())
+		if err != nil {
+			return "", err
+		}
+		if _, err := train.Start(context.Background(), x, train.Options{RunsDir: dir, Name: name}); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+})
+
+var runsDir string // empty until runs are asked for
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if runsDir != "" {
+		os.RemoveAll(runsDir)
+	}
+	os.Exit(code)
+}
+
+// of returns the paths of runs.
+func of(t *testing.T, names ...string) []string {
+	t.Helper()
+	dir, err := runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, n := range names {
+		out = append(out, filepath.Join(dir, n))
+	}
+	return out
+}
+
+// sizing is a configuration of the environment that has rivals.
+func sizing(t *testing.T, eval string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sizing.yaml")
+	text := "name: s\nenv: {id: stoker/Sizing-v1}\nagent: {name: maddpg}\neval: " + eval + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func listing(c *Choice) []string {
+	var out []string
+	for _, con := range c.Contestants {
+		line := con.Name + " " + string(con.Kind)
+		for _, v := range con.Versions {
+			if v.Source != "" {
+				line += " " + string(rune('0'+v.TrainingSeed))
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestChoose(t *testing.T) {
+	checkpoint := func(run string, step string) string {
+		return filepath.Join(of(t, run)[0], "checkpoints", "step-000000000"+step)
+	}
+	for _, c := range []struct {
+		name   string
+		paths  []string
+		config string
+		want   []string
+		runs   []string // contestants of the learning curves
+	}{
+		{"seeds form one", of(t, "s1", "s2", "s3"), "", []string{"tiny learned 1 2 3"}, []string{"tiny", "tiny", "tiny"}},
+		{"how it was told does not count", of(t, "told", "s1"), "", []string{"tiny learned 4 1"}, []string{"tiny", "tiny"}},
+		{"another width is another", of(t, "s1", "wide", "s2"), "", []string{"tiny learned 1 2", "wide learned 1"}, []string{"tiny", "wide", "tiny"}},
+		{"checkpoints by their step", []string{checkpoint("s1", "100"), checkpoint("s2", "100"), checkpoint("s1", "200")}, "",
+			[]string{"tiny@100 learned 1 2", "tiny@200 learned 1"}, nil},
+		{"checkpoints of another width", []string{checkpoint("s1", "100"), checkpoint("wide", "100"), of(t, "s1")[0]}, "",
+			[]string{"tiny@100 learned 1", "wide@100 learned 1", "tiny learned 1"}, []string{"tiny"}},
+		{"rivals of the configuration", nil, sizing(t, "{rivals: [fixed, {name: autoscaler}, fixed]}"), []string{"fixed heuristic", "autoscaler heuristic", "fixed-2 heuristic"}, nil},
+		{"named rivals instead", []string{"oracle", "random-search"}, sizing(t, "{rivals: [fixed]}"), []string{"oracle oracle", "random-search heuristic"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Choose(c.paths, c.config, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(listing(got), c.want) {
+				t.Errorf("contestants %q, want %q", listing(got), c.want)
+			}
+			var names []string
+			for _, r := range got.Runs {
+				names = append(names, r.Contestant)
+			}
+			if !slices.Equal(names, c.runs) {
+				t.Errorf("runs of %q, want %q", names, c.runs)
+			}
+		})
+	}
+}
+
+// A run stands for its best checkpoint; settings go over the first run's configuration, and hold for the comparison.
+func TestChooseExperiment(t *testing.T) {
+	c, err := Choose(of(t, "s1", "told"), "", []string{"eval.seeds=3-5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Experiment.Eval.Seeds != "3-5" || c.Experiment.Env.Name != "stoker/LQR-v1" {
+		t.Errorf("experiment %+v", c.Experiment)
+	}
+	best, err := os.ReadFile(filepath.Join(of(t, "s1")[0], "checkpoints", "best"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := filepath.Base(c.Contestants[0].Versions[0].Source); !strings.Contains(string(best), got) {
+		t.Errorf("source is %s, best is %s", got, best)
+	}
+	if c, err = Choose(of(t, "told"), "", nil); err != nil || c.Experiment.Eval.Seeds != "7-9" {
+		t.Errorf("eval.seeds is %q, want the run's own 7-9: %v", c.Experiment.Eval.Seeds, err)
+	}
+}
+
+// What was chosen plays: learned policies act on the environment of the experiment, each as trained.
+func TestChoicePlays(t *testing.T) {
+	c, err := Choose(of(t, "s1", "s2"), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := run(t, Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(c.Experiment, c.Experiment.Eval.Split) },
+		Contestants: c.Contestants, Seeds: seeds(3), Workers: 2})
+	a, b := p.Episodes[0][0], p.Episodes[0][1]
+	if len(a) != 3 || reflect.DeepEqual(a, b) {
+		t.Errorf("two training seeds play alike: %v, %v", a, b)
+	}
+	if got := summary(t, p); got.Policies[0].Sources[1] != c.Contestants[0].Versions[1].Source {
+		t.Errorf("sources %v", got.Policies[0].Sources)
+	}
+}
+
+// A rival that the caller names has the configuration that the experiment gives it.
+func TestRivalConfig(t *testing.T) {
+	autoscaler, err := catalog.FindRival("autoscaler")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed, err := catalog.FindRival("fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := configs.Choice{Name: "autoscaler", Config: "the experiment's own"}
+	c := Choice{Experiment: &configs.Experiment{Eval: configs.Eval{Rivals: []configs.Choice{{Name: "oracle"}, own, own}}}}
+	want := []configs.Choice{own, own, {Name: "fixed", Config: fixed.Config()}}
+	if got := c.rivals([]catalog.Rival{autoscaler, fixed}); !reflect.DeepEqual(got, want) {
+		t.Errorf("rivals %+v, want %+v", got, want)
+	}
+	if got := c.rivals(nil); len(got) != 3 {
+		t.Errorf("rivals where none is named: %+v", got)
+	}
+}
+
+func TestChooseErrors(t *testing.T) {
+	s1 := of(t, "s1")[0]
+	for _, c := range []struct {
+		name   string
+		paths  []string
+		config string
+		sets   []string
+		want   string
+		usage  bool
+	}{
+		{"unknown", []string{"autoscalar"}, "", nil, `autoscalar is neither a run nor a checkpoint, and there is no policy "autoscalar"; there are: autoscaler, fixed, oracle, random-search`, true},
+		{"no environment", []string{"fixed"}, "", nil, "no run or checkpoint names an environment: give a configuration with --config", true},
+		{"nothing", nil, "", nil, "no run or checkpoint names an environment", true},
+		{"twice the same run", []string{s1, s1}, "", nil, "training seed 1 of tiny is there already, from " + s1, true},
+		{"twice the same rival", []string{"fixed", "fixed"}, sizing(t, "{}"), nil, "policy fixed is named twice", true},
+		{"another environment", of(t, "s1", "pole"), "", nil, "pole acts in stoker/CartPole-v1, the comparison is in stoker/LQR-v1", true},
+		{"another than the configuration's", []string{s1}, sizing(t, "{}"), nil, "s1 acts in stoker/LQR-v1, the comparison is in stoker/Sizing-v1", true},
+		{"a rival of another environment", []string{s1, "fixed"}, "", nil, "fixed is made for [stoker/Sizing-v1], not for stoker/LQR-v1", true},
+		{"no run", []string{t.TempDir()}, "", nil, "neither a checkpoint", false},
+		{"no configuration", []string{s1}, "nowhere.yaml", nil, "nowhere.yaml", false},
+		{"a wrong setting", []string{s1}, "", []string{"eval.sides=1"}, "eval.sides", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Choose(c.paths, c.config, c.sets)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error is %v, want %q", err, c.want)
+			}
+			if c.usage && !errors.Is(err, train.ErrUsage) {
+				t.Errorf("%v is not marked as the caller's mistake", err)
+			}
+		})
+	}
+}
+
+// A checkpoint that is damaged is refused with its reason.
+func TestChooseDamaged(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "run"), os.DirFS(of(t, "s3")[0])); err != nil {
+		t.Fatal(err)
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "run", "checkpoints", "step-*", "policy.json"))
+	if err != nil || len(list) == 0 {
+		t.Fatal("no checkpoints to damage", err)
+	}
+	for _, f := range list {
+		if err := os.WriteFile(f, []byte("{}"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Choose([]string{filepath.Join(dir, "run")}, "", nil); err == nil || !strings.Contains(err.Error(), "policy.json") {
+		t.Errorf("error is %v, want one that names policy.json", err)
+	}
+}
+
+func TestFreeName(t *testing.T) {
+	c := Choice{}
+	for _, want := range []string{"a", "b", "a-2", "a-3"} {
+		got := c.freeName("a", "b")
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		c.Contestants = append(c.Contestants, Contestant{Name: got})
+	}
+}

@@ -1,0 +1,128 @@
+package eval
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// logged is a run folder with a log.
+func logged(t *testing.T, name, lines string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "metrics.jsonl"), []byte(lines), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Lines without the metric, with null for it, and a last one that is being written, are passed over.
+func TestReadCurve(t *testing.T) {
+	dir := logged(t, "a-s1", `{"step":0,"eval/cost":3}
+{"step":10,"train/loss":1}
+{"step":20,"eval/cost":null}
+{"step":30,"train/loss":1,"eval/cost":1.5e0}
+{"step":40,"eval/co`)
+	got, err := ReadCurve(dir, "a", "eval/cost")
+	want := Curve{Group: "a", Run: dir, Metric: "eval/cost", Steps: []int64{0, 30}, Values: []float64{3, 1.5}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	// A line of any length.
+	long := logged(t, "b", `{"step":1,"x":2,"`+strings.Repeat("y", 1<<21)+`":3}`+"\n")
+	if got, err := ReadCurve(long, "b", "x"); err != nil || len(got.Values) != 1 {
+		t.Errorf("a line of 2 MB: %v", err)
+	}
+}
+
+func TestReadCurveErrors(t *testing.T) {
+	for _, c := range []struct{ name, lines, want string }{
+		{"not JSON", "{\"step\":1,\"x\":1}\nnonsense\n", "metrics.jsonl:2: want an object of numbers: invalid character"},
+		{"a word", "{\"step\":1,\"x\":\"high\"}\n", "metrics.jsonl:1: want an object of numbers: json: cannot unmarshal string"},
+		{"no step", "{\"step\":1,\"x\":1}\n\n{\"x\":1}\n", "metrics.jsonl:2: "},
+		{"no step at all", "{\"x\":1}\n", "metrics.jsonl:1: no step"},
+		{"another metric", "{\"step\":1,\"b\":1,\"a\":2}\n", `has no "x"; it has a, b`},
+		{"nothing", "", `has no "x"; it has nothing yet`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := ReadCurve(logged(t, "run", c.lines), "g", "x"); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, want %q", err, c.want)
+			}
+		})
+	}
+	if _, err := ReadCurve(t.TempDir(), "g", "x"); err == nil || !strings.Contains(err.Error(), "metrics.jsonl") {
+		t.Errorf("no log: %v", err)
+	}
+}
+
+// A group's curve is made of the steps that all its runs have; runs without a common step stay curves of their own.
+func TestBands(t *testing.T) {
+	nan := math.NaN()
+	got := bands([]Curve{
+		{Group: "a", Run: "a-s1", Steps: []int64{0, 10, 20, 30}, Values: []float64{1, 2, 3, 4}},
+		{Group: "b", Run: "runs/b-s1", Steps: []int64{1}, Values: []float64{1}},
+		{Group: "a", Run: "a-s2", Steps: []int64{10, 0, 30}, Values: []float64{4, 5, nan}},
+		{Group: "b", Run: "runs/b-s2", Steps: []int64{2}, Values: []float64{2}},
+	})
+	want := []band{
+		{"a", 2, []float64{0, 10}, []float64{3, 3}, []float64{1, 2}, []float64{5, 4}},
+		{"b-s1", 1, []float64{1}, []float64{1}, []float64{1}, []float64{1}},
+		{"b-s2", 1, []float64{2}, []float64{2}, []float64{2}, []float64{2}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// Runs whose names differ by their seed are one line; files come back with their folder, data and all.
+func TestPlotRuns(t *testing.T) {
+	a := logged(t, "a-s1", "{\"step\":1,\"x\":1}\n{\"step\":2,\"x\":3}\n")
+	b := logged(t, "a-s2", "{\"step\":1,\"x\":2}\n{\"step\":2,\"x\":5}\n")
+	out := filepath.Join(t.TempDir(), "curves")
+	got, err := PlotRuns([]string{a, b + "/"}, "x", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(out, "learning_curve.png"), filepath.Join(out, "learning_curve.svg"), filepath.Join(out, "learning_curve.csv")}
+	if !slices.Equal(got, want) {
+		t.Errorf("files %v, want %v", got, want)
+	}
+	svg, err := os.ReadFile(want[1])
+	if err != nil || !strings.Contains(string(svg), "a (IQM and range of 2 runs)") {
+		t.Errorf("the figure does not name the group: %v", err)
+	}
+	csv, err := os.ReadFile(want[2])
+	if text := "group,run,metric,step,value\na," + a + ",x,1,1\n"; err != nil || !strings.HasPrefix(string(csv), text) {
+		t.Errorf("data %s, want it to begin with %s", csv, text)
+	}
+	if _, err := PlotRuns([]string{a, t.TempDir()}, "x", out); err == nil {
+		t.Error("a folder without a log was drawn")
+	}
+	if _, err := PlotRuns(nil, "x", out); err == nil {
+		t.Error("nothing was drawn without an error")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := PlotRuns([]string{a}, "x", filepath.Join(file, "curves")); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("a folder below a file: %v", err)
+	}
+}
+
+func TestGroupName(t *testing.T) {
+	for run, want := range map[string]string{
+		"runs/attmf-s1": "attmf", "runs/attmf-s12/": "attmf", "attmf": "attmf", "runs/attmf-slow": "attmf-slow", "x-s1-s2": "x-s1",
+	} {
+		if got := groupName(run); got != want {
+			t.Errorf("group of %s is %s, want %s", run, got, want)
+		}
+	}
+}
