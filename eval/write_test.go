@@ -11,19 +11,41 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// written is an evaluation with every figure, in a folder.
+var (
+	once sync.Once
+	// evaluated is an evaluation with every figure, written once; not to be changed.
+	evaluated struct {
+		files map[string]string
+		p     *Played
+		s     *Summary
+	}
+)
+
+// written is an evaluation with every figure, in a folder of the test's own.
 func written(t *testing.T) (string, *Played, *Summary) {
 	t.Helper()
-	p := synthetic()
-	s := summarise(t, p)
 	dir := filepath.Join(t.TempDir(), "deep", "eval")
-	if err := Write(dir, p, s, syntheticCurves()); err != nil {
+	once.Do(func() {
+		evaluated.p = synthetic()
+		evaluated.s = summarise(t, evaluated.p)
+		if err := Write(dir, evaluated.p, evaluated.s, syntheticCurves()); err != nil {
+			t.Fatal(err)
+		}
+		evaluated.files = files(t, dir)
+	})
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return dir, p, s
+	for name, text := range evaluated.files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, evaluated.p, evaluated.s
 }
 
 // writtenSmall is a smaller one.
