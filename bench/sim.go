@@ -60,7 +60,7 @@ func runSim(o Options, emit func(Result)) error {
 		}
 		f := &feeder{arrivals: arrivals{key: rng.New(1, "bench arrivals"), rate: load / warmService}}
 		f.Fired(s, sim.Timer{})
-		warm := sim.Time(2 * keepAlive)
+		warm := 2 * keepAlive
 		s.Run(f, warm)
 		if f.err != nil {
 			return f.err

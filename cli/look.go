@@ -161,7 +161,7 @@ func printEnv(c *cobra.Command, l envLine) {
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", q.Name, q.Unit, better, q.Doc)
 	}
-	t.Flush() //nolint:errcheck // the terminal's own failure has nowhere to be told
+	t.Flush() // the terminal's own failure has nowhere to be told
 }
 
 // checkEnvs runs the conformance checks of each environment.

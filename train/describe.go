@@ -76,8 +76,8 @@ func (r *run) readSessions() error {
 		return err
 	}
 	var d description
-	if json.Unmarshal(b, &d) != nil {
-		return nil
+	if json.Unmarshal(b, &d) != nil { // unreadable, so there is nothing to carry on: it is written anew
+		return nil //nolint:nilerr // as said
 	}
 	r.sessions, r.started, r.opts.InitFrom = d.Sessions, d.Started, d.InitFrom
 	for i := range r.sessions {

@@ -41,7 +41,7 @@ func newRun(t testing.TB, c Config, o toyOptions, vo envs.VectorOptions, engines
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
-	e := nets.Engine(native.New(native.Options{}))
+	e := native.New(native.Options{})
 	ctx := agents.Context{Spec: v.Spec(), Copies: vo.Copies, Train: e, Act: e, Seed: 4, Steps: 10_000}
 	if len(engines) == 2 {
 		ctx.Train, ctx.Act = engines[0], engines[1]

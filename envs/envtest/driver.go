@@ -49,7 +49,7 @@ func (d *driver) reset(seed, policy uint64) error {
 	d.steps = 0
 	d.out.Terminated, d.out.Truncated = false, false
 	if err := d.env.Reset(seed, d.c.Reset, d.obs); err != nil {
-		return fmt.Errorf("Reset with seed %d: %w", seed, err)
+		return fmt.Errorf("reset with seed %d: %w", seed, err)
 	}
 	return nil
 }

@@ -23,7 +23,6 @@ type specimen struct {
 	traced   func(purpose string, a, b, c uint64, value float64)
 	garbage  []byte
 	others   *specimen
-	sampled  []float64
 }
 
 const (

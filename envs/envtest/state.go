@@ -1,6 +1,7 @@
 package envtest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -64,7 +65,7 @@ func (d *driver) future() (trace, error) {
 		return nil, err
 	}
 	if d.ended() && d.env.Step(d.act, d.obs, d.out) == nil {
-		return nil, fmt.Errorf("Step after the episode's end was accepted")
+		return nil, errors.New("a step after the episode's end was accepted")
 	}
 	next, err := d.trace(99, 99, nil)
 	if err != nil {
@@ -203,7 +204,7 @@ func (c *checker) damaged() error {
 		for _, x := range []byte{0x01, 0xff} {
 			bad := slices.Clone(good)
 			bad[i] ^= x
-			_ = d.env.UnmarshalBinary(bad) //nolint:errcheck // an error or not; a panic is what is looked for
+			_ = d.env.UnmarshalBinary(bad) // an error or not; a panic is what is looked for
 		}
 	}
 	if err := d.env.UnmarshalBinary(good); err != nil {
