@@ -53,7 +53,7 @@ func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name                     string
 		shift, noise             float64
-		down, up, aside, return_ string
+		down, up, aside, yield string
 		improvement              [3]float64 // by down, up, aside
 	}{
 		{"higher", 1, 0.1, Worse, Better, Undecided, Better, [3]float64{0, 1, 1}},
@@ -63,7 +63,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := all(t, match(20, c.shift, c.noise))
-			for k, want := range []string{c.down, c.up, c.aside, c.return_} {
+			for k, want := range []string{c.down, c.up, c.aside, c.yield} {
 				got := s.against("a", s.Metrics[k].Name)[0]
 				if got.Verdict != want {
 					t.Errorf("%s: %q, want %q: %+v", got.Metric, got.Verdict, want, got)

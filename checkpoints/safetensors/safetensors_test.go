@@ -247,7 +247,7 @@ func TestAgainstAnotherLibrary(t *testing.T) {
 			}
 		}
 		var back bytes.Buffer
-		if err := theirs.Serialize(&back); err != nil { //nolint:misspell // the library's name
+		if err := theirs.Serialize(&back); err != nil {
 			t.Fatal(err)
 		}
 		f, err := Parse(back.Bytes())
