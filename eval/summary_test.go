@@ -51,10 +51,10 @@ func all(t *testing.T, p *Played) *Summary {
 // The same numbers mean better or worse as the metric says, and nothing where it says nothing.
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
-		name                     string
-		shift, noise             float64
+		name                   string
+		shift, noise           float64
 		down, up, aside, yield string
-		improvement              [3]float64 // by down, up, aside
+		improvement            [3]float64 // by down, up, aside
 	}{
 		{"higher", 1, 0.1, Worse, Better, Undecided, Better, [3]float64{0, 1, 1}},
 		{"lower", -1, 0.1, Better, Worse, Undecided, Worse, [3]float64{1, 0, 0}},
