@@ -81,8 +81,13 @@ func TestVerdicts(t *testing.T) {
 			}
 		})
 	}
-	if s := all(t, match(20, 0.02, 0.3)); s.Comparisons[0].Verdict != Undecided {
-		t.Errorf("a difference within chance: %+v", s.Comparisons[0])
+	for _, c := range all(t, match(20, 0.02, 0.3)).Comparisons {
+		if c.Verdict != Undecided {
+			t.Errorf("a difference within chance: %+v", c)
+		}
+		if !(c.ImprovementLo < c.Improvement && c.Improvement < c.ImprovementHi) {
+			t.Errorf("probability of improvement outside its interval: %+v", c)
+		}
 	}
 	if s := all(t, match(5, 1, 0.1)); s.Comparisons[0].Verdict != Undecided {
 		t.Errorf("five workloads decide: %+v", s.Comparisons[0])

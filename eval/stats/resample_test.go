@@ -132,6 +132,21 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
+// What holds for four rivals at once is wider than what holds for one, and no narrower than 98.75 % of the resamples.
+func TestSimultaneous(t *testing.T) {
+	s := rng.NewStream(13, "wide")
+	a, b := normals(s, 1, 30), normals(s, 1, 30)
+	one := Compare(a, []Scores{b}, 4000, rng.New(1, "wide"))[0]
+	four := Compare(a, []Scores{b, b, b, b}, 4000, rng.New(1, "wide"))[0]
+	near(t, "low of one", one.SimultaneousLow, one.Difference.Low, 0)
+	near(t, "high of one", one.SimultaneousHigh, one.Difference.High, 0)
+	if !(four.SimultaneousLow < four.Difference.Low && four.SimultaneousHigh > four.Difference.High) {
+		t.Errorf("four rivals: %+v", four)
+	}
+	// A normal mean's 98.75 % interval is 2.498/1.960 times as wide as its 95 % one.
+	near(t, "ratio of widths", (four.SimultaneousHigh-four.SimultaneousLow)/(four.Difference.High-four.Difference.Low), 2.498/1.960, 0.06)
+}
+
 // A NaN is not the smallest of scores, and not cut away: nothing is known then, nothing decided, and the family's other
 // comparisons stand.
 func TestMissing(t *testing.T) {
