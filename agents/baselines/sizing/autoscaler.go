@@ -126,7 +126,7 @@ func (p *Autoscaler) desired(now sizing.Resources, row []float32) int {
 	consider := func(ratio float64) {
 		n := now.Replicas
 		if math.Abs(ratio-1) > p.config.Tolerance {
-			n = int(math.Ceil(float64(now.Replicas) * ratio))
+			n = int(math.Ceil(float64(now.Replicas)*ratio - 1e-9)) // 3.0000000000000004 is 3
 		}
 		want = max(want, n)
 	}

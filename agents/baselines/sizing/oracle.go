@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,9 +13,11 @@ import (
 
 // OracleConfig is the budget of [Oracle].
 type OracleConfig struct {
-	// Random is the number of random configurations tried for each window, Sweeps how often every component of every function is tried a
-	// step up and down from the best.
+	// Memory is the number of configurations of earlier windows from which a search starts.
+	Memory int `yaml:"memory" json:"memory"`
+	// Random is the number of random configurations tried where none of these will do.
 	Random int `yaml:"random" json:"random"`
+	// Sweeps is how often every component of every function is tried a step up and down from the best.
 	Sweeps int `yaml:"sweeps" json:"sweeps"`
 	// Samples is the number of copies over which a trial is averaged, each with other choices of instances.
 	Samples int `yaml:"samples" json:"samples"`
@@ -26,25 +29,34 @@ type OracleConfig struct {
 
 // DefaultOracle returns a budget of a few hundred trials a window.
 func DefaultOracle() OracleConfig {
-	return OracleConfig{Random: 24, Sweeps: 3, Samples: 4, Margin: 0.1}
+	return OracleConfig{Memory: 24, Random: 24, Sweeps: 2, Samples: 4, Margin: 0.2, Spare: 0.8}
 }
 
 // Validate reports the first number that is wrong.
 func (c *OracleConfig) Validate() error {
 	switch {
+	case c.Memory < 3:
+		return fmt.Errorf("memory is %d, want at least 3", c.Memory)
 	case c.Random < 0:
 		return fmt.Errorf("random is %d, want 0 or more", c.Random)
 	case c.Sweeps < 0:
 		return fmt.Errorf("sweeps is %d, want 0 or more", c.Sweeps)
+	case c.Samples < 1:
+		return fmt.Errorf("samples is %d, want at least 1", c.Samples)
 	case !(c.Margin >= 0 && c.Margin < 1):
 		return fmt.Errorf("margin is %g, want a share in [0, 1)", c.Margin)
+	case !(c.Spare >= 0 && c.Spare < 1):
+		return fmt.Errorf("spare is %g, want a share in [0, 1)", c.Spare)
 	}
 	return nil
 }
 
 // Oracle looks for the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment that has the same state
-// and the same arrivals but no noise. It starts from what it held, that grown and shrunk as a whole, and random configurations,
-// and goes on from the best, one component at a time. It looks one window ahead. Where nothing keeps the QoS it takes what comes nearest.
+// and the same arrivals but no noise, and whose gateway chooses other instances in each of several samples: a configuration that is good only by
+// the luck of these choices would not be so in the world. Where requests carry over, those under way at the window's end are followed to
+// theirs, or the cheapest would be what leaves most to the next window. The search starts from what served earlier windows, the best of that grown
+// and shrunk as a whole, or random configurations, and goes on one component at a time. Where nothing keeps the QoS it
+// takes what comes nearest.
 type Oracle struct {
 	world
 	config OracleConfig
@@ -55,10 +67,12 @@ type Oracle struct {
 	out    *envs.Outcome
 	info   struct{ latency, successes, failed, refused int }
 	stream *rng.Stream
-	held   []sizing.Resources
+	memory []remembered
+	base   []sizing.Resources
 	best   []sizing.Resources
 	trial  []sizing.Resources
 	score  float64
+	missed float64 // by the best
 	closed bool
 	trials int
 }
@@ -87,8 +101,8 @@ func NewOracle(c OracleConfig, env envs.Env) (*Oracle, error) {
 			return nil, err
 		}
 	}
-	p.held = make([]sizing.Resources, p.n)
-	p.best, p.trial = slices.Clone(p.held), slices.Clone(p.held)
+	p.base = make([]sizing.Resources, p.n)
+	p.best, p.trial = slices.Clone(p.base), slices.Clone(p.base)
 	return p, p.Reset(0)
 }
 
@@ -98,11 +112,16 @@ func (*Oracle) Name() string { return "oracle" }
 // Reset implements [envs.Planner].
 func (p *Oracle) Reset(seed uint64) error {
 	p.stream = rng.NewStream(seed, "oracle")
-	r, err := p.resources("middle", middle())
-	for f := range p.held {
-		p.held[f] = r
+	p.memory = p.memory[:0]
+	for _, a := range [...]float64{0.3, 0.5, 0.7} {
+		r, err := p.resources("start", []float64{a, a, a, a})
+		if err != nil {
+			return err
+		}
+		rs := slices.Repeat([]sizing.Resources{r}, p.n)
+		p.memory = append(p.memory, remembered{p.copy.Hourly(rs), rs})
 	}
-	return err
+	return nil
 }
 
 // Trials is the number of windows that the last Plan simulated.
@@ -114,7 +133,7 @@ func (p *Oracle) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error
 	if !ok {
 		return fmt.Errorf("oracle: acts in %s only, not in %s", sizing.ID, env.Spec().ID)
 	}
-	p.qos, p.score, p.trials = e.QoS(), math.Inf(1), 0
+	p.qos, p.score, p.missed, p.trials = e.QoS(), math.Inf(1), math.Inf(1), 0
 	if err := p.start(e); err != nil {
 		return err
 	}
@@ -127,31 +146,36 @@ func (p *Oracle) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error
 			break
 		}
 	}
-	copy(p.held, p.best)
+	p.remember(e.Hourly(p.best))
 	for f, r := range p.best {
 		p.rng.Encode(r, p.action(act, f))
 	}
 	return nil
 }
 
-// start tries what was held, that grown and shrunk, and random configurations.
+// start tries what was held before, the best of it grown and shrunk, and where nothing keeps the QoS random configurations.
 func (p *Oracle) start(e *sizing.Env) error {
+	slices.SortStableFunc(p.memory, func(a, b remembered) int { return cmp.Compare(a.price, b.price) })
+	for _, m := range p.memory {
+		copy(p.trial, m.resources)
+		if err := p.try(e); err != nil {
+			return err
+		}
+	}
+	copy(p.base, p.best)
 	for _, grow := range [...]struct{ cpu, replicas float64 }{
-		{1, 1}, {0.8, 1}, {1.25, 1}, {1, 0.7}, {1, 1.5}, {1.25, 1.5}, {1.6, 2}, {0.7, 0.7}, {math.Inf(1), 1}, {1, math.Inf(1)},
+		{1, 0.7}, {0.7, 1}, {0.85, 1}, {1.25, 1}, {1, 1.5}, {1.25, 1.5}, {1.6, 1.5}, {2, 1}, {1, 2},
 	} {
-		for f, r := range p.held {
+		for f, r := range p.base {
 			r.CPU = scaled(r.CPU, grow.cpu, p.rng.Low.CPU, p.rng.High.CPU)
 			r.Replicas = scaled(r.Replicas, grow.replicas, p.rng.Low.Replicas, p.rng.High.Replicas)
-			if grow.replicas > 1 {
-				r.Concurrency = max(r.Concurrency, (p.rng.Low.Concurrency+p.rng.High.Concurrency)/2)
-			}
 			p.trial[f] = r
 		}
 		if err := p.try(e); err != nil {
 			return err
 		}
 	}
-	for range p.config.Random {
+	for n := 0; n < p.config.Random && p.score >= infeasible; n++ {
 		var a [4]float32
 		for f := range p.trial {
 			for i := range a {
@@ -164,6 +188,34 @@ func (p *Oracle) start(e *sizing.Env) error {
 		}
 	}
 	return nil
+}
+
+// remembered is a configuration of an earlier window.
+type remembered struct {
+	price     float64
+	resources []sizing.Resources
+}
+
+// remember keeps the best configuration for later windows to start from, in place of the oldest.
+func (p *Oracle) remember(price float64) {
+	for i := range p.memory {
+		if slices.Equal(p.memory[i].resources, p.best) {
+			return
+		}
+	}
+	if len(p.memory) < p.config.Memory {
+		p.memory = append(p.memory, remembered{price, slices.Clone(p.best)})
+		return
+	}
+	// Sorted by price as they are, the one nearest in price is the least missed.
+	near := 0
+	for i := range p.memory {
+		if math.Abs(p.memory[i].price-price) < math.Abs(p.memory[near].price-price) {
+			near = i
+		}
+	}
+	p.memory[near].price = price
+	copy(p.memory[near].resources, p.best)
 }
 
 func scaled(x int, by float64, low, high int) int {
@@ -240,22 +292,25 @@ func (p *Oracle) try(e *sizing.Env) error {
 		}
 		p.add(&now)
 		p.add(&all)
-		if e.Fresh() || p.out.Truncated {
-			continue
+		if !e.Fresh() && !p.out.Truncated {
+			// What is under way at the end comes out in the next window.
+			p.copy.Mute()
+			if err := p.copy.Step(p.act, p.obs, p.out); err != nil {
+				return err
+			}
+			p.add(&all)
 		}
-		// What is under way at the end comes out in the next window.
-		p.copy.Mute()
-		if err := p.copy.Step(p.act, p.obs, p.out); err != nil {
-			return err
+		if p.miss(&now, k+1)+p.miss(&all, k+1) > p.missed+abandon {
+			return nil
 		}
-		p.add(&all)
 	}
+	miss := p.miss(&now, p.config.Samples) + p.miss(&all, p.config.Samples)
 	s := price
-	if miss := p.miss(&now) + p.miss(&all); miss > 0 {
+	if miss > 0 {
 		s += infeasible * (1 + miss)
 	}
 	if s < p.score {
-		p.score = s
+		p.score, p.missed = s, miss
 		copy(p.best, p.trial)
 	}
 	return nil
@@ -272,29 +327,26 @@ func (p *Oracle) add(w *window) {
 	w.latency += n * p.out.Info[p.info.latency]
 }
 
-// infeasible is more than any price.
-const infeasible = 1e6
+// infeasible is more than any price, and abandon a miss that further samples are not expected to mend.
+const (
+	infeasible = 1e6
+	abandon    = 0.05
+)
 
-// miss says by how much requests miss the QoS with its margin, as shares of the thresholds: 0 where they keep it.
-func (p *Oracle) miss(w *window) float64 {
+// miss says by how much requests of a number of samples miss the QoS with its margins, as shares: 0 where they keep it.
+func (p *Oracle) miss(w *window, samples int) float64 {
 	c := &p.config
-	ended := w.successes + w.failed
-	if p.closed {
-		want := float64(p.qos.Count*c.Samples) * (1 + c.Margin)
-		if ended < want {
-			ended = want
-		}
-	}
-	if ended == 0 {
-		return 0
-	}
-	late := 1.0
-	if w.successes > 0 {
+	var late, lost float64
+	switch {
+	case w.successes > 0:
 		late = max(0, w.latency/w.successes/(p.qos.Latency*(1-c.Margin))-1)
+	case w.failed > 0 || p.closed:
+		late = 1
 	}
-	lost := max(0, w.failed/ended-(1-p.qos.Success)*(1-c.Spare))
 	if p.closed {
-		lost = max(0, 1-w.successes/(float64(p.qos.Count*c.Samples)*(1+c.Margin)))
+		lost = max(0, 1-w.successes/(float64(p.qos.Count*samples)*(1+c.Margin)))
+	} else if ended := w.successes + w.failed; ended > 0 {
+		lost = max(0, w.failed/ended-(1-p.qos.Success)*(1-c.Spare))
 	}
 	return late + lost
 }

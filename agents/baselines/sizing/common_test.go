@@ -1,0 +1,199 @@
+package sizing
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// world of Parallel under ten users, or of a Poisson stream.
+func newEnv(t testing.TB, rate float64, change func(*sizing.Config)) *sizing.Env {
+	t.Helper()
+	w := workload.Default()
+	w.Kind = workload.ClosedLoop
+	if rate > 0 {
+		w.Kind, w.Rate, w.Length = workload.Poisson, rate, 60
+	}
+	c := sizing.Default()
+	if change != nil {
+		change(&c)
+	}
+	e, err := sizing.New(c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// steps runs an actor and returns the action of every step.
+func steps(t testing.TB, e *sizing.Env, a rollout.Actor, seed uint64) [][]float32 {
+	t.Helper()
+	r := rollout.NewRunner(e)
+	var out [][]float32
+	r.OnStep = func(s rollout.Step) { out = append(out, append([]float32(nil), s.Action.Kinds[0]...)) }
+	if _, err := r.Episode(a, seed); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Every rival runs a whole episode of every workflow, the same twice, and refuses another environment.
+func TestRivals(t *testing.T) {
+	pole, err := classic.NewCartPole(classic.DefaultCartPole())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, build := range rivals() {
+		for _, workflow := range []string{sizing.Sequential, sizing.Parallel, sizing.Branch, sizing.TcktApp} {
+			e := newEnv(t, 0.5, func(c *sizing.Config) { c.Workflow, c.Windows = workflow, 3 })
+			a, err := build(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Name() != name {
+				t.Errorf("%s calls itself %q", name, a.Name())
+			}
+			first, second := steps(t, e, a, 3), steps(t, e, a, 3)
+			for k := range first {
+				for i := range first[k] {
+					if first[k][i] != second[k][i] {
+						t.Fatalf("%s on %s: step %d differs between two episodes of one seed", name, workflow, k)
+					}
+				}
+			}
+		}
+		if _, err := build(pole); err == nil || !strings.Contains(err.Error(), sizing.ID) {
+			t.Errorf("%s for a pole: %v", name, err)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	f, a, r, o := DefaultFixed(), DefaultAutoscaler(), DefaultRandomSearch(), DefaultOracle()
+	for _, v := range []interface{ Validate() error }{&f, &a, &r, &o} {
+		if err := v.Validate(); err != nil {
+			t.Errorf("default %+v: %v", v, err)
+		}
+	}
+	for want, v := range map[string]interface{ Validate() error }{
+		"configuration has 2":     &FixedConfig{Configuration: []float64{0, 0}},
+		"configuration[1] is 1.5": &FixedConfig{Configuration: []float64{0, 1.5, 0, 0}},
+		"cpu is 2":                &AutoscalerConfig{CPU: 2, Base: middle()},
+		"cpu and concurrency":     &AutoscalerConfig{Base: middle()},
+		"base has 0":              &AutoscalerConfig{CPU: 1},
+		"windows is 0":            &RandomSearchConfig{High: 1},
+		"low and high":            &RandomSearchConfig{Windows: 1, Low: 0.5, High: 0.5},
+		"memory is 0":             &OracleConfig{},
+		"samples is 0":            &OracleConfig{Memory: 3},
+		"margin is 1":             &OracleConfig{Memory: 3, Samples: 1, Margin: 1},
+	} {
+		if err := v.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+	paper := newEnv(t, 1, func(c *sizing.Config) { c.Features = sizing.PaperFeatures })
+	a = DefaultAutoscaler()
+	a.CPU = 0
+	if _, err := NewAutoscaler(a, paper); err == nil || !strings.Contains(err.Error(), "want extended") {
+		t.Errorf("concurrency without its feature: %v", err)
+	}
+	f.Configuration = []float64{0.1, 0.2, 0.3}
+	if _, err := NewFixed(f, paper); err == nil || !strings.Contains(err.Error(), "want 4") {
+		t.Errorf("three numbers where four are needed: %v", err)
+	}
+}
+
+// Saved and copied, policies and tuners go on as they would have.
+func TestSavedRivals(t *testing.T) {
+	e := newEnv(t, 1, func(c *sizing.Config) { c.Windows = 30 })
+	s := e.Spec()
+	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
+	if err := e.Reset(1, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	scaler, err := NewAutoscaler(DefaultAutoscaler(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	search, err := NewRandomSearch(DefaultRandomSearch(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := search.Reset(5); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 24 {
+		other, err := NewAutoscaler(DefaultAutoscaler(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := scaler.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		third, err := NewAutoscaler(DefaultAutoscaler(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := third.CopyFrom(scaler); err != nil {
+			t.Fatal(err)
+		}
+		want, got := envs.NewAction(s), envs.NewAction(s)
+		if err := scaler.Act(obs, want, true); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*Autoscaler{other, third} {
+			if err := p.Act(obs, got, true); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "autoscaler", k, want, got)
+		}
+		if other.UnmarshalBinary(b[1:]) == nil || other.UnmarshalBinary(append([]byte{7}, b[1:]...)) == nil {
+			t.Error("autoscaler: a damaged state was accepted")
+		}
+
+		twin, err := NewRandomSearch(DefaultRandomSearch(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err = search.AppendBinary(nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := twin.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		if err := search.Propose(obs, act); err != nil {
+			t.Fatal(err)
+		}
+		if err := twin.Propose(obs, got); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "random search", k, act, got)
+		if twin.UnmarshalBinary(b[:20]) == nil {
+			t.Error("random search: a damaged state was accepted")
+		}
+		if err := e.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := search.Observe(act, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func same(t *testing.T, who string, step int, want, got *envs.Action) {
+	t.Helper()
+	for i, x := range want.Kinds[0] {
+		if got.Kinds[0][i] != x {
+			t.Fatalf("%s, step %d: component %d is %g after restoring, want %g", who, step, i, got.Kinds[0][i], x)
+		}
+	}
+}

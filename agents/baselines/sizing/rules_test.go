@@ -1,0 +1,200 @@
+package sizing
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+)
+
+// The autoscaler's arithmetic by hand, on observations made for it: 1125 mC and 5 requests an instance.
+func TestAutoscalerArithmetic(t *testing.T) {
+	e := newEnv(t, 1, nil)
+	c := DefaultAutoscaler()
+	c.Stabilization = 60 // two windows
+	p, err := NewAutoscaler(c, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := e.Spec()
+	obs, act := envs.NewObservation(s), envs.NewAction(s)
+	rs := e.Range()
+	// see writes what function 0 shows: replicas, CPU used in percent of the limit, requests inside.
+	see := func(replicas int, used, inside float64) {
+		row := p.seen(obs, 0)
+		rs.Encode(sizing.Resources{CPU: 1125, Memory: 1152, Replicas: replicas, Concurrency: 5}, row[:4])
+		row[p.used], row[p.inside] = float32(used*1.125), float32(inside)
+	}
+	for _, c := range []struct {
+		name     string
+		replicas int
+		used     float64 // percent of the limit
+		inside   float64
+		want     int
+	}{
+		{"the base comes first", 7, 0, 0, 4},
+		{"160 % of the target", 4, 1.28 * 100, 0, 7},      // ⌈4·1.6⌉
+		{"within the tolerance", 7, 0.86 * 100, 0, 7},     // 1.075
+		{"down waits for the stabilisation", 7, 20, 0, 7}, // ⌈7·0.25⌉ = 2, but 7 was wanted a window ago
+		{"down", 7, 20, 0, 2},
+		{"up at once, by concurrency", 2, 20, 10.5, 3}, // 10.5 of 10 places, target 70 %: ⌈2·1.5⌉
+		{"no more than there can be", 3, 500, 0, 8},
+	} {
+		see(c.replicas, c.used, c.inside)
+		if err := p.Act(obs, act, true); err != nil {
+			t.Fatal(err)
+		}
+		got := rs.Decode(p.action(act, 0))
+		if got.Replicas != c.want || got.CPU != 1125 || got.Memory != 1152 || got.Concurrency != 5 {
+			t.Errorf("%s: %+v, want %d replicas of 1125 mC, 1152 MB and 5 requests", c.name, got, c.want)
+		}
+	}
+}
+
+// The search tries as many as it says, then holds the cheapest that kept the QoS.
+func TestRandomSearchHoldsTheCheapest(t *testing.T) {
+	e := newEnv(t, 0, func(c *sizing.Config) { c.Windows = 18 })
+	p, err := NewRandomSearch(DefaultRandomSearch(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := e.Spec()
+	obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
+	if err := e.Reset(4, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Reset(4); err != nil {
+		t.Fatal(err)
+	}
+	cheapest, feasible := envs.NewAction(s), 0
+	best := 1e9
+	for k := range 18 {
+		if err := p.Propose(obs, act); err != nil {
+			t.Fatal(err)
+		}
+		if k >= 15 {
+			same(t, "after the search", k, cheapest, act)
+		}
+		if err := e.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Observe(act, out); err != nil {
+			t.Fatal(err)
+		}
+		if price := out.Info[p.price]; k < 15 && out.Info[p.violated] == 0 {
+			feasible++
+			if price < best {
+				best = price
+				copy(cheapest.Kinds[0], act.Kinds[0])
+			}
+		}
+	}
+	if feasible < 2 || feasible > 14 {
+		t.Errorf("%d of 15 random configurations are feasible; the test needs some and others", feasible)
+	}
+}
+
+// Of configurations none of which keeps the QoS, the one with most successes is held.
+func TestRandomSearchWithoutSolution(t *testing.T) {
+	p, err := NewRandomSearch(RandomSearchConfig{Windows: 4, High: 1}, newEnv(t, 0, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	act, out := envs.NewAction(p.spec), envs.NewOutcome(p.spec)
+	for k, x := range []struct{ price, success float64 }{{5, 0.2}, {7, 0.6}, {6, 0.6}, {1, 0.1}} {
+		act.Kinds[0][0] = float32(k) / 10
+		out.Info[p.price], out.Info[p.success], out.Info[p.violated] = x.price, x.success, 1
+		if err := p.Observe(act, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Propose(nil, act); err != nil || act.Kinds[0][0] != 0.2 {
+		t.Errorf("holds configuration %g (%v), want that of 0.2", act.Kinds[0][0], err)
+	}
+}
+
+// The oracle leaves the world as it was, and finds what is cheaper than the middle and keeps the QoS.
+func TestOracle(t *testing.T) {
+	for name, rate := range map[string]float64{"users": 0, "arrivals": 1} {
+		e := newEnv(t, rate, func(c *sizing.Config) { c.Windows, c.Noise = 4, sizing.Noise{} })
+		c := DefaultOracle()
+		c.Samples = 2
+		p, err := NewOracle(c, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := e.Spec()
+		obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
+		if err := e.Reset(1, nil, obs); err != nil {
+			t.Fatal(err)
+		}
+		violated, price := 0.0, 0.0
+		for range 4 {
+			before, err := e.AppendBinary(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Plan(e, obs, act); err != nil {
+				t.Fatal(err)
+			}
+			after, err := e.AppendBinary(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(before) != string(after) {
+				t.Fatalf("%s: planning changed the environment", name)
+			}
+			if p.Trials() < 50 {
+				t.Errorf("%s: %d trials", name, p.Trials())
+			}
+			if err := e.Step(act, obs, out); err != nil {
+				t.Fatal(err)
+			}
+			price += out.Info[0] / 4
+			violated += out.Info[2] / 4
+		}
+		t.Logf("%s: %.2f USD/h, violated %.2f", name, price, violated)
+		if price > 4.9 || violated > 0.25 {
+			t.Errorf("%s: %.2f USD/h, violated in %.2f of the windows; want less than the middle's 5 and none or one of four", name, price, violated)
+		}
+	}
+}
+
+func BenchmarkAutoscaler(b *testing.B) {
+	e := newEnv(b, 1, nil)
+	p, err := NewAutoscaler(DefaultAutoscaler(), e)
+	if err != nil {
+		b.Fatal(err)
+	}
+	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
+	if err := e.Reset(1, nil, obs); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := p.Act(obs, act, true); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkOracle(b *testing.B) {
+	e := newEnv(b, 1, nil)
+	p, err := NewOracle(DefaultOracle(), e)
+	if err != nil {
+		b.Fatal(err)
+	}
+	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
+	if err := e.Reset(1, nil, obs); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	trials := 0
+	for b.Loop() {
+		if err := p.Plan(e, obs, act); err != nil {
+			b.Fatal(err)
+		}
+		trials += p.Trials()
+	}
+	b.ReportMetric(float64(trials)/float64(b.N), "trials/op")
+}
