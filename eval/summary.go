@@ -12,8 +12,10 @@ import (
 
 // Summary is eval.json: estimates and comparisons, for programs to read.
 type Summary struct {
-	Env      string `json:"env"`
-	Workload any    `json:"workload"`
+	Env string `json:"env"`
+	// EnvConfig and Workload are the configurations of both.
+	EnvConfig any `json:"env_config"`
+	Workload  any `json:"workload"`
 	// Seeds are the workload seeds, Split the part of the trace.
 	Seeds []uint64 `json:"seeds"`
 	Split string   `json:"split"`
@@ -85,7 +87,7 @@ type Comparison struct {
 const statistic = "interquartile mean over training seeds and workload seeds; 95 % percentile bootstrap resampling both; " +
 	"differences are means of paired differences; p by sign flips over workloads and, with several training seeds, not below " +
 	"Welch's t over both; Holm's correction over the rivals of a policy and metric; " +
-	"better or worse needs p_holm < 0.05 and a simultaneous interval without zero"
+	"better or worse needs p_holm below 0.05 and a simultaneous interval without zero"
 
 // Analysis says what is made of what was played.
 type Analysis struct {

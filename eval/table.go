@@ -61,12 +61,8 @@ func Text(s *Summary) string {
 		}
 		b.WriteString(columns(s.blocks(a, i == 0)))
 	}
-	b.WriteString("\n")
-	for _, line := range s.conclusions() {
-		fmt.Fprintf(&b, "%s\n", line)
-	}
-	for _, line := range s.notes() {
-		fmt.Fprintf(&b, "%s\n", line)
+	if words := append(s.conclusions(), s.notes()...); len(words) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(words, "\n"))
 	}
 	return b.String()
 }
