@@ -68,6 +68,7 @@ func benchCommand() *cobra.Command {
 	fl.IntVar(&o.Threads, "threads", 0, "threads of one operation; 0 leaves it to the engine")
 	fl.Float64Var(&seconds, "seconds", 1, "length of each measurement")
 	fl.BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	completeWords(c, "engine", engines.Native, engines.Torch)
 	return c
 }
 

@@ -39,6 +39,13 @@ func completeSets(c *cobra.Command) {
 	}
 }
 
+// completeWords completes a flag by one of a few words.
+func completeWords(c *cobra.Command, flag string, words ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag was just defined
+	}
+}
+
 // flatten lists a mapping's dotted keys as completions: key=, a tab, and the value now.
 func flatten(n *yaml.Node, path string, out []string) []string {
 	switch n.Kind {

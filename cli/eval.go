@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
@@ -39,7 +42,7 @@ figures as PNG and SVG with their data as CSV.`,
   stoker eval runs/sizing-attmf-s1 runs/sizing-attmf-s2 runs/sizing-attmf-s3 --seeds 1-50
   stoker eval runs/sizing-attmf-s1 autoscaler oracle --set eval.split=train
   stoker eval fixed autoscaler --config configs/sizing/attmf.yaml --out compare/`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: args(1, -1, "what to compare, a run, checkpoint or policy,"),
 		RunE: func(c *cobra.Command, a []string) error { return runEval(c, a, f) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
@@ -69,8 +72,12 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 		sets = append(sets, "eval.seeds="+f.seeds)
 	}
 	choice, err := eval.Choose(a, f.config, sets)
-	if err != nil {
+	var damaged *checkpoints.RefusedError
+	switch {
+	case errors.As(err, &damaged):
 		return err
+	case err != nil:
+		return usage("%w", err)
 	}
 	x := choice.Experiment
 	out := f.out
@@ -87,7 +94,7 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 	if err != nil {
 		return err
 	}
-	s.Workload, s.Split = x.Workload, x.Eval.Split
+	s.EnvConfig, s.Workload, s.Split = x.Env.Config, x.Workload, x.Eval.Split
 	s.Command, s.Version, s.Revision = os.Args, Version(), revision()
 	if err := eval.Write(out, p, s, curvesOf(c, choice)); err != nil {
 		return fmt.Errorf("writing %s: %w", out, err)
@@ -131,7 +138,9 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	p, err := eval.Run(c.Context(), eval.Request{
+	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing is written")
+	defer release()
+	p, err := eval.Run(ctx, eval.Request{
 		NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: workers,
 		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: evalProgress(c),
 	})
@@ -185,6 +194,7 @@ func curvesOf(c *cobra.Command, choice *eval.Choice) []eval.Curve {
 
 func plotCommand() *cobra.Command {
 	var metric, out string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "plot EVALUATION|RUN…",
 		Short: "Draw an evaluation's figures again, or the learning curves of runs",
@@ -192,27 +202,41 @@ func plotCommand() *cobra.Command {
 Runs whose names differ by a trailing -s<seed> only are drawn as one line with the range that they span.`,
 		Example: `  stoker plot runs/sizing-attmf-s1/eval
   stoker plot runs/sizing-attmf-s1 runs/sizing-attmf-s2 --metric rollout/ep_rew_mean --out curves/`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: args(1, -1, "EVALUATION or RUN"),
 		RunE: func(c *cobra.Command, a []string) error {
-			w := c.OutOrStdout()
-			if _, err := os.Stat(filepath.Join(a[0], eval.SummaryFile)); err == nil && len(a) == 1 {
-				s, err := eval.Replot(a[0])
-				if err != nil {
-					return err
-				}
-				for _, f := range s.Figures {
-					fmt.Fprintln(w, filepath.Join(a[0], f))
-				}
-				return nil
+			files, err := draw(a, metric, out)
+			if asJSON && err == nil {
+				return printJSON(c.OutOrStdout(), files)
 			}
-			files, err := eval.PlotRuns(a, metric, out)
 			for _, f := range files {
-				fmt.Fprintln(w, f)
+				fmt.Fprintln(c.OutOrStdout(), f)
 			}
 			return err
 		},
 	}
 	c.Flags().StringVar(&metric, "metric", "rollout/ep_rew_mean", "metric of metrics.jsonl to draw")
 	c.Flags().StringVar(&out, "out", ".", "folder of the figure and its data")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the files' names as JSON")
 	return c
+}
+
+// draw draws an evaluation's figures, or the curves of runs, and returns the files.
+func draw(a []string, metric, out string) ([]string, error) {
+	for _, path := range a {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, usage("there is no %s", path)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(a[0], eval.SummaryFile)); err != nil || len(a) > 1 {
+		return eval.PlotRuns(a, metric, out)
+	}
+	s, err := eval.Replot(a[0])
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, len(s.Figures))
+	for i, f := range s.Figures {
+		files[i] = filepath.Join(a[0], f)
+	}
+	return files, nil
 }

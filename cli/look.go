@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -24,8 +26,11 @@ func checkCommand() *cobra.Command {
 		Long: `Verify a checkpoint, a run folder (all its checkpoints, pointers and logs) or an exported policy, byte by byte. The exit
 code is 1 where something is damaged, and the report says what and where.`,
 		Example: "  stoker check runs/sizing-attmf-s1\n  stoker check runs/sizing-attmf-s1/checkpoints/step-000000010000 --json",
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    args(1, 1, "PATH"),
 		RunE: func(c *cobra.Command, a []string) error {
+			if _, err := os.Lstat(a[0]); errors.Is(err, fs.ErrNotExist) {
+				return usage("there is no %s", a[0])
+			}
 			rep, err := checkpoints.Check(a[0])
 			if asJSON && rep != nil {
 				return errors.Join(printJSON(c.OutOrStdout(), rep), err)
@@ -65,7 +70,7 @@ func envsCommand() *cobra.Command {
 		Use:     "envs [ID]",
 		Short:   "List the environments, show one, or check one against the contract",
 		Example: "  stoker envs\n  stoker envs stoker/Sizing-v1\n  stoker envs stoker/Sizing-v1 --check",
-		Args:    args(cobra.MaximumNArgs(1)),
+		Args:    args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
 			list := envcatalog.All()
 			if len(a) == 1 {
@@ -76,7 +81,7 @@ func envsCommand() *cobra.Command {
 				list = []envcatalog.Entry{e}
 			}
 			if check {
-				return checkEnvs(c, list)
+				return checkEnvs(c, list, asJSON)
 			}
 			return listEnvs(c, list, len(a) == 1, asJSON)
 		},
@@ -165,17 +170,34 @@ func printEnv(c *cobra.Command, l envLine) {
 }
 
 // checkEnvs runs the conformance checks of each environment.
-func checkEnvs(c *cobra.Command, list []envcatalog.Entry) error {
-	bad := 0
-	for _, e := range list {
-		problems := envtest.Check(func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) }, envtest.Options{})
-		if len(problems) == 0 {
-			fmt.Fprintf(c.OutOrStdout(), "%s: conforms\n", e.ID)
+func checkEnvs(c *cobra.Command, list []envcatalog.Entry, asJSON bool) error {
+	type line struct {
+		ID       string   `json:"id"`
+		Conforms bool     `json:"conforms"`
+		Problems []string `json:"problems"`
+	}
+	lines, bad := make([]line, len(list)), 0
+	for i, e := range list {
+		l := line{ID: e.ID, Problems: []string{}}
+		for _, p := range envtest.Check(func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) }, envtest.Options{}) {
+			l.Problems = append(l.Problems, fmt.Sprint(p))
+		}
+		if l.Conforms = len(l.Problems) == 0; !l.Conforms {
+			bad++
+		}
+		if lines[i] = l; asJSON {
 			continue
 		}
-		bad++
-		for _, p := range problems {
-			fmt.Fprintf(c.OutOrStdout(), "%s: %v\n", e.ID, p)
+		if l.Conforms {
+			fmt.Fprintf(c.OutOrStdout(), "%s: conforms\n", e.ID)
+		}
+		for _, p := range l.Problems {
+			fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", e.ID, p)
+		}
+	}
+	if asJSON {
+		if err := printJSON(c.OutOrStdout(), lines); err != nil {
+			return err
 		}
 	}
 	if bad > 0 {
@@ -190,7 +212,7 @@ func agentsCommand() *cobra.Command {
 		Use:     "agents",
 		Short:   "List the learners and the policies to compare with",
 		Example: "  stoker agents --json",
-		Args:    args(cobra.NoArgs),
+		Args:    args(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
 			type line struct {
 				Name string            `json:"name"`

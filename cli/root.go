@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 
@@ -27,26 +26,11 @@ const (
 	exitTerminated  = 143 // SIGTERM, after saving
 )
 
-// stopped is the cause of a context that a signal ended.
-type stopped struct{ signal os.Signal }
-
-func (s stopped) Error() string { return s.signal.String() }
-
 // Main runs the command and returns its exit code.
 func Main(args []string) int {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		cancel(stopped{<-signals})
-		<-signals // a second signal does not wait for saving
-		os.Exit(exitFailed)
-	}()
 	root := newRoot()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	return report(root, err)
+	return report(root, root.ExecuteContext(context.Background()))
 }
 
 // report prints an error and returns the exit code that it means.
@@ -56,40 +40,37 @@ func report(root *cobra.Command, err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &sig):
+	case errors.As(err, &sig): // who was stopped has said so
 		if sig.signal == syscall.SIGTERM {
 			return exitTerminated
 		}
 		return exitInterrupted
 	}
 	fmt.Fprintln(root.ErrOrStderr(), "stoker: "+err.Error())
-	if errors.Is(err, errUsage) || errors.Is(err, train.ErrUsage) || errors.As(err, &bad) {
+	if errors.Is(err, train.ErrUsage) || errors.As(err, &bad) {
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// errUsage marks errors in how the command was called.
-var errUsage = train.ErrUsage
-
-func usage(format string, args ...any) error { return train.Usage(format, args...) }
-
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stoker",
 		Short: "Train, evaluate and export policies that price, schedule and size serverless GPU services",
-		Long: `Stoker trains, evaluates and exports policies that price, schedule and size serverless GPU services.
-
-  stoker train configs/sizing/attmf.yaml      train a policy; the run is written to runs/
+		Long:  "Stoker trains, evaluates and exports policies that price, schedule and size serverless GPU services.",
+		Example: `  stoker train configs/sizing/attmf.yaml      train a policy; the run is written to runs/
   stoker eval runs/sizing-attmf-s1            compare it with the published heuristics, with intervals and plots
   stoker envs                                 list the environments`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              knownCommand,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w\nsee: %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"})
+	root.SetHelpCommandGroupID("look")
+	root.SetCompletionCommandGroupID("look")
 	for _, c := range []*cobra.Command{trainCommand(), resumeCommand(), evalCommand(), plotCommand()} {
 		c.GroupID = "work"
 		root.AddCommand(c)
@@ -99,16 +80,6 @@ func newRoot() *cobra.Command {
 		root.AddCommand(c)
 	}
 	return root
-}
-
-// args turns cobra's complaint about arguments into a usage error with the command's own words.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, a []string) error {
-		if err := check(c, a); err != nil {
-			return usage("%w\nusage: %s", err, c.UseLine())
-		}
-		return nil
-	}
 }
 
 // printJSON writes v as indented JSON.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -33,8 +34,9 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
   stoker train configs/sizing/attmf.yaml --seeds 1-5
   stoker train configs/sizing/attmf.yaml --device cuda:0
   stoker train configs/sizing/attmf.yaml --set workload.path=azure2019/      # a folder with the publisher's files
+  stoker train configs/sizing/attmf.yaml --init-from runs/sizing-attmf-s1 --name again
   stoker train configs/sizing/attmf.yaml --print-config`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: args(1, 1, "CONFIG"),
 		RunE: func(c *cobra.Command, a []string) error { return runTrain(c, a[0], f) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
@@ -55,8 +57,9 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
 	fl.StringVar(&f.from, "init-from", "", "start from the weights of a checkpoint or run")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print the resolved configuration and stop")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
-	c.MarkFlagsMutuallyExclusive("seed", "seeds")
 	completeSets(c)
+	completeWords(c, "engine", engines.Native, engines.Torch)
+	completeWords(c, "device", "auto", "cpu", "cuda:0")
 	return c
 }
 
@@ -65,14 +68,9 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 	if err != nil {
 		return err
 	}
-	seeds := []uint64{x.Seed}
-	if c.Flags().Changed("seed") {
-		seeds[0] = f.seed
-	}
-	if f.seeds != "" {
-		if seeds, err = configs.ParseSeeds(f.seeds); err != nil {
-			return usage("--seeds: %w", err)
-		}
+	seeds, err := seedsOf(c, x, f)
+	if err != nil {
+		return err
 	}
 	if f.printConfig {
 		x.Seed = seeds[0]
@@ -83,20 +81,24 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 		_, err = c.OutOrStdout().Write(text)
 		return err
 	}
+	list := make([]planned, len(seeds))
+	for i, s := range seeds {
+		if list[i], err = plan(c, x, s, f, len(seeds) > 1); err != nil { // all of them before any of them
+			return err
+		}
+	}
 	if err := runInTorch(x.Engine); err != nil {
 		return err
 	}
-	var results []*train.Result
-	for _, s := range seeds {
-		y := *x
-		y.Seed = s
-		o := options(c)
-		o.RunsDir, o.Name, o.InitFrom = f.runs, f.name, f.from
-		if f.name != "" && len(seeds) > 1 {
-			o.Name = fmt.Sprintf("%s-s%d", f.name, s)
-		}
-		res, err := train.Start(c.Context(), &y, o)
+	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "saving, then stopping")
+	defer release()
+	results := []*train.Result{}
+	for i, p := range list {
+		res, err := train.Start(ctx, p.x, p.o)
 		if err != nil {
+			if left := seeds[i+1:]; len(left) > 0 {
+				fmt.Fprintf(c.ErrOrStderr(), "not begun: seeds %v\n", left)
+			}
 			return explain(c, res, err)
 		}
 		results = append(results, res)
@@ -110,12 +112,47 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 	return nil
 }
 
+// seedsOf are the seeds of the runs to do.
+func seedsOf(c *cobra.Command, x *configs.Experiment, f trainFlags) ([]uint64, error) {
+	one := c.Flags().Changed("seed")
+	switch {
+	case one && f.seeds != "":
+		return nil, usage("--seed and --seeds are both given, want one of them")
+	case one:
+		return []uint64{f.seed}, nil
+	case f.seeds == "":
+		return []uint64{x.Seed}, nil
+	}
+	seeds, err := configs.ParseSeeds(f.seeds)
+	if err != nil {
+		return nil, usage("--seeds: %w", err)
+	}
+	return seeds, nil
+}
+
+// planned is a run to do.
+type planned struct {
+	x *configs.Experiment
+	o train.Options
+}
+
+func plan(c *cobra.Command, x *configs.Experiment, seed uint64, f trainFlags, several bool) (planned, error) {
+	y, o := *x, options(c)
+	y.Seed = seed
+	o.RunsDir, o.Name, o.InitFrom = f.runs, f.name, f.from
+	if f.name != "" && several {
+		o.Name = fmt.Sprintf("%s-s%d", f.name, seed)
+	}
+	_, err := train.Folder(&y, o)
+	return planned{&y, o}, err
+}
+
 // load reads a configuration with the flags that stand for keys.
 func load(path string, f trainFlags) (*configs.Experiment, error) {
 	sets := f.sets
 	engine := f.engine
 	if strings.HasPrefix(f.device, "cuda") && engine == "" {
-		engine = "torch" // CUDA is reached through libtorch only
+		engine = engines.Torch // CUDA is reached through libtorch only
 	}
 	if f.device != "" {
 		sets = append(sets, "engine.device="+f.device)
@@ -124,11 +161,10 @@ func load(path string, f trainFlags) (*configs.Experiment, error) {
 		sets = append(sets, "engine.name="+engine)
 	}
 	x, err := configs.Load(path, sets, train.Tables())
-	var bad *configs.Error
-	if err != nil && !errors.As(err, &bad) {
+	if err != nil {
 		return nil, usage("%w", err)
 	}
-	return x, err
+	return x, nil
 }
 
 func resumeCommand() *cobra.Command {
@@ -141,7 +177,7 @@ func resumeCommand() *cobra.Command {
 With --steps the run gets a new total; schedules that depend on the total follow it.`,
 		Example: `  stoker resume runs/sizing-attmf-s1
   stoker resume runs/sizing-attmf-s1 --steps 200000`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: args(1, 1, "RUN"),
 		RunE: func(c *cobra.Command, a []string) error {
 			if c.Flags().Changed("steps") && steps < 1 {
 				return usage("--steps is %d, want at least 1", steps)
@@ -155,7 +191,9 @@ With --steps the run gets a new total; schedules that depend on the total follow
 			}
 			o := options(c)
 			o.Steps, o.Inexact = steps, inexact
-			res, err := train.Resume(c.Context(), a[0], o)
+			ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "saving, then stopping")
+			defer release()
+			res, err := train.Resume(ctx, a[0], o)
 			if err != nil {
 				return explain(c, res, err)
 			}
@@ -195,6 +233,10 @@ func explain(c *cobra.Command, res *train.Result, err error) error {
 
 func printResult(c *cobra.Command, r *train.Result) {
 	w := c.OutOrStdout()
+	if r.From == r.Steps {
+		fmt.Fprintf(w, "nothing left to do: %s has done its %d steps; more are had by --steps\n", r.Dir, r.Steps)
+		return
+	}
 	fmt.Fprintf(w, "trained %d steps, %d episodes: %s\n", r.Steps, r.Episodes, r.Dir)
 	if r.BestValue != nil {
 		fmt.Fprintf(w, "best %s in evaluation %.5g, at step %d\n", r.BestMetric, *r.BestValue, r.BestStep)

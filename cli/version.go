@@ -47,7 +47,7 @@ func versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Say what this program is and what it found: engines, libtorch, processor",
 		Example: "  stoker version\n  stoker version --json",
-		Args:    args(cobra.NoArgs),
+		Args:    args(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
 			type line struct {
 				Version  string      `json:"version"`

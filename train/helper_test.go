@@ -59,13 +59,10 @@ func (m memory) Rename(from, to string) error {
 	if err := m.Disk.Rename(from, to); err != nil {
 		return err
 	}
-	if info, err := os.Lstat(from); err != nil || !info.IsDir() {
-		return nil
+	if info, err := os.Lstat(from); err == nil && info.IsDir() {
+		return errors.Join(os.RemoveAll(to), os.Rename(from, to))
 	}
-	if err := os.RemoveAll(to); err != nil {
-		return err
-	}
-	return os.Rename(from, to)
+	return nil
 }
 
 // lab is where a test's runs are.

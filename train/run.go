@@ -99,16 +99,11 @@ var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // Start trains a new run until it is done or ctx ends. An existing name is refused.
 func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, error) {
 	o = o.filled()
-	if o.Name == "" {
-		o.Name = fmt.Sprintf("%s-s%d", x.Name, x.Seed)
+	dir, err := Folder(x, o)
+	if err != nil {
+		return nil, err
 	}
-	if !runName.MatchString(o.Name) {
-		return nil, Usage("run name %q: want letters, digits, '.', '_' and '-', a letter or digit first", o.Name)
-	}
-	dir := filepath.Join(o.RunsDir, o.Name)
-	if _, err := o.FS.Lstat(dir); err == nil { // before the work of building
-		return nil, exists(dir)
-	}
+	o.Name = filepath.Base(dir)
 	w, err := build(x)
 	if err != nil {
 		return nil, err
@@ -130,6 +125,22 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 		return nil, err
 	}
 	return r.carryOut(ctx, -1)
+}
+
+// Folder is where Start will put a run. It fails where the name is no name or exists.
+func Folder(x *configs.Experiment, o Options) (string, error) {
+	o = o.filled()
+	if o.Name == "" {
+		o.Name = fmt.Sprintf("%s-s%d", x.Name, x.Seed)
+	}
+	if !runName.MatchString(o.Name) {
+		return "", Usage("run name %q: want letters, digits, '.', '_' and '-', a letter or digit first", o.Name)
+	}
+	dir := filepath.Join(o.RunsDir, o.Name)
+	if _, err := o.FS.Lstat(dir); err == nil {
+		return "", exists(dir)
+	}
+	return dir, nil
 }
 
 // Resume goes on in a run folder from its latest checkpoint.

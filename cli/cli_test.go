@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Every command says what it does and has examples that it takes.
+func TestHelp(t *testing.T) {
+	root := newRoot()
+	for _, c := range append(root.Commands(), root) {
+		if c.Name() == "help" || c.Name() == "completion" {
+			continue
+		}
+		if c.Short == "" || c.Example == "" {
+			t.Errorf("%s: no description or no example", c.Name())
+		}
+		if c != root && c.GroupID == "" {
+			t.Errorf("%s is in no group", c.Name())
+		}
+		n := 0
+		for line := range strings.Lines(c.Example) {
+			line, _, _ = strings.Cut(line, "#")
+			words := strings.Fields(line)
+			if len(words) < 2 || words[0] != "stoker" {
+				t.Errorf("%s: example %q is no command", c.Name(), line)
+				continue
+			}
+			n++
+			if c == root {
+				continue
+			}
+			if words[1] != c.Name() {
+				t.Errorf("%s: example %q is of another command", c.Name(), line)
+			}
+			checkExample(t, words[1:])
+		}
+		if n == 0 {
+			t.Errorf("%s has no example", c.Name())
+		}
+		code, out, _ := stoker(strings.Fields(strings.TrimPrefix(c.CommandPath()+" --help", "stoker "))...)
+		if code != exitDone || !strings.Contains(out, "Examples:") {
+			t.Errorf("%s --help: exit %d, %s", c.Name(), code, out)
+		}
+	}
+	if code, out, _ := stoker(); code != exitDone || !strings.Contains(out, "Work:") {
+		t.Errorf("stoker alone: exit %d, %s", code, out)
+	}
+}
+
+// checkExample fails where a command line is not one that the command takes.
+func checkExample(t *testing.T, words []string) {
+	t.Helper()
+	c, rest, err := newRoot().Find(words)
+	if err == nil {
+		err = c.ParseFlags(rest)
+	}
+	if err == nil {
+		err = c.ValidateArgs(c.Flags().Args())
+	}
+	if err != nil {
+		t.Errorf("example %q: %v", words, err)
+	}
+}
+
+// Wrong usage is 2 and says what would be right, where the command is known with where to read on; what fails is 1.
+func TestExitCodes(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // no stoker-torch
+	file := config(t, brief)
+	run := trained(t)
+	damaged := filepath.Join(t.TempDir(), "damaged")
+	if err := os.CopyFS(damaged, os.DirFS(run)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(damaged, "checkpoints", "latest"), []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"trian", 2, `no command "trian"; did you mean train?`},
+		{"frobnicate", 2, `no command "frobnicate"` + "\nsee: stoker --help"},
+		{"train", 2, "CONFIG is missing\nusage: stoker train CONFIG"},
+		{"train a b", 2, "too many arguments: b"},
+		{"train " + file + " --sed 3", 2, "no flag --sed; did you mean --seed?\nsee: stoker train --help"},
+		{"train " + file + " -x", 2, "unknown shorthand flag"},
+		{"train " + file + " --seed -1", 2, `--seed is "-1", want a whole number of at least 0`},
+		{"train " + file + " --seed 1 --seeds 1-2", 2, "--seed and --seeds are both given"},
+		{"train " + file + " --seeds 3-1", 2, "--seeds: \"3-1\" runs backwards, want 1-3"},
+		{"train " + file + " --set train.stps=3", 2, "did you mean steps?"},
+		{"train " + file + " --set train.steps=x", 2, `command line: train.steps is "x", want a whole number`},
+		{"train " + file + " --engine tensorflow", 2, `engine.name is "tensorflow", want native, torch or gorgonia`},
+		{"train " + file + " --device cuda:0 --engine native", 2, "CUDA needs torch"},
+		{"train " + file + " --device cuda:0", 1, "run: make cuda"},
+		{"train " + file + " --engine torch", 1, "run: make cuda"},
+		{"train " + file + " --engine gorgonia", 1, "gorgonia is not in this binary"},
+		{"train " + file + " --name a --runs " + filepath.Dir(run), 2, "exists: give another --name, or go on with: stoker resume " + run},
+		{"train " + file + " --name ../a", 2, `run name "../a"`},
+		{"train " + file + " --runs " + file, 1, "a file is in the way"},
+		{"train " + file + " --init-from nope", 2, "--init-from: lstat nope"},
+		{"train nope.yaml", 2, "no such file"},
+		{"train configs/classic/cartpol.yaml", 2, "did you mean configs/classic/cartpole.yaml?"},
+		{"resume", 2, "RUN is missing"},
+		{"resume nope", 2, "nope is not a run folder"},
+		{"resume " + run + " --steps 0", 2, "--steps is 0, want at least 1"},
+		{"resume " + run + " --steps 10", 2, "has done 40 already"},
+		{"resume " + damaged, 1, "damaged"},
+		{"check nope", 2, "there is no nope"},
+		{"check " + file, 1, "nothing that can be checked"},
+		{"check " + damaged, 1, "1 problem(s)"},
+		{"eval", 2, "is missing"},
+		{"eval nope", 2, `no policy "nope"`},
+		{"plot nope", 2, "there is no nope"},
+		{"envs stoker/CartPol", 2, `Did you mean "stoker/CartPole-v1"?`},
+		{"bench nope", 2, `no benchmark "nope"`},
+		{"bench forward --seconds 0", 2, "--seconds is 0"},
+		{"bench --agents 1,x", 2, `--agents is "1,x", want whole numbers`},
+		{"bench op", 1, "make cuda"},
+		{"version x", 2, "too many arguments: x"},
+	} {
+		code, out, errs := stoker(strings.Fields(c.args)...)
+		if code != c.code {
+			t.Errorf("stoker %s: exit %d, want %d: %s", c.args, code, c.code, errs)
+		}
+		if !strings.HasPrefix(errs, "stoker: ") || !strings.Contains(errs, c.want) {
+			t.Errorf("stoker %s: says %q, want %q", c.args, errs, c.want)
+		}
+		if out != "" && !strings.HasPrefix(c.args, "check") {
+			t.Errorf("stoker %s: prints %q", c.args, out)
+		}
+	}
+}
+
+// The printed configuration is complete, and read again gives itself.
+func TestPrintConfig(t *testing.T) {
+	code, first, errs := stoker("train", config(t, brief), "--set", "agent.gamma=0.5", "--seed", "9", "--print-config")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	contains(t, "printed", first, "seed: 9", "gamma: 0.5", "log_every: 10", "noise_low: 0", "workload:")
+	again := filepath.Join(t.TempDir(), "again.yaml")
+	if err := os.WriteFile(again, []byte(first), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, second, errs := stoker("train", again, "--print-config"); second != first {
+		t.Errorf("printed again it is\n%s%s\nwant\n%s", second, errs, first)
+	}
+}
+
+// Completion knows commands, the keys under --set with their values, environments, policies and experiments.
+func TestCompletion(t *testing.T) {
+	file := config(t, brief)
+	for _, c := range []struct {
+		words []string
+		want  []string
+		not   string
+	}{
+		{[]string{"tr"}, []string{"train\tTrain a policy"}, "eval"},
+		{[]string{"train", ""}, []string{"configs/classic/lqr.yaml"}, ""},
+		{[]string{"train", file, "--set", "train."}, []string{"train.steps=\t40", "train.checkpoint.every=\t20"}, "agent."},
+		{[]string{"train", file, "--set", "agent.h"}, []string{"agent.hidden=", "agent.hard=\ttrue"}, "agent.batch"},
+		{[]string{"train", file, "--set", "env."}, []string{"env.id=\tstoker/LQR-v1", "env.bound=\t2"}, "train."},
+		{[]string{"train", file, "--engine", ""}, []string{"native", "torch"}, ""},
+		{[]string{"train", file, "--device", "c"}, []string{"cpu", "cuda:0"}, ""},
+		{[]string{"envs", ""}, []string{"stoker/CartPole-v1\tbalance"}, ""},
+		{[]string{"bench", ""}, []string{"forward\tacting"}, ""},
+	} {
+		code, out, errs := stoker(append([]string{cobra.ShellCompRequestCmd}, c.words...)...)
+		if code != exitDone {
+			t.Errorf("%v: exit %d: %s", c.words, code, errs)
+		}
+		contains(t, strings.Join(c.words, " "), out, c.want...)
+		if c.not != "" && strings.Contains(out, c.not) {
+			t.Errorf("%v: completes to %s", c.words, out)
+		}
+	}
+	if code, out, _ := stoker("completion", "bash"); code != exitDone || !strings.Contains(out, "stoker") {
+		t.Errorf("completion bash: exit %d", code)
+	}
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mainVar tells a copy of this test program to be stoker.
+const mainVar = "STOKER_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(mainVar) != "" {
+		os.Exit(Main(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// stoker runs the command in this process.
+func stoker(a ...string) (code int, out, errs string) {
+	var o, e bytes.Buffer
+	root := newRoot()
+	root.SetArgs(a)
+	root.SetOut(&o)
+	root.SetErr(&e)
+	code = report(root, root.ExecuteContext(context.Background()))
+	return code, o.String(), e.String()
+}
+
+// process is the command in a process of its own, not yet started, with its standard error kept.
+func process(dir string, a ...string) (*exec.Cmd, *output) {
+	c, errs := exec.Command(os.Args[0], a...), &output{}
+	c.Env, c.Dir, c.Stderr = append(os.Environ(), mainVar+"=1"), dir, errs
+	return c, errs
+}
+
+// config writes a small experiment, and more keys behind it, to a file.
+func config(t *testing.T, more string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "small.yaml")
+	text := `name: small
+env: {id: stoker/LQR-v1, steps: 5}
+agent: {name: maddpg, mix: single, hidden: [4], batch: 4, random_steps: 4, learning_starts: 4}
+` + more
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const brief = "train: {steps: 40, copies: 2, log_every: 10, evaluate: {every: 20, episodes: 1}, checkpoint: {every: 20}}\neval: {seeds: 1-3, resamples: 100}\n"
+
+// trained is the folder of a finished run.
+func trained(t *testing.T) string {
+	t.Helper()
+	runs := t.TempDir()
+	if code, _, errs := stoker("train", config(t, brief), "--runs", runs, "--name", "a"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	return filepath.Join(runs, "a")
+}
+
+// decode reads JSON and fails the test where it is none.
+func decode[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+func contains(t *testing.T, what, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s: no %q in %s", what, w, text)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// All that lists something does so for programs too.
+func TestJSON(t *testing.T) {
+	run := trained(t)
+	get := func(a ...string) string {
+		t.Helper()
+		code, out, errs := stoker(a...)
+		if code != exitDone {
+			t.Errorf("stoker %s: exit %d: %s", strings.Join(a, " "), code, errs)
+		}
+		return out
+	}
+	list := decode[[]envLine](t, get("envs", "--json"))
+	if len(list) < 5 || list[0].ID == "" || len(list[0].Kinds) == 0 {
+		t.Errorf("envs are %+v", list)
+	}
+	one := decode[[]envLine](t, get("envs", "stoker/LQR-v1", "--json"))
+	if len(one) != 1 || one[0].Kinds[0].Features[0] != "state" || one[0].Info[0].Name != "cost" || one[0].Max != 50 {
+		t.Errorf("LQR is %+v", one)
+	}
+	checked := decode[[]map[string]any](t, get("envs", "stoker/Bandit-v1", "--check", "--json"))
+	if len(checked) != 1 || checked[0]["conforms"] != true || len(checked[0]["problems"].([]any)) != 0 {
+		t.Errorf("checked: %v", checked)
+	}
+	agents := decode[[]map[string]any](t, get("agents", "--json"))
+	if len(agents) == 0 || agents[0]["name"] != "maddpg" || agents[0]["kind"] != "learned" {
+		t.Errorf("agents are %v", agents)
+	}
+	version := decode[map[string]any](t, get("version", "--json"))
+	if version["go"] == "" || version["engines"] == nil || version["libtorch"] == nil {
+		t.Errorf("version is %v", version)
+	}
+	report := decode[checkpoints.Report](t, get("check", run, "--json"))
+	if !report.OK || report.Kind != "run" || len(report.Findings) == 0 {
+		t.Errorf("check is %+v", report)
+	}
+	result := decode[train.Result](t, get("resume", run, "--steps", "60", "--json"))
+	if result.From != 40 || result.Steps != 60 || result.Dir != run || result.BestValue == nil {
+		t.Errorf("resume is %+v", result)
+	}
+	results := decode[[]train.Result](t, get("train", config(t, brief), "--runs", t.TempDir(), "--seeds", "3-4", "--name", "b", "--json"))
+	if len(results) != 2 || filepath.Base(results[1].Dir) != "b-s4" {
+		t.Errorf("train is %+v", results)
+	}
+	files := decode[[]string](t, get("plot", run, results[0].Dir, "--out", t.TempDir(), "--json"))
+	for _, f := range files {
+		if _, err := os.Stat(f); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(files) == 0 {
+		t.Error("plot names no file")
+	}
+	summary := decode[map[string]any](t, get("eval", run, "--json"))
+	if summary["env"] != "stoker/LQR-v1" || summary["policies"] == nil {
+		t.Errorf("eval is %v", summary)
+	}
+	// A damaged thing is reported as JSON too, and fails.
+	if err := os.WriteFile(filepath.Join(run, "checkpoints", "best"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ := stoker("check", run, "--json")
+	if report := decode[checkpoints.Report](t, out); code != exitFailed || report.OK {
+		t.Errorf("a damaged run: exit %d, %+v", code, report)
+	}
+}
+
+// Without --json the same is said in words.
+func TestWords(t *testing.T) {
+	run := trained(t)
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"envs", []string{"stoker/CartPole-v1", "balance a pole"}},
+		{"envs stoker/SimpleSpread-v1", []string{"3 × agent", "velocity x", "collisions", "lower is better", "truncated after 25"}},
+		{"envs stoker/LQR-v1 --check", []string{"stoker/LQR-v1: conforms"}},
+		{"agents", []string{"maddpg", "learned"}},
+		{"version", []string{"stoker ", "processor", "engine     native on cpu", "libtorch"}},
+		{"check " + run, []string{"every hash agrees", "(run): sound"}},
+		{"resume " + run, []string{"nothing left to do", "has done its 40 steps", "--steps"}},
+		{"resume " + run + " --steps 60", []string{"trained 60 steps", "best return in evaluation", "compare it: stoker eval " + run}},
+		{"eval " + run, []string{"redraw with: stoker plot " + run}},
+	} {
+		code, out, errs := stoker(strings.Fields(c.args)...)
+		if code != exitDone {
+			t.Errorf("stoker %s: exit %d: %s", c.args, code, errs)
+		}
+		contains(t, "stoker "+c.args, out, c.want...)
+	}
+}
+
+// Every measurement gives one line of JSON with its main figure, what was measured and on what.
+func TestBench(t *testing.T) {
+	for _, c := range []struct {
+		args, figure string
+		n            int
+	}{
+		{"forward", "ns_per_op", 1},
+		{"attmf --agents 3,4 --batch 8", "updates_per_second", 2},
+		{"env --env stoker/CartPole-v1", "steps_per_second", 1},
+		{"sim --instances 8", "requests_per_second", 1},
+	} {
+		a := append([]string{"bench"}, strings.Fields(c.args)...)
+		code, out, errs := stoker(append(a, "--seconds", "0.01", "--json")...)
+		if code != exitDone {
+			t.Errorf("bench %s: exit %d: %s", c.args, code, errs)
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if len(lines) != c.n {
+			t.Errorf("bench %s: %d lines, want %d", c.args, len(lines), c.n)
+		}
+		for _, line := range lines {
+			m := decode[map[string]any](t, line)
+			if x, _ := m[c.figure].(float64); x <= 0 || m["bench"] == "" || m["arch"] == nil || m["allocs_per_op"] == nil {
+				t.Errorf("bench %s: %s", c.args, line)
+			}
+		}
+		code, out, _ = stoker(append(a, "--seconds", "0.01")...)
+		if code != exitDone || !strings.Contains(out, "allocations") || strings.Count(out, "\n") != c.n+1 {
+			t.Errorf("bench %s: exit %d, table %s", c.args, code, out)
+		}
+	}
+}

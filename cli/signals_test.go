@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endless is a run that only a signal ends.
+const endless = "train: {steps: 1000000000, copies: 2, log_every: 100, evaluate: {every: 0}, checkpoint: {every: 1000}}\n"
+
+// Ctrl-C and SIGTERM save, say how to go on, and are told apart by their exit codes; resume goes on.
+func TestSignalsSave(t *testing.T) {
+	file, dir := config(t, endless), t.TempDir()
+	run := filepath.Join("runs", "small-s1")
+	for i, s := range []struct {
+		signal syscall.Signal
+		code   int
+	}{{syscall.SIGINT, exitInterrupted}, {syscall.SIGTERM, exitTerminated}} {
+		args := []string{"train", file}
+		if i > 0 {
+			args = []string{"resume", run}
+		}
+		c, errs := process(dir, args...)
+		start(t, c, errs, "steps/s") // it is under way
+		if err := c.Process.Signal(s.signal); err != nil {
+			t.Fatal(err)
+		}
+		if code := wait(t, c); code != s.code {
+			t.Errorf("%v: exit %d, want %d: %s", s.signal, code, s.code, errs)
+		}
+		contains(t, s.signal.String(), errs.String(), "stopped by "+s.signal.String()+" at step ", "of 1000000000, all saved; go on with: stoker resume "+run)
+		if strings.ContainsAny(errs.String(), "\r\x1b") {
+			t.Errorf("control characters where there is no terminal: %q", errs)
+		}
+		if code, out, errs := stoker("check", filepath.Join(dir, run)); code != exitDone {
+			t.Errorf("after %v: %s%s", s.signal, out, errs)
+		}
+	}
+}
+
+// The second signal doesn't wait, and is a failure: what the first one asked for was not done. The run is whole all the same.
+func TestSecondSignal(t *testing.T) {
+	file := config(t, strings.Replace(endless, "every: 0}", "every: 200, episodes: 5000}", 1))
+	dir := t.TempDir()
+	c, errs := process(dir, "train", file, "--set", "env.steps=100000")
+	start(t, c, errs, "steps/s")
+	time.Sleep(100 * time.Millisecond) // the evaluation, which never ends, begins
+	for range 2 {
+		if err := c.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(patience + 300*time.Millisecond)
+	}
+	if code := wait(t, c); code != exitFailed {
+		t.Errorf("exit %d, want %d: %s", code, exitFailed, errs)
+	}
+	contains(t, "first signal", errs.String(), "saving, then stopping; Ctrl-C once more ends it at once")
+	if code, out, errs := stoker("check", filepath.Join(dir, "runs", "small-s1")); code != exitDone {
+		t.Errorf("%s%s", out, errs)
+	}
+}
+
+// start starts a process and waits until its standard error says a word.
+func start(t *testing.T, c *exec.Cmd, errs *output, word string) {
+	t.Helper()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill() }) // where the test has failed before
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(errs.String(), word); {
+		if time.Now().After(deadline) {
+			t.Fatalf("it doesn't say %q: %s", word, errs)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func wait(t *testing.T, c *exec.Cmd) int {
+	t.Helper()
+	err := c.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode()
+}
+
+// output is a buffer that is written by one goroutine and read by another.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
