@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"bytes"
 	"errors"
 	"image/color"
 	"io"
@@ -54,11 +55,15 @@ func (f *Figure) PNG(w io.Writer, dpi int) error {
 	return err
 }
 
-// SVG draws the figure as a vector graphic.
+// SVG draws the figure as a vector graphic. Where Liberation Sans is not installed, fonts of the same widths take its place.
 func (f *Figure) SVG(w io.Writer) error {
 	svg := vgsvg.New(f.size())
 	f.draw(draw.New(svg))
-	_, err := svg.WriteTo(w)
+	var b bytes.Buffer
+	if _, err := svg.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")))
 	return err
 }
 
