@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"fmt"
 	"maps"
 	"os"
@@ -34,6 +35,14 @@ seed: 8
 env: {id: stoker/LQR-v1, steps: 7}
 agent: {name: maddpg, mix: single, hidden: [4], batch: 4, replay: 1000, random_steps: 6, learning_starts: 9, noise_final: 0.01}
 train: {steps: 40, copies: 2, log_every: 7, evaluate: {every: 11, episodes: 1, metric: cost}, checkpoint: {every: 13, keep: 0}}
+`,
+	// The simulator under the Azure trace, attention, an agent for each function; episodes begin and end on the way.
+	"sizing": `
+name: sizing
+seed: 9
+env: {id: stoker/Sizing-v1, windows: 5}
+agent: {name: maddpg, hidden: [4], keys: 2, batch: 4, random_steps: 6, learning_starts: 9}
+train: {steps: 36, copies: 3, log_every: 10, evaluate: {every: 14, episodes: 1, metric: price}, checkpoint: {every: 10, keep: 1}}
 `,
 }
 
