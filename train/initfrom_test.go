@@ -40,8 +40,8 @@ func TestInitFrom(t *testing.T) {
 					t.Errorf("array %s of the policy differs from the teacher's", name)
 				}
 			}
-			if _, standardised := want.Arrays["shift"]; standardised != (name == "lqr" || name == "spread") {
-				t.Errorf("the policy has arrays %v", want.Arrays)
+			if want.Arrays["shift"].Data == nil {
+				t.Error("the policy has no view of observations: nothing is compared")
 			}
 			if h := got.Header(); h.Counters["steps"] != 0 || h.Counters["critic_updates"] != 0 {
 				t.Errorf("counters begin at %v", h.Counters)

@@ -53,7 +53,7 @@ func victim(runs string) int {
 
 // Processes are killed by SIGKILL at moments drawn by lot, on a real disk, and the run goes on each time in a new one.
 func TestKilledAtAnyMoment(t *testing.T) {
-	kills := 8
+	kills := 6
 	if *long {
 		kills = 200
 	}
