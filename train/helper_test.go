@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"fmt"
 	"maps"
 	"os"
