@@ -15,7 +15,10 @@ const (
 	Parallel   = "parallel"
 	Branch     = "branch"
 	TcktApp    = "tcktapp"
+	Own        = "own"
 )
+
+var workflows = []string{Sequential, Parallel, Branch, TcktApp, Own}
 
 // app is an application: its workflow and what there is to know of its functions, in their order.
 type app struct {
@@ -51,27 +54,31 @@ func newApp(c *Config) (*app, error) {
 	graphs := map[string]func() workflow.Graph{
 		Sequential: workflow.FaaSConfSequential, Parallel: workflow.FaaSConfParallel, Branch: workflow.FaaSConfBranch,
 		TcktApp: func() workflow.Graph { return workflow.FaaSConfTcktApp(workflow.OneByOne) },
+		Own:     func() workflow.Graph { return c.Graph },
 	}
 	graph, ok := graphs[c.Workflow]
 	if !ok {
-		return nil, fmt.Errorf("sizing: workflow is %q, want one of %v", c.Workflow, []string{Sequential, Parallel, Branch, TcktApp})
+		return nil, fieldError("workflow", fmt.Sprintf("%q", c.Workflow), "one of "+strings.Join(workflows, ", "))
 	}
 	flow, err := graph().Compile()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("graph: %w", err)
+	}
+	if flow.NumNodes() > maxNodes {
+		return nil, fieldError("graph", fmt.Sprintf("of %d nodes", flow.NumNodes()), fmt.Sprintf("at most %d", maxNodes))
 	}
 	n := flow.NumFunctions()
 	a := &app{flow: flow, rng: mlRange, gated: make([]bool, n), unused: make([]bool, n), refs: make([]float64, n)}
 	for f, name := range flow.Functions() {
 		l, err := c.law(name)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("laws: %w; give it one", err)
 		}
 		if !c.MemoryLimit {
 			l.Memory = 0
 		}
 		a.laws = append(a.laws, l)
-		a.unused[f] = name == "starter"
+		a.unused[f] = name == "starter" && c.Workflow != Own
 		a.refs[f] = l.Alone(float64(a.rng.High.CPU))
 	}
 	for i, l := range c.Laws {
@@ -88,9 +95,6 @@ func newApp(c *Config) (*app, error) {
 		if len(flow.Callees(node)) > 0 {
 			a.gated[flow.Function(node)] = true
 		}
-	}
-	if flow.NumNodes() > maxNodes {
-		return nil, fmt.Errorf("sizing: workflow %q has %d nodes, want at most %d", flow.Name(), flow.NumNodes(), maxNodes)
 	}
 	return a, nil
 }

@@ -7,13 +7,16 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 // Config says what stoker/Sizing-v1 is. The load is a workload.Config beside it.
 type Config struct {
-	// Workflow is sequential (5 functions), parallel (6), branch (7) or tcktapp (12).
+	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12) or own, which is Graph.
 	Workflow string `yaml:"workflow" json:"workflow"`
+	// Graph is a workflow of one's own. Its functions need laws: FaaSConf's by their names, or those in Laws; and QoS must be given.
+	Graph workflow.Graph `yaml:"graph,omitempty" json:"graph,omitzero"`
 	// Windows is the length of an episode; each window lasts 30 s. FaaSConf searches for 15 windows under static users and
 	// runs its trace for 170.
 	Windows int `yaml:"windows" json:"windows"`
@@ -199,7 +202,7 @@ func (c *Config) Validate() error {
 	}
 	p := &c.Platform
 	for _, err := range []error{
-		word("workflow", c.Workflow, Sequential, Parallel, Branch, TcktApp),
+		word("workflow", c.Workflow, workflows...),
 		number("windows", float64(c.Windows), 1, 1<<20),
 		number("warmup", float64(c.Warmup), 0, 1000),
 		word("protocol", c.Protocol, Auto, Fresh, Continuous),
@@ -235,6 +238,12 @@ func (c *Config) Validate() error {
 		if err := number(fmt.Sprintf("users[%d]", i), float64(u), 1, 1<<16); err != nil {
 			return err
 		}
+	}
+	if own := c.Workflow == Own; own != (len(c.Graph.Nodes)+len(c.Graph.Edges) > 0) {
+		return fieldError("graph", map[bool]string{true: "empty", false: "given"}[own], "a graph where workflow is own, and only there")
+	}
+	if c.Workflow == Own && (c.QoS.Latency == 0 || c.QoS.Count == 0 && c.QoS.Success == 0) {
+		return fieldError("qos", fmt.Sprintf("%+v", c.QoS), "a latency, and a count (users) or a share of successes (arrivals), where workflow is own")
 	}
 	for i := range c.Laws {
 		if err := c.Laws[i].Validate(); err != nil {

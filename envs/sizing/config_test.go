@@ -4,8 +4,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
+
+// own is a workflow with a branch, a loop and a function of its own.
+func own(c *Config) {
+	c.Workflow, c.QoS = Own, QoS{Latency: 10, Success: 0.9, Count: 5}
+	c.Graph = workflow.New("mine", workflow.Chain("rgb", "check"), workflow.Repeat("check", "check", 0.3), workflow.Choice("check",
+		workflow.To("resnet", 0.5), workflow.To(workflow.End, 0.2)))
+	c.Laws = []FunctionLaw{{Function: "check", Law: perfmodel.Law{Work: 0.2, Parallel: 1, CV: 0.5, Spoilt: 0.1}}}
+}
 
 func TestDefaultIsValid(t *testing.T) {
 	c := Default()
@@ -38,6 +48,19 @@ func TestConfigErrors(t *testing.T) {
 		"laws[0].function is": func(c *Config) {
 			c.Laws = []FunctionLaw{{Function: "fastercnn"}}
 			c.Laws[0].Work, c.Laws[0].Parallel = 1, 1
+		},
+		"graph is empty": func(c *Config) { c.Workflow = Own },
+		"graph is given": func(c *Config) { c.Graph = workflow.New("mine", workflow.Chain("rgb", "resnet")) },
+		"qos is": func(c *Config) {
+			c.Workflow, c.Graph = Own, workflow.New("mine", workflow.Chain("rgb", "resnet"))
+		},
+		"nowhere": func(c *Config) { // a dangling edge
+			own(c)
+			c.Graph.Edges = append(c.Graph.Edges, workflow.Edge{From: "rgb", To: "nowhere"})
+		},
+		"laws: perfmodel: no law for function \"mine\"": func(c *Config) {
+			own(c)
+			c.Graph = workflow.New("mine", workflow.Chain("rgb", "mine"))
 		},
 		"within the platform":     func(c *Config) { c.Platform.Nodes = 1 },
 		"none: the workload":      func(c *Config) { c.Users = []int{5} },

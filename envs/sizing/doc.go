@@ -7,8 +7,9 @@
 // OpenFaaS as FaaSConf ran it: each request goes to a random instance, which refuses it where it has as many as its limit, and the
 // workflow then goes on with a spoilt input, so that the request fails in the end.
 //
-// What is where: config.go says what can be configured; app.go which functions, ranges and laws an application has; qos.go the thresholds;
-// env.go Reset and Step; world.go what happens to a request; deploy.go what a configuration means; measure.go a window's numbers;
-// observe.go what agents see and earn; state.go copies and saved state. The program in calibrate redoes the laws' fit and the
-// thresholds; the baselines are in agents/baselines/sizing.
+// What is where: config.go says what can be configured; app.go which functions, ranges and laws an application has; qos.go and
+// thresholds.go the thresholds; env.go Reset and Step; window.go the two protocols, every window a fresh deployment or all of them one
+// operation; world.go and gate.go what happens to a request; deploy.go what a configuration means; measure.go a window's numbers;
+// observe.go what agents see and earn; copy.go copies and saved state. Package calibrate redoes the laws' fit and the thresholds; the
+// baselines are in agents/baselines/sizing.
 package sizing

@@ -5,6 +5,9 @@ package sizing
 // the rest is ours.
 func Thresholds(name string, users int) (q QoS, source string) {
 	rows := thresholds[name]
+	if len(rows) == 0 {
+		return q, "none: the thresholds of one's own workflow are given in the configuration"
+	}
 	if users == 0 {
 		q = rows[0].QoS
 		q.Count, q.Success = 0, traceSuccess

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -111,11 +112,17 @@ type Comparison struct {
 
 // Compare measures every row's configuration in the simulation, row k under seed k, and holds it against the row.
 func Compare(c sizing.Config, rows []perfmodel.Measured) (*Comparison, error) {
+	if len(rows) == 0 {
+		return nil, errors.New("calibrate: there are no rows to compare with")
+	}
 	b, err := NewBench(c, rows[0].Users)
 	if err != nil {
 		return nil, err
 	}
 	n := len(rows[0].Functions)
+	if k := b.env.Spec().Kinds[0]; n != k.Agents || k.Action.Width() != 4 {
+		return nil, fmt.Errorf("calibrate: the rows have %d functions with 4 numbers each, the environment %d with %d", n, k.Agents, k.Action.Width())
+	}
 	r := &Comparison{Rows: len(rows), Loss: make([]float64, n)}
 	ratio := make([][3][]float64, n)
 	regress := make([]regression, n)

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
@@ -25,6 +26,9 @@ var knobs = []knob{
 // functions take their trial steps in the same run, and each keeps its step where its own loss falls. The number of rounds
 // says how often every number is tried larger and smaller by each of the factors. Progress is told line by line.
 func FitLaws(c sizing.Config, rows []perfmodel.Measured, rounds int, factors []float64, tell func(round int, loss []float64)) ([]sizing.FunctionLaw, error) {
+	if len(rows) == 0 {
+		return nil, errors.New("calibrate: there are no rows to fit to")
+	}
 	var laws []sizing.FunctionLaw
 	for _, m := range rows[0].Functions {
 		l, err := perfmodel.FaaSConf(m.Name)
