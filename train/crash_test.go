@@ -24,12 +24,12 @@ train: {steps: 16, copies: 2, log_every: 5, evaluate: {every: 7, episodes: 1}, c
 
 var long = flag.Bool("long", false, "kill runs at every operation and at 200 moments, not at some")
 
-// stride is the number of operations from one crash to the next: with no factor in common with what a save takes.
+// stride is the number of operations from one crash to the next: a prime, so that not the same ones fall in every save.
 func stride() int {
 	if *long {
 		return 1
 	}
-	return 17
+	return 31
 }
 
 var errEnd = errors.New("the world ends here")

@@ -28,7 +28,7 @@ func underway(t testing.TB, text string, sets ...string) *run {
 	must(t, err)
 	t.Cleanup(func() { r.log.close() })
 	r.phases = newPhases(0)
-	for range 400 {
+	for range 200 {
 		must(t, r.step())
 	}
 	return r
@@ -40,7 +40,7 @@ const everyStep = "agent.update_every=1"
 func TestStepsDoNotAllocate(t *testing.T) {
 	for name, text := range small {
 		r := underway(t, text, everyStep, "train.steps=1000000", "train.log_every=1000000", "train.evaluate.every=0", "train.checkpoint.every=0")
-		n := testing.AllocsPerRun(500, func() {
+		n := testing.AllocsPerRun(200, func() {
 			before := r.state.Steps
 			if err := r.step(); err != nil {
 				t.Fatal(err)
