@@ -1,5 +1,3 @@
-// Package rollout runs whoever acts through episodes: policies, tuners and planners alike, so that evaluation during training,
-// comparison afterwards and examples count the same steps the same way. Every step in which somebody acts is charged.
 package rollout
 
 import (
@@ -67,6 +65,9 @@ func NewRunner(env envs.Env) *Runner {
 // than the world's.
 func (r *Runner) Episode(a Actor, seed uint64) (envs.Episode, error) {
 	ep := envs.Episode{Seed: seed, Info: make([]float64, len(r.env.Spec().Info))}
+	if err := a.check(); err != nil {
+		return ep, err
+	}
 	if err := r.env.Reset(seed, r.Options, r.now); err != nil {
 		return ep, fmt.Errorf("seed %d: %w", seed, err)
 	}
@@ -119,8 +120,19 @@ func (a Actor) reset(seed uint64) error {
 		return a.Policy.Reset(seed)
 	case a.Tuner != nil:
 		return a.Tuner.Reset(seed)
-	case a.Planner != nil:
-		return a.Planner.Reset(seed)
 	}
-	return fmt.Errorf("rollout: nobody acts")
+	return a.Planner.Reset(seed)
+}
+
+func (a Actor) check() error {
+	n := 0
+	for _, set := range []bool{a.Policy != nil, a.Tuner != nil, a.Planner != nil} {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		return fmt.Errorf("rollout: the actor is %d of policy, tuner and planner, want one", n)
+	}
+	return nil
 }
