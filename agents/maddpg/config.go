@@ -47,7 +47,8 @@ type Config struct {
 	Activation string `yaml:"activation" json:"activation"`
 	// Norm after each hidden activation: empty, or layer for layer normalisation.
 	Norm string `yaml:"norm" json:"norm"`
-	// FinalBound, where positive, draws the actor's last layer from ±FinalBound, so that first actions are near the middle.
+	// FinalBound, where positive, draws the actor's last layer from ±FinalBound (DDPG's 0.003), so that learning begins in the
+	// middle of the action space, or with all choices alike. 0 draws it as the other layers.
 	FinalBound float64 `yaml:"final_bound" json:"final_bound"`
 
 	// ActorRate and CriticRate are Adam's learning rates.
@@ -69,7 +70,8 @@ type Config struct {
 	// Batch is the number of transitions of an update, Replay the most that are kept.
 	Batch  int `yaml:"batch" json:"batch"`
 	Replay int `yaml:"replay" json:"replay"`
-	// RandomSteps is the number of steps at the beginning with uniformly random actions.
+	// RandomSteps is the number of steps at the beginning with uniformly random actions. Where all agents must do well together
+	// (one starved function makes a workflow late), hardly any random action is good, and there is nothing to learn from them.
 	RandomSteps int64 `yaml:"random_steps" json:"random_steps"`
 	// LearningStarts is the number of steps before the first update.
 	LearningStarts int64 `yaml:"learning_starts" json:"learning_starts"`
@@ -112,9 +114,9 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Mix: Attention, Score: nets.Exp, Keys: 32, Others: Auto,
-		Hidden: []int{64, 64}, Activation: nets.ReLU,
+		Hidden: []int{64, 64}, Activation: nets.ReLU, FinalBound: 3e-3,
 		ActorRate: 1e-4, CriticRate: 1e-4, RateFinal: 1, Clip: 0.5, Gamma: 0.9, Tau: 0.01, RewardScale: 1,
-		Batch: 64, Replay: 100_000, RandomSteps: 1_000, LearningStarts: 1_000, UpdateEvery: 1, GradientSteps: 1,
+		Batch: 64, Replay: 100_000, RandomSteps: 0, LearningStarts: 1_000, UpdateEvery: 1, GradientSteps: 1,
 		Noise: 0.1, NoiseFinal: 0.1, NoiseHigh: 1,
 		Temperature: 1, Hard: true, LogitPenalty: 1e-3,
 		Standardise: true, ObservationClip: 10,

@@ -69,9 +69,9 @@ func TestGoldenTrace(t *testing.T) {
 		want [3]string
 	}{
 		{"attention", func(*Config) {}, toyOptions{agents: 3, length: 5},
-			[3]string{"4cb6d63e132bfb3d", "e687e186e79f8688", "bbc9f2f67a68e15b"}},
+			[3]string{"8d7cf0344150bb6e", "71f552da000c0334", "858fd2d01720a757"}},
 		{"joint, choices", func(c *Config) { c.Mix = Joint }, toyOptions{agents: 2, length: 5, choices: true},
-			[3]string{"03358c985cac1cd6", "9acd822305f3c354", "60204bf4025b54c5"}},
+			[3]string{"7952f98689b28d10", "3b956290d8600237", "3e4665ea41473ac4"}},
 	} {
 		c := quick()
 		c.UpdateEvery = 1
