@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 )
@@ -47,13 +48,24 @@ type Result struct {
 func (r Result) Rate() string {
 	switch {
 	case r.UpdatesPerSecond > 0:
-		return fmt.Sprintf("%.0f updates/s", r.UpdatesPerSecond)
+		return Digits(r.UpdatesPerSecond) + " updates/s"
 	case r.StepsPerSecond > 0:
-		return fmt.Sprintf("%.0f steps/s", r.StepsPerSecond)
+		return Digits(r.StepsPerSecond) + " steps/s"
 	case r.RequestsPerSecond > 0:
-		return fmt.Sprintf("%.0f requests/s", r.RequestsPerSecond)
+		return Digits(r.RequestsPerSecond) + " requests/s"
 	}
-	return fmt.Sprintf("%.0f ns", r.Nanoseconds)
+	return Digits(r.perSecond()) + " /s"
+}
+
+// Digits writes x with at least three digits, and no exponent.
+func Digits(x float64) string {
+	switch {
+	case x >= 99.95:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 9.995:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
 }
 
 // Benchmark is a measurement by name.
@@ -92,6 +104,32 @@ func Find(names []string) ([]Benchmark, error) {
 		out = append(out, all[i])
 	}
 	return out, nil
+}
+
+// Validate says which option is wrong, by its flag.
+func (o Options) Validate() error {
+	for _, list := range []struct {
+		flag  string
+		sizes []int
+		most  int
+	}{{"--agents", o.Agents, 100_000}, {"--batch", o.Batch, 1 << 24}, {"--instances", o.Instances, 10_000_000}} {
+		for _, n := range list.sizes {
+			if n < 1 || n > list.most {
+				return fmt.Errorf("%s has %d, want 1 to %d", list.flag, n, list.most)
+			}
+		}
+	}
+	if known := []string{"", engines.Native, engines.Torch, engines.Gorgonia}; !slices.Contains(known, o.Engine) {
+		return fmt.Errorf("--engine is %q, want %s", o.Engine, strings.Join(known[1:], ", "))
+	}
+	if o.Threads < 0 {
+		return fmt.Errorf("--threads is %d, want 0 or more", o.Threads)
+	}
+	if o.EnvID == "" {
+		return nil
+	}
+	_, err := envcatalog.Find(o.EnvID)
+	return err
 }
 
 func (o Options) time() time.Duration {

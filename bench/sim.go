@@ -11,6 +11,7 @@ import (
 // warm, 600 s of keep-alive, one request at a time in an instance, instances started on demand.
 const (
 	warmService = 1.991
+	coldStart   = 2.244 - warmService
 	keepAlive   = 600 * sim.Second
 )
 
@@ -31,7 +32,8 @@ func (a *arrivals) next(s *sim.Sim) error {
 // feeder submits the next request when one arrives, through a timer, so that the calendar stays small.
 type feeder struct {
 	arrivals
-	err error
+	until uint64 // pause when so many have come; 0: never
+	err   error
 }
 
 func (f *feeder) Finished(*sim.Sim, sim.Response) {}
@@ -40,35 +42,42 @@ func (f *feeder) Fired(s *sim.Sim, _ sim.Timer) {
 	if f.err = f.next(s); f.err == nil {
 		_, f.err = s.At(sim.Timer{At: sim.Time(f.at * float64(sim.Second))})
 	}
+	if f.err != nil || f.n == f.until {
+		s.Pause()
+	}
+}
+
+func simConfig() sim.Config {
+	return sim.Config{SketchBits: sim.NoSketch, Functions: []sim.Function{{
+		Name: "f", Demand: sim.Law{Kind: sim.Exponential, Mean: warmService}, ColdStart: sim.Law{Kind: sim.Exponential, Mean: coldStart},
+		KeepAlive: keepAlive, Queue: sim.NoLimit, BindCold: true,
+		Sizing: sim.Sizing{CPU: 1000, Memory: 128, Concurrency: 1, Speed: 1, Max: sim.NoLimit},
+	}}}
+}
+
+// loadFor is the offered load, in busy instances, at which about n are kept: n is the peak of the busy ones over a keep-alive,
+// load + 3√load, solved for load.
+func loadFor(n int) float64 {
+	root := (math.Sqrt(9+4*float64(n)) - 3) / 2
+	return root * root
 }
 
 // runSim measures requests a second at a load that holds about as many instances as asked for.
 func runSim(o Options, emit func(Result)) error {
 	for _, n := range orDefault(o.Instances, 8, 35, 230, 940, 10_000) {
-		// About n instances are kept where the peak of the busy ones, load + 3√load over a keep-alive, is n.
-		load := float64(n)
-		for range 50 {
-			load = float64(n) - 3*math.Sqrt(load)
-			load = max(load, 1)
-		}
-		s, err := sim.New(sim.Config{SketchBits: sim.NoSketch, Functions: []sim.Function{{
-			Name: "f", Demand: sim.Law{Kind: sim.Exponential, Mean: warmService}, KeepAlive: keepAlive,
-			Sizing: sim.Sizing{CPU: 1000, Memory: 128, Concurrency: 1, Speed: 1, Max: sim.NoLimit},
-		}}}, 1)
+		load := loadFor(n)
+		s, err := sim.New(simConfig(), 1)
 		if err != nil {
 			return err
 		}
 		f := &feeder{arrivals: arrivals{key: rng.New(1, "bench arrivals"), rate: load / warmService}}
 		f.Fired(s, sim.Timer{})
-		warm := 2 * keepAlive
-		s.Run(f, warm)
-		if f.err != nil {
-			return f.err
-		}
+		s.Run(f, 2*keepAlive)
+		f.until = f.n
 		const chunk = 1000 // requests between two looks at the clock
 		got, err := measure(o.time(), func() error {
-			warm += sim.Time(chunk / f.rate * float64(sim.Second))
-			s.Run(f, warm)
+			f.until += chunk
+			s.Run(f, sim.Forever)
 			return f.err
 		})
 		if err != nil {

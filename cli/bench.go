@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,8 +35,11 @@ func benchCommand() *cobra.Command {
 			if err != nil {
 				return usage("%w", err)
 			}
-			if seconds <= 0 {
-				return usage("--seconds is %g, want more than 0", seconds)
+			if !(seconds > 0) || seconds > 3600 {
+				return usage("--seconds is %g, want more than 0 and at most 3600", seconds)
+			}
+			if err := o.Validate(); err != nil {
+				return usage("%w", err)
 			}
 			if o.Engine != "" || o.Device != "" {
 				e := configs.Engine{Name: o.Engine, Device: o.Device}
@@ -83,10 +86,8 @@ func benchNames() string {
 // runBench runs the measurements. Where all are run, those that need what is not here say so and are passed over.
 func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, asJSON, all bool) error {
 	w := c.OutOrStdout()
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if !asJSON {
-		fmt.Fprintln(t, "what\tof\tengine\tthreads\trate\ttime\tallocations")
-	}
+	const row = "%-8s %-24s %-7s %7s %20s %10s %12s\n"
+	printed := false
 	for _, b := range list {
 		if all && b.Name == "op" && !slices.Contains(engines.Names(), engines.Torch) {
 			fmt.Fprintf(c.ErrOrStderr(), "op is left out: %v\n", libtorch.Unavailable("the torch engine", nil))
@@ -100,15 +101,34 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, asJSON,
 				fmt.Fprintf(w, "%s\n", line)
 				return
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%.3g\n", r.Bench, of(r), r.Engine, r.Threads, r.Rate(),
-				time.Duration(r.Nanoseconds).String(), r.Allocations)
-			t.Flush()
+			if !printed {
+				fmt.Fprintf(w, row, "what", "of", "engine", "threads", "rate", "time", "allocations")
+				printed = true
+			}
+			threads := ""
+			if r.Threads > 0 {
+				threads = strconv.Itoa(r.Threads)
+			}
+			// Not a tabwriter: each line is printed when it is measured.
+			fmt.Fprintf(w, row, r.Bench, of(r), r.Engine, threads, r.Rate(), duration(r.Nanoseconds), fmt.Sprintf("%.3g", r.Allocations))
 		})
 		if err := errors.Join(err, failed); err != nil {
 			return fmt.Errorf("bench %s: %w", b.Name, err)
 		}
 	}
 	return nil
+}
+
+// duration writes nanoseconds with three digits.
+func duration(ns float64) string {
+	unit := "ns"
+	for _, next := range []string{"µs", "ms", "s"} {
+		if ns < 999.5 {
+			break
+		}
+		ns, unit = ns/1000, next
+	}
+	return bench.Digits(ns) + " " + unit
 }
 
 // of says what was measured, in a few words.

@@ -121,6 +121,8 @@ func TestExitCodes(t *testing.T) {
 		{"bench nope", 2, `no benchmark "nope"`},
 		{"bench forward --seconds 0", 2, "--seconds is 0"},
 		{"bench --agents 1,x", 2, `--agents is "1,x", want whole numbers`},
+		{"bench attmf --agents 0", 2, "--agents has 0, want 1 to"},
+		{"bench env --env stoker/CartPol-v1", 2, `Did you mean "stoker/CartPole-v1"?`},
 		{"bench op", 1, "make cuda"},
 		{"version x", 2, "too many arguments: x"},
 	} {
