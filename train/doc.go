@@ -6,13 +6,16 @@
 // and the event files.
 //
 //	runs/NAME/
-//	  run.json        resolved configuration, command, revision, machine, how it is executed, status
-//	  config.yaml     the resolved configuration, to be used again
-//	  metrics.jsonl   a line per log, evaluation and end: step and values
-//	  timing.jsonl    the same lines' times, rates and shares of time
+//	  run.json        status, resolved configuration, and the sessions: command, revision, machine, workers, times
+//	  config.yaml     the resolved configuration, from which it resumes
+//	  metrics.jsonl   a line per log and evaluation: step and values
+//	  timing.jsonl    a line per log: time, rate and shares of time; what a killed process logged beyond its checkpoint stays
 //	  tensorboard/    event files
 //	  checkpoints/    step-…, and the pointers latest and best
 //	  lock            held while a process works on the run
+//
+// A folder is made under another name, .tmp-NAME, and renamed when all that resuming needs is in it: the configuration
+// and a checkpoint of step 0. Everything but lock and event files is written through a durable.FS, where tests kill, cut and fill up.
 //
 // Not here: what learners do (package agents), the format of checkpoints (package checkpoints), comparison of what was
 // trained (package eval).

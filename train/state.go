@@ -127,22 +127,22 @@ func (r *run) save(best bool) error {
 }
 
 func (r *run) writeAll(w *checkpoints.Writer, s *agents.State, p *agents.PolicyFile) error {
-	if err := errors.Join(
-		w.Tensors(checkpoints.WeightsFile, nil, tensors(p.Arrays)...),
-		w.Tensors(learnerArrays, nil, tensors(s.Weights)...),
-		w.Tensors(checkpoints.OptimiserFile, nil, tensors(s.Optimiser)...),
-		writeJSON(w, policyFile, policyHeader{p.Agent, p.EnvID, p.Description}),
-		writeJSON(w, learnerStateFile, learnerState{s.Blobs, s.Counters}),
-		writeJSON(w, loopFile, r.state),
-	); err != nil {
-		return err
-	}
-	b, err := r.world.vector.AppendBinary(nil)
+	envs, err := r.world.vector.AppendBinary(nil)
 	if err != nil {
 		return err
 	}
-	if err := w.Blob(checkpoints.EnvsFile, b); err != nil {
-		return err
+	for _, write := range []func() error{
+		func() error { return w.Tensors(checkpoints.WeightsFile, nil, tensors(p.Arrays)...) },
+		func() error { return w.Tensors(learnerArrays, nil, tensors(s.Weights)...) },
+		func() error { return w.Tensors(checkpoints.OptimiserFile, nil, tensors(s.Optimiser)...) },
+		func() error { return writeJSON(w, policyFile, policyHeader{p.Agent, p.EnvID, p.Description}) },
+		func() error { return writeJSON(w, learnerStateFile, learnerState{s.Blobs, s.Counters}) },
+		func() error { return writeJSON(w, loopFile, r.state) },
+		func() error { return w.Blob(checkpoints.EnvsFile, envs) },
+	} {
+		if err := write(); err != nil {
+			return err
+		}
 	}
 	if m := r.world.learner.Replay(); m != nil {
 		return w.Replay(replayName, checkpoints.Replay{
