@@ -38,6 +38,7 @@ func onSignal(ctx context.Context, out io.Writer, now string) (stoppable context
 			case <-done:
 				return
 			case <-signals:
+				fmt.Fprintf(out, "\n\nended at once\n")
 				os.Exit(exitFailed) // whatever was under way: checkpoints are whole or not there
 			case <-slow:
 				fmt.Fprintf(out, "\n\n%s; Ctrl-C once more ends it at once\n", now)

@@ -151,6 +151,7 @@ func (r *run) report() error {
 
 // evaluate runs the policy without exploration, and saves a checkpoint where it did better than ever.
 func (r *run) evaluate() error {
+	r.progress.busy(r.state.Steps, &r.phases, "evaluating")
 	r.phases.start()
 	var values []value
 	got, err := r.world.checker.run(r.world.learner, func(name string, x float64) { values = append(values, value{name, x}) })

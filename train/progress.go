@@ -17,6 +17,7 @@ type progress struct {
 	bar          *progressbar.ProgressBar
 	total, first int64
 	notes        []value // the last value of each thing noted
+	doing        string  // what the loop is at, apart from stepping
 	pace         pace
 	drawn        time.Time // when the bar was, or a line
 }
@@ -69,6 +70,16 @@ func (p *progress) update(steps int64, ph *phases) {
 	p.draw(steps, ph)
 }
 
+// busy says beneath the bar what is about to take a while.
+func (p *progress) busy(steps int64, ph *phases, what string) {
+	if p.bar == nil {
+		return
+	}
+	p.doing = what + "  "
+	p.draw(min(steps, p.total-1), ph) // at the end the bar would be finished before its time
+	p.doing = ""
+}
+
 // draw draws the bar. One that can't be drawn must not end a run.
 func (p *progress) draw(steps int64, ph *phases) {
 	p.drawn = time.Now()
@@ -98,7 +109,7 @@ func (p *progress) details(ph *phases) string {
 	if n := p.noted(); n != "" {
 		parts = append(parts, n)
 	}
-	return "  " + strings.Join(parts, "  ")
+	return "  " + p.doing + strings.Join(parts, "  ")
 }
 
 // width is the terminal's, 80 where it doesn't say.

@@ -62,6 +62,11 @@ func TestBar(t *testing.T) {
 			}
 		}
 	}
+	out.Reset()
+	p.busy(3_000, &ph, "evaluating")
+	if !strings.Contains(out.String(), "  evaluating  act 25%") {
+		t.Errorf("while evaluating it shows %q", &out)
+	}
 	n := out.Len()
 	p.update(3_001, &ph)
 	if out.Len() != n {
