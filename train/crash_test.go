@@ -52,6 +52,19 @@ func endAfter(d durable.FS, n int, half bool, last *durable.Op) durable.FS {
 	}})
 }
 
+// latest is the step of the latest checkpoint, -1 where there is no run.
+func (l lab) latest() int64 {
+	at, err := checkpoints.Find(l.disk, l.dir(), checkpoints.Latest)
+	if err != nil {
+		return -1
+	}
+	c, err := checkpoints.OpenFS(l.disk, at)
+	if err != nil {
+		return -1
+	}
+	return c.Header().Counters["steps"]
+}
+
 // goOn does what a user does after a crash: resumes the run where there is one, else starts it again.
 func (l lab) goOn(t *testing.T, text string) error {
 	if _, err := l.disk.Lstat(l.dir()); err == nil {
@@ -84,13 +97,20 @@ func TestKilledAtEveryOperation(t *testing.T) {
 			if !errors.Is(err, errEnd) {
 				t.Fatalf("at %v: %v", last, err)
 			}
+			reached := int64(0)
 			for i, d := range []*durabletest.Disk{l.disk.Clone(), l.disk.PowerCut(0), l.disk.PowerCut(uint64(2 + n))} {
 				what := fmt.Sprintf("%s at %v (half %v)", []string{"killed", "power cut", "power cut by lot"}[i], last, half)
 				l.disk = memory{d}
-				if _, err := d.Lstat(l.dir()); err == nil {
+				at := l.latest()
+				if at >= 0 {
 					resumed++
 				} else {
 					begun++
+				}
+				if i == 0 {
+					reached = at
+				} else if (reached > 0 && at < 0) || (reached >= 12 && at < 6) {
+					t.Fatalf("%s: the process had saved step %d, but only %d is left", what, reached, at)
 				}
 				if err := l.goOn(t, brief); err != nil {
 					t.Fatalf("%s: %v", what, err)
