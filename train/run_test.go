@@ -231,11 +231,15 @@ func TestStartClearsLeftovers(t *testing.T) {
 	left := filepath.Join(runs, durable.TempPrefix+"a", checkpoints.CheckpointsDir, checkpoints.StepName(0))
 	must(t, os.MkdirAll(left, 0o777))
 	must(t, os.WriteFile(filepath.Join(left, checkpoints.SumsFile), []byte("half"), 0o666))
+	must(t, os.MkdirAll(filepath.Join(runs, durable.TempPrefix+"a", "tensorboard", "old"), 0o777))
 	_, err := Start(context.Background(), x, options(runs))
 	must(t, err)
 	same(t, "over a leftover", outcome(t, durable.OS{}, filepath.Join(runs, "a")), want)
 	if _, err := os.Lstat(filepath.Join(runs, durable.TempPrefix+"a")); err == nil {
 		t.Error("the leftover is still there")
+	}
+	if _, err := os.Lstat(filepath.Join(runs, "a", "tensorboard", "old")); err == nil {
+		t.Error("the leftover is part of the new run")
 	}
 }
 
