@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
@@ -299,5 +302,58 @@ func TestShippedExperiments(t *testing.T) {
 			continue
 		}
 		w.close()
+	}
+}
+
+// A run leaves no goroutine and no open file behind, whether it ends well, is refused or fails.
+func TestNothingStaysOpen(t *testing.T) {
+	count := func() (goroutines, files int) {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("open files can't be listed here")
+		}
+		return runtime.NumGoroutine(), len(entries)
+	}
+	runs := t.TempDir()
+	x := parse(t, small["spread"], "engine.workers=3")
+	once := func(i int) {
+		o := options(runs)
+		o.Name = fmt.Sprintf("a%d", i)
+		_, err := Start(&countdown{context.Background(), 5}, x, o)
+		if !errors.Is(err, errStop) {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(runs, o.Name)
+		p := options("")
+		p.Steps = 3
+		if _, err := Resume(context.Background(), dir, p); err == nil {
+			t.Fatal("fewer steps than done were accepted")
+		}
+		for _, n := range []int{1, 3, 12, 40} { // from the first file opened to the middle of a save
+			var last durable.Op
+			p = options("")
+			p.FS = endAfter(fast{}, n, false, &last)
+			if _, err := Resume(context.Background(), dir, p); !errors.Is(err, errEnd) {
+				t.Fatalf("after %d operations: %v", n, err)
+			}
+		}
+		if _, err := Resume(context.Background(), dir, options("")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once(0)
+	g0, f0 := count()
+	for i := range 3 {
+		once(1 + i)
+	}
+	// A goroutine that was told to end may still be on its way.
+	for range 100 {
+		if g, _ := count(); g <= g0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if g, f := count(); g > g0 || f > f0 {
+		t.Errorf("%d goroutines and %d files are open, before there were %d and %d", g, f, g0, f0)
 	}
 }
