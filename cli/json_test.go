@@ -53,6 +53,11 @@ func TestJSON(t *testing.T) {
 	if len(results) != 2 || filepath.Base(results[1].Dir) != "b-s4" {
 		t.Errorf("train is %+v", results)
 	}
+	t.Chdir(run)
+	decode[train.Result](t, get("resume", ".", "--json"))
+	if b, err := os.ReadFile(checkpoints.RunFile); err != nil || !strings.Contains(string(b), `"name": "a"`) {
+		t.Errorf("resumed as a dot, run.json says %s (%v)", b, err)
+	}
 	files := decode[[]string](t, get("plot", run, results[0].Dir, "--out", t.TempDir(), "--json"))
 	for _, f := range files {
 		if _, err := os.Stat(f); err != nil {

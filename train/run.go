@@ -147,7 +147,11 @@ func Folder(x *configs.Experiment, o Options) (string, error) {
 func Resume(ctx context.Context, dir string, o Options) (*Result, error) {
 	o = o.filled()
 	dir = filepath.Clean(dir)
-	o.RunsDir, o.Name = filepath.Split(dir)
+	full, err := filepath.Abs(dir) // the folder's name, should dir be a dot
+	if err != nil {
+		return nil, err
+	}
+	o.RunsDir, o.Name = filepath.Split(full)
 	if _, err := readConfig(o.FS, dir); err != nil { // no lock file in a folder that is no run
 		return nil, err
 	}
