@@ -2,11 +2,12 @@ package workload
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
 // Invocations and the coefficient of variation of their total per minute, as the data's description gives them.
@@ -35,11 +36,7 @@ func TestEmbedded(t *testing.T) {
 
 func data(t *testing.T) string {
 	t.Helper()
-	dir := os.Getenv("STOKER_DATA")
-	if dir == "" {
-		t.Skip("STOKER_DATA is not set: it names the folder with the real traces")
-	}
-	return filepath.Join(dir, "azure2019")
+	return filepath.Join(realdata.Dir(t), "azure2019")
 }
 
 func TestRealSamples(t *testing.T) {

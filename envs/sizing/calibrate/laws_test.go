@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/realdata"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -20,11 +21,7 @@ var update = flag.Bool("update", false, "redo the calibration and write its resu
 
 func measured(t *testing.T) []perfmodel.Measured {
 	t.Helper()
-	dir := os.Getenv("STOKER_DATA")
-	if dir == "" {
-		t.Skip("STOKER_DATA is not set: no published measurements to compare with")
-	}
-	f, err := os.Open(filepath.Join(dir, "faasconf", "parallel_10.csv"))
+	f, err := os.Open(filepath.Join(realdata.Dir(t), "faasconf", "parallel_10.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
