@@ -57,7 +57,9 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	if *long {
 		kills = 200
 	}
+	began := time.Now()
 	want := outcome(t, durable.OS{}, start(t, parse(t, longer)))
+	lasts := time.Since(began) // about, and a process takes a while to begin
 	stream := rng.NewStream(1, "moments")
 	killed, runs := 0, 0
 	for killed < kills {
@@ -76,7 +78,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 					t.Fatalf("after %d kills: %v: %s", killed, err, out.Bytes())
 				}
 				through = true
-			case <-time.After(time.Duration(stream.Float64() * float64(400*time.Millisecond))):
+			case <-time.After(time.Duration(stream.Float64() * float64(lasts))):
 				if cmd.Process.Kill() == nil {
 					killed++
 				}
