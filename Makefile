@@ -13,7 +13,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-sizing verify-spread verify-laws
+VERIFIED := verify-sizing verify-spread verify-laws verify-resume
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -54,6 +54,9 @@ verify-spread: ## MADDPG learns simple_spread as ANCHORS of the field do (minute
 
 verify-laws: ## the sizing environment against FaaSConf's measurements (needs STOKER_DATA)
 	docs/results/keep laws 'envs/sizing envs/perfmodel envs/sim' env $(PLAIN) $(GO) test ./envs/sizing/calibrate -run TestLaws -v -timeout 1h
+
+verify-resume: ## runs killed at every operation and at any moment end with the same bytes (about ten minutes)
+	docs/results/keep resume 'train checkpoints agents envs' env $(PLAIN) $(GO) test ./train -run 'EveryOperation|AnyMoment' -long -v -timeout 2h
 
 verify-status: ## which results are older than the code they cover
 	@docs/results/keep status
