@@ -1,6 +1,9 @@
 package nets
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // DType is an engine's number format.
 type DType uint8
@@ -164,4 +167,25 @@ func (a Adam) WithDefaults() Adam {
 		a.Epsilon = 1e-8
 	}
 	return a
+}
+
+// Validate says which field is out of its range. Defaults must have been filled in.
+func (a Adam) Validate() error {
+	for _, f := range []struct {
+		name  string
+		value float64
+		ok    bool
+		want  string
+	}{
+		{"rate", a.Rate, a.Rate >= 0 && !math.IsInf(a.Rate, 0), "0 or more"},
+		{"beta1", a.Beta1, a.Beta1 >= 0 && a.Beta1 < 1, "in [0, 1)"},
+		{"beta2", a.Beta2, a.Beta2 >= 0 && a.Beta2 < 1, "in [0, 1)"},
+		{"epsilon", a.Epsilon, a.Epsilon > 0, "more than 0"},
+		{"clip", a.Clip, a.Clip >= 0, "0 (no clipping) or more"},
+	} {
+		if !f.ok {
+			return fmt.Errorf("%s is %g, want %s", f.name, f.value, f.want)
+		}
+	}
+	return nil
 }

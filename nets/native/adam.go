@@ -23,21 +23,8 @@ func (e *engine[T]) NewAdam(n nets.Net, c nets.Adam) (nets.Optimizer, error) {
 		return nil, fmt.Errorf("nets/native: NewAdam: the net is a %T, want one of this engine", n)
 	}
 	c = c.WithDefaults()
-	for _, f := range []struct {
-		name  string
-		value float64
-		ok    bool
-		want  string
-	}{
-		{"rate", c.Rate, c.Rate >= 0 && !math.IsInf(c.Rate, 0), "0 or more"},
-		{"beta1", c.Beta1, c.Beta1 >= 0 && c.Beta1 < 1, "in [0, 1)"},
-		{"beta2", c.Beta2, c.Beta2 >= 0 && c.Beta2 < 1, "in [0, 1)"},
-		{"epsilon", c.Epsilon, c.Epsilon > 0, "more than 0"},
-		{"clip", c.Clip, c.Clip >= 0, "0 (no clipping) or more"},
-	} {
-		if !f.ok {
-			return nil, fmt.Errorf("nets/native: NewAdam: %s is %g, want %s", f.name, f.value, f.want)
-		}
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("nets/native: NewAdam: %w", err)
 	}
 	return &adam[T]{
 		net: x, c: c, norms: e.newTensor("NewAdam", x.groups),
