@@ -14,11 +14,12 @@ import (
 
 // Learning to a known return takes minutes, so that it wants to be asked for:
 //
-//	go test ./agents/maddpg -run 'LQR|Spread' -long -v -timeout 0 [-episodes 25000 -seeds 10]
+//	go test ./agents/maddpg -run 'LQR|Spread' -long -v -timeout 0 [-episodes 25000 -seeds 10 -continue]
 var (
 	long     = flag.Bool("long", false, "learn simple_spread and LQR to their known returns")
-	episodes = flag.Int("episodes", 2_512, "of simple_spread, for each seed")
+	episodes = flag.Int("episodes", 2_500, "of simple_spread, for each seed")
 	seeds    = flag.Uint64("seeds", 1, "number of seeds")
+	proceed  = flag.Bool("continue", false, "keep the seeds whose curves are complete in $STOKER_PROOF, as after an interruption")
 )
 
 // school is a learner on a vector of one of package classic's environments.
@@ -111,39 +112,5 @@ func TestDDPGOnLQR(t *testing.T) {
 		if got < 1.02*best {
 			t.Errorf("seed %d: cost is %.4f, want within 2 %% of %.4f", 1+seed, -got, -best)
 		}
-	}
-}
-
-// TestSimpleSpread learns simple_spread by OpenAI's recipe, on their scale per agent (random actions −231.4, the best
-// assignment of agents to landmarks −121). A plain PyTorch learner with this recipe, of which we ran 21, returns −200 ± 4 after
-// 2,500 episodes and −160.2 ± 4.1 (standard deviation) after 25,000.
-func TestSimpleSpread(t *testing.T) {
-	if !*long {
-		t.Skip("takes minutes: -long")
-	}
-	const copies = 16
-	c := Default()
-	c.Mix, c.ActorRate, c.CriticRate, c.Gamma, c.Batch, c.Replay = Joint, 1e-2, 1e-2, 0.95, 1_024, 1_000_000
-	c.RandomSteps, c.LearningStarts, c.UpdateEvery, c.Standardise = 0, 25*1_024, 100, false
-	floor := -210.0
-	if *episodes >= 25_000 {
-		floor = -175
-	}
-	var sum float64
-	for seed := range *seeds {
-		s := newSchool(t, func() (envs.Env, error) { return classic.NewSpread(classic.DefaultSpread()) }, copies, c, 1+seed, int64(*episodes)*25)
-		if before, half := s.exam(s.policy(), 1_000, true); math.Abs(before+231) > 5 {
-			t.Errorf("seed %d: return before learning is %.1f ± %.1f, want −231 ± 5", 1+seed, before, half)
-		}
-		s.steps(*episodes / copies * 25)
-		got, half := s.exam(s.policy(), 1_000, true)
-		t.Logf("seed %d: return after %d episodes is %.1f ± %.1f", 1+seed, *episodes, got, half)
-		if got < floor || got > -115 {
-			t.Errorf("seed %d: return is %.1f, want between %g and −115 (more is a bug in reward or scale)", 1+seed, got, floor)
-		}
-		sum += got
-	}
-	if mean := sum / float64(*seeds); *episodes >= 25_000 && *seeds >= 10 && mean < -164 {
-		t.Errorf("mean return over %d seeds is %.1f, want better than −164", *seeds, mean)
 	}
 }
