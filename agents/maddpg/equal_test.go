@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -39,21 +40,54 @@ func (b *bench) takeParams(o *bench) {
 	b.u.criticTarget.Params().Set64(get(o.u.criticTarget.Params()))
 }
 
-func near(t *testing.T, what string, got, want []float64, tol float64) {
+// apart is the largest difference of two lists.
+func apart(t *testing.T, got, want []float64) float64 {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+		t.Fatalf("%d numbers, want %d", len(got), len(want))
 	}
+	worst := 0.0
 	for i := range got {
-		if !(math.Abs(got[i]-want[i]) <= tol) {
-			t.Fatalf("%s: number %d is %g, want %g", what, i, got[i], want[i])
+		d := math.Abs(got[i] - want[i])
+		if math.IsNaN(d) {
+			t.Fatalf("number %d is %g, want %g", i, got[i], want[i])
 		}
+		worst = max(worst, d)
 	}
+	return worst
+}
+
+// apartRelative is the largest difference in units of the largest number wanted.
+func apartRelative(t *testing.T, got, want []float64) float64 {
+	t.Helper()
+	largest := 0.0
+	for _, x := range want {
+		largest = max(largest, math.Abs(x))
+	}
+	return apart(t, got, want) / largest
+}
+
+// figure is a difference as claims show it.
+func figure(x float64) string {
+	if x == 0 {
+		return "0 (equal bits)"
+	}
+	return fmt.Sprintf("%.1e", x)
+}
+
+// claimWithin claims that a difference stays within a bound.
+func claimWithin(t *testing.T, claim, unit string, measured, bound float64) {
+	t.Helper()
+	proof.Claim(t, proof.Row{
+		Topic: "agents", Claim: claim, Bound: fmt.Sprintf("%.0e%s", bound, unit), Measured: figure(measured) + unit,
+		Holds: measured <= bound,
+	})
 }
 
 // TestUniformAttentionIsMeanField: with queries and keys of zero all scores are equal, and their gradients vanish too, so that
 // learning is that of mean-field for ever.
 func TestUniformAttentionIsMeanField(t *testing.T) {
+	worst := 0.0
 	for _, others := range []string{Policy, Batch} {
 		o := toyOptions{agents: 4, sequence: [][]int{{1}, {0, 2, 3}, {1, 3}, {1, 2}}}
 		att := newBench(t, form{"uniform", func(c *Config) { c.Others = others }, o})
@@ -67,9 +101,11 @@ func TestUniformAttentionIsMeanField(t *testing.T) {
 		}
 		a1, c1 := att.learned(20)
 		a2, c2 := mean.learned(20)
-		near(t, "actor", a1, embed(a2, mean.u.actor.Arch(), att.u.actor.Arch()), 1e-11)
-		near(t, "critic", c1, embed(c2, mean.u.critic.Arch(), att.u.critic.Arch()), 1e-11)
+		worst = max(worst,
+			apart(t, a1, embed(a2, mean.u.actor.Arch(), att.u.actor.Arch())),
+			apart(t, c1, embed(c2, mean.u.critic.Arch(), att.u.critic.Arch())))
 	}
+	claimWithin(t, "uniform attention is mean-field: weights of actor and critic after 20 updates, float64", "", worst, 1e-11)
 }
 
 // embed puts the parameters of one architecture where another has those of the same names; all else is zero. Where a weight
@@ -90,7 +126,7 @@ func embed(p []float64, from, to nets.Arch) []float64 {
 // TestOneAgentIsDDPG: with one agent every form is DDPG. Joint has DDPG's very shape; attention and mean-field have rows for a
 // mixture of nobody, which meet zeros and don't change what is learned.
 func TestOneAgentIsDDPG(t *testing.T) {
-	one := toyOptions{agents: 1}
+	one, worst := toyOptions{agents: 1}, 0.0
 	for _, choices := range []bool{false, true} {
 		one.choices = choices
 		ddpg := newBench(t, form{"one agent", func(c *Config) { c.Mix = Single }, one})
@@ -110,16 +146,37 @@ func TestOneAgentIsDDPG(t *testing.T) {
 				}
 				a1, c1 := b.learned(20)
 				a2, c2 := ddpg.learned(20)
-				near(t, "actor", a1, embed(a2, a, b.u.actor.Arch()), 1e-12)
-				near(t, "critic", c1, embed(c2, c, b.u.critic.Arch()), 1e-12)
+				worst = max(worst, apart(t, a1, embed(a2, a, b.u.actor.Arch())), apart(t, c1, embed(c2, c, b.u.critic.Arch())))
 			})
 		}
 	}
+	claimWithin(t, "one agent is DDPG, in each form, continuous and choices: weights after 20 updates, float64", "", worst, 1e-12)
 }
 
 // TestPermutationEquivariance: with shared weights, agents that change places (and neighbours) learn the same weights; with
-// weights of their own, each takes its weights along.
+// weights of their own, each takes its weights along. In float32 what is compared is one update's actions, values and
+// gradients: Adam's step is the sign of a gradient at first, and that of a rounding error where a gradient is nothing else.
 func TestPermutationEquivariance(t *testing.T) {
+	var passes, learned float64
+	var passes32 float64
+	for _, mix := range []string{Attention, Mean} {
+		for _, shared := range []bool{true, false} {
+			p, l := permuted(t, mix, shared, nets.Float64)
+			passes, learned = max(passes, p), max(learned, l)
+			p, _ = permuted(t, mix, shared, nets.Float32)
+			passes32 = max(passes32, p)
+		}
+	}
+	const what = "permutation equivariance, attention and mean-field, shared weights and own: "
+	claimWithin(t, what+"actions, values and gradients of an update, float64", " of the largest", passes, 1e-10)
+	claimWithin(t, what+"weights after 5 updates, float64", " of the largest", learned, 1e-10)
+	claimWithin(t, what+"actions, values and gradients of an update, float32", " of the largest", passes32, 1e-5)
+}
+
+// permuted is how far agents that changed places are from what they were: in one update's passes, relative to the largest number
+// of each kind, and in weights after five updates.
+func permuted(t *testing.T, mix string, shared bool, d nets.DType) (passes, weights float64) {
+	t.Helper()
 	perm := []int{2, 0, 3, 1} // agent i becomes agent perm[i]
 	graph := [][]int{{1, 2}, {0}, {0, 1, 3}, {2}}
 	moved := make([][]int, 4)
@@ -128,35 +185,40 @@ func TestPermutationEquivariance(t *testing.T) {
 			moved[perm[i]] = append(moved[perm[i]], perm[j])
 		}
 	}
-	for _, mix := range []string{Attention, Mean} {
-		for _, shared := range []bool{true, false} {
-			set := func(c *Config) { c.Mix, c.Shared = mix, shared }
-			a := newBench(t, form{"permutation", set, toyOptions{agents: 4, sequence: graph}})
-			b := newBench(t, form{"permutation", set, toyOptions{agents: 4, sequence: moved}})
-			for _, x := range [][2]nets.Tensor{
-				{a.u.s, b.u.s}, {a.u.a, b.u.a}, {a.u.r, b.u.r}, {a.u.s2, b.u.s2}, {a.u.discount, b.u.discount},
-			} {
-				x[1].Set64(permute(get(x[0]), perm))
-			}
-			move := func(x []float64) []float64 {
-				if shared {
-					return x
-				}
-				return permute(x, perm)
-			}
-			for _, n := range [][2]nets.Net{
-				{a.u.actor, b.u.actor}, {a.u.actorTarget, b.u.actorTarget},
-				{a.u.critic, b.u.critic}, {a.u.criticTarget, b.u.criticTarget},
-			} {
-				n[1].Params().Set64(move(get(n[0].Params())))
-			}
-			a1, c1 := a.learned(5)
-			a2, c2 := b.learned(5)
-			near(t, mix+" actor", a2, move(a1), 1e-10)
-			near(t, mix+" critic", c2, move(c1), 1e-10)
-			near(t, mix+" Q", get(b.u.dq), permute(get(a.u.dq), perm), 1e-10)
-		}
+	set := func(c *Config) { c.Mix, c.Shared = mix, shared }
+	a := newBenchIn(t, form{"permutation", set, toyOptions{agents: 4, sequence: graph}}, d)
+	b := newBenchIn(t, form{"permutation", set, toyOptions{agents: 4, sequence: moved}}, d)
+	for _, x := range [][2]nets.Tensor{
+		{a.u.s, b.u.s}, {a.u.a, b.u.a}, {a.u.r, b.u.r}, {a.u.s2, b.u.s2}, {a.u.discount, b.u.discount},
+	} {
+		x[1].Set64(permute(get(x[0]), perm))
 	}
+	move := func(x []float64) []float64 {
+		if shared {
+			return x
+		}
+		return permute(x, perm)
+	}
+	for _, n := range [][2]nets.Net{
+		{a.u.actor, b.u.actor}, {a.u.actorTarget, b.u.actorTarget},
+		{a.u.critic, b.u.critic}, {a.u.criticTarget, b.u.criticTarget},
+	} {
+		n[1].Params().Set64(move(get(n[0].Params())))
+	}
+	far := func(got, want []float64) { passes = max(passes, apartRelative(t, got, want)) }
+	far(get(b.u.policy.act(b.u.s, nil)), permute(get(a.u.policy.act(a.u.s, nil)), perm))
+	far(get(b.u.q(&b.u.chosenQ, b.u.a)), permute(get(a.u.q(&a.u.chosenQ, a.u.a)), perm))
+	a.learned(1)
+	b.learned(1)
+	far(get(b.u.y), permute(get(a.u.y), perm))
+	far(get(b.u.critic.Grads()), move(get(a.u.critic.Grads())))
+	far(get(b.u.actor.Grads()), move(get(a.u.actor.Grads())))
+	if d == nets.Float64 {
+		a1, c1 := a.learned(4)
+		a2, c2 := b.learned(4)
+		weights = max(apartRelative(t, a2, move(a1)), apartRelative(t, c2, move(c1)))
+	}
+	return passes, weights
 }
 
 // permute moves block i of x to block perm[i].

@@ -52,7 +52,7 @@ func small() Config {
 	return c
 }
 
-// bench is an update with a random batch in float64.
+// bench is an update with a random batch, in float64 where nothing else is asked for.
 type bench struct {
 	t *testing.T
 	c Config
@@ -61,7 +61,9 @@ type bench struct {
 	s *rng.Stream
 }
 
-func newBench(t *testing.T, f form) *bench {
+func newBench(t *testing.T, f form) *bench { return newBenchIn(t, f, nets.Float64) }
+
+func newBenchIn(t *testing.T, f form, d nets.DType) *bench {
 	t.Helper()
 	b := &bench{t: t, c: small(), s: rng.NewStream(5, f.name)}
 	f.set(&b.c)
@@ -69,7 +71,7 @@ func newBench(t *testing.T, f form) *bench {
 	if b.p, err = newProblem(b.c.Mix, newToy(f.toyOptions).Spec()); err != nil {
 		t.Fatal(err)
 	}
-	if b.u, err = newUpdate(&b.c, &b.p, native.New(native.Options{DType: nets.Float64, Debug: true}), rng.New(1, f.name)); err != nil {
+	if b.u, err = newUpdate(&b.c, &b.p, native.New(native.Options{DType: d, Debug: true}), rng.New(1, f.name)); err != nil {
 		t.Fatal(err)
 	}
 	u := b.u
