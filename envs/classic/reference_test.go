@@ -38,37 +38,6 @@ func readRows(t *testing.T, file string) [][]float64 {
 // near is the agreement that single steps must reach: what is left is the last place of sines and exponentials.
 const near = 1e-12
 
-// From 500 states, single steps of Gymnasium 1.4.0.
-func TestCartPoleStepsAsGymnasium(t *testing.T) {
-	c, err := NewCartPole(DefaultCartPole())
-	p := newPlayer(t, c, err)
-	ended := 0
-	for n, row := range readRows(t, "testdata/cartpole_gymnasium.csv") {
-		c.SetState([4]float64(row[:4]), p.obs)
-		p.act.Kinds[0][0] = float32(row[4])
-		if err := c.Step(p.act, p.obs, p.out); err != nil {
-			t.Fatal(err)
-		}
-		for i, x := range c.State() {
-			if math.Abs(x-row[5+i]) > near {
-				t.Fatalf("row %d: component %d is %.17g, Gymnasium's %.17g", n, i, x, row[5+i])
-			}
-			if p.obs.Kinds[0].Values[i] != float32(x) {
-				t.Fatalf("row %d: component %d is seen as %g, is %g", n, i, p.obs.Kinds[0].Values[i], x)
-			}
-		}
-		if p.out.Terminated != (row[9] == 1) || p.out.Truncated {
-			t.Fatalf("row %d: terminated %v, Gymnasium's %g", n, p.out.Terminated, row[9])
-		}
-		if p.out.Terminated {
-			ended++
-		}
-	}
-	if ended < 50 {
-		t.Errorf("only %d of the recorded steps end the episode; the bounds are not tested", ended)
-	}
-}
-
 func TestCartPoleConstants(t *testing.T) {
 	// What Python prints for 12*2*math.pi/360, 0.1+1.0 and 0.1*0.5.
 	if steepest != 0.20943951023931953 || totalMass != 1.1 || poleMoment != 0.05 {

@@ -1,9 +1,11 @@
 package classic
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -81,4 +83,32 @@ func TestSpreadAgentsAtOnePoint(t *testing.T) {
 	if p.out.Rewards[0][0] != -9 || p.out.Info[1] != 3 || p.out.Info[2] != 3 {
 		t.Errorf("rewards %v and infos %v", p.out.Rewards, p.out.Info)
 	}
+}
+
+// The random policy's return on OpenAI's scale per agent: each agent draws one of its five actions uniformly at every step.
+func TestSpreadUnderRandomActions(t *testing.T) {
+	const n, want, within = 200_000, -231.4, 0.6
+	cfg := DefaultSpread()
+	env, err := NewSpread(cfg)
+	p := newPlayer(t, env, err)
+	s := rng.NewStream(6, "random policy")
+	var sum, squares float64
+	for seed := range uint64(n) {
+		ret, _ := p.episode(t, seed, func() {
+			for i := range p.act.Kinds[0] {
+				p.act.Kinds[0][i] = float32(s.IntN(5))
+			}
+		})
+		sum += ret
+		squares += ret * ret
+	}
+	mean := sum / n
+	half := 1.96 * math.Sqrt((squares/n-mean*mean)/n)
+	proof.Claim(t, proof.Row{
+		Topic:    "environments",
+		Claim:    "simple_spread, three agents, 25 steps, OpenAI's scale per agent: mean return of uniformly random actions over 200,000 episodes",
+		Bound:    "-231.4 ± 0.6",
+		Measured: fmt.Sprintf("%.2f ± %.2f (95 %% interval)", mean, half),
+		Holds:    math.Abs(mean-want) <= within,
+	})
 }
