@@ -1,0 +1,99 @@
+package kernel
+
+// Lanes is what a tile's number of samples is a multiple of: one register of AVX-512, two of AVX2.
+const Lanes = 16
+
+// Set is one way of computing. All functions leave their inputs alone, allocate nothing and panic on slices that are too
+// short, like Go's own indexing. T is the number of lanes of a tile.
+type Set struct {
+	// Name is avx512, avx2 or go.
+	Name string
+
+	// Product computes one [Product].
+	Product func(p *Product)
+	// Vector computes y = x·w + bias for one sample: w is [len(x), len(y)], bias may be nil. With relu, y = max(y, 0).
+	Vector func(y, x, w, bias []float32, relu bool)
+	// Transpose sets dst[c·ldd + r] = src[r·lds + c] for r < rows, c < cols, and dst[c·ldd + r] = 0 for rows ≤ r < ldd.
+	Transpose func(dst []float32, ldd int, src []float32, lds, rows, cols int)
+	// Dots does out[i·stride] += Σ_l x[i·T + l]·d[l] for i < rows, T = len(d).
+	Dots func(out []float32, stride int, x []float32, rows int, d []float32)
+	// RowDots does out[i] += Σ_l x[i·T + l]·y[i·T + l] for i < len(out).
+	RowDots func(out, x, y []float32, t int)
+
+	// Scores sets out[e·T + l] = scale·Σ_{u<rows} q[u·T + l]·base[at[e] + u·T + l].
+	Scores func(out, q, base []float32, at []int32, rows, t int, scale float32)
+	// Mix sets out[g·T + l] = Σ_e w[e·T + l]·base[at[e] + g·T + l] for g < rows; without neighbours, zeros.
+	Mix func(out, w, base []float32, at []int32, rows, t int)
+	// Scatter does base[at[e] + g·T + l] += w[e·T + l]·x[g·T + l] for every e in turn and g < rows.
+	Scatter func(base []float32, at []int32, w, x []float32, rows, t int)
+	// Softmax replaces the n rows of w by their softmax, lane by lane: w[e·T + l] = exp(w_e − max)/Σ exp(w − max). NaN in a lane makes that lane NaN.
+	Softmax func(w []float32, n, t int)
+	// SoftmaxBack replaces g = ∂L/∂w by the gradient by the logits, times scale: g_e = scale·w_e·(g_e − Σ w g).
+	SoftmaxBack func(g, w []float32, n, t int, scale float32)
+
+	// Sigmoid and Tanh work in place. NaN stays NaN; ±Inf give the limits.
+	Sigmoid, Tanh func(y []float32)
+	// SigmoidBack, TanhBack and ReLUBack set dst = g·f'(x), where f' follows from y = f(x): y(1 − y), 1 − y², and 0 where y ≤ 0 (else g, also for NaN).
+	// dst may be g.
+	SigmoidBack, TanhBack, ReLUBack func(dst, y, g []float32)
+
+	// Norm normalises the rows of each lane (layer normalisation): hat = (x − mean)/√(var + ε), y = gain·hat + offset;
+	// scale [T] becomes 1/√(var + ε). gain and offset are [rows].
+	Norm func(y, hat, scale, x, gain, offset []float32, t int, epsilon float32)
+	// NormBack replaces g = ∂L/∂y by ∂L/∂x = (ĝ − mean ĝ − hat·mean(ĝ·hat))·scale with ĝ = gain·g.
+	NormBack func(g, hat, scale, gain []float32, t int)
+
+	// Axpy does y += a·x, Lerp y += t·(x − y), for any length.
+	Axpy, Lerp func(a float32, x, y []float32)
+	// SumSquares is Σ x², in float64: [Lanes] partial sums.
+	SumSquares func(x []float32) float64
+	// Adam changes parameters p and moments m, v by gradients g. See [Adam].
+	Adam func(c *Adam, p, g, m, v []float32)
+}
+
+// Start is what a product's sums begin with.
+type Start uint8
+
+// Starts: 0, the row's bias, or what c holds.
+const (
+	Zero Start = iota
+	Bias
+	Add
+)
+
+// Finish is what is done to a product's result.
+type Finish uint8
+
+// Finishes: nothing; max(c, 0), where NaN stays NaN; or 0 where Mask ≤ 0, and c elsewhere and where Mask is NaN.
+const (
+	None Finish = iota
+	ReLU
+	Mask
+)
+
+// Product is, for m < M and n < N, with any M, N ≥ 1 and K ≥ 0:
+//
+//	C[m·LDC + n] = finish(start + Σ_{k<K} A[k·AK + m·AM]·B[k·LDB + n])
+//
+// in the order of k with fused multiply-adds. With N the lanes of a tile and A a weight matrix [in, out] it is a layer forward (AK = out,
+// AM = 1) or the gradient by its input (AK = 1, AM = out); with N the outputs, B a transposed tile [T, N] and A a tile (AK = 1, AM = T) it
+// is the gradient by the weights. C must not overlap the others.
+type Product struct {
+	M, N, K int
+	A       []float32
+	AK, AM  int
+	B       []float32
+	LDB     int
+	C       []float32
+	LDC     int
+	Start   Start
+	Bias    []float32 // [M], for Bias
+	Finish  Finish
+	Mask    []float32 // for Mask
+	LDM     int
+}
+
+// Adam holds the factors of one step of Adam (see package nets), with gc = Clip·g:
+//
+//	m ← Beta1·m + Rest1·gc,  v ← Beta2·v + Rest2·gc·gc,  p ← p − Rate·m/(√v·Scale + Epsilon)
+type Adam struct{ Beta1, Rest1, Beta2, Rest2, Rate, Scale, Epsilon, Clip float32 }
