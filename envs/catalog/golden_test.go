@@ -1,0 +1,90 @@
+package catalog
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/proof"
+)
+
+var update = flag.Bool("update", false, "record golden traces anew")
+
+// golden is a trace of an environment's defaults, or of what change makes of them.
+type golden struct {
+	file   string
+	change func(config any, w *workload.Config)
+}
+
+// goldens lists the traces of every environment: of its defaults, and of forms whose dynamics those do not reach. The classic
+// problems' files are their own package's.
+var goldens = map[string][]golden{
+	sizing.ID: {
+		{"testdata/sizing.golden", nil},
+		{"testdata/sizing-users.golden", func(config any, w *workload.Config) {
+			config.(*sizing.Config).Workflow = sizing.Branch
+			w.Kind, w.Users.Count = workload.ClosedLoop, 20
+		}},
+		{"testdata/sizing-tcktapp.golden", func(config any, w *workload.Config) {
+			config.(*sizing.Config).Workflow = sizing.TcktApp
+			w.Kind, w.Rate, w.Factor = workload.Poisson, 2, 1
+		}},
+	},
+	"stoker/CartPole-v1":     {{"../classic/testdata/cartpole.golden", nil}},
+	"stoker/SimpleSpread-v1": {{"../classic/testdata/spread.golden", nil}},
+	"stoker/LQR-v1":          {{"../classic/testdata/lqr.golden", nil}},
+	"stoker/Bandit-v1":       {{"../classic/testdata/bandit.golden", nil}},
+}
+
+// counter passes errors on and counts them.
+type counter struct {
+	testing.TB
+	errors int
+}
+
+func (c *counter) Errorf(format string, args ...any) {
+	c.errors++
+	c.TB.Errorf(format, args...)
+}
+
+// Every environment in the table emits, to the bit, what it did when its trace was recorded.
+func TestGoldenTraces(t *testing.T) {
+	all, traces, broken := All(), 0, 0
+	for _, e := range all {
+		if len(goldens[e.ID]) == 0 {
+			t.Errorf("%s has no golden trace", e.ID)
+			broken++
+		}
+		for _, g := range goldens[e.ID] {
+			t.Run(strings.TrimSuffix(filepath.Base(g.file), ".golden"), func(t *testing.T) {
+				c := counter{TB: t}
+				envtest.Golden(&c, g.file, *update, func() (envs.Env, error) {
+					config, w := e.Config(), sizing.DefaultWorkload()
+					if g.change != nil {
+						g.change(config, &w)
+					}
+					return e.New(config, w)
+				})
+				broken += min(c.errors, 1)
+				traces++
+			})
+		}
+	}
+	if *update {
+		return
+	}
+	proof.Claim(t, proof.Row{
+		Topic: "environments",
+		Claim: fmt.Sprintf("golden traces of %d steps under three seeds, every bit emitted, of all %d environments (%d forms)",
+			envtest.GoldenSteps, len(all), traces),
+		Bound:    "equal bits",
+		Measured: fmt.Sprintf("%d of %d traces equal", traces-broken, traces),
+		Holds:    broken == 0,
+	})
+}
