@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -8,10 +9,12 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/internal/proof"
 )
 
 // Every environment in the table is built by its defaults, is what its ID says and keeps the contract.
 func TestEntries(t *testing.T) {
+	problems := 0
 	for _, e := range All() {
 		t.Run(e.ID, func(t *testing.T) {
 			config := e.Config()
@@ -34,10 +37,22 @@ func TestEntries(t *testing.T) {
 			if testing.Short() {
 				return
 			}
-			envtest.Run(t, func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) },
+			c := counter{TB: t}
+			envtest.Run(&c, func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) },
 				envtest.Options{Seeds: []uint64{1, 2}, Steps: 30})
+			problems += c.errors
 		})
 	}
+	if testing.Short() {
+		return
+	}
+	proof.Claim(t, proof.Row{
+		Topic:    "environments",
+		Claim:    fmt.Sprintf("all %d environments pass envtest's %d checks", len(All()), len(envtest.Checks())),
+		Bound:    "no problem",
+		Measured: fmt.Sprintf("%d problems", problems),
+		Holds:    problems == 0,
+	})
 }
 
 // checkTags: what a user writes in a file has a name there.

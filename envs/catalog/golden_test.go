@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -29,11 +31,11 @@ var goldens = map[string][]golden{
 		{"testdata/sizing.golden", nil},
 		{"testdata/sizing-users.golden", func(config any, w *workload.Config) {
 			config.(*sizing.Config).Workflow = sizing.Branch
-			w.Kind, w.Users.Count = workload.ClosedLoop, 20
+			w.Kind, w.Users.Count = workload.ClosedLoop, 12
 		}},
 		{"testdata/sizing-tcktapp.golden", func(config any, w *workload.Config) {
 			config.(*sizing.Config).Workflow = sizing.TcktApp
-			w.Kind, w.Rate, w.Factor = workload.Poisson, 2, 1
+			w.Kind, w.Rate, w.Factor = workload.Poisson, 0.5, 1
 		}},
 	},
 	"stoker/CartPole-v1":     {{"../classic/testdata/cartpole.golden", nil}},
@@ -79,12 +81,27 @@ func TestGoldenTraces(t *testing.T) {
 	if *update {
 		return
 	}
+	target := architecture()
 	proof.Claim(t, proof.Row{
 		Topic: "environments",
-		Claim: fmt.Sprintf("golden traces of %d steps under three seeds, every bit emitted, of all %d environments (%d forms)",
-			envtest.GoldenSteps, len(all), traces),
+		Claim: fmt.Sprintf("golden traces of %d steps under three seeds, every bit emitted, of all %d environments (%d forms), on %s",
+			envtest.GoldenSteps, len(all), traces, target),
 		Bound:    "equal bits",
 		Measured: fmt.Sprintf("%d of %d traces equal", traces-broken, traces),
 		Holds:    broken == 0,
+		Command:  target + " go test ./envs/catalog -run '^TestGoldenTraces$'",
 	})
+}
+
+// architecture is what this test was compiled for, as the environment variables that ask for it.
+func architecture() string {
+	s := "GOARCH=" + runtime.GOARCH
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "GOAMD64" {
+				s += " GOAMD64=" + setting.Value
+			}
+		}
+	}
+	return s
 }

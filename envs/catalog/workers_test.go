@@ -1,0 +1,69 @@
+package catalog
+
+import (
+	"fmt"
+	"hash/fnv"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// However many goroutines step the copies of an environment, every reward, end, info and finished episode is the same to the bit, and so
+// is all state in the end.
+func TestWorkersDoNotMatter(t *testing.T) {
+	const copies, steps = 8, 100
+	all, other := All(), 0
+	for _, e := range all {
+		run := func(workers int) uint64 {
+			v, err := envs.NewVector(func() (envs.Env, error) { return e.New(e.Config(), sizing.DefaultWorkload()) },
+				envs.VectorOptions{Copies: copies, Seed: 11, Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer v.Close()
+			sampler, err := envs.NewActionSampler(v.Spec())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Reset(); err != nil {
+				t.Fatal(err)
+			}
+			stream, h := rng.NewStream(11, "actions"), fnv.New64a()
+			for range steps {
+				for i := range copies {
+					if err := sampler.Sample(stream, v.Obs.Env(i), v.Act.Env(i)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := v.Step(); err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprint(h, v.Rewards, v.Terminated, v.Truncated, v.Elapsed, v.Info, v.Finished)
+			}
+			state, err := v.AppendBinary(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Write(state)
+			return h.Sum64()
+		}
+		want := run(1)
+		for _, workers := range []int{2, 8} {
+			if got := run(workers); got != want {
+				other++
+				t.Errorf("%s: %d workers give %x, one gives %x", e.ID, workers, got, want)
+			}
+		}
+	}
+	proof.Claim(t, proof.Row{
+		Topic: "environments",
+		Claim: fmt.Sprintf("%d copies of each of %d environments, stepped %d times by 1, 2 and 8 workers: the same rewards, ends, infos, episodes and saved state",
+			copies, len(all), steps),
+		Bound:    "equal bits",
+		Measured: fmt.Sprintf("%d of %d runs differ from one worker's", other, 2*len(all)),
+		Holds:    other == 0,
+	})
+}
