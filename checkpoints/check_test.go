@@ -36,6 +36,7 @@ func wholeRun(t *testing.T) *durabletest.Disk {
 		}
 		h := header(checkpoints.Full, k)
 		h.Counters[checkpoints.MetricsOffset] = log.Offset()
+		h.Counters[checkpoints.MetricsChecksum] = int64(log.Checksum())
 		w, err := s.Create(checkpoints.StepName(k), h)
 		if err != nil {
 			t.Fatal(err)
@@ -76,6 +77,7 @@ func TestCheckARun(t *testing.T) {
 		{"bad line", write("/r/metrics.jsonl", line+line+"nan\n"), false, "problem  metrics.jsonl: line 3: is not a JSON object"},
 		{"half a line", write("/r/metrics.jsonl", line+line+`{"a":}`+"\n"), false, "problem  metrics.jsonl: line 3: is not a JSON object: invalid character"},
 		{"lines missing", write("/r/metrics.jsonl", line), false, "problem  step-000000000002: was taken with 56 bytes of metrics.jsonl, which has 28: lines are missing"},
+		{"a changed line", write("/r/metrics.jsonl", strings.Replace(line, "1", "2", 1)+line), false, "problem  step-000000000001: was taken with 28 bytes of metrics.jsonl that have changed since: damaged"},
 		{"another log", write("/r/metrics.jsonl", "{}\n"+line+line), false, "problem  step-000000000001: names offset 28 of metrics.jsonl, which is inside a line"},
 		{"no log", func(d *durabletest.Disk) error { return d.Remove("/r/metrics.jsonl") }, false, "problem  step-000000000001: was taken with 28 bytes of metrics.jsonl, which is not there"},
 		{"damaged file", write(step1+"/envs.bin", "environment after 7 steps"), false, "problem  step-000000000001/envs.bin: its hash is not the recorded one: damaged"},
@@ -115,7 +117,7 @@ func TestCheckOneThing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range []struct{ path, kind, want string }{
-		{c.Dir(), "checkpoint", "ok       manifest.json: full, version 1, made by stoker test, kernels native/go, metrics_offset 56, steps 2, updates 6"},
+		{c.Dir(), "checkpoint", "ok       manifest.json: full, version 1, made by stoker test, kernels native/go, metrics_crc32c 3260889430, metrics_offset 56, steps 2, updates 6"},
 		{"/policy", "policy", "ok       weights.safetensors: 1 tensors, 4 numbers"},
 		{c.Dir() + "/weights.safetensors", "safetensors", "ok       weights.safetensors: 1 tensors, 4 numbers"},
 	} {

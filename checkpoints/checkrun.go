@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"path/filepath"
 
@@ -20,8 +21,12 @@ const (
 	LockFile    = "lock"          // see [durable.AcquireLock]
 )
 
-// MetricsOffset is the counter that says how long [MetricsFile] was when a checkpoint was taken.
-const MetricsOffset = "metrics_offset"
+// Counters that say how long [MetricsFile] was when a checkpoint was taken, and the CRC-32C of its bytes until there. The second is
+// younger: checkpoints of version 1 may lack it.
+const (
+	MetricsOffset   = "metrics_offset"
+	MetricsChecksum = "metrics_crc32c"
+)
 
 // run checks a run folder: run.json, the logs, every checkpoint, the pointers.
 func (r *Report) run(fsys durable.FS, dir string) {
@@ -72,13 +77,19 @@ func (r *Report) member(fsys durable.FS, store, name string, metrics *lineIndex)
 	if !has {
 		return
 	}
-	switch {
-	case metrics == nil:
+	if metrics == nil {
 		r.add(Problem, name, "was taken with %d bytes of %s, which is not there", offset, MetricsFile)
+		return
+	}
+	sum, ends := metrics.sums[offset]
+	want, summed := c.m.Counters[MetricsChecksum]
+	switch {
 	case offset > metrics.size:
 		r.add(Problem, name, "was taken with %d bytes of %s, which has %d: lines are missing", offset, MetricsFile, metrics.size)
-	case !metrics.ends[offset]:
+	case !ends:
 		r.add(Problem, name, "names offset %d of %s, which is inside a line", offset, MetricsFile)
+	case summed && want != int64(sum):
+		r.add(Problem, name, "was taken with %d bytes of %s that have changed since: damaged", offset, MetricsFile)
 	}
 }
 
@@ -122,10 +133,10 @@ func jsonObject(b []byte) error {
 	return nil
 }
 
-// lineIndex says where a log's lines end.
+// lineIndex says where a log's lines end, and the CRC-32C of the bytes until there.
 type lineIndex struct {
 	size int64
-	ends map[int64]bool
+	sums map[int64]uint32
 }
 
 // lines checks a log: every line a JSON object, the last one complete. It returns nil for a log that cannot be read.
@@ -140,7 +151,7 @@ func (r *Report) lines(fsys durable.FS, dir, name string) *lineIndex {
 		return nil
 	}
 	defer f.Close()
-	index := &lineIndex{ends: map[int64]bool{0: true}}
+	index, sum := &lineIndex{sums: map[int64]uint32{0: 0}}, uint32(0)
 	in := bufio.NewReader(f)
 	sound := true // until the first bad line: one finding says enough, the offsets are wanted to the end
 	for number := 1; ; number++ {
@@ -161,7 +172,8 @@ func (r *Report) lines(fsys durable.FS, dir, name string) *lineIndex {
 			return index
 		}
 		index.size += int64(len(line))
-		index.ends[index.size] = true
+		sum = crc32.Update(sum, castagnoli, line)
+		index.sums[index.size] = sum
 		if err := jsonObject(line); err != nil && sound {
 			sound = false
 			r.add(Problem, name, "line %d: %v", number, err)

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -64,16 +66,18 @@ func EvalMetric(metric string) string {
 	return "eval/" + metric
 }
 
-// run evaluates the learner's present policy, reports each mean and returns the deciding one.
-func (c *checker) run(l agents.Learner, report func(name string, value float64)) (float64, error) {
+// run evaluates the learner's present policy, reports each mean and returns the deciding one. When ctx ends, so does the episode
+// under way; nothing has been reported then, and the error is errInterrupted.
+func (c *checker) run(ctx context.Context, l agents.Learner, report func(name string, value float64)) (float64, error) {
 	p, err := l.Policy()
 	if err != nil {
 		return 0, err
 	}
+	actor := rollout.Actor{Policy: interruptible{p, ctx.Done()}}
 	var ret, length float64
 	info := make([]float64, len(c.spec.Info))
 	for _, s := range c.seeds {
-		e, err := c.runner.Episode(rollout.Actor{Policy: p}, s)
+		e, err := c.runner.Episode(actor, s)
 		if err != nil {
 			return 0, err
 		}
@@ -93,6 +97,24 @@ func (c *checker) run(l agents.Learner, report func(name string, value float64))
 		return ret / n, nil
 	}
 	return info[c.metric] / n, nil
+}
+
+var errInterrupted = errors.New("the evaluation was interrupted")
+
+// interruptible is a policy that refuses to act once done is closed: an evaluation can take minutes, and who stops a run should not
+// wait for its end.
+type interruptible struct {
+	envs.Policy
+	done <-chan struct{}
+}
+
+func (p interruptible) Act(obs *envs.Observation, act *envs.Action, deterministic bool) error {
+	select {
+	case <-p.done:
+		return errInterrupted
+	default:
+		return p.Policy.Act(obs, act, deterministic)
+	}
 }
 
 // better reports whether x beats the best so far, nil for none yet. What is not a finite number is never best.

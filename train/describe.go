@@ -1,9 +1,11 @@
 package train
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -39,6 +41,49 @@ type description struct {
 	Sessions []session `json:"sessions"`
 	// Config is the resolved configuration that shapes results.
 	Config json.RawMessage `json:"config"`
+	// Checksum is the CRC-32C, in hexadecimal, of the file with noChecksum in its place.
+	Checksum string `json:"crc32c"`
+}
+
+const noChecksum = "........"
+
+// encode returns run.json.
+func (d description) encode() ([]byte, error) {
+	d.Checksum = noChecksum
+	b, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, '\n')
+	at := bytes.LastIndex(b, []byte(noChecksum))
+	copy(b[at:], checksum(b))
+	return b, nil
+}
+
+func checksum(b []byte) string {
+	return fmt.Sprintf("%08x", crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// decode reads what encode wrote. Files of earlier versions have no checksum.
+func (d *description) decode(b []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields() // the checksum's own key might be what is damaged
+	if err := dec.Decode(d); err != nil {
+		return err
+	}
+	if d.Checksum == "" {
+		return nil
+	}
+	at := bytes.LastIndex(b, []byte(`"`+d.Checksum+`"`))
+	if len(d.Checksum) != len(noChecksum) || at < 0 {
+		return fmt.Errorf("crc32c is %q, want %d hexadecimal digits", d.Checksum, len(noChecksum))
+	}
+	blank := bytes.Clone(b)
+	copy(blank[at+1:], noChecksum)
+	if checksum(blank) != d.Checksum {
+		return errors.New("its checksum is not the recorded one")
+	}
+	return nil
 }
 
 // session is how one process carried the run out.
@@ -65,10 +110,11 @@ func (r *run) newSession() session {
 	}
 }
 
-// readSessions takes over what run.json says of earlier processes. It is there for people: a run whose run.json is gone or
-// damaged resumes all the same.
+// readSessions takes over what run.json says of earlier processes. It is there for people: a run whose run.json is gone resumes all
+// the same. One that is damaged is refused, lest the run's history be lost without a word.
 func (r *run) readSessions() error {
-	b, err := durable.ReadFile(r.fs, filepath.Join(r.dir, checkpoints.RunFile), maxConfig)
+	path := filepath.Join(r.dir, checkpoints.RunFile)
+	b, err := durable.ReadFile(r.fs, path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -76,10 +122,10 @@ func (r *run) readSessions() error {
 		return err
 	}
 	var d description
-	if json.Unmarshal(b, &d) != nil { // unreadable, so there is nothing to carry on: it is written anew
-		return nil //nolint:nilerr // as said
+	if err := d.decode(b); err != nil {
+		return fmt.Errorf("%s: damaged or edited: %w; it holds the run's history alone: remove it to go on without", path, err)
 	}
-	r.sessions, r.started, r.opts.InitFrom = d.Sessions, d.Started, d.InitFrom
+	r.sessions, r.started, r.planned, r.opts.InitFrom = d.Sessions, d.Started, d.Planned, d.InitFrom
 	for i := range r.sessions {
 		if s := &r.sessions[i]; s.Status == statusRunning {
 			s.Status = statusLost
@@ -101,14 +147,14 @@ func (r *run) describe(status string) error {
 			s.Ended = now
 		}
 	}
-	b, err := json.MarshalIndent(description{
+	b, err := description{
 		Name: r.opts.Name, Status: status, Started: r.started, Updated: now, Seed: x.Seed, Env: x.Env.Name, Agent: x.Agent.Name,
 		Steps: r.state.Steps, Planned: x.Train.Steps, InitFrom: r.opts.InitFrom, Sessions: r.sessions, Config: r.shape,
-	}, "", "  ")
+	}.encode()
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(r.fs, filepath.Join(r.dir, checkpoints.RunFile), append(b, '\n')); err != nil {
+	if err := durable.WriteFile(r.fs, filepath.Join(r.dir, checkpoints.RunFile), b); err != nil {
 		return err
 	}
 	text, err := x.YAML()

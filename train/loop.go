@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -20,24 +21,34 @@ const windowLength = 100
 // loop trains until the planned steps are done, and saves. When ctx ends it saves at once and returns ctx's cause.
 func (r *run) loop(ctx context.Context) error {
 	plan := r.world.x.Train
-	for r.state.Steps < plan.Steps {
+	for r.state.Interrupted || r.state.Steps < plan.Steps {
 		if ctx.Err() != nil {
-			cause := context.Cause(ctx)
-			if err := r.saveOnce(); err != nil { // then the stop is a failure, and its cause no excuse
-				return fmt.Errorf("stopped (%s), and saving failed: %w", cause.Error(), err)
+			return r.stop(ctx)
+		}
+		if !r.state.Interrupted {
+			if err := r.step(); err != nil {
+				return fmt.Errorf("at step %d: %w", r.state.Steps, err)
 			}
-			return cause
 		}
-		before := r.state.Steps
-		if err := r.step(); err != nil {
-			return fmt.Errorf("at step %d: %w", before, err)
+		err := r.scheduled(ctx)
+		if errors.Is(err, errInterrupted) {
+			return r.stop(ctx)
 		}
-		if err := r.scheduled(before); err != nil {
+		if err != nil {
 			return err
 		}
 		r.progress.update(r.state.Steps, &r.phases)
 	}
 	return r.saveOnce()
+}
+
+// stop saves and returns the cause of the stop. Where saving fails, the stop is a failure and its cause no excuse.
+func (r *run) stop(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if err := r.saveOnce(); err != nil {
+		return fmt.Errorf("stopped (%s), and saving failed: %w", cause.Error(), err)
+	}
+	return cause
 }
 
 // step is one step of every copy, and the updates that are due.
@@ -83,18 +94,25 @@ func (r *run) remember(finished []envs.Episode) {
 	}
 }
 
-// scheduled does what is due after the steps from before to now: log, evaluate, save, in this order.
-func (r *run) scheduled(before int64) error {
+// scheduled does what is due after the last step of every copy: log, evaluate, save, in this order. Where ctx ends the evaluation
+// the error is errInterrupted, and the next call, perhaps in another process, begins with the evaluation: what comes before it is done.
+func (r *run) scheduled(ctx context.Context) error {
 	plan, now := r.world.x.Train, r.state.Steps
-	last := now >= plan.Steps
+	before, last := now-int64(r.world.vector.Copies()), now >= plan.Steps
 	due := func(every int64) bool { return every > 0 && (now/every > before/every || last) }
-	if due(plan.LogEvery) {
+	again := r.state.Interrupted
+	if again {
+		r.state.Interrupted, r.saved = false, -1 // what was saved at this step is the state before the evaluation
+	}
+	if due(plan.LogEvery) && !again {
 		if err := r.report(); err != nil {
 			return err
 		}
 	}
-	if r.world.checker != nil && due(plan.Evaluate.Every) {
-		if err := r.evaluate(); err != nil {
+	if r.world.checker != nil && (again || due(plan.Evaluate.Every)) {
+		err := r.evaluate(ctx)
+		r.state.Interrupted = errors.Is(err, errInterrupted)
+		if err != nil {
 			return err
 		}
 	}
@@ -150,11 +168,11 @@ func (r *run) report() error {
 }
 
 // evaluate runs the policy without exploration, and saves a checkpoint where it did better than ever.
-func (r *run) evaluate() error {
+func (r *run) evaluate(ctx context.Context) error {
 	r.progress.busy(r.state.Steps, &r.phases, "evaluating")
 	r.phases.start()
 	var values []value
-	got, err := r.world.checker.run(r.world.learner, func(name string, x float64) { values = append(values, value{name, x}) })
+	got, err := r.world.checker.run(ctx, r.world.learner, func(name string, x float64) { values = append(values, value{name, x}) })
 	if err != nil {
 		return fmt.Errorf("evaluating at step %d: %w", r.state.Steps, err)
 	}

@@ -41,11 +41,10 @@ func TestStepsDoNotAllocate(t *testing.T) {
 	for name, text := range small {
 		r := underway(t, text, everyStep, "train.steps=1000000", "train.log_every=1000000", "train.evaluate.every=0", "train.checkpoint.every=0")
 		n := testing.AllocsPerRun(200, func() {
-			before := r.state.Steps
 			if err := r.step(); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.scheduled(before); err != nil {
+			if err := r.scheduled(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			r.progress.update(r.state.Steps, &r.phases)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -79,6 +80,7 @@ type run struct {
 	from     int64     // steps done before this process
 	saved    int64     // steps of the last checkpoint, -1 before the first
 	started  time.Time // when the run's first process began
+	planned  int64     // steps that run.json names, 0 where there is none
 	sessions []session // of the processes that worked on the run; the last is this one
 }
 
@@ -104,6 +106,9 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 		return nil, err
 	}
 	o.Name = filepath.Base(dir)
+	if x, err = located(x); err != nil {
+		return nil, err
+	}
 	w, err := build(x)
 	if err != nil {
 		return nil, err
@@ -281,13 +286,31 @@ func (r *run) restore() error {
 	if was := c.Header().Kernels; was != have && !r.opts.Inexact {
 		return Usage("%s was made with kernels %q, this machine has %q: the results would differ in the last bits; allow that with --inexact", c.Dir(), was, have)
 	}
-	if err := sameShape(r.shape, c); err != nil {
+	if err := r.sameShape(c); err != nil {
+		return err
+	}
+	if err := r.sameMetrics(c); err != nil {
 		return err
 	}
 	if r.store, err = checkpoints.OpenStore(r.fs, filepath.Join(r.dir, checkpoints.CheckpointsDir)); err != nil {
 		return err
 	}
 	return r.load(c)
+}
+
+// sameMetrics refuses to go on where what metrics.jsonl held when the checkpoint was taken has changed since, or is gone.
+func (r *run) sameMetrics(c *checkpoints.Checkpoint) error {
+	counters := c.Header().Counters
+	path := filepath.Join(r.dir, checkpoints.MetricsFile)
+	sum, err := durable.Checksum(r.fs, path, counters[checkpoints.MetricsOffset])
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: is missing: %s was taken when it had %d bytes", path, c.Dir(), counters[checkpoints.MetricsOffset])
+	}
+	if want, ok := counters[checkpoints.MetricsChecksum]; err == nil && ok && want != int64(sum) {
+		return fmt.Errorf("%s: damaged or edited: its first %d bytes are not those that it had when %s was taken",
+			path, counters[checkpoints.MetricsOffset], c.Dir())
+	}
+	return err
 }
 
 func (r *run) result() *Result {

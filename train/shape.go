@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"reflect"
 	"slices"
 
 	"go.yaml.in/yaml/v4"
@@ -14,12 +16,16 @@ import (
 )
 
 // shapeOf returns the part of a configuration that shapes results, as JSON: what only says how it is carried out is left
-// out, so that any number of workers leaves the same checkpoint.
+// out, so that any number of workers, and data that lie anywhere, leave the same checkpoint. A trace's folder has the last part of its
+// path alone.
 func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	y := *x
 	y.Engine.Workers, y.Engine.Device = 0, configs.Default().Engine.Device
 	if y.Engine.Name == "native" {
 		y.Engine.Threads = 0
+	}
+	if p := y.Workload.Path; p != "" {
+		y.Workload.Path = filepath.Base(p)
 	}
 	text, err := y.YAML()
 	if err != nil {
@@ -32,18 +38,49 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	return json.Marshal(v)
 }
 
-// sameShape refuses to go on from a checkpoint under another configuration, as an edited config.yaml would have it. The number of
-// steps may change; keys that the checkpoint doesn't have are younger than it.
-func sameShape(shape []byte, c *checkpoints.Checkpoint) error {
-	now, err := decode(shape)
+// located returns the experiment with the path of its data made absolute: a run may be resumed, and evaluated, from another folder
+// than it was started in.
+func located(x *configs.Experiment) (*configs.Experiment, error) {
+	if x.Workload.Path == "" || filepath.IsAbs(x.Workload.Path) {
+		return x, nil
+	}
+	path, err := filepath.Abs(x.Workload.Path)
+	if err != nil {
+		return nil, fmt.Errorf("workload.path: %w", err)
+	}
+	y := *x
+	y.Workload.Path = path
+	return &y, nil
+}
+
+// sameShape refuses to go on from a checkpoint under another configuration, as an edited or damaged config.yaml would have it. Keys
+// that the checkpoint doesn't have are younger than it and have their defaults there. The number of steps may be another where run.json
+// says so too: a resume that was to go on to a new total, and was killed before it had saved.
+func (r *run) sameShape(c *checkpoints.Checkpoint) error {
+	old, err := experiment(c, nil)
 	if err != nil {
 		return err
 	}
-	was, err := decode(c.Header().Config)
-	if err != nil {
-		return fmt.Errorf("%s: config: %w", c.Dir(), err)
+	if now := r.world.x.Train.Steps; now == r.opts.Steps || now == r.planned {
+		old.Train.Steps = now
 	}
-	if key, a, b, differ := difference("", was, now); differ {
+	text, err := shapeOf(old)
+	if err != nil {
+		return err
+	}
+	was, err := decode(text)
+	if err != nil {
+		return err
+	}
+	now, err := decode(r.shape)
+	if err != nil {
+		return err
+	}
+	switch key, a, b, differ := difference("", was, now); {
+	case differ && key == "train.steps":
+		return Usage("%s was made with train.steps: %v, the run's %s now says %v; put it back, and give a new total by: stoker resume --steps",
+			c.Dir(), a, configFile, b)
+	case differ:
 		return Usage("%s was made with %s: %v, the run's %s now says %v; put it back, or start a run of its own (train --init-from)",
 			c.Dir(), key, a, configFile, b)
 	}
@@ -57,23 +94,21 @@ func decode(b []byte) (v any, err error) {
 	return v, d.Decode(&v)
 }
 
-// difference returns the first key that a and b have both and not alike, with its values.
+// difference returns the first key under which a and b are not alike, with its values.
 func difference(path string, a, b any) (key string, was, now any, differ bool) {
 	x, ok := a.(map[string]any)
 	y, both := b.(map[string]any)
 	if !ok || !both {
-		return path, a, b, fmt.Sprint(a) != fmt.Sprint(b)
+		return path, a, b, !reflect.DeepEqual(a, b)
 	}
-	for _, k := range slices.Sorted(maps.Keys(x)) {
+	all := maps.Clone(x)
+	maps.Copy(all, y)
+	for _, k := range slices.Sorted(maps.Keys(all)) {
 		at := k
 		if path != "" {
 			at = path + "." + k
 		}
-		v, have := y[k]
-		if !have || at == "train.steps" {
-			continue
-		}
-		if key, was, now, differ = difference(at, x[k], v); differ {
+		if key, was, now, differ = difference(at, x[k], y[k]); differ {
 			return key, was, now, true
 		}
 	}

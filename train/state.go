@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,8 @@ type loopState struct {
 		Steps      int64    `json:"steps"`
 		Checkpoint string   `json:"checkpoint"`
 	} `json:"best"`
+	// Interrupted says that the run was stopped in the evaluation due after Steps, which is then the next thing to do.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// MetricsOffset is the length of metrics.jsonl at the checkpoint.
 	MetricsOffset int64 `json:"metrics_offset"`
 }
@@ -79,13 +82,17 @@ type policyHeader struct {
 
 // save writes a checkpoint of everything; best marks it as the best so far.
 func (r *run) save(best bool) error {
+	checksum := uint32(0)
 	if r.log != nil { // there is none before the first step
 		if err := r.log.sync(); err != nil {
 			return err
 		}
-		r.state.MetricsOffset = r.log.offset()
+		r.state.MetricsOffset, checksum = r.log.metrics.Offset(), r.log.metrics.Checksum()
 	}
 	name := checkpoints.StepName(r.state.Steps)
+	if r.state.Interrupted {
+		name += "-stopped" // the step's own name is for the state after the evaluation
+	}
 	if best {
 		r.state.Best.Checkpoint = name
 	}
@@ -103,7 +110,7 @@ func (r *run) save(best bool) error {
 	}
 	counters := maps.Clone(s.Counters)
 	counters["steps"], counters["episodes"] = r.state.Steps, r.state.Episodes
-	counters[checkpoints.MetricsOffset] = r.state.MetricsOffset
+	counters[checkpoints.MetricsOffset], counters[checkpoints.MetricsChecksum] = r.state.MetricsOffset, int64(checksum)
 	w, err := r.store.Create(name, checkpoints.Header{
 		Kind: checkpoints.Full, CreatedBy: "stoker " + r.opts.Version, Kernels: r.world.trainer.Info().Kernels,
 		Config: r.shape, Counters: counters,
@@ -297,8 +304,21 @@ func ReadPolicy(c *checkpoints.Checkpoint) (*agents.PolicyFile, error) {
 	return &agents.PolicyFile{Agent: h.Agent, EnvID: h.EnvID, Description: compact.Bytes(), Arrays: arrays}, nil
 }
 
-// ReadExperiment reads the experiment that made a checkpoint.
+// ReadExperiment reads the experiment that made a checkpoint. The manifest has the name of the trace's folder alone: where it lies says
+// the run's config.yaml, should the checkpoint still be in its run.
 func ReadExperiment(c *checkpoints.Checkpoint, sets []string) (*configs.Experiment, error) {
+	run := filepath.Dir(filepath.Dir(c.Dir()))
+	if x, err := ReadConfig(run); err == nil && x.Workload.Path != "" {
+		path, err := json.Marshal(x.Workload.Path)
+		if err != nil {
+			return nil, err
+		}
+		sets = append([]string{"workload.path=" + string(path)}, sets...)
+	}
+	return experiment(c, sets)
+}
+
+func experiment(c *checkpoints.Checkpoint, sets []string) (*configs.Experiment, error) {
 	return configs.Parse(c.Dir()+"/"+checkpoints.ManifestFile, c.Header().Config, sets, Tables())
 }
 

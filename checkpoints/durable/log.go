@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -17,9 +18,12 @@ type Log struct {
 	f    File
 	// size is the file's length, whole the offset behind its last complete line.
 	size, whole int64
+	sum         uint32 // CRC-32C of the complete lines; see Checksum
 	buf         []byte
 	broken      error
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // OpenLog opens a log for appending, making it where it is missing. It reads the file's end to find a torn line.
 func OpenLog(fsys FS, name string) (*Log, error) {
@@ -78,6 +82,10 @@ func (l *Log) Torn() int64 { return l.size - l.whole }
 // Offset returns the length of the log's complete lines: what a checkpoint names so that resume can cut there.
 func (l *Log) Offset() int64 { return l.whole }
 
+// Checksum returns the CRC-32C of the complete lines: what a checkpoint names beside [Log.Offset], so that lines that changed since are
+// found, see [Checksum]. It is known of a log that was empty when it was opened, or since [Log.TruncateTo].
+func (l *Log) Checksum() uint32 { return l.sum }
+
 // Append adds one line; line must not hold a newline. When the write fails the log is cut back to where it was,
 // so that the next Append or reader finds whole lines only.
 func (l *Log) Append(line []byte) error {
@@ -98,6 +106,7 @@ func (l *Log) Append(line []byte) error {
 	if err == nil {
 		l.size += int64(n)
 		l.whole = l.size
+		l.sum = crc32.Update(l.sum, castagnoli, l.buf)
 		return nil
 	}
 	if terr := l.f.Truncate(l.whole); terr != nil {
@@ -123,16 +132,17 @@ func (l *Log) Sync() error {
 	return nil
 }
 
-// TruncateTo cuts the log at offset, which must be the end of a line, and syncs. It refuses an offset beyond
+// TruncateTo cuts the log at offset, which must be the end of a line, and syncs; from then on [Log.Checksum] is known. It refuses an offset beyond
 // the log's end: lines that a checkpoint counts on are gone then.
 func (l *Log) TruncateTo(offset int64) error {
 	if l.broken != nil {
 		return l.broken
 	}
 	if offset < 0 || offset > l.size {
-		return fmt.Errorf("%s: has %d bytes, the checkpoint was taken when it had %d: lines are missing", l.name, l.size, offset)
+		return shortLog(l.name, l.size, offset)
 	}
-	if err := endsLine(l.fsys, l.name, offset); err != nil {
+	sum, err := Checksum(l.fsys, l.name, offset)
+	if err != nil {
 		return err
 	}
 	if offset < l.size {
@@ -141,27 +151,42 @@ func (l *Log) TruncateTo(offset int64) error {
 		}
 		l.size, l.whole = offset, offset
 	}
+	l.sum = sum
 	return l.Sync()
 }
 
-// endsLine checks that a newline stands right before offset.
-func endsLine(fsys FS, name string, offset int64) error {
-	if offset == 0 {
-		return nil
+// Checksum returns the CRC-32C of the first n bytes of a log, which must end a line. Fewer bytes are an error: lines that a
+// checkpoint counts on are gone.
+func Checksum(fsys FS, name string, n int64) (uint32, error) {
+	if n == 0 {
+		return 0, nil
 	}
 	r, err := fsys.Open(name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer r.Close()
-	var b [1]byte
-	if _, err := r.ReadAt(b[:], offset-1); err != nil {
-		return fmt.Errorf("%s: read byte %d: %w", name, offset-1, err)
+	sum, buf := uint32(0), make([]byte, min(n, 64<<10))
+	for at := int64(0); at < n; {
+		part := buf[:min(n-at, int64(len(buf)))]
+		got, err := io.ReadFull(r, part)
+		at += int64(got)
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return 0, shortLog(name, at, n)
+		case err != nil:
+			return 0, fmt.Errorf("%s: read byte %d: %w", name, at, err)
+		}
+		sum = crc32.Update(sum, castagnoli, part)
+		if at == n && part[len(part)-1] != '\n' {
+			return 0, fmt.Errorf("%s: offset %d is inside a line, not behind one: this is not the log that the checkpoint was taken with", name, n)
+		}
 	}
-	if b[0] != '\n' {
-		return fmt.Errorf("%s: offset %d is inside a line, not behind one: this is not the log that the checkpoint was taken with", name, offset)
-	}
-	return nil
+	return sum, nil
+}
+
+func shortLog(name string, have, want int64) error {
+	return fmt.Errorf("%s: has %d bytes, the checkpoint was taken when it had %d: lines are missing", name, have, want)
 }
 
 // Close closes the log without syncing it.

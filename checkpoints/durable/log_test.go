@@ -198,3 +198,43 @@ func BenchmarkLogAppend(b *testing.B) {
 		}
 	}
 }
+
+// A log's checksum is that of its complete lines, appended or read back, and changes with every bit of them.
+func TestChecksum(t *testing.T) {
+	d := durabletest.New()
+	l := openLog(t, d, "/log")
+	for i := range 3 {
+		if err := l.Append(fmt.Appendf(nil, `{"step":%d}`, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, want := l.Offset(), l.Checksum()
+	if got, err := durable.Checksum(d, "/log", n); err != nil || got != want {
+		t.Errorf("read back: %x, %v, want %x", got, err, want)
+	}
+	again := openLog(t, d, "/log")
+	if err := again.TruncateTo(n); err != nil || again.Checksum() != want {
+		t.Errorf("reopened: %x, %v, want %x", again.Checksum(), err, want)
+	}
+	raw := []byte(read(t, d, "/log"))
+	for i := range raw {
+		for bit := range 8 {
+			raw[i] ^= 1 << bit
+			if err := d.Set("/log", raw); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := durable.Checksum(d, "/log", n); err == nil && got == want {
+				t.Errorf("bit %d of byte %d changed nothing", bit, i)
+			}
+			raw[i] ^= 1 << bit
+		}
+	}
+	for at := range raw {
+		if err := d.Set("/log", raw[:at]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := durable.Checksum(d, "/log", n); err == nil || !strings.Contains(err.Error(), "/log: has") {
+			t.Errorf("cut to %d bytes: %v", at, err)
+		}
+	}
+}
