@@ -21,6 +21,9 @@ type Options struct {
 	DType  nets.DType
 	// Threads, where positive, is how many threads an operation on the CPU may use. It is libtorch's, so one for the whole process.
 	Threads int
+	// Deterministic has CUDA repeat its results to the bit, and refuses operations that cannot: an error of the engine that uses one. It holds
+	// for the whole process from then on. On the CPU it changes nothing, as results repeat there already at a fixed number of threads.
+	Deterministic bool
 }
 
 // engine implements [nets.Engine].
@@ -29,6 +32,8 @@ type engine struct {
 	device  int
 	dtype   nets.DType
 	code    int // libtorch's number of dtype
+
+	deterministic bool
 
 	ids    atomic.Int64
 	own    *scope // what lives until Close
@@ -41,7 +46,7 @@ type engine struct {
 
 // New returns an engine. A device that isn't there is an error, as is libtorch's CUDA half where it can't be loaded.
 func New(o Options) (nets.Engine, error) {
-	e := &engine{dtype: o.DType}
+	e := &engine{dtype: o.DType, deterministic: o.Deterministic}
 	switch o.DType {
 	case nets.Float32:
 		e.code = codeFloat32
@@ -53,6 +58,11 @@ func New(o Options) (nets.Engine, error) {
 	var err error
 	if e.device, err = parseDevice(o.Device); err != nil {
 		return nil, err
+	}
+	if o.Deterministic { // before the first use of CUDA
+		if err = determined(e.device); err != nil {
+			return nil, err
+		}
 	}
 	if err = available(e.device); err != nil {
 		return nil, err
@@ -70,7 +80,7 @@ func New(o Options) (nets.Engine, error) {
 func (e *engine) Info() nets.Info {
 	return nets.Info{
 		Name: "torch", Device: deviceName(e.device), DType: e.dtype.String(), Threads: Threads(),
-		Kernels: "torch-" + fittedRelease, Version: fittedRelease,
+		Kernels: e.family(), Version: fittedRelease,
 	}
 }
 

@@ -3,7 +3,9 @@
 #include "shim.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/Version.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/grad_mode.h>
 
@@ -148,6 +150,18 @@ void sto_grad_mode(int on) { torch::autograd::GradMode::set_enabled(on != 0); }
 void sto_set_threads(int n) { at::set_num_threads(n); }
 
 int sto_threads(void) { return at::get_num_threads(); }
+
+void sto_deterministic(int on) {
+  at::globalContext().setDeterministicAlgorithms(on != 0, /*warn_only=*/false);
+  at::globalContext().setDeterministicCuDNN(on != 0);
+}
+
+int sto_is_deterministic(void) { return at::globalContext().deterministicAlgorithms(); }
+
+const char *sto_cpu_capability(void) {
+  static const std::string name = at::get_cpu_capability();
+  return name.c_str();
+}
 
 char *sto_open_cuda(void) {
   // The half that belongs to the loaded library lies beside it.

@@ -42,6 +42,12 @@ char *sto_copy(void *dst, void *src);
 void sto_grad_mode(int on); // of this thread
 void sto_set_threads(int n);
 int sto_threads(void);
+// sto_deterministic makes operations that have no deterministic form fail, in
+// the whole process.
+void sto_deterministic(int on);
+int sto_is_deterministic(void);
+// sto_cpu_capability names the instructions that libtorch's own kernels use.
+const char *sto_cpu_capability(void);
 
 // sto_open_cuda loads the CUDA half of the libtorch that is loaded.
 char *sto_open_cuda(void);

@@ -1,0 +1,81 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// What libtorch cannot repeat is refused with the operation's name, and allowed again afterwards.
+func TestWhatCannotBeRepeatedIsRefused(t *testing.T) {
+	defer SetDeterministic(false)
+	put := func() error {
+		s := newScope()
+		defer s.close()
+		x, at, v := s.zeros(codeFloat32, onCPU, 4), s.zeros(codeInt64, onCPU, 2), s.zeros(codeFloat32, onCPU, 2)
+		if s.err != nil {
+			t.Fatal(s.err)
+		}
+		lib.AtgPut_(s.out(), x, at, v, 0) // two values for one place: which one stays is open
+		s.drop("put_", x, at, v)
+		return s.err
+	}
+	SetDeterministic(true)
+	if !Deterministic() {
+		t.Error("not deterministic after SetDeterministic(true)")
+	}
+	wants(t, put(), "libtorch's put_ of [4], [2], [2]", "deterministic")
+	SetDeterministic(false)
+	if err := put(); err != nil {
+		t.Errorf("put_ is refused although nobody asked for that: %v", err)
+	}
+}
+
+// The whole update runs on the CPU where all that cannot be repeated is refused: nothing there needs it.
+func TestTheUpdateIsDeterministic(t *testing.T) {
+	defer SetDeterministic(false)
+	SetDeterministic(true)
+	e := newEngine(t, nets.Float32)
+	u := newToy(t, e, 3, 8)
+	u.advance()
+	u.run()
+	ok(t, e)
+	for name, c := range lossCases() {
+		var args []nets.Tensor
+		for i, v := range c.args {
+			args = append(args, made(e, v, c.shapes[i]...))
+		}
+		e.Loss(c.loss, e.NewTensor(lossAgents), e.NewTensor(c.shapes[0]...), args...)
+		if err := e.Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestDeterministicByDevice(t *testing.T) {
+	defer SetDeterministic(false)
+	t.Setenv(workspaceVar, ":8:8")
+	e, err := New(Options{Deterministic: true})
+	if err != nil || Deterministic() {
+		t.Fatalf("on the CPU: %v, changed: %v", err, Deterministic())
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err = New(Options{Device: "cuda:0", Deterministic: true})
+	wants(t, err, `CUBLAS_WORKSPACE_CONFIG is ":8:8", want :4096:8 or :16:8`)
+	for _, v := range []string{":16:8", ""} {
+		t.Setenv(workspaceVar, v)
+		if err := determined(0); err != nil || !Deterministic() {
+			t.Errorf("%q: %v", v, err)
+		}
+		SetDeterministic(false)
+	}
+	if v := os.Getenv(workspaceVar); v != ":4096:8" {
+		t.Errorf("%s is %q, want :4096:8", workspaceVar, v)
+	}
+}
