@@ -19,7 +19,7 @@ type trainFlags struct {
 	sets                                    []string
 	name, runs, seeds, device, engine, from string
 	seed                                    uint64
-	printConfig, json                       bool
+	printConfig, json, deterministic        bool
 }
 
 func trainCommand() *cobra.Command {
@@ -54,6 +54,7 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
 	fl.StringVar(&f.seeds, "seeds", "", "several runs, one per seed, as in 1-5")
 	fl.StringVar(&f.device, "device", "", "auto, cpu or cuda:N (default: the configuration's)")
 	fl.StringVar(&f.engine, "engine", "", "native, torch or gorgonia (default: the configuration's)")
+	fl.BoolVar(&f.deterministic, "deterministic", false, "repeat results to the bit on CUDA too, at a price in speed; refuse operations that cannot")
 	fl.StringVar(&f.from, "init-from", "", "start from the weights of a checkpoint or run")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print the resolved configuration and stop")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
@@ -156,6 +157,9 @@ func load(path string, f trainFlags) (*configs.Experiment, error) {
 	}
 	if f.device != "" {
 		sets = append(sets, "engine.device="+f.device)
+	}
+	if f.deterministic {
+		sets = append(sets, "engine.deterministic=true")
 	}
 	if engine != "" {
 		sets = append(sets, "engine.name="+engine)

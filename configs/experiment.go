@@ -84,7 +84,7 @@ type Eval struct {
 	Stochastic bool `yaml:"stochastic" json:"stochastic"`
 }
 
-// Engine says what computes. Only name, dtype and, for torch, threads and device can change results.
+// Engine says what computes. Only name, dtype and, for torch, threads, device and deterministic can change results.
 type Engine struct {
 	// Name is native, torch or gorgonia.
 	Name string `yaml:"name" json:"name"`
@@ -94,6 +94,8 @@ type Engine struct {
 	DType string `yaml:"dtype" json:"dtype"`
 	// Threads bounds the threads of one operation; 0 leaves it to the engine.
 	Threads int `yaml:"threads" json:"threads"`
+	// Deterministic has CUDA repeat results to the bit, at a price in speed; on the CPU they repeat as it is.
+	Deterministic bool `yaml:"deterministic" json:"deterministic"`
 	// Workers is the number of goroutines that step environments; 0 is one per core.
 	Workers int `yaml:"workers" json:"workers"`
 }

@@ -65,7 +65,7 @@ func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {
 // OpenEngines opens the engine that trains and the one that acts, which is always native. They are the same where native
 // trains.
 func OpenEngines(c configs.Engine) (trainer, actor nets.Engine, err error) {
-	o := engines.Options{Device: device(c), Threads: c.Threads}
+	o := engines.Options{Device: device(c), Threads: c.Threads, Deterministic: c.Deterministic}
 	if c.DType == nets.Float64.String() {
 		o.DType = nets.Float64
 	}

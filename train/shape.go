@@ -22,7 +22,7 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	y := *x
 	y.Engine.Workers, y.Engine.Device = 0, configs.Default().Engine.Device
 	if y.Engine.Name == "native" {
-		y.Engine.Threads = 0
+		y.Engine.Threads, y.Engine.Deterministic = 0, false
 	}
 	if p := y.Workload.Path; p != "" {
 		y.Workload.Path = filepath.Base(p)

@@ -21,6 +21,8 @@ type Options struct {
 	DType  nets.DType
 	// Threads is how many one operation may use, 0 for the engine's choice. Native uses one whatever this says.
 	Threads int
+	// Deterministic has CUDA repeat results to the bit, and refuses operations that cannot. On the CPU all engines do so whatever this says.
+	Deterministic bool
 }
 
 // UnavailableError says that an engine exists but is not in this binary.

@@ -8,5 +8,5 @@ import (
 )
 
 var openTorch = func(o Options) (nets.Engine, error) {
-	return torch.New(torch.Options{Device: o.Device, DType: o.DType, Threads: o.Threads})
+	return torch.New(torch.Options{Device: o.Device, DType: o.DType, Threads: o.Threads, Deterministic: o.Deterministic})
 }
