@@ -227,8 +227,7 @@ func (o *optiserve) Step(act *envs.Action, obs *envs.Observation, out *envs.Outc
 	if err := o.admit(nil, act); err != nil {
 		return err
 	}
-	var seconds, accuracy float64
-	out.Info[0] = 0
+	var seconds, accuracy, cost float64
 	for f := range 3 {
 		v, m := act.Kinds[0][2*f], act.Kinds[0][2*f+1]
 		if m < 3*v {
@@ -237,8 +236,9 @@ func (o *optiserve) Step(act *envs.Action, obs *envs.Observation, out *envs.Outc
 		t := float64(1+v) * (0.5 + math.Exp2(-float64(m)/4))
 		seconds += t
 		accuracy += float64(v+1) / variants
-		out.Info[0] += float64(t * float64(m+1))
+		cost += float64(t * float64(m+1))
 	}
+	out.Info[0] = cost
 	short := max(0, seconds-o.x[0]) + max(0, o.x[1]-accuracy)
 	out.Rewards[0][0] = float32(-out.Info[0] - float64(100*short))
 	o.end(out, true, false, 0)

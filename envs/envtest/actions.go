@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// refused steps with d.act, which must be refused and change nothing, neither the environment nor the action.
+// refused steps with d.act, which must be refused and change nothing, neither the environment nor any buffer.
 func (d *driver) refused(what string) {
 	before, err := d.env.AppendBinary(nil)
 	if err != nil {
@@ -17,6 +17,7 @@ func (d *driver) refused(what string) {
 	}
 	act := cloneAction(d.act)
 	obs, out := envs.NewObservation(d.spec), envs.NewOutcome(d.spec)
+	blank := record(nil, obs, out)
 	if d.env.Step(d.act, obs, out) == nil {
 		d.c.report("%s was accepted, want an error", what)
 		return
@@ -28,6 +29,9 @@ func (d *driver) refused(what string) {
 	}
 	if string(before) != string(after) {
 		d.c.report("%s was refused, but it changed the environment's state", what)
+	}
+	if string(record(nil, obs, out)) != string(blank) {
+		d.c.report("%s was refused, but it wrote an observation or an outcome", what)
 	}
 	if !slices.EqualFunc(act.Kinds, d.act.Kinds, sameBits) {
 		d.c.report("%s: Step changed the caller's action", what)

@@ -151,7 +151,7 @@ func checkOutcomes(c *checker) error {
 	})
 }
 
-// checkBuffers: what is emitted does not depend on what the buffers held before.
+// checkBuffers: what is emitted does not depend on what the buffers held before, nor on their being the same at every call.
 func checkBuffers(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -170,8 +170,27 @@ func checkBuffers(c *checker) error {
 			c.report("seed %d, step %d: what is emitted depends on what the buffers held before; all of it must be written", seed, i)
 			return nil
 		}
+		spare := driver{obs: envs.NewObservation(d.spec), act: envs.NewAction(d.spec), out: envs.NewOutcome(d.spec)}
+		changing, err := d.trace(seed, seed, func() { d.swap(&spare) })
+		if err != nil {
+			return fmt.Errorf("with other buffers at every call: %w", err)
+		}
+		if i := differ(clean, changing); i >= 0 {
+			c.report("seed %d, step %d: with other buffers at every call something else is emitted; none may be kept", seed, i)
+			return nil
+		}
 	}
 	return nil
+}
+
+// swap takes the buffers of the other driver and leaves it its own, which keep what they hold, as they do where a caller keeps what an
+// agent saw and did. The action is the one that was just chosen, moved over.
+func (d *driver) swap(o *driver) {
+	for i := range d.act.Kinds {
+		copy(o.act.Kinds[i], d.act.Kinds[i])
+		fill(d.act.Kinds[i], float32(math.NaN()))
+	}
+	d.obs, o.obs, d.act, o.act, d.out, o.out = o.obs, d.obs, o.act, d.act, o.out, d.out
 }
 
 // spoil fills buffers with what no environment emits.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/proof"
 )
 
 // defects lists every defect that a specimen can have and the check that must find it.
@@ -38,9 +39,17 @@ var defects = []struct{ defect, check string }{
 	{"inactive rows stay", "buffers"},
 	{"info not written", "buffers"},
 	{"ends not written", "buffers"},
+	{"observation read", "buffers"},
+	{"first observation kept", "buffers"},
+	{"action kept", "buffers"},
+	{"outcome kept", "buffers"},
 	{"Reset keeps state", "seeding"},
 	{"seed ignored", "seeding"},
+	{"seed of 32 bits", "seeding"},
+	{"seed's lower bits ignored", "seeding"},
 	{"nondeterministic", "determinism"},
+	{"each is another world", "determinism"},
+	{"seed 0 is any", "determinism"},
 	{"shared state", "independence"},
 	{"step after end", "end"},
 	{"too long", "truncation"},
@@ -48,6 +57,7 @@ var defects = []struct{ defect, check string }{
 	{"actions unchecked", "action"},
 	{"sizes unchecked", "action"},
 	{"refusal changes state", "action"},
+	{"refusal writes", "action"},
 	{"action changed", "action"},
 	{"mask not enforced", "mask"},
 	{"dependent mask not enforced", "mask"},
@@ -62,8 +72,11 @@ var defects = []struct{ defect, check string }{
 	{"copy forgets", "copy"},
 	{"copy forgets the end", "copy"},
 	{"copy shares", "copy"},
+	{"copy changes the source", "copy"},
 	{"foreign copy accepted", "copy"},
 	{"save overwrites", "save"},
+	{"saving changes the world", "save"},
+	{"restore keeps the bytes", "save"},
 	{"restore forgets", "save"},
 	{"restore forgets the end", "save"},
 	{"cuts accepted", "save"},
@@ -82,19 +95,60 @@ var defects = []struct{ defect, check string }{
 func TestSoundSpecimenPasses(t *testing.T) { Run(t, build(""), Options{}) }
 
 func TestEveryDefectIsFound(t *testing.T) {
-	found := map[string]bool{}
+	found, caught, missed := map[string]bool{}, 0, 0
 	for _, d := range defects {
 		problems := Check(build(d.defect), Options{})
 		i := slices.IndexFunc(problems, func(p Problem) bool { return p.Check == d.check })
 		if i < 0 {
 			t.Errorf("%s: the check %q does not find it; problems: %v", d.defect, d.check, problems)
+			missed++
 			continue
 		}
+		caught++
 		found[d.check] = true
 	}
 	for _, name := range Checks() {
 		if !found[name] {
 			t.Errorf("no defect is planted for the check %q", name)
+		}
+	}
+	sound := Check(build(""), Options{})
+	proof.Claim(t, proof.Row{
+		Topic:    "environments",
+		Claim:    fmt.Sprintf("envtest's %d checks: each finds the defects planted for it, %d in all, and nothing in a sound environment", len(Checks()), len(defects)),
+		Bound:    "none missed, no check without a defect, no false alarm",
+		Measured: fmt.Sprintf("%d found, %d missed, %d of %d checks proven, %d false alarms", caught, missed, len(found), len(Checks()), len(sound)),
+		Holds:    missed == 0 && len(found) == len(Checks()) && len(sound) == 0,
+	})
+}
+
+// concerns are what an environment is held to, by the checks that look at it.
+var concerns = map[string][]string{
+	"spaces":                {"spec", "observation", "outcome", "buffers", "samples"},
+	"seeding":               {"seeding", "option"},
+	"determinism":           {"determinism", "independence"},
+	"terminated, truncated": {"end", "truncation", "buffers"},
+	"allocation":            {"allocation"},
+	"copy and save":         {"copy", "save"},
+	"actions":               {"action", "mask"},
+	"several agents":        {"inactive", "observation", "outcome", "mask"},
+	"draws keyed":           {"draws"},
+}
+
+// Every check stands for a concern and every concern has its checks.
+func TestConcernsAreCovered(t *testing.T) {
+	var covered []string
+	for concern, names := range concerns {
+		for _, n := range names {
+			if !slices.Contains(Checks(), n) {
+				t.Errorf("%s: there is no check %q", concern, n)
+			}
+		}
+		covered = append(covered, names...)
+	}
+	for _, n := range Checks() {
+		if !slices.Contains(covered, n) {
+			t.Errorf("the check %q stands for nothing", n)
 		}
 	}
 }

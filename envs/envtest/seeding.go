@@ -1,6 +1,10 @@
 package envtest
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+)
 
 // checkSeeding: an episode follows from its seed alone, whatever was played before, and different seeds give different episodes.
 func checkSeeding(c *checker) error {
@@ -33,12 +37,28 @@ func checkSeeding(c *checker) error {
 	if c.Fixed || len(c.Seeds) < 2 {
 		return nil
 	}
-	for i := range c.Seeds[1:] {
-		if differ(first[0], first[i+1]) >= 0 {
-			return nil
+	if !slices.ContainsFunc(first[1:], func(t trace) bool { return differ(first[0], t) >= 0 }) {
+		c.report("seeds %v all give the same episode under the same actions", c.Seeds)
+		return nil
+	}
+	return c.wholeSeed(d, first)
+}
+
+// wholeSeed checks that each of a seed's eight bytes matters.
+func (c *checker) wholeSeed(d *driver, first []trace) error {
+	for b := range 8 {
+		matters := false
+		for i := 0; i < len(c.Seeds) && !matters; i++ {
+			t, err := d.trace(c.Seeds[i]^0x5a<<(8*b), 0, nil)
+			if err != nil {
+				return err
+			}
+			matters = differ(first[i], t) >= 0
+		}
+		if !matters {
+			c.report("seeds that differ in byte %d alone, counted from the lowest, give the same episodes; all 64 bits must matter", b)
 		}
 	}
-	c.report("seeds %v all give the same episode under the same actions", c.Seeds)
 	return nil
 }
 
@@ -48,7 +68,8 @@ func checkDeterminism(c *checker) error {
 	if err != nil {
 		return err
 	}
-	for _, seed := range c.Seeds {
+	// No seed stands for "any", as 0 and −1 do elsewhere.
+	for _, seed := range append(slices.Clone(c.Seeds), 0, math.MaxUint64) {
 		b, err := c.newDriver()
 		if err != nil {
 			return err

@@ -27,6 +27,8 @@ func (s *specimen) CopyFrom(src envs.Env) error {
 		s.garbage = make([]byte, 10)
 	case "copy shares":
 		s.others = o
+	case "copy changes the source":
+		o.level[0]++
 	}
 	return nil
 }
@@ -37,6 +39,10 @@ func (s *specimen) AppendBinary(b []byte) ([]byte, error) {
 	if s.is("save overwrites") {
 		b = b[:0]
 	}
+	if s.is("restore keeps the bytes") && s.garbage != nil { // as if the state were still read from there
+		s.level[0] = math.Float64frombits(binary.LittleEndian.Uint64(s.garbage[17:]))
+		s.garbage = nil
+	}
 	b = binary.LittleEndian.AppendUint64(b, s.seed)
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.step))
 	running := byte(0)
@@ -46,6 +52,9 @@ func (s *specimen) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, running)
 	for _, x := range s.level {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	if s.is("saving changes the world") {
+		s.level[0]++
 	}
 	return binary.LittleEndian.AppendUint64(b, s.consumed), nil
 }
@@ -70,6 +79,8 @@ func (s *specimen) UnmarshalBinary(b []byte) error {
 		s.level[2] = 0
 	case "restore forgets the end":
 		s.running = true
+	case "restore keeps the bytes":
+		s.garbage = b
 	}
 	return nil
 }

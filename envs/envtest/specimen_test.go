@@ -23,6 +23,7 @@ type specimen struct {
 	traced   func(purpose string, a, b, c uint64, value float64)
 	garbage  []byte
 	others   *specimen
+	keeps
 }
 
 const (
@@ -169,9 +170,7 @@ func (s *specimen) Reset(seed uint64, options envs.Options, obs *envs.Observatio
 		s.garbage = make([]byte, 100)
 	}
 	s.seed, s.step, s.running = seed, 0, true
-	if s.is("seed ignored") {
-		s.seed = 0
-	}
+	s.misread()
 	for i := range s.level {
 		if i == 0 && s.is("Reset keeps state") {
 			continue
@@ -185,6 +184,7 @@ func (s *specimen) Reset(seed uint64, options envs.Options, obs *envs.Observatio
 }
 
 func (s *specimen) see(obs *envs.Observation) error {
+	obs = s.keep(obs)
 	if s.is("observation buffer replaced") {
 		obs.Kinds[0].Values = make([]float32, 2*workers)
 	}
@@ -250,7 +250,7 @@ func (s *specimen) see(obs *envs.Observation) error {
 }
 
 // admit says whether an action may be taken.
-func (s *specimen) admit(act *envs.Action) error {
+func (s *specimen) admit(act *envs.Action, obs *envs.Observation) error {
 	if !s.running && !s.is("step after end") {
 		return errors.New("step outside an episode")
 	}
@@ -269,8 +269,11 @@ func (s *specimen) admit(act *envs.Action) error {
 		return nil
 	}
 	if err := envs.CheckAction(s.spec, s.here, act); err != nil {
-		if s.is("refusal changes state") {
+		switch s.defect {
+		case "refusal changes state":
 			s.level[1]++
+		case "refusal writes":
+			obs.Kinds[0].Values[0] = 1
 		}
 		return err
 	}
@@ -286,9 +289,10 @@ func (s *specimen) admit(act *envs.Action) error {
 }
 
 func (s *specimen) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
-	if err := s.admit(act); err != nil {
+	if err := s.admit(act, obs); err != nil {
 		return err
 	}
+	act, out = s.keepStep(act, out)
 	wasInfo := out.Info[0]
 	if s.is("sizes unchecked") && len(act.Kinds) != 2 {
 		return nil
