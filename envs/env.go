@@ -54,6 +54,8 @@ type Kind struct {
 	Observation, Action Space
 	// Features and Actions name the components, where they have names.
 	Features, Actions []string
+	// FeatureUnits and ActionUnits are their units, where these are known: empty texts for pure numbers.
+	FeatureUnits, ActionUnits []string
 	// Neighbours lists for each agent those that it interacts with; nil where all do.
 	Neighbours [][]int
 	// MaskAfter is set where what is legal for one component of an action depends on the components before it. It writes the

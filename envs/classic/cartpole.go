@@ -64,6 +64,7 @@ func NewCartPole(c CartPoleConfig) (*CartPole, error) {
 		Kinds: []envs.Kind{{
 			Name: "cart", Agents: 1, Observation: envs.Box{Low: low, High: high}, Action: envs.Discrete{N: 2},
 			Features: []string{"position", "velocity", "angle", "angular velocity"}, Actions: []string{"direction"},
+			FeatureUnits: []string{"m", "m/s", "rad", "rad/s"},
 		}},
 		Step: envs.Timing{Unit: "step", Fixed: 20_000}, MaxSteps: c.MaxSteps,
 	}}}, nil

@@ -66,6 +66,12 @@ func (c *checker) checkKind(k *envs.Kind) {
 	if n := len(k.Actions); n != 0 && n != k.Action.Width() {
 		c.report("kind %q names %d actions, its action space has %d", k.Name, n, k.Action.Width())
 	}
+	if n := len(k.FeatureUnits); n != 0 && n != len(k.Features) {
+		c.report("kind %q gives %d units of features, it names %d", k.Name, n, len(k.Features))
+	}
+	if n := len(k.ActionUnits); n != 0 && n != len(k.Actions) {
+		c.report("kind %q gives %d units of actions, it names %d", k.Name, n, len(k.Actions))
+	}
 	c.distinct("features of "+k.Name, k.Features)
 	c.distinct("actions of "+k.Name, k.Actions)
 	if k.Neighbours != nil && len(k.Neighbours) != k.Agents {

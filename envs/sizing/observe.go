@@ -19,6 +19,11 @@ func (e *Env) newSpec() *envs.Spec {
 	if e.cfg.Features == ExtendedFeatures {
 		features = append(features, "load change", "rejected", "inside", "latency", "success")
 	}
+	share, units := make([]string, len(actions)), make([]string, 0, len(features))
+	for i := range share {
+		share[i] = "of its range"
+	}
+	units = append(append(units, share...), "% of a core", "millicores", "% of the limit", "bytes/s", "s", "s")
 	neighbours := make([][]int, n)
 	for f, near := range a.flow.Neighbours() {
 		neighbours[f] = append([]int{}, near...)
@@ -27,13 +32,16 @@ func (e *Env) newSpec() *envs.Spec {
 	if e.source.Closed() {
 		unit, load = "users", "users in the closed loop"
 	}
+	if units = append(units, unit); e.cfg.Features == ExtendedFeatures {
+		units = append(units, unit, "of requests", "requests", "s", "of requests")
+	}
 	return &envs.Spec{
 		ID: ID,
 		Doc: fmt.Sprintf("The agents of %s's %d functions choose CPU, memory, replicas and concurrency limit for each window of 30 s.",
 			a.flow.Name(), n),
 		Kinds: []envs.Kind{{
 			Name: "function", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.NewBox(len(actions), 0, 1),
-			Features: features, Actions: actions, Neighbours: neighbours,
+			Features: features, Actions: actions, FeatureUnits: units, ActionUnits: share, Neighbours: neighbours,
 		}},
 		Step:     envs.Timing{Unit: "window", Fixed: int64(Window)},
 		MaxSteps: e.cfg.Windows,
