@@ -1,0 +1,33 @@
+package agents
+
+import "github.com/stoker-rl/stoker/nets"
+
+// Transparent is implemented by learned policies that show what their decisions depend on.
+type Transparent interface {
+	Policy
+	// Insight opens the policy for rows states at a time, on an engine such as it acts on.
+	Insight(act nets.Engine, rows int) (Insight, error)
+}
+
+// Insight is the function behind a policy's decisions, with its derivatives. Arrays are row-major in the environment's terms: what is
+// seen is [rows, agents, observation] as the environment gives it, outputs are [rows, agents, Outputs]. A slice returned is
+// overwritten by the next call.
+type Insight interface {
+	// Outputs describes what the function gives for each agent.
+	Outputs() []Output
+	// Forward returns the outputs for what is seen.
+	Forward(seen []float32) ([]float32, error)
+	// Gradient returns, for each row of the last Forward, the derivative of Σ weights·outputs by what is seen.
+	Gradient(weights []float32) ([]float32, error)
+	// Attention returns the weights with which agents look at each other in the states given: [rows, agents, agents], each row summing
+	// to at most 1, zero where there is no link; nil for policies without attention.
+	Attention(seen []float32) ([]float32, error)
+}
+
+// Output is one output of an agent.
+type Output struct {
+	// Component is the action's component that the output decides.
+	Component int
+	// Choice is the number of the choice that the output scores, −1 where the output is the action itself, in the environment's units.
+	Choice int
+}

@@ -1,0 +1,212 @@
+package maddpg
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// opened is the policy of a learner that has learned a little, and what rows states look like.
+func opened(t *testing.T, set func(*Config), o toyOptions, rows int) (*TrainedPolicy, agents.Insight, []float32) {
+	t.Helper()
+	c := quick()
+	c.UpdateEvery, c.ActorRate, c.CriticRate = 1, 1e-2, 1e-2
+	set(&c)
+	r := newRun(t, c, o, envs.VectorOptions{})
+	r.steps(60)
+	p, err := r.l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := p.(agents.Transparent).Insight(native.New(native.Options{DType: nets.Float64}), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rng.NewStream(3, "states")
+	seen := make([]float32, rows*o.agents*2)
+	for i := range seen {
+		seen[i] = float32(2*s.Float64() - 1)
+	}
+	return p.(*TrainedPolicy), in, seen
+}
+
+var insightForms = []struct {
+	name string
+	set  func(*Config)
+	o    toyOptions
+}{
+	{"attention", func(*Config) {}, toyOptions{agents: 3, sequence: [][]int{{1}, {0, 2}, {1}}}},
+	{"squared, shared", func(c *Config) { c.Score, c.Shared = nets.Squared, true }, toyOptions{agents: 3}},
+	{"narrow bounds", func(c *Config) { c.ObservationClip = 1 }, toyOptions{agents: 2}},
+	{"joint", func(c *Config) { c.Mix = Joint }, toyOptions{agents: 2}},
+	{"single", func(c *Config) { c.Mix = Single }, toyOptions{agents: 2}},
+	{"choices, not standardised", func(c *Config) { c.Standardise = false }, toyOptions{agents: 2, choices: true}},
+	{"single, choices", func(c *Config) { c.Mix = Single }, toyOptions{agents: 2, choices: true}},
+}
+
+// TestInsightIsThePolicy: outputs are what the policy does, the largest logit what it chooses.
+func TestInsightIsThePolicy(t *testing.T) {
+	for _, f := range insightForms {
+		t.Run(f.name, func(t *testing.T) {
+			const rows = 5
+			p, in, seen := opened(t, f.set, f.o, rows)
+			out, err := in.Forward(seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := newToy(f.o).Spec()
+			obs, act := envs.NewObservation(spec), envs.NewAction(spec)
+			k := &obs.Kinds[0]
+			for j := range k.Active {
+				k.Active[j] = true
+			}
+			for i := range k.Mask {
+				k.Mask[i] = true
+			}
+			w := len(in.Outputs())
+			for b := range rows {
+				copy(k.Values, seen[b*len(k.Values):])
+				if err := p.Act(obs, act, true); err != nil {
+					t.Fatal(err)
+				}
+				for j := range f.o.agents {
+					y, a := out[(b*f.o.agents+j)*w:][:w], act.Kinds[0][2*j:2*j+2]
+					if f.o.choices {
+						hot, chosen := make([]float32, w), make([]float32, 2)
+						p.prob.choose(y, hot, chosen)
+						y = chosen
+					}
+					for m, x := range a {
+						if math.Abs(float64(x-y[m])) > 1e-5 {
+							t.Errorf("state %d, agent %d: the policy does %g, its insight says %g", b, j, a, y)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestInsightGradient holds derivatives by what is seen, standardisation and its bounds included, against differences.
+func TestInsightGradient(t *testing.T) {
+	for _, f := range insightForms {
+		t.Run(f.name, func(t *testing.T) {
+			const rows = 4
+			// Without kinks, so that differences are derivatives.
+			_, in, seen := opened(t, func(c *Config) { f.set(c); c.Activation = nets.Tanh }, f.o, rows)
+			out, err := in.Forward(seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights := make([]float32, len(out))
+			s := rng.NewStream(4, "weights")
+			for i := range weights {
+				weights[i] = float32(s.Norm())
+			}
+			by, err := in.Gradient(weights)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := append([]float32(nil), by...)
+			value := func() (sum float64) {
+				y, err := in.Forward(seen)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, x := range y {
+					sum += float64(weights[i]) * float64(x)
+				}
+				return sum
+			}
+			largest := 0.0
+			for _, g := range got {
+				largest = max(largest, math.Abs(float64(g)))
+			}
+			if largest == 0 {
+				t.Fatal("all derivatives are zero")
+			}
+			for i := range seen {
+				x := seen[i]
+				const h = 1.0 / 512
+				seen[i] = x + h
+				up := value()
+				seen[i] = x - h
+				down := value()
+				seen[i] = x
+				if want := (up - down) / (2 * h); math.Abs(want-float64(got[i])) > 0.002*(largest+0.1) {
+					t.Errorf("by number %d the derivative is %g, differences say %g", i, got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// TestAttentionWeights are the network's: an actor that shows its mixture alone gives Σ w_ij x_j.
+func TestAttentionWeights(t *testing.T) {
+	for _, score := range []string{nets.Exp, nets.Squared} {
+		const rows, own = 6, 3
+		m := nets.MeanField{
+			MLP: nets.MLP{Agents: 3, In: []nets.Port{{Name: "observation", Width: own}}, Out: own, Activation: nets.ReLU},
+			Mix: nets.Attention, Score: score, Keys: 4, Neighbours: [][]int{{1, 2}, {0}, {0, 1}},
+		}
+		e := native.New(native.Options{DType: nets.Float64})
+		n, err := e.NewNet(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		params := nets.InitialParams(m, rng.New(7, "attention"))
+		slots, size := nets.Layout(m)
+		for g := range m.Groups() {
+			layer := params[g*size+slots[0].Offset:][:slots[0].Size()] // [own and mixture, out]
+			clear(layer)
+			for i := range own {
+				layer[(own+i)*own+i] = 1
+			}
+			clear(params[g*size+slots[1].Offset:][:slots[1].Size()])
+		}
+		n.Params().Set(params)
+		x := make([]float32, 3*rows*own)
+		s := rng.NewStream(1, "x")
+		for i := range x {
+			x[i] = float32(2 * s.Norm())
+		}
+		in := e.NewTensor(3, rows, own)
+		in.Set(x)
+		seen := get(n.Forward(n.NewWork(rows), in))
+		w, err := newMixing(m, params).weights(x, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for b := range rows {
+			for i := range 3 {
+				for k := range own {
+					var want float64
+					for j := range 3 {
+						want += float64(w[(b*3+i)*3+j]) * float64(x[(j*rows+b)*own+k])
+					}
+					if got := seen[(i*rows+b)*own+k]; math.Abs(got-want) > 1e-6 {
+						t.Errorf("%s: agent %d sees %g of the others, the weights say %g", score, i, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestInsightRefuses(t *testing.T) {
+	p, in, seen := opened(t, func(*Config) {}, toyOptions{agents: 2}, 3)
+	if _, err := p.Insight(native.New(native.Options{}), 0); err == nil {
+		t.Error("no rows are accepted")
+	}
+	if _, err := in.Forward(seen[1:]); err == nil {
+		t.Error("a state that is cut is accepted")
+	}
+	if _, err := in.Gradient(seen[:1]); err == nil {
+		t.Error("too few weights are accepted")
+	}
+}
