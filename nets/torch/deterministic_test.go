@@ -4,6 +4,7 @@ package torch
 
 import (
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
@@ -77,5 +78,33 @@ func TestDeterministicByDevice(t *testing.T) {
 	}
 	if v := os.Getenv(workspaceVar); v != ":4096:8" {
 		t.Errorf("%s is %q, want :4096:8", workspaceVar, v)
+	}
+}
+
+// The number of threads holds on threads of the system that have computed with another number before.
+func TestThreadsHoldEverywhere(t *testing.T) {
+	before := Threads()
+	defer func() {
+		if err := SetThreads(before); err != nil {
+			t.Error(err)
+		}
+	}()
+	locked := make(chan func() int)
+	seen := make(chan int)
+	go func() {
+		runtime.LockOSThread() // one thread of the system from here on; it ends with the goroutine
+		for f := range locked {
+			seen <- f()
+		}
+	}()
+	defer close(locked)
+	for _, n := range []int{1, 2, 1} {
+		if err := SetThreads(n); err != nil {
+			t.Fatal(err)
+		}
+		locked <- func() int { enter(false); return threadsHere() }
+		if got := <-seen; got != n {
+			t.Errorf("another thread computes on %d threads, want %d", got, n)
+		}
 	}
 }

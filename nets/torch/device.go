@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	lib "github.com/sugarme/gotch/libtch"
@@ -80,14 +81,35 @@ func deviceName(device int) string {
 	return "cuda:" + strconv.Itoa(device)
 }
 
-// SetThreads sets how many threads one operation of libtorch may use on the CPU, in the whole process.
+// threads is what SetThreads last said, 0 before.
+var threads atomic.Int64
+
+// SetThreads sets how many threads one operation of libtorch may use on the CPU, in the whole process, from the next operation on.
 func SetThreads(n int) error {
 	if n < 1 {
 		return fmt.Errorf("nets/torch: threads is %d, want at least 1", n)
 	}
-	C.sto_set_threads(C.int(n))
+	threads.Store(int64(n))
 	return nil
 }
 
-// Threads is how many threads one operation of libtorch may use on the CPU.
-func Threads() int { return int(C.sto_threads()) }
+// Threads is how many threads one operation of libtorch may use on the CPU: libtorch's own choice where SetThreads has said nothing.
+func Threads() int {
+	if n := threads.Load(); n > 0 {
+		return int(n)
+	}
+	return threadsHere()
+}
+
+// threadsHere is how many libtorch uses from this thread of the system.
+func threadsHere() int { return int(C.sto_threads()) }
+
+// enter prepares the thread of the system that runs: whether its operations build a graph, and on how many threads. libtorch keeps both
+// for each thread of the system, and goroutines change theirs.
+func enter(graph bool) {
+	if graph {
+		C.sto_enter(1, C.int(threads.Load()))
+	} else {
+		C.sto_enter(0, C.int(threads.Load()))
+	}
+}

@@ -2,9 +2,6 @@
 
 package torch
 
-// #include "shim.h"
-import "C"
-
 import (
 	"fmt"
 	"runtime"
@@ -129,18 +126,9 @@ func (e *engine) stopped(op string) bool {
 func (e *engine) within(op string, s *scope, graph bool, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	gradMode(graph)
+	enter(graph)
 	f()
 	e.settle(op, s)
-}
-
-// gradMode says whether this thread's operations build a graph.
-func gradMode(on bool) {
-	if on {
-		C.sto_grad_mode(1)
-	} else {
-		C.sto_grad_mode(0)
-	}
 }
 
 // settle reports a scope's failure as the engine's.

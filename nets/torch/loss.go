@@ -147,7 +147,7 @@ func (c *lossCall) differentiate(f func(s *scope, x handle) handle) {
 		x := s.leaf(c.args[0].h)
 		values := f(s, x)
 		total := s.total(values)
-		gradMode(false)
+		enter(false)
 		one := s.zeros(c.e.code, c.e.device)
 		if s.err == nil {
 			lib.AtgAddScalar_(s.out(), one, numbers().one)

@@ -18,7 +18,7 @@ func OperationTime(n int) (time.Duration, error) {
 	defer runtime.UnlockOSThread()
 	s := newScope()
 	defer s.close()
-	gradMode(false)
+	enter(false)
 	a := s.zeros(codeFloat32, onCPU, 4)
 	kept := len(s.held)
 	const batch = 64

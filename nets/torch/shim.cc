@@ -145,9 +145,13 @@ char *sto_copy(void *dst, void *src) {
   return protect([&] { ref(dst).copy_(ref(src)); });
 }
 
-void sto_grad_mode(int on) { torch::autograd::GradMode::set_enabled(on != 0); }
-
-void sto_set_threads(int n) { at::set_num_threads(n); }
+void sto_enter(int graph, int threads) {
+  torch::autograd::GradMode::set_enabled(graph != 0);
+  // OpenMP keeps the number per thread that calls it: setting it on one says
+  // nothing to those that have computed before.
+  if (threads > 0 && at::get_num_threads() != threads)
+    at::set_num_threads(threads);
+}
 
 int sto_threads(void) { return at::get_num_threads(); }
 

@@ -39,8 +39,10 @@ char *sto_addcmul(void *dst, void *a, void *b, double value);
 char *sto_lerp(void *dst, void *src, double weight);
 char *sto_copy(void *dst, void *src);
 
-void sto_grad_mode(int on); // of this thread
-void sto_set_threads(int n);
+// sto_enter says of this thread of the system whether operations build a graph,
+// and how many threads one may use, 0 for what libtorch takes by itself.
+void sto_enter(int graph, int threads);
+// sto_threads is how many libtorch uses from this thread of the system.
 int sto_threads(void);
 // sto_deterministic makes operations that have no deterministic form fail, in
 // the whole process.
