@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintf(os.Stderr, "asm: %d arguments, want one: the folder of package kernel\n", len(os.Args)-1)
+		os.Exit(2)
+	}
+	for _, g := range []*gen{newGen("avx512"), newGen("avx2")} {
+		if err := g.write(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, "asm:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// write makes the kernels of one instruction set: NAME_amd64.s and their declarations, NAME_amd64.go.
+func (g *gen) write(dir string) error {
+	g.product()
+	file, err := g.Result()
+	if err != nil {
+		return fmt.Errorf("%s: %w", g.name, err)
+	}
+	if err := pass.Compile.Execute(file); err != nil {
+		return fmt.Errorf("%s: %w", g.name, err)
+	}
+	cfg := printer.Config{Name: "nets/native/asm", Pkg: "kernel"}
+	for ext, p := range map[string]printer.Printer{".s": printer.NewGoAsm(cfg), ".go": printer.NewStubs(cfg)} {
+		text, err := p.Print(file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, g.name+"_amd64"+ext), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package kernel
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Best returns the fastest assembly that this CPU and its operating system run, nil where there is none.
+func Best() *Set {
+	for _, name := range offered() {
+		return assembly(name)
+	}
+	return nil
+}
+
+// Named returns the kernels called avx512, avx2 or go, whose results differ between assembly and go only by rounding. The error says
+// what this CPU offers.
+func Named(name string) (*Set, error) {
+	if name == "go" {
+		return Reference(), nil
+	}
+	for _, o := range offered() {
+		if o == name {
+			return assembly(name), nil
+		}
+	}
+	return nil, fmt.Errorf("kernel: kernels %q, want one of those that this CPU offers: %s", name, strings.Join(append(offered(), "go"), ", "))
+}

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package kernel
+
+func offered() []string { return nil }
+
+func assembly(string) *Set { return nil }

@@ -1,0 +1,133 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// assemblies are the sets of assembly that run here.
+func assemblies(t testing.TB) []*Set {
+	var sets []*Set
+	for _, name := range offered() {
+		s, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets = append(sets, s)
+	}
+	if len(sets) == 0 {
+		t.Skip("no assembly for this CPU")
+	}
+	return sets
+}
+
+// draws makes inputs: odd sizes and values, always the same.
+type draws struct {
+	*rand.Rand
+	t testing.TB
+	// special is how often a value is NaN, infinite, denormal or a zero.
+	special float64
+}
+
+func newDraws(t testing.TB, seed uint64) *draws {
+	return &draws{Rand: rand.New(rand.NewPCG(seed, 1)), t: t}
+}
+
+// between is a whole number from a to b.
+func (d *draws) between(a, b int) int { return a + d.IntN(b-a+1) }
+
+func (d *draws) value() float32 {
+	if d.special > 0 && d.Float64() < d.special {
+		odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-40, -1e-42, 0, float32(math.Copysign(0, -1)), 1e30, -1e30}
+		return odd[d.IntN(len(odd))]
+	}
+	return 2*d.Float32() - 1
+}
+
+// slice is n values before a page without access.
+func (d *draws) slice(n int) []float32 {
+	s := guarded[float32](d.t, n)
+	for i := range s {
+		s[i] = d.value()
+	}
+	return s
+}
+
+// outputs are a kernel's outputs, for each set of kernels a copy with the same values in it and around it.
+type outputs struct{ s [][]float32 }
+
+const margin = 40
+
+func (d *draws) output(n int) *outputs { return d.outputOf(d.slice(n)) }
+
+func (d *draws) outputOf(x []float32) *outputs {
+	var o outputs
+	for range 3 {
+		c := guarded[float32](d.t, margin+len(x))
+		for i := range margin {
+			c[i] = float32(i) + 0.5
+		}
+		copy(c[margin:], x)
+		o.s = append(o.s, c)
+	}
+	return &o
+}
+
+// of is the i-th set's copy.
+func (o *outputs) of(i int) []float32 { return o.s[i][margin:] }
+
+// check compares what the sets left: near for set 0, the reference, by tolerance relative to 1 and the value; bits between assemblies.
+func (o *outputs) check(t *testing.T, what string, sets []*Set, tolerance float64) {
+	t.Helper()
+	for i := range sets {
+		for j, v := range o.s[i] {
+			if j < margin && v != float32(j)+0.5 {
+				t.Fatalf("%s of %s: wrote %g %d before its output", what, sets[i].Name, v, margin-j)
+			}
+			want := o.s[0][j]
+			if i > 0 && !near(v, want, tolerance) {
+				t.Fatalf("%s of %s: [%d] = %g, want %g within %g", what, sets[i].Name, j-margin, v, want, tolerance)
+			}
+			if i > 1 && !same(v, o.s[1][j]) {
+				t.Fatalf("%s: [%d] = %g (%x) of %s, want the bits of %s, %g (%x)", what, j-margin, v, math.Float32bits(v), sets[i].Name, sets[1].Name, o.s[1][j], math.Float32bits(o.s[1][j]))
+			}
+		}
+	}
+}
+
+func near(x, want float32, tolerance float64) bool {
+	if x == want || x != x && want != want {
+		return true
+	}
+	return math.Abs(float64(x)-float64(want)) <= tolerance*max(1, math.Abs(float64(want)))
+}
+
+// same compares bits, where any NaN is as good as another.
+func same(x, y float32) bool {
+	return math.Float32bits(x) == math.Float32bits(y) || x != x && y != y
+}
+
+// withReference puts the reference before the assemblies.
+func withReference(t testing.TB) []*Set { return append([]*Set{Reference()}, assemblies(t)...) }
+
+// measure runs a benchmark and reports work per ns of its fastest batch of some 20 µs: on a machine with other work the mean says little.
+func measure(b *testing.B, work float64, unit string, f func()) {
+	b.Helper()
+	f()
+	start := time.Now()
+	f()
+	batch := max(1, int(20*time.Microsecond/max(1, time.Since(start))))
+	best := math.Inf(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		start := time.Now()
+		for range batch {
+			f()
+		}
+		best = min(best, float64(time.Since(start).Nanoseconds())/float64(batch))
+	}
+	b.ReportMetric(best, "best-ns")
+	b.ReportMetric(work/best, unit)
+}

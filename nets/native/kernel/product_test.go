@@ -1,0 +1,78 @@
+package kernel
+
+import (
+	"fmt"
+	"testing"
+	"unsafe"
+)
+
+// The assembly reads the fields of a Product where its generator believes them.
+func TestProductLayout(t *testing.T) {
+	var p Product
+	for _, c := range []struct {
+		name      string
+		got, want uintptr
+	}{
+		{"K", unsafe.Offsetof(p.K), 16}, {"A", unsafe.Offsetof(p.A), 24}, {"AK", unsafe.Offsetof(p.AK), 48}, {"AM", unsafe.Offsetof(p.AM), 56},
+		{"B", unsafe.Offsetof(p.B), 64}, {"LDB", unsafe.Offsetof(p.LDB), 88}, {"C", unsafe.Offsetof(p.C), 96}, {"LDC", unsafe.Offsetof(p.LDC), 120},
+		{"Start", unsafe.Offsetof(p.Start), 128}, {"Bias", unsafe.Offsetof(p.Bias), 136}, {"Finish", unsafe.Offsetof(p.Finish), 160},
+		{"Mask", unsafe.Offsetof(p.Mask), 168}, {"LDM", unsafe.Offsetof(p.LDM), 192},
+	} {
+		if unsafe.Sizeof(int(0)) == 8 && c.got != c.want {
+			t.Errorf("Product.%s is at byte %d, the assembly takes it from %d", c.name, c.got, c.want)
+		}
+	}
+}
+
+func TestProduct(t *testing.T) {
+	sets := withReference(t)
+	try := func(d *draws, m, n, k int) {
+		p := Product{
+			M: m, N: n, K: k, LDB: n + d.IntN(3), LDC: n + d.IntN(3), LDM: n + d.IntN(3),
+			Start: Start(d.IntN(3)), Finish: Finish(d.IntN(3)), Bias: d.slice(m),
+		}
+		p.AK, p.AM = 1, k+d.IntN(3)
+		if d.IntN(2) == 0 {
+			p.AK, p.AM = m+d.IntN(3), 1
+		}
+		p.Mask = d.slice((m-1)*p.LDM + n)
+		if k > 0 {
+			p.A, p.B = d.slice((k-1)*p.AK+(m-1)*p.AM+1), d.slice((k-1)*p.LDB+n)
+		}
+		c := d.output((m-1)*p.LDC + n)
+		for i, s := range sets {
+			p.C = c.of(i)
+			s.Product(&p)
+		}
+		c.check(t, fmt.Sprintf("product %d×%d×%d, start %d, finish %d", m, n, k, p.Start, p.Finish), sets, 3e-7*float64(k+4))
+	}
+	d := newDraws(t, 1)
+	for m := 1; m <= 34; m++ {
+		for n := 1; n <= 81; n += 1 + d.IntN(4) {
+			try(d, m, n, d.IntN(9))
+		}
+	}
+	for range 200 {
+		try(d, d.between(1, 70), d.between(1, 140), d.between(0, 80))
+	}
+	d.special = 0.02
+	for range 300 {
+		try(d, d.between(1, 20), d.between(1, 70), d.between(0, 6))
+	}
+	d.special = 0
+	try(d, 203, 301, 150) // more than one piece
+}
+
+func BenchmarkProduct(b *testing.B) {
+	for _, s := range assemblies(b) {
+		for _, c := range [][3]int{{64, 64, 64}, {64, 64, 28}, {64, 64, 20}, {64, 64, 14}, {64, 64, 10}, {64, 64, 4}, {32, 64, 14}, {28, 64, 64}, {14, 64, 64}, {10, 64, 64}, {4, 64, 64}, {1, 64, 64},
+			{64, 32, 64}, {14, 32, 64}, {4, 32, 64}, {64, 16, 64}, {14, 16, 64}, {10, 16, 64}, {4, 16, 64}, {64, 10, 64}, {128, 64, 128}, {256, 64, 256}} {
+			b.Run(fmt.Sprintf("%s/%dx%dx%d", s.Name, c[0], c[1], c[2]), func(b *testing.B) {
+				d := newDraws(b, 1)
+				p := &Product{M: c[0], N: c[1], K: c[2], AK: c[0], AM: 1, LDB: c[1], LDC: c[1], LDM: c[1], Start: Bias, Finish: ReLU}
+				p.A, p.B, p.C, p.Bias = d.slice(p.K*p.M), d.slice(p.K*p.N), d.slice(p.M*p.N), d.slice(p.M)
+				measure(b, 2*float64(c[0]*c[1]*c[2]), "GFLOP/s", func() { s.Product(p) })
+			})
+		}
+	}
+}
