@@ -99,7 +99,6 @@ func TestExitCodes(t *testing.T) {
 		{"train " + file + " --device cuda:0 --engine native", 2, "CUDA needs torch"},
 		{"train " + file + " --device cuda:0", 1, "run: make cuda"},
 		{"train " + file + " --engine torch", 1, "run: make cuda"},
-		{"train " + file + " --engine gorgonia", 1, "gorgonia is not in this binary"},
 		{"train " + file + " --name a --runs " + filepath.Dir(run), 2, "exists: give another --name, or go on with: stoker resume " + run},
 		{"train " + file + " --name ../a", 2, `run name "../a"`},
 		{"train " + file + " --runs " + file, 1, "a file is in the way"},

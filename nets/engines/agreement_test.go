@@ -1,9 +1,11 @@
 package engines
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -115,31 +117,42 @@ var (
 // All engines of this binary agree with the native one over whole updates, and the native one's float32 with its float64.
 func TestAgreement(t *testing.T) {
 	type candidate struct {
-		name, engine, against string
-		dtype, reference      nets.DType
-		tol                   tolerance
+		engine, against  string
+		dtype, reference nets.DType
+		tol              tolerance
 	}
-	candidates := []candidate{{"native float32", Native, "native float64", nets.Float32, nets.Float64, single}}
-	for _, name := range Names() {
-		if name != Native {
+	candidates := []candidate{{Native, Native, nets.Float32, nets.Float64, single}}
+	for i, name := range Names() {
+		for _, other := range Names()[:i] {
 			candidates = append(candidates,
-				candidate{name + " float32", name, "native float32", nets.Float32, nets.Float32, single},
-				candidate{name + " float64", name, "native float64", nets.Float64, nets.Float64, double})
+				candidate{name, other, nets.Float32, nets.Float32, single},
+				candidate{name, other, nets.Float64, nets.Float64, double})
 		}
 	}
 	for _, c := range candidates {
-		t.Run(c.name, func(t *testing.T) {
-			e, reference := open(t, c.engine, c.dtype), open(t, Native, c.reference)
+		name := fmt.Sprintf("%s in %v against %s in %v", c.engine, c.dtype, c.against, c.reference)
+		t.Run(name, func(t *testing.T) {
+			e, reference := open(t, c.engine, c.dtype), open(t, c.against, c.reference)
+			var worst tolerance
 			for name, s := range scenarios() {
 				t.Run(name, func(t *testing.T) {
-					agree(t, s.run(t, e, 1), s.run(t, reference, 1), c.tol)
+					apart := agree(t, s.run(t, e, 1), s.run(t, reference, 1), c.tol)
+					worst = tolerance{max(worst.gradient, apart.gradient), max(worst.parameter, apart.parameter)}
 					// Replayed: parameters only, since steps have grown apart by then.
 					tol := tolerance{math.Inf(1), 3 * c.tol.parameter}
 					agree(t, s.run(t, e, 3), s.run(t, reference, 3), tol)
 				})
 			}
-			if err := e.Close(); err != nil {
-				t.Error(err)
+			proof.Claim(t, proof.Row{
+				Topic: "numerics", Claim: fmt.Sprintf("%s, over %d whole updates", name, len(scenarios())),
+				Bound:    fmt.Sprintf("gradients %g of the largest, parameters %g of a learning-rate step", c.tol.gradient, c.tol.parameter),
+				Measured: fmt.Sprintf("%.2g, %.2g", worst.gradient, worst.parameter),
+				Holds:    worst.gradient <= c.tol.gradient && worst.parameter <= c.tol.parameter && !t.Failed(),
+			})
+			for _, x := range []nets.Engine{e, reference} {
+				if err := x.Close(); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
@@ -154,27 +167,34 @@ func open(t testing.TB, name string, d nets.DType) nets.Engine {
 	return e
 }
 
-func agree(t *testing.T, got, want []result, tol tolerance) {
+// agree holds results against those wanted, and says how far they are apart at most.
+func agree(t *testing.T, got, want []result, tol tolerance) (apart tolerance) {
 	t.Helper()
 	for i, w := range want {
-		limit := rate * tol.parameter
+		unit, limit, most := rate, tol.parameter, &apart.parameter
 		if w.kind == gradient {
-			largest := 0.0
+			unit, limit, most = 0, tol.gradient, &apart.gradient
 			for _, v := range w.values {
-				largest = max(largest, math.Abs(v))
+				unit = max(unit, math.Abs(v))
 			}
-			if limit = largest * tol.gradient; largest == 0 {
+			if unit == 0 {
 				t.Errorf("%s is all zeros: nothing is compared", w.name)
 			}
 		}
 		if len(got[i].values) != len(w.values) {
 			t.Fatalf("%s has %d values, want %d", w.name, len(got[i].values), len(w.values))
 		}
+		wrong := -1
 		for j, v := range w.values {
-			if d := math.Abs(got[i].values[j] - v); !(d <= limit) {
-				t.Errorf("%s: value %d is %g, want %g within %g", w.name, j, got[i].values[j], v, limit)
-				break
+			d := math.Abs(got[i].values[j]-v) / unit
+			*most = max(*most, d)
+			if wrong < 0 && !(d <= limit) {
+				wrong = j
 			}
 		}
+		if wrong >= 0 {
+			t.Errorf("%s: value %d is %g, want %g within %g", w.name, wrong, got[i].values[wrong], w.values[wrong], unit*limit)
+		}
 	}
+	return apart
 }

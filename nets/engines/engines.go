@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/gorgonia"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -19,7 +20,8 @@ type Options struct {
 	// Device is cpu or cuda:N; empty stands for cpu.
 	Device string
 	DType  nets.DType
-	// Threads is how many one operation may use, 0 for the engine's choice. Native uses one whatever this says.
+	// Threads is how many one operation may use, 0 for the engine's choice. Native uses one whatever this says, and gorgonia leaves
+	// it to the process.
 	Threads int
 	// Deterministic has CUDA repeat results to the bit, and refuses operations that cannot. On the CPU all engines do so whatever this says.
 	Deterministic bool
@@ -47,7 +49,7 @@ func table() []engine {
 	return []engine{
 		{name: Native, open: openNative},
 		{name: Torch, open: openTorch, advice: "run: make cuda"},
-		{name: Gorgonia, advice: "it does not come with this version of Stoker"},
+		{name: Gorgonia, open: openGorgonia},
 	}
 }
 
@@ -83,8 +85,23 @@ func Open(name string, o Options) (nets.Engine, error) {
 }
 
 func openNative(o Options) (nets.Engine, error) {
-	if o.Device != "" && o.Device != "cpu" {
-		return nil, fmt.Errorf("engine %s runs on the cpu, not on %q: want engine %s", Native, o.Device, Torch)
+	if err := onCPU(Native, o); err != nil {
+		return nil, err
 	}
 	return native.New(native.Options{DType: o.DType}), nil
+}
+
+func openGorgonia(o Options) (nets.Engine, error) {
+	if err := onCPU(Gorgonia, o); err != nil {
+		return nil, err
+	}
+	return gorgonia.New(gorgonia.Options{DType: o.DType})
+}
+
+// onCPU refuses another device for an engine that has none.
+func onCPU(name string, o Options) error {
+	if o.Device != "" && o.Device != "cpu" {
+		return fmt.Errorf("engine %s runs on the cpu, not on %q: want engine %s", name, o.Device, Torch)
+	}
+	return nil
 }

@@ -1,0 +1,37 @@
+package engines
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
+)
+
+// Every engine of this binary has the gradients of finite differences, of every layer and every loss.
+func TestGradients(t *testing.T) {
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			e := open(t, name, nets.Float64)
+			all, err := netstest.Gradients(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, g := range all {
+				n += g.N
+			}
+			worst := netstest.Worst(all)
+			proof.Claim(t, proof.Row{
+				Topic: "numerics",
+				Claim: fmt.Sprintf("%s: gradients of %d networks and %d losses against finite differences in float64, %d numbers",
+					name, len(netstest.Archs()), len(netstest.Losses()), n),
+				Bound: "1e-8 of the largest", Measured: worst.String(), Holds: worst.Error <= 1e-8,
+			})
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

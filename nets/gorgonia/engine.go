@@ -1,0 +1,118 @@
+package gorgonia
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stoker-rl/stoker/nets"
+	dense "gorgonia.org/tensor"
+)
+
+// Options of an engine. The zero value computes in float32.
+type Options struct {
+	DType nets.DType
+}
+
+// New returns an engine. An unknown DType is an error.
+func New(o Options) (nets.Engine, error) {
+	switch o.DType {
+	case nets.Float32:
+		return newEngine[float32](o.DType, dense.Float32), nil
+	case nets.Float64:
+		return newEngine[float64](o.DType, dense.Float64), nil
+	}
+	return nil, fmt.Errorf("nets/gorgonia: number format is %v, want %v or %v", o.DType, nets.Float32, nets.Float64)
+}
+
+// number is what the engine computes with.
+type number interface{ float32 | float64 }
+
+// engine implements [nets.Engine].
+type engine[T number] struct {
+	dtype  nets.DType
+	format dense.Dtype // dtype in gorgonia's terms
+	ids    atomic.Int64
+	losses map[lossKey]*lossGraph[T]
+
+	failing atomic.Bool // first is set
+	mu      sync.Mutex
+	first   error // the first failure since Err
+}
+
+func newEngine[T number](d nets.DType, format dense.Dtype) *engine[T] {
+	return &engine[T]{dtype: d, format: format, losses: map[lossKey]*lossGraph[T]{}}
+}
+
+// Info implements [nets.Engine]. Large matrix products may spread over the process's threads.
+func (e *engine[T]) Info() nets.Info {
+	v := version()
+	return nets.Info{
+		Name: "gorgonia", Device: "cpu", DType: e.dtype.String(), Threads: runtime.GOMAXPROCS(0),
+		Kernels: "gorgonia-" + v + "-" + runtime.GOARCH, Version: v,
+	}
+}
+
+// version is the release of gorgonia in this binary.
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range b.Deps {
+			if m.Path == "gorgonia.org/gorgonia" {
+				return m.Version[1:]
+			}
+		}
+	}
+	return "unknown"
+}
+
+// Close implements [nets.Engine]. There is nothing to free.
+func (e *engine[T]) Close() error { return nil }
+
+// Err implements [nets.Engine].
+func (e *engine[T]) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	err := e.first
+	e.first = nil
+	e.failing.Store(false)
+	return err
+}
+
+// fail keeps the first failure. The format says what was wrong and what would be right.
+func (e *engine[T]) fail(op, format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.first == nil {
+		e.first = fmt.Errorf("nets/gorgonia: "+op+": "+format, args...)
+		e.failing.Store(true)
+	}
+}
+
+// failed says that operations do nothing until Err is called.
+func (e *engine[T]) failed() bool { return e.failing.Load() }
+
+// recorded implements [nets.Recorded]: it calls the function each time.
+type recorded[T number] struct {
+	e      *engine[T]
+	name   string
+	update func()
+}
+
+// Record implements [nets.Engine].
+func (e *engine[T]) Record(name string, update func()) nets.Recorded {
+	return &recorded[T]{e, name, update}
+}
+
+// Run implements [nets.Recorded].
+func (r *recorded[T]) Run() error {
+	if r.update == nil {
+		return fmt.Errorf("nets/gorgonia: recorded update %q has no function", r.name)
+	}
+	r.update()
+	if err := r.e.Err(); err != nil {
+		return fmt.Errorf("recorded update %q: %w", r.name, err)
+	}
+	return nil
+}

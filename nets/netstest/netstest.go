@@ -1,0 +1,207 @@
+package netstest
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Gradient is how far an engine's gradient is from finite differences.
+type Gradient struct {
+	Of string // a name of [Archs] or [Losses]
+	By string // parameters, an input's name, or the first arg
+	N  int    // numbers compared
+	// Error is the largest difference, in parts of the largest number of the gradient (or of 1e-3, where that is all but zero).
+	Error float64
+}
+
+func (g Gradient) String() string {
+	return fmt.Sprintf("%s by %s: %.2g of the largest", g.Of, g.By, g.Error)
+}
+
+// Gradients compares every network's and every loss's gradient with central finite differences for each number, on an engine in
+// float64. The differences are of fourth order, (8(f(x+h) − f(x−h)) − (f(x+2h) − f(x−2h)))/12h, whose own error at h = 5e-5 is some 1e-10:
+// those of second order leave 1e-8 where squared scores bend most. Each network runs on a batch of three and one of one, and a hard choice
+// is compared with the soft one's gradient, since it has none of its own. An error of the engine ends it.
+func Gradients(e nets.Engine) ([]Gradient, error) {
+	if d := e.Info().DType; d != nets.Float64.String() {
+		return nil, fmt.Errorf("netstest: the engine computes in %s, want %v", d, nets.Float64)
+	}
+	var all []Gradient
+	archs, losses := Archs(), Losses()
+	for _, name := range slices.Sorted(maps.Keys(archs)) {
+		for _, batch := range []int{3, 1} {
+			gs, err := ofNet(e, name, archs[name], batch)
+			if err != nil {
+				return nil, fmt.Errorf("netstest: %s: %w", name, err)
+			}
+			all = append(all, gs...)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(losses)) {
+		for seed := range uint64(4) {
+			g, err := ofLoss(e, name, losses[name], seed)
+			if err != nil {
+				return nil, fmt.Errorf("netstest: %s: %w", name, err)
+			}
+			all = append(all, g)
+		}
+	}
+	g, err := ofHardChoice(e, archs["gumbel"].(nets.GumbelSoftmax))
+	if err != nil {
+		return nil, fmt.Errorf("netstest: hard choice: %w", err)
+	}
+	return append(all, g), nil
+}
+
+// Worst is the gradient with the largest error; one that is not a number is worse than all.
+func Worst(all []Gradient) Gradient {
+	return slices.MaxFunc(all, func(a, b Gradient) int {
+		switch {
+		case math.IsNaN(a.Error) && !math.IsNaN(b.Error):
+			return 1
+		case a.Error > b.Error:
+			return 1
+		case a.Error < b.Error || math.IsNaN(b.Error):
+			return -1
+		}
+		return 0
+	})
+}
+
+// subject is a network with drawn parameters and inputs.
+type subject struct {
+	net  nets.Net
+	work nets.Work
+	in   []nets.Tensor
+	// by is the gradient by the output, and so that of the objective Σ by·out.
+	by nets.Tensor
+}
+
+func newSubject(e nets.Engine, a nets.Arch, batch int) (subject, error) {
+	s := rng.NewStream(uint64(batch), "netstest")
+	n, err := e.NewNet(a)
+	if err != nil {
+		return subject{}, err
+	}
+	x := subject{net: n, work: n.NewWork(batch), by: drawn(e, s, 1, a.AgentCount(), batch, a.Output().Width)}
+	e.Copy(n.Params(), drawn(e, s, 0.7, n.Params().Shape()...))
+	for _, port := range a.Inputs() {
+		x.in = append(x.in, drawn(e, s, 1, a.AgentCount(), batch, port.Width))
+	}
+	return x, e.Err()
+}
+
+// back goes forward and backward once.
+func (x subject) back() {
+	x.net.Forward(x.work, x.in...)
+	x.net.ZeroGrads()
+	x.net.Backward(x.work, x.by, nets.Both)
+}
+
+func ofNet(e nets.Engine, name string, a nets.Arch, batch int) ([]Gradient, error) {
+	x, err := newSubject(e, a, batch)
+	if err != nil {
+		return nil, err
+	}
+	by := numbers(x.by)
+	objective := func() float64 {
+		sum := 0.0
+		for i, v := range numbers(x.net.Forward(x.work, x.in...)) {
+			sum += v * by[i]
+		}
+		return sum
+	}
+	x.back()
+	name = fmt.Sprintf("%s, batch %d", name, batch)
+	var out []Gradient
+	for i, in := range x.in {
+		g := numbers(x.work.GradIn(i))
+		out = append(out, measure(name, a.Inputs()[i].Name, g, differences(in, objective)))
+	}
+	if nets.Size(x.net.Params()) > 0 {
+		out = append(out, measure(name, "parameters", numbers(x.net.Grads()), differences(x.net.Params(), objective)))
+	}
+	return out, e.Err()
+}
+
+func ofLoss(e nets.Engine, name string, l Loss, seed uint64) (Gradient, error) {
+	args := l.Args(e, rng.NewStream(seed, name))
+	value, grad := e.NewTensor(args[0].Shape()[0]), drawn(e, rng.NewStream(seed, "what was there"), 1, args[0].Shape()...)
+	sum := func() float64 {
+		e.Loss(l.Loss, value, grad, args...)
+		total := 0.0
+		for _, v := range numbers(value) {
+			total += v
+		}
+		return total
+	}
+	sum()
+	g := numbers(grad)
+	return measure(fmt.Sprintf("%s, seed %d", name, seed), "first arg", g, differences(args[0], sum)), e.Err()
+}
+
+func ofHardChoice(e nets.Engine, soft nets.GumbelSoftmax) (Gradient, error) {
+	var logits [2][]float64
+	for i := range logits {
+		soft.Hard = i == 1
+		x, err := newSubject(e, soft, 3)
+		if err != nil {
+			return Gradient{}, err
+		}
+		x.back()
+		logits[i] = numbers(x.work.GradIn(0))
+	}
+	return measure("gumbel, hard", "logits", logits[1], logits[0]), e.Err()
+}
+
+func measure(of, by string, got, want []float64) Gradient {
+	g := Gradient{Of: of, By: by, N: len(want)}
+	scale := 1e-3
+	for _, v := range want {
+		scale = max(scale, math.Abs(v)) // NaN stays
+	}
+	for i, v := range want {
+		g.Error = max(g.Error, math.Abs(got[i]-v)/scale)
+	}
+	return g
+}
+
+// differences is the finite difference of f by each number of t; see [Gradients].
+func differences(t nets.Tensor, f func() float64) []float64 {
+	const h = 5e-5
+	x := numbers(t)
+	out := make([]float64, len(x))
+	for i, v := range x {
+		at := func(d float64) float64 {
+			x[i] = v + d
+			t.Set64(x)
+			return f()
+		}
+		out[i] = (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
+		x[i] = v
+	}
+	t.Set64(x)
+	return out
+}
+
+// drawn is a tensor of normal numbers times scale.
+func drawn(e nets.Engine, s *rng.Stream, scale float64, shape ...int) nets.Tensor {
+	t := e.NewTensor(shape...)
+	x := make([]float64, nets.Size(t))
+	for i := range x {
+		x[i] = scale * s.Norm()
+	}
+	t.Set64(x)
+	return t
+}
+
+func numbers(t nets.Tensor) []float64 {
+	x := make([]float64, nets.Size(t))
+	t.Get64(x)
+	return x
+}
