@@ -191,18 +191,30 @@ func outcome(t testing.TB, fsys durable.FS, dir string) map[string]string {
 // same fails the test where two outcomes differ.
 func same(t testing.TB, what string, got, want map[string]string) {
 	t.Helper()
+	if d := differs(got, want); d != "" {
+		t.Fatalf("%s: %s", what, d)
+	}
+}
+
+// differs says where two outcomes differ, empty where they don't.
+func differs(got, want map[string]string) string {
 	if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
-		t.Fatalf("%s: files %v, want %v", what, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		return fmt.Sprintf("files %v, want %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
-	for name, w := range want {
-		if g := got[name]; g != w {
-			at := 0
-			for at < min(len(g), len(w)) && g[at] == w[at] {
-				at++
-			}
-			t.Fatalf("%s: %s differs at byte %d of %d: …%q, want …%q", what, name, at, len(w), around(g, at), around(w, at))
+	names := slices.Sorted(maps.Keys(want))
+	slices.Reverse(names) // hashes of files come last: they say the least
+	for _, name := range names {
+		g, w := got[name], want[name]
+		if g == w {
+			continue
 		}
+		at := 0
+		for at < min(len(g), len(w)) && g[at] == w[at] {
+			at++
+		}
+		return fmt.Sprintf("%s differs at byte %d of %d: …%q, want …%q", name, at, len(w), around(g, at), around(w, at))
 	}
+	return ""
 }
 
 func around(s string, at int) string { return s[max(0, at-40):min(len(s), at+40)] }

@@ -7,88 +7,160 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// victimVar tells a copy of this test program to start the run in the folder of runs that it names, or to go on with it.
-const victimVar = "STOKER_TEST_RUNS"
+// Environment variables that tell a copy of this test program to start the run in the folder of runs that the first names, or to go on with
+// it: its configuration, and settings of the engine as in "workers=2 threads=8".
+const (
+	victimVar   = "STOKER_TEST_RUNS"
+	victimText  = "STOKER_TEST_CONFIG"
+	victimHands = "STOKER_TEST_HANDS"
+)
 
 func TestMain(m *testing.M) {
 	if runs := os.Getenv(victimVar); runs != "" {
-		os.Exit(victim(runs))
+		if err := victim(runs, os.Getenv(victimText), os.Getenv(victimHands)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-// longer is a run that lasts long enough to be killed a few times.
-const longer = `
-name: longer
-env: {id: stoker/LQR-v1, steps: 9}
-agent: {name: maddpg, mix: single, hidden: [8], batch: 16, replay: 500, random_steps: 20, learning_starts: 30}
-train: {steps: 4000, copies: 4, log_every: 50, evaluate: {every: 300, episodes: 2}, checkpoint: {every: 250, keep: 2}}
-`
-
 // victim runs to the end, unless it is killed.
-func victim(runs string) int {
-	x, err := configs.Parse("test.yaml", []byte(longer), nil, Tables())
+func victim(runs, text, hands string) error {
+	var sets []string
+	for _, h := range strings.Fields(hands) {
+		sets = append(sets, "engine."+h)
+	}
 	dir := filepath.Join(runs, "a")
-	if err == nil {
-		if _, e := os.Lstat(dir); e == nil {
-			_, err = Resume(context.Background(), dir, options(""))
-		} else {
+	if _, err := os.Lstat(dir); err != nil {
+		x, err := configs.Parse("test.yaml", []byte(text), sets, Tables())
+		if err == nil {
 			_, err = Start(context.Background(), x, options(runs))
 		}
+		return err
 	}
+	// How many hands do the work is the folder's own affair: who wants others writes so in config.yaml.
+	file := filepath.Join(dir, configFile)
+	b, err := os.ReadFile(file)
 	if err != nil {
-		fmt.Println(err)
-		return 1
+		return err
 	}
-	return 0
+	x, err := configs.Parse(file, b, sets, Tables())
+	if err != nil {
+		return err
+	}
+	if b, err = x.YAML(); err != nil {
+		return err
+	}
+	if err := durable.WriteFile(fast{}, file, b); err != nil {
+		return err
+	}
+	_, err = Resume(context.Background(), dir, options(""))
+	return err
 }
 
-// Processes are killed by SIGKILL at moments drawn by lot, on a real disk, and the run goes on each time in a new one.
+// hands draws how many workers, threads and processors a process has.
+func hands(s *rng.Stream) (workers, threads, processors int) {
+	some := []int{1, 2, 8}
+	return some[s.IntN(3)], some[s.IntN(3)], some[s.IntN(3)]
+}
+
+// killed counts what became of a combination's processes.
+type killed struct {
+	Name   string `json:"name"`
+	Kills  int    `json:"kills"`
+	Runs   int    `json:"runs"`
+	Differ int    `json:"differ"`
+}
+
+// Processes are killed by SIGKILL at moments drawn by lot, on a real disk, and the run goes on each time in a new one, with another
+// number of environment workers, threads and processors.
 func TestKilledAtAnyMoment(t *testing.T) {
-	kills := 6
-	if *long {
-		kills = 200
+	all := combinations()
+	kills := 200
+	if !*long {
+		kills, all = 2, all[:2]
 	}
-	began := time.Now()
-	want := outcome(t, durable.OS{}, start(t, parse(t, longer)))
-	lasts := time.Since(began) // about, and a process takes a while to begin
 	stream := rng.NewStream(1, "moments")
-	killed, runs := 0, 0
-	for killed < kills {
-		folder := t.TempDir()
-		for through := false; !through; {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), victimVar+"="+folder)
-			var out bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &out
-			must(t, cmd.Start())
-			done := make(chan error, 1)
-			go func() { done <- cmd.Wait() }()
-			select {
-			case err := <-done:
-				if err != nil {
-					t.Fatalf("after %d kills: %v: %s", killed, err, out.Bytes())
-				}
-				through = true
-			case <-time.After(time.Duration(stream.Float64() * float64(lasts))):
-				if cmd.Process.Kill() == nil {
-					killed++
-				}
-				<-done
-			}
+	var seen []killed
+	total := killed{}
+	for _, c := range all {
+		k := killed{Name: c.name}
+		text := c.longer()
+		want := finished(t, parse(t, text))
+		began := time.Now()
+		if !spawn(t, t.TempDir(), text, stream, time.Hour) {
+			t.Fatal("not through in an hour")
 		}
-		runs++
-		dir := filepath.Join(folder, "a")
-		same(t, fmt.Sprintf("run %d", runs), outcome(t, durable.OS{}, dir), want)
-		sound(t, dir)
+		lasts := time.Since(began)
+		for k.Kills < kills {
+			folder := t.TempDir()
+			for !spawn(t, folder, text, stream, time.Duration(stream.Float64()*float64(lasts))) {
+				k.Kills++
+			}
+			k.Runs++
+			dir := filepath.Join(folder, "a")
+			if d := differs(outcome(t, durable.OS{}, dir), want); d != "" {
+				t.Errorf("%s: run %d: %s", c.name, k.Runs, d)
+				k.Differ++
+			}
+			sound(t, dir)
+			must(t, os.RemoveAll(folder))
+		}
+		seen = append(seen, k)
+		total.Kills += k.Kills
+		total.Runs += k.Runs
+		total.Differ += k.Differ
 	}
-	t.Logf("%d processes killed in %d runs", killed, runs)
+	keepJSON(t, seen)
+	proof.Claim(t, proof.Row{
+		Topic: "resume",
+		Claim: fmt.Sprintf("every learner on sizing and simple_spread (%d combinations), processes killed by SIGKILL at moments drawn by lot and resumed in "+
+			"others with 1, 2 or 8 environment workers, threads and processors: last checkpoint, its name, best and metrics.jsonl equal those of an uninterrupted run",
+			len(seen)),
+		Bound:    fmt.Sprintf("0 differ, at least %d kills of each", kills),
+		Measured: fmt.Sprintf("%d differ of %d runs, in which %d processes were killed", total.Differ, total.Runs, total.Kills),
+		Holds:    total.Differ == 0,
+	})
+}
+
+// spawn begins the run in folder in a process of its own, or goes on with it, and kills it after a while. It says whether the run came
+// to its end before.
+func spawn(t *testing.T, folder, text string, stream *rng.Stream, after time.Duration) (through bool) {
+	t.Helper()
+	workers, threads, processors := hands(stream)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), victimVar+"="+folder, victimText+"="+text, "GOMAXPROCS="+strconv.Itoa(processors),
+		fmt.Sprintf("%s=workers=%d threads=%d", victimHands, workers, threads))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	must(t, cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatalf("%v: %s", err, out.Bytes())
+		}
+		return true
+	case <-time.After(after):
+		_ = cmd.Process.Kill() // unless it has ended in the meantime
+		err := <-done
+		if err != nil && cmd.ProcessState.Exited() {
+			t.Fatalf("%v: %s", err, out.Bytes())
+		}
+		return err == nil
+	}
 }

@@ -112,7 +112,6 @@ func (l *logger) append(to *durable.Log, step int64, at string, values []value) 
 	return to.Append(l.line)
 }
 
-
 // sync makes what was logged outlive a crash: metrics are on the disk, and event files hold what will not be logged again.
 func (l *logger) sync() error {
 	if err := l.metrics.Sync(); err != nil {

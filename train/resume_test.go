@@ -8,12 +8,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/internal/proof"
 )
 
 // A run that is stopped and resumed, at any step and as often as one likes, leaves the bytes of one that was not.
@@ -51,6 +53,36 @@ func TestWorkersChangeNothing(t *testing.T) {
 			same(t, name+" with workers: "+n, finished(t, parse(t, text, "engine.workers="+n)), want)
 		}
 	}
+}
+
+// Nor does it with any learner, together with any number of threads and of processors.
+func TestHandsChangeNothing(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	some := []int{1, 2, 8}
+	runs, differ := 0, 0
+	for i, c := range combinations() {
+		text := c.brief()
+		want := finished(t, parse(t, text, "train.copies=8", "engine.workers=1", "engine.threads=1"))
+		for j := range 27 {
+			if !*long && j%13 != i { // else two of each
+				continue
+			}
+			workers, threads, processors := some[j%3], some[j/3%3], some[j/9]
+			runtime.GOMAXPROCS(processors)
+			x := parse(t, text, "train.copies=8", fmt.Sprintf("engine.workers=%d", workers), fmt.Sprintf("engine.threads=%d", threads))
+			runs++
+			if d := differs(finished(t, x), want); d != "" {
+				t.Errorf("%s with %d workers, %d threads and %d processors: %s", c.name, workers, threads, processors, d)
+				differ++
+			}
+		}
+	}
+	proof.Claim(t, proof.Row{
+		Topic: "resume",
+		Claim: "every learner on sizing and simple_spread, 8 environments, with 1, 2 and 8 workers, threads and processors each: checkpoint and metrics.jsonl " +
+			"equal those of one worker and one thread",
+		Bound: "0 differ", Measured: fmt.Sprintf("%d differ of %d runs", differ, runs), Holds: differ == 0,
+	})
 }
 
 // What an interrupted process logged beyond its last checkpoint is not there when the run is resumed, torn lines included.
@@ -203,6 +235,10 @@ func TestResumeRefuses(t *testing.T) {
 		{"a damaged checkpoint", edit(filepath.Join(last, loopFile), `"steps": 40`, `"steps": 41`), false, "its hash is not the recorded one"},
 		{"another configuration", edit(configFile, "noise_final: 0.01", "noise_final: 0.02"), true, "was made with agent.noise_final: 0.01, the run's config.yaml now says 0.02"},
 		{"a broken configuration", edit(configFile, "noise_final", "noise_fina"), false, "did you mean noise_final?"},
+		{"another total", edit(configFile, "steps: 40", "steps: 80"), true, "train.steps: 40, the run's config.yaml now says 80; put it back, and give a new total by: stoker resume --steps"},
+		{"a changed history", edit(checkpoints.RunFile, `"lqr`, `"lqs`), false, "run.json: damaged or edited: its checksum is not the recorded one"},
+		{"a changed line of metrics", edit(checkpoints.MetricsFile, "4", "5"), false, "metrics.jsonl: damaged or edited"},
+		{"no metrics", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, checkpoints.MetricsFile))) }, false, "metrics.jsonl: is missing"},
 		{"lost metrics", func(t *testing.T, dir string) { must(t, os.Truncate(filepath.Join(dir, checkpoints.MetricsFile), 100)) }, false, "lines are missing"},
 		{"locked", func(t *testing.T, dir string) {
 			l, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
@@ -221,7 +257,7 @@ func TestResumeRefuses(t *testing.T) {
 			if errors.Is(err, ErrUsage) != c.usage {
 				t.Errorf("error %v is a usage error: %v, want %v", err, !c.usage, c.usage)
 			}
-			if c.name != "no run" && c.name != "no checkpoint" {
+			if c.name != "no run" && c.name != "no checkpoint" && c.name != "no metrics" {
 				same(t, "after the refusal", outcome(t, durable.OS{}, dir), outcome(t, durable.OS{}, before))
 			}
 		})

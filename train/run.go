@@ -187,13 +187,17 @@ func (r *run) reopen() error {
 	if r.shape, err = shapeOf(x); err != nil {
 		return err
 	}
-	if r.world, err = build(x); err != nil {
-		return err
-	}
 	if err := r.readSessions(); err != nil {
 		return err
 	}
-	if err := r.restore(); err != nil {
+	c, err := r.latest(x)
+	if err != nil {
+		return err
+	}
+	if r.world, err = build(x); err != nil {
+		return err
+	}
+	if err := r.restore(c); err != nil {
 		return err
 	}
 	if n := r.opts.Steps; n > 0 && n < r.state.Steps {
@@ -275,25 +279,28 @@ func (r *run) announce() {
 	}
 }
 
-// restore loads the latest checkpoint.
-func (r *run) restore() error {
+// latest opens the latest checkpoint, and checks that the rest of the folder is what was there when it was taken. It builds nothing:
+// a damaged config.yaml could ask for the memory of a hundred machines.
+func (r *run) latest(x *configs.Experiment) (*checkpoints.Checkpoint, error) {
 	dir, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest)
 	if err != nil {
-		return fmt.Errorf("nothing to resume: %w", err)
+		return nil, fmt.Errorf("nothing to resume: %w", err)
 	}
 	c, err := checkpoints.OpenFS(r.fs, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	if err := r.sameShape(x, c); err != nil {
+		return nil, err
+	}
+	return c, r.sameMetrics(c)
+}
+
+// restore loads a checkpoint.
+func (r *run) restore(c *checkpoints.Checkpoint) (err error) {
 	have := r.world.trainer.Info().Kernels
 	if was := c.Header().Kernels; was != have && !r.opts.Inexact {
 		return Usage("%s was made with kernels %q, this machine has %q: the results would differ in the last bits; allow that with --inexact", c.Dir(), was, have)
-	}
-	if err := r.sameShape(c); err != nil {
-		return err
-	}
-	if err := r.sameMetrics(c); err != nil {
-		return err
 	}
 	if r.store, err = checkpoints.OpenStore(r.fs, filepath.Join(r.dir, checkpoints.CheckpointsDir)); err != nil {
 		return err

@@ -56,12 +56,12 @@ func located(x *configs.Experiment) (*configs.Experiment, error) {
 // sameShape refuses to go on from a checkpoint under another configuration, as an edited or damaged config.yaml would have it. Keys
 // that the checkpoint doesn't have are younger than it and have their defaults there. The number of steps may be another where run.json
 // says so too: a resume that was to go on to a new total, and was killed before it had saved.
-func (r *run) sameShape(c *checkpoints.Checkpoint) error {
+func (r *run) sameShape(x *configs.Experiment, c *checkpoints.Checkpoint) error {
 	old, err := experiment(c, nil)
 	if err != nil {
 		return err
 	}
-	if now := r.world.x.Train.Steps; now == r.opts.Steps || now == r.planned {
+	if now := x.Train.Steps; now == r.opts.Steps || now == r.planned {
 		old.Train.Steps = now
 	}
 	text, err := shapeOf(old)

@@ -1,0 +1,84 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+)
+
+// learners are the ways of learning that the table of agents offers, by what they keep: who sees whom, weights of one's own or
+// shared, and the history of safe exploration.
+var learners = []struct {
+	agent, name, keys string
+	continuous        bool // safe exploration adds noise to actions, and those of simple_spread are choices
+}{
+	{"maddpg", "attention", "mix: attention, keys: 2", false},
+	{"maddpg", "attention, shared weights", "mix: attention, keys: 2, score: squared, shared: true, norm: layer", false},
+	{"maddpg", "mean", "mix: mean", false},
+	{"maddpg", "joint", "mix: joint", false},
+	{"maddpg", "single", "mix: single, standardise: false", false},
+	{"maddpg", "none", "mix: none", false},
+	{"maddpg", "safe exploration", "mix: attention, keys: 2, noise: 0.3, noise_final: 0.01, safe: {on: true, min_history: 2, history: 6, deviations: 0.1}", true},
+}
+
+// A combination is a learner in an environment.
+type combination struct{ name, env, agent string }
+
+// combinations are every learner on sizing and on simple_spread.
+func combinations() (out []combination) {
+	for _, e := range []struct{ name, keys string }{
+		// A load that the services can bear: safe exploration needs windows that keep the QoS.
+		{"sizing", "env: {id: stoker/Sizing-v1, windows: 3}\nworkload: {factor: 0.05}"},
+		{"simple_spread", "env: {id: stoker/SimpleSpread-v1, steps: 4}"},
+	} {
+		for _, l := range learners {
+			if l.continuous && e.name == "simple_spread" {
+				continue
+			}
+			out = append(out, combination{l.name + " on " + e.name, e.keys, "{name: " + l.agent + ", " + l.keys + ", %s}"})
+		}
+	}
+	return out
+}
+
+// experiment is a combination with a schedule: keys of the agent and of training.
+func (c combination) experiment(agent, train string) string {
+	return fmt.Sprintf("name: short\nseed: 3\n%s\nagent: %s\ntrain: %s\n", c.env, fmt.Sprintf(c.agent, agent), train)
+}
+
+// brief is a run that does everything once or twice: logs, evaluates, saves a scheduled and a best checkpoint, prunes.
+func (c combination) brief() string {
+	return c.experiment("hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
+		"{steps: 16, copies: 2, log_every: 5, evaluate: {every: 7, episodes: 1}, checkpoint: {every: 6, keep: 1}}")
+}
+
+// longer is a run that lasts long enough to be killed a few times.
+func (c combination) longer() string {
+	return c.experiment("hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
+		"{steps: 400, copies: 4, log_every: 20, evaluate: {every: 90, episodes: 2}, checkpoint: {every: 50, keep: 2}}")
+}
+
+// Every learner of the table is among those that are killed and resumed.
+func TestEveryLearnerIsResumed(t *testing.T) {
+	for _, a := range agentcatalog.Agents() {
+		found := false
+		for _, l := range learners {
+			found = found || l.agent == a.Name
+		}
+		if !found {
+			t.Errorf("agent %s is not among the learners that the proofs of exact resume go over", a.Name)
+		}
+	}
+	for _, c := range combinations() {
+		x := parse(t, c.longer())
+		metrics := finished(t, x)["metrics.jsonl"]
+		if !strings.Contains(metrics, `"train/critic_loss":`) || strings.Contains(metrics, `null`) {
+			t.Errorf("%s: it does not learn: %s", c.name, metrics)
+		}
+		if strings.HasPrefix(c.name, "safe") && !strings.Contains(metrics, `"train/safe_replaced":0.`) {
+			t.Errorf("%s: no action was ever replaced: %s", c.name, metrics)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/internal/proof"
+)
+
+// inEvaluation is a context that ends when an evaluation begins, which is when its Done is asked for.
+type inEvaluation struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	n      int // evaluations until the one in which it ends
+}
+
+func stopInEvaluation(n int) *inEvaluation {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &inEvaluation{ctx, cancel, n}
+}
+
+func (c *inEvaluation) Done() <-chan struct{} {
+	if c.n--; c.n == 0 {
+		c.cancel(errStop)
+	}
+	return c.Context.Done()
+}
+
+// A run that is stopped in an evaluation stops there, saves, and begins the evaluation again when it is resumed; it ends with the bytes of
+// one that was not stopped. This goes for every evaluation, for the best and for others, with and without a checkpoint due behind it, and for
+// the last.
+func TestStoppedInEvaluation(t *testing.T) {
+	stops, differ := 0, 0
+	for name, text := range small {
+		want := finished(t, parse(t, text))
+		for n := 1; ; n++ {
+			l := newLab(t)
+			_, err := Start(stopInEvaluation(n), parse(t, text), l.options())
+			if err == nil {
+				if n < 4 {
+					t.Errorf("%s: only %d evaluations", name, n-1)
+				}
+				break
+			}
+			if !errors.Is(err, errStop) {
+				t.Fatal(err)
+			}
+			stops++
+			at, err := checkpoints.Find(l.disk, l.dir(), checkpoints.Latest)
+			must(t, err)
+			if !strings.HasSuffix(at, "-stopped") {
+				t.Errorf("%s: stopped in evaluation %d, saved %s", name, n, at)
+			}
+			l.sound(t)
+			// Stopped once more in the same evaluation, then let go on.
+			if _, err := Resume(stopInEvaluation(1), l.dir(), l.options()); !errors.Is(err, errStop) {
+				t.Fatal(err)
+			}
+			l.resume(t)
+			if d := differs(l.outcome(t), want); d != "" {
+				t.Errorf("%s: stopped in evaluation %d: %s", name, n, d)
+				differ++
+			}
+			l.sound(t)
+		}
+	}
+	proof.Claim(t, proof.Row{
+		Topic: "resume",
+		Claim: "stopped in the middle of any evaluation during training, twice, and resumed: last checkpoint and metrics.jsonl equal those of a run that was not",
+		Bound: "0 differ", Measured: fmt.Sprintf("%d differ of %d stops", differ, stops), Holds: differ == 0,
+	})
+}
+
+// A total that grows after a stop in what was the last evaluation: that one is made up for, and the run goes on.
+func TestStoppedInTheLastEvaluationAndExtended(t *testing.T) {
+	l := newLab(t)
+	text := small["lqr"]
+	if _, err := Start(stopInEvaluation(4), parse(t, text), l.options()); !errors.Is(err, errStop) {
+		t.Fatal(err)
+	}
+	o := l.options()
+	o.Steps = 60
+	if res, err := Resume(context.Background(), l.dir(), o); err != nil || res.Steps != 60 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	l.sound(t)
+}
+
+// Who stops a run in a long evaluation does not wait for its end.
+func TestStopsPromptly(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(500*time.Millisecond, func() { cancel(errStop) })
+	began := time.Now()
+	_, err := Start(ctx, parse(t, small["lqr"], "train.evaluate.episodes=3000000"), newLab(t).options())
+	if took := time.Since(began); !errors.Is(err, errStop) || took > 20*time.Second {
+		t.Errorf("stopped after %v: %v", took, err)
+	}
+}
+
+// Where the data lie is written down as an absolute path, so that a run is resumed and evaluated from any folder, and shapes no result:
+// only the folder's own name does.
+func TestDataFromAnotherFolder(t *testing.T) {
+	home := t.TempDir()
+	must(t, os.CopyFS(filepath.Join(home, "a", "trace"), os.DirFS(filepath.Join("..", "envs", "workload", "data"))))
+	must(t, os.CopyFS(filepath.Join(home, "b", "c", "trace"), os.DirFS(filepath.Join("..", "envs", "workload", "data"))))
+	must(t, os.Mkdir(filepath.Join(home, "elsewhere"), 0o777))
+	text := small["sizing"]
+
+	t.Chdir(filepath.Join(home, "a"))
+	whole, stopped := t.TempDir(), t.TempDir()
+	_, err := Start(context.Background(), parse(t, text, "workload.path=trace"), options(whole))
+	must(t, err)
+	want := outcome(t, durable.OS{}, filepath.Join(whole, "a"))
+
+	t.Chdir(filepath.Join(home, "b"))
+	if _, err := Start(&countdown{context.Background(), 5}, parse(t, text, "workload.path=./c/trace/"), options(stopped)); !errors.Is(err, errStop) {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(home, "elsewhere"))
+	dir := filepath.Join(stopped, "a")
+	_, err = Resume(context.Background(), dir, options(""))
+	must(t, err)
+	same(t, "resumed from another folder, its data in another", outcome(t, durable.OS{}, dir), want)
+
+	c, err := OpenCheckpoint(dir)
+	must(t, err)
+	x, err := ReadExperiment(c, nil)
+	must(t, err)
+	if at := filepath.Join(home, "b", "c", "trace"); x.Workload.Path != at {
+		t.Errorf("evaluation would look for data at %s, want %s", x.Workload.Path, at)
+	}
+	if _, err := NewEnv(x, ""); err != nil {
+		t.Error(err)
+	}
+	if x, err = ReadExperiment(c, []string{"workload.path=other"}); err != nil || x.Workload.Path != "other" {
+		t.Errorf("set to another path, evaluation would look at %v, %v", x.Workload.Path, err)
+	}
+
+	// Data of another name may be other data.
+	y, err := ReadConfig(dir)
+	must(t, err)
+	y.Workload.Path = filepath.Join(home, "b", "d")
+	b, err := y.YAML()
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, configFile), b, 0o666))
+	if _, err := Resume(context.Background(), dir, options("")); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "workload.path: trace") {
+		t.Errorf("another data set gave %v", err)
+	}
+}
