@@ -100,7 +100,7 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 			if left := seeds[i+1:]; len(left) > 0 {
 				fmt.Fprintf(c.ErrOrStderr(), "not begun: seeds %v\n", left)
 			}
-			return explain(c, res, err)
+			return goOn(c, res, err)
 		}
 		results = append(results, res)
 		if !f.json {
@@ -199,7 +199,7 @@ With --steps the run gets a new total; schedules that depend on the total follow
 			defer release()
 			res, err := train.Resume(ctx, a[0], o)
 			if err != nil {
-				return explain(c, res, err)
+				return goOn(c, res, err)
 			}
 			if asJSON {
 				return printJSON(c.OutOrStdout(), res)
@@ -222,8 +222,8 @@ func options(c *cobra.Command) train.Options {
 	}
 }
 
-// explain says where a stopped or failed run can go on.
-func explain(c *cobra.Command, res *train.Result, err error) error {
+// goOn says where a stopped or failed run can go on.
+func goOn(c *cobra.Command, res *train.Result, err error) error {
 	if res == nil || res.Checkpoint == "" {
 		return err
 	}

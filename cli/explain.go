@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval/explain"
+	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/train"
+)
+
+type explainFlags struct {
+	sets               []string
+	seeds, out         string
+	states, steps, top int
+	replay, json       bool
+}
+
+// explainedSeeds is the number of the configuration's evaluation seeds that are played where --seeds says nothing.
+const explainedSeeds = 10
+
+func explainCommand() *cobra.Command {
+	var f explainFlags
+	c := &cobra.Command{
+		Use:   "explain RUN|CHECKPOINT|POLICY",
+		Short: "Rank the observations that drive a policy's decisions",
+		Long: `Rank the observations that drive a policy's decisions: play evaluation episodes, attribute every component of every
+agent's action to the numbers that were seen (integrated gradients through the policy), and check the ranking by shuffling each
+feature, in the recorded states and while the episodes are played again. Where agents attend to neighbours, the weights are
+shown. A run stands for its best checkpoint.
+
+The folder given by --out (default: explain in the run's folder) gets explain.json, features.csv, decisions.csv,
+attention.csv and the ranking as a figure.`,
+		Example: `  stoker explain runs/sizing-attmf-s1
+  stoker explain runs/sizing-attmf-s1 --seeds 1-20 --states 0 --top 5
+  stoker explain runs/spread-s1/checkpoints/step-000000625000 --replay=false --json`,
+		Args: args(1, 1, "RUN, CHECKPOINT or POLICY"),
+		RunE: func(c *cobra.Command, a []string) error { return runExplain(c, a[0], f) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.seeds, "seeds", "", fmt.Sprintf("workload seeds of the episodes, as in 1-20 (default: the configuration's first %d)", explainedSeeds))
+	fl.IntVar(&f.states, "states", 400, "the most states to explain, spread evenly over the episodes; 0 takes all")
+	fl.IntVar(&f.steps, "steps", 32, "points between the mean state and each state at which gradients are taken")
+	fl.IntVar(&f.top, "top", 3, "what weighs most on a decision: how many to print")
+	fl.BoolVar(&f.replay, "replay", true, "play all episodes again for each feature, shuffled: what does it cost?")
+	fl.StringVar(&f.out, "out", "", "folder of the result (default: explain in the run's folder)")
+	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in eval.split=train (repeatable)")
+	fl.BoolVar(&f.json, "json", false, "print explain.json instead of the table")
+	return c
+}
+
+func runExplain(c *cobra.Command, path string, f explainFlags) error {
+	for _, n := range []struct {
+		flag       string
+		got, least int
+	}{{"states", f.states, 0}, {"steps", f.steps, 1}, {"top", f.top, 1}} {
+		if n.got < n.least {
+			return usage("--%s is %d, want at least %d", n.flag, n.got, n.least)
+		}
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return usage("there is no %s: want a run's folder, a checkpoint or an exported policy", path)
+	}
+	ck, err := train.OpenCheckpoint(path)
+	if err != nil {
+		return err
+	}
+	r, err := explainRequest(c, ck, f)
+	if err != nil {
+		return err
+	}
+	defer r.Act.Close()
+	out := f.out
+	if out == "" {
+		if out, err = explainFolder(ck, path); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil { // before the work, not after it
+		return fmt.Errorf("--out: %w", err)
+	}
+	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing is written")
+	defer release()
+	e, err := explain.Explain(ctx, *r)
+	if err != nil {
+		return err
+	}
+	e.Source = path
+	files, err := explain.Write(out, e)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", out, err)
+	}
+	w := c.OutOrStdout()
+	if f.json {
+		return printJSON(w, e)
+	}
+	if err := explain.Text(w, e, f.top); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, file := range files {
+		fmt.Fprintln(w, file)
+	}
+	return nil
+}
+
+// explainRequest opens what a checkpoint's experiment and policy need.
+func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags) (*explain.Request, error) {
+	x, err := train.ReadExperiment(ck, f.sets)
+	if err != nil {
+		return nil, err
+	}
+	which := x.Eval.Seeds
+	if f.seeds != "" {
+		which = f.seeds
+	}
+	seeds, err := configs.ParseSeeds(which)
+	if err != nil {
+		return nil, usage("seeds: %w", err)
+	}
+	if f.seeds == "" {
+		seeds = seeds[:min(len(seeds), explainedSeeds)]
+	}
+	if len(seeds) < 2 {
+		return nil, usage("there is %d seed, want at least 2, as in --seeds 1-10: without more there are no intervals", len(seeds))
+	}
+	file, err := train.ReadPolicy(ck)
+	if err != nil {
+		return nil, err
+	}
+	a, err := catalog.FindAgent(file.Agent)
+	if err != nil {
+		return nil, err
+	}
+	env, err := train.NewEnv(x, x.Eval.Split)
+	if err != nil {
+		return nil, err
+	}
+	act, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.Open(file, env.Spec(), act)
+	if err != nil {
+		return nil, errors.Join(err, act.Close())
+	}
+	return &explain.Request{
+		Env: env, Policy: p, Act: act, Seeds: seeds, States: f.states, Steps: f.steps, Replay: f.replay, Progress: evalProgress(c),
+	}, nil
+}
+
+// explainFolder is explain in the folder of the run that a checkpoint belongs to.
+func explainFolder(ck *checkpoints.Checkpoint, path string) (string, error) {
+	for _, run := range []string{path, filepath.Dir(filepath.Dir(ck.Dir()))} {
+		if _, err := os.Stat(filepath.Join(run, checkpoints.MetricsFile)); err == nil {
+			return filepath.Join(run, "explain"), nil
+		}
+	}
+	return "", usage("%s is in no run's folder to put the result in: say where with --out", path)
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stoker-rl/stoker/eval/explain"
+)
+
+func TestExplain(t *testing.T) {
+	run := trained(t)
+	code, out, errs := stoker("explain", run, "--states", "9", "--steps", "4")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "table", out, "ddpg in stoker/LQR-v1", "state", "control", "return lost", filepath.Join(run, "explain", "features.png"))
+	for _, name := range []string{explain.File, explain.FeaturesFile, explain.DecisionsFile, "features.svg"} {
+		if _, err := os.Stat(filepath.Join(run, "explain", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	other := filepath.Join(t.TempDir(), "out")
+	code, out, errs = stoker("explain", run, "--seeds", "1-4", "--replay=false", "--json", "--out", other)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	e := decode[explain.Explanation](t, out)
+	if e.Episodes != 4 || e.Source != run || len(e.Features) != 1 || e.Features[0].Own.Value != 1 || e.Features[0].Lost != nil {
+		t.Errorf("%+v, want four episodes, and all of the decision following from the state", e)
+	}
+}
+
+func TestExplainRefuses(t *testing.T) {
+	run := trained(t)
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"is missing", []string{"explain"}},
+		{"there is no nowhere", []string{"explain", "nowhere"}},
+		{"at least 2", []string{"explain", run, "--seeds", "3"}},
+		{"seeds", []string{"explain", run, "--seeds", "x"}},
+		{"--steps is 0", []string{"explain", run, "--steps", "0"}},
+		{"--states is -1", []string{"explain", run, "--states", "-1"}},
+		{"did you mean --seeds", []string{"explain", run, "--seed", "3"}},
+	} {
+		code, _, errs := stoker(c.args...)
+		if code != exitUsage {
+			t.Errorf("%v: exit %d, want %d", c.args, code, exitUsage)
+		}
+		contains(t, "error", errs, c.want)
+	}
+}

@@ -1,0 +1,288 @@
+package explain
+
+import (
+	"context"
+	"math"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// work explains recorded states.
+type work struct {
+	r    *Request
+	x    agents.Insight
+	rec  *record
+	kind *envs.Kind
+	outs []agents.Output
+
+	rows          int // that go through the policy at a time
+	agents, width int // of an observation
+	components    int
+	mean          []float32   // state from which gradients are integrated
+	chosen        []int       // [states, agents, components]: the output that is explained
+	value         []float64   // [states, agents, components]: the decision
+	decisions     []*decision // [agents × components]
+	gap, span     float64     // what gradients leave unexplained, and of how much
+	moved         [][]float64 // [feature][decision]: mean change where the feature is shuffled
+	looked        [][]float64 // [agent × agent][episode]: sums of attention
+	here          [][]float64 // [agent][episode]: states in which the agent was there
+	in, weights   []float32
+	integral      []float64 // of one chunk's states: [states, agents × width]
+}
+
+// decision gathers what is attributed to one component of one agent's action: sums over an episode's states.
+type decision struct {
+	size  [][]float64 // [source agent × feature][episode]: of |IG|
+	slope []float64   // [source agent × feature]: of the mean derivative
+	n     []float64   // [episode]: states
+	value []float64   // of all states, for its deviation
+}
+
+func newWork(r *Request, x agents.Insight, rec *record) *work {
+	k := &r.Env.Spec().Kinds[0]
+	w := &work{r: r, x: x, rec: rec, kind: k, outs: x.Outputs(), agents: k.Agents, width: k.Observation.Width(), components: k.Action.Width()}
+	w.rows = min(r.Steps, mostRows)
+	episodes := len(r.Seeds)
+	matrix := func(n int) [][]float64 {
+		m := make([][]float64, n)
+		for i := range m {
+			m[i] = make([]float64, episodes)
+		}
+		return m
+	}
+	for range w.agents * w.components {
+		w.decisions = append(w.decisions, &decision{size: matrix(rec.width), slope: make([]float64, rec.width), n: make([]float64, episodes)})
+	}
+	w.looked, w.here = matrix(w.agents*w.agents), matrix(w.agents)
+	w.mean = make([]float32, rec.width)
+	for k := range w.mean {
+		sum, n := 0.0, 0
+		for i := range rec.states() {
+			if rec.active[i*w.agents+k/w.width] {
+				sum += float64(rec.state(i)[k])
+				n++
+			}
+		}
+		w.mean[k] = float32(sum / float64(max(n, 1)))
+	}
+	w.chosen = make([]int, rec.states()*len(w.decisions))
+	w.value = make([]float64, len(w.chosen))
+	w.in, w.weights = make([]float32, w.rows*rec.width), make([]float32, w.rows*w.agents*len(w.outs))
+	w.moved = make([][]float64, w.width)
+	return w
+}
+
+// each puts states through the policy, a chunk at a time: row writes the state of a row's place in n, see is given the
+// outputs [agents × outputs] of each.
+func (w *work) each(n int, row func(i int, state []float32), see func(i int, out []float32)) error {
+	per := w.agents * len(w.outs)
+	for at := 0; at < n; at += w.rows {
+		for b := range w.rows { // beyond the end the last is repeated
+			row(min(at+b, n-1), w.in[b*w.rec.width:][:w.rec.width])
+		}
+		out, err := w.x.Forward(w.in)
+		if err != nil {
+			return err
+		}
+		for b := range min(w.rows, n-at) {
+			see(at+b, out[b*per:][:per])
+		}
+	}
+	return nil
+}
+
+// decide returns the value of decision d in outputs, of the chosen output or −1 for the largest that the mask allows.
+func (w *work) decide(out []float32, d, chosen int, mask []bool) (value float64, which int) {
+	agent, component := d/w.components, d%w.components
+	out = out[agent*len(w.outs):][:len(w.outs)]
+	sum, n := 0.0, 0
+	for o, y := range out {
+		if w.outs[o].Component != component {
+			continue
+		}
+		if w.outs[o].Choice < 0 {
+			return float64(y), o
+		}
+		sum += float64(y)
+		n++
+		legal := mask == nil || mask[agent*len(w.outs)+o]
+		if mask != nil && legal && (chosen < 0 || y > out[chosen]) {
+			chosen = o
+		}
+	}
+	if chosen < 0 { // an agent that is not there
+		return 0, chosen
+	}
+	return float64(out[chosen]) - sum/float64(n), chosen
+}
+
+// weigh fills the weights of decision d's value in the outputs of one state.
+func (w *work) weigh(weights []float32, d, chosen int) {
+	agent, component := d/w.components, d%w.components
+	weights = weights[agent*len(w.outs):][:len(w.outs)]
+	n := 0
+	for _, o := range w.outs {
+		if o.Component == component {
+			n++
+		}
+	}
+	for o := range weights {
+		if w.outs[o].Component == component && w.outs[o].Choice >= 0 {
+			weights[o] = -1 / float32(n)
+		}
+	}
+	weights[chosen]++
+}
+
+// attribute integrates the gradients of every decision in every state.
+func (w *work) attribute(ctx context.Context) error {
+	n, d := w.rec.states(), len(w.decisions)
+	var base []float32
+	err := w.each(n, func(i int, s []float32) { copy(s, w.rec.state(i)) }, func(i int, out []float32) {
+		mask := w.rec.mask[i*w.rec.choices:][:w.rec.choices]
+		for k := range w.decisions {
+			w.value[i*d+k], w.chosen[i*d+k] = w.decide(out, k, -1, mask)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = w.each(1, func(_ int, s []float32) { copy(s, w.mean) }, func(_ int, out []float32) { base = append(base, out...) })
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := w.integrate(i, base); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// integrate explains one state: all its decisions from one forward pass for each chunk of the way.
+func (w *work) integrate(i int, base []float32) error {
+	x, d, per := w.rec.state(i), len(w.decisions), w.agents*len(w.outs)
+	w.integral = append(w.integral[:0], make([]float64, d*w.rec.width)...)
+	for at := 0; at < w.r.Steps; at += w.rows {
+		for b := range w.rows {
+			alpha := (float32(at+b) + 0.5) / float32(w.r.Steps)
+			for k, m := range w.mean {
+				w.in[b*w.rec.width+k] = m + float32(alpha*(x[k]-m))
+			}
+		}
+		if _, err := w.x.Forward(w.in); err != nil {
+			return err
+		}
+		for k := range w.decisions {
+			if !w.rec.active[i*w.agents+k/w.components] {
+				continue
+			}
+			clear(w.weights)
+			for b := range min(w.rows, w.r.Steps-at) {
+				w.weigh(w.weights[b*per:][:per], k, w.chosen[i*d+k])
+			}
+			g, err := w.x.Gradient(w.weights)
+			if err != nil {
+				return err
+			}
+			sum := w.integral[k*w.rec.width:][:w.rec.width]
+			for b := range min(w.rows, w.r.Steps-at) {
+				for s, v := range g[b*w.rec.width:][:w.rec.width] {
+					sum[s] += float64(v)
+				}
+			}
+		}
+	}
+	for k, dec := range w.decisions {
+		if w.rec.active[i*w.agents+k/w.components] {
+			w.book(i, k, dec, base)
+		}
+	}
+	return nil
+}
+
+// book adds what one state's decision is attributed to.
+func (w *work) book(i, k int, dec *decision, base []float32) {
+	ep, total := w.rec.episode[i], 0.0
+	x := w.rec.state(i)
+	for s, sum := range w.integral[k*w.rec.width:][:w.rec.width] {
+		slope := sum / float64(w.r.Steps)
+		ig := slope * (float64(x[s]) - float64(w.mean[s]))
+		dec.size[s][ep] += math.Abs(ig)
+		dec.slope[s] += slope
+		total += ig
+	}
+	value := w.value[i*len(w.decisions)+k]
+	dec.n[ep]++
+	dec.value = append(dec.value, value)
+	from, _ := w.decide(base, k, w.chosen[i*len(w.decisions)+k], nil)
+	w.gap += math.Abs(total - (value - from))
+	w.span += math.Abs(value - from)
+}
+
+// shuffle replaces each feature, of all agents at once, by that of another state, and measures how far decisions move.
+func (w *work) shuffle() error {
+	n, d := w.rec.states(), len(w.decisions)
+	for f := range w.width {
+		key := rng.New(1, "explain: shuffled states").With(uint64(f))
+		w.moved[f] = make([]float64, d)
+		err := w.each(n, func(i int, s []float32) {
+			copy(s, w.rec.state(i))
+			replaceFeature(s, w.rec.state(key.With(uint64(i)).IntN(n)), f, w.width)
+		}, func(i int, out []float32) {
+			for k := range w.decisions {
+				if w.rec.active[i*w.agents+k/w.components] {
+					y, _ := w.decide(out, k, w.chosen[i*d+k], nil)
+					w.moved[f][k] += math.Abs(y - w.value[i*d+k])
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceFeature takes feature f of every agent from another state.
+func replaceFeature(state, from []float32, f, width int) {
+	for k := f; k < len(state); k += width {
+		state[k] = from[k]
+	}
+}
+
+// attend sums up the attention of each agent.
+func (w *work) attend() error {
+	n := w.rec.states()
+	for at := 0; at < n; at += w.rows {
+		for b := range w.rows {
+			copy(w.in[b*w.rec.width:], w.rec.state(min(at+b, n-1)))
+		}
+		a, err := w.x.Attention(w.in)
+		if err != nil {
+			return err
+		}
+		if a == nil {
+			w.looked = nil
+			return nil
+		}
+		for b := range min(w.rows, n-at) {
+			ep := w.rec.episode[at+b]
+			for i := range w.agents {
+				if !w.rec.active[(at+b)*w.agents+i] {
+					continue
+				}
+				w.here[i][ep]++
+				for j := range w.agents {
+					w.looked[i*w.agents+j][ep] += float64(a[(b*w.agents+i)*w.agents+j])
+				}
+			}
+		}
+	}
+	return nil
+}
