@@ -114,7 +114,8 @@ type Net interface {
 // Work is what one pass of a net keeps.
 type Work interface {
 	Batch() int
-	// GradIn is the gradient by input port i, as the last Backward with Inputs left it.
+	// GradIn is the gradient by input port i, as the last Backward with Inputs left it. A recorded update may leave out those that nobody
+	// has asked for by the time of its first run: ask within the update, or before.
 	GradIn(i int) Tensor
 }
 

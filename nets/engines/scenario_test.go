@@ -147,6 +147,10 @@ func (c scenario) maddpg(b *bench) (update func(), optimisers []nets.Optimizer, 
 		}
 		return n.Forward(w, s, a)
 	}
+	wa.GradIn(0) // to be read after the update
+	for i := range c.critic.Inputs() {
+		chosen.GradIn(i)
+	}
 	update = func() {
 		a2, _ := policy(actorTarget, wat, wht, s2, noise2)
 		e.TDTarget(y, r, discount, q(criticTarget, next, s2, a2, a2))
@@ -210,6 +214,7 @@ func (c scenario) policy(b *bench) (update func(), optimisers []nets.Optimizer, 
 	})
 	old := b.column(1, func() float64 { return -1 + 0.3*b.s.Norm() })
 	value, grad := b.e.NewTensor(agents), b.e.NewTensor(agents, batch, actions)
+	w.GradIn(0) // to be read after the update
 	update = func() {
 		logits := n.Forward(w, s)
 		if _, ok := c.loss.(nets.ClippedSurrogate); ok {

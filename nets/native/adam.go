@@ -14,6 +14,7 @@ type adam[T number] struct {
 	norms         *tensor[T]
 	first, second *tensor[T]
 	steps         int64
+	job           *adamJob // where kernels do the work
 }
 
 // NewAdam implements [nets.Engine].
@@ -26,10 +27,14 @@ func (e *engine[T]) NewAdam(n nets.Net, c nets.Adam) (nets.Optimizer, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("nets/native: NewAdam: %w", err)
 	}
-	return &adam[T]{
+	a := &adam[T]{
 		net: x, c: c, norms: e.newTensor("NewAdam", x.groups),
 		first: e.newTensor("NewAdam", x.groups, x.size), second: e.newTensor("NewAdam", x.groups, x.size),
-	}, nil
+	}
+	if e.tiler != nil {
+		a.job = &adamJob{t: e.tiler, adam: as32[*adam[float32]](a)}
+	}
+	return a, nil
 }
 
 // Advance implements [nets.Optimizer].
@@ -81,25 +86,40 @@ func (a *adam[T]) Step() {
 	if e.debug {
 		e.trace.add("Step of Adam of %v", a.net)
 	}
-	t := float64(a.steps)
-	c := adamFactors[T]{
-		beta1: T(a.c.Beta1), rest1: T(1 - a.c.Beta1),
-		beta2: T(a.c.Beta2), rest2: T(1 - a.c.Beta2),
-		rate:  T(a.c.Rate / (1 - math.Pow(a.c.Beta1, t))),
-		scale: T(1 / math.Sqrt(1-math.Pow(a.c.Beta2, t))),
-		eps:   T(a.c.Epsilon),
+	if e.tiler != nil {
+		e.tiler.step(a.job)
+		return
 	}
+	c := a.factors()
 	n := a.net.size
 	for g := range a.net.groups {
 		grads := a.net.grads.data[g*n:][:n]
 		norm := norm(grads)
 		a.norms.data[g] = norm
-		c.clip = 1
-		if a.c.Clip > 0 {
-			c.clip = min(1, T(a.c.Clip)/(norm+clipEpsilon)) // a NaN norm makes all NaN
-		}
+		c.clip = clipFactor(T(a.c.Clip), norm)
 		adamStep(&c, a.net.params.data[g*n:][:n], grads, a.first.data[g*n:][:n], a.second.data[g*n:][:n])
 	}
+}
+
+// factors are those of the present step, without clipping.
+func (a *adam[T]) factors() adamFactors[T] {
+	t := float64(a.steps)
+	return adamFactors[T]{
+		beta1: T(a.c.Beta1), rest1: T(1 - a.c.Beta1),
+		beta2: T(a.c.Beta2), rest2: T(1 - a.c.Beta2),
+		rate:  T(a.c.Rate / (1 - math.Pow(a.c.Beta1, t))),
+		scale: T(1 / math.Sqrt(1-math.Pow(a.c.Beta2, t))),
+		eps:   T(a.c.Epsilon),
+		clip:  1,
+	}
+}
+
+// clipFactor is what a group's gradients are multiplied by. A NaN norm makes all NaN.
+func clipFactor[T number](clip, norm T) T {
+	if clip <= 0 {
+		return 1
+	}
+	return min(1, clip/(norm+clipEpsilon))
 }
 
 // clipEpsilon keeps the clipping factor finite; PyTorch's clip_grad_norm_ has the same.

@@ -11,10 +11,6 @@ type customScratch struct {
 
 // custom runs a user's loss: args in, value and gradient, both zeroed, out.
 func (c *lossCall[T]) custom(l nets.Custom) {
-	if l.Func == nil {
-		c.e.fail("Loss", "%s has no function", c.name)
-		return
-	}
 	s := &c.scratch
 	s.value, s.grad = resize(s.value, c.agents), resize(s.grad, len(c.grad.data))
 	clear(s.value)

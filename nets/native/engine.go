@@ -11,6 +11,11 @@ import (
 // Options of an engine. The zero value is what learners use.
 type Options struct {
 	DType nets.DType
+	// Kernels is the family of inner loops: avx512 or avx2 for assembly, go for plain Go, or empty for the best that this CPU has (or
+	// STOKER_KERNELS in the environment, which takes the same names). Assembly is float32 only.
+	Kernels string
+	// Threads is how many a recorded update may use with assembly, 0 for GOMAXPROCS. Results don't depend on it. Plain Go uses one.
+	Threads int
 	// Debug compares every run of a recorded update with its first. STOKER_DEBUG=1 in the environment turns it on too.
 	Debug bool
 }
@@ -24,6 +29,13 @@ func New(o Options) nets.Engine {
 	e := &engine[float32]{dtype: nets.Float32, mul: mul32, debug: debug}
 	if o.DType != nets.Float32 {
 		e.fail("New", "number format is %v, want %v or %v", o.DType, nets.Float32, nets.Float64)
+	}
+	set, err := kernels(o.Kernels)
+	if err != nil {
+		e.fail("New", "%w", err)
+	}
+	if set != nil {
+		e.tiler = newTiler(e, set, o.Threads)
 	}
 	return e
 }
@@ -41,11 +53,17 @@ type engine[T number] struct {
 	ids   atomic.Int64 // of tensors and passes, for the debug mode's lists
 	debug bool
 	trace trace
+
+	tiler *tiler // where kernels do the work, of float32
 }
 
 // Info implements [nets.Engine].
 func (e *engine[T]) Info() nets.Info {
-	return nets.Info{Name: "native", Device: "cpu", DType: e.dtype.String(), Threads: 1, Kernels: family()}
+	i := nets.Info{Name: "native", Device: "cpu", DType: e.dtype.String(), Threads: 1, Kernels: family()}
+	if e.tiler != nil {
+		i.Threads, i.Kernels = e.tiler.threads, e.tiler.family()
+	}
+	return i
 }
 
 // Close implements [nets.Engine]. There is nothing to free.

@@ -2,11 +2,14 @@ package native
 
 import (
 	"math"
+	"os"
 	"runtime"
 	"sync"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
 // product does c += op(a)·op(b), where op transposes on request, c is [m, n] and k is the common dimension. Rows of a matrix start
@@ -87,6 +90,25 @@ func axpy[T number](a T, x, y []T) {
 
 func exp[T number](x T) T  { return T(math.Exp(float64(x))) }
 func sqrt[T number](x T) T { return T(math.Sqrt(float64(x))) }
+
+// kernels returns the family of that name, nil for plain Go.
+func kernels(name string) (*kernel.Set, error) {
+	if name == "" {
+		name = os.Getenv("STOKER_KERNELS")
+	}
+	switch name {
+	case "":
+		return kernel.Best(), nil
+	case plain:
+		return nil, nil
+	case reference:
+		return kernel.Reference(), nil
+	}
+	return kernel.Named(name)
+}
+
+// Names of families without assembly: layers in plain Go, and tiles with the Go that defines the kernels, which is for tests.
+const plain, reference = "go", "reference"
 
 // family names what computes the same bits: gonum's kernels differ between architectures, and compilers for some of them (and for
 // GOAMD64=v3) fuse products with sums.

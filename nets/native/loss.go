@@ -33,35 +33,56 @@ func (e *engine[T]) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tens
 	if e.debug {
 		e.trace.add("Loss %s to %v and %v from %v", describe(l), c.value, c.grad, c.args)
 	}
+	if !c.fits(l) {
+		return
+	}
+	if t := e.tiler; t != nil {
+		t.loss(as32[*lossCall[float32]](c), l)
+		return
+	}
+	c.compute(l)
+}
+
+// fits checks the args against what the loss wants, and the loss's constants.
+func (c *lossCall[T]) fits(l nets.Loss) bool {
 	switch l := l.(type) {
 	case nets.SquaredError:
-		if c.wants(whole, whole) {
-			c.squaredError()
-		}
+		return c.wants(whole, whole)
 	case nets.Huber:
-		if c.wants(whole, whole) && c.positive("delta", l.Delta, l.Delta > 0) {
-			c.huber(T(l.Delta))
-		}
-	case nets.Ascent:
-		if c.wants(whole) {
-			c.ascent()
-		}
-	case nets.Penalty:
-		if c.wants(whole) {
-			c.penalty(T(l.Coef))
-		}
+		return c.wants(whole, whole) && c.positive("delta", l.Delta, l.Delta > 0)
+	case nets.Ascent, nets.Penalty:
+		return c.wants(whole)
 	case nets.PolicyGradient:
-		if c.wants(whole, column, column, whole) {
-			c.policy(policyLoss[T]{entropy: T(l.Entropy)})
-		}
+		return c.wants(whole, column, column, whole)
 	case nets.ClippedSurrogate:
-		if c.wants(whole, column, column, whole, column) && c.positive("clip", l.Clip, l.Clip >= 0) {
-			c.policy(policyLoss[T]{entropy: T(l.Entropy), clipped: true, clip: T(l.Clip)})
+		return c.wants(whole, column, column, whole, column) && c.positive("clip", l.Clip, l.Clip >= 0)
+	case nets.Custom:
+		if l.Func == nil {
+			c.e.fail("Loss", "%s has no function", c.name)
 		}
+		return l.Func != nil
+	}
+	c.e.fail("Loss", "%s (%T) is not computed by this engine, but a nets.Custom would be", c.name, l)
+	return false
+}
+
+// compute takes operands that fit.
+func (c *lossCall[T]) compute(l nets.Loss) {
+	switch l := l.(type) {
+	case nets.SquaredError:
+		c.squaredError()
+	case nets.Huber:
+		c.huber(T(l.Delta))
+	case nets.Ascent:
+		c.ascent()
+	case nets.Penalty:
+		c.penalty(T(l.Coef))
+	case nets.PolicyGradient:
+		c.policy(policyLoss[T]{entropy: T(l.Entropy)})
+	case nets.ClippedSurrogate:
+		c.policy(policyLoss[T]{entropy: T(l.Entropy), clipped: true, clip: T(l.Clip)})
 	case nets.Custom:
 		c.custom(l)
-	default:
-		e.fail("Loss", "%s (%T) is not computed by this engine, but a nets.Custom would be", c.name, l)
 	}
 }
 
@@ -86,11 +107,11 @@ func (c *lossCall[T]) take(e *engine[T], name string, value, grad nets.Tensor, a
 		return false
 	}
 	s := c.args[0].shape
-	if len(s) == 0 || len(c.grad.data) == 0 || !slices.Equal(c.value.shape, s[:1]) {
+	if len(s) == 0 || c.grad.n == 0 || !slices.Equal(c.value.shape, s[:1]) {
 		e.fail("Loss", "%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]", name, c.value.shape, s)
 		return false
 	}
-	c.agents, c.per = s[0], len(c.grad.data)/s[0]
+	c.agents, c.per = s[0], c.grad.n/s[0]
 	return true
 }
 

@@ -17,6 +17,7 @@ type net[T number] struct {
 	slots         map[string]nets.Slot
 	params, grads *tensor[T]
 	newPass       func(batch int, out []T) pass[T]
+	tiles         *tileNet // where kernels do the work
 }
 
 // pass is one kind of network at work on a batch.
@@ -47,6 +48,9 @@ func (e *engine[T]) NewNet(a nets.Arch) (nets.Net, error) {
 	n.size = size
 	n.params = e.newTensor("NewNet", n.groups, size)
 	n.grads = e.newTensor("NewNet", n.groups, size)
+	if e.tiler != nil {
+		n.tiles = &tileNet{net: as32[*net[float32]](n)}
+	}
 	switch a := a.(type) {
 	case nets.MLP:
 		n.newPass = n.mlpPasses(a)
@@ -83,6 +87,10 @@ func (n *net[T]) ZeroGrads() {
 	if n.e.debug {
 		n.e.trace.add("ZeroGrads of %v", n)
 	}
+	if e := n.e; e.tiler != nil && e.tiler.capture != nil {
+		e.tiler.capture.zero(n.tiles)
+		return
+	}
 	clear(n.grads.data)
 }
 
@@ -98,7 +106,8 @@ type work[T number] struct {
 	out    *tensor[T]
 	gradIn []*tensor[T]
 	pass   pass[T]
-	ran    bool // forward has run
+	tiles  *tileWork // in place of pass
+	ran    bool      // forward has run
 }
 
 // NewWork implements [nets.Net]. A wrong batch is reported by Err.
@@ -112,7 +121,11 @@ func (n *net[T]) NewWork(batch int) nets.Work {
 		n.e.fail("NewWork", "%v within a recorded update, want it made before", n)
 	}
 	w.out = n.e.newTensor("NewWork", n.agents, w.batch, n.out)
-	if w.batch > 0 {
+	switch {
+	case w.batch == 0:
+	case n.e.tiler != nil:
+		w.tiles = n.e.tiler.newWork(as32[*work[float32]](w))
+	default:
 		w.pass = n.newPass(w.batch, w.out.data)
 	}
 	return w
@@ -139,6 +152,11 @@ func (w *work[T]) GradIn(i int) nets.Tensor {
 		w.net.e.fail("GradIn", "input %d of %v, want one of %d", i, w.net, len(w.net.ports))
 		return w.net.e.newTensor("GradIn", 0)
 	}
+	if t := w.tiles; t != nil {
+		if t.asked[i] = true; t.stale[i] {
+			w.net.e.fail("GradIn", "input %d of %v was not asked for before the recorded update first ran, and was left out", i, w.net)
+		}
+	}
 	return w.gradients()[i]
 }
 
@@ -158,7 +176,7 @@ func (n *net[T]) mine(op string, w nets.Work) *work[T] {
 		return nil
 	}
 	x, ok := w.(*work[T])
-	if !ok || x == nil || x.net != n || x.pass == nil {
+	if !ok || x == nil || x.net != n || x.pass == nil && x.tiles == nil {
 		n.e.fail(op, "the Work is not one of %v", n)
 		return nil
 	}
@@ -166,10 +184,10 @@ func (n *net[T]) mine(op string, w nets.Work) *work[T] {
 }
 
 // Forward implements [nets.Net].
-func (n *net[T]) Forward(work nets.Work, in ...nets.Tensor) nets.Tensor {
-	w := n.mine("Forward", work)
+func (n *net[T]) Forward(with nets.Work, in ...nets.Tensor) nets.Tensor {
+	w := n.mine("Forward", with)
 	if w == nil {
-		return n.nothing(work)
+		return n.nothing(with)
 	}
 	if len(in) != len(n.ports) {
 		n.e.fail("Forward", "%d inputs for %v, want %d: %v", len(in), n, len(n.ports), n.ports)
@@ -191,7 +209,11 @@ func (n *net[T]) Forward(work nets.Work, in ...nets.Tensor) nets.Tensor {
 	if n.e.debug {
 		n.e.trace.add("Forward of %v in pass %d on %v", n, w.id, w.in)
 	}
-	w.pass.forward(w.in)
+	if t := n.e.tiler; t != nil {
+		t.forward(as32[*work[float32]](w))
+	} else {
+		w.pass.forward(w.in)
+	}
 	w.ran = true
 	return w.out
 }
@@ -205,8 +227,8 @@ func (n *net[T]) nothing(w nets.Work) nets.Tensor {
 }
 
 // Backward implements [nets.Net].
-func (n *net[T]) Backward(work nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
-	w := n.mine("Backward", work)
+func (n *net[T]) Backward(with nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
+	w := n.mine("Backward", with)
 	if w == nil {
 		return
 	}
@@ -228,6 +250,10 @@ func (n *net[T]) Backward(work nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
 	var gradIn []*tensor[T]
 	if wrt&nets.Inputs != 0 {
 		gradIn = w.gradients()
+	}
+	if t := n.e.tiler; t != nil {
+		t.backward(as32[*work[float32]](w), as32[*tensor[float32]](g), as32[[]*tensor[float32]](gradIn), wrt&nets.Params != 0)
+		return
 	}
 	w.pass.backward(w.in, g.data, gradIn, wrt&nets.Params != 0)
 }

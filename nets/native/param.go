@@ -18,3 +18,6 @@ func (p param[T]) start(agent int) int {
 	}
 	return agent*p.net.size + p.offset
 }
+
+// in returns the parameter's part, for an agent's group, of another vector laid out like the net's parameters.
+func (p param[T]) in(v []T, agent int) []T { return v[p.start(agent):][:p.size] }

@@ -14,6 +14,7 @@ type recorded[T number] struct {
 	update func()
 	first  []string // operations of the first run, in debug mode
 	ran    bool
+	prog   *program // where kernels do the work
 }
 
 // Record implements [nets.Engine].
@@ -26,11 +27,37 @@ func (r *recorded[T]) Run() error {
 	if r.update == nil {
 		return fmt.Errorf("nets/native: recorded update %q has no function", r.name)
 	}
+	if t := r.e.tiler; t != nil && t.capture != nil {
+		r.e.fail("Run", "%q within another recorded update, want one after the other", r.name)
+		return nil // the outer Run reports it
+	}
 	if r.e.debug {
 		return r.compare()
 	}
-	r.update()
+	r.once()
 	return r.wrap(r.e.Err())
+}
+
+// once does the update: with kernels, as the program that the first time has made of it.
+func (r *recorded[T]) once() {
+	t := r.e.tiler
+	if t == nil {
+		r.update()
+		return
+	}
+	if r.e.failed() {
+		return
+	}
+	if r.prog == nil || r.e.debug {
+		p := t.list(r.update)
+		if r.e.failed() {
+			return
+		}
+		if r.prog == nil {
+			r.prog = p
+		}
+	}
+	r.prog.run()
 }
 
 func (r *recorded[T]) wrap(err error) error {
@@ -46,7 +73,7 @@ func (r *recorded[T]) compare() error {
 		r.e.fail("Run", "%q within another recorded update, want one after the other", r.name)
 		return nil // the outer Run reports it
 	}
-	r.update()
+	r.once()
 	ops := r.e.trace.stop()
 	if err := r.e.Err(); err != nil {
 		return r.wrap(err)

@@ -15,7 +15,9 @@ type tensor[T number] struct {
 	e     *engine[T]
 	id    int64
 	shape []int
+	n     int // numbers that the shape has; padding of tiles is not among them
 	data  []T
+	tiling
 }
 
 // NewTensor implements [nets.Engine]. A wrong shape is reported by Err, and the tensor is empty.
@@ -39,7 +41,14 @@ func (e *engine[T]) newTensor(op string, shape ...int) *tensor[T] {
 		e.fail(op, "shape is %v, want dimensions of 0 or more and at most %d values", slices.Clone(shape), maxValues)
 		shape, n = []int{0}, 0
 	}
-	return &tensor[T]{e: e, id: e.ids.Add(1), shape: slices.Clone(shape), data: make([]T, int(n))}
+	t := &tensor[T]{e: e, id: e.ids.Add(1), shape: slices.Clone(shape), n: int(n)}
+	if e.tiler != nil && len(shape) == 3 && n > 0 {
+		t.tiling = newTiling(shape[0], shape[1], shape[2])
+		t.data = make([]T, t.size())
+		return t
+	}
+	t.data = make([]T, t.n)
+	return t
 }
 
 // Shape implements [nets.Tensor].
@@ -51,28 +60,28 @@ func (t *tensor[T]) String() string { return fmt.Sprintf("tensor %d %v", t.id, t
 // Set implements [nets.Tensor].
 func (t *tensor[T]) Set(src []float32) {
 	if t.host("Set", len(src)) {
-		convert(t.data, src)
+		store(t, src)
 	}
 }
 
 // Get implements [nets.Tensor].
 func (t *tensor[T]) Get(dst []float32) {
 	if t.host("Get", len(dst)) {
-		convert(dst, t.data)
+		load(dst, t)
 	}
 }
 
 // Set64 implements [nets.Tensor].
 func (t *tensor[T]) Set64(src []float64) {
 	if t.host("Set64", len(src)) {
-		convert(t.data, src)
+		store(t, src)
 	}
 }
 
 // Get64 implements [nets.Tensor].
 func (t *tensor[T]) Get64(dst []float64) {
 	if t.host("Get64", len(dst)) {
-		convert(dst, t.data)
+		load(dst, t)
 	}
 }
 
@@ -81,15 +90,32 @@ func (t *tensor[T]) host(op string, n int) bool {
 	if t.e.failed() {
 		return false
 	}
-	if n != len(t.data) {
-		t.e.fail(op, "%d values for a tensor of shape %v, want %d", n, t.shape, len(t.data))
+	if n != t.n {
+		t.e.fail(op, "%d values for a tensor of shape %v, want %d", n, t.shape, t.n)
 		return false
 	}
-	if t.e.debug && t.e.trace.running() {
+	if t.e.debug && t.e.trace.running() || t.e.tiler != nil && t.e.tiler.capture != nil {
 		t.e.fail(op, "%v within a recorded update, want it set or read outside", t)
 		return false
 	}
 	return true
+}
+
+// store and load pass numbers between a row-major array and a tensor.
+func store[T, S number](t *tensor[T], src []S) {
+	if t.lanes > 1 {
+		spread(t.tiling, t.data, src)
+		return
+	}
+	convert(t.data, src)
+}
+
+func load[T, D number](dst []D, t *tensor[T]) {
+	if t.lanes > 1 {
+		gather(t.tiling, dst, t.data)
+		return
+	}
+	convert(dst, t.data)
 }
 
 func convert[D, S number](dst []D, src []S) {

@@ -11,6 +11,10 @@ func (e *engine[T]) Copy(dst, src nets.Tensor) {
 	if e.debug {
 		e.trace.add("Copy to %v from %v", d, s)
 	}
+	if t := e.tiler; t != nil {
+		t.elements(elementwise{kind: copyOf, dst: as32[*tensor[float32]](d), src: [3]*tensor[float32]{as32[*tensor[float32]](s)}})
+		return
+	}
 	copy(d.data, s.data)
 }
 
@@ -23,6 +27,10 @@ func (e *engine[T]) Add(dst nets.Tensor, scale float64, src nets.Tensor) {
 	if e.debug {
 		e.trace.add("Add to %v %g times %v", d, scale, s)
 	}
+	if t := e.tiler; t != nil {
+		t.elements(elementwise{kind: addScaled, factor: float32(scale), dst: as32[*tensor[float32]](d), src: [3]*tensor[float32]{as32[*tensor[float32]](s)}})
+		return
+	}
 	axpy(T(scale), s.data, d.data)
 }
 
@@ -34,6 +42,10 @@ func (e *engine[T]) Lerp(dst, src nets.Tensor, t float64) {
 	}
 	if e.debug {
 		e.trace.add("Lerp of %v towards %v by %g", d, s, t)
+	}
+	if x := e.tiler; x != nil {
+		x.elements(elementwise{kind: lerpTo, factor: float32(t), dst: as32[*tensor[float32]](d), src: [3]*tensor[float32]{as32[*tensor[float32]](s)}})
+		return
 	}
 	lerp(d.data, s.data, T(t))
 }
@@ -59,6 +71,12 @@ func (e *engine[T]) TDTarget(y, r, discount, q nets.Tensor) {
 	}
 	if e.debug {
 		e.trace.add("TDTarget %v from %v, %v, %v", ty, tr, td, tq)
+	}
+	if t := e.tiler; t != nil {
+		t.elements(elementwise{kind: tdTarget, dst: as32[*tensor[float32]](ty), src: [3]*tensor[float32]{
+			as32[*tensor[float32]](tr), as32[*tensor[float32]](td), as32[*tensor[float32]](tq),
+		}})
+		return
 	}
 	for i, v := range tr.data {
 		ty.data[i] = v + td.data[i]*tq.data[i]

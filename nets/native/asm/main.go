@@ -25,6 +25,9 @@ func main() {
 // write makes the kernels of one instruction set: NAME_amd64.s and their declarations, NAME_amd64.go.
 func (g *gen) write(dir string) error {
 	g.product()
+	g.activations()
+	g.attention()
+	g.norms()
 	file, err := g.Result()
 	if err != nil {
 		return fmt.Errorf("%s: %w", g.name, err)

@@ -6,3 +6,63 @@ package kernel
 //
 //go:noescape
 func avx2Product(p *Product, m int, rows int, n int, cols int)
+
+// avx2Sigmoid replaces y by 1/(1 + e⁻ʸ).
+//
+//go:noescape
+func avx2Sigmoid(y []float32)
+
+// avx2Tanh replaces y by tanh y: y + y³·P(y²) for small |y|, else 1 − 2/(e²ʸ + 1) of |y|, with the sign of y.
+//
+//go:noescape
+func avx2Tanh(y []float32)
+
+// avx2SigmoidBack sets dst = g·y(1 − y).
+//
+//go:noescape
+func avx2SigmoidBack(dst []float32, y []float32, g []float32)
+
+// avx2TanhBack sets dst = g·(1 − y²).
+//
+//go:noescape
+func avx2TanhBack(dst []float32, y []float32, g []float32)
+
+// avx2ReLUBack sets dst = g where y > 0 or NaN, else 0.
+//
+//go:noescape
+func avx2ReLUBack(dst []float32, y []float32, g []float32)
+
+// avx2Scores sets out[e·t + l] = scale·Σ q[u·t + l]·base[at[e] + u·t + l] over u < rows.
+//
+//go:noescape
+func avx2Scores(out []float32, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+
+// avx2Mix sets out[g·t + l] = Σ w[e·t + l]·base[at[e] + g·t + l] over the neighbours e, for g < rows.
+//
+//go:noescape
+func avx2Mix(out []float32, w []float32, base []float32, at []int32, rows int, t int)
+
+// avx2Scatter does base[at[e] + g·t + l] += w[e·t + l]·x[g·t + l] for each e in turn and g < rows.
+//
+//go:noescape
+func avx2Scatter(base []float32, at []int32, w []float32, x []float32, rows int, t int)
+
+// avx2Softmax replaces the n ≥ 1 rows of w by their softmax, lane by lane.
+//
+//go:noescape
+func avx2Softmax(w []float32, n int, t int)
+
+// avx2SoftmaxBack replaces g by scale·w·(g − Σ w·g), lane by lane, the sum over the n rows.
+//
+//go:noescape
+func avx2SoftmaxBack(g []float32, w []float32, n int, t int, scale float32)
+
+// avx2Norm normalises the len(gain) ≥ 1 rows of each lane of x.
+//
+//go:noescape
+func avx2Norm(y []float32, hat []float32, scale []float32, x []float32, gain []float32, offset []float32, t int, epsilon float32)
+
+// avx2NormBack replaces g by the gradient by x of Norm.
+//
+//go:noescape
+func avx2NormBack(g []float32, hat []float32, scale []float32, gain []float32, t int)

@@ -2915,3 +2915,1828 @@ DATA window<>+116(SB)/4, $0x00000000
 DATA window<>+120(SB)/4, $0x00000000
 DATA window<>+124(SB)/4, $0x00000000
 GLOBL window<>(SB), RODATA|NOPTR, $128
+
+// func avx2Sigmoid(y []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2Sigmoid(SB), NOSPLIT, $0-24
+	MOVQ y_base+0(FP), AX
+	MOVQ y_len+8(FP), CX
+
+Sigmoid_lanes_205:
+	CMPQ         CX, $+16
+	JLT          Sigmoid_tail_206
+	VMOVUPS      (AX), Y0
+	VMOVUPS      32(AX), Y1
+	VXORPS       word80000000<>+0(SB), Y0, Y0
+	VXORPS       word80000000<>+0(SB), Y1, Y1
+	VMULPS       word3fb8aa3b<>+0(SB), Y0, Y2
+	VMULPS       word3fb8aa3b<>+0(SB), Y1, Y3
+	VCVTPS2DQ    Y2, Y4
+	VCVTPS2DQ    Y3, Y5
+	VCVTDQ2PS    Y4, Y2
+	VCVTDQ2PS    Y5, Y3
+	VMOVAPS      Y0, Y6
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS word3f317218<>+0(SB), Y2, Y6
+	VFNMADD231PS word3f317218<>+0(SB), Y3, Y7
+	VFNMADD231PS wordb102e308<>+0(SB), Y2, Y6
+	VFNMADD231PS wordb102e308<>+0(SB), Y3, Y7
+	VMOVUPS      word395092b6<>+0(SB), Y2
+	VMOVUPS      word395092b6<>+0(SB), Y3
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y6, Y2
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y7, Y3
+	VFMADD213PS  word3c088870<>+0(SB), Y6, Y2
+	VFMADD213PS  word3c088870<>+0(SB), Y7, Y3
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y6, Y2
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y7, Y3
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y6, Y2
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y7, Y3
+	VFMADD213PS  word3f000000<>+0(SB), Y6, Y2
+	VFMADD213PS  word3f000000<>+0(SB), Y7, Y3
+	VMULPS       Y6, Y6, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y6, Y8, Y2
+	VFMADD213PS  Y7, Y9, Y3
+	VADDPS       word3f800000<>+0(SB), Y2, Y2
+	VADDPS       word3f800000<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y5, Y3, Y3
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y0, Y4
+	VBLENDVPS    Y4, word7f800000<>+0(SB), Y2, Y2
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y1, Y4
+	VBLENDVPS    Y4, word7f800000<>+0(SB), Y3, Y3
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y0, Y0
+	VANDPS       Y0, Y2, Y2
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y1, Y0
+	VANDPS       Y0, Y3, Y3
+	VMOVUPS      word3f800000<>+0(SB), Y0
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       Y0, Y2, Y2
+	VADDPS       Y1, Y3, Y3
+	VDIVPS       Y2, Y0, Y2
+	VDIVPS       Y3, Y1, Y3
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         $+64, AX
+	SUBQ         $+16, CX
+	JMP          Sigmoid_lanes_205
+
+Sigmoid_tail_206:
+	TESTQ        CX, CX
+	JEQ          Sigmoid_done_207
+	LEAQ         window<>+0(SB), DX
+	NEGQ         CX
+	VMOVUPS      64(DX)(CX*4), Y0
+	VMOVUPS      96(DX)(CX*4), Y1
+	VMASKMOVPS   (AX), Y0, Y2
+	VMASKMOVPS   32(AX), Y1, Y3
+	VXORPS       word80000000<>+0(SB), Y2, Y2
+	VXORPS       word80000000<>+0(SB), Y3, Y3
+	VMULPS       word3fb8aa3b<>+0(SB), Y2, Y4
+	VMULPS       word3fb8aa3b<>+0(SB), Y3, Y5
+	VCVTPS2DQ    Y4, Y6
+	VCVTPS2DQ    Y5, Y7
+	VCVTDQ2PS    Y6, Y4
+	VCVTDQ2PS    Y7, Y5
+	VMOVAPS      Y2, Y8
+	VMOVAPS      Y3, Y9
+	VFNMADD231PS word3f317218<>+0(SB), Y4, Y8
+	VFNMADD231PS word3f317218<>+0(SB), Y5, Y9
+	VFNMADD231PS wordb102e308<>+0(SB), Y4, Y8
+	VFNMADD231PS wordb102e308<>+0(SB), Y5, Y9
+	VMOVUPS      word395092b6<>+0(SB), Y4
+	VMOVUPS      word395092b6<>+0(SB), Y5
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y8, Y4
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y9, Y5
+	VFMADD213PS  word3c088870<>+0(SB), Y8, Y4
+	VFMADD213PS  word3c088870<>+0(SB), Y9, Y5
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y8, Y4
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y9, Y5
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y8, Y4
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y9, Y5
+	VFMADD213PS  word3f000000<>+0(SB), Y8, Y4
+	VFMADD213PS  word3f000000<>+0(SB), Y9, Y5
+	VMULPS       Y8, Y8, Y10
+	VMULPS       Y9, Y9, Y11
+	VFMADD213PS  Y8, Y10, Y4
+	VFMADD213PS  Y9, Y11, Y5
+	VADDPS       word3f800000<>+0(SB), Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y6, Y4, Y4
+	VPADDD       Y7, Y5, Y5
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y2, Y6
+	VBLENDVPS    Y6, word7f800000<>+0(SB), Y4, Y4
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y3, Y6
+	VBLENDVPS    Y6, word7f800000<>+0(SB), Y5, Y5
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y3, Y2
+	VANDPS       Y2, Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y2
+	VMOVUPS      word3f800000<>+0(SB), Y3
+	VADDPS       Y2, Y4, Y4
+	VADDPS       Y3, Y5, Y5
+	VDIVPS       Y4, Y2, Y4
+	VDIVPS       Y5, Y3, Y5
+	VMASKMOVPS   Y4, Y0, (AX)
+	VMASKMOVPS   Y5, Y1, 32(AX)
+
+Sigmoid_done_207:
+	VZEROUPPER
+	RET
+
+DATA word80000000<>+0(SB)/4, $0x80000000
+DATA word80000000<>+4(SB)/4, $0x80000000
+DATA word80000000<>+8(SB)/4, $0x80000000
+DATA word80000000<>+12(SB)/4, $0x80000000
+DATA word80000000<>+16(SB)/4, $0x80000000
+DATA word80000000<>+20(SB)/4, $0x80000000
+DATA word80000000<>+24(SB)/4, $0x80000000
+DATA word80000000<>+28(SB)/4, $0x80000000
+GLOBL word80000000<>(SB), RODATA|NOPTR, $32
+
+DATA word3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+GLOBL word3fb8aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA word3f317218<>+0(SB)/4, $0x3f317218
+DATA word3f317218<>+4(SB)/4, $0x3f317218
+DATA word3f317218<>+8(SB)/4, $0x3f317218
+DATA word3f317218<>+12(SB)/4, $0x3f317218
+DATA word3f317218<>+16(SB)/4, $0x3f317218
+DATA word3f317218<>+20(SB)/4, $0x3f317218
+DATA word3f317218<>+24(SB)/4, $0x3f317218
+DATA word3f317218<>+28(SB)/4, $0x3f317218
+GLOBL word3f317218<>(SB), RODATA|NOPTR, $32
+
+DATA wordb102e308<>+0(SB)/4, $0xb102e308
+DATA wordb102e308<>+4(SB)/4, $0xb102e308
+DATA wordb102e308<>+8(SB)/4, $0xb102e308
+DATA wordb102e308<>+12(SB)/4, $0xb102e308
+DATA wordb102e308<>+16(SB)/4, $0xb102e308
+DATA wordb102e308<>+20(SB)/4, $0xb102e308
+DATA wordb102e308<>+24(SB)/4, $0xb102e308
+DATA wordb102e308<>+28(SB)/4, $0xb102e308
+GLOBL wordb102e308<>(SB), RODATA|NOPTR, $32
+
+DATA word395092b6<>+0(SB)/4, $0x395092b6
+DATA word395092b6<>+4(SB)/4, $0x395092b6
+DATA word395092b6<>+8(SB)/4, $0x395092b6
+DATA word395092b6<>+12(SB)/4, $0x395092b6
+DATA word395092b6<>+16(SB)/4, $0x395092b6
+DATA word395092b6<>+20(SB)/4, $0x395092b6
+DATA word395092b6<>+24(SB)/4, $0x395092b6
+DATA word395092b6<>+28(SB)/4, $0x395092b6
+GLOBL word395092b6<>(SB), RODATA|NOPTR, $32
+
+DATA word3ab6a1d8<>+0(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+4(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+8(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+12(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+16(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+20(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+24(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+28(SB)/4, $0x3ab6a1d8
+GLOBL word3ab6a1d8<>(SB), RODATA|NOPTR, $32
+
+DATA word3c088870<>+0(SB)/4, $0x3c088870
+DATA word3c088870<>+4(SB)/4, $0x3c088870
+DATA word3c088870<>+8(SB)/4, $0x3c088870
+DATA word3c088870<>+12(SB)/4, $0x3c088870
+DATA word3c088870<>+16(SB)/4, $0x3c088870
+DATA word3c088870<>+20(SB)/4, $0x3c088870
+DATA word3c088870<>+24(SB)/4, $0x3c088870
+DATA word3c088870<>+28(SB)/4, $0x3c088870
+GLOBL word3c088870<>(SB), RODATA|NOPTR, $32
+
+DATA word3d2aaa74<>+0(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+4(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+8(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+12(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+16(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+20(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+24(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+28(SB)/4, $0x3d2aaa74
+GLOBL word3d2aaa74<>(SB), RODATA|NOPTR, $32
+
+DATA word3e2aaaab<>+0(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+4(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+8(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+12(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+16(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+20(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+24(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+28(SB)/4, $0x3e2aaaab
+GLOBL word3e2aaaab<>(SB), RODATA|NOPTR, $32
+
+DATA word3f000000<>+0(SB)/4, $0x3f000000
+DATA word3f000000<>+4(SB)/4, $0x3f000000
+DATA word3f000000<>+8(SB)/4, $0x3f000000
+DATA word3f000000<>+12(SB)/4, $0x3f000000
+DATA word3f000000<>+16(SB)/4, $0x3f000000
+DATA word3f000000<>+20(SB)/4, $0x3f000000
+DATA word3f000000<>+24(SB)/4, $0x3f000000
+DATA word3f000000<>+28(SB)/4, $0x3f000000
+GLOBL word3f000000<>(SB), RODATA|NOPTR, $32
+
+DATA word3f800000<>+0(SB)/4, $0x3f800000
+DATA word3f800000<>+4(SB)/4, $0x3f800000
+DATA word3f800000<>+8(SB)/4, $0x3f800000
+DATA word3f800000<>+12(SB)/4, $0x3f800000
+DATA word3f800000<>+16(SB)/4, $0x3f800000
+DATA word3f800000<>+20(SB)/4, $0x3f800000
+DATA word3f800000<>+24(SB)/4, $0x3f800000
+DATA word3f800000<>+28(SB)/4, $0x3f800000
+GLOBL word3f800000<>(SB), RODATA|NOPTR, $32
+
+DATA word42b17217<>+0(SB)/4, $0x42b17217
+DATA word42b17217<>+4(SB)/4, $0x42b17217
+DATA word42b17217<>+8(SB)/4, $0x42b17217
+DATA word42b17217<>+12(SB)/4, $0x42b17217
+DATA word42b17217<>+16(SB)/4, $0x42b17217
+DATA word42b17217<>+20(SB)/4, $0x42b17217
+DATA word42b17217<>+24(SB)/4, $0x42b17217
+DATA word42b17217<>+28(SB)/4, $0x42b17217
+GLOBL word42b17217<>(SB), RODATA|NOPTR, $32
+
+DATA word7f800000<>+0(SB)/4, $0x7f800000
+DATA word7f800000<>+4(SB)/4, $0x7f800000
+DATA word7f800000<>+8(SB)/4, $0x7f800000
+DATA word7f800000<>+12(SB)/4, $0x7f800000
+DATA word7f800000<>+16(SB)/4, $0x7f800000
+DATA word7f800000<>+20(SB)/4, $0x7f800000
+DATA word7f800000<>+24(SB)/4, $0x7f800000
+DATA word7f800000<>+28(SB)/4, $0x7f800000
+GLOBL word7f800000<>(SB), RODATA|NOPTR, $32
+
+DATA wordc2aeac4f<>+0(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+4(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+8(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+12(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+16(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+20(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+24(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+28(SB)/4, $0xc2aeac4f
+GLOBL wordc2aeac4f<>(SB), RODATA|NOPTR, $32
+
+// func avx2Tanh(y []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2Tanh(SB), NOSPLIT, $0-24
+	MOVQ y_base+0(FP), AX
+	MOVQ y_len+8(FP), CX
+
+Tanh_lanes_208:
+	CMPQ         CX, $+16
+	JLT          Tanh_tail_209
+	VMOVUPS      (AX), Y0
+	VMOVUPS      32(AX), Y1
+	VANDPS       word7fffffff<>+0(SB), Y0, Y2
+	VANDPS       word7fffffff<>+0(SB), Y1, Y3
+	VMULPS       Y2, Y2, Y4
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      word3b1641e0<>+0(SB), Y6
+	VMOVUPS      word3b1641e0<>+0(SB), Y7
+	VFMADD213PS  wordbc08b50b<>+0(SB), Y4, Y6
+	VFMADD213PS  wordbc08b50b<>+0(SB), Y5, Y7
+	VFMADD213PS  word3cb254bb<>+0(SB), Y4, Y6
+	VFMADD213PS  word3cb254bb<>+0(SB), Y5, Y7
+	VFMADD213PS  wordbd5d0462<>+0(SB), Y4, Y6
+	VFMADD213PS  wordbd5d0462<>+0(SB), Y5, Y7
+	VFMADD213PS  word3e088875<>+0(SB), Y4, Y6
+	VFMADD213PS  word3e088875<>+0(SB), Y5, Y7
+	VFMADD213PS  wordbeaaaaab<>+0(SB), Y4, Y6
+	VFMADD213PS  wordbeaaaaab<>+0(SB), Y5, Y7
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VFMADD213PS  Y2, Y4, Y6
+	VFMADD213PS  Y3, Y5, Y7
+	VADDPS       Y2, Y2, Y8
+	VADDPS       Y3, Y3, Y9
+	VMULPS       word3fb8aa3b<>+0(SB), Y8, Y4
+	VMULPS       word3fb8aa3b<>+0(SB), Y9, Y5
+	VCVTPS2DQ    Y4, Y10
+	VCVTPS2DQ    Y5, Y11
+	VCVTDQ2PS    Y10, Y4
+	VCVTDQ2PS    Y11, Y5
+	VMOVAPS      Y8, Y12
+	VMOVAPS      Y9, Y13
+	VFNMADD231PS word3f317218<>+0(SB), Y4, Y12
+	VFNMADD231PS word3f317218<>+0(SB), Y5, Y13
+	VFNMADD231PS wordb102e308<>+0(SB), Y4, Y12
+	VFNMADD231PS wordb102e308<>+0(SB), Y5, Y13
+	VMOVUPS      word395092b6<>+0(SB), Y4
+	VMOVUPS      word395092b6<>+0(SB), Y5
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y12, Y4
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y13, Y5
+	VFMADD213PS  word3c088870<>+0(SB), Y12, Y4
+	VFMADD213PS  word3c088870<>+0(SB), Y13, Y5
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y12, Y4
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y13, Y5
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y12, Y4
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y13, Y5
+	VFMADD213PS  word3f000000<>+0(SB), Y12, Y4
+	VFMADD213PS  word3f000000<>+0(SB), Y13, Y5
+	VMULPS       Y12, Y12, Y14
+	VMULPS       Y13, Y13, Y15
+	VFMADD213PS  Y12, Y14, Y4
+	VFMADD213PS  Y13, Y15, Y5
+	VADDPS       word3f800000<>+0(SB), Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y10, Y10
+	VPSLLD       $0x17, Y11, Y11
+	VPADDD       Y10, Y4, Y4
+	VPADDD       Y11, Y5, Y5
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y8, Y10
+	VBLENDVPS    Y10, word7f800000<>+0(SB), Y4, Y4
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y9, Y10
+	VBLENDVPS    Y10, word7f800000<>+0(SB), Y5, Y5
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y8, Y8
+	VANDPS       Y8, Y4, Y4
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y9, Y8
+	VANDPS       Y8, Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y8
+	VMOVUPS      word3f800000<>+0(SB), Y9
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y8, Y8, Y10
+	VADDPS       Y9, Y9, Y11
+	VDIVPS       Y4, Y10, Y4
+	VDIVPS       Y5, Y11, Y5
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VCMPPS       $0x11, word3f200000<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y6, Y4, Y4
+	VCMPPS       $0x11, word3f200000<>+0(SB), Y3, Y2
+	VBLENDVPS    Y2, Y7, Y5, Y5
+	VANDPS       word80000000<>+0(SB), Y0, Y0
+	VANDPS       word80000000<>+0(SB), Y1, Y1
+	VORPS        Y0, Y4, Y4
+	VORPS        Y1, Y5, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         $+64, AX
+	SUBQ         $+16, CX
+	JMP          Tanh_lanes_208
+
+Tanh_tail_209:
+	TESTQ        CX, CX
+	JEQ          Tanh_done_210
+	LEAQ         window<>+0(SB), DX
+	NEGQ         CX
+	VMOVUPS      64(DX)(CX*4), Y0
+	VMOVUPS      96(DX)(CX*4), Y1
+	VMASKMOVPS   (AX), Y0, Y2
+	VMASKMOVPS   32(AX), Y1, Y3
+	VANDPS       word7fffffff<>+0(SB), Y2, Y4
+	VANDPS       word7fffffff<>+0(SB), Y3, Y5
+	VMULPS       Y4, Y4, Y6
+	VMULPS       Y5, Y5, Y7
+	VMOVUPS      word3b1641e0<>+0(SB), Y8
+	VMOVUPS      word3b1641e0<>+0(SB), Y9
+	VFMADD213PS  wordbc08b50b<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbc08b50b<>+0(SB), Y7, Y9
+	VFMADD213PS  word3cb254bb<>+0(SB), Y6, Y8
+	VFMADD213PS  word3cb254bb<>+0(SB), Y7, Y9
+	VFMADD213PS  wordbd5d0462<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbd5d0462<>+0(SB), Y7, Y9
+	VFMADD213PS  word3e088875<>+0(SB), Y6, Y8
+	VFMADD213PS  word3e088875<>+0(SB), Y7, Y9
+	VFMADD213PS  wordbeaaaaab<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbeaaaaab<>+0(SB), Y7, Y9
+	VMULPS       Y4, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VFMADD213PS  Y4, Y6, Y8
+	VFMADD213PS  Y5, Y7, Y9
+	VADDPS       Y4, Y4, Y10
+	VADDPS       Y5, Y5, Y11
+	VMULPS       word3fb8aa3b<>+0(SB), Y10, Y6
+	VMULPS       word3fb8aa3b<>+0(SB), Y11, Y7
+	VCVTPS2DQ    Y6, Y12
+	VCVTPS2DQ    Y7, Y13
+	VCVTDQ2PS    Y12, Y6
+	VCVTDQ2PS    Y13, Y7
+	VMOVAPS      Y10, Y14
+	VMOVAPS      Y11, Y15
+	VFNMADD231PS word3f317218<>+0(SB), Y6, Y14
+	VFNMADD231PS word3f317218<>+0(SB), Y7, Y15
+	VFNMADD231PS wordb102e308<>+0(SB), Y6, Y14
+	VFNMADD231PS wordb102e308<>+0(SB), Y7, Y15
+	VMOVUPS      word395092b6<>+0(SB), Y6
+	VMOVUPS      word395092b6<>+0(SB), Y7
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y14, Y6
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y15, Y7
+	VFMADD213PS  word3c088870<>+0(SB), Y14, Y6
+	VFMADD213PS  word3c088870<>+0(SB), Y15, Y7
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y14, Y6
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y15, Y7
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y14, Y6
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y15, Y7
+	VFMADD213PS  word3f000000<>+0(SB), Y14, Y6
+	VFMADD213PS  word3f000000<>+0(SB), Y15, Y7
+	VMULPS       Y14, Y14, Y16
+	VMULPS       Y15, Y15, Y17
+	VFMADD213PS  Y14, Y16, Y6
+	VFMADD213PS  Y15, Y17, Y7
+	VADDPS       word3f800000<>+0(SB), Y6, Y6
+	VADDPS       word3f800000<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y12, Y12
+	VPSLLD       $0x17, Y13, Y13
+	VPADDD       Y12, Y6, Y6
+	VPADDD       Y13, Y7, Y7
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y10, Y12
+	VBLENDVPS    Y12, word7f800000<>+0(SB), Y6, Y6
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y11, Y12
+	VBLENDVPS    Y12, word7f800000<>+0(SB), Y7, Y7
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y10, Y10
+	VANDPS       Y10, Y6, Y6
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y11, Y10
+	VANDPS       Y10, Y7, Y7
+	VMOVUPS      word3f800000<>+0(SB), Y10
+	VMOVUPS      word3f800000<>+0(SB), Y11
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y10, Y10, Y12
+	VADDPS       Y11, Y11, Y13
+	VDIVPS       Y6, Y12, Y6
+	VDIVPS       Y7, Y13, Y7
+	VSUBPS       Y6, Y10, Y6
+	VSUBPS       Y7, Y11, Y7
+	VCMPPS       $0x11, word3f200000<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, Y8, Y6, Y6
+	VCMPPS       $0x11, word3f200000<>+0(SB), Y5, Y4
+	VBLENDVPS    Y4, Y9, Y7, Y7
+	VANDPS       word80000000<>+0(SB), Y2, Y2
+	VANDPS       word80000000<>+0(SB), Y3, Y3
+	VORPS        Y2, Y6, Y6
+	VORPS        Y3, Y7, Y7
+	VMASKMOVPS   Y6, Y0, (AX)
+	VMASKMOVPS   Y7, Y1, 32(AX)
+
+Tanh_done_210:
+	VZEROUPPER
+	RET
+
+DATA word7fffffff<>+0(SB)/4, $0x7fffffff
+DATA word7fffffff<>+4(SB)/4, $0x7fffffff
+DATA word7fffffff<>+8(SB)/4, $0x7fffffff
+DATA word7fffffff<>+12(SB)/4, $0x7fffffff
+DATA word7fffffff<>+16(SB)/4, $0x7fffffff
+DATA word7fffffff<>+20(SB)/4, $0x7fffffff
+DATA word7fffffff<>+24(SB)/4, $0x7fffffff
+DATA word7fffffff<>+28(SB)/4, $0x7fffffff
+GLOBL word7fffffff<>(SB), RODATA|NOPTR, $32
+
+DATA word3b1641e0<>+0(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+4(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+8(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+12(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+16(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+20(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+24(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+28(SB)/4, $0x3b1641e0
+GLOBL word3b1641e0<>(SB), RODATA|NOPTR, $32
+
+DATA wordbc08b50b<>+0(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+4(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+8(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+12(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+16(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+20(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+24(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+28(SB)/4, $0xbc08b50b
+GLOBL wordbc08b50b<>(SB), RODATA|NOPTR, $32
+
+DATA word3cb254bb<>+0(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+4(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+8(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+12(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+16(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+20(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+24(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+28(SB)/4, $0x3cb254bb
+GLOBL word3cb254bb<>(SB), RODATA|NOPTR, $32
+
+DATA wordbd5d0462<>+0(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+4(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+8(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+12(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+16(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+20(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+24(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+28(SB)/4, $0xbd5d0462
+GLOBL wordbd5d0462<>(SB), RODATA|NOPTR, $32
+
+DATA word3e088875<>+0(SB)/4, $0x3e088875
+DATA word3e088875<>+4(SB)/4, $0x3e088875
+DATA word3e088875<>+8(SB)/4, $0x3e088875
+DATA word3e088875<>+12(SB)/4, $0x3e088875
+DATA word3e088875<>+16(SB)/4, $0x3e088875
+DATA word3e088875<>+20(SB)/4, $0x3e088875
+DATA word3e088875<>+24(SB)/4, $0x3e088875
+DATA word3e088875<>+28(SB)/4, $0x3e088875
+GLOBL word3e088875<>(SB), RODATA|NOPTR, $32
+
+DATA wordbeaaaaab<>+0(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+4(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+8(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+12(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+16(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+20(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+24(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+28(SB)/4, $0xbeaaaaab
+GLOBL wordbeaaaaab<>(SB), RODATA|NOPTR, $32
+
+DATA word3f200000<>+0(SB)/4, $0x3f200000
+DATA word3f200000<>+4(SB)/4, $0x3f200000
+DATA word3f200000<>+8(SB)/4, $0x3f200000
+DATA word3f200000<>+12(SB)/4, $0x3f200000
+DATA word3f200000<>+16(SB)/4, $0x3f200000
+DATA word3f200000<>+20(SB)/4, $0x3f200000
+DATA word3f200000<>+24(SB)/4, $0x3f200000
+DATA word3f200000<>+28(SB)/4, $0x3f200000
+GLOBL word3f200000<>(SB), RODATA|NOPTR, $32
+
+// func avx2SigmoidBack(dst []float32, y []float32, g []float32)
+// Requires: AVX
+TEXT ·avx2SigmoidBack(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ g_base+48(FP), DX
+	MOVQ g_len+56(FP), BX
+
+SigmoidBack_lanes_211:
+	CMPQ    BX, $+16
+	JLT     SigmoidBack_tail_212
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	VMOVUPS word3f800000<>+0(SB), Y4
+	VMOVUPS word3f800000<>+0(SB), Y5
+	VSUBPS  Y0, Y4, Y4
+	VSUBPS  Y1, Y5, Y5
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y5, Y5
+	VMULPS  Y4, Y2, Y4
+	VMULPS  Y5, Y3, Y5
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	SUBQ    $+16, BX
+	JMP     SigmoidBack_lanes_211
+
+SigmoidBack_tail_212:
+	TESTQ      BX, BX
+	JEQ        SigmoidBack_done_213
+	LEAQ       window<>+0(SB), SI
+	NEGQ       BX
+	VMOVUPS    64(SI)(BX*4), Y0
+	VMOVUPS    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX), Y0, Y2
+	VMASKMOVPS 32(CX), Y1, Y3
+	VMASKMOVPS (DX), Y0, Y4
+	VMASKMOVPS 32(DX), Y1, Y5
+	VMOVUPS    word3f800000<>+0(SB), Y6
+	VMOVUPS    word3f800000<>+0(SB), Y7
+	VSUBPS     Y2, Y6, Y6
+	VSUBPS     Y3, Y7, Y7
+	VMULPS     Y2, Y6, Y6
+	VMULPS     Y3, Y7, Y7
+	VMULPS     Y6, Y4, Y6
+	VMULPS     Y7, Y5, Y7
+	VMASKMOVPS Y6, Y0, (AX)
+	VMASKMOVPS Y7, Y1, 32(AX)
+
+SigmoidBack_done_213:
+	VZEROUPPER
+	RET
+
+// func avx2TanhBack(dst []float32, y []float32, g []float32)
+// Requires: AVX, FMA3
+TEXT ·avx2TanhBack(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ g_base+48(FP), DX
+	MOVQ g_len+56(FP), BX
+
+TanhBack_lanes_214:
+	CMPQ         BX, $+16
+	JLT          TanhBack_tail_215
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VMOVUPS      word3f800000<>+0(SB), Y4
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VFNMADD231PS Y0, Y0, Y4
+	VFNMADD231PS Y1, Y1, Y5
+	VMULPS       Y4, Y2, Y4
+	VMULPS       Y5, Y3, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, DX
+	SUBQ         $+16, BX
+	JMP          TanhBack_lanes_214
+
+TanhBack_tail_215:
+	TESTQ        BX, BX
+	JEQ          TanhBack_done_216
+	LEAQ         window<>+0(SB), SI
+	NEGQ         BX
+	VMOVUPS      64(SI)(BX*4), Y0
+	VMOVUPS      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX), Y0, Y2
+	VMASKMOVPS   32(CX), Y1, Y3
+	VMASKMOVPS   (DX), Y0, Y4
+	VMASKMOVPS   32(DX), Y1, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y6
+	VMOVUPS      word3f800000<>+0(SB), Y7
+	VFNMADD231PS Y2, Y2, Y6
+	VFNMADD231PS Y3, Y3, Y7
+	VMULPS       Y6, Y4, Y6
+	VMULPS       Y7, Y5, Y7
+	VMASKMOVPS   Y6, Y0, (AX)
+	VMASKMOVPS   Y7, Y1, 32(AX)
+
+TanhBack_done_216:
+	VZEROUPPER
+	RET
+
+// func avx2ReLUBack(dst []float32, y []float32, g []float32)
+// Requires: AVX
+TEXT ·avx2ReLUBack(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ g_base+48(FP), DX
+	MOVQ g_len+56(FP), BX
+
+ReLUBack_lanes_217:
+	CMPQ    BX, $+16
+	JLT     ReLUBack_tail_218
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	VXORPS  Y4, Y4, Y4
+	VCMPPS  $0x16, Y4, Y0, Y0
+	VANDPS  Y0, Y2, Y2
+	VCMPPS  $0x16, Y4, Y1, Y1
+	VANDPS  Y1, Y3, Y3
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	SUBQ    $+16, BX
+	JMP     ReLUBack_lanes_217
+
+ReLUBack_tail_218:
+	TESTQ      BX, BX
+	JEQ        ReLUBack_done_219
+	LEAQ       window<>+0(SB), SI
+	NEGQ       BX
+	VMOVUPS    64(SI)(BX*4), Y0
+	VMOVUPS    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX), Y0, Y2
+	VMASKMOVPS 32(CX), Y1, Y3
+	VMASKMOVPS (DX), Y0, Y4
+	VMASKMOVPS 32(DX), Y1, Y5
+	VXORPS     Y6, Y6, Y6
+	VCMPPS     $0x16, Y6, Y2, Y2
+	VANDPS     Y2, Y4, Y4
+	VCMPPS     $0x16, Y6, Y3, Y3
+	VANDPS     Y3, Y5, Y5
+	VMASKMOVPS Y4, Y0, (AX)
+	VMASKMOVPS Y5, Y1, 32(AX)
+
+ReLUBack_done_219:
+	VZEROUPPER
+	RET
+
+// func avx2Scores(out []float32, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Scores(SB), NOSPLIT, $8-116
+	MOVQ t+104(FP), AX
+	MOVQ AX, CX
+	SHLQ $0x02, AX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+
+Scores_block_220:
+	CMPQ (SP), $+32
+	JLT  Scores_smaller_221
+	MOVQ at_base+72(FP), DX
+	MOVQ at_len+80(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores_neighbours_222:
+	CMPQ    BX, $+2
+	JLT     Scores_fewer_223
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	ADDQ    $+4, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVLQSX (DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	ADDQ    $+4, DX
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	SUBQ    $+8, DX
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_225
+
+Scores_each_224:
+	VMOVUPS     (R8), Y8
+	VMOVUPS     32(R8), Y9
+	VFMADD231PS (R10), Y8, Y0
+	VFMADD231PS 32(R10), Y9, Y1
+	VFMADD231PS (R11), Y8, Y4
+	VFMADD231PS 32(R11), Y9, Y5
+	VMOVUPS     64(R8), Y8
+	VMOVUPS     96(R8), Y9
+	VFMADD231PS 64(R10), Y8, Y2
+	VFMADD231PS 96(R10), Y9, Y3
+	VFMADD231PS 64(R11), Y8, Y6
+	VFMADD231PS 96(R11), Y9, Y7
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	ADDQ        AX, R11
+	DECQ        R9
+	JNE         Scores_each_224
+
+Scores_none_225:
+	VBROADCASTSS scale+112(FP), Y8
+	VBROADCASTSS scale+112(FP), Y9
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y9, Y1, Y1
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, 32(SI)
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMOVUPS      Y2, 64(SI)
+	VMOVUPS      Y3, 96(SI)
+	ADDQ         AX, SI
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMOVUPS      Y4, (SI)
+	VMOVUPS      Y5, 32(SI)
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 64(SI)
+	VMOVUPS      Y7, 96(SI)
+	ADDQ         AX, SI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	JMP          Scores_neighbours_222
+
+Scores_fewer_223:
+Scores_neighbours_226:
+	CMPQ    BX, $+1
+	JLT     Scores_fewer_227
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	ADDQ    $+4, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	SUBQ    $+4, DX
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_229
+
+Scores_each_228:
+	VMOVUPS     (R8), Y4
+	VMOVUPS     32(R8), Y5
+	VFMADD231PS (R10), Y4, Y0
+	VFMADD231PS 32(R10), Y5, Y1
+	VMOVUPS     64(R8), Y4
+	VMOVUPS     96(R8), Y5
+	VFMADD231PS 64(R10), Y4, Y2
+	VFMADD231PS 96(R10), Y5, Y3
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores_each_228
+
+Scores_none_229:
+	VBROADCASTSS scale+112(FP), Y4
+	VBROADCASTSS scale+112(FP), Y5
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, 32(SI)
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      Y2, 64(SI)
+	VMOVUPS      Y3, 96(SI)
+	ADDQ         AX, SI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	JMP          Scores_neighbours_226
+
+Scores_fewer_227:
+	ADDQ $+128, CX
+	SUBQ $+32, (SP)
+	JMP  Scores_block_220
+
+Scores_smaller_221:
+Scores_block_230:
+	CMPQ (SP), $+16
+	JLT  Scores_smaller_231
+	MOVQ at_base+72(FP), DX
+	MOVQ at_len+80(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores_neighbours_232:
+	CMPQ    BX, $+4
+	JLT     Scores_fewer_233
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	ADDQ    $+4, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVLQSX (DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	ADDQ    $+4, DX
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVLQSX (DX), R12
+	LEAQ    (DI)(R12*4), R12
+	ADDQ    CX, R12
+	ADDQ    $+4, DX
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVLQSX (DX), R13
+	LEAQ    (DI)(R13*4), R13
+	ADDQ    CX, R13
+	ADDQ    $+4, DX
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	SUBQ    $+16, DX
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_235
+
+Scores_each_234:
+	VMOVUPS     (R8), Y8
+	VMOVUPS     32(R8), Y9
+	VFMADD231PS (R10), Y8, Y0
+	VFMADD231PS 32(R10), Y9, Y1
+	VFMADD231PS (R11), Y8, Y2
+	VFMADD231PS 32(R11), Y9, Y3
+	VFMADD231PS (R12), Y8, Y4
+	VFMADD231PS 32(R12), Y9, Y5
+	VFMADD231PS (R13), Y8, Y6
+	VFMADD231PS 32(R13), Y9, Y7
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	ADDQ        AX, R11
+	ADDQ        AX, R12
+	ADDQ        AX, R13
+	DECQ        R9
+	JNE         Scores_each_234
+
+Scores_none_235:
+	VBROADCASTSS scale+112(FP), Y8
+	VBROADCASTSS scale+112(FP), Y9
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y9, Y1, Y1
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         AX, SI
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMOVUPS      Y2, (SI)
+	VMOVUPS      Y3, 32(SI)
+	ADDQ         AX, SI
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMOVUPS      Y4, (SI)
+	VMOVUPS      Y5, 32(SI)
+	ADDQ         AX, SI
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (SI)
+	VMOVUPS      Y7, 32(SI)
+	ADDQ         AX, SI
+	ADDQ         $+16, DX
+	SUBQ         $+4, BX
+	JMP          Scores_neighbours_232
+
+Scores_fewer_233:
+Scores_neighbours_236:
+	CMPQ    BX, $+1
+	JLT     Scores_fewer_237
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	ADDQ    $+4, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	SUBQ    $+4, DX
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_239
+
+Scores_each_238:
+	VMOVUPS     (R8), Y2
+	VMOVUPS     32(R8), Y3
+	VFMADD231PS (R10), Y2, Y0
+	VFMADD231PS 32(R10), Y3, Y1
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores_each_238
+
+Scores_none_239:
+	VBROADCASTSS scale+112(FP), Y2
+	VBROADCASTSS scale+112(FP), Y3
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         AX, SI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	JMP          Scores_neighbours_236
+
+Scores_fewer_237:
+	ADDQ $+64, CX
+	SUBQ $+16, (SP)
+	JMP  Scores_block_230
+
+Scores_smaller_231:
+	VZEROUPPER
+	RET
+
+// func avx2Mix(out []float32, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, FMA3
+TEXT ·avx2Mix(SB), NOSPLIT, $8-112
+	MOVQ t+104(FP), AX
+	MOVQ AX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), DX
+	XORQ CX, CX
+
+Mix_block_240:
+	CMPQ (SP), $+16
+	JLT  Mix_smaller_241
+	MOVQ out_base+0(FP), BX
+	MOVQ rows+96(FP), SI
+	ADDQ CX, BX
+	MOVQ CX, DI
+
+Mix_rows_242:
+	CMPQ   SI, $+4
+	JLT    Mix_fewer_243
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   at_base+72(FP), R8
+	MOVQ   at_len+80(FP), R9
+	MOVQ   w_base+24(FP), R10
+	MOVQ   base_base+48(FP), R11
+	ADDQ   CX, R10
+	TESTQ  R9, R9
+	JEQ    Mix_none_245
+
+Mix_each_244:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R10), Y8
+	VMOVUPS     32(R10), Y9
+	VFMADD231PS (R12), Y8, Y0
+	VFMADD231PS 32(R12), Y9, Y1
+	VFMADD231PS (R12)(AX*1), Y8, Y2
+	VFMADD231PS 32(R12)(AX*1), Y9, Y3
+	VFMADD231PS (R12)(AX*2), Y8, Y4
+	VFMADD231PS 32(R12)(AX*2), Y9, Y5
+	VFMADD231PS (R12)(DX*1), Y8, Y6
+	VFMADD231PS 32(R12)(DX*1), Y9, Y7
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Mix_each_244
+
+Mix_none_245:
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Y2, (BX)
+	VMOVUPS Y3, 32(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Y4, (BX)
+	VMOVUPS Y5, 32(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Y6, (BX)
+	VMOVUPS Y7, 32(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+4, SI
+	JMP     Mix_rows_242
+
+Mix_fewer_243:
+Mix_rows_246:
+	CMPQ   SI, $+1
+	JLT    Mix_fewer_247
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   at_base+72(FP), R8
+	MOVQ   at_len+80(FP), R9
+	MOVQ   w_base+24(FP), R10
+	MOVQ   base_base+48(FP), R11
+	ADDQ   CX, R10
+	TESTQ  R9, R9
+	JEQ    Mix_none_249
+
+Mix_each_248:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R10), Y2
+	VMOVUPS     32(R10), Y3
+	VFMADD231PS (R12), Y2, Y0
+	VFMADD231PS 32(R12), Y3, Y1
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Mix_each_248
+
+Mix_none_249:
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+1, SI
+	JMP     Mix_rows_246
+
+Mix_fewer_247:
+	ADDQ $+64, CX
+	SUBQ $+16, (SP)
+	JMP  Mix_block_240
+
+Mix_smaller_241:
+	VZEROUPPER
+	RET
+
+// func avx2Scatter(base []float32, at []int32, w []float32, x []float32, rows int, t int)
+// Requires: AVX, FMA3
+TEXT ·avx2Scatter(SB), NOSPLIT, $0-112
+	MOVQ  t+104(FP), AX
+	MOVQ  base_base+0(FP), CX
+	MOVQ  at_base+24(FP), DX
+	MOVQ  at_len+32(FP), BX
+	MOVQ  w_base+48(FP), SI
+	SHLQ  $0x02, AX
+	TESTQ BX, BX
+	JEQ   Scatter_none_251
+
+Scatter_each_250:
+	MOVQ AX, DI
+	SHRQ $0x02, DI
+	XORQ R8, R8
+
+Scatter_block_252:
+	CMPQ    DI, $+32
+	JLT     Scatter_smaller_253
+	VMOVUPS (SI)(R8*1), Y0
+	VMOVUPS 32(SI)(R8*1), Y1
+	VMOVUPS 64(SI)(R8*1), Y2
+	VMOVUPS 96(SI)(R8*1), Y3
+	MOVQ    x_base+72(FP), R10
+	MOVQ    rows+96(FP), R11
+	MOVLQSX (DX), R9
+	LEAQ    (CX)(R9*4), R9
+	ADDQ    R8, R9
+	ADDQ    R8, R10
+	TESTQ   R11, R11
+	JEQ     Scatter_none_255
+
+Scatter_each_254:
+	VMOVUPS     (R9), Y4
+	VMOVUPS     32(R9), Y5
+	VFMADD231PS (R10), Y0, Y4
+	VFMADD231PS 32(R10), Y1, Y5
+	VMOVUPS     Y4, (R9)
+	VMOVUPS     Y5, 32(R9)
+	VMOVUPS     64(R9), Y4
+	VMOVUPS     96(R9), Y5
+	VFMADD231PS 64(R10), Y2, Y4
+	VFMADD231PS 96(R10), Y3, Y5
+	VMOVUPS     Y4, 64(R9)
+	VMOVUPS     Y5, 96(R9)
+	ADDQ        AX, R9
+	ADDQ        AX, R10
+	DECQ        R11
+	JNE         Scatter_each_254
+
+Scatter_none_255:
+	ADDQ $+128, R8
+	SUBQ $+32, DI
+	JMP  Scatter_block_252
+
+Scatter_smaller_253:
+Scatter_block_256:
+	CMPQ    DI, $+16
+	JLT     Scatter_smaller_257
+	VMOVUPS (SI)(R8*1), Y0
+	VMOVUPS 32(SI)(R8*1), Y1
+	MOVQ    x_base+72(FP), R10
+	MOVQ    rows+96(FP), R11
+	MOVLQSX (DX), R9
+	LEAQ    (CX)(R9*4), R9
+	ADDQ    R8, R9
+	ADDQ    R8, R10
+	TESTQ   R11, R11
+	JEQ     Scatter_none_259
+
+Scatter_each_258:
+	VMOVUPS     (R9), Y2
+	VMOVUPS     32(R9), Y3
+	VFMADD231PS (R10), Y0, Y2
+	VFMADD231PS 32(R10), Y1, Y3
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y3, 32(R9)
+	ADDQ        AX, R9
+	ADDQ        AX, R10
+	DECQ        R11
+	JNE         Scatter_each_258
+
+Scatter_none_259:
+	ADDQ $+64, R8
+	SUBQ $+16, DI
+	JMP  Scatter_block_256
+
+Scatter_smaller_257:
+	ADDQ AX, SI
+	ADDQ $+4, DX
+	DECQ BX
+	JNE  Scatter_each_250
+
+Scatter_none_251:
+	VZEROUPPER
+	RET
+
+// func avx2Softmax(w []float32, n int, t int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2Softmax(SB), NOSPLIT, $0-40
+	MOVQ w_base+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ t+32(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x02, BX
+	XORQ SI, SI
+
+Softmax_block_260:
+	CMPQ    DX, $+16
+	JLT     Softmax_smaller_261
+	LEAQ    (AX)(SI*1), DI
+	MOVQ    CX, R8
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	TESTQ   R8, R8
+	JEQ     Softmax_none_263
+
+Softmax_each_262:
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	VMAXPS  Y0, Y4, Y0
+	VMAXPS  Y1, Y5, Y1
+	ADDQ    BX, DI
+	DECQ    R8
+	JNE     Softmax_each_262
+
+Softmax_none_263:
+	LEAQ   (AX)(SI*1), DI
+	MOVQ   CX, R8
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	TESTQ  R8, R8
+	JEQ    Softmax_none_265
+
+Softmax_each_264:
+	VMOVUPS      (DI), Y4
+	VMOVUPS      32(DI), Y5
+	VSUBPS       Y0, Y4, Y4
+	VSUBPS       Y1, Y5, Y5
+	VMULPS       word3fb8aa3b<>+0(SB), Y4, Y6
+	VMULPS       word3fb8aa3b<>+0(SB), Y5, Y7
+	VCVTPS2DQ    Y6, Y8
+	VCVTPS2DQ    Y7, Y9
+	VCVTDQ2PS    Y8, Y6
+	VCVTDQ2PS    Y9, Y7
+	VMOVAPS      Y4, Y10
+	VMOVAPS      Y5, Y11
+	VFNMADD231PS word3f317218<>+0(SB), Y6, Y10
+	VFNMADD231PS word3f317218<>+0(SB), Y7, Y11
+	VFNMADD231PS wordb102e308<>+0(SB), Y6, Y10
+	VFNMADD231PS wordb102e308<>+0(SB), Y7, Y11
+	VMOVUPS      word395092b6<>+0(SB), Y6
+	VMOVUPS      word395092b6<>+0(SB), Y7
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y10, Y6
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y11, Y7
+	VFMADD213PS  word3c088870<>+0(SB), Y10, Y6
+	VFMADD213PS  word3c088870<>+0(SB), Y11, Y7
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y10, Y6
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y11, Y7
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y10, Y6
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y11, Y7
+	VFMADD213PS  word3f000000<>+0(SB), Y10, Y6
+	VFMADD213PS  word3f000000<>+0(SB), Y11, Y7
+	VMULPS       Y10, Y10, Y12
+	VMULPS       Y11, Y11, Y13
+	VFMADD213PS  Y10, Y12, Y6
+	VFMADD213PS  Y11, Y13, Y7
+	VADDPS       word3f800000<>+0(SB), Y6, Y6
+	VADDPS       word3f800000<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y8, Y6, Y6
+	VPADDD       Y9, Y7, Y7
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y4, Y8
+	VBLENDVPS    Y8, word7f800000<>+0(SB), Y6, Y6
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y5, Y8
+	VBLENDVPS    Y8, word7f800000<>+0(SB), Y7, Y7
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y5, Y4
+	VANDPS       Y4, Y7, Y7
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 32(DI)
+	ADDQ         BX, DI
+	DECQ         R8
+	JNE          Softmax_each_264
+
+Softmax_none_265:
+	VMOVUPS word3f800000<>+0(SB), Y0
+	VMOVUPS word3f800000<>+0(SB), Y1
+	VDIVPS  Y2, Y0, Y2
+	VDIVPS  Y3, Y1, Y3
+	LEAQ    (AX)(SI*1), DI
+	MOVQ    CX, R8
+	TESTQ   R8, R8
+	JEQ     Softmax_none_267
+
+Softmax_each_266:
+	VMULPS  (DI), Y2, Y4
+	VMULPS  32(DI), Y3, Y5
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, 32(DI)
+	ADDQ    BX, DI
+	DECQ    R8
+	JNE     Softmax_each_266
+
+Softmax_none_267:
+	ADDQ $+64, SI
+	SUBQ $+16, DX
+	JMP  Softmax_block_260
+
+Softmax_smaller_261:
+	VZEROUPPER
+	RET
+
+// func avx2SoftmaxBack(g []float32, w []float32, n int, t int, scale float32)
+// Requires: AVX, FMA3
+TEXT ·avx2SoftmaxBack(SB), NOSPLIT, $0-68
+	MOVQ         g_base+0(FP), AX
+	MOVQ         w_base+24(FP), CX
+	MOVQ         n+48(FP), DX
+	MOVQ         t+56(FP), BX
+	VBROADCASTSS scale+64(FP), Y0
+	VBROADCASTSS scale+64(FP), Y1
+	MOVQ         BX, SI
+	SHLQ         $0x02, SI
+	XORQ         DI, DI
+
+SoftmaxBack_block_268:
+	CMPQ   BX, $+16
+	JLT    SoftmaxBack_smaller_269
+	LEAQ   (AX)(DI*1), R8
+	LEAQ   (CX)(DI*1), R9
+	MOVQ   DX, R10
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	TESTQ  R10, R10
+	JEQ    SoftmaxBack_none_271
+
+SoftmaxBack_each_270:
+	VMOVUPS     (R9), Y4
+	VMOVUPS     32(R9), Y5
+	VFMADD231PS (R8), Y4, Y2
+	VFMADD231PS 32(R8), Y5, Y3
+	ADDQ        SI, R8
+	ADDQ        SI, R9
+	DECQ        R10
+	JNE         SoftmaxBack_each_270
+
+SoftmaxBack_none_271:
+	LEAQ  (AX)(DI*1), R8
+	LEAQ  (CX)(DI*1), R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JEQ   SoftmaxBack_none_273
+
+SoftmaxBack_each_272:
+	VMOVUPS (R8), Y4
+	VMOVUPS 32(R8), Y5
+	VSUBPS  Y2, Y4, Y4
+	VSUBPS  Y3, Y5, Y5
+	VMULPS  (R9), Y0, Y6
+	VMULPS  32(R9), Y1, Y7
+	VMULPS  Y4, Y6, Y4
+	VMULPS  Y5, Y7, Y5
+	VMOVUPS Y4, (R8)
+	VMOVUPS Y5, 32(R8)
+	ADDQ    SI, R8
+	ADDQ    SI, R9
+	DECQ    R10
+	JNE     SoftmaxBack_each_272
+
+SoftmaxBack_none_273:
+	ADDQ $+64, DI
+	SUBQ $+16, BX
+	JMP  SoftmaxBack_block_268
+
+SoftmaxBack_smaller_269:
+	VZEROUPPER
+	RET
+
+// func avx2Norm(y []float32, hat []float32, scale []float32, x []float32, gain []float32, offset []float32, t int, epsilon float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2Norm(SB), NOSPLIT, $0-156
+	MOVQ         t+144(FP), AX
+	MOVQ         gain_len+104(FP), CX
+	MOVQ         AX, DX
+	SHLQ         $0x02, DX
+	VXORPS       X1, X1, X1
+	VCVTSI2SSQ   CX, X1, X1
+	VBROADCASTSS X1, Y0
+	VBROADCASTSS X1, Y1
+	XORQ         BX, BX
+
+Norm_block_274:
+	CMPQ   AX, $+32
+	JLT    Norm_smaller_275
+	MOVQ   x_base+72(FP), SI
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   CX, DI
+	TESTQ  DI, DI
+	JEQ    Norm_none_277
+
+Norm_each_276:
+	VADDPS (R8), Y2, Y2
+	VADDPS 32(R8), Y3, Y3
+	VADDPS 64(R8), Y4, Y4
+	VADDPS 96(R8), Y5, Y5
+	ADDQ   DX, R8
+	DECQ   DI
+	JNE    Norm_each_276
+
+Norm_none_277:
+	VDIVPS Y0, Y2, Y2
+	VDIVPS Y1, Y3, Y3
+	VDIVPS Y0, Y4, Y4
+	VDIVPS Y1, Y5, Y5
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   CX, DI
+	TESTQ  DI, DI
+	JEQ    Norm_none_279
+
+Norm_each_278:
+	VMOVUPS     (R8), Y10
+	VMOVUPS     32(R8), Y11
+	VSUBPS      Y2, Y10, Y10
+	VSUBPS      Y3, Y11, Y11
+	VFMADD231PS Y10, Y10, Y6
+	VFMADD231PS Y11, Y11, Y7
+	VMOVUPS     64(R8), Y10
+	VMOVUPS     96(R8), Y11
+	VSUBPS      Y4, Y10, Y10
+	VSUBPS      Y5, Y11, Y11
+	VFMADD231PS Y10, Y10, Y8
+	VFMADD231PS Y11, Y11, Y9
+	ADDQ        DX, R8
+	DECQ        DI
+	JNE         Norm_each_278
+
+Norm_none_279:
+	MOVQ         scale_base+48(FP), DI
+	VBROADCASTSS epsilon+152(FP), Y10
+	VBROADCASTSS epsilon+152(FP), Y11
+	VDIVPS       Y0, Y6, Y6
+	VDIVPS       Y1, Y7, Y7
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VSQRTPS      Y6, Y6
+	VSQRTPS      Y7, Y7
+	VMOVUPS      word3f800000<>+0(SB), Y12
+	VMOVUPS      word3f800000<>+0(SB), Y13
+	VDIVPS       Y6, Y12, Y6
+	VDIVPS       Y7, Y13, Y7
+	VMOVUPS      Y6, (DI)(BX*1)
+	VMOVUPS      Y7, 32(DI)(BX*1)
+	VDIVPS       Y0, Y8, Y8
+	VDIVPS       Y1, Y9, Y9
+	VADDPS       Y10, Y8, Y8
+	VADDPS       Y11, Y9, Y9
+	VSQRTPS      Y8, Y8
+	VSQRTPS      Y9, Y9
+	VMOVUPS      word3f800000<>+0(SB), Y10
+	VMOVUPS      word3f800000<>+0(SB), Y11
+	VDIVPS       Y8, Y10, Y8
+	VDIVPS       Y9, Y11, Y9
+	VMOVUPS      Y8, 64(DI)(BX*1)
+	VMOVUPS      Y9, 96(DI)(BX*1)
+	MOVQ         hat_base+24(FP), DI
+	MOVQ         y_base+0(FP), R8
+	MOVQ         gain_base+96(FP), R9
+	MOVQ         offset_base+120(FP), R10
+	LEAQ         (SI)(BX*1), SI
+	LEAQ         (DI)(BX*1), DI
+	LEAQ         (R8)(BX*1), R11
+	MOVQ         CX, R8
+	TESTQ        R8, R8
+	JEQ          Norm_none_281
+
+Norm_each_280:
+	VMOVUPS      (SI), Y10
+	VMOVUPS      32(SI), Y11
+	VSUBPS       Y2, Y10, Y10
+	VSUBPS       Y3, Y11, Y11
+	VMULPS       Y6, Y10, Y10
+	VMULPS       Y7, Y11, Y11
+	VMOVUPS      Y10, (DI)
+	VMOVUPS      Y11, 32(DI)
+	VBROADCASTSS (R9), Y12
+	VBROADCASTSS (R9), Y13
+	VBROADCASTSS (R10), Y14
+	VFMADD213PS  Y14, Y10, Y12
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      Y12, (R11)
+	VMOVUPS      Y13, 32(R11)
+	VMOVUPS      64(SI), Y10
+	VMOVUPS      96(SI), Y11
+	VSUBPS       Y4, Y10, Y10
+	VSUBPS       Y5, Y11, Y11
+	VMULPS       Y8, Y10, Y10
+	VMULPS       Y9, Y11, Y11
+	VMOVUPS      Y10, 64(DI)
+	VMOVUPS      Y11, 96(DI)
+	VBROADCASTSS (R9), Y12
+	VBROADCASTSS (R9), Y13
+	VBROADCASTSS (R10), Y14
+	VFMADD213PS  Y14, Y10, Y12
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      Y12, 64(R11)
+	VMOVUPS      Y13, 96(R11)
+	ADDQ         $+4, R9
+	ADDQ         $+4, R10
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R11
+	DECQ         R8
+	JNE          Norm_each_280
+
+Norm_none_281:
+	ADDQ $+128, BX
+	SUBQ $+32, AX
+	JMP  Norm_block_274
+
+Norm_smaller_275:
+Norm_block_282:
+	CMPQ   AX, $+16
+	JLT    Norm_smaller_283
+	MOVQ   x_base+72(FP), SI
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   CX, DI
+	TESTQ  DI, DI
+	JEQ    Norm_none_285
+
+Norm_each_284:
+	VADDPS (R8), Y2, Y2
+	VADDPS 32(R8), Y3, Y3
+	ADDQ   DX, R8
+	DECQ   DI
+	JNE    Norm_each_284
+
+Norm_none_285:
+	VDIVPS Y0, Y2, Y2
+	VDIVPS Y1, Y3, Y3
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   CX, DI
+	TESTQ  DI, DI
+	JEQ    Norm_none_287
+
+Norm_each_286:
+	VMOVUPS     (R8), Y6
+	VMOVUPS     32(R8), Y7
+	VSUBPS      Y2, Y6, Y6
+	VSUBPS      Y3, Y7, Y7
+	VFMADD231PS Y6, Y6, Y4
+	VFMADD231PS Y7, Y7, Y5
+	ADDQ        DX, R8
+	DECQ        DI
+	JNE         Norm_each_286
+
+Norm_none_287:
+	MOVQ         scale_base+48(FP), DI
+	VBROADCASTSS epsilon+152(FP), Y6
+	VBROADCASTSS epsilon+152(FP), Y7
+	VDIVPS       Y0, Y4, Y4
+	VDIVPS       Y1, Y5, Y5
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VSQRTPS      Y4, Y4
+	VSQRTPS      Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y6
+	VMOVUPS      word3f800000<>+0(SB), Y7
+	VDIVPS       Y4, Y6, Y4
+	VDIVPS       Y5, Y7, Y5
+	VMOVUPS      Y4, (DI)(BX*1)
+	VMOVUPS      Y5, 32(DI)(BX*1)
+	MOVQ         hat_base+24(FP), DI
+	MOVQ         y_base+0(FP), R8
+	MOVQ         gain_base+96(FP), R9
+	MOVQ         offset_base+120(FP), R10
+	LEAQ         (SI)(BX*1), SI
+	LEAQ         (DI)(BX*1), DI
+	LEAQ         (R8)(BX*1), R11
+	MOVQ         CX, R8
+	TESTQ        R8, R8
+	JEQ          Norm_none_289
+
+Norm_each_288:
+	VMOVUPS      (SI), Y6
+	VMOVUPS      32(SI), Y7
+	VSUBPS       Y2, Y6, Y6
+	VSUBPS       Y3, Y7, Y7
+	VMULPS       Y4, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 32(DI)
+	VBROADCASTSS (R9), Y8
+	VBROADCASTSS (R9), Y9
+	VBROADCASTSS (R10), Y10
+	VFMADD213PS  Y10, Y6, Y8
+	VFMADD213PS  Y10, Y7, Y9
+	VMOVUPS      Y8, (R11)
+	VMOVUPS      Y9, 32(R11)
+	ADDQ         $+4, R9
+	ADDQ         $+4, R10
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R11
+	DECQ         R8
+	JNE          Norm_each_288
+
+Norm_none_289:
+	ADDQ $+64, BX
+	SUBQ $+16, AX
+	JMP  Norm_block_282
+
+Norm_smaller_283:
+	VZEROUPPER
+	RET
+
+// func avx2NormBack(g []float32, hat []float32, scale []float32, gain []float32, t int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2NormBack(SB), NOSPLIT, $0-104
+	MOVQ         t+96(FP), AX
+	MOVQ         gain_len+80(FP), CX
+	MOVQ         g_base+0(FP), BX
+	MOVQ         hat_base+24(FP), SI
+	MOVQ         AX, DX
+	SHLQ         $0x02, DX
+	VXORPS       X1, X1, X1
+	VCVTSI2SSQ   CX, X1, X1
+	VBROADCASTSS X1, Y0
+	VBROADCASTSS X1, Y1
+	XORQ         DI, DI
+
+NormBack_block_290:
+	CMPQ   AX, $+32
+	JLT    NormBack_smaller_291
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   gain_base+72(FP), R8
+	LEAQ   (BX)(DI*1), R10
+	LEAQ   (SI)(DI*1), R11
+	MOVQ   CX, R9
+	TESTQ  R9, R9
+	JEQ    NormBack_none_293
+
+NormBack_each_292:
+	VBROADCASTSS (R8), Y10
+	VBROADCASTSS (R8), Y11
+	VMULPS       (R10), Y10, Y10
+	VMULPS       32(R10), Y11, Y11
+	VADDPS       Y10, Y2, Y2
+	VADDPS       Y11, Y3, Y3
+	VFMADD231PS  (R11), Y10, Y6
+	VFMADD231PS  32(R11), Y11, Y7
+	VBROADCASTSS (R8), Y10
+	VBROADCASTSS (R8), Y11
+	VMULPS       64(R10), Y10, Y10
+	VMULPS       96(R10), Y11, Y11
+	VADDPS       Y10, Y4, Y4
+	VADDPS       Y11, Y5, Y5
+	VFMADD231PS  64(R11), Y10, Y8
+	VFMADD231PS  96(R11), Y11, Y9
+	ADDQ         $+4, R8
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R9
+	JNE          NormBack_each_292
+
+NormBack_none_293:
+	VDIVPS Y0, Y2, Y2
+	VDIVPS Y1, Y3, Y3
+	VDIVPS Y0, Y6, Y6
+	VDIVPS Y1, Y7, Y7
+	VDIVPS Y0, Y4, Y4
+	VDIVPS Y1, Y5, Y5
+	VDIVPS Y0, Y8, Y8
+	VDIVPS Y1, Y9, Y9
+	MOVQ   scale_base+48(FP), R8
+	MOVQ   gain_base+72(FP), R9
+	LEAQ   (BX)(DI*1), R11
+	LEAQ   (SI)(DI*1), R12
+	MOVQ   CX, R10
+	TESTQ  R10, R10
+	JEQ    NormBack_none_295
+
+NormBack_each_294:
+	VBROADCASTSS (R9), Y10
+	VBROADCASTSS (R9), Y11
+	VMULPS       (R11), Y10, Y10
+	VMULPS       32(R11), Y11, Y11
+	VSUBPS       Y2, Y10, Y10
+	VSUBPS       Y3, Y11, Y11
+	VFNMADD231PS (R12), Y6, Y10
+	VFNMADD231PS 32(R12), Y7, Y11
+	VMULPS       (R8)(DI*1), Y10, Y10
+	VMULPS       32(R8)(DI*1), Y11, Y11
+	VMOVUPS      Y10, (R11)
+	VMOVUPS      Y11, 32(R11)
+	VBROADCASTSS (R9), Y10
+	VBROADCASTSS (R9), Y11
+	VMULPS       64(R11), Y10, Y10
+	VMULPS       96(R11), Y11, Y11
+	VSUBPS       Y4, Y10, Y10
+	VSUBPS       Y5, Y11, Y11
+	VFNMADD231PS 64(R12), Y8, Y10
+	VFNMADD231PS 96(R12), Y9, Y11
+	VMULPS       64(R8)(DI*1), Y10, Y10
+	VMULPS       96(R8)(DI*1), Y11, Y11
+	VMOVUPS      Y10, 64(R11)
+	VMOVUPS      Y11, 96(R11)
+	ADDQ         $+4, R9
+	ADDQ         DX, R11
+	ADDQ         DX, R12
+	DECQ         R10
+	JNE          NormBack_each_294
+
+NormBack_none_295:
+	ADDQ $+128, DI
+	SUBQ $+32, AX
+	JMP  NormBack_block_290
+
+NormBack_smaller_291:
+NormBack_block_296:
+	CMPQ   AX, $+16
+	JLT    NormBack_smaller_297
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   gain_base+72(FP), R8
+	LEAQ   (BX)(DI*1), R10
+	LEAQ   (SI)(DI*1), R11
+	MOVQ   CX, R9
+	TESTQ  R9, R9
+	JEQ    NormBack_none_299
+
+NormBack_each_298:
+	VBROADCASTSS (R8), Y6
+	VBROADCASTSS (R8), Y7
+	VMULPS       (R10), Y6, Y6
+	VMULPS       32(R10), Y7, Y7
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VFMADD231PS  (R11), Y6, Y4
+	VFMADD231PS  32(R11), Y7, Y5
+	ADDQ         $+4, R8
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R9
+	JNE          NormBack_each_298
+
+NormBack_none_299:
+	VDIVPS Y0, Y2, Y2
+	VDIVPS Y1, Y3, Y3
+	VDIVPS Y0, Y4, Y4
+	VDIVPS Y1, Y5, Y5
+	MOVQ   scale_base+48(FP), R8
+	MOVQ   gain_base+72(FP), R9
+	LEAQ   (BX)(DI*1), R11
+	LEAQ   (SI)(DI*1), R12
+	MOVQ   CX, R10
+	TESTQ  R10, R10
+	JEQ    NormBack_none_301
+
+NormBack_each_300:
+	VBROADCASTSS (R9), Y6
+	VBROADCASTSS (R9), Y7
+	VMULPS       (R11), Y6, Y6
+	VMULPS       32(R11), Y7, Y7
+	VSUBPS       Y2, Y6, Y6
+	VSUBPS       Y3, Y7, Y7
+	VFNMADD231PS (R12), Y4, Y6
+	VFNMADD231PS 32(R12), Y5, Y7
+	VMULPS       (R8)(DI*1), Y6, Y6
+	VMULPS       32(R8)(DI*1), Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 32(R11)
+	ADDQ         $+4, R9
+	ADDQ         DX, R11
+	ADDQ         DX, R12
+	DECQ         R10
+	JNE          NormBack_each_300
+
+NormBack_none_301:
+	ADDQ $+64, DI
+	SUBQ $+16, AX
+	JMP  NormBack_block_296
+
+NormBack_smaller_297:
+	VZEROUPPER
+	RET

@@ -6,3 +6,63 @@ package kernel
 //
 //go:noescape
 func avx512Product(p *Product, m int, rows int, n int, cols int)
+
+// avx512Sigmoid replaces y by 1/(1 + e⁻ʸ).
+//
+//go:noescape
+func avx512Sigmoid(y []float32)
+
+// avx512Tanh replaces y by tanh y: y + y³·P(y²) for small |y|, else 1 − 2/(e²ʸ + 1) of |y|, with the sign of y.
+//
+//go:noescape
+func avx512Tanh(y []float32)
+
+// avx512SigmoidBack sets dst = g·y(1 − y).
+//
+//go:noescape
+func avx512SigmoidBack(dst []float32, y []float32, g []float32)
+
+// avx512TanhBack sets dst = g·(1 − y²).
+//
+//go:noescape
+func avx512TanhBack(dst []float32, y []float32, g []float32)
+
+// avx512ReLUBack sets dst = g where y > 0 or NaN, else 0.
+//
+//go:noescape
+func avx512ReLUBack(dst []float32, y []float32, g []float32)
+
+// avx512Scores sets out[e·t + l] = scale·Σ q[u·t + l]·base[at[e] + u·t + l] over u < rows.
+//
+//go:noescape
+func avx512Scores(out []float32, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+
+// avx512Mix sets out[g·t + l] = Σ w[e·t + l]·base[at[e] + g·t + l] over the neighbours e, for g < rows.
+//
+//go:noescape
+func avx512Mix(out []float32, w []float32, base []float32, at []int32, rows int, t int)
+
+// avx512Scatter does base[at[e] + g·t + l] += w[e·t + l]·x[g·t + l] for each e in turn and g < rows.
+//
+//go:noescape
+func avx512Scatter(base []float32, at []int32, w []float32, x []float32, rows int, t int)
+
+// avx512Softmax replaces the n ≥ 1 rows of w by their softmax, lane by lane.
+//
+//go:noescape
+func avx512Softmax(w []float32, n int, t int)
+
+// avx512SoftmaxBack replaces g by scale·w·(g − Σ w·g), lane by lane, the sum over the n rows.
+//
+//go:noescape
+func avx512SoftmaxBack(g []float32, w []float32, n int, t int, scale float32)
+
+// avx512Norm normalises the len(gain) ≥ 1 rows of each lane of x.
+//
+//go:noescape
+func avx512Norm(y []float32, hat []float32, scale []float32, x []float32, gain []float32, offset []float32, t int, epsilon float32)
+
+// avx512NormBack replaces g by the gradient by x of Norm.
+//
+//go:noescape
+func avx512NormBack(g []float32, hat []float32, scale []float32, gain []float32, t int)

@@ -6835,3 +6835,1839 @@ Product_smaller_363:
 Product_done_2:
 	VZEROUPPER
 	RET
+
+// func avx512Sigmoid(y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512Sigmoid(SB), NOSPLIT, $0-24
+	MOVQ y_base+0(FP), AX
+	MOVQ y_len+8(FP), CX
+
+Sigmoid_lanes_371:
+	CMPQ         CX, $+16
+	JLT          Sigmoid_tail_372
+	VMOVUPS      (AX), Z0
+	VPXORD       word80000000<>+0(SB), Z0, Z0
+	VMULPS       word3fb8aa3b<>+0(SB), Z0, Z1
+	VCVTPS2DQ    Z1, Z2
+	VCVTDQ2PS    Z2, Z1
+	VMOVAPS      Z0, Z3
+	VFNMADD231PS word3f317218<>+0(SB), Z1, Z3
+	VFNMADD231PS wordb102e308<>+0(SB), Z1, Z3
+	VMOVUPS      word395092b6<>+0(SB), Z1
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Z3, Z1
+	VFMADD213PS  word3c088870<>+0(SB), Z3, Z1
+	VFMADD213PS  word3d2aaa74<>+0(SB), Z3, Z1
+	VFMADD213PS  word3e2aaaab<>+0(SB), Z3, Z1
+	VFMADD213PS  word3f000000<>+0(SB), Z3, Z1
+	VMULPS       Z3, Z3, Z4
+	VFMADD213PS  Z3, Z4, Z1
+	VADDPS       word3f800000<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z2, Z2
+	VPADDD       Z2, Z1, Z1
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Z0, K1
+	VMOVUPS      word7f800000<>+0(SB), K1, Z1
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z0, K1
+	VMOVAPS.Z    Z1, K1, Z1
+	VMOVUPS      word3f800000<>+0(SB), Z0
+	VADDPS       Z0, Z1, Z1
+	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         $+64, AX
+	SUBQ         $+16, CX
+	JMP          Sigmoid_lanes_371
+
+Sigmoid_tail_372:
+	TESTQ        CX, CX
+	JEQ          Sigmoid_done_373
+	MOVL         $-1, DX
+	BZHIL        CX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	VPXORD       word80000000<>+0(SB), Z0, Z0
+	VMULPS       word3fb8aa3b<>+0(SB), Z0, Z1
+	VCVTPS2DQ    Z1, Z2
+	VCVTDQ2PS    Z2, Z1
+	VMOVAPS      Z0, Z3
+	VFNMADD231PS word3f317218<>+0(SB), Z1, Z3
+	VFNMADD231PS wordb102e308<>+0(SB), Z1, Z3
+	VMOVUPS      word395092b6<>+0(SB), Z1
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Z3, Z1
+	VFMADD213PS  word3c088870<>+0(SB), Z3, Z1
+	VFMADD213PS  word3d2aaa74<>+0(SB), Z3, Z1
+	VFMADD213PS  word3e2aaaab<>+0(SB), Z3, Z1
+	VFMADD213PS  word3f000000<>+0(SB), Z3, Z1
+	VMULPS       Z3, Z3, Z4
+	VFMADD213PS  Z3, Z4, Z1
+	VADDPS       word3f800000<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z2, Z2
+	VPADDD       Z2, Z1, Z1
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Z0, K2
+	VMOVUPS      word7f800000<>+0(SB), K2, Z1
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z1, K2, Z1
+	VMOVUPS      word3f800000<>+0(SB), Z0
+	VADDPS       Z0, Z1, Z1
+	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      Z1, K1, (AX)
+
+Sigmoid_done_373:
+	VZEROUPPER
+	RET
+
+DATA word80000000<>+0(SB)/4, $0x80000000
+DATA word80000000<>+4(SB)/4, $0x80000000
+DATA word80000000<>+8(SB)/4, $0x80000000
+DATA word80000000<>+12(SB)/4, $0x80000000
+DATA word80000000<>+16(SB)/4, $0x80000000
+DATA word80000000<>+20(SB)/4, $0x80000000
+DATA word80000000<>+24(SB)/4, $0x80000000
+DATA word80000000<>+28(SB)/4, $0x80000000
+DATA word80000000<>+32(SB)/4, $0x80000000
+DATA word80000000<>+36(SB)/4, $0x80000000
+DATA word80000000<>+40(SB)/4, $0x80000000
+DATA word80000000<>+44(SB)/4, $0x80000000
+DATA word80000000<>+48(SB)/4, $0x80000000
+DATA word80000000<>+52(SB)/4, $0x80000000
+DATA word80000000<>+56(SB)/4, $0x80000000
+DATA word80000000<>+60(SB)/4, $0x80000000
+GLOBL word80000000<>(SB), RODATA|NOPTR, $64
+
+DATA word3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
+DATA word3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
+GLOBL word3fb8aa3b<>(SB), RODATA|NOPTR, $64
+
+DATA word3f317218<>+0(SB)/4, $0x3f317218
+DATA word3f317218<>+4(SB)/4, $0x3f317218
+DATA word3f317218<>+8(SB)/4, $0x3f317218
+DATA word3f317218<>+12(SB)/4, $0x3f317218
+DATA word3f317218<>+16(SB)/4, $0x3f317218
+DATA word3f317218<>+20(SB)/4, $0x3f317218
+DATA word3f317218<>+24(SB)/4, $0x3f317218
+DATA word3f317218<>+28(SB)/4, $0x3f317218
+DATA word3f317218<>+32(SB)/4, $0x3f317218
+DATA word3f317218<>+36(SB)/4, $0x3f317218
+DATA word3f317218<>+40(SB)/4, $0x3f317218
+DATA word3f317218<>+44(SB)/4, $0x3f317218
+DATA word3f317218<>+48(SB)/4, $0x3f317218
+DATA word3f317218<>+52(SB)/4, $0x3f317218
+DATA word3f317218<>+56(SB)/4, $0x3f317218
+DATA word3f317218<>+60(SB)/4, $0x3f317218
+GLOBL word3f317218<>(SB), RODATA|NOPTR, $64
+
+DATA wordb102e308<>+0(SB)/4, $0xb102e308
+DATA wordb102e308<>+4(SB)/4, $0xb102e308
+DATA wordb102e308<>+8(SB)/4, $0xb102e308
+DATA wordb102e308<>+12(SB)/4, $0xb102e308
+DATA wordb102e308<>+16(SB)/4, $0xb102e308
+DATA wordb102e308<>+20(SB)/4, $0xb102e308
+DATA wordb102e308<>+24(SB)/4, $0xb102e308
+DATA wordb102e308<>+28(SB)/4, $0xb102e308
+DATA wordb102e308<>+32(SB)/4, $0xb102e308
+DATA wordb102e308<>+36(SB)/4, $0xb102e308
+DATA wordb102e308<>+40(SB)/4, $0xb102e308
+DATA wordb102e308<>+44(SB)/4, $0xb102e308
+DATA wordb102e308<>+48(SB)/4, $0xb102e308
+DATA wordb102e308<>+52(SB)/4, $0xb102e308
+DATA wordb102e308<>+56(SB)/4, $0xb102e308
+DATA wordb102e308<>+60(SB)/4, $0xb102e308
+GLOBL wordb102e308<>(SB), RODATA|NOPTR, $64
+
+DATA word395092b6<>+0(SB)/4, $0x395092b6
+DATA word395092b6<>+4(SB)/4, $0x395092b6
+DATA word395092b6<>+8(SB)/4, $0x395092b6
+DATA word395092b6<>+12(SB)/4, $0x395092b6
+DATA word395092b6<>+16(SB)/4, $0x395092b6
+DATA word395092b6<>+20(SB)/4, $0x395092b6
+DATA word395092b6<>+24(SB)/4, $0x395092b6
+DATA word395092b6<>+28(SB)/4, $0x395092b6
+DATA word395092b6<>+32(SB)/4, $0x395092b6
+DATA word395092b6<>+36(SB)/4, $0x395092b6
+DATA word395092b6<>+40(SB)/4, $0x395092b6
+DATA word395092b6<>+44(SB)/4, $0x395092b6
+DATA word395092b6<>+48(SB)/4, $0x395092b6
+DATA word395092b6<>+52(SB)/4, $0x395092b6
+DATA word395092b6<>+56(SB)/4, $0x395092b6
+DATA word395092b6<>+60(SB)/4, $0x395092b6
+GLOBL word395092b6<>(SB), RODATA|NOPTR, $64
+
+DATA word3ab6a1d8<>+0(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+4(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+8(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+12(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+16(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+20(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+24(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+28(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+32(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+36(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+40(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+44(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+48(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+52(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+56(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+60(SB)/4, $0x3ab6a1d8
+GLOBL word3ab6a1d8<>(SB), RODATA|NOPTR, $64
+
+DATA word3c088870<>+0(SB)/4, $0x3c088870
+DATA word3c088870<>+4(SB)/4, $0x3c088870
+DATA word3c088870<>+8(SB)/4, $0x3c088870
+DATA word3c088870<>+12(SB)/4, $0x3c088870
+DATA word3c088870<>+16(SB)/4, $0x3c088870
+DATA word3c088870<>+20(SB)/4, $0x3c088870
+DATA word3c088870<>+24(SB)/4, $0x3c088870
+DATA word3c088870<>+28(SB)/4, $0x3c088870
+DATA word3c088870<>+32(SB)/4, $0x3c088870
+DATA word3c088870<>+36(SB)/4, $0x3c088870
+DATA word3c088870<>+40(SB)/4, $0x3c088870
+DATA word3c088870<>+44(SB)/4, $0x3c088870
+DATA word3c088870<>+48(SB)/4, $0x3c088870
+DATA word3c088870<>+52(SB)/4, $0x3c088870
+DATA word3c088870<>+56(SB)/4, $0x3c088870
+DATA word3c088870<>+60(SB)/4, $0x3c088870
+GLOBL word3c088870<>(SB), RODATA|NOPTR, $64
+
+DATA word3d2aaa74<>+0(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+4(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+8(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+12(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+16(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+20(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+24(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+28(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+32(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+36(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+40(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+44(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+48(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+52(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+56(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+60(SB)/4, $0x3d2aaa74
+GLOBL word3d2aaa74<>(SB), RODATA|NOPTR, $64
+
+DATA word3e2aaaab<>+0(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+4(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+8(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+12(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+16(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+20(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+24(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+28(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+32(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+36(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+40(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+44(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+48(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+52(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+56(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+60(SB)/4, $0x3e2aaaab
+GLOBL word3e2aaaab<>(SB), RODATA|NOPTR, $64
+
+DATA word3f000000<>+0(SB)/4, $0x3f000000
+DATA word3f000000<>+4(SB)/4, $0x3f000000
+DATA word3f000000<>+8(SB)/4, $0x3f000000
+DATA word3f000000<>+12(SB)/4, $0x3f000000
+DATA word3f000000<>+16(SB)/4, $0x3f000000
+DATA word3f000000<>+20(SB)/4, $0x3f000000
+DATA word3f000000<>+24(SB)/4, $0x3f000000
+DATA word3f000000<>+28(SB)/4, $0x3f000000
+DATA word3f000000<>+32(SB)/4, $0x3f000000
+DATA word3f000000<>+36(SB)/4, $0x3f000000
+DATA word3f000000<>+40(SB)/4, $0x3f000000
+DATA word3f000000<>+44(SB)/4, $0x3f000000
+DATA word3f000000<>+48(SB)/4, $0x3f000000
+DATA word3f000000<>+52(SB)/4, $0x3f000000
+DATA word3f000000<>+56(SB)/4, $0x3f000000
+DATA word3f000000<>+60(SB)/4, $0x3f000000
+GLOBL word3f000000<>(SB), RODATA|NOPTR, $64
+
+DATA word3f800000<>+0(SB)/4, $0x3f800000
+DATA word3f800000<>+4(SB)/4, $0x3f800000
+DATA word3f800000<>+8(SB)/4, $0x3f800000
+DATA word3f800000<>+12(SB)/4, $0x3f800000
+DATA word3f800000<>+16(SB)/4, $0x3f800000
+DATA word3f800000<>+20(SB)/4, $0x3f800000
+DATA word3f800000<>+24(SB)/4, $0x3f800000
+DATA word3f800000<>+28(SB)/4, $0x3f800000
+DATA word3f800000<>+32(SB)/4, $0x3f800000
+DATA word3f800000<>+36(SB)/4, $0x3f800000
+DATA word3f800000<>+40(SB)/4, $0x3f800000
+DATA word3f800000<>+44(SB)/4, $0x3f800000
+DATA word3f800000<>+48(SB)/4, $0x3f800000
+DATA word3f800000<>+52(SB)/4, $0x3f800000
+DATA word3f800000<>+56(SB)/4, $0x3f800000
+DATA word3f800000<>+60(SB)/4, $0x3f800000
+GLOBL word3f800000<>(SB), RODATA|NOPTR, $64
+
+DATA word42b17217<>+0(SB)/4, $0x42b17217
+DATA word42b17217<>+4(SB)/4, $0x42b17217
+DATA word42b17217<>+8(SB)/4, $0x42b17217
+DATA word42b17217<>+12(SB)/4, $0x42b17217
+DATA word42b17217<>+16(SB)/4, $0x42b17217
+DATA word42b17217<>+20(SB)/4, $0x42b17217
+DATA word42b17217<>+24(SB)/4, $0x42b17217
+DATA word42b17217<>+28(SB)/4, $0x42b17217
+DATA word42b17217<>+32(SB)/4, $0x42b17217
+DATA word42b17217<>+36(SB)/4, $0x42b17217
+DATA word42b17217<>+40(SB)/4, $0x42b17217
+DATA word42b17217<>+44(SB)/4, $0x42b17217
+DATA word42b17217<>+48(SB)/4, $0x42b17217
+DATA word42b17217<>+52(SB)/4, $0x42b17217
+DATA word42b17217<>+56(SB)/4, $0x42b17217
+DATA word42b17217<>+60(SB)/4, $0x42b17217
+GLOBL word42b17217<>(SB), RODATA|NOPTR, $64
+
+DATA word7f800000<>+0(SB)/4, $0x7f800000
+DATA word7f800000<>+4(SB)/4, $0x7f800000
+DATA word7f800000<>+8(SB)/4, $0x7f800000
+DATA word7f800000<>+12(SB)/4, $0x7f800000
+DATA word7f800000<>+16(SB)/4, $0x7f800000
+DATA word7f800000<>+20(SB)/4, $0x7f800000
+DATA word7f800000<>+24(SB)/4, $0x7f800000
+DATA word7f800000<>+28(SB)/4, $0x7f800000
+DATA word7f800000<>+32(SB)/4, $0x7f800000
+DATA word7f800000<>+36(SB)/4, $0x7f800000
+DATA word7f800000<>+40(SB)/4, $0x7f800000
+DATA word7f800000<>+44(SB)/4, $0x7f800000
+DATA word7f800000<>+48(SB)/4, $0x7f800000
+DATA word7f800000<>+52(SB)/4, $0x7f800000
+DATA word7f800000<>+56(SB)/4, $0x7f800000
+DATA word7f800000<>+60(SB)/4, $0x7f800000
+GLOBL word7f800000<>(SB), RODATA|NOPTR, $64
+
+DATA wordc2aeac4f<>+0(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+4(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+8(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+12(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+16(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+20(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+24(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+28(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+32(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+36(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+40(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+44(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+48(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+52(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+56(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+60(SB)/4, $0xc2aeac4f
+GLOBL wordc2aeac4f<>(SB), RODATA|NOPTR, $64
+
+// func avx512Tanh(y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512Tanh(SB), NOSPLIT, $0-24
+	MOVQ y_base+0(FP), AX
+	MOVQ y_len+8(FP), CX
+
+Tanh_lanes_374:
+	CMPQ         CX, $+16
+	JLT          Tanh_tail_375
+	VMOVUPS      (AX), Z0
+	VPANDD       word7fffffff<>+0(SB), Z0, Z1
+	VMULPS       Z1, Z1, Z2
+	VMOVUPS      word3b1641e0<>+0(SB), Z3
+	VFMADD213PS  wordbc08b50b<>+0(SB), Z2, Z3
+	VFMADD213PS  word3cb254bb<>+0(SB), Z2, Z3
+	VFMADD213PS  wordbd5d0462<>+0(SB), Z2, Z3
+	VFMADD213PS  word3e088875<>+0(SB), Z2, Z3
+	VFMADD213PS  wordbeaaaaab<>+0(SB), Z2, Z3
+	VMULPS       Z1, Z2, Z2
+	VFMADD213PS  Z1, Z2, Z3
+	VADDPS       Z1, Z1, Z4
+	VMULPS       word3fb8aa3b<>+0(SB), Z4, Z2
+	VCVTPS2DQ    Z2, Z5
+	VCVTDQ2PS    Z5, Z2
+	VMOVAPS      Z4, Z6
+	VFNMADD231PS word3f317218<>+0(SB), Z2, Z6
+	VFNMADD231PS wordb102e308<>+0(SB), Z2, Z6
+	VMOVUPS      word395092b6<>+0(SB), Z2
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Z6, Z2
+	VFMADD213PS  word3c088870<>+0(SB), Z6, Z2
+	VFMADD213PS  word3d2aaa74<>+0(SB), Z6, Z2
+	VFMADD213PS  word3e2aaaab<>+0(SB), Z6, Z2
+	VFMADD213PS  word3f000000<>+0(SB), Z6, Z2
+	VMULPS       Z6, Z6, Z7
+	VFMADD213PS  Z6, Z7, Z2
+	VADDPS       word3f800000<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z5, Z5
+	VPADDD       Z5, Z2, Z2
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Z4, K1
+	VMOVUPS      word7f800000<>+0(SB), K1, Z2
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z4, K1
+	VMOVAPS.Z    Z2, K1, Z2
+	VMOVUPS      word3f800000<>+0(SB), Z4
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z4, Z4, Z5
+	VDIVPS       Z2, Z5, Z2
+	VSUBPS       Z2, Z4, Z2
+	VCMPPS       $0x11, word3f200000<>+0(SB), Z1, K1
+	VMOVUPS      Z3, K1, Z2
+	VPANDD       word80000000<>+0(SB), Z0, Z0
+	VPORD        Z0, Z2, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         $+64, AX
+	SUBQ         $+16, CX
+	JMP          Tanh_lanes_374
+
+Tanh_tail_375:
+	TESTQ        CX, CX
+	JEQ          Tanh_done_376
+	MOVL         $-1, DX
+	BZHIL        CX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	VPANDD       word7fffffff<>+0(SB), Z0, Z1
+	VMULPS       Z1, Z1, Z2
+	VMOVUPS      word3b1641e0<>+0(SB), Z3
+	VFMADD213PS  wordbc08b50b<>+0(SB), Z2, Z3
+	VFMADD213PS  word3cb254bb<>+0(SB), Z2, Z3
+	VFMADD213PS  wordbd5d0462<>+0(SB), Z2, Z3
+	VFMADD213PS  word3e088875<>+0(SB), Z2, Z3
+	VFMADD213PS  wordbeaaaaab<>+0(SB), Z2, Z3
+	VMULPS       Z1, Z2, Z2
+	VFMADD213PS  Z1, Z2, Z3
+	VADDPS       Z1, Z1, Z4
+	VMULPS       word3fb8aa3b<>+0(SB), Z4, Z2
+	VCVTPS2DQ    Z2, Z5
+	VCVTDQ2PS    Z5, Z2
+	VMOVAPS      Z4, Z6
+	VFNMADD231PS word3f317218<>+0(SB), Z2, Z6
+	VFNMADD231PS wordb102e308<>+0(SB), Z2, Z6
+	VMOVUPS      word395092b6<>+0(SB), Z2
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Z6, Z2
+	VFMADD213PS  word3c088870<>+0(SB), Z6, Z2
+	VFMADD213PS  word3d2aaa74<>+0(SB), Z6, Z2
+	VFMADD213PS  word3e2aaaab<>+0(SB), Z6, Z2
+	VFMADD213PS  word3f000000<>+0(SB), Z6, Z2
+	VMULPS       Z6, Z6, Z7
+	VFMADD213PS  Z6, Z7, Z2
+	VADDPS       word3f800000<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z5, Z5
+	VPADDD       Z5, Z2, Z2
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Z4, K2
+	VMOVUPS      word7f800000<>+0(SB), K2, Z2
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z4, K2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVUPS      word3f800000<>+0(SB), Z4
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z4, Z4, Z5
+	VDIVPS       Z2, Z5, Z2
+	VSUBPS       Z2, Z4, Z2
+	VCMPPS       $0x11, word3f200000<>+0(SB), Z1, K2
+	VMOVUPS      Z3, K2, Z2
+	VPANDD       word80000000<>+0(SB), Z0, Z0
+	VPORD        Z0, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+
+Tanh_done_376:
+	VZEROUPPER
+	RET
+
+DATA word7fffffff<>+0(SB)/4, $0x7fffffff
+DATA word7fffffff<>+4(SB)/4, $0x7fffffff
+DATA word7fffffff<>+8(SB)/4, $0x7fffffff
+DATA word7fffffff<>+12(SB)/4, $0x7fffffff
+DATA word7fffffff<>+16(SB)/4, $0x7fffffff
+DATA word7fffffff<>+20(SB)/4, $0x7fffffff
+DATA word7fffffff<>+24(SB)/4, $0x7fffffff
+DATA word7fffffff<>+28(SB)/4, $0x7fffffff
+DATA word7fffffff<>+32(SB)/4, $0x7fffffff
+DATA word7fffffff<>+36(SB)/4, $0x7fffffff
+DATA word7fffffff<>+40(SB)/4, $0x7fffffff
+DATA word7fffffff<>+44(SB)/4, $0x7fffffff
+DATA word7fffffff<>+48(SB)/4, $0x7fffffff
+DATA word7fffffff<>+52(SB)/4, $0x7fffffff
+DATA word7fffffff<>+56(SB)/4, $0x7fffffff
+DATA word7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL word7fffffff<>(SB), RODATA|NOPTR, $64
+
+DATA word3b1641e0<>+0(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+4(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+8(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+12(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+16(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+20(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+24(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+28(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+32(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+36(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+40(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+44(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+48(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+52(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+56(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+60(SB)/4, $0x3b1641e0
+GLOBL word3b1641e0<>(SB), RODATA|NOPTR, $64
+
+DATA wordbc08b50b<>+0(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+4(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+8(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+12(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+16(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+20(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+24(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+28(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+32(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+36(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+40(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+44(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+48(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+52(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+56(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+60(SB)/4, $0xbc08b50b
+GLOBL wordbc08b50b<>(SB), RODATA|NOPTR, $64
+
+DATA word3cb254bb<>+0(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+4(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+8(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+12(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+16(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+20(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+24(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+28(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+32(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+36(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+40(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+44(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+48(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+52(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+56(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+60(SB)/4, $0x3cb254bb
+GLOBL word3cb254bb<>(SB), RODATA|NOPTR, $64
+
+DATA wordbd5d0462<>+0(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+4(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+8(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+12(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+16(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+20(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+24(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+28(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+32(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+36(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+40(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+44(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+48(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+52(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+56(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+60(SB)/4, $0xbd5d0462
+GLOBL wordbd5d0462<>(SB), RODATA|NOPTR, $64
+
+DATA word3e088875<>+0(SB)/4, $0x3e088875
+DATA word3e088875<>+4(SB)/4, $0x3e088875
+DATA word3e088875<>+8(SB)/4, $0x3e088875
+DATA word3e088875<>+12(SB)/4, $0x3e088875
+DATA word3e088875<>+16(SB)/4, $0x3e088875
+DATA word3e088875<>+20(SB)/4, $0x3e088875
+DATA word3e088875<>+24(SB)/4, $0x3e088875
+DATA word3e088875<>+28(SB)/4, $0x3e088875
+DATA word3e088875<>+32(SB)/4, $0x3e088875
+DATA word3e088875<>+36(SB)/4, $0x3e088875
+DATA word3e088875<>+40(SB)/4, $0x3e088875
+DATA word3e088875<>+44(SB)/4, $0x3e088875
+DATA word3e088875<>+48(SB)/4, $0x3e088875
+DATA word3e088875<>+52(SB)/4, $0x3e088875
+DATA word3e088875<>+56(SB)/4, $0x3e088875
+DATA word3e088875<>+60(SB)/4, $0x3e088875
+GLOBL word3e088875<>(SB), RODATA|NOPTR, $64
+
+DATA wordbeaaaaab<>+0(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+4(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+8(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+12(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+16(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+20(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+24(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+28(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+32(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+36(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+40(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+44(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+48(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+52(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+56(SB)/4, $0xbeaaaaab
+DATA wordbeaaaaab<>+60(SB)/4, $0xbeaaaaab
+GLOBL wordbeaaaaab<>(SB), RODATA|NOPTR, $64
+
+DATA word3f200000<>+0(SB)/4, $0x3f200000
+DATA word3f200000<>+4(SB)/4, $0x3f200000
+DATA word3f200000<>+8(SB)/4, $0x3f200000
+DATA word3f200000<>+12(SB)/4, $0x3f200000
+DATA word3f200000<>+16(SB)/4, $0x3f200000
+DATA word3f200000<>+20(SB)/4, $0x3f200000
+DATA word3f200000<>+24(SB)/4, $0x3f200000
+DATA word3f200000<>+28(SB)/4, $0x3f200000
+DATA word3f200000<>+32(SB)/4, $0x3f200000
+DATA word3f200000<>+36(SB)/4, $0x3f200000
+DATA word3f200000<>+40(SB)/4, $0x3f200000
+DATA word3f200000<>+44(SB)/4, $0x3f200000
+DATA word3f200000<>+48(SB)/4, $0x3f200000
+DATA word3f200000<>+52(SB)/4, $0x3f200000
+DATA word3f200000<>+56(SB)/4, $0x3f200000
+DATA word3f200000<>+60(SB)/4, $0x3f200000
+GLOBL word3f200000<>(SB), RODATA|NOPTR, $64
+
+// func avx512SigmoidBack(dst []float32, y []float32, g []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512SigmoidBack(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ g_base+48(FP), DX
+	MOVQ g_len+56(FP), BX
+
+SigmoidBack_lanes_377:
+	CMPQ    BX, $+16
+	JLT     SigmoidBack_tail_378
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VMOVUPS word3f800000<>+0(SB), Z2
+	VSUBPS  Z0, Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VMULPS  Z2, Z1, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	SUBQ    $+16, BX
+	JMP     SigmoidBack_lanes_377
+
+SigmoidBack_tail_378:
+	TESTQ     BX, BX
+	JEQ       SigmoidBack_done_379
+	MOVL      $-1, SI
+	BZHIL     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMOVUPS   word3f800000<>+0(SB), Z2
+	VSUBPS    Z0, Z2, Z2
+	VMULPS    Z0, Z2, Z2
+	VMULPS    Z2, Z1, Z2
+	VMOVUPS   Z2, K1, (AX)
+
+SigmoidBack_done_379:
+	VZEROUPPER
+	RET
+
+// func avx512TanhBack(dst []float32, y []float32, g []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512TanhBack(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ g_base+48(FP), DX
+	MOVQ g_len+56(FP), BX
+
+TanhBack_lanes_380:
+	CMPQ         BX, $+16
+	JLT          TanhBack_tail_381
+	VMOVUPS      (CX), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      word3f800000<>+0(SB), Z2
+	VFNMADD231PS Z0, Z0, Z2
+	VMULPS       Z2, Z1, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, DX
+	SUBQ         $+16, BX
+	JMP          TanhBack_lanes_380
+
+TanhBack_tail_381:
+	TESTQ        BX, BX
+	JEQ          TanhBack_done_382
+	MOVL         $-1, SI
+	BZHIL        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VMOVUPS.Z    (DX), K1, Z1
+	VMOVUPS      word3f800000<>+0(SB), Z2
+	VFNMADD231PS Z0, Z0, Z2
+	VMULPS       Z2, Z1, Z2
+	VMOVUPS      Z2, K1, (AX)
+
+TanhBack_done_382:
+	VZEROUPPER
+	RET
+
+// func avx512ReLUBack(dst []float32, y []float32, g []float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·avx512ReLUBack(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ g_base+48(FP), DX
+	MOVQ g_len+56(FP), BX
+
+ReLUBack_lanes_383:
+	CMPQ      BX, $+16
+	JLT       ReLUBack_tail_384
+	VMOVUPS   (CX), Z0
+	VMOVUPS   (DX), Z1
+	VXORPS    Z2, Z2, Z2
+	VCMPPS    $0x16, Z2, Z0, K1
+	VMOVAPS.Z Z1, K1, Z1
+	VMOVUPS   Z1, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	SUBQ      $+16, BX
+	JMP       ReLUBack_lanes_383
+
+ReLUBack_tail_384:
+	TESTQ     BX, BX
+	JEQ       ReLUBack_done_385
+	MOVL      $-1, SI
+	BZHIL     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VXORPS    Z2, Z2, Z2
+	VCMPPS    $0x16, Z2, Z0, K2
+	VMOVAPS.Z Z1, K2, Z1
+	VMOVUPS   Z1, K1, (AX)
+
+ReLUBack_done_385:
+	VZEROUPPER
+	RET
+
+// func avx512Scores(out []float32, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Scores(SB), NOSPLIT, $8-116
+	MOVQ t+104(FP), AX
+	MOVQ AX, CX
+	SHLQ $0x02, AX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+
+Scores_block_386:
+	CMPQ (SP), $+64
+	JLT  Scores_smaller_387
+	MOVQ at_base+72(FP), DX
+	MOVQ at_len+80(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores_neighbours_388:
+	CMPQ    BX, $+2
+	JLT     Scores_fewer_389
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	ADDQ    $+4, DX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVLQSX (DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	ADDQ    $+4, DX
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	SUBQ    $+8, DX
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_391
+
+Scores_each_390:
+	VMOVUPS     (R8), Z8
+	VFMADD231PS (R10), Z8, Z0
+	VFMADD231PS (R11), Z8, Z4
+	VMOVUPS     64(R8), Z8
+	VFMADD231PS 64(R10), Z8, Z1
+	VFMADD231PS 64(R11), Z8, Z5
+	VMOVUPS     128(R8), Z8
+	VFMADD231PS 128(R10), Z8, Z2
+	VFMADD231PS 128(R11), Z8, Z6
+	VMOVUPS     192(R8), Z8
+	VFMADD231PS 192(R10), Z8, Z3
+	VFMADD231PS 192(R11), Z8, Z7
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	ADDQ        AX, R11
+	DECQ        R9
+	JNE         Scores_each_390
+
+Scores_none_391:
+	VBROADCASTSS scale+112(FP), Z8
+	VMULPS       Z8, Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VMULPS       Z8, Z1, Z1
+	VMOVUPS      Z1, 64(SI)
+	VMULPS       Z8, Z2, Z2
+	VMOVUPS      Z2, 128(SI)
+	VMULPS       Z8, Z3, Z3
+	VMOVUPS      Z3, 192(SI)
+	ADDQ         AX, SI
+	VMULPS       Z8, Z4, Z4
+	VMOVUPS      Z4, (SI)
+	VMULPS       Z8, Z5, Z5
+	VMOVUPS      Z5, 64(SI)
+	VMULPS       Z8, Z6, Z6
+	VMOVUPS      Z6, 128(SI)
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, 192(SI)
+	ADDQ         AX, SI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	JMP          Scores_neighbours_388
+
+Scores_fewer_389:
+Scores_neighbours_392:
+	CMPQ    BX, $+1
+	JLT     Scores_fewer_393
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	ADDQ    $+4, DX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	SUBQ    $+4, DX
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_395
+
+Scores_each_394:
+	VMOVUPS     (R8), Z4
+	VFMADD231PS (R10), Z4, Z0
+	VMOVUPS     64(R8), Z4
+	VFMADD231PS 64(R10), Z4, Z1
+	VMOVUPS     128(R8), Z4
+	VFMADD231PS 128(R10), Z4, Z2
+	VMOVUPS     192(R8), Z4
+	VFMADD231PS 192(R10), Z4, Z3
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores_each_394
+
+Scores_none_395:
+	VBROADCASTSS scale+112(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VMULPS       Z4, Z1, Z1
+	VMOVUPS      Z1, 64(SI)
+	VMULPS       Z4, Z2, Z2
+	VMOVUPS      Z2, 128(SI)
+	VMULPS       Z4, Z3, Z3
+	VMOVUPS      Z3, 192(SI)
+	ADDQ         AX, SI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	JMP          Scores_neighbours_392
+
+Scores_fewer_393:
+	ADDQ $+256, CX
+	SUBQ $+64, (SP)
+	JMP  Scores_block_386
+
+Scores_smaller_387:
+Scores_block_396:
+	CMPQ (SP), $+16
+	JLT  Scores_smaller_397
+	MOVQ at_base+72(FP), DX
+	MOVQ at_len+80(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores_neighbours_398:
+	CMPQ    BX, $+4
+	JLT     Scores_fewer_399
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	ADDQ    $+4, DX
+	VXORPS  Z0, Z0, Z0
+	MOVLQSX (DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	ADDQ    $+4, DX
+	VXORPS  Z1, Z1, Z1
+	MOVLQSX (DX), R12
+	LEAQ    (DI)(R12*4), R12
+	ADDQ    CX, R12
+	ADDQ    $+4, DX
+	VXORPS  Z2, Z2, Z2
+	MOVLQSX (DX), R13
+	LEAQ    (DI)(R13*4), R13
+	ADDQ    CX, R13
+	ADDQ    $+4, DX
+	VXORPS  Z3, Z3, Z3
+	SUBQ    $+16, DX
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_401
+
+Scores_each_400:
+	VMOVUPS     (R8), Z4
+	VFMADD231PS (R10), Z4, Z0
+	VFMADD231PS (R11), Z4, Z1
+	VFMADD231PS (R12), Z4, Z2
+	VFMADD231PS (R13), Z4, Z3
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	ADDQ        AX, R11
+	ADDQ        AX, R12
+	ADDQ        AX, R13
+	DECQ        R9
+	JNE         Scores_each_400
+
+Scores_none_401:
+	VBROADCASTSS scale+112(FP), Z4
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (SI)
+	ADDQ         AX, SI
+	VMULPS       Z4, Z1, Z1
+	VMOVUPS      Z1, (SI)
+	ADDQ         AX, SI
+	VMULPS       Z4, Z2, Z2
+	VMOVUPS      Z2, (SI)
+	ADDQ         AX, SI
+	VMULPS       Z4, Z3, Z3
+	VMOVUPS      Z3, (SI)
+	ADDQ         AX, SI
+	ADDQ         $+16, DX
+	SUBQ         $+4, BX
+	JMP          Scores_neighbours_398
+
+Scores_fewer_399:
+Scores_neighbours_402:
+	CMPQ    BX, $+1
+	JLT     Scores_fewer_403
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	ADDQ    $+4, DX
+	VXORPS  Z0, Z0, Z0
+	SUBQ    $+4, DX
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_405
+
+Scores_each_404:
+	VMOVUPS     (R8), Z1
+	VFMADD231PS (R10), Z1, Z0
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores_each_404
+
+Scores_none_405:
+	VBROADCASTSS scale+112(FP), Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (SI)
+	ADDQ         AX, SI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	JMP          Scores_neighbours_402
+
+Scores_fewer_403:
+	ADDQ $+64, CX
+	SUBQ $+16, (SP)
+	JMP  Scores_block_396
+
+Scores_smaller_397:
+	VZEROUPPER
+	RET
+
+// func avx512Mix(out []float32, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Mix(SB), NOSPLIT, $8-112
+	MOVQ t+104(FP), AX
+	MOVQ AX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), DX
+	XORQ CX, CX
+
+Mix_block_406:
+	CMPQ (SP), $+64
+	JLT  Mix_smaller_407
+	MOVQ out_base+0(FP), BX
+	MOVQ rows+96(FP), SI
+	ADDQ CX, BX
+	MOVQ CX, DI
+
+Mix_rows_408:
+	CMPQ   SI, $+4
+	JLT    Mix_fewer_409
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	MOVQ   at_base+72(FP), R8
+	MOVQ   at_len+80(FP), R9
+	MOVQ   w_base+24(FP), R10
+	MOVQ   base_base+48(FP), R11
+	ADDQ   CX, R10
+	TESTQ  R9, R9
+	JEQ    Mix_none_411
+
+Mix_each_410:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R10), Z16
+	VFMADD231PS (R12), Z16, Z0
+	VFMADD231PS (R12)(AX*1), Z16, Z4
+	VFMADD231PS (R12)(AX*2), Z16, Z8
+	VFMADD231PS (R12)(DX*1), Z16, Z12
+	VMOVUPS     64(R10), Z16
+	VFMADD231PS 64(R12), Z16, Z1
+	VFMADD231PS 64(R12)(AX*1), Z16, Z5
+	VFMADD231PS 64(R12)(AX*2), Z16, Z9
+	VFMADD231PS 64(R12)(DX*1), Z16, Z13
+	VMOVUPS     128(R10), Z16
+	VFMADD231PS 128(R12), Z16, Z2
+	VFMADD231PS 128(R12)(AX*1), Z16, Z6
+	VFMADD231PS 128(R12)(AX*2), Z16, Z10
+	VFMADD231PS 128(R12)(DX*1), Z16, Z14
+	VMOVUPS     192(R10), Z16
+	VFMADD231PS 192(R12), Z16, Z3
+	VFMADD231PS 192(R12)(AX*1), Z16, Z7
+	VFMADD231PS 192(R12)(AX*2), Z16, Z11
+	VFMADD231PS 192(R12)(DX*1), Z16, Z15
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Mix_each_410
+
+Mix_none_411:
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	VMOVUPS Z2, 128(BX)
+	VMOVUPS Z3, 192(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z5, 64(BX)
+	VMOVUPS Z6, 128(BX)
+	VMOVUPS Z7, 192(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Z8, (BX)
+	VMOVUPS Z9, 64(BX)
+	VMOVUPS Z10, 128(BX)
+	VMOVUPS Z11, 192(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
+	VMOVUPS Z14, 128(BX)
+	VMOVUPS Z15, 192(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+4, SI
+	JMP     Mix_rows_408
+
+Mix_fewer_409:
+Mix_rows_412:
+	CMPQ   SI, $+1
+	JLT    Mix_fewer_413
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   at_base+72(FP), R8
+	MOVQ   at_len+80(FP), R9
+	MOVQ   w_base+24(FP), R10
+	MOVQ   base_base+48(FP), R11
+	ADDQ   CX, R10
+	TESTQ  R9, R9
+	JEQ    Mix_none_415
+
+Mix_each_414:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R10), Z4
+	VFMADD231PS (R12), Z4, Z0
+	VMOVUPS     64(R10), Z4
+	VFMADD231PS 64(R12), Z4, Z1
+	VMOVUPS     128(R10), Z4
+	VFMADD231PS 128(R12), Z4, Z2
+	VMOVUPS     192(R10), Z4
+	VFMADD231PS 192(R12), Z4, Z3
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Mix_each_414
+
+Mix_none_415:
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	VMOVUPS Z2, 128(BX)
+	VMOVUPS Z3, 192(BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+1, SI
+	JMP     Mix_rows_412
+
+Mix_fewer_413:
+	ADDQ $+256, CX
+	SUBQ $+64, (SP)
+	JMP  Mix_block_406
+
+Mix_smaller_407:
+Mix_block_416:
+	CMPQ (SP), $+16
+	JLT  Mix_smaller_417
+	MOVQ out_base+0(FP), BX
+	MOVQ rows+96(FP), SI
+	ADDQ CX, BX
+	MOVQ CX, DI
+
+Mix_rows_418:
+	CMPQ   SI, $+4
+	JLT    Mix_fewer_419
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   at_base+72(FP), R8
+	MOVQ   at_len+80(FP), R9
+	MOVQ   w_base+24(FP), R10
+	MOVQ   base_base+48(FP), R11
+	ADDQ   CX, R10
+	TESTQ  R9, R9
+	JEQ    Mix_none_421
+
+Mix_each_420:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R10), Z4
+	VFMADD231PS (R12), Z4, Z0
+	VFMADD231PS (R12)(AX*1), Z4, Z1
+	VFMADD231PS (R12)(AX*2), Z4, Z2
+	VFMADD231PS (R12)(DX*1), Z4, Z3
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Mix_each_420
+
+Mix_none_421:
+	VMOVUPS Z0, (BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Z1, (BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Z2, (BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	VMOVUPS Z3, (BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+4, SI
+	JMP     Mix_rows_418
+
+Mix_fewer_419:
+Mix_rows_422:
+	CMPQ   SI, $+1
+	JLT    Mix_fewer_423
+	VXORPS Z0, Z0, Z0
+	MOVQ   at_base+72(FP), R8
+	MOVQ   at_len+80(FP), R9
+	MOVQ   w_base+24(FP), R10
+	MOVQ   base_base+48(FP), R11
+	ADDQ   CX, R10
+	TESTQ  R9, R9
+	JEQ    Mix_none_425
+
+Mix_each_424:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R10), Z1
+	VFMADD231PS (R12), Z1, Z0
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Mix_each_424
+
+Mix_none_425:
+	VMOVUPS Z0, (BX)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+1, SI
+	JMP     Mix_rows_422
+
+Mix_fewer_423:
+	ADDQ $+64, CX
+	SUBQ $+16, (SP)
+	JMP  Mix_block_416
+
+Mix_smaller_417:
+	VZEROUPPER
+	RET
+
+// func avx512Scatter(base []float32, at []int32, w []float32, x []float32, rows int, t int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Scatter(SB), NOSPLIT, $0-112
+	MOVQ  t+104(FP), AX
+	MOVQ  base_base+0(FP), CX
+	MOVQ  at_base+24(FP), DX
+	MOVQ  at_len+32(FP), BX
+	MOVQ  w_base+48(FP), SI
+	SHLQ  $0x02, AX
+	TESTQ BX, BX
+	JEQ   Scatter_none_427
+
+Scatter_each_426:
+	MOVQ AX, DI
+	SHRQ $0x02, DI
+	XORQ R8, R8
+
+Scatter_block_428:
+	CMPQ    DI, $+64
+	JLT     Scatter_smaller_429
+	VMOVUPS (SI)(R8*1), Z0
+	VMOVUPS 64(SI)(R8*1), Z1
+	VMOVUPS 128(SI)(R8*1), Z2
+	VMOVUPS 192(SI)(R8*1), Z3
+	MOVQ    x_base+72(FP), R10
+	MOVQ    rows+96(FP), R11
+	MOVLQSX (DX), R9
+	LEAQ    (CX)(R9*4), R9
+	ADDQ    R8, R9
+	ADDQ    R8, R10
+	TESTQ   R11, R11
+	JEQ     Scatter_none_431
+
+Scatter_each_430:
+	VMOVUPS     (R9), Z4
+	VFMADD231PS (R10), Z0, Z4
+	VMOVUPS     Z4, (R9)
+	VMOVUPS     64(R9), Z4
+	VFMADD231PS 64(R10), Z1, Z4
+	VMOVUPS     Z4, 64(R9)
+	VMOVUPS     128(R9), Z4
+	VFMADD231PS 128(R10), Z2, Z4
+	VMOVUPS     Z4, 128(R9)
+	VMOVUPS     192(R9), Z4
+	VFMADD231PS 192(R10), Z3, Z4
+	VMOVUPS     Z4, 192(R9)
+	ADDQ        AX, R9
+	ADDQ        AX, R10
+	DECQ        R11
+	JNE         Scatter_each_430
+
+Scatter_none_431:
+	ADDQ $+256, R8
+	SUBQ $+64, DI
+	JMP  Scatter_block_428
+
+Scatter_smaller_429:
+Scatter_block_432:
+	CMPQ    DI, $+16
+	JLT     Scatter_smaller_433
+	VMOVUPS (SI)(R8*1), Z0
+	MOVQ    x_base+72(FP), R10
+	MOVQ    rows+96(FP), R11
+	MOVLQSX (DX), R9
+	LEAQ    (CX)(R9*4), R9
+	ADDQ    R8, R9
+	ADDQ    R8, R10
+	TESTQ   R11, R11
+	JEQ     Scatter_none_435
+
+Scatter_each_434:
+	VMOVUPS     (R9), Z1
+	VFMADD231PS (R10), Z0, Z1
+	VMOVUPS     Z1, (R9)
+	ADDQ        AX, R9
+	ADDQ        AX, R10
+	DECQ        R11
+	JNE         Scatter_each_434
+
+Scatter_none_435:
+	ADDQ $+64, R8
+	SUBQ $+16, DI
+	JMP  Scatter_block_432
+
+Scatter_smaller_433:
+	ADDQ AX, SI
+	ADDQ $+4, DX
+	DECQ BX
+	JNE  Scatter_each_426
+
+Scatter_none_427:
+	VZEROUPPER
+	RET
+
+// func avx512Softmax(w []float32, n int, t int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Softmax(SB), NOSPLIT, $0-40
+	MOVQ w_base+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ t+32(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x02, BX
+	XORQ SI, SI
+
+Softmax_block_436:
+	CMPQ    DX, $+16
+	JLT     Softmax_smaller_437
+	LEAQ    (AX)(SI*1), DI
+	MOVQ    CX, R8
+	VMOVUPS (DI), Z0
+	TESTQ   R8, R8
+	JEQ     Softmax_none_439
+
+Softmax_each_438:
+	VMOVUPS (DI), Z2
+	VMAXPS  Z0, Z2, Z0
+	ADDQ    BX, DI
+	DECQ    R8
+	JNE     Softmax_each_438
+
+Softmax_none_439:
+	LEAQ   (AX)(SI*1), DI
+	MOVQ   CX, R8
+	VXORPS Z1, Z1, Z1
+	TESTQ  R8, R8
+	JEQ    Softmax_none_441
+
+Softmax_each_440:
+	VMOVUPS      (DI), Z2
+	VSUBPS       Z0, Z2, Z2
+	VMULPS       word3fb8aa3b<>+0(SB), Z2, Z3
+	VCVTPS2DQ    Z3, Z4
+	VCVTDQ2PS    Z4, Z3
+	VMOVAPS      Z2, Z5
+	VFNMADD231PS word3f317218<>+0(SB), Z3, Z5
+	VFNMADD231PS wordb102e308<>+0(SB), Z3, Z5
+	VMOVUPS      word395092b6<>+0(SB), Z3
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Z5, Z3
+	VFMADD213PS  word3c088870<>+0(SB), Z5, Z3
+	VFMADD213PS  word3d2aaa74<>+0(SB), Z5, Z3
+	VFMADD213PS  word3e2aaaab<>+0(SB), Z5, Z3
+	VFMADD213PS  word3f000000<>+0(SB), Z5, Z3
+	VMULPS       Z5, Z5, Z6
+	VFMADD213PS  Z5, Z6, Z3
+	VADDPS       word3f800000<>+0(SB), Z3, Z3
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       Z4, Z3, Z3
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Z2, K1
+	VMOVUPS      word7f800000<>+0(SB), K1, Z3
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z2, K1
+	VMOVAPS.Z    Z3, K1, Z3
+	VADDPS       Z3, Z1, Z1
+	VMOVUPS      Z3, (DI)
+	ADDQ         BX, DI
+	DECQ         R8
+	JNE          Softmax_each_440
+
+Softmax_none_441:
+	VMOVUPS word3f800000<>+0(SB), Z0
+	VDIVPS  Z1, Z0, Z1
+	LEAQ    (AX)(SI*1), DI
+	MOVQ    CX, R8
+	TESTQ   R8, R8
+	JEQ     Softmax_none_443
+
+Softmax_each_442:
+	VMULPS  (DI), Z1, Z2
+	VMOVUPS Z2, (DI)
+	ADDQ    BX, DI
+	DECQ    R8
+	JNE     Softmax_each_442
+
+Softmax_none_443:
+	ADDQ $+64, SI
+	SUBQ $+16, DX
+	JMP  Softmax_block_436
+
+Softmax_smaller_437:
+	VZEROUPPER
+	RET
+
+// func avx512SoftmaxBack(g []float32, w []float32, n int, t int, scale float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512SoftmaxBack(SB), NOSPLIT, $0-68
+	MOVQ         g_base+0(FP), AX
+	MOVQ         w_base+24(FP), CX
+	MOVQ         n+48(FP), DX
+	MOVQ         t+56(FP), BX
+	VBROADCASTSS scale+64(FP), Z0
+	MOVQ         BX, SI
+	SHLQ         $0x02, SI
+	XORQ         DI, DI
+
+SoftmaxBack_block_444:
+	CMPQ   BX, $+16
+	JLT    SoftmaxBack_smaller_445
+	LEAQ   (AX)(DI*1), R8
+	LEAQ   (CX)(DI*1), R9
+	MOVQ   DX, R10
+	VXORPS Z1, Z1, Z1
+	TESTQ  R10, R10
+	JEQ    SoftmaxBack_none_447
+
+SoftmaxBack_each_446:
+	VMOVUPS     (R9), Z2
+	VFMADD231PS (R8), Z2, Z1
+	ADDQ        SI, R8
+	ADDQ        SI, R9
+	DECQ        R10
+	JNE         SoftmaxBack_each_446
+
+SoftmaxBack_none_447:
+	LEAQ  (AX)(DI*1), R8
+	LEAQ  (CX)(DI*1), R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JEQ   SoftmaxBack_none_449
+
+SoftmaxBack_each_448:
+	VMOVUPS (R8), Z2
+	VSUBPS  Z1, Z2, Z2
+	VMULPS  (R9), Z0, Z3
+	VMULPS  Z2, Z3, Z2
+	VMOVUPS Z2, (R8)
+	ADDQ    SI, R8
+	ADDQ    SI, R9
+	DECQ    R10
+	JNE     SoftmaxBack_each_448
+
+SoftmaxBack_none_449:
+	ADDQ $+64, DI
+	SUBQ $+16, BX
+	JMP  SoftmaxBack_block_444
+
+SoftmaxBack_smaller_445:
+	VZEROUPPER
+	RET
+
+// func avx512Norm(y []float32, hat []float32, scale []float32, x []float32, gain []float32, offset []float32, t int, epsilon float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Norm(SB), NOSPLIT, $0-156
+	MOVQ         t+144(FP), AX
+	MOVQ         gain_len+104(FP), CX
+	MOVQ         AX, DX
+	SHLQ         $0x02, DX
+	VXORPS       X0, X0, X0
+	VCVTSI2SSQ   CX, X0, X0
+	VBROADCASTSS X0, Z0
+	XORQ         BX, BX
+
+Norm_block_450:
+	CMPQ   AX, $+64
+	JLT    Norm_smaller_451
+	MOVQ   x_base+72(FP), SI
+	VXORPS Z1, Z1, Z1
+	VXORPS Z5, Z5, Z5
+	VXORPS Z2, Z2, Z2
+	VXORPS Z6, Z6, Z6
+	VXORPS Z3, Z3, Z3
+	VXORPS Z7, Z7, Z7
+	VXORPS Z4, Z4, Z4
+	VXORPS Z8, Z8, Z8
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   CX, DI
+	TESTQ  DI, DI
+	JEQ    Norm_none_453
+
+Norm_each_452:
+	VADDPS (R8), Z1, Z1
+	VADDPS 64(R8), Z2, Z2
+	VADDPS 128(R8), Z3, Z3
+	VADDPS 192(R8), Z4, Z4
+	ADDQ   DX, R8
+	DECQ   DI
+	JNE    Norm_each_452
+
+Norm_none_453:
+	VDIVPS Z0, Z1, Z1
+	VDIVPS Z0, Z2, Z2
+	VDIVPS Z0, Z3, Z3
+	VDIVPS Z0, Z4, Z4
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   CX, DI
+	TESTQ  DI, DI
+	JEQ    Norm_none_455
+
+Norm_each_454:
+	VMOVUPS     (R8), Z9
+	VSUBPS      Z1, Z9, Z9
+	VFMADD231PS Z9, Z9, Z5
+	VMOVUPS     64(R8), Z9
+	VSUBPS      Z2, Z9, Z9
+	VFMADD231PS Z9, Z9, Z6
+	VMOVUPS     128(R8), Z9
+	VSUBPS      Z3, Z9, Z9
+	VFMADD231PS Z9, Z9, Z7
+	VMOVUPS     192(R8), Z9
+	VSUBPS      Z4, Z9, Z9
+	VFMADD231PS Z9, Z9, Z8
+	ADDQ        DX, R8
+	DECQ        DI
+	JNE         Norm_each_454
+
+Norm_none_455:
+	MOVQ         scale_base+48(FP), DI
+	VBROADCASTSS epsilon+152(FP), Z9
+	VDIVPS       Z0, Z5, Z5
+	VADDPS       Z9, Z5, Z5
+	VSQRTPS      Z5, Z5
+	VMOVUPS      word3f800000<>+0(SB), Z10
+	VDIVPS       Z5, Z10, Z5
+	VMOVUPS      Z5, (DI)(BX*1)
+	VDIVPS       Z0, Z6, Z6
+	VADDPS       Z9, Z6, Z6
+	VSQRTPS      Z6, Z6
+	VMOVUPS      word3f800000<>+0(SB), Z10
+	VDIVPS       Z6, Z10, Z6
+	VMOVUPS      Z6, 64(DI)(BX*1)
+	VDIVPS       Z0, Z7, Z7
+	VADDPS       Z9, Z7, Z7
+	VSQRTPS      Z7, Z7
+	VMOVUPS      word3f800000<>+0(SB), Z10
+	VDIVPS       Z7, Z10, Z7
+	VMOVUPS      Z7, 128(DI)(BX*1)
+	VDIVPS       Z0, Z8, Z8
+	VADDPS       Z9, Z8, Z8
+	VSQRTPS      Z8, Z8
+	VMOVUPS      word3f800000<>+0(SB), Z9
+	VDIVPS       Z8, Z9, Z8
+	VMOVUPS      Z8, 192(DI)(BX*1)
+	MOVQ         hat_base+24(FP), DI
+	MOVQ         y_base+0(FP), R8
+	MOVQ         gain_base+96(FP), R9
+	MOVQ         offset_base+120(FP), R10
+	LEAQ         (SI)(BX*1), SI
+	LEAQ         (DI)(BX*1), DI
+	LEAQ         (R8)(BX*1), R11
+	MOVQ         CX, R8
+	TESTQ        R8, R8
+	JEQ          Norm_none_457
+
+Norm_each_456:
+	VMOVUPS      (SI), Z9
+	VSUBPS       Z1, Z9, Z9
+	VMULPS       Z5, Z9, Z9
+	VMOVUPS      Z9, (DI)
+	VBROADCASTSS (R9), Z10
+	VBROADCASTSS (R10), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      64(SI), Z9
+	VSUBPS       Z2, Z9, Z9
+	VMULPS       Z6, Z9, Z9
+	VMOVUPS      Z9, 64(DI)
+	VBROADCASTSS (R9), Z10
+	VBROADCASTSS (R10), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VMOVUPS      Z10, 64(R11)
+	VMOVUPS      128(SI), Z9
+	VSUBPS       Z3, Z9, Z9
+	VMULPS       Z7, Z9, Z9
+	VMOVUPS      Z9, 128(DI)
+	VBROADCASTSS (R9), Z10
+	VBROADCASTSS (R10), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VMOVUPS      Z10, 128(R11)
+	VMOVUPS      192(SI), Z9
+	VSUBPS       Z4, Z9, Z9
+	VMULPS       Z8, Z9, Z9
+	VMOVUPS      Z9, 192(DI)
+	VBROADCASTSS (R9), Z10
+	VBROADCASTSS (R10), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VMOVUPS      Z10, 192(R11)
+	ADDQ         $+4, R9
+	ADDQ         $+4, R10
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R11
+	DECQ         R8
+	JNE          Norm_each_456
+
+Norm_none_457:
+	ADDQ $+256, BX
+	SUBQ $+64, AX
+	JMP  Norm_block_450
+
+Norm_smaller_451:
+Norm_block_458:
+	CMPQ   AX, $+16
+	JLT    Norm_smaller_459
+	MOVQ   x_base+72(FP), SI
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   CX, DI
+	TESTQ  DI, DI
+	JEQ    Norm_none_461
+
+Norm_each_460:
+	VADDPS (R8), Z1, Z1
+	ADDQ   DX, R8
+	DECQ   DI
+	JNE    Norm_each_460
+
+Norm_none_461:
+	VDIVPS Z0, Z1, Z1
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   CX, DI
+	TESTQ  DI, DI
+	JEQ    Norm_none_463
+
+Norm_each_462:
+	VMOVUPS     (R8), Z3
+	VSUBPS      Z1, Z3, Z3
+	VFMADD231PS Z3, Z3, Z2
+	ADDQ        DX, R8
+	DECQ        DI
+	JNE         Norm_each_462
+
+Norm_none_463:
+	MOVQ         scale_base+48(FP), DI
+	VBROADCASTSS epsilon+152(FP), Z3
+	VDIVPS       Z0, Z2, Z2
+	VADDPS       Z3, Z2, Z2
+	VSQRTPS      Z2, Z2
+	VMOVUPS      word3f800000<>+0(SB), Z3
+	VDIVPS       Z2, Z3, Z2
+	VMOVUPS      Z2, (DI)(BX*1)
+	MOVQ         hat_base+24(FP), DI
+	MOVQ         y_base+0(FP), R8
+	MOVQ         gain_base+96(FP), R9
+	MOVQ         offset_base+120(FP), R10
+	LEAQ         (SI)(BX*1), SI
+	LEAQ         (DI)(BX*1), DI
+	LEAQ         (R8)(BX*1), R11
+	MOVQ         CX, R8
+	TESTQ        R8, R8
+	JEQ          Norm_none_465
+
+Norm_each_464:
+	VMOVUPS      (SI), Z3
+	VSUBPS       Z1, Z3, Z3
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      Z3, (DI)
+	VBROADCASTSS (R9), Z4
+	VBROADCASTSS (R10), Z5
+	VFMADD213PS  Z5, Z3, Z4
+	VMOVUPS      Z4, (R11)
+	ADDQ         $+4, R9
+	ADDQ         $+4, R10
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R11
+	DECQ         R8
+	JNE          Norm_each_464
+
+Norm_none_465:
+	ADDQ $+64, BX
+	SUBQ $+16, AX
+	JMP  Norm_block_458
+
+Norm_smaller_459:
+	VZEROUPPER
+	RET
+
+// func avx512NormBack(g []float32, hat []float32, scale []float32, gain []float32, t int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512NormBack(SB), NOSPLIT, $0-104
+	MOVQ         t+96(FP), AX
+	MOVQ         gain_len+80(FP), CX
+	MOVQ         g_base+0(FP), BX
+	MOVQ         hat_base+24(FP), SI
+	MOVQ         AX, DX
+	SHLQ         $0x02, DX
+	VXORPS       X0, X0, X0
+	VCVTSI2SSQ   CX, X0, X0
+	VBROADCASTSS X0, Z0
+	XORQ         DI, DI
+
+NormBack_block_466:
+	CMPQ   AX, $+64
+	JLT    NormBack_smaller_467
+	VXORPS Z1, Z1, Z1
+	VXORPS Z5, Z5, Z5
+	VXORPS Z2, Z2, Z2
+	VXORPS Z6, Z6, Z6
+	VXORPS Z3, Z3, Z3
+	VXORPS Z7, Z7, Z7
+	VXORPS Z4, Z4, Z4
+	VXORPS Z8, Z8, Z8
+	MOVQ   gain_base+72(FP), R8
+	LEAQ   (BX)(DI*1), R10
+	LEAQ   (SI)(DI*1), R11
+	MOVQ   CX, R9
+	TESTQ  R9, R9
+	JEQ    NormBack_none_469
+
+NormBack_each_468:
+	VBROADCASTSS (R8), Z9
+	VMULPS       (R10), Z9, Z9
+	VADDPS       Z9, Z1, Z1
+	VFMADD231PS  (R11), Z9, Z5
+	VBROADCASTSS (R8), Z9
+	VMULPS       64(R10), Z9, Z9
+	VADDPS       Z9, Z2, Z2
+	VFMADD231PS  64(R11), Z9, Z6
+	VBROADCASTSS (R8), Z9
+	VMULPS       128(R10), Z9, Z9
+	VADDPS       Z9, Z3, Z3
+	VFMADD231PS  128(R11), Z9, Z7
+	VBROADCASTSS (R8), Z9
+	VMULPS       192(R10), Z9, Z9
+	VADDPS       Z9, Z4, Z4
+	VFMADD231PS  192(R11), Z9, Z8
+	ADDQ         $+4, R8
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R9
+	JNE          NormBack_each_468
+
+NormBack_none_469:
+	VDIVPS Z0, Z1, Z1
+	VDIVPS Z0, Z5, Z5
+	VDIVPS Z0, Z2, Z2
+	VDIVPS Z0, Z6, Z6
+	VDIVPS Z0, Z3, Z3
+	VDIVPS Z0, Z7, Z7
+	VDIVPS Z0, Z4, Z4
+	VDIVPS Z0, Z8, Z8
+	MOVQ   scale_base+48(FP), R8
+	MOVQ   gain_base+72(FP), R9
+	LEAQ   (BX)(DI*1), R11
+	LEAQ   (SI)(DI*1), R12
+	MOVQ   CX, R10
+	TESTQ  R10, R10
+	JEQ    NormBack_none_471
+
+NormBack_each_470:
+	VBROADCASTSS (R9), Z9
+	VMULPS       (R11), Z9, Z9
+	VSUBPS       Z1, Z9, Z9
+	VFNMADD231PS (R12), Z5, Z9
+	VMULPS       (R8)(DI*1), Z9, Z9
+	VMOVUPS      Z9, (R11)
+	VBROADCASTSS (R9), Z9
+	VMULPS       64(R11), Z9, Z9
+	VSUBPS       Z2, Z9, Z9
+	VFNMADD231PS 64(R12), Z6, Z9
+	VMULPS       64(R8)(DI*1), Z9, Z9
+	VMOVUPS      Z9, 64(R11)
+	VBROADCASTSS (R9), Z9
+	VMULPS       128(R11), Z9, Z9
+	VSUBPS       Z3, Z9, Z9
+	VFNMADD231PS 128(R12), Z7, Z9
+	VMULPS       128(R8)(DI*1), Z9, Z9
+	VMOVUPS      Z9, 128(R11)
+	VBROADCASTSS (R9), Z9
+	VMULPS       192(R11), Z9, Z9
+	VSUBPS       Z4, Z9, Z9
+	VFNMADD231PS 192(R12), Z8, Z9
+	VMULPS       192(R8)(DI*1), Z9, Z9
+	VMOVUPS      Z9, 192(R11)
+	ADDQ         $+4, R9
+	ADDQ         DX, R11
+	ADDQ         DX, R12
+	DECQ         R10
+	JNE          NormBack_each_470
+
+NormBack_none_471:
+	ADDQ $+256, DI
+	SUBQ $+64, AX
+	JMP  NormBack_block_466
+
+NormBack_smaller_467:
+NormBack_block_472:
+	CMPQ   AX, $+16
+	JLT    NormBack_smaller_473
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	MOVQ   gain_base+72(FP), R8
+	LEAQ   (BX)(DI*1), R10
+	LEAQ   (SI)(DI*1), R11
+	MOVQ   CX, R9
+	TESTQ  R9, R9
+	JEQ    NormBack_none_475
+
+NormBack_each_474:
+	VBROADCASTSS (R8), Z3
+	VMULPS       (R10), Z3, Z3
+	VADDPS       Z3, Z1, Z1
+	VFMADD231PS  (R11), Z3, Z2
+	ADDQ         $+4, R8
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R9
+	JNE          NormBack_each_474
+
+NormBack_none_475:
+	VDIVPS Z0, Z1, Z1
+	VDIVPS Z0, Z2, Z2
+	MOVQ   scale_base+48(FP), R8
+	MOVQ   gain_base+72(FP), R9
+	LEAQ   (BX)(DI*1), R11
+	LEAQ   (SI)(DI*1), R12
+	MOVQ   CX, R10
+	TESTQ  R10, R10
+	JEQ    NormBack_none_477
+
+NormBack_each_476:
+	VBROADCASTSS (R9), Z3
+	VMULPS       (R11), Z3, Z3
+	VSUBPS       Z1, Z3, Z3
+	VFNMADD231PS (R12), Z2, Z3
+	VMULPS       (R8)(DI*1), Z3, Z3
+	VMOVUPS      Z3, (R11)
+	ADDQ         $+4, R9
+	ADDQ         DX, R11
+	ADDQ         DX, R12
+	DECQ         R10
+	JNE          NormBack_each_476
+
+NormBack_none_477:
+	ADDQ $+64, DI
+	SUBQ $+16, AX
+	JMP  NormBack_block_472
+
+NormBack_smaller_473:
+	VZEROUPPER
+	RET

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A vec is sixteen float32: one register of AVX-512, two of AVX2. Kernels written with vecs do the same operations on the same lanes in
+// both sets, so that their bits agree.
+type vec []reg.VecVirtual
+
+func (g *gen) vec() vec { return g.regs(lanes / g.width) }
+
+func (g *gen) vecs(n int) []vec {
+	v := make([]vec, n)
+	for i := range v {
+		v[i] = g.vec()
+	}
+	return v
+}
+
+// A constant is one float32 in all lanes, in memory.
+type constant operand.Mem
+
+// float is the constant x.
+func (g *gen) float(x float64) constant { return g.word(math.Float32bits(float32(x))) }
+
+// word is the constant with the given bits.
+func (g *gen) word(bits uint32) constant {
+	name := fmt.Sprintf("word%08x", bits)
+	m, ok := g.tables[name]
+	if !ok {
+		m = g.StaticGlobal(name)
+		g.DataAttributes(attr.RODATA | attr.NOPTR)
+		for i := range g.width {
+			g.AddDatum(4*i, operand.U32(bits))
+		}
+		g.tables[name] = m
+	}
+	return constant(m)
+}
+
+// do emits an instruction for each register of its vecs; a memory operand steps with them, the other operands are as they are.
+func (g *gen) do(f func(...operand.Op), args ...any) {
+	for i := range lanes / g.width {
+		ops := make([]operand.Op, len(args))
+		for j, a := range args {
+			switch a := a.(type) {
+			case vec:
+				ops[j] = a[i]
+			case operand.Mem:
+				ops[j] = step(a, 4*g.width*i)
+			case constant:
+				ops[j] = operand.Mem(a)
+			case operand.Op:
+				ops[j] = a
+			default:
+				panic(fmt.Sprintf("operand %T", a))
+			}
+		}
+		f(ops...)
+	}
+}
+
+// step is memory some bytes on.
+func step(m operand.Mem, bytes int) operand.Mem {
+	m.Disp += bytes
+	return m
+}
+
+// set copies from a vec, memory or a constant.
+func (g *gen) set(dst vec, from any) {
+	if v, ok := from.(vec); ok {
+		g.do(g.VMOVAPS, v, dst)
+		return
+	}
+	g.do(g.VMOVUPS, from, dst)
+}
+
+func (g *gen) clear(v vec) { g.zero(v...) }
+
+// spread sets all lanes to one float32 in memory.
+func (g *gen) spread(m operand.Mem, v vec) {
+	for _, r := range v {
+		g.VBROADCASTSS(m, r)
+	}
+}
+
+// A cut is the masks of a vec's registers; nil means all lanes.
+type cut []*mask
+
+// lowest is the cut of the n lowest lanes, 0 ≤ n ≤ 16.
+func (g *gen) lowest(n reg.GPVirtual) cut {
+	if g.wide {
+		return cut{g.low(n)}
+	}
+	t, m := g.GP64(), g.GP64()
+	g.LEAQ(g.window(), t)
+	g.MOVQ(n, m)
+	g.NEGQ(m)
+	c := make(cut, 2)
+	for i := range c {
+		r := g.YMM()
+		g.VMOVUPS(operand.Mem{Base: t, Index: m, Scale: 4, Disp: 64 + 32*i}, r)
+		c[i] = &mask{r}
+	}
+	return c
+}
+
+// get reads a vec; lanes cut off are zero.
+func (g *gen) get(m operand.Mem, c cut, v vec) {
+	for i, r := range v {
+		var k *mask
+		if c != nil {
+			k = c[i]
+		}
+		g.load(step(m, 4*g.width*i), k, r)
+	}
+}
+
+// put writes a vec, without the lanes cut off.
+func (g *gen) put(v vec, c cut, m operand.Mem) {
+	for i, r := range v {
+		var k *mask
+		if c != nil {
+			k = c[i]
+		}
+		g.store(r, k, step(m, 4*g.width*i))
+	}
+}
+
+// elementwise goes through n float32 sixteen by sixteen, the last ones cut; pointers step along.
+func (g *gen) elementwise(n reg.GPVirtual, pointers []reg.GPVirtual, body func(c cut)) {
+	loop, tail, done := g.label("lanes"), g.label("tail"), g.label("done")
+	g.Label(loop)
+	g.CMPQ(n, operand.I32(lanes))
+	g.JLT(to(tail))
+	body(nil)
+	for _, p := range pointers {
+		g.ADDQ(operand.I32(4*lanes), p)
+	}
+	g.SUBQ(operand.I32(lanes), n)
+	g.JMP(to(loop))
+	g.Label(tail)
+	g.TESTQ(n, n)
+	g.JEQ(to(done))
+	body(g.lowest(n))
+	g.Label(done)
+}
+
+// pointer and size load a slice parameter's parts.
+func (g *gen) pointer(name string) reg.GPVirtual { return g.gp(g.Load(g.Param(name).Base(), g.GP64())) }
+func (g *gen) size(name string) reg.GPVirtual    { return g.gp(g.Load(g.Param(name).Len(), g.GP64())) }
+func (g *gen) value(name string) reg.GPVirtual   { return g.gp(g.Load(g.Param(name), g.GP64())) }
+
+func (g *gen) gp(r reg.Register) reg.GPVirtual { return r.(reg.GPVirtual) }
+
+// scalar spreads a float32 parameter.
+func (g *gen) scalar(name string) vec {
+	c, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(fmt.Sprintf("%s%s: %v", g.name, g.prefix, err))
+	}
+	v := g.vec()
+	g.spread(c.Addr, v)
+	return v
+}
+
+// each begins a loop of n ≥ 0 turns, for which it counts the register n down.
+func (g *gen) each(n reg.GPVirtual, body func()) {
+	loop, done := g.label("each"), g.label("none")
+	g.TESTQ(n, n)
+	g.JEQ(to(done))
+	g.Label(loop)
+	body()
+	g.DECQ(n)
+	g.JNE(to(loop))
+	g.Label(done)
+}
+
+// blocks goes through the t lanes of a tile, t a multiple of 16, many vecs at a time and then one by one; l is the offset of the first in bytes.
+// t is counted down.
+func (g *gen) blocks(t reg.GPVirtual, many int, body func(l reg.GPVirtual, vecs int)) {
+	l := g.GP64()
+	g.XORQ(l, l)
+	for _, n := range []int{many, 1} {
+		loop, done := g.label("block"), g.label("smaller")
+		g.Label(loop)
+		g.CMPQ(t, operand.I32(n*lanes))
+		g.JLT(to(done))
+		body(l, n)
+		g.ADDQ(operand.I32(4*n*lanes), l)
+		g.SUBQ(operand.I32(n*lanes), t)
+		g.JMP(to(loop))
+		g.Label(done)
+		if n == 1 {
+			return
+		}
+	}
+}
+
+// many is how many vecs of a tile's lanes are worked on at once where a sum each must stay in registers.
+func (g *gen) many() int {
+	if g.wide {
+		return 4
+	}
+	return 2
+}

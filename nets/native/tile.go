@@ -1,0 +1,99 @@
+package native
+
+import "github.com/stoker-rl/stoker/nets/native/kernel"
+
+// tiling says how a tensor of [agents, batch, width] lies in memory where kernels work on it:
+//
+//	[tile][agent][feature][lane]
+//
+// A lane is a sample; the last tile's missing samples are padding, whose gradients are always 0. Tensors of other ranks, and all those of
+// an engine without kernels, are row-major (the zero tiling).
+type tiling struct{ lanes, tiles, agents, batch, width int }
+
+// lanesOf is how many samples a tile holds: few enough that a common batch gives each of two threads a tile of its own, enough to
+// keep the kernels' registers full. One sample is a vector and needs no lanes.
+func lanesOf(batch int) int {
+	switch {
+	case batch <= 1:
+		return 1
+	case batch <= 32:
+		return kernel.Lanes
+	case batch <= 128:
+		return 2 * kernel.Lanes
+	}
+	return 4 * kernel.Lanes
+}
+
+func newTiling(agents, batch, width int) tiling {
+	l := lanesOf(batch)
+	return tiling{l, (batch + l - 1) / l, agents, batch, width}
+}
+
+// size is the number of values in memory, padding included.
+func (t tiling) size() int { return t.tiles * t.agents * t.width * t.lanes }
+
+// tile is where a tile's values lie, of all agents.
+func (t tiling) tile(i int) (from, to int) {
+	n := t.agents * t.width * t.lanes
+	return i * n, (i + 1) * n
+}
+
+// block is where an agent's values in a tile start; there are width·lanes.
+func (t tiling) block(tile, agent int) int { return (tile*t.agents + agent) * t.width * t.lanes }
+
+// valid is the number of a tile's lanes that are samples.
+func (t tiling) valid(tile int) int { return min(t.lanes, t.batch-tile*t.lanes) }
+
+// of returns an agent's values in a tile, [width][lanes].
+func (t *tensor[T]) of(tile, agent int) []T {
+	n := t.width * t.lanes
+	from := t.block(tile, agent)
+	return t.data[from : from+n : from+n]
+}
+
+// ofTile returns all agents' values in a tile.
+func (t *tensor[T]) ofTile(tile int) []T {
+	from, to := t.tile(tile)
+	return t.data[from:to:to]
+}
+
+// spread stores row-major numbers in tiles; gather takes them out again.
+func spread[D, S number](t tiling, dst []D, src []S) {
+	for tile := range t.tiles {
+		n := t.valid(tile)
+		for a := range t.agents {
+			rows := src[(a*t.batch+tile*t.lanes)*t.width:]
+			block := dst[t.block(tile, a):]
+			for f := range t.width {
+				lanes := block[f*t.lanes:][:t.lanes]
+				for l := range n {
+					lanes[l] = D(rows[l*t.width+f])
+				}
+				clear(lanes[n:])
+			}
+		}
+	}
+}
+
+func gather[D, S number](t tiling, dst []D, src []S) {
+	for tile := range t.tiles {
+		n := t.valid(tile)
+		for a := range t.agents {
+			rows := dst[(a*t.batch+tile*t.lanes)*t.width:]
+			block := src[t.block(tile, a):]
+			for f := range t.width {
+				lanes := block[f*t.lanes:][:t.lanes]
+				for l := range n {
+					rows[l*t.width+f] = D(lanes[l])
+				}
+			}
+		}
+	}
+}
+
+// shareCount is how many parts a batch's gradients are summed in before they are added up. It follows from the batch alone, so that no
+// number of threads changes a bit.
+func shareCount(tiles int) int { return min(tiles, 4) }
+
+// share is the range of tiles of one share.
+func share(i, shares, tiles int) (from, to int) { return i * tiles / shares, (i + 1) * tiles / shares }

@@ -1,0 +1,100 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
+)
+
+// tileJoint is [nets.MeanField] where every agent sees all: the layers' input is [agents·own][lanes], one for all agents. With Others
+// it holds what others see, and agent i's own place is exchanged for its features while i is at work.
+type tileJoint struct {
+	layers
+	m   nets.MeanField
+	own int
+}
+
+func newTileJoint(n *net[float32], m nets.MeanField, lanes int) *tileJoint {
+	return &tileJoint{newLayers(n, m.MLP, m.SeenWidth(), lanes), m, m.OwnWidth()}
+}
+
+// size is that of all agents' features.
+func (j *tileJoint) size() int { return j.agents * j.own * j.lanes }
+
+func (j *tileJoint) memory(brief bool) *memory {
+	n := j.size()
+	if j.m.Others {
+		n *= 2 // what others see first
+	}
+	return &memory{layers: j.layers.memory(brief), x: make([]float32, n)}
+}
+
+// at is agent i's place in all features.
+func (j *tileJoint) at(v []float32, i int) []float32 { return v[i*j.own*j.lanes:][:j.own*j.lanes] }
+
+// mine returns agent i's features where they are kept apart.
+func (j *tileJoint) mine(v []float32, i int) []float32 {
+	if !j.m.Others {
+		return j.at(v, i)
+	}
+	return j.at(v[j.size():], i)
+}
+
+// exchange swaps what others see of agent i and its own features, or the gradients by them; twice, it changes nothing.
+func (j *tileJoint) exchange(v []float32, i int) {
+	if !j.m.Others || v == nil {
+		return
+	}
+	a, b := j.at(v, i), j.mine(v, i)
+	for n := range a {
+		a[n], b[n] = b[n], a[n]
+	}
+}
+
+func (j *tileJoint) forward(x *context, m *memory, tile int, in []*tensor[float32], out *tensor[float32]) {
+	ports := len(j.m.In)
+	for i := range j.agents {
+		joinRows(j.mine(m.x, i), tile, i, in[:ports])
+		if j.m.Others {
+			seen := j.at(m.x, i)
+			joinRows(seen, tile, i, in[:ports-1])
+			joinRows(seen[(j.own-j.m.In[ports-1].Width)*j.lanes:], tile, i, in[ports:])
+		}
+	}
+	for i := range j.agents {
+		j.exchange(m.x, i)
+		j.layers.forward(x, &m.layers, i, m.x[:j.size()], out.of(tile, i))
+		j.exchange(m.x, i)
+	}
+}
+
+func (j *tileJoint) backward(x *context, m *memory, tile int, _ []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
+	inputs := slices.ContainsFunc(gradIn, func(t *tensor[float32]) bool { return t != nil })
+	var all, dx []float32
+	if inputs {
+		if m.dx == nil {
+			m.dx = make([]float32, len(m.x))
+		}
+		all, dx = m.dx, m.dx[:j.size()]
+		clear(all)
+	}
+	for i := range j.agents {
+		j.exchange(m.x, i)
+		j.exchange(all, i)
+		j.layers.backward(x, &m.layers, i, m.x[:j.size()], out.of(tile, i), g.of(tile, i), sums, dx, 0, kernel.Add)
+		j.exchange(m.x, i)
+		j.exchange(all, i)
+	}
+	if inputs {
+		j.hand(m, tile, gradIn)
+	}
+}
+
+// hand copies the gradients by features to the inputs. Inputs that agents and others see alike get both.
+func (j *tileJoint) hand(m *memory, tile int, gradIn []*tensor[float32]) {
+	for i := range j.agents {
+		own, seen := j.mine(m.dx, i), j.at(m.dx, i)
+		handRows(j.k, own, seen, tile, i, gradIn, j.m, j.lanes)
+	}
+}

@@ -1,0 +1,314 @@
+package native
+
+import (
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
+)
+
+// layers is the stack of [nets.MLP] on tiles of one size, agent by agent: see mlp.go for the equations.
+type layers struct {
+	k      *kernel.Set
+	lanes  int
+	agents int
+	list   []tileLayer
+}
+
+// tileLayer is y = norm(f(xW + b)).
+type tileLayer struct {
+	in, out      int
+	weight, bias param[float32]
+	gain, offset param[float32] // of a norm
+	activation   string
+	norm         bool
+}
+
+// layersMemory is what they keep: of each layer its activations, and where it has a norm x̂, 1/√(var + ε) and the result; [agents][width][lanes].
+type layersMemory struct {
+	y, hat, scale, normed [][]float32
+	agents                int // 1 where nothing goes backward: each agent writes over the one before
+}
+
+func newLayers(n *net[float32], m nets.MLP, in, lanes int) layers {
+	l := layers{k: n.e.tiler.kernels(lanes), lanes: lanes, agents: m.Agents}
+	for i, width := range append(m.Hidden[:len(m.Hidden):len(m.Hidden)], m.Out) {
+		t := tileLayer{
+			in: in, out: width, activation: m.Activation,
+			weight: n.param("layer%d.weight", i), bias: n.param("layer%d.bias", i),
+		}
+		if i == len(m.Hidden) {
+			t.activation = m.Final
+		} else if m.Norm == nets.LayerNorm {
+			t.norm, t.gain, t.offset = true, n.param("layer%d.gain", i), n.param("layer%d.offset", i)
+		}
+		l.list = append(l.list, t)
+		in = width
+	}
+	return l
+}
+
+// widest is the largest number of features between layers.
+func (l *layers) widest() int {
+	w := l.list[0].in
+	for _, t := range l.list {
+		w = max(w, t.out)
+	}
+	return w
+}
+
+func (l *layers) memory(brief bool) layersMemory {
+	m := layersMemory{agents: l.agents}
+	if brief {
+		m.agents = 1
+	}
+	for i, t := range l.list {
+		block := func(rows int, there bool) []float32 {
+			if !there {
+				return nil
+			}
+			return make([]float32, m.agents*rows*l.lanes)
+		}
+		m.y = append(m.y, block(t.out, i < len(l.list)-1))
+		m.hat = append(m.hat, block(t.out, t.norm))
+		m.scale = append(m.scale, block(1, t.norm))
+		m.normed = append(m.normed, block(t.out, t.norm))
+	}
+	return m
+}
+
+// of returns an agent's block of rows.
+func (m *layersMemory) of(b []float32, agent int) []float32 {
+	n := len(b) / m.agents
+	i := min(agent, m.agents-1)
+	return b[i*n:][:n]
+}
+
+// forward takes agent i's features in to out.
+func (l *layers) forward(x *context, m *layersMemory, i int, in, out []float32) {
+	for li := range l.list {
+		t := &l.list[li]
+		y := out
+		if li < len(l.list)-1 {
+			y = m.of(m.y[li], i)
+		}
+		t.product(l, x, i, in, y)
+		switch t.activation {
+		case nets.Tanh:
+			l.k.Tanh(y[:t.out*l.lanes])
+		case nets.Sigmoid:
+			l.k.Sigmoid(y[:t.out*l.lanes])
+		}
+		in = y
+		if t.norm {
+			in = m.of(m.normed[li], i)
+			l.k.Norm(in, m.of(m.hat[li], i), m.of(m.scale[li], i), y, t.gain.value(i), t.offset.value(i), l.lanes, layerNormEpsilon)
+		}
+	}
+}
+
+// product sets y = xW + b, with ReLU on the way.
+func (t *tileLayer) product(l *layers, x *context, i int, in, y []float32) {
+	w, b := t.weight.value(i), t.bias.value(i)
+	if l.lanes == 1 {
+		l.k.Vector(y[:t.out], in[:t.in], w, b, t.activation == nets.ReLU)
+		return
+	}
+	p := &x.product
+	*p = kernel.Product{
+		M: t.out, N: l.lanes, K: t.in, A: w, AK: t.out, AM: 1, B: in, LDB: l.lanes, C: y, LDC: l.lanes, Start: kernel.Bias, Bias: b,
+	}
+	if t.activation == nets.ReLU {
+		p.Finish = kernel.ReLU
+	}
+	l.k.Product(p)
+}
+
+// backward takes agent i's features, what forward made of them and the gradient by that, and adds to the parameters' gradients in sums
+// where that is not nil. It sets the gradient by the features from a given one on, as many as dx holds, or adds to it.
+func (l *layers) backward(x *context, m *layersMemory, i int, in, out, g, sums, dx []float32, from int, start kernel.Start) {
+	last := len(l.list) - 1
+	if a := l.list[last].activation; a != nets.None {
+		mine := x.grads[last%2][:len(g)]
+		l.deactivate(a, mine, out, g)
+		g = mine
+	}
+	for li := last; ; li-- {
+		t := &l.list[li]
+		below := in
+		if li > 0 {
+			below = l.output(m, li-1, i)
+		}
+		if sums != nil {
+			t.addGrads(l, x, i, below, g, sums)
+		}
+		if li == 0 {
+			if len(dx) > 0 {
+				x.product = kernel.Product{
+					M: len(dx) / l.lanes, N: l.lanes, K: t.out, A: t.weight.value(i)[from*t.out:], AK: 1, AM: t.out,
+					B: g, LDB: l.lanes, C: dx, LDC: l.lanes, Start: start,
+				}
+				l.k.Product(&x.product)
+			}
+			return
+		}
+		g = l.descend(x, m, li, i, g, sums)
+	}
+}
+
+// output is what layer li handed to the next.
+func (l *layers) output(m *layersMemory, li, i int) []float32 {
+	if l.list[li].norm {
+		return m.of(m.normed[li], i)
+	}
+	return m.of(m.y[li], i)
+}
+
+// descend takes the gradient by layer li's product to that by the product of the layer below.
+func (l *layers) descend(x *context, m *layersMemory, li, i int, g, sums []float32) []float32 {
+	t, below := &l.list[li], &l.list[li-1]
+	y := m.of(m.y[li-1], i)
+	next := x.grads[(li-1)%2][:t.in*l.lanes]
+	x.product = kernel.Product{
+		M: t.in, N: l.lanes, K: t.out, A: t.weight.value(i), AK: 1, AM: t.out, B: g, LDB: l.lanes, C: next, LDC: l.lanes,
+	}
+	if below.activation == nets.ReLU && !below.norm {
+		x.product.Finish, x.product.Mask, x.product.LDM = kernel.Mask, y, l.lanes
+	}
+	l.k.Product(&x.product)
+	if below.norm {
+		hat := m.of(m.hat[li-1], i)
+		if sums != nil {
+			l.k.RowDots(below.gain.in(sums, i), next, hat, l.lanes)
+			l.k.Dots(below.offset.in(sums, i), 1, next, below.out, x.ones[:l.lanes])
+		}
+		l.k.NormBack(next, hat, m.of(m.scale[li-1], i), below.gain.value(i), l.lanes)
+	}
+	if below.activation != nets.ReLU || below.norm {
+		l.deactivate(below.activation, next, y, next)
+	}
+	return next
+}
+
+// deactivate sets dst = g·f'(x) from y = f(x).
+func (l *layers) deactivate(activation string, dst, y, g []float32) {
+	switch activation {
+	case nets.ReLU:
+		l.k.ReLUBack(dst, y[:len(g)], g)
+	case nets.Tanh:
+		l.k.TanhBack(dst, y[:len(g)], g)
+	case nets.Sigmoid:
+		l.k.SigmoidBack(dst, y[:len(g)], g)
+	}
+}
+
+// few is how many outputs are summed one by one: for more, a transposed tile and a product are faster.
+const few = 4
+
+// addGrads adds ∂L/∂W = xᵀg and ∂L/∂b = Σ g of agent i to sums.
+func (t *tileLayer) addGrads(l *layers, x *context, i int, in, g, sums []float32) {
+	addOuter(l.k, x, l.lanes, t.weight.in(sums, i), t.in, t.out, in, g)
+	l.k.Dots(t.bias.in(sums, i), 1, g, t.out, x.ones[:l.lanes])
+}
+
+// addOuter does w[r·cols + c] += Σ_l x[r·lanes + l]·g[c·lanes + l].
+func addOuter(k *kernel.Set, x *context, lanes int, w []float32, rows, cols int, in, g []float32) {
+	if cols <= few {
+		for c := range cols {
+			k.Dots(w[c:], cols, in, rows, g[c*lanes:][:lanes])
+		}
+		return
+	}
+	k.Transpose(x.transposed, cols, g, lanes, cols, lanes)
+	x.product = kernel.Product{
+		M: rows, N: cols, K: lanes, A: in, AK: 1, AM: lanes, B: x.transposed, LDB: cols, C: w, LDC: cols, Start: kernel.Add,
+	}
+	k.Product(&x.product)
+}
+
+// tileMLP is [nets.MLP] on tiles: the inputs side by side, then the layers.
+type tileMLP struct {
+	layers
+	ports []nets.Port
+}
+
+func newTileMLP(n *net[float32], m nets.MLP, lanes int) *tileMLP {
+	return &tileMLP{newLayers(n, m, totalWidth(m.In), lanes), m.In}
+}
+
+func (p *tileMLP) memory(brief bool) *memory {
+	m := &memory{layers: p.layers.memory(brief)}
+	if len(p.ports) > 1 {
+		m.x = make([]float32, m.layers.agents*p.list[0].in*p.lanes)
+	}
+	return m
+}
+
+// features are agent i's inputs side by side.
+func (p *tileMLP) features(m *memory, tile, i int, in []*tensor[float32]) []float32 {
+	if len(in) == 1 {
+		return in[0].of(tile, i)
+	}
+	return m.layers.of(m.x, i)
+}
+
+func (p *tileMLP) forward(x *context, m *memory, tile int, in []*tensor[float32], out *tensor[float32]) {
+	for i := range p.agents {
+		f := p.features(m, tile, i, in)
+		if len(in) > 1 {
+			joinRows(f, tile, i, in)
+		}
+		p.layers.forward(x, &m.layers, i, f, out.of(tile, i))
+	}
+}
+
+// joinRows copies agent i's blocks one after the other.
+func joinRows(dst []float32, tile, i int, src []*tensor[float32]) {
+	for _, t := range src {
+		dst = dst[copy(dst, t.of(tile, i)):]
+	}
+}
+
+func (p *tileMLP) backward(x *context, m *memory, tile int, in []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
+	for i := range p.agents {
+		f := p.features(m, tile, i, in)
+		if len(gradIn) == 1 {
+			var dx []float32
+			if gradIn[0] != nil {
+				dx = gradIn[0].of(tile, i)
+			}
+			p.layers.backward(x, &m.layers, i, f, out.of(tile, i), g.of(tile, i), sums, dx, 0, kernel.Zero)
+			continue
+		}
+		from, to := wantedRows(gradIn, p.ports)
+		dx := x.features[:(to-from)*p.lanes]
+		p.layers.backward(x, &m.layers, i, f, out.of(tile, i), g.of(tile, i), sums, dx, from, kernel.Zero)
+		splitRows(dx, from*p.lanes, tile, i, gradIn, p.ports, p.lanes)
+	}
+}
+
+// wantedRows is the range of features that holds all wanted gradients.
+func wantedRows(gradIn []*tensor[float32], ports []nets.Port) (from, to int) {
+	at := 0
+	from = -1
+	for p, t := range gradIn {
+		if t != nil {
+			if from < 0 {
+				from = at
+			}
+			to = at + ports[p].Width
+		}
+		at += ports[p].Width
+	}
+	return max(from, 0), to
+}
+
+// splitRows copies agent i's gradients by the features, of which src holds those from a given value on, to the wanted inputs.
+func splitRows(src []float32, from int, tile, i int, gradIn []*tensor[float32], ports []nets.Port, lanes int) {
+	at := -from
+	for p, t := range gradIn {
+		n := ports[p].Width * lanes
+		if t != nil {
+			copy(t.of(tile, i), src[at:at+n])
+		}
+		at += n
+	}
+}
