@@ -6,12 +6,16 @@ import (
 	"testing"
 )
 
-// TestMain fixes the seed and the number of the random checks; -rapid.seed and -rapid.checks give others.
+// TestMain fixes the seed and the number and length of the random checks, more with -long; rapid's own flags give others.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": "400", "rapid.nofailfile": "true"} {
+	checks, steps := "400", "30"
+	if *long {
+		checks, steps = "5000", "100"
+	}
+	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": checks, "rapid.steps": steps, "rapid.nofailfile": "true"} {
 		if given[name] {
 			continue
 		}

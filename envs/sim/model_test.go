@@ -2,9 +2,12 @@ package sim
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/stoker-rl/stoker/internal/proof"
 )
 
 // world is a random simulation under random commands, with what must be known of each request from outside.
@@ -15,10 +18,13 @@ type world struct {
 	next     uint64
 	open     map[uint64]Request // submitted and not yet finished
 	finished int
-	timers   map[uint64]Timer
-	ids      []TimerID
-	adjusted bool // concurrency may have been lowered under running requests
-	flip     uint64
+	// What the claim tells.
+	submitted uint64
+	ends      [outcomes]int
+	timers    map[uint64]Timer
+	ids       []TimerID
+	adjusted  bool // concurrency may have been lowered under running requests
+	flip      uint64
 }
 
 func (w *world) Finished(s *Sim, r Response) {
@@ -28,6 +34,7 @@ func (w *world) Finished(s *Sim, r Response) {
 	}
 	delete(w.open, r.ID)
 	w.finished++
+	w.ends[r.Outcome]++
 	if r.Tag != q.Tag || r.Function != q.Function || r.Arrived != q.At || r.Ended != s.Now() {
 		w.t.Fatalf("request %+v came back as %+v at %d", q, r, s.Now())
 	}
@@ -72,6 +79,7 @@ func (w *world) submit(r Request) {
 		w.t.Fatal(err)
 	}
 	w.open[r.ID] = r
+	w.submitted++
 }
 
 func (w *world) audit() {
@@ -138,6 +146,8 @@ func anyConfig(t *rapid.T) Config {
 // does, and restoring gives the same bytes again.
 func TestModel(t *testing.T) {
 	var a, b Sim // reused, so that copies land on old content
+	worlds, requests := 0, uint64(0)
+	var ends [outcomes]int
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, cfg: anyConfig(t), open: map[uint64]Request{}, timers: map[uint64]Timer{}, flip: rapid.Uint64().Draw(t, "flip")}
 		s, err := New(w.cfg, rapid.Uint64Range(0, 3).Draw(t, "seed"))
@@ -253,6 +263,19 @@ func TestModel(t *testing.T) {
 		if len(w.open) != 0 {
 			t.Fatalf("%d requests were lost", len(w.open))
 		}
+		worlds++
+		requests += w.submitted
+		for i, n := range w.ends {
+			ends[i] += n
+		}
+	})
+	proof.Claim(t, proof.Row{
+		Topic: "simulator",
+		Claim: "random configurations under random commands: no request is lost or served twice, no instance or node carries more than it holds, copies and restored states go on alike",
+		Bound: "every request ends exactly once",
+		Measured: fmt.Sprintf("%d worlds, %d requests: %d completed, %d rejected, %d timed out, %d killed, none twice or never",
+			worlds, requests, ends[Completed], ends[Rejected], ends[TimedOut], ends[Killed]),
+		Holds: !t.Failed() && worlds > 0,
 	})
 }
 
