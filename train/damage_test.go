@@ -24,7 +24,7 @@ type damaged struct {
 	want map[string]string
 }
 
-func killedBehindItsCheckpoint(t *testing.T, text string) *damaged {
+func killedBehindItsCheckpoint(t testing.TB, text string) *damaged {
 	t.Helper()
 	d := &damaged{lab: newLab(t), text: text, want: finished(t, parse(t, text))}
 	o := d.options()
@@ -49,7 +49,7 @@ func killedBehindItsCheckpoint(t *testing.T, text string) *damaged {
 }
 
 // read returns a file of the run.
-func (d *damaged) read(t *testing.T, path string) []byte {
+func (d *damaged) read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := durable.ReadFile(d.base, filepath.Join(d.dir(), path), 1<<30)
 	must(t, err)
@@ -57,7 +57,7 @@ func (d *damaged) read(t *testing.T, path string) []byte {
 }
 
 // set gives a file other bytes.
-func (d *damaged) set(t *testing.T, path string, b []byte) {
+func (d *damaged) set(t testing.TB, path string, b []byte) {
 	t.Helper()
 	must(t, d.disk.Set(filepath.Join(d.dir(), path), b))
 }

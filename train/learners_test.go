@@ -30,7 +30,7 @@ type combination struct{ name, env, agent string }
 func combinations() (out []combination) {
 	for _, e := range []struct{ name, keys string }{
 		// A load that the services can bear: safe exploration needs windows that keep the QoS.
-		{"sizing", "env: {id: stoker/Sizing-v1, windows: 3}\nworkload: {factor: 0.05}"},
+		{"sizing", "env: {id: stoker/Sizing-v2, windows: 3}\nworkload: {factor: 0.05}"},
 		{"simple_spread", "env: {id: stoker/SimpleSpread-v1, steps: 4}"},
 	} {
 		for _, l := range learners {

@@ -270,7 +270,9 @@ func readReplay(c *checkpoints.Checkpoint, m *replay.Buffer) error {
 		return fmt.Errorf("%s: replay has rows of %d bytes and room for %d, the agent's has %d and %d",
 			c.Dir(), info.RowBytes, info.Capacity, m.RowBytes(), m.Capacity())
 	}
-	m.Restore(info.First())
+	if err := m.Restore(info.First()); err != nil {
+		return fmt.Errorf("%s: %w", c.Dir(), err)
+	}
 	return c.ReplayRows(replayName, func(_ int64, row []byte) error { return m.SetRow(row) })
 }
 

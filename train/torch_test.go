@@ -103,7 +103,7 @@ train: {copies: 4, log_every: 100, evaluate: {every: 600, episodes: 2}, checkpoi
 `},
 	{"sizing", 400, `
 name: sizing
-env: {id: stoker/Sizing-v1, windows: 20}
+env: {id: stoker/Sizing-v2, windows: 20}
 agent: {name: maddpg, hidden: [64, 64], keys: 16, batch: 64, random_steps: 100, learning_starts: 150}
 train: {copies: 8, log_every: 50, evaluate: {every: 200, episodes: 1, metric: price}, checkpoint: {every: 100, keep: 2}}
 `},

@@ -151,7 +151,9 @@ func (r *run) restore(a *run) {
 		r.t.Fatal(err)
 	}
 	from, to := a.l.Replay(), r.l.Replay()
-	to.Restore(from.First())
+	if err := to.Restore(from.First()); err != nil {
+		r.t.Fatal(err)
+	}
 	for n := from.First(); n < from.Next(); n++ {
 		if err := to.SetRow(from.AppendRow(n, nil)); err != nil {
 			r.t.Fatal(err)

@@ -118,6 +118,10 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 		return nil, fmt.Errorf("actor takes %v and gives %v for %d agents, the environment has observations of %d and actions of %d for %d",
 			in, arch.Output(), arch.AgentCount(), prob.obs, prob.act, prob.agents)
 	}
+	// Before anything is made of that size: a description of a few bytes can ask for gigabytes.
+	if _, size := nets.Layout(arch); len(f.Arrays[arrayActor].Data) != size*arch.Groups() {
+		return nil, fmt.Errorf("array %q has %d numbers, its architecture has %d", arrayActor, len(f.Arrays[arrayActor].Data), size*arch.Groups())
+	}
 	net, err := act.NewNet(arch)
 	if err != nil {
 		return nil, err

@@ -246,7 +246,11 @@ func (g *guard) UnmarshalBinary(b []byte) error {
 	violations, seen, replaced, chosen := word(), word(), word(), word()
 	held := min(n, int64(len(g.prices)))
 	row := 8 + 4*g.p.agents*g.p.act
-	if n < 0 || chosen > uint64(held) || len(b) != int(chosen)*8+int(held)*row {
+	if n < 0 || n > maxCount || violations > maxCount || seen > maxCount || replaced > maxCount {
+		return fmt.Errorf("maddpg: state of safe exploration counts %d steps, %d violations, %d actions, %d replaced: want 0 to %d of each",
+			n, violations, seen, replaced, int64(maxCount))
+	}
+	if chosen > uint64(held) || len(b) != int(chosen)*8+int(held)*row {
 		return short
 	}
 	g.n, g.lo, g.hi, g.made = n, lo, hi, chosen > 0

@@ -65,6 +65,9 @@ func observations(i int) string { return fmt.Sprintf("observations.%d", i) }
 
 var _ state = (*envs.Normalizer)(nil)
 
+// maxCount bounds what a state counts, so that counting on from a forged one can't overflow.
+const maxCount = 1 << 60
+
 // counters lists the counts of the state by name.
 func (l *Learner) counters() map[string]*int64 {
 	return map[string]*int64{"steps": &l.steps, "pending_steps": &l.pending, "summed_updates": &l.summed}
@@ -111,8 +114,8 @@ func (l *Learner) Load(s *agents.State) error {
 	counters["actor_updates"], counters["critic_updates"] = &actor, &critic
 	for name, n := range counters {
 		x, ok := s.Counters[name]
-		if !ok || x < 0 {
-			return fmt.Errorf("maddpg: state has no valid counter %q", name)
+		if !ok || x < 0 || x > maxCount {
+			return fmt.Errorf("maddpg: counter %q of the state is %d (there: %v), want 0 to %d", name, x, ok, int64(maxCount))
 		}
 		*n = x
 	}

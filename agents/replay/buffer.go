@@ -24,6 +24,9 @@ type Buffer struct {
 	next    int64 // number of the next row
 }
 
+// maxNumbers bounds a buffer at 4 TiB, far below where making it would panic.
+const maxNumbers = 1 << 40
+
 // New returns an empty buffer of at most capacity rows.
 func New(columns []Column, capacity int) (*Buffer, error) {
 	if capacity < 1 {
@@ -36,6 +39,9 @@ func New(columns []Column, capacity int) (*Buffer, error) {
 		}
 		b.offset = append(b.offset, b.width)
 		b.width += c.Width
+	}
+	if b.width > 0 && int64(capacity) > maxNumbers/int64(b.width) {
+		return nil, fmt.Errorf("replay: %d rows of %d numbers are more than any machine holds: want at most %d numbers", capacity, b.width, int64(maxNumbers))
 	}
 	b.rows = make([]float32, capacity*b.width)
 	return b, nil
@@ -115,8 +121,17 @@ func (b *Buffer) AppendRow(n int64, dst []byte) []byte {
 	return dst
 }
 
+// maxRows bounds the numbers of rows, so that counting on from a forged one can't overflow.
+const maxRows = 1 << 60
+
 // Restore empties the buffer and sets the number of the first row that SetRow will bring.
-func (b *Buffer) Restore(first int64) { b.next = first }
+func (b *Buffer) Restore(first int64) error {
+	if first < 0 || first > maxRows {
+		return fmt.Errorf("replay: the first row has number %d, want 0 to %d", first, int64(maxRows))
+	}
+	b.next = first
+	return nil
+}
 
 // SetRow adds the next row from its saved form.
 func (b *Buffer) SetRow(src []byte) error {

@@ -92,7 +92,9 @@ func TestSavedRowsComeBack(t *testing.T) {
 	b := newTestBuffer(t, 4)
 	fill(t, b, 0, 6)
 	c := newTestBuffer(t, 4)
-	c.Restore(b.First())
+	if err := c.Restore(b.First()); err != nil {
+		t.Fatal(err)
+	}
 	for n := b.First(); n < b.Next(); n++ {
 		if err := c.SetRow(b.AppendRow(n, nil)); err != nil {
 			t.Fatal(err)
