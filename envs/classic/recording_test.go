@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +14,9 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-var gymnasium = flag.String("gymnasium", "", "whole recording of CartPole-v1, as testdata/record.py FILE writes it; empty: the kept fiftieth")
+// gymnasium names the environment variable that holds the file of a whole recording, as testdata/record.py FILE writes it, relative to
+// this folder; without it the kept fiftieth is read.
+const gymnasium = "STOKER_GYMNASIUM"
 
 // recordedStep is one step of Gymnasium from a state; recordedEpisode one of random actions from its start.
 type recordedStep struct {
@@ -39,7 +40,7 @@ type recording struct {
 
 func readRecording(t *testing.T) *recording {
 	t.Helper()
-	r := &recording{file: *gymnasium}
+	r := &recording{file: os.Getenv(gymnasium)}
 	if r.file == "" {
 		r.file = "testdata/cartpole_gymnasium.gz"
 	}
@@ -102,10 +103,10 @@ func farthestOf(a, b [4]float64) float64 {
 
 // proven is the command of the claims, which hold for the recording that was read.
 func proven(test string) string {
-	if *gymnasium == "" {
+	if os.Getenv(gymnasium) == "" {
 		return ""
 	}
-	return "python3 envs/classic/testdata/record.py FILE; go test ./envs/classic -run '^" + test + "$' -gymnasium FILE"
+	return "python3 envs/classic/testdata/record.py bin/cartpole.gz; " + gymnasium + "=../../bin/cartpole.gz go test ./envs/classic -run '^" + test + "$'"
 }
 
 // From each recorded state one step ends where Gymnasium's does and says the same of the end.

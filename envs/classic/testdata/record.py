@@ -1,7 +1,7 @@
 """Records what Gymnasium's CartPole-v1 and MPE2's simple_spread_v3 do, for the comparison in reference_test.go.
 
-usage: python record.py [FILE], with gymnasium 1.4.0, mpe2 1.1.1 and numpy. It writes cartpole_gymnasium.gz and spread_mpe2.csv
-beside itself, and to FILE the whole recording of CartPole, of which cartpole_gymnasium.gz is every fiftieth.
+usage: python record.py [FILE], with gymnasium 1.4.0, mpe2 1.1.1 and numpy. Without FILE it writes cartpole_gymnasium.gz and
+spread_mpe2.csv beside itself; with FILE the whole recording of CartPole, of which cartpole_gymnasium.gz is every fiftieth.
 
 The recording of CartPole is gzip of little-endian fields: the number of steps and of episodes (uint32); per step state, next
 state (4 float64 each), action, terminated (uint8); per episode first and last state (4 float64 each), limit, length (uint16),
@@ -63,9 +63,10 @@ def write(file, steps, episodes):
 bounds, others = steps()
 made = {limit: gymnasium.make("CartPole-v1", max_episode_steps=limit) for limit in (500, 20)}
 episodes = [episode(made[(500, 20)[seed % 2]], (500, 20)[seed % 2], seed) for seed in range(EPISODES)]
-write(here / "cartpole_gymnasium.gz", bounds + others[::SHARE], episodes[:EPISODES // SHARE])
 if len(sys.argv) > 1:
     write(sys.argv[1], bounds + others, episodes)
+    sys.exit()
+write(here / "cartpole_gymnasium.gz", bounds + others[::SHARE], episodes[:EPISODES // SHARE])
 
 hexed = lambda xs: ",".join(float(x).hex() for x in xs)
 rng = np.random.default_rng(1)
