@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	checks, steps := "400", "30"
 	if *long {
-		checks, steps = "5000", "100"
+		checks, steps = "4000", "100"
 	}
 	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": checks, "rapid.steps": steps, "rapid.nofailfile": "true"} {
 		if given[name] {

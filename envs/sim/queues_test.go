@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -133,7 +134,18 @@ func (q *queue) start(t testing.TB, load float64, seed uint64) (*Sim, Handler) {
 	cfg.Functions[0].MaxInflight = q.limit
 	s := mustNew(t, cfg, seed)
 	if q.users > 0 {
-		u := &users{t: t, key: rng.New(seed, "think"), think: q.think(load), asked: make([]uint64, q.users)}
+		c := workload.Default()
+		c.Kind = workload.ClosedLoop
+		c.Users = workload.UsersConfig{Count: q.users, SpawnRate: 10, Think: q.think(load), ThinkLaw: workload.Exponential}
+		src, err := workload.Open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		they, err := src.Users(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &users{t: t, they: they, asked: make([]uint64, q.users)}
 		for i := range u.asked {
 			u.sleep(s, uint64(i))
 		}

@@ -5,20 +5,20 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// users is a closed loop: each thinks, asks, and thinks again.
+// users is a closed loop: each thinks, asks, and thinks again, as package workload has them do.
 type users struct {
 	t     testing.TB
-	key   rng.Key
-	think float64
+	they  workload.Users
 	asked []uint64
 }
 
 func (u *users) sleep(s *Sim, user uint64) {
-	z := Seconds(u.think * u.key.With(user).With(u.asked[user]).Exp())
+	z := Time(u.they.Think(int(user), u.asked[user]))
 	if _, err := s.At(Timer{At: s.Now() + z, Payload: user}); err != nil {
 		u.t.Fatal(err)
 	}
