@@ -101,14 +101,14 @@ func kernels(name string) (*kernel.Set, error) {
 		return kernel.Best(), nil
 	case plain:
 		return nil, nil
-	case reference:
+	case goTiles:
 		return kernel.Reference(), nil
 	}
 	return kernel.Named(name)
 }
 
 // Names of families without assembly: layers in plain Go, and tiles with the Go that defines the kernels, which is for tests.
-const plain, reference = "go", "reference"
+const plain, goTiles = "go", "reference"
 
 // family names what computes the same bits: gonum's kernels differ between architectures, and compilers for some of them (and for
 // GOAMD64=v3) fuse products with sums.

@@ -173,6 +173,7 @@ func (p *program) ready() {
 			}
 		}
 	}
+	p.t.equip()
 	for _, f := range p.passes {
 		f.allocate(len(p.t.workers))
 	}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"runtime"
+	"sync"
 
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
@@ -13,7 +14,8 @@ type tiler struct {
 	set     *kernel.Set // for tiles
 	single  *kernel.Set // for one lane
 	threads int
-	capture *program    // of the recorded update whose operations are being listed, or nil
+	capture *program // of the recorded update whose operations are being listed, or nil
+	mu      sync.Mutex
 	workers []*scratch  // of programs, by worker
 	need    scratchNeed // of all operations so far
 	now     tileLoss    // the loss that is run at once
@@ -61,9 +63,17 @@ func (t *tiler) kernels(lanes int) *kernel.Set {
 	return t.set
 }
 
-// wants makes sure that workers have the memory that an operation needs.
+// wants remembers the memory that an operation of a program may need. Works may be made side by side.
 func (t *tiler) wants(n scratchNeed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.need = t.need.max(n)
+}
+
+// equip gives workers that memory.
+func (t *tiler) equip() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, s := range t.workers {
 		s.grow(t.need)
 	}

@@ -131,9 +131,9 @@ func (g *gen) activations() {
 		g.polynomial(tanhCoefficients, z, small)
 		g.do(g.VMULPS, x, z, z)
 		g.do(g.VFMADD213PS, x, z, small)
-		twice := g.vec()
-		g.do(g.VADDPS, x, x, twice)
-		g.exp(twice, e)
+		g.do(g.VADDPS, x, x, x)
+		g.exp(x, e)
+		g.logic(g.VANDPS, g.VPANDD, g.word(magnitude), y, x) // again: AVX2 has no register to keep it
 		one, two := g.vec(), g.vec()
 		g.set(one, g.float(1))
 		g.do(g.VADDPS, one, e, e)

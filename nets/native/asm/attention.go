@@ -10,9 +10,9 @@ func indexed(base, offset reg.Register) operand.Mem {
 	return operand.Mem{Base: base, Index: offset, Scale: 1}
 }
 
-// neighbour sets p to the address of the next neighbour's part, whose place at holds: base + 4·at + l.
-func (g *gen) neighbour(at_, base, l, p reg.GPVirtual) {
-	g.MOVLQSX(at(at_, 0), p)
+// neighbour sets p to the address of neighbour e's part: base + 4·places[e] + l.
+func (g *gen) neighbour(places reg.GPVirtual, e int, base, l, p reg.GPVirtual) {
+	g.MOVLQSX(at(places, 4*e), p)
 	g.LEAQ(operand.Mem{Base: base, Index: p, Scale: 4}, p)
 	g.ADDQ(l, p)
 }
@@ -40,15 +40,15 @@ func (g *gen) scores() {
 		g.Label(loop)
 		g.CMPQ(lanes, operand.I32(16*step.vecs))
 		g.JLT(to(done))
-		at_, n, out := g.pointer("at"), g.size("at"), g.pointer("out")
+		places, n, out := g.pointer("at"), g.size("at"), g.pointer("out")
 		g.ADDQ(l, out)
 		for _, some := range []int{step.neighbours, 1} {
 			again, fewer := g.label("neighbours"), g.label("fewer")
 			g.Label(again)
 			g.CMPQ(n, operand.I32(some))
 			g.JLT(to(fewer))
-			g.scoresOf(step.vecs, some, at_, out, l, t4)
-			g.ADDQ(operand.I32(4*some), at_)
+			g.scoresOf(step.vecs, some, places, out, l, t4)
+			g.ADDQ(operand.I32(4*some), places)
 			g.SUBQ(operand.I32(some), n)
 			g.JMP(to(again))
 			g.Label(fewer)
@@ -62,20 +62,18 @@ func (g *gen) scores() {
 }
 
 // scoresOf computes the scores of some neighbours for some vecs of lanes and steps to the row of out behind them.
-func (g *gen) scoresOf(vecs, some int, at_, out, l, t4 reg.GPVirtual) {
+func (g *gen) scoresOf(vecs, some int, places, out, l, t4 reg.GPVirtual) {
 	base, q, rows := g.pointer("base"), g.pointer("q"), g.value("rows")
 	p := make([]reg.GPVirtual, some)
 	sum := make([][]vec, some)
 	for e := range p {
 		p[e] = g.GP64()
-		g.neighbour(at_, base, l, p[e])
-		g.ADDQ(operand.I32(4), at_)
+		g.neighbour(places, e, base, l, p[e])
 		sum[e] = g.vecs(vecs)
 		for _, s := range sum[e] {
 			g.clear(s)
 		}
 	}
-	g.SUBQ(operand.I32(4*some), at_)
 	g.ADDQ(l, q)
 	g.each(rows, func() {
 		for v := range vecs {
@@ -90,7 +88,7 @@ func (g *gen) scoresOf(vecs, some int, at_, out, l, t4 reg.GPVirtual) {
 			g.ADDQ(t4, p[e])
 		}
 	})
-	scale := g.scalar("scale")
+	scale := g.scalar(g.address("scale"))
 	for e := range p {
 		for v := range vecs {
 			g.do(g.VMULPS, scale, sum[e][v], sum[e][v])
@@ -133,12 +131,12 @@ func (g *gen) mix() {
 					g.clear(s)
 				}
 			}
-			at_, n, w, base := g.pointer("at"), g.size("at"), g.pointer("w"), g.pointer("base")
+			places, n, w, base := g.pointer("at"), g.size("at"), g.pointer("w"), g.pointer("base")
 			g.ADDQ(l, w)
 			g.each(n, func() {
 				p := g.GP64()
-				g.neighbour(at_, base, at0, p)
-				g.ADDQ(operand.I32(4), at_)
+				g.neighbour(places, 0, base, at0, p)
+				g.ADDQ(operand.I32(4), places)
 				for v := range vecs {
 					x := g.vec()
 					g.get(at(w, 64*v), nil, x)
@@ -171,7 +169,7 @@ func (g *gen) mix() {
 // scatter keeps a neighbour's weights in registers over all rows.
 func (g *gen) scatter() {
 	g.begin("Scatter", "(base []float32, at []int32, w, x []float32, rows, t int)", "does base[at[e] + g·t + l] += w[e·t + l]·x[g·t + l] for each e in turn and g < rows.")
-	t4, base, at_, n, w := g.value("t"), g.pointer("base"), g.pointer("at"), g.size("at"), g.pointer("w")
+	t4, base, places, n, w := g.value("t"), g.pointer("base"), g.pointer("at"), g.size("at"), g.pointer("w")
 	g.SHLQ(operand.U8(2), t4)
 	g.each(n, func() {
 		t := g.GP64()
@@ -183,7 +181,7 @@ func (g *gen) scatter() {
 				g.get(step(indexed(w, l), 64*v), nil, a[v])
 			}
 			p, x, rows := g.GP64(), g.pointer("x"), g.value("rows")
-			g.neighbour(at_, base, l, p)
+			g.neighbour(places, 0, base, l, p)
 			g.ADDQ(l, x)
 			g.each(rows, func() {
 				for v := range a {
@@ -197,7 +195,7 @@ func (g *gen) scatter() {
 			})
 		})
 		g.ADDQ(t4, w)
-		g.ADDQ(operand.I32(4), at_)
+		g.ADDQ(operand.I32(4), places)
 	})
 	g.end()
 }
@@ -250,7 +248,7 @@ func (g *gen) softmax() {
 
 func (g *gen) softmaxBack() {
 	g.begin("SoftmaxBack", "(g, w []float32, n, t int, scale float32)", "replaces g by scale·w·(g − Σ w·g), lane by lane, the sum over the n rows.")
-	grad, w, n, t, scale := g.pointer("g"), g.pointer("w"), g.value("n"), g.value("t"), g.scalar("scale")
+	grad, w, n, t, scale := g.pointer("g"), g.pointer("w"), g.value("n"), g.value("t"), g.scalar(g.address("scale"))
 	t4 := g.GP64()
 	g.MOVQ(t, t4)
 	g.SHLQ(operand.U8(2), t4)

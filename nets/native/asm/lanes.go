@@ -159,15 +159,20 @@ func (g *gen) value(name string) reg.GPVirtual   { return g.gp(g.Load(g.Param(na
 
 func (g *gen) gp(r reg.Register) reg.GPVirtual { return r.(reg.GPVirtual) }
 
-// scalar spreads a float32 parameter.
-func (g *gen) scalar(name string) vec {
+// address is where a parameter that is no slice lies.
+func (g *gen) address(name string) operand.Mem {
 	c, err := g.Param(name).Resolve()
 	if err != nil {
 		panic(fmt.Sprintf("%s%s: %v", g.name, g.prefix, err))
 	}
-	v := g.vec()
-	g.spread(c.Addr, v)
-	return v
+	return c.Addr
+}
+
+// scalar spreads a float32 over one register, which stands for all of a vec's.
+func (g *gen) scalar(m operand.Mem) reg.VecVirtual {
+	r := g.reg()
+	g.VBROADCASTSS(m, r)
+	return r
 }
 
 // each begins a loop of n ≥ 0 turns, for which it counts the register n down.

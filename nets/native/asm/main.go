@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
@@ -28,6 +29,10 @@ func (g *gen) write(dir string) error {
 	g.activations()
 	g.attention()
 	g.norms()
+	g.optimisers()
+	g.transpose()
+	g.dots()
+	g.vector()
 	file, err := g.Result()
 	if err != nil {
 		return fmt.Errorf("%s: %w", g.name, err)
@@ -40,6 +45,9 @@ func (g *gen) write(dir string) error {
 		text, err := p.Print(file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		if beyond := regexp.MustCompile(`(?m)^.*\b[XY](1[6-9]|2\d|3[01])\b.*$`).Find(text); !g.wide && beyond != nil {
+			return fmt.Errorf("%s: too many registers at once: %s", g.name, beyond)
 		}
 		if err := os.WriteFile(filepath.Join(dir, g.name+"_amd64"+ext), text, 0o644); err != nil {
 			return err

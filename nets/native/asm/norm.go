@@ -67,7 +67,7 @@ func (g *gen) norm() {
 			}
 		})
 		scale := g.pointer("scale")
-		epsilon := g.scalar("epsilon")
+		epsilon := g.scalar(g.address("epsilon"))
 		for v := range vecs {
 			one := g.vec()
 			g.do(g.VDIVPS, n, square[v], square[v])
@@ -86,11 +86,7 @@ func (g *gen) norm() {
 				g.do(g.VMULPS, square[v], h, h)
 				g.put(h, nil, at(p[1], 64*v))
 				g.spread(at(gain, 0), a)
-				b := g.reg()
-				g.VBROADCASTSS(at(offset, 0), b)
-				for i := range a { // one register for offset
-					g.VFMADD213PS(b, h[i], a[i])
-				}
+				g.do(g.VFMADD213PS, g.scalar(at(offset, 0)), h, a)
 				g.put(a, nil, at(p[2], 64*v))
 			}
 			g.ADDQ(operand.I32(4), gain)

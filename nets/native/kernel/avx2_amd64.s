@@ -3220,50 +3220,52 @@ Tanh_lanes_208:
 	VMULPS       Y3, Y5, Y5
 	VFMADD213PS  Y2, Y4, Y6
 	VFMADD213PS  Y3, Y5, Y7
-	VADDPS       Y2, Y2, Y8
-	VADDPS       Y3, Y3, Y9
-	VMULPS       word3fb8aa3b<>+0(SB), Y8, Y4
-	VMULPS       word3fb8aa3b<>+0(SB), Y9, Y5
-	VCVTPS2DQ    Y4, Y10
-	VCVTPS2DQ    Y5, Y11
-	VCVTDQ2PS    Y10, Y4
-	VCVTDQ2PS    Y11, Y5
-	VMOVAPS      Y8, Y12
-	VMOVAPS      Y9, Y13
-	VFNMADD231PS word3f317218<>+0(SB), Y4, Y12
-	VFNMADD231PS word3f317218<>+0(SB), Y5, Y13
-	VFNMADD231PS wordb102e308<>+0(SB), Y4, Y12
-	VFNMADD231PS wordb102e308<>+0(SB), Y5, Y13
+	VADDPS       Y2, Y2, Y2
+	VADDPS       Y3, Y3, Y3
+	VMULPS       word3fb8aa3b<>+0(SB), Y2, Y4
+	VMULPS       word3fb8aa3b<>+0(SB), Y3, Y5
+	VCVTPS2DQ    Y4, Y8
+	VCVTPS2DQ    Y5, Y9
+	VCVTDQ2PS    Y8, Y4
+	VCVTDQ2PS    Y9, Y5
+	VMOVAPS      Y2, Y10
+	VMOVAPS      Y3, Y11
+	VFNMADD231PS word3f317218<>+0(SB), Y4, Y10
+	VFNMADD231PS word3f317218<>+0(SB), Y5, Y11
+	VFNMADD231PS wordb102e308<>+0(SB), Y4, Y10
+	VFNMADD231PS wordb102e308<>+0(SB), Y5, Y11
 	VMOVUPS      word395092b6<>+0(SB), Y4
 	VMOVUPS      word395092b6<>+0(SB), Y5
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Y12, Y4
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Y13, Y5
-	VFMADD213PS  word3c088870<>+0(SB), Y12, Y4
-	VFMADD213PS  word3c088870<>+0(SB), Y13, Y5
-	VFMADD213PS  word3d2aaa74<>+0(SB), Y12, Y4
-	VFMADD213PS  word3d2aaa74<>+0(SB), Y13, Y5
-	VFMADD213PS  word3e2aaaab<>+0(SB), Y12, Y4
-	VFMADD213PS  word3e2aaaab<>+0(SB), Y13, Y5
-	VFMADD213PS  word3f000000<>+0(SB), Y12, Y4
-	VFMADD213PS  word3f000000<>+0(SB), Y13, Y5
-	VMULPS       Y12, Y12, Y14
-	VMULPS       Y13, Y13, Y15
-	VFMADD213PS  Y12, Y14, Y4
-	VFMADD213PS  Y13, Y15, Y5
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y10, Y4
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y11, Y5
+	VFMADD213PS  word3c088870<>+0(SB), Y10, Y4
+	VFMADD213PS  word3c088870<>+0(SB), Y11, Y5
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y10, Y4
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y11, Y5
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y10, Y4
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y11, Y5
+	VFMADD213PS  word3f000000<>+0(SB), Y10, Y4
+	VFMADD213PS  word3f000000<>+0(SB), Y11, Y5
+	VMULPS       Y10, Y10, Y12
+	VMULPS       Y11, Y11, Y13
+	VFMADD213PS  Y10, Y12, Y4
+	VFMADD213PS  Y11, Y13, Y5
 	VADDPS       word3f800000<>+0(SB), Y4, Y4
 	VADDPS       word3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y10, Y10
-	VPSLLD       $0x17, Y11, Y11
-	VPADDD       Y10, Y4, Y4
-	VPADDD       Y11, Y5, Y5
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Y8, Y10
-	VBLENDVPS    Y10, word7f800000<>+0(SB), Y4, Y4
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Y9, Y10
-	VBLENDVPS    Y10, word7f800000<>+0(SB), Y5, Y5
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y8, Y8
-	VANDPS       Y8, Y4, Y4
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y9, Y8
-	VANDPS       Y8, Y5, Y5
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y8, Y4, Y4
+	VPADDD       Y9, Y5, Y5
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y2, Y8
+	VBLENDVPS    Y8, word7f800000<>+0(SB), Y4, Y4
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y3, Y8
+	VBLENDVPS    Y8, word7f800000<>+0(SB), Y5, Y5
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y3, Y2
+	VANDPS       Y2, Y5, Y5
+	VANDPS       word7fffffff<>+0(SB), Y0, Y2
+	VANDPS       word7fffffff<>+0(SB), Y1, Y3
 	VMOVUPS      word3f800000<>+0(SB), Y8
 	VMOVUPS      word3f800000<>+0(SB), Y9
 	VADDPS       Y8, Y4, Y4
@@ -3317,50 +3319,52 @@ Tanh_tail_209:
 	VMULPS       Y5, Y7, Y7
 	VFMADD213PS  Y4, Y6, Y8
 	VFMADD213PS  Y5, Y7, Y9
-	VADDPS       Y4, Y4, Y10
-	VADDPS       Y5, Y5, Y11
-	VMULPS       word3fb8aa3b<>+0(SB), Y10, Y6
-	VMULPS       word3fb8aa3b<>+0(SB), Y11, Y7
-	VCVTPS2DQ    Y6, Y12
-	VCVTPS2DQ    Y7, Y13
-	VCVTDQ2PS    Y12, Y6
-	VCVTDQ2PS    Y13, Y7
-	VMOVAPS      Y10, Y14
-	VMOVAPS      Y11, Y15
-	VFNMADD231PS word3f317218<>+0(SB), Y6, Y14
-	VFNMADD231PS word3f317218<>+0(SB), Y7, Y15
-	VFNMADD231PS wordb102e308<>+0(SB), Y6, Y14
-	VFNMADD231PS wordb102e308<>+0(SB), Y7, Y15
+	VADDPS       Y4, Y4, Y4
+	VADDPS       Y5, Y5, Y5
+	VMULPS       word3fb8aa3b<>+0(SB), Y4, Y6
+	VMULPS       word3fb8aa3b<>+0(SB), Y5, Y7
+	VCVTPS2DQ    Y6, Y10
+	VCVTPS2DQ    Y7, Y11
+	VCVTDQ2PS    Y10, Y6
+	VCVTDQ2PS    Y11, Y7
+	VMOVAPS      Y4, Y12
+	VMOVAPS      Y5, Y13
+	VFNMADD231PS word3f317218<>+0(SB), Y6, Y12
+	VFNMADD231PS word3f317218<>+0(SB), Y7, Y13
+	VFNMADD231PS wordb102e308<>+0(SB), Y6, Y12
+	VFNMADD231PS wordb102e308<>+0(SB), Y7, Y13
 	VMOVUPS      word395092b6<>+0(SB), Y6
 	VMOVUPS      word395092b6<>+0(SB), Y7
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Y14, Y6
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Y15, Y7
-	VFMADD213PS  word3c088870<>+0(SB), Y14, Y6
-	VFMADD213PS  word3c088870<>+0(SB), Y15, Y7
-	VFMADD213PS  word3d2aaa74<>+0(SB), Y14, Y6
-	VFMADD213PS  word3d2aaa74<>+0(SB), Y15, Y7
-	VFMADD213PS  word3e2aaaab<>+0(SB), Y14, Y6
-	VFMADD213PS  word3e2aaaab<>+0(SB), Y15, Y7
-	VFMADD213PS  word3f000000<>+0(SB), Y14, Y6
-	VFMADD213PS  word3f000000<>+0(SB), Y15, Y7
-	VMULPS       Y14, Y14, Y16
-	VMULPS       Y15, Y15, Y17
-	VFMADD213PS  Y14, Y16, Y6
-	VFMADD213PS  Y15, Y17, Y7
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y12, Y6
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Y13, Y7
+	VFMADD213PS  word3c088870<>+0(SB), Y12, Y6
+	VFMADD213PS  word3c088870<>+0(SB), Y13, Y7
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y12, Y6
+	VFMADD213PS  word3d2aaa74<>+0(SB), Y13, Y7
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y12, Y6
+	VFMADD213PS  word3e2aaaab<>+0(SB), Y13, Y7
+	VFMADD213PS  word3f000000<>+0(SB), Y12, Y6
+	VFMADD213PS  word3f000000<>+0(SB), Y13, Y7
+	VMULPS       Y12, Y12, Y14
+	VMULPS       Y13, Y13, Y15
+	VFMADD213PS  Y12, Y14, Y6
+	VFMADD213PS  Y13, Y15, Y7
 	VADDPS       word3f800000<>+0(SB), Y6, Y6
 	VADDPS       word3f800000<>+0(SB), Y7, Y7
-	VPSLLD       $0x17, Y12, Y12
-	VPSLLD       $0x17, Y13, Y13
-	VPADDD       Y12, Y6, Y6
-	VPADDD       Y13, Y7, Y7
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Y10, Y12
-	VBLENDVPS    Y12, word7f800000<>+0(SB), Y6, Y6
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Y11, Y12
-	VBLENDVPS    Y12, word7f800000<>+0(SB), Y7, Y7
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y10, Y10
-	VANDPS       Y10, Y6, Y6
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y11, Y10
-	VANDPS       Y10, Y7, Y7
+	VPSLLD       $0x17, Y10, Y10
+	VPSLLD       $0x17, Y11, Y11
+	VPADDD       Y10, Y6, Y6
+	VPADDD       Y11, Y7, Y7
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y4, Y10
+	VBLENDVPS    Y10, word7f800000<>+0(SB), Y6, Y6
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Y5, Y10
+	VBLENDVPS    Y10, word7f800000<>+0(SB), Y7, Y7
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Y5, Y4
+	VANDPS       Y4, Y7, Y7
+	VANDPS       word7fffffff<>+0(SB), Y2, Y4
+	VANDPS       word7fffffff<>+0(SB), Y3, Y5
 	VMOVUPS      word3f800000<>+0(SB), Y10
 	VMOVUPS      word3f800000<>+0(SB), Y11
 	VADDPS       Y10, Y6, Y6
@@ -3653,20 +3657,17 @@ Scores_neighbours_222:
 	MOVLQSX (DX), R10
 	LEAQ    (DI)(R10*4), R10
 	ADDQ    CX, R10
-	ADDQ    $+4, DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
-	MOVLQSX (DX), R11
+	MOVLQSX 4(DX), R11
 	LEAQ    (DI)(R11*4), R11
 	ADDQ    CX, R11
-	ADDQ    $+4, DX
 	VXORPS  Y4, Y4, Y4
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	SUBQ    $+8, DX
 	ADDQ    CX, R8
 	TESTQ   R9, R9
 	JEQ     Scores_none_225
@@ -3692,22 +3693,21 @@ Scores_each_224:
 
 Scores_none_225:
 	VBROADCASTSS scale+112(FP), Y8
-	VBROADCASTSS scale+112(FP), Y9
 	VMULPS       Y8, Y0, Y0
-	VMULPS       Y9, Y1, Y1
+	VMULPS       Y8, Y1, Y1
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      Y1, 32(SI)
 	VMULPS       Y8, Y2, Y2
-	VMULPS       Y9, Y3, Y3
+	VMULPS       Y8, Y3, Y3
 	VMOVUPS      Y2, 64(SI)
 	VMOVUPS      Y3, 96(SI)
 	ADDQ         AX, SI
 	VMULPS       Y8, Y4, Y4
-	VMULPS       Y9, Y5, Y5
+	VMULPS       Y8, Y5, Y5
 	VMOVUPS      Y4, (SI)
 	VMOVUPS      Y5, 32(SI)
 	VMULPS       Y8, Y6, Y6
-	VMULPS       Y9, Y7, Y7
+	VMULPS       Y8, Y7, Y7
 	VMOVUPS      Y6, 64(SI)
 	VMOVUPS      Y7, 96(SI)
 	ADDQ         AX, SI
@@ -3725,12 +3725,10 @@ Scores_neighbours_226:
 	MOVLQSX (DX), R10
 	LEAQ    (DI)(R10*4), R10
 	ADDQ    CX, R10
-	ADDQ    $+4, DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
-	SUBQ    $+4, DX
 	ADDQ    CX, R8
 	TESTQ   R9, R9
 	JEQ     Scores_none_229
@@ -3751,13 +3749,12 @@ Scores_each_228:
 
 Scores_none_229:
 	VBROADCASTSS scale+112(FP), Y4
-	VBROADCASTSS scale+112(FP), Y5
 	VMULPS       Y4, Y0, Y0
-	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y1, Y1
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      Y1, 32(SI)
 	VMULPS       Y4, Y2, Y2
-	VMULPS       Y5, Y3, Y3
+	VMULPS       Y4, Y3, Y3
 	VMOVUPS      Y2, 64(SI)
 	VMOVUPS      Y3, 96(SI)
 	ADDQ         AX, SI
@@ -3788,28 +3785,23 @@ Scores_neighbours_232:
 	MOVLQSX (DX), R10
 	LEAQ    (DI)(R10*4), R10
 	ADDQ    CX, R10
-	ADDQ    $+4, DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	MOVLQSX (DX), R11
+	MOVLQSX 4(DX), R11
 	LEAQ    (DI)(R11*4), R11
 	ADDQ    CX, R11
-	ADDQ    $+4, DX
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
-	MOVLQSX (DX), R12
+	MOVLQSX 8(DX), R12
 	LEAQ    (DI)(R12*4), R12
 	ADDQ    CX, R12
-	ADDQ    $+4, DX
 	VXORPS  Y4, Y4, Y4
 	VXORPS  Y5, Y5, Y5
-	MOVLQSX (DX), R13
+	MOVLQSX 12(DX), R13
 	LEAQ    (DI)(R13*4), R13
 	ADDQ    CX, R13
-	ADDQ    $+4, DX
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	SUBQ    $+16, DX
 	ADDQ    CX, R8
 	TESTQ   R9, R9
 	JEQ     Scores_none_235
@@ -3835,24 +3827,23 @@ Scores_each_234:
 
 Scores_none_235:
 	VBROADCASTSS scale+112(FP), Y8
-	VBROADCASTSS scale+112(FP), Y9
 	VMULPS       Y8, Y0, Y0
-	VMULPS       Y9, Y1, Y1
+	VMULPS       Y8, Y1, Y1
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      Y1, 32(SI)
 	ADDQ         AX, SI
 	VMULPS       Y8, Y2, Y2
-	VMULPS       Y9, Y3, Y3
+	VMULPS       Y8, Y3, Y3
 	VMOVUPS      Y2, (SI)
 	VMOVUPS      Y3, 32(SI)
 	ADDQ         AX, SI
 	VMULPS       Y8, Y4, Y4
-	VMULPS       Y9, Y5, Y5
+	VMULPS       Y8, Y5, Y5
 	VMOVUPS      Y4, (SI)
 	VMOVUPS      Y5, 32(SI)
 	ADDQ         AX, SI
 	VMULPS       Y8, Y6, Y6
-	VMULPS       Y9, Y7, Y7
+	VMULPS       Y8, Y7, Y7
 	VMOVUPS      Y6, (SI)
 	VMOVUPS      Y7, 32(SI)
 	ADDQ         AX, SI
@@ -3870,10 +3861,8 @@ Scores_neighbours_236:
 	MOVLQSX (DX), R10
 	LEAQ    (DI)(R10*4), R10
 	ADDQ    CX, R10
-	ADDQ    $+4, DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	SUBQ    $+4, DX
 	ADDQ    CX, R8
 	TESTQ   R9, R9
 	JEQ     Scores_none_239
@@ -3890,9 +3879,8 @@ Scores_each_238:
 
 Scores_none_239:
 	VBROADCASTSS scale+112(FP), Y2
-	VBROADCASTSS scale+112(FP), Y3
 	VMULPS       Y2, Y0, Y0
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y1, Y1
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      Y1, 32(SI)
 	ADDQ         AX, SI
@@ -4254,7 +4242,6 @@ TEXT ·avx2SoftmaxBack(SB), NOSPLIT, $0-68
 	MOVQ         n+48(FP), DX
 	MOVQ         t+56(FP), BX
 	VBROADCASTSS scale+64(FP), Y0
-	VBROADCASTSS scale+64(FP), Y1
 	MOVQ         BX, SI
 	SHLQ         $0x02, SI
 	XORQ         DI, DI
@@ -4265,16 +4252,16 @@ SoftmaxBack_block_268:
 	LEAQ   (AX)(DI*1), R8
 	LEAQ   (CX)(DI*1), R9
 	MOVQ   DX, R10
+	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
 	TESTQ  R10, R10
 	JEQ    SoftmaxBack_none_271
 
 SoftmaxBack_each_270:
-	VMOVUPS     (R9), Y4
-	VMOVUPS     32(R9), Y5
-	VFMADD231PS (R8), Y4, Y2
-	VFMADD231PS 32(R8), Y5, Y3
+	VMOVUPS     (R9), Y3
+	VMOVUPS     32(R9), Y4
+	VFMADD231PS (R8), Y3, Y1
+	VFMADD231PS 32(R8), Y4, Y2
 	ADDQ        SI, R8
 	ADDQ        SI, R9
 	DECQ        R10
@@ -4288,16 +4275,16 @@ SoftmaxBack_none_271:
 	JEQ   SoftmaxBack_none_273
 
 SoftmaxBack_each_272:
-	VMOVUPS (R8), Y4
-	VMOVUPS 32(R8), Y5
+	VMOVUPS (R8), Y3
+	VMOVUPS 32(R8), Y4
+	VSUBPS  Y1, Y3, Y3
 	VSUBPS  Y2, Y4, Y4
-	VSUBPS  Y3, Y5, Y5
-	VMULPS  (R9), Y0, Y6
-	VMULPS  32(R9), Y1, Y7
+	VMULPS  (R9), Y0, Y5
+	VMULPS  32(R9), Y0, Y6
+	VMULPS  Y3, Y5, Y3
 	VMULPS  Y4, Y6, Y4
-	VMULPS  Y5, Y7, Y5
-	VMOVUPS Y4, (R8)
-	VMOVUPS Y5, 32(R8)
+	VMOVUPS Y3, (R8)
+	VMOVUPS Y4, 32(R8)
 	ADDQ    SI, R8
 	ADDQ    SI, R9
 	DECQ    R10
@@ -4381,23 +4368,22 @@ Norm_each_278:
 Norm_none_279:
 	MOVQ         scale_base+48(FP), DI
 	VBROADCASTSS epsilon+152(FP), Y10
-	VBROADCASTSS epsilon+152(FP), Y11
 	VDIVPS       Y0, Y6, Y6
 	VDIVPS       Y1, Y7, Y7
 	VADDPS       Y10, Y6, Y6
-	VADDPS       Y11, Y7, Y7
+	VADDPS       Y10, Y7, Y7
 	VSQRTPS      Y6, Y6
 	VSQRTPS      Y7, Y7
+	VMOVUPS      word3f800000<>+0(SB), Y11
 	VMOVUPS      word3f800000<>+0(SB), Y12
-	VMOVUPS      word3f800000<>+0(SB), Y13
-	VDIVPS       Y6, Y12, Y6
-	VDIVPS       Y7, Y13, Y7
+	VDIVPS       Y6, Y11, Y6
+	VDIVPS       Y7, Y12, Y7
 	VMOVUPS      Y6, (DI)(BX*1)
 	VMOVUPS      Y7, 32(DI)(BX*1)
 	VDIVPS       Y0, Y8, Y8
 	VDIVPS       Y1, Y9, Y9
 	VADDPS       Y10, Y8, Y8
-	VADDPS       Y11, Y9, Y9
+	VADDPS       Y10, Y9, Y9
 	VSQRTPS      Y8, Y8
 	VSQRTPS      Y9, Y9
 	VMOVUPS      word3f800000<>+0(SB), Y10
@@ -4504,11 +4490,10 @@ Norm_each_286:
 Norm_none_287:
 	MOVQ         scale_base+48(FP), DI
 	VBROADCASTSS epsilon+152(FP), Y6
-	VBROADCASTSS epsilon+152(FP), Y7
 	VDIVPS       Y0, Y4, Y4
 	VDIVPS       Y1, Y5, Y5
 	VADDPS       Y6, Y4, Y4
-	VADDPS       Y7, Y5, Y5
+	VADDPS       Y6, Y5, Y5
 	VSQRTPS      Y4, Y4
 	VSQRTPS      Y5, Y5
 	VMOVUPS      word3f800000<>+0(SB), Y6
@@ -4738,5 +4723,1377 @@ NormBack_none_301:
 	JMP  NormBack_block_296
 
 NormBack_smaller_297:
+	VZEROUPPER
+	RET
+
+// func avx2Axpy(a float32, x []float32, y []float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Axpy(SB), NOSPLIT, $0-56
+	VBROADCASTSS a+0(FP), Y0
+	MOVQ         x_base+8(FP), AX
+	MOVQ         y_base+32(FP), CX
+	MOVQ         x_len+16(FP), DX
+
+Axpy_lanes_302:
+	CMPQ        DX, $+16
+	JLT         Axpy_tail_303
+	VMOVUPS     (AX), Y1
+	VMOVUPS     32(AX), Y2
+	VMOVUPS     (CX), Y3
+	VMOVUPS     32(CX), Y4
+	VFMADD231PS Y1, Y0, Y3
+	VFMADD231PS Y2, Y0, Y4
+	VMOVUPS     Y3, (CX)
+	VMOVUPS     Y4, 32(CX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	SUBQ        $+16, DX
+	JMP         Axpy_lanes_302
+
+Axpy_tail_303:
+	TESTQ       DX, DX
+	JEQ         Axpy_done_304
+	LEAQ        window<>+0(SB), BX
+	NEGQ        DX
+	VMOVUPS     64(BX)(DX*4), Y1
+	VMOVUPS     96(BX)(DX*4), Y2
+	VMASKMOVPS  (AX), Y1, Y3
+	VMASKMOVPS  32(AX), Y2, Y4
+	VMASKMOVPS  (CX), Y1, Y5
+	VMASKMOVPS  32(CX), Y2, Y6
+	VFMADD231PS Y3, Y0, Y5
+	VFMADD231PS Y4, Y0, Y6
+	VMASKMOVPS  Y5, Y1, (CX)
+	VMASKMOVPS  Y6, Y2, 32(CX)
+
+Axpy_done_304:
+	VZEROUPPER
+	RET
+
+// func avx2Lerp(t float32, x []float32, y []float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Lerp(SB), NOSPLIT, $0-56
+	VBROADCASTSS t+0(FP), Y0
+	MOVQ         x_base+8(FP), AX
+	MOVQ         y_base+32(FP), CX
+	MOVQ         x_len+16(FP), DX
+
+Lerp_lanes_305:
+	CMPQ        DX, $+16
+	JLT         Lerp_tail_306
+	VMOVUPS     (AX), Y1
+	VMOVUPS     32(AX), Y2
+	VMOVUPS     (CX), Y3
+	VMOVUPS     32(CX), Y4
+	VSUBPS      Y3, Y1, Y1
+	VSUBPS      Y4, Y2, Y2
+	VFMADD231PS Y1, Y0, Y3
+	VFMADD231PS Y2, Y0, Y4
+	VMOVUPS     Y3, (CX)
+	VMOVUPS     Y4, 32(CX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	SUBQ        $+16, DX
+	JMP         Lerp_lanes_305
+
+Lerp_tail_306:
+	TESTQ       DX, DX
+	JEQ         Lerp_done_307
+	LEAQ        window<>+0(SB), BX
+	NEGQ        DX
+	VMOVUPS     64(BX)(DX*4), Y1
+	VMOVUPS     96(BX)(DX*4), Y2
+	VMASKMOVPS  (AX), Y1, Y3
+	VMASKMOVPS  32(AX), Y2, Y4
+	VMASKMOVPS  (CX), Y1, Y5
+	VMASKMOVPS  32(CX), Y2, Y6
+	VSUBPS      Y5, Y3, Y3
+	VSUBPS      Y6, Y4, Y4
+	VFMADD231PS Y3, Y0, Y5
+	VFMADD231PS Y4, Y0, Y6
+	VMASKMOVPS  Y5, Y1, (CX)
+	VMASKMOVPS  Y6, Y2, 32(CX)
+
+Lerp_done_307:
+	VZEROUPPER
+	RET
+
+// func avx2SumSquares(s *[16]float64, x []float32)
+// Requires: AVX, FMA3
+TEXT ·avx2SumSquares(SB), NOSPLIT, $0-32
+	MOVQ    s+0(FP), AX
+	MOVQ    x_base+8(FP), CX
+	MOVQ    x_len+16(FP), DX
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+
+SumSquares_lanes_308:
+	CMPQ         DX, $+16
+	JLT          SumSquares_tail_309
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VFMADD231PD  Y6, Y6, Y0
+	VFMADD231PD  Y4, Y4, Y1
+	VCVTPS2PD    X5, Y4
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VFMADD231PD  Y4, Y4, Y2
+	VFMADD231PD  Y5, Y5, Y3
+	ADDQ         $+64, CX
+	SUBQ         $+16, DX
+	JMP          SumSquares_lanes_308
+
+SumSquares_tail_309:
+	TESTQ        DX, DX
+	JEQ          SumSquares_done_310
+	LEAQ         window<>+0(SB), BX
+	NEGQ         DX
+	VMOVUPS      64(BX)(DX*4), Y4
+	VMOVUPS      96(BX)(DX*4), Y5
+	VMASKMOVPS   (CX), Y4, Y4
+	VMASKMOVPS   32(CX), Y5, Y5
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VFMADD231PD  Y6, Y6, Y0
+	VFMADD231PD  Y4, Y4, Y1
+	VCVTPS2PD    X5, Y4
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VFMADD231PD  Y4, Y4, Y2
+	VFMADD231PD  Y5, Y5, Y3
+
+SumSquares_done_310:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2Adam(c *Adam, p []float32, g []float32, m []float32, v []float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Adam(SB), NOSPLIT, $0-104
+	MOVQ         c+0(FP), AX
+	VBROADCASTSS (AX), Y0
+	VBROADCASTSS 4(AX), Y1
+	VBROADCASTSS 8(AX), Y2
+	VBROADCASTSS 12(AX), Y3
+	VBROADCASTSS 16(AX), Y4
+	VBROADCASTSS 20(AX), Y5
+	VBROADCASTSS 24(AX), Y6
+	VBROADCASTSS 28(AX), Y7
+	MOVQ         p_base+8(FP), AX
+	MOVQ         g_base+32(FP), CX
+	MOVQ         m_base+56(FP), DX
+	MOVQ         v_base+80(FP), BX
+	MOVQ         p_len+16(FP), SI
+
+Adam_lanes_311:
+	CMPQ        SI, $+16
+	JLT         Adam_tail_312
+	VMOVUPS     (CX), Y8
+	VMOVUPS     32(CX), Y9
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y7, Y9, Y9
+	VMULPS      Y3, Y8, Y12
+	VMULPS      Y3, Y9, Y13
+	VMULPS      Y8, Y12, Y12
+	VMULPS      Y9, Y13, Y13
+	VMULPS      Y1, Y8, Y8
+	VMULPS      Y1, Y9, Y9
+	VMOVUPS     (DX), Y10
+	VMOVUPS     32(DX), Y11
+	VFMADD213PS Y8, Y0, Y10
+	VFMADD213PS Y9, Y0, Y11
+	VMOVUPS     Y10, (DX)
+	VMOVUPS     Y11, 32(DX)
+	VMOVUPS     (BX), Y8
+	VMOVUPS     32(BX), Y9
+	VFMADD213PS Y12, Y2, Y8
+	VFMADD213PS Y13, Y2, Y9
+	VMOVUPS     Y8, (BX)
+	VMOVUPS     Y9, 32(BX)
+	VSQRTPS     Y8, Y8
+	VSQRTPS     Y9, Y9
+	VFMADD213PS Y6, Y5, Y8
+	VFMADD213PS Y6, Y5, Y9
+	VMULPS      Y4, Y10, Y10
+	VMULPS      Y4, Y11, Y11
+	VDIVPS      Y8, Y10, Y10
+	VDIVPS      Y9, Y11, Y11
+	VMOVUPS     (AX), Y8
+	VMOVUPS     32(AX), Y9
+	VSUBPS      Y10, Y8, Y8
+	VSUBPS      Y11, Y9, Y9
+	VMOVUPS     Y8, (AX)
+	VMOVUPS     Y9, 32(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	ADDQ        $+64, BX
+	SUBQ        $+16, SI
+	JMP         Adam_lanes_311
+
+Adam_tail_312:
+	TESTQ       SI, SI
+	JEQ         Adam_done_313
+	LEAQ        window<>+0(SB), DI
+	NEGQ        SI
+	VMOVUPS     64(DI)(SI*4), Y8
+	VMOVUPS     96(DI)(SI*4), Y9
+	VMASKMOVPS  (CX), Y8, Y10
+	VMASKMOVPS  32(CX), Y9, Y11
+	VMULPS      Y7, Y10, Y10
+	VMULPS      Y7, Y11, Y11
+	VMULPS      Y3, Y10, Y7
+	VMULPS      Y3, Y11, Y3
+	VMULPS      Y10, Y7, Y7
+	VMULPS      Y11, Y3, Y3
+	VMULPS      Y1, Y10, Y10
+	VMULPS      Y1, Y11, Y11
+	VMASKMOVPS  (DX), Y8, Y1
+	VMASKMOVPS  32(DX), Y9, Y12
+	VFMADD213PS Y10, Y0, Y1
+	VFMADD213PS Y11, Y0, Y12
+	VMASKMOVPS  Y1, Y8, (DX)
+	VMASKMOVPS  Y12, Y9, 32(DX)
+	VMASKMOVPS  (BX), Y8, Y0
+	VMASKMOVPS  32(BX), Y9, Y10
+	VFMADD213PS Y7, Y2, Y0
+	VFMADD213PS Y3, Y2, Y10
+	VMASKMOVPS  Y0, Y8, (BX)
+	VMASKMOVPS  Y10, Y9, 32(BX)
+	VSQRTPS     Y0, Y0
+	VSQRTPS     Y10, Y10
+	VFMADD213PS Y6, Y5, Y0
+	VFMADD213PS Y6, Y5, Y10
+	VMULPS      Y4, Y1, Y1
+	VMULPS      Y4, Y12, Y12
+	VDIVPS      Y0, Y1, Y1
+	VDIVPS      Y10, Y12, Y12
+	VMASKMOVPS  (AX), Y8, Y10
+	VMASKMOVPS  32(AX), Y9, Y11
+	VSUBPS      Y1, Y10, Y10
+	VSUBPS      Y12, Y11, Y11
+	VMASKMOVPS  Y10, Y8, (AX)
+	VMASKMOVPS  Y11, Y9, 32(AX)
+
+Adam_done_313:
+	VZEROUPPER
+	RET
+
+// func avx2Update(c *Adam, p []float32, m []float32, v []float32, target []float32, shares [][]float32, from int, tau float32, clear bool)
+// Requires: AVX, FMA3
+TEXT ·avx2Update(SB), NOSPLIT, $0-141
+	MOVQ         c+0(FP), AX
+	VBROADCASTSS (AX), Y0
+	VBROADCASTSS 4(AX), Y1
+	VBROADCASTSS 8(AX), Y2
+	VBROADCASTSS 12(AX), Y3
+	VBROADCASTSS 16(AX), Y4
+	VBROADCASTSS 20(AX), Y5
+	VBROADCASTSS 24(AX), Y6
+	VBROADCASTSS 28(AX), Y7
+	MOVQ         p_base+8(FP), AX
+	MOVQ         m_base+32(FP), CX
+	MOVQ         v_base+56(FP), DX
+	MOVQ         target_base+80(FP), BX
+	MOVQ         p_len+16(FP), SI
+	MOVQ         from+128(FP), DI
+	SHLQ         $0x02, DI
+
+Update_lanes_314:
+	CMPQ    SI, $+16
+	JLT     Update_tail_315
+	MOVQ    shares_base+104(FP), R8
+	MOVQ    shares_len+112(FP), R9
+	MOVQ    (R8), R10
+	VMOVUPS (R10)(DI*1), Y8
+	VMOVUPS 32(R10)(DI*1), Y9
+	DECQ    R9
+	TESTQ   R9, R9
+	JEQ     Update_none_318
+
+Update_each_317:
+	ADDQ    $+24, R8
+	MOVQ    (R8), R10
+	VMOVUPS (R10)(DI*1), Y10
+	VMOVUPS 32(R10)(DI*1), Y11
+	VADDPS  Y10, Y8, Y8
+	VADDPS  Y11, Y9, Y9
+	DECQ    R9
+	JNE     Update_each_317
+
+Update_none_318:
+	CMPB   clear+140(FP), $+0
+	JEQ    Update_keep_319
+	MOVQ   shares_base+104(FP), R8
+	MOVQ   shares_len+112(FP), R9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	TESTQ  R9, R9
+	JEQ    Update_none_321
+
+Update_each_320:
+	MOVQ    (R8), R10
+	VMOVUPS Y10, (R10)(DI*1)
+	VMOVUPS Y11, 32(R10)(DI*1)
+	ADDQ    $+24, R8
+	DECQ    R9
+	JNE     Update_each_320
+
+Update_none_321:
+Update_keep_319:
+	VMULPS       Y7, Y8, Y8
+	VMULPS       Y7, Y9, Y9
+	VMULPS       Y3, Y8, Y12
+	VMULPS       Y3, Y9, Y13
+	VMULPS       Y8, Y12, Y12
+	VMULPS       Y9, Y13, Y13
+	VMULPS       Y1, Y8, Y8
+	VMULPS       Y1, Y9, Y9
+	VMOVUPS      (CX), Y10
+	VMOVUPS      32(CX), Y11
+	VFMADD213PS  Y8, Y0, Y10
+	VFMADD213PS  Y9, Y0, Y11
+	VMOVUPS      Y10, (CX)
+	VMOVUPS      Y11, 32(CX)
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VFMADD213PS  Y12, Y2, Y8
+	VFMADD213PS  Y13, Y2, Y9
+	VMOVUPS      Y8, (DX)
+	VMOVUPS      Y9, 32(DX)
+	VSQRTPS      Y8, Y8
+	VSQRTPS      Y9, Y9
+	VFMADD213PS  Y6, Y5, Y8
+	VFMADD213PS  Y6, Y5, Y9
+	VMULPS       Y4, Y10, Y10
+	VMULPS       Y4, Y11, Y11
+	VDIVPS       Y8, Y10, Y10
+	VDIVPS       Y9, Y11, Y11
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VSUBPS       Y10, Y8, Y8
+	VSUBPS       Y11, Y9, Y9
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	TESTQ        BX, BX
+	JEQ          Update_alone_322
+	VMOVUPS      (BX), Y10
+	VMOVUPS      32(BX), Y11
+	VBROADCASTSS tau+136(FP), Y12
+	VSUBPS       Y10, Y8, Y8
+	VSUBPS       Y11, Y9, Y9
+	VFMADD231PS  Y8, Y12, Y10
+	VFMADD231PS  Y9, Y12, Y11
+	VMOVUPS      Y10, (BX)
+	VMOVUPS      Y11, 32(BX)
+	ADDQ         $+64, BX
+
+Update_alone_322:
+	ADDQ $+64, DI
+	ADDQ $+64, AX
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	SUBQ $+16, SI
+	JMP  Update_lanes_314
+
+Update_tail_315:
+	TESTQ      SI, SI
+	JEQ        Update_done_316
+	LEAQ       window<>+0(SB), R8
+	NEGQ       SI
+	VMOVUPS    64(R8)(SI*4), Y8
+	VMOVUPS    96(R8)(SI*4), Y9
+	MOVQ       shares_base+104(FP), SI
+	MOVQ       shares_len+112(FP), R8
+	MOVQ       (SI), R9
+	VMASKMOVPS (R9)(DI*1), Y8, Y10
+	VMASKMOVPS 32(R9)(DI*1), Y9, Y11
+	DECQ       R8
+	TESTQ      R8, R8
+	JEQ        Update_none_324
+
+Update_each_323:
+	ADDQ       $+24, SI
+	MOVQ       (SI), R9
+	VMASKMOVPS (R9)(DI*1), Y8, Y12
+	VMASKMOVPS 32(R9)(DI*1), Y9, Y13
+	VADDPS     Y12, Y10, Y10
+	VADDPS     Y13, Y11, Y11
+	DECQ       R8
+	JNE        Update_each_323
+
+Update_none_324:
+	CMPB   clear+140(FP), $+0
+	JEQ    Update_keep_325
+	MOVQ   shares_base+104(FP), SI
+	MOVQ   shares_len+112(FP), R8
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	TESTQ  R8, R8
+	JEQ    Update_none_327
+
+Update_each_326:
+	MOVQ       (SI), R9
+	VMASKMOVPS Y12, Y8, (R9)(DI*1)
+	VMASKMOVPS Y13, Y9, 32(R9)(DI*1)
+	ADDQ       $+24, SI
+	DECQ       R8
+	JNE        Update_each_326
+
+Update_none_327:
+Update_keep_325:
+	VMULPS       Y7, Y10, Y10
+	VMULPS       Y7, Y11, Y11
+	VMULPS       Y3, Y10, Y7
+	VMULPS       Y3, Y11, Y3
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Y11, Y3, Y3
+	VMULPS       Y1, Y10, Y10
+	VMULPS       Y1, Y11, Y11
+	VMASKMOVPS   (CX), Y8, Y1
+	VMASKMOVPS   32(CX), Y9, Y12
+	VFMADD213PS  Y10, Y0, Y1
+	VFMADD213PS  Y11, Y0, Y12
+	VMASKMOVPS   Y1, Y8, (CX)
+	VMASKMOVPS   Y12, Y9, 32(CX)
+	VMASKMOVPS   (DX), Y8, Y0
+	VMASKMOVPS   32(DX), Y9, Y10
+	VFMADD213PS  Y7, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y10
+	VMASKMOVPS   Y0, Y8, (DX)
+	VMASKMOVPS   Y10, Y9, 32(DX)
+	VSQRTPS      Y0, Y0
+	VSQRTPS      Y10, Y10
+	VFMADD213PS  Y6, Y5, Y0
+	VFMADD213PS  Y6, Y5, Y10
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y12, Y12
+	VDIVPS       Y0, Y1, Y1
+	VDIVPS       Y10, Y12, Y12
+	VMASKMOVPS   (AX), Y8, Y10
+	VMASKMOVPS   32(AX), Y9, Y11
+	VSUBPS       Y1, Y10, Y10
+	VSUBPS       Y12, Y11, Y11
+	VMASKMOVPS   Y10, Y8, (AX)
+	VMASKMOVPS   Y11, Y9, 32(AX)
+	TESTQ        BX, BX
+	JEQ          Update_alone_328
+	VMASKMOVPS   (BX), Y8, Y12
+	VMASKMOVPS   32(BX), Y9, Y13
+	VBROADCASTSS tau+136(FP), Y0
+	VSUBPS       Y12, Y10, Y10
+	VSUBPS       Y13, Y11, Y11
+	VFMADD231PS  Y10, Y0, Y12
+	VFMADD231PS  Y11, Y0, Y13
+	VMASKMOVPS   Y12, Y8, (BX)
+	VMASKMOVPS   Y13, Y9, 32(BX)
+	ADDQ         $+64, BX
+
+Update_alone_328:
+	ADDQ $+64, DI
+
+Update_done_316:
+	VZEROUPPER
+	RET
+
+// func avx2Transpose(dst []float32, ldd int, src []float32, lds int, rows int, cols int)
+// Requires: AVX, CMOV
+TEXT ·avx2Transpose(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+32(FP), CX
+	MOVQ ldd+24(FP), DX
+	MOVQ lds+56(FP), BX
+	MOVQ rows+64(FP), SI
+	MOVQ DX, DI
+	SHLQ $0x02, DX
+	SHLQ $0x02, BX
+
+Transpose_rows_329:
+	CMPQ DI, $+0
+	JLE  Transpose_done_330
+	MOVQ cols+72(FP), R8
+	MOVQ CX, R9
+	MOVQ AX, R10
+
+Transpose_cols_331:
+	CMPQ       R8, $+0
+	JLE        Transpose_below_333
+	CMPQ       R8, $+8
+	JLT        Transpose_partial_332
+	CMPQ       SI, $+8
+	JLT        Transpose_partial_332
+	MOVQ       R9, R11
+	VMOVUPS    (R11), Y0
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Y1
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Y2
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Y3
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Y4
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Y5
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Y6
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Y7
+	ADDQ       BX, R11
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPD  Y1, Y8, Y3
+	VUNPCKHPD  Y1, Y8, Y1
+	VUNPCKLPD  Y2, Y0, Y8
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPD  Y5, Y2, Y7
+	VUNPCKHPD  Y5, Y2, Y2
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y4
+	VPERM2F128 $0x20, Y7, Y3, Y6
+	VPERM2F128 $0x31, Y7, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y1, Y7
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y2
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Y7, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Y2, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Y8, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Y3, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Y1, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Y5, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Y0, (R10)
+	ADDQ       DX, R10
+	ADDQ       $+32, R9
+	SUBQ       $+8, R8
+	JMP        Transpose_cols_331
+
+Transpose_partial_332:
+	MOVQ       $+8, R12
+	MOVQ       R8, R11
+	CMPQ       R11, R12
+	CMOVQGT    R12, R11
+	LEAQ       window<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    64(R12)(R11*4), Y0
+	MOVQ       $+8, R12
+	MOVQ       DI, R11
+	CMPQ       R11, R12
+	CMOVQGT    R12, R11
+	LEAQ       window<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    64(R12)(R11*4), Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	MOVQ       R9, R11
+	CMPQ       SI, $+0
+	JLE        Transpose_loaded_334
+	VMASKMOVPS (R11), Y0, Y2
+	ADDQ       BX, R11
+	CMPQ       SI, $+1
+	JLE        Transpose_loaded_334
+	VMASKMOVPS (R11), Y0, Y3
+	ADDQ       BX, R11
+	CMPQ       SI, $+2
+	JLE        Transpose_loaded_334
+	VMASKMOVPS (R11), Y0, Y4
+	ADDQ       BX, R11
+	CMPQ       SI, $+3
+	JLE        Transpose_loaded_334
+	VMASKMOVPS (R11), Y0, Y5
+	ADDQ       BX, R11
+	CMPQ       SI, $+4
+	JLE        Transpose_loaded_334
+	VMASKMOVPS (R11), Y0, Y6
+	ADDQ       BX, R11
+	CMPQ       SI, $+5
+	JLE        Transpose_loaded_334
+	VMASKMOVPS (R11), Y0, Y7
+	ADDQ       BX, R11
+	CMPQ       SI, $+6
+	JLE        Transpose_loaded_334
+	VMASKMOVPS (R11), Y0, Y8
+	ADDQ       BX, R11
+	CMPQ       SI, $+7
+	JLE        Transpose_loaded_334
+	VMASKMOVPS (R11), Y0, Y9
+	ADDQ       BX, R11
+
+Transpose_loaded_334:
+	VUNPCKLPS  Y3, Y2, Y0
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPD  Y3, Y0, Y5
+	VUNPCKHPD  Y3, Y0, Y0
+	VUNPCKLPD  Y4, Y2, Y3
+	VUNPCKHPD  Y4, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y4
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPS  Y9, Y8, Y7
+	VUNPCKHPS  Y9, Y8, Y8
+	VUNPCKLPD  Y7, Y4, Y9
+	VUNPCKHPD  Y7, Y4, Y4
+	VUNPCKLPD  Y8, Y6, Y7
+	VUNPCKHPD  Y8, Y6, Y6
+	VPERM2F128 $0x20, Y9, Y5, Y8
+	VPERM2F128 $0x31, Y9, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y9
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VPERM2F128 $0x20, Y7, Y3, Y4
+	VPERM2F128 $0x31, Y7, Y3, Y3
+	VPERM2F128 $0x20, Y6, Y2, Y7
+	VPERM2F128 $0x31, Y6, Y2, Y2
+	VMASKMOVPS Y8, Y1, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+1
+	JLE        Transpose_stored_335
+	VMASKMOVPS Y9, Y1, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+2
+	JLE        Transpose_stored_335
+	VMASKMOVPS Y4, Y1, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+3
+	JLE        Transpose_stored_335
+	VMASKMOVPS Y7, Y1, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+4
+	JLE        Transpose_stored_335
+	VMASKMOVPS Y5, Y1, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+5
+	JLE        Transpose_stored_335
+	VMASKMOVPS Y0, Y1, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+6
+	JLE        Transpose_stored_335
+	VMASKMOVPS Y3, Y1, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+7
+	JLE        Transpose_stored_335
+	VMASKMOVPS Y2, Y1, (R10)
+	ADDQ       DX, R10
+
+Transpose_stored_335:
+	ADDQ $+32, R9
+	SUBQ $+8, R8
+	JMP  Transpose_cols_331
+
+Transpose_below_333:
+	MOVQ   BX, R8
+	IMUL3Q $+8, R8, R8
+	ADDQ   R8, CX
+	ADDQ   $+32, AX
+	SUBQ   $+8, SI
+	SUBQ   $+8, DI
+	JMP    Transpose_rows_329
+
+Transpose_done_330:
+	VZEROUPPER
+	RET
+
+// func avx2Dots(out []float32, stride int, x []float32, rows int, d []float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Dots(SB), NOSPLIT, $32-88
+	MOVQ rows+56(FP), AX
+	MOVQ stride+24(FP), CX
+	MOVQ d_len+72(FP), DX
+	MOVQ out_base+0(FP), BX
+	MOVQ x_base+32(FP), SI
+	MOVQ d_base+64(FP), DI
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), R8
+	SHLQ $0x02, CX
+
+Dots_rows_336:
+	CMPQ   AX, $+8
+	JLT    Dots_fewer_337
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+	LEAQ   (SI)(DX*1), R11
+
+Dots_lanes_338:
+	CMPQ        R9, R11
+	JEQ         Dots_added_339
+	VMOVUPS     (R10), Y8
+	VMOVUPS     32(R10), Y9
+	VFMADD231PS (R9), Y8, Y0
+	VFMADD231PS 32(R9), Y9, Y1
+	VFMADD231PS (R9)(DX*1), Y8, Y2
+	VFMADD231PS 32(R9)(DX*1), Y9, Y3
+	VFMADD231PS (R9)(DX*2), Y8, Y4
+	VFMADD231PS 32(R9)(DX*2), Y9, Y5
+	VFMADD231PS (R9)(R8*1), Y8, Y6
+	VFMADD231PS 32(R9)(R8*1), Y9, Y7
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	JMP         Dots_lanes_338
+
+Dots_added_339:
+	VADDPS Y1, Y0, Y0
+	VADDPS Y3, Y2, Y2
+	VADDPS Y5, Y4, Y4
+	VADDPS Y7, Y6, Y6
+	LEAQ   (SI)(DX*4), SI
+	VXORPS Y1, Y1, Y1
+	VXORPS Y3, Y3, Y3
+	VXORPS Y5, Y5, Y5
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+	LEAQ   (SI)(DX*1), R11
+
+Dots_lanes_340:
+	CMPQ        R9, R11
+	JEQ         Dots_added_341
+	VMOVUPS     (R10), Y12
+	VMOVUPS     32(R10), Y13
+	VFMADD231PS (R9), Y12, Y1
+	VFMADD231PS 32(R9), Y13, Y3
+	VFMADD231PS (R9)(DX*1), Y12, Y5
+	VFMADD231PS 32(R9)(DX*1), Y13, Y7
+	VFMADD231PS (R9)(DX*2), Y12, Y8
+	VFMADD231PS 32(R9)(DX*2), Y13, Y9
+	VFMADD231PS (R9)(R8*1), Y12, Y10
+	VFMADD231PS 32(R9)(R8*1), Y13, Y11
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	JMP         Dots_lanes_340
+
+Dots_added_341:
+	VADDPS     Y3, Y1, Y1
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y9, Y8, Y8
+	VADDPS     Y11, Y10, Y10
+	LEAQ       (SI)(DX*4), SI
+	VPERM2F128 $0x20, Y1, Y0, Y3
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VADDPS     Y0, Y3, Y3
+	VPERM2F128 $0x20, Y5, Y2, Y0
+	VPERM2F128 $0x31, Y5, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x20, Y8, Y4, Y1
+	VPERM2F128 $0x31, Y8, Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x20, Y10, Y6, Y2
+	VPERM2F128 $0x31, Y10, Y6, Y4
+	VADDPS     Y4, Y2, Y2
+	VSHUFPD    $0x00, Y0, Y3, Y4
+	VSHUFPD    $0xff, Y0, Y3, Y0
+	VADDPS     Y0, Y4, Y4
+	VSHUFPD    $0x00, Y2, Y1, Y0
+	VSHUFPD    $0xff, Y2, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VSHUFPS    $0x88, Y0, Y4, Y1
+	VSHUFPS    $0xdd, Y0, Y4, Y0
+	VADDPS     Y0, Y1, Y1
+	CMPQ       CX, $+4
+	JNE        Dots_apart_342
+	VADDPS     (BX), Y1, Y1
+	VMOVUPS    Y1, (BX)
+	ADDQ       $+32, BX
+	JMP        Dots_written_343
+
+Dots_apart_342:
+	VMOVUPS Y1, (SP)
+	VMOVSS  (SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  4(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  8(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  12(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  16(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  20(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  24(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  28(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+
+Dots_written_343:
+	SUBQ $+8, AX
+	JMP  Dots_rows_336
+
+Dots_fewer_337:
+Dots_rows_344:
+	CMPQ   AX, $+1
+	JLT    Dots_fewer_345
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   SI, R8
+	MOVQ   DI, R9
+	LEAQ   (SI)(DX*1), R10
+
+Dots_lanes_346:
+	CMPQ        R8, R10
+	JEQ         Dots_added_347
+	VMOVUPS     (R9), Y2
+	VMOVUPS     32(R9), Y3
+	VFMADD231PS (R8), Y2, Y0
+	VFMADD231PS 32(R8), Y3, Y1
+	ADDQ        $+64, R8
+	ADDQ        $+64, R9
+	JMP         Dots_lanes_346
+
+Dots_added_347:
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VADDSS       (BX), X0, X0
+	VMOVSS       X0, (BX)
+	ADDQ         CX, BX
+	ADDQ         DX, SI
+	SUBQ         $+1, AX
+	JMP          Dots_rows_344
+
+Dots_fewer_345:
+	VZEROUPPER
+	RET
+
+// func avx2RowDots(out []float32, x []float32, y []float32, t int)
+// Requires: AVX, FMA3
+TEXT ·avx2RowDots(SB), NOSPLIT, $32-80
+	MOVQ $+1, AX
+	MOVQ out_len+8(FP), CX
+	MOVQ t+72(FP), DX
+	MOVQ out_base+0(FP), BX
+	MOVQ x_base+24(FP), SI
+	MOVQ y_base+48(FP), DI
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), R8
+	SHLQ $0x02, AX
+
+RowDots_rows_348:
+	CMPQ   CX, $+8
+	JLT    RowDots_fewer_349
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+	LEAQ   (SI)(DX*1), R11
+
+RowDots_lanes_350:
+	CMPQ        R9, R11
+	JEQ         RowDots_added_351
+	VMOVUPS     (R10), Y8
+	VMOVUPS     32(R10), Y9
+	VFMADD231PS (R9), Y8, Y0
+	VFMADD231PS 32(R9), Y9, Y1
+	VMOVUPS     (R10)(DX*1), Y8
+	VMOVUPS     32(R10)(DX*1), Y9
+	VFMADD231PS (R9)(DX*1), Y8, Y2
+	VFMADD231PS 32(R9)(DX*1), Y9, Y3
+	VMOVUPS     (R10)(DX*2), Y8
+	VMOVUPS     32(R10)(DX*2), Y9
+	VFMADD231PS (R9)(DX*2), Y8, Y4
+	VFMADD231PS 32(R9)(DX*2), Y9, Y5
+	VMOVUPS     (R10)(R8*1), Y8
+	VMOVUPS     32(R10)(R8*1), Y9
+	VFMADD231PS (R9)(R8*1), Y8, Y6
+	VFMADD231PS 32(R9)(R8*1), Y9, Y7
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	JMP         RowDots_lanes_350
+
+RowDots_added_351:
+	VADDPS Y1, Y0, Y0
+	VADDPS Y3, Y2, Y2
+	VADDPS Y5, Y4, Y4
+	VADDPS Y7, Y6, Y6
+	LEAQ   (SI)(DX*4), SI
+	LEAQ   (DI)(DX*4), DI
+	VXORPS Y1, Y1, Y1
+	VXORPS Y3, Y3, Y3
+	VXORPS Y5, Y5, Y5
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+	LEAQ   (SI)(DX*1), R11
+
+RowDots_lanes_352:
+	CMPQ        R9, R11
+	JEQ         RowDots_added_353
+	VMOVUPS     (R10), Y12
+	VMOVUPS     32(R10), Y13
+	VFMADD231PS (R9), Y12, Y1
+	VFMADD231PS 32(R9), Y13, Y3
+	VMOVUPS     (R10)(DX*1), Y12
+	VMOVUPS     32(R10)(DX*1), Y13
+	VFMADD231PS (R9)(DX*1), Y12, Y5
+	VFMADD231PS 32(R9)(DX*1), Y13, Y7
+	VMOVUPS     (R10)(DX*2), Y12
+	VMOVUPS     32(R10)(DX*2), Y13
+	VFMADD231PS (R9)(DX*2), Y12, Y8
+	VFMADD231PS 32(R9)(DX*2), Y13, Y9
+	VMOVUPS     (R10)(R8*1), Y12
+	VMOVUPS     32(R10)(R8*1), Y13
+	VFMADD231PS (R9)(R8*1), Y12, Y10
+	VFMADD231PS 32(R9)(R8*1), Y13, Y11
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	JMP         RowDots_lanes_352
+
+RowDots_added_353:
+	VADDPS     Y3, Y1, Y1
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y9, Y8, Y8
+	VADDPS     Y11, Y10, Y10
+	LEAQ       (SI)(DX*4), SI
+	LEAQ       (DI)(DX*4), DI
+	VPERM2F128 $0x20, Y1, Y0, Y3
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VADDPS     Y0, Y3, Y3
+	VPERM2F128 $0x20, Y5, Y2, Y0
+	VPERM2F128 $0x31, Y5, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x20, Y8, Y4, Y1
+	VPERM2F128 $0x31, Y8, Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x20, Y10, Y6, Y2
+	VPERM2F128 $0x31, Y10, Y6, Y4
+	VADDPS     Y4, Y2, Y2
+	VSHUFPD    $0x00, Y0, Y3, Y4
+	VSHUFPD    $0xff, Y0, Y3, Y0
+	VADDPS     Y0, Y4, Y4
+	VSHUFPD    $0x00, Y2, Y1, Y0
+	VSHUFPD    $0xff, Y2, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VSHUFPS    $0x88, Y0, Y4, Y1
+	VSHUFPS    $0xdd, Y0, Y4, Y0
+	VADDPS     Y0, Y1, Y1
+	CMPQ       AX, $+4
+	JNE        RowDots_apart_354
+	VADDPS     (BX), Y1, Y1
+	VMOVUPS    Y1, (BX)
+	ADDQ       $+32, BX
+	JMP        RowDots_written_355
+
+RowDots_apart_354:
+	VMOVUPS Y1, (SP)
+	VMOVSS  (SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  4(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  8(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  12(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  16(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  20(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  24(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  28(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+
+RowDots_written_355:
+	SUBQ $+8, CX
+	JMP  RowDots_rows_348
+
+RowDots_fewer_349:
+RowDots_rows_356:
+	CMPQ   CX, $+1
+	JLT    RowDots_fewer_357
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   SI, R8
+	MOVQ   DI, R9
+	LEAQ   (SI)(DX*1), R10
+
+RowDots_lanes_358:
+	CMPQ        R8, R10
+	JEQ         RowDots_added_359
+	VMOVUPS     (R9), Y2
+	VMOVUPS     32(R9), Y3
+	VFMADD231PS (R8), Y2, Y0
+	VFMADD231PS 32(R8), Y3, Y1
+	ADDQ        $+64, R8
+	ADDQ        $+64, R9
+	JMP         RowDots_lanes_358
+
+RowDots_added_359:
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VADDSS       (BX), X0, X0
+	VMOVSS       X0, (BX)
+	ADDQ         AX, BX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	SUBQ         $+1, CX
+	JMP          RowDots_rows_356
+
+RowDots_fewer_357:
+	VZEROUPPER
+	RET
+
+// func avx2Vector(y []float32, x []float32, w []float32, bias []float32, stride int, relu bool)
+// Requires: AVX, FMA3
+TEXT ·avx2Vector(SB), NOSPLIT, $0-105
+	MOVQ y_base+0(FP), AX
+	MOVQ w_base+48(FP), CX
+	MOVQ bias_base+72(FP), DX
+	MOVQ y_len+8(FP), BX
+	MOVQ stride+96(FP), SI
+	SHLQ $0x02, SI
+
+Vector_full8_361:
+	CMPQ   BX, $+64
+	JLT    Vector_fewer_362
+	TESTQ  DX, DX
+	JNE    Vector_biased_363
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	JMP    Vector_k_364
+
+Vector_biased_363:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 64(DX), Y2
+	VMOVUPS 96(DX), Y3
+	VMOVUPS 128(DX), Y4
+	VMOVUPS 160(DX), Y5
+	VMOVUPS 192(DX), Y6
+	VMOVUPS 224(DX), Y7
+	ADDQ    $+256, DX
+
+Vector_k_364:
+	MOVQ  x_base+24(FP), DI
+	MOVQ  x_len+32(FP), R8
+	MOVQ  CX, R9
+	TESTQ R8, R8
+	JEQ   Vector_none_366
+
+Vector_each_365:
+	VBROADCASTSS (DI), Y8
+	VFMADD231PS  (R9), Y8, Y0
+	VFMADD231PS  32(R9), Y8, Y1
+	VFMADD231PS  64(R9), Y8, Y2
+	VFMADD231PS  96(R9), Y8, Y3
+	VFMADD231PS  128(R9), Y8, Y4
+	VFMADD231PS  160(R9), Y8, Y5
+	VFMADD231PS  192(R9), Y8, Y6
+	VFMADD231PS  224(R9), Y8, Y7
+	ADDQ         $+4, DI
+	ADDQ         SI, R9
+	DECQ         R8
+	JNE          Vector_each_365
+
+Vector_none_366:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_367
+	VXORPS Y8, Y8, Y8
+	VMAXPS Y0, Y8, Y0
+	VMAXPS Y1, Y8, Y1
+	VMAXPS Y2, Y8, Y2
+	VMAXPS Y3, Y8, Y3
+	VMAXPS Y4, Y8, Y4
+	VMAXPS Y5, Y8, Y5
+	VMAXPS Y6, Y8, Y6
+	VMAXPS Y7, Y8, Y7
+
+Vector_linear_367:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	ADDQ    $+256, AX
+	ADDQ    $+256, CX
+	SUBQ    $+64, BX
+	JMP     Vector_full8_361
+
+Vector_fewer_362:
+Vector_full4_368:
+	CMPQ   BX, $+32
+	JLT    Vector_fewer_369
+	TESTQ  DX, DX
+	JNE    Vector_biased_370
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	JMP    Vector_k_371
+
+Vector_biased_370:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 64(DX), Y2
+	VMOVUPS 96(DX), Y3
+	ADDQ    $+128, DX
+
+Vector_k_371:
+	MOVQ  x_base+24(FP), DI
+	MOVQ  x_len+32(FP), R8
+	MOVQ  CX, R9
+	TESTQ R8, R8
+	JEQ   Vector_none_373
+
+Vector_each_372:
+	VBROADCASTSS (DI), Y4
+	VFMADD231PS  (R9), Y4, Y0
+	VFMADD231PS  32(R9), Y4, Y1
+	VFMADD231PS  64(R9), Y4, Y2
+	VFMADD231PS  96(R9), Y4, Y3
+	ADDQ         $+4, DI
+	ADDQ         SI, R9
+	DECQ         R8
+	JNE          Vector_each_372
+
+Vector_none_373:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_374
+	VXORPS Y4, Y4, Y4
+	VMAXPS Y0, Y4, Y0
+	VMAXPS Y1, Y4, Y1
+	VMAXPS Y2, Y4, Y2
+	VMAXPS Y3, Y4, Y3
+
+Vector_linear_374:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	SUBQ    $+32, BX
+	JMP     Vector_full4_368
+
+Vector_fewer_369:
+Vector_full2_375:
+	CMPQ   BX, $+16
+	JLT    Vector_fewer_376
+	TESTQ  DX, DX
+	JNE    Vector_biased_377
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP    Vector_k_378
+
+Vector_biased_377:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    $+64, DX
+
+Vector_k_378:
+	MOVQ  x_base+24(FP), DI
+	MOVQ  x_len+32(FP), R8
+	MOVQ  CX, R9
+	TESTQ R8, R8
+	JEQ   Vector_none_380
+
+Vector_each_379:
+	VBROADCASTSS (DI), Y2
+	VFMADD231PS  (R9), Y2, Y0
+	VFMADD231PS  32(R9), Y2, Y1
+	ADDQ         $+4, DI
+	ADDQ         SI, R9
+	DECQ         R8
+	JNE          Vector_each_379
+
+Vector_none_380:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_381
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y0, Y2, Y0
+	VMAXPS Y1, Y2, Y1
+
+Vector_linear_381:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	SUBQ    $+16, BX
+	JMP     Vector_full2_375
+
+Vector_fewer_376:
+Vector_full1_382:
+	CMPQ   BX, $+8
+	JLT    Vector_fewer_383
+	TESTQ  DX, DX
+	JNE    Vector_biased_384
+	VXORPS Y0, Y0, Y0
+	JMP    Vector_k_385
+
+Vector_biased_384:
+	VMOVUPS (DX), Y0
+	ADDQ    $+32, DX
+
+Vector_k_385:
+	MOVQ  x_base+24(FP), DI
+	MOVQ  x_len+32(FP), R8
+	MOVQ  CX, R9
+	TESTQ R8, R8
+	JEQ   Vector_none_387
+
+Vector_each_386:
+	VBROADCASTSS (DI), Y1
+	VFMADD231PS  (R9), Y1, Y0
+	ADDQ         $+4, DI
+	ADDQ         SI, R9
+	DECQ         R8
+	JNE          Vector_each_386
+
+Vector_none_387:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_388
+	VXORPS Y1, Y1, Y1
+	VMAXPS Y0, Y1, Y0
+
+Vector_linear_388:
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	SUBQ    $+8, BX
+	JMP     Vector_full1_382
+
+Vector_fewer_383:
+	TESTQ   BX, BX
+	JEQ     Vector_done_360
+	LEAQ    window<>+0(SB), DI
+	NEGQ    BX
+	VMOVUPS 64(DI)(BX*4), Y0
+	TESTQ   DX, DX
+	JNE     Vector_biased_389
+	VXORPS  Y1, Y1, Y1
+	JMP     Vector_k_390
+
+Vector_biased_389:
+	VMASKMOVPS (DX), Y0, Y1
+	ADDQ       $+32, DX
+
+Vector_k_390:
+	MOVQ  x_base+24(FP), DX
+	MOVQ  x_len+32(FP), BX
+	MOVQ  CX, DI
+	TESTQ BX, BX
+	JEQ   Vector_none_392
+
+Vector_each_391:
+	VBROADCASTSS (DX), Y2
+	VMASKMOVPS   (DI), Y0, Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         $+4, DX
+	ADDQ         SI, DI
+	DECQ         BX
+	JNE          Vector_each_391
+
+Vector_none_392:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_393
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y1, Y2, Y1
+
+Vector_linear_393:
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       $+32, AX
+	ADDQ       $+32, CX
+
+Vector_done_360:
 	VZEROUPPER
 	RET

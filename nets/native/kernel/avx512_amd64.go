@@ -66,3 +66,48 @@ func avx512Norm(y []float32, hat []float32, scale []float32, x []float32, gain [
 //
 //go:noescape
 func avx512NormBack(g []float32, hat []float32, scale []float32, gain []float32, t int)
+
+// avx512Axpy does y += a·x for the length of x.
+//
+//go:noescape
+func avx512Axpy(a float32, x []float32, y []float32)
+
+// avx512Lerp does y += t·(x − y) for the length of x.
+//
+//go:noescape
+func avx512Lerp(t float32, x []float32, y []float32)
+
+// avx512SumSquares adds the squares of x to s, lane by lane.
+//
+//go:noescape
+func avx512SumSquares(s *[16]float64, x []float32)
+
+// avx512Adam is one step of Adam for the length of p.
+//
+//go:noescape
+func avx512Adam(c *Adam, p []float32, g []float32, m []float32, v []float32)
+
+// avx512Update is one step of Adam for the length of p by the sum of at least one share's elements from on, then target += tau·(p − target) if there is one.
+//
+//go:noescape
+func avx512Update(c *Adam, p []float32, m []float32, v []float32, target []float32, shares [][]float32, from int, tau float32, clear bool)
+
+// avx512Transpose sets dst[c·ldd + r] = src[r·lds + c], and 0 for rows ≤ r < ldd, where c < cols.
+//
+//go:noescape
+func avx512Transpose(dst []float32, ldd int, src []float32, lds int, rows int, cols int)
+
+// avx512Dots does out[i·stride] += Σ x[i·t + l]·d[l] for i < rows, t = len(d).
+//
+//go:noescape
+func avx512Dots(out []float32, stride int, x []float32, rows int, d []float32)
+
+// avx512RowDots does out[i] += Σ x[i·t + l]·y[i·t + l] for i < len(out).
+//
+//go:noescape
+func avx512RowDots(out []float32, x []float32, y []float32, t int)
+
+// avx512Vector computes y = x·w + bias, or max of that and 0; row k of w begins at k·stride.
+//
+//go:noescape
+func avx512Vector(y []float32, x []float32, w []float32, bias []float32, stride int, relu bool)

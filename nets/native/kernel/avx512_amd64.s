@@ -7186,28 +7186,29 @@ Tanh_lanes_374:
 	VFMADD213PS  wordbeaaaaab<>+0(SB), Z2, Z3
 	VMULPS       Z1, Z2, Z2
 	VFMADD213PS  Z1, Z2, Z3
-	VADDPS       Z1, Z1, Z4
-	VMULPS       word3fb8aa3b<>+0(SB), Z4, Z2
-	VCVTPS2DQ    Z2, Z5
-	VCVTDQ2PS    Z5, Z2
-	VMOVAPS      Z4, Z6
-	VFNMADD231PS word3f317218<>+0(SB), Z2, Z6
-	VFNMADD231PS wordb102e308<>+0(SB), Z2, Z6
+	VADDPS       Z1, Z1, Z1
+	VMULPS       word3fb8aa3b<>+0(SB), Z1, Z2
+	VCVTPS2DQ    Z2, Z4
+	VCVTDQ2PS    Z4, Z2
+	VMOVAPS      Z1, Z5
+	VFNMADD231PS word3f317218<>+0(SB), Z2, Z5
+	VFNMADD231PS wordb102e308<>+0(SB), Z2, Z5
 	VMOVUPS      word395092b6<>+0(SB), Z2
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Z6, Z2
-	VFMADD213PS  word3c088870<>+0(SB), Z6, Z2
-	VFMADD213PS  word3d2aaa74<>+0(SB), Z6, Z2
-	VFMADD213PS  word3e2aaaab<>+0(SB), Z6, Z2
-	VFMADD213PS  word3f000000<>+0(SB), Z6, Z2
-	VMULPS       Z6, Z6, Z7
-	VFMADD213PS  Z6, Z7, Z2
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Z5, Z2
+	VFMADD213PS  word3c088870<>+0(SB), Z5, Z2
+	VFMADD213PS  word3d2aaa74<>+0(SB), Z5, Z2
+	VFMADD213PS  word3e2aaaab<>+0(SB), Z5, Z2
+	VFMADD213PS  word3f000000<>+0(SB), Z5, Z2
+	VMULPS       Z5, Z5, Z6
+	VFMADD213PS  Z5, Z6, Z2
 	VADDPS       word3f800000<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z5, Z5
-	VPADDD       Z5, Z2, Z2
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Z4, K1
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       Z4, Z2, Z2
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Z1, K1
 	VMOVUPS      word7f800000<>+0(SB), K1, Z2
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z4, K1
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z1, K1
 	VMOVAPS.Z    Z2, K1, Z2
+	VPANDD       word7fffffff<>+0(SB), Z0, Z1
 	VMOVUPS      word3f800000<>+0(SB), Z4
 	VADDPS       Z4, Z2, Z2
 	VADDPS       Z4, Z4, Z5
@@ -7239,28 +7240,29 @@ Tanh_tail_375:
 	VFMADD213PS  wordbeaaaaab<>+0(SB), Z2, Z3
 	VMULPS       Z1, Z2, Z2
 	VFMADD213PS  Z1, Z2, Z3
-	VADDPS       Z1, Z1, Z4
-	VMULPS       word3fb8aa3b<>+0(SB), Z4, Z2
-	VCVTPS2DQ    Z2, Z5
-	VCVTDQ2PS    Z5, Z2
-	VMOVAPS      Z4, Z6
-	VFNMADD231PS word3f317218<>+0(SB), Z2, Z6
-	VFNMADD231PS wordb102e308<>+0(SB), Z2, Z6
+	VADDPS       Z1, Z1, Z1
+	VMULPS       word3fb8aa3b<>+0(SB), Z1, Z2
+	VCVTPS2DQ    Z2, Z4
+	VCVTDQ2PS    Z4, Z2
+	VMOVAPS      Z1, Z5
+	VFNMADD231PS word3f317218<>+0(SB), Z2, Z5
+	VFNMADD231PS wordb102e308<>+0(SB), Z2, Z5
 	VMOVUPS      word395092b6<>+0(SB), Z2
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Z6, Z2
-	VFMADD213PS  word3c088870<>+0(SB), Z6, Z2
-	VFMADD213PS  word3d2aaa74<>+0(SB), Z6, Z2
-	VFMADD213PS  word3e2aaaab<>+0(SB), Z6, Z2
-	VFMADD213PS  word3f000000<>+0(SB), Z6, Z2
-	VMULPS       Z6, Z6, Z7
-	VFMADD213PS  Z6, Z7, Z2
+	VFMADD213PS  word3ab6a1d8<>+0(SB), Z5, Z2
+	VFMADD213PS  word3c088870<>+0(SB), Z5, Z2
+	VFMADD213PS  word3d2aaa74<>+0(SB), Z5, Z2
+	VFMADD213PS  word3e2aaaab<>+0(SB), Z5, Z2
+	VFMADD213PS  word3f000000<>+0(SB), Z5, Z2
+	VMULPS       Z5, Z5, Z6
+	VFMADD213PS  Z5, Z6, Z2
 	VADDPS       word3f800000<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z5, Z5
-	VPADDD       Z5, Z2, Z2
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Z4, K2
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       Z4, Z2, Z2
+	VCMPPS       $0x1e, word42b17217<>+0(SB), Z1, K2
 	VMOVUPS      word7f800000<>+0(SB), K2, Z2
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z4, K2
+	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z1, K2
 	VMOVAPS.Z    Z2, K2, Z2
+	VPANDD       word7fffffff<>+0(SB), Z0, Z1
 	VMOVUPS      word3f800000<>+0(SB), Z4
 	VADDPS       Z4, Z2, Z2
 	VADDPS       Z4, Z4, Z5
@@ -7568,20 +7570,17 @@ Scores_neighbours_388:
 	MOVLQSX (DX), R10
 	LEAQ    (DI)(R10*4), R10
 	ADDQ    CX, R10
-	ADDQ    $+4, DX
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
 	VXORPS  Z2, Z2, Z2
 	VXORPS  Z3, Z3, Z3
-	MOVLQSX (DX), R11
+	MOVLQSX 4(DX), R11
 	LEAQ    (DI)(R11*4), R11
 	ADDQ    CX, R11
-	ADDQ    $+4, DX
 	VXORPS  Z4, Z4, Z4
 	VXORPS  Z5, Z5, Z5
 	VXORPS  Z6, Z6, Z6
 	VXORPS  Z7, Z7, Z7
-	SUBQ    $+8, DX
 	ADDQ    CX, R8
 	TESTQ   R9, R9
 	JEQ     Scores_none_391
@@ -7639,12 +7638,10 @@ Scores_neighbours_392:
 	MOVLQSX (DX), R10
 	LEAQ    (DI)(R10*4), R10
 	ADDQ    CX, R10
-	ADDQ    $+4, DX
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
 	VXORPS  Z2, Z2, Z2
 	VXORPS  Z3, Z3, Z3
-	SUBQ    $+4, DX
 	ADDQ    CX, R8
 	TESTQ   R9, R9
 	JEQ     Scores_none_395
@@ -7701,24 +7698,19 @@ Scores_neighbours_398:
 	MOVLQSX (DX), R10
 	LEAQ    (DI)(R10*4), R10
 	ADDQ    CX, R10
-	ADDQ    $+4, DX
 	VXORPS  Z0, Z0, Z0
-	MOVLQSX (DX), R11
+	MOVLQSX 4(DX), R11
 	LEAQ    (DI)(R11*4), R11
 	ADDQ    CX, R11
-	ADDQ    $+4, DX
 	VXORPS  Z1, Z1, Z1
-	MOVLQSX (DX), R12
+	MOVLQSX 8(DX), R12
 	LEAQ    (DI)(R12*4), R12
 	ADDQ    CX, R12
-	ADDQ    $+4, DX
 	VXORPS  Z2, Z2, Z2
-	MOVLQSX (DX), R13
+	MOVLQSX 12(DX), R13
 	LEAQ    (DI)(R13*4), R13
 	ADDQ    CX, R13
-	ADDQ    $+4, DX
 	VXORPS  Z3, Z3, Z3
-	SUBQ    $+16, DX
 	ADDQ    CX, R8
 	TESTQ   R9, R9
 	JEQ     Scores_none_401
@@ -7765,9 +7757,7 @@ Scores_neighbours_402:
 	MOVLQSX (DX), R10
 	LEAQ    (DI)(R10*4), R10
 	ADDQ    CX, R10
-	ADDQ    $+4, DX
 	VXORPS  Z0, Z0, Z0
-	SUBQ    $+4, DX
 	ADDQ    CX, R8
 	TESTQ   R9, R9
 	JEQ     Scores_none_405
@@ -8669,5 +8659,1514 @@ NormBack_none_477:
 	JMP  NormBack_block_472
 
 NormBack_smaller_473:
+	VZEROUPPER
+	RET
+
+// func avx512Axpy(a float32, x []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512Axpy(SB), NOSPLIT, $0-56
+	VBROADCASTSS a+0(FP), Z0
+	MOVQ         x_base+8(FP), AX
+	MOVQ         y_base+32(FP), CX
+	MOVQ         x_len+16(FP), DX
+
+Axpy_lanes_478:
+	CMPQ        DX, $+16
+	JLT         Axpy_tail_479
+	VMOVUPS     (AX), Z1
+	VMOVUPS     (CX), Z2
+	VFMADD231PS Z1, Z0, Z2
+	VMOVUPS     Z2, (CX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	SUBQ        $+16, DX
+	JMP         Axpy_lanes_478
+
+Axpy_tail_479:
+	TESTQ       DX, DX
+	JEQ         Axpy_done_480
+	MOVL        $-1, BX
+	BZHIL       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (AX), K1, Z1
+	VMOVUPS.Z   (CX), K1, Z2
+	VFMADD231PS Z1, Z0, Z2
+	VMOVUPS     Z2, K1, (CX)
+
+Axpy_done_480:
+	VZEROUPPER
+	RET
+
+// func avx512Lerp(t float32, x []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512Lerp(SB), NOSPLIT, $0-56
+	VBROADCASTSS t+0(FP), Z0
+	MOVQ         x_base+8(FP), AX
+	MOVQ         y_base+32(FP), CX
+	MOVQ         x_len+16(FP), DX
+
+Lerp_lanes_481:
+	CMPQ        DX, $+16
+	JLT         Lerp_tail_482
+	VMOVUPS     (AX), Z1
+	VMOVUPS     (CX), Z2
+	VSUBPS      Z2, Z1, Z1
+	VFMADD231PS Z1, Z0, Z2
+	VMOVUPS     Z2, (CX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	SUBQ        $+16, DX
+	JMP         Lerp_lanes_481
+
+Lerp_tail_482:
+	TESTQ       DX, DX
+	JEQ         Lerp_done_483
+	MOVL        $-1, BX
+	BZHIL       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (AX), K1, Z1
+	VMOVUPS.Z   (CX), K1, Z2
+	VSUBPS      Z2, Z1, Z1
+	VFMADD231PS Z1, Z0, Z2
+	VMOVUPS     Z2, K1, (CX)
+
+Lerp_done_483:
+	VZEROUPPER
+	RET
+
+// func avx512SumSquares(s *[16]float64, x []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512SumSquares(SB), NOSPLIT, $0-32
+	MOVQ    s+0(FP), AX
+	MOVQ    x_base+8(FP), CX
+	MOVQ    x_len+16(FP), DX
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+
+SumSquares_lanes_484:
+	CMPQ          DX, $+16
+	JLT           SumSquares_tail_485
+	VMOVUPS       (CX), Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VFMADD231PD   Z3, Z3, Z0
+	VFMADD231PD   Z2, Z2, Z1
+	ADDQ          $+64, CX
+	SUBQ          $+16, DX
+	JMP           SumSquares_lanes_484
+
+SumSquares_tail_485:
+	TESTQ         DX, DX
+	JEQ           SumSquares_done_486
+	MOVL          $-1, BX
+	BZHIL         DX, BX, BX
+	KMOVW         BX, K1
+	VMOVUPS.Z     (CX), K1, Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VFMADD231PD   Z3, Z3, Z0
+	VFMADD231PD   Z2, Z2, Z1
+
+SumSquares_done_486:
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func avx512Adam(c *Adam, p []float32, g []float32, m []float32, v []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512Adam(SB), NOSPLIT, $0-104
+	MOVQ         c+0(FP), AX
+	VBROADCASTSS (AX), Z0
+	VBROADCASTSS 4(AX), Z1
+	VBROADCASTSS 8(AX), Z2
+	VBROADCASTSS 12(AX), Z3
+	VBROADCASTSS 16(AX), Z4
+	VBROADCASTSS 20(AX), Z5
+	VBROADCASTSS 24(AX), Z6
+	VBROADCASTSS 28(AX), Z7
+	MOVQ         p_base+8(FP), AX
+	MOVQ         g_base+32(FP), CX
+	MOVQ         m_base+56(FP), DX
+	MOVQ         v_base+80(FP), BX
+	MOVQ         p_len+16(FP), SI
+
+Adam_lanes_487:
+	CMPQ        SI, $+16
+	JLT         Adam_tail_488
+	VMOVUPS     (CX), Z8
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z3, Z8, Z10
+	VMULPS      Z8, Z10, Z10
+	VMULPS      Z1, Z8, Z8
+	VMOVUPS     (DX), Z9
+	VFMADD213PS Z8, Z0, Z9
+	VMOVUPS     Z9, (DX)
+	VMOVUPS     (BX), Z8
+	VFMADD213PS Z10, Z2, Z8
+	VMOVUPS     Z8, (BX)
+	VSQRTPS     Z8, Z8
+	VFMADD213PS Z6, Z5, Z8
+	VMULPS      Z4, Z9, Z9
+	VDIVPS      Z8, Z9, Z9
+	VMOVUPS     (AX), Z8
+	VSUBPS      Z9, Z8, Z8
+	VMOVUPS     Z8, (AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	ADDQ        $+64, BX
+	SUBQ        $+16, SI
+	JMP         Adam_lanes_487
+
+Adam_tail_488:
+	TESTQ       SI, SI
+	JEQ         Adam_done_489
+	MOVL        $-1, DI
+	BZHIL       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (CX), K1, Z8
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z3, Z8, Z3
+	VMULPS      Z8, Z3, Z3
+	VMULPS      Z1, Z8, Z8
+	VMOVUPS.Z   (DX), K1, Z1
+	VFMADD213PS Z8, Z0, Z1
+	VMOVUPS     Z1, K1, (DX)
+	VMOVUPS.Z   (BX), K1, Z0
+	VFMADD213PS Z3, Z2, Z0
+	VMOVUPS     Z0, K1, (BX)
+	VSQRTPS     Z0, Z0
+	VFMADD213PS Z6, Z5, Z0
+	VMULPS      Z4, Z1, Z1
+	VDIVPS      Z0, Z1, Z1
+	VMOVUPS.Z   (AX), K1, Z8
+	VSUBPS      Z1, Z8, Z8
+	VMOVUPS     Z8, K1, (AX)
+
+Adam_done_489:
+	VZEROUPPER
+	RET
+
+// func avx512Update(c *Adam, p []float32, m []float32, v []float32, target []float32, shares [][]float32, from int, tau float32, clear bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·avx512Update(SB), NOSPLIT, $0-141
+	MOVQ         c+0(FP), AX
+	VBROADCASTSS (AX), Z0
+	VBROADCASTSS 4(AX), Z1
+	VBROADCASTSS 8(AX), Z2
+	VBROADCASTSS 12(AX), Z3
+	VBROADCASTSS 16(AX), Z4
+	VBROADCASTSS 20(AX), Z5
+	VBROADCASTSS 24(AX), Z6
+	VBROADCASTSS 28(AX), Z7
+	MOVQ         p_base+8(FP), AX
+	MOVQ         m_base+32(FP), CX
+	MOVQ         v_base+56(FP), DX
+	MOVQ         target_base+80(FP), BX
+	MOVQ         p_len+16(FP), SI
+	MOVQ         from+128(FP), DI
+	SHLQ         $0x02, DI
+
+Update_lanes_490:
+	CMPQ    SI, $+16
+	JLT     Update_tail_491
+	MOVQ    shares_base+104(FP), R8
+	MOVQ    shares_len+112(FP), R9
+	MOVQ    (R8), R10
+	VMOVUPS (R10)(DI*1), Z8
+	DECQ    R9
+	TESTQ   R9, R9
+	JEQ     Update_none_494
+
+Update_each_493:
+	ADDQ    $+24, R8
+	MOVQ    (R8), R10
+	VMOVUPS (R10)(DI*1), Z9
+	VADDPS  Z9, Z8, Z8
+	DECQ    R9
+	JNE     Update_each_493
+
+Update_none_494:
+	CMPB   clear+140(FP), $+0
+	JEQ    Update_keep_495
+	MOVQ   shares_base+104(FP), R8
+	MOVQ   shares_len+112(FP), R9
+	VXORPS Z9, Z9, Z9
+	TESTQ  R9, R9
+	JEQ    Update_none_497
+
+Update_each_496:
+	MOVQ    (R8), R10
+	VMOVUPS Z9, (R10)(DI*1)
+	ADDQ    $+24, R8
+	DECQ    R9
+	JNE     Update_each_496
+
+Update_none_497:
+Update_keep_495:
+	VMULPS       Z7, Z8, Z8
+	VMULPS       Z3, Z8, Z10
+	VMULPS       Z8, Z10, Z10
+	VMULPS       Z1, Z8, Z8
+	VMOVUPS      (CX), Z9
+	VFMADD213PS  Z8, Z0, Z9
+	VMOVUPS      Z9, (CX)
+	VMOVUPS      (DX), Z8
+	VFMADD213PS  Z10, Z2, Z8
+	VMOVUPS      Z8, (DX)
+	VSQRTPS      Z8, Z8
+	VFMADD213PS  Z6, Z5, Z8
+	VMULPS       Z4, Z9, Z9
+	VDIVPS       Z8, Z9, Z9
+	VMOVUPS      (AX), Z8
+	VSUBPS       Z9, Z8, Z8
+	VMOVUPS      Z8, (AX)
+	TESTQ        BX, BX
+	JEQ          Update_alone_498
+	VMOVUPS      (BX), Z9
+	VBROADCASTSS tau+136(FP), Z10
+	VSUBPS       Z9, Z8, Z8
+	VFMADD231PS  Z8, Z10, Z9
+	VMOVUPS      Z9, (BX)
+	ADDQ         $+64, BX
+
+Update_alone_498:
+	ADDQ $+64, DI
+	ADDQ $+64, AX
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	SUBQ $+16, SI
+	JMP  Update_lanes_490
+
+Update_tail_491:
+	TESTQ     SI, SI
+	JEQ       Update_done_492
+	MOVL      $-1, R8
+	BZHIL     SI, R8, R8
+	KMOVW     R8, K1
+	MOVQ      shares_base+104(FP), SI
+	MOVQ      shares_len+112(FP), R8
+	MOVQ      (SI), R9
+	VMOVUPS.Z (R9)(DI*1), K1, Z8
+	DECQ      R8
+	TESTQ     R8, R8
+	JEQ       Update_none_500
+
+Update_each_499:
+	ADDQ      $+24, SI
+	MOVQ      (SI), R9
+	VMOVUPS.Z (R9)(DI*1), K1, Z9
+	VADDPS    Z9, Z8, Z8
+	DECQ      R8
+	JNE       Update_each_499
+
+Update_none_500:
+	CMPB   clear+140(FP), $+0
+	JEQ    Update_keep_501
+	MOVQ   shares_base+104(FP), SI
+	MOVQ   shares_len+112(FP), R8
+	VXORPS Z9, Z9, Z9
+	TESTQ  R8, R8
+	JEQ    Update_none_503
+
+Update_each_502:
+	MOVQ    (SI), R9
+	VMOVUPS Z9, K1, (R9)(DI*1)
+	ADDQ    $+24, SI
+	DECQ    R8
+	JNE     Update_each_502
+
+Update_none_503:
+Update_keep_501:
+	VMULPS       Z7, Z8, Z8
+	VMULPS       Z3, Z8, Z3
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z1, Z8, Z8
+	VMOVUPS.Z    (CX), K1, Z1
+	VFMADD213PS  Z8, Z0, Z1
+	VMOVUPS      Z1, K1, (CX)
+	VMOVUPS.Z    (DX), K1, Z0
+	VFMADD213PS  Z3, Z2, Z0
+	VMOVUPS      Z0, K1, (DX)
+	VSQRTPS      Z0, Z0
+	VFMADD213PS  Z6, Z5, Z0
+	VMULPS       Z4, Z1, Z1
+	VDIVPS       Z0, Z1, Z1
+	VMOVUPS.Z    (AX), K1, Z8
+	VSUBPS       Z1, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	TESTQ        BX, BX
+	JEQ          Update_alone_504
+	VMOVUPS.Z    (BX), K1, Z9
+	VBROADCASTSS tau+136(FP), Z0
+	VSUBPS       Z9, Z8, Z8
+	VFMADD231PS  Z8, Z0, Z9
+	VMOVUPS      Z9, K1, (BX)
+	ADDQ         $+64, BX
+
+Update_alone_504:
+	ADDQ $+64, DI
+
+Update_done_492:
+	VZEROUPPER
+	RET
+
+// func avx512Transpose(dst []float32, ldd int, src []float32, lds int, rows int, cols int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·avx512Transpose(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+32(FP), CX
+	MOVQ ldd+24(FP), DX
+	MOVQ lds+56(FP), BX
+	MOVQ rows+64(FP), SI
+	MOVQ DX, DI
+	SHLQ $0x02, DX
+	SHLQ $0x02, BX
+
+Transpose_rows_505:
+	CMPQ DI, $+0
+	JLE  Transpose_done_506
+	MOVQ cols+72(FP), R8
+	MOVQ CX, R9
+	MOVQ AX, R10
+
+Transpose_cols_507:
+	CMPQ       R8, $+0
+	JLE        Transpose_below_509
+	CMPQ       R8, $+16
+	JLT        Transpose_partial_508
+	CMPQ       SI, $+16
+	JLT        Transpose_partial_508
+	MOVQ       R9, R11
+	VMOVUPS    (R11), Z0
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z1
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z2
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z3
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z4
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z5
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z6
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z7
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z8
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z9
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z10
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z11
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z12
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z13
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z14
+	ADDQ       BX, R11
+	VMOVUPS    (R11), Z15
+	ADDQ       BX, R11
+	VUNPCKLPS  Z1, Z0, Z16
+	VUNPCKHPS  Z1, Z0, Z0
+	VUNPCKLPS  Z3, Z2, Z1
+	VUNPCKHPS  Z3, Z2, Z2
+	VUNPCKLPD  Z1, Z16, Z3
+	VUNPCKHPD  Z1, Z16, Z1
+	VUNPCKLPD  Z2, Z0, Z16
+	VUNPCKHPD  Z2, Z0, Z0
+	VUNPCKLPS  Z5, Z4, Z2
+	VUNPCKHPS  Z5, Z4, Z4
+	VUNPCKLPS  Z7, Z6, Z5
+	VUNPCKHPS  Z7, Z6, Z6
+	VUNPCKLPD  Z5, Z2, Z7
+	VUNPCKHPD  Z5, Z2, Z2
+	VUNPCKLPD  Z6, Z4, Z5
+	VUNPCKHPD  Z6, Z4, Z4
+	VUNPCKLPS  Z9, Z8, Z6
+	VUNPCKHPS  Z9, Z8, Z8
+	VUNPCKLPS  Z11, Z10, Z9
+	VUNPCKHPS  Z11, Z10, Z10
+	VUNPCKLPD  Z9, Z6, Z11
+	VUNPCKHPD  Z9, Z6, Z6
+	VUNPCKLPD  Z10, Z8, Z9
+	VUNPCKHPD  Z10, Z8, Z8
+	VUNPCKLPS  Z13, Z12, Z10
+	VUNPCKHPS  Z13, Z12, Z12
+	VUNPCKLPS  Z15, Z14, Z13
+	VUNPCKHPS  Z15, Z14, Z14
+	VUNPCKLPD  Z13, Z10, Z15
+	VUNPCKHPD  Z13, Z10, Z10
+	VUNPCKLPD  Z14, Z12, Z13
+	VUNPCKHPD  Z14, Z12, Z12
+	VSHUFF32X4 $0x88, Z7, Z3, Z14
+	VSHUFF32X4 $0xdd, Z7, Z3, Z3
+	VSHUFF32X4 $0x88, Z15, Z11, Z7
+	VSHUFF32X4 $0xdd, Z15, Z11, Z11
+	VSHUFF32X4 $0x88, Z7, Z14, Z15
+	VSHUFF32X4 $0xdd, Z7, Z14, Z7
+	VSHUFF32X4 $0x88, Z11, Z3, Z14
+	VSHUFF32X4 $0xdd, Z11, Z3, Z3
+	VSHUFF32X4 $0x88, Z2, Z1, Z11
+	VSHUFF32X4 $0xdd, Z2, Z1, Z1
+	VSHUFF32X4 $0x88, Z10, Z6, Z2
+	VSHUFF32X4 $0xdd, Z10, Z6, Z6
+	VSHUFF32X4 $0x88, Z2, Z11, Z10
+	VSHUFF32X4 $0xdd, Z2, Z11, Z2
+	VSHUFF32X4 $0x88, Z6, Z1, Z11
+	VSHUFF32X4 $0xdd, Z6, Z1, Z1
+	VSHUFF32X4 $0x88, Z5, Z16, Z6
+	VSHUFF32X4 $0xdd, Z5, Z16, Z5
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z9
+	VSHUFF32X4 $0x88, Z16, Z6, Z13
+	VSHUFF32X4 $0xdd, Z16, Z6, Z6
+	VSHUFF32X4 $0x88, Z9, Z5, Z16
+	VSHUFF32X4 $0xdd, Z9, Z5, Z5
+	VSHUFF32X4 $0x88, Z4, Z0, Z9
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VSHUFF32X4 $0x88, Z12, Z8, Z4
+	VSHUFF32X4 $0xdd, Z12, Z8, Z8
+	VSHUFF32X4 $0x88, Z4, Z9, Z12
+	VSHUFF32X4 $0xdd, Z4, Z9, Z4
+	VSHUFF32X4 $0x88, Z8, Z0, Z9
+	VSHUFF32X4 $0xdd, Z8, Z0, Z0
+	VMOVUPS    Z15, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z10, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z13, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z12, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z14, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z11, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z16, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z9, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z7, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z2, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z6, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z4, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z3, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z1, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z5, (R10)
+	ADDQ       DX, R10
+	VMOVUPS    Z0, (R10)
+	ADDQ       DX, R10
+	ADDQ       $+64, R9
+	SUBQ       $+16, R8
+	JMP        Transpose_cols_507
+
+Transpose_partial_508:
+	MOVQ      $+16, R12
+	MOVQ      R8, R11
+	CMPQ      R11, R12
+	CMOVQGT   R12, R11
+	MOVL      $-1, R12
+	BZHIL     R11, R12, R12
+	KMOVW     R12, K1
+	MOVQ      $+16, R12
+	MOVQ      DI, R11
+	CMPQ      R11, R12
+	CMOVQGT   R12, R11
+	MOVL      $-1, R12
+	BZHIL     R11, R12, R12
+	KMOVW     R12, K2
+	VXORPS    Z0, Z0, Z0
+	VXORPS    Z1, Z1, Z1
+	VXORPS    Z2, Z2, Z2
+	VXORPS    Z3, Z3, Z3
+	VXORPS    Z4, Z4, Z4
+	VXORPS    Z5, Z5, Z5
+	VXORPS    Z6, Z6, Z6
+	VXORPS    Z7, Z7, Z7
+	VXORPS    Z8, Z8, Z8
+	VXORPS    Z9, Z9, Z9
+	VXORPS    Z10, Z10, Z10
+	VXORPS    Z11, Z11, Z11
+	VXORPS    Z12, Z12, Z12
+	VXORPS    Z13, Z13, Z13
+	VXORPS    Z14, Z14, Z14
+	VXORPS    Z15, Z15, Z15
+	MOVQ      R9, R11
+	CMPQ      SI, $+0
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z0
+	ADDQ      BX, R11
+	CMPQ      SI, $+1
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z1
+	ADDQ      BX, R11
+	CMPQ      SI, $+2
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z2
+	ADDQ      BX, R11
+	CMPQ      SI, $+3
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z3
+	ADDQ      BX, R11
+	CMPQ      SI, $+4
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z4
+	ADDQ      BX, R11
+	CMPQ      SI, $+5
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z5
+	ADDQ      BX, R11
+	CMPQ      SI, $+6
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z6
+	ADDQ      BX, R11
+	CMPQ      SI, $+7
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z7
+	ADDQ      BX, R11
+	CMPQ      SI, $+8
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z8
+	ADDQ      BX, R11
+	CMPQ      SI, $+9
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z9
+	ADDQ      BX, R11
+	CMPQ      SI, $+10
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z10
+	ADDQ      BX, R11
+	CMPQ      SI, $+11
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z11
+	ADDQ      BX, R11
+	CMPQ      SI, $+12
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z12
+	ADDQ      BX, R11
+	CMPQ      SI, $+13
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z13
+	ADDQ      BX, R11
+	CMPQ      SI, $+14
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z14
+	ADDQ      BX, R11
+	CMPQ      SI, $+15
+	JLE       Transpose_loaded_510
+	VMOVUPS.Z (R11), K1, Z15
+	ADDQ      BX, R11
+
+Transpose_loaded_510:
+	VUNPCKLPS  Z1, Z0, Z16
+	VUNPCKHPS  Z1, Z0, Z0
+	VUNPCKLPS  Z3, Z2, Z1
+	VUNPCKHPS  Z3, Z2, Z2
+	VUNPCKLPD  Z1, Z16, Z3
+	VUNPCKHPD  Z1, Z16, Z1
+	VUNPCKLPD  Z2, Z0, Z16
+	VUNPCKHPD  Z2, Z0, Z0
+	VUNPCKLPS  Z5, Z4, Z2
+	VUNPCKHPS  Z5, Z4, Z4
+	VUNPCKLPS  Z7, Z6, Z5
+	VUNPCKHPS  Z7, Z6, Z6
+	VUNPCKLPD  Z5, Z2, Z7
+	VUNPCKHPD  Z5, Z2, Z2
+	VUNPCKLPD  Z6, Z4, Z5
+	VUNPCKHPD  Z6, Z4, Z4
+	VUNPCKLPS  Z9, Z8, Z6
+	VUNPCKHPS  Z9, Z8, Z8
+	VUNPCKLPS  Z11, Z10, Z9
+	VUNPCKHPS  Z11, Z10, Z10
+	VUNPCKLPD  Z9, Z6, Z11
+	VUNPCKHPD  Z9, Z6, Z6
+	VUNPCKLPD  Z10, Z8, Z9
+	VUNPCKHPD  Z10, Z8, Z8
+	VUNPCKLPS  Z13, Z12, Z10
+	VUNPCKHPS  Z13, Z12, Z12
+	VUNPCKLPS  Z15, Z14, Z13
+	VUNPCKHPS  Z15, Z14, Z14
+	VUNPCKLPD  Z13, Z10, Z15
+	VUNPCKHPD  Z13, Z10, Z10
+	VUNPCKLPD  Z14, Z12, Z13
+	VUNPCKHPD  Z14, Z12, Z12
+	VSHUFF32X4 $0x88, Z7, Z3, Z14
+	VSHUFF32X4 $0xdd, Z7, Z3, Z3
+	VSHUFF32X4 $0x88, Z15, Z11, Z7
+	VSHUFF32X4 $0xdd, Z15, Z11, Z11
+	VSHUFF32X4 $0x88, Z7, Z14, Z15
+	VSHUFF32X4 $0xdd, Z7, Z14, Z7
+	VSHUFF32X4 $0x88, Z11, Z3, Z14
+	VSHUFF32X4 $0xdd, Z11, Z3, Z3
+	VSHUFF32X4 $0x88, Z2, Z1, Z11
+	VSHUFF32X4 $0xdd, Z2, Z1, Z1
+	VSHUFF32X4 $0x88, Z10, Z6, Z2
+	VSHUFF32X4 $0xdd, Z10, Z6, Z6
+	VSHUFF32X4 $0x88, Z2, Z11, Z10
+	VSHUFF32X4 $0xdd, Z2, Z11, Z2
+	VSHUFF32X4 $0x88, Z6, Z1, Z11
+	VSHUFF32X4 $0xdd, Z6, Z1, Z1
+	VSHUFF32X4 $0x88, Z5, Z16, Z6
+	VSHUFF32X4 $0xdd, Z5, Z16, Z5
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z9
+	VSHUFF32X4 $0x88, Z16, Z6, Z13
+	VSHUFF32X4 $0xdd, Z16, Z6, Z6
+	VSHUFF32X4 $0x88, Z9, Z5, Z16
+	VSHUFF32X4 $0xdd, Z9, Z5, Z5
+	VSHUFF32X4 $0x88, Z4, Z0, Z9
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VSHUFF32X4 $0x88, Z12, Z8, Z4
+	VSHUFF32X4 $0xdd, Z12, Z8, Z8
+	VSHUFF32X4 $0x88, Z4, Z9, Z12
+	VSHUFF32X4 $0xdd, Z4, Z9, Z4
+	VSHUFF32X4 $0x88, Z8, Z0, Z9
+	VSHUFF32X4 $0xdd, Z8, Z0, Z0
+	VMOVUPS    Z15, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+1
+	JLE        Transpose_stored_511
+	VMOVUPS    Z10, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+2
+	JLE        Transpose_stored_511
+	VMOVUPS    Z13, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+3
+	JLE        Transpose_stored_511
+	VMOVUPS    Z12, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+4
+	JLE        Transpose_stored_511
+	VMOVUPS    Z14, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+5
+	JLE        Transpose_stored_511
+	VMOVUPS    Z11, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+6
+	JLE        Transpose_stored_511
+	VMOVUPS    Z16, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+7
+	JLE        Transpose_stored_511
+	VMOVUPS    Z9, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+8
+	JLE        Transpose_stored_511
+	VMOVUPS    Z7, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+9
+	JLE        Transpose_stored_511
+	VMOVUPS    Z2, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+10
+	JLE        Transpose_stored_511
+	VMOVUPS    Z6, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+11
+	JLE        Transpose_stored_511
+	VMOVUPS    Z4, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+12
+	JLE        Transpose_stored_511
+	VMOVUPS    Z3, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+13
+	JLE        Transpose_stored_511
+	VMOVUPS    Z1, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+14
+	JLE        Transpose_stored_511
+	VMOVUPS    Z5, K2, (R10)
+	ADDQ       DX, R10
+	CMPQ       R8, $+15
+	JLE        Transpose_stored_511
+	VMOVUPS    Z0, K2, (R10)
+	ADDQ       DX, R10
+
+Transpose_stored_511:
+	ADDQ $+64, R9
+	SUBQ $+16, R8
+	JMP  Transpose_cols_507
+
+Transpose_below_509:
+	MOVQ   BX, R8
+	IMUL3Q $+16, R8, R8
+	ADDQ   R8, CX
+	ADDQ   $+64, AX
+	SUBQ   $+16, SI
+	SUBQ   $+16, DI
+	JMP    Transpose_rows_505
+
+Transpose_done_506:
+	VZEROUPPER
+	RET
+
+// func avx512Dots(out []float32, stride int, x []float32, rows int, d []float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Dots(SB), NOSPLIT, $64-88
+	MOVQ rows+56(FP), AX
+	MOVQ stride+24(FP), CX
+	MOVQ d_len+72(FP), DX
+	MOVQ out_base+0(FP), BX
+	MOVQ x_base+32(FP), SI
+	MOVQ d_base+64(FP), DI
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), R8
+	SHLQ $0x02, CX
+
+Dots_rows_512:
+	CMPQ   AX, $+16
+	JLT    Dots_fewer_513
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+	LEAQ   (SI)(DX*1), R11
+
+Dots_lanes_514:
+	CMPQ        R9, R11
+	JEQ         Dots_added_515
+	VMOVUPS     (R10), Z16
+	VFMADD231PS (R9), Z16, Z0
+	VFMADD231PS (R9)(DX*1), Z16, Z1
+	VFMADD231PS (R9)(DX*2), Z16, Z2
+	VFMADD231PS (R9)(R8*1), Z16, Z3
+	LEAQ        (R9)(DX*4), R12
+	VFMADD231PS (R12), Z16, Z4
+	VFMADD231PS (R12)(DX*1), Z16, Z5
+	VFMADD231PS (R12)(DX*2), Z16, Z6
+	VFMADD231PS (R12)(R8*1), Z16, Z7
+	LEAQ        (R12)(DX*4), R12
+	VFMADD231PS (R12), Z16, Z8
+	VFMADD231PS (R12)(DX*1), Z16, Z9
+	VFMADD231PS (R12)(DX*2), Z16, Z10
+	VFMADD231PS (R12)(R8*1), Z16, Z11
+	LEAQ        (R12)(DX*4), R12
+	VFMADD231PS (R12), Z16, Z12
+	VFMADD231PS (R12)(DX*1), Z16, Z13
+	VFMADD231PS (R12)(DX*2), Z16, Z14
+	VFMADD231PS (R12)(R8*1), Z16, Z15
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	JMP         Dots_lanes_514
+
+Dots_added_515:
+	LEAQ       (SI)(DX*4), SI
+	LEAQ       (SI)(DX*4), SI
+	LEAQ       (SI)(DX*4), SI
+	LEAQ       (SI)(DX*4), SI
+	VSHUFF64X2 $0x44, Z4, Z0, Z16
+	VSHUFF64X2 $0xee, Z4, Z0, Z0
+	VADDPS     Z0, Z16, Z16
+	VSHUFF64X2 $0x44, Z5, Z1, Z0
+	VSHUFF64X2 $0xee, Z5, Z1, Z1
+	VADDPS     Z1, Z0, Z0
+	VSHUFF64X2 $0x44, Z6, Z2, Z1
+	VSHUFF64X2 $0xee, Z6, Z2, Z2
+	VADDPS     Z2, Z1, Z1
+	VSHUFF64X2 $0x44, Z7, Z3, Z2
+	VSHUFF64X2 $0xee, Z7, Z3, Z3
+	VADDPS     Z3, Z2, Z2
+	VSHUFF64X2 $0x44, Z12, Z8, Z3
+	VSHUFF64X2 $0xee, Z12, Z8, Z4
+	VADDPS     Z4, Z3, Z3
+	VSHUFF64X2 $0x44, Z13, Z9, Z4
+	VSHUFF64X2 $0xee, Z13, Z9, Z5
+	VADDPS     Z5, Z4, Z4
+	VSHUFF64X2 $0x44, Z14, Z10, Z5
+	VSHUFF64X2 $0xee, Z14, Z10, Z6
+	VADDPS     Z6, Z5, Z5
+	VSHUFF64X2 $0x44, Z15, Z11, Z6
+	VSHUFF64X2 $0xee, Z15, Z11, Z7
+	VADDPS     Z7, Z6, Z6
+	VSHUFF32X4 $0x88, Z3, Z16, Z7
+	VSHUFF32X4 $0xdd, Z3, Z16, Z3
+	VADDPS     Z3, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z3
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VADDPS     Z0, Z3, Z3
+	VSHUFF32X4 $0x88, Z5, Z1, Z0
+	VSHUFF32X4 $0xdd, Z5, Z1, Z1
+	VADDPS     Z1, Z0, Z0
+	VSHUFF32X4 $0x88, Z6, Z2, Z1
+	VSHUFF32X4 $0xdd, Z6, Z2, Z2
+	VADDPS     Z2, Z1, Z1
+	VSHUFPD    $0x00, Z3, Z7, Z2
+	VSHUFPD    $0xff, Z3, Z7, Z3
+	VADDPS     Z3, Z2, Z2
+	VSHUFPD    $0x00, Z1, Z0, Z3
+	VSHUFPD    $0xff, Z1, Z0, Z0
+	VADDPS     Z0, Z3, Z3
+	VSHUFPS    $0x88, Z3, Z2, Z0
+	VSHUFPS    $0xdd, Z3, Z2, Z1
+	VADDPS     Z1, Z0, Z0
+	CMPQ       CX, $+4
+	JNE        Dots_apart_516
+	VADDPS     (BX), Z0, Z0
+	VMOVUPS    Z0, (BX)
+	ADDQ       $+64, BX
+	JMP        Dots_written_517
+
+Dots_apart_516:
+	VMOVUPS Z0, (SP)
+	VMOVSS  (SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  4(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  8(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  12(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  16(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  20(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  24(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  28(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  32(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  36(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  40(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  44(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  48(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  52(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  56(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+	VMOVSS  60(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    CX, BX
+
+Dots_written_517:
+	SUBQ $+16, AX
+	JMP  Dots_rows_512
+
+Dots_fewer_513:
+Dots_rows_518:
+	CMPQ   AX, $+1
+	JLT    Dots_fewer_519
+	VXORPS Z0, Z0, Z0
+	MOVQ   SI, R8
+	MOVQ   DI, R9
+	LEAQ   (SI)(DX*1), R10
+
+Dots_lanes_520:
+	CMPQ        R8, R10
+	JEQ         Dots_added_521
+	VMOVUPS     (R9), Z1
+	VFMADD231PS (R8), Z1, Z0
+	ADDQ        $+64, R8
+	ADDQ        $+64, R9
+	JMP         Dots_lanes_520
+
+Dots_added_521:
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VMOVHLPS      X1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDSS        X0, X1, X1
+	VADDSS        (BX), X1, X1
+	VMOVSS        X1, (BX)
+	ADDQ          CX, BX
+	ADDQ          DX, SI
+	SUBQ          $+1, AX
+	JMP           Dots_rows_518
+
+Dots_fewer_519:
+	VZEROUPPER
+	RET
+
+// func avx512RowDots(out []float32, x []float32, y []float32, t int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512RowDots(SB), NOSPLIT, $64-80
+	MOVQ $+1, AX
+	MOVQ out_len+8(FP), CX
+	MOVQ t+72(FP), DX
+	MOVQ out_base+0(FP), BX
+	MOVQ x_base+24(FP), SI
+	MOVQ y_base+48(FP), DI
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), R8
+	SHLQ $0x02, AX
+
+RowDots_rows_522:
+	CMPQ   CX, $+16
+	JLT    RowDots_fewer_523
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+	LEAQ   (SI)(DX*1), R11
+
+RowDots_lanes_524:
+	CMPQ        R9, R11
+	JEQ         RowDots_added_525
+	VMOVUPS     (R10), Z16
+	VFMADD231PS (R9), Z16, Z0
+	VMOVUPS     (R10)(DX*1), Z16
+	VFMADD231PS (R9)(DX*1), Z16, Z1
+	VMOVUPS     (R10)(DX*2), Z16
+	VFMADD231PS (R9)(DX*2), Z16, Z2
+	VMOVUPS     (R10)(R8*1), Z16
+	VFMADD231PS (R9)(R8*1), Z16, Z3
+	LEAQ        (R9)(DX*4), R12
+	LEAQ        (R10)(DX*4), R13
+	VMOVUPS     (R13), Z16
+	VFMADD231PS (R12), Z16, Z4
+	VMOVUPS     (R13)(DX*1), Z16
+	VFMADD231PS (R12)(DX*1), Z16, Z5
+	VMOVUPS     (R13)(DX*2), Z16
+	VFMADD231PS (R12)(DX*2), Z16, Z6
+	VMOVUPS     (R13)(R8*1), Z16
+	VFMADD231PS (R12)(R8*1), Z16, Z7
+	LEAQ        (R12)(DX*4), R12
+	LEAQ        (R13)(DX*4), R13
+	VMOVUPS     (R13), Z16
+	VFMADD231PS (R12), Z16, Z8
+	VMOVUPS     (R13)(DX*1), Z16
+	VFMADD231PS (R12)(DX*1), Z16, Z9
+	VMOVUPS     (R13)(DX*2), Z16
+	VFMADD231PS (R12)(DX*2), Z16, Z10
+	VMOVUPS     (R13)(R8*1), Z16
+	VFMADD231PS (R12)(R8*1), Z16, Z11
+	LEAQ        (R12)(DX*4), R12
+	LEAQ        (R13)(DX*4), R13
+	VMOVUPS     (R13), Z16
+	VFMADD231PS (R12), Z16, Z12
+	VMOVUPS     (R13)(DX*1), Z16
+	VFMADD231PS (R12)(DX*1), Z16, Z13
+	VMOVUPS     (R13)(DX*2), Z16
+	VFMADD231PS (R12)(DX*2), Z16, Z14
+	VMOVUPS     (R13)(R8*1), Z16
+	VFMADD231PS (R12)(R8*1), Z16, Z15
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	JMP         RowDots_lanes_524
+
+RowDots_added_525:
+	LEAQ       (SI)(DX*4), SI
+	LEAQ       (DI)(DX*4), DI
+	LEAQ       (SI)(DX*4), SI
+	LEAQ       (DI)(DX*4), DI
+	LEAQ       (SI)(DX*4), SI
+	LEAQ       (DI)(DX*4), DI
+	LEAQ       (SI)(DX*4), SI
+	LEAQ       (DI)(DX*4), DI
+	VSHUFF64X2 $0x44, Z4, Z0, Z16
+	VSHUFF64X2 $0xee, Z4, Z0, Z0
+	VADDPS     Z0, Z16, Z16
+	VSHUFF64X2 $0x44, Z5, Z1, Z0
+	VSHUFF64X2 $0xee, Z5, Z1, Z1
+	VADDPS     Z1, Z0, Z0
+	VSHUFF64X2 $0x44, Z6, Z2, Z1
+	VSHUFF64X2 $0xee, Z6, Z2, Z2
+	VADDPS     Z2, Z1, Z1
+	VSHUFF64X2 $0x44, Z7, Z3, Z2
+	VSHUFF64X2 $0xee, Z7, Z3, Z3
+	VADDPS     Z3, Z2, Z2
+	VSHUFF64X2 $0x44, Z12, Z8, Z3
+	VSHUFF64X2 $0xee, Z12, Z8, Z4
+	VADDPS     Z4, Z3, Z3
+	VSHUFF64X2 $0x44, Z13, Z9, Z4
+	VSHUFF64X2 $0xee, Z13, Z9, Z5
+	VADDPS     Z5, Z4, Z4
+	VSHUFF64X2 $0x44, Z14, Z10, Z5
+	VSHUFF64X2 $0xee, Z14, Z10, Z6
+	VADDPS     Z6, Z5, Z5
+	VSHUFF64X2 $0x44, Z15, Z11, Z6
+	VSHUFF64X2 $0xee, Z15, Z11, Z7
+	VADDPS     Z7, Z6, Z6
+	VSHUFF32X4 $0x88, Z3, Z16, Z7
+	VSHUFF32X4 $0xdd, Z3, Z16, Z3
+	VADDPS     Z3, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z3
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VADDPS     Z0, Z3, Z3
+	VSHUFF32X4 $0x88, Z5, Z1, Z0
+	VSHUFF32X4 $0xdd, Z5, Z1, Z1
+	VADDPS     Z1, Z0, Z0
+	VSHUFF32X4 $0x88, Z6, Z2, Z1
+	VSHUFF32X4 $0xdd, Z6, Z2, Z2
+	VADDPS     Z2, Z1, Z1
+	VSHUFPD    $0x00, Z3, Z7, Z2
+	VSHUFPD    $0xff, Z3, Z7, Z3
+	VADDPS     Z3, Z2, Z2
+	VSHUFPD    $0x00, Z1, Z0, Z3
+	VSHUFPD    $0xff, Z1, Z0, Z0
+	VADDPS     Z0, Z3, Z3
+	VSHUFPS    $0x88, Z3, Z2, Z0
+	VSHUFPS    $0xdd, Z3, Z2, Z1
+	VADDPS     Z1, Z0, Z0
+	CMPQ       AX, $+4
+	JNE        RowDots_apart_526
+	VADDPS     (BX), Z0, Z0
+	VMOVUPS    Z0, (BX)
+	ADDQ       $+64, BX
+	JMP        RowDots_written_527
+
+RowDots_apart_526:
+	VMOVUPS Z0, (SP)
+	VMOVSS  (SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  4(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  8(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  12(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  16(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  20(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  24(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  28(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  32(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  36(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  40(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  44(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  48(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  52(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  56(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+	VMOVSS  60(SP), X0
+	VADDSS  (BX), X0, X0
+	VMOVSS  X0, (BX)
+	ADDQ    AX, BX
+
+RowDots_written_527:
+	SUBQ $+16, CX
+	JMP  RowDots_rows_522
+
+RowDots_fewer_523:
+RowDots_rows_528:
+	CMPQ   CX, $+1
+	JLT    RowDots_fewer_529
+	VXORPS Z0, Z0, Z0
+	MOVQ   SI, R8
+	MOVQ   DI, R9
+	LEAQ   (SI)(DX*1), R10
+
+RowDots_lanes_530:
+	CMPQ        R8, R10
+	JEQ         RowDots_added_531
+	VMOVUPS     (R9), Z1
+	VFMADD231PS (R8), Z1, Z0
+	ADDQ        $+64, R8
+	ADDQ        $+64, R9
+	JMP         RowDots_lanes_530
+
+RowDots_added_531:
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VMOVHLPS      X1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDSS        X0, X1, X1
+	VADDSS        (BX), X1, X1
+	VMOVSS        X1, (BX)
+	ADDQ          AX, BX
+	ADDQ          DX, SI
+	ADDQ          DX, DI
+	SUBQ          $+1, CX
+	JMP           RowDots_rows_528
+
+RowDots_fewer_529:
+	VZEROUPPER
+	RET
+
+// func avx512Vector(y []float32, x []float32, w []float32, bias []float32, stride int, relu bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·avx512Vector(SB), NOSPLIT, $0-105
+	MOVQ y_base+0(FP), AX
+	MOVQ w_base+48(FP), CX
+	MOVQ bias_base+72(FP), DX
+	MOVQ y_len+8(FP), BX
+	MOVQ stride+96(FP), SI
+	SHLQ $0x02, SI
+
+Vector_full8_533:
+	CMPQ   BX, $+128
+	JLT    Vector_fewer_534
+	TESTQ  DX, DX
+	JNE    Vector_biased_535
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    Vector_k_536
+
+Vector_biased_535:
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	VMOVUPS 256(DX), Z4
+	VMOVUPS 320(DX), Z5
+	VMOVUPS 384(DX), Z6
+	VMOVUPS 448(DX), Z7
+	ADDQ    $+512, DX
+
+Vector_k_536:
+	MOVQ  x_base+24(FP), DI
+	MOVQ  x_len+32(FP), R8
+	MOVQ  CX, R9
+	TESTQ R8, R8
+	JEQ   Vector_none_538
+
+Vector_each_537:
+	VBROADCASTSS (DI), Z8
+	VFMADD231PS  (R9), Z8, Z0
+	VFMADD231PS  64(R9), Z8, Z1
+	VFMADD231PS  128(R9), Z8, Z2
+	VFMADD231PS  192(R9), Z8, Z3
+	VFMADD231PS  256(R9), Z8, Z4
+	VFMADD231PS  320(R9), Z8, Z5
+	VFMADD231PS  384(R9), Z8, Z6
+	VFMADD231PS  448(R9), Z8, Z7
+	ADDQ         $+4, DI
+	ADDQ         SI, R9
+	DECQ         R8
+	JNE          Vector_each_537
+
+Vector_none_538:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_539
+	VXORPS Z8, Z8, Z8
+	VMAXPS Z0, Z8, Z0
+	VMAXPS Z1, Z8, Z1
+	VMAXPS Z2, Z8, Z2
+	VMAXPS Z3, Z8, Z3
+	VMAXPS Z4, Z8, Z4
+	VMAXPS Z5, Z8, Z5
+	VMAXPS Z6, Z8, Z6
+	VMAXPS Z7, Z8, Z7
+
+Vector_linear_539:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	ADDQ    $+512, AX
+	ADDQ    $+512, CX
+	SUBQ    $+128, BX
+	JMP     Vector_full8_533
+
+Vector_fewer_534:
+Vector_full4_540:
+	CMPQ   BX, $+64
+	JLT    Vector_fewer_541
+	TESTQ  DX, DX
+	JNE    Vector_biased_542
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	JMP    Vector_k_543
+
+Vector_biased_542:
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	ADDQ    $+256, DX
+
+Vector_k_543:
+	MOVQ  x_base+24(FP), DI
+	MOVQ  x_len+32(FP), R8
+	MOVQ  CX, R9
+	TESTQ R8, R8
+	JEQ   Vector_none_545
+
+Vector_each_544:
+	VBROADCASTSS (DI), Z4
+	VFMADD231PS  (R9), Z4, Z0
+	VFMADD231PS  64(R9), Z4, Z1
+	VFMADD231PS  128(R9), Z4, Z2
+	VFMADD231PS  192(R9), Z4, Z3
+	ADDQ         $+4, DI
+	ADDQ         SI, R9
+	DECQ         R8
+	JNE          Vector_each_544
+
+Vector_none_545:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_546
+	VXORPS Z4, Z4, Z4
+	VMAXPS Z0, Z4, Z0
+	VMAXPS Z1, Z4, Z1
+	VMAXPS Z2, Z4, Z2
+	VMAXPS Z3, Z4, Z3
+
+Vector_linear_546:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    $+256, AX
+	ADDQ    $+256, CX
+	SUBQ    $+64, BX
+	JMP     Vector_full4_540
+
+Vector_fewer_541:
+Vector_full2_547:
+	CMPQ   BX, $+32
+	JLT    Vector_fewer_548
+	TESTQ  DX, DX
+	JNE    Vector_biased_549
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	JMP    Vector_k_550
+
+Vector_biased_549:
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	ADDQ    $+128, DX
+
+Vector_k_550:
+	MOVQ  x_base+24(FP), DI
+	MOVQ  x_len+32(FP), R8
+	MOVQ  CX, R9
+	TESTQ R8, R8
+	JEQ   Vector_none_552
+
+Vector_each_551:
+	VBROADCASTSS (DI), Z2
+	VFMADD231PS  (R9), Z2, Z0
+	VFMADD231PS  64(R9), Z2, Z1
+	ADDQ         $+4, DI
+	ADDQ         SI, R9
+	DECQ         R8
+	JNE          Vector_each_551
+
+Vector_none_552:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_553
+	VXORPS Z2, Z2, Z2
+	VMAXPS Z0, Z2, Z0
+	VMAXPS Z1, Z2, Z1
+
+Vector_linear_553:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	SUBQ    $+32, BX
+	JMP     Vector_full2_547
+
+Vector_fewer_548:
+Vector_full1_554:
+	CMPQ   BX, $+16
+	JLT    Vector_fewer_555
+	TESTQ  DX, DX
+	JNE    Vector_biased_556
+	VXORPS Z0, Z0, Z0
+	JMP    Vector_k_557
+
+Vector_biased_556:
+	VMOVUPS (DX), Z0
+	ADDQ    $+64, DX
+
+Vector_k_557:
+	MOVQ  x_base+24(FP), DI
+	MOVQ  x_len+32(FP), R8
+	MOVQ  CX, R9
+	TESTQ R8, R8
+	JEQ   Vector_none_559
+
+Vector_each_558:
+	VBROADCASTSS (DI), Z1
+	VFMADD231PS  (R9), Z1, Z0
+	ADDQ         $+4, DI
+	ADDQ         SI, R9
+	DECQ         R8
+	JNE          Vector_each_558
+
+Vector_none_559:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_560
+	VXORPS Z1, Z1, Z1
+	VMAXPS Z0, Z1, Z0
+
+Vector_linear_560:
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	SUBQ    $+16, BX
+	JMP     Vector_full1_554
+
+Vector_fewer_555:
+	TESTQ  BX, BX
+	JEQ    Vector_done_532
+	MOVL   $-1, DI
+	BZHIL  BX, DI, DI
+	KMOVW  DI, K1
+	TESTQ  DX, DX
+	JNE    Vector_biased_561
+	VXORPS Z0, Z0, Z0
+	JMP    Vector_k_562
+
+Vector_biased_561:
+	VMOVUPS.Z (DX), K1, Z0
+	ADDQ      $+64, DX
+
+Vector_k_562:
+	MOVQ  x_base+24(FP), DX
+	MOVQ  x_len+32(FP), BX
+	MOVQ  CX, DI
+	TESTQ BX, BX
+	JEQ   Vector_none_564
+
+Vector_each_563:
+	VBROADCASTSS (DX), Z1
+	VMOVUPS.Z    (DI), K1, Z2
+	VFMADD231PS  Z2, Z1, Z0
+	ADDQ         $+4, DX
+	ADDQ         SI, DI
+	DECQ         BX
+	JNE          Vector_each_563
+
+Vector_none_564:
+	CMPB   relu+104(FP), $+0
+	JEQ    Vector_linear_565
+	VXORPS Z1, Z1, Z1
+	VMAXPS Z0, Z1, Z0
+
+Vector_linear_565:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+
+Vector_done_532:
 	VZEROUPPER
 	RET

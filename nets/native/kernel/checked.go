@@ -2,57 +2,150 @@ package kernel
 
 import "fmt"
 
-// unchecked is a set of assembly functions: they believe that their slices are long enough.
+// unchecked is a set of assembly functions: they believe that their slices are long enough and t a multiple of Lanes. Those named
+// beside the Set take a piece of the work.
 type unchecked struct {
 	Set
-	product func(p *Product, m, rows, n, cols int)
+	product    func(p *Product, m, rows, n, cols int)
+	vector     func(y, x, w, bias []float32, stride int, relu bool)
+	update     func(c *Adam, p, m, v, target []float32, shares [][]float32, from int, tau float32, clear bool)
+	sumSquares func(x []float32) float64
 }
 
-// A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces of some 20 to 50 µs.
+// A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces of at most some 50 µs.
 const (
-	pieceProduct = 1 << 21 // multiply-adds
-	pieceColumns = 256
+	pieceProduct  = 1 << 21 // multiply-adds
+	pieceColumns  = 256
+	pieceElements = 1 << 14 // what is done to one may take a division and a root, or come from main memory
+	pieceTile     = 1 << 17 // multiply-adds with both sides from memory
 )
 
-// checked puts before each function of u what finds slices that are too short, by indexing.
+// checked puts before each function of u what finds slices that are too short, by indexing, and what cuts the work into pieces.
 func checked(u *unchecked) *Set {
-	s := *Reference()
-	s.Name = u.Name
-	s.Product = func(p *Product) {
-		if p.M <= 0 || p.N <= 0 {
-			return
-		}
-		p.check()
-		if p.M*p.N*p.K <= pieceProduct {
-			u.product(p, 0, p.M, 0, p.N)
-			return
-		}
-		cols := min(p.N, pieceColumns)
-		rows := max(48, pieceProduct/(cols*p.K)/48*48) // a multiple of every tile's rows
-		for n := 0; n < p.N; n += cols {
-			for m := 0; m < p.M; m += rows {
-				u.product(p, m, min(rows, p.M-m), n, min(cols, p.N-n))
-			}
+	s := &Set{
+		Name: u.Name, Product: u.wholeProduct, Vector: u.wholeVector, Update: u.wholeUpdate, SumSquares: u.sumSquares,
+		Sigmoid: inPieces(u.Sigmoid), Tanh: inPieces(u.Tanh),
+		SigmoidBack: backInPieces(u.SigmoidBack), TanhBack: backInPieces(u.TanhBack), ReLUBack: backInPieces(u.ReLUBack),
+		Axpy: pairInPieces(u.Axpy), Lerp: pairInPieces(u.Lerp),
+		Transpose: u.wholeTranspose, Dots: u.wholeDots, RowDots: u.wholeRowDots,
+		Scores: u.wholeScores, Mix: u.wholeMix, Scatter: u.wholeScatter,
+	}
+	s.Softmax = func(w []float32, n, t int) {
+		if inTile(t) && n > 0 {
+			_ = w[n*t-1]
+			u.Softmax(w, n, t)
 		}
 	}
-	return &s
+	s.SoftmaxBack = func(g, w []float32, n, t int, scale float32) {
+		if inTile(t) && n > 0 {
+			_, _ = g[n*t-1], w[n*t-1]
+			u.SoftmaxBack(g, w, n, t, scale)
+		}
+	}
+	s.Norm = func(y, hat, scale, x, gain, offset []float32, t int, epsilon float32) {
+		if inTile(t) {
+			n := len(gain) * t
+			u.Norm(y[:n], hat[:n], scale[:t], x[:n], gain, offset[:len(gain)], t, epsilon)
+		}
+	}
+	s.NormBack = func(g, hat, scale, gain []float32, t int) {
+		if inTile(t) {
+			n := len(gain) * t
+			u.NormBack(g[:n], hat[:n], scale[:t], gain, t)
+		}
+	}
+	s.Adam = func(c *Adam, p, g, m, v []float32) {
+		g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
+		for from := 0; from < len(p); from += pieceElements {
+			to := min(from+pieceElements, len(p))
+			u.Adam(c, p[from:to], g[from:to], m[from:to], v[from:to])
+		}
+	}
+	return s
 }
 
-// check panics unless all that the product touches is there.
-func (p *Product) check() {
-	if p.K < 0 || p.AK < 0 || p.AM < 0 || p.LDB < 0 || p.LDC < 0 || p.LDM < 0 {
-		panic(fmt.Sprintf("kernel: product with K, AK, AM, LDB, LDC, LDM = %d, %d, %d, %d, %d, %d, want none negative", p.K, p.AK, p.AM, p.LDB, p.LDC, p.LDM))
+// inTile tells whether a tile has lanes, and panics where their number is none of a tile.
+func inTile(t int) bool {
+	if t < 0 || t%Lanes != 0 {
+		panic(fmt.Sprintf("kernel: a tile of %d lanes, want a multiple of %d", t, Lanes))
 	}
-	m, n, k := p.M-1, p.N-1, p.K-1
-	if k >= 0 {
-		_ = p.A[k*p.AK+m*p.AM]
-		_ = p.B[k*p.LDB+n]
+	return t > 0
+}
+
+func inPieces(f func(y []float32)) func(y []float32) {
+	return func(y []float32) {
+		for len(y) > pieceElements {
+			f(y[:pieceElements])
+			y = y[pieceElements:]
+		}
+		f(y)
 	}
-	_ = p.C[m*p.LDC+n]
-	if p.Start == Bias {
-		_ = p.Bias[m]
+}
+
+func backInPieces(f func(dst, y, g []float32)) func(dst, y, g []float32) {
+	return func(dst, y, g []float32) {
+		dst, y = dst[:len(g)], y[:len(g)]
+		for len(g) > pieceElements {
+			f(dst[:pieceElements], y[:pieceElements], g[:pieceElements])
+			dst, y, g = dst[pieceElements:], y[pieceElements:], g[pieceElements:]
+		}
+		f(dst, y, g)
 	}
-	if p.Finish == Mask {
-		_ = p.Mask[m*p.LDM+n]
+}
+
+func pairInPieces(f func(a float32, x, y []float32)) func(a float32, x, y []float32) {
+	return func(a float32, x, y []float32) {
+		y = y[:len(x)]
+		for len(x) > pieceElements {
+			f(a, x[:pieceElements], y[:pieceElements])
+			x, y = x[pieceElements:], y[pieceElements:]
+		}
+		f(a, x, y)
+	}
+}
+
+func (u *unchecked) wholeUpdate(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32, clear bool) {
+	if len(p) == 0 {
+		return
+	}
+	m, v = m[:len(p)], v[:len(p)]
+	_ = shares[0]
+	for _, s := range shares {
+		_ = s[len(p)-1]
+	}
+	if target != nil {
+		target = target[:len(p)]
+	}
+	for from := 0; from < len(p); from += pieceElements {
+		to := min(from+pieceElements, len(p))
+		var t []float32
+		if target != nil {
+			t = target[from:to]
+		}
+		u.update(c, p[from:to], m[from:to], v[from:to], t, shares, from, tau, clear)
+	}
+}
+
+func (u *unchecked) wholeVector(y, x, w, bias []float32, relu bool) {
+	n := len(y)
+	if n == 0 {
+		return
+	}
+	w = w[:len(x)*n]
+	if bias != nil {
+		bias = bias[:n]
+	}
+	if len(w) <= pieceTile {
+		u.vector(y, x, w, bias, n, relu)
+		return
+	}
+	cols := max(128, pieceTile/len(x)/128*128)
+	for from := 0; from < n; from += cols {
+		to := min(from+cols, n)
+		var b []float32
+		if bias != nil {
+			b = bias[from:to]
+		}
+		u.vector(y[from:to], x, w[from:], b, n, relu)
 	}
 }

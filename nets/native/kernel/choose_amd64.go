@@ -20,7 +20,41 @@ func offered() []string {
 // assembly returns one of the sets offered.
 func assembly(name string) *Set {
 	if name == "avx512" {
-		return checked(&unchecked{product: avx512Product, Set: Set{Name: name}})
+		return checked(&unchecked{
+			Set: Set{
+				Name: name, Transpose: avx512Transpose, Dots: avx512Dots, RowDots: avx512RowDots,
+				Scores: avx512Scores, Mix: avx512Mix, Scatter: avx512Scatter, Softmax: avx512Softmax, SoftmaxBack: avx512SoftmaxBack,
+				Sigmoid: avx512Sigmoid, Tanh: avx512Tanh, SigmoidBack: avx512SigmoidBack, TanhBack: avx512TanhBack, ReLUBack: avx512ReLUBack,
+				Norm: avx512Norm, NormBack: avx512NormBack, Axpy: avx512Axpy, Lerp: avx512Lerp, Adam: avx512Adam,
+			},
+			product: avx512Product, vector: avx512Vector, update: avx512Update,
+			sumSquares: func(x []float32) float64 {
+				var s [Lanes]float64
+				for len(x) > pieceElements {
+					avx512SumSquares(&s, x[:pieceElements])
+					x = x[pieceElements:]
+				}
+				avx512SumSquares(&s, x)
+				return tree(&s)
+			},
+		})
 	}
-	return checked(&unchecked{product: avx2Product, Set: Set{Name: name}})
+	return checked(&unchecked{
+		Set: Set{
+			Name: name, Transpose: avx2Transpose, Dots: avx2Dots, RowDots: avx2RowDots,
+			Scores: avx2Scores, Mix: avx2Mix, Scatter: avx2Scatter, Softmax: avx2Softmax, SoftmaxBack: avx2SoftmaxBack,
+			Sigmoid: avx2Sigmoid, Tanh: avx2Tanh, SigmoidBack: avx2SigmoidBack, TanhBack: avx2TanhBack, ReLUBack: avx2ReLUBack,
+			Norm: avx2Norm, NormBack: avx2NormBack, Axpy: avx2Axpy, Lerp: avx2Lerp, Adam: avx2Adam,
+		},
+		product: avx2Product, vector: avx2Vector, update: avx2Update,
+		sumSquares: func(x []float32) float64 {
+			var s [Lanes]float64
+			for len(x) > pieceElements {
+				avx2SumSquares(&s, x[:pieceElements])
+				x = x[pieceElements:]
+			}
+			avx2SumSquares(&s, x)
+			return tree(&s)
+		},
+	})
 }

@@ -40,7 +40,7 @@ func (d *draws) between(a, b int) int { return a + d.IntN(b-a+1) }
 
 func (d *draws) value() float32 {
 	if d.special > 0 && d.Float64() < d.special {
-		odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-40, -1e-42, 0, float32(math.Copysign(0, -1)), 1e30, -1e30}
+		odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-40, -1e-42, 0, float32(math.Copysign(0, -1))}
 		return odd[d.IntN(len(odd))]
 	}
 	return 2*d.Float32() - 1

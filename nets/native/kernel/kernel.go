@@ -49,6 +49,9 @@ type Set struct {
 	SumSquares func(x []float32) float64
 	// Adam changes parameters p and moments m, v by gradients g. See [Adam].
 	Adam func(c *Adam, p, g, m, v []float32)
+	// Update is Adam by the sum of one or more shares of the gradient, added in their order; then target += tau·(p − target) unless target
+	// is nil; and with clear the shares become 0: all in one pass through memory.
+	Update func(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32, clear bool)
 }
 
 // Start is what a product's sums begin with.

@@ -8,7 +8,7 @@ func Reference() *Set {
 		Name: "go", Product: product, Vector: vector, Transpose: transpose, Dots: dots, RowDots: rowDots,
 		Scores: scores, Mix: mix, Scatter: scatter, Softmax: softmax, SoftmaxBack: softmaxBack,
 		Sigmoid: sigmoid, Tanh: tanh, SigmoidBack: sigmoidBack, TanhBack: tanhBack, ReLUBack: reluBack,
-		Norm: norm, NormBack: normBack, Axpy: axpy, Lerp: lerp, SumSquares: sumSquares, Adam: adam,
+		Norm: norm, NormBack: normBack, Axpy: axpy, Lerp: lerp, SumSquares: sumSquares, Adam: adam, Update: update,
 	}
 }
 
@@ -89,12 +89,7 @@ func dot(x, y []float32) float32 {
 	for i, v := range y {
 		s[i%Lanes] += x[i] * v
 	}
-	for n := Lanes / 2; n > 0; n /= 2 {
-		for i := range n {
-			s[i] += s[i+n]
-		}
-	}
-	return s[0]
+	return tree(&s)
 }
 
 func scores(out, q, base []float32, at []int32, rows, t int, scale float32) {
@@ -257,6 +252,11 @@ func sumSquares(x []float32) float64 {
 	for i, v := range x {
 		s[i%Lanes] += float64(v) * float64(v)
 	}
+	return tree(&s)
+}
+
+// tree adds up partial sums: the upper half to the lower, and so on.
+func tree[T float32 | float64](s *[Lanes]T) T {
 	for n := Lanes / 2; n > 0; n /= 2 {
 		for i := range n {
 			s[i] += s[i+n]
@@ -271,5 +271,23 @@ func adam(c *Adam, p, g, m, v []float32) {
 		m[i] = c.Beta1*m[i] + c.Rest1*gc
 		v[i] = c.Beta2*v[i] + c.Rest2*gc*gc
 		p[i] -= c.Rate * m[i] / (float32(math.Sqrt(float64(v[i])))*c.Scale + c.Epsilon)
+	}
+}
+
+func update(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32, clear bool) {
+	for i := range p {
+		sum := shares[0][i]
+		for _, s := range shares[1:] {
+			sum += s[i]
+		}
+		if clear {
+			for _, s := range shares {
+				s[i] = 0
+			}
+		}
+		adam(c, p[i:i+1], []float32{sum}, m[i:i+1], v[i:i+1])
+		if target != nil {
+			target[i] += tau * (p[i] - target[i])
+		}
 	}
 }
