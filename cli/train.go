@@ -16,10 +16,10 @@ import (
 
 // trainFlags are the flags of train.
 type trainFlags struct {
-	sets                                    []string
-	name, runs, seeds, device, engine, from string
-	seed                                    uint64
-	printConfig, json, deterministic        bool
+	sets                                     []string
+	name, runs, seeds, device, engine, from  string
+	seed                                     uint64
+	printConfig, schema, json, deterministic bool
 }
 
 func trainCommand() *cobra.Command {
@@ -35,9 +35,21 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
   stoker train configs/sizing/attmf.yaml --device cuda:0
   stoker train configs/sizing/attmf.yaml --set workload.path=azure2019/      # a folder with the publisher's files
   stoker train configs/sizing/attmf.yaml --init-from runs/sizing-attmf-s1 --name again
-  stoker train configs/sizing/attmf.yaml --print-config`,
-		Args: args(1, 1, "CONFIG"),
-		RunE: func(c *cobra.Command, a []string) error { return runTrain(c, a[0], f) },
+  stoker train configs/sizing/attmf.yaml --print-config
+  stoker train --schema > stoker.schema.json`,
+		Args: func(c *cobra.Command, a []string) error {
+			if f.schema {
+				return args(0, 0, "")(c, a)
+			}
+			return args(1, 1, "CONFIG")(c, a)
+		},
+		RunE: func(c *cobra.Command, a []string) error {
+			if f.schema {
+				_, err := c.OutOrStdout().Write(configs.Schema())
+				return err
+			}
+			return runTrain(c, a[0], f)
+		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
 			for _, s := range configs.Shipped() {
@@ -57,6 +69,7 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
 	fl.BoolVar(&f.deterministic, "deterministic", false, "repeat results to the bit on CUDA too, at a price in speed; refuse operations that cannot")
 	fl.StringVar(&f.from, "init-from", "", "start from the weights of a checkpoint or run")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print the resolved configuration and stop")
+	fl.BoolVar(&f.schema, "schema", false, "print the JSON Schema of configurations, for editors, and stop")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
 	completeSets(c)
 	completeWords(c, "engine", engines.Native, engines.Torch)

@@ -55,8 +55,19 @@ func (e *Experiment) check(r *reader) {
 	}
 }
 
-// shortName leaves room for a seed behind it in a run's name.
-var shortName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,77}$`)
+// Validate reports all that is wrong with the values, by their keys.
+func (e *Experiment) Validate() error {
+	r := reader{lines: map[string]int{}}
+	if e.check(&r); len(r.problems) > 0 {
+		return &Error{e.Source, r.problems}
+	}
+	return nil
+}
+
+// NamePattern is what an experiment's name must be. It leaves room for a seed behind it in a run's name.
+const NamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,77}$`
+
+var shortName = regexp.MustCompile(NamePattern)
 
 // maxCopies bounds a slip of the finger.
 const maxCopies = 1 << 20

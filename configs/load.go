@@ -16,6 +16,13 @@ import (
 //go:embed */*.yaml
 var shipped embed.FS
 
+//go:embed schema.json
+var schema []byte
+
+// Schema returns the JSON Schema of configuration files, with which editors complete and check them. Package schema makes it
+// from the code.
+func Schema() []byte { return schema }
+
 // Tables give the configuration, filled with defaults, that a name stands for: a pointer to a struct with yaml tags.
 type Tables struct {
 	Env, Agent, Rival func(name string) (any, error)

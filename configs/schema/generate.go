@@ -1,0 +1,122 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+	"go.yaml.in/yaml/v4"
+
+	agents "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/configs"
+	envs "github.com/stoker-rl/stoker/envs/catalog"
+)
+
+// draft is the version that editors know best; nothing here needs a later one.
+const draft = "http://json-schema.org/draft-07/schema#"
+
+// kind is one of several that a section can name.
+type kind struct {
+	name, doc string
+	config    any
+}
+
+// maker makes schemas of structs.
+type maker struct {
+	comments map[string]string
+	err      error
+}
+
+// Generate returns the schema of configuration files, from the code whose root folder (go.mod's) is given.
+func Generate(root string) ([]byte, error) {
+	comments, err := readComments(root)
+	if err != nil {
+		return nil, err
+	}
+	m := &maker{comments: comments}
+	e := configs.Default()
+	e.Name = "experiment"
+	s := m.of(&e)
+	s.Version, s.Title = draft, "Stoker experiment"
+	s.Description = "What an environment is, who learns in it, for how long, and how it is evaluated."
+	s.Required = []string{"name", "env", "agent"}
+	var worlds, learners, rivals []kind
+	for _, x := range envs.All() {
+		worlds = append(worlds, kind{x.ID, x.Doc, x.Config()})
+	}
+	for _, x := range agents.Agents() {
+		learners = append(learners, kind{x.Name, x.Doc, x.Config()})
+	}
+	for _, x := range agents.Rivals() {
+		rivals = append(rivals, kind{x.Name, x.Doc, x.Config()})
+	}
+	m.choice(at(s, "env"), "id", worlds)
+	m.choice(at(s, "agent"), "name", learners)
+	m.choice(at(s, "eval", "rivals").Items, "name", rivals)
+	if name := at(s, "name"); name.Default != nil {
+		name.Default, name.Pattern = nil, configs.NamePattern
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
+	return append(b, '\n'), err
+}
+
+// at is the property under a path.
+func at(s *jsonschema.Schema, path ...string) *jsonschema.Schema {
+	for _, key := range path {
+		p, ok := s.Properties.Get(key)
+		if !ok {
+			return &jsonschema.Schema{}
+		}
+		s = p
+	}
+	return s
+}
+
+// choice makes s a section that names one of several: a bare name, or the name with its own keys.
+func (m *maker) choice(s *jsonschema.Schema, key string, kinds []kind) {
+	names := &jsonschema.Schema{Type: "string"}
+	s.Type, s.Properties, s.AdditionalProperties = "", nil, nil
+	s.OneOf = []*jsonschema.Schema{names}
+	for _, k := range kinds {
+		names.Enum = append(names.Enum, k.name)
+		one := m.of(k.config)
+		one.Title, one.Description, one.Required = k.name, k.doc, []string{key}
+		one.Properties.Set(key, &jsonschema.Schema{Const: k.name, Description: k.doc})
+		// So that an editor offers it first.
+		if err := one.Properties.MoveToFront(key); err != nil {
+			m.err = err
+		}
+		s.OneOf = append(s.OneOf, one)
+	}
+}
+
+// of is the schema of what config points to, with its values as defaults and what its Validate says of others.
+func (m *maker) of(config any) *jsonschema.Schema {
+	r := jsonschema.Reflector{
+		FieldNameTag: "yaml", Anonymous: true, DoNotReference: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
+		CommentMap: m.comments,
+		Mapper: func(t reflect.Type) *jsonschema.Schema {
+			// A choice is filled in by Generate; what reads itself from YAML can be anything.
+			if t == reflect.TypeFor[configs.Choice]() || reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]()) {
+				return &jsonschema.Schema{}
+			}
+			return nil
+		},
+	}
+	s := r.Reflect(config)
+	s.Version = ""
+	p, err := newProber(config)
+	if err != nil {
+		m.err = fmt.Errorf("schema: %T: %w", config, err)
+		return s
+	}
+	for _, f := range p.fields {
+		p.describe(f, at(s, strings.Split(f.key, ".")...))
+	}
+	return s
+}
