@@ -20,8 +20,8 @@ type Options struct {
 	// Device is cpu or cuda:N; empty stands for cpu.
 	Device string
 	DType  nets.DType
-	// Threads is how many one operation may use, 0 for the engine's choice. Native uses one whatever this says, and gorgonia leaves
-	// it to the process.
+	// Threads is how many one operation, or a recorded update, may use; 0 for the engine's choice. Native's results don't depend on it, and
+	// gorgonia leaves it to the process.
 	Threads int
 	// Deterministic has CUDA repeat results to the bit, and refuses operations that cannot. On the CPU all engines do so whatever this says.
 	Deterministic bool
@@ -88,7 +88,7 @@ func openNative(o Options) (nets.Engine, error) {
 	if err := onCPU(Native, o); err != nil {
 		return nil, err
 	}
-	return native.New(native.Options{DType: o.DType}), nil
+	return native.New(native.Options{DType: o.DType, Threads: o.Threads}), nil
 }
 
 func openGorgonia(o Options) (nets.Engine, error) {
