@@ -8,7 +8,7 @@
 //
 // Graphs run operation by operation in order (program.go), not on gorgonia's tape machine: that one reuses registers and merges
 // nodes by a hash of 32 bits, which a reference shouldn't have to trust. Gorgonia's operations and tensors are used
-// as they are, each result in memory of its own; so an update allocates.
+// as they are but for its softmax (softmax.go), each result in memory of its own; so an update allocates.
 //
 // What it computes otherwise than the other engines do: an activation of −Inf leaves ReLU as NaN, where they give 0, and the clipped surrogate is NaN
 // where π(a)/π_old(a) is beyond the range of numbers. Everything else in package nets is here.

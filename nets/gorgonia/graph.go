@@ -122,11 +122,6 @@ func (b *graph[T]) below(x node, v float64) node { return b.compare(lib.Lt, x, l
 // not is 1 − x.
 func (b *graph[T]) not(x node) node { return b.plus(b.neg(x), 1) }
 
-// softmax is that of each row.
-func (b *graph[T]) softmax(x node) node {
-	return b.one(func(x node) (node, error) { return lib.SoftMax(x, 1) }, x)
-}
-
 // rows repeats x [1, n] for each of r rows.
 func (b *graph[T]) rows(x node, r int) node { return b.product(b.filled(r, 1, 1), x) }
 

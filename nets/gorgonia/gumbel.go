@@ -9,7 +9,7 @@ func (u *unit[T]) gumbel(g nets.GumbelSoftmax) {
 	at := 0
 	for _, n := range g.Segments {
 		z := b.add(u.feature(0, u.agent, at, n), u.feature(1, u.agent, at, n))
-		u.output(at, n, b.softmax(b.scaled(z, 1/g.Temperature)))
+		u.output(at, n, b.softmax(b.scaled(z, 1/g.Temperature), n))
 		at += n
 	}
 }

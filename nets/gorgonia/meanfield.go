@@ -79,7 +79,7 @@ func (u *unit[T]) attention(m nets.MeanField, neighbours []int) node {
 		r = b.sum(r, b.product(b.times(query, project(j, "key.weight")), b.marked(fixedKey{m.Keys, n, -1, i, 1})))
 	}
 	if m.Score == nets.Exp {
-		return b.softmax(b.scaled(r, 1/math.Sqrt(float64(m.Keys))))
+		return b.softmax(b.scaled(r, 1/math.Sqrt(float64(m.Keys))), n)
 	}
 	square := b.times(r, r)
 	return b.over(square, b.plus(b.total(square, n, n), nets.SquaredOffset))

@@ -106,12 +106,15 @@ func (p *program[T]) run(passes uint8) (err error) {
 }
 
 // numbers are a computed matrix's, row by row.
-func (p *program[T]) numbers(n node) []T {
-	switch x := p.values[p.places[n]].(*dense.Dense).Data().(type) {
+func (p *program[T]) numbers(n node) []T { return matrix[T](p.values[p.places[n]].(*dense.Dense)) }
+
+// matrix is a value's memory. Of a single number gorgonia gives the number itself.
+func matrix[T number](x *dense.Dense) []T {
+	switch v := x.Data().(type) {
 	case []T:
-		return x
+		return v
 	case T:
-		return []T{x}
+		return []T{v}
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import "github.com/stoker-rl/stoker/nets"
 // Archs are networks of every kind in all their forms, for three agents and odd in their sizes, by name. Their activations are smooth but
 // for "mlp relu".
 func Archs() map[string]nets.Arch {
-	ports := []nets.Port{{Name: "state", Width: 3}, {Name: "action", Width: 2}}
+	ports := []nets.Port{{Name: "state", Width: 2}, {Name: "action", Width: 1}}
 	mlp := func(change func(*nets.MLP)) nets.MLP {
 		m := nets.MLP{Agents: 3, In: ports, Hidden: []int{5, 4}, Out: 2, Activation: nets.Tanh}
 		if change != nil {

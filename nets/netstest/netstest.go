@@ -25,7 +25,7 @@ func (g Gradient) String() string {
 
 // Gradients compares every network's and every loss's gradient with central finite differences for each number, on an engine in
 // float64. The differences are of fourth order, (8(f(x+h) − f(x−h)) − (f(x+2h) − f(x−2h)))/12h, whose own error at h = 5e-5 is some 1e-10:
-// those of second order leave 1e-8 where squared scores bend most. Each network runs on a batch of three and one of one, and a hard choice
+// those of second order leave 1e-8 where squared scores bend most. Each network runs on a batch of two and one of one, and a hard choice
 // is compared with the soft one's gradient, since it has none of its own. An error of the engine ends it.
 func Gradients(e nets.Engine) ([]Gradient, error) {
 	if d := e.Info().DType; d != nets.Float64.String() {
@@ -34,7 +34,7 @@ func Gradients(e nets.Engine) ([]Gradient, error) {
 	var all []Gradient
 	archs, losses := Archs(), Losses()
 	for _, name := range slices.Sorted(maps.Keys(archs)) {
-		for _, batch := range []int{3, 1} {
+		for _, batch := range []int{2, 1} {
 			gs, err := ofNet(e, name, archs[name], batch)
 			if err != nil {
 				return nil, fmt.Errorf("netstest: %s: %w", name, err)
@@ -149,7 +149,7 @@ func ofHardChoice(e nets.Engine, soft nets.GumbelSoftmax) (Gradient, error) {
 	var logits [2][]float64
 	for i := range logits {
 		soft.Hard = i == 1
-		x, err := newSubject(e, soft, 3)
+		x, err := newSubject(e, soft, 2)
 		if err != nil {
 			return Gradient{}, err
 		}
