@@ -1,0 +1,146 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// ulps is how far x is from want in units of the last place of a float32 of want's size.
+func ulps(x float32, want float64) float64 {
+	unit := math.Nextafter32(float32(math.Abs(want)), float32(math.Inf(1))) - float32(math.Abs(want))
+	return math.Abs(float64(x)-want) / float64(unit)
+}
+
+// grid is every stride-th float32 of both signs from smallest on up to largest.
+func grid(smallest, largest float32, stride uint32) []float32 {
+	var x []float32
+	for b := math.Float32bits(smallest); b <= math.Float32bits(largest); b += stride {
+		x = append(x, math.Float32frombits(b), -math.Float32frombits(b))
+	}
+	return x
+}
+
+func TestActivations(t *testing.T) {
+	logistic := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	for _, s := range assemblies(t) {
+		for _, c := range []struct {
+			name  string
+			f     func(y []float32)
+			want  func(float64) float64
+			bound float64
+			x     []float32
+		}{
+			{"sigmoid", s.Sigmoid, logistic, 3, grid(1e-44, 87, 997)},
+			{"tanh", s.Tanh, math.Tanh, 2, grid(1e-44, 100, 997)},
+		} {
+			y := append([]float32{}, c.x...)
+			c.f(y)
+			var worst float64
+			var where float32
+			for i, x := range c.x {
+				if u := ulps(y[i], c.want(float64(x))); !(u <= worst) {
+					worst, where = u, x
+				}
+			}
+			if !(worst <= c.bound) {
+				t.Errorf("%s: %s(%g) is %.2f units in the last place off, want %g at most", s.Name, c.name, where, worst, c.bound)
+			}
+			t.Logf("%s: %s: at most %.2f units in the last place over %d values", s.Name, c.name, worst, len(y))
+		}
+	}
+}
+
+// The exponential, seen through a softmax of 0 and x < −17, where the sum is 1.
+func TestExponential(t *testing.T) {
+	for _, s := range assemblies(t) {
+		var worst float64
+		for _, x := range grid(17.5, 200, 317) {
+			if x > 0 {
+				continue
+			}
+			w := make([]float32, 2*Lanes)
+			for l := range Lanes {
+				w[Lanes+l] = x
+			}
+			s.Softmax(w, 2, Lanes)
+			got, want := w[Lanes], math.Exp(float64(x))
+			switch {
+			case x < -87.33655:
+				if got != 0 {
+					t.Fatalf("%s: exp(%g) = %g, want 0: it would be denormal", s.Name, x, got)
+				}
+			default:
+				worst = max(worst, ulps(got, want))
+			}
+		}
+		if !(worst <= 2) {
+			t.Errorf("%s: exp is %.2f units in the last place off, want 2 at most", s.Name, worst)
+		}
+		t.Logf("%s: exp: at most %.2f units in the last place", s.Name, worst)
+	}
+}
+
+func TestActivationLimits(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, s := range withReference(t) {
+		for _, c := range []struct{ x, sigmoid, tanh float32 }{
+			{inf, 1, 1}, {-inf, 0, -1}, {nan, nan, nan}, {0, 0.5, 0}, {1e-40, 0.5, 1e-40}, {-1e-40, 0.5, -1e-40},
+			{3e38, 1, 1}, {-3e38, 0, -1}, {88.8, 1, 1}, {-1e4, 0, -1}, {float32(math.Copysign(0, -1)), 0.5, float32(math.Copysign(0, -1))},
+		} {
+			for n := 1; n < 40; n += 19 {
+				a, b := make([]float32, n), make([]float32, n)
+				for i := range a {
+					a[i], b[i] = c.x, c.x
+				}
+				s.Sigmoid(a)
+				s.Tanh(b)
+				for i := range a {
+					if !same(a[i], c.sigmoid) || !same(b[i], c.tanh) {
+						t.Errorf("%s: sigmoid, tanh of %g are %g, %g, want %g, %g", s.Name, c.x, a[i], b[i], c.sigmoid, c.tanh)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Any float32 whatever gives the same bits from all assemblies, and a softmax of huge logits is one of NaN where the reference's is.
+func TestActivationBits(t *testing.T) {
+	sets := withReference(t)
+	d := newDraws(t, 12)
+	for n := range 300 {
+		x := guarded[float32](t, n)
+		for i := range x {
+			x[i] = math.Float32frombits(d.Uint32())
+		}
+		a, b, c := d.outputOf(x), d.outputOf(x), d.outputOf(x[:n/48*48])
+		for i, s := range sets {
+			s.Sigmoid(a.of(i))
+			s.Tanh(b.of(i))
+			s.Softmax(c.of(i), 3, n/48*16)
+		}
+		what := fmt.Sprintf("%d random words", n)
+		a.check(t, "sigmoid of "+what, sets, 1e-6)
+		b.check(t, "tanh of "+what, sets, 1e-6)
+		c.check(t, "softmax of "+what, sets, 1e-6)
+	}
+}
+
+// The softmax's rows sum to 1.
+func TestSoftmaxSums(t *testing.T) {
+	for _, s := range assemblies(t) {
+		d := newDraws(t, 13)
+		w := d.slice(7 * Lanes)
+		s.Softmax(w, 7, Lanes)
+		for l := range Lanes {
+			var sum float64
+			for e := range 7 {
+				sum += float64(w[e*Lanes+l])
+			}
+			if math.Abs(sum-1) > 3e-7 {
+				t.Errorf("%s: lane %d sums to %g", s.Name, l, sum)
+			}
+		}
+	}
+}
