@@ -19,7 +19,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-var long = flag.Bool("long", false, "kill and damage runs everywhere and at 200 moments each, not here and there")
+var long = flag.Bool("long", false, "crash, kill and damage runs everywhere, not here and there")
 
 var errEnd = errors.New("the world ends here")
 

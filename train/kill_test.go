@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
+
+var moments = flag.Int("kills", 200, "with -long, the number of processes to kill of each learner on each problem")
 
 // Environment variables that tell a copy of this test program to start the run in the folder of runs that the first names, or to go on with
 // it: its configuration, and settings of the engine as in "workers=2 threads=8".
@@ -88,8 +91,7 @@ type killed struct {
 // Processes are killed by SIGKILL at moments drawn by lot, on a real disk, and the run goes on each time in a new one, with another
 // number of environment workers, threads and processors.
 func TestKilledAtAnyMoment(t *testing.T) {
-	all := combinations()
-	kills := 200
+	all, kills := combinations(), *moments
 	if !*long {
 		kills, all = 2, all[:2]
 	}

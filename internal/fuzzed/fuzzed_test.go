@@ -1,0 +1,259 @@
+package fuzzed
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-rl/stoker/internal/proof"
+)
+
+var (
+	long = flag.Bool("long", false, "fuzz every reader, one after another")
+	each = flag.Duration("each", 5*time.Minute, "with -long, the time for each")
+	only = flag.String("only", "", "with -long, a regular expression for the targets, as in checkpoints.Fuzz")
+	keep = flag.Bool("keep", false, "with -long, copy the smallest interesting inputs to testdata/fuzz")
+)
+
+// Kinds of readers, by whose text they read.
+const (
+	configuration = "configuration"
+	traces        = "traces and profiles"
+	checkpoint    = "checkpoints and run folders"
+	states        = "saved states, policies and networks"
+)
+
+// target is a fuzz test and what it reads.
+type target struct{ pkg, name, kind string }
+
+func (t target) String() string { return t.pkg + "." + t.name }
+
+var targets = []target{
+	{"configs", "FuzzParse", configuration},
+	{"train", "FuzzExperiment", configuration},
+	{"envs/workflow", "FuzzGraph", configuration},
+	{"envs/workload", "FuzzReadInvocations", traces},
+	{"envs/workload", "FuzzReadDurations", traces},
+	{"envs/workload", "FuzzReadMemory", traces},
+	{"envs/workload", "FuzzScanner", traces},
+	{"envs/perfmodel", "FuzzReadFaaSConf", traces},
+	{"checkpoints", "FuzzManifest", checkpoint},
+	{"checkpoints", "FuzzSums", checkpoint},
+	{"checkpoints", "FuzzSegment", checkpoint},
+	{"checkpoints", "FuzzOpen", checkpoint},
+	{"checkpoints/safetensors", "FuzzParse", checkpoint},
+	{"train", "FuzzRunFolder", checkpoint},
+	{"train", "FuzzForgedCheckpoint", checkpoint},
+	{"train/tensorboard", "FuzzEvents", checkpoint},
+	{"nets", "FuzzDecodeArch", states},
+	{"agents/maddpg", "FuzzPolicyFile", states},
+	{"agents/maddpg", "FuzzState", states},
+	{"agents/replay", "FuzzRestore", states},
+	{"envs/catalog", "FuzzState", states},
+	{"envs/catalog", "FuzzVector", states},
+	{"envs/sizing", "FuzzState", states},
+	{"envs/sim", "FuzzForgedState", states},
+	{"envs/workflow", "FuzzTrackerState", states},
+	{"envs/workload", "FuzzArrivalsState", states},
+}
+
+const root = "../.."
+
+// The list is whole: every fuzz test of the repository is on it, and nothing else is.
+func TestTargetsAreListed(t *testing.T) {
+	var found []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		pkg, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
+				found = append(found, target{pkg: filepath.ToSlash(pkg), name: f.Name.Name}.String())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, g := range targets {
+		listed = append(listed, g.String())
+	}
+	slices.Sort(found)
+	slices.Sort(listed)
+	if !slices.Equal(found, listed) {
+		t.Errorf("there are the fuzz tests\n%v\nlisted are\n%v", strings.Join(found, "\n"), strings.Join(listed, "\n"))
+	}
+}
+
+// seen is what a kind's targets came to.
+type seen struct {
+	targets, findings int
+	executions        int64
+	spent             time.Duration
+}
+
+// Every reader is fuzzed for some minutes with one process: nothing it is given makes it panic, hang, or break what its target claims.
+func TestReaders(t *testing.T) {
+	if !*long {
+		t.Skip("hours with -long; without it, the corpora run as tests of their packages")
+	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]*seen{}
+	for _, g := range targets {
+		if !wanted.MatchString(g.String()) {
+			continue
+		}
+		executions, spent, err := fuzz(t, g)
+		k := kinds[g.kind]
+		if k == nil {
+			k = &seen{}
+			kinds[g.kind] = k
+		}
+		k.targets++
+		k.executions += executions
+		k.spent += spent
+		if err != nil {
+			k.findings++
+			t.Errorf("%s: %v", g, err)
+		}
+		t.Logf("%s: %d executions in %v", g, executions, spent.Round(time.Second))
+		if *keep && err == nil {
+			if err := keepCorpus(t, g); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, kind := range []string{configuration, traces, checkpoint, states} {
+		k := kinds[kind]
+		if k == nil {
+			continue
+		}
+		proof.Claim(t, proof.Row{
+			Topic: "resume", Claim: fmt.Sprintf("readers of %s, fuzzed for %v each (%d targets)", kind, *each, k.targets),
+			Bound:    "no panic, no hang, nothing accepted that does not read back the same or run",
+			Measured: fmt.Sprintf("%d findings in %d executions over %v", k.findings, k.executions, k.spent.Round(time.Second)),
+			Holds:    k.findings == 0,
+		})
+	}
+}
+
+var progress = regexp.MustCompile(`fuzz: elapsed: \S+, execs: (\d+)`)
+
+// fuzz runs one target and returns its number of executions. The error has the end of the output.
+func fuzz(t *testing.T, g target) (executions int64, spent time.Duration, err error) {
+	t.Helper()
+	cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+g.name+"$", "-fuzztime", each.String(), "-fuzzminimizetime", "2s",
+		"-parallel", "1", "./"+g.pkg)
+	cmd.Dir = root
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	spent = time.Since(began)
+	if all := progress.FindAllSubmatch(out, -1); len(all) > 0 {
+		executions, _ = strconv.ParseInt(string(all[len(all)-1][1]), 10, 64)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out[max(0, len(out)-3000):])
+	}
+	return executions, spent, err
+}
+
+// corpusBytes bounds what is kept of a target's corpus: all of them together stay under 200 kB.
+const corpusBytes = 7_000
+
+// keepCorpus copies the smallest inputs that the fuzzer found interesting into the target's testdata, whatever fits into corpusBytes. What
+// stands there stays.
+func keepCorpus(t *testing.T, g target) error {
+	t.Helper()
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return err
+	}
+	from := filepath.Join(string(bytes.TrimSpace(cache)), "fuzz", "github.com/stoker-rl/stoker", g.pkg, g.name)
+	to := filepath.Join(root, g.pkg, "testdata", "fuzz", g.name)
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	left := int64(corpusBytes)
+	have, err := sizes(to)
+	if err != nil {
+		return err
+	}
+	for _, f := range have {
+		left -= f.size
+	}
+	found, err := sizes(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was interesting beyond what stands in the test
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if left -= f.size; left < 0 {
+			return nil
+		}
+		b, err := os.ReadFile(filepath.Join(from, f.name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, f.name), b, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type sized struct {
+	name string
+	size int64
+}
+
+// sizes lists a folder's files, the smallest first.
+func sizes(dir string) ([]sized, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []sized
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sized{e.Name(), info.Size()})
+	}
+	slices.SortFunc(out, func(a, b sized) int { return int(a.size - b.size) })
+	return out, nil
+}
