@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -32,11 +33,11 @@ func TestNoAllocation(t *testing.T) {
 		}
 		noError(t, e)
 	}
-	for name, c := range lossCases() {
+	for name, c := range netstest.Losses() {
 		e := New(Options{})
-		args := c.args(e, rng.NewStream(1, name))
+		args := c.Args(e, rng.NewStream(1, name))
 		value, grad := e.NewTensor(3), e.NewTensor(args[0].Shape()...)
-		noAllocs(t, name, func() { e.Loss(c.loss, value, grad, args...) })
+		noAllocs(t, name, func() { e.Loss(c.Loss, value, grad, args...) })
 		noError(t, e)
 	}
 }

@@ -4,26 +4,20 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Gradients by parameters and inputs are those of finite differences, for every kind of network.
+// Gradients by parameters and inputs are those of finite differences, for every kind of network and every loss.
 func TestGradients(t *testing.T) {
-	for name, a := range archs() {
-		t.Run(name, func(t *testing.T) {
-			e := New(Options{DType: nets.Float64})
-			for seed := range uint64(3) {
-				x := newSubject(t, e, a, 5, seed)
-				x.forward()
-				x.net.ZeroGrads()
-				x.net.Backward(x.work, x.g, nets.Both)
-				noError(t, e)
-				near(t, "gradient by parameters", values(x.net.Grads()), differences(x.net.Params(), x.objective), 1e-7)
-				for i, in := range x.in {
-					near(t, "gradient by input "+a.Inputs()[i].Name, values(x.work.GradIn(i)), differences(in, x.objective), 1e-7)
-				}
-			}
-		})
+	all, err := netstest.Gradients(New(Options{DType: nets.Float64}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range all {
+		if !(g.Error <= 1e-8) {
+			t.Error(g)
+		}
 	}
 }
 

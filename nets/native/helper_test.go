@@ -81,35 +81,6 @@ func newSubject(t testing.TB, e nets.Engine, a nets.Arch, batch int, seed uint64
 
 func (x subject) forward() []float64 { return values(x.net.Forward(x.work, x.in...)) }
 
-// objective is Σ g·out, whose gradient by out is g.
-func (x subject) objective() float64 {
-	sum := 0.0
-	g := values(x.g)
-	for i, v := range x.forward() {
-		sum += v * g[i]
-	}
-	return sum
-}
-
-// differences is the central finite difference of f by each number of t.
-func differences(t nets.Tensor, f func() float64) []float64 {
-	const h = 1e-6
-	x := values(t)
-	out := make([]float64, len(x))
-	for i, v := range x {
-		x[i] = v + h
-		t.Set64(x)
-		up := f()
-		x[i] = v - h
-		t.Set64(x)
-		down := f()
-		x[i] = v
-		out[i] = (up - down) / (2 * h)
-	}
-	t.Set64(x)
-	return out
-}
-
 // near wants every number within tol times the largest of want (or of 1e-3, for gradients that are all but zero).
 func near(t testing.TB, what string, got, want []float64, tol float64) {
 	t.Helper()
