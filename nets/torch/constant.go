@@ -26,8 +26,3 @@ func (e *engine) made(values []float64, code int, shape []int) (h handle) {
 	})
 	return h
 }
-
-// setOne fills a tensor of one value.
-func setOne(t handle, v float64) *C.char {
-	return C.sto_set(unsafe.Pointer(t), (*C.char)(unsafe.Pointer(&v)), 1, codeFloat64)
-}

@@ -39,6 +39,9 @@ type engine struct {
 	closed atomic.Bool
 
 	scalars []lib.Cscalar // freed by Close
+
+	recording *recorded // the recorded update that runs, nil outside of one
+	direct    recorded  // stands for it there
 }
 
 // New returns an engine. A device that isn't there is an error, as is libtorch's CUDA half where it can't be loaded.

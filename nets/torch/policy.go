@@ -12,7 +12,7 @@ import (
 //	plain:    L = −mean(Aℓ) − entropy·mean(H)
 //	clipped:  L = −mean(min(rA, clip(r, 1−c, 1+c)A)) − entropy·mean(H),  r = e^(ℓ−ℓ_old)
 //
-// A sample without a legal choice adds nothing.
+// A sample without a legal choice adds nothing, nor does one whose choice is wrong, which is an error.
 type policyLoss struct {
 	entropy float64
 	clipped bool
@@ -22,9 +22,7 @@ type policyLoss struct {
 // policy computes the loss from logits, choices, advantages, mask and, where clipped, ℓ_old.
 func (c *lossCall) policy(l policyLoss) {
 	batch, n := c.args[0].shape[1], c.args[0].shape[2]
-	if !c.legal(n) {
-		return
-	}
+	check := c.e.nextCheck(c.name, batch, n)
 	c.differentiate(func(s *scope, z handle) handle {
 		choice, advantage, mask := c.args[1].h, c.args[2].h, c.args[3].h
 		legal := s.compare("ne", lib.AtgNe, mask, numbers().zero)
@@ -34,40 +32,20 @@ func (c *lossCall) policy(l policyLoss) {
 		logs := s.where(legal, s.logSoftmax(s.where(legal, z, none)), zero)
 		p := s.where(legal, s.apply("exp", lib.AtgExp, logs), zero)
 		h := s.negative(s.sum(s.mul(p, logs)))
-		logp := s.gather(logs, s.asNumber(s.where(some, choice, zero), codeInt64))
+		chosen := s.choose(check, choice, legal, some, c.agents*batch)
+		logp := s.gather(logs, chosen.index)
 		gain := s.mul(advantage, logp)
 		if l.clipped {
 			r := s.apply("exp", lib.AtgExp, s.sub(logp, c.args[4].h))
 			free, held := s.mul(r, advantage), s.mul(s.clamp(r, 1-l.clip, 1+l.clip), advantage)
 			gain = s.where(s.less(held, free), held, free)
 		}
-		each := s.where(some, s.add(gain, s.times(h, l.entropy)), zero)
+		each := s.where(chosen.use, s.add(gain, s.times(h, l.entropy)), zero)
 		return s.negative(s.means(each, c.agents, batch))
 	})
-}
-
-// legal says whether every choice is the number of a legal one, where there is one at all.
-func (c *lossCall) legal(n int) bool {
-	choices, masks := make([]float64, c.args[1].n), make([]float64, c.args[3].n)
-	c.args[1].Get64(choices)
-	c.args[3].Get64(masks)
-	if c.e.failure.pending() {
-		return false
+	if c.e.recording == nil {
+		c.e.settleChecks(&c.e.direct)
 	}
-	batch := c.args[0].shape[1]
-	for row, v := range choices {
-		mask := masks[row*n:][:n]
-		some := false
-		for _, m := range mask {
-			some = some || m != 0
-		}
-		a := int(v)
-		if some && (a < 0 || a >= n || float64(a) != v || mask[a] == 0) {
-			c.e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d", c.name, row/batch, row%batch, v, n)
-			return false
-		}
-	}
-	return true
 }
 
 // compare is an operation of a tensor and a number that gives truth values.
@@ -100,7 +78,9 @@ func (s *scope) asNumber(t handle, code int) handle {
 func (s *scope) filled(e *engine, v float64) handle {
 	t := s.zeros(e.code, e.device)
 	if s.err == nil && v != 0 {
-		s.check("copy", setOne(t, v), t)
+		c := lib.AtsFloat(v)
+		defer lib.AtsFree(c)
+		s.inPlace("fill_", t, func(out *handle) { lib.AtgFill_(out, t, c) }) // on the device: nothing passes from the host
 	}
 	return t
 }

@@ -1,0 +1,78 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// A wrong choice is the same error in a recorded update, where it is told after the run, as outside of one.
+func TestWrongChoicesAreFoundAfterTheRun(t *testing.T) {
+	c := lossCases()["clipped surrogate"]
+	e := newEngine(t, nets.Float32)
+	var args []nets.Tensor
+	for i, v := range c.args {
+		args = append(args, made(e, v, c.shapes[i]...))
+	}
+	value, grad := e.NewTensor(lossAgents), e.NewTensor(c.shapes[0]...)
+	early := false
+	r := e.Record("policy", func() {
+		e.Loss(nets.PolicyGradient{}, value, grad, args[:4]...)
+		e.Loss(c.loss, value, grad, args...)
+		early = e.failure.pending()
+	})
+	for name, wrong := range map[string]struct {
+		row    int
+		choice float64
+	}{
+		"illegal by the mask": {1, 0}, "too large": {0, lossWidth}, "negative": {7, -1}, "between two": {2, 0.5},
+		"no number": {5, math.NaN()}, "infinite": {6, math.Inf(1)}, "huge": {3, 1e30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			choices := append([]float64(nil), c.args[1]...)
+			choices[wrong.row] = wrong.choice
+			legal := false
+			for _, m := range c.args[3][wrong.row*lossWidth:][:lossWidth] {
+				legal = legal || m != 0
+			}
+			args[1].Set64(choices)
+			err := r.Run()
+			if early {
+				t.Error("the error was there before the update was over")
+			}
+			e.Loss(nets.PolicyGradient{}, value, grad, args[:4]...)
+			direct := e.Err()
+			if !legal {
+				if err != nil || direct != nil {
+					t.Errorf("no choice is legal, but %v, %v", err, direct)
+				}
+				return
+			}
+			wants(t, direct, "policy gradient: the choice of agent", "want the number of a legal one below 3")
+			wants(t, err, `recorded update "policy"`, direct.Error())
+			for _, v := range append(values(value), values(grad)...) {
+				if math.IsNaN(v) {
+					t.Error("a wrong choice spoils the others' numbers")
+				}
+			}
+		})
+	}
+	// The first wrong row is named, and later runs know nothing of it.
+	choices := append([]float64(nil), c.args[1]...)
+	choices[5], choices[6] = 9, 8
+	args[1].Set64(choices)
+	wants(t, r.Run(), "the choice of agent 1 in sample 1 is 9")
+	args[1].Set64(c.args[1])
+	before := Live()
+	for range 3 {
+		if err := r.Run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := Live(); n != before {
+		t.Errorf("%d tensors after three runs, %d before", n, before)
+	}
+}
