@@ -115,14 +115,30 @@ func (g *gen) adamStep(f func(int) reg.VecVirtual, x vec, p, m, v operand.Mem, c
 	return x
 }
 
+// flushed runs body with denormal results and inputs taken as 0, in the control word of this thread, and sets that back. Moments of parameters whose
+// gradient has become 0 shrink step by step until they are denormal, where each operation would take hundreds of cycles.
+func (g *gen) flushed(body func()) {
+	const both = 0x8040 // results and inputs
+	before, now, word := g.AllocLocal(8), g.AllocLocal(8), g.GP32()
+	g.VSTMXCSR(before)
+	g.MOVL(before, word)
+	g.ORL(operand.U32(both), word)
+	g.MOVL(word, now)
+	g.VLDMXCSR(now)
+	body()
+	g.VLDMXCSR(before)
+}
+
 func (g *gen) adam() {
 	g.begin("Adam", "(c *Adam, p, g, m, v []float32)", "is one step of Adam for the length of p.")
 	f := g.factors(g.value("c"))
 	p, x, m, v, n := g.pointer("p"), g.pointer("g"), g.pointer("m"), g.pointer("v"), g.size("p")
-	g.elementwise(n, []reg.GPVirtual{p, x, m, v}, func(c cut) {
-		grad := g.vec()
-		g.get(at(x, 0), c, grad)
-		g.adamStep(f, grad, at(p, 0), at(m, 0), at(v, 0), c)
+	g.flushed(func() {
+		g.elementwise(n, []reg.GPVirtual{p, x, m, v}, func(c cut) {
+			grad := g.vec()
+			g.get(at(x, 0), c, grad)
+			g.adamStep(f, grad, at(p, 0), at(m, 0), at(v, 0), c)
+		})
 	})
 	g.end()
 }
@@ -170,6 +186,6 @@ func (g *gen) update() {
 		g.Label(alone)
 		g.ADDQ(operand.I32(4*lanes), l)
 	}
-	g.elementwise(n, []reg.GPVirtual{p, m, v}, body)
+	g.flushed(func() { g.elementwise(n, []reg.GPVirtual{p, m, v}, body) })
 	g.end()
 }

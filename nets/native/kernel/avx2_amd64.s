@@ -4878,7 +4878,7 @@ SumSquares_done_310:
 
 // func avx2Adam(c *Adam, p []float32, g []float32, m []float32, v []float32)
 // Requires: AVX, FMA3
-TEXT ·avx2Adam(SB), NOSPLIT, $0-104
+TEXT ·avx2Adam(SB), NOSPLIT, $16-104
 	MOVQ         c+0(FP), AX
 	VBROADCASTSS (AX), Y0
 	VBROADCASTSS 4(AX), Y1
@@ -4893,6 +4893,11 @@ TEXT ·avx2Adam(SB), NOSPLIT, $0-104
 	MOVQ         m_base+56(FP), DX
 	MOVQ         v_base+80(FP), BX
 	MOVQ         p_len+16(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 8(SP)
+	VLDMXCSR     8(SP)
 
 Adam_lanes_311:
 	CMPQ        SI, $+16
@@ -4985,12 +4990,13 @@ Adam_tail_312:
 	VMASKMOVPS  Y11, Y9, 32(AX)
 
 Adam_done_313:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func avx2Update(c *Adam, p []float32, m []float32, v []float32, target []float32, shares [][]float32, from int, tau float32, clear bool)
 // Requires: AVX, FMA3
-TEXT ·avx2Update(SB), NOSPLIT, $0-141
+TEXT ·avx2Update(SB), NOSPLIT, $16-141
 	MOVQ         c+0(FP), AX
 	VBROADCASTSS (AX), Y0
 	VBROADCASTSS 4(AX), Y1
@@ -5007,6 +5013,11 @@ TEXT ·avx2Update(SB), NOSPLIT, $0-141
 	MOVQ         p_len+16(FP), SI
 	MOVQ         from+128(FP), DI
 	SHLQ         $0x02, DI
+	VSTMXCSR     (SP)
+	MOVL         (SP), R8
+	ORL          $0x00008040, R8
+	MOVL         R8, 8(SP)
+	VLDMXCSR     8(SP)
 
 Update_lanes_314:
 	CMPQ    SI, $+16
@@ -5202,6 +5213,7 @@ Update_alone_328:
 	ADDQ $+64, DI
 
 Update_done_316:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 

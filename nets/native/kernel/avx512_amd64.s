@@ -8777,7 +8777,7 @@ SumSquares_done_486:
 
 // func avx512Adam(c *Adam, p []float32, g []float32, m []float32, v []float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·avx512Adam(SB), NOSPLIT, $0-104
+TEXT ·avx512Adam(SB), NOSPLIT, $16-104
 	MOVQ         c+0(FP), AX
 	VBROADCASTSS (AX), Z0
 	VBROADCASTSS 4(AX), Z1
@@ -8792,6 +8792,11 @@ TEXT ·avx512Adam(SB), NOSPLIT, $0-104
 	MOVQ         m_base+56(FP), DX
 	MOVQ         v_base+80(FP), BX
 	MOVQ         p_len+16(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 8(SP)
+	VLDMXCSR     8(SP)
 
 Adam_lanes_487:
 	CMPQ        SI, $+16
@@ -8847,12 +8852,13 @@ Adam_tail_488:
 	VMOVUPS     Z8, K1, (AX)
 
 Adam_done_489:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func avx512Update(c *Adam, p []float32, m []float32, v []float32, target []float32, shares [][]float32, from int, tau float32, clear bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·avx512Update(SB), NOSPLIT, $0-141
+TEXT ·avx512Update(SB), NOSPLIT, $16-141
 	MOVQ         c+0(FP), AX
 	VBROADCASTSS (AX), Z0
 	VBROADCASTSS 4(AX), Z1
@@ -8869,6 +8875,11 @@ TEXT ·avx512Update(SB), NOSPLIT, $0-141
 	MOVQ         p_len+16(FP), SI
 	MOVQ         from+128(FP), DI
 	SHLQ         $0x02, DI
+	VSTMXCSR     (SP)
+	MOVL         (SP), R8
+	ORL          $0x00008040, R8
+	MOVL         R8, 8(SP)
+	VLDMXCSR     8(SP)
 
 Update_lanes_490:
 	CMPQ    SI, $+16
@@ -9011,6 +9022,7 @@ Update_alone_504:
 	ADDQ $+64, DI
 
 Update_done_492:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
