@@ -57,7 +57,7 @@ func saveOnce(run string) error {
 		Kind:      checkpoints.Full,
 		CreatedBy: "an example",
 		Kernels:   "native/go",
-		Config:    json.RawMessage(`{"env":"stoker/Sizing-v1"}`),
+		Config:    json.RawMessage(`{"env":"stoker/Sizing-v2"}`),
 		Counters:  map[string]int64{"steps": 1000},
 	})
 	if err != nil {

@@ -69,7 +69,7 @@ func envsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "envs [ID]",
 		Short:   "List the environments, show one, or check one against the contract",
-		Example: "  stoker envs\n  stoker envs stoker/Sizing-v1\n  stoker envs stoker/Sizing-v1 --check",
+		Example: "  stoker envs\n  stoker envs stoker/Sizing-v2\n  stoker envs stoker/Sizing-v2 --check",
 		Args:    args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
 			list := envcatalog.All()

@@ -29,7 +29,7 @@ type Options map[string]any
 
 // Spec is what an environment is before any episode.
 type Spec struct {
-	// ID is the versioned name, for example "stoker/Sizing-v1". Changed dynamics are a new version.
+	// ID is the versioned name, for example "stoker/Sizing-v2". Changed dynamics are a new version.
 	ID string
 	// Doc says in a sentence what is decided, by whom and when.
 	Doc string

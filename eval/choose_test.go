@@ -75,7 +75,7 @@ func of(t *testing.T, names ...string) []string {
 func sizing(t *testing.T, eval string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sizing.yaml")
-	text := "name: s\nenv: {id: stoker/Sizing-v1}\nagent: {name: maddpg}\neval: " + eval + "\n"
+	text := "name: s\nenv: {id: stoker/Sizing-v2}\nagent: {name: maddpg}\neval: " + eval + "\n"
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -211,8 +211,8 @@ func TestChooseErrors(t *testing.T) {
 		{"twice the same run", []string{s1, s1}, "", nil, "training seed 1 of tiny is there already, from " + s1, true},
 		{"twice the same rival", []string{"fixed", "fixed"}, sizing(t, "{}"), nil, "policy fixed is named twice", true},
 		{"another environment", of(t, "s1", "pole"), "", nil, "pole acts in stoker/CartPole-v1, the comparison is in stoker/LQR-v1", true},
-		{"another than the configuration's", []string{s1}, sizing(t, "{}"), nil, "s1 acts in stoker/LQR-v1, the comparison is in stoker/Sizing-v1", true},
-		{"a rival of another environment", []string{s1, "fixed"}, "", nil, "fixed is made for [stoker/Sizing-v1], not for stoker/LQR-v1", true},
+		{"another than the configuration's", []string{s1}, sizing(t, "{}"), nil, "s1 acts in stoker/LQR-v1, the comparison is in stoker/Sizing-v2", true},
+		{"a rival of another environment", []string{s1, "fixed"}, "", nil, "fixed is made for [stoker/Sizing-v2], not for stoker/LQR-v1", true},
 		{"no run", []string{t.TempDir()}, "", nil, "neither a checkpoint", false},
 		{"no configuration", []string{s1}, "nowhere.yaml", nil, "nowhere.yaml", false},
 		{"a wrong setting", []string{s1}, "", []string{"eval.sides=1"}, "eval.sides", false},

@@ -10,7 +10,7 @@ import (
 
 // Rivals lists the policies that are not learned.
 func Rivals() []Rival {
-	forSizing := []string{"stoker/Sizing-v1"}
+	forSizing := []string{"stoker/Sizing-v2"}
 	return []Rival{
 		policy("fixed", "holds one configuration, the middle of every range by default", forSizing, sizing.DefaultFixed, sizing.NewFixed),
 		policy("autoscaler", "changes replicas by CPU and concurrency targets, with Kubernetes' defaults", forSizing, sizing.DefaultAutoscaler, sizing.NewAutoscaler),

@@ -101,7 +101,7 @@ func TestFind(t *testing.T) {
 		"stoker/CartPol-v1":  `Did you mean "stoker/CartPole-v1"?`,
 		"stoker/CartPole-v2": `Did you mean "stoker/CartPole-v1"?`,
 		"CartPole":           `Did you mean "stoker/CartPole-v1"?`,
-		"sizng":              `Did you mean "stoker/Sizing-v1"?`,
+		"sizng":              `Did you mean "stoker/Sizing-v2"?`,
 		"gym/CartPole-v1":    `Did you mean "stoker/CartPole-v1"?`,
 	} {
 		if _, err := Find(given); err == nil || !strings.Contains(err.Error(), want) {

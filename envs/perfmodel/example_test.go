@@ -16,7 +16,7 @@ func ExampleFaaSConf() {
 		fmt.Printf("%d mC: %.1f s, %.3f USD/h\n", cpu, law.Alone(float64(cpu)), perfmodel.FaaSConfRates().Hourly(cpu, 1024, 1))
 	}
 	// Output:
-	// 500 mC: 5.8 s, 0.099 USD/h
-	// 1000 mC: 2.5 s, 0.185 USD/h
-	// 2000 mC: 1.2 s, 0.358 USD/h
+	// 500 mC: 5.5 s, 0.099 USD/h
+	// 1000 mC: 2.4 s, 0.185 USD/h
+	// 2000 mC: 1.3 s, 0.358 USD/h
 }

@@ -7,9 +7,12 @@ import (
 
 // Law is what one request asks of a function, and how an instance of that function serves it.
 //
-// An instance limited to c cores has c²/(c+Overhead) of them for its requests: the rest goes to what the container does besides,
-// and to the stalls of a CPU quota, which weigh the more the smaller the quota. They are shared equally among the requests
-// inside, of which none can use more than Parallel cores, and each further request slows the others by Crowding.
+// An instance limited to c cores with n requests inside has c²/(c + Overhead + Crowding·(n-1)) of them for its requests. The rest goes to
+// what the container does besides, and to the stalls of a CPU quota, which weigh the more the smaller the quota is. A quota is handed out in
+// slices (5 ms of every 100 ms, Linux' Documentation/scheduler/sched-bwc.rst), one to each core that runs something, and
+// OpenFaaS' classic watchdog forks a process per request: each further one takes slices of its own, leaves what is left of them
+// unused when the others are throttled, and is itself held up in the middle of its work; so what is lost grows with their number. The
+// cores are shared equally among the requests, of which none can use more than Parallel.
 type Law struct {
 	// Work of a request in core-seconds, its mean.
 	Work float64 `yaml:"work" json:"work"`
@@ -19,7 +22,7 @@ type Law struct {
 	Parallel float64 `yaml:"parallel" json:"parallel"`
 	// Overhead is the CPU in cores of which an instance of that size would lose half.
 	Overhead float64 `yaml:"overhead" json:"overhead"`
-	// Crowding is the share by which each further request in an instance slows all of them, beyond the sharing of its CPU.
+	// Crowding is the CPU in cores by which each further request in an instance adds to Overhead.
 	Crowding float64 `yaml:"crowding" json:"crowding"`
 	// Spoilt is the share of the work that is done on an input that an earlier failure has spoilt.
 	Spoilt float64 `yaml:"spoilt" json:"spoilt"`
@@ -47,6 +50,15 @@ func (l *Law) Speed(cpu float64) float64 { return min(l.Parallel, l.Effective(cp
 
 // Together returns how many requests an instance of cpu millicores serves side by side at full speed, at least 1.
 func (l *Law) Together(cpu float64) float64 { return max(1, l.Effective(cpu)/l.Parallel) }
+
+// Slowing returns the share by which each further request in an instance of cpu millicores slows all of them, beyond the sharing of its
+// CPU.
+func (l *Law) Slowing(cpu float64) float64 {
+	if l.Crowding == 0 {
+		return 0
+	}
+	return l.Crowding / (cpu/1000 + l.Overhead)
+}
 
 // Alone returns D(cpu), the mean service time in seconds of a request that is alone in an instance of cpu millicores.
 func (l *Law) Alone(cpu float64) float64 { return l.Work / l.Speed(cpu) }

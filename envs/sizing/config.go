@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// Config says what stoker/Sizing-v1 is. The load is a workload.Config beside it.
+// Config says what stoker/Sizing-v2 is. The load is a workload.Config beside it.
 type Config struct {
 	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12) or own, which is Graph.
 	Workflow string `yaml:"workflow" json:"workflow"`
@@ -159,9 +159,9 @@ func Default() Config {
 		Workflow: Parallel, Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
 		Reward: Reward{Form: PaperReward, Price: 0.1, QoS: 0.5},
 		Price:  Price{CPU: 0.173, Memory: 0.012},
-		Noise:  Noise{Request: 1, Window: 0.15},
+		Noise:  Noise{Request: 1, Window: 0.08},
 		Platform: Platform{
-			Nodes: 8, CPU: 8000, Memory: 16384, Orchestrator: 1.4, Hop: 0.02, ColdStart: 3, Settle: 20, Drain: 20, Timeout: 120,
+			Nodes: 8, CPU: 8000, Memory: 16384, Orchestrator: 1, Hop: 0.02, ColdStart: 3, Settle: 20, Drain: 20, Timeout: 120,
 			OnFailure: ContinueOnFailure,
 		},
 		MemoryLimit: true, Features: ExtendedFeatures,

@@ -40,7 +40,7 @@ func (e *Env) sizing(f int, r Resources) sim.Sizing {
 	l := &e.app.laws[f]
 	return sim.Sizing{
 		CPU: int32(r.CPU), Memory: int32(r.Memory), Concurrency: int32(l.Fits(float64(r.Memory), r.Concurrency)),
-		Speed: l.Speed(float64(r.CPU)), Contention: sim.Contention{Cores: l.Together(float64(r.CPU)), Alpha: l.Crowding},
+		Speed: l.Speed(float64(r.CPU)), Contention: sim.Contention{Cores: l.Together(float64(r.CPU)), Alpha: l.Slowing(float64(r.CPU))},
 		Min: int32(r.Replicas), Max: int32(r.Replicas),
 	}
 }

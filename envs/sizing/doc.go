@@ -1,4 +1,4 @@
-// Package sizing is FaaSConf as an environment, stoker/Sizing-v1: one agent per function of a workflow decides, for each window of 30 s,
+// Package sizing is FaaSConf as an environment, stoker/Sizing-v2: one agent per function of a workflow decides, for each window of 30 s,
 // that function's CPU, memory, replicas and concurrency limit (Wang et al., ASE 2024).
 //
 // Nothing of a latency is drawn from a fit. Users in a closed loop, or arrivals from a trace, walk through the workflow's graph

@@ -15,12 +15,12 @@ import (
 )
 
 // ID is the environment's versioned name.
-const ID = "stoker/Sizing-v1"
+const ID = "stoker/Sizing-v2"
 
 // Window is the length of a window.
 const Window = 30 * sim.Second
 
-// Env is stoker/Sizing-v1.
+// Env is stoker/Sizing-v2.
 type Env struct {
 	cfg    Config
 	app    *app

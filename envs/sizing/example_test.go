@@ -33,7 +33,7 @@ func Example() {
 		fmt.Printf("%.2f USD/h, mean latency %.1f s, %.0f successes, reward %.3f\n", out.Info[0], out.Info[3], out.Info[7], out.Rewards[0][0])
 	}
 	// Output:
-	// 5.00 USD/h, mean latency 9.8 s, 25 successes, reward -0.000
-	// 5.00 USD/h, mean latency 9.6 s, 25 successes, reward -0.000
-	// 5.00 USD/h, mean latency 11.1 s, 24 successes, reward -0.000
+	// 5.00 USD/h, mean latency 11.4 s, 21 successes, reward -0.000
+	// 5.00 USD/h, mean latency 10.6 s, 21 successes, reward -0.000
+	// 5.00 USD/h, mean latency 10.5 s, 23 successes, reward -0.000
 }

@@ -172,7 +172,7 @@ func TestArrivalsAreTheTraces(t *testing.T) {
 
 // A resize takes effect as a rolling update does: nothing is lost, and what is new is there after the cold start.
 func TestResizeCarriesOn(t *testing.T) {
-	r := newRig(t, poisson(2), func(c *Config) { quiet(c); c.Windows = 12 })
+	r := newRig(t, poisson(1), func(c *Config) { quiet(c); c.Windows = 12 })
 	r.reset(3)
 	for k := range 12 {
 		z := rich

@@ -100,7 +100,7 @@ type Wave struct {
 type UsersConfig struct {
 	// Count is the number of users.
 	Count int `yaml:"count" json:"count"`
-	// SpawnRate is how many users a second join until all are there.
+	// SpawnRate is how many users a second join until all are there, so many whole ones at a time.
 	SpawnRate float64 `yaml:"spawn_rate" json:"spawn_rate"`
 	// Think is the mean time in seconds between an answer and the next request.
 	Think float64 `yaml:"think" json:"think"`

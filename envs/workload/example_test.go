@@ -61,11 +61,11 @@ func ExampleSource_Goodness() {
 	// KS distance of counts 0.03, dispersion 154 against 141
 }
 
-// Ten users who think for two seconds: the simulator says when an answer came, the users when they ask again.
+// Twenty users who think for two seconds: the simulator says when an answer came, the users when they ask again.
 func ExampleSource_Users() {
 	c := workload.Default()
 	c.Kind = workload.ClosedLoop
-	c.Users = workload.UsersConfig{Count: 10, SpawnRate: 10, Think: 2, ThinkLaw: workload.Exponential}
+	c.Users = workload.UsersConfig{Count: 20, SpawnRate: 10, Think: 2, ThinkLaw: workload.Exponential}
 	s, err := workload.Open(c)
 	if err != nil {
 		fmt.Println(err)
@@ -76,9 +76,9 @@ func ExampleSource_Users() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("user 3 joins after", users.Spawn(3), "µs")
+	fmt.Println("user 3 joins after", users.Spawn(3), "µs, user 15 after", users.Spawn(15))
 	fmt.Println("and asks again", users.Think(3, 1), "µs after its first answer")
 	// Output:
-	// user 3 joins after 300000 µs
+	// user 3 joins after 0 µs, user 15 after 1000000
 	// and asks again 3851808 µs after its first answer
 }

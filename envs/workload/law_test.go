@@ -178,8 +178,11 @@ func TestUsers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u.Count() != 30 || u.Spawn(0) != 0 || u.Spawn(15) != Second*3/2 || u.Think(4, 0) != 0 {
+		if u.Count() != 30 || u.Spawn(0) != 0 || u.Spawn(9) != 0 || u.Spawn(15) != Second || u.Spawn(29) != 2*Second || u.Think(4, 0) != 0 {
 			t.Errorf("%s: users join at %d, %d; think before the first request %d", law, u.Spawn(0), u.Spawn(15), u.Think(4, 0))
+		}
+		if one := (Users{config: UsersConfig{SpawnRate: 0.5}}); one.Spawn(3) != 6*Second {
+			t.Errorf("at a user every two seconds the fourth joins after %d µs, want six seconds", one.Spawn(3))
 		}
 		var sum, sq float64
 		const n = 20000

@@ -6,73 +6,16 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/envs/workload"
-)
-
-// Users returns the load of FaaSConf's static scenarios: users in a closed loop without thinking time, 10 more a second.
-func Users(n int) workload.Config {
-	w := workload.Default()
-	w.Kind = workload.ClosedLoop
-	w.Users = workload.UsersConfig{Count: n, SpawnRate: 10, ThinkLaw: workload.Constant}
-	return w
-}
-
-// Bench measures configurations one window at a time, each on a fresh deployment.
-type Bench struct {
-	env  *sizing.Env
-	obs  *envs.Observation
-	act  *envs.Action
-	out  *envs.Outcome
-	info map[string]int
-}
-
-// NewBench returns a bench under a configuration, of which workflow, laws, platform and noise matter.
-func NewBench(c sizing.Config, users int) (*Bench, error) {
-	c.Windows, c.Warmup, c.Protocol, c.Features, c.Users = 1, 0, sizing.Fresh, sizing.PaperFeatures, nil
-	e, err := sizing.New(c, Users(users))
-	if err != nil {
-		return nil, err
-	}
-	s := e.Spec()
-	b := &Bench{env: e, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), info: make(map[string]int)}
-	for i, q := range s.Info {
-		b.info[q.Name] = i
-	}
-	return b, nil
-}
-
-// Measure deploys the action in Action under a seed.
-func (b *Bench) Measure(seed uint64) error {
-	if err := b.env.Reset(seed, nil, b.obs); err != nil {
-		return err
-	}
-	return b.env.Step(b.act, b.obs, b.out)
-}
-
-// Action is what the next Measure deploys.
-func (b *Bench) Action() []float32 { return b.act.Kinds[0] }
-
-// Info returns a quantity of the last measurement.
-func (b *Bench) Info(name string) float64 { return b.out.Info[b.info[name]] }
-
-// function returns a feature of a function, counted from behind the last action.
-func (b *Bench) function(f, feature int) float64 {
-	k := &b.env.Spec().Kinds[0]
-	return float64(b.obs.Kinds[0].Values[f*k.Observation.Width()+k.Action.Width()+feature])
-}
-
-// Features behind the last action.
-const (
-	usedCPU = 0
-	p75     = 4
-	p95     = 5
 )
 
 // Quartiles are those of a sample.
-type Quartiles struct{ Lower, Median, Upper float64 }
+type Quartiles struct {
+	Lower  float64 `json:"lower"`
+	Median float64 `json:"median"`
+	Upper  float64 `json:"upper"`
+}
 
 func (q Quartiles) String() string {
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", q.Median, q.Lower, q.Upper)
@@ -91,27 +34,60 @@ func QuartilesOf(x []float64) Quartiles {
 
 // Comparison is simulation against measurement, row by row.
 type Comparison struct {
-	Rows int
-	// P75, P95 and CPU are the functions' ratios simulated/measured; Latency and LatencyP95 those end to end.
-	Functions           []string
-	P75, P95, CPU       []Quartiles
-	Latency, LatencyP95 Quartiles
+	Rows int `json:"rows"`
+	// Times is how often each row was simulated, under seeds of its own. Every simulation counts as a row in what follows.
+	Times     int                  `json:"times"`
+	Functions []FunctionComparison `json:"functions"`
+	// Latency and P95 are the ratios simulated/measured of the end-to-end latency's mean and 95th percentile, and LatencyFloor and
+	// P95Floor the ratios of one simulation of a row to the next: what a simulator would reach that is right, noise as large as its
+	// own being in the measurements too.
+	Latency      Quartiles `json:"latency"`
+	LatencyFloor Quartiles `json:"latency_floor"`
+	P95          Quartiles `json:"p95"`
+	P95Floor     Quartiles `json:"p95_floor"`
 	// Successes and Failures are the differences simulated - measured, and the means of both.
-	Successes, Failures         Quartiles
-	MeanSuccesses, MeanFailures [2]float64
-	// Feasible is the share of rows that keep the thresholds, simulated and measured; Agree the share on which both say the same.
-	Feasible [2]float64
-	Agree    float64
+	Successes     Quartiles  `json:"successes"`
+	Failures      Quartiles  `json:"failures"`
+	MeanSuccesses [2]float64 `json:"mean_successes"`
+	MeanFailures  [2]float64 `json:"mean_failures"`
+	// Feasible is the share of rows that keep the thresholds, simulated and measured; Agree the share on which both say the same, and
+	// AgreeFloor that on which two simulations of a row do.
+	Feasible   [2]float64 `json:"feasible"`
+	Agree      float64    `json:"agree"`
+	AgreeFloor float64    `json:"agree_floor"`
 	// Price is the largest difference in USD/h.
-	Price float64
-	// Fits are the regressions of the simulated latencies, in the form of [perfmodel.Fit].
-	Fits []perfmodel.Fit
-	// Loss is the mean squared difference of ln p75 per function, differences beyond 1 counted as 1.
-	Loss []float64
+	Price float64 `json:"price"`
+	// Measured and Simulated are the mean latencies end to end, row by row, each row Times in a row.
+	Measured  []float64 `json:"-"`
+	Simulated []float64 `json:"-"`
 }
 
-// Compare measures every row's configuration in the simulation, row k under seed k, and holds it against the row.
-func Compare(c sizing.Config, rows []perfmodel.Measured) (*Comparison, error) {
+// FunctionComparison is a function's part of a [Comparison].
+type FunctionComparison struct {
+	Function string `json:"function"`
+	// P75, P95 and CPU are ratios simulated/measured of latencies and used CPU; the floors are those of [Comparison].
+	P75      Quartiles `json:"p75"`
+	P75Floor Quartiles `json:"p75_floor"`
+	P95      Quartiles `json:"p95"`
+	P95Floor Quartiles `json:"p95_floor"`
+	CPU      Quartiles `json:"cpu"`
+	// Fits are the regressions of p75, simulated and measured, and Fits95 those of p95.
+	Fits   [2]perfmodel.Fit `json:"fits"`
+	Fits95 [2]perfmodel.Fit `json:"fits95"`
+	// Measured and Simulated are the values of p75, as in [Comparison].
+	Measured  []float64 `json:"-"`
+	Simulated []float64 `json:"-"`
+}
+
+// functionSums gathers a FunctionComparison.
+type functionSums struct {
+	p75, p95, cpu, floor75, floor95 []float64
+	fit75, fit95                    [2]regression
+	last                            [2]float64
+}
+
+// Compare measures every row's configuration in the simulation so many times and holds it against the row.
+func Compare(c sizing.Config, rows []perfmodel.Measured, times int) (*Comparison, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("calibrate: there are no rows to compare with")
 	}
@@ -123,76 +99,108 @@ func Compare(c sizing.Config, rows []perfmodel.Measured) (*Comparison, error) {
 	if k := b.env.Spec().Kinds[0]; n != k.Agents || k.Action.Width() != 4 {
 		return nil, fmt.Errorf("calibrate: the rows have %d functions with 4 numbers each, the environment %d with %d", n, k.Agents, k.Action.Width())
 	}
-	r := &Comparison{Rows: len(rows), Loss: make([]float64, n)}
-	ratio := make([][3][]float64, n)
-	regress := make([]regression, n)
-	var latency, latency95, successes, failures []float64
-	q := b.env.QoS()
-	share := 1 / float64(len(rows))
+	r := &Comparison{Rows: len(rows), Times: times, Functions: make([]FunctionComparison, n)}
+	sums := make([]functionSums, n)
+	var latency, latency95, floor, floor95, successes, failures []float64
+	share, shareFloor := 1/float64(len(rows)*times), 1/float64(len(rows)*max(1, times-1))
 	for k, row := range rows {
-		for f, m := range row.Functions {
-			for j, a := range m.Action {
-				b.Action()[4*f+j] = float32(a)
+		var last [2]float64
+		var lastFeasible bool
+		for i := range times {
+			b.Configure(row)
+			if err := b.Measure(seed(k, i)); err != nil {
+				return nil, err
 			}
-		}
-		if err := b.Measure(uint64(k)); err != nil {
-			return nil, err
-		}
-		q = b.env.QoS()
-		for f, m := range row.Functions {
-			y := b.function(f, p75)
-			for i, x := range [3]float64{y / m.P75, b.function(f, p95) / m.P95, b.function(f, usedCPU) / m.UsedCPU} {
-				ratio[f][i] = append(ratio[f][i], x)
+			for f, m := range row.Functions {
+				sums[f].add(b, f, m, i > 0)
+				r.Functions[f].Measured = append(r.Functions[f].Measured, m.P75)
+				r.Functions[f].Simulated = append(r.Functions[f].Simulated, b.function(f, p75))
 			}
-			d := min(max(math.Log(y/m.P75), -1), 1)
-			r.Loss[f] += d * d * share
-			rs := b.env.Range()
-			z := rs.Decode(b.Action()[4*f : 4*f+4])
-			regress[f].add(z, y)
-		}
-		r.Price = max(r.Price, math.Abs(b.Info("price")-row.Price))
-		latency = append(latency, b.Info("latency")/row.Latency)
-		latency95 = append(latency95, b.Info("latency_p95")/row.P95)
-		ok, failed := b.Info("successes"), b.Info("failed")
-		successes = append(successes, ok-float64(row.Successes))
-		failures = append(failures, failed-float64(row.Requests-row.Successes))
-		r.MeanSuccesses[0] += ok * share
-		r.MeanSuccesses[1] += float64(row.Successes) * share
-		r.MeanFailures[0] += failed * share
-		r.MeanFailures[1] += float64(row.Requests-row.Successes) * share
-		simulated, measured := b.Info("violated") == 0, row.Latency <= q.Latency && row.Successes >= q.Count
-		if simulated {
-			r.Feasible[0] += share
-		}
-		if measured {
-			r.Feasible[1] += share
-		}
-		if simulated == measured {
-			r.Agree += share
+			r.Price = max(r.Price, math.Abs(b.Info("price")-row.Price))
+			now := [2]float64{b.Info("latency"), b.Info("latency_p95")}
+			latency, latency95 = append(latency, now[0]/row.Latency), append(latency95, now[1]/row.P95)
+			r.Measured, r.Simulated = append(r.Measured, row.Latency), append(r.Simulated, now[0])
+			ok, failed := b.Info("successes"), b.Info("failed")
+			successes = append(successes, ok-float64(row.Successes))
+			failures = append(failures, failed-float64(row.Requests-row.Successes))
+			r.MeanSuccesses[0] += ok * share
+			r.MeanSuccesses[1] += float64(row.Successes) * share
+			r.MeanFailures[0] += failed * share
+			r.MeanFailures[1] += float64(row.Requests-row.Successes) * share
+			q := b.env.QoS()
+			simulated, measured := b.Info("violated") == 0, row.Latency <= q.Latency && row.Successes >= q.Count
+			r.Feasible[0] += one(simulated) * share
+			r.Feasible[1] += one(measured) * share
+			r.Agree += one(simulated == measured) * share
+			if i > 0 {
+				floor, floor95 = append(floor, now[0]/last[0]), append(floor95, now[1]/last[1])
+				r.AgreeFloor += one(simulated == lastFeasible) * shareFloor
+			}
+			last, lastFeasible = now, simulated
 		}
 	}
 	for f := range n {
-		r.Functions = append(r.Functions, rows[0].Functions[f].Name)
-		r.P75 = append(r.P75, QuartilesOf(ratio[f][0]))
-		r.P95 = append(r.P95, QuartilesOf(ratio[f][1]))
-		r.CPU = append(r.CPU, QuartilesOf(ratio[f][2]))
-		r.Fits = append(r.Fits, regress[f].fit(r.Functions[f]))
+		r.Functions[f].conclude(rows[0].Functions[f].Name, &sums[f], times)
 	}
-	r.Latency, r.LatencyP95 = QuartilesOf(latency), QuartilesOf(latency95)
+	r.Latency, r.P95 = QuartilesOf(latency), QuartilesOf(latency95)
+	if times > 1 {
+		r.LatencyFloor, r.P95Floor = QuartilesOf(floor), QuartilesOf(floor95)
+	}
 	r.Successes, r.Failures = QuartilesOf(successes), QuartilesOf(failures)
 	return r, nil
 }
 
+// seed is that of a row's i-th repetition.
+func seed(row, i int) uint64 { return uint64(i)<<32 | uint64(row) }
+
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// add takes the bench's last measurement of function f in, which follows another of the same row where repeated is set.
+func (s *functionSums) add(b *Bench, f int, m perfmodel.MeasuredFunction, repeated bool) {
+	now := [2]float64{b.function(f, p75), b.function(f, p95)}
+	s.p75, s.p95 = append(s.p75, now[0]/m.P75), append(s.p95, now[1]/m.P95)
+	s.cpu = append(s.cpu, b.function(f, usedCPU)/m.UsedCPU)
+	if repeated {
+		s.floor75, s.floor95 = append(s.floor75, now[0]/s.last[0]), append(s.floor95, now[1]/s.last[1])
+	}
+	s.last = now
+	ranges := b.env.Range()
+	z := ranges.Decode(b.Action()[4*f : 4*f+4])
+	s.fit75[0].add(z, now[0])
+	s.fit75[1].add(z, m.P75)
+	s.fit95[0].add(z, now[1])
+	s.fit95[1].add(z, m.P95)
+}
+
+func (r *FunctionComparison) conclude(name string, s *functionSums, times int) {
+	r.Function = name
+	r.P75, r.P95, r.CPU = QuartilesOf(s.p75), QuartilesOf(s.p95), QuartilesOf(s.cpu)
+	if times > 1 {
+		r.P75Floor, r.P95Floor = QuartilesOf(s.floor75), QuartilesOf(s.floor95)
+	}
+	for i := range 2 {
+		r.Fits[i], r.Fits95[i] = s.fit75[i].fit(name), s.fit95[i].fit(name)
+	}
+}
+
 // String is a table.
 func (r *Comparison) String() string {
-	s := fmt.Sprintf("%d rows; ratios simulated/measured: median (quartiles)\n%-10s %-18s %-18s %-18s %-30s\n", r.Rows,
-		"function", "p75", "p95", "CPU used", "ln p75: 1, cpu, replicas, concurrency; residual")
-	for f, name := range r.Functions {
-		x := r.Fits[f]
-		s += fmt.Sprintf("%-10s %-18v %-18v %-18v %5.2f %5.2f %5.2f %5.2f; %.2f\n", name, r.P75[f], r.P95[f], r.CPU[f], x.A, x.B, x.C, x.D, x.Residual)
+	s := fmt.Sprintf("%d rows, %d times; ratios simulated/measured: median (quartiles); ln p75 = A + B·ln cpu + C·ln replicas + D·ln concurrency\n"+
+		"%-10s %-18s %-18s %-18s %-18s %-32s %s\n", r.Rows, r.Times, "function", "p75", "its floor", "p95", "CPU used", "A B C D; residual: simulated", "measured")
+	for _, f := range r.Functions {
+		s += fmt.Sprintf("%-10s %-18v %-18v %-18v %-18v", f.Function, f.P75, f.P75Floor, f.P95, f.CPU)
+		for _, x := range f.Fits {
+			s += fmt.Sprintf(" %5.2f %5.2f %5.2f %5.2f; %.2f  ", x.A, x.B, x.C, x.D, x.Residual)
+		}
+		s += "\n"
 	}
-	return s + fmt.Sprintf("end to end: mean %v, p95 %v\nsuccesses: %.1f, measured %.1f, difference %v\nfailures: %.1f, measured %.1f, difference %v\n"+
-		"feasible: %.3f, measured %.3f, same verdict on %.3f; price off by at most %g\n", r.Latency, r.LatencyP95,
-		r.MeanSuccesses[0], r.MeanSuccesses[1], r.Successes, r.MeanFailures[0], r.MeanFailures[1], r.Failures,
-		r.Feasible[0], r.Feasible[1], r.Agree, r.Price)
+	return s + fmt.Sprintf("end to end: mean %v, floor %v; p95 %v, floor %v\nsuccesses: %.1f, measured %.1f, difference %v\n"+
+		"failures: %.1f, measured %.1f, difference %v\nfeasible: %.3f, measured %.3f, same verdict on %.3f, floor %.3f; price off by at most %g\n",
+		r.Latency, r.LatencyFloor, r.P95, r.P95Floor, r.MeanSuccesses[0], r.MeanSuccesses[1], r.Successes, r.MeanFailures[0], r.MeanFailures[1], r.Failures,
+		r.Feasible[0], r.Feasible[1], r.Agree, r.AgreeFloor, r.Price)
 }

@@ -1,0 +1,76 @@
+package calibrate
+
+import (
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// Users returns the load of FaaSConf's static scenarios: users in a closed loop without thinking time, 10 more at once every second.
+func Users(n int) workload.Config {
+	w := workload.Default()
+	w.Kind = workload.ClosedLoop
+	w.Users = workload.UsersConfig{Count: n, SpawnRate: 10, ThinkLaw: workload.Constant}
+	return w
+}
+
+// Bench measures configurations one window at a time, each on a fresh deployment.
+type Bench struct {
+	env  *sizing.Env
+	obs  *envs.Observation
+	act  *envs.Action
+	out  *envs.Outcome
+	info map[string]int
+}
+
+// NewBench returns a bench under a configuration, of which workflow, laws, platform and noise matter.
+func NewBench(c sizing.Config, users int) (*Bench, error) {
+	c.Windows, c.Warmup, c.Protocol, c.Features, c.Users = 1, 0, sizing.Fresh, sizing.PaperFeatures, nil
+	e, err := sizing.New(c, Users(users))
+	if err != nil {
+		return nil, err
+	}
+	s := e.Spec()
+	b := &Bench{env: e, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), info: make(map[string]int)}
+	for i, q := range s.Info {
+		b.info[q.Name] = i
+	}
+	return b, nil
+}
+
+// Measure deploys the action in Action under a seed.
+func (b *Bench) Measure(seed uint64) error {
+	if err := b.env.Reset(seed, nil, b.obs); err != nil {
+		return err
+	}
+	return b.env.Step(b.act, b.obs, b.out)
+}
+
+// Action is what the next Measure deploys.
+func (b *Bench) Action() []float32 { return b.act.Kinds[0] }
+
+// Configure puts a row's configuration into Action.
+func (b *Bench) Configure(row perfmodel.Measured) {
+	for f, m := range row.Functions {
+		for j, a := range m.Action {
+			b.Action()[len(m.Action)*f+j] = float32(a)
+		}
+	}
+}
+
+// Info returns a quantity of the last measurement.
+func (b *Bench) Info(name string) float64 { return b.out.Info[b.info[name]] }
+
+// function returns a feature of a function, counted from behind the last action.
+func (b *Bench) function(f, feature int) float64 {
+	k := &b.env.Spec().Kinds[0]
+	return float64(b.obs.Kinds[0].Values[f*k.Observation.Width()+k.Action.Width()+feature])
+}
+
+// Features behind the last action.
+const (
+	usedCPU = 0
+	p75     = 4
+	p95     = 5
+)
