@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -190,53 +189,4 @@ func curvesOf(c *cobra.Command, choice *eval.Choice) []eval.Curve {
 		out = append(out, curve)
 	}
 	return out
-}
-
-func plotCommand() *cobra.Command {
-	var metric, out string
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "plot EVALUATION|RUN…",
-		Short: "Draw an evaluation's figures again, or the learning curves of runs",
-		Long: `Draw the figures of an evaluation's folder again from its data, or compare a metric of several runs over training.
-Runs whose names differ by a trailing -s<seed> only are drawn as one line with the range that they span.`,
-		Example: `  stoker plot runs/sizing-attmf-s1/eval
-  stoker plot runs/sizing-attmf-s1 runs/sizing-attmf-s2 --metric rollout/ep_rew_mean --out curves/`,
-		Args: args(1, -1, "EVALUATION or RUN"),
-		RunE: func(c *cobra.Command, a []string) error {
-			files, err := draw(a, metric, out)
-			if asJSON && err == nil {
-				return printJSON(c.OutOrStdout(), files)
-			}
-			for _, f := range files {
-				fmt.Fprintln(c.OutOrStdout(), f)
-			}
-			return err
-		},
-	}
-	c.Flags().StringVar(&metric, "metric", "rollout/ep_rew_mean", "metric of metrics.jsonl to draw")
-	c.Flags().StringVar(&out, "out", ".", "folder of the figure and its data")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the files' names as JSON")
-	return c
-}
-
-// draw draws an evaluation's figures, or the curves of runs, and returns the files.
-func draw(a []string, metric, out string) ([]string, error) {
-	for _, path := range a {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, usage("there is no %s", path)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(a[0], eval.SummaryFile)); err != nil || len(a) > 1 {
-		return eval.PlotRuns(a, metric, out)
-	}
-	s, err := eval.Replot(a[0])
-	if err != nil {
-		return nil, err
-	}
-	files := make([]string, len(s.Figures))
-	for i, f := range s.Figures {
-		files[i] = filepath.Join(a[0], f)
-	}
-	return files, nil
 }

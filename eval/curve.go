@@ -7,17 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/chart"
-	"github.com/stoker-rl/stoker/eval/stats"
 )
 
 // Curve is one metric of one run over training.
@@ -25,116 +24,145 @@ type Curve struct {
 	// Group joins the runs that differ by seed only; Run is the run's folder.
 	Group, Run, Metric string
 	Steps              []int64
-	Values             []float64
+	// Seconds of training at each step, over all sessions; empty where it was not asked for.
+	Seconds []float64
+	Values  []float64
 }
 
-// ReadCurve reads a metric from a run's metrics.jsonl. Lines without it are passed over, and so is a last line that is still being
-// written; no line with it is an error that lists what there is.
+// ReadCurve reads a metric from a run's metrics.jsonl, or from its timing.jsonl where the metric is one of time/. Lines without it
+// are passed over, and so is a last line that is still being written; no line with it is an error that lists what there is.
 func ReadCurve(run, group, metric string) (Curve, error) {
 	c := Curve{Group: group, Run: run, Metric: metric}
+	known := map[string]bool{}
+	take := func(step int64, line map[string]float64) {
+		for k := range line {
+			known[k] = true
+		}
+		if x, ok := line[metric]; ok {
+			c.Steps, c.Values = append(c.Steps, step), append(c.Values, x)
+		}
+	}
 	path := filepath.Join(run, checkpoints.MetricsFile)
-	f, err := os.Open(path)
-	if err != nil {
+	if err := readLog(path, take); err != nil {
 		return c, err
 	}
+	if len(c.Steps) == 0 {
+		if err := readLog(filepath.Join(run, timingFile), take); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return c, err
+		}
+	}
+	if len(c.Steps) > 0 {
+		return c, nil
+	}
+	names := slices.Sorted(maps.Keys(known))
+	if len(names) == 0 {
+		return c, fmt.Errorf("%s has no %q; it has nothing yet", path, metric)
+	}
+	hint := ""
+	if near := configs.Nearest(metric, names); near != "" && len(metric) > 3 {
+		hint = fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return c, fmt.Errorf("%s has no %q%s; it has %s", path, metric, hint, strings.Join(names, ", "))
+}
+
+// timingFile is the log of times, beside that of metrics.
+const timingFile = "timing.jsonl"
+
+// readLog hands the lines of a log to take: the step and every other number. What is null was not known, a word (such as a time of day)
+// is passed over in a log of times only.
+func readLog(path string, take func(step int64, line map[string]float64)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
 	defer f.Close()
-	known := map[string]bool{}
 	in := bufio.NewReader(f)
 	for n := 1; ; n++ {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			break // what follows the last newline is not finished
+			return nil // what follows the last newline is not finished
 		}
 		if err != nil {
-			return c, fmt.Errorf("%s:%d: %w", path, n, err)
+			return fmt.Errorf("%s:%d: %w", path, n, err)
 		}
-		var line map[string]*float64
-		if err := json.Unmarshal(bytes.TrimSpace(text), &line); err != nil {
-			return c, fmt.Errorf("%s:%d: want an object of numbers: %w", path, n, err)
+		var raw map[string]json.RawMessage
+		if err := json.Unmarshal(bytes.TrimSpace(text), &raw); err != nil {
+			return fmt.Errorf("%s:%d: want an object of numbers: %w", path, n, err)
 		}
-		step := line["step"]
-		if step == nil {
-			return c, fmt.Errorf("%s:%d: no step", path, n)
+		line := make(map[string]float64, len(raw))
+		for k, v := range raw {
+			if k == "at" || string(v) == "null" {
+				continue
+			}
+			var x float64
+			if err := json.Unmarshal(v, &x); err != nil {
+				return fmt.Errorf("%s:%d: %s: want a number: %w", path, n, k, err)
+			}
+			line[k] = x
 		}
-		for k := range line {
-			known[k] = true
+		step, ok := line["step"]
+		if !ok {
+			return fmt.Errorf("%s:%d: no step", path, n)
 		}
-		if x := line[metric]; x != nil {
-			c.Steps = append(c.Steps, int64(*step))
-			c.Values = append(c.Values, *x)
-		}
+		delete(line, "step")
+		take(int64(step), line)
 	}
-	if len(c.Steps) == 0 {
-		delete(known, "step")
-		have := "nothing yet"
-		if len(known) > 0 {
-			have = strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+}
+
+// clocked adds to a curve the seconds of training at its steps, from the run's log of times. A session's clock starts at 0: what
+// earlier sessions took is added, work that was lost with a crash included.
+func (c Curve) clocked() (Curve, error) {
+	path := filepath.Join(c.Run, timingFile)
+	var steps []int64
+	var seconds []float64
+	before, last := 0.0, 0.0
+	err := readLog(path, func(step int64, line map[string]float64) {
+		now, ok := line["time/elapsed_s"]
+		if !ok {
+			return
 		}
-		return c, fmt.Errorf("%s has no %q; it has %s", path, metric, have)
+		if now < last {
+			before += last
+		}
+		last = now
+		for len(steps) > 0 && steps[len(steps)-1] >= step { // redone after a crash
+			steps, seconds = steps[:len(steps)-1], seconds[:len(seconds)-1]
+		}
+		steps, seconds = append(steps, step), append(seconds, before+now)
+	})
+	if err == nil && len(steps) == 0 {
+		err = fmt.Errorf("%s has no time/elapsed_s", path)
+	}
+	if err != nil {
+		return c, fmt.Errorf("no times to draw over: %w", err)
+	}
+	x := make([]float64, len(steps))
+	for i, s := range steps {
+		x[i] = float64(s)
+	}
+	c.Seconds = make([]float64, len(c.Steps))
+	for i, s := range c.Steps {
+		c.Seconds[i] = interpolate(x, seconds, float64(s))
 	}
 	return c, nil
 }
 
 func curveRows(curves []Curve) [][]string {
 	rows := [][]string{{"group", "run", "metric", "step", "value"}}
+	timed := slices.ContainsFunc(curves, func(c Curve) bool { return len(c.Seconds) > 0 })
+	if timed {
+		rows[0] = append(rows[0], "seconds")
+	}
 	for _, c := range curves {
 		for i, s := range c.Steps {
-			rows = append(rows, []string{c.Group, c.Run, c.Metric, fmt.Sprint(s), number(c.Values[i])})
+			row := []string{c.Group, c.Run, c.Metric, fmt.Sprint(s), number(c.Values[i])}
+			if timed {
+				row = append(row, number(c.Seconds[i]))
+			}
+			rows = append(rows, row)
 		}
 	}
 	return rows
-}
-
-// band is a group's curve: IQM over its runs and the range that they span at each step that all of them have.
-type band struct {
-	group          string
-	runs           int
-	x, mid, lo, hi []float64
-}
-
-// bands joins curves by group. Where the runs of a group have no step in common, each is a band of its own.
-func bands(curves []Curve) []band {
-	var groups []string
-	for _, c := range curves {
-		if !slices.Contains(groups, c.Group) {
-			groups = append(groups, c.Group)
-		}
-	}
-	var out []band
-	for _, g := range groups {
-		of := slices.DeleteFunc(slices.Clone(curves), func(c Curve) bool { return c.Group != g })
-		if b := join(g, of); len(b.x) > 0 {
-			out = append(out, b)
-			continue
-		}
-		for _, c := range of {
-			out = append(out, join(filepath.Base(filepath.Clean(c.Run)), []Curve{c}))
-		}
-	}
-	return out
-}
-
-func join(group string, curves []Curve) band {
-	b := band{group: group, runs: len(curves)}
-	at := map[int64][]float64{}
-	for _, c := range curves {
-		for i, s := range c.Steps {
-			if !math.IsNaN(c.Values[i]) {
-				at[s] = append(at[s], c.Values[i])
-			}
-		}
-	}
-	for _, s := range slices.Sorted(maps.Keys(at)) {
-		v := at[s]
-		if len(v) < b.runs {
-			continue
-		}
-		b.x = append(b.x, float64(s))
-		b.mid = append(b.mid, stats.IQM(v))
-		b.lo = append(b.lo, slices.Min(v))
-		b.hi = append(b.hi, slices.Max(v))
-	}
-	return b
 }
 
 // curve draws the learning curve from its CSV.
@@ -168,7 +196,7 @@ func curveFigure(curves []Curve, style func(group string, i int) chart.Style) *c
 	panel := chart.NewPanel("", "environment steps", curves[0].Metric)
 	panel.RangeX(0, 0)
 	f := &chart.Figure{Title: "Learning curve", Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel, Height: panelHeight}
-	for i, b := range bands(curves) {
+	for i, b := range bands(curves, bandOptions{Band: BandRange}) {
 		e := chart.Entry{Text: b.group, Style: style(b.group, i), Line: true}
 		if b.runs > 1 {
 			e.Text, e.Band = fmt.Sprintf("%s (IQM and range of %d runs)", b.group, b.runs), true
@@ -178,38 +206,4 @@ func curveFigure(curves []Curve, style func(group string, i int) chart.Style) *c
 		f.Key = append(f.Key, e)
 	}
 	return f
-}
-
-// PlotRuns draws a metric of several runs over training into the folder out and returns the files, the data among them.
-func PlotRuns(runs []string, metric, out string) ([]string, error) {
-	if len(runs) == 0 {
-		return nil, errors.New("eval: no runs to draw")
-	}
-	var curves []Curve
-	for _, r := range runs {
-		c, err := ReadCurve(r, groupName(r), metric)
-		if err != nil {
-			return nil, err
-		}
-		curves = append(curves, c)
-	}
-	if err := os.MkdirAll(out, 0o777); err != nil {
-		return nil, err
-	}
-	if err := writeCSV(out, curveFile, curveRows(curves)); err != nil {
-		return nil, err
-	}
-	files, err := curveFigure(curves, func(_ string, i int) chart.Style { return chart.Styles(i) }).Save(out, curveName)
-	files = append(files, curveFile)
-	for i := range files {
-		files[i] = filepath.Join(out, files[i])
-	}
-	return files, err
-}
-
-var seedSuffix = regexp.MustCompile(`-s[0-9]+$`)
-
-// groupName is a run's name without its seed.
-func groupName(run string) string {
-	return seedSuffix.ReplaceAllString(filepath.Base(filepath.Clean(run)), "")
 }

@@ -1,11 +1,9 @@
 package eval
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -45,7 +43,7 @@ func TestReadCurve(t *testing.T) {
 func TestReadCurveErrors(t *testing.T) {
 	for _, c := range []struct{ name, lines, want string }{
 		{"not JSON", "{\"step\":1,\"x\":1}\nnonsense\n", "metrics.jsonl:2: want an object of numbers: invalid character"},
-		{"a word", "{\"step\":1,\"x\":\"high\"}\n", "metrics.jsonl:1: want an object of numbers: json: cannot unmarshal string"},
+		{"a word", "{\"step\":1,\"x\":\"high\"}\n", "metrics.jsonl:1: x: want a number: json: cannot unmarshal string"},
 		{"no step", "{\"step\":1,\"x\":1}\n\n{\"x\":1}\n", "metrics.jsonl:2: "},
 		{"no step at all", "{\"x\":1}\n", "metrics.jsonl:1: no step"},
 		{"another metric", "{\"step\":1,\"b\":1,\"a\":2}\n", `has no "x"; it has a, b`},
@@ -59,61 +57,6 @@ func TestReadCurveErrors(t *testing.T) {
 	}
 	if _, err := ReadCurve(t.TempDir(), "g", "x"); err == nil || !strings.Contains(err.Error(), "metrics.jsonl") {
 		t.Errorf("no log: %v", err)
-	}
-}
-
-// A group's curve is made of the steps that all its runs have; runs without a common step stay curves of their own.
-func TestBands(t *testing.T) {
-	nan := math.NaN()
-	got := bands([]Curve{
-		{Group: "a", Run: "a-s1", Steps: []int64{0, 10, 20, 30}, Values: []float64{1, 2, 3, 4}},
-		{Group: "b", Run: "runs/b-s1", Steps: []int64{1}, Values: []float64{1}},
-		{Group: "a", Run: "a-s2", Steps: []int64{10, 0, 30}, Values: []float64{4, 5, nan}},
-		{Group: "b", Run: "runs/b-s2", Steps: []int64{2}, Values: []float64{2}},
-	})
-	want := []band{
-		{"a", 2, []float64{0, 10}, []float64{3, 3}, []float64{1, 2}, []float64{5, 4}},
-		{"b-s1", 1, []float64{1}, []float64{1}, []float64{1}, []float64{1}},
-		{"b-s2", 1, []float64{2}, []float64{2}, []float64{2}, []float64{2}},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
-// Runs whose names differ by their seed are one line; files come back with their folder, data and all.
-func TestPlotRuns(t *testing.T) {
-	a := logged(t, "a-s1", "{\"step\":1,\"x\":1}\n{\"step\":2,\"x\":3}\n")
-	b := logged(t, "a-s2", "{\"step\":1,\"x\":2}\n{\"step\":2,\"x\":5}\n")
-	out := filepath.Join(t.TempDir(), "curves")
-	got, err := PlotRuns([]string{a, b + "/"}, "x", out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{filepath.Join(out, "learning_curve.png"), filepath.Join(out, "learning_curve.svg"), filepath.Join(out, "learning_curve.csv")}
-	if !slices.Equal(got, want) {
-		t.Errorf("files %v, want %v", got, want)
-	}
-	svg, err := os.ReadFile(want[1])
-	if err != nil || !strings.Contains(string(svg), "a (IQM and range of 2 runs)") {
-		t.Errorf("the figure does not name the group: %v", err)
-	}
-	csv, err := os.ReadFile(want[2])
-	if text := "group,run,metric,step,value\na," + a + ",x,1,1\n"; err != nil || !strings.HasPrefix(string(csv), text) {
-		t.Errorf("data %s, want it to begin with %s", csv, text)
-	}
-	if _, err := PlotRuns([]string{a, t.TempDir()}, "x", out); err == nil {
-		t.Error("a folder without a log was drawn")
-	}
-	if _, err := PlotRuns(nil, "x", out); err == nil {
-		t.Error("nothing was drawn without an error")
-	}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := PlotRuns([]string{a}, "x", filepath.Join(file, "curves")); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("a folder below a file: %v", err)
 	}
 }
 

@@ -68,9 +68,9 @@ func Example() {
 	//             IQM [95 %]         riccati − it [95 %]      p (Holm)  P(better)  riccati is
 	// ───────────────────────────────────────────────────────────────────────────────────────
 	// cost ↓
-	//   riccati    7.3 [ 6.7,  8.0]
-	//   cautious   7.6 [ 6.8,  8.6]   -0.53 [ -0.93,  -0.19]  0.007     0.75       better
-	//   timid     16.6 [13.2, 24.9]  -13.27 [-19.34,  -8.02]  <0.001    0.95       better
+	//   riccati    7.3 [ 6.6,  8.1]
+	//   cautious   7.6 [ 6.7,  8.7]   -0.53 [ -0.96,  -0.16]  0.007     0.75       better
+	//   timid     16.6 [13.0, 25.8]  -13.27 [-19.73,  -7.68]  <0.001    0.95       better
 	//
 	// riccati against cautious: better by cost
 	// riccati against timid: better by cost

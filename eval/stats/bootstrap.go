@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -71,12 +73,38 @@ func draw(count []int, stream *rng.Stream) {
 	}
 }
 
-// IQMInterval returns the IQM of all scores with a percentile interval over resamples of training seeds and workloads. NaN
-// where a score is.
+// IQMInterval returns the IQM of all scores with an interval over resamples of training seeds and workloads: of one training seed the
+// expanded percentile interval, which stays within the scores; of several the bootstrap's interval stretched to the width that Student's t
+// asks for. Coverage of both, and of the plain percentile interval, is measured in docs/statistics.md. NaN where a score is; NaN bounds
+// where a single score says nothing of chance.
 func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
 	if s.missing() {
 		return unknown()
 	}
+	point := IQM(s.Flat())
+	if len(s)*len(s[0]) == 1 {
+		return Interval{point, math.NaN(), math.NaN()}
+	}
+	draws := iqmDraws(s, resamples, stream)
+	if len(s) == 1 {
+		a := expandedTail(len(s[0]))
+		return Interval{point, Quantile(draws, a), Quantile(draws, 1-a)}
+	}
+	low, high := stretched(point, draws, s.iqmChance(), tail)
+	return Interval{point, low, high}
+}
+
+// PercentileInterval is the plain percentile interval that rliable reports, over the same resamples: for comparison with published
+// tables. With few scores it is too narrow.
+func PercentileInterval(s Scores, resamples int, stream *rng.Stream) Interval {
+	if s.missing() {
+		return unknown()
+	}
+	return percentiles(IQM(s.Flat()), iqmDraws(s, resamples, stream))
+}
+
+// iqmDraws are the IQMs of resamples in ascending order.
+func iqmDraws(s Scores, resamples int, stream *rng.Stream) []float64 {
 	b := newResampled(s)
 	draws := make([]float64, resamples)
 	for r := range draws {
@@ -84,7 +112,21 @@ func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
 		draw(b.cols, stream)
 		draws[r] = b.iqm()
 	}
-	return percentiles(IQM(s.Flat()), draws)
+	slices.Sort(draws)
+	return draws
+}
+
+// iqmChance is that of the IQM over training seeds and workloads. What the two contribute only together is counted twice, on the safe
+// side.
+func (s Scores) iqmChance() chance {
+	var c chance
+	sorted := sortedOf(s.Flat())
+	if lo, hi := sorted[len(sorted)/4], sorted[len(sorted)-len(sorted)/4-1]; finite(lo) && finite(hi) {
+		p := s.pseudo(sorted)
+		c.addTrimmed(p.rowMeans(), kept(len(s)))
+		c.addTrimmed(p.columns(), kept(len(s[0])))
+	}
+	return c
 }
 
 // resampled is scores in ascending order, each counted as often as its row times its column was drawn, so that a resample
@@ -165,7 +207,7 @@ func ProfileInterval(s Scores, tau []float64, resamples int, stream *rng.Stream)
 	return out
 }
 
-// pairedDraws resamples the mean difference of a and b over shared workloads.
+// pairedDraws resamples the mean difference of a and b over shared workloads, and returns them in ascending order.
 func pairedDraws(a, b Scores, resamples int, stream *rng.Stream) []float64 {
 	n := len(a[0])
 	diff, cols := make([]float64, n), make([]int, n)
@@ -203,8 +245,16 @@ func addRows(diff []float64, s Scores, count []int, sign float64) {
 	}
 }
 
-// improvementInterval is the probability that a exceeds b under one workload, ties counted half, with its interval.
+// improvementInterval is the probability that a exceeds b under one workload, ties counted half, with its interval: the percentile
+// bootstrap's, and never narrower than Wilson's for as many workloads.
 func improvementInterval(a, b Scores, resamples int, stream *rng.Stream) Interval {
+	iv := percentiles(pairedImprovement(a, b), improvementDraws(a, b, resamples, stream))
+	low, high := wilson(iv.Point, len(a[0]))
+	return Interval{iv.Point, min(iv.Low, low), max(iv.High, high)}
+}
+
+// improvementDraws resamples the probability of improvement.
+func improvementDraws(a, b Scores, resamples int, stream *rng.Stream) []float64 {
 	n := len(a[0])
 	rowsA, rowsB, cols := make([]int, len(a)), make([]int, len(b)), make([]int, n)
 	draws := make([]float64, resamples)
@@ -228,7 +278,16 @@ func improvementInterval(a, b Scores, resamples int, stream *rng.Stream) Interva
 		}
 		draws[r] = sum / float64(len(a)*len(b)*n)
 	}
-	return percentiles(pairedImprovement(a, b), draws)
+	return draws
+}
+
+// wilson is Wilson's score interval of a share p of n. Resamples of workloads of which all agree are all alike, and would claim
+// certainty; this one doesn't.
+func wilson(p float64, n int) (low, high float64) {
+	z := distuv.UnitNormal.Quantile(1 - tail)
+	k := z * z / float64(n)
+	mid, half := (p+k/2)/(1+k), z/(1+k)*math.Sqrt(p*(1-p)/float64(n)+k/(4*float64(n)))
+	return max(0, mid-half), min(1, mid+half)
 }
 
 // above is 1 where x exceeds y, ½ where they are equal.

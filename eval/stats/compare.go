@@ -12,7 +12,8 @@ import (
 
 // Comparison is a paired comparison of a with b.
 type Comparison struct {
-	// Difference is the mean of a − b over shared workloads, with an interval of Level coverage.
+	// Difference is the mean of a − b over shared workloads, with an interval of Level coverage: the hierarchical bootstrap's, stretched to
+	// the width of Student's t over training seeds and workloads. Its bounds are NaN where a single pair says nothing of chance.
 	Difference Interval
 	// SimultaneousLow and SimultaneousHigh bound it for all comparisons of a family at once (Bonferroni).
 	SimultaneousLow, SimultaneousHigh float64
@@ -65,22 +66,49 @@ func compare(a, b Scores, family, resamples int, key rng.Key) Comparison {
 		return none
 	}
 	none.Improvement = improvementInterval(a, b, resamples, key.With(2).Stream())
-	diff := make([]float64, len(a[0]))
-	for j := range diff {
-		diff[j] = a.column(j) - b.column(j)
-	}
+	diff := differences(a, b)
 	mean := Mean(diff)
 	if math.IsNaN(mean) || math.IsInf(mean, 0) {
 		return none
 	}
-	draws := pairedDraws(a, b, resamples, key.With(0).Stream())
-	wide := tail / float64(family)
-	return Comparison{
-		Difference:      Interval{mean, Quantile(draws, tail), Quantile(draws, 1-tail)},
-		SimultaneousLow: Quantile(draws, wide), SimultaneousHigh: Quantile(draws, 1-wide),
-		P:           max(signFlip(diff, resamples, key.With(1).Stream()), welch(a, b, diff)),
-		Improvement: none.Improvement,
+	c := Comparison{P: pValue(a, b, diff, resamples, key), Improvement: none.Improvement}
+	c.Difference, c.SimultaneousLow, c.SimultaneousHigh = pairedInterval(a, b, diff, family, resamples, key.With(0).Stream())
+	return c
+}
+
+// differences are a − b by workload, of means over training seeds.
+func differences(a, b Scores) []float64 {
+	diff := make([]float64, len(a[0]))
+	for j := range diff {
+		diff[j] = a.column(j) - b.column(j)
 	}
+	return diff
+}
+
+func pValue(a, b Scores, diff []float64, resamples int, key rng.Key) float64 {
+	return max(signFlip(diff, resamples, key.With(1).Stream()), welch(a, b, diff))
+}
+
+// pairedInterval is the mean difference with its interval, and the bounds that hold for a family of comparisons at once.
+func pairedInterval(a, b Scores, diff []float64, family, resamples int, stream *rng.Stream) (iv Interval, low, high float64) {
+	iv = Interval{Mean(diff), math.NaN(), math.NaN()}
+	if len(diff) == 1 && len(a) == 1 && len(b) == 1 {
+		return iv, iv.Low, iv.High
+	}
+	draws, by := pairedDraws(a, b, resamples, stream), chanceOf(a, b, diff)
+	iv.Low, iv.High = stretched(iv.Point, draws, by, tail)
+	low, high = stretched(iv.Point, draws, by, tail/float64(family))
+	return iv, low, high
+}
+
+// chanceOf is that of the mean difference of a and b: s_a²/n_a + s_b²/n_b + s_d²/n, the squares being the variances of the training seeds'
+// means and of the differences by workload.
+func chanceOf(a, b Scores, diff []float64) chance {
+	var c chance
+	c.add(a.rowMeans())
+	c.add(b.rowMeans())
+	c.add(diff)
+	return c
 }
 
 // signFlip is the two-sided sign-flip test of a zero mean: exact where 2ⁿ is at most resamples, else by random flips.
@@ -121,32 +149,21 @@ func signFlip(diff []float64, resamples int, stream *rng.Stream) float64 {
 }
 
 // welch is the two-sided p of a zero mean difference where training seeds and workloads are both drawn at random: t is the mean
-// of diff over √(s_a²/n_a + s_b²/n_b + s_d²/n), the squares being the variances of the training seeds' means and of the differences by
-// workload; degrees of freedom are Welch's and Satterthwaite's. What seeds and workloads contribute only together is counted
-// twice, on the safe side. 0 where neither has several training seeds.
+// of diff over the root of chanceOf; degrees of freedom are Welch's and Satterthwaite's. What seeds and workloads contribute only together
+// is counted twice, on the safe side. 0 where neither has several training seeds.
 func welch(a, b Scores, diff []float64) float64 {
 	if len(a) == 1 && len(b) == 1 {
 		return 0
 	}
-	sum, weight := 0.0, 0.0
-	add := func(x []float64) {
-		if len(x) > 1 {
-			v := variance(x) / float64(len(x))
-			sum, weight = sum+v, weight+v*v/float64(len(x)-1)
-		}
-	}
-	add(a.rowMeans())
-	add(b.rowMeans())
-	add(diff)
-	mean := Mean(diff)
+	c, mean := chanceOf(a, b, diff), Mean(diff)
 	switch {
 	case mean == 0:
 		return 1
-	case weight == 0:
+	case !c.known():
 		return 0
 	}
-	nu := sum * sum / weight
-	return mathext.RegIncBeta(nu/2, 0.5, nu/(nu+mean*mean/sum))
+	nu := c.freedom()
+	return mathext.RegIncBeta(nu/2, 0.5, nu/(nu+mean*mean/c.sum))
 }
 
 func (s Scores) rowMeans() []float64 {

@@ -12,10 +12,12 @@ func IQM(x []float64) float64 {
 	if slices.ContainsFunc(x, math.IsNaN) {
 		return math.NaN()
 	}
-	s := slices.Sorted(slices.Values(x))
+	s := sortedOf(x)
 	cut := len(s) / 4
 	return Mean(s[cut : len(s)-cut])
 }
+
+func sortedOf(x []float64) []float64 { return slices.Sorted(slices.Values(x)) }
 
 // Mean is the arithmetic mean, NaN where there are no values.
 func Mean(x []float64) float64 {

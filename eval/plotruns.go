@@ -1,0 +1,279 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs"
+	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// RunPlot says how runs are drawn over training. The zero value of every field but Runs is a default.
+type RunPlot struct {
+	// Runs are run folders or patterns of them.
+	Runs []string
+	// Metrics are tags of metrics.jsonl or timing.jsonl, a panel each; rollout/ep_rew_mean where none is named.
+	Metrics []string
+	// Time draws over seconds of training instead of environment steps.
+	Time bool
+	// Smooth is the factor of an exponential moving average, from 0, none, to below 1.
+	Smooth float64
+	// Average over the runs of a group is AverageIQM or AverageMean, Band one of BandInterval, BandRange and BandNone.
+	Average, Band string
+	// Separate draws every run for itself.
+	Separate bool
+	// Labels name the groups in the order of the first run of each.
+	Labels []string
+	Title  string
+	// Log makes the vertical axes logarithmic.
+	Log bool
+	// Out is the folder of the figure, Name that of its files without the extension.
+	Out, Name string
+}
+
+// Plotted is what PlotRuns left: files, and remarks on what is drawn and what could not be.
+type Plotted struct {
+	Files []string `json:"files"`
+	Notes []string `json:"notes"`
+}
+
+func (p RunPlot) filled() (RunPlot, error) {
+	if len(p.Metrics) == 0 {
+		p.Metrics = []string{"rollout/ep_rew_mean"}
+	}
+	if p.Average == "" {
+		p.Average = AverageIQM
+	}
+	if p.Band == "" {
+		p.Band = BandInterval
+	}
+	if p.Name == "" {
+		p.Name = curveName
+	}
+	if p.Out == "" {
+		p.Out = "."
+	}
+	switch {
+	case !(p.Smooth >= 0 && p.Smooth < 1):
+		return p, train.Usage("smoothing is %g, want a factor from 0 (none) to below 1, such as 0.9", p.Smooth)
+	case p.Average != AverageIQM && p.Average != AverageMean:
+		return p, train.Usage("average is %q, want %s or %s", p.Average, AverageIQM, AverageMean)
+	case !slices.Contains([]string{BandInterval, BandRange, BandNone}, p.Band):
+		return p, train.Usage("band is %q, want %s, %s or %s", p.Band, BandInterval, BandRange, BandNone)
+	case p.Name != fileName(p.Name):
+		return p, train.Usage("name is %q, want a file's name without a folder", p.Name)
+	}
+	return p, nil
+}
+
+// PlotRuns draws metrics of several runs over training: a line per group of runs that are equal but for the seed, with a band over its
+// seeds. It leaves a PNG, an SVG and two CSV files, the runs' values and the lines as drawn.
+func PlotRuns(p RunPlot) (*Plotted, error) {
+	p, err := p.filled()
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := FindRuns(p.Runs)
+	if err != nil {
+		return nil, err
+	}
+	if len(dirs) == 0 {
+		return nil, train.Usage("no runs to draw")
+	}
+	infos := make([]runInfo, len(dirs))
+	for i, dir := range dirs {
+		if infos[i], err = readRun(dir); err != nil {
+			return nil, err
+		}
+	}
+	groups := groupRuns(infos, p.Separate)
+	if len(p.Labels) > 0 && len(p.Labels) != len(groups) {
+		return nil, train.Usage("%d labels for %d lines: %s", len(p.Labels), len(groups), describe(groups))
+	}
+	for i, l := range p.Labels {
+		groups[i].label = l
+	}
+	var all []Curve
+	for _, m := range p.Metrics {
+		for _, g := range groups {
+			for _, r := range g.runs {
+				c, err := ReadCurve(r.dir, g.label, m)
+				if err == nil && p.Time {
+					c, err = c.clocked()
+				}
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, c)
+			}
+		}
+	}
+	if p.Title == "" {
+		p.Title = "Learning curves"
+		if env := infos[0].env; env != "" && !slices.ContainsFunc(infos, func(r runInfo) bool { return r.env != env }) {
+			p.Title += " in " + env
+		}
+	}
+	return p.draw(groups, all)
+}
+
+func describe(groups []runGroup) string {
+	var out []string
+	for _, g := range groups {
+		out = append(out, g.label)
+	}
+	return strings.Join(out, ", ")
+}
+
+// draw writes the figure and its data.
+func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
+	if err := os.MkdirAll(p.Out, 0o777); err != nil {
+		return nil, err
+	}
+	out := &Plotted{Notes: p.notes(groups, all)}
+	xname := "step"
+	if p.Time {
+		xname = "seconds"
+	}
+	rows := [][]string{{"group", "metric", xname, p.Average, "lo", "hi", "runs"}}
+	f := &chart.Figure{Title: p.Title, Columns: 1, Width: onePanel, Height: panelHeight}
+	if len(p.Metrics) > 1 {
+		f.Columns, f.Width, f.Height = 2, onePanel*2/3, panelHeight*4/5
+	}
+	for k, m := range p.Metrics {
+		lines := bands(slices.DeleteFunc(slices.Clone(all), func(c Curve) bool { return c.Metric != m }),
+			bandOptions{Average: p.Average, Band: p.Band, Smooth: p.Smooth, Time: p.Time})
+		div, xlabel := p.axis(lines)
+		panel := chart.NewPanel("", xlabel, label(m, unitOf(groups[0].runs[0].env, m)))
+		if p.Log {
+			panel.LogY()
+		}
+		panel.RangeX(0, 0)
+		for i, b := range lines {
+			e := p.entry(b, chart.Styles(i))
+			for j, x := range b.x {
+				rows = append(rows, []string{b.group, m, number(x), number(b.mid[j]), number(b.lo[j]), number(b.hi[j]), fmt.Sprint(b.runs)})
+				b.x[j] = x / div
+			}
+			if e.Band {
+				panel.Band(e.Style, b.x, b.lo, b.hi)
+			}
+			panel.Line(e.Style, b.x, b.mid, false)
+			if k == 0 {
+				f.Key = append(f.Key, e)
+			}
+		}
+		f.Panels = append(f.Panels, panel)
+	}
+	if err := errors.Join(writeCSV(p.Out, p.Name+".csv", curveRows(all)), writeCSV(p.Out, p.Name+"_bands.csv", rows)); err != nil {
+		return nil, err
+	}
+	files, err := f.Save(p.Out, p.Name)
+	for _, name := range append(files, p.Name+".csv", p.Name+"_bands.csv") {
+		out.Files = append(out.Files, filepath.Join(p.Out, name))
+	}
+	return out, err
+}
+
+// entry is a group's line in the key; it says what its band is.
+func (p RunPlot) entry(b band, s chart.Style) chart.Entry {
+	e := chart.Entry{Text: b.group, Style: s, Line: true}
+	if b.runs == 1 {
+		return e
+	}
+	what := map[string]string{AverageIQM: "IQM", AverageMean: "mean"}[p.Average]
+	switch p.Band {
+	case BandInterval:
+		what, e.Band = what+" and 95 % interval", true
+	case BandRange:
+		what, e.Band = what+" and range", true
+	}
+	e.Text = fmt.Sprintf("%s (%s of %d runs)", b.group, what, b.runs)
+	return e
+}
+
+// axis is by what steps or seconds are divided, and the axis's label.
+func (p RunPlot) axis(lines []band) (div float64, label string) {
+	if !p.Time {
+		return 1, "environment steps"
+	}
+	last := 0.0
+	for _, b := range lines {
+		if n := len(b.x); n > 0 {
+			last = max(last, b.x[n-1])
+		}
+	}
+	switch {
+	case last > 4*3600:
+		return 3600, "training time (h)"
+	case last > 240:
+		return 60, "training time (min)"
+	}
+	return 1, "training time (s)"
+}
+
+// notes say what each line is made of, and which lines end early because a run of theirs does.
+func (p RunPlot) notes(groups []runGroup, all []Curve) []string {
+	var out []string
+	for _, g := range groups {
+		note := fmt.Sprintf("%s: %d run", g.label, len(g.runs))
+		if len(g.runs) > 1 {
+			note += "s"
+		}
+		if len(groups) > 1 && len(g.differs) > 0 && !p.Separate {
+			most := g.differs[:min(len(g.differs), 6)]
+			note += ", " + strings.Join(most, ", ")
+			if len(g.differs) > len(most) {
+				note += fmt.Sprintf(" and %d more", len(g.differs)-len(most))
+			}
+		}
+		out = append(out, note)
+		least, most, who := int64(math.MaxInt64), int64(0), ""
+		for _, c := range all {
+			if c.Group != g.label || c.Metric != p.Metrics[0] {
+				continue
+			}
+			last := c.Steps[len(c.Steps)-1]
+			if most = max(most, last); last < least {
+				least, who = last, c.Run
+			}
+		}
+		if least < most {
+			out = append(out, fmt.Sprintf("%s: drawn up to step %d, where %s ends; another run has %d steps", g.label, least, who, most))
+		}
+	}
+	return out
+}
+
+// unitOf is the unit of a logged metric: that of the environment's quantity, empty where there is none.
+func unitOf(env, metric string) string {
+	switch metric {
+	case "rollout/ep_len_mean":
+		return "steps"
+	case "time/fps":
+		return "steps/s"
+	case "time/elapsed_s":
+		return "s"
+	}
+	entry, err := envcatalog.Find(env)
+	if err != nil {
+		return ""
+	}
+	made, err := entry.New(entry.Config(), workload.Default())
+	if err != nil { // no unit is no reason to draw nothing
+		return ""
+	}
+	name := metric[strings.LastIndexByte(metric, '/')+1:]
+	if i := slices.IndexFunc(made.Spec().Info, func(q envs.Quantity) bool { return q.Name == name && q.Unit != name }); i >= 0 {
+		return made.Spec().Info[i].Unit
+	}
+	return ""
+}

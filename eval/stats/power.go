@@ -1,0 +1,123 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Variation is how much differences differ, in the metric's unit: standard deviations of a method's training seeds, and of the paired
+// differences that one trained policy shows under different workloads.
+type Variation struct{ Seeds, Workloads float64 }
+
+// Pilot estimates the variation of the difference of a from b: what training seeds of both add to it, and what workloads do for any one pair of
+// them. Seeds is NaN where neither has several.
+func Pilot(a, b Scores) Variation {
+	var v Variation
+	v.Seeds = math.NaN()
+	seeds, several := 0.0, false
+	for _, s := range []Scores{a, b} {
+		if len(s) > 1 {
+			seeds, several = seeds+variance(s.rowMeans()), true
+		}
+	}
+	sum, n := 0.0, 0
+	diff := make([]float64, len(a[0]))
+	for _, x := range a {
+		for _, y := range b {
+			for j := range diff {
+				diff[j] = x[j] - y[j]
+			}
+			if len(diff) > 1 {
+				sum, n = sum+variance(diff), n+1
+			}
+		}
+	}
+	v.Workloads = math.Sqrt(sum / float64(n))
+	if several { // what workloads do to the mean of a seed is not the seed's
+		v.Seeds = math.Sqrt(max(0, seeds-sum/float64(n)/float64(len(diff))))
+	}
+	return v
+}
+
+// Plan is a comparison to be made.
+type Plan struct {
+	// Effect is the true mean difference, in the unit of Variation.
+	Effect float64
+	Variation
+	// TrainingSeeds of the method, 1 where the verdict is to hold for one checkpoint; a rival has one row. WorkloadSeeds are shared.
+	TrainingSeeds, WorkloadSeeds int
+	// Rivals is the size of the family that Holm's correction and the simultaneous interval allow for; the others are taken to be as
+	// hard to beat.
+	Rivals int
+}
+
+// Check reports what of a plan cannot be.
+func (p Plan) Check() error {
+	switch {
+	case p.TrainingSeeds < 1 || p.WorkloadSeeds < 1 || p.Rivals < 1:
+		return fmt.Errorf("stats: %d training seeds, %d workload seeds, %d rivals, want at least 1 of each", p.TrainingSeeds, p.WorkloadSeeds, p.Rivals)
+	case !(p.Workloads >= 0) || !(p.Seeds >= 0) || !finite(p.Effect):
+		return fmt.Errorf("stats: deviations %g between training seeds and %g between workloads, effect %g: want numbers, deviations not negative", p.Seeds, p.Workloads, p.Effect)
+	}
+	return nil
+}
+
+// flips is the number of sign flips of a trial: enough for p to fall below Alpha after correction for dozens of rivals.
+const flips = 2000
+
+// Power is the share of trials in which eval declares the true sign of the effect against the first of the rivals, by simulation with
+// normal scores. With an effect of 0 it is the share of false verdicts. The decision is [Comparison.Decided]; its interval is Student's, as
+// wide as the stretched bootstrap's and found without resampling.
+func Power(p Plan, trials int, key rng.Key) (float64, error) {
+	if err := p.Check(); err != nil {
+		return 0, err
+	}
+	hits := 0
+	for t := range trials {
+		if c := p.trial(key.With(uint64(t)), student); c.Decided() && (p.Effect == 0 || (c.SimultaneousLow > 0) == (p.Effect > 0)) {
+			hits++
+		}
+	}
+	return float64(hits) / float64(trials), nil
+}
+
+// trial plays one evaluation and returns the comparison with the first rival, with what Decided reads.
+func (p Plan) trial(key rng.Key, decide func(a, b Scores, family int, key rng.Key) decision) Comparison {
+	s := key.Stream()
+	seeds := make([]float64, p.TrainingSeeds)
+	if p.TrainingSeeds > 1 { // one checkpoint is what the verdict is about, not a draw of its method
+		for i := range seeds {
+			seeds[i] = p.Seeds * s.Norm()
+		}
+	}
+	deviation := p.Workloads / math.Sqrt2 // of each of the two that are compared
+	a := make(Scores, p.TrainingSeeds)
+	for i := range a {
+		a[i] = make([]float64, p.WorkloadSeeds)
+		for j := range a[i] {
+			a[i][j] = p.Effect + seeds[i] + deviation*s.Norm()
+		}
+	}
+	family := make([]decision, p.Rivals)
+	ps := make([]float64, p.Rivals)
+	for k := range family {
+		b := Scores{make([]float64, p.WorkloadSeeds)}
+		for j := range b[0] {
+			b[0][j] = deviation * s.Norm()
+		}
+		family[k] = decide(a, b, p.Rivals, key.With(uint64(k)))
+		ps[k] = family[k].p
+	}
+	return Comparison{PHolm: Holm(ps)[0], SimultaneousLow: family[0].low, SimultaneousHigh: family[0].high}
+}
+
+// decision is what a verdict stands on.
+type decision struct{ p, low, high float64 }
+
+func student(a, b Scores, family int, key rng.Key) decision {
+	diff := differences(a, b)
+	mean, reach := Mean(diff), chanceOf(a, b, diff).reach(tail/float64(family))
+	return decision{pValue(a, b, diff, flips, key), mean - reach, mean + reach}
+}
