@@ -59,7 +59,7 @@ func TestLaws(t *testing.T) {
 	t.Logf("held out: %v", r.Held)
 	t.Logf("\n%s", r.noiseTable())
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		r.write(t, dir)
+		r.write(t, dir, rows)
 	}
 	r.claim(t)
 }

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"image/color"
@@ -54,7 +55,8 @@ func (r *results) noiseTable() string {
 func (r *results) claim(t *testing.T) {
 	say := func(claim, bound, measured string, holds bool) {
 		t.Helper()
-		proof.Claim(t, proof.Row{Topic: "simulator", Claim: "Sizing against FaaSConf's measurements: " + claim, Bound: bound, Measured: measured, Holds: holds})
+		proof.Claim(t, proof.Row{Topic: "simulator", Claim: "Sizing against FaaSConf's measurements: " + claim, Bound: bound, Measured: measured, Holds: holds,
+			Command: "STOKER_DATA=FOLDER go test ./envs/sizing/calibrate -run '^TestLaws$' -v"})
 	}
 	h := r.Held
 	within := func(x, low, high float64) bool { return x >= low && x <= high }
@@ -108,8 +110,8 @@ func (r *results) claim(t *testing.T) {
 		h.Agree >= h.AgreeFloor-0.03)
 }
 
-// write keeps table, JSON and plots in a folder.
-func (r *results) write(t *testing.T, dir string) {
+// write keeps table, JSON and plots in a folder. Rows are all of them.
+func (r *results) write(t *testing.T, dir string, rows []perfmodel.Measured) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -123,8 +125,14 @@ func (r *results) write(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := r.ratios().Save(dir, "latency"); err != nil {
-		t.Fatal(err)
+	for name, f := range map[string]*chart.Figure{"latency": r.ratios(), "replicas": r.byReplicas(rows)} {
+		var b bytes.Buffer
+		if err := f.PNG(&b, 110); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -163,9 +171,9 @@ func (r *results) table() string {
 	fmt.Fprintf(&b, "\nln latency = A + B·ln(cpu/1000) + C·ln(replicas) + D·ln(concurrency) with a residual deviation, all rows, simulated | measured:\n\n"+
 		"| | A | B | C | D | residual |\n|---|---|---|---|---|---|\n")
 	for _, f := range r.All.Functions {
-		for name, x := range map[string]*[2]perfmodel.Fit{"p75": &f.Fits} {
+		for i, x := range [2][2]perfmodel.Fit{f.Fits, f.Fits95} {
 			s, m := x[0], x[1]
-			fmt.Fprintf(&b, "| %s, %s | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f |\n", f.Function, name,
+			fmt.Fprintf(&b, "| %s, %s | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f |\n", f.Function, [2]string{"p75", "p95"}[i],
 				s.A, m.A, s.B, m.B, s.C, m.C, s.D, m.D, s.Residual, m.Residual)
 		}
 	}
@@ -219,6 +227,41 @@ func (r *results) ratios() *chart.Figure {
 	add("end to end, mean", r.Held.Measured, r.Held.Simulated)
 	for _, h := range r.Held.Functions {
 		add(h.Function+", p75", h.Measured, h.Simulated)
+	}
+	return f
+}
+
+// byReplicas plots how latency falls with replicas: median and quartiles of p75, measured and simulated, all rows.
+func (r *results) byReplicas(rows []perfmodel.Measured) *chart.Figure {
+	styles := [2]chart.Style{chart.Styles(0), chart.Styles(1)}
+	f := &chart.Figure{
+		Title: "p75 of a function's latency in seconds by its replicas: median and quartiles of all rows",
+		Key:   []chart.Entry{{Text: "measured", Style: styles[0], Line: true, Band: true}, {Text: "simulated", Style: styles[1], Line: true, Band: true}},
+		// Eight replicas need an action of exactly 1 and hardly occur.
+		Columns: 3, Width: 260, Height: 200,
+	}
+	for i, x := range r.All.Functions {
+		p := chart.NewPanel(x.Function, "replicas", "")
+		p.LogY()
+		p.WholeX()
+		for k, values := range [2][]float64{x.Measured, x.Simulated} {
+			var at, middle, lower, upper []float64
+			for replicas := 2; replicas <= 7; replicas++ {
+				var some []float64
+				for j, v := range values {
+					if rows[j/r.All.Times].Functions[i].Replicas == replicas {
+						some = append(some, v)
+					}
+				}
+				if len(some) > 0 {
+					q := QuartilesOf(some)
+					at, middle, lower, upper = append(at, float64(replicas)), append(middle, q.Median), append(lower, q.Lower), append(upper, q.Upper)
+				}
+			}
+			p.Band(styles[k], at, lower, upper)
+			p.Line(styles[k], at, middle, false)
+		}
+		f.Panels = append(f.Panels, p)
 	}
 	return f
 }
