@@ -33,6 +33,7 @@ func (g *gen) write(dir string) error {
 	g.transpose()
 	g.dots()
 	g.vector()
+	g.peak()
 	file, err := g.Result()
 	if err != nil {
 		return fmt.Errorf("%s: %w", g.name, err)

@@ -235,8 +235,9 @@ func (g *gen) start(s *productState, acc [][]reg.VecVirtual, last func(int) *mas
 	t := g.GP64()
 	g.MOVQ(s.bias, t)
 	for m, row := range acc {
-		for _, r := range row {
-			g.VBROADCASTSS(at(t, 4*m), r)
+		g.VBROADCASTSS(at(t, 4*m), row[0])
+		for _, r := range row[1:] {
+			g.VMOVAPS(row[0], r)
 		}
 	}
 	g.JMP(to(done))

@@ -31,8 +31,8 @@ func TestActivations(t *testing.T) {
 			bound float64
 			x     []float32
 		}{
-			{"sigmoid", s.Sigmoid, logistic, 3, grid(1e-44, 87, 997)},
-			{"tanh", s.Tanh, math.Tanh, 2, grid(1e-44, 100, 997)},
+			{"sigmoid", s.Sigmoid, logistic, 3, grid(1e-44, 87, 4999)},
+			{"tanh", s.Tanh, math.Tanh, 2, grid(1e-44, 100, 4999)},
 		} {
 			y := append([]float32{}, c.x...)
 			c.f(y)
@@ -55,7 +55,7 @@ func TestActivations(t *testing.T) {
 func TestExponential(t *testing.T) {
 	for _, s := range assemblies(t) {
 		var worst float64
-		for _, x := range grid(17.5, 200, 317) {
+		for _, x := range grid(17.5, 200, 1999) {
 			if x > 0 {
 				continue
 			}

@@ -111,3 +111,8 @@ func avx512RowDots(out []float32, x []float32, y []float32, t int)
 //
 //go:noescape
 func avx512Vector(y []float32, x []float32, w []float32, bias []float32, stride int, relu bool)
+
+// avx512Peak does rounds times the multiply-adds of one step of the product's largest tile, in registers alone.
+//
+//go:noescape
+func avx512Peak(rounds int)

@@ -10,6 +10,8 @@ type unchecked struct {
 	vector     func(y, x, w, bias []float32, stride int, relu bool)
 	update     func(c *Adam, p, m, v, target []float32, shares [][]float32, from int, tau float32, clear bool)
 	sumSquares func(x []float32) float64
+	peak       func(rounds int)
+	round      int // multiply-adds of a round
 }
 
 // A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces of at most some 50 µs.
@@ -60,6 +62,15 @@ func checked(u *unchecked) *Set {
 			to := min(from+pieceElements, len(p))
 			u.Adam(c, p[from:to], g[from:to], m[from:to], v[from:to])
 		}
+	}
+	s.Peak = func(n int) int {
+		done := 0
+		for done < n {
+			rounds := min((n-done+u.round-1)/u.round, pieceProduct/u.round)
+			u.peak(rounds)
+			done += rounds * u.round
+		}
+		return done
 	}
 	return s
 }

@@ -27,7 +27,7 @@ func assembly(name string) *Set {
 				Sigmoid: avx512Sigmoid, Tanh: avx512Tanh, SigmoidBack: avx512SigmoidBack, TanhBack: avx512TanhBack, ReLUBack: avx512ReLUBack,
 				Norm: avx512Norm, NormBack: avx512NormBack, Axpy: avx512Axpy, Lerp: avx512Lerp, Adam: avx512Adam,
 			},
-			product: avx512Product, vector: avx512Vector, update: avx512Update,
+			product: avx512Product, vector: avx512Vector, update: avx512Update, peak: avx512Peak, round: 24 * 16,
 			sumSquares: func(x []float32) float64 {
 				var s [Lanes]float64
 				for len(x) > pieceElements {
@@ -46,7 +46,7 @@ func assembly(name string) *Set {
 			Sigmoid: avx2Sigmoid, Tanh: avx2Tanh, SigmoidBack: avx2SigmoidBack, TanhBack: avx2TanhBack, ReLUBack: avx2ReLUBack,
 			Norm: avx2Norm, NormBack: avx2NormBack, Axpy: avx2Axpy, Lerp: avx2Lerp, Adam: avx2Adam,
 		},
-		product: avx2Product, vector: avx2Vector, update: avx2Update,
+		product: avx2Product, vector: avx2Vector, update: avx2Update, peak: avx2Peak, round: 12 * 8,
 		sumSquares: func(x []float32) float64 {
 			var s [Lanes]float64
 			for len(x) > pieceElements {

@@ -58,3 +58,13 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
+
+func TestPeak(t *testing.T) {
+	for _, s := range withReference(t) {
+		for _, n := range []int{0, 1, 1000, 3 * pieceProduct} {
+			if done := s.Peak(n); done < n || done > n+1000 {
+				t.Errorf("%s: %d multiply-adds, asked for %d", s.Name, done, n)
+			}
+		}
+	}
+}

@@ -5,4 +5,8 @@
 // A [Set] is one way of computing them all: assembly for AVX-512, assembly for AVX2 with FMA, or the Go that defines what they compute.
 // The two assemblies give the same bits: every sum has one order, k after k with fused multiply-adds, or [Lanes] partial
 // sums and then a tree. What the loops mean together (networks, losses, batches, threads) is package native's affair.
+//
+// The assembly is written by the module in ../asm.
 package kernel
+
+//go:generate go run -C ../asm . ../kernel

@@ -47,11 +47,15 @@ type Set struct {
 	Axpy, Lerp func(a float32, x, y []float32)
 	// SumSquares is Σ x², in float64: [Lanes] partial sums.
 	SumSquares func(x []float32) float64
-	// Adam changes parameters p and moments m, v by gradients g. See [Adam].
+	// Adam changes parameters p and moments m, v by gradients g: see the type [Adam]. Here and in Update the assembly takes denormal numbers as
+	// 0: moments of parameters that have no gradient any more end there, and would cost hundreds of cycles each.
 	Adam func(c *Adam, p, g, m, v []float32)
 	// Update is Adam by the sum of one or more shares of the gradient, added in their order; then target += tau·(p − target) unless target
 	// is nil; and with clear the shares become 0: all in one pass through memory.
 	Update func(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32, clear bool)
+
+	// Peak does at least n multiply-adds in registers alone and returns how many: nothing is faster on this machine, and figures are held against it.
+	Peak func(n int) int
 }
 
 // Start is what a product's sums begin with.
