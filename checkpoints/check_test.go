@@ -1,6 +1,7 @@
 package checkpoints_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -85,6 +86,7 @@ func TestCheckARun(t *testing.T) {
 		{"stranger", write("/r/checkpoints/notes.txt", "x"), false, "problem  checkpoints/notes.txt: does not belong here"},
 		{"leftover", write("/r/checkpoints/.tmp-best", "x"), true, "note     checkpoints/.tmp-best: not finished"},
 		{"no run.json", func(d *durabletest.Disk) error { return d.Remove("/r/run.json") }, false, "problem  run.json:"},
+		{"changed run.json", write("/r/run.json", `{"config": {}, "crc32c": "00000000"}`), false, "problem  run.json: its checksum is d058d154, recorded is 00000000: damaged or edited"},
 		{"empty run.json", write("/r/run.json", ""), false, "problem  run.json: is not a JSON object"},
 	} {
 		d := wholeRun(t)
@@ -208,5 +210,32 @@ func TestForeignFilesOnARealDisk(t *testing.T) {
 	}
 	if _, err := checkpoints.OpenStore(durable.OS{}, filepath.Join(dir, "moved")); err == nil || !strings.Contains(err.Error(), "a file is in the way") {
 		t.Errorf("a file for a folder: %v", err)
+	}
+}
+
+// A sealed file with any bit flipped, or cut anywhere, is refused or has lost its seal's key.
+func TestSeal(t *testing.T) {
+	sealed := []byte(`{"config": {"a": [1, 2]}, "crc32c": "` + checkpoints.NoSeal + `"}` + "\n")
+	checkpoints.Seal(sealed)
+	if err := checkpoints.CheckSeal(sealed); err != nil {
+		t.Fatalf("%s: %v", sealed, err)
+	}
+	for i := range sealed {
+		for bit := range 8 {
+			bad := bytes.Clone(sealed)
+			bad[i] ^= 1 << bit
+			var v map[string]any
+			if err := checkpoints.CheckSeal(bad); err == nil && (json.Unmarshal(bad, &v) != nil || v["crc32c"] != nil) {
+				t.Errorf("%s: accepted", bad)
+			}
+		}
+		if i < len(sealed)-1 { // the newline is not part of the object
+			if err := checkpoints.CheckSeal(sealed[:i]); err == nil {
+				t.Errorf("%s: accepted", sealed[:i])
+			}
+		}
+	}
+	if err := checkpoints.CheckSeal([]byte(`{"config": {}}`)); err != nil {
+		t.Errorf("of an earlier version: %v", err)
 	}
 }

@@ -114,7 +114,11 @@ func (r *Report) object(fsys durable.FS, path, what string) {
 		r.add(Problem, what, "%v", err)
 		return
 	}
-	if err := jsonObject(b); err != nil {
+	err = jsonObject(b)
+	if err == nil {
+		err = CheckSeal(b)
+	}
+	if err != nil {
 		r.add(Problem, what, "%v", err)
 		return
 	}

@@ -114,6 +114,9 @@ func (c *Checkpoint) readSums(entries []fs.DirEntry) (map[string]string, error) 
 		return nil, c.refuse(SumsFile, err)
 	}
 	if _, ok := sums[ManifestFile]; !ok {
+		if have[ManifestFile] {
+			return nil, c.refuse(SumsFile, fmt.Errorf("does not list %s: damaged", ManifestFile))
+		}
 		return nil, c.foreign(fmt.Errorf("its %s does not list %s: not a Stoker checkpoint", SumsFile, ManifestFile))
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {

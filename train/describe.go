@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -41,27 +40,20 @@ type description struct {
 	Sessions []session `json:"sessions"`
 	// Config is the resolved configuration that shapes results.
 	Config json.RawMessage `json:"config"`
-	// Checksum is the CRC-32C, in hexadecimal, of the file with noChecksum in its place.
+	// Checksum is the file's own: see [checkpoints.Seal].
 	Checksum string `json:"crc32c"`
 }
 
-const noChecksum = "........"
-
 // encode returns run.json.
 func (d description) encode() ([]byte, error) {
-	d.Checksum = noChecksum
+	d.Checksum = checkpoints.NoSeal
 	b, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		return nil, err
 	}
 	b = append(b, '\n')
-	at := bytes.LastIndex(b, []byte(noChecksum))
-	copy(b[at:], checksum(b))
+	checkpoints.Seal(b)
 	return b, nil
-}
-
-func checksum(b []byte) string {
-	return fmt.Sprintf("%08x", crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
 // decode reads what encode wrote. Files of earlier versions have no checksum.
@@ -69,21 +61,9 @@ func (d *description) decode(b []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields() // the checksum's own key might be what is damaged
 	if err := dec.Decode(d); err != nil {
-		return err
+		return fmt.Errorf("damaged or edited: %w", err)
 	}
-	if d.Checksum == "" {
-		return nil
-	}
-	at := bytes.LastIndex(b, []byte(`"`+d.Checksum+`"`))
-	if len(d.Checksum) != len(noChecksum) || at < 0 {
-		return fmt.Errorf("crc32c is %q, want %d hexadecimal digits", d.Checksum, len(noChecksum))
-	}
-	blank := bytes.Clone(b)
-	copy(blank[at+1:], noChecksum)
-	if checksum(blank) != d.Checksum {
-		return errors.New("its checksum is not the recorded one")
-	}
-	return nil
+	return checkpoints.CheckSeal(b)
 }
 
 // session is how one process carried the run out.
@@ -123,7 +103,7 @@ func (r *run) readSessions() error {
 	}
 	var d description
 	if err := d.decode(b); err != nil {
-		return fmt.Errorf("%s: damaged or edited: %w; it holds the run's history alone: remove it to go on without", path, err)
+		return fmt.Errorf("%s: %w; it holds the run's history alone: remove it to go on without", path, err)
 	}
 	r.sessions, r.started, r.planned, r.opts.InitFrom = d.Sessions, d.Started, d.Planned, d.InitFrom
 	for i := range r.sessions {

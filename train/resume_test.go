@@ -236,7 +236,7 @@ func TestResumeRefuses(t *testing.T) {
 		{"another configuration", edit(configFile, "noise_final: 0.01", "noise_final: 0.02"), true, "was made with agent.noise_final: 0.01, the run's config.yaml now says 0.02"},
 		{"a broken configuration", edit(configFile, "noise_final", "noise_fina"), false, "did you mean noise_final?"},
 		{"another total", edit(configFile, "steps: 40", "steps: 80"), true, "train.steps: 40, the run's config.yaml now says 80; put it back, and give a new total by: stoker resume --steps"},
-		{"a changed history", edit(checkpoints.RunFile, `"lqr`, `"lqs`), false, "run.json: damaged or edited: its checksum is not the recorded one"},
+		{"a changed history", edit(checkpoints.RunFile, `"lqr`, `"lqs`), false, "damaged or edited; it holds the run's history alone: remove it to go on without"},
 		{"a changed line of metrics", edit(checkpoints.MetricsFile, "4", "5"), false, "metrics.jsonl: damaged or edited"},
 		{"no metrics", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, checkpoints.MetricsFile))) }, false, "metrics.jsonl: is missing"},
 		{"lost metrics", func(t *testing.T, dir string) { must(t, os.Truncate(filepath.Join(dir, checkpoints.MetricsFile), 100)) }, false, "lines are missing"},
