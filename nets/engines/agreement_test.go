@@ -148,6 +148,7 @@ func TestAgreement(t *testing.T) {
 				Bound:    fmt.Sprintf("gradients %g of the largest, parameters %g of a learning-rate step", c.tol.gradient, c.tol.parameter),
 				Measured: fmt.Sprintf("%.2g, %.2g", worst.gradient, worst.parameter),
 				Holds:    worst.gradient <= c.tol.gradient && worst.parameter <= c.tol.parameter && !t.Failed(),
+				Command:  command("TestAgreement", c.engine, c.against),
 			})
 			for _, x := range []nets.Engine{e, reference} {
 				if err := x.Close(); err != nil {

@@ -2,6 +2,7 @@ package engines
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -28,10 +29,20 @@ func TestGradients(t *testing.T) {
 				Claim: fmt.Sprintf("%s: gradients of %d networks and %d losses against finite differences in float64, %d numbers",
 					name, len(netstest.Archs()), len(netstest.Losses()), n),
 				Bound: "1e-8 of the largest", Measured: worst.String(), Holds: worst.Error <= 1e-8,
+				Command: command("TestGradients", name),
 			})
 			if err := e.Close(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
+}
+
+// command shows a claim again: libtorch's engine needs its build tag.
+func command(test string, engines ...string) string {
+	tags := ""
+	if slices.Contains(engines, Torch) {
+		tags = "-tags libtorch "
+	}
+	return "go test " + tags + "./nets/engines -run '^" + test + "$' -v"
 }
