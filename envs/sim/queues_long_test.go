@@ -22,7 +22,7 @@ const (
 	pilotWindow  = 10_000
 	looseWindow  = 100_000
 	longestRun   = 60e6 // requests
-	aimed        = 0.008
+	aimed        = 0.0067 // a pilot's standard error is itself known to a tenth, and some of many are low
 	tolerated    = 0.01
 	pilotSeeds   = 1000
 	measureSeeds = 2000
@@ -114,7 +114,7 @@ func TestQueuesLong(t *testing.T) {
 			Topic:    "simulator",
 			Claim:    fmt.Sprintf("%s at loads %v: waits and probabilities against theory, long runs", q.name, q.loads),
 			Bound:    fmt.Sprintf("inside its own interval (simultaneous 95 %% of %d, t × %.2f)%s", n, factor, q.demand()),
-			Measured: fmt.Sprintf("%d of %d outside; %s; %.3g requests in %d runs of %d windows", outside, compares, seen, total, len(q.loads), windowCount),
+			Measured: fmt.Sprintf("%d of %d outside; %s; %.3g requests in all, runs of %d windows", outside, compares, seen, total, windowCount),
 			Holds:    outside == 0 && far == 0,
 		})
 	}

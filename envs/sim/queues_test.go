@@ -49,7 +49,7 @@ type queue struct {
 // than 10⁸ requests to know the mean wait to 1 %.
 var queues = []queue{
 	{name: "M/M/1", law: exponential, c: 1, queue: NoLimit, loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: birthDeath},
-	{name: "M/M/3", law: exponential, c: 3, queue: NoLimit, loads: []float64{0.5, 0.6, 0.7, 0.9}, sure: 0.8, theory: birthDeath},
+	{name: "M/M/3", law: exponential, c: 3, queue: NoLimit, loads: []float64{0.6, 0.7, 0.9}, sure: 0.8, theory: birthDeath},
 	{name: "M/M/20", law: exponential, c: 20, queue: NoLimit, loads: []float64{0.7, 0.75, 0.8, 0.9}, theory: birthDeath},
 	{name: "M/D/1", law: Law{Kind: Deterministic, Mean: service}, c: 1, queue: NoLimit, loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: pollaczek},
 	{name: "M/Erlang/1", law: Erlang(service, 3), c: 1, queue: NoLimit, loads: []float64{0.6}, sure: 0.8, theory: pollaczek},
