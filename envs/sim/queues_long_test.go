@@ -21,7 +21,7 @@ var long = flag.Bool("long", false, "run the long proofs")
 const (
 	pilotWindow  = 10_000
 	looseWindow  = 100_000
-	longestRun   = 60e6 // requests
+	longestRun   = 60e6   // requests
 	aimed        = 0.0067 // a pilot's standard error is itself known to a tenth, and some of many are low
 	tolerated    = 0.01
 	pilotSeeds   = 1000
