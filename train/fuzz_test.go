@@ -107,6 +107,9 @@ func FuzzForgedCheckpoint(f *testing.F) {
 		f.Add(uint(i), b, int64(0))
 	}
 	f.Add(uint(0), []byte{}, int64(1)<<62)
+	w, err := build(x) // once: loading replaces all that an earlier one left
+	must(f, err)
+	f.Cleanup(w.close)
 	f.Fuzz(func(t *testing.T, which uint, b []byte, more int64) {
 		d.anew()
 		at := forge(t, d.disk, whole, files[which%uint(len(files))], b, more)
@@ -118,9 +121,6 @@ func FuzzForgedCheckpoint(f *testing.F) {
 			}
 			return
 		}
-		w, err := build(x)
-		must(t, err)
-		defer w.close()
 		if p, err := ReadPolicy(c); err == nil {
 			if a, err := agentcatalog.FindAgent(p.Agent); err == nil {
 				_, _ = a.Open(p, w.vector.Spec(), w.actor)
