@@ -49,8 +49,8 @@ type helper struct {
 	wake   chan struct{}
 }
 
-// awake is how long waiters spin.
-const awake = 20 * time.Microsecond
+// awake is how long waiters spin: longer than it takes to draw the next minibatch, since waking a parked thread costs tens of microseconds.
+const awake = 100 * time.Microsecond
 
 // do runs parts 0 … parts−1 on at most threads goroutines, this one among them, and returns when all are done.
 func (p *pool) do(j job, parts, threads int) {

@@ -32,6 +32,7 @@ type segment struct {
 	batch  int
 	steps  []step
 	adds   []*addition
+	sums   []wholeOp // over tiles, of what no step reads
 	after  []wholeOp
 	sealed bool // nothing goes tile by tile any more
 	k      *kernel.Set
@@ -66,6 +67,12 @@ func (p *program) last(batch int) *segment {
 func (p *program) step(batch int, s step) {
 	l := p.last(batch)
 	l.steps = append(l.steps, s)
+}
+
+// sum adds an operation on what the steps left, which none of them reads: it waits for the segment's end.
+func (p *program) sum(batch int, w wholeOp) {
+	l := p.last(batch)
+	l.sums = append(l.sums, w)
 }
 
 // whole adds an operation on whole tensors.
@@ -114,6 +121,7 @@ func (s *segment) seal() {
 		return
 	}
 	s.sealed = true
+	s.after = append(s.after, s.sums...)
 	for _, a := range s.adds {
 		s.after = append(s.after, &reduceJob{k: s.k, net: a.net, zero: a.zero, shares: s.shares()})
 	}

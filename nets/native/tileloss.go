@@ -25,7 +25,7 @@ func (t *tiler) loss(c *lossCall[float32], law nets.Loss) {
 		if tl := c.grad.tiling; tl.lanes > 0 {
 			l.sums = resize(l.sums, tl.tiles*tl.agents)
 			t.do(tl.batch, l)
-			t.doWhole((*lossSums)(l))
+			t.doSum(tl.batch, (*lossSums)(l))
 			return
 		}
 	}

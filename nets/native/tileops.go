@@ -28,6 +28,15 @@ func (t *tiler) doWhole(w wholeOp) {
 	}
 }
 
+// doSum does so with one that no step of the same batch depends on.
+func (t *tiler) doSum(batch int, w wholeOp) {
+	if t.capture != nil {
+		t.capture.sum(batch, w)
+		return
+	}
+	t.doWhole(w)
+}
+
 // elementwise is what goes number by number: TDTarget, Add, Copy and Lerp. On tensors in tiles it is a step, on others a whole.
 type elementwise struct {
 	k      *kernel.Set

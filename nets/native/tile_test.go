@@ -1,0 +1,195 @@
+package native
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// families are the kernels that this machine has, the Go that defines them among them.
+func families(t testing.TB) []string {
+	names := []string{goTiles}
+	for _, name := range []string{"avx2", "avx512"} {
+		if _, err := kernel.Named(name); err != nil {
+			t.Logf("%s is not tried: %v", name, err)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// Batches: one sample, a tile, tiles with padding, several shares.
+var batches = []int{1, 2, 16, 17, 33, 64, 100, 130, 300}
+
+// Tiles give what plain Go does: outputs, gradients by parameters and by inputs, for every architecture and odd batches. Both are held against
+// plain Go in float64: some of these numbers are ill-conditioned, and there plain float32 is off by as much.
+func TestTilesArePlain(t *testing.T) {
+	families := families(t)
+	for name, a := range archs() {
+		for _, batch := range batches {
+			what := fmt.Sprintf("%s, batch %d", name, batch)
+			exact := everything(newSubject(t, New(Options{DType: nets.Float64}), a, batch, 3))
+			single := everything(newSubject(t, New(Options{Kernels: plain}), a, batch, 3))
+			for _, family := range families {
+				for i, got := range everything(newSubject(t, New(Options{Kernels: family}), a, batch, 3)) {
+					bound := 2e-5 + 10*apart(single[i], exact[i])
+					if d := apart(got, exact[i]); !(d <= bound) {
+						t.Errorf("%s, %s: result %d is off by %g of its largest number, want at most %g", family, what, i, d, bound)
+					}
+				}
+			}
+		}
+	}
+}
+
+// everything is the output, the gradient by the parameters of two passes backward, and the gradients by the inputs.
+func everything(x subject) [][]float64 {
+	all := [][]float64{x.forward()}
+	x.net.Backward(x.work, x.g, nets.Both)
+	x.net.Backward(x.work, x.g, nets.Both)
+	all = append(all, values(x.net.Grads()))
+	for i := range x.in {
+		all = append(all, values(x.work.GradIn(i)))
+	}
+	return all
+}
+
+// apart is the largest difference in parts of the largest number.
+func apart(got, want []float64) float64 {
+	d, scale := 0.0, 1e-3
+	for i, v := range want {
+		d, scale = max(d, math.Abs(got[i]-v)), max(scale, math.Abs(v))
+	}
+	return d / scale
+}
+
+// learner is one update of every kind of operation, with two batches in turn.
+type learner struct {
+	e       nets.Engine
+	x       subject
+	adam    nets.Optimizer
+	target  nets.Tensor
+	y, dq   nets.Tensor
+	value   nets.Tensor
+	copied  nets.Tensor
+	half    nets.Work
+	update  func()
+	results []nets.Tensor
+}
+
+func newLearner(t testing.TB, o Options, a nets.Arch, batch int) *learner {
+	t.Helper()
+	e := New(o)
+	l := &learner{e: e, x: newSubject(t, e, a, batch, 5)}
+	var err error
+	if l.adam, err = e.NewAdam(l.x.net, nets.Adam{Rate: 1e-2, Clip: 0.5}); err != nil {
+		t.Fatal(err)
+	}
+	s, out, agents := rng.NewStream(9, "learner"), a.Output().Width, a.AgentCount()
+	l.target = e.NewTensor(l.x.net.Params().Shape()...)
+	l.y, l.dq, l.value = newNormal(e, s, agents, batch, out), e.NewTensor(agents, batch, out), e.NewTensor(agents)
+	l.copied = newNormal(e, s, agents, batch, out)
+	l.half = l.x.net.NewWork(max(1, batch/2))
+	var small []nets.Tensor
+	for _, p := range a.Inputs() {
+		small = append(small, newNormal(e, s, agents, l.half.Batch(), p.Width))
+	}
+	back := newNormal(e, s, agents, l.half.Batch(), out)
+	l.x.work.GradIn(0)
+	in := l.x.in
+	l.update = func() {
+		q := l.x.net.Forward(l.x.work, in...)
+		e.TDTarget(l.copied, l.y, l.copied, q)
+		e.Loss(nets.SquaredError{}, l.value, l.dq, q, l.copied)
+		l.x.net.ZeroGrads()
+		l.x.net.Backward(l.x.work, l.dq, nets.Both)
+		l.x.net.Forward(l.half, small...)
+		l.x.net.Backward(l.half, back, nets.Params)
+		e.Add(l.dq, 0.5, l.y)
+		l.adam.Step()
+		e.Loss(nets.Custom{Name: "mean", Func: meanLoss}, l.value, l.dq, q, l.y)
+		l.x.net.Backward(l.x.work, l.dq, nets.Inputs) // by what the first forward pass of the update left
+		e.Lerp(l.target, l.x.net.Params(), 0.1)
+		e.Copy(l.y, l.dq)
+	}
+	l.results = []nets.Tensor{l.x.net.Params(), l.x.net.Grads(), l.target, l.value, l.y, l.x.work.GradIn(0), l.adam.Norms()}
+	noError(t, e)
+	return l
+}
+
+func meanLoss(value, grad []float64, args [][]float64, _ [][]int) {
+	for i, x := range args[0] {
+		value[0] += x
+		grad[i] = 0.01 * args[1][i]
+	}
+}
+
+// run does the update a few times and returns all results.
+func (l *learner) run(t testing.TB, record bool) (all []float64) {
+	t.Helper()
+	do := func() error { l.update(); return l.e.Err() }
+	if record {
+		do = l.e.Record("learner", l.update).Run
+	}
+	for range 3 {
+		l.adam.Advance()
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range l.results {
+		all = append(all, values(r)...)
+	}
+	return all
+}
+
+// An update gives the same bits whether it is recorded or not, on any number of threads, with either assembly.
+func TestUpdateBits(t *testing.T) {
+	for name, a := range archs() {
+		if a.Kind() == "gumbel-softmax" {
+			continue // has no parameters
+		}
+		for _, batch := range []int{3, 70, 300} {
+			var assembly []float64
+			for _, family := range families(t) {
+				want := newLearner(t, Options{Kernels: family, Threads: 1}, a, batch).run(t, false)
+				for _, threads := range []int{1, 2, 5} {
+					if got := newLearner(t, Options{Kernels: family, Threads: threads}, a, batch).run(t, true); !slices.Equal(got, want) {
+						t.Errorf("%s, batch %d, %s: recorded on %d threads, the results differ from those step by step", name, batch, family, threads)
+					}
+				}
+				if family == goTiles {
+					continue
+				}
+				if assembly != nil && !slices.Equal(assembly, want) {
+					t.Errorf("%s, batch %d: %s differs from the other assembly", name, batch, family)
+				}
+				assembly = want
+			}
+			near(t, name, newLearner(t, Options{Kernels: goTiles}, a, batch).run(t, true), newLearner(t, Options{Kernels: plain}, a, batch).run(t, true), 1e-3)
+		}
+	}
+}
+
+// A recorded update allocates nothing once it has run.
+func TestUpdateAllocations(t *testing.T) {
+	for name, a := range archs() {
+		if a.Kind() == "gumbel-softmax" {
+			continue
+		}
+		l := newLearner(t, Options{Kernels: goTiles}, a, 70)
+		r := l.e.Record("learner", l.update)
+		noAllocs(t, name, func() {
+			l.adam.Advance()
+			if err := r.Run(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
