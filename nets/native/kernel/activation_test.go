@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/stoker-rl/stoker/internal/proof"
 )
 
 // ulps is how far x is from want in units of the last place of a float32 of want's size.
@@ -43,10 +45,8 @@ func TestActivations(t *testing.T) {
 					worst, where = u, x
 				}
 			}
-			if !(worst <= c.bound) {
-				t.Errorf("%s: %s(%g) is %.2f units in the last place off, want %g at most", s.Name, c.name, where, worst, c.bound)
-			}
-			t.Logf("%s: %s: at most %.2f units in the last place over %d values", s.Name, c.name, worst, len(y))
+			proof.Claim(t, proof.Row{Topic: "numerics", Claim: fmt.Sprintf("%s of %s over %d values of both signs and all sizes", c.name, s.Name, len(y)),
+				Bound: fmt.Sprintf("%g units in the last place", c.bound), Measured: fmt.Sprintf("%.2f at %g", worst, where), Holds: worst <= c.bound})
 		}
 	}
 }
@@ -74,10 +74,8 @@ func TestExponential(t *testing.T) {
 				worst = max(worst, ulps(got, want))
 			}
 		}
-		if !(worst <= 2) {
-			t.Errorf("%s: exp is %.2f units in the last place off, want 2 at most", s.Name, worst)
-		}
-		t.Logf("%s: exp: at most %.2f units in the last place", s.Name, worst)
+		proof.Claim(t, proof.Row{Topic: "numerics", Claim: "exp of " + s.Name + " where its result is no denormal", Bound: "2 units in the last place",
+			Measured: fmt.Sprintf("%.2f", worst), Holds: worst <= 2})
 	}
 }
 

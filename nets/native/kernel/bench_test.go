@@ -5,98 +5,134 @@ import (
 	"testing"
 )
 
-// What a tile of 64 samples meets in an update: GFLOP/s where arithmetic counts, else GB/s of what is read and written.
-func BenchmarkTile(b *testing.B) {
-	const t, rows, parts = 64, 32, 5
-	for _, s := range assemblies(b) {
-		d := newDraws(b, 1)
-		base, q, w, out := d.slice(parts*rows*t), d.slice(64*t), d.slice(64*t), d.slice(64*t)
-		hat, gain, offset, scale, wide := d.slice(64*t), d.slice(64), d.slice(64), d.slice(t), d.slice(64*t)
-		at := []int32{0, rows * t, 2 * rows * t, 3 * rows * t, 4 * rows * t}
-		dots, tiny := d.slice(64*64), d.slice(64*t)
-		for i := range tiny { // what is added up again and again must not grow
-			tiny[i] *= 1e-9
+// load is a call as training makes it: how many floating-point operations it does, with a multiply-add as two and an exponential as one, and how many
+// bytes it reads and writes where nothing is read twice.
+type load struct {
+	name         string
+	flops, bytes float64
+	f            func()
+}
+
+// measure times it: GFLOP/s and GB/s are of the fastest batch.
+func (l load) measure(b *testing.B) {
+	best := measure(b, l.f)
+	b.ReportMetric(best, "best-ns")
+	b.ReportMetric(l.flops/best, "GFLOP/s")
+	b.ReportMetric(l.bytes/best, "GB/s")
+}
+
+// products are the shapes that networks of 64 and 32 units meet with tiles of 64, 32 and 16 samples, and larger ones.
+func products(d *draws, s *Set) []load {
+	var loads []load
+	for _, c := range [][3]int{
+		{64, 64, 64}, {64, 64, 28}, {64, 64, 20}, {64, 64, 14}, {64, 64, 10}, {64, 64, 4}, {32, 64, 14}, {28, 64, 64}, {14, 64, 64}, {10, 64, 64}, {4, 64, 64}, {1, 64, 64},
+		{64, 32, 64}, {14, 32, 64}, {4, 32, 64}, {64, 16, 64}, {14, 16, 64}, {10, 16, 64}, {4, 16, 64}, {64, 10, 64}, {128, 64, 128}, {256, 64, 256},
+	} {
+		m, n, k := c[0], c[1], c[2]
+		p := &Product{
+			M: m, N: n, K: k, A: d.slice(k * m), AK: m, AM: 1, B: d.slice(k * n), LDB: n, C: d.slice(m * n), LDC: n,
+			Start: Bias, Bias: d.slice(m), Finish: ReLU,
 		}
-		for _, c := range []struct {
-			name, unit string
-			work       float64
-			f          func()
-		}{
-			{"Scores/5x32", "GFLOP/s", 2 * parts * rows * t, func() { s.Scores(out, q, base, at, rows, t, 0.1) }},
-			{"Mix/5x32", "GFLOP/s", 2 * parts * rows * t, func() { s.Mix(out, w, base, at, rows, t) }},
-			{"Mix/5x10", "GFLOP/s", 2 * parts * 10 * t, func() { s.Mix(out, w, base, at, 10, t) }},
-			{"Scatter/5x32", "GFLOP/s", 2 * parts * rows * t, func() { s.Scatter(base, at, w, tiny, rows, t) }},
-			{"Softmax/5", "Gexp/s", parts * t, func() { s.Softmax(w, parts, t) }},
-			{"SoftmaxBack/5", "GB/s", 4 * 5 * parts * t, func() { s.SoftmaxBack(q, w, parts, t, 0.1) }},
-			{"Norm/64", "GB/s", 4 * 5 * 64 * t, func() { s.Norm(out, hat, scale, wide, gain, offset, t, 1e-5) }},
-			{"NormBack/64", "GB/s", 4 * 5 * 64 * t, func() { s.NormBack(q, hat, scale, gain, t) }},
-			{"Transpose/64x64", "GB/s", 4 * 2 * 64 * t, func() { s.Transpose(out, 64, wide, t, 64, t) }},
-			{"Transpose/64x20to64", "GB/s", 4 * 2 * 64 * 20, func() { s.Transpose(out, 64, wide, t, 20, t) }},
-			{"Dots/64", "GFLOP/s", 2 * 64 * t, func() { s.Dots(dots, 1, wide, 64, scale) }},
-			{"Dots/64by4", "GFLOP/s", 2 * 64 * t, func() { s.Dots(dots, 4, wide, 64, scale) }},
-			{"Dots/14", "GFLOP/s", 2 * 14 * t, func() { s.Dots(dots, 1, wide, 14, scale) }},
-			{"RowDots/64", "GFLOP/s", 2 * 64 * t, func() { s.RowDots(dots[:64], wide, hat, t) }},
-		} {
-			b.Run(fmt.Sprintf("%s/%s", s.Name, c.name), func(b *testing.B) { measure(b, c.work, c.unit, c.f) })
+		loads = append(loads, load{fmt.Sprintf("Product/%dx%dx%d", m, n, k), float64(2 * m * n * k), float64(4 * (m*k + k*n + m*n)), func() { s.Product(p) }})
+	}
+	return loads
+}
+
+// tiles are the other kernels on a tile of 64 samples with five neighbours.
+func tiles(d *draws, s *Set) []load {
+	const t, rows, n = 64, 32, 5
+	base, q, w, out := d.slice(n*rows*t), d.slice(64*t), d.slice(64*t), d.slice(64*t)
+	hat, gain, offset, scale, wide := d.slice(64*t), d.slice(64), d.slice(64), d.slice(t), d.slice(64*t)
+	at := []int32{0, rows * t, 2 * rows * t, 3 * rows * t, 4 * rows * t}
+	dots, tiny := d.slice(64*64), d.slice(64*t)
+	for i := range tiny { // what is added up again and again must not grow
+		tiny[i] *= 1e-9
+	}
+	return []load{
+		{"Scores/5x32", 2 * n * rows * t, 4 * (rows + n*rows + n) * t, func() { s.Scores(out, q, base, at, rows, t, 0.1) }},
+		{"Mix/5x32", 2 * n * rows * t, 4 * (rows + n*rows + n) * t, func() { s.Mix(out, w, base, at, rows, t) }},
+		{"Mix/5x10", 2 * n * 10 * t, 4 * (10 + n*10 + n) * t, func() { s.Mix(out, w, base, at, 10, t) }},
+		{"Scatter/5x32", 2 * n * rows * t, 4 * (rows + 2*n*rows + n) * t, func() { s.Scatter(base, at, w, tiny, rows, t) }},
+		{"Softmax/5", 4 * n * t, 4 * 2 * n * t, func() { s.Softmax(w, n, t) }},
+		{"SoftmaxBack/5", 5 * n * t, 4 * 3 * n * t, func() { s.SoftmaxBack(q, w, n, t, 0.1) }},
+		{"Norm/64", 8 * 64 * t, 4 * 3 * 64 * t, func() { s.Norm(out, hat, scale, wide, gain, offset, t, 1e-5) }},
+		{"NormBack/64", 9 * 64 * t, 4 * 3 * 64 * t, func() { s.NormBack(q, hat, scale, gain, t) }},
+		{"Transpose/64x64", 0, 4 * 2 * 64 * t, func() { s.Transpose(out, 64, wide, t, 64, t) }},
+		{"Transpose/20x64to64", 0, 4 * (20 + 64) * t, func() { s.Transpose(out, 64, wide, t, 20, t) }},
+		{"Dots/64", 2 * 64 * t, 4 * 64 * t, func() { s.Dots(dots, 1, wide, 64, scale) }},
+		{"Dots/64by4", 2 * 64 * t, 4 * 64 * t, func() { s.Dots(dots, 4, wide, 64, scale) }},
+		{"Dots/14", 2 * 14 * t, 4 * 14 * t, func() { s.Dots(dots, 1, wide, 14, scale) }},
+		{"RowDots/64", 2 * 64 * t, 4 * 2 * 64 * t, func() { s.RowDots(dots[:64], wide, hat, t) }},
+	}
+}
+
+// lengths are the kernels on n parameters. Separate4 is what Update4 replaces.
+func lengths(d *draws, s *Set, n int) []load {
+	c := &Adam{Beta1: 0.9, Rest1: 0.1, Beta2: 0.999, Rest2: 0.001, Rate: 1e-3, Scale: 1.3, Epsilon: 1e-8, Clip: 1}
+	p, g, m, v, target, y := d.slice(n), d.slice(n), d.slice(n), d.slice(n), d.slice(n), d.slice(n)
+	for i := range v {
+		v[i] *= v[i]
+	}
+	shares := [][]float32{d.slice(n), d.slice(n), d.slice(n), d.slice(n)}
+	size := float64(n)
+	return []load{
+		{"Axpy", 2 * size, 12 * size, func() { s.Axpy(1e-9, p, y) }},
+		{"Lerp", 3 * size, 12 * size, func() { s.Lerp(0.01, p, target) }},
+		{"SumSquares", 2 * size, 4 * size, func() { s.SumSquares(p) }},
+		{"Adam", 14 * size, 28 * size, func() { s.Adam(c, p, g, m, v) }},
+		{"Update1", 17 * size, 36 * size, func() { s.Update(c, p, m, v, target, shares[:1], 0.01, false) }},
+		{"Update4", 20 * size, 64 * size, func() { s.Update(c, p, m, v, target, shares, 0.01, true) }},
+		{"Separate4", 23 * size, 64 * size, func() {
+			for _, x := range shares[1:] {
+				s.Axpy(1, x, shares[0])
+			}
+			s.Adam(c, p, shares[0], m, v)
+			s.Lerp(0.01, p, target)
+			for _, x := range shares {
+				clear(x)
+			}
+		}},
+		{"Sigmoid", 3 * size, 8 * size, func() { s.Sigmoid(y) }},
+		{"Tanh", 3 * size, 8 * size, func() { s.Tanh(y) }},
+		{"TanhBack", 3 * size, 12 * size, func() { s.TanhBack(g, p, target) }},
+		{"ReLUBack", 0, 12 * size, func() { s.ReLUBack(g, p, target) }},
+	}
+}
+
+// one is one sample through a network of 64-128-128-8.
+func one(d *draws, s *Set) load {
+	x, h1, h2, y := d.slice(64), d.slice(128), d.slice(128), d.slice(8)
+	w1, w2, w3, bias := d.slice(64*128), d.slice(128*128), d.slice(128*8), d.slice(128)
+	const weights = 64*128 + 128*128 + 128*8
+	return load{"Vector/64-128-128-8", 2 * weights, 4 * weights, func() {
+		s.Vector(h1, x, w1, bias, true)
+		s.Vector(h2, h1, w2, bias, true)
+		s.Vector(y, h2, w3, bias[:8], false)
+	}}
+}
+
+func BenchmarkProduct(b *testing.B) {
+	for _, s := range assemblies(b) {
+		for _, l := range products(newDraws(b, 1), s) {
+			b.Run(s.Name+"/"+l.name, l.measure)
+		}
+	}
+}
+
+func BenchmarkTile(b *testing.B) {
+	for _, s := range assemblies(b) {
+		for _, l := range append(tiles(newDraws(b, 1), s), one(newDraws(b, 1), s)) {
+			b.Run(s.Name+"/"+l.name, l.measure)
 		}
 	}
 }
 
 func BenchmarkLength(b *testing.B) {
-	c := &Adam{Beta1: 0.9, Rest1: 0.1, Beta2: 0.999, Rest2: 0.001, Rate: 1e-3, Scale: 1.3, Epsilon: 1e-8, Clip: 1}
 	for _, s := range assemblies(b) {
 		for _, n := range []int{4096, 1 << 20} {
-			d := newDraws(b, 1)
-			p, g, m, v, target := d.slice(n), d.slice(n), d.slice(n), d.slice(n), d.slice(n)
-			for i := range v {
-				v[i] *= v[i]
-			}
-			shares := [][]float32{g, d.slice(n), d.slice(n), d.slice(n)}
-			size := float64(4 * n)
-			for _, k := range []struct {
-				name string
-				work float64
-				f    func()
-			}{
-				{"Axpy", 3 * size, func() { s.Axpy(1e-9, p, g) }},
-				{"Lerp", 3 * size, func() { s.Lerp(0.01, p, target) }},
-				{"SumSquares", size, func() { s.SumSquares(p) }},
-				{"Adam", 7 * size, func() { s.Adam(c, p, g, m, v) }},
-				{"Update1", 9 * size, func() { s.Update(c, p, m, v, target, shares[:1], 0.01, false) }},
-				{"Update4clear", (9 + 7) * size, func() { s.Update(c, p, m, v, target, shares, 0.01, true) }},
-				{"Separate4", (9 + 7) * size, func() {
-					for _, x := range shares[1:] {
-						s.Axpy(1, x, g)
-					}
-					s.Adam(c, p, g, m, v)
-					s.Lerp(0.01, p, target)
-					for _, x := range shares {
-						clear(x)
-					}
-				}},
-				{"Sigmoid", 2 * size, func() { s.Sigmoid(p) }},
-				{"Tanh", 2 * size, func() { s.Tanh(p) }},
-				{"TanhBack", 3 * size, func() { s.TanhBack(g, p, target) }},
-				{"ReLUBack", 3 * size, func() { s.ReLUBack(g, p, target) }},
-			} {
-				b.Run(fmt.Sprintf("%s/%s/%d", s.Name, k.name, n), func(b *testing.B) { measure(b, k.work, "GB/s", k.f) })
+			for _, l := range lengths(newDraws(b, 1), s, n) {
+				b.Run(fmt.Sprintf("%s/%s/%d", s.Name, l.name, n), l.measure)
 			}
 		}
-	}
-}
-
-// One sample through a network of 64-128-128-8.
-func BenchmarkVector(b *testing.B) {
-	for _, s := range assemblies(b) {
-		b.Run(s.Name+"/64-128-128-8", func(b *testing.B) {
-			d := newDraws(b, 1)
-			x, h1, h2, y := d.slice(64), d.slice(128), d.slice(128), d.slice(8)
-			w1, w2, w3, bias := d.slice(64*128), d.slice(128*128), d.slice(128*8), d.slice(128)
-			measure(b, 2*(64*128+128*128+128*8), "GFLOP/s", func() {
-				s.Vector(h1, x, w1, bias, true)
-				s.Vector(h2, h1, w2, bias, true)
-				s.Vector(y, h2, w3, bias[:8], false)
-			})
-		})
 	}
 }

@@ -112,8 +112,8 @@ func same(x, y float32) bool {
 // withReference puts the reference before the assemblies.
 func withReference(t testing.TB) []*Set { return append([]*Set{Reference()}, assemblies(t)...) }
 
-// measure runs a benchmark and reports work per ns of its fastest batch of some 20 µs: on a machine with other work the mean says little.
-func measure(b *testing.B, work float64, unit string, f func()) {
+// measure runs a benchmark and returns ns a call in its fastest batch of some 20 µs: on a machine with other work the mean says little.
+func measure(b *testing.B, f func()) float64 {
 	b.Helper()
 	f()
 	start := time.Now()
@@ -128,6 +128,5 @@ func measure(b *testing.B, work float64, unit string, f func()) {
 		}
 		best = min(best, float64(time.Since(start).Nanoseconds())/float64(batch))
 	}
-	b.ReportMetric(best, "best-ns")
-	b.ReportMetric(work/best, unit)
+	return best
 }

@@ -62,17 +62,3 @@ func TestProduct(t *testing.T) {
 	d.special = 0
 	try(d, 203, 301, 150) // more than one piece
 }
-
-func BenchmarkProduct(b *testing.B) {
-	for _, s := range assemblies(b) {
-		for _, c := range [][3]int{{64, 64, 64}, {64, 64, 28}, {64, 64, 20}, {64, 64, 14}, {64, 64, 10}, {64, 64, 4}, {32, 64, 14}, {28, 64, 64}, {14, 64, 64}, {10, 64, 64}, {4, 64, 64}, {1, 64, 64},
-			{64, 32, 64}, {14, 32, 64}, {4, 32, 64}, {64, 16, 64}, {14, 16, 64}, {10, 16, 64}, {4, 16, 64}, {64, 10, 64}, {128, 64, 128}, {256, 64, 256}} {
-			b.Run(fmt.Sprintf("%s/%dx%dx%d", s.Name, c[0], c[1], c[2]), func(b *testing.B) {
-				d := newDraws(b, 1)
-				p := &Product{M: c[0], N: c[1], K: c[2], AK: c[0], AM: 1, LDB: c[1], LDC: c[1], LDM: c[1], Start: Bias, Finish: ReLU}
-				p.A, p.B, p.C, p.Bias = d.slice(p.K*p.M), d.slice(p.K*p.N), d.slice(p.M*p.N), d.slice(p.M)
-				measure(b, 2*float64(c[0]*c[1]*c[2]), "GFLOP/s", func() { s.Product(p) })
-			})
-		}
-	}
-}
