@@ -89,7 +89,7 @@ func TestAnotherNumberOfThreadsIsRefused(t *testing.T) {
 	}
 }
 
-// Runs long enough to be killed a few times, with networks of the sizes that are trained; with -long they last four times as long.
+// Runs long enough to be killed a few times, with networks of the sizes that are trained; with -long they last twice as long.
 var torchRuns = []struct {
 	name  string
 	steps int
@@ -143,7 +143,7 @@ func onDisk(path string) bool {
 func TestTorchKilledAtAnyMoment(t *testing.T) {
 	kills, longer := 2, 1
 	if *long {
-		kills, longer = 50, 4
+		kills, longer = 20, 2
 	}
 	for _, r := range torchRuns {
 		settings := []string{torchConfigVar + "=" + r.text, fmt.Sprintf("%s=%d", torchStepsVar, longer*r.steps)}
