@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
 // adam implements [nets.Optimizer] as [nets.Adam] describes it, group by group.
@@ -14,7 +15,8 @@ type adam[T number] struct {
 	norms         *tensor[T]
 	first, second *tensor[T]
 	steps         int64
-	job           *adamJob // where kernels do the work
+	job           *adamJob    // where kernels do the work
+	now           kernel.Adam // for it: the factors of the present step, without clipping
 }
 
 // NewAdam implements [nets.Engine].
@@ -44,6 +46,7 @@ func (a *adam[T]) Advance() {
 		return
 	}
 	a.steps++
+	a.prepare()
 }
 
 // Steps implements [nets.Optimizer].
@@ -56,6 +59,7 @@ func (a *adam[T]) SetSteps(n int64) {
 		return
 	}
 	a.steps = n
+	a.prepare()
 }
 
 // SetRate implements [nets.Optimizer].
@@ -65,6 +69,7 @@ func (a *adam[T]) SetRate(rate float64) {
 		return
 	}
 	a.c.Rate = rate
+	a.prepare()
 }
 
 // Norms implements [nets.Optimizer].
@@ -111,6 +116,17 @@ func (a *adam[T]) factors() adamFactors[T] {
 		scale: T(1 / math.Sqrt(1-math.Pow(a.c.Beta2, t))),
 		eps:   T(a.c.Epsilon),
 		clip:  1,
+	}
+}
+
+// prepare computes the factors once for all groups.
+func (a *adam[T]) prepare() {
+	if a.job == nil || a.steps == 0 {
+		return
+	}
+	c := as32[adamFactors[float32]](a.factors())
+	a.now = kernel.Adam{
+		Beta1: c.beta1, Rest1: c.rest1, Beta2: c.beta2, Rest2: c.rest2, Rate: c.rate, Scale: c.scale, Epsilon: c.eps, Clip: 1,
 	}
 }
 

@@ -164,6 +164,7 @@ func (p *program) ready() {
 	if n := len(p.segments); n > 0 {
 		p.segments[n-1].seal()
 	}
+	p.fuseTargets()
 	where := map[*forwardStep]int{}
 	for i, s := range p.segments {
 		for _, st := range s.steps {

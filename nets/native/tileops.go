@@ -1,10 +1,6 @@
 package native
 
-import (
-	"math"
-
-	"github.com/stoker-rl/stoker/nets/native/kernel"
-)
+import "github.com/stoker-rl/stoker/nets/native/kernel"
 
 // do lists an operation that goes tile by tile, or runs it at once.
 func (t *tiler) do(batch int, s step) {
@@ -99,52 +95,4 @@ func (o *elementwise) do(from, to int) {
 	case lerpTo:
 		o.k.Lerp(o.factor, src, dst)
 	}
-}
-
-// reduceJob adds up the shares' gradients of a net, group by group, and leaves the shares at zero.
-type reduceJob struct {
-	k      *kernel.Set
-	net    *tileNet
-	zero   bool // the gradients held before don't count
-	shares int
-}
-
-func (r *reduceJob) parts() int { return r.net.net.groups }
-
-func (r *reduceJob) part(g, _ int) {
-	n := r.net.net.size
-	dst := r.net.net.grads.data[g*n:][:n]
-	if r.zero {
-		clear(dst)
-	}
-	for _, s := range r.net.sums[:min(r.shares, len(r.net.sums))] {
-		addUp(r.k, dst, s[g*n:][:n])
-	}
-}
-
-// adamJob is one step of Adam, group by group.
-type adamJob struct {
-	t      *tiler
-	adam   *adam[float32]
-	reduce *reduceJob // first, where not nil
-}
-
-func (j *adamJob) parts() int { return j.adam.net.groups }
-
-func (j *adamJob) part(g, w int) {
-	if j.reduce != nil {
-		j.reduce.part(g, w)
-	}
-	a := j.adam
-	c := a.factors()
-	n := a.net.size
-	grads := a.net.grads.data[g*n:][:n]
-	norm := float32(math.Sqrt(j.t.set.SumSquares(grads)))
-	a.norms.data[g] = norm
-	k := &j.t.workers[w].adam
-	*k = kernel.Adam{
-		Beta1: c.beta1, Rest1: c.rest1, Beta2: c.beta2, Rest2: c.rest2, Rate: c.rate, Scale: c.scale, Epsilon: c.eps,
-		Clip: clipFactor(float32(a.c.Clip), norm),
-	}
-	j.t.set.Adam(k, a.net.params.data[g*n:][:n], grads, a.first.data[g*n:][:n], a.second.data[g*n:][:n])
 }
