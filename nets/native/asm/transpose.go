@@ -30,14 +30,7 @@ func (g *gen) transpose() {
 	g.JLT(to(partial))
 	g.CMPQ(rows, operand.I32(w))
 	g.JLT(to(partial))
-	r := g.regs(w)
-	p := g.GP64()
-	g.MOVQ(s, p)
-	for i := range r {
-		g.load(at(p, 0), nil, r[i])
-		g.ADDQ(lds, p)
-	}
-	for _, x := range g.square(r) {
+	for _, x := range g.wholeSquare(s, lds) {
 		g.store(x, nil, at(d, 0))
 		g.ADDQ(ldd4, d)
 	}
@@ -60,6 +53,49 @@ func (g *gen) transpose() {
 	g.JMP(to(next))
 	g.Label(done)
 	g.end()
+}
+
+// wholeSquare transposes a square from memory. It gathers, for each four columns, the quarters (AVX2: halves) of rows four apart in one
+// register: reading them to their places costs less than shuffling them there, for which there are fewer units.
+func (g *gen) wholeSquare(s, lds reg.GPVirtual) []reg.VecVirtual {
+	r := g.regs(g.width)
+	p := g.GP64()
+	g.MOVQ(s, p)
+	var quarter [4]reg.Register
+	for i := 1; g.wide && i < 4; i++ {
+		t, k := g.GP32(), g.K()
+		g.MOVL(operand.U32(0xf<<(4*i)), t)
+		g.KMOVW(t, k)
+		quarter[i] = k
+	}
+	for row := range g.width {
+		for q := range g.width / 4 {
+			x, from := r[4*q+row%4], at(p, 16*q) // columns 4q to 4q+3 of rows row%4, row%4+4, …
+			switch {
+			case g.wide && row < 4:
+				g.VBROADCASTF32X4(from, x)
+			case g.wide:
+				g.VBROADCASTF32X4(from, quarter[row/4], x)
+			case row < 4:
+				g.VBROADCASTF128(from, x)
+			default:
+				g.VINSERTF128(operand.U8(1), from, x, x)
+			}
+		}
+		g.ADDQ(lds, p)
+	}
+	var out []reg.VecVirtual
+	for q := range g.width / 4 {
+		out = append(out, g.quads(r[4*q:4*q+4])...)
+	}
+	return out
+}
+
+// quads transposes 4 × 4 within each 128 bits of four registers.
+func (g *gen) quads(r []reg.VecVirtual) []reg.VecVirtual {
+	t := g.pair(r[0], r[1], g.VUNPCKLPS, g.VUNPCKHPS)
+	u := g.pair(r[2], r[3], g.VUNPCKLPS, g.VUNPCKHPS)
+	return append(g.pair(t[0], u[0], g.VUNPCKLPD, g.VUNPCKHPD), g.pair(t[1], u[1], g.VUNPCKLPD, g.VUNPCKHPD)...)
 }
 
 // partialSquare transposes what is there of a square, and steps d as far.
@@ -97,53 +133,35 @@ func (g *gen) partialSquare(s, d, lds, ldd4, rows, cols, space reg.GPVirtual) {
 	g.Label(stored)
 }
 
-// pairs sets the registers 2i and 2i+1 of the result to lower and upper of two registers of r, which are stride apart.
-func (g *gen) pairs(r []reg.VecVirtual, stride int, lower, upper func(a, b, dst reg.VecVirtual)) []reg.VecVirtual {
-	out := g.regs(len(r))
-	for i := 0; i < len(r); i += 2 * stride {
-		for j := i; j < i+stride; j++ {
-			k := i + 2*(j-i)
-			lower(r[j], r[j+stride], out[k])
-			upper(r[j], r[j+stride], out[k+1])
-		}
-	}
-	return out
+// pair applies two instructions to the same two registers.
+func (g *gen) pair(a, b reg.VecVirtual, one, other func(...operand.Op)) []reg.VecVirtual {
+	x, y := g.reg(), g.reg()
+	one(b, a, x)
+	other(b, a, y)
+	return []reg.VecVirtual{x, y}
 }
 
-// square transposes a square of registers: interleaving the elements of rows half the square apart, again and again, does it.
-// Within 128 bits that is two unpackings; across them it is a choice of quarters or halves.
+// square transposes a square of registers: first 4 × 4 within each 128 bits, then those as a whole.
 func (g *gen) square(r []reg.VecVirtual) []reg.VecVirtual {
-	op := func(f func(...operand.Op)) func(a, b, dst reg.VecVirtual) {
-		return func(a, b, dst reg.VecVirtual) { f(b, a, dst) }
+	q := make([]reg.VecVirtual, 0, len(r)) // q[4i + c]: columns c, c+4, … of rows 4i to 4i+3
+	for i := 0; i < len(r); i += 4 {
+		q = append(q, g.quads(r[i:i+4])...)
 	}
-	choose := func(f func(...operand.Op), imm uint8) func(a, b, dst reg.VecVirtual) {
-		return func(a, b, dst reg.VecVirtual) { f(operand.U8(imm), b, a, dst) }
-	}
-	// Now element c of row i, within each 128 bits. Rows 4i to 4i+3 first become columns there.
-	quads := make([]reg.VecVirtual, len(r)) // quads[4q + c]: columns c, c+4, … of rows 4q to 4q+3
-	for q := 0; q < len(r); q += 4 {
-		t := g.pairs([]reg.VecVirtual{r[q], r[q+1]}, 1, op(g.VUNPCKLPS), op(g.VUNPCKHPS))
-		u := g.pairs([]reg.VecVirtual{r[q+2], r[q+3]}, 1, op(g.VUNPCKLPS), op(g.VUNPCKHPS))
-		for h := range 2 {
-			v := g.pairs([]reg.VecVirtual{t[h], u[h]}, 1, op(g.VUNPCKLPD), op(g.VUNPCKHPD))
-			quads[q+2*h], quads[q+2*h+1] = v[0], v[1]
-		}
+	choose := func(f func(...operand.Op), imm uint8) func(...operand.Op) {
+		return func(ops ...operand.Op) { f(append([]operand.Op{operand.U8(imm)}, ops...)...) }
 	}
 	out := make([]reg.VecVirtual, len(r))
 	for c := range 4 {
 		if !g.wide {
-			half := func(a, b, dst reg.VecVirtual, imm uint8) { g.VPERM2F128(operand.U8(imm), b, a, dst) }
-			out[c], out[c+4] = g.reg(), g.reg()
-			half(quads[c], quads[c+4], out[c], 0x20)
-			half(quads[c], quads[c+4], out[c+4], 0x31)
+			halves := func(ops ...operand.Op) { g.VPERM2F128(ops[0], ops[1], ops[2], ops[3]) }
+			h := g.pair(q[c], q[c+4], choose(halves, 0x20), choose(halves, 0x31))
+			out[c], out[c+4] = h[0], h[1]
 			continue
 		}
-		// Columns c, c+4, c+8, c+12 lie in the quarters of four registers, for rows 0–3, 4–7, 8–11, 12–15.
-		t := g.pairs([]reg.VecVirtual{quads[c], quads[c+4]}, 1, choose(g.VSHUFF32X4, 0x88), choose(g.VSHUFF32X4, 0xdd))
-		u := g.pairs([]reg.VecVirtual{quads[c+8], quads[c+12]}, 1, choose(g.VSHUFF32X4, 0x88), choose(g.VSHUFF32X4, 0xdd))
-		even := g.pairs([]reg.VecVirtual{t[0], u[0]}, 1, choose(g.VSHUFF32X4, 0x88), choose(g.VSHUFF32X4, 0xdd))
-		odd := g.pairs([]reg.VecVirtual{t[1], u[1]}, 1, choose(g.VSHUFF32X4, 0x88), choose(g.VSHUFF32X4, 0xdd))
-		out[c], out[c+8], out[c+4], out[c+12] = even[0], even[1], odd[0], odd[1]
+		even, odd := choose(g.VSHUFF32X4, 0x88), choose(g.VSHUFF32X4, 0xdd)
+		t, u := g.pair(q[c], q[c+4], even, odd), g.pair(q[c+8], q[c+12], even, odd)
+		v, w := g.pair(t[0], u[0], even, odd), g.pair(t[1], u[1], even, odd)
+		out[c], out[c+8], out[c+4], out[c+12] = v[0], v[1], w[0], w[1]
 	}
 	return out
 }

@@ -5237,72 +5237,72 @@ Transpose_rows_329:
 	MOVQ AX, R10
 
 Transpose_cols_331:
-	CMPQ       R8, $+0
-	JLE        Transpose_below_333
-	CMPQ       R8, $+8
-	JLT        Transpose_partial_332
-	CMPQ       SI, $+8
-	JLT        Transpose_partial_332
-	MOVQ       R9, R11
-	VMOVUPS    (R11), Y0
-	ADDQ       BX, R11
-	VMOVUPS    (R11), Y1
-	ADDQ       BX, R11
-	VMOVUPS    (R11), Y2
-	ADDQ       BX, R11
-	VMOVUPS    (R11), Y3
-	ADDQ       BX, R11
-	VMOVUPS    (R11), Y4
-	ADDQ       BX, R11
-	VMOVUPS    (R11), Y5
-	ADDQ       BX, R11
-	VMOVUPS    (R11), Y6
-	ADDQ       BX, R11
-	VMOVUPS    (R11), Y7
-	ADDQ       BX, R11
-	VUNPCKLPS  Y1, Y0, Y8
-	VUNPCKHPS  Y1, Y0, Y0
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VUNPCKLPD  Y1, Y8, Y3
-	VUNPCKHPD  Y1, Y8, Y1
-	VUNPCKLPD  Y2, Y0, Y8
-	VUNPCKHPD  Y2, Y0, Y0
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y4
-	VUNPCKLPS  Y7, Y6, Y5
-	VUNPCKHPS  Y7, Y6, Y6
-	VUNPCKLPD  Y5, Y2, Y7
-	VUNPCKHPD  Y5, Y2, Y2
-	VUNPCKLPD  Y6, Y4, Y5
-	VUNPCKHPD  Y6, Y4, Y4
-	VPERM2F128 $0x20, Y7, Y3, Y6
-	VPERM2F128 $0x31, Y7, Y3, Y3
-	VPERM2F128 $0x20, Y2, Y1, Y7
-	VPERM2F128 $0x31, Y2, Y1, Y1
-	VPERM2F128 $0x20, Y5, Y8, Y2
-	VPERM2F128 $0x31, Y5, Y8, Y5
-	VPERM2F128 $0x20, Y4, Y0, Y8
-	VPERM2F128 $0x31, Y4, Y0, Y0
-	VMOVUPS    Y6, (R10)
-	ADDQ       DX, R10
-	VMOVUPS    Y7, (R10)
-	ADDQ       DX, R10
-	VMOVUPS    Y2, (R10)
-	ADDQ       DX, R10
-	VMOVUPS    Y8, (R10)
-	ADDQ       DX, R10
-	VMOVUPS    Y3, (R10)
-	ADDQ       DX, R10
-	VMOVUPS    Y1, (R10)
-	ADDQ       DX, R10
-	VMOVUPS    Y5, (R10)
-	ADDQ       DX, R10
-	VMOVUPS    Y0, (R10)
-	ADDQ       DX, R10
-	ADDQ       $+32, R9
-	SUBQ       $+8, R8
-	JMP        Transpose_cols_331
+	CMPQ           R8, $+0
+	JLE            Transpose_below_333
+	CMPQ           R8, $+8
+	JLT            Transpose_partial_332
+	CMPQ           SI, $+8
+	JLT            Transpose_partial_332
+	MOVQ           R9, R11
+	VBROADCASTF128 (R11), Y0
+	VBROADCASTF128 16(R11), Y4
+	ADDQ           BX, R11
+	VBROADCASTF128 (R11), Y1
+	VBROADCASTF128 16(R11), Y5
+	ADDQ           BX, R11
+	VBROADCASTF128 (R11), Y2
+	VBROADCASTF128 16(R11), Y6
+	ADDQ           BX, R11
+	VBROADCASTF128 (R11), Y3
+	VBROADCASTF128 16(R11), Y7
+	ADDQ           BX, R11
+	VINSERTF128    $0x01, (R11), Y0, Y0
+	VINSERTF128    $0x01, 16(R11), Y4, Y4
+	ADDQ           BX, R11
+	VINSERTF128    $0x01, (R11), Y1, Y1
+	VINSERTF128    $0x01, 16(R11), Y5, Y5
+	ADDQ           BX, R11
+	VINSERTF128    $0x01, (R11), Y2, Y2
+	VINSERTF128    $0x01, 16(R11), Y6, Y6
+	ADDQ           BX, R11
+	VINSERTF128    $0x01, (R11), Y3, Y3
+	VINSERTF128    $0x01, 16(R11), Y7, Y7
+	ADDQ           BX, R11
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPD      Y1, Y8, Y3
+	VUNPCKHPD      Y1, Y8, Y1
+	VUNPCKLPD      Y2, Y0, Y8
+	VUNPCKHPD      Y2, Y0, Y0
+	VUNPCKLPS      Y5, Y4, Y2
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VUNPCKLPD      Y5, Y2, Y7
+	VUNPCKHPD      Y5, Y2, Y2
+	VUNPCKLPD      Y6, Y4, Y5
+	VUNPCKHPD      Y6, Y4, Y4
+	VMOVUPS        Y3, (R10)
+	ADDQ           DX, R10
+	VMOVUPS        Y1, (R10)
+	ADDQ           DX, R10
+	VMOVUPS        Y8, (R10)
+	ADDQ           DX, R10
+	VMOVUPS        Y0, (R10)
+	ADDQ           DX, R10
+	VMOVUPS        Y7, (R10)
+	ADDQ           DX, R10
+	VMOVUPS        Y2, (R10)
+	ADDQ           DX, R10
+	VMOVUPS        Y5, (R10)
+	ADDQ           DX, R10
+	VMOVUPS        Y4, (R10)
+	ADDQ           DX, R10
+	ADDQ           $+32, R9
+	SUBQ           $+8, R8
+	JMP            Transpose_cols_331
 
 Transpose_partial_332:
 	MOVQ       $+8, R12
