@@ -35,8 +35,9 @@ func evalCommand() *cobra.Command {
 compare with are those that the configuration lists, or those named (see stoker agents). A run stands for its best
 checkpoint.
 
-The folder given by --out (default: eval in the first run's folder) gets eval.json, scores.csv, table.md, and the
-figures as PNG and SVG with their data as CSV.`,
+The folder given by --out (default: eval in the first run's folder) gets report.html, one page with verdicts, tables and
+figures for any browser, phone or printer; eval.json, scores.csv and table.md; and the figures as PNG and SVG with
+their data as CSV.`,
 		Example: `  stoker eval runs/sizing-attmf-s1
   stoker eval runs/sizing-attmf-s1 runs/sizing-attmf-s2 runs/sizing-attmf-s3 --seeds 1-50
   stoker eval runs/sizing-attmf-s1 autoscaler oracle --set eval.split=train
@@ -103,10 +104,11 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 		return printJSON(w, s)
 	}
 	fmt.Fprintln(w, eval.Text(s))
-	fmt.Fprintf(w, "data:  %s, %s\n", filepath.Join(out, eval.SummaryFile), filepath.Join(out, eval.ScoresFile))
+	fmt.Fprintf(w, "report: %s\n", filepath.Join(out, eval.ReportFile))
+	fmt.Fprintf(w, "data:   %s, %s\n", filepath.Join(out, eval.SummaryFile), filepath.Join(out, eval.ScoresFile))
 	for _, fig := range s.Figures {
 		if filepath.Ext(fig) == ".png" {
-			fmt.Fprintf(w, "plot:  %s (and .svg)\n", filepath.Join(out, fig))
+			fmt.Fprintf(w, "plot:   %s (and .svg)\n", filepath.Join(out, fig))
 		}
 	}
 	fmt.Fprintf(w, "redraw with: stoker plot %s\n", quote(out))

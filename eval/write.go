@@ -44,6 +44,9 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := os.WriteFile(filepath.Join(dir, TableFile), []byte(Markdown(s)), 0o666); err != nil {
 		return err
 	}
+	if err := writeReport(dir, s); err != nil {
+		return err
+	}
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("%s: %w", SummaryFile, err)
@@ -65,7 +68,7 @@ func writeData(dir string, p *Played, s *Summary, curves []Curve) error {
 	)
 }
 
-// removeOld removes an earlier evaluation's eval.json, so that new data never stands beside an old summary, and the figures
+// removeOld removes an earlier evaluation's eval.json and page, so that new data never stands beside an old summary, and the figures
 // that it names, so that none of them outlives its data.
 func removeOld(dir string) error {
 	old, err := ReadSummary(dir)
@@ -75,7 +78,7 @@ func removeOld(dir string) error {
 	case err != nil: // not readable: gone all the same
 		old = &Summary{}
 	}
-	for _, f := range append([]string{SummaryFile}, old.Figures...) {
+	for _, f := range append([]string{SummaryFile, ReportFile}, old.Figures...) {
 		if filepath.Base(f) != f {
 			continue
 		}
@@ -86,13 +89,16 @@ func removeOld(dir string) error {
 	return nil
 }
 
-// Replot draws the figures of an evaluation's folder again from its data.
+// Replot draws the figures of an evaluation's folder again from its data, and writes its page anew.
 func Replot(dir string) (*Summary, error) {
 	s, err := ReadSummary(dir)
 	if err != nil {
 		return nil, err
 	}
-	return s, newPainter(dir, s).drawAll()
+	if err := newPainter(dir, s).drawAll(); err != nil {
+		return s, err
+	}
+	return s, writeReport(dir, s)
 }
 
 // ReadSummary reads an evaluation's eval.json.

@@ -81,11 +81,15 @@ func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
 	if s.missing() {
 		return unknown()
 	}
-	point := IQM(s.Flat())
 	if len(s)*len(s[0]) == 1 {
-		return Interval{point, math.NaN(), math.NaN()}
+		return Interval{s[0][0], math.NaN(), math.NaN()}
 	}
-	draws := iqmDraws(s, resamples, stream)
+	return iqmInterval(s, iqmDraws(s, resamples, stream))
+}
+
+// iqmInterval is the interval that resamples of s, in ascending order, make.
+func iqmInterval(s Scores, draws []float64) Interval {
+	point := IQM(s.Flat())
 	if len(s) == 1 {
 		a := expandedTail(len(s[0]))
 		return Interval{point, Quantile(draws, a), Quantile(draws, 1-a)}
@@ -248,8 +252,12 @@ func addRows(diff []float64, s Scores, count []int, sign float64) {
 // improvementInterval is the probability that a exceeds b under one workload, ties counted half, with its interval: the percentile
 // bootstrap's, and never narrower than Wilson's for as many workloads.
 func improvementInterval(a, b Scores, resamples int, stream *rng.Stream) Interval {
-	iv := percentiles(pairedImprovement(a, b), improvementDraws(a, b, resamples, stream))
-	low, high := wilson(iv.Point, len(a[0]))
+	return widened(percentiles(pairedImprovement(a, b), improvementDraws(a, b, resamples, stream)), len(a[0]))
+}
+
+// widened is at least as wide as Wilson's interval of a share of n.
+func widened(iv Interval, n int) Interval {
+	low, high := wilson(iv.Point, n)
 	return Interval{iv.Point, min(iv.Low, low), max(iv.High, high)}
 }
 

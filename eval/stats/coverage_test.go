@@ -34,7 +34,7 @@ func pair(measure, law, effects string, m, n int) (plain, ours *cell) {
 
 // The interval of the IQM of one policy, as eval reports it, over one training seed.
 func TestCoverageIQM(t *testing.T) {
-	trials, resamples := size(100, 2000), size(250, 1000)
+	trials, resamples := size(100, 1500), size(250, 800)
 	var cells []*cell
 	for _, l := range laws() {
 		truth := l.between(0.25, 0.75)
@@ -47,9 +47,7 @@ func TestCoverageIQM(t *testing.T) {
 					row[j] = l.draw(s)
 				}
 				key := rng.New(1, "coverage, IQM").With(uint64(k))
-				a, b := PercentileInterval(Scores{row}, resamples, key.Stream()), IQMInterval(Scores{row}, resamples, key.Stream())
-				plain.note(truth, a.Low, a.High)
-				ours.note(truth, b.Low, b.High)
+				noteIQM(truth, Scores{row}, iqmDraws(Scores{row}, resamples, key.Stream()), plain, ours)
 			}
 		}
 	}
@@ -62,6 +60,19 @@ func TestCoverageIQM(t *testing.T) {
 		five := func(c *cell) bool { return c.n == 5 }
 		claimCoverage(t, "the same with 5 workloads", 0.90, pick(cells, ourMethod, five), pick(cells, plainMethod, five))
 	}
+}
+
+// noteIQM notes both intervals of the same resamples.
+func noteIQM(truth float64, s Scores, draws []float64, plain, ours *cell) {
+	plain.note(truth, Quantile(draws, tail), Quantile(draws, 1-tail))
+	iv := iqmInterval(s, draws)
+	ours.note(truth, iv.Low, iv.High)
+}
+
+func noteDifference(truth float64, a, b Scores, diff []float64, tail float64, draws []float64, plain, ours *cell) {
+	plain.note(truth, Quantile(draws, tail), Quantile(draws, 1-tail))
+	low, high := stretched(Mean(diff), draws, chanceOf(a, b, diff), tail)
+	ours.note(truth, low, high)
 }
 
 // claimCoverage claims that the lowest coverage is not below bound, with three Monte Carlo errors' allowance, and shows the plain method's.
@@ -77,7 +88,7 @@ func claimCoverage(t *testing.T, what string, bound float64, ours, plain []*cell
 
 // The interval of the paired mean difference of one policy from another, one training seed each. Laws are those of the difference.
 func TestCoverageDifference(t *testing.T) {
-	trials, resamples := size(100, 2000), size(250, 1000)
+	trials, resamples := size(100, 1500), size(250, 800)
 	differences := laws()
 	for i, l := range differences[3:] { // of two rates, their difference
 		differences[3+i].name = "difference of rates " + l.name[len("rate "):]
@@ -101,10 +112,7 @@ func TestCoverageDifference(t *testing.T) {
 					diff[j] = a[j] - b[j]
 				}
 				key := rng.New(1, "coverage, difference").With(uint64(k))
-				iv, _, _ := pairedInterval(Scores{a}, Scores{b}, diff, 1, resamples, key.Stream())
-				ours.note(truth, iv.Low, iv.High)
-				draws := pairedDraws(Scores{a}, Scores{b}, resamples, key.Stream())
-				plain.note(truth, Quantile(draws, tail), Quantile(draws, 1-tail))
+				noteDifference(truth, Scores{a}, Scores{b}, diff, tail, pairedDraws(Scores{a}, Scores{b}, resamples, key.Stream()), plain, ours)
 			}
 		}
 	}
@@ -168,7 +176,7 @@ func seedCounts() []int {
 // same workloads.
 func TestCoverageHierarchical(t *testing.T) {
 	const n = 20
-	trials, resamples := size(100, 1500), size(200, 500)
+	trials, resamples := size(100, 1000), size(200, 400)
 	var cells []*cell
 	for _, skewed := range []bool{false, true} {
 		for _, e := range allEffects() {
@@ -192,9 +200,7 @@ func TestCoverageHierarchical(t *testing.T) {
 					}
 					e.fill(s, x, worlds, of)
 					key := rng.New(1, "hierarchical").With(uint64(k))
-					p, o := PercentileInterval(x, resamples, key.Stream()), IQMInterval(x, resamples, key.Stream())
-					plain.note(truth, p.Low, p.High)
-					ours.note(truth, o.Low, o.High)
+					noteIQM(truth, x, iqmDraws(x, resamples, key.Stream()), plain, ours)
 					if skewed {
 						continue
 					}
@@ -202,10 +208,7 @@ func TestCoverageHierarchical(t *testing.T) {
 						b[0][j] = worlds[j] + e.world*s.Norm()
 						diff[j] = x.column(j) - b[0][j]
 					}
-					iv, _, _ := pairedInterval(x, b, diff, 1, resamples, key.Stream())
-					oursDiff.note(0, iv.Low, iv.High)
-					draws := pairedDraws(x, b, resamples, key.Stream())
-					plainDiff.note(0, Quantile(draws, tail), Quantile(draws, 1-tail))
+					noteDifference(0, x, b, diff, tail, pairedDraws(x, b, resamples, key.Stream()), plainDiff, oursDiff)
 				}
 			}
 		}
@@ -233,7 +236,7 @@ func TestCoverageHierarchical(t *testing.T) {
 // The bounds that hold for all rivals at once: four rivals of one policy, all four differences covered.
 func TestCoverageSimultaneous(t *testing.T) {
 	const rivals = 4
-	trials, resamples := size(80, 1500), size(300, 1000)
+	trials, resamples := size(80, 1000), size(300, 1000)
 	var cells []*cell
 	for _, m := range []int{1, 5} {
 		for _, n := range sizes() {
@@ -258,10 +261,10 @@ func TestCoverageSimultaneous(t *testing.T) {
 						diff[j] = a.column(j) - b[0][j]
 					}
 					key := rng.New(1, "simultaneous").With(uint64(k)).With(uint64(r))
-					if _, lo, hi := pairedInterval(a, b, diff, rivals, resamples, key.Stream()); lo > 0 || hi < 0 {
+					draws := pairedDraws(a, b, resamples, key.Stream())
+					if lo, hi := stretched(Mean(diff), draws, chanceOf(a, b, diff), tail/rivals); lo > 0 || hi < 0 {
 						outside++
 					}
-					draws := pairedDraws(a, b, resamples, key.Stream())
 					if Quantile(draws, tail/rivals) > 0 || Quantile(draws, 1-tail/rivals) < 0 {
 						narrow++
 					}
@@ -277,7 +280,7 @@ func TestCoverageSimultaneous(t *testing.T) {
 
 // The probability of improvement where it is near 1, one training seed: resamples of workloads that all agree claim certainty.
 func TestCoverageImprovement(t *testing.T) {
-	trials, resamples := size(100, 2000), size(250, 1000)
+	trials, resamples := size(100, 1500), size(250, 800)
 	var cells []*cell
 	for _, p := range []float64{0.5, 0.8, 0.95} {
 		for _, n := range sizes() {
@@ -293,10 +296,10 @@ func TestCoverageImprovement(t *testing.T) {
 					}
 					b[0][j] = 0.5
 				}
-				iv := improvementInterval(a, b, resamples, rng.New(1, "improvement").With(uint64(k)).Stream())
-				ours.note(p, iv.Low, iv.High)
-				raw := percentiles(iv.Point, improvementDraws(a, b, resamples, rng.New(1, "improvement").With(uint64(k)).Stream()))
+				raw := percentiles(pairedImprovement(a, b), improvementDraws(a, b, resamples, rng.New(1, "improvement").With(uint64(k)).Stream()))
 				plain.note(p, raw.Low, raw.High)
+				iv := widened(raw, n)
+				ours.note(p, iv.Low, iv.High)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func power(t *testing.T, p Plan, trials int) float64 {
 // effect d has, by the tables of Cohen (1988, d for a one-sample test at two-sided 0.05), 0.80 at n = 34 for d = 0.5, 0.80 at n = 15 for
 // d = 0.8 within a hundredth or two.
 func TestPowerKnown(t *testing.T) {
-	trials := size(200, 20_000)
+	trials := size(200, 3000)
 	worst := 0.0
 	for _, c := range []struct {
 		effect float64
@@ -44,7 +44,7 @@ func TestPowerKnown(t *testing.T) {
 
 // Power's shortcut makes the verdicts that eval makes with its bootstrap.
 func TestPowerIsEvals(t *testing.T) {
-	trials, apart := size(30, 500), 0
+	trials, apart := size(30, 200), 0
 	plans := []Plan{
 		{Effect: 0.8, Variation: Variation{Workloads: 1}, TrainingSeeds: 1, WorkloadSeeds: 20, Rivals: 4},
 		{Effect: 1.2, Variation: Variation{Seeds: 0.7, Workloads: 1}, TrainingSeeds: 5, WorkloadSeeds: 20, Rivals: 4},
@@ -67,7 +67,7 @@ func TestPowerIsEvals(t *testing.T) {
 
 // The table of docs/statistics.md, four rivals.
 func TestPowerTable(t *testing.T) {
-	trials := size(30, 1000)
+	trials := size(30, 400)
 	workloads, seeds, effects := []int{5, 10, 20, 50, 100}, []int{2, 3, 5, 10, 20}, []float64{0.2, 0.5, 0.8, 1, 1.5, 2}
 	if !*long {
 		workloads, seeds, effects = []int{10, 20}, []int{3, 10}, []float64{0.5, 1.5}

@@ -1,0 +1,249 @@
+package eval
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// ReportFile is the evaluation as one page for people: nothing of it lies elsewhere but the data that it links to.
+const ReportFile = "report.html"
+
+//go:embed report.html
+var reportText string
+
+// report is what the page shows.
+type report struct {
+	*Summary
+	Title, Heading string
+	Verdicts       []reportVerdicts
+	Notes          []string
+	Estimates      [][]reportCell // a row per metric, the first cell names it
+	Policies       []string
+	Figures        []reportFigure
+	Data           []reportFile
+	Command        string
+	Settings       []reportSetting
+}
+
+// reportVerdicts are those on one policy.
+type reportVerdicts struct {
+	Policy string
+	Scopes []scoped
+	Lines  []reportLine
+	Rivals []string
+	Rows   [][]reportCell
+}
+
+// reportLine is the verdicts against one rival in words.
+type reportLine struct {
+	Rival                    string
+	Better, Worse, Undecided string
+}
+
+// reportCell is a number with its interval, or a metric's name.
+type reportCell struct {
+	Text, Range, Unit, Doc string
+	Mean                   string
+	P, Chance, Verdict     string
+}
+
+type reportFigure struct {
+	Title, Caption string
+	Image          template.URL
+	Files          []reportFile
+}
+
+type reportFile struct{ Name, What string }
+
+type reportSetting struct{ Name, Text string }
+
+// writeReport writes the page from a summary and the figures in dir.
+func writeReport(dir string, s *Summary) error {
+	r, err := newReport(dir, s)
+	if err != nil {
+		return err
+	}
+	t, err := template.New(ReportFile).Parse(reportText)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, r); err != nil {
+		return fmt.Errorf("%s: %w", ReportFile, err)
+	}
+	return os.WriteFile(filepath.Join(dir, ReportFile), b.Bytes(), 0o666)
+}
+
+func newReport(dir string, s *Summary) (*report, error) {
+	r := &report{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Notes: s.shortfalls(), Command: commandLine(s.Command)}
+	for _, p := range s.Policies {
+		r.Policies = append(r.Policies, p.Name)
+	}
+	for _, m := range s.Metrics {
+		l := s.lines("", m)
+		row := []reportCell{l.head(m)}
+		for i, e := range l.estimates {
+			c := l.write.split(e)
+			c.Mean = l.write.bare(float64(s.Policies[i].Metrics[m.Name].Mean))
+			row = append(row, c)
+		}
+		r.Estimates = append(r.Estimates, row)
+	}
+	for _, a := range s.compared() {
+		r.Verdicts = append(r.Verdicts, s.reportVerdicts(a))
+	}
+	if err := r.draw(dir); err != nil {
+		return nil, err
+	}
+	for _, f := range dataFiles {
+		if _, err := os.Stat(filepath.Join(dir, f.Name)); err == nil || f.Name == SummaryFile { // eval.json is written last
+			r.Data = append(r.Data, f)
+		}
+	}
+	var err error
+	r.Settings, err = s.settings()
+	return r, err
+}
+
+var dataFiles = []reportFile{
+	{SummaryFile, "estimates, comparisons and verdicts, for programs"},
+	{ScoresFile, "every score: policy, training seed, workload seed, metric, value"},
+	{stepsFile, "every step of the first workload seeds"},
+	{samplesFile, "quantiles of what the environment samples"},
+	{TableFile, "the tables of this page as Markdown"},
+}
+
+func (l *lines) head(m Metric) reportCell {
+	unit := l.write.unit(m.Unit)
+	if unit == m.Name {
+		unit = ""
+	}
+	return reportCell{Text: strings.TrimSpace(m.Name + " " + arrow(m.Better)), Unit: unit, Doc: m.Doc}
+}
+
+// split writes a number and its interval apart.
+func (f scaled) split(v spread) reportCell {
+	c := reportCell{Text: f.bare(v.at)}
+	if finite(v.at) {
+		c.Range = fmt.Sprintf("%s to %s", f.bare(v.lo), f.bare(v.hi))
+	}
+	return c
+}
+
+func (s *Summary) reportVerdicts(a string) reportVerdicts {
+	v := reportVerdicts{Policy: a, Scopes: s.scopes(a)}
+	for _, c := range s.against(a, s.Metrics[0].Name) {
+		v.Rivals = append(v.Rivals, c.B)
+		by := s.verdictsAgainst(a, c.B)
+		v.Lines = append(v.Lines, reportLine{c.B, strings.Join(by[Better], ", "), strings.Join(by[Worse], ", "), strings.Join(by[Undecided], ", ")})
+	}
+	for _, m := range s.Metrics {
+		l := s.lines(a, m)
+		row := []reportCell{l.head(m)}
+		for i := range l.diff {
+			d := &l.diff[i]
+			c := l.writeDiffs.split(d.spread())
+			c.P, c.Chance, c.Verdict = equal(probability(d.PHolm)), share(d.Improvement), d.Verdict
+			if m.Better == envs.Neither {
+				c.Verdict = ""
+			}
+			row = append(row, c)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
+
+// captions say what a figure shows, by the beginning of its name.
+var captions = []struct{ prefix, title, text string }{
+	{"learning_curve", "Learning curve", "Over training: the IQM over the runs of a method, and the range from the lowest to the highest of them."},
+	{"scatter", "Two metrics at once", "Each policy as a point with its 95 % intervals."},
+	{"intervals", "Estimates", "The IQM of every metric by policy, with 95 % intervals."},
+	{"improvement", "Probability of improvement", "How probable it is that a run of the one does better than the other under the same workload; at ½ they are even."},
+	{"profile", "Performance profiles", "The share of episodes that do better than a threshold: the whole distribution, not its middle alone. Bands are pointwise 95 % percentile intervals."},
+	{"over_time", "One episode", "Quantities through the first traced episode."},
+}
+
+// draw embeds the SVG figures. They are pictures of their own: no identifier of one can meet another's.
+func (r *report) draw(dir string) error {
+	for _, f := range r.Summary.Figures {
+		if filepath.Ext(f) != ".svg" || filepath.Base(f) != f {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, f))
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(f, ".svg")
+		fig := reportFigure{Title: strings.ReplaceAll(name, "_", " "), Caption: "How a quantity that the environment samples is distributed, and its tail.",
+			Image: template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(b)), //nolint:gosec // what we drew ourselves
+			Files: []reportFile{{Name: name + ".png", What: "PNG"}, {Name: f, What: "SVG"}}}
+		for _, c := range captions {
+			if strings.HasPrefix(name, c.prefix) {
+				fig.Title, fig.Caption = c.title, c.text
+				break
+			}
+		}
+		data := name + ".csv"
+		switch {
+		case strings.HasSuffix(name, "_cdf"):
+			fig.Title, data = "Distribution of "+strings.TrimSuffix(name, "_cdf"), samplesFile
+		case name == "over_time":
+			data = stepsFile
+		case strings.HasPrefix(name, "improvement"):
+			data = "improvement.csv"
+		}
+		fig.Files = append(fig.Files, reportFile{Name: data, What: "data as CSV"})
+		r.Figures = append(r.Figures, fig)
+	}
+	return nil
+}
+
+// settings are the configurations as text, in one order whoever made them.
+func (s *Summary) settings() ([]reportSetting, error) {
+	var out []reportSetting
+	for _, c := range []struct {
+		name  string
+		value any
+	}{{"Environment", s.EnvConfig}, {"Workload", s.Workload}} {
+		if c.value == nil {
+			continue
+		}
+		raw, err := json.Marshal(c.value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
+		}
+		var sorted any
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		if err := d.Decode(&sorted); err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
+		}
+		text, err := json.MarshalIndent(sorted, "", "  ")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.ToLower(c.name), err)
+		}
+		out = append(out, reportSetting{c.name, string(text)})
+	}
+	return out, nil
+}
+
+// commandLine is a command as one would type it.
+func commandLine(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; w == "" || strings.ContainsAny(w, " \t\n'\"$*?[]{}()<>|&;\\#~`!") {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
