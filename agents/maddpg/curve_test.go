@@ -26,7 +26,7 @@ type curve struct {
 	points []point
 }
 
-// point is an examination after a number of episodes: mean over the exam's episodes and half its 95 % interval, of actions as
+// point is an examination after a number of episodes (of steps, for LQR): mean over the exam's episodes and half its 95 % interval, of actions as
 // training draws them and without exploration.
 type point struct {
 	episode                        int
@@ -46,7 +46,11 @@ func (c curve) at(episodes int) point {
 	return p
 }
 
-var curveHead = []string{"episode", "mean", "half", "greedy", "greedy_half"}
+// curveHeads name the columns by topic: LQR's points are after steps, its greedy numbers costs over the best control's.
+var curveHeads = map[string][]string{
+	"spread": {"episode", "mean", "half", "greedy", "greedy_half"},
+	"lqr":    {"step", "cost", "half", "ratio", "ratio_half"},
+}
 
 // proofFile is a file in the folder where proofs are kept, empty where none is asked for.
 func proofFile(name string) string {
@@ -68,7 +72,7 @@ func (c curve) keep(t *testing.T, topic string) {
 	if path == "" {
 		return
 	}
-	rows := [][]string{curveHead}
+	rows := [][]string{curveHeads[topic]}
 	for _, p := range c.points {
 		row := []string{strconv.Itoa(p.episode)}
 		for _, x := range []float64{p.mean, p.half, p.greedy, p.greedyHalf} {
@@ -98,8 +102,8 @@ func kept(t *testing.T, topic string, seed uint64) (c curve, ok bool) {
 	}
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(rows) < 2 || !slices.Equal(rows[0], curveHead) {
-		t.Fatalf("%s: want rows of %v: %v", path, curveHead, err)
+	if err != nil || len(rows) < 2 || !slices.Equal(rows[0], curveHeads[topic]) {
+		t.Fatalf("%s: want rows of %v: %v", path, curveHeads[topic], err)
 	}
 	c.seed = seed
 	for i, r := range rows[1:] {
@@ -144,11 +148,23 @@ type mark struct {
 // draw draws the mean over seeds with its interval, each seed faintly, and marks.
 func draw(t *testing.T, name, title, y string, curves []curve, of func(point) float64, marks ...mark) {
 	t.Helper()
+	drawOn(t, chart.NewPanel("", "episodes", y), name, title, curves, of, marks)
+}
+
+// drawLogarithmic is draw where what is left to learn is small.
+func drawLogarithmic(t *testing.T, name, title, x, y string, curves []curve, of func(point) float64, marks ...mark) {
+	t.Helper()
+	panel := chart.NewPanel("", x, y)
+	panel.LogY()
+	drawOn(t, panel, name, title, curves, of, marks)
+}
+
+func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve, of func(point) float64, marks []mark) {
+	t.Helper()
 	dir := os.Getenv(proof.Folder)
 	if dir == "" {
 		return
 	}
-	panel := chart.NewPanel("", "episodes", y)
 	f := &chart.Figure{Title: title, Panels: []*chart.Panel{panel}, Columns: 1, Width: figureWidth, Height: figureHeight}
 	var x, mid, lo, hi []float64
 	for i, p := range curves[0].points {

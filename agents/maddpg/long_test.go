@@ -8,7 +8,6 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -22,7 +21,7 @@ var (
 	proceed  = flag.Bool("continue", false, "keep the seeds whose curves are complete in $STOKER_PROOF, as after an interruption")
 )
 
-// school is a learner on a vector of one of package classic's environments.
+// school is a learner on a vector of environments with a known return.
 type school struct {
 	run
 	build func() (envs.Env, error)
@@ -75,42 +74,4 @@ func (s *school) policy() agents.Policy {
 		s.t.Fatal(err)
 	}
 	return p
-}
-
-// regulator is the control −gain·x.
-type regulator struct {
-	agents.Policy
-	gain float32
-}
-
-func (r regulator) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	act.Kinds[0][0] = -r.gain * obs.Kinds[0].Values[0]
-	return nil
-}
-
-// TestDDPGOnLQR holds DDPG against Riccati's optimum: on the same 400 episodes its cost is within 2 % of the best control's.
-// Episodes are short, since an integrator under a policy that knows nothing runs away; replay is short, to forget those states;
-// and the rates fall, since 2 % of the cost are 0.8 % of the control's range.
-func TestDDPGOnLQR(t *testing.T) {
-	if !*long {
-		t.Skip("takes a minute: -long")
-	}
-	problem := classic.DefaultLQR()
-	problem.Steps = 10
-	c := Default()
-	c.Mix, c.Hidden, c.Activation, c.FinalBound, c.Gamma, c.Clip = Single, []int{32, 32}, "tanh", 3e-3, 0.95, 0
-	c.ActorRate, c.CriticRate, c.RateFinal, c.Noise, c.NoiseFinal, c.Standardise = 5e-4, 2e-3, 0.02, 0.1, 0.05, false
-	c.RandomSteps, c.LearningStarts, c.Replay = 200, 500, 5_000
-	for seed := range *seeds {
-		s := newSchool(t, func() (envs.Env, error) { return classic.NewLQR(problem) }, 4, c, 1+seed, 20_000)
-		s.steps(20_000 / 4)
-		p := s.policy()
-		_, gain := problem.Riccati(1)
-		got, _ := s.exam(p, 400, false)
-		best, _ := s.exam(regulator{p, float32(gain)}, 400, false)
-		t.Logf("seed %d: cost %.4f, the best control's %.4f (%.4f in expectation)", 1+seed, -got, -best, problem.Cost(gain))
-		if got < 1.02*best {
-			t.Errorf("seed %d: cost is %.4f, want within 2 %% of %.4f", 1+seed, -got, -best)
-		}
-	}
 }

@@ -1,0 +1,88 @@
+package maddpg
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/internal/proof"
+)
+
+// regulator is the control −gain·x, within the bound.
+type regulator struct {
+	agents.Policy
+	gain, bound float32
+}
+
+func (r regulator) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	act.Kinds[0][0] = min(max(-r.gain*obs.Kinds[0].Values[0], -r.bound), r.bound)
+	return nil
+}
+
+// shippedLQR is configs/classic/lqr.yaml.
+func shippedLQR(t *testing.T) (classic.LQRConfig, Config, configs.Train) {
+	t.Helper()
+	problem, c := classic.DefaultLQR(), Default()
+	none := func(string) (any, error) { return nil, fmt.Errorf("none is expected") }
+	x, err := configs.Load("../../configs/classic/lqr.yaml", nil, configs.Tables{
+		Env: func(string) (any, error) { return &problem, nil }, Agent: func(string) (any, error) { return &c, nil }, Rival: none,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problem, c, x.Train
+}
+
+// lqrExams is how often a seed is examined on its way, lqrEpisodes how long each exam is: always the same episodes, which
+// Riccati's control plays too, so that their luck cancels.
+const (
+	lqrExams    = 20
+	lqrEpisodes = 400
+)
+
+// TestDDPGOnLQR holds DDPG, as it is shipped, against the best control there is: −k·x with k from Riccati's equation. Points of
+// its curves are costs over that control's.
+func TestDDPGOnLQR(t *testing.T) {
+	if !*long {
+		t.Skip("takes a minute: -long")
+	}
+	problem, c, train := shippedLQR(t)
+	_, gain := problem.Riccati(1)
+	n := max(*seeds, 5)
+	var curves []curve
+	for seed := uint64(1); seed <= n; seed++ {
+		s := newSchool(t, func() (envs.Env, error) { return classic.NewLQR(problem) }, train.Copies, c, seed, train.Steps)
+		best, _ := s.exam(regulator{s.policy(), float32(gain), float32(problem.Bound)}, lqrEpisodes, false)
+		l, rounds, done := curve{seed: seed}, int(train.Steps)/train.Copies, 0
+		for i := range lqrExams + 1 {
+			s.steps(rounds*i/lqrExams - done)
+			done = rounds * i / lqrExams
+			cost, half := s.exam(s.policy(), lqrEpisodes, false)
+			l.points = append(l.points, point{episode: done * train.Copies, greedy: cost / best, greedyHalf: half / -best, mean: -cost, half: half})
+		}
+		l.keep(t, "lqr")
+		t.Logf("seed %d: cost %.4f, Riccati's control %.4f (%.4f in expectation): %.4f of it", seed, l.last().mean, -best, problem.Cost(gain), l.last().greedy)
+		curves = append(curves, l)
+	}
+	drawLogarithmic(t, "lqr", fmt.Sprintf("DDPG on LQR, episodes of %d steps: cost over Riccati's", problem.Steps), "environment steps", "excess cost",
+		curves, func(p point) float64 { return math.Abs(p.greedy - 1) }, mark{"2 %", 0.02})
+	within, worst := 0, 0.0
+	for _, l := range curves {
+		excess := l.last().greedy - 1
+		worst = max(worst, excess)
+		if excess <= 0.02 {
+			within++
+		}
+	}
+	mean, half := overSeeds(values(curves, func(l curve) float64 { return 100 * (l.last().greedy - 1) }))
+	proof.Claim(t, proof.Row{
+		Topic: "agents", Claim: fmt.Sprintf("DDPG on 1-D LQR, episodes of %d steps, configs/classic/lqr.yaml: cost above the Riccati control's", problem.Steps),
+		Bound:    fmt.Sprintf("2 %% on at least %d of %d seeds", n*4/5, n),
+		Measured: fmt.Sprintf("%.2f ± %.2f %% (95 %% over %d seeds), worst %.2f %%: %d of %d seeds", mean, half, n, 100*worst, within, n),
+		Holds:    uint64(within) >= n*4/5, Command: "go test ./agents/maddpg -run LQR -long -v -timeout 0",
+	})
+}
