@@ -3,59 +3,24 @@
 package torch
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
 )
 
-// slope is the central difference of Σ weight·forward by the value at i of x.
-func slope(p pass, x nets.Tensor, i int, weight []float64) float64 {
-	const step = 1e-6
-	v := values(x)
-	at := func(d float64) float64 {
-		moved := slices.Clone(v)
-		moved[i] += d
-		x.Set64(moved)
-		sum := 0.0
-		for j, y := range values(p.net.Forward(p.work, p.in...)) {
-			sum += weight[j] * y
-		}
-		return sum
-	}
-	d := (at(step) - at(-step)) / (2 * step)
-	x.Set64(v)
-	return d
-}
-
 func TestGradientsAreThoseOfFiniteDifferences(t *testing.T) {
-	eachArchitecture(t, func(t *testing.T, a nets.Arch) {
-		e := newEngine(t, nets.Float64)
-		const batch = 2
-		p := newPass(t, e, a, batch)
-		weight := draws("weight", a.AgentCount()*batch*a.Output().Width)
-		g := made(e, weight, a.AgentCount(), batch, a.Output().Width)
-		p.net.Forward(p.work, p.in...)
-		p.net.Backward(p.work, g, nets.Both)
-		ok(t, e)
-		grads := values(p.net.Grads())
-		var want []float64
-		for i := range grads {
-			want = append(want, slope(p, p.net.Params(), i, weight))
+	all, err := netstest.Gradients(newEngine(t, nets.Float64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range all {
+		if !(g.Error <= 1e-8) {
+			t.Error(g)
 		}
-		near(t, "by the parameters", grads, want, 1e-7)
-		for port, x := range p.in {
-			got := values(p.work.GradIn(port))
-			want = want[:0]
-			for i := range got {
-				want = append(want, slope(p, x, i, weight))
-			}
-			near(t, "by input "+a.Inputs()[port].Name, got, want, 1e-7)
-		}
-		ok(t, e)
-	})
+	}
 }
 
 func TestBackwardAddsToParamsAndSetsInputs(t *testing.T) {
