@@ -17,6 +17,10 @@
 // A folder is made under another name, .tmp-NAME, and renamed when all that resuming needs is in it: the configuration
 // and a checkpoint of step 0. Everything but lock and event files is written through a durable.FS, where tests kill, cut and fill up.
 //
+// Resuming first checks all that it reads, and changes nothing where it refuses: every byte of the latest checkpoint, the line of latest,
+// run.json's own checksum, config.yaml against the checkpoint's copy, and metrics.jsonl up to where it stood then (docs/results/damage). A
+// run that is stopped in an evaluation saves step-…-stopped, and begins the evaluation again.
+//
 // Not here: what learners do (package agents), the format of checkpoints (package checkpoints), comparison of what was
 // trained (package eval).
 package train
