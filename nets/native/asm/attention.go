@@ -35,14 +35,18 @@ func (g *gen) scores() {
 	lanes, l := g.AllocLocal(8), g.GP64()
 	g.MOVQ(t, lanes)
 	g.XORQ(l, l)
-	for _, step := range []struct{ vecs, neighbours int }{{g.many(), 2}, {1, 4}} {
+	atOnce := 4 // neighbours: sums, a row of q and a factor must fit
+	if !g.wide {
+		atOnce = 2
+	}
+	for _, step := range []struct{ vecs, neighbours int }{{g.many(), atOnce}, {1, 4}} {
 		loop, done := g.label("block"), g.label("smaller")
 		g.Label(loop)
 		g.CMPQ(lanes, operand.I32(16*step.vecs))
 		g.JLT(to(done))
 		places, n, out := g.pointer("at"), g.size("at"), g.pointer("out")
 		g.ADDQ(l, out)
-		for _, some := range []int{step.neighbours, 1} {
+		for some := step.neighbours; some > 0; some /= 2 {
 			again, fewer := g.label("neighbours"), g.label("fewer")
 			g.Label(again)
 			g.CMPQ(n, operand.I32(some))

@@ -3853,8 +3853,58 @@ Scores_none_235:
 
 Scores_fewer_233:
 Scores_neighbours_236:
-	CMPQ    BX, $+1
+	CMPQ    BX, $+2
 	JLT     Scores_fewer_237
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVLQSX 4(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_239
+
+Scores_each_238:
+	VMOVUPS     (R8), Y4
+	VMOVUPS     32(R8), Y5
+	VFMADD231PS (R10), Y4, Y0
+	VFMADD231PS 32(R10), Y5, Y1
+	VFMADD231PS (R11), Y4, Y2
+	VFMADD231PS 32(R11), Y5, Y3
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	ADDQ        AX, R11
+	DECQ        R9
+	JNE         Scores_each_238
+
+Scores_none_239:
+	VBROADCASTSS scale+112(FP), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         AX, SI
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y2, (SI)
+	VMOVUPS      Y3, 32(SI)
+	ADDQ         AX, SI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	JMP          Scores_neighbours_236
+
+Scores_fewer_237:
+Scores_neighbours_240:
+	CMPQ    BX, $+1
+	JLT     Scores_fewer_241
 	MOVQ    base_base+48(FP), DI
 	MOVQ    q_base+24(FP), R8
 	MOVQ    rows+96(FP), R9
@@ -3865,9 +3915,9 @@ Scores_neighbours_236:
 	VXORPS  Y1, Y1, Y1
 	ADDQ    CX, R8
 	TESTQ   R9, R9
-	JEQ     Scores_none_239
+	JEQ     Scores_none_243
 
-Scores_each_238:
+Scores_each_242:
 	VMOVUPS     (R8), Y2
 	VMOVUPS     32(R8), Y3
 	VFMADD231PS (R10), Y2, Y0
@@ -3875,9 +3925,9 @@ Scores_each_238:
 	ADDQ        AX, R8
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Scores_each_238
+	JNE         Scores_each_242
 
-Scores_none_239:
+Scores_none_243:
 	VBROADCASTSS scale+112(FP), Y2
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
@@ -3886,9 +3936,9 @@ Scores_none_239:
 	ADDQ         AX, SI
 	ADDQ         $+4, DX
 	SUBQ         $+1, BX
-	JMP          Scores_neighbours_236
+	JMP          Scores_neighbours_240
 
-Scores_fewer_237:
+Scores_fewer_241:
 	ADDQ $+64, CX
 	SUBQ $+16, (SP)
 	JMP  Scores_block_230
@@ -3906,17 +3956,17 @@ TEXT ·avx2Mix(SB), NOSPLIT, $8-112
 	LEAQ (AX)(AX*2), DX
 	XORQ CX, CX
 
-Mix_block_240:
+Mix_block_244:
 	CMPQ (SP), $+16
-	JLT  Mix_smaller_241
+	JLT  Mix_smaller_245
 	MOVQ out_base+0(FP), BX
 	MOVQ rows+96(FP), SI
 	ADDQ CX, BX
 	MOVQ CX, DI
 
-Mix_rows_242:
+Mix_rows_246:
 	CMPQ   SI, $+4
-	JLT    Mix_fewer_243
+	JLT    Mix_fewer_247
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3931,9 +3981,9 @@ Mix_rows_242:
 	MOVQ   base_base+48(FP), R11
 	ADDQ   CX, R10
 	TESTQ  R9, R9
-	JEQ    Mix_none_245
+	JEQ    Mix_none_249
 
-Mix_each_244:
+Mix_each_248:
 	MOVLQSX     (R8), R12
 	LEAQ        (R11)(R12*4), R12
 	ADDQ        DI, R12
@@ -3950,9 +4000,9 @@ Mix_each_244:
 	VFMADD231PS 32(R12)(DX*1), Y9, Y7
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Mix_each_244
+	JNE         Mix_each_248
 
-Mix_none_245:
+Mix_none_249:
 	VMOVUPS Y0, (BX)
 	VMOVUPS Y1, 32(BX)
 	ADDQ    AX, BX
@@ -3970,12 +4020,12 @@ Mix_none_245:
 	ADDQ    AX, BX
 	ADDQ    AX, DI
 	SUBQ    $+4, SI
-	JMP     Mix_rows_242
+	JMP     Mix_rows_246
 
-Mix_fewer_243:
-Mix_rows_246:
+Mix_fewer_247:
+Mix_rows_250:
 	CMPQ   SI, $+1
-	JLT    Mix_fewer_247
+	JLT    Mix_fewer_251
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	MOVQ   at_base+72(FP), R8
@@ -3984,9 +4034,9 @@ Mix_rows_246:
 	MOVQ   base_base+48(FP), R11
 	ADDQ   CX, R10
 	TESTQ  R9, R9
-	JEQ    Mix_none_249
+	JEQ    Mix_none_253
 
-Mix_each_248:
+Mix_each_252:
 	MOVLQSX     (R8), R12
 	LEAQ        (R11)(R12*4), R12
 	ADDQ        DI, R12
@@ -3997,22 +4047,22 @@ Mix_each_248:
 	VFMADD231PS 32(R12), Y3, Y1
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Mix_each_248
+	JNE         Mix_each_252
 
-Mix_none_249:
+Mix_none_253:
 	VMOVUPS Y0, (BX)
 	VMOVUPS Y1, 32(BX)
 	ADDQ    AX, BX
 	ADDQ    AX, DI
 	SUBQ    $+1, SI
-	JMP     Mix_rows_246
+	JMP     Mix_rows_250
 
-Mix_fewer_247:
+Mix_fewer_251:
 	ADDQ $+64, CX
 	SUBQ $+16, (SP)
-	JMP  Mix_block_240
+	JMP  Mix_block_244
 
-Mix_smaller_241:
+Mix_smaller_245:
 	VZEROUPPER
 	RET
 
@@ -4026,16 +4076,16 @@ TEXT ·avx2Scatter(SB), NOSPLIT, $0-112
 	MOVQ  w_base+48(FP), SI
 	SHLQ  $0x02, AX
 	TESTQ BX, BX
-	JEQ   Scatter_none_251
+	JEQ   Scatter_none_255
 
-Scatter_each_250:
+Scatter_each_254:
 	MOVQ AX, DI
 	SHRQ $0x02, DI
 	XORQ R8, R8
 
-Scatter_block_252:
+Scatter_block_256:
 	CMPQ    DI, $+32
-	JLT     Scatter_smaller_253
+	JLT     Scatter_smaller_257
 	VMOVUPS (SI)(R8*1), Y0
 	VMOVUPS 32(SI)(R8*1), Y1
 	VMOVUPS 64(SI)(R8*1), Y2
@@ -4047,9 +4097,9 @@ Scatter_block_252:
 	ADDQ    R8, R9
 	ADDQ    R8, R10
 	TESTQ   R11, R11
-	JEQ     Scatter_none_255
+	JEQ     Scatter_none_259
 
-Scatter_each_254:
+Scatter_each_258:
 	VMOVUPS     (R9), Y4
 	VMOVUPS     32(R9), Y5
 	VFMADD231PS (R10), Y0, Y4
@@ -4065,17 +4115,17 @@ Scatter_each_254:
 	ADDQ        AX, R9
 	ADDQ        AX, R10
 	DECQ        R11
-	JNE         Scatter_each_254
+	JNE         Scatter_each_258
 
-Scatter_none_255:
+Scatter_none_259:
 	ADDQ $+128, R8
 	SUBQ $+32, DI
-	JMP  Scatter_block_252
+	JMP  Scatter_block_256
 
-Scatter_smaller_253:
-Scatter_block_256:
+Scatter_smaller_257:
+Scatter_block_260:
 	CMPQ    DI, $+16
-	JLT     Scatter_smaller_257
+	JLT     Scatter_smaller_261
 	VMOVUPS (SI)(R8*1), Y0
 	VMOVUPS 32(SI)(R8*1), Y1
 	MOVQ    x_base+72(FP), R10
@@ -4085,9 +4135,9 @@ Scatter_block_256:
 	ADDQ    R8, R9
 	ADDQ    R8, R10
 	TESTQ   R11, R11
-	JEQ     Scatter_none_259
+	JEQ     Scatter_none_263
 
-Scatter_each_258:
+Scatter_each_262:
 	VMOVUPS     (R9), Y2
 	VMOVUPS     32(R9), Y3
 	VFMADD231PS (R10), Y0, Y2
@@ -4097,20 +4147,20 @@ Scatter_each_258:
 	ADDQ        AX, R9
 	ADDQ        AX, R10
 	DECQ        R11
-	JNE         Scatter_each_258
+	JNE         Scatter_each_262
 
-Scatter_none_259:
+Scatter_none_263:
 	ADDQ $+64, R8
 	SUBQ $+16, DI
-	JMP  Scatter_block_256
+	JMP  Scatter_block_260
 
-Scatter_smaller_257:
+Scatter_smaller_261:
 	ADDQ AX, SI
 	ADDQ $+4, DX
 	DECQ BX
-	JNE  Scatter_each_250
+	JNE  Scatter_each_254
 
-Scatter_none_251:
+Scatter_none_255:
 	VZEROUPPER
 	RET
 
@@ -4124,34 +4174,34 @@ TEXT ·avx2Softmax(SB), NOSPLIT, $0-40
 	SHLQ $0x02, BX
 	XORQ SI, SI
 
-Softmax_block_260:
+Softmax_block_264:
 	CMPQ    DX, $+16
-	JLT     Softmax_smaller_261
+	JLT     Softmax_smaller_265
 	LEAQ    (AX)(SI*1), DI
 	MOVQ    CX, R8
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	TESTQ   R8, R8
-	JEQ     Softmax_none_263
+	JEQ     Softmax_none_267
 
-Softmax_each_262:
+Softmax_each_266:
 	VMOVUPS (DI), Y4
 	VMOVUPS 32(DI), Y5
 	VMAXPS  Y0, Y4, Y0
 	VMAXPS  Y1, Y5, Y1
 	ADDQ    BX, DI
 	DECQ    R8
-	JNE     Softmax_each_262
+	JNE     Softmax_each_266
 
-Softmax_none_263:
+Softmax_none_267:
 	LEAQ   (AX)(SI*1), DI
 	MOVQ   CX, R8
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  R8, R8
-	JEQ    Softmax_none_265
+	JEQ    Softmax_none_269
 
-Softmax_each_264:
+Softmax_each_268:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
 	VSUBPS       Y0, Y4, Y4
@@ -4204,9 +4254,9 @@ Softmax_each_264:
 	VMOVUPS      Y7, 32(DI)
 	ADDQ         BX, DI
 	DECQ         R8
-	JNE          Softmax_each_264
+	JNE          Softmax_each_268
 
-Softmax_none_265:
+Softmax_none_269:
 	VMOVUPS word3f800000<>+0(SB), Y0
 	VMOVUPS word3f800000<>+0(SB), Y1
 	VDIVPS  Y2, Y0, Y2
@@ -4214,23 +4264,23 @@ Softmax_none_265:
 	LEAQ    (AX)(SI*1), DI
 	MOVQ    CX, R8
 	TESTQ   R8, R8
-	JEQ     Softmax_none_267
+	JEQ     Softmax_none_271
 
-Softmax_each_266:
+Softmax_each_270:
 	VMULPS  (DI), Y2, Y4
 	VMULPS  32(DI), Y3, Y5
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y5, 32(DI)
 	ADDQ    BX, DI
 	DECQ    R8
-	JNE     Softmax_each_266
+	JNE     Softmax_each_270
 
-Softmax_none_267:
+Softmax_none_271:
 	ADDQ $+64, SI
 	SUBQ $+16, DX
-	JMP  Softmax_block_260
+	JMP  Softmax_block_264
 
-Softmax_smaller_261:
+Softmax_smaller_265:
 	VZEROUPPER
 	RET
 
@@ -4246,18 +4296,18 @@ TEXT ·avx2SoftmaxBack(SB), NOSPLIT, $0-68
 	SHLQ         $0x02, SI
 	XORQ         DI, DI
 
-SoftmaxBack_block_268:
+SoftmaxBack_block_272:
 	CMPQ   BX, $+16
-	JLT    SoftmaxBack_smaller_269
+	JLT    SoftmaxBack_smaller_273
 	LEAQ   (AX)(DI*1), R8
 	LEAQ   (CX)(DI*1), R9
 	MOVQ   DX, R10
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	TESTQ  R10, R10
-	JEQ    SoftmaxBack_none_271
+	JEQ    SoftmaxBack_none_275
 
-SoftmaxBack_each_270:
+SoftmaxBack_each_274:
 	VMOVUPS     (R9), Y3
 	VMOVUPS     32(R9), Y4
 	VFMADD231PS (R8), Y3, Y1
@@ -4265,16 +4315,16 @@ SoftmaxBack_each_270:
 	ADDQ        SI, R8
 	ADDQ        SI, R9
 	DECQ        R10
-	JNE         SoftmaxBack_each_270
+	JNE         SoftmaxBack_each_274
 
-SoftmaxBack_none_271:
+SoftmaxBack_none_275:
 	LEAQ  (AX)(DI*1), R8
 	LEAQ  (CX)(DI*1), R9
 	MOVQ  DX, R10
 	TESTQ R10, R10
-	JEQ   SoftmaxBack_none_273
+	JEQ   SoftmaxBack_none_277
 
-SoftmaxBack_each_272:
+SoftmaxBack_each_276:
 	VMOVUPS (R8), Y3
 	VMOVUPS 32(R8), Y4
 	VSUBPS  Y1, Y3, Y3
@@ -4288,14 +4338,14 @@ SoftmaxBack_each_272:
 	ADDQ    SI, R8
 	ADDQ    SI, R9
 	DECQ    R10
-	JNE     SoftmaxBack_each_272
+	JNE     SoftmaxBack_each_276
 
-SoftmaxBack_none_273:
+SoftmaxBack_none_277:
 	ADDQ $+64, DI
 	SUBQ $+16, BX
-	JMP  SoftmaxBack_block_268
+	JMP  SoftmaxBack_block_272
 
-SoftmaxBack_smaller_269:
+SoftmaxBack_smaller_273:
 	VZEROUPPER
 	RET
 
@@ -4312,9 +4362,9 @@ TEXT ·avx2Norm(SB), NOSPLIT, $0-156
 	VBROADCASTSS X1, Y1
 	XORQ         BX, BX
 
-Norm_block_274:
+Norm_block_278:
 	CMPQ   AX, $+32
-	JLT    Norm_smaller_275
+	JLT    Norm_smaller_279
 	MOVQ   x_base+72(FP), SI
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -4327,18 +4377,18 @@ Norm_block_274:
 	LEAQ   (SI)(BX*1), R8
 	MOVQ   CX, DI
 	TESTQ  DI, DI
-	JEQ    Norm_none_277
+	JEQ    Norm_none_281
 
-Norm_each_276:
+Norm_each_280:
 	VADDPS (R8), Y2, Y2
 	VADDPS 32(R8), Y3, Y3
 	VADDPS 64(R8), Y4, Y4
 	VADDPS 96(R8), Y5, Y5
 	ADDQ   DX, R8
 	DECQ   DI
-	JNE    Norm_each_276
+	JNE    Norm_each_280
 
-Norm_none_277:
+Norm_none_281:
 	VDIVPS Y0, Y2, Y2
 	VDIVPS Y1, Y3, Y3
 	VDIVPS Y0, Y4, Y4
@@ -4346,9 +4396,9 @@ Norm_none_277:
 	LEAQ   (SI)(BX*1), R8
 	MOVQ   CX, DI
 	TESTQ  DI, DI
-	JEQ    Norm_none_279
+	JEQ    Norm_none_283
 
-Norm_each_278:
+Norm_each_282:
 	VMOVUPS     (R8), Y10
 	VMOVUPS     32(R8), Y11
 	VSUBPS      Y2, Y10, Y10
@@ -4363,9 +4413,9 @@ Norm_each_278:
 	VFMADD231PS Y11, Y11, Y9
 	ADDQ        DX, R8
 	DECQ        DI
-	JNE         Norm_each_278
+	JNE         Norm_each_282
 
-Norm_none_279:
+Norm_none_283:
 	MOVQ         scale_base+48(FP), DI
 	VBROADCASTSS epsilon+152(FP), Y10
 	VDIVPS       Y0, Y6, Y6
@@ -4401,9 +4451,9 @@ Norm_none_279:
 	LEAQ         (R8)(BX*1), R11
 	MOVQ         CX, R8
 	TESTQ        R8, R8
-	JEQ          Norm_none_281
+	JEQ          Norm_none_285
 
-Norm_each_280:
+Norm_each_284:
 	VMOVUPS      (SI), Y10
 	VMOVUPS      32(SI), Y11
 	VSUBPS       Y2, Y10, Y10
@@ -4440,17 +4490,17 @@ Norm_each_280:
 	ADDQ         DX, DI
 	ADDQ         DX, R11
 	DECQ         R8
-	JNE          Norm_each_280
+	JNE          Norm_each_284
 
-Norm_none_281:
+Norm_none_285:
 	ADDQ $+128, BX
 	SUBQ $+32, AX
-	JMP  Norm_block_274
+	JMP  Norm_block_278
 
-Norm_smaller_275:
-Norm_block_282:
+Norm_smaller_279:
+Norm_block_286:
 	CMPQ   AX, $+16
-	JLT    Norm_smaller_283
+	JLT    Norm_smaller_287
 	MOVQ   x_base+72(FP), SI
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -4459,24 +4509,24 @@ Norm_block_282:
 	LEAQ   (SI)(BX*1), R8
 	MOVQ   CX, DI
 	TESTQ  DI, DI
-	JEQ    Norm_none_285
+	JEQ    Norm_none_289
 
-Norm_each_284:
+Norm_each_288:
 	VADDPS (R8), Y2, Y2
 	VADDPS 32(R8), Y3, Y3
 	ADDQ   DX, R8
 	DECQ   DI
-	JNE    Norm_each_284
+	JNE    Norm_each_288
 
-Norm_none_285:
+Norm_none_289:
 	VDIVPS Y0, Y2, Y2
 	VDIVPS Y1, Y3, Y3
 	LEAQ   (SI)(BX*1), R8
 	MOVQ   CX, DI
 	TESTQ  DI, DI
-	JEQ    Norm_none_287
+	JEQ    Norm_none_291
 
-Norm_each_286:
+Norm_each_290:
 	VMOVUPS     (R8), Y6
 	VMOVUPS     32(R8), Y7
 	VSUBPS      Y2, Y6, Y6
@@ -4485,9 +4535,9 @@ Norm_each_286:
 	VFMADD231PS Y7, Y7, Y5
 	ADDQ        DX, R8
 	DECQ        DI
-	JNE         Norm_each_286
+	JNE         Norm_each_290
 
-Norm_none_287:
+Norm_none_291:
 	MOVQ         scale_base+48(FP), DI
 	VBROADCASTSS epsilon+152(FP), Y6
 	VDIVPS       Y0, Y4, Y4
@@ -4511,9 +4561,9 @@ Norm_none_287:
 	LEAQ         (R8)(BX*1), R11
 	MOVQ         CX, R8
 	TESTQ        R8, R8
-	JEQ          Norm_none_289
+	JEQ          Norm_none_293
 
-Norm_each_288:
+Norm_each_292:
 	VMOVUPS      (SI), Y6
 	VMOVUPS      32(SI), Y7
 	VSUBPS       Y2, Y6, Y6
@@ -4535,14 +4585,14 @@ Norm_each_288:
 	ADDQ         DX, DI
 	ADDQ         DX, R11
 	DECQ         R8
-	JNE          Norm_each_288
+	JNE          Norm_each_292
 
-Norm_none_289:
+Norm_none_293:
 	ADDQ $+64, BX
 	SUBQ $+16, AX
-	JMP  Norm_block_282
+	JMP  Norm_block_286
 
-Norm_smaller_283:
+Norm_smaller_287:
 	VZEROUPPER
 	RET
 
@@ -4561,9 +4611,9 @@ TEXT ·avx2NormBack(SB), NOSPLIT, $0-104
 	VBROADCASTSS X1, Y1
 	XORQ         DI, DI
 
-NormBack_block_290:
+NormBack_block_294:
 	CMPQ   AX, $+32
-	JLT    NormBack_smaller_291
+	JLT    NormBack_smaller_295
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y6, Y6, Y6
@@ -4577,9 +4627,9 @@ NormBack_block_290:
 	LEAQ   (SI)(DI*1), R11
 	MOVQ   CX, R9
 	TESTQ  R9, R9
-	JEQ    NormBack_none_293
+	JEQ    NormBack_none_297
 
-NormBack_each_292:
+NormBack_each_296:
 	VBROADCASTSS (R8), Y10
 	VBROADCASTSS (R8), Y11
 	VMULPS       (R10), Y10, Y10
@@ -4600,9 +4650,9 @@ NormBack_each_292:
 	ADDQ         DX, R10
 	ADDQ         DX, R11
 	DECQ         R9
-	JNE          NormBack_each_292
+	JNE          NormBack_each_296
 
-NormBack_none_293:
+NormBack_none_297:
 	VDIVPS Y0, Y2, Y2
 	VDIVPS Y1, Y3, Y3
 	VDIVPS Y0, Y6, Y6
@@ -4617,9 +4667,9 @@ NormBack_none_293:
 	LEAQ   (SI)(DI*1), R12
 	MOVQ   CX, R10
 	TESTQ  R10, R10
-	JEQ    NormBack_none_295
+	JEQ    NormBack_none_299
 
-NormBack_each_294:
+NormBack_each_298:
 	VBROADCASTSS (R9), Y10
 	VBROADCASTSS (R9), Y11
 	VMULPS       (R11), Y10, Y10
@@ -4648,17 +4698,17 @@ NormBack_each_294:
 	ADDQ         DX, R11
 	ADDQ         DX, R12
 	DECQ         R10
-	JNE          NormBack_each_294
+	JNE          NormBack_each_298
 
-NormBack_none_295:
+NormBack_none_299:
 	ADDQ $+128, DI
 	SUBQ $+32, AX
-	JMP  NormBack_block_290
+	JMP  NormBack_block_294
 
-NormBack_smaller_291:
-NormBack_block_296:
+NormBack_smaller_295:
+NormBack_block_300:
 	CMPQ   AX, $+16
-	JLT    NormBack_smaller_297
+	JLT    NormBack_smaller_301
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
@@ -4668,9 +4718,9 @@ NormBack_block_296:
 	LEAQ   (SI)(DI*1), R11
 	MOVQ   CX, R9
 	TESTQ  R9, R9
-	JEQ    NormBack_none_299
+	JEQ    NormBack_none_303
 
-NormBack_each_298:
+NormBack_each_302:
 	VBROADCASTSS (R8), Y6
 	VBROADCASTSS (R8), Y7
 	VMULPS       (R10), Y6, Y6
@@ -4683,9 +4733,9 @@ NormBack_each_298:
 	ADDQ         DX, R10
 	ADDQ         DX, R11
 	DECQ         R9
-	JNE          NormBack_each_298
+	JNE          NormBack_each_302
 
-NormBack_none_299:
+NormBack_none_303:
 	VDIVPS Y0, Y2, Y2
 	VDIVPS Y1, Y3, Y3
 	VDIVPS Y0, Y4, Y4
@@ -4696,9 +4746,9 @@ NormBack_none_299:
 	LEAQ   (SI)(DI*1), R12
 	MOVQ   CX, R10
 	TESTQ  R10, R10
-	JEQ    NormBack_none_301
+	JEQ    NormBack_none_305
 
-NormBack_each_300:
+NormBack_each_304:
 	VBROADCASTSS (R9), Y6
 	VBROADCASTSS (R9), Y7
 	VMULPS       (R11), Y6, Y6
@@ -4715,14 +4765,14 @@ NormBack_each_300:
 	ADDQ         DX, R11
 	ADDQ         DX, R12
 	DECQ         R10
-	JNE          NormBack_each_300
+	JNE          NormBack_each_304
 
-NormBack_none_301:
+NormBack_none_305:
 	ADDQ $+64, DI
 	SUBQ $+16, AX
-	JMP  NormBack_block_296
+	JMP  NormBack_block_300
 
-NormBack_smaller_297:
+NormBack_smaller_301:
 	VZEROUPPER
 	RET
 
@@ -4734,9 +4784,9 @@ TEXT ·avx2Axpy(SB), NOSPLIT, $0-56
 	MOVQ         y_base+32(FP), CX
 	MOVQ         x_len+16(FP), DX
 
-Axpy_lanes_302:
+Axpy_lanes_306:
 	CMPQ        DX, $+16
-	JLT         Axpy_tail_303
+	JLT         Axpy_tail_307
 	VMOVUPS     (AX), Y1
 	VMOVUPS     32(AX), Y2
 	VMOVUPS     (CX), Y3
@@ -4748,11 +4798,11 @@ Axpy_lanes_302:
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	SUBQ        $+16, DX
-	JMP         Axpy_lanes_302
+	JMP         Axpy_lanes_306
 
-Axpy_tail_303:
+Axpy_tail_307:
 	TESTQ       DX, DX
-	JEQ         Axpy_done_304
+	JEQ         Axpy_done_308
 	LEAQ        window<>+0(SB), BX
 	NEGQ        DX
 	VMOVUPS     64(BX)(DX*4), Y1
@@ -4766,7 +4816,7 @@ Axpy_tail_303:
 	VMASKMOVPS  Y5, Y1, (CX)
 	VMASKMOVPS  Y6, Y2, 32(CX)
 
-Axpy_done_304:
+Axpy_done_308:
 	VZEROUPPER
 	RET
 
@@ -4778,9 +4828,9 @@ TEXT ·avx2Lerp(SB), NOSPLIT, $0-56
 	MOVQ         y_base+32(FP), CX
 	MOVQ         x_len+16(FP), DX
 
-Lerp_lanes_305:
+Lerp_lanes_309:
 	CMPQ        DX, $+16
-	JLT         Lerp_tail_306
+	JLT         Lerp_tail_310
 	VMOVUPS     (AX), Y1
 	VMOVUPS     32(AX), Y2
 	VMOVUPS     (CX), Y3
@@ -4794,11 +4844,11 @@ Lerp_lanes_305:
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	SUBQ        $+16, DX
-	JMP         Lerp_lanes_305
+	JMP         Lerp_lanes_309
 
-Lerp_tail_306:
+Lerp_tail_310:
 	TESTQ       DX, DX
-	JEQ         Lerp_done_307
+	JEQ         Lerp_done_311
 	LEAQ        window<>+0(SB), BX
 	NEGQ        DX
 	VMOVUPS     64(BX)(DX*4), Y1
@@ -4814,7 +4864,7 @@ Lerp_tail_306:
 	VMASKMOVPS  Y5, Y1, (CX)
 	VMASKMOVPS  Y6, Y2, 32(CX)
 
-Lerp_done_307:
+Lerp_done_311:
 	VZEROUPPER
 	RET
 
@@ -4829,9 +4879,9 @@ TEXT ·avx2SumSquares(SB), NOSPLIT, $0-32
 	VMOVUPD 64(AX), Y2
 	VMOVUPD 96(AX), Y3
 
-SumSquares_lanes_308:
+SumSquares_lanes_312:
 	CMPQ         DX, $+16
-	JLT          SumSquares_tail_309
+	JLT          SumSquares_tail_313
 	VMOVUPS      (CX), Y4
 	VMOVUPS      32(CX), Y5
 	VCVTPS2PD    X4, Y6
@@ -4846,11 +4896,11 @@ SumSquares_lanes_308:
 	VFMADD231PD  Y5, Y5, Y3
 	ADDQ         $+64, CX
 	SUBQ         $+16, DX
-	JMP          SumSquares_lanes_308
+	JMP          SumSquares_lanes_312
 
-SumSquares_tail_309:
+SumSquares_tail_313:
 	TESTQ        DX, DX
-	JEQ          SumSquares_done_310
+	JEQ          SumSquares_done_314
 	LEAQ         window<>+0(SB), BX
 	NEGQ         DX
 	VMOVUPS      64(BX)(DX*4), Y4
@@ -4868,7 +4918,7 @@ SumSquares_tail_309:
 	VFMADD231PD  Y4, Y4, Y2
 	VFMADD231PD  Y5, Y5, Y3
 
-SumSquares_done_310:
+SumSquares_done_314:
 	VMOVUPD Y0, (AX)
 	VMOVUPD Y1, 32(AX)
 	VMOVUPD Y2, 64(AX)
@@ -4899,9 +4949,9 @@ TEXT ·avx2Adam(SB), NOSPLIT, $16-104
 	MOVL         DI, 8(SP)
 	VLDMXCSR     8(SP)
 
-Adam_lanes_311:
+Adam_lanes_315:
 	CMPQ        SI, $+16
-	JLT         Adam_tail_312
+	JLT         Adam_tail_316
 	VMOVUPS     (CX), Y8
 	VMOVUPS     32(CX), Y9
 	VMULPS      Y7, Y8, Y8
@@ -4943,11 +4993,11 @@ Adam_lanes_311:
 	ADDQ        $+64, DX
 	ADDQ        $+64, BX
 	SUBQ        $+16, SI
-	JMP         Adam_lanes_311
+	JMP         Adam_lanes_315
 
-Adam_tail_312:
+Adam_tail_316:
 	TESTQ       SI, SI
-	JEQ         Adam_done_313
+	JEQ         Adam_done_317
 	LEAQ        window<>+0(SB), DI
 	NEGQ        SI
 	VMOVUPS     64(DI)(SI*4), Y8
@@ -4989,7 +5039,7 @@ Adam_tail_312:
 	VMASKMOVPS  Y10, Y8, (AX)
 	VMASKMOVPS  Y11, Y9, 32(AX)
 
-Adam_done_313:
+Adam_done_317:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
@@ -5019,9 +5069,9 @@ TEXT ·avx2Update(SB), NOSPLIT, $16-141
 	MOVL         R8, 8(SP)
 	VLDMXCSR     8(SP)
 
-Update_lanes_314:
+Update_lanes_318:
 	CMPQ    SI, $+16
-	JLT     Update_tail_315
+	JLT     Update_tail_319
 	MOVQ    shares_base+104(FP), R8
 	MOVQ    shares_len+112(FP), R9
 	MOVQ    (R8), R10
@@ -5029,9 +5079,9 @@ Update_lanes_314:
 	VMOVUPS 32(R10)(DI*1), Y9
 	DECQ    R9
 	TESTQ   R9, R9
-	JEQ     Update_none_318
+	JEQ     Update_none_322
 
-Update_each_317:
+Update_each_321:
 	ADDQ    $+24, R8
 	MOVQ    (R8), R10
 	VMOVUPS (R10)(DI*1), Y10
@@ -5039,28 +5089,28 @@ Update_each_317:
 	VADDPS  Y10, Y8, Y8
 	VADDPS  Y11, Y9, Y9
 	DECQ    R9
-	JNE     Update_each_317
+	JNE     Update_each_321
 
-Update_none_318:
+Update_none_322:
 	CMPB   clear+140(FP), $+0
-	JEQ    Update_keep_319
+	JEQ    Update_keep_323
 	MOVQ   shares_base+104(FP), R8
 	MOVQ   shares_len+112(FP), R9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 	TESTQ  R9, R9
-	JEQ    Update_none_321
+	JEQ    Update_none_325
 
-Update_each_320:
+Update_each_324:
 	MOVQ    (R8), R10
 	VMOVUPS Y10, (R10)(DI*1)
 	VMOVUPS Y11, 32(R10)(DI*1)
 	ADDQ    $+24, R8
 	DECQ    R9
-	JNE     Update_each_320
+	JNE     Update_each_324
 
-Update_none_321:
-Update_keep_319:
+Update_none_325:
+Update_keep_323:
 	VMULPS       Y7, Y8, Y8
 	VMULPS       Y7, Y9, Y9
 	VMULPS       Y3, Y8, Y12
@@ -5096,7 +5146,7 @@ Update_keep_319:
 	VMOVUPS      Y8, (AX)
 	VMOVUPS      Y9, 32(AX)
 	TESTQ        BX, BX
-	JEQ          Update_alone_322
+	JEQ          Update_alone_326
 	VMOVUPS      (BX), Y10
 	VMOVUPS      32(BX), Y11
 	VBROADCASTSS tau+136(FP), Y12
@@ -5108,17 +5158,17 @@ Update_keep_319:
 	VMOVUPS      Y11, 32(BX)
 	ADDQ         $+64, BX
 
-Update_alone_322:
+Update_alone_326:
 	ADDQ $+64, DI
 	ADDQ $+64, AX
 	ADDQ $+64, CX
 	ADDQ $+64, DX
 	SUBQ $+16, SI
-	JMP  Update_lanes_314
+	JMP  Update_lanes_318
 
-Update_tail_315:
+Update_tail_319:
 	TESTQ      SI, SI
-	JEQ        Update_done_316
+	JEQ        Update_done_320
 	LEAQ       window<>+0(SB), R8
 	NEGQ       SI
 	VMOVUPS    64(R8)(SI*4), Y8
@@ -5130,9 +5180,9 @@ Update_tail_315:
 	VMASKMOVPS 32(R9)(DI*1), Y9, Y11
 	DECQ       R8
 	TESTQ      R8, R8
-	JEQ        Update_none_324
+	JEQ        Update_none_328
 
-Update_each_323:
+Update_each_327:
 	ADDQ       $+24, SI
 	MOVQ       (SI), R9
 	VMASKMOVPS (R9)(DI*1), Y8, Y12
@@ -5140,28 +5190,28 @@ Update_each_323:
 	VADDPS     Y12, Y10, Y10
 	VADDPS     Y13, Y11, Y11
 	DECQ       R8
-	JNE        Update_each_323
+	JNE        Update_each_327
 
-Update_none_324:
+Update_none_328:
 	CMPB   clear+140(FP), $+0
-	JEQ    Update_keep_325
+	JEQ    Update_keep_329
 	MOVQ   shares_base+104(FP), SI
 	MOVQ   shares_len+112(FP), R8
 	VXORPS Y12, Y12, Y12
 	VXORPS Y13, Y13, Y13
 	TESTQ  R8, R8
-	JEQ    Update_none_327
+	JEQ    Update_none_331
 
-Update_each_326:
+Update_each_330:
 	MOVQ       (SI), R9
 	VMASKMOVPS Y12, Y8, (R9)(DI*1)
 	VMASKMOVPS Y13, Y9, 32(R9)(DI*1)
 	ADDQ       $+24, SI
 	DECQ       R8
-	JNE        Update_each_326
+	JNE        Update_each_330
 
-Update_none_327:
-Update_keep_325:
+Update_none_331:
+Update_keep_329:
 	VMULPS       Y7, Y10, Y10
 	VMULPS       Y7, Y11, Y11
 	VMULPS       Y3, Y10, Y7
@@ -5197,7 +5247,7 @@ Update_keep_325:
 	VMASKMOVPS   Y10, Y8, (AX)
 	VMASKMOVPS   Y11, Y9, 32(AX)
 	TESTQ        BX, BX
-	JEQ          Update_alone_328
+	JEQ          Update_alone_332
 	VMASKMOVPS   (BX), Y8, Y12
 	VMASKMOVPS   32(BX), Y9, Y13
 	VBROADCASTSS tau+136(FP), Y0
@@ -5209,10 +5259,10 @@ Update_keep_325:
 	VMASKMOVPS   Y13, Y9, 32(BX)
 	ADDQ         $+64, BX
 
-Update_alone_328:
+Update_alone_332:
 	ADDQ $+64, DI
 
-Update_done_316:
+Update_done_320:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
@@ -5229,20 +5279,20 @@ TEXT ·avx2Transpose(SB), NOSPLIT, $0-80
 	SHLQ $0x02, DX
 	SHLQ $0x02, BX
 
-Transpose_rows_329:
+Transpose_rows_333:
 	CMPQ DI, $+0
-	JLE  Transpose_done_330
+	JLE  Transpose_done_334
 	MOVQ cols+72(FP), R8
 	MOVQ CX, R9
 	MOVQ AX, R10
 
-Transpose_cols_331:
+Transpose_cols_335:
 	CMPQ           R8, $+0
-	JLE            Transpose_below_333
+	JLE            Transpose_below_337
 	CMPQ           R8, $+8
-	JLT            Transpose_partial_332
+	JLT            Transpose_partial_336
 	CMPQ           SI, $+8
-	JLT            Transpose_partial_332
+	JLT            Transpose_partial_336
 	MOVQ           R9, R11
 	VBROADCASTF128 (R11), Y0
 	VBROADCASTF128 16(R11), Y4
@@ -5302,9 +5352,9 @@ Transpose_cols_331:
 	ADDQ           DX, R10
 	ADDQ           $+32, R9
 	SUBQ           $+8, R8
-	JMP            Transpose_cols_331
+	JMP            Transpose_cols_335
 
-Transpose_partial_332:
+Transpose_partial_336:
 	MOVQ       $+8, R12
 	MOVQ       R8, R11
 	CMPQ       R11, R12
@@ -5329,39 +5379,39 @@ Transpose_partial_332:
 	VXORPS     Y9, Y9, Y9
 	MOVQ       R9, R11
 	CMPQ       SI, $+0
-	JLE        Transpose_loaded_334
+	JLE        Transpose_loaded_338
 	VMASKMOVPS (R11), Y0, Y2
 	ADDQ       BX, R11
 	CMPQ       SI, $+1
-	JLE        Transpose_loaded_334
+	JLE        Transpose_loaded_338
 	VMASKMOVPS (R11), Y0, Y3
 	ADDQ       BX, R11
 	CMPQ       SI, $+2
-	JLE        Transpose_loaded_334
+	JLE        Transpose_loaded_338
 	VMASKMOVPS (R11), Y0, Y4
 	ADDQ       BX, R11
 	CMPQ       SI, $+3
-	JLE        Transpose_loaded_334
+	JLE        Transpose_loaded_338
 	VMASKMOVPS (R11), Y0, Y5
 	ADDQ       BX, R11
 	CMPQ       SI, $+4
-	JLE        Transpose_loaded_334
+	JLE        Transpose_loaded_338
 	VMASKMOVPS (R11), Y0, Y6
 	ADDQ       BX, R11
 	CMPQ       SI, $+5
-	JLE        Transpose_loaded_334
+	JLE        Transpose_loaded_338
 	VMASKMOVPS (R11), Y0, Y7
 	ADDQ       BX, R11
 	CMPQ       SI, $+6
-	JLE        Transpose_loaded_334
+	JLE        Transpose_loaded_338
 	VMASKMOVPS (R11), Y0, Y8
 	ADDQ       BX, R11
 	CMPQ       SI, $+7
-	JLE        Transpose_loaded_334
+	JLE        Transpose_loaded_338
 	VMASKMOVPS (R11), Y0, Y9
 	ADDQ       BX, R11
 
-Transpose_loaded_334:
+Transpose_loaded_338:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y2
 	VUNPCKLPS  Y5, Y4, Y3
@@ -5389,49 +5439,49 @@ Transpose_loaded_334:
 	VMASKMOVPS Y8, Y1, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+1
-	JLE        Transpose_stored_335
+	JLE        Transpose_stored_339
 	VMASKMOVPS Y9, Y1, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+2
-	JLE        Transpose_stored_335
+	JLE        Transpose_stored_339
 	VMASKMOVPS Y4, Y1, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+3
-	JLE        Transpose_stored_335
+	JLE        Transpose_stored_339
 	VMASKMOVPS Y7, Y1, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+4
-	JLE        Transpose_stored_335
+	JLE        Transpose_stored_339
 	VMASKMOVPS Y5, Y1, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+5
-	JLE        Transpose_stored_335
+	JLE        Transpose_stored_339
 	VMASKMOVPS Y0, Y1, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+6
-	JLE        Transpose_stored_335
+	JLE        Transpose_stored_339
 	VMASKMOVPS Y3, Y1, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+7
-	JLE        Transpose_stored_335
+	JLE        Transpose_stored_339
 	VMASKMOVPS Y2, Y1, (R10)
 	ADDQ       DX, R10
 
-Transpose_stored_335:
+Transpose_stored_339:
 	ADDQ $+32, R9
 	SUBQ $+8, R8
-	JMP  Transpose_cols_331
+	JMP  Transpose_cols_335
 
-Transpose_below_333:
+Transpose_below_337:
 	MOVQ   BX, R8
 	IMUL3Q $+8, R8, R8
 	ADDQ   R8, CX
 	ADDQ   $+32, AX
 	SUBQ   $+8, SI
 	SUBQ   $+8, DI
-	JMP    Transpose_rows_329
+	JMP    Transpose_rows_333
 
-Transpose_done_330:
+Transpose_done_334:
 	VZEROUPPER
 	RET
 
@@ -5448,9 +5498,9 @@ TEXT ·avx2Dots(SB), NOSPLIT, $32-88
 	LEAQ (DX)(DX*2), R8
 	SHLQ $0x02, CX
 
-Dots_rows_336:
+Dots_rows_340:
 	CMPQ   AX, $+8
-	JLT    Dots_fewer_337
+	JLT    Dots_fewer_341
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5463,9 +5513,9 @@ Dots_rows_336:
 	MOVQ   DI, R10
 	LEAQ   (SI)(DX*1), R11
 
-Dots_lanes_338:
+Dots_lanes_342:
 	CMPQ        R9, R11
-	JEQ         Dots_added_339
+	JEQ         Dots_added_343
 	VMOVUPS     (R10), Y8
 	VMOVUPS     32(R10), Y9
 	VFMADD231PS (R9), Y8, Y0
@@ -5478,9 +5528,9 @@ Dots_lanes_338:
 	VFMADD231PS 32(R9)(R8*1), Y9, Y7
 	ADDQ        $+64, R9
 	ADDQ        $+64, R10
-	JMP         Dots_lanes_338
+	JMP         Dots_lanes_342
 
-Dots_added_339:
+Dots_added_343:
 	VADDPS Y1, Y0, Y0
 	VADDPS Y3, Y2, Y2
 	VADDPS Y5, Y4, Y4
@@ -5498,9 +5548,9 @@ Dots_added_339:
 	MOVQ   DI, R10
 	LEAQ   (SI)(DX*1), R11
 
-Dots_lanes_340:
+Dots_lanes_344:
 	CMPQ        R9, R11
-	JEQ         Dots_added_341
+	JEQ         Dots_added_345
 	VMOVUPS     (R10), Y12
 	VMOVUPS     32(R10), Y13
 	VFMADD231PS (R9), Y12, Y1
@@ -5513,9 +5563,9 @@ Dots_lanes_340:
 	VFMADD231PS 32(R9)(R8*1), Y13, Y11
 	ADDQ        $+64, R9
 	ADDQ        $+64, R10
-	JMP         Dots_lanes_340
+	JMP         Dots_lanes_344
 
-Dots_added_341:
+Dots_added_345:
 	VADDPS     Y3, Y1, Y1
 	VADDPS     Y7, Y5, Y5
 	VADDPS     Y9, Y8, Y8
@@ -5543,13 +5593,13 @@ Dots_added_341:
 	VSHUFPS    $0xdd, Y0, Y4, Y0
 	VADDPS     Y0, Y1, Y1
 	CMPQ       CX, $+4
-	JNE        Dots_apart_342
+	JNE        Dots_apart_346
 	VADDPS     (BX), Y1, Y1
 	VMOVUPS    Y1, (BX)
 	ADDQ       $+32, BX
-	JMP        Dots_written_343
+	JMP        Dots_written_347
 
-Dots_apart_342:
+Dots_apart_346:
 	VMOVUPS Y1, (SP)
 	VMOVSS  (SP), X0
 	VADDSS  (BX), X0, X0
@@ -5584,32 +5634,32 @@ Dots_apart_342:
 	VMOVSS  X0, (BX)
 	ADDQ    CX, BX
 
-Dots_written_343:
+Dots_written_347:
 	SUBQ $+8, AX
-	JMP  Dots_rows_336
+	JMP  Dots_rows_340
 
-Dots_fewer_337:
-Dots_rows_344:
+Dots_fewer_341:
+Dots_rows_348:
 	CMPQ   AX, $+1
-	JLT    Dots_fewer_345
+	JLT    Dots_fewer_349
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	MOVQ   SI, R8
 	MOVQ   DI, R9
 	LEAQ   (SI)(DX*1), R10
 
-Dots_lanes_346:
+Dots_lanes_350:
 	CMPQ        R8, R10
-	JEQ         Dots_added_347
+	JEQ         Dots_added_351
 	VMOVUPS     (R9), Y2
 	VMOVUPS     32(R9), Y3
 	VFMADD231PS (R8), Y2, Y0
 	VFMADD231PS 32(R8), Y3, Y1
 	ADDQ        $+64, R8
 	ADDQ        $+64, R9
-	JMP         Dots_lanes_346
+	JMP         Dots_lanes_350
 
-Dots_added_347:
+Dots_added_351:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
@@ -5622,9 +5672,9 @@ Dots_added_347:
 	ADDQ         CX, BX
 	ADDQ         DX, SI
 	SUBQ         $+1, AX
-	JMP          Dots_rows_344
+	JMP          Dots_rows_348
 
-Dots_fewer_345:
+Dots_fewer_349:
 	VZEROUPPER
 	RET
 
@@ -5641,9 +5691,9 @@ TEXT ·avx2RowDots(SB), NOSPLIT, $32-80
 	LEAQ (DX)(DX*2), R8
 	SHLQ $0x02, AX
 
-RowDots_rows_348:
+RowDots_rows_352:
 	CMPQ   CX, $+8
-	JLT    RowDots_fewer_349
+	JLT    RowDots_fewer_353
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5656,9 +5706,9 @@ RowDots_rows_348:
 	MOVQ   DI, R10
 	LEAQ   (SI)(DX*1), R11
 
-RowDots_lanes_350:
+RowDots_lanes_354:
 	CMPQ        R9, R11
-	JEQ         RowDots_added_351
+	JEQ         RowDots_added_355
 	VMOVUPS     (R10), Y8
 	VMOVUPS     32(R10), Y9
 	VFMADD231PS (R9), Y8, Y0
@@ -5677,9 +5727,9 @@ RowDots_lanes_350:
 	VFMADD231PS 32(R9)(R8*1), Y9, Y7
 	ADDQ        $+64, R9
 	ADDQ        $+64, R10
-	JMP         RowDots_lanes_350
+	JMP         RowDots_lanes_354
 
-RowDots_added_351:
+RowDots_added_355:
 	VADDPS Y1, Y0, Y0
 	VADDPS Y3, Y2, Y2
 	VADDPS Y5, Y4, Y4
@@ -5698,9 +5748,9 @@ RowDots_added_351:
 	MOVQ   DI, R10
 	LEAQ   (SI)(DX*1), R11
 
-RowDots_lanes_352:
+RowDots_lanes_356:
 	CMPQ        R9, R11
-	JEQ         RowDots_added_353
+	JEQ         RowDots_added_357
 	VMOVUPS     (R10), Y12
 	VMOVUPS     32(R10), Y13
 	VFMADD231PS (R9), Y12, Y1
@@ -5719,9 +5769,9 @@ RowDots_lanes_352:
 	VFMADD231PS 32(R9)(R8*1), Y13, Y11
 	ADDQ        $+64, R9
 	ADDQ        $+64, R10
-	JMP         RowDots_lanes_352
+	JMP         RowDots_lanes_356
 
-RowDots_added_353:
+RowDots_added_357:
 	VADDPS     Y3, Y1, Y1
 	VADDPS     Y7, Y5, Y5
 	VADDPS     Y9, Y8, Y8
@@ -5750,13 +5800,13 @@ RowDots_added_353:
 	VSHUFPS    $0xdd, Y0, Y4, Y0
 	VADDPS     Y0, Y1, Y1
 	CMPQ       AX, $+4
-	JNE        RowDots_apart_354
+	JNE        RowDots_apart_358
 	VADDPS     (BX), Y1, Y1
 	VMOVUPS    Y1, (BX)
 	ADDQ       $+32, BX
-	JMP        RowDots_written_355
+	JMP        RowDots_written_359
 
-RowDots_apart_354:
+RowDots_apart_358:
 	VMOVUPS Y1, (SP)
 	VMOVSS  (SP), X0
 	VADDSS  (BX), X0, X0
@@ -5791,32 +5841,32 @@ RowDots_apart_354:
 	VMOVSS  X0, (BX)
 	ADDQ    AX, BX
 
-RowDots_written_355:
+RowDots_written_359:
 	SUBQ $+8, CX
-	JMP  RowDots_rows_348
+	JMP  RowDots_rows_352
 
-RowDots_fewer_349:
-RowDots_rows_356:
+RowDots_fewer_353:
+RowDots_rows_360:
 	CMPQ   CX, $+1
-	JLT    RowDots_fewer_357
+	JLT    RowDots_fewer_361
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	MOVQ   SI, R8
 	MOVQ   DI, R9
 	LEAQ   (SI)(DX*1), R10
 
-RowDots_lanes_358:
+RowDots_lanes_362:
 	CMPQ        R8, R10
-	JEQ         RowDots_added_359
+	JEQ         RowDots_added_363
 	VMOVUPS     (R9), Y2
 	VMOVUPS     32(R9), Y3
 	VFMADD231PS (R8), Y2, Y0
 	VFMADD231PS 32(R8), Y3, Y1
 	ADDQ        $+64, R8
 	ADDQ        $+64, R9
-	JMP         RowDots_lanes_358
+	JMP         RowDots_lanes_362
 
-RowDots_added_359:
+RowDots_added_363:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
@@ -5830,9 +5880,9 @@ RowDots_added_359:
 	ADDQ         DX, SI
 	ADDQ         DX, DI
 	SUBQ         $+1, CX
-	JMP          RowDots_rows_356
+	JMP          RowDots_rows_360
 
-RowDots_fewer_357:
+RowDots_fewer_361:
 	VZEROUPPER
 	RET
 
@@ -5846,11 +5896,11 @@ TEXT ·avx2Vector(SB), NOSPLIT, $0-105
 	MOVQ stride+96(FP), SI
 	SHLQ $0x02, SI
 
-Vector_full8_361:
+Vector_full8_365:
 	CMPQ   BX, $+64
-	JLT    Vector_fewer_362
+	JLT    Vector_fewer_366
 	TESTQ  DX, DX
-	JNE    Vector_biased_363
+	JNE    Vector_biased_367
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5859,9 +5909,9 @@ Vector_full8_361:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	JMP    Vector_k_364
+	JMP    Vector_k_368
 
-Vector_biased_363:
+Vector_biased_367:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -5872,14 +5922,14 @@ Vector_biased_363:
 	VMOVUPS 224(DX), Y7
 	ADDQ    $+256, DX
 
-Vector_k_364:
+Vector_k_368:
 	MOVQ  x_base+24(FP), DI
 	MOVQ  x_len+32(FP), R8
 	MOVQ  CX, R9
 	TESTQ R8, R8
-	JEQ   Vector_none_366
+	JEQ   Vector_none_370
 
-Vector_each_365:
+Vector_each_369:
 	VBROADCASTSS (DI), Y8
 	VFMADD231PS  (R9), Y8, Y0
 	VFMADD231PS  32(R9), Y8, Y1
@@ -5892,11 +5942,11 @@ Vector_each_365:
 	ADDQ         $+4, DI
 	ADDQ         SI, R9
 	DECQ         R8
-	JNE          Vector_each_365
+	JNE          Vector_each_369
 
-Vector_none_366:
+Vector_none_370:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_367
+	JEQ    Vector_linear_371
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y0, Y8, Y0
 	VMAXPS Y1, Y8, Y1
@@ -5907,7 +5957,7 @@ Vector_none_366:
 	VMAXPS Y6, Y8, Y6
 	VMAXPS Y7, Y8, Y7
 
-Vector_linear_367:
+Vector_linear_371:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5919,35 +5969,35 @@ Vector_linear_367:
 	ADDQ    $+256, AX
 	ADDQ    $+256, CX
 	SUBQ    $+64, BX
-	JMP     Vector_full8_361
+	JMP     Vector_full8_365
 
-Vector_fewer_362:
-Vector_full4_368:
+Vector_fewer_366:
+Vector_full4_372:
 	CMPQ   BX, $+32
-	JLT    Vector_fewer_369
+	JLT    Vector_fewer_373
 	TESTQ  DX, DX
-	JNE    Vector_biased_370
+	JNE    Vector_biased_374
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	JMP    Vector_k_371
+	JMP    Vector_k_375
 
-Vector_biased_370:
+Vector_biased_374:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
 	VMOVUPS 96(DX), Y3
 	ADDQ    $+128, DX
 
-Vector_k_371:
+Vector_k_375:
 	MOVQ  x_base+24(FP), DI
 	MOVQ  x_len+32(FP), R8
 	MOVQ  CX, R9
 	TESTQ R8, R8
-	JEQ   Vector_none_373
+	JEQ   Vector_none_377
 
-Vector_each_372:
+Vector_each_376:
 	VBROADCASTSS (DI), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -5956,18 +6006,18 @@ Vector_each_372:
 	ADDQ         $+4, DI
 	ADDQ         SI, R9
 	DECQ         R8
-	JNE          Vector_each_372
+	JNE          Vector_each_376
 
-Vector_none_373:
+Vector_none_377:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_374
+	JEQ    Vector_linear_378
 	VXORPS Y4, Y4, Y4
 	VMAXPS Y0, Y4, Y0
 	VMAXPS Y1, Y4, Y1
 	VMAXPS Y2, Y4, Y2
 	VMAXPS Y3, Y4, Y3
 
-Vector_linear_374:
+Vector_linear_378:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5975,138 +6025,138 @@ Vector_linear_374:
 	ADDQ    $+128, AX
 	ADDQ    $+128, CX
 	SUBQ    $+32, BX
-	JMP     Vector_full4_368
+	JMP     Vector_full4_372
 
-Vector_fewer_369:
-Vector_full2_375:
+Vector_fewer_373:
+Vector_full2_379:
 	CMPQ   BX, $+16
-	JLT    Vector_fewer_376
+	JLT    Vector_fewer_380
 	TESTQ  DX, DX
-	JNE    Vector_biased_377
+	JNE    Vector_biased_381
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	JMP    Vector_k_378
+	JMP    Vector_k_382
 
-Vector_biased_377:
+Vector_biased_381:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	ADDQ    $+64, DX
 
-Vector_k_378:
+Vector_k_382:
 	MOVQ  x_base+24(FP), DI
 	MOVQ  x_len+32(FP), R8
 	MOVQ  CX, R9
 	TESTQ R8, R8
-	JEQ   Vector_none_380
+	JEQ   Vector_none_384
 
-Vector_each_379:
+Vector_each_383:
 	VBROADCASTSS (DI), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	VFMADD231PS  32(R9), Y2, Y1
 	ADDQ         $+4, DI
 	ADDQ         SI, R9
 	DECQ         R8
-	JNE          Vector_each_379
+	JNE          Vector_each_383
 
-Vector_none_380:
+Vector_none_384:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_381
+	JEQ    Vector_linear_385
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y0, Y2, Y0
 	VMAXPS Y1, Y2, Y1
 
-Vector_linear_381:
+Vector_linear_385:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 	SUBQ    $+16, BX
-	JMP     Vector_full2_375
+	JMP     Vector_full2_379
 
-Vector_fewer_376:
-Vector_full1_382:
+Vector_fewer_380:
+Vector_full1_386:
 	CMPQ   BX, $+8
-	JLT    Vector_fewer_383
+	JLT    Vector_fewer_387
 	TESTQ  DX, DX
-	JNE    Vector_biased_384
+	JNE    Vector_biased_388
 	VXORPS Y0, Y0, Y0
-	JMP    Vector_k_385
+	JMP    Vector_k_389
 
-Vector_biased_384:
+Vector_biased_388:
 	VMOVUPS (DX), Y0
 	ADDQ    $+32, DX
 
-Vector_k_385:
+Vector_k_389:
 	MOVQ  x_base+24(FP), DI
 	MOVQ  x_len+32(FP), R8
 	MOVQ  CX, R9
 	TESTQ R8, R8
-	JEQ   Vector_none_387
+	JEQ   Vector_none_391
 
-Vector_each_386:
+Vector_each_390:
 	VBROADCASTSS (DI), Y1
 	VFMADD231PS  (R9), Y1, Y0
 	ADDQ         $+4, DI
 	ADDQ         SI, R9
 	DECQ         R8
-	JNE          Vector_each_386
+	JNE          Vector_each_390
 
-Vector_none_387:
+Vector_none_391:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_388
+	JEQ    Vector_linear_392
 	VXORPS Y1, Y1, Y1
 	VMAXPS Y0, Y1, Y0
 
-Vector_linear_388:
+Vector_linear_392:
 	VMOVUPS Y0, (AX)
 	ADDQ    $+32, AX
 	ADDQ    $+32, CX
 	SUBQ    $+8, BX
-	JMP     Vector_full1_382
+	JMP     Vector_full1_386
 
-Vector_fewer_383:
+Vector_fewer_387:
 	TESTQ   BX, BX
-	JEQ     Vector_done_360
+	JEQ     Vector_done_364
 	LEAQ    window<>+0(SB), DI
 	NEGQ    BX
 	VMOVUPS 64(DI)(BX*4), Y0
 	TESTQ   DX, DX
-	JNE     Vector_biased_389
+	JNE     Vector_biased_393
 	VXORPS  Y1, Y1, Y1
-	JMP     Vector_k_390
+	JMP     Vector_k_394
 
-Vector_biased_389:
+Vector_biased_393:
 	VMASKMOVPS (DX), Y0, Y1
 	ADDQ       $+32, DX
 
-Vector_k_390:
+Vector_k_394:
 	MOVQ  x_base+24(FP), DX
 	MOVQ  x_len+32(FP), BX
 	MOVQ  CX, DI
 	TESTQ BX, BX
-	JEQ   Vector_none_392
+	JEQ   Vector_none_396
 
-Vector_each_391:
+Vector_each_395:
 	VBROADCASTSS (DX), Y2
 	VMASKMOVPS   (DI), Y0, Y3
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $+4, DX
 	ADDQ         SI, DI
 	DECQ         BX
-	JNE          Vector_each_391
+	JNE          Vector_each_395
 
-Vector_none_392:
+Vector_none_396:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_393
+	JEQ    Vector_linear_397
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y1, Y2, Y1
 
-Vector_linear_393:
+Vector_linear_397:
 	VMASKMOVPS Y1, Y0, (AX)
 	ADDQ       $+32, AX
 	ADDQ       $+32, CX
 
-Vector_done_360:
+Vector_done_364:
 	VZEROUPPER
 	RET
 
@@ -6128,9 +6178,9 @@ TEXT ·avx2Peak(SB), NOSPLIT, $0-8
 	VXORPS Y12, Y12, Y12
 	VXORPS Y0, Y0, Y0
 	TESTQ  AX, AX
-	JEQ    Peak_none_395
+	JEQ    Peak_none_399
 
-Peak_each_394:
+Peak_each_398:
 	VFMADD231PS Y0, Y0, Y1
 	VFMADD231PS Y0, Y0, Y2
 	VFMADD231PS Y0, Y0, Y3
@@ -6144,8 +6194,8 @@ Peak_each_394:
 	VFMADD231PS Y0, Y0, Y11
 	VFMADD231PS Y0, Y0, Y12
 	DECQ        AX
-	JNE         Peak_each_394
+	JNE         Peak_each_398
 
-Peak_none_395:
+Peak_none_399:
 	VZEROUPPER
 	RET

@@ -7562,8 +7562,118 @@ Scores_block_386:
 	ADDQ CX, SI
 
 Scores_neighbours_388:
-	CMPQ    BX, $+2
+	CMPQ    BX, $+4
 	JLT     Scores_fewer_389
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVLQSX 4(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVLQSX 8(DX), R12
+	LEAQ    (DI)(R12*4), R12
+	ADDQ    CX, R12
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVLQSX 12(DX), R13
+	LEAQ    (DI)(R13*4), R13
+	ADDQ    CX, R13
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_391
+
+Scores_each_390:
+	VMOVUPS     (R8), Z16
+	VFMADD231PS (R10), Z16, Z0
+	VFMADD231PS (R11), Z16, Z4
+	VFMADD231PS (R12), Z16, Z8
+	VFMADD231PS (R13), Z16, Z12
+	VMOVUPS     64(R8), Z16
+	VFMADD231PS 64(R10), Z16, Z1
+	VFMADD231PS 64(R11), Z16, Z5
+	VFMADD231PS 64(R12), Z16, Z9
+	VFMADD231PS 64(R13), Z16, Z13
+	VMOVUPS     128(R8), Z16
+	VFMADD231PS 128(R10), Z16, Z2
+	VFMADD231PS 128(R11), Z16, Z6
+	VFMADD231PS 128(R12), Z16, Z10
+	VFMADD231PS 128(R13), Z16, Z14
+	VMOVUPS     192(R8), Z16
+	VFMADD231PS 192(R10), Z16, Z3
+	VFMADD231PS 192(R11), Z16, Z7
+	VFMADD231PS 192(R12), Z16, Z11
+	VFMADD231PS 192(R13), Z16, Z15
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	ADDQ        AX, R11
+	ADDQ        AX, R12
+	ADDQ        AX, R13
+	DECQ        R9
+	JNE         Scores_each_390
+
+Scores_none_391:
+	VBROADCASTSS scale+112(FP), Z16
+	VMULPS       Z16, Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VMULPS       Z16, Z1, Z1
+	VMOVUPS      Z1, 64(SI)
+	VMULPS       Z16, Z2, Z2
+	VMOVUPS      Z2, 128(SI)
+	VMULPS       Z16, Z3, Z3
+	VMOVUPS      Z3, 192(SI)
+	ADDQ         AX, SI
+	VMULPS       Z16, Z4, Z4
+	VMOVUPS      Z4, (SI)
+	VMULPS       Z16, Z5, Z5
+	VMOVUPS      Z5, 64(SI)
+	VMULPS       Z16, Z6, Z6
+	VMOVUPS      Z6, 128(SI)
+	VMULPS       Z16, Z7, Z7
+	VMOVUPS      Z7, 192(SI)
+	ADDQ         AX, SI
+	VMULPS       Z16, Z8, Z8
+	VMOVUPS      Z8, (SI)
+	VMULPS       Z16, Z9, Z9
+	VMOVUPS      Z9, 64(SI)
+	VMULPS       Z16, Z10, Z10
+	VMOVUPS      Z10, 128(SI)
+	VMULPS       Z16, Z11, Z11
+	VMOVUPS      Z11, 192(SI)
+	ADDQ         AX, SI
+	VMULPS       Z16, Z12, Z12
+	VMOVUPS      Z12, (SI)
+	VMULPS       Z16, Z13, Z13
+	VMOVUPS      Z13, 64(SI)
+	VMULPS       Z16, Z14, Z14
+	VMOVUPS      Z14, 128(SI)
+	VMULPS       Z16, Z15, Z15
+	VMOVUPS      Z15, 192(SI)
+	ADDQ         AX, SI
+	ADDQ         $+16, DX
+	SUBQ         $+4, BX
+	JMP          Scores_neighbours_388
+
+Scores_fewer_389:
+Scores_neighbours_392:
+	CMPQ    BX, $+2
+	JLT     Scores_fewer_393
 	MOVQ    base_base+48(FP), DI
 	MOVQ    q_base+24(FP), R8
 	MOVQ    rows+96(FP), R9
@@ -7583,9 +7693,9 @@ Scores_neighbours_388:
 	VXORPS  Z7, Z7, Z7
 	ADDQ    CX, R8
 	TESTQ   R9, R9
-	JEQ     Scores_none_391
+	JEQ     Scores_none_395
 
-Scores_each_390:
+Scores_each_394:
 	VMOVUPS     (R8), Z8
 	VFMADD231PS (R10), Z8, Z0
 	VFMADD231PS (R11), Z8, Z4
@@ -7602,9 +7712,9 @@ Scores_each_390:
 	ADDQ        AX, R10
 	ADDQ        AX, R11
 	DECQ        R9
-	JNE         Scores_each_390
+	JNE         Scores_each_394
 
-Scores_none_391:
+Scores_none_395:
 	VBROADCASTSS scale+112(FP), Z8
 	VMULPS       Z8, Z0, Z0
 	VMOVUPS      Z0, (SI)
@@ -7626,12 +7736,12 @@ Scores_none_391:
 	ADDQ         AX, SI
 	ADDQ         $+8, DX
 	SUBQ         $+2, BX
-	JMP          Scores_neighbours_388
+	JMP          Scores_neighbours_392
 
-Scores_fewer_389:
-Scores_neighbours_392:
+Scores_fewer_393:
+Scores_neighbours_396:
 	CMPQ    BX, $+1
-	JLT     Scores_fewer_393
+	JLT     Scores_fewer_397
 	MOVQ    base_base+48(FP), DI
 	MOVQ    q_base+24(FP), R8
 	MOVQ    rows+96(FP), R9
@@ -7644,9 +7754,9 @@ Scores_neighbours_392:
 	VXORPS  Z3, Z3, Z3
 	ADDQ    CX, R8
 	TESTQ   R9, R9
-	JEQ     Scores_none_395
+	JEQ     Scores_none_399
 
-Scores_each_394:
+Scores_each_398:
 	VMOVUPS     (R8), Z4
 	VFMADD231PS (R10), Z4, Z0
 	VMOVUPS     64(R8), Z4
@@ -7658,9 +7768,9 @@ Scores_each_394:
 	ADDQ        AX, R8
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Scores_each_394
+	JNE         Scores_each_398
 
-Scores_none_395:
+Scores_none_399:
 	VBROADCASTSS scale+112(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMOVUPS      Z0, (SI)
@@ -7673,25 +7783,25 @@ Scores_none_395:
 	ADDQ         AX, SI
 	ADDQ         $+4, DX
 	SUBQ         $+1, BX
-	JMP          Scores_neighbours_392
+	JMP          Scores_neighbours_396
 
-Scores_fewer_393:
+Scores_fewer_397:
 	ADDQ $+256, CX
 	SUBQ $+64, (SP)
 	JMP  Scores_block_386
 
 Scores_smaller_387:
-Scores_block_396:
+Scores_block_400:
 	CMPQ (SP), $+16
-	JLT  Scores_smaller_397
+	JLT  Scores_smaller_401
 	MOVQ at_base+72(FP), DX
 	MOVQ at_len+80(FP), BX
 	MOVQ out_base+0(FP), SI
 	ADDQ CX, SI
 
-Scores_neighbours_398:
+Scores_neighbours_402:
 	CMPQ    BX, $+4
-	JLT     Scores_fewer_399
+	JLT     Scores_fewer_403
 	MOVQ    base_base+48(FP), DI
 	MOVQ    q_base+24(FP), R8
 	MOVQ    rows+96(FP), R9
@@ -7713,9 +7823,9 @@ Scores_neighbours_398:
 	VXORPS  Z3, Z3, Z3
 	ADDQ    CX, R8
 	TESTQ   R9, R9
-	JEQ     Scores_none_401
+	JEQ     Scores_none_405
 
-Scores_each_400:
+Scores_each_404:
 	VMOVUPS     (R8), Z4
 	VFMADD231PS (R10), Z4, Z0
 	VFMADD231PS (R11), Z4, Z1
@@ -7727,9 +7837,9 @@ Scores_each_400:
 	ADDQ        AX, R12
 	ADDQ        AX, R13
 	DECQ        R9
-	JNE         Scores_each_400
+	JNE         Scores_each_404
 
-Scores_none_401:
+Scores_none_405:
 	VBROADCASTSS scale+112(FP), Z4
 	VMULPS       Z4, Z0, Z0
 	VMOVUPS      Z0, (SI)
@@ -7745,12 +7855,53 @@ Scores_none_401:
 	ADDQ         AX, SI
 	ADDQ         $+16, DX
 	SUBQ         $+4, BX
-	JMP          Scores_neighbours_398
+	JMP          Scores_neighbours_402
 
-Scores_fewer_399:
-Scores_neighbours_402:
+Scores_fewer_403:
+Scores_neighbours_406:
+	CMPQ    BX, $+2
+	JLT     Scores_fewer_407
+	MOVQ    base_base+48(FP), DI
+	MOVQ    q_base+24(FP), R8
+	MOVQ    rows+96(FP), R9
+	MOVLQSX (DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	VXORPS  Z0, Z0, Z0
+	MOVLQSX 4(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	VXORPS  Z1, Z1, Z1
+	ADDQ    CX, R8
+	TESTQ   R9, R9
+	JEQ     Scores_none_409
+
+Scores_each_408:
+	VMOVUPS     (R8), Z2
+	VFMADD231PS (R10), Z2, Z0
+	VFMADD231PS (R11), Z2, Z1
+	ADDQ        AX, R8
+	ADDQ        AX, R10
+	ADDQ        AX, R11
+	DECQ        R9
+	JNE         Scores_each_408
+
+Scores_none_409:
+	VBROADCASTSS scale+112(FP), Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (SI)
+	ADDQ         AX, SI
+	VMULPS       Z2, Z1, Z1
+	VMOVUPS      Z1, (SI)
+	ADDQ         AX, SI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	JMP          Scores_neighbours_406
+
+Scores_fewer_407:
+Scores_neighbours_410:
 	CMPQ    BX, $+1
-	JLT     Scores_fewer_403
+	JLT     Scores_fewer_411
 	MOVQ    base_base+48(FP), DI
 	MOVQ    q_base+24(FP), R8
 	MOVQ    rows+96(FP), R9
@@ -7760,31 +7911,31 @@ Scores_neighbours_402:
 	VXORPS  Z0, Z0, Z0
 	ADDQ    CX, R8
 	TESTQ   R9, R9
-	JEQ     Scores_none_405
+	JEQ     Scores_none_413
 
-Scores_each_404:
+Scores_each_412:
 	VMOVUPS     (R8), Z1
 	VFMADD231PS (R10), Z1, Z0
 	ADDQ        AX, R8
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Scores_each_404
+	JNE         Scores_each_412
 
-Scores_none_405:
+Scores_none_413:
 	VBROADCASTSS scale+112(FP), Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (SI)
 	ADDQ         AX, SI
 	ADDQ         $+4, DX
 	SUBQ         $+1, BX
-	JMP          Scores_neighbours_402
+	JMP          Scores_neighbours_410
 
-Scores_fewer_403:
+Scores_fewer_411:
 	ADDQ $+64, CX
 	SUBQ $+16, (SP)
-	JMP  Scores_block_396
+	JMP  Scores_block_400
 
-Scores_smaller_397:
+Scores_smaller_401:
 	VZEROUPPER
 	RET
 
@@ -7797,17 +7948,17 @@ TEXT ·avx512Mix(SB), NOSPLIT, $8-112
 	LEAQ (AX)(AX*2), DX
 	XORQ CX, CX
 
-Mix_block_406:
+Mix_block_414:
 	CMPQ (SP), $+64
-	JLT  Mix_smaller_407
+	JLT  Mix_smaller_415
 	MOVQ out_base+0(FP), BX
 	MOVQ rows+96(FP), SI
 	ADDQ CX, BX
 	MOVQ CX, DI
 
-Mix_rows_408:
+Mix_rows_416:
 	CMPQ   SI, $+4
-	JLT    Mix_fewer_409
+	JLT    Mix_fewer_417
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -7830,9 +7981,9 @@ Mix_rows_408:
 	MOVQ   base_base+48(FP), R11
 	ADDQ   CX, R10
 	TESTQ  R9, R9
-	JEQ    Mix_none_411
+	JEQ    Mix_none_419
 
-Mix_each_410:
+Mix_each_418:
 	MOVLQSX     (R8), R12
 	LEAQ        (R11)(R12*4), R12
 	ADDQ        DI, R12
@@ -7859,9 +8010,9 @@ Mix_each_410:
 	VFMADD231PS 192(R12)(DX*1), Z16, Z15
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Mix_each_410
+	JNE         Mix_each_418
 
-Mix_none_411:
+Mix_none_419:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
 	VMOVUPS Z2, 128(BX)
@@ -7887,12 +8038,12 @@ Mix_none_411:
 	ADDQ    AX, BX
 	ADDQ    AX, DI
 	SUBQ    $+4, SI
-	JMP     Mix_rows_408
+	JMP     Mix_rows_416
 
-Mix_fewer_409:
-Mix_rows_412:
+Mix_fewer_417:
+Mix_rows_420:
 	CMPQ   SI, $+1
-	JLT    Mix_fewer_413
+	JLT    Mix_fewer_421
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -7903,9 +8054,9 @@ Mix_rows_412:
 	MOVQ   base_base+48(FP), R11
 	ADDQ   CX, R10
 	TESTQ  R9, R9
-	JEQ    Mix_none_415
+	JEQ    Mix_none_423
 
-Mix_each_414:
+Mix_each_422:
 	MOVLQSX     (R8), R12
 	LEAQ        (R11)(R12*4), R12
 	ADDQ        DI, R12
@@ -7920,9 +8071,9 @@ Mix_each_414:
 	VFMADD231PS 192(R12), Z4, Z3
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Mix_each_414
+	JNE         Mix_each_422
 
-Mix_none_415:
+Mix_none_423:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
 	VMOVUPS Z2, 128(BX)
@@ -7930,25 +8081,25 @@ Mix_none_415:
 	ADDQ    AX, BX
 	ADDQ    AX, DI
 	SUBQ    $+1, SI
-	JMP     Mix_rows_412
+	JMP     Mix_rows_420
 
-Mix_fewer_413:
+Mix_fewer_421:
 	ADDQ $+256, CX
 	SUBQ $+64, (SP)
-	JMP  Mix_block_406
+	JMP  Mix_block_414
 
-Mix_smaller_407:
-Mix_block_416:
+Mix_smaller_415:
+Mix_block_424:
 	CMPQ (SP), $+16
-	JLT  Mix_smaller_417
+	JLT  Mix_smaller_425
 	MOVQ out_base+0(FP), BX
 	MOVQ rows+96(FP), SI
 	ADDQ CX, BX
 	MOVQ CX, DI
 
-Mix_rows_418:
+Mix_rows_426:
 	CMPQ   SI, $+4
-	JLT    Mix_fewer_419
+	JLT    Mix_fewer_427
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -7959,9 +8110,9 @@ Mix_rows_418:
 	MOVQ   base_base+48(FP), R11
 	ADDQ   CX, R10
 	TESTQ  R9, R9
-	JEQ    Mix_none_421
+	JEQ    Mix_none_429
 
-Mix_each_420:
+Mix_each_428:
 	MOVLQSX     (R8), R12
 	LEAQ        (R11)(R12*4), R12
 	ADDQ        DI, R12
@@ -7973,9 +8124,9 @@ Mix_each_420:
 	VFMADD231PS (R12)(DX*1), Z4, Z3
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Mix_each_420
+	JNE         Mix_each_428
 
-Mix_none_421:
+Mix_none_429:
 	VMOVUPS Z0, (BX)
 	ADDQ    AX, BX
 	ADDQ    AX, DI
@@ -7989,12 +8140,12 @@ Mix_none_421:
 	ADDQ    AX, BX
 	ADDQ    AX, DI
 	SUBQ    $+4, SI
-	JMP     Mix_rows_418
+	JMP     Mix_rows_426
 
-Mix_fewer_419:
-Mix_rows_422:
+Mix_fewer_427:
+Mix_rows_430:
 	CMPQ   SI, $+1
-	JLT    Mix_fewer_423
+	JLT    Mix_fewer_431
 	VXORPS Z0, Z0, Z0
 	MOVQ   at_base+72(FP), R8
 	MOVQ   at_len+80(FP), R9
@@ -8002,9 +8153,9 @@ Mix_rows_422:
 	MOVQ   base_base+48(FP), R11
 	ADDQ   CX, R10
 	TESTQ  R9, R9
-	JEQ    Mix_none_425
+	JEQ    Mix_none_433
 
-Mix_each_424:
+Mix_each_432:
 	MOVLQSX     (R8), R12
 	LEAQ        (R11)(R12*4), R12
 	ADDQ        DI, R12
@@ -8013,21 +8164,21 @@ Mix_each_424:
 	VFMADD231PS (R12), Z1, Z0
 	ADDQ        AX, R10
 	DECQ        R9
-	JNE         Mix_each_424
+	JNE         Mix_each_432
 
-Mix_none_425:
+Mix_none_433:
 	VMOVUPS Z0, (BX)
 	ADDQ    AX, BX
 	ADDQ    AX, DI
 	SUBQ    $+1, SI
-	JMP     Mix_rows_422
+	JMP     Mix_rows_430
 
-Mix_fewer_423:
+Mix_fewer_431:
 	ADDQ $+64, CX
 	SUBQ $+16, (SP)
-	JMP  Mix_block_416
+	JMP  Mix_block_424
 
-Mix_smaller_417:
+Mix_smaller_425:
 	VZEROUPPER
 	RET
 
@@ -8041,16 +8192,16 @@ TEXT ·avx512Scatter(SB), NOSPLIT, $0-112
 	MOVQ  w_base+48(FP), SI
 	SHLQ  $0x02, AX
 	TESTQ BX, BX
-	JEQ   Scatter_none_427
+	JEQ   Scatter_none_435
 
-Scatter_each_426:
+Scatter_each_434:
 	MOVQ AX, DI
 	SHRQ $0x02, DI
 	XORQ R8, R8
 
-Scatter_block_428:
+Scatter_block_436:
 	CMPQ    DI, $+64
-	JLT     Scatter_smaller_429
+	JLT     Scatter_smaller_437
 	VMOVUPS (SI)(R8*1), Z0
 	VMOVUPS 64(SI)(R8*1), Z1
 	VMOVUPS 128(SI)(R8*1), Z2
@@ -8062,9 +8213,9 @@ Scatter_block_428:
 	ADDQ    R8, R9
 	ADDQ    R8, R10
 	TESTQ   R11, R11
-	JEQ     Scatter_none_431
+	JEQ     Scatter_none_439
 
-Scatter_each_430:
+Scatter_each_438:
 	VMOVUPS     (R9), Z4
 	VFMADD231PS (R10), Z0, Z4
 	VMOVUPS     Z4, (R9)
@@ -8080,17 +8231,17 @@ Scatter_each_430:
 	ADDQ        AX, R9
 	ADDQ        AX, R10
 	DECQ        R11
-	JNE         Scatter_each_430
+	JNE         Scatter_each_438
 
-Scatter_none_431:
+Scatter_none_439:
 	ADDQ $+256, R8
 	SUBQ $+64, DI
-	JMP  Scatter_block_428
+	JMP  Scatter_block_436
 
-Scatter_smaller_429:
-Scatter_block_432:
+Scatter_smaller_437:
+Scatter_block_440:
 	CMPQ    DI, $+16
-	JLT     Scatter_smaller_433
+	JLT     Scatter_smaller_441
 	VMOVUPS (SI)(R8*1), Z0
 	MOVQ    x_base+72(FP), R10
 	MOVQ    rows+96(FP), R11
@@ -8099,29 +8250,29 @@ Scatter_block_432:
 	ADDQ    R8, R9
 	ADDQ    R8, R10
 	TESTQ   R11, R11
-	JEQ     Scatter_none_435
+	JEQ     Scatter_none_443
 
-Scatter_each_434:
+Scatter_each_442:
 	VMOVUPS     (R9), Z1
 	VFMADD231PS (R10), Z0, Z1
 	VMOVUPS     Z1, (R9)
 	ADDQ        AX, R9
 	ADDQ        AX, R10
 	DECQ        R11
-	JNE         Scatter_each_434
+	JNE         Scatter_each_442
 
-Scatter_none_435:
+Scatter_none_443:
 	ADDQ $+64, R8
 	SUBQ $+16, DI
-	JMP  Scatter_block_432
+	JMP  Scatter_block_440
 
-Scatter_smaller_433:
+Scatter_smaller_441:
 	ADDQ AX, SI
 	ADDQ $+4, DX
 	DECQ BX
-	JNE  Scatter_each_426
+	JNE  Scatter_each_434
 
-Scatter_none_427:
+Scatter_none_435:
 	VZEROUPPER
 	RET
 
@@ -8135,30 +8286,30 @@ TEXT ·avx512Softmax(SB), NOSPLIT, $0-40
 	SHLQ $0x02, BX
 	XORQ SI, SI
 
-Softmax_block_436:
+Softmax_block_444:
 	CMPQ    DX, $+16
-	JLT     Softmax_smaller_437
+	JLT     Softmax_smaller_445
 	LEAQ    (AX)(SI*1), DI
 	MOVQ    CX, R8
 	VMOVUPS (DI), Z0
 	TESTQ   R8, R8
-	JEQ     Softmax_none_439
+	JEQ     Softmax_none_447
 
-Softmax_each_438:
+Softmax_each_446:
 	VMOVUPS (DI), Z2
 	VMAXPS  Z0, Z2, Z0
 	ADDQ    BX, DI
 	DECQ    R8
-	JNE     Softmax_each_438
+	JNE     Softmax_each_446
 
-Softmax_none_439:
+Softmax_none_447:
 	LEAQ   (AX)(SI*1), DI
 	MOVQ   CX, R8
 	VXORPS Z1, Z1, Z1
 	TESTQ  R8, R8
-	JEQ    Softmax_none_441
+	JEQ    Softmax_none_449
 
-Softmax_each_440:
+Softmax_each_448:
 	VMOVUPS      (DI), Z2
 	VSUBPS       Z0, Z2, Z2
 	VMULPS       word3fb8aa3b<>+0(SB), Z2, Z3
@@ -8186,29 +8337,29 @@ Softmax_each_440:
 	VMOVUPS      Z3, (DI)
 	ADDQ         BX, DI
 	DECQ         R8
-	JNE          Softmax_each_440
+	JNE          Softmax_each_448
 
-Softmax_none_441:
+Softmax_none_449:
 	VMOVUPS word3f800000<>+0(SB), Z0
 	VDIVPS  Z1, Z0, Z1
 	LEAQ    (AX)(SI*1), DI
 	MOVQ    CX, R8
 	TESTQ   R8, R8
-	JEQ     Softmax_none_443
+	JEQ     Softmax_none_451
 
-Softmax_each_442:
+Softmax_each_450:
 	VMULPS  (DI), Z1, Z2
 	VMOVUPS Z2, (DI)
 	ADDQ    BX, DI
 	DECQ    R8
-	JNE     Softmax_each_442
+	JNE     Softmax_each_450
 
-Softmax_none_443:
+Softmax_none_451:
 	ADDQ $+64, SI
 	SUBQ $+16, DX
-	JMP  Softmax_block_436
+	JMP  Softmax_block_444
 
-Softmax_smaller_437:
+Softmax_smaller_445:
 	VZEROUPPER
 	RET
 
@@ -8224,32 +8375,32 @@ TEXT ·avx512SoftmaxBack(SB), NOSPLIT, $0-68
 	SHLQ         $0x02, SI
 	XORQ         DI, DI
 
-SoftmaxBack_block_444:
+SoftmaxBack_block_452:
 	CMPQ   BX, $+16
-	JLT    SoftmaxBack_smaller_445
+	JLT    SoftmaxBack_smaller_453
 	LEAQ   (AX)(DI*1), R8
 	LEAQ   (CX)(DI*1), R9
 	MOVQ   DX, R10
 	VXORPS Z1, Z1, Z1
 	TESTQ  R10, R10
-	JEQ    SoftmaxBack_none_447
+	JEQ    SoftmaxBack_none_455
 
-SoftmaxBack_each_446:
+SoftmaxBack_each_454:
 	VMOVUPS     (R9), Z2
 	VFMADD231PS (R8), Z2, Z1
 	ADDQ        SI, R8
 	ADDQ        SI, R9
 	DECQ        R10
-	JNE         SoftmaxBack_each_446
+	JNE         SoftmaxBack_each_454
 
-SoftmaxBack_none_447:
+SoftmaxBack_none_455:
 	LEAQ  (AX)(DI*1), R8
 	LEAQ  (CX)(DI*1), R9
 	MOVQ  DX, R10
 	TESTQ R10, R10
-	JEQ   SoftmaxBack_none_449
+	JEQ   SoftmaxBack_none_457
 
-SoftmaxBack_each_448:
+SoftmaxBack_each_456:
 	VMOVUPS (R8), Z2
 	VSUBPS  Z1, Z2, Z2
 	VMULPS  (R9), Z0, Z3
@@ -8258,14 +8409,14 @@ SoftmaxBack_each_448:
 	ADDQ    SI, R8
 	ADDQ    SI, R9
 	DECQ    R10
-	JNE     SoftmaxBack_each_448
+	JNE     SoftmaxBack_each_456
 
-SoftmaxBack_none_449:
+SoftmaxBack_none_457:
 	ADDQ $+64, DI
 	SUBQ $+16, BX
-	JMP  SoftmaxBack_block_444
+	JMP  SoftmaxBack_block_452
 
-SoftmaxBack_smaller_445:
+SoftmaxBack_smaller_453:
 	VZEROUPPER
 	RET
 
@@ -8281,9 +8432,9 @@ TEXT ·avx512Norm(SB), NOSPLIT, $0-156
 	VBROADCASTSS X0, Z0
 	XORQ         BX, BX
 
-Norm_block_450:
+Norm_block_458:
 	CMPQ   AX, $+64
-	JLT    Norm_smaller_451
+	JLT    Norm_smaller_459
 	MOVQ   x_base+72(FP), SI
 	VXORPS Z1, Z1, Z1
 	VXORPS Z5, Z5, Z5
@@ -8296,18 +8447,18 @@ Norm_block_450:
 	LEAQ   (SI)(BX*1), R8
 	MOVQ   CX, DI
 	TESTQ  DI, DI
-	JEQ    Norm_none_453
+	JEQ    Norm_none_461
 
-Norm_each_452:
+Norm_each_460:
 	VADDPS (R8), Z1, Z1
 	VADDPS 64(R8), Z2, Z2
 	VADDPS 128(R8), Z3, Z3
 	VADDPS 192(R8), Z4, Z4
 	ADDQ   DX, R8
 	DECQ   DI
-	JNE    Norm_each_452
+	JNE    Norm_each_460
 
-Norm_none_453:
+Norm_none_461:
 	VDIVPS Z0, Z1, Z1
 	VDIVPS Z0, Z2, Z2
 	VDIVPS Z0, Z3, Z3
@@ -8315,9 +8466,9 @@ Norm_none_453:
 	LEAQ   (SI)(BX*1), R8
 	MOVQ   CX, DI
 	TESTQ  DI, DI
-	JEQ    Norm_none_455
+	JEQ    Norm_none_463
 
-Norm_each_454:
+Norm_each_462:
 	VMOVUPS     (R8), Z9
 	VSUBPS      Z1, Z9, Z9
 	VFMADD231PS Z9, Z9, Z5
@@ -8332,9 +8483,9 @@ Norm_each_454:
 	VFMADD231PS Z9, Z9, Z8
 	ADDQ        DX, R8
 	DECQ        DI
-	JNE         Norm_each_454
+	JNE         Norm_each_462
 
-Norm_none_455:
+Norm_none_463:
 	MOVQ         scale_base+48(FP), DI
 	VBROADCASTSS epsilon+152(FP), Z9
 	VDIVPS       Z0, Z5, Z5
@@ -8370,9 +8521,9 @@ Norm_none_455:
 	LEAQ         (R8)(BX*1), R11
 	MOVQ         CX, R8
 	TESTQ        R8, R8
-	JEQ          Norm_none_457
+	JEQ          Norm_none_465
 
-Norm_each_456:
+Norm_each_464:
 	VMOVUPS      (SI), Z9
 	VSUBPS       Z1, Z9, Z9
 	VMULPS       Z5, Z9, Z9
@@ -8411,47 +8562,47 @@ Norm_each_456:
 	ADDQ         DX, DI
 	ADDQ         DX, R11
 	DECQ         R8
-	JNE          Norm_each_456
+	JNE          Norm_each_464
 
-Norm_none_457:
+Norm_none_465:
 	ADDQ $+256, BX
 	SUBQ $+64, AX
-	JMP  Norm_block_450
+	JMP  Norm_block_458
 
-Norm_smaller_451:
-Norm_block_458:
+Norm_smaller_459:
+Norm_block_466:
 	CMPQ   AX, $+16
-	JLT    Norm_smaller_459
+	JLT    Norm_smaller_467
 	MOVQ   x_base+72(FP), SI
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	LEAQ   (SI)(BX*1), R8
 	MOVQ   CX, DI
 	TESTQ  DI, DI
-	JEQ    Norm_none_461
+	JEQ    Norm_none_469
 
-Norm_each_460:
+Norm_each_468:
 	VADDPS (R8), Z1, Z1
 	ADDQ   DX, R8
 	DECQ   DI
-	JNE    Norm_each_460
+	JNE    Norm_each_468
 
-Norm_none_461:
+Norm_none_469:
 	VDIVPS Z0, Z1, Z1
 	LEAQ   (SI)(BX*1), R8
 	MOVQ   CX, DI
 	TESTQ  DI, DI
-	JEQ    Norm_none_463
+	JEQ    Norm_none_471
 
-Norm_each_462:
+Norm_each_470:
 	VMOVUPS     (R8), Z3
 	VSUBPS      Z1, Z3, Z3
 	VFMADD231PS Z3, Z3, Z2
 	ADDQ        DX, R8
 	DECQ        DI
-	JNE         Norm_each_462
+	JNE         Norm_each_470
 
-Norm_none_463:
+Norm_none_471:
 	MOVQ         scale_base+48(FP), DI
 	VBROADCASTSS epsilon+152(FP), Z3
 	VDIVPS       Z0, Z2, Z2
@@ -8469,9 +8620,9 @@ Norm_none_463:
 	LEAQ         (R8)(BX*1), R11
 	MOVQ         CX, R8
 	TESTQ        R8, R8
-	JEQ          Norm_none_465
+	JEQ          Norm_none_473
 
-Norm_each_464:
+Norm_each_472:
 	VMOVUPS      (SI), Z3
 	VSUBPS       Z1, Z3, Z3
 	VMULPS       Z2, Z3, Z3
@@ -8486,14 +8637,14 @@ Norm_each_464:
 	ADDQ         DX, DI
 	ADDQ         DX, R11
 	DECQ         R8
-	JNE          Norm_each_464
+	JNE          Norm_each_472
 
-Norm_none_465:
+Norm_none_473:
 	ADDQ $+64, BX
 	SUBQ $+16, AX
-	JMP  Norm_block_458
+	JMP  Norm_block_466
 
-Norm_smaller_459:
+Norm_smaller_467:
 	VZEROUPPER
 	RET
 
@@ -8511,9 +8662,9 @@ TEXT ·avx512NormBack(SB), NOSPLIT, $0-104
 	VBROADCASTSS X0, Z0
 	XORQ         DI, DI
 
-NormBack_block_466:
+NormBack_block_474:
 	CMPQ   AX, $+64
-	JLT    NormBack_smaller_467
+	JLT    NormBack_smaller_475
 	VXORPS Z1, Z1, Z1
 	VXORPS Z5, Z5, Z5
 	VXORPS Z2, Z2, Z2
@@ -8527,9 +8678,9 @@ NormBack_block_466:
 	LEAQ   (SI)(DI*1), R11
 	MOVQ   CX, R9
 	TESTQ  R9, R9
-	JEQ    NormBack_none_469
+	JEQ    NormBack_none_477
 
-NormBack_each_468:
+NormBack_each_476:
 	VBROADCASTSS (R8), Z9
 	VMULPS       (R10), Z9, Z9
 	VADDPS       Z9, Z1, Z1
@@ -8550,9 +8701,9 @@ NormBack_each_468:
 	ADDQ         DX, R10
 	ADDQ         DX, R11
 	DECQ         R9
-	JNE          NormBack_each_468
+	JNE          NormBack_each_476
 
-NormBack_none_469:
+NormBack_none_477:
 	VDIVPS Z0, Z1, Z1
 	VDIVPS Z0, Z5, Z5
 	VDIVPS Z0, Z2, Z2
@@ -8567,9 +8718,9 @@ NormBack_none_469:
 	LEAQ   (SI)(DI*1), R12
 	MOVQ   CX, R10
 	TESTQ  R10, R10
-	JEQ    NormBack_none_471
+	JEQ    NormBack_none_479
 
-NormBack_each_470:
+NormBack_each_478:
 	VBROADCASTSS (R9), Z9
 	VMULPS       (R11), Z9, Z9
 	VSUBPS       Z1, Z9, Z9
@@ -8598,17 +8749,17 @@ NormBack_each_470:
 	ADDQ         DX, R11
 	ADDQ         DX, R12
 	DECQ         R10
-	JNE          NormBack_each_470
+	JNE          NormBack_each_478
 
-NormBack_none_471:
+NormBack_none_479:
 	ADDQ $+256, DI
 	SUBQ $+64, AX
-	JMP  NormBack_block_466
+	JMP  NormBack_block_474
 
-NormBack_smaller_467:
-NormBack_block_472:
+NormBack_smaller_475:
+NormBack_block_480:
 	CMPQ   AX, $+16
-	JLT    NormBack_smaller_473
+	JLT    NormBack_smaller_481
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	MOVQ   gain_base+72(FP), R8
@@ -8616,9 +8767,9 @@ NormBack_block_472:
 	LEAQ   (SI)(DI*1), R11
 	MOVQ   CX, R9
 	TESTQ  R9, R9
-	JEQ    NormBack_none_475
+	JEQ    NormBack_none_483
 
-NormBack_each_474:
+NormBack_each_482:
 	VBROADCASTSS (R8), Z3
 	VMULPS       (R10), Z3, Z3
 	VADDPS       Z3, Z1, Z1
@@ -8627,9 +8778,9 @@ NormBack_each_474:
 	ADDQ         DX, R10
 	ADDQ         DX, R11
 	DECQ         R9
-	JNE          NormBack_each_474
+	JNE          NormBack_each_482
 
-NormBack_none_475:
+NormBack_none_483:
 	VDIVPS Z0, Z1, Z1
 	VDIVPS Z0, Z2, Z2
 	MOVQ   scale_base+48(FP), R8
@@ -8638,9 +8789,9 @@ NormBack_none_475:
 	LEAQ   (SI)(DI*1), R12
 	MOVQ   CX, R10
 	TESTQ  R10, R10
-	JEQ    NormBack_none_477
+	JEQ    NormBack_none_485
 
-NormBack_each_476:
+NormBack_each_484:
 	VBROADCASTSS (R9), Z3
 	VMULPS       (R11), Z3, Z3
 	VSUBPS       Z1, Z3, Z3
@@ -8651,14 +8802,14 @@ NormBack_each_476:
 	ADDQ         DX, R11
 	ADDQ         DX, R12
 	DECQ         R10
-	JNE          NormBack_each_476
+	JNE          NormBack_each_484
 
-NormBack_none_477:
+NormBack_none_485:
 	ADDQ $+64, DI
 	SUBQ $+16, AX
-	JMP  NormBack_block_472
+	JMP  NormBack_block_480
 
-NormBack_smaller_473:
+NormBack_smaller_481:
 	VZEROUPPER
 	RET
 
@@ -8670,9 +8821,9 @@ TEXT ·avx512Axpy(SB), NOSPLIT, $0-56
 	MOVQ         y_base+32(FP), CX
 	MOVQ         x_len+16(FP), DX
 
-Axpy_lanes_478:
+Axpy_lanes_486:
 	CMPQ        DX, $+16
-	JLT         Axpy_tail_479
+	JLT         Axpy_tail_487
 	VMOVUPS     (AX), Z1
 	VMOVUPS     (CX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -8680,11 +8831,11 @@ Axpy_lanes_478:
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	SUBQ        $+16, DX
-	JMP         Axpy_lanes_478
+	JMP         Axpy_lanes_486
 
-Axpy_tail_479:
+Axpy_tail_487:
 	TESTQ       DX, DX
-	JEQ         Axpy_done_480
+	JEQ         Axpy_done_488
 	MOVL        $-1, BX
 	BZHIL       DX, BX, BX
 	KMOVW       BX, K1
@@ -8693,7 +8844,7 @@ Axpy_tail_479:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-Axpy_done_480:
+Axpy_done_488:
 	VZEROUPPER
 	RET
 
@@ -8705,9 +8856,9 @@ TEXT ·avx512Lerp(SB), NOSPLIT, $0-56
 	MOVQ         y_base+32(FP), CX
 	MOVQ         x_len+16(FP), DX
 
-Lerp_lanes_481:
+Lerp_lanes_489:
 	CMPQ        DX, $+16
-	JLT         Lerp_tail_482
+	JLT         Lerp_tail_490
 	VMOVUPS     (AX), Z1
 	VMOVUPS     (CX), Z2
 	VSUBPS      Z2, Z1, Z1
@@ -8716,11 +8867,11 @@ Lerp_lanes_481:
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	SUBQ        $+16, DX
-	JMP         Lerp_lanes_481
+	JMP         Lerp_lanes_489
 
-Lerp_tail_482:
+Lerp_tail_490:
 	TESTQ       DX, DX
-	JEQ         Lerp_done_483
+	JEQ         Lerp_done_491
 	MOVL        $-1, BX
 	BZHIL       DX, BX, BX
 	KMOVW       BX, K1
@@ -8730,7 +8881,7 @@ Lerp_tail_482:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-Lerp_done_483:
+Lerp_done_491:
 	VZEROUPPER
 	RET
 
@@ -8743,9 +8894,9 @@ TEXT ·avx512SumSquares(SB), NOSPLIT, $0-32
 	VMOVUPD (AX), Z0
 	VMOVUPD 64(AX), Z1
 
-SumSquares_lanes_484:
+SumSquares_lanes_492:
 	CMPQ          DX, $+16
-	JLT           SumSquares_tail_485
+	JLT           SumSquares_tail_493
 	VMOVUPS       (CX), Z2
 	VCVTPS2PD     Y2, Z3
 	VEXTRACTF64X4 $0x01, Z2, Y2
@@ -8754,11 +8905,11 @@ SumSquares_lanes_484:
 	VFMADD231PD   Z2, Z2, Z1
 	ADDQ          $+64, CX
 	SUBQ          $+16, DX
-	JMP           SumSquares_lanes_484
+	JMP           SumSquares_lanes_492
 
-SumSquares_tail_485:
+SumSquares_tail_493:
 	TESTQ         DX, DX
-	JEQ           SumSquares_done_486
+	JEQ           SumSquares_done_494
 	MOVL          $-1, BX
 	BZHIL         DX, BX, BX
 	KMOVW         BX, K1
@@ -8769,7 +8920,7 @@ SumSquares_tail_485:
 	VFMADD231PD   Z3, Z3, Z0
 	VFMADD231PD   Z2, Z2, Z1
 
-SumSquares_done_486:
+SumSquares_done_494:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VZEROUPPER
@@ -8798,9 +8949,9 @@ TEXT ·avx512Adam(SB), NOSPLIT, $16-104
 	MOVL         DI, 8(SP)
 	VLDMXCSR     8(SP)
 
-Adam_lanes_487:
+Adam_lanes_495:
 	CMPQ        SI, $+16
-	JLT         Adam_tail_488
+	JLT         Adam_tail_496
 	VMOVUPS     (CX), Z8
 	VMULPS      Z7, Z8, Z8
 	VMULPS      Z3, Z8, Z10
@@ -8824,11 +8975,11 @@ Adam_lanes_487:
 	ADDQ        $+64, DX
 	ADDQ        $+64, BX
 	SUBQ        $+16, SI
-	JMP         Adam_lanes_487
+	JMP         Adam_lanes_495
 
-Adam_tail_488:
+Adam_tail_496:
 	TESTQ       SI, SI
-	JEQ         Adam_done_489
+	JEQ         Adam_done_497
 	MOVL        $-1, DI
 	BZHIL       SI, DI, DI
 	KMOVW       DI, K1
@@ -8851,7 +9002,7 @@ Adam_tail_488:
 	VSUBPS      Z1, Z8, Z8
 	VMOVUPS     Z8, K1, (AX)
 
-Adam_done_489:
+Adam_done_497:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
@@ -8881,43 +9032,43 @@ TEXT ·avx512Update(SB), NOSPLIT, $16-141
 	MOVL         R8, 8(SP)
 	VLDMXCSR     8(SP)
 
-Update_lanes_490:
+Update_lanes_498:
 	CMPQ    SI, $+16
-	JLT     Update_tail_491
+	JLT     Update_tail_499
 	MOVQ    shares_base+104(FP), R8
 	MOVQ    shares_len+112(FP), R9
 	MOVQ    (R8), R10
 	VMOVUPS (R10)(DI*1), Z8
 	DECQ    R9
 	TESTQ   R9, R9
-	JEQ     Update_none_494
+	JEQ     Update_none_502
 
-Update_each_493:
+Update_each_501:
 	ADDQ    $+24, R8
 	MOVQ    (R8), R10
 	VMOVUPS (R10)(DI*1), Z9
 	VADDPS  Z9, Z8, Z8
 	DECQ    R9
-	JNE     Update_each_493
+	JNE     Update_each_501
 
-Update_none_494:
+Update_none_502:
 	CMPB   clear+140(FP), $+0
-	JEQ    Update_keep_495
+	JEQ    Update_keep_503
 	MOVQ   shares_base+104(FP), R8
 	MOVQ   shares_len+112(FP), R9
 	VXORPS Z9, Z9, Z9
 	TESTQ  R9, R9
-	JEQ    Update_none_497
+	JEQ    Update_none_505
 
-Update_each_496:
+Update_each_504:
 	MOVQ    (R8), R10
 	VMOVUPS Z9, (R10)(DI*1)
 	ADDQ    $+24, R8
 	DECQ    R9
-	JNE     Update_each_496
+	JNE     Update_each_504
 
-Update_none_497:
-Update_keep_495:
+Update_none_505:
+Update_keep_503:
 	VMULPS       Z7, Z8, Z8
 	VMULPS       Z3, Z8, Z10
 	VMULPS       Z8, Z10, Z10
@@ -8936,7 +9087,7 @@ Update_keep_495:
 	VSUBPS       Z9, Z8, Z8
 	VMOVUPS      Z8, (AX)
 	TESTQ        BX, BX
-	JEQ          Update_alone_498
+	JEQ          Update_alone_506
 	VMOVUPS      (BX), Z9
 	VBROADCASTSS tau+136(FP), Z10
 	VSUBPS       Z9, Z8, Z8
@@ -8944,17 +9095,17 @@ Update_keep_495:
 	VMOVUPS      Z9, (BX)
 	ADDQ         $+64, BX
 
-Update_alone_498:
+Update_alone_506:
 	ADDQ $+64, DI
 	ADDQ $+64, AX
 	ADDQ $+64, CX
 	ADDQ $+64, DX
 	SUBQ $+16, SI
-	JMP  Update_lanes_490
+	JMP  Update_lanes_498
 
-Update_tail_491:
+Update_tail_499:
 	TESTQ     SI, SI
-	JEQ       Update_done_492
+	JEQ       Update_done_500
 	MOVL      $-1, R8
 	BZHIL     SI, R8, R8
 	KMOVW     R8, K1
@@ -8964,34 +9115,34 @@ Update_tail_491:
 	VMOVUPS.Z (R9)(DI*1), K1, Z8
 	DECQ      R8
 	TESTQ     R8, R8
-	JEQ       Update_none_500
+	JEQ       Update_none_508
 
-Update_each_499:
+Update_each_507:
 	ADDQ      $+24, SI
 	MOVQ      (SI), R9
 	VMOVUPS.Z (R9)(DI*1), K1, Z9
 	VADDPS    Z9, Z8, Z8
 	DECQ      R8
-	JNE       Update_each_499
+	JNE       Update_each_507
 
-Update_none_500:
+Update_none_508:
 	CMPB   clear+140(FP), $+0
-	JEQ    Update_keep_501
+	JEQ    Update_keep_509
 	MOVQ   shares_base+104(FP), SI
 	MOVQ   shares_len+112(FP), R8
 	VXORPS Z9, Z9, Z9
 	TESTQ  R8, R8
-	JEQ    Update_none_503
+	JEQ    Update_none_511
 
-Update_each_502:
+Update_each_510:
 	MOVQ    (SI), R9
 	VMOVUPS Z9, K1, (R9)(DI*1)
 	ADDQ    $+24, SI
 	DECQ    R8
-	JNE     Update_each_502
+	JNE     Update_each_510
 
-Update_none_503:
-Update_keep_501:
+Update_none_511:
+Update_keep_509:
 	VMULPS       Z7, Z8, Z8
 	VMULPS       Z3, Z8, Z3
 	VMULPS       Z8, Z3, Z3
@@ -9010,7 +9161,7 @@ Update_keep_501:
 	VSUBPS       Z1, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	TESTQ        BX, BX
-	JEQ          Update_alone_504
+	JEQ          Update_alone_512
 	VMOVUPS.Z    (BX), K1, Z9
 	VBROADCASTSS tau+136(FP), Z0
 	VSUBPS       Z9, Z8, Z8
@@ -9018,10 +9169,10 @@ Update_keep_501:
 	VMOVUPS      Z9, K1, (BX)
 	ADDQ         $+64, BX
 
-Update_alone_504:
+Update_alone_512:
 	ADDQ $+64, DI
 
-Update_done_492:
+Update_done_500:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
@@ -9038,20 +9189,20 @@ TEXT ·avx512Transpose(SB), NOSPLIT, $0-80
 	SHLQ $0x02, DX
 	SHLQ $0x02, BX
 
-Transpose_rows_505:
+Transpose_rows_513:
 	CMPQ DI, $+0
-	JLE  Transpose_done_506
+	JLE  Transpose_done_514
 	MOVQ cols+72(FP), R8
 	MOVQ CX, R9
 	MOVQ AX, R10
 
-Transpose_cols_507:
+Transpose_cols_515:
 	CMPQ            R8, $+0
-	JLE             Transpose_below_509
+	JLE             Transpose_below_517
 	CMPQ            R8, $+16
-	JLT             Transpose_partial_508
+	JLT             Transpose_partial_516
 	CMPQ            SI, $+16
-	JLT             Transpose_partial_508
+	JLT             Transpose_partial_516
 	MOVQ            R9, R11
 	MOVL            $0x000000f0, R12
 	KMOVW           R12, K1
@@ -9205,9 +9356,9 @@ Transpose_cols_507:
 	ADDQ            DX, R10
 	ADDQ            $+64, R9
 	SUBQ            $+16, R8
-	JMP             Transpose_cols_507
+	JMP             Transpose_cols_515
 
-Transpose_partial_508:
+Transpose_partial_516:
 	MOVQ      $+16, R12
 	MOVQ      R8, R11
 	CMPQ      R11, R12
@@ -9240,71 +9391,71 @@ Transpose_partial_508:
 	VXORPS    Z15, Z15, Z15
 	MOVQ      R9, R11
 	CMPQ      SI, $+0
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z0
 	ADDQ      BX, R11
 	CMPQ      SI, $+1
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z1
 	ADDQ      BX, R11
 	CMPQ      SI, $+2
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z2
 	ADDQ      BX, R11
 	CMPQ      SI, $+3
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z3
 	ADDQ      BX, R11
 	CMPQ      SI, $+4
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z4
 	ADDQ      BX, R11
 	CMPQ      SI, $+5
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z5
 	ADDQ      BX, R11
 	CMPQ      SI, $+6
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z6
 	ADDQ      BX, R11
 	CMPQ      SI, $+7
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z7
 	ADDQ      BX, R11
 	CMPQ      SI, $+8
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z8
 	ADDQ      BX, R11
 	CMPQ      SI, $+9
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z9
 	ADDQ      BX, R11
 	CMPQ      SI, $+10
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z10
 	ADDQ      BX, R11
 	CMPQ      SI, $+11
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z11
 	ADDQ      BX, R11
 	CMPQ      SI, $+12
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z12
 	ADDQ      BX, R11
 	CMPQ      SI, $+13
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z13
 	ADDQ      BX, R11
 	CMPQ      SI, $+14
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z14
 	ADDQ      BX, R11
 	CMPQ      SI, $+15
-	JLE       Transpose_loaded_510
+	JLE       Transpose_loaded_518
 	VMOVUPS.Z (R11), K1, Z15
 	ADDQ      BX, R11
 
-Transpose_loaded_510:
+Transpose_loaded_518:
 	VUNPCKLPS  Z1, Z0, Z16
 	VUNPCKHPS  Z1, Z0, Z0
 	VUNPCKLPS  Z3, Z2, Z1
@@ -9372,81 +9523,81 @@ Transpose_loaded_510:
 	VMOVUPS    Z15, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+1
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z10, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+2
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z13, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+3
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z12, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+4
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z14, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+5
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z11, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+6
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z16, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+7
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z9, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+8
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z7, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+9
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z2, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+10
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z6, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+11
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z4, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+12
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z3, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+13
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z1, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+14
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z5, K2, (R10)
 	ADDQ       DX, R10
 	CMPQ       R8, $+15
-	JLE        Transpose_stored_511
+	JLE        Transpose_stored_519
 	VMOVUPS    Z0, K2, (R10)
 	ADDQ       DX, R10
 
-Transpose_stored_511:
+Transpose_stored_519:
 	ADDQ $+64, R9
 	SUBQ $+16, R8
-	JMP  Transpose_cols_507
+	JMP  Transpose_cols_515
 
-Transpose_below_509:
+Transpose_below_517:
 	MOVQ   BX, R8
 	IMUL3Q $+16, R8, R8
 	ADDQ   R8, CX
 	ADDQ   $+64, AX
 	SUBQ   $+16, SI
 	SUBQ   $+16, DI
-	JMP    Transpose_rows_505
+	JMP    Transpose_rows_513
 
-Transpose_done_506:
+Transpose_done_514:
 	VZEROUPPER
 	RET
 
@@ -9463,9 +9614,9 @@ TEXT ·avx512Dots(SB), NOSPLIT, $64-88
 	LEAQ (DX)(DX*2), R8
 	SHLQ $0x02, CX
 
-Dots_rows_512:
+Dots_rows_520:
 	CMPQ   AX, $+16
-	JLT    Dots_fewer_513
+	JLT    Dots_fewer_521
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -9486,9 +9637,9 @@ Dots_rows_512:
 	MOVQ   DI, R10
 	LEAQ   (SI)(DX*1), R11
 
-Dots_lanes_514:
+Dots_lanes_522:
 	CMPQ        R9, R11
-	JEQ         Dots_added_515
+	JEQ         Dots_added_523
 	VMOVUPS     (R10), Z16
 	VFMADD231PS (R9), Z16, Z0
 	VFMADD231PS (R9)(DX*1), Z16, Z1
@@ -9511,9 +9662,9 @@ Dots_lanes_514:
 	VFMADD231PS (R12)(R8*1), Z16, Z15
 	ADDQ        $+64, R9
 	ADDQ        $+64, R10
-	JMP         Dots_lanes_514
+	JMP         Dots_lanes_522
 
-Dots_added_515:
+Dots_added_523:
 	LEAQ       (SI)(DX*4), SI
 	LEAQ       (SI)(DX*4), SI
 	LEAQ       (SI)(DX*4), SI
@@ -9564,13 +9715,13 @@ Dots_added_515:
 	VSHUFPS    $0xdd, Z3, Z2, Z1
 	VADDPS     Z1, Z0, Z0
 	CMPQ       CX, $+4
-	JNE        Dots_apart_516
+	JNE        Dots_apart_524
 	VADDPS     (BX), Z0, Z0
 	VMOVUPS    Z0, (BX)
 	ADDQ       $+64, BX
-	JMP        Dots_written_517
+	JMP        Dots_written_525
 
-Dots_apart_516:
+Dots_apart_524:
 	VMOVUPS Z0, (SP)
 	VMOVSS  (SP), X0
 	VADDSS  (BX), X0, X0
@@ -9637,29 +9788,29 @@ Dots_apart_516:
 	VMOVSS  X0, (BX)
 	ADDQ    CX, BX
 
-Dots_written_517:
+Dots_written_525:
 	SUBQ $+16, AX
-	JMP  Dots_rows_512
+	JMP  Dots_rows_520
 
-Dots_fewer_513:
-Dots_rows_518:
+Dots_fewer_521:
+Dots_rows_526:
 	CMPQ   AX, $+1
-	JLT    Dots_fewer_519
+	JLT    Dots_fewer_527
 	VXORPS Z0, Z0, Z0
 	MOVQ   SI, R8
 	MOVQ   DI, R9
 	LEAQ   (SI)(DX*1), R10
 
-Dots_lanes_520:
+Dots_lanes_528:
 	CMPQ        R8, R10
-	JEQ         Dots_added_521
+	JEQ         Dots_added_529
 	VMOVUPS     (R9), Z1
 	VFMADD231PS (R8), Z1, Z0
 	ADDQ        $+64, R8
 	ADDQ        $+64, R9
-	JMP         Dots_lanes_520
+	JMP         Dots_lanes_528
 
-Dots_added_521:
+Dots_added_529:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -9673,9 +9824,9 @@ Dots_added_521:
 	ADDQ          CX, BX
 	ADDQ          DX, SI
 	SUBQ          $+1, AX
-	JMP           Dots_rows_518
+	JMP           Dots_rows_526
 
-Dots_fewer_519:
+Dots_fewer_527:
 	VZEROUPPER
 	RET
 
@@ -9692,9 +9843,9 @@ TEXT ·avx512RowDots(SB), NOSPLIT, $64-80
 	LEAQ (DX)(DX*2), R8
 	SHLQ $0x02, AX
 
-RowDots_rows_522:
+RowDots_rows_530:
 	CMPQ   CX, $+16
-	JLT    RowDots_fewer_523
+	JLT    RowDots_fewer_531
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -9715,9 +9866,9 @@ RowDots_rows_522:
 	MOVQ   DI, R10
 	LEAQ   (SI)(DX*1), R11
 
-RowDots_lanes_524:
+RowDots_lanes_532:
 	CMPQ        R9, R11
-	JEQ         RowDots_added_525
+	JEQ         RowDots_added_533
 	VMOVUPS     (R10), Z16
 	VFMADD231PS (R9), Z16, Z0
 	VMOVUPS     (R10)(DX*1), Z16
@@ -9758,9 +9909,9 @@ RowDots_lanes_524:
 	VFMADD231PS (R12)(R8*1), Z16, Z15
 	ADDQ        $+64, R9
 	ADDQ        $+64, R10
-	JMP         RowDots_lanes_524
+	JMP         RowDots_lanes_532
 
-RowDots_added_525:
+RowDots_added_533:
 	LEAQ       (SI)(DX*4), SI
 	LEAQ       (DI)(DX*4), DI
 	LEAQ       (SI)(DX*4), SI
@@ -9815,13 +9966,13 @@ RowDots_added_525:
 	VSHUFPS    $0xdd, Z3, Z2, Z1
 	VADDPS     Z1, Z0, Z0
 	CMPQ       AX, $+4
-	JNE        RowDots_apart_526
+	JNE        RowDots_apart_534
 	VADDPS     (BX), Z0, Z0
 	VMOVUPS    Z0, (BX)
 	ADDQ       $+64, BX
-	JMP        RowDots_written_527
+	JMP        RowDots_written_535
 
-RowDots_apart_526:
+RowDots_apart_534:
 	VMOVUPS Z0, (SP)
 	VMOVSS  (SP), X0
 	VADDSS  (BX), X0, X0
@@ -9888,29 +10039,29 @@ RowDots_apart_526:
 	VMOVSS  X0, (BX)
 	ADDQ    AX, BX
 
-RowDots_written_527:
+RowDots_written_535:
 	SUBQ $+16, CX
-	JMP  RowDots_rows_522
+	JMP  RowDots_rows_530
 
-RowDots_fewer_523:
-RowDots_rows_528:
+RowDots_fewer_531:
+RowDots_rows_536:
 	CMPQ   CX, $+1
-	JLT    RowDots_fewer_529
+	JLT    RowDots_fewer_537
 	VXORPS Z0, Z0, Z0
 	MOVQ   SI, R8
 	MOVQ   DI, R9
 	LEAQ   (SI)(DX*1), R10
 
-RowDots_lanes_530:
+RowDots_lanes_538:
 	CMPQ        R8, R10
-	JEQ         RowDots_added_531
+	JEQ         RowDots_added_539
 	VMOVUPS     (R9), Z1
 	VFMADD231PS (R8), Z1, Z0
 	ADDQ        $+64, R8
 	ADDQ        $+64, R9
-	JMP         RowDots_lanes_530
+	JMP         RowDots_lanes_538
 
-RowDots_added_531:
+RowDots_added_539:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -9925,9 +10076,9 @@ RowDots_added_531:
 	ADDQ          DX, SI
 	ADDQ          DX, DI
 	SUBQ          $+1, CX
-	JMP           RowDots_rows_528
+	JMP           RowDots_rows_536
 
-RowDots_fewer_529:
+RowDots_fewer_537:
 	VZEROUPPER
 	RET
 
@@ -9941,11 +10092,11 @@ TEXT ·avx512Vector(SB), NOSPLIT, $0-105
 	MOVQ stride+96(FP), SI
 	SHLQ $0x02, SI
 
-Vector_full8_533:
+Vector_full8_541:
 	CMPQ   BX, $+128
-	JLT    Vector_fewer_534
+	JLT    Vector_fewer_542
 	TESTQ  DX, DX
-	JNE    Vector_biased_535
+	JNE    Vector_biased_543
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -9954,9 +10105,9 @@ Vector_full8_533:
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
-	JMP    Vector_k_536
+	JMP    Vector_k_544
 
-Vector_biased_535:
+Vector_biased_543:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -9967,14 +10118,14 @@ Vector_biased_535:
 	VMOVUPS 448(DX), Z7
 	ADDQ    $+512, DX
 
-Vector_k_536:
+Vector_k_544:
 	MOVQ  x_base+24(FP), DI
 	MOVQ  x_len+32(FP), R8
 	MOVQ  CX, R9
 	TESTQ R8, R8
-	JEQ   Vector_none_538
+	JEQ   Vector_none_546
 
-Vector_each_537:
+Vector_each_545:
 	VBROADCASTSS (DI), Z8
 	VFMADD231PS  (R9), Z8, Z0
 	VFMADD231PS  64(R9), Z8, Z1
@@ -9987,11 +10138,11 @@ Vector_each_537:
 	ADDQ         $+4, DI
 	ADDQ         SI, R9
 	DECQ         R8
-	JNE          Vector_each_537
+	JNE          Vector_each_545
 
-Vector_none_538:
+Vector_none_546:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_539
+	JEQ    Vector_linear_547
 	VXORPS Z8, Z8, Z8
 	VMAXPS Z0, Z8, Z0
 	VMAXPS Z1, Z8, Z1
@@ -10002,7 +10153,7 @@ Vector_none_538:
 	VMAXPS Z6, Z8, Z6
 	VMAXPS Z7, Z8, Z7
 
-Vector_linear_539:
+Vector_linear_547:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -10014,35 +10165,35 @@ Vector_linear_539:
 	ADDQ    $+512, AX
 	ADDQ    $+512, CX
 	SUBQ    $+128, BX
-	JMP     Vector_full8_533
+	JMP     Vector_full8_541
 
-Vector_fewer_534:
-Vector_full4_540:
+Vector_fewer_542:
+Vector_full4_548:
 	CMPQ   BX, $+64
-	JLT    Vector_fewer_541
+	JLT    Vector_fewer_549
 	TESTQ  DX, DX
-	JNE    Vector_biased_542
+	JNE    Vector_biased_550
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
-	JMP    Vector_k_543
+	JMP    Vector_k_551
 
-Vector_biased_542:
+Vector_biased_550:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
 	VMOVUPS 192(DX), Z3
 	ADDQ    $+256, DX
 
-Vector_k_543:
+Vector_k_551:
 	MOVQ  x_base+24(FP), DI
 	MOVQ  x_len+32(FP), R8
 	MOVQ  CX, R9
 	TESTQ R8, R8
-	JEQ   Vector_none_545
+	JEQ   Vector_none_553
 
-Vector_each_544:
+Vector_each_552:
 	VBROADCASTSS (DI), Z4
 	VFMADD231PS  (R9), Z4, Z0
 	VFMADD231PS  64(R9), Z4, Z1
@@ -10051,18 +10202,18 @@ Vector_each_544:
 	ADDQ         $+4, DI
 	ADDQ         SI, R9
 	DECQ         R8
-	JNE          Vector_each_544
+	JNE          Vector_each_552
 
-Vector_none_545:
+Vector_none_553:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_546
+	JEQ    Vector_linear_554
 	VXORPS Z4, Z4, Z4
 	VMAXPS Z0, Z4, Z0
 	VMAXPS Z1, Z4, Z1
 	VMAXPS Z2, Z4, Z2
 	VMAXPS Z3, Z4, Z3
 
-Vector_linear_546:
+Vector_linear_554:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -10070,138 +10221,138 @@ Vector_linear_546:
 	ADDQ    $+256, AX
 	ADDQ    $+256, CX
 	SUBQ    $+64, BX
-	JMP     Vector_full4_540
+	JMP     Vector_full4_548
 
-Vector_fewer_541:
-Vector_full2_547:
+Vector_fewer_549:
+Vector_full2_555:
 	CMPQ   BX, $+32
-	JLT    Vector_fewer_548
+	JLT    Vector_fewer_556
 	TESTQ  DX, DX
-	JNE    Vector_biased_549
+	JNE    Vector_biased_557
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
-	JMP    Vector_k_550
+	JMP    Vector_k_558
 
-Vector_biased_549:
+Vector_biased_557:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	ADDQ    $+128, DX
 
-Vector_k_550:
+Vector_k_558:
 	MOVQ  x_base+24(FP), DI
 	MOVQ  x_len+32(FP), R8
 	MOVQ  CX, R9
 	TESTQ R8, R8
-	JEQ   Vector_none_552
+	JEQ   Vector_none_560
 
-Vector_each_551:
+Vector_each_559:
 	VBROADCASTSS (DI), Z2
 	VFMADD231PS  (R9), Z2, Z0
 	VFMADD231PS  64(R9), Z2, Z1
 	ADDQ         $+4, DI
 	ADDQ         SI, R9
 	DECQ         R8
-	JNE          Vector_each_551
+	JNE          Vector_each_559
 
-Vector_none_552:
+Vector_none_560:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_553
+	JEQ    Vector_linear_561
 	VXORPS Z2, Z2, Z2
 	VMAXPS Z0, Z2, Z0
 	VMAXPS Z1, Z2, Z1
 
-Vector_linear_553:
+Vector_linear_561:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	ADDQ    $+128, AX
 	ADDQ    $+128, CX
 	SUBQ    $+32, BX
-	JMP     Vector_full2_547
+	JMP     Vector_full2_555
 
-Vector_fewer_548:
-Vector_full1_554:
+Vector_fewer_556:
+Vector_full1_562:
 	CMPQ   BX, $+16
-	JLT    Vector_fewer_555
+	JLT    Vector_fewer_563
 	TESTQ  DX, DX
-	JNE    Vector_biased_556
+	JNE    Vector_biased_564
 	VXORPS Z0, Z0, Z0
-	JMP    Vector_k_557
+	JMP    Vector_k_565
 
-Vector_biased_556:
+Vector_biased_564:
 	VMOVUPS (DX), Z0
 	ADDQ    $+64, DX
 
-Vector_k_557:
+Vector_k_565:
 	MOVQ  x_base+24(FP), DI
 	MOVQ  x_len+32(FP), R8
 	MOVQ  CX, R9
 	TESTQ R8, R8
-	JEQ   Vector_none_559
+	JEQ   Vector_none_567
 
-Vector_each_558:
+Vector_each_566:
 	VBROADCASTSS (DI), Z1
 	VFMADD231PS  (R9), Z1, Z0
 	ADDQ         $+4, DI
 	ADDQ         SI, R9
 	DECQ         R8
-	JNE          Vector_each_558
+	JNE          Vector_each_566
 
-Vector_none_559:
+Vector_none_567:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_560
+	JEQ    Vector_linear_568
 	VXORPS Z1, Z1, Z1
 	VMAXPS Z0, Z1, Z0
 
-Vector_linear_560:
+Vector_linear_568:
 	VMOVUPS Z0, (AX)
 	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 	SUBQ    $+16, BX
-	JMP     Vector_full1_554
+	JMP     Vector_full1_562
 
-Vector_fewer_555:
+Vector_fewer_563:
 	TESTQ  BX, BX
-	JEQ    Vector_done_532
+	JEQ    Vector_done_540
 	MOVL   $-1, DI
 	BZHIL  BX, DI, DI
 	KMOVW  DI, K1
 	TESTQ  DX, DX
-	JNE    Vector_biased_561
+	JNE    Vector_biased_569
 	VXORPS Z0, Z0, Z0
-	JMP    Vector_k_562
+	JMP    Vector_k_570
 
-Vector_biased_561:
+Vector_biased_569:
 	VMOVUPS.Z (DX), K1, Z0
 	ADDQ      $+64, DX
 
-Vector_k_562:
+Vector_k_570:
 	MOVQ  x_base+24(FP), DX
 	MOVQ  x_len+32(FP), BX
 	MOVQ  CX, DI
 	TESTQ BX, BX
-	JEQ   Vector_none_564
+	JEQ   Vector_none_572
 
-Vector_each_563:
+Vector_each_571:
 	VBROADCASTSS (DX), Z1
 	VMOVUPS.Z    (DI), K1, Z2
 	VFMADD231PS  Z2, Z1, Z0
 	ADDQ         $+4, DX
 	ADDQ         SI, DI
 	DECQ         BX
-	JNE          Vector_each_563
+	JNE          Vector_each_571
 
-Vector_none_564:
+Vector_none_572:
 	CMPB   relu+104(FP), $+0
-	JEQ    Vector_linear_565
+	JEQ    Vector_linear_573
 	VXORPS Z1, Z1, Z1
 	VMAXPS Z0, Z1, Z0
 
-Vector_linear_565:
+Vector_linear_573:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 
-Vector_done_532:
+Vector_done_540:
 	VZEROUPPER
 	RET
 
@@ -10235,9 +10386,9 @@ TEXT ·avx512Peak(SB), NOSPLIT, $0-8
 	VXORPS Z24, Z24, Z24
 	VXORPS Z0, Z0, Z0
 	TESTQ  AX, AX
-	JEQ    Peak_none_567
+	JEQ    Peak_none_575
 
-Peak_each_566:
+Peak_each_574:
 	VFMADD231PS Z0, Z0, Z1
 	VFMADD231PS Z0, Z0, Z2
 	VFMADD231PS Z0, Z0, Z3
@@ -10263,8 +10414,8 @@ Peak_each_566:
 	VFMADD231PS Z0, Z0, Z23
 	VFMADD231PS Z0, Z0, Z24
 	DECQ        AX
-	JNE         Peak_each_566
+	JNE         Peak_each_574
 
-Peak_none_567:
+Peak_none_575:
 	VZEROUPPER
 	RET
