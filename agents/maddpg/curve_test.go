@@ -148,7 +148,8 @@ type mark struct {
 // draw draws the mean over seeds with its interval, each seed faintly, and marks.
 func draw(t *testing.T, name, title, y string, curves []curve, of func(point) float64, marks ...mark) {
 	t.Helper()
-	drawOn(t, chart.NewPanel("", "episodes", y), name, title, curves, of, marks)
+	same := func(x float64) float64 { return x }
+	drawOn(t, chart.NewPanel("", "episodes", y), name, title, curves, of, marks, same, same)
 }
 
 // drawLogarithmic is draw where what is left to learn is small.
@@ -156,10 +157,11 @@ func drawLogarithmic(t *testing.T, name, title, x, y string, curves []curve, of 
 	t.Helper()
 	panel := chart.NewPanel("", x, y)
 	panel.LogY()
-	drawOn(t, panel, name, title, curves, of, marks)
+	drawOn(t, panel, name, title, curves, of, marks, math.Log, math.Exp)
 }
 
-func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve, of func(point) float64, marks []mark) {
+// drawOn draws curves whose mean and interval are of numbers transformed, and shown as they were.
+func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve, of func(point) float64, marks []mark, to, back func(float64) float64) {
 	t.Helper()
 	dir := os.Getenv(proof.Folder)
 	if dir == "" {
@@ -168,8 +170,8 @@ func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve
 	f := &chart.Figure{Title: title, Panels: []*chart.Panel{panel}, Columns: 1, Width: figureWidth, Height: figureHeight}
 	var x, mid, lo, hi []float64
 	for i, p := range curves[0].points {
-		mean, half := overSeeds(values(curves, func(c curve) float64 { return of(c.points[i]) }))
-		x, mid, lo, hi = append(x, float64(p.episode)), append(mid, mean), append(lo, mean-half), append(hi, mean+half)
+		mean, half := overSeeds(values(curves, func(c curve) float64 { return to(of(c.points[i])) }))
+		x, mid, lo, hi = append(x, float64(p.episode)), append(mid, back(mean)), append(lo, back(mean-half)), append(hi, back(mean+half))
 	}
 	seed := chart.Styles(5)
 	for _, c := range curves {
@@ -178,7 +180,7 @@ func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve
 	panel.Band(chart.Styles(0), x, lo, hi)
 	panel.Line(chart.Styles(0), x, mid, false)
 	f.Key = []chart.Entry{
-		{Text: fmt.Sprintf("mean of %d seeds with 95 %% interval", len(curves)), Style: chart.Styles(0), Line: true, Band: true},
+		{Text: fmt.Sprintf("%d seeds' mean with its 95 %% interval", len(curves)), Style: chart.Styles(0), Line: true, Band: true},
 		{Text: "each seed", Style: seed, Line: true},
 	}
 	for i, m := range marks {

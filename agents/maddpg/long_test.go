@@ -13,11 +13,12 @@ import (
 
 // Learning to a known return takes minutes, so that it wants to be asked for:
 //
-//	go test ./agents/maddpg -run 'LQR|Spread' -long -v -timeout 0 [-episodes 25000 -seeds 10 -continue]
+//	go test ./agents/maddpg -run 'LQR|Spread' -long -v -timeout 0 [-episodes 25000 -seeds 10 -first 1 -continue]
 var (
 	long     = flag.Bool("long", false, "learn simple_spread and LQR to their known returns")
 	episodes = flag.Int("episodes", 2_500, "of simple_spread, for each seed")
-	seeds    = flag.Uint64("seeds", 1, "number of seeds")
+	seeds    = flag.Uint64("seeds", 1, "last seed")
+	first    = flag.Uint64("first", 1, "first seed, so that several processes can share the work")
 	proceed  = flag.Bool("continue", false, "keep the seeds whose curves are complete in $STOKER_PROOF, as after an interruption")
 )
 

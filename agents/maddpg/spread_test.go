@@ -47,7 +47,7 @@ func TestSimpleSpread(t *testing.T) {
 		t.Skip("takes minutes a seed: -long")
 	}
 	var curves []curve
-	for seed := uint64(1); seed <= *seeds; seed++ {
+	for seed := *first; seed <= *seeds; seed++ {
 		c, ok := curve{}, false
 		if *proceed {
 			c, ok = kept(t, "spread", seed)
