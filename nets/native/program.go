@@ -2,9 +2,24 @@ package native
 
 import "github.com/stoker-rl/stoker/nets/native/kernel"
 
-// step is an operation that goes tile by tile: what it reads and writes of a tile no other tile touches.
+// step is an operation that goes tile by tile, in stages: what it reads and writes of a tile no other tile touches.
 type step interface {
-	tile(x *context, tile int)
+	stages() []stage
+}
+
+// stage is a part of a step.
+type stage interface {
+	// run does it on a tile for the agents [from, to).
+	run(x *context, tile, from, to int)
+	// apart is the number of agents where each can go alone, touching nothing of another's; 0 where the stage is for all at once.
+	apart() int
+}
+
+// group is stages that are done one after the other, for each agent in turn where agents are apart: then what one stage leaves of an agent
+// is still in the first cache.
+type group struct {
+	stages []stage
+	agents int
 }
 
 // context is where a step runs: on a worker, for a share of the gradients.
@@ -31,6 +46,7 @@ type program struct {
 type segment struct {
 	batch  int
 	steps  []step
+	groups []group
 	adds   []*addition
 	sums   []wholeOp // over tiles, of what no step reads
 	after  []wholeOp
@@ -153,8 +169,12 @@ func (s *segment) part(i, w int) {
 	x.share = i
 	from, to := share(i, s.shares(), newTiling(1, s.batch, 1).tiles)
 	for tile := from; tile < to; tile++ {
-		for _, step := range s.steps {
-			step.tile(x, tile)
+		for _, g := range s.groups {
+			for a := range g.agents {
+				for _, st := range g.stages {
+					st.run(x, tile, a, a+1)
+				}
+			}
 		}
 	}
 }
@@ -165,19 +185,29 @@ func (p *program) ready() {
 		p.segments[n-1].seal()
 	}
 	p.fuseTargets()
-	where := map[*forwardStep]int{}
-	for i, s := range p.segments {
+	type place struct{ segment, group int }
+	where := map[*forwardStep]place{}
+	for si, s := range p.segments {
 		for _, st := range s.steps {
-			switch st := st.(type) {
-			case *forwardStep:
-				where[st] = i
-				st.keep = keepNothing
-			case *backwardStep:
-				st.drop()
-				if where[st.of] == i {
-					st.of.keep = max(st.of.keep, keepTile)
-				} else {
-					st.of.keep = keepAll
+			if b, ok := st.(*backwardStep); ok {
+				b.drop()
+			}
+			for _, g := range st.stages() {
+				s.stage(g)
+				here := place{si, len(s.groups)}
+				switch g := g.(type) {
+				case *forwardStage:
+					where[(*forwardStep)(g)] = here
+				case *backwardStage:
+					f := g.of
+					switch there := where[f]; {
+					case there == here:
+						f.keep = max(f.keep, keepAgent)
+					case there.segment == si:
+						f.keep = max(f.keep, keepTile)
+					default:
+						f.keep = keepAll
+					}
 				}
 			}
 		}
@@ -201,6 +231,16 @@ func (p *program) run() {
 			helpers.do(w, w.parts(), p.t.threads)
 		}
 	}
+}
+
+// stage adds one to the last group, or begins another.
+func (s *segment) stage(st stage) {
+	n := st.apart()
+	if last := len(s.groups) - 1; n > 0 && last >= 0 && s.groups[last].agents == n && s.groups[last].stages[0].apart() == n {
+		s.groups[last].stages = append(s.groups[last].stages, st)
+		return
+	}
+	s.groups = append(s.groups, group{[]stage{st}, max(n, 1)})
 }
 
 // drop leaves out the inputs' gradients that nobody has asked for.

@@ -64,10 +64,10 @@ func (f *tileField) size() int {
 // block returns n rows from a place on.
 func (f *tileField) block(v []float32, at, rows int) []float32 { return v[at:][:rows*f.lanes] }
 
-func (f *tileField) memory(brief bool) *memory {
-	m := &memory{layers: f.layers.memory(brief), x: make([]float32, f.size())}
+func (f *tileField) memory(k keep) *memory {
+	m := &memory{layers: f.layers.memory(k), x: make([]float32, f.size())}
 	if f.att != nil {
-		f.att.memory(m, brief)
+		f.att.memory(m, k == keepNothing)
 	}
 	return m
 }
@@ -80,7 +80,9 @@ func (f *tileField) weights(m *memory, i int) []float32 {
 	return f.att.of(m.weights, i)
 }
 
-func (f *tileField) forward(x *context, m *memory, tile int, in []*tensor[float32], out *tensor[float32]) {
+func (*tileField) mixes() bool { return true }
+
+func (f *tileField) gather(x *context, m *memory, tile int, in []*tensor[float32]) {
 	ports := len(f.m.In)
 	for i := range f.agents {
 		joinRows(m.x[f.start(i):], tile, i, in[:ports])
@@ -93,11 +95,12 @@ func (f *tileField) forward(x *context, m *memory, tile int, in []*tensor[float3
 	if f.att != nil {
 		f.att.forward(x, m)
 	}
-	for i := range f.agents {
-		mixture := f.block(m.x, f.start(i)+f.own*f.lanes, f.own)
-		f.k.Mix(mixture, f.weights(m, i), m.x, f.at[i], f.own, f.lanes)
-		f.layers.forward(x, &m.layers, i, m.x[f.start(i):], out.of(tile, i))
-	}
+}
+
+func (f *tileField) forward(x *context, m *memory, tile, i int, _ []*tensor[float32], out *tensor[float32]) {
+	mixture := f.block(m.x, f.start(i)+f.own*f.lanes, f.own)
+	f.k.Mix(mixture, f.weights(m, i), m.x, f.at[i], f.own, f.lanes)
+	f.layers.forward(x, &m.layers, i, m.x[f.start(i):], out.of(tile, i))
 }
 
 // wants says which gradients by features are asked for: those from a row on, of agents themselves and as seen by others. From the end
@@ -122,20 +125,27 @@ func (f *tileField) wants(gradIn []*tensor[float32]) wants {
 	return w
 }
 
-func (f *tileField) backward(x *context, m *memory, tile int, in []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
-	w := f.wants(gradIn)
-	inputs := w.own < f.own || w.seen < f.own
-	mixes := inputs || f.att != nil && sums != nil
-	if mixes && m.dx == nil {
-		m.dx = make([]float32, len(m.x))
-	}
-	for i := range f.agents {
-		var dx []float32
-		if mixes {
-			dx = f.block(m.dx, f.start(i)+w.own*f.lanes, 2*f.own-w.own)
+// back says what goes back from the layers: nothing, the gradients by the mixtures, or those by wanted features too.
+func (f *tileField) back(gradIn []*tensor[float32], sums []float32) (w wants, inputs, mixes bool) {
+	w = f.wants(gradIn)
+	inputs = w.own < f.own || w.seen < f.own
+	return w, inputs, inputs || f.att != nil && sums != nil
+}
+
+func (f *tileField) backward(x *context, m *memory, tile, i int, _ []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
+	w, _, mixes := f.back(gradIn, sums)
+	var dx []float32
+	if mixes {
+		if m.dx == nil {
+			m.dx = make([]float32, len(m.x))
 		}
-		f.layers.backward(x, &m.layers, i, m.x[f.start(i):], out.of(tile, i), g.of(tile, i), sums, dx, w.own, kernel.Zero)
+		dx = f.block(m.dx, f.start(i)+w.own*f.lanes, 2*f.own-w.own)
 	}
+	f.layers.backward(x, &m.layers, i, m.x[f.start(i):], out.of(tile, i), g.of(tile, i), sums, dx, w.own, kernel.Zero)
+}
+
+func (f *tileField) hand(x *context, m *memory, tile int, gradIn []*tensor[float32], sums []float32) {
+	w, inputs, mixes := f.back(gradIn, sums)
 	if !mixes {
 		return
 	}
@@ -151,7 +161,9 @@ func (f *tileField) backward(x *context, m *memory, tile int, in []*tensor[float
 	for i := range f.agents {
 		f.scatter(m, i, w)
 	}
-	f.hand(m, tile, gradIn)
+	for i := range f.agents {
+		handRows(f.k, m.dx[f.start(i):], m.dx[f.startSeen(i):], tile, i, gradIn, f.m, f.lanes)
+	}
 }
 
 // scatter gives agent i's neighbours their part of the gradient by its mixture.
@@ -167,13 +179,6 @@ func (f *tileField) scatter(m *memory, i int, w wants) {
 			from = w.own
 		}
 		f.k.Scatter(m.dx[from*f.lanes:], f.at[i][e:e+1], weights[e*f.lanes:], mixture[from*f.lanes:], f.own-from, f.lanes)
-	}
-}
-
-// hand copies the gradients by features to the inputs.
-func (f *tileField) hand(m *memory, tile int, gradIn []*tensor[float32]) {
-	for i := range f.agents {
-		handRows(f.k, m.dx[f.start(i):], m.dx[f.startSeen(i):], tile, i, gradIn, f.m, f.lanes)
 	}
 }
 

@@ -13,7 +13,7 @@ type tileGumbel struct {
 	width int
 }
 
-func (p *tileGumbel) memory(bool) *memory {
+func (p *tileGumbel) memory(keep) *memory {
 	m := &memory{}
 	if p.g.Hard {
 		m.relaxed = make([]float32, p.g.Agents*p.width*p.lanes)
@@ -30,21 +30,23 @@ func (p *tileGumbel) relaxed(m *memory, tile, i int, out *tensor[float32]) []flo
 	return m.relaxed[i*n:][:n]
 }
 
-func (p *tileGumbel) forward(_ *context, m *memory, tile int, in []*tensor[float32], out *tensor[float32]) {
+func (*tileGumbel) mixes() bool                                                { return false }
+func (*tileGumbel) gather(*context, *memory, int, []*tensor[float32])          {}
+func (*tileGumbel) hand(*context, *memory, int, []*tensor[float32], []float32) {}
+
+func (p *tileGumbel) forward(_ *context, m *memory, tile, i int, in []*tensor[float32], out *tensor[float32]) {
 	temperature := float32(p.g.Temperature)
-	for i := range p.g.Agents {
-		y, logits, noise := p.relaxed(m, tile, i, out), in[0].of(tile, i), in[1].of(tile, i)
-		for j, v := range logits {
-			y[j] = (v + noise[j]) / temperature
+	y, logits, noise := p.relaxed(m, tile, i, out), in[0].of(tile, i), in[1].of(tile, i)
+	for j, v := range logits {
+		y[j] = (v + noise[j]) / temperature
+	}
+	at := 0
+	for _, n := range p.g.Segments {
+		p.k.Softmax(y[at:], n, p.lanes)
+		if p.g.Hard {
+			oneHotLanes(y[at:], out.of(tile, i)[at:], n, p.lanes)
 		}
-		at := 0
-		for _, n := range p.g.Segments {
-			p.k.Softmax(y[at:], n, p.lanes)
-			if p.g.Hard {
-				oneHotLanes(y[at:], out.of(tile, i)[at:], n, p.lanes)
-			}
-			at += n * p.lanes
-		}
+		at += n * p.lanes
 	}
 }
 
@@ -71,20 +73,18 @@ func oneHotLanes(y, out []float32, n, t int) {
 	}
 }
 
-func (p *tileGumbel) backward(_ *context, m *memory, tile int, _ []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], _ []float32) {
-	for i := range p.g.Agents {
-		y := p.relaxed(m, tile, i, out)
-		for _, t := range gradIn { // the same by logits and by noise
-			if t == nil {
-				continue
-			}
-			d := t.of(tile, i)
-			copy(d, g.of(tile, i))
-			at := 0
-			for _, n := range p.g.Segments {
-				p.k.SoftmaxBack(d[at:], y[at:], n, p.lanes, 1/float32(p.g.Temperature))
-				at += n * p.lanes
-			}
+func (p *tileGumbel) backward(_ *context, m *memory, tile, i int, _ []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], _ []float32) {
+	y := p.relaxed(m, tile, i, out)
+	for _, t := range gradIn { // the same by logits and by noise
+		if t == nil {
+			continue
+		}
+		d := t.of(tile, i)
+		copy(d, g.of(tile, i))
+		at := 0
+		for _, n := range p.g.Segments {
+			p.k.SoftmaxBack(d[at:], y[at:], n, p.lanes, 1/float32(p.g.Temperature))
+			at += n * p.lanes
 		}
 	}
 }

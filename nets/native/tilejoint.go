@@ -22,12 +22,12 @@ func newTileJoint(n *net[float32], m nets.MeanField, lanes int) *tileJoint {
 // size is that of all agents' features.
 func (j *tileJoint) size() int { return j.agents * j.own * j.lanes }
 
-func (j *tileJoint) memory(brief bool) *memory {
+func (j *tileJoint) memory(k keep) *memory {
 	n := j.size()
 	if j.m.Others {
 		n *= 2 // what others see first
 	}
-	return &memory{layers: j.layers.memory(brief), x: make([]float32, n)}
+	return &memory{layers: j.layers.memory(k), x: make([]float32, n)}
 }
 
 // at is agent i's place in all features.
@@ -52,7 +52,9 @@ func (j *tileJoint) exchange(v []float32, i int) {
 	}
 }
 
-func (j *tileJoint) forward(x *context, m *memory, tile int, in []*tensor[float32], out *tensor[float32]) {
+func (*tileJoint) mixes() bool { return true }
+
+func (j *tileJoint) gather(_ *context, m *memory, tile int, in []*tensor[float32]) {
 	ports := len(j.m.In)
 	for i := range j.agents {
 		joinRows(j.mine(m.x, i), tile, i, in[:ports])
@@ -62,39 +64,41 @@ func (j *tileJoint) forward(x *context, m *memory, tile int, in []*tensor[float3
 			joinRows(seen[(j.own-j.m.In[ports-1].Width)*j.lanes:], tile, i, in[ports:])
 		}
 	}
-	for i := range j.agents {
-		j.exchange(m.x, i)
-		j.layers.forward(x, &m.layers, i, m.x[:j.size()], out.of(tile, i))
-		j.exchange(m.x, i)
-	}
 }
 
-func (j *tileJoint) backward(x *context, m *memory, tile int, _ []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
-	inputs := slices.ContainsFunc(gradIn, func(t *tensor[float32]) bool { return t != nil })
+func (j *tileJoint) forward(x *context, m *memory, tile, i int, _ []*tensor[float32], out *tensor[float32]) {
+	j.exchange(m.x, i)
+	j.layers.forward(x, &m.layers, i, m.x[:j.size()], out.of(tile, i))
+	j.exchange(m.x, i)
+}
+
+func (j *tileJoint) backward(x *context, m *memory, tile, i int, _ []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
 	var all, dx []float32
-	if inputs {
+	if wanted(gradIn) {
 		if m.dx == nil {
 			m.dx = make([]float32, len(m.x))
 		}
-		all, dx = m.dx, m.dx[:j.size()]
-		clear(all)
+		if all, dx = m.dx, m.dx[:j.size()]; i == 0 {
+			clear(all)
+		}
 	}
-	for i := range j.agents {
-		j.exchange(m.x, i)
-		j.exchange(all, i)
-		j.layers.backward(x, &m.layers, i, m.x[:j.size()], out.of(tile, i), g.of(tile, i), sums, dx, 0, kernel.Add)
-		j.exchange(m.x, i)
-		j.exchange(all, i)
-	}
-	if inputs {
-		j.hand(m, tile, gradIn)
-	}
+	j.exchange(m.x, i)
+	j.exchange(all, i)
+	j.layers.backward(x, &m.layers, i, m.x[:j.size()], out.of(tile, i), g.of(tile, i), sums, dx, 0, kernel.Add)
+	j.exchange(m.x, i)
+	j.exchange(all, i)
 }
 
-// hand copies the gradients by features to the inputs. Inputs that agents and others see alike get both.
-func (j *tileJoint) hand(m *memory, tile int, gradIn []*tensor[float32]) {
+// wanted says whether any input's gradient is.
+func wanted(gradIn []*tensor[float32]) bool {
+	return slices.ContainsFunc(gradIn, func(t *tensor[float32]) bool { return t != nil })
+}
+
+func (j *tileJoint) hand(_ *context, m *memory, tile int, gradIn []*tensor[float32], _ []float32) {
+	if !wanted(gradIn) {
+		return
+	}
 	for i := range j.agents {
-		own, seen := j.mine(m.dx, i), j.at(m.dx, i)
-		handRows(j.k, own, seen, tile, i, gradIn, j.m, j.lanes)
+		handRows(j.k, j.mine(m.dx, i), j.at(m.dx, i), tile, i, gradIn, j.m, j.lanes)
 	}
 }

@@ -32,11 +32,14 @@ func (t *tiler) loss(c *lossCall[float32], law nets.Loss) {
 	t.doWhole((*wholeLoss)(l))
 }
 
-func (l *tileLoss) tile(_ *context, tile int) {
+func (l *tileLoss) stages() []stage { return []stage{l} }
+func (l *tileLoss) apart() int      { return l.call.agents }
+
+func (l *tileLoss) run(_ *context, tile, from, to int) {
 	c := &l.call
 	tl := c.grad.tiling
 	valid := tl.valid(tile)
-	for i := range tl.agents {
+	for i := from; i < to; i++ {
 		x, g := c.args[0].of(tile, i), c.grad.of(tile, i)
 		var y []float32
 		if len(c.args) > 1 {

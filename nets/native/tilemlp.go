@@ -55,9 +55,9 @@ func (l *layers) widest() int {
 	return w
 }
 
-func (l *layers) memory(brief bool) layersMemory {
+func (l *layers) memory(k keep) layersMemory {
 	m := layersMemory{agents: l.agents}
-	if brief {
+	if k <= keepAgent {
 		m.agents = 1
 	}
 	for i, t := range l.list {
@@ -234,8 +234,8 @@ func newTileMLP(n *net[float32], m nets.MLP, lanes int) *tileMLP {
 	return &tileMLP{newLayers(n, m, totalWidth(m.In), lanes), m.In}
 }
 
-func (p *tileMLP) memory(brief bool) *memory {
-	m := &memory{layers: p.layers.memory(brief)}
+func (p *tileMLP) memory(k keep) *memory {
+	m := &memory{layers: p.layers.memory(k)}
 	if len(p.ports) > 1 {
 		m.x = make([]float32, m.layers.agents*p.list[0].in*p.lanes)
 	}
@@ -250,14 +250,16 @@ func (p *tileMLP) features(m *memory, tile, i int, in []*tensor[float32]) []floa
 	return m.layers.of(m.x, i)
 }
 
-func (p *tileMLP) forward(x *context, m *memory, tile int, in []*tensor[float32], out *tensor[float32]) {
-	for i := range p.agents {
-		f := p.features(m, tile, i, in)
-		if len(in) > 1 {
-			joinRows(f, tile, i, in)
-		}
-		p.layers.forward(x, &m.layers, i, f, out.of(tile, i))
+func (*tileMLP) mixes() bool                                                { return false }
+func (*tileMLP) gather(*context, *memory, int, []*tensor[float32])          {}
+func (*tileMLP) hand(*context, *memory, int, []*tensor[float32], []float32) {}
+
+func (p *tileMLP) forward(x *context, m *memory, tile, i int, in []*tensor[float32], out *tensor[float32]) {
+	f := p.features(m, tile, i, in)
+	if len(in) > 1 {
+		joinRows(f, tile, i, in)
 	}
+	p.layers.forward(x, &m.layers, i, f, out.of(tile, i))
 }
 
 // joinRows copies agent i's blocks one after the other.
@@ -267,22 +269,20 @@ func joinRows(dst []float32, tile, i int, src []*tensor[float32]) {
 	}
 }
 
-func (p *tileMLP) backward(x *context, m *memory, tile int, in []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
-	for i := range p.agents {
-		f := p.features(m, tile, i, in)
-		if len(gradIn) == 1 {
-			var dx []float32
-			if gradIn[0] != nil {
-				dx = gradIn[0].of(tile, i)
-			}
-			p.layers.backward(x, &m.layers, i, f, out.of(tile, i), g.of(tile, i), sums, dx, 0, kernel.Zero)
-			continue
+func (p *tileMLP) backward(x *context, m *memory, tile, i int, in []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
+	f := p.features(m, tile, i, in)
+	if len(gradIn) == 1 {
+		var dx []float32
+		if gradIn[0] != nil {
+			dx = gradIn[0].of(tile, i)
 		}
-		from, to := wantedRows(gradIn, p.ports)
-		dx := x.features[:(to-from)*p.lanes]
-		p.layers.backward(x, &m.layers, i, f, out.of(tile, i), g.of(tile, i), sums, dx, from, kernel.Zero)
-		splitRows(dx, from*p.lanes, tile, i, gradIn, p.ports, p.lanes)
+		p.layers.backward(x, &m.layers, i, f, out.of(tile, i), g.of(tile, i), sums, dx, 0, kernel.Zero)
+		return
 	}
+	from, to := wantedRows(gradIn, p.ports)
+	dx := x.features[:(to-from)*p.lanes]
+	p.layers.backward(x, &m.layers, i, f, out.of(tile, i), g.of(tile, i), sums, dx, from, kernel.Zero)
+	splitRows(dx, from*p.lanes, tile, i, gradIn, p.ports, p.lanes)
 }
 
 // wantedRows is the range of features that holds all wanted gradients.

@@ -20,15 +20,22 @@ func (n *tileNet) share(shares int) {
 	}
 }
 
-// tilePass is one kind of network at work on tiles.
+// tilePass is one kind of network at work on tiles. Gather and backward's hand are for networks whose agents see each other; the rest is
+// done agent by agent.
 type tilePass interface {
-	// memory returns what the pass keeps of a tile; brief says that nothing will go backward from it.
-	memory(brief bool) *memory
-	// forward reads a tile of the inputs and writes that of the output.
-	forward(x *context, m *memory, tile int, in []*tensor[float32], out *tensor[float32])
-	// backward takes the gradient by the output, adds to the parameters' gradients in sums where that is not nil, and sets the
-	// inputs' gradients that are not nil.
-	backward(x *context, m *memory, tile int, in []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32)
+	// memory returns what the pass keeps of a tile. Of what lies between layers it keeps that of one agent, or of all.
+	memory(k keep) *memory
+	// mixes says that gather and hand have something to do.
+	mixes() bool
+	// gather reads a tile of the inputs of all agents.
+	gather(x *context, m *memory, tile int, in []*tensor[float32])
+	// forward writes agent i's output.
+	forward(x *context, m *memory, tile, i int, in []*tensor[float32], out *tensor[float32])
+	// backward takes the gradient by agent i's output and adds to the parameters' gradients in sums where that is not nil. Where agents
+	// are apart it sets the inputs' gradients that are not nil. Agents go in order.
+	backward(x *context, m *memory, tile, i int, in []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32)
+	// hand ends the way back of agents that see each other.
+	hand(x *context, m *memory, tile int, gradIn []*tensor[float32], sums []float32)
 }
 
 // memory is what a pass keeps of a tile between forward and backward, and what its parts need of all agents at once.
@@ -45,7 +52,8 @@ type memory struct {
 type keep uint8
 
 const (
-	keepNothing keep = iota // until the forward step of the tile is done
+	keepNothing keep = iota // until the agent's output is there
+	keepAgent               // until the agent has gone back too
 	keepTile                // until the tile has gone through its segment
 	keepAll                 // until the next forward pass
 )
@@ -107,7 +115,7 @@ func (f *forwardStep) allocate(workers int) {
 		n = f.w.out.tiling.tiles
 	}
 	for len(f.mem) < n {
-		f.mem = append(f.mem, f.w.tiles.pass.memory(f.keep == keepNothing))
+		f.mem = append(f.mem, f.w.tiles.pass.memory(f.keep))
 	}
 }
 
@@ -118,8 +126,42 @@ func (f *forwardStep) memory(x *context, tile int) *memory {
 	return f.mem[x.worker]
 }
 
+func (f *forwardStep) stages() []stage {
+	if f.w.tiles.pass.mixes() {
+		return []stage{(*gatherStage)(f), (*forwardStage)(f)}
+	}
+	return []stage{(*forwardStage)(f)}
+}
+
+// gatherStage is the part of a forward pass that needs all agents, forwardStage the rest.
+type (
+	gatherStage  forwardStep
+	forwardStage forwardStep
+)
+
+func (*gatherStage) apart() int { return 0 }
+
+func (s *gatherStage) run(x *context, tile, _, _ int) {
+	f := (*forwardStep)(s)
+	f.w.tiles.pass.gather(x, f.memory(x, tile), tile, f.in)
+}
+
+func (s *forwardStage) apart() int { return s.w.net.agents }
+
+func (s *forwardStage) run(x *context, tile, from, to int) {
+	f := (*forwardStep)(s)
+	m := f.memory(x, tile)
+	for i := from; i < to; i++ {
+		f.w.tiles.pass.forward(x, m, tile, i, f.in, f.w.out)
+	}
+}
+
+// now runs all stages on a tile.
 func (f *forwardStep) tile(x *context, tile int) {
-	f.w.tiles.pass.forward(x, f.memory(x, tile), tile, f.in, f.w.out)
+	if f.w.tiles.pass.mixes() {
+		(*gatherStage)(f).run(x, tile, 0, 0)
+	}
+	(*forwardStage)(f).run(x, tile, 0, f.w.net.agents)
 }
 
 // backwardStep is one call of Backward. The inputs' gradients that nobody wants are nil.
@@ -130,13 +172,48 @@ type backwardStep struct {
 	params bool
 }
 
-func (b *backwardStep) tile(x *context, tile int) {
-	w := b.of.w
-	var sums []float32
-	if b.params {
-		sums = w.net.tiles.sums[x.share]
+func (b *backwardStep) stages() []stage {
+	if b.of.w.tiles.pass.mixes() {
+		return []stage{(*backwardStage)(b), (*handStage)(b)}
 	}
-	w.tiles.pass.backward(x, b.of.memory(x, tile), tile, b.of.in, w.out, b.g, b.gradIn, sums)
+	return []stage{(*backwardStage)(b)}
+}
+
+// backwardStage is the part of a pass backward that goes agent by agent, handStage what follows for all.
+type (
+	backwardStage backwardStep
+	handStage     backwardStep
+)
+
+func (s *backwardStage) apart() int { return s.of.w.net.agents }
+
+func (s *backwardStage) run(x *context, tile, from, to int) {
+	w, m := s.of.w, s.of.memory(x, tile)
+	sums := (*backwardStep)(s).sums(x)
+	for i := from; i < to; i++ {
+		w.tiles.pass.backward(x, m, tile, i, s.of.in, w.out, s.g, s.gradIn, sums)
+	}
+}
+
+func (*handStage) apart() int { return 0 }
+
+func (s *handStage) run(x *context, tile, _, _ int) {
+	s.of.w.tiles.pass.hand(x, s.of.memory(x, tile), tile, s.gradIn, (*backwardStep)(s).sums(x))
+}
+
+// sums are the share's gradients by the parameters, where those are wanted.
+func (b *backwardStep) sums(x *context) []float32 {
+	if !b.params {
+		return nil
+	}
+	return b.of.w.net.tiles.sums[x.share]
+}
+
+func (b *backwardStep) tile(x *context, tile int) {
+	(*backwardStage)(b).run(x, tile, 0, b.of.w.net.agents)
+	if b.of.w.tiles.pass.mixes() {
+		(*handStage)(b).run(x, tile, 0, 0)
+	}
 }
 
 // forward runs or lists Forward of a pass whose inputs have been checked.

@@ -2,14 +2,20 @@ package native
 
 import "github.com/stoker-rl/stoker/nets/native/kernel"
 
+// apartStep is a step of one stage, in which agents are apart.
+type apartStep interface {
+	step
+	stage
+}
+
 // do lists an operation that goes tile by tile, or runs it at once.
-func (t *tiler) do(batch int, s step) {
+func (t *tiler) do(batch int, s apartStep) {
 	if t.capture != nil {
 		t.capture.step(batch, s)
 		return
 	}
 	for tile := range newTiling(1, batch, 1).tiles {
-		s.tile(nil, tile)
+		s.run(nil, tile, 0, s.apart())
 	}
 }
 
@@ -66,9 +72,11 @@ func (t *tiler) elements(o elementwise) {
 	t.capture.whole(&kept)
 }
 
-func (o *elementwise) tile(_ *context, tile int) {
-	from, to := o.dst.tiling.tile(tile)
-	o.do(from, to)
+func (o *elementwise) stages() []stage { return []stage{o} }
+func (o *elementwise) apart() int      { return o.dst.agents }
+
+func (o *elementwise) run(_ *context, tile, from, to int) {
+	o.do(o.dst.block(tile, from), o.dst.block(tile, to))
 }
 
 // chunk is how many numbers one thread takes at a time.
