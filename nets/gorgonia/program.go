@@ -108,13 +108,5 @@ func (p *program[T]) run(passes uint8) (err error) {
 // numbers are a computed matrix's, row by row.
 func (p *program[T]) numbers(n node) []T { return matrix[T](p.values[p.places[n]].(*dense.Dense)) }
 
-// matrix is a value's memory. Of a single number gorgonia gives the number itself.
-func matrix[T number](x *dense.Dense) []T {
-	switch v := x.Data().(type) {
-	case []T:
-		return v
-	case T:
-		return []T{v}
-	}
-	return nil
-}
+// matrix is a value's memory.
+func matrix[T number](x *dense.Dense) []T { return x.Data().([]T) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"hash/fnv"
 
 	lib "gorgonia.org/gorgonia"
 	dense "gorgonia.org/tensor"
@@ -20,7 +19,7 @@ func (b *graph[T]) softmax(x node, n int) node {
 
 // largest applies [largestOp].
 func (b *graph[T]) largest(x node) (node, error) {
-	like, err := lib.Neg(x)
+	like, err := lib.Exp(x)
 	if err != nil {
 		return nil, err
 	}
@@ -63,17 +62,7 @@ func (largestOp[T]) SymDiff(lib.Nodes, node, node) (lib.Nodes, error) {
 	return nil, errors.New("largest has no gradient")
 }
 
-// OverwritesInput implements [lib.Op].
-func (largestOp[T]) OverwritesInput() int { return -1 }
-
-// WriteHash implements [lib.Op].
+// WriteHash implements [lib.Op]: it tells this operation from the one whose type it has.
 func (o largestOp[T]) WriteHash(h hash.Hash) { fmt.Fprint(h, o.String()) }
-
-// Hashcode implements [lib.Op].
-func (o largestOp[T]) Hashcode() uint32 {
-	h := fnv.New32a()
-	o.WriteHash(h)
-	return h.Sum32()
-}
 
 func (largestOp[T]) String() string { return "largest" }
