@@ -123,6 +123,7 @@ func TestActivationBits(t *testing.T) {
 		b.check(t, "tanh of "+what, sets, 1e-6)
 		c.check(t, "softmax of "+what, sets, 1e-6)
 	}
+	d.claim("Sigmoid, Tanh, Softmax of any words")
 }
 
 // The softmax's rows sum to 1.

@@ -25,15 +25,16 @@ func (l load) measure(b *testing.B) {
 func products(d *draws, s *Set) []load {
 	var loads []load
 	for _, c := range [][3]int{
-		{64, 64, 64}, {64, 64, 28}, {64, 64, 20}, {64, 64, 14}, {64, 64, 10}, {64, 64, 4}, {32, 64, 14}, {28, 64, 64}, {14, 64, 64}, {10, 64, 64}, {4, 64, 64}, {1, 64, 64},
-		{64, 32, 64}, {14, 32, 64}, {4, 32, 64}, {64, 16, 64}, {14, 16, 64}, {10, 16, 64}, {4, 16, 64}, {64, 10, 64}, {128, 64, 128}, {256, 64, 256},
+		{64, 64, 64}, {64, 64, 28}, {64, 64, 20}, {64, 64, 14}, {64, 64, 10}, {64, 64, 4}, {32, 64, 14},
+		{28, 64, 64}, {14, 64, 64}, {10, 64, 64}, {4, 64, 64}, {1, 64, 64}, {64, 32, 64}, {14, 32, 64}, {4, 32, 64}, {64, 16, 64}, {14, 16, 64}, {10, 16, 64}, {4, 16, 64}, {64, 10, 64}, {128, 64, 128}, {256, 64, 256},
 	} {
 		m, n, k := c[0], c[1], c[2]
 		p := &Product{
 			M: m, N: n, K: k, A: d.slice(k * m), AK: m, AM: 1, B: d.slice(k * n), LDB: n, C: d.slice(m * n), LDC: n,
 			Start: Bias, Bias: d.slice(m), Finish: ReLU,
 		}
-		loads = append(loads, load{fmt.Sprintf("Product/%dx%dx%d", m, n, k), float64(2 * m * n * k), float64(4 * (m*k + k*n + m*n)), func() { s.Product(p) }})
+		name := fmt.Sprintf("Product/%dx%dx%d", m, n, k)
+		loads = append(loads, load{name, float64(2 * m * n * k), float64(4 * (m*k + k*n + m*n)), func() { s.Product(p) }})
 	}
 	return loads
 }

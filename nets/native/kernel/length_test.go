@@ -9,7 +9,7 @@ import (
 
 func TestVector(t *testing.T) {
 	sets := withReference(t)
-	times(t, 7, 400, func(d *draws) {
+	times(t, "Vector", 7, 400, func(d *draws) {
 		n, k := d.between(0, 300), d.between(0, 20)
 		x, w, relu := d.slice(k), d.slice(k*n), d.IntN(2) == 0
 		var bias []float32
@@ -49,7 +49,7 @@ func TestVectorIsProduct(t *testing.T) {
 func TestLengths(t *testing.T) {
 	sets := withReference(t)
 	n := 0
-	times(t, 9, 140, func(d *draws) {
+	times(t, "Axpy, Lerp, SigmoidBack, TanhBack, ReLUBack", 9, 140, func(d *draws) {
 		n = (n + 1) % 70
 		size := n
 		if n == 69 {
@@ -79,7 +79,7 @@ func TestAdam(t *testing.T) {
 	c := Adam{Beta1: 0.9, Rest1: 0.1, Beta2: 0.999, Rest2: 0.001, Rate: 1e-3, Scale: 1.3, Epsilon: 1e-8, Clip: 0.7}
 	sets := withReference(t)
 	n := 0
-	times(t, 10, 140, func(d *draws) {
+	times(t, "Adam, Update", 10, 140, func(d *draws) {
 		n = (n + 1) % 70
 		size := n
 		if n == 69 {

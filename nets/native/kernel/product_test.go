@@ -61,4 +61,23 @@ func TestProduct(t *testing.T) {
 	}
 	d.special = 0
 	try(d, 203, 301, 150) // more than one piece
+	d.claim("Product")
+}
+
+// A layer of three inputs and two outputs on a tile of 16 samples, of which the second is (1, 2, 3).
+func ExampleSet() {
+	k := Best()
+	if k == nil {
+		k = Reference()
+	}
+	x, y := make([]float32, 3*Lanes), make([]float32, 2*Lanes)
+	x[1], x[Lanes+1], x[2*Lanes+1] = 1, 2, 3
+	k.Product(&Product{
+		M: 2, N: Lanes, K: 3,
+		A: []float32{1, -1, 0, -2, 2, -3}, AK: 2, AM: 1, // from input k to output m: A[2k + m]
+		B: x, LDB: Lanes, C: y, LDC: Lanes,
+		Start: Bias, Bias: []float32{0.5, 1}, Finish: ReLU,
+	})
+	fmt.Println(y[1], y[Lanes+1])
+	// Output: 7.5 0
 }

@@ -32,15 +32,17 @@ func timed(f func()) float64 {
 // against times f and the limit's own call in turn, so that both see the same clock: the median of the limit's part of f's time,
 // where limit returns ns that f's work takes at the limit, its quartiles, and f's median ns.
 func against(f func(), limit func() float64) (part, low, high, ns float64) {
-	parts, all := make([]float64, 301), make([]float64, 301)
-	for i := range parts {
+	const most = 300
+	var parts, all []float64
+	for start := time.Now(); len(all) < most && (len(all) < 20 || time.Since(start) < time.Second); {
 		l := limit()
-		all[i] = timed(f)
-		parts[i] = l / all[i]
+		all = append(all, timed(f))
+		parts = append(parts, l/all[len(all)-1])
 	}
 	slices.Sort(parts)
 	slices.Sort(all)
-	return parts[150], parts[75], parts[225], all[150]
+	n := len(all)
+	return parts[n/2], parts[n/4], parts[3*n/4], all[n/2]
 }
 
 // TestRoofline holds every kernel against what a core can do: multiply-adds in registers, and for long slices copying in memory.

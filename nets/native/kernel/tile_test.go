@@ -6,7 +6,8 @@ import (
 )
 
 // times tries a kernel with ordinary values and then with NaN, infinities, denormals and zeros among them.
-func times(t *testing.T, seed uint64, n int, try func(d *draws)) {
+func times(t *testing.T, kernels string, seed uint64, n int, try func(d *draws)) {
+	t.Helper()
 	d := newDraws(t, seed)
 	for range n {
 		try(d)
@@ -15,6 +16,7 @@ func times(t *testing.T, seed uint64, n int, try func(d *draws)) {
 	for range n / 2 {
 		try(d)
 	}
+	d.claim(kernels)
 }
 
 // lanesOf is the lanes of some tile.
@@ -22,7 +24,7 @@ func (d *draws) lanesOf() int { return Lanes * d.between(1, 9) }
 
 func TestTranspose(t *testing.T) {
 	sets := withReference(t)
-	times(t, 2, 300, func(d *draws) {
+	times(t, "Transpose", 2, 300, func(d *draws) {
 		rows, cols := d.between(0, 40), d.between(0, 40)
 		ldd, lds := rows+d.IntN(20), cols+d.IntN(5)
 		src, dst := d.slice(max(0, (rows-1)*lds+cols)), d.output(cols*ldd)
@@ -35,7 +37,7 @@ func TestTranspose(t *testing.T) {
 
 func TestDots(t *testing.T) {
 	sets := withReference(t)
-	times(t, 3, 200, func(d *draws) {
+	times(t, "Dots, RowDots", 3, 200, func(d *draws) {
 		n, rows, stride := d.lanesOf(), d.between(0, 40), d.between(1, 4)
 		x, y, one := d.slice(rows*n), d.slice(rows*n), d.slice(n)
 		apart, out := d.output(max(0, (rows-1)*stride+1)), d.output(rows)
@@ -59,7 +61,7 @@ func (d *draws) neighbours(n, size, parts int) []int32 {
 
 func TestAttention(t *testing.T) {
 	sets := withReference(t)
-	times(t, 4, 150, func(d *draws) {
+	times(t, "Scores, Mix, Scatter", 4, 150, func(d *draws) {
 		n, rows, e, parts := d.lanesOf(), d.between(0, 13), d.between(0, 11), d.between(1, 6)
 		size := (rows + d.IntN(2)) * n
 		at := d.neighbours(e, size, parts)
@@ -79,7 +81,7 @@ func TestAttention(t *testing.T) {
 
 func TestSoftmax(t *testing.T) {
 	sets := withReference(t)
-	times(t, 5, 150, func(d *draws) {
+	times(t, "Softmax, SoftmaxBack", 5, 150, func(d *draws) {
 		n, e := d.lanesOf(), d.between(0, 12)
 		x, grad := d.slice(e*n), d.slice(e*n)
 		for i := range x {
@@ -97,7 +99,7 @@ func TestSoftmax(t *testing.T) {
 
 func TestNorm(t *testing.T) {
 	sets := withReference(t)
-	times(t, 6, 150, func(d *draws) {
+	times(t, "Norm, NormBack", 6, 150, func(d *draws) {
 		n, rows := d.lanesOf(), d.between(0, 20)
 		x, gain, offset, grads := d.slice(rows*n), d.slice(rows), d.slice(rows), d.slice(rows*n)
 		y, hat, scale, g := d.output(rows*n), d.output(rows*n), d.output(n), d.outputOf(grads)
