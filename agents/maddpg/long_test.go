@@ -19,6 +19,7 @@ var (
 	episodes = flag.Int("episodes", 2_500, "of simple_spread, for each seed")
 	seeds    = flag.Uint64("seeds", 1, "last seed")
 	first    = flag.Uint64("first", 1, "first seed, so that several processes can share the work")
+	change   = flag.String("set", "", "with LQR: a key to change, as in agent.standardise=true; nothing is claimed then")
 	proceed  = flag.Bool("continue", false, "keep the seeds whose curves are complete in $STOKER_PROOF, as after an interruption")
 )
 
