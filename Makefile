@@ -13,7 +13,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-sizing verify-spread verify-laws verify-resume
+VERIFIED := verify-sizing verify-spread verify-laws verify-numerics verify-resume
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -53,7 +53,10 @@ verify-spread: ## MADDPG learns simple_spread as ANCHORS of the field do (minute
 	docs/results/keep spread 'envs/classic nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run Spread -long -v -timeout 2h
 
 verify-laws: ## the sizing environment against FaaSConf's measurements (needs STOKER_DATA)
-	docs/results/keep laws 'envs/sizing envs/perfmodel envs/sim' env $(PLAIN) $(GO) test ./envs/sizing/calibrate -run TestLaws -v -timeout 1h
+	docs/results/keep laws 'envs/sizing envs/perfmodel envs/sim envs/workload/users.go' env $(PLAIN) $(GO) test ./envs/sizing/calibrate -run 'TestLaws|TestMemory|TestPublished' -count=1 -v -timeout 1h
+
+verify-numerics: cuda ## gradients, agreement and Adam of every engine
+	docs/results/keep numerics nets env $(TORCH) $(GO) test -tags libtorch ./nets/engines ./nets/native -run 'Gradients|Agreement|AdamIsPyTorchs' -count=1 -v
 
 verify-resume: ## runs killed at every operation and at any moment end with the same bytes (about ten minutes)
 	docs/results/keep resume 'train checkpoints agents envs' env $(PLAIN) $(GO) test ./train -run 'EveryOperation|AnyMoment' -long -v -timeout 2h
