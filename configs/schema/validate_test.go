@@ -16,6 +16,7 @@ import (
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -175,6 +176,7 @@ func TestShippedFit(t *testing.T) {
 // TestAgrees: what configurations can say one key at a time, schema and code judge alike.
 func TestAgrees(t *testing.T) {
 	s := read(t)
+	texts, apart := 0, 0
 	const env, agent = "name: x\nenv: {id: stoker/LQR-v1}\n", "agent: {name: maddpg, mix: single}\n"
 	for _, c := range []struct {
 		text string
@@ -211,14 +213,21 @@ func TestAgrees(t *testing.T) {
 		{env + agent + "eval: {rivals: [fixed, {name: oracle, sweeps: 2}]}\n", true},
 		{env + agent + "eval: {rivals: [{name: oracle, sweeps: -2}]}\n", false},
 	} {
+		texts++
 		_, err := configs.Parse("test.yaml", []byte(c.text), nil, train.Tables())
 		if (err == nil) != c.want {
+			apart++
 			t.Errorf("%s\nthe code says %v, want accepted: %v", c.text, err, c.want)
 		}
 		if err := check(s, value(t, []byte(c.text)), "test"); (err == nil) != c.want {
+			apart++
 			t.Errorf("%s\nthe schema says %v, want accepted: %v", c.text, err, c.want)
 		}
 	}
+	proof.Claim(t, proof.Row{
+		Topic: "ways in", Claim: fmt.Sprintf("stoker train --schema: schema and code judge %d configurations alike", texts),
+		Bound: "no difference", Measured: fmt.Sprintf("%d differences", apart), Holds: apart == 0,
+	})
 }
 
 // TestDescribed: every key of the learner and of the experiment says what it is.

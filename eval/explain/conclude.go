@@ -62,6 +62,8 @@ type Decision struct {
 	Agent     int    `json:"agent"`
 	Component string `json:"component"`
 	Unit      string `json:"unit,omitempty"`
+	// Choice marks choices: what is explained is the logit of the chosen one less the mean of all.
+	Choice bool `json:"choice,omitempty"`
 	// Deviation is its standard deviation over states.
 	Deviation float64 `json:"deviation"`
 	// By lists what it is attributed to, the weightiest first; what has no weight is left out.
@@ -78,7 +80,7 @@ type Attribution struct {
 	Effect Interval `json:"effect"`
 	// Share is its part of all effects on the decision.
 	Share Interval `json:"share"`
-	// Slope is the mean derivative, in the decision's unit per the feature's.
+	// Slope is the mean derivative, in the decision's unit per the feature's. Of choices it is the chosen one's, whichever it was.
 	Slope float64 `json:"slope"`
 }
 
@@ -192,6 +194,11 @@ func (w *work) decision(k int, d *decision) Decision {
 	out := Decision{
 		Agent: k / w.components, Component: named(w.kind.Actions, c, "component "+itoa(c)), Unit: named(w.kind.ActionUnits, c, ""),
 		Deviation: deviation(d.value), By: []Attribution{},
+	}
+	for _, o := range w.outs {
+		if o.Component == c && o.Choice >= 0 {
+			out.Choice, out.Unit = true, "logit"
+		}
 	}
 	states, total := 0.0, d.total()
 	for _, n := range d.n {

@@ -140,7 +140,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 			if a.Of != d.Agent {
 				whose = fmt.Sprintf("%s %d's", e.Agent, a.Of)
 			}
-			parts = append(parts, fmt.Sprintf("%s %s %.0f %% %s", whose, a.Feature, 100*a.Share.Value, arrow(a.Slope)))
+			parts = append(parts, fmt.Sprintf("%s %s %.0f %%%s", whose, a.Feature, 100*a.Share.Value, arrow(d.Choice, a.Slope)))
 		}
 		if len(parts) == 0 {
 			parts = []string{"nothing: it is always the same"}
@@ -153,12 +153,15 @@ func Text(w io.Writer, e *Explanation, top int) error {
 	return attentionText(w, e)
 }
 
-// arrow says which way a decision goes as a number rises.
-func arrow(slope float64) string {
-	if slope < 0 {
-		return "↓"
+// arrow says which way a decision goes as a number rises; choices go no way.
+func arrow(choice bool, slope float64) string {
+	switch {
+	case choice:
+		return ""
+	case slope < 0:
+		return " ↓"
 	}
-	return "↑"
+	return " ↑"
 }
 
 func attentionText(w io.Writer, e *Explanation) error {
