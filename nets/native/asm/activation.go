@@ -20,13 +20,14 @@ const (
 	expMax, expMin = 88.72283172607421875, -87.33654022216796875
 )
 
-// Comparisons.
+// Comparisons, and bits.
 const (
 	notLess   = 0x15 // true where unordered
 	greater   = 0x1e // false where unordered
 	less      = 0x11 // false where unordered
 	signBit   = 0x80000000
 	magnitude = 0x7fffffff
+	infinity  = 0x7f800000
 )
 
 // polynomial sets p = c0 + c1·x + …
@@ -53,17 +54,25 @@ func (g *gen) exp(x, p vec) {
 	g.do(g.VADDPS, g.float(1), p, p)
 	g.do(g.VPSLLD, operand.U8(23), i, i)
 	g.do(g.VPADDD, i, p, p)
-	g.replace(greater, g.float(expMax), x, g.word(0x7f800000), p)
+	g.replace(greater, g.float(expMax), x, g.word(infinity), p)
 	for r := range x {
 		if g.wide {
 			k := g.K()
-			g.VCMPPS(operand.U8(notLess), operand.Mem(g.float(expMin)), x[r], k)
+			g.VCMPPS(operand.U8(notLess), g.operand(g.float(expMin)), x[r], k)
 			g.VMOVAPS_Z(p[r], k, p[r])
 			continue
 		}
 		m := g.YMM()
-		g.VCMPPS(operand.U8(notLess), operand.Mem(g.float(expMin)), x[r], m)
+		g.VCMPPS(operand.U8(notLess), g.operand(g.float(expMin)), x[r], m)
 		g.VANDPS(m, p[r], p[r])
+	}
+}
+
+// holdExp holds what exp needs, and 1.
+func (g *gen) holdExp() {
+	g.hold(g.float(1), g.float(log2e), g.float(ln2High), g.float(ln2Low), g.float(expMax), g.float(expMin), g.word(infinity))
+	for _, c := range expCoefficients {
+		g.hold(g.float(c))
 	}
 }
 
@@ -73,25 +82,26 @@ func (g *gen) replace(comparison uint8, limit constant, x vec, y any, p vec) {
 		var from operand.Op
 		switch y := y.(type) {
 		case constant:
-			from = operand.Mem(y)
+			from = g.operand(y)
 		case vec:
 			from = y[r]
 		}
 		if g.wide {
 			k := g.K()
-			g.VCMPPS(operand.U8(comparison), operand.Mem(limit), x[r], k)
+			g.VCMPPS(operand.U8(comparison), g.operand(limit), x[r], k)
 			g.VMOVUPS(from, k, p[r])
 			continue
 		}
 		m := g.YMM()
-		g.VCMPPS(operand.U8(comparison), operand.Mem(limit), x[r], m)
+		g.VCMPPS(operand.U8(comparison), g.operand(limit), x[r], m)
 		g.VBLENDVPS(m, from, p[r], p[r])
 	}
 }
 
 // inPlace makes a kernel y = f(y) for any length.
-func (g *gen) inPlace(name, doc string, f func(y vec) vec) {
+func (g *gen) inPlace(name, doc string, held func(), f func(y vec) vec) {
 	g.begin(name, "(y []float32)", doc)
+	held()
 	y, n := g.pointer("y"), g.size("y")
 	g.elementwise(n, []reg.GPVirtual{y}, func(c cut) {
 		v := g.vec()
@@ -115,7 +125,18 @@ func (g *gen) backward(name, doc string, f func(y, grad vec) vec) {
 }
 
 func (g *gen) activations() {
-	g.inPlace("Sigmoid", "replaces y by 1/(1 + e⁻ʸ).", func(y vec) vec {
+	sigmoid := func() {
+		g.holdExp()
+		g.hold(g.word(signBit))
+	}
+	tanh := func() {
+		g.holdExp()
+		g.hold(g.word(signBit), g.word(magnitude), g.float(0.625))
+		for _, c := range tanhCoefficients {
+			g.hold(g.float(c))
+		}
+	}
+	g.inPlace("Sigmoid", "replaces y by 1/(1 + e⁻ʸ).", sigmoid, func(y vec) vec {
 		e, one := g.vec(), g.vec()
 		g.logic(g.VXORPS, g.VPXORD, g.word(signBit), y, y)
 		g.exp(y, e)
@@ -124,7 +145,7 @@ func (g *gen) activations() {
 		g.do(g.VDIVPS, e, one, e)
 		return e
 	})
-	g.inPlace("Tanh", "replaces y by tanh y: y + y³·P(y²) for small |y|, else 1 − 2/(e²ʸ + 1) of |y|, with the sign of y.", func(y vec) vec {
+	g.inPlace("Tanh", "replaces y by tanh y: y + y³·P(y²) for small |y|, else 1 − 2/(e²ʸ + 1) of |y|, with the sign of y.", tanh, func(y vec) vec {
 		x, z, small, e := g.vec(), g.vec(), g.vec(), g.vec()
 		g.logic(g.VANDPS, g.VPANDD, g.word(magnitude), y, x)
 		g.do(g.VMULPS, x, x, z)

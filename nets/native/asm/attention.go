@@ -207,6 +207,7 @@ func (g *gen) scatter() {
 // softmax goes three times through a column of 16 lanes: largest, exponentials and their sum, division by it as one true reciprocal.
 func (g *gen) softmax() {
 	g.begin("Softmax", "(w []float32, n, t int)", "replaces the n ≥ 1 rows of w by their softmax, lane by lane.")
+	g.holdExp()
 	w, n, t := g.pointer("w"), g.value("n"), g.value("t")
 	t4 := g.GP64()
 	g.MOVQ(t, t4)

@@ -24,6 +24,7 @@ type gen struct {
 	prefix string
 	labels int
 	tables map[string]operand.Mem
+	held   map[string]reg.VecVirtual // constants of the function being written
 }
 
 // kernel stands for package kernel: the types of parameters.
@@ -56,7 +57,7 @@ func (g *gen) begin(name, signature, doc string) {
 	}
 	g.Signature(s)
 	g.Doc(g.name + name + " " + doc)
-	g.prefix = name
+	g.prefix, g.held = name, map[string]reg.VecVirtual{}
 }
 
 // end returns to Go, which wants the upper halves of the registers clean.

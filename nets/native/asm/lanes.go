@@ -44,6 +44,23 @@ func (g *gen) word(bits uint32) constant {
 	return constant(m)
 }
 
+// hold keeps constants in registers from here to the function's end, of which only AVX-512 has enough.
+func (g *gen) hold(constants ...constant) {
+	for _, c := range constants {
+		if g.wide {
+			g.held[c.Symbol.Name] = g.scalar(operand.Mem(c))
+		}
+	}
+}
+
+// operand is the constant in its register, or else in memory.
+func (g *gen) operand(c constant) operand.Op {
+	if r, ok := g.held[c.Symbol.Name]; ok {
+		return r
+	}
+	return operand.Mem(c)
+}
+
 // do emits an instruction for each register of its vecs; a memory operand steps with them, the other operands are as they are.
 func (g *gen) do(f func(...operand.Op), args ...any) {
 	for i := range lanes / g.width {
@@ -55,7 +72,7 @@ func (g *gen) do(f func(...operand.Op), args ...any) {
 			case operand.Mem:
 				ops[j] = step(a, 4*g.width*i)
 			case constant:
-				ops[j] = operand.Mem(a)
+				ops[j] = g.operand(a)
 			case operand.Op:
 				ops[j] = a
 			default:

@@ -3049,15 +3049,15 @@ Sigmoid_done_207:
 	VZEROUPPER
 	RET
 
-DATA word80000000<>+0(SB)/4, $0x80000000
-DATA word80000000<>+4(SB)/4, $0x80000000
-DATA word80000000<>+8(SB)/4, $0x80000000
-DATA word80000000<>+12(SB)/4, $0x80000000
-DATA word80000000<>+16(SB)/4, $0x80000000
-DATA word80000000<>+20(SB)/4, $0x80000000
-DATA word80000000<>+24(SB)/4, $0x80000000
-DATA word80000000<>+28(SB)/4, $0x80000000
-GLOBL word80000000<>(SB), RODATA|NOPTR, $32
+DATA word3f800000<>+0(SB)/4, $0x3f800000
+DATA word3f800000<>+4(SB)/4, $0x3f800000
+DATA word3f800000<>+8(SB)/4, $0x3f800000
+DATA word3f800000<>+12(SB)/4, $0x3f800000
+DATA word3f800000<>+16(SB)/4, $0x3f800000
+DATA word3f800000<>+20(SB)/4, $0x3f800000
+DATA word3f800000<>+24(SB)/4, $0x3f800000
+DATA word3f800000<>+28(SB)/4, $0x3f800000
+GLOBL word3f800000<>(SB), RODATA|NOPTR, $32
 
 DATA word3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
 DATA word3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
@@ -3089,76 +3089,6 @@ DATA wordb102e308<>+24(SB)/4, $0xb102e308
 DATA wordb102e308<>+28(SB)/4, $0xb102e308
 GLOBL wordb102e308<>(SB), RODATA|NOPTR, $32
 
-DATA word395092b6<>+0(SB)/4, $0x395092b6
-DATA word395092b6<>+4(SB)/4, $0x395092b6
-DATA word395092b6<>+8(SB)/4, $0x395092b6
-DATA word395092b6<>+12(SB)/4, $0x395092b6
-DATA word395092b6<>+16(SB)/4, $0x395092b6
-DATA word395092b6<>+20(SB)/4, $0x395092b6
-DATA word395092b6<>+24(SB)/4, $0x395092b6
-DATA word395092b6<>+28(SB)/4, $0x395092b6
-GLOBL word395092b6<>(SB), RODATA|NOPTR, $32
-
-DATA word3ab6a1d8<>+0(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+4(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+8(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+12(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+16(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+20(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+24(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+28(SB)/4, $0x3ab6a1d8
-GLOBL word3ab6a1d8<>(SB), RODATA|NOPTR, $32
-
-DATA word3c088870<>+0(SB)/4, $0x3c088870
-DATA word3c088870<>+4(SB)/4, $0x3c088870
-DATA word3c088870<>+8(SB)/4, $0x3c088870
-DATA word3c088870<>+12(SB)/4, $0x3c088870
-DATA word3c088870<>+16(SB)/4, $0x3c088870
-DATA word3c088870<>+20(SB)/4, $0x3c088870
-DATA word3c088870<>+24(SB)/4, $0x3c088870
-DATA word3c088870<>+28(SB)/4, $0x3c088870
-GLOBL word3c088870<>(SB), RODATA|NOPTR, $32
-
-DATA word3d2aaa74<>+0(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+4(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+8(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+12(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+16(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+20(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+24(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+28(SB)/4, $0x3d2aaa74
-GLOBL word3d2aaa74<>(SB), RODATA|NOPTR, $32
-
-DATA word3e2aaaab<>+0(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+4(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+8(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+12(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+16(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+20(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+24(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+28(SB)/4, $0x3e2aaaab
-GLOBL word3e2aaaab<>(SB), RODATA|NOPTR, $32
-
-DATA word3f000000<>+0(SB)/4, $0x3f000000
-DATA word3f000000<>+4(SB)/4, $0x3f000000
-DATA word3f000000<>+8(SB)/4, $0x3f000000
-DATA word3f000000<>+12(SB)/4, $0x3f000000
-DATA word3f000000<>+16(SB)/4, $0x3f000000
-DATA word3f000000<>+20(SB)/4, $0x3f000000
-DATA word3f000000<>+24(SB)/4, $0x3f000000
-DATA word3f000000<>+28(SB)/4, $0x3f000000
-GLOBL word3f000000<>(SB), RODATA|NOPTR, $32
-
-DATA word3f800000<>+0(SB)/4, $0x3f800000
-DATA word3f800000<>+4(SB)/4, $0x3f800000
-DATA word3f800000<>+8(SB)/4, $0x3f800000
-DATA word3f800000<>+12(SB)/4, $0x3f800000
-DATA word3f800000<>+16(SB)/4, $0x3f800000
-DATA word3f800000<>+20(SB)/4, $0x3f800000
-DATA word3f800000<>+24(SB)/4, $0x3f800000
-DATA word3f800000<>+28(SB)/4, $0x3f800000
-GLOBL word3f800000<>(SB), RODATA|NOPTR, $32
-
 DATA word42b17217<>+0(SB)/4, $0x42b17217
 DATA word42b17217<>+4(SB)/4, $0x42b17217
 DATA word42b17217<>+8(SB)/4, $0x42b17217
@@ -3168,6 +3098,16 @@ DATA word42b17217<>+20(SB)/4, $0x42b17217
 DATA word42b17217<>+24(SB)/4, $0x42b17217
 DATA word42b17217<>+28(SB)/4, $0x42b17217
 GLOBL word42b17217<>(SB), RODATA|NOPTR, $32
+
+DATA wordc2aeac4f<>+0(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+4(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+8(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+12(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+16(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+20(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+24(SB)/4, $0xc2aeac4f
+DATA wordc2aeac4f<>+28(SB)/4, $0xc2aeac4f
+GLOBL wordc2aeac4f<>(SB), RODATA|NOPTR, $32
 
 DATA word7f800000<>+0(SB)/4, $0x7f800000
 DATA word7f800000<>+4(SB)/4, $0x7f800000
@@ -3179,15 +3119,75 @@ DATA word7f800000<>+24(SB)/4, $0x7f800000
 DATA word7f800000<>+28(SB)/4, $0x7f800000
 GLOBL word7f800000<>(SB), RODATA|NOPTR, $32
 
-DATA wordc2aeac4f<>+0(SB)/4, $0xc2aeac4f
-DATA wordc2aeac4f<>+4(SB)/4, $0xc2aeac4f
-DATA wordc2aeac4f<>+8(SB)/4, $0xc2aeac4f
-DATA wordc2aeac4f<>+12(SB)/4, $0xc2aeac4f
-DATA wordc2aeac4f<>+16(SB)/4, $0xc2aeac4f
-DATA wordc2aeac4f<>+20(SB)/4, $0xc2aeac4f
-DATA wordc2aeac4f<>+24(SB)/4, $0xc2aeac4f
-DATA wordc2aeac4f<>+28(SB)/4, $0xc2aeac4f
-GLOBL wordc2aeac4f<>(SB), RODATA|NOPTR, $32
+DATA word3f000000<>+0(SB)/4, $0x3f000000
+DATA word3f000000<>+4(SB)/4, $0x3f000000
+DATA word3f000000<>+8(SB)/4, $0x3f000000
+DATA word3f000000<>+12(SB)/4, $0x3f000000
+DATA word3f000000<>+16(SB)/4, $0x3f000000
+DATA word3f000000<>+20(SB)/4, $0x3f000000
+DATA word3f000000<>+24(SB)/4, $0x3f000000
+DATA word3f000000<>+28(SB)/4, $0x3f000000
+GLOBL word3f000000<>(SB), RODATA|NOPTR, $32
+
+DATA word3e2aaaab<>+0(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+4(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+8(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+12(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+16(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+20(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+24(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+28(SB)/4, $0x3e2aaaab
+GLOBL word3e2aaaab<>(SB), RODATA|NOPTR, $32
+
+DATA word3d2aaa74<>+0(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+4(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+8(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+12(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+16(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+20(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+24(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+28(SB)/4, $0x3d2aaa74
+GLOBL word3d2aaa74<>(SB), RODATA|NOPTR, $32
+
+DATA word3c088870<>+0(SB)/4, $0x3c088870
+DATA word3c088870<>+4(SB)/4, $0x3c088870
+DATA word3c088870<>+8(SB)/4, $0x3c088870
+DATA word3c088870<>+12(SB)/4, $0x3c088870
+DATA word3c088870<>+16(SB)/4, $0x3c088870
+DATA word3c088870<>+20(SB)/4, $0x3c088870
+DATA word3c088870<>+24(SB)/4, $0x3c088870
+DATA word3c088870<>+28(SB)/4, $0x3c088870
+GLOBL word3c088870<>(SB), RODATA|NOPTR, $32
+
+DATA word3ab6a1d8<>+0(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+4(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+8(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+12(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+16(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+20(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+24(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+28(SB)/4, $0x3ab6a1d8
+GLOBL word3ab6a1d8<>(SB), RODATA|NOPTR, $32
+
+DATA word395092b6<>+0(SB)/4, $0x395092b6
+DATA word395092b6<>+4(SB)/4, $0x395092b6
+DATA word395092b6<>+8(SB)/4, $0x395092b6
+DATA word395092b6<>+12(SB)/4, $0x395092b6
+DATA word395092b6<>+16(SB)/4, $0x395092b6
+DATA word395092b6<>+20(SB)/4, $0x395092b6
+DATA word395092b6<>+24(SB)/4, $0x395092b6
+DATA word395092b6<>+28(SB)/4, $0x395092b6
+GLOBL word395092b6<>(SB), RODATA|NOPTR, $32
+
+DATA word80000000<>+0(SB)/4, $0x80000000
+DATA word80000000<>+4(SB)/4, $0x80000000
+DATA word80000000<>+8(SB)/4, $0x80000000
+DATA word80000000<>+12(SB)/4, $0x80000000
+DATA word80000000<>+16(SB)/4, $0x80000000
+DATA word80000000<>+20(SB)/4, $0x80000000
+DATA word80000000<>+24(SB)/4, $0x80000000
+DATA word80000000<>+28(SB)/4, $0x80000000
+GLOBL word80000000<>(SB), RODATA|NOPTR, $32
 
 // func avx2Tanh(y []float32)
 // Requires: AVX, AVX2, FMA3
@@ -3400,55 +3400,15 @@ DATA word7fffffff<>+24(SB)/4, $0x7fffffff
 DATA word7fffffff<>+28(SB)/4, $0x7fffffff
 GLOBL word7fffffff<>(SB), RODATA|NOPTR, $32
 
-DATA word3b1641e0<>+0(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+4(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+8(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+12(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+16(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+20(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+24(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+28(SB)/4, $0x3b1641e0
-GLOBL word3b1641e0<>(SB), RODATA|NOPTR, $32
-
-DATA wordbc08b50b<>+0(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+4(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+8(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+12(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+16(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+20(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+24(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+28(SB)/4, $0xbc08b50b
-GLOBL wordbc08b50b<>(SB), RODATA|NOPTR, $32
-
-DATA word3cb254bb<>+0(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+4(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+8(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+12(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+16(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+20(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+24(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+28(SB)/4, $0x3cb254bb
-GLOBL word3cb254bb<>(SB), RODATA|NOPTR, $32
-
-DATA wordbd5d0462<>+0(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+4(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+8(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+12(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+16(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+20(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+24(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+28(SB)/4, $0xbd5d0462
-GLOBL wordbd5d0462<>(SB), RODATA|NOPTR, $32
-
-DATA word3e088875<>+0(SB)/4, $0x3e088875
-DATA word3e088875<>+4(SB)/4, $0x3e088875
-DATA word3e088875<>+8(SB)/4, $0x3e088875
-DATA word3e088875<>+12(SB)/4, $0x3e088875
-DATA word3e088875<>+16(SB)/4, $0x3e088875
-DATA word3e088875<>+20(SB)/4, $0x3e088875
-DATA word3e088875<>+24(SB)/4, $0x3e088875
-DATA word3e088875<>+28(SB)/4, $0x3e088875
-GLOBL word3e088875<>(SB), RODATA|NOPTR, $32
+DATA word3f200000<>+0(SB)/4, $0x3f200000
+DATA word3f200000<>+4(SB)/4, $0x3f200000
+DATA word3f200000<>+8(SB)/4, $0x3f200000
+DATA word3f200000<>+12(SB)/4, $0x3f200000
+DATA word3f200000<>+16(SB)/4, $0x3f200000
+DATA word3f200000<>+20(SB)/4, $0x3f200000
+DATA word3f200000<>+24(SB)/4, $0x3f200000
+DATA word3f200000<>+28(SB)/4, $0x3f200000
+GLOBL word3f200000<>(SB), RODATA|NOPTR, $32
 
 DATA wordbeaaaaab<>+0(SB)/4, $0xbeaaaaab
 DATA wordbeaaaaab<>+4(SB)/4, $0xbeaaaaab
@@ -3460,15 +3420,55 @@ DATA wordbeaaaaab<>+24(SB)/4, $0xbeaaaaab
 DATA wordbeaaaaab<>+28(SB)/4, $0xbeaaaaab
 GLOBL wordbeaaaaab<>(SB), RODATA|NOPTR, $32
 
-DATA word3f200000<>+0(SB)/4, $0x3f200000
-DATA word3f200000<>+4(SB)/4, $0x3f200000
-DATA word3f200000<>+8(SB)/4, $0x3f200000
-DATA word3f200000<>+12(SB)/4, $0x3f200000
-DATA word3f200000<>+16(SB)/4, $0x3f200000
-DATA word3f200000<>+20(SB)/4, $0x3f200000
-DATA word3f200000<>+24(SB)/4, $0x3f200000
-DATA word3f200000<>+28(SB)/4, $0x3f200000
-GLOBL word3f200000<>(SB), RODATA|NOPTR, $32
+DATA word3e088875<>+0(SB)/4, $0x3e088875
+DATA word3e088875<>+4(SB)/4, $0x3e088875
+DATA word3e088875<>+8(SB)/4, $0x3e088875
+DATA word3e088875<>+12(SB)/4, $0x3e088875
+DATA word3e088875<>+16(SB)/4, $0x3e088875
+DATA word3e088875<>+20(SB)/4, $0x3e088875
+DATA word3e088875<>+24(SB)/4, $0x3e088875
+DATA word3e088875<>+28(SB)/4, $0x3e088875
+GLOBL word3e088875<>(SB), RODATA|NOPTR, $32
+
+DATA wordbd5d0462<>+0(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+4(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+8(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+12(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+16(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+20(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+24(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+28(SB)/4, $0xbd5d0462
+GLOBL wordbd5d0462<>(SB), RODATA|NOPTR, $32
+
+DATA word3cb254bb<>+0(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+4(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+8(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+12(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+16(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+20(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+24(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+28(SB)/4, $0x3cb254bb
+GLOBL word3cb254bb<>(SB), RODATA|NOPTR, $32
+
+DATA wordbc08b50b<>+0(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+4(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+8(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+12(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+16(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+20(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+24(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+28(SB)/4, $0xbc08b50b
+GLOBL wordbc08b50b<>(SB), RODATA|NOPTR, $32
+
+DATA word3b1641e0<>+0(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+4(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+8(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+12(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+16(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+20(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+24(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+28(SB)/4, $0x3b1641e0
+GLOBL word3b1641e0<>(SB), RODATA|NOPTR, $32
 
 // func avx2SigmoidBack(dst []float32, y []float32, g []float32)
 // Requires: AVX

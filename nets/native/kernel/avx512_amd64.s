@@ -6839,39 +6839,53 @@ Product_done_2:
 // func avx512Sigmoid(y []float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·avx512Sigmoid(SB), NOSPLIT, $0-24
-	MOVQ y_base+0(FP), AX
-	MOVQ y_len+8(FP), CX
+	VBROADCASTSS word3f800000<>+0(SB), Z0
+	VBROADCASTSS word3fb8aa3b<>+0(SB), Z1
+	VBROADCASTSS word3f317218<>+0(SB), Z2
+	VBROADCASTSS wordb102e308<>+0(SB), Z3
+	VBROADCASTSS word42b17217<>+0(SB), Z4
+	VBROADCASTSS wordc2aeac4f<>+0(SB), Z5
+	VBROADCASTSS word7f800000<>+0(SB), Z6
+	VBROADCASTSS word3f000000<>+0(SB), Z7
+	VBROADCASTSS word3e2aaaab<>+0(SB), Z8
+	VBROADCASTSS word3d2aaa74<>+0(SB), Z9
+	VBROADCASTSS word3c088870<>+0(SB), Z10
+	VBROADCASTSS word3ab6a1d8<>+0(SB), Z11
+	VBROADCASTSS word395092b6<>+0(SB), Z12
+	VBROADCASTSS word80000000<>+0(SB), Z13
+	MOVQ         y_base+0(FP), AX
+	MOVQ         y_len+8(FP), CX
 
 Sigmoid_lanes_371:
 	CMPQ         CX, $+16
 	JLT          Sigmoid_tail_372
-	VMOVUPS      (AX), Z0
-	VPXORD       word80000000<>+0(SB), Z0, Z0
-	VMULPS       word3fb8aa3b<>+0(SB), Z0, Z1
-	VCVTPS2DQ    Z1, Z2
-	VCVTDQ2PS    Z2, Z1
-	VMOVAPS      Z0, Z3
-	VFNMADD231PS word3f317218<>+0(SB), Z1, Z3
-	VFNMADD231PS wordb102e308<>+0(SB), Z1, Z3
-	VMOVUPS      word395092b6<>+0(SB), Z1
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Z3, Z1
-	VFMADD213PS  word3c088870<>+0(SB), Z3, Z1
-	VFMADD213PS  word3d2aaa74<>+0(SB), Z3, Z1
-	VFMADD213PS  word3e2aaaab<>+0(SB), Z3, Z1
-	VFMADD213PS  word3f000000<>+0(SB), Z3, Z1
-	VMULPS       Z3, Z3, Z4
-	VFMADD213PS  Z3, Z4, Z1
-	VADDPS       word3f800000<>+0(SB), Z1, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VPADDD       Z2, Z1, Z1
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Z0, K1
-	VMOVUPS      word7f800000<>+0(SB), K1, Z1
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z    Z1, K1, Z1
-	VMOVUPS      word3f800000<>+0(SB), Z0
-	VADDPS       Z0, Z1, Z1
-	VDIVPS       Z1, Z0, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      (AX), Z14
+	VPXORD       Z13, Z14, Z14
+	VMULPS       Z1, Z14, Z15
+	VCVTPS2DQ    Z15, Z16
+	VCVTDQ2PS    Z16, Z15
+	VMOVAPS      Z14, Z17
+	VFNMADD231PS Z2, Z15, Z17
+	VFNMADD231PS Z3, Z15, Z17
+	VMOVUPS      Z12, Z15
+	VFMADD213PS  Z11, Z17, Z15
+	VFMADD213PS  Z10, Z17, Z15
+	VFMADD213PS  Z9, Z17, Z15
+	VFMADD213PS  Z8, Z17, Z15
+	VFMADD213PS  Z7, Z17, Z15
+	VMULPS       Z17, Z17, Z18
+	VFMADD213PS  Z17, Z18, Z15
+	VADDPS       Z0, Z15, Z15
+	VPSLLD       $0x17, Z16, Z16
+	VPADDD       Z16, Z15, Z15
+	VCMPPS       $0x1e, Z4, Z14, K1
+	VMOVUPS      Z6, K1, Z15
+	VCMPPS       $0x15, Z5, Z14, K1
+	VMOVAPS.Z    Z15, K1, Z15
+	VMOVUPS      Z0, Z14
+	VADDPS       Z14, Z15, Z15
+	VDIVPS       Z15, Z14, Z15
+	VMOVUPS      Z15, (AX)
 	ADDQ         $+64, AX
 	SUBQ         $+16, CX
 	JMP          Sigmoid_lanes_371
@@ -6882,30 +6896,30 @@ Sigmoid_tail_372:
 	MOVL         $-1, DX
 	BZHIL        CX, DX, DX
 	KMOVW        DX, K1
-	VMOVUPS.Z    (AX), K1, Z0
-	VPXORD       word80000000<>+0(SB), Z0, Z0
-	VMULPS       word3fb8aa3b<>+0(SB), Z0, Z1
-	VCVTPS2DQ    Z1, Z2
-	VCVTDQ2PS    Z2, Z1
-	VMOVAPS      Z0, Z3
-	VFNMADD231PS word3f317218<>+0(SB), Z1, Z3
-	VFNMADD231PS wordb102e308<>+0(SB), Z1, Z3
-	VMOVUPS      word395092b6<>+0(SB), Z1
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Z3, Z1
-	VFMADD213PS  word3c088870<>+0(SB), Z3, Z1
-	VFMADD213PS  word3d2aaa74<>+0(SB), Z3, Z1
-	VFMADD213PS  word3e2aaaab<>+0(SB), Z3, Z1
-	VFMADD213PS  word3f000000<>+0(SB), Z3, Z1
-	VMULPS       Z3, Z3, Z4
-	VFMADD213PS  Z3, Z4, Z1
-	VADDPS       word3f800000<>+0(SB), Z1, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VPADDD       Z2, Z1, Z1
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Z0, K2
-	VMOVUPS      word7f800000<>+0(SB), K2, Z1
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z0, K2
+	VMOVUPS.Z    (AX), K1, Z14
+	VPXORD       Z13, Z14, Z14
+	VMULPS       Z1, Z14, Z1
+	VCVTPS2DQ    Z1, Z13
+	VCVTDQ2PS    Z13, Z1
+	VMOVAPS      Z14, Z15
+	VFNMADD231PS Z2, Z1, Z15
+	VFNMADD231PS Z3, Z1, Z15
+	VMOVUPS      Z12, Z1
+	VFMADD213PS  Z11, Z15, Z1
+	VFMADD213PS  Z10, Z15, Z1
+	VFMADD213PS  Z9, Z15, Z1
+	VFMADD213PS  Z8, Z15, Z1
+	VFMADD213PS  Z7, Z15, Z1
+	VMULPS       Z15, Z15, Z2
+	VFMADD213PS  Z15, Z2, Z1
+	VADDPS       Z0, Z1, Z1
+	VPSLLD       $0x17, Z13, Z13
+	VPADDD       Z13, Z1, Z1
+	VCMPPS       $0x1e, Z4, Z14, K2
+	VMOVUPS      Z6, K2, Z1
+	VCMPPS       $0x15, Z5, Z14, K2
 	VMOVAPS.Z    Z1, K2, Z1
-	VMOVUPS      word3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, Z0
 	VADDPS       Z0, Z1, Z1
 	VDIVPS       Z1, Z0, Z1
 	VMOVUPS      Z1, K1, (AX)
@@ -6914,23 +6928,23 @@ Sigmoid_done_373:
 	VZEROUPPER
 	RET
 
-DATA word80000000<>+0(SB)/4, $0x80000000
-DATA word80000000<>+4(SB)/4, $0x80000000
-DATA word80000000<>+8(SB)/4, $0x80000000
-DATA word80000000<>+12(SB)/4, $0x80000000
-DATA word80000000<>+16(SB)/4, $0x80000000
-DATA word80000000<>+20(SB)/4, $0x80000000
-DATA word80000000<>+24(SB)/4, $0x80000000
-DATA word80000000<>+28(SB)/4, $0x80000000
-DATA word80000000<>+32(SB)/4, $0x80000000
-DATA word80000000<>+36(SB)/4, $0x80000000
-DATA word80000000<>+40(SB)/4, $0x80000000
-DATA word80000000<>+44(SB)/4, $0x80000000
-DATA word80000000<>+48(SB)/4, $0x80000000
-DATA word80000000<>+52(SB)/4, $0x80000000
-DATA word80000000<>+56(SB)/4, $0x80000000
-DATA word80000000<>+60(SB)/4, $0x80000000
-GLOBL word80000000<>(SB), RODATA|NOPTR, $64
+DATA word3f800000<>+0(SB)/4, $0x3f800000
+DATA word3f800000<>+4(SB)/4, $0x3f800000
+DATA word3f800000<>+8(SB)/4, $0x3f800000
+DATA word3f800000<>+12(SB)/4, $0x3f800000
+DATA word3f800000<>+16(SB)/4, $0x3f800000
+DATA word3f800000<>+20(SB)/4, $0x3f800000
+DATA word3f800000<>+24(SB)/4, $0x3f800000
+DATA word3f800000<>+28(SB)/4, $0x3f800000
+DATA word3f800000<>+32(SB)/4, $0x3f800000
+DATA word3f800000<>+36(SB)/4, $0x3f800000
+DATA word3f800000<>+40(SB)/4, $0x3f800000
+DATA word3f800000<>+44(SB)/4, $0x3f800000
+DATA word3f800000<>+48(SB)/4, $0x3f800000
+DATA word3f800000<>+52(SB)/4, $0x3f800000
+DATA word3f800000<>+56(SB)/4, $0x3f800000
+DATA word3f800000<>+60(SB)/4, $0x3f800000
+GLOBL word3f800000<>(SB), RODATA|NOPTR, $64
 
 DATA word3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
 DATA word3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
@@ -6986,132 +7000,6 @@ DATA wordb102e308<>+56(SB)/4, $0xb102e308
 DATA wordb102e308<>+60(SB)/4, $0xb102e308
 GLOBL wordb102e308<>(SB), RODATA|NOPTR, $64
 
-DATA word395092b6<>+0(SB)/4, $0x395092b6
-DATA word395092b6<>+4(SB)/4, $0x395092b6
-DATA word395092b6<>+8(SB)/4, $0x395092b6
-DATA word395092b6<>+12(SB)/4, $0x395092b6
-DATA word395092b6<>+16(SB)/4, $0x395092b6
-DATA word395092b6<>+20(SB)/4, $0x395092b6
-DATA word395092b6<>+24(SB)/4, $0x395092b6
-DATA word395092b6<>+28(SB)/4, $0x395092b6
-DATA word395092b6<>+32(SB)/4, $0x395092b6
-DATA word395092b6<>+36(SB)/4, $0x395092b6
-DATA word395092b6<>+40(SB)/4, $0x395092b6
-DATA word395092b6<>+44(SB)/4, $0x395092b6
-DATA word395092b6<>+48(SB)/4, $0x395092b6
-DATA word395092b6<>+52(SB)/4, $0x395092b6
-DATA word395092b6<>+56(SB)/4, $0x395092b6
-DATA word395092b6<>+60(SB)/4, $0x395092b6
-GLOBL word395092b6<>(SB), RODATA|NOPTR, $64
-
-DATA word3ab6a1d8<>+0(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+4(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+8(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+12(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+16(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+20(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+24(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+28(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+32(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+36(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+40(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+44(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+48(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+52(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+56(SB)/4, $0x3ab6a1d8
-DATA word3ab6a1d8<>+60(SB)/4, $0x3ab6a1d8
-GLOBL word3ab6a1d8<>(SB), RODATA|NOPTR, $64
-
-DATA word3c088870<>+0(SB)/4, $0x3c088870
-DATA word3c088870<>+4(SB)/4, $0x3c088870
-DATA word3c088870<>+8(SB)/4, $0x3c088870
-DATA word3c088870<>+12(SB)/4, $0x3c088870
-DATA word3c088870<>+16(SB)/4, $0x3c088870
-DATA word3c088870<>+20(SB)/4, $0x3c088870
-DATA word3c088870<>+24(SB)/4, $0x3c088870
-DATA word3c088870<>+28(SB)/4, $0x3c088870
-DATA word3c088870<>+32(SB)/4, $0x3c088870
-DATA word3c088870<>+36(SB)/4, $0x3c088870
-DATA word3c088870<>+40(SB)/4, $0x3c088870
-DATA word3c088870<>+44(SB)/4, $0x3c088870
-DATA word3c088870<>+48(SB)/4, $0x3c088870
-DATA word3c088870<>+52(SB)/4, $0x3c088870
-DATA word3c088870<>+56(SB)/4, $0x3c088870
-DATA word3c088870<>+60(SB)/4, $0x3c088870
-GLOBL word3c088870<>(SB), RODATA|NOPTR, $64
-
-DATA word3d2aaa74<>+0(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+4(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+8(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+12(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+16(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+20(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+24(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+28(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+32(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+36(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+40(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+44(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+48(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+52(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+56(SB)/4, $0x3d2aaa74
-DATA word3d2aaa74<>+60(SB)/4, $0x3d2aaa74
-GLOBL word3d2aaa74<>(SB), RODATA|NOPTR, $64
-
-DATA word3e2aaaab<>+0(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+4(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+8(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+12(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+16(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+20(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+24(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+28(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+32(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+36(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+40(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+44(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+48(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+52(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+56(SB)/4, $0x3e2aaaab
-DATA word3e2aaaab<>+60(SB)/4, $0x3e2aaaab
-GLOBL word3e2aaaab<>(SB), RODATA|NOPTR, $64
-
-DATA word3f000000<>+0(SB)/4, $0x3f000000
-DATA word3f000000<>+4(SB)/4, $0x3f000000
-DATA word3f000000<>+8(SB)/4, $0x3f000000
-DATA word3f000000<>+12(SB)/4, $0x3f000000
-DATA word3f000000<>+16(SB)/4, $0x3f000000
-DATA word3f000000<>+20(SB)/4, $0x3f000000
-DATA word3f000000<>+24(SB)/4, $0x3f000000
-DATA word3f000000<>+28(SB)/4, $0x3f000000
-DATA word3f000000<>+32(SB)/4, $0x3f000000
-DATA word3f000000<>+36(SB)/4, $0x3f000000
-DATA word3f000000<>+40(SB)/4, $0x3f000000
-DATA word3f000000<>+44(SB)/4, $0x3f000000
-DATA word3f000000<>+48(SB)/4, $0x3f000000
-DATA word3f000000<>+52(SB)/4, $0x3f000000
-DATA word3f000000<>+56(SB)/4, $0x3f000000
-DATA word3f000000<>+60(SB)/4, $0x3f000000
-GLOBL word3f000000<>(SB), RODATA|NOPTR, $64
-
-DATA word3f800000<>+0(SB)/4, $0x3f800000
-DATA word3f800000<>+4(SB)/4, $0x3f800000
-DATA word3f800000<>+8(SB)/4, $0x3f800000
-DATA word3f800000<>+12(SB)/4, $0x3f800000
-DATA word3f800000<>+16(SB)/4, $0x3f800000
-DATA word3f800000<>+20(SB)/4, $0x3f800000
-DATA word3f800000<>+24(SB)/4, $0x3f800000
-DATA word3f800000<>+28(SB)/4, $0x3f800000
-DATA word3f800000<>+32(SB)/4, $0x3f800000
-DATA word3f800000<>+36(SB)/4, $0x3f800000
-DATA word3f800000<>+40(SB)/4, $0x3f800000
-DATA word3f800000<>+44(SB)/4, $0x3f800000
-DATA word3f800000<>+48(SB)/4, $0x3f800000
-DATA word3f800000<>+52(SB)/4, $0x3f800000
-DATA word3f800000<>+56(SB)/4, $0x3f800000
-DATA word3f800000<>+60(SB)/4, $0x3f800000
-GLOBL word3f800000<>(SB), RODATA|NOPTR, $64
-
 DATA word42b17217<>+0(SB)/4, $0x42b17217
 DATA word42b17217<>+4(SB)/4, $0x42b17217
 DATA word42b17217<>+8(SB)/4, $0x42b17217
@@ -7129,24 +7017,6 @@ DATA word42b17217<>+52(SB)/4, $0x42b17217
 DATA word42b17217<>+56(SB)/4, $0x42b17217
 DATA word42b17217<>+60(SB)/4, $0x42b17217
 GLOBL word42b17217<>(SB), RODATA|NOPTR, $64
-
-DATA word7f800000<>+0(SB)/4, $0x7f800000
-DATA word7f800000<>+4(SB)/4, $0x7f800000
-DATA word7f800000<>+8(SB)/4, $0x7f800000
-DATA word7f800000<>+12(SB)/4, $0x7f800000
-DATA word7f800000<>+16(SB)/4, $0x7f800000
-DATA word7f800000<>+20(SB)/4, $0x7f800000
-DATA word7f800000<>+24(SB)/4, $0x7f800000
-DATA word7f800000<>+28(SB)/4, $0x7f800000
-DATA word7f800000<>+32(SB)/4, $0x7f800000
-DATA word7f800000<>+36(SB)/4, $0x7f800000
-DATA word7f800000<>+40(SB)/4, $0x7f800000
-DATA word7f800000<>+44(SB)/4, $0x7f800000
-DATA word7f800000<>+48(SB)/4, $0x7f800000
-DATA word7f800000<>+52(SB)/4, $0x7f800000
-DATA word7f800000<>+56(SB)/4, $0x7f800000
-DATA word7f800000<>+60(SB)/4, $0x7f800000
-GLOBL word7f800000<>(SB), RODATA|NOPTR, $64
 
 DATA wordc2aeac4f<>+0(SB)/4, $0xc2aeac4f
 DATA wordc2aeac4f<>+4(SB)/4, $0xc2aeac4f
@@ -7166,59 +7036,225 @@ DATA wordc2aeac4f<>+56(SB)/4, $0xc2aeac4f
 DATA wordc2aeac4f<>+60(SB)/4, $0xc2aeac4f
 GLOBL wordc2aeac4f<>(SB), RODATA|NOPTR, $64
 
+DATA word7f800000<>+0(SB)/4, $0x7f800000
+DATA word7f800000<>+4(SB)/4, $0x7f800000
+DATA word7f800000<>+8(SB)/4, $0x7f800000
+DATA word7f800000<>+12(SB)/4, $0x7f800000
+DATA word7f800000<>+16(SB)/4, $0x7f800000
+DATA word7f800000<>+20(SB)/4, $0x7f800000
+DATA word7f800000<>+24(SB)/4, $0x7f800000
+DATA word7f800000<>+28(SB)/4, $0x7f800000
+DATA word7f800000<>+32(SB)/4, $0x7f800000
+DATA word7f800000<>+36(SB)/4, $0x7f800000
+DATA word7f800000<>+40(SB)/4, $0x7f800000
+DATA word7f800000<>+44(SB)/4, $0x7f800000
+DATA word7f800000<>+48(SB)/4, $0x7f800000
+DATA word7f800000<>+52(SB)/4, $0x7f800000
+DATA word7f800000<>+56(SB)/4, $0x7f800000
+DATA word7f800000<>+60(SB)/4, $0x7f800000
+GLOBL word7f800000<>(SB), RODATA|NOPTR, $64
+
+DATA word3f000000<>+0(SB)/4, $0x3f000000
+DATA word3f000000<>+4(SB)/4, $0x3f000000
+DATA word3f000000<>+8(SB)/4, $0x3f000000
+DATA word3f000000<>+12(SB)/4, $0x3f000000
+DATA word3f000000<>+16(SB)/4, $0x3f000000
+DATA word3f000000<>+20(SB)/4, $0x3f000000
+DATA word3f000000<>+24(SB)/4, $0x3f000000
+DATA word3f000000<>+28(SB)/4, $0x3f000000
+DATA word3f000000<>+32(SB)/4, $0x3f000000
+DATA word3f000000<>+36(SB)/4, $0x3f000000
+DATA word3f000000<>+40(SB)/4, $0x3f000000
+DATA word3f000000<>+44(SB)/4, $0x3f000000
+DATA word3f000000<>+48(SB)/4, $0x3f000000
+DATA word3f000000<>+52(SB)/4, $0x3f000000
+DATA word3f000000<>+56(SB)/4, $0x3f000000
+DATA word3f000000<>+60(SB)/4, $0x3f000000
+GLOBL word3f000000<>(SB), RODATA|NOPTR, $64
+
+DATA word3e2aaaab<>+0(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+4(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+8(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+12(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+16(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+20(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+24(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+28(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+32(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+36(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+40(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+44(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+48(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+52(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+56(SB)/4, $0x3e2aaaab
+DATA word3e2aaaab<>+60(SB)/4, $0x3e2aaaab
+GLOBL word3e2aaaab<>(SB), RODATA|NOPTR, $64
+
+DATA word3d2aaa74<>+0(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+4(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+8(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+12(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+16(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+20(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+24(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+28(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+32(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+36(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+40(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+44(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+48(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+52(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+56(SB)/4, $0x3d2aaa74
+DATA word3d2aaa74<>+60(SB)/4, $0x3d2aaa74
+GLOBL word3d2aaa74<>(SB), RODATA|NOPTR, $64
+
+DATA word3c088870<>+0(SB)/4, $0x3c088870
+DATA word3c088870<>+4(SB)/4, $0x3c088870
+DATA word3c088870<>+8(SB)/4, $0x3c088870
+DATA word3c088870<>+12(SB)/4, $0x3c088870
+DATA word3c088870<>+16(SB)/4, $0x3c088870
+DATA word3c088870<>+20(SB)/4, $0x3c088870
+DATA word3c088870<>+24(SB)/4, $0x3c088870
+DATA word3c088870<>+28(SB)/4, $0x3c088870
+DATA word3c088870<>+32(SB)/4, $0x3c088870
+DATA word3c088870<>+36(SB)/4, $0x3c088870
+DATA word3c088870<>+40(SB)/4, $0x3c088870
+DATA word3c088870<>+44(SB)/4, $0x3c088870
+DATA word3c088870<>+48(SB)/4, $0x3c088870
+DATA word3c088870<>+52(SB)/4, $0x3c088870
+DATA word3c088870<>+56(SB)/4, $0x3c088870
+DATA word3c088870<>+60(SB)/4, $0x3c088870
+GLOBL word3c088870<>(SB), RODATA|NOPTR, $64
+
+DATA word3ab6a1d8<>+0(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+4(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+8(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+12(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+16(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+20(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+24(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+28(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+32(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+36(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+40(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+44(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+48(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+52(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+56(SB)/4, $0x3ab6a1d8
+DATA word3ab6a1d8<>+60(SB)/4, $0x3ab6a1d8
+GLOBL word3ab6a1d8<>(SB), RODATA|NOPTR, $64
+
+DATA word395092b6<>+0(SB)/4, $0x395092b6
+DATA word395092b6<>+4(SB)/4, $0x395092b6
+DATA word395092b6<>+8(SB)/4, $0x395092b6
+DATA word395092b6<>+12(SB)/4, $0x395092b6
+DATA word395092b6<>+16(SB)/4, $0x395092b6
+DATA word395092b6<>+20(SB)/4, $0x395092b6
+DATA word395092b6<>+24(SB)/4, $0x395092b6
+DATA word395092b6<>+28(SB)/4, $0x395092b6
+DATA word395092b6<>+32(SB)/4, $0x395092b6
+DATA word395092b6<>+36(SB)/4, $0x395092b6
+DATA word395092b6<>+40(SB)/4, $0x395092b6
+DATA word395092b6<>+44(SB)/4, $0x395092b6
+DATA word395092b6<>+48(SB)/4, $0x395092b6
+DATA word395092b6<>+52(SB)/4, $0x395092b6
+DATA word395092b6<>+56(SB)/4, $0x395092b6
+DATA word395092b6<>+60(SB)/4, $0x395092b6
+GLOBL word395092b6<>(SB), RODATA|NOPTR, $64
+
+DATA word80000000<>+0(SB)/4, $0x80000000
+DATA word80000000<>+4(SB)/4, $0x80000000
+DATA word80000000<>+8(SB)/4, $0x80000000
+DATA word80000000<>+12(SB)/4, $0x80000000
+DATA word80000000<>+16(SB)/4, $0x80000000
+DATA word80000000<>+20(SB)/4, $0x80000000
+DATA word80000000<>+24(SB)/4, $0x80000000
+DATA word80000000<>+28(SB)/4, $0x80000000
+DATA word80000000<>+32(SB)/4, $0x80000000
+DATA word80000000<>+36(SB)/4, $0x80000000
+DATA word80000000<>+40(SB)/4, $0x80000000
+DATA word80000000<>+44(SB)/4, $0x80000000
+DATA word80000000<>+48(SB)/4, $0x80000000
+DATA word80000000<>+52(SB)/4, $0x80000000
+DATA word80000000<>+56(SB)/4, $0x80000000
+DATA word80000000<>+60(SB)/4, $0x80000000
+GLOBL word80000000<>(SB), RODATA|NOPTR, $64
+
 // func avx512Tanh(y []float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·avx512Tanh(SB), NOSPLIT, $0-24
-	MOVQ y_base+0(FP), AX
-	MOVQ y_len+8(FP), CX
+	VBROADCASTSS word3f800000<>+0(SB), Z0
+	VBROADCASTSS word3fb8aa3b<>+0(SB), Z1
+	VBROADCASTSS word3f317218<>+0(SB), Z2
+	VBROADCASTSS wordb102e308<>+0(SB), Z3
+	VBROADCASTSS word42b17217<>+0(SB), Z4
+	VBROADCASTSS wordc2aeac4f<>+0(SB), Z5
+	VBROADCASTSS word7f800000<>+0(SB), Z6
+	VBROADCASTSS word3f000000<>+0(SB), Z7
+	VBROADCASTSS word3e2aaaab<>+0(SB), Z8
+	VBROADCASTSS word3d2aaa74<>+0(SB), Z9
+	VBROADCASTSS word3c088870<>+0(SB), Z10
+	VBROADCASTSS word3ab6a1d8<>+0(SB), Z11
+	VBROADCASTSS word395092b6<>+0(SB), Z12
+	VBROADCASTSS word80000000<>+0(SB), Z13
+	VBROADCASTSS word7fffffff<>+0(SB), Z14
+	VBROADCASTSS word3f200000<>+0(SB), Z15
+	VBROADCASTSS wordbeaaaaab<>+0(SB), Z16
+	VBROADCASTSS word3e088875<>+0(SB), Z17
+	VBROADCASTSS wordbd5d0462<>+0(SB), Z18
+	VBROADCASTSS word3cb254bb<>+0(SB), Z19
+	VBROADCASTSS wordbc08b50b<>+0(SB), Z20
+	VBROADCASTSS word3b1641e0<>+0(SB), Z21
+	MOVQ         y_base+0(FP), AX
+	MOVQ         y_len+8(FP), CX
 
 Tanh_lanes_374:
 	CMPQ         CX, $+16
 	JLT          Tanh_tail_375
-	VMOVUPS      (AX), Z0
-	VPANDD       word7fffffff<>+0(SB), Z0, Z1
-	VMULPS       Z1, Z1, Z2
-	VMOVUPS      word3b1641e0<>+0(SB), Z3
-	VFMADD213PS  wordbc08b50b<>+0(SB), Z2, Z3
-	VFMADD213PS  word3cb254bb<>+0(SB), Z2, Z3
-	VFMADD213PS  wordbd5d0462<>+0(SB), Z2, Z3
-	VFMADD213PS  word3e088875<>+0(SB), Z2, Z3
-	VFMADD213PS  wordbeaaaaab<>+0(SB), Z2, Z3
-	VMULPS       Z1, Z2, Z2
-	VFMADD213PS  Z1, Z2, Z3
-	VADDPS       Z1, Z1, Z1
-	VMULPS       word3fb8aa3b<>+0(SB), Z1, Z2
-	VCVTPS2DQ    Z2, Z4
-	VCVTDQ2PS    Z4, Z2
-	VMOVAPS      Z1, Z5
-	VFNMADD231PS word3f317218<>+0(SB), Z2, Z5
-	VFNMADD231PS wordb102e308<>+0(SB), Z2, Z5
-	VMOVUPS      word395092b6<>+0(SB), Z2
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Z5, Z2
-	VFMADD213PS  word3c088870<>+0(SB), Z5, Z2
-	VFMADD213PS  word3d2aaa74<>+0(SB), Z5, Z2
-	VFMADD213PS  word3e2aaaab<>+0(SB), Z5, Z2
-	VFMADD213PS  word3f000000<>+0(SB), Z5, Z2
-	VMULPS       Z5, Z5, Z6
-	VFMADD213PS  Z5, Z6, Z2
-	VADDPS       word3f800000<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z4, Z4
-	VPADDD       Z4, Z2, Z2
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Z1, K1
-	VMOVUPS      word7f800000<>+0(SB), K1, Z2
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z1, K1
-	VMOVAPS.Z    Z2, K1, Z2
-	VPANDD       word7fffffff<>+0(SB), Z0, Z1
-	VMOVUPS      word3f800000<>+0(SB), Z4
-	VADDPS       Z4, Z2, Z2
-	VADDPS       Z4, Z4, Z5
-	VDIVPS       Z2, Z5, Z2
-	VSUBPS       Z2, Z4, Z2
-	VCMPPS       $0x11, word3f200000<>+0(SB), Z1, K1
-	VMOVUPS      Z3, K1, Z2
-	VPANDD       word80000000<>+0(SB), Z0, Z0
-	VPORD        Z0, Z2, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      (AX), Z22
+	VPANDD       Z14, Z22, Z23
+	VMULPS       Z23, Z23, Z24
+	VMOVUPS      Z21, Z25
+	VFMADD213PS  Z20, Z24, Z25
+	VFMADD213PS  Z19, Z24, Z25
+	VFMADD213PS  Z18, Z24, Z25
+	VFMADD213PS  Z17, Z24, Z25
+	VFMADD213PS  Z16, Z24, Z25
+	VMULPS       Z23, Z24, Z24
+	VFMADD213PS  Z23, Z24, Z25
+	VADDPS       Z23, Z23, Z23
+	VMULPS       Z1, Z23, Z24
+	VCVTPS2DQ    Z24, Z26
+	VCVTDQ2PS    Z26, Z24
+	VMOVAPS      Z23, Z27
+	VFNMADD231PS Z2, Z24, Z27
+	VFNMADD231PS Z3, Z24, Z27
+	VMOVUPS      Z12, Z24
+	VFMADD213PS  Z11, Z27, Z24
+	VFMADD213PS  Z10, Z27, Z24
+	VFMADD213PS  Z9, Z27, Z24
+	VFMADD213PS  Z8, Z27, Z24
+	VFMADD213PS  Z7, Z27, Z24
+	VMULPS       Z27, Z27, Z28
+	VFMADD213PS  Z27, Z28, Z24
+	VADDPS       Z0, Z24, Z24
+	VPSLLD       $0x17, Z26, Z26
+	VPADDD       Z26, Z24, Z24
+	VCMPPS       $0x1e, Z4, Z23, K1
+	VMOVUPS      Z6, K1, Z24
+	VCMPPS       $0x15, Z5, Z23, K1
+	VMOVAPS.Z    Z24, K1, Z24
+	VPANDD       Z14, Z22, Z23
+	VMOVUPS      Z0, Z26
+	VADDPS       Z26, Z24, Z24
+	VADDPS       Z26, Z26, Z27
+	VDIVPS       Z24, Z27, Z24
+	VSUBPS       Z24, Z26, Z24
+	VCMPPS       $0x11, Z15, Z23, K1
+	VMOVUPS      Z25, K1, Z24
+	VPANDD       Z13, Z22, Z22
+	VPORD        Z22, Z24, Z24
+	VMOVUPS      Z24, (AX)
 	ADDQ         $+64, AX
 	SUBQ         $+16, CX
 	JMP          Tanh_lanes_374
@@ -7229,50 +7265,50 @@ Tanh_tail_375:
 	MOVL         $-1, DX
 	BZHIL        CX, DX, DX
 	KMOVW        DX, K1
-	VMOVUPS.Z    (AX), K1, Z0
-	VPANDD       word7fffffff<>+0(SB), Z0, Z1
-	VMULPS       Z1, Z1, Z2
-	VMOVUPS      word3b1641e0<>+0(SB), Z3
-	VFMADD213PS  wordbc08b50b<>+0(SB), Z2, Z3
-	VFMADD213PS  word3cb254bb<>+0(SB), Z2, Z3
-	VFMADD213PS  wordbd5d0462<>+0(SB), Z2, Z3
-	VFMADD213PS  word3e088875<>+0(SB), Z2, Z3
-	VFMADD213PS  wordbeaaaaab<>+0(SB), Z2, Z3
-	VMULPS       Z1, Z2, Z2
-	VFMADD213PS  Z1, Z2, Z3
-	VADDPS       Z1, Z1, Z1
-	VMULPS       word3fb8aa3b<>+0(SB), Z1, Z2
-	VCVTPS2DQ    Z2, Z4
-	VCVTDQ2PS    Z4, Z2
-	VMOVAPS      Z1, Z5
-	VFNMADD231PS word3f317218<>+0(SB), Z2, Z5
-	VFNMADD231PS wordb102e308<>+0(SB), Z2, Z5
-	VMOVUPS      word395092b6<>+0(SB), Z2
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Z5, Z2
-	VFMADD213PS  word3c088870<>+0(SB), Z5, Z2
-	VFMADD213PS  word3d2aaa74<>+0(SB), Z5, Z2
-	VFMADD213PS  word3e2aaaab<>+0(SB), Z5, Z2
-	VFMADD213PS  word3f000000<>+0(SB), Z5, Z2
-	VMULPS       Z5, Z5, Z6
-	VFMADD213PS  Z5, Z6, Z2
-	VADDPS       word3f800000<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z4, Z4
-	VPADDD       Z4, Z2, Z2
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Z1, K2
-	VMOVUPS      word7f800000<>+0(SB), K2, Z2
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z1, K2
-	VMOVAPS.Z    Z2, K2, Z2
-	VPANDD       word7fffffff<>+0(SB), Z0, Z1
-	VMOVUPS      word3f800000<>+0(SB), Z4
-	VADDPS       Z4, Z2, Z2
-	VADDPS       Z4, Z4, Z5
-	VDIVPS       Z2, Z5, Z2
-	VSUBPS       Z2, Z4, Z2
-	VCMPPS       $0x11, word3f200000<>+0(SB), Z1, K2
-	VMOVUPS      Z3, K2, Z2
-	VPANDD       word80000000<>+0(SB), Z0, Z0
-	VPORD        Z0, Z2, Z2
-	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS.Z    (AX), K1, Z22
+	VPANDD       Z14, Z22, Z23
+	VMULPS       Z23, Z23, Z24
+	VMOVUPS      Z21, Z21
+	VFMADD213PS  Z20, Z24, Z21
+	VFMADD213PS  Z19, Z24, Z21
+	VFMADD213PS  Z18, Z24, Z21
+	VFMADD213PS  Z17, Z24, Z21
+	VFMADD213PS  Z16, Z24, Z21
+	VMULPS       Z23, Z24, Z24
+	VFMADD213PS  Z23, Z24, Z21
+	VADDPS       Z23, Z23, Z23
+	VMULPS       Z1, Z23, Z1
+	VCVTPS2DQ    Z1, Z16
+	VCVTDQ2PS    Z16, Z1
+	VMOVAPS      Z23, Z17
+	VFNMADD231PS Z2, Z1, Z17
+	VFNMADD231PS Z3, Z1, Z17
+	VMOVUPS      Z12, Z1
+	VFMADD213PS  Z11, Z17, Z1
+	VFMADD213PS  Z10, Z17, Z1
+	VFMADD213PS  Z9, Z17, Z1
+	VFMADD213PS  Z8, Z17, Z1
+	VFMADD213PS  Z7, Z17, Z1
+	VMULPS       Z17, Z17, Z2
+	VFMADD213PS  Z17, Z2, Z1
+	VADDPS       Z0, Z1, Z1
+	VPSLLD       $0x17, Z16, Z16
+	VPADDD       Z16, Z1, Z1
+	VCMPPS       $0x1e, Z4, Z23, K2
+	VMOVUPS      Z6, K2, Z1
+	VCMPPS       $0x15, Z5, Z23, K2
+	VMOVAPS.Z    Z1, K2, Z1
+	VPANDD       Z14, Z22, Z23
+	VMOVUPS      Z0, Z0
+	VADDPS       Z0, Z1, Z1
+	VADDPS       Z0, Z0, Z2
+	VDIVPS       Z1, Z2, Z1
+	VSUBPS       Z1, Z0, Z1
+	VCMPPS       $0x11, Z15, Z23, K2
+	VMOVUPS      Z21, K2, Z1
+	VPANDD       Z13, Z22, Z22
+	VPORD        Z22, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
 
 Tanh_done_376:
 	VZEROUPPER
@@ -7296,95 +7332,23 @@ DATA word7fffffff<>+56(SB)/4, $0x7fffffff
 DATA word7fffffff<>+60(SB)/4, $0x7fffffff
 GLOBL word7fffffff<>(SB), RODATA|NOPTR, $64
 
-DATA word3b1641e0<>+0(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+4(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+8(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+12(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+16(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+20(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+24(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+28(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+32(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+36(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+40(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+44(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+48(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+52(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+56(SB)/4, $0x3b1641e0
-DATA word3b1641e0<>+60(SB)/4, $0x3b1641e0
-GLOBL word3b1641e0<>(SB), RODATA|NOPTR, $64
-
-DATA wordbc08b50b<>+0(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+4(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+8(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+12(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+16(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+20(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+24(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+28(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+32(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+36(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+40(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+44(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+48(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+52(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+56(SB)/4, $0xbc08b50b
-DATA wordbc08b50b<>+60(SB)/4, $0xbc08b50b
-GLOBL wordbc08b50b<>(SB), RODATA|NOPTR, $64
-
-DATA word3cb254bb<>+0(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+4(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+8(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+12(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+16(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+20(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+24(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+28(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+32(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+36(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+40(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+44(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+48(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+52(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+56(SB)/4, $0x3cb254bb
-DATA word3cb254bb<>+60(SB)/4, $0x3cb254bb
-GLOBL word3cb254bb<>(SB), RODATA|NOPTR, $64
-
-DATA wordbd5d0462<>+0(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+4(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+8(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+12(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+16(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+20(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+24(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+28(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+32(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+36(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+40(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+44(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+48(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+52(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+56(SB)/4, $0xbd5d0462
-DATA wordbd5d0462<>+60(SB)/4, $0xbd5d0462
-GLOBL wordbd5d0462<>(SB), RODATA|NOPTR, $64
-
-DATA word3e088875<>+0(SB)/4, $0x3e088875
-DATA word3e088875<>+4(SB)/4, $0x3e088875
-DATA word3e088875<>+8(SB)/4, $0x3e088875
-DATA word3e088875<>+12(SB)/4, $0x3e088875
-DATA word3e088875<>+16(SB)/4, $0x3e088875
-DATA word3e088875<>+20(SB)/4, $0x3e088875
-DATA word3e088875<>+24(SB)/4, $0x3e088875
-DATA word3e088875<>+28(SB)/4, $0x3e088875
-DATA word3e088875<>+32(SB)/4, $0x3e088875
-DATA word3e088875<>+36(SB)/4, $0x3e088875
-DATA word3e088875<>+40(SB)/4, $0x3e088875
-DATA word3e088875<>+44(SB)/4, $0x3e088875
-DATA word3e088875<>+48(SB)/4, $0x3e088875
-DATA word3e088875<>+52(SB)/4, $0x3e088875
-DATA word3e088875<>+56(SB)/4, $0x3e088875
-DATA word3e088875<>+60(SB)/4, $0x3e088875
-GLOBL word3e088875<>(SB), RODATA|NOPTR, $64
+DATA word3f200000<>+0(SB)/4, $0x3f200000
+DATA word3f200000<>+4(SB)/4, $0x3f200000
+DATA word3f200000<>+8(SB)/4, $0x3f200000
+DATA word3f200000<>+12(SB)/4, $0x3f200000
+DATA word3f200000<>+16(SB)/4, $0x3f200000
+DATA word3f200000<>+20(SB)/4, $0x3f200000
+DATA word3f200000<>+24(SB)/4, $0x3f200000
+DATA word3f200000<>+28(SB)/4, $0x3f200000
+DATA word3f200000<>+32(SB)/4, $0x3f200000
+DATA word3f200000<>+36(SB)/4, $0x3f200000
+DATA word3f200000<>+40(SB)/4, $0x3f200000
+DATA word3f200000<>+44(SB)/4, $0x3f200000
+DATA word3f200000<>+48(SB)/4, $0x3f200000
+DATA word3f200000<>+52(SB)/4, $0x3f200000
+DATA word3f200000<>+56(SB)/4, $0x3f200000
+DATA word3f200000<>+60(SB)/4, $0x3f200000
+GLOBL word3f200000<>(SB), RODATA|NOPTR, $64
 
 DATA wordbeaaaaab<>+0(SB)/4, $0xbeaaaaab
 DATA wordbeaaaaab<>+4(SB)/4, $0xbeaaaaab
@@ -7404,23 +7368,95 @@ DATA wordbeaaaaab<>+56(SB)/4, $0xbeaaaaab
 DATA wordbeaaaaab<>+60(SB)/4, $0xbeaaaaab
 GLOBL wordbeaaaaab<>(SB), RODATA|NOPTR, $64
 
-DATA word3f200000<>+0(SB)/4, $0x3f200000
-DATA word3f200000<>+4(SB)/4, $0x3f200000
-DATA word3f200000<>+8(SB)/4, $0x3f200000
-DATA word3f200000<>+12(SB)/4, $0x3f200000
-DATA word3f200000<>+16(SB)/4, $0x3f200000
-DATA word3f200000<>+20(SB)/4, $0x3f200000
-DATA word3f200000<>+24(SB)/4, $0x3f200000
-DATA word3f200000<>+28(SB)/4, $0x3f200000
-DATA word3f200000<>+32(SB)/4, $0x3f200000
-DATA word3f200000<>+36(SB)/4, $0x3f200000
-DATA word3f200000<>+40(SB)/4, $0x3f200000
-DATA word3f200000<>+44(SB)/4, $0x3f200000
-DATA word3f200000<>+48(SB)/4, $0x3f200000
-DATA word3f200000<>+52(SB)/4, $0x3f200000
-DATA word3f200000<>+56(SB)/4, $0x3f200000
-DATA word3f200000<>+60(SB)/4, $0x3f200000
-GLOBL word3f200000<>(SB), RODATA|NOPTR, $64
+DATA word3e088875<>+0(SB)/4, $0x3e088875
+DATA word3e088875<>+4(SB)/4, $0x3e088875
+DATA word3e088875<>+8(SB)/4, $0x3e088875
+DATA word3e088875<>+12(SB)/4, $0x3e088875
+DATA word3e088875<>+16(SB)/4, $0x3e088875
+DATA word3e088875<>+20(SB)/4, $0x3e088875
+DATA word3e088875<>+24(SB)/4, $0x3e088875
+DATA word3e088875<>+28(SB)/4, $0x3e088875
+DATA word3e088875<>+32(SB)/4, $0x3e088875
+DATA word3e088875<>+36(SB)/4, $0x3e088875
+DATA word3e088875<>+40(SB)/4, $0x3e088875
+DATA word3e088875<>+44(SB)/4, $0x3e088875
+DATA word3e088875<>+48(SB)/4, $0x3e088875
+DATA word3e088875<>+52(SB)/4, $0x3e088875
+DATA word3e088875<>+56(SB)/4, $0x3e088875
+DATA word3e088875<>+60(SB)/4, $0x3e088875
+GLOBL word3e088875<>(SB), RODATA|NOPTR, $64
+
+DATA wordbd5d0462<>+0(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+4(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+8(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+12(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+16(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+20(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+24(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+28(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+32(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+36(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+40(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+44(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+48(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+52(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+56(SB)/4, $0xbd5d0462
+DATA wordbd5d0462<>+60(SB)/4, $0xbd5d0462
+GLOBL wordbd5d0462<>(SB), RODATA|NOPTR, $64
+
+DATA word3cb254bb<>+0(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+4(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+8(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+12(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+16(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+20(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+24(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+28(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+32(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+36(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+40(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+44(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+48(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+52(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+56(SB)/4, $0x3cb254bb
+DATA word3cb254bb<>+60(SB)/4, $0x3cb254bb
+GLOBL word3cb254bb<>(SB), RODATA|NOPTR, $64
+
+DATA wordbc08b50b<>+0(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+4(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+8(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+12(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+16(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+20(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+24(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+28(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+32(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+36(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+40(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+44(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+48(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+52(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+56(SB)/4, $0xbc08b50b
+DATA wordbc08b50b<>+60(SB)/4, $0xbc08b50b
+GLOBL wordbc08b50b<>(SB), RODATA|NOPTR, $64
+
+DATA word3b1641e0<>+0(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+4(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+8(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+12(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+16(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+20(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+24(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+28(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+32(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+36(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+40(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+44(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+48(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+52(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+56(SB)/4, $0x3b1641e0
+DATA word3b1641e0<>+60(SB)/4, $0x3b1641e0
+GLOBL word3b1641e0<>(SB), RODATA|NOPTR, $64
 
 // func avx512SigmoidBack(dst []float32, y []float32, g []float32)
 // Requires: AVX, AVX512F, BMI2
@@ -8279,25 +8315,38 @@ Scatter_none_435:
 // func avx512Softmax(w []float32, n int, t int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·avx512Softmax(SB), NOSPLIT, $0-40
-	MOVQ w_base+0(FP), AX
-	MOVQ n+24(FP), CX
-	MOVQ t+32(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x02, BX
-	XORQ SI, SI
+	VBROADCASTSS word3f800000<>+0(SB), Z0
+	VBROADCASTSS word3fb8aa3b<>+0(SB), Z1
+	VBROADCASTSS word3f317218<>+0(SB), Z2
+	VBROADCASTSS wordb102e308<>+0(SB), Z3
+	VBROADCASTSS word42b17217<>+0(SB), Z4
+	VBROADCASTSS wordc2aeac4f<>+0(SB), Z5
+	VBROADCASTSS word7f800000<>+0(SB), Z6
+	VBROADCASTSS word3f000000<>+0(SB), Z7
+	VBROADCASTSS word3e2aaaab<>+0(SB), Z8
+	VBROADCASTSS word3d2aaa74<>+0(SB), Z9
+	VBROADCASTSS word3c088870<>+0(SB), Z10
+	VBROADCASTSS word3ab6a1d8<>+0(SB), Z11
+	VBROADCASTSS word395092b6<>+0(SB), Z12
+	MOVQ         w_base+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         t+32(FP), DX
+	MOVQ         DX, BX
+	SHLQ         $0x02, BX
+	XORQ         SI, SI
 
 Softmax_block_444:
 	CMPQ    DX, $+16
 	JLT     Softmax_smaller_445
 	LEAQ    (AX)(SI*1), DI
 	MOVQ    CX, R8
-	VMOVUPS (DI), Z0
+	VMOVUPS (DI), Z13
 	TESTQ   R8, R8
 	JEQ     Softmax_none_447
 
 Softmax_each_446:
-	VMOVUPS (DI), Z2
-	VMAXPS  Z0, Z2, Z0
+	VMOVUPS (DI), Z15
+	VMAXPS  Z13, Z15, Z13
 	ADDQ    BX, DI
 	DECQ    R8
 	JNE     Softmax_each_446
@@ -8305,51 +8354,51 @@ Softmax_each_446:
 Softmax_none_447:
 	LEAQ   (AX)(SI*1), DI
 	MOVQ   CX, R8
-	VXORPS Z1, Z1, Z1
+	VXORPS Z14, Z14, Z14
 	TESTQ  R8, R8
 	JEQ    Softmax_none_449
 
 Softmax_each_448:
-	VMOVUPS      (DI), Z2
-	VSUBPS       Z0, Z2, Z2
-	VMULPS       word3fb8aa3b<>+0(SB), Z2, Z3
-	VCVTPS2DQ    Z3, Z4
-	VCVTDQ2PS    Z4, Z3
-	VMOVAPS      Z2, Z5
-	VFNMADD231PS word3f317218<>+0(SB), Z3, Z5
-	VFNMADD231PS wordb102e308<>+0(SB), Z3, Z5
-	VMOVUPS      word395092b6<>+0(SB), Z3
-	VFMADD213PS  word3ab6a1d8<>+0(SB), Z5, Z3
-	VFMADD213PS  word3c088870<>+0(SB), Z5, Z3
-	VFMADD213PS  word3d2aaa74<>+0(SB), Z5, Z3
-	VFMADD213PS  word3e2aaaab<>+0(SB), Z5, Z3
-	VFMADD213PS  word3f000000<>+0(SB), Z5, Z3
-	VMULPS       Z5, Z5, Z6
-	VFMADD213PS  Z5, Z6, Z3
-	VADDPS       word3f800000<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z4, Z4
-	VPADDD       Z4, Z3, Z3
-	VCMPPS       $0x1e, word42b17217<>+0(SB), Z2, K1
-	VMOVUPS      word7f800000<>+0(SB), K1, Z3
-	VCMPPS       $0x15, wordc2aeac4f<>+0(SB), Z2, K1
-	VMOVAPS.Z    Z3, K1, Z3
-	VADDPS       Z3, Z1, Z1
-	VMOVUPS      Z3, (DI)
+	VMOVUPS      (DI), Z15
+	VSUBPS       Z13, Z15, Z15
+	VMULPS       Z1, Z15, Z16
+	VCVTPS2DQ    Z16, Z17
+	VCVTDQ2PS    Z17, Z16
+	VMOVAPS      Z15, Z18
+	VFNMADD231PS Z2, Z16, Z18
+	VFNMADD231PS Z3, Z16, Z18
+	VMOVUPS      Z12, Z16
+	VFMADD213PS  Z11, Z18, Z16
+	VFMADD213PS  Z10, Z18, Z16
+	VFMADD213PS  Z9, Z18, Z16
+	VFMADD213PS  Z8, Z18, Z16
+	VFMADD213PS  Z7, Z18, Z16
+	VMULPS       Z18, Z18, Z19
+	VFMADD213PS  Z18, Z19, Z16
+	VADDPS       Z0, Z16, Z16
+	VPSLLD       $0x17, Z17, Z17
+	VPADDD       Z17, Z16, Z16
+	VCMPPS       $0x1e, Z4, Z15, K1
+	VMOVUPS      Z6, K1, Z16
+	VCMPPS       $0x15, Z5, Z15, K1
+	VMOVAPS.Z    Z16, K1, Z16
+	VADDPS       Z16, Z14, Z14
+	VMOVUPS      Z16, (DI)
 	ADDQ         BX, DI
 	DECQ         R8
 	JNE          Softmax_each_448
 
 Softmax_none_449:
-	VMOVUPS word3f800000<>+0(SB), Z0
-	VDIVPS  Z1, Z0, Z1
+	VMOVUPS Z0, Z13
+	VDIVPS  Z14, Z13, Z14
 	LEAQ    (AX)(SI*1), DI
 	MOVQ    CX, R8
 	TESTQ   R8, R8
 	JEQ     Softmax_none_451
 
 Softmax_each_450:
-	VMULPS  (DI), Z1, Z2
-	VMOVUPS Z2, (DI)
+	VMULPS  (DI), Z14, Z15
+	VMOVUPS Z15, (DI)
 	ADDQ    BX, DI
 	DECQ    R8
 	JNE     Softmax_each_450
