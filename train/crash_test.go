@@ -19,7 +19,10 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-var long = flag.Bool("long", false, "crash, kill and damage runs everywhere, not here and there")
+var (
+	long  = flag.Bool("long", false, "crash, kill and damage runs everywhere, not here and there")
+	every = flag.Int("every", 1, "with -long, crash at one of so many operations, others for each learner")
+)
 
 var errEnd = errors.New("the world ends here")
 
@@ -75,11 +78,11 @@ type tally struct {
 	Lost       int `json:"lost"` // checkpoints that had been there before the crash and were not behind it
 }
 
-// crashes says after which operation the k-th series of crashes begins, and how many there are from one to the next: all with -long, else
-// one or two of each series, others in each.
+// crashes says after which operation the k-th series of crashes begins, and how many there are from one crash to the next: 1 with -long,
+// else so many that one or two fall in each series, others in each.
 func crashes(k int) (first, stride int) {
 	if *long {
-		return 1, 1
+		return 1 + k%*every, *every
 	}
 	return 1 + 83*k%293, 293
 }
