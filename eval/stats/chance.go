@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 
+	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -34,6 +35,18 @@ func (c chance) reach(tail float64) float64 {
 		return 0
 	}
 	return distuv.StudentsT{Sigma: 1, Nu: c.freedom()}.Quantile(1-tail) * math.Sqrt(c.sum)
+}
+
+// p is the two-sided p of a true mean of 0 where the estimate is mean.
+func (c chance) p(mean float64) float64 {
+	switch {
+	case mean == 0:
+		return 1
+	case !c.known():
+		return 0
+	}
+	nu := c.freedom()
+	return mathext.RegIncBeta(nu/2, 0.5, nu/(nu+mean*mean/c.sum))
 }
 
 // kept is how many of n values an IQM keeps.

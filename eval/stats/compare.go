@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -155,15 +153,7 @@ func welch(a, b Scores, diff []float64) float64 {
 	if len(a) == 1 && len(b) == 1 {
 		return 0
 	}
-	c, mean := chanceOf(a, b, diff), Mean(diff)
-	switch {
-	case mean == 0:
-		return 1
-	case !c.known():
-		return 0
-	}
-	nu := c.freedom()
-	return mathext.RegIncBeta(nu/2, 0.5, nu/(nu+mean*mean/c.sum))
+	return chanceOf(a, b, diff).p(Mean(diff))
 }
 
 func (s Scores) rowMeans() []float64 {

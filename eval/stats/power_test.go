@@ -24,7 +24,7 @@ func power(t *testing.T, p Plan, trials int) float64 {
 // effect d has, by the tables of Cohen (1988, d for a one-sample test at two-sided 0.05), 0.80 at n = 34 for d = 0.5, 0.80 at n = 15 for
 // d = 0.8 within a hundredth or two.
 func TestPowerKnown(t *testing.T) {
-	trials := size(200, 3000)
+	trials := size(2000, 20_000)
 	worst := 0.0
 	for _, c := range []struct {
 		effect float64
@@ -52,7 +52,7 @@ func TestPowerIsEvals(t *testing.T) {
 	for _, p := range plans {
 		for k := range trials {
 			key := rng.New(2, "power is eval's").With(uint64(k))
-			ours, full := p.trial(key, student), p.trial(key, func(a, b Scores, family int, key rng.Key) decision { return decide(a, b, family, flips, key) })
+			ours, full := p.trial(key, student), p.trial(key, func(a, b Scores, family int, key rng.Key) decision { return decide(a, b, family, 2000, key) })
 			if ours.Decided() != full.Decided() {
 				apart++
 			}
@@ -67,7 +67,7 @@ func TestPowerIsEvals(t *testing.T) {
 
 // The table of docs/statistics.md, four rivals.
 func TestPowerTable(t *testing.T) {
-	trials := size(30, 400)
+	trials := size(200, 4000)
 	workloads, seeds, effects := []int{5, 10, 20, 50, 100}, []int{2, 3, 5, 10, 20}, []float64{0.2, 0.5, 0.8, 1, 1.5, 2}
 	if !*long {
 		workloads, seeds, effects = []int{10, 20}, []int{3, 10}, []float64{0.5, 1.5}

@@ -1,0 +1,177 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// PowerRow is the probability of a verdict in a comparison that could be made.
+type PowerRow struct {
+	// Metric, A and B are of the pilot that deviations and difference are from; empty where there was none.
+	Metric string `json:"metric,omitempty"`
+	A      string `json:"a,omitempty"`
+	B      string `json:"b,omitempty"`
+	// Difference is the true mean of A − B that is assumed, Deviation that of paired differences between workloads, SeedDeviation that between
+	// training seeds, all in Unit.
+	Difference    float64 `json:"difference"`
+	Deviation     float64 `json:"deviation"`
+	SeedDeviation float64 `json:"seed_deviation"`
+	Unit          string  `json:"unit"`
+	TrainingSeeds int     `json:"training_seeds"`
+	WorkloadSeeds int     `json:"workload_seeds"`
+	Rivals        int     `json:"rivals"`
+	// Power is the probability that eval declares the difference.
+	Power float64 `json:"power"`
+}
+
+// PowerPlan says which comparisons are asked about.
+type PowerPlan struct {
+	// Effects are true differences over the deviation between workloads, where there is no pilot.
+	Effects []float64
+	// SeedDeviation is that between training seeds over that between workloads, where there is no pilot.
+	SeedDeviation       float64
+	Training, Workloads []int
+	Rivals              int
+	// Metrics of a pilot, all where none is named.
+	Metrics []string
+	// Trials are simulated for each row.
+	Trials int
+}
+
+func (p PowerPlan) check() error {
+	if p.Trials < 100 {
+		return train.Usage("%d trials, want at least 100", p.Trials)
+	}
+	for _, n := range slices.Concat(p.Training, p.Workloads) {
+		if n < 1 || n > 10_000 {
+			return train.Usage("%d seeds, want 1 to 10000", n)
+		}
+	}
+	return nil
+}
+
+func (p PowerPlan) row(r PowerRow) (PowerRow, error) {
+	var err error
+	r.Power, err = stats.Power(stats.Plan{
+		Effect: r.Difference, Variation: stats.Variation{Seeds: r.SeedDeviation, Workloads: r.Deviation},
+		TrainingSeeds: r.TrainingSeeds, WorkloadSeeds: r.WorkloadSeeds, Rivals: r.Rivals,
+	}, p.Trials, rng.New(1, "power"))
+	if err != nil {
+		err = train.Usage("%w", err)
+	}
+	return r, err
+}
+
+// PowerTable is the probability of a verdict for differences given in deviations.
+func PowerTable(p PowerPlan) ([]PowerRow, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	var out []PowerRow
+	for _, m := range p.Training {
+		for _, n := range p.Workloads {
+			for _, e := range p.Effects {
+				r, err := p.row(PowerRow{Difference: e, Deviation: 1, SeedDeviation: p.SeedDeviation, Unit: "deviations", TrainingSeeds: m, WorkloadSeeds: n, Rivals: p.Rivals})
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}
+
+// PowerOf takes an evaluation as a pilot: how probable a verdict of each comparison in it would be with other numbers of seeds, were the
+// differences and deviations those that it saw. With one training seed nothing is known of how those differ, and the rows are of that
+// one checkpoint.
+func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	s, err := ReadSummary(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, train.Usage("%w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := readCSV(dir, ScoresFile)
+	if err == nil && t == nil {
+		err = fmt.Errorf("%s is missing", filepath.Join(dir, ScoresFile))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range p.Metrics {
+		if !slices.ContainsFunc(s.Metrics, func(m Metric) bool { return m.Name == name }) {
+			return nil, train.Usage("metric %q is not among those of %s: %s", name, dir, metricNames(s.Metrics))
+		}
+	}
+	var out []PowerRow
+	for _, m := range s.Metrics {
+		if m.Better == "" || len(p.Metrics) > 0 && !slices.Contains(p.Metrics, m.Name) {
+			continue
+		}
+		upward := m
+		upward.Better = "" // scores as they are
+		for _, c := range s.Comparisons {
+			if c.Metric != m.Name {
+				continue
+			}
+			rows, err := p.pilot(t.scores(c.A, upward), t.scores(c.B, upward), PowerRow{Metric: m.Name, A: c.A, B: c.B, Unit: m.Unit, Rivals: len(s.Policies) - 1})
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s, %s against %s: %w", filepath.Join(dir, ScoresFile), m.Name, c.A, c.B, err)
+			}
+			out = append(out, rows...)
+		}
+	}
+	return out, nil
+}
+
+// pilot makes the rows of one comparison.
+func (p PowerPlan) pilot(a, b stats.Scores, r PowerRow) ([]PowerRow, error) {
+	if len(a) == 0 || len(b) == 0 || len(a[0]) < 2 {
+		return nil, errors.New("want scores of both under at least two workloads")
+	}
+	if err := errors.Join(a.Check(len(a[0])), b.Check(len(a[0]))); err != nil {
+		return nil, err
+	}
+	v := stats.Pilot(a, b)
+	r.Difference, r.Deviation, r.SeedDeviation = stats.Mean(a.Flat())-stats.Mean(b.Flat()), v.Workloads, v.Seeds
+	training := p.Training
+	if math.IsNaN(v.Seeds) {
+		training, r.SeedDeviation = []int{1}, 0
+	}
+	var out []PowerRow
+	for _, m := range training {
+		for _, n := range p.Workloads {
+			r.TrainingSeeds, r.WorkloadSeeds = m, n
+			row, err := p.row(r)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, row)
+		}
+	}
+	return out, nil
+}
+
+func metricNames(metrics []Metric) string {
+	out := ""
+	for i, m := range metrics {
+		if i > 0 {
+			out += ", "
+		}
+		out += m.Name
+	}
+	return out
+}
