@@ -77,7 +77,7 @@ func runExplain(c *cobra.Command, path string, f explainFlags) error {
 	if err != nil {
 		return err
 	}
-	defer r.Act.Close()
+	defer func() { _ = r.Act.Close() }() // it frees memory: there is nothing left to lose
 	out := f.out
 	if out == "" {
 		if out, err = explainFolder(ck, path); err != nil {

@@ -198,6 +198,34 @@ func TestAttentionWeights(t *testing.T) {
 	}
 }
 
+// BenchmarkInsight is one forward pass and one gradient of 32 states, of which an explanation takes thousands.
+func BenchmarkInsight(b *testing.B) {
+	const rows = 32
+	o := toyOptions{agents: 6}
+	r := newRun(b, Default(), o, envs.VectorOptions{})
+	p, err := r.l.Policy()
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, err := p.(agents.Transparent).Insight(native.New(native.Options{}), rows)
+	if err != nil {
+		b.Fatal(err)
+	}
+	seen, weights := make([]float32, rows*o.agents*2), make([]float32, rows*o.agents*len(in.Outputs()))
+	for i := range weights {
+		weights[i] = 1
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := in.Forward(seen); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := in.Gradient(weights); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func TestInsightRefuses(t *testing.T) {
 	p, in, seen := opened(t, func(*Config) {}, toyOptions{agents: 2}, 3)
 	if _, err := p.Insight(native.New(native.Options{}), 0); err == nil {
