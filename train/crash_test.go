@@ -235,6 +235,9 @@ func claim(t *testing.T, what, unit string, all []tally) {
 	if sum.Begun == 0 || sum.Resumed == 0 {
 		t.Errorf("begun again %d times, resumed %d times: one of the two never happened", sum.Begun, sum.Resumed)
 	}
+	if *long && *every > 1 {
+		unit += fmt.Sprintf(", one of %d in each combination", *every)
+	}
 	proof.Claim(t, proof.Row{
 		Topic: "resume",
 		Claim: fmt.Sprintf("every learner on sizing and simple_spread (%d combinations), %s: last checkpoint, its name, best and metrics.jsonl equal "+
