@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/eval"
+)
+
+// Runs are compared from folders and patterns, over steps and time; what is drawn is said beside the files' names.
+func TestPlot(t *testing.T) {
+	runs := t.TempDir()
+	if code, _, errs := stoker("train", config(t, brief), "--runs", runs, "--seeds", "1-2", "--name", "a"); code != exitDone {
+		t.Fatal(errs)
+	}
+	out := filepath.Join(runs, "curves")
+	code, files, notes := stoker("plot", filepath.Join(runs, "a-*"), "--metric", "rollout/cost,time/fps", "--x", "time", "--smooth", "0.5", "--name", "both", "--out", out)
+	if code != exitDone {
+		t.Fatal(notes)
+	}
+	contains(t, "notes", notes, "a: 2 runs")
+	for _, name := range strings.Fields(files) {
+		if _, err := os.Stat(name); err != nil || !strings.HasPrefix(name, filepath.Join(out, "both")) {
+			t.Errorf("file %s: %v", name, err)
+		}
+	}
+	if code, _, errs := stoker("eval", filepath.Join(runs, "a-s1"), "--out", filepath.Join(runs, "eval")); code != exitDone {
+		t.Fatal(errs)
+	}
+	evaluation := filepath.Join(runs, "eval")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"plot", runs}, "holds 2 runs: name some, or all of them as " + filepath.Join(runs, "*")},
+		{[]string{"plot", filepath.Join(runs, "b*")}, "no run folder matches"},
+		{[]string{"plot", filepath.Join(runs, "a-s1"), "--x", "days"}, `--x is "days", want steps or time`},
+		{[]string{"plot", filepath.Join(runs, "a-s1"), evaluation}, evaluation + " is an evaluation: its figures are drawn alone"},
+		{[]string{"plot", evaluation, "--smooth", "0.5"}, "--smooth is for runs"},
+		{[]string{"power", runs}, "is not an evaluation"},
+		{[]string{"power", evaluation, "--rivals", "2"}, "--rivals is for a table without a pilot"},
+		{[]string{"power", evaluation, "--metric", "price"}, `metric "price" is not among those of`},
+		{[]string{"power", "--metric", "price"}, "--metric is one of an evaluation"},
+		{[]string{"power", "--trials", "1"}, "1 trials, want at least 100"},
+		{[]string{"power", "--rivals", "0"}, "0 rivals, want at least 1"},
+		{[]string{"power", "--workloads", "0"}, "0 seeds, want 1 to 10000"},
+	} {
+		if code, _, errs := stoker(c.args...); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("stoker %s: exit %d, %s, want %q", strings.Join(c.args, " "), code, errs, c.want)
+		}
+	}
+	if code, _, errs := stoker("plot", evaluation); code != exitDone {
+		t.Error(errs)
+	}
+	if code, _, errs := stoker("plot", filepath.Join(runs, "a-s1"), "--metric", "rollout/cst"); code != exitFailed || !strings.Contains(errs, "did you mean rollout/cost?") {
+		t.Errorf("a wrong metric: exit %d, %s", code, errs)
+	}
+}
+
+// Power rises with the difference and with seeds; JSON has every number.
+func TestPower(t *testing.T) {
+	code, out, errs := stoker("power", "--effect", "0,1", "--workloads", "10,40", "--rivals", "1", "--json")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	rows := decode[[]eval.PowerRow](t, out)
+	if len(rows) != 4 || rows[0].Power > 0.12 || rows[1].Power < rows[0].Power || rows[3].Power < 0.95 || rows[3].WorkloadSeeds != 40 || rows[3].Unit != "deviations" {
+		t.Errorf("rows %+v", rows)
+	}
+	code, out, _ = stoker("power", "--training", "2,3", "--workloads", "5", "--effect", "1", "--trials", "100")
+	if code != exitDone || strings.Count(out, "\n") != 4 {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	contains(t, "table", out, "training seeds", "workload seeds", "in deviations between workloads")
+}

@@ -1,0 +1,41 @@
+package eval
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A pilot's rows have its differences, deviations and units, and power rises with the number of workloads.
+func TestPowerOf(t *testing.T) {
+	dir, _, s := written(t)
+	rows, err := PowerOf(dir, PowerPlan{Training: []int{3}, Workloads: []int{5, 50}, Metrics: []string{"cost"}, Trials: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2*4 {
+		t.Fatalf("%d rows, want two for each of four rivals", len(rows))
+	}
+	r := rows[0]
+	mean := float64(s.against("attmf", "cost")[0].Difference)
+	if r.A != "attmf" || r.B != "fixed" || r.Unit != "USD" || r.Rivals != 4 || r.TrainingSeeds != 3 || math.Abs(r.Difference-mean) > 1e-12 || !(r.Deviation > 0) || !(r.SeedDeviation >= 0) {
+		t.Errorf("row %+v, want a difference of %g", r, mean)
+	}
+	if !(rows[1].Power >= r.Power) {
+		t.Errorf("power %g with 50 workloads, %g with 5", rows[1].Power, r.Power)
+	}
+	// One training seed: its rows are of one checkpoint, whatever is asked for.
+	one, _, _ := writtenSmall(t)
+	rows, err = PowerOf(one, PowerPlan{Training: []int{5}, Workloads: []int{5}, Trials: 100})
+	if err != nil || len(rows) != 2 || rows[0].TrainingSeeds != 1 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if err := os.Remove(filepath.Join(one, ScoresFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := PowerOf(one, PowerPlan{Training: []int{1}, Workloads: []int{5}, Trials: 100}); err == nil || !strings.Contains(err.Error(), "scores.csv is missing") {
+		t.Errorf("without scores: %v", err)
+	}
+}
