@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
-	"runtime"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -10,49 +12,72 @@ import (
 	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/nets/native"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
 // Options choose sizes. Zero means the benchmark's own.
 type Options struct {
 	Agents, Batch, Instances []int
-	EnvID                    string
-	Device, Engine           string
-	Threads                  int
-	Time                     time.Duration // of each measurement
+	// Dense lets every agent see all agents instead of about four.
+	Dense bool
+	EnvID string
+	// Episodes of training that spread takes.
+	Episodes       int
+	Device, Engine string
+	// Threads and Kernels are tried one after the other.
+	Threads []int
+	Kernels []string
+	Time    time.Duration // of each measurement
+	// Repeat takes each measurement so often, for its median and quartiles.
+	Repeat int
+	// Revision of the program, for the results.
+	Revision string
 }
 
 // Result is one measurement: one JSON line.
 type Result struct {
-	Bench   string `json:"bench"`
-	Env     string `json:"env,omitempty"`
-	Agents  int    `json:"agents,omitempty"`
-	Batch   int    `json:"batch,omitempty"`
-	Size    int    `json:"instances,omitempty"`
-	What    string `json:"what,omitempty"`
-	Engine  string `json:"engine,omitempty"`
-	Device  string `json:"device,omitempty"`
-	Kernels string `json:"kernels,omitempty"`
-	Threads int    `json:"threads,omitempty"`
+	Bench      string `json:"bench"`
+	Env        string `json:"env,omitempty"`
+	Agents     int    `json:"agents,omitempty"`
+	Batch      int    `json:"batch,omitempty"`
+	Neighbours string `json:"neighbours,omitempty"` // sparse or dense
+	Size       int    `json:"instances,omitempty"`
+	Episodes   int    `json:"episodes,omitempty"`
+	What       string `json:"what,omitempty"`
+	Engine     string `json:"engine,omitempty"`
+	Device     string `json:"device,omitempty"`
+	Kernels    string `json:"kernels,omitempty"`
+	Threads    int    `json:"threads,omitempty"`
 
 	UpdatesPerSecond  float64 `json:"updates_per_second,omitempty"`
 	StepsPerSecond    float64 `json:"steps_per_second,omitempty"`
 	RequestsPerSecond float64 `json:"requests_per_second,omitempty"`
+	EpisodesPerSecond float64 `json:"episodes_per_second,omitempty"`
+	GFLOPS            float64 `json:"gflops,omitempty"`
+	// Peak is what the core's multiply-adds give at most, measured at the same time.
+	Peak       float64 `json:"peak_gflops,omitempty"`
+	PartOfPeak float64 `json:"part_of_peak,omitempty"`
 	sample
 
-	OS    string `json:"os"`
-	Arch  string `json:"arch"`
-	Cores int    `json:"cores"`
+	// PeakMemory of the process during this measurement; absent where the system doesn't tell.
+	PeakMemory float64 `json:"peak_mb,omitempty"`
+	Machine
+	Revision string `json:"revision,omitempty"`
 }
 
 // Rate is the result's main figure with its unit.
 func (r Result) Rate() string {
-	switch {
-	case r.UpdatesPerSecond > 0:
-		return Digits(r.UpdatesPerSecond) + " updates/s"
-	case r.StepsPerSecond > 0:
-		return Digits(r.StepsPerSecond) + " steps/s"
-	case r.RequestsPerSecond > 0:
-		return Digits(r.RequestsPerSecond) + " requests/s"
+	for _, f := range []struct {
+		x    float64
+		unit string
+	}{
+		{r.UpdatesPerSecond, "updates/s"}, {r.StepsPerSecond, "steps/s"}, {r.RequestsPerSecond, "requests/s"},
+		{r.EpisodesPerSecond, "episodes/s"}, {r.GFLOPS, "GFLOP/s"},
+	} {
+		if f.x > 0 {
+			return Digits(f.x) + " " + f.unit
+		}
 	}
 	return Digits(r.perSecond()) + " /s"
 }
@@ -78,10 +103,12 @@ type Benchmark struct {
 func All() []Benchmark {
 	return []Benchmark{
 		{"op", "one small operation of libtorch from Go (needs the torch engine)", runOp},
+		{"product", "the matrix product of 64 × 64 × 64, and its part of the core's peak", runProduct},
 		{"forward", "acting: a 64-128-128-8 policy on a batch of one", runForward},
 		{"attmf", "one attention mean-field MADDPG update: critic, actor, targets", runUpdate},
 		{"env", "environment steps with observations, one core", runEnv},
 		{"sim", "simulated requests, one core, by number of instances", runSim},
+		{"spread", "MADDPG training on simple_spread: acting, stepping, replay, updates", runSpread},
 	}
 }
 
@@ -109,21 +136,30 @@ func Find(names []string) ([]Benchmark, error) {
 // Validate says which option is wrong, by its flag.
 func (o Options) Validate() error {
 	for _, list := range []struct {
-		flag  string
-		sizes []int
-		most  int
-	}{{"--agents", o.Agents, 100_000}, {"--batch", o.Batch, 1 << 24}, {"--instances", o.Instances, 10_000_000}} {
+		flag        string
+		sizes       []int
+		least, most int
+	}{
+		{"--agents", o.Agents, 1, 100_000}, {"--batch", o.Batch, 1, 1 << 24}, {"--instances", o.Instances, 1, 10_000_000},
+		{"--threads", o.Threads, 0, 4096}, {"--repeat", []int{o.Repeat}, 0, 1_000_000}, {"--episodes", []int{o.Episodes}, 0, 100_000_000},
+	} {
 		for _, n := range list.sizes {
-			if n < 1 || n > list.most {
-				return fmt.Errorf("%s has %d, want 1 to %d", list.flag, n, list.most)
+			if n < list.least || n > list.most {
+				return fmt.Errorf("%s has %d, want %d to %d", list.flag, n, list.least, list.most)
 			}
 		}
 	}
 	if known := []string{"", engines.Native, engines.Torch, engines.Gorgonia}; !slices.Contains(known, o.Engine) {
 		return fmt.Errorf("--engine is %q, want %s", o.Engine, strings.Join(known[1:], ", "))
 	}
-	if o.Threads < 0 {
-		return fmt.Errorf("--threads is %d, want 0 or more", o.Threads)
+	if len(o.Kernels) > 0 && o.engine() != engines.Native {
+		return fmt.Errorf("--kernels is for the engine %s only", engines.Native)
+	}
+	for _, k := range o.Kernels {
+		e := native.New(native.Options{Kernels: k})
+		if err := errors.Join(e.Err(), e.Close()); err != nil {
+			return fmt.Errorf("--kernels: %w", err)
+		}
 	}
 	if o.EnvID == "" {
 		return nil
@@ -140,25 +176,64 @@ func (o Options) time() time.Duration {
 }
 
 func (o Options) fill(r Result, s sample) Result {
-	r.sample = s
-	r.OS, r.Arch, r.Cores = runtime.GOOS, runtime.GOARCH, runtime.NumCPU()
+	r.sample, r.PeakMemory, r.Revision = s, peakMemory(), o.Revision
+	r.Machine = ThisMachine()
 	return r
 }
 
-// open opens the engine asked for, native by default.
-func (o Options) open() (nets.Engine, error) {
-	name := o.Engine
-	if name == "" {
-		name = engines.Native
-		if strings.HasPrefix(o.Device, "cuda") {
-			name = engines.Torch
+// engine is the engine asked for, native by default.
+func (o Options) engine() string {
+	switch {
+	case o.Engine != "":
+		return o.Engine
+	case strings.HasPrefix(o.Device, "cuda"):
+		return engines.Torch
+	}
+	return engines.Native
+}
+
+// each runs f with an engine for each of the kernels and numbers of threads asked for.
+func (o Options) each(f func(e nets.Engine, i nets.Info) error) error {
+	for _, k := range orDefault(o.Kernels, "") {
+		for _, t := range orDefault(o.Threads, 0) {
+			startMemory()
+			e, err := o.open(k, t)
+			if err != nil {
+				return err
+			}
+			i := e.Info()
+			if i.Name == engines.Native {
+				i.Kernels = kernelsNamed(k)
+			}
+			if err := errors.Join(f(e, i), e.Close()); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// kernelsNamed are the kernels that the native engine takes when asked for name. What it tells of itself is the family of equal bits.
+func kernelsNamed(name string) string {
+	if name == "" {
+		name = os.Getenv("STOKER_KERNELS")
+	}
+	if best := kernel.Best(); name == "" && best != nil {
+		return best.Name
+	}
+	return cmp.Or(name, "go")
+}
+
+func (o Options) open(kernels string, threads int) (nets.Engine, error) {
+	if kernels != "" {
+		e := native.New(native.Options{Kernels: kernels, Threads: threads})
+		return e, e.Err()
 	}
 	device := o.Device
 	if device == "" {
 		device = "cpu"
 	}
-	return engines.Open(name, engines.Options{Device: device, Threads: o.Threads})
+	return engines.Open(o.engine(), engines.Options{Device: device, Threads: threads})
 }
 
 func (r Result) of(i nets.Info) Result {
@@ -166,9 +241,9 @@ func (r Result) of(i nets.Info) Result {
 	return r
 }
 
-func orDefault(sizes []int, def ...int) []int {
-	if len(sizes) > 0 {
-		return sizes
+func orDefault[T any](given []T, def ...T) []T {
+	if len(given) > 0 {
+		return given
 	}
 	return def
 }

@@ -54,11 +54,11 @@ func TestMeasure(t *testing.T) {
 // Each benchmark that this binary has gives results with a figure, at each size asked for. Stepping, acting, updating and
 // simulating allocate nothing.
 func TestBenchmarks(t *testing.T) {
-	o := Options{Agents: []int{2}, Batch: []int{4, 8}, Instances: []int{3, 20}, EnvID: "stoker/CartPole-v1", Time: 10 * time.Millisecond}
+	o := Options{Agents: []int{2}, Batch: []int{4, 8}, Instances: []int{3, 20}, EnvID: "stoker/CartPole-v1", Episodes: 16, Time: 10 * time.Millisecond}
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{"forward": 1, "attmf": 2, "env": 1, "sim": 2}
+	want := map[string]int{"product": len(kernelNames()), "forward": 1, "spread": 1, "attmf": 2, "env": 1, "sim": 2}
 	for _, b := range All() {
 		n := 0
 		err := b.Run(o, func(r Result) {
@@ -142,7 +142,7 @@ func TestValidate(t *testing.T) {
 		{Options{Batch: []int{-1}}, "--batch has -1"},
 		{Options{Instances: []int{1 << 30}}, "--instances has"},
 		{Options{Engine: "abacus"}, `--engine is "abacus", want native, torch, gorgonia`},
-		{Options{Threads: -1}, "--threads is -1"},
+		{Options{Threads: []int{-1}}, "--threads has -1"},
 		{Options{EnvID: "stoker/CartPol-v1"}, `Did you mean "stoker/CartPole-v1"?`},
 	} {
 		if err := c.o.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {

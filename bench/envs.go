@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/stoker-rl/stoker/envs"
 	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
@@ -25,7 +24,8 @@ func runEnv(o Options, emit func(Result)) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", entry.ID, err)
 		}
-		s, err := stepRate(env, o.time())
+		startMemory()
+		s, err := o.stepRate(env)
 		if err != nil {
 			return fmt.Errorf("%s: %w", entry.ID, err)
 		}
@@ -35,7 +35,7 @@ func runEnv(o Options, emit func(Result)) error {
 }
 
 // stepRate steps env with actions drawn beforehand, so that drawing is not measured.
-func stepRate(env envs.Env, wanted time.Duration) (sample, error) {
+func (o Options) stepRate(env envs.Env) (sample, error) {
 	spec := env.Spec()
 	obs, out := envs.NewObservation(spec), envs.NewOutcome(spec)
 	stream := rng.NewStream(1, "bench actions")
@@ -54,7 +54,7 @@ func stepRate(env envs.Env, wanted time.Duration) (sample, error) {
 		}
 	}
 	n, seed := 0, uint64(1)
-	return measure(wanted, func() error {
+	return o.measure(func() error {
 		n++
 		if err := env.Step(acts[n%len(acts)], obs, out); err != nil {
 			return err

@@ -1,14 +1,20 @@
 package bench
 
 import (
+	"cmp"
 	"runtime"
+	"slices"
 	"time"
 )
 
-// sample is what measure found: per operation.
+// sample is what measure found: per operation. Where a measurement was repeated, Nanoseconds is the median, and Low and High are the
+// quartiles.
 type sample struct {
 	Operations  int64   `json:"operations"`
 	Nanoseconds float64 `json:"ns_per_op"`
+	Repeats     int     `json:"repeats,omitempty"`
+	Low         float64 `json:"ns_low,omitempty"`
+	High        float64 `json:"ns_high,omitempty"`
 	Allocations float64 `json:"allocs_per_op"`
 	Bytes       float64 `json:"bytes_per_op"`
 }
@@ -16,28 +22,86 @@ type sample struct {
 // perSecond is operations a second.
 func (s sample) perSecond() float64 { return 1e9 / s.Nanoseconds }
 
-// measure calls f often enough to last about as long as wanted, after a warm-up, and counts time and allocations.
+// scaled takes each operation for n smaller ones.
+func (s sample) scaled(n float64) sample {
+	s.Operations = int64(float64(s.Operations) * n)
+	for _, x := range []*float64{&s.Nanoseconds, &s.Low, &s.High, &s.Allocations, &s.Bytes} {
+		*x /= n
+	}
+	return s
+}
+
+// measure calls f often enough to last about as long as wanted, after a warm-up, counts time and allocations, and does so as
+// often as Repeat says.
+func (o Options) measure(f func() error) (sample, error) {
+	first, err := measure(o.time(), f)
+	if err != nil || o.Repeat <= 1 {
+		return first, err
+	}
+	all := []sample{first}
+	for range o.Repeat - 1 {
+		s, _, err := count(first.Operations, f)
+		if err != nil {
+			return sample{}, err
+		}
+		all = append(all, s)
+	}
+	return middle(all), nil
+}
+
+// middle is the sample of median time, with the quartiles.
+func middle(all []sample) sample {
+	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) })
+	ns := make([]float64, len(all))
+	for i, s := range all {
+		ns[i] = s.Nanoseconds
+	}
+	out := all[len(all)/2]
+	out.Nanoseconds, out.Repeats = quantile(ns, 0.5), len(all)
+	out.Low, out.High = quantile(ns, 0.25), quantile(ns, 0.75)
+	return out
+}
+
+// quantile of sorted numbers, linear between them.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 == len(sorted) {
+		return sorted[i]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// measure calls f often enough to last about as long as wanted, after a warm-up.
 func measure(wanted time.Duration, f func() error) (sample, error) {
 	if err := f(); err != nil {
 		return sample{}, err
 	}
 	for n := int64(1); ; {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		for range n {
-			if err := f(); err != nil {
-				return sample{}, err
-			}
-		}
-		took := time.Since(start)
-		runtime.ReadMemStats(&after)
-		if took >= wanted {
-			per := 1 / float64(n)
-			return sample{n, float64(took) * per, float64(after.Mallocs-before.Mallocs) * per, float64(after.TotalAlloc-before.TotalAlloc) * per}, nil
+		s, took, err := count(n, f)
+		if err != nil || took >= wanted {
+			return s, err
 		}
 		// Aim a fifth beyond what is wanted, and at most a hundredfold at a time.
 		n = min(100*n, max(n+1, int64(1.2*float64(n)*float64(wanted)/float64(max(took, 1)))))
 	}
+}
+
+// count calls f n times.
+func count(n int64, f func() error) (sample, time.Duration, error) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	for range n {
+		if err := f(); err != nil {
+			return sample{}, 0, err
+		}
+	}
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	return sample{
+		Operations: 1, Nanoseconds: float64(took),
+		Allocations: float64(after.Mallocs - before.Mallocs), Bytes: float64(after.TotalAlloc - before.TotalAlloc),
+	}.scaled(float64(n)), took, nil
 }

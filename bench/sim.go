@@ -66,6 +66,7 @@ func loadFor(n int) float64 {
 func runSim(o Options, emit func(Result)) error {
 	for _, n := range orDefault(o.Instances, 8, 35, 230, 940, 10_000) {
 		load := loadFor(n)
+		startMemory()
 		s, err := sim.New(simConfig(), 1)
 		if err != nil {
 			return err
@@ -75,7 +76,7 @@ func runSim(o Options, emit func(Result)) error {
 		s.Run(f, 2*keepAlive)
 		f.until = f.n
 		const chunk = 1000 // requests between two looks at the clock
-		got, err := measure(o.time(), func() error {
+		got, err := o.measure(func() error {
 			f.until += chunk
 			s.Run(f, sim.Forever)
 			return f.err
@@ -83,10 +84,7 @@ func runSim(o Options, emit func(Result)) error {
 		if err != nil {
 			return err
 		}
-		got.Operations *= chunk
-		got.Nanoseconds /= chunk
-		got.Allocations /= chunk
-		got.Bytes /= chunk
+		got = got.scaled(chunk)
 		emit(o.fill(Result{Bench: "sim", Size: n, RequestsPerSecond: got.perSecond()}, got))
 	}
 	return nil

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,30 +19,49 @@ import (
 	"github.com/stoker-rl/stoker/nets/libtorch"
 )
 
+// benchFlags are the flags of bench that are not options of the measurements.
+type benchFlags struct {
+	json    bool
+	seconds float64
+	peers   []string
+	beside  string
+}
+
+// peerRounds is how often ours and the peers are run in turn where --repeat doesn't say.
+const peerRounds = 5
+
 func benchCommand() *cobra.Command {
 	var o bench.Options
-	var asJSON bool
-	var seconds float64
+	var f benchFlags
 	c := &cobra.Command{
 		Use:   "bench [NAME]…",
 		Short: "Measure what this machine gives: updates, steps, requests, operations",
 		Long: "Measure what this machine gives. Each line is one measurement; with --json, one JSON object a line.\n\n" +
-			benchNames() + "\nThe torch engine is measured by --engine torch, which needs make cuda.",
+			benchNames() + "\nThe torch engine is measured by --engine torch, which needs make cuda.\n\n" +
+			"With --peer-cmd a command of the shell runs in turn with ours, --repeat times over (" + strconv.Itoa(peerRounds) + "). It prints a JSON object a line,\n" +
+			`such as {"bench":"attmf","peer":"lean","agents":5,"batch":64,"updates_per_second":556}. What belongs together is found by the keys (agents, batch,` + "\n" +
+			"env, instances, …) that both have; the ratio is of neighbours in time, its median and quartiles are printed.",
 		Example: `  stoker bench
   stoker bench attmf --agents 12 --batch 1024 --json
+  stoker bench attmf --agents 50 --dense --threads 1,2 --kernels avx512,avx2,go --repeat 5
   stoker bench attmf op --engine torch
   stoker bench env --env stoker/CartPole-v1
-  stoker bench sim --instances 230`,
+  stoker bench sim --instances 230
+  stoker bench attmf --agents 5 --peer-cmd 'python torch_attmf.py --json --agents 5 --forms lean'
+  stoker bench --beside docs/results/speed/recorded.jsonl`,
 		RunE: func(c *cobra.Command, names []string) error {
 			list, err := bench.Find(names)
 			if err != nil {
 				return usage("%w", err)
 			}
-			if !(seconds > 0) || seconds > 3600 {
-				return usage("--seconds is %g, want more than 0 and at most 3600", seconds)
+			if !(f.seconds > 0) || f.seconds > 3600 {
+				return usage("--seconds is %g, want more than 0 and at most 3600", f.seconds)
 			}
 			if err := o.Validate(); err != nil {
 				return usage("%w", err)
+			}
+			if slices.Contains(f.peers, "") {
+				return usage("--peer-cmd is empty, want a command that prints measurements")
 			}
 			if o.Engine != "" || o.Device != "" {
 				e := configs.Engine{Name: o.Engine, Device: o.Device}
@@ -50,8 +72,15 @@ func benchCommand() *cobra.Command {
 					return err
 				}
 			}
-			o.Time = time.Duration(seconds * float64(time.Second))
-			return runBench(c, list, o, asJSON, len(names) == 0)
+			o.Time, o.Revision = time.Duration(f.seconds*float64(time.Second)), revision()
+			if len(names) == 0 && !slices.Contains(engines.Names(), engines.Torch) {
+				fmt.Fprintf(c.ErrOrStderr(), "op is left out: %v\n", libtorch.Unavailable("the torch engine", nil))
+				list = slices.DeleteFunc(list, func(b bench.Benchmark) bool { return b.Name == "op" })
+			}
+			if len(f.peers) > 0 {
+				return comparePeers(c, list, o, f)
+			}
+			return runBench(c, list, o, f)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
@@ -62,16 +91,23 @@ func benchCommand() *cobra.Command {
 		},
 	}
 	fl := c.Flags()
-	fl.IntSliceVar(&o.Agents, "agents", nil, "numbers of agents of attmf")
-	fl.IntSliceVar(&o.Batch, "batch", nil, "batch sizes of attmf")
-	fl.IntSliceVar(&o.Instances, "instances", nil, "numbers of instances of sim")
-	fl.StringVar(&o.EnvID, "env", "", "environment of env (default: all)")
-	fl.StringVar(&o.Engine, "engine", "", "native or torch")
+	fl.IntSliceVar(&o.Agents, "agents", nil, "numbers of agents (attmf)")
+	fl.IntSliceVar(&o.Batch, "batch", nil, "batch sizes (attmf)")
+	fl.BoolVar(&o.Dense, "dense", false, "every agent sees all agents instead of about four (attmf)")
+	fl.IntSliceVar(&o.Instances, "instances", nil, "numbers of instances (sim)")
+	fl.StringVar(&o.EnvID, "env", "", "one environment (env)")
+	fl.IntVar(&o.Episodes, "episodes", 0, "episodes of training (spread; default 2500)")
+	fl.StringVar(&o.Engine, "engine", "", "native (default), torch or gorgonia")
 	fl.StringVar(&o.Device, "device", "", "cpu or cuda:N")
-	fl.IntVar(&o.Threads, "threads", 0, "threads of one operation; 0 leaves it to the engine")
-	fl.Float64Var(&seconds, "seconds", 1, "length of each measurement")
-	fl.BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	fl.IntSliceVar(&o.Threads, "threads", nil, "threads of the engine, one measurement for each (0: the engine's choice)")
+	fl.StringSliceVar(&o.Kernels, "kernels", nil, "kernels of the native engine (avx512, avx2, go), one measurement for each")
+	fl.Float64Var(&f.seconds, "seconds", 1, "length of each measurement")
+	fl.IntVar(&o.Repeat, "repeat", 0, "take each measurement so often, for its median and quartiles")
+	fl.StringArrayVar(&f.peers, "peer-cmd", nil, "a command that measures the same, to run in turn with ours (repeatable)")
+	fl.StringVar(&f.beside, "beside", "", "a file of measurements (JSON lines) to show beside the new ones")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object a line")
 	completeWords(c, "engine", engines.Native, engines.Torch)
+	completeWords(c, "kernels", "avx512", "avx2", "go")
 	return c
 }
 
@@ -83,40 +119,130 @@ func benchNames() string {
 	return out
 }
 
-// runBench runs the measurements. Where all are run, those that need what is not here say so and are passed over.
-func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, asJSON, all bool) error {
+// recorded reads the file of --beside.
+func recorded(path string) ([]bench.Line, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage("--beside: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // it was read only
+	lines, err := bench.ReadLines(f)
+	if err == nil && len(lines) == 0 {
+		err = errors.New("no measurement in it, want the lines of stoker bench --json")
+	}
+	if err != nil {
+		return nil, usage("--beside %s: %w", path, err)
+	}
+	return lines, nil
+}
+
+// runBench runs the measurements and prints each when it is there.
+func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f benchFlags) error {
+	past, err := recorded(f.beside)
+	if err != nil {
+		return err
+	}
 	w := c.OutOrStdout()
-	const row = "%-8s %-24s %-7s %7s %20s %10s %12s\n"
-	printed := false
-	for _, b := range list {
-		if all && b.Name == "op" && !slices.Contains(engines.Names(), engines.Torch) {
-			fmt.Fprintf(c.ErrOrStderr(), "op is left out: %v\n", libtorch.Unavailable("the torch engine", nil))
-			continue
+	// Not a tabwriter: each line is printed when it is measured.
+	const row = "%-8s %-24s %-14s %7s %20s %17s %11s %9s  %s\n"
+	if !f.json {
+		m := bench.ThisMachine()
+		fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s, %s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch, m.Go, o.Revision)
+		for _, r := range past[:min(len(past), 1)] {
+			fmt.Fprintf(w, "recorded on %v, %v cores; revision %v\n", r["cpu"], r["cores"], r["revision"])
 		}
+		header := ""
+		if len(past) > 0 {
+			header = "times what was recorded"
+		}
+		fmt.Fprintf(w, row, "what", "of", "engine", "threads", "rate", "time", "allocations", "memory", header)
+	}
+	for _, b := range list {
 		var failed error
 		err := b.Run(o, func(r bench.Result) {
-			if asJSON {
-				line, err := json.Marshal(r)
+			line, err := bench.AsLine(r)
+			if err != nil {
 				failed = errors.Join(failed, err)
-				fmt.Fprintf(w, "%s\n", line)
 				return
 			}
-			if !printed {
-				fmt.Fprintf(w, row, "what", "of", "engine", "threads", "rate", "time", "allocations")
-				printed = true
+			if f.json {
+				text, err := json.Marshal(r)
+				failed = errors.Join(failed, err)
+				fmt.Fprintf(w, "%s\n", text)
+				return
 			}
-			threads := ""
-			if r.Threads > 0 {
-				threads = strconv.Itoa(r.Threads)
+			var remarks []string
+			for _, p := range bench.Beside(line, past) {
+				remarks = append(remarks, bench.Against(line, p))
 			}
-			// Not a tabwriter: each line is printed when it is measured.
-			fmt.Fprintf(w, row, r.Bench, of(r), r.Engine, threads, r.Rate(), duration(r.Nanoseconds), fmt.Sprintf("%.3g", r.Allocations))
+			if r.PartOfPeak > 0 {
+				remarks = append(remarks, fmt.Sprintf("%.0f %% of the core's peak", 100*r.PartOfPeak))
+			}
+			fmt.Fprintf(w, row, r.Bench, of(r), engineOf(r), threads(r), r.Rate(), spread(r), fmt.Sprintf("%.3g", r.Allocations), memory(r), strings.Join(remarks, ", "))
 		})
 		if err := errors.Join(err, failed); err != nil {
 			return fmt.Errorf("bench %s: %w", b.Name, err)
 		}
 	}
 	return nil
+}
+
+// comparePeers runs ours and the peers in turn and prints ratios.
+func comparePeers(c *cobra.Command, list []bench.Benchmark, o bench.Options, f benchFlags) error {
+	p := bench.Peers{Commands: f.peers, Rounds: o.Repeat, OurCommand: strings.Join(os.Args, " "), Revision: o.Revision, Log: c.ErrOrStderr()}
+	if p.Rounds == 0 {
+		p.Rounds = peerRounds
+	}
+	o.Repeat = 1
+	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping")
+	defer release()
+	rows, err := p.Compare(ctx, func() ([]bench.Line, error) { return measureAll(ctx, list, o) })
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	w := c.OutOrStdout()
+	if f.json {
+		for _, r := range rows {
+			text, err := json.Marshal(r)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "%s\n", text)
+		}
+		return nil
+	}
+	m := bench.ThisMachine()
+	fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch, o.Revision)
+	const row = "%-44s %-26s %-22s %-20s %10s %10s %8s  %-15s %s\n"
+	fmt.Fprintf(w, row, "what", "ours", "peer", "figure", "ours", "peer's", "ratio", "quartiles", "rounds")
+	for _, r := range rows {
+		fmt.Fprintf(w, row, r.What, r.Ours, r.Peer, r.Figure, bench.Digits(r.OurValue), bench.Digits(r.PeerValue),
+			bench.Digits(r.Ratio), bench.Digits(r.Low)+"–"+bench.Digits(r.High), strconv.Itoa(r.Rounds))
+	}
+	return nil
+}
+
+// measureAll runs the measurements once.
+func measureAll(ctx context.Context, list []bench.Benchmark, o bench.Options) ([]bench.Line, error) {
+	var out []bench.Line
+	for _, b := range list {
+		var failed error
+		err := b.Run(o, func(r bench.Result) {
+			l, err := bench.AsLine(r)
+			failed = errors.Join(failed, err)
+			out = append(out, l)
+		})
+		if err := errors.Join(err, failed); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Name, err)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return out, nil
 }
 
 // duration writes nanoseconds with three digits.
@@ -131,15 +257,48 @@ func duration(ns float64) string {
 	return bench.Digits(ns) + " " + unit
 }
 
+// spread is the time of an operation and, where it was measured several times, half the distance of the quartiles in per cent.
+func spread(r bench.Result) string {
+	if r.Repeats < 2 {
+		return duration(r.Nanoseconds)
+	}
+	return fmt.Sprintf("%s ± %.0f %%", duration(r.Nanoseconds), 50*(r.High-r.Low)/r.Nanoseconds)
+}
+
+func threads(r bench.Result) string {
+	if r.Threads == 0 {
+		return ""
+	}
+	return strconv.Itoa(r.Threads)
+}
+
+// engineOf is the engine, and on the CPU its kernels.
+func engineOf(r bench.Result) string {
+	return strings.TrimSpace(r.Engine + " " + r.Kernels)
+}
+
+func memory(r bench.Result) string {
+	if r.PeakMemory == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f MB", r.PeakMemory)
+}
+
 // of says what was measured, in a few words.
 func of(r bench.Result) string {
 	switch {
+	case r.Episodes > 0:
+		return fmt.Sprintf("%d episodes", r.Episodes)
 	case r.Env != "":
 		return r.Env
 	case r.Size > 0:
 		return fmt.Sprintf("%d instances", r.Size)
 	case r.Agents > 0:
-		return fmt.Sprintf("%d agents × %d", r.Agents, r.Batch)
+		dense := ""
+		if r.Neighbours == "dense" {
+			dense = ", dense"
+		}
+		return fmt.Sprintf("%d agents × %d%s", r.Agents, r.Batch, dense)
 	}
 	return r.What
 }

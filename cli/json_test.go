@@ -129,12 +129,12 @@ func TestBench(t *testing.T) {
 		}
 		for _, line := range lines {
 			m := decode[map[string]any](t, line)
-			if x, _ := m[c.figure].(float64); x <= 0 || m["bench"] == "" || m["arch"] == nil || m["allocs_per_op"] == nil {
+			if x, _ := m[c.figure].(float64); x <= 0 || m["bench"] == "" || m["arch"] == nil || m["cpu"] == nil || m["cores"] == nil || m["allocs_per_op"] == nil {
 				t.Errorf("bench %s: %s", c.args, line)
 			}
 		}
 		code, out, _ = stoker(append(a, "--seconds", "0.01")...)
-		if code != exitDone || !strings.Contains(out, "allocations") || strings.Count(out, "\n") != c.n+1 {
+		if code != exitDone || !strings.Contains(out, "allocations") || strings.Count(out, "\n") != c.n+2 {
 			t.Errorf("bench %s: exit %d, table %s", c.args, code, out)
 		}
 	}

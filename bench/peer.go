@@ -1,0 +1,190 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Comparison is ours against a peer's, taken in turn: the ratio is of the two that were measured one after the other.
+type Comparison struct {
+	What   string `json:"what"`
+	Ours   string `json:"ours"`
+	Peer   string `json:"peer"`
+	Figure string `json:"figure"`
+	// OurValue and PeerValue are medians.
+	OurValue  float64 `json:"our_value"`
+	PeerValue float64 `json:"peer_value"`
+	// Ratio is how many times better ours is: the median over rounds, and the quartiles.
+	Ratio  float64 `json:"ratio"`
+	Low    float64 `json:"ratio_low"`
+	High   float64 `json:"ratio_high"`
+	Rounds int     `json:"rounds"`
+	// Least and Most are the extremes.
+	Least float64 `json:"ratio_least"`
+	Most  float64 `json:"ratio_most"`
+
+	OurCommand  string `json:"our_command,omitempty"`
+	PeerCommand string `json:"peer_command"`
+	Machine
+	Revision string `json:"revision,omitempty"`
+
+	ratios, ours, peers []float64
+}
+
+// Peers are commands that measure what we measure, in turn with us.
+type Peers struct {
+	Commands []string // for the system's shell
+	Rounds   int
+	// OurCommand and Revision are written down.
+	OurCommand, Revision string
+	// Log gets what goes on.
+	Log io.Writer
+}
+
+// Compare runs ours and each peer in turn, Rounds times over, and compares what belongs together. It fails where a peer fails, prints what is
+// no measurement, or measures nothing that ours does.
+func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comparison, error) {
+	var out []*Comparison
+	unmatched := map[string]bool{}
+	for round := range p.Rounds {
+		fmt.Fprintf(p.Log, "round %d of %d: ours\n", round+1, p.Rounds)
+		mine, err := ours()
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range p.Commands {
+			if err := ctx.Err(); err != nil {
+				return nil, context.Cause(ctx)
+			}
+			fmt.Fprintf(p.Log, "round %d of %d: %s\n", round+1, p.Rounds, c)
+			theirs, err := runPeer(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			for _, peer := range theirs {
+				n := 0
+				for _, m := range mine {
+					if m.Matches(peer) {
+						for _, figure := range m.shared(peer) {
+							n++
+							out = p.add(out, m, peer, figure, c)
+						}
+					}
+				}
+				if s := peer.String(); n == 0 && !unmatched[s] {
+					unmatched[s] = true
+					fmt.Fprintf(p.Log, "nothing of ours belongs to the peer's %s (%s)\n", s, strings.Join(peer.Figures(), ", "))
+				}
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("nothing that the peers measured belongs to a measurement of ours: want the same bench, keys such as agents and batch" +
+			" that are equal where both have them, and a figure of the same name, such as updates_per_second")
+	}
+	done := make([]Comparison, len(out))
+	for i, c := range out {
+		done[i] = c.finish()
+	}
+	return done, nil
+}
+
+// add takes in one pair.
+func (p Peers) add(list []*Comparison, ours, peer Line, figure, command string) []*Comparison {
+	what, by, peerBy := ours.String(), ours.by(), peer.by()
+	i := slices.IndexFunc(list, func(c *Comparison) bool {
+		return c.What == what && c.Ours == by && c.Peer == peerBy && c.Figure == figure && c.PeerCommand == command
+	})
+	if i < 0 {
+		i = len(list)
+		list = append(list, &Comparison{
+			What: what, Ours: by, Peer: peerBy, Figure: figure, OurCommand: p.OurCommand, PeerCommand: command,
+			Machine: ThisMachine(), Revision: p.Revision,
+		})
+	}
+	c := list[i]
+	c.ratios = append(c.ratios, ours.advantage(peer, figure))
+	c.ours = append(c.ours, ours[figure].(float64))
+	c.peers = append(c.peers, peer[figure].(float64))
+	return list
+}
+
+func (c *Comparison) finish() Comparison {
+	for _, x := range [][]float64{c.ratios, c.ours, c.peers} {
+		slices.Sort(x)
+	}
+	c.OurValue, c.PeerValue = quantile(c.ours, 0.5), quantile(c.peers, 0.5)
+	c.Ratio, c.Low, c.High, c.Rounds = quantile(c.ratios, 0.5), quantile(c.ratios, 0.25), quantile(c.ratios, 0.75), len(c.ratios)
+	c.Least, c.Most = c.ratios[0], c.ratios[len(c.ratios)-1]
+	return *c
+}
+
+// runPeer runs a command of the system's shell and reads the measurements that it prints.
+func runPeer(ctx context.Context, command string) ([]Line, error) {
+	c := exec.CommandContext(ctx, "sh", "-c", command)
+	if runtime.GOOS == "windows" {
+		c = exec.CommandContext(ctx, "cmd", "/c", command)
+	}
+	c.WaitDelay = 5 * time.Second // what the shell started may hold the pipes
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("the peer %q failed: %w%s", command, err, tail(errs.String()))
+	}
+	lines, err := ReadLines(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		return nil, fmt.Errorf("the peer %q printed what is no measurement: %w", command, err)
+	}
+	if len(lines) == 0 {
+		said := "nothing"
+		if s := strings.TrimSpace(out.String()); s != "" {
+			said = shorten(s)
+		}
+		return nil, fmt.Errorf(`the peer %q printed no measurement, want lines such as {"bench":"attmf","agents":5,"batch":64,"updates_per_second":88}; it printed: %s%s`,
+			command, said, tail(errs.String()))
+	}
+	return lines, nil
+}
+
+// tail is the end of what went to standard error, for an error message.
+func tail(s string) string {
+	const most = 8
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	if lines[0] == "" {
+		return ""
+	}
+	return "\n" + strings.Join(lines[max(0, len(lines)-most):], "\n")
+}
+
+// Beside finds, for each of ours, the recorded lines that belong to it and were measured by the same engine, kernels and threads, or by a peer.
+func Beside(ours Line, recorded []Line) []Line {
+	var out []Line
+	for _, r := range recorded {
+		if r.Matches(ours) && len(ours.shared(r)) > 0 && (r["peer"] != nil || r.by() == ours.by()) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Against writes ours in parts of a recorded line: "1.02 of 3456 updates_per_second (lean 2 threads)".
+func Against(ours, recorded Line) string {
+	f := ours.shared(recorded)[0]
+	x := recorded[f].(float64)
+	text := fmt.Sprintf("%.2f × %s", ours.advantage(recorded, f), Digits(x))
+	if recorded["peer"] != nil {
+		text += " (" + recorded.by() + ")"
+	}
+	return text
+}
