@@ -24,6 +24,7 @@ type cursor struct {
 	offsets []int32
 	who     []name
 	order   []uint64
+	sorter  *sorter // made where a minute needs it
 }
 
 type name struct{ stream, number int32 }
@@ -61,7 +62,10 @@ func (c *cursor) load(minute int) {
 		c.order = append(c.order, uint64(t)<<orderBits|uint64(i))
 	}
 	if !sorted {
-		slices.Sort(c.order)
+		if c.sorter == nil {
+			c.sorter = new(sorter)
+		}
+		c.order = c.sorter.sort(c.order)
 	}
 }
 
@@ -97,8 +101,9 @@ func (c *cursor) CopyFrom(src Arrivals) error {
 	if !ok || o.print != c.print {
 		return fmt.Errorf("workload: arrivals copied from another source")
 	}
-	offsets, who, order := c.offsets, c.who, c.order
+	offsets, who, order, own := c.offsets, c.who, c.order, c.sorter
 	*c = *o
+	c.sorter = own
 	c.offsets = append(offsets[:0], o.offsets...)
 	c.who = append(who[:0], o.who...)
 	c.order = append(order[:0], o.order...)
