@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,13 +23,7 @@ import (
 
 // check holds a value against the part of JSON Schema that configs/schema.json uses. A keyword that it doesn't know fails.
 func check(s map[string]any, v any, at string) error {
-	for _, key := range slices.Sorted(func(yield func(string) bool) {
-		for k := range s {
-			if !yield(k) {
-				return
-			}
-		}
-	}) {
+	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if err := keyword(s, key, v, at); err != nil {
 			return err
 		}
