@@ -87,7 +87,7 @@ func (c null) play(s *rng.Stream, resamples int, key rng.Key) (uncorrected, holm
 // Four rivals that share the policy's scores in every comparison: the share of evaluations with any false verdict. Differences of two of one
 // law are symmetric; a rival whose scores are log-normal about the policy's constant is not, and there neither sign flips nor t are exact.
 func TestFamilyWise(t *testing.T) {
-	trials, resamples := size(100, 1500), size(300, 500)
+	trials, resamples := size(100, 500), size(300, 400)
 	var cases []null
 	for _, n := range sizes() {
 		cases = append(cases, null{"normal", 1, n, (*rng.Stream).Norm, false},
