@@ -74,6 +74,9 @@ func (a *adam[T]) Step() {
 	a.net.params.version++
 	unbias1 := 1 - math.Pow(a.c.Beta1, float64(a.steps))
 	unbias2 := 1 - math.Pow(a.c.Beta2, float64(a.steps))
+	// In float32 the factors are float32's nearest, as PyTorch has them: over a thousand steps that shows in the second moments.
+	beta1, rest1 := float64(T(a.c.Beta1)), float64(T(1-a.c.Beta1))
+	beta2, rest2 := float64(T(a.c.Beta2)), float64(T(1-a.c.Beta2))
 	size := a.net.size
 	for group := range a.net.groups {
 		at := group * size
@@ -89,8 +92,8 @@ func (a *adam[T]) Step() {
 		}
 		for i := at; i < at+size; i++ {
 			g := clip * float64(a.net.grads.data[i])
-			m := a.c.Beta1*float64(a.first.data[i]) + (1-a.c.Beta1)*g
-			v := a.c.Beta2*float64(a.second.data[i]) + (1-a.c.Beta2)*g*g
+			m := beta1*float64(a.first.data[i]) + rest1*g
+			v := beta2*float64(a.second.data[i]) + rest2*g*g
 			a.first.data[i], a.second.data[i] = T(m), T(v)
 			a.net.params.data[i] -= T(a.c.Rate * (m / unbias1) / (math.Sqrt(v/unbias2) + a.c.Epsilon))
 		}

@@ -124,7 +124,7 @@ func (n *net[T]) NewWork(batch int) nets.Work {
 	switch {
 	case w.batch == 0:
 	case n.e.tiler != nil:
-		w.tiles = n.e.tiler.newWork(as32[*work[float32]](w))
+		n.e.tiler.newWork(as32[*work[float32]](w))
 	default:
 		w.pass = n.newPass(w.batch, w.out.data)
 	}
@@ -252,7 +252,7 @@ func (n *net[T]) Backward(with nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
 		gradIn = w.gradients()
 	}
 	if t := n.e.tiler; t != nil {
-		t.backward(as32[*work[float32]](w), as32[*tensor[float32]](g), as32[[]*tensor[float32]](gradIn), wrt&nets.Params != 0)
+		t.backward(as32[*work[float32]](w), as32[*tensor[float32]](g), as32[[]*tensor[float32]](gradIn), wrt)
 		return
 	}
 	w.pass.backward(w.in, g.data, gradIn, wrt&nets.Params != 0)

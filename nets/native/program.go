@@ -11,18 +11,13 @@ type step interface {
 type stage interface {
 	// run does it on a tile for the agents [from, to).
 	run(x *context, tile, from, to int)
-	// apart is the number of agents where each can go alone, touching nothing of another's; 0 where the stage is for all at once.
+	// apart is the number of agents where each can go alone, writing nothing that another touches; 0 where one goroutine does all.
 	apart() int
+	// fence says that the stage reads what the one before it did for other agents.
+	fence() bool
 }
 
-// group is stages that are done one after the other, for each agent in turn where agents are apart: then what one stage leaves of an agent
-// is still in the first cache.
-type group struct {
-	stages []stage
-	agents int
-}
-
-// context is where a step runs: on a worker, for a share of the gradients.
+// context is where a stage runs: on a worker, for a share of the gradients.
 type context struct {
 	*scratch
 	worker, share int
@@ -42,59 +37,36 @@ type program struct {
 	passes   []*forwardStep
 }
 
-// segment is a run of steps over one batch, the gradients that they add up, and what comes after.
-type segment struct {
-	batch  int
-	steps  []step
-	groups []group
-	adds   []*addition
-	sums   []wholeOp // over tiles, of what no step reads
-	after  []wholeOp
-	sealed bool // nothing goes tile by tile any more
-	k      *kernel.Set
-	ctx    []context
-}
-
-// addition is a network whose gradients a segment sets to zero, adds to, or both.
-type addition struct {
-	net  *tileNet
-	zero bool // first
-}
-
-// last is the segment that takes another step over a batch.
-func (p *program) last(batch int) *segment {
+// last is the segment that takes another step over agents and a batch; with agents 0, any.
+func (p *program) last(agents, batch int) *segment {
 	if n := len(p.segments); n > 0 {
 		s := p.segments[n-1]
-		if !s.sealed && (s.batch == batch || s.batch == 0 || batch == 0) {
-			s.batch = max(s.batch, batch)
+		if !s.sealed && (agents == 0 || s.takes(agents, batch)) {
 			return s
 		}
 		s.seal()
 	}
-	s := &segment{batch: batch, k: p.t.set}
-	for i := range p.t.workers {
-		s.ctx = append(s.ctx, context{scratch: p.t.workers[i], worker: i})
-	}
+	s := newSegment(p.t, agents, batch)
 	p.segments = append(p.segments, s)
 	return s
 }
 
 // step adds an operation that goes tile by tile.
-func (p *program) step(batch int, s step) {
-	l := p.last(batch)
+func (p *program) step(agents, batch int, s step) {
+	l := p.last(agents, batch)
 	l.steps = append(l.steps, s)
 }
 
 // sum adds an operation on what the steps left, which none of them reads: it waits for the segment's end.
-func (p *program) sum(batch int, w wholeOp) {
-	l := p.last(batch)
+func (p *program) sum(agents, batch int, w wholeOp) {
+	l := p.last(agents, batch)
 	l.sums = append(l.sums, w)
 }
 
 // whole adds an operation on whole tensors.
 func (p *program) whole(w wholeOp) {
 	if len(p.segments) == 0 {
-		p.last(0)
+		p.last(0, 0)
 	}
 	s := p.segments[len(p.segments)-1]
 	s.seal()
@@ -106,77 +78,23 @@ func (p *program) whole(w wholeOp) {
 
 // zero clears a network's gradients before what follows.
 func (p *program) zero(n *tileNet) {
-	s := p.last(0)
+	s := p.last(0, 0)
 	if s.find(n) != nil {
 		s.seal()
-		s = p.last(0)
+		s = p.last(0, 0)
 	}
-	s.adds = append(s.adds, &addition{n, true})
+	s.adds = append(s.adds, &addition{n, true, false})
 }
 
 // add says that the steps add to a network's gradients.
 func (p *program) add(n *tileNet, batch int) {
-	n.share(shareCount(newTiling(1, batch, 1).tiles))
-	if s := p.last(batch); s.find(n) == nil {
-		s.adds = append(s.adds, &addition{n, false})
+	s := p.last(n.net.agents, batch)
+	a := s.find(n)
+	if a == nil {
+		a = &addition{n, false, false}
+		s.adds = append(s.adds, a)
 	}
-}
-
-func (s *segment) find(n *tileNet) *addition {
-	for _, a := range s.adds {
-		if a.net == n {
-			return a
-		}
-	}
-	return nil
-}
-
-// seal ends the part that goes tile by tile: the shares' gradients are added up first of all that follows.
-func (s *segment) seal() {
-	if s.sealed {
-		return
-	}
-	s.sealed = true
-	s.after = append(s.after, s.sums...)
-	for _, a := range s.adds {
-		s.after = append(s.after, &reduceJob{k: s.k, net: a.net, zero: a.zero, shares: s.shares()})
-	}
-}
-
-// fuse lets Adam add up the shares' gradients itself, while a group's numbers are in the cache, where nothing comes between.
-func (s *segment) fuse(a *adamJob) bool {
-	for i := len(s.after) - 1; i >= 0; i-- {
-		switch j := s.after[i].(type) {
-		case *reduceJob:
-			if j.net.net == a.adam.net {
-				a.reduce = j
-				s.after[i] = a
-				return true
-			}
-		case *adamJob:
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-func (s *segment) shares() int { return shareCount(newTiling(1, s.batch, 1).tiles) }
-
-// part implements [job]: one share of the batch.
-func (s *segment) part(i, w int) {
-	x := &s.ctx[w]
-	x.share = i
-	from, to := share(i, s.shares(), newTiling(1, s.batch, 1).tiles)
-	for tile := from; tile < to; tile++ {
-		for _, g := range s.groups {
-			for a := range g.agents {
-				for _, st := range g.stages {
-					st.run(x, tile, a, a+1)
-				}
-			}
-		}
-	}
+	a.adds = true
 }
 
 // ready ends the listing: it decides what each pass keeps, and for how long.
@@ -218,37 +136,25 @@ func (p *program) ready() {
 	}
 }
 
-// run does the program once.
-func (p *program) run() {
-	for _, s := range p.segments {
-		if len(s.steps) > 0 {
-			helpers.do(s, s.shares(), p.t.threads)
-		}
-		for _, w := range s.after {
-			if p.t.e.failed() {
-				return
-			}
-			helpers.do(w, w.parts(), p.t.threads)
-		}
-	}
-}
-
-// stage adds one to the last group, or begins another.
-func (s *segment) stage(st stage) {
-	n := st.apart()
-	if last := len(s.groups) - 1; n > 0 && last >= 0 && s.groups[last].agents == n && s.groups[last].stages[0].apart() == n {
-		s.groups[last].stages = append(s.groups[last].stages, st)
-		return
-	}
-	s.groups = append(s.groups, group{[]stage{st}, max(n, 1)})
-}
-
 // drop leaves out the inputs' gradients that nobody has asked for.
 func (b *backwardStep) drop() {
 	w := b.of.w.tiles
 	for p := range b.gradIn {
 		if b.gradIn[p] != nil && !w.asked[p] {
 			b.gradIn[p], w.stale[p] = nil, true
+		}
+	}
+}
+
+// run does the program once.
+func (p *program) run() {
+	for _, s := range p.segments {
+		s.run(p.t.threads)
+		for _, w := range s.after {
+			if p.t.e.failed() {
+				return
+			}
+			helpers.do(w, w.parts(), p.t.threads)
 		}
 	}
 }
@@ -261,4 +167,10 @@ func (t *tiler) list(update func()) *program {
 	update()
 	p.ready()
 	return p
+}
+
+// addUp does dst += sum and clears sum.
+func addUp(k *kernel.Set, dst, sum []float32) {
+	k.Axpy(1, sum, dst)
+	clear(sum)
 }

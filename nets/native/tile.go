@@ -10,22 +10,21 @@ import "github.com/stoker-rl/stoker/nets/native/kernel"
 // an engine without kernels, are row-major (the zero tiling).
 type tiling struct{ lanes, tiles, agents, batch, width int }
 
-// lanesOf is how many samples a tile holds: few enough that a common batch gives each of two threads a tile of its own, enough to
-// keep the kernels' registers full. One sample is a vector and needs no lanes.
-func lanesOf(batch int) int {
+// lanesOf is how many samples a tile holds, at most four registers: that keeps the product's sums busy. Where threads share samples, a batch is cut in two
+// at least. One sample is a vector and needs no lanes.
+func lanesOf(agents, batch int) int {
+	const l = kernel.Lanes
 	switch {
 	case batch <= 1:
 		return 1
-	case batch <= 32:
-		return kernel.Lanes
-	case batch <= 128:
-		return 2 * kernel.Lanes
+	case agents >= crowd:
+		return min((batch+l-1)/l*l, 4*l)
 	}
-	return 4 * kernel.Lanes
+	return min(((batch+1)/2+l-1)/l*l, 4*l)
 }
 
 func newTiling(agents, batch, width int) tiling {
-	l := lanesOf(batch)
+	l := lanesOf(agents, batch)
 	return tiling{l, (batch + l - 1) / l, agents, batch, width}
 }
 

@@ -5,7 +5,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// tileAttention mixes neighbours' features by learned weights; attention.go has the equations.
+// tileAttention mixes neighbours' features by learned weights; attention.go has the equations. An agent goes over those that it sees on the way
+// forward and for its own query, and over those that see it for its key.
 type tileAttention struct {
 	*tileField
 	keys       int
@@ -14,16 +15,19 @@ type tileAttention struct {
 	scale      float32
 	// apart says that agents list themselves while their own features differ from those that others see: then there is a second key
 	// of each, after all the first ones.
-	apart bool
-	kAt   [][]int32 // of agent i's neighbours: where their keys begin
-	edges []int     // before agent i
+	twoKeys bool
+	keysAt  [][]int32 // of agent i's neighbours: where their keys begin
+	// Of those that see agent j, by its first and its second key: where their queries begin, and where they stand in m.rho.
+	queriesAt [2][][]int32
+	rhoAt     [2][]int
+	rhoOf     []int // where an edge's gradient stands in m.rho
 }
 
 func newTileAttention(n *net[float32], f *tileField) *tileAttention {
 	m := f.m
 	a := &tileAttention{
 		tileField: f, keys: m.Keys, query: n.param("query.weight"), key: n.param("key.weight"), squared: m.Score == nets.Squared,
-		scale: 1, apart: m.Others && selfish(m.Neighbours), edges: []int{0},
+		scale: 1, twoKeys: m.Others && selfish(m.Neighbours), rhoOf: make([]int, f.edges[m.Agents]),
 	}
 	if !a.squared {
 		a.scale = 1 / sqrt(float32(m.Keys))
@@ -31,68 +35,82 @@ func newTileAttention(n *net[float32], f *tileField) *tileAttention {
 	for i, list := range m.Neighbours {
 		at := make([]int32, len(list))
 		for e, j := range list {
-			if at[e] = int32(j * m.Keys * f.lanes); a.apart && i == j {
-				at[e] += int32(m.Agents * m.Keys * f.lanes)
+			at[e] = int32(a.keyAt(j, a.second(i, j)))
+		}
+		a.keysAt = append(a.keysAt, at)
+	}
+	next := 0
+	for which := range 2 {
+		a.queriesAt[which] = make([][]int32, m.Agents)
+		for j := range m.Agents {
+			a.rhoAt[which] = append(a.rhoAt[which], next)
+			for _, s := range f.seers[j] {
+				if a.second(s.agent, j) == which {
+					a.queriesAt[which][j] = append(a.queriesAt[which][j], int32(s.agent*m.Keys*f.lanes))
+					a.rhoOf[s.edge] = next
+					next++
+				}
 			}
 		}
-		a.kAt = append(a.kAt, at)
-		a.edges = append(a.edges, a.edges[i]+len(list))
 	}
 	return a
 }
 
-// of returns agent i's rows of what is kept for each neighbour.
-func (a *tileAttention) of(v []float32, i int) []float32 {
-	return v[a.edges[i]*a.lanes : a.edges[i+1]*a.lanes]
+// second is the number of the key by which agent i sees agent j.
+func (a *tileAttention) second(i, j int) int {
+	if a.twoKeys && i == j {
+		return 1
+	}
+	return 0
 }
 
-func (a *tileAttention) memory(m *memory, brief bool) {
+// keyAt is where a key of agent j begins.
+func (a *tileAttention) keyAt(j, which int) int { return (which*a.agents + j) * a.keys * a.lanes }
+
+func (a *tileAttention) memory(m *memory) {
 	rows := a.agents * a.keys * a.lanes
 	m.q = make([]float32, rows)
-	if a.apart {
+	if a.twoKeys {
 		rows *= 2
 	}
 	m.k = make([]float32, rows)
-	if !brief {
-		m.dk = make([]float32, rows)
-	}
 	edges := a.edges[a.agents] * a.lanes
-	m.weights = make([]float32, edges)
+	m.weights, m.rho = make([]float32, edges), make([]float32, edges)
 	if a.squared {
-		m.scores, m.divisor = make([]float32, edges), make([]float32, a.agents*a.lanes)
+		m.raw, m.divisors = make([]float32, edges), make([]float32, a.agents*a.lanes)
 	}
 }
 
-// project sets out = in·W for one agent.
-func (a *tileAttention) project(p *kernel.Product, out, in []float32, w param[float32], i int) {
+// project computes agent i's query and keys.
+func (a *tileAttention) project(x *context, m *memory, i int) {
+	a.times(x, m.q[a.keyAt(i, 0):], m.x[a.start(i):], a.query, i)
+	a.times(x, m.k[a.keyAt(i, 0):], m.x[a.startSeen(i):], a.key, i)
+	if a.twoKeys {
+		a.times(x, m.k[a.keyAt(i, 1):], m.x[a.start(i):], a.key, i)
+	}
+}
+
+// times sets out = in·W.
+func (a *tileAttention) times(x *context, out, in []float32, w param[float32], i int) {
 	if a.lanes == 1 {
 		a.k.Vector(out[:a.keys], in[:a.own], w.value(i), nil, false)
 		return
 	}
-	*p = kernel.Product{M: a.keys, N: a.lanes, K: a.own, A: w.value(i), AK: a.keys, AM: 1, B: in, LDB: a.lanes, C: out, LDC: a.lanes}
-	a.k.Product(p)
+	x.product = kernel.Product{M: a.keys, N: a.lanes, K: a.own, A: w.value(i), AK: a.keys, AM: 1, B: in, LDB: a.lanes, C: out, LDC: a.lanes}
+	a.k.Product(&x.product)
 }
 
-func (a *tileAttention) forward(x *context, m *memory) {
-	n := a.keys * a.lanes
-	for i := range a.agents {
-		a.project(&x.product, m.q[i*n:], m.x[a.start(i):], a.query, i)
-		a.project(&x.product, m.k[i*n:], m.x[a.startSeen(i):], a.key, i)
-		if a.apart {
-			a.project(&x.product, m.k[(a.agents+i)*n:], m.x[a.start(i):], a.key, i)
-		}
+// weigh computes agent i's weights.
+func (a *tileAttention) weigh(m *memory, i int) {
+	w, q := a.of(m.weights, i), m.q[a.keyAt(i, 0):]
+	if !a.squared {
+		a.k.Scores(w, q, m.k, a.keysAt[i], a.keys, a.lanes, a.scale)
+		a.k.Softmax(w, len(a.keysAt[i]), a.lanes)
+		return
 	}
-	for i := range a.agents {
-		w := a.of(m.weights, i)
-		if !a.squared {
-			a.k.Scores(w, m.q[i*n:], m.k, a.kAt[i], a.keys, a.lanes, a.scale)
-			a.k.Softmax(w, len(a.kAt[i]), a.lanes)
-			continue
-		}
-		r := a.of(m.scores, i)
-		a.k.Scores(r, m.q[i*n:], m.k, a.kAt[i], a.keys, a.lanes, 1)
-		squares(w, r, m.divisor[i*a.lanes:][:a.lanes])
-	}
+	r := a.of(m.raw, i)
+	a.k.Scores(r, q, m.k, a.keysAt[i], a.keys, a.lanes, 1)
+	squares(w, r, m.divisors[i*a.lanes:][:a.lanes])
 }
 
 // squares sets w = r²/(Σ r² + 0.001), lane by lane, and keeps the sums.
@@ -127,30 +145,39 @@ func squaresBack(g, w, r, sums []float32) {
 	}
 }
 
-// backward takes the gradients by the mixtures, which lie behind those by the features, adds to those of the projections in sums, and adds what
-// comes by way of queries and keys to the wanted gradients by features.
-func (a *tileAttention) backward(x *context, m *memory, w wants, sums []float32) {
-	k, n := a.k, a.keys*a.lanes
-	clear(m.dk)
-	for i := range a.agents {
-		list := a.kAt[i]
-		rho, weights := x.weights[:len(list)*a.lanes], a.of(m.weights, i)
-		k.Scores(rho, m.dx[a.start(i)+a.own*a.lanes:], m.x, a.at[i], a.own, a.lanes, 1)
-		if a.squared {
-			squaresBack(rho, weights, a.of(m.scores, i), m.divisor[i*a.lanes:][:a.lanes])
-		} else {
-			k.SoftmaxBack(rho, weights, len(list), a.lanes, a.scale)
-		}
-		dq := x.grads[0][:n]
-		k.Mix(dq, rho, m.k, list, a.keys, a.lanes)
-		k.Scatter(m.dk, list, rho, m.q[i*n:], a.keys, a.lanes)
-		a.descend(x, m, i, a.start(i), a.query, dq, w.own, sums)
+// backward takes the gradient by agent i's mixture to those by its scores, which it leaves in m.rho, and by its query: adds that by the query's weights
+// to sums, and what comes by way of it to the wanted gradient by its features.
+func (a *tileAttention) backward(x *context, m *memory, i int, w wants, sums []float32) {
+	list := a.keysAt[i]
+	rho, weights := x.weights[:len(list)*a.lanes], a.of(m.weights, i)
+	a.k.Scores(rho, a.mixture(m.dx, i), m.x, a.at[i], a.own, a.lanes, 1)
+	if a.squared {
+		squaresBack(rho, weights, a.of(m.raw, i), m.divisors[i*a.lanes:][:a.lanes])
+	} else {
+		a.k.SoftmaxBack(rho, weights, len(list), a.lanes, a.scale)
 	}
-	for i := range a.agents {
-		a.descend(x, m, i, a.startSeen(i), a.key, m.dk[i*n:][:n], w.seen, sums)
-		if a.apart {
-			a.descend(x, m, i, a.start(i), a.key, m.dk[(a.agents+i)*n:][:n], w.own, sums)
+	dq := x.grads[0][:a.keys*a.lanes]
+	a.k.Mix(dq, rho, m.k, list, a.keys, a.lanes)
+	a.descend(x, m, i, a.start(i), a.query, dq, w.own, sums)
+	for e := range list {
+		copy(m.rho[a.rhoOf[a.edges[i]+e]*a.lanes:][:a.lanes], rho[e*a.lanes:])
+	}
+}
+
+// hand takes the gradients by the scores of those that see agent j to those by its keys.
+func (a *tileAttention) hand(x *context, m *memory, j int, w wants, sums []float32) {
+	dk := x.grads[0][:a.keys*a.lanes]
+	for which, from := range [2]int{w.seen, w.own} {
+		at := a.queriesAt[which][j]
+		if len(at) == 0 {
+			continue
 		}
+		a.k.Mix(dk, m.rho[a.rhoAt[which][j]*a.lanes:][:len(at)*a.lanes], m.q, at, a.keys, a.lanes)
+		place := a.startSeen(j)
+		if which == 1 {
+			place = a.start(j)
+		}
+		a.descend(x, m, j, place, a.key, dk, from, sums)
 	}
 }
 

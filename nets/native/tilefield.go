@@ -13,13 +13,19 @@ type tileField struct {
 	layers
 	m       nets.MeanField
 	own     int
-	at      [][]int32 // of agent i's neighbours: where what it sees of them begins
-	uniform [][]float32
-	att     *tileAttention // nil for the mean
+	at      [][]int32   // of agent i's neighbours: where what it sees of them begins
+	seers   [][]seer    // who sees agent j
+	edges   []int       // neighbours of all agents before i
+	uniform [][]float32 // weights of the mean
+	att     *tileAttention
 }
 
+// seer is an agent that has j as its neighbour: which agent, and the place of j among all neighbours of all agents.
+type seer struct{ agent, edge int }
+
 func newTileField(n *net[float32], m nets.MeanField, lanes int) *tileField {
-	f := &tileField{layers: newLayers(n, m.MLP, m.SeenWidth(), lanes), m: m, own: m.OwnWidth()}
+	f := &tileField{layers: newLayers(n, m.MLP, m.SeenWidth(), lanes), m: m, own: m.OwnWidth(), edges: []int{0}}
+	f.seers = make([][]seer, m.Agents)
 	for i, list := range m.Neighbours {
 		at := make([]int32, len(list))
 		for e, j := range list {
@@ -27,8 +33,9 @@ func newTileField(n *net[float32], m nets.MeanField, lanes int) *tileField {
 			if m.Others && j != i {
 				at[e] = int32(f.startSeen(j))
 			}
+			f.seers[j] = append(f.seers[j], seer{i, f.edges[i] + e})
 		}
-		f.at = append(f.at, at)
+		f.at, f.edges = append(f.at, at), append(f.edges, f.edges[i]+len(list))
 	}
 	if m.Mix == nets.Attention {
 		f.att = newTileAttention(n, f)
@@ -53,21 +60,29 @@ func (f *tileField) startSeen(j int) int {
 	return (2*f.agents + j) * f.own * f.lanes
 }
 
-func (f *tileField) size() int {
+// block returns n rows from a place on.
+func (f *tileField) block(v []float32, at, rows int) []float32 { return v[at:][:rows*f.lanes] }
+
+// mixture is where agent i's lies among the features.
+func (f *tileField) mixture(v []float32, i int) []float32 {
+	return f.block(v, f.start(i)+f.own*f.lanes, f.own)
+}
+
+// of returns agent i's rows of what is kept for each neighbour.
+func (f *tileField) of(v []float32, i int) []float32 {
+	return v[f.edges[i]*f.lanes : f.edges[i+1]*f.lanes]
+}
+
+func (f *tileField) stack() *layers { return &f.layers }
+
+func (f *tileField) memory() *memory {
 	n := 2 * f.agents * f.own * f.lanes
 	if f.m.Others {
 		n += f.agents * f.own * f.lanes
 	}
-	return n
-}
-
-// block returns n rows from a place on.
-func (f *tileField) block(v []float32, at, rows int) []float32 { return v[at:][:rows*f.lanes] }
-
-func (f *tileField) memory(k keep) *memory {
-	m := &memory{layers: f.layers.memory(k), x: make([]float32, f.size())}
+	m := &memory{x: make([]float32, n), dx: make([]float32, n)}
 	if f.att != nil {
-		f.att.memory(m, k == keepNothing)
+		f.att.memory(m)
 	}
 	return m
 }
@@ -77,30 +92,36 @@ func (f *tileField) weights(m *memory, i int) []float32 {
 	if f.att == nil {
 		return f.uniform[i]
 	}
-	return f.att.of(m.weights, i)
+	return f.of(m.weights, i)
 }
 
-func (*tileField) mixes() bool { return true }
+// weight is that of one neighbour among all agents'.
+func (f *tileField) weight(m *memory, s seer) []float32 {
+	return f.weights(m, s.agent)[(s.edge-f.edges[s.agent])*f.lanes:][:f.lanes]
+}
 
-func (f *tileField) gather(x *context, m *memory, tile int, in []*tensor[float32]) {
+func (*tileField) mixes() bool              { return true }
+func (*tileField) apart(*backwardStep) bool { return true }
+
+func (f *tileField) gather(x *context, m *memory, tile, i int, in []*tensor[float32]) {
 	ports := len(f.m.In)
-	for i := range f.agents {
-		joinRows(m.x[f.start(i):], tile, i, in[:ports])
-		if f.m.Others {
-			seen := m.x[f.startSeen(i):]
-			joinRows(seen, tile, i, in[:ports-1])
-			joinRows(seen[(f.own-f.m.In[ports-1].Width)*f.lanes:], tile, i, in[ports:])
-		}
+	joinRows(m.x[f.start(i):], tile, i, in[:ports])
+	if f.m.Others {
+		seen := m.x[f.startSeen(i):]
+		joinRows(seen, tile, i, in[:ports-1])
+		joinRows(seen[(f.own-f.m.In[ports-1].Width)*f.lanes:], tile, i, in[ports:])
 	}
 	if f.att != nil {
-		f.att.forward(x, m)
+		f.att.project(x, m, i)
 	}
 }
 
-func (f *tileField) forward(x *context, m *memory, tile, i int, _ []*tensor[float32], out *tensor[float32]) {
-	mixture := f.block(m.x, f.start(i)+f.own*f.lanes, f.own)
-	f.k.Mix(mixture, f.weights(m, i), m.x, f.at[i], f.own, f.lanes)
-	f.layers.forward(x, &m.layers, i, m.x[f.start(i):], out.of(tile, i))
+func (f *tileField) forward(x *context, m *memory, l *layersMemory, tile, i int, _ []*tensor[float32], out *tensor[float32]) {
+	if f.att != nil {
+		f.att.weigh(m, i)
+	}
+	f.k.Mix(f.mixture(m.x, i), f.weights(m, i), m.x, f.at[i], f.own, f.lanes)
+	f.layers.forward(x, l, i, m.x[f.start(i):], out.of(tile, i))
 }
 
 // wants says which gradients by features are asked for: those from a row on, of agents themselves and as seen by others. From the end
@@ -125,61 +146,41 @@ func (f *tileField) wants(gradIn []*tensor[float32]) wants {
 	return w
 }
 
-// back says what goes back from the layers: nothing, the gradients by the mixtures, or those by wanted features too.
-func (f *tileField) back(gradIn []*tensor[float32], sums []float32) (w wants, inputs, mixes bool) {
-	w = f.wants(gradIn)
-	inputs = w.own < f.own || w.seen < f.own
-	return w, inputs, inputs || f.att != nil && sums != nil
+func (f *tileField) hands(b *backwardStep) bool {
+	return b.wanted() || f.att != nil && b.params
 }
 
-func (f *tileField) backward(x *context, m *memory, tile, i int, _ []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
-	w, _, mixes := f.back(gradIn, sums)
+func (f *tileField) backward(x *context, m *memory, l *layersMemory, tile, i int, b *backwardStep, sums []float32) {
+	w := f.wants(b.gradIn)
 	var dx []float32
-	if mixes {
-		if m.dx == nil {
-			m.dx = make([]float32, len(m.x))
-		}
+	if f.hands(b) {
 		dx = f.block(m.dx, f.start(i)+w.own*f.lanes, 2*f.own-w.own)
 	}
-	f.layers.backward(x, &m.layers, i, m.x[f.start(i):], out.of(tile, i), g.of(tile, i), sums, dx, w.own, kernel.Zero)
+	f.layers.backward(x, l, i, m.x[f.start(i):], b.of.w.out.of(tile, i), b.g.of(tile, i), sums, dx, w.own, kernel.Zero)
+	if f.att != nil && dx != nil {
+		f.att.backward(x, m, i, w, sums)
+	}
 }
 
-func (f *tileField) hand(x *context, m *memory, tile int, gradIn []*tensor[float32], sums []float32) {
-	w, inputs, mixes := f.back(gradIn, sums)
-	if !mixes {
-		return
-	}
+func (f *tileField) hand(x *context, m *memory, tile, i int, b *backwardStep, sums []float32) {
+	w := f.wants(b.gradIn)
 	if f.m.Others {
-		clear(m.dx[f.startSeen(0):])
+		clear(f.block(m.dx, f.startSeen(i), f.own))
 	}
 	if f.att != nil {
-		f.att.backward(x, m, w, sums)
+		f.att.hand(x, m, i, w, sums)
 	}
-	if !inputs {
+	if !b.wanted() {
 		return
 	}
-	for i := range f.agents {
-		f.scatter(m, i, w)
-	}
-	for i := range f.agents {
-		handRows(f.k, m.dx[f.start(i):], m.dx[f.startSeen(i):], tile, i, gradIn, f.m, f.lanes)
-	}
-}
-
-// scatter gives agent i's neighbours their part of the gradient by its mixture.
-func (f *tileField) scatter(m *memory, i int, w wants) {
-	mixture, weights := m.dx[f.start(i)+f.own*f.lanes:], f.weights(m, i)
-	if !f.m.Others {
-		f.k.Scatter(m.dx[w.own*f.lanes:], f.at[i], weights, mixture[w.own*f.lanes:], f.own-w.own, f.lanes)
-		return
-	}
-	for e, j := range f.m.Neighbours[i] {
-		from := w.seen
-		if j == i {
-			from = w.own
+	for _, s := range f.seers[i] {
+		at, from := f.startSeen(i), w.seen
+		if s.agent == i {
+			at, from = f.start(i), w.own
 		}
-		f.k.Scatter(m.dx[from*f.lanes:], f.at[i][e:e+1], weights[e*f.lanes:], mixture[from*f.lanes:], f.own-from, f.lanes)
+		f.k.Scatter(m.dx[from*f.lanes:], x.place(at), f.weight(m, s), f.mixture(m.dx, s.agent)[from*f.lanes:], f.own-from, f.lanes)
 	}
+	handRows(f.k, m.dx[f.start(i):], m.dx[f.startSeen(i):], tile, i, b.gradIn, f.m, f.lanes)
 }
 
 // handRows copies agent i's gradients by its features, as its own and as seen by others, to the wanted inputs. Inputs that agents and

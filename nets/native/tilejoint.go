@@ -1,8 +1,6 @@
 package native
 
 import (
-	"slices"
-
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
@@ -22,12 +20,14 @@ func newTileJoint(n *net[float32], m nets.MeanField, lanes int) *tileJoint {
 // size is that of all agents' features.
 func (j *tileJoint) size() int { return j.agents * j.own * j.lanes }
 
-func (j *tileJoint) memory(k keep) *memory {
+func (j *tileJoint) stack() *layers { return &j.layers }
+
+func (j *tileJoint) memory() *memory {
 	n := j.size()
 	if j.m.Others {
 		n *= 2 // what others see first
 	}
-	return &memory{layers: j.layers.memory(k), x: make([]float32, n)}
+	return &memory{x: make([]float32, n)}
 }
 
 // at is agent i's place in all features.
@@ -52,29 +52,31 @@ func (j *tileJoint) exchange(v []float32, i int) {
 	}
 }
 
-func (*tileJoint) mixes() bool { return true }
+func (*tileJoint) mixes() bool                { return true }
+func (*tileJoint) hands(b *backwardStep) bool { return b.wanted() }
 
-func (j *tileJoint) gather(_ *context, m *memory, tile int, in []*tensor[float32]) {
+// apart: with Others agents take turns in the one input, and all agents' gradients by it are summed in one place.
+func (j *tileJoint) apart(b *backwardStep) bool { return !j.m.Others && (b == nil || !b.wanted()) }
+
+func (j *tileJoint) gather(_ *context, m *memory, tile, i int, in []*tensor[float32]) {
 	ports := len(j.m.In)
-	for i := range j.agents {
-		joinRows(j.mine(m.x, i), tile, i, in[:ports])
-		if j.m.Others {
-			seen := j.at(m.x, i)
-			joinRows(seen, tile, i, in[:ports-1])
-			joinRows(seen[(j.own-j.m.In[ports-1].Width)*j.lanes:], tile, i, in[ports:])
-		}
+	joinRows(j.mine(m.x, i), tile, i, in[:ports])
+	if j.m.Others {
+		seen := j.at(m.x, i)
+		joinRows(seen, tile, i, in[:ports-1])
+		joinRows(seen[(j.own-j.m.In[ports-1].Width)*j.lanes:], tile, i, in[ports:])
 	}
 }
 
-func (j *tileJoint) forward(x *context, m *memory, tile, i int, _ []*tensor[float32], out *tensor[float32]) {
+func (j *tileJoint) forward(x *context, m *memory, l *layersMemory, tile, i int, _ []*tensor[float32], out *tensor[float32]) {
 	j.exchange(m.x, i)
-	j.layers.forward(x, &m.layers, i, m.x[:j.size()], out.of(tile, i))
+	j.layers.forward(x, l, i, m.x[:j.size()], out.of(tile, i))
 	j.exchange(m.x, i)
 }
 
-func (j *tileJoint) backward(x *context, m *memory, tile, i int, _ []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
+func (j *tileJoint) backward(x *context, m *memory, l *layersMemory, tile, i int, b *backwardStep, sums []float32) {
 	var all, dx []float32
-	if wanted(gradIn) {
+	if b.wanted() {
 		if m.dx == nil {
 			m.dx = make([]float32, len(m.x))
 		}
@@ -84,21 +86,11 @@ func (j *tileJoint) backward(x *context, m *memory, tile, i int, _ []*tensor[flo
 	}
 	j.exchange(m.x, i)
 	j.exchange(all, i)
-	j.layers.backward(x, &m.layers, i, m.x[:j.size()], out.of(tile, i), g.of(tile, i), sums, dx, 0, kernel.Add)
+	j.layers.backward(x, l, i, m.x[:j.size()], b.of.w.out.of(tile, i), b.g.of(tile, i), sums, dx, 0, kernel.Add)
 	j.exchange(m.x, i)
 	j.exchange(all, i)
 }
 
-// wanted says whether any input's gradient is.
-func wanted(gradIn []*tensor[float32]) bool {
-	return slices.ContainsFunc(gradIn, func(t *tensor[float32]) bool { return t != nil })
-}
-
-func (j *tileJoint) hand(_ *context, m *memory, tile int, gradIn []*tensor[float32], _ []float32) {
-	if !wanted(gradIn) {
-		return
-	}
-	for i := range j.agents {
-		handRows(j.k, j.mine(m.dx, i), j.at(m.dx, i), tile, i, gradIn, j.m, j.lanes)
-	}
+func (j *tileJoint) hand(_ *context, m *memory, tile, i int, b *backwardStep, _ []float32) {
+	handRows(j.k, j.mine(m.dx, i), j.at(m.dx, i), tile, i, b.gradIn, j.m, j.lanes)
 }

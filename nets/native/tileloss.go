@@ -24,8 +24,8 @@ func (t *tiler) loss(c *lossCall[float32], law nets.Loss) {
 	case nets.SquaredError, nets.Huber, nets.Ascent, nets.Penalty:
 		if tl := c.grad.tiling; tl.lanes > 0 {
 			l.sums = resize(l.sums, tl.tiles*tl.agents)
-			t.do(tl.batch, l)
-			t.doSum(tl.batch, (*lossSums)(l))
+			t.do(tl, l)
+			t.doSum(tl, (*lossSums)(l))
 			return
 		}
 	}
@@ -34,6 +34,7 @@ func (t *tiler) loss(c *lossCall[float32], law nets.Loss) {
 
 func (l *tileLoss) stages() []stage { return []stage{l} }
 func (l *tileLoss) apart() int      { return l.call.agents }
+func (*tileLoss) fence() bool       { return false }
 
 func (l *tileLoss) run(_ *context, tile, from, to int) {
 	c := &l.call

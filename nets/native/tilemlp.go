@@ -10,6 +10,7 @@ type layers struct {
 	k      *kernel.Set
 	lanes  int
 	agents int
+	joined int // features that are put side by side, 0 where they come so
 	list   []tileLayer
 }
 
@@ -22,10 +23,12 @@ type tileLayer struct {
 	norm         bool
 }
 
-// layersMemory is what they keep: of each layer its activations, and where it has a norm x̂, 1/√(var + ε) and the result; [agents][width][lanes].
+// layersMemory is what they keep: of each layer its activations, and where it has a norm x̂, 1/√(var + ε) and the result; and where there
+// are several inputs, those side by side; [agents][width][lanes].
 type layersMemory struct {
 	y, hat, scale, normed [][]float32
-	agents                int // 1 where nothing goes backward: each agent writes over the one before
+	in                    []float32
+	agents                int // 1 where each agent may write over the one before
 }
 
 func newLayers(n *net[float32], m nets.MLP, in, lanes int) layers {
@@ -55,7 +58,7 @@ func (l *layers) widest() int {
 	return w
 }
 
-func (l *layers) memory(k keep) layersMemory {
+func (l *layers) memory(k keep) *layersMemory {
 	m := layersMemory{agents: l.agents}
 	if k <= keepAgent {
 		m.agents = 1
@@ -72,7 +75,8 @@ func (l *layers) memory(k keep) layersMemory {
 		m.scale = append(m.scale, block(1, t.norm))
 		m.normed = append(m.normed, block(t.out, t.norm))
 	}
-	return m
+	m.in = make([]float32, m.agents*l.joined*l.lanes)
+	return &m
 }
 
 // of returns an agent's block of rows.
@@ -231,35 +235,36 @@ type tileMLP struct {
 }
 
 func newTileMLP(n *net[float32], m nets.MLP, lanes int) *tileMLP {
-	return &tileMLP{newLayers(n, m, totalWidth(m.In), lanes), m.In}
+	p := &tileMLP{newLayers(n, m, totalWidth(m.In), lanes), m.In}
+	if len(m.In) > 1 {
+		p.joined = p.list[0].in
+	}
+	return p
 }
 
-func (p *tileMLP) memory(k keep) *memory {
-	m := &memory{layers: p.layers.memory(k)}
-	if len(p.ports) > 1 {
-		m.x = make([]float32, m.layers.agents*p.list[0].in*p.lanes)
-	}
-	return m
-}
+func (p *tileMLP) memory() *memory { return &memory{} }
+func (p *tileMLP) stack() *layers  { return &p.layers }
+
+func (*tileMLP) apart(*backwardStep) bool                                   { return true }
+func (*tileMLP) mixes() bool                                                { return false }
+func (*tileMLP) hands(*backwardStep) bool                                   { return false }
+func (*tileMLP) gather(*context, *memory, int, int, []*tensor[float32])     {}
+func (*tileMLP) hand(*context, *memory, int, int, *backwardStep, []float32) {}
 
 // features are agent i's inputs side by side.
-func (p *tileMLP) features(m *memory, tile, i int, in []*tensor[float32]) []float32 {
+func (p *tileMLP) features(l *layersMemory, tile, i int, in []*tensor[float32]) []float32 {
 	if len(in) == 1 {
 		return in[0].of(tile, i)
 	}
-	return m.layers.of(m.x, i)
+	return l.of(l.in, i)
 }
 
-func (*tileMLP) mixes() bool                                                { return false }
-func (*tileMLP) gather(*context, *memory, int, []*tensor[float32])          {}
-func (*tileMLP) hand(*context, *memory, int, []*tensor[float32], []float32) {}
-
-func (p *tileMLP) forward(x *context, m *memory, tile, i int, in []*tensor[float32], out *tensor[float32]) {
-	f := p.features(m, tile, i, in)
+func (p *tileMLP) forward(x *context, _ *memory, l *layersMemory, tile, i int, in []*tensor[float32], out *tensor[float32]) {
+	f := p.features(l, tile, i, in)
 	if len(in) > 1 {
 		joinRows(f, tile, i, in)
 	}
-	p.layers.forward(x, &m.layers, i, f, out.of(tile, i))
+	p.layers.forward(x, l, i, f, out.of(tile, i))
 }
 
 // joinRows copies agent i's blocks one after the other.
@@ -269,20 +274,20 @@ func joinRows(dst []float32, tile, i int, src []*tensor[float32]) {
 	}
 }
 
-func (p *tileMLP) backward(x *context, m *memory, tile, i int, in []*tensor[float32], out, g *tensor[float32], gradIn []*tensor[float32], sums []float32) {
-	f := p.features(m, tile, i, in)
-	if len(gradIn) == 1 {
+func (p *tileMLP) backward(x *context, _ *memory, l *layersMemory, tile, i int, b *backwardStep, sums []float32) {
+	f, y, g := p.features(l, tile, i, b.of.in), b.of.w.out.of(tile, i), b.g.of(tile, i)
+	if len(b.gradIn) == 1 {
 		var dx []float32
-		if gradIn[0] != nil {
-			dx = gradIn[0].of(tile, i)
+		if b.gradIn[0] != nil {
+			dx = b.gradIn[0].of(tile, i)
 		}
-		p.layers.backward(x, &m.layers, i, f, out.of(tile, i), g.of(tile, i), sums, dx, 0, kernel.Zero)
+		p.layers.backward(x, l, i, f, y, g, sums, dx, 0, kernel.Zero)
 		return
 	}
-	from, to := wantedRows(gradIn, p.ports)
+	from, to := wantedRows(b.gradIn, p.ports)
 	dx := x.features[:(to-from)*p.lanes]
-	p.layers.backward(x, &m.layers, i, f, out.of(tile, i), g.of(tile, i), sums, dx, from, kernel.Zero)
-	splitRows(dx, from*p.lanes, tile, i, gradIn, p.ports, p.lanes)
+	p.layers.backward(x, l, i, f, y, g, sums, dx, from, kernel.Zero)
+	splitRows(dx, from*p.lanes, tile, i, b.gradIn, p.ports, p.lanes)
 }
 
 // wantedRows is the range of features that holds all wanted gradients.

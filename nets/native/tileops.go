@@ -9,12 +9,12 @@ type apartStep interface {
 }
 
 // do lists an operation that goes tile by tile, or runs it at once.
-func (t *tiler) do(batch int, s apartStep) {
+func (t *tiler) do(tl tiling, s apartStep) {
 	if t.capture != nil {
-		t.capture.step(batch, s)
+		t.capture.step(tl.agents, tl.batch, s)
 		return
 	}
-	for tile := range newTiling(1, batch, 1).tiles {
+	for tile := range tl.tiles {
 		s.run(nil, tile, 0, s.apart())
 	}
 }
@@ -31,9 +31,9 @@ func (t *tiler) doWhole(w wholeOp) {
 }
 
 // doSum does so with one that no step of the same batch depends on.
-func (t *tiler) doSum(batch int, w wholeOp) {
+func (t *tiler) doSum(tl tiling, w wholeOp) {
 	if t.capture != nil {
-		t.capture.sum(batch, w)
+		t.capture.sum(tl.agents, tl.batch, w)
 		return
 	}
 	t.doWhole(w)
@@ -66,7 +66,7 @@ func (t *tiler) elements(o elementwise) {
 	}
 	kept := o
 	if o.dst.tiling.lanes > 0 {
-		t.capture.step(o.dst.tiling.batch, &kept)
+		t.capture.step(o.dst.agents, o.dst.batch, &kept)
 		return
 	}
 	t.capture.whole(&kept)
@@ -74,6 +74,7 @@ func (t *tiler) elements(o elementwise) {
 
 func (o *elementwise) stages() []stage { return []stage{o} }
 func (o *elementwise) apart() int      { return o.dst.agents }
+func (*elementwise) fence() bool       { return false }
 
 func (o *elementwise) run(_ *context, tile, from, to int) {
 	o.do(o.dst.block(tile, from), o.dst.block(tile, to))

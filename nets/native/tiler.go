@@ -83,12 +83,19 @@ func (t *tiler) equip() {
 type scratch struct {
 	product kernel.Product
 	adam    kernel.Adam
+	one     [1]int32
 
 	grads      [2][]float32 // gradients by two neighbouring layers' outputs, [widest][lanes]
 	transposed []float32    // [lanes][widest]
 	ones       []float32    // [lanes]
 	weights    []float32    // of neighbours, [most][lanes]
 	features   []float32    // gradient by the inputs side by side, [widest][lanes]
+}
+
+// place is a list of one place, for kernels that take several.
+func (s *scratch) place(at int) []int32 {
+	s.one[0] = int32(at)
+	return s.one[:]
 }
 
 // scratchNeed is how much of it.
