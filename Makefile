@@ -1,6 +1,7 @@
 # Each target is for a newcomer to read: `make train` needs Go alone, `make cuda` sets libtorch up.
 SHELL   := /bin/bash
 GO      ?= go
+PYTHON  ?= python3
 CONFIG  ?= configs/sizing/attmf.yaml
 RUN     ?= runs/sizing-attmf-s1
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -13,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-sizing verify-spread verify-laws verify-numerics verify-resume
+VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-spread verify-sizing verify-resume
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -54,6 +55,16 @@ verify-spread: ## MADDPG learns simple_spread as ANCHORS of the field do (minute
 
 verify-laws: ## the sizing environment against FaaSConf's measurements (needs STOKER_DATA)
 	docs/results/keep laws 'envs/sizing envs/perfmodel envs/sim envs/workload/users.go' env $(PLAIN) $(GO) test ./envs/sizing/calibrate -run 'TestLaws|TestMemory|TestPublished' -count=1 -v -timeout 1h
+
+verify-worlds: ## environments: planted defects, golden traces, Gymnasium (PYTHON with gymnasium 1.4.0, mpe2 1.1.1, numpy)
+	mkdir -p bin && $(PYTHON) envs/classic/testdata/record.py bin/cartpole.gz
+	docs/results/keep worlds 'envs rng' env $(PLAIN) STOKER_GYMNASIUM=../../bin/cartpole.gz bash -ec '$(GO) test ./envs/envtest ./envs/catalog ./envs/classic -run "EveryDefect|Entries|Golden|Workers|Gymnasium|MPE2|SpreadUnder" -count 1 -v; for a in GOARCH=386 GOAMD64=v3; do env $$a $(GO) test ./envs/catalog -run Golden -count 1 -v; done'
+
+verify-queues: ## the simulator against queueing theory and SimFaaS, long runs (an hour)
+	docs/results/keep queues 'envs/sim rng' env $(PLAIN) $(GO) test ./envs/sim -run 'Queues|ErlangC|SimFaaS|Little|Model|Reference|Workers' -long -v -timeout 3h
+
+verify-kernels: ## the CPU engine's kernels: bits, accuracy, and against the core's limits (idle machine, two minutes)
+	docs/results/keep kernels 'nets/native/kernel nets/native/asm' env $(PLAIN) $(GO) test ./nets/native/kernel -count=1 -v -long
 
 verify-numerics: cuda ## gradients, agreement and Adam of every engine
 	docs/results/keep numerics nets env $(TORCH) $(GO) test -tags libtorch ./nets/engines ./nets/native -run 'Gradients|Agreement|AdamIsPyTorchs' -count=1 -v
