@@ -79,7 +79,7 @@ func TestPowerTable(t *testing.T) {
 		}
 		return line + "\n|" + strings.Repeat("---|", len(effects)+1) + "\n"
 	}
-	f := &chart.Figure{Title: "Probability of a verdict, four rivals", Columns: 2, Width: 235, Height: 190}
+	f := &chart.Figure{Title: "Probability of a verdict, four rivals (left: one training seed; right: 50 workload seeds)", Columns: 2, Width: 235, Height: 190}
 	draw := func(name string, counts []int, of func(n int, e float64) Plan) (string, bool) {
 		p := chart.NewPanel(name, "difference / deviation", "probability of better")
 		p.RangeY(0, 1)
@@ -94,7 +94,6 @@ func TestPowerTable(t *testing.T) {
 			}
 			text += "\n"
 			p.Line(chart.Styles(i), effects, y, false)
-			f.Key = append(f.Key, chart.Entry{Text: fmt.Sprintf("%d %s", n, name), Style: chart.Styles(i), Line: true})
 		}
 		f.Panels = append(f.Panels, p)
 		return text, rising
@@ -105,6 +104,9 @@ func TestPowerTable(t *testing.T) {
 	second, b := draw("training seeds", seeds, func(m int, e float64) Plan {
 		return Plan{Effect: e, Variation: Variation{Seeds: 1, Workloads: 1}, TrainingSeeds: m, WorkloadSeeds: 50, Rivals: 4}
 	})
+	for i := range workloads { // one colour for both panels' lines
+		f.Key = append(f.Key, chart.Entry{Text: fmt.Sprintf("%d workload, %d training seeds", workloads[i], seeds[i]), Style: chart.Styles(i), Line: true})
+	}
 	t.Log("\n" + first + "\n" + second)
 	keepFile(t, "power.md", first+"\n"+second)
 	keepFigure(t, "power", f)
