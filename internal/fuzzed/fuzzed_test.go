@@ -26,7 +26,7 @@ var (
 	long = flag.Bool("long", false, "fuzz every reader, one after another")
 	each = flag.Duration("each", 5*time.Minute, "with -long, the time for each")
 	only = flag.String("only", "", "with -long, a regular expression for the targets, as in checkpoints.Fuzz")
-	keep = flag.Bool("keep", false, "with -long, copy the smallest interesting inputs to testdata/fuzz")
+	keep = flag.Bool("keep", false, "with -long, copy some interesting inputs to testdata/fuzz")
 )
 
 // Kinds of readers, by whose text they read.
@@ -189,11 +189,14 @@ func fuzz(t *testing.T, g target) (executions int64, spent time.Duration, err er
 	return executions, spent, err
 }
 
-// corpusBytes bounds what is kept of a target's corpus: all of them together stay under 200 kB.
-const corpusBytes = 7_000
+// corpusBytes and corpusFiles bound what is kept of a target's corpus: all together stay under 200 kB, and tests that run them fast.
+const (
+	corpusBytes = 7_000
+	corpusFiles = 40
+)
 
-// keepCorpus copies the smallest inputs that the fuzzer found interesting into the target's testdata, whatever fits into corpusBytes. What
-// stands there stays.
+// keepCorpus copies inputs that the fuzzer found interesting into the target's testdata, of all sizes that the bounds allow. What stands
+// there stays.
 func keepCorpus(t *testing.T, g target) error {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -205,11 +208,11 @@ func keepCorpus(t *testing.T, g target) error {
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return err
 	}
-	left := int64(corpusBytes)
 	have, err := sizes(to)
 	if err != nil {
 		return err
 	}
+	left, room := int64(corpusBytes), corpusFiles-len(have)
 	for _, f := range have {
 		left -= f.size
 	}
@@ -220,7 +223,11 @@ func keepCorpus(t *testing.T, g target) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range found {
+	if room <= 0 {
+		return nil
+	}
+	for i := 0; i < len(found); i += 1 + len(found)/room {
+		f := found[i]
 		if left -= f.size; left < 0 {
 			return nil
 		}
