@@ -30,6 +30,9 @@ var openCUDA = sync.OnceValue(func() error {
 	return fmt.Errorf("nets/torch: libtorch's CUDA half cannot be opened: %s; on a machine with a GPU make cuda fetches what it needs", C.GoString(message))
 })
 
+// oneHeap keeps resident memory from growing whenever a goroutine goes on on another thread of the system, once.
+var oneHeap = sync.OnceFunc(func() { C.sto_one_heap() })
+
 // Devices is the number of CUDA devices that libtorch can use, after loading its CUDA half. Ask before anything else of this package:
 // libtorch counts devices once, when it first differentiates.
 func Devices() (int, error) {

@@ -72,6 +72,7 @@ func New(o Options) (nets.Engine, error) {
 			return nil, err
 		}
 	}
+	oneHeap()
 	e.own, e.tmp = newScope(), newScope()
 	return e, nil
 }

@@ -14,6 +14,9 @@
 #include <exception>
 #include <string>
 #include <vector>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace {
 
@@ -165,6 +168,12 @@ int sto_is_deterministic(void) { return at::globalContext().deterministicAlgorit
 const char *sto_cpu_capability(void) {
   static const std::string name = at::get_cpu_capability();
   return name.c_str();
+}
+
+void sto_one_heap(void) {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 char *sto_open_cuda(void) {

@@ -51,6 +51,10 @@ int sto_is_deterministic(void);
 // sto_cpu_capability names the instructions that libtorch's own kernels use.
 const char *sto_cpu_capability(void);
 
+// sto_one_heap has all threads of the system take C's memory from one heap: glibc
+// gives each its own, and what one freed does not serve the next.
+void sto_one_heap(void);
+
 // sto_open_cuda loads the CUDA half of the libtorch that is loaded.
 char *sto_open_cuda(void);
 
