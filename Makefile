@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-spread verify-sizing verify-resume
+VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-statistics verify-spread verify-sizing verify-resume
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -49,6 +49,9 @@ verify-sizing: build ## the main job with three training seeds, evaluated (half 
 	rm -rf runs/verify-s1 runs/verify-s2 runs/verify-s3
 	docs/results/keep sizing 'envs nets agents train eval configs/sizing' bin/stoker train $(CONFIG) --seeds 1-3 --name verify
 	docs/results/keep sizing 'envs nets agents train eval configs/sizing' bin/stoker eval runs/verify-s1 runs/verify-s2 runs/verify-s3 --out docs/results/sizing
+
+verify-statistics: ## coverage, false verdicts, power, rliable's vectors (a few minutes)
+	docs/results/keep statistics 'eval/stats rng' env $(PLAIN) $(GO) test ./eval/stats -run 'Rliable|Coverage|Holm|FamilyWise|Paired|Power' -long -v -timeout 3h
 
 verify-spread: ## MADDPG learns simple_spread as ANCHORS of the field do (minutes a seed)
 	docs/results/keep spread 'envs/classic nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run Spread -long -v -timeout 2h
