@@ -108,6 +108,7 @@ func benchCommand() *cobra.Command {
 	fl.BoolVar(&f.json, "json", false, "print one JSON object a line")
 	completeWords(c, "engine", engines.Native, engines.Torch)
 	completeWords(c, "kernels", "avx512", "avx2", "go")
+	c.AddCommand(benchDayCommand())
 	return c
 }
 

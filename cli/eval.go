@@ -143,7 +143,7 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	defer release()
 	p, err := eval.Run(ctx, eval.Request{
 		NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: workers,
-		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: evalProgress(c),
+		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: countProgress(c, "episodes"),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -152,14 +152,14 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	return s, p, err
 }
 
-// evalProgress shows a bar on a terminal, else a line now and then.
-func evalProgress(c *cobra.Command) func(done, all int) {
+// countProgress shows how many of the things named are done: a bar on a terminal, else a line now and then.
+func countProgress(c *cobra.Command, things string) func(done, all int) {
 	w := c.ErrOrStderr()
 	if isTerminal(w) {
 		var bar *progressbar.ProgressBar
 		return func(done, all int) {
 			if bar == nil {
-				bar = progressbar.NewOptions(all, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("episodes"),
+				bar = progressbar.NewOptions(all, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(things),
 					progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true),
 					progressbar.OptionClearOnFinish())
 			}
@@ -170,7 +170,7 @@ func evalProgress(c *cobra.Command) func(done, all int) {
 	return func(done, all int) {
 		if now := time.Now(); now.Sub(last) > 5*time.Second {
 			last = now
-			fmt.Fprintf(w, "episode %d/%d\n", done, all)
+			fmt.Fprintf(w, "%d of %d %s\n", done, all, things)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags
 		return nil, errors.Join(err, act.Close())
 	}
 	return &explain.Request{
-		Env: env, Policy: p, Act: act, Seeds: seeds, States: f.states, Steps: f.steps, Replay: f.replay, Progress: evalProgress(c),
+		Env: env, Policy: p, Act: act, Seeds: seeds, States: f.states, Steps: f.steps, Replay: f.replay, Progress: countProgress(c, "episodes"),
 	}, nil
 }
 
