@@ -31,8 +31,8 @@ func TestBenchPeer(t *testing.T) {
 	}
 	contains(t, "the table", out, "attmf 3 agents × 8 sparse", "native go 1 threads", "slow", "quartiles")
 	for cmd, want := range map[string]string{
-		"exit 7":          "exit status 7",
-		"echo hello":      "printed no measurement",
+		"exit 7":           "exit status 7",
+		"echo hello":       "printed no measurement",
 		"echo '{\"a\":1}'": "printed what is no measurement",
 	} {
 		code, out, errs = stoker("bench", "forward", "--seconds", "0.001", "--repeat", "1", "--peer-cmd", cmd)

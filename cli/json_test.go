@@ -49,9 +49,13 @@ func TestJSON(t *testing.T) {
 	if result.From != 40 || result.Steps != 60 || result.Dir != run || result.BestValue == nil {
 		t.Errorf("resume is %+v", result)
 	}
-	results := decode[[]train.Result](t, get("train", config(t, brief), "--runs", t.TempDir(), "--seeds", "3-4", "--name", "b", "--json"))
-	if len(results) != 2 || filepath.Base(results[1].Dir) != "b-s4" {
+	results := decode[seedsReport](t, get("train", config(t, brief), "--runs", t.TempDir(), "--seeds", "3-4", "--name", "b", "--json")).Runs
+	if len(results) != 2 || filepath.Base(results[1].Dir) != "b-s4" || results[1].Seed != 4 {
 		t.Errorf("train is %+v", results)
+	}
+	single := decode[[]train.Result](t, get("train", config(t, brief), "--runs", t.TempDir(), "--json"))
+	if len(single) != 1 || filepath.Base(single[0].Dir) != "small-s1" {
+		t.Errorf("train is %+v", single)
 	}
 	t.Chdir(run)
 	decode[train.Result](t, get("resume", ".", "--json"))

@@ -79,6 +79,12 @@ func start(t *testing.T, c *exec.Cmd, errs *output, word string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill() }) // where the test has failed before
+	await(t, errs, word)
+}
+
+// await waits until a process's standard error says a word.
+func await(t *testing.T, errs *output, word string) {
+	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(errs.String(), word); {
 		if time.Now().After(deadline) {
 			t.Fatalf("it doesn't say %q: %s", word, errs)

@@ -19,6 +19,7 @@ type trainFlags struct {
 	sets                                     []string
 	name, runs, seeds, device, engine, from  string
 	seed                                     uint64
+	jobs                                     int
 	printConfig, schema, json, deterministic bool
 }
 
@@ -63,7 +64,8 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
 	fl.StringVar(&f.name, "name", "", "name of the run (default: the experiment's name and the seed)")
 	fl.StringVar(&f.runs, "runs", "runs", "folder of the runs")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of the run (default: the configuration's)")
-	fl.StringVar(&f.seeds, "seeds", "", "several runs, one per seed, as in 1-5")
+	fl.StringVar(&f.seeds, "seeds", "", "several runs, one per seed, as in 1-5, side by side")
+	fl.IntVar(&f.jobs, "jobs", 0, "with --seeds: runs at a time (default: one per core)")
 	fl.StringVar(&f.device, "device", "", "auto, cpu or cuda:N (default: the configuration's)")
 	fl.StringVar(&f.engine, "engine", "", "native, torch or gorgonia (default: the configuration's)")
 	fl.BoolVar(&f.deterministic, "deterministic", false, "repeat results to the bit on CUDA too, at a price in speed; refuse operations that cannot")
@@ -95,7 +97,11 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 		_, err = c.OutOrStdout().Write(text)
 		return err
 	}
-	list := make([]planned, len(seeds))
+	jobs, err := jobsOf(c, x, len(seeds), f)
+	if err != nil {
+		return err
+	}
+	list := make([]train.Planned, len(seeds))
 	for i, s := range seeds {
 		if list[i], err = plan(c, x, s, f, len(seeds) > 1); err != nil { // all of them before any of them
 			return err
@@ -106,23 +112,17 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 	}
 	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "saving, then stopping")
 	defer release()
-	results := []*train.Result{}
-	for i, p := range list {
-		res, err := train.Start(ctx, p.x, p.o)
-		if err != nil {
-			if left := seeds[i+1:]; len(left) > 0 {
-				fmt.Fprintf(c.ErrOrStderr(), "not begun: seeds %v\n", left)
-			}
-			return goOn(c, res, err)
-		}
-		results = append(results, res)
-		if !f.json {
-			printResult(c, res)
-		}
+	if f.seeds != "" {
+		return trainSeeds(ctx, c, list, jobs, f.json)
+	}
+	res, err := train.Start(ctx, list[0].Experiment, list[0].Options)
+	if err != nil {
+		return goOn(c, res, err)
 	}
 	if f.json {
-		return printJSON(c.OutOrStdout(), results)
+		return printJSON(c.OutOrStdout(), []*train.Result{res})
 	}
+	printResult(c, res)
 	return nil
 }
 
@@ -144,13 +144,7 @@ func seedsOf(c *cobra.Command, x *configs.Experiment, f trainFlags) ([]uint64, e
 	return seeds, nil
 }
 
-// planned is a run to do.
-type planned struct {
-	x *configs.Experiment
-	o train.Options
-}
-
-func plan(c *cobra.Command, x *configs.Experiment, seed uint64, f trainFlags, several bool) (planned, error) {
+func plan(c *cobra.Command, x *configs.Experiment, seed uint64, f trainFlags, several bool) (train.Planned, error) {
 	y, o := *x, options(c)
 	y.Seed = seed
 	o.RunsDir, o.Name, o.InitFrom = f.runs, f.name, f.from
@@ -158,7 +152,7 @@ func plan(c *cobra.Command, x *configs.Experiment, seed uint64, f trainFlags, se
 		o.Name = fmt.Sprintf("%s-s%d", f.name, seed)
 	}
 	_, err := train.Folder(&y, o)
-	return planned{&y, o}, err
+	return train.Planned{Experiment: &y, Options: o}, err
 }
 
 // load reads a configuration with the flags that stand for keys.

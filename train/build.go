@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -108,7 +109,9 @@ type world struct {
 	checker        *checker // nil where evaluation during training is off
 }
 
-func build(x *configs.Experiment) (w *world, err error) {
+// build makes what a run computes with. Threads, of the engine and of those that step environments, are used where the configuration
+// leaves their number open; 0 is one for each core. Results don't depend on it.
+func build(x *configs.Experiment, threads int) (w *world, err error) {
 	w = &world{x: x}
 	defer func() {
 		if err != nil {
@@ -116,13 +119,12 @@ func build(x *configs.Experiment) (w *world, err error) {
 			w = nil
 		}
 	}()
-	if w.trainer, w.actor, err = OpenEngines(x.Engine); err != nil {
+	engine := x.Engine
+	engine.Threads = cmp.Or(engine.Threads, threads)
+	if w.trainer, w.actor, err = OpenEngines(engine); err != nil {
 		return w, err
 	}
-	if w.workers = x.Engine.Workers; w.workers == 0 {
-		w.workers = runtime.GOMAXPROCS(0)
-	}
-	w.workers = min(w.workers, x.Train.Copies)
+	w.workers = min(cmp.Or(engine.Workers, threads, runtime.GOMAXPROCS(0)), x.Train.Copies)
 	w.vector, err = envs.NewVector(func() (envs.Env, error) { return NewEnv(x, trainSplit(x.Workload)) }, envs.VectorOptions{
 		Copies: x.Train.Copies, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
 	})

@@ -107,7 +107,7 @@ func FuzzForgedCheckpoint(f *testing.F) {
 		f.Add(uint(i), b, int64(0))
 	}
 	f.Add(uint(0), []byte{}, int64(1)<<62)
-	w, err := build(x) // once: loading replaces all that an earlier one left
+	w, err := build(x, 0) // once: loading replaces all that an earlier one left
 	must(f, err)
 	f.Cleanup(w.close)
 	f.Fuzz(func(t *testing.T, which uint, b []byte, more int64) {

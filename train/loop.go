@@ -180,6 +180,7 @@ func (r *run) evaluate(ctx context.Context) error {
 		return fmt.Errorf("logging: %w", err)
 	}
 	r.phases.lap(phaseEvaluate)
+	r.last = evaluation{&got, r.state.Steps}
 	b := &r.state.Best
 	best := r.world.checker.better(got, b.Value)
 	r.progress.evaluated(r.state.Steps, r.world.x.Train.Evaluate.Metric, got, best)

@@ -18,7 +18,7 @@ import (
 func underway(t testing.TB, text string, sets ...string) *run {
 	t.Helper()
 	x := parse(t, text, sets...)
-	w, err := build(x)
+	w, err := build(x, 0)
 	must(t, err)
 	t.Cleanup(w.close)
 	must(t, w.vector.Reset())
@@ -142,7 +142,7 @@ func TestEvaluationMetric(t *testing.T) {
 		"return": "", "distance": "", "occupied": "",
 		"reward": `train.evaluate.metric: stoker/SimpleSpread-v1 reports no quantity "reward"; want "return" or one of [distance collisions occupied]`,
 	} {
-		w, err := build(parse(t, small["spread"], "train.evaluate.metric="+metric))
+		w, err := build(parse(t, small["spread"], "train.evaluate.metric="+metric), 0)
 		switch {
 		case err == nil && want == "":
 			if w.checker.higher != (metric != "distance") {

@@ -19,17 +19,18 @@ type progress struct {
 	notes        []value // the last value of each thing noted
 	doing        string  // what the loop is at, apart from stepping
 	pace         pace
-	drawn        time.Time // when the bar was, or a line
+	every        time.Duration // bounds how often a plain line is printed
+	drawn        time.Time     // when the bar was, or a line
 }
 
 const (
-	// drawEvery bounds how often the bar is drawn, lineEvery how often a plain line is printed.
+	// drawEvery bounds how often the bar is drawn, lineEvery is how often a plain line is printed at most unless options say.
 	drawEvery = 200 * time.Millisecond
 	lineEvery = 2 * time.Second
 )
 
 func newProgress(out io.Writer, terminal bool, steps, total int64) *progress {
-	p := &progress{out: out, total: total, first: steps}
+	p := &progress{out: out, total: total, first: steps, every: lineEvery}
 	p.pace.add(time.Now(), steps)
 	if terminal && steps < total {
 		p.bar = progressbar.NewOptions64(total,
@@ -135,7 +136,7 @@ func cut(s string, n int) string {
 func (p *progress) line(steps int64) {
 	now := time.Now()
 	p.pace.add(now, steps)
-	if p.bar != nil || (now.Sub(p.drawn) < lineEvery && steps < p.total) {
+	if p.bar != nil || (now.Sub(p.drawn) < p.every && steps < p.total) {
 		return
 	}
 	p.drawn = now

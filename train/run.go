@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,10 @@ type Options struct {
 	// Out gets progress; Terminal says that it can draw bars.
 	Out      io.Writer
 	Terminal bool
+	// LineEvery bounds how often progress is a plain line: every two seconds where 0.
+	LineEvery time.Duration
+	// Threads are the run's share of the machine where the configuration leaves the number open; 0 is all of it.
+	Threads int
 	// Version and Revision of the program, and the command that started it, are written down.
 	Version, Revision string
 	Command           []string
@@ -62,6 +67,9 @@ type Result struct {
 	BestValue  *float64 `json:"best_value"`
 	BestMetric string   `json:"best_metric,omitempty"`
 	BestStep   int64    `json:"best_step,omitempty"`
+	// LastValue is the last evaluation's, nil where this process made none.
+	LastValue *float64 `json:"last_value,omitempty"`
+	LastStep  int64    `json:"last_step,omitempty"`
 }
 
 // run is a run under way.
@@ -76,12 +84,19 @@ type run struct {
 	progress *progress
 	phases   phases
 	state    loopState
-	shape    []byte    // the part of the configuration that shapes results, as JSON
-	from     int64     // steps done before this process
+	shape    []byte // the part of the configuration that shapes results, as JSON
+	from     int64  // steps done before this process
+	last     evaluation
 	saved    int64     // steps of the last checkpoint, -1 before the first
 	started  time.Time // when the run's first process began
 	planned  int64     // steps that run.json names, 0 where there is none
 	sessions []session // of the processes that worked on the run; the last is this one
+}
+
+// evaluation is one during training; its value is nil where there was none.
+type evaluation struct {
+	value *float64
+	step  int64
 }
 
 // ErrUsage marks what the caller did wrong before anything was begun: exit code 2.
@@ -109,7 +124,7 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 	if x, err = located(x); err != nil {
 		return nil, err
 	}
-	w, err := build(x)
+	w, err := build(x, o.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +209,7 @@ func (r *run) reopen() error {
 	if err != nil {
 		return err
 	}
-	if r.world, err = build(x); err != nil {
+	if r.world, err = build(x, r.opts.Threads); err != nil {
 		return err
 	}
 	if err := r.restore(c); err != nil {
@@ -251,6 +266,7 @@ func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error
 	}
 	r.announce()
 	r.progress = newProgress(r.opts.Out, r.opts.Terminal, r.state.Steps, r.world.x.Train.Steps)
+	r.progress.every = cmp.Or(r.opts.LineEvery, lineEvery)
 	r.phases = newPhases(r.state.Steps)
 	err = r.loop(ctx)
 	r.progress.finish()
@@ -325,7 +341,7 @@ func (r *run) sameMetrics(c *checkpoints.Checkpoint) error {
 
 func (r *run) result() *Result {
 	b := r.state.Best
-	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps, Episodes: r.state.Episodes}
+	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps, Episodes: r.state.Episodes, LastValue: r.last.value, LastStep: r.last.step}
 	// Asked of the disk: saving can fail when the pointer has moved already.
 	if at, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest); err == nil {
 		res.Checkpoint = at

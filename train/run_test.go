@@ -296,7 +296,7 @@ func TestShippedExperiments(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		w, err := build(x)
+		w, err := build(x, 0)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

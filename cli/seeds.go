@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// jobsOf is how many of n runs are trained at a time.
+func jobsOf(c *cobra.Command, x *configs.Experiment, n int, f trainFlags) (int, error) {
+	if c.Flags().Changed("jobs") {
+		switch {
+		case f.seeds == "":
+			return 0, usage("--jobs is given without --seeds, want both")
+		case f.jobs < 1:
+			return 0, usage("--jobs is %d, want at least 1", f.jobs)
+		case f.jobs > 1 && x.Engine.Name != engines.Native:
+			return 0, usage("--jobs is %d, but engine %s trains one run at a time in a process; want 1, or engine %s", f.jobs, x.Engine.Name, engines.Native)
+		}
+		return min(f.jobs, n), nil
+	}
+	if x.Engine.Name != engines.Native {
+		return 1, nil
+	}
+	return min(n, runtime.GOMAXPROCS(0)), nil
+}
+
+// overSeeds sums up the last evaluations of runs that differ in their seed.
+type overSeeds struct {
+	Metric string  `json:"metric"`
+	Seeds  int     `json:"seeds"`
+	Mean   float64 `json:"mean"`
+	// Deviation is the standard deviation over seeds; absent with one.
+	Deviation *float64 `json:"deviation,omitempty"`
+	IQM       float64  `json:"iqm"`
+}
+
+// seedRun is one of several runs in the report.
+type seedRun struct {
+	Seed uint64 `json:"seed"`
+	*train.Result
+	// Error says why the run is not done; empty where it is.
+	Error string `json:"error,omitempty"`
+}
+
+// seedsReport is what --seeds with --json prints.
+type seedsReport struct {
+	Runs []seedRun `json:"runs"`
+	// Over is absent where no run made an evaluation.
+	Over *overSeeds `json:"over_seeds,omitempty"`
+}
+
+// trainSeeds trains runs side by side and reports them together. A run that fails leaves the others alone; the error then tells how many did.
+func trainSeeds(ctx context.Context, c *cobra.Command, list []train.Planned, jobs int, asJSON bool) error {
+	b := newBoard(c.ErrOrStderr(), isTerminal(c.ErrOrStderr()), list)
+	for i := range list {
+		o := &list[i].Options
+		o.Out, o.Terminal, o.LineEvery = b.of(i), false, b.every(jobs)
+	}
+	out := train.Together(ctx, list, jobs)
+	b.finish()
+	var report seedsReport
+	var failed, stop error
+	var left []uint64
+	failures := 0
+	for i, o := range out {
+		seed := list[i].Experiment.Seed
+		r := seedRun{Seed: seed, Result: o.Result}
+		var sig stopped
+		switch {
+		case !o.Begun:
+			left = append(left, seed)
+			r.Error = "not begun"
+		case errors.As(o.Err, &sig):
+			stop, r.Error = goOn(c, o.Result, o.Err), o.Err.Error()
+		case o.Err != nil:
+			failures++
+			err := goOn(c, o.Result, o.Err)
+			failed, r.Error = errors.Join(failed, fmt.Errorf("seed %d: %w", seed, err)), err.Error()
+		}
+		report.Runs = append(report.Runs, r)
+	}
+	report.Over = over(report.Runs)
+	if len(left) > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "not begun: seeds %v\n", left)
+		if stop == nil { // the signal came between two runs
+			stop = context.Cause(ctx)
+		}
+	}
+	if asJSON {
+		if err := printJSON(c.OutOrStdout(), report); err != nil {
+			return err
+		}
+	} else {
+		printSeeds(c.OutOrStdout(), report)
+	}
+	if failed != nil {
+		return fmt.Errorf("%d of %d seeds failed:\n%w", failures, len(list), failed)
+	}
+	return stop
+}
+
+// over is nil where no finished run has an evaluation.
+func over(runs []seedRun) *overSeeds {
+	var x []float64
+	metric := ""
+	for _, r := range runs {
+		if r.Error == "" && r.LastValue != nil {
+			x, metric = append(x, *r.LastValue), r.BestMetric
+		}
+	}
+	if len(x) == 0 {
+		return nil
+	}
+	o := &overSeeds{Metric: metric, Seeds: len(x), IQM: stats.IQM(x)}
+	for _, v := range x {
+		o.Mean += v / float64(len(x))
+	}
+	if n := float64(len(x)); n > 1 {
+		sum := 0.0
+		for _, v := range x {
+			sum += (v - o.Mean) * (v - o.Mean)
+		}
+		o.Deviation = new(math.Sqrt(sum / (n - 1)))
+	}
+	return o
+}
+
+func printSeeds(w io.Writer, r seedsReport) {
+	number := func(x *float64) string {
+		if x == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%.5g", *x)
+	}
+	const row = "%6s %10s %9s %12s %12s %10s  %s\n"
+	fmt.Fprintf(w, row, "seed", "steps", "episodes", "last", "best", "at step", "run")
+	var done []string
+	for _, s := range r.Runs {
+		if s.Result == nil {
+			fmt.Fprintf(w, row, fmt.Sprint(s.Seed), "-", "-", "-", "-", "-", firstLine(s.Error))
+			continue
+		}
+		note := s.Dir
+		if s.Error != "" {
+			note += ": " + firstLine(s.Error)
+		} else {
+			done = append(done, quote(s.Dir))
+		}
+		fmt.Fprintf(w, row, fmt.Sprint(s.Seed), fmt.Sprint(s.Steps), fmt.Sprint(s.Episodes), number(s.LastValue), number(s.BestValue), fmt.Sprint(s.BestStep), note)
+	}
+	if o := r.Over; o != nil {
+		deviation := ""
+		if o.Deviation != nil {
+			deviation = fmt.Sprintf(" ± %.3g (standard deviation)", *o.Deviation)
+		}
+		fmt.Fprintf(w, "%s of the last evaluation over %d seeds: mean %.5g%s, interquartile mean %.5g\n", o.Metric, o.Seeds, o.Mean, deviation, o.IQM)
+	}
+	if len(done) > 0 {
+		fmt.Fprintf(w, "compare them: stoker eval %s\n", strings.Join(done, " "))
+	}
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// board shows how several runs are getting on: on a terminal a line for each, drawn over and over; else their lines, each with the run's name.
+type board struct {
+	mu       sync.Mutex
+	out      io.Writer
+	terminal bool
+	names    []string
+	last     []string // what each said last, on a terminal
+	rows     int      // drawn
+	drawn    time.Time
+}
+
+func newBoard(out io.Writer, terminal bool, list []train.Planned) *board {
+	b := &board{out: out, terminal: terminal, last: make([]string, len(list))}
+	for _, p := range list {
+		name := p.Options.Name
+		if name == "" {
+			name = fmt.Sprintf("%s-s%d", p.Experiment.Name, p.Experiment.Seed)
+		}
+		b.names = append(b.names, name)
+	}
+	return b
+}
+
+// every is how often a run prints a line: all together every two seconds or so where lines stay.
+func (b *board) every(jobs int) time.Duration {
+	if b.terminal {
+		return 500 * time.Millisecond
+	}
+	return time.Duration(2*jobs) * time.Second
+}
+
+// of is where run i writes.
+func (b *board) of(i int) io.Writer { return &boardLine{b: b, i: i} }
+
+// boardLine takes whole lines from one run.
+type boardLine struct {
+	b    *board
+	i    int
+	rest []byte
+}
+
+func (l *boardLine) Write(p []byte) (int, error) {
+	l.b.mu.Lock()
+	defer l.b.mu.Unlock()
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		l.b.say(l.i, strings.TrimSpace(string(line)))
+		l.rest = append(l.rest[:0], rest...)
+	}
+}
+
+func (b *board) say(i int, line string) {
+	if line == "" {
+		return
+	}
+	if !b.terminal {
+		fmt.Fprintf(b.out, "%s: %s\n", b.names[i], line)
+		return
+	}
+	b.last[i] = strings.TrimPrefix(line, filepath.Base(b.names[i])+": ")
+	if time.Since(b.drawn) > 100*time.Millisecond {
+		b.draw()
+	}
+}
+
+// draw goes up over the lines drawn before and writes them anew.
+func (b *board) draw() {
+	b.drawn = time.Now()
+	var s strings.Builder
+	if b.rows > 0 {
+		fmt.Fprintf(&s, "\x1b[%dA", b.rows)
+	}
+	for i, line := range b.last {
+		if line == "" {
+			line = "waiting"
+		}
+		fmt.Fprintf(&s, "\r\x1b[K%s\n", short(b.names[i]+"  "+line, terminalWidth(b.out)-1))
+	}
+	b.rows = len(b.last)
+	fmt.Fprint(b.out, s.String())
+}
+
+// finish leaves the last state.
+func (b *board) finish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.terminal {
+		b.draw()
+	}
+}
+
+// terminalWidth is the terminal's, 80 where it doesn't say.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 80
+}
+
+// short returns the first n characters of s.
+func short(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:max(n, 0)])
+	}
+	return s
+}

@@ -1,0 +1,69 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/stoker-rl/stoker/configs"
+)
+
+// Planned is a run to start.
+type Planned struct {
+	Experiment *configs.Experiment
+	Options    Options
+}
+
+// Outcome is what became of a planned run. Begun is false where ctx ended before its turn.
+type Outcome struct {
+	Begun  bool
+	Result *Result // nil where there is no folder
+	Err    error
+}
+
+// Together starts runs side by side, at most jobs at a time, in their order, and waits for all. Each gets its share of the cores where
+// its options leave the number of threads open; what it computes is what it computes alone, to the byte. One that fails
+// leaves the others alone. When ctx ends, those under way save, and the rest are not begun.
+func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
+	jobs = max(1, min(jobs, len(runs)))
+	share := max(1, runtime.GOMAXPROCS(0)/jobs)
+	out := make([]Outcome, len(runs))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range jobs {
+		wg.Go(func() {
+			for i := range next {
+				o := runs[i].Options
+				if o.Threads == 0 && jobs > 1 {
+					o.Threads = share
+				}
+				out[i].Begun = true
+				out[i].Result, out[i].Err = guarded(ctx, runs[i].Experiment, o)
+			}
+		})
+	}
+	for i := range runs {
+		if ctx.Err() != nil {
+			break
+		}
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wg.Wait()
+	return out
+}
+
+// guarded is Start, where a bug that panics is the run's own failure and not the others'.
+func guarded(ctx context.Context, x *configs.Experiment, o Options) (res *Result, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panicked, which is a bug: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return Start(ctx, x, o)
+}
