@@ -84,3 +84,27 @@ func TestCopies(t *testing.T) {
 		t.Errorf("copies of users: %v", err)
 	}
 }
+
+// BenchmarkCopies gives the time of an arrival among those of 50,000 functions.
+func BenchmarkCopies(b *testing.B) {
+	c := Default()
+	c.Kind, c.Streams = Calibrated, StreamsFunction
+	s, err := Open(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if s, err = s.Copies(50_000); err != nil {
+		b.Fatal(err)
+	}
+	a, err := s.Arrivals(1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	a.SeekTo(600 * Minute)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := a.Next(); !ok {
+			b.Fatal("the day ended")
+		}
+	}
+}
