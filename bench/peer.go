@@ -43,6 +43,8 @@ type Comparison struct {
 type Peers struct {
 	Commands []string // for the system's shell
 	Rounds   int
+	// Pause is between two rounds: the processor cools, and others work.
+	Pause time.Duration
 	// OurCommand and Revision are written down.
 	OurCommand, Revision string
 	// Log gets what goes on.
@@ -55,6 +57,12 @@ func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comp
 	var out []*Comparison
 	unmatched := map[string]bool{}
 	for round := range p.Rounds {
+		if round > 0 {
+			select {
+			case <-time.After(p.Pause):
+			case <-ctx.Done():
+			}
+		}
 		fmt.Fprintf(p.Log, "round %d of %d: ours\n", round+1, p.Rounds)
 		mine, err := ours()
 		if err != nil {

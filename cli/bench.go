@@ -25,6 +25,7 @@ type benchFlags struct {
 	seconds float64
 	peers   []string
 	beside  string
+	pause   float64
 }
 
 // peerRounds is how often ours and the peers are run in turn where --repeat doesn't say.
@@ -59,6 +60,9 @@ func benchCommand() *cobra.Command {
 			}
 			if err := o.Validate(); err != nil {
 				return usage("%w", err)
+			}
+			if !(f.pause >= 0) || f.pause > 3600 {
+				return usage("--pause is %g, want 0 to 3600", f.pause)
 			}
 			if slices.Contains(f.peers, "") {
 				return usage("--peer-cmd is empty, want a command that prints measurements")
@@ -104,6 +108,7 @@ func benchCommand() *cobra.Command {
 	fl.Float64Var(&f.seconds, "seconds", 1, "length of each measurement")
 	fl.IntVar(&o.Repeat, "repeat", 0, "take each measurement so often, for its median and quartiles")
 	fl.StringArrayVar(&f.peers, "peer-cmd", nil, "a command that measures the same, to run in turn with ours (repeatable)")
+	fl.Float64Var(&f.pause, "pause", 0, "with --peer-cmd: seconds of rest between two rounds")
 	fl.StringVar(&f.beside, "beside", "", "a file of measurements (JSON lines) to show beside the new ones")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object a line")
 	completeWords(c, "engine", engines.Native, engines.Torch)
@@ -194,6 +199,7 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f bench
 // comparePeers runs ours and the peers in turn and prints ratios.
 func comparePeers(c *cobra.Command, list []bench.Benchmark, o bench.Options, f benchFlags) error {
 	p := bench.Peers{Commands: f.peers, Rounds: o.Repeat, OurCommand: strings.Join(os.Args, " "), Revision: o.Revision, Log: c.ErrOrStderr()}
+	p.Pause = time.Duration(f.pause * float64(time.Second))
 	if p.Rounds == 0 {
 		p.Rounds = peerRounds
 	}
