@@ -1,0 +1,368 @@
+package placement
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// DeepRMID names the environment.
+const DeepRMID = "stoker/DeepRM-v1"
+
+// DeepRM is a cluster in which at most one job arrives in each time step and waits, in a visible place or in the backlog behind them, until
+// somebody starts it. An action is the number of a visible place, or the number of places to move on. A placement takes no time: the
+// step's Elapsed is 0, and the same time step goes on; moving on lets one time step (1 s) pass.
+//
+// The reward of moving on is −Σ 1/length over the jobs in the system afterwards (HotNets eq. 1, undiscounted), so that an episode's return
+// is minus the sum of all slowdowns, up to what arrives and what leaves in the same step; that of a placement is 0.
+//
+// Options: set (int) names one of the job sets that recur.
+type DeepRM struct {
+	c       DeepRMConfig
+	spec    *envs.Spec
+	source  source
+	print   string // of the configuration, to compare
+	inverse []int64
+	screen  screen
+
+	seed    uint64
+	begun   bool // there has been a Reset
+	running bool // an episode is under way
+	now     int32
+	cluster cluster
+	jobs    []job   // by time step of arrival
+	visible []int32 // job in each visible place, −1 where there is none
+	backlog []int32 // a ring
+	first   int     // the ring's oldest
+	waiting int     // jobs in the ring
+	active  []int32 // jobs that run or are booked, in the order of their placement
+	shown   int     // visible jobs
+	weight  int64   // Σ 1/length over jobs in the system, in units of 1/one
+	placed  []placement
+	ends    []float64 // slowdowns of the jobs that left in the last step
+	tally   tally
+}
+
+// placement is what an episode is made of: together with the time, placements say all that was decided.
+type placement struct{ at, place int32 }
+
+// tally counts an episode's jobs.
+type tally struct {
+	finished, dropped int
+	slowdown          float64 // summed over finished jobs
+}
+
+// one is 1 in the fixed-point numbers in which 1/length is summed, so that sums are exact whatever the order.
+const one = 1 << 40
+
+// second is how long a time step lasts, in microseconds: the published environment's steps have no length.
+const second = 1_000_000
+
+// Info of a step, in this order.
+const (
+	infoSlowdown = iota
+	infoFinished
+	infoDropped
+	infoWaiting
+	infoUtilisation
+	infos
+)
+
+// NewDeepRM returns the environment, which wants Reset.
+func NewDeepRM(c DeepRMConfig) (*DeepRM, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	e := &DeepRM{
+		c: c, print: fmt.Sprintf("%+v", c), inverse: make([]int64, c.longest()+1),
+		cluster: cluster{free: make([]uint64, c.Horizon)}, jobs: make([]job, c.Steps), visible: make([]int32, c.Visible),
+		backlog: make([]int32, c.Backlog), active: make([]int32, 0, c.Steps), placed: make([]placement, 0, c.Steps),
+		ends: make([]float64, 0, c.Steps),
+	}
+	e.source = newSource(&e.c)
+	for n := 1; n < len(e.inverse); n++ {
+		e.inverse[n] = one / int64(n)
+	}
+	for r := range c.Resources {
+		e.cluster.full |= uint64(c.Slots) << (16 * r)
+	}
+	e.screen = newScreen(&e.c)
+	e.spec = e.describe()
+	return e, nil
+}
+
+func (e *DeepRM) describe() *envs.Spec {
+	layout := NewLayout(&e.c)
+	features, units := layout.names()
+	return &envs.Spec{
+		ID: DeepRMID, Doc: "Start waiting jobs on a cluster of several resources, one after another, then let a time step pass.",
+		Kinds: []envs.Kind{{
+			Name: "scheduler", Agents: 1, Observation: layout.space(), Action: envs.Discrete{N: e.c.Visible + 1},
+			Features: features, FeatureUnits: units, Actions: []string{"place"},
+		}},
+		Step: envs.Timing{Unit: "decision"},
+		Info: []envs.Quantity{
+			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Last, Doc: "mean over the jobs finished so far of (finish − arrival) / length"},
+			{Name: "finished", Unit: "jobs", Better: envs.Higher, Reduce: envs.Last, Doc: "jobs finished so far"},
+			{Name: "dropped", Unit: "jobs", Better: envs.Lower, Reduce: envs.Last, Doc: "jobs that found the backlog full so far"},
+			{Name: "waiting", Unit: "jobs", Better: envs.Lower, Reduce: envs.PerTime, Doc: "jobs that are visible or in the backlog"},
+			{Name: "utilisation", Unit: "1", Better: envs.Higher, Reduce: envs.PerTime, Doc: "share of the slots in use, mean over resources"},
+		},
+		Samples: []envs.Quantity{{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Mean, Doc: "of each job that finished"}},
+	}
+}
+
+// Spec implements [envs.Env].
+func (e *DeepRM) Spec() *envs.Spec { return e.spec }
+
+// Config returns the configuration.
+func (e *DeepRM) Config() DeepRMConfig { return e.c }
+
+// TraceDraws implements [envs.DrawTracer].
+func (e *DeepRM) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) {
+	e.source.traced = f
+}
+
+// AppendSamples implements [envs.Sampler].
+func (e *DeepRM) AppendSamples(_ int, dst []float64) []float64 { return append(dst, e.ends...) }
+
+// Set is the job set of the episode, −1 where every seed draws its own.
+func (e *DeepRM) Set() int { return e.source.set }
+
+// Reset implements [envs.Env].
+func (e *DeepRM) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
+	set, err := e.chooseSet(seed, options)
+	if err != nil {
+		return err
+	}
+	e.begin(seed, set)
+	e.see(obs)
+	return nil
+}
+
+// chooseSet returns the option's job set, or the seed's.
+func (e *DeepRM) chooseSet(seed uint64, options envs.Options) (int, error) {
+	n := e.source.sets()
+	set := -1
+	if n > 0 {
+		set = rng.New(seed, "job set").IntN(n)
+	}
+	for name, v := range options {
+		if name != "set" {
+			return 0, fmt.Errorf("%s: unknown option %q, want set", DeepRMID, name)
+		}
+		k, ok := v.(int)
+		if !ok || k < 0 || k >= n {
+			return 0, fmt.Errorf("%s: option set is %v, want an int from 0 to below %d, the number of job sets that recur", DeepRMID, v, n)
+		}
+		set = k
+	}
+	return set, nil
+}
+
+// begin starts an episode at time step 0.
+func (e *DeepRM) begin(seed uint64, set int) {
+	e.seed, e.begun, e.running, e.now = seed, true, true, 0
+	e.source.begin(seed, set)
+	e.cluster.clear()
+	clear(e.jobs)
+	for i := range e.visible {
+		e.visible[i] = -1
+	}
+	e.first, e.waiting, e.shown, e.weight = 0, 0, 0, 0
+	e.active, e.placed, e.ends, e.tally = e.active[:0], e.placed[:0], e.ends[:0], tally{}
+	e.screen.clear()
+	e.screen.shuffle(seed, &e.source)
+	if !e.c.Defects.SkipFirst {
+		e.arrive()
+	}
+}
+
+// Step implements [envs.Env].
+func (e *DeepRM) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if !e.running {
+		return fmt.Errorf("%s: step outside an episode, want Reset", DeepRMID)
+	}
+	if err := envs.CheckAction(e.spec, nil, act); err != nil {
+		return err
+	}
+	place, start := int(act.Kinds[0][0]), -1
+	if place < e.c.Visible {
+		start = e.start(place)
+		if start < 0 && e.c.Mask {
+			return e.forbidden(place)
+		}
+	}
+	out.Rewards[0][0], out.Terminated, out.Truncated, out.Elapsed = 0, false, false, 0
+	used := e.utilisation()
+	if start >= 0 {
+		e.place(place, start)
+	} else {
+		out.Terminated, out.Truncated = e.move()
+		out.Rewards[0][0] = float32(-float64(e.weight) / one)
+		out.Elapsed = second
+	}
+	out.Info[infoSlowdown] = 0
+	if e.tally.finished > 0 {
+		out.Info[infoSlowdown] = e.tally.slowdown / float64(e.tally.finished)
+	}
+	out.Info[infoFinished], out.Info[infoDropped] = float64(e.tally.finished), float64(e.tally.dropped)
+	out.Info[infoWaiting], out.Info[infoUtilisation] = float64(e.shown+e.waiting), used
+	e.see(obs)
+	return nil
+}
+
+// forbidden says why a place cannot be chosen.
+func (e *DeepRM) forbidden(place int) error {
+	j := e.visible[place]
+	if j < 0 {
+		return fmt.Errorf("%s: place %d is chosen, in which no job waits; its mask forbids it", DeepRMID, place)
+	}
+	return fmt.Errorf("%s: place %d is chosen, whose job of %d time steps does not fit; its mask forbids it", DeepRMID, place, e.jobs[j].length)
+}
+
+// start is the time step, counted from now, at which the job in a place can start; −1 where there is no job or no room.
+func (e *DeepRM) start(place int) int {
+	i := e.visible[place]
+	if i < 0 {
+		return -1
+	}
+	j := &e.jobs[i]
+	end := 1
+	if e.c.Start == StartEarliest {
+		end = e.c.Horizon - int(j.length) + 1
+		if e.c.Defects.SkipLastStart {
+			end--
+		}
+	}
+	return e.cluster.earliest(j, end)
+}
+
+// place starts or books the job in a place; the backlog's oldest takes its place.
+func (e *DeepRM) place(place, start int) {
+	i := e.visible[place]
+	j := &e.jobs[i]
+	e.placed = append(e.placed, placement{e.now, int32(place)})
+	e.cluster.take(j, start)
+	j.finish = e.now + int32(start) + j.length
+	e.ends = e.ends[:0]
+	e.screen.placed(e, j, start)
+	e.active = append(e.active, i)
+	e.visible[place] = -1
+	e.shown--
+	if e.waiting > 0 {
+		e.show(place, e.backlog[e.first])
+		if e.first++; e.first == len(e.backlog) {
+			e.first = 0
+		}
+		e.waiting--
+		e.screen.backlog(e.waiting)
+	} else {
+		e.screen.place(place, nil)
+	}
+}
+
+func (e *DeepRM) show(place int, i int32) {
+	e.visible[place] = i
+	e.shown++
+	e.screen.place(place, &e.jobs[i])
+}
+
+// move lets a time step pass: jobs leave, the next one arrives. It returns whether the episode ended or was cut.
+func (e *DeepRM) move() (terminated, truncated bool) {
+	e.now++
+	e.cluster.move()
+	e.leave()
+	e.screen.moved(e)
+	switch {
+	case e.c.End == NoNewJob:
+		truncated = int(e.now) >= e.c.Steps
+	case int(e.now) >= e.c.Steps && len(e.active) == 0 && e.shown == 0 && e.waiting == 0:
+		terminated = true
+	default:
+		truncated = int(e.now) > e.c.MaxTime
+	}
+	e.running = !terminated && !truncated
+	if e.running && int(e.now) < e.c.Steps {
+		e.arrive()
+	}
+	return terminated, truncated
+}
+
+// leave removes the jobs that have ended. LateRemoval steps over the one after each, as deleting from a list under way does.
+func (e *DeepRM) leave() {
+	e.ends = e.ends[:0]
+	kept := e.active[:0]
+	skip := false
+	for _, i := range e.active {
+		j := &e.jobs[i]
+		if j.finish > e.now || skip {
+			kept = append(kept, i)
+			skip = false
+			continue
+		}
+		skip = e.c.Defects.LateRemoval
+		e.weight -= e.inverse[j.length]
+		s := float64(j.finish-i) / float64(j.length)
+		if e.c.Defects.FloorSlowdown {
+			s = float64((j.finish - i) / j.length)
+		}
+		e.tally.slowdown += s
+		e.tally.finished++
+		e.ends = append(e.ends, s)
+	}
+	e.active = kept
+}
+
+// arrive brings the time step's job, if there is one, to the first empty place, else to the backlog, else nowhere.
+func (e *DeepRM) arrive() {
+	j := e.source.at(int(e.now))
+	if j.length == 0 {
+		return
+	}
+	e.screen.arrived()
+	e.jobs[e.now] = j
+	if e.shown < len(e.visible) {
+		for p, i := range e.visible {
+			if i < 0 {
+				e.weight += e.inverse[j.length]
+				e.show(p, e.now)
+				return
+			}
+		}
+	}
+	if e.waiting == len(e.backlog) {
+		e.tally.dropped++
+		return
+	}
+	at := e.first + e.waiting
+	if at >= len(e.backlog) {
+		at -= len(e.backlog)
+	}
+	e.backlog[at] = e.now
+	e.waiting++
+	e.weight += e.inverse[j.length]
+	e.screen.backlog(e.waiting)
+}
+
+// utilisation is the share of the slots in use in this time step, the mean over resources.
+func (e *DeepRM) utilisation() float64 {
+	free := 0
+	for r := range e.c.Resources {
+		free += lane(e.cluster.free[0], r)
+	}
+	all := e.c.Resources * e.c.Slots
+	return float64(all-free) / float64(all)
+}
+
+// see writes what the scheduler sees.
+func (e *DeepRM) see(obs *envs.Observation) {
+	k := &obs.Kinds[0]
+	k.Active[0] = true
+	copy(k.Values, e.screen.seen())
+	for p := range e.visible {
+		k.Mask[p] = !e.c.Mask || e.start(p) >= 0
+	}
+	k.Mask[e.c.Visible] = true
+}

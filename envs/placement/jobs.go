@@ -1,0 +1,96 @@
+package placement
+
+import "github.com/stoker-rl/stoker/rng"
+
+// job is a job that has arrived. A job's number is the time step of its arrival, at most one in each.
+type job struct {
+	demand uint64 // slots of each resource, a lane each
+	length int32  // 0 where none arrived
+	finish int32  // the time step in which it leaves; 0 while it waits
+	grey   int32  // of its cells in the image
+}
+
+// source tells which jobs arrive. What arrives in a time step is a function of the job set and of that step alone.
+type source struct {
+	c      *DeepRMConfig
+	given  [][]job // by set and time step, nil where jobs are drawn
+	set    int     // of the episode, -1 where every seed has its own
+	arrive rng.Key
+	short  rng.Key
+	length rng.Key
+	main   rng.Key
+	demand rng.Key
+	traced func(purpose string, a, b, c uint64, value float64)
+}
+
+func newSource(c *DeepRMConfig) source {
+	s := source{c: c, set: -1}
+	for _, set := range c.Jobs {
+		row := make([]job, c.Steps)
+		for _, j := range set {
+			row[j.At] = job{demand: pack(j.Demand), length: int32(j.Length)}
+		}
+		s.given = append(s.given, row)
+	}
+	return s
+}
+
+// sets is the number of job sets that recur.
+func (s *source) sets() int { return max(s.c.Sets, len(s.given)) }
+
+// begin chooses the episode's jobs: those of a set, or the seed's own.
+func (s *source) begin(seed uint64, set int) {
+	s.set = set
+	base, of := seed, uint64(0)
+	if set >= 0 {
+		base, of = s.c.SetSeed, uint64(set)+1
+	}
+	s.arrive = rng.New(base, "arrival").With(of)
+	s.short = rng.New(base, "short").With(of)
+	s.length = rng.New(base, "length").With(of)
+	s.main = rng.New(base, "dominant resource").With(of)
+	s.demand = rng.New(base, "demand").With(of)
+}
+
+// at is the job that arrives in a time step, of length 0 where there is none.
+func (s *source) at(step int) job {
+	if s.given != nil {
+		return s.given[s.set][step]
+	}
+	c, i := s.c, uint64(step)
+	u := s.arrive.With(i).Float64()
+	s.report("arrival", i, 0, u)
+	if u >= c.Rate {
+		return job{}
+	}
+	kind := c.Long
+	u = s.short.With(i).Float64()
+	s.report("short", i, 0, u)
+	if u < c.ShortShare {
+		kind = c.Short
+	}
+	length := s.between("length", s.length.With(i), kind, i, 0)
+	dominant := s.between("dominant resource", s.main.With(i), Between{0, c.Resources - 1}, i, 0)
+	j := job{length: int32(length)}
+	for r := range c.Resources {
+		of := c.Other
+		if r == dominant {
+			of = c.Dominant
+		}
+		j.demand |= uint64(s.between("demand", s.demand.With(i).With(uint64(r)), of, i, uint64(r))) << (16 * r)
+	}
+	return j
+}
+
+// between draws a whole number of a range.
+func (s *source) between(purpose string, k rng.Key, b Between, x, y uint64) int {
+	n := b.Low + k.IntN(b.High-b.Low+1)
+	s.report(purpose, x, y, float64(n))
+	return n
+}
+
+func (s *source) report(purpose string, a, b uint64, value float64) {
+	if s.traced != nil {
+		s.traced(purpose, a, b, 0, value)
+	}
+}
