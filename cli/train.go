@@ -18,6 +18,7 @@ import (
 type trainFlags struct {
 	sets                                     []string
 	name, runs, seeds, device, engine, from  string
+	profile                                  string
 	seed                                     uint64
 	jobs                                     int
 	printConfig, schema, json, deterministic bool
@@ -70,6 +71,7 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
 	fl.StringVar(&f.engine, "engine", "", "native, torch or gorgonia (default: the configuration's)")
 	fl.BoolVar(&f.deterministic, "deterministic", false, "repeat results to the bit on CUDA too, at a price in speed; refuse operations that cannot")
 	fl.StringVar(&f.from, "init-from", "", "start from the weights of a checkpoint or run")
+	fl.StringVar(&f.profile, "profile", "", "write a CPU profile for go tool pprof to this file, and print where the time went")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print the resolved configuration and stop")
 	fl.BoolVar(&f.schema, "schema", false, "print the JSON Schema of configurations, for editors, and stop")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
@@ -112,6 +114,11 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 	}
 	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "saving, then stopping")
 	defer release()
+	stop, err := profiled(f.profile)
+	if err != nil {
+		return err
+	}
+	defer stop(c)
 	if f.seeds != "" {
 		return trainSeeds(ctx, c, list, jobs, f.json)
 	}
@@ -123,6 +130,9 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 		return printJSON(c.OutOrStdout(), []*train.Result{res})
 	}
 	printResult(c, res)
+	if f.profile != "" {
+		printPhases(c.OutOrStdout(), res.Phases)
+	}
 	return nil
 }
 

@@ -105,7 +105,10 @@ func (r *run) scheduled(ctx context.Context) error {
 		r.state.Interrupted, r.saved = false, -1 // what was saved at this step is the state before the evaluation
 	}
 	if due(plan.LogEvery) && !again {
-		if err := r.report(); err != nil {
+		r.phases.start()
+		err := r.report()
+		r.phases.lap(phaseLog)
+		if err != nil {
 			return err
 		}
 	}

@@ -8,18 +8,20 @@ const (
 	phaseStep
 	phaseObserve
 	phaseUpdate
+	phaseLog
 	phaseEvaluate
 	phaseSave
 	phaseCount
 )
 
-var phaseNames = [phaseCount]string{"act", "step", "observe", "update", "evaluate", "save"}
+var phaseNames = [phaseCount]string{"act", "step", "observe", "update", "log", "evaluate", "save"}
 
 // phases measures where time goes, since the last report.
 type phases struct {
 	mark         time.Time
 	spent        [phaseCount]time.Duration
 	before       [phaseCount]time.Duration // between the last two reports
+	total        [phaseCount]time.Duration // of this process
 	since, began time.Time
 	lastSteps    int64
 }
@@ -34,6 +36,7 @@ func (p *phases) start() { p.mark = time.Now() }
 func (p *phases) lap(phase int) {
 	now := time.Now()
 	p.spent[phase] += now.Sub(p.mark)
+	p.total[phase] += now.Sub(p.mark)
 	p.mark = now
 }
 
@@ -64,4 +67,24 @@ func (p *phases) report(steps int64) []value {
 	p.before, p.spent = p.spent, [phaseCount]time.Duration{}
 	p.since, p.lastSteps = now, steps
 	return out
+}
+
+// Phase is what a part of the loop took of a process's time.
+type Phase struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	Share   float64 `json:"share"`
+}
+
+// all lists the phases since the process began; "other" is what none of them had, such as drawing progress.
+func (p *phases) all() []Phase {
+	whole := max(time.Since(p.began).Seconds(), 1e-9)
+	rest := Phase{"other", whole, 1}
+	var out []Phase
+	for i, d := range p.total {
+		out = append(out, Phase{phaseNames[i], d.Seconds(), d.Seconds() / whole})
+		rest.Seconds -= d.Seconds()
+	}
+	rest.Share = rest.Seconds / whole
+	return append(out, rest)
 }

@@ -70,6 +70,8 @@ type Result struct {
 	// LastValue is the last evaluation's, nil where this process made none.
 	LastValue *float64 `json:"last_value,omitempty"`
 	LastStep  int64    `json:"last_step,omitempty"`
+	// Phases are where this process's time went.
+	Phases []Phase `json:"phases,omitempty"`
 }
 
 // run is a run under way.
@@ -341,7 +343,7 @@ func (r *run) sameMetrics(c *checkpoints.Checkpoint) error {
 
 func (r *run) result() *Result {
 	b := r.state.Best
-	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps, Episodes: r.state.Episodes, LastValue: r.last.value, LastStep: r.last.step}
+	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps, Episodes: r.state.Episodes, LastValue: r.last.value, LastStep: r.last.step, Phases: r.phases.all()}
 	// Asked of the disk: saving can fail when the pointer has moved already.
 	if at, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest); err == nil {
 		res.Checkpoint = at
