@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-statistics verify-spread verify-sizing verify-resume
+VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-statistics verify-spread verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -72,8 +72,14 @@ verify-kernels: ## the CPU engine's kernels: bits, accuracy, and against the cor
 verify-numerics: cuda ## gradients, agreement and Adam of every engine
 	docs/results/keep numerics nets env $(TORCH) $(GO) test -tags libtorch ./nets/engines ./nets/native -run 'Gradients|Agreement|AdamIsPyTorchs' -count=1 -v
 
-verify-resume: ## runs killed at every operation and at any moment end with the same bytes (about ten minutes)
-	docs/results/keep resume 'train checkpoints agents envs' env $(PLAIN) $(GO) test ./train -run 'EveryOperation|AnyMoment' -long -v -timeout 2h
+verify-resume: ## runs killed at every operation and at any moment, with any number of hands, end with the same bytes (half an hour)
+	docs/results/keep resume 'train checkpoints agents envs' env $(PLAIN) $(GO) test ./train -run 'EveryOperation|AnyMoment|FullDisk|HandsChangeNothing|StoppedInEvaluation' -long -v -timeout 4h
+
+verify-damage: ## every byte of a run flipped, every file cut: refused by name, or harmless
+	docs/results/keep damage 'train checkpoints' env $(PLAIN) $(GO) test ./train -run DamagedRun -long -v -timeout 2h
+
+verify-fuzz: ## every reader fuzzed for five minutes (over two hours)
+	docs/results/keep fuzz 'configs envs checkpoints agents nets train' env $(PLAIN) $(GO) test ./internal/fuzzed -run Readers -long -v -timeout 6h
 
 verify-status: ## which results are older than the code they cover
 	@docs/results/keep status
