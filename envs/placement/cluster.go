@@ -9,9 +9,11 @@ type cluster struct {
 
 const (
 	lanes   = 4
-	laneMax = 1<<15 - 1
+	laneMax = 1<<15 - 2
 	// guards are the lanes' top bits, which numbers leave alone: a lane that would fall below zero borrows its own.
 	guards = 0x8000_8000_8000_8000
+	// never is a demand that no cluster meets: [mostSlots] is below it in every lane.
+	never = 0x7fff_7fff_7fff_7fff
 )
 
 // pack puts numbers of up to four resources side by side.
@@ -35,7 +37,7 @@ func (c *cluster) fits(j *job, t int) bool {
 		return false
 	}
 	for _, f := range c.free[t : t+int(j.length)] {
-		if ((f|guards)-j.demand)&guards != guards {
+		if !room(f, j.demand) {
 			return false
 		}
 	}

@@ -23,6 +23,7 @@ type DeepRM struct {
 	spec    *envs.Spec
 	source  source
 	print   string // of the configuration, to compare
+	booking bool   // starts are booked ahead
 	inverse []int64
 	screen  screen
 
@@ -31,14 +32,15 @@ type DeepRM struct {
 	running bool // an episode is under way
 	now     int32
 	cluster cluster
-	jobs    []job   // by time step of arrival
-	visible []int32 // job in each visible place, −1 where there is none
-	backlog []int32 // a ring
-	first   int     // the ring's oldest
-	waiting int     // jobs in the ring
-	active  []int32 // jobs that run or are booked, in the order of their placement
-	shown   int     // visible jobs
-	weight  int64   // Σ 1/length over jobs in the system, in units of 1/one
+	jobs    []job    // by time step of arrival
+	visible []int32  // job in each visible place, −1 where there is none
+	needs   []uint64 // what the job in each visible place demands; more than there is where there is none
+	backlog []int32  // a ring
+	first   int      // the ring's oldest
+	waiting int      // jobs in the ring
+	active  []int32  // jobs that run or are booked, in the order of their placement
+	shown   int      // visible jobs
+	weight  int64    // Σ 1/length over jobs in the system, in units of 1/one
 	placed  []placement
 	ends    []float64 // slowdowns of the jobs that left in the last step
 	tally   tally
@@ -75,8 +77,9 @@ func NewDeepRM(c DeepRMConfig) (*DeepRM, error) {
 		return nil, err
 	}
 	e := &DeepRM{
-		c: c, print: fmt.Sprintf("%+v", c), inverse: make([]int64, c.longest()+1),
+		c: c, print: fmt.Sprintf("%+v", c), booking: c.Start == StartEarliest, inverse: make([]int64, c.longest()+1),
 		cluster: cluster{free: make([]uint64, c.Horizon)}, jobs: make([]job, c.Steps), visible: make([]int32, c.Visible),
+		needs:   make([]uint64, c.Visible),
 		backlog: make([]int32, c.Backlog), active: make([]int32, 0, c.Steps), placed: make([]placement, 0, c.Steps),
 		ends: make([]float64, 0, c.Steps),
 	}
@@ -168,7 +171,7 @@ func (e *DeepRM) begin(seed uint64, set int) {
 	e.cluster.clear()
 	clear(e.jobs)
 	for i := range e.visible {
-		e.visible[i] = -1
+		e.visible[i], e.needs[i] = -1, never
 	}
 	e.first, e.waiting, e.shown, e.weight = 0, 0, 0, 0
 	e.active, e.placed, e.ends, e.tally = e.active[:0], e.placed[:0], e.ends[:0], tally{}
@@ -184,8 +187,8 @@ func (e *DeepRM) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome
 	if !e.running {
 		return fmt.Errorf("%s: step outside an episode, want Reset", DeepRMID)
 	}
-	if err := envs.CheckAction(e.spec, nil, act); err != nil {
-		return err
+	if len(act.Kinds) != 1 || len(act.Kinds[0]) != 1 || !e.isChoice(act.Kinds[0][0]) {
+		return envs.CheckAction(e.spec, nil, act)
 	}
 	place, start := int(act.Kinds[0][0]), -1
 	if place < e.c.Visible {
@@ -213,6 +216,11 @@ func (e *DeepRM) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome
 	return nil
 }
 
+// isChoice is what the action's space says of a number, without the error.
+func (e *DeepRM) isChoice(x float32) bool {
+	return x >= 0 && x <= float32(e.c.Visible) && x == float32(int(x))
+}
+
 // forbidden says why a place cannot be chosen.
 func (e *DeepRM) forbidden(place int) error {
 	j := e.visible[place]
@@ -222,19 +230,23 @@ func (e *DeepRM) forbidden(place int) error {
 	return fmt.Errorf("%s: place %d is chosen, whose job of %d time steps does not fit; its mask forbids it", DeepRMID, place, e.jobs[j].length)
 }
 
-// start is the time step, counted from now, at which the job in a place can start; −1 where there is no job or no room.
+// start is the time step, counted from now, at which the job in a place can start; −1 where there is no job or no room. Where
+// nothing is booked ahead, no later time step has less room than this one.
 func (e *DeepRM) start(place int) int {
 	i := e.visible[place]
 	if i < 0 {
 		return -1
 	}
-	j := &e.jobs[i]
-	end := 1
-	if e.c.Start == StartEarliest {
-		end = e.c.Horizon - int(j.length) + 1
-		if e.c.Defects.SkipLastStart {
-			end--
+	if !e.booking {
+		if room(e.cluster.free[0], e.needs[place]) {
+			return 0
 		}
+		return -1
+	}
+	j := &e.jobs[i]
+	end := e.c.Horizon - int(j.length) + 1
+	if e.c.Defects.SkipLastStart {
+		end--
 	}
 	return e.cluster.earliest(j, end)
 }
@@ -249,7 +261,7 @@ func (e *DeepRM) place(place, start int) {
 	e.ends = e.ends[:0]
 	e.screen.placed(e, j, start)
 	e.active = append(e.active, i)
-	e.visible[place] = -1
+	e.visible[place], e.needs[place] = -1, never
 	e.shown--
 	if e.waiting > 0 {
 		e.show(place, e.backlog[e.first])
@@ -264,7 +276,7 @@ func (e *DeepRM) place(place, start int) {
 }
 
 func (e *DeepRM) show(place int, i int32) {
-	e.visible[place] = i
+	e.visible[place], e.needs[place] = i, e.jobs[i].demand
 	e.shown++
 	e.screen.place(place, &e.jobs[i])
 }
@@ -361,8 +373,21 @@ func (e *DeepRM) see(obs *envs.Observation) {
 	k := &obs.Kinds[0]
 	k.Active[0] = true
 	copy(k.Values, e.screen.seen())
-	for p := range e.visible {
-		k.Mask[p] = !e.c.Mask || e.start(p) >= 0
+	mask := k.Mask[:len(e.needs)+1]
+	switch {
+	case !e.c.Mask:
+		for p := range mask {
+			mask[p] = true
+		}
+	case e.booking:
+		for p := range e.needs {
+			mask[p] = e.start(p) >= 0
+		}
+	default:
+		free := e.cluster.free[0]
+		for p, n := range e.needs {
+			mask[p] = room(free, n)
+		}
 	}
-	k.Mask[e.c.Visible] = true
+	mask[len(e.needs)] = true
 }

@@ -22,6 +22,7 @@ func (e *DeepRM) CopyFrom(src envs.Env) error {
 	copy(e.cluster.free, s.cluster.free)
 	copy(e.jobs, s.jobs)
 	copy(e.visible, s.visible)
+	copy(e.needs, s.needs)
 	copy(e.backlog, s.backlog)
 	e.first, e.waiting, e.shown, e.weight, e.tally = s.first, s.waiting, s.shown, s.weight, s.tally
 	e.active = append(e.active[:0], s.active...)
