@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
@@ -28,6 +29,10 @@ func All() []Entry {
 	return []Entry{
 		entry(sizing.ID, "size the functions of a workflow, window by window (FaaSConf)", sizing.Default,
 			func(c sizing.Config, w workload.Config) (*sizing.Env, error) { return sizing.New(c, w) }),
+		entry(pricing.ID, "price service tiers and keep vGPUs alive for them, window by window (HOPS)", pricing.Default,
+			func(c pricing.Config, w workload.Config) (*pricing.Pricing, error) { return pricing.New(c, w, nil) }),
+		entry(pricing.SlotsID, "deploy functions on vGPUs, slot by slot, under given prices (HOPS)", pricing.Default,
+			func(c pricing.Config, w workload.Config) (*pricing.Slots, error) { return pricing.NewSlots(c, w, nil) }),
 		entry("stoker/CartPole-v1", "balance a pole on a cart (Gymnasium's CartPole-v1)", classic.DefaultCartPole,
 			func(c classic.CartPoleConfig, _ workload.Config) (*classic.CartPole, error) {
 				return classic.NewCartPole(c)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -36,6 +37,24 @@ var goldens = map[string][]golden{
 		{"testdata/sizing-tcktapp.golden", func(config any, w *workload.Config) {
 			config.(*sizing.Config).Workflow = sizing.TcktApp
 			w.Kind, w.Rate, w.Factor = workload.Poisson, 0.5, 1
+		}},
+	},
+	pricing.ID: {
+		{"../pricing/testdata/pricing.golden", nil},
+		{"../pricing/testdata/outside.golden", func(config any, _ *workload.Config) {
+			c := config.(*pricing.Config)
+			c.Profile, c.Demand.Source, c.Slots = pricing.OutsideProfile, pricing.Generated, 20
+		}},
+	},
+	pricing.SlotsID: {
+		{"../pricing/testdata/slots.golden", nil},
+		{"../pricing/testdata/elastic.golden", func(config any, _ *workload.Config) {
+			c := config.(*pricing.Config)
+			c.Pool, c.Layout.Warm, c.Load = pricing.Elastic, pricing.WarmShared, 1.5
+		}},
+		{"../pricing/testdata/fixed.golden", func(config any, _ *workload.Config) {
+			c := config.(*pricing.Config)
+			c.Pool, c.Load, c.Costs.Revenue = pricing.Fixed, 0.5, pricing.ServedRevenue
 		}},
 	},
 	"stoker/CartPole-v1":     {{"../classic/testdata/cartpole.golden", nil}},

@@ -1,0 +1,64 @@
+package pricing
+
+// offers is scratch for apply: what each function offers, and where each tier's takers stand in its functions.
+type offers struct{ offered, cursor []int32 }
+
+func (w *world) makeOffers() {
+	w.offers = offers{make([]int32, len(w.fn)), make([]int32, len(w.tiers))}
+}
+
+// apply does what a slot's action asks for, as far as there are vGPUs to do it with: first all releases, then exchanges of keep-alive
+// vGPUs, then warm and then cold activations. Functions come in turn, beginning with another one in each slot, so that none is always first.
+//
+// Exchanges stay within a tier: a window's keep-alive vGPUs are as many as its baselines, so that eq. 10 leaves no tier one to spare.
+func (w *world) apply(a []float32) {
+	n := len(w.fn)
+	start := int(w.slot % int64(n))
+	exchange := false
+	for f := range w.fn {
+		w.release(f, int32(a[f*Acts+ActRelease]))
+		w.offered[f] = min(int32(a[f*Acts+ActGive]), w.idleKeep(f).n)
+		exchange = exchange || w.offered[f] > 0
+	}
+	if exchange {
+		for m := range w.tiers {
+			w.cursor[m] = int32(w.tiers[m].from)
+		}
+		for i := range n {
+			f := (start + i) % n
+			w.take(f, int32(a[f*Acts+ActTake]))
+		}
+	}
+	for _, warm := range [...]bool{true, false} {
+		what := ActCold
+		if warm {
+			what = ActWarm
+		}
+		for i := range n {
+			f := start + i
+			if f >= n {
+				f -= n
+			}
+			if x := int32(a[f*Acts+what]); x > 0 {
+				w.activate(f, x, warm)
+			}
+		}
+	}
+}
+
+// take hands function f up to n of what others of its tier offer.
+func (w *world) take(f int, n int32) {
+	m := w.fn[f].tier
+	for n > 0 && int(w.cursor[m]) < w.tiers[m].to {
+		g := int(w.cursor[m])
+		k := min(n, w.offered[g])
+		if g != f && k > 0 {
+			w.hand(g, f, k)
+			w.offered[g] -= k
+			n -= k
+		}
+		if n > 0 {
+			w.cursor[m]++
+		}
+	}
+}

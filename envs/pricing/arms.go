@@ -1,0 +1,252 @@
+package pricing
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// ARMSConfig is what the paper leaves open of its scheduler.
+type ARMSConfig struct {
+	// Gamma weighs deficits in the score, and the work that a switched vGPU leaves behind.
+	Gamma float64 `yaml:"gamma" json:"gamma"`
+	// Requirement is slack (a queue must be served within half the SLA, for which the tier can wait) or literal (within the slot, eq. 14 as
+	// printed, which causes some ten times the activations).
+	Requirement string `yaml:"requirement" json:"requirement"`
+	// Penalty weighs what a function lacks by its tier's penalty; the printed score does not.
+	Penalty bool `yaml:"penalty" json:"penalty"`
+	// Late counts jobs in the queue that are too late already.
+	Late bool `yaml:"late" json:"late"`
+}
+
+// Requirements, as [ARMSConfig.Requirement] names them.
+const (
+	SlackRequirement   = "slack"
+	LiteralRequirement = "literal"
+)
+
+// DefaultARMS returns the resolutions that docs/pricing.md lists.
+func DefaultARMS() ARMSConfig {
+	return ARMSConfig{Gamma: 0.5, Requirement: SlackRequirement, Penalty: true}
+}
+
+// Validate reports the first field that is wrong.
+func (c *ARMSConfig) Validate() error {
+	return first(number("gamma", c.Gamma, 0, 1e6), word("requirement", c.Requirement, SlackRequirement, LiteralRequirement))
+}
+
+// ARMS is the paper's scheduler (Algorithm 2) on the scheduling face. Stage 1 finds how many vGPUs each function requires (eq. 14) and,
+// in the order of a score, switches keep-alive vGPUs or activates transient ones, whichever is cheaper. Stage 2, the matching by
+// eqs. 15 and 16, is the world's own dispatch: a vGPU serves one function and a function has one tier, so that the priorities order
+// jobs of one deadline distance, by arrival.
+type ARMS struct {
+	config                ARMSConfig
+	gpu, change           float64
+	shared                bool
+	deficit               []float64 // D_f
+	order                 []int32
+	score                 []float64
+	need, active          []int32 // required, and deployed by what has been decided
+	idle, idleKeep, queue []int32
+	spare                 []int32 // functions of each tier that could give a keep-alive vGPU, at most
+	less                  func(a, b int32) int
+}
+
+// NewARMS returns a scheduler for the environments of a configuration.
+func NewARMS(c ARMSConfig, env *Config) (*ARMS, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("arms: %w", err)
+	}
+	n := env.functions()
+	p := &ARMS{
+		config: c, gpu: env.Costs.GPU, change: env.Costs.Switch, shared: env.Layout.Warm == WarmShared,
+		deficit: make([]float64, n), order: make([]int32, 0, n), score: make([]float64, n), need: make([]int32, n), active: make([]int32, n),
+		idle: make([]int32, n), idleKeep: make([]int32, n), queue: make([]int32, n), spare: make([]int32, len(env.Tiers)),
+	}
+	p.less = func(a, b int32) int {
+		switch {
+		case p.score[a] > p.score[b]:
+			return -1
+		case p.score[a] < p.score[b]:
+			return 1
+		}
+		return int(a - b)
+	}
+	return p, nil
+}
+
+// Name implements [envs.Policy].
+func (*ARMS) Name() string { return "arms" }
+
+// Reset implements [envs.Policy].
+func (p *ARMS) Reset(uint64) error {
+	clear(p.deficit)
+	return nil
+}
+
+// required is eq. 14 for one function: the vGPUs that serve its queue within the slots that its tier can wait, or its forecast.
+func (p *ARMS) required(o []float32) int32 {
+	q, w := float64(o[SeesQueue]), float64(o[SeesService])
+	if p.config.Late {
+		q += float64(o[SeesLate])
+	}
+	forecast := float64(float64(o[SeesEstimate]) * w)
+	up := func(x float64) int32 { return int32(math.Ceil(x - 1e-6)) } // observations are rounded
+	if p.config.Requirement == LiteralRequirement {
+		return up(float64(q*w) + forecast)
+	}
+	slack := (float64(o[SeesSLA]) + 1) / 2
+	return max(up(q*w/slack), up(forecast))
+}
+
+// Act implements [envs.Policy].
+func (p *ARMS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	seen, a := obs.Kinds[0].Values, act.Kinds[0]
+	if len(seen) != len(p.deficit)*Sees || len(a) != len(p.deficit)*Acts {
+		return fmt.Errorf("arms: observes %d numbers, want %d of %s", len(seen), len(p.deficit)*Sees, SlotsID)
+	}
+	clear(a)
+	off := int32(seen[SeesOff])
+	p.order = p.order[:0]
+	clear(p.spare)
+	for f := range p.deficit {
+		o := seen[f*Sees : (f+1)*Sees]
+		// Transient vGPUs that have been idle for long go off; the paper has no rule for that.
+		patient := int32(o[SeesPatient])
+		a[f*Acts+ActRelease] = float32(patient)
+		off += patient
+		p.idle[f], p.idleKeep[f] = int32(o[SeesIdle])-patient, int32(o[SeesIdleKeep])
+		p.active[f] = int32(o[SeesKeep]) + int32(o[SeesTransient]) - patient
+		p.need[f], p.queue[f] = p.required(o), int32(o[SeesQueue])
+		lack := p.need[f] - p.active[f]
+		if lack <= 0 {
+			p.deficit[f] = 0
+			if lack < 0 && p.idleKeep[f] > 0 {
+				p.spare[int(o[SeesTier])]++
+			}
+			continue
+		}
+		p.deficit[f] += float64(lack)
+		weight := 1.0
+		if p.config.Penalty {
+			weight = float64(o[SeesPenalty])
+		}
+		p.score[f] = float64(float64(lack)*weight) + float64(p.config.Gamma*p.deficit[f])
+		p.order = append(p.order, int32(f))
+	}
+	slices.SortFunc(p.order, p.less)
+	donor := 0 // of idle transient vGPUs
+	for _, f32 := range p.order {
+		f := int(f32)
+		warm := int32(seen[f*Sees+SeesWarm])
+		if !p.shared {
+			warm += int32(a[f*Acts+ActRelease]) // what is released has hosted it last
+		}
+		for p.active[f] < p.need[f] {
+			if !p.step(seen, a, f, &off, &warm, &donor) {
+				break
+			}
+			p.active[f]++
+		}
+	}
+	return nil
+}
+
+// step gets function f one vGPU more, and returns false where there is none to be had.
+func (p *ARMS) step(seen, a []float32, f int, off, warm *int32, donor *int) bool {
+	// Lines 6 to 10: the cheaper of switching a keep-alive vGPU and activating a transient one.
+	if p.change < p.gpu {
+		if g := p.keeper(seen, f, p.gpu); g != none {
+			p.hand(a, g, f)
+			return true
+		}
+	}
+	if *off > 0 {
+		*off--
+		if *warm > 0 {
+			*warm--
+			a[f*Acts+ActWarm]++
+		} else {
+			a[f*Acts+ActCold]++
+		}
+		return true
+	}
+	// Where no vGPU is off, which Algorithm 2 does not foresee: reclaim an idle transient one of a function that has more than it requires.
+	for ; *donor < len(p.idle); *donor++ {
+		if g := *donor; g != f && p.idle[g] > 0 && p.active[g] > p.need[g] && p.queue[g] == 0 {
+			p.idle[g]--
+			p.active[g]--
+			a[g*Acts+ActRelease]++
+			a[f*Acts+ActCold]++
+			return true
+		}
+	}
+	if g := p.keeper(seen, f, math.Inf(1)); g != none {
+		p.hand(a, g, f)
+		return true
+	}
+	return false
+}
+
+// keeper is the function whose keep-alive vGPU is the cheapest to switch to f, below a price: one of f's tier (eq. 10) that has more than it
+// requires. What it leaves behind is its queue.
+func (p *ARMS) keeper(seen []float32, f int, below float64) int {
+	best := none
+	if p.spare[int(seen[f*Sees+SeesTier])] == 0 {
+		return none
+	}
+	for g := range p.idleKeep {
+		if g == f || p.idleKeep[g] == 0 || p.active[g] <= p.need[g] || seen[g*Sees+SeesTier] != seen[f*Sees+SeesTier] {
+			continue
+		}
+		if cost := p.change + float64(p.config.Gamma*float64(p.queue[g])); cost < below {
+			best, below = g, cost
+		}
+	}
+	return best
+}
+
+func (p *ARMS) hand(a []float32, g, f int) {
+	p.idleKeep[g]--
+	p.active[g]--
+	a[g*Acts+ActGive]++
+	a[f*Acts+ActTake]++
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *ARMS) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*ARMS)
+	if !ok || len(s.deficit) != len(p.deficit) {
+		return fmt.Errorf("arms: cannot be copied from a %T of another configuration", src)
+	}
+	copy(p.deficit, s.deficit)
+	return nil
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *ARMS) AppendBinary(b []byte) ([]byte, error) {
+	for _, d := range p.deficit {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(d))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *ARMS) UnmarshalBinary(b []byte) error {
+	if want := 8 * len(p.deficit); len(b) != want {
+		return fmt.Errorf("arms: saved state has %d bytes, want %d", len(b), want)
+	}
+	for i := range p.deficit {
+		if d := math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])); !(d >= 0) {
+			return errors.New("arms: saved state is damaged: a deficit is not a positive number")
+		}
+	}
+	for i := range p.deficit {
+		p.deficit[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package pricing
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// episode runs an episode of the pricing face with prices and baselines as configured.
+func episode(tb testing.TB, e *Pricing, seed uint64, obs *envs.Observation, act *envs.Action, out *envs.Outcome) {
+	tb.Helper()
+	if err := e.Reset(seed, nil, obs); err != nil {
+		tb.Fatal(err)
+	}
+	static := NewStatic(e.Config())
+	for out.Truncated = false; !out.Truncated; {
+		if err := static.Act(obs, act, true); err != nil {
+			tb.Fatal(err)
+		}
+		if err := e.Step(act, obs, out); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRun is a run of 40 windows of 60 slots under the paper's scheduler.
+func BenchmarkRun(b *testing.B) {
+	for _, n := range []int{64, 1024, 16384, 65536} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := Default()
+			c.VGPUs = n
+			for i := range c.Baselines {
+				c.Baselines[i] *= n / 64
+			}
+			e, err := New(c, workload.Default(), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+			episode(b, e, 1, obs, act, out)
+			b.ReportAllocs()
+			for b.Loop() {
+				episode(b, e, 1, obs, act, out)
+			}
+			b.ReportMetric(e.total[accArrived], "jobs/op")
+		})
+	}
+}
+
+// BenchmarkSlot is one slot of the scheduling face under a policy that does nothing.
+func BenchmarkSlot(b *testing.B) {
+	e, err := NewSlots(Default(), workload.Default(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+	b.ReportAllocs()
+	out.Truncated = true
+	for b.Loop() {
+		if out.Truncated {
+			if err := e.Reset(1, nil, obs); err != nil {
+				b.Fatal(err)
+			}
+			out.Truncated = false
+		}
+		if err := e.Step(act, obs, out); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCopyFrom(b *testing.B) {
+	e, err := New(Default(), workload.Default(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+	episode(b, e, 1, obs, act, out)
+	o, err := New(Default(), workload.Default(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := o.CopyFrom(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

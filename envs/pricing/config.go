@@ -1,0 +1,204 @@
+package pricing
+
+// Config says what the two faces are. The potential load may come from a workload.Config beside it.
+type Config struct {
+	// Profile is paper (eq. 1 as printed: every user buys something, so that profit has no bound in price) or outside-option (users may
+	// stay away, worth Demand.Outside to them).
+	Profile string `yaml:"profile" json:"profile"`
+	// VGPUs is N, up to 65,536.
+	VGPUs int `yaml:"vgpus" json:"vgpus"`
+	// Windows is the length of an episode, Slots that of a window.
+	Windows int `yaml:"windows" json:"windows"`
+	Slots   int `yaml:"slots" json:"slots"`
+	// SlotSeconds is the length of a slot in seconds.
+	SlotSeconds float64 `yaml:"slot_seconds" json:"slot_seconds"`
+	// Tiers are the service tiers.
+	Tiers []Tier `yaml:"tiers" json:"tiers"`
+	// Zipf is the exponent of the functions' shares of their tier's jobs: function i of a tier gets 1/i^zipf of the first one's.
+	Zipf float64 `yaml:"zipf" json:"zipf"`
+	// Demand is what users want.
+	Demand Demand `yaml:"demand" json:"demand"`
+	// Burst is how single functions' arrivals burst.
+	Burst Burst `yaml:"burst" json:"burst"`
+	// Pool is reserved (keep-alive and transient vGPUs, as in the paper), elastic (transient ones only) or fixed (every vGPU is on in every
+	// slot).
+	Pool string `yaml:"pool" json:"pool"`
+	// Layout is how vGPUs lie on GPUs.
+	Layout Layout `yaml:"layout" json:"layout"`
+	// Load is the number of slots without service that a cold load takes; a fraction is the probability of one more.
+	Load float64 `yaml:"load" json:"load"`
+	// Preload has the keep-alive vGPUs of a new window stand ready at once; otherwise they load as others do.
+	Preload bool `yaml:"preload" json:"preload"`
+	// Late is how long a job that has missed its SLA may wait since its arrival, in multiples of the SLA; then it is dropped.
+	Late float64 `yaml:"late" json:"late"`
+	// Forecast is the weight of a slot's arrivals in the estimate of a function's rate.
+	Forecast float64 `yaml:"forecast" json:"forecast"`
+	// Patience is the number of idle slots after which observations count a vGPU as patient.
+	Patience int `yaml:"patience" json:"patience"`
+	// Costs are prices of the provider's own, and how they are counted.
+	Costs Costs `yaml:"costs" json:"costs"`
+	// PriceMax is the highest price that may be asked.
+	PriceMax float64 `yaml:"price_max" json:"price_max"`
+	// Prices and Baselines, one for each tier, hold in the slots' face, and before a provider's first window.
+	Prices    []float64 `yaml:"prices" json:"prices"`
+	Baselines []int     `yaml:"baselines" json:"baselines"`
+	// ARMS is the scheduler inside the pricing face.
+	ARMS ARMSConfig `yaml:"arms" json:"arms"`
+}
+
+// Profiles, as [Config.Profile] names them.
+const (
+	PaperProfile   = "paper"
+	OutsideProfile = "outside-option"
+)
+
+// Pools, as [Config.Pool] names them.
+const (
+	Reserved = "reserved"
+	Elastic  = "elastic"
+	Fixed    = "fixed"
+)
+
+// Tier is one service tier.
+type Tier struct {
+	// SLA is s_m, the slots within which a job must be done.
+	SLA int `yaml:"sla" json:"sla"`
+	// Functions is how many functions belong to it.
+	Functions int `yaml:"functions" json:"functions"`
+	// Service is the mean service length in slots, 1/mu, at least 1. Lengths are geometric, or as Lengths says.
+	Service float64 `yaml:"service" json:"service"`
+	// Lengths replaces the geometric law: entry i is the probability of i+1 slots. Service is then ignored.
+	Lengths []float64 `yaml:"lengths,omitempty" json:"lengths,omitempty"`
+	// Demand is g_m, the billing units of a job.
+	Demand float64 `yaml:"demand" json:"demand"`
+	// Penalty is b_m, what a violated job costs.
+	Penalty float64 `yaml:"penalty" json:"penalty"`
+	// Rate is r_m, what a keep-alive vGPU costs for a window.
+	Rate float64 `yaml:"rate" json:"rate"`
+}
+
+// Demand is what users want.
+type Demand struct {
+	// Source is workload (the arrivals of the experiment's workload, summed per window and scaled to Mean) or generated (a day's wave with
+	// noise).
+	Source string `yaml:"source" json:"source"`
+	// Mean is the mean potential load in jobs per slot; 0 takes the profile's 45, or 104 with the outside option, per 64 vGPUs.
+	Mean float64 `yaml:"mean" json:"mean"`
+	// Start is the window of the load at which episodes start; -1 draws one for each. Loads that end begin anew.
+	Start int `yaml:"start" json:"start"`
+	// Alpha is the utility of a slot of SLA, Beta that of a unit of price taken away (eq. 1). A negative Alpha is what the published shares need;
+	// the paper's text reads as a positive one.
+	Alpha float64 `yaml:"alpha" json:"alpha"`
+	Beta  float64 `yaml:"beta" json:"beta"`
+	// Outside is the utility of staying away, with the outside option.
+	Outside float64 `yaml:"outside" json:"outside"`
+	// Period, Amplitude, Phase, Noise and Floor shape generated loads: window t has
+	// mean·max(floor, 1 + amplitude·sin(2π·(t mod period)/period - phase) + noise·N(0, 1)).
+	Period    int     `yaml:"period" json:"period"`
+	Amplitude float64 `yaml:"amplitude" json:"amplitude"`
+	Phase     float64 `yaml:"phase" json:"phase"`
+	Noise     float64 `yaml:"noise" json:"noise"`
+	Floor     float64 `yaml:"floor" json:"floor"`
+}
+
+// Sources of demand, as [Demand.Source] names them.
+const (
+	FromWorkload = "workload"
+	Generated    = "generated"
+)
+
+// Burst is how single functions' arrivals burst: with probability Start in each slot a burst begins, or begins anew, that lasts Slots and
+// multiplies the rate by Factor. Rates are scaled so that the mean stays.
+type Burst struct {
+	Start  float64 `yaml:"start" json:"start"`
+	Slots  int     `yaml:"slots" json:"slots"`
+	Factor float64 `yaml:"factor" json:"factor"`
+}
+
+// Layout is how vGPUs lie on GPUs.
+type Layout struct {
+	// GPU is the number of vGPUs on a GPU; the last GPU may have fewer.
+	GPU int `yaml:"gpu" json:"gpu"`
+	// Warm says which vGPUs that are off can serve a function without a load: last (those that hosted it last) or shared (those on
+	// a GPU where another vGPU hosts it).
+	Warm string `yaml:"warm" json:"warm"`
+}
+
+// Which vGPUs are warm, as [Layout.Warm] names them.
+const (
+	WarmLast   = "last"
+	WarmShared = "shared"
+)
+
+// Costs are prices of the provider's own, and how they are counted.
+type Costs struct {
+	// GPU is c_gpu, of a transient vGPU in a slot; Switch is c_switch, of a change of function.
+	GPU    float64 `yaml:"gpu" json:"gpu"`
+	Switch float64 `yaml:"switch" json:"switch"`
+	// Fixed is what a vGPU of a fixed pool costs for a window.
+	Fixed float64 `yaml:"fixed" json:"fixed"`
+	// Revenue counts expected jobs (as the paper's formula), those that arrived, or those that were served.
+	Revenue string `yaml:"revenue" json:"revenue"`
+	// Deployed is transient (GPU is charged on those only, as the paper's text has it) or all (on every deployed vGPU, as its formula).
+	Deployed string `yaml:"deployed" json:"deployed"`
+	// Switches is keep-alive (charged on those only, as the paper's text has it; in pools without them on all) or all.
+	Switches string `yaml:"switches" json:"switches"`
+}
+
+// Ways of counting, as [Costs] names them.
+const (
+	ExpectedRevenue = "expected"
+	ArrivedRevenue  = "arrived"
+	ServedRevenue   = "served"
+	CountTransient  = "transient"
+	CountKeepAlive  = "keep-alive"
+	CountAll        = "all"
+)
+
+// Default returns the paper's setting on the workload's trace, with the constants that docs/pricing.md explains.
+func Default() Config {
+	return Config{
+		Profile: PaperProfile, VGPUs: 64, Windows: 40, Slots: 60, SlotSeconds: 60,
+		Tiers: []Tier{
+			{SLA: 7, Functions: 6, Service: 1, Demand: 5.70, Penalty: 4, Rate: 30},
+			{SLA: 4, Functions: 8, Service: 1.125, Demand: 6.41, Penalty: 6, Rate: 30},
+			{SLA: 2, Functions: 10, Service: 1.19, Demand: 6.78, Penalty: 8, Rate: 30},
+		},
+		Zipf: 0.6,
+		Demand: Demand{
+			Source: FromWorkload, Start: -1, Alpha: -0.2820, Beta: 1.676, Outside: -1.983,
+			Period: 24, Amplitude: 0.55, Phase: 1.5, Noise: 0.3, Floor: 0.3,
+		},
+		Burst: Burst{Start: 0.05 / 6, Slots: 6, Factor: 3},
+		Pool:  Reserved, Layout: Layout{GPU: 4, Warm: WarmLast}, Load: 1, Preload: true, Late: 3, Forecast: 0.3, Patience: 3,
+		Costs: Costs{
+			GPU: 1, Switch: 2, Fixed: 30, Revenue: ExpectedRevenue, Deployed: CountTransient, Switches: CountKeepAlive,
+		},
+		PriceMax: 5, Prices: []float64{1, 1, 1}, Baselines: []int{5, 8, 10},
+		ARMS: DefaultARMS(),
+	}
+}
+
+// outside reports whether users may stay away.
+func (c *Config) outside() bool { return c.Profile == OutsideProfile }
+
+// mean is the mean potential load in jobs per slot.
+func (c *Config) mean() float64 {
+	if c.Demand.Mean > 0 {
+		return c.Demand.Mean
+	}
+	per := 45.0
+	if c.outside() {
+		per = 104
+	}
+	return per * float64(c.VGPUs) / 64
+}
+
+// functions is the number of functions.
+func (c *Config) functions() int {
+	n := 0
+	for i := range c.Tiers {
+		n += c.Tiers[i].Functions
+	}
+	return n
+}

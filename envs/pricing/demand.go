@@ -1,0 +1,176 @@
+package pricing
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// Shares writes the share of the potential load that each tier gets at these prices (eq. 1), with the profile's outside option.
+func (c *Config) Shares(prices, shares []float64) {
+	top := math.Inf(-1)
+	for m := range shares {
+		shares[m] = float64(c.Demand.Alpha*float64(c.Tiers[m].SLA)) - float64(c.Demand.Beta*prices[m])
+		top = max(top, shares[m])
+	}
+	var sum float64
+	if c.outside() {
+		top = max(top, c.Demand.Outside)
+		sum = portable.Exp(c.Demand.Outside - top)
+	}
+	for m := range shares {
+		shares[m] = portable.Exp(shares[m] - top)
+		sum += shares[m]
+	}
+	for m := range shares {
+		shares[m] /= sum
+	}
+}
+
+// load is where the potential load of a window comes from.
+type load struct {
+	fixed    []float64         // a trace's windows, scaled to the mean
+	arrivals workload.Arrivals // of a process that each episode draws anew
+	windows  int               // of the load
+	mean     float64
+}
+
+// openLoad reads the workload where the demand comes from one.
+func openLoad(c *Config, w workload.Config) (load, error) {
+	l := load{mean: c.mean(), windows: c.Demand.Period}
+	if c.Demand.Source == Generated {
+		return l, nil
+	}
+	if w.Kind == workload.ClosedLoop {
+		return l, fieldError("workload.kind", w.Kind, "arrivals in open loop; users in a closed loop have no rate to price")
+	}
+	seconds := float64(float64(c.Slots) * c.SlotSeconds)
+	minutes := int(seconds / 60)
+	if minutes < 1 || float64(minutes)*60 != seconds {
+		return l, fieldError("slot_seconds", c.SlotSeconds, "a length that makes a window whole minutes where demand.source is workload")
+	}
+	s, err := workload.Open(w)
+	if err != nil {
+		return l, err
+	}
+	if l.windows = s.Minutes() / minutes; l.windows < 1 {
+		return l, fieldError("workload.minutes", s.Minutes(), fmt.Sprintf("at least a window's %d", minutes))
+	}
+	if c.Demand.Start >= l.windows {
+		return l, fieldError("demand.start", c.Demand.Start, fmt.Sprintf("a window below the load's %d", l.windows))
+	}
+	if s.Trace() == nil || w.Kind != workload.Azure2019 {
+		l.arrivals, err = s.Arrivals(0)
+		return l, err
+	}
+	l.fixed = make([]float64, l.windows)
+	for m, n := range s.Trace().PerMinute(nil)[:l.windows*minutes] {
+		l.fixed[m/minutes] += float64(n)
+	}
+	for i, n := range l.fixed {
+		if n == 0 {
+			return l, fieldError("workload.path", s.Trace().Name,
+				fmt.Sprintf("a trace without gaps; minutes %d to %d have no invocations", i*minutes, (i+1)*minutes))
+		}
+	}
+	l.scale(l.fixed)
+	return l, nil
+}
+
+// scale brings windows' numbers to the mean load in jobs per slot.
+func (l *load) scale(x []float64) bool {
+	var sum float64
+	for _, n := range x {
+		sum += n
+	}
+	if sum == 0 {
+		return false
+	}
+	f := l.mean * float64(len(x)) / sum
+	for i := range x {
+		x[i] = float64(f * x[i])
+	}
+	return true
+}
+
+// drawLoads fills the episode's loads where they are drawn from a process.
+func (w *world) drawLoads(seed uint64) error {
+	w.loads = w.loads[:0]
+	if w.load.arrivals == nil {
+		return nil
+	}
+	for range w.load.windows {
+		w.loads = append(w.loads, 0)
+	}
+	length := int64(float64(float64(w.cfg.Slots)*w.cfg.SlotSeconds) * float64(workload.Second))
+	w.load.arrivals.Reset(seed)
+	for {
+		a, ok := w.load.arrivals.Next()
+		if !ok {
+			break
+		}
+		if i := a.Time / length; i < int64(len(w.loads)) {
+			w.loads[i]++
+		}
+	}
+	if !w.load.scale(w.loads) {
+		return fieldError("workload.rate", w.load.windows, "one at which anything arrives in so many windows")
+	}
+	return nil
+}
+
+// potential is the potential load of an episode's window in jobs per slot.
+func (w *world) potential(window int) float64 {
+	at := int(w.first) + window
+	switch {
+	case w.load.fixed != nil:
+		return w.load.fixed[at%w.load.windows]
+	case len(w.loads) > 0:
+		return w.loads[at%len(w.loads)]
+	}
+	d := &w.cfg.Demand
+	day := 2 * math.Pi * float64(at%d.Period) / float64(d.Period)
+	x := 1 + float64(d.Amplitude*portable.Sin(day-d.Phase))
+	if d.Noise > 0 {
+		z := w.keys.demand.With(uint64(at)).Norm()
+		w.traced("demand", uint64(at), 0, 0, z)
+		x += float64(d.Noise * z)
+	}
+	return float64(w.load.mean * max(d.Floor, x))
+}
+
+// law is a law of service lengths: entry i is the probability of at most i+1 slots.
+type law []float64
+
+// newLaw compiles a tier's law.
+func newLaw(t *Tier) (l law, mean float64) {
+	if len(t.Lengths) > 0 {
+		var sum float64
+		for i, p := range t.Lengths {
+			sum += p
+			l = append(l, sum)
+			mean += float64(p * float64(i+1))
+		}
+		l[len(l)-1] = 1
+		return l, mean
+	}
+	stay := 1 - 1/t.Service
+	more := stay
+	for len(l) < maxLength-1 && more > 1e-12 {
+		l = append(l, 1-more)
+		more = float64(more * stay)
+	}
+	return append(l, 1), t.Service
+}
+
+// length is the service length for a uniform draw.
+func (l law) length(u float64) int32 {
+	for i, p := range l {
+		if u < p {
+			return int32(i + 1)
+		}
+	}
+	return int32(len(l))
+}

@@ -1,0 +1,200 @@
+package pricing
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+	"pgregory.net/rapid"
+)
+
+// check compares the world's counters with what its vGPUs and jobs say one by one.
+func (w *world) check(t *rapid.T) {
+	state := make([]struct{ keep, trans, idle, loading, busy, patient int32 }, len(w.fn))
+	off := int32(0)
+	for j := range w.vgpus {
+		v := &w.vgpus[j]
+		if v.state == vgpuOff {
+			off++
+			continue
+		}
+		s := &state[v.host]
+		if v.role == keepAlive {
+			s.keep++
+		} else {
+			s.trans++
+		}
+		switch v.state {
+		case vgpuIdle:
+			s.idle++
+			if v.role == transient && int32(w.slot)-v.since >= int32(w.cfg.Patience) {
+				s.patient++
+			}
+		case vgpuLoading:
+			s.loading++
+		case vgpuBusy:
+			s.busy++
+		}
+	}
+	var busy, transients, tierKeep, baseline, jobs int32
+	for f := range w.fn {
+		s := &state[f]
+		busy, transients = busy+s.busy, transients+w.trans[f]
+		if s.keep-w.owed[f] != w.keep[f] || s.trans+w.owed[f] != w.trans[f] || s.loading != w.loading[f] || s.patient != w.patient[f] ||
+			s.idle != w.idleKeep(f).n+w.idleTransient(f).n {
+			t.Fatalf("slot %d: function %d counts keep-alive %d, transient %d, owed %d, loading %d, patient %d; its vGPUs are %+v",
+				w.slot, f, w.keep[f], w.trans[f], w.owed[f], w.loading[f], w.patient[f], *s)
+		}
+		jobs += w.queues[f].n + w.queues[len(w.fn)+f].n
+		if w.shared {
+			room := int32(0)
+			for j := range w.vgpus {
+				if w.vgpus[j].state == vgpuOff && w.hosts(w.gpuOf(int32(j)), f) {
+					room++
+				}
+			}
+			if room != w.room[f] {
+				t.Fatalf("slot %d: function %d has room for %d, counts %d", w.slot, f, room, w.room[f])
+			}
+		}
+	}
+	for m := range w.tiers {
+		tierKeep, baseline = tierKeep+w.tierKeep[m], baseline+w.baseline[m]
+	}
+	if off != w.allOff().n || busy != w.busy || transients != w.transients {
+		t.Fatalf("slot %d: %d off, %d busy, %d transient; counted %d, %d, %d", w.slot, off, busy, transients, w.allOff().n, w.busy, w.transients)
+	}
+	if w.cfg.Pool == Reserved && tierKeep+w.short != baseline {
+		t.Fatalf("slot %d: %d keep-alive vGPUs and %d lacking, baselines %d (eq. 10)", w.slot, tierKeep, w.short, baseline)
+	}
+	arrived := w.total[accArrived] + w.slotAcc[accArrived]
+	if got := w.total[accServed] + w.total[accDropped] + w.slotAcc[accDropped] + float64(jobs); got != arrived {
+		t.Fatalf("slot %d: of %g jobs %g are served, dropped or waiting", w.slot, arrived, got)
+	}
+}
+
+// Nothing is lost under any action: jobs, vGPUs and roles add up, one by one, in every pool and layout.
+func TestConservation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := Default()
+		generated(&c)
+		c.VGPUs, c.Windows, c.Slots = rapid.IntRange(1, 40).Draw(t, "vgpus"), 3, rapid.IntRange(1, 12).Draw(t, "slots")
+		c.Pool = rapid.SampledFrom([]string{Reserved, Elastic, Fixed}).Draw(t, "pool")
+		c.Layout = Layout{rapid.IntRange(1, 5).Draw(t, "gpu"), rapid.SampledFrom([]string{WarmLast, WarmShared}).Draw(t, "warm")}
+		c.Load, c.Preload = rapid.SampledFrom([]float64{0, 0.5, 1, 2.3}).Draw(t, "load"), rapid.Bool().Draw(t, "preload")
+		c.Patience, c.Late = rapid.IntRange(1, 4).Draw(t, "patience"), rapid.Float64Range(1, 3).Draw(t, "late")
+		for m := range c.Tiers {
+			c.Tiers[m].Functions, c.Tiers[m].Service = rapid.IntRange(1, 3).Draw(t, "functions"), rapid.Float64Range(1, 5).Draw(t, "service")
+			c.Baselines[m] = 0
+		}
+		e, err := NewSlots(c, workload.Default(), &wanderer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.prices.(*wanderer).spec = e.priceSpec
+		obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
+		if err := e.Reset(rapid.Uint64().Draw(t, "seed"), nil, obs); err != nil {
+			t.Fatal(err)
+		}
+		most := rapid.IntRange(0, 4).Draw(t, "most")
+		s := rng.NewStream(uint64(most), "orders")
+		for !out.Truncated {
+			e.check(t)
+			for i := range act.Kinds[0] {
+				act.Kinds[0][i] = float32(min(s.IntN(most+1), c.VGPUs))
+			}
+			if err := e.Step(act, obs, out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.check(t)
+	})
+}
+
+// wanderer draws every window's prices and baselines.
+type wanderer struct {
+	Static
+	spec *envs.Spec
+	s    *rng.Stream
+}
+
+func (p *wanderer) Reset(seed uint64) error { p.s = rng.NewStream(seed, "wanderer"); return nil }
+
+func (p *wanderer) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
+	p.spec.Kinds[0].Action.Sample(p.s, nil, act.Kinds[0])
+	return nil
+}
+
+// Eq. 1 at the paper's final prices: 21, 35 and 44 % with a negative alpha, and 70, 21 and 9 % with the sign as printed (H1).
+func TestShares(t *testing.T) {
+	c := Default()
+	got := make([]float64, 3)
+	near := func(want ...float64) {
+		t.Helper()
+		for m := range want {
+			if math.Abs(got[m]-want[m]) > 0.006 {
+				t.Errorf("shares are %.3v, want %v", got, want)
+				return
+			}
+		}
+	}
+	c.Shares([]float64{1.1, 1.3, 1.5}, got)
+	near(0.21, 0.35, 0.44)
+	c.Shares([]float64{1, 1, 1}, got)
+	near(0.135, 0.314, 0.552)
+	c.Shares([]float64{301.1, 301.3, 301.5}, got) // no outside option: only differences matter
+	near(0.21, 0.35, 0.44)
+	c.Demand.Alpha = 0.282
+	c.Shares([]float64{1.1, 1.3, 1.5}, got)
+	near(0.70, 0.21, 0.09)
+	c = Default()
+	c.Profile = OutsideProfile
+	c.Shares([]float64{1.1, 1.3, 1.5}, got)
+	if all := got[0] + got[1] + got[2]; math.Abs(all-0.432) > 0.005 {
+		t.Errorf("%.3f of the users buy with the outside option, want 0.432", all)
+	}
+}
+
+// Arrivals have the mean of eq. 1 and, outside bursts, Poisson's variance; bursts keep the mean. 5 standard errors.
+func TestArrivals(t *testing.T) {
+	for _, mean := range []float64{0.01, 3, 29, 31, 500} {
+		r := newRate(mean)
+		w := &world{fn: make([]function, 1)}
+		const n = 20000
+		var sum, sq float64
+		for i := range uint64(n) {
+			w.fn[0].arrivalKey = rng.New(3, "test")
+			x := float64(w.poisson(0, &r, i)) - mean
+			sum += x
+			sq += x * x
+		}
+		if e := 5 * math.Sqrt(mean/n); math.Abs(sum/n) > e {
+			t.Errorf("mean %g is off by %g, more than %g", mean, sum/n, e)
+		}
+		if e := 5 * mean * math.Sqrt((2+1/mean)/n); math.Abs(sq/n-mean) > e {
+			t.Errorf("mean %g has variance %g, off by more than %g", mean, sq/n, e)
+		}
+	}
+	c := Default()
+	generated(&c)
+	c.Windows, c.Slots, c.Demand.Amplitude, c.Demand.Noise = 1, 20000, 0, 0
+	e, err := NewSlots(c, workload.Default(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
+	if err := e.Reset(1, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	for !out.Truncated {
+		if err := e.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Bursts correlate a function's arrivals over six slots and spread the mean by about 0.1.
+	if got := e.total[accArrived] / 20000; math.Abs(got-45) > 0.6 {
+		t.Errorf("%.2f jobs arrive in a slot, want 45", got)
+	}
+}

@@ -1,0 +1,242 @@
+package pricing
+
+// vgpu is one vGPU.
+type vgpu struct {
+	host  int32 // the function that it serves or loads, none while it is off
+	last  int32 // the function that it hosted last, none at the beginning
+	since int32 // the slot since which it is idle or off
+	state vgpuState
+	role  role
+}
+
+// vgpuState is what a vGPU does.
+type vgpuState int32
+
+const (
+	vgpuOff vgpuState = iota
+	vgpuIdle
+	vgpuLoading
+	vgpuBusy
+)
+
+// role is why a vGPU is on.
+type role int32
+
+const (
+	transient role = iota
+	keepAlive
+)
+
+// Each vGPU that is off stands in a list of those that hosted the same function last (index F: none yet) and, with them all, in the
+// order in which they went off; or with shared GPUs in its GPU's count. Each idle one stands in its function's list of its role, longest idle first.
+
+func (w *world) idleKeep(f int) *list      { return &w.idle[2*f] }
+func (w *world) idleTransient(f int) *list { return &w.idle[2*f+1] }
+
+// lastList is the index of the list of vGPUs that are off and hosted this function last.
+func (w *world) lastList(f int32) int {
+	if f == none {
+		return len(w.fn)
+	}
+	return int(f)
+}
+
+// goOff files vGPU j, which serves nothing, under those that are off.
+func (w *world) goOff(j int32) {
+	v := &w.vgpus[j]
+	v.state, v.since, v.host = vgpuOff, int32(w.slot), none
+	w.link.push(&w.off[w.lastList(v.last)], j)
+	w.allLink.push(w.allOff(), j)
+	w.gpuFree(j)
+}
+
+// goOn takes vGPU j out of those that are off.
+func (w *world) goOn(j int32) {
+	w.link.remove(&w.off[w.lastList(w.vgpus[j].last)], j)
+	w.allLink.remove(w.allOff(), j)
+}
+
+// goIdle files vGPU j of function f under its idle ones.
+func (w *world) goIdle(j int32, f int) {
+	v := &w.vgpus[j]
+	v.state, v.since = vgpuIdle, int32(w.slot)
+	if v.role == keepAlive {
+		w.link.push(w.idleKeep(f), j)
+		return
+	}
+	w.link.push(w.idleTransient(f), j)
+	if w.fresh[f] == none {
+		w.fresh[f] = j
+	}
+}
+
+// leaveIdle takes vGPU j out of its function's idle ones.
+func (w *world) leaveIdle(j int32, f int) {
+	v := &w.vgpus[j]
+	if v.role == keepAlive {
+		w.link.remove(w.idleKeep(f), j)
+		return
+	}
+	if j == w.fresh[f] {
+		w.fresh[f] = w.link.next(j)
+	} else if int32(w.slot)-v.since >= int32(w.cfg.Patience) {
+		w.patient[f]--
+	}
+	w.link.remove(w.idleTransient(f), j)
+}
+
+// ripen brings the numbers of patient vGPUs up to this slot: fresh points at each function's first transient that is not patient.
+func (w *world) ripen() {
+	line := int32(w.slot) - int32(w.cfg.Patience)
+	for f := range w.fn {
+		for j := w.fresh[f]; j != none && w.vgpus[j].since <= line; j = w.fresh[f] {
+			w.patient[f]++
+			w.fresh[f] = w.link.next(j)
+		}
+	}
+}
+
+// serve has an idle vGPU of function f, a keep-alive one if there is any and the last used, run a job.
+func (w *world) serve(f int, length int32) {
+	j := w.idleKeep(f).tail
+	if j == none {
+		j = w.idleTransient(f).tail
+	}
+	w.leaveIdle(j, f)
+	w.vgpus[j].state = vgpuBusy
+	w.busy++
+	w.vgpuRing.put(j, int32(w.slot)+length)
+}
+
+// free ends the services and loads that end with the last slot.
+func (w *world) free() {
+	for j := w.vgpuRing.take(int32(w.slot)); j != none; {
+		after := w.vgpuRing.after[j]
+		v := &w.vgpus[j]
+		f := int(v.host)
+		if v.state == vgpuBusy {
+			w.busy--
+		} else {
+			w.loading[f]--
+		}
+		// A change of role that was decided while it worked; see demote and promote.
+		switch {
+		case w.owed[f] > 0 && v.role == keepAlive:
+			w.owed[f]--
+			v.role = transient
+		case w.owed[f] < 0 && v.role == transient:
+			w.owed[f]++
+			v.role = keepAlive
+		}
+		w.goIdle(j, f)
+		j = after
+	}
+}
+
+// deploy puts function f on vGPU j, which is off, and returns whether that changes the function that it hosts.
+func (w *world) deploy(j int32, f int, r role, loaded bool) (changed bool) {
+	warm := loaded || w.isWarm(j, f)
+	w.goOn(j)
+	v := &w.vgpus[j]
+	changed = v.last != none && v.last != int32(f)
+	v.host, v.last, v.role = int32(f), int32(f), r
+	w.count(f, r, 1)
+	w.gpuTaken(j)
+	w.ready(j, f, warm)
+	if changed {
+		w.slotAcc[accRedeployed]++
+	}
+	return changed
+}
+
+// ready has vGPU j serve function f now, or after a load.
+func (w *world) ready(j int32, f int, warm bool) {
+	slots := int32(0)
+	if !warm {
+		slots = w.loadSlots(f)
+	}
+	if slots == 0 {
+		w.goIdle(j, f)
+		return
+	}
+	w.vgpus[j].state = vgpuLoading
+	w.loading[f]++
+	w.slotAcc[accLoads]++
+	w.vgpuRing.put(j, int32(w.slot)+slots)
+}
+
+// loadSlots is how many slots a load of function f takes; loads of a function in a slot are numbered.
+func (w *world) loadSlots(f int) int32 {
+	whole := int32(w.cfg.Load)
+	if part := w.cfg.Load - float64(whole); part > 0 {
+		n := uint64(w.drawn[f])
+		w.drawn[f]++
+		u := w.fn[f].loadKey.With(uint64(w.slot)).With(n).Float64()
+		w.traced("load", uint64(f), uint64(w.slot), n, u)
+		if u < part {
+			whole++
+		}
+	}
+	return whole
+}
+
+// count changes the number of a function's vGPUs of a role.
+func (w *world) count(f int, r role, by int32) {
+	if r == keepAlive {
+		w.keep[f] += by
+		w.tierKeep[w.fn[f].tier] += by
+	} else {
+		w.trans[f] += by
+		w.transients += by
+	}
+}
+
+// switchCost charges a change of function: on keep-alive vGPUs only, or where there are none, or all are counted, on every one (H4).
+func (w *world) switchCost(r role) {
+	if r == keepAlive || w.cfg.Pool != Reserved || w.cfg.Costs.Switches == CountAll {
+		w.slotAcc[accSwitched]++
+		w.slotAcc[accSwitch] += w.cfg.Costs.Switch
+	}
+}
+
+// release switches up to n idle transient vGPUs of function f off, longest idle first.
+func (w *world) release(f int, n int32) {
+	for ; n > 0 && w.idleTransient(f).n > 0; n-- {
+		j := w.idleTransient(f).head
+		w.leaveIdle(j, f)
+		w.count(f, transient, -1)
+		w.goOff(j)
+	}
+}
+
+// activate switches up to n vGPUs on for function f, warm ones or any.
+func (w *world) activate(f int, n int32, warm bool) {
+	for ; n > 0; n-- {
+		j := w.pickCold()
+		if warm {
+			j = w.pickWarm(f)
+		}
+		if j == none {
+			return
+		}
+		if w.deploy(j, f, transient, false) {
+			w.switchCost(transient)
+		}
+	}
+}
+
+// hand switches up to n idle keep-alive vGPUs from function g to function f.
+func (w *world) hand(g, f int, n int32) {
+	for ; n > 0 && w.idleKeep(g).n > 0; n-- {
+		j := w.idleKeep(g).head
+		w.leaveIdle(j, g)
+		w.count(g, keepAlive, -1)
+		w.count(f, keepAlive, 1)
+		v := &w.vgpus[j]
+		v.host, v.last = int32(f), int32(f)
+		w.refile(j, 0)
+		w.slotAcc[accRedeployed]++
+		w.switchCost(keepAlive)
+		w.ready(j, f, false)
+	}
+}

@@ -1,0 +1,152 @@
+package pricing
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// ID is the pricing face's versioned name.
+const ID = "stoker/Pricing-v1"
+
+// Pricing is stoker/Pricing-v1: a step is a window, and a scheduling policy inside acts in its slots.
+type Pricing struct {
+	*world
+	spec, slotSpec *envs.Spec
+	scheduler      envs.Policy // of the scheduling face
+	own            bool        // the scheduler is ours, whose actions need no check
+	obs            *envs.Observation
+	act            *envs.Action
+}
+
+// New makes the pricing face. The scheduler acts on [Slots]'s spec; nil is the paper's, [ARMS].
+func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
+	o, err := newWorld(c, w, ID)
+	if err != nil {
+		return nil, err
+	}
+	e := &Pricing{world: o, spec: o.newPriceSpec(), slotSpec: o.newSlotSpec(), scheduler: scheduler}
+	if e.scheduler == nil {
+		if e.scheduler, err = NewARMS(c.ARMS, &e.cfg); err != nil {
+			return nil, fmt.Errorf("%s: %w", ID, err)
+		}
+		e.own = true
+	}
+	e.obs, e.act = envs.NewObservation(e.slotSpec), envs.NewAction(e.slotSpec)
+	o.makeOffers()
+	return e, nil
+}
+
+// Spec implements [envs.Env].
+func (e *Pricing) Spec() *envs.Spec { return e.spec }
+
+// SlotSpec describes what the scheduling policy sees and does.
+func (e *Pricing) SlotSpec() *envs.Spec { return e.slotSpec }
+
+// Config returns the environment's configuration, which must not be changed.
+func (e *Pricing) Config() *Config { return &e.cfg }
+
+// Reset implements [envs.Env]. The option start is the window of the load at which the episode begins.
+func (e *Pricing) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
+	if err := e.begin(seed, options); err != nil {
+		return err
+	}
+	if err := e.scheduler.Reset(seed); err != nil {
+		e.phase = unbegun
+		return err
+	}
+	e.seeWindow(obs)
+	return nil
+}
+
+// Step implements [envs.Env]. Baselines beyond the vGPUs are projected as the paper does; the reward is the window's profit (eq. 3).
+func (e *Pricing) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if e.phase != running {
+		return fmt.Errorf("%s: %w", e.id, errOver)
+	}
+	if err := envs.CheckAction(e.spec, nil, act); err != nil {
+		return err
+	}
+	n := len(e.tiers)
+	e.setWindow(act.Kinds[0][:n], act.Kinds[0][n:])
+	e.beginWindow()
+	for range e.cfg.Slots {
+		e.beginSlot()
+		e.seeSlot(e.obs)
+		if err := e.schedule(); err != nil {
+			// The window cannot be undone: the episode ends here.
+			e.phase = unbegun
+			return err
+		}
+		e.apply(e.act.Kinds[0])
+		e.endSlot()
+	}
+	e.report(out.Info, e.winAcc)
+	out.Rewards[0][0] = float32(profit(e.winAcc))
+	if e.done() {
+		e.phase = over
+	}
+	out.Terminated, out.Truncated, out.Elapsed = false, e.phase == over, e.spec.Step.Fixed
+	e.seeWindow(obs)
+	return nil
+}
+
+// schedule asks the scheduler.
+func (e *Pricing) schedule() error {
+	if err := e.scheduler.Act(e.obs, e.act, true); err != nil {
+		return fmt.Errorf("%s: scheduler %s: %w", e.id, e.scheduler.Name(), err)
+	}
+	if e.own {
+		return nil
+	}
+	if err := envs.CheckAction(e.slotSpec, nil, e.act); err != nil {
+		return fmt.Errorf("%s: scheduler %s: %w", e.id, e.scheduler.Name(), err)
+	}
+	return nil
+}
+
+// seeWindow writes what the provider sees at a window's beginning: the last one's numbers.
+func (w *world) seeWindow(obs *envs.Observation) {
+	k := &obs.Kinds[0]
+	row := k.Values[:0]
+	for m, t := range w.tiers {
+		waiting := int32(0)
+		for f := t.from; f < t.to; f++ {
+			waiting += w.queues[f].n + w.queues[len(w.fn)+f].n
+		}
+		row = append(row, float32(w.prices[m]), float32(w.baseline[m]), float32(w.rates[m]), float32(w.winAcc[w.perTier(tierArrived, m)]),
+			float32(w.winAcc[w.perTier(tierViolated, m)]), float32(w.winAcc[w.perTier(tierServed, m)]), float32(waiting))
+	}
+	potential := 0.0
+	if w.window >= 0 {
+		potential = w.potential(int(w.window))
+	}
+	at := int64(w.first) + w.window + 1
+	day := 2 * math.Pi * float64(at%int64(w.cfg.Demand.Period)) / float64(w.cfg.Demand.Period)
+	sin, cos := portable.Sincos(day)
+	used := w.winAcc[accBusy] / (float64(w.cfg.VGPUs) * max(w.winAcc[accSlots], 1))
+	row = append(row, float32(potential), float32(sin), float32(cos), float32(w.winAcc[accRevenue]), float32(w.winAcc[accBase]),
+		float32(w.winAcc[accGPU]), float32(w.winAcc[accSwitch]), float32(w.winAcc[accSLA]), float32(used))
+	k.Active[0] = true
+}
+
+// CopyFrom implements [envs.Env]. The scheduler's state is copied too.
+func (e *Pricing) CopyFrom(src envs.Env) error {
+	s, ok := envs.As[*Pricing](src)
+	if !ok {
+		return fmt.Errorf("%s: cannot be copied from a %T", e.id, src)
+	}
+	if err := e.copyFrom(s.world); err != nil {
+		return err
+	}
+	return e.scheduler.CopyFrom(s.scheduler)
+}
+
+// AppendBinary implements [envs.Env].
+func (e *Pricing) AppendBinary(b []byte) ([]byte, error) { return e.append(b, e.scheduler) }
+
+// UnmarshalBinary implements [envs.Env].
+func (e *Pricing) UnmarshalBinary(b []byte) error { return e.unmarshal(b, e.scheduler) }

@@ -1,0 +1,128 @@
+package pricing
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// SlotsID is the scheduling face's versioned name.
+const SlotsID = "stoker/PricingSlots-v1"
+
+// Slots is stoker/PricingSlots-v1: a step is a slot, and a window policy inside sets prices and baselines.
+type Slots struct {
+	*world
+	spec, priceSpec *envs.Spec
+	prices          envs.Policy // of the pricing face
+	obs             *envs.Observation
+	act             *envs.Action
+}
+
+// NewSlots makes the scheduling face. The window policy acts on [Pricing]'s spec; nil holds the configured prices and baselines.
+func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
+	o, err := newWorld(c, w, SlotsID)
+	if err != nil {
+		return nil, err
+	}
+	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices}
+	if e.prices == nil {
+		e.prices = NewStatic(&e.cfg)
+	}
+	e.obs, e.act = envs.NewObservation(e.priceSpec), envs.NewAction(e.priceSpec)
+	o.makeOffers()
+	return e, nil
+}
+
+// Spec implements [envs.Env].
+func (e *Slots) Spec() *envs.Spec { return e.spec }
+
+// PriceSpec describes what the window policy sees and does.
+func (e *Slots) PriceSpec() *envs.Spec { return e.priceSpec }
+
+// Config returns the environment's configuration, which must not be changed.
+func (e *Slots) Config() *Config { return &e.cfg }
+
+var errOver = errors.New("the episode is over, or has not begun: Reset comes first")
+
+// Reset implements [envs.Env]. The option start is the window of the load at which the episode begins.
+func (e *Slots) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
+	if err := e.begin(seed, options); err != nil {
+		return err
+	}
+	if err := e.prices.Reset(seed); err != nil {
+		return err
+	}
+	if err := e.decide(); err != nil {
+		e.phase = unbegun
+		return err
+	}
+	e.beginSlot()
+	e.seeSlot(obs)
+	return nil
+}
+
+// decide asks the window policy and begins its window.
+func (e *Slots) decide() error {
+	e.seeWindow(e.obs)
+	if err := e.prices.Act(e.obs, e.act, true); err != nil {
+		return fmt.Errorf("%s: window policy %s: %w", e.id, e.prices.Name(), err)
+	}
+	if err := envs.CheckAction(e.priceSpec, nil, e.act); err != nil {
+		return fmt.Errorf("%s: window policy %s: %w", e.id, e.prices.Name(), err)
+	}
+	n := len(e.tiers)
+	e.setWindow(e.act.Kinds[0][:n], e.act.Kinds[0][n:])
+	e.beginWindow()
+	return nil
+}
+
+// Step implements [envs.Env]. Agents share one reward, the slot's part of eq. 5 taken negative.
+func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if e.phase != running {
+		return fmt.Errorf("%s: %w", e.id, errOver)
+	}
+	if err := envs.CheckAction(e.spec, nil, act); err != nil {
+		return err
+	}
+	e.apply(act.Kinds[0])
+	e.endSlot()
+	e.report(out.Info, e.lastAcc)
+	cost := e.lastAcc[accGPU] + e.lastAcc[accSwitch] + e.lastAcc[accSLA]
+	for f := range out.Rewards[0] {
+		out.Rewards[0][f] = float32(-cost)
+	}
+	ended := e.done()
+	if e.windowDone() {
+		if err := e.decide(); err != nil {
+			e.phase = unbegun
+			return err
+		}
+	}
+	e.beginSlot()
+	if ended {
+		e.phase = over
+	}
+	out.Terminated, out.Truncated, out.Elapsed = false, ended, e.slotMicros()
+	e.seeSlot(obs)
+	return nil
+}
+
+// CopyFrom implements [envs.Env].
+func (e *Slots) CopyFrom(src envs.Env) error {
+	s, ok := envs.As[*Slots](src)
+	if !ok {
+		return fmt.Errorf("%s: cannot be copied from a %T", e.id, src)
+	}
+	if err := e.copyFrom(s.world); err != nil {
+		return err
+	}
+	return e.prices.CopyFrom(s.prices)
+}
+
+// AppendBinary implements [envs.Env].
+func (e *Slots) AppendBinary(b []byte) ([]byte, error) { return e.append(b, e.prices) }
+
+// UnmarshalBinary implements [envs.Env].
+func (e *Slots) UnmarshalBinary(b []byte) error { return e.unmarshal(b, e.prices) }

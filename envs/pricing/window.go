@@ -1,0 +1,126 @@
+package pricing
+
+import "math"
+
+// setWindow takes what was decided for the coming window: prices, and baselines projected onto what there is: while they exceed the
+// vGPUs the largest loses one (the projection of eq. 13).
+func (w *world) setWindow(prices, baselines []float32) {
+	sum := 0
+	for m := range w.tiers {
+		w.prices[m], w.baseline[m] = float64(prices[m]), int32(baselines[m])
+		sum += int(w.baseline[m])
+	}
+	for ; sum > w.cfg.VGPUs; sum-- {
+		most := 0
+		for m, n := range w.baseline {
+			if n > w.baseline[most] {
+				most = m
+			}
+		}
+		w.baseline[most]--
+	}
+}
+
+// beginWindow starts the next window: demand answers the prices, and the keep-alive vGPUs become those of the baselines (Algorithm 2, line 1).
+func (w *world) beginWindow() {
+	w.window++
+	clear(w.winAcc)
+	w.cfg.Shares(w.prices, w.shares)
+	potential := w.potential(int(w.window))
+	for m := range w.rates {
+		w.rates[m] = float64(potential * w.shares[m])
+	}
+	w.setRates()
+	if w.window == 0 {
+		for f := range w.fn {
+			w.estimate[f] = float64(w.rates[w.fn[f].tier] * w.fn[f].share)
+		}
+	}
+	if w.cfg.Pool != Reserved {
+		return
+	}
+	w.ripen() // the slot has moved on since the last count
+	w.eachTarget(func(f int, target int32) {
+		for w.keep[f] > target {
+			w.demote(f)
+		}
+	})
+	w.promoteAll()
+}
+
+// eachTarget splits each tier's baseline over its functions by their shares: the running sum of shares, rounded.
+func (w *world) eachTarget(do func(f int, target int32)) {
+	for m, t := range w.tiers {
+		var share float64
+		before := int32(0)
+		for f := t.from; f < t.to; f++ {
+			share += w.fn[f].share
+			upTo := int32(math.Floor(float64(share*float64(w.baseline[m])) + 0.5))
+			if f == t.to-1 {
+				upTo = w.baseline[m]
+			}
+			do(f, upTo-before)
+			before = upTo
+		}
+	}
+}
+
+// promoteAll gives functions the keep-alive vGPUs that they lack: their own transient ones, else vGPUs that are off, else idle transient
+// ones of others. What is lacking still while all are at work is made up in later slots.
+func (w *world) promoteAll() {
+	victim := 0
+	w.eachTarget(func(f int, target int32) {
+		m := w.fn[f].tier
+		for w.keep[f] < target && w.tierKeep[m] < w.baseline[m] { // others may have been handed more than their targets
+			if w.trans[f] > 0 {
+				w.promote(f)
+				continue
+			}
+			j := w.pickWarm(f)
+			if j == none {
+				j = w.pickCold()
+			}
+			for ; j == none && victim < len(w.fn); victim++ {
+				w.release(victim, 1)
+				if j = w.pickCold(); j != none {
+					break
+				}
+			}
+			if j == none {
+				return
+			}
+			// No charge: the paper charges switches between slots of a window.
+			w.deploy(j, f, keepAlive, w.cfg.Preload)
+		}
+	})
+	w.short = 0
+	for m, n := range w.baseline {
+		w.short += n - w.tierKeep[m]
+	}
+}
+
+// demote makes a keep-alive vGPU of function f transient: an idle one now, else the next that is done.
+func (w *world) demote(f int) {
+	w.count(f, keepAlive, -1)
+	w.count(f, transient, 1)
+	if j := w.idleKeep(f).head; w.owed[f] >= 0 && j != none {
+		w.leaveIdle(j, f)
+		w.vgpus[j].role = transient
+		w.goIdle(j, f)
+		return
+	}
+	w.owed[f]++
+}
+
+// promote makes a transient vGPU of function f keep-alive.
+func (w *world) promote(f int) {
+	w.count(f, transient, -1)
+	w.count(f, keepAlive, 1)
+	if j := w.idleTransient(f).tail; w.owed[f] <= 0 && j != none {
+		w.leaveIdle(j, f)
+		w.vgpus[j].role = keepAlive
+		w.goIdle(j, f)
+		return
+	}
+	w.owed[f]--
+}

@@ -1,0 +1,277 @@
+package pricing
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// world is the simulation behind both faces.
+type world struct {
+	cfg    Config
+	id     string // of the face, for errors
+	print  uint64 // fingerprint of the configuration, for saved states
+	load   load
+	fn     []function
+	tiers  []tierPlan
+	shared bool
+	calm   float64
+	trace  func(purpose string, a, b, c uint64, value float64)
+
+	state
+	// What follows from the state.
+	keys    worldKeys
+	perSlot []rate // of each function: outside bursts, inside
+	shares  []float64
+	offers
+}
+
+type worldKeys struct{ demand rng.Key }
+
+// function is what is known of a function before any episode, and its keys in this one.
+type function struct {
+	tier                                      int
+	share                                     float64 // of its tier's jobs
+	sla, patience                             int32   // slots until a violation, and until a late job is dropped
+	law                                       law
+	mean                                      float64 // service slots
+	arrivalKey, serviceKey, burstKey, loadKey rng.Key
+}
+
+// tierPlan is which functions a tier has.
+type tierPlan struct{ from, to int }
+
+// newWorld checks and compiles a configuration.
+func newWorld(c Config, w workload.Config, id string) (*world, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
+	c.Tiers, c.Prices, c.Baselines = slices.Clone(c.Tiers), slices.Clone(c.Prices), slices.Clone(c.Baselines)
+	o := &world{cfg: c, id: id, shared: c.Layout.Warm == WarmShared, calm: calmShare(&c.Burst)}
+	var err error
+	if o.load, err = openLoad(&o.cfg, w); err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
+	longest, ahead := 0, 0
+	for m := range c.Tiers {
+		t := &c.Tiers[m]
+		l, mean := newLaw(t)
+		patience := int32(c.Late * float64(t.SLA))
+		longest, ahead = max(longest, len(l)), max(ahead, int(patience))
+		from := len(o.fn)
+		var all float64
+		for i := range t.Functions {
+			share := portable.Pow(float64(i+1), -c.Zipf)
+			all += share
+			o.fn = append(o.fn, function{tier: m, share: share, sla: int32(t.SLA), patience: patience, law: l, mean: mean})
+		}
+		for f := from; f < len(o.fn); f++ {
+			o.fn[f].share /= all
+		}
+		o.tiers = append(o.tiers, tierPlan{from, len(o.fn)})
+	}
+	o.makeState(buckets(max(longest, int(c.Load)+1)), buckets(ahead+1))
+	h := fnv.New64a()
+	w.Path = "" // where the data lie
+	fmt.Fprintf(h, "%s %+v", id, c)
+	if c.Demand.Source == FromWorkload {
+		fmt.Fprintf(h, " %+v %v", w, o.load.fixed)
+	}
+	o.print = h.Sum64()
+	return o, nil
+}
+
+// makeState gives every slice its length.
+func (w *world) makeState(vgpuBuckets, jobBuckets int) {
+	n, nf, nt := w.cfg.VGPUs, len(w.fn), len(w.tiers)
+	gpus := (n + w.cfg.Layout.GPU - 1) / w.cfg.Layout.GPU
+	s := &w.state
+	for _, p := range [...]*[]float64{&s.prices, &s.rates, &w.shares} {
+		*p = make([]float64, nt)
+	}
+	for _, p := range [...]*[]float64{&s.slotAcc, &s.winAcc, &s.lastAcc, &s.total} {
+		*p = make([]float64, accounts+tierAccounts*nt)
+	}
+	s.baseline, s.tierKeep, s.estimate = make([]int32, nt), make([]int32, nt), make([]float64, nf)
+	for _, p := range [...]*[]int32{
+		&s.nextBurst, &s.burstEnd, &s.bursts, &s.arrived, &s.violated, &s.begun, &s.keep, &s.trans, &s.loading, &s.owed, &s.patient, &s.fresh, &s.drawn, &s.room,
+	} {
+		*p = make([]int32, nf)
+	}
+	s.idle, s.off, s.queues = make([]list, 2*nf), make([]list, nf+2), make([]list, 2*nf)
+	s.vgpus, s.link, s.allLink = make([]vgpu, n), make(links, 2*n), make(links, 2*n)
+	s.vgpuRing = ring{make([]int32, vgpuBuckets), make([]int32, vgpuBuckets), make([]int32, n)}
+	s.jobRing = ring{make([]int32, jobBuckets), make([]int32, jobBuckets), nil}
+	if w.shared {
+		s.roomList, s.byOff = make([]list, nf), make([]list, w.cfg.Layout.GPU+1)
+		s.gpuOff, s.filed, s.roomLink, s.gpuLink = make([]int32, gpus), make([]int32, n), make(links, 2*n), make(links, 2*gpus)
+	}
+	w.perSlot = make([]rate, 2*nf)
+}
+
+// allOff is the list of all vGPUs that are off, and of those that are on in a fixed pool but host nothing.
+func (w *world) allOff() *list { return &w.off[len(w.fn)+1] }
+
+// begin starts an episode.
+func (w *world) begin(seed uint64, options envs.Options) error {
+	at, err := w.options(seed, options)
+	if err != nil {
+		return err
+	}
+	w.phase = unbegun
+	if err := w.drawLoads(seed); err != nil {
+		return fmt.Errorf("%s: %w", w.id, err)
+	}
+	s := &w.state
+	s.seed, s.first, s.window, s.slot = int64(seed), int64(at), -1, 0
+	s.freeJob, s.busy, s.transients, s.short = none, 0, 0, 0
+	for _, p := range [...][]int32{s.tierKeep, s.burstEnd, s.bursts, s.arrived, s.violated, s.begun, s.keep, s.trans, s.loading, s.owed, s.patient, s.drawn, s.room} {
+		clear(p)
+	}
+	for _, p := range [...][]float64{s.rates, s.slotAcc, s.winAcc, s.lastAcc, s.total, s.estimate} {
+		clear(p)
+	}
+	for _, p := range [...][]list{s.idle, s.off, s.queues, s.roomList, s.byOff} {
+		for i := range p {
+			p[i] = empty
+		}
+	}
+	for _, p := range [...][]int32{s.fresh, s.filed} {
+		for i := range p {
+			p[i] = none
+		}
+	}
+	s.vgpuRing.reset()
+	s.jobRing.reset()
+	s.jobs, s.jobLinks, s.jobRing.after = s.jobs[:0], s.jobLinks[:0], s.jobRing.after[:0]
+	clear(s.gpuOff)
+	for g := range s.gpuOff {
+		s.gpuLink.push(&s.byOff[0], int32(g))
+	}
+	for j := range s.vgpus {
+		s.vgpus[j] = vgpu{host: none, last: none}
+		w.goOff(int32(j))
+	}
+	copy(s.prices, w.cfg.Prices)
+	for m, n := range w.cfg.Baselines {
+		s.baseline[m] = int32(n)
+	}
+	w.setKeys()
+	w.slot = -1 // so that a burst may begin in the first slot
+	for f := range w.fn {
+		w.drawBurst(f)
+	}
+	w.slot = 0
+	w.phase = running
+	return nil
+}
+
+// setKeys names the episode's draws.
+func (w *world) setKeys() {
+	seed := uint64(w.seed)
+	w.keys.demand = rng.New(seed, "pricing/demand")
+	arrivals, service := rng.New(seed, "pricing/arrivals"), rng.New(seed, "pricing/service")
+	burst, load := rng.New(seed, "pricing/burst"), rng.New(seed, "pricing/load")
+	for f := range w.fn {
+		p, i := &w.fn[f], uint64(f)
+		p.arrivalKey, p.serviceKey, p.burstKey, p.loadKey = arrivals.With(i), service.With(i), burst.With(i), load.With(i)
+	}
+}
+
+// options returns the first window of an episode.
+func (w *world) options(seed uint64, options envs.Options) (int, error) {
+	at := w.cfg.Demand.Start
+	if at < 0 {
+		at = rng.New(seed, "pricing/start").IntN(w.load.windows)
+	}
+	for name, v := range options {
+		if name != "start" {
+			return 0, fmt.Errorf("%s: no option %q, want start", w.id, name)
+		}
+		x, ok := v.(int)
+		if !ok || x < 0 || x >= w.load.windows {
+			return 0, fmt.Errorf("%s: option start is %v, want a window from 0 to %d", w.id, v, w.load.windows-1)
+		}
+		at = x
+	}
+	return at, nil
+}
+
+func (w *world) traced(purpose string, a, b, c uint64, value float64) {
+	if w.trace != nil {
+		w.trace(purpose, a, b, c, value)
+	}
+}
+
+// TraceDraws implements [envs.DrawTracer].
+func (w *world) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) { w.trace = f }
+
+// copyFrom makes the world equal to another of the same configuration.
+func (w *world) copyFrom(o *world) error {
+	if w.print != o.print {
+		return fmt.Errorf("%s: cannot be copied from an environment of another configuration", w.id)
+	}
+	if w == o {
+		return nil
+	}
+	w.each(&o.state, &codec{})
+	w.derive()
+	return nil
+}
+
+// derive makes what follows from the state.
+func (w *world) derive() {
+	w.setKeys()
+	w.cfg.Shares(w.prices, w.shares)
+	w.setRates()
+}
+
+// append saves the world and its policy.
+func (w *world) append(b []byte, inside envs.Policy) ([]byte, error) {
+	from := len(b)
+	b = binary.LittleEndian.AppendUint64(b, w.print)
+	c := codec{mode: saving, b: b}
+	w.each(&w.state, &c)
+	at := len(c.b)
+	b, err := inside.AppendBinary(binary.LittleEndian.AppendUint32(c.b, 0))
+	if err != nil {
+		return nil, err
+	}
+	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	return seal(b, from), nil
+}
+
+// unmarshal restores what append saved. What is refused changes nothing.
+func (w *world) unmarshal(b []byte, inside envs.Policy) error {
+	b, err := unseal(b)
+	if err == nil && len(b) < 8 {
+		err = errShort
+	}
+	if err == nil && binary.LittleEndian.Uint64(b) != w.print {
+		err = errors.New("the saved state is of another configuration")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.id, err)
+	}
+	// The sum holds and the configuration is this one, so that what follows is what append wrote.
+	c := codec{mode: loading, b: b[8:]}
+	w.each(&w.state, &c)
+	if n := int(uint32(c.half(0))); c.err == nil && n == len(c.b) {
+		c.err = inside.UnmarshalBinary(c.b)
+	} else if c.err == nil {
+		c.err = errShort
+	}
+	if c.err != nil {
+		w.phase = unbegun
+		return fmt.Errorf("%s: %w", w.id, c.err)
+	}
+	w.derive()
+	return nil
+}
