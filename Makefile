@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-statistics verify-spread verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-statistics verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -53,8 +53,20 @@ verify-sizing: build ## the main job with three training seeds, evaluated (half 
 verify-statistics: ## coverage, false verdicts, power, rliable's vectors (a few minutes)
 	docs/results/keep statistics 'eval/stats rng' env $(PLAIN) $(GO) test ./eval/stats -run 'Rliable|Coverage|Holm|FamilyWise|Paired|Power' -long -v -timeout 3h
 
-verify-spread: ## MADDPG learns simple_spread as ANCHORS of the field do (minutes a seed)
-	docs/results/keep spread 'envs/classic nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run Spread -long -v -timeout 2h
+verify-spread: ## MADDPG learns simple_spread, ten seeds (ten minutes)
+	docs/results/keep spread 'envs/classic nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run Spread -long -v -timeout 0 -episodes 25000 -seeds 10
+
+verify-lqr: ## DDPG against Riccati's control, five seeds
+	docs/results/keep lqr 'agents/maddpg configs/classic envs/classic nets' env $(PLAIN) $(GO) test ./agents/maddpg -run LQR -long -v -timeout 0
+
+verify-agents: ## equalities of the learner's forms, explanations, schema
+	docs/results/keep agents 'agents nets eval/explain configs' env $(PLAIN) $(GO) test ./agents/maddpg ./eval/explain ./configs/schema -run 'Uniform|OneAgent|Permutation|Linear|Agrees' -v -count=1
+
+verify-torch: cuda ## runs on libtorch killed and resumed; its memory over 100,000 updates
+	docs/results/keep torch 'nets/torch agents/maddpg checkpoints train' env $(TORCH) $(GO) test -tags libtorch ./train -run Torch -long -v -timeout 2h
+
+verify-race: cuda ## every package under the race detector, cgo's pointer checks (an hour)
+	docs/results/keep race . env $(TORCH) $(GO) test . -run TestDetectors -long -v -timeout 0
 
 verify-laws: ## the sizing environment against FaaSConf's measurements (needs STOKER_DATA)
 	docs/results/keep laws 'envs/sizing envs/perfmodel envs/sim envs/workload/users.go' env $(PLAIN) $(GO) test ./envs/sizing/calibrate -run 'TestLaws|TestMemory|TestPublished' -count=1 -v -timeout 1h
