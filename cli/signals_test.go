@@ -52,11 +52,16 @@ func TestSignalsSave(t *testing.T) {
 
 // The second signal doesn't wait, and is a failure: what the first one asked for was not done. The run is whole all the same.
 func TestSecondSignal(t *testing.T) {
-	file := config(t, strings.Replace(endless, "every: 0}", "every: 200, episodes: 5000}", 1))
-	dir := t.TempDir()
-	c, errs := process(dir, "train", file, "--set", "env.steps=100000")
+	file, dir := config(t, endless), t.TempDir()
+	c, errs := process(dir, "train", file, "--set", "agent.learning_starts=1500", "--set", "agent.gradient_steps=1000000000")
 	start(t, c, errs, "steps/s")
-	time.Sleep(100 * time.Millisecond) // the evaluation, which never ends, begins
+	for deadline := time.Now().Add(time.Minute); !saved(filepath.Join(dir, "runs", "small-s1")); {
+		if time.Now().After(deadline) {
+			t.Fatalf("no checkpoint: %s", errs)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond) // the update, which never ends, begins
 	for range 2 {
 		if err := c.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
@@ -70,6 +75,12 @@ func TestSecondSignal(t *testing.T) {
 	if code, out, errs := stoker("check", filepath.Join(dir, "runs", "small-s1")); code != exitDone {
 		t.Errorf("%s%s", out, errs)
 	}
+}
+
+// saved says whether a run has a checkpoint.
+func saved(run string) bool {
+	_, err := os.Stat(filepath.Join(run, "checkpoints", "latest"))
+	return err == nil
 }
 
 // start starts a process and waits until its standard error says a word.

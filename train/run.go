@@ -316,7 +316,7 @@ func (r *run) latest(x *configs.Experiment) (*checkpoints.Checkpoint, error) {
 
 // restore loads a checkpoint.
 func (r *run) restore(c *checkpoints.Checkpoint) (err error) {
-	have := r.world.trainer.Info().Kernels
+	have := r.world.kernels()
 	if was := c.Header().Kernels; was != have && !r.opts.Inexact {
 		return Usage("%s was made with kernels %q, this machine has %q: the results would differ in the last bits; allow that with --inexact", c.Dir(), was, have)
 	}

@@ -112,7 +112,7 @@ func (r *run) save(best bool) error {
 	counters["steps"], counters["episodes"] = r.state.Steps, r.state.Episodes
 	counters[checkpoints.MetricsOffset], counters[checkpoints.MetricsChecksum] = r.state.MetricsOffset, int64(checksum)
 	w, err := r.store.Create(name, checkpoints.Header{
-		Kind: checkpoints.Full, CreatedBy: "stoker " + r.opts.Version, Kernels: r.world.trainer.Info().Kernels,
+		Kind: checkpoints.Full, CreatedBy: "stoker " + r.opts.Version, Kernels: r.world.kernels(),
 		Config: r.shape, Counters: counters,
 	})
 	if err != nil {
