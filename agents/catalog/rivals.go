@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/baselines/placement"
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
@@ -10,12 +11,17 @@ import (
 
 // Rivals lists the policies that are not learned.
 func Rivals() []Rival {
-	forSizing := []string{"stoker/Sizing-v2"}
+	forSizing, forDeepRM := []string{"stoker/Sizing-v2"}, []string{"stoker/DeepRM-v1"}
 	return []Rival{
 		policy("fixed", "holds one configuration, the middle of every range by default", forSizing, sizing.DefaultFixed, sizing.NewFixed),
 		policy("autoscaler", "changes replicas by CPU and concurrency targets, with Kubernetes' defaults", forSizing, sizing.DefaultAutoscaler, sizing.NewAutoscaler),
 		tuner("random-search", "tries 15 random configurations, a window each, then holds its cheapest feasible one", forSizing, sizing.DefaultRandomSearch, sizing.NewRandomSearch),
 		planner("oracle", "knows the coming window's arrivals and searches on a copy without noise", forSizing, sizing.DefaultOracle, sizing.NewOracle),
+		policy("fcfs", "starts jobs in the order of arrival; all wait for the oldest, unless backfilled", forDeepRM, placement.DefaultFCFS, placement.NewFCFS),
+		policy("sjf", "starts the shortest job that fits", forDeepRM, placement.DefaultSJF, placement.NewSJF),
+		policy("packer", "starts the job that lies best along what is free", forDeepRM, placement.DefaultPacker, placement.NewPacker),
+		policy("tetris-star", "weighs packing and shortness (DeepRM's Tetris*)", forDeepRM, placement.DefaultTetrisStar, placement.NewTetrisStar),
+		policy("random", "starts any job that fits, each as likely", forDeepRM, placement.DefaultRandom, placement.NewRandom),
 	}
 }
 

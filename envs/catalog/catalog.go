@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -33,6 +34,10 @@ func All() []Entry {
 			func(c pricing.Config, w workload.Config) (*pricing.Pricing, error) { return pricing.New(c, w, nil) }),
 		entry(pricing.SlotsID, "deploy functions on vGPUs, slot by slot, under given prices (HOPS)", pricing.Default,
 			func(c pricing.Config, w workload.Config) (*pricing.Slots, error) { return pricing.NewSlots(c, w, nil) }),
+		entry(placement.DeepRMID, "start waiting jobs on a cluster of several resources (DeepRM)", placement.DefaultDeepRM,
+			func(c placement.DeepRMConfig, _ workload.Config) (*placement.DeepRM, error) {
+				return placement.NewDeepRM(c)
+			}),
 		entry("stoker/CartPole-v1", "balance a pole on a cart (Gymnasium's CartPole-v1)", classic.DefaultCartPole,
 			func(c classic.CartPoleConfig, _ workload.Config) (*classic.CartPole, error) {
 				return classic.NewCartPole(c)

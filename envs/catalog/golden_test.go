@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -55,6 +56,12 @@ var goldens = map[string][]golden{
 		{"../pricing/testdata/fixed.golden", func(config any, _ *workload.Config) {
 			c := config.(*pricing.Config)
 			c.Pool, c.Load, c.Costs.Revenue = pricing.Fixed, 0.5, pricing.ServedRevenue
+		}},
+	},
+	placement.DeepRMID: {
+		{"../placement/testdata/deeprm.golden", nil},
+		{"../placement/testdata/deeprm-published.golden", func(config any, _ *workload.Config) {
+			*config.(*placement.DeepRMConfig) = placement.PublishedDeepRM()
 		}},
 	},
 	"stoker/CartPole-v1":     {{"../classic/testdata/cartpole.golden", nil}},
