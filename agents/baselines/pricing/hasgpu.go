@@ -1,0 +1,155 @@
+package pricing
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/pricing"
+)
+
+// HASConfig is the rule of [HASGPU]. The filter's numbers are the published code's; thresholds and floor are fitted to a world whose unit is
+// jobs per slot, where the code has requests per second.
+type HASConfig struct {
+	// Process and Measurement are the variances Q and R of the Kalman filter, Initial is P at the beginning.
+	Process     float64 `yaml:"process" json:"process"`
+	Measurement float64 `yaml:"measurement" json:"measurement"`
+	Initial     float64 `yaml:"initial" json:"initial"`
+	// Margin is alpha: so many standard deviations are added to the prediction (1 in the code).
+	Margin float64 `yaml:"margin" json:"margin"`
+	// Floor is added to the measured rate, where that is more than the prediction (5 requests/s in the code); 0 leaves it out.
+	Floor float64 `yaml:"floor" json:"floor"`
+	// WriteBack has margin and floor feed the next prediction, as they do in the code.
+	WriteBack bool `yaml:"write_back" json:"write_back"`
+	// Up and Down are the shares of the capacity above and below which it is scaled (0.9 and 0.3 in the code).
+	Up   float64 `yaml:"up" json:"up"`
+	Down float64 `yaml:"down" json:"down"`
+}
+
+// DefaultHAS returns the settings for slots.
+func DefaultHAS() HASConfig {
+	return HASConfig{Process: 1, Measurement: 10, Initial: 1, Up: 0.9, Down: 0.6}
+}
+
+// Validate reports the first field that is wrong.
+func (c *HASConfig) Validate() error {
+	for _, err := range []error{
+		checkNumber("process", c.Process, 0, 1e9), checkNumber("measurement", c.Measurement, 1e-9, 1e9), checkNumber("initial", c.Initial, 0, 1e9),
+		checkNumber("margin", c.Margin, 0, 1e3), checkNumber("floor", c.Floor, 0, 1e9), checkNumber("up", c.Up, 1e-3, 1),
+		checkNumber("down", c.Down, 0, c.Up),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HASGPU is HAS-GPU's autoscaler on an elastic pool with shared GPUs (layout.warm: shared). A Kalman filter predicts each function's
+// rate; capacity is scaled up where the prediction exceeds a share of it, vertically first (another slice on a GPU that hosts the function,
+// which needs no load), then horizontally (a slice of the least occupied GPU), and down where it falls below another share. A function
+// keeps its last slice. The environment chooses among the GPUs of a kind; where two functions ask for one GPU's last slice, one waits a slot.
+type HASGPU struct {
+	world
+	config         HASConfig
+	rate, variance []float64 // x and P
+}
+
+// NewHAS returns the scheduler for environments such as env.
+func NewHAS(c HASConfig, env envs.Env) (*HASGPU, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("has-gpu: %w", err)
+	}
+	w, err := newWorld("has-gpu", env, pricing.Elastic)
+	if err != nil {
+		return nil, err
+	}
+	if w.cfg.Layout.Warm != pricing.WarmShared {
+		return nil, fmt.Errorf("has-gpu: the environment's layout.warm is %s, want %s", w.cfg.Layout.Warm, pricing.WarmShared)
+	}
+	p := &HASGPU{world: w, config: c, rate: make([]float64, w.n), variance: make([]float64, w.n)}
+	return p, p.Reset(0)
+}
+
+// Name implements [envs.Policy].
+func (*HASGPU) Name() string { return "has-gpu" }
+
+// Reset implements [envs.Policy].
+func (p *HASGPU) Reset(uint64) error {
+	clear(p.rate)
+	for f := range p.variance {
+		p.variance[f] = p.config.Initial
+	}
+	return nil
+}
+
+// predict is one step of the filter with the measured rate z (A = H = 1).
+func (p *HASGPU) predict(f int, z float64) float64 {
+	c := &p.config
+	p.variance[f] += c.Process
+	gain := p.variance[f] / (p.variance[f] + c.Measurement)
+	p.rate[f] += float64(gain * (z - p.rate[f]))
+	p.variance[f] = float64((1 - gain) * p.variance[f])
+	x := p.rate[f] + float64(c.Margin*math.Sqrt(p.variance[f]))
+	if c.Floor > 0 {
+		x = max(x, z+c.Floor)
+	}
+	if c.WriteBack {
+		p.rate[f] = x
+	}
+	return x
+}
+
+// change is how many slices function f should get, or lose (negative), at a predicted rate, with slices that each do so many jobs a slot.
+func (p *HASGPU) change(predicted, slices, each float64) int {
+	capacity := float64(slices * each)
+	switch {
+	case predicted > float64(p.config.Up*capacity):
+		need := predicted - float64(p.config.Up*capacity)
+		return int(math.Ceil(need/each - 1e-9))
+	case predicted < float64(p.config.Down*capacity):
+		surplus := float64(p.config.Up*capacity) - predicted
+		return -min(int(surplus/each+1e-9), int(slices)-1)
+	}
+	return 0
+}
+
+// Act implements [envs.Policy].
+func (p *HASGPU) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	seen, do, err := p.rows(p.Name(), obs, act)
+	if err != nil {
+		return err
+	}
+	off := int(see(seen, 0, pricing.SeesOff))
+	for f := range p.n {
+		each := 1 / see(seen, f, pricing.SeesService)
+		n := p.change(p.predict(f, see(seen, f, pricing.SeesArrived)), see(seen, f, pricing.SeesTransient), each)
+		if n < 0 {
+			do[f*pricing.Acts+pricing.ActRelease] = float32(min(-n, int(see(seen, f, pricing.SeesIdle))))
+			continue
+		}
+		n = min(n, off)
+		vertical := min(n, int(see(seen, f, pricing.SeesWarm)))
+		off -= n
+		do[f*pricing.Acts+pricing.ActWarm] = float32(vertical)
+		do[f*pricing.Acts+pricing.ActCold] = float32(n - vertical)
+	}
+	return nil
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *HASGPU) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*HASGPU)
+	if !ok {
+		return fmt.Errorf("has-gpu: cannot be copied from a %T", src)
+	}
+	return copyFloats(p.Name(), src, [][]float64{p.rate, p.variance}, [][]float64{s.rate, s.variance})
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *HASGPU) AppendBinary(b []byte) ([]byte, error) {
+	return appendFloats(b, p.rate, p.variance), nil
+}
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *HASGPU) UnmarshalBinary(b []byte) error { return readFloats(p.Name(), b, p.rate, p.variance) }

@@ -1,0 +1,243 @@
+package pricing
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/pricing"
+)
+
+// MQFQConfig is the rule of [MQFQ], in slots where the original counts seconds.
+type MQFQConfig struct {
+	// Overrun is T: a function whose next start tag is further ahead of virtual time is throttled.
+	Overrun float64 `yaml:"overrun" json:"overrun"`
+	// Weight is every function's weight.
+	Weight float64 `yaml:"weight" json:"weight"`
+	// Choice is sticky (the function chosen last, while it may be; then the smallest start tag, warm ones first), warm (warm ones first, then
+	// the smallest start tag: the code's default) or longest (of the first Among the longest queue).
+	Choice string `yaml:"choice" json:"choice"`
+	// Among is the number of functions, by their start tags, of which longest chooses.
+	Among int `yaml:"among" json:"among"`
+}
+
+// Choices, as [MQFQConfig.Choice] names them.
+const (
+	ChooseSticky  = "sticky"
+	ChooseWarm    = "warm"
+	ChooseLongest = "longest"
+)
+
+// DefaultMQFQ returns the published code's defaults with the sticky choice. The TTL of 4 slots, after which an idle vGPU may be given to
+// another function, is the environment's patience.
+func DefaultMQFQ() MQFQConfig {
+	return MQFQConfig{Overrun: 10, Weight: 1, Choice: ChooseSticky, Among: 3}
+}
+
+// Validate reports the first field that is wrong.
+func (c *MQFQConfig) Validate() error {
+	if c.Choice != ChooseSticky && c.Choice != ChooseWarm && c.Choice != ChooseLongest {
+		return fmt.Errorf("choice is %q, want %s, %s or %s", c.Choice, ChooseSticky, ChooseWarm, ChooseLongest)
+	}
+	for _, err := range []error{
+		checkNumber("overrun", c.Overrun, 0, 1e9), checkNumber("weight", c.Weight, 1e-6, 1e6), checkNumber("among", float64(c.Among), 1, 1e6),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MQFQ is MQFQ-Sticky on a fixed pool: fair queueing over functions by start tags, which lets a function keep its vGPUs. A function's jobs
+// all take its mean service, so that its queue's tags are the first one's plus multiples of it and two numbers hold them all: the start tag
+// of the next job (behind it, the finish tag of the last follows from the queue's length).
+//
+// In a slot, each function's backlog beyond its idle vGPUs asks for further ones, one at a time: the function is chosen by its tags among
+// those not throttled, and gets a vGPU that hosted it last, one that hosts nothing, or the one that has been idle for the TTL at least.
+type MQFQ struct {
+	world
+	config  MQFQConfig
+	start   []float64 // S of each function's next job, F where none waits
+	virtual []float64 // one number: VT
+	chosen  []float64 // one number: the function chosen last, -1 for none
+	last    []float64 // backlogs at the end of the last slot
+	// Scratch of one slot.
+	want, spare, warm []int
+	tag               []float64
+}
+
+// NewMQFQ returns the scheduler for environments such as env.
+func NewMQFQ(c MQFQConfig, env envs.Env) (*MQFQ, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("mqfq: %w", err)
+	}
+	w, err := newWorld("mqfq", env, pricing.Fixed)
+	if err != nil {
+		return nil, err
+	}
+	p := &MQFQ{world: w, config: c, virtual: make([]float64, 1), chosen: []float64{-1}}
+	for _, s := range []*[]float64{&p.start, &p.last, &p.tag} {
+		*s = make([]float64, w.n)
+	}
+	for _, s := range []*[]int{&p.want, &p.spare, &p.warm} {
+		*s = make([]int, w.n)
+	}
+	return p, nil
+}
+
+// Name implements [envs.Policy].
+func (*MQFQ) Name() string { return "mqfq-sticky" }
+
+// Reset implements [envs.Policy].
+func (p *MQFQ) Reset(uint64) error {
+	clear(p.start)
+	clear(p.last)
+	p.virtual[0], p.chosen[0] = 0, -1
+	return nil
+}
+
+// Act implements [envs.Policy].
+func (p *MQFQ) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	seen, do, err := p.rows(p.Name(), obs, act)
+	if err != nil {
+		return err
+	}
+	p.tags(seen)
+	blank := int(see(seen, 0, pricing.SeesOff))
+	for f := range p.n {
+		// Idle vGPUs take the head of their function's queue by themselves; the rest of the backlog asks for more.
+		idle := int(see(seen, f, pricing.SeesIdle))
+		waits := backlog(seen, f)
+		p.want[f] = max(0, waits-idle-int(see(seen, f, pricing.SeesLoading)))
+		p.spare[f] = max(0, min(int(see(seen, f, pricing.SeesPatient)), idle-waits))
+		p.warm[f] = int(see(seen, f, pricing.SeesWarm))
+		p.tag[f] = p.start[f] + float64(float64(waits-p.want[f])*p.cost(seen, f))
+	}
+	for {
+		f := p.choose(seen)
+		if f < 0 {
+			return nil
+		}
+		switch {
+		case p.warm[f] > 0 && blank > 0:
+			do[f*pricing.Acts+pricing.ActWarm]++
+			p.warm[f]--
+			blank--
+		case blank > 0:
+			do[f*pricing.Acts+pricing.ActCold]++
+			blank--
+		default:
+			g := p.victim(seen, f)
+			if g < 0 {
+				return nil
+			}
+			p.spare[g]--
+			do[g*pricing.Acts+pricing.ActRelease]++
+			do[f*pricing.Acts+pricing.ActCold]++
+		}
+		p.want[f]--
+		p.tag[f] += p.cost(seen, f)
+		p.chosen[0] = float64(f)
+	}
+}
+
+// cost is what a job adds to its function's tags.
+func (p *MQFQ) cost(seen []float32, f int) float64 {
+	return see(seen, f, pricing.SeesService) / p.config.Weight
+}
+
+// tags brings start tags and virtual time up to this slot: jobs that began advance their function's start tag; one that became
+// backlogged starts at virtual time at the earliest, S = max(VT, F); and VT is the least start tag over those with a backlog.
+func (p *MQFQ) tags(seen []float32) {
+	for f := range p.n {
+		p.start[f] += float64(see(seen, f, pricing.SeesBegun) * p.cost(seen, f))
+		if begun := see(seen, f, pricing.SeesBegun); p.last[f]-begun <= 0 && backlog(seen, f) > 0 {
+			p.start[f] = max(p.start[f], p.virtual[0])
+		}
+		p.last[f] = float64(backlog(seen, f))
+	}
+	least, any := 0.0, false
+	for f := range p.n {
+		if p.last[f] > 0 && (!any || p.start[f] < least) {
+			least, any = p.start[f], true
+		}
+	}
+	if any {
+		p.virtual[0] = max(p.virtual[0], least)
+	}
+}
+
+// choose is the function that gets the next vGPU, -1 where none asks or all are throttled.
+func (p *MQFQ) choose(seen []float32) int {
+	active := func(f int) bool { return p.want[f] > 0 && p.tag[f]-p.virtual[0] <= p.config.Overrun }
+	if f := int(p.chosen[0]); p.config.Choice == ChooseSticky && f >= 0 && f < p.n && active(f) {
+		return f
+	}
+	best, before := -1, func(f, g int) bool { return p.tag[f] < p.tag[g] }
+	if p.config.Choice == ChooseLongest {
+		return p.longest(active)
+	}
+	for f := range p.n {
+		if !active(f) {
+			continue
+		}
+		warmer := best >= 0 && p.warm[f] > 0 && p.warm[best] == 0
+		cooler := best >= 0 && p.warm[f] == 0 && p.warm[best] > 0
+		if best < 0 || warmer || !cooler && before(f, best) {
+			best = f
+		}
+	}
+	return best
+}
+
+// longest is, of the functions with the smallest tags, the one with the longest queue, then with the smallest tag.
+func (p *MQFQ) longest(active func(int) bool) int {
+	best, floor, floorAt := -1, -1.0, -1
+	for range p.config.Among {
+		next := -1
+		for f := range p.n {
+			after := p.tag[f] > floor || p.tag[f] == floor && f > floorAt
+			if active(f) && after && (next < 0 || p.tag[f] < p.tag[next]) {
+				next = f
+			}
+		}
+		if next < 0 {
+			break
+		}
+		floor, floorAt = p.tag[next], next
+		if best < 0 || p.want[next] > p.want[best] {
+			best = next
+		}
+	}
+	return best
+}
+
+// victim is the function with the longest idle vGPU among those idle for the TTL, -1 where there is none.
+func (p *MQFQ) victim(seen []float32, f int) int {
+	best := -1
+	for g := range p.n {
+		if g != f && p.spare[g] > 0 && (best < 0 || see(seen, g, pricing.SeesIdleSince) > see(seen, best, pricing.SeesIdleSince)) {
+			best = g
+		}
+	}
+	return best
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *MQFQ) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*MQFQ)
+	if !ok {
+		return fmt.Errorf("mqfq-sticky: cannot be copied from a %T", src)
+	}
+	return copyFloats(p.Name(), src, [][]float64{p.start, p.last, p.virtual, p.chosen}, [][]float64{s.start, s.last, s.virtual, s.chosen})
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *MQFQ) AppendBinary(b []byte) ([]byte, error) {
+	return appendFloats(b, p.start, p.last, p.virtual, p.chosen), nil
+}
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *MQFQ) UnmarshalBinary(b []byte) error {
+	return readFloats(p.Name(), b, p.start, p.last, p.virtual, p.chosen)
+}

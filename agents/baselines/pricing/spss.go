@@ -1,0 +1,70 @@
+package pricing
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/pricing"
+)
+
+// SPSSConfig is what [SPSS] holds.
+type SPSSConfig struct {
+	// Prices and Baselines of the tiers. The paper states neither: a price of 1 decides the comparison of profits, and an even split of 43
+	// vGPUs is the plain one; 8, 15 and 20, where HOPS ends, is a stronger one.
+	Prices    []float64 `yaml:"prices" json:"prices"`
+	Baselines []int     `yaml:"baselines" json:"baselines"`
+}
+
+// DefaultSPSS returns price 1 and an even split.
+func DefaultSPSS() SPSSConfig {
+	return SPSSConfig{Prices: []float64{1, 1, 1}, Baselines: []int{14, 14, 15}}
+}
+
+// Validate reports the first field that is wrong in any environment.
+func (c *SPSSConfig) Validate() error {
+	if len(c.Prices) != len(c.Baselines) || len(c.Prices) == 0 {
+		return fmt.Errorf("prices has %d numbers and baselines %d, want one of each for every tier", len(c.Prices), len(c.Baselines))
+	}
+	for i := range c.Prices {
+		if err := checkNumber(fmt.Sprintf("prices[%d]", i), c.Prices[i], 0, 1e6); err != nil {
+			return err
+		}
+		if err := checkNumber(fmt.Sprintf("baselines[%d]", i), float64(c.Baselines[i]), 0, 1<<16); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SPSS is the paper's ablation of HOPS: static pricing with separate scheduling. It is a policy of the pricing face, which has the paper's
+// scheduler inside.
+type SPSS struct{ pricing.Static }
+
+// NewSPSS returns the policy for environments such as env.
+func NewSPSS(c SPSSConfig, env envs.Env) (*SPSS, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("spss: %w", err)
+	}
+	e, ok := envs.As[*pricing.Pricing](env)
+	if !ok {
+		return nil, fmt.Errorf("spss: acts in %s only, not in %s", pricing.ID, env.Spec().ID)
+	}
+	held := *e.Config()
+	held.Prices, held.Baselines = c.Prices, c.Baselines
+	if err := held.Validate(); err != nil {
+		return nil, fmt.Errorf("spss: %w", err)
+	}
+	return &SPSS{*pricing.NewStatic(&held)}, nil
+}
+
+// Name implements [envs.Policy].
+func (*SPSS) Name() string { return "spss" }
+
+// CopyFrom implements [envs.Policy].
+func (p *SPSS) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*SPSS)
+	if !ok {
+		return fmt.Errorf("spss: cannot be copied from a %T", src)
+	}
+	return p.Static.CopyFrom(&s.Static)
+}

@@ -1,0 +1,210 @@
+package pricing
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/pricing"
+)
+
+// TorporConfig is the rule of [Torpor].
+type TorporConfig struct {
+	// Percentile is the share of a function's requests that should be in time.
+	Percentile float64 `yaml:"percentile" json:"percentile"`
+	// Heavy is the mean service in slots from which on a model counts as heavy: light ones are evicted first.
+	Heavy float64 `yaml:"heavy" json:"heavy"`
+}
+
+// DefaultTorpor returns the published percentile. What is heavy is ours: the tier with the longest service.
+func DefaultTorpor() TorporConfig { return TorporConfig{Percentile: 0.98, Heavy: 1.15} }
+
+// Validate reports the first field that is wrong.
+func (c *TorporConfig) Validate() error {
+	if err := checkNumber("percentile", c.Percentile, 0, 0.9999); err != nil {
+		return err
+	}
+	return checkNumber("heavy", c.Heavy, 0, 1e9)
+}
+
+// Torpor binds requests late, on a fixed pool: any vGPU that is idle may serve any function after a swap (the environment's load: 0.5 slots is
+// the recommended one), and one whose model is resident needs none. Functions that can still come back to their percentile go first, by
+// the requests in time that they would need for it (the required request count). A model that makes room has another copy if there is one,
+// else is light, else was used least recently.
+//
+// A vGPU holds one model, so that a swap over NVLink and one over PCIe cost the same here and the published order of GPUs for them has no
+// effect.
+type Torpor struct {
+	world
+	config          TorporConfig
+	arrived, failed []float64 // in this window, by function
+	threshold       []float64 // one number: theta
+	// Scratch of one slot.
+	rrc, wait []float64
+	order     []int32
+	idle      []int
+	sorted    []float64
+	less      func(a, b int32) int
+}
+
+// NewTorpor returns the scheduler for environments such as env.
+func NewTorpor(c TorporConfig, env envs.Env) (*Torpor, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("torpor: %w", err)
+	}
+	w, err := newWorld("torpor", env, pricing.Fixed)
+	if err != nil {
+		return nil, err
+	}
+	p := &Torpor{world: w, config: c, threshold: make([]float64, 1), order: make([]int32, w.n), idle: make([]int, w.n)}
+	for _, s := range []*[]float64{&p.arrived, &p.failed, &p.rrc, &p.wait, &p.sorted} {
+		*s = make([]float64, w.n)
+	}
+	p.less = p.before
+	return p, nil
+}
+
+// Name implements [envs.Policy].
+func (*Torpor) Name() string { return "torpor" }
+
+// Reset implements [envs.Policy].
+func (p *Torpor) Reset(uint64) error {
+	clear(p.arrived)
+	clear(p.failed)
+	p.threshold[0] = 0
+	return nil
+}
+
+// required is the required request count: with n requests so far, m of them in time, (p·n - m)/(1 - p) further ones in time bring the function
+// back to percentile p.
+func (p *Torpor) required(n, m float64) float64 {
+	return (float64(p.config.Percentile*n) - m) / (1 - p.config.Percentile)
+}
+
+// before orders functions: those at or below the threshold first, then by required count, then by how long their first request has waited.
+func (p *Torpor) before(a, b int32) int {
+	highA, highB := p.rrc[a] <= p.threshold[0], p.rrc[b] <= p.threshold[0]
+	switch {
+	case highA != highB:
+		if highA {
+			return -1
+		}
+		return 1
+	case p.rrc[a] != p.rrc[b]:
+		if p.rrc[a] < p.rrc[b] {
+			return -1
+		}
+		return 1
+	case p.wait[a] != p.wait[b]:
+		if p.wait[a] > p.wait[b] {
+			return -1
+		}
+		return 1
+	}
+	return int(a - b)
+}
+
+// count takes in a slot's arrivals and failures. At a window's beginning the threshold becomes the median of the required counts, and
+// counting begins anew.
+func (p *Torpor) count(seen []float32) {
+	if see(seen, 0, pricing.SeesLeft) == 1 {
+		for f := range p.n {
+			p.sorted[f] = p.required(p.arrived[f], p.arrived[f]-p.failed[f])
+		}
+		slices.Sort(p.sorted)
+		p.threshold[0] = p.sorted[(p.n-1)/2]
+		clear(p.arrived)
+		clear(p.failed)
+	}
+	for f := range p.n {
+		p.arrived[f] += see(seen, f, pricing.SeesArrived)
+		p.failed[f] += see(seen, f, pricing.SeesViolated)
+		// What waits and may yet be in time is not in time yet.
+		m := max(0, p.arrived[f]-p.failed[f]-see(seen, f, pricing.SeesQueue))
+		p.rrc[f], p.wait[f] = p.required(p.arrived[f], m), see(seen, f, pricing.SeesWait)
+		p.order[f] = int32(f)
+	}
+	slices.SortFunc(p.order, p.less)
+}
+
+// Act implements [envs.Policy].
+func (p *Torpor) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	seen, do, err := p.rows(p.Name(), obs, act)
+	if err != nil {
+		return err
+	}
+	p.count(seen)
+	blank := int(see(seen, 0, pricing.SeesOff))
+	for f := range p.n {
+		p.idle[f] = int(see(seen, f, pricing.SeesIdle))
+	}
+	for _, f32 := range p.order {
+		f := int(f32)
+		need := backlog(seen, f) - int(see(seen, f, pricing.SeesLoading))
+		warm := int(see(seen, f, pricing.SeesWarm))
+		if own := min(p.idle[f], max(0, need)); own > 0 { // resident and available: no swap
+			p.idle[f] -= own
+			need -= own
+		}
+		for ; need > 0; need-- {
+			switch {
+			case blank > 0 && warm > 0:
+				do[f*pricing.Acts+pricing.ActWarm]++
+				blank, warm = blank-1, warm-1
+				continue
+			case blank > 0:
+				blank--
+			default:
+				g := p.evict(seen, do, f)
+				if g < 0 {
+					need = 0
+					continue
+				}
+				p.idle[g]--
+				do[g*pricing.Acts+pricing.ActRelease]++
+			}
+			do[f*pricing.Acts+pricing.ActCold]++
+		}
+	}
+	return nil
+}
+
+// evict is the function whose idle vGPU is taken for f, -1 where none is idle: one with another copy, else a light one, else the least
+// recently used; of several alike the least recently used.
+func (p *Torpor) evict(seen, do []float32, f int) int {
+	best, rank := -1, 0
+	for g := range p.n {
+		if g == f || p.idle[g] == 0 {
+			continue
+		}
+		r := 0
+		if see(seen, g, pricing.SeesTransient)-float64(do[g*pricing.Acts+pricing.ActRelease]) > 1 {
+			r = 2
+		} else if see(seen, g, pricing.SeesService) < p.config.Heavy {
+			r = 1
+		}
+		if best < 0 || r > rank || r == rank && see(seen, g, pricing.SeesIdleSince) > see(seen, best, pricing.SeesIdleSince) {
+			best, rank = g, r
+		}
+	}
+	return best
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *Torpor) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*Torpor)
+	if !ok {
+		return fmt.Errorf("torpor: cannot be copied from a %T", src)
+	}
+	return copyFloats(p.Name(), src, [][]float64{p.arrived, p.failed, p.threshold}, [][]float64{s.arrived, s.failed, s.threshold})
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *Torpor) AppendBinary(b []byte) ([]byte, error) {
+	return appendFloats(b, p.arrived, p.failed, p.threshold), nil
+}
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *Torpor) UnmarshalBinary(b []byte) error {
+	return readFloats(p.Name(), b, p.arrived, p.failed, p.threshold)
+}
