@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-statistics verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-statistics verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -49,6 +49,9 @@ verify-sizing: build ## the main job with three training seeds, evaluated (half 
 	rm -rf runs/verify-s1 runs/verify-s2 runs/verify-s3
 	docs/results/keep sizing 'envs nets agents train eval configs/sizing' bin/stoker train $(CONFIG) --seeds 1-3 --name verify
 	docs/results/keep sizing 'envs nets agents train eval configs/sizing' bin/stoker eval runs/verify-s1 runs/verify-s2 runs/verify-s3 --out docs/results/sizing
+
+verify-simspeed: ## the simulator's speed, growth, memory and a day of 50,000 functions (PEER='simfaas-rate' adds SimFaaS)
+	docs/results/keep simspeed 'envs/sim envs/workload rng bench/simday.go' env $(PLAIN) sh -c "$(GO) test ./envs/sim -run '^TestSpeed$$' -long -v -count=1 -timeout 1h -peer '$(PEER)' && $(GO) test ./bench -run '^TestWholeDay$$' -whole-day -v -count=1 -timeout 1h"
 
 verify-statistics: ## coverage, false verdicts, power, rliable's vectors (a few minutes)
 	docs/results/keep statistics 'eval/stats rng' env $(PLAIN) $(GO) test ./eval/stats -run 'Rliable|Coverage|Holm|FamilyWise|Paired|Power' -long -v -timeout 3h

@@ -25,7 +25,7 @@ func TestHelp(t *testing.T) {
 		n := 0
 		for line := range strings.Lines(c.Example) {
 			line, _, _ = strings.Cut(line, "#")
-			words := strings.Fields(line)
+			words := shellWords(line)
 			if len(words) < 2 || words[0] != "stoker" {
 				t.Errorf("%s: example %q is no command", c.Name(), line)
 				continue
@@ -50,6 +50,21 @@ func TestHelp(t *testing.T) {
 	if code, out, _ := stoker(); code != exitDone || !strings.Contains(out, "Work:") {
 		t.Errorf("stoker alone: exit %d, %s", code, out)
 	}
+}
+
+// shellWords splits a line as a shell does, as far as examples go: single quotes hold words together, and > sends the output elsewhere.
+func shellWords(line string) (words []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+			continue
+		}
+		command, _, elsewhere := strings.Cut(part, ">")
+		if words = append(words, strings.Fields(command)...); elsewhere {
+			return words
+		}
+	}
+	return words
 }
 
 // checkExample fails where a command line is not one that the command takes.
