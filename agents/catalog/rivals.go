@@ -4,14 +4,17 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents/baselines/placement"
+	"github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	hops "github.com/stoker-rl/stoker/envs/pricing"
 )
 
 // Rivals lists the policies that are not learned.
 func Rivals() []Rival {
 	forSizing, forDeepRM := []string{"stoker/Sizing-v2"}, []string{"stoker/DeepRM-v1"}
+	forPrices, forSlots := []string{hops.ID}, []string{hops.SlotsID}
 	return []Rival{
 		policy("fixed", "holds one configuration, the middle of every range by default", forSizing, sizing.DefaultFixed, sizing.NewFixed),
 		policy("autoscaler", "changes replicas by CPU and concurrency targets, with Kubernetes' defaults", forSizing, sizing.DefaultAutoscaler, sizing.NewAutoscaler),
@@ -21,6 +24,11 @@ func Rivals() []Rival {
 		policy("sjf", "starts the shortest job that fits", forDeepRM, placement.DefaultSJF, placement.NewSJF),
 		policy("packer", "starts the job that lies best along what is free", forDeepRM, placement.DefaultPacker, placement.NewPacker),
 		policy("tetris-star", "weighs packing and shortness (DeepRM's Tetris*)", forDeepRM, placement.DefaultTetrisStar, placement.NewTetrisStar),
+		policy("spss", "holds prices and baselines above HOPS' scheduler (SPSS)", forPrices, pricing.DefaultSPSS, pricing.NewSPSS),
+		policy("arms", "HOPS' scheduler: required vGPUs by eq. 14, switched or activated, whichever is cheaper", forSlots, hops.DefaultARMS, pricing.NewARMS),
+		policy("torpor", "binds late to a fixed pool, functions by required request count", forSlots, pricing.DefaultTorpor, pricing.NewTorpor),
+		policy("has-gpu", "scales an elastic pool by a Kalman filter, vertically first", forSlots, pricing.DefaultHAS, pricing.NewHAS),
+		policy("mqfq-sticky", "queues fairly by start tags on a fixed pool, and sticks to functions", forSlots, pricing.DefaultMQFQ, pricing.NewMQFQ),
 		policy("random", "starts any job that fits, each as likely", forDeepRM, placement.DefaultRandom, placement.NewRandom),
 	}
 }
