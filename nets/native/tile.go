@@ -31,12 +31,6 @@ func newTiling(agents, batch, width int) tiling {
 // size is the number of values in memory, padding included.
 func (t tiling) size() int { return t.tiles * t.agents * t.width * t.lanes }
 
-// tile is where a tile's values lie, of all agents.
-func (t tiling) tile(i int) (from, to int) {
-	n := t.agents * t.width * t.lanes
-	return i * n, (i + 1) * n
-}
-
 // block is where an agent's values in a tile start; there are width·lanes.
 func (t tiling) block(tile, agent int) int { return (tile*t.agents + agent) * t.width * t.lanes }
 
@@ -48,12 +42,6 @@ func (t *tensor[T]) of(tile, agent int) []T {
 	n := t.width * t.lanes
 	from := t.block(tile, agent)
 	return t.data[from : from+n : from+n]
-}
-
-// ofTile returns all agents' values in a tile.
-func (t *tensor[T]) ofTile(tile int) []T {
-	from, to := t.tile(tile)
-	return t.data[from:to:to]
 }
 
 // spread stores row-major numbers in tiles; gather takes them out again.

@@ -49,15 +49,6 @@ func newLayers(n *net[float32], m nets.MLP, in, lanes int) layers {
 	return l
 }
 
-// widest is the largest number of features between layers.
-func (l *layers) widest() int {
-	w := l.list[0].in
-	for _, t := range l.list {
-		w = max(w, t.out)
-	}
-	return w
-}
-
 func (l *layers) memory(k keep) *layersMemory {
 	m := layersMemory{agents: l.agents}
 	if k <= keepAgent {

@@ -47,9 +47,9 @@ type tilePass interface {
 // memory is what a pass keeps of all agents in a tile.
 type memory struct {
 	x, dx         []float32 // features, and the gradient by them
-	q, k, dk      []float32 // of attention
+	q, k          []float32 // of attention
 	weights       []float32 // of neighbours, by agent
-	back, rho     []float32 // weights and gradients by the scores, by neighbour
+	rho           []float32 // gradients by the scores, by the agent that is seen
 	raw, divisors []float32 // of squared scores
 	relaxed       []float32 // of Gumbel-softmax
 }
