@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/dqn"
 	"github.com/stoker-rl/stoker/agents/maddpg"
+	"github.com/stoker-rl/stoker/agents/reinforce"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -59,6 +61,22 @@ func Agents() []Agent {
 			Open: func(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
 				return maddpg.OpenPolicy(f, spec, act)
 			},
+		},
+		{
+			Name: dqn.Name, Doc: "deep Q-learning over choices with masks, double as a switch; CleanRL's settings",
+			Config: func() any { c := dqn.Default(); return &c },
+			New: func(config any, c agents.Context) (agents.Learner, error) {
+				return dqn.New(*config.(*dqn.Config), c)
+			},
+			Open: dqn.OpenPolicy,
+		},
+		{
+			Name: reinforce.Name, Doc: "policy gradient over choices with masks: a learned value, a sequence's mean (DeepRM) or no baseline",
+			Config: func() any { c := reinforce.Default(); return &c },
+			New: func(config any, c agents.Context) (agents.Learner, error) {
+				return reinforce.New(*config.(*reinforce.Config), c)
+			},
+			Open: reinforce.OpenPolicy,
 		},
 	}
 }

@@ -1,0 +1,54 @@
+package choice
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Actor is a network as it acts, with memory for a fixed number of rows. It doesn't allocate once made.
+type Actor struct {
+	e    nets.Engine
+	Net  nets.Net
+	work nets.Work
+	in   []nets.Tensor
+	Out  []float32 // [rows, N] of the last Run
+}
+
+// NewActor returns memory to act for rows agents together on engine e.
+func NewActor(e nets.Engine, net nets.Net, rows int) (*Actor, error) {
+	obs, n := net.Arch().Inputs()[0].Width, net.Arch().Output().Width
+	a := &Actor{e: e, Net: net, work: net.NewWork(rows), in: []nets.Tensor{e.NewTensor(1, rows, obs)}, Out: make([]float32, rows*n)}
+	a.net() // so that acting finds its memory made
+	return a, e.Err()
+}
+
+// Run fills Out from what rows see, [rows, obs].
+func (a *Actor) Run(seen []float32) error {
+	a.in[0].Set(seen)
+	a.net()
+	return a.e.Err()
+}
+
+func (a *Actor) net() { a.Net.Forward(a.work, a.in...).Get(a.Out) }
+
+// Row returns row i of Out.
+func (a *Actor) Row(i int) []float32 {
+	n := a.Net.Arch().Output().Width
+	return a.Out[i*n : (i+1)*n]
+}
+
+// Hand copies the parameters of a net on engine train to the one that acts, by way of buf where the engines differ.
+func (a *Actor) Hand(train nets.Engine, from nets.Net, buf []float32) error {
+	if train == a.e {
+		a.e.Copy(a.Net.Params(), from.Params())
+	} else {
+		from.Params().Get(buf)
+		a.Net.Params().Set(buf)
+	}
+	if err := errors.Join(train.Err(), a.e.Err()); err != nil {
+		return fmt.Errorf("copying the weights to act with: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package choicetest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Toy is a small environment with a mask. One agent sees a side, −1 or 1, and which of three choices is illegal. On the left side choices pay
+// 0, 1 and 2, on the right 2, 1 and 0; both are drawn anew for each step, so that the best legal choice pays 5/3 on average. An illegal choice
+// is an error.
+type Toy struct {
+	// Length is the number of steps of an episode, Cut whether it is truncated then; else the world ends.
+	Length int
+	Cut    bool
+	// Flat pays 1 for everything: then every state is worth as much as the discounts add up to.
+	Flat bool
+	// Sets, where positive, is the number of episodes that recur.
+	Sets int
+
+	spec *envs.Spec
+	seed uint64
+	step int
+}
+
+// NewToy returns the environment.
+func NewToy(t Toy) *Toy {
+	t.spec = &envs.Spec{
+		ID: "test/Choices-v1", Doc: "Choose one of three.", MaxSteps: t.Length,
+		Kinds: []envs.Kind{{Name: "chooser", Agents: 1, Observation: envs.NewBox(4, -1, 1), Action: envs.Discrete{N: 3}}},
+	}
+	return &t
+}
+
+// Spec implements [envs.Env].
+func (t *Toy) Spec() *envs.Spec { return t.spec }
+
+// Set is the number of the present episode among those that recur, −1 where none does.
+func (t *Toy) Set() int {
+	if t.Sets == 0 {
+		return -1
+	}
+	return int(t.seed % uint64(t.Sets))
+}
+
+// now is the side and the illegal choice of the present step.
+func (t *Toy) now() (side float32, illegal int) {
+	seed := t.seed
+	if t.Sets > 0 {
+		seed = uint64(t.Set())
+	}
+	k := rng.New(seed, "toy").With(uint64(t.step))
+	return float32(2*k.With(0).IntN(2) - 1), k.With(1).IntN(3)
+}
+
+// Reset implements [envs.Env].
+func (t *Toy) Reset(seed uint64, _ envs.Options, obs *envs.Observation) error {
+	t.seed, t.step = seed, 0
+	t.see(obs)
+	return nil
+}
+
+func (t *Toy) see(obs *envs.Observation) {
+	o := &obs.Kinds[0]
+	side, illegal := t.now()
+	o.Active[0], o.Values[0] = true, side
+	for i := range o.Mask {
+		o.Mask[i], o.Values[1+i] = i != illegal, 0
+	}
+	o.Values[1+illegal] = 1
+}
+
+// Step implements [envs.Env].
+func (t *Toy) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if t.step >= t.Length {
+		return errors.New("toy: the episode has ended")
+	}
+	if err := envs.CheckAction(t.spec, nil, act); err != nil {
+		return err
+	}
+	side, illegal := t.now()
+	c := int(act.Kinds[0][0])
+	if c == illegal {
+		return fmt.Errorf("toy: choice %d is illegal", c)
+	}
+	out.Rewards[0][0] = float32(c)
+	if side > 0 {
+		out.Rewards[0][0] = float32(2 - c)
+	}
+	if t.Flat {
+		out.Rewards[0][0] = 1
+	}
+	t.step++
+	done := t.step == t.Length
+	out.Terminated, out.Truncated, out.Elapsed = done && !t.Cut, done && t.Cut, 1_000_000
+	t.see(obs)
+	return nil
+}
+
+// CopyFrom implements [envs.Env].
+func (t *Toy) CopyFrom(src envs.Env) error {
+	s, ok := src.(*Toy)
+	if !ok {
+		return fmt.Errorf("toy: copying from a %T", src)
+	}
+	t.seed, t.step = s.seed, s.step
+	return nil
+}
+
+// AppendBinary implements [envs.Env].
+func (t *Toy) AppendBinary(b []byte) ([]byte, error) {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, t.seed), uint64(t.step)), nil
+}
+
+// UnmarshalBinary implements [envs.Env].
+func (t *Toy) UnmarshalBinary(b []byte) error {
+	if len(b) != 16 {
+		return fmt.Errorf("toy: %d bytes, want 16", len(b))
+	}
+	t.seed, t.step = binary.LittleEndian.Uint64(b), int(binary.LittleEndian.Uint64(b[8:]))
+	return nil
+}

@@ -1,0 +1,90 @@
+package choice
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// None is what picking returns where no choice is legal.
+const None = -1
+
+// Best is the first of the legal choices with the largest score, [None] where the mask allows none.
+func Best(scores []float32, mask []bool) int {
+	best := None
+	for i, ok := range mask {
+		if ok && (best == None || scores[i] > scores[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Uniform is a legal choice drawn uniformly, [None] where there is none.
+func Uniform(mask []bool, s *rng.Stream) int {
+	n := 0
+	for _, ok := range mask {
+		if ok {
+			n++
+		}
+	}
+	if n == 0 {
+		return None
+	}
+	n = s.IntN(n)
+	for i, ok := range mask {
+		if ok {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return None
+}
+
+// Softmax writes the probabilities of a softmax over the legal choices, 0 for the others, to p. Without a legal choice all are 0.
+func Softmax(p []float64, scores []float32, mask []bool) {
+	clear(p)
+	best := Best(scores, mask)
+	if best == None {
+		return
+	}
+	top, sum := float64(scores[best]), 0.0
+	for i, ok := range mask {
+		if ok {
+			p[i] = portable.Exp(float64(scores[i]) - top)
+			sum += p[i]
+		}
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+}
+
+// Draw picks choice i with probability p[i] for a u in [0, 1), never one of probability 0; [None] where all are.
+func Draw(p []float64, u float64) int {
+	last := None
+	for i, x := range p {
+		if x <= 0 {
+			continue
+		}
+		last = i
+		if u < x {
+			return i
+		}
+		u -= x
+	}
+	return last // what rounding leaves
+}
+
+// Finite refuses scores that are no finite numbers.
+func Finite(scores []float32) error {
+	for i, x := range scores {
+		if x-x != 0 {
+			return fmt.Errorf("the network gives %g for choice %d: training has diverged; a smaller rate, or clip, help", x, i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package dqn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Laws of the temporal-difference error.
+const (
+	Squared = "squared"
+	Huber   = "huber"
+)
+
+// Config configures the learner. Steps are environment steps, counted over all copies.
+type Config struct {
+	// Double lets the network that learns choose the next action and the target network value it (van Hasselt et al., 2016). Off, the
+	// target network does both.
+	Double bool `yaml:"double" json:"double"`
+	// Hidden lists the widths of the hidden layers.
+	Hidden []int `yaml:"hidden" json:"hidden"`
+	// Activation of the hidden layers: relu or tanh.
+	Activation string `yaml:"activation" json:"activation"`
+
+	// Rate is Adam's learning rate.
+	Rate float64 `yaml:"rate" json:"rate"`
+	// Clip bounds the gradient's norm; 0 leaves it as it is.
+	Clip float64 `yaml:"clip" json:"clip"`
+	// Loss of the temporal-difference error: squared, or huber with slope 1 beyond 1 (Mnih et al., 2015).
+	Loss string `yaml:"loss" json:"loss"`
+	// Gamma is the discount per step or, with GammaSeconds, per that time.
+	Gamma float64 `yaml:"gamma" json:"gamma"`
+	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds), for steps of unequal length.
+	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds"`
+	// RewardScale multiplies rewards before learning; metrics and episodes keep the environment's.
+	RewardScale float64 `yaml:"reward_scale" json:"reward_scale"`
+
+	// Batch is the number of transitions of an update, Replay the most that are kept.
+	Batch  int `yaml:"batch" json:"batch"`
+	Replay int `yaml:"replay" json:"replay"`
+	// LearningStarts is the number of steps before the first update.
+	LearningStarts int64 `yaml:"learning_starts" json:"learning_starts"`
+	// UpdateEvery is the number of steps between two updates, TargetEvery that between two target updates.
+	UpdateEvery int64 `yaml:"update_every" json:"update_every"`
+	TargetEvery int64 `yaml:"target_every" json:"target_every"`
+	// Tau is the share of a target update: θ' ← θ' + Tau·(θ − θ'). 1 copies.
+	Tau float64 `yaml:"tau" json:"tau"`
+
+	// Epsilon is the probability of a uniformly random legal choice; it falls linearly to EpsilonFinal over the share EpsilonShare
+	// of the training or, where positive, over EpsilonSteps steps.
+	Epsilon      float64 `yaml:"epsilon" json:"epsilon"`
+	EpsilonFinal float64 `yaml:"epsilon_final" json:"epsilon_final"`
+	EpsilonShare float64 `yaml:"epsilon_share" json:"epsilon_share"`
+	EpsilonSteps int64   `yaml:"epsilon_steps" json:"epsilon_steps"`
+}
+
+// Default returns CleanRL's settings for CartPole-v1.
+func Default() Config {
+	return Config{
+		Hidden: []int{120, 84}, Activation: nets.ReLU,
+		Rate: 2.5e-4, Loss: Squared, Gamma: 0.99, RewardScale: 1,
+		Batch: 128, Replay: 10_000, LearningStarts: 10_000, UpdateEvery: 10, TargetEvery: 500, Tau: 1,
+		Epsilon: 1, EpsilonFinal: 0.05, EpsilonShare: 0.5,
+	}
+}
+
+// Validate says what is wrong with the configuration, naming the key.
+func (c Config) Validate() error {
+	for _, f := range []struct {
+		key, got string
+		want     []string
+	}{
+		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
+		{"loss", c.Loss, []string{Squared, Huber}},
+	} {
+		if !slices.Contains(f.want, f.got) {
+			return fmt.Errorf("%s is %q, want one of %q", f.key, f.got, f.want)
+		}
+	}
+	for i, h := range c.Hidden {
+		if h < 1 {
+			return fmt.Errorf("hidden[%d] is %d, want at least 1", i, h)
+		}
+	}
+	for _, f := range []struct {
+		key    string
+		got    float64
+		lo, hi float64
+		open   bool // lo itself is not allowed
+	}{
+		{"rate", c.Rate, 0, 1, true},
+		{"clip", c.Clip, 0, 1e9, false},
+		{"gamma", c.Gamma, 0, 1, false},
+		{"gamma_seconds", c.GammaSeconds, 0, 1e12, false},
+		{"reward_scale", c.RewardScale, 0, 1e9, true},
+		{"batch", float64(c.Batch), 1, 1 << 24, false},
+		{"replay", float64(c.Replay), 1, 1 << 40, false},
+		{"learning_starts", float64(c.LearningStarts), 0, 1e18, false},
+		{"update_every", float64(c.UpdateEvery), 1, 1e18, false},
+		{"target_every", float64(c.TargetEvery), 1, 1e18, false},
+		{"tau", c.Tau, 0, 1, true},
+		{"epsilon", c.Epsilon, 0, 1, false},
+		{"epsilon_final", c.EpsilonFinal, 0, 1, false},
+		{"epsilon_share", c.EpsilonShare, 0, 1, false},
+		{"epsilon_steps", float64(c.EpsilonSteps), 0, 1e18, false},
+	} {
+		// Written so that NaN fails.
+		if !(f.got >= f.lo && f.got <= f.hi) || (f.open && f.got == f.lo) {
+			from := "at least"
+			if f.open {
+				from = "more than"
+			}
+			return fmt.Errorf("%s is %g, want %s %g and at most %g", f.key, f.got, from, f.lo, f.hi)
+		}
+	}
+	if c.Batch > c.Replay {
+		return fmt.Errorf("batch is %d, want at most the %d transitions of replay", c.Batch, c.Replay)
+	}
+	return nil
+}
+
+// law is the loss as networks know it.
+func (c Config) law() nets.Loss {
+	if c.Loss == Huber {
+		return nets.Huber{Delta: 1}
+	}
+	return nets.SquaredError{}
+}

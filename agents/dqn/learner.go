@@ -1,0 +1,259 @@
+package dqn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Name is the learner's name in the table of agents and in policy files.
+const Name = "dqn"
+
+// Learner is deep Q-learning.
+type Learner struct {
+	c   Config
+	ctx agents.Context
+	p   choice.Problem
+
+	update *update
+	memory *memory
+	actor  *choice.Actor
+	params []float32 // on their way from the net that learns to the one that acts
+	random []int     // what the last Act drew for each row, choice.None for the best
+	acted  bool
+
+	explore, batch *rng.Stream
+
+	steps   int64 // environment steps over all copies
+	pending int64 // of them, since the last update
+	aimed   int64 // steps at which the target was last due, in units of TargetEvery
+	summed  int64 // updates in the sums of the metrics
+}
+
+var _ agents.Learner = (*Learner)(nil)
+
+// New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the environment is not
+// of those that the package supports.
+func New(c Config, ctx agents.Context) (*Learner, error) {
+	l, err := build(c, ctx)
+	if err != nil {
+		return nil, fmt.Errorf("dqn: %w", err)
+	}
+	return l, nil
+}
+
+func build(c Config, ctx agents.Context) (*Learner, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if ctx.Copies < 1 {
+		return nil, fmt.Errorf("copies is %d, want at least 1", ctx.Copies)
+	}
+	if d := ctx.Train.Info().DType; d != nets.Float32.String() {
+		return nil, fmt.Errorf("the engine computes in %s, want float32: states are saved as float32", d)
+	}
+	p, err := choice.NewProblem(ctx.Spec)
+	if err != nil {
+		return nil, err
+	}
+	rows := ctx.Copies * p.Agents
+	l := &Learner{
+		c: c, ctx: ctx, p: p, random: make([]int, rows),
+		explore: rng.NewStream(ctx.Seed, "dqn: exploration"), batch: rng.NewStream(ctx.Seed, "dqn: minibatches"),
+	}
+	if l.memory, err = newMemory(&l.c, &l.p); err != nil {
+		return nil, err
+	}
+	arch := p.Arch(c.Hidden, c.Activation, 0, p.N)
+	if l.update, err = newUpdate(&l.c, arch, ctx.Train, rng.New(ctx.Seed, "dqn: initial weights")); err != nil {
+		return nil, err
+	}
+	net, err := ctx.Act.NewNet(arch)
+	if err != nil {
+		return nil, err
+	}
+	if l.actor, err = choice.NewActor(ctx.Act, net, rows); err != nil {
+		return nil, err
+	}
+	l.params = make([]float32, nets.Size(net.Params()))
+	return l, l.hand()
+}
+
+func (l *Learner) hand() error { return l.actor.Hand(l.ctx.Train, l.update.net, l.params) }
+
+// Act implements [agents.Learner].
+func (l *Learner) Act(v *envs.Vector) error {
+	o, n := &v.Obs.Kinds[0], l.p.N
+	eps, look := l.epsilon(), false
+	for i, here := range o.Active {
+		l.random[i] = choice.None
+		if !here {
+			continue
+		}
+		if eps > 0 && l.explore.Float64() < eps {
+			l.random[i] = choice.Uniform(o.Mask[i*n:(i+1)*n], l.explore)
+		} else {
+			look = true
+		}
+	}
+	if look { // else nobody asks the network
+		if err := l.actor.Run(o.Values); err != nil {
+			return fmt.Errorf("dqn: acting: %w", err)
+		}
+	}
+	for i, here := range o.Active {
+		c := l.random[i]
+		if here && c == choice.None {
+			row := l.actor.Row(i)
+			if err := choice.Finite(row); err != nil {
+				return fmt.Errorf("dqn: environment %d: %s %d: %w", i/l.p.Agents, l.p.Kind.Name, i%l.p.Agents, err)
+			}
+			if c = choice.Best(row, o.Mask[i*n:(i+1)*n]); c == choice.None {
+				return fmt.Errorf("dqn: environment %d: %s %d has no legal choice", i/l.p.Agents, l.p.Kind.Name, i%l.p.Agents)
+			}
+		}
+		v.Act.Kinds[0][i] = float32(max(c, 0))
+	}
+	l.acted = true
+	return nil
+}
+
+// epsilon is the probability of a random choice at the present step.
+func (l *Learner) epsilon() float64 {
+	over := float64(l.c.EpsilonSteps)
+	if over == 0 {
+		over = l.c.EpsilonShare * float64(l.ctx.Steps)
+	}
+	at := float64(l.steps)
+	if at >= over {
+		return l.c.EpsilonFinal
+	}
+	return l.c.Epsilon + float64(at/over*(l.c.EpsilonFinal-l.c.Epsilon))
+}
+
+// Observe implements [agents.Learner].
+func (l *Learner) Observe(v *envs.Vector) error {
+	if !l.acted {
+		return errors.New("dqn: Observe without Act before it")
+	}
+	l.acted = false
+	for i := range l.ctx.Copies {
+		if v.ResetStep[i] {
+			continue // the action was not used
+		}
+		if err := l.memory.store(v, i); err != nil {
+			return fmt.Errorf("dqn: %w", err)
+		}
+	}
+	l.steps += int64(l.ctx.Copies)
+	if l.steps > l.c.LearningStarts {
+		l.pending += int64(l.ctx.Copies)
+	}
+	return nil
+}
+
+// Update implements [agents.Learner].
+func (l *Learner) Update() error {
+	if l.pending < l.c.UpdateEvery || l.memory.buf.Len() < l.c.Batch {
+		return nil
+	}
+	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
+		if err := l.memory.sample(l.update, l.batch); err != nil {
+			return fmt.Errorf("dqn: %w", err)
+		}
+		if err := l.update.run(&l.memory.batch); err != nil {
+			return err
+		}
+		l.summed++
+	}
+	if due := l.steps / l.c.TargetEvery; due > l.aimed {
+		l.update.follows(l.c.Tau)
+		l.aimed = due
+	}
+	if err := l.hand(); err != nil {
+		return fmt.Errorf("dqn: %w", err)
+	}
+	return nil
+}
+
+// Replay implements [agents.Learner].
+func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
+
+// Metrics implements [agents.Learner]. Loss and gradient norm (before clipping) are means over the updates since the last call, and
+// are left out where there were none:
+//
+//	train/loss        of the temporal-difference error, mean over the batch, of scaled rewards
+//	train/grad_norm
+//	train/n_updates   updates since the beginning
+//	train/epsilon     the present probability of a random choice
+//	train/replay      transitions held
+func (l *Learner) Metrics(f func(name string, value float64)) {
+	u := l.update
+	if l.summed > 0 {
+		take := func(t nets.Tensor) float64 {
+			var x [1]float32
+			t.Get(x[:])
+			t.Set([]float32{0})
+			return float64(x[0]) / float64(l.summed)
+		}
+		f("train/loss", take(u.sumLoss))
+		f("train/grad_norm", take(u.sumNorm))
+		l.summed = 0
+	}
+	f("train/n_updates", float64(u.adam.Steps()))
+	f("train/epsilon", l.epsilon())
+	f("train/replay", float64(l.memory.buf.Len()))
+}
+
+// Policy implements [agents.Learner]: the best legal choice.
+func (l *Learner) Policy() (agents.Policy, error) {
+	return choice.NewPolicy(Name, false, l.ctx.Spec, l.ctx.Train, l.update.net, l.ctx.Act)
+}
+
+// OpenPolicy builds a policy from a file, for an environment that offers the same spaces, on the engine act.
+func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
+	return choice.OpenPolicy(Name, false, f, spec, act)
+}
+
+// parts is what a state holds; the replay is saved beside it.
+func (l *Learner) parts() *choice.Parts {
+	p, u := choice.NewParts(), l.update
+	p.Weights["q"], p.Weights["q_target"] = u.net.Params(), u.other.Params()
+	p.AddAdam("q", u.adam)
+	p.Optimiser["sum.loss"], p.Optimiser["sum.norm"] = u.sumLoss, u.sumNorm
+	p.Blobs["exploration"], p.Blobs["minibatches"] = l.explore, l.batch
+	p.Counters["steps"], p.Counters["pending_steps"] = &l.steps, &l.pending
+	p.Counters["target_updates"], p.Counters["summed_updates"] = &l.aimed, &l.summed
+	return p
+}
+
+// Save implements [agents.Learner].
+func (l *Learner) Save(s *agents.State) error {
+	if err := l.parts().Save(s, l.ctx.Train); err != nil {
+		return fmt.Errorf("dqn: %w", err)
+	}
+	return nil
+}
+
+// Load implements [agents.Learner].
+func (l *Learner) Load(s *agents.State) error {
+	l.acted = false
+	if err := errors.Join(l.parts().Load(s), l.hand()); err != nil {
+		return fmt.Errorf("dqn: %w", err)
+	}
+	return nil
+}
+
+// Adopt implements [agents.Learner].
+func (l *Learner) Adopt(s *agents.State) error {
+	if err := errors.Join(l.parts().Adopt(s), l.hand()); err != nil {
+		return fmt.Errorf("dqn: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package reinforce
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Baselines: what is taken off the return.
+const (
+	// Value is a learned value of the state.
+	Value = "value"
+	// Sequence is the mean return from the same step on, over the update's episodes of the same sequence; those that have ended count as
+	// 0 (DeepRM). An environment whose episodes recur says which one it is in by a method Set() int; without it all episodes are of one
+	// sequence.
+	Sequence = "sequence"
+	// None takes nothing off.
+	None = "none"
+)
+
+// Config configures the learner.
+type Config struct {
+	// Hidden lists the widths of the hidden layers, of the policy and of the value.
+	Hidden []int `yaml:"hidden" json:"hidden"`
+	// Activation of the hidden layers: relu or tanh.
+	Activation string `yaml:"activation" json:"activation"`
+	// FinalBound, where positive, draws the policy's last layer from ±FinalBound, so that learning begins with all choices alike.
+	FinalBound float64 `yaml:"final_bound" json:"final_bound"`
+
+	// Baseline is value, sequence or none.
+	Baseline string `yaml:"baseline" json:"baseline"`
+	// Lambda mixes what follows a step: 1 is the return as it was (Monte Carlo), 0 the reward and the value of the next state (TD), between them
+	// TD(λ). Less than 1 needs a value.
+	Lambda float64 `yaml:"lambda" json:"lambda"`
+	// Gamma is the discount per step or, with GammaSeconds, per that time.
+	Gamma float64 `yaml:"gamma" json:"gamma"`
+	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds), for steps of unequal length.
+	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds"`
+	// RewardScale multiplies rewards before learning; metrics and episodes keep the environment's.
+	RewardScale float64 `yaml:"reward_scale" json:"reward_scale"`
+	// Standardise subtracts the mean of an update's advantages and divides by their deviation.
+	Standardise bool `yaml:"standardise" json:"standardise"`
+	// Entropy is the coefficient of the policy's entropy in what is maximised.
+	Entropy float64 `yaml:"entropy" json:"entropy"`
+
+	// Episodes is the number of finished trajectories that an update waits for.
+	Episodes int `yaml:"episodes" json:"episodes"`
+	// Cut, where positive, ends a trajectory after that many steps; it goes on in its value, so that this needs one. 0 waits for the end
+	// of the episode.
+	Cut int `yaml:"cut" json:"cut"`
+	// Rate and ValueRate are Adam's learning rates, Clip bounds the gradient's norm of each network (0 leaves it as it is).
+	Rate      float64 `yaml:"rate" json:"rate"`
+	ValueRate float64 `yaml:"value_rate" json:"value_rate"`
+	Clip      float64 `yaml:"clip" json:"clip"`
+	// ValueUpdates is the number of gradient steps of the value in an update; the policy makes one.
+	ValueUpdates int `yaml:"value_updates" json:"value_updates"`
+	// Rows is how many steps a network takes at a time. It changes speed and rounding, not what is computed.
+	Rows int `yaml:"rows" json:"rows"`
+
+	// TargetTau, where positive, takes the values of next states from a target network that follows by this share after each update; 0
+	// takes them from the value itself.
+	TargetTau float64 `yaml:"target_tau" json:"target_tau"`
+	// Replay adds old trajectories to updates.
+	Replay Replay `yaml:"replay" json:"replay"`
+}
+
+// Replay is importance-weighted replay of trajectories. It is off by default: an old trajectory's weight is a product over its steps, which
+// is soon nearly 0 or cut at Cap, so that replay adds much variance, or bias, and little else.
+type Replay struct {
+	// Trajectories is the number of last trajectories that are kept; 0 keeps none, which is on-policy.
+	Trajectories int `yaml:"trajectories" json:"trajectories"`
+	// Draw is how many of them, drawn uniformly, each update adds to its own.
+	Draw int `yaml:"draw" json:"draw"`
+	// Cap bounds the weight Π π(a|s)/π_old(a|s) of a trajectory.
+	Cap float64 `yaml:"cap" json:"cap"`
+}
+
+// Default returns on-policy REINFORCE with a learned value by TD(λ).
+func Default() Config {
+	return Config{
+		Hidden: []int{64, 64}, Activation: nets.Tanh, FinalBound: 0.01,
+		Baseline: Value, Lambda: 0.95, Gamma: 0.99, RewardScale: 1, Standardise: true, Entropy: 0.01,
+		Episodes: 8, Rate: 1e-3, ValueRate: 1e-3, Clip: 0.5, ValueUpdates: 4, Rows: 256,
+		Replay: Replay{Draw: 8, Cap: 2},
+	}
+}
+
+// Validate says what is wrong with the configuration, naming the key.
+func (c Config) Validate() error {
+	for _, f := range []struct {
+		key, got string
+		want     []string
+	}{
+		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
+		{"baseline", c.Baseline, []string{Value, Sequence, None}},
+	} {
+		if !slices.Contains(f.want, f.got) {
+			return fmt.Errorf("%s is %q, want one of %q", f.key, f.got, f.want)
+		}
+	}
+	for i, h := range c.Hidden {
+		if h < 1 {
+			return fmt.Errorf("hidden[%d] is %d, want at least 1", i, h)
+		}
+	}
+	for _, f := range []struct {
+		key    string
+		got    float64
+		lo, hi float64
+		open   bool // lo itself is not allowed
+	}{
+		{"final_bound", c.FinalBound, 0, 1e6, false},
+		{"lambda", c.Lambda, 0, 1, false},
+		{"gamma", c.Gamma, 0, 1, false},
+		{"gamma_seconds", c.GammaSeconds, 0, 1e12, false},
+		{"reward_scale", c.RewardScale, 0, 1e9, true},
+		{"entropy", c.Entropy, 0, 1e6, false},
+		{"episodes", float64(c.Episodes), 1, 1 << 24, false},
+		{"cut", float64(c.Cut), 0, 1 << 40, false},
+		{"rate", c.Rate, 0, 1, true},
+		{"value_rate", c.ValueRate, 0, 1, true},
+		{"clip", c.Clip, 0, 1e9, false},
+		{"value_updates", float64(c.ValueUpdates), 1, 1 << 20, false},
+		{"rows", float64(c.Rows), 1, 1 << 20, false},
+		{"target_tau", c.TargetTau, 0, 1, false},
+		{"replay.trajectories", float64(c.Replay.Trajectories), 0, 1 << 24, false},
+		{"replay.draw", float64(c.Replay.Draw), 1, 1 << 24, false},
+		{"replay.cap", c.Replay.Cap, 0, 1e9, true},
+	} {
+		// Written so that NaN fails.
+		if !(f.got >= f.lo && f.got <= f.hi) || (f.open && f.got == f.lo) {
+			from := "at least"
+			if f.open {
+				from = "more than"
+			}
+			return fmt.Errorf("%s is %g, want %s %g and at most %g", f.key, f.got, from, f.lo, f.hi)
+		}
+	}
+	if c.Baseline == Value {
+		return nil
+	}
+	switch {
+	case c.Lambda < 1:
+		return fmt.Errorf("lambda is %g, want 1 with baseline: %s, which has no values to go on with", c.Lambda, c.Baseline)
+	case c.Cut > 0:
+		return fmt.Errorf("cut is %d, want 0 with baseline: %s, which has no values to go on with", c.Cut, c.Baseline)
+	case c.TargetTau > 0:
+		return fmt.Errorf("target_tau is %g, want 0 with baseline: %s, which has no values", c.TargetTau, c.Baseline)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package reinforce
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// metrics are sums since they were last told.
+type metrics struct {
+	policyLoss, valueLoss, policyNorm, valueNorm, explained, weight float64
+	surprise, acts                                                  float64 // Σ −ln π of choices, and their number
+	rows, updates, valueUpdates                                     float64
+}
+
+func (m *metrics) numbers() []*float64 {
+	return []*float64{
+		&m.policyLoss, &m.valueLoss, &m.policyNorm, &m.valueNorm, &m.explained, &m.weight,
+		&m.surprise, &m.acts, &m.rows, &m.updates, &m.valueUpdates,
+	}
+}
+
+// AppendBinary implements encoding.BinaryAppender.
+func (m *metrics) AppendBinary(b []byte) ([]byte, error) {
+	for _, x := range m.numbers() {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(*x))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (m *metrics) UnmarshalBinary(b []byte) error {
+	all := m.numbers()
+	if len(b) != 8*len(all) {
+		return fmt.Errorf("metrics take %d bytes, want %d", len(b), 8*len(all))
+	}
+	for i, x := range all {
+		*x = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return nil
+}
+
+// Metrics implements [agents.Learner]. Means are over the updates since the last call, and are left out where there were none:
+//
+//	train/policy_loss       −J: the mean of −A·ln π(a) less the entropy bonus
+//	train/value_loss        the mean of (V − G)², of scaled rewards, over the value's gradient steps
+//	train/policy_grad_norm, train/value_grad_norm   before clipping
+//	train/explained         the share of the returns' variance that the value explained before the update
+//	train/entropy           of the policy as it acted: the mean of −ln π(a)
+//	train/rows              steps that an update learned from
+//	train/weight            mean importance weight of replayed trajectories, where there is replay
+//	train/n_updates         of the policy since the beginning
+func (l *Learner) Metrics(f func(name string, value float64)) {
+	m := &l.sums
+	if m.updates > 0 {
+		f("train/policy_loss", m.policyLoss/m.updates)
+		f("train/policy_grad_norm", m.policyNorm/m.updates)
+		if l.c.Baseline == Value {
+			f("train/value_loss", m.valueLoss/m.valueUpdates)
+			f("train/value_grad_norm", m.valueNorm/m.valueUpdates)
+			f("train/explained", m.explained/m.updates)
+		}
+		f("train/rows", m.rows/m.updates)
+		if l.c.Replay.Trajectories > 0 {
+			f("train/weight", m.weight/m.updates)
+		}
+	}
+	if m.acts > 0 {
+		f("train/entropy", m.surprise/m.acts)
+	}
+	f("train/n_updates", float64(l.update.policyAdam.Steps()))
+	*m = metrics{}
+}

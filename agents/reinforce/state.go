@@ -1,0 +1,51 @@
+package reinforce
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice"
+)
+
+// parts is what a state holds.
+func (l *Learner) parts() *choice.Parts {
+	p, u := choice.NewParts(), l.update
+	p.Weights["policy"] = u.policy.net.Params()
+	p.AddAdam("policy", u.policyAdam)
+	if u.valueAdam != nil {
+		p.Weights["value"] = u.value.net.Params()
+		p.AddAdam("value", u.valueAdam)
+	}
+	if u.target != nil {
+		p.Weights["value_target"] = u.target.net.Params()
+	}
+	p.Blobs["exploration"], p.Blobs["replay"] = l.explore, l.replayed
+	p.Blobs["trajectories"], p.Blobs["metrics"] = l.store, &l.sums
+	return p
+}
+
+// Save implements [agents.Learner].
+func (l *Learner) Save(s *agents.State) error {
+	if err := l.parts().Save(s, l.ctx.Train); err != nil {
+		return fmt.Errorf("reinforce: %w", err)
+	}
+	return nil
+}
+
+// Load implements [agents.Learner].
+func (l *Learner) Load(s *agents.State) error {
+	l.acted = false
+	if err := errors.Join(l.parts().Load(s), l.hand()); err != nil {
+		return fmt.Errorf("reinforce: %w", err)
+	}
+	return nil
+}
+
+// Adopt implements [agents.Learner].
+func (l *Learner) Adopt(s *agents.State) error {
+	if err := errors.Join(l.parts().Adopt(s), l.hand()); err != nil {
+		return fmt.Errorf("reinforce: %w", err)
+	}
+	return nil
+}
