@@ -21,6 +21,9 @@ type Context struct {
 	Seed uint64
 	// Steps is the planned number of environment steps over all copies, for schedules.
 	Steps int64
+	// NewEnv makes one more environment such as those that step together, for learners that try actions on copies; nil where that
+	// can't be.
+	NewEnv func() (envs.Env, error)
 }
 
 // Learner learns from a vector of environments. The loop is

@@ -125,7 +125,8 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 		return w, err
 	}
 	w.workers = min(cmp.Or(engine.Workers, threads, runtime.GOMAXPROCS(0)), x.Train.Copies)
-	w.vector, err = envs.NewVector(func() (envs.Env, error) { return NewEnv(x, trainSplit(x.Workload)) }, envs.VectorOptions{
+	newEnv := func() (envs.Env, error) { return NewEnv(x, trainSplit(x.Workload)) }
+	w.vector, err = envs.NewVector(newEnv, envs.VectorOptions{
 		Copies: x.Train.Copies, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
 	})
 	if err != nil {
@@ -137,6 +138,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	}
 	w.learner, err = a.New(x.Agent.Config, agents.Context{
 		Spec: w.vector.Spec(), Copies: x.Train.Copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
+		NewEnv: newEnv,
 	})
 	if err != nil {
 		return w, fmt.Errorf("agent %s: %w", x.Agent.Name, err)

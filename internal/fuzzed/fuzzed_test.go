@@ -62,6 +62,7 @@ var targets = []target{
 	{"nets", "FuzzDecodeArch", states},
 	{"agents/maddpg", "FuzzPolicyFile", states},
 	{"agents/maddpg", "FuzzState", states},
+	{"agents/spsa", "FuzzState", states},
 	{"agents/replay", "FuzzRestore", states},
 	{"envs/catalog", "FuzzState", states},
 	{"envs/catalog", "FuzzVector", states},

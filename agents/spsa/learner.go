@@ -1,0 +1,161 @@
+package spsa
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Learner is the pricer over a vector of environments: all copies of the vector run the same action, and the estimates from all of them
+// are averaged. The vector must reset its copies within the step that ends an episode ([envs.SameStep]): an ended world can't be tried.
+type Learner struct {
+	ctx     agents.Context
+	pricer  *Pricer
+	act     []float32
+	metrics []string // names of the action's components
+	acted   bool
+	moved   bool
+
+	realised float64 // sum of the objective over the steps since the last metrics
+	steps    int64   // of them
+}
+
+var _ agents.Learner = (*Learner)(nil)
+
+// NewLearner returns a learner for the environments of ctx, which must be able to make one more. It fails where the configuration is
+// wrong or does not suit the environment's action.
+func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
+	switch {
+	case ctx.Copies < 1:
+		return nil, fmt.Errorf("spsa: copies is %d, want at least 1", ctx.Copies)
+	case ctx.NewEnv == nil:
+		return nil, errors.New("spsa: the context can't make environments, want one to try actions on")
+	}
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("spsa: %w", err)
+	}
+	spare, err := ctx.NewEnv()
+	if err != nil {
+		return nil, fmt.Errorf("spsa: an environment to try actions on: %w", err)
+	}
+	l := &Learner{ctx: ctx}
+	if l.pricer, err = NewPricer(c, spare, ctx.Seed); err != nil {
+		return nil, err
+	}
+	l.act = make([]float32, len(l.pricer.x))
+	for _, name := range l.pricer.Names() {
+		l.metrics = append(l.metrics, "train/"+strings.ReplaceAll(name, " ", "_"))
+	}
+	return l, nil
+}
+
+// Act implements [agents.Learner]: the world runs the action unperturbed.
+func (l *Learner) Act(v *envs.Vector) error {
+	l.pricer.Action(l.act)
+	for i := range l.ctx.Copies {
+		if err := l.pricer.Estimate(v.Env(i)); err != nil {
+			return fmt.Errorf("environment %d: %w", i, err)
+		}
+		copy(v.Act.Env(i).Kinds[0], l.act)
+	}
+	l.acted = true
+	return nil
+}
+
+// Observe implements [agents.Learner].
+func (l *Learner) Observe(v *envs.Vector) error {
+	if !l.acted {
+		return errors.New("spsa: Observe without Act before it")
+	}
+	l.acted, l.moved = false, true
+	n, agentsEach := len(v.Spec().Info), v.Spec().Kinds[0].Agents
+	for i := range l.ctx.Copies {
+		l.realised += l.pricer.trials.realised(v.Rewards[0][i*agentsEach:(i+1)*agentsEach], v.Info[i*n:(i+1)*n])
+		l.steps++
+	}
+	return nil
+}
+
+// Update implements [agents.Learner].
+func (l *Learner) Update() error {
+	if l.moved {
+		l.pricer.Move()
+		l.moved = false
+	}
+	return nil
+}
+
+// Metrics implements [agents.Learner]:
+//
+//	train/objective     mean of the objective over the world's own windows since the last call
+//	train/gradient      length of the last estimate, each block in its Unit
+//	train/step          e_t of the last move
+//	train/n_updates     moves since the beginning
+//	train/price_1 …     the present action, by the names of its components
+func (l *Learner) Metrics(f func(name string, value float64)) {
+	if l.steps > 0 {
+		f("train/objective", l.realised/float64(l.steps))
+		l.realised, l.steps = 0, 0
+	}
+	f("train/gradient", l.pricer.gradient)
+	f("train/step", l.pricer.step)
+	f("train/n_updates", float64(l.pricer.window))
+	for i, name := range l.metrics {
+		f(name, l.pricer.x[i])
+	}
+}
+
+// Replay implements [agents.Learner]: there is none.
+func (*Learner) Replay() *replay.Buffer { return nil }
+
+const (
+	blobPricer   = "pricer"
+	blobRealised = "objective"
+)
+
+// Save implements [agents.Learner].
+func (l *Learner) Save(s *agents.State) error {
+	b, err := l.pricer.AppendBinary(nil)
+	s.Blobs[blobPricer] = b
+	s.Blobs[blobRealised] = appendFloat(nil, l.realised)
+	s.Counters["windows"], s.Counters["summed_windows"] = l.pricer.window, l.steps
+	return err
+}
+
+// Load implements [agents.Learner].
+func (l *Learner) Load(s *agents.State) error {
+	b, err := s.GetBlob(blobPricer)
+	if err != nil {
+		return fmt.Errorf("spsa: %w", err)
+	}
+	r, err := s.GetBlob(blobRealised)
+	if err != nil {
+		return fmt.Errorf("spsa: %w", err)
+	}
+	if len(r) != 8 || math.IsNaN(word(r, 0)) {
+		return fmt.Errorf("spsa: entry %q of the state is %x, want a number in 8 bytes", blobRealised, r)
+	}
+	n, ok := s.Counters["summed_windows"]
+	if !ok || n < 0 || n > maxWindows {
+		return fmt.Errorf("spsa: counter %q of the state is %d (there: %v), want 0 to %d", "summed_windows", n, ok, int64(maxWindows))
+	}
+	if err := l.pricer.UnmarshalBinary(b); err != nil {
+		return err
+	}
+	l.realised, l.steps, l.acted, l.moved = word(r, 0), n, false, false
+	return nil
+}
+
+// Adopt implements [agents.Learner]: the search begins where another run's has come to, with its own steps and perturbations.
+func (l *Learner) Adopt(s *agents.State) error {
+	b, err := s.GetBlob(blobPricer)
+	if err != nil {
+		return fmt.Errorf("spsa: %w", err)
+	}
+	return l.pricer.adopt(b)
+}

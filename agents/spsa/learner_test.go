@@ -1,0 +1,344 @@
+package spsa
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/internal/proof"
+)
+
+// school is a learner with the environments that it learns from.
+type school struct {
+	v *envs.Vector
+	l *Learner
+}
+
+func newSchool(t testing.TB, build func() (envs.Env, error), c Config, copies int, seed uint64) *school {
+	t.Helper()
+	v, err := envs.NewVector(build, envs.VectorOptions{Copies: copies, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Close)
+	if err := v.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := NewLearner(c, agents.Context{Spec: v.Spec(), Copies: copies, Seed: seed, NewEnv: build})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &school{v, l}
+}
+
+// window is one step of every copy and the move after it.
+func (s *school) window() error {
+	if err := s.l.Act(s.v); err != nil {
+		return err
+	}
+	if err := s.v.Step(); err != nil {
+		return err
+	}
+	if err := s.l.Observe(s.v); err != nil {
+		return err
+	}
+	return s.l.Update()
+}
+
+func (s *school) windows(t testing.TB, n int) {
+	t.Helper()
+	for range n {
+		if err := s.window(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// saved is everything that a checkpoint would hold, as bytes.
+func (s *school) saved(t testing.TB) []byte {
+	t.Helper()
+	st := s.state(t)
+	b, err := s.v.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range slices.Sorted(maps.Keys(st.Blobs)) {
+		b = append(append(b, k...), st.Blobs[k]...)
+	}
+	return append(b, fmt.Sprint(st.Counters, st.Weights, st.Optimiser)...)
+}
+
+func (s *school) state(t testing.TB) *agents.State {
+	t.Helper()
+	st := agents.NewState()
+	if err := s.l.Save(st); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// mixed is a world with prices and baselines, short episodes and noise, and a configuration with every switch on.
+func mixed(length int) (func() (envs.Env, error), Config) {
+	o := plain(3, 2, 0.5, 3)
+	o.length, o.common, o.own, o.bound = length, 1, 0.1, 5
+	c := searching(&o, []float64{1, 1, 1, 5, 8})
+	c.Pairs, c.PerturbationDecay, c.Adam.On, c.Capacity = 2, 0.101, true, 14
+	return func() (envs.Env, error) { return newQuadratic(o), nil }, c
+}
+
+// A run that is saved and restored ends with the bytes of one that wasn't, and metrics go on.
+func TestResume(t *testing.T) {
+	build, c := mixed(7)
+	for _, copies := range []int{1, 3} {
+		whole := newSchool(t, build, c, copies, 5)
+		whole.windows(t, 50)
+		mid := whole.state(t)
+		world, err := whole.v.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.windows(t, 50)
+
+		resumed := newSchool(t, build, c, copies, 5) // which has gone some way of its own
+		resumed.windows(t, 3)
+		if err := resumed.v.UnmarshalBinary(world); err != nil {
+			t.Fatal(err)
+		}
+		if err := resumed.l.Load(mid); err != nil {
+			t.Fatal(err)
+		}
+		resumed.windows(t, 50)
+		same := bytes.Equal(whole.saved(t), resumed.saved(t))
+		proof.Claim(t, proof.Row{
+			Topic: "resume", Claim: fmt.Sprintf("PBA with all switches on, %d copies, saved and restored in the middle: the state after 100 windows", copies),
+			Bound: "equal bytes", Measured: map[bool]string{true: "equal bytes", false: "other bytes"}[same], Holds: same,
+		})
+		var a, b []string
+		whole.l.Metrics(func(name string, x float64) { a = append(a, fmt.Sprint(name, math.Float64bits(x))) })
+		resumed.l.Metrics(func(name string, x float64) { b = append(b, fmt.Sprint(name, math.Float64bits(x))) })
+		if !slices.Equal(a, b) {
+			t.Errorf("metrics after resuming are %v, want %v", b, a)
+		}
+	}
+}
+
+// A state that is cut, forged or of another environment is refused by name, and changes nothing.
+func TestLoadRefuses(t *testing.T) {
+	build, c := mixed(7)
+	s := newSchool(t, build, c, 1, 5)
+	s.windows(t, 5)
+	good, before := s.state(t), s.saved(t)
+	other := plain(2, 0, 1, 0)
+	foreign := newSchool(t, func() (envs.Env, error) { return newQuadratic(other), nil }, searching(&other, []float64{0, 0}), 1, 1).state(t)
+	nan := slices.Clone(good.Blobs[blobPricer])
+	copy(nan[head:], appendFloat(nil, math.NaN()))
+	wild := slices.Clone(good.Blobs[blobPricer])
+	copy(wild[head:], appendFloat(nil, 5.5))
+	for _, bad := range []struct {
+		name, want string
+		change     func(s *agents.State)
+	}{
+		{"foreign", "2 components", func(s *agents.State) { s.Blobs[blobPricer] = foreign.Blobs[blobPricer] }},
+		{"empty", "0 bytes", func(s *agents.State) { s.Blobs[blobPricer] = nil }},
+		{"cut head", "20 bytes", func(s *agents.State) { s.Blobs[blobPricer] = good.Blobs[blobPricer][:20] }},
+		{"cut rows", "want more than", func(s *agents.State) { s.Blobs[blobPricer] = good.Blobs[blobPricer][:60] }},
+		{"cut stream", "perturbations", func(s *agents.State) { s.Blobs[blobPricer] = good.Blobs[blobPricer][:len(nan)-1] }},
+		{"NaN", "action NaN", func(s *agents.State) { s.Blobs[blobPricer] = nan }},
+		{"beyond a bound", "5.5, want at least -5 and at most 5", func(s *agents.State) { s.Blobs[blobPricer] = wild }},
+		{"no pricer", `no entry "pricer"`, func(s *agents.State) { delete(s.Blobs, blobPricer) }},
+		{"no sum", `no entry "objective"`, func(s *agents.State) { delete(s.Blobs, blobRealised) }},
+		{"cut sum", "in 8 bytes", func(s *agents.State) { s.Blobs[blobRealised] = []byte{1} }},
+		{"count", `"summed_windows" of the state is -1`, func(s *agents.State) { s.Counters["summed_windows"] = -1 }},
+	} {
+		st := agents.NewState()
+		maps.Copy(st.Blobs, good.Blobs)
+		maps.Copy(st.Counters, good.Counters)
+		bad.change(st)
+		if err := s.l.Load(st); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%s: error is %v, want one with %q", bad.name, err, bad.want)
+		}
+		if !bytes.Equal(s.saved(t), before) {
+			t.Errorf("%s: the refused state changed something", bad.name)
+		}
+	}
+	if err := s.l.Load(good); err != nil {
+		t.Error(err)
+	}
+}
+
+// Adopting takes the action, and keeps count, stream and moments.
+func TestAdopt(t *testing.T) {
+	build, c := mixed(7)
+	from, to := newSchool(t, build, c, 1, 5), newSchool(t, build, c, 1, 6)
+	from.windows(t, 30)
+	to.windows(t, 3)
+	stream := *to.l.pricer.stream
+	if err := to.l.Adopt(from.state(t)); err != nil {
+		t.Fatal(err)
+	}
+	p, q := to.l.pricer, from.l.pricer
+	if !slices.Equal(p.x, q.x) || p.window != 3 || *p.stream != stream || slices.Equal(p.first, q.first) {
+		t.Errorf("adopted %v in window %d, want %v in window 3 and nothing else", p.x, p.window, q.x)
+	}
+	if err := to.l.Adopt(agents.NewState()); err == nil || !strings.Contains(err.Error(), "pricer") {
+		t.Errorf("an empty state gives %v", err)
+	}
+}
+
+// Neither face allocates in a window.
+func TestNoAllocation(t *testing.T) {
+	build, c := mixed(7)
+	s := newSchool(t, build, c, 3, 5)
+	s.windows(t, 20)
+	learner := testing.AllocsPerRun(200, func() {
+		if err := s.window(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	world, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spare, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlanner(c, spare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun(t, world, 1)
+	act, obs := envs.NewAction(world.Spec()), envs.NewObservation(world.Spec())
+	planner := testing.AllocsPerRun(200, func() {
+		if err := p.Plan(world, obs, act); err != nil {
+			t.Fatal(err)
+		}
+	})
+	proof.Claim(t, proof.Row{
+		Topic: "agents", Claim: "PBA, all switches on: allocations in a window, learning from 3 copies and planning in one", Bound: "0 and 0",
+		Measured: fmt.Sprintf("%g and %g", learner, planner), Holds: learner == 0 && planner == 0,
+	})
+}
+
+// Copies face the workload that the world will face, and trying changes nothing of the world.
+func TestCounterfactuals(t *testing.T) {
+	o := marketOptions{demand: recommended, users: true, jobs: 500, length: 200}
+	world := begun(t, newMarket(o), 11)
+	p := newPricer(t, pricing([]float64{1, 1, 1}), newMarket(o), 1)
+	act, obs, out := envs.NewAction(world.Spec()), envs.NewObservation(world.Spec()), envs.NewOutcome(world.Spec())
+	equal, untouched := 0, 0
+	var paired, apart sample
+	stranger := begun(t, newMarket(o), 12)
+	for range o.length {
+		p.Action(act.Kinds[0])
+		copy(p.trials.act.Kinds[0], act.Kinds[0])
+		before, err := world.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := p.trials.profit(world)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := p.trials.profit(stranger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m := range p.trials.act.Kinds[0] {
+			p.trials.act.Kinds[0][m] += 0.05
+		}
+		dearer, err := p.trials.profit(world)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paired.add(dearer - told)
+		apart.add(dearer - other)
+		if err := p.Estimate(world); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := world.AppendBinary(nil); err == nil && bytes.Equal(before, after) {
+			untouched++
+		}
+		p.Move()
+		for _, e := range []envs.Env{world, stranger} {
+			if err := e.Step(act, obs, out); err != nil {
+				t.Fatal(err)
+			}
+			if e == world && out.Info[0] == told {
+				equal++
+			}
+		}
+	}
+	spread := func(s *sample) float64 { return s.variance() - s.mean()*s.mean() }
+	ratio := spread(&apart) / spread(&paired)
+	proof.Claim(t, proof.Row{
+		Topic: "agents", Claim: fmt.Sprintf("PBA's counterfactual copies over %d windows of users drawn one by one: windows whose profit the copy told exactly, windows in which trying left the world's bytes alone", o.length),
+		Bound: fmt.Sprintf("%d and %d", o.length, o.length), Measured: fmt.Sprintf("%d and %d; the effect of 0.05 on all prices has a variance %.0f times smaller than between worlds of other seeds", equal, untouched, ratio),
+		Holds: equal == o.length && untouched == o.length && ratio > 1,
+	})
+}
+
+// The planner begins anew in every episode, and what it does follows from the seed.
+func TestPlanner(t *testing.T) {
+	o := marketOptions{demand: recommended, jobs: marketJobs, length: 40}
+	p, err := NewPlanner(pricing([]float64{1, 1, 1}), newMarket(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := rollout.NewRunner(newMarket(o))
+	var first []float32
+	run.OnStep = func(s rollout.Step) {
+		if s.Number == 0 {
+			first = slices.Clone(s.Action.Kinds[0])
+		}
+	}
+	var profits []float64
+	for _, seed := range []uint64{1, 2, 1} {
+		e, err := run.Episode(rollout.Actor{Planner: p}, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(first, []float32{1, 1, 1}) || p.Pricer().Windows() != 40 {
+			t.Errorf("seed %d: first prices are %v, want the start; %d windows", seed, first, p.Pricer().Windows())
+		}
+		profits = append(profits, e.Info[0])
+	}
+	if profits[0] != profits[2] || profits[0] == profits[1] {
+		t.Errorf("profits of seeds 1, 2, 1 are %v", profits)
+	}
+	if p.Name() != "pba" {
+		t.Error(p.Name())
+	}
+}
+
+// What learners refuse says why.
+func TestLearnerRefuses(t *testing.T) {
+	build, c := mixed(7)
+	env, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 0, NewEnv: build}); err == nil || !strings.Contains(err.Error(), "copies is 0") {
+		t.Error(err)
+	}
+	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 1}); err == nil || !strings.Contains(err.Error(), "can't make environments") {
+		t.Error(err)
+	}
+	s := newSchool(t, build, c, 1, 1)
+	if err := s.l.Observe(s.v); err == nil || !strings.Contains(err.Error(), "without Act") {
+		t.Error(err)
+	}
+	o := plain(1, 0, 1, 0)
+	o.broken = true
+	s = newSchool(t, func() (envs.Env, error) { return newQuadratic(o), nil }, searching(&o, []float64{0}), 1, 1)
+	if err := s.window(); err == nil || !strings.Contains(err.Error(), "the objective is NaN") {
+		t.Error(err)
+	}
+}

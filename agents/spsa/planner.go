@@ -1,0 +1,41 @@
+package spsa
+
+import "github.com/stoker-rl/stoker/envs"
+
+// Planner is the pricer within one episode, as the paper's experiment has it: it begins at the configured start and moves after every
+// window. Only the windows that the world itself runs count as results.
+type Planner struct{ pricer *Pricer }
+
+var _ envs.Planner = (*Planner)(nil)
+
+// NewPlanner returns a planner for environments such as spare, which it takes to try actions on: spare must not be the one that is
+// played.
+func NewPlanner(c Config, spare envs.Env) (*Planner, error) {
+	p, err := NewPricer(c, spare, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Planner{p}, nil
+}
+
+// Name implements [envs.Planner].
+func (*Planner) Name() string { return label }
+
+// Reset implements [envs.Planner].
+func (p *Planner) Reset(seed uint64) error {
+	p.pricer.Reset(seed)
+	return nil
+}
+
+// Pricer is what the planner moves, to read.
+func (p *Planner) Pricer() *Pricer { return p.pricer }
+
+// Plan implements [envs.Planner].
+func (p *Planner) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error {
+	p.pricer.Action(act.Kinds[0])
+	if err := p.pricer.Estimate(env); err != nil {
+		return err
+	}
+	p.pricer.Move() // what comes next is for the next window (line 7)
+	return nil
+}

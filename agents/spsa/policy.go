@@ -1,0 +1,140 @@
+package spsa
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Name is the learner's name in the table of agents and in policy files; label is the policies' in results.
+const (
+	Name  = "spsa"
+	label = "pba"
+)
+
+// Held is a policy that holds one action. It has no changing state; what it saves says which action it holds.
+type Held struct {
+	file   *agents.PolicyFile
+	action []float32 // [agents, width]
+	width  int
+	hash   [sha256.Size]byte
+}
+
+var _ agents.Policy = (*Held)(nil)
+
+// description is a policy file's JSON. The action is the array "action", of [agents, width].
+type description struct {
+	// Format is the version of this description: 1.
+	Format int `json:"format"`
+	// Windows is how many moves found the action.
+	Windows int64 `json:"windows"`
+}
+
+const (
+	format      = 1
+	arrayAction = "action"
+)
+
+// Policy implements [agents.Learner].
+func (l *Learner) Policy() (agents.Policy, error) {
+	a := make([]float32, len(l.pricer.x))
+	l.pricer.Action(a)
+	d, err := json.Marshal(description{Format: format, Windows: l.pricer.window})
+	if err != nil {
+		return nil, err
+	}
+	n := l.ctx.Spec.Kinds[0].Agents
+	return OpenPolicy(&agents.PolicyFile{
+		Agent: Name, EnvID: l.ctx.Spec.ID, Description: d,
+		Arrays: map[string]agents.Array{arrayAction: {Shape: []int{n, len(a) / n}, Data: a}},
+	}, l.ctx.Spec)
+}
+
+// OpenPolicy builds a policy from a file, for an environment in whose action space the held action lies.
+func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec) (*Held, error) {
+	if f.Agent != Name {
+		return nil, fmt.Errorf("spsa: policy: made by agent %q, want %q", f.Agent, Name)
+	}
+	if f.EnvID != spec.ID {
+		return nil, fmt.Errorf("spsa: policy: trained for %s, not for %s", f.EnvID, spec.ID)
+	}
+	var d description
+	dec := json.NewDecoder(bytes.NewReader(f.Description))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		return nil, fmt.Errorf("spsa: policy: description: %w", err)
+	}
+	if d.Format != format {
+		return nil, fmt.Errorf("spsa: policy: description has format %d, want %d", d.Format, format)
+	}
+	if len(spec.Kinds) != 1 {
+		return nil, fmt.Errorf("spsa: policy: %s has %d kinds of agents, want one", spec.ID, len(spec.Kinds))
+	}
+	k := &spec.Kinds[0]
+	a, w := f.Arrays[arrayAction].Data, k.Action.Width()
+	if w == 0 || len(a) != k.Agents*w {
+		return nil, fmt.Errorf("spsa: policy: array %q has %d numbers, want %d", arrayAction, len(a), k.Agents*w)
+	}
+	p := &Held{file: f, action: a, width: w}
+	b := append([]byte(f.Agent+"\x00"+f.EnvID+"\x00"), f.Description...)
+	for i := range k.Agents {
+		row := a[i*w : (i+1)*w]
+		if err := k.Action.Contains(row); err != nil {
+			return nil, fmt.Errorf("spsa: policy: action of %s %d: %w", k.Name, i, err)
+		}
+		for _, x := range row {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+	}
+	p.hash = sha256.Sum256(b)
+	return p, nil
+}
+
+// Name implements [envs.Policy].
+func (*Held) Name() string { return label }
+
+// Export implements [agents.Policy]. The file belongs to the policy and must not be modified.
+func (p *Held) Export() (*agents.PolicyFile, error) { return p.file, nil }
+
+// Reset implements [envs.Policy].
+func (*Held) Reset(uint64) error { return nil }
+
+// Act implements [envs.Policy].
+func (p *Held) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	for j, here := range obs.Kinds[0].Active {
+		row := act.Kinds[0][j*p.width : (j+1)*p.width]
+		if !here {
+			clear(row)
+			continue
+		}
+		copy(row, p.action[j*p.width:])
+	}
+	return nil
+}
+
+// CopyFrom implements [envs.Policy]: src must hold the same action.
+func (p *Held) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*Held)
+	if !ok || s.hash != p.hash {
+		return fmt.Errorf("spsa: policy %s can't be made equal to %s: they hold other actions", p.Name(), src.Name())
+	}
+	return nil
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *Held) AppendBinary(b []byte) ([]byte, error) { return append(b, p.hash[:]...), nil }
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *Held) UnmarshalBinary(b []byte) error {
+	if !bytes.Equal(b, p.hash[:]) {
+		return errors.New("spsa: policy: the state belongs to another action")
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package spsa
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// A policy holds the action that the learner holds now, and goes through its file unchanged.
+func TestPolicy(t *testing.T) {
+	build, c := mixed(7)
+	s := newSchool(t, build, c, 1, 5)
+	s.windows(t, 20)
+	p, err := s.l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float32, 5)
+	s.l.pricer.Action(want)
+	s.windows(t, 20) // it does not change as learning goes on
+	f, err := p.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := OpenPolicy(f, s.v.Spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act := envs.NewObservation(s.v.Spec()), envs.NewAction(s.v.Spec())
+	obs.Kinds[0].Active[0] = true
+	for _, x := range []envs.Policy{p, q} {
+		if err := x.Act(obs, act, true); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(act.Kinds[0], want) {
+			t.Errorf("it does %v, want %v", act.Kinds[0], want)
+		}
+	}
+	b, err := p.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.UnmarshalBinary(b); err != nil {
+		t.Error(err)
+	}
+	if err := q.CopyFrom(p); err != nil {
+		t.Error(err)
+	}
+	later, err := s.l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q.CopyFrom(later) == nil || later.UnmarshalBinary(b) == nil {
+		t.Error("a policy took the state of one that holds another action")
+	}
+	obs.Kinds[0].Active[0] = false
+	if err := q.Act(obs, act, true); err != nil || slices.Max(act.Kinds[0]) != 0 {
+		t.Errorf("an absent agent does %v (%v), want zeros", act.Kinds[0], err)
+	}
+}
+
+// Damaged and foreign files are refused by name.
+func TestOpenPolicyRefuses(t *testing.T) {
+	build, c := mixed(7)
+	s := newSchool(t, build, c, 1, 5)
+	p, err := s.l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := p.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	array := func(x ...float32) func(f *agents.PolicyFile) {
+		return func(f *agents.PolicyFile) { f.Arrays[arrayAction] = agents.Array{Shape: []int{1, len(x)}, Data: x} }
+	}
+	for want, change := range map[string]func(f *agents.PolicyFile){
+		`made by agent "maddpg"`:           func(f *agents.PolicyFile) { f.Agent = "maddpg" },
+		"trained for test/Other-v1":        func(f *agents.PolicyFile) { f.EnvID = "test/Other-v1" },
+		"format 2, want 1":                 func(f *agents.PolicyFile) { f.Description = []byte(`{"format":2}`) },
+		"description: json: unknown field": func(f *agents.PolicyFile) { f.Description = []byte(`{"format":1,"prices":3}`) },
+		"0 numbers, want 5":                func(f *agents.PolicyFile) { delete(f.Arrays, arrayAction) },
+		"4 numbers, want 5":                array(1, 1, 1, 5),
+		"component 0 is 6, want [-5, 5]":   array(6, 1, 1, 5, 8),
+		"component 4 is 8.5, want a whole": array(1, 1, 1, 5, 8.5),
+	} {
+		f := *good
+		f.Arrays = maps.Clone(good.Arrays)
+		change(&f)
+		if _, err := OpenPolicy(&f, s.v.Spec()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want one with %q", err, want)
+		}
+	}
+}
+
+// FuzzState feeds the reader of states: what it takes, it gives back.
+func FuzzState(f *testing.F) {
+	build, c := mixed(7)
+	env, err := build()
+	if err != nil {
+		f.Fatal(err)
+	}
+	p := newPricer(f, c, env, 1)
+	good, err := p.AppendBinary(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(good[:100])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if p.UnmarshalBinary(b) != nil {
+			return
+		}
+		again, err := p.AppendBinary(nil)
+		if err != nil || string(again) != string(b) {
+			t.Errorf("%x comes back as %x (%v)", b, again, err)
+		}
+		if err := p.Estimate(begun(t, newQuadratic(plain(3, 2, 1, 3)), 1)); err != nil {
+			return // a forged moment may overflow
+		}
+		p.Move()
+	})
+}

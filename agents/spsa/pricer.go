@@ -1,0 +1,195 @@
+package spsa
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// Pricer is Algorithm 1: the action that it holds, and how it moves. It does not allocate once made.
+type Pricer struct {
+	c      Config
+	space  *space
+	trials *trials
+
+	x      []float64 // s_t = (p_t, n_t), whole numbers kept as reals
+	window int64     // t
+	stream *rng.Stream
+	// first and second are Adam's running means; estimate sums ∇̂Φ_t over worlds and pairs.
+	first, second []float64
+	estimate      []float64
+	worlds        int // of which estimate is the sum
+
+	delta          []float64 // Δ_t
+	at             []float64 // a perturbed strategy
+	above, below   []float64 // s⁺ and s⁻ as the environment takes them, before the capacity
+	gradient, step float64   // norm of the last estimate in units, e_t of the last move
+}
+
+// NewPricer returns a pricer for environments such as spare, which it takes to try actions on.
+func NewPricer(c Config, spare envs.Env, seed uint64) (*Pricer, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("spsa: %w", err)
+	}
+	s, err := newSpace(&c, spare.Spec())
+	if err != nil {
+		return nil, fmt.Errorf("spsa: %w", err)
+	}
+	t, err := newTrials(&c, spare)
+	if err != nil {
+		return nil, fmt.Errorf("spsa: %w", err)
+	}
+	n := len(s.names)
+	p := &Pricer{c: c, space: s, trials: t}
+	for _, v := range []*[]float64{&p.x, &p.first, &p.second, &p.estimate, &p.delta, &p.at, &p.above, &p.below} {
+		*v = make([]float64, n)
+	}
+	p.Reset(seed)
+	return p, nil
+}
+
+// Reset begins anew at the configured start.
+func (p *Pricer) Reset(seed uint64) {
+	copy(p.x, p.space.start)
+	clear(p.first)
+	clear(p.second)
+	clear(p.estimate)
+	p.window, p.worlds, p.gradient, p.step = 0, 0, 0, 0
+	p.stream = rng.NewStream(seed, "spsa: perturbations")
+}
+
+// Action writes what is to be done in the present window.
+func (p *Pricer) Action(act []float32) { p.space.use(p.x, act, false) }
+
+// Windows is the number of moves so far.
+func (p *Pricer) Windows() int64 { return p.window }
+
+// Names are the action's components by name.
+func (p *Pricer) Names() []string { return p.space.names }
+
+// Estimate adds an estimate of the profit's slope in the window that a world is about to run (lines 2 to 5). The world does not change.
+func (p *Pricer) Estimate(world envs.Env) error {
+	for range p.c.Pairs {
+		if p.c.Joint {
+			if err := p.pair(world, true, true); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.pair(world, true, false); err != nil {
+			return err
+		}
+		if err := p.pair(world, false, true); err != nil {
+			return err
+		}
+	}
+	p.worlds++
+	return nil
+}
+
+// pair tries one pair of strategies, in which the blocks named are perturbed.
+func (p *Pricer) pair(world envs.Env, prices, baselines bool) error {
+	moved := false
+	for i, whole := range p.space.whole { // line 2
+		p.delta[i] = 0
+		if (whole && baselines && p.c.Baselines.Step > 0) || (!whole && prices && p.c.Prices.Step > 0) {
+			p.delta[i] = 1 - 2*float64(p.stream.Uint64()>>63)
+			moved = true
+		}
+	}
+	if !moved { // there is nothing to find out
+		return nil
+	}
+	return p.along(world)
+}
+
+// along adds the slope that a pair of strategies along Δ shows.
+func (p *Pricer) along(world envs.Env) error {
+	above, err := p.try(world, 1, p.above) // lines 3 and 4: s⁺ = s + cΔ, Φ⁺
+	if err != nil {
+		return err
+	}
+	below, err := p.try(world, -1, p.below) // s⁻ = s − cΔ, Φ⁻
+	if err != nil {
+		return err
+	}
+	for i := range p.x { // line 5, eq. 12: Δ(Φ⁺ − Φ⁻)/2c, with the distance that bounds and rounding have left of 2cΔ
+		if d := p.above[i] - p.below[i]; p.delta[i] != 0 && d != 0 {
+			p.estimate[i] += (above - below) / d
+		}
+	}
+	return nil
+}
+
+// try evaluates s + sign·cΔ, and tells where that is within the bounds.
+func (p *Pricer) try(world envs.Env, sign float64, where []float64) (float64, error) {
+	act := p.trials.act.Kinds[0]
+	for i, d := range p.delta {
+		p.at[i] = p.space.clip(i, p.x[i]+float64(sign*float64(p.perturbation(p.space.whole[i])*d)))
+		if where[i] = float64(float32(p.at[i])); p.space.whole[i] {
+			where[i] = p.space.clip(i, roundHalfUp(p.at[i]))
+		}
+	}
+	p.space.use(p.at, act, false)
+	x, err := p.trials.profit(world)
+	if err != nil {
+		return 0, fmt.Errorf("spsa: trying an action in window %d: %w", p.window, err)
+	}
+	return x, nil
+}
+
+// perturbation is c_t.
+func (p *Pricer) perturbation(whole bool) float64 {
+	switch {
+	case whole:
+		return p.c.Baselines.Perturbation
+	case p.c.PerturbationDecay == 0:
+		return p.c.Prices.Perturbation
+	}
+	return p.c.Prices.Perturbation / portable.Pow(float64(p.window+1), p.c.PerturbationDecay)
+}
+
+// Move does the projected step (line 6, eq. 13) along the mean of the estimates since the last one, and goes on to the next window.
+func (p *Pricer) Move() {
+	n := float64(max(p.worlds, 1)) * float64(p.c.Pairs)
+	e := 1.0
+	if p.c.Decay > 0 {
+		e = portable.Pow((p.c.Offset+1)/(p.c.Offset+float64(p.window)+1), p.c.Decay)
+	}
+	squares := 0.0
+	for i := range p.x {
+		b := &p.c.Prices
+		if p.space.whole[i] {
+			b = &p.c.Baselines
+		}
+		g := p.estimate[i] / n / b.Unit
+		squares += float64(g * g)
+		move := float64(b.Step*e) * p.scaled(i, g)
+		if b.Most > 0 {
+			move = min(max(move, -b.Most), b.Most)
+		}
+		p.x[i] = p.space.clip(i, p.x[i]+float64(move))
+	}
+	p.space.use(p.x, p.trials.act.Kinds[0], true)
+	p.gradient, p.step = math.Sqrt(squares), e
+	clear(p.estimate)
+	p.worlds = 0
+	p.window++
+}
+
+// scaled is component i's estimate g, divided by its running size where Adam is on.
+func (p *Pricer) scaled(i int, g float64) float64 {
+	a := &p.c.Adam
+	if !a.On {
+		return g
+	}
+	p.first[i] = float64(a.Beta1*p.first[i]) + float64((1-a.Beta1)*g)
+	p.second[i] = float64(a.Beta2*p.second[i]) + float64((1-a.Beta2)*float64(g*g))
+	t := float64(p.window + 1)
+	mean := p.first[i] / (1 - portable.Pow(a.Beta1, t))
+	size := math.Sqrt(p.second[i] / (1 - portable.Pow(a.Beta2, t)))
+	return mean / (size + a.Epsilon)
+}
