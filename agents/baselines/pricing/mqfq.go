@@ -146,25 +146,27 @@ func (p *MQFQ) cost(seen []float32, f int) float64 {
 	return see(seen, f, pricing.SeesService) / p.config.Weight
 }
 
-// tags brings start tags and virtual time up to this slot: jobs that began advance their function's start tag; one that became
-// backlogged starts at virtual time at the earliest, S = max(VT, F); and VT is the least start tag over those with a backlog.
+// tags brings start tags and virtual time up to this slot. Jobs that began advance their function's start tag; one that had none waiting starts
+// at virtual time at the earliest, S = max(VT, F). VT is the least start tag over the functions with a backlog: jobs beyond those that
+// idle vGPUs take at once. Where there is none, a busy period has ended and VT becomes the largest tag, as start-time fair queueing has it.
 func (p *MQFQ) tags(seen []float32) {
+	least, most, any := 0.0, p.virtual[0], false
 	for f := range p.n {
-		p.start[f] += float64(see(seen, f, pricing.SeesBegun) * p.cost(seen, f))
-		if begun := see(seen, f, pricing.SeesBegun); p.last[f]-begun <= 0 && backlog(seen, f) > 0 {
+		begun, waits := see(seen, f, pricing.SeesBegun), float64(backlog(seen, f))
+		p.start[f] += float64(begun * p.cost(seen, f))
+		if p.last[f]-begun <= 0 && waits > 0 {
 			p.start[f] = max(p.start[f], p.virtual[0])
 		}
-		p.last[f] = float64(backlog(seen, f))
-	}
-	least, any := 0.0, false
-	for f := range p.n {
-		if p.last[f] > 0 && (!any || p.start[f] < least) {
+		p.last[f] = waits
+		most = max(most, p.start[f])
+		if waits > see(seen, f, pricing.SeesIdle) && (!any || p.start[f] < least) {
 			least, any = p.start[f], true
 		}
 	}
-	if any {
-		p.virtual[0] = max(p.virtual[0], least)
+	if !any {
+		least = most
 	}
+	p.virtual[0] = max(p.virtual[0], least)
 }
 
 // choose is the function that gets the next vGPU, -1 where none asks or all are throttled.

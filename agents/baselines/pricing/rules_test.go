@@ -168,6 +168,14 @@ func TestMQFQTags(t *testing.T) {
 	if p.start[1] != 3 {
 		t.Errorf("a function that was empty starts at %g, want virtual time 3", p.start[1])
 	}
+	// An idle vGPU takes the only job of each function at once: nobody is behind, and virtual time is the largest tag.
+	p.start[0] = 7
+	x.set(0, pricing.SeesIdle, 1)
+	x.set(1, pricing.SeesIdle, 1)
+	x.does(p, row{}, row{})
+	if p.virtual[0] != 7 {
+		t.Errorf("without a backlog virtual time is %g, want 7", p.virtual[0])
+	}
 }
 
 // Choices: the smallest start tag; warm functions before it; sticky stays with the last; a function too far ahead is throttled; an idle vGPU
@@ -332,6 +340,8 @@ func TestTorporPlacement(t *testing.T) {
 	x.does(p, row{0, 1, 0, 0, 0}, row{}, row{0, 0, 1, 0, 0}, row{}) // a light one before it
 	x.set(1, pricing.SeesTransient, 2)
 	x.does(p, row{0, 1, 0, 0, 0}, row{0, 0, 1, 0, 0}, row{}, row{}) // a copy before that
+	x.set(1, pricing.SeesLate, 1)
+	x.does(p, row{0, 1, 0, 0, 0}, row{}, row{0, 0, 1, 0, 0}, row{}) // but not what has work itself, while others are idle
 	x.set(0, pricing.SeesLoading, 1)
 	x.does(p, row{}, row{}, row{}, row{}) // one loads already
 }

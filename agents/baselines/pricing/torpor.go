@@ -43,6 +43,7 @@ type Torpor struct {
 	rrc, wait []float64
 	order     []int32
 	idle      []int
+	need      []int // of functions that have not had their turn
 	sorted    []float64
 	less      func(a, b int32) int
 }
@@ -56,7 +57,7 @@ func NewTorpor(c TorporConfig, env envs.Env) (*Torpor, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Torpor{world: w, config: c, threshold: make([]float64, 1), order: make([]int32, w.n), idle: make([]int, w.n)}
+	p := &Torpor{world: w, config: c, threshold: make([]float64, 1), order: make([]int32, w.n), idle: make([]int, w.n), need: make([]int, w.n)}
 	for _, s := range []*[]float64{&p.arrived, &p.failed, &p.rrc, &p.wait, &p.sorted} {
 		*s = make([]float64, w.n)
 	}
@@ -137,12 +138,14 @@ func (p *Torpor) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	blank := int(see(seen, 0, pricing.SeesOff))
 	for f := range p.n {
 		p.idle[f] = int(see(seen, f, pricing.SeesIdle))
+		p.need[f] = max(0, backlog(seen, f)-int(see(seen, f, pricing.SeesLoading)))
 	}
 	for _, f32 := range p.order {
 		f := int(f32)
-		need := backlog(seen, f) - int(see(seen, f, pricing.SeesLoading))
+		need := p.need[f]
+		p.need[f] = 0
 		warm := int(see(seen, f, pricing.SeesWarm))
-		if own := min(p.idle[f], max(0, need)); own > 0 { // resident and available: no swap
+		if own := min(p.idle[f], need); own > 0 { // resident and available: no swap
 			p.idle[f] -= own
 			need -= own
 		}
@@ -170,7 +173,7 @@ func (p *Torpor) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 }
 
 // evict is the function whose idle vGPU is taken for f, -1 where none is idle: one with another copy, else a light one, else the least
-// recently used; of several alike the least recently used.
+// recently used; of several alike the least recently used. What a function behind f in the order would use at once goes last: that is ours.
 func (p *Torpor) evict(seen, do []float32, f int) int {
 	best, rank := -1, 0
 	for g := range p.n {
@@ -182,6 +185,9 @@ func (p *Torpor) evict(seen, do []float32, f int) int {
 			r = 2
 		} else if see(seen, g, pricing.SeesService) < p.config.Heavy {
 			r = 1
+		}
+		if p.idle[g] > p.need[g] {
+			r += 3
 		}
 		if best < 0 || r > rank || r == rank && see(seen, g, pricing.SeesIdleSince) > see(seen, best, pricing.SeesIdleSince) {
 			best, rank = g, r
