@@ -8,8 +8,7 @@ type cluster struct {
 }
 
 const (
-	lanes   = 4
-	laneMax = 1<<15 - 2
+	lanes = 4
 	// guards are the lanes' top bits, which numbers leave alone: a lane that would fall below zero borrows its own.
 	guards = 0x8000_8000_8000_8000
 	// never is a demand that no cluster meets: [mostSlots] is below it in every lane.

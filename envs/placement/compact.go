@@ -46,12 +46,12 @@ func (n *numbers) placed(_ *DeepRM, j *job, start int) {
 func (n *numbers) arrived() {}
 
 func (n *numbers) moved(e *DeepRM) {
-	for b := range n.Resources + 1 {
-		row := n.values[b*n.Horizon : (b+1)*n.Horizon]
-		copy(row, row[1:])
-		row[len(row)-1] = float32(n.Slots)
+	all := n.values[:(n.Resources+1)*n.Horizon]
+	copy(all, all[1:]) // every row at once; each one's last number is the next one's first
+	for last := 2*n.Horizon - 1; last < len(all); last += n.Horizon {
+		all[last] = float32(n.Slots)
 	}
-	jobs := n.values[:n.Horizon]
+	jobs := all[:n.Horizon]
 	jobs[n.Horizon-1] = 0
 	if !n.late {
 		return

@@ -146,7 +146,7 @@ func (b Between) mean() float64 { return float64(b.Low+b.High) / 2 }
 // Limits that keep states small and sums exact.
 const (
 	mostResources = lanes
-	mostSlots     = laneMax
+	mostSlots     = 1 << 12
 	mostSteps     = 1 << 16
 )
 

@@ -22,9 +22,10 @@ type DeepRM struct {
 	c       DeepRMConfig
 	spec    *envs.Spec
 	source  source
-	print   string // of the configuration, to compare
-	booking bool   // starts are booked ahead
-	inverse []int64
+	print   string    // of the configuration, to compare
+	booking bool      // starts are booked ahead
+	inverse []int64   // 1/length, in units of 1/one
+	usage   []float64 // share of all slots in use, by the number of those free
 	screen  screen
 
 	seed    uint64
@@ -52,7 +53,7 @@ type placement struct{ at, place int32 }
 // tally counts an episode's jobs.
 type tally struct {
 	finished, dropped int
-	slowdown          float64 // summed over finished jobs
+	slowdown, mean    float64 // summed over finished jobs, and their mean
 }
 
 // one is 1 in the fixed-point numbers in which 1/length is summed, so that sums are exact whatever the order.
@@ -86,6 +87,11 @@ func NewDeepRM(c DeepRMConfig) (*DeepRM, error) {
 	e.source = newSource(&e.c)
 	for n := 1; n < len(e.inverse); n++ {
 		e.inverse[n] = one / int64(n)
+	}
+	all := c.Resources * c.Slots
+	e.usage = make([]float64, all+1)
+	for free := range e.usage {
+		e.usage[free] = float64(all-free) / float64(all)
 	}
 	for r := range c.Resources {
 		e.cluster.full |= uint64(c.Slots) << (16 * r)
@@ -187,10 +193,14 @@ func (e *DeepRM) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome
 	if !e.running {
 		return fmt.Errorf("%s: step outside an episode, want Reset", DeepRMID)
 	}
-	if len(act.Kinds) != 1 || len(act.Kinds[0]) != 1 || !e.isChoice(act.Kinds[0][0]) {
+	if len(act.Kinds) != 1 || len(act.Kinds[0]) != 1 {
 		return envs.CheckAction(e.spec, nil, act)
 	}
-	place, start := int(act.Kinds[0][0]), -1
+	x := act.Kinds[0][0]
+	place, start := int(x), -1
+	if float32(place) != x || uint(place) > uint(e.c.Visible) { // also for NaN
+		return envs.CheckAction(e.spec, nil, act)
+	}
 	if place < e.c.Visible {
 		start = e.start(place)
 		if start < 0 && e.c.Mask {
@@ -206,19 +216,11 @@ func (e *DeepRM) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome
 		out.Rewards[0][0] = float32(-float64(e.weight) / one)
 		out.Elapsed = second
 	}
-	out.Info[infoSlowdown] = 0
-	if e.tally.finished > 0 {
-		out.Info[infoSlowdown] = e.tally.slowdown / float64(e.tally.finished)
-	}
-	out.Info[infoFinished], out.Info[infoDropped] = float64(e.tally.finished), float64(e.tally.dropped)
-	out.Info[infoWaiting], out.Info[infoUtilisation] = float64(e.shown+e.waiting), used
+	info := out.Info[:infos]
+	info[infoSlowdown], info[infoFinished], info[infoDropped] = e.tally.mean, float64(e.tally.finished), float64(e.tally.dropped)
+	info[infoWaiting], info[infoUtilisation] = float64(e.shown+e.waiting), used
 	e.see(obs)
 	return nil
-}
-
-// isChoice is what the action's space says of a number, without the error.
-func (e *DeepRM) isChoice(x float32) bool {
-	return x >= 0 && x <= float32(e.c.Visible) && x == float32(int(x))
 }
 
 // forbidden says why a place cannot be chosen.
@@ -325,6 +327,9 @@ func (e *DeepRM) leave() {
 		e.ends = append(e.ends, s)
 	}
 	e.active = kept
+	if len(e.ends) > 0 {
+		e.tally.mean = e.tally.slowdown / float64(e.tally.finished)
+	}
 }
 
 // arrive brings the time step's job, if there is one, to the first empty place, else to the backlog, else nowhere.
@@ -364,8 +369,7 @@ func (e *DeepRM) utilisation() float64 {
 	for r := range e.c.Resources {
 		free += lane(e.cluster.free[0], r)
 	}
-	all := e.c.Resources * e.c.Slots
-	return float64(all-free) / float64(all)
+	return e.usage[free]
 }
 
 // see writes what the scheduler sees.

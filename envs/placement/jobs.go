@@ -1,6 +1,10 @@
 package placement
 
-import "github.com/stoker-rl/stoker/rng"
+import (
+	"math/bits"
+
+	"github.com/stoker-rl/stoker/rng"
+)
 
 // job is a job that has arrived. A job's number is the time step of its arrival, at most one in each.
 type job struct {
@@ -17,8 +21,7 @@ type source struct {
 	set    int     // of the episode, -1 where every seed has its own
 	arrive rng.Key
 	short  rng.Key
-	length rng.Key
-	main   rng.Key
+	shape  rng.Key // length and dominant resource
 	demand rng.Key
 	traced func(purpose string, a, b, c uint64, value float64)
 }
@@ -47,8 +50,7 @@ func (s *source) begin(seed uint64, set int) {
 	}
 	s.arrive = rng.New(base, "arrival").With(of)
 	s.short = rng.New(base, "short").With(of)
-	s.length = rng.New(base, "length").With(of)
-	s.main = rng.New(base, "dominant resource").With(of)
+	s.shape = rng.New(base, "shape").With(of)
 	s.demand = rng.New(base, "demand").With(of)
 }
 
@@ -69,24 +71,33 @@ func (s *source) at(step int) job {
 	if u < c.ShortShare {
 		kind = c.Short
 	}
-	length := s.between("length", s.length.With(i), kind, i, 0)
-	dominant := s.between("dominant resource", s.main.With(i), Between{0, c.Resources - 1}, i, 0)
-	j := job{length: int32(length)}
+	shape := digits(s.shape.With(i).Uint64())
+	j := job{length: int32(kind.Low + shape.next(kind.High-kind.Low+1))}
+	s.report("length", i, 0, float64(j.length))
+	dominant := shape.next(c.Resources)
+	s.report("dominant resource", i, 0, float64(dominant))
+	demands := digits(s.demand.With(i).Uint64())
 	for r := range c.Resources {
 		of := c.Other
 		if r == dominant {
 			of = c.Dominant
 		}
-		j.demand |= uint64(s.between("demand", s.demand.With(i).With(uint64(r)), of, i, uint64(r))) << (16 * r)
+		d := of.Low + demands.next(of.High-of.Low+1)
+		s.report("demand", i, uint64(r), float64(d))
+		j.demand |= uint64(d) << (16 * r)
 	}
 	return j
 }
 
-// between draws a whole number of a range.
-func (s *source) between(purpose string, k rng.Key, b Between, x, y uint64) int {
-	n := b.Low + k.IntN(b.High-b.Low+1)
-	s.report(purpose, x, y, float64(n))
-	return n
+// digits is a number in [0, 1) in units of 2⁻⁶⁴, out of which several small draws are taken: what is left of it after one is again
+// uniform. Four draws among [mostSlots] leave 16 bits, so that none is off by more than 2⁻¹⁶ of its probability.
+type digits uint64
+
+// next draws from [0, n).
+func (d *digits) next(n int) int {
+	hi, lo := bits.Mul64(uint64(*d), uint64(n))
+	*d = digits(lo)
+	return int(hi)
 }
 
 func (s *source) report(purpose string, a, b uint64, value float64) {

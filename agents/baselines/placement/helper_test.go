@@ -56,7 +56,6 @@ func newWorld(t testing.TB, c placement.DeepRMConfig, r rule) *world {
 }
 
 func (w *world) reset(seed uint64) {
-	w.t.Helper()
 	if err := w.env.Reset(seed, nil, w.obs); err != nil {
 		w.t.Fatal(err)
 	}
@@ -66,9 +65,8 @@ func (w *world) reset(seed uint64) {
 	w.out.Terminated, w.out.Truncated = false, false
 }
 
-// step returns the place that was chosen.
+// step returns the place that was chosen. It is timed: Helper would take longer than the rest.
 func (w *world) step() int {
-	w.t.Helper()
 	if err := w.policy.Act(w.obs, w.act, true); err != nil {
 		w.t.Fatal(err)
 	}
@@ -82,7 +80,6 @@ func (w *world) ended() bool { return w.out.Terminated || w.out.Truncated }
 
 // episode plays to the end and returns the mean slowdown and the number of jobs.
 func (w *world) episode(seed uint64) (slowdown, jobs float64) {
-	w.t.Helper()
 	for w.reset(seed); !w.ended(); {
 		w.step()
 	}

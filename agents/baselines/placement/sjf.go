@@ -64,25 +64,39 @@ func (p *SJF) begin(seed uint64) { p.seed, p.estimates = seed, rng.New(seed, "es
 // Act implements [envs.Policy].
 func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
+	best := -1
 	if p.config.Noise > 0 {
-		p.queue.observe(&p.view, o.Values)
+		best = p.estimated(o)
+	} else {
+		least := 0
+		for i := range p.Visible {
+			if !p.fits(o, i) {
+				continue
+			}
+			if length := p.Length(o.Values, i); best < 0 || length < least {
+				best, least = i, length
+			}
+		}
 	}
+	p.choose(act, best)
+	return nil
+}
+
+// estimated returns the job that fits and seems shortest.
+func (p *SJF) estimated(o *envs.KindObservation) int {
+	p.queue.observe(&p.view, o.Values)
 	best, least := -1, 0.0
 	for i := range p.Visible {
 		if !p.fits(o, i) {
 			continue
 		}
-		length := float64(p.Length(o.Values, i))
-		if p.config.Noise > 0 {
-			length *= portable.Exp(p.config.Noise * p.estimates.With(uint64(p.queue.numbers[i])).Norm())
-		}
+		length := float64(p.Length(o.Values, i)) * portable.Exp(p.config.Noise*p.estimates.With(uint64(p.queue.numbers[i])).Norm())
 		if best < 0 || length < least {
 			best, least = i, length
 		}
 	}
 	p.queue.chosen = int32(best)
-	p.choose(act, best)
-	return nil
+	return best
 }
 
 // CopyFrom implements [envs.Policy].

@@ -28,6 +28,11 @@ func (v *view) fits(o *envs.KindObservation, place int) bool {
 	if v.exact {
 		return o.Mask[place]
 	}
+	return v.compare(o, place)
+}
+
+// compare is fits without a mask that tells.
+func (v *view) compare(o *envs.KindObservation, place int) bool {
 	n := v.Length(o.Values, place)
 	for r := range v.Resources {
 		d := v.Demand(o.Values, place, r)

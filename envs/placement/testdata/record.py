@@ -3,8 +3,7 @@
 
 usage: record.py CHECKOUT OUT [EPISODES]
 
-CHECKOUT is a clone of github.com/hongzimao/deeprm at fa78411, which is for Python 2: print statements and divisions of whole numbers
-are turned into Python 3's while the files are read. Needs numpy. OUT is gzipped JSON, a list of forms:
+CHECKOUT is a clone of github.com/hongzimao/deeprm at fa78411. Needs numpy. OUT is gzipped JSON, a list of forms:
 the parameters, and for each episode the jobs as [length, demands...] by time step, the grey levels' order in
 fortieths, the actions, rewards and ends, observations (a byte each: images in two-hundredths, compact ones as they are) in base64, and each
 job's [arrival, finish].
@@ -13,35 +12,17 @@ import base64
 import gzip
 import json
 import random
-import re
 import sys
-import types
 
 import numpy as np
+
+import published
 
 checkout, out = sys.argv[1:3]
 episodes = int(sys.argv[3]) if len(sys.argv) > 3 else 2
 
 
-def load(name):
-    """Imports a file of the checkout as Python 3."""
-    text = open(f"{checkout}/{name}.py").read()
-    text = text.replace("xrange", "range").split("# ------------------------------- Unit Tests")[0]
-    text = re.sub(r"^(\s*)print ([^(].*)$", r"\1print(\2)", text, flags=re.M)
-    for whole in ("job_len * 2 / 3", "job_len / 5", "max_nw_size / 2", "max_nw_size / 5", "self.backlog_size / self.time_horizon",
-                  "curr_size / backlog_width"):
-        text = text.replace(whole, whole.replace("/", "//"))
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, name + ".py", "exec"), module.__dict__)
-    return module
-
-
-for stub in ("theano", "matplotlib", "matplotlib.pyplot"):
-    sys.modules[stub] = types.ModuleType(stub)
-sys.modules["theano"].config = types.SimpleNamespace(floatX="float64")
-load("job_distribution")
-parameters, environment = load("parameters"), load("environment")
+parameters, environment, _ = published.modules(checkout)
 
 
 def form(repre, end, rate, visible, backlog, eager, limit):
@@ -81,5 +62,5 @@ forms = [
     form("compact", "all_done", 1.0, 5, 20, 0.1, 400),
     form("compact", "no_new_job", 0.9, 10, 60, 0.7, 2000),
 ]
-with gzip.GzipFile(out, "wb", mtime=0) as f:
+with open(out, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as f:
     f.write(json.dumps(forms).encode())
