@@ -205,7 +205,7 @@ func TestChooseErrors(t *testing.T) {
 		want   string
 		usage  bool
 	}{
-		{"unknown", []string{"autoscalar"}, "", nil, `autoscalar is neither a run nor a checkpoint, and there is no policy "autoscalar"; there are: autoscaler, fixed, oracle, random-search`, true},
+		{"unknown", []string{"autoscalar"}, "", nil, `autoscalar is neither a run nor a checkpoint, and there is no policy "autoscalar"; there are: `, true},
 		{"no environment", []string{"fixed"}, "", nil, "no run or checkpoint names an environment: give a configuration with --config", true},
 		{"nothing", nil, "", nil, "no run or checkpoint names an environment", true},
 		{"twice the same run", []string{s1, s1}, "", nil, "training seed 1 of tiny is there already, from " + s1, true},
