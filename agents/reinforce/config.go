@@ -39,7 +39,8 @@ type Config struct {
 	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds"`
 	// RewardScale multiplies rewards before learning; metrics and episodes keep the environment's.
 	RewardScale float64 `yaml:"reward_scale" json:"reward_scale"`
-	// Standardise subtracts the mean of an update's advantages and divides by their deviation.
+	// Standardise subtracts the mean of an update's advantages and divides by their deviation. Where little is left to learn, it makes
+	// what is left, noise, as large as all that was learned from before.
 	Standardise bool `yaml:"standardise" json:"standardise"`
 	// Entropy is the coefficient of the policy's entropy in what is maximised.
 	Entropy float64 `yaml:"entropy" json:"entropy"`
@@ -80,7 +81,7 @@ type Replay struct {
 func Default() Config {
 	return Config{
 		Hidden: []int{64, 64}, Activation: nets.Tanh, FinalBound: 0.01,
-		Baseline: Value, Lambda: 0.95, Gamma: 0.99, RewardScale: 1, Standardise: true, Entropy: 0.01,
+		Baseline: Value, Lambda: 0.95, Gamma: 0.99, RewardScale: 1, Entropy: 0.01,
 		Episodes: 8, Rate: 1e-3, ValueRate: 1e-3, Clip: 0.5, ValueUpdates: 4, Rows: 256,
 		Replay: Replay{Draw: 8, Cap: 2},
 	}
