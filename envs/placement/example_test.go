@@ -34,5 +34,5 @@ func ExampleNewDeepRM() {
 	}
 	fmt.Printf("load %.2f: %g jobs, mean slowdown %.2f\n", c.Load(), out.Info[1], out.Info[0])
 	// Output:
-	// load 1.29: 33 jobs, mean slowdown 15.50
+	// load 1.29: 33 jobs, mean slowdown 13.70
 }

@@ -20,7 +20,6 @@ type source struct {
 	given  [][]job // by set and time step, nil where jobs are drawn
 	set    int     // of the episode, -1 where every seed has its own
 	arrive rng.Key
-	short  rng.Key
 	shape  rng.Key // length and dominant resource
 	demand rng.Key
 	traced func(purpose string, a, b, c uint64, value float64)
@@ -49,7 +48,6 @@ func (s *source) begin(seed uint64, set int) {
 		base, of = s.c.SetSeed, uint64(set)+1
 	}
 	s.arrive = rng.New(base, "arrival").With(of)
-	s.short = rng.New(base, "short").With(of)
 	s.shape = rng.New(base, "shape").With(of)
 	s.demand = rng.New(base, "demand").With(of)
 }
@@ -65,10 +63,9 @@ func (s *source) at(step int) job {
 	if u >= c.Rate {
 		return job{}
 	}
+	// Below the rate, the same number is uniform up to it, and says which kind comes.
 	kind := c.Long
-	u = s.short.With(i).Float64()
-	s.report("short", i, 0, u)
-	if u < c.ShortShare {
+	if u < float64(c.Rate*c.ShortShare) {
 		kind = c.Short
 	}
 	shape := digits(s.shape.With(i).Uint64())
