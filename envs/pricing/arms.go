@@ -189,6 +189,7 @@ func (p *ARMS) step(seen, a []float32, f int, off, warm *int32, donor *int) bool
 		p.hand(a, g, f)
 		return true
 	}
+	p.spare[int(seen[f*Sees+SeesTier])] = 0 // nor will others of the tier find one in this slot
 	return false
 }
 

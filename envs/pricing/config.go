@@ -107,11 +107,13 @@ const (
 	Generated    = "generated"
 )
 
-// Burst is how single functions' arrivals burst: with probability Start in each slot a burst begins, or begins anew, that lasts Slots and
-// multiplies the rate by Factor. Rates are scaled so that the mean stays.
+// Burst is how single functions' arrivals burst. Rates are scaled so that the mean stays.
 type Burst struct {
-	Start  float64 `yaml:"start" json:"start"`
-	Slots  int     `yaml:"slots" json:"slots"`
+	// Start is the probability that a burst begins, or begins anew, in a slot of a function.
+	Start float64 `yaml:"start" json:"start"`
+	// Slots is how long it lasts.
+	Slots int `yaml:"slots" json:"slots"`
+	// Factor multiplies the rate in it.
 	Factor float64 `yaml:"factor" json:"factor"`
 }
 

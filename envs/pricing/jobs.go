@@ -95,20 +95,15 @@ func (w *world) age() {
 func (w *world) dispatch() {
 	for f := range w.fn {
 		begun := int32(0)
-		for w.idleKeep(f).n+w.idleTransient(f).n > 0 {
-			k := w.queues[f].head
-			q := &w.queues[f]
-			if k == none {
-				q = &w.queues[len(w.fn)+f]
-				if k = q.head; k == none {
-					break
-				}
+		queue, late := &w.queues[f], &w.queues[len(w.fn)+f]
+		for n := min(w.idleKeep(f).n+w.idleTransient(f).n, queue.n+late.n); begun < n; begun++ {
+			q := queue
+			if q.n == 0 {
+				q = late
 			}
-			w.jobLinks.remove(q, k)
-			j := &w.jobs[k]
+			j := &w.jobs[w.jobLinks.pop(q)]
 			j.state = jobBegun
 			w.serve(f, j.length)
-			begun++
 		}
 		w.begun[f] = begun
 		if begun > 0 {

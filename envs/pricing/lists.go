@@ -39,6 +39,19 @@ func (k links) remove(l *list, i int32) {
 	l.n--
 }
 
+// pop takes the first index out of a list that is not empty.
+func (k links) pop(l *list) int32 {
+	i := l.head
+	l.head = k[2*i+1]
+	if l.head == none {
+		l.tail = none
+	} else {
+		k[2*l.head] = none
+	}
+	l.n--
+	return i
+}
+
 // next is the index after i.
 func (k links) next(i int32) int32 { return k[2*i+1] }
 
