@@ -240,7 +240,7 @@ func claim(t *testing.T, what, unit string, all []tally) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "resume",
-		Claim: fmt.Sprintf("every learner on sizing and simple_spread (%d combinations), %s: last checkpoint, its name, best and metrics.jsonl equal "+
+		Claim: fmt.Sprintf("every learner on sizing, CartPole and simple_spread (%d combinations), %s: last checkpoint, its name, best and metrics.jsonl equal "+
 			"those of an uninterrupted run", len(all), what),
 		Bound: "0 differ, 0 saved checkpoints lost",
 		Measured: fmt.Sprintf("%d differ, %d lost, of %d crashes at %d %s (%d begun again, %d resumed)",

@@ -129,7 +129,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	keepJSON(t, seen)
 	proof.Claim(t, proof.Row{
 		Topic: "resume",
-		Claim: fmt.Sprintf("every learner on sizing and simple_spread (%d combinations), processes killed by SIGKILL at moments drawn by lot and resumed in "+
+		Claim: fmt.Sprintf("every learner on sizing, CartPole and simple_spread (%d combinations), processes killed by SIGKILL at moments drawn by lot and resumed in "+
 			"others with 1, 2 or 8 environment workers, threads and processors: last checkpoint, its name, best and metrics.jsonl equal those of an uninterrupted run",
 			len(seen)),
 		Bound:    fmt.Sprintf("0 differ, at least %d kills of each", kills),
