@@ -16,6 +16,9 @@ type Config struct {
 	// Capacity is the most that the baselines may add up to (N_t, eq. 4); 0 takes the largest upper bound that a baseline has in the
 	// environment, and stands for none where that is infinite.
 	Capacity int `yaml:"capacity" json:"capacity"`
+	// Realised says which windows the world runs: unperturbed ones, while what is perturbed is tried on copies, or the perturbed ones
+	// themselves, one after the other and without copies. The paper does not say.
+	Realised string `yaml:"realised" json:"realised"`
 	// Joint perturbs both blocks at once, as eq. 12 is printed: half the trials, but the prices' effect drowns the baselines'.
 	Joint bool `yaml:"joint" json:"joint"`
 	// Pairs is the number of pairs of trials over which an estimate is averaged, for each block.
@@ -30,6 +33,12 @@ type Config struct {
 	// Adam scales each component's steps by its estimates' running size.
 	Adam Adam `yaml:"adam" json:"adam"`
 }
+
+// Windows that the world runs, as [Config.Realised] names them.
+const (
+	Unperturbed = "unperturbed"
+	Perturbed   = "perturbed"
+)
 
 // Block is one block of components. Start, Caps and Floors have a number for each of the action's components in the block.
 type Block struct {
@@ -65,13 +74,16 @@ func Default() Config {
 	return Config{
 		Prices:    Block{Start: []float64{1, 1, 1}, Perturbation: 0.05, Step: 0.05, Unit: 45 * 60 * 5.7},
 		Baselines: Block{Start: []float64{5, 8, 10}, Perturbation: 1, Step: 1, Unit: 60, Most: 2},
-		Pairs:     1, Offset: 10, Decay: 1,
+		Realised:  Unperturbed, Pairs: 1, Offset: 10, Decay: 1,
 		Adam: Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
 	}
 }
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
+	if c.Realised != Unperturbed && c.Realised != Perturbed {
+		return fmt.Errorf("realised is %q, want %q or %q", c.Realised, Unperturbed, Perturbed)
+	}
 	for _, f := range []struct {
 		key    string
 		got    float64

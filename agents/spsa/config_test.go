@@ -12,6 +12,8 @@ import (
 func TestConfigRefuses(t *testing.T) {
 	nan := math.NaN()
 	for want, change := range map[string]func(c *Config){
+		`realised is "copied", want`:                             func(c *Config) { c.Realised = "copied" },
+		"leave nothing to search":                                func(c *Config) { c.Prices.Step, c.Baselines.Step = 0, 0 },
 		"capacity is -1":                                         func(c *Config) { c.Capacity = -1 },
 		"pairs is 0":                                             func(c *Config) { c.Pairs = 0 },
 		"offset is -1":                                           func(c *Config) { c.Offset = -1 },

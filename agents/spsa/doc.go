@@ -5,9 +5,10 @@
 // and the theory that the tests hold it against.
 //
 // The action is a box. Its continuous components (HOPS: prices) and its whole-number ones (baselines of keep-alive vGPUs) are two
-// blocks, perturbed one after the other. Two faces stand on one [Pricer]: [Learner] learns from a vector of environments and leaves a
-// policy that holds what it found; [Planner] begins anew in every episode and learns within it, as the paper's experiment does.
+// blocks, perturbed one after the other. Three faces stand on one [Pricer]: [Learner] learns from a vector of environments and leaves a
+// policy that holds what it found; [Planner] begins anew in every episode and learns within it, as the paper's experiment does; [Tuner] does so
+// without copies, on the world's own windows.
 //
 // Algorithm 1 is in pricer.go, in reading order; space.go has the components of the action and the projection Π, trial.go the
-// counterfactual copies. Not here: the environments, and policies that look at what is observed (package maddpg).
+// counterfactual copies, online.go searching without them. Not here: the environments, and policies that look at what is observed (package maddpg).
 package spsa

@@ -19,7 +19,8 @@ type Learner struct {
 	act     []float32
 	metrics []string // names of the action's components
 	acted   bool
-	moved   bool
+	moved   bool    // the world has run a window since the last Update
+	told    float64 // mean of the objective over the copies in that window
 
 	realised float64 // sum of the objective over the steps since the last metrics
 	steps    int64   // of them
@@ -33,18 +34,21 @@ func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
 	switch {
 	case ctx.Copies < 1:
 		return nil, fmt.Errorf("spsa: copies is %d, want at least 1", ctx.Copies)
-	case ctx.NewEnv == nil:
+	case ctx.NewEnv == nil && c.Realised != Perturbed:
 		return nil, errors.New("spsa: the context can't make environments, want one to try actions on")
 	}
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("spsa: %w", err)
 	}
-	spare, err := ctx.NewEnv()
-	if err != nil {
-		return nil, fmt.Errorf("spsa: an environment to try actions on: %w", err)
+	var spare envs.Env
+	var err error
+	if c.Realised == Unperturbed {
+		if spare, err = ctx.NewEnv(); err != nil {
+			return nil, fmt.Errorf("spsa: an environment to try actions on: %w", err)
+		}
 	}
 	l := &Learner{ctx: ctx}
-	if l.pricer, err = NewPricer(c, spare, ctx.Seed); err != nil {
+	if l.pricer, err = makePricer(c, ctx.Spec, spare, ctx.Seed); err != nil {
 		return nil, err
 	}
 	l.act = make([]float32, len(l.pricer.x))
@@ -54,12 +58,19 @@ func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
 	return l, nil
 }
 
-// Act implements [agents.Learner]: the world runs the action unperturbed.
+// Act implements [agents.Learner]: the world runs the action unperturbed, or all copies the same perturbed one.
 func (l *Learner) Act(v *envs.Vector) error {
-	l.pricer.Action(l.act)
+	online := l.pricer.c.Realised == Perturbed
+	if online {
+		l.pricer.Propose(l.act)
+	} else {
+		l.pricer.Action(l.act)
+	}
 	for i := range l.ctx.Copies {
-		if err := l.pricer.Estimate(v.Env(i)); err != nil {
-			return fmt.Errorf("environment %d: %w", i, err)
+		if !online {
+			if err := l.pricer.Estimate(v.Env(i)); err != nil {
+				return fmt.Errorf("environment %d: %w", i, err)
+			}
 		}
 		copy(v.Act.Env(i).Kinds[0], l.act)
 	}
@@ -72,10 +83,15 @@ func (l *Learner) Observe(v *envs.Vector) error {
 	if !l.acted {
 		return errors.New("spsa: Observe without Act before it")
 	}
-	l.acted, l.moved = false, true
+	l.acted, l.moved, l.told = false, true, 0
 	n, agentsEach := len(v.Spec().Info), v.Spec().Kinds[0].Agents
 	for i := range l.ctx.Copies {
-		l.realised += l.pricer.trials.realised(v.Rewards[0][i*agentsEach:(i+1)*agentsEach], v.Info[i*n:(i+1)*n])
+		x := l.pricer.trials.realised(v.Rewards[0][i*agentsEach:(i+1)*agentsEach], v.Info[i*n:(i+1)*n])
+		if err := check(x, l.act); err != nil {
+			return fmt.Errorf("spsa: environment %d: %w", i, err)
+		}
+		l.told += x / float64(l.ctx.Copies)
+		l.realised += x
 		l.steps++
 	}
 	return nil
@@ -83,10 +99,14 @@ func (l *Learner) Observe(v *envs.Vector) error {
 
 // Update implements [agents.Learner].
 func (l *Learner) Update() error {
-	if l.moved {
+	switch {
+	case !l.moved:
+	case l.pricer.c.Realised == Perturbed:
+		l.pricer.Told(l.pricer.trials.sign * l.told)
+	default:
 		l.pricer.Move()
-		l.moved = false
 	}
+	l.moved = false
 	return nil
 }
 

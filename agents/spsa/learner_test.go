@@ -141,6 +141,10 @@ func TestLoadRefuses(t *testing.T) {
 	copy(nan[head:], appendFloat(nil, math.NaN()))
 	wild := slices.Clone(good.Blobs[blobPricer])
 	copy(wild[head:], appendFloat(nil, 5.5))
+	doubled := slices.Clone(good.Blobs[blobPricer])
+	copy(doubled[head+4*8*5:], appendFloat(nil, 2))
+	phased := slices.Clone(good.Blobs[blobPricer])
+	phased[40] = 8
 	for _, bad := range []struct {
 		name, want string
 		change     func(s *agents.State)
@@ -151,6 +155,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"cut rows", "want more than", func(s *agents.State) { s.Blobs[blobPricer] = good.Blobs[blobPricer][:60] }},
 		{"cut stream", "perturbations", func(s *agents.State) { s.Blobs[blobPricer] = good.Blobs[blobPricer][:len(nan)-1] }},
 		{"NaN", "action NaN", func(s *agents.State) { s.Blobs[blobPricer] = nan }},
+		{"Δ of 2", "perturbation 2 of action 0", func(s *agents.State) { s.Blobs[blobPricer] = doubled }},
+		{"phase", "window 8 of a move's 8", func(s *agents.State) { s.Blobs[blobPricer] = phased }},
 		{"beyond a bound", "5.5, want at least -5 and at most 5", func(s *agents.State) { s.Blobs[blobPricer] = wild }},
 		{"no pricer", `no entry "pricer"`, func(s *agents.State) { delete(s.Blobs, blobPricer) }},
 		{"no sum", `no entry "objective"`, func(s *agents.State) { delete(s.Blobs, blobRealised) }},

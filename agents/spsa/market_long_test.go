@@ -2,7 +2,6 @@ package spsa
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -13,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
@@ -55,21 +54,24 @@ func (p path) last() (mean [3]float64) {
 // search prices the market for a number of windows: an episode of that length, planned.
 func search(t *testing.T, c Config, o marketOptions, seed uint64) path {
 	t.Helper()
-	p, err := NewPlanner(c, newMarket(o))
+	var a rollout.Actor
+	var err error
+	if c.Realised == Perturbed {
+		a.Tuner, err = NewTuner(c, newMarket(o))
+	} else {
+		a.Planner, err = NewPlanner(c, newMarket(o))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	world := begun(t, newMarket(o), seed)
-	if err := p.Reset(seed); err != nil {
-		t.Fatal(err)
-	}
-	act, obs, out := envs.NewAction(world.Spec()), envs.NewObservation(world.Spec()), envs.NewOutcome(world.Spec())
 	run := make(path, 0, o.length)
-	for range o.length {
-		if err := errors.Join(p.Plan(world, obs, act), world.Step(act, obs, out)); err != nil {
-			t.Fatal(err)
-		}
-		run = append(run, [3]float64{float64(act.Kinds[0][0]), float64(act.Kinds[0][1]), float64(act.Kinds[0][2])})
+	r := rollout.NewRunner(newMarket(o))
+	r.OnStep = func(s rollout.Step) {
+		x := s.Action.Kinds[0]
+		run = append(run, [3]float64{float64(x[0]), float64(x[1]), float64(x[2])})
+	}
+	if _, err := r.Episode(a, seed); err != nil {
+		t.Fatal(err)
 	}
 	return run
 }
@@ -79,7 +81,7 @@ type mode struct {
 	name   string
 	users  bool
 	change func(c *Config)
-	// told modes are no claims: they show what settings made for 40 windows do in 10,000.
+	// told modes are no claims: they show what settings made for 40 windows do in 10,000, and what copies are worth.
 	told   bool
 	figure string // its name, where there is one
 }
@@ -91,6 +93,8 @@ var modes = []mode{
 	{name: "expected demand, c_t = 0.05/(t+1)^0.101", change: func(c *Config) { c.PerturbationDecay = 0.101 }},
 	{name: "expected demand, Adam", change: func(c *Config) { c.Adam.On, c.Prices.Step = true, 0.05 }},
 	{name: "expected demand, a = 0.05", change: func(c *Config) { c.Prices.Step = 0.05 }, told: true},
+	{name: "expected demand, without copies", change: func(c *Config) { c.Realised = Perturbed }, told: true},
+	{name: "expected demand, without copies, a = 0.05", change: func(c *Config) { c.Realised, c.Prices.Step = Perturbed, 0.05 }, told: true},
 }
 
 // result is a row of spsa.json.

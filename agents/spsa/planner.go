@@ -1,6 +1,10 @@
 package spsa
 
-import "github.com/stoker-rl/stoker/envs"
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+)
 
 // Planner is the pricer within one episode, as the paper's experiment has it: it begins at the configured start and moves after every
 // window. Only the windows that the world itself runs count as results.
@@ -11,6 +15,9 @@ var _ envs.Planner = (*Planner)(nil)
 // NewPlanner returns a planner for environments such as spare, which it takes to try actions on: spare must not be the one that is
 // played.
 func NewPlanner(c Config, spare envs.Env) (*Planner, error) {
+	if c.Realised == Perturbed {
+		return nil, fmt.Errorf("spsa: realised is %q, which a planner can't do: want a tuner, or %q", c.Realised, Unperturbed)
+	}
 	p, err := NewPricer(c, spare, 0)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package spsa
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -23,6 +24,9 @@ type Pricer struct {
 	estimate      []float64
 	worlds        int // of which estimate is the sum
 
+	searched       [][2]bool // the blocks (prices, baselines) of each pair
+	phase          int64     // windows since the last move, where the world runs perturbed ones
+	plus           float64   // Φ⁺ of a pair whose Φ⁻ is still to come
 	delta          []float64 // Δ_t
 	at             []float64 // a perturbed strategy
 	above, below   []float64 // s⁺ and s⁻ as the environment takes them, before the capacity
@@ -31,19 +35,37 @@ type Pricer struct {
 
 // NewPricer returns a pricer for environments such as spare, which it takes to try actions on.
 func NewPricer(c Config, spare envs.Env, seed uint64) (*Pricer, error) {
+	return makePricer(c, spare.Spec(), spare, seed)
+}
+
+func makePricer(c Config, spec *envs.Spec, spare envs.Env, seed uint64) (*Pricer, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("spsa: %w", err)
 	}
-	s, err := newSpace(&c, spare.Spec())
+	s, err := newSpace(&c, spec)
 	if err != nil {
 		return nil, fmt.Errorf("spsa: %w", err)
 	}
-	t, err := newTrials(&c, spare)
+	t, err := newTrials(&c, spec, spare)
 	if err != nil {
 		return nil, fmt.Errorf("spsa: %w", err)
 	}
 	n := len(s.names)
 	p := &Pricer{c: c, space: s, trials: t}
+	prices, baselines := s.has(false) && c.Prices.Step > 0, s.has(true) && c.Baselines.Step > 0
+	switch {
+	case !prices && !baselines:
+		return nil, errors.New("spsa: prices.step and baselines.step leave nothing to search, want one above 0 whose block the action has")
+	case c.Joint:
+		p.searched = [][2]bool{{prices, baselines}}
+	default:
+		if prices {
+			p.searched = append(p.searched, [2]bool{true, false})
+		}
+		if baselines {
+			p.searched = append(p.searched, [2]bool{false, true})
+		}
+	}
 	for _, v := range []*[]float64{&p.x, &p.first, &p.second, &p.estimate, &p.delta, &p.at, &p.above, &p.below} {
 		*v = make([]float64, n)
 	}
@@ -57,7 +79,8 @@ func (p *Pricer) Reset(seed uint64) {
 	clear(p.first)
 	clear(p.second)
 	clear(p.estimate)
-	p.window, p.worlds, p.gradient, p.step = 0, 0, 0, 0
+	clear(p.delta)
+	p.window, p.worlds, p.gradient, p.step, p.phase, p.plus = 0, 0, 0, 0, 0, 0
 	p.stream = rng.NewStream(seed, "spsa: perturbations")
 }
 
@@ -73,60 +96,62 @@ func (p *Pricer) Names() []string { return p.space.names }
 // Estimate adds an estimate of the profit's slope in the window that a world is about to run (lines 2 to 5). The world does not change.
 func (p *Pricer) Estimate(world envs.Env) error {
 	for range p.c.Pairs {
-		if p.c.Joint {
-			if err := p.pair(world, true, true); err != nil {
+		for _, blocks := range p.searched {
+			p.draw(blocks)
+			if err := p.along(world); err != nil {
 				return err
 			}
-			continue
-		}
-		if err := p.pair(world, true, false); err != nil {
-			return err
-		}
-		if err := p.pair(world, false, true); err != nil {
-			return err
 		}
 	}
 	p.worlds++
 	return nil
 }
 
-// pair tries one pair of strategies, in which the blocks named are perturbed.
-func (p *Pricer) pair(world envs.Env, prices, baselines bool) error {
-	moved := false
-	for i, whole := range p.space.whole { // line 2
+// draw is line 2: Δ_t, zero outside the blocks.
+func (p *Pricer) draw(blocks [2]bool) {
+	for i, whole := range p.space.whole {
 		p.delta[i] = 0
-		if (whole && baselines && p.c.Baselines.Step > 0) || (!whole && prices && p.c.Prices.Step > 0) {
+		if (whole && blocks[1]) || (!whole && blocks[0]) {
 			p.delta[i] = 1 - 2*float64(p.stream.Uint64()>>63)
-			moved = true
 		}
 	}
-	if !moved { // there is nothing to find out
-		return nil
-	}
-	return p.along(world)
 }
 
-// along adds the slope that a pair of strategies along Δ shows.
+// along tries the pair of strategies along Δ (lines 3 and 4) and adds the slope that it shows.
 func (p *Pricer) along(world envs.Env) error {
-	above, err := p.try(world, 1, p.above) // lines 3 and 4: s⁺ = s + cΔ, Φ⁺
+	above, err := p.try(world, 1, p.above)
 	if err != nil {
 		return err
 	}
-	below, err := p.try(world, -1, p.below) // s⁻ = s − cΔ, Φ⁻
+	below, err := p.try(world, -1, p.below)
 	if err != nil {
 		return err
 	}
-	for i := range p.x { // line 5, eq. 12: Δ(Φ⁺ − Φ⁻)/2c, with the distance that bounds and rounding have left of 2cΔ
-		if d := p.above[i] - p.below[i]; p.delta[i] != 0 && d != 0 {
-			p.estimate[i] += (above - below) / d
-		}
-	}
+	p.add(above - below)
 	return nil
 }
 
-// try evaluates s + sign·cΔ, and tells where that is within the bounds.
+// add is line 5, eq. 12: Δ(Φ⁺ − Φ⁻)/2c, with the distance that bounds and rounding have left of 2cΔ.
+func (p *Pricer) add(difference float64) {
+	for i := range p.x {
+		if d := p.above[i] - p.below[i]; p.delta[i] != 0 && d != 0 {
+			p.estimate[i] += difference / d
+		}
+	}
+}
+
+// try evaluates s + sign·cΔ.
 func (p *Pricer) try(world envs.Env, sign float64, where []float64) (float64, error) {
-	act := p.trials.act.Kinds[0]
+	p.perturbed(sign, where, p.trials.act.Kinds[0])
+	x, err := p.trials.profit(world)
+	if err != nil {
+		return 0, fmt.Errorf("spsa: trying an action in window %d: %w", p.window, err)
+	}
+	return x, nil
+}
+
+// perturbed writes s + sign·cΔ as the environment takes it, and where that lies before the capacity.
+func (p *Pricer) perturbed(sign float64, where []float64, act []float32) {
 	for i, d := range p.delta {
 		p.at[i] = p.space.clip(i, p.x[i]+float64(sign*float64(p.perturbation(p.space.whole[i])*d)))
 		if where[i] = float64(float32(p.at[i])); p.space.whole[i] {
@@ -134,11 +159,6 @@ func (p *Pricer) try(world envs.Env, sign float64, where []float64) (float64, er
 		}
 	}
 	p.space.use(p.at, act, false)
-	x, err := p.trials.profit(world)
-	if err != nil {
-		return 0, fmt.Errorf("spsa: trying an action in window %d: %w", p.window, err)
-	}
-	return x, nil
 }
 
 // perturbation is c_t.

@@ -18,9 +18,8 @@ type trials struct {
 	sign   float64
 }
 
-// newTrials takes an environment that nobody else uses.
-func newTrials(c *Config, spare envs.Env) (*trials, error) {
-	s := spare.Spec()
+// newTrials takes an environment that nobody else uses; nil where nothing is to be tried.
+func newTrials(c *Config, s *envs.Spec, spare envs.Env) (*trials, error) {
 	t := &trials{env: spare, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), metric: -1, sign: 1}
 	if c.Objective == "" {
 		return t, nil
@@ -46,11 +45,16 @@ func (t *trials) profit(world envs.Env) (float64, error) {
 	if err := t.env.Step(t.act, t.obs, t.out); err != nil {
 		return 0, err
 	}
-	x := t.sign * t.realised(t.out.Rewards[0], t.out.Info)
+	x := t.realised(t.out.Rewards[0], t.out.Info)
+	return t.sign * x, check(x, t.act.Kinds[0])
+}
+
+// check refuses what is no number.
+func check(x float64, act []float32) error {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, fmt.Errorf("the objective is %g after action %v, want a finite number", x, t.act.Kinds[0])
+		return fmt.Errorf("the objective is %g after action %v, want a finite number", x, act)
 	}
-	return x, nil
+	return nil
 }
 
 // realised is the objective of a step, in the environment's own sense.

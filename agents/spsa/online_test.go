@@ -1,0 +1,149 @@
+package spsa
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Without copies the world runs s⁺ and s⁻ of the prices, then of the baselines, and the strategy moves after the fourth window. By hand as in
+// TestTwoWindowsByHand: slopes 2 and 4 at (1, 5.4).
+func TestOnlineByHand(t *testing.T) {
+	o := plain(1, 1, 1, 0)
+	o.h[0][0], o.best = 2, []float64{2, 9}
+	c := searching(&o, []float64{1, 5.4})
+	c.Prices.Perturbation, c.Prices.Step = 0.5, 0.25
+	c.Baselines.Unit, c.Baselines.Most, c.Offset, c.Realised = 2, 1.5, 2, Perturbed
+	tuner, err := NewTuner(c, newQuadratic(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := begun(t, newQuadratic(o), 1)
+	obs, act, out := envs.NewObservation(world.Spec()), envs.NewAction(world.Spec()), envs.NewOutcome(world.Spec())
+	seen := map[[2]float32]int{}
+	for w := range 4 {
+		if tuner.Pricer().Windows() != 0 {
+			t.Errorf("it has moved before window %d", w)
+		}
+		if err := tuner.Propose(obs, act); err != nil {
+			t.Fatal(err)
+		}
+		seen[[2]float32(act.Kinds[0])]++
+		if err := world.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := tuner.Observe(act, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range [][2]float32{{1.5, 5}, {0.5, 5}, {1, 6}, {1, 4}} {
+		if seen[want] != 1 {
+			t.Errorf("the world ran %v, want %v among them", seen, want)
+		}
+	}
+	if p := tuner.Pricer(); !near(p.x, []float64{1.5, 6.9}, 1e-12) || p.Windows() != 1 {
+		t.Errorf("after four windows the strategy is %v, want 1.5 and 6.9", p.x)
+	}
+}
+
+// A run without copies goes on bit for bit from every window of a pair, needs no spare environment and allocates nothing.
+func TestOnlineResume(t *testing.T) {
+	build, c := mixed(7)
+	c.Realised = Perturbed
+	for at := range 9 { // two pairs of each block are eight windows
+		whole := newSchool(t, build, c, 2, 5)
+		whole.windows(t, 16+at)
+		mid := whole.state(t)
+		world, err := whole.v.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.windows(t, 20)
+		resumed := newSchool(t, build, c, 2, 5)
+		if err := resumed.v.UnmarshalBinary(world); err != nil {
+			t.Fatal(err)
+		}
+		if err := resumed.l.Load(mid); err != nil {
+			t.Fatal(err)
+		}
+		resumed.windows(t, 20)
+		if !bytes.Equal(whole.saved(t), resumed.saved(t)) {
+			t.Errorf("resumed after %d windows it ends with other bytes", 16+at)
+		}
+		if n := testing.AllocsPerRun(50, func() { whole.windows(t, 1) }); n != 0 {
+			t.Errorf("a window allocates %g times", n)
+		}
+	}
+	env, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 1}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without noise it comes to the best point within an episode, as the planner does.
+func TestOnlineFinds(t *testing.T) {
+	o := plain(2, 0, 1, 2)
+	o.length = 400
+	c := searching(&o, []float64{0, 0})
+	c.Realised, c.Prices.Step = Perturbed, 0.4
+	tuner, err := NewTuner(c, newQuadratic(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rollout.NewRunner(newQuadratic(o)).Episode(rollout.Actor{Tuner: tuner}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if p := tuner.Pricer(); !near(p.x, []float64{2, 2}, 0.02) || p.Windows() != 200 {
+		t.Errorf("after %d moves the strategy is %v, want about 2 and 2 after 200", p.Windows(), p.x)
+	}
+	if tuner.Name() != "pba-online" {
+		t.Error(tuner.Name())
+	}
+	b, err := tuner.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := NewTuner(c, newQuadratic(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.UnmarshalBinary(b); err != nil || !near(again.Pricer().x, tuner.Pricer().x, 0) {
+		t.Errorf("restored, the strategy is %v (%v), want %v", again.Pricer().x, err, tuner.Pricer().x)
+	}
+	if err := tuner.Reset(1); err != nil || tuner.Pricer().Windows() != 0 {
+		t.Errorf("after Reset: %d moves (%v)", tuner.Pricer().Windows(), err)
+	}
+}
+
+// Each face refuses what it can't do.
+func TestFacesRefuse(t *testing.T) {
+	build, c := mixed(7)
+	env, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewTuner(c, env); err == nil || !strings.Contains(err.Error(), "want a planner") {
+		t.Error(err)
+	}
+	c.Realised = Perturbed
+	if _, err := NewPlanner(c, env); err == nil || !strings.Contains(err.Error(), "want a tuner") {
+		t.Error(err)
+	}
+	o := plain(1, 0, 1, 0)
+	o.broken = true
+	s := newSchool(t, func() (envs.Env, error) { return newQuadratic(o), nil }, func() Config {
+		c := searching(&o, []float64{0})
+		c.Realised = Perturbed
+		return c
+	}(), 1, 1)
+	if err := s.window(); err == nil || !strings.Contains(err.Error(), "the objective is NaN") {
+		t.Error(err)
+	}
+}
