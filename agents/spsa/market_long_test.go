@@ -25,8 +25,8 @@ var (
 // pricing is a configuration for the market: BASELINES' c = 0.05 and A = 10, steps large enough for 1/t to converge.
 //
 // With e_t = (A+1)/(A+t+1) an error along a direction of curvature λ (of the profit over Unit) falls as t^{−a(A+1)λ}, and
-// at t^{−1/2}, the best there is with noise, only where a(A+1)λ > 1/2. At the market's optimum λ_m = β q_m g_m/U, 0.13 for the flattest
-// price, so that a must exceed 0.35; it is 1 here.
+// at t^{−1/2}, the best there is with noise, only where a(A+1)λ > 1/2. At the market's optimum λ_m = β q_m g_m/U, 0.14 for the flattest
+// price, so that a must exceed 0.33; it is 1 here.
 func pricing(start []float64) Config {
 	c := Default()
 	c.Objective = "profit"
