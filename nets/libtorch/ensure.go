@@ -24,7 +24,7 @@ func Ensure(ctx context.Context, o Options, log func(string)) (Fitted, error) {
 	if err != nil {
 		return Fitted{}, err
 	}
-	return r, o.point(ctx, r)
+	return r, o.point(ctx, r, log)
 }
 
 // choose tries one libtorch after the other until one can be fitted.

@@ -65,9 +65,10 @@ func (f *fitter) cgoFile() []byte {
 	return b.Bytes()
 }
 
-// packageFile is nets/torch's git-ignored file: flags for its own C++, and the
-// fitted copy it was built with.
-func (r Fitted) packageFile() []byte {
+// packageFile is nets/torch's git-ignored file: flags for its own C++, the
+// release it was built with, and where the library for CUDA graphs is, or why
+// there is none.
+func (r Fitted) packageFile(graphs string, fault error) []byte {
 	t := r.Torch
 	var b bytes.Buffer
 	b.WriteString("// Written by make cuda for the libtorch at hand; not for committing.\n\n")
@@ -76,6 +77,12 @@ func (r Fitted) packageFile() []byte {
 	fmt.Fprintf(&b, "// #cgo LDFLAGS: %s -ldl\n", strings.Join(t.linkFlags(), " "))
 	b.WriteString("import \"C\"\n\n")
 	b.WriteString("// fittedRelease is the torch release this package was built against.\n")
-	fmt.Fprintf(&b, "const fittedRelease = %q\n", t.Release)
+	fmt.Fprintf(&b, "const fittedRelease = %q\n\n", t.Release)
+	why := ""
+	if fault != nil {
+		why, _, _ = strings.Cut(fault.Error(), "\n")
+	}
+	b.WriteString("// graphsLibrary is the library for CUDA graphs; where it is empty, graphsFault says why.\n")
+	fmt.Fprintf(&b, "const (\n\tgraphsLibrary = %q\n\tgraphsFault   = %q\n)\n", graphs, why)
 	return b.Bytes()
 }

@@ -18,7 +18,7 @@ var goLine = regexp.MustCompile(`(?m)^go (\S+)$`)
 // point makes the checkout build against a fitted copy: go.work replaces gotch
 // by it, and nets/torch gets its compiler flags. Both files are git-ignored.
 // A go.work of the user's own keeps whatever else it says.
-func (o Options) point(ctx context.Context, r Fitted) error {
+func (o Options) point(ctx context.Context, r Fitted, log func(string)) error {
 	mod, err := os.ReadFile(filepath.Join(o.Root, "go.mod"))
 	if err != nil {
 		return fmt.Errorf("no checkout of Stoker in %q: %w", o.Root, err)
@@ -47,7 +47,14 @@ func (o Options) point(ctx context.Context, r Fitted) error {
 		return fmt.Errorf("writing go.work: %w", err)
 	}
 	path := filepath.Join(o.Root, flagsFile)
-	text := r.packageFile()
+	graphs, fault := o.graphs(ctx, r, log)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if fault != nil {
+		log("going on without CUDA graphs: " + fault.Error())
+	}
+	text := r.packageFile(graphs, fault)
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
