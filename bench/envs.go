@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
 	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
@@ -34,29 +35,19 @@ func runEnv(o Options, emit func(Result)) error {
 	return nil
 }
 
-// stepRate steps env with actions drawn beforehand, so that drawing is not measured.
+// stepRate steps env with actions drawn beforehand, so that drawing is not measured. Where masks forbid some, what is legal is known only
+// then: each action is drawn before its step, and its drawing is measured too.
 func (o Options) stepRate(env envs.Env) (sample, error) {
 	spec := env.Spec()
 	obs, out := envs.NewObservation(spec), envs.NewOutcome(spec)
 	stream := rng.NewStream(1, "bench actions")
-	if err := env.Reset(1, nil, obs); err != nil {
-		return sample{}, err
-	}
 	sampler, err := envs.NewActionSampler(spec)
 	if err != nil {
 		return sample{}, err
 	}
-	var acts [64]*envs.Action
-	for i := range acts {
-		acts[i] = envs.NewAction(spec)
-		if err := sampler.Sample(stream, obs, acts[i]); err != nil {
-			return sample{}, err
-		}
-	}
-	n, seed := 0, uint64(1)
-	return o.measure(func() error {
-		n++
-		if err := env.Step(acts[n%len(acts)], obs, out); err != nil {
+	seed, masked := uint64(1), false
+	step := func(act *envs.Action) error {
+		if err := env.Step(act, obs, out); err != nil {
 			return err
 		}
 		if out.Terminated || out.Truncated {
@@ -64,5 +55,32 @@ func (o Options) stepRate(env envs.Env) (sample, error) {
 			return env.Reset(seed, nil, obs)
 		}
 		return nil
+	}
+	if err := env.Reset(seed, nil, obs); err != nil {
+		return sample{}, err
+	}
+	var acts [64]*envs.Action
+	for i := range acts {
+		for _, k := range obs.Kinds {
+			masked = masked || slices.Contains(k.Mask, false)
+		}
+		acts[i] = envs.NewAction(spec)
+		if err := sampler.Sample(stream, obs, acts[i]); err != nil {
+			return sample{}, err
+		}
+		if err := step(acts[i]); err != nil {
+			return sample{}, err
+		}
+	}
+	n := 0
+	return o.measure(func() error {
+		n++
+		act := acts[n%len(acts)]
+		if masked {
+			if err := sampler.Sample(stream, obs, act); err != nil {
+				return err
+			}
+		}
+		return step(act)
 	})
 }

@@ -22,4 +22,4 @@ env = environment.Env(p, repre=form, end="all_done")
 begun = time.perf_counter()
 for _ in range(steps):
     env.step(agents.get_sjf_action(env.machine, env.job_slot))
-print(json.dumps({"bench": "env", "env": "DeepRM, " + form, "steps_per_second": round(steps / (time.perf_counter() - begun))}))
+print(json.dumps({"bench": "env", "env": "stoker/DeepRM-v1", "peer": "DeepRM, " + form, "steps_per_second": round(steps / (time.perf_counter() - begun))}))
