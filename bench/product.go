@@ -28,8 +28,12 @@ func runProduct(o Options, emit func(Result)) error {
 			M: n, N: n, K: n, A: numbers(n * n), AK: n, AM: 1, B: numbers(n * n), LDB: n, C: make([]float32, n*n), LDC: n,
 			Start: kernel.Bias, Bias: numbers(n), Finish: kernel.ReLU,
 		}
+		top := set
+		if best := kernel.Best(); name == "go" && best != nil {
+			top = best // what the core can do, however it is asked
+		}
 		// The peak is taken before and after, so that a clock that changes meanwhile changes both.
-		before := peakOf(set, o.time()/4)
+		before := peakOf(top, o.time()/4)
 		s, err := o.measure(func() error {
 			set.Product(p)
 			return nil
@@ -37,7 +41,7 @@ func runProduct(o Options, emit func(Result)) error {
 		if err != nil {
 			return err
 		}
-		peak := max(before, peakOf(set, o.time()/4))
+		peak := max(before, peakOf(top, o.time()/4))
 		r := Result{Bench: "product", What: "64x64x64", Engine: "native", Device: "cpu", Kernels: name, Threads: 1, GFLOPS: 2 * n * n * n / s.Nanoseconds}
 		r.Peak, r.PartOfPeak = peak, r.GFLOPS/peak
 		emit(o.fill(r, s))
