@@ -49,6 +49,26 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
+// BenchmarkIdle is a run of the same 45 jobs a slot on more and more vGPUs: what is idle costs nothing.
+func BenchmarkIdle(b *testing.B) {
+	for _, n := range []int{64, 65536} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := Default()
+			c.VGPUs, c.Demand.Mean = n, 45
+			e, err := New(c, workload.Default(), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+			episode(b, e, 1, obs, act, out)
+			b.ReportAllocs()
+			for b.Loop() {
+				episode(b, e, 1, obs, act, out)
+			}
+		})
+	}
+}
+
 // BenchmarkSlot is one slot of the scheduling face under a policy that does nothing.
 func BenchmarkSlot(b *testing.B) {
 	e, err := NewSlots(Default(), workload.Default(), nil)

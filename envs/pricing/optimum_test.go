@@ -63,7 +63,7 @@ func (s *search) from(t testing.TB, depth int) float64 {
 		row := act.Kinds[0][f*Acts : (f+1)*Acts]
 		waits := int(e.queues[f].n)
 		for release := range int(e.idleTransient(f).n) + 1 {
-			for on := range waits + 1 {
+			for on := range min(waits, e.cfg.VGPUs) + 1 {
 				for give := range int(e.idleKeep(f).n) + 1 {
 					for take := range min(waits, 2) + 1 {
 						if give > 0 && take > 0 || release > 0 && on > 0 && release+int(e.off[f].n) > 0 && waits <= int(e.idleTransient(f).n)-release {
