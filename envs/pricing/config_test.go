@@ -27,6 +27,7 @@ func TestErrors(t *testing.T) {
 		"arms.gamma is -1":   func(c *Config, _ *workload.Config) { c.ARMS.Gamma = -1 },
 		"demand.start is 24": func(c *Config, _ *workload.Config) { c.Demand.Start = 24 },
 		"slot_seconds is 61": func(c *Config, _ *workload.Config) { c.SlotSeconds, c.Slots = 61, 10 },
+		"windows is 1048576": func(c *Config, _ *workload.Config) { c.Windows, c.Slots = 1<<20, 2000 },
 		"workload.kind":      func(_ *Config, w *workload.Config) { w.Kind = workload.ClosedLoop },
 		"workload.minutes":   func(c *Config, w *workload.Config) { c.Slots = 1441 },
 		"workload.path": func(c *Config, w *workload.Config) {

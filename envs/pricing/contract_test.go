@@ -25,9 +25,9 @@ func TestContract(t *testing.T) {
 		load   workload.Config
 		change func(*Config)
 	}{
-		"trace":      {workload.Default(), func(c *Config) { c.Windows = 3 }},
-		"generated":  {workload.Default(), func(c *Config) { generated(c); c.Windows = 4 }},
-		"poisson":    {poisson(), func(c *Config) { c.Windows, c.Profile = 3, OutsideProfile }},
+		"trace":      {workload.Default(), func(c *Config) { c.Windows, c.Slots = 3, 20 }},
+		"generated":  {workload.Default(), func(c *Config) { generated(c); c.Windows, c.Slots = 4, 20 }},
+		"poisson":    {poisson(), func(c *Config) { c.Windows, c.Slots, c.Profile = 3, 15, OutsideProfile }},
 		"calibrated": {calibrated, func(c *Config) { c.Windows, c.Slots, c.Costs.Switch = 3, 10, 0.5 }},
 		"elastic shared": {workload.Default(), func(c *Config) {
 			c.Windows, c.Slots, c.VGPUs, c.Pool, c.Layout.Warm = 3, 20, 30, Elastic, WarmShared

@@ -128,8 +128,10 @@ func (w *world) seeWindow(obs *envs.Observation) {
 	day := 2 * math.Pi * float64(at%int64(w.cfg.Demand.Period)) / float64(w.cfg.Demand.Period)
 	sin, cos := portable.Sincos(day)
 	used := w.winAcc[accBusy] / (float64(w.cfg.VGPUs) * max(w.winAcc[accSlots], 1))
-	row = append(row, float32(potential), float32(sin), float32(cos), float32(w.winAcc[accRevenue]), float32(w.winAcc[accBase]),
-		float32(w.winAcc[accGPU]), float32(w.winAcc[accSwitch]), float32(w.winAcc[accSLA]), float32(used))
+	copy(k.Values[len(row):], []float32{
+		float32(potential), float32(sin), float32(cos), float32(w.winAcc[accRevenue]), float32(w.winAcc[accBase]), float32(w.winAcc[accGPU]),
+		float32(w.winAcc[accSwitch]), float32(w.winAcc[accSLA]), float32(used),
+	})
 	k.Active[0] = true
 }
 

@@ -84,6 +84,9 @@ func (c *Config) Validate() error {
 	); err != nil {
 		return err
 	}
+	if n := c.Windows * c.Slots; n > 1<<30 {
+		return fieldError("windows", c.Windows, fmt.Sprintf("at most %d of %d slots", (1<<30)/c.Slots, c.Slots))
+	}
 	if len(c.Tiers) == 0 || len(c.Tiers) > 64 {
 		return fieldError("tiers", fmt.Sprintf("a list of %d", len(c.Tiers)), "1 to 64 tiers")
 	}
