@@ -1,6 +1,8 @@
 package dqn
 
 import (
+	"fmt"
+
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
@@ -87,7 +89,10 @@ func (m *memory) sample(u *update, s *rng.Stream) error {
 	} {
 		m.buf.Gather(c.column, m.index, 1, c.to)
 	}
-	for i := range b.r {
+	for i, a := range b.a {
+		if !(a >= 0 && a < float32(m.p.N)) { // a saved replay can say anything
+			return fmt.Errorf("replay holds the choice %g, want 0 to %d", a, m.p.N-1)
+		}
 		b.r[i] *= m.scale
 	}
 	u.s.Set(b.s)

@@ -174,7 +174,7 @@ func compare(t *testing.T, c *collector, where string, batches int) {
 	}
 	mean, sd := stat.MeanStdDev(differ, nil)
 	n := float64(batches)
-	p := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Survival(mean/(sd/math.Sqrt(n)))
+	p := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Survival(mean / (sd / math.Sqrt(n)))
 	proof.Claim(t, proof.Row{
 		Topic: "agents", Claim: "REINFORCE: the value baseline lowers the variance of the gradient, " + where,
 		Bound:    "p < 0.01 (paired t test, one-sided)",

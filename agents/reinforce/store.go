@@ -2,7 +2,9 @@ package reinforce
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/envs"
@@ -161,6 +163,11 @@ func (s *store) UnmarshalBinary(b []byte) error {
 	for i, t := range lists[0] {
 		if len(t.last) > 0 {
 			return fmt.Errorf("trajectory %d is on its way and has an end", i)
+		}
+	}
+	for _, t := range slices.Concat(lists[1], lists[2]) {
+		if t.steps == 0 {
+			return errors.New("a finished trajectory has no steps")
 		}
 	}
 	if len(b) > 0 {

@@ -1,0 +1,92 @@
+package choicetest
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets/native"
+)
+
+// FuzzState holds that whatever a learner's state says, it is refused or the learner goes on from it: an error is fine, a panic is not.
+func FuzzState(f *testing.F, toy Toy, steps int, build func(agents.Context) (agents.Learner, error)) {
+	v, err := envs.NewVector(func() (envs.Env, error) { return NewToy(toy), nil }, envs.VectorOptions{Copies: 2, Seed: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(v.Close)
+	e := native.New(native.Options{Threads: 1})
+	l, err := build(agents.Context{Spec: v.Spec(), Copies: 2, Train: e, Act: e, Seed: 1, Steps: 100})
+	if err != nil {
+		f.Fatal(err)
+	}
+	run := func(n int) error {
+		for range n {
+			for _, do := range []func() error{func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update} {
+				if err := do(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := v.Reset(); err != nil {
+		f.Fatal(err)
+	}
+	if err := run(steps); err != nil {
+		f.Fatal(err)
+	}
+	whole := agents.NewState()
+	if err := l.Save(whole); err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(whole.Blobs)) {
+		f.Add(name, whole.Blobs[name], int64(1), []byte{})
+	}
+	for _, name := range slices.Sorted(maps.Keys(whole.Counters)) {
+		f.Add(name, []byte{}, whole.Counters[name]+1, []byte{})
+		f.Add(name, []byte{}, int64(math.MaxInt64), []byte{})
+	}
+	for _, name := range slices.Sorted(maps.Keys(whole.Weights)) {
+		f.Add(name, []byte{}, int64(3), []byte{0, 0, 0x80, 0x7f})
+	}
+	f.Fuzz(func(t *testing.T, name string, blob []byte, n int64, values []byte) {
+		s := agents.NewState()
+		if err := l.Save(s); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := s.Blobs[name]; ok {
+			s.Blobs[name] = blob
+		}
+		if _, ok := s.Counters[name]; ok {
+			s.Counters[name] = n
+		}
+		for _, m := range []map[string]agents.Array{s.Weights, s.Optimiser} {
+			if a, ok := m[name]; ok {
+				if n < 0 {
+					a.Shape = []int{int(n)}
+				}
+				for i := int(uint64(n) % uint64(len(a.Data)+1)); i < len(a.Data) && len(values) >= 4; i, values = i+1, values[4:] {
+					a.Data[i] = math.Float32frombits(binary.LittleEndian.Uint32(values))
+				}
+				m[name] = a
+			}
+		}
+		// Back to what is sound, whatever came of it.
+		defer func() {
+			if err := l.Load(whole); err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Reset(); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		if l.Load(s) == nil && v.Reset() == nil && run(8) == nil {
+			l.Metrics(func(string, float64) {})
+		}
+	})
+}
