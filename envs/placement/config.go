@@ -141,7 +141,8 @@ func (c *DeepRMConfig) Load() float64 {
 	return c.Rate * length * demand / float64(c.Slots)
 }
 
-func (b Between) mean() float64 { return float64(b.Low+b.High) / 2 }
+// mean is rounded at once: halving is a product to the compiler, which it would fuse with a sum.
+func (b Between) mean() float64 { return float64(float64(b.Low+b.High) / 2) }
 
 // Limits that keep states small and sums exact.
 const (
