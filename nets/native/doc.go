@@ -7,7 +7,8 @@
 //
 // On processors with AVX2 the float32 engine computes with the assembly of package kernel instead, on feature-major tiles (tile.go): the files
 // whose names begin with tile hold the same layers in that form. There a recorded update becomes a program (program.go) that takes each tile of the
-// batch through all operations up to the next optimiser step while it is in the cache, the tiles shared by a few threads (pool.go).
+// batch through all operations up to the next optimiser step while it is in the cache, the work shared by a few threads (segment.go, pool.go) where that is
+// faster than one (pace.go).
 //
 // Results do not depend on the number of threads, nor on what else the machine does: outside a recorded update each operation runs on the
 // goroutine that calls it, inside the batch is cut into a number of shares that follows from its size, and sums have a fixed

@@ -1,6 +1,10 @@
 package native
 
-import "github.com/stoker-rl/stoker/nets/native/kernel"
+import (
+	"time"
+
+	"github.com/stoker-rl/stoker/nets/native/kernel"
+)
 
 // step is an operation that goes tile by tile, in stages: what it reads and writes of a tile no other tile touches.
 type step interface {
@@ -35,6 +39,7 @@ type program struct {
 	t        *tiler
 	segments []*segment
 	passes   []*forwardStep
+	pace     pace
 }
 
 // last is the segment that takes another step over agents and a batch; with agents 0, any.
@@ -148,13 +153,19 @@ func (b *backwardStep) drop() {
 
 // run does the program once.
 func (p *program) run() {
+	threads := p.t.threads
+	if threads > 1 {
+		threads = p.pace.threads(threads)
+		begun := time.Now()
+		defer func() { p.pace.ran(time.Since(begun)) }()
+	}
 	for _, s := range p.segments {
-		s.run(p.t.threads)
+		s.run(threads)
 		for _, w := range s.after {
 			if p.t.e.failed() {
 				return
 			}
-			helpers.do(w, w.parts(), p.t.threads)
+			helpers.do(w, w.parts(), threads)
 		}
 	}
 }
