@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-statistics verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -40,8 +40,8 @@ cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
 test-torch: cuda ## the tests of the torch engine and of its agreement with the native one
 	$(TORCH) $(GO) test -tags libtorch ./nets/...
 
-bench: build ## every measurement that the binary can make by itself
-	bin/stoker bench
+bench: build ## every measurement that the binary can make by itself, beside the recorded ones
+	bin/stoker bench --beside docs/results/speed/recorded.jsonl
 
 verify: $(VERIFIED) ## the long proofs, one target each; results are kept under docs/results
 
@@ -52,6 +52,12 @@ verify-sizing: build ## the main job with three training seeds, evaluated (half 
 
 verify-simspeed: ## the simulator's speed, growth, memory and a day of 50,000 functions (PEER='simfaas-rate' adds SimFaaS)
 	docs/results/keep simspeed 'envs/sim envs/workload rng bench/simday.go' env $(PLAIN) sh -c "$(GO) test ./envs/sim -run '^TestSpeed$$' -long -v -count=1 -timeout 1h -peer '$(PEER)' && $(GO) test ./bench -run '^TestWholeDay$$' -whole-day -v -count=1 -timeout 1h"
+
+verify-speed: build ## the CPU engine in turn with PyTorch: PEER_PYTHON is a Python with torch, PEERS the folder of its scripts
+	docs/results/keep speed 'nets/native agents/maddpg bench' docs/results/speed/measure $(PEER_PYTHON) $(PEERS)
+
+verify-gradients: ## first gradients from PyTorch's own parameters and batch
+	docs/results/keep gradients 'nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run '^TestPeerGradients$$' -v -timeout 1h -peer-python $(PEER_PYTHON) -peer-script $(PEERS)/torch_attmf.py
 
 verify-statistics: ## coverage, false verdicts, power, rliable's vectors (a few minutes)
 	docs/results/keep statistics 'eval/stats rng' env $(PLAIN) $(GO) test ./eval/stats -run 'Rliable|Coverage|Holm|FamilyWise|Paired|Power' -long -v -timeout 3h
