@@ -28,6 +28,8 @@ var learners = []struct {
 	{"reinforce", "TD", "lambda: 0.5, target_tau: 0.1", []string{cartpole, spread}},
 	{"reinforce", "replayed trajectories", "lambda: 1, standardise: true, replay: {trajectories: 5, draw: 2}", []string{cartpole}},
 	{"reinforce", "mean over a sequence", "lambda: 1, baseline: sequence", []string{cartpole}},
+	{"spsa", "two-point search", "perturbation_decay: 0.101, adam: {on: true}, capacity: 40", []string{prices}},
+	{"spsa", "two-point search without copies", "realised: perturbed", []string{prices}},
 }
 
 // Environments in which learners are killed and resumed.
@@ -35,6 +37,7 @@ const (
 	sizing   = "sizing"
 	cartpole = "cartpole"
 	spread   = "simple_spread"
+	prices   = "pricing"
 )
 
 var both = []string{sizing, spread}
@@ -50,6 +53,7 @@ var needs = map[string]struct{ brief, longer, metric string }{
 		"hidden: [8], batch: 16, replay: 150, update_every: 4, learning_starts: 30", `"train/loss":`,
 	},
 	"reinforce": {"hidden: [3], episodes: 2, rows: 4", "hidden: [8], episodes: 4, rows: 16", `"train/policy_loss":`},
+	"spsa":      {"pairs: 1", "pairs: 2", `"train/gradient":`},
 }
 
 // A combination is a learner in an environment.
@@ -60,6 +64,7 @@ func combinations() (out []combination) {
 	for _, e := range []struct{ name, keys string }{
 		// A load that the services can bear: safe exploration needs windows that keep the QoS.
 		{sizing, "env: {id: stoker/Sizing-v2, windows: 3}\nworkload: {factor: 0.05}"},
+		{prices, "env: {id: stoker/Pricing-v1, windows: 3, slots: 4, demand: {source: generated}}"},
 		{cartpole, "env: {id: stoker/CartPole-v1, max_steps: 3}"},
 		{spread, "env: {id: stoker/SimpleSpread-v1, steps: 4}"},
 	} {

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/agents/reinforce"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -77,6 +78,16 @@ func Agents() []Agent {
 				return reinforce.New(*config.(*reinforce.Config), c)
 			},
 			Open: reinforce.OpenPolicy,
+		},
+		{
+			Name: spsa.Name, Doc: "two-point search of one action for all windows on counterfactual copies (HOPS' pricer, PBA)",
+			Config: func() any { c := spsa.Default(); return &c },
+			New: func(config any, c agents.Context) (agents.Learner, error) {
+				return spsa.NewLearner(*config.(*spsa.Config), c)
+			},
+			Open: func(f *agents.PolicyFile, spec *envs.Spec, _ nets.Engine) (agents.Policy, error) {
+				return spsa.OpenPolicy(f, spec)
+			},
 		},
 	}
 }

@@ -61,6 +61,7 @@ type Block struct {
 
 // Adam is the scaling of Kingma and Ba (2015) in place of Unit.
 type Adam struct {
+	// On turns the scaling on.
 	On bool `yaml:"on" json:"on"`
 	// Beta1 and Beta2 are the shares of the running means of estimates and of their squares that each window keeps.
 	Beta1 float64 `yaml:"beta1" json:"beta1"`
