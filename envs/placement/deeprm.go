@@ -50,12 +50,6 @@ type DeepRM struct {
 // placement is what an episode is made of: together with the time, placements say all that was decided.
 type placement struct{ at, place int32 }
 
-// tally counts an episode's jobs.
-type tally struct {
-	finished, dropped int
-	slowdown, mean    float64 // summed over finished jobs, and their mean
-}
-
 // one is 1 in the fixed-point numbers in which 1/length is summed, so that sums are exact whatever the order.
 const one = 1 << 40
 
@@ -112,7 +106,7 @@ func (e *DeepRM) describe() *envs.Spec {
 		}},
 		Step: envs.Timing{Unit: "decision"},
 		Info: []envs.Quantity{
-			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Last, Doc: "mean over the jobs finished so far of (finish − arrival) / length"},
+			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Last, Doc: "mean over the jobs finished so far of (finish − arrival) / length; at a cut the others count too, with their time so far"},
 			{Name: "finished", Unit: "jobs", Better: envs.Higher, Reduce: envs.Last, Doc: "jobs finished so far"},
 			{Name: "dropped", Unit: "jobs", Better: envs.Lower, Reduce: envs.Last, Doc: "jobs that found the backlog full so far"},
 			{Name: "waiting", Unit: "jobs", Better: envs.Lower, Reduce: envs.PerTime, Doc: "jobs that are visible or in the backlog"},
@@ -298,6 +292,9 @@ func (e *DeepRM) move() (terminated, truncated bool) {
 		truncated = int(e.now) > e.c.MaxTime
 	}
 	e.running = !terminated && !truncated
+	if truncated {
+		e.tally.mean = e.cut()
+	}
 	if e.running && int(e.now) < e.c.Steps {
 		e.arrive()
 	}

@@ -126,6 +126,19 @@ func TestBacklogIsAQueue(t *testing.T) {
 	}
 }
 
+// A cut counts the jobs that it leaves behind.
+func TestACutCountsWhatWaits(t *testing.T) {
+	c := given(Job{0, 2, []int{3, 1}}, Job{1, 4, []int{2, 1}}, Job{2, 1, []int{1, 1}}, Job{3, 3, []int{1, 1}})
+	c.MaxTime = 7
+	p := play(t, c, 1, nil)
+	for p.do(0); !p.ended(); p.do(-1) {
+	}
+	// The first has run, 8 time steps have passed; the second and third are visible, the fourth waits behind.
+	if want := (1 + 7./4 + 6./1 + 5./3) / 4; !p.out.Truncated || math.Abs(p.out.Info[infoSlowdown]-want) > 1e-12 || p.out.Info[infoFinished] != 1 {
+		t.Errorf("truncated %v, info %v, want a slowdown of %g and one job finished", p.out.Truncated, p.out.Info, want)
+	}
+}
+
 // The load of the defaults is what the arrivals bring.
 func TestLoad(t *testing.T) {
 	c := DefaultDeepRM()
