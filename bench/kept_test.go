@@ -41,7 +41,7 @@ func readKept[T any](t *testing.T, name string) []T {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // it was read only
+	defer f.Close()
 	var out []T
 	for in := bufio.NewScanner(f); in.Scan(); {
 		var x T

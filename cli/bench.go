@@ -134,7 +134,7 @@ func recorded(path string) ([]bench.Line, error) {
 	if err != nil {
 		return nil, usage("--beside: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // it was read only
+	defer f.Close()
 	lines, err := bench.ReadLines(f)
 	if err == nil && len(lines) == 0 {
 		err = errors.New("no measurement in it, want the lines of stoker bench --json")

@@ -21,7 +21,7 @@ func profiled(path string) (stop func(*cobra.Command), err error) {
 		return nil, usage("--profile: %w", err)
 	}
 	if err := pprof.StartCPUProfile(f); err != nil {
-		f.Close() //nolint:errcheck // the first error is the one to tell
+		f.Close()
 		return nil, fmt.Errorf("--profile: %w", err)
 	}
 	return func(c *cobra.Command) {
