@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-arms verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -86,6 +86,9 @@ verify-worlds: ## environments: planted defects, golden traces, Gymnasium (PYTHO
 
 verify-deeprm: ## DeepRM's cluster against its own code, and five rules at ten loads
 	docs/results/keep deeprm 'envs/placement agents/baselines/placement rng' env $(PLAIN) bash -ec '$(GO) test ./envs/placement -run AsPublished -count 1 -v; $(GO) test ./agents/baselines/placement -run Loads -long -count 1 -v -timeout 1h'
+
+verify-arms: ## HOPS' scheduler against the exact optimum in small worlds (four minutes)
+	docs/results/keep arms envs/pricing bash -c '$(PLAIN) $(GO) test ./envs/pricing -run ARMSOptimum -long -count=1 -v -timeout 1h || true'
 
 verify-queues: ## the simulator against queueing theory and SimFaaS, long runs (an hour)
 	docs/results/keep queues 'envs/sim rng' env $(PLAIN) $(GO) test ./envs/sim -run 'Queues|ErlangC|SimFaaS|Little|Model|Reference|Workers' -long -v -timeout 3h
