@@ -110,6 +110,7 @@ func (a *adam) Step() {
 	}
 	if a.net.size > 0 {
 		e.briefly("Step", a.step)
+		e.recording.Load().changes(a.net.params)
 	}
 }
 

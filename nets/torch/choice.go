@@ -15,6 +15,12 @@ type choiceCheck struct {
 	found *tensor
 }
 
+// choiceChecks are those of a run.
+type choiceChecks struct {
+	checks  []*choiceCheck // of its losses, in their order
+	checked int            // how many of them the run has used
+}
+
 func (e *engine) newChoiceCheck() *choiceCheck {
 	k := &choiceCheck{found: &tensor{e: e, id: e.ids.Add(1), shape: []int{2}, n: 2}}
 	// In float64 whatever the engine's format: float32 can't count all rows.
@@ -24,9 +30,9 @@ func (e *engine) newChoiceCheck() *choiceCheck {
 
 // nextCheck is the check of the loss at hand: in a recorded update one for each loss, kept from run to run.
 func (e *engine) nextCheck(loss string, batch, below int) *choiceCheck {
-	r := e.recording
-	if r == nil {
-		r = &e.direct
+	r := &e.direct
+	if x := e.recording.Load(); x != nil {
+		r = &x.choiceChecks
 	}
 	if r.checked == len(r.checks) {
 		r.checks = append(r.checks, e.newChoiceCheck())
@@ -38,7 +44,7 @@ func (e *engine) nextCheck(loss string, batch, below int) *choiceCheck {
 }
 
 // settleChecks reads the checks of a run, and reports the first wrong choice.
-func (e *engine) settleChecks(r *recorded) {
+func (e *engine) settleChecks(r *choiceChecks) {
 	for _, k := range r.checks[:r.checked] {
 		if e.failure.pending() {
 			break
@@ -49,7 +55,6 @@ func (e *engine) settleChecks(r *recorded) {
 			e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d", k.loss, row/k.batch, row%k.batch, found[1], k.below)
 		}
 	}
-	r.checked = 0
 }
 
 // choices are a loss's choices as they can be used, and where.

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,33 @@ var openCUDA = sync.OnceValue(func() error {
 	defer C.free(unsafe.Pointer(message))
 	return fmt.Errorf("nets/torch: libtorch's CUDA half cannot be opened: %s; on a machine with a GPU make cuda fetches what it needs", C.GoString(message))
 })
+
+// openDevice gives the engine a stream of its own on its GPU, has Set wait for nothing, and opens CUDA graphs.
+func (e *engine) openDevice() error {
+	var stream C.int64_t
+	if message := C.sto_new_stream(&stream, C.int(e.device)); message != nil {
+		defer C.free(unsafe.Pointer(message))
+		return fmt.Errorf("nets/torch: a stream on cuda:%d: %s", e.device, C.GoString(message))
+	}
+	e.stream, e.staged = int64(stream), true
+	var err error
+	if e.graphs, err = cudaGraphs(); err != nil {
+		e.tell("recorded updates run operation by operation: %v", err)
+	}
+	return nil
+}
+
+// tell passes a notice on, the first time.
+func (e *engine) tell(format string, args ...any) {
+	e.told.Do(func() {
+		line := "nets/torch: " + fmt.Sprintf(format, args...)
+		if e.notice != nil {
+			e.notice(line)
+		} else {
+			fmt.Fprintln(os.Stderr, line)
+		}
+	})
+}
 
 // oneHeap keeps resident memory from growing whenever a goroutine goes on on another thread of the system, once.
 var oneHeap = sync.OnceFunc(func() { C.sto_one_heap() })

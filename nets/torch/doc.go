@@ -11,6 +11,9 @@
 // operation's end, what one pass makes to its Work until the next Forward, and everything else to the engine until Close; Live
 // counts them all. libtorch keeps its last error and its gradient mode per thread, so every operation stays on one.
 //
-// Recorded updates run operation by operation. What is not here: finding libtorch and building against it (nets/libtorch), the
+// On a GPU each engine has a stream of its own. The first run of a recorded update goes operation by operation, then its function is
+// called once more and captured as a CUDA graph (graph.go), which later runs replay; what it allocates is the graph's own, what it
+// reads lies at fixed addresses. Set copies through pinned memory and does not wait (upload.cc). Elsewhere, and where an update can't be
+// captured, it runs operation by operation. What is not here: finding libtorch and building against it (nets/libtorch), the
 // table of engines (nets/engines).
 package torch

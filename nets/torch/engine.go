@@ -2,10 +2,17 @@
 
 package torch
 
+// #include "shim.h"
+import "C"
+
 import (
+	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
@@ -21,6 +28,11 @@ type Options struct {
 	// Deterministic has CUDA repeat its results to the bit, and refuses operations that cannot: an error of the engine that uses one. It holds
 	// for the whole process from then on. On the CPU it changes nothing, as results repeat there already at a fixed number of threads.
 	Deterministic bool
+	// Debug has every run of a recorded update list what libtorch is asked to do, with all numbers, and fail where that differs from the first
+	// run; the environment variable STOKER_DEBUG=1 turns it on too. A CUDA graph would repeat the first run's.
+	Debug bool
+	// Notice is told, once, why recorded updates run operation by operation on a GPU; nil writes it on standard error.
+	Notice func(string)
 }
 
 // engine implements [nets.Engine].
@@ -30,7 +42,16 @@ type engine struct {
 	dtype   nets.DType
 	code    int // libtorch's number of dtype
 
-	deterministic bool
+	deterministic, debug bool
+
+	stream  int64            // on a GPU, where all work of the engine goes
+	staged  bool             // Set goes through staging memory
+	uploads []unsafe.Pointer // staging memory, freed by Close
+	graphs  *grapher         // nil where updates are not captured
+	notice  func(string)
+	told    sync.Once
+	updates []*recorded // those captured
+	passes  int64       // runs of recorded updates so far
 
 	ids    atomic.Int64
 	own    *scope // what lives until Close
@@ -40,8 +61,8 @@ type engine struct {
 
 	scalars []lib.Cscalar // freed by Close
 
-	recording *recorded // the recorded update that runs, nil outside of one
-	direct    recorded  // stands for it there
+	recording atomic.Pointer[recorded] // the recorded update that runs, nil outside of one
+	direct    choiceChecks             // of losses there
 }
 
 // New returns an engine. A device that isn't there is an error, as is libtorch's CUDA half where it can't be loaded.
@@ -74,6 +95,13 @@ func New(o Options) (nets.Engine, error) {
 	}
 	oneHeap()
 	e.own, e.tmp = newScope(), newScope()
+	e.debug = o.Debug || os.Getenv("STOKER_DEBUG") == "1"
+	e.notice = o.Notice
+	if e.device != onCPU {
+		if err = e.openDevice(); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
 	return e, nil
 }
 
@@ -93,9 +121,15 @@ func (e *engine) Close() error {
 	if e.closed.Swap(true) {
 		return nil
 	}
+	for _, r := range e.updates {
+		r.free()
+	}
 	for _, w := range e.works {
 		w.forget()
 		w.s.close()
+	}
+	for _, u := range e.uploads {
+		C.sto_free_upload(u)
 	}
 	for _, v := range e.scalars {
 		lib.AtsFree(v)
@@ -131,6 +165,10 @@ func (e *engine) within(op string, s *scope, graph bool, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	enter(graph)
+	if e.device != onCPU && !s.check("stream", C.sto_use_stream(C.int64_t(e.stream), C.int(e.device))) {
+		e.settle(op, s)
+		return
+	}
 	f()
 	e.settle(op, s)
 }

@@ -190,6 +190,7 @@ func (c *lossCall) custom(l nets.Custom) {
 		c.e.fail("Loss", "%s has no function", c.name)
 		return
 	}
+	c.e.recording.Load().refuse("the loss %s is computed on the host", c.name)
 	value, grad := make([]float64, c.agents), make([]float64, c.grad.n)
 	args, shapes := make([][]float64, len(c.args)), make([][]int, len(c.args))
 	for i, a := range c.args {

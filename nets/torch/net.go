@@ -124,19 +124,35 @@ func (n *net) String() string { return fmt.Sprintf("%s %d", n.arch.Kind(), n.par
 type work struct {
 	net   *net
 	batch int
-	s     *scope // what the last Forward made
 
 	in     []*tensor
-	leaves []handle // of the inputs, in the graph
-	root   handle
-	out    *tensor // its handle is the scope's
+	out    *tensor // its handle is the trace's
 	gradIn []*tensor
+	// backward says that a Backward was asked for: from then on Forward builds a graph. A Work that never goes backward (acting, target
+	// networks) builds none; the first Backward goes forward again with one.
+	backward bool
+	trace
 
-	ran bool // Forward has run
-	// graphed says that the last Forward built a graph. A Work that never goes backward (acting, target networks) builds none; the
-	// first Backward goes forward again with one, and from then on Forward builds it.
-	graphed, backward bool
-	version           int64 // of the parameters at the last Forward
+	pass int64 // of a recorded update in which the last Forward ran, 0 outside
+}
+
+// trace is what a Forward leaves in a Work. A captured update has its own, which are put in place of whatever was there.
+type trace struct {
+	s       *scope
+	leaves  []handle // of the inputs, in the graph
+	root    handle
+	values  handle // the output's
+	ran     bool   // Forward has run
+	graphed bool   // and built a graph
+	version int64  // of the parameters at that time
+	kept    bool   // it belongs to a captured update, which frees it
+}
+
+// swap puts another trace in place and returns the one that was there.
+func (w *work) swap(next trace) trace {
+	was := w.trace
+	w.trace, w.out.h = next, next.values
+	return was
 }
 
 // NewWork implements [nets.Net]. A wrong batch is reported by Err.
@@ -145,8 +161,8 @@ func (n *net) NewWork(batch int) nets.Work {
 		n.e.fail("NewWork", "batch of %v is %d, want at least 1", n, batch)
 		batch = 0
 	}
-	w := &work{net: n, batch: batch, in: make([]*tensor, len(n.ports)), s: newScope()}
-	w.out = &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{n.agents, batch, n.out}, n: n.agents * batch * n.out}
+	w := &work{net: n, batch: batch, in: make([]*tensor, len(n.ports)), trace: trace{s: newScope()}}
+	w.out = &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{n.agents, batch, n.out}, n: n.agents * batch * n.out, of: w}
 	if float64(n.agents)*float64(batch)*float64(n.widest()) > maxValues {
 		n.e.fail("NewWork", "batch of %v is %d, too large for %d agents and %d features", n, batch, n.agents, n.widest())
 		w.batch = 0
@@ -204,6 +220,7 @@ func (n *net) Forward(nw nets.Work, in ...nets.Tensor) nets.Tensor {
 		return n.nothing(nw)
 	}
 	w.forget()
+	n.e.recording.Load().saw(w)
 	if len(in) != len(n.ports) {
 		n.e.fail("Forward", "%d inputs for %v, want %d: %v", len(in), n, len(n.ports), n.ports)
 		return w.out
@@ -231,10 +248,14 @@ func (n *net) nothing(w nets.Work) nets.Tensor {
 	return &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{0}}
 }
 
-// forget frees what the last Forward made.
+// forget frees what the last Forward made, or leaves it to the captured update that it belongs to.
 func (w *work) forget() {
+	if w.kept {
+		w.swap(trace{s: newScope()})
+		return
+	}
 	w.s.clear()
-	w.leaves, w.root, w.out.h = w.leaves[:0], nil, nil
+	w.leaves, w.root, w.values, w.out.h = w.leaves[:0], nil, nil, nil
 	w.ran, w.graphed = false, false
 }
 
@@ -252,19 +273,21 @@ func (w *work) run(op string, graphed bool) {
 		}
 		root, values := n.graph.build(w.s, w.leaves, w.batch)
 		w.root = root
-		w.out.h = w.s.detach(w.s.contiguous(values))
+		w.values = w.s.detach(w.s.contiguous(values))
+		w.out.h = w.values
 		if w.s.err == nil {
 			w.version = lib.Atg_Version(n.params.h)
 			w.ran, w.graphed = true, graphed
 		} else {
-			w.out.h = nil
+			w.values, w.out.h = nil, nil
 		}
 	})
 }
 
 // Backward implements [nets.Net].
 func (n *net) Backward(nw nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
-	w := n.mine("Backward", nw)
+	const op = "Backward"
+	w := n.mine(op, nw)
 	if w == nil {
 		return
 	}
@@ -280,6 +303,7 @@ func (n *net) Backward(nw nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
 	if g == nil {
 		return
 	}
+	n.e.recording.Load().reads(op, w)
 	w.backward = true
 	if !w.graphed {
 		if v := lib.Atg_Version(n.params.h); v != w.version {
@@ -309,7 +333,7 @@ func (w *work) again() {
 	out := w.out.h
 	w.run("Backward", true)
 	if w.out.h != nil {
-		w.out.h = out
+		w.values, w.out.h = out, out
 	}
 }
 

@@ -43,8 +43,9 @@ func (c *lossCall) policy(l policyLoss) {
 		each := s.where(chosen.use, s.add(gain, s.times(h, l.entropy)), zero)
 		return s.negative(s.means(each, c.agents, batch))
 	})
-	if c.e.recording == nil {
+	if c.e.recording.Load() == nil {
 		c.e.settleChecks(&c.e.direct)
+		c.e.direct.checked = 0
 	}
 }
 

@@ -3,20 +3,36 @@
 package torch
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
 
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// recorded implements [nets.Recorded]: it calls the function each time. What only the device can tell, such as a wrong choice, is asked when
-// all has run, so that nothing within waits for the device.
+// recorded implements [nets.Recorded]. On a GPU the first run calls the function once, then once more to capture what it does as a CUDA
+// graph, and later runs replay that; elsewhere, and where it cannot be captured, each run calls the function. What only the device can tell,
+// such as a wrong choice, is asked when all has run, so that nothing within waits for the device.
 type recorded struct {
 	e      *engine
 	name   string
 	update func()
+	ran    bool
+	twice  bool     // it ran once, in debug mode
+	first  []string // what libtorch was asked to do in the second run, in debug mode
 
-	checks  []*choiceCheck // of its losses, in their order
-	checked int            // how many of them this run has used
+	choiceChecks
+	mu       sync.Mutex // of works: Forward may run in several goroutines
+	works    []*work    // those that went forward in this run
+	pass     int64      // this run's number
+	changed  []*tensor
+	obstacle error // why it is not captured
+
+	capturing bool
+	graph     unsafe.Pointer // nil unless captured
+	captured  []trace        // of works, in the graph's memory
 }
 
 // Record implements [nets.Engine].
@@ -29,16 +45,190 @@ func (r *recorded) Run() error {
 	if r.update == nil {
 		return fmt.Errorf("nets/torch: recorded update %q has no function", r.name)
 	}
-	r.run()
-	if err := r.e.Err(); err != nil {
+	err := r.run()
+	if err = errors.Join(r.e.Err(), err); err != nil {
 		return fmt.Errorf("recorded update %q: %w", r.name, err)
 	}
 	return nil
 }
 
-func (r *recorded) run() {
-	defer func(outer *recorded) { r.e.recording = outer }(r.e.recording)
-	r.e.recording, r.checked = r, 0
+func (r *recorded) run() error {
+	e := r.e
+	outer := e.recording.Load()
+	outermost := outer == nil
+	switch {
+	case e.closed.Load() || e.failure.pending():
+		e.stopped("Run")
+	case r.graph != nil && outermost:
+		r.replay()
+		e.settleChecks(&r.choiceChecks)
+	case r.graph != nil:
+		e.fail("Run", "%q, which is captured, within another recorded update, want one after the other", r.name)
+	case e.debug:
+		return r.compare()
+	case e.graphs != nil && outermost && !r.ran && r.obstacle == nil:
+		r.runAndCapture()
+	default:
+		outer.refuse("it runs %q", r.name)
+		r.once()
+		e.settleChecks(&r.choiceChecks)
+	}
+	return nil
+}
+
+// once calls the function, operation by operation.
+func (r *recorded) once() {
+	e := r.e
+	defer e.recording.Store(e.recording.Load())
+	e.passes++
+	r.pass, r.checked, r.works, r.changed = e.passes, 0, r.works[:0], r.changed[:0]
+	e.recording.Store(r)
 	r.update()
-	r.e.settleChecks(r)
+	r.ran = true
+}
+
+// runAndCapture is the first run on a GPU. It must be of one thread of the system: handles of libraries beneath libtorch are a thread's own, and
+// cannot be made during a capture.
+func (r *recorded) runAndCapture() {
+	e := r.e
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ops, err := watch(r.once)
+	if err != nil {
+		r.refuse("%w", err)
+	}
+	if e.failure.pending() {
+		r.ran = false // the next run is the first again
+		return
+	}
+	e.settleChecks(&r.choiceChecks)
+	for _, op := range ops {
+		if waits(op) {
+			r.refuse("it waits for the device: %s", op)
+		}
+	}
+	if r.obstacle == nil && !e.failure.pending() {
+		r.capture()
+	}
+	if r.obstacle != nil {
+		e.tell("recorded update %q runs operation by operation: %v", r.name, r.obstacle)
+	}
+}
+
+// capture has the graph made. Nothing is computed meanwhile, so that what the run before left in the Works is put aside and back again.
+func (r *recorded) capture() {
+	e := r.e
+	works := append([]*work(nil), r.works...)
+	before := make([]trace, 0, len(works))
+	for _, w := range works {
+		before = append(before, w.swap(trace{s: newScope()}))
+	}
+	graph, err := e.graphs.begin(e)
+	if err == nil {
+		checked := r.checked
+		r.capturing = true
+		r.once()
+		r.capturing = false
+		err = errors.Join(e.failure.take(), e.graphs.end(e, graph))
+		if err == nil && (r.checked != checked || len(r.works) != len(works)) {
+			err = fmt.Errorf("it did other operations the second time")
+		}
+	}
+	for i, w := range works {
+		trace := w.swap(before[i])
+		trace.kept = true
+		r.captured = append(r.captured, trace)
+	}
+	r.works, r.graph = works, graph
+	if err != nil {
+		r.free()
+		r.refuse("%w", err)
+		return
+	}
+	e.updates = append(e.updates, r)
+}
+
+// replay puts the captured traces into their Works and launches the graph, which does not wait.
+func (r *recorded) replay() {
+	e := r.e
+	for i, w := range r.works {
+		if was := w.swap(r.captured[i]); !was.kept {
+			was.s.close()
+		}
+	}
+	if err := e.graphs.replay(e, r); err != nil {
+		e.fail("Run", "replaying the CUDA graph: %w", err)
+		return
+	}
+	for _, t := range r.changed {
+		t.bump()
+	}
+}
+
+// free gives back the graph and what it computes with.
+func (r *recorded) free() {
+	for i, t := range r.captured {
+		if w := r.works[i]; w.s == t.s {
+			w.swap(trace{s: newScope()})
+		}
+		t.s.close()
+	}
+	r.captured = nil
+	if r.graph != nil {
+		r.e.graphs.free(r.graph)
+		r.graph = nil
+	}
+}
+
+// The methods that follow are told what happens in a run; outside of one they are called on nil.
+
+// refuse keeps the first reason why an update cannot be captured.
+func (r *recorded) refuse(format string, args ...any) {
+	if r != nil && r.obstacle == nil {
+		r.obstacle = fmt.Errorf(format, args...)
+	}
+}
+
+// saw is told that a Work goes forward.
+func (r *recorded) saw(w *work) {
+	w.pass = 0
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w.pass = r.pass
+	for _, x := range r.works {
+		if x == w {
+			return
+		}
+	}
+	r.works = append(r.works, w)
+}
+
+// reads is told that what a Work's Forward left is used: a graph would go on reading that memory.
+func (r *recorded) reads(op string, w *work) {
+	if r != nil && w.pass != r.pass {
+		r.refuse("%s uses what %v computed outside of the update", op, w.net)
+	}
+}
+
+// copies says whether numbers may pass between the host and a tensor.
+func (r *recorded) copies(op string, t *tensor) bool {
+	if r == nil {
+		return true
+	}
+	r.refuse("%s of %v passes between host and device", op, t)
+	if r.capturing {
+		t.e.fail(op, "%v while the update is captured, want the same operations each time", t)
+		return false
+	}
+	return true
+}
+
+// changes is told that a tensor's values change: a replay tells libtorch's own count of changes, which guards backward passes.
+func (r *recorded) changes(t *tensor) {
+	if r != nil {
+		r.changed = append(r.changed, t)
+	}
 }

@@ -2,6 +2,9 @@
 
 #include "shim.h"
 
+#include "protect.h"
+#include "watch.h"
+
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -19,27 +22,6 @@
 #endif
 
 namespace {
-
-at::Tensor &ref(void *t) { return *static_cast<at::Tensor *>(t); }
-
-at::ScalarType type_of(int type) { return static_cast<at::ScalarType>(type); }
-
-// protect runs f and turns what it throws into a message.
-template <typename F> char *protect(F f) {
-  try {
-    f();
-    return nullptr;
-  } catch (const std::exception &e) {
-    return strdup(e.what());
-  } catch (...) {
-    return strdup("an exception of unknown type");
-  }
-}
-
-// hosted is a view of host memory; the tensor does not own it.
-at::Tensor hosted(void *data, int64_t n, int type) {
-  return at::from_blob(data, {n}, at::TensorOptions().dtype(type_of(type)));
-}
 
 // direct says whether a plain copy of memory does.
 bool direct(const at::Tensor &t, int type) {
@@ -65,6 +47,7 @@ char *sto_set(void *t, const char *src, int64_t n, int type) {
   return protect([&] {
     at::Tensor &x = ref(t);
     check_count(x, n);
+    note_copy("to_device", n);
     if (direct(x, type)) {
       if (n > 0)
         std::memcpy(x.data_ptr(), src, n * x.element_size());
@@ -78,6 +61,7 @@ char *sto_get(void *t, char *dst, int64_t n, int type) {
   return protect([&] {
     at::Tensor &x = ref(t);
     check_count(x, n);
+    note_copy("to_host", n);
     if (direct(x, type)) {
       if (n > 0)
         std::memcpy(dst, x.data_ptr(), n * x.element_size());
@@ -147,6 +131,8 @@ char *sto_lerp(void *dst, void *src, double weight) {
 char *sto_copy(void *dst, void *src) {
   return protect([&] { ref(dst).copy_(ref(src)); });
 }
+
+void sto_bump(void *t) { ref(t).unsafeGetTensorImpl()->bump_version(); }
 
 void sto_enter(int graph, int threads) {
   torch::autograd::GradMode::set_enabled(graph != 0);

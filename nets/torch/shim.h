@@ -51,6 +51,35 @@ int sto_is_deterministic(void);
 // sto_cpu_capability names the instructions that libtorch's own kernels use.
 const char *sto_cpu_capability(void);
 
+// A stream of a CUDA device, by libtorch's number of it. sto_use_stream has this
+// thread of the system put its work there.
+char *sto_new_stream(int64_t *id, int device);
+char *sto_use_stream(int64_t id, int device);
+char *sto_wait_stream(int64_t id, int device);
+
+// An upload sets one tensor again and again without waiting for the device: two
+// staging buffers take turns, pinned on a machine with CUDA, and a buffer is
+// written again only after the copy out of it is over.
+char *sto_new_upload(void **out, void *t, int pinned);
+char *sto_upload(void *upload, void *t, const char *src, int64_t n, int type);
+void sto_free_upload(void *upload);
+
+// sto_watch lists, from now on, every operation that libtorch runs for this
+// thread, its backward thread included, with the shapes and numbers it gets, and
+// every copy between the host and a tensor. One watch at a time.
+char *sto_watch(void);
+// sto_unwatch ends that and returns one line for each, to be freed.
+char *sto_unwatch(void);
+// sto_bump counts a change of t that libtorch has not seen.
+void sto_bump(void *t);
+
+// CUDA graphs, by the library that sto_open_graphs opens after the CUDA half.
+char *sto_open_graphs(const char *path);
+char *sto_graph_begin(void **graph);
+char *sto_graph_end(void *graph);
+char *sto_graph_replay(void *graph);
+char *sto_graph_free(void *graph);
+
 // sto_one_heap has all threads of the system take C's memory from one heap: glibc
 // gives each its own, and what one freed does not serve the next.
 void sto_one_heap(void);

@@ -24,6 +24,9 @@ type tensor struct {
 	n     int
 	// h is nil for a tensor that could not be made; operations on it do nothing, as the engine has failed.
 	h handle
+
+	of     *work          // whose output it is, nil for others
+	upload unsafe.Pointer // its staging memory, made by the first Set that needs one
 }
 
 // NewTensor implements [nets.Engine]. A wrong shape is reported by Err, and the tensor is empty.
@@ -83,11 +86,18 @@ func (t *tensor) Get64(dst []float64) {
 }
 
 func (t *tensor) set(op string, src unsafe.Pointer, n, code int) {
-	if t.passes(op, n) {
-		t.e.briefly(op, func(s *scope) {
-			s.check("copy", C.sto_set(unsafe.Pointer(t.h), (*C.char)(src), C.int64_t(n), C.int(code)), t.h)
-		})
+	if !t.passes(op, n) {
+		return
 	}
+	t.e.briefly(op, func(s *scope) {
+		if !t.e.staged {
+			s.check("copy", C.sto_set(unsafe.Pointer(t.h), (*C.char)(src), C.int64_t(n), C.int(code)), t.h)
+			return
+		}
+		if t.stage(s) {
+			s.check("copy", C.sto_upload(t.upload, unsafe.Pointer(t.h), (*C.char)(src), C.int64_t(n), C.int(code)), t.h)
+		}
+	})
 }
 
 func (t *tensor) get(op string, dst unsafe.Pointer, n, code int) {
@@ -98,9 +108,29 @@ func (t *tensor) get(op string, dst unsafe.Pointer, n, code int) {
 	}
 }
 
+// stage makes the tensor's staging memory on first use. It lives until Close.
+func (t *tensor) stage(s *scope) bool {
+	if t.upload != nil {
+		return true
+	}
+	pinned := C.int(0)
+	if t.e.device != onCPU {
+		pinned = 1
+	}
+	if !s.check("pinned memory", C.sto_new_upload((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(t.h), pinned), t.h) {
+		return false
+	}
+	t.upload = unsafe.Pointer(s.c.out)
+	t.e.uploads = append(t.e.uploads, t.upload)
+	return true
+}
+
 // passes says whether n numbers may pass between the host and the tensor.
 func (t *tensor) passes(op string, n int) bool {
 	if t.e.stopped(op) || t.h == nil {
+		return false
+	}
+	if !t.e.recording.Load().copies(op, t) {
 		return false
 	}
 	if n != t.n {
@@ -123,6 +153,9 @@ func (e *engine) take(op, what string, t nets.Tensor) *tensor {
 	if x.h == nil {
 		e.fail(op, "%s could not be made or belongs to a pass that failed", what)
 		return nil
+	}
+	if x.of != nil {
+		e.recording.Load().reads(op, x.of)
 	}
 	return x
 }

@@ -27,6 +27,7 @@ func (e *engine) pair(op string, dst, src nets.Tensor) (d, s *tensor) {
 func (e *engine) Copy(dst, src nets.Tensor) {
 	if d, x := e.pair("Copy", dst, src); d != nil {
 		e.briefly("Copy", func(s *scope) { s.copy(d.h, x.h) })
+		e.recording.Load().changes(d)
 	}
 }
 
@@ -36,6 +37,7 @@ func (e *engine) Add(dst nets.Tensor, scale float64, src nets.Tensor) {
 		e.briefly("Add", func(s *scope) {
 			s.check("add_", C.sto_add(unsafe.Pointer(d.h), unsafe.Pointer(x.h), C.double(scale)), d.h, x.h)
 		})
+		e.recording.Load().changes(d)
 	}
 }
 
@@ -45,6 +47,7 @@ func (e *engine) Lerp(dst, src nets.Tensor, t float64) {
 		e.briefly("Lerp", func(s *scope) {
 			s.check("lerp_", C.sto_lerp(unsafe.Pointer(d.h), unsafe.Pointer(x.h), C.double(t)), d.h, x.h)
 		})
+		e.recording.Load().changes(d)
 	}
 }
 

@@ -1,0 +1,94 @@
+//go:build libtorch
+
+package torch
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"unsafe"
+
+	"github.com/stoker-rl/stoker/nets/libtorch"
+)
+
+// grapher is what captures and replays; a test has one that needs no GPU. Between begin and end nothing is computed, and memory comes from
+// the graph's own pool, which lives as long as the graph: what is freed there is used again by nobody else.
+type grapher struct {
+	begin  func(e *engine) (unsafe.Pointer, error)
+	end    func(e *engine, graph unsafe.Pointer) error
+	replay func(e *engine, r *recorded) error
+	free   func(graph unsafe.Pointer)
+}
+
+// graphVar set to off has recorded updates run operation by operation, to compare.
+const graphVar = "STOKER_CUDA_GRAPH"
+
+// cudaGraphs opens the library for CUDA graphs, once.
+var cudaGraphs = sync.OnceValues(func() (*grapher, error) {
+	if os.Getenv(graphVar) == "off" {
+		return nil, fmt.Errorf("%s is off", graphVar)
+	}
+	path := graphsLibrary
+	if self, err := os.Executable(); err == nil { // a binary that was carried here brings its own
+		if beside := filepath.Join(filepath.Dir(self), libtorch.GraphsLibrary); readable(beside) {
+			path = beside
+		}
+	}
+	if path == "" {
+		return nil, errors.New(graphsFault)
+	}
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	if err := told(C.sto_open_graphs(name)); err != nil {
+		return nil, fmt.Errorf("the library for CUDA graphs: %w; make cuda builds it, and a carried binary finds it in its own folder", err)
+	}
+	return &grapher{
+		begin: func(e *engine) (graph unsafe.Pointer, err error) {
+			e.onStream(func() { err = told(C.sto_graph_begin(&graph)) })
+			return graph, err
+		},
+		end: func(e *engine, graph unsafe.Pointer) (err error) {
+			e.onStream(func() { err = told(C.sto_graph_end(graph)) })
+			return err
+		},
+		replay: func(e *engine, r *recorded) (err error) {
+			e.onStream(func() { err = told(C.sto_graph_replay(r.graph)) })
+			return err
+		},
+		free: func(graph unsafe.Pointer) {
+			if message := C.sto_graph_free(graph); message != nil {
+				C.free(unsafe.Pointer(message)) // the device has failed, which its next operation tells
+			}
+		},
+	}, nil
+})
+
+func readable(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// told makes an error of a message and frees it.
+func told(message *C.char) error {
+	if message == nil {
+		return nil
+	}
+	defer C.free(unsafe.Pointer(message))
+	return errors.New(C.GoString(message))
+}
+
+// onStream runs f on the engine's stream.
+func (e *engine) onStream(f func()) { e.within("Run", e.tmp, false, f) }
+
+// bump counts a change that libtorch has not seen.
+func (t *tensor) bump() {
+	if t.h != nil {
+		C.sto_bump(unsafe.Pointer(t.h))
+	}
+}
