@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-arms verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-arms verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-pba verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -61,6 +61,9 @@ verify-gradients: ## first gradients from PyTorch's own parameters and batch
 
 verify-statistics: ## coverage, false verdicts, power, rliable's vectors (a few minutes)
 	docs/results/keep statistics 'eval/stats rng' env $(PLAIN) $(GO) test ./eval/stats -run 'Rliable|Coverage|Holm|FamilyWise|Paired|Power' -long -v -timeout 3h
+
+verify-pba: ## HOPS' pricer against theory and against the optimum of its demand (minutes)
+	docs/results/keep spsa agents/spsa env $(PLAIN) $(GO) test ./agents/spsa -run 'Optimum|Estimator|Bias|MeanPath|Counterfactuals|Resume|NoAllocation' -long -v -timeout 1h
 
 verify-spread: ## MADDPG learns simple_spread, ten seeds (ten minutes)
 	docs/results/keep spread 'envs/classic nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run Spread -long -v -timeout 0 -episodes 25000 -seeds 10
