@@ -16,7 +16,7 @@ var allowed = []struct {
 		[]string{"./rng/...", "./nets", "./nets/native", "./envs", "./checkpoints/..."},
 		[]string{"golang.org/x/sys/", "gonum.org/v1/gonum/"},
 	},
-	{[]string{"./agents", "./agents/maddpg", "./agents/rollout", "./envs/sim", "./envs/workflow", "./envs/sizing"}, []string{"golang.org/x/sys/", "gonum.org/v1/gonum/"}},
+	{[]string{"./agents", "./agents/maddpg", "./agents/spsa", "./agents/dqn", "./agents/reinforce", "./agents/rollout", "./envs/sim", "./envs/workflow", "./envs/sizing"}, []string{"golang.org/x/sys/", "gonum.org/v1/gonum/"}},
 }
 
 const module = "github.com/stoker-rl/stoker/"
@@ -47,7 +47,7 @@ func TestArrows(t *testing.T) {
 		{[]string{"./nets", "./nets/native"}, []string{"envs", "agents", "checkpoints", "configs", "train", "eval", "cli"}},
 		{[]string{"./envs/..."}, []string{"nets", "agents", "checkpoints", "configs", "train", "eval", "cli"}},
 		{[]string{"./checkpoints/..."}, []string{"nets", "envs", "agents", "configs", "train", "eval", "cli"}},
-		{[]string{"./agents", "./agents/maddpg", "./agents/replay", "./agents/rollout"}, []string{"nets/native", "nets/torch", "nets/gorgonia", "nets/engines", "checkpoints", "configs", "train", "eval", "cli"}},
+		{[]string{"./agents", "./agents/maddpg", "./agents/spsa", "./agents/dqn", "./agents/reinforce", "./agents/replay", "./agents/rollout"}, []string{"nets/native", "nets/torch", "nets/gorgonia", "nets/engines", "checkpoints", "configs", "train", "eval", "cli"}},
 		{[]string{"./configs"}, []string{"nets", "agents", "train", "eval", "cli", "envs/catalog"}},
 		{[]string{"./train"}, []string{"eval", "cli"}},
 		{[]string{"./eval/..."}, []string{"cli"}},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -154,7 +155,8 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f bench
 	w := c.OutOrStdout()
 	// Not a tabwriter: each line is printed when it is measured.
 	const row = "%-8s %-24s %-14s %7s %20s %17s %11s %9s  %s\n"
-	if !f.json {
+	// Only above a first measurement: where there is none, standard output stays empty.
+	head := sync.OnceFunc(func() {
 		m := bench.ThisMachine()
 		fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s, %s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch, m.Go, o.Revision)
 		for _, r := range past[:min(len(past), 1)] {
@@ -165,7 +167,7 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f bench
 			header = "times what was recorded"
 		}
 		fmt.Fprintf(w, row, "what", "of", "engine", "threads", "rate", "time", "allocations", "memory", header)
-	}
+	})
 	for _, b := range list {
 		var failed error
 		err := b.Run(o, func(r bench.Result) {
@@ -180,6 +182,7 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f bench
 				fmt.Fprintf(w, "%s\n", text)
 				return
 			}
+			head()
 			var remarks []string
 			for _, p := range bench.Beside(line, past) {
 				remarks = append(remarks, bench.Against(line, p))

@@ -150,7 +150,7 @@ func (p *Policy) Act(obs *envs.Observation, act *envs.Action, deterministic bool
 		if err := Finite(scores); err != nil {
 			return fmt.Errorf("%s: policy: %s %d: %w", p.agent, p.prob.Kind.Name, j, err)
 		}
-		c := None
+		var c int
 		if p.logits && !deterministic {
 			Softmax(p.p, scores, mask)
 			c = Draw(p.p, p.stream.Float64())

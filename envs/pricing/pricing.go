@@ -124,7 +124,7 @@ func (w *world) seeWindow(obs *envs.Observation) {
 	if w.window >= 0 {
 		potential = w.potential(int(w.window))
 	}
-	at := int64(w.first) + w.window + 1
+	at := w.first + w.window + 1
 	day := 2 * math.Pi * float64(at%int64(w.cfg.Demand.Period)) / float64(w.cfg.Demand.Period)
 	sin, cos := portable.Sincos(day)
 	used := w.winAcc[accBusy] / (float64(w.cfg.VGPUs) * max(w.winAcc[accSlots], 1))
