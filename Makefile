@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-arms verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-pba verify-spread verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-arms verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -39,6 +39,7 @@ cuda: ## find or fetch a libtorch, fit gotch to it, build bin/stoker-torch
 
 test-torch: cuda ## the tests of the torch engine and of its agreement with the native one
 	$(TORCH) $(GO) test -tags libtorch ./nets/...
+	$(TORCH) $(GO) test -tags libtorch ./train -run Torch
 
 bench: build ## every measurement that the binary can make by itself, beside the recorded ones
 	bin/stoker bench --beside docs/results/speed/recorded.jsonl
@@ -67,6 +68,12 @@ verify-pba: ## HOPS' pricer against theory and against the optimum of its demand
 
 verify-spread: ## MADDPG learns simple_spread, ten seeds (ten minutes)
 	docs/results/keep spread 'envs/classic nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run Spread -long -v -timeout 0 -episodes 25000 -seeds 10
+
+verify-reinforce: ## the policy gradient on a bandit and CartPole
+	docs/results/keep reinforce 'agents/reinforce agents/choice envs/classic nets/native configs/classic/cartpole-reinforce.yaml' env $(PLAIN) $(GO) test ./agents/reinforce -run 'CartPole|Bandit|Variance' -long -v -timeout 2h
+
+verify-dqn: ## DQN on CartPole, 20 seeds
+	docs/results/keep dqn 'agents/dqn agents/choice envs/classic nets/native configs/classic/cartpole-dqn.yaml' env $(PLAIN) $(GO) test ./agents/dqn -run CartPole -long -v -timeout 2h
 
 verify-lqr: ## DDPG against Riccati's control, five seeds
 	docs/results/keep lqr 'agents/maddpg configs/classic envs/classic nets' env $(PLAIN) $(GO) test ./agents/maddpg -run LQR -long -v -timeout 0
