@@ -48,8 +48,8 @@ func TestNothingInAnUpdateDependsOnTheHost(t *testing.T) {
 	wants(t, bad.Run(), `"bad"`, "aten::lerp_", "0.0625", "0.125", "must do the same operations")
 }
 
-// lossCases are all losses with their operands, on 3 agents, 4 samples and 5 choices.
-func lossCases(e nets.Engine) map[string]func() {
+// lossUpdates are all losses with their operands, on 3 agents, 4 samples and 5 choices.
+func lossUpdates(e nets.Engine) map[string]func() {
 	x, y := random(e, "x", 3, 4, 5), random(e, "y", 3, 4, 5)
 	choice, advantage, old := e.NewTensor(3, 4, 1), random(e, "adv", 3, 4, 1), random(e, "old", 3, 4, 1)
 	mask := made(e, slices.Repeat([]float64{1}, 60), 3, 4, 5)
@@ -72,7 +72,7 @@ func TestUpdatesDoNotWaitForTheDevice(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	u := newToy(t, e, 3, 8)
 	u.advance()
-	all := lossCases(e)
+	all := lossUpdates(e)
 	all["whole update"] = u.run
 	for name, update := range all {
 		r := e.Record(name, update).(*recorded)
@@ -176,7 +176,7 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 		says  string
 		build func(e *engine, u *toyUpdate) func()
 	}{
-		"own loss": {"is computed on the host", func(e *engine, _ *toyUpdate) func() { return lossCases(e)["custom"] }},
+		"own loss": {"is computed on the host", func(e *engine, _ *toyUpdate) func() { return lossUpdates(e)["custom"] }},
 		"upload":   {"Set of tensor", func(_ *engine, u *toyUpdate) func() { return func() { u.y.Set(make([]float32, nets.Size(u.y))) } }},
 		"output": {"computed outside of the update", func(e *engine, u *toyUpdate) func() {
 			q := u.critic.Forward(u.wq, u.s, u.a)
