@@ -214,8 +214,17 @@ func (n *net[T]) Forward(with nets.Work, in ...nets.Tensor) nets.Tensor {
 	} else {
 		w.pass.forward(w.in)
 	}
-	w.ran = true
+	w.ran = n.e.tiler == nil || n.e.tiler.capture == nil
 	return w.out
+}
+
+// forwarded says that there is a Forward to go back from. What an update that is listed leaves between its layers is gone when it has run, and
+// what was computed before is not part of it.
+func (w *work[T]) forwarded() bool {
+	if t := w.net.e.tiler; t != nil && t.capture != nil {
+		return w.tiles.listedIn == t.capture
+	}
+	return w.ran
 }
 
 // nothing is what Forward returns after a failure: an output that is there, with whatever it holds.
@@ -232,8 +241,8 @@ func (n *net[T]) Backward(with nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
 	if w == nil {
 		return
 	}
-	if !w.ran {
-		n.e.fail("Backward", "%v in a Work without a Forward before", n)
+	if !w.forwarded() {
+		n.e.fail("Backward", "%v in a Work without a Forward before it, in the recorded update or outside as it is", n)
 		return
 	}
 	if wrt == 0 || wrt&^nets.Both != 0 {

@@ -201,3 +201,54 @@ func TestUpdateAllocations(t *testing.T) {
 		})
 	}
 }
+
+// A way back needs its way forward on the same side of the recording; otherwise it is an error, on every kind of kernels that records.
+func TestBackwardAcrossRecording(t *testing.T) {
+	for name, a := range archs() {
+		e := New(Options{Kernels: goTiles})
+		x := newSubject(t, e, a, 20, 1)
+		inside := e.Record("back", func() { x.net.Backward(x.work, x.g, nets.Inputs) })
+		x.forward()
+		wantError(t, inside.Run(), "Backward", "without a Forward")
+		forward := e.Record("forward", func() { x.net.Forward(x.work, x.in...) })
+		if err := forward.Run(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		x.net.Backward(x.work, x.g, nets.Inputs)
+		wantError(t, e.Err(), "Backward", "without a Forward")
+		x.forward()
+		x.net.Backward(x.work, x.g, nets.Inputs)
+		noError(t, e)
+	}
+}
+
+// A soft target that is some net's gradients is not moved before that net has gone backward.
+func TestLerpOfGradients(t *testing.T) {
+	a := nets.MLP{Agents: 5, In: []nets.Port{{Name: "x", Width: 3}}, Hidden: []int{4}, Out: 2, Activation: nets.Tanh}
+	results := map[string][]float64{}
+	for _, family := range []string{goTiles, plain} {
+		e := New(Options{Kernels: family})
+		x, y := newSubject(t, e, a, 20, 1), newSubject(t, e, a, 20, 2)
+		o, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := e.Record("lerp", func() {
+			x.net.Forward(x.work, x.in...)
+			x.net.ZeroGrads()
+			x.net.Backward(x.work, x.g, nets.Params)
+			o.Step()
+			y.net.Forward(y.work, y.in...)
+			y.net.Backward(y.work, y.g, nets.Params)
+			e.Lerp(y.net.Grads(), x.net.Params(), 0.5)
+		})
+		for range 2 {
+			o.Advance()
+			if err := r.Run(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		results[family] = values(y.net.Grads())
+	}
+	near(t, "gradients moved", results[goTiles], results[plain], 1e-4)
+}

@@ -152,7 +152,7 @@ func writes(op any, t *tensor[float32]) bool {
 	case *forwardStep:
 		return op.w.out == t
 	case *backwardStep:
-		return slices.Contains(op.gradIn, t)
+		return slices.Contains(op.gradIn, t) || op.params && op.of.w.net.grads == t
 	case *elementwise:
 		return op.dst == t
 	case *tileLoss:

@@ -66,14 +66,15 @@ const (
 
 // tileWork is what a Work keeps where tiles are used.
 type tileWork struct {
-	pass   tilePass
-	now    *segment     // a forward pass outside recorded updates
-	back   [4]*segment  // backward passes, by Wrt
-	listed *forwardStep // the last Forward of the update that is being listed
-	asked  []bool       // by input: somebody holds its gradient
-	stale  []bool       // by input: its gradient was not computed, since nobody had asked for it
-	first  *forwardStep // of now
-	ctx    context
+	pass     tilePass
+	now      *segment     // a forward pass outside recorded updates
+	back     [4]*segment  // backward passes, by Wrt
+	listed   *forwardStep // the last Forward of the update that is being listed
+	listedIn *program     // that update
+	asked    []bool       // by input: somebody holds its gradient
+	stale    []bool       // by input: its gradient was not computed, since nobody had asked for it
+	first    *forwardStep // of now
+	ctx      context
 }
 
 // newWork makes the pass of a net over a batch.
@@ -121,7 +122,7 @@ func (t *tiler) forward(w *work[float32]) {
 	tw := w.tiles
 	if t.capture != nil {
 		f := &forwardStep{w: w, in: slices.Clone(w.in)}
-		tw.listed = f
+		tw.listed, tw.listedIn = f, t.capture
 		t.capture.passes = append(t.capture.passes, f)
 		t.capture.step(w.net.agents, w.batch, f)
 		return
