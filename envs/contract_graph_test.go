@@ -50,6 +50,7 @@ var clusterSpec = envs.Spec{
 		Name: "scheduler", Agents: 1, Observation: clusterGraph,
 		// One choice more than invocations: to wait.
 		Action: envs.MultiDiscrete{N: []int{window + 1, amounts, nodes}}, Actions: []string{"invocation", "amount", "node"},
+		Points:    []int{0, -1, 2},
 		MaskAfter: placementMask,
 	}},
 	Step: envs.Timing{Unit: "decision"},

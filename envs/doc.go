@@ -14,7 +14,7 @@
 //
 // What an agent may do is in its masks. Where a choice depends on the choices before it, [Kind].MaskAfter says what is left, as a
 // function of what is seen: a policy needs the spec and the observation, never the environment. [ActionSampler] draws
-// legal actions by both.
+// legal actions by both. Where a choice is one of the nodes of a graph that is seen, [Kind].Points says of which kind.
 //
 // A [Policy] maps observations to actions; a [Tuner] proposes and is told what came of it; a [Planner] is handed a copy of the
 // environment. [Vector] steps many copies of an environment together. Wrappers ([TimeLimit], [RecordEpisodeStatistics],

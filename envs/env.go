@@ -58,6 +58,11 @@ type Kind struct {
 	FeatureUnits, ActionUnits []string
 	// Neighbours lists for each agent those that it interacts with; nil where all do.
 	Neighbours [][]int
+	// Points is set where choices point at nodes of the graph that is seen, for each component of the action: the node kind among
+	// whose nodes it chooses (an index into [Graph].Nodes), so that choice c is node c of that kind, or −1 where the component
+	// is a plain choice. There are at least as many choices as the kind has room for nodes; those beyond, such as
+	// waiting, are plain options of the component. A mask never allows a node that is not there. nil where nothing points.
+	Points []int
 	// MaskAfter is set where what is legal for one component of an action depends on the components before it. It writes the
 	// legal choices of component len(partial) to mask, which has as many entries as that component has choices, for an agent
 	// that sees obs. It is a function of what is seen and of nothing else, so that replayed, served and copied

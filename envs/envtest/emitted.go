@@ -48,22 +48,42 @@ func checkSeen(k *envs.Kind, o *envs.KindObservation, agent int) error {
 		}
 		return nil
 	}
+	g, graph := k.Observation.(envs.Graph)
+	if graph {
+		if err := g.Check(o.Graphs[agent]); err != nil {
+			return err
+		}
+		if err := finiteGraph(o.Graphs[agent]); err != nil {
+			return err
+		}
+	}
 	for c, n := range envs.Choices(k.Action) {
 		if n > 0 && !slices.Contains(mask[:n], true) {
 			return fmt.Errorf("has no legal choice in component %d of its action", c)
 		}
+		if to := pointsAt(k, c); to >= 0 {
+			nodes := o.Graphs[agent].Nodes[to].Len
+			if x := slices.Index(mask[nodes:g.Nodes[to].Capacity], true); x >= 0 {
+				return fmt.Errorf("may choose node %d of kind %q in component %d of its action, but its graph has %d", nodes+x, g.Nodes[to].Name, c, nodes)
+			}
+		}
 		mask = mask[n:]
 	}
-	if g, ok := k.Observation.(envs.Graph); ok {
-		if err := g.Check(o.Graphs[agent]); err != nil {
-			return err
-		}
-		return finiteGraph(o.Graphs[agent])
+	if graph {
+		return nil
 	}
 	if err := k.Observation.Contains(row); err != nil {
 		return fmt.Errorf("observation is outside its space: %w", err)
 	}
 	return nil
+}
+
+// pointsAt is the kind of nodes among which a component chooses, -1 where it doesn't.
+func pointsAt(k *envs.Kind, component int) int {
+	if len(k.Points) == 0 {
+		return -1
+	}
+	return k.Points[component]
 }
 
 func size(g *envs.GraphValue) int {

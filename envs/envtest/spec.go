@@ -1,6 +1,7 @@
 package envtest
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -74,6 +75,9 @@ func (c *checker) checkKind(k *envs.Kind) {
 	}
 	c.distinct("features of "+k.Name, k.Features)
 	c.distinct("actions of "+k.Name, k.Actions)
+	if err := checkPoints(k); err != nil {
+		c.report("kind %q %v", k.Name, err)
+	}
 	if k.Neighbours != nil && len(k.Neighbours) != k.Agents {
 		c.report("kind %q lists neighbours of %d agents, it has %d", k.Name, len(k.Neighbours), k.Agents)
 		return
@@ -86,6 +90,31 @@ func (c *checker) checkKind(k *envs.Kind) {
 			}
 		}
 	}
+}
+
+// checkPoints: components that choose among nodes name a kind of nodes, and have a choice for each.
+func checkPoints(k *envs.Kind) error {
+	if len(k.Points) == 0 {
+		return nil
+	}
+	choices := envs.Choices(k.Action)
+	if len(k.Points) != len(choices) {
+		return fmt.Errorf("says of %d components at what they point, its action has %d", len(k.Points), len(choices))
+	}
+	g, ok := k.Observation.(envs.Graph)
+	for i, to := range k.Points {
+		switch {
+		case to == -1:
+		case !ok:
+			return fmt.Errorf("points at nodes in component %d of its action, but sees no graph: %v", i, k.Observation)
+		case to < 0 || to >= len(g.Nodes):
+			return fmt.Errorf("points in component %d of its action at nodes of kind %d, want -1 to %d", i, to, len(g.Nodes)-1)
+		case choices[i] < g.Nodes[to].Capacity:
+			return fmt.Errorf("has %d choices in component %d of its action, want one for each of the %d nodes of kind %q at which it points",
+				choices[i], i, g.Nodes[to].Capacity, g.Nodes[to].Name)
+		}
+	}
+	return nil
 }
 
 func (c *checker) checkSpace(whose string, s envs.Space) {

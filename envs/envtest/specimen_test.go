@@ -50,7 +50,7 @@ func specimenSpec() *envs.Spec {
 					Nodes: []envs.NodeKind{{Name: "worker", Width: 1, Capacity: workers}},
 					Edges: []envs.EdgeKind{{Name: "beside", Width: 1, Capacity: workers}},
 				},
-				Action: envs.MultiDiscrete{N: []int{workers, workers}}, MaskAfter: pairMask,
+				Action: envs.MultiDiscrete{N: []int{workers, workers}}, MaskAfter: pairMask, Points: []int{0, 0},
 			},
 		},
 		Step: envs.Timing{Unit: "step", Fixed: 1_000_000}, MaxSteps: specimenSteps,
@@ -84,6 +84,14 @@ func build(defect string) Build {
 			k.Observation = envs.NewBox(2, 1, -1)
 		case "info twice":
 			s.spec.Info = append(s.spec.Info, s.spec.Info[0])
+		case "points at no kind":
+			s.spec.Kinds[1].Points = []int{0, 1}
+		case "points of too few components":
+			s.spec.Kinds[1].Points = []int{0}
+		case "points without a graph":
+			k.Points = []int{-1, -1, 0}
+		case "points at more nodes than choices":
+			s.spec.Kinds[1].Action = envs.MultiDiscrete{N: []int{workers, workers - 1}}
 		case "reduction":
 			s.spec.Info[0].Reduce = "median"
 		case "dependent mask allows more", "dependent mask not written", "dependent mask of first component", "dependent mask changes observation":
@@ -228,7 +236,11 @@ func (s *specimen) see(obs *envs.Observation) error {
 	if !s.is("graph not cleared") {
 		g.Clear()
 	}
-	for i := range workers {
+	nodes := workers
+	if s.is("mask points at no node") && s.step == 4 {
+		nodes--
+	}
+	for i := range nodes {
 		_, f, err := g.AddNode(0)
 		if err != nil {
 			return err
