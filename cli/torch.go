@@ -9,7 +9,24 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/libtorch"
+	"github.com/stoker-rl/stoker/train"
 )
+
+// trainInTorch hands a training over to stoker-torch where it trains with libtorch, by its configuration or by what engine.device: auto
+// chooses there, and this program has none linked in. Where it was chosen and stoker-torch is not there, training goes on here, and says so.
+func trainInTorch(x *configs.Experiment) error {
+	if x.Engine.Device == "auto" && x.Engine.Name == engines.Native {
+		on, err := train.Choose(x, train.GPUs(), []string{engines.Native, engines.Torch})
+		if err != nil || on.Engine == engines.Native {
+			return nil // what is wrong with the environment is said where it is needed
+		}
+		if _, err := libtorch.FindBinary(); err != nil {
+			return nil
+		}
+		return runInTorch(configs.Engine{Name: on.Engine, Device: on.Device})
+	}
+	return runInTorch(x.Engine)
+}
 
 // runInTorch hands the whole command over to stoker-torch where it needs libtorch and this program has none linked in. It returns
 // only where that was not needed, or failed.

@@ -109,7 +109,7 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 			return err
 		}
 	}
-	if err := runInTorch(x.Engine); err != nil {
+	if err := trainInTorch(x); err != nil {
 		return err
 	}
 	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "saving, then stopping")
@@ -172,6 +172,9 @@ func load(path string, f trainFlags) (*configs.Experiment, error) {
 	if strings.HasPrefix(f.device, "cuda") && engine == "" {
 		engine = engines.Torch // CUDA is reached through libtorch only
 	}
+	if engine == engines.Native && f.device == "" {
+		f.device = "cpu" // who names the engine doesn't leave it to auto
+	}
 	if f.device != "" {
 		sets = append(sets, "engine.device="+f.device)
 	}
@@ -207,7 +210,7 @@ With --steps the run gets a new total; schedules that depend on the total follow
 			if err != nil {
 				return err
 			}
-			if err := runInTorch(x.Engine); err != nil {
+			if err := trainInTorch(x); err != nil {
 				return err
 			}
 			o := options(c)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -48,33 +47,29 @@ func Tables() configs.Tables {
 // NewEnv builds an experiment's environment over a split of its workload (train, test or all; empty leaves the
 // configuration's own).
 func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {
-	e, err := envcatalog.Find(x.Env.Name)
-	if err != nil {
-		return nil, err
-	}
 	w := x.Workload
 	if split != "" {
 		w.Split = split
 	}
-	env, err := e.New(x.Env.Config, w)
+	env, err := agentcatalog.NewEnv(x.Env.Name, x.Env.Config, w)
 	if err != nil {
 		return nil, fmt.Errorf("environment %s: %w", x.Env.Name, err)
 	}
 	return env, nil
 }
 
-// OpenEngines opens the engine that trains and the one that acts, which is always native. They are the same where native
-// trains.
-func OpenEngines(c configs.Engine) (trainer, actor nets.Engine, err error) {
-	o := engines.Options{Device: device(c), Threads: c.Threads, Deterministic: c.Deterministic}
+// openEngines opens the engine that trains, where it was chosen, and the one that acts, which is always native. They are the same where
+// native trains.
+func openEngines(c configs.Engine, on Choice) (trainer, actor nets.Engine, err error) {
+	o := engines.Options{Device: on.Device, Threads: c.Threads, Deterministic: c.Deterministic}
 	if c.DType == nets.Float64.String() {
 		o.DType = nets.Float64
 	}
-	trainer, err = engines.Open(c.Name, o)
+	trainer, err = engines.Open(on.Engine, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.Name == engines.Native {
+	if on.Engine == engines.Native {
 		return trainer, trainer, nil
 	}
 	o.Device = "cpu"
@@ -85,23 +80,10 @@ func OpenEngines(c configs.Engine) (trainer, actor nets.Engine, err error) {
 	return trainer, actor, nil
 }
 
-// device resolves auto: the CPU engine runs on the CPU, libtorch on a GPU where the machine has one.
-func device(c configs.Engine) string {
-	switch {
-	case c.Device != "auto":
-		return c.Device
-	case c.Name == engines.Native:
-		return "cpu"
-	}
-	if _, err := os.Stat("/dev/nvidia0"); err == nil {
-		return "cuda:0"
-	}
-	return "cpu"
-}
-
 // world is all that a run computes with.
 type world struct {
 	x              *configs.Experiment
+	on             Choice
 	trainer, actor nets.Engine
 	workers        int // that step environments
 	vector         *envs.Vector
@@ -121,7 +103,10 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	}()
 	engine := x.Engine
 	engine.Threads = cmp.Or(engine.Threads, threads)
-	if w.trainer, w.actor, err = OpenEngines(engine); err != nil {
+	if w.on, err = Choose(x, GPUs(), engines.Names()); err != nil {
+		return w, err
+	}
+	if w.trainer, w.actor, err = openEngines(engine, w.on); err != nil {
 		return w, err
 	}
 	w.workers = min(cmp.Or(engine.Workers, threads, runtime.GOMAXPROCS(0)), x.Train.Copies)

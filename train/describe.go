@@ -74,8 +74,9 @@ type session struct {
 	Folder   string    `json:"folder"` // in which the command was given
 	Machine  Machine   `json:"machine"`
 	Engine   nets.Info `json:"engine"`
-	Workers  int       `json:"workers"` // that step environments
-	From     int64     `json:"from"`    // step at which it began
+	Auto     string    `json:"auto,omitempty"` // why engine.device: auto chose that engine and device
+	Workers  int       `json:"workers"`        // that step environments
+	From     int64     `json:"from"`           // step at which it began
 	To       int64     `json:"to"`
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended,omitzero"`
@@ -85,7 +86,7 @@ type session struct {
 func (r *run) newSession() session {
 	return session{
 		Command: r.opts.Command, Version: r.opts.Version, Revision: r.opts.Revision, Folder: workingFolder(),
-		Machine: ThisMachine(), Engine: r.world.trainer.Info(), Workers: r.world.workers,
+		Machine: ThisMachine(), Engine: r.world.trainer.Info(), Auto: r.world.on.Why, Workers: r.world.workers,
 		From: r.state.Steps, To: r.state.Steps, Started: time.Now().UTC(), Status: statusRunning,
 	}
 }

@@ -292,6 +292,9 @@ func (r *run) announce() {
 		from = fmt.Sprintf(", from step %d", r.from)
 	}
 	fmt.Fprintf(r.opts.Out, "%s: %s in %s, %d steps%s, %s on %s (%s)\n", r.dir, x.Agent.Name, x.Env.Name, x.Train.Steps, from, e.Name, e.Device, e.Kernels)
+	if why := r.world.on.Why; why != "" {
+		fmt.Fprintf(r.opts.Out, "engine.device auto: %s on %s, since %s\n", e.Name, e.Device, why)
+	}
 	if x.Engine.Deterministic && e.Device == "cpu" {
 		fmt.Fprintln(r.opts.Out, "engine.deterministic changes nothing on the CPU, where results repeat to the bit as it is")
 	}

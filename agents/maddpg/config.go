@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -194,6 +195,14 @@ func (c Config) Validate() error {
 		return fmt.Errorf("batch is %d, want at most the %d transitions of replay", c.Batch, c.Replay)
 	}
 	return c.Safe.validate()
+}
+
+// UpdateSize is how many agents' networks an update works on in an environment, and on how many transitions of each.
+func (c Config) UpdateSize(s *envs.Spec) (agents, batch int) {
+	if c.Mix == Single || len(s.Kinds) == 0 {
+		return 1, c.Batch
+	}
+	return s.Kinds[0].Agents, c.Batch
 }
 
 // label is the method's short name, for results.

@@ -27,6 +27,9 @@ func Auto(gpus int, s Size) (name, device, why string) {
 	if gpus < 1 {
 		return Native, "cpu", "there is no GPU"
 	}
+	if s.Agents < 1 || s.Batch < 1 {
+		return Native, "cpu", "the rule for GPUs doesn't know this learner's updates"
+	}
 	note := ""
 	if !crossingsMeasured {
 		note = " (by a rule that has not been measured)"
