@@ -128,3 +128,16 @@ func newAttMF(b *testing.B, e nets.Engine, agents, batch int) func() {
 		}
 	}
 }
+
+// Rows on their way into tiles: a batch of 256 observations of 4,480 numbers.
+func BenchmarkSet(b *testing.B) {
+	e := New(Options{})
+	x := e.NewTensor(1, 256, 4480)
+	src := make([]float32, nets.Size(x))
+	b.SetBytes(int64(4 * len(src)))
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Set(src)
+	}
+	noError(b, e)
+}

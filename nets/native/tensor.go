@@ -103,11 +103,17 @@ func (t *tensor[T]) host(op string, n int) bool {
 
 // store and load pass numbers between a row-major array and a tensor.
 func store[T, S number](t *tensor[T], src []S) {
-	if t.lanes > 1 {
-		spread(t.tiling, t.data, src)
+	if t.lanes <= 1 {
+		convert(t.data, src)
 		return
 	}
-	convert(t.data, src)
+	if s, ok := any(src).([]float32); ok {
+		if d, ok := any(t.data).([]float32); ok {
+			t.transpose(t.e.tiler.set, d, s)
+			return
+		}
+	}
+	spread(t.tiling, t.data, src)
 }
 
 func load[T, D number](dst []D, t *tensor[T]) {

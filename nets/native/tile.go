@@ -44,6 +44,16 @@ func (t *tensor[T]) of(tile, agent int) []T {
 	return t.data[from : from+n : from+n]
 }
 
+// transpose is spread for numbers of the same type: what a tile holds is its samples' rows, transposed.
+func (t tiling) transpose(k *kernel.Set, dst, src []float32) {
+	for tile := range t.tiles {
+		n := t.valid(tile)
+		for a := range t.agents {
+			k.Transpose(dst[t.block(tile, a):], t.lanes, src[(a*t.batch+tile*t.lanes)*t.width:], t.width, n, t.width)
+		}
+	}
+}
+
 // spread stores row-major numbers in tiles; gather takes them out again.
 func spread[D, S number](t tiling, dst []D, src []S) {
 	for tile := range t.tiles {

@@ -252,3 +252,24 @@ func TestLerpOfGradients(t *testing.T) {
 	}
 	near(t, "gradients moved", results[goTiles], results[plain], 1e-4)
 }
+
+// Setting a tensor is bit for bit what the plain loop does, whatever is left of the last tile, on memory that held other numbers.
+func TestSetTransposes(t *testing.T) {
+	for _, shape := range [][3]int{{1, 2, 1}, {1, 17, 3}, {2, 64, 91}, {3, 130, 20}, {1, 256, 224}} {
+		e := New(Options{Threads: 1})
+		x := e.NewTensor(shape[0], shape[1], shape[2]).(*tensor[float32])
+		src := make([]float32, x.n)
+		for round := range 2 {
+			for i := range src {
+				src[i] = float32(i*7+round) - 0.5
+			}
+			x.Set(src)
+			want := make([]float32, len(x.data))
+			spread(x.tiling, want, src)
+			if !slices.Equal(x.data, want) {
+				t.Errorf("%v, round %d: the tensor differs from the plain loop's", shape, round)
+			}
+		}
+		noError(t, e)
+	}
+}
