@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
 	hops "github.com/stoker-rl/stoker/envs/pricing"
 )
@@ -19,12 +20,13 @@ func Rivals() []Rival {
 		policy("fixed", "holds one configuration, the middle of every range by default", forSizing, sizing.DefaultFixed, sizing.NewFixed),
 		policy("autoscaler", "changes replicas by CPU and concurrency targets, with Kubernetes' defaults", forSizing, sizing.DefaultAutoscaler, sizing.NewAutoscaler),
 		tuner("random-search", "tries 15 random configurations, a window each, then holds its cheapest feasible one", forSizing, sizing.DefaultRandomSearch, sizing.NewRandomSearch),
-		planner("oracle", "knows the coming window's arrivals and searches on a copy without noise", forSizing, sizing.DefaultOracle, sizing.NewOracle),
+		planner("oracle", "knows the coming window's arrivals and searches on a copy without noise", Oracle, forSizing, sizing.DefaultOracle, sizing.NewOracle),
 		policy("fcfs", "starts jobs in the order of arrival; all wait for the oldest, unless backfilled", forDeepRM, placement.DefaultFCFS, placement.NewFCFS),
 		policy("sjf", "starts the shortest job that fits", forDeepRM, placement.DefaultSJF, placement.NewSJF),
 		policy("packer", "starts the job that lies best along what is free", forDeepRM, placement.DefaultPacker, placement.NewPacker),
 		policy("tetris-star", "weighs packing and shortness (DeepRM's Tetris*)", forDeepRM, placement.DefaultTetrisStar, placement.NewTetrisStar),
 		policy("spss", "holds prices and baselines above HOPS' scheduler (SPSS)", forPrices, pricing.DefaultSPSS, pricing.NewSPSS),
+		planner("pba", "HOPS' pricer within one episode: moves after every window, by trials on copies of it", Heuristic, forPrices, spsa.Default, pricing.NewPBA),
 		policy("arms", "HOPS' scheduler: required vGPUs by eq. 14, switched or activated, whichever is cheaper", forSlots, hops.DefaultARMS, pricing.NewARMS),
 		policy("torpor", "binds late to a fixed pool, functions by required request count", forSlots, pricing.DefaultTorpor, pricing.NewTorpor),
 		policy("has-gpu", "scales an elastic pool by a Kalman filter, vertically first", forSlots, pricing.DefaultHAS, pricing.NewHAS),
@@ -41,8 +43,8 @@ func tuner[C any, P envs.Tuner](name, doc string, on []string, config func() C, 
 	return rival(name, doc, Heuristic, on, config, build, func(p P) rollout.Actor { return rollout.Actor{Tuner: p} })
 }
 
-func planner[C any, P envs.Planner](name, doc string, on []string, config func() C, build func(C, envs.Env) (P, error)) Rival {
-	return rival(name, doc, Oracle, on, config, build, func(p P) rollout.Actor { return rollout.Actor{Planner: p} })
+func planner[C any, P envs.Planner](name, doc string, kind Kind, on []string, config func() C, build func(C, envs.Env) (P, error)) Rival {
+	return rival(name, doc, kind, on, config, build, func(p P) rollout.Actor { return rollout.Actor{Planner: p} })
 }
 
 // rival ties a configuration's type to the constructor that takes it.

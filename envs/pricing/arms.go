@@ -80,7 +80,7 @@ func NewARMS(c ARMSConfig, env *Config) (*ARMS, error) {
 }
 
 // Name implements [envs.Policy].
-func (*ARMS) Name() string { return "arms" }
+func (*ARMS) Name() string { return ARMSName }
 
 // Reset implements [envs.Policy].
 func (p *ARMS) Reset(uint64) error {

@@ -42,9 +42,15 @@ type Config struct {
 	// Prices and Baselines, one for each tier, hold in the slots' face, and before a provider's first window.
 	Prices    []float64 `yaml:"prices" json:"prices"`
 	Baselines []int     `yaml:"baselines" json:"baselines"`
-	// ARMS is the scheduler inside the pricing face.
+	// Scheduler names the policy that schedules inside the pricing face: arms, the paper's, or another one of the scheduling face, which
+	// agents/catalog makes.
+	Scheduler string `yaml:"scheduler" json:"scheduler"`
+	// ARMS configures the paper's scheduler inside the pricing face.
 	ARMS ARMSConfig `yaml:"arms" json:"arms"`
 }
+
+// ARMSName is the paper's scheduler in [Config.Scheduler].
+const ARMSName = "arms"
 
 // Profiles, as [Config.Profile] names them.
 const (
@@ -177,7 +183,7 @@ func Default() Config {
 			GPU: 1, Switch: 2, Fixed: 30, Revenue: ExpectedRevenue, Deployed: CountTransient, Switches: CountKeepAlive,
 		},
 		PriceMax: 5, Prices: []float64{1, 1, 1}, Baselines: []int{5, 8, 10},
-		ARMS: DefaultARMS(),
+		Scheduler: ARMSName, ARMS: DefaultARMS(),
 	}
 }
 

@@ -18,18 +18,29 @@ type Pricing struct {
 	spec, slotSpec *envs.Spec
 	scheduler      envs.Policy // of the scheduling face
 	own            bool        // the scheduler is ours, whose actions need no check
+	maker          Maker       // of the scheduler, nil where it was given as it is
+	workload       workload.Config
 	obs            *envs.Observation
 	act            *envs.Action
 }
 
-// New makes the pricing face. The scheduler acts on [Slots]'s spec; nil is the paper's, [ARMS].
+// Maker makes a scheduling policy for environments such as one of the scheduling face.
+type Maker func(*Slots) (envs.Policy, error)
+
+// New makes the pricing face. The scheduler acts on [Slots]'s spec, and the configuration then takes its name; nil is the paper's, [ARMS].
 func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
+	if scheduler != nil {
+		c.Scheduler = scheduler.Name()
+	}
 	o, err := newWorld(c, w, ID)
 	if err != nil {
 		return nil, err
 	}
-	e := &Pricing{world: o, spec: o.newPriceSpec(), slotSpec: o.newSlotSpec(), scheduler: scheduler}
+	e := &Pricing{world: o, spec: o.newPriceSpec(), slotSpec: o.newSlotSpec(), scheduler: scheduler, workload: w}
 	if e.scheduler == nil {
+		if c.Scheduler != ARMSName {
+			return nil, fmt.Errorf("%s: %w", ID, fieldError("scheduler", c.Scheduler, ARMSName+"; others are agents, and agents/catalog's NewEnv puts them inside"))
+		}
 		if e.scheduler, err = NewARMS(c.ARMS, &e.cfg); err != nil {
 			return nil, fmt.Errorf("%s: %w", ID, err)
 		}
@@ -38,6 +49,37 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	e.obs, e.act = envs.NewObservation(e.slotSpec), envs.NewAction(e.slotSpec)
 	o.makeOffers()
 	return e, nil
+}
+
+// Compose makes the pricing face with a scheduler made for it, of which [Pricing.Twin] can make more.
+func Compose(c Config, w workload.Config, m Maker) (*Pricing, error) {
+	s, err := NewSlots(c, w, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m(s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: scheduler: %w", ID, err)
+	}
+	e, err := New(c, w, p)
+	if err != nil {
+		return nil, err
+	}
+	e.maker = m
+	return e, nil
+}
+
+// Twin makes another environment of the same configuration and workload, between episodes: one to try things on by CopyFrom. A scheduler takes
+// the place of the one inside, and the two can then not be copied from one another; nil keeps its kind, which is an error where [New] was given a policy
+// that nothing is known to make.
+func (e *Pricing) Twin(scheduler envs.Policy) (*Pricing, error) {
+	switch {
+	case scheduler != nil || e.own:
+		return New(e.cfg, e.workload, scheduler)
+	case e.maker != nil:
+		return Compose(e.cfg, e.workload, e.maker)
+	}
+	return nil, fmt.Errorf("%s: Twin has no scheduler %s to put inside: give one, or make the environment by Compose", ID, e.scheduler.Name())
 }
 
 // Spec implements [envs.Env].

@@ -16,6 +16,8 @@ type Slots struct {
 	*world
 	spec, priceSpec *envs.Spec
 	prices          envs.Policy // of the pricing face
+	own             bool        // it is ours
+	workload        workload.Config
 	obs             *envs.Observation
 	act             *envs.Action
 }
@@ -26,13 +28,22 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices}
-	if e.prices == nil {
+	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices, own: prices == nil, workload: w}
+	if e.own {
 		e.prices = NewStatic(&e.cfg)
 	}
 	e.obs, e.act = envs.NewObservation(e.priceSpec), envs.NewAction(e.priceSpec)
 	o.makeOffers()
 	return e, nil
+}
+
+// Twin makes another environment of the same configuration and workload, between episodes, with another window policy inside; nil is
+// the configured prices and baselines, an error where the environment has a policy of another kind.
+func (e *Slots) Twin(prices envs.Policy) (*Slots, error) {
+	if prices == nil && !e.own {
+		return nil, fmt.Errorf("%s: Twin has no window policy %s to put inside: give one", SlotsID, e.prices.Name())
+	}
+	return NewSlots(e.cfg, e.workload, prices)
 }
 
 // Spec implements [envs.Env].

@@ -101,6 +101,9 @@ func (c *Config) Validate() error {
 	if err := c.validateStart(); err != nil {
 		return err
 	}
+	if c.Scheduler == "" {
+		return fieldError("scheduler", `""`, "the name of a scheduling policy, such as "+ARMSName)
+	}
 	if err := c.ARMS.Validate(); err != nil {
 		return fmt.Errorf("arms.%w", err)
 	}

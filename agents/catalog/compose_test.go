@@ -1,0 +1,204 @@
+package catalog
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/agents/spsa"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+var schedulerNames = []string{"arms", "torpor", "has-gpu", "mqfq-sticky"}
+
+// on is a short configuration in which a scheduler plays inside, on its own terms.
+func on(t testing.TB, scheduler string) *pricing.Config {
+	t.Helper()
+	c := pricing.Default()
+	c.Windows, c.Slots, c.Demand.Start = 3, 20, 8
+	if err := baselines.Terms(scheduler, &c); err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+func newPricing(t testing.TB, c *pricing.Config) *pricing.Pricing {
+	t.Helper()
+	e, err := NewEnv(pricing.ID, c, workload.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := envs.As[*pricing.Pricing](e)
+	if !ok {
+		t.Fatalf("NewEnv gives a %T", e)
+	}
+	return p
+}
+
+// A configuration alone puts each scheduler inside the pricing face, where it does what it does in its own: both come to the same accounts.
+func TestSchedulersByName(t *testing.T) {
+	for _, name := range schedulerNames {
+		t.Run(name, func(t *testing.T) {
+			c := on(t, name)
+			p := newPricing(t, c)
+			s, err := pricing.NewSlots(*c, workload.Default(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := FindRival(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			actor, err := r.New(r.Config(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inside, err := rollout.NewRunner(p).Episode(rollout.Actor{Policy: pricing.NewStatic(c)}, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone, err := rollout.NewRunner(s).Episode(actor, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, q := range p.Spec().Info {
+				a, b := inside.Info[i], alone.Info[i]
+				if q.Reduce == envs.Sum && math.Abs(a-b) > 1e-9*math.Abs(a) {
+					t.Errorf("%s is %v inside and %v alone", q.Name, a, b)
+				}
+			}
+			if p.Config().Scheduler != name || inside.Info[6] == 0 {
+				t.Errorf("scheduler %s, %v jobs", p.Config().Scheduler, inside.Info[6])
+			}
+			envtest.Run(t, func() (envs.Env, error) { return NewEnv(pricing.ID, c, workload.Default()) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 7})
+		})
+	}
+}
+
+// A twin is another environment, to which copies can be made; what is tried on it is what would have happened.
+func TestTwin(t *testing.T) {
+	for _, name := range schedulerNames {
+		c := on(t, name)
+		world := newPricing(t, c)
+		twin, err := world.Twin(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := world.Spec()
+		obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
+		if err := world.Reset(5, nil, obs); err != nil {
+			t.Fatal(err)
+		}
+		copy(act.Kinds[0], []float32{1.2, 1.1, 1, 6, 6, 6})
+		for range c.Windows {
+			if err := twin.CopyFrom(world); err != nil {
+				t.Fatal(err)
+			}
+			if err := twin.Step(act, obs, out); err != nil {
+				t.Fatal(err)
+			}
+			tried := fmt.Sprint(out.Info)
+			if err := world.Step(act, obs, out); err != nil {
+				t.Fatal(err)
+			}
+			if real := fmt.Sprint(out.Info); tried != real {
+				t.Errorf("%s: the twin's window gives\n%s, the world's\n%s", name, tried, real)
+			}
+		}
+	}
+	// With another scheduler inside it is another configuration's.
+	world := newPricing(t, on(t, "torpor"))
+	arms, err := pricing.NewARMS(pricing.DefaultARMS(), world.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := world.Twin(arms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.CopyFrom(world); err == nil || other.Config().Scheduler != "arms" {
+		t.Errorf("a twin with %s inside was copied from a world with torpor inside", other.Config().Scheduler)
+	}
+	if _, err := other.Twin(nil); err == nil || !strings.Contains(err.Error(), "arms") {
+		t.Errorf("Twin of an environment with a given policy: %v, want an error that names it", err)
+	}
+}
+
+// The pricer plays an evaluation's episode as a rival, above each of the schedulers, and moves.
+func TestPBAIsARival(t *testing.T) {
+	r, err := FindRival("pba")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Kind != Heuristic {
+		t.Errorf("pba is of kind %s", r.Kind)
+	}
+	for _, name := range schedulerNames {
+		env := newPricing(t, on(t, name))
+		actor, err := r.New(r.Config(), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := rollout.NewRunner(env).Episode(actor, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := rollout.NewRunner(env).Episode(actor, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := actor.Planner.(*spsa.Planner).Pricer()
+		moved := make([]float32, 6)
+		p.Action(moved)
+		if fmt.Sprint(one.Info) != fmt.Sprint(two.Info) || p.Windows() != 3 || moved[0] == 1 {
+			t.Errorf("%s: %v, then %v; after %d windows the action is %v", name, one.Info, two.Info, p.Windows(), moved)
+		}
+	}
+	if _, err := r.New(r.Config(), noPrices(t)); err == nil || !strings.Contains(err.Error(), "acts in stoker/Pricing-v1 only") {
+		t.Errorf("pba in another environment: %v", err)
+	}
+}
+
+// noPrices is an environment that has no prices.
+func noPrices(t *testing.T) envs.Env {
+	t.Helper()
+	e, err := pricing.NewSlots(pricing.Default(), workload.Default(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// What is wrong with a composition is said by its field.
+func TestCompositionErrors(t *testing.T) {
+	for want, change := range map[string]func(*pricing.Config){
+		`scheduler: no scheduler "tetris"; there are: arms, has-gpu, mqfq-sticky, torpor`: func(c *pricing.Config) { c.Scheduler = "tetris" },
+		"want pool: fixed":             func(c *pricing.Config) { c.Scheduler = "torpor" },
+		"scheduler is \"\", want":      func(c *pricing.Config) { c.Scheduler = "" },
+		"baselines[0] is -1, want":     func(c *pricing.Config) { c.Scheduler, c.Baselines = "torpor", []int{-1, 0, 0} },
+		"layout.warm is last, want sh": func(c *pricing.Config) { c.Scheduler, c.Pool = "has-gpu", pricing.Elastic },
+	} {
+		c := pricing.Default()
+		change(&c)
+		if _, err := NewEnv(pricing.ID, &c, workload.Default()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+	c := pricing.Default()
+	c.Scheduler = "torpor"
+	if _, err := pricing.New(c, workload.Default(), nil); err == nil || !strings.Contains(err.Error(), "scheduler is torpor, want arms") {
+		t.Errorf("without the table of agents: %v", err)
+	}
+	if err := baselines.Terms("fcfs", &c); err == nil || !strings.Contains(err.Error(), "scheduler is") {
+		t.Errorf("Terms of fcfs: %v", err)
+	}
+	if _, err := NewEnv("stoker/Pricing-v9", &c, workload.Default()); err == nil {
+		t.Error("an unknown environment was made")
+	}
+}
