@@ -26,6 +26,7 @@ func specimens() map[string]Arch {
 		"mean":   MeanField{MLP: mlp, Mix: Mean, Neighbours: [][]int{{1}, {}}},
 		"joint":  MeanField{MLP: mlp, Mix: Joint},
 		"gumbel": GumbelSoftmax{Agents: 2, Segments: []int{3, 1, 2}, Temperature: 0.5, Hard: true},
+		"graph":  cluster(),
 	}
 }
 

@@ -35,6 +35,8 @@ func DecodeArch(b []byte) (Arch, error) {
 		return decodeInto[MeanField](env.Arch)
 	case GumbelSoftmax{}.Kind():
 		return decodeInto[GumbelSoftmax](env.Arch)
+	case Graph{}.Kind():
+		return decodeInto[Graph](env.Arch)
 	}
 	return nil, fmt.Errorf("nets: architecture kind %q is not known to this version", env.Kind)
 }

@@ -44,8 +44,10 @@ type Engine interface {
 	NewTensor(shape ...int) Tensor
 	// NewNet builds a network with zero parameters; copy initial ones into Params (see [InitialParams]).
 	NewNet(a Arch) (Net, error)
-	// NewAdam returns an optimiser of the net's parameters.
-	NewAdam(n Net, c Adam) (Optimizer, error)
+	// NewGraphNet does the same for networks over graphs.
+	NewGraphNet(a Graph) (GraphNet, error)
+	// NewAdam returns an optimiser of the parameters of one of this engine's nets.
+	NewAdam(n Weights, c Adam) (Optimizer, error)
 
 	// Loss writes the loss's value for each agent into value [agents], and its gradient by args[0] into grad, which
 	// has the shape of args[0]. See the losses for their args.
@@ -92,13 +94,7 @@ func Size(t Tensor) int { return product(t.Shape()) }
 
 // Net is a network on a device.
 type Net interface {
-	Arch() Arch
-	// Params is [groups, size]; see [Layout]. Forward only reads it.
-	Params() Tensor
-	// Grads has the shape of Params. Backward adds to it.
-	Grads() Tensor
-	// ZeroGrads clears Grads.
-	ZeroGrads()
+	Weights
 	// NewWork returns the memory of one pass over a batch. The same net may run in several Works before any goes
 	// backward.
 	NewWork(batch int) Work

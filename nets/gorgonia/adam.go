@@ -17,7 +17,7 @@ type adam[T number] struct {
 }
 
 // NewAdam implements [nets.Engine].
-func (e *engine[T]) NewAdam(n nets.Net, c nets.Adam) (nets.Optimizer, error) {
+func (e *engine[T]) NewAdam(n nets.Weights, c nets.Adam) (nets.Optimizer, error) {
 	x, ok := n.(*net[T])
 	if !ok || x == nil || x.e != e {
 		return nil, fmt.Errorf("nets/gorgonia: NewAdam: the net is a %T, want one of this engine", n)

@@ -33,7 +33,7 @@ type adam struct {
 const clipEpsilon = 1e-6
 
 // NewAdam implements [nets.Engine].
-func (e *engine) NewAdam(n nets.Net, c nets.Adam) (nets.Optimizer, error) {
+func (e *engine) NewAdam(n nets.Weights, c nets.Adam) (nets.Optimizer, error) {
 	x, ok := n.(*net)
 	if !ok || x == nil || x.e != e {
 		return nil, fmt.Errorf("nets/torch: NewAdam: the net is a %T, want one of this engine", n)
