@@ -1,6 +1,7 @@
 package choice
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -250,5 +251,24 @@ func TestPolicyDoesNotAllocate(t *testing.T) {
 		}
 	}); n > 0 {
 		t.Errorf("acting allocates %g times", n)
+	}
+}
+
+// Wherever the number that is none stands, the check names it.
+func TestCheckFindsEveryPlace(t *testing.T) {
+	p := Problem{Kind: &envs.Kind{Name: "chooser"}, Agents: 1, Obs: 9}
+	seen := make([]float32, 9)
+	if err := p.Check(0, []float32{1}, seen); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for i := range seen {
+			seen[i] = float32(bad)
+			want := fmt.Sprintf("component %d is %g", i, seen[i])
+			if err := p.Check(0, []float32{1}, seen); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%g at %d: error %v, want one with %q", bad, i, err, want)
+			}
+			seen[i] = 0
+		}
 	}
 }

@@ -57,6 +57,9 @@ func (p *Problem) Check(i int, rewards, after []float32) error {
 			return fmt.Errorf("environment %d: reward of %s %d is %g, want a finite number", i, p.Kind.Name, j, x)
 		}
 	}
+	if finite(after) {
+		return nil
+	}
 	for j, x := range after {
 		if x-x != 0 {
 			return fmt.Errorf("environment %d: observation of %s %d, component %d is %g, want a finite number",
@@ -64,6 +67,21 @@ func (p *Problem) Check(i int, rewards, after []float32) error {
 		}
 	}
 	return nil
+}
+
+// finite says that all numbers are: x − x is 0, or else no number. Four sums wait for each other less than one.
+func finite(x []float32) bool {
+	var a, b, c, d float32
+	for ; len(x) >= 4; x = x[4:] {
+		a += x[0] - x[0]
+		b += x[1] - x[1]
+		c += x[2] - x[2]
+		d += x[3] - x[3]
+	}
+	for _, y := range x {
+		a += y - y
+	}
+	return a+b+c+d == 0
 }
 
 // Discount is γ for a step that took elapsed microseconds: Gamma or, where Seconds is positive, Gamma^(elapsed/Seconds).

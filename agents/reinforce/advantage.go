@@ -2,6 +2,7 @@ package reinforce
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/rng"
@@ -13,12 +14,13 @@ type lesson struct {
 	trajectories []*trajectory
 	fresh        int // of them are the present policy's own; the rest is replayed
 
-	obs, mask, choice []float32 // [rows, obs], [rows, choices], [rows]
-	value, next       []float32 // V(s), and V'(s') of the next state, [rows]
-	ret, advantage    []float32 // G and what multiplies ∇ ln π, [rows]
-	own               []float32 // 1 for steps of the present policy, whose returns the value learns, [rows]
-	weights           []float64 // of trajectories
-	group             map[int]*progress
+	starts         []int     // the first row of each trajectory
+	choice         []float32 // [rows]
+	value, next    []float32 // V(s), and V'(s') of the next state, [rows]
+	ret, advantage []float32 // G and what multiplies ∇ ln π, [rows]
+	own            []float32 // 1 for steps of the present policy, whose returns the value learns, [rows]
+	weights        []float64 // of trajectories
+	group          map[int]*progress
 }
 
 // progress is the sum of returns by step, over the trajectories of one sequence.
@@ -35,10 +37,10 @@ func (l *lesson) begin(done, kept []*trajectory, draw int, s *rng.Stream) {
 			l.trajectories = append(l.trajectories, kept[s.IntN(len(kept))])
 		}
 	}
-	l.obs, l.mask, l.choice, l.own = l.obs[:0], l.mask[:0], l.choice[:0], l.own[:0]
-	l.weights = l.weights[:0]
+	l.starts, l.choice, l.own, l.weights = l.starts[:0], l.choice[:0], l.own[:0], l.weights[:0]
 	for i, t := range l.trajectories {
-		l.obs, l.mask, l.choice = append(l.obs, t.obs...), append(l.mask, t.mask...), append(l.choice, t.choice...)
+		l.starts = append(l.starts, len(l.choice))
+		l.choice = append(l.choice, t.choice...)
 		own := float32(0)
 		if i < l.fresh {
 			own = 1
@@ -60,6 +62,22 @@ func (l *lesson) begin(done, kept []*trajectory, draw int, s *rng.Stream) {
 
 // rows is the number of steps.
 func (l *lesson) rows() int { return len(l.choice) }
+
+// each calls f for the n rows from one on, or those of them that are there: row from+i is a step of a trajectory.
+func (l *lesson) each(from, n int, f func(i int, t *trajectory, step int)) {
+	k, ok := slices.BinarySearch(l.starts, from)
+	if !ok {
+		k--
+	}
+	for i := 0; i < n && from+i < l.rows(); i++ {
+		t := l.trajectories[k]
+		step := from + i - l.starts[k]
+		f(i, t, step)
+		if step == t.steps-1 {
+			k++
+		}
+	}
+}
 
 // returns writes G, backwards along each trajectory:
 //
@@ -173,17 +191,14 @@ func (l *lesson) explained() float64 {
 
 // weigh sets the weights of replayed trajectories, min(cap, Π π(a|s)/π_old(a|s)); logits are the present policy's, [rows, choices].
 func (l *lesson) weigh(logits []float32, limit float64) {
-	n := len(l.mask) / max(1, len(l.choice))
-	p, legal := make([]float64, n), make([]bool, n)
+	n := len(logits) / max(1, l.rows())
+	p := make([]float64, n)
 	row := 0
 	for k, t := range l.trajectories {
 		if k >= l.fresh {
 			ln := 0.0
 			for i := range t.steps {
-				for j, x := range t.mask[i*n : (i+1)*n] {
-					legal[j] = x != 0
-				}
-				choice.Softmax(p, logits[(row+i)*n:(row+i+1)*n], legal)
+				choice.Softmax(p, logits[(row+i)*n:(row+i+1)*n], t.mask[i*n:(i+1)*n])
 				ln += portable.Log(max(p[int(t.choice[i])], 1e-300)) - float64(t.logp[i])
 			}
 			l.weights[k] = min(limit, portable.Exp(ln))

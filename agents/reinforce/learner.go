@@ -203,7 +203,7 @@ func (l *Learner) prepare() error {
 	x.returns(l.c.Lambda)
 	if len(x.trajectories) > x.fresh {
 		logits := make([]float32, x.rows()*u.n)
-		if err := u.forward(&u.policy, x.obs, logits); err != nil {
+		if err := u.forward(&u.policy, x, logits); err != nil {
 			return err
 		}
 		x.weigh(logits, l.c.Replay.Cap)
@@ -218,13 +218,13 @@ func (l *Learner) prepare() error {
 // values fills in V of every step's state and V' of the next one.
 func (l *Learner) values() error {
 	u, x := l.update, &l.lesson
-	if err := u.forward(&u.value, x.obs, x.value); err != nil {
+	if err := u.forward(&u.value, x, x.value); err != nil {
 		return err
 	}
 	after, of := x.value, &u.value
 	if u.target != nil {
 		of, after = u.target, make([]float32, x.rows())
-		if err := u.forward(of, x.obs, after); err != nil {
+		if err := u.forward(of, x, after); err != nil {
 			return err
 		}
 	}
@@ -235,7 +235,7 @@ func (l *Learner) values() error {
 		}
 	}
 	ends := make([]float32, len(lasts)/u.obs)
-	if err := u.forward(of, lasts, ends); err != nil {
+	if err := u.forwardOf(of, lasts, ends); err != nil {
 		return err
 	}
 	row := 0

@@ -90,7 +90,7 @@ func TestTruncationGoesOn(t *testing.T) {
 			c.Lambda = lambda
 			l := learn(t, c, choicetest.Toy{Length: 1, Cut: k.cut, Flat: true}, 4_000)
 			seen, v := []float32{1, 0, 1, 0, -1, 0, 0, 1}, make([]float32, 2)
-			if err := l.update.forward(&l.update.value, seen, v); err != nil {
+			if err := l.update.forwardOf(&l.update.value, seen, v); err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range v {
@@ -102,12 +102,20 @@ func TestTruncationGoesOn(t *testing.T) {
 	}
 }
 
+// rowsOf is a row for each number.
+func rowsOf(x ...float32) (p packed) {
+	for i := range x {
+		p.add(x[i : i+1])
+	}
+	return p
+}
+
 // lessonOf is a lesson of two trajectories by hand: of three steps, cut, and of one, ended.
 func lessonOf() *lesson {
 	a := &trajectory{steps: 3, goes: true, reward: []float32{1, 2, 3}, discount: []float32{0.5, 0.5, 0.5}, choice: []float32{0, 1, 0},
-		obs: []float32{1, 2, 3}, mask: []float32{1, 1, 1, 1, 1, 1}, logp: []float32{-1, -1, -1}, last: []float32{4}}
+		seen: rowsOf(1, 2, 3), mask: []bool{true, true, true, true, true, true}, logp: []float32{-1, -1, -1}, last: []float32{4}}
 	b := &trajectory{steps: 1, reward: []float32{5}, discount: []float32{0}, choice: []float32{1},
-		obs: []float32{6}, mask: []float32{1, 1}, logp: []float32{-1}, last: []float32{4}}
+		seen: rowsOf(6), mask: []bool{true, true}, logp: []float32{-1}, last: []float32{4}}
 	l := &lesson{}
 	l.begin([]*trajectory{a, b}, nil, 0, nil)
 	copy(l.value, []float32{10, 20, 30, 40})
@@ -161,7 +169,7 @@ func TestBaselinesByHand(t *testing.T) {
 // A replayed trajectory weighs Π π/π_old, at most the cap, and the value doesn't learn from it.
 func TestImportanceWeights(t *testing.T) {
 	old := &trajectory{steps: 2, reward: []float32{1, 1}, discount: []float32{1, 0}, choice: []float32{0, 1},
-		obs: []float32{1, 2}, mask: []float32{1, 1, 1, 1}, logp: []float32{float32(math.Log(0.5)), float32(math.Log(0.25))}, last: []float32{4}}
+		seen: rowsOf(1, 2), mask: []bool{true, true, true, true}, logp: []float32{float32(math.Log(0.5)), float32(math.Log(0.25))}, last: []float32{4}}
 	for _, k := range []struct{ limit, want float64 }{{9, 0.75 * 0.5 / (0.5 * 0.25)}, {2, 2}} {
 		l := lessonOf()
 		l.begin(l.trajectories, []*trajectory{old}, 1, rng.NewStream(1, "test"))

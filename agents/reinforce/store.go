@@ -57,14 +57,8 @@ func (s *store) observe(v *envs.Vector, i int, logp []float32, set int) error {
 		}
 		t := s.running[i*p.Agents+j]
 		t.set = set
-		t.obs = append(t.obs, before.Values[j*p.Obs:(j+1)*p.Obs]...)
-		for _, legal := range before.Mask[j*p.N : (j+1)*p.N] {
-			x := float32(0)
-			if legal {
-				x = 1
-			}
-			t.mask = append(t.mask, x)
-		}
+		t.seen.add(before.Values[j*p.Obs : (j+1)*p.Obs])
+		t.mask = append(t.mask, before.Mask[j*p.N:(j+1)*p.N]...)
 		t.choice, t.logp = append(t.choice, acts[j]), append(t.logp, logp[j])
 		t.steps++
 		gone := !after.Active[j] || v.Terminated[i]

@@ -12,24 +12,29 @@ type trajectory struct {
 	set   int  // of the environment's recurring episodes, 0 where it names none
 	goes  bool // it was cut or truncated, and goes on in the value of last
 	steps int
-	// By step: what was seen, [steps, obs], what was legal, [steps, choices], the choice, the scaled reward, the discount of what
-	// follows, and ln π of the choice when it was made.
-	obs, mask, choice, reward, discount, logp []float32
-	last                                      []float32 // seen at the end, [obs]
+	seen  packed // by step
+	// By step: what was legal, [steps, choices], the choice, the scaled reward, the discount of what follows, and ln π of the choice when it was
+	// made.
+	mask                           []bool
+	choice, reward, discount, logp []float32
+	last                           []float32 // seen at the end, [obs]
 }
 
 func (t *trajectory) clear() {
 	t.set, t.goes, t.steps = 0, false, 0
+	t.seen.clear()
+	t.mask = t.mask[:0]
 	for _, s := range t.columns() {
 		*s = (*s)[:0]
 	}
 }
 
 func (t *trajectory) columns() []*[]float32 {
-	return []*[]float32{&t.obs, &t.mask, &t.choice, &t.reward, &t.discount, &t.logp, &t.last}
+	return []*[]float32{&t.choice, &t.reward, &t.discount, &t.logp, &t.last}
 }
 
-// appendTo appends the trajectory as bytes: the set, whether it goes on, its steps, and then the numbers of each column.
+// appendTo appends the trajectory as bytes: the set, whether it goes on, its steps, what was seen, a byte for each choice that was legal or
+// not, and then the numbers of each column.
 func (t *trajectory) appendTo(b []byte) []byte {
 	goes := uint64(0)
 	if t.goes {
@@ -37,6 +42,14 @@ func (t *trajectory) appendTo(b []byte) []byte {
 	}
 	for _, x := range []uint64{uint64(t.set), goes, uint64(t.steps)} {
 		b = binary.LittleEndian.AppendUint64(b, x)
+	}
+	b = t.seen.appendTo(b)
+	for _, legal := range t.mask {
+		x := byte(0)
+		if legal {
+			x = 1
+		}
+		b = append(b, x)
 	}
 	for _, s := range t.columns() {
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(*s)))
@@ -60,13 +73,25 @@ func (t *trajectory) read(b []byte, obs, n int) ([]byte, error) {
 		return nil, fmt.Errorf("a trajectory of %d steps, going on: %d", head[2], head[1])
 	}
 	t.set, t.goes, t.steps = int(head[0]), head[1] == 1, int(head[2])
+	b, err := t.seen.read(b, t.steps, obs)
+	if err != nil {
+		return nil, err
+	}
+	if len(b)/n < t.steps {
+		return nil, fmt.Errorf("what was legal in %d steps is %d bytes short", t.steps, t.steps*n-len(b))
+	}
+	t.mask = t.mask[:0]
+	for _, x := range b[:t.steps*n] {
+		t.mask = append(t.mask, x != 0)
+	}
+	b = b[t.steps*n:]
 	for i, s := range t.columns() {
 		size, rest, err := number(b)
 		if err != nil {
 			return nil, err
 		}
-		want := uint64(t.steps) * uint64([]int{obs, n, 1, 1, 1, 1, 0}[i])
-		if i == 6 && size != 0 { // what was seen at the end is there once there is an end
+		want := uint64(t.steps) * uint64([]int{1, 1, 1, 1, 0}[i])
+		if i == 4 && size != 0 { // what was seen at the end is there once there is an end
 			want = uint64(obs)
 		}
 		if size != want || uint64(len(rest)) < 4*size {

@@ -31,7 +31,7 @@ type update struct {
 	zero, zeroOne        nets.Tensor
 	scale, scaleOne      nets.Tensor // rows over the lesson's steps: the engine's means are over a part
 	dmean, dlogits       nets.Tensor // [1, rows, choices]
-	seen, dvmean, dvalue nets.Tensor // [1, rows, 1]
+	told, dvmean, dvalue nets.Tensor // [1, rows, 1]
 	loss                 nets.Tensor // [1], of a part
 	args                 [4]nets.Tensor
 
@@ -92,7 +92,7 @@ func newUpdate(c *Config, policy, value nets.Arch, e nets.Engine, key rng.Key) (
 	for _, t := range []*nets.Tensor{&u.mask, &u.zero, &u.scale, &u.dmean, &u.dlogits} {
 		*t = e.NewTensor(1, c.Rows, u.n)
 	}
-	for _, t := range []*nets.Tensor{&u.choice, &u.advantage, &u.on, &u.ret, &u.zeroOne, &u.scaleOne, &u.seen, &u.dvmean, &u.dvalue} {
+	for _, t := range []*nets.Tensor{&u.choice, &u.advantage, &u.on, &u.ret, &u.zeroOne, &u.scaleOne, &u.told, &u.dvmean, &u.dvalue} {
 		*t = e.NewTensor(1, c.Rows, 1)
 	}
 	u.loss = e.NewTensor(1)
@@ -112,8 +112,8 @@ func (u *update) learnPolicy() {
 
 // learnValue adds a part's gradient of ℓ.
 func (u *update) learnValue() {
-	u.e.TDTarget(u.seen, u.zeroOne, u.on, u.value.forward(u.s)) // 0 where the value doesn't learn
-	u.args = [4]nets.Tensor{u.seen, u.ret}
+	u.e.TDTarget(u.told, u.zeroOne, u.on, u.value.forward(u.s)) // 0 where the value doesn't learn
+	u.args = [4]nets.Tensor{u.told, u.ret}
 	u.e.Loss(nets.SquaredError{}, u.loss, u.dvmean, u.args[:2]...)
 	u.e.TDTarget(u.dvalue, u.zeroOne, u.scaleOne, u.dvmean)
 	u.value.net.Backward(u.value.work, u.dvalue, nets.Params)
@@ -124,8 +124,8 @@ func (u *update) policyGradient(l *lesson) (loss float64, err error) {
 	u.policy.net.ZeroGrads()
 	factor := u.share(u.scale, l.rows())
 	for from := 0; from < l.rows(); from += u.rows {
-		u.rowsOf(u.s, u.hs, l.obs, from, u.obs)
-		u.rowsOf(u.mask, u.hmask, l.mask, from, u.n)
+		u.seen(l, from, l.rows())
+		u.legal(l, from)
 		u.rowsOf(u.choice, u.hone, l.choice, from, 1)
 		u.rowsOf(u.advantage, u.hone, l.advantage, from, 1)
 		if err := u.policyPart.Run(); err != nil {
@@ -145,7 +145,7 @@ func (u *update) valueGradient(l *lesson) (loss float64, err error) {
 	}
 	factor := u.share(u.scaleOne, own)
 	for from := 0; from < own; from += u.rows {
-		u.rowsOf(u.s, u.hs, l.obs[:own*u.obs], from, u.obs)
+		u.seen(l, from, own)
 		u.rowsOf(u.on, u.hone, l.own[:own], from, 1)
 		u.rowsOf(u.ret, u.hone, l.ret[:own], from, 1)
 		if err := u.valuePart.Run(); err != nil {
@@ -181,8 +181,41 @@ func (u *update) rowsOf(t nets.Tensor, host, all []float32, from, width int) {
 	t.Set(host)
 }
 
-// forward writes what a net gives for rows of observations to out, [rows, width of the output].
-func (u *update) forward(p *pass, obs, out []float32) error {
+// seen uploads what was seen in rows of a lesson from one on, up to another, padded with zeros.
+func (u *update) seen(l *lesson, from, to int) {
+	n := min(u.rows, to-from)
+	l.each(from, n, func(i int, t *trajectory, step int) { t.seen.get(step, u.hs[i*u.obs:(i+1)*u.obs]) })
+	clear(u.hs[n*u.obs:])
+	u.s.Set(u.hs)
+}
+
+// legal uploads what was legal in rows of a lesson from one on; in the padding nothing is.
+func (u *update) legal(l *lesson, from int) {
+	clear(u.hmask)
+	l.each(from, u.rows, func(i int, t *trajectory, step int) {
+		for j, legal := range t.mask[step*u.n : (step+1)*u.n] {
+			if legal {
+				u.hmask[i*u.n+j] = 1
+			}
+		}
+	})
+	u.mask.Set(u.hmask)
+}
+
+// forward writes what a net gives for a lesson's rows to out, [rows, width of the output].
+func (u *update) forward(p *pass, l *lesson, out []float32) error {
+	w := p.net.Arch().Output().Width
+	host := make([]float32, u.rows*w)
+	for from := 0; from < l.rows(); from += u.rows {
+		u.seen(l, from, l.rows())
+		p.forward(u.s).Get(host)
+		copy(out[from*w:], host)
+	}
+	return u.e.Err()
+}
+
+// forwardOf writes what a net gives for observations, [any, obs], to out.
+func (u *update) forwardOf(p *pass, obs, out []float32) error {
 	w := p.net.Arch().Output().Width
 	host := make([]float32, u.rows*w)
 	for from := 0; from*u.obs < len(obs); from += u.rows {
