@@ -2,6 +2,7 @@ package reinforce
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -10,10 +11,11 @@ import (
 // are, lie as runs: an image of 4,480 numbers takes a tenth of its memory, and of the time to write and read that. No bit is lost.
 //
 // A row is a head and words. The head is the number of runs, each of which takes two words, first·2¹⁶ + length and the bits of the number that
-// it repeats; zeros between runs are left out. The head plain stands before the bits of all numbers.
+// it repeats; zeros between runs are left out. The head plain stands before the number of a row that lies as it is.
 type packed struct {
 	words []uint32
-	ends  []int // of rows, in words
+	ends  []int     // of rows, in words
+	plain []float32 // rows as they are
 }
 
 const (
@@ -25,15 +27,13 @@ const (
 // rows is the number of rows.
 func (p *packed) rows() int { return len(p.ends) }
 
-func (p *packed) clear() { p.words, p.ends = p.words[:0], p.ends[:0] }
+func (p *packed) clear() { p.words, p.ends, p.plain = p.words[:0], p.ends[:0], p.plain[:0] }
 
-// add appends a row.
+// add appends a row; all have one width.
 func (p *packed) add(row []float32) {
 	if len(row) < packs || len(row) >= fits || !p.runs(row) {
-		p.words = append(p.words, plain)
-		for _, x := range row {
-			p.words = append(p.words, math.Float32bits(x))
-		}
+		p.words = append(p.words, plain, uint32(len(p.plain)/len(row)))
+		p.plain = append(p.plain, row...)
 	}
 	p.ends = append(p.ends, len(p.words))
 }
@@ -43,7 +43,7 @@ func (p *packed) runs(row []float32) bool {
 	head := len(p.words)
 	w := append(p.words, 0)
 	for i := 0; i < len(row); {
-		if zeros(row[i:]) {
+		if len(row)-i >= 8 && zeros((*[8]float32)(row[i:])) {
 			i += 8
 			continue
 		}
@@ -64,11 +64,8 @@ func (p *packed) runs(row []float32) bool {
 	return true
 }
 
-// zeros says that eight numbers lie ahead, and all of them are 0.
-func zeros(x []float32) bool {
-	if len(x) < 8 {
-		return false
-	}
+// zeros says that all of eight numbers are 0.
+func zeros(x *[8]float32) bool {
 	b := math.Float32bits
 	return b(x[0])|b(x[1])|b(x[2])|b(x[3])|b(x[4])|b(x[5])|b(x[6])|b(x[7]) == 0
 }
@@ -81,9 +78,7 @@ func (p *packed) get(i int, row []float32) {
 	}
 	w := p.words[from:p.ends[i]]
 	if w[0] == plain {
-		for j, x := range w[1:] {
-			row[j] = math.Float32frombits(x)
-		}
+		copy(row, p.plain[int(w[1])*len(row):])
 		return
 	}
 	clear(row)
@@ -97,63 +92,75 @@ func (p *packed) get(i int, row []float32) {
 	}
 }
 
-// appendTo appends the number of words, and the words.
+// appendTo appends the number of words and the words, and so the plain numbers.
 func (p *packed) appendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(p.words)))
 	for _, x := range p.words {
 		b = binary.LittleEndian.AppendUint32(b, x)
+	}
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(p.plain)))
+	for _, x := range p.plain {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 	}
 	return b
 }
 
 // read takes what appendTo wrote, rows of width numbers, off b.
 func (p *packed) read(b []byte, rows, width int) ([]byte, error) {
-	size, b, err := number(b)
-	if err != nil {
-		return nil, err
-	}
-	if size > uint64(len(b))/4 || size < uint64(rows) {
-		return nil, fmt.Errorf("%d rows of what was seen are %d words; %d bytes are left", rows, size, len(b))
-	}
 	p.clear()
-	for range size {
-		p.words = append(p.words, binary.LittleEndian.Uint32(b))
-		b = b[4:]
-	}
-	for at := 0; p.rows() < rows; {
-		if at == len(p.words) {
-			return nil, fmt.Errorf("row %d of what was seen is missing", p.rows())
+	for _, f := range []func(uint32){
+		func(x uint32) { p.words = append(p.words, x) },
+		func(x uint32) { p.plain = append(p.plain, math.Float32frombits(x)) },
+	} {
+		size, rest, err := number(b)
+		if err != nil {
+			return nil, err
 		}
-		end, err := check(p.words, at, width)
+		if size > uint64(len(rest))/4 {
+			return nil, fmt.Errorf("what was seen takes %d words; %d bytes are left", size, len(rest))
+		}
+		for b = rest; size > 0; size, b = size-1, b[4:] {
+			f(binary.LittleEndian.Uint32(b))
+		}
+	}
+	at := 0
+	for p.rows() < rows {
+		end, err := p.check(at, width)
 		if err != nil {
 			return nil, fmt.Errorf("row %d of what was seen: %w", p.rows(), err)
 		}
 		p.ends = append(p.ends, end)
 		at = end
 	}
-	if rows > 0 && p.ends[rows-1] < len(p.words) || rows == 0 && size > 0 {
-		return nil, fmt.Errorf("%d words follow what was seen", len(p.words))
+	if at < len(p.words) || len(p.plain) > rows*width {
+		return nil, fmt.Errorf("%d words and %d numbers stand for %d rows of what was seen, of %d numbers each", len(p.words), len(p.plain), rows, width)
 	}
 	return b, nil
 }
 
 // check returns where the row that begins at a word ends.
-func check(words []uint32, at, width int) (end int, err error) {
-	head := words[at]
+func (p *packed) check(at, width int) (end int, err error) {
+	if at == len(p.words) {
+		return 0, errors.New("it is missing")
+	}
+	head := p.words[at]
 	n := uint64(head) * 2
 	if head == plain {
-		n = uint64(width)
+		n = 1
 	}
 	at++
-	if n > uint64(len(words)-at) {
-		return 0, fmt.Errorf("it takes %d words, of which there are %d", n, len(words)-at)
+	if n > uint64(len(p.words)-at) {
+		return 0, fmt.Errorf("it takes %d words, of which there are %d", n, len(p.words)-at)
 	}
 	end = at + int(n)
 	if head == plain {
+		if (uint64(p.words[at])+1)*uint64(width) > uint64(len(p.plain)) {
+			return 0, fmt.Errorf("it is plain row %d of %d numbers", p.words[at], len(p.plain))
+		}
 		return end, nil
 	}
 	for ; at < end; at += 2 {
-		if last := words[at]>>16 + words[at]&0xffff; last > uint32(width) {
+		if last := p.words[at]>>16 + p.words[at]&0xffff; last > uint32(width) {
 			return 0, fmt.Errorf("a run ends at number %d of %d", last, width)
 		}
 	}
