@@ -26,7 +26,7 @@ func newRate(mean float64) rate {
 func (w *world) setRates() {
 	for f := range w.fn {
 		p := &w.fn[f]
-		mean := float64(float64(w.rates[p.tier]*p.share) * w.calm)
+		mean := float64(float64(w.rates[p.tier]*p.share)*w.calm) / w.work.mean
 		w.perSlot[2*f] = newRate(mean)
 		w.perSlot[2*f+1] = newRate(float64(mean * w.cfg.Burst.Factor))
 	}
@@ -57,6 +57,9 @@ func (w *world) arrive() {
 			burst = 1
 		}
 		n := w.poisson(f, &w.perSlot[2*f+burst], now)
+		if n > 0 && w.work.width != nil {
+			n = w.widen(f, n, now)
+		}
 		w.arrived[f] = n
 		w.estimate[f] += float64(w.cfg.Forecast * (float64(n) - w.estimate[f]))
 		if n > 0 {
@@ -65,6 +68,17 @@ func (w *world) arrive() {
 			w.admit(f, n)
 		}
 	}
+}
+
+// widen draws how many jobs n requests are: one for each vGPU that they ask for.
+func (w *world) widen(f int, n int32, now uint64) (jobs int32) {
+	key := w.fn[f].widthKey.With(now)
+	for i := range n {
+		u := key.With(uint64(i)).Float64()
+		w.traced("width", uint64(f), now, uint64(i), u)
+		jobs += w.work.width.length(u)
+	}
+	return jobs
 }
 
 // drawBurst draws when a function's next burst begins: a burst begins in each slot with one probability, so that gaps are geometric. Bursts are

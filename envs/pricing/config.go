@@ -16,6 +16,8 @@ type Config struct {
 	Tiers []Tier `yaml:"tiers" json:"tiers"`
 	// Zipf is the exponent of the functions' shares of their tier's jobs: function i of a tier gets 1/i^zipf of the first one's.
 	Zipf float64 `yaml:"zipf" json:"zipf"`
+	// Work is what measurements say of jobs.
+	Work Work `yaml:"work" json:"work"`
 	// Demand is what users want.
 	Demand Demand `yaml:"demand" json:"demand"`
 	// Burst is how single functions' arrivals burst.
@@ -172,7 +174,7 @@ func Default() Config {
 			{SLA: 4, Functions: 8, Service: 1.125, Demand: 6.41, Penalty: 6, Rate: 30},
 			{SLA: 2, Functions: 10, Service: 1.19, Demand: 6.78, Penalty: 8, Rate: 30},
 		},
-		Zipf: 0.6,
+		Zipf: 0.6, Work: defaultWork(),
 		Demand: Demand{
 			Source: FromWorkload, Start: -1, Alpha: -0.2820, Beta: 1.676, Outside: -1.983,
 			Period: 24, Amplitude: 0.55, Phase: 1.5, Noise: 0.3, Floor: 0.3,

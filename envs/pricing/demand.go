@@ -147,14 +147,7 @@ type law []float64
 // newLaw compiles a tier's law.
 func newLaw(t *Tier) (l law, mean float64) {
 	if len(t.Lengths) > 0 {
-		var sum float64
-		for i, p := range t.Lengths {
-			sum += p
-			l = append(l, sum)
-			mean += float64(p * float64(i+1))
-		}
-		l[len(l)-1] = 1
-		return l, mean
+		return cumulate(t.Lengths)
 	}
 	stay := 1 - 1/t.Service
 	more := stay
@@ -163,6 +156,21 @@ func newLaw(t *Tier) (l law, mean float64) {
 		more = float64(more * stay)
 	}
 	return append(l, 1), t.Service
+}
+
+// cumulate makes a law of the weights of 1, 2, … .
+func cumulate(weights []float64) (l law, mean float64) {
+	var sum float64
+	for i, p := range weights {
+		sum += p
+		l = append(l, sum)
+		mean += float64(p * float64(i+1))
+	}
+	for i := range l {
+		l[i] /= sum
+	}
+	l[len(l)-1] = 1
+	return l, mean / sum
 }
 
 // length is the service length for a uniform draw.

@@ -101,6 +101,9 @@ func (c *Config) Validate() error {
 	if err := c.validateStart(); err != nil {
 		return err
 	}
+	if err := c.Work.validate(); err != nil {
+		return err
+	}
 	if c.Scheduler == "" {
 		return fieldError("scheduler", `""`, "the name of a scheduling policy, such as "+ARMSName)
 	}

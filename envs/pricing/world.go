@@ -23,6 +23,7 @@ type world struct {
 	tiers  []tierPlan
 	shared bool
 	calm   float64
+	work   measured
 	trace  func(purpose string, a, b, c uint64, value float64)
 
 	state
@@ -43,6 +44,7 @@ type function struct {
 	law                                       law
 	mean                                      float64 // service slots
 	arrivalKey, serviceKey, burstKey, loadKey rng.Key
+	widthKey                                  rng.Key
 }
 
 // tierPlan is which functions a tier has.
@@ -59,6 +61,9 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	if o.load, err = openLoad(&o.cfg, w); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
+	if o.work, err = openWork(&o.cfg); err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
 	longest, ahead := 0, 0
 	for m := range c.Tiers {
 		t := &c.Tiers[m]
@@ -70,6 +75,11 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 		for i := range t.Functions {
 			share := portable.Pow(float64(i+1), -c.Zipf)
 			all += share
+			if n := len(o.work.slots); n > 0 {
+				mean = max(1, o.work.slots[i%n])
+				l = constantLaw(mean)
+				longest = max(longest, len(l))
+			}
 			o.fn = append(o.fn, function{tier: m, share: share, sla: int32(t.SLA), patience: patience, law: l, mean: mean})
 		}
 		for f := from; f < len(o.fn); f++ {
@@ -79,8 +89,8 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	}
 	o.makeState(buckets(max(longest, int(c.Load)+1)), buckets(ahead+1))
 	h := fnv.New64a()
-	w.Path = "" // where the data lie
-	fmt.Fprintf(h, "%s %+v", id, c)
+	w.Path, c.Work.Latencies, c.Work.Pods = "", "", "" // where the data lie
+	fmt.Fprintf(h, "%s %+v %v", id, c, o.work)
 	if c.Demand.Source == FromWorkload {
 		fmt.Fprintf(h, " %+v %v", w, o.load.fixed)
 	}
@@ -178,10 +188,11 @@ func (w *world) setKeys() {
 	seed := uint64(w.seed)
 	w.keys.demand = rng.New(seed, "pricing/demand")
 	arrivals, service := rng.New(seed, "pricing/arrivals"), rng.New(seed, "pricing/service")
-	burst, load := rng.New(seed, "pricing/burst"), rng.New(seed, "pricing/load")
+	burst, load, width := rng.New(seed, "pricing/burst"), rng.New(seed, "pricing/load"), rng.New(seed, "pricing/width")
 	for f := range w.fn {
 		p, i := &w.fn[f], uint64(f)
 		p.arrivalKey, p.serviceKey, p.burstKey, p.loadKey = arrivals.With(i), service.With(i), burst.With(i), load.With(i)
+		p.widthKey = width.With(i)
 	}
 }
 

@@ -51,6 +51,8 @@ var targets = []target{
 	{"envs/workload", "FuzzReadMemory", traces},
 	{"envs/workload", "FuzzScanner", traces},
 	{"envs/perfmodel", "FuzzReadFaaSConf", traces},
+	{"envs/pricing", "FuzzLatencies", traces},
+	{"envs/pricing", "FuzzPods", traces},
 	{"checkpoints", "FuzzManifest", checkpoint},
 	{"checkpoints", "FuzzSums", checkpoint},
 	{"checkpoints", "FuzzSegment", checkpoint},
