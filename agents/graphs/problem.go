@@ -1,0 +1,203 @@
+package graphs
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Problem is an environment as a graph network sees it that chooses component by component. All agents of the one kind share the
+// network; each is a graph.
+type Problem struct {
+	Kind  *envs.Kind
+	Space envs.Graph
+	// Agents is the number of graphs of one environment, N the number of choices of all components together.
+	Agents, N  int
+	Components []Component
+}
+
+// Component is one part of the action.
+type Component struct {
+	Name string
+	// N choices, whose part of a mask over all components begins at From.
+	N, From int
+	// Points is the kind of node among which it chooses, −1 where it is a plain choice. Choices from Nodes on are plain in either case.
+	Points, Nodes int
+	given         []int // the components before it that point at nodes
+	extra         int   // the plain choices of the components before it
+	head, options int   // of the policy network: for nodes, for plain choices; −1 without
+}
+
+// Net describes the network in a learner's configuration.
+type Net struct {
+	// Hidden is the width of a node's embedding and of the heads' hidden layer, Layers the number of rounds of messages.
+	Hidden int `yaml:"hidden" json:"hidden"`
+	Layers int `yaml:"layers" json:"layers"`
+	// Own adds a node's own embedding, transformed, to what reaches it; Skip adds it as it is; Norm normalises layers ("layer", or empty).
+	Own  bool   `yaml:"own" json:"own"`
+	Skip bool   `yaml:"skip" json:"skip"`
+	Norm string `yaml:"norm" json:"norm"`
+	// Dropout is the probability with which a number of an embedding is dropped while learning.
+	Dropout float64 `yaml:"dropout" json:"dropout"`
+	// BothWays sends messages against each edge too, with weights of their own.
+	BothWays bool `yaml:"both_ways" json:"both_ways"`
+}
+
+// DefaultNet returns two layers of 32 with everything but dropout.
+func DefaultNet() Net {
+	return Net{Hidden: 32, Layers: 2, Own: true, Skip: true, Norm: nets.LayerNorm, BothWays: true}
+}
+
+// NewProblem looks at an environment. It fails, naming the kind, where there are several kinds, where the observation is no graph, and
+// where the action is not made of choices.
+func NewProblem(s *envs.Spec) (*Problem, error) {
+	if len(s.Kinds) != 1 {
+		return nil, fmt.Errorf("%s has %d kinds of agents, want one", s.ID, len(s.Kinds))
+	}
+	k := &s.Kinds[0]
+	space, ok := k.Observation.(envs.Graph)
+	if !ok {
+		return nil, fmt.Errorf("%s: observation space of %s is %v, want a graph", s.ID, k.Name, k.Observation)
+	}
+	var n []int
+	switch a := k.Action.(type) {
+	case envs.Discrete:
+		n = []int{a.N}
+	case envs.MultiDiscrete:
+		n = a.N
+	default:
+		return nil, fmt.Errorf("%s: action space of %s is %v, want MultiDiscrete", s.ID, k.Name, k.Action)
+	}
+	p := &Problem{Kind: k, Space: space, Agents: k.Agents}
+	for i, n := range n {
+		c := Component{Name: fmt.Sprintf("action%d", i), N: n, From: p.N, Points: nets.WholeGraph, head: -1, options: -1}
+		if i < len(k.Actions) {
+			c.Name = k.Actions[i]
+		}
+		if i < len(k.Points) && k.Points[i] >= 0 {
+			c.Points, c.Nodes = k.Points[i], space.Nodes[k.Points[i]].Capacity
+			if c.Nodes > n {
+				return nil, fmt.Errorf("%s: %s of %s has %d choices, want one for each of up to %d nodes of kind %q", s.ID, c.Name, k.Name, n, c.Nodes, space.Nodes[c.Points].Name)
+			}
+		}
+		p.Components = append(p.Components, c)
+		p.N += n
+	}
+	p.number()
+	return p, nil
+}
+
+// number gives each component its heads and what it is conditioned on.
+func (p *Problem) number() {
+	heads, extra := 0, 0
+	var given []int
+	for i := range p.Components {
+		c := &p.Components[i]
+		c.given, c.extra = given[:len(given):len(given)], extra
+		if c.Points >= 0 {
+			c.head, heads = heads, heads+1
+			given = append(given, i)
+		}
+		if c.N > c.Nodes {
+			c.options, heads = heads, heads+1
+		}
+		extra += c.N - c.Nodes
+	}
+}
+
+// Policy is the network that scores the components' choices. Its last layers are drawn from ±bound where that is positive.
+func (p *Problem) Policy(n Net, bound float64) nets.Graph {
+	g := p.trunk(n)
+	for i := range p.Components {
+		c := &p.Components[i]
+		head := nets.GraphHead{Name: c.Name, Per: c.Points, Extra: c.extra, Out: 1, FinalBound: bound}
+		for _, b := range c.given {
+			head.Given = append(head.Given, p.Components[b].Points)
+		}
+		if c.head >= 0 {
+			g.Heads = append(g.Heads, head)
+			head.Name += ".options"
+		}
+		if c.options >= 0 {
+			head.Per, head.Out = nets.WholeGraph, c.N-c.Nodes
+			g.Heads = append(g.Heads, head)
+		}
+	}
+	return g
+}
+
+// Value is the network that gives each graph's value.
+func (p *Problem) Value(n Net) nets.Graph {
+	g := p.trunk(n)
+	g.Heads = []nets.GraphHead{{Name: "value", Per: nets.WholeGraph, Out: 1}}
+	return g
+}
+
+func (p *Problem) trunk(n Net) nets.Graph {
+	g := nets.Graph{Hidden: n.Hidden, Layers: n.Layers, Own: n.Own, Skip: n.Skip, Norm: n.Norm, Dropout: n.Dropout}
+	for _, k := range p.Space.Nodes {
+		g.Nodes = append(g.Nodes, nets.GraphNodes{Name: k.Name, Width: k.Width})
+	}
+	for _, e := range p.Space.Edges {
+		g.Edges = append(g.Edges, nets.GraphEdges{Name: e.Name, From: e.From, To: e.To, Width: e.Width})
+	}
+	if n.BothWays {
+		for _, e := range p.Space.Edges {
+			g.Edges = append(g.Edges, nets.GraphEdges{Name: e.Name + ".back", From: e.To, To: e.From, Width: e.Width})
+		}
+	}
+	return g
+}
+
+// Add adds a graph to a batch of a network that [Problem.Policy] or [Problem.Value] described.
+func (p *Problem) Add(b *nets.GraphBatch, g *envs.GraphValue) error {
+	b.AddGraph()
+	for k, n := range p.Space.Nodes {
+		if err := b.AddNodes(k, g.Nodes[k].Features[:g.Nodes[k].Len*n.Width]); err != nil {
+			return err
+		}
+	}
+	for k, e := range p.Space.Edges {
+		s := &g.Edges[k]
+		if err := p.addEdges(b, k, s.From[:s.Len], s.To[:s.Len], s.Features[:s.Len*e.Width]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addEdges adds edges of a kind and, where the network has them, those against them.
+func (p *Problem) addEdges(b *nets.GraphBatch, kind int, from, to []int32, features []float32) error {
+	if err := b.AddEdges(kind, from, to, features); err != nil {
+		return err
+	}
+	if back := kind + len(p.Space.Edges); back < len(b.Edges) {
+		return b.AddEdges(back, to, from, features)
+	}
+	return nil
+}
+
+// Finite refuses what would poison the weights: a feature that is no finite number, named by its kind of node or edge.
+func (p *Problem) Finite(g *envs.GraphValue) error {
+	for k, n := range p.Space.Nodes {
+		if i := firstBad(g.Nodes[k].Features[:g.Nodes[k].Len*n.Width]); i >= 0 {
+			return fmt.Errorf("feature %d of %s %d is %g, want a finite number", i%n.Width, n.Name, i/n.Width, g.Nodes[k].Features[i])
+		}
+	}
+	for k, e := range p.Space.Edges {
+		if i := firstBad(g.Edges[k].Features[:g.Edges[k].Len*e.Width]); i >= 0 {
+			return fmt.Errorf("feature %d of %s edge %d is %g, want a finite number", i%e.Width, e.Name, i/e.Width, g.Edges[k].Features[i])
+		}
+	}
+	return nil
+}
+
+func firstBad(x []float32) int {
+	for i, v := range x {
+		if v-v != 0 {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,135 @@
+package graphs
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Scorer scores the choices of a batch of graphs, component by component: Begin, then for each component Score, and Choose for each
+// graph. It keeps its memory.
+type Scorer struct {
+	p     *Problem
+	e     nets.Engine
+	net   nets.GraphNet
+	work  nets.GraphWork
+	batch *nets.GraphBatch
+
+	// By component: the batch's rows of the nodes chosen (−1: none), the lists of those before it, the plain choices before it, one-hot
+	// [graphs, extra], and its scores [graphs, N]. The network reads them until Backward.
+	chosen [][]int32
+	given  [][][]int32
+	before [][]float32
+	logits [][]float32
+	scores []float32 // of a head
+}
+
+// NewScorer returns a scorer of a network that [Problem.Policy] described.
+func NewScorer(p *Problem, e nets.Engine, net nets.GraphNet) *Scorer {
+	n := len(p.Components)
+	s := &Scorer{p: p, e: e, net: net, work: net.NewWork(), chosen: make([][]int32, n), given: make([][][]int32, n), before: make([][]float32, n), logits: make([][]float32, n)}
+	for c, k := range p.Components {
+		s.given[c] = make([][]int32, len(k.given))
+	}
+	return s
+}
+
+// Begin runs the network on a sealed batch; drop draws dropout, nil leaves it out.
+func (s *Scorer) Begin(b *nets.GraphBatch, drop *rng.Key) error {
+	s.batch = b
+	s.net.Forward(s.work, b, drop)
+	n := b.Graphs()
+	for c := range s.chosen {
+		s.chosen[c] = resize(s.chosen[c], n)
+		for i := range s.chosen[c] {
+			s.chosen[c][i] = -1
+		}
+		s.before[c] = resize(s.before[c], n*s.p.Components[c].extra)
+		clear(s.before[c])
+	}
+	return s.e.Err()
+}
+
+// Score returns the scores of component c's choices, [graphs, N]: −∞ for nodes that a graph doesn't have. They stay until the next Begin.
+func (s *Scorer) Score(c int) ([]float32, error) {
+	k, n := &s.p.Components[c], s.batch.Graphs()
+	for i, b := range k.given {
+		s.given[c][i] = s.chosen[b]
+	}
+	s.logits[c] = resize(s.logits[c], n*k.N)
+	out := s.logits[c]
+	if k.head >= 0 {
+		at := s.batch.Nodes[k.Points].Starts
+		s.run(c, k.head, int(at[n]))
+		for i := range n {
+			row := out[i*k.N : i*k.N+k.Nodes]
+			m := copy(row, s.scores[at[i]:at[i+1]])
+			for j := range row[m:] {
+				row[m+j] = float32(math.Inf(-1))
+			}
+		}
+	}
+	if k.options >= 0 {
+		o := k.N - k.Nodes
+		s.run(c, k.options, n*o)
+		for i := range n {
+			copy(out[i*k.N+k.Nodes:(i+1)*k.N], s.scores[i*o:])
+		}
+	}
+	return out, s.e.Err()
+}
+
+func (s *Scorer) run(c, head, n int) {
+	s.scores = resize(s.scores, n)
+	s.net.Head(s.work, head, s.given[c], s.before[c]).Get(s.scores)
+}
+
+// Choose says what graph i's choice of component c is, for the components after it.
+func (s *Scorer) Choose(c, i, choice int) {
+	k := &s.p.Components[c]
+	if choice < k.Nodes {
+		s.chosen[c][i] = s.batch.Nodes[k.Points].Starts[i] + int32(choice)
+		return
+	}
+	for later := c + 1; later < len(s.p.Components); later++ {
+		s.before[later][i*s.p.Components[later].extra+k.extra+choice-k.Nodes] = 1
+	}
+}
+
+// Backward adds the gradients of the network's weights, where grads holds for each component the loss's gradient by its scores, [graphs, N].
+func (s *Scorer) Backward(grads [][]float32) error {
+	n := s.batch.Graphs()
+	for c := range s.p.Components {
+		k, g := &s.p.Components[c], grads[c]
+		if len(g) != n*k.N {
+			return fmt.Errorf("gradient of %s has %d numbers, want %d", k.Name, len(g), n*k.N)
+		}
+		if k.head >= 0 {
+			at := s.batch.Nodes[k.Points].Starts
+			s.scores = resize(s.scores, int(at[n]))
+			for i := range n {
+				copy(s.scores[at[i]:at[i+1]], g[i*k.N:])
+			}
+			s.work.GradOut(k.head).Set(s.scores)
+		}
+		if k.options >= 0 {
+			o := k.N - k.Nodes
+			s.scores = resize(s.scores, n*o)
+			for i := range n {
+				copy(s.scores[i*o:(i+1)*o], g[i*k.N+k.Nodes:])
+			}
+			s.work.GradOut(k.options).Set(s.scores)
+		}
+	}
+	s.net.Backward(s.work)
+	return s.e.Err()
+}
+
+func resize[E any](s []E, n int) []E {
+	if cap(s) < n {
+		return make([]E, n, n+n/4)
+	}
+	return s[:n]
+}
