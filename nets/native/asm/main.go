@@ -34,6 +34,7 @@ func (g *gen) write(dir string) error {
 	g.dots()
 	g.vector()
 	g.peak()
+	g.gumbel()
 	file, err := g.Result()
 	if err != nil {
 		return fmt.Errorf("%s: %w", g.name, err)

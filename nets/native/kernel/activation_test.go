@@ -126,6 +126,50 @@ func TestActivationBits(t *testing.T) {
 	d.claim("Sigmoid, Tanh, Softmax of any words")
 }
 
+// Gumbel noise of the smallest, the largest and many other words is what its equation says.
+func TestGumbel(t *testing.T) {
+	words := []uint32{0, 1, 511, 512, 1<<31 - 1, 1 << 31, math.MaxUint32 - 512, math.MaxUint32}
+	for w := uint32(0); w < math.MaxUint32-99991; w += 99991 {
+		words = append(words, w)
+	}
+	for _, s := range assemblies(t) {
+		dst := make([]float32, len(words))
+		s.Gumbel(dst, words)
+		var worst float64
+		var where uint32
+		for i, w := range words {
+			e := -math.Log((float64(w>>9) + 0.5) / (1 << 23)) // exact where 1 − u is tiny: u is
+			want := -math.Log(e)
+			// What is rounded before the second logarithm is as good as its argument's last place.
+			if d := math.Abs(float64(dst[i])-want) / (0x1p-23 * max(1, math.Abs(want))); !(d <= worst) {
+				worst, where = d, w
+			}
+		}
+		proof.Claim(t, proof.Row{Topic: "numerics", Claim: fmt.Sprintf("Gumbel noise of %s over %d words", s.Name, len(words)),
+			Bound: "2 units in the last place of max(1, |noise|)", Measured: fmt.Sprintf("%.2f at %#x", worst, where), Holds: worst <= 2})
+	}
+}
+
+// Any words give the same bits from all assemblies, at any length.
+func TestGumbelBits(t *testing.T) {
+	sets := withReference(t)
+	times(t, "Gumbel", 14, 140, func(d *draws) {
+		n := d.between(0, 70)
+		if d.IntN(40) == 0 {
+			n = 2*pieceElements + 5
+		}
+		words := guarded[uint32](t, n)
+		for i := range words {
+			words[i] = d.Uint32()
+		}
+		out := d.output(n)
+		for i, s := range sets {
+			s.Gumbel(out.of(i), words)
+		}
+		out.check(t, fmt.Sprintf("Gumbel noise of %d words", n), sets, 3e-7)
+	})
+}
+
 // The softmax's rows sum to 1.
 func TestSoftmaxSums(t *testing.T) {
 	for _, s := range assemblies(t) {

@@ -116,3 +116,8 @@ func avx2Vector(y []float32, x []float32, w []float32, bias []float32, stride in
 //
 //go:noescape
 func avx2Peak(rounds int)
+
+// avx2Gumbel sets dst = −ln(−ln u), u the middle of the interval of width 2⁻²³ that a word's upper bits name.
+//
+//go:noescape
+func avx2Gumbel(dst []float32, words []uint32)

@@ -6199,3 +6199,358 @@ Peak_each_398:
 Peak_none_399:
 	VZEROUPPER
 	RET
+
+// func avx2Gumbel(dst []float32, words []uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2Gumbel(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), AX
+	MOVQ words_base+24(FP), CX
+	MOVQ dst_len+8(FP), DX
+
+Gumbel_lanes_400:
+	CMPQ        DX, $+16
+	JLT         Gumbel_tail_401
+	VMOVUPS     (CX), Y0
+	VMOVUPS     32(CX), Y1
+	VPSRLD      $0x09, Y0, Y0
+	VPSRLD      $0x09, Y1, Y1
+	VCVTDQ2PS   Y0, Y0
+	VCVTDQ2PS   Y1, Y1
+	VADDPS      word3f000000<>+0(SB), Y0, Y0
+	VADDPS      word3f000000<>+0(SB), Y1, Y1
+	VMULPS      word34000000<>+0(SB), Y0, Y0
+	VMULPS      word34000000<>+0(SB), Y1, Y1
+	VPSUBD      word3f3504f3<>+0(SB), Y0, Y4
+	VPSUBD      word3f3504f3<>+0(SB), Y1, Y5
+	VPSRAD      $0x17, Y4, Y4
+	VPSRAD      $0x17, Y5, Y5
+	VPSLLD      $0x17, Y4, Y6
+	VPSLLD      $0x17, Y5, Y7
+	VPSUBD      Y6, Y0, Y6
+	VPSUBD      Y7, Y1, Y7
+	VSUBPS      word3f800000<>+0(SB), Y6, Y6
+	VSUBPS      word3f800000<>+0(SB), Y7, Y7
+	VCVTDQ2PS   Y4, Y4
+	VCVTDQ2PS   Y5, Y5
+	VMOVUPS     word3d8ec6a0<>+0(SB), Y2
+	VMOVUPS     word3d8ec6a0<>+0(SB), Y3
+	VFMADD213PS wordbdeb23a4<>+0(SB), Y6, Y2
+	VFMADD213PS wordbdeb23a4<>+0(SB), Y7, Y3
+	VFMADD213PS word3def5576<>+0(SB), Y6, Y2
+	VFMADD213PS word3def5576<>+0(SB), Y7, Y3
+	VFMADD213PS wordbdfe7988<>+0(SB), Y6, Y2
+	VFMADD213PS wordbdfe7988<>+0(SB), Y7, Y3
+	VFMADD213PS word3e11e8d0<>+0(SB), Y6, Y2
+	VFMADD213PS word3e11e8d0<>+0(SB), Y7, Y3
+	VFMADD213PS wordbe2aada7<>+0(SB), Y6, Y2
+	VFMADD213PS wordbe2aada7<>+0(SB), Y7, Y3
+	VFMADD213PS word3e4cceaf<>+0(SB), Y6, Y2
+	VFMADD213PS word3e4cceaf<>+0(SB), Y7, Y3
+	VFMADD213PS wordbe7ffffe<>+0(SB), Y6, Y2
+	VFMADD213PS wordbe7ffffe<>+0(SB), Y7, Y3
+	VFMADD213PS word3eaaaaaa<>+0(SB), Y6, Y2
+	VFMADD213PS word3eaaaaaa<>+0(SB), Y7, Y3
+	VMULPS      Y6, Y2, Y2
+	VMULPS      Y7, Y3, Y3
+	VADDPS      wordbf000000<>+0(SB), Y2, Y2
+	VADDPS      wordbf000000<>+0(SB), Y3, Y3
+	VMULPS      Y6, Y6, Y0
+	VMULPS      Y7, Y7, Y1
+	VMULPS      Y0, Y2, Y2
+	VMULPS      Y1, Y3, Y3
+	VFMADD231PS wordb102e308<>+0(SB), Y4, Y2
+	VFMADD231PS wordb102e308<>+0(SB), Y5, Y3
+	VADDPS      Y6, Y2, Y2
+	VADDPS      Y7, Y3, Y3
+	VFMADD231PS word3f317218<>+0(SB), Y4, Y2
+	VFMADD231PS word3f317218<>+0(SB), Y5, Y3
+	VXORPS      word80000000<>+0(SB), Y2, Y2
+	VXORPS      word80000000<>+0(SB), Y3, Y3
+	VPSUBD      word3f3504f3<>+0(SB), Y2, Y4
+	VPSUBD      word3f3504f3<>+0(SB), Y3, Y5
+	VPSRAD      $0x17, Y4, Y4
+	VPSRAD      $0x17, Y5, Y5
+	VPSLLD      $0x17, Y4, Y6
+	VPSLLD      $0x17, Y5, Y7
+	VPSUBD      Y6, Y2, Y6
+	VPSUBD      Y7, Y3, Y7
+	VSUBPS      word3f800000<>+0(SB), Y6, Y6
+	VSUBPS      word3f800000<>+0(SB), Y7, Y7
+	VCVTDQ2PS   Y4, Y4
+	VCVTDQ2PS   Y5, Y5
+	VMOVUPS     word3d8ec6a0<>+0(SB), Y0
+	VMOVUPS     word3d8ec6a0<>+0(SB), Y1
+	VFMADD213PS wordbdeb23a4<>+0(SB), Y6, Y0
+	VFMADD213PS wordbdeb23a4<>+0(SB), Y7, Y1
+	VFMADD213PS word3def5576<>+0(SB), Y6, Y0
+	VFMADD213PS word3def5576<>+0(SB), Y7, Y1
+	VFMADD213PS wordbdfe7988<>+0(SB), Y6, Y0
+	VFMADD213PS wordbdfe7988<>+0(SB), Y7, Y1
+	VFMADD213PS word3e11e8d0<>+0(SB), Y6, Y0
+	VFMADD213PS word3e11e8d0<>+0(SB), Y7, Y1
+	VFMADD213PS wordbe2aada7<>+0(SB), Y6, Y0
+	VFMADD213PS wordbe2aada7<>+0(SB), Y7, Y1
+	VFMADD213PS word3e4cceaf<>+0(SB), Y6, Y0
+	VFMADD213PS word3e4cceaf<>+0(SB), Y7, Y1
+	VFMADD213PS wordbe7ffffe<>+0(SB), Y6, Y0
+	VFMADD213PS wordbe7ffffe<>+0(SB), Y7, Y1
+	VFMADD213PS word3eaaaaaa<>+0(SB), Y6, Y0
+	VFMADD213PS word3eaaaaaa<>+0(SB), Y7, Y1
+	VMULPS      Y6, Y0, Y0
+	VMULPS      Y7, Y1, Y1
+	VADDPS      wordbf000000<>+0(SB), Y0, Y0
+	VADDPS      wordbf000000<>+0(SB), Y1, Y1
+	VMULPS      Y6, Y6, Y2
+	VMULPS      Y7, Y7, Y3
+	VMULPS      Y2, Y0, Y0
+	VMULPS      Y3, Y1, Y1
+	VFMADD231PS wordb102e308<>+0(SB), Y4, Y0
+	VFMADD231PS wordb102e308<>+0(SB), Y5, Y1
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y7, Y1, Y1
+	VFMADD231PS word3f317218<>+0(SB), Y4, Y0
+	VFMADD231PS word3f317218<>+0(SB), Y5, Y1
+	VXORPS      word80000000<>+0(SB), Y0, Y0
+	VXORPS      word80000000<>+0(SB), Y1, Y1
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	SUBQ        $+16, DX
+	JMP         Gumbel_lanes_400
+
+Gumbel_tail_401:
+	TESTQ       DX, DX
+	JEQ         Gumbel_done_402
+	LEAQ        window<>+0(SB), BX
+	NEGQ        DX
+	VMOVUPS     64(BX)(DX*4), Y0
+	VMOVUPS     96(BX)(DX*4), Y1
+	VMASKMOVPS  (CX), Y0, Y2
+	VMASKMOVPS  32(CX), Y1, Y3
+	VPSRLD      $0x09, Y2, Y2
+	VPSRLD      $0x09, Y3, Y3
+	VCVTDQ2PS   Y2, Y2
+	VCVTDQ2PS   Y3, Y3
+	VADDPS      word3f000000<>+0(SB), Y2, Y2
+	VADDPS      word3f000000<>+0(SB), Y3, Y3
+	VMULPS      word34000000<>+0(SB), Y2, Y2
+	VMULPS      word34000000<>+0(SB), Y3, Y3
+	VPSUBD      word3f3504f3<>+0(SB), Y2, Y6
+	VPSUBD      word3f3504f3<>+0(SB), Y3, Y7
+	VPSRAD      $0x17, Y6, Y6
+	VPSRAD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y6, Y8
+	VPSLLD      $0x17, Y7, Y9
+	VPSUBD      Y8, Y2, Y8
+	VPSUBD      Y9, Y3, Y9
+	VSUBPS      word3f800000<>+0(SB), Y8, Y8
+	VSUBPS      word3f800000<>+0(SB), Y9, Y9
+	VCVTDQ2PS   Y6, Y6
+	VCVTDQ2PS   Y7, Y7
+	VMOVUPS     word3d8ec6a0<>+0(SB), Y4
+	VMOVUPS     word3d8ec6a0<>+0(SB), Y5
+	VFMADD213PS wordbdeb23a4<>+0(SB), Y8, Y4
+	VFMADD213PS wordbdeb23a4<>+0(SB), Y9, Y5
+	VFMADD213PS word3def5576<>+0(SB), Y8, Y4
+	VFMADD213PS word3def5576<>+0(SB), Y9, Y5
+	VFMADD213PS wordbdfe7988<>+0(SB), Y8, Y4
+	VFMADD213PS wordbdfe7988<>+0(SB), Y9, Y5
+	VFMADD213PS word3e11e8d0<>+0(SB), Y8, Y4
+	VFMADD213PS word3e11e8d0<>+0(SB), Y9, Y5
+	VFMADD213PS wordbe2aada7<>+0(SB), Y8, Y4
+	VFMADD213PS wordbe2aada7<>+0(SB), Y9, Y5
+	VFMADD213PS word3e4cceaf<>+0(SB), Y8, Y4
+	VFMADD213PS word3e4cceaf<>+0(SB), Y9, Y5
+	VFMADD213PS wordbe7ffffe<>+0(SB), Y8, Y4
+	VFMADD213PS wordbe7ffffe<>+0(SB), Y9, Y5
+	VFMADD213PS word3eaaaaaa<>+0(SB), Y8, Y4
+	VFMADD213PS word3eaaaaaa<>+0(SB), Y9, Y5
+	VMULPS      Y8, Y4, Y4
+	VMULPS      Y9, Y5, Y5
+	VADDPS      wordbf000000<>+0(SB), Y4, Y4
+	VADDPS      wordbf000000<>+0(SB), Y5, Y5
+	VMULPS      Y8, Y8, Y2
+	VMULPS      Y9, Y9, Y3
+	VMULPS      Y2, Y4, Y4
+	VMULPS      Y3, Y5, Y5
+	VFMADD231PS wordb102e308<>+0(SB), Y6, Y4
+	VFMADD231PS wordb102e308<>+0(SB), Y7, Y5
+	VADDPS      Y8, Y4, Y4
+	VADDPS      Y9, Y5, Y5
+	VFMADD231PS word3f317218<>+0(SB), Y6, Y4
+	VFMADD231PS word3f317218<>+0(SB), Y7, Y5
+	VXORPS      word80000000<>+0(SB), Y4, Y4
+	VXORPS      word80000000<>+0(SB), Y5, Y5
+	VPSUBD      word3f3504f3<>+0(SB), Y4, Y6
+	VPSUBD      word3f3504f3<>+0(SB), Y5, Y7
+	VPSRAD      $0x17, Y6, Y6
+	VPSRAD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y6, Y8
+	VPSLLD      $0x17, Y7, Y9
+	VPSUBD      Y8, Y4, Y8
+	VPSUBD      Y9, Y5, Y9
+	VSUBPS      word3f800000<>+0(SB), Y8, Y8
+	VSUBPS      word3f800000<>+0(SB), Y9, Y9
+	VCVTDQ2PS   Y6, Y6
+	VCVTDQ2PS   Y7, Y7
+	VMOVUPS     word3d8ec6a0<>+0(SB), Y2
+	VMOVUPS     word3d8ec6a0<>+0(SB), Y3
+	VFMADD213PS wordbdeb23a4<>+0(SB), Y8, Y2
+	VFMADD213PS wordbdeb23a4<>+0(SB), Y9, Y3
+	VFMADD213PS word3def5576<>+0(SB), Y8, Y2
+	VFMADD213PS word3def5576<>+0(SB), Y9, Y3
+	VFMADD213PS wordbdfe7988<>+0(SB), Y8, Y2
+	VFMADD213PS wordbdfe7988<>+0(SB), Y9, Y3
+	VFMADD213PS word3e11e8d0<>+0(SB), Y8, Y2
+	VFMADD213PS word3e11e8d0<>+0(SB), Y9, Y3
+	VFMADD213PS wordbe2aada7<>+0(SB), Y8, Y2
+	VFMADD213PS wordbe2aada7<>+0(SB), Y9, Y3
+	VFMADD213PS word3e4cceaf<>+0(SB), Y8, Y2
+	VFMADD213PS word3e4cceaf<>+0(SB), Y9, Y3
+	VFMADD213PS wordbe7ffffe<>+0(SB), Y8, Y2
+	VFMADD213PS wordbe7ffffe<>+0(SB), Y9, Y3
+	VFMADD213PS word3eaaaaaa<>+0(SB), Y8, Y2
+	VFMADD213PS word3eaaaaaa<>+0(SB), Y9, Y3
+	VMULPS      Y8, Y2, Y2
+	VMULPS      Y9, Y3, Y3
+	VADDPS      wordbf000000<>+0(SB), Y2, Y2
+	VADDPS      wordbf000000<>+0(SB), Y3, Y3
+	VMULPS      Y8, Y8, Y4
+	VMULPS      Y9, Y9, Y5
+	VMULPS      Y4, Y2, Y2
+	VMULPS      Y5, Y3, Y3
+	VFMADD231PS wordb102e308<>+0(SB), Y6, Y2
+	VFMADD231PS wordb102e308<>+0(SB), Y7, Y3
+	VADDPS      Y8, Y2, Y2
+	VADDPS      Y9, Y3, Y3
+	VFMADD231PS word3f317218<>+0(SB), Y6, Y2
+	VFMADD231PS word3f317218<>+0(SB), Y7, Y3
+	VXORPS      word80000000<>+0(SB), Y2, Y2
+	VXORPS      word80000000<>+0(SB), Y3, Y3
+	VMASKMOVPS  Y2, Y0, (AX)
+	VMASKMOVPS  Y3, Y1, 32(AX)
+
+Gumbel_done_402:
+	VZEROUPPER
+	RET
+
+DATA word3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+28(SB)/4, $0x3f3504f3
+GLOBL word3f3504f3<>(SB), RODATA|NOPTR, $32
+
+DATA wordbf000000<>+0(SB)/4, $0xbf000000
+DATA wordbf000000<>+4(SB)/4, $0xbf000000
+DATA wordbf000000<>+8(SB)/4, $0xbf000000
+DATA wordbf000000<>+12(SB)/4, $0xbf000000
+DATA wordbf000000<>+16(SB)/4, $0xbf000000
+DATA wordbf000000<>+20(SB)/4, $0xbf000000
+DATA wordbf000000<>+24(SB)/4, $0xbf000000
+DATA wordbf000000<>+28(SB)/4, $0xbf000000
+GLOBL wordbf000000<>(SB), RODATA|NOPTR, $32
+
+DATA word34000000<>+0(SB)/4, $0x34000000
+DATA word34000000<>+4(SB)/4, $0x34000000
+DATA word34000000<>+8(SB)/4, $0x34000000
+DATA word34000000<>+12(SB)/4, $0x34000000
+DATA word34000000<>+16(SB)/4, $0x34000000
+DATA word34000000<>+20(SB)/4, $0x34000000
+DATA word34000000<>+24(SB)/4, $0x34000000
+DATA word34000000<>+28(SB)/4, $0x34000000
+GLOBL word34000000<>(SB), RODATA|NOPTR, $32
+
+DATA word3eaaaaaa<>+0(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+4(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+8(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+12(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+16(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+20(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+24(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+28(SB)/4, $0x3eaaaaaa
+GLOBL word3eaaaaaa<>(SB), RODATA|NOPTR, $32
+
+DATA wordbe7ffffe<>+0(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+4(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+8(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+12(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+16(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+20(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+24(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+28(SB)/4, $0xbe7ffffe
+GLOBL wordbe7ffffe<>(SB), RODATA|NOPTR, $32
+
+DATA word3e4cceaf<>+0(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+4(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+8(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+12(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+16(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+20(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+24(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+28(SB)/4, $0x3e4cceaf
+GLOBL word3e4cceaf<>(SB), RODATA|NOPTR, $32
+
+DATA wordbe2aada7<>+0(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+4(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+8(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+12(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+16(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+20(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+24(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+28(SB)/4, $0xbe2aada7
+GLOBL wordbe2aada7<>(SB), RODATA|NOPTR, $32
+
+DATA word3e11e8d0<>+0(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+4(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+8(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+12(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+16(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+20(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+24(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+28(SB)/4, $0x3e11e8d0
+GLOBL word3e11e8d0<>(SB), RODATA|NOPTR, $32
+
+DATA wordbdfe7988<>+0(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+4(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+8(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+12(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+16(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+20(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+24(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+28(SB)/4, $0xbdfe7988
+GLOBL wordbdfe7988<>(SB), RODATA|NOPTR, $32
+
+DATA word3def5576<>+0(SB)/4, $0x3def5576
+DATA word3def5576<>+4(SB)/4, $0x3def5576
+DATA word3def5576<>+8(SB)/4, $0x3def5576
+DATA word3def5576<>+12(SB)/4, $0x3def5576
+DATA word3def5576<>+16(SB)/4, $0x3def5576
+DATA word3def5576<>+20(SB)/4, $0x3def5576
+DATA word3def5576<>+24(SB)/4, $0x3def5576
+DATA word3def5576<>+28(SB)/4, $0x3def5576
+GLOBL word3def5576<>(SB), RODATA|NOPTR, $32
+
+DATA wordbdeb23a4<>+0(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+4(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+8(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+12(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+16(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+20(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+24(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+28(SB)/4, $0xbdeb23a4
+GLOBL wordbdeb23a4<>(SB), RODATA|NOPTR, $32
+
+DATA word3d8ec6a0<>+0(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+4(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+8(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+12(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+16(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+20(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+24(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+28(SB)/4, $0x3d8ec6a0
+GLOBL word3d8ec6a0<>(SB), RODATA|NOPTR, $32

@@ -116,3 +116,8 @@ func avx512Vector(y []float32, x []float32, w []float32, bias []float32, stride 
 //
 //go:noescape
 func avx512Peak(rounds int)
+
+// avx512Gumbel sets dst = −ln(−ln u), u the middle of the interval of width 2⁻²³ that a word's upper bits name.
+//
+//go:noescape
+func avx512Gumbel(dst []float32, words []uint32)

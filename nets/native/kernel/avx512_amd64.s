@@ -10468,3 +10468,366 @@ Peak_each_574:
 Peak_none_575:
 	VZEROUPPER
 	RET
+
+// func avx512Gumbel(dst []float32, words []uint32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512Gumbel(SB), NOSPLIT, $0-48
+	VBROADCASTSS word3f3504f3<>+0(SB), Z0
+	VBROADCASTSS word80000000<>+0(SB), Z1
+	VBROADCASTSS word3f800000<>+0(SB), Z2
+	VBROADCASTSS wordbf000000<>+0(SB), Z3
+	VBROADCASTSS word3f000000<>+0(SB), Z4
+	VBROADCASTSS word34000000<>+0(SB), Z5
+	VBROADCASTSS wordb102e308<>+0(SB), Z6
+	VBROADCASTSS word3f317218<>+0(SB), Z7
+	VBROADCASTSS word3eaaaaaa<>+0(SB), Z8
+	VBROADCASTSS wordbe7ffffe<>+0(SB), Z9
+	VBROADCASTSS word3e4cceaf<>+0(SB), Z10
+	VBROADCASTSS wordbe2aada7<>+0(SB), Z11
+	VBROADCASTSS word3e11e8d0<>+0(SB), Z12
+	VBROADCASTSS wordbdfe7988<>+0(SB), Z13
+	VBROADCASTSS word3def5576<>+0(SB), Z14
+	VBROADCASTSS wordbdeb23a4<>+0(SB), Z15
+	VBROADCASTSS word3d8ec6a0<>+0(SB), Z16
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         words_base+24(FP), CX
+	MOVQ         dst_len+8(FP), DX
+
+Gumbel_lanes_576:
+	CMPQ        DX, $+16
+	JLT         Gumbel_tail_577
+	VMOVUPS     (CX), Z17
+	VPSRLD      $0x09, Z17, Z17
+	VCVTDQ2PS   Z17, Z17
+	VADDPS      Z4, Z17, Z17
+	VMULPS      Z5, Z17, Z17
+	VPSUBD      Z0, Z17, Z19
+	VPSRAD      $0x17, Z19, Z19
+	VPSLLD      $0x17, Z19, Z20
+	VPSUBD      Z20, Z17, Z20
+	VSUBPS      Z2, Z20, Z20
+	VCVTDQ2PS   Z19, Z19
+	VMOVUPS     Z16, Z18
+	VFMADD213PS Z15, Z20, Z18
+	VFMADD213PS Z14, Z20, Z18
+	VFMADD213PS Z13, Z20, Z18
+	VFMADD213PS Z12, Z20, Z18
+	VFMADD213PS Z11, Z20, Z18
+	VFMADD213PS Z10, Z20, Z18
+	VFMADD213PS Z9, Z20, Z18
+	VFMADD213PS Z8, Z20, Z18
+	VMULPS      Z20, Z18, Z18
+	VADDPS      Z3, Z18, Z18
+	VMULPS      Z20, Z20, Z17
+	VMULPS      Z17, Z18, Z18
+	VFMADD231PS Z6, Z19, Z18
+	VADDPS      Z20, Z18, Z18
+	VFMADD231PS Z7, Z19, Z18
+	VPXORD      Z1, Z18, Z18
+	VPSUBD      Z0, Z18, Z19
+	VPSRAD      $0x17, Z19, Z19
+	VPSLLD      $0x17, Z19, Z20
+	VPSUBD      Z20, Z18, Z20
+	VSUBPS      Z2, Z20, Z20
+	VCVTDQ2PS   Z19, Z19
+	VMOVUPS     Z16, Z17
+	VFMADD213PS Z15, Z20, Z17
+	VFMADD213PS Z14, Z20, Z17
+	VFMADD213PS Z13, Z20, Z17
+	VFMADD213PS Z12, Z20, Z17
+	VFMADD213PS Z11, Z20, Z17
+	VFMADD213PS Z10, Z20, Z17
+	VFMADD213PS Z9, Z20, Z17
+	VFMADD213PS Z8, Z20, Z17
+	VMULPS      Z20, Z17, Z17
+	VADDPS      Z3, Z17, Z17
+	VMULPS      Z20, Z20, Z18
+	VMULPS      Z18, Z17, Z17
+	VFMADD231PS Z6, Z19, Z17
+	VADDPS      Z20, Z17, Z17
+	VFMADD231PS Z7, Z19, Z17
+	VPXORD      Z1, Z17, Z17
+	VMOVUPS     Z17, (AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	SUBQ        $+16, DX
+	JMP         Gumbel_lanes_576
+
+Gumbel_tail_577:
+	TESTQ       DX, DX
+	JEQ         Gumbel_done_578
+	MOVL        $-1, BX
+	BZHIL       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (CX), K1, Z17
+	VPSRLD      $0x09, Z17, Z17
+	VCVTDQ2PS   Z17, Z17
+	VADDPS      Z4, Z17, Z17
+	VMULPS      Z5, Z17, Z17
+	VPSUBD      Z0, Z17, Z5
+	VPSRAD      $0x17, Z5, Z5
+	VPSLLD      $0x17, Z5, Z18
+	VPSUBD      Z18, Z17, Z18
+	VSUBPS      Z2, Z18, Z18
+	VCVTDQ2PS   Z5, Z5
+	VMOVUPS     Z16, Z4
+	VFMADD213PS Z15, Z18, Z4
+	VFMADD213PS Z14, Z18, Z4
+	VFMADD213PS Z13, Z18, Z4
+	VFMADD213PS Z12, Z18, Z4
+	VFMADD213PS Z11, Z18, Z4
+	VFMADD213PS Z10, Z18, Z4
+	VFMADD213PS Z9, Z18, Z4
+	VFMADD213PS Z8, Z18, Z4
+	VMULPS      Z18, Z4, Z4
+	VADDPS      Z3, Z4, Z4
+	VMULPS      Z18, Z18, Z17
+	VMULPS      Z17, Z4, Z4
+	VFMADD231PS Z6, Z5, Z4
+	VADDPS      Z18, Z4, Z4
+	VFMADD231PS Z7, Z5, Z4
+	VPXORD      Z1, Z4, Z4
+	VPSUBD      Z0, Z4, Z0
+	VPSRAD      $0x17, Z0, Z0
+	VPSLLD      $0x17, Z0, Z5
+	VPSUBD      Z5, Z4, Z5
+	VSUBPS      Z2, Z5, Z5
+	VCVTDQ2PS   Z0, Z0
+	VMOVUPS     Z16, Z17
+	VFMADD213PS Z15, Z5, Z17
+	VFMADD213PS Z14, Z5, Z17
+	VFMADD213PS Z13, Z5, Z17
+	VFMADD213PS Z12, Z5, Z17
+	VFMADD213PS Z11, Z5, Z17
+	VFMADD213PS Z10, Z5, Z17
+	VFMADD213PS Z9, Z5, Z17
+	VFMADD213PS Z8, Z5, Z17
+	VMULPS      Z5, Z17, Z17
+	VADDPS      Z3, Z17, Z17
+	VMULPS      Z5, Z5, Z4
+	VMULPS      Z4, Z17, Z17
+	VFMADD231PS Z6, Z0, Z17
+	VADDPS      Z5, Z17, Z17
+	VFMADD231PS Z7, Z0, Z17
+	VPXORD      Z1, Z17, Z17
+	VMOVUPS     Z17, K1, (AX)
+
+Gumbel_done_578:
+	VZEROUPPER
+	RET
+
+DATA word3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+28(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+32(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+36(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+40(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+44(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+48(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+52(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+56(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+60(SB)/4, $0x3f3504f3
+GLOBL word3f3504f3<>(SB), RODATA|NOPTR, $64
+
+DATA wordbf000000<>+0(SB)/4, $0xbf000000
+DATA wordbf000000<>+4(SB)/4, $0xbf000000
+DATA wordbf000000<>+8(SB)/4, $0xbf000000
+DATA wordbf000000<>+12(SB)/4, $0xbf000000
+DATA wordbf000000<>+16(SB)/4, $0xbf000000
+DATA wordbf000000<>+20(SB)/4, $0xbf000000
+DATA wordbf000000<>+24(SB)/4, $0xbf000000
+DATA wordbf000000<>+28(SB)/4, $0xbf000000
+DATA wordbf000000<>+32(SB)/4, $0xbf000000
+DATA wordbf000000<>+36(SB)/4, $0xbf000000
+DATA wordbf000000<>+40(SB)/4, $0xbf000000
+DATA wordbf000000<>+44(SB)/4, $0xbf000000
+DATA wordbf000000<>+48(SB)/4, $0xbf000000
+DATA wordbf000000<>+52(SB)/4, $0xbf000000
+DATA wordbf000000<>+56(SB)/4, $0xbf000000
+DATA wordbf000000<>+60(SB)/4, $0xbf000000
+GLOBL wordbf000000<>(SB), RODATA|NOPTR, $64
+
+DATA word34000000<>+0(SB)/4, $0x34000000
+DATA word34000000<>+4(SB)/4, $0x34000000
+DATA word34000000<>+8(SB)/4, $0x34000000
+DATA word34000000<>+12(SB)/4, $0x34000000
+DATA word34000000<>+16(SB)/4, $0x34000000
+DATA word34000000<>+20(SB)/4, $0x34000000
+DATA word34000000<>+24(SB)/4, $0x34000000
+DATA word34000000<>+28(SB)/4, $0x34000000
+DATA word34000000<>+32(SB)/4, $0x34000000
+DATA word34000000<>+36(SB)/4, $0x34000000
+DATA word34000000<>+40(SB)/4, $0x34000000
+DATA word34000000<>+44(SB)/4, $0x34000000
+DATA word34000000<>+48(SB)/4, $0x34000000
+DATA word34000000<>+52(SB)/4, $0x34000000
+DATA word34000000<>+56(SB)/4, $0x34000000
+DATA word34000000<>+60(SB)/4, $0x34000000
+GLOBL word34000000<>(SB), RODATA|NOPTR, $64
+
+DATA word3eaaaaaa<>+0(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+4(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+8(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+12(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+16(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+20(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+24(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+28(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+32(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+36(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+40(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+44(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+48(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+52(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+56(SB)/4, $0x3eaaaaaa
+DATA word3eaaaaaa<>+60(SB)/4, $0x3eaaaaaa
+GLOBL word3eaaaaaa<>(SB), RODATA|NOPTR, $64
+
+DATA wordbe7ffffe<>+0(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+4(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+8(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+12(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+16(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+20(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+24(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+28(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+32(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+36(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+40(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+44(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+48(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+52(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+56(SB)/4, $0xbe7ffffe
+DATA wordbe7ffffe<>+60(SB)/4, $0xbe7ffffe
+GLOBL wordbe7ffffe<>(SB), RODATA|NOPTR, $64
+
+DATA word3e4cceaf<>+0(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+4(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+8(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+12(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+16(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+20(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+24(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+28(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+32(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+36(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+40(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+44(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+48(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+52(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+56(SB)/4, $0x3e4cceaf
+DATA word3e4cceaf<>+60(SB)/4, $0x3e4cceaf
+GLOBL word3e4cceaf<>(SB), RODATA|NOPTR, $64
+
+DATA wordbe2aada7<>+0(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+4(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+8(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+12(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+16(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+20(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+24(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+28(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+32(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+36(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+40(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+44(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+48(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+52(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+56(SB)/4, $0xbe2aada7
+DATA wordbe2aada7<>+60(SB)/4, $0xbe2aada7
+GLOBL wordbe2aada7<>(SB), RODATA|NOPTR, $64
+
+DATA word3e11e8d0<>+0(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+4(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+8(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+12(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+16(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+20(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+24(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+28(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+32(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+36(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+40(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+44(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+48(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+52(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+56(SB)/4, $0x3e11e8d0
+DATA word3e11e8d0<>+60(SB)/4, $0x3e11e8d0
+GLOBL word3e11e8d0<>(SB), RODATA|NOPTR, $64
+
+DATA wordbdfe7988<>+0(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+4(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+8(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+12(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+16(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+20(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+24(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+28(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+32(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+36(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+40(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+44(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+48(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+52(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+56(SB)/4, $0xbdfe7988
+DATA wordbdfe7988<>+60(SB)/4, $0xbdfe7988
+GLOBL wordbdfe7988<>(SB), RODATA|NOPTR, $64
+
+DATA word3def5576<>+0(SB)/4, $0x3def5576
+DATA word3def5576<>+4(SB)/4, $0x3def5576
+DATA word3def5576<>+8(SB)/4, $0x3def5576
+DATA word3def5576<>+12(SB)/4, $0x3def5576
+DATA word3def5576<>+16(SB)/4, $0x3def5576
+DATA word3def5576<>+20(SB)/4, $0x3def5576
+DATA word3def5576<>+24(SB)/4, $0x3def5576
+DATA word3def5576<>+28(SB)/4, $0x3def5576
+DATA word3def5576<>+32(SB)/4, $0x3def5576
+DATA word3def5576<>+36(SB)/4, $0x3def5576
+DATA word3def5576<>+40(SB)/4, $0x3def5576
+DATA word3def5576<>+44(SB)/4, $0x3def5576
+DATA word3def5576<>+48(SB)/4, $0x3def5576
+DATA word3def5576<>+52(SB)/4, $0x3def5576
+DATA word3def5576<>+56(SB)/4, $0x3def5576
+DATA word3def5576<>+60(SB)/4, $0x3def5576
+GLOBL word3def5576<>(SB), RODATA|NOPTR, $64
+
+DATA wordbdeb23a4<>+0(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+4(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+8(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+12(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+16(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+20(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+24(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+28(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+32(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+36(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+40(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+44(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+48(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+52(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+56(SB)/4, $0xbdeb23a4
+DATA wordbdeb23a4<>+60(SB)/4, $0xbdeb23a4
+GLOBL wordbdeb23a4<>(SB), RODATA|NOPTR, $64
+
+DATA word3d8ec6a0<>+0(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+4(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+8(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+12(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+16(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+20(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+24(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+28(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+32(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+36(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+40(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+44(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+48(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+52(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+56(SB)/4, $0x3d8ec6a0
+DATA word3d8ec6a0<>+60(SB)/4, $0x3d8ec6a0
+GLOBL word3d8ec6a0<>(SB), RODATA|NOPTR, $64

@@ -74,6 +74,10 @@ func lengths(d *draws, s *Set, n int) []load {
 	for i := range v {
 		v[i] *= v[i]
 	}
+	words := make([]uint32, n)
+	for i := range words {
+		words[i] = d.Uint32()
+	}
 	shares := [][]float32{d.slice(n), d.slice(n), d.slice(n), d.slice(n)}
 	size := float64(n)
 	return []load{
@@ -95,6 +99,7 @@ func lengths(d *draws, s *Set, n int) []load {
 		}},
 		{"Sigmoid", 3 * size, 8 * size, func() { s.Sigmoid(y) }},
 		{"Tanh", 3 * size, 8 * size, func() { s.Tanh(y) }},
+		{"Gumbel", 4 * size, 8 * size, func() { s.Gumbel(y, words) }},
 		{"TanhBack", 3 * size, 12 * size, func() { s.TanhBack(g, p, target) }},
 		{"ReLUBack", 0, 12 * size, func() { s.ReLUBack(g, p, target) }},
 	}

@@ -44,6 +44,13 @@ func checked(u *unchecked) *Set {
 			u.SoftmaxBack(g, w, n, t, scale)
 		}
 	}
+	s.Gumbel = func(dst []float32, words []uint32) {
+		words = words[:len(dst)]
+		for from := 0; from < len(dst); from += pieceElements {
+			to := min(from+pieceElements, len(dst))
+			u.Gumbel(dst[from:to], words[from:to])
+		}
+	}
 	s.Norm = func(y, hat, scale, x, gain, offset []float32, t int, epsilon float32) {
 		if inTile(t) {
 			n := len(gain) * t

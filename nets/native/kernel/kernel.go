@@ -37,6 +37,9 @@ type Set struct {
 	// dst may be g.
 	SigmoidBack, TanhBack, ReLUBack func(dst, y, g []float32)
 
+	// Gumbel makes standard Gumbel noise of random words: dst = −ln(−ln u) with u = (word>>9 + ½)/2²³, which lies in (0, 1). Both have one length.
+	Gumbel func(dst []float32, words []uint32)
+
 	// Norm normalises the rows of each lane (layer normalisation): hat = (x − mean)/√(var + ε), y = gain·hat + offset;
 	// scale [T] becomes 1/√(var + ε). gain and offset are [rows].
 	Norm func(y, hat, scale, x, gain, offset []float32, t int, epsilon float32)

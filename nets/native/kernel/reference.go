@@ -7,7 +7,7 @@ func Reference() *Set {
 	return &Set{
 		Name: "go", Product: product, Vector: vector, Transpose: transpose, Dots: dots, RowDots: rowDots,
 		Scores: scores, Mix: mix, Scatter: scatter, Softmax: softmax, SoftmaxBack: softmaxBack,
-		Sigmoid: sigmoid, Tanh: tanh, SigmoidBack: sigmoidBack, TanhBack: tanhBack, ReLUBack: reluBack,
+		Sigmoid: sigmoid, Tanh: tanh, SigmoidBack: sigmoidBack, TanhBack: tanhBack, ReLUBack: reluBack, Gumbel: gumbel,
 		Norm: norm, NormBack: normBack, Axpy: axpy, Lerp: lerp, SumSquares: sumSquares, Adam: adam, Update: update, Peak: peak,
 	}
 }
@@ -194,6 +194,13 @@ func reluBack(dst, y, g []float32) {
 			v = 0
 		}
 		dst[i] = v
+	}
+}
+
+func gumbel(dst []float32, words []uint32) {
+	for i, w := range words[:len(dst)] {
+		u := (float64(w>>9) + 0.5) * 0x1p-23
+		dst[i] = float32(-math.Log(-math.Log(u)))
 	}
 }
 
