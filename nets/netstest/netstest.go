@@ -173,20 +173,26 @@ func measure(of, by string, got, want []float64) Gradient {
 
 // differences is the finite difference of f by each number of t; see [Gradients].
 func differences(t nets.Tensor, f func() float64) []float64 {
-	const h = 5e-5
 	x := numbers(t)
 	out := make([]float64, len(x))
-	for i, v := range x {
-		at := func(d float64) float64 {
-			x[i] = v + d
-			t.Set64(x)
-			return f()
-		}
-		out[i] = (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
-		x[i] = v
+	for i := range x {
+		out[i] = differenceAt(t, x, i, 5e-5, f)
 	}
 	t.Set64(x)
 	return out
+}
+
+// differenceAt is that by number i of t, whose numbers are x, in steps of h. It leaves a step in t.
+func differenceAt(t nets.Tensor, x []float64, i int, h float64, f func() float64) float64 {
+	v := x[i]
+	at := func(d float64) float64 {
+		x[i] = v + d
+		t.Set64(x)
+		return f()
+	}
+	d := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
+	x[i] = v
+	return d
 }
 
 // drawn is a tensor of normal numbers times scale.
