@@ -1,6 +1,7 @@
 package pricing
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 func TestErrors(t *testing.T) {
 	for want, change := range map[string]func(*Config, *workload.Config){
 		"baselines is [30 30 30], 90 keep-alive vGPUs in all, want at most vgpus, 64": func(c *Config, _ *workload.Config) { c.Baselines = []int{30, 30, 30} },
+		"baselines[1] is 65, want a number from 0 to 64":                              func(c *Config, _ *workload.Config) { c.Baselines = []int{0, 65, 0} },
 		"baselines[1] is -1": func(c *Config, _ *workload.Config) { c.Baselines[1] = -1 },
 		"baselines is [1]":   func(c *Config, _ *workload.Config) { c.Baselines = []int{1} },
 		"prices[2] is -0.5":  func(c *Config, _ *workload.Config) { c.Prices[2] = -0.5 },
@@ -39,6 +41,36 @@ func TestErrors(t *testing.T) {
 		if _, err := New(c, w, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
 			t.Errorf("New gives %v, want an error with %q", err, want)
 		}
+	}
+}
+
+// So is an action: a negative price, one above the highest, a baseline that is no whole number or more than there are vGPUs. Baselines that only
+// together are more are projected, as the paper does.
+func TestActionErrors(t *testing.T) {
+	e, err := New(Default(), workload.Default(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
+	if err := e.Reset(1, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	for want, row := range map[string][]float32{
+		"price 2: ":    {1, -0.5, 1, 5, 8, 10},
+		"price 3: ":    {1, 1, 5.5, 5, 8, 10},
+		"price 1: ":    {float32(math.NaN()), 1, 1, 5, 8, 10},
+		"baseline 1: ": {1, 1, 1, 5.5, 8, 10},
+		"baseline 2: ": {1, 1, 1, 5, 65, 10},
+		"baseline 3: ": {1, 1, 1, 5, 8, -1},
+	} {
+		copy(act.Kinds[0], row)
+		if err := e.Step(act, obs, out); err == nil || !strings.Contains(err.Error(), ID+": "+want) || !strings.Contains(err.Error(), "want") {
+			t.Errorf("%v gives %v, want an error with %q", row, err, want)
+		}
+	}
+	copy(act.Kinds[0], []float32{1, 1, 1, 30, 30, 30})
+	if err := e.Step(act, obs, out); err != nil || e.baseline[0]+e.baseline[1]+e.baseline[2] != 64 {
+		t.Errorf("%v; baselines %v, want 64 in all", err, e.baseline)
 	}
 }
 

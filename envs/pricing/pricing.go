@@ -110,7 +110,7 @@ func (e *Pricing) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcom
 		return fmt.Errorf("%s: %w", e.id, errOver)
 	}
 	if err := envs.CheckAction(e.spec, nil, act); err != nil {
-		return err
+		return e.nameWrong(act, err)
 	}
 	n := len(e.tiers)
 	e.setWindow(act.Kinds[0][:n], act.Kinds[0][n:])
@@ -134,6 +134,21 @@ func (e *Pricing) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcom
 	out.Terminated, out.Truncated, out.Elapsed = false, e.phase == over, e.spec.Step.Fixed
 	e.seeWindow(obs)
 	return nil
+}
+
+// nameWrong says of an action outside its space which price or baseline is meant.
+func (e *Pricing) nameWrong(act *envs.Action, err error) error {
+	k := &e.spec.Kinds[0]
+	box := k.Action.(envs.Box)
+	if len(act.Kinds) != 1 || len(act.Kinds[0]) != len(k.Actions) {
+		return err
+	}
+	for i, x := range act.Kinds[0] {
+		if whole := x == float32(math.Trunc(float64(x))); !(x >= box.Low[i] && x <= box.High[i]) || box.Integer[i] && !whole {
+			return fmt.Errorf("%s: %s: %w", e.id, k.Actions[i], err)
+		}
+	}
+	return err
 }
 
 // schedule asks the scheduler.
