@@ -1,0 +1,45 @@
+package deeprm
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/reinforce"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// The shipped configurations hold DeepRM's policy: 20 hidden units, the mean over a sequence's episodes as baseline, undiscounted returns, 100 job
+// sets; from images it has the published network's 20 × 224 inputs and 89,851 parameters.
+func TestConfigurations(t *testing.T) {
+	for _, f := range forms {
+		x, err := configs.Load("../../../configs/placement/"+f.learned[0]+".yaml", nil, train.Tables())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Name != f.learned[0] {
+			t.Errorf("%s.yaml is named %s: its runs would not be found", f.learned[0], x.Name)
+		}
+		c, ok := x.Agent.Config.(*reinforce.Config)
+		if !ok {
+			t.Fatalf("%s: the agent is %s, want reinforce", x.Name, x.Agent.Name)
+		}
+		if !slices.Equal(c.Hidden, []int{20}) || c.Activation != nets.ReLU || c.Baseline != reinforce.Sequence || c.Gamma != 1 || c.Lambda != 1 {
+			t.Errorf("%s: hidden %v, %s, baseline %s, gamma %g, lambda %g", x.Name, c.Hidden, c.Activation, c.Baseline, c.Gamma, c.Lambda)
+		}
+		e, err := train.NewEnv(x, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := choice.NewProblem(e.Spec())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, size := nets.Layout(p.Arch(c.Hidden, c.Activation, c.FinalBound, p.N))
+		if want := map[string]int{"now": 2071, "book": 2071, "image": 89_851}[f.name]; size != want {
+			t.Errorf("%s: %d parameters, want %d", x.Name, size, want)
+		}
+	}
+}
