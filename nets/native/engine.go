@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
 // Options of an engine. The zero value is what learners use.
@@ -24,9 +25,9 @@ type Options struct {
 func New(o Options) nets.Engine {
 	debug := o.Debug || os.Getenv("STOKER_DEBUG") == "1"
 	if o.DType == nets.Float64 {
-		return &engine[float64]{dtype: nets.Float64, mul: mul64, debug: debug}
+		return &engine[float64]{dtype: nets.Float64, mul: mul64, debug: debug, noise: kernel.Reference().Gumbel}
 	}
-	e := &engine[float32]{dtype: nets.Float32, mul: mul32, debug: debug}
+	e := &engine[float32]{dtype: nets.Float32, mul: mul32, debug: debug, noise: kernel.Reference().Gumbel}
 	if o.DType != nets.Float32 {
 		e.fail("New", "number format is %v, want %v or %v", o.DType, nets.Float32, nets.Float64)
 	}
@@ -35,7 +36,7 @@ func New(o Options) nets.Engine {
 		e.fail("New", "%w", err)
 	}
 	if set != nil {
-		e.tiler = newTiler(e, set, o.Threads)
+		e.tiler, e.noise = newTiler(e, set, o.Threads), set.Gumbel
 	}
 	return e
 }
@@ -53,6 +54,8 @@ type engine[T number] struct {
 	ids   atomic.Int64 // of tensors and passes, for the debug mode's lists
 	debug bool
 	trace trace
+
+	noise func(dst []float32, words []uint32) // of Gumbel's law
 
 	tiler *tiler // where kernels do the work, of float32
 }

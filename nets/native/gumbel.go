@@ -78,3 +78,7 @@ func (p *gumbelPass[T]) backward(_ []*tensor[T], gradOut []T, gradIn []*tensor[T
 	}
 	copy(gradIn[1].data, d)
 }
+
+// Gumbel sets dst to standard Gumbel noise by as many random words: −ln(−ln u) with u = (word>>9 + ½)/2²³. It is for those who draw much noise at once;
+// its last bits are those of the engine's kernels.
+func (e *engine[T]) Gumbel(dst []float32, words []uint32) { e.noise(dst, words) }

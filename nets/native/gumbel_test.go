@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // Hard gives one-hot outputs at the first largest y, and the gradient of the relaxed y.
@@ -57,4 +58,27 @@ func TestGumbelNoise(t *testing.T) {
 	}
 	near(t, "gradient among the rest", g[4:6], []float64{-0.25, 0.25}, 1e-12)
 	noError(t, e)
+}
+
+// Every engine makes the noise of one law, whatever computes it.
+func TestGumbelOfWords(t *testing.T) {
+	words := make([]uint32, 1001)
+	s := rng.NewStream(2, "words")
+	for i := range words {
+		words[i] = uint32(s.Uint64())
+	}
+	want, got := make([]float32, len(words)), make([]float32, len(words))
+	New(Options{DType: nets.Float64}).(interface {
+		Gumbel(dst []float32, words []uint32)
+	}).Gumbel(want, words)
+	for _, family := range append(families(t), plain) {
+		New(Options{Kernels: family}).(interface {
+			Gumbel(dst []float32, words []uint32)
+		}).Gumbel(got, words)
+		for i, w := range want {
+			if d := math.Abs(float64(got[i] - w)); d > 1e-6*max(1, math.Abs(float64(w))) {
+				t.Errorf("%s: noise of word %#x is %g, want %g", family, words[i], got[i], w)
+			}
+		}
+	}
 }
