@@ -54,6 +54,8 @@ type Config struct {
 	Rate      float64 `yaml:"rate" json:"rate"`
 	ValueRate float64 `yaml:"value_rate" json:"value_rate"`
 	Clip      float64 `yaml:"clip" json:"clip"`
+	// Anneal is the share of both rates that is gone by the end of the planned training: they fall linearly. 0 leaves them as they are.
+	Anneal float64 `yaml:"anneal" json:"anneal"`
 	// ValueUpdates is the number of gradient steps of the value in an update; the policy makes one.
 	ValueUpdates int `yaml:"value_updates" json:"value_updates"`
 	// Rows is how many steps a network takes at a time. It changes speed and rounding, not what is computed.
@@ -122,6 +124,7 @@ func (c Config) Validate() error {
 		{"rate", c.Rate, 0, 1, true},
 		{"value_rate", c.ValueRate, 0, 1, true},
 		{"clip", c.Clip, 0, 1e9, false},
+		{"anneal", c.Anneal, 0, 1, false},
 		{"value_updates", float64(c.ValueUpdates), 1, 1 << 20, false},
 		{"rows", float64(c.Rows), 1, 1 << 20, false},
 		{"target_tau", c.TargetTau, 0, 1, false},

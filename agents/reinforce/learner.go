@@ -31,6 +31,7 @@ type Learner struct {
 	logp   []float32 // of what the last Act did, by row
 	sets   []int     // of the episode in which the last Act was, by copy
 	acted  bool
+	steps  int64 // of the environment, over all copies
 	sums   metrics
 
 	explore, replayed *rng.Stream
@@ -124,6 +125,7 @@ func (l *Learner) Observe(v *envs.Vector) error {
 		return errors.New("reinforce: Observe without Act before it")
 	}
 	l.acted = false
+	l.steps += int64(l.ctx.Copies)
 	k := l.p.Agents
 	for i := range l.ctx.Copies {
 		if v.ResetStep[i] {
@@ -157,9 +159,22 @@ func (l *Learner) Update() error {
 	return nil
 }
 
+// anneal sets the rates of the present step.
+func (l *Learner) anneal() {
+	if l.c.Anneal == 0 {
+		return
+	}
+	left := 1 - l.c.Anneal*min(1, float64(l.steps)/float64(max(1, l.ctx.Steps)))
+	l.update.policyAdam.SetRate(left * l.c.Rate)
+	if l.update.valueAdam != nil {
+		l.update.valueAdam.SetRate(left * l.c.ValueRate)
+	}
+}
+
 // learn is one update.
 func (l *Learner) learn() error {
 	u, x, m := l.update, &l.lesson, &l.sums
+	l.anneal()
 	if err := l.prepare(); err != nil {
 		return err
 	}

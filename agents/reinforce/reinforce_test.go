@@ -267,6 +267,31 @@ func TestSequencesMustRecur(t *testing.T) {
 	}
 }
 
+// With all of the rate annealed nothing changes after the planned steps; with half of it something does.
+func TestAnneal(t *testing.T) {
+	weights := func(anneal float64, steps int64) []float32 {
+		c := quick()
+		c.Anneal, c.Episodes = anneal, 1
+		_, l := choicetest.Train(t, 1, 2, steps, 1, func() (envs.Env, error) { return choicetest.NewToy(choicetest.Toy{Length: 5}), nil },
+			func(ctx agents.Context) (agents.Learner, error) {
+				ctx.Steps = 100
+				return New(c, ctx)
+			})
+		w := make([]float32, nets.Size(l.(*Learner).update.policy.net.Params()))
+		l.(*Learner).update.policy.net.Params().Get(w)
+		return w
+	}
+	if !slices.Equal(weights(1, 100), weights(1, 300)) {
+		t.Error("weights change after the end of annealing")
+	}
+	if slices.Equal(weights(0.5, 100), weights(0.5, 300)) {
+		t.Error("half the rate is left, and the weights stay")
+	}
+	if slices.Equal(weights(1, 60), weights(1, 100)) {
+		t.Error("weights stay before the end of annealing")
+	}
+}
+
 // What a learner saves in the middle of episodes brings another to the same state; what is cut off or grown is refused.
 func TestSaveAndLoad(t *testing.T) {
 	c := quick()

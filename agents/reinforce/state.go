@@ -20,6 +20,7 @@ func (l *Learner) parts() *choice.Parts {
 	if u.target != nil {
 		p.Weights["value_target"] = u.target.net.Params()
 	}
+	p.Counters["steps"] = &l.steps
 	p.Blobs["exploration"], p.Blobs["replay"] = l.explore, l.replayed
 	p.Blobs["trajectories"], p.Blobs["metrics"] = l.store, &l.sums
 	return p
