@@ -8,7 +8,7 @@ import (
 )
 
 // packed is rows of observed numbers, one after another. Wide rows of which most numbers are 0 or like their neighbours, as those of images
-// are, lie as runs: an image of 4,480 numbers takes a tenth of its memory, and of the time to write and read that. No bit is lost.
+// are, lie as runs: an image of 4,480 numbers takes a twentieth of its memory. No bit is lost.
 //
 // A row is a head and words. The head is the number of runs, each of which takes two words, first·2¹⁶ + length and the bits of the number that
 // it repeats; zeros between runs are left out. The head plain stands before the number of a row that lies as it is.
