@@ -21,8 +21,11 @@ type adam[T number] struct {
 
 // NewAdam implements [nets.Engine].
 func (e *engine[T]) NewAdam(n nets.Weights, c nets.Adam) (nets.Optimizer, error) {
-	x, ok := n.(*net[T])
-	if !ok || x == nil || x.e != e {
+	x, _ := n.(*net[T])
+	if g, ok := n.(*graphNet[T]); ok && g != nil {
+		x = g.net
+	}
+	if x == nil || x.e != e {
 		return nil, fmt.Errorf("nets/native: NewAdam: the net is a %T, want one of this engine", n)
 	}
 	c = c.WithDefaults()

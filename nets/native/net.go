@@ -37,17 +37,7 @@ func (e *engine[T]) NewNet(a nets.Arch) (nets.Net, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
-	n := &net[T]{
-		e: e, arch: a, ports: a.Inputs(), agents: a.AgentCount(), out: a.Output().Width, groups: a.Groups(),
-		slots: map[string]nets.Slot{},
-	}
-	slots, size := nets.Layout(a)
-	for _, s := range slots {
-		n.slots[s.Name] = s
-	}
-	n.size = size
-	n.params = e.newTensor("NewNet", n.groups, size)
-	n.grads = e.newTensor("NewNet", n.groups, size)
+	n := e.newWeights("NewNet", a)
 	if e.tiler != nil {
 		n.tiles = &tileNet{net: as32[*net[float32]](n)}
 	}
@@ -62,6 +52,21 @@ func (e *engine[T]) NewNet(a nets.Arch) (nets.Net, error) {
 		return nil, fmt.Errorf("nets/native: NewNet: kind %q (%T) is not built by this engine", a.Kind(), a)
 	}
 	return n, nil
+}
+
+// newWeights makes what learns of a network of an architecture that is valid.
+func (e *engine[T]) newWeights(op string, a nets.Arch) *net[T] {
+	n := &net[T]{
+		e: e, arch: a, ports: a.Inputs(), agents: a.AgentCount(), out: a.Output().Width, groups: a.Groups(),
+		slots: map[string]nets.Slot{},
+	}
+	slots, size := nets.Layout(a)
+	for _, s := range slots {
+		n.slots[s.Name] = s
+	}
+	n.size = size
+	n.params, n.grads = e.newTensor(op, n.groups, size), e.newTensor(op, n.groups, size)
+	return n
 }
 
 // param finds a parameter by its name in the layout, which the engine's builders know.
