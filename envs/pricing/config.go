@@ -44,6 +44,10 @@ type Config struct {
 	// Prices and Baselines, one for each tier, hold in the slots' face, and before a provider's first window.
 	Prices    []float64 `yaml:"prices" json:"prices"`
 	Baselines []int     `yaml:"baselines" json:"baselines"`
+	// Acts is what a scheduler decides for a function in a slot of the slots' face: counts (five numbers of vGPUs) or moves (one choice).
+	Acts string `yaml:"acts" json:"acts"`
+	// Rewards is whose cost an agent of the slots' face is rewarded with: shared (the whole slot's) or own (its function's).
+	Rewards string `yaml:"rewards" json:"rewards"`
 	// Scheduler names the policy that schedules inside the pricing face: arms, the paper's, or another one of the scheduling face, which
 	// agents/catalog makes.
 	Scheduler string `yaml:"scheduler" json:"scheduler"`
@@ -185,7 +189,7 @@ func Default() Config {
 			GPU: 1, Switch: 2, Fixed: 30, Revenue: ExpectedRevenue, Deployed: CountTransient, Switches: CountKeepAlive,
 		},
 		PriceMax: 5, Prices: []float64{1, 1, 1}, Baselines: []int{5, 8, 10},
-		Scheduler: ARMSName, ARMS: DefaultARMS(),
+		Acts: ActsCounts, Rewards: SharedRewards, Scheduler: ARMSName, ARMS: DefaultARMS(),
 	}
 }
 

@@ -73,6 +73,14 @@ func (w *world) newSlotSpec() *envs.Spec {
 	}
 }
 
+// newMoveSpec describes the scheduling face where a function's decision is one move.
+func (w *world) newMoveSpec() *envs.Spec {
+	s := w.newSlotSpec()
+	k := &s.Kinds[0]
+	k.Action, k.Actions, k.ActionUnits = envs.Discrete{N: Moves}, []string{"move"}, []string{""}
+	return s
+}
+
 // newPriceSpec describes the pricing face.
 func (w *world) newPriceSpec() *envs.Spec {
 	n := len(w.tiers)
@@ -157,6 +165,9 @@ func (w *world) slotMicros() int64 { return int64(math.Round(w.cfg.SlotSeconds *
 // seeSlot writes what the scheduler sees.
 func (w *world) seeSlot(obs *envs.Observation) {
 	k := &obs.Kinds[0]
+	for i := range k.Mask { // of moves: all may be asked for
+		k.Mask[i] = true
+	}
 	off := float32(w.allOff().n)
 	in := w.slot % int64(w.cfg.Slots)
 	left := float32(float64(int64(w.cfg.Slots)-in) / float64(w.cfg.Slots))

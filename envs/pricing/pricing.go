@@ -32,6 +32,9 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	if scheduler != nil {
 		c.Scheduler = scheduler.Name()
 	}
+	if c.Acts == ActsMoves {
+		return nil, fmt.Errorf("%s: %w", ID, fieldError("acts", c.Acts, ActsCounts+": moves are for "+SlotsID))
+	}
 	o, err := newWorld(c, w, ID)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ type Slots struct {
 	workload        workload.Config
 	obs             *envs.Observation
 	act             *envs.Action
+	counted         []float32 // what moves come to
+	kept            []int32   // keep-alive vGPUs of the functions before the slot's decisions
 }
 
 // NewSlots makes the scheduling face. The window policy acts on [Pricing]'s spec; nil holds the configured prices and baselines.
@@ -34,6 +36,11 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	}
 	e.obs, e.act = envs.NewObservation(e.priceSpec), envs.NewAction(e.priceSpec)
 	o.makeOffers()
+	if e.cfg.Acts == ActsMoves {
+		e.spec = o.newMoveSpec()
+		e.counted = make([]float32, len(o.fn)*Acts)
+	}
+	e.kept = make([]int32, len(o.fn))
 	return e, nil
 }
 
@@ -89,7 +96,7 @@ func (e *Slots) decide() error {
 	return nil
 }
 
-// Step implements [envs.Env]. Agents share one reward, the slot's part of eq. 5 taken negative.
+// Step implements [envs.Env]. Agents share one reward, the slot's part of eq. 5 taken negative, or have what their own functions cost.
 func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
 	if e.phase != running {
 		return fmt.Errorf("%s: %w", e.id, errOver)
@@ -97,12 +104,22 @@ func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome)
 	if err := envs.CheckAction(e.spec, nil, act); err != nil {
 		return err
 	}
-	e.apply(act.Kinds[0])
+	decided := act.Kinds[0]
+	if e.counted != nil {
+		e.counts(decided, e.counted)
+		decided = e.counted
+	}
+	copy(e.kept, e.keep)
+	e.apply(decided)
 	e.endSlot()
 	e.report(out.Info, e.lastAcc)
-	cost := e.lastAcc[accGPU] + e.lastAcc[accSwitch] + e.lastAcc[accSLA]
-	for f := range out.Rewards[0] {
-		out.Rewards[0][f] = float32(-cost)
+	if e.cfg.Rewards == OwnRewards {
+		e.rewardOwn(e.kept, out.Rewards[0])
+	} else {
+		cost := e.lastAcc[accGPU] + e.lastAcc[accSwitch] + e.lastAcc[accSLA]
+		for f := range out.Rewards[0] {
+			out.Rewards[0][f] = float32(-cost)
+		}
 	}
 	ended := e.done()
 	if e.windowDone() {

@@ -81,6 +81,8 @@ func (c *Config) Validate() error {
 		word("costs.deployed", c.Costs.Deployed, CountTransient, CountAll),
 		word("costs.switches", c.Costs.Switches, CountKeepAlive, CountAll),
 		number("price_max", c.PriceMax, 0, 1e6),
+		word("acts", c.Acts, ActsCounts, ActsMoves),
+		word("rewards", c.Rewards, SharedRewards, OwnRewards),
 	); err != nil {
 		return err
 	}

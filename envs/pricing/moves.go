@@ -1,0 +1,122 @@
+package pricing
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// What a scheduler decides for a function in a slot, as [Config.Acts] names it.
+const (
+	// ActsCounts is five numbers of vGPUs: to switch on warm and cold, to release, to give and to take.
+	ActsCounts = "counts"
+	// ActsMoves is one choice, by how many vGPUs the function's deployment changes: see [MostOff]. It is what learners of choices take.
+	ActsMoves = "moves"
+)
+
+// Whose cost an agent's reward is, as [Config.Rewards] names it.
+const (
+	// SharedRewards give every agent the whole slot's cost.
+	SharedRewards = "shared"
+	// OwnRewards give each agent what its own function costs; the sum over agents is the slot's cost.
+	OwnRewards = "own"
+)
+
+// A move is choice k of 0 to MostOff + MostOn: k − MostOff vGPUs more. Fewer are idle transient ones released, then idle keep-alive ones offered
+// to the tier; more are warm ones, then any that are off, then what the tier offers.
+const (
+	MostOff = 4
+	MostOn  = 8
+	Moves   = MostOff + 1 + MostOn
+)
+
+// counts writes the numbers of vGPUs that moves stand for, as far as there are vGPUs to make them with.
+func (w *world) counts(moves, a []float32) {
+	clear(a)
+	clear(w.cursor)
+	off, n := w.allOff().n, len(w.fn)
+	for f := range w.fn {
+		less := MostOff - int32(moves[f])
+		if less <= 0 {
+			continue
+		}
+		r := min(less, w.idleTransient(f).n)
+		g := min(less-r, w.idleKeep(f).n)
+		a[f*Acts+ActRelease], a[f*Acts+ActGive] = float32(r), float32(g)
+		off += r
+		w.cursor[w.fn[f].tier] += g // offered; apply begins with its own cursors
+	}
+	start := int(w.slot % int64(n))
+	for i := range n {
+		f := (start + i) % n
+		more := int32(moves[f]) - MostOff
+		if more <= 0 {
+			continue
+		}
+		on := min(more, off)
+		warm := min(on, w.warmRoom(f))
+		tier := &w.cursor[w.fn[f].tier]
+		take := min(more-on, *tier)
+		a[f*Acts+ActWarm], a[f*Acts+ActCold], a[f*Acts+ActTake] = float32(warm), float32(on-warm), float32(take)
+		off -= on
+		*tier -= take
+	}
+}
+
+// rewardOwn writes each function's part of the last slot's cost, taken negative. kept are its keep-alive vGPUs before the slot's decisions: a
+// change of function is charged to whom it brings a vGPU. What is no function's is spread evenly.
+func (w *world) rewardOwn(kept []int32, rewards []float32) {
+	c := &w.cfg.Costs
+	rest := w.lastAcc[accGPU] + w.lastAcc[accSwitch] + w.lastAcc[accSLA]
+	for f := range w.fn {
+		charged := w.trans[f]
+		switch {
+		case w.cfg.Pool == Fixed:
+			charged = 0
+		case c.Deployed == CountAll:
+			charged += w.keep[f]
+		}
+		cost := float64(c.GPU*float64(charged)) + float64(w.cfg.Tiers[w.fn[f].tier].Penalty*float64(w.violated[f])) +
+			float64(c.Switch*float64(max(w.keep[f]-kept[f], 0)))
+		rest -= cost
+		rewards[f] = float32(-cost)
+	}
+	for f := range w.fn {
+		rewards[f] -= float32(rest / float64(len(w.fn)))
+	}
+}
+
+// Mover has a policy that decides counts act where moves are to be made: by the sum of what it would switch on and take, less what it would release
+// and give. What is more than a move holds is left for the next slot.
+type Mover struct {
+	envs.Policy
+	counts *envs.Action
+}
+
+// NewMover wraps a policy for environments such as s.
+func NewMover(p envs.Policy, s *Slots) *Mover {
+	return &Mover{p, &envs.Action{Kinds: [][]float32{make([]float32, len(s.fn)*Acts)}}}
+}
+
+// Act implements [envs.Policy].
+func (p *Mover) Act(obs *envs.Observation, act *envs.Action, deterministic bool) error {
+	if err := p.Policy.Act(obs, p.counts, deterministic); err != nil {
+		return err
+	}
+	a := p.counts.Kinds[0]
+	for f := range act.Kinds[0] {
+		o := a[f*Acts : (f+1)*Acts]
+		move := o[ActWarm] + o[ActCold] + o[ActTake] - o[ActRelease] - o[ActGive]
+		act.Kinds[0][f] = min(max(move, -MostOff), MostOn) + MostOff
+	}
+	return nil
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *Mover) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*Mover)
+	if !ok {
+		return fmt.Errorf("%s: cannot be copied from a %T", p.Name(), src)
+	}
+	return p.Policy.CopyFrom(s.Policy)
+}
