@@ -2,9 +2,7 @@ package reinforce
 
 import (
 	"math"
-	"slices"
 
-	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -14,8 +12,8 @@ type lesson struct {
 	trajectories []*trajectory
 	fresh        int // of them are the present policy's own; the rest is replayed
 
-	starts         []int     // the first row of each trajectory
-	choice         []float32 // [rows]
+	places         []place   // of the rows
+	choice         []float32 // [rows, components]
 	value, next    []float32 // V(s), and V'(s') of the next state, [rows]
 	ret, advantage []float32 // G and what multiplies ∇ ln π, [rows]
 	own            []float32 // 1 for steps of the present policy, whose returns the value learns, [rows]
@@ -37,20 +35,19 @@ func (l *lesson) begin(done, kept []*trajectory, draw int, s *rng.Stream) {
 			l.trajectories = append(l.trajectories, kept[s.IntN(len(kept))])
 		}
 	}
-	l.starts, l.choice, l.own, l.weights = l.starts[:0], l.choice[:0], l.own[:0], l.weights[:0]
+	l.places, l.choice, l.own, l.weights = l.places[:0], l.choice[:0], l.own[:0], l.weights[:0]
 	for i, t := range l.trajectories {
-		l.starts = append(l.starts, len(l.choice))
 		l.choice = append(l.choice, t.choice...)
 		own := float32(0)
 		if i < l.fresh {
 			own = 1
 		}
-		for range t.steps {
-			l.own = append(l.own, own)
+		for step := range t.steps {
+			l.places, l.own = append(l.places, place{t, step}), append(l.own, own)
 		}
 		l.weights = append(l.weights, 1)
 	}
-	n := len(l.choice)
+	n := len(l.places)
 	for _, x := range []*[]float32{&l.value, &l.next, &l.ret, &l.advantage} {
 		if cap(*x) < n {
 			*x = make([]float32, n)
@@ -61,23 +58,7 @@ func (l *lesson) begin(done, kept []*trajectory, draw int, s *rng.Stream) {
 }
 
 // rows is the number of steps.
-func (l *lesson) rows() int { return len(l.choice) }
-
-// each calls f for the n rows from one on, or those of them that are there: row from+i is a step of a trajectory.
-func (l *lesson) each(from, n int, f func(i int, t *trajectory, step int)) {
-	k, ok := slices.BinarySearch(l.starts, from)
-	if !ok {
-		k--
-	}
-	for i := 0; i < n && from+i < l.rows(); i++ {
-		t := l.trajectories[k]
-		step := from + i - l.starts[k]
-		f(i, t, step)
-		if step == t.steps-1 {
-			k++
-		}
-	}
-}
+func (l *lesson) rows() int { return len(l.places) }
 
 // returns writes G, backwards along each trajectory:
 //
@@ -189,17 +170,14 @@ func (l *lesson) explained() float64 {
 	return 1 - left*left/(all*all)
 }
 
-// weigh sets the weights of replayed trajectories, min(cap, Π π(a|s)/π_old(a|s)); logits are the present policy's, [rows, choices].
-func (l *lesson) weigh(logits []float32, limit float64) {
-	n := len(logits) / max(1, l.rows())
-	p := make([]float64, n)
+// weigh sets the weights of replayed trajectories, min(cap, Π π(a|s)/π_old(a|s)); logp is the present policy's ln π(a|s), [rows].
+func (l *lesson) weigh(logp []float32, limit float64) {
 	row := 0
 	for k, t := range l.trajectories {
 		if k >= l.fresh {
 			ln := 0.0
 			for i := range t.steps {
-				choice.Softmax(p, logits[(row+i)*n:(row+i+1)*n], t.mask[i*n:(i+1)*n])
-				ln += portable.Log(max(p[int(t.choice[i])], 1e-300)) - float64(t.logp[i])
+				ln += float64(logp[row+i]) - float64(t.logp[i])
 			}
 			l.weights[k] = min(limit, portable.Exp(ln))
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -27,6 +28,8 @@ type Config struct {
 	Activation string `yaml:"activation" json:"activation"`
 	// FinalBound, where positive, draws the policy's last layer from ±FinalBound, so that learning begins with all choices alike.
 	FinalBound float64 `yaml:"final_bound" json:"final_bound"`
+	// Graph describes policy and value where agents see a graph; hidden and activation are then not used.
+	Graph graphs.Net `yaml:"graph" json:"graph"`
 
 	// Baseline is value, sequence or none.
 	Baseline string `yaml:"baseline" json:"baseline"`
@@ -82,7 +85,7 @@ type Replay struct {
 // Default returns on-policy REINFORCE with a learned value by TD(λ).
 func Default() Config {
 	return Config{
-		Hidden: []int{64, 64}, Activation: nets.Tanh, FinalBound: 0.01,
+		Hidden: []int{64, 64}, Activation: nets.Tanh, FinalBound: 0.01, Graph: graphs.DefaultNet(),
 		Baseline: Value, Lambda: 0.95, Gamma: 0.99, RewardScale: 1, Entropy: 0.01,
 		Episodes: 8, Rate: 1e-3, ValueRate: 1e-3, Clip: 0.5, ValueUpdates: 4, Rows: 256,
 		Replay: Replay{Draw: 8, Cap: 2},
@@ -97,6 +100,7 @@ func (c Config) Validate() error {
 	}{
 		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
 		{"baseline", c.Baseline, []string{Value, Sequence, None}},
+		{"graph.norm", c.Graph.Norm, []string{nets.NoNorm, nets.LayerNorm}},
 	} {
 		if !slices.Contains(f.want, f.got) {
 			return fmt.Errorf("%s is %q, want one of %q", f.key, f.got, f.want)
@@ -114,6 +118,9 @@ func (c Config) Validate() error {
 		open   bool // lo itself is not allowed
 	}{
 		{"final_bound", c.FinalBound, 0, 1e6, false},
+		{"graph.hidden", float64(c.Graph.Hidden), 1, 1 << 16, false},
+		{"graph.layers", float64(c.Graph.Layers), 0, 64, false},
+		{"graph.dropout", c.Graph.Dropout, 0, 0.99, false},
 		{"lambda", c.Lambda, 0, 1, false},
 		{"gamma", c.Gamma, 0, 1, false},
 		{"gamma_seconds", c.GammaSeconds, 0, 1e12, false},

@@ -6,11 +6,11 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
-	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // Name is the learner's name in the table of agents and in policy files.
@@ -20,14 +20,10 @@ const Name = "reinforce"
 type Learner struct {
 	c   Config
 	ctx agents.Context
-	p   choice.Problem
 
-	update *update
+	m      model
 	store  *store
 	lesson lesson
-	actor  *choice.Actor
-	params []float32 // on their way from the net that learns to the one that acts
-	probs  []float64
 	logp   []float32 // of what the last Act did, by row
 	sets   []int     // of the episode in which the last Act was, by copy
 	acted  bool
@@ -59,32 +55,28 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if d := ctx.Train.Info().DType; d != nets.Float32.String() {
 		return nil, fmt.Errorf("the engine computes in %s, want float32: states are saved as float32", d)
 	}
-	p, err := choice.NewProblem(ctx.Spec)
-	if err != nil {
-		return nil, err
-	}
-	rows := ctx.Copies * p.Agents
 	l := &Learner{
-		c: c, ctx: ctx, p: p, probs: make([]float64, p.N), logp: make([]float32, rows), sets: make([]int, ctx.Copies),
+		c: c, ctx: ctx, sets: make([]int, ctx.Copies),
 		explore: rng.NewStream(ctx.Seed, "reinforce: exploration"), replayed: rng.NewStream(ctx.Seed, "reinforce: replay"),
 	}
-	l.store = newStore(&l.c, &l.p, ctx.Copies)
-	policy, value := p.Arch(c.Hidden, c.Activation, c.FinalBound, p.N), p.Arch(c.Hidden, c.Activation, 0, 1)
-	if l.update, err = newUpdate(&l.c, policy, value, ctx.Train, rng.New(ctx.Seed, "reinforce: initial weights")); err != nil {
+	var err error
+	if l.m, err = newModel(&l.c, &l.ctx); err != nil {
 		return nil, err
 	}
-	net, err := ctx.Act.NewNet(policy)
-	if err != nil {
-		return nil, err
-	}
-	if l.actor, err = choice.NewActor(ctx.Act, net, rows); err != nil {
-		return nil, err
-	}
-	l.params = make([]float32, nets.Size(net.Params()))
-	return l, l.hand()
+	l.logp = make([]float32, ctx.Copies*l.m.kind().Agents)
+	l.store = newStore(&l.c, l.m, ctx.Copies)
+	return l, l.m.hand()
 }
 
-func (l *Learner) hand() error { return l.actor.Hand(l.ctx.Train, l.update.policy.net, l.params) }
+// newModel chooses by what the agents see.
+func newModel(c *Config, ctx *agents.Context) (model, error) {
+	if len(ctx.Spec.Kinds) == 1 {
+		if _, ok := ctx.Spec.Kinds[0].Observation.(envs.Graph); ok {
+			return newGraphs(c, ctx)
+		}
+	}
+	return newVectors(c, ctx)
+}
 
 // Act implements [agents.Learner]: it draws from the policy.
 func (l *Learner) Act(v *envs.Vector) error {
@@ -94,26 +86,8 @@ func (l *Learner) Act(v *envs.Vector) error {
 			return fmt.Errorf("reinforce: environment %d: %w", i, err)
 		}
 	}
-	o, n := &v.Obs.Kinds[0], l.p.N
-	if err := l.actor.Run(o.Values); err != nil {
-		return fmt.Errorf("reinforce: acting: %w", err)
-	}
-	for i, here := range o.Active {
-		v.Act.Kinds[0][i] = 0
-		if !here {
-			continue
-		}
-		logits, mask := l.actor.Row(i), o.Mask[i*n:(i+1)*n]
-		if err := choice.Finite(logits); err != nil {
-			return fmt.Errorf("reinforce: environment %d: %s %d: %w", i/l.p.Agents, l.p.Kind.Name, i%l.p.Agents, err)
-		}
-		choice.Softmax(l.probs, logits, mask)
-		c := choice.Draw(l.probs, l.explore.Float64())
-		if c == choice.None {
-			return fmt.Errorf("reinforce: environment %d: %s %d has no legal choice", i/l.p.Agents, l.p.Kind.Name, i%l.p.Agents)
-		}
-		v.Act.Kinds[0][i] = float32(c)
-		l.logp[i] = float32(portable.Log(l.probs[c]))
+	if err := l.m.act(v, l.explore, l.logp); err != nil {
+		return fmt.Errorf("reinforce: %w", err)
 	}
 	l.acted = true
 	return nil
@@ -126,7 +100,7 @@ func (l *Learner) Observe(v *envs.Vector) error {
 	}
 	l.acted = false
 	l.steps += int64(l.ctx.Copies)
-	k := l.p.Agents
+	k := l.m.kind().Agents
 	for i := range l.ctx.Copies {
 		if v.ResetStep[i] {
 			continue // the action was not used
@@ -153,7 +127,7 @@ func (l *Learner) Update() error {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	l.store.release()
-	if err := l.hand(); err != nil {
+	if err := l.m.hand(); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	return nil
@@ -165,15 +139,16 @@ func (l *Learner) anneal() {
 		return
 	}
 	left := 1 - l.c.Anneal*min(1, float64(l.steps)/float64(max(1, l.ctx.Steps)))
-	l.update.policyAdam.SetRate(left * l.c.Rate)
-	if l.update.valueAdam != nil {
-		l.update.valueAdam.SetRate(left * l.c.ValueRate)
+	policy, value := l.m.adams()
+	policy.SetRate(left * l.c.Rate)
+	if value != nil {
+		value.SetRate(left * l.c.ValueRate)
 	}
 }
 
 // learn is one update.
 func (l *Learner) learn() error {
-	u, x, m := l.update, &l.lesson, &l.sums
+	x, m := &l.lesson, &l.sums
 	l.anneal()
 	if err := l.prepare(); err != nil {
 		return err
@@ -181,34 +156,33 @@ func (l *Learner) learn() error {
 	if l.c.Standardise {
 		x.standardise()
 	}
-	loss, err := u.policyGradient(x)
+	policy, value := l.m.adams()
+	loss, err := l.m.policyGradient(x)
 	if err != nil {
-		return err
+		return fmt.Errorf("update %d: %w", policy.Steps()+1, err)
 	}
 	m.policyLoss += loss
-	m.policyNorm += step(u.policyAdam)
+	m.policyNorm += step(policy)
 	m.updates++
 	m.rows += float64(x.rows())
 	if l.c.Baseline == Value {
 		m.explained += x.explained()
 		for range l.c.ValueUpdates {
-			if loss, err = u.valueGradient(x); err != nil {
-				return err
+			if loss, err = l.m.valueGradient(x); err != nil {
+				return fmt.Errorf("update %d of the value: %w", value.Steps()+1, err)
 			}
 			m.valueLoss += loss
-			m.valueNorm += step(u.valueAdam)
+			m.valueNorm += step(value)
 			m.valueUpdates++
 		}
-		if u.target != nil {
-			u.e.Lerp(u.target.net.Params(), u.value.net.Params(), l.c.TargetTau)
-		}
+		l.m.follow(l.c.TargetTau)
 	}
-	return u.e.Err()
+	return l.m.err()
 }
 
 // prepare makes a lesson of what has finished: values, returns, weights and advantages, not standardised.
 func (l *Learner) prepare() error {
-	u, x := l.update, &l.lesson
+	x := &l.lesson
 	x.begin(l.store.done, l.store.kept, l.c.Replay.Draw, l.replayed)
 	if l.c.Baseline == Value {
 		if err := l.values(); err != nil {
@@ -217,11 +191,11 @@ func (l *Learner) prepare() error {
 	}
 	x.returns(l.c.Lambda)
 	if len(x.trajectories) > x.fresh {
-		logits := make([]float32, x.rows()*u.n)
-		if err := u.forward(&u.policy, x, logits); err != nil {
+		logp := make([]float32, x.rows())
+		if err := l.m.logProbs(x, logp); err != nil {
 			return err
 		}
-		x.weigh(logits, l.c.Replay.Cap)
+		x.weigh(logp, l.c.Replay.Cap)
 		for _, w := range x.weights[x.fresh:] {
 			l.sums.weight += w / float64(len(x.weights)-x.fresh)
 		}
@@ -232,25 +206,25 @@ func (l *Learner) prepare() error {
 
 // values fills in V of every step's state and V' of the next one.
 func (l *Learner) values() error {
-	u, x := l.update, &l.lesson
-	if err := u.forward(&u.value, x, x.value); err != nil {
+	x := &l.lesson
+	if err := l.m.values(false, x.places, x.value); err != nil {
 		return err
 	}
-	after, of := x.value, &u.value
-	if u.target != nil {
-		of, after = u.target, make([]float32, x.rows())
-		if err := u.forward(of, x, after); err != nil {
+	after := x.value
+	if l.c.TargetTau > 0 {
+		after = make([]float32, x.rows())
+		if err := l.m.values(true, x.places, after); err != nil {
 			return err
 		}
 	}
-	var lasts []float32
+	var lasts []place
 	for _, t := range x.trajectories {
 		if t.goes {
-			lasts = append(lasts, t.last...)
+			lasts = append(lasts, place{t, t.steps})
 		}
 	}
-	ends := make([]float32, len(lasts)/u.obs)
-	if err := u.forwardOf(of, lasts, ends); err != nil {
+	ends := make([]float32, len(lasts))
+	if err := l.m.values(true, lasts, ends); err != nil {
 		return err
 	}
 	row := 0
@@ -268,11 +242,12 @@ func (l *Learner) values() error {
 func (l *Learner) Replay() *replay.Buffer { return nil }
 
 // Policy implements [agents.Learner].
-func (l *Learner) Policy() (agents.Policy, error) {
-	return choice.NewPolicy(Name, true, l.ctx.Spec, l.ctx.Train, l.update.policy.net, l.ctx.Act)
-}
+func (l *Learner) Policy() (agents.Policy, error) { return l.m.policy() }
 
 // OpenPolicy builds a policy from a file, for an environment that offers the same spaces, on the engine act.
 func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
+	if graphs.Describes(f) {
+		return graphs.OpenPolicy(Name, f, spec, act)
+	}
 	return choice.OpenPolicy(Name, true, f, spec, act)
 }

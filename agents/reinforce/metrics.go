@@ -68,6 +68,7 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 	if m.acts > 0 {
 		f("train/entropy", m.surprise/m.acts)
 	}
-	f("train/n_updates", float64(l.update.policyAdam.Steps()))
+	policy, _ := l.m.adams()
+	f("train/n_updates", float64(policy.Steps()))
 	*m = metrics{}
 }

@@ -89,8 +89,11 @@ func TestTruncationGoesOn(t *testing.T) {
 			c := quick()
 			c.Lambda = lambda
 			l := learn(t, c, choicetest.Toy{Length: 1, Cut: k.cut, Flat: true}, 4_000)
-			seen, v := []float32{1, 0, 1, 0, -1, 0, 0, 1}, make([]float32, 2)
-			if err := l.update.forwardOf(&l.update.value, seen, v); err != nil {
+			saw, v := &vectorSeen{width: 4}, make([]float32, 2)
+			saw.add([]float32{1, 0, 1, 0})
+			saw.add([]float32{-1, 0, 0, 1})
+			at := &trajectory{seen: saw}
+			if err := l.m.values(false, []place{{at, 0}, {at, 1}}, v); err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range v {
@@ -103,19 +106,20 @@ func TestTruncationGoesOn(t *testing.T) {
 }
 
 // rowsOf is a row for each number.
-func rowsOf(x ...float32) (p packed) {
+func rowsOf(x ...float32) seen {
+	s := &vectorSeen{width: 1}
 	for i := range x {
-		p.add(x[i : i+1])
+		s.add(x[i : i+1])
 	}
-	return p
+	return s
 }
 
 // lessonOf is a lesson of two trajectories by hand: of three steps, cut, and of one, ended.
 func lessonOf() *lesson {
 	a := &trajectory{steps: 3, goes: true, reward: []float32{1, 2, 3}, discount: []float32{0.5, 0.5, 0.5}, choice: []float32{0, 1, 0},
-		seen: rowsOf(1, 2, 3), mask: []bool{true, true, true, true, true, true}, logp: []float32{-1, -1, -1}, last: []float32{4}}
+		seen: rowsOf(1, 2, 3, 4), mask: []bool{true, true, true, true, true, true}, logp: []float32{-1, -1, -1}}
 	b := &trajectory{steps: 1, reward: []float32{5}, discount: []float32{0}, choice: []float32{1},
-		seen: rowsOf(6), mask: []bool{true, true}, logp: []float32{-1}, last: []float32{4}}
+		seen: rowsOf(6, 4), mask: []bool{true, true}, logp: []float32{-1}}
 	l := &lesson{}
 	l.begin([]*trajectory{a, b}, nil, 0, nil)
 	copy(l.value, []float32{10, 20, 30, 40})
@@ -169,14 +173,14 @@ func TestBaselinesByHand(t *testing.T) {
 // A replayed trajectory weighs Π π/π_old, at most the cap, and the value doesn't learn from it.
 func TestImportanceWeights(t *testing.T) {
 	old := &trajectory{steps: 2, reward: []float32{1, 1}, discount: []float32{1, 0}, choice: []float32{0, 1},
-		seen: rowsOf(1, 2), mask: []bool{true, true, true, true}, logp: []float32{float32(math.Log(0.5)), float32(math.Log(0.25))}, last: []float32{4}}
+		seen: rowsOf(1, 2, 4), mask: []bool{true, true, true, true}, logp: []float32{float32(math.Log(0.5)), float32(math.Log(0.25))}}
 	for _, k := range []struct{ limit, want float64 }{{9, 0.75 * 0.5 / (0.5 * 0.25)}, {2, 2}} {
 		l := lessonOf()
 		l.begin(l.trajectories, []*trajectory{old}, 1, rng.NewStream(1, "test"))
-		logits := make([]float32, 6*2)
-		logits[4*2] = float32(math.Log(3)) // 3/4 for choice 0, then 1/2 for choice 1
+		logp := make([]float32, 6)
+		logp[4], logp[5] = float32(math.Log(0.75)), float32(math.Log(0.5))
 		l.returns(1)
-		l.weigh(logits, k.limit)
+		l.weigh(logp, k.limit)
 		l.advantages(None)
 		if math.Abs(l.weights[2]-k.want) > 1e-6 || l.weights[0] != 1 {
 			t.Errorf("weights are %v, want 1, 1, %g", l.weights, k.want)
@@ -203,13 +207,13 @@ func TestPartsChangeNothing(t *testing.T) {
 		if l.lesson.rows() != 300 {
 			t.Fatalf("the lesson has %d steps, want 300", l.lesson.rows())
 		}
-		if _, err := l.update.policyGradient(&l.lesson); err != nil {
+		if _, err := l.m.policyGradient(&l.lesson); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.update.valueGradient(&l.lesson); err != nil {
+		if _, err := l.m.valueGradient(&l.lesson); err != nil {
 			t.Fatal(err)
 		}
-		for i, net := range []nets.Net{l.update.policy.net, l.update.value.net} {
+		for i, net := range []nets.Net{l.m.(*vectors).u.policy.net, l.m.(*vectors).u.value.net} {
 			g := make([]float32, nets.Size(net.Grads()))
 			net.Grads().Get(g)
 			if want[i] == nil {
@@ -277,8 +281,8 @@ func TestAnneal(t *testing.T) {
 				ctx.Steps = 100
 				return New(c, ctx)
 			})
-		w := make([]float32, nets.Size(l.(*Learner).update.policy.net.Params()))
-		l.(*Learner).update.policy.net.Params().Get(w)
+		w := make([]float32, nets.Size(l.(*Learner).m.(*vectors).u.policy.net.Params()))
+		l.(*Learner).m.(*vectors).u.policy.net.Params().Get(w)
 		return w
 	}
 	if !slices.Equal(weights(1, 100), weights(1, 300)) {
@@ -301,7 +305,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := l.Save(s); err != nil {
 		t.Fatal(err)
 	}
-	if l.store.running[0].steps == 0 || len(l.store.kept) != 5 || l.update.policyAdam.Steps() == 0 {
+	if l.store.running[0].steps == 0 || len(l.store.kept) != 5 || l.m.(*vectors).u.policyAdam.Steps() == 0 {
 		t.Fatalf("a poor moment to save: %+v", l.store)
 	}
 	m := learn(t, c, choicetest.Toy{Length: 7}, 0)

@@ -10,15 +10,12 @@ import (
 
 // parts is what a state holds.
 func (l *Learner) parts() *choice.Parts {
-	p, u := choice.NewParts(), l.update
-	p.Weights["policy"] = u.policy.net.Params()
-	p.AddAdam("policy", u.policyAdam)
-	if u.valueAdam != nil {
-		p.Weights["value"] = u.value.net.Params()
-		p.AddAdam("value", u.valueAdam)
-	}
-	if u.target != nil {
-		p.Weights["value_target"] = u.target.net.Params()
+	p := choice.NewParts()
+	l.m.weights(p)
+	policy, value := l.m.adams()
+	p.AddAdam("policy", policy)
+	if value != nil {
+		p.AddAdam("value", value)
 	}
 	p.Counters["steps"] = &l.steps
 	p.Blobs["exploration"], p.Blobs["replay"] = l.explore, l.replayed
@@ -37,7 +34,7 @@ func (l *Learner) Save(s *agents.State) error {
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
 	l.acted = false
-	if err := errors.Join(l.parts().Load(s), l.hand()); err != nil {
+	if err := errors.Join(l.parts().Load(s), l.m.hand()); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	return nil
@@ -45,7 +42,7 @@ func (l *Learner) Load(s *agents.State) error {
 
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
-	if err := errors.Join(l.parts().Adopt(s), l.hand()); err != nil {
+	if err := errors.Join(l.parts().Adopt(s), l.m.hand()); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	return nil

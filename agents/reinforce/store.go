@@ -17,7 +17,7 @@ type recurring interface{ Set() int }
 // store holds trajectories: one for each agent that is on its way, the finished ones that wait for an update, and old ones where there is
 // replay.
 type store struct {
-	p        *choice.Problem
+	m        model
 	discount choice.Discount
 	scale    float32
 	cut      int
@@ -30,36 +30,37 @@ type store struct {
 	free     []*trajectory
 }
 
-func newStore(c *Config, p *choice.Problem, copies int) *store {
+func newStore(c *Config, m model, copies int) *store {
 	s := &store{
-		p: p, discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale), cut: c.Cut,
+		m: m, discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale), cut: c.Cut,
 		sets: c.Baseline == Sequence, value: c.Baseline == Value, most: c.Replay.Trajectories,
-		running: make([]*trajectory, copies*p.Agents),
+		running: make([]*trajectory, copies*m.kind().Agents),
 	}
 	for i := range s.running {
-		s.running[i] = &trajectory{}
+		s.running[i] = s.fresh()
 	}
 	return s
 }
 
 // observe adds what the agents of copy i went through; logp is ln π of what they chose.
 func (s *store) observe(v *envs.Vector, i int, logp []float32, set int) error {
-	p := s.p
+	k := s.m.kind()
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
-	acts, rewards := v.Act.Env(i).Kinds[0], v.Rewards[0][i*p.Agents:(i+1)*p.Agents]
-	if err := p.Check(i, rewards, after.Values); err != nil {
+	acts, rewards := v.Act.Env(i).Kinds[0], v.Rewards[0][i*k.Agents:(i+1)*k.Agents]
+	if err := s.check(i, rewards, after); err != nil {
 		return err
 	}
-	discount := float32(s.discount.Of(v.Terminated[i], v.Elapsed[i]))
+	discount, width := float32(s.discount.Of(v.Terminated[i], v.Elapsed[i])), len(s.m.components())
 	for j, here := range before.Active {
 		if !here {
 			continue
 		}
-		t := s.running[i*p.Agents+j]
+		row := i*k.Agents + j
+		t := s.running[row]
 		t.set = set
-		t.seen.add(before.Values[j*p.Obs : (j+1)*p.Obs])
-		t.mask = append(t.mask, before.Mask[j*p.N:(j+1)*p.N]...)
-		t.choice, t.logp = append(t.choice, acts[j]), append(t.logp, logp[j])
+		s.m.keep(t.seen, before, j)
+		t.mask = append(t.mask, s.m.legal(row)...)
+		t.choice, t.logp = append(t.choice, acts[j*width:(j+1)*width]...), append(t.logp, logp[j])
 		t.steps++
 		gone := !after.Active[j] || v.Terminated[i]
 		follows := discount
@@ -69,11 +70,21 @@ func (s *store) observe(v *envs.Vector, i int, logp []float32, set int) error {
 		t.reward, t.discount = append(t.reward, rewards[j]*s.scale), append(t.discount, follows)
 		if gone || v.Truncated[i] || t.steps == s.cut {
 			t.goes = !gone && s.value
-			t.last = append(t.last, after.Values[j*p.Obs:(j+1)*p.Obs]...)
-			s.done, s.running[i*p.Agents+j] = append(s.done, t), s.fresh()
+			s.m.keep(t.seen, after, j)
+			s.done, s.running[row] = append(s.done, t), s.fresh()
 		}
 	}
 	return nil
+}
+
+// check refuses what would poison the weights: a reward or something seen that is no finite number.
+func (s *store) check(i int, rewards []float32, after *envs.KindObservation) error {
+	for j, x := range rewards {
+		if x-x != 0 {
+			return fmt.Errorf("environment %d: reward of %s %d is %g, want a finite number", i, s.m.kind().Name, j, x)
+		}
+	}
+	return s.m.check(i, after)
 }
 
 // set is the number of the present episode of env among those that recur.
@@ -92,7 +103,7 @@ func (s *store) set(env envs.Env) (int, error) {
 func (s *store) fresh() *trajectory {
 	n := len(s.free)
 	if n == 0 {
-		return &trajectory{}
+		return &trajectory{seen: s.m.newSeen()}
 	}
 	t := s.free[n-1]
 	s.free = s.free[:n-1]
@@ -141,8 +152,8 @@ func (s *store) UnmarshalBinary(b []byte) error {
 	read := func(n int) ([]*trajectory, error) {
 		list := make([]*trajectory, n)
 		for i := range list {
-			list[i] = &trajectory{}
-			if b, err = list[i].read(b, s.p.Obs, s.p.N); err != nil {
+			list[i] = &trajectory{seen: s.m.newSeen()}
+			if b, err = list[i].read(b, s.m.components()); err != nil {
 				return nil, err
 			}
 		}
@@ -155,13 +166,13 @@ func (s *store) UnmarshalBinary(b []byte) error {
 		}
 	}
 	for i, t := range lists[0] {
-		if len(t.last) > 0 {
+		if t.ended() {
 			return fmt.Errorf("trajectory %d is on its way and has an end", i)
 		}
 	}
 	for _, t := range slices.Concat(lists[1], lists[2]) {
-		if t.steps == 0 {
-			return errors.New("a finished trajectory has no steps")
+		if t.steps == 0 || !t.ended() {
+			return errors.New("a finished trajectory has no steps or no end")
 		}
 	}
 	if len(b) > 0 {

@@ -1,8 +1,6 @@
 package reinforce
 
 import (
-	"fmt"
-
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -124,12 +122,12 @@ func (u *update) policyGradient(l *lesson) (loss float64, err error) {
 	u.policy.net.ZeroGrads()
 	factor := u.share(u.scale, l.rows())
 	for from := 0; from < l.rows(); from += u.rows {
-		u.seen(l, from, l.rows())
-		u.legal(l, from)
+		u.seen(l.places[from:])
+		u.legal(l.places[from:])
 		u.rowsOf(u.choice, u.hone, l.choice, from, 1)
 		u.rowsOf(u.advantage, u.hone, l.advantage, from, 1)
 		if err := u.policyPart.Run(); err != nil {
-			return 0, fmt.Errorf("update %d: %w", u.policyAdam.Steps()+1, err)
+			return 0, err
 		}
 		loss += factor * one(u.loss)
 	}
@@ -145,11 +143,11 @@ func (u *update) valueGradient(l *lesson) (loss float64, err error) {
 	}
 	factor := u.share(u.scaleOne, own)
 	for from := 0; from < own; from += u.rows {
-		u.seen(l, from, own)
+		u.seen(l.places[from:own])
 		u.rowsOf(u.on, u.hone, l.own[:own], from, 1)
 		u.rowsOf(u.ret, u.hone, l.ret[:own], from, 1)
 		if err := u.valuePart.Run(); err != nil {
-			return 0, fmt.Errorf("update %d of the value: %w", u.valueAdam.Steps()+1, err)
+			return 0, err
 		}
 		loss += factor * one(u.loss)
 	}
@@ -181,47 +179,38 @@ func (u *update) rowsOf(t nets.Tensor, host, all []float32, from, width int) {
 	t.Set(host)
 }
 
-// seen uploads what was seen in rows of a lesson from one on, up to another, padded with zeros.
-func (u *update) seen(l *lesson, from, to int) {
-	n := min(u.rows, to-from)
-	l.each(from, n, func(i int, t *trajectory, step int) { t.seen.get(step, u.hs[i*u.obs:(i+1)*u.obs]) })
+// seen uploads what was seen at places, padded with zeros, and says how many it took.
+func (u *update) seen(at []place) int {
+	n := min(u.rows, len(at))
+	for i, p := range at[:n] {
+		p.t.seen.(*vectorSeen).get(p.step, u.hs[i*u.obs:(i+1)*u.obs])
+	}
 	clear(u.hs[n*u.obs:])
 	u.s.Set(u.hs)
+	return n
 }
 
-// legal uploads what was legal in rows of a lesson from one on; in the padding nothing is.
-func (u *update) legal(l *lesson, from int) {
+// legal uploads what was legal at places; in the padding nothing is.
+func (u *update) legal(at []place) {
 	clear(u.hmask)
-	l.each(from, u.rows, func(i int, t *trajectory, step int) {
-		for j, legal := range t.mask[step*u.n : (step+1)*u.n] {
+	for i, p := range at[:min(u.rows, len(at))] {
+		for j, legal := range p.t.mask[p.step*u.n : (p.step+1)*u.n] {
 			if legal {
 				u.hmask[i*u.n+j] = 1
 			}
 		}
-	})
+	}
 	u.mask.Set(u.hmask)
 }
 
-// forward writes what a net gives for a lesson's rows to out, [rows, width of the output].
-func (u *update) forward(p *pass, l *lesson, out []float32) error {
+// forward calls f with what a net gives for places, part by part: [rows, width of the output] from a row on.
+func (u *update) forward(p *pass, at []place, f func(from int, out []float32)) error {
 	w := p.net.Arch().Output().Width
 	host := make([]float32, u.rows*w)
-	for from := 0; from < l.rows(); from += u.rows {
-		u.seen(l, from, l.rows())
+	for from := 0; from < len(at); from += u.rows {
+		n := u.seen(at[from:])
 		p.forward(u.s).Get(host)
-		copy(out[from*w:], host)
-	}
-	return u.e.Err()
-}
-
-// forwardOf writes what a net gives for observations, [any, obs], to out.
-func (u *update) forwardOf(p *pass, obs, out []float32) error {
-	w := p.net.Arch().Output().Width
-	host := make([]float32, u.rows*w)
-	for from := 0; from*u.obs < len(obs); from += u.rows {
-		u.rowsOf(u.s, u.hs, obs, from, u.obs)
-		p.forward(u.s).Get(host)
-		copy(out[from*w:], host)
+		f(from, host[:n*w])
 	}
 	return u.e.Err()
 }

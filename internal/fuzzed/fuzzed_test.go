@@ -65,6 +65,8 @@ var targets = []target{
 	{"agents/choice", "FuzzPolicyFile", states},
 	{"agents/dqn", "FuzzState", states},
 	{"agents/reinforce", "FuzzState", states},
+	{"agents/reinforce", "FuzzGraphState", states},
+	{"agents/graphs", "FuzzPolicyFile", states},
 	{"agents/maddpg", "FuzzPolicyFile", states},
 	{"agents/maddpg", "FuzzState", states},
 	{"agents/spsa", "FuzzState", states},

@@ -15,8 +15,8 @@ import (
 // FuzzState holds that whatever a learner's state says, it is refused or the learner goes on from it: an error is fine, a panic is not.
 //
 //nolint:gocognit // each branch is one way of forging, in a row
-func FuzzState(f *testing.F, toy Toy, steps int, build func(agents.Context) (agents.Learner, error)) {
-	v, err := envs.NewVector(func() (envs.Env, error) { return NewToy(toy), nil }, envs.VectorOptions{Copies: 2, Seed: 1})
+func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.Context) (agents.Learner, error)) {
+	v, err := envs.NewVector(func() (envs.Env, error) { return env(), nil }, envs.VectorOptions{Copies: 2, Seed: 1})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,0 +1,281 @@
+package reinforce
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/graphs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// graphModel is the model of environments whose agents see a graph and choose in several steps. Policy and value are networks of their
+// own; sizes differ from step to step, so that nothing is recorded, and the loss is differentiated on the host.
+type graphModel struct {
+	c   *Config
+	ctx *agents.Context
+	p   *graphs.Problem
+	n   []int // choices by component
+
+	policyNet, valueNet, targetNet graphPass // the value's without one: none
+	policyAdam, valueAdam          nets.Optimizer
+	scorer                         *graphs.Scorer
+	gradient                       *graphs.Gradient
+	reader                         *graphs.Rows
+	dropout                        rng.Key
+	steps                          graphs.Steps
+	out, grad                      []float32
+
+	acting *graphs.Actor
+	net    nets.GraphNet
+	params []float32 // on their way from the net that learns to the one that acts
+	obs    []*envs.KindObservation
+	acts   [][]float32
+	probs  []float64
+}
+
+// graphPass is one way of graphs through a net.
+type graphPass struct {
+	net   nets.GraphNet
+	work  nets.GraphWork
+	batch *nets.GraphBatch
+}
+
+func newGraphs(c *Config, ctx *agents.Context) (*graphModel, error) {
+	p, err := graphs.NewProblem(ctx.Spec)
+	if err != nil {
+		return nil, err
+	}
+	m := &graphModel{
+		c: c, ctx: ctx, p: p, reader: graphs.NewRows(p), dropout: rng.New(ctx.Seed, "reinforce: dropout"),
+		obs: make([]*envs.KindObservation, ctx.Copies), acts: make([][]float32, ctx.Copies),
+	}
+	for _, k := range p.Components {
+		m.n = append(m.n, k.N)
+	}
+	key := rng.New(ctx.Seed, "reinforce: initial weights")
+	policy, value := p.Policy(c.Graph, c.FinalBound), p.Value(c.Graph)
+	if m.policyNet, m.policyAdam, err = m.newPass(policy, key.With(0), c.Rate); err != nil {
+		return nil, err
+	}
+	m.scorer = graphs.NewScorer(p, ctx.Train, m.policyNet.net)
+	m.gradient = graphs.NewGradient(m.scorer)
+	if c.Baseline == Value {
+		if m.valueNet, m.valueAdam, err = m.newPass(value, key.With(1), c.ValueRate); err != nil {
+			return nil, err
+		}
+		if c.TargetTau > 0 {
+			if m.targetNet, _, err = m.newPass(value, key.With(1), c.ValueRate); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if m.net, err = ctx.Act.NewGraphNet(policy); err != nil {
+		return nil, err
+	}
+	m.acting, m.params = graphs.NewActor(p, ctx.Act, m.net), make([]float32, nets.Size(m.net.Params()))
+	return m, errors.Join(ctx.Train.Err(), ctx.Act.Err())
+}
+
+func (m *graphModel) newPass(a nets.Graph, key rng.Key, rate float64) (p graphPass, adam nets.Optimizer, err error) {
+	if err := a.Validate(); err != nil {
+		return p, nil, err
+	}
+	if p.net, err = m.ctx.Train.NewGraphNet(a); err != nil {
+		return p, nil, err
+	}
+	p.work, p.batch = p.net.NewWork(), nets.NewGraphBatch(a)
+	p.net.Params().Set(nets.InitialParams(a, key))
+	adam, err = m.ctx.Train.NewAdam(p.net, nets.Adam{Rate: rate, Clip: m.c.Clip})
+	return p, adam, err
+}
+
+func (m *graphModel) kind() *envs.Kind  { return m.p.Kind }
+func (m *graphModel) components() []int { return m.n }
+func (m *graphModel) newSeen() seen     { return &graphSeen{reader: m.reader} }
+
+func (m *graphModel) keep(s seen, o *envs.KindObservation, agent int) {
+	g := s.(*graphSeen)
+	g.x = m.p.AppendRow(g.x, o.Graphs[agent])
+	g.ends = append(g.ends, len(g.x))
+}
+
+func (m *graphModel) check(i int, o *envs.KindObservation) error {
+	for j, g := range o.Graphs {
+		if err := m.p.Finite(g); err != nil {
+			return fmt.Errorf("environment %d: %s %d: %w", i, m.p.Kind.Name, j, err)
+		}
+	}
+	return nil
+}
+
+func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32) error {
+	for i := range m.obs {
+		m.obs[i], m.acts[i] = &v.Obs.Env(i).Kinds[0], v.Act.Env(i).Kinds[0]
+	}
+	clear(logp)
+	return m.acting.Run(m.obs, m.acts, func(row, _ int, scores []float32, mask []bool) int {
+		m.probs = resize(m.probs, len(scores))
+		choice.Softmax(m.probs, scores, mask)
+		c := choice.Draw(m.probs, s.Float64())
+		if c != choice.None {
+			logp[row] += float32(portable.Log(m.probs[c]))
+		}
+		return c
+	})
+}
+
+func (m *graphModel) legal(row int) []bool { return m.acting.Mask[row*m.p.N : (row+1)*m.p.N] }
+
+func (m *graphModel) hand() error {
+	m.policyNet.net.Params().Get(m.params)
+	m.net.Params().Set(m.params)
+	return errors.Join(m.ctx.Train.Err(), m.ctx.Act.Err())
+}
+
+// fill makes a batch of what was seen at the first of the places and returns how many it took.
+func (m *graphModel) fill(b *nets.GraphBatch, at []place) (int, error) {
+	n := min(m.c.Rows, len(at))
+	b.Reset()
+	for _, p := range at[:n] {
+		if err := m.reader.Add(b, p.t.seen.(*graphSeen).row(p.step)); err != nil {
+			return 0, err
+		}
+	}
+	b.Seal()
+	return n, nil
+}
+
+// begin scores what was seen at places, with what was done there.
+func (m *graphModel) begin(l *lesson, from int, drop *rng.Key) (n int, err error) {
+	if n, err = m.fill(m.policyNet.batch, l.places[from:]); err != nil {
+		return 0, err
+	}
+	m.steps.Mask = m.steps.Mask[:0]
+	for _, p := range l.places[from : from+n] {
+		m.steps.Mask = append(m.steps.Mask, p.t.mask[p.step*m.p.N:(p.step+1)*m.p.N]...)
+	}
+	m.steps.Choice = l.choice[from*len(m.n) : (from+n)*len(m.n)]
+	m.steps.Advantage = l.advantage[from : from+n]
+	return n, m.scorer.Begin(m.policyNet.batch, drop)
+}
+
+// drops is the key of an update's dropout for rows from one on; nil without dropout.
+func (m *graphModel) drops(o nets.Optimizer, what, from int) *rng.Key {
+	if m.c.Graph.Dropout == 0 {
+		return nil
+	}
+	k := m.dropout.With(uint64(what)).With(uint64(o.Steps())).With(uint64(from))
+	return &k
+}
+
+func (m *graphModel) policyGradient(l *lesson) (loss float64, err error) {
+	m.policyNet.net.ZeroGrads()
+	for from, n := 0, 0; from < l.rows(); from += n {
+		if n, err = m.begin(l, from, m.drops(m.policyAdam, 0, from)); err != nil {
+			return 0, err
+		}
+		part, err := m.gradient.Policy(m.steps, 1/float64(l.rows()), m.c.Entropy)
+		if err != nil {
+			return 0, err
+		}
+		loss += part
+	}
+	return loss, nil
+}
+
+func (m *graphModel) logProbs(l *lesson, dst []float32) error {
+	for from, n := 0, 0; from < l.rows(); from += n {
+		var err error
+		if n, err = m.begin(l, from, nil); err != nil {
+			return err
+		}
+		if err := m.gradient.LogProb(m.steps, dst[from:from+n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value runs a value network on places, from the first on as many as fit, and leaves its values in out.
+func (m *graphModel) value(p *graphPass, at []place, drop *rng.Key) (n int, err error) {
+	if n, err = m.fill(p.batch, at); err != nil {
+		return 0, err
+	}
+	p.net.Forward(p.work, p.batch, drop)
+	m.out = resize(m.out, n)
+	p.net.Head(p.work, 0, nil, nil).Get(m.out)
+	return n, m.ctx.Train.Err()
+}
+
+func (m *graphModel) valueGradient(l *lesson) (loss float64, err error) {
+	m.valueNet.net.ZeroGrads()
+	own := 0
+	for _, t := range l.trajectories[:l.fresh] {
+		own += t.steps
+	}
+	for from, n := 0, 0; from < own; from += n {
+		if n, err = m.value(&m.valueNet, l.places[from:own], m.drops(m.valueAdam, 1, from)); err != nil {
+			return 0, err
+		}
+		m.grad = resize(m.grad, n)
+		for i, v := range m.out {
+			d := float64(v) - float64(l.ret[from+i])
+			loss += d * d / float64(own)
+			m.grad[i] = float32(2 * d / float64(own))
+		}
+		m.valueNet.work.GradOut(0).Set(m.grad)
+		m.valueNet.net.Backward(m.valueNet.work)
+	}
+	return loss, m.ctx.Train.Err()
+}
+
+func (m *graphModel) values(target bool, at []place, dst []float32) error {
+	p := &m.valueNet
+	if target && m.targetNet.net != nil {
+		p = &m.targetNet
+	}
+	for from, n := 0, 0; from < len(at); from += n {
+		var err error
+		if n, err = m.value(p, at[from:], nil); err != nil {
+			return err
+		}
+		copy(dst[from:], m.out)
+	}
+	return nil
+}
+
+func (m *graphModel) adams() (policy, value nets.Optimizer) { return m.policyAdam, m.valueAdam }
+
+func (m *graphModel) follow(tau float64) {
+	if m.targetNet.net != nil {
+		m.ctx.Train.Lerp(m.targetNet.net.Params(), m.valueNet.net.Params(), tau)
+	}
+}
+
+func (m *graphModel) err() error { return m.ctx.Train.Err() }
+
+func (m *graphModel) weights(p *choice.Parts) {
+	p.Weights["policy"] = m.policyNet.net.Params()
+	if m.valueNet.net != nil {
+		p.Weights["value"] = m.valueNet.net.Params()
+	}
+	if m.targetNet.net != nil {
+		p.Weights["value_target"] = m.targetNet.net.Params()
+	}
+}
+
+func (m *graphModel) policy() (agents.Policy, error) {
+	return graphs.NewPolicy(Name, m.ctx.Spec, m.ctx.Train, m.policyNet.net, m.ctx.Act)
+}
+
+func resize[E any](s []E, n int) []E {
+	if cap(s) < n {
+		return make([]E, n, n+n/4)
+	}
+	return s[:n]
+}

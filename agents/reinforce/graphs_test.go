@@ -1,0 +1,176 @@
+package reinforce
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
+	"github.com/stoker-rl/stoker/agents/graphs/graphstest"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
+)
+
+// quickGraphs learns the graphs' toy in seconds.
+func quickGraphs() Config {
+	c := Default()
+	c.Graph.Hidden, c.Graph.Layers = 16, 1
+	c.Rate, c.ValueRate, c.Gamma, c.Entropy, c.Rows, c.ValueUpdates = 1e-2, 1e-2, 0.5, 1e-3, 64, 2
+	return c
+}
+
+func learnGraphs(t testing.TB, c Config, steps int64) *Learner {
+	t.Helper()
+	_, l := choicetest.Train(t, 1, 8, steps, 1, func() (envs.Env, error) { return graphstest.NewToy(4), nil },
+		func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
+	return l.(*Learner)
+}
+
+// Which bin a thing belongs to is in the edges alone: a network that learns it passes messages. Illegal actions are errors of the toy.
+func TestLearnsWithinGraphs(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"value":   func(*Config) {},
+		"dropout": func(c *Config) { c.Graph.Dropout = 0.05 },
+		"replay":  func(c *Config) { c.Replay.Trajectories, c.TargetTau = 16, 0.2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := quickGraphs()
+			change(&c)
+			p, err := learnGraphs(t, c, 30_000).Policy()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if paid := paidOfBest(t, p); paid < 0.9 {
+				t.Errorf("the policy gets %.3f of what the best actions pay, want 0.9 (half is for the way alone)", paid)
+			}
+		})
+	}
+}
+
+func paidOfBest(t *testing.T, p agents.Policy) float64 {
+	t.Helper()
+	toy := graphstest.NewToy(4)
+	paid, best := 0.0, 0.0
+	r := rollout.NewRunner(toy)
+	r.OnStep = func(s rollout.Step) { paid += float64(s.Rewards[0][0]) }
+	obs := envs.NewObservation(toy.Spec())
+	for seed := range uint64(100) {
+		if _, err := r.Episode(rollout.Actor{Policy: p}, 1<<40+seed); err != nil {
+			t.Fatal(err)
+		}
+		twin, act, out := graphstest.NewToy(4), envs.NewAction(toy.Spec()), envs.NewOutcome(toy.Spec())
+		if err := twin.Reset(1<<40+seed, nil, obs); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			best += twin.Best()
+			act.Kinds[0][0] = graphstest.Things // nothing is taken
+			if err := twin.Step(act, obs, out); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return paid / best
+}
+
+// The gradient that an update follows is that of its loss: against central differences in a few of the policy's and the value's weights.
+func TestGraphGradients(t *testing.T) {
+	c := quickGraphs()
+	c.Episodes, c.Entropy, c.Graph.Layers = 1<<20, 0.1, 2
+	l := learnGraphs(t, c, 64)
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	m := l.m.(*graphModel)
+	for name, k := range map[string]struct {
+		net  nets.GraphNet
+		loss func(*lesson) (float64, error)
+	}{"policy": {m.policyNet.net, m.policyGradient}, "value": {m.valueNet.net, m.valueGradient}} {
+		n := nets.Size(k.net.Params())
+		w, g := make([]float32, n), make([]float32, n)
+		k.net.Params().Get(w)
+		if _, err := k.loss(&l.lesson); err != nil {
+			t.Fatal(err)
+		}
+		k.net.Grads().Get(g)
+		top := float32(0)
+		for _, x := range g {
+			top = max(top, max(x, -x))
+		}
+		at := func(i int, x float32) float64 {
+			old := w[i]
+			w[i] = x
+			k.net.Params().Set(w)
+			w[i] = old
+			loss, err := k.loss(&l.lesson)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return loss
+		}
+		for i := 0; i < n; i += 1 + n/97 {
+			const h = 1e-2
+			want := (at(i, w[i]+h) - at(i, w[i]-h)) / (2 * h)
+			// Of second order, in float32, across the kinks of ReLU.
+			if diff := math.Abs(want - float64(g[i])); diff > 0.03*float64(top) {
+				t.Errorf("%s: weight %d has gradient %g, its loss changes by %g (largest %g)", name, i, g[i], want, top)
+			}
+		}
+	}
+}
+
+// What a learner saves in the middle of episodes brings another to the same state, and both go on alike.
+func TestGraphSaveAndLoad(t *testing.T) {
+	c := quickGraphs()
+	c.Episodes, c.TargetTau, c.Replay.Trajectories, c.Graph.Dropout = 3, 0.1, 5, 0.1
+	l := learnGraphs(t, c, 8*7)
+	s := agents.NewState()
+	if err := l.Save(s); err != nil {
+		t.Fatal(err)
+	}
+	if l.store.running[0].steps == 0 || len(l.store.kept) != 5 {
+		t.Fatalf("a poor moment to save: %d steps, %d kept", l.store.running[0].steps, len(l.store.kept))
+	}
+	m := learnGraphs(t, c, 0)
+	if err := m.Load(s); err != nil {
+		t.Fatal(err)
+	}
+	again := agents.NewState()
+	if err := m.Save(again); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range s.Blobs {
+		if string(b) != string(again.Blobs[name]) {
+			t.Errorf("%s is not what was saved", name)
+		}
+	}
+}
+
+// A policy comes back from its file and acts as before, and not on an environment with another graph.
+func TestGraphPolicyFile(t *testing.T) {
+	p, err := learnGraphs(t, quickGraphs(), 64).Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := native.New(native.Options{})
+	spec := *graphstest.NewToy(4).Spec()
+	q, err := OpenPolicy(f, &spec, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := paidOfBest(t, p), paidOfBest(t, q.(agents.Policy)); a != b {
+		t.Errorf("the policy pays %g, read back %g", a, b)
+	}
+	k := spec.Kinds[0]
+	k.Action = envs.MultiDiscrete{N: []int{graphstest.Things + 2, 2, graphstest.Bins}}
+	spec.Kinds = []envs.Kind{k}
+	if _, err := OpenPolicy(f, &spec, e); err == nil {
+		t.Error("a policy was opened for other choices")
+	}
+}
