@@ -39,8 +39,11 @@ type Config struct {
 	Patience int `yaml:"patience" json:"patience"`
 	// Costs are prices of the provider's own, and how they are counted.
 	Costs Costs `yaml:"costs" json:"costs"`
-	// PriceMax is the highest price that may be asked.
-	PriceMax float64 `yaml:"price_max" json:"price_max"`
+	// PriceMin and PriceMax bound the prices that may be asked, BaselineMax the keep-alive vGPUs of a tier (0: all vGPUs). What learners explore is
+	// what the bounds leave.
+	PriceMin    float64 `yaml:"price_min" json:"price_min"`
+	PriceMax    float64 `yaml:"price_max" json:"price_max"`
+	BaselineMax int     `yaml:"baseline_max" json:"baseline_max"`
 	// Prices and Baselines, one for each tier, hold in the slots' face, and before a provider's first window.
 	Prices    []float64 `yaml:"prices" json:"prices"`
 	Baselines []int     `yaml:"baselines" json:"baselines"`
@@ -206,6 +209,14 @@ func (c *Config) mean() float64 {
 		per = 104
 	}
 	return per * float64(c.VGPUs) / 64
+}
+
+// baselineMax is the most keep-alive vGPUs that a tier may have.
+func (c *Config) baselineMax() int {
+	if c.BaselineMax > 0 {
+		return c.BaselineMax
+	}
+	return c.VGPUs
 }
 
 // functions is the number of functions.

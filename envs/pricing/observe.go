@@ -84,12 +84,12 @@ func (w *world) newMoveSpec() *envs.Spec {
 // newPriceSpec describes the pricing face.
 func (w *world) newPriceSpec() *envs.Spec {
 	n := len(w.tiers)
-	box := envs.NewBox(2*n, 0, float32(w.cfg.PriceMax))
+	box := envs.NewBox(2*n, float32(w.cfg.PriceMin), float32(w.cfg.PriceMax))
 	box.Integer = make([]bool, 2*n)
 	var actions, actionUnits, features, units []string
 	for m := range n {
 		actions, actionUnits = append(actions, fmt.Sprintf("price %d", m+1)), append(actionUnits, "per billing unit")
-		box.High[n+m], box.Integer[n+m] = float32(w.cfg.VGPUs), true
+		box.Low[n+m], box.High[n+m], box.Integer[n+m] = 0, float32(w.cfg.baselineMax()), true
 	}
 	for m := range n {
 		actions, actionUnits = append(actions, fmt.Sprintf("baseline %d", m+1)), append(actionUnits, "vGPUs")

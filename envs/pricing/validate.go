@@ -80,7 +80,9 @@ func (c *Config) Validate() error {
 		word("costs.revenue", c.Costs.Revenue, ExpectedRevenue, ArrivedRevenue, ServedRevenue),
 		word("costs.deployed", c.Costs.Deployed, CountTransient, CountAll),
 		word("costs.switches", c.Costs.Switches, CountKeepAlive, CountAll),
-		number("price_max", c.PriceMax, 0, 1e6),
+		number("price_min", c.PriceMin, 0, 1e6),
+		number("price_max", c.PriceMax, c.PriceMin, 1e6),
+		number("baseline_max", float64(c.BaselineMax), 0, float64(c.VGPUs)),
 		word("acts", c.Acts, ActsCounts, ActsMoves),
 		word("rewards", c.Rewards, SharedRewards, OwnRewards),
 	); err != nil {
@@ -152,12 +154,12 @@ func (c *Config) validateStart() error {
 	}
 	sum := 0
 	for i, p := range c.Prices {
-		if err := number(fmt.Sprintf("prices[%d]", i), p, 0, c.PriceMax); err != nil {
+		if err := number(fmt.Sprintf("prices[%d]", i), p, c.PriceMin, c.PriceMax); err != nil {
 			return err
 		}
 	}
 	for i, n := range c.Baselines {
-		if err := number(fmt.Sprintf("baselines[%d]", i), float64(n), 0, float64(c.VGPUs)); err != nil {
+		if err := number(fmt.Sprintf("baselines[%d]", i), float64(n), 0, float64(c.baselineMax())); err != nil {
 			return err
 		}
 		sum += n
