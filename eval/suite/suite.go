@@ -1,0 +1,135 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/stoker-rl/stoker/train"
+)
+
+// Suite redoes one paper's figures.
+type Suite struct {
+	// Name is what `stoker suite NAME` calls it: lower-case letters, digits and dashes.
+	Name string
+	// Doc says in a line what it redoes, Paper whose figures they are.
+	Doc, Paper string
+	// Seeds is how many workload seeds it plays, 1 to Seeds, where the caller names none; QuickSeeds with --quick.
+	Seeds, QuickSeeds int
+	// Run plays and reports. It returns ctx's cause where ctx ends.
+	Run func(ctx context.Context, o Options, r *Report) error
+}
+
+// Options are what the caller asks of any suite.
+type Options struct {
+	// Quick asks for a result in under two minutes: fewer seeds, shorter episodes, whatever the suite says in a note.
+	Quick bool
+	// Seeds are the workload seeds. [Run] fills them in where there are none.
+	Seeds []uint64
+	// Workers is the number of goroutines; 0 is one per core. Results do not depend on it.
+	Workers int
+	// Data is a folder with real traces; empty means what the program carries.
+	Data string
+	// Progress, where set, is told how many of how many parts of a stage are done. It is never called twice at a time.
+	Progress func(stage string, done, all int)
+}
+
+func (o *Options) workers() int {
+	if o.Workers > 0 {
+		return o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// check says what of a suite cannot be right.
+func (s *Suite) check() error {
+	switch {
+	case s.Name == "" || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+		return fmt.Errorf("suite: the name is %q, want lower-case letters, digits and dashes", s.Name)
+	case s.Doc == "" || s.Paper == "" || s.Run == nil:
+		return fmt.Errorf("suite %s: Doc, Paper or Run is missing", s.Name)
+	case s.Seeds < 1 || s.QuickSeeds < 1:
+		return fmt.Errorf("suite %s: %d workload seeds and %d quick ones, want at least 1 of each", s.Name, s.Seeds, s.QuickSeeds)
+	}
+	return nil
+}
+
+// fill gives options what the suite plays by default.
+func (s *Suite) fill(o *Options) {
+	if len(o.Seeds) > 0 {
+		return
+	}
+	n := s.Seeds
+	if o.Quick {
+		n = s.QuickSeeds
+	}
+	for i := range n {
+		o.Seeds = append(o.Seeds, uint64(i+1))
+	}
+}
+
+// command is the command line that makes the result again. The folders are not named: they differ from machine to machine.
+func (s *Suite) command(o *Options) string {
+	out := "stoker suite " + s.Name
+	if o.Quick {
+		out += " --quick"
+	}
+	out += " --seeds " + ranges(o.Seeds)
+	if o.Data != "" {
+		out += " --data FOLDER"
+	}
+	return out
+}
+
+// ranges writes seeds as they are typed: 1-20, or 1,2,10-12.
+func ranges(seeds []uint64) string {
+	var out []string
+	for i := 0; i < len(seeds); {
+		j := i + 1
+		for j < len(seeds) && seeds[j] == seeds[j-1]+1 {
+			j++
+		}
+		part := fmt.Sprint(seeds[i])
+		if j > i+1 {
+			part += fmt.Sprintf("-%d", seeds[j-1])
+		}
+		out, i = append(out, part), j
+	}
+	return strings.Join(out, ",")
+}
+
+// Made is how a result came to be, for its file.
+type Made struct{ Version, Revision string }
+
+// Run runs a suite and leaves its result in dir, which is made where it is missing. A folder that holds something else than this suite's
+// result is refused before anything is played. Nothing is written unless all went well.
+func Run(ctx context.Context, s Suite, o Options, dir string, m Made) (*Result, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if err := Free(dir, s.Name); err != nil {
+		return nil, err
+	}
+	s.fill(&o)
+	r := newReport(o.Seeds)
+	if err := s.Run(ctx, o, r); err != nil {
+		return nil, fmt.Errorf("suite %s: %w", s.Name, err)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("suite %s: report: %w", s.Name, r.err)
+	}
+	res := r.result
+	res.Suite, res.Doc, res.Paper, res.Quick, res.Seeds = s.Name, s.Doc, s.Paper, o.Quick, o.Seeds
+	res.Command, res.Version, res.Revision = s.command(&o), m.Version, m.Revision
+	if err := write(dir, r, &res); err != nil {
+		return nil, fmt.Errorf("writing %s: %w", dir, err)
+	}
+	return &res, nil
+}
+
+// Usage marks an error as the caller's: exit code 2.
+func Usage(format string, args ...any) error { return train.Usage(format, args...) }

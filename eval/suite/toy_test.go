@@ -1,0 +1,91 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/chart"
+)
+
+// gain steers the linear-quadratic regulator with u = −gain·x.
+type gain float32
+
+func (gain) Name() string       { return "linear" }
+func (gain) Reset(uint64) error { return nil }
+
+func (g gain) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	act.Kinds[0][0] = min(max(-float32(g)*obs.Kinds[0].Values[0], -2), 2)
+	return nil
+}
+
+func (gain) CopyFrom(envs.Policy) error            { return nil }
+func (gain) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+func (gain) UnmarshalBinary([]byte) error          { return nil }
+
+func steer(name string, g float64) Entry {
+	return Entry{
+		Contestant: eval.Contestant{Name: name, Kind: catalog.Heuristic, Versions: []eval.Version{{
+			New: func(envs.Env) (rollout.Actor, error) { return rollout.Actor{Policy: gain(g)}, nil },
+		}}},
+		NewEnv: func() (envs.Env, error) { return classic.NewLQR(classic.DefaultLQR()) },
+	}
+}
+
+// toy is a suite with one of everything.
+func toy() Suite {
+	return Suite{Name: "toy", Doc: "a regulator", Paper: "Riccati (1724)", Seeds: 12, QuickSeeds: 3, Run: runToy}
+}
+
+func runToy(ctx context.Context, o Options, r *Report) error {
+	g, err := Play(ctx, &o, Plan{Stage: "steering", Entries: []Entry{steer("strong", 0.7), steer("weak", 0.1), steer("none", 0)}, Seeds: o.Seeds, Steps: true})
+	if err != nil {
+		return err
+	}
+	var all []Scored
+	f := Figure{
+		Name: "cost", Caption: "Cost over steps.", Chart: &chart.Figure{Columns: 1, Width: vg.Length(150), Height: vg.Length(80)},
+		Columns: []Column{{Name: "policy"}, {Name: "step"}, {Name: "cost"}},
+	}
+	panel := chart.NewPanel("", "step", "cost")
+	for i, e := range g.Entries {
+		s, err := g.Scores(i, "cost")
+		if err != nil {
+			return err
+		}
+		all = append(all, Scored{Name: e.Name, Scores: s})
+		r.Measured(Row{Figure: "1", Quantity: "cost, " + e.Name, Unit: "1", Paper: new(2.0), Note: "a note | with a bar"}, s)
+		series, err := g.Series(i, "cost")
+		if err != nil {
+			return err
+		}
+		for t, x := range Band(Cumulative(series)) {
+			f.Rows = append(f.Rows, []any{e.Name, t, x})
+			panel.Line(chart.Styles(i), []float64{float64(t), float64(t + 1)}, []float64{x.At, x.At}, false)
+		}
+	}
+	f.Chart.Panels = []*chart.Panel{panel}
+	r.Figure(f)
+	r.Compare("as it is", eval.Metric{Name: "cost", Better: envs.Lower}, all[0], all[1:]...)
+	r.Claim(Claim{Claim: "strong steers better", Found: "it does", Verdict: Holds})
+	r.Table(Table{Name: "squares", Title: "Squares", Note: "A note.", Columns: []Column{{Name: "n"}, {Name: "square", Unit: "m²"}}, Rows: [][]any{{2, 4.0}, {3, Estimate{9, 8, 10}}}})
+	r.Note("%d seeds", len(o.Seeds))
+	squares := make([]int, 50)
+	if err := Each(ctx, &o, "squares", len(squares), func(i int) error { squares[i] = i * i; return nil }); err != nil {
+		return err
+	}
+	for i, x := range squares {
+		if x != i*i {
+			return errors.New("a part was not done")
+		}
+	}
+	r.Row(Row{Figure: "2", Quantity: fmt.Sprint("square of ", len(squares)-1), Ours: eval.Number(squares[len(squares)-1])})
+	return nil
+}

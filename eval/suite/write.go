@@ -1,0 +1,219 @@
+package suite
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+)
+
+// Names of the files of a result's folder.
+const (
+	ResultFile = "suite.json"
+	PageFile   = "suite.md"
+	rowsFile   = "rows.csv"
+	// markFile stands in the folder while it is being written: what a crash leaves can be written again.
+	markFile = durable.TempPrefix + "suite"
+)
+
+// dpi is the resolution of figures: sharp at the width of a README's column on a dense screen.
+const dpi = 130
+
+// Result is suite.json.
+type Result struct {
+	Suite string `json:"suite"`
+	Doc   string `json:"doc"`
+	Paper string `json:"paper"`
+	Quick bool   `json:"quick"`
+	// Seeds are the workload seeds that everybody faced.
+	Seeds []uint64 `json:"seeds"`
+	// Command makes the result again.
+	Command  string `json:"command"`
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+
+	Rows        []Row        `json:"rows"`
+	Claims      []Claim      `json:"claims"`
+	Comparisons []Comparison `json:"comparisons"`
+	Notes       []string     `json:"notes"`
+	// Tables and Figures are files, relative to the folder. Beside each figure lies its data under the same name as CSV.
+	Tables  []string `json:"tables"`
+	Figures []string `json:"figures"`
+}
+
+// files are all that the result left.
+func (r *Result) files() []string {
+	out := []string{PageFile, rowsFile}
+	out = append(out, r.Tables...)
+	for _, f := range r.Figures {
+		out = append(out, f, f[:len(f)-len(filepath.Ext(f))]+".csv")
+	}
+	return out
+}
+
+// Free reports whether a suite's result can be written to dir: it is missing, empty, or holds an earlier result of that suite. What else
+// lies beside such a result is left alone.
+func Free(dir, name string) error {
+	list, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return Usage("the folder of the result: %w", err)
+	case len(list) == 0:
+		return nil
+	}
+	if mark, err := os.ReadFile(filepath.Join(dir, markFile)); err == nil && string(mark) == name {
+		return nil
+	}
+	old, err := Read(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Usage("%s holds other things than a suite's result: name another folder, or an empty one", dir)
+	case err != nil:
+		return Usage("%w; name another folder", err)
+	case old.Suite != name:
+		return Usage("%s holds the result of suite %s, not of %s: name another folder", dir, old.Suite, name)
+	}
+	return nil
+}
+
+// Read reads a result's suite.json.
+func Read(dir string) (*Result, error) {
+	path := filepath.Join(dir, ResultFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r Result
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("%s is not a suite's result: %w", path, err)
+	}
+	if r.Suite == "" {
+		return nil, fmt.Errorf("%s is not a suite's result: it names no suite", path)
+	}
+	return &r, nil
+}
+
+// write makes all files in memory, then writes each in one step, suite.json last; what only an earlier result had goes.
+func write(dir string, r *Report, res *Result) error {
+	files := map[string][]byte{PageFile: []byte(Markdown(res, r.tables, r.figures))}
+	for _, t := range append([]Table{rowTable(res.Rows)}, r.tables...) {
+		b, err := t.csv()
+		if err != nil {
+			return err
+		}
+		files[t.Name+".csv"] = b
+	}
+	for _, f := range r.figures {
+		b, err := (&Table{Name: f.Name, Columns: f.Columns, Rows: f.Rows}).csv()
+		if err != nil {
+			return err
+		}
+		var png bytes.Buffer
+		if err := f.Chart.PNG(&png, dpi); err != nil {
+			return fmt.Errorf("%s.png: %w", f.Name, err)
+		}
+		files[f.Name+".csv"], files[f.Name+".png"] = b, png.Bytes()
+	}
+	text, err := json.MarshalIndent(res, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", ResultFile, err)
+	}
+	return replace(dir, res, files, append(text, '\n'))
+}
+
+// replace puts the files in the place of an earlier result.
+func replace(dir string, res *Result, files map[string][]byte, text []byte) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	stale := []string{ResultFile}
+	if old, err := Read(dir); err == nil {
+		for _, f := range old.files() {
+			if _, kept := files[f]; !kept && filepath.Base(f) == f {
+				stale = append(stale, f)
+			}
+		}
+	}
+	put := func(name string, b []byte) error { return durable.WriteFile(durable.OS{}, filepath.Join(dir, name), b) }
+	if err := put(markFile, []byte(res.Suite)); err != nil {
+		return err
+	}
+	for _, f := range stale {
+		if err := os.Remove(filepath.Join(dir, f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, name := range res.files() {
+		if err := put(name, files[name]); err != nil {
+			return err
+		}
+	}
+	if err := put(ResultFile, text); err != nil {
+		return err
+	}
+	return os.Remove(filepath.Join(dir, markFile))
+}
+
+// csv is a table for programs: a column with estimates becomes three.
+func (t *Table) csv() ([]byte, error) {
+	spread := make([]bool, len(t.Columns))
+	for _, row := range t.Rows {
+		for k, cell := range row {
+			if _, ok := cell.(Estimate); ok {
+				spread[k] = true
+			}
+		}
+	}
+	var head []string
+	for k, c := range t.Columns {
+		name := c.Name
+		if c.Unit != "" {
+			name += " (" + c.Unit + ")"
+		}
+		if head = append(head, name); spread[k] {
+			head = append(head, c.Name+" lo", c.Name+" hi")
+		}
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	rows := [][]string{head}
+	for _, row := range t.Rows {
+		var out []string
+		for k, cell := range row {
+			f := fields(cell)
+			if spread[k] {
+				f = append(f, "", "", "")[:3]
+			}
+			out = append(out, f...)
+		}
+		rows = append(rows, out)
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return nil, fmt.Errorf("%s.csv: %w", t.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// rowTable is the rows as a table.
+func rowTable(rows []Row) Table {
+	t := Table{Name: "rows", Columns: []Column{{Name: "figure"}, {Name: "quantity"}, {Name: "unit"}, {Name: "paper"}, {Name: "ours"}, {Name: "ratio"}, {Name: "note"}}}
+	for i := range rows {
+		r := &rows[i]
+		paper := any("")
+		if r.Paper != nil {
+			paper = *r.Paper
+		}
+		t.Rows = append(t.Rows, []any{r.Figure, r.Quantity, r.Unit, paper, r.estimate(), float64(r.Ratio), r.Note})
+	}
+	t.Rows = slices.Clip(t.Rows)
+	return t
+}
