@@ -1,6 +1,7 @@
 package envs_test
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ func recorded(e envs.Env) (*envs.RecordEpisodeStatistics, error) {
 
 func seen(e envs.Env) (*envs.NormalizeObservation, error) { return envs.NewNormalizeObservation(e, 10) }
 
+func flat(e envs.Env) (*envs.Flatten, error) { return envs.NewFlatten(e, "test/PlacementFlat-v1") }
+
 func earned(e envs.Env) (*envs.NormalizeReward, error) { return envs.NewNormalizeReward(e, 0.9, 10) }
 
 // Every wrapper keeps the contract: around several agents, around a graph, around another wrapper. What is normalised depends on
@@ -56,6 +59,7 @@ func TestWrappersKeepTheContract(t *testing.T) {
 			}
 			return n, err
 		}), nil},
+		{"flattened graphs", wrap(newPlacement, flat), nil},
 		{"graphs pass unchanged", wrap(newPlacement, func(e envs.Env) (*envs.NormalizeObservation, error) {
 			return envs.NewNormalizeObservation(e, 10)
 		}), nil},
@@ -314,5 +318,60 @@ func TestWrappedVectorResumes(t *testing.T) {
 	b.walk(t, 25)
 	if a.digest != b.digest {
 		t.Error("the restored vector goes on otherwise")
+	}
+}
+
+// Each tuple that may be chosen step by step is one choice of the flattened environment, and the world goes the same way.
+func TestFlattenIsTheSameWorld(t *testing.T) {
+	inner, err := newPlacement()
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin, err := newPlacement()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := flat(twin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act, out := envs.NewObservation(inner.Spec()), envs.NewAction(inner.Spec()), envs.NewOutcome(inner.Spec())
+	fobs, fact, fout := envs.NewObservation(f.Spec()), envs.NewAction(f.Spec()), envs.NewOutcome(f.Spec())
+	sampler, err := envs.NewActionSampler(inner.Spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(inner.Reset(3, nil, obs), f.Reset(3, nil, fobs)); err != nil {
+		t.Fatal(err)
+	}
+	s := rng.NewStream(1, "test")
+	for step := 0; !out.Terminated; step++ {
+		if err := sampler.Sample(s, obs, act); err != nil {
+			t.Fatal(err)
+		}
+		a := act.Kinds[0]
+		joint := (int(a[0])*amounts+int(a[1]))*nodes + int(a[2])
+		if !fobs.Kinds[0].Mask[joint] {
+			t.Fatalf("step %d: %v is legal step by step and not together", step, a)
+		}
+		if free := obs.Kinds[0].Graphs[0].Nodes[2].Features[5]; fobs.Kinds[0].Values[window*4+functions*2+5*2+1] != free {
+			t.Fatalf("step %d: node 5 has %g free, flattened %g", step, free, fobs.Kinds[0].Values[window*4+functions*2+5*2+1])
+		}
+		fact.Kinds[0][0] = float32(joint)
+		if err := errors.Join(inner.Step(act, obs, out), f.Step(fact, fobs, fout)); err != nil {
+			t.Fatal(err)
+		}
+		if out.Rewards[0][0] != fout.Rewards[0][0] || out.Terminated != fout.Terminated {
+			t.Fatalf("step %d: rewards %g and %g", step, out.Rewards[0][0], fout.Rewards[0][0])
+		}
+	}
+	for want, e := range map[string]func() (envs.Env, error){"want graphs": newOptiServe, "agents, want one": newFaaSConf} {
+		e, err := e()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := flat(e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
 	}
 }

@@ -1,0 +1,144 @@
+package envs
+
+import "fmt"
+
+// maxFlat bounds the joint choices of [Flatten].
+const maxFlat = 1 << 16
+
+// Flatten makes vectors of graphs and one choice of several: for learners that know neither. What is seen is, for each kind of node in order, as
+// many rows as the kind has room for, each a 1 and the node's features, or zeros where there is no node; edges are left out. A choice is
+// a tuple of the components' choices, the last component's changing fastest; the mask allows the tuples that the masks of the environment inside do.
+type Flatten struct {
+	wrapped
+	graph Graph
+	n     []int // choices by component
+	obs   *Observation
+	act   *Action
+	mask  []bool // of one component
+	path  []float32
+}
+
+// NewFlatten wraps an environment whose one agent sees graphs and chooses, and names it: other spaces are another environment.
+func NewFlatten(e Env, id string) (*Flatten, error) {
+	f := &Flatten{wrapped: wrap(e)}
+	f.spec.ID = id
+	if f.spec.Agents() != 1 {
+		return nil, fmt.Errorf("envs: %s has %d agents, want one to flatten", e.Spec().ID, f.spec.Agents())
+	}
+	k := &f.spec.Kinds[0]
+	var ok bool
+	if f.graph, ok = k.Observation.(Graph); !ok {
+		return nil, fmt.Errorf("envs: %s: %s see %v, want graphs to flatten", e.Spec().ID, k.Name, k.Observation)
+	}
+	f.n = Choices(k.Action)
+	joint, most := 1, 0
+	for _, n := range f.n {
+		if joint *= n; joint < 1 || joint > maxFlat {
+			return nil, fmt.Errorf("envs: %s: actions of %s are %v, want choices, at most %d of them together", e.Spec().ID, k.Name, k.Action, maxFlat)
+		}
+		most = max(most, n)
+	}
+	f.obs, f.act = NewObservation(e.Spec()), NewAction(e.Spec())
+	f.mask, f.path = make([]bool, len(f.n)*most), make([]float32, len(f.n))
+	width := 0
+	k.Features, k.FeatureUnits = nil, nil
+	for _, n := range f.graph.Nodes {
+		width += n.Capacity * (1 + n.Width)
+	}
+	k.Observation, k.Action, k.Actions, k.ActionUnits, k.Points, k.MaskAfter = Unbounded(width), Discrete{N: joint}, nil, nil, nil, nil
+	return f, nil
+}
+
+// Reset implements [Env].
+func (f *Flatten) Reset(seed uint64, options Options, obs *Observation) error {
+	if err := f.Env.Reset(seed, options, f.obs); err != nil {
+		return err
+	}
+	return f.see(obs)
+}
+
+// Step implements [Env].
+func (f *Flatten) Step(act *Action, obs *Observation, out *Outcome) error {
+	if err := CheckAction(f.spec, nil, act); err != nil {
+		return err
+	}
+	c := int(act.Kinds[0][0])
+	for i := len(f.n) - 1; i >= 0; i-- {
+		f.act.Kinds[0][i] = float32(c % f.n[i])
+		c /= f.n[i]
+	}
+	if err := f.Env.Step(f.act, f.obs, out); err != nil {
+		return err
+	}
+	return f.see(obs)
+}
+
+// see writes what is seen and what is legal.
+func (f *Flatten) see(obs *Observation) error {
+	from, to := &f.obs.Kinds[0], &obs.Kinds[0]
+	to.Active[0] = from.Active[0]
+	clear(to.Values)
+	clear(to.Mask)
+	if !from.Active[0] {
+		return nil
+	}
+	f.row(from.Graphs[0], to.Values)
+	return f.legal(from, 0, to.Mask)
+}
+
+func (f *Flatten) row(g *GraphValue, dst []float32) {
+	for k, n := range f.graph.Nodes {
+		for i := range g.Nodes[k].Len {
+			dst[i*(1+n.Width)] = 1
+			copy(dst[i*(1+n.Width)+1:], g.Nodes[k].Features[i*n.Width:(i+1)*n.Width])
+		}
+		dst = dst[n.Capacity*(1+n.Width):]
+	}
+}
+
+// legal allows the tuples that begin with the path's first c choices: mask is their part of the joint mask.
+func (f *Flatten) legal(o *KindObservation, c int, mask []bool) error {
+	if c == len(f.n) {
+		mask[0] = true
+		return nil
+	}
+	most := len(f.mask) / len(f.n)
+	mine, part := f.mask[c*most:][:f.n[c]], len(mask)/f.n[c]
+	inner := &f.Env.Spec().Kinds[0]
+	if inner.MaskAfter != nil {
+		if err := inner.MaskAfter(o, 0, f.path[:c], mine); err != nil {
+			return err
+		}
+	} else {
+		at := 0
+		for _, n := range f.n[:c] {
+			at += n
+		}
+		copy(mine, o.Mask[at:])
+	}
+	for i, ok := range mine {
+		if !ok {
+			continue
+		}
+		f.path[c] = float32(i)
+		if err := f.legal(o, c+1, mask[i*part:(i+1)*part]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CopyFrom implements [Env].
+func (f *Flatten) CopyFrom(src Env) error {
+	s, err := sameWrapper(f, src)
+	if err != nil {
+		return err
+	}
+	return f.Env.CopyFrom(s.Env)
+}
+
+// AppendBinary implements [Env].
+func (f *Flatten) AppendBinary(b []byte) ([]byte, error) { return f.Env.AppendBinary(b) }
+
+// UnmarshalBinary implements [Env].
+func (f *Flatten) UnmarshalBinary(b []byte) error { return f.Env.UnmarshalBinary(b) }
