@@ -14,10 +14,15 @@ func (w *world) makeOffers() {
 func (w *world) apply(a []float32) {
 	n := len(w.fn)
 	start := int(w.slot % int64(n))
-	exchange := false
+	exchange, activate := false, [2]bool{} // warm ones, cold ones
 	for f := range w.fn {
-		w.release(f, int32(a[f*Acts+ActRelease]))
-		w.offered[f] = min(int32(a[f*Acts+ActGive]), w.idleKeep(f).n)
+		row := a[f*Acts : (f+1)*Acts : (f+1)*Acts]
+		if x := row[ActRelease]; x > 0 {
+			w.release(f, int32(x))
+		}
+		activate[0] = activate[0] || row[ActWarm] > 0
+		activate[1] = activate[1] || row[ActCold] > 0
+		w.offered[f] = min(int32(row[ActGive]), w.idleKeep(f).n)
 		exchange = exchange || w.offered[f] > 0
 	}
 	if exchange {
@@ -29,10 +34,9 @@ func (w *world) apply(a []float32) {
 			w.take(f, int32(a[f*Acts+ActTake]))
 		}
 	}
-	for _, warm := range [...]bool{true, false} {
-		what := ActCold
-		if warm {
-			what = ActWarm
+	for kind, what := range [...]int{ActWarm, ActCold} {
+		if !activate[kind] {
+			continue
 		}
 		for i := range n {
 			f := start + i
@@ -40,7 +44,7 @@ func (w *world) apply(a []float32) {
 				f -= n
 			}
 			if x := int32(a[f*Acts+what]); x > 0 {
-				w.activate(f, x, warm)
+				w.activate(f, x, what == ActWarm)
 			}
 		}
 	}

@@ -48,12 +48,17 @@ type ARMS struct {
 	gpu, change           float64
 	shared                bool
 	deficit               []float64 // D_f
-	order                 []int32
-	score                 []float64
-	need, active          []int32 // required, and deployed by what has been decided
+	order                 []ranked  // functions that lack vGPUs
+	need, active          []int32   // required, and deployed by what has been decided
 	idle, idleKeep, queue []int32
-	spare                 []int32 // functions of each tier that could give a keep-alive vGPU, at most
-	less                  func(a, b int32) int
+	tiers                 []tierPlan // the tiers' functions
+	spare                 []int32    // functions of each tier that could give a keep-alive vGPU, at most
+}
+
+// ranked is a function and its score.
+type ranked struct {
+	score float64
+	f     int32
 }
 
 // NewARMS returns a scheduler for the environments of a configuration.
@@ -64,17 +69,13 @@ func NewARMS(c ARMSConfig, env *Config) (*ARMS, error) {
 	n := env.functions()
 	p := &ARMS{
 		config: c, gpu: env.Costs.GPU, change: env.Costs.Switch, shared: env.Layout.Warm == WarmShared,
-		deficit: make([]float64, n), order: make([]int32, 0, n), score: make([]float64, n), need: make([]int32, n), active: make([]int32, n),
+		deficit: make([]float64, n), order: make([]ranked, 0, n), need: make([]int32, n), active: make([]int32, n),
 		idle: make([]int32, n), idleKeep: make([]int32, n), queue: make([]int32, n), spare: make([]int32, len(env.Tiers)),
 	}
-	p.less = func(a, b int32) int {
-		switch {
-		case p.score[a] > p.score[b]:
-			return -1
-		case p.score[a] < p.score[b]:
-			return 1
-		}
-		return int(a - b)
+	from := 0
+	for i := range env.Tiers {
+		p.tiers = append(p.tiers, tierPlan{from, from + env.Tiers[i].Functions})
+		from += env.Tiers[i].Functions
 	}
 	return p, nil
 }
@@ -95,12 +96,21 @@ func (p *ARMS) required(o []float32) int32 {
 		q += float64(o[SeesLate])
 	}
 	forecast := float64(float64(o[SeesEstimate]) * w)
-	up := func(x float64) int32 { return int32(math.Ceil(x - 1e-6)) } // observations are rounded
 	if p.config.Requirement == LiteralRequirement {
 		return up(float64(q*w) + forecast)
 	}
 	slack := (float64(o[SeesSLA]) + 1) / 2
 	return max(up(q*w/slack), up(forecast))
+}
+
+// up rounds a number that is not negative up; observations are rounded.
+func up(x float64) int32 {
+	x -= 1e-6
+	n := int32(x)
+	if float64(n) < x {
+		n++
+	}
+	return n
 }
 
 // Act implements [envs.Policy].
@@ -111,37 +121,20 @@ func (p *ARMS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	}
 	clear(a)
 	off := int32(seen[SeesOff])
-	p.order = p.order[:0]
-	clear(p.spare)
-	for f := range p.deficit {
-		o := seen[f*Sees : (f+1)*Sees]
+	for f := range p.need {
+		o := seen[f*Sees : (f+1)*Sees : (f+1)*Sees]
 		// Transient vGPUs that have been idle for long go off; the paper has no rule for that.
 		patient := int32(o[SeesPatient])
-		a[f*Acts+ActRelease] = float32(patient)
+		a[f*Acts+ActRelease] = o[SeesPatient]
 		off += patient
 		p.idle[f], p.idleKeep[f] = int32(o[SeesIdle])-patient, int32(o[SeesIdleKeep])
 		p.active[f] = int32(o[SeesKeep]) + int32(o[SeesTransient]) - patient
 		p.need[f], p.queue[f] = p.required(o), int32(o[SeesQueue])
-		lack := p.need[f] - p.active[f]
-		if lack <= 0 {
-			p.deficit[f] = 0
-			if lack < 0 && p.idleKeep[f] > 0 {
-				p.spare[int(o[SeesTier])]++
-			}
-			continue
-		}
-		p.deficit[f] += float64(lack)
-		weight := 1.0
-		if p.config.Penalty {
-			weight = float64(o[SeesPenalty])
-		}
-		p.score[f] = float64(float64(lack)*weight) + float64(p.config.Gamma*p.deficit[f])
-		p.order = append(p.order, int32(f))
 	}
-	slices.SortFunc(p.order, p.less)
+	p.rank(seen)
 	donor := 0 // of idle transient vGPUs
-	for _, f32 := range p.order {
-		f := int(f32)
+	for i := range p.order {
+		f := int(p.order[i].f)
 		warm := int32(seen[f*Sees+SeesWarm])
 		if !p.shared {
 			warm += int32(a[f*Acts+ActRelease]) // what is released has hosted it last
@@ -154,6 +147,37 @@ func (p *ARMS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 		}
 	}
 	return nil
+}
+
+// rank puts the functions that lack vGPUs into the order of their scores.
+func (p *ARMS) rank(seen []float32) {
+	p.order = p.order[:0]
+	clear(p.spare)
+	for f, need := range p.need {
+		lack := need - p.active[f]
+		if lack <= 0 {
+			p.deficit[f] = 0
+			if lack < 0 && p.idleKeep[f] > 0 {
+				p.spare[int(seen[f*Sees+SeesTier])]++
+			}
+			continue
+		}
+		p.deficit[f] += float64(lack)
+		weight := 1.0
+		if p.config.Penalty {
+			weight = float64(seen[f*Sees+SeesPenalty])
+		}
+		p.order = append(p.order, ranked{float64(float64(lack)*weight) + float64(p.config.Gamma*p.deficit[f]), int32(f)})
+	}
+	slices.SortFunc(p.order, func(a, b ranked) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return int(a.f - b.f)
+	})
 }
 
 // step gets function f one vGPU more, and returns false where there is none to be had.
@@ -197,11 +221,12 @@ func (p *ARMS) step(seen, a []float32, f int, off, warm *int32, donor *int) bool
 // requires. What it leaves behind is its queue.
 func (p *ARMS) keeper(seen []float32, f int, below float64) int {
 	best := none
-	if p.spare[int(seen[f*Sees+SeesTier])] == 0 {
+	tier := int(seen[f*Sees+SeesTier])
+	if p.spare[tier] == 0 {
 		return none
 	}
-	for g := range p.idleKeep {
-		if g == f || p.idleKeep[g] == 0 || p.active[g] <= p.need[g] || seen[g*Sees+SeesTier] != seen[f*Sees+SeesTier] {
+	for g := p.tiers[tier].from; g < p.tiers[tier].to; g++ {
+		if g == f || p.idleKeep[g] == 0 || p.active[g] <= p.need[g] {
 			continue
 		}
 		if cost := p.change + float64(p.config.Gamma*float64(p.queue[g])); cost < below {

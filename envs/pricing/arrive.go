@@ -3,6 +3,7 @@ package pricing
 import (
 	"math"
 
+	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
@@ -14,12 +15,80 @@ const chunk = 30
 type rate struct {
 	n    uint64
 	mean float64
-	none float64 // e^-mean
+	// few and more hold the probabilities of at most 0, 1, …, in units of a draw's 2^-53 and rounded up: what is drawn reaches beyond them or not. Of more there are as
+	// many as draws have asked for. sum and last are the last one's, and its own part of it.
+	few       [8]int64
+	more      []int64
+	sum, last float64
 }
 
-func newRate(mean float64) rate {
+// tabled is how many probabilities a rate keeps beside the few; what is drawn beyond them, at a mean of chunk one time in 10^8, is summed anew.
+const tabled = 56
+
+func newRates(n int) []rate {
+	r, all := make([]rate, n), make([]int64, n*tabled)
+	for i := range r {
+		r[i].more = all[i*tabled : i*tabled : (i+1)*tabled]
+	}
+	return r
+}
+
+// draws is a probability in units of a draw.
+func draws(p float64) int64 { return int64(math.Ceil(p * 0x1p53)) }
+
+// set changes the mean.
+func (r *rate) set(mean float64) {
 	n := max(1, math.Ceil(mean/chunk))
-	return rate{uint64(n), mean / n, portable.Exp(-mean / n)}
+	r.n, r.mean, r.more = uint64(n), mean/n, r.more[:0]
+	r.last = portable.Exp(-r.mean)
+	r.sum, r.few[0] = r.last, draws(r.last)
+	for m := 1; m < len(r.few); m++ {
+		r.few[m] = r.next(m)
+	}
+}
+
+// next goes on to the probability of at most m.
+func (r *rate) next(m int) int64 {
+	r.last = float64(r.last*r.mean) / float64(m)
+	r.sum += r.last
+	return draws(r.sum)
+}
+
+// count is one draw's number by inversion: how many of the probabilities a draw of 53 bits reaches. The few are counted without a branch, which would be
+// guessed wrong as often as dice are.
+func (r *rate) count(u int64) int32 {
+	m := 0
+	for _, p := range r.few {
+		m += int(uint64(p-1-u) >> 63)
+	}
+	if m == len(r.few) {
+		m += r.beyond(u)
+	}
+	return int32(m)
+}
+
+// beyond is how many more than the few.
+func (r *rate) beyond(u int64) int {
+	from := 0
+	if k := int(r.mean) - len(r.few); k > 0 && k < len(r.more) && u >= r.more[k] {
+		from = k + 1
+	}
+	for i, p := range r.more[from:] {
+		if u < p {
+			return from + i
+		}
+	}
+	for m := len(r.more); m < tabled; m++ {
+		if r.more = append(r.more, r.next(len(r.few)+m)); u < r.more[m] || r.last == 0 {
+			return m
+		}
+	}
+	c := *r // is not tabled
+	for m := tabled; ; m++ {
+		if p := c.next(len(r.few) + m); u < p || c.last == 0 {
+			return m
+		}
+	}
 }
 
 // setRates makes the functions' rates of a window from the tiers' (jobs per slot).
@@ -27,8 +96,8 @@ func (w *world) setRates() {
 	for f := range w.fn {
 		p := &w.fn[f]
 		mean := float64(float64(w.rates[p.tier]*p.share)*w.calm) / w.work.mean
-		w.perSlot[2*f] = newRate(mean)
-		w.perSlot[2*f+1] = newRate(float64(mean * w.cfg.Burst.Factor))
+		w.perSlot[2*f].set(mean)
+		w.perSlot[2*f+1].set(float64(mean * w.cfg.Burst.Factor))
 	}
 }
 
@@ -45,6 +114,10 @@ func calmShare(b *Burst) float64 {
 // counts rise with the rate for the same draw: worlds that differ in price alone see nearly the same jobs.
 func (w *world) arrive() {
 	now := uint64(w.slot)
+	// All first draws at once: they depend on nothing, so that they overlap.
+	for f := range w.uniform {
+		w.uniform[f] = draw(w.fn[f].arrivalKey.With(now))
+	}
 	for f := range w.fn {
 		p := &w.fn[f]
 		burst := 0
@@ -56,7 +129,7 @@ func (w *world) arrive() {
 		if int32(w.slot) < w.burstEnd[f] {
 			burst = 1
 		}
-		n := w.poisson(f, &w.perSlot[2*f+burst], now)
+		n := w.poisson(f, &w.perSlot[2*f+burst], now, w.uniform[f])
 		if n > 0 && w.work.width != nil {
 			n = w.widen(f, n, now)
 		}
@@ -97,23 +170,21 @@ func (w *world) drawBurst(f int) {
 	w.nextBurst[f] = int32(min(float64(w.slot)+gap, math.MaxInt32))
 }
 
-// poisson draws a function's number of arrivals by inversion.
-func (w *world) poisson(f int, r *rate, now uint64) int32 {
-	var n int32
+// draw is a key's Float64 in units of 2^-53.
+func draw(k rng.Key) int64 { return int64(k.Uint64() >> 11) }
+
+// poisson draws a function's number of arrivals; u is the first draw.
+func (w *world) poisson(f int, r *rate, now uint64, u int64) int32 {
+	w.traced("arrivals", uint64(f), now, 0, float64(u)*0x1p-53)
+	n := r.count(u)
+	if r.n == 1 {
+		return n
+	}
 	key := w.fn[f].arrivalKey.With(now)
-	for i := range r.n {
-		k := key
-		if i > 0 {
-			k = key.With(i)
-		}
-		u := k.Float64()
-		w.traced("arrivals", uint64(f), now, i, u)
-		p, m := r.none, int32(0)
-		for below := p; u >= below && p > 0; below += p {
-			m++
-			p = float64(p*r.mean) / float64(m)
-		}
-		n += m
+	for i := uint64(1); i < r.n; i++ {
+		u := draw(key.With(i))
+		w.traced("arrivals", uint64(f), now, i, float64(u)*0x1p-53)
+		n += r.count(u)
 	}
 	return n
 }

@@ -110,7 +110,17 @@ func (c *codec) lists(dst, src *[]list) {
 	if c.mode != copying {
 		for i := range *dst {
 			l := &(*dst)[i]
-			l.head, l.tail, l.n = c.half(l.head), c.half(l.tail), c.half(l.n)
+			l.at, l.n = c.half(l.at), c.half(l.n)
+		}
+	}
+}
+
+func (c *codec) arenas(dst, src *arena) {
+	sized(c, &dst.places, &src.places)
+	if c.mode != copying {
+		for i := range dst.places {
+			p := &dst.places[i]
+			p.before, p.after = c.half(p.before), c.half(p.after)
 		}
 	}
 }

@@ -29,10 +29,10 @@ func (w *world) hosts(g int32, f int) bool {
 // the least occupied of the GPUs that host the function.
 func (w *world) pickWarm(f int) int32 {
 	if !w.shared {
-		return w.off[f].head
+		return w.link.first(&w.off[f])
 	}
 	best, most := int32(none), int32(0)
-	for j := w.roomList[f].head; j != none; j = w.roomLink.next(j) {
+	for j := w.roomLink.first(&w.roomList[f]); j >= 0; j = w.roomLink.next(j) {
 		if g := w.gpuOf(j); w.gpuOff[g] > most {
 			best, most = g, w.gpuOff[g]
 		}
@@ -43,10 +43,10 @@ func (w *world) pickWarm(f int) int32 {
 // pickCold is any vGPU that is off: the one that has been off longest, or with shared GPUs one of the least occupied GPU.
 func (w *world) pickCold() int32 {
 	if !w.shared {
-		return w.allOff().head
+		return w.allLink.first(w.allOff())
 	}
 	for n := w.cfg.Layout.GPU; n > 0; n-- {
-		if g := w.byOff[n].head; g != none {
+		if g := w.gpuLink.first(&w.byOff[n]); g >= 0 {
 			return w.firstOff(g)
 		}
 	}
@@ -55,7 +55,7 @@ func (w *world) pickCold() int32 {
 
 // firstOff is the lowest vGPU of GPU g that is off.
 func (w *world) firstOff(g int32) int32 {
-	if g == none {
+	if g < 0 {
 		return none
 	}
 	for j := g * int32(w.cfg.Layout.GPU); j < min((g+1)*int32(w.cfg.Layout.GPU), int32(len(w.vgpus))); j++ {

@@ -1,9 +1,11 @@
 package pricing
 
-// job is one request. It stands in its function's queue, or in that of late jobs, until it begins; and in the calendar until it can be
-// forgotten.
+import "github.com/stoker-rl/stoker/rng"
+
+// job is one request. It stands in its function's queue, or in that of late jobs, until it begins; and where that is not in the slot in which it
+// arrived, in the calendar until it can be forgotten.
 type job struct {
-	arrived int32 // slot
+	arrived int32 // slot; of a free place the next free one
 	fn      int32
 	length  int32
 	state   jobState
@@ -23,8 +25,11 @@ const (
 func (w *world) admit(f int, n int32) {
 	p := &w.fn[f]
 	now := int32(w.slot)
-	key := p.serviceKey.With(uint64(w.slot))
 	sure := len(p.law) == 1
+	var key rng.Key
+	if !sure {
+		key = p.serviceKey.With(uint64(w.slot))
+	}
 	for i := range n {
 		length := int32(1)
 		if !sure {
@@ -35,27 +40,41 @@ func (w *world) admit(f int, n int32) {
 		k := w.newJob()
 		w.jobs[k] = job{arrived: now, fn: int32(f), length: length, state: jobWaits}
 		w.jobLinks.push(&w.queues[f], k)
-		// It is on time if it begins in slot a + s - length at the latest: its SLA bounds completion (H5: a deadline from its arrival).
-		w.jobRing.put(k, max(now, now+p.sla-length+1))
+		// One that is too late when it comes is found out in this slot; the others can wait for the calendar until it is known that they wait.
+		if length > p.sla {
+			w.jobRing.put(k, now)
+		} else {
+			w.unfiled[f]++
+		}
 	}
+}
+
+// file puts the jobs of function f that arrived in this slot and wait on into the calendar. They come the last one first: on one page they are alike.
+func (w *world) file(f int) {
+	k := w.jobLinks.last(&w.queues[f])
+	for range min(w.unfiled[f], w.queues[f].n) {
+		// A job is on time if it begins in slot a + s - length at the latest: its SLA bounds completion (H5: a deadline from its arrival).
+		w.jobRing.put(k, w.jobs[k].arrived+w.fn[f].sla-w.jobs[k].length+1)
+		k = w.jobLinks.before(k)
+	}
+	w.unfiled[f] = 0
 }
 
 // newJob takes a free place in the arena.
 func (w *world) newJob() int32 {
 	if k := w.freeJob; k != none {
-		w.freeJob = w.jobRing.after[k]
+		w.freeJob = w.jobs[k].arrived
 		return k
 	}
 	k := int32(len(w.jobs))
 	w.jobs = append(w.jobs, job{})
-	w.jobLinks = append(w.jobLinks, none, none)
-	w.jobRing.after = append(w.jobRing.after, none)
+	w.jobLinks.places = append(w.jobLinks.places, place{})
+	w.jobRing.after = append(w.jobRing.after, 0)
 	return k
 }
 
 func (w *world) dropJob(k int32) {
-	w.jobs[k].state = jobFree
-	w.jobRing.after[k] = w.freeJob
+	w.jobs[k] = job{arrived: w.freeJob, state: jobFree}
 	w.freeJob = k
 }
 
@@ -63,8 +82,8 @@ func (w *world) dropJob(k int32) {
 // wait on in the late queue; late ones that have waited too long are dropped.
 func (w *world) age() {
 	now := int32(w.slot)
-	for k := w.jobRing.take(now); k != none; {
-		after := w.jobRing.after[k]
+	for k := w.jobRing.take(now); k >= 0; {
+		after := w.jobRing.next(k)
 		j := &w.jobs[k]
 		f := int(j.fn)
 		p := &w.fn[f]
@@ -96,14 +115,25 @@ func (w *world) dispatch() {
 	for f := range w.fn {
 		begun := int32(0)
 		queue, late := &w.queues[f], &w.queues[len(w.fn)+f]
-		for n := min(w.idleKeep(f).n+w.idleTransient(f).n, queue.n+late.n); begun < n; begun++ {
-			q := queue
-			if q.n == 0 {
-				q = late
+		idle := w.idleKeep(f).n + w.idleTransient(f).n
+		for n := min(idle, queue.n); begun < n; begun++ {
+			k := w.jobLinks.first(queue)
+			w.jobLinks.remove(queue, k)
+			w.serve(f, w.jobs[k].length)
+			if queue.n < w.unfiled[f] {
+				w.dropJob(k)
+			} else {
+				w.jobs[k].state = jobBegun
 			}
-			j := &w.jobs[w.jobLinks.pop(q)]
-			j.state = jobBegun
-			w.serve(f, j.length)
+		}
+		for n := min(idle, begun+late.n); begun < n; begun++ {
+			k := w.jobLinks.first(late)
+			w.jobLinks.remove(late, k)
+			w.serve(f, w.jobs[k].length)
+			w.jobs[k].state = jobBegun
+		}
+		if w.unfiled[f] > 0 {
+			w.file(f)
 		}
 		w.begun[f] = begun
 		if begun > 0 {

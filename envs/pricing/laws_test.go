@@ -160,13 +160,14 @@ func TestShares(t *testing.T) {
 // Arrivals have the mean of eq. 1 and, outside bursts, Poisson's variance; bursts keep the mean. 5 standard errors.
 func TestArrivals(t *testing.T) {
 	for _, mean := range []float64{0.01, 3, 29, 31, 500} {
-		r := newRate(mean)
+		r := &newRates(1)[0]
+		r.set(mean)
 		w := &world{fn: make([]function, 1)}
 		const n = 20000
 		var sum, sq float64
 		for i := range uint64(n) {
 			w.fn[0].arrivalKey = rng.New(3, "test")
-			x := float64(w.poisson(0, &r, i)) - mean
+			x := float64(w.poisson(0, r, i, draw(w.fn[0].arrivalKey.With(i)))) - mean
 			sum += x
 			sq += x * x
 		}

@@ -1,93 +1,107 @@
 package pricing
 
-// none ends lists and stands for no function.
+// none stands for no index. What follows the last item of a list, or comes before its first, is a negative number too.
 const none = -1
 
-// list is a doubly linked list of indices of one arena.
-type list struct{ head, tail, n int32 }
+// list is a doubly linked ring of items of an arena through a head of its own. So nothing is linked in or out differently at an end: lists
+// change with every job, and a processor would guess half of the time wrongly where in its list an item stands.
+type list struct {
+	at int32 // the place of its head
+	n  int32
+}
 
-var empty = list{none, none, 0}
+// arena holds the links of items; those of the lists' heads come first.
+type arena struct {
+	places []place
+	heads  int32
+}
 
-// links are the neighbours of each index of an arena: [2i] before, [2i+1] after.
-type links []int32
+type place struct{ before, after int32 }
+
+// newArena makes room for items and gives lists their heads.
+func newArena(items int, lists ...[]list) arena {
+	a := arena{}
+	for _, l := range lists {
+		for i := range l {
+			l[i].at = a.heads
+			a.heads++
+		}
+	}
+	a.places = make([]place, int(a.heads)+items)
+	return a
+}
+
+// reset empties lists of the arena.
+func (a *arena) reset(lists ...[]list) {
+	for _, l := range lists {
+		for i := range l {
+			l[i].n = 0
+			a.places[l[i].at] = place{l[i].at, l[i].at}
+		}
+	}
+}
 
 // push puts i at the list's end.
-func (k links) push(l *list, i int32) {
-	k[2*i], k[2*i+1] = l.tail, none
-	if l.tail == none {
-		l.head = i
-	} else {
-		k[2*l.tail+1] = i
-	}
-	l.tail = i
+func (a *arena) push(l *list, i int32) {
+	p := a.heads + i
+	head := &a.places[l.at]
+	a.places[p] = place{head.before, l.at}
+	a.places[head.before].after = p
+	head.before = p
 	l.n++
 }
 
 // remove takes i out of the list that it is in.
-func (k links) remove(l *list, i int32) {
-	before, after := k[2*i], k[2*i+1]
-	if before == none {
-		l.head = after
-	} else {
-		k[2*before+1] = after
-	}
-	if after == none {
-		l.tail = before
-	} else {
-		k[2*after] = before
-	}
+func (a *arena) remove(l *list, i int32) {
+	p := a.places[a.heads+i]
+	a.places[p.before].after = p.after
+	a.places[p.after].before = p.before
 	l.n--
 }
 
-// pop takes the first index out of a list that is not empty.
-func (k links) pop(l *list) int32 {
-	i := l.head
-	l.head = k[2*i+1]
-	if l.head == none {
-		l.tail = none
-	} else {
-		k[2*l.head] = none
-	}
-	l.n--
-	return i
-}
+// first and last are the list's ends, negative where it is empty.
+func (a *arena) first(l *list) int32 { return a.places[l.at].after - a.heads }
+func (a *arena) last(l *list) int32  { return a.places[l.at].before - a.heads }
 
-// next is the index after i.
-func (k links) next(i int32) int32 { return k[2*i+1] }
+// next and before are i's neighbours, negative at an end.
+func (a *arena) next(i int32) int32   { return a.places[a.heads+i].after - a.heads }
+func (a *arena) before(i int32) int32 { return a.places[a.heads+i].before - a.heads }
 
-// ring is a calendar: one bucket of indices for each of the coming slots, in the order in which they were put there.
+// ring is a calendar: one page of indices for each of the coming slots, in the order in which they were put there. Its links begin with those of
+// the pages themselves, for the reason that lists have heads.
 type ring struct {
-	head, tail []int32 // a power of two of buckets
-	after      []int32 // of each index
+	tail  []int32 // the last place of each page, its own where it is empty; a power of two of them
+	after []int32 // of each place
 }
+
+func newRing(pages, items int) ring { return ring{make([]int32, pages), make([]int32, pages+items)} }
 
 func (r *ring) reset() {
-	for i := range r.head {
-		r.head[i], r.tail[i] = none, none
+	for i := range r.tail {
+		r.tail[i] = int32(i)
 	}
 }
 
-// put files i under a slot less than len(head) ahead.
+// put files i under a slot less than len(tail) ahead.
 func (r *ring) put(i, slot int32) {
-	b := slot & int32(len(r.head)-1)
-	r.after[i] = none
-	if r.tail[b] == none {
-		r.head[b] = i
-	} else {
-		r.after[r.tail[b]] = i
-	}
-	r.tail[b] = i
+	page := &r.tail[slot&int32(len(r.tail)-1)]
+	i += int32(len(r.tail))
+	r.after[*page] = i
+	*page = i
 }
 
-// take empties a slot's bucket and returns its first index; the others follow through after.
+// take empties a slot's page and returns its first index; the others follow through next, the last by a negative number.
 func (r *ring) take(slot int32) int32 {
-	b := slot & int32(len(r.head)-1)
-	i := r.head[b]
-	r.head[b], r.tail[b] = none, none
-	return i
+	page := slot & int32(len(r.tail)-1)
+	r.after[r.tail[page]] = 0
+	r.tail[page] = page
+	return r.after[page] - int32(len(r.tail))
 }
 
-// buckets is the number of buckets for so many slots ahead.
+// next is the index after i on the page that was taken.
+func (r *ring) next(i int32) int32 { return r.after[int32(len(r.tail))+i] - int32(len(r.tail)) }
+
+// buckets is the number of pages for so many slots ahead.
 func buckets(ahead int) int {
 	n := 16
 	for n <= ahead+1 {

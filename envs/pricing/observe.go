@@ -177,12 +177,12 @@ func (w *world) seeSlot(obs *envs.Observation) {
 		o := k.Values[f*Sees : (f+1)*Sees : (f+1)*Sees]
 		queue := &w.queues[f]
 		wait, idle := float32(0), float32(0)
-		if queue.head != none {
-			wait = float32(w.slot - int64(w.jobs[queue.head].arrived))
+		if queue.n > 0 {
+			wait = float32(w.slot - int64(w.jobs[w.jobLinks.first(queue)].arrived))
 		}
 		free := w.idleTransient(f)
-		if free.head != none {
-			idle = float32(w.slot - int64(w.vgpus[free.head].since))
+		if free.n > 0 {
+			idle = float32(w.slot - int64(w.vgpus[w.link.first(free)].since))
 		}
 		o[SeesQueue], o[SeesLate] = float32(queue.n), float32(w.queues[len(w.fn)+f].n)
 		o[SeesArrived], o[SeesEstimate] = float32(w.arrived[f]), float32(w.estimate[f])

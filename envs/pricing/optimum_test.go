@@ -94,9 +94,11 @@ func (s *search) from(t testing.TB, depth int) float64 {
 // key is what of a world matters for what follows, whichever of equal vGPUs it is.
 func (w *world) key() string {
 	var done [8]uint64
-	for ahead := range int64(len(w.vgpuRing.head)) {
-		b := int32(w.slot+ahead) & int32(len(w.vgpuRing.head)-1)
-		for j := w.vgpuRing.head[b]; j != none; j = w.vgpuRing.after[j] {
+	for ahead := range int64(len(w.vgpuRing.tail)) {
+		page := int32(w.slot+ahead) & int32(len(w.vgpuRing.tail)-1)
+		for at := page; at != w.vgpuRing.tail[page]; {
+			at = w.vgpuRing.after[at]
+			j := at - int32(len(w.vgpuRing.tail))
 			done[j] = uint64(ahead)
 		}
 	}
@@ -112,7 +114,7 @@ func (w *world) key() string {
 	}
 	for q := range w.queues {
 		b = append(b, byte(w.queues[q].n))
-		for k := w.queues[q].head; k != none; k = w.jobLinks.next(k) {
+		for k := w.jobLinks.first(&w.queues[q]); k >= 0; k = w.jobLinks.next(k) {
 			b = append(b, byte(w.jobs[k].arrived), byte(w.jobs[k].length))
 		}
 	}

@@ -65,7 +65,7 @@ func (w *world) goIdle(j int32, f int) {
 		return
 	}
 	w.link.push(w.idleTransient(f), j)
-	if w.fresh[f] == none {
+	if w.fresh[f] < 0 {
 		w.fresh[f] = j
 	}
 }
@@ -89,7 +89,7 @@ func (w *world) leaveIdle(j int32, f int) {
 func (w *world) ripen() {
 	line := int32(w.slot) - int32(w.cfg.Patience)
 	for f := range w.fn {
-		for j := w.fresh[f]; j != none && w.vgpus[j].since <= line; j = w.fresh[f] {
+		for j := w.fresh[f]; j >= 0 && w.vgpus[j].since <= line; j = w.fresh[f] {
 			w.patient[f]++
 			w.fresh[f] = w.link.next(j)
 		}
@@ -98,9 +98,9 @@ func (w *world) ripen() {
 
 // serve has an idle vGPU of function f, a keep-alive one if there is any and the last used, run a job.
 func (w *world) serve(f int, length int32) {
-	j := w.idleKeep(f).tail
-	if j == none {
-		j = w.idleTransient(f).tail
+	j := w.link.last(w.idleKeep(f))
+	if j < 0 {
+		j = w.link.last(w.idleTransient(f))
 	}
 	w.leaveIdle(j, f)
 	w.vgpus[j].state = vgpuBusy
@@ -110,8 +110,8 @@ func (w *world) serve(f int, length int32) {
 
 // free ends the services and loads that end with the last slot.
 func (w *world) free() {
-	for j := w.vgpuRing.take(int32(w.slot)); j != none; {
-		after := w.vgpuRing.after[j]
+	for j := w.vgpuRing.take(int32(w.slot)); j >= 0; {
+		after := w.vgpuRing.next(j)
 		v := &w.vgpus[j]
 		f := int(v.host)
 		if v.state == vgpuBusy {
@@ -202,7 +202,7 @@ func (w *world) switchCost(r role) {
 // release switches up to n idle transient vGPUs of function f off, longest idle first.
 func (w *world) release(f int, n int32) {
 	for ; n > 0 && w.idleTransient(f).n > 0; n-- {
-		j := w.idleTransient(f).head
+		j := w.link.first(w.idleTransient(f))
 		w.leaveIdle(j, f)
 		w.count(f, transient, -1)
 		w.goOff(j)
@@ -216,7 +216,7 @@ func (w *world) activate(f int, n int32, warm bool) {
 		if warm {
 			j = w.pickWarm(f)
 		}
-		if j == none {
+		if j < 0 {
 			return
 		}
 		if w.deploy(j, f, transient, false) {
@@ -228,7 +228,7 @@ func (w *world) activate(f int, n int32, warm bool) {
 // hand switches up to n idle keep-alive vGPUs from function g to function f.
 func (w *world) hand(g, f int, n int32) {
 	for ; n > 0 && w.idleKeep(g).n > 0; n-- {
-		j := w.idleKeep(g).head
+		j := w.link.first(w.idleKeep(g))
 		w.leaveIdle(j, g)
 		w.count(g, keepAlive, -1)
 		w.count(f, keepAlive, 1)

@@ -29,17 +29,18 @@ type state struct {
 	keep, trans, loading []int32   // vGPUs
 	owed                 []int32   // keep-alive vGPUs at work that will be transient when they are done; negative: the other way
 	patient, fresh       []int32   // patient transients, and the first one that is not
+	unfiled              []int32   // of the queue's last jobs, how many stand in no page of the calendar yet
 	drawn                []int32   // loads drawn in this slot
 	room                 []int32   // vGPUs off on GPUs that host the function, with shared GPUs
 
 	// Lists and their arenas.
 	idle, off, queues, roomList, byOff []list
 	gpuOff, filed                      []int32
-	link, allLink, roomLink, gpuLink   links
+	link, allLink, roomLink, gpuLink   arena
 	vgpus                              []vgpu
 	vgpuRing                           ring
 	jobs                               []job
-	jobLinks                           links
+	jobLinks                           arena
 	jobRing                            ring
 }
 
@@ -67,13 +68,10 @@ func (s *state) each(o *state, c *codec) {
 	for _, p := range [...][2]*[]int32{
 		{&s.baseline, &o.baseline}, {&s.tierKeep, &o.tierKeep}, {&s.nextBurst, &o.nextBurst}, {&s.burstEnd, &o.burstEnd}, {&s.bursts, &o.bursts}, {&s.arrived, &o.arrived},
 		{&s.violated, &o.violated}, {&s.begun, &o.begun}, {&s.keep, &o.keep}, {&s.trans, &o.trans}, {&s.loading, &o.loading},
-		{&s.owed, &o.owed}, {&s.patient, &o.patient}, {&s.fresh, &o.fresh}, {&s.drawn, &o.drawn}, {&s.room, &o.room},
+		{&s.owed, &o.owed}, {&s.patient, &o.patient}, {&s.unfiled, &o.unfiled}, {&s.fresh, &o.fresh}, {&s.drawn, &o.drawn}, {&s.room, &o.room},
 		{&s.gpuOff, &o.gpuOff}, {&s.filed, &o.filed},
-		{(*[]int32)(&s.link), (*[]int32)(&o.link)}, {(*[]int32)(&s.allLink), (*[]int32)(&o.allLink)},
-		{(*[]int32)(&s.roomLink), (*[]int32)(&o.roomLink)}, {(*[]int32)(&s.gpuLink), (*[]int32)(&o.gpuLink)},
-		{&s.vgpuRing.head, &o.vgpuRing.head}, {&s.vgpuRing.tail, &o.vgpuRing.tail}, {&s.vgpuRing.after, &o.vgpuRing.after},
-		{(*[]int32)(&s.jobLinks), (*[]int32)(&o.jobLinks)},
-		{&s.jobRing.head, &o.jobRing.head}, {&s.jobRing.tail, &o.jobRing.tail}, {&s.jobRing.after, &o.jobRing.after},
+		{&s.vgpuRing.tail, &o.vgpuRing.tail}, {&s.vgpuRing.after, &o.vgpuRing.after},
+		{&s.jobRing.tail, &o.jobRing.tail}, {&s.jobRing.after, &o.jobRing.after},
 	} {
 		c.int32s(p[0], p[1])
 	}
@@ -81,6 +79,11 @@ func (s *state) each(o *state, c *codec) {
 		{&s.idle, &o.idle}, {&s.off, &o.off}, {&s.queues, &o.queues}, {&s.roomList, &o.roomList}, {&s.byOff, &o.byOff},
 	} {
 		c.lists(p[0], p[1])
+	}
+	for _, p := range [...][2]*arena{
+		{&s.link, &o.link}, {&s.allLink, &o.allLink}, {&s.roomLink, &o.roomLink}, {&s.gpuLink, &o.gpuLink}, {&s.jobLinks, &o.jobLinks},
+	} {
+		c.arenas(p[0], p[1])
 	}
 	c.allVGPUs(&s.vgpus, &o.vgpus)
 	c.allJobs(&s.jobs, &o.jobs)

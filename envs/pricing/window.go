@@ -77,16 +77,16 @@ func (w *world) promoteAll() {
 				continue
 			}
 			j := w.pickWarm(f)
-			if j == none {
+			if j < 0 {
 				j = w.pickCold()
 			}
-			for ; j == none && victim < len(w.fn); victim++ {
+			for ; j < 0 && victim < len(w.fn); victim++ {
 				w.release(victim, 1)
-				if j = w.pickCold(); j != none {
+				if j = w.pickCold(); j >= 0 {
 					break
 				}
 			}
-			if j == none {
+			if j < 0 {
 				return
 			}
 			// No charge: the paper charges switches between slots of a window.
@@ -103,7 +103,7 @@ func (w *world) promoteAll() {
 func (w *world) demote(f int) {
 	w.count(f, keepAlive, -1)
 	w.count(f, transient, 1)
-	if j := w.idleKeep(f).head; w.owed[f] >= 0 && j != none {
+	if j := w.link.first(w.idleKeep(f)); w.owed[f] >= 0 && j >= 0 {
 		w.leaveIdle(j, f)
 		w.vgpus[j].role = transient
 		w.goIdle(j, f)
@@ -116,7 +116,7 @@ func (w *world) demote(f int) {
 func (w *world) promote(f int) {
 	w.count(f, transient, -1)
 	w.count(f, keepAlive, 1)
-	if j := w.idleTransient(f).tail; w.owed[f] <= 0 && j != none {
+	if j := w.link.last(w.idleTransient(f)); w.owed[f] <= 0 && j >= 0 {
 		w.leaveIdle(j, f)
 		w.vgpus[j].role = keepAlive
 		w.goIdle(j, f)

@@ -29,7 +29,8 @@ type world struct {
 	state
 	// What follows from the state.
 	keys    worldKeys
-	perSlot []rate // of each function: outside bursts, inside
+	perSlot []rate  // of each function: outside bursts, inside
+	uniform []int64 // scratch of a slot: the functions' first draws of arrivals
 	shares  []float64
 	offers
 }
@@ -111,19 +112,19 @@ func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 	}
 	s.baseline, s.tierKeep, s.estimate = make([]int32, nt), make([]int32, nt), make([]float64, nf)
 	for _, p := range [...]*[]int32{
-		&s.nextBurst, &s.burstEnd, &s.bursts, &s.arrived, &s.violated, &s.begun, &s.keep, &s.trans, &s.loading, &s.owed, &s.patient, &s.fresh, &s.drawn, &s.room,
+		&s.nextBurst, &s.burstEnd, &s.bursts, &s.arrived, &s.violated, &s.begun, &s.keep, &s.trans, &s.loading, &s.owed, &s.patient, &s.unfiled, &s.fresh, &s.drawn, &s.room,
 	} {
 		*p = make([]int32, nf)
 	}
 	s.idle, s.off, s.queues = make([]list, 2*nf), make([]list, nf+2), make([]list, 2*nf)
-	s.vgpus, s.link, s.allLink = make([]vgpu, n), make(links, 2*n), make(links, 2*n)
-	s.vgpuRing = ring{make([]int32, vgpuBuckets), make([]int32, vgpuBuckets), make([]int32, n)}
-	s.jobRing = ring{make([]int32, jobBuckets), make([]int32, jobBuckets), nil}
+	s.vgpus, s.link, s.allLink = make([]vgpu, n), newArena(n, s.idle, s.off[:nf+1]), newArena(n, s.off[nf+1:])
+	s.vgpuRing = newRing(vgpuBuckets, n)
+	s.jobRing, s.jobLinks = newRing(jobBuckets, 0), newArena(0, s.queues)
 	if w.shared {
 		s.roomList, s.byOff = make([]list, nf), make([]list, w.cfg.Layout.GPU+1)
-		s.gpuOff, s.filed, s.roomLink, s.gpuLink = make([]int32, gpus), make([]int32, n), make(links, 2*n), make(links, 2*gpus)
+		s.gpuOff, s.filed, s.roomLink, s.gpuLink = make([]int32, gpus), make([]int32, n), newArena(n, s.roomList), newArena(gpus, s.byOff)
 	}
-	w.perSlot = make([]rate, 2*nf)
+	w.perSlot, w.uniform = newRates(2*nf), make([]int64, nf)
 }
 
 // allOff is the list of all vGPUs that are off, and of those that are on in a fixed pool but host nothing.
@@ -142,17 +143,19 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 	s := &w.state
 	s.seed, s.first, s.window, s.slot = int64(seed), int64(at), -1, 0
 	s.freeJob, s.busy, s.transients, s.short = none, 0, 0, 0
-	for _, p := range [...][]int32{s.tierKeep, s.burstEnd, s.bursts, s.arrived, s.violated, s.begun, s.keep, s.trans, s.loading, s.owed, s.patient, s.drawn, s.room} {
+	for _, p := range [...][]int32{s.tierKeep, s.burstEnd, s.bursts, s.arrived, s.violated, s.begun, s.keep, s.trans, s.loading, s.owed, s.patient, s.unfiled, s.drawn, s.room} {
 		clear(p)
 	}
 	for _, p := range [...][]float64{s.rates, s.slotAcc, s.winAcc, s.lastAcc, s.total, s.estimate} {
 		clear(p)
 	}
-	for _, p := range [...][]list{s.idle, s.off, s.queues, s.roomList, s.byOff} {
-		for i := range p {
-			p[i] = empty
-		}
-	}
+	nf := len(w.fn)
+	s.link.reset(s.idle, s.off[:nf+1])
+	s.allLink.reset(s.off[nf+1:])
+	s.roomLink.reset(s.roomList)
+	s.gpuLink.reset(s.byOff)
+	s.jobs, s.jobLinks.places, s.jobRing.after = s.jobs[:0], s.jobLinks.places[:s.jobLinks.heads], s.jobRing.after[:len(s.jobRing.tail)]
+	s.jobLinks.reset(s.queues)
 	for _, p := range [...][]int32{s.fresh, s.filed} {
 		for i := range p {
 			p[i] = none
@@ -160,7 +163,6 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 	}
 	s.vgpuRing.reset()
 	s.jobRing.reset()
-	s.jobs, s.jobLinks, s.jobRing.after = s.jobs[:0], s.jobLinks[:0], s.jobRing.after[:0]
 	clear(s.gpuOff)
 	for g := range s.gpuOff {
 		s.gpuLink.push(&s.byOff[0], int32(g))
