@@ -127,12 +127,23 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 			}
 			t := plot.Tick{Value: v}
 			if last-first <= 3 || m == 1 && (e-first)%every == 0 {
-				t.Label = strconv.FormatFloat(v, 'g', 4, 64)
+				t.Label = short(v)
 			}
 			out = append(out, t)
 		}
 	}
 	return out
+}
+
+// short writes a power of ten, or 2 or 5 times one, in thousands or millions where it is large, as along a linear axis.
+func short(v float64) string {
+	switch {
+	case v >= 1e6*(1-1e-9) && v < 1e10:
+		return strconv.FormatFloat(v/1e6, 'g', 4, 64) + "M"
+	case v >= 1e4*(1-1e-9) && v < 1e10:
+		return strconv.FormatFloat(v/1e3, 'g', 4, 64) + "k"
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 // named marks 0, 1, 2… by names, from the top down; empty names are not written.

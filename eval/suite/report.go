@@ -118,7 +118,7 @@ func (r *Report) Measured(row Row, scores stats.Scores) {
 }
 
 // Resamples is the number of bootstrap resamples behind an interval.
-const Resamples = 5000
+const Resamples = 2000
 
 // Estimate is the interquartile mean of scores over training and workload seeds with its 95 % bootstrap interval.
 func (r *Report) Estimate(scores stats.Scores) Estimate {

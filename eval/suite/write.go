@@ -117,11 +117,11 @@ func write(dir string, r *Report, res *Result) error {
 		if err != nil {
 			return err
 		}
-		var png bytes.Buffer
-		if err := f.Chart.PNG(&png, dpi); err != nil {
+		image, err := drawn(f.Chart)
+		if err != nil {
 			return fmt.Errorf("%s.png: %w", f.Name, err)
 		}
-		files[f.Name+".csv"], files[f.Name+".png"] = b, png.Bytes()
+		files[f.Name+".csv"], files[f.Name+".png"] = b, image
 	}
 	text, err := json.MarshalIndent(res, "", "  ")
 	if err != nil {
