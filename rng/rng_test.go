@@ -2,6 +2,7 @@ package rng
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -57,6 +58,52 @@ func TestMoments(t *testing.T) {
 	}
 }
 
+// Words are SplitMix64's, from a number of the stream on: 0x6e789e6aa1b965f4 is the second that Vigna's splitmix64.c gives from state 0.
+func TestWords(t *testing.T) {
+	const n = 1 << 18
+	s := NewStream(4, "words")
+	x := *s
+	words := make([]uint32, n)
+	s.Words(words)
+	at := x.Uint64()
+	if y := mix(at, splitMix); words[0] != uint32(y>>32) || words[1] != uint32(y) {
+		t.Errorf("the first words are %#x %#x, want those of %#x", words[0], words[1], y)
+	}
+	if got := mix(splitMix, splitMix); got != 0x6e789e6aa1b965f4 {
+		t.Errorf("the second number from state 0 is %#x", got)
+	}
+	if *s != x {
+		t.Errorf("the stream stands at %+v, want %+v: one number on", *s, x)
+	}
+	var bits [32]float64
+	var lag float64
+	prev := 0.0
+	for _, w := range words {
+		for b := range bits {
+			bits[b] += float64(w >> b & 1)
+		}
+		u := float64(w)/(1<<32) - 0.5
+		lag += u * prev
+		prev = u
+	}
+	for b, sum := range bits {
+		if math.Abs(sum/n-0.5) > 5*0.5/math.Sqrt(n) {
+			t.Errorf("bit %d is 1 in %g of all words", b, sum/n)
+		}
+	}
+	if r := lag / n * 12; math.Abs(r) > 5/math.Sqrt(n) {
+		t.Errorf("neighbours correlate by %g", r)
+	}
+	odd, even := make([]uint32, 7), make([]uint32, 8)
+	y := x
+	x.Words(odd)
+	y.Words(even)
+	if !slices.Equal(odd, even[:7]) {
+		t.Errorf("seven words are %x, want the first of %x", odd, even)
+	}
+	x.Words(nil)
+}
+
 // Each input bit of a coordinate flips every output bit about half the time.
 func TestAvalanche(t *testing.T) {
 	const n = 4096
@@ -108,4 +155,13 @@ func BenchmarkKey(b *testing.B) {
 		sum += k.With(uint64(i)).With(3).Uint64()
 	}
 	_ = sum
+}
+
+func BenchmarkWords(b *testing.B) {
+	s, words := NewStream(1, "bench"), make([]uint32, 4096)
+	b.SetBytes(int64(4 * len(words)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Words(words)
+	}
 }

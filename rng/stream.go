@@ -39,6 +39,23 @@ func (s *Stream) Norm() float64 { s.n++; return s.key.With(s.n).Norm() }
 // Exp returns the next number from the exponential law of mean 1.
 func (s *Stream) Exp() float64 { s.n++; return s.key.With(s.n).Exp() }
 
+// Words fills dst with uniform words of 32 bits, several times as fast as numbers one by one: it takes one number of the stream and goes on from
+// there as SplitMix64 does (Steele, Lea and Flood, 2014), two words a step.
+func (s *Stream) Words(dst []uint32) {
+	x := s.Uint64()
+	for i := 0; i+1 < len(dst); i += 2 {
+		y := mix(x, splitMix)
+		dst[i], dst[i+1] = uint32(y>>32), uint32(y)
+		x += splitMix
+	}
+	if i := len(dst) - 1; i%2 == 0 {
+		dst[i] = uint32(mix(x, splitMix) >> 32)
+	}
+}
+
+// splitMix is SplitMix64's step.
+const splitMix = 0x9e3779b97f4a7c15
+
 // Rand returns a math/rand/v2 generator over the stream, for Perm and Shuffle.
 func (s *Stream) Rand() *rand.Rand { return rand.New(s) }
 

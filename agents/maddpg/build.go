@@ -12,14 +12,21 @@ import (
 func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
 	b := builder{e: e, n: p.agents, batch: c.Batch}
 	u := &update{e: e, tau: c.Tau, others: c.othersFromReplay()}
+	own := c.Batches == Independent && c.Mix == Joint && p.agents > 1
 
 	u.actor, u.actorTarget = b.net(c.actorArch(p, nets.None)), b.net(c.actorArch(p, nets.None))
-	u.critic, u.criticTarget = b.net(c.criticArch(p, u.others)), b.net(c.criticArch(p, false))
+	if own {
+		u.critic, u.criticTarget = b.net(c.separateArch(p)), b.net(c.separateArch(p))
+	} else {
+		u.critic, u.criticTarget = b.net(c.criticArch(p, u.others)), b.net(c.criticArch(p, false))
+	}
 	u.actorAdam = b.adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
 	u.criticAdam = b.adam(u.critic, nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
-	u.policy.pass, u.targetPolicy.pass = b.pass(u.actor), b.pass(u.actorTarget)
 	head := b.head(c.headArch(p), p)
-	u.policy.head, u.targetPolicy.head = b.pass(head), b.pass(head)
+	u.policy.pass, u.policy.head = b.pass(u.actor), b.pass(head)
+	if !own {
+		u.targetPolicy.pass, u.targetPolicy.head = b.pass(u.actorTarget), b.pass(head)
+	}
 	u.takenQ, u.chosenQ, u.targetQ = b.pass(u.critic), b.pass(u.critic), b.pass(u.criticTarget)
 	if b.err != nil {
 		return nil, b.err
@@ -27,10 +34,16 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 	u.tdError, u.ascent = b.loss(nets.SquaredError{}), b.loss(nets.Ascent{})
 	u.penalty = b.loss(nets.Penalty{Coef: c.LogitPenalty})
 
-	u.s, u.s2, u.a = b.tensor(p.obs), b.tensor(p.obs), b.tensor(p.act)
+	u.s, u.a = b.tensor(p.obs), b.tensor(p.act)
 	u.dlogits = b.tensor(p.act)
 	if p.discrete() {
-		u.noise, u.noise2 = b.tensor(p.act), b.tensor(p.act)
+		u.noise = b.tensor(p.act)
+	}
+	if own {
+		u.separate = b.separate(u, p, head)
+		u.s2, u.noise2 = u.separate.s2, u.separate.noise2
+	} else if u.s2 = b.tensor(p.obs); p.discrete() {
+		u.noise2 = b.tensor(p.act)
 	}
 	u.r, u.discount, u.y, u.dq = b.tensor(1), b.tensor(1), b.tensor(1), b.tensor(1)
 	u.sums = sums{
@@ -54,6 +67,11 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 
 // run does one update on the batch that lies in the tensors.
 func (u *update) run() error {
+	if u.separate != nil {
+		if err := u.separate.choose(); err != nil {
+			return err
+		}
+	}
 	u.criticAdam.Advance()
 	u.actorAdam.Advance()
 	if err := u.recorded.Run(); err != nil {

@@ -28,6 +28,14 @@ const (
 	Policy = "policy"
 )
 
+// Whose minibatches agents learn from.
+const (
+	// SharedBatch is one minibatch for all agents.
+	SharedBatch = "shared"
+	// Independent is one for each, drawn apart, as in the code of Lowe et al. (2017). Only for joint and none.
+	Independent = "independent"
+)
+
 // Config configures the learner. Steps are environment steps, counted over all copies.
 type Config struct {
 	// Mix is how an agent sees the others: attention, mean, joint, single or none.
@@ -71,6 +79,9 @@ type Config struct {
 	// Batch is the number of transitions of an update, Replay the most that are kept.
 	Batch  int `yaml:"batch" json:"batch"`
 	Replay int `yaml:"replay" json:"replay"`
+	// Batches says whether all agents learn from one minibatch (shared) or each from its own (independent: MADDPG's code). The second costs more: each
+	// agent's target then needs all agents' next actions in its own minibatch. Only with joint and none.
+	Batches string `yaml:"batches" json:"batches"`
 	// RandomSteps is the number of steps at the beginning with uniformly random actions. Where all agents must do well together
 	// (one starved function makes a workflow late), hardly any random action is good, and there is nothing to learn from them.
 	RandomSteps int64 `yaml:"random_steps" json:"random_steps"`
@@ -117,7 +128,7 @@ func Default() Config {
 		Mix: Attention, Score: nets.Exp, Keys: 32, Others: Auto,
 		Hidden: []int{64, 64}, Activation: nets.ReLU, FinalBound: 3e-3,
 		ActorRate: 1e-4, CriticRate: 1e-4, RateFinal: 1, Clip: 0.5, Gamma: 0.9, Tau: 0.01, RewardScale: 1,
-		Batch: 64, Replay: 100_000, RandomSteps: 0, LearningStarts: 1_000, UpdateEvery: 1, GradientSteps: 1,
+		Batch: 64, Replay: 100_000, Batches: SharedBatch, RandomSteps: 0, LearningStarts: 1_000, UpdateEvery: 1, GradientSteps: 1,
 		Noise: 0.1, NoiseFinal: 0.1, NoiseHigh: 1,
 		Temperature: 1, Hard: true, LogitPenalty: 1e-3,
 		Standardise: true, ObservationClip: 10,
@@ -133,6 +144,7 @@ func (c Config) Validate() error {
 	}{
 		{"mix", c.Mix, []string{Attention, Mean, Joint, Single, None}},
 		{"others", c.Others, []string{Auto, Batch, Policy}},
+		{"batches", c.Batches, []string{SharedBatch, Independent}},
 		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
 		{"norm", c.Norm, []string{nets.NoNorm, nets.LayerNorm}},
 	} {
@@ -145,6 +157,16 @@ func (c Config) Validate() error {
 	}
 	if c.Others != Auto && (c.Mix == Single || c.Mix == None) {
 		return fmt.Errorf("others is %q, but with mix: %s no agent sees another's action; want %q", c.Others, c.Mix, Auto)
+	}
+	if c.Batches == Independent {
+		switch {
+		case c.Mix != Joint && c.Mix != None:
+			return fmt.Errorf("batches is %q with mix: %s, where agents see each other in one minibatch, want %q, or mix: %s or %s", c.Batches, c.Mix, SharedBatch, Joint, None)
+		case c.Others == Policy:
+			return fmt.Errorf("batches is %q with others: %s, which needs the others' observations in one minibatch, want others: %s", c.Batches, Policy, Batch)
+		case c.Absent:
+			return fmt.Errorf("batches is %q with absent: true, want %q: who was absent is not told apart by minibatch", c.Batches, SharedBatch)
+		}
 	}
 	for i, h := range c.Hidden {
 		if h < 1 {

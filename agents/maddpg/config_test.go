@@ -36,6 +36,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"mix":              func(c *Config) { c.Mix = "mixed" },
 		"score":            func(c *Config) { c.Score = "cubed" },
 		"others":           func(c *Config) { c.Others = "none" },
+		"batches":          func(c *Config) { c.Batches = "one" },
 		"activation":       func(c *Config) { c.Activation = "gelu" },
 		"norm":             func(c *Config) { c.Norm = "batch" },
 		"hidden[1]":        func(c *Config) { c.Hidden = []int{4, 0} },
@@ -75,6 +76,19 @@ func TestValidateNamesTheKey(t *testing.T) {
 		spoil(&c)
 		if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), key+" is ") {
 			t.Errorf("%s: error %v, want one that begins with the key", key, err)
+		}
+	}
+	for want, spoil := range map[string]func(*Config){
+		"with mix: attention": func(*Config) {},
+		"with mix: single":    func(c *Config) { c.Mix = Single },
+		"with others: policy": func(c *Config) { c.Mix, c.Others = Joint, Policy },
+		"with absent: true":   func(c *Config) { c.Mix, c.Absent = Joint, true },
+	} {
+		c := Default()
+		c.Batches = Independent
+		spoil(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), `batches is "independent" `+want) {
+			t.Errorf("independent minibatches %s gave %v", want, err)
 		}
 	}
 	c := Default()

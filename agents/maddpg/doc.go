@@ -10,7 +10,7 @@
 //
 // The update stands in update.go, gradient by gradient, with the paper's equation numbers; it knows package nets and no
 // engine. The other files are what surrounds it: the configuration (config.go), how an environment becomes what networks see
-// (problem.go, action.go), batches (batch.go), acting and learning (learner.go, explore.go), the paper's safe exploration
+// (problem.go, action.go), replay and minibatches (memory.go, sampler.go, blocks.go; separate.go where each agent has its own), acting and learning (learner.go, explore.go), the paper's safe exploration
 // (safe.go), saving (state.go) and the policy that leaves training (policy.go, policyfile.go).
 //
 // Continuous actions are a sigmoid's output u in [0, 1], stretched to the bounds of the action space; critics and

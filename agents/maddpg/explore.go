@@ -15,10 +15,19 @@ func (l *Learner) noise() float64 {
 	return fall(l.c.Noise, l.c.NoiseFinal, l.steps, over)
 }
 
+// drawn is the noise of copy i's choices.
+func (l *Learner) drawn(i int) []float32 {
+	if l.draws == nil {
+		return nil
+	}
+	w := l.p.agents * l.p.act
+	return l.draws[i*w : (i+1)*w]
+}
+
 // exploreEnv turns the actor's output for copy i into an action: with normal noise for continuous ones; choices are drawn
 // from the softmax of the logits, by Gumbel noise. Random actions don't look at the output.
 func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, random bool) error {
-	o, out := &obs.Kinds[0], l.acting.row(i)
+	o, out, draws := &obs.Kinds[0], l.acting.row(i), l.drawn(i)
 	if random {
 		clear(out)
 	}
@@ -39,7 +48,7 @@ func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, ran
 		}
 		if l.p.discrete() {
 			for m := range y {
-				y[m] += gumbel(l.explore)
+				y[m] += draws[j*w+m]
 			}
 			forbid(y, o.Mask[j*w:(j+1)*w])
 			l.p.choose(y, u, a)

@@ -17,10 +17,11 @@ type Learner struct {
 	ctx agents.Context
 	p   problem
 
-	update *update
-	memory *memory
-	std    *standardiser
-	safe   *guard // nil where off
+	update  *update
+	memory  *memory
+	sampler *sampler
+	std     *standardiser
+	safe    *guard // nil where off
 
 	acting *acting
 	params []float32 // on their way from the net that learns to the one that acts
@@ -28,6 +29,8 @@ type Learner struct {
 	acted  bool
 
 	explore, batch, gumbel *rng.Stream
+	choices                *noise    // of exploring choices
+	draws                  []float32 // of the last Act, [copies, agents, act]; nil for continuous actions
 
 	steps   int64 // environment steps over all copies
 	pending int64 // of them, since the last bout of learning
@@ -72,6 +75,10 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 	if l.update, err = newUpdate(&l.c, &l.p, ctx.Train, rng.New(ctx.Seed, "maddpg: initial weights")); err != nil {
 		return nil, err
 	}
+	l.sampler = newSampler(l.memory, l.update, l.std, l.batch, newNoise(l.gumbel, ctx.Act))
+	if p.discrete() {
+		l.choices, l.draws = newNoise(l.explore, ctx.Act), make([]float32, len(l.taken))
+	}
 	net, err := ctx.Act.NewNet(c.actingArch(&p))
 	if err != nil {
 		return nil, fmt.Errorf("maddpg: actor: %w", err)
@@ -115,6 +122,9 @@ func (l *Learner) Act(v *envs.Vector) error {
 		if err := l.ctx.Act.Err(); err != nil {
 			return fmt.Errorf("maddpg: acting: %w", err)
 		}
+	}
+	if l.draws != nil {
+		l.choices.fill(l.draws)
 	}
 	for i := range l.ctx.Copies {
 		if err := l.exploreEnv(i, v.Obs.Env(i), v.Act.Env(i), random); err != nil {
@@ -173,7 +183,7 @@ func (l *Learner) Update() error {
 	}
 	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
 		for range l.c.GradientSteps {
-			if err := l.memory.sample(l.update, l.std, l.batch, l.gumbel); err != nil {
+			if err := l.sampler.sample(); err != nil {
 				return err
 			}
 			if err := l.update.run(); err != nil {

@@ -105,17 +105,22 @@ func TestResume(t *testing.T) {
 	joint.Mix = Joint
 	single := quick()
 	single.Mix = Single
+	independent, alone := joint, quick()
+	independent.Batches = Independent
+	alone.Mix, alone.Batches = None, Independent
 	shared := quick()
 	shared.Shared, shared.RateFinal = true, 0.1
 	for name, k := range map[string]struct {
 		c Config
 		o toyOptions
 	}{
-		"attention, safe":      {safe, toyOptions{agents: 3, length: 5}},
-		"attention, shared":    {shared, toyOptions{agents: 3, length: 5}},
-		"joint, choices":       {joint, toyOptions{agents: 2, length: 5, choices: true, masked: true}},
-		"absent":               {absent, toyOptions{agents: 3, length: 5, absence: true}},
-		"single, uneven steps": {single, toyOptions{agents: 2, length: 5, uneven: true, end: true}},
+		"attention, safe":                {safe, toyOptions{agents: 3, length: 5}},
+		"attention, shared":              {shared, toyOptions{agents: 3, length: 5}},
+		"joint, choices":                 {joint, toyOptions{agents: 2, length: 5, choices: true, masked: true}},
+		"joint, independent minibatches": {independent, toyOptions{agents: 3, length: 5, choices: true, masked: true}},
+		"none, independent minibatches":  {alone, toyOptions{agents: 3, length: 5}},
+		"absent":                         {absent, toyOptions{agents: 3, length: 5, absence: true}},
+		"single, uneven steps":           {single, toyOptions{agents: 2, length: 5, uneven: true, end: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newRun(t, k.c, k.o, envs.VectorOptions{})

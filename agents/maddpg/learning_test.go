@@ -73,8 +73,13 @@ func TestGoldenTrace(t *testing.T) {
 			}},
 		{"joint, choices", func(c *Config) { c.Mix = Joint }, toyOptions{agents: 2, length: 5, choices: true},
 			map[string][3]string{
-				"go-amd64": {"7952f98689b28d10", "3b956290d8600237", "3e4665ea41473ac4"},
-				"x86-fma":  {"69aa906675fc26a6", "00363078adfdda89", "49655efce476f3e4"},
+				"go-amd64": {"9053784ee67914b4", "d2fb9b735544fc6c", "d012cfb6de13f770"},
+				"x86-fma":  {"30242246b0672744", "024924e2048eae8b", "8222f86c5a7fcefa"},
+			}},
+		{"joint, choices, independent minibatches", func(c *Config) { c.Mix, c.Batches = Joint, Independent }, toyOptions{agents: 3, length: 5, choices: true},
+			map[string][3]string{
+				"go-amd64": {"ff6eb7586f46671b", "6a5c8fc06c739cc4", "65ca4a50dfebccb8"},
+				"x86-fma":  {"fed1d99d5ce8161e", "1376cb8637e94374", "84ffec411cbd341c"},
 			}},
 	} {
 		c := quick()

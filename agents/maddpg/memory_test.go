@@ -107,7 +107,7 @@ func TestBatch(t *testing.T) {
 	r := newRun(t, c, toyOptions{agents: 2, length: 4, choices: true, masked: true, end: true}, envs.VectorOptions{Copies: 1})
 	r.steps(10)
 	l := r.l
-	if err := l.memory.sample(l.update, l.std, l.batch, l.gumbel); err != nil {
+	if err := l.sampler.sample(); err != nil {
 		t.Fatal(err)
 	}
 	get := func(x nets.Tensor) []float32 {
@@ -124,7 +124,7 @@ func TestBatch(t *testing.T) {
 	noise, noise2 := get(l.update.noise), get(l.update.noise2)
 	for agent := range 2 {
 		shift, scale := l.std.agent(agent).Affine()
-		for b, n := range l.memory.index {
+		for b, n := range l.sampler.index {
 			at := agent*8 + b
 			for k := range 2 {
 				want := (row(colObservation, n)[2*agent+k] - shift[k]) * scale[k]

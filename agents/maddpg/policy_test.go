@@ -209,13 +209,13 @@ func TestActingDoesNotAllocate(t *testing.T) {
 
 // TestUpdatesDoNotAllocate covers sampling, upload and the recorded update, on the engine that stands for all CPUs.
 func TestUpdatesDoNotAllocate(t *testing.T) {
-	for _, mix := range []string{Attention, Joint} {
+	for _, f := range []struct{ mix, batches string }{{Attention, SharedBatch}, {Joint, SharedBatch}, {Joint, Independent}, {None, Independent}} {
 		c := quick()
-		c.Mix = mix
-		r := newRun(t, c, toyOptions{agents: 3, choices: mix == Joint}, envs.VectorOptions{})
+		c.Mix, c.Batches = f.mix, f.batches
+		r := newRun(t, c, toyOptions{agents: 3, choices: f.mix == Joint}, envs.VectorOptions{})
 		r.steps(30)
 		if n := testing.AllocsPerRun(50, func() { r.l.pending = r.l.c.UpdateEvery; _ = r.l.Update() }); n != 0 {
-			t.Errorf("%s: an update allocates %g times", mix, n)
+			t.Errorf("%s, %s minibatches: an update allocates %g times", f.mix, f.batches, n)
 		}
 	}
 }

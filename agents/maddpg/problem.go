@@ -103,6 +103,16 @@ func (c *Config) criticArch(p *problem, others bool) nets.Arch {
 	return f
 }
 
+// separateArch is Q of joint where agents have minibatches of their own: see separate.
+func (c *Config) separateArch(p *problem) nets.Arch {
+	return nets.MLP{
+		Agents: p.agents, Shared: c.Shared, Hidden: c.Hidden, Out: 1, Activation: c.Activation, Norm: c.Norm,
+		In: []nets.Port{
+			{Name: "observations", Width: p.agents * p.obs}, {Name: "action", Width: p.act}, {Name: "others", Width: (p.agents - 1) * p.act},
+		},
+	}
+}
+
 func (c *Config) mixed(p *problem, m nets.MLP) nets.MeanField {
 	f := nets.MeanField{MLP: m, Mix: c.Mix}
 	if c.Mix != Joint {

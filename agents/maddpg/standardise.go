@@ -48,6 +48,14 @@ func (s *standardiser) update(values []float32, active []bool) {
 	}
 }
 
+// applyRow standardises one environment's [agents, width] in place.
+func (s *standardiser) applyRow(x []float32) {
+	for i := range s.agents {
+		own := x[i*s.width : (i+1)*s.width]
+		s.agent(i).Apply(own, own)
+	}
+}
+
 // apply standardises [agents, rows, width] in place.
 func (s *standardiser) apply(x []float32) {
 	if s == nil {

@@ -13,9 +13,13 @@ import (
 // arrays lists the tensors of the state by name.
 func (l *Learner) arrays() (weights, optimiser map[string]nets.Tensor) {
 	u := l.update
+	critic := "critic"
+	if u.separate != nil {
+		critic = "critic_own_first" // the same numbers, but for another order of what it sees
+	}
 	weights = map[string]nets.Tensor{
 		"actor": u.actor.Params(), "actor_target": u.actorTarget.Params(),
-		"critic": u.critic.Params(), "critic_target": u.criticTarget.Params(),
+		critic: u.critic.Params(), critic + "_target": u.criticTarget.Params(),
 	}
 	am, av := u.actorAdam.Moments()
 	cm, cv := u.criticAdam.Moments()

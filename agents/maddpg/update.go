@@ -19,6 +19,9 @@ type update struct {
 	// others says that in the actor step the others' actions are the batch's, not the policies'.
 	others bool
 
+	// separate is what critics see where agents have minibatches of their own, else nil.
+	separate *separate
+
 	policy, targetPolicy     policy
 	takenQ, chosenQ, targetQ pass // Q of the batch's actions, Q of the policies' actions, Q' of the target's
 	y, dq                    nets.Tensor
@@ -36,8 +39,7 @@ func (u *update) learn() {
 	e := u.e
 
 	// Eq. 3: ℓ(θ) = E[(Q(s, a) − y)²], y = r + γQ'(s', a') at a' = π'(s').
-	a2 := u.present.next.of(u.targetPolicy.act(u.s2, u.noise2))
-	q2 := u.targetQ.forward(u.s2, a2)
+	q2 := u.next()
 	e.TDTarget(u.y, u.r, u.discount, q2)
 	q := u.q(&u.takenQ, u.a)
 	u.tdError.gradient(u.dq, q, u.y)
@@ -68,10 +70,22 @@ const actionPort = 1
 
 // q is Q(s, a). Where the critic sees the others' actions apart, those are the batch's.
 func (u *update) q(p *pass, a nets.Tensor) nets.Tensor {
-	if u.others {
+	switch {
+	case u.separate != nil:
+		return p.forward(u.separate.seen, a, u.separate.others)
+	case u.others:
 		return p.forward(u.s, a, u.a)
 	}
 	return p.forward(u.s, a)
+}
+
+// next is Q'(s', π'(s')).
+func (u *update) next() nets.Tensor {
+	if u.separate != nil {
+		return u.targetQ.forward(u.separate.seen2, u.separate.a2, u.separate.others2)
+	}
+	a2 := u.present.next.of(u.targetPolicy.act(u.s2, u.noise2))
+	return u.targetQ.forward(u.s2, a2)
 }
 
 // byLogits takes the actor's gradient from its actions to the logits beneath, and adds the penalty on large logits: it keeps

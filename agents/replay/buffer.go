@@ -21,7 +21,8 @@ type Buffer struct {
 	width   int
 	cap     int64
 	rows    []float32
-	next    int64 // number of the next row
+	next    int64   // number of the next row
+	touched float32 // so that what is read ahead is not left out
 }
 
 // maxNumbers bounds a buffer at 4 TiB, far below where making it would panic.
@@ -44,6 +45,7 @@ func New(columns []Column, capacity int) (*Buffer, error) {
 		return nil, fmt.Errorf("replay: %d rows of %d numbers are more than any machine holds: want at most %d numbers", capacity, b.width, int64(maxNumbers))
 	}
 	b.rows = make([]float32, capacity*b.width)
+	huge(b.rows)
 	return b, nil
 }
 
@@ -107,6 +109,35 @@ func (b *Buffer) Gather(c int, index []int64, parts int, dst []float32) {
 		for p := range parts {
 			copy(dst[(p*len(index)+i)*w:][:w], row[p*w:])
 		}
+	}
+}
+
+// Width is that of a row, Offset where column c begins in it.
+func (b *Buffer) Width() int { return b.width }
+
+// Offset is where column c begins in a row.
+func (b *Buffer) Offset(c int) int { return b.offset[c] }
+
+// line is how many numbers a processor fetches from memory at once, ahead how many rows Rows asks for before it reads them.
+const line, ahead = 16, 16
+
+// Rows copies whole rows, one after another, into dst. Rows drawn at random are rarely in a cache, and copying one after the other would wait for
+// each: so it asks for some of them together, by reading a number of every line, before it copies the first.
+func (b *Buffer) Rows(index []int64, dst []float32) {
+	for len(index) > 0 {
+		some := index[:min(ahead, len(index))]
+		var sum float32
+		for _, n := range some {
+			row := b.at(n).values
+			for i := 0; i < len(row); i += line {
+				sum += row[i]
+			}
+		}
+		b.touched = sum
+		for _, n := range some {
+			dst = dst[copy(dst, b.at(n).values):]
+		}
+		index = index[len(some):]
 	}
 }
 

@@ -156,3 +156,48 @@ func Example() {
 	batch := make([]float32, 8*2)
 	b.Gather(0, index, 1, batch)
 }
+
+func TestRows(t *testing.T) {
+	b := newTestBuffer(t, 30)
+	fill(t, b, 0, 40)
+	index := make([]int64, 21)
+	if err := b.Sample(rng.NewStream(1, "rows"), index); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, len(index)*b.Width())
+	b.Rows(index, got)
+	for i, n := range index {
+		row := got[i*b.Width():][:b.Width()]
+		for c, col := range b.Columns() {
+			want := make([]float32, col.Width)
+			b.Gather(c, []int64{n}, 1, want)
+			if x := row[b.Offset(c):][:col.Width]; !slices.Equal(x, want) {
+				t.Errorf("row %d, column %d is %v, want %v", n, c, x, want)
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() { b.Rows(index, got) }); n != 0 {
+		t.Errorf("allocates %g times", n)
+	}
+}
+
+// BenchmarkRows takes rows from a buffer that no cache holds.
+func BenchmarkRows(b *testing.B) {
+	buf, err := New([]Column{{"s", 135}}, 600_000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range buf.Capacity() {
+		buf.Add().Column(0)[0] = 1
+	}
+	s := rng.NewStream(1, "rows")
+	index, dst := make([]int64, 192), make([]float32, 192*135)
+	b.SetBytes(int64(4 * len(dst)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := buf.Sample(s, index); err != nil {
+			b.Fatal(err)
+		}
+		buf.Rows(index, dst)
+	}
+}

@@ -47,32 +47,9 @@ func (p *tileGumbel) forward(_ *context, m *memory, _ *layersMemory, tile, i int
 	for _, n := range p.g.Segments {
 		p.k.Softmax(y[at:], n, p.lanes)
 		if p.g.Hard {
-			oneHotLanes(y[at:], out.of(tile, i)[at:], n, p.lanes)
+			p.k.OneHot(out.of(tile, i)[at:], y[at:], n, p.lanes)
 		}
 		at += n * p.lanes
-	}
-}
-
-// oneHotLanes is oneHot, lane by lane.
-func oneHotLanes(y, out []float32, n, t int) {
-	for l := range t {
-		best, missing := 0, float32(0)
-		for e := range n {
-			v := y[e*t+l]
-			if v != v {
-				missing = v
-				break
-			}
-			if v > y[best*t+l] {
-				best = e
-			}
-		}
-		for e := range n {
-			out[e*t+l] = missing
-		}
-		if missing == 0 {
-			out[best*t+l] = 1
-		}
 	}
 }
 

@@ -36,6 +36,79 @@ func (g *gen) minusLog(x, y vec) {
 	g.logic(g.VXORPS, g.VPXORD, g.word(signBit), y, y)
 }
 
+// oneHot goes twice through a column of 16 lanes: largest, then which row has it first. Rows that are NaN equal nothing; NaN − NaN makes them NaN.
+func (g *gen) oneHot() {
+	g.begin("OneHot", "(out, y []float32, n, t int)", "sets out to 1 in the first row with the largest of the n ≥ 1 rows of y, else 0, lane by lane; NaN where the first row is NaN.")
+	out, y, n, t := g.pointer("out"), g.pointer("y"), g.value("n"), g.value("t")
+	t4 := g.GP64()
+	g.MOVQ(t, t4)
+	g.SHLQ(operand.U8(2), t4)
+	g.blocks(t, 1, func(l reg.GPVirtual, _ int) {
+		top, x, nan, one := g.vec(), g.vec(), g.vec(), g.vec()
+		p, q, k := g.GP64(), g.GP64(), g.GP64()
+		g.LEAQ(indexed(y, l), p)
+		g.MOVQ(n, k)
+		g.get(at(p, 0), nil, top)
+		g.each(k, func() {
+			g.get(at(p, 0), nil, x)
+			g.do(g.VMAXPS, top, x, top) // top, where either is NaN
+			g.ADDQ(t4, p)
+		})
+		g.do(g.VSUBPS, top, top, nan) // 0, or NaN; also for infinities, which no softmax gives
+		g.set(one, g.float(1))
+		found := g.found()
+		g.LEAQ(indexed(y, l), p)
+		g.LEAQ(indexed(out, l), q)
+		g.MOVQ(n, k)
+		g.each(k, func() {
+			g.get(at(p, 0), nil, x)
+			g.firstEqual(x, top, one, found)
+			g.do(g.VADDPS, nan, x, x)
+			g.put(x, nil, at(q, 0))
+			g.ADDQ(t4, p)
+			g.ADDQ(t4, q)
+		})
+	})
+	g.end()
+}
+
+// found is a register for each of a vec's that remembers lanes: none so far.
+func (g *gen) found() []reg.Register {
+	var f []reg.Register
+	for range lanes / g.width {
+		if g.wide {
+			k := g.K()
+			g.KXORW(k, k, k)
+			f = append(f, k)
+			continue
+		}
+		r := g.YMM()
+		g.zero(r)
+		f = append(f, r)
+	}
+	return f
+}
+
+// firstEqual sets x to one where it equals top in a lane not found yet, else to 0, and marks that lane.
+func (g *gen) firstEqual(x, top, one vec, found []reg.Register) {
+	const equal = 0 // false where unordered
+	for i := range x {
+		if g.wide {
+			k := g.K()
+			g.VCMPPS(operand.U8(equal), top[i], x[i], k)
+			g.KANDNW(k, found[i], k)
+			g.KORW(k, found[i], found[i])
+			g.VMOVAPS_Z(one[i], k, x[i])
+			continue
+		}
+		m := g.YMM()
+		g.VCMPPS(operand.U8(equal), top[i], x[i], m)
+		g.VANDNPS(m, found[i], m)
+		g.VORPS(m, found[i], found[i])
+		g.VANDPS(m, one[i], x[i])
+	}
+}
+
 // gumbel takes the upper 23 bits of a word, k, to u = (k + ½)·2⁻²³, which is exact and neither 0 nor 1.
 func (g *gen) gumbel() {
 	g.begin("Gumbel", "(dst []float32, words []uint32)", "sets dst = −ln(−ln u), u the middle of the interval of width 2⁻²³ that a word's upper bits name.")

@@ -15,16 +15,20 @@ func main() {
 		fmt.Fprintf(os.Stderr, "asm: %d arguments, want one: the folder of package kernel\n", len(os.Args)-1)
 		os.Exit(2)
 	}
-	for _, g := range []*gen{newGen("avx512"), newGen("avx2")} {
-		if err := g.write(os.Args[1]); err != nil {
-			fmt.Fprintln(os.Stderr, "asm:", err)
-			os.Exit(1)
+	for _, set := range []string{"avx512", "avx2"} {
+		for prefix, kernels := range map[string]func(*gen){"": (*gen).tiles, "graph_": (*gen).graphs} {
+			g := newGen(set)
+			kernels(g)
+			if err := g.write(os.Args[1], prefix+set); err != nil {
+				fmt.Fprintln(os.Stderr, "asm:", err)
+				os.Exit(1)
+			}
 		}
 	}
 }
 
-// write makes the kernels of one instruction set: NAME_amd64.s and their declarations, NAME_amd64.go.
-func (g *gen) write(dir string) error {
+// tiles are the kernels of package kernel's Set.
+func (g *gen) tiles() {
 	g.product()
 	g.activations()
 	g.attention()
@@ -35,6 +39,11 @@ func (g *gen) write(dir string) error {
 	g.vector()
 	g.peak()
 	g.gumbel()
+	g.oneHot()
+}
+
+// write makes kernels of one instruction set: NAME_amd64.s and their declarations, NAME_amd64.go.
+func (g *gen) write(dir, name string) error {
 	file, err := g.Result()
 	if err != nil {
 		return fmt.Errorf("%s: %w", g.name, err)
@@ -51,7 +60,7 @@ func (g *gen) write(dir string) error {
 		if beyond := regexp.MustCompile(`(?m)^.*\b[XY](1[6-9]|2\d|3[01])\b.*$`).Find(text); !g.wide && beyond != nil {
 			return fmt.Errorf("%s: too many registers at once: %s", g.name, beyond)
 		}
-		if err := os.WriteFile(filepath.Join(dir, g.name+"_amd64"+ext), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+"_amd64"+ext), text, 0o644); err != nil {
 			return err
 		}
 	}

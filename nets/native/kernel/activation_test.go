@@ -170,6 +170,37 @@ func TestGumbelBits(t *testing.T) {
 	})
 }
 
+// The first of equals is chosen; NaN in a lane is NaN in it.
+func TestOneHot(t *testing.T) {
+	sets := withReference(t)
+	times(t, "OneHot", 15, 200, func(d *draws) {
+		n, lanes := d.between(1, 9), Lanes*d.between(1, 9)
+		y, out := d.slice(n*lanes), d.output(n*lanes)
+		for i := range y {
+			y[i] = float32(d.IntN(4)) / 4 // many equals
+		}
+		for range d.IntN(4) {
+			l := d.IntN(lanes)
+			for e := range n {
+				y[e*lanes+l] = float32(math.NaN())
+			}
+		}
+		for i, s := range sets {
+			s.OneHot(out.of(i), y, n, lanes)
+		}
+		out.check(t, fmt.Sprintf("one-hot of %d rows", n), sets, 0)
+		for l := range lanes {
+			sum := float32(0)
+			for e := range n {
+				sum += out.of(0)[e*lanes+l]
+			}
+			if sum != 1 && y[l] == y[l] {
+				t.Fatalf("lane %d of %d rows sums to %g, want 1", l, n, sum)
+			}
+		}
+	})
+}
+
 // The softmax's rows sum to 1.
 func TestSoftmaxSums(t *testing.T) {
 	for _, s := range assemblies(t) {

@@ -6554,3 +6554,75 @@ DATA word3d8ec6a0<>+20(SB)/4, $0x3d8ec6a0
 DATA word3d8ec6a0<>+24(SB)/4, $0x3d8ec6a0
 DATA word3d8ec6a0<>+28(SB)/4, $0x3d8ec6a0
 GLOBL word3d8ec6a0<>(SB), RODATA|NOPTR, $32
+
+// func avx2OneHot(out []float32, y []float32, n int, t int)
+// Requires: AVX
+TEXT ·avx2OneHot(SB), NOSPLIT, $0-64
+	MOVQ out_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ n+48(FP), DX
+	MOVQ t+56(FP), BX
+	MOVQ BX, SI
+	SHLQ $0x02, SI
+	XORQ DI, DI
+
+OneHot_block_403:
+	CMPQ    BX, $+16
+	JLT     OneHot_smaller_404
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    DX, R10
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	TESTQ   R10, R10
+	JEQ     OneHot_none_406
+
+OneHot_each_405:
+	VMOVUPS (R8), Y2
+	VMOVUPS 32(R8), Y3
+	VMAXPS  Y0, Y2, Y0
+	VMAXPS  Y1, Y3, Y1
+	ADDQ    SI, R8
+	DECQ    R10
+	JNE     OneHot_each_405
+
+OneHot_none_406:
+	VSUBPS  Y0, Y0, Y4
+	VSUBPS  Y1, Y1, Y5
+	VMOVUPS word3f800000<>+0(SB), Y6
+	VMOVUPS word3f800000<>+0(SB), Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	LEAQ    (CX)(DI*1), R8
+	LEAQ    (AX)(DI*1), R9
+	MOVQ    DX, R10
+	TESTQ   R10, R10
+	JEQ     OneHot_none_408
+
+OneHot_each_407:
+	VMOVUPS (R8), Y2
+	VMOVUPS 32(R8), Y3
+	VCMPPS  $0x00, Y0, Y2, Y2
+	VANDNPS Y2, Y8, Y2
+	VORPS   Y2, Y8, Y8
+	VANDPS  Y2, Y6, Y2
+	VCMPPS  $0x00, Y1, Y3, Y3
+	VANDNPS Y3, Y9, Y3
+	VORPS   Y3, Y9, Y9
+	VANDPS  Y3, Y7, Y3
+	VADDPS  Y4, Y2, Y2
+	VADDPS  Y5, Y3, Y3
+	VMOVUPS Y2, (R9)
+	VMOVUPS Y3, 32(R9)
+	ADDQ    SI, R8
+	ADDQ    SI, R9
+	DECQ    R10
+	JNE     OneHot_each_407
+
+OneHot_none_408:
+	ADDQ $+64, DI
+	SUBQ $+16, BX
+	JMP  OneHot_block_403
+
+OneHot_smaller_404:
+	VZEROUPPER
+	RET

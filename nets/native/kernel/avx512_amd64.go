@@ -121,3 +121,8 @@ func avx512Peak(rounds int)
 //
 //go:noescape
 func avx512Gumbel(dst []float32, words []uint32)
+
+// avx512OneHot sets out to 1 in the first row with the largest of the n ≥ 1 rows of y, else 0, lane by lane; NaN where the first row is NaN.
+//
+//go:noescape
+func avx512OneHot(out []float32, y []float32, n int, t int)

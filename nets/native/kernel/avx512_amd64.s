@@ -10831,3 +10831,62 @@ DATA word3d8ec6a0<>+52(SB)/4, $0x3d8ec6a0
 DATA word3d8ec6a0<>+56(SB)/4, $0x3d8ec6a0
 DATA word3d8ec6a0<>+60(SB)/4, $0x3d8ec6a0
 GLOBL word3d8ec6a0<>(SB), RODATA|NOPTR, $64
+
+// func avx512OneHot(out []float32, y []float32, n int, t int)
+// Requires: AVX, AVX512F
+TEXT ·avx512OneHot(SB), NOSPLIT, $0-64
+	MOVQ out_base+0(FP), AX
+	MOVQ y_base+24(FP), CX
+	MOVQ n+48(FP), DX
+	MOVQ t+56(FP), BX
+	MOVQ BX, SI
+	SHLQ $0x02, SI
+	XORQ DI, DI
+
+OneHot_block_579:
+	CMPQ    BX, $+16
+	JLT     OneHot_smaller_580
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    DX, R10
+	VMOVUPS (R8), Z0
+	TESTQ   R10, R10
+	JEQ     OneHot_none_582
+
+OneHot_each_581:
+	VMOVUPS (R8), Z1
+	VMAXPS  Z0, Z1, Z0
+	ADDQ    SI, R8
+	DECQ    R10
+	JNE     OneHot_each_581
+
+OneHot_none_582:
+	VSUBPS  Z0, Z0, Z2
+	VMOVUPS word3f800000<>+0(SB), Z3
+	KXORW   K1, K1, K1
+	LEAQ    (CX)(DI*1), R8
+	LEAQ    (AX)(DI*1), R9
+	MOVQ    DX, R10
+	TESTQ   R10, R10
+	JEQ     OneHot_none_584
+
+OneHot_each_583:
+	VMOVUPS   (R8), Z1
+	VCMPPS    $0x00, Z0, Z1, K2
+	KANDNW    K2, K1, K2
+	KORW      K2, K1, K1
+	VMOVAPS.Z Z3, K2, Z1
+	VADDPS    Z2, Z1, Z1
+	VMOVUPS   Z1, (R9)
+	ADDQ      SI, R8
+	ADDQ      SI, R9
+	DECQ      R10
+	JNE       OneHot_each_583
+
+OneHot_none_584:
+	ADDQ $+64, DI
+	SUBQ $+16, BX
+	JMP  OneHot_block_579
+
+OneHot_smaller_580:
+	VZEROUPPER
+	RET

@@ -56,6 +56,7 @@ func tiles(d *draws, s *Set) []load {
 		{"Scatter/5x32", 2 * n * rows * t, 4 * (rows + 2*n*rows + n) * t, func() { s.Scatter(base, at, w, tiny, rows, t) }},
 		{"Softmax/5", 4 * n * t, 4 * 2 * n * t, func() { s.Softmax(w, n, t) }},
 		{"SoftmaxBack/5", 5 * n * t, 4 * 3 * n * t, func() { s.SoftmaxBack(q, w, n, t, 0.1) }},
+		{"OneHot/5", 0, 4 * 2 * n * t, func() { s.OneHot(q, w, n, t) }},
 		{"Norm/64", 8 * 64 * t, 4 * 3 * 64 * t, func() { s.Norm(out, hat, scale, wide, gain, offset, t, 1e-5) }},
 		{"NormBack/64", 9 * 64 * t, 4 * 3 * 64 * t, func() { s.NormBack(q, hat, scale, gain, t) }},
 		{"Transpose/64x64", 0, 4 * 2 * 64 * t, func() { s.Transpose(out, 64, wide, t, 64, t) }},

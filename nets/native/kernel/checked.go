@@ -44,6 +44,12 @@ func checked(u *unchecked) *Set {
 			u.SoftmaxBack(g, w, n, t, scale)
 		}
 	}
+	s.OneHot = func(out, y []float32, n, t int) {
+		if inTile(t) && n > 0 {
+			_, _ = out[n*t-1], y[n*t-1]
+			u.OneHot(out, y, n, t)
+		}
+	}
 	s.Gumbel = func(dst []float32, words []uint32) {
 		words = words[:len(dst)]
 		for from := 0; from < len(dst); from += pieceElements {

@@ -24,7 +24,7 @@ func assembly(name string) *Set {
 			Set: Set{
 				Name: name, Transpose: avx512Transpose, Dots: avx512Dots, RowDots: avx512RowDots,
 				Scores: avx512Scores, Mix: avx512Mix, Scatter: avx512Scatter, Softmax: avx512Softmax, SoftmaxBack: avx512SoftmaxBack,
-				Sigmoid: avx512Sigmoid, Tanh: avx512Tanh, SigmoidBack: avx512SigmoidBack, TanhBack: avx512TanhBack, ReLUBack: avx512ReLUBack, Gumbel: avx512Gumbel,
+				Sigmoid: avx512Sigmoid, Tanh: avx512Tanh, SigmoidBack: avx512SigmoidBack, TanhBack: avx512TanhBack, ReLUBack: avx512ReLUBack, Gumbel: avx512Gumbel, OneHot: avx512OneHot,
 				Norm: avx512Norm, NormBack: avx512NormBack, Axpy: avx512Axpy, Lerp: avx512Lerp, Adam: avx512Adam,
 			},
 			product: avx512Product, vector: avx512Vector, update: avx512Update, peak: avx512Peak, round: 24 * 16,
@@ -43,7 +43,7 @@ func assembly(name string) *Set {
 		Set: Set{
 			Name: name, Transpose: avx2Transpose, Dots: avx2Dots, RowDots: avx2RowDots,
 			Scores: avx2Scores, Mix: avx2Mix, Scatter: avx2Scatter, Softmax: avx2Softmax, SoftmaxBack: avx2SoftmaxBack,
-			Sigmoid: avx2Sigmoid, Tanh: avx2Tanh, SigmoidBack: avx2SigmoidBack, TanhBack: avx2TanhBack, ReLUBack: avx2ReLUBack, Gumbel: avx2Gumbel,
+			Sigmoid: avx2Sigmoid, Tanh: avx2Tanh, SigmoidBack: avx2SigmoidBack, TanhBack: avx2TanhBack, ReLUBack: avx2ReLUBack, Gumbel: avx2Gumbel, OneHot: avx2OneHot,
 			Norm: avx2Norm, NormBack: avx2NormBack, Axpy: avx2Axpy, Lerp: avx2Lerp, Adam: avx2Adam,
 		},
 		product: avx2Product, vector: avx2Vector, update: avx2Update, peak: avx2Peak, round: 12 * 8,

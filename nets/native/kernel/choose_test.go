@@ -49,8 +49,8 @@ func TestAllocations(t *testing.T) {
 			"Scores": func() { s.Scores(y, x, z, at, 3, 16, 1) }, "Mix": func() { s.Mix(y, x, z, at, 3, 16) }, "Scatter": func() { s.Scatter(z, at, x, y, 3, 16) },
 			"Softmax": func() { s.Softmax(x, 3, 16) }, "SoftmaxBack": func() { s.SoftmaxBack(x, y, 3, 16, 1) },
 			"Sigmoid": func() { s.Sigmoid(x[:17]) }, "Tanh": func() { s.Tanh(x[:17]) }, "ReLUBack": func() { s.ReLUBack(x, y, z[:17]) },
-			"Gumbel": func() { s.Gumbel(x, words) },
-			"Norm":   func() { s.Norm(x, y, z, x, u[:3], u, 16, 1) }, "NormBack": func() { s.NormBack(x, y, z, u[:3], 16) },
+			"OneHot": func() { s.OneHot(y, x, 3, 16) }, "Gumbel": func() { s.Gumbel(x, words) },
+			"Norm": func() { s.Norm(x, y, z, x, u[:3], u, 16, 1) }, "NormBack": func() { s.NormBack(x, y, z, u[:3], 16) },
 			"Axpy": func() { s.Axpy(1, x, y) }, "Lerp": func() { s.Lerp(0.5, x, y) }, "SumSquares": func() { s.SumSquares(x) },
 			"Adam": func() { s.Adam(adam, x, y, z, u) }, "Update": func() { s.Update(adam, x, y, z, u, shares, 0.1, true) },
 		} {

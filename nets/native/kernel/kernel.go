@@ -37,6 +37,9 @@ type Set struct {
 	// dst may be g.
 	SigmoidBack, TanhBack, ReLUBack func(dst, y, g []float32)
 
+	// OneHot sets out to 1 in the first of the n rows of y that is the largest, and to 0 in the others, lane by lane. y is what Softmax gives: from 0
+	// to 1, or NaN in all of a lane, which is then NaN in out.
+	OneHot func(out, y []float32, n, t int)
 	// Gumbel makes standard Gumbel noise of random words: dst = −ln(−ln u) with u = (word>>9 + ½)/2²³, which lies in (0, 1). Both have one length.
 	Gumbel func(dst []float32, words []uint32)
 

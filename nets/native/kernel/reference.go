@@ -7,7 +7,7 @@ func Reference() *Set {
 	return &Set{
 		Name: "go", Product: product, Vector: vector, Transpose: transpose, Dots: dots, RowDots: rowDots,
 		Scores: scores, Mix: mix, Scatter: scatter, Softmax: softmax, SoftmaxBack: softmaxBack,
-		Sigmoid: sigmoid, Tanh: tanh, SigmoidBack: sigmoidBack, TanhBack: tanhBack, ReLUBack: reluBack, Gumbel: gumbel,
+		Sigmoid: sigmoid, Tanh: tanh, SigmoidBack: sigmoidBack, TanhBack: tanhBack, ReLUBack: reluBack, Gumbel: gumbel, OneHot: oneHot,
 		Norm: norm, NormBack: normBack, Axpy: axpy, Lerp: lerp, SumSquares: sumSquares, Adam: adam, Update: update, Peak: peak,
 	}
 }
@@ -194,6 +194,21 @@ func reluBack(dst, y, g []float32) {
 			v = 0
 		}
 		dst[i] = v
+	}
+}
+
+func oneHot(out, y []float32, n, t int) {
+	for l := range t {
+		best := 0
+		for e := range n {
+			if y[e*t+l] > y[best*t+l] {
+				best = e
+			}
+		}
+		for e := range n {
+			out[e*t+l] = y[l] - y[l] // 0, or NaN
+		}
+		out[best*t+l]++
 	}
 }
 

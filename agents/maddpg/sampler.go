@@ -1,0 +1,209 @@
+package maddpg
+
+import "github.com/stoker-rl/stoker/rng"
+
+// sampler draws an update's minibatches from a memory and brings them to the device: a block of rows at a time, which stays in the cache while each
+// tensor takes its part of it.
+type sampler struct {
+	m     *memory
+	u     *update
+	std   *standardiser
+	batch *rng.Stream
+	noise *noise
+	index []int64   // the rows drawn: one minibatch, or one for each agent, one after the other
+	rows  []float32 // a block, [blockRows][width]
+
+	s, s2, a, r, discount *blocks
+	// Noise on its way: [agents, batch, act], for the target's actions as many minibatches of it.
+	own, next []float32
+	// Presence at s and s', [agents, batch], and by action.
+	here, hereAfter, on []float32
+}
+
+// blockRows is how many rows a block has: a number that tiles of all sizes divide.
+const blockRows = 192
+
+func newSampler(m *memory, u *update, std *standardiser, batch *rng.Stream, noise *noise) *sampler {
+	s := &sampler{
+		m: m, u: u, std: std, batch: batch, noise: noise, index: make([]int64, m.c.Batch), rows: make([]float32, blockRows*m.buf.Width()),
+		s: newBlocks(u.s), a: newBlocks(u.a), r: newBlocks(u.r), discount: newBlocks(u.discount),
+	}
+	all := m.p.agents * m.c.Batch
+	next := all
+	switch {
+	case u.separate != nil:
+		s.s2, next = newBlocks(u.separate.s2), m.p.agents*all
+		fallthrough
+	case m.c.Batches == Independent:
+		s.index = make([]int64, all)
+	}
+	if s.s2 == nil {
+		s.s2 = newBlocks(u.s2)
+	}
+	if m.mask > 0 {
+		s.own, s.next = make([]float32, all*m.p.act), make([]float32, next*m.p.act)
+	}
+	if m.present > 0 {
+		s.here, s.hereAfter, s.on = make([]float32, all), make([]float32, all), make([]float32, all*m.p.act)
+	}
+	return s
+}
+
+// sample draws what an update learns from, and the noise of its choices.
+func (s *sampler) sample() error {
+	m, u := s.m, s.u
+	if err := m.buf.Sample(s.batch, s.index); err != nil {
+		return err
+	}
+	if m.mask > 0 {
+		s.noise.fill(s.own)
+		s.noise.fill(s.next)
+	}
+	size := m.c.Batch
+	for k := range len(s.index) / size {
+		for row := 0; row < size; row += blockRows {
+			n := min(blockRows, size-row)
+			m.buf.Rows(s.index[k*size+row:][:n], s.rows)
+			s.prepare(n)
+			if len(s.index) > size {
+				s.bring(k, k+1, row, n)
+			} else {
+				s.bring(0, m.p.agents, row, n)
+			}
+			if m.mask > 0 {
+				s.forbid(k, row, n)
+			}
+			if u.separate != nil {
+				u.separate.bring(s, k, row, n)
+			}
+			if m.present > 0 {
+				s.presence(row, n)
+			}
+		}
+	}
+	for _, b := range [...]*blocks{s.s, s.s2, s.a, s.r, s.discount} {
+		b.done()
+	}
+	if m.mask > 0 {
+		u.noise.Set(s.own)
+		u.noise2.Set(s.next)
+	}
+	if m.present > 0 {
+		s.uploadPresence()
+	}
+	if u.separate != nil {
+		u.separate.done()
+	}
+	return nil
+}
+
+// columns is where a column's numbers lie in a block, from agent i's on, each width wide.
+func (s *sampler) columns(c, i, width int) []float32 { return s.rows[s.m.buf.Offset(c)+i*width:] }
+
+// prepare standardises and scales the first n rows of a block.
+func (s *sampler) prepare(n int) {
+	p, w := s.m.p, s.m.buf.Width()
+	scale := float32(s.m.c.RewardScale)
+	for r := range n {
+		row := s.rows[r*w : (r+1)*w]
+		if s.std != nil {
+			s.std.applyRow(row[s.m.buf.Offset(colObservation):])
+			s.std.applyRow(row[s.m.buf.Offset(colNext):])
+		}
+		if scale != 1 {
+			rewards := row[s.m.buf.Offset(colReward):][:p.agents]
+			for j := range rewards {
+				rewards[j] *= scale
+			}
+		}
+		if s.m.present > 0 {
+			scaleRows(row[s.m.buf.Offset(colObservation):][:p.agents*p.obs], row[s.m.buf.Offset(s.m.present):][:p.agents])
+			scaleRows(row[s.m.buf.Offset(colNext):][:p.agents*p.obs], row[s.m.buf.Offset(s.m.present2):][:p.agents])
+		}
+	}
+}
+
+// bring takes n rows of a block to samples row and following of agents from to to.
+func (s *sampler) bring(from, to, row, n int) {
+	p, w := s.m.p, s.m.buf.Width()
+	for i := from; i < to; i++ {
+		s.s.put(i, row, n, 0, p.obs, s.columns(colObservation, i, p.obs), w)
+		s.a.put(i, row, n, 0, p.act, s.columns(colAction, i, p.act), w)
+		s.r.put(i, row, n, 0, 1, s.columns(colReward, i, 1), w)
+		s.discount.put(i, row, n, 0, 1, s.columns(colDiscount, i, 1), w)
+		if s.u.separate == nil {
+			s.s2.put(i, row, n, 0, p.obs, s.columns(colNext, i, p.obs), w)
+		}
+	}
+}
+
+// forbid pushes out of reach what the masks of a block of minibatch k forbid.
+func (s *sampler) forbid(k, row, n int) {
+	agents, size := s.m.p.kind.Agents, s.m.c.Batch
+	switch {
+	case s.m.p.agents < agents: // single: an item is [agents, width]
+		s.forbidIn(s.own, s.m.mask, n, 0, agents, row*agents, 1, agents)
+		s.forbidIn(s.next, s.m.mask2, n, 0, agents, row*agents, 1, agents)
+	case s.u.separate != nil:
+		s.forbidIn(s.own, s.m.mask, n, k, k+1, row, size, 1)
+		s.forbidIn(s.next, s.m.mask2, n, 0, agents, k*size+row, agents*size, 1)
+	case len(s.index) > size:
+		s.forbidIn(s.own, s.m.mask, n, k, k+1, row, size, 1)
+		s.forbidIn(s.next, s.m.mask2, n, k, k+1, row, size, 1)
+	default:
+		s.forbidIn(s.own, s.m.mask, n, 0, agents, row, size, 1)
+		s.forbidIn(s.next, s.m.mask2, n, 0, agents, row, size, 1)
+	}
+}
+
+// forbidIn does so in noise, whose item at + j·agent + r·row is that of agent j of the environment, from to to, and the block's row r.
+func (s *sampler) forbidIn(noise []float32, column, n, from, to, at, agent, row int) {
+	w, words := s.m.p.codec.width(), s.m.p.words
+	all := float32(uint32(1)<<min(w, maskBits) - 1) // of one word: all are legal
+	for r := range n {
+		masks := s.rows[r*s.m.buf.Width()+s.m.buf.Offset(column):]
+		for j := from; j < to; j++ {
+			if words == 1 && masks[j] == all {
+				continue
+			}
+			item := at + j*agent + r*row
+			forbidPacked(noise[item*w:(item+1)*w], masks[j*words:(j+1)*words])
+		}
+	}
+}
+
+// presence keeps who was there in a block.
+func (s *sampler) presence(row, n int) {
+	for r := range n {
+		at := r * s.m.buf.Width()
+		for j := range s.m.p.agents {
+			s.here[j*s.m.c.Batch+row+r] = s.rows[at+s.m.buf.Offset(s.m.present)+j]
+			s.hereAfter[j*s.m.c.Batch+row+r] = s.rows[at+s.m.buf.Offset(s.m.present2)+j]
+		}
+	}
+}
+
+func (s *sampler) uploadPresence() {
+	p := &s.u.present
+	p.error.on.Set(s.here)
+	for _, u := range []struct {
+		m    *mask
+		here []float32
+	}{{p.action, s.here}, {p.next, s.hereAfter}} {
+		for i := range s.on {
+			s.on[i] = 1
+		}
+		scaleRows(s.on, u.here)
+		u.m.on.Set(s.on)
+	}
+}
+
+// scaleRows multiplies row i of x by by[i].
+func scaleRows(x, by []float32) {
+	w := len(x) / len(by)
+	for i, f := range by {
+		for j := range x[i*w : (i+1)*w] {
+			x[i*w+j] *= f
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package maddpg
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// separate is what an update holds where each agent learns from a minibatch of its own and its critic sees all agents, as in the code of Lowe et al.
+// (2017). Agent i's critic then sees what all agents saw and did in minibatch i, its own first: a stack of its own weights over
+//
+//	(s_i, s_others), a_i, a_others
+//
+// The targets' actions in all minibatches come first, in a recorded pass of their own, since each agent's actor answers in every minibatch.
+type separate struct {
+	agents, batch, obs, act int
+
+	s2     nets.Tensor // of the targets' actors: agent j in all minibatches, [agents, agents·batch, obs]
+	noise2 nets.Tensor // alike, where actions are choices
+	policy policy      // π' on those
+	record nets.Recorded
+	chosen nets.Tensor // what it chose
+	host   []float32
+
+	seen, seen2         nets.Tensor // what critics see of all agents, [agents, batch, agents·obs]
+	a2, others, others2 nets.Tensor // the agent's own next action, the others' action and next action
+	put                 struct{ seen, seen2, a2, others, others2 *blocks }
+}
+
+// bring takes n rows of a block to what agent i's critic sees.
+func (a *separate) bring(s *sampler, i, row, n int) {
+	w := s.m.buf.Width()
+	for j := range a.agents {
+		s.s2.put(j, i*a.batch+row, n, 0, a.obs, s.columns(colNext, j, a.obs), w)
+	}
+	ownFirst := func(b *blocks, column int) {
+		b.put(i, row, n, 0, a.obs, s.columns(column, i, a.obs), w)
+		b.put(i, row, n, a.obs, i*a.obs, s.columns(column, 0, a.obs), w)
+		b.put(i, row, n, (i+1)*a.obs, (a.agents-1-i)*a.obs, s.columns(column, i+1, a.obs), w)
+	}
+	ownFirst(a.put.seen, colObservation)
+	ownFirst(a.put.seen2, colNext)
+	a.put.others.put(i, row, n, 0, i*a.act, s.columns(colAction, 0, a.act), w)
+	a.put.others.put(i, row, n, i*a.act, (a.agents-1-i)*a.act, s.columns(colAction, i+1, a.act), w)
+}
+
+// done ends a sample.
+func (a *separate) done() {
+	for _, b := range [...]*blocks{a.put.seen, a.put.seen2, a.put.others} {
+		b.done()
+	}
+}
+
+// choose has the targets' actors choose in all minibatches, and takes to each critic what they chose in its own.
+func (a *separate) choose() error {
+	if err := a.record.Run(); err != nil {
+		return fmt.Errorf("maddpg: the targets' actions: %w", err)
+	}
+	a.chosen.Get(a.host)
+	size := a.batch * a.act
+	for i := range a.agents {
+		at := 0
+		for j := range a.agents {
+			src := a.host[(j*a.agents+i)*size:]
+			if j == i {
+				a.put.a2.put(i, 0, a.batch, 0, a.act, src, a.act)
+				continue
+			}
+			a.put.others2.put(i, 0, a.batch, at, a.act, src, a.act)
+			at += a.act
+		}
+	}
+	a.put.a2.done()
+	a.put.others2.done()
+	return nil
+}
+
+// separate builds it.
+func (b *builder) separate(u *update, p *problem, head nets.Net) *separate {
+	n := p.agents
+	a := &separate{agents: n, batch: b.batch, obs: p.obs, act: p.act, host: make([]float32, n*n*b.batch*p.act)}
+	a.s2 = b.e.NewTensor(n, n*b.batch, p.obs)
+	if p.discrete() {
+		a.noise2 = b.e.NewTensor(n, n*b.batch, p.act)
+	}
+	a.policy.pass = pass{net: u.actorTarget, work: u.actorTarget.NewWork(n * b.batch)}
+	a.policy.head = pass{net: head, work: head.NewWork(n * b.batch)}
+	a.seen, a.seen2 = b.tensor(n*p.obs), b.tensor(n*p.obs)
+	a.a2, a.others, a.others2 = b.tensor(p.act), b.tensor((n-1)*p.act), b.tensor((n-1)*p.act)
+	a.put.seen, a.put.seen2, a.put.a2 = newBlocks(a.seen), newBlocks(a.seen2), newBlocks(a.a2)
+	a.put.others, a.put.others2 = newBlocks(a.others), newBlocks(a.others2)
+	a.record = b.e.Record("maddpg: targets' actions", func() { a.chosen = a.policy.act(a.s2, a.noise2) })
+	return a
+}
