@@ -15,6 +15,7 @@ import (
 // Rivals lists the policies that are not learned.
 func Rivals() []Rival {
 	forSizing, forDeepRM := []string{"stoker/Sizing-v2"}, []string{"stoker/DeepRM-v1"}
+	forNodes := []string{"stoker/Placement-v1"}
 	forPrices, forSlots := []string{hops.ID}, []string{hops.SlotsID}
 	return []Rival{
 		policy("fixed", "holds one configuration, the middle of every range by default", forSizing, sizing.DefaultFixed, sizing.NewFixed),
@@ -25,6 +26,11 @@ func Rivals() []Rival {
 		policy("sjf", "starts the shortest job that fits", forDeepRM, placement.DefaultSJF, placement.NewSJF),
 		policy("packer", "starts the job that lies best along what is free", forDeepRM, placement.DefaultPacker, placement.NewPacker),
 		policy("tetris-star", "weighs packing and shortness (DeepRM's Tetris*)", forDeepRM, placement.DefaultTetrisStar, placement.NewTetrisStar),
+		policy("fcfs-nodes", "starts invocations in the order in which they came to wait, on the quickest node; all wait for the first, unless backfilled", forNodes, placement.DefaultNodesFCFS, placement.NewNodesFCFS),
+		policy("sjf-nodes", "starts the invocation with the least work that fits, on the quickest node", forNodes, placement.DefaultNodesSJF, placement.NewNodesSJF),
+		policy("packer-nodes", "starts the invocation that lies best along what a node has free", forNodes, placement.DefaultNodesPacker, placement.NewNodesPacker),
+		policy("tetris", "weighs alignment with a node and the request's remaining work, with fairness and barriers (Tetris, several machines)", forNodes, placement.DefaultTetris, placement.NewTetris),
+		policy("random-nodes", "starts any invocation on any node that it fits, each pair as likely", forNodes, placement.DefaultNodesRandom, placement.NewNodesRandom),
 		policy("spss", "holds prices and baselines above HOPS' scheduler (SPSS)", forPrices, pricing.DefaultSPSS, pricing.NewSPSS),
 		planner("pba", "HOPS' pricer within one episode: moves after every window, by trials on copies of it", Heuristic, forPrices, spsa.Default, pricing.NewPBA),
 		policy("arms", "HOPS' scheduler: required vGPUs by eq. 14, switched or activated, whichever is cheaper", forSlots, hops.DefaultARMS, pricing.NewARMS),

@@ -38,6 +38,10 @@ func All() []Entry {
 			func(c placement.DeepRMConfig, _ workload.Config) (*placement.DeepRM, error) {
 				return placement.NewDeepRM(c)
 			}),
+		entry(placement.ServerlessID, "start invocations on a cluster of unlike nodes, with how much and where, and see a graph", placement.DefaultServerless,
+			func(c placement.ServerlessConfig, w workload.Config) (*placement.Serverless, error) {
+				return placement.NewServerless(c, w)
+			}),
 		entry("stoker/CartPole-v1", "balance a pole on a cart (Gymnasium's CartPole-v1)", classic.DefaultCartPole,
 			func(c classic.CartPoleConfig, _ workload.Config) (*classic.CartPole, error) {
 				return classic.NewCartPole(c)

@@ -64,6 +64,12 @@ var goldens = map[string][]golden{
 			*config.(*placement.DeepRMConfig) = placement.PublishedDeepRM()
 		}},
 	},
+	placement.ServerlessID: {
+		{"../placement/testdata/serverless.golden", nil},
+		{"../placement/testdata/serverless-azure.golden", func(config any, _ *workload.Config) {
+			config.(*placement.ServerlessConfig).Workload = placement.Azure
+		}},
+	},
 	"stoker/CartPole-v1":     {{"../classic/testdata/cartpole.golden", nil}},
 	"stoker/SimpleSpread-v1": {{"../classic/testdata/spread.golden", nil}},
 	"stoker/LQR-v1":          {{"../classic/testdata/lqr.golden", nil}},

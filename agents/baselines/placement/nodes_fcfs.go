@@ -1,0 +1,50 @@
+package placement
+
+import "github.com/stoker-rl/stoker/envs"
+
+// NodesFCFSConfig configures [NodesFCFS].
+type NodesFCFSConfig struct {
+	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
+	Amount string `yaml:"amount" json:"amount"`
+	// Backfill starts the first invocation that fits; without it all wait for the first.
+	Backfill bool `yaml:"backfill" json:"backfill"`
+}
+
+// DefaultNodesFCFS returns strict order and nominal amounts.
+func DefaultNodesFCFS() NodesFCFSConfig { return NodesFCFSConfig{Amount: Nominal} }
+
+// Validate names the first field that is wrong.
+func (c *NodesFCFSConfig) Validate() error { return checkAmount(c.Amount) }
+
+// NodesFCFS starts invocations in the order in which they came to wait, each on the node on which it is expected to end first.
+type NodesFCFS struct {
+	stateless
+	cluster
+	config NodesFCFSConfig
+}
+
+// NewNodesFCFS returns a policy for environments such as env.
+func NewNodesFCFS(c NodesFCFSConfig, env envs.Env) (*NodesFCFS, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	v, err := newCluster("fcfs-nodes", c.Amount, env)
+	if err != nil {
+		return nil, err
+	}
+	return &NodesFCFS{stateless{"fcfs-nodes"}, v, c}, nil
+}
+
+// Act implements [envs.Policy].
+func (p *NodesFCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	g := obs.Kinds[0].Graphs[0]
+	best := none
+	for i := range p.look(g) {
+		p.near(g, i)
+		if best = p.quickest(g, i); best != none || !p.config.Backfill {
+			break
+		}
+	}
+	p.choose(act, best)
+	return nil
+}

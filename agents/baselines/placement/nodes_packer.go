@@ -1,0 +1,99 @@
+package placement
+
+import (
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+)
+
+// NodesPackerConfig configures [NodesPacker].
+type NodesPackerConfig struct {
+	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
+	Amount string `yaml:"amount" json:"amount"`
+	// Warm looks only at nodes where an invocation's function is warm, if it fits any of those.
+	Warm bool `yaml:"warm" json:"warm"`
+}
+
+// DefaultNodesPacker returns nominal amounts, warm nodes first.
+func DefaultNodesPacker() NodesPackerConfig {
+	return NodesPackerConfig{Amount: Nominal, Warm: true}
+}
+
+// Validate names the first field that is wrong.
+func (c *NodesPackerConfig) Validate() error { return checkAmount(c.Amount) }
+
+// NodesPacker starts the invocation on the node for which what the node has free, times what the invocation demands, summed over resources, is largest: both as
+// shares of what the largest node has.
+type NodesPacker struct {
+	stateless
+	cluster
+	config NodesPackerConfig
+}
+
+// NewNodesPacker returns a policy for environments such as env.
+func NewNodesPacker(c NodesPackerConfig, env envs.Env) (*NodesPacker, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	v, err := newCluster("packer-nodes", c.Amount, env)
+	if err != nil {
+		return nil, err
+	}
+	return &NodesPacker{stateless{"packer-nodes"}, v, c}, nil
+}
+
+// Act implements [envs.Policy].
+func (p *NodesPacker) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o := &obs.Kinds[0]
+	g := o.Graphs[0]
+	best, most := none, 0.0
+	for i := range p.look(g) {
+		if !o.Mask[i] {
+			continue
+		}
+		p.near(g, i)
+		v := p.Invocation(g, i)
+		amount, found := p.wants(v), false
+		for _, warm := range [...]bool{true, false} {
+			if warm && !p.config.Warm || !warm && found {
+				continue
+			}
+			for n := range p.Nodes {
+				if warm && !p.warm[n] {
+					continue
+				}
+				node := p.Node(g, n)
+				a := p.fits(v, node, n, amount)
+				if a < 0 {
+					continue
+				}
+				found = true
+				if s := p.alignment(v, node, a, false); best == none || s > most {
+					best, most = pick{i, a, n}, s
+				}
+			}
+		}
+	}
+	p.choose(act, best)
+	return nil
+}
+
+// alignment is Σ_r free_r·demand_r, in shares of the largest node, or of the node itself. A warm instance's memory is as good as free.
+func (c *cluster) alignment(v, node []float32, amount int, own bool) float64 {
+	s := 0.0
+	for r := range placement.NumResources {
+		free := float64(c.Free(node, r))
+		if r == placement.Memory {
+			free += float64(c.WarmMemory(node))
+		}
+		x := float64(free * float64(c.Demand(v, r, amount)))
+		if own {
+			of := float64(c.Capacity(node, r))
+			if of == 0 {
+				continue
+			}
+			x /= of * of
+		}
+		s += x
+	}
+	return s
+}

@@ -1,0 +1,58 @@
+package placement
+
+import "github.com/stoker-rl/stoker/envs"
+
+// NodesSJFConfig configures [NodesSJF].
+type NodesSJFConfig struct {
+	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
+	Amount string `yaml:"amount" json:"amount"`
+}
+
+// DefaultNodesSJF returns nominal amounts.
+func DefaultNodesSJF() NodesSJFConfig { return NodesSJFConfig{Amount: Nominal} }
+
+// Validate names the first field that is wrong.
+func (c *NodesSJFConfig) Validate() error { return checkAmount(c.Amount) }
+
+// NodesSJF starts, of the invocations that fit somewhere, the one with the least work, on the node on which it is expected to end first. It looks at the work of the invocation,
+// not at that of its request.
+type NodesSJF struct {
+	stateless
+	cluster
+	config NodesSJFConfig
+}
+
+// NewNodesSJF returns a policy for environments such as env.
+func NewNodesSJF(c NodesSJFConfig, env envs.Env) (*NodesSJF, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	v, err := newCluster("sjf-nodes", c.Amount, env)
+	if err != nil {
+		return nil, err
+	}
+	return &NodesSJF{stateless{"sjf-nodes"}, v, c}, nil
+}
+
+// Act implements [envs.Policy].
+func (p *NodesSJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o := &obs.Kinds[0]
+	g := o.Graphs[0]
+	best, least := none, 0.0
+	for i := range p.look(g) {
+		// The mask says of which invocations the smallest amount fits somewhere.
+		if !o.Mask[i] {
+			continue
+		}
+		work := p.Work(p.Invocation(g, i))
+		if best != none && work >= least {
+			continue
+		}
+		p.near(g, i)
+		if q := p.quickest(g, i); q != none {
+			best, least = q, work
+		}
+	}
+	p.choose(act, best)
+	return nil
+}

@@ -1,0 +1,145 @@
+package placement
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+)
+
+// How much an invocation gets, as [Grant.Amount] names it.
+const (
+	// Nominal gives what its function demands: amount 1.
+	Nominal = "nominal"
+	// Smallest gives the least, which wastes least and takes longest.
+	Smallest = "smallest"
+	// Largest gives the most that fits.
+	Largest = "largest"
+	// Spread gives the most of which all that wait could have as much: what is free on all nodes, over the number that wait; at least the smallest.
+	Spread = "spread"
+)
+
+// checkAmount says why an amount is none.
+func checkAmount(amount string) error {
+	switch amount {
+	case Nominal, Smallest, Largest, Spread:
+		return nil
+	}
+	return fmt.Errorf("amount is %q, want %q, %q, %q or %q", amount, Nominal, Smallest, Largest, Spread)
+}
+
+// cluster reads what a rule needs from a graph.
+type cluster struct {
+	placement.ServerlessLayout
+	grant string    // one of the amounts
+	warm  []bool    // per node, of the invocation looked at
+	local []float32 // share of its input
+	next  int       // where the next invocation's edges begin
+	free  [placement.NumResources]float64
+	count int // invocations that wait
+}
+
+func newCluster(name string, amount string, env envs.Env) (cluster, error) {
+	e, ok := envs.As[*placement.Serverless](env)
+	if !ok {
+		return cluster{}, fmt.Errorf("%s: acts in %s only, not in %s", name, placement.ServerlessID, env.Spec().ID)
+	}
+	l := e.Layout()
+	return cluster{ServerlessLayout: l, grant: amount, warm: make([]bool, l.Nodes), local: make([]float32, l.Nodes)}, nil
+}
+
+// look begins with a graph and returns how many of its invocations wait.
+func (c *cluster) look(g *envs.GraphValue) int {
+	c.next = 0
+	c.count = c.Waiting(g)
+	if c.grant == Spread {
+		clear(c.free[:])
+		for n := range c.Nodes {
+			node := c.Node(g, n)
+			for r := range c.free {
+				c.free[r] += float64(c.Free(node, r))
+			}
+		}
+	}
+	return c.count
+}
+
+// near finds out what is near the i-th invocation; it wants one after another.
+func (c *cluster) near(g *envs.GraphValue, i int) { c.next = c.Near(g, c.next, i, c.warm, c.local) }
+
+// wants is the amount that an invocation gets wherever it goes; for largest the node decides.
+func (c *cluster) wants(v []float32) int {
+	switch c.grant {
+	case Smallest:
+		return 0
+	case Largest:
+		return len(c.Amounts) - 1
+	case Spread:
+		a := len(c.Amounts) - 1
+		for ; a > 0; a-- {
+			if c.enough(v, a) {
+				break
+			}
+		}
+		return a
+	}
+	return c.Nominal
+}
+
+// enough reports whether all that wait could have what an invocation would have with an amount.
+func (c *cluster) enough(v []float32, amount int) bool {
+	for _, r := range [...]int{placement.CPU, placement.Network, placement.GPU} {
+		if d := c.Demand(v, r, amount); d > 0 && float64(d)*float64(c.count) > c.free[r] {
+			return false
+		}
+	}
+	return true
+}
+
+// fits is the amount that an invocation gets on a node, −1 where it does not fit. Largest and spread take less where less is there.
+func (c *cluster) fits(v, node []float32, n, amount int) int {
+	if c.Fits(v, node, amount, c.warm[n]) {
+		return amount
+	}
+	if c.grant == Largest || c.grant == Spread {
+		for amount--; amount >= 0; amount-- {
+			if c.Fits(v, node, amount, c.warm[n]) {
+				return amount
+			}
+		}
+	}
+	return -1
+}
+
+// pick is an invocation, an amount and a node; none waits.
+type pick struct{ invocation, amount, node int }
+
+// choose writes an action.
+func (c *cluster) choose(act *envs.Action, p pick) {
+	a := act.Kinds[0]
+	if p.invocation < 0 {
+		a[0], a[1], a[2] = float32(c.Wait()), 0, 0
+		return
+	}
+	a[0], a[1], a[2] = float32(p.invocation), float32(p.amount), float32(p.node)
+}
+
+var none = pick{invocation: -1}
+
+// quickest is where an invocation is expected to end first: on the node that is fastest for it, warm start and near input counted. Of several the first.
+func (c *cluster) quickest(g *envs.GraphValue, i int) pick {
+	v := c.Invocation(g, i)
+	amount := c.wants(v)
+	best, least := none, 0.0
+	for n := range c.Nodes {
+		node := c.Node(g, n)
+		a := c.fits(v, node, n, amount)
+		if a < 0 {
+			continue
+		}
+		if t := c.Runs(v, node, a, c.warm[n], c.local[n]); best.invocation < 0 || t < least {
+			best, least = pick{i, a, n}, t
+		}
+	}
+	return best
+}

@@ -1,0 +1,166 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// TetrisConfig configures [Tetris]. The defaults are those of its paper as far as they are known.
+type TetrisConfig struct {
+	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
+	Amount string `yaml:"amount" json:"amount"`
+	// Warm looks only at nodes where an invocation's function is warm, if it fits any of those.
+	Warm bool `yaml:"warm" json:"warm"`
+	// Remote is what is taken off the alignment of a node that does not have all of an invocation's input.
+	Remote float64 `yaml:"remote" json:"remote"`
+	// Fairness is the share of the invocations that are left out: those whose requests hold most.
+	Fairness float64 `yaml:"fairness" json:"fairness"`
+	// Barrier is the share of a stage from which on its last invocations come first.
+	Barrier float64 `yaml:"barrier" json:"barrier"`
+}
+
+// DefaultTetris returns a remote penalty of 10 %, fairness 0.25, barrier 0.9 and nominal amounts.
+func DefaultTetris() TetrisConfig {
+	return TetrisConfig{Amount: Nominal, Warm: true, Remote: 0.1, Fairness: 0.25, Barrier: 0.9}
+}
+
+// Validate names the first field that is wrong.
+func (c *TetrisConfig) Validate() error {
+	if err := checkAmount(c.Amount); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		key     string
+		got, hi float64
+	}{{"remote", c.Remote, 1}, {"fairness", c.Fairness, 0.999}, {"barrier", c.Barrier, 1}} {
+		if !(f.got >= 0 && f.got <= f.hi) {
+			return fmt.Errorf("%s is %g, want 0 to %g", f.key, f.got, f.hi)
+		}
+	}
+	return nil
+}
+
+// Tetris is Grandl et al.'s rule for several machines (SIGCOMM 2014): of all invocations and nodes that fit each other it takes the pair with the largest
+//
+//	alignment − ε · work left
+//
+// where the alignment is Σ_r free_r·demand_r in shares of the node's capacity, less Remote of it where input must be fetched, the work left is that of the
+// invocation's whole request, and ε is the mean alignment over the mean work left, so that both weigh the same. Invocations of requests that hold more than others are left
+// out, and those that are the last of their stage come first.
+type Tetris struct {
+	stateless
+	cluster
+	config TetrisConfig
+	held   []float32
+	pairs  []scored
+}
+
+// scored is an invocation on a node.
+type scored struct {
+	pick
+	alignment, left float64
+	last            bool // of its stage
+}
+
+// NewTetris returns a policy for environments such as env.
+func NewTetris(c TetrisConfig, env envs.Env) (*Tetris, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	v, err := newCluster("tetris", c.Amount, env)
+	if err != nil {
+		return nil, err
+	}
+	return &Tetris{stateless{"tetris"}, v, c, make([]float32, 0, v.Window), make([]scored, 0, v.Window*v.Nodes)}, nil
+}
+
+// Act implements [envs.Policy].
+func (p *Tetris) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o := &obs.Kinds[0]
+	g := o.Graphs[0]
+	n := p.look(g)
+	most := p.fair(g, n)
+	p.pairs = p.pairs[:0]
+	for i := range n {
+		v := p.Invocation(g, i)
+		if o.Mask[i] && p.Held(v) <= most {
+			p.near(g, i)
+			p.score(g, i, v)
+		}
+	}
+	p.choose(act, p.best())
+	return nil
+}
+
+// fair is what requests hold of which 1 − Fairness of the invocations hold at most as much.
+func (p *Tetris) fair(g *envs.GraphValue, n int) float32 {
+	if n == 0 {
+		return 0
+	}
+	p.held = p.held[:0]
+	for i := range n {
+		p.held = append(p.held, p.Held(p.Invocation(g, i)))
+	}
+	slices.Sort(p.held)
+	left := int(float64(p.config.Fairness * float64(n)))
+	return p.held[n-1-left]
+}
+
+// score adds the nodes that an invocation fits.
+func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
+	amount, left := p.wants(v), p.Remaining(v)
+	stage := float64(p.Stage(v))
+	last := stage >= p.config.Barrier && stage > 0
+	for _, warm := range [...]bool{true, false} {
+		if warm && !p.config.Warm {
+			continue
+		}
+		found := false
+		for n := range p.Nodes {
+			if warm && !p.warm[n] {
+				continue
+			}
+			node := p.Node(g, n)
+			a := p.fits(v, node, n, amount)
+			if a < 0 {
+				continue
+			}
+			found = true
+			s := p.alignment(v, node, a, true)
+			if p.Input(v) > 0 && p.local[n] < 1 {
+				s -= float64(p.config.Remote * s)
+			}
+			p.pairs = append(p.pairs, scored{pick{i, a, n}, s, left, last})
+		}
+		if found {
+			return
+		}
+	}
+}
+
+// best is the pair with the largest score, the first of several.
+func (p *Tetris) best() pick {
+	alignment, left, last := 0.0, 0.0, false
+	for i := range p.pairs {
+		alignment += p.pairs[i].alignment
+		left += p.pairs[i].left
+		last = last || p.pairs[i].last
+	}
+	eps := 0.0
+	if left > 0 {
+		eps = alignment / left
+	}
+	best, most := none, 0.0
+	for i := range p.pairs {
+		q := &p.pairs[i]
+		if last && !q.last {
+			continue
+		}
+		if s := q.alignment - float64(eps*q.left); best == none || s > most {
+			best, most = q.pick, s
+		}
+	}
+	return best
+}

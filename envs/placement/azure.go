@@ -1,0 +1,50 @@
+package placement
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// shortestWork is the least work of a function of the trace, in seconds: some durations there are 0.
+const shortestWork = 0.01
+
+// fromTrace takes the Azure trace's functions, each a workflow of one step: work is the mean duration, cut at Longest, memory the mean that
+// its application had. What the trace does not say is drawn from the first class, by the function's place.
+func (s *System) fromTrace(w workload.Config) (shares []float64, err error) {
+	w.Kind, w.Streams, w.Factor = workload.Azure2019, workload.StreamsFunction, 1
+	source, err := workload.Open(w)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.config.Classes) == 0 {
+		return nil, fmt.Errorf("classes are none, want one for what the trace does not say of its functions")
+	}
+	class := &s.config.Classes[0]
+	trace := source.Trace()
+	for i := range trace.Functions {
+		f := &trace.Functions[i]
+		k := rng.New(s.config.System, "function of the trace").With(uint64(i))
+		name := fmt.Sprintf("azure-%d-%.8s", i, f.Name)
+		g := drawFunction(class, name, k)
+		g.GPU = 0
+		if f.Memory.Samples > 0 {
+			g.Memory = min(max(int(f.Memory.Average), 1), int(s.largest[Memory]))
+		}
+		if err := s.addFunction(g, 0); err != nil {
+			return nil, err
+		}
+		work := class.Work.at(k.With(6).Float64())
+		if f.Duration.Samples > 0 {
+			work = min(max(f.Duration.Average/1000, shortestWork), s.config.Longest)
+		}
+		steps := []stage{{function: int32(i), work: work}}
+		if err := s.addTemplate(name, name, steps, func(j int32) string { return fmt.Sprint(j) }); err != nil {
+			return nil, err
+		}
+		shares = append(shares, float64(f.Total()))
+	}
+	s.source = source
+	return shares, nil
+}

@@ -1,0 +1,157 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// template is a workflow as it is built.
+type template struct {
+	name  string
+	steps []stage
+	ideal float64 // seconds of the longest way at amount 1 on nodes of speed 1, warm and without transfers
+	work  float64 // resource-seconds of all steps, as shares of the largest nodes
+}
+
+// stage is a step of it.
+type stage struct {
+	function     int32
+	work, output float64
+	after, next  []int32
+	level        int32   // steps before it on the longest way
+	peers        int32   // steps of its level
+	tail         float64 // seconds of the longest way from its start to the end
+	weight       float64 // its part of template.work
+}
+
+// given compiles the functions and workflows of the configuration.
+func (s *System) given() (shares []float64, err error) {
+	numbers := map[string]int32{}
+	for i, f := range s.config.Functions {
+		if err := s.addFunction(f, 0); err != nil {
+			return nil, err
+		}
+		numbers[f.Name] = int32(i)
+	}
+	for i, w := range s.config.Workflows {
+		at := fmt.Sprintf("workflows[%d] (%s)", i, w.Name)
+		if !(w.Share >= 0 && w.Share <= 1e9) {
+			return nil, fmt.Errorf("%s: share is %g, want 0 to 1e9", at, w.Share)
+		}
+		names := map[string]int32{}
+		for j, st := range w.Steps {
+			if _, ok := names[st.Name]; ok {
+				return nil, fmt.Errorf("%s: steps[%d] is named %q as one before it, want distinct names", at, j, st.Name)
+			}
+			names[st.Name] = int32(j)
+		}
+		steps := make([]stage, len(w.Steps))
+		for j, st := range w.Steps {
+			f, ok := numbers[st.Function]
+			if !ok {
+				return nil, fmt.Errorf("%s: steps[%d] (%s) invokes %q, which is not among the functions", at, j, st.Name, st.Function)
+			}
+			steps[j] = stage{function: f, work: st.Work, output: st.Output}
+			for _, name := range st.After {
+				p, ok := names[name]
+				if !ok {
+					return nil, fmt.Errorf("%s: steps[%d] (%s) comes after %q, which is not among the steps: the edge dangles", at, j, st.Name, name)
+				}
+				steps[j].after = append(steps[j].after, p)
+			}
+		}
+		label := func(j int32) string { return w.Steps[j].Name }
+		if err := s.addTemplate(at, w.Name, steps, label); err != nil {
+			return nil, err
+		}
+		shares = append(shares, w.Share)
+	}
+	return shares, nil
+}
+
+// addTemplate compiles a workflow whose steps name those before them; label names a step in errors.
+func (s *System) addTemplate(at, name string, steps []stage, label func(int32) string) error {
+	if len(steps) < 1 || len(steps) > 1<<8 {
+		return fmt.Errorf("%s has %d steps, want 1 to 256", at, len(steps))
+	}
+	for i := range steps {
+		st := &steps[i]
+		if !(st.work >= 1e-6 && st.work <= 1e6) || !(st.output >= 0 && st.output <= 1e9) {
+			return fmt.Errorf("%s: step %s works for %g s and hands on %g MB, want 1e-6 to 1e6 and 0 to 1e9", at, label(int32(i)), st.work, st.output)
+		}
+		slices.Sort(st.after)
+		st.after = slices.Compact(st.after)
+		for _, p := range st.after {
+			if p < 0 || int(p) >= len(steps) {
+				return fmt.Errorf("%s: step %s comes after step %d, want 0 to %d: the edge dangles", at, label(int32(i)), p, len(steps)-1)
+			}
+			steps[p].next = append(steps[p].next, int32(i))
+		}
+	}
+	order, cycle := sorted(steps)
+	if cycle != nil {
+		names := make([]string, len(cycle))
+		for i, j := range cycle {
+			names[i] = label(j)
+		}
+		return fmt.Errorf("%s: its steps depend on each other in a cycle: %s", at, strings.Join(names, " → "))
+	}
+	t := template{name: name, steps: steps}
+	for _, i := range order {
+		for _, p := range steps[i].after {
+			steps[i].level = max(steps[i].level, steps[p].level+1)
+		}
+	}
+	for _, i := range slices.Backward(order) {
+		st := &steps[i]
+		for _, n := range st.next {
+			st.tail = max(st.tail, steps[n].tail)
+		}
+		st.tail += st.work
+		t.ideal = max(t.ideal, st.tail)
+		for j := range steps {
+			if steps[j].level == st.level {
+				st.peers++
+			}
+		}
+		for r, d := range s.functions[st.function].demand[s.nominal] {
+			if s.largest[r] > 0 {
+				st.weight += float64(st.work*float64(d)) / float64(s.largest[r])
+			}
+		}
+		t.work += st.weight
+	}
+	s.templates = append(s.templates, t)
+	return nil
+}
+
+// sorted returns the steps such that each comes after those before it, or else a cycle of them.
+func sorted(steps []stage) (order, cycle []int32) {
+	left := make([]int, len(steps))
+	for i := range steps {
+		if left[i] = len(steps[i].after); left[i] == 0 {
+			order = append(order, int32(i))
+		}
+	}
+	for k := 0; k < len(order); k++ {
+		for _, n := range steps[order[k]].next {
+			if left[n]--; left[n] == 0 {
+				order = append(order, n)
+			}
+		}
+	}
+	if len(order) == len(steps) {
+		return order, nil
+	}
+	// Each of those left waits for another of them: whoever follows back comes round.
+	at := int32(slices.IndexFunc(left, func(n int) bool { return n > 0 }))
+	for !slices.Contains(cycle, at) {
+		cycle = append(cycle, at)
+		before := steps[at].after
+		at = before[slices.IndexFunc(before, func(p int32) bool { return left[p] > 0 })]
+	}
+	cycle = append(cycle[slices.Index(cycle, at):], at)
+	slices.Reverse(cycle)
+	return nil, cycle
+}

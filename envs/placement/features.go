@@ -1,0 +1,263 @@
+package placement
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Kinds of nodes of the graph that is seen, as indices into envs.Graph.Nodes.
+const (
+	FunctionNodes = iota
+	ResourceNodes
+	InvocationNodes
+)
+
+// Kinds of its edges, as indices into envs.Graph.Edges.
+const (
+	// DependencyEdges lead from a function to one that is invoked after it.
+	DependencyEdges = iota
+	// AllocationEdges lead from an invocation to the node on which it runs, and from one that waits to those where its function is warm or
+	// some of its input lies.
+	AllocationEdges
+	// TemporalEdges lead from an invocation to the next one of the same function that is seen.
+	TemporalEdges
+	// SharingEdges lead from a function to the nodes on which it has instances.
+	SharingEdges
+)
+
+// Times t in seconds are seen as t/(t+1), those with a sign as t/(|t|+1); data in MB as d/(d+10); numbers n as n/(n+8). All are from 0 to 1, or from −1, and
+// can be turned back. Resources are shares of what the node with most of it has: x ≥ y holds of shares where it holds of the resources.
+const (
+	timeScale  = 1
+	dataScale  = 10
+	countScale = 8
+)
+
+// ServerlessLayout says where numbers stand in an observation of [Serverless] and reads them. Features of invocations come in the order of
+// [ServerlessLayout.Features].
+type ServerlessLayout struct {
+	// Amounts are the choices of how much, as multiples; Nominal is the one that is 1.
+	Amounts []float64
+	Nominal int
+	// Window, Running, Functions and Nodes are what the graph has room for.
+	Window, Running, Functions, Nodes int
+	// Largest is what shares of resources are of, Fastest the speed that a node's is a share of.
+	Largest [NumResources]float64
+	Fastest float64
+
+	dependencies int
+}
+
+func (s *System) layout() ServerlessLayout {
+	l := ServerlessLayout{
+		Amounts: s.config.Amounts, Nominal: s.nominal, Window: s.config.Window, Running: s.config.Running,
+		Functions: len(s.functions), Nodes: len(s.nodes), dependencies: len(s.dependencies()),
+	}
+	for r, x := range s.largest {
+		l.Largest[r] = float64(x)
+	}
+	for _, m := range s.nodes {
+		l.Fastest = max(l.Fastest, m.speed)
+	}
+	return l
+}
+
+// Wait is the choice, instead of an invocation, that lets time pass.
+func (l *ServerlessLayout) Wait() int { return l.Window + l.Running }
+
+func (l *ServerlessLayout) words() int { return (l.Nodes + 63) / 64 }
+
+// Features of invocations. Those up to cold are its function's, those up to input do not change while it waits.
+func (l *ServerlessLayout) demand(r, a int) int { return 1 + r*len(l.Amounts) + a }
+func (l *ServerlessLayout) cold() int           { return 1 + NumResources*len(l.Amounts) }
+func (l *ServerlessLayout) time(a int) int      { return l.cold() + 1 + a }
+func (l *ServerlessLayout) rest() int           { return l.time(len(l.Amounts)) }
+
+// Features of invocations, counted from rest.
+const (
+	ofSize = iota
+	ofWork
+	ofPath
+	ofPriority
+	ofInput
+	ofWaited
+	ofSlack
+	ofAge
+	ofHeld
+	ofRemaining
+	ofStage
+	ofLeft
+	ofWarm
+	ofRuns
+	ofAmount
+	lastOfInvocation
+)
+
+// prefix and still are the lengths of the parts that are a function's, and that do not change while an invocation waits.
+func (l *ServerlessLayout) prefix() int { return l.cold() + 1 }
+func (l *ServerlessLayout) still() int  { return len(l.Amounts) + ofInput + 1 }
+func (l *ServerlessLayout) width() int  { return l.rest() + lastOfInvocation }
+
+// Features of resource nodes: capacities and what is free of each resource first.
+const (
+	ofFree      = NumResources
+	ofIdle      = 2 * NumResources
+	ofSpeed     = ofIdle + 1
+	ofPrice     = ofIdle + 2
+	ofRunning   = ofIdle + 3
+	ofNext      = ofIdle + 4
+	ofRecent    = ofIdle + 5
+	widthOfNode = ofIdle + 6
+)
+
+// Features of functions: demands at amount 1 first.
+const (
+	ofMeanWork      = NumResources
+	ofParallel      = NumResources + 1
+	ofCold          = NumResources + 2
+	ofWaiting       = NumResources + 3
+	ofBacklog       = NumResources + 4
+	ofActive        = NumResources + 5
+	ofReady         = NumResources + 6
+	ofSince         = NumResources + 7
+	ofColdShare     = NumResources + 8
+	widthOfFunction = NumResources + 9
+)
+
+// Features of edges.
+const (
+	ofFrequency       = 0
+	ofData            = 1
+	widthOfDependency = 2
+
+	ofGranted         = 0
+	ofShares          = 1
+	ofRemains         = 1 + NumResources
+	ofWarmHere        = 2 + NumResources
+	ofLocal           = 3 + NumResources
+	widthOfAllocation = 4 + NumResources
+
+	widthOfTemporal = 1
+
+	ofIdleHere     = 0
+	ofActiveHere   = 1
+	ofMemory       = 2
+	widthOfSharing = 3
+)
+
+// Features names the features of each kind of nodes, and of each kind of edges, in the order of the graph.
+func (l *ServerlessLayout) Features() (nodes, edges [][]string) {
+	var of []string
+	of = append(of, "waiting")
+	for _, r := range ResourceNames {
+		for _, a := range l.Amounts {
+			of = append(of, fmt.Sprintf("%s at %g", r, a))
+		}
+	}
+	of = append(of, "cold start")
+	for _, a := range l.Amounts {
+		of = append(of, fmt.Sprintf("time at %g", a))
+	}
+	of = append(of, "size", "work", "path", "priority", "input", "waited", "slack", "age", "held", "remaining", "stage done", "left", "warm nodes",
+		"runs on", "amount")
+	var node, function []string
+	for _, r := range ResourceNames {
+		node, function = append(node, r), append(function, r)
+	}
+	for _, r := range ResourceNames {
+		node = append(node, "free "+r)
+	}
+	node = append(node, "warm memory", "speed", "price", "running", "next end", "recent cpu")
+	function = append(function, "work", "parallel", "cold start", "waiting", "backlog", "running", "warm", "since", "cold share")
+	return [][]string{function, node, of}, [][]string{
+		{"frequency", "data"},
+		{"granted", "share of cpu", "share of memory", "share of network", "share of gpu", "remains", "warm", "local input"},
+		{"gap"},
+		{"warm", "running", "share of memory"},
+	}
+}
+
+// space is that of the graphs.
+func (l *ServerlessLayout) space() envs.Graph {
+	return envs.Graph{
+		Nodes: []envs.NodeKind{
+			{Name: "function", Width: widthOfFunction, Capacity: l.Functions},
+			{Name: "node", Width: widthOfNode, Capacity: l.Nodes},
+			{Name: "invocation", Width: l.width(), Capacity: l.Window + l.Running},
+		},
+		Edges: []envs.EdgeKind{
+			{Name: "dependency", From: FunctionNodes, To: FunctionNodes, Width: widthOfDependency, Capacity: l.dependencies},
+			{Name: "allocation", From: InvocationNodes, To: ResourceNodes, Width: widthOfAllocation, Capacity: l.Running + l.Window*l.Nodes},
+			{Name: "temporal", From: InvocationNodes, To: InvocationNodes, Width: widthOfTemporal, Capacity: l.Window + l.Running},
+			{Name: "sharing", From: FunctionNodes, To: ResourceNodes, Width: widthOfSharing, Capacity: l.Functions * l.Nodes},
+		},
+	}
+}
+
+// squash and stretch turn a number from 0 up into one below 1, and back.
+func squash(x, scale float64) float32 { return float32(x / (x + scale)) }
+
+func stretch(y float32, scale float64) float64 { return scale * float64(y) / (1 - float64(y)) }
+
+// signed is squash of a number that may be negative.
+func signed(x float64) float32 {
+	if x < 0 {
+		return -squash(-x, timeScale)
+	}
+	return squash(x, timeScale)
+}
+
+// describe is the environment's spec.
+func (e *Serverless) describe() *envs.Spec {
+	l := &e.layout
+	perTime := func(name, unit string, b envs.Better, doc string) envs.Quantity {
+		return envs.Quantity{Name: name, Unit: unit, Better: b, Reduce: envs.PerTime, Doc: doc}
+	}
+	last := func(name, unit string, b envs.Better, doc string) envs.Quantity {
+		return envs.Quantity{Name: name, Unit: unit, Better: b, Reduce: envs.Last, Doc: doc}
+	}
+	info := []envs.Quantity{
+		last("slowdown", "1", envs.Lower, "mean over the requests finished so far of response time / ideal response time; at a cut the others count too, with their time so far"),
+		last("invocation slowdown", "1", envs.Lower, "mean over the invocations ended so far of (end − start of waiting) / time at amount 1 and speed 1"),
+		last("finished", "requests", envs.Higher, "requests finished so far"),
+		last("invocations", "invocations", envs.Higher, "invocations ended so far"),
+		last("dropped", "requests", envs.Lower, "requests that found the system full so far"),
+		last("violations", "1", envs.Lower, "share of the requests finished or dropped so far that missed their deadline"),
+		last("cold starts", "invocations", envs.Lower, "cold starts so far"),
+		last("cold share", "1", envs.Lower, "cold starts over all starts so far"),
+		last("evictions", "instances", envs.Neither, "warm instances that a cold start's memory drove out so far"),
+		{Name: "cost", Unit: "USD", Better: envs.Lower, Reduce: envs.Sum, Doc: "price of what was allocated or kept warm"},
+		perTime("utilisation", "1", envs.Higher, "used over all, the mean of the resources, each weighted by the share of it that the load takes"),
+	}
+	for _, r := range ResourceNames {
+		info = append(info, perTime(r+" utilisation", "1", envs.Higher, "used over all; instances that are warm but idle use nothing"))
+	}
+	info = append(info,
+		last("efficiency", "1", envs.Higher, "work done over CPU held, at amount 1 and speed 1, of the invocations ended so far: what a larger amount, a cold start or a transfer wastes"),
+		perTime("waiting", "invocations", envs.Lower, "invocations that wait"),
+		envs.Quantity{Name: "backlog", Unit: "invocations", Better: envs.Lower, Reduce: envs.Max, Doc: "invocations that wait beyond the window, at the step's end"},
+	)
+	for _, t := range []struct{ name, doc string }{
+		{"latency", "minus the weighted sum of time in the system over ideal response time"},
+		{"utilisation", "minus the weighted seconds of the cluster that were idle while an invocation waited"},
+		{"violations", "minus the weighted deadlines missed, and requests dropped"},
+		{"cost", "minus the weighted cost"},
+	} {
+		info = append(info, envs.Quantity{Name: "reward: " + t.name, Unit: "1", Better: envs.Higher, Reduce: envs.Sum, Doc: t.doc})
+	}
+	return &envs.Spec{
+		ID: ServerlessID, Doc: "Start waiting invocations on unlike nodes, each with how much and where, one after another, then let time pass.",
+		Kinds: []envs.Kind{{
+			Name: "scheduler", Agents: 1, Observation: l.space(),
+			Action: envs.MultiDiscrete{N: []int{l.Wait() + 1, len(l.Amounts), l.Nodes}}, Actions: []string{"invocation", "amount", "node"},
+			MaskAfter: e.layout.MaskAfter, Points: []int{InvocationNodes, -1, ResourceNodes},
+		}},
+		Step: envs.Timing{Unit: "decision"},
+		Info: info,
+		Samples: []envs.Quantity{
+			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Mean, Doc: "of each request that left"},
+			{Name: "response time", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "of each request that left"},
+		},
+	}
+}

@@ -1,0 +1,183 @@
+package placement
+
+import "slices"
+
+// node is what a node has left.
+type node struct {
+	free    vector // memory of neither running nor warm instances
+	warm    int32  // MB of warm instances
+	running int32
+	recent  float64 // share of its CPU in use, the last ten seconds or so
+}
+
+// pair is a function on a node.
+type pair struct {
+	idle, running int32 // instances that are warm, and that run
+	fit           int32 // the largest amount that fits now, −1 where none does
+}
+
+// load is what a function has to do, and has done.
+type load struct {
+	waiting int32 // invocations
+	shown   int32 // of them in the window
+	running int32
+	idle    int32
+	fits    int32   // nodes where it fits
+	since   int64   // when an invocation last came to wait, −1 where none has
+	cold    float64 // share of its starts that were cold, the last ones weighing more
+}
+
+func newLoad() load { return load{since: -1} }
+
+// coldMemory is what the last start weighs in load.cold.
+const coldMemory = 0.2
+
+// instance is a warm instance that is idle.
+type instance struct {
+	function, node int32
+	expires        int64
+}
+
+func (e *Serverless) pair(f, n int32) *pair { return &e.pairs[int(f)*len(e.nodes)+int(n)] }
+
+// refit finds out anew what fits a node.
+func (e *Serverless) refit(n int32) {
+	at := &e.nodes[n]
+	memory := at.free[Memory] + at.warm
+	for f := range e.functions {
+		p := &e.pairs[f*len(e.nodes)+int(n)]
+		demand := e.s.functions[f].demand
+		was := p.fit
+		p.fit = -1
+		if p.idle > 0 || demand[0][Memory] <= memory {
+			// Demands grow with the amount.
+			for a := range demand {
+				d := &demand[a]
+				if d[CPU] > at.free[CPU] || d[Network] > at.free[Network] || d[GPU] > at.free[GPU] {
+					break
+				}
+				p.fit = int32(a)
+			}
+		}
+		if p.fit >= 0 && was < 0 {
+			e.functions[f].fits++
+		} else if p.fit < 0 && was >= 0 {
+			e.functions[f].fits--
+		}
+	}
+	e.sketch.node(e, n)
+}
+
+// placeable reports whether an invocation that is seen fits anywhere.
+func (e *Serverless) placeable() bool {
+	for f := range e.functions {
+		if l := &e.functions[f]; l.shown > 0 && l.fits > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// take gives an invocation its resources, and a warm instance if there is one.
+func (e *Serverless) take(v *call) {
+	f := &e.s.functions[v.function]
+	at, p, l := &e.nodes[v.node], e.pair(v.function, v.node), &e.functions[v.function]
+	d := f.demand[v.amount]
+	v.cold = p.idle == 0
+	if v.cold {
+		for at.free[Memory] < d[Memory] {
+			e.remove(slices.IndexFunc(e.idle, func(i instance) bool { return i.node == v.node }))
+			e.tally.evictions++
+		}
+		at.free[Memory] -= d[Memory]
+		e.tally.cold++
+		l.cold += float64(coldMemory * (1 - l.cold))
+	} else {
+		// The one that was used last: the others may expire.
+		i := len(e.idle) - 1
+		for e.idle[i].node != v.node || e.idle[i].function != v.function {
+			i--
+		}
+		e.remove(i)
+		at.free[Memory] -= d[Memory]
+		l.cold -= float64(coldMemory * l.cold)
+	}
+	e.tally.started++
+	for r, x := range d {
+		if r != Memory {
+			at.free[r] -= x
+		}
+		e.used[r] += int64(x)
+		v.shares[r] = share(x, e.s.nodes[v.node].capacity[r])
+	}
+	at.running++
+	p.running++
+	l.running++
+	e.rate += e.priced(f.cost[v.amount], v.node)
+	e.hold(v, 1)
+	e.refit(v.node)
+}
+
+// give takes them back; the instance stays warm.
+func (e *Serverless) give(v *call) {
+	f := &e.s.functions[v.function]
+	at, p, l := &e.nodes[v.node], e.pair(v.function, v.node), &e.functions[v.function]
+	for r, x := range f.demand[v.amount] {
+		if r != Memory {
+			at.free[r] += x
+		}
+		e.used[r] -= int64(x)
+	}
+	at.running--
+	p.running--
+	l.running--
+	e.rate -= e.priced(f.cost[v.amount], v.node)
+	e.hold(v, -1)
+	at.warm += f.demand[0][Memory]
+	p.idle++
+	l.idle++
+	e.rate += e.priced(f.idle, v.node)
+	e.warm[int(v.function)*e.layout.words()+int(v.node)/64] |= 1 << (v.node % 64)
+	e.idle = append(e.idle, instance{v.function, v.node, e.now + micros(e.c.KeepAlive)})
+	e.refit(v.node)
+}
+
+// remove ends a warm instance; its memory is free.
+func (e *Serverless) remove(i int) {
+	x := e.idle[i]
+	e.idle = slices.Delete(e.idle, i, i+1)
+	f := &e.s.functions[x.function]
+	at, p := &e.nodes[x.node], e.pair(x.function, x.node)
+	at.warm -= f.demand[0][Memory]
+	at.free[Memory] += f.demand[0][Memory]
+	e.functions[x.function].idle--
+	e.rate -= e.priced(f.idle, x.node)
+	if p.idle--; p.idle == 0 {
+		e.warm[int(x.function)*e.layout.words()+int(x.node)/64] &^= 1 << (x.node % 64)
+	}
+}
+
+// priced is a cost on a node in whole pUSD a second, so that what is added and taken away again leaves nothing.
+func (e *Serverless) priced(cost float64, n int32) int64 {
+	return int64(float64(cost * e.s.nodes[n].price))
+}
+
+// hold counts what an invocation's request holds.
+func (e *Serverless) hold(v *call, sign int32) {
+	q := &e.requests[v.request]
+	q.held = 0
+	for r, x := range e.s.functions[v.function].demand[v.amount] {
+		q.used[r] += sign * x
+		if e.s.total[r] > 0 {
+			q.held = max(q.held, float64(q.used[r])/e.s.total[r])
+		}
+	}
+}
+
+// share is an amount over another, 0 of nothing.
+func share(x, of int32) float32 {
+	if of == 0 {
+		return 0
+	}
+	return float32(x) / float32(of)
+}

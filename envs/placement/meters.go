@@ -1,0 +1,149 @@
+package placement
+
+import "github.com/stoker-rl/stoker/envs"
+
+// meter sums over a step.
+type meter struct {
+	latency    float64 // Σ time in the system / ideal
+	waste      float64 // seconds of the cluster that were idle while an invocation waited
+	violations float64
+	cost       float64 // USD
+	used       [NumResources]float64
+	waiting    float64
+}
+
+// serverlessTally counts an episode's requests and invocations.
+type serverlessTally struct {
+	finished, dropped, late int
+	started, ended, cold    int
+	evictions               int
+	slowdown, called        float64 // summed over requests, and over invocations
+	useful, held            float64 // millicore-seconds
+
+	mean                 float64   // slowdown
+	slowdowns, responses []float64 // of the requests that left in the last step
+}
+
+func (t *serverlessTally) clear() {
+	*t = serverlessTally{slowdowns: t.slowdowns[:0], responses: t.responses[:0]}
+}
+
+func (t *serverlessTally) copyFrom(src *serverlessTally) {
+	a, b := t.slowdowns, t.responses
+	*t = *src
+	t.slowdowns, t.responses = append(a[:0], src.slowdowns...), append(b[:0], src.responses...)
+}
+
+// ran counts an invocation that ends.
+func (t *serverlessTally) ran(e *Serverless, v *call) {
+	f := &e.s.functions[v.function]
+	t.ended++
+	t.called += seconds(e.now-v.since) / v.work
+	t.useful += float64(v.work * v.noise * float64(f.demand[e.s.nominal][CPU]))
+	t.held += float64(float64(seconds(e.now-v.start)*e.s.nodes[v.node].speed) * float64(f.demand[v.amount][CPU]))
+}
+
+// served counts a request that leaves.
+func (t *serverlessTally) served(e *Serverless, q *request) {
+	response := seconds(e.now - q.arrived)
+	t.finished++
+	t.slowdown += response / q.ideal
+	t.mean = t.slowdown / float64(t.finished)
+	if e.now > q.deadline {
+		t.late++
+	}
+	t.slowdowns = append(t.slowdowns, response/q.ideal)
+	t.responses = append(t.responses, response)
+}
+
+// seconds of microseconds.
+func seconds(t int64) float64 { return float64(t) / 1e6 }
+
+// count sums over time that passes while nothing changes.
+func (e *Serverless) count(micros int64) {
+	if micros <= 0 {
+		return
+	}
+	dt, m := seconds(micros), &e.meter
+	m.latency += float64(float64(e.weight) / fraction * dt)
+	m.cost += float64(float64(e.rate) * 1e-12 * dt)
+	all := 0.0
+	for r := range NumResources {
+		if e.s.total[r] > 0 {
+			u := float64(e.used[r]) / e.s.total[r]
+			m.used[r] += float64(u * dt)
+			all += float64(u * e.s.scarcity[r])
+		}
+	}
+	waiting := len(e.window) + len(e.backlog) - e.head
+	if waiting > 0 {
+		m.waste += float64((1 - all) * dt)
+	}
+	m.waiting += float64(float64(waiting) * dt)
+	weight := dt / (dt + recentSeconds)
+	for n := range e.nodes {
+		at := &e.nodes[n]
+		at.recent += float64(weight * (float64(1-share(at.free[CPU], e.s.nodes[n].capacity[CPU])) - at.recent))
+	}
+}
+
+// recentSeconds is the time over which node.recent looks back.
+const recentSeconds = 10
+
+// report writes rewards and Info.
+func (e *Serverless) report(out *envs.Outcome) {
+	w, m, t := &e.c.Weights, &e.meter, &e.tally
+	info := out.Info[:serverlessInfos]
+	sum := 0.0
+	for i, x := range [...]float64{w.Latency * m.latency, w.Utilisation * m.waste, w.Violations * m.violations, w.Cost * m.cost} {
+		x = float64(-x)
+		info[inRewards+i] = x
+		sum += x
+	}
+	out.Rewards[0][0] = float32(sum)
+	info[inSlowdown], info[inCallSlowdown] = t.mean, over(t.called, float64(t.ended))
+	late, all := float64(t.late+t.dropped), float64(t.finished+t.dropped)
+	if out.Truncated {
+		info[inSlowdown], late, all = e.cut(late, all)
+	}
+	info[inFinished], info[inInvocations], info[inDropped] = float64(t.finished), float64(t.ended), float64(t.dropped)
+	info[inViolations] = over(late, all)
+	info[inColdStarts], info[inColdShare], info[inEvictions] = float64(t.cold), over(float64(t.cold), float64(t.started)), float64(t.evictions)
+	info[inCost] = m.cost
+	dt, mean := seconds(e.elapsed), 0.0
+	for r := range NumResources {
+		u := over(m.used[r], dt)
+		info[inUsed+r] = u
+		mean += float64(u * e.s.scarcity[r])
+	}
+	info[inUtilisation] = mean
+	info[inEfficiency] = over(t.useful, t.held)
+	info[inWaiting], info[inBacklog] = over(m.waiting, dt), float64(len(e.backlog)-e.head)
+}
+
+// over divides, to 0 where there is nothing to divide by.
+func over(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// cut is the mean slowdown, the violations and the number of requests with those that a cut leaves behind, each counted with the time that it
+// has been there: a policy that leaves requests waiting must not look fast by those that it finished.
+func (e *Serverless) cut(late, all float64) (slowdown, violations, requests float64) {
+	sum, n := e.tally.slowdown, float64(e.tally.finished)
+	for i := range e.requests {
+		q := &e.requests[i]
+		if q.left == 0 {
+			continue
+		}
+		sum += seconds(e.now-q.arrived) / q.ideal
+		n++
+		all++
+		if e.now > q.deadline {
+			late++
+		}
+	}
+	return over(sum, n), late, all
+}

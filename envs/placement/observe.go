@@ -1,0 +1,111 @@
+package placement
+
+import (
+	"math/bits"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// seeInvocation writes the features of an invocation that waits, and the edge from the one of its function before it.
+func (e *Serverless) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
+	v, l, k := &e.calls[i], &e.layout, &e.sketch
+	q := &e.requests[v.request]
+	w := l.width()
+	row = g.Nodes[InvocationNodes].Features[int(c)*w : (int(c)+1)*w]
+	copy(row, k.prefixes[int(v.function)*l.prefix():(int(v.function)+1)*l.prefix()])
+	copy(row[l.prefix():], e.still(i))
+	tail := row[l.rest():][:lastOfInvocation]
+	tail[ofWaited] = squash(seconds(e.now-v.since), timeScale)
+	tail[ofSlack] = signed(seconds(q.deadline - e.now))
+	tail[ofAge] = squash(seconds(e.now-q.arrived), timeScale)
+	tail[ofHeld] = float32(q.held)
+	tail[ofRemaining] = squash(max(0, q.work), timeScale)
+	t := &e.s.templates[q.template]
+	st := &t.steps[v.step]
+	tail[ofStage] = share(e.levels[int(v.request)*e.s.steps+int(st.level)], st.peers)
+	tail[ofLeft] = share(q.left, int32(e.s.steps))
+	tail[ofRuns], tail[ofAmount] = 0, 0
+	if before := k.last[v.function]; before >= 0 {
+		add(&g.Edges[TemporalEdges], widthOfTemporal, before, c)[0] = signed(seconds(v.since - k.since[v.function]))
+	}
+	k.last[v.function], k.since[v.function] = c, v.since
+	return row
+}
+
+// seeRunning is an invocation that runs.
+func (e *Serverless) seeRunning(g *envs.GraphValue, c, i int32) {
+	row, v := e.seeInvocation(g, c, i), &e.calls[i]
+	row[0] = 0
+	tail := row[e.layout.rest():]
+	tail[ofWarm] = 0
+	tail[ofRuns] = squash(seconds(max(0, v.expected-e.now)), timeScale)
+	tail[ofAmount] = float32(v.amount+1) / float32(len(e.c.Amounts))
+	edge := add(&g.Edges[AllocationEdges], widthOfAllocation, c, v.node)
+	edge[ofGranted] = 1
+	copy(edge[ofShares:], v.shares[:])
+	edge[ofRemains] = tail[ofRuns]
+	edge[ofWarmHere], edge[ofLocal] = 0, 0
+}
+
+// seeWaiting is one that waits: with edges to the nodes where its function is warm, or some of its input lies.
+func (e *Serverless) seeWaiting(g *envs.GraphValue, c, i int32) {
+	row, v, k := e.seeInvocation(g, c, i), &e.calls[i], &e.sketch
+	words := e.layout.words()
+	warm := e.warm[int(v.function)*words : (int(v.function)+1)*words]
+	count := 0
+	for _, w := range warm {
+		count += bits.OnesCount64(w)
+	}
+	row[e.layout.rest()+ofWarm] = float32(count) / float32(len(e.nodes))
+	copy(k.near, warm)
+	q := &e.requests[v.request]
+	t := &e.s.templates[q.template]
+	before := t.steps[v.step].after
+	first := v.request * int32(e.s.steps)
+	for _, p := range before {
+		n := e.calls[first+p].node
+		k.near[n/64] |= 1 << (n % 64)
+		k.local[n] += float64(t.steps[p].output * q.size)
+	}
+	for w, left := range k.near {
+		for ; left != 0; left &= left - 1 {
+			n := int32(64*w + bits.TrailingZeros64(left))
+			edge := add(&g.Edges[AllocationEdges], widthOfAllocation, c, n)
+			clear(edge)
+			if warm[w]&(left&-left) != 0 {
+				edge[ofWarmHere] = 1
+			}
+			edge[ofLocal] = float32(over(k.local[n], v.input))
+		}
+	}
+	for _, p := range before {
+		k.local[e.calls[first+p].node] = 0
+	}
+}
+
+// mask writes what is legal after some beginning: first invocations and waiting, then amounts, then nodes.
+func (e *Serverless) mask(mask []bool) {
+	clear(mask)
+	wait := e.layout.Wait()
+	mask[wait] = true
+	amounts, nodes := mask[wait+1:wait+1+len(e.c.Amounts)], mask[wait+1+len(e.c.Amounts):]
+	amounts[0], nodes[0] = true, true
+	for c, i := range e.window {
+		mask[c] = e.functions[e.calls[i].function].fits > 0
+	}
+	most := int32(0)
+	for f := range e.functions {
+		if l := &e.functions[f]; l.shown == 0 || l.fits == 0 {
+			continue
+		}
+		for n := range e.nodes {
+			if fit := e.pairs[f*len(e.nodes)+n].fit; fit >= 0 {
+				nodes[n] = true
+				most = max(most, fit)
+			}
+		}
+	}
+	for a := range most + 1 {
+		amounts[a] = true
+	}
+}

@@ -1,0 +1,202 @@
+package placement
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// never is later than any event.
+const noEvent = math.MaxInt64
+
+// open makes the source of arrivals at the largest load that an episode can have.
+func (s *System) open(w workload.Config) error {
+	c := &s.config
+	rate := s.Rate(max(c.Load, c.LoadTo))
+	d := workload.Default()
+	d.Rate, d.Length = rate, int(c.Seconds/60)+1
+	switch c.Workload {
+	case Steady:
+		return nil
+	case Poisson, Mixed, TPCH:
+		d.Kind = workload.Poisson
+	case Bursty:
+		d.Kind, d.Burst = workload.Bursty, c.Burst
+		d.Rate = 1
+		if share := c.Burst.On / (c.Burst.On + c.Burst.Off); share >= 0 && share <= 1 {
+			d.Rate = rate / (1 + float64(share*(c.Burst.Factor-1)))
+		}
+	case Periodic:
+		d.Kind, d.Wave = workload.Periodic, c.Wave
+	case Azure:
+		trace := s.source.Trace()
+		if minutes := float64(trace.Minutes); c.Seconds/60 > minutes {
+			return fmt.Errorf("seconds is %g, but the trace has %g", c.Seconds, 60*minutes)
+		}
+		d = w
+		d.Kind, d.Streams = workload.Azure2019, workload.StreamsFunction
+		d.Factor = rate * 60 * float64(trace.Minutes) / float64(trace.Total())
+	}
+	if max(c.Load, c.LoadTo) == 0 {
+		s.source = nil
+		return nil
+	}
+	var err error
+	s.source, err = workload.Open(d)
+	return err
+}
+
+// arrivals tells when requests arrive and what they are. What the k-th request is, is a function of the seed and k alone; where an episode's load is below
+// the largest, each request of that load stays with the probability of their ratio, so that those of a lower load are among those of
+// a higher one.
+type arrivals struct {
+	s      *System
+	from   workload.Arrivals // nil where gaps are drawn here, or nothing arrives
+	offset int64             // of the episode in the source, µs
+	gap    float64           // mean, in µs, where gaps are drawn here; 0 where nothing arrives
+	keep   float64           // probability that a request stays
+	end    int64             // µs from which on none arrive
+
+	time   float64 // µs of the request that arrived last, where gaps are drawn here
+	number uint64  // of the next request
+	next   int64   // when it arrives
+	stream int32   // of the source
+
+	gaps, stay, kind, size, priority, noise rng.Key
+	traced                                  func(purpose string, a, b, c uint64, value float64)
+}
+
+func newArrivals(s *System) (arrivals, error) {
+	a := arrivals{s: s, end: micros(s.config.Seconds)}
+	if s.source == nil {
+		return a, nil
+	}
+	var err error
+	a.from, err = s.source.Arrivals(0)
+	return a, err
+}
+
+// begin starts an episode with a load.
+func (a *arrivals) begin(seed uint64, load float64) {
+	c := &a.s.config
+	a.keep, a.gap, a.time, a.number, a.offset = 1, 0, 0, 0, 0
+	a.gaps, a.stay, a.kind = rng.New(seed, "gap"), rng.New(seed, "stay"), rng.New(seed, "workflow")
+	a.size, a.priority, a.noise = rng.New(seed, "size"), rng.New(seed, "priority"), rng.New(seed, "noise")
+	switch {
+	case load == 0:
+		a.keep = 0
+	case a.from == nil:
+		a.gap = 1e6 / a.s.Rate(load)
+	default:
+		a.keep = load / max(c.Load, c.LoadTo)
+		a.from.Reset(seed)
+		if c.Workload == Azure {
+			if free := a.s.source.Minutes() - int(math.Ceil(c.Seconds/60)); free > 0 {
+				a.offset = int64(rng.New(seed, "minute").IntN(free+1)) * workload.Minute
+			}
+			a.from.SeekTo(a.offset)
+		}
+	}
+	a.advance(true)
+}
+
+// advance finds the next request.
+func (a *arrivals) advance(first bool) {
+	if !first {
+		a.number++
+	}
+	for {
+		switch {
+		case a.keep == 0:
+			a.next = noEvent
+			return
+		case a.from == nil:
+			gap := float64(a.gap * max(0, 1+float64(a.s.config.Variation*a.gaps.With(a.number).Norm())))
+			a.report("gap", a.number, 0, gap)
+			a.time += gap
+			a.next, a.stream = int64(a.time), 0
+		default:
+			x, ok := a.from.Next()
+			if !ok {
+				a.next = noEvent
+				return
+			}
+			a.next, a.stream = x.Time-a.offset, x.Stream
+		}
+		if a.next >= a.end {
+			a.next = noEvent
+			return
+		}
+		if a.keep >= 1 {
+			return
+		}
+		u := a.stay.With(a.number).Float64()
+		a.report("stay", a.number, 0, u)
+		if u < a.keep {
+			return
+		}
+		a.number++
+	}
+}
+
+// drawing is what a request is made of.
+type drawing struct {
+	template, priority int
+	size               float64
+}
+
+// draw returns what the next request is.
+func (a *arrivals) draw() (d drawing) {
+	n, c := a.number, &a.s.config
+	if c.Workload == Azure {
+		d.template = int(a.stream)
+	} else {
+		d.template = pick(a.s.chances, a.kind.With(n).Float64())
+	}
+	a.report("workflow", n, 0, float64(d.template))
+	d.size = c.Size.at(a.size.With(n).Float64())
+	a.report("size", n, 0, d.size)
+	d.priority = pick(a.s.chance, a.priority.With(n).Float64())
+	a.report("priority", n, 0, float64(d.priority))
+	return d
+}
+
+// factor is an execution's time over what was expected of it: exp(σ·z − σ²/2), of mean 1.
+func (a *arrivals) factor(step int) float64 {
+	sigma := a.s.config.Noise
+	if sigma == 0 {
+		return 1
+	}
+	z := a.noise.With(a.number).With(uint64(step)).Norm()
+	x := portable.Exp(float64(sigma*z) - float64(sigma*sigma/2))
+	a.report("noise", a.number, uint64(step), x)
+	return x
+}
+
+func (a *arrivals) report(purpose string, x, y uint64, value float64) {
+	if a.traced != nil {
+		a.traced(purpose, x, y, 0, value)
+	}
+}
+
+func (a *arrivals) copyFrom(src *arrivals) error {
+	from, traced := a.from, a.traced
+	*a = *src
+	a.from, a.traced = from, traced
+	if from == nil {
+		return nil
+	}
+	return from.CopyFrom(src.from)
+}
+
+// load is the load of a seed's episode.
+func (a *arrivals) load(seed uint64) float64 {
+	c := &a.s.config
+	if c.LoadTo <= c.Load {
+		return c.Load
+	}
+	return Span{c.Load, c.LoadTo}.at(rng.New(seed, "load").Float64())
+}

@@ -1,0 +1,199 @@
+package placement
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Invocations is the number of invocations of a graph, Waiting of those that wait: these come first.
+func (l *ServerlessLayout) Invocations(g *envs.GraphValue) int { return g.Nodes[InvocationNodes].Len }
+
+// Waiting is the number of invocations that wait and are seen, in the order in which they came to wait.
+func (l *ServerlessLayout) Waiting(g *envs.GraphValue) int {
+	n := 0
+	for n < g.Nodes[InvocationNodes].Len && g.Nodes[InvocationNodes].Features[n*l.width()] == 1 {
+		n++
+	}
+	return n
+}
+
+// Invocation is the features of an invocation, Node of a node.
+func (l *ServerlessLayout) Invocation(g *envs.GraphValue, i int) []float32 {
+	w := l.width()
+	return g.Nodes[InvocationNodes].Features[i*w : (i+1)*w]
+}
+
+// Node is the features of a node.
+func (l *ServerlessLayout) Node(g *envs.GraphValue, n int) []float32 {
+	return g.Nodes[ResourceNodes].Features[n*widthOfNode : (n+1)*widthOfNode]
+}
+
+// Demand is what an invocation takes of a resource with an amount, Free and Capacity what a node has left and in all, each as a share of what the node with most of
+// it has.
+func (l *ServerlessLayout) Demand(invocation []float32, r, amount int) float32 {
+	return invocation[l.demand(r, amount)]
+}
+
+// Free is what a node has left of a resource, memory of warm instances not included.
+func (l *ServerlessLayout) Free(node []float32, r int) float32 { return node[ofFree+r] }
+
+// WarmMemory is the memory of a node's warm instances, which a cold start can have.
+func (l *ServerlessLayout) WarmMemory(node []float32) float32 { return node[ofIdle] }
+
+// Capacity is what a node has of a resource in all.
+func (l *ServerlessLayout) Capacity(node []float32, r int) float32 { return node[r] }
+
+// Speed and Price are those of a node, as shares of the largest.
+func (l *ServerlessLayout) Speed(node []float32) float32 { return node[ofSpeed] }
+
+// Price is a node's, as a share of the largest.
+func (l *ServerlessLayout) Price(node []float32) float32 { return node[ofPrice] }
+
+// Time is the seconds that an invocation is expected to run for with an amount on a node of speed 1, started warm and with its input there.
+func (l *ServerlessLayout) Time(invocation []float32, amount int) float64 {
+	return stretch(invocation[l.time(amount)], timeScale)
+}
+
+// Work is Time at amount 1.
+func (l *ServerlessLayout) Work(invocation []float32) float64 {
+	return stretch(invocation[l.rest()+ofWork], timeScale)
+}
+
+// Path is the seconds of the longest way from an invocation's start to its request's end, at amount 1 and speed 1.
+func (l *ServerlessLayout) Path(invocation []float32) float64 {
+	return stretch(invocation[l.rest()+ofPath], timeScale)
+}
+
+// Slack is the seconds that are left to the deadline of an invocation's request.
+func (l *ServerlessLayout) Slack(invocation []float32) float64 {
+	x := invocation[l.rest()+ofSlack]
+	if x < 0 {
+		return -stretch(-x, timeScale)
+	}
+	return stretch(x, timeScale)
+}
+
+// Age is how an invocation's request shows when it arrived: requests of one age, Held and Remaining are one, or alike.
+func (l *ServerlessLayout) Age(invocation []float32) float32 { return invocation[l.rest()+ofAge] }
+
+// Held is the largest share of any of the cluster's resources that an invocation's request holds.
+func (l *ServerlessLayout) Held(invocation []float32) float32 { return invocation[l.rest()+ofHeld] }
+
+// Remaining is the work of an invocation's request that is not done: seconds at amount 1 times demands, as shares of the largest nodes, summed over resources.
+func (l *ServerlessLayout) Remaining(invocation []float32) float64 {
+	return stretch(invocation[l.rest()+ofRemaining], timeScale)
+}
+
+// Stage is the share of the invocations as many steps into its request as this one that are done.
+func (l *ServerlessLayout) Stage(invocation []float32) float32 { return invocation[l.rest()+ofStage] }
+
+// Input is the MB that an invocation takes from those before it.
+func (l *ServerlessLayout) Input(invocation []float32) float64 {
+	return stretch(invocation[l.rest()+ofInput], dataScale)
+}
+
+// Fits reports whether a node has room for an invocation with an amount. Where its function is warm its memory is there.
+func (l *ServerlessLayout) Fits(invocation, node []float32, amount int, warm bool) bool {
+	return invocation[l.demand(CPU, amount)] <= node[ofFree+CPU] && invocation[l.demand(Network, amount)] <= node[ofFree+Network] &&
+		invocation[l.demand(GPU, amount)] <= node[ofFree+GPU] && (warm || l.fitsMemory(invocation, node))
+}
+
+// fitsMemory adds two shares of the same whole, of which both are exact to 2⁻²⁴: half of what one unit of 2²⁰ is.
+func (l *ServerlessLayout) fitsMemory(invocation, node []float32) bool {
+	const slack = 1.0 / (2 * mostUnits)
+	return float64(invocation[l.demand(Memory, 0)]) <= float64(node[ofFree+Memory])+float64(node[ofIdle])+slack
+}
+
+// Near writes, for every node, whether the function of an invocation that waits is warm there, and the share of its input that lies there. It wants invocations
+// one after another, from 0 on, is given 0 for the first of them and returns what it is to be given for the next one.
+func (l *ServerlessLayout) Near(g *envs.GraphValue, from, i int, warm []bool, local []float32) int {
+	clear(warm)
+	clear(local)
+	s := &g.Edges[AllocationEdges]
+	for ; from < s.Len; from++ {
+		row := s.Features[from*widthOfAllocation : (from+1)*widthOfAllocation]
+		if row[ofGranted] == 1 || int(s.From[from]) < i {
+			continue
+		}
+		if int(s.From[from]) > i {
+			break
+		}
+		warm[s.To[from]], local[s.To[from]] = row[ofWarmHere] == 1, row[ofLocal]
+	}
+	return from
+}
+
+// Runs is the seconds for which an invocation is expected to run on a node with an amount: a cold start where its function is not warm, fetching the share of its
+// input that is not there, and its work.
+func (l *ServerlessLayout) Runs(invocation, node []float32, amount int, warm bool, local float32) float64 {
+	t := l.Time(invocation, amount) / float64(float64(node[ofSpeed])*l.Fastest)
+	if !warm {
+		t += stretch(invocation[l.cold()], timeScale)
+	}
+	if remote := 1 - float64(local); remote > 0 && invocation[l.rest()+ofInput] > 0 {
+		t += 8 * remote * l.Input(invocation) / float64(float64(invocation[l.demand(Network, amount)])*l.Largest[Network])
+	}
+	return t
+}
+
+// warm reports whether the function of an invocation that waits is warm on a node.
+func (l *ServerlessLayout) warm(g *envs.GraphValue, i, n int) bool {
+	s := &g.Edges[AllocationEdges]
+	for e := range s.Len {
+		if int(s.From[e]) == i && int(s.To[e]) == n && s.Features[e*widthOfAllocation+ofWarmHere] == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// MaskAfter is the [envs.Kind]'s.
+func (l *ServerlessLayout) MaskAfter(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
+	g := obs.Graphs[agent]
+	clear(mask)
+	if len(partial) == 0 {
+		waiting := l.Waiting(g)
+		mask[l.Wait()] = true
+		for i := range waiting {
+			mask[i] = l.somewhere(g, i, 0)
+		}
+		return nil
+	}
+	i := int(partial[0])
+	if i == l.Wait() {
+		mask[0] = true
+		return nil
+	}
+	if i < 0 || i >= l.Waiting(g) {
+		return fmt.Errorf("%s: invocation %g does not wait: of %d that are seen the first %d do", ServerlessID, partial[0], l.Invocations(g), l.Waiting(g))
+	}
+	legal := false
+	if len(partial) == 1 {
+		for a := range mask {
+			mask[a] = l.somewhere(g, i, a)
+			legal = legal || mask[a]
+		}
+	} else {
+		v, a := l.Invocation(g, i), int(partial[1])
+		for n := range min(len(mask), g.Nodes[ResourceNodes].Len) {
+			mask[n] = l.Fits(v, l.Node(g, n), a, false) || l.Fits(v, l.Node(g, n), a, true) && l.warm(g, i, n)
+			legal = legal || mask[n]
+		}
+	}
+	if !legal {
+		return fmt.Errorf("%s: no choice is legal after %v: invocation %d fits none of %d nodes", ServerlessID, partial, i, g.Nodes[ResourceNodes].Len)
+	}
+	return nil
+}
+
+// somewhere reports whether an invocation fits a node with an amount.
+func (l *ServerlessLayout) somewhere(g *envs.GraphValue, i, a int) bool {
+	v := l.Invocation(g, i)
+	for n := range g.Nodes[ResourceNodes].Len {
+		if node := l.Node(g, n); l.Fits(v, node, a, false) || l.Fits(v, node, a, true) && l.warm(g, i, n) {
+			return true
+		}
+	}
+	return false
+}
