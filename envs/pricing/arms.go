@@ -19,6 +19,9 @@ type ARMSConfig struct {
 	Requirement string `yaml:"requirement" json:"requirement"`
 	// Penalty weighs what a function lacks by its tier's penalty; the printed score does not.
 	Penalty bool `yaml:"penalty" json:"penalty"`
+	// Donors of keep-alive vGPUs, where no vGPU is off, are functions that have more than they require (spare), or of these only those for which
+	// no job waits (empty). The paper has no such case.
+	Donors string `yaml:"donors" json:"donors"`
 	// Late counts jobs in the queue that are too late already.
 	Late bool `yaml:"late" json:"late"`
 }
@@ -29,14 +32,23 @@ const (
 	LiteralRequirement = "literal"
 )
 
+// Donors, as [ARMSConfig.Donors] names them.
+const (
+	SpareDonors = "spare"
+	EmptyDonors = "empty"
+)
+
 // DefaultARMS returns the resolutions that docs/pricing.md lists.
 func DefaultARMS() ARMSConfig {
-	return ARMSConfig{Gamma: 0.5, Requirement: SlackRequirement, Penalty: true}
+	return ARMSConfig{Gamma: 0.5, Requirement: SlackRequirement, Penalty: true, Donors: SpareDonors}
 }
 
 // Validate reports the first field that is wrong.
 func (c *ARMSConfig) Validate() error {
-	return first(number("gamma", c.Gamma, 0, 1e6), word("requirement", c.Requirement, SlackRequirement, LiteralRequirement))
+	return first(
+		number("gamma", c.Gamma, 0, 1e6), word("requirement", c.Requirement, SlackRequirement, LiteralRequirement),
+		word("donors", c.Donors, SpareDonors, EmptyDonors),
+	)
 }
 
 // ARMS is the paper's scheduler (Algorithm 2) on the scheduling face. Stage 1 finds how many vGPUs each function requires (eq. 14) and,
@@ -46,7 +58,7 @@ func (c *ARMSConfig) Validate() error {
 type ARMS struct {
 	config                ARMSConfig
 	gpu, change           float64
-	shared                bool
+	shared, empty         bool
 	deficit               []float64 // D_f
 	order                 []ranked  // functions that lack vGPUs
 	need, active          []int32   // required, and deployed by what has been decided
@@ -68,7 +80,7 @@ func NewARMS(c ARMSConfig, env *Config) (*ARMS, error) {
 	}
 	n := env.functions()
 	p := &ARMS{
-		config: c, gpu: env.Costs.GPU, change: env.Costs.Switch, shared: env.Layout.Warm == WarmShared,
+		config: c, gpu: env.Costs.GPU, change: env.Costs.Switch, shared: env.Layout.Warm == WarmShared, empty: c.Donors == EmptyDonors,
 		deficit: make([]float64, n), order: make([]ranked, 0, n), need: make([]int32, n), active: make([]int32, n),
 		idle: make([]int32, n), idleKeep: make([]int32, n), queue: make([]int32, n), spare: make([]int32, len(env.Tiers)),
 	}
@@ -226,7 +238,7 @@ func (p *ARMS) keeper(seen []float32, f int, below float64) int {
 		return none
 	}
 	for g := p.tiers[tier].from; g < p.tiers[tier].to; g++ {
-		if g == f || p.idleKeep[g] == 0 || p.active[g] <= p.need[g] {
+		if g == f || p.idleKeep[g] == 0 || p.active[g] <= p.need[g] || p.empty && p.queue[g] > 0 {
 			continue
 		}
 		if cost := p.change + float64(p.config.Gamma*float64(p.queue[g])); cost < below {
