@@ -92,7 +92,11 @@ func (n *graphNet[T]) NewWork() nets.GraphWork {
 		w.embeddings = append(w.embeddings, e.newTensor("NewWork", 1, 0, n.arch.Hidden))
 	}
 	w.vectors = e.newTensor("NewWork", 1, 0, n.arch.Output().Width)
-	w.pass = newGraphPlain(w)
+	if e.tiler != nil {
+		w.pass = any(newGraphFast(as32[*graphWork[float32]](w))).(graphPass[T])
+	} else {
+		w.pass = newGraphPlain(w)
+	}
 	return w
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -478,6 +479,31 @@ func TestGraphNoAllocation(t *testing.T) {
 				once(y.Batch, y.In)
 			})
 			noError(t, e)
+		}
+	}
+}
+
+// The assemblies give the same bits, on any number of threads.
+func TestGraphSameBits(t *testing.T) {
+	for _, name := range graphNames() {
+		c := netstest.Graphs()[name]
+		var want *netstest.GraphResult
+		for _, kernels := range graphFamilies() {
+			if kernels == plain || kernels == goTiles {
+				continue
+			}
+			for _, threads := range []int{1, 2, 5} {
+				got, err := netstest.RunGraph(New(Options{Kernels: kernels, Threads: threads}), c, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want == nil {
+					want = &got
+				}
+				if !reflect.DeepEqual(got, *want) {
+					t.Errorf("%s: %s on %d threads gives other bits", name, kernels, threads)
+				}
+			}
 		}
 	}
 }

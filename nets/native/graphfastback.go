@@ -1,0 +1,253 @@
+package native
+
+import (
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
+)
+
+func (p *graphFast) backward() {
+	if !p.keep { // the first time: what is needed was not kept
+		p.keep = true
+		p.forward()
+		for i := range p.heads {
+			if p.w.heads[i].ran {
+				p.head(i, p.heads[i].out)
+			}
+		}
+	}
+	p.planBack()
+	p.headsBack()
+	for p.layer = len(p.layers) - 1; p.layer >= 0; p.layer-- {
+		p.run(p.shares, (*graphFast).receiveBack)
+		for i := range p.kinds {
+			if k := &p.kinds[i]; k.updated {
+				k.grad[0], k.grad[1] = k.grad[1], k.grad[0]
+			}
+		}
+		p.run(p.shares, (*graphFast).spreadBack)
+	}
+	p.run(p.shares, (*graphFast).embedBack)
+	p.run(len(p.par.all), (*graphFast).reduce)
+	p.voteBack()
+}
+
+// planBack makes what the way back writes to.
+func (p *graphFast) planBack() {
+	for len(p.sums) < p.shares {
+		p.sums = append(p.sums, make([]float32, p.par.size))
+	}
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		k.dscores = grown(k.dscores, k.votes*k.rows)
+		k.grad[0] = grown(k.grad[0], k.rows*p.wide)
+		if k.updated {
+			k.grad[1] = grown(k.grad[1], k.rows*p.wide)
+		}
+		clear(k.dpooled)
+	}
+	for i := range p.edges {
+		e := &p.edges[i]
+		n := len(e.b.From)
+		e.c, e.dz = grown(e.c, n), grown(e.dz, n)
+		if !e.first {
+			e.dagg = grown(e.dagg, p.kinds[e.to].rows*p.wide)
+		}
+		if !e.active() {
+			from, to := &p.kinds[e.from], &p.kinds[e.to]
+			clear(from.dscores[e.source*from.rows:][:from.rows])
+			clear(to.dscores[e.target*to.rows:][:to.rows])
+		}
+		for l := range p.layers {
+			x := &p.layers[l].edges[i]
+			p.k.Transpose(x.turned, p.wide, x.weight.value(), p.wide, p.h, p.wide)
+			if e.width > 0 {
+				p.k.Transpose(x.turnedFeatures, e.padded, x.ff.value(), p.wide, e.width, p.wide)
+			}
+		}
+	}
+	for l := range p.layers {
+		for i := range p.kinds {
+			if x := &p.layers[l].nodes[i]; x.own != nil {
+				p.k.Transpose(x.turned, p.wide, x.own.value(), p.wide, p.h, p.wide)
+			}
+		}
+	}
+}
+
+// eachBlock runs f over the blocks of a share.
+func (p *graphFast) eachBlock(i int, f func(p *graphFast, b graphBlock, s *graphScratch, sums []float32), worker int) {
+	from, to := share(i, p.shares, len(p.blocks))
+	for _, b := range p.blocks[from:to] {
+		f(p, b, p.scratch[worker], p.sums[i])
+	}
+}
+
+func (p *graphFast) receiveBack(i, worker int) { p.eachBlock(i, (*graphFast).receiveBlockBack, worker) }
+func (p *graphFast) spreadBack(i, worker int)  { p.eachBlock(i, (*graphFast).spreadBlockBack, worker) }
+func (p *graphFast) embedBack(i, worker int)   { p.eachBlock(i, (*graphFast).embedBlockBack, worker) }
+
+// receiveBlockBack takes a block's gradient by its new x back to what it received, ∂L/∂y, and on to what was aggregated for it. D_v stands by edge,
+// as what is still to be added to a gradient by a weight.
+func (p *graphFast) receiveBlockBack(b graphBlock, s *graphScratch, sums []float32) {
+	k, l := &p.kinds[b.kind], p.layer
+	layer, n := &p.layers[l], b.to-b.from
+	if l+1 < len(p.layers) {
+		p.votesBack(b, s, sums, l+1)
+	}
+	if !k.updated {
+		return
+	}
+	nodes, g, gx := &layer.nodes[b.kind], rowsOf(k.grad[0], b.from, b.to, p.wide), rowsOf(k.grad[1], b.from, b.to, p.wide)
+	x, out := rowsOf(k.x[l], b.from, b.to, p.wide), rowsOf(k.x[l+1], b.from, b.to, p.wide)
+	p.drop(b, nodes, g)
+	if nodes.gain != nil {
+		p.g.NormRowsBack(g, out, rowsOf(nodes.hat, b.from, b.to, p.wide), nodes.scale[b.from:b.to], nodes.gain.value(), p.lanes,
+			nodes.gain.in(sums), nodes.offset.in(sums), nodes.bias.in(sums), float32(p.h))
+	} else {
+		p.g.BiasRowsBack(g, out, nodes.bias.in(sums), n)
+	}
+	if p.a.Skip {
+		copy(gx, g)
+	} else {
+		clear(gx)
+	}
+	if nodes.own != nil {
+		s.times(p.k, n, p.h, g, p.wide, nodes.turned, gx, p.wide, kernel.Add)
+		s.addOuter(p.k, n, p.h, x, p.wide, g, nodes.own.in(sums), p.wide)
+	}
+	for _, j := range k.in {
+		if p.edges[j].active() {
+			p.aggregateBack(b, s, sums, j, g)
+		}
+	}
+}
+
+// aggregateBack takes ∂L/∂y back along a kind of edges, as far as the nodes that received.
+func (p *graphFast) aggregateBack(b graphBlock, s *graphScratch, sums []float32, j int, g []float32) {
+	e, x, n := &p.edges[j], &p.layers[p.layer].edges[j], b.to-b.from
+	agg, d := rowsOf(x.agg, b.from, b.to, p.wide), s.d[:n]
+	clear(d)
+	if e.first {
+		p.k.RowDots(d, g, agg, p.wide)
+	} else {
+		dagg := rowsOf(e.dagg, b.from, b.to, p.wide)
+		s.times(p.k, n, p.h, g, p.wide, x.turned, dagg, p.wide, kernel.Zero)
+		s.addOuter(p.k, n, p.h, agg, p.wide, g, x.weight.in(sums), p.wide)
+		p.k.RowDots(d, dagg, agg, p.wide)
+	}
+	features := s.features[:n*e.padded]
+	if e.width > 0 {
+		aggregated := rowsOf(x.aggFeatures, b.from, b.to, e.padded)
+		s.times(p.k, n, p.h, g, p.wide, x.turnedFeatures, features, e.padded, kernel.Zero)
+		s.addOuter(p.k, n, e.width, aggregated, e.padded, g, x.ff.in(sums), p.wide)
+		p.k.RowDots(d, features, aggregated, e.padded)
+	}
+	for r, v := range d {
+		first, last := int(e.b.In[b.from+r]), int(e.b.In[b.from+r+1])
+		c := e.c[first:last]
+		for i := range c {
+			c[i] = -v
+		}
+		if e.width > 0 {
+			p.k.Dots(c, 1, e.features[first*e.padded:], last-first, features[r*e.padded:][:e.padded])
+		}
+	}
+}
+
+// spreadBlockBack takes gradients back to a block's nodes along the edges that leave it.
+func (p *graphFast) spreadBlockBack(b graphBlock, s *graphScratch, sums []float32) {
+	k, l, n := &p.kinds[b.kind], p.layer, b.to-b.from
+	gx, x := rowsOf(k.grad[0], b.from, b.to, p.wide), rowsOf(k.x[l], b.from, b.to, p.wide)
+	for _, j := range k.out {
+		e, y := &p.edges[j], &p.layers[l].edges[j]
+		if !e.active() {
+			continue
+		}
+		to, dp, starts := &p.kinds[e.to], k.dscores[e.source*k.rows:][b.from:b.to], e.b.OutStarts[b.from:b.to+1]
+		if !e.first {
+			p.g.Spread(gx, dp, e.dz, x, e.dagg, y.w, e.c, e.b.Out, starts, e.b.To, p.wide, nets.Slope)
+			continue
+		}
+		gm := s.y[:n*p.wide]
+		clear(gm)
+		p.g.Spread(gm, dp, e.dz, rowsOf(y.m, b.from, b.to, p.wide), to.grad[1], y.w, e.c, e.b.Out, starts, e.b.To, p.wide, nets.Slope)
+		s.times(p.k, n, p.h, gm, p.wide, y.turned, gx, p.wide, kernel.Add)
+		s.addOuter(p.k, n, p.h, x, p.wide, gm, y.weight.in(sums), p.wide)
+	}
+}
+
+// votesBack adds to a block's gradient by a layer's x what comes through its nodes' parts of scores.
+func (p *graphFast) votesBack(b graphBlock, s *graphScratch, sums []float32, l int) {
+	k, n := &p.kinds[b.kind], b.to-b.from
+	if k.votes == 0 {
+		return
+	}
+	for _, j := range k.in {
+		e := &p.edges[j]
+		if !e.active() {
+			continue
+		}
+		in := e.b.In[b.from : b.to+1]
+		for r, part := 0, k.dscores[e.target*k.rows:][b.from:b.to]; r < n; r++ {
+			sum := float32(0)
+			for _, v := range e.dz[in[r]:in[r+1]] {
+				sum += v
+			}
+			part[r] = sum
+		}
+		if e.width > 0 {
+			first, last := int(in[0]), int(in[n])
+			s.addOuter(p.k, last-first, 1, e.dz[first:], 1, e.features[first*e.padded:], p.layers[l].edges[j].votes.in(sums), e.padded)
+		}
+	}
+	votes := p.layers[l].nodes[b.kind].votes
+	gx, x := rowsOf(k.grad[0], b.from, b.to, p.wide), rowsOf(k.x[l], b.from, b.to, p.wide)
+	s.product = kernel.Product{
+		M: n, N: p.wide, K: k.votes, A: k.dscores[b.from:], AK: k.rows, AM: 1, B: votes.value(), LDB: p.wide, C: gx, LDC: p.wide, Start: kernel.Add,
+	}
+	p.k.Product(&s.product)
+	s.product = kernel.Product{
+		M: k.votes, N: p.wide, K: n, A: k.dscores[b.from:], AK: 1, AM: k.rows, B: x, LDB: p.wide, C: votes.in(sums), LDC: p.wide, Start: kernel.Add,
+	}
+	p.k.Product(&s.product)
+}
+
+// embedBlockBack takes a block's gradient by the features embedded to the parameters.
+func (p *graphFast) embedBlockBack(b graphBlock, s *graphScratch, sums []float32) {
+	k, n := &p.kinds[b.kind], b.to-b.from
+	if len(p.layers) > 0 {
+		p.votesBack(b, s, sums, 0)
+	}
+	g := rowsOf(k.grad[0], b.from, b.to, p.wide)
+	p.g.BiasRowsBack(g, rowsOf(k.x[0], b.from, b.to, p.wide), k.bias.in(sums), n)
+	s.addOuter(p.k, n, k.width, k.features[b.from*k.width:], k.width, g, k.weight.in(sums), p.wide)
+}
+
+// reduce adds up the shares of one parameter.
+func (p *graphFast) reduce(i, _ int) { p.par.all[i].reduce(p.k, p.sums[:p.shares]) }
+
+// voteBack takes the gradients by W·source, W·target and F·source to their factors.
+func (p *graphFast) voteBack() {
+	for l := range p.layers {
+		layer := &p.layers[l]
+		for i := range p.edges {
+			e, x := &p.edges[i], &layer.edges[i]
+			from, to := layer.nodes[e.from].votes, layer.nodes[e.to].votes
+			p.throughBack(from.fromIn(p.sums[0], e.source), x.weight, x.source, p.h)
+			p.throughBack(to.fromIn(p.sums[0], e.target), x.weight, x.target, p.h)
+			if e.width > 0 {
+				p.throughBack(x.votes.in(p.sums[0]), x.ff, x.source, e.width)
+			}
+		}
+	}
+}
+
+// throughBack takes the gradient by matrix·vector to both, and leaves it at zero.
+func (p *graphFast) throughBack(g []float32, matrix, vector *graphParam, rows int) {
+	v, dv := vector.value()[:p.h], vector.grad()
+	for r, a := range g[:rows] {
+		p.k.Axpy(a, v, matrix.grad()[r*p.h:])
+		p.k.Axpy(a, matrix.from(r)[:p.h], dv)
+	}
+	clear(g[:rows])
+}
