@@ -161,7 +161,7 @@ func TestCompare(t *testing.T) {
 		})
 	}
 	write(t, all)
-	curves(t)
+	curves(t, all)
 }
 
 // claim holds the form's first learner at rate 1 against every rule, and against what the paper says of its own.

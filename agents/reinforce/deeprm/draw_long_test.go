@@ -125,8 +125,8 @@ func table(all []result) string {
 }
 
 // curves draws the slowdown of training episodes, exploration included, on the recurring job sets: each run, and per configuration the mean
-// over its seeds with its interval.
-func curves(t *testing.T) {
+// over its seeds with its interval. The rules stand beside them with what they come to on the unseen sequences.
+func curves(t *testing.T, all []result) {
 	t.Helper()
 	rows := [][]string{{"configuration", "run", "step", "slowdown"}}
 	figure := &chart.Figure{Title: "Slowdown of the last 100 training episodes, load 1.85", Columns: 2, Width: 420, Height: 300}
@@ -148,7 +148,7 @@ func curves(t *testing.T) {
 				}
 			}
 			if len(each) > 0 {
-				figure.Panels = append(figure.Panels, curve(name, each))
+				figure.Panels = append(figure.Panels, curve(name, each, all))
 			}
 		}
 	}
@@ -158,15 +158,23 @@ func curves(t *testing.T) {
 	}
 	figure.Key = []chart.Entry{
 		{Text: "mean over training seeds with its 95 % interval", Style: chart.Styles(0), Line: true, Band: true}, {Text: "each seed", Style: chart.Styles(5), Line: true},
+		{Text: "tetris-star, unseen sequences", Style: chart.Styles(1), Line: true}, {Text: "packer", Style: chart.Styles(2), Line: true},
 	}
 	if _, err := figure.Save(dir, "curves"); err != nil {
 		t.Error(err)
 	}
 }
 
-func curve(name string, each []eval.Curve) *chart.Panel {
+func curve(name string, each []eval.Curve, all []result) *chart.Panel {
 	panel := chart.NewPanel(name, "million decisions", "slowdown")
 	panel.LogY()
+	panel.RangeY(4, 25)
+	x := millions(each[0].Steps)
+	for i, rule := range []string{"tetris-star", "packer"} {
+		if k := slices.IndexFunc(all, func(r result) bool { return r.policy == rule && r.rate == 1 }); k >= 0 {
+			panel.Line(chart.Styles(1+i), []float64{0, x[len(x)-1]}, []float64{all[k].mean, all[k].mean}, false)
+		}
+	}
 	points := len(each[0].Values)
 	for _, c := range each {
 		points = min(points, len(c.Values))
@@ -185,7 +193,7 @@ func curve(name string, each []eval.Curve) *chart.Panel {
 		mean := stats.Mean(at)
 		mid, lo, hi = append(mid, mean), append(lo, math.Max(m.Low, 1)), append(hi, m.High)
 	}
-	x := millions(each[0].Steps[:points])
+	x = x[:points]
 	panel.Band(chart.Styles(0), x, lo, hi)
 	panel.Line(chart.Styles(0), x, mid, false)
 	return panel
