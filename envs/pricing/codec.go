@@ -136,12 +136,12 @@ func (c *codec) allVGPUs(dst, src *[]vgpu) {
 	}
 }
 
-func (c *codec) allJobs(dst, src *[]job) {
+func (c *codec) allJobs(dst, src *[]jobs) {
 	sized(c, dst, src)
 	if c.mode != copying {
 		for i := range *dst {
 			j := &(*dst)[i]
-			j.arrived, j.fn, j.length = c.half(j.arrived), c.half(j.fn), c.half(j.length)
+			j.arrived, j.fn, j.length, j.n = c.half(j.arrived), c.half(j.fn), c.half(j.length), c.half(j.n)
 			j.state = jobState(c.half(int32(j.state)))
 		}
 	}

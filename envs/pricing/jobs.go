@@ -2,23 +2,24 @@ package pricing
 
 import "github.com/stoker-rl/stoker/rng"
 
-// job is one request. It stands in its function's queue, or in that of late jobs, until it begins; and where that is not in the slot in which it
-// arrived, in the calendar until it can be forgotten.
-type job struct {
+// jobs are requests of a function that arrived in one slot one after another, and are as long. They stand in their function's queue, or in that of late
+// jobs, until they begin; and where some don't in the slot in which they arrived, in the calendar until they can be forgotten.
+type jobs struct {
 	arrived int32 // slot; of a free place the next free one
 	fn      int32
 	length  int32
+	n       int32 // that wait
 	state   jobState
 }
 
-// jobState is where a job is.
+// jobState is where jobs are.
 type jobState int32
 
 const (
 	jobFree  jobState = iota
-	jobWaits          // can still meet its SLA
-	jobLate           // waits, its SLA violated
-	jobBegun          // in service or done; in the calendar by its old entry
+	jobWaits          // can still meet their SLA
+	jobLate           // wait, their SLA violated
+	jobBegun          // in service or done; in the calendar by their old entry
 )
 
 // admit puts n jobs into a function's queue.
@@ -30,6 +31,7 @@ func (w *world) admit(f int, n int32) {
 	if !sure {
 		key = p.serviceKey.With(uint64(w.slot))
 	}
+	k := int32(none)
 	for i := range n {
 		length := int32(1)
 		if !sure {
@@ -37,44 +39,49 @@ func (w *world) admit(f int, n int32) {
 			w.traced("service", uint64(f), uint64(w.slot), uint64(i), u)
 			length = p.law.length(u)
 		}
-		k := w.newJob()
-		w.jobs[k] = job{arrived: now, fn: int32(f), length: length, state: jobWaits}
+		if k >= 0 && w.jobs[k].length == length {
+			w.jobs[k].n++
+			continue
+		}
+		k = w.newJobs()
+		w.jobs[k] = jobs{arrived: now, fn: int32(f), length: length, n: 1, state: jobWaits}
 		w.jobLinks.push(&w.queues[f], k)
-		// One that is too late when it comes is found out in this slot; the others can wait for the calendar until it is known that they wait.
+		// Those that are too late when they come are found out in this slot; others can wait for the calendar until it is known that they wait.
 		if length > p.sla {
 			w.jobRing.put(k, now)
 		} else {
 			w.unfiled[f]++
 		}
 	}
+	w.waiting[f] += n
 }
 
 // file puts the jobs of function f that arrived in this slot and wait on into the calendar. They come the last one first: on one page they are alike.
 func (w *world) file(f int) {
 	k := w.jobLinks.last(&w.queues[f])
 	for range min(w.unfiled[f], w.queues[f].n) {
-		// A job is on time if it begins in slot a + s - length at the latest: its SLA bounds completion (H5: a deadline from its arrival).
+		// They are on time if they begin in slot a + s - length at the latest: the SLA bounds completion (H5: a deadline from arrival).
 		w.jobRing.put(k, w.jobs[k].arrived+w.fn[f].sla-w.jobs[k].length+1)
 		k = w.jobLinks.before(k)
 	}
 	w.unfiled[f] = 0
 }
 
-// newJob takes a free place in the arena.
-func (w *world) newJob() int32 {
+// newJobs takes a free place in the arena.
+func (w *world) newJobs() int32 {
 	if k := w.freeJob; k != none {
 		w.freeJob = w.jobs[k].arrived
 		return k
 	}
 	k := int32(len(w.jobs))
-	w.jobs = append(w.jobs, job{})
+	w.jobs = append(w.jobs, jobs{})
 	w.jobLinks.places = append(w.jobLinks.places, place{})
 	w.jobRing.after = append(w.jobRing.after, 0)
 	return k
 }
 
-func (w *world) dropJob(k int32) {
-	w.jobs[k] = job{arrived: w.freeJob, state: jobFree}
+func (w *world) forget(k int32) {
+	w.jobs[k] = jobs{arrived: w.freeJob, state: jobFree}
 	w.freeJob = k
 }
 
@@ -89,21 +96,25 @@ func (w *world) age() {
 		p := &w.fn[f]
 		switch j.state {
 		case jobBegun:
-			w.dropJob(k)
+			w.forget(k)
 		case jobWaits:
 			w.jobLinks.remove(&w.queues[f], k)
 			w.jobLinks.push(&w.queues[len(w.fn)+f], k)
 			j.state = jobLate
-			w.violated[f]++
-			w.slotAcc[accViolated]++
-			w.slotAcc[w.perTier(tierViolated, p.tier)]++
-			w.slotAcc[accSLA] += w.cfg.Tiers[p.tier].Penalty
-			// Until now it has waited less than the limit, which is at least its SLA.
+			w.waiting[f] -= j.n
+			w.waiting[len(w.fn)+f] += j.n
+			w.violated[f] += j.n
+			n := float64(j.n)
+			w.slotAcc[accViolated] += n
+			w.slotAcc[w.perTier(tierViolated, p.tier)] += n
+			w.slotAcc[accSLA] += float64(n * w.cfg.Tiers[p.tier].Penalty)
+			// Until now they have waited less than the limit, which is at least their SLA.
 			w.jobRing.put(k, max(now+1, j.arrived+p.patience+1))
 		case jobLate:
 			w.jobLinks.remove(&w.queues[len(w.fn)+f], k)
-			w.slotAcc[accDropped]++
-			w.dropJob(k)
+			w.waiting[len(w.fn)+f] -= j.n
+			w.slotAcc[accDropped] += float64(j.n)
+			w.forget(k)
 		}
 		k = after
 	}
@@ -113,25 +124,9 @@ func (w *world) age() {
 // tier's SLA, so that eq. 15's order is that of arrival.
 func (w *world) dispatch() {
 	for f := range w.fn {
-		begun := int32(0)
-		queue, late := &w.queues[f], &w.queues[len(w.fn)+f]
 		idle := w.idleKeep(f).n + w.idleTransient(f).n
-		for n := min(idle, queue.n); begun < n; begun++ {
-			k := w.jobLinks.first(queue)
-			w.jobLinks.remove(queue, k)
-			w.serve(f, w.jobs[k].length)
-			if queue.n < w.unfiled[f] {
-				w.dropJob(k)
-			} else {
-				w.jobs[k].state = jobBegun
-			}
-		}
-		for n := min(idle, begun+late.n); begun < n; begun++ {
-			k := w.jobLinks.first(late)
-			w.jobLinks.remove(late, k)
-			w.serve(f, w.jobs[k].length)
-			w.jobs[k].state = jobBegun
-		}
+		begun := w.beginFrom(f, f, idle)
+		begun += w.beginFrom(f, len(w.fn)+f, idle-begun)
 		if w.unfiled[f] > 0 {
 			w.file(f)
 		}
@@ -141,4 +136,27 @@ func (w *world) dispatch() {
 			w.slotAcc[w.perTier(tierServed, w.fn[f].tier)] += float64(begun)
 		}
 	}
+}
+
+// beginFrom has idle vGPUs of function f begin jobs of one of its queues, and returns how many there were.
+func (w *world) beginFrom(f, queue int, idle int32) (begun int32) {
+	q := &w.queues[queue]
+	for begun < idle && q.n > 0 {
+		k := w.jobLinks.first(q)
+		j := &w.jobs[k]
+		n := min(idle-begun, j.n)
+		w.serve(f, j.length, n)
+		begun += n
+		if j.n -= n; j.n > 0 {
+			break
+		}
+		w.jobLinks.remove(q, k)
+		if queue == f && q.n < w.unfiled[f] {
+			w.forget(k)
+		} else {
+			j.state = jobBegun
+		}
+	}
+	w.waiting[queue] -= begun
+	return begun
 }

@@ -47,7 +47,16 @@ func (w *world) check(t *rapid.T) {
 			t.Fatalf("slot %d: function %d counts keep-alive %d, transient %d, owed %d, loading %d, patient %d; its vGPUs are %+v",
 				w.slot, f, w.keep[f], w.trans[f], w.owed[f], w.loading[f], w.patient[f], *s)
 		}
-		jobs += w.queues[f].n + w.queues[len(w.fn)+f].n
+		for _, q := range [...]int{f, len(w.fn) + f} {
+			in := int32(0)
+			for k := w.jobLinks.first(&w.queues[q]); k >= 0; k = w.jobLinks.next(k) {
+				in += w.jobs[k].n
+			}
+			if in != w.waiting[q] {
+				t.Fatalf("slot %d: queue %d has %d jobs, counts %d", w.slot, q, in, w.waiting[q])
+			}
+			jobs += in
+		}
 		if w.shared {
 			room := int32(0)
 			for j := range w.vgpus {

@@ -184,7 +184,7 @@ func (w *world) seeSlot(obs *envs.Observation) {
 		if free.n > 0 {
 			idle = float32(w.slot - int64(w.vgpus[w.link.first(free)].since))
 		}
-		o[SeesQueue], o[SeesLate] = float32(queue.n), float32(w.queues[len(w.fn)+f].n)
+		o[SeesQueue], o[SeesLate] = float32(w.waiting[f]), float32(w.waiting[len(w.fn)+f])
 		o[SeesArrived], o[SeesEstimate] = float32(w.arrived[f]), float32(w.estimate[f])
 		o[SeesViolated], o[SeesBegun], o[SeesWait] = float32(w.violated[f]), float32(w.begun[f]), wait
 		o[SeesKeep], o[SeesTransient] = float32(w.keep[f]), float32(w.trans[f])

@@ -62,7 +62,7 @@ func (s *search) from(t testing.TB, depth int) float64 {
 			return
 		}
 		row := act.Kinds[0][f*Acts : (f+1)*Acts]
-		waits := int(e.queues[f].n)
+		waits := int(e.waiting[f])
 		for release := range int(e.idleTransient(f).n) + 1 {
 			for on := range min(waits, e.cfg.VGPUs) + 1 {
 				for give := range int(e.idleKeep(f).n) + 1 {
@@ -115,7 +115,7 @@ func (w *world) key() string {
 	for q := range w.queues {
 		b = append(b, byte(w.queues[q].n))
 		for k := w.jobLinks.first(&w.queues[q]); k >= 0; k = w.jobLinks.next(k) {
-			b = append(b, byte(w.jobs[k].arrived), byte(w.jobs[k].length))
+			b = append(b, byte(w.jobs[k].arrived), byte(w.jobs[k].length), byte(w.jobs[k].n))
 		}
 	}
 	for _, a := range []int{accSLA, accGPU, accSwitch} { // charged already in the slot that is under way

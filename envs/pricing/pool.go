@@ -96,16 +96,19 @@ func (w *world) ripen() {
 	}
 }
 
-// serve has an idle vGPU of function f, a keep-alive one if there is any and the last used, run a job.
-func (w *world) serve(f int, length int32) {
-	j := w.link.last(w.idleKeep(f))
-	if j < 0 {
-		j = w.link.last(w.idleTransient(f))
+// serve has n idle vGPUs of function f, keep-alive ones as far as there are any and the last used first, run jobs of one length.
+func (w *world) serve(f int, length, n int32) {
+	end := int32(w.slot) + length
+	for range n {
+		j := w.link.last(w.idleKeep(f))
+		if j < 0 {
+			j = w.link.last(w.idleTransient(f))
+		}
+		w.leaveIdle(j, f)
+		w.vgpus[j].state = vgpuBusy
+		w.vgpuRing.put(j, end)
 	}
-	w.leaveIdle(j, f)
-	w.vgpus[j].state = vgpuBusy
-	w.busy++
-	w.vgpuRing.put(j, int32(w.slot)+length)
+	w.busy += n
 }
 
 // free ends the services and loads that end with the last slot.

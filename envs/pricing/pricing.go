@@ -175,7 +175,7 @@ func (w *world) seeWindow(obs *envs.Observation) {
 	for m, t := range w.tiers {
 		waiting := int32(0)
 		for f := t.from; f < t.to; f++ {
-			waiting += w.queues[f].n + w.queues[len(w.fn)+f].n
+			waiting += w.waiting[f] + w.waiting[len(w.fn)+f]
 		}
 		row = append(row, float32(w.prices[m]), float32(w.baseline[m]), float32(w.rates[m]), float32(w.winAcc[w.perTier(tierArrived, m)]),
 			float32(w.winAcc[w.perTier(tierViolated, m)]), float32(w.winAcc[w.perTier(tierServed, m)]), float32(waiting))

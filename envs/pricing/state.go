@@ -29,7 +29,8 @@ type state struct {
 	keep, trans, loading []int32   // vGPUs
 	owed                 []int32   // keep-alive vGPUs at work that will be transient when they are done; negative: the other way
 	patient, fresh       []int32   // patient transients, and the first one that is not
-	unfiled              []int32   // of the queue's last jobs, how many stand in no page of the calendar yet
+	waiting              []int32   // jobs in the queues
+	unfiled              []int32   // of the queue's last entries, how many stand in no page of the calendar yet
 	drawn                []int32   // loads drawn in this slot
 	room                 []int32   // vGPUs off on GPUs that host the function, with shared GPUs
 
@@ -39,7 +40,7 @@ type state struct {
 	link, allLink, roomLink, gpuLink   arena
 	vgpus                              []vgpu
 	vgpuRing                           ring
-	jobs                               []job
+	jobs                               []jobs
 	jobLinks                           arena
 	jobRing                            ring
 }
@@ -68,7 +69,7 @@ func (s *state) each(o *state, c *codec) {
 	for _, p := range [...][2]*[]int32{
 		{&s.baseline, &o.baseline}, {&s.tierKeep, &o.tierKeep}, {&s.nextBurst, &o.nextBurst}, {&s.burstEnd, &o.burstEnd}, {&s.bursts, &o.bursts}, {&s.arrived, &o.arrived},
 		{&s.violated, &o.violated}, {&s.begun, &o.begun}, {&s.keep, &o.keep}, {&s.trans, &o.trans}, {&s.loading, &o.loading},
-		{&s.owed, &o.owed}, {&s.patient, &o.patient}, {&s.unfiled, &o.unfiled}, {&s.fresh, &o.fresh}, {&s.drawn, &o.drawn}, {&s.room, &o.room},
+		{&s.owed, &o.owed}, {&s.patient, &o.patient}, {&s.unfiled, &o.unfiled}, {&s.waiting, &o.waiting}, {&s.fresh, &o.fresh}, {&s.drawn, &o.drawn}, {&s.room, &o.room},
 		{&s.gpuOff, &o.gpuOff}, {&s.filed, &o.filed},
 		{&s.vgpuRing.tail, &o.vgpuRing.tail}, {&s.vgpuRing.after, &o.vgpuRing.after},
 		{&s.jobRing.tail, &o.jobRing.tail}, {&s.jobRing.after, &o.jobRing.after},

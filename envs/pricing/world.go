@@ -116,6 +116,7 @@ func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 	} {
 		*p = make([]int32, nf)
 	}
+	s.waiting = make([]int32, 2*nf)
 	s.idle, s.off, s.queues = make([]list, 2*nf), make([]list, nf+2), make([]list, 2*nf)
 	s.vgpus, s.link, s.allLink = make([]vgpu, n), newArena(n, s.idle, s.off[:nf+1]), newArena(n, s.off[nf+1:])
 	s.vgpuRing = newRing(vgpuBuckets, n)
@@ -143,7 +144,7 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 	s := &w.state
 	s.seed, s.first, s.window, s.slot = int64(seed), int64(at), -1, 0
 	s.freeJob, s.busy, s.transients, s.short = none, 0, 0, 0
-	for _, p := range [...][]int32{s.tierKeep, s.burstEnd, s.bursts, s.arrived, s.violated, s.begun, s.keep, s.trans, s.loading, s.owed, s.patient, s.unfiled, s.drawn, s.room} {
+	for _, p := range [...][]int32{s.tierKeep, s.burstEnd, s.bursts, s.arrived, s.violated, s.begun, s.keep, s.trans, s.loading, s.owed, s.patient, s.waiting, s.unfiled, s.drawn, s.room} {
 		clear(p)
 	}
 	for _, p := range [...][]float64{s.rates, s.slotAcc, s.winAcc, s.lastAcc, s.total, s.estimate} {
