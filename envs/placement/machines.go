@@ -118,7 +118,7 @@ func (e *Serverless) take(v *call) {
 	e.refit(v.node)
 }
 
-// give takes them back; the instance stays warm.
+// give takes them back; the instance stays warm, unless none does.
 func (e *Serverless) give(v *call) {
 	f := &e.s.functions[v.function]
 	at, p, l := &e.nodes[v.node], e.pair(v.function, v.node), &e.functions[v.function]
@@ -133,6 +133,11 @@ func (e *Serverless) give(v *call) {
 	l.running--
 	e.rate -= e.priced(f.cost[v.amount], v.node)
 	e.hold(v, -1)
+	if e.c.KeepAlive == 0 {
+		at.free[Memory] += f.demand[0][Memory]
+		e.refit(v.node)
+		return
+	}
 	at.warm += f.demand[0][Memory]
 	p.idle++
 	l.idle++

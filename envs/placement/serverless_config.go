@@ -232,7 +232,7 @@ type ServerlessConfig struct {
 	Priorities []Priority `yaml:"priorities" json:"priorities"`
 	// Cold says how long cold starts take.
 	Cold ColdStart `yaml:"cold" json:"cold"`
-	// KeepAlive is the seconds for which an instance stays warm after an invocation.
+	// KeepAlive is the seconds for which an instance stays warm after an invocation; 0 keeps none.
 	KeepAlive float64 `yaml:"keep_alive" json:"keep_alive"`
 	// Prices of what is allocated.
 	Prices Prices `yaml:"prices" json:"prices"`

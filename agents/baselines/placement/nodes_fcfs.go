@@ -37,9 +37,10 @@ func NewNodesFCFS(c NodesFCFSConfig, env envs.Env) (*NodesFCFS, error) {
 
 // Act implements [envs.Policy].
 func (p *NodesFCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	g := obs.Kinds[0].Graphs[0]
+	o := &obs.Kinds[0]
+	g := o.Graphs[0]
 	best := none
-	for i := range p.look(g) {
+	for i := range p.look(o) {
 		p.near(g, i)
 		if best = p.quickest(g, i); best != none || !p.config.Backfill {
 			break

@@ -46,7 +46,7 @@ func (p *NodesPacker) Act(obs *envs.Observation, act *envs.Action, _ bool) error
 	o := &obs.Kinds[0]
 	g := o.Graphs[0]
 	best, most := none, 0.0
-	for i := range p.look(g) {
+	for i := range p.look(o) {
 		if !o.Mask[i] {
 			continue
 		}
@@ -57,7 +57,7 @@ func (p *NodesPacker) Act(obs *envs.Observation, act *envs.Action, _ bool) error
 			if warm && !p.config.Warm || !warm && found {
 				continue
 			}
-			for n := range p.Nodes {
+			for _, n := range p.open {
 				if warm && !p.warm[n] {
 					continue
 				}

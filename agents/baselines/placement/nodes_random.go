@@ -52,14 +52,14 @@ func (p *NodesRandom) Act(obs *envs.Observation, act *envs.Action, _ bool) error
 	o := &obs.Kinds[0]
 	g := o.Graphs[0]
 	best, count := none, 0
-	for i := range p.look(g) {
+	for i := range p.look(o) {
 		if !o.Mask[i] {
 			continue
 		}
 		p.near(g, i)
 		v := p.Invocation(g, i)
 		amount := p.wants(v)
-		for n := range p.Nodes {
+		for _, n := range p.open {
 			a := p.fits(v, p.Node(g, n), n, amount)
 			if a < 0 {
 				continue

@@ -39,7 +39,7 @@ func (p *NodesSJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
 	g := o.Graphs[0]
 	best, least := none, 0.0
-	for i := range p.look(g) {
+	for i := range p.look(o) {
 		// The mask says of which invocations the smallest amount fits somewhere.
 		if !o.Mask[i] {
 			continue

@@ -34,24 +34,34 @@ type cluster struct {
 	grant string    // one of the amounts
 	warm  []bool    // per node, of the invocation looked at
 	local []float32 // share of its input
+	open  []int     // nodes that anything fits
 	next  int       // where the next invocation's edges begin
 	free  [placement.NumResources]float64
 	count int // invocations that wait
 }
 
-func newCluster(name string, amount string, env envs.Env) (cluster, error) {
+func newCluster(name, amount string, env envs.Env) (cluster, error) {
 	e, ok := envs.As[*placement.Serverless](env)
 	if !ok {
 		return cluster{}, fmt.Errorf("%s: acts in %s only, not in %s", name, placement.ServerlessID, env.Spec().ID)
 	}
 	l := e.Layout()
-	return cluster{ServerlessLayout: l, grant: amount, warm: make([]bool, l.Nodes), local: make([]float32, l.Nodes)}, nil
+	return cluster{ServerlessLayout: l, grant: amount, warm: make([]bool, l.Nodes), local: make([]float32, l.Nodes),
+		open: make([]int, 0, l.Nodes)}, nil
 }
 
-// look begins with a graph and returns how many of its invocations wait.
-func (c *cluster) look(g *envs.GraphValue) int {
+// look begins with an observation and returns how many of its invocations wait.
+func (c *cluster) look(o *envs.KindObservation) int {
+	g := o.Graphs[0]
 	c.next = 0
 	c.count = c.Waiting(g)
+	c.open = c.open[:0]
+	// The last part of the mask says which nodes have room for the smallest amount of something that waits.
+	for n, ok := range o.Mask[len(o.Mask)-c.Nodes:] {
+		if ok {
+			c.open = append(c.open, n)
+		}
+	}
 	if c.grant == Spread {
 		clear(c.free[:])
 		for n := range c.Nodes {
@@ -131,7 +141,7 @@ func (c *cluster) quickest(g *envs.GraphValue, i int) pick {
 	v := c.Invocation(g, i)
 	amount := c.wants(v)
 	best, least := none, 0.0
-	for n := range c.Nodes {
+	for _, n := range c.open {
 		node := c.Node(g, n)
 		a := c.fits(v, node, n, amount)
 		if a < 0 {

@@ -80,7 +80,7 @@ func NewTetris(c TetrisConfig, env envs.Env) (*Tetris, error) {
 func (p *Tetris) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
 	g := o.Graphs[0]
-	n := p.look(g)
+	n := p.look(o)
 	most := p.fair(g, n)
 	p.pairs = p.pairs[:0]
 	for i := range n {
@@ -110,7 +110,7 @@ func (p *Tetris) fair(g *envs.GraphValue, n int) float32 {
 
 // score adds the nodes that an invocation fits.
 func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
-	amount, left := p.wants(v), p.Remaining(v)
+	amount, left, input := p.wants(v), p.Remaining(v), p.Input(v) > 0
 	stage := float64(p.Stage(v))
 	last := stage >= p.config.Barrier && stage > 0
 	for _, warm := range [...]bool{true, false} {
@@ -118,7 +118,7 @@ func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
 			continue
 		}
 		found := false
-		for n := range p.Nodes {
+		for _, n := range p.open {
 			if warm && !p.warm[n] {
 				continue
 			}
@@ -129,7 +129,7 @@ func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
 			}
 			found = true
 			s := p.alignment(v, node, a, true)
-			if p.Input(v) > 0 && p.local[n] < 1 {
+			if input && p.local[n] < 1 {
 				s -= float64(p.config.Remote * s)
 			}
 			p.pairs = append(p.pairs, scored{pick{i, a, n}, s, left, last})

@@ -1,0 +1,31 @@
+package placement
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs/placement"
+)
+
+// BenchmarkNodes is a decision and what comes of it, graph and all.
+func BenchmarkNodes(b *testing.B) {
+	for _, load := range []float64{0.7, 1.9} {
+		for _, r := range nodesRules {
+			b.Run(fmt.Sprintf("%s/load=%g", r.name, load), func(b *testing.B) {
+				c := placement.DefaultServerless()
+				c.Load = load
+				w := newCloud(b, c, r)
+				seed := uint64(0)
+				w.reset(seed, nil)
+				b.ReportAllocs()
+				for b.Loop() {
+					w.step()
+					if w.ended() {
+						seed++
+						w.reset(seed, nil)
+					}
+				}
+			})
+		}
+	}
+}
