@@ -9,7 +9,7 @@ import (
 
 // adam implements [nets.Optimizer] as [nets.Adam] describes it. Each number's step is taken in float64, whatever the engine's format.
 type adam[T number] struct {
-	net           *net[T]
+	net           *parameters[T]
 	c             nets.Adam
 	norms         *tensor[T]
 	first, second *tensor[T]
@@ -18,8 +18,8 @@ type adam[T number] struct {
 
 // NewAdam implements [nets.Engine].
 func (e *engine[T]) NewAdam(n nets.Weights, c nets.Adam) (nets.Optimizer, error) {
-	x, ok := n.(*net[T])
-	if !ok || x == nil || x.e != e {
+	x := e.owned(n)
+	if x == nil {
 		return nil, fmt.Errorf("nets/gorgonia: NewAdam: the net is a %T, want one of this engine", n)
 	}
 	c = c.WithDefaults()

@@ -42,7 +42,7 @@ func (u *unit[T]) layers(m nets.MLP, in []term) {
 		width := m.Hidden[l]
 		y = u.activated(m.Activation, y)
 		if m.Norm == nets.LayerNorm {
-			y = b.add(b.times(u.repeated(name+"gain"), u.standard(y, width)), u.repeated(name+"offset"))
+			y = b.add(b.times(u.repeated(name+"gain"), b.standard(y, width)), u.repeated(name+"offset"))
 		}
 		in = []term{{y, 0, width}}
 	}
@@ -58,7 +58,7 @@ func (u *unit[T]) activated(kind string, x node) node {
 	b := u.graph
 	switch kind {
 	case nets.ReLU:
-		return b.times(x, b.above(x, 0))
+		return b.relu(x)
 	case nets.Tanh:
 		return b.tanh(x)
 	case nets.Sigmoid:
@@ -67,9 +67,10 @@ func (u *unit[T]) activated(kind string, x node) node {
 	return x
 }
 
+func (b *graph[T]) relu(x node) node { return b.times(x, b.above(x, 0)) }
+
 // standard is LayerNorm (Ba et al., 2016) before gain and offset: (x − mean)/√(variance + 1e-5) over each sample's n features.
-func (u *unit[T]) standard(x node, n int) node {
-	b := u.graph
+func (b *graph[T]) standard(x node, n int) node {
 	mean := b.filled(n, n, 1/float64(n))
 	d := b.sub(x, b.product(x, mean))
 	return b.over(d, b.sqrt(b.plus(b.product(b.times(d, d), mean), 1e-5)))

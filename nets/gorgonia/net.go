@@ -8,13 +8,9 @@ import (
 
 // net implements [nets.Net].
 type net[T number] struct {
-	e             *engine[T]
-	arch          nets.Arch
-	ports         []nets.Port
-	agents, out   int
-	groups, size  int
-	slots         map[string]nets.Slot
-	params, grads *tensor[T]
+	*parameters[T]
+	ports       []nets.Port
+	agents, out int
 	// expression writes an agent's network with the unit's leaves.
 	expression func(u *unit[T])
 	hard       []int // segments of one-hot outputs; nil for other networks
@@ -25,17 +21,11 @@ func (e *engine[T]) NewNet(a nets.Arch) (nets.Net, error) {
 	if a == nil {
 		return nil, fmt.Errorf("nets/gorgonia: NewNet: no architecture")
 	}
-	if err := a.Validate(); err != nil {
+	p, err := e.newParameters("NewNet", a)
+	if err != nil {
 		return nil, err
 	}
-	n := &net[T]{
-		e: e, arch: a, ports: a.Inputs(), agents: a.AgentCount(), out: a.Output().Width, groups: a.Groups(),
-		slots: map[string]nets.Slot{},
-	}
-	slots, size := nets.Layout(a)
-	for _, s := range slots {
-		n.slots[s.Name] = s
-	}
+	n := &net[T]{parameters: p, ports: a.Inputs(), agents: a.AgentCount(), out: a.Output().Width}
 	switch a := a.(type) {
 	case nets.MLP:
 		n.expression = func(u *unit[T]) { u.mlp(a) }
@@ -49,30 +39,8 @@ func (e *engine[T]) NewNet(a nets.Arch) (nets.Net, error) {
 	default:
 		return nil, fmt.Errorf("nets/gorgonia: NewNet: kind %q (%T) is not built by this engine", a.Kind(), a)
 	}
-	n.size = size
-	n.params, n.grads = e.newTensor("NewNet", n.groups, size), e.newTensor("NewNet", n.groups, size)
 	return n, nil
 }
-
-// Arch implements [nets.Net].
-func (n *net[T]) Arch() nets.Arch { return n.arch }
-
-// Params implements [nets.Net].
-func (n *net[T]) Params() nets.Tensor { return n.params }
-
-// Grads implements [nets.Net].
-func (n *net[T]) Grads() nets.Tensor { return n.grads }
-
-// ZeroGrads implements [nets.Net].
-func (n *net[T]) ZeroGrads() {
-	if !n.e.failed() {
-		n.grads.version++
-		clear(n.grads.data)
-	}
-}
-
-// String names the net in errors.
-func (n *net[T]) String() string { return fmt.Sprintf("%s %d", n.arch.Kind(), n.params.id) }
 
 // work implements [nets.Work].
 type work[T number] struct {

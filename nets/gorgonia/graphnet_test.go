@@ -1,0 +1,121 @@
+package gorgonia
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
+)
+
+// Gradients are held against finite differences, and whole updates against other engines, in nets/engines.
+
+func newGraphSubject(t testing.TB, e nets.Engine, name string) *netstest.GraphSubject {
+	t.Helper()
+	x, err := netstest.NewGraphSubject(e, netstest.Graphs()[name], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// A head's last run counts, earlier results stay, and gradients add up.
+func TestHeadsRunAgain(t *testing.T) {
+	e := newTest(t, nets.Float64)
+	x := newGraphSubject(t, e, "kinds, all on")
+	want := x.Forward()
+	once := x.Backward()
+	x.Net.Forward(x.Work, x.Batch, x.Drop)
+	for h, in := range x.In {
+		given := [][]int32{slices.Repeat([]int32{-1}, 3)}
+		first := x.Net.Head(x.Work, h, given[:len(in.Given)], make([]float32, len(in.Extra)))
+		x.Work.GradOut(h).Set64(slices.Repeat([]float64{7}, nets.Size(first)))
+		was := values(first)
+		near(t, "again", values(x.Net.Head(x.Work, h, in.Given, in.Extra)), want[h], 0)
+		near(t, "an earlier result", values(first), was, 0)
+		near(t, "a new run's gradient", values(x.Work.GradOut(h)), make([]float64, nets.Size(first)), 0)
+	}
+	near(t, "gradient", x.Backward(), once, 0)
+	x.Net.Backward(x.Work)
+	for i := range once {
+		once[i] *= 2
+	}
+	near(t, "added", values(x.Net.Grads()), once, 1e-12)
+	noError(t, e)
+	x.Net.Forward(x.Work, x.Batch, nil)
+	if g := x.Work.GradOut(0); g != nil {
+		t.Errorf("a head that has not run has a gradient of %v", g.Shape())
+	}
+}
+
+func TestGraphMisuse(t *testing.T) {
+	e := newTest(t, nets.Float32)
+	x, other := newGraphSubject(t, e, "kinds"), newGraphSubject(t, e, "one kind")
+	w := x.Work
+	forward := func() { x.Net.Forward(w, x.Batch, nil) }
+	for says, f := range map[string]func(){
+		"Forward: the Work is not one of graph": func() { x.Net.Forward(other.Work, x.Batch, nil) },
+		"Forward: no sealed batch":              func() { x.Net.Forward(w, nets.NewGraphBatch(x.Net.Arch().(nets.Graph)), nil) },
+		"the batch is for nodes [{a 3}]":        func() { x.Net.Forward(w, other.Batch, nil) },
+		"Head: graph":                           func() { x.Net.Head(x.Net.NewWork(), 0, nil, nil) },
+		"Head: head 3 of graph":                 func() { forward(); x.Net.Head(w, 3, nil, nil) },
+		"want 1 and 2 for each of 3 graphs":     func() { forward(); x.Net.Head(w, 1, nil, nil) },
+		"list 0 of given nodes has 2":           func() { forward(); x.Net.Head(w, 1, [][]int32{{0, 0}}, make([]float32, 6)) },
+		"graph 1 is given node 9 of kind \"invocation\", want one below 9": func() {
+			forward()
+			x.Net.Head(w, 1, [][]int32{{0, 9, 0}}, make([]float32, 6))
+		},
+		"the parameters of graph": func() { forward(); e.Add(x.Net.Params(), 1, x.Net.Params()); x.Net.Backward(w) },
+		"Backward: graph":         func() { x.Net.Backward(x.Net.NewWork()) },
+		"GradOut: head -1":        func() { w.GradOut(-1) },
+		"Embedding: kind 3":       func() { w.Embedding(3) },
+	} {
+		f()
+		e.Add(x.Net.Params(), 1, x.Net.Params()) // does nothing: the first failure stays
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "nets/gorgonia: ") {
+			t.Errorf("error %v, want one that says %q", err, says)
+		}
+	}
+	if _, err := e.NewGraphNet(nets.Graph{}); err == nil {
+		t.Error("a network without nodes was built")
+	}
+	if _, err := e.NewAdam((*graphNet[float32])(nil), nets.Adam{}); err == nil {
+		t.Error("an optimiser of no net")
+	}
+	none := x.Net.NewWork()
+	if a, b := none.Embedding(2).Shape(), none.Pooled().Shape(); !slices.Equal(a, []int{1, 0, 4}) || !slices.Equal(b, []int{1, 0, 12}) {
+		t.Errorf("before a Forward there are %v and %v", a, b)
+	}
+	forward()
+	noError(t, e) // it goes on
+}
+
+// A batch without graphs, and kinds without nodes, give results without rows.
+func TestEmptyBatches(t *testing.T) {
+	e := newTest(t, nets.Float32)
+	for name, c := range netstest.Graphs() {
+		for graphs := range 2 {
+			x := newGraphSubject(t, e, name)
+			x.Batch.Reset()
+			if graphs == 1 {
+				x.Batch.AddGraph()
+			}
+			x.Batch.Seal()
+			x.In = c.Inputs(x.Batch, 1)
+			for h, out := range x.Forward() {
+				rows := graphs
+				if c.Arch.Heads[h].Per != nets.WholeGraph {
+					rows = 0
+				}
+				if len(out) != rows*c.Arch.Heads[h].Out {
+					t.Errorf("%s: head %d gives %d numbers for %d graphs", name, h, len(out), graphs)
+				}
+				x.Work.GradOut(h).Set64(make([]float64, len(out)))
+			}
+			x.Net.Backward(x.Work)
+			near(t, name, values(x.Net.Grads()), make([]float64, nets.Size(x.Net.Grads())), 0)
+			noError(t, e)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package netstest
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// GraphPermutation runs a case, and again with each graph's nodes in another order and its edges in another order still. Embeddings and results by
+// nodes must move with them, graphs' vectors and results, and the gradients of all together, must stay. It says how far they are from that, in
+// parts of the largest number of their kind. Dropout is off: its masks go by place.
+func GraphPermutation(e nets.Engine, c GraphCase, seed uint64) (apart float64, err error) {
+	c.Drop = false
+	x, err := NewGraphSubject(e, c, seed)
+	if err != nil {
+		return 0, err
+	}
+	want := x.law()
+	place := x.shuffle(seed)
+	if x.Batch, err = permuted(x.Batch, place); err != nil {
+		return 0, err
+	}
+	for h, head := range c.Arch.Heads {
+		for i, kind := range head.Given {
+			for g, r := range x.In[h].Given[i] {
+				if r >= 0 {
+					x.In[h].Given[i][g] = int32(place[kind][r])
+				}
+			}
+		}
+		if head.Per != nets.WholeGraph {
+			x.By[h] = moved(x.By[h], place[head.Per], head.Out)
+			want.Heads[h] = moved(want.Heads[h], place[head.Per], head.Out)
+		}
+	}
+	for k := range want.Embeddings {
+		want.Embeddings[k] = moved(want.Embeddings[k], place[k], c.Arch.Hidden)
+	}
+	values, grads, _ := x.law().Apart(want)
+	return max(values, grads), e.Err()
+}
+
+// law is all that a permutation must leave or move.
+func (x *GraphSubject) law() (r GraphResult) {
+	r.Heads = x.Forward()
+	for k := range x.Batch.Nodes {
+		r.Embeddings = append(r.Embeddings, numbers(x.Work.Embedding(k)))
+	}
+	r.Pooled = numbers(x.Work.Pooled())
+	r.Grads = x.Backward()
+	return r
+}
+
+// shuffle draws where each row of each kind goes, within its graph.
+func (x *GraphSubject) shuffle(seed uint64) [][]int {
+	s := rng.NewStream(seed, "graph places")
+	var place [][]int
+	for k := range x.Batch.Nodes {
+		n := &x.Batch.Nodes[k]
+		to := make([]int, n.Rows())
+		for i := range to {
+			to[i] = i
+		}
+		for g := range x.Batch.Graphs() {
+			rows := to[n.Starts[g]:n.Starts[g+1]]
+			for i := len(rows) - 1; i > 0; i-- {
+				j := s.IntN(i + 1)
+				rows[i], rows[j] = rows[j], rows[i]
+			}
+		}
+		place = append(place, to)
+	}
+	return place
+}
+
+// permuted is a batch whose row i of kind k goes to place[k][i], and whose edges are added from the last to the first.
+func permuted(b *nets.GraphBatch, place [][]int) (*nets.GraphBatch, error) {
+	a := b.Arch()
+	p := nets.NewGraphBatch(a)
+	for g := range b.Graphs() {
+		p.AddGraph()
+		for k, n := range a.Nodes {
+			first, last := b.Nodes[k].Starts[g], b.Nodes[k].Starts[g+1]
+			f := make([]float32, int(last-first)*n.Width)
+			for i := first; i < last; i++ {
+				copy(f[(place[k][i]-int(first))*n.Width:], b.Nodes[k].Features[int(i)*n.Width:][:n.Width])
+			}
+			if err := p.AddNodes(k, f); err != nil {
+				return nil, err
+			}
+		}
+		for k, e := range a.Edges {
+			x, froms, tos := &b.Edges[k], int(b.Nodes[e.From].Starts[g]), b.Nodes[e.To].Starts
+			var from, to []int32
+			var f []float32
+			for i := x.In[tos[g+1]] - 1; i >= x.In[tos[g]]; i-- {
+				from = append(from, int32(place[e.From][x.From[i]]-froms))
+				to = append(to, int32(place[e.To][x.To[i]]-int(tos[g])))
+				f = append(f, x.Features[int(i)*e.Width:][:e.Width]...)
+			}
+			if err := p.AddEdges(k, from, to, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p.Seal()
+	return p, nil
+}
+
+func moved(x []float64, place []int, width int) []float64 {
+	out := make([]float64, len(x))
+	for i, to := range place {
+		copy(out[to*width:], x[i*width:][:width])
+	}
+	return out
+}
+
+// GraphWithoutEdges says how far a graph without edges is from an MLP over each of its nodes: from the network that NewNet builds of the same parameters, with
+// the unit matrix as its last layer, in parts of the embeddings' largest number. There is no norm in it, as an MLP's comes after the
+// activation and a graph's layers' before it.
+func GraphWithoutEdges(e nets.Engine) (apart float64, err error) {
+	const rows, width, hidden = 37, 3, 20
+	a := nets.Graph{
+		Nodes: []nets.GraphNodes{{Name: "a", Width: width}}, Edges: []nets.GraphEdges{{Name: "aa"}}, Hidden: hidden, Layers: 2, Own: true,
+		Heads: []nets.GraphHead{{Name: "score", Per: 0, Out: 1}},
+	}
+	x, err := NewGraphSubject(e, GraphCase{Arch: a, Nodes: [][]int{{rows}}, Edges: [][]int{{0}}}, 1)
+	if err != nil {
+		return 0, err
+	}
+	x.Forward()
+	got, p, all := numbers(x.Work.Embedding(0)), map[string][]float64{}, numbers(x.Net.Params())
+	slots, _ := nets.Layout(a)
+	for _, s := range slots {
+		p[s.Name] = all[s.Offset:][:s.Size()]
+	}
+	params := slices.Concat(p["in.a.weight"], p["in.a.bias"], p["layer0.a.own"], p["layer0.a.bias"], p["layer1.a.own"], p["layer1.a.bias"])
+	unit := make([]float64, hidden*hidden+hidden)
+	for i := range hidden {
+		unit[i*hidden+i] = 1
+	}
+	n, err := e.NewNet(nets.MLP{
+		Agents: 1, Shared: true, In: []nets.Port{{Name: "x", Width: width}}, Hidden: []int{hidden, hidden, hidden}, Out: hidden, Activation: nets.ReLU,
+	})
+	if err != nil {
+		return 0, err
+	}
+	in := e.NewTensor(1, rows, width)
+	n.Params().Set64(append(params, unit...))
+	in.Set(x.Batch.Nodes[0].Features)
+	largest := 0.0
+	for i, v := range numbers(n.Forward(n.NewWork(rows), in)) {
+		apart, largest = max(apart, math.Abs(got[i]-v)), max(largest, math.Abs(v))
+	}
+	return apart / largest, e.Err()
+}
