@@ -40,6 +40,7 @@ func (g *gen) tiles() {
 	g.peak()
 	g.gumbel()
 	g.oneHot()
+	g.together()
 }
 
 // write makes kernels of one instruction set: NAME_amd64.s and their declarations, NAME_amd64.go.

@@ -6626,3 +6626,2182 @@ OneHot_none_408:
 OneHot_smaller_404:
 	VZEROUPPER
 	RET
+
+// func avx2Pack(dst []float32, src []float32, stride int, agents int, rows int, t int)
+// Requires: AVX
+TEXT ·avx2Pack(SB), NOSPLIT, $0-80
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  stride+48(FP), CX
+	MOVQ  t+72(FP), BX
+	SHLQ  $0x02, CX
+	MOVQ  BX, SI
+	SHRQ  $0x04, SI
+	SHLQ  $0x02, BX
+	XORQ  DI, DI
+	TESTQ SI, SI
+	JEQ   Pack_none_410
+
+Pack_each_409:
+	MOVQ  src_base+24(FP), R8
+	ADDQ  DI, R8
+	MOVQ  rows+64(FP), DX
+	TESTQ DX, DX
+	JEQ   Pack_none_412
+
+Pack_each_411:
+	MOVQ  agents+56(FP), R10
+	MOVQ  R8, R9
+	TESTQ R10, R10
+	JEQ   Pack_none_414
+
+Pack_each_413:
+	VMOVUPS (R9), Y0
+	VMOVUPS 32(R9), Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, R9
+	ADDQ    $+64, AX
+	DECQ    R10
+	JNE     Pack_each_413
+
+Pack_none_414:
+	ADDQ BX, R8
+	DECQ DX
+	JNE  Pack_each_411
+
+Pack_none_412:
+	ADDQ $+64, DI
+	DECQ SI
+	JNE  Pack_each_409
+
+Pack_none_410:
+	VZEROUPPER
+	RET
+
+// func avx2Scores6(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Scores6(SB), NOSPLIT, $16-124
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	MOVQ q_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Scores6_block_415:
+	CMPQ (SP), $+0
+	JEQ  Scores6_done_416
+	MOVQ at_base+80(FP), DX
+	MOVQ at_len+88(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores6_neighbours_417:
+	CMPQ    BX, $+2
+	JLT     Scores6_fewer_418
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	MOVQ    rows+104(FP), R10
+	MOVQ    8(SP), DI
+	XORQ    R11, R11
+	TESTQ   R10, R10
+	JEQ     Scores6_none_420
+
+Scores6_each_419:
+	VMOVUPS     (R8)(R11*1), Y12
+	VMOVUPS     (R9)(R11*1), Y13
+	VMOVUPS     (DI), Y14
+	VFMADD231PS Y12, Y14, Y0
+	VFMADD231PS Y13, Y14, Y1
+	VMOVUPS     64(DI), Y14
+	VFMADD231PS Y12, Y14, Y2
+	VFMADD231PS Y13, Y14, Y3
+	VMOVUPS     128(DI), Y14
+	VFMADD231PS Y12, Y14, Y4
+	VFMADD231PS Y13, Y14, Y5
+	VMOVUPS     192(DI), Y14
+	VFMADD231PS Y12, Y14, Y6
+	VFMADD231PS Y13, Y14, Y7
+	VMOVUPS     256(DI), Y14
+	VFMADD231PS Y12, Y14, Y8
+	VFMADD231PS Y13, Y14, Y9
+	VMOVUPS     320(DI), Y14
+	VFMADD231PS Y12, Y14, Y10
+	VFMADD231PS Y13, Y14, Y11
+	ADDQ        $+384, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores6_each_419
+
+Scores6_none_420:
+	VBROADCASTSS scale+120(FP), Y12
+	MOVQ         stride+24(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         SI, DI
+	MOVQ         DI, R11
+	VMULPS       Y12, Y0, Y0
+	VMOVUPS      Y0, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y12, Y1, Y1
+	VMOVUPS      Y1, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y12, Y2, Y2
+	VMOVUPS      Y2, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y12, Y3, Y3
+	VMOVUPS      Y3, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y12, Y4, Y4
+	VMOVUPS      Y4, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y12, Y5, Y5
+	VMOVUPS      Y5, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y12, Y6, Y6
+	VMOVUPS      Y6, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y12, Y7, Y7
+	VMOVUPS      Y7, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y12, Y8, Y8
+	VMOVUPS      Y8, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y12, Y9, Y9
+	VMOVUPS      Y9, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y12, Y10, Y10
+	VMOVUPS      Y10, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y12, Y11, Y11
+	VMOVUPS      Y11, (R11)
+	ADDQ         R10, DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	MOVQ         rows+104(FP), R10
+	MOVQ         8(SP), DI
+	XORQ         R11, R11
+	TESTQ        R10, R10
+	JEQ          Scores6_none_422
+
+Scores6_each_421:
+	VMOVUPS     32(R8)(R11*1), Y12
+	VMOVUPS     32(R9)(R11*1), Y13
+	VMOVUPS     32(DI), Y14
+	VFMADD231PS Y12, Y14, Y0
+	VFMADD231PS Y13, Y14, Y1
+	VMOVUPS     96(DI), Y14
+	VFMADD231PS Y12, Y14, Y2
+	VFMADD231PS Y13, Y14, Y3
+	VMOVUPS     160(DI), Y14
+	VFMADD231PS Y12, Y14, Y4
+	VFMADD231PS Y13, Y14, Y5
+	VMOVUPS     224(DI), Y14
+	VFMADD231PS Y12, Y14, Y6
+	VFMADD231PS Y13, Y14, Y7
+	VMOVUPS     288(DI), Y14
+	VFMADD231PS Y12, Y14, Y8
+	VFMADD231PS Y13, Y14, Y9
+	VMOVUPS     352(DI), Y14
+	VFMADD231PS Y12, Y14, Y10
+	VFMADD231PS Y13, Y14, Y11
+	ADDQ        $+384, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores6_each_421
+
+Scores6_none_422:
+	VBROADCASTSS scale+120(FP), Y12
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Y12, Y0, Y0
+	VMOVUPS      Y0, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y12, Y1, Y1
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y12, Y2, Y2
+	VMOVUPS      Y2, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y12, Y3, Y3
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y12, Y4, Y4
+	VMOVUPS      Y4, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y12, Y5, Y5
+	VMOVUPS      Y5, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y12, Y6, Y6
+	VMOVUPS      Y6, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y12, Y7, Y7
+	VMOVUPS      Y7, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y12, Y8, Y8
+	VMOVUPS      Y8, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y12, Y9, Y9
+	VMOVUPS      Y9, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y12, Y10, Y10
+	VMOVUPS      Y10, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y12, Y11, Y11
+	VMOVUPS      Y11, 32(R9)
+	ADDQ         R8, DI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores6_neighbours_417
+
+Scores6_fewer_418:
+Scores6_neighbours_423:
+	CMPQ    BX, $+1
+	JLT     Scores6_fewer_424
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    rows+104(FP), R9
+	MOVQ    8(SP), DI
+	XORQ    R10, R10
+	TESTQ   R9, R9
+	JEQ     Scores6_none_426
+
+Scores6_each_425:
+	VMOVUPS     (R8)(R10*1), Y6
+	VMOVUPS     (DI), Y7
+	VFMADD231PS Y6, Y7, Y0
+	VMOVUPS     64(DI), Y7
+	VFMADD231PS Y6, Y7, Y1
+	VMOVUPS     128(DI), Y7
+	VFMADD231PS Y6, Y7, Y2
+	VMOVUPS     192(DI), Y7
+	VFMADD231PS Y6, Y7, Y3
+	VMOVUPS     256(DI), Y7
+	VFMADD231PS Y6, Y7, Y4
+	VMOVUPS     320(DI), Y7
+	VFMADD231PS Y6, Y7, Y5
+	ADDQ        $+384, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores6_each_425
+
+Scores6_none_426:
+	VBROADCASTSS scale+120(FP), Y6
+	MOVQ         stride+24(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         SI, DI
+	MOVQ         DI, R10
+	VMULPS       Y6, Y0, Y0
+	VMOVUPS      Y0, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y6, Y1, Y1
+	VMOVUPS      Y1, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y6, Y2, Y2
+	VMOVUPS      Y2, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y6, Y3, Y3
+	VMOVUPS      Y3, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y6, Y4, Y4
+	VMOVUPS      Y4, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      Y5, (R10)
+	ADDQ         R9, DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	MOVQ         rows+104(FP), R9
+	MOVQ         8(SP), DI
+	XORQ         R10, R10
+	TESTQ        R9, R9
+	JEQ          Scores6_none_428
+
+Scores6_each_427:
+	VMOVUPS     32(R8)(R10*1), Y6
+	VMOVUPS     32(DI), Y7
+	VFMADD231PS Y6, Y7, Y0
+	VMOVUPS     96(DI), Y7
+	VFMADD231PS Y6, Y7, Y1
+	VMOVUPS     160(DI), Y7
+	VFMADD231PS Y6, Y7, Y2
+	VMOVUPS     224(DI), Y7
+	VFMADD231PS Y6, Y7, Y3
+	VMOVUPS     288(DI), Y7
+	VFMADD231PS Y6, Y7, Y4
+	VMOVUPS     352(DI), Y7
+	VFMADD231PS Y6, Y7, Y5
+	ADDQ        $+384, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores6_each_427
+
+Scores6_none_428:
+	VBROADCASTSS scale+120(FP), Y6
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y1, Y1
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y2, Y2
+	VMOVUPS      Y2, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y3, Y3
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y4, Y4
+	VMOVUPS      Y4, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      Y5, 32(R9)
+	ADDQ         R8, DI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	ADDQ         AX, SI
+	JMP          Scores6_neighbours_423
+
+Scores6_fewer_424:
+	ADDQ   $+64, CX
+	MOVQ   rows+104(FP), DX
+	IMUL3Q $+384, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Scores6_block_415
+
+Scores6_done_416:
+	VZEROUPPER
+	RET
+
+// func avx2Mix6(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, FMA3
+TEXT ·avx2Mix6(SB), NOSPLIT, $16-120
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), CX
+	MOVQ w_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Mix6_block_429:
+	CMPQ (SP), $+0
+	JEQ  Mix6_done_430
+	MOVQ out_base+0(FP), DX
+	MOVQ rows+104(FP), BX
+	ADDQ CX, DX
+	MOVQ CX, SI
+
+Mix6_rows_431:
+	CMPQ    BX, $+2
+	JLT     Mix6_fewer_432
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS (DI), Y0
+	VMOVUPS (DI)(AX*1), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(AX*1), Y3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y4
+	VMOVUPS (DI)(AX*1), Y5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y6
+	VMOVUPS (DI)(AX*1), Y7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y8
+	VMOVUPS (DI)(AX*1), Y9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y10
+	VMOVUPS (DI)(AX*1), Y11
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix6_none_434
+
+Mix6_each_433:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     (R11), Y12
+	VMOVUPS     (R11)(AX*1), Y13
+	VMOVUPS     (R9), Y14
+	VFMADD231PS Y12, Y14, Y0
+	VFMADD231PS Y13, Y14, Y1
+	VMOVUPS     64(R9), Y14
+	VFMADD231PS Y12, Y14, Y2
+	VFMADD231PS Y13, Y14, Y3
+	VMOVUPS     128(R9), Y14
+	VFMADD231PS Y12, Y14, Y4
+	VFMADD231PS Y13, Y14, Y5
+	VMOVUPS     192(R9), Y14
+	VFMADD231PS Y12, Y14, Y6
+	VFMADD231PS Y13, Y14, Y7
+	VMOVUPS     256(R9), Y14
+	VFMADD231PS Y12, Y14, Y8
+	VFMADD231PS Y13, Y14, Y9
+	VMOVUPS     320(R9), Y14
+	VFMADD231PS Y12, Y14, Y10
+	VFMADD231PS Y13, Y14, Y11
+	ADDQ        $+384, R9
+	DECQ        R8
+	JNE         Mix6_each_433
+
+Mix6_none_434:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y6, (DI)
+	VMOVUPS Y7, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y9, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y10, (DI)
+	VMOVUPS Y11, (DI)(AX*1)
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS 32(DI), Y0
+	VMOVUPS 32(DI)(AX*1), Y1
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y2
+	VMOVUPS 32(DI)(AX*1), Y3
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y4
+	VMOVUPS 32(DI)(AX*1), Y5
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y6
+	VMOVUPS 32(DI)(AX*1), Y7
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y8
+	VMOVUPS 32(DI)(AX*1), Y9
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y10
+	VMOVUPS 32(DI)(AX*1), Y11
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix6_none_436
+
+Mix6_each_435:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     32(R11), Y12
+	VMOVUPS     32(R11)(AX*1), Y13
+	VMOVUPS     32(R9), Y14
+	VFMADD231PS Y12, Y14, Y0
+	VFMADD231PS Y13, Y14, Y1
+	VMOVUPS     96(R9), Y14
+	VFMADD231PS Y12, Y14, Y2
+	VFMADD231PS Y13, Y14, Y3
+	VMOVUPS     160(R9), Y14
+	VFMADD231PS Y12, Y14, Y4
+	VFMADD231PS Y13, Y14, Y5
+	VMOVUPS     224(R9), Y14
+	VFMADD231PS Y12, Y14, Y6
+	VFMADD231PS Y13, Y14, Y7
+	VMOVUPS     288(R9), Y14
+	VFMADD231PS Y12, Y14, Y8
+	VFMADD231PS Y13, Y14, Y9
+	VMOVUPS     352(R9), Y14
+	VFMADD231PS Y12, Y14, Y10
+	VFMADD231PS Y13, Y14, Y11
+	ADDQ        $+384, R9
+	DECQ        R8
+	JNE         Mix6_each_435
+
+Mix6_none_436:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, 32(DI)
+	VMOVUPS Y1, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y4, 32(DI)
+	VMOVUPS Y5, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y6, 32(DI)
+	VMOVUPS Y7, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y8, 32(DI)
+	VMOVUPS Y9, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y10, 32(DI)
+	VMOVUPS Y11, 32(DI)(AX*1)
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	SUBQ    $+2, BX
+	JMP     Mix6_rows_431
+
+Mix6_fewer_432:
+Mix6_rows_437:
+	CMPQ    BX, $+1
+	JLT     Mix6_fewer_438
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS (DI), Y0
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y4
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y5
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix6_none_440
+
+Mix6_each_439:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     (R11), Y6
+	VMOVUPS     (R9), Y7
+	VFMADD231PS Y6, Y7, Y0
+	VMOVUPS     64(R9), Y7
+	VFMADD231PS Y6, Y7, Y1
+	VMOVUPS     128(R9), Y7
+	VFMADD231PS Y6, Y7, Y2
+	VMOVUPS     192(R9), Y7
+	VFMADD231PS Y6, Y7, Y3
+	VMOVUPS     256(R9), Y7
+	VFMADD231PS Y6, Y7, Y4
+	VMOVUPS     320(R9), Y7
+	VFMADD231PS Y6, Y7, Y5
+	ADDQ        $+384, R9
+	DECQ        R8
+	JNE         Mix6_each_439
+
+Mix6_none_440:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y1, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y2, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y5, (DI)
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS 32(DI), Y0
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y2
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y3
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y4
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y5
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix6_none_442
+
+Mix6_each_441:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     32(R11), Y6
+	VMOVUPS     32(R9), Y7
+	VFMADD231PS Y6, Y7, Y0
+	VMOVUPS     96(R9), Y7
+	VFMADD231PS Y6, Y7, Y1
+	VMOVUPS     160(R9), Y7
+	VFMADD231PS Y6, Y7, Y2
+	VMOVUPS     224(R9), Y7
+	VFMADD231PS Y6, Y7, Y3
+	VMOVUPS     288(R9), Y7
+	VFMADD231PS Y6, Y7, Y4
+	VMOVUPS     352(R9), Y7
+	VFMADD231PS Y6, Y7, Y5
+	ADDQ        $+384, R9
+	DECQ        R8
+	JNE         Mix6_each_441
+
+Mix6_none_442:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y1, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y2, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y3, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y4, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y5, 32(DI)
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	SUBQ    $+1, BX
+	JMP     Mix6_rows_437
+
+Mix6_fewer_438:
+	ADDQ   $+64, CX
+	MOVQ   at_len+88(FP), DX
+	IMUL3Q $+384, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Mix6_block_429
+
+Mix6_done_430:
+	VZEROUPPER
+	RET
+
+// func avx2Scores4(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Scores4(SB), NOSPLIT, $16-124
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	MOVQ q_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Scores4_block_443:
+	CMPQ (SP), $+0
+	JEQ  Scores4_done_444
+	MOVQ at_base+80(FP), DX
+	MOVQ at_len+88(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores4_neighbours_445:
+	CMPQ    BX, $+2
+	JLT     Scores4_fewer_446
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    rows+104(FP), R10
+	MOVQ    8(SP), DI
+	XORQ    R11, R11
+	TESTQ   R10, R10
+	JEQ     Scores4_none_448
+
+Scores4_each_447:
+	VMOVUPS     (R8)(R11*1), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (DI), Y10
+	VFMADD231PS Y8, Y10, Y0
+	VFMADD231PS Y9, Y10, Y1
+	VMOVUPS     64(DI), Y10
+	VFMADD231PS Y8, Y10, Y2
+	VFMADD231PS Y9, Y10, Y3
+	VMOVUPS     128(DI), Y10
+	VFMADD231PS Y8, Y10, Y4
+	VFMADD231PS Y9, Y10, Y5
+	VMOVUPS     192(DI), Y10
+	VFMADD231PS Y8, Y10, Y6
+	VFMADD231PS Y9, Y10, Y7
+	ADDQ        $+256, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores4_each_447
+
+Scores4_none_448:
+	VBROADCASTSS scale+120(FP), Y8
+	MOVQ         stride+24(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         SI, DI
+	MOVQ         DI, R11
+	VMULPS       Y8, Y0, Y0
+	VMOVUPS      Y0, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y8, Y1, Y1
+	VMOVUPS      Y1, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y8, Y2, Y2
+	VMOVUPS      Y2, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y8, Y3, Y3
+	VMOVUPS      Y3, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y8, Y4, Y4
+	VMOVUPS      Y4, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y8, Y5, Y5
+	VMOVUPS      Y5, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y8, Y6, Y6
+	VMOVUPS      Y6, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y8, Y7, Y7
+	VMOVUPS      Y7, (R11)
+	ADDQ         R10, DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	MOVQ         rows+104(FP), R10
+	MOVQ         8(SP), DI
+	XORQ         R11, R11
+	TESTQ        R10, R10
+	JEQ          Scores4_none_450
+
+Scores4_each_449:
+	VMOVUPS     32(R8)(R11*1), Y8
+	VMOVUPS     32(R9)(R11*1), Y9
+	VMOVUPS     32(DI), Y10
+	VFMADD231PS Y8, Y10, Y0
+	VFMADD231PS Y9, Y10, Y1
+	VMOVUPS     96(DI), Y10
+	VFMADD231PS Y8, Y10, Y2
+	VFMADD231PS Y9, Y10, Y3
+	VMOVUPS     160(DI), Y10
+	VFMADD231PS Y8, Y10, Y4
+	VFMADD231PS Y9, Y10, Y5
+	VMOVUPS     224(DI), Y10
+	VFMADD231PS Y8, Y10, Y6
+	VFMADD231PS Y9, Y10, Y7
+	ADDQ        $+256, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores4_each_449
+
+Scores4_none_450:
+	VBROADCASTSS scale+120(FP), Y8
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Y8, Y0, Y0
+	VMOVUPS      Y0, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y8, Y1, Y1
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y8, Y2, Y2
+	VMOVUPS      Y2, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y8, Y3, Y3
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y8, Y4, Y4
+	VMOVUPS      Y4, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y8, Y5, Y5
+	VMOVUPS      Y5, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y8, Y6, Y6
+	VMOVUPS      Y6, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y8, Y7, Y7
+	VMOVUPS      Y7, 32(R9)
+	ADDQ         R8, DI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores4_neighbours_445
+
+Scores4_fewer_446:
+Scores4_neighbours_451:
+	CMPQ    BX, $+1
+	JLT     Scores4_fewer_452
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    rows+104(FP), R9
+	MOVQ    8(SP), DI
+	XORQ    R10, R10
+	TESTQ   R9, R9
+	JEQ     Scores4_none_454
+
+Scores4_each_453:
+	VMOVUPS     (R8)(R10*1), Y4
+	VMOVUPS     (DI), Y5
+	VFMADD231PS Y4, Y5, Y0
+	VMOVUPS     64(DI), Y5
+	VFMADD231PS Y4, Y5, Y1
+	VMOVUPS     128(DI), Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     192(DI), Y5
+	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $+256, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores4_each_453
+
+Scores4_none_454:
+	VBROADCASTSS scale+120(FP), Y4
+	MOVQ         stride+24(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         SI, DI
+	MOVQ         DI, R10
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      Y2, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y3, (R10)
+	ADDQ         R9, DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	MOVQ         rows+104(FP), R9
+	MOVQ         8(SP), DI
+	XORQ         R10, R10
+	TESTQ        R9, R9
+	JEQ          Scores4_none_456
+
+Scores4_each_455:
+	VMOVUPS     32(R8)(R10*1), Y4
+	VMOVUPS     32(DI), Y5
+	VFMADD231PS Y4, Y5, Y0
+	VMOVUPS     96(DI), Y5
+	VFMADD231PS Y4, Y5, Y1
+	VMOVUPS     160(DI), Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     224(DI), Y5
+	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $+256, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores4_each_455
+
+Scores4_none_456:
+	VBROADCASTSS scale+120(FP), Y4
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      Y2, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R8, DI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	ADDQ         AX, SI
+	JMP          Scores4_neighbours_451
+
+Scores4_fewer_452:
+	ADDQ   $+64, CX
+	MOVQ   rows+104(FP), DX
+	IMUL3Q $+256, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Scores4_block_443
+
+Scores4_done_444:
+	VZEROUPPER
+	RET
+
+// func avx2Mix4(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, FMA3
+TEXT ·avx2Mix4(SB), NOSPLIT, $16-120
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), CX
+	MOVQ w_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Mix4_block_457:
+	CMPQ (SP), $+0
+	JEQ  Mix4_done_458
+	MOVQ out_base+0(FP), DX
+	MOVQ rows+104(FP), BX
+	ADDQ CX, DX
+	MOVQ CX, SI
+
+Mix4_rows_459:
+	CMPQ    BX, $+2
+	JLT     Mix4_fewer_460
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS (DI), Y0
+	VMOVUPS (DI)(AX*1), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(AX*1), Y3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y4
+	VMOVUPS (DI)(AX*1), Y5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y6
+	VMOVUPS (DI)(AX*1), Y7
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix4_none_462
+
+Mix4_each_461:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     (R11), Y8
+	VMOVUPS     (R11)(AX*1), Y9
+	VMOVUPS     (R9), Y10
+	VFMADD231PS Y8, Y10, Y0
+	VFMADD231PS Y9, Y10, Y1
+	VMOVUPS     64(R9), Y10
+	VFMADD231PS Y8, Y10, Y2
+	VFMADD231PS Y9, Y10, Y3
+	VMOVUPS     128(R9), Y10
+	VFMADD231PS Y8, Y10, Y4
+	VFMADD231PS Y9, Y10, Y5
+	VMOVUPS     192(R9), Y10
+	VFMADD231PS Y8, Y10, Y6
+	VFMADD231PS Y9, Y10, Y7
+	ADDQ        $+256, R9
+	DECQ        R8
+	JNE         Mix4_each_461
+
+Mix4_none_462:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y6, (DI)
+	VMOVUPS Y7, (DI)(AX*1)
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS 32(DI), Y0
+	VMOVUPS 32(DI)(AX*1), Y1
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y2
+	VMOVUPS 32(DI)(AX*1), Y3
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y4
+	VMOVUPS 32(DI)(AX*1), Y5
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y6
+	VMOVUPS 32(DI)(AX*1), Y7
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix4_none_464
+
+Mix4_each_463:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     32(R11), Y8
+	VMOVUPS     32(R11)(AX*1), Y9
+	VMOVUPS     32(R9), Y10
+	VFMADD231PS Y8, Y10, Y0
+	VFMADD231PS Y9, Y10, Y1
+	VMOVUPS     96(R9), Y10
+	VFMADD231PS Y8, Y10, Y2
+	VFMADD231PS Y9, Y10, Y3
+	VMOVUPS     160(R9), Y10
+	VFMADD231PS Y8, Y10, Y4
+	VFMADD231PS Y9, Y10, Y5
+	VMOVUPS     224(R9), Y10
+	VFMADD231PS Y8, Y10, Y6
+	VFMADD231PS Y9, Y10, Y7
+	ADDQ        $+256, R9
+	DECQ        R8
+	JNE         Mix4_each_463
+
+Mix4_none_464:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, 32(DI)
+	VMOVUPS Y1, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y4, 32(DI)
+	VMOVUPS Y5, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y6, 32(DI)
+	VMOVUPS Y7, 32(DI)(AX*1)
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	SUBQ    $+2, BX
+	JMP     Mix4_rows_459
+
+Mix4_fewer_460:
+Mix4_rows_465:
+	CMPQ    BX, $+1
+	JLT     Mix4_fewer_466
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS (DI), Y0
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y3
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix4_none_468
+
+Mix4_each_467:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     (R11), Y4
+	VMOVUPS     (R9), Y5
+	VFMADD231PS Y4, Y5, Y0
+	VMOVUPS     64(R9), Y5
+	VFMADD231PS Y4, Y5, Y1
+	VMOVUPS     128(R9), Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     192(R9), Y5
+	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $+256, R9
+	DECQ        R8
+	JNE         Mix4_each_467
+
+Mix4_none_468:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y1, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y2, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y3, (DI)
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS 32(DI), Y0
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y2
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y3
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix4_none_470
+
+Mix4_each_469:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     32(R11), Y4
+	VMOVUPS     32(R9), Y5
+	VFMADD231PS Y4, Y5, Y0
+	VMOVUPS     96(R9), Y5
+	VFMADD231PS Y4, Y5, Y1
+	VMOVUPS     160(R9), Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     224(R9), Y5
+	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $+256, R9
+	DECQ        R8
+	JNE         Mix4_each_469
+
+Mix4_none_470:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y1, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y2, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y3, 32(DI)
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	SUBQ    $+1, BX
+	JMP     Mix4_rows_465
+
+Mix4_fewer_466:
+	ADDQ   $+64, CX
+	MOVQ   at_len+88(FP), DX
+	IMUL3Q $+256, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Mix4_block_457
+
+Mix4_done_458:
+	VZEROUPPER
+	RET
+
+// func avx2Scores3(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Scores3(SB), NOSPLIT, $16-124
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	MOVQ q_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Scores3_block_471:
+	CMPQ (SP), $+0
+	JEQ  Scores3_done_472
+	MOVQ at_base+80(FP), DX
+	MOVQ at_len+88(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores3_neighbours_473:
+	CMPQ    BX, $+2
+	JLT     Scores3_fewer_474
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    rows+104(FP), R10
+	MOVQ    8(SP), DI
+	XORQ    R11, R11
+	TESTQ   R10, R10
+	JEQ     Scores3_none_476
+
+Scores3_each_475:
+	VMOVUPS     (R8)(R11*1), Y6
+	VMOVUPS     (R9)(R11*1), Y7
+	VMOVUPS     (DI), Y8
+	VFMADD231PS Y6, Y8, Y0
+	VFMADD231PS Y7, Y8, Y1
+	VMOVUPS     64(DI), Y8
+	VFMADD231PS Y6, Y8, Y2
+	VFMADD231PS Y7, Y8, Y3
+	VMOVUPS     128(DI), Y8
+	VFMADD231PS Y6, Y8, Y4
+	VFMADD231PS Y7, Y8, Y5
+	ADDQ        $+192, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores3_each_475
+
+Scores3_none_476:
+	VBROADCASTSS scale+120(FP), Y6
+	MOVQ         stride+24(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         SI, DI
+	MOVQ         DI, R11
+	VMULPS       Y6, Y0, Y0
+	VMOVUPS      Y0, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y6, Y1, Y1
+	VMOVUPS      Y1, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y6, Y2, Y2
+	VMOVUPS      Y2, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y6, Y3, Y3
+	VMOVUPS      Y3, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y6, Y4, Y4
+	VMOVUPS      Y4, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      Y5, (R11)
+	ADDQ         R10, DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	MOVQ         rows+104(FP), R10
+	MOVQ         8(SP), DI
+	XORQ         R11, R11
+	TESTQ        R10, R10
+	JEQ          Scores3_none_478
+
+Scores3_each_477:
+	VMOVUPS     32(R8)(R11*1), Y6
+	VMOVUPS     32(R9)(R11*1), Y7
+	VMOVUPS     32(DI), Y8
+	VFMADD231PS Y6, Y8, Y0
+	VFMADD231PS Y7, Y8, Y1
+	VMOVUPS     96(DI), Y8
+	VFMADD231PS Y6, Y8, Y2
+	VFMADD231PS Y7, Y8, Y3
+	VMOVUPS     160(DI), Y8
+	VFMADD231PS Y6, Y8, Y4
+	VFMADD231PS Y7, Y8, Y5
+	ADDQ        $+192, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores3_each_477
+
+Scores3_none_478:
+	VBROADCASTSS scale+120(FP), Y6
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y6, Y1, Y1
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y2, Y2
+	VMOVUPS      Y2, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y6, Y3, Y3
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y6, Y4, Y4
+	VMOVUPS      Y4, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      Y5, 32(R9)
+	ADDQ         R8, DI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores3_neighbours_473
+
+Scores3_fewer_474:
+Scores3_neighbours_479:
+	CMPQ    BX, $+1
+	JLT     Scores3_fewer_480
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	MOVQ    rows+104(FP), R9
+	MOVQ    8(SP), DI
+	XORQ    R10, R10
+	TESTQ   R9, R9
+	JEQ     Scores3_none_482
+
+Scores3_each_481:
+	VMOVUPS     (R8)(R10*1), Y3
+	VMOVUPS     (DI), Y4
+	VFMADD231PS Y3, Y4, Y0
+	VMOVUPS     64(DI), Y4
+	VFMADD231PS Y3, Y4, Y1
+	VMOVUPS     128(DI), Y4
+	VFMADD231PS Y3, Y4, Y2
+	ADDQ        $+192, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores3_each_481
+
+Scores3_none_482:
+	VBROADCASTSS scale+120(FP), Y3
+	MOVQ         stride+24(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         SI, DI
+	MOVQ         DI, R10
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      Y0, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y3, Y1, Y1
+	VMOVUPS      Y1, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y3, Y2, Y2
+	VMOVUPS      Y2, (R10)
+	ADDQ         R9, DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         rows+104(FP), R9
+	MOVQ         8(SP), DI
+	XORQ         R10, R10
+	TESTQ        R9, R9
+	JEQ          Scores3_none_484
+
+Scores3_each_483:
+	VMOVUPS     32(R8)(R10*1), Y3
+	VMOVUPS     32(DI), Y4
+	VFMADD231PS Y3, Y4, Y0
+	VMOVUPS     96(DI), Y4
+	VFMADD231PS Y3, Y4, Y1
+	VMOVUPS     160(DI), Y4
+	VFMADD231PS Y3, Y4, Y2
+	ADDQ        $+192, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores3_each_483
+
+Scores3_none_484:
+	VBROADCASTSS scale+120(FP), Y3
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      Y0, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y3, Y1, Y1
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y3, Y2, Y2
+	VMOVUPS      Y2, 32(R9)
+	ADDQ         R8, DI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	ADDQ         AX, SI
+	JMP          Scores3_neighbours_479
+
+Scores3_fewer_480:
+	ADDQ   $+64, CX
+	MOVQ   rows+104(FP), DX
+	IMUL3Q $+192, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Scores3_block_471
+
+Scores3_done_472:
+	VZEROUPPER
+	RET
+
+// func avx2Mix3(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, FMA3
+TEXT ·avx2Mix3(SB), NOSPLIT, $16-120
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), CX
+	MOVQ w_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Mix3_block_485:
+	CMPQ (SP), $+0
+	JEQ  Mix3_done_486
+	MOVQ out_base+0(FP), DX
+	MOVQ rows+104(FP), BX
+	ADDQ CX, DX
+	MOVQ CX, SI
+
+Mix3_rows_487:
+	CMPQ    BX, $+2
+	JLT     Mix3_fewer_488
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS (DI), Y0
+	VMOVUPS (DI)(AX*1), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(AX*1), Y3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y4
+	VMOVUPS (DI)(AX*1), Y5
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix3_none_490
+
+Mix3_each_489:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     (R11), Y6
+	VMOVUPS     (R11)(AX*1), Y7
+	VMOVUPS     (R9), Y8
+	VFMADD231PS Y6, Y8, Y0
+	VFMADD231PS Y7, Y8, Y1
+	VMOVUPS     64(R9), Y8
+	VFMADD231PS Y6, Y8, Y2
+	VFMADD231PS Y7, Y8, Y3
+	VMOVUPS     128(R9), Y8
+	VFMADD231PS Y6, Y8, Y4
+	VFMADD231PS Y7, Y8, Y5
+	ADDQ        $+192, R9
+	DECQ        R8
+	JNE         Mix3_each_489
+
+Mix3_none_490:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, (DI)(AX*1)
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS 32(DI), Y0
+	VMOVUPS 32(DI)(AX*1), Y1
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y2
+	VMOVUPS 32(DI)(AX*1), Y3
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y4
+	VMOVUPS 32(DI)(AX*1), Y5
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix3_none_492
+
+Mix3_each_491:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     32(R11), Y6
+	VMOVUPS     32(R11)(AX*1), Y7
+	VMOVUPS     32(R9), Y8
+	VFMADD231PS Y6, Y8, Y0
+	VFMADD231PS Y7, Y8, Y1
+	VMOVUPS     96(R9), Y8
+	VFMADD231PS Y6, Y8, Y2
+	VFMADD231PS Y7, Y8, Y3
+	VMOVUPS     160(R9), Y8
+	VFMADD231PS Y6, Y8, Y4
+	VFMADD231PS Y7, Y8, Y5
+	ADDQ        $+192, R9
+	DECQ        R8
+	JNE         Mix3_each_491
+
+Mix3_none_492:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, 32(DI)
+	VMOVUPS Y1, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y4, 32(DI)
+	VMOVUPS Y5, 32(DI)(AX*1)
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	SUBQ    $+2, BX
+	JMP     Mix3_rows_487
+
+Mix3_fewer_488:
+Mix3_rows_493:
+	CMPQ    BX, $+1
+	JLT     Mix3_fewer_494
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS (DI), Y0
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix3_none_496
+
+Mix3_each_495:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     (R11), Y3
+	VMOVUPS     (R9), Y4
+	VFMADD231PS Y3, Y4, Y0
+	VMOVUPS     64(R9), Y4
+	VFMADD231PS Y3, Y4, Y1
+	VMOVUPS     128(R9), Y4
+	VFMADD231PS Y3, Y4, Y2
+	ADDQ        $+192, R9
+	DECQ        R8
+	JNE         Mix3_each_495
+
+Mix3_none_496:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y1, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y2, (DI)
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS 32(DI), Y0
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y2
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix3_none_498
+
+Mix3_each_497:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     32(R11), Y3
+	VMOVUPS     32(R9), Y4
+	VFMADD231PS Y3, Y4, Y0
+	VMOVUPS     96(R9), Y4
+	VFMADD231PS Y3, Y4, Y1
+	VMOVUPS     160(R9), Y4
+	VFMADD231PS Y3, Y4, Y2
+	ADDQ        $+192, R9
+	DECQ        R8
+	JNE         Mix3_each_497
+
+Mix3_none_498:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y1, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y2, 32(DI)
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	SUBQ    $+1, BX
+	JMP     Mix3_rows_493
+
+Mix3_fewer_494:
+	ADDQ   $+64, CX
+	MOVQ   at_len+88(FP), DX
+	IMUL3Q $+192, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Mix3_block_485
+
+Mix3_done_486:
+	VZEROUPPER
+	RET
+
+// func avx2Scores2(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, FMA3
+TEXT ·avx2Scores2(SB), NOSPLIT, $16-124
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	MOVQ q_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Scores2_block_499:
+	CMPQ (SP), $+0
+	JEQ  Scores2_done_500
+	MOVQ at_base+80(FP), DX
+	MOVQ at_len+88(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores2_neighbours_501:
+	CMPQ    BX, $+2
+	JLT     Scores2_fewer_502
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    rows+104(FP), R10
+	MOVQ    8(SP), DI
+	XORQ    R11, R11
+	TESTQ   R10, R10
+	JEQ     Scores2_none_504
+
+Scores2_each_503:
+	VMOVUPS     (R8)(R11*1), Y4
+	VMOVUPS     (R9)(R11*1), Y5
+	VMOVUPS     (DI), Y6
+	VFMADD231PS Y4, Y6, Y0
+	VFMADD231PS Y5, Y6, Y1
+	VMOVUPS     64(DI), Y6
+	VFMADD231PS Y4, Y6, Y2
+	VFMADD231PS Y5, Y6, Y3
+	ADDQ        $+128, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores2_each_503
+
+Scores2_none_504:
+	VBROADCASTSS scale+120(FP), Y4
+	MOVQ         stride+24(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         SI, DI
+	MOVQ         DI, R11
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, (R11)
+	ADDQ         R10, DI
+	MOVQ         DI, R11
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      Y2, (R11)
+	ADDQ         AX, R11
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y3, (R11)
+	ADDQ         R10, DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	MOVQ         rows+104(FP), R10
+	MOVQ         8(SP), DI
+	XORQ         R11, R11
+	TESTQ        R10, R10
+	JEQ          Scores2_none_506
+
+Scores2_each_505:
+	VMOVUPS     32(R8)(R11*1), Y4
+	VMOVUPS     32(R9)(R11*1), Y5
+	VMOVUPS     32(DI), Y6
+	VFMADD231PS Y4, Y6, Y0
+	VFMADD231PS Y5, Y6, Y1
+	VMOVUPS     96(DI), Y6
+	VFMADD231PS Y4, Y6, Y2
+	VFMADD231PS Y5, Y6, Y3
+	ADDQ        $+128, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores2_each_505
+
+Scores2_none_506:
+	VBROADCASTSS scale+120(FP), Y4
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      Y2, 32(R9)
+	ADDQ         AX, R9
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R8, DI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores2_neighbours_501
+
+Scores2_fewer_502:
+Scores2_neighbours_507:
+	CMPQ    BX, $+1
+	JLT     Scores2_fewer_508
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    rows+104(FP), R9
+	MOVQ    8(SP), DI
+	XORQ    R10, R10
+	TESTQ   R9, R9
+	JEQ     Scores2_none_510
+
+Scores2_each_509:
+	VMOVUPS     (R8)(R10*1), Y2
+	VMOVUPS     (DI), Y3
+	VFMADD231PS Y2, Y3, Y0
+	VMOVUPS     64(DI), Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        $+128, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores2_each_509
+
+Scores2_none_510:
+	VBROADCASTSS scale+120(FP), Y2
+	MOVQ         stride+24(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         SI, DI
+	MOVQ         DI, R10
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (R10)
+	ADDQ         R9, DI
+	MOVQ         DI, R10
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y1, (R10)
+	ADDQ         R9, DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	MOVQ         rows+104(FP), R9
+	MOVQ         8(SP), DI
+	XORQ         R10, R10
+	TESTQ        R9, R9
+	JEQ          Scores2_none_512
+
+Scores2_each_511:
+	VMOVUPS     32(R8)(R10*1), Y2
+	VMOVUPS     32(DI), Y3
+	VFMADD231PS Y2, Y3, Y0
+	VMOVUPS     96(DI), Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        $+128, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores2_each_511
+
+Scores2_none_512:
+	VBROADCASTSS scale+120(FP), Y2
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      Y0, 32(R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R8, DI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	ADDQ         AX, SI
+	JMP          Scores2_neighbours_507
+
+Scores2_fewer_508:
+	ADDQ   $+64, CX
+	MOVQ   rows+104(FP), DX
+	IMUL3Q $+128, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Scores2_block_499
+
+Scores2_done_500:
+	VZEROUPPER
+	RET
+
+// func avx2Mix2(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, FMA3
+TEXT ·avx2Mix2(SB), NOSPLIT, $16-120
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), CX
+	MOVQ w_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Mix2_block_513:
+	CMPQ (SP), $+0
+	JEQ  Mix2_done_514
+	MOVQ out_base+0(FP), DX
+	MOVQ rows+104(FP), BX
+	ADDQ CX, DX
+	MOVQ CX, SI
+
+Mix2_rows_515:
+	CMPQ    BX, $+2
+	JLT     Mix2_fewer_516
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS (DI), Y0
+	VMOVUPS (DI)(AX*1), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(AX*1), Y3
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix2_none_518
+
+Mix2_each_517:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     (R11), Y4
+	VMOVUPS     (R11)(AX*1), Y5
+	VMOVUPS     (R9), Y6
+	VFMADD231PS Y4, Y6, Y0
+	VFMADD231PS Y5, Y6, Y1
+	VMOVUPS     64(R9), Y6
+	VFMADD231PS Y4, Y6, Y2
+	VFMADD231PS Y5, Y6, Y3
+	ADDQ        $+128, R9
+	DECQ        R8
+	JNE         Mix2_each_517
+
+Mix2_none_518:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, (DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, (DI)(AX*1)
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS 32(DI), Y0
+	VMOVUPS 32(DI)(AX*1), Y1
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y2
+	VMOVUPS 32(DI)(AX*1), Y3
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix2_none_520
+
+Mix2_each_519:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     32(R11), Y4
+	VMOVUPS     32(R11)(AX*1), Y5
+	VMOVUPS     32(R9), Y6
+	VFMADD231PS Y4, Y6, Y0
+	VFMADD231PS Y5, Y6, Y1
+	VMOVUPS     96(R9), Y6
+	VFMADD231PS Y4, Y6, Y2
+	VFMADD231PS Y5, Y6, Y3
+	ADDQ        $+128, R9
+	DECQ        R8
+	JNE         Mix2_each_519
+
+Mix2_none_520:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, 32(DI)
+	VMOVUPS Y1, 32(DI)(AX*1)
+	ADDQ    R8, DI
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 32(DI)(AX*1)
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	SUBQ    $+2, BX
+	JMP     Mix2_rows_515
+
+Mix2_fewer_516:
+Mix2_rows_521:
+	CMPQ    BX, $+1
+	JLT     Mix2_fewer_522
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS (DI), Y0
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y1
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix2_none_524
+
+Mix2_each_523:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     (R11), Y2
+	VMOVUPS     (R9), Y3
+	VFMADD231PS Y2, Y3, Y0
+	VMOVUPS     64(R9), Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        $+128, R9
+	DECQ        R8
+	JNE         Mix2_each_523
+
+Mix2_none_524:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Y1, (DI)
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS 32(DI), Y0
+	ADDQ    R8, DI
+	VMOVUPS 32(DI), Y1
+	MOVQ    at_base+80(FP), DI
+	MOVQ    at_len+88(FP), R8
+	MOVQ    base_base+56(FP), R10
+	MOVQ    8(SP), R9
+	TESTQ   R8, R8
+	JEQ     Mix2_none_526
+
+Mix2_each_525:
+	MOVLQSX     (DI), R11
+	LEAQ        (R10)(R11*4), R11
+	ADDQ        SI, R11
+	ADDQ        $+4, DI
+	VMOVUPS     32(R11), Y2
+	VMOVUPS     32(R9), Y3
+	VFMADD231PS Y2, Y3, Y0
+	VMOVUPS     96(R9), Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        $+128, R9
+	DECQ        R8
+	JNE         Mix2_each_525
+
+Mix2_none_526:
+	MOVQ    stride+24(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    DX, DI
+	VMOVUPS Y0, 32(DI)
+	ADDQ    R8, DI
+	VMOVUPS Y1, 32(DI)
+	ADDQ    AX, DX
+	ADDQ    AX, SI
+	SUBQ    $+1, BX
+	JMP     Mix2_rows_521
+
+Mix2_fewer_522:
+	ADDQ   $+64, CX
+	MOVQ   at_len+88(FP), DX
+	IMUL3Q $+128, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Mix2_block_513
+
+Mix2_done_514:
+	VZEROUPPER
+	RET

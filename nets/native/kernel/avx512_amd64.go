@@ -126,3 +126,48 @@ func avx512Gumbel(dst []float32, words []uint32)
 //
 //go:noescape
 func avx512OneHot(out []float32, y []float32, n int, t int)
+
+// avx512Pack sets dst[((v·rows + u)·agents + i)·16 + l] = src[i·stride + u·t + 16v + l].
+//
+//go:noescape
+func avx512Pack(dst []float32, src []float32, stride int, agents int, rows int, t int)
+
+// avx512Scores6 sets out[i·stride + e·t + l] = scale·Σ q_i[u·t + l]·base[at[e] + u·t + l] over u < rows, for i < 6; q is packed.
+//
+//go:noescape
+func avx512Scores6(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+
+// avx512Mix6 does out[i·stride + r·t + l] += Σ w_i[e·t + l]·base[at[e] + r·t + l] over the neighbours e, for r < rows and i < 6; w is packed.
+//
+//go:noescape
+func avx512Mix6(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+
+// avx512Scores4 sets out[i·stride + e·t + l] = scale·Σ q_i[u·t + l]·base[at[e] + u·t + l] over u < rows, for i < 4; q is packed.
+//
+//go:noescape
+func avx512Scores4(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+
+// avx512Mix4 does out[i·stride + r·t + l] += Σ w_i[e·t + l]·base[at[e] + r·t + l] over the neighbours e, for r < rows and i < 4; w is packed.
+//
+//go:noescape
+func avx512Mix4(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+
+// avx512Scores3 sets out[i·stride + e·t + l] = scale·Σ q_i[u·t + l]·base[at[e] + u·t + l] over u < rows, for i < 3; q is packed.
+//
+//go:noescape
+func avx512Scores3(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+
+// avx512Mix3 does out[i·stride + r·t + l] += Σ w_i[e·t + l]·base[at[e] + r·t + l] over the neighbours e, for r < rows and i < 3; w is packed.
+//
+//go:noescape
+func avx512Mix3(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+
+// avx512Scores2 sets out[i·stride + e·t + l] = scale·Σ q_i[u·t + l]·base[at[e] + u·t + l] over u < rows, for i < 2; q is packed.
+//
+//go:noescape
+func avx512Scores2(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+
+// avx512Mix2 does out[i·stride + r·t + l] += Σ w_i[e·t + l]·base[at[e] + r·t + l] over the neighbours e, for r < rows and i < 2; w is packed.
+//
+//go:noescape
+func avx512Mix2(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)

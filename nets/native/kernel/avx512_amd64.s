@@ -10890,3 +10890,2241 @@ OneHot_none_584:
 OneHot_smaller_580:
 	VZEROUPPER
 	RET
+
+// func avx512Pack(dst []float32, src []float32, stride int, agents int, rows int, t int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Pack(SB), NOSPLIT, $0-80
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  stride+48(FP), CX
+	MOVQ  t+72(FP), BX
+	SHLQ  $0x02, CX
+	MOVQ  BX, SI
+	SHRQ  $0x04, SI
+	SHLQ  $0x02, BX
+	XORQ  DI, DI
+	TESTQ SI, SI
+	JEQ   Pack_none_586
+
+Pack_each_585:
+	MOVQ  src_base+24(FP), R8
+	ADDQ  DI, R8
+	MOVQ  rows+64(FP), DX
+	TESTQ DX, DX
+	JEQ   Pack_none_588
+
+Pack_each_587:
+	MOVQ  agents+56(FP), R10
+	MOVQ  R8, R9
+	TESTQ R10, R10
+	JEQ   Pack_none_590
+
+Pack_each_589:
+	VMOVUPS (R9), Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, R9
+	ADDQ    $+64, AX
+	DECQ    R10
+	JNE     Pack_each_589
+
+Pack_none_590:
+	ADDQ BX, R8
+	DECQ DX
+	JNE  Pack_each_587
+
+Pack_none_588:
+	ADDQ $+64, DI
+	DECQ SI
+	JNE  Pack_each_585
+
+Pack_none_586:
+	VZEROUPPER
+	RET
+
+// func avx512Scores6(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Scores6(SB), NOSPLIT, $16-124
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	MOVQ q_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Scores6_block_591:
+	CMPQ (SP), $+0
+	JEQ  Scores6_done_592
+	MOVQ at_base+80(FP), DX
+	MOVQ at_len+88(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores6_neighbours_593:
+	CMPQ    BX, $+4
+	JLT     Scores6_fewer_594
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	VXORPS  Z16, Z16, Z16
+	VXORPS  Z17, Z17, Z17
+	VXORPS  Z18, Z18, Z18
+	VXORPS  Z19, Z19, Z19
+	VXORPS  Z20, Z20, Z20
+	VXORPS  Z21, Z21, Z21
+	VXORPS  Z22, Z22, Z22
+	VXORPS  Z23, Z23, Z23
+	MOVQ    rows+104(FP), R12
+	MOVQ    8(SP), DI
+	XORQ    R13, R13
+	TESTQ   R12, R12
+	JEQ     Scores6_none_596
+
+Scores6_each_595:
+	VMOVUPS     (R8)(R13*1), Z24
+	VMOVUPS     (R9)(R13*1), Z25
+	VMOVUPS     (R10)(R13*1), Z26
+	VMOVUPS     (R11)(R13*1), Z27
+	VMOVUPS     (DI), Z28
+	VFMADD231PS Z24, Z28, Z0
+	VFMADD231PS Z25, Z28, Z1
+	VFMADD231PS Z26, Z28, Z2
+	VFMADD231PS Z27, Z28, Z3
+	VMOVUPS     64(DI), Z28
+	VFMADD231PS Z24, Z28, Z4
+	VFMADD231PS Z25, Z28, Z5
+	VFMADD231PS Z26, Z28, Z6
+	VFMADD231PS Z27, Z28, Z7
+	VMOVUPS     128(DI), Z28
+	VFMADD231PS Z24, Z28, Z8
+	VFMADD231PS Z25, Z28, Z9
+	VFMADD231PS Z26, Z28, Z10
+	VFMADD231PS Z27, Z28, Z11
+	VMOVUPS     192(DI), Z28
+	VFMADD231PS Z24, Z28, Z12
+	VFMADD231PS Z25, Z28, Z13
+	VFMADD231PS Z26, Z28, Z14
+	VFMADD231PS Z27, Z28, Z15
+	VMOVUPS     256(DI), Z28
+	VFMADD231PS Z24, Z28, Z16
+	VFMADD231PS Z25, Z28, Z17
+	VFMADD231PS Z26, Z28, Z18
+	VFMADD231PS Z27, Z28, Z19
+	VMOVUPS     320(DI), Z28
+	VFMADD231PS Z24, Z28, Z20
+	VFMADD231PS Z25, Z28, Z21
+	VFMADD231PS Z26, Z28, Z22
+	VFMADD231PS Z27, Z28, Z23
+	ADDQ        $+384, DI
+	ADDQ        AX, R13
+	DECQ        R12
+	JNE         Scores6_each_595
+
+Scores6_none_596:
+	VBROADCASTSS scale+120(FP), Z24
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z24, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z24, Z4, Z4
+	VMOVUPS      Z4, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z5, Z5
+	VMOVUPS      Z5, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z6, Z6
+	VMOVUPS      Z6, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z7, Z7
+	VMOVUPS      Z7, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z24, Z8, Z8
+	VMOVUPS      Z8, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z9, Z9
+	VMOVUPS      Z9, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z10, Z10
+	VMOVUPS      Z10, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z11, Z11
+	VMOVUPS      Z11, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z24, Z12, Z12
+	VMOVUPS      Z12, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z13, Z13
+	VMOVUPS      Z13, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z14, Z14
+	VMOVUPS      Z14, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z15, Z15
+	VMOVUPS      Z15, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z24, Z16, Z16
+	VMOVUPS      Z16, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z17, Z17
+	VMOVUPS      Z17, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z18, Z18
+	VMOVUPS      Z18, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z19, Z19
+	VMOVUPS      Z19, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z24, Z20, Z20
+	VMOVUPS      Z20, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z21, Z21
+	VMOVUPS      Z21, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z22, Z22
+	VMOVUPS      Z22, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z24, Z23, Z23
+	VMOVUPS      Z23, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+16, DX
+	SUBQ         $+4, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores6_neighbours_593
+
+Scores6_fewer_594:
+Scores6_neighbours_597:
+	CMPQ    BX, $+2
+	JLT     Scores6_fewer_598
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVQ    rows+104(FP), R10
+	MOVQ    8(SP), DI
+	XORQ    R11, R11
+	TESTQ   R10, R10
+	JEQ     Scores6_none_600
+
+Scores6_each_599:
+	VMOVUPS     (R8)(R11*1), Z12
+	VMOVUPS     (R9)(R11*1), Z13
+	VMOVUPS     (DI), Z14
+	VFMADD231PS Z12, Z14, Z0
+	VFMADD231PS Z13, Z14, Z1
+	VMOVUPS     64(DI), Z14
+	VFMADD231PS Z12, Z14, Z2
+	VFMADD231PS Z13, Z14, Z3
+	VMOVUPS     128(DI), Z14
+	VFMADD231PS Z12, Z14, Z4
+	VFMADD231PS Z13, Z14, Z5
+	VMOVUPS     192(DI), Z14
+	VFMADD231PS Z12, Z14, Z6
+	VFMADD231PS Z13, Z14, Z7
+	VMOVUPS     256(DI), Z14
+	VFMADD231PS Z12, Z14, Z8
+	VFMADD231PS Z13, Z14, Z9
+	VMOVUPS     320(DI), Z14
+	VFMADD231PS Z12, Z14, Z10
+	VFMADD231PS Z13, Z14, Z11
+	ADDQ        $+384, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores6_each_599
+
+Scores6_none_600:
+	VBROADCASTSS scale+120(FP), Z12
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z4, Z4
+	VMOVUPS      Z4, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z5, Z5
+	VMOVUPS      Z5, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z6, Z6
+	VMOVUPS      Z6, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z7, Z7
+	VMOVUPS      Z7, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z8, Z8
+	VMOVUPS      Z8, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z9, Z9
+	VMOVUPS      Z9, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z10, Z10
+	VMOVUPS      Z10, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z11, Z11
+	VMOVUPS      Z11, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores6_neighbours_597
+
+Scores6_fewer_598:
+Scores6_neighbours_601:
+	CMPQ    BX, $+1
+	JLT     Scores6_fewer_602
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	MOVQ    rows+104(FP), R9
+	MOVQ    8(SP), DI
+	XORQ    R10, R10
+	TESTQ   R9, R9
+	JEQ     Scores6_none_604
+
+Scores6_each_603:
+	VMOVUPS     (R8)(R10*1), Z6
+	VMOVUPS     (DI), Z7
+	VFMADD231PS Z6, Z7, Z0
+	VMOVUPS     64(DI), Z7
+	VFMADD231PS Z6, Z7, Z1
+	VMOVUPS     128(DI), Z7
+	VFMADD231PS Z6, Z7, Z2
+	VMOVUPS     192(DI), Z7
+	VFMADD231PS Z6, Z7, Z3
+	VMOVUPS     256(DI), Z7
+	VFMADD231PS Z6, Z7, Z4
+	VMOVUPS     320(DI), Z7
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        $+384, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores6_each_603
+
+Scores6_none_604:
+	VBROADCASTSS scale+120(FP), Z6
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z4, Z4
+	VMOVUPS      Z4, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z5, Z5
+	VMOVUPS      Z5, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	ADDQ         AX, SI
+	JMP          Scores6_neighbours_601
+
+Scores6_fewer_602:
+	ADDQ   $+64, CX
+	MOVQ   rows+104(FP), DX
+	IMUL3Q $+384, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Scores6_block_591
+
+Scores6_done_592:
+	VZEROUPPER
+	RET
+
+// func avx512Mix6(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Mix6(SB), NOSPLIT, $16-120
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), DX
+	MOVQ w_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Mix6_block_605:
+	CMPQ (SP), $+0
+	JEQ  Mix6_done_606
+	MOVQ out_base+0(FP), BX
+	MOVQ rows+104(FP), SI
+	ADDQ CX, BX
+	MOVQ CX, DI
+
+Mix6_rows_607:
+	CMPQ    SI, $+4
+	JLT     Mix6_fewer_608
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	VMOVUPS (R8)(AX*1), Z1
+	VMOVUPS (R8)(AX*2), Z2
+	VMOVUPS (R8)(DX*1), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	VMOVUPS (R8)(AX*1), Z5
+	VMOVUPS (R8)(AX*2), Z6
+	VMOVUPS (R8)(DX*1), Z7
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z8
+	VMOVUPS (R8)(AX*1), Z9
+	VMOVUPS (R8)(AX*2), Z10
+	VMOVUPS (R8)(DX*1), Z11
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z12
+	VMOVUPS (R8)(AX*1), Z13
+	VMOVUPS (R8)(AX*2), Z14
+	VMOVUPS (R8)(DX*1), Z15
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z16
+	VMOVUPS (R8)(AX*1), Z17
+	VMOVUPS (R8)(AX*2), Z18
+	VMOVUPS (R8)(DX*1), Z19
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z20
+	VMOVUPS (R8)(AX*1), Z21
+	VMOVUPS (R8)(AX*2), Z22
+	VMOVUPS (R8)(DX*1), Z23
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix6_none_610
+
+Mix6_each_609:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z24
+	VMOVUPS     (R12)(AX*1), Z25
+	VMOVUPS     (R12)(AX*2), Z26
+	VMOVUPS     (R12)(DX*1), Z27
+	VMOVUPS     (R10), Z28
+	VFMADD231PS Z24, Z28, Z0
+	VFMADD231PS Z25, Z28, Z1
+	VFMADD231PS Z26, Z28, Z2
+	VFMADD231PS Z27, Z28, Z3
+	VMOVUPS     64(R10), Z28
+	VFMADD231PS Z24, Z28, Z4
+	VFMADD231PS Z25, Z28, Z5
+	VFMADD231PS Z26, Z28, Z6
+	VFMADD231PS Z27, Z28, Z7
+	VMOVUPS     128(R10), Z28
+	VFMADD231PS Z24, Z28, Z8
+	VFMADD231PS Z25, Z28, Z9
+	VFMADD231PS Z26, Z28, Z10
+	VFMADD231PS Z27, Z28, Z11
+	VMOVUPS     192(R10), Z28
+	VFMADD231PS Z24, Z28, Z12
+	VFMADD231PS Z25, Z28, Z13
+	VFMADD231PS Z26, Z28, Z14
+	VFMADD231PS Z27, Z28, Z15
+	VMOVUPS     256(R10), Z28
+	VFMADD231PS Z24, Z28, Z16
+	VFMADD231PS Z25, Z28, Z17
+	VFMADD231PS Z26, Z28, Z18
+	VFMADD231PS Z27, Z28, Z19
+	VMOVUPS     320(R10), Z28
+	VFMADD231PS Z24, Z28, Z20
+	VFMADD231PS Z25, Z28, Z21
+	VFMADD231PS Z26, Z28, Z22
+	VFMADD231PS Z27, Z28, Z23
+	ADDQ        $+384, R10
+	DECQ        R9
+	JNE         Mix6_each_609
+
+Mix6_none_610:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, (R8)(AX*1)
+	VMOVUPS Z2, (R8)(AX*2)
+	VMOVUPS Z3, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, (R8)(AX*1)
+	VMOVUPS Z6, (R8)(AX*2)
+	VMOVUPS Z7, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z8, (R8)
+	VMOVUPS Z9, (R8)(AX*1)
+	VMOVUPS Z10, (R8)(AX*2)
+	VMOVUPS Z11, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z12, (R8)
+	VMOVUPS Z13, (R8)(AX*1)
+	VMOVUPS Z14, (R8)(AX*2)
+	VMOVUPS Z15, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z16, (R8)
+	VMOVUPS Z17, (R8)(AX*1)
+	VMOVUPS Z18, (R8)(AX*2)
+	VMOVUPS Z19, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z20, (R8)
+	VMOVUPS Z21, (R8)(AX*1)
+	VMOVUPS Z22, (R8)(AX*2)
+	VMOVUPS Z23, (R8)(DX*1)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+4, SI
+	JMP     Mix6_rows_607
+
+Mix6_fewer_608:
+Mix6_rows_611:
+	CMPQ    SI, $+2
+	JLT     Mix6_fewer_612
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	VMOVUPS (R8)(AX*1), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	VMOVUPS (R8)(AX*1), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	VMOVUPS (R8)(AX*1), Z5
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z6
+	VMOVUPS (R8)(AX*1), Z7
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z8
+	VMOVUPS (R8)(AX*1), Z9
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z10
+	VMOVUPS (R8)(AX*1), Z11
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix6_none_614
+
+Mix6_each_613:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z12
+	VMOVUPS     (R12)(AX*1), Z13
+	VMOVUPS     (R10), Z14
+	VFMADD231PS Z12, Z14, Z0
+	VFMADD231PS Z13, Z14, Z1
+	VMOVUPS     64(R10), Z14
+	VFMADD231PS Z12, Z14, Z2
+	VFMADD231PS Z13, Z14, Z3
+	VMOVUPS     128(R10), Z14
+	VFMADD231PS Z12, Z14, Z4
+	VFMADD231PS Z13, Z14, Z5
+	VMOVUPS     192(R10), Z14
+	VFMADD231PS Z12, Z14, Z6
+	VFMADD231PS Z13, Z14, Z7
+	VMOVUPS     256(R10), Z14
+	VFMADD231PS Z12, Z14, Z8
+	VFMADD231PS Z13, Z14, Z9
+	VMOVUPS     320(R10), Z14
+	VFMADD231PS Z12, Z14, Z10
+	VFMADD231PS Z13, Z14, Z11
+	ADDQ        $+384, R10
+	DECQ        R9
+	JNE         Mix6_each_613
+
+Mix6_none_614:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z3, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z6, (R8)
+	VMOVUPS Z7, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z8, (R8)
+	VMOVUPS Z9, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z10, (R8)
+	VMOVUPS Z11, (R8)(AX*1)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+2, SI
+	JMP     Mix6_rows_611
+
+Mix6_fewer_612:
+Mix6_rows_615:
+	CMPQ    SI, $+1
+	JLT     Mix6_fewer_616
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z5
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix6_none_618
+
+Mix6_each_617:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z6
+	VMOVUPS     (R10), Z7
+	VFMADD231PS Z6, Z7, Z0
+	VMOVUPS     64(R10), Z7
+	VFMADD231PS Z6, Z7, Z1
+	VMOVUPS     128(R10), Z7
+	VFMADD231PS Z6, Z7, Z2
+	VMOVUPS     192(R10), Z7
+	VFMADD231PS Z6, Z7, Z3
+	VMOVUPS     256(R10), Z7
+	VFMADD231PS Z6, Z7, Z4
+	VMOVUPS     320(R10), Z7
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        $+384, R10
+	DECQ        R9
+	JNE         Mix6_each_617
+
+Mix6_none_618:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z3, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z5, (R8)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+1, SI
+	JMP     Mix6_rows_615
+
+Mix6_fewer_616:
+	ADDQ   $+64, CX
+	MOVQ   at_len+88(FP), BX
+	IMUL3Q $+384, BX, BX
+	ADDQ   BX, 8(SP)
+	DECQ   (SP)
+	JMP    Mix6_block_605
+
+Mix6_done_606:
+	VZEROUPPER
+	RET
+
+// func avx512Scores4(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Scores4(SB), NOSPLIT, $16-124
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	MOVQ q_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Scores4_block_619:
+	CMPQ (SP), $+0
+	JEQ  Scores4_done_620
+	MOVQ at_base+80(FP), DX
+	MOVQ at_len+88(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores4_neighbours_621:
+	CMPQ    BX, $+4
+	JLT     Scores4_fewer_622
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z15, Z15, Z15
+	MOVQ    rows+104(FP), R12
+	MOVQ    8(SP), DI
+	XORQ    R13, R13
+	TESTQ   R12, R12
+	JEQ     Scores4_none_624
+
+Scores4_each_623:
+	VMOVUPS     (R8)(R13*1), Z16
+	VMOVUPS     (R9)(R13*1), Z17
+	VMOVUPS     (R10)(R13*1), Z18
+	VMOVUPS     (R11)(R13*1), Z19
+	VMOVUPS     (DI), Z20
+	VFMADD231PS Z16, Z20, Z0
+	VFMADD231PS Z17, Z20, Z1
+	VFMADD231PS Z18, Z20, Z2
+	VFMADD231PS Z19, Z20, Z3
+	VMOVUPS     64(DI), Z20
+	VFMADD231PS Z16, Z20, Z4
+	VFMADD231PS Z17, Z20, Z5
+	VFMADD231PS Z18, Z20, Z6
+	VFMADD231PS Z19, Z20, Z7
+	VMOVUPS     128(DI), Z20
+	VFMADD231PS Z16, Z20, Z8
+	VFMADD231PS Z17, Z20, Z9
+	VFMADD231PS Z18, Z20, Z10
+	VFMADD231PS Z19, Z20, Z11
+	VMOVUPS     192(DI), Z20
+	VFMADD231PS Z16, Z20, Z12
+	VFMADD231PS Z17, Z20, Z13
+	VFMADD231PS Z18, Z20, Z14
+	VFMADD231PS Z19, Z20, Z15
+	ADDQ        $+256, DI
+	ADDQ        AX, R13
+	DECQ        R12
+	JNE         Scores4_each_623
+
+Scores4_none_624:
+	VBROADCASTSS scale+120(FP), Z16
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z16, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z16, Z4, Z4
+	VMOVUPS      Z4, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z5, Z5
+	VMOVUPS      Z5, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z6, Z6
+	VMOVUPS      Z6, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z7, Z7
+	VMOVUPS      Z7, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z16, Z8, Z8
+	VMOVUPS      Z8, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z9, Z9
+	VMOVUPS      Z9, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z10, Z10
+	VMOVUPS      Z10, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z11, Z11
+	VMOVUPS      Z11, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z16, Z12, Z12
+	VMOVUPS      Z12, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z13, Z13
+	VMOVUPS      Z13, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z14, Z14
+	VMOVUPS      Z14, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z16, Z15, Z15
+	VMOVUPS      Z15, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+16, DX
+	SUBQ         $+4, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores4_neighbours_621
+
+Scores4_fewer_622:
+Scores4_neighbours_625:
+	CMPQ    BX, $+2
+	JLT     Scores4_fewer_626
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVQ    rows+104(FP), R10
+	MOVQ    8(SP), DI
+	XORQ    R11, R11
+	TESTQ   R10, R10
+	JEQ     Scores4_none_628
+
+Scores4_each_627:
+	VMOVUPS     (R8)(R11*1), Z8
+	VMOVUPS     (R9)(R11*1), Z9
+	VMOVUPS     (DI), Z10
+	VFMADD231PS Z8, Z10, Z0
+	VFMADD231PS Z9, Z10, Z1
+	VMOVUPS     64(DI), Z10
+	VFMADD231PS Z8, Z10, Z2
+	VFMADD231PS Z9, Z10, Z3
+	VMOVUPS     128(DI), Z10
+	VFMADD231PS Z8, Z10, Z4
+	VFMADD231PS Z9, Z10, Z5
+	VMOVUPS     192(DI), Z10
+	VFMADD231PS Z8, Z10, Z6
+	VFMADD231PS Z9, Z10, Z7
+	ADDQ        $+256, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores4_each_627
+
+Scores4_none_628:
+	VBROADCASTSS scale+120(FP), Z8
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z8, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z8, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z8, Z4, Z4
+	VMOVUPS      Z4, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z5, Z5
+	VMOVUPS      Z5, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z8, Z6, Z6
+	VMOVUPS      Z6, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores4_neighbours_625
+
+Scores4_fewer_626:
+Scores4_neighbours_629:
+	CMPQ    BX, $+1
+	JLT     Scores4_fewer_630
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVQ    rows+104(FP), R9
+	MOVQ    8(SP), DI
+	XORQ    R10, R10
+	TESTQ   R9, R9
+	JEQ     Scores4_none_632
+
+Scores4_each_631:
+	VMOVUPS     (R8)(R10*1), Z4
+	VMOVUPS     (DI), Z5
+	VFMADD231PS Z4, Z5, Z0
+	VMOVUPS     64(DI), Z5
+	VFMADD231PS Z4, Z5, Z1
+	VMOVUPS     128(DI), Z5
+	VFMADD231PS Z4, Z5, Z2
+	VMOVUPS     192(DI), Z5
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        $+256, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores4_each_631
+
+Scores4_none_632:
+	VBROADCASTSS scale+120(FP), Z4
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z4, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z4, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z4, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	ADDQ         AX, SI
+	JMP          Scores4_neighbours_629
+
+Scores4_fewer_630:
+	ADDQ   $+64, CX
+	MOVQ   rows+104(FP), DX
+	IMUL3Q $+256, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Scores4_block_619
+
+Scores4_done_620:
+	VZEROUPPER
+	RET
+
+// func avx512Mix4(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Mix4(SB), NOSPLIT, $16-120
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), DX
+	MOVQ w_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Mix4_block_633:
+	CMPQ (SP), $+0
+	JEQ  Mix4_done_634
+	MOVQ out_base+0(FP), BX
+	MOVQ rows+104(FP), SI
+	ADDQ CX, BX
+	MOVQ CX, DI
+
+Mix4_rows_635:
+	CMPQ    SI, $+4
+	JLT     Mix4_fewer_636
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	VMOVUPS (R8)(AX*1), Z1
+	VMOVUPS (R8)(AX*2), Z2
+	VMOVUPS (R8)(DX*1), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	VMOVUPS (R8)(AX*1), Z5
+	VMOVUPS (R8)(AX*2), Z6
+	VMOVUPS (R8)(DX*1), Z7
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z8
+	VMOVUPS (R8)(AX*1), Z9
+	VMOVUPS (R8)(AX*2), Z10
+	VMOVUPS (R8)(DX*1), Z11
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z12
+	VMOVUPS (R8)(AX*1), Z13
+	VMOVUPS (R8)(AX*2), Z14
+	VMOVUPS (R8)(DX*1), Z15
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix4_none_638
+
+Mix4_each_637:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z16
+	VMOVUPS     (R12)(AX*1), Z17
+	VMOVUPS     (R12)(AX*2), Z18
+	VMOVUPS     (R12)(DX*1), Z19
+	VMOVUPS     (R10), Z20
+	VFMADD231PS Z16, Z20, Z0
+	VFMADD231PS Z17, Z20, Z1
+	VFMADD231PS Z18, Z20, Z2
+	VFMADD231PS Z19, Z20, Z3
+	VMOVUPS     64(R10), Z20
+	VFMADD231PS Z16, Z20, Z4
+	VFMADD231PS Z17, Z20, Z5
+	VFMADD231PS Z18, Z20, Z6
+	VFMADD231PS Z19, Z20, Z7
+	VMOVUPS     128(R10), Z20
+	VFMADD231PS Z16, Z20, Z8
+	VFMADD231PS Z17, Z20, Z9
+	VFMADD231PS Z18, Z20, Z10
+	VFMADD231PS Z19, Z20, Z11
+	VMOVUPS     192(R10), Z20
+	VFMADD231PS Z16, Z20, Z12
+	VFMADD231PS Z17, Z20, Z13
+	VFMADD231PS Z18, Z20, Z14
+	VFMADD231PS Z19, Z20, Z15
+	ADDQ        $+256, R10
+	DECQ        R9
+	JNE         Mix4_each_637
+
+Mix4_none_638:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, (R8)(AX*1)
+	VMOVUPS Z2, (R8)(AX*2)
+	VMOVUPS Z3, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, (R8)(AX*1)
+	VMOVUPS Z6, (R8)(AX*2)
+	VMOVUPS Z7, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z8, (R8)
+	VMOVUPS Z9, (R8)(AX*1)
+	VMOVUPS Z10, (R8)(AX*2)
+	VMOVUPS Z11, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z12, (R8)
+	VMOVUPS Z13, (R8)(AX*1)
+	VMOVUPS Z14, (R8)(AX*2)
+	VMOVUPS Z15, (R8)(DX*1)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+4, SI
+	JMP     Mix4_rows_635
+
+Mix4_fewer_636:
+Mix4_rows_639:
+	CMPQ    SI, $+2
+	JLT     Mix4_fewer_640
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	VMOVUPS (R8)(AX*1), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	VMOVUPS (R8)(AX*1), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	VMOVUPS (R8)(AX*1), Z5
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z6
+	VMOVUPS (R8)(AX*1), Z7
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix4_none_642
+
+Mix4_each_641:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z8
+	VMOVUPS     (R12)(AX*1), Z9
+	VMOVUPS     (R10), Z10
+	VFMADD231PS Z8, Z10, Z0
+	VFMADD231PS Z9, Z10, Z1
+	VMOVUPS     64(R10), Z10
+	VFMADD231PS Z8, Z10, Z2
+	VFMADD231PS Z9, Z10, Z3
+	VMOVUPS     128(R10), Z10
+	VFMADD231PS Z8, Z10, Z4
+	VFMADD231PS Z9, Z10, Z5
+	VMOVUPS     192(R10), Z10
+	VFMADD231PS Z8, Z10, Z6
+	VFMADD231PS Z9, Z10, Z7
+	ADDQ        $+256, R10
+	DECQ        R9
+	JNE         Mix4_each_641
+
+Mix4_none_642:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z3, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z6, (R8)
+	VMOVUPS Z7, (R8)(AX*1)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+2, SI
+	JMP     Mix4_rows_639
+
+Mix4_fewer_640:
+Mix4_rows_643:
+	CMPQ    SI, $+1
+	JLT     Mix4_fewer_644
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z3
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix4_none_646
+
+Mix4_each_645:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z4
+	VMOVUPS     (R10), Z5
+	VFMADD231PS Z4, Z5, Z0
+	VMOVUPS     64(R10), Z5
+	VFMADD231PS Z4, Z5, Z1
+	VMOVUPS     128(R10), Z5
+	VFMADD231PS Z4, Z5, Z2
+	VMOVUPS     192(R10), Z5
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        $+256, R10
+	DECQ        R9
+	JNE         Mix4_each_645
+
+Mix4_none_646:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z3, (R8)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+1, SI
+	JMP     Mix4_rows_643
+
+Mix4_fewer_644:
+	ADDQ   $+64, CX
+	MOVQ   at_len+88(FP), BX
+	IMUL3Q $+256, BX, BX
+	ADDQ   BX, 8(SP)
+	DECQ   (SP)
+	JMP    Mix4_block_633
+
+Mix4_done_634:
+	VZEROUPPER
+	RET
+
+// func avx512Scores3(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Scores3(SB), NOSPLIT, $16-124
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	MOVQ q_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Scores3_block_647:
+	CMPQ (SP), $+0
+	JEQ  Scores3_done_648
+	MOVQ at_base+80(FP), DX
+	MOVQ at_len+88(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores3_neighbours_649:
+	CMPQ    BX, $+4
+	JLT     Scores3_fewer_650
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	MOVQ    rows+104(FP), R12
+	MOVQ    8(SP), DI
+	XORQ    R13, R13
+	TESTQ   R12, R12
+	JEQ     Scores3_none_652
+
+Scores3_each_651:
+	VMOVUPS     (R8)(R13*1), Z12
+	VMOVUPS     (R9)(R13*1), Z13
+	VMOVUPS     (R10)(R13*1), Z14
+	VMOVUPS     (R11)(R13*1), Z15
+	VMOVUPS     (DI), Z16
+	VFMADD231PS Z12, Z16, Z0
+	VFMADD231PS Z13, Z16, Z1
+	VFMADD231PS Z14, Z16, Z2
+	VFMADD231PS Z15, Z16, Z3
+	VMOVUPS     64(DI), Z16
+	VFMADD231PS Z12, Z16, Z4
+	VFMADD231PS Z13, Z16, Z5
+	VFMADD231PS Z14, Z16, Z6
+	VFMADD231PS Z15, Z16, Z7
+	VMOVUPS     128(DI), Z16
+	VFMADD231PS Z12, Z16, Z8
+	VFMADD231PS Z13, Z16, Z9
+	VFMADD231PS Z14, Z16, Z10
+	VFMADD231PS Z15, Z16, Z11
+	ADDQ        $+192, DI
+	ADDQ        AX, R13
+	DECQ        R12
+	JNE         Scores3_each_651
+
+Scores3_none_652:
+	VBROADCASTSS scale+120(FP), Z12
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z4, Z4
+	VMOVUPS      Z4, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z5, Z5
+	VMOVUPS      Z5, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z6, Z6
+	VMOVUPS      Z6, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z7, Z7
+	VMOVUPS      Z7, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z12, Z8, Z8
+	VMOVUPS      Z8, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z9, Z9
+	VMOVUPS      Z9, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z10, Z10
+	VMOVUPS      Z10, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z12, Z11, Z11
+	VMOVUPS      Z11, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+16, DX
+	SUBQ         $+4, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores3_neighbours_649
+
+Scores3_fewer_650:
+Scores3_neighbours_653:
+	CMPQ    BX, $+2
+	JLT     Scores3_fewer_654
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	MOVQ    rows+104(FP), R10
+	MOVQ    8(SP), DI
+	XORQ    R11, R11
+	TESTQ   R10, R10
+	JEQ     Scores3_none_656
+
+Scores3_each_655:
+	VMOVUPS     (R8)(R11*1), Z6
+	VMOVUPS     (R9)(R11*1), Z7
+	VMOVUPS     (DI), Z8
+	VFMADD231PS Z6, Z8, Z0
+	VFMADD231PS Z7, Z8, Z1
+	VMOVUPS     64(DI), Z8
+	VFMADD231PS Z6, Z8, Z2
+	VFMADD231PS Z7, Z8, Z3
+	VMOVUPS     128(DI), Z8
+	VFMADD231PS Z6, Z8, Z4
+	VFMADD231PS Z7, Z8, Z5
+	ADDQ        $+192, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores3_each_655
+
+Scores3_none_656:
+	VBROADCASTSS scale+120(FP), Z6
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z6, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z6, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z6, Z4, Z4
+	VMOVUPS      Z4, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z6, Z5, Z5
+	VMOVUPS      Z5, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores3_neighbours_653
+
+Scores3_fewer_654:
+Scores3_neighbours_657:
+	CMPQ    BX, $+1
+	JLT     Scores3_fewer_658
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	MOVQ    rows+104(FP), R9
+	MOVQ    8(SP), DI
+	XORQ    R10, R10
+	TESTQ   R9, R9
+	JEQ     Scores3_none_660
+
+Scores3_each_659:
+	VMOVUPS     (R8)(R10*1), Z3
+	VMOVUPS     (DI), Z4
+	VFMADD231PS Z3, Z4, Z0
+	VMOVUPS     64(DI), Z4
+	VFMADD231PS Z3, Z4, Z1
+	VMOVUPS     128(DI), Z4
+	VFMADD231PS Z3, Z4, Z2
+	ADDQ        $+192, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores3_each_659
+
+Scores3_none_660:
+	VBROADCASTSS scale+120(FP), Z3
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z3, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z3, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	ADDQ         AX, SI
+	JMP          Scores3_neighbours_657
+
+Scores3_fewer_658:
+	ADDQ   $+64, CX
+	MOVQ   rows+104(FP), DX
+	IMUL3Q $+192, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Scores3_block_647
+
+Scores3_done_648:
+	VZEROUPPER
+	RET
+
+// func avx512Mix3(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Mix3(SB), NOSPLIT, $16-120
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), DX
+	MOVQ w_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Mix3_block_661:
+	CMPQ (SP), $+0
+	JEQ  Mix3_done_662
+	MOVQ out_base+0(FP), BX
+	MOVQ rows+104(FP), SI
+	ADDQ CX, BX
+	MOVQ CX, DI
+
+Mix3_rows_663:
+	CMPQ    SI, $+4
+	JLT     Mix3_fewer_664
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	VMOVUPS (R8)(AX*1), Z1
+	VMOVUPS (R8)(AX*2), Z2
+	VMOVUPS (R8)(DX*1), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	VMOVUPS (R8)(AX*1), Z5
+	VMOVUPS (R8)(AX*2), Z6
+	VMOVUPS (R8)(DX*1), Z7
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z8
+	VMOVUPS (R8)(AX*1), Z9
+	VMOVUPS (R8)(AX*2), Z10
+	VMOVUPS (R8)(DX*1), Z11
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix3_none_666
+
+Mix3_each_665:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z12
+	VMOVUPS     (R12)(AX*1), Z13
+	VMOVUPS     (R12)(AX*2), Z14
+	VMOVUPS     (R12)(DX*1), Z15
+	VMOVUPS     (R10), Z16
+	VFMADD231PS Z12, Z16, Z0
+	VFMADD231PS Z13, Z16, Z1
+	VFMADD231PS Z14, Z16, Z2
+	VFMADD231PS Z15, Z16, Z3
+	VMOVUPS     64(R10), Z16
+	VFMADD231PS Z12, Z16, Z4
+	VFMADD231PS Z13, Z16, Z5
+	VFMADD231PS Z14, Z16, Z6
+	VFMADD231PS Z15, Z16, Z7
+	VMOVUPS     128(R10), Z16
+	VFMADD231PS Z12, Z16, Z8
+	VFMADD231PS Z13, Z16, Z9
+	VFMADD231PS Z14, Z16, Z10
+	VFMADD231PS Z15, Z16, Z11
+	ADDQ        $+192, R10
+	DECQ        R9
+	JNE         Mix3_each_665
+
+Mix3_none_666:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, (R8)(AX*1)
+	VMOVUPS Z2, (R8)(AX*2)
+	VMOVUPS Z3, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, (R8)(AX*1)
+	VMOVUPS Z6, (R8)(AX*2)
+	VMOVUPS Z7, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z8, (R8)
+	VMOVUPS Z9, (R8)(AX*1)
+	VMOVUPS Z10, (R8)(AX*2)
+	VMOVUPS Z11, (R8)(DX*1)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+4, SI
+	JMP     Mix3_rows_663
+
+Mix3_fewer_664:
+Mix3_rows_667:
+	CMPQ    SI, $+2
+	JLT     Mix3_fewer_668
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	VMOVUPS (R8)(AX*1), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	VMOVUPS (R8)(AX*1), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	VMOVUPS (R8)(AX*1), Z5
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix3_none_670
+
+Mix3_each_669:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z6
+	VMOVUPS     (R12)(AX*1), Z7
+	VMOVUPS     (R10), Z8
+	VFMADD231PS Z6, Z8, Z0
+	VFMADD231PS Z7, Z8, Z1
+	VMOVUPS     64(R10), Z8
+	VFMADD231PS Z6, Z8, Z2
+	VFMADD231PS Z7, Z8, Z3
+	VMOVUPS     128(R10), Z8
+	VFMADD231PS Z6, Z8, Z4
+	VFMADD231PS Z7, Z8, Z5
+	ADDQ        $+192, R10
+	DECQ        R9
+	JNE         Mix3_each_669
+
+Mix3_none_670:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z3, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, (R8)(AX*1)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+2, SI
+	JMP     Mix3_rows_667
+
+Mix3_fewer_668:
+Mix3_rows_671:
+	CMPQ    SI, $+1
+	JLT     Mix3_fewer_672
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix3_none_674
+
+Mix3_each_673:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z3
+	VMOVUPS     (R10), Z4
+	VFMADD231PS Z3, Z4, Z0
+	VMOVUPS     64(R10), Z4
+	VFMADD231PS Z3, Z4, Z1
+	VMOVUPS     128(R10), Z4
+	VFMADD231PS Z3, Z4, Z2
+	ADDQ        $+192, R10
+	DECQ        R9
+	JNE         Mix3_each_673
+
+Mix3_none_674:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+1, SI
+	JMP     Mix3_rows_671
+
+Mix3_fewer_672:
+	ADDQ   $+64, CX
+	MOVQ   at_len+88(FP), BX
+	IMUL3Q $+192, BX, BX
+	ADDQ   BX, 8(SP)
+	DECQ   (SP)
+	JMP    Mix3_block_661
+
+Mix3_done_662:
+	VZEROUPPER
+	RET
+
+// func avx512Scores2(out []float32, stride int, q []float32, base []float32, at []int32, rows int, t int, scale float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Scores2(SB), NOSPLIT, $16-124
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	MOVQ q_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Scores2_block_675:
+	CMPQ (SP), $+0
+	JEQ  Scores2_done_676
+	MOVQ at_base+80(FP), DX
+	MOVQ at_len+88(FP), BX
+	MOVQ out_base+0(FP), SI
+	ADDQ CX, SI
+
+Scores2_neighbours_677:
+	CMPQ    BX, $+4
+	JLT     Scores2_fewer_678
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	MOVLQSX 8(DX), R10
+	LEAQ    (DI)(R10*4), R10
+	ADDQ    CX, R10
+	MOVLQSX 12(DX), R11
+	LEAQ    (DI)(R11*4), R11
+	ADDQ    CX, R11
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	MOVQ    rows+104(FP), R12
+	MOVQ    8(SP), DI
+	XORQ    R13, R13
+	TESTQ   R12, R12
+	JEQ     Scores2_none_680
+
+Scores2_each_679:
+	VMOVUPS     (R8)(R13*1), Z8
+	VMOVUPS     (R9)(R13*1), Z9
+	VMOVUPS     (R10)(R13*1), Z10
+	VMOVUPS     (R11)(R13*1), Z11
+	VMOVUPS     (DI), Z12
+	VFMADD231PS Z8, Z12, Z0
+	VFMADD231PS Z9, Z12, Z1
+	VFMADD231PS Z10, Z12, Z2
+	VFMADD231PS Z11, Z12, Z3
+	VMOVUPS     64(DI), Z12
+	VFMADD231PS Z8, Z12, Z4
+	VFMADD231PS Z9, Z12, Z5
+	VFMADD231PS Z10, Z12, Z6
+	VFMADD231PS Z11, Z12, Z7
+	ADDQ        $+128, DI
+	ADDQ        AX, R13
+	DECQ        R12
+	JNE         Scores2_each_679
+
+Scores2_none_680:
+	VBROADCASTSS scale+120(FP), Z8
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z8, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z8, Z4, Z4
+	VMOVUPS      Z4, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z5, Z5
+	VMOVUPS      Z5, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z6, Z6
+	VMOVUPS      Z6, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+16, DX
+	SUBQ         $+4, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores2_neighbours_677
+
+Scores2_fewer_678:
+Scores2_neighbours_681:
+	CMPQ    BX, $+2
+	JLT     Scores2_fewer_682
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	MOVLQSX 4(DX), R9
+	LEAQ    (DI)(R9*4), R9
+	ADDQ    CX, R9
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	MOVQ    rows+104(FP), R10
+	MOVQ    8(SP), DI
+	XORQ    R11, R11
+	TESTQ   R10, R10
+	JEQ     Scores2_none_684
+
+Scores2_each_683:
+	VMOVUPS     (R8)(R11*1), Z4
+	VMOVUPS     (R9)(R11*1), Z5
+	VMOVUPS     (DI), Z6
+	VFMADD231PS Z4, Z6, Z0
+	VFMADD231PS Z5, Z6, Z1
+	VMOVUPS     64(DI), Z6
+	VFMADD231PS Z4, Z6, Z2
+	VFMADD231PS Z5, Z6, Z3
+	ADDQ        $+128, DI
+	ADDQ        AX, R11
+	DECQ        R10
+	JNE         Scores2_each_683
+
+Scores2_none_684:
+	VBROADCASTSS scale+120(FP), Z4
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z4, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z4, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	ADDQ         AX, R9
+	VMULPS       Z4, Z3, Z3
+	VMOVUPS      Z3, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+8, DX
+	SUBQ         $+2, BX
+	ADDQ         AX, SI
+	ADDQ         AX, SI
+	JMP          Scores2_neighbours_681
+
+Scores2_fewer_682:
+Scores2_neighbours_685:
+	CMPQ    BX, $+1
+	JLT     Scores2_fewer_686
+	MOVQ    base_base+56(FP), DI
+	MOVLQSX (DX), R8
+	LEAQ    (DI)(R8*4), R8
+	ADDQ    CX, R8
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	MOVQ    rows+104(FP), R9
+	MOVQ    8(SP), DI
+	XORQ    R10, R10
+	TESTQ   R9, R9
+	JEQ     Scores2_none_688
+
+Scores2_each_687:
+	VMOVUPS     (R8)(R10*1), Z2
+	VMOVUPS     (DI), Z3
+	VFMADD231PS Z2, Z3, Z0
+	VMOVUPS     64(DI), Z3
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        $+128, DI
+	ADDQ        AX, R10
+	DECQ        R9
+	JNE         Scores2_each_687
+
+Scores2_none_688:
+	VBROADCASTSS scale+120(FP), Z2
+	MOVQ         stride+24(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         SI, DI
+	MOVQ         DI, R9
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (R9)
+	ADDQ         R8, DI
+	MOVQ         DI, R9
+	VMULPS       Z2, Z1, Z1
+	VMOVUPS      Z1, (R9)
+	ADDQ         R8, DI
+	ADDQ         $+4, DX
+	SUBQ         $+1, BX
+	ADDQ         AX, SI
+	JMP          Scores2_neighbours_685
+
+Scores2_fewer_686:
+	ADDQ   $+64, CX
+	MOVQ   rows+104(FP), DX
+	IMUL3Q $+128, DX, DX
+	ADDQ   DX, 8(SP)
+	DECQ   (SP)
+	JMP    Scores2_block_675
+
+Scores2_done_676:
+	VZEROUPPER
+	RET
+
+// func avx512Mix2(out []float32, stride int, w []float32, base []float32, at []int32, rows int, t int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Mix2(SB), NOSPLIT, $16-120
+	MOVQ t+112(FP), AX
+	MOVQ AX, CX
+	SHRQ $0x04, CX
+	MOVQ CX, (SP)
+	SHLQ $0x02, AX
+	LEAQ (AX)(AX*2), DX
+	MOVQ w_base+32(FP), CX
+	MOVQ CX, 8(SP)
+	XORQ CX, CX
+
+Mix2_block_689:
+	CMPQ (SP), $+0
+	JEQ  Mix2_done_690
+	MOVQ out_base+0(FP), BX
+	MOVQ rows+104(FP), SI
+	ADDQ CX, BX
+	MOVQ CX, DI
+
+Mix2_rows_691:
+	CMPQ    SI, $+4
+	JLT     Mix2_fewer_692
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	VMOVUPS (R8)(AX*1), Z1
+	VMOVUPS (R8)(AX*2), Z2
+	VMOVUPS (R8)(DX*1), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	VMOVUPS (R8)(AX*1), Z5
+	VMOVUPS (R8)(AX*2), Z6
+	VMOVUPS (R8)(DX*1), Z7
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix2_none_694
+
+Mix2_each_693:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z8
+	VMOVUPS     (R12)(AX*1), Z9
+	VMOVUPS     (R12)(AX*2), Z10
+	VMOVUPS     (R12)(DX*1), Z11
+	VMOVUPS     (R10), Z12
+	VFMADD231PS Z8, Z12, Z0
+	VFMADD231PS Z9, Z12, Z1
+	VFMADD231PS Z10, Z12, Z2
+	VFMADD231PS Z11, Z12, Z3
+	VMOVUPS     64(R10), Z12
+	VFMADD231PS Z8, Z12, Z4
+	VFMADD231PS Z9, Z12, Z5
+	VFMADD231PS Z10, Z12, Z6
+	VFMADD231PS Z11, Z12, Z7
+	ADDQ        $+128, R10
+	DECQ        R9
+	JNE         Mix2_each_693
+
+Mix2_none_694:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, (R8)(AX*1)
+	VMOVUPS Z2, (R8)(AX*2)
+	VMOVUPS Z3, (R8)(DX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, (R8)(AX*1)
+	VMOVUPS Z6, (R8)(AX*2)
+	VMOVUPS Z7, (R8)(DX*1)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+4, SI
+	JMP     Mix2_rows_691
+
+Mix2_fewer_692:
+Mix2_rows_695:
+	CMPQ    SI, $+2
+	JLT     Mix2_fewer_696
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	VMOVUPS (R8)(AX*1), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	VMOVUPS (R8)(AX*1), Z3
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix2_none_698
+
+Mix2_each_697:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z4
+	VMOVUPS     (R12)(AX*1), Z5
+	VMOVUPS     (R10), Z6
+	VFMADD231PS Z4, Z6, Z0
+	VFMADD231PS Z5, Z6, Z1
+	VMOVUPS     64(R10), Z6
+	VFMADD231PS Z4, Z6, Z2
+	VFMADD231PS Z5, Z6, Z3
+	ADDQ        $+128, R10
+	DECQ        R9
+	JNE         Mix2_each_697
+
+Mix2_none_698:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, (R8)(AX*1)
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z3, (R8)(AX*1)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+2, SI
+	JMP     Mix2_rows_695
+
+Mix2_fewer_696:
+Mix2_rows_699:
+	CMPQ    SI, $+1
+	JLT     Mix2_fewer_700
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z1
+	MOVQ    at_base+80(FP), R8
+	MOVQ    at_len+88(FP), R9
+	MOVQ    base_base+56(FP), R11
+	MOVQ    8(SP), R10
+	TESTQ   R9, R9
+	JEQ     Mix2_none_702
+
+Mix2_each_701:
+	MOVLQSX     (R8), R12
+	LEAQ        (R11)(R12*4), R12
+	ADDQ        DI, R12
+	ADDQ        $+4, R8
+	VMOVUPS     (R12), Z2
+	VMOVUPS     (R10), Z3
+	VFMADD231PS Z2, Z3, Z0
+	VMOVUPS     64(R10), Z3
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        $+128, R10
+	DECQ        R9
+	JNE         Mix2_each_701
+
+Mix2_none_702:
+	MOVQ    stride+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    BX, R8
+	VMOVUPS Z0, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z1, (R8)
+	ADDQ    AX, BX
+	ADDQ    AX, DI
+	SUBQ    $+1, SI
+	JMP     Mix2_rows_699
+
+Mix2_fewer_700:
+	ADDQ   $+64, CX
+	MOVQ   at_len+88(FP), BX
+	IMUL3Q $+128, BX, BX
+	ADDQ   BX, 8(SP)
+	DECQ   (SP)
+	JMP    Mix2_block_689
+
+Mix2_done_690:
+	VZEROUPPER
+	RET

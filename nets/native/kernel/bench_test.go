@@ -118,6 +118,48 @@ func one(d *draws, s *Set) load {
 	}}
 }
 
+// crowd is attention of six agents to two hundred, from the second cache, together and one by one.
+func crowd(d *draws, s *Set) []load {
+	const agents, n, rows, own, t = 6, 200, 32, 14, 64
+	keys, features, q, w := d.slice(n*rows*t), d.slice(n*own*t), d.slice(agents*rows*t), d.slice(agents*n*t)
+	out, mixed, packed := d.slice(agents*n*t), d.slice(agents*rows*t), make([]float32, agents*n*t)
+	at, near := make([]int32, n), make([]int32, n)
+	for i := range at {
+		at[i], near[i] = int32(i*rows*t), int32(i*own*t)
+	}
+	const scores, mix = 2 * agents * n * rows * t, 2 * agents * n * own * t
+	return []load{
+		{"Scores6x200", scores, 0, func() {
+			s.Pack(packed, q, rows*t, agents, rows, t)
+			s.ScoresTogether(out, n*t, packed, keys, at, agents, rows, t, 1)
+		}},
+		{"Scores6x1x200", scores, 0, func() {
+			for i := range agents {
+				s.Scores(out[i*n*t:], q[i*rows*t:], keys, at, rows, t, 1)
+			}
+		}},
+		{"Mix6x200", mix, 0, func() {
+			for e := 0; e < n; e += 40 {
+				s.Pack(packed, w[e*t:], n*t, agents, 40, t)
+				s.MixTogether(mixed, rows*t, packed, features, near[e:e+40], agents, own, t)
+			}
+		}},
+		{"Mix6x1x200", mix, 0, func() {
+			for i := range agents {
+				s.Mix(mixed[i*rows*t:], w[i*n*t:], features, near, own, t)
+			}
+		}},
+	}
+}
+
+func BenchmarkCrowd(b *testing.B) {
+	for _, s := range assemblies(b) {
+		for _, l := range crowd(newDraws(b, 1), s) {
+			b.Run(s.Name+"/"+l.name, l.measure)
+		}
+	}
+}
+
 func BenchmarkProduct(b *testing.B) {
 	for _, s := range assemblies(b) {
 		for _, l := range products(newDraws(b, 1), s) {

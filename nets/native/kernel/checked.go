@@ -6,6 +6,8 @@ import "fmt"
 // beside the Set take a piece of the work.
 type unchecked struct {
 	Set
+	scores     [mostTogether + 1]scoresFunc // by the number of agents
+	mix        [mostTogether + 1]mixFunc
 	product    func(p *Product, m, rows, n, cols int)
 	vector     func(y, x, w, bias []float32, stride int, relu bool)
 	update     func(c *Adam, p, m, v, target []float32, shares [][]float32, from int, tau float32, clear bool)
@@ -13,6 +15,15 @@ type unchecked struct {
 	peak       func(rounds int)
 	round      int // multiply-adds of a round
 }
+
+// scoresFunc and mixFunc are ScoresTogether and MixTogether of a fixed number of agents.
+type (
+	scoresFunc = func(out []float32, stride int, q, base []float32, at []int32, rows, t int, scale float32)
+	mixFunc    = func(out []float32, stride int, w, base []float32, at []int32, rows, t int)
+)
+
+// mostTogether is the most agents that attend together.
+const mostTogether = 6
 
 // A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces of at most some 50 µs.
 const (
@@ -31,6 +42,7 @@ func checked(u *unchecked) *Set {
 		Axpy: pairInPieces(u.Axpy), Lerp: pairInPieces(u.Lerp),
 		Transpose: u.wholeTranspose, Dots: u.wholeDots, RowDots: u.wholeRowDots,
 		Scores: u.wholeScores, Mix: u.wholeMix, Scatter: u.wholeScatter,
+		Pack: u.wholePack, ScoresTogether: u.scoresTogether, MixTogether: u.mixTogether,
 	}
 	s.Softmax = func(w []float32, n, t int) {
 		if inTile(t) && n > 0 {

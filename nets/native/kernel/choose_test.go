@@ -46,7 +46,8 @@ func TestAllocations(t *testing.T) {
 		for what, run := range map[string]func(){
 			"Product": func() { s.Product(p); s.Product(big) }, "Vector": func() { s.Vector(y[:100], x[:9], x[:900], z[:100], true) },
 			"Transpose": func() { s.Transpose(y, 20, x, 17, 17, 9) }, "Dots": func() { s.Dots(y, 1, x, 17, z[:32]) }, "RowDots": func() { s.RowDots(y[:17], x, z, 32) },
-			"Scores": func() { s.Scores(y, x, z, at, 3, 16, 1) }, "Mix": func() { s.Mix(y, x, z, at, 3, 16) }, "Scatter": func() { s.Scatter(z, at, x, y, 3, 16) },
+			"Scores": func() { s.Scores(y, x, z, at, 3, 16, 1) }, "Mix": func() { s.Mix(y, x, z, at, 3, 16) }, "Pack": func() { s.Pack(y, x, 100, 4, 3, 16) },
+			"Scatter": func() { s.Scatter(z, at, x, y, 3, 16) },
 			"Softmax": func() { s.Softmax(x, 3, 16) }, "SoftmaxBack": func() { s.SoftmaxBack(x, y, 3, 16, 1) },
 			"Sigmoid": func() { s.Sigmoid(x[:17]) }, "Tanh": func() { s.Tanh(x[:17]) }, "ReLUBack": func() { s.ReLUBack(x, y, z[:17]) },
 			"OneHot": func() { s.OneHot(y, x, 3, 16) }, "Gumbel": func() { s.Gumbel(x, words) },

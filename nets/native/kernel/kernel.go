@@ -26,6 +26,13 @@ type Set struct {
 	Mix func(out, w, base []float32, at []int32, rows, t int)
 	// Scatter does base[at[e] + g·T + l] += w[e·T + l]·x[g·T + l] for every e in turn and g < rows.
 	Scatter func(base []float32, at []int32, w, x []float32, rows, t int)
+	// Pack puts the rows of some agents side by side, for ScoresTogether and MixTogether: dst[((v·rows + u)·agents + i)·Lanes + l] =
+	// src[i·stride + u·t + v·Lanes + l] for v < t/Lanes, u < rows, i < agents.
+	Pack func(dst, src []float32, stride, agents, rows, t int)
+	// ScoresTogether is Scores of 2, 3, 4 or 6 agents that see the same neighbours: those of agent i begin at out[i·stride]. q is packed.
+	ScoresTogether func(out []float32, stride int, q, base []float32, at []int32, agents, rows, t int, scale float32)
+	// MixTogether is Mix of as many, added to what is there: that of agent i begins at out[i·stride]. w is packed.
+	MixTogether func(out []float32, stride int, w, base []float32, at []int32, agents, rows, t int)
 	// Softmax replaces the n rows of w by their softmax, lane by lane: w[e·T + l] = exp(w_e − max)/Σ exp(w − max). NaN in a lane makes that lane NaN.
 	Softmax func(w []float32, n, t int)
 	// SoftmaxBack replaces g = ∂L/∂w by the gradient by the logits, times scale: g_e = scale·w_e·(g_e − Σ w g).

@@ -6,7 +6,7 @@ import "math"
 func Reference() *Set {
 	return &Set{
 		Name: "go", Product: product, Vector: vector, Transpose: transpose, Dots: dots, RowDots: rowDots,
-		Scores: scores, Mix: mix, Scatter: scatter, Softmax: softmax, SoftmaxBack: softmaxBack,
+		Scores: scores, Mix: mix, Scatter: scatter, Pack: pack, ScoresTogether: scoresTogether, MixTogether: mixTogether, Softmax: softmax, SoftmaxBack: softmaxBack,
 		Sigmoid: sigmoid, Tanh: tanh, SigmoidBack: sigmoidBack, TanhBack: tanhBack, ReLUBack: reluBack, Gumbel: gumbel, OneHot: oneHot,
 		Norm: norm, NormBack: normBack, Axpy: axpy, Lerp: lerp, SumSquares: sumSquares, Adam: adam, Update: update, Peak: peak,
 	}
@@ -119,6 +119,49 @@ func mix(out, w, base []float32, at []int32, rows, t int) {
 			}
 		}
 	}
+}
+
+func pack(dst, src []float32, stride, agents, rows, t int) {
+	for v := 0; v < t; v += Lanes {
+		for u := range rows {
+			for i := range agents {
+				copy(dst[:Lanes], src[i*stride+u*t+v:])
+				dst = dst[Lanes:]
+			}
+		}
+	}
+}
+
+func scoresTogether(out []float32, stride int, q, base []float32, at []int32, agents, rows, t int, scale float32) {
+	for i := range agents {
+		scores(out[i*stride:], unpack(q, i, agents, rows, t), base, at, rows, t, scale)
+	}
+}
+
+func mixTogether(out []float32, stride int, w, base []float32, at []int32, agents, rows, t int) {
+	for i := range agents {
+		own := unpack(w, i, agents, len(at), t)
+		for g := range rows {
+			o := out[i*stride+g*t:][:t]
+			for e, from := range at {
+				x, y := own[e*t:][:t], base[int(from)+g*t:][:t]
+				for l := range o {
+					o[l] += x[l] * y[l]
+				}
+			}
+		}
+	}
+}
+
+// unpack is agent i's rows of what pack made.
+func unpack(packed []float32, i, agents, rows, t int) []float32 {
+	out := make([]float32, rows*t)
+	for v := range t / Lanes {
+		for u := range rows {
+			copy(out[u*t+v*Lanes:][:Lanes], packed[((v*rows+u)*agents+i)*Lanes:])
+		}
+	}
+	return out
 }
 
 func scatter(base []float32, at []int32, w, x []float32, rows, t int) {
