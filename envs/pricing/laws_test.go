@@ -42,10 +42,10 @@ func (w *world) check(t *rapid.T) {
 	for f := range w.fn {
 		s := &state[f]
 		busy, transients = busy+s.busy, transients+w.trans[f]
-		if s.keep-w.owed[f] != w.keep[f] || s.trans+w.owed[f] != w.trans[f] || s.loading != w.loading[f] || s.patient != w.patient[f] ||
+		if s.keep-w.owed[f] != w.keep[f] || s.trans+w.owed[f] != w.trans[f] || s.loading != w.loading[f] || s.patient != w.patient[idleList(f, transient)] ||
 			s.idle != w.idleKeep(f).n+w.idleTransient(f).n {
 			t.Fatalf("slot %d: function %d counts keep-alive %d, transient %d, owed %d, loading %d, patient %d; its vGPUs are %+v",
-				w.slot, f, w.keep[f], w.trans[f], w.owed[f], w.loading[f], w.patient[f], *s)
+				w.slot, f, w.keep[f], w.trans[f], w.owed[f], w.loading[f], w.patient[idleList(f, transient)], *s)
 		}
 		for _, q := range [...]int{f, len(w.fn) + f} {
 			in := int32(0)

@@ -189,7 +189,7 @@ func (w *world) seeSlot(obs *envs.Observation) {
 		o[SeesViolated], o[SeesBegun], o[SeesWait] = float32(w.violated[f]), float32(w.begun[f]), wait
 		o[SeesKeep], o[SeesTransient] = float32(w.keep[f]), float32(w.trans[f])
 		o[SeesIdleKeep], o[SeesIdle] = float32(w.idleKeep(f).n), float32(free.n)
-		o[SeesPatient], o[SeesIdleSince], o[SeesLoading] = float32(w.patient[f]), idle, float32(w.loading[f])
+		o[SeesPatient], o[SeesIdleSince], o[SeesLoading] = float32(w.patient[idleList(f, transient)]), idle, float32(w.loading[f])
 		o[SeesWarm], o[SeesOff] = float32(w.warmRoom(f)), off
 		o[SeesPrice], o[SeesBaseline], o[SeesTier] = float32(w.prices[p.tier]), float32(w.baseline[p.tier]), float32(p.tier)
 		o[SeesSLA], o[SeesPenalty], o[SeesDemand] = float32(t.SLA), float32(t.Penalty), float32(t.Demand)

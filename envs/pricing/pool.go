@@ -5,6 +5,7 @@ type vgpu struct {
 	host  int32 // the function that it serves or loads, none while it is off
 	last  int32 // the function that it hosted last, none at the beginning
 	since int32 // the slot since which it is idle or off
+	ripe  int32 // 1 where it counts as patient
 	state vgpuState
 	role  role
 }
@@ -56,42 +57,44 @@ func (w *world) goOn(j int32) {
 	w.allLink.remove(w.allOff(), j)
 }
 
-// goIdle files vGPU j of function f under its idle ones.
+// idleList is the index of the idle vGPUs of function f in a role, as idleKeep and idleTransient have them.
+func idleList(f int, r role) int { return 2*f + int(keepAlive-r) }
+
+// goIdle files vGPU j of function f under its idle ones. What follows happens with every job and does without branches that would be guessed.
 func (w *world) goIdle(j int32, f int) {
 	v := &w.vgpus[j]
-	v.state, v.since = vgpuIdle, int32(w.slot)
-	if v.role == keepAlive {
-		w.link.push(w.idleKeep(f), j)
-		return
+	v.state, v.since, v.ripe = vgpuIdle, int32(w.slot), 0
+	at := idleList(f, v.role)
+	w.link.push(&w.idle[at], j)
+	fresh := w.fresh[at]
+	if fresh < 0 {
+		fresh = j
 	}
-	w.link.push(w.idleTransient(f), j)
-	if w.fresh[f] < 0 {
-		w.fresh[f] = j
-	}
+	w.fresh[at] = fresh
 }
 
 // leaveIdle takes vGPU j out of its function's idle ones.
 func (w *world) leaveIdle(j int32, f int) {
 	v := &w.vgpus[j]
-	if v.role == keepAlive {
-		w.link.remove(w.idleKeep(f), j)
-		return
+	at := idleList(f, v.role)
+	w.patient[at] -= v.ripe
+	fresh, next := w.fresh[at], w.link.next(j)
+	if fresh == j {
+		fresh = next
 	}
-	if j == w.fresh[f] {
-		w.fresh[f] = w.link.next(j)
-	} else if int32(w.slot)-v.since >= int32(w.cfg.Patience) {
-		w.patient[f]--
-	}
-	w.link.remove(w.idleTransient(f), j)
+	w.fresh[at] = fresh
+	w.link.remove(&w.idle[at], j)
 }
 
-// ripen brings the numbers of patient vGPUs up to this slot: fresh points at each function's first transient that is not patient.
+// ripen brings the numbers of patient transient vGPUs up to this slot: fresh points at each function's first one that is not patient.
 func (w *world) ripen() {
 	line := int32(w.slot) - int32(w.cfg.Patience)
 	for f := range w.fn {
-		for j := w.fresh[f]; j >= 0 && w.vgpus[j].since <= line; j = w.fresh[f] {
-			w.patient[f]++
-			w.fresh[f] = w.link.next(j)
+		at := idleList(f, transient)
+		for j := w.fresh[at]; j >= 0 && w.vgpus[j].since <= line; j = w.fresh[at] {
+			w.vgpus[j].ripe = 1
+			w.patient[at]++
+			w.fresh[at] = w.link.next(j)
 		}
 	}
 }
@@ -99,16 +102,17 @@ func (w *world) ripen() {
 // serve has n idle vGPUs of function f, keep-alive ones as far as there are any and the last used first, run jobs of one length.
 func (w *world) serve(f int, length, n int32) {
 	end := int32(w.slot) + length
-	for range n {
-		j := w.link.last(w.idleKeep(f))
-		if j < 0 {
-			j = w.link.last(w.idleTransient(f))
-		}
-		w.leaveIdle(j, f)
-		w.vgpus[j].state = vgpuBusy
-		w.vgpuRing.put(j, end)
-	}
 	w.busy += n
+	for _, l := range [...]*list{w.idleKeep(f), w.idleTransient(f)} {
+		k := min(n, l.n)
+		n -= k
+		for range k {
+			j := w.link.last(l)
+			w.leaveIdle(j, f)
+			w.vgpus[j].state = vgpuBusy
+			w.vgpuRing.put(j, end)
+		}
+	}
 }
 
 // free ends the services and loads that end with the last slot.

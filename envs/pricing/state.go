@@ -28,7 +28,7 @@ type state struct {
 	violated, begun      []int32   // in this slot; in the last one
 	keep, trans, loading []int32   // vGPUs
 	owed                 []int32   // keep-alive vGPUs at work that will be transient when they are done; negative: the other way
-	patient, fresh       []int32   // patient transients, and the first one that is not
+	patient, fresh       []int32   // of each list of idle ones: patient ones, where transient, and the first one that is not
 	waiting              []int32   // jobs in the queues
 	unfiled              []int32   // of the queue's last entries, how many stand in no page of the calendar yet
 	drawn                []int32   // loads drawn in this slot

@@ -112,11 +112,13 @@ func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 	}
 	s.baseline, s.tierKeep, s.estimate = make([]int32, nt), make([]int32, nt), make([]float64, nf)
 	for _, p := range [...]*[]int32{
-		&s.nextBurst, &s.burstEnd, &s.bursts, &s.arrived, &s.violated, &s.begun, &s.keep, &s.trans, &s.loading, &s.owed, &s.patient, &s.unfiled, &s.fresh, &s.drawn, &s.room,
+		&s.nextBurst, &s.burstEnd, &s.bursts, &s.arrived, &s.violated, &s.begun, &s.keep, &s.trans, &s.loading, &s.owed, &s.unfiled, &s.drawn, &s.room,
 	} {
 		*p = make([]int32, nf)
 	}
-	s.waiting = make([]int32, 2*nf)
+	for _, p := range [...]*[]int32{&s.patient, &s.fresh, &s.waiting} {
+		*p = make([]int32, 2*nf)
+	}
 	s.idle, s.off, s.queues = make([]list, 2*nf), make([]list, nf+2), make([]list, 2*nf)
 	s.vgpus, s.link, s.allLink = make([]vgpu, n), newArena(n, s.idle, s.off[:nf+1]), newArena(n, s.off[nf+1:])
 	s.vgpuRing = newRing(vgpuBuckets, n)
