@@ -22,6 +22,9 @@ type Options struct {
 	// Dense lets every agent see all agents instead of about four.
 	Dense bool
 	EnvID string
+	// Edges of graphs, and the width of the network over them.
+	Edges  []int
+	Hidden int
 	// Episodes of training that spread takes.
 	Episodes       int
 	Device, Engine string
@@ -44,6 +47,8 @@ type Result struct {
 	Neighbours string `json:"neighbours,omitempty"` // sparse or dense
 	Size       int    `json:"instances,omitempty"`
 	Episodes   int    `json:"episodes,omitempty"`
+	Edges      int    `json:"edges,omitempty"`
+	Hidden     int    `json:"hidden,omitempty"`
 	What       string `json:"what,omitempty"`
 	Engine     string `json:"engine,omitempty"`
 	Device     string `json:"device,omitempty"`
@@ -55,6 +60,9 @@ type Result struct {
 	RequestsPerSecond float64 `json:"requests_per_second,omitempty"`
 	EpisodesPerSecond float64 `json:"episodes_per_second,omitempty"`
 	GFLOPS            float64 `json:"gflops,omitempty"`
+	// InferenceSeconds and StepSeconds are of a whole graph; the sample below is the step's.
+	InferenceSeconds float64 `json:"inference_seconds,omitempty"`
+	StepSeconds      float64 `json:"step_seconds,omitempty"`
 	// Peak is what the core's multiply-adds give at most, measured at the same time.
 	Peak       float64 `json:"peak_gflops,omitempty"`
 	PartOfPeak float64 `json:"part_of_peak,omitempty"`
@@ -106,6 +114,7 @@ func All() []Benchmark {
 		{"product", "the matrix product of 64 × 64 × 64, and its part of the core's peak", runProduct},
 		{"forward", "acting: a 64-128-128-8 policy on a batch of one", runForward},
 		{"attmf", "one attention mean-field MADDPG update: critic, actor, targets", runUpdate},
+		{"graph", "a policy over a graph by number of edges: scores and value, and a step of training", runGraph},
 		{"env", "environment steps with observations, one core", runEnv},
 		{"sim", "simulated requests, one core, by number of instances", runSim},
 		{"spread", "MADDPG training on simple_spread: acting, stepping, replay, updates", runSpread},
@@ -142,6 +151,7 @@ func (o Options) Validate() error {
 	}{
 		{"--agents", o.Agents, 1, 100_000}, {"--batch", o.Batch, 1, 1 << 24}, {"--instances", o.Instances, 1, 10_000_000},
 		{"--threads", o.Threads, 0, 4096}, {"--repeat", []int{o.Repeat}, 0, 1_000_000}, {"--episodes", []int{o.Episodes}, 0, 100_000_000},
+		{"--edges", o.Edges, 4, 100_000_000}, {"--hidden", []int{o.Hidden}, 0, 4096},
 	} {
 		for _, n := range list.sizes {
 			if n < list.least || n > list.most {

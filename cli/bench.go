@@ -47,6 +47,7 @@ func benchCommand() *cobra.Command {
   stoker bench attmf --agents 12 --batch 1024 --json
   stoker bench attmf --agents 50 --dense --threads 1,2 --kernels avx512,avx2,go --repeat 5
   stoker bench attmf op --engine torch
+  stoker bench graph --edges 1000,1000000 --threads 1,2
   stoker bench env --env stoker/CartPole-v1
   stoker bench sim --instances 230
   stoker bench attmf --agents 5 --peer-cmd 'python torch_attmf.py --json --agents 5 --forms lean'
@@ -101,6 +102,8 @@ func benchCommand() *cobra.Command {
 	fl.BoolVar(&o.Dense, "dense", false, "every agent sees all agents instead of about four (attmf)")
 	fl.IntSliceVar(&o.Instances, "instances", nil, "numbers of instances (sim)")
 	fl.StringVar(&o.EnvID, "env", "", "one environment (env)")
+	fl.IntSliceVar(&o.Edges, "edges", nil, "numbers of edges (graph)")
+	fl.IntVar(&o.Hidden, "hidden", 0, "width of the network (graph; default 64)")
 	fl.IntVar(&o.Episodes, "episodes", 0, "episodes of training (spread; default 2500)")
 	fl.StringVar(&o.Engine, "engine", "", "native (default), torch or gorgonia")
 	fl.StringVar(&o.Device, "device", "", "cpu or cuda:N")
@@ -301,6 +304,8 @@ func of(r bench.Result) string {
 		return fmt.Sprintf("%d episodes", r.Episodes)
 	case r.Env != "":
 		return r.Env
+	case r.Edges > 0:
+		return fmt.Sprintf("%d edges, infer %s", r.Edges, duration(1e9*r.InferenceSeconds))
 	case r.Size > 0:
 		return fmt.Sprintf("%d instances", r.Size)
 	case r.Agents > 0:
