@@ -66,7 +66,7 @@ func runExplain(c *cobra.Command, path string, f explainFlags) error {
 			return usage("--%s is %d, want at least %d", n.flag, n.got, n.least)
 		}
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !inZoo(path) {
 		return usage("there is no %s: want a run's folder, a checkpoint or an exported policy", path)
 	}
 	ck, err := train.OpenCheckpoint(path)

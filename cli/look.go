@@ -12,6 +12,7 @@ import (
 
 	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
 	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
 	"github.com/stoker-rl/stoker/envs/envtest"
@@ -28,10 +29,13 @@ code is 1 where something is damaged, and the report says what and where.`,
 		Example: "  stoker check runs/sizing-attmf-s1\n  stoker check runs/sizing-attmf-s1/checkpoints/step-000000010000 --json",
 		Args:    args(1, 1, "PATH"),
 		RunE: func(c *cobra.Command, a []string) error {
-			if _, err := os.Lstat(a[0]); errors.Is(err, fs.ErrNotExist) {
+			check := checkpoints.Check
+			if name, ok := zoo.Cut(a[0]); ok {
+				check = func(string) (*checkpoints.Report, error) { return zoo.Check(name) }
+			} else if _, err := os.Lstat(a[0]); errors.Is(err, fs.ErrNotExist) {
 				return usage("there is no %s", a[0])
 			}
-			rep, err := checkpoints.Check(a[0])
+			rep, err := check(a[0])
 			if asJSON && rep != nil {
 				return errors.Join(printJSON(c.OutOrStdout(), rep), err)
 			}

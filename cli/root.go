@@ -75,7 +75,7 @@ func newRoot() *cobra.Command {
 		c.GroupID = "work"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{checkCommand(), envsCommand(), agentsCommand(), benchCommand(), versionCommand()} {
+	for _, c := range []*cobra.Command{checkCommand(), envsCommand(), agentsCommand(), zooCommand(), benchCommand(), versionCommand()} {
 		c.GroupID = "look"
 		root.AddCommand(c)
 	}

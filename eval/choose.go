@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets/engines"
@@ -34,7 +35,7 @@ type Choice struct {
 // RunOf is a run folder and its contestant's name.
 type RunOf struct{ Dir, Contestant string }
 
-// Choose reads what names stand for: run folders (their best checkpoint), checkpoints, or names of rivals. Runs whose
+// Choose reads what names stand for: run folders (their best checkpoint), checkpoints, policies of the zoo, or names of rivals. Runs whose
 // configurations are equal but for the seed form one contestant, and so do checkpoints of such runs after the same number of
 // steps. Rivals that the experiment lists are added, unless the caller named some; a named one has the experiment's
 // configuration where it lists that rival. What the caller got wrong is marked as train.ErrUsage.
@@ -49,7 +50,8 @@ func Choose(paths []string, config string, sets []string) (*Choice, error) {
 	}
 	var named []catalog.Rival
 	for _, path := range paths {
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		_, inZoo := zoo.Cut(path)
+		if _, err := os.Stat(path); inZoo || !errors.Is(err, fs.ErrNotExist) {
 			if err := c.addLearned(path, sets); err != nil {
 				return nil, err
 			}
@@ -164,6 +166,9 @@ func groupOf(ck *checkpoints.Checkpoint, path string) (string, error) {
 
 // labels are names for what path holds, the best first: the experiment's; where others have it, the run folder's.
 func labels(ck *checkpoints.Checkpoint, path, experiment string) []string {
+	if name, ok := zoo.Cut(path); ok {
+		return []string{name, path}
+	}
 	run, at := path, ""
 	if isCheckpoint(ck, path) {
 		at = fmt.Sprintf("@%d", steps(ck))

@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 )
 
@@ -276,9 +277,12 @@ func readReplay(c *checkpoints.Checkpoint, m *replay.Buffer) error {
 	return c.ReplayRows(replayName, func(_ int64, row []byte) error { return m.SetRow(row) })
 }
 
-// OpenCheckpoint opens the checkpoint that path means: a checkpoint's folder, or a run's best one (the latest where none is
-// best yet).
+// OpenCheckpoint opens the checkpoint that path means: a checkpoint's folder, a run's best one (the latest where none is
+// best yet), or a policy of the zoo.
 func OpenCheckpoint(path string) (*checkpoints.Checkpoint, error) {
+	if name, ok := zoo.Cut(path); ok {
+		return zoo.Open(name)
+	}
 	dir, err := checkpoints.Find(durable.OS{}, path, checkpoints.Best)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, err = checkpoints.Find(durable.OS{}, path, checkpoints.Latest)
@@ -310,7 +314,8 @@ func ReadPolicy(c *checkpoints.Checkpoint) (*agents.PolicyFile, error) {
 // the run's config.yaml, should the checkpoint still be in its run.
 func ReadExperiment(c *checkpoints.Checkpoint, sets []string) (*configs.Experiment, error) {
 	run := filepath.Dir(filepath.Dir(c.Dir()))
-	if x, err := ReadConfig(run); err == nil && x.Workload.Path != "" {
+	_, shipped := zoo.Cut(c.Dir())
+	if x, err := ReadConfig(run); !shipped && err == nil && x.Workload.Path != "" {
 		path, err := json.Marshal(x.Workload.Path)
 		if err != nil {
 			return nil, err

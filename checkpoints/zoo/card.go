@@ -1,0 +1,204 @@
+package zoo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+)
+
+// Card says what a policy of the zoo is. All of it but About is made from the checkpoint, its run and its evaluations.
+type Card struct {
+	Name string `json:"name"`
+	// About is what the policy is for, in a sentence.
+	About string `json:"about"`
+	// Env is the environment for which it was trained, Agent the learner, Experiment the configuration's name.
+	Env        string `json:"env"`
+	Agent      string `json:"agent"`
+	Experiment string `json:"experiment"`
+	// Seed is the training seed of the policy, Seeds those of all runs of which it was the best in the evaluations during training.
+	Seed  uint64   `json:"seed"`
+	Seeds []uint64 `json:"seeds"`
+	// Steps is how many steps of the environment it had learned from, Planned how many the whole run did.
+	Steps   int64 `json:"steps"`
+	Planned int64 `json:"planned"`
+	// Engine, Kernels and CreatedBy are what computed it.
+	Engine    string `json:"engine"`
+	Kernels   string `json:"kernel_family"`
+	CreatedBy string `json:"created_by"`
+	// Remake are the commands that make it anew, and its evaluations.
+	Remake []string `json:"remake"`
+	// ID is the hash of the whole checkpoint, Files what it consists of, Bytes their size with the manifest's and that of the hashes.
+	ID    string                          `json:"sha256"`
+	Bytes int64                           `json:"bytes"`
+	Files map[string]checkpoints.FileInfo `json:"files"`
+	// Evaluations are what `stoker eval` found.
+	Evaluations []Evaluation `json:"evaluations"`
+	// Config is the whole configuration, as the checkpoint has it.
+	Config json.RawMessage `json:"config"`
+}
+
+// Evaluation is the part of an eval.json that a card has.
+type Evaluation struct {
+	// Policy is the policy's name in it; where it was trained with several seeds, the numbers are of all of them together.
+	Policy    string          `json:"policy"`
+	EnvConfig json.RawMessage `json:"env_config"`
+	Workload  json.RawMessage `json:"workload"`
+	Seeds     []uint64        `json:"seeds"`
+	Split     string          `json:"split"`
+	Statistic string          `json:"statistic"`
+	Metrics   []Metric        `json:"metrics"`
+	// Policies are all that were compared, Comparisons those of Policy with the others.
+	Policies    []Result     `json:"policies"`
+	Comparisons []Comparison `json:"comparisons"`
+}
+
+// Metric is a compared quantity.
+type Metric struct {
+	Name   string `json:"name"`
+	Unit   string `json:"unit"`
+	Better string `json:"better"`
+}
+
+// Result is one policy's interquartile means.
+type Result struct {
+	Name          string              `json:"name"`
+	Kind          string              `json:"kind"`
+	TrainingSeeds []uint64            `json:"training_seeds,omitempty"`
+	Sources       []string            `json:"sources,omitempty"`
+	Metrics       map[string]Estimate `json:"metrics"`
+}
+
+// Estimate is a number with its 95 % interval; nil where a score is missing.
+type Estimate struct {
+	IQM *float64 `json:"iqm"`
+	Lo  *float64 `json:"lo"`
+	Hi  *float64 `json:"hi"`
+}
+
+// Comparison is the mean paired difference a − b, with its simultaneous interval and the verdict.
+type Comparison struct {
+	A          string   `json:"a"`
+	B          string   `json:"b"`
+	Metric     string   `json:"metric"`
+	Difference *float64 `json:"difference"`
+	Lo         *float64 `json:"simultaneous_lo"`
+	Hi         *float64 `json:"simultaneous_hi"`
+	PHolm      *float64 `json:"p_holm"`
+	Scope      string   `json:"scope"`
+	Verdict    string   `json:"verdict"`
+}
+
+// ReadEvaluation takes from an eval.json what concerns the policy with one of the given sources, or of the given name where sources is empty.
+func ReadEvaluation(text []byte, name string, sources ...string) (*Evaluation, error) {
+	var e Evaluation
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, fmt.Errorf("is not an eval.json: %w", err)
+	}
+	is := func(r Result) bool {
+		return r.Name == name || slices.ContainsFunc(r.Sources, func(s string) bool { return slices.Contains(sources, s) })
+	}
+	at := slices.IndexFunc(e.Policies, is)
+	if at < 0 {
+		return nil, fmt.Errorf("compares %d policies, and none of them is %s or comes from one of %q", len(e.Policies), name, sources)
+	}
+	e.Policy = e.Policies[at].Name
+	for i := range e.Policies {
+		e.Policies[i].Sources = nil // paths of the machine at hand
+	}
+	e.Comparisons = slices.DeleteFunc(e.Comparisons, func(c Comparison) bool { return c.A != e.Policy && c.B != e.Policy })
+	return &e, nil
+}
+
+// describe fills in what the checkpoint says of itself.
+func (c *Card) describe(ck *checkpoints.Checkpoint) error {
+	h := ck.Header()
+	var x struct {
+		Name string `json:"name"`
+		Seed uint64 `json:"seed"`
+		Env  struct {
+			ID string `json:"id"`
+		} `json:"env"`
+		Agent struct {
+			Name string `json:"name"`
+		} `json:"agent"`
+		Engine struct {
+			Name string `json:"name"`
+		} `json:"engine"`
+		Train struct {
+			Steps int64 `json:"steps"`
+		} `json:"train"`
+	}
+	if err := json.Unmarshal(h.Config, &x); err != nil {
+		return fmt.Errorf("%s: config: %w", ck.Dir(), err)
+	}
+	c.Env, c.Agent, c.Experiment, c.Seed, c.Engine = x.Env.ID, x.Agent.Name, x.Name, x.Seed, x.Engine.Name
+	c.Steps, c.Planned = h.Counters["steps"], x.Train.Steps
+	c.Kernels, c.CreatedBy = h.Kernels, h.CreatedBy
+	c.ID, c.Files, c.Bytes = ck.ID(), maps.Clone(ck.Files()), 0
+	for _, f := range c.Files {
+		c.Bytes += f.Bytes
+	}
+	var config bytes.Buffer
+	if err := json.Compact(&config, h.Config); err != nil {
+		return err
+	}
+	c.Config = config.Bytes()
+	return nil
+}
+
+// Check says whether a card is that of a checkpoint.
+func (c *Card) Check(ck *checkpoints.Checkpoint) error {
+	is := *c
+	if err := is.describe(ck); err != nil {
+		return err
+	}
+	was, err := c.Encode()
+	if err != nil {
+		return err
+	}
+	now, err := is.Encode()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(was, now) {
+		return fmt.Errorf("the card of %s is not that of %s: make it anew with stoker zoo card", c.Name, ck.Dir())
+	}
+	if c.Bytes > MaxBytes {
+		return fmt.Errorf("%s has %d bytes, want at most %d", c.Name, c.Bytes, MaxBytes)
+	}
+	return nil
+}
+
+// Encode returns the card as card.json holds it.
+func (c *Card) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err := e.Encode(c)
+	return b.Bytes(), err
+}
+
+func (c *Card) validate() error {
+	switch {
+	case c.Name == "" || !validName(c.Name):
+		return fmt.Errorf("name is %q, want small letters, digits and '-', a letter first", c.Name)
+	case c.About == "":
+		return errors.New("about is empty, want a sentence that says what the policy is for")
+	}
+	return nil
+}
+
+func validName(s string) bool {
+	for i, r := range s {
+		if !(r >= 'a' && r <= 'z') && (i == 0 || !(r >= '0' && r <= '9') && r != '-') {
+			return false
+		}
+	}
+	return len(s) <= 60
+}

@@ -1,0 +1,138 @@
+package zoo
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+)
+
+//go:embed */policy/* */card.json */CARD.md
+var shipped embed.FS
+
+// Prefix begins the names by which policies of the zoo are called where a checkpoint's path may stand.
+const Prefix = "zoo:"
+
+// MaxBytes bounds the size of an entry's checkpoint.
+const MaxBytes = 1 << 20
+
+// Files of an entry.
+const (
+	PolicyDir = "policy"
+	CardFile  = "card.json"
+	PageFile  = "CARD.md"
+)
+
+// Entry is a policy of the zoo.
+type Entry struct {
+	Name string `json:"name"`
+	Card *Card  `json:"card"`
+}
+
+// Cut returns the entry's name in path, and whether path names one.
+func Cut(path string) (name string, ok bool) { return strings.CutPrefix(path, Prefix) }
+
+// Names lists the entries.
+func Names() []string { return names(shipped) }
+
+func names(fsys fs.FS) []string {
+	var out []string
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil { // of an embedded file system: it can't
+		return nil
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+// List returns the entries with their cards.
+func List() ([]Entry, error) {
+	var out []Entry
+	for _, name := range Names() {
+		c, err := ReadCard(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Entry{name, c})
+	}
+	return out, nil
+}
+
+// Open verifies the policy of a name, every byte of it, and returns it. A name that there is not, in an error that satisfies fs.ErrNotExist, comes
+// with those that there are; what is damaged is a [*checkpoints.RefusedError].
+func Open(name string) (*checkpoints.Checkpoint, error) { return open(shipped, name) }
+
+func open(fsys fs.FS, name string) (*checkpoints.Checkpoint, error) {
+	if err := known(fsys, name); err != nil {
+		return nil, err
+	}
+	return checkpoints.OpenFS(readOnly{fsys}, Prefix+name)
+}
+
+// Check is [checkpoints.Check] for the policy of a name.
+func Check(name string) (*checkpoints.Report, error) {
+	if err := known(shipped, name); err != nil {
+		return nil, err
+	}
+	return checkpoints.CheckFS(readOnly{shipped}, Prefix+name)
+}
+
+// ReadCard reads the card of a name.
+func ReadCard(name string) (*Card, error) { return readCard(shipped, name) }
+
+func readCard(fsys fs.FS, name string) (*Card, error) {
+	b, err := readFile(fsys, name, CardFile)
+	if err != nil {
+		return nil, err
+	}
+	c := &Card{}
+	if err := json.Unmarshal(b, c); err != nil {
+		return nil, fmt.Errorf("%s%s: %s: %w", Prefix, name, CardFile, err)
+	}
+	return c, nil
+}
+
+// Page returns the card of a name as it stands for people.
+func Page(name string) ([]byte, error) { return readFile(shipped, name, PageFile) }
+
+func readFile(fsys fs.FS, name, file string) ([]byte, error) {
+	if err := known(fsys, name); err != nil {
+		return nil, err
+	}
+	b, err := fs.ReadFile(fsys, path.Join(name, file))
+	if err != nil {
+		return nil, fmt.Errorf("%s%s: %w", Prefix, name, err)
+	}
+	return b, nil
+}
+
+// unknown is the error for a name that there is not.
+type unknown struct {
+	name string
+	all  []string
+}
+
+func (e *unknown) Error() string {
+	return fmt.Sprintf("no policy %q in the zoo; there are: %s", e.name, strings.Join(e.all, ", "))
+}
+
+func (e *unknown) Is(target error) bool { return target == fs.ErrNotExist }
+
+func known(fsys fs.FS, name string) error {
+	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "/") {
+		return &unknown{name, names(fsys)}
+	}
+	if _, err := fs.Stat(fsys, name); errors.Is(err, fs.ErrNotExist) {
+		return &unknown{name, names(fsys)}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package zoo_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/internal/proof"
+	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// TestShipped: every entry opens, is small, matches its hashes, has the card that is made of it, and the configuration on the card is the one in
+// the command that remakes it.
+func TestShipped(t *testing.T) {
+	list, err := zoo.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		t.Fatal("the zoo is empty")
+	}
+	for _, e := range list {
+		t.Run(e.Name, func(t *testing.T) {
+			ck, err := zoo.Open(e.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Card.Check(ck); err != nil {
+				t.Error(err)
+			}
+			page, err := zoo.Page(e.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now, err := e.Card.Page(); err != nil || !bytes.Equal(now, page) {
+				t.Errorf("%s is not what its %s makes (error %v): run stoker zoo card again", zoo.PageFile, zoo.CardFile, err)
+			}
+			if len(e.Card.Evaluations) == 0 || len(e.Card.Seeds) == 0 {
+				t.Errorf("the card has %d evaluations and %d seeds, want both", len(e.Card.Evaluations), len(e.Card.Seeds))
+			}
+			for _, name := range []string{"/tmp", "/home", "/root"} {
+				if bytes.Contains(page, []byte(name)) {
+					t.Errorf("the card names the folder %s of some machine", name)
+				}
+			}
+			remake(t, e.Card)
+		})
+	}
+}
+
+// remake checks that the first command of a card trains with the card's configuration.
+func remake(t *testing.T, c *zoo.Card) {
+	t.Helper()
+	words := strings.Fields(c.Remake[0])
+	if len(words) < 3 || words[1] != "train" {
+		t.Fatalf("the card's first command is %q, want stoker train CONFIG", c.Remake[0])
+	}
+	was, err := configs.Parse(zoo.CardFile, c.Config, nil, train.Tables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := configs.Load(words[2], nil, train.Tables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.Seed, now.Engine, now.Eval = was.Seed, was.Engine, was.Eval
+	a, err := was.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := now.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a, b) {
+		t.Errorf("%s makes another configuration than the card's:\n%s\nwant\n%s", words[2], b, a)
+	}
+}
+
+// TestShippedAct: every entry plays an episode in the environment that it was trained for, and does there what it did when it came in.
+func TestShippedAct(t *testing.T) {
+	for _, name := range zoo.Names() {
+		t.Run(name, func(t *testing.T) {
+			ck, err := train.OpenCheckpoint(zoo.Prefix + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := train.ReadExperiment(ck, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			env, err := train.NewEnv(x, x.Eval.Split)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, err := train.ReadPolicy(ck)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := catalog.FindAgent(file.Agent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			act, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer act.Close()
+			p, err := a.Open(file, env.Spec(), act)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ep, err := rollout.NewRunner(env).Episode(rollout.Actor{Policy: p}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proof.Claim(t, proof.Row{Topic: "zoo", Claim: name + " opens from the binary and plays an episode", Bound: "at least one step",
+				Measured: "return of workload seed 1 as logged", Holds: ep.Length > 0})
+			t.Logf("%s: %d steps, return %g", name, ep.Length, ep.Return)
+		})
+	}
+}
+
+// TestUnknown: a name that there is not is said, with those that there are.
+func TestUnknown(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "nobody", "a/b"} {
+		_, err := zoo.Open(name)
+		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), zoo.Names()[0]) {
+			t.Errorf("%q: %v, want an error that lists the zoo", name, err)
+		}
+		if slices.Contains(zoo.Names(), name) {
+			t.Errorf("%q is listed", name)
+		}
+	}
+}

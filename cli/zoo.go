@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/train"
+)
+
+func zooCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "zoo [NAME]",
+		Short: "List the trained policies that come with the program, or show one's card",
+		Long: `List the trained policies that come with the program, or show the card of one: what it is, its whole configuration, how it
+was made and how it did. A policy is named zoo:NAME wherever a checkpoint may stand.`,
+		Example: `  stoker zoo
+  stoker zoo hops-pricer
+  stoker eval zoo:hops-pricer
+  stoker zoo card runs/pricer-s1 runs/pricer-s2 --name hops-pricer --about "Prices …" --config configs/pricing/pricer.yaml`,
+		Args: args(0, 1, ""),
+		RunE: func(c *cobra.Command, a []string) error {
+			if len(a) == 0 {
+				return listZoo(c, asJSON)
+			}
+			card, err := zoo.ReadCard(strings.TrimPrefix(a[0], zoo.Prefix))
+			if err != nil {
+				return usage("%w", err)
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), card)
+			}
+			page, err := card.Page()
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(page)
+			return err
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return zoo.Names(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.AddCommand(zooCardCommand())
+	return c
+}
+
+func listZoo(c *cobra.Command, asJSON bool) error {
+	list, err := zoo.List()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(c.OutOrStdout(), list)
+	}
+	t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, e := range list {
+		fmt.Fprintf(t, "%s%s\t%s\t%d kB\t%s\n", zoo.Prefix, e.Name, e.Card.Env, (e.Card.Bytes+999)/1000, e.Card.About)
+	}
+	return t.Flush()
+}
+
+type cardFlags struct {
+	name, about, config, to string
+	evals                   []string
+	json                    bool
+}
+
+func zooCardCommand() *cobra.Command {
+	var f cardFlags
+	c := &cobra.Command{
+		Use:   "card RUN…",
+		Short: "Put the best policy of some runs into a zoo's folder, with its card",
+		Long: `Put the best policy of some runs, which differ by their seed only, into a zoo's folder: the checkpoint that did best in the
+evaluations during training, without optimiser and replay, and its card, made from the checkpoint and from what stoker eval
+found. What is in checkpoints/zoo when the program is built comes with it.`,
+		Example: `  stoker zoo card runs/pricer-s1 runs/pricer-s2 --name hops-pricer --about "Prices and baselines for HOPS' tiers." --config configs/pricing/pricer.yaml
+  stoker zoo card runs/a --name mine --about "A try." --config mine.yaml --eval runs/a/eval --eval compare/ --to zoo/`,
+		Args: args(1, -1, "RUN"),
+		RunE: func(c *cobra.Command, a []string) error { return runCard(c, a, f) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.name, "name", "", "the entry's name, as in hops-pricer")
+	fl.StringVar(&f.about, "about", "", "what the policy is for, in a sentence")
+	fl.StringVar(&f.config, "config", "", "the configuration that makes the runs, for the command on the card; it must be theirs")
+	fl.StringArrayVar(&f.evals, "eval", nil, "folder of a stoker eval of these runs (repeatable; default: eval in the first run's folder)")
+	fl.StringVar(&f.to, "to", filepath.Join("checkpoints", "zoo"), "the zoo's folder")
+	fl.BoolVar(&f.json, "json", false, "print the card as JSON")
+	return c
+}
+
+// A contender is a run's best checkpoint.
+type contender struct {
+	ck   *checkpoints.Checkpoint
+	x    *configs.Experiment
+	best float64
+	set  bool
+}
+
+func runCard(c *cobra.Command, runs []string, f cardFlags) error {
+	if f.name == "" || f.about == "" || f.config == "" {
+		return usage("--name, --about and --config are needed: see stoker zoo card --help")
+	}
+	var all []contender
+	for _, run := range runs {
+		o, err := openContender(run)
+		if err != nil {
+			return err
+		}
+		if err := sameConfig(o.x, f.config); err != nil {
+			return err
+		}
+		all = append(all, *o)
+	}
+	best := all[0]
+	for _, o := range all[1:] {
+		if o.set && (!best.set || o.best > best.best) {
+			best = o
+		}
+	}
+	r := zoo.Recipe{Name: f.name, About: f.about, Policy: zoo.Prefix + f.name}
+	for _, o := range all {
+		r.Seeds = append(r.Seeds, o.x.Seed)
+		r.Sources = append(r.Sources, o.ck.Dir())
+		r.Remake = append(r.Remake, fmt.Sprintf("stoker train %s --seed %d", f.config, o.x.Seed))
+	}
+	if len(f.evals) == 0 {
+		f.evals = []string{filepath.Join(runs[0], "eval")}
+	}
+	for _, folder := range f.evals {
+		text, command, err := readEval(folder)
+		if err != nil {
+			return err
+		}
+		r.Evaluations, r.Remake = append(r.Evaluations, text), append(r.Remake, command)
+	}
+	card, err := zoo.Make(f.to, best.ck, r, train.PolicyFile)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(c.OutOrStdout(), card)
+	}
+	at := filepath.Join(f.to, f.name)
+	fmt.Fprintf(c.OutOrStdout(), "%s: the policy of seed %d after %d steps, %d bytes\ncard: %s\n", at, card.Seed, card.Steps, card.Bytes, filepath.Join(at, zoo.PageFile))
+	return nil
+}
+
+// openContender opens a run's best checkpoint and finds how well it did.
+func openContender(run string) (*contender, error) {
+	ck, err := train.OpenCheckpoint(run)
+	if err != nil {
+		return nil, err
+	}
+	x, err := train.ReadExperiment(ck, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := &contender{ck: ck, x: x}
+	o.best, o.set, err = train.BestValue(ck, x)
+	return o, err
+}
+
+// sameConfig says whether a configuration file makes an experiment, its seed and what computes aside.
+func sameConfig(x *configs.Experiment, path string) error {
+	y, err := configs.Load(path, nil, train.Tables())
+	if err != nil {
+		return usage("--config: %w", err)
+	}
+	y.Seed, y.Engine, y.Workload.Path = x.Seed, x.Engine, x.Workload.Path
+	z := *x
+	z.Eval = y.Eval // how it is evaluated changes no policy
+	was, err := z.YAML()
+	if err != nil {
+		return err
+	}
+	now, err := y.YAML()
+	if err != nil {
+		return err
+	}
+	if string(was) != string(now) {
+		return usage("--config: %s does not make this run: compare stoker train %s --print-config with its config.yaml", path, path)
+	}
+	return nil
+}
+
+// readEval reads an eval.json and the command that made it.
+func readEval(folder string) (text []byte, command string, err error) {
+	text, err = os.ReadFile(filepath.Join(folder, eval.SummaryFile))
+	if err != nil {
+		return nil, "", errors.Join(fmt.Errorf("--eval %s: there is no evaluation: run stoker eval first", folder), err)
+	}
+	var s struct {
+		Command []string `json:"command"`
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, "", fmt.Errorf("--eval %s: %w", folder, err)
+	}
+	command = "stoker"
+	for _, word := range s.Command[min(1, len(s.Command)):] {
+		command += " " + quote(word)
+	}
+	return text, command, nil
+}
+
+// inZoo reports whether path names a policy of the zoo.
+func inZoo(path string) bool {
+	_, ok := zoo.Cut(path)
+	return ok
+}
