@@ -21,8 +21,8 @@ import (
 
 // Windows of a search in the full simulator, and of a grid point's episode.
 const (
-	hopsWindows = 4000
-	gridWindows = 240
+	hopsWindows = 2000
+	gridWindows = 72
 )
 
 // hopsWorld is HOPS' world with users that may stay away, the paper's scheduler inside and Azure's trace coming round.
@@ -108,11 +108,11 @@ func TestHOPSGrid(t *testing.T) {
 		t.Skip("a search over a grid takes minutes: -long")
 	}
 	g := &grid{t: t, env: hopsWorld(t, gridWindows), best: point{1.4, 1.4, 1.4, 8, 15, 20}}
-	g.try("prices by 0.2", 0, []float64{-0.5, -0.3, -0.1, 0.1, 0.3, 0.5}, 4)
+	g.try("prices by 0.2", 0, []float64{-0.5, -0.3, -0.1, 0.1, 0.3, 0.5}, 3)
 	n := g.best
 	n[3], n[4], n[5] = 0, 0, 0
 	g.best = n
-	g.try("baselines by 5", 3, []float64{0, 5, 10, 15, 20, 25}, 4)
+	g.try("baselines by 5", 3, []float64{0, 5, 10, 15, 20, 25}, 3)
 	fine := []float64{-2, -1, 0, 1, 2}
 	scaled := func(by float64) (x []float64) {
 		for _, f := range fine {
@@ -120,10 +120,10 @@ func TestHOPSGrid(t *testing.T) {
 		}
 		return x
 	}
-	g.try("prices by 0.05", 0, scaled(0.05), 8)
-	g.try("baselines by 2", 3, scaled(2), 8)
-	g.try("prices by 0.025", 0, scaled(0.025), 8)
-	g.try("baselines by 1", 3, fine, 8)
+	g.try("prices by 0.05", 0, scaled(0.05), 6)
+	g.try("baselines by 2", 3, scaled(2), 6)
+	g.try("prices by 0.025", 0, scaled(0.025), 6)
+	g.try("baselines by 1", 3, fine, 6)
 	g.write("grid.csv")
 
 	c := Default()
@@ -133,7 +133,7 @@ func TestHOPSGrid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stages := [][2]int{{32, 40}, {160, 200}, {800, 1000}, {hopsWindows - hopsWindows/5, hopsWindows}}
+	stages := [][2]int{{32, 40}, {160, 200}, {400, 500}, {hopsWindows - hopsWindows/5, hopsWindows}}
 	differences, levels := make([][]float64, len(stages)), make([][]float64, len(stages))
 	ends := make([][]float64, 6)
 	var runs []path
