@@ -70,6 +70,14 @@ func contest(t *testing.T, f form, rate float64, drawn bool) []result {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range choice.Contestants { // a run is named by its folder, whatever its experiment is called
+		c := &choice.Contestants[i]
+		for _, name := range f.learned {
+			if c.Kind == catalog.Learned && strings.Contains(c.Versions[0].Source, string(filepath.Separator)+name+"-s") {
+				c.Name = name
+			}
+		}
+	}
 	var seeds []uint64
 	for i := range sequences {
 		seeds = append(seeds, uint64(firstSeed+i))
