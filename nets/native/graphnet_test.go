@@ -214,7 +214,7 @@ func TestGraphsAlone(t *testing.T) {
 			in := x.In
 			vector := c.Arch.Output().Width
 			for g := range b.Graphs() {
-				x.Batch, x.In = alone(t, b, g), nil
+				x.Batch, x.In = onlyGraph(t, b, g), nil
 				for h, head := range c.Arch.Heads {
 					var one netstest.HeadInput
 					for i, kind := range head.Given {
@@ -241,8 +241,8 @@ func TestGraphsAlone(t *testing.T) {
 	}
 }
 
-// alone is a batch of one of the graphs of b.
-func alone(t *testing.T, b *nets.GraphBatch, g int) *nets.GraphBatch {
+// onlyGraph is a batch of one of the graphs of b.
+func onlyGraph(t *testing.T, b *nets.GraphBatch, g int) *nets.GraphBatch {
 	t.Helper()
 	one, a := nets.NewGraphBatch(b.Arch()), b.Arch()
 	one.AddGraph()
