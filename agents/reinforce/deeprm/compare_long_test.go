@@ -18,6 +18,9 @@ import (
 
 var runs = flag.String("runs", "", "folder of the trained runs, NAME-sSEED of each configs/placement/NAME.yaml: compare them with the rules (minutes)")
 
+// rules are the policies to compare with.
+var rules = []string{"sjf", "tetris-star", "packer", "fcfs", "random"}
+
 // A form is the environment as one kind of runs sees it.
 type form struct {
 	name, text string   // of the contest; in files, and for people
@@ -66,7 +69,7 @@ func contest(t *testing.T, f form, rate float64, drawn bool) []result {
 	if len(paths) == 0 {
 		t.Skipf("%s has no runs of %q", *runs, f.learned)
 	}
-	choice, err := eval.Choose(paths, "", append([]string{fmt.Sprintf("env.rate=%g", rate), "env.sets=0"}, f.sets...))
+	choice, err := eval.Choose(append(paths, rules...), "", append([]string{fmt.Sprintf("env.rate=%g", rate), "env.sets=0"}, f.sets...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,14 +178,16 @@ func TestCompare(t *testing.T) {
 // claim holds the form's first learner at rate 1 against every rule, and against what the paper says of its own.
 func claim(t *testing.T, f form, top []result) {
 	t.Helper()
-	x, below := top[0], true
+	x, below := top[0], 0
 	text := make([]string, 0, len(top))
 	for _, r := range top[1:] {
 		if r.learned {
 			text = append(text, fmt.Sprintf("%s %.2f ± %.2f", r.policy, r.mean, r.half))
 			continue
 		}
-		below = below && r.verdict == eval.Better
+		if r.verdict == eval.Better {
+			below++
+		}
 		text = append(text, fmt.Sprintf("%s %.2f ± %.2f (%s, p %.2g)", r.policy, r.mean, r.half, r.verdict, r.p))
 	}
 	each := make([]string, len(x.each))
@@ -194,7 +199,7 @@ func claim(t *testing.T, f form, top []result) {
 		Claim:    fmt.Sprintf("DeepRM's policy, configs/placement/%s.yaml (%s): mean slowdown at load 1.85 over %d unseen sequences", x.policy, f.text, sequences),
 		Bound:    "below every rule's: the verdict on the paired differences is better, Holm's p < 0.05",
 		Measured: fmt.Sprintf("%.2f ± %.2f, training seeds %s; %s", x.mean, x.half, strings.Join(each, ", "), strings.Join(text, "; ")),
-		Holds:    below,
+		Holds:    below == len(rules),
 	})
 	proof.Claim(kept{t}, proof.Row{
 		Topic:    "agents",
