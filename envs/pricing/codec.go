@@ -130,7 +130,7 @@ func (c *codec) allVGPUs(dst, src *[]vgpu) {
 	if c.mode != copying {
 		for i := range *dst {
 			v := &(*dst)[i]
-			v.host, v.last, v.since, v.ripe = c.half(v.host), c.half(v.last), c.half(v.since), c.half(v.ripe)
+			v.host, v.last, v.since, v.ripe = c.half(v.host), c.half(v.last), c.half(v.since), int8(c.half(int32(v.ripe)))
 			v.state, v.role = vgpuState(c.half(int32(v.state))), role(c.half(int32(v.role)))
 		}
 	}

@@ -59,6 +59,13 @@ func (a *arena) remove(l *list, i int32) {
 	l.n--
 }
 
+// cut takes the last n items out of a list; i is the one before them, negative where they are all.
+func (a *arena) cut(l *list, i, n int32) {
+	a.places[a.heads+i].after = l.at
+	a.places[l.at].before = a.heads + i
+	l.n -= n
+}
+
 // first and last are the list's ends, negative where it is empty.
 func (a *arena) first(l *list) int32 { return a.places[l.at].after - a.heads }
 func (a *arena) last(l *list) int32  { return a.places[l.at].before - a.heads }

@@ -162,7 +162,21 @@ func (w *world) report(info, acc []float64) {
 
 func (w *world) slotMicros() int64 { return int64(math.Round(w.cfg.SlotSeconds * 1e6)) }
 
-// seeSlot writes what the scheduler sees.
+// seeGiven writes what the scheduler sees that is the same in all slots of a window.
+func (w *world) seeGiven(obs *envs.Observation) {
+	k := &obs.Kinds[0]
+	for f := range w.fn {
+		p := &w.fn[f]
+		t := &w.cfg.Tiers[p.tier]
+		o := k.Values[f*Sees : (f+1)*Sees : (f+1)*Sees]
+		o[SeesPrice], o[SeesBaseline], o[SeesTier] = float32(w.prices[p.tier]), float32(w.baseline[p.tier]), float32(p.tier)
+		o[SeesSLA], o[SeesPenalty], o[SeesDemand] = float32(t.SLA), float32(t.Penalty), float32(t.Demand)
+		o[SeesService] = float32(p.mean)
+		k.Active[f] = true
+	}
+}
+
+// seeSlot writes the rest.
 func (w *world) seeSlot(obs *envs.Observation) {
 	k := &obs.Kinds[0]
 	for i := range k.Mask { // of moves: all may be asked for
@@ -172,8 +186,6 @@ func (w *world) seeSlot(obs *envs.Observation) {
 	in := w.slot % int64(w.cfg.Slots)
 	left := float32(float64(int64(w.cfg.Slots)-in) / float64(w.cfg.Slots))
 	for f := range w.fn {
-		p := &w.fn[f]
-		t := &w.cfg.Tiers[p.tier]
 		o := k.Values[f*Sees : (f+1)*Sees : (f+1)*Sees]
 		queue := &w.queues[f]
 		wait, idle := float32(0), float32(0)
@@ -191,9 +203,6 @@ func (w *world) seeSlot(obs *envs.Observation) {
 		o[SeesIdleKeep], o[SeesIdle] = float32(w.idleKeep(f).n), float32(free.n)
 		o[SeesPatient], o[SeesIdleSince], o[SeesLoading] = float32(w.patient[idleList(f, transient)]), idle, float32(w.loading[f])
 		o[SeesWarm], o[SeesOff] = float32(w.warmRoom(f)), off
-		o[SeesPrice], o[SeesBaseline], o[SeesTier] = float32(w.prices[p.tier]), float32(w.baseline[p.tier]), float32(p.tier)
-		o[SeesSLA], o[SeesPenalty], o[SeesDemand] = float32(t.SLA), float32(t.Penalty), float32(t.Demand)
-		o[SeesService], o[SeesLeft] = float32(p.mean), left
-		k.Active[f] = true
+		o[SeesLeft] = left
 	}
 }

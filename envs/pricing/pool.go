@@ -5,13 +5,13 @@ type vgpu struct {
 	host  int32 // the function that it serves or loads, none while it is off
 	last  int32 // the function that it hosted last, none at the beginning
 	since int32 // the slot since which it is idle or off
-	ripe  int32 // 1 where it counts as patient
 	state vgpuState
 	role  role
+	ripe  int8 // 1 where it counts as patient
 }
 
 // vgpuState is what a vGPU does.
-type vgpuState int32
+type vgpuState int8
 
 const (
 	vgpuOff vgpuState = iota
@@ -21,7 +21,7 @@ const (
 )
 
 // role is why a vGPU is on.
-type role int32
+type role int8
 
 const (
 	transient role = iota
@@ -77,7 +77,7 @@ func (w *world) goIdle(j int32, f int) {
 func (w *world) leaveIdle(j int32, f int) {
 	v := &w.vgpus[j]
 	at := idleList(f, v.role)
-	w.patient[at] -= v.ripe
+	w.patient[at] -= int32(v.ripe)
 	fresh, next := w.fresh[at], w.link.next(j)
 	if fresh == j {
 		fresh = next
@@ -103,15 +103,27 @@ func (w *world) ripen() {
 func (w *world) serve(f int, length, n int32) {
 	end := int32(w.slot) + length
 	w.busy += n
-	for _, l := range [...]*list{w.idleKeep(f), w.idleTransient(f)} {
+	for at := 2 * f; at < 2*f+2; at++ {
+		l := &w.idle[at]
 		k := min(n, l.n)
-		n -= k
-		for range k {
-			j := w.link.last(l)
-			w.leaveIdle(j, f)
-			w.vgpus[j].state = vgpuBusy
-			w.vgpuRing.put(j, end)
+		if k == 0 {
+			continue
 		}
+		n -= k
+		j, fresh, ripe := w.link.last(l), w.fresh[at], int32(0)
+		for range k {
+			v := &w.vgpus[j]
+			v.state = vgpuBusy
+			ripe += int32(v.ripe)
+			if fresh == j {
+				fresh = none
+			}
+			w.vgpuRing.put(j, end)
+			j = w.link.before(j)
+		}
+		w.fresh[at] = fresh
+		w.patient[at] -= ripe
+		w.link.cut(l, j, k)
 	}
 }
 

@@ -118,6 +118,7 @@ func (e *Pricing) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcom
 	n := len(e.tiers)
 	e.setWindow(act.Kinds[0][:n], act.Kinds[0][n:])
 	e.beginWindow()
+	e.seeGiven(e.obs)
 	for range e.cfg.Slots {
 		e.beginSlot()
 		e.seeSlot(e.obs)

@@ -77,6 +77,7 @@ func (e *Slots) Reset(seed uint64, options envs.Options, obs *envs.Observation) 
 		return err
 	}
 	e.beginSlot()
+	e.seeGiven(obs)
 	e.seeSlot(obs)
 	return nil
 }
@@ -133,6 +134,7 @@ func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome)
 		e.phase = over
 	}
 	out.Terminated, out.Truncated, out.Elapsed = false, ended, e.slotMicros()
+	e.seeGiven(obs)
 	e.seeSlot(obs)
 	return nil
 }
