@@ -193,6 +193,30 @@ func TestGraphsPanic(t *testing.T) {
 	}
 }
 
+// Edges among 10⁶/8 nodes of 64 features, whose rows are 32 MB, at random: Gather and Spread wait for memory.
+func BenchmarkGraphsWide(b *testing.B) {
+	d := newDraws(b, 31)
+	const rows, sources, width, n = 8192, 125_000, 64, 8192 * 3
+	src, to, in := make([]int32, n), make([]int32, n), make([]int32, rows+1)
+	for e := range src {
+		src[e], to[e] = int32(d.IntN(sources)), int32(d.IntN(sources))
+		in[e/3+1] = int32(e + 1)
+	}
+	w, c, dz, x, out, order := d.slice(n), d.slice(n), d.slice(n), d.slice(sources*width), d.slice(rows*width), make([]int32, n)
+	for e := range order {
+		order[e] = int32(e)
+	}
+	for _, s := range assemblies(b) {
+		g := s.OfGraphs()
+		for name, f := range map[string]func(){
+			"Gather": func() { g.Gather(out, w, x, src, in, width) },
+			"Spread": func() { g.Spread(out, w[:rows], dz, x, x, w, c, order, in, to, width, 0.2) },
+		} {
+			b.Run(s.Name+"/"+name, func(b *testing.B) { b.ReportMetric(measure(b, f)/n, "ns/edge") })
+		}
+	}
+}
+
 func BenchmarkGraphs(b *testing.B) {
 	d := newDraws(b, 30)
 	const rows, sources, width = 256, 2048, 64
