@@ -108,7 +108,8 @@ func (p *program) ready() {
 		p.segments[n-1].seal()
 	}
 	p.fuseTargets()
-	type place struct{ segment, group int }
+	type place struct{ segment, group, phase int } // a phase ends with a stage that does a range of agents in one go
+	phase := 0
 	where := map[*forwardStep]place{}
 	for si, s := range p.segments {
 		for _, st := range s.steps {
@@ -117,7 +118,10 @@ func (p *program) ready() {
 			}
 			for _, g := range st.stages() {
 				s.stage(g)
-				here := place{si, len(s.groups)}
+				if inOneGo(g) {
+					phase++
+				}
+				here := place{si, len(s.groups), phase}
 				switch g := g.(type) {
 				case *forwardStage:
 					where[(*forwardStep)(g)] = here

@@ -23,7 +23,8 @@ type segment struct {
 // is still in the first cache.
 type group struct {
 	stages []stage
-	agents int // 0 where they are not apart
+	agents int    // 0 where they are not apart
+	ranged []bool // by stage: it does a range of agents in one go, and those before and after it wait for each other
 }
 
 // addition is a network whose gradients a segment sets to zero, adds to, or both.
@@ -114,10 +115,17 @@ func (s *segment) shares() int {
 func (s *segment) stage(st stage) {
 	n := st.apart()
 	if last := len(s.groups) - 1; n > 0 && last >= 0 && s.groups[last].agents == n && !st.fence() {
-		s.groups[last].stages = append(s.groups[last].stages, st)
+		g := &s.groups[last]
+		g.stages, g.ranged = append(g.stages, st), append(g.ranged, inOneGo(st))
 		return
 	}
-	s.groups = append(s.groups, group{[]stage{st}, n})
+	s.groups = append(s.groups, group{[]stage{st}, n, []bool{inOneGo(st)}})
+}
+
+// inOneGo says whether a stage is ranged.
+func inOneGo(st stage) bool {
+	_, ok := st.(ranged)
+	return ok
 }
 
 // run does the steps.
@@ -171,9 +179,21 @@ func (g *group) run(x *context, tile, from, to int) {
 		}
 		return
 	}
-	for a := from; a < to; a++ {
-		for _, st := range g.stages {
-			st.run(x, tile, a, a+1)
+	for n := 0; n < len(g.stages); {
+		if g.ranged[n] {
+			g.stages[n].run(x, tile, from, to)
+			n++
+			continue
 		}
+		end := n + 1
+		for end < len(g.stages) && !g.ranged[end] {
+			end++
+		}
+		for a := from; a < to; a++ {
+			for _, st := range g.stages[n:end] {
+				st.run(x, tile, a, a+1)
+			}
+		}
+		n = end
 	}
 }

@@ -21,6 +21,8 @@ type tileAttention struct {
 	queriesAt [2][][]int32
 	rhoAt     [2][]int
 	rhoOf     []int // where an edge's gradient stands in m.rho
+	// Of agents that go together: whose keys they see, whose features, and whose queries see them by their first key. nil where none do.
+	seen, features, seers *flock
 }
 
 func newTileAttention(n *net[float32], f *tileField) *tileAttention {
@@ -102,15 +104,23 @@ func (a *tileAttention) times(x *context, out, in []float32, w param[float32], i
 
 // weigh computes agent i's weights.
 func (a *tileAttention) weigh(m *memory, i int) {
-	w, q := a.of(m.weights, i), m.q[a.keyAt(i, 0):]
-	if !a.squared {
-		a.k.Scores(w, q, m.k, a.keysAt[i], a.keys, a.lanes, a.scale)
-		a.k.Softmax(w, len(a.keysAt[i]), a.lanes)
+	q := m.q[a.keyAt(i, 0):]
+	if a.squared {
+		a.k.Scores(a.of(m.raw, i), q, m.k, a.keysAt[i], a.keys, a.lanes, 1)
+	} else {
+		a.k.Scores(a.of(m.weights, i), q, m.k, a.keysAt[i], a.keys, a.lanes, a.scale)
+	}
+	a.normalise(m, i)
+}
+
+// normalise makes weights of agent i's scores.
+func (a *tileAttention) normalise(m *memory, i int) {
+	w := a.of(m.weights, i)
+	if a.squared {
+		squares(w, a.of(m.raw, i), m.divisors[i*a.lanes:][:a.lanes])
 		return
 	}
-	r := a.of(m.raw, i)
-	a.k.Scores(r, q, m.k, a.keysAt[i], a.keys, a.lanes, 1)
-	squares(w, r, m.divisors[i*a.lanes:][:a.lanes])
+	a.k.Softmax(w, len(a.keysAt[i]), a.lanes)
 }
 
 // squares sets w = r²/(Σ r² + 0.001), lane by lane, and keeps the sums.
@@ -149,36 +159,51 @@ func squaresBack(g, w, r, sums []float32) {
 // to sums, and what comes by way of it to the wanted gradient by its features.
 func (a *tileAttention) backward(x *context, m *memory, i int, w wants, sums []float32) {
 	list := a.keysAt[i]
-	rho, weights := x.weights[:len(list)*a.lanes], a.of(m.weights, i)
+	rho := x.weights[:len(list)*a.lanes]
 	a.k.Scores(rho, a.mixture(m.dx, i), m.x, a.at[i], a.own, a.lanes, 1)
-	if a.squared {
-		squaresBack(rho, weights, a.of(m.raw, i), m.divisors[i*a.lanes:][:a.lanes])
-	} else {
-		a.k.SoftmaxBack(rho, weights, len(list), a.lanes, a.scale)
-	}
+	a.byScores(m, i, rho)
 	dq := x.grads[0][:a.keys*a.lanes]
 	a.k.Mix(dq, rho, m.k, list, a.keys, a.lanes)
 	a.descend(x, m, i, a.start(i), a.query, dq, w.own, sums)
-	for e := range list {
+	a.keepRho(m, i, rho)
+}
+
+// byScores takes the gradient by agent i's weights to that by its scores.
+func (a *tileAttention) byScores(m *memory, i int, rho []float32) {
+	if weights := a.of(m.weights, i); a.squared {
+		squaresBack(rho, weights, a.of(m.raw, i), m.divisors[i*a.lanes:][:a.lanes])
+	} else {
+		a.k.SoftmaxBack(rho, weights, len(a.keysAt[i]), a.lanes, a.scale)
+	}
+}
+
+// keepRho leaves the gradient by agent i's scores where those that it sees look for it.
+func (a *tileAttention) keepRho(m *memory, i int, rho []float32) {
+	for e := range a.keysAt[i] {
 		copy(m.rho[a.rhoOf[a.edges[i]+e]*a.lanes:][:a.lanes], rho[e*a.lanes:])
 	}
 }
 
 // hand takes the gradients by the scores of those that see agent j to those by its keys.
 func (a *tileAttention) hand(x *context, m *memory, j int, w wants, sums []float32) {
-	dk := x.grads[0][:a.keys*a.lanes]
-	for which, from := range [2]int{w.seen, w.own} {
-		at := a.queriesAt[which][j]
-		if len(at) == 0 {
-			continue
-		}
-		a.k.Mix(dk, m.rho[a.rhoAt[which][j]*a.lanes:][:len(at)*a.lanes], m.q, at, a.keys, a.lanes)
-		place := a.startSeen(j)
-		if which == 1 {
-			place = a.start(j)
-		}
-		a.descend(x, m, j, place, a.key, dk, from, sums)
+	a.handBy(x, m, j, 0, a.startSeen(j), w.seen, sums)
+	a.handOwn(x, m, j, w, sums)
+}
+
+// handOwn does so for agent j's second key.
+func (a *tileAttention) handOwn(x *context, m *memory, j int, w wants, sums []float32) {
+	a.handBy(x, m, j, 1, a.start(j), w.own, sums)
+}
+
+// handBy does so for one key, of features at a place.
+func (a *tileAttention) handBy(x *context, m *memory, j, which, place, from int, sums []float32) {
+	at := a.queriesAt[which][j]
+	if len(at) == 0 {
+		return
 	}
+	dk := x.grads[0][:a.keys*a.lanes]
+	a.k.Mix(dk, m.rho[a.rhoAt[which][j]*a.lanes:][:len(at)*a.lanes], m.q, at, a.keys, a.lanes)
+	a.descend(x, m, j, place, a.key, dk, from, sums)
 }
 
 // descend takes the gradient by a projection of the features at a place to that by its weights, in sums, and by the features from a row on.

@@ -117,11 +117,18 @@ func (f *tileField) gather(x *context, m *memory, tile, i int, in []*tensor[floa
 }
 
 func (f *tileField) forward(x *context, m *memory, l *layersMemory, tile, i int, _ []*tensor[float32], out *tensor[float32]) {
-	if f.att != nil {
-		f.att.weigh(m, i)
+	if !together(f) {
+		if f.att != nil {
+			f.att.weigh(m, i)
+		}
+		f.mix(m, i)
 	}
-	f.k.Mix(f.mixture(m.x, i), f.weights(m, i), m.x, f.at[i], f.own, f.lanes)
 	f.layers.forward(x, l, i, m.x[f.start(i):], out.of(tile, i))
+}
+
+// mix sets agent i's mixture.
+func (f *tileField) mix(m *memory, i int) {
+	f.k.Mix(f.mixture(m.x, i), f.weights(m, i), m.x, f.at[i], f.own, f.lanes)
 }
 
 // wants says which gradients by features are asked for: those from a row on, of agents themselves and as seen by others. From the end
@@ -157,18 +164,18 @@ func (f *tileField) backward(x *context, m *memory, l *layersMemory, tile, i int
 		dx = f.block(m.dx, f.start(i)+w.own*f.lanes, 2*f.own-w.own)
 	}
 	f.layers.backward(x, l, i, m.x[f.start(i):], b.of.w.out.of(tile, i), b.g.of(tile, i), sums, dx, w.own, kernel.Zero)
-	if f.att != nil && dx != nil {
+	if f.att != nil && dx != nil && !together(f) {
 		f.att.backward(x, m, i, w, sums)
 	}
 }
 
 func (f *tileField) hand(x *context, m *memory, tile, i int, b *backwardStep, sums []float32) {
 	w := f.wants(b.gradIn)
-	if f.m.Others {
-		clear(f.block(m.dx, f.startSeen(i), f.own))
-	}
-	if f.att != nil {
-		f.att.hand(x, m, i, w, sums)
+	if !together(f) {
+		f.clearSeen(m, i)
+		if f.att != nil {
+			f.att.hand(x, m, i, w, sums)
+		}
 	}
 	if !b.wanted() {
 		return
@@ -181,6 +188,13 @@ func (f *tileField) hand(x *context, m *memory, tile, i int, b *backwardStep, su
 		f.k.Scatter(m.dx[from*f.lanes:], x.place(at), f.weight(m, s), f.mixture(m.dx, s.agent)[from*f.lanes:], f.own-from, f.lanes)
 	}
 	handRows(f.k, m.dx[f.start(i):], m.dx[f.startSeen(i):], tile, i, b.gradIn, f.m, f.lanes)
+}
+
+// clearSeen sets the gradient by agent i's features as others see them to 0, where they lie apart.
+func (f *tileField) clearSeen(m *memory, i int) {
+	if f.m.Others {
+		clear(f.block(m.dx, f.startSeen(i), f.own))
+	}
 }
 
 // handRows copies agent i's gradients by its features, as its own and as seen by others, to the wanted inputs. Inputs that agents and

@@ -97,6 +97,7 @@ func (t *tiler) newWork(w *work[float32]) {
 		for _, list := range a.Neighbours {
 			need.neighbours = max(need.neighbours, len(list))
 		}
+		tw.pass.(*tileField).together(&need)
 	case nets.GumbelSoftmax:
 		tw.pass = &tileGumbel{g: a, k: t.kernels(lanes), lanes: lanes, width: a.Width()}
 	}

@@ -89,6 +89,8 @@ type scratch struct {
 	transposed []float32    // [lanes][widest]
 	ones       []float32    // [lanes]
 	weights    []float32    // of neighbours, [most][lanes]
+	packed     []float32    // of agents that go together: their queries or weights
+	rho, dq    []float32    // their gradients by scores, and by queries or keys
 	features   []float32    // gradient by the inputs side by side, [widest][lanes]
 }
 
@@ -99,10 +101,12 @@ func (s *scratch) place(at int) []int32 {
 }
 
 // scratchNeed is how much of it.
-type scratchNeed struct{ lanes, widest, neighbours int }
+type scratchNeed struct{ lanes, widest, neighbours, packed, rho, dq int }
 
 func (n scratchNeed) max(m scratchNeed) scratchNeed {
-	return scratchNeed{max(n.lanes, m.lanes), max(n.widest, m.widest), max(n.neighbours, m.neighbours)}
+	return scratchNeed{
+		max(n.lanes, m.lanes), max(n.widest, m.widest), max(n.neighbours, m.neighbours), max(n.packed, m.packed), max(n.rho, m.rho), max(n.dq, m.dq),
+	}
 }
 
 func (s *scratch) grow(n scratchNeed) {
@@ -118,7 +122,12 @@ func (s *scratch) grow(n scratchNeed) {
 			s.ones[i] = 1
 		}
 	}
-	if len(s.weights) < n.lanes*n.neighbours {
-		s.weights = make([]float32, n.lanes*n.neighbours)
+	for _, b := range []struct {
+		of   *[]float32
+		rows int
+	}{{&s.weights, n.neighbours}, {&s.packed, n.packed}, {&s.rho, n.rho}, {&s.dq, n.dq}} {
+		if len(*b.of) < n.lanes*b.rows {
+			*b.of = make([]float32, n.lanes*b.rows)
+		}
 	}
 }

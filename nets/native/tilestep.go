@@ -59,6 +59,9 @@ func (f *forwardStep) at(x *context, tile int) (m *memory, l *layersMemory) {
 }
 
 func (f *forwardStep) stages() []stage {
+	if together(f.w.tiles.pass) {
+		return []stage{(*gatherStage)(f), (*attendStage)(f), (*forwardStage)(f)}
+	}
 	if f.w.tiles.pass.mixes() {
 		return []stage{(*gatherStage)(f), (*forwardStage)(f)}
 	}
@@ -88,7 +91,7 @@ func (s *forwardStage) apart() int {
 	return 0
 }
 
-func (s *forwardStage) fence() bool { return s.w.tiles.pass.mixes() }
+func (s *forwardStage) fence() bool { return s.w.tiles.pass.mixes() && !together(s.w.tiles.pass) }
 
 func (s *forwardStage) run(x *context, tile, from, to int) {
 	m, l := (*forwardStep)(s).at(x, tile)
@@ -106,7 +109,9 @@ type backwardStep struct {
 }
 
 func (b *backwardStep) stages() []stage {
-	if b.of.w.tiles.pass.hands(b) {
+	if hands := b.of.w.tiles.pass.hands(b); hands && together(b.of.w.tiles.pass) {
+		return []stage{(*backwardStage)(b), (*attendBackStage)(b), (*handKeysStage)(b), (*handStage)(b)}
+	} else if hands {
 		return []stage{(*backwardStage)(b), (*handStage)(b)}
 	}
 	return []stage{(*backwardStage)(b)}
@@ -136,8 +141,8 @@ func (s *backwardStage) run(x *context, tile, from, to int) {
 	}
 }
 
-func (s *handStage) apart() int { return s.of.w.net.agents }
-func (*handStage) fence() bool  { return true }
+func (s *handStage) apart() int  { return s.of.w.net.agents }
+func (s *handStage) fence() bool { return !together(s.of.w.tiles.pass) }
 
 func (s *handStage) run(x *context, tile, from, to int) {
 	b := (*backwardStep)(s)

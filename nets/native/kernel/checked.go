@@ -6,8 +6,8 @@ import "fmt"
 // beside the Set take a piece of the work.
 type unchecked struct {
 	Set
-	scores     [mostTogether + 1]scoresFunc // by the number of agents
-	mix        [mostTogether + 1]mixFunc
+	scores     [MostTogether + 1]scoresFunc // by the number of agents
+	mix        [MostTogether + 1]mixFunc
 	product    func(p *Product, m, rows, n, cols int)
 	vector     func(y, x, w, bias []float32, stride int, relu bool)
 	update     func(c *Adam, p, m, v, target []float32, shares [][]float32, from int, tau float32, clear bool)
@@ -22,8 +22,8 @@ type (
 	mixFunc    = func(out []float32, stride int, w, base []float32, at []int32, rows, t int)
 )
 
-// mostTogether is the most agents that attend together.
-const mostTogether = 6
+// MostTogether is the most agents that go over their neighbours together.
+const MostTogether = 6
 
 // A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces of at most some 50 µs.
 const (

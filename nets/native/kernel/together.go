@@ -3,7 +3,7 @@ package kernel
 import "fmt"
 
 // Together says whether some agents can go over their neighbours together, and Fewer how many of n should, and how many are then left.
-func Together(agents int) bool { return agents >= 2 && agents <= mostTogether && agents != 5 }
+func Together(agents int) bool { return agents >= 2 && agents <= MostTogether && agents != 5 }
 
 // Fewer is how many of n agents go together next: as many as can, without leaving one alone.
 func Fewer(n int) int {
