@@ -1,0 +1,131 @@
+package placement
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/internal/proof"
+)
+
+// spreading are the rules with amounts by how many wait.
+var spreading = []rule{
+	{"fcfs-nodes, spread", func(e envs.Env) (envs.Policy, error) { return NewNodesFCFS(NodesFCFSConfig{Amount: Spread}, e) }},
+	{"sjf-nodes, spread", func(e envs.Env) (envs.Policy, error) { return NewNodesSJF(NodesSJFConfig{Amount: Spread}, e) }},
+	{"packer-nodes, spread", func(e envs.Env) (envs.Policy, error) {
+		return NewNodesPacker(NodesPackerConfig{Amount: Spread, Warm: true}, e)
+	}},
+	{"tetris, spread", func(e envs.Env) (envs.Policy, error) {
+		c := DefaultTetris()
+		c.Amount = Spread
+		return NewTetris(c, e)
+	}},
+}
+
+// sweepQuantities are those of the table, as the environment names them.
+var sweepQuantities = []string{"slowdown", "utilisation", "cost", "cold share", "violations", "dropped", "efficiency", "evictions", "finished", "return"}
+
+// sweepLoads are the ten ticks of the paper's axis.
+var sweepLoads = []float64{0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9}
+
+// sweep plays episodes under a rule and returns the mean and the standard error of each quantity.
+func sweep(t *testing.T, c placement.ServerlessConfig, r rule, episodes int) (mean, off []float64) {
+	t.Helper()
+	w := newCloud(t, c, r)
+	mean, off = make([]float64, len(sweepQuantities)), make([]float64, len(sweepQuantities))
+	for n := range episodes {
+		e := w.episode(envs.EpisodeSeed(2026, 0, uint64(n)), nil)
+		if w.out.Truncated {
+			t.Errorf("%s at load %g, episode %d was cut", r.name, c.Load, n)
+		}
+		for i, name := range sweepQuantities {
+			x := e.Return
+			if name != "return" {
+				k, err := w.env.Spec().InfoIndex(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x = e.Info[k]
+			}
+			// Welford's.
+			d := x - mean[i]
+			mean[i] += d / float64(n+1)
+			off[i] += d * (x - mean[i])
+		}
+	}
+	for i := range off {
+		off[i] = math.Sqrt(off[i] / float64(episodes-1) / float64(episodes))
+	}
+	return mean, off
+}
+
+// All rules at ten loads from 0.1 to 1.9, steady: slowdown and utilisation rise with the load under every one.
+func TestNodesSweep(t *testing.T) {
+	episodes := 4
+	loads := []float64{0.1, 0.9, 1.9}
+	if *long {
+		episodes, loads = 100, sweepLoads
+	}
+	all := slices.Concat(nodesRules, spreading)
+	rows := [][]string{{"workload", "load", "policy", "quantity", "mean", "error", "episodes"}}
+	slowdown := make([][]float64, len(all))
+	var falls []string
+	for p, r := range all {
+		last := make([]float64, 2)
+		for _, load := range loads {
+			c := placement.DefaultServerless()
+			c.Load = load
+			mean, off := sweep(t, c, r, episodes)
+			for i, name := range sweepQuantities {
+				number := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+				rows = append(rows, []string{c.Workload, number(load), r.name, name, number(mean[i]), number(off[i]), strconv.Itoa(episodes)})
+			}
+			slowdown[p] = append(slowdown[p], mean[0])
+			for i, name := range sweepQuantities[:2] {
+				if mean[i] <= last[i] {
+					falls = append(falls, fmt.Sprintf("%s of %s at load %g", name, r.name, load))
+				}
+				last[i] = mean[i]
+			}
+		}
+	}
+	text := make([]string, len(all))
+	for p, r := range all {
+		text[p] = fmt.Sprintf("%s %.2f to %.2f", r.name, slowdown[p][0], slowdown[p][len(loads)-1])
+	}
+	proof.Claim(kept{t}, proof.Row{
+		Topic: "environments",
+		Claim: fmt.Sprintf("stoker/Placement-v1: under each of %d rules the mean slowdown and the utilisation over %d episodes rise with the load, at %d loads from 0.1 to 1.9",
+			len(all), episodes, len(loads)),
+		Bound:    "none falls",
+		Measured: fmt.Sprintf("slowdowns: %s; falls: %d %s", strings.Join(text, ", "), len(falls), strings.Join(falls, ", ")),
+		Holds:    len(falls) == 0,
+	})
+	if len(falls) > 0 && !*long {
+		t.Errorf("falls: %v", falls)
+	}
+	if dir := os.Getenv(proof.Folder); dir != "" && *long {
+		writeSweep(t, dir, rows)
+	}
+}
+
+// writeSweep writes loads.csv, and table.md of the mean slowdowns.
+func writeSweep(t *testing.T, dir string, rows [][]string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "loads.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := csv.NewWriter(f).WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+}
