@@ -24,6 +24,9 @@ type Context struct {
 	// NewEnv makes one more environment such as those that step together, for learners that try actions on copies; nil where that
 	// can't be.
 	NewEnv func() (envs.Env, error)
+	// Teacher makes a policy that is not learned for environments such as those that step together, by its name in the table of rivals and
+	// with its defaults, for learners that begin by imitating; nil where that can't be.
+	Teacher func(name string) (envs.Policy, error)
 }
 
 // Learner learns from a vector of environments. The loop is

@@ -80,7 +80,7 @@ func (l *lesson) returns(lambda float64) {
 	}
 }
 
-// advantages writes w·(G − baseline).
+// advantages writes w·(G − baseline), and 1 for what another policy did.
 func (l *lesson) advantages(baseline string) {
 	if baseline == Sequence {
 		l.bySequence()
@@ -99,6 +99,9 @@ func (l *lesson) advantages(baseline string) {
 				l.advantage[i] = float32(g)
 			}
 			l.advantage[i] *= float32(l.weights[k])
+			if t.taught {
+				l.advantage[i] = 1
+			}
 		}
 		row += t.steps
 	}
@@ -131,11 +134,19 @@ func (l *lesson) bySequence() {
 	}
 }
 
-// standardise makes the advantages' mean 0 and their deviation 1.
+// standardise makes the advantages' mean 0 and their deviation 1, those of what was taught aside.
 func (l *lesson) standardise() {
-	mean, sd := moments(l.advantage)
-	for i := range l.advantage {
-		l.advantage[i] = float32((float64(l.advantage[i]) - mean) / (sd + 1e-8))
+	own := make([]float32, 0, len(l.advantage))
+	for i, p := range l.places {
+		if !p.t.taught {
+			own = append(own, l.advantage[i])
+		}
+	}
+	mean, sd := moments(own)
+	for i, p := range l.places {
+		if !p.t.taught {
+			l.advantage[i] = float32((float64(l.advantage[i]) - mean) / (sd + 1e-8))
+		}
 	}
 }
 

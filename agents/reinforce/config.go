@@ -69,6 +69,17 @@ type Config struct {
 	TargetTau float64 `yaml:"target_tau" json:"target_tau"`
 	// Replay adds old trajectories to updates.
 	Replay Replay `yaml:"replay" json:"replay"`
+	// Imitate begins by doing what another policy does.
+	Imitate Imitate `yaml:"imitate" json:"imitate"`
+}
+
+// Imitate is supervised learning before learning by oneself: the episodes that begin within the first Steps environment steps are played by
+// a policy that is not learned, and the policy learns to do the same (cross-entropy: an advantage of 1 for whatever was done), the value what comes of it.
+type Imitate struct {
+	// Policy is its name among the rivals, such as sjf; it has its defaults. Empty imitates none.
+	Policy string `yaml:"policy" json:"policy"`
+	// Steps over all copies.
+	Steps int64 `yaml:"steps" json:"steps"`
 }
 
 // Replay is importance-weighted replay of trajectories. It is off by default: an old trajectory's weight is a product over its steps, which
@@ -137,6 +148,7 @@ func (c Config) Validate() error {
 		{"target_tau", c.TargetTau, 0, 1, false},
 		{"replay.trajectories", float64(c.Replay.Trajectories), 0, 1 << 24, false},
 		{"replay.draw", float64(c.Replay.Draw), 1, 1 << 24, false},
+		{"imitate.steps", float64(c.Imitate.Steps), 0, 1 << 50, false},
 		{"replay.cap", c.Replay.Cap, 0, 1e9, true},
 	} {
 		// Written so that NaN fails.
@@ -147,6 +159,9 @@ func (c Config) Validate() error {
 			}
 			return fmt.Errorf("%s is %g, want %s %g and at most %g", f.key, f.got, from, f.lo, f.hi)
 		}
+	}
+	if c.Imitate.Policy == "" && c.Imitate.Steps > 0 {
+		return fmt.Errorf("imitate.steps is %d, want 0 without imitate.policy", c.Imitate.Steps)
 	}
 	if c.Baseline == Value {
 		return nil

@@ -113,17 +113,22 @@ func (m *graphModel) check(i int, o *envs.KindObservation) error {
 	return nil
 }
 
-func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32) error {
+func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error {
 	for i := range m.obs {
 		m.obs[i], m.acts[i] = &v.Obs.Env(i).Kinds[0], v.Act.Env(i).Kinds[0]
 	}
 	clear(logp)
-	return m.acting.Run(m.obs, m.acts, func(row, _ int, scores []float32, mask []bool) int {
+	return m.acting.Run(m.obs, m.acts, func(row, component int, scores []float32, mask []bool) int {
 		m.probs = resize(m.probs, len(scores))
 		choice.Softmax(m.probs, scores, mask)
-		c := choice.Draw(m.probs, s.Float64())
+		c := choice.None
+		if t := taught(row); t == nil {
+			c = choice.Draw(m.probs, s.Float64())
+		} else if mask[int(t[component])] {
+			c = int(t[component])
+		}
 		if c != choice.None {
-			logp[row] += float32(portable.Log(m.probs[c]))
+			logp[row] += float32(portable.Log(max(m.probs[c], 1e-300)))
 		}
 		return c
 	})

@@ -33,7 +33,7 @@ func TestLearnsWithinGraphs(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"value":   func(*Config) {},
 		"dropout": func(c *Config) { c.Graph.Dropout = 0.05 },
-		"replay":  func(c *Config) { c.Replay.Trajectories, c.TargetTau = 16, 0.2 },
+		"replay":  func(c *Config) { c.Replay.Trajectories, c.Replay.Draw, c.TargetTau = 16, 2, 0.2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := quickGraphs()

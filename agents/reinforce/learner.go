@@ -29,6 +29,8 @@ type Learner struct {
 	acted  bool
 	steps  int64 // of the environment, over all copies
 	sums   metrics
+	school *school // nil without one to imitate
+	says   func(row int) []float32
 
 	explore, replayed *rng.Stream
 }
@@ -65,6 +67,12 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	}
 	l.logp = make([]float32, ctx.Copies*l.m.kind().Agents)
 	l.store = newStore(&l.c, l.m, ctx.Copies)
+	if c.Imitate.Policy != "" {
+		if l.school, err = newSchool(c.Imitate, &l.ctx); err != nil {
+			return nil, fmt.Errorf("imitate.policy: %w", err)
+		}
+	}
+	l.says = l.school.says
 	return l, l.m.hand()
 }
 
@@ -86,7 +94,10 @@ func (l *Learner) Act(v *envs.Vector) error {
 			return fmt.Errorf("reinforce: environment %d: %w", i, err)
 		}
 	}
-	if err := l.m.act(v, l.explore, l.logp); err != nil {
+	if err := l.school.act(v, l.steps); err != nil {
+		return fmt.Errorf("reinforce: %w", err)
+	}
+	if err := l.m.act(v, l.explore, l.logp, l.says); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	l.acted = true
@@ -105,8 +116,11 @@ func (l *Learner) Observe(v *envs.Vector) error {
 		if v.ResetStep[i] {
 			continue // the action was not used
 		}
-		if err := l.store.observe(v, i, l.logp[i*k:(i+1)*k], l.sets[i]); err != nil {
+		if err := l.store.observe(v, i, l.logp[i*k:(i+1)*k], l.sets[i], l.school.taught(i)); err != nil {
 			return fmt.Errorf("reinforce: %w", err)
+		}
+		if v.Terminated[i] || v.Truncated[i] {
+			l.school.end(i)
 		}
 		for j, here := range v.Before.Env(i).Kinds[0].Active {
 			if here {

@@ -20,8 +20,9 @@ type model interface {
 	keep(s seen, o *envs.KindObservation, agent int)
 	check(i int, o *envs.KindObservation) error
 
-	// act draws the actions of all agents and writes ln π of them, by row; legal is then what was legal for a row, all components.
-	act(v *envs.Vector, s *rng.Stream, logp []float32) error
+	// act draws the actions of all agents and writes ln π of them, by row; legal is then what was legal for a row, all components. A row for which
+	// taught is not nil does what that says.
+	act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error
 	legal(row int) []bool
 	// hand takes the weights that have learned to act with.
 	hand() error

@@ -20,6 +20,9 @@ func (l *Learner) parts() *choice.Parts {
 	p.Counters["steps"] = &l.steps
 	p.Blobs["exploration"], p.Blobs["replay"] = l.explore, l.replayed
 	p.Blobs["trajectories"], p.Blobs["metrics"] = l.store, &l.sums
+	if l.school != nil {
+		p.Blobs["school"] = l.school
+	}
 	return p
 }
 

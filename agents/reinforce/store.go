@@ -42,8 +42,8 @@ func newStore(c *Config, m model, copies int) *store {
 	return s
 }
 
-// observe adds what the agents of copy i went through; logp is ln π of what they chose.
-func (s *store) observe(v *envs.Vector, i int, logp []float32, set int) error {
+// observe adds what the agents of copy i went through; logp is ln π of what they chose, taught says that another policy chose.
+func (s *store) observe(v *envs.Vector, i int, logp []float32, set int, taught bool) error {
 	k := s.m.kind()
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, rewards := v.Act.Env(i).Kinds[0], v.Rewards[0][i*k.Agents:(i+1)*k.Agents]
@@ -57,7 +57,7 @@ func (s *store) observe(v *envs.Vector, i int, logp []float32, set int) error {
 		}
 		row := i*k.Agents + j
 		t := s.running[row]
-		t.set = set
+		t.set, t.taught = set, taught
 		s.m.keep(t.seen, before, j)
 		t.mask = append(t.mask, s.m.legal(row)...)
 		t.choice, t.logp = append(t.choice, acts[j*width:(j+1)*width]...), append(t.logp, logp[j])
@@ -110,9 +110,16 @@ func (s *store) fresh() *trajectory {
 	return t
 }
 
-// release ends an update: what waited for it is kept for replay, and what is too old serves again.
+// release ends an update: what waited for it is kept for replay, unless another policy did it, and what is too old serves again.
 func (s *store) release() {
-	s.kept = append(s.kept, s.done...)
+	for _, t := range s.done {
+		if t.taught {
+			t.clear()
+			s.free = append(s.free, t)
+		} else {
+			s.kept = append(s.kept, t)
+		}
+	}
 	s.done = s.done[:0]
 	old := max(0, len(s.kept)-s.most)
 	for _, t := range s.kept[:old] {

@@ -9,10 +9,11 @@ import (
 
 // trajectory is what one agent lived through, from a beginning to an end or a cut. Its memory serves again.
 type trajectory struct {
-	set   int  // of the environment's recurring episodes, 0 where it names none
-	goes  bool // it was cut or truncated, and goes on in the value of what was seen last
-	steps int
-	seen  seen // by step and, once there is an end, what was seen there
+	set    int  // of the environment's recurring episodes, 0 where it names none
+	goes   bool // it was cut or truncated, and goes on in the value of what was seen last
+	taught bool // another policy did this, to be imitated
+	steps  int
+	seen   seen // by step and, once there is an end, what was seen there
 	// By step: what was legal, [steps, choices], the choice, [steps, components], the scaled reward, the discount of what follows, and ln π of
 	// the choice when it was made.
 	mask                           []bool
@@ -20,7 +21,7 @@ type trajectory struct {
 }
 
 func (t *trajectory) clear() {
-	t.set, t.goes, t.steps = 0, false, 0
+	t.set, t.goes, t.taught, t.steps = 0, false, false, 0
 	t.seen.clear()
 	t.mask = t.mask[:0]
 	for _, s := range t.columns() {
@@ -35,14 +36,17 @@ func (t *trajectory) columns() []*[]float32 {
 // ended reports whether what was seen at the end is there.
 func (t *trajectory) ended() bool { return t.seen.rows() > t.steps }
 
-// appendTo appends the trajectory as bytes: the set, whether it goes on, its steps, how much was seen, what was seen, a byte for each choice that
+// appendTo appends the trajectory as bytes: the set, whether it goes on and was taught, its steps, how much was seen, what was seen, a byte for each choice that
 // was legal or not, and then the numbers of each column.
 func (t *trajectory) appendTo(b []byte) []byte {
-	goes := uint64(0)
+	flags := uint64(0)
 	if t.goes {
-		goes = 1
+		flags |= goesOn
 	}
-	for _, x := range []uint64{uint64(t.set), goes, uint64(t.steps), uint64(t.seen.rows())} {
+	if t.taught {
+		flags |= wasTaught
+	}
+	for _, x := range []uint64{uint64(t.set), flags, uint64(t.steps), uint64(t.seen.rows())} {
 		b = binary.LittleEndian.AppendUint64(b, x)
 	}
 	b = t.seen.appendTo(b)
@@ -61,6 +65,12 @@ func (t *trajectory) appendTo(b []byte) []byte {
 	return b
 }
 
+// Flags of a trajectory.
+const (
+	goesOn = 1 << iota
+	wasTaught
+)
+
 // read takes what appendTo wrote, for components with so many choices each, off b.
 func (t *trajectory) read(b []byte, components []int) ([]byte, error) {
 	head := [4]uint64{}
@@ -70,10 +80,10 @@ func (t *trajectory) read(b []byte, components []int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if head[1] > 1 || head[2] > math.MaxInt32 || head[3]-head[2] > 1 {
-		return nil, fmt.Errorf("a trajectory of %d steps in which %d things were seen, going on: %d", head[2], head[3], head[1])
+	if head[1] > goesOn|wasTaught || head[2] > math.MaxInt32 || head[3]-head[2] > 1 {
+		return nil, fmt.Errorf("a trajectory of %d steps in which %d things were seen, with flags %d", head[2], head[3], head[1])
 	}
-	t.set, t.goes, t.steps = int(head[0]), head[1] == 1, int(head[2])
+	t.set, t.goes, t.taught, t.steps = int(head[0]), head[1]&goesOn != 0, head[1]&wasTaught != 0, int(head[2])
 	b, err := t.seen.read(b, int(head[3]))
 	if err != nil {
 		return nil, err
@@ -113,7 +123,7 @@ func (t *trajectory) read(b []byte, components []int) ([]byte, error) {
 
 func number(b []byte) (uint64, []byte, error) {
 	if len(b) < 8 {
-		return 0, nil, errors.New("trajectories end early")
+		return 0, nil, errors.New("it ends early")
 	}
 	return binary.LittleEndian.Uint64(b), b[8:], nil
 }

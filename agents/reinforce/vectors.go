@@ -58,7 +58,7 @@ func (m *vectors) hand() error { return m.actor.Hand(m.ctx.Train, m.u.policy.net
 
 func (m *vectors) legal(row int) []bool { return m.masks[row*m.p.N : (row+1)*m.p.N] }
 
-func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32) error {
+func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error {
 	o := &v.Obs.Kinds[0]
 	if err := m.actor.Run(o.Values); err != nil {
 		return fmt.Errorf("acting: %w", err)
@@ -74,12 +74,17 @@ func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32) error {
 			return fmt.Errorf("environment %d: %s %d: %w", i/m.p.Agents, m.p.Kind.Name, i%m.p.Agents, err)
 		}
 		choice.Softmax(m.probs, logits, m.legal(i))
-		c := choice.Draw(m.probs, s.Float64())
+		c := choice.None
+		if t := taught(i); t == nil {
+			c = choice.Draw(m.probs, s.Float64())
+		} else if m.legal(i)[int(t[0])] {
+			c = int(t[0])
+		}
 		if c == choice.None {
 			return fmt.Errorf("environment %d: %s %d has no legal choice", i/m.p.Agents, m.p.Kind.Name, i%m.p.Agents)
 		}
 		v.Act.Kinds[0][i] = float32(c)
-		logp[i] = float32(portable.Log(m.probs[c]))
+		logp[i] = float32(portable.Log(max(m.probs[c], 1e-300)))
 	}
 	return nil
 }

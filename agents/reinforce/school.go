@@ -1,0 +1,130 @@
+package reinforce
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// school is where another policy plays the first episodes: one of it for each copy. A nil school teaches nothing.
+type school struct {
+	steps    int64 // episodes that begin before are taught
+	seeds    rng.Key
+	width    int // of an environment's action
+	agents   int
+	teachers []envs.Policy
+	acts     []*envs.Action
+	begun    []bool // by copy: the present episode's beginning was seen, and
+	teaches  []bool // whether it is taught
+	episodes []uint64
+}
+
+func newSchool(c Imitate, ctx *agents.Context) (*school, error) {
+	if ctx.Teacher == nil {
+		return nil, errors.New("there is none to learn from here")
+	}
+	n := ctx.Copies
+	s := &school{
+		steps: c.Steps, seeds: rng.New(ctx.Seed, "reinforce: teacher"), agents: ctx.Spec.Kinds[0].Agents, width: ctx.Spec.Kinds[0].Action.Width(),
+		begun: make([]bool, n), teaches: make([]bool, n), episodes: make([]uint64, n),
+	}
+	for range n {
+		t, err := ctx.Teacher(c.Policy)
+		if err != nil {
+			return nil, err
+		}
+		s.teachers, s.acts = append(s.teachers, t), append(s.acts, envs.NewAction(ctx.Spec))
+	}
+	return s, nil
+}
+
+// act lets the teachers act where an episode is taught; steps is how many there have been.
+func (s *school) act(v *envs.Vector, steps int64) error {
+	if s == nil {
+		return nil
+	}
+	for i, t := range s.teachers {
+		if !s.begun[i] {
+			s.begun[i], s.teaches[i] = true, steps < s.steps
+			if err := t.Reset(s.seeds.With(uint64(i)).With(s.episodes[i]).Uint64()); err != nil {
+				return fmt.Errorf("%s: %w", t.Name(), err)
+			}
+			s.episodes[i]++
+		}
+		if !s.teaches[i] {
+			continue
+		}
+		if err := t.Act(v.Obs.Env(i), s.acts[i], true); err != nil {
+			return fmt.Errorf("environment %d: %s: %w", i, t.Name(), err)
+		}
+	}
+	return nil
+}
+
+// says is what a row's agent is to do, nil where it chooses itself.
+func (s *school) says(row int) []float32 {
+	if s == nil || !s.teaches[row/s.agents] {
+		return nil
+	}
+	j := row % s.agents
+	return s.acts[row/s.agents].Kinds[0][j*s.width : (j+1)*s.width]
+}
+
+// taught reports whether copy i's episode is.
+func (s *school) taught(i int) bool { return s != nil && s.teaches[i] }
+
+// end ends copy i's episode.
+func (s *school) end(i int) {
+	if s != nil {
+		s.begun[i] = false
+	}
+}
+
+// AppendBinary implements encoding.BinaryAppender: by copy what the episode is, how many there were, and the teacher's state after its length.
+func (s *school) AppendBinary(b []byte) ([]byte, error) {
+	for i, t := range s.teachers {
+		flags := uint64(0)
+		if s.begun[i] {
+			flags |= 1
+		}
+		if s.teaches[i] {
+			flags |= 2
+		}
+		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, flags), s.episodes[i])
+		at := len(b)
+		var err error
+		if b, err = t.AppendBinary(binary.LittleEndian.AppendUint64(b, 0)); err != nil {
+			return nil, err
+		}
+		binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (s *school) UnmarshalBinary(b []byte) error {
+	for i, t := range s.teachers {
+		var head [3]uint64
+		for j := range head {
+			var err error
+			if head[j], b, err = number(b); err != nil {
+				return err
+			}
+		}
+		if head[0] > 3 || head[2] > uint64(len(b)) {
+			return fmt.Errorf("copy %d is taught with flags %d by a policy of %d bytes, %d are left", i, head[0], head[2], len(b))
+		}
+		if err := t.UnmarshalBinary(b[:head[2]]); err != nil {
+			return fmt.Errorf("copy %d: %s: %w", i, t.Name(), err)
+		}
+		s.begun[i], s.teaches[i], s.episodes[i], b = head[0]&1 != 0, head[0]&2 != 0, head[1], b[head[2]:]
+	}
+	if len(b) > 0 {
+		return fmt.Errorf("%d bytes follow the last copy", len(b))
+	}
+	return nil
+}

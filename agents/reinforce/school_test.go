@@ -1,0 +1,184 @@
+package reinforce
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
+	"github.com/stoker-rl/stoker/agents/graphs/graphstest"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// contrary chooses what pays least, or what pays most with a sign, and counts its episodes as its state.
+type contrary struct {
+	best     bool
+	episodes byte
+}
+
+func (c *contrary) Name() string       { return "contrary" }
+func (c *contrary) Reset(uint64) error { c.episodes++; return nil }
+
+func (c *contrary) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o, low := &obs.Kinds[0], obs.Kinds[0].Values[0] < 0 // choices pay 0, 1, 2 on this side, else 2, 1, 0
+	order := []int{0, 1, 2}
+	if low == c.best {
+		slices.Reverse(order)
+	}
+	for _, i := range order {
+		if o.Mask[i] {
+			act.Kinds[0][0] = float32(i)
+			return nil
+		}
+	}
+	return errors.New("nothing is legal")
+}
+func (c *contrary) CopyFrom(src envs.Policy) error        { *c = *src.(*contrary); return nil }
+func (c *contrary) AppendBinary(b []byte) ([]byte, error) { return append(b, c.episodes), nil }
+func (c *contrary) UnmarshalBinary(b []byte) error {
+	if len(b) != 1 {
+		return errors.New("want a byte")
+	}
+	c.episodes = b[0]
+	return nil
+}
+
+func taughtBy(best bool) func(string) (envs.Policy, error) {
+	return func(name string) (envs.Policy, error) {
+		if name != "contrary" {
+			return nil, errors.New("no policy " + name)
+		}
+		return &contrary{best: best}, nil
+	}
+}
+
+// Who imitates does as he is taught, even what pays least; who then learns by himself does better.
+func TestImitation(t *testing.T) {
+	for _, k := range []struct {
+		steps  int64 // of 12,000
+		lo, hi float64
+	}{{12_000, 0, 0.1}, {200, 0.85, 1}} {
+		c := quick()
+		c.Imitate = Imitate{Policy: "contrary", Steps: k.steps}
+		_, l := choicetest.Train(t, 1, 2, 12_000, 1, func() (envs.Env, error) { return choicetest.NewToy(choicetest.Toy{Length: 5}), nil },
+			func(ctx agents.Context) (agents.Learner, error) {
+				ctx.Teacher = taughtBy(false)
+				return New(c, ctx)
+			})
+		p, err := l.(*Learner).Policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := share(t, p); got < k.lo || got > k.hi {
+			t.Errorf("taught for %d steps: between the least and the most that choices pay the policy gets %.2f, want %g to %g", k.steps, got, k.lo, k.hi)
+		}
+	}
+}
+
+// share is where what a policy is paid lies between the worst and the best legal choices.
+func share(t *testing.T, p envs.Policy) float64 {
+	t.Helper()
+	toy := choicetest.NewToy(choicetest.Toy{Length: 5})
+	obs, out := envs.NewObservation(toy.Spec()), envs.NewOutcome(toy.Spec())
+	pays := func(by envs.Policy) float64 {
+		sum, act := 0.0, envs.NewAction(toy.Spec())
+		for seed := range uint64(50) {
+			if err := toy.Reset(1<<40+seed, nil, obs); err != nil {
+				t.Fatal(err)
+			}
+			for range 5 {
+				if err := errors.Join(by.Act(obs, act, true), toy.Step(act, obs, out)); err != nil {
+					t.Fatal(err)
+				}
+				sum += float64(out.Rewards[0][0])
+			}
+		}
+		return sum
+	}
+	worst, best := pays(&contrary{}), pays(&contrary{best: true})
+	return (pays(p) - worst) / (best - worst)
+}
+
+// The end of school falls within a saved state, and a resumed learner goes on with the same weights.
+func TestImitationResumes(t *testing.T) {
+	build := func() (*envs.Vector, *Learner) {
+		c := quickGraphs()
+		c.Imitate, c.Episodes, c.Replay.Trajectories = Imitate{Policy: "pass", Steps: 40}, 2, 4
+		v, err := envs.NewVector(func() (envs.Env, error) { return graphstest.NewToy(7), nil }, envs.VectorOptions{Copies: 3, Seed: rng.New(1, "x").Uint64()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, l := choicetest.Train(t, 1, 3, 0, 1, func() (envs.Env, error) { return graphstest.NewToy(7), nil }, func(ctx agents.Context) (agents.Learner, error) {
+			ctx.Teacher = func(string) (envs.Policy, error) { return &passer{}, nil }
+			return New(c, ctx)
+		})
+		return v, l.(*Learner)
+	}
+	run := func(v *envs.Vector, l *Learner, n int) {
+		for range n {
+			if err := errors.Join(l.Act(v), v.Step(), l.Observe(v), l.Update()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	v, l := build()
+	if err := v.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	run(v, l, 10)
+	s := agents.NewState()
+	b, err := v.AppendBinary(nil)
+	if err := errors.Join(err, l.Save(s)); err != nil {
+		t.Fatal(err)
+	}
+	w, m := build()
+	if err := errors.Join(w.UnmarshalBinary(b), m.Load(s)); err != nil {
+		t.Fatal(err)
+	}
+	run(v, l, 20)
+	run(w, m, 20)
+	one, two := agents.NewState(), agents.NewState()
+	if err := errors.Join(l.Save(one), m.Save(two)); err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range one.Weights {
+		if !slices.Equal(a.Data, two.Weights[name].Data) {
+			t.Errorf("%s differs after resuming", name)
+		}
+	}
+	for name, a := range one.Blobs {
+		if !slices.Equal(a, two.Blobs[name]) {
+			t.Errorf("%s differs after resuming", name)
+		}
+	}
+	for _, k := range l.store.kept {
+		if k.taught {
+			t.Error("what was taught is kept for replay")
+		}
+	}
+}
+
+// passer takes nothing.
+type passer struct{ contrary }
+
+func (p *passer) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
+	act.Kinds[0][0], act.Kinds[0][1], act.Kinds[0][2] = graphstest.Things, 0, 0
+	return nil
+}
+
+func TestSchoolRefuses(t *testing.T) {
+	c := quick()
+	c.Imitate = Imitate{Policy: "nobody", Steps: 10}
+	for want, teacher := range map[string]func(string) (envs.Policy, error){"no policy nobody": taughtBy(true), "none to learn from": nil} {
+		toy := choicetest.NewToy(choicetest.Toy{Length: 5})
+		l := learn(t, quick(), choicetest.Toy{Length: 5}, 0)
+		ctx := l.ctx
+		ctx.Spec, ctx.Teacher = toy.Spec(), teacher
+		if _, err := New(c, ctx); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
