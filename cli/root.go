@@ -71,7 +71,7 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"})
 	root.SetHelpCommandGroupID("look")
 	root.SetCompletionCommandGroupID("look")
-	for _, c := range []*cobra.Command{trainCommand(), resumeCommand(), evalCommand(), explainCommand(), plotCommand(), powerCommand()} {
+	for _, c := range []*cobra.Command{trainCommand(), resumeCommand(), evalCommand(), explainCommand(), plotCommand(), powerCommand(), suiteCommand()} {
 		c.GroupID = "work"
 		root.AddCommand(c)
 	}

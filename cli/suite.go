@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/suites"
+)
+
+type suiteFlags struct {
+	quick, json      bool
+	seeds, out, data string
+	workers          int
+}
+
+func suiteCommand() *cobra.Command {
+	var f suiteFlags
+	c := &cobra.Command{
+		Use:   "suite [NAME]",
+		Short: "Redo a paper's figures: its numbers, ours and their ratio",
+		Long: `Redo the figures of a paper: policies play under shared workload seeds, and the paper's number, ours with its 95 %
+interval and their ratio stand side by side, with what became of the paper's claims. Without a name the suites are listed.
+
+The folder given by --out (default: runs/suites/NAME) gets suite.json for programs, suite.md, a page of everything,
+tables as CSV, and the figures as PNG with their data as CSV. A folder that holds anything but an earlier result of the
+suite is refused. Results do not depend on --workers.`,
+		Example: `  stoker suite                                        # the suites
+  stoker suite hops --quick                           # under two minutes
+  stoker suite hops --seeds 1-50 --out compare/hops
+  stoker suite hops --data DATA --json                # with real traces from a folder`,
+		Args: args(0, 1, ""),
+		RunE: func(c *cobra.Command, a []string) error {
+			if len(a) == 0 {
+				return listSuites(c, f)
+			}
+			return runSuite(c, a[0], f)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var out []string
+			if len(a) == 0 {
+				for _, s := range suites.All() {
+					out = append(out, s.Name+"\t"+s.Doc)
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	fl := c.Flags()
+	fl.BoolVar(&f.quick, "quick", false, "fewer seeds and shorter episodes: under two minutes on two cores")
+	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the suite's)")
+	fl.StringVar(&f.out, "out", "", "folder of the result, as in compare/hops (default: runs/suites/NAME)")
+	fl.IntVar(&f.workers, "workers", 0, "goroutines that play, as in 4; 0 is one per core")
+	fl.StringVar(&f.data, "data", "", "folder of real traces that the program does not carry, as in DATA/azure2019/100_inv.csv for --data DATA")
+	fl.BoolVar(&f.json, "json", false, "print suite.json instead of the table, or the list as JSON")
+	return c
+}
+
+// suitesDir is where results go that are given no folder.
+const suitesDir = "runs/suites"
+
+func listSuites(c *cobra.Command, f suiteFlags) error {
+	if c.Flags().Changed("quick") || f.seeds != "" || f.out != "" || f.data != "" || c.Flags().Changed("workers") {
+		return usage("no suite is named; see: stoker suite")
+	}
+	type line struct {
+		Name  string `json:"name"`
+		Doc   string `json:"doc"`
+		Paper string `json:"paper"`
+		Seeds int    `json:"seeds"`
+	}
+	lines := []line{}
+	for _, s := range suites.All() {
+		lines = append(lines, line{s.Name, s.Doc, s.Paper, s.Seeds})
+	}
+	if f.json {
+		return printJSON(c.OutOrStdout(), lines)
+	}
+	t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, l := range lines {
+		fmt.Fprintf(t, "%s\t%s\n\t%s\n", l.Name, l.Doc, l.Paper)
+	}
+	return t.Flush()
+}
+
+func runSuite(c *cobra.Command, name string, f suiteFlags) error {
+	s, err := suites.Find(name)
+	if err != nil {
+		return usage("%w", err)
+	}
+	o := suite.Options{Quick: f.quick, Workers: f.workers, Data: f.data, Progress: stageProgress(c)}
+	if f.workers < 0 {
+		return usage("--workers is %d, want at least 0", f.workers)
+	}
+	if f.seeds != "" {
+		if o.Seeds, err = configs.ParseSeeds(f.seeds); err != nil {
+			return usage("--seeds: %w", err)
+		}
+	}
+	if f.data != "" {
+		if info, err := os.Stat(f.data); err != nil || !info.IsDir() {
+			return usage("--data is %s, want a folder", f.data)
+		}
+	}
+	out := f.out
+	if out == "" {
+		out = filepath.Join(filepath.FromSlash(suitesDir), s.Name)
+	}
+	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing is written")
+	defer release()
+	res, err := suite.Run(ctx, s, o, out, suite.Made{Version: Version(), Revision: revision()})
+	if err != nil {
+		return err
+	}
+	w := c.OutOrStdout()
+	if f.json {
+		return printJSON(w, res)
+	}
+	fmt.Fprintf(w, "%s\npage:    %s\ndata:    %s\n", suite.Text(res), filepath.Join(out, suite.PageFile), filepath.Join(out, suite.ResultFile))
+	for _, fig := range res.Figures {
+		fmt.Fprintf(w, "figure:  %s\n", filepath.Join(out, fig))
+	}
+	fmt.Fprintf(w, "again:   %s\n", res.Command)
+	return nil
+}
+
+// stageProgress shows how far each stage of a suite is.
+func stageProgress(c *cobra.Command) func(stage string, done, all int) {
+	now, show := "", func(int, int) {}
+	return func(stage string, done, all int) {
+		if stage != now {
+			now, show = stage, countProgress(c, stage)
+		}
+		show(done, all)
+	}
+}

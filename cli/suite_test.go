@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+// The suites are listed; what is wrong with a call is named and costs nothing.
+func TestSuites(t *testing.T) {
+	code, out, errs := stoker("suite")
+	if code != exitDone {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	contains(t, "suite", out, "hops", "Figs. 2 to 4", "Huang")
+	_, out, _ = stoker("suite", "--json")
+	if list := decode[[]map[string]any](t, out); len(list) == 0 || list[0]["name"] != "hops" || list[0]["paper"] == "" || list[0]["seeds"] != 20.0 {
+		t.Errorf("suites are %v", list)
+	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for want, a := range map[string][]string{
+		`no suite "hop"; there are: hops`: {"suite", "hop"},
+		"no suite is named":               {"suite", "--quick"},
+		`--seeds: "1-" is not a list`:     {"suite", "hops", "--seeds", "1-"},
+		"--workers is -1":                 {"suite", "hops", "--workers", "-1"},
+		"--data is nowhere, want a":       {"suite", "hops", "--data", "nowhere"},
+		"holds other things than a suite": {"suite", "hops", "--out", full},
+		"too many arguments":              {"suite", "hops", "hops"},
+	} {
+		if code, _, errs := stoker(a...); code != exitUsage {
+			t.Errorf("%v: exit %d: %s", a, code, errs)
+		} else {
+			contains(t, "refusal", errs, want)
+		}
+	}
+}
+
+// One seed is enough to see the paper's numbers beside ours; nothing is decided then. A second run takes the first one's place.
+func TestSuiteHops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of work")
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	code, out, errs := stoker("suite", "hops", "--quick", "--seeds", "7", "--out", dir, "--json")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	res := decode[suite.Result](t, out)
+	if res.Suite != "hops" || !res.Quick || len(res.Seeds) != 1 || len(res.Rows) < 50 || res.Command != "stoker suite hops --quick --seeds 7" {
+		t.Errorf("it is %s, %v, with %d rows: %s", res.Suite, res.Seeds, len(res.Rows), res.Command)
+	}
+	for _, c := range res.Comparisons {
+		if c.Verdict != "undecided" {
+			t.Errorf("one seed decides on %s: %s is %s than %s", c.Setting, c.A, c.Verdict, c.B)
+		}
+	}
+	for _, f := range append(append([]string{suite.ResultFile, suite.PageFile}, res.Figures...), res.Tables...) {
+		if _, err := os.Stat(filepath.Join(dir, f)); err != nil {
+			t.Error(err)
+		}
+	}
+}

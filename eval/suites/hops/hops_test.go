@@ -1,0 +1,194 @@
+package hops
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
+	"github.com/stoker-rl/stoker/agents/spsa"
+	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+// small is the suite in episodes of a few windows, so that its tests are quick.
+func small(t *testing.T, windows int) func(context.Context, suite.Options, *suite.Report) error {
+	t.Helper()
+	return func(ctx context.Context, o suite.Options, r *suite.Report) error {
+		g, a, out := generated(), azure(), outside()
+		for _, w := range []*world{&g, &a, &out} {
+			w.config.Windows, w.config.Slots = windows, 20
+		}
+		g.config.Demand.Source = pricing.Generated
+		return runIn(ctx, &o, r, []world{g}, &out, nil)
+	}
+}
+
+// Same bytes for any number of workers; all tables and figures are there; every row that has a paper's value has its ratio.
+func TestSuite(t *testing.T) {
+	s := Suite()
+	s.Run = small(t, 4)
+	var first map[string][]byte
+	for _, workers := range []int{1, 5} {
+		dir := filepath.Join(t.TempDir(), "out")
+		res, err := suite.Run(t.Context(), s, suite.Options{Quick: true, Seeds: []uint64{1, 2, 3}, Workers: workers}, dir, suite.Made{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]byte{}
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if got[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if first == nil {
+			first = got
+			checkResult(t, res)
+			continue
+		}
+		if !reflect.DeepEqual(got, first) {
+			t.Errorf("%d workers leave something else than one", workers)
+		}
+	}
+}
+
+func checkResult(t *testing.T, res *suite.Result) {
+	t.Helper()
+	withPaper := 0
+	for _, r := range res.Rows {
+		if r.Paper != nil {
+			withPaper++
+			if ratio := float64(r.Ours) / *r.Paper; math.Abs(ratio-float64(r.Ratio)) > 1e-12 {
+				t.Errorf("%s, %s: ratio %v, want %v", r.Figure, r.Quantity, r.Ratio, ratio)
+			}
+		}
+		if !(r.Lo <= r.Ours && r.Ours <= r.Hi) {
+			t.Errorf("%s, %s: %v lies outside %v to %v", r.Figure, r.Quantity, r.Ours, r.Lo, r.Hi)
+		}
+	}
+	if withPaper != 18 { // profit 2, lead 1, violations 2, tiers 9, switches 3, utilisation 1
+		t.Errorf("%d rows have a value of the paper's, want 18", withPaper)
+	}
+	if len(res.Figures) != 7 || len(res.Tables) != 2 || len(res.Claims) != 10 {
+		t.Errorf("%d figures, %d tables, %d claims", len(res.Figures), len(res.Tables), len(res.Claims))
+	}
+	if text := suite.Text(res); strings.Contains(text, "NaN") || strings.Contains(text, "n/a") {
+		t.Errorf("something could not be computed:\n%s", text)
+	}
+	if b, err := json.Marshal(res); err != nil || !strings.Contains(string(b), "no trained policy plays") {
+		t.Errorf("that no trained policy plays is not said (%v)", err)
+	}
+}
+
+// Nobody is given other constants than those that the packages recommend: only prices and baselines, the terms of each scheduler's pool, and the
+// load's scale in PBA's unit.
+func TestNothingIsTuned(t *testing.T) {
+	g, a := generated(), azure()
+	want := pricing.Default()
+	want.Demand.Start = 0
+	if !reflect.DeepEqual(a.config, want) {
+		t.Errorf("the Azure day is %+v", a.config)
+	}
+	want.Demand.Source = pricing.Generated
+	if !reflect.DeepEqual(g.config, want) {
+		t.Errorf("generated arrivals are %+v", g.config)
+	}
+	if got := *hops(&g).pba; !reflect.DeepEqual(got, spsa.Default()) {
+		t.Errorf("HOPS is %+v", got)
+	}
+	out := outside()
+	pba := spsa.Default()
+	pba.Prices.Unit = 104 * 60 * 5.7
+	if got := *hops(&out).pba; !reflect.DeepEqual(got, pba) || out.config.Profile != pricing.OutsideProfile {
+		t.Errorf("HOPS with the outside option is %+v", got)
+	}
+	for _, p := range append(rivals(at1()), hops(&g)) {
+		e, err := p.entry(&g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env, err := e.NewEnv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := pricing.Default()
+		c.Demand.Source, c.Demand.Start = pricing.Generated, 0
+		if err := baselines.Terms(p.scheduler, &c); err != nil {
+			t.Fatal(err)
+		}
+		if p.baselines != nil {
+			c.Baselines = p.baselines
+		}
+		if got := *env.(*pricing.Pricing).Config(); !reflect.DeepEqual(got, c) {
+			t.Errorf("%s plays in %+v, want %+v", p.name, got, c)
+		}
+	}
+}
+
+// A world's trace that is not there is the caller's mistake, and named.
+func TestData(t *testing.T) {
+	w := azureData(&suite.Options{Data: filepath.Join(t.TempDir(), "none")})
+	e, err := rivals(at1())[0].entry(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.NewEnv(); err == nil || !strings.Contains(err.Error(), "azure2019") {
+		t.Errorf("%v, want an error that names the folder", err)
+	}
+}
+
+// Every policy of the zoo plays where it fits, window by window as the others do, and says why where it doesn't.
+func TestZoo(t *testing.T) {
+	zoo, err := shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range zoo {
+		fits := 0
+		for _, w := range []world{generated(), outside()} {
+			list, notes := trained([]*learned{l}, &w, at1())
+			if len(list)+len(notes) != 1 {
+				t.Errorf("%s on %s: %d policies, notes %q", l.name, w.name, len(list), notes)
+			}
+			if len(list) == 0 {
+				continue
+			}
+			fits++
+			w.config.Windows = 2
+			m := &match{world: &w, policies: append(list, rivals(at1())[1])}
+			if err := play(t.Context(), &suite.Options{Seeds: []uint64{3}}, "zoo", true, m); err != nil {
+				t.Fatal(err)
+			}
+			for i := range m.policies {
+				whole, err := m.scores(i, "profit", 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				windows, err := m.series(i, "profit", 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(windows[0]) != 2 || math.Abs(windows[0][0]+windows[0][1]-whole[0][0]) > 1e-6*math.Abs(whole[0][0]) {
+					t.Errorf("%s on %s: windows %v, in all %v", m.policies[i].name, w.name, windows[0], whole[0][0])
+				}
+			}
+		}
+		if fits == 0 {
+			t.Errorf("%s fits no world", l.name)
+		}
+		other := generated().config
+		other.VGPUs = 128
+		if l.fits(&other) == "" {
+			t.Errorf("%s fits 128 vGPUs", l.name)
+		}
+	}
+}

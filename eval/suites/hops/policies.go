@@ -1,0 +1,110 @@
+package hops
+
+import (
+	"fmt"
+
+	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/agents/spsa"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+// policy is who plays: a scheduler and prices above it.
+type policy struct {
+	name, scheduler string
+	// prices and baselines stand still where pba and learned are nil. Only ARMS has use for baselines.
+	prices    []float64
+	baselines []int
+	// pba moves both after every window.
+	pba *spsa.Config
+	// learned sets both, or schedules, or nothing of it.
+	learned *learned
+}
+
+// Names, as tables and figures have them.
+const (
+	hopsName   = "HOPS"
+	spssName   = "SPSS 14/14/15"
+	tunedName  = "SPSS 8/15/20"
+	torporName = "Torpor"
+	hasName    = "HAS-GPU"
+	mqfqName   = "MQFQ-Sticky"
+)
+
+// hops is the paper's method: PBA as recommended above ARMS.
+func hops(w *world) policy {
+	c := spsa.Default()
+	c.Prices.Unit = unit(&w.config)
+	return policy{name: hopsName, scheduler: pricing.ARMSName, pba: &c}
+}
+
+// unit is the slope of profit that counts as one for prices, Λ·H·U with the billing units of the first tier (docs/agents/spsa.md).
+func unit(c *pricing.Config) float64 {
+	mean := 45.0
+	if c.Profile == pricing.OutsideProfile {
+		mean = 104
+	}
+	return mean * float64(c.Slots) * c.Tiers[0].Demand
+}
+
+// rivals are the paper's at static prices; its ablation SPSS twice, with an equal split of 43 keep-alive vGPUs and with the one at which
+// the paper's HOPS ends.
+func rivals(prices []float64) []policy {
+	return []policy{
+		{name: spssName, scheduler: pricing.ARMSName, prices: prices, baselines: []int{14, 14, 15}},
+		{name: tunedName, scheduler: pricing.ARMSName, prices: prices, baselines: []int{8, 15, 20}},
+		{name: torporName, scheduler: "torpor", prices: prices},
+		{name: hasName, scheduler: "has-gpu", prices: prices},
+		{name: mqfqName, scheduler: "mqfq-sticky", prices: prices},
+	}
+}
+
+// priced are the rivals' schedulers with a PBA of their own above them. Their pools have no baselines to move.
+func priced(w *world) []policy {
+	var out []policy
+	for _, p := range rivals(nil) {
+		if p.scheduler == pricing.ARMSName {
+			continue // with PBA that is HOPS
+		}
+		c := *hops(w).pba
+		c.Baselines.Step = 0
+		p.pba = &c
+		out = append(out, p)
+	}
+	return out
+}
+
+// entry is a policy in a world, ready to play.
+func (p policy) entry(w *world) (suite.Entry, error) {
+	c := w.config
+	if err := baselines.Terms(p.scheduler, &c); err != nil {
+		return suite.Entry{}, fmt.Errorf("%s: %w", p.name, err)
+	}
+	if p.prices != nil {
+		c.Prices = p.prices
+	}
+	if p.baselines != nil {
+		c.Baselines = p.baselines
+	}
+	if p.learned != nil {
+		return p.learned.entry(p, c, w.load), nil
+	}
+	newActor := func(envs.Env) (rollout.Actor, error) { return rollout.Actor{Policy: pricing.NewStatic(&c)}, nil }
+	if p.pba != nil {
+		newActor = p.planner
+	}
+	return suite.Entry{
+		Contestant: eval.Contestant{Name: p.name, Kind: catalog.Heuristic, Versions: []eval.Version{{New: newActor}}},
+		NewEnv:     func() (envs.Env, error) { return catalog.NewEnv(pricing.ID, &c, w.load) },
+	}, nil
+}
+
+// planner is the policy's PBA for environments such as env.
+func (p policy) planner(env envs.Env) (rollout.Actor, error) {
+	planner, err := baselines.NewPBA(*p.pba, env)
+	return rollout.Actor{Planner: planner}, err
+}
