@@ -15,20 +15,19 @@ const chunk = 30
 type rate struct {
 	n    uint64
 	mean float64
-	// few and more hold the probabilities of at most 0, 1, …, in units of a draw's 2^-53 and rounded up: what is drawn reaches beyond them or not. Of more there are as
-	// many as draws have asked for. sum and last are the last one's, and its own part of it.
-	few       [8]int64
-	more      []int64
+	// below holds the probabilities of at most 0, 1, … as far as draws have asked for them, in units of a draw's 2^-53 and rounded up. sum and last are the
+	// last one's, and its own part of it.
+	below     []int64
 	sum, last float64
 }
 
-// tabled is how many probabilities a rate keeps beside the few; what is drawn beyond them, at a mean of chunk one time in 10^8, is summed anew.
-const tabled = 56
+// tabled is how many probabilities a rate keeps; what is drawn beyond them, at a mean of chunk one time in 10^7, is summed anew.
+const tabled = 64
 
 func newRates(n int) []rate {
 	r, all := make([]rate, n), make([]int64, n*tabled)
 	for i := range r {
-		r[i].more = all[i*tabled : i*tabled : (i+1)*tabled]
+		r[i].below = all[i*tabled : i*tabled : (i+1)*tabled]
 	}
 	return r
 }
@@ -39,12 +38,9 @@ func draws(p float64) int64 { return int64(math.Ceil(p * 0x1p53)) }
 // set changes the mean.
 func (r *rate) set(mean float64) {
 	n := max(1, math.Ceil(mean/chunk))
-	r.n, r.mean, r.more = uint64(n), mean/n, r.more[:0]
+	r.n, r.mean = uint64(n), mean/n
 	r.last = portable.Exp(-r.mean)
-	r.sum, r.few[0] = r.last, draws(r.last)
-	for m := 1; m < len(r.few); m++ {
-		r.few[m] = r.next(m)
-	}
+	r.sum, r.below = r.last, append(r.below[:0], draws(r.last))
 }
 
 // next goes on to the probability of at most m.
@@ -54,39 +50,31 @@ func (r *rate) next(m int) int64 {
 	return draws(r.sum)
 }
 
-// count is one draw's number by inversion: how many of the probabilities a draw of 53 bits reaches. The few are counted without a branch, which would be
-// guessed wrong as often as dice are.
+// count is one draw's number by inversion: the least whose probability a draw of 53 bits does not reach.
 func (r *rate) count(u int64) int32 {
-	m := 0
-	for _, p := range r.few {
-		m += int(uint64(p-1-u) >> 63)
+	from := 0
+	if k := int(r.mean); k > 8 && k < len(r.below) && u >= r.below[k] {
+		from = k + 1 // large means take half of the way at once
 	}
-	if m == len(r.few) {
-		m += r.beyond(u)
+	for m := from; m < len(r.below); m++ {
+		if u < r.below[m] {
+			return int32(m)
+		}
 	}
-	return int32(m)
+	return r.beyond(u)
 }
 
-// beyond is how many more than the few.
-func (r *rate) beyond(u int64) int {
-	from := 0
-	if k := int(r.mean) - len(r.few); k > 0 && k < len(r.more) && u >= r.more[k] {
-		from = k + 1
-	}
-	for i, p := range r.more[from:] {
-		if u < p {
-			return from + i
+// beyond goes on where the table ends.
+func (r *rate) beyond(u int64) int32 {
+	m := len(r.below)
+	for ; m < tabled; m++ {
+		if r.below = append(r.below, r.next(m)); u < r.below[m] || r.last == 0 {
+			return int32(m)
 		}
 	}
-	for m := len(r.more); m < tabled; m++ {
-		if r.more = append(r.more, r.next(len(r.few)+m)); u < r.more[m] || r.last == 0 {
-			return m
-		}
-	}
-	c := *r // is not tabled
-	for m := tabled; ; m++ {
-		if p := c.next(len(r.few) + m); u < p || c.last == 0 {
-			return m
+	for c := *r; ; m++ { // is not tabled
+		if p := c.next(m); u < p || c.last == 0 {
+			return int32(m)
 		}
 	}
 }
