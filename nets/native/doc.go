@@ -10,6 +10,9 @@
 // batch through all operations up to the next optimiser step while it is in the cache, the work shared by a few threads (segment.go, pool.go) where that is
 // faster than one (pace.go).
 //
+// Networks over graphs are in the files whose names begin with graph: graphplain in plain Go, an edge at a time, and graphfast with kernels, on
+// row-major rows of nodes, block by block.
+//
 // Results do not depend on the number of threads, nor on what else the machine does: outside a recorded update each operation runs on the
 // goroutine that calls it, inside the batch is cut into a number of shares that follows from its size, and sums have a fixed
 // order. The two assemblies give the same bits; plain Go is another family. The first failure sticks, as package nets says, with
