@@ -1,0 +1,153 @@
+package native
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
+)
+
+// What was computed before leaves no trace in a Work: results are those of a new one, bit for bit.
+func TestGraphNoHiddenState(t *testing.T) {
+	for _, name := range []string{"kinds, all on", "wide 20", "given"} {
+		c := netstest.Graphs()[name]
+		for family, e := range graphEngines() {
+			x := mustGraph(t, e, c, 1)
+			heads := slices.Concat(x.Forward()...)
+			grads := x.Backward()
+			if name != "given" { // another batch between
+				other := c
+				other.Nodes, other.Edges = [][]int{{50, 3, 20}}, [][]int{{30, 60, 9, 70}}
+				y := mustGraph(t, e, other, 2)
+				x.Net.Forward(x.Work, y.Batch, nil)
+				x.Net.Head(x.Work, 2, nil, nil)
+				x.Net.Backward(x.Work)
+			}
+			near(t, name+" "+family+" heads", slices.Concat(x.Forward()...), heads, 0)
+			near(t, name+" "+family+" gradient", x.Backward(), grads, 0)
+			noError(t, e)
+		}
+	}
+}
+
+// Backward adds; heads that have not run don't count, and have no gradient to set.
+func TestGraphBackwardAdds(t *testing.T) {
+	c := netstest.Graphs()["kinds, all on"]
+	for name, e := range graphEngines() {
+		x := mustGraph(t, e, c, 1)
+		x.Forward()
+		g := x.Backward()
+		x.Net.Backward(x.Work)
+		for i := range g {
+			g[i] *= 2
+		}
+		near(t, name+" twice", values(x.Net.Grads()), g, tolerance(e))
+		x.Net.Forward(x.Work, x.Batch, x.Drop)
+		if x.Work.GradOut(2) != nil {
+			t.Errorf("%s: GradOut of a head that has not run is not nil", name)
+		}
+		x.Net.ZeroGrads()
+		x.Net.Backward(x.Work)
+		near(t, name+" without heads", values(x.Net.Grads()), make([]float64, len(g)), 0)
+		x.Net.Head(x.Work, 2, nil, nil)
+		x.Net.Backward(x.Work)
+		near(t, name+" before GradOut is set", values(x.Net.Grads()), make([]float64, len(g)), 0)
+		for range 2 { // the last run counts
+			x.Net.Head(x.Work, 2, nil, nil)
+			x.Work.GradOut(2).Set64(x.By[2])
+		}
+		x.Net.Backward(x.Work)
+		once := values(x.Net.Grads())
+		clear(x.By[0])
+		clear(x.By[1])
+		x.Forward()
+		near(t, name+" one head", once, x.Backward(), tolerance(e))
+		noError(t, e)
+	}
+}
+
+func TestGraphErrors(t *testing.T) {
+	for _, kernels := range graphFamilies() {
+		e := New(Options{Kernels: kernels})
+		c := netstest.Graphs()["kinds"]
+		x, y := mustGraph(t, e, c, 1), mustGraph(t, e, netstest.Graphs()["one kind"], 1)
+		unsealed := nets.NewGraphBatch(c.Arch)
+		unsealed.AddGraph()
+		forward := func() { x.Net.Forward(x.Work, x.Batch, nil) }
+		given, extra := x.In[1].Given, x.In[1].Extra
+		for i, c := range []struct {
+			do   func()
+			want []string
+		}{
+			{func() { x.Net.Forward(x.Work, nil, nil) }, []string{"Forward", "no batch"}},
+			{func() { x.Net.Forward(x.Work, unsealed, nil) }, []string{"Forward", "1 graphs", "not sealed"}},
+			{func() { x.Net.Forward(x.Work, y.Batch, nil) }, []string{"Forward", "batch was made for nodes [{a 3}]", "want those of graph"}},
+			{func() { x.Net.Forward(y.Work, x.Batch, nil) }, []string{"Forward", "Work is not one of graph"}},
+			{func() { x.Net.Forward(nil, x.Batch, nil) }, []string{"Forward", "Work"}},
+			{func() { x.Net.Head(x.Net.NewWork(), 0, nil, nil) }, []string{"Head", `"which"`, "without a Forward"}},
+			{func() { x.Net.Backward(x.Net.NewWork()) }, []string{"Backward", "without a Forward"}},
+			{func() { forward(); x.Net.Head(x.Work, 3, nil, nil) }, []string{"Head", "head 3", "one of 3"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, nil, extra) }, []string{"Head", `"where"`, "0 lists of given nodes, want 1"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1}}, extra) }, []string{"Head", `given[0] ("invocation") has 1 rows`, "3 graphs"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, 9, 1}}, extra) }, []string{"Head", "names row 9 for graph 1", "[0, 9)"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, -2, 1}}, extra) }, []string{"Head", "names row -2"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, given, extra[1:]) }, []string{"Head", "5 extra numbers, want 2 for each of 3 graphs"}},
+			{func() { x.Work.GradOut(-1) }, []string{"GradOut", "head -1"}},
+			{func() { x.Work.Embedding(3) }, []string{"Embedding", "kind 3"}},
+			{func() { x.Net.Forward(x.Work, unsealed, nil); e.Err(); x.Net.Backward(x.Work) }, []string{"Backward", "without a Forward"}},
+		} {
+			c.do()
+			wantError(t, e.Err(), append(c.want, "nets/native: ")...)
+			if err := e.Err(); err != nil {
+				t.Fatalf("case %d: %v", i, err)
+			}
+		}
+		if _, err := e.NewGraphNet(nets.Graph{}); err == nil {
+			t.Error("NewGraphNet accepted an empty architecture")
+		}
+		_, err := New(Options{}).NewAdam(x.Net, nets.Adam{})
+		wantError(t, err, "NewAdam", "one of this engine")
+		_, err = e.NewAdam((*graphNet[float32])(nil), nets.Adam{})
+		wantError(t, err, "NewAdam", "one of this engine")
+		if kernels != plain { // plain Go calls the function each time
+			wantError(t, e.Record("graph", forward).Run(), "Forward", "within a recorded update")
+		}
+		debug := New(Options{Kernels: kernels, Debug: true})
+		z := mustGraph(t, debug, c, 1)
+		wantError(t, debug.Record("graph", func() { z.Net.Forward(z.Work, z.Batch, nil) }).Run(), "Forward", "within a recorded update")
+	}
+}
+
+// Neither acting nor learning allocates once the largest batch has been seen.
+func TestGraphNoAllocation(t *testing.T) {
+	for _, name := range []string{"kinds, all on", "wide 64", "many graphs"} {
+		c := netstest.Graphs()[name]
+		for _, kernels := range graphFamilies() {
+			e := New(Options{Kernels: kernels, Threads: 2})
+			x := mustGraph(t, e, c, 1)
+			small := c
+			small.Nodes, small.Edges = c.Nodes[:1], c.Edges[:1]
+			y := mustGraph(t, e, small, 1)
+			o, err := e.NewAdam(x.Net, nets.Adam{Rate: 1e-3, Clip: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			once := func(b *nets.GraphBatch, in []netstest.HeadInput) {
+				x.Net.Forward(x.Work, b, x.Drop)
+				for h := range in {
+					x.Net.Head(x.Work, h, in[h].Given, in[h].Extra)
+				}
+				x.Net.ZeroGrads()
+				x.Net.Backward(x.Work)
+				o.Advance()
+				o.Step()
+			}
+			noAllocs(t, name+" "+kernels, func() {
+				once(x.Batch, x.In)
+				once(y.Batch, y.In)
+			})
+			noError(t, e)
+		}
+	}
+}
