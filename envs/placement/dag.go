@@ -70,6 +70,9 @@ func (s *System) given() (shares []float64, err error) {
 	return shares, nil
 }
 
+// leastWork is the seconds of the shortest step. Sums of 1/ideal over all requests that there may be then fit 64 bits.
+const leastWork = 1e-3
+
 // addTemplate compiles a workflow whose steps name those before them; label names a step in errors.
 func (s *System) addTemplate(at, name string, steps []stage, label func(int32) string) error {
 	if len(steps) < 1 || len(steps) > 1<<8 {
@@ -77,8 +80,9 @@ func (s *System) addTemplate(at, name string, steps []stage, label func(int32) s
 	}
 	for i := range steps {
 		st := &steps[i]
-		if !(st.work >= 1e-6 && st.work <= 1e6) || !(st.output >= 0 && st.output <= 1e9) {
-			return fmt.Errorf("%s: step %s works for %g s and hands on %g MB, want 1e-6 to 1e6 and 0 to 1e9", at, label(int32(i)), st.work, st.output)
+		if least := leastWork / s.config.Size.Low; !(st.work >= least && st.work <= 1e6) || !(st.output >= 0 && st.output <= 1e9) {
+			return fmt.Errorf("%s: step %s works for %g s and hands on %g MB, want %g (%g s for the smallest input) to 1e6 and 0 to 1e9", at, label(int32(i)),
+				st.work, st.output, least, leastWork)
 		}
 		slices.Sort(st.after)
 		st.after = slices.Compact(st.after)

@@ -30,7 +30,6 @@ type Serverless struct {
 	c      *ServerlessConfig
 	spec   *envs.Spec
 	layout ServerlessLayout
-	print  string // of the configuration, to compare
 
 	seed     uint64
 	load     float64
@@ -133,7 +132,7 @@ func NewServerless(c ServerlessConfig, w workload.Config) (*Serverless, error) {
 
 // Environment returns another environment of the same system.
 func (s *System) Environment() (*Serverless, error) {
-	e := &Serverless{s: s, c: &s.config, layout: s.layout(), print: fmt.Sprintf("%+v", s.config)}
+	e := &Serverless{s: s, c: &s.config, layout: s.layout()}
 	var err error
 	if e.arrivals, err = newArrivals(s); err != nil {
 		return nil, err

@@ -25,8 +25,8 @@ func (e *Serverless) CopyFrom(src envs.Env) error {
 	if !ok {
 		return fmt.Errorf("%s: copy from a %T", ServerlessID, src)
 	}
-	if s.s != e.s && s.print != e.print {
-		return fmt.Errorf("%s: copy from an environment of another configuration: %s, want %s", ServerlessID, s.print, e.print)
+	if s.s.print != e.s.print {
+		return fmt.Errorf("%s: copy from an environment of another system: %+v, want %+v", ServerlessID, s.s.config, e.s.config)
 	}
 	if err := e.arrivals.copyFrom(&s.arrivals); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (e *Serverless) CopyFrom(src envs.Env) error {
 
 const (
 	serverlessVersion = 1
-	serverlessHead    = 1 + 1 + 8 + 8 + 8 + 4
+	serverlessHead    = 1 + 1 + 8 + 8 + 8 + 8 + 4
 )
 
 // AppendBinary implements [envs.Env]. An episode is its seed, its load and the decisions: the rest follows by the rules, and [Serverless.UnmarshalBinary] goes through them
@@ -66,6 +66,7 @@ func (e *Serverless) AppendBinary(b []byte) ([]byte, error) {
 		begun = 1
 	}
 	b = append(b, serverlessVersion, begun)
+	b = binary.LittleEndian.AppendUint64(b, e.s.print)
 	b = binary.LittleEndian.AppendUint64(b, e.seed)
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(e.load))
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.now))
@@ -82,8 +83,11 @@ func (e *Serverless) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%s: saved state has %d bytes and begins with %v, want at least %d and version %d", ServerlessID, len(b), b[:min(2, len(b))],
 			serverlessHead, serverlessVersion)
 	}
-	seed, bits := binary.LittleEndian.Uint64(b[2:]), binary.LittleEndian.Uint64(b[10:])
-	load, now, n := math.Float64frombits(bits), int64(binary.LittleEndian.Uint64(b[18:])), binary.LittleEndian.Uint32(b[26:])
+	if p := binary.LittleEndian.Uint64(b[2:]); p != e.s.print {
+		return fmt.Errorf("%s: saved state is of another system (%016x, want %016x)", ServerlessID, p, e.s.print)
+	}
+	seed, bits := binary.LittleEndian.Uint64(b[10:]), binary.LittleEndian.Uint64(b[18:])
+	load, now, n := math.Float64frombits(bits), int64(binary.LittleEndian.Uint64(b[26:])), binary.LittleEndian.Uint32(b[34:])
 	list := b[serverlessHead:]
 	if uint64(len(list)) != 4*uint64(n) {
 		return fmt.Errorf("%s: saved state has %d bytes of decisions, want 4 for each of %d", ServerlessID, len(list), n)

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 
@@ -27,6 +28,7 @@ type System struct {
 	total    [NumResources]float64 // what all nodes have
 	longest  float64               // work of a step
 	heaviest float64               // weight of a priority
+	print    uint64                // of all this, to compare
 	chance   []float64             // of a priority or one before it
 }
 
@@ -88,7 +90,13 @@ func NewSystem(c ServerlessConfig, w workload.Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.finish(shares, w)
+	if err := s.finish(shares, w); err != nil {
+		return nil, err
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%+v %+v %+v %v", s.config, s.functions, s.templates, s.chances)
+	s.print = h.Sum64()
+	return s, nil
 }
 
 // accumulate turns weights into the probability of each or one before it. The last is 1.

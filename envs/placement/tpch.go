@@ -58,7 +58,7 @@ func (s *System) fromTPCH() (shares []float64, err error) {
 			continue
 		}
 		at := fmt.Sprintf("%s: dags[%d]", c.Path, i)
-		steps, err := d.steps(at, c)
+		steps, err := d.steps(at, c, leastWork/s.config.Size.Low)
 		if err != nil {
 			return nil, err
 		}
@@ -88,8 +88,8 @@ func readTPCH(path string) ([]tpchDAG, error) {
 	return f.DAGs, nil
 }
 
-// steps turns a job's stages into steps of a workflow; at says where it stands, for errors.
-func (d *tpchDAG) steps(at string, c *TPCHConfig) ([]stage, error) {
+// steps turns a job's stages into steps of a workflow, none with less work than least; at says where it stands, for errors.
+func (d *tpchDAG) steps(at string, c *TPCHConfig, least float64) ([]stage, error) {
 	steps := make([]stage, len(d.Stages))
 	last := make([]bool, len(d.Stages))
 	for i := range last {
@@ -113,7 +113,7 @@ func (d *tpchDAG) steps(at string, c *TPCHConfig) ([]stage, error) {
 			return nil, err
 		}
 		st := &steps[i]
-		st.work = max(float64(work*c.Scale), 1e-3)
+		st.work = max(float64(work*c.Scale), least)
 		st.output = float64(tpchOutput * st.work)
 		switch {
 		case last[i]:
