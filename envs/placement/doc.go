@@ -10,5 +10,10 @@
 // An arrival is drawn from a hash of the job set and the job's time, so that two policies face the same jobs. [Layout] reads numbers
 // back out of an observation, for policies that decide by rules.
 //
+// [Serverless] is the cluster of the paper on graph networks (Zhang, Learning-based dynamic resource allocation for serverless computing
+// with graph neural networks): unlike nodes, requests that are workflows of functions, cold starts, a choice of how much an invocation gets and where,
+// and a graph to see. The paper gives no numbers of its cluster; which are ours is said where they stand. [System] is what all its
+// episodes share, [ServerlessLayout] reads its graphs.
+//
 // Not here: the rules (agents/baselines/placement), networks and learning.
 package placement
