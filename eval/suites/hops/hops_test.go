@@ -3,6 +3,7 @@ package hops
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/train"
 )
 
 // small is the suite in episodes of a few windows, so that its tests are quick.
@@ -134,15 +136,20 @@ func TestNothingIsTuned(t *testing.T) {
 	}
 }
 
-// A world's trace that is not there is the caller's mistake, and named.
+// A folder of data without the trace is the caller's mistake, and named; one with it is a third world.
 func TestData(t *testing.T) {
-	w := azureData(&suite.Options{Data: filepath.Join(t.TempDir(), "none")})
-	e, err := rivals(at1())[0].entry(&w)
-	if err != nil {
+	dir := t.TempDir()
+	if _, err := azureData(dir); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "100_inv.csv") {
+		t.Errorf("%v, want an error that names the file", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "azure2019"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.NewEnv(); err == nil || !strings.Contains(err.Error(), "azure2019") {
-		t.Errorf("%v, want an error that names the folder", err)
+	if err := os.WriteFile(filepath.Join(dir, "azure2019", "100_inv.csv"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := azureData(dir); err != nil || w.load.Sample != 100 || w.config.Demand.Start != 0 {
+		t.Errorf("%+v, %v", w.load, err)
 	}
 }
 

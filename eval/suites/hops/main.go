@@ -58,7 +58,11 @@ func play(ctx context.Context, o *suite.Options, stage string, steps bool, match
 func run(ctx context.Context, o suite.Options, r *suite.Report) error {
 	worlds := []world{generated(), azure()}
 	if o.Data != "" {
-		worlds = append(worlds, azureData(&o))
+		w, err := azureData(o.Data)
+		if err != nil {
+			return err
+		}
+		worlds = append(worlds, w)
 	}
 	zoo, err := shipped()
 	if err != nil {

@@ -1,6 +1,7 @@
 package hops
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/stoker-rl/stoker/envs/pricing"
@@ -10,10 +11,9 @@ import (
 
 // world is what policies play in, their own terms aside.
 type world struct {
-	// name stands in tables, file in files' names.
-	name, file string
-	config     pricing.Config
-	load       workload.Config
+	name   string // as tables have it
+	config pricing.Config
+	load   workload.Config
 }
 
 // Names of worlds, as tables have them.
@@ -25,29 +25,37 @@ const (
 
 // generated is the paper's setting on a day's wave with noise, from its first window.
 func generated() world {
-	w := world{name: generatedName, file: "generated", config: pricing.Default(), load: workload.Default()}
+	w := world{name: generatedName, config: pricing.Default(), load: workload.Default()}
 	w.config.Demand.Source, w.config.Demand.Start = pricing.Generated, 0
 	return w
 }
 
 // azure is the same on the embedded sample of Azure's day, from midnight: 24 windows, after which the day begins anew.
 func azure() world {
-	w := world{name: azureName, file: "azure", config: pricing.Default(), load: workload.Default()}
+	w := world{name: azureName, config: pricing.Default(), load: workload.Default()}
 	w.config.Demand.Start = 0
 	return w
 }
 
-// azureData is the day of the larger sample in the folder of data.
-func azureData(o *suite.Options) world {
+// azureData is the day of the larger sample, 100 functions, in a folder of data.
+func azureData(data string) (world, error) {
 	w := azure()
-	w.name, w.file = "Azure day, 100 functions", "azure100"
-	w.load.Path, w.load.Sample = filepath.Join(o.Data, "azure2019"), 100
-	return w
+	w.name = "Azure day, 100 functions"
+	w.load.Path, w.load.Sample = filepath.Join(data, "azure2019"), 100
+	if file := filepath.Join(w.load.Path, "100_inv.csv"); !isFile(file) {
+		return w, suite.Usage("--data: there is no %s, the invocations of In-Vitro's sample of 100 functions", file)
+	}
+	return w, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // outside is generated arrivals of users who may stay away, so that profit has an optimum in price.
 func outside() world {
 	w := generated()
-	w.name, w.file, w.config.Profile = outsideName, "outside", pricing.OutsideProfile
+	w.name, w.config.Profile = outsideName, pricing.OutsideProfile
 	return w
 }
