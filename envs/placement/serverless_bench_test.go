@@ -49,3 +49,45 @@ func BenchmarkServerlessStep(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMaskAfter is the three masks of a decision, read from a graph in which 64 invocations wait.
+func BenchmarkMaskAfter(b *testing.B) {
+	c := DefaultServerless()
+	c.Load, c.Workload = 1.9, Poisson
+	w := newNodesWorld(b, c)
+	// The smallest amounts of what fits, until the window is full.
+	for len(w.e.window) < c.Window || !w.e.placeable() {
+		which, node := w.e.layout.Wait(), 0
+		for i, ok := range w.obs.Kinds[0].Mask[:len(w.e.window)] {
+			if ok && len(w.e.window) < c.Window/2 {
+				which = i
+				break
+			}
+		}
+		if which < w.e.layout.Wait() {
+			for w.e.pair(w.e.calls[w.e.window[which]].function, int32(node)).fit < 0 {
+				node++
+			}
+		}
+		if err := w.do(which, 0, node); err != nil {
+			b.Fatal(err)
+		}
+	}
+	o := &w.obs.Kinds[0]
+	masks := [][]bool{make([]bool, w.e.layout.Wait()+1), make([]bool, len(c.Amounts)), make([]bool, len(w.e.nodes))}
+	first := 0
+	for !o.Mask[first] {
+		first++
+	}
+	partial := []float32{float32(first), 0}
+	for i, name := range []string{"invocation", "amount", "node"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.e.layout.MaskAfter(o, 0, partial[:i], masks[i]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
 )
@@ -111,17 +112,25 @@ func (l *ServerlessLayout) Near(g *envs.GraphValue, from, i int, warm []bool, lo
 	clear(warm)
 	clear(local)
 	s := &g.Edges[AllocationEdges]
-	for ; from < s.Len; from++ {
-		row := s.Features[from*widthOfAllocation : (from+1)*widthOfAllocation]
-		if row[ofGranted] == 1 || int(s.From[from]) < i {
-			continue
-		}
-		if int(s.From[from]) > i {
-			break
-		}
-		warm[s.To[from]], local[s.To[from]] = row[ofWarmHere] == 1, row[ofLocal]
+	lo, hi := l.edges(s, from, i)
+	for e := lo; e < hi; e++ {
+		row := s.Features[e*widthOfAllocation : (e+1)*widthOfAllocation]
+		warm[s.To[e]], local[s.To[e]] = row[ofWarmHere] == 1, row[ofLocal]
 	}
-	return from
+	return hi
+}
+
+// edges is where the edges of an invocation that waits begin and end, from some place before on: those that run come first, then those that wait, one after another.
+func (l *ServerlessLayout) edges(s *envs.EdgeSet, from, i int) (lo, hi int) {
+	lo = from
+	for lo < s.Len && (int(s.From[lo]) < i || s.Features[lo*widthOfAllocation+ofGranted] == 1) {
+		lo++
+	}
+	hi = lo
+	for hi < s.Len && int(s.From[hi]) == i {
+		hi++
+	}
+	return lo, hi
 }
 
 // Runs is the seconds for which an invocation is expected to run on a node with an amount: a cold start where its function is not warm, fetching the share of its
@@ -137,26 +146,17 @@ func (l *ServerlessLayout) Runs(invocation, node []float32, amount int, warm boo
 	return t
 }
 
-// warm reports whether the function of an invocation that waits is warm on a node.
-func (l *ServerlessLayout) warm(g *envs.GraphValue, i, n int) bool {
-	s := &g.Edges[AllocationEdges]
-	for e := range s.Len {
-		if int(s.From[e]) == i && int(s.To[e]) == n && s.Features[e*widthOfAllocation+ofWarmHere] == 1 {
-			return true
-		}
-	}
-	return false
-}
-
 // MaskAfter is the [envs.Kind]'s.
 func (l *ServerlessLayout) MaskAfter(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
 	g := obs.Graphs[agent]
 	clear(mask)
+	waiting, s := l.Waiting(g), &g.Edges[AllocationEdges]
 	if len(partial) == 0 {
-		waiting := l.Waiting(g)
 		mask[l.Wait()] = true
+		lo, hi := 0, 0
 		for i := range waiting {
-			mask[i] = l.somewhere(g, i, 0)
+			lo, hi = l.edges(s, hi, i)
+			mask[i] = l.somewhere(g, i, 0, lo, hi)
 		}
 		return nil
 	}
@@ -165,33 +165,42 @@ func (l *ServerlessLayout) MaskAfter(obs *envs.KindObservation, agent int, parti
 		mask[0] = true
 		return nil
 	}
-	if i < 0 || i >= l.Waiting(g) {
-		return fmt.Errorf("%s: invocation %g does not wait: of %d that are seen the first %d do", ServerlessID, partial[0], l.Invocations(g), l.Waiting(g))
+	if i < 0 || i >= waiting {
+		return fmt.Errorf("%s: invocation %g does not wait: of %d that are seen the first %d do", ServerlessID, partial[0], l.Invocations(g), waiting)
 	}
-	legal := false
+	lo, hi := l.edges(s, 0, i)
 	if len(partial) == 1 {
 		for a := range mask {
-			mask[a] = l.somewhere(g, i, a)
-			legal = legal || mask[a]
+			if mask[a] = l.somewhere(g, i, a, lo, hi); !mask[a] {
+				break // more does not fit where less doesn't
+			}
 		}
 	} else {
 		v, a := l.Invocation(g, i), int(partial[1])
 		for n := range min(len(mask), g.Nodes[ResourceNodes].Len) {
-			mask[n] = l.Fits(v, l.Node(g, n), a, false) || l.Fits(v, l.Node(g, n), a, true) && l.warm(g, i, n)
-			legal = legal || mask[n]
+			mask[n] = l.Fits(v, l.Node(g, n), a, false)
+		}
+		for e := lo; e < hi; e++ {
+			n := int(s.To[e])
+			mask[n] = mask[n] || s.Features[e*widthOfAllocation+ofWarmHere] == 1 && l.Fits(v, l.Node(g, n), a, true)
 		}
 	}
-	if !legal {
+	if !slices.Contains(mask, true) {
 		return fmt.Errorf("%s: no choice is legal after %v: invocation %d fits none of %d nodes", ServerlessID, partial, i, g.Nodes[ResourceNodes].Len)
 	}
 	return nil
 }
 
-// somewhere reports whether an invocation fits a node with an amount.
-func (l *ServerlessLayout) somewhere(g *envs.GraphValue, i, a int) bool {
-	v := l.Invocation(g, i)
+// somewhere reports whether an invocation, whose edges are given, fits a node with an amount.
+func (l *ServerlessLayout) somewhere(g *envs.GraphValue, i, a, lo, hi int) bool {
+	v, s := l.Invocation(g, i), &g.Edges[AllocationEdges]
 	for n := range g.Nodes[ResourceNodes].Len {
-		if node := l.Node(g, n); l.Fits(v, node, a, false) || l.Fits(v, node, a, true) && l.warm(g, i, n) {
+		if l.Fits(v, l.Node(g, n), a, false) {
+			return true
+		}
+	}
+	for e := lo; e < hi; e++ {
+		if s.Features[e*widthOfAllocation+ofWarmHere] == 1 && l.Fits(v, l.Node(g, int(s.To[e])), a, true) {
 			return true
 		}
 	}
