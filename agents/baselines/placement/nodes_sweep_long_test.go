@@ -72,7 +72,7 @@ func TestNodesSweep(t *testing.T) {
 	episodes := 4
 	loads := []float64{0.1, 0.9, 1.9}
 	if *long {
-		episodes, loads = 100, sweepLoads
+		episodes, loads = 60, sweepLoads
 	}
 	all := slices.Concat(nodesRules, spreading)
 	rows := [][]string{{"workload", "load", "policy", "quantity", "mean", "error", "episodes"}}
@@ -117,7 +117,7 @@ func TestNodesSweep(t *testing.T) {
 	}
 }
 
-// writeSweep writes loads.csv, and table.md of the mean slowdowns.
+// writeSweep writes loads.csv, and table.md: a table of means with 95 % intervals for each quantity.
 func writeSweep(t *testing.T, dir string, rows [][]string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "loads.csv"))
@@ -126,6 +126,39 @@ func writeSweep(t *testing.T, dir string, rows [][]string) {
 	}
 	defer f.Close()
 	if err := csv.NewWriter(f).WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	cells := map[[3]string]string{}
+	var policies []string
+	for _, r := range rows[1:] {
+		load, policy, quantity := r[1], r[2], r[3]
+		mean, err := strconv.ParseFloat(r[4], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, err := strconv.ParseFloat(r[5], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells[[3]string{quantity, load, policy}] = fmt.Sprintf("%.3g ± %.2g", mean, 1.96*off)
+		if !slices.Contains(policies, policy) {
+			policies = append(policies, policy)
+		}
+	}
+	var b strings.Builder
+	for _, quantity := range []string{"slowdown", "utilisation", "violations", "cold share", "cost", "return"} {
+		fmt.Fprintf(&b, "## %s\n\n| load | %s |\n|---|%s\n", quantity, strings.Join(policies, " | "), strings.Repeat("---|", len(policies)))
+		for _, load := range sweepLoads {
+			key := strconv.FormatFloat(load, 'g', 6, 64)
+			fmt.Fprintf(&b, "| %s |", key)
+			for _, p := range policies {
+				fmt.Fprintf(&b, " %s |", cells[[3]string{quantity, key, p}])
+			}
+			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
