@@ -1,3 +1,5 @@
+//go:build unix
+
 package hops
 
 import (
@@ -7,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,12 +26,13 @@ func TestQuick(t *testing.T) {
 	}
 	dirs := []string{filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "several")}
 	var took time.Duration
+	var busy float64
 	for i, workers := range []int{1, runtime.GOMAXPROCS(0) + 1} {
-		began := time.Now()
+		began, before := time.Now(), processorTime(t)
 		if _, err := suite.Run(t.Context(), Suite(), suite.Options{Quick: true, Workers: workers}, dirs[i], suite.Made{}); err != nil {
 			t.Fatal(err)
 		}
-		took = time.Since(began)
+		took, busy = time.Since(began), processorTime(t)-before
 	}
 	files, differ := 0, 0
 	list, err := os.ReadDir(dirs[0])
@@ -54,7 +58,18 @@ func TestQuick(t *testing.T) {
 		Bound: "equal bytes", Measured: fmt.Sprintf("%d of %d files differ", differ, files), Holds: differ == 0 && files > 10,
 	})
 	proof.Claim(t, proof.Row{
-		Topic: "ways in", Claim: fmt.Sprintf("stoker suite hops --quick, %d cores, as busy as they were", runtime.GOMAXPROCS(0)),
-		Bound: "under two minutes", Measured: fmt.Sprintf("%.0f s", took.Seconds()), Holds: took < 2*time.Minute,
+		Topic: "ways in", Claim: "stoker suite hops --quick: processor time",
+		Bound:    "under two minutes of one core",
+		Measured: fmt.Sprintf("%.0f s; it took %.0f s on %d cores as busy with other work as they were", busy, took.Seconds(), runtime.GOMAXPROCS(0)), Holds: busy < 120,
 	})
+}
+
+// processorTime is how long this process has kept processors busy so far, in seconds.
+func processorTime(t *testing.T) float64 {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
