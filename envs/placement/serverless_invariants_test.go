@@ -151,7 +151,7 @@ func (w *nodesWorld) checkMasks() error {
 
 // Whatever is decided, nothing is counted twice or lost, masks say what fits, and an episode's return is minus the weighted sums of what happened.
 func TestServerlessInvariants(t *testing.T) {
-	steps, worst, broken := 0, 0.0, 0
+	steps, worst := 0, 0.0
 	for _, f := range serverlessForms {
 		c := DefaultServerless()
 		f.change(&c)
@@ -188,7 +188,6 @@ func TestServerlessInvariants(t *testing.T) {
 					err = w.checkMasks()
 				}
 				if err != nil {
-					broken++
 					t.Fatalf("%s, seed %d, step %d: %v", f.name, seed, k, err)
 				}
 			}
@@ -209,7 +208,7 @@ func TestServerlessInvariants(t *testing.T) {
 		Claim: fmt.Sprintf("placement: over %d random steps under five workloads, resources, instances, prices and masks agree with what is counted anew, and the latency "+
 			"term's return is minus the sum of slowdowns", steps),
 		Bound:    "no difference; 1e-6 of the sum",
-		Measured: fmt.Sprintf("%d differences; %.1e", broken, worst),
-		Holds:    broken == 0 && worst <= 1e-6,
+		Measured: fmt.Sprintf("no difference; %.1e", worst),
+		Holds:    worst <= 1e-6,
 	})
 }
