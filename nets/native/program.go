@@ -74,8 +74,13 @@ func (p *program) whole(w wholeOp) {
 		p.last(0, 0)
 	}
 	s := p.segments[len(p.segments)-1]
+	a, ok := w.(*adamJob)
+	if ok && s.takesAdam(a) {
+		s.steps = append(s.steps, (*adamStage)(a))
+		return
+	}
 	s.seal()
-	if a, ok := w.(*adamJob); ok && s.fuse(a) {
+	if ok && s.fuse(a) {
 		return
 	}
 	s.after = append(s.after, w)

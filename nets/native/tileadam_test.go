@@ -1,0 +1,94 @@
+package native
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// An update whose step of Adam goes agent by agent within its segment, because the batch is one tile, leaves what the operations one after the other leave,
+// outside a recorded update: bit for bit, on one thread and on two, with and without clipping, for the target and for what is computed from the new parameters too.
+func TestAdamWithinASegment(t *testing.T) {
+	const agents, batch = 6, 40
+	in := []nets.Port{{Name: "state", Width: 5}, {Name: "action", Width: 3}}
+	mlp := nets.MLP{Agents: agents, In: in, Hidden: []int{9}, Out: 1, Activation: nets.ReLU}
+	lists := make([][]int, agents)
+	for i := range lists {
+		lists[i] = []int{(i + 1) % agents, (i + 2) % agents}
+	}
+	shared := mlp
+	shared.Shared = true
+	for name, c := range map[string]struct {
+		arch   nets.Arch
+		clip   float64
+		within bool
+	}{
+		"mlp":       {mlp, 0, true},
+		"clipped":   {mlp, 0.01, true},
+		"attention": {nets.MeanField{MLP: mlp, Mix: nets.Attention, Score: nets.Exp, Keys: 4, Neighbours: lists}, 0.1, true},
+		"shared":    {shared, 0, false},
+	} {
+		run := func(threads int, together bool) (all [][]float64, within int) {
+			e := New(Options{Threads: threads})
+			x := newSubject(t, e, c.arch, batch, 7)
+			adam, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-2, Clip: c.clip})
+			if err != nil {
+				t.Fatal(err)
+			}
+			target, second := e.NewTensor(x.net.Params().Shape()...), x.net.NewWork(batch)
+			y, dq, value, value2 := newNormal(e, rng.NewStream(3, "y"), agents, batch, 1), e.NewTensor(agents, batch, 1), e.NewTensor(agents), e.NewTensor(agents)
+			second.GradIn(1)
+			update := func() {
+				q := x.net.Forward(x.work, x.in...)
+				e.Loss(nets.SquaredError{}, value, dq, q, y)
+				x.net.ZeroGrads()
+				x.net.Backward(x.work, dq, nets.Params)
+				adam.Step()
+				q = x.net.Forward(second, x.in...) // with the new parameters
+				e.Loss(nets.Ascent{}, value2, dq, q)
+				x.net.Backward(second, dq, nets.Inputs)
+				e.Lerp(target, x.net.Params(), 0.05)
+			}
+			r := e.Record("update", update)
+			for range 3 {
+				adam.Advance()
+				if !together {
+					update()
+					continue
+				}
+				if err := r.Run(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			noError(t, e)
+			for _, v := range []nets.Tensor{x.net.Params(), x.net.Grads(), target, value, value2, second.GradIn(1), adam.Norms()} {
+				all = append(all, values(v))
+			}
+			if p := r.(*recorded[float32]).prog; p != nil {
+				for _, s := range p.segments {
+					for _, st := range s.steps {
+						if _, ok := st.(*adamStage); ok {
+							within++
+						}
+					}
+				}
+			}
+			return all, within
+		}
+		want, _ := run(1, false)
+		for threads := 1; threads <= 2; threads++ {
+			got, within := run(threads, true)
+			for i := range want {
+				if !slices.Equal(got[i], want[i]) {
+					t.Errorf("%s, %d threads: result %d differs from that of one operation after the other", name, threads, i)
+				}
+			}
+			if tiles := New(Options{}).Info().Kernels == "x86-fma"; tiles && (within == 1) != c.within {
+				t.Errorf("%s: %s steps of Adam are within a segment, want one: %v", name, fmt.Sprint(within), c.within)
+			}
+		}
+	}
+}
