@@ -81,10 +81,10 @@ func (l *learned) fits(c *pricing.Config) string {
 func trained(all []*learned, w *world, prices []float64) (fit []policy, notes []string) {
 	for _, l := range all {
 		if why := l.fits(&w.config); why != "" {
-			notes = append(notes, fmt.Sprintf("%s does not play on %s: %s", l.name, w.name, why))
+			notes = append(notes, fmt.Sprintf("%s%s does not play on %s: %s", zoo.Prefix, l.name, w.name, why))
 			continue
 		}
-		p := policy{name: l.name, scheduler: pricing.ARMSName, learned: l}
+		p := policy{name: zoo.Prefix + l.name, scheduler: pricing.ARMSName, learned: l}
 		if l.schedules() {
 			p.prices, p.baselines = prices, l.config.Baselines
 		}
