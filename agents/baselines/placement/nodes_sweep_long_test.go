@@ -119,6 +119,7 @@ func TestNodesSweep(t *testing.T) {
 	t.Logf("slowdowns at loads %g to %g: %s", loads[0], loads[len(loads)-1], strings.Join(text, ", "))
 	if dir := os.Getenv(proof.Folder); dir != "" && *long {
 		writeSweep(t, dir, rows)
+		drawSweep(t, dir)
 	}
 }
 
