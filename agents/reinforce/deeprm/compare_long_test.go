@@ -58,8 +58,8 @@ type result struct {
 	p        float64
 }
 
-// contest plays a form at a rate and with drawn or likeliest actions.
-func contest(t *testing.T, f form, rate float64, drawn bool) []result {
+// choose reads a form's runs and the rules.
+func choose(t *testing.T, f form, rate float64) *eval.Choice {
 	t.Helper()
 	var paths []string
 	for _, name := range f.learned {
@@ -84,6 +84,13 @@ func contest(t *testing.T, f form, rate float64, drawn bool) []result {
 			}
 		}
 	}
+	return choice
+}
+
+// contest plays a form at a rate and with drawn or likeliest actions.
+func contest(t *testing.T, f form, rate float64, drawn bool) []result {
+	t.Helper()
+	choice := choose(t, f, rate)
 	var seeds []uint64
 	for i := range sequences {
 		seeds = append(seeds, uint64(firstSeed+i))
