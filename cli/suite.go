@@ -52,7 +52,7 @@ suite is refused. Results do not depend on --workers.`,
 		},
 	}
 	fl := c.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "fewer seeds and shorter episodes: under two minutes on two cores")
+	fl.BoolVar(&f.quick, "quick", false, "fewer seeds, and less of what takes long: under two minutes on two cores")
 	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the suite's)")
 	fl.StringVar(&f.out, "out", "", "folder of the result, as in compare/hops (default: runs/suites/NAME)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that play, as in 4; 0 is one per core")

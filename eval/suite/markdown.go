@@ -14,7 +14,7 @@ func Markdown(res *Result, tables []Table, figures []Figure) string {
 	fmt.Fprintf(&b, "# %s\n\n%s. The paper: %s.\n\n", res.Suite, capital(res.Doc), res.Paper)
 	fmt.Fprintf(&b, "`%s` makes this page, its tables and its figures again (revision %s).\n", res.Command, res.Revision)
 	if res.Quick {
-		b.WriteString("This is a quick run: fewer seeds and shorter episodes than the full one.\n")
+		b.WriteString("This is a quick run: fewer seeds than the full one has, and less of what takes long.\n")
 	}
 	fmt.Fprintf(&b, "\nValues are interquartile means over %d workload seeds with 95 %% bootstrap intervals; differences are means of paired differences.\n", len(res.Seeds))
 	if len(res.Claims) > 0 {

@@ -23,7 +23,7 @@ type Suite struct {
 
 // Options are what the caller asks of any suite.
 type Options struct {
-	// Quick asks for a result in under two minutes: fewer seeds, shorter episodes, whatever the suite says in a note.
+	// Quick asks for a result in under two minutes on two cores. Fewer seeds come by themselves; what else is left out is the suite's to choose.
 	Quick bool
 	// Seeds are the workload seeds. [Run] fills them in where there are none.
 	Seeds []uint64

@@ -14,6 +14,7 @@ import (
 	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -82,6 +83,12 @@ func checkResult(t *testing.T, res *suite.Result) {
 	}
 	if len(res.Figures) != 7 || len(res.Tables) != 2 || len(res.Claims) != 10 {
 		t.Errorf("%d figures, %d tables, %d claims", len(res.Figures), len(res.Tables), len(res.Claims))
+	}
+	// Three seeds decide nothing, and claims that rest on verdicts say so.
+	for _, k := range []int{0, 1, 2, 4} {
+		if c := res.Claims[k]; c.Verdict != suite.Unknown {
+			t.Errorf("with three seeds it is said of %q that it %s", c.Claim, c.Verdict)
+		}
 	}
 	if text := suite.Text(res); strings.Contains(text, "NaN") || strings.Contains(text, "n/a") {
 		t.Errorf("something could not be computed:\n%s", text)
@@ -196,6 +203,17 @@ func TestZoo(t *testing.T) {
 		other.VGPUs = 128
 		if l.fits(&other) == "" {
 			t.Errorf("%s fits 128 vGPUs", l.name)
+		}
+	}
+}
+
+func TestAnd(t *testing.T) {
+	for _, c := range []struct{ sofar, verdict, want string }{
+		{suite.Holds, eval.Better, suite.Holds}, {suite.Holds, eval.Undecided, suite.Unknown}, {suite.Unknown, eval.Better, suite.Unknown},
+		{suite.Unknown, eval.Worse, suite.Fails}, {suite.Fails, eval.Better, suite.Fails}, {suite.Holds, eval.Worse, suite.Fails},
+	} {
+		if got := and(c.sofar, c.verdict); got != c.want {
+			t.Errorf("%s and %s: %s, want %s", c.sofar, c.verdict, got, c.want)
 		}
 	}
 }
