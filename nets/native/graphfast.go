@@ -75,7 +75,8 @@ type fastEdges struct {
 	b              *nets.BatchEdges
 	features       []float32 // [edges][padded]
 	extra          []float32 // what they add to scores
-	c, dz          []float32 // backward: what is added to gradients by weights, and gradients by scores
+	c              []float32 // backward: what is added to gradients by weights
+	back           []kernel.Edge
 	dagg           []float32 // gradient by what is aggregated, [rows][wide]
 }
 

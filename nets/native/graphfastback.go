@@ -48,7 +48,7 @@ func (p *graphFast) planBack() {
 	for i := range p.edges {
 		e := &p.edges[i]
 		n := len(e.b.From)
-		e.c, e.dz = grown(e.c, n), grown(e.dz, n)
+		e.c, e.back = grown(e.c, n), grown(e.back, n)
 		if !e.first {
 			e.dagg = grown(e.dagg, p.kinds[e.to].rows*p.wide)
 		}
@@ -151,6 +151,10 @@ func (p *graphFast) aggregateBack(b graphBlock, s *graphScratch, sums []float32,
 		if e.width > 0 {
 			p.k.Dots(c, 1, e.features[first*e.padded:], last-first, features[r*e.padded:][:e.padded])
 		}
+		back := e.back[first:last]
+		for i, w := range x.w[first:last] {
+			back[i] = kernel.Edge{W: w, C: c[i], To: int32(b.from + r)}
+		}
 	}
 }
 
@@ -165,12 +169,12 @@ func (p *graphFast) spreadBlockBack(b graphBlock, s *graphScratch, sums []float3
 		}
 		to, dp, starts := &p.kinds[e.to], k.dscores[e.source*k.rows:][b.from:b.to], e.b.OutStarts[b.from:b.to+1]
 		if !e.first {
-			p.g.Spread(gx, dp, e.dz, x, e.dagg, y.w, e.c, e.b.Out, starts, e.b.To, p.wide, nets.Slope)
+			p.g.Spread(gx, dp, x, e.dagg, e.back, e.b.Out, starts, p.wide, nets.Slope)
 			continue
 		}
 		gm := s.y[:n*p.wide]
 		clear(gm)
-		p.g.Spread(gm, dp, e.dz, rowsOf(y.m, b.from, b.to, p.wide), to.grad[1], y.w, e.c, e.b.Out, starts, e.b.To, p.wide, nets.Slope)
+		p.g.Spread(gm, dp, rowsOf(y.m, b.from, b.to, p.wide), to.grad[1], e.back, e.b.Out, starts, p.wide, nets.Slope)
 		s.times(p.k, n, p.h, gm, p.wide, y.turned, gx, p.wide, kernel.Add)
 		s.addOuter(p.k, n, p.h, x, p.wide, gm, y.weight.in(sums), p.wide)
 	}
@@ -190,14 +194,19 @@ func (p *graphFast) votesBack(b graphBlock, s *graphScratch, sums []float32, l i
 		in := e.b.In[b.from : b.to+1]
 		for r, part := 0, k.dscores[e.target*k.rows:][b.from:b.to]; r < n; r++ {
 			sum := float32(0)
-			for _, v := range e.dz[in[r]:in[r+1]] {
-				sum += v
+			edges := e.back[in[r]:in[r+1]]
+			for i := range edges {
+				sum += edges[i].DZ
 			}
 			part[r] = sum
 		}
 		if e.width > 0 {
 			first, last := int(in[0]), int(in[n])
-			s.addOuter(p.k, last-first, 1, e.dz[first:], 1, e.features[first*e.padded:], p.layers[l].edges[j].votes.in(sums), e.padded)
+			dz := e.c[first:last]
+			for i := range dz {
+				dz[i] = e.back[first+i].DZ
+			}
+			s.addOuter(p.k, last-first, 1, dz, 1, e.features[first*e.padded:], p.layers[l].edges[j].votes.in(sums), e.padded)
 		}
 	}
 	votes := p.layers[l].nodes[b.kind].votes

@@ -30,7 +30,7 @@ type gen struct {
 // kernel stands for package kernel: the types of parameters.
 var kernel = func() *types.Package {
 	p := types.NewPackage("kernel", "kernel")
-	for _, name := range []string{"Product", "Adam"} {
+	for _, name := range []string{"Product", "Adam", "Edge"} {
 		n := types.NewTypeName(token.NoPos, p, name, nil)
 		types.NewNamed(n, types.NewStruct(nil, nil), nil)
 		p.Scope().Insert(n)

@@ -311,9 +311,20 @@ func (g *gen) gather(name string, weighted, indexed bool) {
 	g.end()
 }
 
+// ahead is how many edges before its turn a row is asked for, and twice as many an edge.
+const ahead = 4
+
+// Where the fields of kernel.Edge are, which has 16 bytes (a test of package kernel compares).
+const (
+	edgeW  = 0
+	edgeC  = 4
+	edgeTo = 8
+	edgeDZ = 12
+)
+
 // spreadBack goes through the edges that leave each row. Rows of up to 64 columns have their sums in registers.
 func (g *gen) spreadBack() {
-	g.begin("Spread", "(gx, dp, dz, x, y, w, c []float32, out, starts, to []int32, t int, slope float32)", "takes gradients back along the edges that leave len(dp) rows.")
+	g.begin("Spread", "(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32)", "takes gradients back along the edges that leave len(dp) rows.")
 	g.hold(g.word(magnitude))
 	slopes := g.AllocLocal(8)
 	one := g.GP32()
@@ -345,6 +356,9 @@ func (g *gen) spreadBack() {
 func (g *gen) spreadRows(slopes operand.Mem, nv int) {
 	gx, x, dp, starts, rows, t4 := g.pointer("gx"), g.pointer("x"), g.pointer("dp"), g.pointer("starts"), g.size("dp"), g.value("t")
 	g.SHLQ(operand.U8(2), t4)
+	last, end := g.GP64(), g.pointer("out")
+	g.MOVLQSX(operand.Mem{Base: starts, Index: rows, Scale: 4}, last)
+	g.LEAQ(operand.Mem{Base: end, Index: last, Scale: 4}, end)
 	g.each(rows, func() {
 		n, out, sum := g.GP64(), g.pointer("out"), g.XMM()
 		first := g.GP64()
@@ -358,15 +372,34 @@ func (g *gen) spreadRows(slopes operand.Mem, nv int) {
 			g.get(at(gx, 64*v), nil, acc[v])
 		}
 		g.each(n, func() {
-			e, p := g.GP64(), g.pointer("to")
+			e, p, all, y := g.GP64(), g.GP64(), g.pointer("edges"), g.pointer("y")
+			for _, far := range []int{2 * ahead, ahead} {
+				next := g.GP64()
+				g.LEAQ(at(out, 4*far), next)
+				g.CMPQ(next, end)
+				g.CMOVQCC(out, next)
+				g.MOVLQSX(at(next, 0), next)
+				g.SHLQ(operand.U8(4), next)
+				g.ADDQ(all, next)
+				if far > ahead {
+					g.PREFETCHT0(at(next, 0))
+					continue
+				}
+				g.MOVLQSX(at(next, edgeTo), next)
+				g.IMULQ(t4, next)
+				g.ADDQ(y, next)
+				for v := range acc {
+					g.PREFETCHT0(at(next, 64*v))
+				}
+			}
 			g.MOVLQSX(at(out, 0), e)
 			g.ADDQ(operand.I32(4), out)
-			g.MOVLQSX(operand.Mem{Base: p, Index: e, Scale: 4}, p)
+			g.SHLQ(operand.U8(4), e)
+			g.ADDQ(all, e)
+			g.MOVLQSX(at(e, edgeTo), p)
 			g.IMULQ(t4, p)
-			y := g.pointer("y")
 			g.ADDQ(y, p)
-			edge := operand.Mem{Base: g.pointer("w"), Index: e, Scale: 4}
-			a, dot := g.scalar(edge), g.vec()
+			a, dot := g.scalar(at(e, edgeW)), g.vec()
 			if g.wide {
 				g.VPANDD(g.operand(g.word(magnitude)), a, a)
 			} else {
@@ -394,15 +427,15 @@ func (g *gen) spreadRows(slopes operand.Mem, nv int) {
 				})
 			}
 			d := g.fold(g.VADDPS, dot).AsX()
-			g.VADDSS(operand.Mem{Base: g.pointer("c"), Index: e, Scale: 4}, d, d)
+			g.VADDSS(at(e, edgeC), d, d)
 			g.VMULSS(a.AsX(), d, d)
 			sign := g.GP64()
-			g.MOVL(edge, sign.As32())
+			g.MOVL(at(e, edgeW), sign.As32())
 			g.SHRL(operand.U8(31), sign.As32())
 			f := g.GP64()
 			g.LEAQ(slopes, f)
 			g.VMULSS(operand.Mem{Base: f, Index: sign, Scale: 4}, d, d)
-			g.VMOVSS(d, operand.Mem{Base: g.pointer("dz"), Index: e, Scale: 4})
+			g.VMOVSS(d, at(e, edgeDZ))
 			g.VADDSS(d, sum, sum)
 		})
 		for v := range acc {

@@ -15,8 +15,8 @@ type Graphs struct {
 	// Spread takes gradients by the rows y that edges go to back to the rows x that they leave. For r < len(dp), out[starts[r]:starts[r+1]]
 	// are the numbers of the edges that leave it, and each has
 	//
-	//	dz[e] = |w[e]|·(x[r]·y[to[e]] + c[e])·(slope where w[e] is negative),  gx[r] += |w[e]|·y[to[e]],  dp[r] = Σ dz[e]
-	Spread func(gx, dp, dz, x, y, w, c []float32, out, starts, to []int32, t int, slope float32)
+	//	DZ = |W|·(x[r]·y[To] + C)·(slope where W is negative),  gx[r] += |W|·y[To],  dp[r] = Σ DZ
+	Spread func(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32)
 
 	// NormRows normalises rows (layer normalisation) and cuts at 0, for r < len(scale) and t = len(bias): with v = y + bias + x, hat = (v −
 	// mean)/√(var + ε) over n features, out = max(gain·hat + offset, 0). keep has all bits set in the n features and none behind them. x may
@@ -27,6 +27,13 @@ type Graphs struct {
 	// BiasRows sets out = max(y + bias + x, 0), and BiasRowsBack takes the gradient back and adds to that by bias.
 	BiasRows     func(out, y, x, bias []float32, rows int)
 	BiasRowsBack func(grad, out, dbias []float32, rows int)
+}
+
+// Edge is what Spread reads and writes of an edge: together, since edges come in another order than they lie.
+type Edge struct {
+	W, C float32
+	To   int32
+	DZ   float32
 }
 
 // checkedGraphs puts what finds slices that are too short before each function.
@@ -61,11 +68,10 @@ func checkedGraphs(u *Graphs) *Graphs {
 			u.Sums(out, x, in, t)
 		}
 	}
-	g.Spread = func(gx, dp, dz, x, y, w, c []float32, out, starts, to []int32, t int, slope float32) {
+	g.Spread = func(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32) {
 		if rows := len(dp); rows > 0 && inTile(t) {
 			_, _, _ = gx[:rows*t], x[:rows*t], out[:starts[rows]]
-			_, _, _ = dz[:len(to)], w[:len(to)], c[:len(to)]
-			u.Spread(gx, dp, dz, x, y, w, c, out, starts, to, t, slope)
+			u.Spread(gx, dp, x, y, edges, out, starts, t, slope)
 		}
 	}
 	g.NormRows = func(out, hat, scale, y, x, bias, gain, offset, keep []float32, n, epsilon float32) {

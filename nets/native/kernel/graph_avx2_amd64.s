@@ -953,64 +953,84 @@ Sums_none_38:
 	VZEROUPPER
 	RET
 
-// func avx2Spread(gx []float32, dp []float32, dz []float32, x []float32, y []float32, w []float32, c []float32, out []int32, starts []int32, to []int32, t int, slope float32)
-// Requires: AVX, FMA3
-TEXT ·avx2Spread(SB), NOSPLIT, $8-252
-	MOVL   $0x3f800000, AX
-	MOVL   AX, (SP)
-	VMOVSS slope+248(FP), X0
-	VMOVSS X0, 4(SP)
-	MOVQ   t+240(FP), AX
-	CMPQ   AX, $+16
-	JEQ    Spread_narrow_47
-	CMPQ   AX, $+32
-	JEQ    Spread_narrow_48
-	CMPQ   AX, $+48
-	JEQ    Spread_narrow_49
-	CMPQ   AX, $+64
-	JEQ    Spread_narrow_50
-	MOVQ   gx_base+0(FP), AX
-	MOVQ   x_base+72(FP), CX
-	MOVQ   dp_base+24(FP), DX
-	MOVQ   starts_base+192(FP), BX
-	MOVQ   dp_len+32(FP), SI
-	MOVQ   t+240(FP), DI
-	SHLQ   $0x02, DI
-	TESTQ  SI, SI
-	JEQ    Spread_none_53
+// func avx2Spread(gx []float32, dp []float32, x []float32, y []float32, edges []Edge, out []int32, starts []int32, t int, slope float32)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2Spread(SB), NOSPLIT, $8-180
+	MOVL    $0x3f800000, AX
+	MOVL    AX, (SP)
+	VMOVSS  slope+176(FP), X0
+	VMOVSS  X0, 4(SP)
+	MOVQ    t+168(FP), AX
+	CMPQ    AX, $+16
+	JEQ     Spread_narrow_47
+	CMPQ    AX, $+32
+	JEQ     Spread_narrow_48
+	CMPQ    AX, $+48
+	JEQ     Spread_narrow_49
+	CMPQ    AX, $+64
+	JEQ     Spread_narrow_50
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_53
 
 Spread_each_52:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X0, X0, X0
 	TESTQ   R8, R8
 	JEQ     Spread_none_55
 
 Spread_each_54:
-	MOVQ         to_base+216(FP), R11
-	MOVLQSX      (R9), R10
-	ADDQ         $+4, R9
-	MOVLQSX      (R11)(R10*4), R11
-	IMULQ        DI, R11
-	MOVQ         y_base+96(FP), R12
+	MOVQ         edges_base+96(FP), R12
+	MOVQ         y_base+72(FP), R13
+	LEAQ         32(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
 	ADDQ         R12, R11
-	MOVQ         w_base+120(FP), R12
-	VBROADCASTSS (R12)(R10*4), Y1
+	PREFETCHT0   (R11)
+	LEAQ         16(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R11
+	IMULQ        DI, R11
+	ADDQ         R13, R11
+	MOVLQSX      (R10), R11
+	ADDQ         $+4, R10
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R12
+	IMULQ        DI, R12
+	ADDQ         R13, R12
+	VBROADCASTSS (R11), Y1
 	VANDPS       word7fffffff<>+0(SB), Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         t+240(FP), R14
+	MOVQ         t+168(FP), R14
 	XORQ         R13, R13
 	SHRQ         $0x04, R14
 	TESTQ        R14, R14
 	JEQ          Spread_none_57
 
 Spread_each_56:
-	VMOVUPS     (R11)(R13*1), Y4
-	VMOVUPS     32(R11)(R13*1), Y5
+	VMOVUPS     (R12)(R13*1), Y4
+	VMOVUPS     32(R12)(R13*1), Y5
 	VMOVUPS     (AX)(R13*1), Y6
 	VMOVUPS     32(AX)(R13*1), Y7
 	VFMADD231PS Y4, Y1, Y6
@@ -1031,15 +1051,13 @@ Spread_none_57:
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
 	VADDPS       X3, X2, X2
-	MOVQ         c_base+144(FP), R11
-	VADDSS       (R11)(R10*4), X2, X2
+	VADDSS       4(R11), X2, X2
 	VMULSS       X1, X2, X2
-	MOVL         (R12)(R10*4), R11
-	SHRL         $0x1f, R11
-	LEAQ         (SP), R12
-	VMULSS       (R12)(R11*4), X2, X2
-	MOVQ         dz_base+48(FP), R11
-	VMOVSS       X2, (R11)(R10*4)
+	MOVL         (R11), R12
+	SHRL         $0x1f, R12
+	LEAQ         (SP), R13
+	VMULSS       (R13)(R12*4), X2, X2
+	VMOVSS       X2, 12(R11)
 	VADDSS       X2, X0, X0
 	DECQ         R8
 	JNE          Spread_each_54
@@ -1057,22 +1075,25 @@ Spread_none_53:
 	JMP Spread_done_51
 
 Spread_narrow_47:
-	MOVQ  gx_base+0(FP), AX
-	MOVQ  x_base+72(FP), CX
-	MOVQ  dp_base+24(FP), DX
-	MOVQ  starts_base+192(FP), BX
-	MOVQ  dp_len+32(FP), SI
-	MOVQ  t+240(FP), DI
-	SHLQ  $0x02, DI
-	TESTQ SI, SI
-	JEQ   Spread_none_59
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_59
 
 Spread_each_58:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X0, X0, X0
 	VMOVUPS (AX), Y1
 	VMOVUPS 32(AX), Y2
@@ -1080,20 +1101,38 @@ Spread_each_58:
 	JEQ     Spread_none_61
 
 Spread_each_60:
-	MOVQ         to_base+216(FP), R11
-	MOVLQSX      (R9), R10
-	ADDQ         $+4, R9
-	MOVLQSX      (R11)(R10*4), R11
-	IMULQ        DI, R11
-	MOVQ         y_base+96(FP), R12
+	MOVQ         edges_base+96(FP), R12
+	MOVQ         y_base+72(FP), R13
+	LEAQ         32(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
 	ADDQ         R12, R11
-	MOVQ         w_base+120(FP), R12
-	VBROADCASTSS (R12)(R10*4), Y3
+	PREFETCHT0   (R11)
+	LEAQ         16(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R11
+	IMULQ        DI, R11
+	ADDQ         R13, R11
+	PREFETCHT0   (R11)
+	MOVLQSX      (R10), R11
+	ADDQ         $+4, R10
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R12
+	IMULQ        DI, R12
+	ADDQ         R13, R12
+	VBROADCASTSS (R11), Y3
 	VANDPS       word7fffffff<>+0(SB), Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
-	VMOVUPS      (R11), Y6
-	VMOVUPS      32(R11), Y7
+	VMOVUPS      (R12), Y6
+	VMOVUPS      32(R12), Y7
 	VFMADD231PS  Y6, Y3, Y1
 	VFMADD231PS  Y7, Y3, Y2
 	VFMADD231PS  (CX), Y6, Y4
@@ -1105,15 +1144,13 @@ Spread_each_60:
 	VADDPS       X5, X4, X4
 	VMOVSHDUP    X4, X5
 	VADDPS       X5, X4, X4
-	MOVQ         c_base+144(FP), R11
-	VADDSS       (R11)(R10*4), X4, X4
+	VADDSS       4(R11), X4, X4
 	VMULSS       X3, X4, X4
-	MOVL         (R12)(R10*4), R11
-	SHRL         $0x1f, R11
-	LEAQ         (SP), R12
-	VMULSS       (R12)(R11*4), X4, X4
-	MOVQ         dz_base+48(FP), R11
-	VMOVSS       X4, (R11)(R10*4)
+	MOVL         (R11), R12
+	SHRL         $0x1f, R12
+	LEAQ         (SP), R13
+	VMULSS       (R13)(R12*4), X4, X4
+	VMOVSS       X4, 12(R11)
 	VADDSS       X4, X0, X0
 	DECQ         R8
 	JNE          Spread_each_60
@@ -1133,22 +1170,25 @@ Spread_none_59:
 	JMP Spread_done_51
 
 Spread_narrow_48:
-	MOVQ  gx_base+0(FP), AX
-	MOVQ  x_base+72(FP), CX
-	MOVQ  dp_base+24(FP), DX
-	MOVQ  starts_base+192(FP), BX
-	MOVQ  dp_len+32(FP), SI
-	MOVQ  t+240(FP), DI
-	SHLQ  $0x02, DI
-	TESTQ SI, SI
-	JEQ   Spread_none_63
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_63
 
 Spread_each_62:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X0, X0, X0
 	VMOVUPS (AX), Y1
 	VMOVUPS 32(AX), Y2
@@ -1158,26 +1198,45 @@ Spread_each_62:
 	JEQ     Spread_none_65
 
 Spread_each_64:
-	MOVQ         to_base+216(FP), R11
-	MOVLQSX      (R9), R10
-	ADDQ         $+4, R9
-	MOVLQSX      (R11)(R10*4), R11
-	IMULQ        DI, R11
-	MOVQ         y_base+96(FP), R12
+	MOVQ         edges_base+96(FP), R12
+	MOVQ         y_base+72(FP), R13
+	LEAQ         32(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
 	ADDQ         R12, R11
-	MOVQ         w_base+120(FP), R12
-	VBROADCASTSS (R12)(R10*4), Y5
+	PREFETCHT0   (R11)
+	LEAQ         16(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R11
+	IMULQ        DI, R11
+	ADDQ         R13, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	MOVLQSX      (R10), R11
+	ADDQ         $+4, R10
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R12
+	IMULQ        DI, R12
+	ADDQ         R13, R12
+	VBROADCASTSS (R11), Y5
 	VANDPS       word7fffffff<>+0(SB), Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	VXORPS       Y7, Y7, Y7
-	VMOVUPS      (R11), Y8
-	VMOVUPS      32(R11), Y9
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VFMADD231PS  Y8, Y5, Y1
 	VFMADD231PS  Y9, Y5, Y2
 	VFMADD231PS  (CX), Y8, Y6
 	VFMADD231PS  32(CX), Y9, Y7
-	VMOVUPS      64(R11), Y8
-	VMOVUPS      96(R11), Y9
+	VMOVUPS      64(R12), Y8
+	VMOVUPS      96(R12), Y9
 	VFMADD231PS  Y8, Y5, Y3
 	VFMADD231PS  Y9, Y5, Y4
 	VFMADD231PS  64(CX), Y8, Y6
@@ -1189,15 +1248,13 @@ Spread_each_64:
 	VADDPS       X7, X6, X6
 	VMOVSHDUP    X6, X7
 	VADDPS       X7, X6, X6
-	MOVQ         c_base+144(FP), R11
-	VADDSS       (R11)(R10*4), X6, X6
+	VADDSS       4(R11), X6, X6
 	VMULSS       X5, X6, X6
-	MOVL         (R12)(R10*4), R11
-	SHRL         $0x1f, R11
-	LEAQ         (SP), R12
-	VMULSS       (R12)(R11*4), X6, X6
-	MOVQ         dz_base+48(FP), R11
-	VMOVSS       X6, (R11)(R10*4)
+	MOVL         (R11), R12
+	SHRL         $0x1f, R12
+	LEAQ         (SP), R13
+	VMULSS       (R13)(R12*4), X6, X6
+	VMOVSS       X6, 12(R11)
 	VADDSS       X6, X0, X0
 	DECQ         R8
 	JNE          Spread_each_64
@@ -1219,22 +1276,25 @@ Spread_none_63:
 	JMP Spread_done_51
 
 Spread_narrow_49:
-	MOVQ  gx_base+0(FP), AX
-	MOVQ  x_base+72(FP), CX
-	MOVQ  dp_base+24(FP), DX
-	MOVQ  starts_base+192(FP), BX
-	MOVQ  dp_len+32(FP), SI
-	MOVQ  t+240(FP), DI
-	SHLQ  $0x02, DI
-	TESTQ SI, SI
-	JEQ   Spread_none_67
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_67
 
 Spread_each_66:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X0, X0, X0
 	VMOVUPS (AX), Y1
 	VMOVUPS 32(AX), Y2
@@ -1246,32 +1306,52 @@ Spread_each_66:
 	JEQ     Spread_none_69
 
 Spread_each_68:
-	MOVQ         to_base+216(FP), R11
-	MOVLQSX      (R9), R10
-	ADDQ         $+4, R9
-	MOVLQSX      (R11)(R10*4), R11
-	IMULQ        DI, R11
-	MOVQ         y_base+96(FP), R12
+	MOVQ         edges_base+96(FP), R12
+	MOVQ         y_base+72(FP), R13
+	LEAQ         32(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
 	ADDQ         R12, R11
-	MOVQ         w_base+120(FP), R12
-	VBROADCASTSS (R12)(R10*4), Y7
+	PREFETCHT0   (R11)
+	LEAQ         16(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R11
+	IMULQ        DI, R11
+	ADDQ         R13, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	PREFETCHT0   128(R11)
+	MOVLQSX      (R10), R11
+	ADDQ         $+4, R10
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R12
+	IMULQ        DI, R12
+	ADDQ         R13, R12
+	VBROADCASTSS (R11), Y7
 	VANDPS       word7fffffff<>+0(SB), Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	VXORPS       Y9, Y9, Y9
-	VMOVUPS      (R11), Y10
-	VMOVUPS      32(R11), Y11
+	VMOVUPS      (R12), Y10
+	VMOVUPS      32(R12), Y11
 	VFMADD231PS  Y10, Y7, Y1
 	VFMADD231PS  Y11, Y7, Y2
 	VFMADD231PS  (CX), Y10, Y8
 	VFMADD231PS  32(CX), Y11, Y9
-	VMOVUPS      64(R11), Y10
-	VMOVUPS      96(R11), Y11
+	VMOVUPS      64(R12), Y10
+	VMOVUPS      96(R12), Y11
 	VFMADD231PS  Y10, Y7, Y3
 	VFMADD231PS  Y11, Y7, Y4
 	VFMADD231PS  64(CX), Y10, Y8
 	VFMADD231PS  96(CX), Y11, Y9
-	VMOVUPS      128(R11), Y10
-	VMOVUPS      160(R11), Y11
+	VMOVUPS      128(R12), Y10
+	VMOVUPS      160(R12), Y11
 	VFMADD231PS  Y10, Y7, Y5
 	VFMADD231PS  Y11, Y7, Y6
 	VFMADD231PS  128(CX), Y10, Y8
@@ -1283,15 +1363,13 @@ Spread_each_68:
 	VADDPS       X9, X8, X8
 	VMOVSHDUP    X8, X9
 	VADDPS       X9, X8, X8
-	MOVQ         c_base+144(FP), R11
-	VADDSS       (R11)(R10*4), X8, X8
+	VADDSS       4(R11), X8, X8
 	VMULSS       X7, X8, X8
-	MOVL         (R12)(R10*4), R11
-	SHRL         $0x1f, R11
-	LEAQ         (SP), R12
-	VMULSS       (R12)(R11*4), X8, X8
-	MOVQ         dz_base+48(FP), R11
-	VMOVSS       X8, (R11)(R10*4)
+	MOVL         (R11), R12
+	SHRL         $0x1f, R12
+	LEAQ         (SP), R13
+	VMULSS       (R13)(R12*4), X8, X8
+	VMOVSS       X8, 12(R11)
 	VADDSS       X8, X0, X0
 	DECQ         R8
 	JNE          Spread_each_68
@@ -1315,22 +1393,25 @@ Spread_none_67:
 	JMP Spread_done_51
 
 Spread_narrow_50:
-	MOVQ  gx_base+0(FP), AX
-	MOVQ  x_base+72(FP), CX
-	MOVQ  dp_base+24(FP), DX
-	MOVQ  starts_base+192(FP), BX
-	MOVQ  dp_len+32(FP), SI
-	MOVQ  t+240(FP), DI
-	SHLQ  $0x02, DI
-	TESTQ SI, SI
-	JEQ   Spread_none_71
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_71
 
 Spread_each_70:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X0, X0, X0
 	VMOVUPS (AX), Y1
 	VMOVUPS 32(AX), Y2
@@ -1344,38 +1425,59 @@ Spread_each_70:
 	JEQ     Spread_none_73
 
 Spread_each_72:
-	MOVQ         to_base+216(FP), R11
-	MOVLQSX      (R9), R10
-	ADDQ         $+4, R9
-	MOVLQSX      (R11)(R10*4), R11
-	IMULQ        DI, R11
-	MOVQ         y_base+96(FP), R12
+	MOVQ         edges_base+96(FP), R12
+	MOVQ         y_base+72(FP), R13
+	LEAQ         32(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
 	ADDQ         R12, R11
-	MOVQ         w_base+120(FP), R12
-	VBROADCASTSS (R12)(R10*4), Y9
+	PREFETCHT0   (R11)
+	LEAQ         16(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R11
+	IMULQ        DI, R11
+	ADDQ         R13, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	PREFETCHT0   128(R11)
+	PREFETCHT0   192(R11)
+	MOVLQSX      (R10), R11
+	ADDQ         $+4, R10
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R12
+	IMULQ        DI, R12
+	ADDQ         R13, R12
+	VBROADCASTSS (R11), Y9
 	VANDPS       word7fffffff<>+0(SB), Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	VXORPS       Y11, Y11, Y11
-	VMOVUPS      (R11), Y12
-	VMOVUPS      32(R11), Y13
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
 	VFMADD231PS  Y12, Y9, Y1
 	VFMADD231PS  Y13, Y9, Y2
 	VFMADD231PS  (CX), Y12, Y10
 	VFMADD231PS  32(CX), Y13, Y11
-	VMOVUPS      64(R11), Y12
-	VMOVUPS      96(R11), Y13
+	VMOVUPS      64(R12), Y12
+	VMOVUPS      96(R12), Y13
 	VFMADD231PS  Y12, Y9, Y3
 	VFMADD231PS  Y13, Y9, Y4
 	VFMADD231PS  64(CX), Y12, Y10
 	VFMADD231PS  96(CX), Y13, Y11
-	VMOVUPS      128(R11), Y12
-	VMOVUPS      160(R11), Y13
+	VMOVUPS      128(R12), Y12
+	VMOVUPS      160(R12), Y13
 	VFMADD231PS  Y12, Y9, Y5
 	VFMADD231PS  Y13, Y9, Y6
 	VFMADD231PS  128(CX), Y12, Y10
 	VFMADD231PS  160(CX), Y13, Y11
-	VMOVUPS      192(R11), Y12
-	VMOVUPS      224(R11), Y13
+	VMOVUPS      192(R12), Y12
+	VMOVUPS      224(R12), Y13
 	VFMADD231PS  Y12, Y9, Y7
 	VFMADD231PS  Y13, Y9, Y8
 	VFMADD231PS  192(CX), Y12, Y10
@@ -1387,15 +1489,13 @@ Spread_each_72:
 	VADDPS       X11, X10, X10
 	VMOVSHDUP    X10, X11
 	VADDPS       X11, X10, X10
-	MOVQ         c_base+144(FP), R11
-	VADDSS       (R11)(R10*4), X10, X10
+	VADDSS       4(R11), X10, X10
 	VMULSS       X9, X10, X10
-	MOVL         (R12)(R10*4), R11
-	SHRL         $0x1f, R11
-	LEAQ         (SP), R12
-	VMULSS       (R12)(R11*4), X10, X10
-	MOVQ         dz_base+48(FP), R11
-	VMOVSS       X10, (R11)(R10*4)
+	MOVL         (R11), R12
+	SHRL         $0x1f, R12
+	LEAQ         (SP), R13
+	VMULSS       (R13)(R12*4), X10, X10
+	VMOVSS       X10, 12(R11)
 	VADDSS       X10, X0, X0
 	DECQ         R8
 	JNE          Spread_each_72

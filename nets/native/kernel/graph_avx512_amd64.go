@@ -25,7 +25,7 @@ func avx512Sums(out []float32, x []float32, in []int32, t int)
 // avx512Spread takes gradients back along the edges that leave len(dp) rows.
 //
 //go:noescape
-func avx512Spread(gx []float32, dp []float32, dz []float32, x []float32, y []float32, w []float32, c []float32, out []int32, starts []int32, to []int32, t int, slope float32)
+func avx512Spread(gx []float32, dp []float32, x []float32, y []float32, edges []Edge, out []int32, starts []int32, t int, slope float32)
 
 // avx512NormRows normalises len(scale) rows of y + bias + x.
 //

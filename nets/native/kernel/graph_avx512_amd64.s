@@ -880,15 +880,15 @@ Sums_none_38:
 	VZEROUPPER
 	RET
 
-// func avx512Spread(gx []float32, dp []float32, dz []float32, x []float32, y []float32, w []float32, c []float32, out []int32, starts []int32, to []int32, t int, slope float32)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
-TEXT ·avx512Spread(SB), NOSPLIT, $8-252
+// func avx512Spread(gx []float32, dp []float32, x []float32, y []float32, edges []Edge, out []int32, starts []int32, t int, slope float32)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·avx512Spread(SB), NOSPLIT, $8-180
 	VBROADCASTSS word7fffffff<>+0(SB), Z0
 	MOVL         $0x3f800000, AX
 	MOVL         AX, (SP)
-	VMOVSS       slope+248(FP), X1
+	VMOVSS       slope+176(FP), X1
 	VMOVSS       X1, 4(SP)
-	MOVQ         t+240(FP), AX
+	MOVQ         t+168(FP), AX
 	CMPQ         AX, $+16
 	JEQ          Spread_narrow_47
 	CMPQ         AX, $+32
@@ -898,45 +898,65 @@ TEXT ·avx512Spread(SB), NOSPLIT, $8-252
 	CMPQ         AX, $+64
 	JEQ          Spread_narrow_50
 	MOVQ         gx_base+0(FP), AX
-	MOVQ         x_base+72(FP), CX
+	MOVQ         x_base+48(FP), CX
 	MOVQ         dp_base+24(FP), DX
-	MOVQ         starts_base+192(FP), BX
+	MOVQ         starts_base+144(FP), BX
 	MOVQ         dp_len+32(FP), SI
-	MOVQ         t+240(FP), DI
+	MOVQ         t+168(FP), DI
 	SHLQ         $0x02, DI
+	MOVQ         out_base+120(FP), R9
+	MOVLQSX      (BX)(SI*4), R8
+	LEAQ         (R9)(R8*4), R9
 	TESTQ        SI, SI
 	JEQ          Spread_none_53
 
 Spread_each_52:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X1, X1, X1
 	TESTQ   R8, R8
 	JEQ     Spread_none_55
 
 Spread_each_54:
-	MOVQ         to_base+216(FP), R11
-	MOVLQSX      (R9), R10
-	ADDQ         $+4, R9
-	MOVLQSX      (R11)(R10*4), R11
-	IMULQ        DI, R11
-	MOVQ         y_base+96(FP), R12
+	MOVQ         edges_base+96(FP), R12
+	MOVQ         y_base+72(FP), R13
+	LEAQ         32(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
 	ADDQ         R12, R11
-	MOVQ         w_base+120(FP), R12
-	VBROADCASTSS (R12)(R10*4), Z2
+	PREFETCHT0   (R11)
+	LEAQ         16(R10), R11
+	CMPQ         R11, R9
+	CMOVQCC      R10, R11
+	MOVLQSX      (R11), R11
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R11
+	IMULQ        DI, R11
+	ADDQ         R13, R11
+	MOVLQSX      (R10), R11
+	ADDQ         $+4, R10
+	SHLQ         $0x04, R11
+	ADDQ         R12, R11
+	MOVLQSX      8(R11), R12
+	IMULQ        DI, R12
+	ADDQ         R13, R12
+	VBROADCASTSS (R11), Z2
 	VPANDD       Z0, Z2, Z2
 	VXORPS       Z3, Z3, Z3
-	MOVQ         t+240(FP), R14
+	MOVQ         t+168(FP), R14
 	XORQ         R13, R13
 	SHRQ         $0x04, R14
 	TESTQ        R14, R14
 	JEQ          Spread_none_57
 
 Spread_each_56:
-	VMOVUPS     (R11)(R13*1), Z4
+	VMOVUPS     (R12)(R13*1), Z4
 	VMOVUPS     (AX)(R13*1), Z5
 	VFMADD231PS Z4, Z2, Z5
 	VMOVUPS     Z5, (AX)(R13*1)
@@ -954,15 +974,13 @@ Spread_none_57:
 	VADDPS        X3, X4, X4
 	VMOVSHDUP     X4, X3
 	VADDPS        X3, X4, X4
-	MOVQ          c_base+144(FP), R11
-	VADDSS        (R11)(R10*4), X4, X4
+	VADDSS        4(R11), X4, X4
 	VMULSS        X2, X4, X4
-	MOVL          (R12)(R10*4), R11
-	SHRL          $0x1f, R11
-	LEAQ          (SP), R12
-	VMULSS        (R12)(R11*4), X4, X4
-	MOVQ          dz_base+48(FP), R11
-	VMOVSS        X4, (R11)(R10*4)
+	MOVL          (R11), R12
+	SHRL          $0x1f, R12
+	LEAQ          (SP), R13
+	VMULSS        (R13)(R12*4), X4, X4
+	VMOVSS        X4, 12(R11)
 	VADDSS        X4, X1, X1
 	DECQ          R8
 	JNE           Spread_each_54
@@ -980,40 +998,61 @@ Spread_none_53:
 	JMP Spread_done_51
 
 Spread_narrow_47:
-	MOVQ  gx_base+0(FP), AX
-	MOVQ  x_base+72(FP), CX
-	MOVQ  dp_base+24(FP), DX
-	MOVQ  starts_base+192(FP), BX
-	MOVQ  dp_len+32(FP), SI
-	MOVQ  t+240(FP), DI
-	SHLQ  $0x02, DI
-	TESTQ SI, SI
-	JEQ   Spread_none_59
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_59
 
 Spread_each_58:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X1, X1, X1
 	VMOVUPS (AX), Z2
 	TESTQ   R8, R8
 	JEQ     Spread_none_61
 
 Spread_each_60:
-	MOVQ          to_base+216(FP), R11
-	MOVLQSX       (R9), R10
-	ADDQ          $+4, R9
-	MOVLQSX       (R11)(R10*4), R11
-	IMULQ         DI, R11
-	MOVQ          y_base+96(FP), R12
+	MOVQ          edges_base+96(FP), R12
+	MOVQ          y_base+72(FP), R13
+	LEAQ          32(R10), R11
+	CMPQ          R11, R9
+	CMOVQCC       R10, R11
+	MOVLQSX       (R11), R11
+	SHLQ          $0x04, R11
 	ADDQ          R12, R11
-	MOVQ          w_base+120(FP), R12
-	VBROADCASTSS  (R12)(R10*4), Z3
+	PREFETCHT0    (R11)
+	LEAQ          16(R10), R11
+	CMPQ          R11, R9
+	CMOVQCC       R10, R11
+	MOVLQSX       (R11), R11
+	SHLQ          $0x04, R11
+	ADDQ          R12, R11
+	MOVLQSX       8(R11), R11
+	IMULQ         DI, R11
+	ADDQ          R13, R11
+	PREFETCHT0    (R11)
+	MOVLQSX       (R10), R11
+	ADDQ          $+4, R10
+	SHLQ          $0x04, R11
+	ADDQ          R12, R11
+	MOVLQSX       8(R11), R12
+	IMULQ         DI, R12
+	ADDQ          R13, R12
+	VBROADCASTSS  (R11), Z3
 	VPANDD        Z0, Z3, Z3
 	VXORPS        Z4, Z4, Z4
-	VMOVUPS       (R11), Z5
+	VMOVUPS       (R12), Z5
 	VFMADD231PS   Z5, Z3, Z2
 	VFMADD231PS   (CX), Z5, Z4
 	VEXTRACTF64X4 $0x01, Z4, Y5
@@ -1024,15 +1063,13 @@ Spread_each_60:
 	VADDPS        X4, X5, X5
 	VMOVSHDUP     X5, X4
 	VADDPS        X4, X5, X5
-	MOVQ          c_base+144(FP), R11
-	VADDSS        (R11)(R10*4), X5, X5
+	VADDSS        4(R11), X5, X5
 	VMULSS        X3, X5, X5
-	MOVL          (R12)(R10*4), R11
-	SHRL          $0x1f, R11
-	LEAQ          (SP), R12
-	VMULSS        (R12)(R11*4), X5, X5
-	MOVQ          dz_base+48(FP), R11
-	VMOVSS        X5, (R11)(R10*4)
+	MOVL          (R11), R12
+	SHRL          $0x1f, R12
+	LEAQ          (SP), R13
+	VMULSS        (R13)(R12*4), X5, X5
+	VMOVSS        X5, 12(R11)
 	VADDSS        X5, X1, X1
 	DECQ          R8
 	JNE           Spread_each_60
@@ -1051,22 +1088,25 @@ Spread_none_59:
 	JMP Spread_done_51
 
 Spread_narrow_48:
-	MOVQ  gx_base+0(FP), AX
-	MOVQ  x_base+72(FP), CX
-	MOVQ  dp_base+24(FP), DX
-	MOVQ  starts_base+192(FP), BX
-	MOVQ  dp_len+32(FP), SI
-	MOVQ  t+240(FP), DI
-	SHLQ  $0x02, DI
-	TESTQ SI, SI
-	JEQ   Spread_none_63
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_63
 
 Spread_each_62:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X1, X1, X1
 	VMOVUPS (AX), Z2
 	VMOVUPS 64(AX), Z3
@@ -1074,21 +1114,40 @@ Spread_each_62:
 	JEQ     Spread_none_65
 
 Spread_each_64:
-	MOVQ          to_base+216(FP), R11
-	MOVLQSX       (R9), R10
-	ADDQ          $+4, R9
-	MOVLQSX       (R11)(R10*4), R11
-	IMULQ         DI, R11
-	MOVQ          y_base+96(FP), R12
+	MOVQ          edges_base+96(FP), R12
+	MOVQ          y_base+72(FP), R13
+	LEAQ          32(R10), R11
+	CMPQ          R11, R9
+	CMOVQCC       R10, R11
+	MOVLQSX       (R11), R11
+	SHLQ          $0x04, R11
 	ADDQ          R12, R11
-	MOVQ          w_base+120(FP), R12
-	VBROADCASTSS  (R12)(R10*4), Z4
+	PREFETCHT0    (R11)
+	LEAQ          16(R10), R11
+	CMPQ          R11, R9
+	CMOVQCC       R10, R11
+	MOVLQSX       (R11), R11
+	SHLQ          $0x04, R11
+	ADDQ          R12, R11
+	MOVLQSX       8(R11), R11
+	IMULQ         DI, R11
+	ADDQ          R13, R11
+	PREFETCHT0    (R11)
+	PREFETCHT0    64(R11)
+	MOVLQSX       (R10), R11
+	ADDQ          $+4, R10
+	SHLQ          $0x04, R11
+	ADDQ          R12, R11
+	MOVLQSX       8(R11), R12
+	IMULQ         DI, R12
+	ADDQ          R13, R12
+	VBROADCASTSS  (R11), Z4
 	VPANDD        Z0, Z4, Z4
 	VXORPS        Z5, Z5, Z5
-	VMOVUPS       (R11), Z6
+	VMOVUPS       (R12), Z6
 	VFMADD231PS   Z6, Z4, Z2
 	VFMADD231PS   (CX), Z6, Z5
-	VMOVUPS       64(R11), Z6
+	VMOVUPS       64(R12), Z6
 	VFMADD231PS   Z6, Z4, Z3
 	VFMADD231PS   64(CX), Z6, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y6
@@ -1099,15 +1158,13 @@ Spread_each_64:
 	VADDPS        X5, X6, X6
 	VMOVSHDUP     X6, X5
 	VADDPS        X5, X6, X6
-	MOVQ          c_base+144(FP), R11
-	VADDSS        (R11)(R10*4), X6, X6
+	VADDSS        4(R11), X6, X6
 	VMULSS        X4, X6, X6
-	MOVL          (R12)(R10*4), R11
-	SHRL          $0x1f, R11
-	LEAQ          (SP), R12
-	VMULSS        (R12)(R11*4), X6, X6
-	MOVQ          dz_base+48(FP), R11
-	VMOVSS        X6, (R11)(R10*4)
+	MOVL          (R11), R12
+	SHRL          $0x1f, R12
+	LEAQ          (SP), R13
+	VMULSS        (R13)(R12*4), X6, X6
+	VMOVSS        X6, 12(R11)
 	VADDSS        X6, X1, X1
 	DECQ          R8
 	JNE           Spread_each_64
@@ -1127,22 +1184,25 @@ Spread_none_63:
 	JMP Spread_done_51
 
 Spread_narrow_49:
-	MOVQ  gx_base+0(FP), AX
-	MOVQ  x_base+72(FP), CX
-	MOVQ  dp_base+24(FP), DX
-	MOVQ  starts_base+192(FP), BX
-	MOVQ  dp_len+32(FP), SI
-	MOVQ  t+240(FP), DI
-	SHLQ  $0x02, DI
-	TESTQ SI, SI
-	JEQ   Spread_none_67
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_67
 
 Spread_each_66:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X1, X1, X1
 	VMOVUPS (AX), Z2
 	VMOVUPS 64(AX), Z3
@@ -1151,24 +1211,44 @@ Spread_each_66:
 	JEQ     Spread_none_69
 
 Spread_each_68:
-	MOVQ          to_base+216(FP), R11
-	MOVLQSX       (R9), R10
-	ADDQ          $+4, R9
-	MOVLQSX       (R11)(R10*4), R11
-	IMULQ         DI, R11
-	MOVQ          y_base+96(FP), R12
+	MOVQ          edges_base+96(FP), R12
+	MOVQ          y_base+72(FP), R13
+	LEAQ          32(R10), R11
+	CMPQ          R11, R9
+	CMOVQCC       R10, R11
+	MOVLQSX       (R11), R11
+	SHLQ          $0x04, R11
 	ADDQ          R12, R11
-	MOVQ          w_base+120(FP), R12
-	VBROADCASTSS  (R12)(R10*4), Z5
+	PREFETCHT0    (R11)
+	LEAQ          16(R10), R11
+	CMPQ          R11, R9
+	CMOVQCC       R10, R11
+	MOVLQSX       (R11), R11
+	SHLQ          $0x04, R11
+	ADDQ          R12, R11
+	MOVLQSX       8(R11), R11
+	IMULQ         DI, R11
+	ADDQ          R13, R11
+	PREFETCHT0    (R11)
+	PREFETCHT0    64(R11)
+	PREFETCHT0    128(R11)
+	MOVLQSX       (R10), R11
+	ADDQ          $+4, R10
+	SHLQ          $0x04, R11
+	ADDQ          R12, R11
+	MOVLQSX       8(R11), R12
+	IMULQ         DI, R12
+	ADDQ          R13, R12
+	VBROADCASTSS  (R11), Z5
 	VPANDD        Z0, Z5, Z5
 	VXORPS        Z6, Z6, Z6
-	VMOVUPS       (R11), Z7
+	VMOVUPS       (R12), Z7
 	VFMADD231PS   Z7, Z5, Z2
 	VFMADD231PS   (CX), Z7, Z6
-	VMOVUPS       64(R11), Z7
+	VMOVUPS       64(R12), Z7
 	VFMADD231PS   Z7, Z5, Z3
 	VFMADD231PS   64(CX), Z7, Z6
-	VMOVUPS       128(R11), Z7
+	VMOVUPS       128(R12), Z7
 	VFMADD231PS   Z7, Z5, Z4
 	VFMADD231PS   128(CX), Z7, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y7
@@ -1179,15 +1259,13 @@ Spread_each_68:
 	VADDPS        X6, X7, X7
 	VMOVSHDUP     X7, X6
 	VADDPS        X6, X7, X7
-	MOVQ          c_base+144(FP), R11
-	VADDSS        (R11)(R10*4), X7, X7
+	VADDSS        4(R11), X7, X7
 	VMULSS        X5, X7, X7
-	MOVL          (R12)(R10*4), R11
-	SHRL          $0x1f, R11
-	LEAQ          (SP), R12
-	VMULSS        (R12)(R11*4), X7, X7
-	MOVQ          dz_base+48(FP), R11
-	VMOVSS        X7, (R11)(R10*4)
+	MOVL          (R11), R12
+	SHRL          $0x1f, R12
+	LEAQ          (SP), R13
+	VMULSS        (R13)(R12*4), X7, X7
+	VMOVSS        X7, 12(R11)
 	VADDSS        X7, X1, X1
 	DECQ          R8
 	JNE           Spread_each_68
@@ -1208,22 +1286,25 @@ Spread_none_67:
 	JMP Spread_done_51
 
 Spread_narrow_50:
-	MOVQ  gx_base+0(FP), AX
-	MOVQ  x_base+72(FP), CX
-	MOVQ  dp_base+24(FP), DX
-	MOVQ  starts_base+192(FP), BX
-	MOVQ  dp_len+32(FP), SI
-	MOVQ  t+240(FP), DI
-	SHLQ  $0x02, DI
-	TESTQ SI, SI
-	JEQ   Spread_none_71
+	MOVQ    gx_base+0(FP), AX
+	MOVQ    x_base+48(FP), CX
+	MOVQ    dp_base+24(FP), DX
+	MOVQ    starts_base+144(FP), BX
+	MOVQ    dp_len+32(FP), SI
+	MOVQ    t+168(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    out_base+120(FP), R9
+	MOVLQSX (BX)(SI*4), R8
+	LEAQ    (R9)(R8*4), R9
+	TESTQ   SI, SI
+	JEQ     Spread_none_71
 
 Spread_each_70:
-	MOVQ    out_base+168(FP), R9
-	MOVLQSX (BX), R10
+	MOVQ    out_base+120(FP), R10
+	MOVLQSX (BX), R11
 	MOVLQSX 4(BX), R8
-	SUBQ    R10, R8
-	LEAQ    (R9)(R10*4), R9
+	SUBQ    R11, R8
+	LEAQ    (R10)(R11*4), R10
 	VXORPS  X1, X1, X1
 	VMOVUPS (AX), Z2
 	VMOVUPS 64(AX), Z3
@@ -1233,27 +1314,48 @@ Spread_each_70:
 	JEQ     Spread_none_73
 
 Spread_each_72:
-	MOVQ          to_base+216(FP), R11
-	MOVLQSX       (R9), R10
-	ADDQ          $+4, R9
-	MOVLQSX       (R11)(R10*4), R11
-	IMULQ         DI, R11
-	MOVQ          y_base+96(FP), R12
+	MOVQ          edges_base+96(FP), R12
+	MOVQ          y_base+72(FP), R13
+	LEAQ          32(R10), R11
+	CMPQ          R11, R9
+	CMOVQCC       R10, R11
+	MOVLQSX       (R11), R11
+	SHLQ          $0x04, R11
 	ADDQ          R12, R11
-	MOVQ          w_base+120(FP), R12
-	VBROADCASTSS  (R12)(R10*4), Z6
+	PREFETCHT0    (R11)
+	LEAQ          16(R10), R11
+	CMPQ          R11, R9
+	CMOVQCC       R10, R11
+	MOVLQSX       (R11), R11
+	SHLQ          $0x04, R11
+	ADDQ          R12, R11
+	MOVLQSX       8(R11), R11
+	IMULQ         DI, R11
+	ADDQ          R13, R11
+	PREFETCHT0    (R11)
+	PREFETCHT0    64(R11)
+	PREFETCHT0    128(R11)
+	PREFETCHT0    192(R11)
+	MOVLQSX       (R10), R11
+	ADDQ          $+4, R10
+	SHLQ          $0x04, R11
+	ADDQ          R12, R11
+	MOVLQSX       8(R11), R12
+	IMULQ         DI, R12
+	ADDQ          R13, R12
+	VBROADCASTSS  (R11), Z6
 	VPANDD        Z0, Z6, Z6
 	VXORPS        Z7, Z7, Z7
-	VMOVUPS       (R11), Z8
+	VMOVUPS       (R12), Z8
 	VFMADD231PS   Z8, Z6, Z2
 	VFMADD231PS   (CX), Z8, Z7
-	VMOVUPS       64(R11), Z8
+	VMOVUPS       64(R12), Z8
 	VFMADD231PS   Z8, Z6, Z3
 	VFMADD231PS   64(CX), Z8, Z7
-	VMOVUPS       128(R11), Z8
+	VMOVUPS       128(R12), Z8
 	VFMADD231PS   Z8, Z6, Z4
 	VFMADD231PS   128(CX), Z8, Z7
-	VMOVUPS       192(R11), Z8
+	VMOVUPS       192(R12), Z8
 	VFMADD231PS   Z8, Z6, Z5
 	VFMADD231PS   192(CX), Z8, Z7
 	VEXTRACTF64X4 $0x01, Z7, Y8
@@ -1264,15 +1366,13 @@ Spread_each_72:
 	VADDPS        X7, X8, X8
 	VMOVSHDUP     X8, X7
 	VADDPS        X7, X8, X8
-	MOVQ          c_base+144(FP), R11
-	VADDSS        (R11)(R10*4), X8, X8
+	VADDSS        4(R11), X8, X8
 	VMULSS        X6, X8, X8
-	MOVL          (R12)(R10*4), R11
-	SHRL          $0x1f, R11
-	LEAQ          (SP), R12
-	VMULSS        (R12)(R11*4), X8, X8
-	MOVQ          dz_base+48(FP), R11
-	VMOVSS        X8, (R11)(R10*4)
+	MOVL          (R11), R12
+	SHRL          $0x1f, R12
+	LEAQ          (SP), R13
+	VMULSS        (R13)(R12*4), X8, X8
+	VMOVSS        X8, 12(R11)
 	VADDSS        X8, X1, X1
 	DECQ          R8
 	JNE           Spread_each_72

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 // graph draws edges into rows from sources: some rows have none, few have many. out, starts are the same edges by source.
@@ -30,6 +31,23 @@ func (d *draws) graph(rows, sources int) (src, to, in, out, starts []int32) {
 		starts = append(starts, int32(len(out)))
 	}
 	return atEnd(d.t, src), atEnd(d.t, to), atEnd(d.t, in), atEnd(d.t, out), atEnd(d.t, starts)
+}
+
+// edgesOf puts together what Spread wants of edges.
+func edgesOf(t testing.TB, w, c []float32, to []int32) []Edge {
+	edges := guarded[Edge](t, len(w))
+	for e := range edges {
+		edges[e] = Edge{W: w[e], C: c[e], To: to[e]}
+	}
+	return edges
+}
+
+// The assembly reads the fields of an Edge where its generator believes them.
+func TestEdgeLayout(t *testing.T) {
+	var e Edge
+	if got := [5]uintptr{unsafe.Offsetof(e.W), unsafe.Offsetof(e.C), unsafe.Offsetof(e.To), unsafe.Offsetof(e.DZ), unsafe.Sizeof(e)}; got != [5]uintptr{0, 4, 8, 12, 16} {
+		t.Errorf("an Edge lies at %v", got)
+	}
 }
 
 // atEnd is a copy before a page without access.
@@ -105,7 +123,11 @@ func TestGatherAndSpread(t *testing.T) {
 			g.Gather(gathered.of(i), w, x, src, in, width)
 			g.Combine(combined.of(i), w, xe, in, width)
 			g.Sums(summed.of(i), xe, in, width)
-			g.Spread(gx.of(i), dp.of(i), dz.of(i), x, y, w, c, out, starts, to, width, 0.2)
+			edges := edgesOf(d.t, w, c, to)
+			g.Spread(gx.of(i), dp.of(i), x, y, edges, out, starts, width, 0.2)
+			for e := range edges {
+				dz.of(i)[e] = edges[e].DZ
+			}
 		}
 		for what, o := range map[string]*outputs{"gathered": gathered, "combined": combined, "summed": summed, "gx": gx, "dp": dp, "dz": dz} {
 			o.check(t, fmt.Sprintf("%s of %d edges, width %d", what, n, width), sets, 1e-4)
@@ -174,8 +196,8 @@ func TestGraphsPanic(t *testing.T) {
 			func() { g.Gather(f(16), f(2), f(16), src, in, 15) },
 			func() { g.Combine(f(16), f(2), f(16), in, 16) },
 			func() { g.Sums(f(16), f(31), in, 16) },
-			func() { g.Spread(f(15), f(1), f(2), f(16), f(16), f(2), f(2), src, in, src, 16, 0.2) },
-			func() { g.Spread(f(16), f(1), f(1), f(16), f(16), f(2), f(2), src, in, src, 16, 0.2) },
+			func() { g.Spread(f(15), f(1), f(16), f(16), make([]Edge, 2), src, in, 16, 0.2) },
+			func() { g.Spread(f(16), f(1), f(16), f(16), make([]Edge, 2), []int32{0}, in, 16, 0.2) },
 			func() { g.NormRows(f(16), f(16), f(1), f(16), f(3), f(16), f(16), f(16), f(16), 3, 1) },
 			func() { g.NormRowsBack(f(16), f(16), f(16), f(1), f(16), f(16), f(16), f(16), f(15), 3) },
 			func() { g.BiasRows(f(16), f(16), nil, f(16), 2) },
@@ -196,21 +218,23 @@ func TestGraphsPanic(t *testing.T) {
 // Edges among 10⁶/8 nodes of 64 features, whose rows are 32 MB, at random: Gather and Spread wait for memory.
 func BenchmarkGraphsWide(b *testing.B) {
 	d := newDraws(b, 31)
-	const rows, sources, width, n = 8192, 125_000, 64, 8192 * 3
+	const rows, sources, width, n = 83_333, 125_000, 64, 83_333 * 3
 	src, to, in := make([]int32, n), make([]int32, n), make([]int32, rows+1)
 	for e := range src {
 		src[e], to[e] = int32(d.IntN(sources)), int32(d.IntN(sources))
 		in[e/3+1] = int32(e + 1)
 	}
-	w, c, dz, x, out, order := d.slice(n), d.slice(n), d.slice(n), d.slice(sources*width), d.slice(rows*width), make([]int32, n)
-	for e := range order {
+	w, x, out, order := d.slice(n), d.slice(sources*width), d.slice(rows*width), make([]int32, n)
+	edges := edgesOf(b, w, w, to)
+	for e := range order { // where an edge lies says nothing of where it begins
 		order[e] = int32(e)
 	}
+	d.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, s := range assemblies(b) {
 		g := s.OfGraphs()
 		for name, f := range map[string]func(){
 			"Gather": func() { g.Gather(out, w, x, src, in, width) },
-			"Spread": func() { g.Spread(out, w[:rows], dz, x, x, w, c, order, in, to, width, 0.2) },
+			"Spread": func() { g.Spread(out, w[:rows], x, x, edges, order, in, width, 0.2) },
 		} {
 			b.Run(s.Name+"/"+name, func(b *testing.B) { b.ReportMetric(measure(b, f)/n, "ns/edge") })
 		}
@@ -222,7 +246,8 @@ func BenchmarkGraphs(b *testing.B) {
 	const rows, sources, width = 256, 2048, 64
 	src, to, in, out, starts := d.graph(rows, sources)
 	n := len(src)
-	w, x, y, c, o := d.slice(n), d.slice(sources*width), d.slice(rows*width), d.slice(n), d.slice(sources*width)
+	w, x, y, o := d.slice(n), d.slice(sources*width), d.slice(rows*width), d.slice(sources*width)
+	edges := edgesOf(b, w, w, to)
 	scale, row, row1, keep, gradient, hat := d.slice(rows), d.slice(width), d.slice(width), make([]float32, width), d.slice(rows*width), d.slice(rows*width)
 	for i := range keep {
 		keep[i] = math.Float32frombits(math.MaxUint32)
@@ -232,7 +257,7 @@ func BenchmarkGraphs(b *testing.B) {
 		for name, f := range map[string]func(){
 			"Weigh":        func() { g.Weigh(w, x[:sources], y[:rows], nil, src, in, 0.2) },
 			"Gather":       func() { g.Gather(o, w, x, src, in, width) },
-			"Spread":       func() { g.Spread(o, x[:sources], c, x, y, w, c, out, starts, to, width, 0.2) },
+			"Spread":       func() { g.Spread(o, x[:sources], x, y, edges, out, starts, width, 0.2) },
 			"NormRows":     func() { g.NormRows(gradient, hat, scale, y, y, row, row, row, keep, width, 1e-5) },
 			"NormRowsBack": func() { copy(gradient, y); g.NormRowsBack(gradient, y, hat, scale, row, keep, row1, row1, row1, width) },
 		} {

@@ -69,18 +69,18 @@ func sums(out, x []float32, in []int32, t int) {
 	}
 }
 
-func spread(gx, dp, dz, x, y, w, c []float32, out, starts, to []int32, t int, slope float32) {
+func spread(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32) {
 	for r := range dp {
 		dp[r] = 0
-		for _, e := range out[starts[r]:starts[r+1]] {
-			row, a := y[int(to[e])*t:][:t], float32(math.Abs(float64(w[e])))
+		for _, i := range out[starts[r]:starts[r+1]] {
+			e := &edges[i]
+			row, a := y[int(e.To)*t:][:t], float32(math.Abs(float64(e.W)))
 			axpy(a, row, gx[r*t:][:t])
-			d := a * (dot(x[r*t:], row) + c[e])
-			if math.Signbit(float64(w[e])) {
-				d *= slope
+			e.DZ = a * (dot(x[r*t:], row) + e.C)
+			if math.Signbit(float64(e.W)) {
+				e.DZ *= slope
 			}
-			dz[e] = d
-			dp[r] += d
+			dp[r] += e.DZ
 		}
 	}
 }
