@@ -6,6 +6,9 @@
 // that nothing needs to be joined or cut apart within a graph. Gradients are gorgonia's symbolic ones ([gorgonia.Backpropagate]); losses
 // are graphs too. What the learner's arithmetic is beside gradients (Adam, targets, sums of agents' gradients) is plain Go.
 //
+// Networks over graphs (graphnetpass.go) have edges as dense matrices of incidence, so that all in them is products of matrices. Each call builds its
+// expressions anew, since sizes differ from batch to batch; memory and time go with nodes × edges.
+//
 // Graphs run operation by operation in order (program.go), not on gorgonia's tape machine: that one reuses registers and merges
 // nodes by a hash of 32 bits, which a reference shouldn't have to trust. Gorgonia's operations and tensors are used
 // as they are but for its softmax (softmax.go), each result in memory of its own; so an update allocates.
