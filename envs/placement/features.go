@@ -45,6 +45,8 @@ type ServerlessLayout struct {
 	// Largest is what shares of resources are of, Fastest the speed that a node's is a share of.
 	Largest [NumResources]float64
 	Fastest float64
+	// Hold says that waiting is legal where something fits.
+	Hold bool
 
 	dependencies int
 }
@@ -52,7 +54,7 @@ type ServerlessLayout struct {
 func (s *System) layout() ServerlessLayout {
 	l := ServerlessLayout{
 		Amounts: s.config.Amounts, Nominal: s.nominal, Window: s.config.Window, Running: s.config.Running,
-		Functions: len(s.functions), Nodes: len(s.nodes), dependencies: len(s.dependencies()),
+		Functions: len(s.functions), Nodes: len(s.nodes), Hold: s.config.Hold, dependencies: len(s.dependencies()),
 	}
 	for r, x := range s.largest {
 		l.Largest[r] = float64(x)

@@ -87,12 +87,14 @@ func (e *Serverless) seeWaiting(g *envs.GraphValue, c, i int32) {
 func (e *Serverless) mask(mask []bool) {
 	clear(mask)
 	wait := e.layout.Wait()
-	mask[wait] = true
 	amounts, nodes := mask[wait+1:wait+1+len(e.c.Amounts)], mask[wait+1+len(e.c.Amounts):]
 	amounts[0], nodes[0] = true, true
+	fits := false
 	for c, i := range e.window {
 		mask[c] = e.functions[e.calls[i].function].fits > 0
+		fits = fits || mask[c]
 	}
+	mask[wait] = e.c.Hold || !fits
 	most := int32(0)
 	for f := range e.functions {
 		if l := &e.functions[f]; l.shown == 0 || l.fits == 0 {

@@ -238,6 +238,13 @@ func (e *Serverless) allowed(which, amount, at int) error {
 		if amount != 0 || at != 0 {
 			return fmt.Errorf("%s: waiting takes amount 0 and node 0, not %d and %d; the mask forbids it", ServerlessID, amount, at)
 		}
+		if !e.c.Hold {
+			for c, i := range e.window {
+				if e.functions[e.calls[i].function].fits > 0 {
+					return fmt.Errorf("%s: waiting is not allowed (hold: false) while invocation %d fits; the mask forbids it", ServerlessID, c)
+				}
+			}
+		}
 		return nil
 	}
 	if which >= len(e.window) {

@@ -207,6 +207,9 @@ type ServerlessConfig struct {
 	Wait string `yaml:"wait" json:"wait"`
 	// Tick is the seconds of a tick, and of a wait where no event is due.
 	Tick float64 `yaml:"tick" json:"tick"`
+	// Hold allows waiting while something that waits fits somewhere. Without it the schedule is work-conserving, and rules that hold
+	// invocations back, such as fcfs-nodes, can't play.
+	Hold bool `yaml:"hold" json:"hold"`
 
 	// Nodes are the cluster.
 	Nodes []NodeClass `yaml:"nodes" json:"nodes"`

@@ -19,6 +19,7 @@ var serverlessForms = []struct {
 	{"serverless-tick", func(c *ServerlessConfig) { c.Workload, c.Wait, c.Tick, c.LoadTo = Periodic, WaitTick, 0.5, 1.5 }},
 	{"serverless-mixed", func(c *ServerlessConfig) { c.Workload, c.Most, c.Load, c.MaxTime, c.KeepAlive = Mixed, 20, 1.5, 30, 1 }},
 	{"serverless-azure", func(c *ServerlessConfig) { c.Workload = Azure }},
+	{"serverless-conserving", func(c *ServerlessConfig) { c.Hold, c.Load = false, 1.5 }},
 }
 
 func serverlessForm(change func(*ServerlessConfig)) envtest.Build {
@@ -32,7 +33,11 @@ func serverlessForm(change func(*ServerlessConfig)) envtest.Build {
 func TestServerlessContract(t *testing.T) {
 	for _, f := range serverlessForms {
 		t.Run(f.name, func(t *testing.T) {
-			envtest.Run(t, serverlessForm(f.change), envtest.Options{Seeds: []uint64{1, 2}, Steps: 250})
+			o := envtest.Options{Seeds: []uint64{1, 2}, Steps: 200}
+			if f.name != "serverless" {
+				o.Steps = 80
+			}
+			envtest.Run(t, serverlessForm(f.change), o)
 		})
 	}
 }

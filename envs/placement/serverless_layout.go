@@ -152,12 +152,13 @@ func (l *ServerlessLayout) MaskAfter(obs *envs.KindObservation, agent int, parti
 	clear(mask)
 	waiting, s := l.Waiting(g), &g.Edges[AllocationEdges]
 	if len(partial) == 0 {
-		mask[l.Wait()] = true
-		lo, hi := 0, 0
+		fits, lo, hi := false, 0, 0
 		for i := range waiting {
 			lo, hi = l.edges(s, hi, i)
 			mask[i] = l.somewhere(g, i, 0, lo, hi)
+			fits = fits || mask[i]
 		}
+		mask[l.Wait()] = l.Hold || !fits
 		return nil
 	}
 	i := int(partial[0])
