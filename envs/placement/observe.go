@@ -88,13 +88,13 @@ func (e *Serverless) mask(mask []bool) {
 	clear(mask)
 	wait := e.layout.Wait()
 	amounts, nodes := mask[wait+1:wait+1+len(e.c.Amounts)], mask[wait+1+len(e.c.Amounts):]
-	amounts[0], nodes[0] = true, true
 	fits := false
 	for c, i := range e.window {
 		mask[c] = e.functions[e.calls[i].function].fits > 0
 		fits = fits || mask[c]
 	}
-	mask[wait] = e.c.Hold || !fits
+	waits := e.c.Hold || !fits
+	mask[wait], amounts[0], nodes[0] = waits, waits, waits
 	most := int32(0)
 	for f := range e.functions {
 		if l := &e.functions[f]; l.shown == 0 || l.fits == 0 {
@@ -108,6 +108,6 @@ func (e *Serverless) mask(mask []bool) {
 		}
 	}
 	for a := range most + 1 {
-		amounts[a] = true
+		amounts[a] = amounts[a] || fits
 	}
 }

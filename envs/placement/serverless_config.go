@@ -261,7 +261,7 @@ func DefaultServerless() ServerlessConfig {
 		Wave:    workload.Wave{Period: 0.25, Amplitude: 0.8},
 		TPCH:    TPCHConfig{Sizes: []string{"2g"}, Executors: 20, Scale: 0.1},
 		Longest: 15,
-		Wait:    WaitEvent, Tick: 1,
+		Wait:    WaitEvent, Tick: 1, Hold: true,
 		Nodes: []NodeClass{
 			{Name: "standard", Count: 8, CPU: 2000, Memory: 4096, Network: 1000, Speed: 1, Price: 1},
 			{Name: "fast", Count: 4, CPU: 4000, Memory: 8192, Network: 2500, Speed: 1.5, Price: 1.6},

@@ -102,7 +102,14 @@ func (w *nodesWorld) checkMasks() error {
 	wait, amounts, n := e.layout.Wait(), len(e.c.Amounts), len(e.nodes)
 	first, second, third := make([]bool, wait+1), make([]bool, amounts), make([]bool, n)
 	union := make([]bool, len(o.Mask))
-	union[wait], union[wait+1], union[wait+1+amounts] = true, true, true
+	waits := e.c.Hold
+	if !waits {
+		waits = true
+		for _, i := range e.window {
+			waits = waits && e.functions[e.calls[i].function].fits == 0
+		}
+	}
+	union[wait], union[wait+1], union[wait+1+amounts] = waits, waits, waits
 	if err := e.layout.MaskAfter(o, 0, nil, first); err != nil {
 		return err
 	}
