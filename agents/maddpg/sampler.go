@@ -10,8 +10,10 @@ type sampler struct {
 	std   *standardiser
 	batch *rng.Stream
 	noise *noise
-	index []int64   // the rows drawn: one minibatch, or one for each agent, one after the other
-	rows  []float32 // a block, [blockRows][width]
+	index []int64        // the rows drawn: one minibatch, or one for each agent, one after the other
+	rows  [][]float32    // a block, [blockRows][width], of each worker
+	part  func(i, w int) // brings block i, on worker w
+	share func(parts int, part func(i, w int))
 
 	s, s2, a, r, discount *blocks
 	// Noise on its way: [agents, batch, act], for the target's actions as many minibatches of it.
@@ -20,14 +22,30 @@ type sampler struct {
 	here, hereAfter, on []float32
 }
 
+// sharer is an engine that lends its threads between updates: it does parts side by side, no two on one worker.
+type sharer interface {
+	Share(parts int, part func(i, w int))
+	Workers() int
+}
+
 // blockRows is how many rows a block has: a number that tiles of all sizes divide.
 const blockRows = 192
 
 func newSampler(m *memory, u *update, std *standardiser, batch *rng.Stream, noise *noise) *sampler {
 	s := &sampler{
-		m: m, u: u, std: std, batch: batch, noise: noise, index: make([]int64, m.c.Batch), rows: make([]float32, blockRows*m.buf.Width()),
+		m: m, u: u, std: std, batch: batch, noise: noise, index: make([]int64, m.c.Batch),
 		s: newBlocks(u.s), a: newBlocks(u.a), r: newBlocks(u.r), discount: newBlocks(u.discount),
 	}
+	workers := 1
+	s.share = alone
+	if e, ok := u.e.(sharer); ok {
+		workers, s.share = e.Workers(), e.Share
+	}
+	s.rows = make([][]float32, workers)
+	for w := range s.rows {
+		s.rows[w] = make([]float32, min(blockRows, m.c.Batch)*m.buf.Width())
+	}
+	s.part = s.block
 	all := m.p.agents * m.c.Batch
 	next := all
 	switch {
@@ -59,28 +77,8 @@ func (s *sampler) sample() error {
 		s.noise.fill(s.own)
 		s.noise.fill(s.next)
 	}
-	size := m.c.Batch
-	for k := range len(s.index) / size {
-		for row := 0; row < size; row += blockRows {
-			n := min(blockRows, size-row)
-			m.buf.Rows(s.index[k*size+row:][:n], s.rows)
-			s.prepare(n)
-			if len(s.index) > size {
-				s.bring(k, k+1, row, n)
-			} else {
-				s.bring(0, m.p.agents, row, n)
-			}
-			if m.mask > 0 {
-				s.forbid(k, row, n)
-			}
-			if u.separate != nil {
-				u.separate.bring(s, k, row, n)
-			}
-			if m.present > 0 {
-				s.presence(row, n)
-			}
-		}
-	}
+	s.std.ready()
+	s.share(len(s.index)/m.c.Batch*s.blocks(), s.part)
 	for _, b := range [...]*blocks{s.s, s.s2, s.a, s.r, s.discount} {
 		b.done()
 	}
@@ -97,14 +95,55 @@ func (s *sampler) sample() error {
 	return nil
 }
 
-// columns is where a column's numbers lie in a block, from agent i's on, each width wide.
-func (s *sampler) columns(c, i, width int) []float32 { return s.rows[s.m.buf.Offset(c)+i*width:] }
+// alone is share of an engine that has no threads to lend.
+func alone(parts int, part func(i, w int)) {
+	for i := range parts {
+		part(i, 0)
+	}
+}
 
-// prepare standardises and scales the first n rows of a block.
-func (s *sampler) prepare(n int) {
+// blocks is the number of blocks in a minibatch.
+func (s *sampler) blocks() int { return (s.m.c.Batch + blockRows - 1) / blockRows }
+
+// block brings block i of all minibatches' to the device: what it touches there no other block does.
+func (s *sampler) block(i, w int) {
+	m, size := s.m, s.m.c.Batch
+	k, row := i/s.blocks(), i%s.blocks()*blockRows
+	n := min(blockRows, size-row)
+	b := block{s, s.rows[w][:n*m.buf.Width()], row, n}
+	m.buf.Rows(s.index[k*size+row:][:n], b.rows)
+	b.prepare()
+	if len(s.index) > size {
+		b.bring(k, k+1)
+	} else {
+		b.bring(0, m.p.agents)
+	}
+	if m.mask > 0 {
+		b.forbid(k)
+	}
+	if s.u.separate != nil {
+		s.u.separate.bring(b, k)
+	}
+	if m.present > 0 {
+		b.presence()
+	}
+}
+
+// block is n rows on their way to samples row and following.
+type block struct {
+	*sampler
+	rows   []float32
+	row, n int
+}
+
+// columns is where a column's numbers lie in a block, from agent i's on, each width wide.
+func (s block) columns(c, i, width int) []float32 { return s.rows[s.m.buf.Offset(c)+i*width:] }
+
+// prepare standardises and scales.
+func (s block) prepare() {
 	p, w := s.m.p, s.m.buf.Width()
 	scale := float32(s.m.c.RewardScale)
-	for r := range n {
+	for r := range s.n {
 		row := s.rows[r*w : (r+1)*w]
 		if s.std != nil {
 			s.std.applyRow(row[s.m.buf.Offset(colObservation):])
@@ -123,44 +162,44 @@ func (s *sampler) prepare(n int) {
 	}
 }
 
-// bring takes n rows of a block to samples row and following of agents from to to.
-func (s *sampler) bring(from, to, row, n int) {
+// bring takes the rows to agents from to to.
+func (s block) bring(from, to int) {
 	p, w := s.m.p, s.m.buf.Width()
 	for i := from; i < to; i++ {
-		s.s.put(i, row, n, 0, p.obs, s.columns(colObservation, i, p.obs), w)
-		s.a.put(i, row, n, 0, p.act, s.columns(colAction, i, p.act), w)
-		s.r.put(i, row, n, 0, 1, s.columns(colReward, i, 1), w)
-		s.discount.put(i, row, n, 0, 1, s.columns(colDiscount, i, 1), w)
+		s.s.put(i, s.row, s.n, 0, p.obs, s.columns(colObservation, i, p.obs), w)
+		s.a.put(i, s.row, s.n, 0, p.act, s.columns(colAction, i, p.act), w)
+		s.r.put(i, s.row, s.n, 0, 1, s.columns(colReward, i, 1), w)
+		s.discount.put(i, s.row, s.n, 0, 1, s.columns(colDiscount, i, 1), w)
 		if s.u.separate == nil {
-			s.s2.put(i, row, n, 0, p.obs, s.columns(colNext, i, p.obs), w)
+			s.s2.put(i, s.row, s.n, 0, p.obs, s.columns(colNext, i, p.obs), w)
 		}
 	}
 }
 
-// forbid pushes out of reach what the masks of a block of minibatch k forbid.
-func (s *sampler) forbid(k, row, n int) {
-	agents, size := s.m.p.kind.Agents, s.m.c.Batch
+// forbid pushes out of reach what the masks forbid; the block is of minibatch k.
+func (s block) forbid(k int) {
+	agents, size, row := s.m.p.kind.Agents, s.m.c.Batch, s.row
 	switch {
 	case s.m.p.agents < agents: // single: an item is [agents, width]
-		s.forbidIn(s.own, s.m.mask, n, 0, agents, row*agents, 1, agents)
-		s.forbidIn(s.next, s.m.mask2, n, 0, agents, row*agents, 1, agents)
+		s.forbidIn(s.own, s.m.mask, 0, agents, row*agents, 1, agents)
+		s.forbidIn(s.next, s.m.mask2, 0, agents, row*agents, 1, agents)
 	case s.u.separate != nil:
-		s.forbidIn(s.own, s.m.mask, n, k, k+1, row, size, 1)
-		s.forbidIn(s.next, s.m.mask2, n, 0, agents, k*size+row, agents*size, 1)
+		s.forbidIn(s.own, s.m.mask, k, k+1, row, size, 1)
+		s.forbidIn(s.next, s.m.mask2, 0, agents, k*size+row, agents*size, 1)
 	case len(s.index) > size:
-		s.forbidIn(s.own, s.m.mask, n, k, k+1, row, size, 1)
-		s.forbidIn(s.next, s.m.mask2, n, k, k+1, row, size, 1)
+		s.forbidIn(s.own, s.m.mask, k, k+1, row, size, 1)
+		s.forbidIn(s.next, s.m.mask2, k, k+1, row, size, 1)
 	default:
-		s.forbidIn(s.own, s.m.mask, n, 0, agents, row, size, 1)
-		s.forbidIn(s.next, s.m.mask2, n, 0, agents, row, size, 1)
+		s.forbidIn(s.own, s.m.mask, 0, agents, row, size, 1)
+		s.forbidIn(s.next, s.m.mask2, 0, agents, row, size, 1)
 	}
 }
 
 // forbidIn does so in noise, whose item at + j·agent + r·row is that of agent j of the environment, from to to, and the block's row r.
-func (s *sampler) forbidIn(noise []float32, column, n, from, to, at, agent, row int) {
+func (s block) forbidIn(noise []float32, column, from, to, at, agent, row int) {
 	w, words := s.m.p.codec.width(), s.m.p.words
 	all := float32(uint32(1)<<min(w, maskBits) - 1) // of one word: all are legal
-	for r := range n {
+	for r := range s.n {
 		masks := s.rows[r*s.m.buf.Width()+s.m.buf.Offset(column):]
 		for j := from; j < to; j++ {
 			if words == 1 && masks[j] == all {
@@ -172,13 +211,13 @@ func (s *sampler) forbidIn(noise []float32, column, n, from, to, at, agent, row 
 	}
 }
 
-// presence keeps who was there in a block.
-func (s *sampler) presence(row, n int) {
-	for r := range n {
+// presence keeps who was there.
+func (s block) presence() {
+	for r := range s.n {
 		at := r * s.m.buf.Width()
 		for j := range s.m.p.agents {
-			s.here[j*s.m.c.Batch+row+r] = s.rows[at+s.m.buf.Offset(s.m.present)+j]
-			s.hereAfter[j*s.m.c.Batch+row+r] = s.rows[at+s.m.buf.Offset(s.m.present2)+j]
+			s.here[j*s.m.c.Batch+s.row+r] = s.rows[at+s.m.buf.Offset(s.m.present)+j]
+			s.hereAfter[j*s.m.c.Batch+s.row+r] = s.rows[at+s.m.buf.Offset(s.m.present2)+j]
 		}
 	}
 }

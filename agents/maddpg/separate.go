@@ -27,9 +27,9 @@ type separate struct {
 	put                 struct{ seen, seen2, a2, others, others2 *blocks }
 }
 
-// bring takes n rows of a block to what agent i's critic sees.
-func (a *separate) bring(s *sampler, i, row, n int) {
-	w := s.m.buf.Width()
+// bring takes a block's rows to what agent i's critic sees.
+func (a *separate) bring(s block, i int) {
+	w, row, n := s.m.buf.Width(), s.row, s.n
 	for j := range a.agents {
 		s.s2.put(j, i*a.batch+row, n, 0, a.obs, s.columns(colNext, j, a.obs), w)
 	}

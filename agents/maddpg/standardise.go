@@ -48,6 +48,16 @@ func (s *standardiser) update(values []float32, active []bool) {
 	}
 }
 
+// ready brings all statistics up to date, so that several may apply them at once.
+func (s *standardiser) ready() {
+	if s == nil {
+		return
+	}
+	for _, n := range s.of {
+		n.Affine()
+	}
+}
+
 // applyRow standardises one environment's [agents, width] in place.
 func (s *standardiser) applyRow(x []float32) {
 	for i := range s.agents {

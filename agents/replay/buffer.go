@@ -21,8 +21,7 @@ type Buffer struct {
 	width   int
 	cap     int64
 	rows    []float32
-	next    int64   // number of the next row
-	touched float32 // so that what is read ahead is not left out
+	next    int64 // number of the next row
 }
 
 // maxNumbers bounds a buffer at 4 TiB, far below where making it would panic.
@@ -121,24 +120,31 @@ func (b *Buffer) Offset(c int) int { return b.offset[c] }
 // line is how many numbers a processor fetches from memory at once, ahead how many rows Rows asks for before it reads them.
 const line, ahead = 16, 16
 
-// Rows copies whole rows, one after another, into dst. Rows drawn at random are rarely in a cache, and copying one after the other would wait for
+// Rows copies whole rows, one after another, into dst. Several goroutines may do so at once. Rows drawn at random are rarely in a cache, and copying one after the other would wait for
 // each: so it asks for some of them together, by reading a number of every line, before it copies the first.
 func (b *Buffer) Rows(index []int64, dst []float32) {
 	for len(index) > 0 {
 		some := index[:min(ahead, len(index))]
-		var sum float32
-		for _, n := range some {
-			row := b.at(n).values
-			for i := 0; i < len(row); i += line {
-				sum += row[i]
-			}
-		}
-		b.touched = sum
+		b.touch(some)
 		for _, n := range some {
 			dst = dst[copy(dst, b.at(n).values):]
 		}
 		index = index[len(some):]
 	}
+}
+
+// touch reads a number of every line of some rows. It must not be inlined: then the reading would be left out, since nobody wants the sum.
+//
+//go:noinline
+func (b *Buffer) touch(index []int64) float32 {
+	var sum float32
+	for _, n := range index {
+		row := b.at(n).values
+		for i := 0; i < len(row); i += line {
+			sum += row[i]
+		}
+	}
+	return sum
 }
 
 // RowBytes is the size of a saved row.

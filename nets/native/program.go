@@ -168,6 +168,7 @@ func (p *program) run() {
 		begun := time.Now()
 		defer func() { p.pace.ran(time.Since(begun)) }()
 	}
+	p.t.lately = threads
 	for _, s := range p.segments {
 		s.run(threads)
 		for _, w := range s.after {

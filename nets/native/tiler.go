@@ -19,6 +19,8 @@ type tiler struct {
 	workers []*scratch  // of programs, by worker
 	need    scratchNeed // of all operations so far
 	now     tileLoss    // the loss that is run at once
+	shared  sharedJob
+	lately  int // threads that the last run of a program took
 }
 
 func newTiler(e *engine[float32], set *kernel.Set, threads int) *tiler {
