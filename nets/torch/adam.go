@@ -17,7 +17,7 @@ import (
 // adam implements [nets.Optimizer] as [nets.Adam] describes it: operations on whole vectors [groups, size]. What changes from step to
 // step lies on the device, so that Step reads nothing of the host.
 type adam struct {
-	net           *net
+	net           *parameters
 	c             nets.Adam
 	norms         *tensor
 	first, second *tensor
@@ -34,8 +34,8 @@ const clipEpsilon = 1e-6
 
 // NewAdam implements [nets.Engine].
 func (e *engine) NewAdam(n nets.Weights, c nets.Adam) (nets.Optimizer, error) {
-	x, ok := n.(*net)
-	if !ok || x == nil || x.e != e {
+	x := e.owned(n)
+	if x == nil {
 		return nil, fmt.Errorf("nets/torch: NewAdam: the net is a %T, want one of this engine", n)
 	}
 	c = c.WithDefaults()

@@ -7,6 +7,12 @@
 // a derivative that the native engine writes out, so the two can be held against each other. Parameters are views of one flat vector, and
 // so are their gradients, into which libtorch adds in place. Adam, clipping and soft targets are a few operations on whole vectors.
 //
+// Networks over graphs (graphnet.go) run on what segments.h has: rows taken by index and sums over sorted segments, with their derivatives. On the
+// CPU those are loops of the package's own on libtorch's threads (segmentloops.cc); on a GPU they are libtorch's index_select and
+// segment_reduce: nothing is added in an order that differs from run to run, with Deterministic and without it. Only a node that several graphs'
+// choices name gets its gradient by libtorch's index_add, which repeats to the bit with Deterministic alone. Sizes differ from batch to
+// batch, so none of it can be part of a recorded update.
+//
 // Tensors lie outside Go's memory and have no finalizers. What one operation makes belongs to a scope that frees it at the
 // operation's end, what one pass makes to its Work until the next Forward, and everything else to the engine until Close; Live
 // counts them all. libtorch keeps its last error and its gradient mode per thread, so every operation stays on one.

@@ -54,9 +54,9 @@ type engine struct {
 	passes  int64       // runs of recorded updates so far
 
 	ids    atomic.Int64
-	own    *scope // what lives until Close
-	tmp    *scope // what lives until the end of the operation
-	works  []*work
+	own    *scope                 // what lives until Close
+	tmp    *scope                 // what lives until the end of the operation
+	works  []interface{ close() } // of all nets
 	closed atomic.Bool
 
 	scalars []lib.Cscalar // freed by Close
@@ -125,8 +125,7 @@ func (e *engine) Close() error {
 		r.free()
 	}
 	for _, w := range e.works {
-		w.forget()
-		w.s.close()
+		w.close()
 	}
 	for _, u := range e.uploads {
 		C.sto_free_upload(u)

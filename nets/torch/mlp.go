@@ -3,8 +3,6 @@
 package torch
 
 import (
-	"fmt"
-
 	"github.com/stoker-rl/stoker/nets"
 	lib "github.com/sugarme/gotch/libtch"
 )
@@ -39,8 +37,6 @@ func (n *net) newMLP(m nets.MLP) *mlp {
 	}
 	return out
 }
-
-func (n *net) leaf(format string, args ...any) handle { return n.leaves[fmt.Sprintf(format, args...)] }
 
 // build implements graph: the inputs side by side, then the layers.
 func (m *mlp) build(s *scope, in []handle, batch int) (root, values handle) {

@@ -15,17 +15,10 @@ import (
 
 // net implements [nets.Net].
 type net struct {
-	e             *engine
-	arch          nets.Arch
-	ports         []nets.Port
-	agents, out   int
-	groups, size  int
-	params, grads *tensor
-	// leaves are the parameters by name: views of params, each for all groups.
-	leaves map[string]handle
-	// weights lists them for C, and sums the same views of grads.
-	weights, sums []unsafe.Pointer
-	graph         graph
+	*parameters
+	ports       []nets.Port
+	agents, out int
+	graph       graph
 }
 
 // graph builds one kind of network: from the input leaves to root, which gradients start from, and to the output's values, which
@@ -39,30 +32,11 @@ func (e *engine) NewNet(a nets.Arch) (nets.Net, error) {
 	if a == nil {
 		return nil, fmt.Errorf("nets/torch: NewNet: no architecture")
 	}
-	if err := a.Validate(); err != nil {
+	p, err := e.newParameters("NewNet", a, true)
+	if err != nil {
 		return nil, err
 	}
-	if e.closed.Load() {
-		return nil, fmt.Errorf("nets/torch: NewNet: the engine is closed")
-	}
-	slots, size := nets.Layout(a)
-	n := &net{
-		e: e, arch: a, ports: a.Inputs(), agents: a.AgentCount(), out: a.Output().Width, groups: a.Groups(), size: size,
-		leaves: map[string]handle{},
-	}
-	if _, ok := count([]int{n.groups, size}); !ok {
-		return nil, fmt.Errorf("nets/torch: NewNet: %s has %d parameters for each of %d groups, want at most %d in all", a.Kind(), size, n.groups, maxValues)
-	}
-	n.params, n.grads = e.newTensor("NewNet", n.groups, size), e.newTensor("NewNet", n.groups, size)
-	e.within("NewNet", e.own, false, func() {
-		for _, slot := range slots {
-			h := e.own.view(n, slot, n.params.h)
-			n.leaves[slot.Name] = h
-			n.weights = append(n.weights, unsafe.Pointer(h))
-			n.sums = append(n.sums, unsafe.Pointer(e.own.detach(e.own.view(n, slot, n.grads.h))))
-		}
-	})
-	var err error
+	n := &net{parameters: p, ports: a.Inputs(), agents: a.AgentCount(), out: a.Output().Width}
 	switch a := a.(type) {
 	case nets.MLP:
 		n.graph = n.newMLP(a)
@@ -81,44 +55,6 @@ func (e *engine) NewNet(a nets.Arch) (nets.Net, error) {
 	}
 	return n, nil
 }
-
-// view is one parameter's part of a flat vector: [groups, in, out] for weights, [groups, 1, out] for the rest, so that both go
-// with [groups, rows, features].
-func (s *scope) view(n *net, slot nets.Slot, flat handle) handle {
-	if s.err != nil {
-		return nil
-	}
-	rows, cols := 1, slot.Shape[0]
-	if len(slot.Shape) == 2 {
-		rows, cols = slot.Shape[0], slot.Shape[1]
-	}
-	v := s.ints(n.groups, rows, cols, n.size, cols, 1)
-	dims, strides := (*C.int64_t)(unsafe.Pointer(&v[0])), (*C.int64_t)(unsafe.Pointer(&v[3]))
-	message := C.sto_view((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(flat), dims, strides, 3, C.int64_t(slot.Offset))
-	if !s.check("as_strided", message, flat) {
-		return nil
-	}
-	return s.keep("as_strided", flat)
-}
-
-// Arch implements [nets.Net].
-func (n *net) Arch() nets.Arch { return n.arch }
-
-// Params implements [nets.Net].
-func (n *net) Params() nets.Tensor { return n.params }
-
-// Grads implements [nets.Net].
-func (n *net) Grads() nets.Tensor { return n.grads }
-
-// ZeroGrads implements [nets.Net]. It clears in place: views of the gradients stay views.
-func (n *net) ZeroGrads() {
-	if !n.e.stopped("ZeroGrads") {
-		n.e.briefly("ZeroGrads", func(s *scope) { s.zero(n.grads.h) })
-	}
-}
-
-// String names the net in errors.
-func (n *net) String() string { return fmt.Sprintf("%s %d", n.arch.Kind(), n.params.id) }
 
 // work implements [nets.Work].
 type work struct {
@@ -257,6 +193,12 @@ func (w *work) forget() {
 	w.s.clear()
 	w.leaves, w.root, w.values, w.out.h = w.leaves[:0], nil, nil, nil
 	w.ran, w.graphed = false, false
+}
+
+// close frees all that the Work holds.
+func (w *work) close() {
+	w.forget()
+	w.s.close()
 }
 
 // run goes forward, with or without a graph. The inputs' leaves share the inputs' memory.

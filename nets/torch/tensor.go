@@ -25,8 +25,9 @@ type tensor struct {
 	// h is nil for a tensor that could not be made; operations on it do nothing, as the engine has failed.
 	h handle
 
-	of     *work          // whose output it is, nil for others
-	upload unsafe.Pointer // its staging memory, made by the first Set that needs one
+	of      *work          // whose output it is, nil for others
+	passing bool           // it lives as long as one pass
+	upload  unsafe.Pointer // its staging memory, made by the first Set that needs one
 }
 
 // NewTensor implements [nets.Engine]. A wrong shape is reported by Err, and the tensor is empty.
@@ -90,7 +91,7 @@ func (t *tensor) set(op string, src unsafe.Pointer, n, code int) {
 		return
 	}
 	t.e.briefly(op, func(s *scope) {
-		if !t.e.staged {
+		if !t.e.staged || t.passing {
 			s.check("copy", C.sto_set(unsafe.Pointer(t.h), (*C.char)(src), C.int64_t(n), C.int(code)), t.h)
 			return
 		}

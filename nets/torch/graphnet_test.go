@@ -1,0 +1,247 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
+)
+
+// routes runs a test with both ways in which segments are computed: the CPU's own loops, and what a GPU does.
+func routes(t *testing.T, f func(t *testing.T)) {
+	for _, composed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("composed=%v", composed), func(t *testing.T) {
+			composedSegments(composed)
+			defer composedSegments(false)
+			f(t)
+		})
+	}
+}
+
+// A GPU's way of computing is held against the CPU's, which are apart by rounding.
+func TestBothRoutesOfSegmentsAgree(t *testing.T) {
+	e := newEngine(t, nets.Float64)
+	for name, c := range netstest.Graphs() {
+		run := func(composed bool) netstest.GraphResult {
+			composedSegments(composed)
+			defer composedSegments(false)
+			r, err := netstest.RunGraph(e, c, 3)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return r
+		}
+		values, grads, params := run(true).Apart(run(false))
+		if !(values <= 1e-12 && grads <= 1e-12 && params <= 1e-9) {
+			t.Errorf("%s: apart by %g, %g, %g", name, values, grads, params)
+		}
+	}
+}
+
+func newGraphSubject(t testing.TB, e nets.Engine, name string, seed uint64) *netstest.GraphSubject {
+	t.Helper()
+	x, err := netstest.NewGraphSubject(e, netstest.Graphs()[name], seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func TestAGraphUpdateLeavesNoTensorBehind(t *testing.T) {
+	routes(t, func(t *testing.T) {
+		e := newEngine(t, nets.Float32)
+		c := netstest.Graphs()["kinds, all on"]
+		x := newGraphSubject(t, e, "kinds, all on", 1)
+		adam, err := e.NewAdam(x.Net, nets.Adam{Rate: 1e-3, Clip: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := func(seed uint64) int64 { // batches differ in what they hold
+			x.Batch.Reset()
+			if err := c.Fill(x.Batch, seed); err != nil {
+				t.Fatal(err)
+			}
+			x.Batch.Seal()
+			x.In = c.Inputs(x.Batch, seed)
+			adam.Advance()
+			x.Forward()
+			x.Backward()
+			adam.Step()
+			ok(t, e)
+			return Live()
+		}
+		count(1)
+		baseline := count(2)
+		for seed := range uint64(10) {
+			if n := count(seed); n != baseline {
+				t.Fatalf("%d tensors after an update, %d before", n, baseline)
+			}
+		}
+		x.Net.Head(x.Work, 0, [][]int32{{0}}, nil)
+		if e.Err() == nil {
+			t.Fatal("no error")
+		}
+		if n := count(3); n != baseline {
+			t.Errorf("%d tensors after a failed update, %d before", n, baseline)
+		}
+		w := x.Work.(*graphWork)
+		if w.forget(); len(w.s.held) != 0 {
+			t.Errorf("%d tensors of a pass are left", len(w.s.held))
+		}
+	})
+}
+
+// A head's last run counts, and earlier results stay until the next Forward.
+func TestHeadsRunAgain(t *testing.T) {
+	e := newEngine(t, nets.Float64)
+	x := newGraphSubject(t, e, "kinds", 1)
+	x.Forward()
+	once := x.Backward()
+	for range 2 { // without a graph, then with one
+		x.Net.Forward(x.Work, x.Batch, nil)
+		var firsts []nets.Tensor
+		var were [][]float64
+		for h, in := range x.In {
+			given := [][]int32{slices.Repeat([]int32{-1}, 3)}
+			first := x.Net.Head(x.Work, h, given[:len(in.Given)], make([]float32, len(in.Extra)))
+			x.Work.GradOut(h).Set64(slices.Repeat([]float64{7}, nets.Size(first)))
+			firsts, were = append(firsts, first), append(were, values(first))
+			x.Net.Head(x.Work, h, in.Given, in.Extra)
+			near(t, "a new run's gradient", values(x.Work.GradOut(h)), make([]float64, nets.Size(first)), 0)
+		}
+		near(t, "gradients", x.Backward(), once, 1e-14)
+		for h, first := range firsts {
+			near(t, "an earlier result", values(first), were[h], 0)
+		}
+		ok(t, e)
+		x.Net.Forward(x.Work, x.Batch, nil)
+		firsts[0].Get64(make([]float64, nets.Size(firsts[0])))
+		ok(t, e)
+		if g := x.Work.GradOut(0); g != nil {
+			t.Errorf("a head that has not run has a gradient of %v", g.Shape())
+		}
+	}
+}
+
+func TestGraphGradientsAddUpAndForwardsRepeat(t *testing.T) {
+	e := newEngine(t, nets.Float64)
+	x := newGraphSubject(t, e, "dropout", 1)
+	first := x.Forward()
+	once := x.Backward()
+	for h, again := range x.Forward() { // with a graph now
+		near(t, "the same to the bit", again, first[h], 0)
+	}
+	near(t, "gradients", x.Backward(), once, 0)
+	x.Net.Backward(x.Work)
+	for i := range once {
+		once[i] *= 2
+	}
+	near(t, "added", values(x.Net.Grads()), once, 1e-15)
+	x.Drop = nil
+	if slices.Equal(x.Forward()[0], first[0]) {
+		t.Error("dropout drops nothing")
+	}
+	ok(t, e)
+}
+
+func TestGraphsRunOnSeveralGoroutines(t *testing.T) {
+	e := newEngine(t, nets.Float32)
+	x := newGraphSubject(t, e, "kinds", 1)
+	want := x.Forward()
+	var all sync.WaitGroup
+	got := make([][]float64, 4)
+	for i := range got {
+		w := x.Net.NewWork()
+		all.Go(func() {
+			for range 20 {
+				x.Net.Forward(w, x.Batch, nil)
+				got[i] = values(x.Net.Head(w, 1, x.In[1].Given, x.In[1].Extra))
+			}
+		})
+	}
+	all.Wait()
+	ok(t, e)
+	for _, out := range got {
+		near(t, "on a goroutine", out, want[1], 0)
+	}
+}
+
+func TestMisuseOfAGraphNetIsAnErrorOfTheEngine(t *testing.T) {
+	e := newEngine(t, nets.Float32)
+	x := newGraphSubject(t, e, "kinds", 1)
+	w, open := x.Work, nets.NewGraphBatch(x.Net.Arch().(nets.Graph))
+	other := newGraphSubject(t, e, "one kind", 1)
+	forward := func() { x.Net.Forward(w, x.Batch, nil) }
+	for says, f := range map[string]func(){
+		"Forward: the Work is not one of graph": func() { x.Net.Forward(other.Work, x.Batch, nil) },
+		"Forward: no batch":                     func() { x.Net.Forward(w, nil, nil) },
+		"is not sealed, want Seal":              func() { x.Net.Forward(w, open, nil) },
+		"the batch is for nodes [{a 3}]":        func() { x.Net.Forward(w, other.Batch, nil) },
+		"Head: graph":                           func() { x.Net.Head(x.Net.NewWork(), 0, nil, nil) },
+		"Head: head 3 of graph":                 func() { forward(); x.Net.Head(w, 3, nil, nil) },
+		"\"where\" of graph":                    func() { forward(); x.Net.Head(w, 1, nil, nil) },
+		"list 0 of given nodes has 2":           func() { forward(); x.Net.Head(w, 1, [][]int32{{0, 0}}, make([]float32, 6)) },
+		"graph 1 is given node 9 of kind \"invocation\", want one below 9": func() {
+			forward()
+			x.Net.Head(w, 1, [][]int32{{0, 9, 0}}, make([]float32, 6))
+		},
+		"want 1 and 2 for each of 3 graphs": func() { forward(); x.Net.Head(w, 1, [][]int32{{0, 0, 0}}, make([]float32, 5)) },
+		"the parameters of graph":           func() { forward(); e.Add(x.Net.Params(), 1, x.Net.Params()); x.Net.Backward(w) },
+		"Backward: graph":                   func() { x.Net.Backward(x.Net.NewWork()) },
+		"GradOut: head -1":                  func() { w.GradOut(-1) },
+		"Embedding: kind 3":                 func() { w.Embedding(3) },
+	} {
+		f()
+		e.Add(x.Net.Params(), 1, x.Net.Params()) // does nothing: the first failure stays
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "nets/torch: ") {
+			t.Errorf("error %v, want one that says %q", err, says)
+		}
+	}
+	if _, err := e.NewGraphNet(nets.Graph{}); err == nil {
+		t.Error("a network without nodes was built")
+	}
+	wants(t, e.Record("graphs", forward).Run(), `"graphs"`, "within a recorded update")
+	none := x.Net.NewWork()
+	if a, b := none.Embedding(2).Shape(), none.Pooled().Shape(); !slices.Equal(a, []int{1, 0, 4}) || !slices.Equal(b, []int{1, 0, 12}) {
+		t.Errorf("before a Forward there are %v and %v", a, b)
+	}
+	forward()
+	ok(t, e) // it goes on
+}
+
+// A batch without graphs, and kinds without nodes, give results without rows.
+func TestEmptyBatches(t *testing.T) {
+	routes(t, func(t *testing.T) {
+		e := newEngine(t, nets.Float32)
+		for name, c := range netstest.Graphs() {
+			for graphs := range 2 {
+				x := newGraphSubject(t, e, name, 1)
+				x.Batch.Reset()
+				if graphs == 1 {
+					x.Batch.AddGraph()
+				}
+				x.Batch.Seal()
+				x.In = c.Inputs(x.Batch, 1)
+				for h, out := range x.Forward() {
+					rows := graphs
+					if c.Arch.Heads[h].Per != nets.WholeGraph {
+						rows = 0
+					}
+					if len(out) != rows*c.Arch.Heads[h].Out {
+						t.Errorf("%s: head %d gives %d numbers for %d graphs", name, h, len(out), graphs)
+					}
+					x.Work.GradOut(h).Set64(make([]float64, len(out)))
+				}
+				x.Net.Backward(x.Work)
+				near(t, name, values(x.Net.Grads()), make([]float64, nets.Size(x.Net.Grads())), 0)
+				ok(t, e)
+			}
+		}
+	})
+}

@@ -1,0 +1,163 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"unsafe"
+
+	"github.com/stoker-rl/stoker/nets"
+	lib "github.com/sugarme/gotch/libtch"
+)
+
+// linear is x·weight + bias.
+type linear struct{ weight, bias handle }
+
+// graphLayer is a layer's parameters by kinds of edges and of nodes.
+type graphLayer struct {
+	edges []edgeWeights
+	nodes []nodeWeights
+}
+
+// edgeWeights of a kind of edges; features is nil for edges without.
+type edgeWeights struct{ weight, source, target, features handle }
+
+// nodeWeights of a kind of nodes. All are nil for a kind that keeps its x; own, gain and offset where the architecture has none.
+type nodeWeights struct{ own, bias, gain, offset handle }
+
+// graphHead is a head's two layers.
+type graphHead struct{ hidden, out linear }
+
+// bind looks the parameters up.
+func (n *graphNet) bind() {
+	for _, k := range n.g.Nodes {
+		n.inputs = append(n.inputs, linear{n.leaf("in.%s.weight", k.Name), n.leaf("in.%s.bias", k.Name)})
+	}
+	for l := range n.g.Layers {
+		var layer graphLayer
+		for _, k := range n.g.Edges {
+			leaf := func(of string) handle { return n.leaf("layer%d.%s.%s", l, k.Name, of) }
+			layer.edges = append(layer.edges, edgeWeights{leaf("weight"), leaf("source"), leaf("target"), leaf("features")})
+		}
+		for _, k := range n.g.Nodes {
+			leaf := func(of string) handle { return n.leaf("layer%d.%s.%s", l, k.Name, of) }
+			layer.nodes = append(layer.nodes, nodeWeights{leaf("own"), leaf("bias"), leaf("gain"), leaf("offset")})
+		}
+		n.layers = append(n.layers, layer)
+	}
+	for _, h := range n.g.Heads {
+		leaf := func(of string) handle { return n.leaf("head.%s.%s", h.Name, of) }
+		n.heads = append(n.heads, graphHead{linear{leaf("0.weight"), leaf("0.bias")}, linear{leaf("1.weight"), leaf("1.bias")}})
+	}
+}
+
+// embed computes the nodes' x and the graphs' vectors; see [nets.Graph].
+func (w *graphWork) embed() {
+	s, n := w.s, w.net
+	x := make([]handle, len(n.inputs))
+	for k, in := range n.inputs {
+		x[k] = s.apply("relu", lib.AtgRelu, s.affine(w.nodes[k].features, in))
+	}
+	for l := range n.layers {
+		x = w.layer(l, x)
+	}
+	w.x = x
+	pooled := make([]handle, len(x))
+	for k := range x {
+		pooled[k] = s.div(s.segmentSum(x[k], w.nodes[k].starts, w.nodes[k].graphOf), w.nodes[k].counts)
+	}
+	w.pooled = s.cat(pooled...)
+}
+
+// layer is x ← ReLU(norm(x + y)) of all kinds of nodes.
+func (w *graphWork) layer(l int, x []handle) []handle {
+	s, g, weights := w.s, w.net.g, &w.net.layers[l]
+	y := make([]handle, len(x))
+	for k, e := range g.Edges {
+		if w.edges[k].n > 0 {
+			m := s.messages(&w.edges[k], &weights.edges[k], x[e.From], x[e.To])
+			y[e.To] = s.with(y[e.To], m)
+		}
+	}
+	next := make([]handle, len(x))
+	for k := range x {
+		next[k] = x[k]
+		if !g.Updated(k) || w.nodes[k].rows == 0 {
+			continue
+		}
+		p := &weights.nodes[k]
+		if g.Own {
+			y[k] = s.with(y[k], s.mm(x[k], p.own))
+		}
+		if g.Skip {
+			y[k] = s.with(y[k], x[k])
+		}
+		if y[k] == nil { // nothing but the bias
+			y[k] = s.expand(p.bias, w.nodes[k].rows, g.Hidden)
+		} else {
+			y[k] = s.add(y[k], p.bias)
+		}
+		if g.Norm == nets.LayerNorm {
+			y[k] = s.addcmul(p.offset, s.normalise(y[k], g.Hidden), p.gain)
+		}
+		next[k] = s.apply("relu", lib.AtgRelu, y[k])
+		if w.masks != nil {
+			next[k] = s.mul(next[k], w.masks[l*len(g.Nodes)+k])
+		}
+	}
+	return next
+}
+
+// messages is Σ softmax(s_uv)·m_uv of one kind of edges. Neither m nor anything else as wide is made for edges: what the nodes at both ends give to
+// the scores is computed by node, and features are mixed before they meet their weight.
+func (s *scope) messages(e *edgesThere, p *edgeWeights, from, to handle) handle {
+	z := s.mm(from, p.weight)
+	ends := s.add(s.rows(s.mv(z, p.source), e.from, e.order, e.outStarts), s.rows(s.mv(to, s.mv(p.weight, p.target)), e.to, nil, e.in))
+	if e.features != nil {
+		ends = s.add(ends, s.mv(e.features, s.mv(p.features, p.source)))
+	}
+	weights := s.segmentSoftmax(s.leaky(ends), e.in, e.to)
+	y := s.mix(weights, z, e)
+	if e.features != nil {
+		mixed := s.segmentSum(s.mul(e.features, s.reshape(weights, e.n, 1)), e.in, e.to)
+		y = s.addmm(y, mixed, p.features)
+	}
+	return y
+}
+
+// score runs a head: [1, rows, out]. What it sees of the whole graph goes through its first layer once per graph.
+func (w *graphWork) score(head int) handle {
+	s, n, run := w.s, w.net, &w.heads[head]
+	spec, p := n.g.Heads[head], n.heads[head]
+	graphs := w.batch.Graphs()
+	seen := []handle{w.pooled}
+	for i, rows := range run.given {
+		seen = append(seen, w.chosen(spec.Given[i], rows))
+	}
+	if spec.Extra > 0 {
+		extra := s.ship(n.e, unsafe.Pointer(unsafe.SliceData(run.extra)), len(run.extra), codeFloat32, n.e.code)
+		seen = append(seen, s.reshape(extra, graphs, spec.Extra))
+	}
+	own := 0
+	if spec.Per != nets.WholeGraph {
+		own = n.g.Hidden
+	}
+	whole := s.affine(s.cat(seen...), linear{s.narrow(p.hidden.weight, 0, own, n.g.HeadWidth(head)-own), p.hidden.bias})
+	if spec.Per != nets.WholeGraph {
+		nodes := &w.nodes[spec.Per]
+		whole = s.addmm(s.rows(whole, nodes.graphOf, nil, nodes.starts), w.x[spec.Per], s.narrow(p.hidden.weight, 0, 0, own))
+	}
+	y := s.affine(s.apply("relu", lib.AtgRelu, whole), p.out)
+	return s.reshape(y, 1, run.rows, spec.Out)
+}
+
+// chosen is the x of one node of a kind for each graph, zeros for −1.
+func (w *graphWork) chosen(kind int, rows []int32) handle {
+	s, e := w.s, w.net.e
+	if w.nodes[kind].rows == 0 {
+		return s.zeros(e.code, e.device, len(rows), w.net.g.Hidden)
+	}
+	index := s.ship(e, unsafe.Pointer(unsafe.SliceData(rows)), len(rows), codeInt32, codeInt32)
+	is := s.reshape(s.compare("ge", lib.AtgGe, index, numbers().zero), len(rows), 1)
+	x := s.indexSelect(w.x[kind], s.apply("relu", lib.AtgRelu, index))
+	return s.where(is, x, s.filled(e, 0))
+}
