@@ -208,7 +208,7 @@ type ServerlessConfig struct {
 	// Tick is the seconds of a tick, and of a wait where no event is due.
 	Tick float64 `yaml:"tick" json:"tick"`
 	// Hold allows waiting while something that waits fits somewhere. Without it the schedule is work-conserving, and rules that hold
-	// invocations back, such as fcfs-nodes, can't play.
+	// invocations back, such as fcfs-nodes, give the smallest amount instead.
 	Hold bool `yaml:"hold" json:"hold"`
 
 	// Nodes are the cluster.

@@ -38,14 +38,24 @@ func NewNodesFCFS(c NodesFCFSConfig, env envs.Env) (*NodesFCFS, error) {
 // Act implements [envs.Policy].
 func (p *NodesFCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
+	best := p.decide(o)
+	if p.again(o, best) {
+		best = p.decide(o)
+		p.forced = false
+	}
+	p.choose(act, best)
+	return nil
+}
+
+// decide returns what the rule takes.
+func (p *NodesFCFS) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best := none
 	for i := range p.look(o) {
 		p.near(g, i)
-		if best = p.quickest(g, i); best != none || !p.config.Backfill {
+		if best = p.quickest(g, i); best != none || !p.config.Backfill && !p.forced {
 			break
 		}
 	}
-	p.choose(act, best)
-	return nil
+	return best
 }

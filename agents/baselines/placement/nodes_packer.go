@@ -44,6 +44,17 @@ func NewNodesPacker(c NodesPackerConfig, env envs.Env) (*NodesPacker, error) {
 // Act implements [envs.Policy].
 func (p *NodesPacker) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
+	best := p.decide(o)
+	if p.again(o, best) {
+		best = p.decide(o)
+		p.forced = false
+	}
+	p.choose(act, best)
+	return nil
+}
+
+// decide returns what the rule takes.
+func (p *NodesPacker) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, most := none, 0.0
 	for i := range p.look(o) {
@@ -73,8 +84,7 @@ func (p *NodesPacker) Act(obs *envs.Observation, act *envs.Action, _ bool) error
 			}
 		}
 	}
-	p.choose(act, best)
-	return nil
+	return best
 }
 
 // alignment is Σ_r free_r·demand_r, in shares of the largest node, or of the node itself. A warm instance's memory is as good as free.

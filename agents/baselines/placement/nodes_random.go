@@ -50,6 +50,17 @@ func (p *NodesRandom) Reset(seed uint64) error {
 // Act implements [envs.Policy]. It draws even where a deterministic action is asked for: it has no other.
 func (p *NodesRandom) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
+	best := p.decide(o)
+	if p.again(o, best) {
+		best = p.decide(o)
+		p.forced = false
+	}
+	p.choose(act, best)
+	return nil
+}
+
+// decide returns what the rule takes.
+func (p *NodesRandom) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, count := none, 0
 	for i := range p.look(o) {
@@ -70,8 +81,7 @@ func (p *NodesRandom) Act(obs *envs.Observation, act *envs.Action, _ bool) error
 			}
 		}
 	}
-	p.choose(act, best)
-	return nil
+	return best
 }
 
 // CopyFrom implements [envs.Policy].

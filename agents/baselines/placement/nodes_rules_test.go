@@ -305,3 +305,24 @@ func TestNodesPolicies(t *testing.T) {
 		t.Error("fairness 1, which leaves nobody, is accepted")
 	}
 }
+
+// Where waiting is not allowed while something fits, every rule plays, with the smallest amount where it would wait; where it is, that changes nothing.
+func TestNodesConserve(t *testing.T) {
+	c := placement.DefaultServerless()
+	c.Load, c.Seconds, c.Hold = 1.5, 8, false
+	for _, r := range nodesRules {
+		w := newCloud(t, c, r)
+		if e := w.episode(2, nil); !w.out.Terminated {
+			t.Errorf("%s: does not finish: %v", r.name, e.Info)
+		}
+	}
+	// One b leaves 400 MB on node 0, the other one, with twice its demand, and a c half a core on node 1: a fits there with half of its demand.
+	w := newThree(t, 2, nodesRules[0].build)
+	w.do(1, 1, 0)
+	w.do(3, 2, 1)
+	w.do(1, 1, 1)
+	w.chooses("a fits with the smallest amount alone", wait, 0, 0)
+	// The mask of an environment without hold.
+	w.obs.Kinds[0].Mask[wait] = false
+	w.chooses("a may not wait", 0, 0, 1)
+}

@@ -37,6 +37,17 @@ func NewNodesSJF(c NodesSJFConfig, env envs.Env) (*NodesSJF, error) {
 // Act implements [envs.Policy].
 func (p *NodesSJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
+	best := p.decide(o)
+	if p.again(o, best) {
+		best = p.decide(o)
+		p.forced = false
+	}
+	p.choose(act, best)
+	return nil
+}
+
+// decide returns what the rule takes.
+func (p *NodesSJF) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, least := none, 0.0
 	for i := range p.look(o) {
@@ -53,6 +64,5 @@ func (p *NodesSJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 			best, least = q, work
 		}
 	}
-	p.choose(act, best)
-	return nil
+	return best
 }

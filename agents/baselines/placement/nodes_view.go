@@ -38,6 +38,8 @@ type cluster struct {
 	next  int       // where the next invocation's edges begin
 	free  [placement.NumResources]float64
 	count int // invocations that wait
+	// forced is set where a rule would wait and may not: then it takes the smallest amount of something.
+	forced bool
 }
 
 func newCluster(name, amount string, env envs.Env) (cluster, error) {
@@ -79,6 +81,9 @@ func (c *cluster) near(g *envs.GraphValue, i int) { c.next = c.Near(g, c.next, i
 
 // wants is the amount that an invocation gets wherever it goes; for largest the node decides.
 func (c *cluster) wants(v []float32) int {
+	if c.forced {
+		return 0
+	}
 	switch c.grant {
 	case Smallest:
 		return 0
@@ -123,6 +128,12 @@ func (c *cluster) fits(v, node []float32, n, amount int) int {
 
 // pick is an invocation, an amount and a node; none waits.
 type pick struct{ invocation, amount, node int }
+
+// again reports whether a rule must decide once more, forced: it would wait, which the mask forbids (hold: false).
+func (c *cluster) again(o *envs.KindObservation, p pick) bool {
+	c.forced = !c.forced && p == none && !o.Mask[c.Wait()]
+	return c.forced
+}
 
 // choose writes an action.
 func (c *cluster) choose(act *envs.Action, p pick) {

@@ -79,19 +79,29 @@ func NewTetris(c TetrisConfig, env envs.Env) (*Tetris, error) {
 // Act implements [envs.Policy].
 func (p *Tetris) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
+	best := p.decide(o)
+	if p.again(o, best) {
+		best = p.decide(o)
+		p.forced = false
+	}
+	p.choose(act, best)
+	return nil
+}
+
+// decide returns what the rule takes.
+func (p *Tetris) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	n := p.look(o)
 	most := p.fair(g, n)
 	p.pairs = p.pairs[:0]
 	for i := range n {
 		v := p.Invocation(g, i)
-		if o.Mask[i] && p.Held(v) <= most {
+		if o.Mask[i] && (p.Held(v) <= most || p.forced) {
 			p.near(g, i)
 			p.score(g, i, v)
 		}
 	}
-	p.choose(act, p.best())
-	return nil
+	return p.best()
 }
 
 // fair is what requests hold of which 1 − Fairness of the invocations hold at most as much.
