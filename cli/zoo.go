@@ -83,9 +83,9 @@ func zooCardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "card RUN…",
 		Short: "Put the best policy of some runs into a zoo's folder, with its card",
-		Long: `Put the best policy of some runs, which differ by their seed only, into a zoo's folder: the checkpoint that did best in the
-evaluations during training, without optimiser and replay, and its card, made from the checkpoint and from what stoker eval
-found. What is in checkpoints/zoo when the program is built comes with it.`,
+		Long: `Put the best policy of some runs, which differ by their seed only, into a zoo's folder: the best checkpoint of the run that does
+best in 20 episodes of its own training environment, without optimiser and replay, and its card, made from the checkpoint and
+from what stoker eval found. What is in checkpoints/zoo when the program is built comes with it.`,
 		Example: `  stoker zoo card runs/pricer-s1 runs/pricer-s2 --name hops-pricer --about "Prices and baselines for HOPS' tiers." --config configs/pricing/pricer.yaml
   stoker zoo card runs/a --name mine --about "A try." --config mine.yaml --eval runs/a/eval --eval compare/ --to zoo/`,
 		Args: args(1, -1, "RUN"),
@@ -101,12 +101,14 @@ found. What is in checkpoints/zoo when the program is built comes with it.`,
 	return c
 }
 
-// A contender is a run's best checkpoint.
+// trials is the number of episodes that decide which run's policy comes into the zoo.
+const trials = 20
+
+// A contender is a run's best checkpoint, and how it does in episodes that are the same for all runs.
 type contender struct {
-	ck   *checkpoints.Checkpoint
-	x    *configs.Experiment
-	best float64
-	set  bool
+	ck    *checkpoints.Checkpoint
+	x     *configs.Experiment
+	trial float64
 }
 
 func runCard(c *cobra.Command, runs []string, f cardFlags) error {
@@ -126,7 +128,7 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 	}
 	best := all[0]
 	for _, o := range all[1:] {
-		if o.set && (!best.set || o.best > best.best) {
+		if o.trial > best.trial {
 			best = o
 		}
 	}
@@ -158,7 +160,7 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 	return nil
 }
 
-// openContender opens a run's best checkpoint and finds how well it did.
+// openContender opens a run's best checkpoint and tries it.
 func openContender(run string) (*contender, error) {
 	ck, err := train.OpenCheckpoint(run)
 	if err != nil {
@@ -169,7 +171,7 @@ func openContender(run string) (*contender, error) {
 		return nil, err
 	}
 	o := &contender{ck: ck, x: x}
-	o.best, o.set, err = train.BestValue(ck, x)
+	o.trial, err = train.Trial(ck, x, trials)
 	return o, err
 }
 

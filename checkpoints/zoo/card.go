@@ -20,7 +20,7 @@ type Card struct {
 	Env        string `json:"env"`
 	Agent      string `json:"agent"`
 	Experiment string `json:"experiment"`
-	// Seed is the training seed of the policy, Seeds those of all runs of which it was the best in the evaluations during training.
+	// Seed is the training seed of the policy, Seeds those of all runs among which it was chosen.
 	Seed  uint64   `json:"seed"`
 	Seeds []uint64 `json:"seeds"`
 	// Steps is how many steps of the environment it had learned from, Planned how many the whole run did.

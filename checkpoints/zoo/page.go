@@ -20,7 +20,7 @@ func (c *Card) Page() ([]byte, error) {
 	p("| | |\n|---|---|")
 	p("| environment | `%s` |", c.Env)
 	p("| learner | %s, experiment %s |", c.Agent, c.Experiment)
-	p("| training seeds | %s; this policy is of seed %d, the best in the evaluations during training |", list(c.Seeds), c.Seed)
+	p("| training seeds | %s; this policy is of seed %d, %s |", list(c.Seeds), c.Seed, chosen(len(c.Seeds)))
 	p("| steps | %s of the %s of its run |", thousands(c.Steps), thousands(c.Planned))
 	p("| made by | %s, engine %s, kernels %s |", c.CreatedBy, c.Engine, c.Kernels)
 	p("| size | %s bytes |", thousands(c.Bytes))
@@ -61,8 +61,11 @@ func (e *Evaluation) page(b *bytes.Buffer, config json.RawMessage) error {
 			seeds = max(len(r.TrainingSeeds), 1)
 		}
 	}
-	p("%d workload seeds (%s), split %s. `%s` is this policy's method with %s. The statistic: %s.\n",
-		len(e.Seeds), list(e.Seeds), e.Split, e.Policy, plural(seeds, "training seed"), e.Statistic)
+	who := "this policy alone"
+	if seeds > 1 {
+		who = fmt.Sprintf("this policy's method with %d training seeds", seeds)
+	}
+	p("%d workload seeds (%s), split %s. `%s` is %s. The statistic: %s.\n", len(e.Seeds), list(e.Seeds), e.Split, e.Policy, who, e.Statistic)
 	head, rule := "| policy |", "|---|"
 	for _, m := range e.Metrics {
 		head += fmt.Sprintf(" %s, %s%s |", m.Name, m.Unit, arrow(m.Better))
@@ -192,9 +195,10 @@ func list(all []uint64) string {
 	return strings.Join(parts, ", ")
 }
 
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
+// chosen says how a policy was chosen among those of n training seeds.
+func chosen(n int) string {
+	if n < 2 {
+		return "the only one"
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	return "the best in 20 further episodes of the training environment, the same for all of them"
 }
