@@ -80,7 +80,7 @@ func (a *Actor) one(c, row int, o *envs.KindObservation, agent int, act, scores 
 	}
 	n := pick(row, c, s, mask)
 	if n == choice.None {
-		return fmt.Errorf("no legal choice of %s after %v", k.Name, mine[:c])
+		return fmt.Errorf("no choice of %s after %v is legal, or none that is was picked", k.Name, mine[:c])
 	}
 	mine[c] = float32(n)
 	a.scorer.Choose(c, row, n)
