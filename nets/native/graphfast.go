@@ -2,6 +2,7 @@ package native
 
 import (
 	"math"
+	"time"
 
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native/kernel"
@@ -40,7 +41,9 @@ type graphFast struct {
 	scratch []*graphScratch
 
 	phase        func(p *graphFast, i, worker int)
-	layer, apart int // of the phase: its layer, and the head or whatever it is about
+	layer, about int // of the phase: its layer, or the head that it is about
+	threads      int
+	paces        [2]pace // of passes forward and backward
 }
 
 // fastKind is a kind of nodes.
@@ -195,12 +198,26 @@ func padded(n int) int { return (n + kernel.Lanes - 1) / kernel.Lanes * kernel.L
 // run does a phase of some parts.
 func (p *graphFast) run(parts int, phase func(p *graphFast, i, worker int)) {
 	p.phase = phase
-	threads := p.t.threads
-	if len(p.blocks)+len(p.graphs.blocks) < 4 {
-		threads = 1
-	}
-	helpers.do(p, parts, threads)
+	helpers.do(p, parts, p.threads)
 }
+
+// paced does a pass on as many threads as have been the faster of late, by the time that a block takes.
+func (p *graphFast) paced(x *pace, do func(p *graphFast)) {
+	blocks := max(1, len(p.blocks))
+	if p.threads = x.threads(p.t.threads); blocks < fewBlocks {
+		p.threads = 1
+	}
+	if p.t.threads == 1 || blocks < fewBlocks {
+		do(p)
+		return
+	}
+	begun := time.Now()
+	do(p)
+	x.ran(time.Since(begun) * 1024 / time.Duration(blocks))
+}
+
+// fewBlocks are not worth waking other threads for.
+const fewBlocks = 8
 
 // part implements [job].
 func (p *graphFast) part(i, worker int) { p.phase(p, i, worker) }

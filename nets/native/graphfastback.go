@@ -15,6 +15,11 @@ func (p *graphFast) backward() {
 			}
 		}
 	}
+	p.paced(&p.paces[1], (*graphFast).back)
+}
+
+// back goes back through heads and layers.
+func (p *graphFast) back() {
 	p.planBack()
 	p.headsBack()
 	for p.layer = len(p.layers) - 1; p.layer >= 0; p.layer-- {

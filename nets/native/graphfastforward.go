@@ -7,6 +7,11 @@ import (
 
 func (p *graphFast) forward() {
 	p.plan()
+	p.paced(&p.paces[0], (*graphFast).embed)
+}
+
+// embed goes through all layers.
+func (p *graphFast) embed() {
 	p.par.copyAll()
 	p.vote()
 	if p.w.drop != nil {

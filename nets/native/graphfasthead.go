@@ -48,7 +48,7 @@ func (p *graphFast) head(i int, dst []float32) {
 	for j := range h.Given {
 		h.chosen[j] = grown(h.chosen[j], graphs*p.wide)
 	}
-	p.apart = i
+	p.about = i
 	p.run(len(p.graphs.blocks), (*graphFast).commonBlock)
 	if h.Per != nets.WholeGraph {
 		p.run((rows+blockRows-1)/blockRows, (*graphFast).headBlock)
@@ -57,7 +57,7 @@ func (p *graphFast) head(i int, dst []float32) {
 
 // commonBlock computes for some graphs what their nodes have in common, and the head's result where that is all.
 func (p *graphFast) commonBlock(i, worker int) {
-	h, w, b, s := &p.heads[p.apart], &p.w.heads[p.apart], p.graphs.blocks[i], p.scratch[worker]
+	h, w, b, s := &p.heads[p.about], &p.w.heads[p.about], p.graphs.blocks[i], p.scratch[worker]
 	n, c := b.to-b.from, rowsOf(h.common, b.from, b.to, p.wide)
 	for r := range n {
 		copy(c[r*p.wide:], h.b0.value())
@@ -94,7 +94,7 @@ func (p *graphFast) commonBlock(i, worker int) {
 
 // headBlock computes the results of some nodes.
 func (p *graphFast) headBlock(i, worker int) {
-	h, s := &p.heads[p.apart], p.scratch[worker]
+	h, s := &p.heads[p.about], p.scratch[worker]
 	k := &p.kinds[h.Per]
 	b := graphBlock{h.Per, i * blockRows, min((i+1)*blockRows, k.rows)}
 	x := s.y[:(b.to-b.from)*p.wide]

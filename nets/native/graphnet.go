@@ -294,5 +294,11 @@ func (t *tensor[T]) resize(rows int) {
 	t.data = grown(t.data, size)
 }
 
-// grown returns n numbers, whatever they are, in x's memory where that is enough.
-func grown[E any](x []E, n int) []E { return slices.Grow(x[:0], n)[:n] }
+// grown returns n numbers, whatever they are, in x's memory where that is enough. Else there is some to spare, as sizes differ from batch to batch.
+func grown[E any](x []E, n int) []E {
+	if cap(x) < n {
+		x = make([]E, n, max(n, cap(x)+cap(x)/4))
+		largePages(x[:cap(x)])
+	}
+	return x[:n]
+}
