@@ -1,0 +1,73 @@
+//go:build libtorch
+
+package torch
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
+)
+
+// BenchmarkGraph is a policy over graphs at work: a score for each invocation (infer), and a whole step of training, with the CPU's own loops over
+// segments and with libtorch's operations, as a GPU runs them.
+func BenchmarkGraph(b *testing.B) {
+	for _, edges := range []int{1_000, 10_000, 100_000} {
+		for _, composed := range []bool{false, true} {
+			name := fmt.Sprintf("edges=%d/composed=%v/", edges, composed)
+			e := newEngine(b, nets.Float32)
+			x := benchGraph(b, e, edges)
+			composedSegments(composed)
+			b.Run(name+"infer", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					x.Net.Forward(x.Work, x.Batch, nil)
+					x.Net.Head(x.Work, 0, nil, nil)
+				}
+			})
+			x.Work = x.Net.NewWork()
+			adam, err := e.NewAdam(x.Net, nets.Adam{Rate: 1e-4})
+			if err != nil {
+				b.Fatal(err)
+			}
+			by := random(e, "by", 1, x.Batch.Nodes[2].Rows(), 1)
+			b.Run(name+"step", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					x.Net.Forward(x.Work, x.Batch, nil)
+					x.Net.Head(x.Work, 0, nil, nil)
+					e.Copy(x.Work.GradOut(0), by)
+					x.Net.ZeroGrads()
+					x.Net.Backward(x.Work)
+					adam.Advance()
+					adam.Step()
+				}
+			})
+			composedSegments(false)
+			ok(b, e)
+		}
+	}
+}
+
+// benchGraph is one graph of three kinds of nodes, an eighth as many as edges of four kinds.
+func benchGraph(b *testing.B, e nets.Engine, edges int) *netstest.GraphSubject {
+	b.Helper()
+	n := edges / 8
+	x, err := netstest.NewGraphSubject(e, netstest.GraphCase{
+		Arch: nets.Graph{
+			Nodes: []nets.GraphNodes{{Name: "function", Width: 16}, {Name: "resource", Width: 16}, {Name: "invocation", Width: 16}},
+			Edges: []nets.GraphEdges{
+				{Name: "dependency", From: 0, To: 0}, {Name: "allocation", From: 2, To: 1},
+				{Name: "temporal", From: 2, To: 2}, {Name: "sharing", From: 1, To: 2},
+			},
+			Hidden: 64, Layers: 2, Skip: true, Norm: nets.LayerNorm,
+			Heads: []nets.GraphHead{{Name: "score", Per: 2, Out: 1}},
+		},
+		Nodes: [][]int{{n / 4, n / 16, n - n/4 - n/16}}, Edges: [][]int{{edges / 4, edges / 4, edges / 4, edges / 4}},
+	}, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return x
+}
