@@ -161,11 +161,11 @@ func (c Config) Validate() error {
 	if c.Batches == Independent {
 		switch {
 		case c.Mix != Joint && c.Mix != None:
-			return fmt.Errorf("batches is %q with mix: %s, where agents see each other in one minibatch, want %q, or mix: %s or %s", c.Batches, c.Mix, SharedBatch, Joint, None)
+			return fmt.Errorf("mix is %q, want %s or %s with batches: %s: else agents see each other in one minibatch", c.Mix, Joint, None, c.Batches)
 		case c.Others == Policy:
-			return fmt.Errorf("batches is %q with others: %s, which needs the others' observations in one minibatch, want others: %s", c.Batches, Policy, Batch)
+			return fmt.Errorf("others is %q, want %s with batches: %s: the others' observations would have to be in one minibatch", c.Others, Batch, c.Batches)
 		case c.Absent:
-			return fmt.Errorf("batches is %q with absent: true, want %q: who was absent is not told apart by minibatch", c.Batches, SharedBatch)
+			return fmt.Errorf("absent is true, want false with batches: %s: who was absent is not told apart by minibatch", c.Batches)
 		}
 	}
 	for i, h := range c.Hidden {

@@ -79,16 +79,16 @@ func TestValidateNamesTheKey(t *testing.T) {
 		}
 	}
 	for want, spoil := range map[string]func(*Config){
-		"with mix: attention": func(*Config) {},
-		"with mix: single":    func(c *Config) { c.Mix = Single },
-		"with others: policy": func(c *Config) { c.Mix, c.Others = Joint, Policy },
-		"with absent: true":   func(c *Config) { c.Mix, c.Absent = Joint, true },
+		`mix is "attention"`: func(*Config) {},
+		`mix is "single"`:    func(c *Config) { c.Mix = Single },
+		`others is "policy"`: func(c *Config) { c.Mix, c.Others = Joint, Policy },
+		"absent is true":     func(c *Config) { c.Mix, c.Absent = Joint, true },
 	} {
 		c := Default()
 		c.Batches = Independent
 		spoil(&c)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), `batches is "independent" `+want) {
-			t.Errorf("independent minibatches %s gave %v", want, err)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "with batches: independent") {
+			t.Errorf("independent minibatches where %s gave %v", want, err)
 		}
 	}
 	c := Default()

@@ -93,9 +93,35 @@ func (p *prober) ok(f field, x any) bool {
 	}
 	list := reflect.MakeSlice(v.Type(), max(1, v.Len()), max(1, v.Len()))
 	reflect.Copy(list, v)
-	list.Index(0).Set(reflect.ValueOf(x).Convert(v.Type().Elem()))
+	number := reflect.ValueOf(x).Convert(v.Type().Elem())
+	list.Index(0).Set(number)
 	v.Set(list)
+	if p.validate() == nil {
+		return true
+	}
+	// Where order matters, and some numbers must be there.
+	v.Set(ascending(before, number))
 	return p.validate() == nil
+}
+
+// ascending is a list with one more number, before the first larger one.
+func ascending(list, number reflect.Value) reflect.Value {
+	less := func(a, b reflect.Value) bool {
+		switch {
+		case a.CanInt():
+			return a.Int() < b.Int()
+		case a.CanUint():
+			return a.Uint() < b.Uint()
+		}
+		return a.Float() < b.Float()
+	}
+	at := 0
+	for at < list.Len() && less(list.Index(at), number) {
+		at++
+	}
+	out := reflect.MakeSlice(list.Type(), 0, list.Len()+1)
+	out = reflect.AppendSlice(out, list.Slice(0, at))
+	return reflect.AppendSlice(reflect.Append(out, number), list.Slice(at, list.Len()))
 }
 
 var wanted = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9.-]*`)

@@ -25,6 +25,9 @@ type Entry struct {
 	New func(config any, w workload.Config) (envs.Env, error)
 }
 
+// FlatID names the cluster of placement.ServerlessID, flattened. Its window should be small: choices are of invocation, amount and node together.
+const FlatID = "stoker/PlacementFlat-v1"
+
 // All lists the environments.
 func All() []Entry {
 	return []Entry{
@@ -41,6 +44,14 @@ func All() []Entry {
 		entry(placement.ServerlessID, "start invocations on a cluster of unlike nodes, with how much and where, and see a graph", placement.DefaultServerless,
 			func(c placement.ServerlessConfig, w workload.Config) (*placement.Serverless, error) {
 				return placement.NewServerless(c, w)
+			}),
+		entry(FlatID, "the same, seen as a vector and decided by one choice, for learners that know no graphs", placement.DefaultServerless,
+			func(c placement.ServerlessConfig, w workload.Config) (*envs.Flatten, error) {
+				e, err := placement.NewServerless(c, w)
+				if err != nil {
+					return nil, err
+				}
+				return envs.NewFlatten(e, FlatID)
 			}),
 		entry("stoker/CartPole-v1", "balance a pole on a cart (Gymnasium's CartPole-v1)", classic.DefaultCartPole,
 			func(c classic.CartPoleConfig, _ workload.Config) (*classic.CartPole, error) {

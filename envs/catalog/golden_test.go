@@ -70,6 +70,12 @@ var goldens = map[string][]golden{
 			config.(*placement.ServerlessConfig).Workload = placement.Azure
 		}},
 	},
+	FlatID: {
+		{"testdata/placement-flat.golden", func(config any, _ *workload.Config) {
+			c := config.(*placement.ServerlessConfig)
+			c.Window, c.Running, c.Hold, c.Load = 8, 8, false, 1.5
+		}},
+	},
 	"stoker/CartPole-v1":     {{"../classic/testdata/cartpole.golden", nil}},
 	"stoker/SimpleSpread-v1": {{"../classic/testdata/spread.golden", nil}},
 	"stoker/LQR-v1":          {{"../classic/testdata/lqr.golden", nil}},
