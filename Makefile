@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-arms verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -96,6 +96,18 @@ verify-worlds: ## environments: planted defects, golden traces, Gymnasium (PYTHO
 
 verify-deeprm: ## DeepRM's cluster against its own code, and five rules at ten loads
 	docs/results/keep deeprm 'envs/placement agents/baselines/placement rng' env $(PLAIN) bash -ec '$(GO) test ./envs/placement -run AsPublished -count 1 -v; $(GO) test ./agents/baselines/placement -run Loads -long -count 1 -v -timeout 1h'
+
+verify-nodes: ## five rules of the cluster of unlike nodes at ten loads
+	docs/results/keep nodes 'envs/placement agents/baselines/placement rng' env $(PLAIN) $(GO) test ./agents/baselines/placement -run NodesSweep -long -count 1 -v -timeout 2h
+
+verify-hopsspeed: ## runs of HOPS' world from 64 to 65,536 vGPUs (half a minute, idle machine)
+	docs/results/keep hopsspeed 'envs/pricing rng' bash -c '$(PLAIN) $(GO) test ./envs/pricing -run TestHOPSSpeed -long -count=1 -v || true'
+
+verify-hopsgrid: ## HOPS' pricer against a grid in the full simulator (minutes)
+	docs/results/keep hopsgrid 'envs/pricing agents/spsa rng' bash -c '$(PLAIN) $(GO) test ./agents/spsa -run TestHOPSGrid -long -count=1 -v -timeout 0 || true'
+
+verify-switches: ## both counts of switches under every reading (a quarter of a minute)
+	docs/results/keep switches 'envs/pricing agents/baselines/pricing agents/spsa rng' env $(PLAIN) $(GO) test ./agents/baselines/pricing -run TestSwitchCounts -long -count=1 -v
 
 verify-arms: ## HOPS' scheduler against the exact optimum in small worlds (four minutes)
 	docs/results/keep arms envs/pricing bash -c '$(PLAIN) $(GO) test ./envs/pricing -run ARMSOptimum -long -count=1 -v -timeout 1h || true'
