@@ -40,7 +40,7 @@ var forms = []form{
 // Workload seeds of the comparison. Training never sees them: it has the hundred recurring sets of env.set_seed, and these sequences
 // are drawn anew from each seed.
 const (
-	firstSeed, sequences = 10_001, 1000
+	firstSeed, sequences = 10_001, 500
 	resamples            = 2000
 )
 
