@@ -98,7 +98,7 @@ func TestTogetherInUpdates(t *testing.T) {
 		t.Skip("no assembly for this CPU")
 	}
 	for name, a := range crowds() {
-		for _, batch := range []int{64, 130} {
+		for _, batch := range []int{64, 300} {
 			run := func(threads int) [][]float64 {
 				l := newLearner(t, Options{Threads: threads}, a, batch)
 				r := l.e.Record("update", l.update)

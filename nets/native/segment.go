@@ -1,5 +1,7 @@
 package native
 
+import "github.com/stoker-rl/stoker/nets/native/kernel"
+
 // segment is a run of steps over one batch, the gradients that they add up, and what comes after.
 //
 // Threads share either the tiles of the batch or, where those are few, the agents of a tile: then every agent's gradients have one place to be summed
@@ -9,6 +11,7 @@ type segment struct {
 	t             *tiler
 	tiling        // of its tensors, of no width
 	byAgent       bool
+	ranged        bool // some stage does a range of agents in one go
 	steps         []step
 	groups        []group
 	adds          []*addition
@@ -105,15 +108,31 @@ func (s *segment) fuse(a *adamJob) bool {
 
 // shares is the number of parts that gradients are summed in.
 func (s *segment) shares() int {
-	if s.byAgent {
-		return min(s.agents, mostParts)
+	if !s.byAgent {
+		return shareCount(s.tiles)
 	}
-	return shareCount(s.tiles)
+	// Agents that go together want parts of as many as can, where those still go round. It changes no bit: gradients have one place each.
+	const many = kernel.MostTogether
+	if n := (s.agents + many - 1) / many; s.ranged && n >= 4*s.t.threads && s.allDirect() {
+		return min(n, mostParts)
+	}
+	return min(s.agents, mostParts)
+}
+
+// allDirect says whether all gradients that the segment adds to have one place for each agent.
+func (s *segment) allDirect() bool {
+	for _, a := range s.adds {
+		if a.adds && !a.net.direct(s) {
+			return false
+		}
+	}
+	return true
 }
 
 // stage adds one to the last group, or begins another.
 func (s *segment) stage(st stage) {
 	n := st.apart()
+	s.ranged = s.ranged || inOneGo(st)
 	if last := len(s.groups) - 1; n > 0 && last >= 0 && s.groups[last].agents == n && !st.fence() {
 		g := &s.groups[last]
 		g.stages, g.ranged = append(g.stages, st), append(g.ranged, inOneGo(st))
