@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
@@ -125,32 +127,41 @@ func (r *graphRun) step() error {
 	return r.e.Err()
 }
 
-// runGraph measures inference and whole training steps at every number of edges. A Work that has gone backward keeps what that
-// needs: so each has its own.
-func runGraph(o Options, emit func(Result)) error {
-	hidden := o.Hidden
-	if hidden == 0 {
-		hidden = 64
+// Graph measures the policy on a random graph, each of inference and training step for about as long as wanted. A Work that has gone
+// backward keeps what that needs: so each has its own.
+func Graph(e nets.Engine, edges, hidden int, each time.Duration) (Result, error) {
+	return Options{Time: each}.graph(e, edges, hidden)
+}
+
+func (o Options) graph(e nets.Engine, edges, hidden int) (Result, error) {
+	r, err := newGraphRun(e, hidden, edges)
+	if err != nil {
+		return Result{}, err
 	}
+	inference, err := o.measure(r.infer)
+	if err != nil {
+		return Result{}, err
+	}
+	r.work = r.net.NewWork()
+	step, err := o.measure(r.step)
+	if err := errors.Join(err, e.Err()); err != nil {
+		return Result{}, err
+	}
+	return o.fill(Result{
+		Bench: "graph", Edges: edges, Hidden: hidden, InferenceSeconds: inference.Nanoseconds / 1e9, StepSeconds: step.Nanoseconds / 1e9,
+	}.of(e.Info()), step), nil
+}
+
+// runGraph measures the policy at every number of edges.
+func runGraph(o Options, emit func(Result)) error {
+	hidden := cmp.Or(o.Hidden, 64)
 	for _, edges := range orDefault(o.Edges, 1_000, 10_000, 100_000, 1_000_000) {
 		err := o.each(func(e nets.Engine, i nets.Info) error {
-			r, err := newGraphRun(e, hidden, edges)
-			if err != nil {
-				return err
+			r, err := o.graph(e, edges, hidden)
+			if err == nil {
+				emit(r.of(i))
 			}
-			inference, err := o.measure(r.infer)
-			if err != nil {
-				return err
-			}
-			r.work = r.net.NewWork()
-			step, err := o.measure(r.step)
-			if err := errors.Join(err, e.Err()); err != nil {
-				return err
-			}
-			emit(o.fill(Result{
-				Bench: "graph", Edges: edges, Hidden: hidden, InferenceSeconds: inference.Nanoseconds / 1e9, StepSeconds: step.Nanoseconds / 1e9,
-			}.of(i), step))
-			return nil
+			return err
 		})
 		if err != nil {
 			return err

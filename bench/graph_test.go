@@ -3,9 +3,50 @@ package bench
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stoker-rl/stoker/nets/engines"
 )
+
+// The random graph is the peer's in its sizes, and a training step learns: the loss falls.
+func TestGraphRun(t *testing.T) {
+	e, err := engines.Open(engines.Native, engines.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newGraphRun(e, 16, 4000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range []int{125, 31, 344} {
+		if got := r.batch.Nodes[k].Rows(); got != want {
+			t.Errorf("%d nodes of kind %d, want %d", got, k, want)
+		}
+	}
+	for k := range r.batch.Edges {
+		if got := len(r.batch.Edges[k].From); got != 1000 {
+			t.Errorf("%d edges of kind %d, want 1000", got, k)
+		}
+	}
+	value := func() float64 {
+		if err := r.infer(); err != nil {
+			t.Fatal(err)
+		}
+		return float64(r.v[0])
+	}
+	before := value()
+	for range 30 {
+		if err := r.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := value(); (after-1)*(after-1) >= (before-1)*(before-1) {
+		t.Errorf("the value went from %g to %g, want it nearer to 1", before, after)
+	}
+	if got, err := Graph(e, 1000, 16, time.Millisecond); err != nil || got.Edges != 1000 || !(got.InferenceSeconds > 0) || !(got.StepSeconds > got.InferenceSeconds) {
+		t.Errorf("measured %+v, %v", got, err)
+	}
+}
 
 func BenchmarkGraph(b *testing.B) {
 	e, err := engines.Open(engines.Native, engines.Options{})
