@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -120,6 +120,9 @@ verify-kernels: ## the CPU engine's kernels: bits, accuracy, and against the cor
 
 verify-numerics: cuda ## gradients, agreement and Adam of every engine
 	docs/results/keep numerics nets env $(TORCH) $(GO) test -tags libtorch ./nets/engines ./nets/native -run 'Gradients|Agreement|AdamIsPyTorchs' -count=1 -v
+
+verify-graphgradients: cuda ## networks over graphs against finite differences, on every engine
+	docs/results/keep graphgradients nets env $(TORCH) $(GO) test -tags libtorch ./nets/engines -run '^TestGraphGradients$$' -long -v -timeout 1h
 
 verify-resume: ## runs killed at every operation and at any moment, with any number of hands, end with the same bytes (half an hour)
 	docs/results/keep resume 'train checkpoints agents envs' env $(PLAIN) $(GO) test ./train -run 'EveryOperation|AnyMoment|FullDisk|HandsChangeNothing|StoppedInEvaluation' -long -v -timeout 4h

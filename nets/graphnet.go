@@ -23,8 +23,8 @@ type GraphNet interface {
 	Forward(w GraphWork, b *GraphBatch, drop *rng.Key)
 	// Head runs a head on the last Forward's embeddings and returns [1, rows, out]: rows are the batch's nodes of the head's kind, or
 	// its graphs. given holds for each kind in Given a row of the batch for each graph, or −1 for none (zeros); extra is [graphs, Extra].
-	// Both must stay unchanged until Backward. The result belongs to the Work and stays until the next Forward. After a Forward
-	// each head may run several times, and its last run counts for Backward.
+	// Both must stay unchanged until Backward. The result belongs to the Work and stays until the head runs again or the next Forward; a
+	// head's last run counts for Backward. Parameters must not change between Forward and Backward.
 	Head(w GraphWork, head int, given [][]int32, extra []float32) Tensor
 	// Backward adds to Grads by what the heads that have run since Forward hold in their GradOut.
 	Backward(w GraphWork)

@@ -28,6 +28,7 @@ var learners = []struct {
 	{"reinforce", "TD", "lambda: 0.5, target_tau: 0.1", []string{cartpole, spread}},
 	{"reinforce", "replayed trajectories", "lambda: 1, standardise: true, replay: {trajectories: 5, draw: 2}", []string{cartpole}},
 	{"reinforce", "mean over a sequence", "lambda: 1, baseline: sequence", []string{cartpole}},
+	{"reinforce", "graphs, taught at first", "cut: 3, graph: {hidden: 4, layers: 1, dropout: 0.1}, imitate: {policy: sjf-nodes, steps: 9}", []string{cluster}},
 	{"spsa", "two-point search", "perturbation_decay: 0.101, adam: {on: true}, capacity: 40", []string{prices}},
 	{"spsa", "two-point search without copies", "realised: perturbed", []string{prices}},
 }
@@ -38,6 +39,7 @@ const (
 	cartpole = "cartpole"
 	spread   = "simple_spread"
 	prices   = "pricing"
+	cluster  = "cluster"
 )
 
 var both = []string{sizing, spread}
@@ -65,6 +67,7 @@ func combinations() (out []combination) {
 		// A load that the services can bear: safe exploration needs windows that keep the QoS.
 		{sizing, "env: {id: stoker/Sizing-v2, windows: 3}\nworkload: {factor: 0.05}"},
 		{prices, "env: {id: stoker/Pricing-v1, windows: 3, slots: 4, demand: {source: generated}}"},
+		{cluster, "env: {id: stoker/Placement-v1, seconds: 1, load: 1.5, window: 3, running: 2, hold: false}"},
 		{cartpole, "env: {id: stoker/CartPole-v1, max_steps: 3}"},
 		{spread, "env: {id: stoker/SimpleSpread-v1, steps: 4}"},
 	} {

@@ -80,6 +80,10 @@ type Imitate struct {
 	Policy string `yaml:"policy" json:"policy"`
 	// Steps over all copies.
 	Steps int64 `yaml:"steps" json:"steps"`
+	// Episodes and Rate, where positive, stand for the learner's own while it is taught: what is taught is hardly noise, and can be learned in
+	// smaller and larger steps than what comes of one's own choices.
+	Episodes int     `yaml:"episodes" json:"episodes"`
+	Rate     float64 `yaml:"rate" json:"rate"`
 }
 
 // Replay is importance-weighted replay of trajectories. It is off by default: an old trajectory's weight is a product over its steps, which
@@ -149,6 +153,8 @@ func (c Config) Validate() error {
 		{"replay.trajectories", float64(c.Replay.Trajectories), 0, 1 << 24, false},
 		{"replay.draw", float64(c.Replay.Draw), 1, 1 << 24, false},
 		{"imitate.steps", float64(c.Imitate.Steps), 0, 1 << 50, false},
+		{"imitate.episodes", float64(c.Imitate.Episodes), 0, 1 << 24, false},
+		{"imitate.rate", c.Imitate.Rate, 0, 1, false},
 		{"replay.cap", c.Replay.Cap, 0, 1e9, true},
 	} {
 		// Written so that NaN fails.

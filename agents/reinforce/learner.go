@@ -134,7 +134,7 @@ func (l *Learner) Observe(v *envs.Vector) error {
 
 // Update implements [agents.Learner].
 func (l *Learner) Update() error {
-	if len(l.store.done) < l.c.Episodes {
+	if len(l.store.done) < l.waits() {
 		return nil
 	}
 	if err := l.learn(); err != nil {
@@ -147,14 +147,26 @@ func (l *Learner) Update() error {
 	return nil
 }
 
-// anneal sets the rates of the present step.
-func (l *Learner) anneal() {
-	if l.c.Anneal == 0 {
-		return
+// taught reports whether what waits for an update begins with what another policy did.
+func (l *Learner) taught() bool { return len(l.store.done) > 0 && l.store.done[0].taught }
+
+// waits is the number of trajectories that an update waits for.
+func (l *Learner) waits() int {
+	if l.taught() && l.c.Imitate.Episodes > 0 {
+		return l.c.Imitate.Episodes
+	}
+	return l.c.Episodes
+}
+
+// rates sets the rates of the present step.
+func (l *Learner) rates() {
+	rate := l.c.Rate
+	if l.taught() && l.c.Imitate.Rate > 0 {
+		rate = l.c.Imitate.Rate
 	}
 	left := 1 - l.c.Anneal*min(1, float64(l.steps)/float64(max(1, l.ctx.Steps)))
 	policy, value := l.m.adams()
-	policy.SetRate(left * l.c.Rate)
+	policy.SetRate(left * rate)
 	if value != nil {
 		value.SetRate(left * l.c.ValueRate)
 	}
@@ -163,7 +175,7 @@ func (l *Learner) anneal() {
 // learn is one update.
 func (l *Learner) learn() error {
 	x, m := &l.lesson, &l.sums
-	l.anneal()
+	l.rates()
 	if err := l.prepare(); err != nil {
 		return err
 	}
