@@ -1,7 +1,9 @@
 package native
 
 import (
+	"math"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
@@ -148,6 +150,61 @@ func TestGraphNoAllocation(t *testing.T) {
 				once(y.Batch, y.In)
 			})
 			noError(t, e)
+		}
+	}
+}
+
+// A batch without graphs, and graphs without nodes, give no rows and values that rest on nothing.
+func TestGraphEmpty(t *testing.T) {
+	c := netstest.Graphs()["kinds, all on"]
+	for _, graphs := range []int{0, 2} {
+		c.Nodes, c.Edges = make([][]int, graphs), make([][]int, graphs)
+		for i := range graphs {
+			c.Nodes[i], c.Edges[i] = make([]int, 3), make([]int, 4)
+		}
+		for name, e := range graphEngines() {
+			x := mustGraph(t, e, c, 1)
+			heads := x.Forward()
+			if len(heads[0]) != 0 || len(heads[1]) != 0 || len(heads[2]) != graphs {
+				t.Errorf("%s: %d graphs without nodes have results %v", name, graphs, heads)
+			}
+			for _, v := range x.Backward() {
+				if math.IsNaN(v) {
+					t.Fatalf("%s: a gradient of nothing is NaN", name)
+				}
+			}
+			noError(t, e)
+		}
+	}
+}
+
+// Passes with a Work each run side by side and give the same numbers.
+func TestGraphConcurrentForward(t *testing.T) {
+	c := netstest.Graphs()["wide 64"]
+	for _, kernels := range graphFamilies() {
+		e := New(Options{Kernels: kernels})
+		x := mustGraph(t, e, c, 1)
+		want := x.Forward()
+		var wg sync.WaitGroup
+		got := make([][][]float64, 4)
+		for i := range got {
+			wg.Go(func() {
+				w := x.Net.NewWork()
+				for range 5 {
+					x.Net.Forward(w, x.Batch, x.Drop)
+					got[i] = nil
+					for h, in := range x.In {
+						got[i] = append(got[i], values(x.Net.Head(w, h, in.Given, in.Extra)))
+					}
+				}
+			})
+		}
+		wg.Wait()
+		noError(t, e)
+		for _, heads := range got {
+			for h := range want {
+				near(t, kernels, heads[h], want[h], 0)
+			}
 		}
 	}
 }
