@@ -24,7 +24,7 @@ func TestSuites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, a := range map[string][]string{
-		`no suite "hop"; there are: hops`: {"suite", "hop"},
+		`no suite "hop"; there are: gnn`:  {"suite", "hop"},
 		"no suite is named":               {"suite", "--quick"},
 		`--seeds: "1-" is not a list`:     {"suite", "hops", "--seeds", "1-"},
 		"--workers is -1":                 {"suite", "hops", "--workers", "-1"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/suites/gnn"
 	"github.com/stoker-rl/stoker/eval/suites/hops"
 )
 
@@ -13,6 +14,9 @@ import (
 func All() []suite.Suite {
 	return []suite.Suite{
 		hops.Suite(),
+		gnn.Fig1(),
+		gnn.Fig3(),
+		gnn.Generalise(),
 	}
 }
 

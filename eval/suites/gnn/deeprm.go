@@ -1,0 +1,327 @@
+package gnn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+const paper = "Zhang, Learning-based dynamic resource allocation for serverless computing with graph neural networks"
+
+// Fig3 returns the suite of Fig. 3 and of the prose around it.
+func Fig3() suite.Suite {
+	return suite.Suite{
+		Name:  "gnn-fig3",
+		Doc:   "slowdown over the load on DeepRM's cluster (Fig. 3), and slowdown, utilisation, cold starts and cost on a cluster of unlike nodes",
+		Paper: paper, Seeds: 40, QuickSeeds: 10, Run: runFig3,
+	}
+}
+
+func runFig3(ctx context.Context, o suite.Options, r *suite.Report) error {
+	deep, err := shipped(deepRMPrefix)
+	if err != nil {
+		return err
+	}
+	gnn, err := the(gnnName)
+	if err != nil {
+		return err
+	}
+	dqn, err := the(dqnName)
+	if err != nil {
+		return err
+	}
+	d := deepRMSize{rates: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}, per: 50, zoo: deep}
+	n := nodesSize{loads: []float64{0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9}, gnn: gnn, dqn: dqn}
+	if o.Quick {
+		d.per = 20
+		n.loads = []float64{0.1, 0.7, 1.3, 1.9}
+	}
+	if err := deepRM(ctx, &o, r, d); err != nil {
+		return err
+	}
+	return onNodes(ctx, &o, r, n)
+}
+
+// deepRMSize says how much of Fig. 3 is played.
+type deepRMSize struct {
+	rates []float64
+	per   int // job sequences of a workload seed
+	zoo   []*trained
+	// change, where set, makes the cluster another one.
+	change func(*placement.DeepRMConfig)
+}
+
+// deepRMSweeps plays Fig. 3 in both readings of when a job may start, the default first.
+func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size deepRMSize) ([]*sweep, error) {
+	var out []*sweep
+	var all []*field
+	for _, start := range []string{placement.StartNow, placement.StartEarliest} {
+		s := &sweep{}
+		for _, rate := range size.rates {
+			c := placement.DefaultDeepRM()
+			c.Rate, c.Observation, c.Start = rate, placement.Compact, start
+			if size.change != nil {
+				size.change(&c)
+			}
+			f := &field{name: fmt.Sprintf("DeepRM's cluster, load %.0f %%", 100*c.Load())}
+			if start != placement.StartNow {
+				f.name += ", start earliest"
+			}
+			var err error
+			if f.players, err = deepRMRules(c); err != nil {
+				return nil, err
+			}
+			for _, t := range size.zoo {
+				p, why := t.onDeepRM(c, true)
+				if why == "" {
+					f.players = append(f.players, p)
+				} else if len(all) == 0 {
+					r.Note("%s does not play on DeepRM's cluster: %s", t.source, why)
+				}
+			}
+			s.loads, s.fields, all = append(s.loads, 100*c.Load()), append(s.fields, f), append(all, f)
+		}
+		out = append(out, s)
+	}
+	return out, play(ctx, o, "Fig. 3, DeepRM's cluster", size.per, all...)
+}
+
+func deepRM(ctx context.Context, o *suite.Options, r *suite.Report, size deepRMSize) error {
+	sweeps, err := deepRMSweeps(ctx, o, r, size)
+	if err != nil {
+		return err
+	}
+	now := sweeps[0]
+	if len(learned(now.fields[0])) == 0 {
+		r.Note("Fig. 3's curve of DeepRM is missing: this program's zoo has no policy of %s whose name begins with %s", placement.DeepRMID, deepRMPrefix)
+	}
+	r.Note("on DeepRM's cluster a workload seed stands for %d job sequences, of which the mean counts: single ones have a heavy tail that an interquartile mean would cut", size.per)
+	if err := deepRMTable(r, sweeps); err != nil {
+		return err
+	}
+	if err := deepRMRows(r, now); err != nil {
+		return err
+	}
+	c := deepRMClaims{sweep: now}
+	for _, x := range []float64{70, 130, 190} {
+		f := now.fields[now.nearest(x)]
+		for _, a := range foremost(f, starName) {
+			v, err := f.compare(r, a, eval.Metric{Name: "slowdown", Unit: "1", Better: envs.Lower}, anybody)
+			if err != nil {
+				return err
+			}
+			c.verdicts = append(c.verdicts, v...)
+		}
+	}
+	return c.report(r)
+}
+
+// learned are the places of the policies that were trained.
+func learned(f *field) []int {
+	var out []int
+	for i := range f.players {
+		if f.players[i].Kind == catalog.Learned {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// foremost are the policies of whom verdicts are: those that were trained, or the named rule where there is none.
+func foremost(f *field, rule string) []int {
+	if l := learned(f); len(l) > 0 {
+		return l
+	}
+	return []int{f.find(rule)}
+}
+
+// deepRMTable is every mean slowdown, and the figure.
+func deepRMTable(r *suite.Report, sweeps []*sweep) error {
+	f := suite.Figure{
+		Name:    "fig3-deeprm",
+		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all rules and, right, those below 10. Rings and bars are the paper's values (a bound is drawn where it says under or over).",
+		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height, Key: key(sweeps[0].fields[0].players)},
+		Columns: []suite.Column{{Name: "start"}, {Name: "load", Unit: "%"}, {Name: "policy"}, {Name: "slowdown"}},
+	}
+	f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper, in the policy's colour", Style: chart.Bound(), Dot: true})
+	wide := chart.NewPanel("all", "load (%)", "mean slowdown")
+	low := chart.NewPanel("below 10", "load (%)", "mean slowdown")
+	same := true
+	for k, s := range sweeps {
+		for i, p := range s.fields[0].players {
+			var e []suite.Estimate
+			for at, g := range s.fields {
+				v, err := g.values(i, "slowdown", 1)
+				if err != nil {
+					return err
+				}
+				if k > 0 && p.by == nil {
+					first, err := sweeps[0].fields[at].values(i, "slowdown", 1)
+					if err != nil {
+						return err
+					}
+					same = same && slices.Equal(v, first)
+				}
+				e = append(e, r.Estimate(stats.Scores{v}))
+				f.Rows = append(f.Rows, []any{[]string{placement.StartNow, placement.StartEarliest}[k], s.loads[at], p.Name, e[at]})
+			}
+			if k > 0 {
+				continue
+			}
+			draw(wide, chart.Styles(i), s.loads, e)
+			// What rises out of the right panel ends there.
+			end := slices.IndexFunc(e, func(x suite.Estimate) bool { return x.Hi > 10 })
+			if end < 0 {
+				end = len(e)
+			}
+			draw(low, chart.Styles(i), s.loads[:end], e[:end])
+		}
+	}
+	for _, v := range published {
+		names := []string{v.policy}
+		if v.policy == learnedName {
+			names = nil
+			for _, i := range learned(sweeps[0].fields[0]) {
+				names = append(names, sweeps[0].fields[0].players[i].Name)
+			}
+		}
+		for _, name := range names {
+			i := sweeps[0].fields[0].find(name)
+			ring(wide, chart.Styles(i), v.load, v.lo, v.hi)
+			if v.hi < 10 {
+				ring(low, chart.Styles(i), v.load, v.lo, v.hi)
+			}
+		}
+	}
+	wide.RangeY(0, 0)
+	low.RangeY(0, 0)
+	f.Chart.Panels = []*chart.Panel{wide, low}
+	r.Figure(f)
+	if same {
+		r.Note("start earliest, the other reading: the rules' episodes are the same number by number, since none of them books a later start; fig3-deeprm.csv has both")
+	} else {
+		r.Note("start earliest, the other reading, changes what rules come to: fig3-deeprm.csv has both")
+	}
+	return nil
+}
+
+// learnedName stands for every policy that was trained on DeepRM's cluster.
+const learnedName = "DeepRM"
+
+// said is a value of the paper's Fig. 3 or of the prose on it.
+type said struct {
+	load   float64 // %
+	policy string
+	lo, hi float64 // equal where it says one number
+	word   string  // under, over, about, or empty for a range
+}
+
+var published = []said{
+	{70, sjfName, 5, 5, "under"}, {70, packerName, 5, 5, "under"}, {70, starName, 5, 5, "under"}, {70, learnedName, 5, 5, "under"},
+	{130, starName, 6, 6, "about"}, {130, sjfName, 7, 7, "about"}, {130, packerName, 12, 12, "over"}, {130, learnedName, 4, 4, "under"},
+	{190, starName, 8, 9, ""}, {190, sjfName, 8, 9, ""}, {190, packerName, 20, 20, "over"}, {190, learnedName, 5, 5, "under"},
+}
+
+// near is how far what the paper says with "about" may be off, as a share. It is ours.
+const near = 0.1
+
+// says is the paper's value in words.
+func (v said) says() string {
+	if v.word == "" {
+		return fmt.Sprintf("%g to %g", v.lo, v.hi)
+	}
+	return fmt.Sprintf("%s %g", v.word, v.lo)
+}
+
+// verdict holds an estimate against it.
+func (v said) verdict(e suite.Estimate) string {
+	lo, hi := v.lo, v.hi
+	switch v.word {
+	case "under":
+		lo = math.Inf(-1)
+	case "over":
+		hi = math.Inf(1)
+	case "about":
+		lo, hi = lo*(1-near), hi*(1+near)
+	}
+	switch {
+	case e.Lo > hi || e.Hi < lo:
+		return suite.Fails
+	case v.word == "under" && e.Hi >= hi || v.word == "over" && e.Lo <= lo:
+		return suite.Unknown
+	}
+	return suite.Holds
+}
+
+// deepRMRows are the paper's values of Fig. 3 beside ours, and the leads of its prose.
+func deepRMRows(r *suite.Report, s *sweep) error {
+	for _, v := range published {
+		k := s.nearest(v.load)
+		f := s.fields[k]
+		players := []int{f.find(v.policy)}
+		if v.policy == learnedName {
+			players = learned(f)
+		}
+		for _, i := range players {
+			x, err := f.values(i, "slowdown", 1)
+			if err != nil {
+				return err
+			}
+			r.Measured(suite.Row{
+				Figure: fmt.Sprintf("3, %g %%", v.load), Quantity: "slowdown, " + f.players[i].Name, Unit: "1", Paper: new((v.lo + v.hi) / 2),
+				Note: fmt.Sprintf("the paper: %s; here at load %.0f %%", v.says(), s.loads[k]),
+			}, stats.Scores{x})
+		}
+	}
+	for _, v := range leads {
+		f := s.fields[s.nearest(v.load)]
+		for _, i := range learned(f) {
+			e, err := lead(f, i, v.rival)
+			if err != nil {
+				return err
+			}
+			r.Measured(suite.Row{
+				Figure: fmt.Sprintf("3, %g %%", v.load), Quantity: fmt.Sprintf("slowdown, %s less than %s", f.players[i].Name, v.rival), Unit: "%", Paper: new(v.percent),
+				Note: fmt.Sprintf("the paper: “%s”", v.words),
+			}, e)
+		}
+	}
+	return nil
+}
+
+// leads are by how much the paper's curve lies below rules.
+var leads = []struct {
+	load    float64
+	rival   string
+	percent float64
+	words   string
+}{
+	{130, starName, 33, "33 % improvement over the best heuristic baseline"}, {130, packerName, 67, "67 % improvement over Packer"},
+	{190, starName, 40, "40 % improvement over Tetris*"}, {190, sjfName, 60, "60 % improvement over SJF"},
+}
+
+// lead is by how much a player is below a rule, in per cent of the rule's.
+func lead(f *field, i int, rival string) (stats.Scores, error) {
+	a, err := f.values(i, "slowdown", 1)
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.values(f.find(rival), "slowdown", 1)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(a))
+	for j := range out {
+		out[j] = 100 * (1 - a[j]/b[j])
+	}
+	return stats.Scores{out}, nil
+}

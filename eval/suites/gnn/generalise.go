@@ -1,0 +1,382 @@
+package gnn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+// Generalise returns the suite of what the policy is worth where it was not trained.
+func Generalise() suite.Suite {
+	return suite.Suite{
+		Name:  "gnn-generalise",
+		Doc:   "the policy over graphs on workloads, systems and loads that it was not trained on, and transfer after a fifth of the training",
+		Paper: paper, Seeds: 40, QuickSeeds: 10, Run: runGeneralise,
+	}
+}
+
+// Of the paper: at most 15 % worse than where it was trained, and 92 % of the performance after 20 % of the training.
+const (
+	paperLoss     = 15.0
+	paperTransfer = 92.0
+	paperBudget   = 20.0
+)
+
+// generalSize says how much is played.
+type generalSize struct {
+	gnn, scratch, transfer *trained
+	kinds                  []string
+	systems                []uint64
+	loads                  []float64
+	load                   float64 // of everything but the loads
+	data                   string
+	change                 func(*placement.ServerlessConfig)
+}
+
+func runGeneralise(ctx context.Context, o suite.Options, r *suite.Report) error {
+	size := generalSize{
+		kinds:   []string{placement.Poisson, placement.Bursty, placement.Periodic, placement.Mixed, placement.Azure, placement.TPCH},
+		systems: []uint64{2, 3, 4}, loads: []float64{0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9, 2.2, 2.5}, load: 0.7, data: o.Data,
+	}
+	if o.Quick {
+		size.systems, size.loads = []uint64{2}, []float64{0.1, 0.7, 1.3, 1.9, 2.5}
+	}
+	for _, x := range []struct {
+		at   **trained
+		name string
+	}{{&size.gnn, gnnName}, {&size.scratch, scratchName}, {&size.transfer, transferName}} {
+		var err error
+		if *x.at, err = the(x.name); err != nil {
+			return err
+		}
+		if *x.at == nil {
+			r.Note("%s", missing(x.name))
+		}
+	}
+	return generalise(ctx, &o, r, size)
+}
+
+// place is a setting where the policy plays.
+type place struct {
+	kind  string // workload, system or load
+	name  string
+	world *world
+	*field
+	known bool // it was trained there
+}
+
+// places lists the settings, the trained one first.
+func places(r *suite.Report, size generalSize) ([]*place, error) {
+	base := newWorld()
+	base.config.Load = size.load
+	trainedOn := []string{placement.Steady}
+	lo, hi := 0.0, 0.0
+	if size.gnn != nil {
+		own := size.gnn.serverless()
+		if own == nil {
+			return nil, fmt.Errorf("%s was trained in %s, want %s", size.gnn.source, size.gnn.x.Env.Name, placement.ServerlessID)
+		}
+		trainedOn[0] = own.Workload
+		base.config.Workload, base.config.System = own.Workload, own.System
+		lo, hi = own.Load, max(own.Load, own.LoadTo)
+	}
+	if size.change != nil {
+		size.change(&base.config)
+	}
+	out := []*place{{kind: "trained", name: trainedOn[0], world: base, known: true}}
+	add := func(kind, name string, change func(*placement.ServerlessConfig)) {
+		w := *base
+		change(&w.config)
+		out = append(out, &place{kind: kind, name: name, world: &w})
+	}
+	for _, k := range size.kinds {
+		path := ""
+		switch {
+		case k == base.config.Workload:
+			continue
+		case k == placement.TPCH && size.data == "":
+			r.Note("TPC-H's jobs are not played: they need --data with dags/tpch_dags_summary.json")
+			continue
+		case k == placement.TPCH:
+			path = filepath.Join(size.data, "dags", "tpch_dags_summary.json")
+			if _, err := os.Stat(path); err != nil {
+				return nil, suite.Usage("--data: there is no %s, TPC-H's jobs", path)
+			}
+		}
+		add("workload", k, func(c *placement.ServerlessConfig) { c.Workload, c.TPCH.Path = k, path })
+	}
+	for _, s := range size.systems {
+		if s != base.config.System {
+			add("system", fmt.Sprintf("system %d", s), func(c *placement.ServerlessConfig) { c.System = s })
+		}
+	}
+	outside := 0
+	for _, l := range size.loads {
+		add("load", fmt.Sprintf("load %.0f %%", 100*l), func(c *placement.ServerlessConfig) { c.Load = l })
+		p := out[len(out)-1]
+		if p.known = size.gnn != nil && l >= lo-1e-9 && l <= hi+1e-9; !p.known {
+			outside++
+		}
+	}
+	if size.gnn != nil {
+		r.Note("%s was trained on %s arrivals of system %d at loads from %.0f to %.0f %%, for %d steps; %d of the loads here lie outside",
+			size.gnn.source, base.config.Workload, base.config.System, 100*lo, 100*hi, size.gnn.steps, outside)
+	}
+	return out, nil
+}
+
+func generalise(ctx context.Context, o *suite.Options, r *suite.Report, size generalSize) error {
+	all, err := places(r, size)
+	if err != nil {
+		return err
+	}
+	var fields []*field
+	for k, p := range all {
+		name := p.name
+		if p.kind != "load" {
+			name = fmt.Sprintf("%s, load %.0f %%", p.name, 100*p.world.config.Load)
+		}
+		if p.field, err = newField(r, name, p.world, true, size.gnn); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if size.gnn != nil && k == 0 && len(learned(p.field)) == 0 {
+			return fmt.Errorf("%s does not play where it was trained: see the notes", size.gnn.source)
+		}
+		fields = append(fields, p.field)
+	}
+	move, err := newTransfer(r, size)
+	if err != nil {
+		return err
+	}
+	fields = append(fields, move.fields()...)
+	if err := play(ctx, o, "settings", 1, fields...); err != nil {
+		return err
+	}
+	if err := reportPlaces(r, all); err != nil {
+		return err
+	}
+	return move.report(r)
+}
+
+// against is the policy's slowdown in a setting over others'.
+type against struct {
+	own  []float64 // its slowdown, by workload seed
+	best string    // the rule that is best there
+	rel  []float64 // its slowdown over the best rule's
+	sjf  []float64 // and over SJF's
+}
+
+// bestRule is the place of the rule with the least slowdown.
+func bestRule(r *suite.Report, f *field) (int, error) {
+	best, least := -1, 0.0
+	for i := range f.players {
+		if f.players[i].Kind == catalog.Learned {
+			continue
+		}
+		v, err := f.values(i, "slowdown", 1)
+		if err != nil {
+			return 0, err
+		}
+		if e := r.Estimate(stats.Scores{v}).At; best < 0 || e < least {
+			best, least = i, e
+		}
+	}
+	return best, nil
+}
+
+func (p *place) against(r *suite.Report, i int) (a against, err error) {
+	if a.own, err = p.values(i, "slowdown", 1); err != nil {
+		return a, err
+	}
+	b, err := bestRule(r, p.field)
+	if err != nil {
+		return a, err
+	}
+	a.best = p.players[b].Name
+	best, err := p.values(b, "slowdown", 1)
+	if err != nil {
+		return a, err
+	}
+	sjf, err := p.values(p.find(sjfName), "slowdown", 1)
+	if err != nil {
+		return a, err
+	}
+	for j, x := range a.own {
+		a.rel, a.sjf = append(a.rel, x/best[j]), append(a.sjf, x/sjf[j])
+	}
+	return a, nil
+}
+
+// reportPlaces is the table of all settings, the figure and the claim.
+func reportPlaces(r *suite.Report, all []*place) error {
+	t := suite.Table{
+		Name: "settings", Title: "Slowdown in every setting",
+		Note:    "Interquartile means over the same workload seeds. The rules called “spread” give amounts by how many wait.",
+		Columns: []suite.Column{{Name: "kind"}, {Name: "setting"}, {Name: "trained there"}, {Name: "policy"}, {Name: "slowdown"}, {Name: "violations"}, {Name: "cold share"}, {Name: "cost" + perRequest, Unit: "USD"}},
+	}
+	yes := map[bool]string{true: "yes", false: "no"}
+	for _, p := range all {
+		for i := range p.players {
+			row := []any{p.kind, p.name, yes[p.known && len(learned(p.field)) > 0], p.players[i].Name}
+			for _, q := range []string{"slowdown", "violations", "cold share", "cost" + perRequest} {
+				v, err := p.values(i, q, 1)
+				if err != nil {
+					return err
+				}
+				row = append(row, r.Estimate(stats.Scores{v}))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	r.Table(t)
+	if len(learned(all[0].field)) == 0 {
+		r.Claim(suite.Claim{Claim: claimLoss, Found: nobody, Verdict: suite.Unknown})
+		return rulesFigure(r, all)
+	}
+	return losses(r, all)
+}
+
+const claimLoss = "performance stays within 15 % of the training scenario on workloads that differ in functions, arrivals and demands"
+
+// losses are what the policy loses from where it was trained to the other settings, in two readings.
+func losses(r *suite.Report, all []*place) error {
+	home, err := all[0].against(r, learned(all[0].field)[0])
+	if err != nil {
+		return err
+	}
+	f := suite.Figure{
+		Name:    "generalise",
+		Caption: "The policy over graphs in settings that it was not trained in (the first line, and loads marked *, are those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % intervals.",
+		Chart:   &chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
+		Columns: []suite.Column{{Name: "kind"}, {Name: "setting"}, {Name: "best rule"}, {Name: "over the best rule's"}, {Name: "over SJF's"}, {Name: "loss of the ratio", Unit: "%"}, {Name: "loss of the slowdown", Unit: "%"}},
+	}
+	panels := []*chart.Panel{chart.NewPanel("", "slowdown over the best rule's", ""), chart.NewPanel("", "slowdown over SJF's", "")}
+	var names []string
+	for _, p := range all {
+		name := p.name
+		if p.known {
+			name += " *"
+		}
+		names = append(names, name)
+	}
+	for k, panel := range panels {
+		panel.Names(names, k > 0)
+		panel.MarginX = 0.06
+		panel.Rule(1)
+		panel.TicksX(5)
+	}
+	out := suite.Claim{Claim: claimLoss, Verdict: suite.Holds}
+	raw := suite.Holds
+	var found, ahead, behind []string
+	for line, p := range all {
+		l := learned(p.field)
+		if len(l) == 0 {
+			f.Rows = append(f.Rows, []any{p.kind, p.name, "", none, none, none, none})
+			continue
+		}
+		a, err := p.against(r, l[0])
+		if err != nil {
+			return err
+		}
+		rel, sjf := r.Estimate(stats.Scores{a.rel}), r.Estimate(stats.Scores{a.sjf})
+		panels[0].Interval(chart.Styles(0), line, chart.Range{At: rel.At, Low: rel.Lo, High: rel.Hi})
+		panels[1].Interval(chart.Styles(1), line, chart.Range{At: sjf.At, Low: sjf.Lo, High: sjf.Hi})
+		lost, slower := r.Estimate(change(a.rel, home.rel)), r.Estimate(change(a.own, home.own))
+		f.Rows = append(f.Rows, []any{p.kind, p.name, a.best, rel, sjf, lost, slower})
+		row := suite.Row{Figure: "4.3, " + p.kind, Unit: "1"}
+		row.Quantity = fmt.Sprintf("slowdown over that of %s, the best rule, %s", a.best, p.name)
+		r.Measured(row, stats.Scores{a.rel})
+		switch {
+		case rel.Hi < 1:
+			ahead = append(ahead, p.name)
+		case rel.Lo > 1:
+			behind = append(behind, p.name)
+		}
+		// The claim is of other workloads and systems, not of loads: a higher load is slower under anybody.
+		if p.known || p.kind == "load" {
+			continue
+		}
+		r.Measured(suite.Row{Figure: "4.3, " + p.kind, Quantity: "loss against the best rule, " + p.name, Unit: "%", Paper: new(paperLoss), Note: "the paper: at most"}, change(a.rel, home.rel))
+		out.Verdict, raw = both(out.Verdict, within(lost)), both(raw, within(slower))
+		found = append(found, fmt.Sprintf("%s %s %% (slowdown itself %s %%)", p.name, lost, slower))
+		if _, err := p.compare(r, l[0], quantities[0], anybody); err != nil {
+			return err
+		}
+	}
+	f.Chart.Panels = panels
+	r.Figure(f)
+	out.Found = "what its slowdown over the best rule's loses: " + strings.Join(found, "; ") + ". Ahead of the best rule in: " + orNone(ahead) + "; behind in: " + orNone(behind)
+	if raw != out.Verdict {
+		out.Found += fmt.Sprintf(". Read as the slowdown itself, whatever rules come to there, it %s", raw)
+		out.Verdict = suite.Depends
+	}
+	r.Claim(out)
+	r.Note("the best rule of a setting is chosen by the same episodes: that favours the rule a little")
+	return nil
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// within says whether a loss is at most the paper's.
+func within(e suite.Estimate) string {
+	switch {
+	case e.Hi <= paperLoss:
+		return suite.Holds
+	case e.Lo > paperLoss:
+		return suite.Fails
+	}
+	return suite.Unknown
+}
+
+// rulesFigure shows the rules in all settings where no trained policy plays.
+func rulesFigure(r *suite.Report, all []*place) error {
+	players := all[0].players
+	f := suite.Figure{
+		Name: "generalise", Caption: "The rules in every setting; no trained policy plays. 95 % intervals.",
+		Chart:   &chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))},
+		Columns: []suite.Column{{Name: "kind"}, {Name: "setting"}, {Name: "policy"}, {Name: "slowdown"}},
+	}
+	var names []string
+	for _, p := range all {
+		names = append(names, p.name)
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for i := range players {
+		panel := chart.NewPanel(players[i].Name, "slowdown", "")
+		panel.LogX()
+		panel.Names(names, i%f.Chart.Columns > 0)
+		panel.MarginX = 0.06
+		for line, p := range all {
+			v, err := p.values(i, "slowdown", 1)
+			if err != nil {
+				return err
+			}
+			e := r.Estimate(stats.Scores{v})
+			f.Rows = append(f.Rows, []any{p.kind, p.name, players[i].Name, e})
+			lo, hi = min(lo, e.Lo), max(hi, e.Hi)
+			panel.Interval(chart.Styles(i), line, chart.Range{At: e.At, Low: e.Lo, High: e.Hi})
+		}
+		f.Chart.Panels = append(f.Chart.Panels, panel)
+	}
+	for _, p := range f.Chart.Panels {
+		p.RangeX(lo, hi)
+	}
+	r.Figure(f)
+	return nil
+}

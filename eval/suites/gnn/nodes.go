@@ -1,0 +1,299 @@
+package gnn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+// nodesSize says how much is played on the cluster of unlike nodes.
+type nodesSize struct {
+	loads    []float64
+	gnn, dqn *trained
+	// change, where set, makes the cluster another one.
+	change func(*placement.ServerlessConfig)
+}
+
+// quantities are what the paper's prose is about, and what verdicts are of.
+var quantities = []eval.Metric{
+	{Name: "slowdown", Unit: "1", Better: envs.Lower},
+	{Name: "utilisation", Unit: "1", Better: envs.Higher},
+	{Name: "cost" + perRequest, Unit: "USD", Better: envs.Lower},
+	{Name: "cold share", Unit: "1", Better: envs.Lower},
+	{Name: "violations", Unit: "1", Better: envs.Lower},
+	{Name: "efficiency", Unit: "1", Better: envs.Higher},
+}
+
+// onNodes plays the serverless mode over loads.
+func onNodes(ctx context.Context, o *suite.Options, r *suite.Report, size nodesSize) error {
+	s := &sweep{}
+	for k, load := range size.loads {
+		w := newWorld()
+		w.config.Load = load
+		if size.change != nil {
+			size.change(&w.config)
+		}
+		f, err := newField(r, fmt.Sprintf("unlike nodes, load %.0f %%", 100*load), w, k == 0, size.gnn, size.dqn)
+		if err != nil {
+			return err
+		}
+		s.loads, s.fields = append(s.loads, 100*load), append(s.fields, f)
+	}
+	if size.gnn == nil {
+		r.Note("%s", missing(gnnName))
+	}
+	if size.dqn == nil {
+		r.Note("%s", missing(dqnName))
+	}
+	r.Note("the paper's serverless cluster is not published: the cluster of unlike nodes (docs/placement.md) is ours, and its rules choose nodes and know nominal amounts only, those called “spread” aside")
+	if err := play(ctx, o, "unlike nodes", 1, s.fields...); err != nil {
+		return err
+	}
+	if err := nodesTable(r, s); err != nil {
+		return err
+	}
+	if err := nodesRows(r, s); err != nil {
+		return err
+	}
+	verdicts, err := nodesVerdicts(r, s)
+	if err != nil {
+		return err
+	}
+	return nodesClaims(r, s, verdicts)
+}
+
+// newField are the rules and the policies that fit in a world. Why one does not is noted where say is set.
+func newField(r *suite.Report, name string, w *world, say bool, policies ...*trained) (*field, error) {
+	f := &field{name: name}
+	var err error
+	if f.players, err = nodeRules(w); err != nil {
+		return nil, err
+	}
+	for _, t := range policies {
+		if t == nil {
+			continue
+		}
+		p, why := t.onNodes(w)
+		if why == "" {
+			f.players = append(f.players, p)
+		} else if say {
+			r.Note("%s does not play on %s: %s", t.source, name, why)
+		}
+	}
+	return f, nil
+}
+
+// nodesTable is every quantity at every load, and the figure.
+func nodesTable(r *suite.Report, s *sweep) error {
+	players := s.fields[0].players
+	f := suite.Figure{
+		Name:    "nodes-loads",
+		Caption: "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. Slowdown on a logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held (what a larger amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
+		Chart:   &chart.Figure{Columns: 3, Width: third, Height: height, Key: key(players)},
+		Columns: []suite.Column{{Name: "load", Unit: "%"}, {Name: "policy"}},
+	}
+	cells := make([][]any, len(s.loads)*len(players))
+	for k := range s.loads {
+		for i := range players {
+			cells[k*len(players)+i] = []any{s.loads[k], players[i].Name}
+		}
+	}
+	for _, q := range quantities {
+		f.Columns = append(f.Columns, suite.Column{Name: q.Name, Unit: strings.TrimPrefix(q.Unit, "1")})
+		label := q.Name
+		if q.Unit != "1" {
+			label += " (" + q.Unit + ")"
+		}
+		panel := chart.NewPanel("", "load (%)", label)
+		if q.Name == "slowdown" {
+			panel.LogY()
+		} else {
+			panel.RangeY(0, 0)
+		}
+		for i := range players {
+			var e []suite.Estimate
+			for k, g := range s.fields {
+				v, err := g.values(i, q.Name, 1)
+				if err != nil {
+					return err
+				}
+				e = append(e, r.Estimate(stats.Scores{v}))
+				cells[k*len(players)+i] = append(cells[k*len(players)+i], e[k])
+			}
+			draw(panel, chart.Styles(i), s.loads, e)
+		}
+		f.Chart.Panels = append(f.Chart.Panels, panel)
+	}
+	f.Rows = cells
+	r.Figure(f)
+	return nil
+}
+
+// effect is a difference that the paper states, of its policy from a rule.
+type effect struct {
+	quantity string
+	rivals   []string // their mean, where there are several
+	percent  float64  // of the rival's
+	all      bool     // over all loads, else at 70 %
+	claim    int      // which statement it belongs to
+}
+
+// Statements with effects.
+const (
+	bySlowdown = iota
+	byUse
+	byEfficiency
+	byCold
+	byCost
+)
+
+var effects = []effect{
+	{"slowdown", []string{fcfsName}, -35, false, bySlowdown},
+	{"slowdown", []string{sjfName}, -28, false, bySlowdown},
+	{"slowdown", []string{packerName}, -24, false, bySlowdown},
+	{"slowdown", []string{tetrisName}, -18, false, bySlowdown},
+	{"utilisation", []string{fcfsName}, 28, true, byUse},
+	{"utilisation", []string{sjfName}, 19, true, byUse},
+	{"utilisation", []string{tetrisName}, 12, true, byUse},
+	{"efficiency", []string{fcfsName}, 28, true, byEfficiency},
+	{"efficiency", []string{sjfName}, 19, true, byEfficiency},
+	{"efficiency", []string{tetrisName}, 12, true, byEfficiency},
+	{"cold starts", []string{fcfsName, sjfName, packerName}, -41, true, byCold},
+	{"cold starts", []string{tetrisName}, -23, true, byCold},
+	{"cost", []string{fcfsName, sjfName, packerName, tetrisName}, -31, true, byCost},
+}
+
+// at is where an effect is measured, in words.
+func (e *effect) at(s *sweep) string {
+	if e.all {
+		return "all loads"
+	}
+	return fmt.Sprintf("load %.0f %%", s.loads[s.nearest(70)])
+}
+
+// of is a player's values where the effect is measured.
+func (e *effect) of(s *sweep, i int) ([]float64, error) {
+	if e.all {
+		return s.total(i, e.quantity)
+	}
+	return s.fields[s.nearest(70)].values(i, e.quantity, 1)
+}
+
+// measured is the effect of player i, in per cent of the rivals' mean, by workload seed.
+func (e *effect) measured(s *sweep, i int) (stats.Scores, error) {
+	a, err := e.of(s, i)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]float64, len(a))
+	for _, name := range e.rivals {
+		v, err := e.of(s, s.fields[0].find(name))
+		if err != nil {
+			return nil, err
+		}
+		for j := range b {
+			b[j] += v[j] / float64(len(e.rivals))
+		}
+	}
+	return change(a, b), nil
+}
+
+// nodesRows are the paper's effects beside ours, the values of everybody at three loads, and what its effects imply of rules.
+func nodesRows(r *suite.Report, s *sweep) error {
+	for i := range s.fields[0].players {
+		p := &s.fields[0].players[i]
+		if p.Kind != catalog.Learned {
+			continue
+		}
+		for k := range effects {
+			e := &effects[k]
+			v, err := e.measured(s, i)
+			if err != nil {
+				return err
+			}
+			row := suite.Row{
+				Figure: "4.2, " + e.at(s), Quantity: fmt.Sprintf("%s, %s against %s", e.quantity, p.Name, strings.Join(e.rivals, ", ")), Unit: "%", Paper: &e.percent,
+			}
+			if p.Name != zoo.Prefix+gnnName {
+				row.Paper = nil // the paper's are its own policy's
+			}
+			r.Measured(row, v)
+		}
+	}
+	for _, load := range []float64{70, 130, 190} {
+		f := s.fields[s.nearest(load)]
+		for i := range f.players {
+			v, err := f.values(i, "slowdown", 1)
+			if err != nil {
+				return err
+			}
+			r.Measured(suite.Row{Figure: "4.2, unlike nodes", Quantity: fmt.Sprintf("slowdown at load %.0f %%, %s", s.loads[s.nearest(load)], f.players[i].Name), Unit: "1"}, stats.Scores{v})
+		}
+	}
+	f := s.fields[s.nearest(70)]
+	for _, x := range implied {
+		v, err := ratio(f, x.rule, tetrisName)
+		if err != nil {
+			return err
+		}
+		r.Measured(suite.Row{
+			Figure: "4.2, " + f.name, Quantity: fmt.Sprintf("slowdown of %s over that of Tetris", x.rule), Unit: "1", Paper: new(x.times),
+			Note: "the paper's is what its reductions of 35, 28, 24 and 18 % imply",
+		}, v)
+	}
+	return nil
+}
+
+// implied are rules' slowdowns over Tetris' that the four reductions imply: (1 − 0.18)/(1 − 0.35) and so on.
+var implied = []struct {
+	rule  string
+	times float64
+}{{fcfsName, 0.82 / 0.65}, {sjfName, 0.82 / 0.72}, {packerName, 0.82 / 0.76}}
+
+// ratio is one rule's slowdown over another's, by workload seed.
+func ratio(f *field, a, b string) (stats.Scores, error) {
+	x, err := f.values(f.find(a), "slowdown", 1)
+	if err != nil {
+		return nil, err
+	}
+	y, err := f.values(f.find(b), "slowdown", 1)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(x))
+	for j := range out {
+		out[j] = x[j] / y[j]
+	}
+	return stats.Scores{out}, nil
+}
+
+// nodesVerdicts compares the trained policies with the rules, or Tetris where there is none: slowdown at every load, all else at three.
+func nodesVerdicts(r *suite.Report, s *sweep) ([]suite.Comparison, error) {
+	var out []suite.Comparison
+	three := []int{s.nearest(70), s.nearest(130), s.nearest(190)}
+	for k, f := range s.fields {
+		for _, a := range foremost(f, tetrisName) {
+			for n, q := range quantities {
+				if n > 0 && !slices.Contains(three, k) {
+					continue
+				}
+				v, err := f.compare(r, a, q, anybody)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, v...)
+			}
+		}
+	}
+	return out, nil
+}
