@@ -56,66 +56,97 @@ type deepRMSize struct {
 	rates []float64
 	per   int // job sequences of a workload seed
 	zoo   []*trained
-	// change, where set, makes the cluster another one.
-	change func(*placement.DeepRMConfig)
 }
 
-// deepRMSweeps plays Fig. 3 in both readings of when a job may start, the default first.
-func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size deepRMSize) ([]*sweep, error) {
-	var out []*sweep
-	var all []*field
-	for _, start := range []string{placement.StartNow, placement.StartEarliest} {
+// readings are Fig. 3 with start as docs/placement.md has it: now, the default, and earliest.
+type readings [2]*sweep
+
+var starts = [2]string{placement.StartNow, placement.StartEarliest}
+
+// of is the reading that player i belongs to: a trained policy to that of its training, a rule to the default.
+func (s *readings) of(i int) *sweep {
+	if by := s[0].fields[0].players[i].by; by != nil && by.deepRM().Start == placement.StartEarliest {
+		return s[1]
+	}
+	return s[0]
+}
+
+// at is player i's field at the load nearest to x, and that load.
+func (s *readings) at(i int, x float64) (*field, float64) {
+	w := s.of(i)
+	k := w.nearest(x)
+	return w.fields[k], w.loads[k]
+}
+
+// find is a player's place; learned policies where name stands for all of them.
+func (s *readings) find(name string) []int {
+	f := s[0].fields[0]
+	if name == learnedName {
+		return learned(f)
+	}
+	return []int{f.find(name)}
+}
+
+// deepRMSweeps plays Fig. 3 in both readings.
+func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size deepRMSize) (*readings, error) {
+	var (
+		out readings
+		all []*field
+	)
+	for n, start := range starts {
 		s := &sweep{}
-		for _, rate := range size.rates {
+		for k, rate := range size.rates {
 			c := placement.DefaultDeepRM()
 			c.Rate, c.Observation, c.Start = rate, placement.Compact, start
-			if size.change != nil {
-				size.change(&c)
-			}
 			f := &field{name: fmt.Sprintf("DeepRM's cluster, load %.0f %%", 100*c.Load())}
-			if start != placement.StartNow {
+			if n > 0 {
 				f.name += ", start earliest"
 			}
-			var err error
-			if f.players, err = deepRMRules(c); err != nil {
-				return nil, err
-			}
 			for _, t := range size.zoo {
-				p, why := t.onDeepRM(c, true)
+				p, why := t.onDeepRM(c)
 				if why == "" {
 					f.players = append(f.players, p)
-				} else if len(all) == 0 {
+				}
+				switch {
+				case n > 0 || k > 0:
+				case why == "":
+					r.Note("%s was trained at rate %g alone, start %s, for %d steps, and plays at all loads; its rows are of that start", t.source, t.deepRM().Rate, t.deepRM().Start, t.steps)
+				default:
 					r.Note("%s does not play on DeepRM's cluster: %s", t.source, why)
 				}
 			}
+			list, err := deepRMRules(c)
+			if err != nil {
+				return nil, err
+			}
+			f.players = append(f.players, list...)
 			s.loads, s.fields, all = append(s.loads, 100*c.Load()), append(s.fields, f), append(all, f)
 		}
-		out = append(out, s)
+		out[n] = s
 	}
-	return out, play(ctx, o, "Fig. 3, DeepRM's cluster", size.per, all...)
+	return &out, play(ctx, o, "Fig. 3, DeepRM's cluster", size.per, all...)
 }
 
 func deepRM(ctx context.Context, o *suite.Options, r *suite.Report, size deepRMSize) error {
-	sweeps, err := deepRMSweeps(ctx, o, r, size)
+	s, err := deepRMSweeps(ctx, o, r, size)
 	if err != nil {
 		return err
 	}
-	now := sweeps[0]
-	if len(learned(now.fields[0])) == 0 {
+	if len(s.find(learnedName)) == 0 {
 		r.Note("Fig. 3's curve of DeepRM is missing: this program's zoo has no policy of %s whose name begins with %s", placement.DeepRMID, deepRMPrefix)
 	}
 	r.Note("on DeepRM's cluster a workload seed stands for %d job sequences, of which the mean counts: single ones have a heavy tail that an interquartile mean would cut", size.per)
-	if err := deepRMTable(r, sweeps); err != nil {
+	if err := deepRMFigure(r, s); err != nil {
 		return err
 	}
-	if err := deepRMRows(r, now); err != nil {
+	if err := deepRMRows(r, s); err != nil {
 		return err
 	}
-	c := deepRMClaims{sweep: now}
+	c := deepRMClaims{readings: s}
 	for _, x := range []float64{70, 130, 190} {
-		f := now.fields[now.nearest(x)]
-		for _, a := range foremost(f, starName) {
-			v, err := f.compare(r, a, eval.Metric{Name: "slowdown", Unit: "1", Better: envs.Lower}, anybody)
+		for _, a := range foremost(s[0].fields[0], starName) {
+			f, _ := s.at(a, x)
+			v, err := f.compare(r, a, eval.Metric{Name: "slowdown", Unit: "1", Better: envs.Lower}, func(p *player) bool { return p.by == nil })
 			if err != nil {
 				return err
 			}
@@ -144,58 +175,50 @@ func foremost(f *field, rule string) []int {
 	return []int{f.find(rule)}
 }
 
-// deepRMTable is every mean slowdown, and the figure.
-func deepRMTable(r *suite.Report, sweeps []*sweep) error {
+// deepRMFigure is every mean slowdown.
+func deepRMFigure(r *suite.Report, s *readings) error {
+	players := s[0].fields[0].players
 	f := suite.Figure{
 		Name:    "fig3-deeprm",
-		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all rules and, right, those below 10. Rings and bars are the paper's values (a bound is drawn where it says under or over).",
-		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height, Key: key(sweeps[0].fields[0].players)},
+		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is below 10. Rings and bars are the paper's values (of “under” and “over” the bound).",
+		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height, Key: key(players)},
 		Columns: []suite.Column{{Name: "start"}, {Name: "load", Unit: "%"}, {Name: "policy"}, {Name: "slowdown"}},
 	}
 	f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper, in the policy's colour", Style: chart.Bound(), Dot: true})
-	wide := chart.NewPanel("all", "load (%)", "mean slowdown")
-	low := chart.NewPanel("below 10", "load (%)", "mean slowdown")
+	wide, low := chart.NewPanel("all", "load (%)", "mean slowdown"), chart.NewPanel("below 10", "load (%)", "mean slowdown")
 	same := true
-	for k, s := range sweeps {
-		for i, p := range s.fields[0].players {
+	for n, w := range s {
+		for i := range players {
 			var e []suite.Estimate
-			for at, g := range s.fields {
+			for k, g := range w.fields {
 				v, err := g.values(i, "slowdown", 1)
 				if err != nil {
 					return err
 				}
-				if k > 0 && p.by == nil {
-					first, err := sweeps[0].fields[at].values(i, "slowdown", 1)
+				if players[i].by == nil {
+					first, err := s[0].fields[k].values(i, "slowdown", 1)
 					if err != nil {
 						return err
 					}
 					same = same && slices.Equal(v, first)
 				}
 				e = append(e, r.Estimate(stats.Scores{v}))
-				f.Rows = append(f.Rows, []any{[]string{placement.StartNow, placement.StartEarliest}[k], s.loads[at], p.Name, e[at]})
+				f.Rows = append(f.Rows, []any{starts[n], w.loads[k], players[i].Name, e[k]})
 			}
-			if k > 0 {
+			if w != s.of(i) {
 				continue
 			}
-			draw(wide, chart.Styles(i), s.loads, e)
+			draw(wide, chart.Styles(i), w.loads, e)
 			// What rises out of the right panel ends there.
 			end := slices.IndexFunc(e, func(x suite.Estimate) bool { return x.Hi > 10 })
 			if end < 0 {
 				end = len(e)
 			}
-			draw(low, chart.Styles(i), s.loads[:end], e[:end])
+			draw(low, chart.Styles(i), w.loads[:end], e[:end])
 		}
 	}
 	for _, v := range published {
-		names := []string{v.policy}
-		if v.policy == learnedName {
-			names = nil
-			for _, i := range learned(sweeps[0].fields[0]) {
-				names = append(names, sweeps[0].fields[0].players[i].Name)
-			}
-		}
-		for _, name := range names {
-			i := sweeps[0].fields[0].find(name)
+		for _, i := range s.find(v.policy) {
 			ring(wide, chart.Styles(i), v.load, v.lo, v.hi)
 			if v.hi < 10 {
 				ring(low, chart.Styles(i), v.load, v.lo, v.hi)
@@ -263,28 +286,23 @@ func (v said) verdict(e suite.Estimate) string {
 }
 
 // deepRMRows are the paper's values of Fig. 3 beside ours, and the leads of its prose.
-func deepRMRows(r *suite.Report, s *sweep) error {
+func deepRMRows(r *suite.Report, s *readings) error {
 	for _, v := range published {
-		k := s.nearest(v.load)
-		f := s.fields[k]
-		players := []int{f.find(v.policy)}
-		if v.policy == learnedName {
-			players = learned(f)
-		}
-		for _, i := range players {
+		for _, i := range s.find(v.policy) {
+			f, load := s.at(i, v.load)
 			x, err := f.values(i, "slowdown", 1)
 			if err != nil {
 				return err
 			}
 			r.Measured(suite.Row{
 				Figure: fmt.Sprintf("3, %g %%", v.load), Quantity: "slowdown, " + f.players[i].Name, Unit: "1", Paper: new((v.lo + v.hi) / 2),
-				Note: fmt.Sprintf("the paper: %s; here at load %.0f %%", v.says(), s.loads[k]),
+				Note: fmt.Sprintf("the paper: %s; here at load %.0f %%", v.says(), load),
 			}, stats.Scores{x})
 		}
 	}
 	for _, v := range leads {
-		f := s.fields[s.nearest(v.load)]
-		for _, i := range learned(f) {
+		for _, i := range s.find(learnedName) {
+			f, _ := s.at(i, v.load)
 			e, err := lead(f, i, v.rival)
 			if err != nil {
 				return err

@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/eval/suite"
 )
 
-// deepRMClaims holds what is said of Fig. 3 against a sweep.
+// deepRMClaims holds what is said of Fig. 3 against what was played.
 type deepRMClaims struct {
-	sweep    *sweep
+	*readings
 	verdicts []suite.Comparison
 }
 
@@ -44,19 +44,14 @@ func (c *deepRMClaims) report(r *suite.Report) error {
 
 // values holds a load's values against ours.
 func (c *deepRMClaims) values(r *suite.Report, load float64, who func(string) bool) (suite.Claim, error) {
-	k := c.sweep.nearest(load)
-	f := c.sweep.fields[k]
 	out := suite.Claim{Verdict: suite.Holds}
 	var found []string
 	for _, v := range published {
 		if v.load != load || !who(v.policy) {
 			continue
 		}
-		players := []int{f.find(v.policy)}
-		if v.policy == learnedName {
-			players = learned(f)
-		}
-		for _, i := range players {
+		for _, i := range c.find(v.policy) {
+			f, _ := c.at(i, load)
 			x, err := f.values(i, "slowdown", 1)
 			if err != nil {
 				return out, err
@@ -70,7 +65,8 @@ func (c *deepRMClaims) values(r *suite.Report, load float64, who func(string) bo
 	if len(found) == 0 {
 		return suite.Claim{Found: nobody, Verdict: suite.Unknown}, nil
 	}
-	out.Found = fmt.Sprintf("at load %.0f %%: %s", c.sweep.loads[k], strings.Join(found, "; "))
+	_, at := c.at(0, load)
+	out.Found = fmt.Sprintf("at load %.0f %%: %s", at, strings.Join(found, "; "))
 	return out, nil
 }
 
@@ -82,8 +78,8 @@ func (c *deepRMClaims) leads(r *suite.Report) (suite.Claim, error) {
 	out := suite.Claim{Claim: "it is 33 % below the best rule and 67 % below Packer at 130 %, 40 % below Tetris* and 60 % below SJF at 190 %", Verdict: suite.Holds}
 	var found []string
 	for _, v := range leads {
-		f := c.sweep.fields[c.sweep.nearest(v.load)]
-		for _, i := range learned(f) {
+		for _, i := range c.find(learnedName) {
+			f, _ := c.at(i, v.load)
 			s, err := lead(f, i, v.rival)
 			if err != nil {
 				return out, err
@@ -97,7 +93,7 @@ func (c *deepRMClaims) leads(r *suite.Report) (suite.Claim, error) {
 	if len(found) == 0 {
 		out.Verdict, found = suite.Unknown, []string{nobody}
 	}
-	f := c.sweep.fields[c.sweep.nearest(190)]
+	f, _ := c.at(c.find(sjfName)[0], 190)
 	sjf, err := f.values(f.find(sjfName), "slowdown", 1)
 	if err != nil {
 		return out, err
@@ -106,21 +102,21 @@ func (c *deepRMClaims) leads(r *suite.Report) (suite.Claim, error) {
 	return out, nil
 }
 
-// best says of whom the verdicts are.
+// best says whom the learned policies beat.
 func (c *deepRMClaims) best(r *suite.Report) error {
-	f := c.sweep.fields[0]
-	if len(learned(f)) == 0 {
+	if len(c.find(learnedName)) == 0 {
 		return nil
 	}
 	out := suite.Claim{Claim: "the learned policy is below every rule at high load", Verdict: suite.Holds}
 	var found []string
+	_, load := c.at(0, 190)
 	for _, v := range c.verdicts {
-		if strings.Contains(v.Setting, fmt.Sprintf("load %.0f %%", c.sweep.loads[c.sweep.nearest(190)])) && !strings.HasPrefix(v.B, "zoo:") {
+		if strings.Contains(v.Setting, fmt.Sprintf("load %.0f %%", load)) {
 			out.Verdict = both(out.Verdict, verdictOf(v.Verdict))
 			found = append(found, fmt.Sprintf("%s is %s than %s", v.A, orEqual(v.Verdict), v.B))
 		}
 	}
-	out.Found = fmt.Sprintf("at load %.0f %%: %s", c.sweep.loads[c.sweep.nearest(190)], strings.Join(found, "; "))
+	out.Found = fmt.Sprintf("at load %.0f %%: %s", load, strings.Join(found, "; "))
 	r.Claim(out)
 	return nil
 }

@@ -284,7 +284,7 @@ func TestZoo(t *testing.T) {
 	c := placement.DefaultDeepRM()
 	c.Observation = placement.Compact
 	for _, p := range deep {
-		if _, why := p.onDeepRM(c, true); why != "" {
+		if _, why := p.onDeepRM(c); why != "" {
 			t.Errorf("%s: %s", p.source, why)
 		}
 	}

@@ -111,18 +111,14 @@ func (t *trained) policy(spec *envs.Spec) (envs.Policy, error) {
 	return a.Open(t.file, spec, act)
 }
 
-// onDeepRM is the policy on a cluster of DeepRM's with the observation, mask and start that it was trained with; empty is why it cannot play.
-// With start as c has it where given is set: the other reading.
-func (t *trained) onDeepRM(c placement.DeepRMConfig, given bool) (p player, why string) {
-	own, ok := t.x.Env.Config.(*placement.DeepRMConfig)
-	if !ok {
+// onDeepRM is the policy on a cluster of DeepRM's, with the observation and mask that it was trained with; why says where it cannot play.
+func (t *trained) onDeepRM(c placement.DeepRMConfig) (p player, why string) {
+	own := t.deepRM()
+	if own == nil {
 		return p, fmt.Sprintf("it was trained in %s, want %s", t.x.Env.Name, placement.DeepRMID)
 	}
 	c.Observation, c.Greys, c.Since, c.Mask = own.Observation, own.Greys, own.Since, own.Mask
-	if !given {
-		c.Start = own.Start
-	}
-	rest := *own // all else must be the same, but rate and job sets
+	rest := *own // all else must be the same, but rate, job sets and when a job may start
 	rest.Rate, rest.Sets, rest.SetSeed, rest.Jobs, rest.Start, rest.End, rest.MaxTime = c.Rate, c.Sets, c.SetSeed, c.Jobs, c.Start, c.End, c.MaxTime
 	if !reflect.DeepEqual(rest, c) {
 		return p, "it was trained on another cluster, or other jobs"
@@ -155,5 +151,11 @@ func (t *trained) onNodes(w *world) (p player, why string) {
 // serverless is the configuration that the policy was trained in; nil where that is another environment.
 func (t *trained) serverless() *placement.ServerlessConfig {
 	c, _ := t.x.Env.Config.(*placement.ServerlessConfig)
+	return c
+}
+
+// deepRM is the same for DeepRM's cluster.
+func (t *trained) deepRM() *placement.DeepRMConfig {
+	c, _ := t.x.Env.Config.(*placement.DeepRMConfig)
 	return c
 }

@@ -72,13 +72,9 @@ func onNodes(ctx context.Context, o *suite.Options, r *suite.Report, size nodesS
 	return nodesClaims(r, s, verdicts)
 }
 
-// newField are the rules and the policies that fit in a world. Why one does not is noted where say is set.
+// newField are the policies that fit in a world, and the rules. Why one does not is noted where say is set.
 func newField(r *suite.Report, name string, w *world, say bool, policies ...*trained) (*field, error) {
 	f := &field{name: name}
-	var err error
-	if f.players, err = nodeRules(w); err != nil {
-		return nil, err
-	}
 	for _, t := range policies {
 		if t == nil {
 			continue
@@ -90,7 +86,9 @@ func newField(r *suite.Report, name string, w *world, say bool, policies ...*tra
 			r.Note("%s does not play on %s: %s", t.source, name, why)
 		}
 	}
-	return f, nil
+	list, err := nodeRules(w)
+	f.players = append(f.players, list...)
+	return f, err
 }
 
 // nodesTable is every quantity at every load, and the figure.
