@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"encoding"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,9 +25,21 @@ type Context struct {
 	// NewEnv makes one more environment such as those that step together, for learners that try actions on copies; nil where that
 	// can't be.
 	NewEnv func() (envs.Env, error)
-	// Teacher makes a policy that is not learned for environments such as those that step together, by its name in the table of rivals and
+	// Teacher makes one that is not learned for environments such as those that step together, by its name in the table of rivals and
 	// with its defaults, for learners that begin by imitating; nil where that can't be.
-	Teacher func(name string) (envs.Policy, error)
+	Teacher func(name string) (Teacher, error)
+}
+
+// Teacher shows a learner what to do.
+type Teacher interface {
+	Name() string
+	// Reset starts an episode; draws of its own follow from seed.
+	Reset(seed uint64) error
+	// Show writes what the agents of env, who see obs, are to do. It may step copies of env, and must not change env. Those of other
+	// environments may be shown something at the same time.
+	Show(env envs.Env, obs *envs.Observation, act *envs.Action) error
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
 }
 
 // Learner learns from a vector of environments. The loop is

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
 	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
@@ -125,7 +123,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	}
 	w.learner, err = a.New(x.Agent.Config, agents.Context{
 		Spec: w.vector.Spec(), Copies: x.Train.Copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
-		NewEnv: newEnv, Teacher: func(name string) (envs.Policy, error) { return newTeacher(name, w.vector.Env(0)) },
+		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher, error) { return newTeacher(name, w.vector.Env(0)) },
 	})
 	if err != nil {
 		return w, fmt.Errorf("agent %s: %w", x.Agent.Name, err)
@@ -134,22 +132,6 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 		w.checker, err = newChecker(x)
 	}
 	return w, err
-}
-
-// newTeacher makes a rival, with its defaults, for a learner to imitate.
-func newTeacher(name string, env envs.Env) (envs.Policy, error) {
-	r, err := agentcatalog.FindRival(name)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Contains(r.Envs, env.Spec().ID) {
-		return nil, fmt.Errorf("%s plays in %s, not in %s", name, strings.Join(r.Envs, ", "), env.Spec().ID)
-	}
-	a, err := r.New(r.Config(), env)
-	if err == nil && a.Policy == nil {
-		err = fmt.Errorf("%s acts with more than what is seen and can't be imitated", name)
-	}
-	return a.Policy, err
 }
 
 // trainSplit keeps training off the part of a trace that evaluation will see, unless the configuration splits by itself.

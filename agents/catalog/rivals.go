@@ -30,6 +30,7 @@ func Rivals() []Rival {
 		policy("sjf-nodes", "starts the invocation with the least work that fits, on the quickest node", forNodes, placement.DefaultNodesSJF, placement.NewNodesSJF),
 		policy("packer-nodes", "starts the invocation that lies best along what a node has free", forNodes, placement.DefaultNodesPacker, placement.NewNodesPacker),
 		policy("tetris", "weighs alignment with a node and the request's remaining work, with fairness and barriers (Tetris, several machines)", forNodes, placement.DefaultTetris, placement.NewTetris),
+		planner("lookahead", "tries what several rules would do on copies of the world in which SJF goes on, and does what earns most", Oracle, forNodes, placement.DefaultLookahead, placement.NewLookahead),
 		policy("random-nodes", "starts any invocation on any node that it fits, each pair as likely", forNodes, placement.DefaultNodesRandom, placement.NewNodesRandom),
 		policy("spss", "holds prices and baselines above HOPS' scheduler (SPSS)", forPrices, pricing.DefaultSPSS, pricing.NewSPSS),
 		planner("pba", "HOPS' pricer within one episode: moves after every window, by trials on copies of it", Heuristic, forPrices, spsa.Default, pricing.NewPBA),

@@ -84,6 +84,8 @@ type Imitate struct {
 	// smaller and larger steps than what comes of one's own choices.
 	Episodes int     `yaml:"episodes" json:"episodes"`
 	Rate     float64 `yaml:"rate" json:"rate"`
+	// Epochs is how often the policy learns each lesson while it is taught; 0 is once.
+	Epochs int `yaml:"epochs" json:"epochs"`
 }
 
 // Replay is importance-weighted replay of trajectories. It is off by default: an old trajectory's weight is a product over its steps, which
@@ -155,6 +157,7 @@ func (c Config) Validate() error {
 		{"imitate.steps", float64(c.Imitate.Steps), 0, 1 << 50, false},
 		{"imitate.episodes", float64(c.Imitate.Episodes), 0, 1 << 24, false},
 		{"imitate.rate", c.Imitate.Rate, 0, 1, false},
+		{"imitate.epochs", float64(c.Imitate.Epochs), 0, 1 << 20, false},
 		{"replay.cap", c.Replay.Cap, 0, 1e9, true},
 	} {
 		// Written so that NaN fails.

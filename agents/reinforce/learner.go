@@ -183,18 +183,25 @@ func (l *Learner) learn() error {
 		x.standardise()
 	}
 	policy, value := l.m.adams()
-	loss, err := l.m.policyGradient(x)
-	if err != nil {
-		return fmt.Errorf("update %d: %w", policy.Steps()+1, err)
+	epochs := 1
+	if l.taught() {
+		epochs = max(1, l.c.Imitate.Epochs)
 	}
-	m.policyLoss += loss
-	m.policyNorm += step(policy)
-	m.updates++
-	m.rows += float64(x.rows())
+	for range epochs {
+		loss, err := l.m.policyGradient(x)
+		if err != nil {
+			return fmt.Errorf("update %d: %w", policy.Steps()+1, err)
+		}
+		m.policyLoss += loss
+		m.policyNorm += step(policy)
+		m.updates++
+		m.rows += float64(x.rows())
+	}
 	if l.c.Baseline == Value {
 		m.explained += x.explained()
 		for range l.c.ValueUpdates {
-			if loss, err = l.m.valueGradient(x); err != nil {
+			loss, err := l.m.valueGradient(x)
+			if err != nil {
 				return fmt.Errorf("update %d of the value: %w", value.Steps()+1, err)
 			}
 			m.valueLoss += loss

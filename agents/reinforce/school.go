@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
@@ -16,7 +17,7 @@ type school struct {
 	seeds    rng.Key
 	width    int // of an environment's action
 	agents   int
-	teachers []envs.Policy
+	teachers []agents.Teacher
 	acts     []*envs.Action
 	begun    []bool // by copy: the present episode's beginning was seen, and
 	teaches  []bool // whether it is taught
@@ -47,6 +48,7 @@ func (s *school) act(v *envs.Vector, steps int64) error {
 	if s == nil {
 		return nil
 	}
+	teaching := false
 	for i, t := range s.teachers {
 		if !s.begun[i] {
 			s.begun[i], s.teaches[i] = true, steps < s.steps
@@ -55,11 +57,27 @@ func (s *school) act(v *envs.Vector, steps int64) error {
 			}
 			s.episodes[i]++
 		}
-		if !s.teaches[i] {
-			continue
+		teaching = teaching || s.teaches[i]
+	}
+	if !teaching {
+		return nil
+	}
+	return s.show(v)
+}
+
+// show asks the teachers, side by side: each has its environment.
+func (s *school) show(v *envs.Vector) error {
+	var all sync.WaitGroup
+	errs := make([]error, len(s.teachers))
+	for i, t := range s.teachers {
+		if s.teaches[i] {
+			all.Go(func() { errs[i] = t.Show(v.Env(i), v.Obs.Env(i), s.acts[i]) })
 		}
-		if err := t.Act(v.Obs.Env(i), s.acts[i], true); err != nil {
-			return fmt.Errorf("environment %d: %s: %w", i, t.Name(), err)
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("environment %d: %s: %w", i, s.teachers[i].Name(), err)
 		}
 	}
 	return nil

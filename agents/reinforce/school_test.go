@@ -36,6 +36,10 @@ func (c *contrary) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	}
 	return errors.New("nothing is legal")
 }
+
+func (c *contrary) Show(_ envs.Env, obs *envs.Observation, act *envs.Action) error {
+	return c.Act(obs, act, true)
+}
 func (c *contrary) CopyFrom(src envs.Policy) error        { *c = *src.(*contrary); return nil }
 func (c *contrary) AppendBinary(b []byte) ([]byte, error) { return append(b, c.episodes), nil }
 func (c *contrary) UnmarshalBinary(b []byte) error {
@@ -46,8 +50,8 @@ func (c *contrary) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-func taughtBy(best bool) func(string) (envs.Policy, error) {
-	return func(name string) (envs.Policy, error) {
+func taughtBy(best bool) func(string) (agents.Teacher, error) {
+	return func(name string) (agents.Teacher, error) {
 		if name != "contrary" {
 			return nil, errors.New("no policy " + name)
 		}
@@ -112,7 +116,7 @@ func TestImitationResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, l := choicetest.Train(t, 1, 3, 0, 1, func() (envs.Env, error) { return graphstest.NewToy(7), nil }, func(ctx agents.Context) (agents.Learner, error) {
-			ctx.Teacher = func(string) (envs.Policy, error) { return &passer{}, nil }
+			ctx.Teacher = func(string) (agents.Teacher, error) { return &passer{}, nil }
 			return New(c, ctx)
 		})
 		return v, l.(*Learner)
@@ -169,10 +173,14 @@ func (p *passer) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
+func (p *passer) Show(_ envs.Env, obs *envs.Observation, act *envs.Action) error {
+	return p.Act(obs, act, true)
+}
+
 func TestSchoolRefuses(t *testing.T) {
 	c := quick()
 	c.Imitate = Imitate{Policy: "nobody", Steps: 10}
-	for want, teacher := range map[string]func(string) (envs.Policy, error){"no policy nobody": taughtBy(true), "none to learn from": nil} {
+	for want, teacher := range map[string]func(string) (agents.Teacher, error){"no policy nobody": taughtBy(true), "none to learn from": nil} {
 		toy := choicetest.NewToy(choicetest.Toy{Length: 5})
 		l := learn(t, quick(), choicetest.Toy{Length: 5}, 0)
 		ctx := l.ctx

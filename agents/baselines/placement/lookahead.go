@@ -1,0 +1,151 @@
+package placement
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+)
+
+// LookaheadConfig configures [Lookahead].
+type LookaheadConfig struct {
+	// Seconds is how far each choice is followed.
+	Seconds float64 `yaml:"seconds" json:"seconds"`
+}
+
+// DefaultLookahead looks twenty seconds ahead, by when most of what a choice delays has come and gone.
+func DefaultLookahead() LookaheadConfig { return LookaheadConfig{Seconds: 20} }
+
+// Validate names the first field that is wrong.
+func (c *LookaheadConfig) Validate() error {
+	if !(c.Seconds > 0 && c.Seconds <= 3600) {
+		return fmt.Errorf("seconds is %g, want more than 0 and at most 3600", c.Seconds)
+	}
+	return nil
+}
+
+// Lookahead tries what several rules would do next, each on a copy of the world in which SJF goes on from there, and does what earns most
+// (a rollout policy: Tesauro and Galperin, 1996). On a copy it sees what will arrive and how long executions take, so that it is
+// no policy: it shows how much better than its rules one can be, and what to imitate. It keeps nothing between choices.
+type Lookahead struct {
+	c     LookaheadConfig
+	rules []envs.Policy // the first goes on
+	world *placement.Serverless
+	obs   *envs.Observation
+	act   *envs.Action
+	out   *envs.Outcome
+	tried [][3]float32
+}
+
+// NewLookahead returns a planner for environments such as env.
+func NewLookahead(c LookaheadConfig, env envs.Env) (*Lookahead, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	e, ok := envs.As[*placement.Serverless](env)
+	if !ok {
+		return nil, fmt.Errorf("lookahead: acts in %s only, not in %s", placement.ServerlessID, env.Spec().ID)
+	}
+	world, err := e.System().Environment()
+	if err != nil {
+		return nil, err
+	}
+	l := &Lookahead{c: c, world: world, obs: envs.NewObservation(env.Spec()), act: envs.NewAction(env.Spec()), out: envs.NewOutcome(env.Spec())}
+	for _, amount := range []string{Nominal, Smallest, Largest, Spread} {
+		p, err := NewNodesSJF(NodesSJFConfig{Amount: amount}, env)
+		if err != nil {
+			return nil, err
+		}
+		l.rules = append(l.rules, p)
+	}
+	p, err := NewNodesPacker(DefaultNodesPacker(), env)
+	if err != nil {
+		return nil, err
+	}
+	l.rules = append(l.rules, p)
+	return l, nil
+}
+
+// Name implements [envs.Planner].
+func (*Lookahead) Name() string { return "lookahead" }
+
+// Reset implements [envs.Planner].
+func (*Lookahead) Reset(uint64) error { return nil }
+
+// AppendBinary implements encoding.BinaryAppender: there is nothing to keep.
+func (*Lookahead) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (*Lookahead) UnmarshalBinary(b []byte) error {
+	if len(b) > 0 {
+		return fmt.Errorf("lookahead: %d bytes of state, want none", len(b))
+	}
+	return nil
+}
+
+// Plan implements [envs.Planner].
+func (l *Lookahead) Plan(env envs.Env, obs *envs.Observation, act *envs.Action) error {
+	now, ok := envs.As[*placement.Serverless](env)
+	if !ok {
+		return fmt.Errorf("lookahead: acts in %s only, not in %s", placement.ServerlessID, env.Spec().ID)
+	}
+	l.tried = l.tried[:0]
+	best, most := [3]float32{}, math.Inf(-1)
+	for _, rule := range l.rules {
+		if err := rule.Act(obs, l.act, true); err != nil {
+			return err
+		}
+		a := [3]float32(l.act.Kinds[0])
+		if l.was(a) {
+			continue
+		}
+		l.tried = append(l.tried, a)
+	}
+	if len(l.tried) == 1 {
+		copy(act.Kinds[0], l.tried[0][:])
+		return nil
+	}
+	for _, a := range l.tried {
+		earned, err := l.follow(now, a)
+		if err != nil {
+			return err
+		}
+		if earned > most {
+			best, most = a, earned
+		}
+	}
+	copy(act.Kinds[0], best[:])
+	return nil
+}
+
+func (l *Lookahead) was(a [3]float32) bool {
+	for _, b := range l.tried {
+		if a == b {
+			return true
+		}
+	}
+	return false
+}
+
+// follow does an action in a copy, lets the first rule go on, and returns what is earned in the time.
+func (l *Lookahead) follow(now *placement.Serverless, a [3]float32) (earned float64, err error) {
+	if err := l.world.CopyFrom(now); err != nil {
+		return 0, err
+	}
+	copy(l.act.Kinds[0], a[:])
+	for left := int64(l.c.Seconds * 1e6); left > 0; {
+		if err := l.world.Step(l.act, l.obs, l.out); err != nil {
+			return 0, err
+		}
+		earned += float64(l.out.Rewards[0][0])
+		left -= l.out.Elapsed
+		if l.out.Terminated || l.out.Truncated {
+			break
+		}
+		if err := l.rules[0].Act(l.obs, l.act, true); err != nil {
+			return 0, err
+		}
+	}
+	return earned, nil
+}
