@@ -1,6 +1,7 @@
 package gnn
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -44,8 +45,11 @@ func (c *deepRMClaims) report(r *suite.Report) error {
 
 // values holds a load's values against ours.
 func (c *deepRMClaims) values(r *suite.Report, load float64, who func(string) bool) (suite.Claim, error) {
-	out := suite.Claim{Verdict: suite.Holds}
-	var found []string
+	var (
+		out   suite.Claim
+		found []string
+		each  verdicts
+	)
 	for _, v := range published {
 		if v.load != load || !who(v.policy) {
 			continue
@@ -58,7 +62,11 @@ func (c *deepRMClaims) values(r *suite.Report, load float64, who func(string) bo
 			}
 			e := r.Estimate(stats.Scores{x})
 			word := v.verdict(e)
-			out.Verdict = both(out.Verdict, word)
+			if v.policy == learnedName {
+				each.add(i, word)
+			} else {
+				each.add(0, word) // the rules make one statement together
+			}
 			found = append(found, fmt.Sprintf("%s %s, where the paper has %s (%s)", f.players[i].Name, e, v.says(), word))
 		}
 	}
@@ -66,6 +74,7 @@ func (c *deepRMClaims) values(r *suite.Report, load float64, who func(string) bo
 		return suite.Claim{Found: nobody, Verdict: suite.Unknown}, nil
 	}
 	_, at := c.at(0, load)
+	out.Verdict = each.all()
 	out.Found = fmt.Sprintf("at load %.0f %%: %s", at, strings.Join(found, "; "))
 	return out, nil
 }
@@ -75,8 +84,11 @@ const nobody = "no trained policy plays"
 
 // leads holds the leads of the prose against ours.
 func (c *deepRMClaims) leads(r *suite.Report) (suite.Claim, error) {
-	out := suite.Claim{Claim: "it is 33 % below the best rule and 67 % below Packer at 130 %, 40 % below Tetris* and 60 % below SJF at 190 %", Verdict: suite.Holds}
-	var found []string
+	out := suite.Claim{Claim: "it is 33 % below the best rule and 67 % below Packer at 130 %, 40 % below Tetris* and 60 % below SJF at 190 %"}
+	var (
+		found []string
+		each  verdicts
+	)
 	for _, v := range leads {
 		for _, i := range c.find(learnedName) {
 			f, _ := c.at(i, v.load)
@@ -86,12 +98,12 @@ func (c *deepRMClaims) leads(r *suite.Report) (suite.Claim, error) {
 			}
 			e := r.Estimate(s)
 			word := reaches(e, v.percent)
-			out.Verdict = both(out.Verdict, word)
+			each.add(i, word)
 			found = append(found, fmt.Sprintf("%s at %g %% %s %% below %s (%s)", f.players[i].Name, v.load, e, v.rival, word))
 		}
 	}
-	if len(found) == 0 {
-		out.Verdict, found = suite.Unknown, []string{nobody}
+	if out.Verdict = each.all(); len(found) == 0 {
+		found = []string{nobody}
 	}
 	f, _ := c.at(c.find(sjfName)[0], 190)
 	sjf, err := f.values(f.find(sjfName), "slowdown", 1)
@@ -107,18 +119,48 @@ func (c *deepRMClaims) best(r *suite.Report) error {
 	if len(c.find(learnedName)) == 0 {
 		return nil
 	}
-	out := suite.Claim{Claim: "the learned policy is below every rule at high load", Verdict: suite.Holds}
-	var found []string
+	out := suite.Claim{Claim: "the learned policy is below every rule at high load"}
+	var (
+		found []string
+		each  verdicts
+	)
 	_, load := c.at(0, 190)
 	for _, v := range c.verdicts {
 		if strings.Contains(v.Setting, fmt.Sprintf("load %.0f %%", load)) {
-			out.Verdict = both(out.Verdict, verdictOf(v.Verdict))
+			each.add(c.readings[0].fields[0].find(v.A), verdictOf(v.Verdict))
 			found = append(found, fmt.Sprintf("%s is %s than %s", v.A, orEqual(v.Verdict), v.B))
 		}
 	}
+	out.Verdict = each.all()
 	out.Found = fmt.Sprintf("at load %.0f %%: %s", load, strings.Join(found, "; "))
 	r.Claim(out)
 	return nil
+}
+
+// verdicts are what a statement comes to under each of several policies.
+type verdicts map[int]string
+
+// add adds a part of the statement for policy i.
+func (v *verdicts) add(i int, word string) {
+	if *v == nil {
+		*v = verdicts{}
+	}
+	if old, ok := (*v)[i]; ok {
+		word = both(old, word)
+	}
+	(*v)[i] = word
+}
+
+// all is the verdict: where policies differ it depends, where there is none it is not decided.
+func (v verdicts) all() string {
+	out := ""
+	for _, word := range v {
+		if out != "" && out != word {
+			return suite.Depends
+		}
+		out = word
+	}
+	return cmp.Or(out, suite.Unknown)
 }
 
 // orEqual words a verdict.

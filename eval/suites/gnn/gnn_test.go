@@ -334,6 +334,16 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%v to %v against %s: %s, want %s", c.lo, c.hi, c.said.says(), got, c.want)
 		}
 	}
+	for want, words := range map[string][]string{suite.Unknown: nil, suite.Holds: {suite.Holds, suite.Holds}, suite.Depends: {suite.Holds, suite.Fails}} {
+		var v verdicts
+		for i, w := range words {
+			v.add(i, w)
+			v.add(i, suite.Holds)
+		}
+		if got := v.all(); got != want {
+			t.Errorf("%q: %s, want %s", words, got, want)
+		}
+	}
 	if got := both(suite.Holds, suite.Unknown); got != suite.Unknown {
 		t.Errorf("holds and not decided: %s", got)
 	}
