@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-deeprmpolicy verify-hops verify-hopslearned verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-graph verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -56,6 +56,9 @@ verify-simspeed: ## the simulator's speed, growth, memory and a day of 50,000 fu
 
 verify-speed: build ## the CPU engine in turn with PyTorch: PEER_PYTHON is a Python with torch, PEERS the folder of its scripts
 	docs/results/keep speed 'nets/native agents/maddpg bench' docs/results/speed/measure $(PEER_PYTHON) $(PEERS)
+
+verify-graph: build ## the graph policy in turn with PyTorch Geometric: PEER_PYTHON has torch and torch_geometric, PEERS the folder of pyg_gnn.py
+	docs/results/keep graph 'nets/native nets/graph.go nets/graphbatch.go nets/graphnet.go bench/graph.go' docs/results/graph/measure $(PEER_PYTHON) $(PEERS)
 
 verify-gradients: ## first gradients from PyTorch's own parameters and batch
 	docs/results/keep gradients 'nets/native agents/maddpg' env $(PLAIN) $(GO) test ./agents/maddpg -run '^TestPeerGradients$$' -v -timeout 1h -peer-python $(PEER_PYTHON) -peer-script $(PEERS)/torch_attmf.py
@@ -99,6 +102,17 @@ verify-deeprm: ## DeepRM's cluster against its own code, and five rules at ten l
 
 verify-nodes: ## five rules of the cluster of unlike nodes at ten loads
 	docs/results/keep nodes 'envs/placement agents/baselines/placement rng' env $(PLAIN) $(GO) test ./agents/baselines/placement -run NodesSweep -long -count 1 -v -timeout 2h
+
+verify-deeprmpolicy: build ## DeepRM's policy learned and compared with the rules (hours)
+	for s in 1 2 3; do for c in reinforce book; do [ -d runs/deeprm-$$c-s$$s ] || bin/stoker train configs/placement/deeprm-$$c.yaml --seed $$s; done; done
+	for c in dqn image; do [ -d runs/deeprm-$$c-s1 ] || bin/stoker train configs/placement/deeprm-$$c.yaml; done
+	docs/results/keep deeprmpolicy 'agents/reinforce agents/choice agents/dqn agents/baselines/placement envs/placement configs/placement' env $(PLAIN) $(GO) test ./agents/reinforce/deeprm -run 'Compare|HeldBack' -count 1 -v -timeout 0 -runs ../../../runs
+
+verify-hops: build ## HOPS' Figs. 2 to 4 on 20 seeds, the same rivals at other prices
+	docs/results/keep hops 'eval/suite eval/suites/hops envs/pricing agents/spsa agents/baselines/pricing checkpoints/zoo/hops-pricer/policy checkpoints/zoo/hops-scheduler/policy' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/hops -run Quick -long -count 1 -v -timeout 0; bin/stoker suite hops --out docs/results/hops'
+
+verify-hopslearned: ## the zoo's pricer and scheduler against PBA, the best fixed prices and ARMS (minutes)
+	docs/results/keep hopslearned 'envs/pricing agents/maddpg agents/dqn agents/spsa configs/pricing checkpoints/zoo' env $(PLAIN) $(GO) test ./checkpoints/zoo -run 'Shipped|Verdicts' -long -v -count=1 -timeout 1h
 
 verify-hopsspeed: ## runs of HOPS' world from 64 to 65,536 vGPUs (half a minute, idle machine)
 	docs/results/keep hopsspeed 'envs/pricing rng' bash -c '$(PLAIN) $(GO) test ./envs/pricing -run TestHOPSSpeed -long -count=1 -v || true'

@@ -164,7 +164,7 @@ func TestGraphPolicyFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := paidOfBest(t, p), paidOfBest(t, q.(agents.Policy)); a != b {
+	if a, b := paidOfBest(t, p), paidOfBest(t, q); a != b {
 		t.Errorf("the policy pays %g, read back %g", a, b)
 	}
 	k := spec.Kinds[0]
