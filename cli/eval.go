@@ -41,6 +41,7 @@ their data as CSV.`,
 		Example: `  stoker eval runs/sizing-attmf-s1
   stoker eval runs/sizing-attmf-s1 runs/sizing-attmf-s2 runs/sizing-attmf-s3 --seeds 1-50
   stoker eval runs/sizing-attmf-s1 autoscaler oracle --set eval.split=train
+  stoker eval zoo:deeprm --set env.sets=0 --out compare/
   stoker eval fixed autoscaler --config configs/sizing/attmf.yaml --out compare/`,
 		Args: args(1, -1, "what to compare, a run, checkpoint or policy,"),
 		RunE: func(c *cobra.Command, a []string) error { return runEval(c, a, f) },

@@ -15,17 +15,21 @@ import (
 // trainInTorch hands a training over to stoker-torch where it trains with libtorch, by its configuration or by what engine.device: auto
 // chooses there, and this program has none linked in. Where it was chosen and stoker-torch is not there, training goes on here, and says so.
 func trainInTorch(x *configs.Experiment) error {
-	if x.Engine.Device == "auto" && x.Engine.Name == engines.Native {
-		on, err := train.Choose(x, train.GPUs(), []string{engines.Native, engines.Torch})
-		if err != nil || on.Engine == engines.Native {
-			return nil // what is wrong with the environment is said where it is needed
-		}
-		if _, err := libtorch.FindBinary(); err != nil {
-			return nil
-		}
+	if x.Engine.Device != "auto" || x.Engine.Name != engines.Native {
+		return runInTorch(x.Engine)
+	}
+	on, err := train.Choose(x, train.GPUs(), []string{engines.Native, engines.Torch})
+	// What is wrong with the environment is said where it is needed.
+	if err == nil && on.Engine != engines.Native && isBuilt() {
 		return runInTorch(configs.Engine{Name: on.Engine, Device: on.Device})
 	}
-	return runInTorch(x.Engine)
+	return nil
+}
+
+// isBuilt reports whether there is a stoker-torch.
+func isBuilt() bool {
+	_, err := libtorch.FindBinary()
+	return err == nil
 }
 
 // runInTorch hands the whole command over to stoker-torch where it needs libtorch and this program has none linked in. It returns

@@ -27,7 +27,6 @@ func zooCommand() *cobra.Command {
 was made and how it did. A policy is named zoo:NAME wherever a checkpoint may stand.`,
 		Example: `  stoker zoo
   stoker zoo hops-pricer
-  stoker eval zoo:hops-pricer
   stoker zoo card runs/pricer-s1 runs/pricer-s2 --name hops-pricer --about "Prices …" --config configs/pricing/pricer.yaml`,
 		Args: args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -12,7 +12,7 @@ func TestBrokenLawsAreFound(t *testing.T) {
 	e := newNative(nets.Float64)
 	c := Graphs()["kinds, all on"]
 	for broken, least := range map[bool]float64{false: 0, true: 1e-2} {
-		var engine nets.Engine = e
+		engine := e
 		if broken {
 			engine = placed{e}
 		}
