@@ -89,6 +89,7 @@ func (t *transfer) report(r *suite.Report) error {
 	e := r.Estimate(moved)
 	out.Verdict = suite.Unknown
 	switch {
+	case budget > 1.1*paperBudget: // more than the claim allows: it shows nothing
 	case e.Lo >= paperTransfer:
 		out.Verdict = suite.Holds
 	case e.Hi < paperTransfer:
