@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-deeprmpolicy verify-hops verify-hopslearned verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-graph verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-deeprmpolicy verify-gnnfig1 verify-gnnfig3 verify-gnngeneralise verify-hops verify-hopslearned verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-graph verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -107,6 +107,15 @@ verify-deeprmpolicy: build ## DeepRM's policy learned and compared with the rule
 	for s in 1 2 3; do for c in reinforce book; do [ -d runs/deeprm-$$c-s$$s ] || bin/stoker train configs/placement/deeprm-$$c.yaml --seed $$s; done; done
 	for c in dqn image; do [ -d runs/deeprm-$$c-s1 ] || bin/stoker train configs/placement/deeprm-$$c.yaml; done
 	docs/results/keep deeprmpolicy 'agents/reinforce agents/choice agents/dqn agents/baselines/placement envs/placement configs/placement' env $(PLAIN) $(GO) test ./agents/reinforce/deeprm -run 'Compare|HeldBack' -count 1 -v -timeout 0 -runs ../../../runs
+
+verify-gnnfig1: build ## Fig. 1 of the graph paper: seconds over edges (half a minute, idle machine)
+	docs/results/keep gnnfig1 'eval/suites/gnn eval/suite bench nets/native' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickFig1 -long -count 1 -v -timeout 0; bin/stoker suite gnn-fig1 --seeds 1-6 --out docs/results/gnnfig1'
+
+verify-gnnfig3: build ## Fig. 3 of the graph paper and its prose (minutes)
+	docs/results/keep gnnfig3 'eval/suites/gnn eval/suite envs/placement agents/baselines/placement checkpoints/zoo' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickFig3 -long -count 1 -v -timeout 0; bin/stoker suite gnn-fig3 --out docs/results/gnnfig3'
+
+verify-gnngeneralise: build ## the graph policy where it was not trained (minutes; STOKER_DATA adds TPC-H)
+	docs/results/keep gnngeneralise 'eval/suites/gnn eval/suite envs/placement agents/baselines/placement checkpoints/zoo' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickGeneralise -long -count 1 -v -timeout 0; bin/stoker suite gnn-generalise $${STOKER_DATA:+--data "$$STOKER_DATA"} --out docs/results/gnngeneralise'
 
 verify-hops: build ## HOPS' Figs. 2 to 4 on 20 seeds, the same rivals at other prices
 	docs/results/keep hops 'eval/suite eval/suites/hops envs/pricing agents/spsa agents/baselines/pricing checkpoints/zoo/hops-pricer/policy checkpoints/zoo/hops-scheduler/policy' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/hops -run Quick -long -count 1 -v -timeout 0; bin/stoker suite hops --out docs/results/hops'
