@@ -130,6 +130,7 @@ func TestTPCHErrors(t *testing.T) {
 		{`{"dags":[{"size":"2g","stages":[{"tasks":0}]}]}`, "dags[0].stages[0].tasks is 0, want 1 to"},
 		{`{"dags":[{"size":"2g","stages":[{"tasks":1}]}]}`, "dags[0].stages[0] has neither first_wave_ms nor fresh_ms"},
 		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"x":1}}]}]}`, `dags[0].stages[0].first_wave_ms has the key "x", want a number of executors`},
+		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"2":1,"02":9}}]}]}`, `first_wave_ms has the key "02", want a number of executors`},
 		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"2":-1}}]}]}`, `dags[0].stages[0].first_wave_ms["2"] is -1 ms`},
 	} {
 		path := filepath.Join(t.TempDir(), "jobs.json")

@@ -3,6 +3,7 @@ package placement
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -156,10 +157,11 @@ func (s *tpchStage) work(at string, executors int) (float64, error) {
 // recorded is the duration with the number of executors that is nearest, of two as near the smaller; 0 where there is none.
 func recorded(at string, by map[string]float64, executors int) (float64, error) {
 	best, of := 0.0, 0
-	for key, ms := range by {
+	for _, key := range slices.Sorted(maps.Keys(by)) { // of several faults always the same is named
+		ms := by[key]
 		n, err := strconv.Atoi(key)
-		if err != nil || n < 1 {
-			return 0, fmt.Errorf("%s has the key %q, want a number of executors", at, key)
+		if err != nil || n < 1 || strconv.Itoa(n) != key { // with 05 beside 5, which counts would be chance
+			return 0, fmt.Errorf("%s has the key %q, want a number of executors, as in 5", at, key)
 		}
 		if !(ms >= 0 && ms <= 1e9) {
 			return 0, fmt.Errorf("%s[%q] is %g ms, want 0 to 1e9", at, key, ms)

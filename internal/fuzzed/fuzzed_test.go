@@ -51,6 +51,7 @@ var targets = []target{
 	{"envs/workload", "FuzzReadMemory", traces},
 	{"envs/workload", "FuzzScanner", traces},
 	{"envs/perfmodel", "FuzzReadFaaSConf", traces},
+	{"envs/placement", "FuzzTPCH", traces},
 	{"envs/pricing", "FuzzLatencies", traces},
 	{"envs/pricing", "FuzzPods", traces},
 	{"checkpoints", "FuzzManifest", checkpoint},
