@@ -199,7 +199,7 @@ func newBoard(out io.Writer, terminal bool, list []train.Planned) *board {
 	for _, p := range list {
 		name := p.Options.Name
 		if name == "" {
-			name = fmt.Sprintf("%s-s%d", p.Experiment.Name, p.Experiment.Seed)
+			name = train.Name(p.Experiment)
 		}
 		b.names = append(b.names, name)
 	}

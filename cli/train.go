@@ -14,6 +14,9 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
+// runsFolder is where runs come without --runs.
+const runsFolder = "runs"
+
 // trainFlags are the flags of train.
 type trainFlags struct {
 	sets                                     []string
@@ -63,7 +66,7 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
 	fl := c.Flags()
 	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in train.steps=1000 (repeatable)")
 	fl.StringVar(&f.name, "name", "", "name of the run (default: the experiment's name and the seed)")
-	fl.StringVar(&f.runs, "runs", "runs", "folder of the runs")
+	fl.StringVar(&f.runs, "runs", runsFolder, "folder of the runs")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of the run (default: the configuration's)")
 	fl.StringVar(&f.seeds, "seeds", "", "several runs, one per seed, as in 1-5, side by side")
 	fl.IntVar(&f.jobs, "jobs", 0, "with --seeds: runs at a time (default: one per core)")

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -14,7 +11,6 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -115,6 +111,7 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 		return usage("--name, --about and --config are needed: see stoker zoo card --help")
 	}
 	var all []contender
+	names := remaker{}
 	for _, run := range runs {
 		o, err := openContender(run)
 		if err != nil {
@@ -124,6 +121,7 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 			return err
 		}
 		all = append(all, *o)
+		names.add(run, o.x)
 	}
 	best := all[0]
 	for _, o := range all[1:] {
@@ -132,16 +130,18 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 		}
 	}
 	r := zoo.Recipe{Name: f.name, About: f.about, Policy: zoo.Prefix + f.name}
-	for _, o := range all {
-		r.Seeds = append(r.Seeds, o.x.Seed)
-		r.Sources = append(r.Sources, o.ck.Dir())
-		r.Remake = append(r.Remake, fmt.Sprintf("stoker train %s --seed %d", f.config, o.x.Seed))
+	for i, o := range all {
+		command, err := names.train(runs[i], f.config, o.x)
+		if err != nil {
+			return err
+		}
+		r.Seeds, r.Sources, r.Remake = append(r.Seeds, o.x.Seed), append(r.Sources, o.ck.Dir()), append(r.Remake, command)
 	}
 	if len(f.evals) == 0 {
 		f.evals = []string{filepath.Join(runs[0], "eval")}
 	}
 	for _, folder := range f.evals {
-		text, command, err := readEval(folder)
+		text, command, err := names.eval(folder)
 		if err != nil {
 			return err
 		}
@@ -195,25 +195,6 @@ func sameConfig(x *configs.Experiment, path string) error {
 		return usage("--config: %s does not make this run: compare stoker train %s --print-config with its config.yaml", path, path)
 	}
 	return nil
-}
-
-// readEval reads an eval.json and the command that made it.
-func readEval(folder string) (text []byte, command string, err error) {
-	text, err = os.ReadFile(filepath.Join(folder, eval.SummaryFile))
-	if err != nil {
-		return nil, "", errors.Join(fmt.Errorf("--eval %s: there is no evaluation: run stoker eval first", folder), err)
-	}
-	var s struct {
-		Command []string `json:"command"`
-	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, "", fmt.Errorf("--eval %s: %w", folder, err)
-	}
-	command = "stoker"
-	for _, word := range s.Command[min(1, len(s.Command)):] {
-		command += " " + quote(word)
-	}
-	return text, command, nil
 }
 
 // inZoo reports whether path names a policy of the zoo.

@@ -149,11 +149,14 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 	return r.carryOut(ctx, -1)
 }
 
+// Name is the run's name where Options have none.
+func Name(x *configs.Experiment) string { return fmt.Sprintf("%s-s%d", x.Name, x.Seed) }
+
 // Folder is where Start will put a run. It fails where the name is no name or exists.
 func Folder(x *configs.Experiment, o Options) (string, error) {
 	o = o.filled()
 	if o.Name == "" {
-		o.Name = fmt.Sprintf("%s-s%d", x.Name, x.Seed)
+		o.Name = Name(x)
 	}
 	if !runName.MatchString(o.Name) {
 		return "", Usage("run name %q: want letters, digits, '.', '_' and '-', a letter or digit first", o.Name)

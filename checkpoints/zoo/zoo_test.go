@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -56,7 +57,8 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// remake checks that the first command of a card trains with the card's configuration.
+// remake checks that the first command of a card trains with the card's configuration, and that the evaluations that follow are of a run that
+// the commands before make.
 func remake(t *testing.T, c *zoo.Card) {
 	t.Helper()
 	words := strings.Fields(c.Remake[0])
@@ -70,6 +72,21 @@ func remake(t *testing.T, c *zoo.Card) {
 	now, err := configs.Load(words[2], nil, train.Tables())
 	if err != nil {
 		t.Fatal(err)
+	}
+	made := map[string]bool{}
+	for _, command := range c.Remake {
+		switch words := strings.Fields(command); words[1] {
+		case "train":
+			x := *now
+			if x.Seed, err = strconv.ParseUint(words[4], 10, 64); err != nil || words[3] != "--seed" {
+				t.Fatalf("%q names no seed", command)
+			}
+			made["runs/"+train.Name(&x)] = true
+		case "eval":
+			if !made[words[2]] {
+				t.Errorf("%q evaluates what no command before it makes: those make %v", command, made)
+			}
+		}
 	}
 	now.Seed, now.Engine, now.Eval = was.Seed, was.Engine, was.Eval
 	a, err := was.YAML()
