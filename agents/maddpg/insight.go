@@ -34,7 +34,7 @@ func (p *TrainedPolicy) Insight(act nets.Engine, rows int) (agents.Insight, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := agents.GetTensor(p.file.Arrays, arrayActor, net.Params()); err != nil {
+	if err := agents.GetTensor(p.File.Arrays, arrayActor, net.Params()); err != nil {
 		return nil, err
 	}
 	x := &insight{p: p, e: act}
@@ -45,7 +45,7 @@ func (p *TrainedPolicy) Insight(act nets.Engine, rows int) (agents.Insight, erro
 	x.raw, x.dx, x.by = make([]float32, len(x.act.x)), make([]float32, len(x.act.x)), make([]float32, len(x.act.x))
 	x.dy, x.out = make([]float32, len(x.act.y)), make([]float32, len(x.act.out))
 	if m, ok := net.Arch().(nets.MeanField); ok && m.Mix == nets.Attention {
-		x.mix = newMixing(m, p.file.Arrays[arrayActor].Data)
+		x.mix = newMixing(m, p.File.Arrays[arrayActor].Data)
 	}
 	return x, nil
 }

@@ -1,13 +1,13 @@
 package maddpg
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/frozen"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -84,17 +84,9 @@ func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.
 }
 
 func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*TrainedPolicy, error) {
-	if f.Agent != Name {
-		return nil, fmt.Errorf("made by agent %q, want %q", f.Agent, Name)
-	}
-	if f.EnvID != spec.ID {
-		return nil, fmt.Errorf("trained for %s, not for %s", f.EnvID, spec.ID)
-	}
 	var d description
-	dec := json.NewDecoder(bytes.NewReader(f.Description))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&d); err != nil {
-		return nil, fmt.Errorf("description: %w", err)
+	if err := frozen.Describe(f, Name, spec, &d); err != nil {
+		return nil, err
 	}
 	if d.Format != format {
 		return nil, fmt.Errorf("description has format %d, want %d", d.Format, format)
@@ -118,9 +110,8 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 		return nil, fmt.Errorf("actor takes %v and gives %v for %d agents, the environment has observations of %d and actions of %d for %d",
 			in, arch.Output(), arch.AgentCount(), prob.obs, prob.act, prob.agents)
 	}
-	// Before anything is made of that size: a description of a few bytes can ask for gigabytes.
-	if _, size := nets.Layout(arch); len(f.Arrays[arrayActor].Data) != size*arch.Groups() {
-		return nil, fmt.Errorf("array %q has %d numbers, its architecture has %d", arrayActor, len(f.Arrays[arrayActor].Data), size*arch.Groups())
+	if err := frozen.Fits(f, arrayActor, arch); err != nil {
+		return nil, err
 	}
 	net, err := act.NewNet(arch)
 	if err != nil {
@@ -129,7 +120,10 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 	if err := agents.GetTensor(f.Arrays, arrayActor, net.Params()); err != nil {
 		return nil, err
 	}
-	t := &TrainedPolicy{file: f, name: d.Name, prob: prob, clip: float32(d.ObservationClip), hot: make([]float32, prob.codec.width())}
+	t := &TrainedPolicy{
+		Policy: frozen.New(f, d.Name, "maddpg: policy", frozen.Sum(f, true, slices.Sorted(maps.Keys(f.Arrays))...)),
+		prob:   prob, clip: float32(d.ObservationClip), hot: make([]float32, prob.codec.width()),
+	}
 	if d.ObservationClip > 0 {
 		for _, a := range []struct {
 			name string
@@ -146,6 +140,5 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 	if t.acting, err = newActing(&t.prob, act, net, 1); err != nil {
 		return nil, err
 	}
-	t.hash = fingerprint(f)
-	return t, t.Reset(0)
+	return t, nil
 }

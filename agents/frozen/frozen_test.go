@@ -1,0 +1,131 @@
+package frozen
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+func file() *agents.PolicyFile {
+	return &agents.PolicyFile{Agent: "test", EnvID: "test/E-v1", Description: []byte(`{"format":1}`), Arrays: map[string]agents.Array{
+		"w": {Shape: []int{2}, Data: []float32{1, -2}}, "more": {Shape: []int{1}, Data: []float32{0.5}},
+	}}
+}
+
+// The bytes that are hashed, by hand: saved states depend on them.
+func TestSumIsOfTheseBytes(t *testing.T) {
+	const head, w, more = "test\x00test/E-v1\x00" + `{"format":1}`, "\x00\x00\x80\x3f\x00\x00\x00\xc0", "\x00\x00\x00\x3f"
+	if Sum(file(), false, "w") != sha256.Sum256([]byte(head+w)) {
+		t.Error("one array without its name")
+	}
+	if Sum(file(), true, "more", "w") != sha256.Sum256([]byte(head+"\x00more\x00"+more+"\x00w\x00"+w)) {
+		t.Error("two arrays with their names")
+	}
+}
+
+// acting is what a package that uses this one has.
+type acting struct{ Policy }
+
+func (*acting) Act(*envs.Observation, *envs.Action, bool) error { return nil }
+
+func open(f *agents.PolicyFile) *acting {
+	return &acting{New(f, "label", "test: policy", Sum(f, true, "w"))}
+}
+
+var _ agents.Policy = (*acting)(nil)
+
+// A state is the sum and the stream's 24 bytes, and brings another policy of the same file to the same draws; those of other files don't mix.
+func TestStateIsTheStream(t *testing.T) {
+	p, q := open(file()), open(file())
+	if err := p.Reset(7); err != nil {
+		t.Fatal(err)
+	}
+	p.Draws.Uint64()
+	s := rng.NewStream(7, "test: policy")
+	s.Uint64()
+	want := Sum(file(), true, "w")
+	state, err := s.AppendBinary(slices.Clone(want[:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.AppendBinary(nil); err != nil || !slices.Equal(got, state) {
+		t.Fatalf("state is %x, %v, want %x", got, err, state)
+	}
+	if err := q.UnmarshalBinary(state); err != nil || q.Draws != p.Draws {
+		t.Errorf("restored: %v", err)
+	}
+	for cut := range state {
+		if q.UnmarshalBinary(state[:cut]) == nil {
+			t.Errorf("%d of %d bytes were taken", cut, len(state))
+		}
+	}
+	p.Draws.Uint64()
+	if err := q.CopyFrom(p); err != nil || q.Draws != p.Draws {
+		t.Errorf("copied: %v", err)
+	}
+	other := file()
+	other.Arrays["w"].Data[1] = 3
+	r := open(other)
+	if err := r.CopyFrom(p); err == nil || !strings.Contains(err.Error(), "test: policy label can't be made equal to label") {
+		t.Errorf("copying from other weights gave %v", err)
+	}
+	if err := r.UnmarshalBinary(state); err == nil || !strings.Contains(err.Error(), "test: policy: the state belongs to other weights") {
+		t.Errorf("another's state gave %v", err)
+	}
+	if f, err := p.Export(); err != nil || f != p.File || p.Name() != "label" {
+		t.Errorf("%v, %v, %q", f, err, p.Name())
+	}
+}
+
+func TestFilesRefused(t *testing.T) {
+	spec := &envs.Spec{ID: "test/E-v1"}
+	for want, change := range map[string]func(*agents.PolicyFile){
+		`made by agent "other", want "test"`:      func(f *agents.PolicyFile) { f.Agent = "other" },
+		"trained for test/F-v1, not for test/E-v": func(f *agents.PolicyFile) { f.EnvID = "test/F-v1" },
+		"description: unexpected EOF":             func(f *agents.PolicyFile) { f.Description = []byte("{") },
+		`unknown field "more"`:                    func(f *agents.PolicyFile) { f.Description = []byte(`{"more":1}`) },
+	} {
+		f := file()
+		change(f)
+		var d struct{ Format int }
+		if err := Describe(f, "test", spec, &d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+	var d struct{ Format int }
+	if err := Describe(file(), "test", spec, &d); err != nil || d.Format != 1 {
+		t.Errorf("format %d, %v", d.Format, err)
+	}
+	// Two agents with weights of their own: 2·(1·1 + 1) numbers.
+	arch := nets.MLP{Agents: 2, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU}
+	if err := Fits(file(), "w", arch); err == nil || !strings.Contains(err.Error(), `array "w" has 2 numbers, its architecture has 4`) {
+		t.Errorf("half the parameters gave %v", err)
+	}
+}
+
+// What is written is read again.
+func TestNewFile(t *testing.T) {
+	e := native.New(native.Options{Threads: 1})
+	arch := nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU}
+	net, err := e.NewNet(arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net.Params().Set([]float32{3, 4})
+	spec := &envs.Spec{ID: "test/E-v1"}
+	f, err := NewFile("test", spec, struct{ Format int }{5}, "w", net.Params(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct{ Format int }
+	if err := Describe(f, "test", spec, &d); err != nil || d.Format != 5 || Fits(f, "w", arch) != nil || !slices.Equal(f.Arrays["w"].Data, []float32{3, 4}) {
+		t.Errorf("%+v holds %v, %v", f, d, err)
+	}
+}
