@@ -1,6 +1,7 @@
 package native
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,6 +43,31 @@ func TestPool(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// order is a job that notes which parts were done and by whom.
+type order [][2]int
+
+func (o *order) part(i, w int) { *o = append(*o, [2]int{i, w}) }
+
+// A thread does its own range from the start, the same in each job, and then what others have left, from the end.
+func TestPoolRanges(t *testing.T) {
+	p := pool{over: make(chan struct{}, 1)}
+	for range 3 {
+		o := order{}
+		p.offer(&o, 7, 3)
+		p.takeOf(1, 1)
+		p.take(0, 3)
+		p.wait()
+		if want := (order{{2, 1}, {3, 1}, {0, 0}, {1, 0}, {6, 0}, {5, 0}, {4, 0}}); !slices.Equal(o, want) {
+			t.Errorf("parts and workers were %v, want %v", o, want)
+		}
+	}
+	o := order{}
+	p.offer(&o, 2, 2)
+	if p.take(2, 3); len(o) > 0 {
+		t.Error("a thread too many took part")
+	}
 }
 
 func BenchmarkPool(b *testing.B) {
