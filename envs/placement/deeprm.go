@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
@@ -40,6 +41,7 @@ type DeepRM struct {
 	first   int      // the ring's oldest
 	waiting int      // jobs in the ring
 	active  []int32  // jobs that run or are booked, in the order of their placement
+	soonest int32    // no active job leaves before this time step
 	shown   int      // visible jobs
 	weight  int64    // Σ 1/length over jobs in the system, in units of 1/one
 	placed  []placement
@@ -173,7 +175,7 @@ func (e *DeepRM) begin(seed uint64, set int) {
 	for i := range e.visible {
 		e.visible[i], e.needs[i] = -1, never
 	}
-	e.first, e.waiting, e.shown, e.weight = 0, 0, 0, 0
+	e.first, e.waiting, e.shown, e.weight, e.soonest = 0, 0, 0, 0, math.MaxInt32
 	e.active, e.placed, e.ends, e.tally = e.active[:0], e.placed[:0], e.ends[:0], tally{}
 	e.screen.clear()
 	e.screen.shuffle(seed, &e.source)
@@ -254,6 +256,7 @@ func (e *DeepRM) place(place, start int) {
 	e.placed = append(e.placed, placement{e.now, int32(place)})
 	e.cluster.take(j, start)
 	j.finish = e.now + int32(start) + j.length
+	e.soonest = min(e.soonest, j.finish)
 	e.ends = e.ends[:0]
 	e.screen.placed(e, j, start)
 	e.active = append(e.active, i)
@@ -304,12 +307,17 @@ func (e *DeepRM) move() (terminated, truncated bool) {
 // leave removes the jobs that have ended. LateRemoval steps over the one after each, as deleting from a list under way does.
 func (e *DeepRM) leave() {
 	e.ends = e.ends[:0]
+	if e.now < e.soonest {
+		return
+	}
+	e.soonest = math.MaxInt32
 	kept := e.active[:0]
 	skip := false
 	for _, i := range e.active {
 		j := &e.jobs[i]
 		if j.finish > e.now || skip {
 			kept = append(kept, i)
+			e.soonest = min(e.soonest, j.finish)
 			skip = false
 			continue
 		}

@@ -18,6 +18,7 @@ type Layout struct {
 	Resources, Slots, Horizon, Visible, Size int
 
 	steps, length, backlog int // bounds: jobs of an episode, their length, jobs in the backlog
+	first, stride          int // of a compact observation: where the numbers of place 0 begin, and how many a place has
 }
 
 // NewLayout returns the layout of a valid configuration's observations.
@@ -25,6 +26,7 @@ func NewLayout(c *DeepRMConfig) Layout {
 	return Layout{
 		Image: c.Observation == Image, Resources: c.Resources, Slots: c.Slots, Horizon: c.Horizon, Visible: c.Visible,
 		Size: c.largest(), steps: c.Steps, length: c.longest(), backlog: c.Backlog,
+		first: (c.Resources + 1) * c.Horizon, stride: c.Resources + 1,
 	}
 }
 
@@ -47,13 +49,18 @@ func (l *Layout) block(resource, place int) int {
 }
 
 // row is where a compact observation's numbers of a place begin.
-func (l *Layout) row(place int) int { return (l.Resources+1)*l.Horizon + place*(l.Resources+1) }
+func (l *Layout) row(place int) int { return l.first + place*l.stride }
 
 // Length is the length of the job in a visible place in time steps, 0 where there is none.
 func (l *Layout) Length(values []float32, place int) int {
 	if !l.Image {
-		return int(values[l.row(place)])
+		return int(values[l.first+place*l.stride])
 	}
+	return l.rows(values, place)
+}
+
+// rows is the height of the block of a visible place, apart so that reading a compact observation takes no call.
+func (l *Layout) rows(values []float32, place int) int {
 	n := 0
 	for at := l.block(0, place); n < l.Horizon && values[at] != 0; at += l.columns() {
 		n++

@@ -24,7 +24,7 @@ func (e *DeepRM) CopyFrom(src envs.Env) error {
 	copy(e.visible, s.visible)
 	copy(e.needs, s.needs)
 	copy(e.backlog, s.backlog)
-	e.first, e.waiting, e.shown, e.weight, e.tally = s.first, s.waiting, s.shown, s.weight, s.tally
+	e.first, e.waiting, e.shown, e.weight, e.soonest, e.tally = s.first, s.waiting, s.shown, s.weight, s.soonest, s.tally
 	e.active = append(e.active[:0], s.active...)
 	e.placed = append(e.placed[:0], s.placed...)
 	e.ends = append(e.ends[:0], s.ends...)

@@ -68,7 +68,17 @@ func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	if p.config.Noise > 0 {
 		best = p.estimated(o)
 	} else {
-		least := 0
+		best = p.shortest(o)
+	}
+	p.choose(act, best)
+	return nil
+}
+
+// shortest returns the shortest job that fits. Where the mask tells which ones do, which is the common case and a hot path, lengths
+// with places below them are compared without branches: what fits is as good as random to a processor.
+func (p *SJF) shortest(o *envs.KindObservation) int {
+	if !p.exact || p.Image {
+		best, least := -1, 0
 		for i := range p.Visible {
 			if !p.fits(o, i) {
 				continue
@@ -77,9 +87,21 @@ func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 				best, least = i, length
 			}
 		}
+		return best
 	}
-	p.choose(act, best)
-	return nil
+	const none = int64(1) << 62
+	least := none
+	for i, legal := range o.Mask[:p.Visible] {
+		x := int64(p.Length(o.Values, i))<<32 | int64(i)
+		if !legal {
+			x = none
+		}
+		least = min(least, x)
+	}
+	if least == none {
+		return -1
+	}
+	return int(least & (1<<32 - 1))
 }
 
 // estimated returns the job that fits and seems shortest.
