@@ -18,32 +18,22 @@ func (c *NodesFCFSConfig) Validate() error { return checkAmount(c.Amount) }
 
 // NodesFCFS starts invocations in the order in which they came to wait, each on the node on which it is expected to end first.
 type NodesFCFS struct {
-	stateless
-	cluster
+	nodesRule
 	config NodesFCFSConfig
 }
 
 // NewNodesFCFS returns a policy for environments such as env.
 func NewNodesFCFS(c NodesFCFSConfig, env envs.Env) (*NodesFCFS, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	v, err := newCluster("fcfs-nodes", c.Amount, env)
+	r, err := newNodesRule("fcfs-nodes", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}
-	return &NodesFCFS{stateless{"fcfs-nodes"}, v, c}, nil
+	return &NodesFCFS{r, c}, nil
 }
 
 // Act implements [envs.Policy].
 func (p *NodesFCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	o := &obs.Kinds[0]
-	best := p.decide(o)
-	if p.again(o, best) {
-		best = p.decide(o)
-		p.forced = false
-	}
-	p.choose(act, best)
+	p.act(obs, act, p.decide)
 	return nil
 }
 

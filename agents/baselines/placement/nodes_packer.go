@@ -24,32 +24,22 @@ func (c *NodesPackerConfig) Validate() error { return checkAmount(c.Amount) }
 // NodesPacker starts the invocation on the node for which what the node has free, times what the invocation demands, summed over resources, is largest: both as
 // shares of what the largest node has.
 type NodesPacker struct {
-	stateless
-	cluster
+	nodesRule
 	config NodesPackerConfig
 }
 
 // NewNodesPacker returns a policy for environments such as env.
 func NewNodesPacker(c NodesPackerConfig, env envs.Env) (*NodesPacker, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	v, err := newCluster("packer-nodes", c.Amount, env)
+	r, err := newNodesRule("packer-nodes", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}
-	return &NodesPacker{stateless{"packer-nodes"}, v, c}, nil
+	return &NodesPacker{r, c}, nil
 }
 
 // Act implements [envs.Policy].
 func (p *NodesPacker) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	o := &obs.Kinds[0]
-	best := p.decide(o)
-	if p.again(o, best) {
-		best = p.decide(o)
-		p.forced = false
-	}
-	p.choose(act, best)
+	p.act(obs, act, p.decide)
 	return nil
 }
 

@@ -28,10 +28,7 @@ type NodesRandom struct {
 
 // NewNodesRandom returns a policy for environments such as env.
 func NewNodesRandom(c NodesRandomConfig, env envs.Env) (*NodesRandom, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	v, err := newCluster("random-nodes", c.Amount, env)
+	v, err := newCluster("random-nodes", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +46,7 @@ func (p *NodesRandom) Reset(seed uint64) error {
 
 // Act implements [envs.Policy]. It draws even where a deterministic action is asked for: it has no other.
 func (p *NodesRandom) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	o := &obs.Kinds[0]
-	best := p.decide(o)
-	if p.again(o, best) {
-		best = p.decide(o)
-		p.forced = false
-	}
-	p.choose(act, best)
+	p.act(obs, act, p.decide)
 	return nil
 }
 

@@ -17,32 +17,22 @@ func (c *NodesSJFConfig) Validate() error { return checkAmount(c.Amount) }
 // NodesSJF starts, of the invocations that fit somewhere, the one with the least work, on the node on which it is expected to end first. It looks at the work of the invocation,
 // not at that of its request.
 type NodesSJF struct {
-	stateless
-	cluster
+	nodesRule
 	config NodesSJFConfig
 }
 
 // NewNodesSJF returns a policy for environments such as env.
 func NewNodesSJF(c NodesSJFConfig, env envs.Env) (*NodesSJF, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	v, err := newCluster("sjf-nodes", c.Amount, env)
+	r, err := newNodesRule("sjf-nodes", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}
-	return &NodesSJF{stateless{"sjf-nodes"}, v, c}, nil
+	return &NodesSJF{r, c}, nil
 }
 
 // Act implements [envs.Policy].
 func (p *NodesSJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	o := &obs.Kinds[0]
-	best := p.decide(o)
-	if p.again(o, best) {
-		best = p.decide(o)
-		p.forced = false
-	}
-	p.choose(act, best)
+	p.act(obs, act, p.decide)
 	return nil
 }
 

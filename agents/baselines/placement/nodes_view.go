@@ -42,7 +42,11 @@ type cluster struct {
 	forced bool
 }
 
-func newCluster(name, amount string, env envs.Env) (cluster, error) {
+// newCluster is where the named rule begins: with a configuration, checked, of which amount is a part, and an environment that the rule knows.
+func newCluster(name string, c interface{ Validate() error }, amount string, env envs.Env) (cluster, error) {
+	if err := c.Validate(); err != nil {
+		return cluster{}, err
+	}
 	e, ok := envs.As[*placement.Serverless](env)
 	if !ok {
 		return cluster{}, fmt.Errorf("%s: acts in %s only, not in %s", name, placement.ServerlessID, env.Spec().ID)
@@ -50,6 +54,17 @@ func newCluster(name, amount string, env envs.Env) (cluster, error) {
 	l := e.Layout()
 	return cluster{ServerlessLayout: l, grant: amount, warm: make([]bool, l.Nodes), local: make([]float32, l.Nodes),
 		open: make([]int, 0, l.Nodes)}, nil
+}
+
+// nodesRule is a rule that looks at a cluster as it is and keeps nothing.
+type nodesRule struct {
+	stateless
+	cluster
+}
+
+func newNodesRule(name string, c interface{ Validate() error }, amount string, env envs.Env) (nodesRule, error) {
+	v, err := newCluster(name, c, amount, env)
+	return nodesRule{stateless{name}, v}, err
 }
 
 // look begins with an observation and returns how many of its invocations wait.
@@ -128,6 +143,17 @@ func (c *cluster) fits(v, node []float32, n, amount int) int {
 
 // pick is an invocation, an amount and a node; none waits.
 type pick struct{ invocation, amount, node int }
+
+// act writes what a rule decides; where it would wait and may not, it decides once more, forced.
+func (c *cluster) act(obs *envs.Observation, act *envs.Action, decide func(*envs.KindObservation) pick) {
+	o := &obs.Kinds[0]
+	best := decide(o)
+	if c.again(o, best) {
+		best = decide(o)
+		c.forced = false
+	}
+	c.choose(act, best)
+}
 
 // again reports whether a rule must decide once more, forced: it would wait, which the mask forbids (hold: false).
 func (c *cluster) again(o *envs.KindObservation, p pick) bool {

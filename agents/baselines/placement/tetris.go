@@ -50,8 +50,7 @@ func (c *TetrisConfig) Validate() error {
 // invocation's whole request, and ε is the mean alignment over the mean work left, so that both weigh the same. Invocations of requests that hold more than others are left
 // out, and those that are the last of their stage come first.
 type Tetris struct {
-	stateless
-	cluster
+	nodesRule
 	config TetrisConfig
 	held   []float32
 	pairs  []scored
@@ -66,25 +65,16 @@ type scored struct {
 
 // NewTetris returns a policy for environments such as env.
 func NewTetris(c TetrisConfig, env envs.Env) (*Tetris, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	v, err := newCluster("tetris", c.Amount, env)
+	r, err := newNodesRule("tetris", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}
-	return &Tetris{stateless{"tetris"}, v, c, make([]float32, 0, v.Window), make([]scored, 0, v.Window*v.Nodes)}, nil
+	return &Tetris{r, c, make([]float32, 0, r.Window), make([]scored, 0, r.Window*r.Nodes)}, nil
 }
 
 // Act implements [envs.Policy].
 func (p *Tetris) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	o := &obs.Kinds[0]
-	best := p.decide(o)
-	if p.again(o, best) {
-		best = p.decide(o)
-		p.forced = false
-	}
-	p.choose(act, best)
+	p.act(obs, act, p.decide)
 	return nil
 }
 
