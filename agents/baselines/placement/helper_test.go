@@ -30,33 +30,28 @@ var variants = []rule{
 	{"tetris-star", func(e envs.Env) (envs.Policy, error) { return NewTetrisStar(TetrisStarConfig{K: 1}, e) }},
 }
 
-// world is an environment and a policy in it.
-type world struct {
+// play is an environment and a policy in it.
+type play[E envs.Env] struct {
 	t      testing.TB
-	env    *placement.DeepRM
+	env    E
 	policy envs.Policy
-	layout placement.Layout
 	obs    *envs.Observation
 	act    *envs.Action
 	out    *envs.Outcome
 }
 
-func newWorld(t testing.TB, c placement.DeepRMConfig, r rule) *world {
+func newPlay[E envs.Env](t testing.TB, e E, r rule) play[E] {
 	t.Helper()
-	e, err := placement.NewDeepRM(c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	p, err := r.build(e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := e.Spec()
-	return &world{t, e, p, placement.NewLayout(&c), envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
+	return play[E]{t, e, p, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
 }
 
-func (w *world) reset(seed uint64) {
-	if err := w.env.Reset(seed, nil, w.obs); err != nil {
+func (w *play[E]) reset(seed uint64, o envs.Options) {
+	if err := w.env.Reset(seed, o, w.obs); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := w.policy.Reset(seed); err != nil {
@@ -65,18 +60,40 @@ func (w *world) reset(seed uint64) {
 	w.out.Terminated, w.out.Truncated = false, false
 }
 
-// step returns the place that was chosen. It is timed: Helper would take longer than the rest.
-func (w *world) step() int {
+// step is timed: Helper would take longer than the rest.
+func (w *play[E]) step() {
 	if err := w.policy.Act(w.obs, w.act, true); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := w.env.Step(w.act, w.obs, w.out); err != nil {
 		w.t.Fatal(err)
 	}
-	return int(w.act.Kinds[0][0])
 }
 
-func (w *world) ended() bool { return w.out.Terminated || w.out.Truncated }
+func (w *play[E]) ended() bool { return w.out.Terminated || w.out.Truncated }
+
+// world is a cluster of one machine and a policy in it.
+type world struct {
+	play[*placement.DeepRM]
+	layout placement.Layout
+}
+
+func newWorld(t testing.TB, c placement.DeepRMConfig, r rule) *world {
+	t.Helper()
+	e, err := placement.NewDeepRM(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{newPlay(t, e, r), placement.NewLayout(&c)}
+}
+
+func (w *world) reset(seed uint64) { w.play.reset(seed, nil) }
+
+// step returns the place that was chosen.
+func (w *world) step() int {
+	w.play.step()
+	return int(w.act.Kinds[0][0])
+}
 
 // episode plays to the end and returns the mean slowdown and the number of jobs.
 func (w *world) episode(seed uint64) (slowdown, jobs float64) {

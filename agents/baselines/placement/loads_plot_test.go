@@ -25,22 +25,7 @@ func TestRedraw(t *testing.T) {
 // many standard errors the two are apart.
 func draw(t *testing.T, dir string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, "loads.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	number := func(s string) float64 {
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
+	rows, number := loads(t, dir)
 	figure := &chart.Figure{
 		Title:   "Mean slowdown over 5,000 job sequences (lines) and over 100 of another implementation (dots, with 95 % intervals)",
 		Columns: 2, Width: 420, Height: 320,
@@ -54,7 +39,7 @@ func draw(t *testing.T, dir string) {
 	for p, r := range rules {
 		style := chart.Styles(p)
 		var x, y, zs []float64
-		for _, row := range rows[1:] {
+		for _, row := range rows {
 			if row[2] != r.name {
 				continue
 			}
@@ -72,6 +57,26 @@ func draw(t *testing.T, dir string) {
 	figure.Panels = []*chart.Panel{left, right}
 	if _, err := figure.Save(dir, "loads"); err != nil {
 		t.Error(err)
+	}
+}
+
+// loads returns the rows of a folder's loads.csv, without its head, and what reads their numbers.
+func loads(t *testing.T, dir string) (rows [][]string, number func(s string) float64) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, "loads.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if rows, err = csv.NewReader(f).ReadAll(); err != nil || len(rows) == 0 {
+		t.Fatalf("%s has %d rows: %v", f.Name(), len(rows), err)
+	}
+	return rows[1:], func(s string) float64 {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
 	}
 }
 

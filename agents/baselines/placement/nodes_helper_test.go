@@ -17,15 +17,8 @@ var nodesRules = []rule{
 	{"random-nodes", func(e envs.Env) (envs.Policy, error) { return NewNodesRandom(DefaultNodesRandom(), e) }},
 }
 
-// cloud is an environment of nodes and a policy in it.
-type cloud struct {
-	t      testing.TB
-	env    *placement.Serverless
-	policy envs.Policy
-	obs    *envs.Observation
-	act    *envs.Action
-	out    *envs.Outcome
-}
+// cloud is unlike nodes and a policy among them.
+type cloud struct{ play[*placement.Serverless] }
 
 func newCloud(t testing.TB, c placement.ServerlessConfig, r rule) *cloud {
 	t.Helper()
@@ -33,35 +26,8 @@ func newCloud(t testing.TB, c placement.ServerlessConfig, r rule) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.build(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := e.Spec()
-	return &cloud{t, e, p, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
+	return &cloud{newPlay(t, e, r)}
 }
-
-func (w *cloud) reset(seed uint64, o envs.Options) {
-	if err := w.env.Reset(seed, o, w.obs); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.policy.Reset(seed); err != nil {
-		w.t.Fatal(err)
-	}
-	w.out.Terminated, w.out.Truncated = false, false
-}
-
-// step is timed: Helper would take longer than the rest.
-func (w *cloud) step() {
-	if err := w.policy.Act(w.obs, w.act, true); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.env.Step(w.act, w.obs, w.out); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *cloud) ended() bool { return w.out.Terminated || w.out.Truncated }
 
 // episode plays to the end and returns what it reports.
 func (w *cloud) episode(seed uint64, o envs.Options) envs.Episode {

@@ -1,12 +1,8 @@
 package placement
 
 import (
-	"encoding/csv"
 	"flag"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/chart"
@@ -24,25 +20,10 @@ func TestRedrawNodes(t *testing.T) {
 // drawSweep draws four quantities of each rule over the load, with 95 % intervals as bands.
 func drawSweep(t *testing.T, dir string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, "loads.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	number := func(s string) float64 {
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
+	rows, number := loads(t, dir)
 	figure := &chart.Figure{Title: "Rules of unlike nodes over the load: means of 60 episodes with 95 % intervals", Columns: 2, Width: 420, Height: 280}
 	var policies []string
-	for _, r := range rows[1:] {
+	for _, r := range rows {
 		if !slices.Contains(policies, r[2]) {
 			policies = append(policies, r[2])
 			figure.Key = append(figure.Key, chart.Entry{Text: r[2], Style: chart.Styles(len(policies) - 1), Line: true})
@@ -55,7 +36,7 @@ func drawSweep(t *testing.T, dir string) {
 		}
 		for i, policy := range policies {
 			var x, y, lo, hi []float64
-			for _, r := range rows[1:] {
+			for _, r := range rows {
 				if r[2] != policy || r[3] != quantity {
 					continue
 				}
