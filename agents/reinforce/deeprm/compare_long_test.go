@@ -3,6 +3,7 @@ package deeprm
 import (
 	"flag"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ type result struct {
 	learned  bool
 	versions int     // trained ones
 	mean     float64 // over versions and sequences, of each sequence's mean slowdown
-	half     float64 // of the 95 % interval of that mean over sequences, each the mean over versions
+	half     float64 // of the 95 % interval of that mean: see [interval]
 	each     []float64
 	verdict  string // of the form's first learner against this one by the paired differences
 	p        float64
@@ -138,7 +139,7 @@ func results(f form, rate float64, p *eval.Played, s *eval.Summary) (out []resul
 			r.each = append(r.each, sum/float64(len(over)))
 		}
 		r.mean = stats.Mean(over)
-		r.half = stats.MeanInterval(over).High - r.mean
+		r.half = interval(over, r.each)
 		for _, cmp := range s.Comparisons {
 			if cmp.A == f.learned[0] && cmp.B == con.Name {
 				r.verdict, r.p = cmp.Verdict, float64(cmp.PHolm)
@@ -156,6 +157,16 @@ func results(f form, rate float64, p *eval.Played, s *eval.Summary) (out []resul
 		return 0
 	})
 	return out
+}
+
+// interval is half of the 95 % interval of a mean over sequences, each the mean over versions. With several versions, half of the interval over
+// their means (Student's) comes in at a right angle: what chance did in training has nothing to do with which sequences came.
+func interval(over, each []float64) float64 {
+	half := stats.MeanInterval(over).High - stats.Mean(over)
+	if len(each) < 2 {
+		return half
+	}
+	return math.Hypot(half, stats.MeanInterval(each).High-stats.Mean(each))
 }
 
 // kept keeps a claim that falls short without failing the run: what came out is the result.
