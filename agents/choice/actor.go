@@ -11,27 +11,27 @@ import (
 type Actor struct {
 	e    nets.Engine
 	Net  nets.Net
-	work nets.Work
-	in   []nets.Tensor
-	Out  []float32 // [rows, N] of the last Run
+	pass Pass
+	seen nets.Tensor // [1, rows, obs]
+	Out  []float32   // [rows, N] of the last Run
 }
 
 // NewActor returns memory to act for rows agents together on engine e.
 func NewActor(e nets.Engine, net nets.Net, rows int) (*Actor, error) {
 	obs, n := net.Arch().Inputs()[0].Width, net.Arch().Output().Width
-	a := &Actor{e: e, Net: net, work: net.NewWork(rows), in: []nets.Tensor{e.NewTensor(1, rows, obs)}, Out: make([]float32, rows*n)}
+	a := &Actor{e: e, Net: net, pass: NewPass(net, rows), seen: e.NewTensor(1, rows, obs), Out: make([]float32, rows*n)}
 	a.net() // so that acting finds its memory made
 	return a, e.Err()
 }
 
 // Run fills Out from what rows see, [rows, obs].
 func (a *Actor) Run(seen []float32) error {
-	a.in[0].Set(seen)
+	a.seen.Set(seen)
 	a.net()
 	return a.e.Err()
 }
 
-func (a *Actor) net() { a.Net.Forward(a.work, a.in...).Get(a.Out) }
+func (a *Actor) net() { a.pass.Forward(a.seen).Get(a.Out) }
 
 // Row returns row i of Out.
 func (a *Actor) Row(i int) []float32 {

@@ -2,8 +2,8 @@ package dqn
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -67,52 +67,27 @@ func Default() Config {
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
-	for _, f := range []struct {
-		key, got string
-		want     []string
-	}{
-		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
-		{"loss", c.Loss, []string{Squared, Huber}},
-	} {
-		if !slices.Contains(f.want, f.got) {
-			return fmt.Errorf("%s is %q, want one of %q", f.key, f.got, f.want)
-		}
-	}
-	for i, h := range c.Hidden {
-		if h < 1 {
-			return fmt.Errorf("hidden[%d] is %d, want at least 1", i, h)
-		}
-	}
-	for _, f := range []struct {
-		key    string
-		got    float64
-		lo, hi float64
-		open   bool // lo itself is not allowed
-	}{
-		{"rate", c.Rate, 0, 1, true},
-		{"clip", c.Clip, 0, 1e9, false},
-		{"gamma", c.Gamma, 0, 1, false},
-		{"gamma_seconds", c.GammaSeconds, 0, 1e12, false},
-		{"reward_scale", c.RewardScale, 0, 1e9, true},
-		{"batch", float64(c.Batch), 1, 1 << 24, false},
-		{"replay", float64(c.Replay), 1, 1 << 40, false},
-		{"learning_starts", float64(c.LearningStarts), 0, 1e18, false},
-		{"update_every", float64(c.UpdateEvery), 1, 1e18, false},
-		{"target_every", float64(c.TargetEvery), 1, 1e18, false},
-		{"tau", c.Tau, 0, 1, true},
-		{"epsilon", c.Epsilon, 0, 1, false},
-		{"epsilon_final", c.EpsilonFinal, 0, 1, false},
-		{"epsilon_share", c.EpsilonShare, 0, 1, false},
-		{"epsilon_steps", float64(c.EpsilonSteps), 0, 1e18, false},
-	} {
-		// Written so that NaN fails.
-		if !(f.got >= f.lo && f.got <= f.hi) || (f.open && f.got == f.lo) {
-			from := "at least"
-			if f.open {
-				from = "more than"
-			}
-			return fmt.Errorf("%s is %g, want %s %g and at most %g", f.key, f.got, from, f.lo, f.hi)
-		}
+	var k check.Keys
+	k.OneOf("activation", c.Activation, nets.ReLU, nets.Tanh)
+	k.OneOf("loss", c.Loss, Squared, Huber)
+	k.Widths("hidden", c.Hidden)
+	k.Above("rate", c.Rate, 0, 1)
+	k.Within("clip", c.Clip, 0, 1e9)
+	k.Within("gamma", c.Gamma, 0, 1)
+	k.Within("gamma_seconds", c.GammaSeconds, 0, 1e12)
+	k.Above("reward_scale", c.RewardScale, 0, 1e9)
+	k.Within("batch", float64(c.Batch), 1, 1<<24)
+	k.Within("replay", float64(c.Replay), 1, 1<<40)
+	k.Within("learning_starts", float64(c.LearningStarts), 0, 1e18)
+	k.Within("update_every", float64(c.UpdateEvery), 1, 1e18)
+	k.Within("target_every", float64(c.TargetEvery), 1, 1e18)
+	k.Above("tau", c.Tau, 0, 1)
+	k.Within("epsilon", c.Epsilon, 0, 1)
+	k.Within("epsilon_final", c.EpsilonFinal, 0, 1)
+	k.Within("epsilon_share", c.EpsilonShare, 0, 1)
+	k.Within("epsilon_steps", float64(c.EpsilonSteps), 0, 1e18)
+	if err := k.Err(); err != nil {
+		return err
 	}
 	if c.Batch > c.Replay {
 		return fmt.Errorf("batch is %d, want at most the %d transitions of replay", c.Batch, c.Replay)

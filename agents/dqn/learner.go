@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
@@ -52,11 +53,8 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if ctx.Copies < 1 {
-		return nil, fmt.Errorf("copies is %d, want at least 1", ctx.Copies)
-	}
-	if d := ctx.Train.Info().DType; d != nets.Float32.String() {
-		return nil, fmt.Errorf("the engine computes in %s, want float32: states are saved as float32", d)
+	if err := check.Context(&ctx); err != nil {
+		return nil, err
 	}
 	p, err := choice.NewProblem(ctx.Spec)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -22,7 +23,7 @@ type update struct {
 	double     bool
 	n          int // choices
 
-	takenQ, nextQ, targetQ pass // Q of the batch's states, of the next ones, Q' of these
+	takenQ, nextQ, targetQ choice.Pass // Q of the batch's states, of the next ones, Q' of these
 	s, s2                  nets.Tensor
 	best, bestTarget       nets.Tensor // what look left: Q(s', ·) where double, Q'(s', ·)
 
@@ -35,18 +36,6 @@ type update struct {
 	args                   [2]nets.Tensor
 
 	look, learn nets.Recorded
-}
-
-// pass is one way of a batch through a net. It keeps the list of inputs, so that calling doesn't make one.
-type pass struct {
-	net  nets.Net
-	work nets.Work
-	in   [1]nets.Tensor
-}
-
-func (p *pass) forward(s nets.Tensor) nets.Tensor {
-	p.in[0] = s
-	return p.net.Forward(p.work, p.in[:]...)
 }
 
 // newUpdate builds networks, optimiser and memory on an engine. Initial weights follow from key alone; the target begins as a copy.
@@ -65,9 +54,9 @@ func newUpdate(c *Config, arch nets.Arch, e nets.Engine, key rng.Key) (*update, 
 	if u.adam, err = e.NewAdam(u.net, nets.Adam{Rate: c.Rate, Clip: c.Clip}); err != nil {
 		return nil, err
 	}
-	u.takenQ = pass{net: u.net, work: u.net.NewWork(c.Batch)}
-	u.nextQ = pass{net: u.net, work: u.net.NewWork(c.Batch)}
-	u.targetQ = pass{net: u.other, work: u.other.NewWork(c.Batch)}
+	u.takenQ = choice.NewPass(u.net, c.Batch)
+	u.nextQ = choice.NewPass(u.net, c.Batch)
+	u.targetQ = choice.NewPass(u.other, c.Batch)
 	obs := arch.Inputs()[0].Width
 	u.s, u.s2 = e.NewTensor(1, c.Batch, obs), e.NewTensor(1, c.Batch, obs)
 	for _, t := range []*nets.Tensor{&u.best, &u.bestTarget, &u.taken, &u.y, &u.zero, &u.chosen, &u.count, &u.dmean, &u.dq} {
@@ -86,21 +75,21 @@ func newUpdate(c *Config, arch nets.Arch, e nets.Engine, key rng.Key) (*update, 
 
 // ahead values the next states.
 func (u *update) ahead() {
-	u.e.Copy(u.bestTarget, u.targetQ.forward(u.s2))
+	u.e.Copy(u.bestTarget, u.targetQ.Forward(u.s2))
 	if u.double {
-		u.e.Copy(u.best, u.nextQ.forward(u.s2))
+		u.e.Copy(u.best, u.nextQ.Forward(u.s2))
 	}
 }
 
 // follow takes the gradient's step.
 func (u *update) follow() {
 	e := u.e
-	e.TDTarget(u.chosen, u.zero, u.taken, u.takenQ.forward(u.s)) // Q(s, a) in a's place
+	e.TDTarget(u.chosen, u.zero, u.taken, u.takenQ.Forward(u.s)) // Q(s, a) in a's place
 	u.args = [2]nets.Tensor{u.chosen, u.y}
 	e.Loss(u.law, u.loss, u.dmean, u.args[:]...)
 	e.TDTarget(u.dq, u.zero, u.count, u.dmean)
 	u.net.ZeroGrads()
-	u.net.Backward(u.takenQ.work, u.dq, nets.Params)
+	u.net.Backward(u.takenQ.Work, u.dq, nets.Params)
 	u.adam.Step()
 	e.Add(u.sumLoss, float64(u.n), u.loss)
 	e.Add(u.sumNorm, 1, u.adam.Norms())
