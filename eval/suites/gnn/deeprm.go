@@ -329,17 +329,5 @@ var leads = []struct {
 
 // lead is by how much a player is below a rule, in per cent of the rule's.
 func lead(f *field, i int, rival string) (stats.Scores, error) {
-	a, err := f.values(i, "slowdown", 1)
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.values(f.find(rival), "slowdown", 1)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, len(a))
-	for j := range out {
-		out[j] = 100 * (1 - a[j]/b[j])
-	}
-	return stats.Scores{out}, nil
+	return f.slowdowns(i, f.find(rival), func(own, rule float64) float64 { return 100 * (1 - own/rule) })
 }

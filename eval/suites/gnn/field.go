@@ -85,6 +85,23 @@ func (f *field) find(name string) int {
 // perRequest ends the name of a quantity that is divided by the requests served.
 const perRequest = " per request"
 
+// slowdowns puts two players' slowdowns together, by workload seed.
+func (f *field) slowdowns(a, b int, of func(a, b float64) float64) (stats.Scores, error) {
+	x, err := f.values(a, "slowdown", 1)
+	if err != nil {
+		return nil, err
+	}
+	y, err := f.values(b, "slowdown", 1)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(x))
+	for j := range out {
+		out[j] = of(x[j], y[j])
+	}
+	return stats.Scores{out}, nil
+}
+
 // values are a player's of a quantity by workload seed, times a factor. Episodes in which nothing arrived count for nothing.
 func (f *field) values(i int, quantity string, factor float64) ([]float64, error) {
 	quantity, each := strings.CutSuffix(quantity, perRequest)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/suite/suitetest"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -58,30 +58,7 @@ type run func(context.Context, suite.Options, *suite.Report) error
 func same(t *testing.T, s suite.Suite, do run, seeds ...uint64) *suite.Result {
 	t.Helper()
 	s.Run = do
-	var first map[string][]byte
-	var result *suite.Result
-	for _, workers := range []int{1, 3} {
-		dir := filepath.Join(t.TempDir(), "out")
-		res, err := suite.Run(t.Context(), s, suite.Options{Quick: true, Seeds: seeds, Workers: workers}, dir, suite.Made{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string][]byte{}
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range list {
-			if got[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if first == nil {
-			first, result = got, res
-		} else if !reflect.DeepEqual(got, first) {
-			t.Errorf("%d workers leave something else than one", workers)
-		}
-	}
+	result := suitetest.Same(t, s, 3, seeds...)
 	for _, r := range result.Rows {
 		if r.Paper != nil && math.Abs(float64(r.Ours) / *r.Paper - float64(r.Ratio)) > 1e-9 {
 			t.Errorf("%s: ratio %v of %v and %v", r.Quantity, r.Ratio, r.Ours, *r.Paper)

@@ -260,19 +260,7 @@ var implied = []struct {
 
 // ratio is one rule's slowdown over another's, by workload seed.
 func ratio(f *field, a, b string) (stats.Scores, error) {
-	x, err := f.values(f.find(a), "slowdown", 1)
-	if err != nil {
-		return nil, err
-	}
-	y, err := f.values(f.find(b), "slowdown", 1)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, len(x))
-	for j := range out {
-		out[j] = x[j] / y[j]
-	}
-	return stats.Scores{out}, nil
+	return f.slowdowns(f.find(a), f.find(b), func(x, y float64) float64 { return x / y })
 }
 
 // nodesVerdicts compares the trained policies with the rules, or Tetris where there is none: slowdown at every load, all else at three.

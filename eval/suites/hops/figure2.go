@@ -92,27 +92,22 @@ func (m *match) rings(money, rates *chart.Panel) {
 	}
 }
 
+// half2 is one half of Fig. 2: a metric of all policies, and what the paper has of it.
+type half2 struct {
+	figure, quantity, unit, metric string
+	factor                         float64
+	hops, has                      float64
+	ofHAS, ofOthers                string
+}
+
 // rows2 are Fig. 2's numbers.
 func rows2(r *suite.Report, m *match) error {
 	where := ", " + m.world.name
-	for i, p := range m.policies {
-		s, err := m.scores(i, "profit", 1)
-		if err != nil {
-			return err
-		}
-		row := suite.Row{Figure: "2a" + where, Quantity: "cumulative profit, " + p.name, Unit: "money"}
-		switch p.name {
-		case hopsName:
-			row.Paper = new(paperProfit)
-		case hasName:
-			row.Paper, row.Note = new(paperBest), "the paper's best rival"
-		default:
-			row.Note = "the paper: below 440,000"
-		}
-		if !m.published(i) {
-			row.Note = "not in the paper"
-		}
-		r.Measured(row, s)
+	profit := half2{"2a" + where, "cumulative profit, ", "money", "profit", 1, paperProfit, paperBest, "the paper's best rival", "the paper: below 440,000"}
+	violations := half2{"2b" + where, "violations, ", "% of jobs", "violation_rate", 100, paperViolated, paperViolatedH,
+		"the paper: over 19 %", "the paper: between HOPS and HAS-GPU"}
+	if err := profit.rows(r, m); err != nil {
+		return err
 	}
 	lead, best, err := m.lead()
 	if err != nil {
@@ -122,19 +117,23 @@ func rows2(r *suite.Report, m *match) error {
 		Figure: "2a" + where, Quantity: "HOPS' lead over its best rival", Unit: "%", Paper: new(100 * (paperProfit/paperBest - 1)),
 		Note: "best here: " + best + "; the paper says 45 to 55 %",
 	}, lead)
+	return violations.rows(r, m)
+}
+
+func (h *half2) rows(r *suite.Report, m *match) error {
 	for i, p := range m.policies {
-		s, err := m.scores(i, "violation_rate", 100)
+		s, err := m.scores(i, h.metric, h.factor)
 		if err != nil {
 			return err
 		}
-		row := suite.Row{Figure: "2b" + where, Quantity: "violations, " + p.name, Unit: "% of jobs"}
+		row := suite.Row{Figure: h.figure, Quantity: h.quantity + p.name, Unit: h.unit}
 		switch p.name {
 		case hopsName:
-			row.Paper = new(paperViolated)
+			row.Paper = new(h.hops)
 		case hasName:
-			row.Paper, row.Note = new(paperViolatedH), "the paper: over 19 %"
+			row.Paper, row.Note = new(h.has), h.ofHAS
 		default:
-			row.Note = "the paper: between HOPS and HAS-GPU"
+			row.Note = h.ofOthers
 		}
 		if !m.published(i) {
 			row.Note = "not in the paper"

@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/suite/suitetest"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -36,32 +37,7 @@ func small(t *testing.T, windows int) func(context.Context, suite.Options, *suit
 func TestSuite(t *testing.T) {
 	s := Suite()
 	s.Run = small(t, 4)
-	var first map[string][]byte
-	for _, workers := range []int{1, 5} {
-		dir := filepath.Join(t.TempDir(), "out")
-		res, err := suite.Run(t.Context(), s, suite.Options{Quick: true, Seeds: []uint64{1, 2, 3}, Workers: workers}, dir, suite.Made{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string][]byte{}
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range list {
-			if got[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if first == nil {
-			first = got
-			checkResult(t, res)
-			continue
-		}
-		if !reflect.DeepEqual(got, first) {
-			t.Errorf("%d workers leave something else than one", workers)
-		}
-	}
+	checkResult(t, suitetest.Same(t, s, 5, 1, 2, 3))
 }
 
 func checkResult(t *testing.T, res *suite.Result) {
