@@ -69,12 +69,8 @@ func (n *graphNet[T]) Forward(nw nets.GraphWork, b *nets.GraphBatch, drop *rng.K
 	}
 	w.ran = false
 	clear(w.heads)
-	if b == nil || !b.Sealed() {
-		n.e.fail(op, "no sealed batch for %v, want one after its Seal", n)
-		return
-	}
-	if a := b.Arch(); !slices.Equal(a.Nodes, n.g.Nodes) || !slices.Equal(a.Edges, n.g.Edges) {
-		n.e.fail(op, "the batch is for nodes %v and edges %v, want those of %v: %v and %v", a.Nodes, a.Edges, n, n.g.Nodes, n.g.Edges)
+	if err := n.g.CheckBatch(b); err != nil {
+		n.e.fail(op, "%v: %w", n, err)
 		return
 	}
 	w.batch, w.drop = b, drop
@@ -140,31 +136,11 @@ func (n *graphNet[T]) Head(nw nets.GraphWork, head int, given [][]int32, extra [
 
 // suits says whether a head can be run with what it is given.
 func (w *graphWork[T]) suits(head int, given [][]int32, extra []float32) bool {
-	const op = "Head"
-	n := w.net
-	if head < 0 || head >= len(w.heads) {
-		n.e.fail(op, "head %d of %v, want one of %d", head, n, len(w.heads))
-		return false
+	err := w.net.g.CheckHead(w.batch, head, given, extra)
+	if err != nil {
+		w.net.e.fail("Head", "%v: %w", w.net, err)
 	}
-	spec, graphs := n.g.Heads[head], w.batch.Graphs()
-	if len(given) != len(spec.Given) || len(extra) != graphs*spec.Extra {
-		n.e.fail(op, "%q of %v with %d lists of given nodes and %d extra numbers, want %d and %d for each of %d graphs",
-			spec.Name, n, len(given), len(extra), len(spec.Given), spec.Extra, graphs)
-		return false
-	}
-	for i, rows := range given {
-		most := w.rows(spec.Given[i])
-		if len(rows) != graphs {
-			n.e.fail(op, "%q of %v: list %d of given nodes has %d, want one for each of %d graphs", spec.Name, n, i, len(rows), graphs)
-			return false
-		}
-		if bad := slices.IndexFunc(rows, func(r int32) bool { return r < -1 || int(r) >= most }); bad >= 0 {
-			n.e.fail(op, "%q of %v: graph %d is given node %d of kind %q, want one below %d, or -1 for none",
-				spec.Name, n, bad, rows[bad], n.g.Nodes[spec.Given[i]].Name, most)
-			return false
-		}
-	}
-	return true
+	return err == nil
 }
 
 // Backward implements [nets.GraphNet].

@@ -51,26 +51,8 @@ func TestHeadsRunAgain(t *testing.T) {
 
 func TestGraphMisuse(t *testing.T) {
 	e := newTest(t, nets.Float32)
-	x, other := newGraphSubject(t, e, "kinds"), newGraphSubject(t, e, "one kind")
-	w := x.Work
-	forward := func() { x.Net.Forward(w, x.Batch, nil) }
-	for says, f := range map[string]func(){
-		"Forward: the Work is not one of graph": func() { x.Net.Forward(other.Work, x.Batch, nil) },
-		"Forward: no sealed batch":              func() { x.Net.Forward(w, nets.NewGraphBatch(x.Net.Arch().(nets.Graph)), nil) },
-		"the batch is for nodes [{a 3}]":        func() { x.Net.Forward(w, other.Batch, nil) },
-		"Head: graph":                           func() { x.Net.Head(x.Net.NewWork(), 0, nil, nil) },
-		"Head: head 3 of graph":                 func() { forward(); x.Net.Head(w, 3, nil, nil) },
-		"want 1 and 2 for each of 3 graphs":     func() { forward(); x.Net.Head(w, 1, nil, nil) },
-		"list 0 of given nodes has 2":           func() { forward(); x.Net.Head(w, 1, [][]int32{{0, 0}}, make([]float32, 6)) },
-		"graph 1 is given node 9 of kind \"invocation\", want one below 9": func() {
-			forward()
-			x.Net.Head(w, 1, [][]int32{{0, 9, 0}}, make([]float32, 6))
-		},
-		"the parameters of graph": func() { forward(); e.Add(x.Net.Params(), 1, x.Net.Params()); x.Net.Backward(w) },
-		"Backward: graph":         func() { x.Net.Backward(x.Net.NewWork()) },
-		"GradOut: head -1":        func() { w.GradOut(-1) },
-		"Embedding: kind 3":       func() { w.Embedding(3) },
-	} {
+	x := newGraphSubject(t, e, "kinds")
+	for says, f := range netstest.GraphMisuses(x, newGraphSubject(t, e, "one kind")) {
 		f()
 		e.Add(x.Net.Params(), 1, x.Net.Params()) // does nothing: the first failure stays
 		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "nets/gorgonia: ") {
@@ -87,35 +69,13 @@ func TestGraphMisuse(t *testing.T) {
 	if a, b := none.Embedding(2).Shape(), none.Pooled().Shape(); !slices.Equal(a, []int{1, 0, 4}) || !slices.Equal(b, []int{1, 0, 12}) {
 		t.Errorf("before a Forward there are %v and %v", a, b)
 	}
-	forward()
+	x.Net.Forward(x.Work, x.Batch, nil)
 	noError(t, e) // it goes on
 }
 
 // A batch without graphs, and kinds without nodes, give results without rows.
 func TestEmptyBatches(t *testing.T) {
-	e := newTest(t, nets.Float32)
-	for name, c := range netstest.Graphs() {
-		for graphs := range 2 {
-			x := newGraphSubject(t, e, name)
-			x.Batch.Reset()
-			if graphs == 1 {
-				x.Batch.AddGraph()
-			}
-			x.Batch.Seal()
-			x.In = c.Inputs(x.Batch, 1)
-			for h, out := range x.Forward() {
-				rows := graphs
-				if c.Arch.Heads[h].Per != nets.WholeGraph {
-					rows = 0
-				}
-				if len(out) != rows*c.Arch.Heads[h].Out {
-					t.Errorf("%s: head %d gives %d numbers for %d graphs", name, h, len(out), graphs)
-				}
-				x.Work.GradOut(h).Set64(make([]float64, len(out)))
-			}
-			x.Net.Backward(x.Work)
-			near(t, name, values(x.Net.Grads()), make([]float64, nets.Size(x.Net.Grads())), 0)
-			noError(t, e)
-		}
+	if err := netstest.EmptyGraphs(newTest(t, nets.Float32)); err != nil {
+		t.Error(err)
 	}
 }

@@ -3,8 +3,6 @@
 package torch
 
 import (
-	"slices"
-
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 	lib "github.com/sugarme/gotch/libtch"
@@ -124,7 +122,8 @@ func (n *graphNet) Forward(nw nets.GraphWork, b *nets.GraphBatch, drop *rng.Key)
 		return
 	}
 	w.forget()
-	if !w.fits(b) {
+	if err := n.g.CheckBatch(b); err != nil {
+		n.e.fail(op, "%v: %w", n, err)
 		return
 	}
 	w.batch, w.drop = b, drop
@@ -135,25 +134,6 @@ func (n *graphNet) Forward(nw nets.GraphWork, b *nets.GraphBatch, drop *rng.Key)
 			w.ran, w.graphed, w.version = true, w.backward, lib.Atg_Version(n.params.h)
 		}
 	})
-}
-
-// fits says whether a batch can be run.
-func (w *graphWork) fits(b *nets.GraphBatch) bool {
-	const op = "Forward"
-	n := w.net
-	if b == nil {
-		n.e.fail(op, "no batch for %v", n)
-		return false
-	}
-	if !b.Sealed() {
-		n.e.fail(op, "the batch for %v is not sealed, want Seal after its last edge", n)
-		return false
-	}
-	if a := b.Arch(); !slices.Equal(a.Nodes, n.g.Nodes) || !slices.Equal(a.Edges, n.g.Edges) {
-		n.e.fail(op, "the batch is for nodes %v and edges %v, want those of %v: %v and %v", a.Nodes, a.Edges, n, n.g.Nodes, n.g.Edges)
-		return false
-	}
-	return true
 }
 
 // usable says whether a Forward with the net's present parameters has run.
@@ -193,31 +173,11 @@ func (n *graphNet) Head(nw nets.GraphWork, head int, given [][]int32, extra []fl
 
 // suits says whether a head can be run with what it is given.
 func (w *graphWork) suits(head int, given [][]int32, extra []float32) bool {
-	const op = "Head"
-	n := w.net
-	if head < 0 || head >= len(n.heads) {
-		n.e.fail(op, "head %d of %v, want one of %d", head, n, len(n.heads))
-		return false
+	err := w.net.g.CheckHead(w.batch, head, given, extra)
+	if err != nil {
+		w.net.e.fail("Head", "%v: %w", w.net, err)
 	}
-	spec, graphs := n.g.Heads[head], w.batch.Graphs()
-	if len(given) != len(spec.Given) || len(extra) != graphs*spec.Extra {
-		n.e.fail(op, "%q of %v with %d lists of given nodes and %d extra numbers, want %d and %d for each of %d graphs",
-			spec.Name, n, len(given), len(extra), len(spec.Given), spec.Extra, graphs)
-		return false
-	}
-	for i, rows := range given {
-		most := w.batch.Nodes[spec.Given[i]].Rows()
-		if len(rows) != graphs {
-			n.e.fail(op, "%q of %v: list %d of given nodes has %d, want one for each of %d graphs", spec.Name, n, i, len(rows), graphs)
-			return false
-		}
-		if bad := slices.IndexFunc(rows, func(r int32) bool { return r < -1 || int(r) >= most }); bad >= 0 {
-			n.e.fail(op, "%q of %v: graph %d is given node %d of kind %q, want one below %d, or -1 for none",
-				spec.Name, n, bad, rows[bad], n.g.Nodes[spec.Given[i]].Name, most)
-			return false
-		}
-	}
-	return true
+	return err == nil
 }
 
 // GradOut implements [nets.GraphWork].
