@@ -176,6 +176,9 @@ func (v *Vector) Step() error {
 	return first
 }
 
+// Resets reports whether the next step resets copy i and does not use its action (NextStep).
+func (v *Vector) Resets(i int) bool { return v.ended[i] && v.opts.Autoreset == NextStep }
+
 // lastSeed is the seed of the episode that copy i has just ended: with SameStep the next one has already begun.
 func (v *Vector) lastSeed(i int) uint64 {
 	n := v.episodes[i] - 1
@@ -189,7 +192,7 @@ func (v *Vector) lastSeed(i int) uint64 {
 func (v *Vector) stepOne(i int) {
 	v.errs[i] = nil
 	out := &v.outcomes[i]
-	v.ResetStep[i] = v.ended[i] && v.opts.Autoreset == NextStep
+	v.ResetStep[i] = v.Resets(i)
 	if v.ResetStep[i] {
 		v.clearOutcome(i)
 		v.errs[i] = v.ResetEnv(i)

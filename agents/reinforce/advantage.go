@@ -92,6 +92,8 @@ func (l *lesson) advantages(baseline string) {
 			case Value:
 				g -= float64(l.value[i])
 				l.advantage[i] = float32(g)
+			case Twin:
+				l.advantage[i] = t.gain[i-row]
 			case Sequence:
 				p := l.group[t.set]
 				l.advantage[i] = float32(g - p.sum[i-row]/float64(p.count))

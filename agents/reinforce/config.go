@@ -16,6 +16,8 @@ const (
 	// 0 (DeepRM). An environment whose episodes recur says which one it is in by a method Set() int; without it all episodes are of one
 	// sequence.
 	Sequence = "sequence"
+	// Twin is what a rule would have got in the choice's place, on a copy that meets the same future.
+	Twin = "twin"
 	// None takes nothing off.
 	None = "none"
 )
@@ -31,7 +33,7 @@ type Config struct {
 	// Graph describes policy and value where agents see a graph; hidden and activation are then not used.
 	Graph graphs.Net `yaml:"graph" json:"graph"`
 
-	// Baseline is value, sequence or none.
+	// Baseline is value, sequence, twin or none.
 	Baseline string `yaml:"baseline" json:"baseline"`
 	// Lambda mixes what follows a step: 1 is the return as it was (Monte Carlo), 0 the reward and the value of the next state (TD), between them
 	// TD(λ). Less than 1 needs a value.
@@ -69,8 +71,18 @@ type Config struct {
 	TargetTau float64 `yaml:"target_tau" json:"target_tau"`
 	// Replay adds old trajectories to updates.
 	Replay Replay `yaml:"replay" json:"replay"`
+	// Twin is the rule of baseline: twin.
+	Twin TwinRule `yaml:"twin" json:"twin"`
 	// Imitate begins by doing what another policy does.
 	Imitate Imitate `yaml:"imitate" json:"imitate"`
+}
+
+// TwinRule is what choices are held against, and by what they are followed.
+type TwinRule struct {
+	// Policy is its name among the rivals, such as sjf; it has its defaults.
+	Policy string `yaml:"policy" json:"policy"`
+	// Seconds is how far a choice is followed, in time of the environment.
+	Seconds float64 `yaml:"seconds" json:"seconds"`
 }
 
 // Imitate is supervised learning before learning by oneself: the episodes that begin within the first Steps environment steps are played by
@@ -105,7 +117,7 @@ func Default() Config {
 		Hidden: []int{64, 64}, Activation: nets.Tanh, FinalBound: 0.01, Graph: graphs.DefaultNet(),
 		Baseline: Value, Lambda: 0.95, Gamma: 0.99, RewardScale: 1, Entropy: 0.01,
 		Episodes: 8, Rate: 1e-3, ValueRate: 1e-3, Clip: 0.5, ValueUpdates: 4, Rows: 256,
-		Replay: Replay{Draw: 8, Cap: 2},
+		Replay: Replay{Draw: 8, Cap: 2}, Twin: TwinRule{Seconds: 20},
 	}
 }
 
@@ -116,7 +128,7 @@ func (c Config) Validate() error {
 		want     []string
 	}{
 		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
-		{"baseline", c.Baseline, []string{Value, Sequence, None}},
+		{"baseline", c.Baseline, []string{Value, Sequence, Twin, None}},
 		{"graph.norm", c.Graph.Norm, []string{nets.NoNorm, nets.LayerNorm}},
 	} {
 		if !slices.Contains(f.want, f.got) {
@@ -158,6 +170,7 @@ func (c Config) Validate() error {
 		{"imitate.episodes", float64(c.Imitate.Episodes), 0, 1 << 24, false},
 		{"imitate.rate", c.Imitate.Rate, 0, 1, false},
 		{"imitate.epochs", float64(c.Imitate.Epochs), 0, 1 << 20, false},
+		{"twin.seconds", c.Twin.Seconds, 0, 1e9, true},
 		{"replay.cap", c.Replay.Cap, 0, 1e9, true},
 	} {
 		// Written so that NaN fails.
@@ -172,13 +185,16 @@ func (c Config) Validate() error {
 	if c.Imitate.Policy == "" && c.Imitate.Steps > 0 {
 		return fmt.Errorf("imitate.steps is %d, want 0 without imitate.policy", c.Imitate.Steps)
 	}
+	if (c.Baseline == Twin) != (c.Twin.Policy != "") {
+		return fmt.Errorf("twin.policy is %q with baseline: %s, want a rule where the baseline is %s and nowhere else", c.Twin.Policy, c.Baseline, Twin)
+	}
 	if c.Baseline == Value {
 		return nil
 	}
 	switch {
 	case c.Lambda < 1:
 		return fmt.Errorf("lambda is %g, want 1 with baseline: %s, which has no values to go on with", c.Lambda, c.Baseline)
-	case c.Cut > 0:
+	case c.Cut > 0 && c.Baseline != Twin:
 		return fmt.Errorf("cut is %d, want 0 with baseline: %s, which has no values to go on with", c.Cut, c.Baseline)
 	case c.TargetTau > 0:
 		return fmt.Errorf("target_tau is %g, want 0 with baseline: %s, which has no values", c.TargetTau, c.Baseline)

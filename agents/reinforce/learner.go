@@ -30,7 +30,10 @@ type Learner struct {
 	steps  int64 // of the environment, over all copies
 	sums   metrics
 	school *school // nil without one to imitate
+	twins  *twins  // nil but with their baseline
 	says   func(row int) []float32
+
+	taughtCopy func(i int) bool
 
 	explore, replayed *rng.Stream
 }
@@ -72,7 +75,12 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 			return nil, fmt.Errorf("imitate.policy: %w", err)
 		}
 	}
-	l.says = l.school.says
+	if c.Baseline == Twin {
+		if l.twins, err = newTwins(&l.c, &l.ctx); err != nil {
+			return nil, err
+		}
+	}
+	l.says, l.taughtCopy = l.school.says, l.school.taught
 	return l, l.m.hand()
 }
 
@@ -100,6 +108,9 @@ func (l *Learner) Act(v *envs.Vector) error {
 	if err := l.m.act(v, l.explore, l.logp, l.says); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
+	if err := l.twins.judge(v, l.steps, l.taughtCopy); err != nil {
+		return fmt.Errorf("reinforce: %w", err)
+	}
 	l.acted = true
 	return nil
 }
@@ -116,7 +127,7 @@ func (l *Learner) Observe(v *envs.Vector) error {
 		if v.ResetStep[i] {
 			continue // the action was not used
 		}
-		if err := l.store.observe(v, i, l.logp[i*k:(i+1)*k], l.sets[i], l.school.taught(i)); err != nil {
+		if err := l.store.observe(v, i, l.logp[i*k:(i+1)*k], l.twins.of(i), l.sets[i], l.school.taught(i)); err != nil {
 			return fmt.Errorf("reinforce: %w", err)
 		}
 		if v.Terminated[i] || v.Truncated[i] {

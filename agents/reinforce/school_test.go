@@ -106,16 +106,24 @@ func share(t *testing.T, p envs.Policy) float64 {
 	return (pays(p) - worst) / (best - worst)
 }
 
-// The end of school falls within a saved state, and a resumed learner goes on with the same weights.
+// The end of school falls within a saved state, and a resumed learner goes on with the same weights, held against twins or not.
 func TestImitationResumes(t *testing.T) {
+	c := quickGraphs()
+	c.Imitate, c.Episodes, c.Replay.Trajectories = Imitate{Policy: "pass", Steps: 40}, 2, 4
+	testResume(t, c)
+	c.Baseline, c.Lambda, c.Twin = Twin, 1, TwinRule{Policy: "pass", Seconds: 3}
+	testResume(t, c)
+}
+
+func testResume(t *testing.T, c Config) {
+	t.Helper()
 	build := func() (*envs.Vector, *Learner) {
-		c := quickGraphs()
-		c.Imitate, c.Episodes, c.Replay.Trajectories = Imitate{Policy: "pass", Steps: 40}, 2, 4
 		v, err := envs.NewVector(func() (envs.Env, error) { return graphstest.NewToy(7), nil }, envs.VectorOptions{Copies: 3, Seed: rng.New(1, "x").Uint64()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, l := choicetest.Train(t, 1, 3, 0, 1, func() (envs.Env, error) { return graphstest.NewToy(7), nil }, func(ctx agents.Context) (agents.Learner, error) {
+			ctx.NewEnv = func() (envs.Env, error) { return graphstest.NewToy(7), nil }
 			ctx.Teacher = func(string) (agents.Teacher, error) { return &passer{}, nil }
 			return New(c, ctx)
 		})

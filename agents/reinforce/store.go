@@ -23,6 +23,7 @@ type store struct {
 	cut      int
 	sets     bool // recurring episodes must be told apart
 	value    bool // what was cut can go on in a value
+	twins    bool // choices are judged as they are made
 	running  []*trajectory
 	done     []*trajectory
 	kept     []*trajectory // oldest first
@@ -33,7 +34,7 @@ type store struct {
 func newStore(c *Config, m model, copies int) *store {
 	s := &store{
 		m: m, discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale), cut: c.Cut,
-		sets: c.Baseline == Sequence, value: c.Baseline == Value, most: c.Replay.Trajectories,
+		sets: c.Baseline == Sequence, value: c.Baseline == Value, twins: c.Baseline == Twin, most: c.Replay.Trajectories,
 		running: make([]*trajectory, copies*m.kind().Agents),
 	}
 	for i := range s.running {
@@ -42,8 +43,8 @@ func newStore(c *Config, m model, copies int) *store {
 	return s
 }
 
-// observe adds what the agents of copy i went through; logp is ln π of what they chose, taught says that another policy chose.
-func (s *store) observe(v *envs.Vector, i int, logp []float32, set int, taught bool) error {
+// observe adds what the agents of copy i went through; logp is ln π of what they chose, gain what twins say of it, taught that another policy chose.
+func (s *store) observe(v *envs.Vector, i int, logp []float32, gain float32, set int, taught bool) error {
 	k := s.m.kind()
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, rewards := v.Act.Env(i).Kinds[0], v.Rewards[0][i*k.Agents:(i+1)*k.Agents]
@@ -61,6 +62,9 @@ func (s *store) observe(v *envs.Vector, i int, logp []float32, set int, taught b
 		s.m.keep(t.seen, before, j)
 		t.mask = append(t.mask, s.m.legal(row)...)
 		t.choice, t.logp = append(t.choice, acts[j*width:(j+1)*width]...), append(t.logp, logp[j])
+		if s.twins {
+			t.gain = append(t.gain, gain)
+		}
 		t.steps++
 		gone := !after.Active[j] || v.Terminated[i]
 		follows := discount
@@ -160,8 +164,12 @@ func (s *store) UnmarshalBinary(b []byte) error {
 		list := make([]*trajectory, n)
 		for i := range list {
 			list[i] = &trajectory{seen: s.m.newSeen()}
-			if b, err = list[i].read(b, s.m.components()); err != nil {
+			t := list[i]
+			if b, err = t.read(b, s.m.components()); err != nil {
 				return nil, err
+			}
+			if (len(t.gain) > 0) != (s.twins && t.steps > 0) {
+				return nil, fmt.Errorf("a trajectory of %d steps has %d judgements by twins", t.steps, len(t.gain))
 			}
 		}
 		return list, nil

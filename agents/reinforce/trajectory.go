@@ -18,6 +18,7 @@ type trajectory struct {
 	// the choice when it was made.
 	mask                           []bool
 	choice, reward, discount, logp []float32
+	gain                           []float32 // what twins say of the choices, where they are asked
 }
 
 func (t *trajectory) clear() {
@@ -27,10 +28,15 @@ func (t *trajectory) clear() {
 	for _, s := range t.columns() {
 		*s = (*s)[:0]
 	}
+	t.gain = t.gain[:0]
 }
 
 func (t *trajectory) columns() []*[]float32 {
-	return []*[]float32{&t.choice, &t.reward, &t.discount, &t.logp}
+	all := []*[]float32{&t.choice, &t.reward, &t.discount, &t.logp}
+	if len(t.gain) > 0 {
+		all = append(all, &t.gain)
+	}
+	return all
 }
 
 // ended reports whether what was seen at the end is there.
@@ -45,6 +51,9 @@ func (t *trajectory) appendTo(b []byte) []byte {
 	}
 	if t.taught {
 		flags |= wasTaught
+	}
+	if len(t.gain) > 0 {
+		flags |= wasJudged
 	}
 	for _, x := range []uint64{uint64(t.set), flags, uint64(t.steps), uint64(t.seen.rows())} {
 		b = binary.LittleEndian.AppendUint64(b, x)
@@ -69,6 +78,7 @@ func (t *trajectory) appendTo(b []byte) []byte {
 const (
 	goesOn = 1 << iota
 	wasTaught
+	wasJudged
 )
 
 // read takes what appendTo wrote, for components with so many choices each, off b.
@@ -80,7 +90,7 @@ func (t *trajectory) read(b []byte, components []int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if head[1] > goesOn|wasTaught || head[2] > math.MaxInt32 || head[3]-head[2] > 1 {
+	if head[1] > goesOn|wasTaught|wasJudged || head[2] > math.MaxInt32 || head[3]-head[2] > 1 {
 		return nil, fmt.Errorf("a trajectory of %d steps in which %d things were seen, with flags %d", head[2], head[3], head[1])
 	}
 	t.set, t.goes, t.taught, t.steps = int(head[0]), head[1]&goesOn != 0, head[1]&wasTaught != 0, int(head[2])
@@ -92,7 +102,11 @@ func (t *trajectory) read(b []byte, components []int) ([]byte, error) {
 	for _, c := range components {
 		n += c
 	}
-	if want := t.steps * (n + 4*(3+len(components))); len(b) < want {
+	t.gain = t.gain[:0]
+	if head[1]&wasJudged != 0 {
+		t.gain = append(t.gain, 0) // a column that is there
+	}
+	if want := t.steps * (n + 4*(len(t.columns())-1+len(components))); len(b) < want {
 		return nil, fmt.Errorf("a trajectory of %d steps takes %d bytes more, %d are left", t.steps, want, len(b))
 	}
 	t.mask = t.mask[:0]

@@ -83,8 +83,7 @@ func newArrivals(s *System) (arrivals, error) {
 func (a *arrivals) begin(seed uint64, load float64) {
 	c := &a.s.config
 	a.keep, a.gap, a.time, a.number, a.offset = 1, 0, 0, 0, 0
-	a.gaps, a.stay, a.kind = rng.New(seed, "gap"), rng.New(seed, "stay"), rng.New(seed, "workflow")
-	a.size, a.priority, a.noise = rng.New(seed, "size"), rng.New(seed, "priority"), rng.New(seed, "noise")
+	a.draws(seed)
 	switch {
 	case load == 0:
 		a.keep = 0
@@ -101,6 +100,22 @@ func (a *arrivals) begin(seed uint64, load float64) {
 		}
 	}
 	a.advance(true)
+}
+
+// draws names what is drawn.
+func (a *arrivals) draws(seed uint64) {
+	a.gaps, a.stay, a.kind = rng.New(seed, "gap"), rng.New(seed, "stay"), rng.New(seed, "workflow")
+	a.size, a.priority, a.noise = rng.New(seed, "size"), rng.New(seed, "priority"), rng.New(seed, "noise")
+}
+
+// imagine draws anew what arrives after now.
+func (a *arrivals) imagine(seed uint64, now int64) {
+	a.draws(seed)
+	if a.from != nil && a.next != noEvent {
+		a.from.Reset(seed)
+		a.from.SeekTo(now + a.offset)
+		a.advance(false)
+	}
 }
 
 // advance finds the next request.

@@ -34,6 +34,7 @@ type Serverless struct {
 	seed     uint64
 	load     float64
 	begun    bool // there has been a Reset
+	imagined bool // what arrives is not what the seed says
 	running  bool // an episode is under way
 	now      int64
 	arrivals arrivals
@@ -184,7 +185,7 @@ func (e *Serverless) Reset(seed uint64, options envs.Options, obs *envs.Observat
 
 // begin starts an episode.
 func (e *Serverless) begin(seed uint64, load float64) {
-	e.seed, e.load, e.begun, e.running, e.now = seed, load, true, true, 0
+	e.seed, e.load, e.begun, e.running, e.imagined, e.now = seed, load, true, true, false, 0
 	e.requests, e.free, e.calls, e.rows, e.levels = e.requests[:0], e.free[:0], e.calls[:0], e.rows[:0], e.levels[:0]
 	e.window, e.backlog, e.head, e.active, e.ends = e.window[:0], e.backlog[:0], 0, e.active[:0], e.ends[:0]
 	e.idle, e.decisions = e.idle[:0], e.decisions[:0]

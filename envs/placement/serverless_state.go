@@ -50,7 +50,16 @@ func (e *Serverless) CopyFrom(src envs.Env) error {
 	e.used, e.weight, e.rate, e.meter, e.elapsed = s.used, s.weight, s.rate, s.meter, s.elapsed
 	e.tally.copyFrom(&s.tally)
 	copy(e.sketch.nodes, s.sketch.nodes)
+	e.imagined = s.imagined
 	return nil
+}
+
+// Imagine draws anew what arrives from now on, for planners that are not to see what will. Two things stay as they would have been: when
+// the next request arrives where the workload is steady, whose gaps are nearly equal, and how long the executions take of what has arrived. Whether a source is in a burst is
+// drawn anew. The state of an imagined episode can't be saved; Reset, and CopyFrom of another, end imagining.
+func (e *Serverless) Imagine(seed uint64) {
+	e.imagined = true
+	e.arrivals.imagine(seed, e.now)
 }
 
 const (
@@ -61,6 +70,9 @@ const (
 // AppendBinary implements [envs.Env]. An episode is its seed, its load and the decisions: the rest follows by the rules, and [Serverless.UnmarshalBinary] goes through them
 // again, so that no state is taken in that they would not lead to.
 func (e *Serverless) AppendBinary(b []byte) ([]byte, error) {
+	if e.imagined {
+		return nil, fmt.Errorf("%s: the state of an imagined episode can't be saved: it does not follow from its seed", ServerlessID)
+	}
 	begun := byte(0)
 	if e.begun {
 		begun = 1

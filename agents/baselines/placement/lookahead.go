@@ -1,17 +1,22 @@
 package placement
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // LookaheadConfig configures [Lookahead].
 type LookaheadConfig struct {
 	// Seconds is how far each choice is followed.
 	Seconds float64 `yaml:"seconds" json:"seconds"`
+	// Futures is how many are imagined for each choice, the same for all, of whose earnings the sum counts. 0 follows choices in
+	// the one that will come to be.
+	Futures int `yaml:"futures" json:"futures"`
 }
 
 // DefaultLookahead looks twenty seconds ahead, by when most of what a choice delays has come and gone.
@@ -22,12 +27,16 @@ func (c *LookaheadConfig) Validate() error {
 	if !(c.Seconds > 0 && c.Seconds <= 3600) {
 		return fmt.Errorf("seconds is %g, want more than 0 and at most 3600", c.Seconds)
 	}
+	if c.Futures < 0 || c.Futures > 1<<16 {
+		return fmt.Errorf("futures is %d, want 0 for the true one, or 1 to %d", c.Futures, 1<<16)
+	}
 	return nil
 }
 
 // Lookahead tries what several rules would do next, each on a copy of the world in which SJF goes on from there, and does what earns most
 // (a rollout policy: Tesauro and Galperin, 1996). On a copy it sees what will arrive and how long executions take, so that it is
-// no policy: it shows how much better than its rules one can be, and what to imitate. It keeps nothing between choices.
+// no policy: it shows how much better than its rules one can be, and what to imitate. Where futures are imagined it sees nothing of what
+// arrives later ([placement.Serverless.Imagine]).
 type Lookahead struct {
 	c     LookaheadConfig
 	rules []envs.Policy // the first goes on
@@ -35,6 +44,8 @@ type Lookahead struct {
 	obs   *envs.Observation
 	act   *envs.Action
 	out   *envs.Outcome
+	seed  uint64 // of what is imagined
+	asked uint64 // times since Reset
 	tried [][3]float32
 }
 
@@ -71,16 +82,22 @@ func NewLookahead(c LookaheadConfig, env envs.Env) (*Lookahead, error) {
 func (*Lookahead) Name() string { return "lookahead" }
 
 // Reset implements [envs.Planner].
-func (*Lookahead) Reset(uint64) error { return nil }
+func (l *Lookahead) Reset(seed uint64) error {
+	l.seed, l.asked = seed, 0
+	return nil
+}
 
-// AppendBinary implements encoding.BinaryAppender: there is nothing to keep.
-func (*Lookahead) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+// AppendBinary implements encoding.BinaryAppender: the seed and how many choices there were.
+func (l *Lookahead) AppendBinary(b []byte) ([]byte, error) {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, l.seed), l.asked), nil
+}
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (*Lookahead) UnmarshalBinary(b []byte) error {
-	if len(b) > 0 {
-		return fmt.Errorf("lookahead: %d bytes of state, want none", len(b))
+func (l *Lookahead) UnmarshalBinary(b []byte) error {
+	if len(b) != 16 {
+		return fmt.Errorf("lookahead: %d bytes of state, want 16", len(b))
 	}
+	l.seed, l.asked = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	return nil
 }
 
@@ -90,7 +107,7 @@ func (l *Lookahead) Plan(env envs.Env, obs *envs.Observation, act *envs.Action) 
 	if !ok {
 		return fmt.Errorf("lookahead: acts in %s only, not in %s", placement.ServerlessID, env.Spec().ID)
 	}
-	l.tried = l.tried[:0]
+	l.tried, l.asked = l.tried[:0], l.asked+1
 	best, most := [3]float32{}, math.Inf(-1)
 	for _, rule := range l.rules {
 		if err := rule.Act(obs, l.act, true); err != nil {
@@ -107,9 +124,13 @@ func (l *Lookahead) Plan(env envs.Env, obs *envs.Observation, act *envs.Action) 
 		return nil
 	}
 	for _, a := range l.tried {
-		earned, err := l.follow(now, a)
-		if err != nil {
-			return err
+		var earned float64
+		for k := range max(1, l.c.Futures) {
+			sum, err := l.follow(now, a, k)
+			if err != nil {
+				return err
+			}
+			earned += sum
 		}
 		if earned > most {
 			best, most = a, earned
@@ -128,10 +149,13 @@ func (l *Lookahead) was(a [3]float32) bool {
 	return false
 }
 
-// follow does an action in a copy, lets the first rule go on, and returns what is earned in the time.
-func (l *Lookahead) follow(now *placement.Serverless, a [3]float32) (earned float64, err error) {
+// follow does an action in a copy, lets the first rule go on in a future, and returns what is earned in the time.
+func (l *Lookahead) follow(now *placement.Serverless, a [3]float32, future int) (earned float64, err error) {
 	if err := l.world.CopyFrom(now); err != nil {
 		return 0, err
+	}
+	if l.c.Futures > 0 {
+		l.world.Imagine(rng.New(l.seed, "lookahead").With(l.asked).With(uint64(future)).Uint64())
 	}
 	copy(l.act.Kinds[0], a[:])
 	for left := int64(l.c.Seconds * 1e6); left > 0; {

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -72,6 +73,43 @@ func TestLookaheadRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := NewLookahead(LookaheadConfig{}, pole); err == nil || !strings.Contains(err.Error(), "seconds is 0") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is imagined is no state of the episode, and ends with the next copy; the planner itself can be saved.
+func TestLookaheadImagines(t *testing.T) {
+	c := placement.DefaultServerless()
+	c.Seconds, c.Load = 10, 1.3
+	env, err := placement.NewServerless(c, workload.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead, err := NewLookahead(LookaheadConfig{Seconds: 10, Futures: 2}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec())
+	out := envs.NewOutcome(env.Spec())
+	if err := errors.Join(env.Reset(1, nil, obs), ahead.Reset(5)); err != nil {
+		t.Fatal(err)
+	}
+	for len(ahead.tried) < 2 { // until the rules differ
+		if err := errors.Join(ahead.Plan(env, obs, act), env.Step(act, obs, out)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := ahead.world.AppendBinary(nil); err == nil || !strings.Contains(err.Error(), "imagined episode can't be saved") {
+		t.Errorf("saving an imagined episode: %v", err)
+	}
+	state, err := ahead.AppendBinary(nil)
+	if err := errors.Join(err, ahead.UnmarshalBinary(state), ahead.world.CopyFrom(env)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ahead.world.AppendBinary(nil); err != nil {
+		t.Error(err)
+	}
+	if err := ahead.UnmarshalBinary(state[1:]); err == nil || !strings.Contains(err.Error(), "15 bytes of state, want 16") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,0 +1,235 @@
+package reinforce
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// lift goes up and down a storey by chance: choosing 1 costs 0.3 and moves it up with probability 0.6, else it falls with probability 0.5. A step pays the
+// storey in which it ends, 0 to 2, and takes a second. Everything is known of it.
+type lift struct {
+	spec   *envs.Spec
+	seed   uint64
+	step   int
+	storey int
+}
+
+const (
+	liftSteps, liftCost = 8, 0.3
+	up, down            = 0.6, 0.5
+)
+
+func newLift() *lift {
+	return &lift{spec: &envs.Spec{
+		ID: "test/Lift-v1", Doc: "Up or not.", MaxSteps: liftSteps,
+		Kinds: []envs.Kind{{Name: "driver", Agents: 1, Observation: envs.NewBox(1, 0, 2), Action: envs.Discrete{N: 2}}},
+	}}
+}
+
+func (l *lift) Spec() *envs.Spec { return l.spec }
+
+func (l *lift) Reset(seed uint64, _ envs.Options, obs *envs.Observation) error {
+	l.seed, l.step, l.storey = seed, 0, 1
+	l.see(obs)
+	return nil
+}
+
+func (l *lift) see(obs *envs.Observation) {
+	o := &obs.Kinds[0]
+	o.Active[0], o.Values[0] = true, float32(l.storey)
+	for i := range o.Mask {
+		o.Mask[i] = true
+	}
+}
+
+func (l *lift) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if l.step == liftSteps {
+		return errors.New("lift: the episode has ended")
+	}
+	u, cost := rng.New(l.seed, "lift").With(uint64(l.step)).Float64(), 0.0
+	if act.Kinds[0][0] == 1 {
+		cost = liftCost
+		if u < up {
+			l.storey = min(2, l.storey+1)
+		}
+	} else if u < down {
+		l.storey = max(0, l.storey-1)
+	}
+	l.step++
+	out.Rewards[0][0] = float32(float64(l.storey) - cost)
+	out.Terminated, out.Truncated, out.Elapsed = l.step == liftSteps, false, 1_000_000
+	l.see(obs)
+	return nil
+}
+
+func (l *lift) CopyFrom(src envs.Env) error {
+	s := src.(*lift)
+	l.seed, l.step, l.storey = s.seed, s.step, s.storey
+	return nil
+}
+func (l *lift) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+func (l *lift) UnmarshalBinary([]byte) error          { return nil }
+
+// expected is what a first choice and the rule 0 after it are worth in storey s with so many steps to look at, by dynamic programming.
+func expected(s, first, left int, gamma float64) float64 {
+	if left == 0 {
+		return 0
+	}
+	p, to, cost := down, max(0, s-1), 0.0
+	if first == 1 {
+		p, to, cost = up, min(2, s+1), liftCost
+	}
+	worth := func(at int) float64 { return float64(at) - cost + gamma*expected(at, 0, left-1, gamma) }
+	return p*worth(to) + (1-p)*worth(s)
+}
+
+// stay never goes up.
+type stay struct{ contrary }
+
+func (s *stay) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
+	act.Kinds[0][0] = 0
+	return nil
+}
+
+func (s *stay) Show(_ envs.Env, obs *envs.Observation, act *envs.Action) error {
+	return s.Act(obs, act, true)
+}
+
+func twinConfig() Config {
+	c := quick()
+	c.Baseline, c.Lambda, c.Twin = Twin, 1, TwinRule{Policy: "stay", Seconds: 5}
+	return c
+}
+
+// liftLearner learns in the lift, held against who never goes up.
+func liftLearner(t *testing.T, c Config, copies int, steps int64) *Learner {
+	t.Helper()
+	build := func() (envs.Env, error) { return newLift(), nil }
+	_, l := choicetest.Train(t, 1, copies, steps, 1, build, func(ctx agents.Context) (agents.Learner, error) {
+		ctx.NewEnv, ctx.Teacher = build, func(string) (agents.Teacher, error) { return &stay{}, nil }
+		return New(c, ctx)
+	})
+	return l.(*Learner)
+}
+
+// What twins say of a choice is on average what it is worth more than the rule's, whatever each future would have made of it, and 0 for
+// the rule's own choice.
+func TestTwinsExpectAdvantage(t *testing.T) {
+	const copies, gamma = 50, 0.9
+	c := twinConfig()
+	c.Gamma, c.RewardScale = gamma, 2
+	l := liftLearner(t, c, copies, 0)
+	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil }, envs.VectorOptions{Copies: copies, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	var sum, square, n float64
+	for range 80 {
+		if err := v.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range copies {
+			v.Act.Env(i).Kinds[0][0] = float32(i % 2)
+		}
+		if err := l.twins.judge(v, 0, func(int) bool { return false }); err != nil {
+			t.Fatal(err)
+		}
+		for i := range copies {
+			x := float64(l.twins.of(i))
+			if i%2 == 0 {
+				if x != 0 {
+					t.Fatalf("the rule's own choice gains %g", x)
+				}
+				continue
+			}
+			sum, square, n = sum+x, square+x*x, n+1
+		}
+	}
+	want := 2 * (expected(1, 1, 5, gamma) - expected(1, 0, 5, gamma))
+	mean := sum / n
+	half := 3.5 * math.Sqrt((square/n-mean*mean)/n)
+	t.Logf("going up gains %.4f ± %.4f of %.4f", mean, half, want)
+	if math.Abs(mean-want) > half || half > 0.1*want {
+		t.Errorf("going up gains %.4f ± %.4f, want %.4f", mean, half, want)
+	}
+}
+
+// A learner that is held against the rule finds what pays, in a world where what pays shows later.
+func TestTwinsTeach(t *testing.T) {
+	l := liftLearner(t, twinConfig(), 4, 8000)
+	p, err := l.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := newLift()
+	obs, act := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec())
+	for storey := range 2 {
+		if err := env.Reset(1, nil, obs); err != nil {
+			t.Fatal(err)
+		}
+		env.storey = storey
+		env.see(obs)
+		if err := p.Act(obs, act, true); err != nil {
+			t.Fatal(err)
+		}
+		if act.Kinds[0][0] != 1 {
+			t.Errorf("in storey %d the policy stays, where going up is worth %.2f more", storey, expected(storey, 1, 5, 0.99)-expected(storey, 0, 5, 0.99))
+		}
+	}
+}
+
+// Where an ended copy waits for its reset nothing is judged: it can't be stepped.
+func TestTwinsWaitForReset(t *testing.T) {
+	l := liftLearner(t, twinConfig(), 2, 0)
+	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil }, envs.VectorOptions{Copies: 2, Seed: 3, Autoreset: envs.NextStep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	if err := v.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 * liftSteps {
+		if err := errors.Join(l.Act(v), v.Step(), l.Observe(v), l.Update()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTwinsRefuse(t *testing.T) {
+	l := liftLearner(t, twinConfig(), 1, 0)
+	none := l.ctx
+	none.Teacher = nil
+	many := l.ctx
+	spread, err := classic.NewSpread(classic.DefaultSpread())
+	if err != nil {
+		t.Fatal(err)
+	}
+	many.Spec = spread.Spec()
+	for want, ctx := range map[string]agents.Context{"no rule and no copy": none, "needs an environment of one agent": many} {
+		if _, err := newTwins(&l.c, &ctx); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+	for want, change := range map[string]func(*Config){
+		`twin.policy is "" with baseline: twin`:    func(c *Config) { c.Twin.Policy = "" },
+		`twin.policy is "stay" with baseline: val`: func(c *Config) { c.Baseline = Value },
+		"twin.seconds is 0, want more than 0":      func(c *Config) { c.Twin.Seconds = 0 },
+		"lambda is 0.9, want 1":                    func(c *Config) { c.Lambda = 0.9 },
+	} {
+		c := twinConfig()
+		change(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
