@@ -1,9 +1,6 @@
 package spsa
 
 import (
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -14,11 +11,8 @@ import (
 // market is HOPS without vGPUs: users choose among three tiers and staying away (eq. 1 with an outside option), capacity is unlimited, and
 // a billing unit of each tier has a cost. Constants are those of BASELINES, section 1.8: what the published prices follow from.
 type market struct {
-	o      marketOptions
-	spec   envs.Spec
-	seed   uint64
-	window int
-	over   bool
+	clock
+	o marketOptions
 	// edges are the tiers' cumulated shares while a window is drawn.
 	edges [3]float64
 }
@@ -70,7 +64,7 @@ func marketProfit(p, demand [3]float64) (sum float64) {
 }
 
 func newMarket(o marketOptions) *market {
-	return &market{o: o, over: true, spec: envs.Spec{
+	return &market{o: o, clock: clock{over: true, spec: envs.Spec{
 		ID: "test/Market-v1", Doc: "A provider prices three tiers of unlimited capacity.", MaxSteps: o.length,
 		Step: envs.Timing{Unit: "window", Fixed: 3600e6},
 		Kinds: []envs.Kind{{
@@ -80,22 +74,7 @@ func newMarket(o marketOptions) *market {
 		Info: []envs.Quantity{
 			{Name: "profit", Unit: "money", Better: envs.Higher, Reduce: envs.Sum}, {Name: "potential", Unit: "jobs", Reduce: envs.Sum},
 		},
-	}}
-}
-
-func (k *market) Spec() *envs.Spec { return &k.spec }
-
-func (k *market) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
-	if len(options) > 0 {
-		return errors.New("test/Market-v1: it has no options")
-	}
-	k.seed, k.window, k.over = seed, 0, false
-	k.see(obs)
-	return nil
-}
-
-func (k *market) see(obs *envs.Observation) {
-	obs.Kinds[0].Values[0], obs.Kinds[0].Active[0] = float32(k.window)/float32(k.o.length), true
+	}}}
 }
 
 // potential is Λ_t·H, the potential jobs of a window: a day's wave with noise.
@@ -109,10 +88,7 @@ func (k *market) potential() float64 {
 }
 
 func (k *market) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
-	if k.over {
-		return errors.New("test/Market-v1: step outside an episode")
-	}
-	if err := envs.CheckAction(&k.spec, nil, act); err != nil {
+	if err := k.check(act); err != nil {
 		return err
 	}
 	var p [3]float64
@@ -125,12 +101,8 @@ func (k *market) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome
 	} else {
 		profit = float64(jobs * marketProfit(p, k.o.demand))
 	}
-	k.window++
-	k.over = k.window >= k.o.length
-	out.Rewards[0][0] = float32(profit)
+	k.tick(profit, obs, out)
 	out.Info[0], out.Info[1] = profit, jobs
-	out.Terminated, out.Truncated, out.Elapsed = false, k.over, k.spec.Step.Fixed
-	k.see(obs)
 	return nil
 }
 
@@ -158,32 +130,4 @@ func (k *market) draw(p [3]float64, users int) (profit float64) {
 		profit += float64(float64(float64(n[m])*k.o.demand[m]) * (p[m] - marketCost[m]))
 	}
 	return profit
-}
-
-func (k *market) CopyFrom(src envs.Env) error {
-	s, ok := src.(*market)
-	if !ok {
-		return fmt.Errorf("%s: copy from a %T", k.spec.ID, src)
-	}
-	k.seed, k.window, k.over = s.seed, s.window, s.over
-	return nil
-}
-
-func (k *market) AppendBinary(b []byte) ([]byte, error) {
-	over := uint64(0)
-	if k.over {
-		over = 1
-	}
-	for _, x := range []uint64{k.seed, uint64(k.window), over} {
-		b = binary.LittleEndian.AppendUint64(b, x)
-	}
-	return b, nil
-}
-
-func (k *market) UnmarshalBinary(b []byte) error {
-	if len(b) != 24 || binary.LittleEndian.Uint64(b[8:]) > uint64(k.o.length) || binary.LittleEndian.Uint64(b[16:]) > 1 {
-		return fmt.Errorf("%s: saved state %x is not one", k.spec.ID, b)
-	}
-	k.seed, k.window, k.over = binary.LittleEndian.Uint64(b), int(binary.LittleEndian.Uint64(b[8:])), b[16] == 1
-	return nil
 }

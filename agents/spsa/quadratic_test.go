@@ -1,9 +1,6 @@
 package spsa
 
 import (
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -17,11 +14,8 @@ import (
 // N(t) is the same for all actions of a window, as a workload is; N(t, x) is another one for every action, as what a workload makes of
 // two different schedules may be.
 type quadratic struct {
-	o      quadraticOptions
-	spec   envs.Spec
-	seed   uint64
-	window int
-	over   bool
+	clock
+	o quadraticOptions
 }
 
 type quadraticOptions struct {
@@ -47,14 +41,14 @@ func newQuadratic(o quadraticOptions) *quadratic {
 			box.Low[i], box.High[i], box.Integer[i] = 0, o.most, true
 		}
 	}
-	q := &quadratic{o: o, over: true, spec: envs.Spec{
+	q := &quadratic{o: o, clock: clock{over: true, spec: envs.Spec{
 		ID: "test/Quadratic-v1", Doc: "A noisy quadratic.", MaxSteps: o.length, Step: envs.Timing{Unit: "window", Fixed: 1},
 		Kinds: []envs.Kind{{Name: "provider", Agents: 1, Observation: envs.NewBox(1, 0, 1), Action: box}},
 		Info: []envs.Quantity{
 			{Name: "profit", Unit: "money", Better: envs.Higher, Reduce: envs.Mean}, {Name: "loss", Unit: "money", Better: envs.Lower, Reduce: envs.Mean},
 			{Name: "window", Unit: "windows", Better: envs.Neither, Reduce: envs.Last},
 		},
-	}}
+	}}}
 	return q
 }
 
@@ -85,26 +79,8 @@ func (o *quadraticOptions) slope(x []float64, i int) float64 {
 	return s + o.cubic*(squares+2*di*sum)
 }
 
-func (q *quadratic) Spec() *envs.Spec { return &q.spec }
-
-func (q *quadratic) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
-	if len(options) > 0 {
-		return errors.New("test/Quadratic-v1: it has no options")
-	}
-	q.seed, q.window, q.over = seed, 0, false
-	q.see(obs)
-	return nil
-}
-
-func (q *quadratic) see(obs *envs.Observation) {
-	obs.Kinds[0].Values[0], obs.Kinds[0].Active[0] = float32(q.window)/float32(q.o.length), true
-}
-
 func (q *quadratic) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
-	if q.over {
-		return errors.New("test/Quadratic-v1: step outside an episode")
-	}
-	if err := envs.CheckAction(&q.spec, nil, act); err != nil {
+	if err := q.check(act); err != nil {
 		return err
 	}
 	key := rng.New(q.seed, "noise").With(uint64(q.window))
@@ -122,39 +98,7 @@ func (q *quadratic) Step(act *envs.Action, obs *envs.Observation, out *envs.Outc
 	if q.o.broken {
 		value = math.NaN()
 	}
-	q.window++
-	q.over = q.window >= q.o.length
-	out.Rewards[0][0] = float32(value)
+	q.tick(value, obs, out)
 	out.Info[0], out.Info[1], out.Info[2] = value, -value, float64(q.window)
-	out.Terminated, out.Truncated, out.Elapsed = false, q.over, 1
-	q.see(obs)
-	return nil
-}
-
-func (q *quadratic) CopyFrom(src envs.Env) error {
-	s, ok := src.(*quadratic)
-	if !ok {
-		return fmt.Errorf("%s: copy from a %T", q.spec.ID, src)
-	}
-	q.seed, q.window, q.over = s.seed, s.window, s.over
-	return nil
-}
-
-func (q *quadratic) AppendBinary(b []byte) ([]byte, error) {
-	over := uint64(0)
-	if q.over {
-		over = 1
-	}
-	for _, x := range []uint64{q.seed, uint64(q.window), over} {
-		b = binary.LittleEndian.AppendUint64(b, x)
-	}
-	return b, nil
-}
-
-func (q *quadratic) UnmarshalBinary(b []byte) error {
-	if len(b) != 24 || binary.LittleEndian.Uint64(b[8:]) > uint64(q.o.length) || binary.LittleEndian.Uint64(b[16:]) > 1 {
-		return fmt.Errorf("%s: saved state %x is not one", q.spec.ID, b)
-	}
-	q.seed, q.window, q.over = binary.LittleEndian.Uint64(b), int(binary.LittleEndian.Uint64(b[8:])), b[16] == 1
 	return nil
 }
