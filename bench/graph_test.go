@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,23 @@ func TestGraphRun(t *testing.T) {
 	}
 	if got, err := Graph(e, 1000, 16, time.Millisecond); err != nil || got.Edges != 1000 || !(got.InferenceSeconds > 0) || !(got.StepSeconds > got.InferenceSeconds) {
 		t.Errorf("measured %+v, %v", got, err)
+	}
+}
+
+// Every engine that this build has is measured by name; one that it has not says what it wants.
+func TestGraphEngines(t *testing.T) {
+	for _, name := range []string{engines.Native, engines.Gorgonia, engines.Torch} {
+		var got []Result
+		err := runGraph(Options{Engine: name, Device: "cpu", Edges: []int{200}, Hidden: 8, Time: time.Millisecond}, func(r Result) { got = append(got, r) })
+		if err != nil {
+			if name != engines.Torch || !strings.Contains(err.Error(), "make cuda") {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if len(got) != 1 || got[0].Engine != name || !(got[0].StepSeconds > 0) {
+			t.Errorf("%s: measured %+v", name, got)
+		}
 	}
 }
 

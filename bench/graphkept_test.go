@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +19,7 @@ func TestKeptGraph(t *testing.T) {
 	if dir == "" {
 		t.Skip("measures nothing: docs/results/graph/measure runs it")
 	}
-	rows, growth := keptLines[Comparison](t, "peers.jsonl"), keptLines[Result](t, "growth.jsonl")
+	rows, growth := readKept[Comparison](t, keptGraph, "peers.jsonl"), readKept[Result](t, keptGraph, "growth.jsonl")
 	var table strings.Builder
 	table.WriteString("| edges | what | kernels | ours, s | PyTorch Geometric, s | times | quartiles | extremes |\n|---|---|---|---|---|---|---|---|\n")
 	for _, edges := range []string{"1000", "1e+04", "1e+05", "1e+06"} {
@@ -58,22 +56,4 @@ func TestKeptGraph(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(table.String()), 0o644); err != nil {
 		t.Error(err)
 	}
-}
-
-func keptLines[T any](t *testing.T, name string) []T {
-	t.Helper()
-	f, err := os.Open(filepath.Join(keptGraph, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var out []T
-	for in := bufio.NewScanner(f); in.Scan(); {
-		var x T
-		if err := json.Unmarshal(in.Bytes(), &x); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, x)
-	}
-	return out
 }

@@ -27,18 +27,19 @@ func TestKept(t *testing.T) {
 	if dir == "" {
 		t.Skip("measures nothing: docs/results/speed/measure runs it")
 	}
-	rows := readKept[Comparison](t, "peers.jsonl")
+	rows := readKept[Comparison](t, kept, "peers.jsonl")
 	writeTable(t, dir, rows)
 	claimForms(t, rows)
 	claimDense(t, rows)
 	claimSpread(t, rows)
-	claimBeside(t, readKept[Result](t, "beside.jsonl"))
-	drawGrowth(t, dir, readKept[Result](t, "recorded.jsonl"), rows)
+	claimBeside(t, readKept[Result](t, kept, "beside.jsonl"))
+	drawGrowth(t, dir, readKept[Result](t, kept, "recorded.jsonl"), rows)
 }
 
-func readKept[T any](t *testing.T, name string) []T {
+// readKept reads a folder's file of kept lines.
+func readKept[T any](t *testing.T, folder, name string) []T {
 	t.Helper()
-	f, err := os.Open(filepath.Join(kept, name))
+	f, err := os.Open(filepath.Join(folder, name))
 	if err != nil {
 		t.Fatal(err)
 	}
