@@ -233,12 +233,18 @@ func rowsOf(x []float32, a, b, w int) []float32 { return x[a*w : b*w] }
 
 // times does c = a·b, or c += a·b: a is n rows of stride lda of which depth numbers count, b [depth][wide], c n rows of stride wide.
 func (s *graphScratch) times(k *kernel.Set, n, depth int, a []float32, lda int, b, c []float32, wide int, start kernel.Start) {
-	s.product = kernel.Product{M: n, N: wide, K: depth, A: a, AK: 1, AM: lda, B: b, LDB: wide, C: c, LDC: wide, Start: start}
-	k.Product(&s.product)
+	p := s.product.Begin(n, wide, depth)
+	p.A, p.AK, p.AM = a, 1, lda
+	p.B, p.LDB = b, wide
+	p.C, p.LDC, p.Start = c, wide, start
+	k.Product(p)
 }
 
 // addOuter does c += aᵀ·b over n rows: a of stride lda of which rows numbers count, b of stride wide, c [rows][wide].
 func (s *graphScratch) addOuter(k *kernel.Set, n, rows int, a []float32, lda int, b, c []float32, wide int) {
-	s.product = kernel.Product{M: rows, N: wide, K: n, A: a, AK: lda, AM: 1, B: b, LDB: wide, C: c, LDC: wide, Start: kernel.Add}
-	k.Product(&s.product)
+	p := s.product.Begin(rows, wide, n)
+	p.A, p.AK, p.AM = a, lda, 1
+	p.B, p.LDB = b, wide
+	p.C, p.LDC, p.Start = c, wide, kernel.Add
+	k.Product(p)
 }

@@ -75,6 +75,7 @@ func (s *segment) seal() {
 		return
 	}
 	s.sealed = true
+	s.refresh()
 	s.after = append(s.after, s.sums...)
 	for _, a := range s.adds {
 		r := &reduceJob{k: s.t.set, net: a.net, zero: a.zero}
@@ -84,6 +85,20 @@ func (s *segment) seal() {
 		}
 		if !a.net.direct(s) || !a.adds {
 			s.after = append(s.after, r)
+		}
+	}
+}
+
+// refresh lets the first step that adds to gradients in their one place set them to zero before, agent by agent, where that is asked for: so it's done
+// by the thread that adds to them next.
+func (s *segment) refresh() {
+	for _, st := range s.steps {
+		b, ok := st.(*backwardStep)
+		if !ok || !b.params {
+			continue
+		}
+		if a := s.find(b.of.w.net.tiles); a != nil && a.zero && a.net.direct(s) {
+			b.fresh, a.zero = true, false
 		}
 	}
 }
@@ -151,11 +166,6 @@ func inOneGo(st stage) bool {
 func (s *segment) run(threads int) {
 	if len(s.steps) == 0 {
 		return
-	}
-	for _, a := range s.adds {
-		if a.zero && a.adds && a.net.direct(s) {
-			clear(a.net.net.grads.data)
-		}
 	}
 	if !s.byAgent {
 		helpers.do(s, s.shares(), threads)

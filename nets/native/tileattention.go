@@ -98,8 +98,11 @@ func (a *tileAttention) times(x *context, out, in []float32, w param[float32], i
 		a.k.Vector(out[:a.keys], in[:a.own], w.value(i), nil, false)
 		return
 	}
-	x.product = kernel.Product{M: a.keys, N: a.lanes, K: a.own, A: w.value(i), AK: a.keys, AM: 1, B: in, LDB: a.lanes, C: out, LDC: a.lanes}
-	a.k.Product(&x.product)
+	p := x.product.Begin(a.keys, a.lanes, a.own)
+	p.A, p.AK, p.AM = w.value(i), a.keys, 1
+	p.B, p.LDB = in, a.lanes
+	p.C, p.LDC = out, a.lanes
+	a.k.Product(p)
 }
 
 // weigh computes agent i's weights.
@@ -214,9 +217,9 @@ func (a *tileAttention) descend(x *context, m *memory, i, at int, w param[float3
 	if from == a.own {
 		return
 	}
-	x.product = kernel.Product{
-		M: a.own - from, N: a.lanes, K: a.keys, A: w.value(i)[from*a.keys:], AK: 1, AM: a.keys, B: g, LDB: a.lanes,
-		C: m.dx[at+from*a.lanes:], LDC: a.lanes, Start: kernel.Add,
-	}
-	a.k.Product(&x.product)
+	p := x.product.Begin(a.own-from, a.lanes, a.keys)
+	p.A, p.AK, p.AM = w.value(i)[from*a.keys:], 1, a.keys
+	p.B, p.LDB = g, a.lanes
+	p.C, p.LDC, p.Start = m.dx[at+from*a.lanes:], a.lanes, kernel.Add
+	a.k.Product(p)
 }

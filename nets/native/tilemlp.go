@@ -107,10 +107,11 @@ func (t *tileLayer) product(l *layers, x *context, i int, in, y []float32) {
 		l.k.Vector(y[:t.out], in[:t.in], w, b, t.activation == nets.ReLU)
 		return
 	}
-	p := &x.product
-	*p = kernel.Product{
-		M: t.out, N: l.lanes, K: t.in, A: w, AK: t.out, AM: 1, B: in, LDB: l.lanes, C: y, LDC: l.lanes, Start: kernel.Bias, Bias: b,
-	}
+	p := x.product.Begin(t.out, l.lanes, t.in)
+	p.A, p.AK, p.AM = w, t.out, 1
+	p.B, p.LDB = in, l.lanes
+	p.C, p.LDC = y, l.lanes
+	p.Start, p.Bias = kernel.Bias, b
 	if t.activation == nets.ReLU {
 		p.Finish = kernel.ReLU
 	}
@@ -137,11 +138,11 @@ func (l *layers) backward(x *context, m *layersMemory, i int, in, out, g, sums, 
 		}
 		if li == 0 {
 			if len(dx) > 0 {
-				x.product = kernel.Product{
-					M: len(dx) / l.lanes, N: l.lanes, K: t.out, A: t.weight.value(i)[from*t.out:], AK: 1, AM: t.out,
-					B: g, LDB: l.lanes, C: dx, LDC: l.lanes, Start: start,
-				}
-				l.k.Product(&x.product)
+				p := x.product.Begin(len(dx)/l.lanes, l.lanes, t.out)
+				p.A, p.AK, p.AM = t.weight.value(i)[from*t.out:], 1, t.out
+				p.B, p.LDB = g, l.lanes
+				p.C, p.LDC, p.Start = dx, l.lanes, start
+				l.k.Product(p)
 			}
 			return
 		}
@@ -162,13 +163,14 @@ func (l *layers) descend(x *context, m *layersMemory, li, i int, g, sums []float
 	t, below := &l.list[li], &l.list[li-1]
 	y := m.of(m.y[li-1], i)
 	next := x.grads[(li-1)%2][:t.in*l.lanes]
-	x.product = kernel.Product{
-		M: t.in, N: l.lanes, K: t.out, A: t.weight.value(i), AK: 1, AM: t.out, B: g, LDB: l.lanes, C: next, LDC: l.lanes,
-	}
+	p := x.product.Begin(t.in, l.lanes, t.out)
+	p.A, p.AK, p.AM = t.weight.value(i), 1, t.out
+	p.B, p.LDB = g, l.lanes
+	p.C, p.LDC = next, l.lanes
 	if below.activation == nets.ReLU && !below.norm {
-		x.product.Finish, x.product.Mask, x.product.LDM = kernel.Mask, y, l.lanes
+		p.Finish, p.Mask, p.LDM = kernel.Mask, y, l.lanes
 	}
-	l.k.Product(&x.product)
+	l.k.Product(p)
 	if below.norm {
 		hat := m.of(m.hat[li-1], i)
 		if sums != nil {
@@ -213,10 +215,11 @@ func addOuter(k *kernel.Set, x *context, lanes int, w []float32, rows, cols int,
 		return
 	}
 	k.Transpose(x.transposed, cols, g, lanes, cols, lanes)
-	x.product = kernel.Product{
-		M: rows, N: cols, K: lanes, A: in, AK: 1, AM: lanes, B: x.transposed, LDB: cols, C: w, LDC: cols, Start: kernel.Add,
-	}
-	k.Product(&x.product)
+	p := x.product.Begin(rows, cols, lanes)
+	p.A, p.AK, p.AM = in, 1, lanes
+	p.B, p.LDB = x.transposed, cols
+	p.C, p.LDC, p.Start = w, cols, kernel.Add
+	k.Product(p)
 }
 
 // tileMLP is [nets.MLP] on tiles: the inputs side by side, then the layers.

@@ -106,6 +106,7 @@ type backwardStep struct {
 	g      *tensor[float32]
 	gradIn []*tensor[float32]
 	params bool
+	fresh  bool // an agent's gradients by the parameters are set to zero before its first tile
 }
 
 func (b *backwardStep) stages() []stage {
@@ -137,6 +138,9 @@ func (s *backwardStage) run(x *context, tile, from, to int) {
 	m, l := s.of.at(x, tile)
 	sums := b.sums(x)
 	for i := from; i < to; i++ {
+		if n := s.of.w.net; b.fresh && tile == 0 {
+			clear(n.grads.data[i*n.size:][:n.size])
+		}
 		s.of.w.tiles.pass.backward(x, m, l, tile, i, b, sums)
 	}
 }

@@ -113,6 +113,13 @@ type Product struct {
 	LDM     int
 }
 
+// Begin makes p a plain product of a size, whose operands are to be set: sums from 0, no finish. To set fields one by one is faster than to assign a
+// whole Product: copying that waits until all that was stored before, such as another product's result, has left for the cache.
+func (p *Product) Begin(m, n, k int) *Product {
+	p.M, p.N, p.K, p.Start, p.Finish = m, n, k, Zero, None
+	return p
+}
+
 // Adam holds the factors of one step of Adam (see package nets), with gc = Clip·g:
 //
 //	m ← Beta1·m + Rest1·gc,  v ← Beta2·v + Rest2·gc·gc,  p ← p − Rate·m/(√v·Scale + Epsilon)
