@@ -58,7 +58,7 @@ their data as CSV.`,
 	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in eval.split=train (repeatable)")
 	fl.StringVar(&f.out, "out", "", "folder of the result (default: eval in the first run's folder)")
 	fl.StringVar(&f.config, "config", "", "configuration of environment and workload (default: that of the first checkpoint)")
-	fl.IntVar(&f.workers, "workers", 0, "goroutines that play episodes; 0 is one per core")
+	fl.IntVar(&f.workers, "workers", 0, "how many episodes are played at the same time, as in 4; 0 is one per core")
 	fl.BoolVar(&f.json, "json", false, "print eval.json instead of the table")
 	completeSets(c)
 	return c

@@ -24,12 +24,13 @@ func suiteCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "suite [NAME]",
 		Short: "Redo a paper's figures: its numbers, ours and their ratio",
-		Long: `Redo the figures of a paper: policies play under shared workload seeds, and the paper's number, ours with its 95 %
-interval and their ratio stand side by side, with what became of the paper's claims. Without a name the suites are listed.
+		Long: `Redo the figures of a paper: all policies play the same workloads, one for each seed. The paper's number, ours with its
+95 % interval and ours over the paper's stand side by side, and each of the paper's claims is said to hold here, not to
+hold, or to be undecided. Without a name the suites are listed.
 
-The folder given by --out (default: runs/suites/NAME) gets suite.json for programs, suite.md, a page of everything,
+The folder given by --out (default: runs/suites/NAME) gets suite.md, a page of everything, suite.json for programs,
 tables as CSV, and the figures as PNG with their data as CSV. A folder that holds anything but an earlier result of the
-suite is refused. Results do not depend on --workers.`,
+suite is refused. The same seeds give the same result, whatever --workers is; gnn-fig1 alone measures time and differs.`,
 		Example: `  stoker suite                                        # the suites
   stoker suite hops --quick                           # under two minutes
   stoker suite hops --seeds 1-50 --out compare/hops
@@ -55,7 +56,7 @@ suite is refused. Results do not depend on --workers.`,
 	fl.BoolVar(&f.quick, "quick", false, "fewer seeds, and less of what takes long: under two minutes on two cores")
 	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the suite's)")
 	fl.StringVar(&f.out, "out", "", "folder of the result, as in compare/hops (default: runs/suites/NAME)")
-	fl.IntVar(&f.workers, "workers", 0, "goroutines that play, as in 4; 0 is one per core")
+	fl.IntVar(&f.workers, "workers", 0, "how many episodes are played at the same time, as in 4; 0 is one per core")
 	fl.StringVar(&f.data, "data", "", "folder of real traces that the program does not carry, as in DATA/azure2019/100_inv.csv for --data DATA")
 	fl.BoolVar(&f.json, "json", false, "print suite.json instead of the table, or the list as JSON")
 	return c
@@ -85,7 +86,11 @@ func listSuites(c *cobra.Command, f suiteFlags) error {
 	for _, l := range lines {
 		fmt.Fprintf(t, "%s\t%s\n\t%s\n", l.Name, l.Doc, l.Paper)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), "\nrun one:  stoker suite %s --quick\n", lines[0].Name)
+	return err
 }
 
 func runSuite(c *cobra.Command, name string, f suiteFlags) error {

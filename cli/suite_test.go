@@ -14,7 +14,7 @@ func TestSuites(t *testing.T) {
 	if code != exitDone {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	contains(t, "suite", out, "hops", "Figs. 2 to 4", "Huang")
+	contains(t, "suite", out, "hops", "Figs. 2 to 4", "Huang", "stoker suite hops --quick")
 	_, out, _ = stoker("suite", "--json")
 	if list := decode[[]map[string]any](t, out); len(list) == 0 || list[0]["name"] != "hops" || list[0]["paper"] == "" || list[0]["seeds"] != 20.0 {
 		t.Errorf("suites are %v", list)

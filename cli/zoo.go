@@ -20,10 +20,10 @@ func zooCommand() *cobra.Command {
 		Use:   "zoo [NAME]",
 		Short: "List the trained policies that come with the program, or show one's card",
 		Long: `List the trained policies that come with the program, or show the card of one: what it is, its whole configuration, how it
-was made and how it did. A policy is named zoo:NAME wherever a checkpoint may stand.`,
-		Example: `  stoker zoo
-  stoker zoo hops-pricer
-  stoker zoo card runs/pricer-s1 runs/pricer-s2 --name hops-pricer --about "Prices …" --config configs/pricing/pricer.yaml`,
+was made and how it did against what. A policy is named zoo:NAME wherever a checkpoint may stand.`,
+		Example: `  stoker zoo                                          # the policies
+  stoker zoo hops-pricer                              # one's card
+  stoker zoo card runs/hops-pricer-s1 runs/hops-pricer-s2 --name hops-pricer --about "Prices …" --config configs/pricing/hops-pricer.yaml`,
 		Args: args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
 			if len(a) == 0 {
@@ -61,10 +61,19 @@ func listZoo(c *cobra.Command, asJSON bool) error {
 		return printJSON(c.OutOrStdout(), list)
 	}
 	t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "policy\tenvironment\tsize\twhat it is")
 	for _, e := range list {
-		fmt.Fprintf(t, "%s%s\t%s\t%d kB\t%s\n", zoo.Prefix, e.Name, e.Card.Env, (e.Card.Bytes+999)/1000, e.Card.About)
+		first, _, more := strings.Cut(e.Card.About, ". ")
+		if more {
+			first += "." // the card has the rest
+		}
+		fmt.Fprintf(t, "%s%s\t%s\t%d kB\t%s\n", zoo.Prefix, e.Name, e.Card.Env, (e.Card.Bytes+999)/1000, first)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || len(list) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\nits card: stoker zoo %[1]s\nplay it:  stoker eval %[2]s%[1]s --out compare/%[1]s\n", list[0].Name, zoo.Prefix)
+	return err
 }
 
 type cardFlags struct {
@@ -81,7 +90,7 @@ func zooCardCommand() *cobra.Command {
 		Long: `Put the best policy of some runs, which differ by their seed only, into a zoo's folder: the best checkpoint of the run that does
 best in 20 episodes of its own training environment, without optimiser and replay, and its card, made from the checkpoint and
 from what stoker eval found. What is in checkpoints/zoo when the program is built comes with it.`,
-		Example: `  stoker zoo card runs/pricer-s1 runs/pricer-s2 --name hops-pricer --about "Prices and baselines for HOPS' tiers." --config configs/pricing/pricer.yaml
+		Example: `  stoker zoo card runs/hops-pricer-s1 runs/hops-pricer-s2 --name hops-pricer --about "Prices and baselines for HOPS' tiers." --config configs/pricing/hops-pricer.yaml
   stoker zoo card runs/a --name mine --about "A try." --config mine.yaml --eval runs/a/eval --eval compare/ --to zoo/`,
 		Args: args(1, -1, "RUN"),
 		RunE: func(c *cobra.Command, a []string) error { return runCard(c, a, f) },

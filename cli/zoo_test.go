@@ -19,7 +19,7 @@ func TestZoo(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	contains(t, "list", out, zoo.Prefix+name)
+	contains(t, "list", out, zoo.Prefix+name, "policy  ", "stoker zoo "+name, "stoker eval "+zoo.Prefix+name)
 	code, out, errs = stoker("zoo", "--json")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)

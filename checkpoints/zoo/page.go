@@ -16,7 +16,7 @@ func (c *Card) Page() ([]byte, error) {
 	var b bytes.Buffer
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("# %s\n\n%s\n", c.Name, c.About)
-	p("Use it as `%s%s` wherever a checkpoint may stand: `stoker eval %s%s`, for example. This page is made by `stoker zoo card`.\n", Prefix, c.Name, Prefix, c.Name)
+	p("Use it as `%s%s` wherever a checkpoint may stand: `stoker eval %s%s --out compare/%s`, for example. This page is made by `stoker zoo card`.\n", Prefix, c.Name, Prefix, c.Name, c.Name)
 	p("| | |\n|---|---|")
 	p("| environment | `%s` |", c.Env)
 	p("| learner | %s, experiment %s |", c.Agent, c.Experiment)
