@@ -26,7 +26,8 @@ func Markdown(s *Summary) string {
 		}
 		rows = append(rows, row)
 	}
-	pipes(&b, rows)
+	Pipes(&b, rows)
+	b.WriteString("\n")
 	for _, a := range s.compared() {
 		s.markdownVerdicts(&b, a)
 	}
@@ -62,7 +63,8 @@ func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
 		}
 		rows = append(rows, row)
 	}
-	pipes(b, rows)
+	Pipes(b, rows)
+	b.WriteString("\n")
 }
 
 // equal puts an equals sign before a number that has no sign of its own.
@@ -84,8 +86,8 @@ func (s *Summary) markdownFigures(b *strings.Builder) {
 	}
 }
 
-// pipes writes a Markdown table.
-func pipes(b *strings.Builder, rows [][]string) {
+// Pipes writes a Markdown table, the first row of which is its head.
+func Pipes(b *strings.Builder, rows [][]string) {
 	for k, r := range rows {
 		b.WriteString("|")
 		for _, cell := range r {
@@ -96,5 +98,4 @@ func pipes(b *strings.Builder, rows [][]string) {
 			b.WriteString("|" + strings.Repeat("---|", len(r)) + "\n")
 		}
 	}
-	b.WriteString("\n")
 }

@@ -23,7 +23,7 @@ func Markdown(res *Result, tables []Table, figures []Figure) string {
 		for _, c := range res.Claims {
 			rows = append(rows, []string{c.Claim, c.Found, "**" + c.Verdict + "**"})
 		}
-		pipes(&b, rows)
+		eval.Pipes(&b, rows)
 	}
 	for _, n := range res.Notes {
 		fmt.Fprintf(&b, "\n- %s", n)
@@ -33,7 +33,7 @@ func Markdown(res *Result, tables []Table, figures []Figure) string {
 	}
 	if len(res.Rows) > 0 {
 		b.WriteString("\n## The figures' numbers\n\n")
-		pipes(&b, res.rowTexts())
+		eval.Pipes(&b, res.rowTexts())
 	}
 	for _, f := range figures {
 		fmt.Fprintf(&b, "\n![%s](%s.png)\n\n%s Data: [%s.csv](%s.csv).\n", strings.ReplaceAll(f.Name, "_", " "), f.Name, f.Caption, f.Name, f.Name)
@@ -87,7 +87,7 @@ func (t *Table) markdown(b *strings.Builder) {
 		}
 		rows = append(rows, out)
 	}
-	pipes(b, rows)
+	eval.Pipes(b, rows)
 	if t.Note != "" {
 		fmt.Fprintf(b, "\n%s\n", t.Note)
 	}
@@ -109,19 +109,5 @@ func (res *Result) verdicts(b *strings.Builder) {
 		d := Estimate{float64(c.Difference), float64(c.Lo), float64(c.Hi)}
 		rows = append(rows, []string{c.Setting, c.Metric, c.A, c.B, d.String(), probability(c.PHolm), word})
 	}
-	pipes(b, rows)
-}
-
-// pipes writes a Markdown table.
-func pipes(b *strings.Builder, rows [][]string) {
-	for k, r := range rows {
-		b.WriteString("|")
-		for _, cell := range r {
-			b.WriteString(" " + strings.ReplaceAll(cell, "|", `\|`) + " |")
-		}
-		b.WriteString("\n")
-		if k == 0 {
-			b.WriteString("|" + strings.Repeat("---|", len(r)) + "\n")
-		}
-	}
+	eval.Pipes(b, rows)
 }
