@@ -1,12 +1,9 @@
 package choice
 
 import (
-	"encoding/binary"
-	"maps"
-	"math"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 )
 
@@ -26,13 +23,7 @@ func FuzzPolicyFile(f *testing.F) {
 	}
 	o.Active[0], o.Active[1] = true, true
 	f.Fuzz(func(t *testing.T, description []byte, length int, values []byte) {
-		file := &agents.PolicyFile{Agent: "test", EnvID: s.ID, Description: description, Arrays: maps.Clone(whole.Arrays)}
-		a := agents.Array{Shape: []int{1, length}, Data: make([]float32, min(max(length, 0), 1<<12))}
-		copy(a.Data, whole.Arrays[array].Data)
-		for i := 0; i < len(a.Data) && len(values) >= 4; i, values = i+1, values[4:] {
-			a.Data[i] = math.Float32frombits(binary.LittleEndian.Uint32(values))
-		}
-		file.Arrays[array] = a
+		file := choicetest.Forge(whole, description, array, length, 1<<12, values)
 		p, err := OpenPolicy("test", true, file, s, e)
 		if err != nil || p.Act(obs, act, length%2 == 0) != nil {
 			return
@@ -42,12 +33,6 @@ func FuzzPolicyFile(f *testing.F) {
 				t.Fatalf("an accepted policy does %g under %v", c, o.Mask)
 			}
 		}
-		b, err := p.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.UnmarshalBinary(b); err != nil {
-			t.Fatalf("its own state is refused: %v", err)
-		}
+		choicetest.Restores(t, p)
 	})
 }

@@ -248,32 +248,8 @@ func TestProblemsRefused(t *testing.T) {
 
 // loop returns what does one step of CartPole under the shipped defaults, past the beginning.
 func loop(t testing.TB) func() {
-	v, err := envs.NewVector(func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) }, envs.VectorOptions{Copies: 1, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(v.Close)
-	e := native.New(native.Options{Threads: 1})
-	l, err := New(Default(), agents.Context{Spec: v.Spec(), Copies: 1, Train: e, Act: e, Seed: 1, Steps: 20_000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
-	step := func() {
-		for _, do := range []func() error{
-			func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update,
-		} {
-			if err := do(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for range 11_000 {
-		step()
-	}
-	return step
+	return choicetest.Loop(t, 1, 11_000, func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) },
+		func(ctx agents.Context) (agents.Learner, error) { return New(Default(), ctx) })
 }
 
 func TestNoAllocations(t *testing.T) {

@@ -35,14 +35,8 @@ func TestCartPole(t *testing.T) {
 		sets = strings.Split(*set, ",")
 	}
 	plan := choicetest.Shipped(t, "../../configs/classic/cartpole-dqn.yaml", &problem, &c, sets...)
-	var curves []choicetest.Curve
-	var last []float64
-	for seed := *first; seed <= *seeds; seed++ {
-		curve, _ := choicetest.Train(t, seed, plan.Copies, plan.Steps, 50, func() (envs.Env, error) { return classic.NewCartPole(problem) },
-			func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
-		t.Logf("seed %d: %.1f", seed, curve.Last())
-		curves, last = append(curves, curve), append(last, curve.Last())
-	}
+	curves, last := choicetest.Seeds(t, *first, *seeds, plan, 50, func() (envs.Env, error) { return classic.NewCartPole(problem) },
+		func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
 	if *set != "" || *first != 1 {
 		return
 	}

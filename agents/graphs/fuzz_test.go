@@ -1,12 +1,9 @@
 package graphs
 
 import (
-	"encoding/binary"
-	"maps"
-	"math"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/agents/graphs/graphstest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -48,13 +45,7 @@ func FuzzPolicyFile(f *testing.F) {
 	f.Add(whole.Description, 1, []byte{0, 0, 0xc0, 0x7f})
 	obs, act, out := envs.NewObservation(toy.Spec()), envs.NewAction(toy.Spec()), envs.NewOutcome(toy.Spec())
 	f.Fuzz(func(t *testing.T, description []byte, length int, values []byte) {
-		file := &agents.PolicyFile{Agent: "test", EnvID: toy.Spec().ID, Description: description, Arrays: maps.Clone(whole.Arrays)}
-		a := agents.Array{Shape: []int{1, length}, Data: make([]float32, min(max(length, 0), 1<<14))}
-		copy(a.Data, whole.Arrays[array].Data)
-		for i := 0; i < len(a.Data) && len(values) >= 4; i, values = i+1, values[4:] {
-			a.Data[i] = math.Float32frombits(binary.LittleEndian.Uint32(values))
-		}
-		file.Arrays[array] = a
+		file := choicetest.Forge(whole, description, array, length, 1<<14, values)
 		p, err := OpenPolicy("test", file, toy.Spec(), e)
 		if err != nil {
 			return
@@ -68,13 +59,7 @@ func FuzzPolicyFile(f *testing.F) {
 		if err := toy.Step(act, obs, out); err != nil {
 			t.Fatalf("an accepted policy does what is illegal: %v", err)
 		}
-		b, err := p.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.UnmarshalBinary(b); err != nil {
-			t.Fatalf("its own state is refused: %v", err)
-		}
+		choicetest.Restores(t, p)
 	})
 }
 

@@ -1,7 +1,6 @@
 package choicetest
 
 import (
-	"encoding/binary"
 	"maps"
 	"math"
 	"slices"
@@ -13,8 +12,6 @@ import (
 )
 
 // FuzzState holds that whatever a learner's state says, it is refused or the learner goes on from it: an error is fine, a panic is not.
-//
-//nolint:gocognit // each branch is one way of forging, in a row
 func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.Context) (agents.Learner, error)) {
 	v, err := envs.NewVector(func() (envs.Env, error) { return env(), nil }, envs.VectorOptions{Copies: 2, Seed: 1})
 	if err != nil {
@@ -28,10 +25,8 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 	}
 	run := func(n int) error {
 		for range n {
-			for _, do := range []func() error{func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update} {
-				if err := do(); err != nil {
-					return err
-				}
+			if err := turn(l, v); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -72,9 +67,7 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 				if n < 0 {
 					a.Shape = []int{int(n)}
 				}
-				for i := int(uint64(n) % uint64(len(a.Data)+1)); i < len(a.Data) && len(values) >= 4; i, values = i+1, values[4:] {
-					a.Data[i] = math.Float32frombits(binary.LittleEndian.Uint32(values))
-				}
+				overwrite(a.Data[int(uint64(n)%uint64(len(a.Data)+1)):], values)
 				m[name] = a
 			}
 		}

@@ -1,7 +1,6 @@
 package choicetest
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -21,9 +20,8 @@ type Toy struct {
 	// Sets, where positive, is the number of episodes that recur.
 	Sets int
 
+	Moment
 	spec *envs.Spec
-	seed uint64
-	step int
 }
 
 // NewToy returns the environment.
@@ -43,22 +41,22 @@ func (t *Toy) Set() int {
 	if t.Sets == 0 {
 		return -1
 	}
-	return int(t.seed % uint64(t.Sets))
+	return int(t.Seed % uint64(t.Sets))
 }
 
 // now is the side and the illegal choice of the present step.
 func (t *Toy) now() (side float32, illegal int) {
-	seed := t.seed
+	seed := t.Seed
 	if t.Sets > 0 {
 		seed = uint64(t.Set())
 	}
-	k := rng.New(seed, "toy").With(uint64(t.step))
+	k := rng.New(seed, "toy").With(uint64(t.At))
 	return float32(2*k.With(0).IntN(2) - 1), k.With(1).IntN(3)
 }
 
 // Reset implements [envs.Env].
 func (t *Toy) Reset(seed uint64, _ envs.Options, obs *envs.Observation) error {
-	t.seed, t.step = seed, 0
+	t.Moment = Moment{Seed: seed}
 	t.see(obs)
 	return nil
 }
@@ -75,7 +73,7 @@ func (t *Toy) see(obs *envs.Observation) {
 
 // Step implements [envs.Env].
 func (t *Toy) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
-	if t.step >= t.Length {
+	if t.At >= t.Length {
 		return errors.New("toy: the episode has ended")
 	}
 	if err := envs.CheckAction(t.spec, nil, act); err != nil {
@@ -93,8 +91,8 @@ func (t *Toy) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	if t.Flat {
 		out.Rewards[0][0] = 1
 	}
-	t.step++
-	done := t.step == t.Length
+	t.At++
+	done := t.At == t.Length
 	out.Terminated, out.Truncated, out.Elapsed = done && !t.Cut, done && t.Cut, 1_000_000
 	t.see(obs)
 	return nil
@@ -106,20 +104,6 @@ func (t *Toy) CopyFrom(src envs.Env) error {
 	if !ok {
 		return fmt.Errorf("toy: copying from a %T", src)
 	}
-	t.seed, t.step = s.seed, s.step
-	return nil
-}
-
-// AppendBinary implements [envs.Env].
-func (t *Toy) AppendBinary(b []byte) ([]byte, error) {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, t.seed), uint64(t.step)), nil
-}
-
-// UnmarshalBinary implements [envs.Env].
-func (t *Toy) UnmarshalBinary(b []byte) error {
-	if len(b) != 16 {
-		return fmt.Errorf("toy: %d bytes, want 16", len(b))
-	}
-	t.seed, t.step = binary.LittleEndian.Uint64(b), int(binary.LittleEndian.Uint64(b[8:]))
+	t.Moment = s.Moment
 	return nil
 }

@@ -59,10 +59,7 @@ func Train(t testing.TB, seed uint64, copies int, steps int64, points int, build
 	c := Curve{Seed: seed}
 	var window []float64
 	for done, point := int64(0), int64(1); done < steps; {
-		must(l.Act(v))
-		must(v.Step())
-		must(l.Observe(v))
-		must(l.Update())
+		must(turn(l, v))
 		done += int64(copies)
 		for _, e := range v.Finished {
 			window = append(window, e.Return)
@@ -78,4 +75,16 @@ func Train(t testing.TB, seed uint64, copies int, steps int64, points int, build
 		}
 	}
 	return c, l
+}
+
+// Seeds trains once with each seed from first to last, as a shipped configuration plans, and returns the curves and their last points.
+func Seeds(t testing.TB, first, last uint64, plan configs.Train, points int, env func() (envs.Env, error),
+	build func(agents.Context) (agents.Learner, error)) (curves []Curve, ends []float64) {
+	t.Helper()
+	for seed := first; seed <= last; seed++ {
+		c, _ := Train(t, seed, plan.Copies, plan.Steps, points, env, build)
+		t.Logf("seed %d: %.1f", seed, c.Last())
+		curves, ends = append(curves, c), append(ends, c.Last())
+	}
+	return curves, ends
 }

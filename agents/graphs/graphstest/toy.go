@@ -1,10 +1,10 @@
 package graphstest
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -22,9 +22,8 @@ type Toy struct {
 	// Length is the number of steps of an episode.
 	Length int
 
+	choicetest.Moment
 	spec *envs.Spec
-	seed uint64
-	step int
 }
 
 // NewToy returns the environment.
@@ -52,7 +51,7 @@ type thing struct {
 
 // now is the present step's number of things and bins, and which thing is which.
 func (t *Toy) now() (n, bins int, of func(i int) thing) {
-	k := rng.New(t.seed, "toy").With(uint64(t.step))
+	k := rng.New(t.Seed, "toy").With(uint64(t.At))
 	bins = 2 + k.With(0).IntN(Bins-1)
 	return 2 + k.With(1).IntN(Things-1), bins, func(i int) thing {
 		k := k.With(2).With(uint64(i))
@@ -77,7 +76,7 @@ func (t *Toy) Spec() *envs.Spec { return t.spec }
 
 // Reset implements [envs.Env].
 func (t *Toy) Reset(seed uint64, _ envs.Options, obs *envs.Observation) error {
-	t.seed, t.step = seed, 0
+	t.Moment = choicetest.Moment{Seed: seed}
 	return t.see(obs)
 }
 
@@ -134,7 +133,7 @@ func maskAfter(o *envs.KindObservation, agent int, partial []float32, mask []boo
 
 // Step implements [envs.Env].
 func (t *Toy) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
-	if t.step >= t.Length {
+	if t.At >= t.Length {
 		return errors.New("toy: the episode has ended")
 	}
 	if err := envs.CheckAction(t.spec, nil, act); err != nil {
@@ -156,8 +155,8 @@ func (t *Toy) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 		}
 	}
 	out.Rewards[0][0] = float32(pays)
-	t.step++
-	out.Terminated, out.Truncated, out.Elapsed = t.step == t.Length, false, 1_000_000
+	t.At++
+	out.Terminated, out.Truncated, out.Elapsed = t.At == t.Length, false, 1_000_000
 	return t.see(obs)
 }
 
@@ -167,20 +166,6 @@ func (t *Toy) CopyFrom(src envs.Env) error {
 	if !ok {
 		return fmt.Errorf("toy: copying from a %T", src)
 	}
-	t.seed, t.step = s.seed, s.step
-	return nil
-}
-
-// AppendBinary implements [envs.Env].
-func (t *Toy) AppendBinary(b []byte) ([]byte, error) {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, t.seed), uint64(t.step)), nil
-}
-
-// UnmarshalBinary implements [envs.Env].
-func (t *Toy) UnmarshalBinary(b []byte) error {
-	if len(b) != 16 {
-		return fmt.Errorf("toy: %d bytes, want 16", len(b))
-	}
-	t.seed, t.step = binary.LittleEndian.Uint64(b), int(binary.LittleEndian.Uint64(b[8:]))
+	t.Moment = s.Moment
 	return nil
 }
