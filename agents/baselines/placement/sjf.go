@@ -64,7 +64,7 @@ func (p *SJF) begin(seed uint64) { p.seed, p.estimates = seed, rng.New(seed, "es
 // Act implements [envs.Policy].
 func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
-	best := -1
+	var best int
 	if p.config.Noise > 0 {
 		best = p.estimated(o)
 	} else {
