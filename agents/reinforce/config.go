@@ -2,8 +2,8 @@ package reinforce
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -123,64 +123,39 @@ func Default() Config {
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
-	for _, f := range []struct {
-		key, got string
-		want     []string
-	}{
-		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
-		{"baseline", c.Baseline, []string{Value, Sequence, Twin, None}},
-		{"graph.norm", c.Graph.Norm, []string{nets.NoNorm, nets.LayerNorm}},
-	} {
-		if !slices.Contains(f.want, f.got) {
-			return fmt.Errorf("%s is %q, want one of %q", f.key, f.got, f.want)
-		}
-	}
-	for i, h := range c.Hidden {
-		if h < 1 {
-			return fmt.Errorf("hidden[%d] is %d, want at least 1", i, h)
-		}
-	}
-	for _, f := range []struct {
-		key    string
-		got    float64
-		lo, hi float64
-		open   bool // lo itself is not allowed
-	}{
-		{"final_bound", c.FinalBound, 0, 1e6, false},
-		{"graph.hidden", float64(c.Graph.Hidden), 1, 1 << 16, false},
-		{"graph.layers", float64(c.Graph.Layers), 0, 64, false},
-		{"graph.dropout", c.Graph.Dropout, 0, 0.99, false},
-		{"lambda", c.Lambda, 0, 1, false},
-		{"gamma", c.Gamma, 0, 1, false},
-		{"gamma_seconds", c.GammaSeconds, 0, 1e12, false},
-		{"reward_scale", c.RewardScale, 0, 1e9, true},
-		{"entropy", c.Entropy, 0, 1e6, false},
-		{"episodes", float64(c.Episodes), 1, 1 << 24, false},
-		{"cut", float64(c.Cut), 0, 1 << 40, false},
-		{"rate", c.Rate, 0, 1, true},
-		{"value_rate", c.ValueRate, 0, 1, true},
-		{"clip", c.Clip, 0, 1e9, false},
-		{"anneal", c.Anneal, 0, 1, false},
-		{"value_updates", float64(c.ValueUpdates), 1, 1 << 20, false},
-		{"rows", float64(c.Rows), 1, 1 << 20, false},
-		{"target_tau", c.TargetTau, 0, 1, false},
-		{"replay.trajectories", float64(c.Replay.Trajectories), 0, 1 << 24, false},
-		{"replay.draw", float64(c.Replay.Draw), 1, 1 << 24, false},
-		{"imitate.steps", float64(c.Imitate.Steps), 0, 1 << 50, false},
-		{"imitate.episodes", float64(c.Imitate.Episodes), 0, 1 << 24, false},
-		{"imitate.rate", c.Imitate.Rate, 0, 1, false},
-		{"imitate.epochs", float64(c.Imitate.Epochs), 0, 1 << 20, false},
-		{"twin.seconds", c.Twin.Seconds, 0, 1e9, true},
-		{"replay.cap", c.Replay.Cap, 0, 1e9, true},
-	} {
-		// Written so that NaN fails.
-		if !(f.got >= f.lo && f.got <= f.hi) || (f.open && f.got == f.lo) {
-			from := "at least"
-			if f.open {
-				from = "more than"
-			}
-			return fmt.Errorf("%s is %g, want %s %g and at most %g", f.key, f.got, from, f.lo, f.hi)
-		}
+	var k check.Keys
+	k.OneOf("activation", c.Activation, nets.ReLU, nets.Tanh)
+	k.OneOf("baseline", c.Baseline, Value, Sequence, Twin, None)
+	k.OneOf("graph.norm", c.Graph.Norm, nets.NoNorm, nets.LayerNorm)
+	k.Widths("hidden", c.Hidden)
+	k.Within("final_bound", c.FinalBound, 0, 1e6)
+	k.Within("graph.hidden", float64(c.Graph.Hidden), 1, 1<<16)
+	k.Within("graph.layers", float64(c.Graph.Layers), 0, 64)
+	k.Within("graph.dropout", c.Graph.Dropout, 0, 0.99)
+	k.Within("lambda", c.Lambda, 0, 1)
+	k.Within("gamma", c.Gamma, 0, 1)
+	k.Within("gamma_seconds", c.GammaSeconds, 0, 1e12)
+	k.Above("reward_scale", c.RewardScale, 0, 1e9)
+	k.Within("entropy", c.Entropy, 0, 1e6)
+	k.Within("episodes", float64(c.Episodes), 1, 1<<24)
+	k.Within("cut", float64(c.Cut), 0, 1<<40)
+	k.Above("rate", c.Rate, 0, 1)
+	k.Above("value_rate", c.ValueRate, 0, 1)
+	k.Within("clip", c.Clip, 0, 1e9)
+	k.Within("anneal", c.Anneal, 0, 1)
+	k.Within("value_updates", float64(c.ValueUpdates), 1, 1<<20)
+	k.Within("rows", float64(c.Rows), 1, 1<<20)
+	k.Within("target_tau", c.TargetTau, 0, 1)
+	k.Within("replay.trajectories", float64(c.Replay.Trajectories), 0, 1<<24)
+	k.Within("replay.draw", float64(c.Replay.Draw), 1, 1<<24)
+	k.Within("imitate.steps", float64(c.Imitate.Steps), 0, 1<<50)
+	k.Within("imitate.episodes", float64(c.Imitate.Episodes), 0, 1<<24)
+	k.Within("imitate.rate", c.Imitate.Rate, 0, 1)
+	k.Within("imitate.epochs", float64(c.Imitate.Epochs), 0, 1<<20)
+	k.Above("twin.seconds", c.Twin.Seconds, 0, 1e9)
+	k.Above("replay.cap", c.Replay.Cap, 0, 1e9)
+	if err := k.Err(); err != nil {
+		return err
 	}
 	if c.Imitate.Policy == "" && c.Imitate.Steps > 0 {
 		return fmt.Errorf("imitate.steps is %d, want 0 without imitate.policy", c.Imitate.Steps)
