@@ -113,7 +113,7 @@ func (m *graphModel) check(i int, o *envs.KindObservation) error {
 	return nil
 }
 
-func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error {
+func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teachers *school) error {
 	for i := range m.obs {
 		m.obs[i], m.acts[i] = &v.Obs.Env(i).Kinds[0], v.Act.Env(i).Kinds[0]
 	}
@@ -122,7 +122,7 @@ func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, taught f
 		m.probs = resize(m.probs, len(scores))
 		choice.Softmax(m.probs, scores, mask)
 		c := choice.None
-		if t := taught(row); t == nil {
+		if t := teachers.says(row); t == nil {
 			c = choice.Draw(m.probs, s.Float64())
 		} else if mask[int(t[component])] {
 			c = int(t[component])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/agents/replay"
@@ -31,9 +32,6 @@ type Learner struct {
 	sums   metrics
 	school *school // nil without one to imitate
 	twins  *twins  // nil but with their baseline
-	says   func(row int) []float32
-
-	taughtCopy func(i int) bool
 
 	explore, replayed *rng.Stream
 }
@@ -54,11 +52,8 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if ctx.Copies < 1 {
-		return nil, fmt.Errorf("copies is %d, want at least 1", ctx.Copies)
-	}
-	if d := ctx.Train.Info().DType; d != nets.Float32.String() {
-		return nil, fmt.Errorf("the engine computes in %s, want float32: states are saved as float32", d)
+	if err := check.Context(&ctx); err != nil {
+		return nil, err
 	}
 	l := &Learner{
 		c: c, ctx: ctx, sets: make([]int, ctx.Copies),
@@ -80,7 +75,6 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 			return nil, err
 		}
 	}
-	l.says, l.taughtCopy = l.school.says, l.school.taught
 	return l, l.m.hand()
 }
 
@@ -105,10 +99,10 @@ func (l *Learner) Act(v *envs.Vector) error {
 	if err := l.school.act(v, l.steps); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
-	if err := l.m.act(v, l.explore, l.logp, l.says); err != nil {
+	if err := l.m.act(v, l.explore, l.logp, l.school); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
-	if err := l.twins.judge(v, l.steps, l.taughtCopy); err != nil {
+	if err := l.twins.judge(v, l.steps, l.school); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	l.acted = true

@@ -21,8 +21,8 @@ type model interface {
 	check(i int, o *envs.KindObservation) error
 
 	// act draws the actions of all agents and writes ln π of them, by row; legal is then what was legal for a row, all components. A row for which
-	// taught is not nil does what that says.
-	act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error
+	// the teachers say something does that.
+	act(v *envs.Vector, s *rng.Stream, logp []float32, teachers *school) error
 	legal(row int) []bool
 	// hand takes the weights that have learned to act with.
 	hand() error

@@ -69,7 +69,7 @@ func newTwins(c *Config, ctx *agents.Context) (*twins, error) {
 }
 
 // judge writes what each copy's choice in v.Act gains, side by side; a taught one is not asked about. steps tells one call from another.
-func (t *twins) judge(v *envs.Vector, steps int64, taught func(i int) bool) error {
+func (t *twins) judge(v *envs.Vector, steps int64, teachers *school) error {
 	if t == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (t *twins) judge(v *envs.Vector, steps int64, taught func(i int) bool) erro
 	clear(t.errs)
 	var all sync.WaitGroup
 	for i := range t.pairs {
-		if taught(i) || v.Resets(i) {
+		if teachers.taught(i) || v.Resets(i) {
 			continue
 		}
 		all.Go(func() {

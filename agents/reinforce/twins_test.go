@@ -140,7 +140,7 @@ func TestTwinsExpectAdvantage(t *testing.T) {
 		for i := range copies {
 			v.Act.Env(i).Kinds[0][0] = float32(i % 2)
 		}
-		if err := l.twins.judge(v, 0, func(int) bool { return false }); err != nil {
+		if err := l.twins.judge(v, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i := range copies {

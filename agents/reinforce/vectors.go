@@ -58,7 +58,7 @@ func (m *vectors) hand() error { return m.actor.Hand(m.ctx.Train, m.u.policy.net
 
 func (m *vectors) legal(row int) []bool { return m.masks[row*m.p.N : (row+1)*m.p.N] }
 
-func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, taught func(row int) []float32) error {
+func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teachers *school) error {
 	o := &v.Obs.Kinds[0]
 	if err := m.actor.Run(o.Values); err != nil {
 		return fmt.Errorf("acting: %w", err)
@@ -75,7 +75,7 @@ func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, taught func
 		}
 		choice.Softmax(m.probs, logits, m.legal(i))
 		c := choice.None
-		if t := taught(i); t == nil {
+		if t := teachers.says(i); t == nil {
 			c = choice.Draw(m.probs, s.Float64())
 		} else if m.legal(i)[int(t[0])] {
 			c = int(t[0])
