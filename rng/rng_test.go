@@ -102,6 +102,17 @@ func TestWords(t *testing.T) {
 		t.Errorf("seven words are %x, want the first of %x", odd, even)
 	}
 	x.Words(nil)
+	z := x
+	from := z.Uint64()
+	x.Words(even)
+	for at := range even {
+		for end := at; end <= len(even); end++ {
+			part := make([]uint32, end-at)
+			if WordsFrom(from, at, part); !slices.Equal(part, even[at:end]) {
+				t.Errorf("words %d to %d are %x, want those of %x", at, end, part, even)
+			}
+		}
+	}
 }
 
 // Each input bit of a coordinate flips every output bit about half the time.

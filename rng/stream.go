@@ -41,8 +41,16 @@ func (s *Stream) Exp() float64 { s.n++; return s.key.With(s.n).Exp() }
 
 // Words fills dst with uniform words of 32 bits, several times as fast as numbers one by one: it takes one number of the stream and goes on from
 // there as SplitMix64 does (Steele, Lea and Flood, 2014), two words a step.
-func (s *Stream) Words(dst []uint32) {
-	x := s.Uint64()
+func (s *Stream) Words(dst []uint32) { WordsFrom(s.Uint64(), 0, dst) }
+
+// WordsFrom fills dst with some of the words that [Stream.Words] goes on to from number x of a stream, from the one numbered at on: what is drawn at once can
+// be made in parts, side by side.
+func WordsFrom(x uint64, at int, dst []uint32) {
+	x += uint64(at/2) * splitMix
+	if at%2 == 1 && len(dst) > 0 {
+		dst[0] = uint32(mix(x, splitMix))
+		dst, x = dst[1:], x+splitMix
+	}
 	for i := 0; i+1 < len(dst); i += 2 {
 		y := mix(x, splitMix)
 		dst[i], dst[i+1] = uint32(y>>32), uint32(y)

@@ -16,8 +16,8 @@ type sampler struct {
 	share func(parts int, part func(i, w int))
 
 	s, s2, a, r, discount *blocks
-	// Noise on its way: [agents, batch, act], for the target's actions as many minibatches of it.
-	own, next []float32
+	own, next             drawn      // noise
+	words                 [][]uint32 // room for a block's, of each worker
 	// Presence at s and s', [agents, batch], and by action.
 	here, hereAfter, on []float32
 }
@@ -59,7 +59,12 @@ func newSampler(m *memory, u *update, std *standardiser, batch *rng.Stream, nois
 		s.s2 = newBlocks(u.s2)
 	}
 	if m.mask > 0 {
-		s.own, s.next = make([]float32, all*m.p.act), make([]float32, next*m.p.act)
+		s.own = drawn{x: make([]float32, all*m.p.act), put: newBlocks(u.noise)}
+		s.next = drawn{x: make([]float32, next*m.p.act), put: newBlocks(u.noise2)}
+		s.words = make([][]uint32, workers)
+		for w := range s.words {
+			s.words[w] = make([]uint32, min(blockRows, m.c.Batch)*m.p.act)
+		}
 	}
 	if m.present > 0 {
 		s.here, s.hereAfter, s.on = make([]float32, all), make([]float32, all), make([]float32, all*m.p.act)
@@ -74,8 +79,8 @@ func (s *sampler) sample() error {
 		return err
 	}
 	if m.mask > 0 {
-		s.noise.fill(s.own)
-		s.noise.fill(s.next)
+		s.own.from = s.noise.begin()
+		s.next.from = s.noise.begin()
 	}
 	s.std.ready()
 	s.share(len(s.index)/m.c.Batch*s.blocks(), s.part)
@@ -83,8 +88,8 @@ func (s *sampler) sample() error {
 		b.done()
 	}
 	if m.mask > 0 {
-		u.noise.Set(s.own)
-		u.noise2.Set(s.next)
+		s.own.put.done()
+		s.next.put.done()
 	}
 	if m.present > 0 {
 		s.uploadPresence()
@@ -119,7 +124,7 @@ func (s *sampler) block(i, w int) {
 		b.bring(0, m.p.agents)
 	}
 	if m.mask > 0 {
-		b.forbid(k)
+		b.choices(k, s.words[w])
 	}
 	if s.u.separate != nil {
 		s.u.separate.bring(b, k)
@@ -176,22 +181,60 @@ func (s block) bring(from, to int) {
 	}
 }
 
+// drawn is an update's noise on its way: [agents, batch, act], for the target's actions as many minibatches of it.
+type drawn struct {
+	x    []float32
+	from uint64 // the number that its words follow from
+	put  *blocks
+}
+
+// choices draws a block's noise, pushes out of reach what the masks forbid and brings it to the device; the block is of minibatch k.
+func (s block) choices(k int, words []uint32) {
+	size, act, agents := s.m.c.Batch, s.m.p.act, s.m.p.agents
+	from, to := 0, agents
+	if len(s.index) > size {
+		from, to = k, k+1
+	}
+	next, end, row := from, to, s.row // of the target's actions
+	if s.u.separate != nil {
+		next, end, row = 0, agents, k*size+s.row
+	}
+	draw := func(d *drawn, i, row int) {
+		at := (i*d.put.batch + row) * act
+		s.noise.part(d.from, at, d.x[at:][:s.n*act], words)
+	}
+	bring := func(d *drawn, i, row int) { d.put.put(i, row, s.n, 0, act, d.x[(i*d.put.batch+row)*act:], act) }
+	for i := from; i < to; i++ {
+		draw(&s.own, i, s.row)
+	}
+	for i := next; i < end; i++ {
+		draw(&s.next, i, row)
+	}
+	s.forbid(k)
+	for i := from; i < to; i++ {
+		bring(&s.own, i, s.row)
+	}
+	for i := next; i < end; i++ {
+		bring(&s.next, i, row)
+	}
+}
+
 // forbid pushes out of reach what the masks forbid; the block is of minibatch k.
 func (s block) forbid(k int) {
 	agents, size, row := s.m.p.kind.Agents, s.m.c.Batch, s.row
 	switch {
 	case s.m.p.agents < agents: // single: an item is [agents, width]
-		s.forbidIn(s.own, s.m.mask, 0, agents, row*agents, 1, agents)
-		s.forbidIn(s.next, s.m.mask2, 0, agents, row*agents, 1, agents)
+		s.forbidIn(s.own.x, s.m.mask, 0, agents, row*agents, 1, agents)
+		s.forbidIn(s.next.x, s.m.mask2, 0, agents, row*agents, 1, agents)
 	case s.u.separate != nil:
-		s.forbidIn(s.own, s.m.mask, k, k+1, row, size, 1)
-		s.forbidIn(s.next, s.m.mask2, 0, agents, k*size+row, agents*size, 1)
+		s.forbidIn(s.own.x, s.m.mask, k, k+1, row, size, 1)
+		s.forbidIn(s.next.x, s.m.mask2, 0, agents, k*size+row, agents*size, 1)
 	case len(s.index) > size:
-		s.forbidIn(s.own, s.m.mask, k, k+1, row, size, 1)
-		s.forbidIn(s.next, s.m.mask2, k, k+1, row, size, 1)
+		s.forbidIn(s.own.x, s.m.mask, k, k+1, row, size, 1)
+		s.forbidIn(s.next.x, s.m.mask2, k, k+1, row, size, 1)
 	default:
-		s.forbidIn(s.own, s.m.mask, 0, agents, row, size, 1)
-		s.forbidIn(s.next, s.m.mask2, 0, agents, row, size, 1)
+		s.forbidIn(s.own.x, s.m.mask, 0, agents, row, size, 1)
+		s.forbidIn(s.next.x, s.m.mask2, 0, agents, row, size, 1)
 	}
 }
 

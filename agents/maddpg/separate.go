@@ -21,6 +21,8 @@ type separate struct {
 	record nets.Recorded
 	chosen nets.Tensor // what it chose
 	host   []float32
+	share  func(parts int, part func(i, w int))
+	part   func(i, w int) // hand, as share takes it
 
 	seen, seen2         nets.Tensor // what critics see of all agents, [agents, batch, agents·obs]
 	a2, others, others2 nets.Tensor // the agent's own next action, the others' action and next action
@@ -56,23 +58,41 @@ func (a *separate) choose() error {
 	if err := a.record.Run(); err != nil {
 		return fmt.Errorf("maddpg: the targets' actions: %w", err)
 	}
-	a.chosen.Get(a.host)
-	size := a.batch * a.act
-	for i := range a.agents {
-		at := 0
-		for j := range a.agents {
-			src := a.host[(j*a.agents+i)*size:]
-			if j == i {
-				a.put.a2.put(i, 0, a.batch, 0, a.act, src, a.act)
-				continue
-			}
-			a.put.others2.put(i, 0, a.batch, at, a.act, src, a.act)
-			at += a.act
-		}
+	if _, ok := a.chosen.(giver); !ok {
+		a.chosen.Get(a.host)
 	}
+	a.share(a.agents*a.parts(), a.part)
 	a.put.a2.done()
 	a.put.others2.done()
 	return nil
+}
+
+// giver is a tensor that gives blocks, as a [taker] takes them.
+type giver interface {
+	GetBlock(agent, row, rows int, dst []float32)
+}
+
+// parts is how many blocks a minibatch has.
+func (a *separate) parts() int { return (a.batch + blockRows - 1) / blockRows }
+
+// hand takes a block of one minibatch's actions to the critic that sees it.
+func (a *separate) hand(part, _ int) {
+	i, row := part/a.parts(), part%a.parts()*blockRows
+	n := min(blockRows, a.batch-row)
+	at := 0
+	for j := range a.agents {
+		first := i*a.batch + row
+		src := a.host[(j*a.agents*a.batch+first)*a.act:][:n*a.act]
+		if g, ok := a.chosen.(giver); ok {
+			g.GetBlock(j, first, n, src)
+		}
+		if j == i {
+			a.put.a2.put(i, row, n, 0, a.act, src, a.act)
+			continue
+		}
+		a.put.others2.put(i, row, n, at, a.act, src, a.act)
+		at += a.act
+	}
 }
 
 // separate builds it.
@@ -90,5 +110,9 @@ func (b *builder) separate(u *update, p *problem, head nets.Net) *separate {
 	a.put.seen, a.put.seen2, a.put.a2 = newBlocks(a.seen), newBlocks(a.seen2), newBlocks(a.a2)
 	a.put.others, a.put.others2 = newBlocks(a.others), newBlocks(a.others2)
 	a.record = b.e.Record("maddpg: targets' actions", func() { a.chosen = a.policy.act(a.s2, a.noise2) })
+	a.part, a.share = a.hand, alone
+	if e, ok := b.e.(sharer); ok {
+		a.share = e.Share
+	}
 	return a
 }

@@ -37,3 +37,26 @@ func (t *tensor[T]) SetBlock(agent, row, rows, from, width int, src []float32, s
 		}
 	}
 }
+
+// GetBlock copies samples row to row+rows of one agent to dst, row after row: what [nets.Tensor] has in Get, in parts that can be read side by side.
+func (t *tensor[T]) GetBlock(agent, row, rows int, dst []float32) {
+	if !t.host("GetBlock", t.n) || rows == 0 {
+		return
+	}
+	if len(t.shape) != 3 || agent < 0 || row < 0 || rows < 0 || agent >= t.shape[0] || row+rows > t.shape[1] || len(dst) != rows*t.shape[2] {
+		t.e.fail("GetBlock", "agent %d, samples %d to %d to %d values from %v, want what is in it", agent, row, row+rows, len(dst), t)
+		return
+	}
+	width := t.shape[2]
+	if t.lanes <= 1 {
+		convert(dst, t.data[(agent*t.shape[1]+row)*width:][:len(dst)])
+		return
+	}
+	for end := row + rows; row < end; {
+		tile, lane := row/t.lanes, row%t.lanes
+		n := min(t.valid(tile)-lane, end-row)
+		src := as32[[]float32](t.data[t.block(tile, agent)+lane:])
+		t.e.tiler.set.Transpose(dst[:n*width], width, src, t.lanes, width, n)
+		row, dst = row+n, dst[n*width:]
+	}
+}

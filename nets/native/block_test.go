@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// A tensor that is set block by block, from rows of something larger, holds what Set brings at once: in tiles of all sizes, with blocks that begin
+// A tensor that is set block by block, from rows of something larger, holds what Set brings at once, and gives it back block by block: in tiles of all sizes, with blocks that begin
 // and end anywhere, and in plain Go.
 func TestSetBlock(t *testing.T) {
 	s := rng.NewStream(1, "blocks")
@@ -48,6 +48,19 @@ func TestSetBlock(t *testing.T) {
 					row += n
 				}
 			}
+			for a := range agents {
+				for row := 0; row < batch; {
+					n := min(1+s.IntN(90), batch-row)
+					block := make([]float32, n*width)
+					got.(interface {
+						GetBlock(agent, row, rows int, dst []float32)
+					}).GetBlock(a, row, n, block)
+					if whole := x[(a*batch+row)*width:][:n*width]; !slices.Equal(block, whole) {
+						t.Errorf("%+v, %v: samples %d to %d of agent %d are %v, want %v", o, shape, row, row+n, a, block, whole)
+					}
+					row += n
+				}
+			}
 			noError(t, e)
 			if a, b := values(want), values(got); !slices.Equal(a, b) {
 				t.Errorf("%+v, %v: blocks differ from the whole", o, shape)
@@ -66,7 +79,14 @@ func TestSetBlockRefuses(t *testing.T) {
 			t.Errorf("%v was taken: %v", c, err)
 		}
 	}
+	for _, c := range [][4]int{{2, 0, 1, 3}, {-1, 0, 1, 3}, {0, 19, 2, 6}, {0, -1, 1, 3}, {0, 0, 2, 3}} {
+		x.GetBlock(c[0], c[1], c[2], src[:c[3]])
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), "GetBlock") {
+			t.Errorf("%v was given: %v", c, err)
+		}
+	}
 	x.SetBlock(0, 0, 0, 0, 3, nil, 0) // nothing
+	x.GetBlock(0, 0, 0, nil)
 	noError(t, e)
 }
 
