@@ -65,7 +65,7 @@ func (c *collector) gradient(baseline string) []float64 {
 	if _, err := c.l.m.policyGradient(&c.l.lesson); err != nil {
 		c.t.Fatal(err)
 	}
-	grads := c.l.m.(*vectors).u.policy.net.Grads()
+	grads := c.l.m.(*vectors).u.policy.Net.Grads()
 	g := make([]float32, nets.Size(grads))
 	grads.Get(g)
 	out := make([]float64, len(g))
@@ -85,9 +85,9 @@ func bandit(t testing.TB, baseline string, pulls int, logits []float32) *collect
 	c.Hidden, c.Baseline, c.Lambda, c.Entropy, c.Episodes = nil, baseline, 1, 0, pulls
 	b := newCollector(t, c, 8, func() (envs.Env, error) { return classic.NewBandit(arms) })
 	// One number is seen, always 1: the network's weights and biases are logits.
-	b.l.m.(*vectors).u.policy.net.Params().Set(append(make([]float32, len(logits)), logits...))
+	b.l.m.(*vectors).u.policy.Net.Params().Set(append(make([]float32, len(logits)), logits...))
 	if baseline == Value {
-		b.l.m.(*vectors).u.value.net.Params().Set([]float32{0, 1})
+		b.l.m.(*vectors).u.value.Net.Params().Set([]float32{0, 1})
 	}
 	if err := b.l.m.hand(); err != nil {
 		t.Fatal(err)

@@ -213,7 +213,7 @@ func TestPartsChangeNothing(t *testing.T) {
 		if _, err := l.m.valueGradient(&l.lesson); err != nil {
 			t.Fatal(err)
 		}
-		for i, net := range []nets.Net{l.m.(*vectors).u.policy.net, l.m.(*vectors).u.value.net} {
+		for i, net := range []nets.Net{l.m.(*vectors).u.policy.Net, l.m.(*vectors).u.value.Net} {
 			g := make([]float32, nets.Size(net.Grads()))
 			net.Grads().Get(g)
 			if want[i] == nil {
@@ -281,8 +281,8 @@ func TestAnneal(t *testing.T) {
 				ctx.Steps = 100
 				return New(c, ctx)
 			})
-		w := make([]float32, nets.Size(l.(*Learner).m.(*vectors).u.policy.net.Params()))
-		l.(*Learner).m.(*vectors).u.policy.net.Params().Get(w)
+		w := make([]float32, nets.Size(l.(*Learner).m.(*vectors).u.policy.Net.Params()))
+		l.(*Learner).m.(*vectors).u.policy.Net.Params().Get(w)
 		return w
 	}
 	if !slices.Equal(weights(1, 100), weights(1, 300)) {
@@ -341,32 +341,8 @@ func TestSaveAndLoad(t *testing.T) {
 
 // loop returns what does one step of CartPole under the shipped defaults.
 func loop(t testing.TB, c Config) func() {
-	v, err := envs.NewVector(func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) }, envs.VectorOptions{Copies: 8, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(v.Close)
-	e := native.New(native.Options{Threads: 1})
-	l, err := New(c, agents.Context{Spec: v.Spec(), Copies: 8, Train: e, Act: e, Seed: 1, Steps: 20_000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Reset(); err != nil {
-		t.Fatal(err)
-	}
-	step := func() {
-		for _, do := range []func() error{
-			func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update,
-		} {
-			if err := do(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for range 1_000 {
-		step()
-	}
-	return step
+	return choicetest.Loop(t, 8, 1_000, func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) },
+		func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
 }
 
 // Between updates nothing allocates once trajectories have grown; an update comes once in dozens of steps.

@@ -1,6 +1,7 @@
 package reinforce
 
 import (
+	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -16,8 +17,8 @@ import (
 type update struct {
 	e             nets.Engine
 	rows, obs, n  int
-	policy, value pass
-	target        *pass // V', nil where the value itself stands for it
+	policy, value choice.Pass
+	target        *choice.Pass // V', nil where the value itself stands for it
 	policyAdam    nets.Optimizer
 	valueAdam     nets.Optimizer // nil without values
 	entropy       float64
@@ -38,22 +39,10 @@ type update struct {
 	hs, hmask, hone []float32
 }
 
-// pass is one way of rows through a net. It keeps the list of inputs, so that calling doesn't make one.
-type pass struct {
-	net  nets.Net
-	work nets.Work
-	in   [1]nets.Tensor
-}
-
-func (p *pass) forward(s nets.Tensor) nets.Tensor {
-	p.in[0] = s
-	return p.net.Forward(p.work, p.in[:]...)
-}
-
 // newUpdate builds networks, optimisers and memory on an engine. Initial weights follow from key alone; the target begins as a copy.
 func newUpdate(c *Config, policy, value nets.Arch, e nets.Engine, key rng.Key) (*update, error) {
 	u := &update{e: e, rows: c.Rows, obs: policy.Inputs()[0].Width, n: policy.Output().Width, entropy: c.Entropy}
-	build := func(p *pass, a nets.Arch, k rng.Key) error {
+	build := func(p *choice.Pass, a nets.Arch, k rng.Key) error {
 		if err := a.Validate(); err != nil {
 			return err
 		}
@@ -61,7 +50,7 @@ func newUpdate(c *Config, policy, value nets.Arch, e nets.Engine, key rng.Key) (
 		if err != nil {
 			return err
 		}
-		p.net, p.work = net, net.NewWork(c.Rows)
+		*p = choice.NewPass(net, c.Rows)
 		net.Params().Set(nets.InitialParams(a, k))
 		return nil
 	}
@@ -69,18 +58,18 @@ func newUpdate(c *Config, policy, value nets.Arch, e nets.Engine, key rng.Key) (
 		return nil, err
 	}
 	var err error
-	if u.policyAdam, err = e.NewAdam(u.policy.net, nets.Adam{Rate: c.Rate, Clip: c.Clip}); err != nil {
+	if u.policyAdam, err = e.NewAdam(u.policy.Net, nets.Adam{Rate: c.Rate, Clip: c.Clip}); err != nil {
 		return nil, err
 	}
 	if c.Baseline == Value {
 		if err := build(&u.value, value, key.With(1)); err != nil {
 			return nil, err
 		}
-		if u.valueAdam, err = e.NewAdam(u.value.net, nets.Adam{Rate: c.ValueRate, Clip: c.Clip}); err != nil {
+		if u.valueAdam, err = e.NewAdam(u.value.Net, nets.Adam{Rate: c.ValueRate, Clip: c.Clip}); err != nil {
 			return nil, err
 		}
 		if c.TargetTau > 0 {
-			u.target = &pass{}
+			u.target = &choice.Pass{}
 			if err := build(u.target, value, key.With(1)); err != nil {
 				return nil, err
 			}
@@ -101,25 +90,25 @@ func newUpdate(c *Config, policy, value nets.Arch, e nets.Engine, key rng.Key) (
 
 // learnPolicy adds a part's gradient of −J.
 func (u *update) learnPolicy() {
-	logits := u.policy.forward(u.s)
+	logits := u.policy.Forward(u.s)
 	u.args = [4]nets.Tensor{logits, u.choice, u.advantage, u.mask}
 	u.e.Loss(nets.PolicyGradient{Entropy: u.entropy}, u.loss, u.dmean, u.args[:]...)
 	u.e.TDTarget(u.dlogits, u.zero, u.scale, u.dmean) // scale·dmean
-	u.policy.net.Backward(u.policy.work, u.dlogits, nets.Params)
+	u.policy.Net.Backward(u.policy.Work, u.dlogits, nets.Params)
 }
 
 // learnValue adds a part's gradient of ℓ.
 func (u *update) learnValue() {
-	u.e.TDTarget(u.told, u.zeroOne, u.on, u.value.forward(u.s)) // 0 where the value doesn't learn
+	u.e.TDTarget(u.told, u.zeroOne, u.on, u.value.Forward(u.s)) // 0 where the value doesn't learn
 	u.args = [4]nets.Tensor{u.told, u.ret}
 	u.e.Loss(nets.SquaredError{}, u.loss, u.dvmean, u.args[:2]...)
 	u.e.TDTarget(u.dvalue, u.zeroOne, u.scaleOne, u.dvmean)
-	u.value.net.Backward(u.value.work, u.dvalue, nets.Params)
+	u.value.Net.Backward(u.value.Work, u.dvalue, nets.Params)
 }
 
 // policyGradient leaves the lesson's gradient of −J in the policy's Grads and returns −J.
 func (u *update) policyGradient(l *lesson) (loss float64, err error) {
-	u.policy.net.ZeroGrads()
+	u.policy.Net.ZeroGrads()
 	factor := u.share(u.scale, l.rows())
 	for from := 0; from < l.rows(); from += u.rows {
 		u.seen(l.places[from:])
@@ -136,7 +125,7 @@ func (u *update) policyGradient(l *lesson) (loss float64, err error) {
 
 // valueGradient leaves the lesson's gradient of ℓ in the value's Grads and returns ℓ.
 func (u *update) valueGradient(l *lesson) (loss float64, err error) {
-	u.value.net.ZeroGrads()
+	u.value.Net.ZeroGrads()
 	own := 0
 	for _, t := range l.trajectories[:l.fresh] {
 		own += t.steps
@@ -204,12 +193,12 @@ func (u *update) legal(at []place) {
 }
 
 // forward calls f with what a net gives for places, part by part: [rows, width of the output] from a row on.
-func (u *update) forward(p *pass, at []place, f func(from int, out []float32)) error {
-	w := p.net.Arch().Output().Width
+func (u *update) forward(p *choice.Pass, at []place, f func(from int, out []float32)) error {
+	w := p.Net.Arch().Output().Width
 	host := make([]float32, u.rows*w)
 	for from := 0; from < len(at); from += u.rows {
 		n := u.seen(at[from:])
-		p.forward(u.s).Get(host)
+		p.Forward(u.s).Get(host)
 		f(from, host[:n*w])
 	}
 	return u.e.Err()

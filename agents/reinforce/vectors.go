@@ -54,7 +54,7 @@ func (m *vectors) keep(s seen, o *envs.KindObservation, agent int) {
 
 func (m *vectors) check(i int, o *envs.KindObservation) error { return m.p.Check(i, nil, o.Values) }
 
-func (m *vectors) hand() error { return m.actor.Hand(m.ctx.Train, m.u.policy.net, m.params) }
+func (m *vectors) hand() error { return m.actor.Hand(m.ctx.Train, m.u.policy.Net, m.params) }
 
 func (m *vectors) legal(row int) []bool { return m.masks[row*m.p.N : (row+1)*m.p.N] }
 
@@ -115,24 +115,24 @@ func (m *vectors) adams() (policy, value nets.Optimizer) { return m.u.policyAdam
 
 func (m *vectors) follow(tau float64) {
 	if m.u.target != nil {
-		m.u.e.Lerp(m.u.target.net.Params(), m.u.value.net.Params(), tau)
+		m.u.e.Lerp(m.u.target.Net.Params(), m.u.value.Net.Params(), tau)
 	}
 }
 
 func (m *vectors) err() error { return m.u.e.Err() }
 
 func (m *vectors) weights(p *choice.Parts) {
-	p.Weights["policy"] = m.u.policy.net.Params()
+	p.Weights["policy"] = m.u.policy.Net.Params()
 	if m.u.valueAdam != nil {
-		p.Weights["value"] = m.u.value.net.Params()
+		p.Weights["value"] = m.u.value.Net.Params()
 	}
 	if m.u.target != nil {
-		p.Weights["value_target"] = m.u.target.net.Params()
+		p.Weights["value_target"] = m.u.target.Net.Params()
 	}
 }
 
 func (m *vectors) policy() (agents.Policy, error) {
-	return choice.NewPolicy(Name, true, m.ctx.Spec, m.ctx.Train, m.u.policy.net, m.ctx.Act)
+	return choice.NewPolicy(Name, true, m.ctx.Spec, m.ctx.Train, m.u.policy.Net, m.ctx.Act)
 }
 
 // vectorSeen is rows of one width.
