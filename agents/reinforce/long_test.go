@@ -32,15 +32,11 @@ func TestCartPole(t *testing.T) {
 		sets = strings.Split(*set, ",")
 	}
 	plan := choicetest.Shipped(t, "../../configs/classic/cartpole-reinforce.yaml", &problem, &c, sets...)
-	var curves []choicetest.Curve
-	var last []float64
+	curves, last := choicetest.Seeds(t, *first, *seeds, plan, 40, func() (envs.Env, error) { return classic.NewCartPole(problem) },
+		func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
 	reached := uint64(0)
-	for seed := *first; seed <= *seeds; seed++ {
-		curve, _ := choicetest.Train(t, seed, plan.Copies, plan.Steps, 40, func() (envs.Env, error) { return classic.NewCartPole(problem) },
-			func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
-		t.Logf("seed %d: %.1f", seed, curve.Last())
-		curves, last = append(curves, curve), append(last, curve.Last())
-		if curve.Last() >= 450 {
+	for _, x := range last {
+		if x >= 450 {
 			reached++
 		}
 	}

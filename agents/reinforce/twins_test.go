@@ -14,11 +14,10 @@ import (
 )
 
 // lift goes up and down a storey by chance: choosing 1 costs 0.3 and moves it up with probability 0.6, else it falls with probability 0.5. A step pays the
-// storey in which it ends, 0 to 2, and takes a second. Everything is known of it.
+// storey in which it ends, 0 to 2, and takes a second. Everything is known of it. Nobody saves it: what its Moment writes is without the storey.
 type lift struct {
+	choicetest.Moment
 	spec   *envs.Spec
-	seed   uint64
-	step   int
 	storey int
 }
 
@@ -37,7 +36,7 @@ func newLift() *lift {
 func (l *lift) Spec() *envs.Spec { return l.spec }
 
 func (l *lift) Reset(seed uint64, _ envs.Options, obs *envs.Observation) error {
-	l.seed, l.step, l.storey = seed, 0, 1
+	l.Moment, l.storey = choicetest.Moment{Seed: seed}, 1
 	l.see(obs)
 	return nil
 }
@@ -51,10 +50,10 @@ func (l *lift) see(obs *envs.Observation) {
 }
 
 func (l *lift) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
-	if l.step == liftSteps {
+	if l.At == liftSteps {
 		return errors.New("lift: the episode has ended")
 	}
-	u, cost := rng.New(l.seed, "lift").With(uint64(l.step)).Float64(), 0.0
+	u, cost := rng.New(l.Seed, "lift").With(uint64(l.At)).Float64(), 0.0
 	if act.Kinds[0][0] == 1 {
 		cost = liftCost
 		if u < up {
@@ -63,20 +62,18 @@ func (l *lift) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) 
 	} else if u < down {
 		l.storey = max(0, l.storey-1)
 	}
-	l.step++
+	l.At++
 	out.Rewards[0][0] = float32(float64(l.storey) - cost)
-	out.Terminated, out.Truncated, out.Elapsed = l.step == liftSteps, false, 1_000_000
+	out.Terminated, out.Truncated, out.Elapsed = l.At == liftSteps, false, 1_000_000
 	l.see(obs)
 	return nil
 }
 
 func (l *lift) CopyFrom(src envs.Env) error {
 	s := src.(*lift)
-	l.seed, l.step, l.storey = s.seed, s.step, s.storey
+	l.Moment, l.storey = s.Moment, s.storey
 	return nil
 }
-func (l *lift) AppendBinary(b []byte) ([]byte, error) { return b, nil }
-func (l *lift) UnmarshalBinary([]byte) error          { return nil }
 
 // expected is what a first choice and the rule 0 after it are worth in storey s with so many steps to look at, by dynamic programming.
 func expected(s, first, left int, gamma float64) float64 {
