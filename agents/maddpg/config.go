@@ -2,8 +2,8 @@ package maddpg
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -138,22 +138,17 @@ func Default() Config {
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
-	for _, f := range []struct {
-		key, got string
-		want     []string
-	}{
-		{"mix", c.Mix, []string{Attention, Mean, Joint, Single, None}},
-		{"others", c.Others, []string{Auto, Batch, Policy}},
-		{"batches", c.Batches, []string{SharedBatch, Independent}},
-		{"activation", c.Activation, []string{nets.ReLU, nets.Tanh}},
-		{"norm", c.Norm, []string{nets.NoNorm, nets.LayerNorm}},
-	} {
-		if !slices.Contains(f.want, f.got) {
-			return fmt.Errorf("%s is %q, want one of %q", f.key, f.got, f.want)
-		}
+	var k check.Keys
+	k.OneOf("mix", c.Mix, Attention, Mean, Joint, Single, None)
+	k.OneOf("others", c.Others, Auto, Batch, Policy)
+	k.OneOf("batches", c.Batches, SharedBatch, Independent)
+	k.OneOf("activation", c.Activation, nets.ReLU, nets.Tanh)
+	k.OneOf("norm", c.Norm, nets.NoNorm, nets.LayerNorm)
+	if c.Mix == Attention {
+		k.OneOf("score", c.Score, nets.Exp, nets.Squared)
 	}
-	if c.Mix == Attention && c.Score != nets.Exp && c.Score != nets.Squared {
-		return fmt.Errorf("score is %q, want one of %q", c.Score, []string{nets.Exp, nets.Squared})
+	if err := k.Err(); err != nil {
+		return err
 	}
 	if c.Others != Auto && (c.Mix == Single || c.Mix == None) {
 		return fmt.Errorf("others is %q, but with mix: %s no agent sees another's action; want %q", c.Others, c.Mix, Auto)
@@ -168,50 +163,33 @@ func (c Config) Validate() error {
 			return fmt.Errorf("absent is true, want false with batches: %s: who was absent is not told apart by minibatch", c.Batches)
 		}
 	}
-	for i, h := range c.Hidden {
-		if h < 1 {
-			return fmt.Errorf("hidden[%d] is %d, want at least 1", i, h)
-		}
-	}
-	for _, f := range []struct {
-		key    string
-		got    float64
-		lo, hi float64
-		open   bool // lo itself is not allowed
-	}{
-		{"keys", float64(c.Keys), 1, 1 << 16, false},
-		{"final_bound", c.FinalBound, 0, 1e6, false},
-		{"actor_rate", c.ActorRate, 0, 1, true},
-		{"critic_rate", c.CriticRate, 0, 1, true},
-		{"rate_final", c.RateFinal, 0, 1, false},
-		{"clip", c.Clip, 0, 1e9, false},
-		{"gamma", c.Gamma, 0, 1, false},
-		{"gamma_seconds", c.GammaSeconds, 0, 1e12, false},
-		{"tau", c.Tau, 0, 1, true},
-		{"reward_scale", c.RewardScale, 0, 1e9, true},
-		{"batch", float64(c.Batch), 1, 1 << 24, false},
-		{"replay", float64(c.Replay), 1, 1 << 40, false},
-		{"random_steps", float64(c.RandomSteps), 0, 1e18, false},
-		{"learning_starts", float64(c.LearningStarts), 0, 1e18, false},
-		{"update_every", float64(c.UpdateEvery), 1, 1e18, false},
-		{"gradient_steps", float64(c.GradientSteps), 1, 1e9, false},
-		{"noise", c.Noise, 0, 10, false},
-		{"noise_final", c.NoiseFinal, 0, 10, false},
-		{"noise_steps", float64(c.NoiseSteps), 0, 1e18, false},
-		{"noise_low", c.NoiseLow, 0, 1, false},
-		{"noise_high", c.NoiseHigh, c.NoiseLow, 1, true},
-		{"temperature", c.Temperature, 0, 1e6, true},
-		{"logit_penalty", c.LogitPenalty, 0, 1e6, false},
-		{"observation_clip", c.ObservationClip, 0, 1e9, true},
-	} {
-		// Written so that NaN fails.
-		if !(f.got >= f.lo && f.got <= f.hi) || (f.open && f.got == f.lo) {
-			from := "at least"
-			if f.open {
-				from = "more than"
-			}
-			return fmt.Errorf("%s is %g, want %s %g and at most %g", f.key, f.got, from, f.lo, f.hi)
-		}
+	k.Widths("hidden", c.Hidden)
+	k.Within("keys", float64(c.Keys), 1, 1<<16)
+	k.Within("final_bound", c.FinalBound, 0, 1e6)
+	k.Above("actor_rate", c.ActorRate, 0, 1)
+	k.Above("critic_rate", c.CriticRate, 0, 1)
+	k.Within("rate_final", c.RateFinal, 0, 1)
+	k.Within("clip", c.Clip, 0, 1e9)
+	k.Within("gamma", c.Gamma, 0, 1)
+	k.Within("gamma_seconds", c.GammaSeconds, 0, 1e12)
+	k.Above("tau", c.Tau, 0, 1)
+	k.Above("reward_scale", c.RewardScale, 0, 1e9)
+	k.Within("batch", float64(c.Batch), 1, 1<<24)
+	k.Within("replay", float64(c.Replay), 1, 1<<40)
+	k.Within("random_steps", float64(c.RandomSteps), 0, 1e18)
+	k.Within("learning_starts", float64(c.LearningStarts), 0, 1e18)
+	k.Within("update_every", float64(c.UpdateEvery), 1, 1e18)
+	k.Within("gradient_steps", float64(c.GradientSteps), 1, 1e9)
+	k.Within("noise", c.Noise, 0, 10)
+	k.Within("noise_final", c.NoiseFinal, 0, 10)
+	k.Within("noise_steps", float64(c.NoiseSteps), 0, 1e18)
+	k.Within("noise_low", c.NoiseLow, 0, 1)
+	k.Above("noise_high", c.NoiseHigh, c.NoiseLow, 1)
+	k.Above("temperature", c.Temperature, 0, 1e6)
+	k.Within("logit_penalty", c.LogitPenalty, 0, 1e6)
+	k.Above("observation_clip", c.ObservationClip, 0, 1e9)
+	if err := k.Err(); err != nil {
+		return err
 	}
 	if c.Batch > c.Replay {
 		return fmt.Errorf("batch is %d, want at most the %d transitions of replay", c.Batch, c.Replay)

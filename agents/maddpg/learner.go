@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -45,11 +46,8 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("maddpg: %w", err)
 	}
-	if ctx.Copies < 1 {
-		return nil, fmt.Errorf("maddpg: copies is %d, want at least 1", ctx.Copies)
-	}
-	if d := ctx.Train.Info().DType; d != nets.Float32.String() {
-		return nil, fmt.Errorf("maddpg: the engine computes in %s, want float32: states are saved as float32", d)
+	if err := check.Context(&ctx); err != nil {
+		return nil, fmt.Errorf("maddpg: %w", err)
 	}
 	p, err := newProblem(c.Mix, ctx.Spec)
 	if err != nil {
