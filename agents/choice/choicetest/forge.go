@@ -48,8 +48,10 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 		f.Add(name, []byte{}, whole.Counters[name]+1, []byte{})
 		f.Add(name, []byte{}, int64(math.MaxInt64), []byte{})
 	}
-	for _, name := range slices.Sorted(maps.Keys(whole.Weights)) {
-		f.Add(name, []byte{}, int64(3), []byte{0, 0, 0x80, 0x7f})
+	for _, arrays := range []map[string]agents.Array{whole.Weights, whole.Optimiser} {
+		for _, name := range slices.Sorted(maps.Keys(arrays)) {
+			f.Add(name, []byte{}, int64(3), []byte{0, 0, 0x80, 0x7f})
+		}
 	}
 	f.Fuzz(func(t *testing.T, name string, blob []byte, n int64, values []byte) {
 		s := agents.NewState()
