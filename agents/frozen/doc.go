@@ -2,5 +2,5 @@
 // ([Describe], [Fits]), what identifies its content ([Sum]), and all of [envs.Policy] but acting ([Policy]): its name, its draws, its
 // saved state, and when one policy may become another.
 //
-// Not here: what a description says and how a policy acts (agents/choice, agents/graphs, agents/maddpg), and files themselves (checkpoints).
+// Not here: what a description says and how a policy acts (agents/choice, agents/graphs, agents/maddpg, agents/spsa), and files themselves (checkpoints).
 package frozen

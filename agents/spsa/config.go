@@ -3,6 +3,8 @@ package spsa
 import (
 	"fmt"
 	"math"
+
+	"github.com/stoker-rl/stoker/agents/check"
 )
 
 // Config configures the pricer. A window is one step of the environment.
@@ -85,38 +87,30 @@ func (c Config) Validate() error {
 	if c.Realised != Unperturbed && c.Realised != Perturbed {
 		return fmt.Errorf("realised is %q, want %q or %q", c.Realised, Unperturbed, Perturbed)
 	}
-	for _, f := range []struct {
-		key    string
-		got    float64
-		lo, hi float64
-		open   bool // lo itself is not allowed
-	}{
-		{"capacity", float64(c.Capacity), 0, 1 << 24, false},
-		{"pairs", float64(c.Pairs), 1, 1 << 20, false},
-		{"offset", c.Offset, 0, 1e12, false},
-		{"decay", c.Decay, 0, 1, false},
-		{"perturbation_decay", c.PerturbationDecay, 0, 1, false},
-		{"adam.beta1", c.Adam.Beta1, 0, 1 - 1e-9, false},
-		{"adam.beta2", c.Adam.Beta2, 0, 1 - 1e-9, false},
-		{"adam.epsilon", c.Adam.Epsilon, 0, 1e6, c.Adam.On},
-		{"prices.perturbation", c.Prices.Perturbation, 0, 1e6, true},
-		// Smaller ones round to no change.
-		{"baselines.perturbation", c.Baselines.Perturbation, 0.5, 1e6, false},
-		{"prices.step", c.Prices.Step, 0, 1e12, false},
-		{"baselines.step", c.Baselines.Step, 0, 1e12, false},
-		{"prices.unit", c.Prices.Unit, 0, 1e300, true},
-		{"baselines.unit", c.Baselines.Unit, 0, 1e300, true},
-		{"prices.most", c.Prices.Most, 0, 1e12, false},
-		{"baselines.most", c.Baselines.Most, 0, 1e12, false},
-	} {
-		// Written so that NaN fails.
-		if !(f.got >= f.lo && f.got <= f.hi) || (f.open && f.got == f.lo) {
-			from := "at least"
-			if f.open {
-				from = "more than"
-			}
-			return fmt.Errorf("%s is %g, want %s %g and at most %g", f.key, f.got, from, f.lo, f.hi)
-		}
+	var k check.Keys
+	k.Within("capacity", float64(c.Capacity), 0, 1<<24)
+	k.Within("pairs", float64(c.Pairs), 1, 1<<20)
+	k.Within("offset", c.Offset, 0, 1e12)
+	k.Within("decay", c.Decay, 0, 1)
+	k.Within("perturbation_decay", c.PerturbationDecay, 0, 1)
+	k.Within("adam.beta1", c.Adam.Beta1, 0, 1-1e-9)
+	k.Within("adam.beta2", c.Adam.Beta2, 0, 1-1e-9)
+	if c.Adam.On {
+		k.Above("adam.epsilon", c.Adam.Epsilon, 0, 1e6)
+	} else {
+		k.Within("adam.epsilon", c.Adam.Epsilon, 0, 1e6)
+	}
+	k.Above("prices.perturbation", c.Prices.Perturbation, 0, 1e6)
+	// Smaller ones round to no change.
+	k.Within("baselines.perturbation", c.Baselines.Perturbation, 0.5, 1e6)
+	k.Within("prices.step", c.Prices.Step, 0, 1e12)
+	k.Within("baselines.step", c.Baselines.Step, 0, 1e12)
+	k.Above("prices.unit", c.Prices.Unit, 0, 1e300)
+	k.Above("baselines.unit", c.Baselines.Unit, 0, 1e300)
+	k.Within("prices.most", c.Prices.Most, 0, 1e12)
+	k.Within("baselines.most", c.Baselines.Most, 0, 1e12)
+	if err := k.Err(); err != nil {
+		return err
 	}
 	for _, l := range []struct {
 		key    string

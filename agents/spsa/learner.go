@@ -87,7 +87,7 @@ func (l *Learner) Observe(v *envs.Vector) error {
 	n, agentsEach := len(v.Spec().Info), v.Spec().Kinds[0].Agents
 	for i := range l.ctx.Copies {
 		x := l.pricer.trials.realised(v.Rewards[0][i*agentsEach:(i+1)*agentsEach], v.Info[i*n:(i+1)*n])
-		if err := check(x, l.act); err != nil {
+		if err := finite(x, l.act); err != nil {
 			return fmt.Errorf("spsa: environment %d: %w", i, err)
 		}
 		l.told += x / float64(l.ctx.Copies)

@@ -76,7 +76,7 @@ func (t *Tuner) Observe(act *envs.Action, out *envs.Outcome) error {
 		return errors.New("spsa: the action observed is not of the environment's size")
 	}
 	x := t.pricer.trials.realised(out.Rewards[0], out.Info)
-	if err := check(x, act.Kinds[0]); err != nil {
+	if err := finite(x, act.Kinds[0]); err != nil {
 		return fmt.Errorf("spsa: %w", err)
 	}
 	t.pricer.Told(t.pricer.trials.sign * x)

@@ -3,13 +3,12 @@ package spsa
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/frozen"
 	"github.com/stoker-rl/stoker/envs"
 )
 
@@ -59,17 +58,9 @@ func (l *Learner) Policy() (agents.Policy, error) {
 
 // OpenPolicy builds a policy from a file, for an environment in whose action space the held action lies.
 func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec) (*Held, error) {
-	if f.Agent != Name {
-		return nil, fmt.Errorf("spsa: policy: made by agent %q, want %q", f.Agent, Name)
-	}
-	if f.EnvID != spec.ID {
-		return nil, fmt.Errorf("spsa: policy: trained for %s, not for %s", f.EnvID, spec.ID)
-	}
 	var d description
-	dec := json.NewDecoder(bytes.NewReader(f.Description))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&d); err != nil {
-		return nil, fmt.Errorf("spsa: policy: description: %w", err)
+	if err := frozen.Describe(f, Name, spec, &d); err != nil {
+		return nil, fmt.Errorf("spsa: policy: %w", err)
 	}
 	if d.Format != format {
 		return nil, fmt.Errorf("spsa: policy: description has format %d, want %d", d.Format, format)
@@ -82,19 +73,12 @@ func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec) (*Held, error) {
 	if w == 0 || len(a) != k.Agents*w {
 		return nil, fmt.Errorf("spsa: policy: array %q has %d numbers, want %d", arrayAction, len(a), k.Agents*w)
 	}
-	p := &Held{file: f, action: a, width: w}
-	b := append([]byte(f.Agent+"\x00"+f.EnvID+"\x00"), f.Description...)
 	for i := range k.Agents {
-		row := a[i*w : (i+1)*w]
-		if err := k.Action.Contains(row); err != nil {
+		if err := k.Action.Contains(a[i*w : (i+1)*w]); err != nil {
 			return nil, fmt.Errorf("spsa: policy: action of %s %d: %w", k.Name, i, err)
 		}
-		for _, x := range row {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-		}
 	}
-	p.hash = sha256.Sum256(b)
-	return p, nil
+	return &Held{file: f, action: a, width: w, hash: frozen.Sum(f, false, arrayAction)}, nil
 }
 
 // Name implements [envs.Policy].

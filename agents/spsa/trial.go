@@ -46,11 +46,11 @@ func (t *trials) profit(world envs.Env) (float64, error) {
 		return 0, err
 	}
 	x := t.realised(t.out.Rewards[0], t.out.Info)
-	return t.sign * x, check(x, t.act.Kinds[0])
+	return t.sign * x, finite(x, t.act.Kinds[0])
 }
 
-// check refuses what is no number.
-func check(x float64, act []float32) error {
+// finite refuses what is no number.
+func finite(x float64, act []float32) error {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return fmt.Errorf("the objective is %g after action %v, want a finite number", x, act)
 	}
