@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-deeprmpolicy verify-gnnfig1 verify-gnnfig3 verify-gnngeneralise verify-hops verify-hopslearned verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-graph verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-deeprmpolicy verify-gnnfig1 verify-gnnfig3 verify-gnngeneralise verify-gnnpolicy verify-hops verify-hopslearned verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-graph verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -116,6 +116,10 @@ verify-gnnfig3: build ## Fig. 3 of the graph paper and its prose (minutes)
 
 verify-gnngeneralise: build ## the graph policy where it was not trained (minutes; STOKER_DATA adds TPC-H)
 	docs/results/keep gnngeneralise 'eval/suites/gnn eval/suite envs/placement agents/baselines/placement checkpoints/zoo' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickGeneralise -long -count 1 -v -timeout 0; bin/stoker suite gnn-generalise $${STOKER_DATA:+--data "$$STOKER_DATA"} --out docs/results/gnngeneralise'
+
+verify-gnnpolicy: build ## the policy over graphs with three training seeds, and planners with and without foresight (half an hour)
+	[ -d runs/gnn-placement-s3 ] || bin/stoker train configs/placement/gnn-twin.yaml --seeds 1-3
+	docs/results/keep gnnpolicy 'agents/reinforce agents/graphs nets/native envs/placement agents/baselines/placement configs/placement/gnn-twin.yaml' bash -ec 'bin/stoker eval runs/gnn-placement-s1 runs/gnn-placement-s2 runs/gnn-placement-s3 --out docs/results/gnnpolicy; bin/stoker eval runs/gnn-placement-s1 runs/gnn-placement-s2 runs/gnn-placement-s3 --set "eval.rivals=[sjf-nodes, lookahead, {name: lookahead, futures: 1}, {name: lookahead, futures: 4}]" --out docs/results/gnnpolicy/planners'
 
 verify-hops: build ## HOPS' Figs. 2 to 4 on 20 seeds, the same rivals at other prices
 	docs/results/keep hops 'eval/suite eval/suites/hops envs/pricing agents/spsa agents/baselines/pricing checkpoints/zoo/hops-pricer/policy checkpoints/zoo/hops-scheduler/policy' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/hops -run Quick -long -count 1 -v -timeout 0; bin/stoker suite hops --out docs/results/hops'
