@@ -146,7 +146,8 @@ func (p *prober) words(f field, s *jsonschema.Schema) {
 	if p.ok(f, "") {
 		s.Enum = append(s.Enum, "")
 	}
-	if !slices.Contains(s.Enum, any(before)) || open(f) {
+	none := len(s.Enum) == 1 && s.Enum[0] == "" // the complaint names no word: which are right hangs on another key
+	if !slices.Contains(s.Enum, any(before)) || open(f) || none {
 		s.Enum = nil
 	}
 }
