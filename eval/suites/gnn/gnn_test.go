@@ -166,7 +166,9 @@ func TestGeneralise(t *testing.T) {
 	gnn := practice(t, gnnName, gnnYAML)
 	scratch := practice(t, scratchName, strings.Replace(gnnYAML, "hold: false", "hold: false, system: 5", 1))
 	moved := *scratch
-	moved.source, moved.steps = zoo.Prefix+transferName, scratch.steps/5
+	fifth := *scratch.x
+	fifth.Train.Steps /= 5
+	moved.source, moved.x = zoo.Prefix+transferName, &fifth
 	size := generalSize{
 		gnn: gnn, scratch: scratch, transfer: &moved, kinds: []string{placement.Poisson, placement.Steady, placement.TPCH}, systems: []uint64{0, 2},
 		loads: []float64{0.2, 0.7, 1.9}, load: 0.7, change: brief,

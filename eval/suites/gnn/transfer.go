@@ -81,7 +81,8 @@ func (t *transfer) report(r *suite.Report) error {
 	if err != nil {
 		return err
 	}
-	budget := 100 * float64(t.size.transfer.steps) / float64(t.size.scratch.steps)
+	// Of whole runs: each policy is the best checkpoint of its own.
+	budget := 100 * float64(t.size.transfer.x.Train.Steps) / float64(t.size.scratch.x.Train.Steps)
 	r.Measured(suite.Row{
 		Figure: "4.3, transfer", Quantity: "performance of the policy further trained, of the one from scratch", Unit: "%", Paper: new(paperTransfer),
 		Note: fmt.Sprintf("one over slowdown; after %.0f %% of the steps, the paper: %g %%", budget, paperBudget),
