@@ -14,7 +14,7 @@ TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stoker/tools
 SETTINGS := $(if $(QUICK),--set train.steps=4000 --set train.evaluate.every=2000 --set train.evaluate.episodes=2 --set eval.seeds=1-3 --set eval.resamples=1000 --name quick,)
 QUICKRUN := $(if $(QUICK),runs/quick,$(RUN))
 
-VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-deeprmpolicy verify-gnnfig1 verify-gnnfig3 verify-gnngeneralise verify-gnnpolicy verify-hops verify-hopslearned verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-graph verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
+VERIFIED := verify-worlds verify-deeprm verify-nodes verify-arms verify-deeprmpolicy verify-deeprmpace verify-gnnfig1 verify-gnnfig3 verify-gnngeneralise verify-gnnpolicy verify-hops verify-hopslearned verify-hopsspeed verify-hopsgrid verify-switches verify-queues verify-laws verify-numerics verify-graphgradients verify-kernels verify-simspeed verify-speed verify-graph verify-gradients verify-statistics verify-pba verify-spread verify-reinforce verify-dqn verify-lqr verify-agents verify-torch verify-race verify-sizing verify-resume verify-damage verify-fuzz
 .PHONY: all build train eval test cuda test-torch bench verify $(VERIFIED) verify-status lint lint-go lint-torch clean tools
 
 all: build
@@ -107,6 +107,9 @@ verify-deeprmpolicy: build ## DeepRM's policy learned and compared with the rule
 	for s in 1 2 3; do for c in reinforce book; do [ -d runs/deeprm-$$c-s$$s ] || bin/stoker train configs/placement/deeprm-$$c.yaml --seed $$s; done; done
 	for c in dqn image; do [ -d runs/deeprm-$$c-s1 ] || bin/stoker train configs/placement/deeprm-$$c.yaml; done
 	docs/results/keep deeprmpolicy 'agents/reinforce agents/choice agents/dqn agents/baselines/placement envs/placement configs/placement' env $(PLAIN) $(GO) test ./agents/reinforce/deeprm -run 'Compare|HeldBack' -count 1 -v -timeout 0 -runs ../../../runs
+
+verify-deeprmpace: ## DeepRM's cluster in turn with its own Python code (DEEPRM='python3 ../../../envs/placement/testdata/steps.py CHECKOUT', numpy)
+	docs/results/keep deeprmpace 'envs/placement agents/baselines/placement' env $(PLAIN) GOMAXPROCS=1 bash -c '$(GO) test ./agents/baselines/placement -run TestPace -count 1 -v -peer "$$DEEPRM"'
 
 verify-gnnfig1: build ## Fig. 1 of the graph paper: seconds over edges (half a minute, idle machine)
 	docs/results/keep gnnfig1 'eval/suites/gnn eval/suite bench nets/native' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickFig1 -long -count 1 -v -timeout 0; bin/stoker suite gnn-fig1 --seeds 1-6 --out docs/results/gnnfig1'
