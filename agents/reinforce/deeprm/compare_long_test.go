@@ -33,7 +33,7 @@ type form struct {
 }
 
 var forms = []form{
-	{"now", "jobs start now or not at all", []string{"deeprm-reinforce", "deeprm-dqn"}, nil},
+	{"now", "jobs start now or not at all", []string{"deeprm-discount", "deeprm-reinforce", "deeprm-dqn"}, nil},
 	{"book", "later starts can be booked", []string{"deeprm-book"}, nil},
 	{"image", "jobs start now or not at all, the published image", []string{"deeprm-image"}, nil},
 }
