@@ -1,9 +1,6 @@
 package native
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -125,16 +122,8 @@ func (n *graphNet[T]) Forward(with nets.GraphWork, b *nets.GraphBatch, drop *rng
 		return
 	}
 	w.ran = false
-	switch e := n.net.e; {
-	case b == nil:
-		e.fail("Forward", "no batch for %v", n)
-		return
-	case !b.Sealed():
-		e.fail("Forward", "the batch of %d graphs for %v is not sealed, want Seal after the last graph", b.Graphs(), n)
-		return
-	case !fits(n.arch, b.Arch()):
-		e.fail("Forward", "the batch was made for nodes %v and edges %v, want those of %v: %v and %v",
-			b.Arch().Nodes, b.Arch().Edges, n, n.arch.Nodes, n.arch.Edges)
+	if err := n.arch.CheckBatch(b); err != nil {
+		n.net.e.fail("Forward", "%v: %w", n, err)
 		return
 	}
 	w.batch, w.drop = b, nil
@@ -147,11 +136,6 @@ func (n *graphNet[T]) Forward(with nets.GraphWork, b *nets.GraphBatch, drop *rng
 	}
 	w.pass.forward()
 	w.ran = true
-}
-
-// fits says whether a batch made for one architecture can be run by another: where kinds of nodes and edges are the same.
-func fits(a, b nets.Graph) bool {
-	return slices.Equal(a.Nodes, b.Nodes) && slices.Equal(a.Edges, b.Edges)
 }
 
 // Head implements [nets.GraphNet].
@@ -171,8 +155,8 @@ func (n *graphNet[T]) Head(with nets.GraphWork, head int, given [][]int32, extra
 		e.fail("Head", "%q of %v in a Work without a Forward before it", a.Name, n)
 		return h.out
 	}
-	if err := w.takes(a, given, extra); err != nil {
-		e.fail("Head", "%q of %v: %w", a.Name, n, err)
+	if err := n.arch.CheckHead(w.batch, head, given, extra); err != nil {
+		e.fail("Head", "%v: %w", n, err)
 		return h.out
 	}
 	h.given, h.extra, h.rows = given, extra, w.rowsOf(a.Per)
@@ -184,29 +168,6 @@ func (n *graphNet[T]) Head(with nets.GraphWork, head int, given [][]int32, extra
 	store(h.out, w.rows)
 	h.ran = true
 	return h.out
-}
-
-// takes checks what a head is given.
-func (w *graphWork[T]) takes(a nets.GraphHead, given [][]int32, extra []float32) error {
-	graphs := w.batch.Graphs()
-	if len(given) != len(a.Given) {
-		return fmt.Errorf("%d lists of given nodes, want %d", len(given), len(a.Given))
-	}
-	for i, rows := range given {
-		kind, most := w.net.arch.Nodes[a.Given[i]].Name, w.rowsOf(a.Given[i])
-		if len(rows) != graphs {
-			return fmt.Errorf("given[%d] (%q) has %d rows, want one for each of %d graphs", i, kind, len(rows), graphs)
-		}
-		for g, r := range rows {
-			if r < -1 || int(r) >= most {
-				return fmt.Errorf("given[%d] (%q) names row %d for graph %d, want −1 or a row in [0, %d)", i, kind, r, g, most)
-			}
-		}
-	}
-	if len(extra) != graphs*a.Extra {
-		return fmt.Errorf("%d extra numbers, want %d for each of %d graphs", len(extra), a.Extra, graphs)
-	}
-	return nil
 }
 
 // rowsOf is the number of rows of a head per a kind of node, or per graph.

@@ -83,18 +83,18 @@ func TestGraphErrors(t *testing.T) {
 			want []string
 		}{
 			{func() { x.Net.Forward(x.Work, nil, nil) }, []string{"Forward", "no batch"}},
-			{func() { x.Net.Forward(x.Work, unsealed, nil) }, []string{"Forward", "1 graphs", "not sealed"}},
-			{func() { x.Net.Forward(x.Work, y.Batch, nil) }, []string{"Forward", "batch was made for nodes [{a 3}]", "want those of graph"}},
+			{func() { x.Net.Forward(x.Work, unsealed, nil) }, []string{"Forward", "graph", "not sealed, want Seal"}},
+			{func() { x.Net.Forward(x.Work, y.Batch, nil) }, []string{"Forward", "graph", "the batch is for nodes [{a 3}]", "want those of the network: [{"}},
 			{func() { x.Net.Forward(y.Work, x.Batch, nil) }, []string{"Forward", "Work is not one of graph"}},
 			{func() { x.Net.Forward(nil, x.Batch, nil) }, []string{"Forward", "Work"}},
 			{func() { x.Net.Head(x.Net.NewWork(), 0, nil, nil) }, []string{"Head", `"which"`, "without a Forward"}},
 			{func() { x.Net.Backward(x.Net.NewWork()) }, []string{"Backward", "without a Forward"}},
 			{func() { forward(); x.Net.Head(x.Work, 3, nil, nil) }, []string{"Head", "head 3", "one of 3"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, nil, extra) }, []string{"Head", `"where"`, "0 lists of given nodes, want 1"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1}}, extra) }, []string{"Head", `given[0] ("invocation") has 1 rows`, "3 graphs"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, 9, 1}}, extra) }, []string{"Head", "names row 9 for graph 1", "[0, 9)"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, -2, 1}}, extra) }, []string{"Head", "names row -2"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, given, extra[1:]) }, []string{"Head", "5 extra numbers, want 2 for each of 3 graphs"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, nil, extra) }, []string{"Head", `"where" with 0 lists of given nodes`, "want 1"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1}}, extra) }, []string{"Head", `"where": list 0 of given nodes has 1`, "3 graphs"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, 9, 1}}, extra) }, []string{"Head", `graph 1 is given node 9 of kind "invocation", want one below 9`}},
+			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, -2, 1}}, extra) }, []string{"Head", "is given node -2"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, given, extra[1:]) }, []string{"Head", "5 extra numbers, want 1 and 2 for each of 3 graphs"}},
 			{func() { x.Work.GradOut(-1) }, []string{"GradOut", "head -1"}},
 			{func() { x.Work.Embedding(3) }, []string{"Embedding", "kind 3"}},
 			{func() { x.Net.Forward(x.Work, unsealed, nil); e.Err(); x.Net.Backward(x.Work) }, []string{"Backward", "without a Forward"}},
@@ -123,7 +123,7 @@ func TestGraphErrors(t *testing.T) {
 
 // Neither acting nor learning allocates once the largest batch has been seen.
 func TestGraphNoAllocation(t *testing.T) {
-	for _, name := range []string{"kinds, all on", "wide 64"} {
+	for _, name := range []string{"kinds, all on", "wide 64", "many graphs"} {
 		c := netstest.Graphs()[name]
 		for _, kernels := range graphFamilies() {
 			e := New(Options{Kernels: kernels, Threads: 2})

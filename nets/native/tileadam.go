@@ -50,21 +50,21 @@ func (j *adamJob) parts() int { return j.adam.net.groups }
 func (j *adamJob) part(g, w int) {
 	a := j.adam
 	n := a.net.size
-	k := &j.t.workers[w].adam
-	*k = a.now
+	x := j.t.workers[w]
+	x.adam = a.now
 	sum := 0.0
 	if a.c.Clip > 0 { // the whole norm comes first
 		for from := g * n; from < (g+1)*n; from += piece {
 			sum += j.gradients(from, min(from+piece, (g+1)*n))
 		}
-		k.Clip = clipFactor(float32(a.c.Clip), float32(math.Sqrt(sum)))
+		x.adam.Clip = clipFactor(float32(a.c.Clip), float32(math.Sqrt(sum)))
 		for from := g * n; from < (g+1)*n; from += piece {
-			j.change(k, from, min(from+piece, (g+1)*n))
+			j.change(x, from, min(from+piece, (g+1)*n))
 		}
 	} else {
 		for from := g * n; from < (g+1)*n; from += piece {
 			sum += j.gradients(from, min(from+piece, (g+1)*n))
-			j.change(k, from, min(from+piece, (g+1)*n))
+			j.change(x, from, min(from+piece, (g+1)*n))
 		}
 	}
 	a.norms.data[g] = float32(math.Sqrt(sum))
@@ -103,13 +103,14 @@ func (j *adamJob) gradients(from, to int) float64 {
 }
 
 // change does a piece's step and its target's.
-func (j *adamJob) change(k *kernel.Adam, from, to int) {
+func (j *adamJob) change(x *scratch, from, to int) {
 	a := j.adam
-	p := a.net.params.data[from:to]
-	j.t.set.Adam(k, p, a.net.grads.data[from:to], a.first.data[from:to], a.second.data[from:to])
+	var target []float32
 	if j.target != nil {
-		j.t.set.Lerp(j.tau, p, j.target.data[from:to])
+		target = j.target.data[from:to]
 	}
+	x.share[0] = a.net.grads.data[from:to]
+	j.t.set.Update(&x.adam, a.net.params.data[from:to], a.first.data[from:to], a.second.data[from:to], target, x.share[:], j.tau, false)
 }
 
 // fuseTargets lets Adam move a target network while it has the parameters at hand, where nothing in between looks at the target or

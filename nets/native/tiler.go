@@ -85,6 +85,7 @@ func (t *tiler) equip() {
 type scratch struct {
 	product kernel.Product
 	adam    kernel.Adam
+	share   [1][]float32 // of a gradient
 	one     [1]int32
 
 	grads      [2][]float32 // gradients by two neighbouring layers' outputs, [widest][lanes]
