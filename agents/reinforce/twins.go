@@ -42,9 +42,12 @@ type twin struct {
 }
 
 func newTwins(c *Config, ctx *agents.Context) (*twins, error) {
-	k := &ctx.Spec.Kinds[0]
-	if len(ctx.Spec.Kinds) != 1 || k.Agents != 1 {
-		return nil, fmt.Errorf("baseline: %s needs an environment of one agent, %s has %d", Twin, ctx.Spec.ID, k.Agents)
+	count := 0
+	for _, k := range ctx.Spec.Kinds {
+		count += k.Agents
+	}
+	if count != 1 {
+		return nil, fmt.Errorf("baseline: %s needs an environment of one agent, %s has %d", Twin, ctx.Spec.ID, count)
 	}
 	if ctx.Teacher == nil || ctx.NewEnv == nil {
 		return nil, errors.New("there is no rule and no copy of the environment to be had here")
