@@ -16,7 +16,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // Curve is one metric of one run over training.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // painter draws an evaluation's figures from the data in its folder.

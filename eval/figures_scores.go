@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/chart"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
 

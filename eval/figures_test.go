@@ -12,8 +12,8 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/chart"
-	"github.com/stoker-rl/stoker/eval/internal/golden"
+	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/internal/golden"
 )
 
 // goldenDPI keeps the images in testdata small; the figures themselves are drawn finer.

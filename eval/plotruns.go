@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
 

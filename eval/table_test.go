@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/eval/internal/golden"
+	"github.com/stoker-rl/stoker/internal/golden"
 )
 
 // The tables of a comparison of five policies by twelve metrics, and of two learned policies with a missing score, too few

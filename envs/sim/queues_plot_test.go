@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 var redraw = flag.String("redraw", "", "folder whose queues.csv is drawn again, as queues.png and queues.svg")

@@ -3,7 +3,7 @@ package explain
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 	"gonum.org/v1/plot/vg"
 )
 

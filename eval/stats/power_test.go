@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )

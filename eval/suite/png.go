@@ -9,7 +9,7 @@ import (
 	"image/png"
 	"slices"
 
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // drawn is a figure as PNG with a palette, a third of the size of one without: a chart has few colours, and its edges' many shades are

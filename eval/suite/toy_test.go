@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // gain steers the linear-quadratic regulator with u = −gain·x.

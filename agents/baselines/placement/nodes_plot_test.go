@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 var redrawNodes = flag.String("redraw-nodes", "", "folder whose loads.csv of stoker/Placement-v1 is drawn again, as loads.png and loads.svg")

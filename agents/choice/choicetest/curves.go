@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel"
-	"github.com/stoker-rl/stoker/eval/chart"
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 

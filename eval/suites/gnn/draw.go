@@ -3,8 +3,8 @@ package gnn
 import (
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/eval/chart"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // Sizes of panels, in points.

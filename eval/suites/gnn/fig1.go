@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/bench"
-	"github.com/stoker-rl/stoker/eval/chart"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/nets/engines"
 )
 

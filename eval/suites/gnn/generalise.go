@@ -12,9 +12,9 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/envs/placement"
-	"github.com/stoker-rl/stoker/eval/chart"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // Generalise returns the suite of what the policy is worth where it was not trained.

@@ -3,8 +3,8 @@ package hops
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/eval/chart"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // figure3 is HOPS' tiers over windows: shares, prices and baselines.

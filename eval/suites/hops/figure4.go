@@ -5,8 +5,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/eval/chart"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/internal/chart"
 )
 
 // figure4 is switches, as charged and all alike, and utilisation.

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/stoker-rl/stoker/eval/internal/golden"
+	"github.com/stoker-rl/stoker/internal/golden"
 )
 
 func labels(ticks []plot.Tick) []string {
