@@ -98,7 +98,7 @@ verify-worlds: ## environments: planted defects, golden traces, Gymnasium (PYTHO
 	docs/results/keep worlds 'envs rng' env $(PLAIN) STOKER_GYMNASIUM=../../bin/cartpole.gz bash -ec '$(GO) test ./envs/envtest ./envs/catalog ./envs/classic -run "EveryDefect|Entries|Golden|Workers|Gymnasium|MPE2|SpreadUnder" -count 1 -v; for a in GOARCH=386 GOAMD64=v3; do env $$a $(GO) test ./envs/catalog -run Golden -count 1 -v; done'
 
 verify-deeprm: ## DeepRM's cluster against its own code, and five rules at ten loads
-	docs/results/keep deeprm 'envs/placement agents/baselines/placement rng' env $(PLAIN) bash -ec '$(GO) test ./envs/placement -run AsPublished -count 1 -v; $(GO) test ./agents/baselines/placement -run Loads -long -count 1 -v -timeout 1h'
+	docs/results/keep deeprm 'envs/deeprm agents/baselines/deeprm rng' env $(PLAIN) bash -ec '$(GO) test ./envs/deeprm -run AsPublished -count 1 -v; $(GO) test ./agents/baselines/deeprm -run Loads -long -count 1 -v -timeout 1h'
 
 verify-nodes: ## five rules of the cluster of unlike nodes at ten loads
 	docs/results/keep nodes 'envs/placement agents/baselines/placement rng' env $(PLAIN) $(GO) test ./agents/baselines/placement -run NodesSweep -long -count 1 -v -timeout 2h
@@ -106,16 +106,16 @@ verify-nodes: ## five rules of the cluster of unlike nodes at ten loads
 verify-deeprmpolicy: build ## DeepRM's policy learned and compared with the rules (hours)
 	for s in 1 2 3; do for c in discount reinforce book; do [ -d runs/deeprm-$$c-s$$s ] || bin/stoker train configs/placement/deeprm-$$c.yaml --seed $$s; done; done
 	[ -d runs/deeprm-dqn-s1 ] || bin/stoker train configs/placement/deeprm-dqn.yaml
-	docs/results/keep deeprmpolicy 'agents/reinforce agents/choice agents/dqn agents/baselines/placement envs/placement configs/placement' env $(PLAIN) $(GO) test ./agents/reinforce/deeprm -run 'Compare|HeldBack' -count 1 -v -timeout 0 -runs ../../../runs
+	docs/results/keep deeprmpolicy 'agents/reinforce agents/choice agents/dqn agents/baselines/deeprm envs/deeprm configs/placement' env $(PLAIN) $(GO) test ./agents/reinforce/deeprm -run 'Compare|HeldBack' -count 1 -v -timeout 0 -runs ../../../runs
 
-verify-deeprmpace: ## DeepRM's cluster in turn with its own Python code (DEEPRM='python3 ../../../envs/placement/testdata/steps.py CHECKOUT', numpy)
-	docs/results/keep deeprmpace 'envs/placement agents/baselines/placement' env $(PLAIN) GOMAXPROCS=1 bash -c '$(GO) test ./agents/baselines/placement -run TestPace -count 1 -v -peer "$$DEEPRM"'
+verify-deeprmpace: ## DeepRM's cluster in turn with its own Python code (DEEPRM='python3 ../../../envs/deeprm/testdata/steps.py CHECKOUT', numpy)
+	docs/results/keep deeprmpace 'envs/deeprm agents/baselines/deeprm' env $(PLAIN) GOMAXPROCS=1 bash -c '$(GO) test ./agents/baselines/deeprm -run TestPace -count 1 -v -peer "$$DEEPRM"'
 
 verify-gnnfig1: build ## Fig. 1 of the graph paper: seconds over edges (half a minute, idle machine)
 	docs/results/keep gnnfig1 'eval/suites/gnn eval/suite bench nets/native' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickFig1 -long -count 1 -v -timeout 0; bin/stoker suite gnn-fig1 --seeds 1-6 --out docs/results/gnnfig1'
 
 verify-gnnfig3: build ## Fig. 3 of the graph paper and its prose (minutes)
-	docs/results/keep gnnfig3 'eval/suites/gnn eval/suite envs/placement agents/baselines/placement checkpoints/zoo' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickFig3 -long -count 1 -v -timeout 0; bin/stoker suite gnn-fig3 --out docs/results/gnnfig3'
+	docs/results/keep gnnfig3 'eval/suites/gnn eval/suite envs/deeprm envs/placement agents/baselines/deeprm agents/baselines/placement checkpoints/zoo' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickFig3 -long -count 1 -v -timeout 0; bin/stoker suite gnn-fig3 --out docs/results/gnnfig3'
 
 verify-gnngeneralise: build ## the graph policy where it was not trained (minutes; STOKER_DATA adds TPC-H)
 	docs/results/keep gnngeneralise 'eval/suites/gnn eval/suite envs/placement agents/baselines/placement checkpoints/zoo' env $(PLAIN) bash -ec '$(GO) test ./eval/suites/gnn -run QuickGeneralise -long -count 1 -v -timeout 0; bin/stoker suite gnn-generalise $${STOKER_DATA:+--data "$$STOKER_DATA"} --out docs/results/gnngeneralise'

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/baselines/deeprm"
 	"github.com/stoker-rl/stoker/agents/baselines/placement"
 	"github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
@@ -22,23 +23,23 @@ func Rivals() []Rival {
 		policy("autoscaler", "changes replicas by CPU and concurrency targets, with Kubernetes' defaults", forSizing, sizing.DefaultAutoscaler, sizing.NewAutoscaler),
 		tuner("random-search", "tries 15 random configurations, a window each, then holds its cheapest feasible one", forSizing, sizing.DefaultRandomSearch, sizing.NewRandomSearch),
 		planner("oracle", "knows the coming window's arrivals and searches on a copy without noise", Oracle, forSizing, sizing.DefaultOracle, sizing.NewOracle),
-		policy("fcfs", "starts jobs in the order of arrival; all wait for the oldest, unless backfilled", forDeepRM, placement.DefaultFCFS, placement.NewFCFS),
-		policy("sjf", "starts the shortest job that fits", forDeepRM, placement.DefaultSJF, placement.NewSJF),
-		policy("packer", "starts the job that lies best along what is free", forDeepRM, placement.DefaultPacker, placement.NewPacker),
-		policy("tetris-star", "weighs packing and shortness (DeepRM's Tetris*)", forDeepRM, placement.DefaultTetrisStar, placement.NewTetrisStar),
-		policy("fcfs-nodes", "starts invocations in the order in which they came to wait, on the quickest node; all wait for the first, unless backfilled", forNodes, placement.DefaultNodesFCFS, placement.NewNodesFCFS),
-		policy("sjf-nodes", "starts the invocation with the least work that fits, on the quickest node", forNodes, placement.DefaultNodesSJF, placement.NewNodesSJF),
-		policy("packer-nodes", "starts the invocation that lies best along what a node has free", forNodes, placement.DefaultNodesPacker, placement.NewNodesPacker),
+		policy("fcfs", "starts jobs in the order of arrival; all wait for the oldest, unless backfilled", forDeepRM, deeprm.DefaultFCFS, deeprm.NewFCFS),
+		policy("sjf", "starts the shortest job that fits", forDeepRM, deeprm.DefaultSJF, deeprm.NewSJF),
+		policy("packer", "starts the job that lies best along what is free", forDeepRM, deeprm.DefaultPacker, deeprm.NewPacker),
+		policy("tetris-star", "weighs packing and shortness (DeepRM's Tetris*)", forDeepRM, deeprm.DefaultTetrisStar, deeprm.NewTetrisStar),
+		policy("fcfs-nodes", "starts invocations in the order in which they came to wait, on the quickest node; all wait for the first, unless backfilled", forNodes, placement.DefaultFCFS, placement.NewFCFS),
+		policy("sjf-nodes", "starts the invocation with the least work that fits, on the quickest node", forNodes, placement.DefaultSJF, placement.NewSJF),
+		policy("packer-nodes", "starts the invocation that lies best along what a node has free", forNodes, placement.DefaultPacker, placement.NewPacker),
 		policy("tetris", "weighs alignment with a node and the request's remaining work, with fairness and barriers (Tetris, several machines)", forNodes, placement.DefaultTetris, placement.NewTetris),
 		planner("lookahead", "tries what several rules would do on copies of the world in which SJF goes on, and does what earns most", Oracle, forNodes, placement.DefaultLookahead, placement.NewLookahead),
-		policy("random-nodes", "starts any invocation on any node that it fits, each pair as likely", forNodes, placement.DefaultNodesRandom, placement.NewNodesRandom),
+		policy("random-nodes", "starts any invocation on any node that it fits, each pair as likely", forNodes, placement.DefaultRandom, placement.NewRandom),
 		policy("spss", "holds prices and baselines above HOPS' scheduler (SPSS)", forPrices, pricing.DefaultSPSS, pricing.NewSPSS),
 		planner("pba", "HOPS' pricer within one episode: moves after every window, by trials on copies of it", Heuristic, forPrices, spsa.Default, pricing.NewPBA),
 		policy("arms", "HOPS' scheduler: required vGPUs by eq. 14, switched or activated, whichever is cheaper", forSlots, hops.DefaultARMS, pricing.NewARMS),
 		policy("torpor", "binds late to a fixed pool, functions by required request count", forSlots, pricing.DefaultTorpor, pricing.NewTorpor),
 		policy("has-gpu", "scales an elastic pool by a Kalman filter, vertically first", forSlots, pricing.DefaultHAS, pricing.NewHAS),
 		policy("mqfq-sticky", "queues fairly by start tags on a fixed pool, and sticks to functions", forSlots, pricing.DefaultMQFQ, pricing.NewMQFQ),
-		policy("random", "starts any job that fits, each as likely", forDeepRM, placement.DefaultRandom, placement.NewRandom),
+		policy("random", "starts any job that fits, each as likely", forDeepRM, deeprm.DefaultRandom, deeprm.NewRandom),
 	}
 }
 

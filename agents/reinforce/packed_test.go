@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // images are what DeepRM's cluster looks like over some steps of moving on and choosing.
 func images(t testing.TB, n int) (rows [][]float32) {
 	t.Helper()
-	c := placement.DefaultDeepRM()
+	c := deeprm.Default()
 	c.Rate = 1
-	e, err := placement.NewDeepRM(c)
+	e, err := deeprm.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

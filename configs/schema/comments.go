@@ -14,7 +14,7 @@ const module = "github.com/stoker-rl/stoker"
 
 // packages are the folders whose types stand in configurations.
 var packages = []string{
-	"configs", "envs/sizing", "envs/classic", "envs/placement", "envs/pricing", "envs/workload", "envs/workflow", "envs/perfmodel", "agents/dqn", "agents/graphs", "agents/maddpg", "agents/reinforce", "agents/spsa", "agents/baselines/placement", "agents/baselines/pricing", "agents/baselines/sizing",
+	"configs", "envs/sizing", "envs/classic", "envs/deeprm", "envs/placement", "envs/pricing", "envs/workload", "envs/workflow", "envs/perfmodel", "agents/dqn", "agents/graphs", "agents/maddpg", "agents/reinforce", "agents/spsa", "agents/baselines/deeprm", "agents/baselines/placement", "agents/baselines/pricing", "agents/baselines/sizing",
 }
 
 // readComments maps package path, type and field, joined by dots, to the comment there.

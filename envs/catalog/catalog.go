@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -25,7 +26,7 @@ type Entry struct {
 	New func(config any, w workload.Config) (envs.Env, error)
 }
 
-// FlatID names the cluster of placement.ServerlessID, flattened. Its window should be small: choices are of invocation, amount and node together.
+// FlatID names the cluster of placement.ID, flattened. Its window should be small: choices are of invocation, amount and node together.
 const FlatID = "stoker/PlacementFlat-v1"
 
 // All lists the environments.
@@ -37,17 +38,17 @@ func All() []Entry {
 			func(c pricing.Config, w workload.Config) (*pricing.Pricing, error) { return pricing.New(c, w, nil) }),
 		entry(pricing.SlotsID, "deploy functions on vGPUs, slot by slot, under given prices (HOPS)", pricing.Default,
 			func(c pricing.Config, w workload.Config) (*pricing.Slots, error) { return pricing.NewSlots(c, w, nil) }),
-		entry(placement.DeepRMID, "start waiting jobs on a cluster of several resources (DeepRM)", placement.DefaultDeepRM,
-			func(c placement.DeepRMConfig, _ workload.Config) (*placement.DeepRM, error) {
-				return placement.NewDeepRM(c)
+		entry(deeprm.ID, "start waiting jobs on a cluster of several resources (DeepRM)", deeprm.Default,
+			func(c deeprm.Config, _ workload.Config) (*deeprm.Env, error) {
+				return deeprm.New(c)
 			}),
-		entry(placement.ServerlessID, "start invocations on a cluster of unlike nodes, with how much and where, and see a graph", placement.DefaultServerless,
-			func(c placement.ServerlessConfig, w workload.Config) (*placement.Serverless, error) {
-				return placement.NewServerless(c, w)
+		entry(placement.ID, "start invocations on a cluster of unlike nodes, with how much and where, and see a graph", placement.Default,
+			func(c placement.Config, w workload.Config) (*placement.Env, error) {
+				return placement.New(c, w)
 			}),
-		entry(FlatID, "the same, seen as a vector and decided by one choice, for learners that know no graphs", placement.DefaultServerless,
-			func(c placement.ServerlessConfig, w workload.Config) (*envs.Flatten, error) {
-				e, err := placement.NewServerless(c, w)
+		entry(FlatID, "the same, seen as a vector and decided by one choice, for learners that know no graphs", placement.Default,
+			func(c placement.Config, w workload.Config) (*envs.Flatten, error) {
+				e, err := placement.New(c, w)
 				if err != nil {
 					return nil, err
 				}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/pricing"
@@ -58,21 +59,21 @@ var goldens = map[string][]golden{
 			c.Pool, c.Load, c.Costs.Revenue = pricing.Fixed, 0.5, pricing.ServedRevenue
 		}},
 	},
-	placement.DeepRMID: {
-		{"../placement/testdata/deeprm.golden", nil},
-		{"../placement/testdata/deeprm-published.golden", func(config any, _ *workload.Config) {
-			*config.(*placement.DeepRMConfig) = placement.PublishedDeepRM()
+	deeprm.ID: {
+		{"../deeprm/testdata/deeprm.golden", nil},
+		{"../deeprm/testdata/deeprm-published.golden", func(config any, _ *workload.Config) {
+			*config.(*deeprm.Config) = deeprm.Published()
 		}},
 	},
-	placement.ServerlessID: {
-		{"../placement/testdata/serverless.golden", nil},
-		{"../placement/testdata/serverless-azure.golden", func(config any, _ *workload.Config) {
-			config.(*placement.ServerlessConfig).Workload = placement.Azure
+	placement.ID: {
+		{"../placement/testdata/placement.golden", nil},
+		{"../placement/testdata/placement-azure.golden", func(config any, _ *workload.Config) {
+			config.(*placement.Config).Workload = placement.Azure
 		}},
 	},
 	FlatID: {
 		{"testdata/placement-flat.golden", func(config any, _ *workload.Config) {
-			c := config.(*placement.ServerlessConfig)
+			c := config.(*placement.Config)
 			c.Window, c.Running, c.Hold, c.Load = 8, 8, false, 1.5
 		}},
 	},

@@ -1,31 +1,91 @@
 package placement
 
-import "testing"
+import (
+	"fmt"
+	"testing"
 
-// BenchmarkStep starts the first job that fits, else moves on.
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// BenchmarkStep starts the first invocation that fits, on the first node that it fits, with the smallest amount; else it waits.
 func BenchmarkStep(b *testing.B) {
-	for _, form := range []string{Compact, Image} {
-		b.Run(form, func(b *testing.B) {
-			c := DefaultDeepRM()
-			c.Observation = form
-			p := play(b, c, 0, nil)
-			mask := p.obs.Kinds[0].Mask
-			b.ReportAllocs()
+	for _, load := range []float64{0.5, 1, 1.9} {
+		b.Run(fmt.Sprintf("load=%g", load), func(b *testing.B) {
+			c := Default()
+			c.Load = load
+			e, err := New(c, workload.Default())
+			if err != nil {
+				b.Fatal(err)
+			}
+			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+			if err := e.Reset(0, nil, obs); err != nil {
+				b.Fatal(err)
+			}
 			seed := uint64(0)
+			b.ReportAllocs()
 			for b.Loop() {
-				a := 0
-				for !mask[a] {
-					a++
+				which, node := 0, 0
+				for !obs.Kinds[0].Mask[which] {
+					which++
 				}
-				p.act.Kinds[0][0] = float32(a)
-				if err := p.env.Step(p.act, p.obs, p.out); err != nil {
+				if which < len(e.window) {
+					f := e.calls[e.window[which]].function
+					for e.pair(f, int32(node)).fit < 0 {
+						node++
+					}
+				}
+				act.Kinds[0][0], act.Kinds[0][1], act.Kinds[0][2] = float32(which), 0, float32(node)
+				if err := e.Step(act, obs, out); err != nil {
 					b.Fatal(err)
 				}
-				if p.ended() {
+				if out.Terminated || out.Truncated {
 					seed++
-					if err := p.env.Reset(seed, nil, p.obs); err != nil {
+					if err := e.Reset(seed, nil, obs); err != nil {
 						b.Fatal(err)
 					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkMaskAfter is the three masks of a decision, read from a graph in which 64 invocations wait.
+func BenchmarkMaskAfter(b *testing.B) {
+	c := Default()
+	c.Load, c.Workload = 1.9, Poisson
+	w := newWorld(b, c)
+	// The smallest amounts of what fits, until the window is full.
+	for len(w.e.window) < c.Window || !w.e.placeable() {
+		which, node := w.e.layout.Wait(), 0
+		for i, ok := range w.obs.Kinds[0].Mask[:len(w.e.window)] {
+			if ok && len(w.e.window) < c.Window/2 {
+				which = i
+				break
+			}
+		}
+		if which < w.e.layout.Wait() {
+			for w.e.pair(w.e.calls[w.e.window[which]].function, int32(node)).fit < 0 {
+				node++
+			}
+		}
+		if err := w.do(which, 0, node); err != nil {
+			b.Fatal(err)
+		}
+	}
+	o := &w.obs.Kinds[0]
+	masks := [][]bool{make([]bool, w.e.layout.Wait()+1), make([]bool, len(c.Amounts)), make([]bool, len(w.e.nodes))}
+	first := 0
+	for !o.Mask[first] {
+		first++
+	}
+	partial := []float32{float32(first), 0}
+	for i, name := range []string{"invocation", "amount", "node"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.e.layout.MaskAfter(o, 0, partial[:i], masks[i]); err != nil {
+					b.Fatal(err)
 				}
 			}
 		})

@@ -1,33 +1,44 @@
 package placement
 
-import (
-	"fmt"
-	"math"
+import "github.com/stoker-rl/stoker/envs/workload"
+
+// Workloads, as [Config.Workload] names them.
+const (
+	// Steady has normally distributed gaps between requests, as the paper says of its own.
+	Steady = "steady"
+	// Poisson has exponential gaps.
+	Poisson = "poisson"
+	// Bursty has times in which requests arrive several times as fast.
+	Bursty = "bursty"
+	// Periodic has a rate that swings.
+	Periodic = "periodic"
+	// Mixed is poisson with as many requests of every class of functions.
+	Mixed = "mixed"
+	// Azure is the functions of the Azure trace, each with its own invocations of the minutes from a drawn one on.
+	Azure = "azure"
+	// TPCH is jobs of the TPC-H benchmark, a stage an invocation, with exponential gaps.
+	TPCH = "tpch"
 )
 
-// What a policy sees, as [DeepRMConfig.Observation] names it.
+// How long a wait lasts, as [Config.Wait] names it.
 const (
-	// Image is the published picture: cluster, visible jobs, backlog and time since the last arrival, a row per time step.
-	Image = "image"
-	// Compact is the published list of numbers that says nearly the same.
-	Compact = "compact"
+	// WaitEvent lets time pass to the next arrival or end of an invocation after which something fits.
+	WaitEvent = "event"
+	// WaitTick lets it pass to the next multiple of a tick.
+	WaitTick = "tick"
 )
 
-// When a job may start, as [DeepRMConfig.Start] names it.
+// Resources of a node, in the order in which observations list them.
 const (
-	// StartNow places a job only where it fits from this time step on.
-	StartNow = "now"
-	// StartEarliest books the earliest start within the horizon, as the published code does.
-	StartEarliest = "earliest"
+	CPU     = iota // millicores
+	Memory         // MB
+	Network        // Mbit/s
+	GPU            // slices
+	NumResources
 )
 
-// When an episode ends, as [DeepRMConfig.End] names it.
-const (
-	// AllDone ends an episode when the last job has left.
-	AllDone = "all_done"
-	// NoNewJob cuts it when the last job may have arrived.
-	NoNewJob = "no_new_job"
-)
+// ResourceNames are the resources' names in this order.
+var ResourceNames = [NumResources]string{"cpu", "memory", "network", "gpu"}
 
 // Between is a range of whole numbers, both ends included.
 type Between struct {
@@ -37,230 +48,251 @@ type Between struct {
 	High int `yaml:"high" json:"high"`
 }
 
-// Job is a job that is given rather than drawn.
-type Job struct {
-	// At is the time step in which it arrives.
-	At int `yaml:"at" json:"at"`
-	// Length is the number of time steps for which it runs.
-	Length int `yaml:"length" json:"length"`
-	// Demand is the number of slots of each resource that it holds while it runs.
-	Demand []int `yaml:"demand" json:"demand"`
+// Span is a range of numbers, both ends included.
+type Span struct {
+	// Low is the smallest.
+	Low float64 `yaml:"low" json:"low"`
+	// High is the largest.
+	High float64 `yaml:"high" json:"high"`
 }
 
-// Defects are what the published code does and hardly meant to; all false by default.
-type Defects struct {
-	// SkipFirst never gives the job of time step 0: the code moves to the next one before it looks.
-	SkipFirst bool `yaml:"skip_first" json:"skip_first"`
-	// SkipLastStart leaves out the last start at which a job would still end within the horizon.
-	SkipLastStart bool `yaml:"skip_last_start" json:"skip_last_start"`
-	// LateRemoval overlooks the job after one that leaves, because a list is changed while it is gone through: jobs that
-	// end together are charged for, and keep the episode going, some steps longer.
-	LateRemoval bool `yaml:"late_removal" json:"late_removal"`
-	// FloorSlowdown reports slowdowns rounded down, as division in Python 2 does. Rewards do not depend on it.
-	FloorSlowdown bool `yaml:"floor_slowdown" json:"floor_slowdown"`
+// NodeClass is nodes of one kind.
+type NodeClass struct {
+	// Name appears in errors.
+	Name string `yaml:"name" json:"name"`
+	// Count is the number of such nodes.
+	Count int `yaml:"count" json:"count"`
+	// CPU in millicores, Memory in MB, Network in Mbit/s and GPU in slices are what a node has.
+	CPU     int `yaml:"cpu" json:"cpu"`
+	Memory  int `yaml:"memory" json:"memory"`
+	Network int `yaml:"network" json:"network"`
+	GPU     int `yaml:"gpu" json:"gpu"`
+	// Speed divides execution times; works are those of speed 1.
+	Speed float64 `yaml:"speed" json:"speed"`
+	// Price multiplies the prices of resources.
+	Price float64 `yaml:"price" json:"price"`
 }
 
-// DeepRMConfig configures [DeepRM]. The defaults are the published code's with the ten visible jobs of its experiments, less its
-// defects.
-type DeepRMConfig struct {
-	// Rate is the probability that a job arrives in a time step. The load is Rate × mean length × mean demand / slots: 1.845 × Rate by
-	// default.
-	Rate float64 `yaml:"rate" json:"rate"`
-	// Steps is the number of time steps in which a job may arrive.
-	Steps int `yaml:"steps" json:"steps"`
-	// Sets is the number of job sets that recur. 0 draws a new one for every seed; otherwise a seed chooses among them, or
-	// the option set names one.
-	Sets int `yaml:"sets" json:"sets"`
-	// SetSeed is the seed of job sets that recur.
-	SetSeed uint64 `yaml:"set_seed" json:"set_seed"`
-	// Jobs are job sets that are given; then none are drawn, and Sets is their number.
-	Jobs [][]Job `yaml:"jobs" json:"jobs"`
-
-	// Short and Long are the lengths of short and long jobs in time steps, uniform.
-	Short Between `yaml:"short" json:"short"`
-	Long  Between `yaml:"long" json:"long"`
-	// ShortShare is the probability that a job is short.
-	ShortShare float64 `yaml:"short_share" json:"short_share"`
-	// Dominant is a job's demand of one resource, uniform, which one too; Other its demand of each other resource.
-	Dominant Between `yaml:"dominant" json:"dominant"`
-	Other    Between `yaml:"other" json:"other"`
-
-	// Resources is the number of resources, Slots how much there is of each.
-	Resources int `yaml:"resources" json:"resources"`
-	Slots     int `yaml:"slots" json:"slots"`
-	// Horizon is the number of time steps that are seen and can be booked.
-	Horizon int `yaml:"horizon" json:"horizon"`
-	// Visible is the number of waiting jobs that are seen whole and can be chosen.
-	Visible int `yaml:"visible" json:"visible"`
-	// Backlog is the number of jobs that can wait behind them; of more, those that arrive are dropped.
-	Backlog int `yaml:"backlog" json:"backlog"`
-
-	// Observation is image or compact.
-	Observation string `yaml:"observation" json:"observation"`
-	// Greys is one more than the number of grey levels that tell running jobs apart in the image, drawn in another order for each episode.
-	Greys int `yaml:"greys" json:"greys"`
-	// Since is the number of time steps without an arrival from which on the image shows no difference.
-	Since int `yaml:"since" json:"since"`
-
-	// Start is now or earliest.
-	Start string `yaml:"start" json:"start"`
-	// Mask forbids jobs that cannot be placed. Without it choosing one, or an empty place, is moving on, as published.
-	Mask bool `yaml:"mask" json:"mask"`
-	// End is all_done or no_new_job.
-	End string `yaml:"end" json:"end"`
-	// MaxTime is the time step after which an episode is cut.
-	MaxTime int `yaml:"max_time" json:"max_time"`
-	// Defects are those of the published code.
-	Defects Defects `yaml:"defects" json:"defects"`
+// Function is a function that is given rather than drawn.
+type Function struct {
+	// Name is unique.
+	Name string `yaml:"name" json:"name"`
+	// CPU in millicores, Memory in MB, Network in Mbit/s and GPU in slices are its demand at amount 1.
+	CPU     int `yaml:"cpu" json:"cpu"`
+	Memory  int `yaml:"memory" json:"memory"`
+	Network int `yaml:"network" json:"network"`
+	GPU     int `yaml:"gpu" json:"gpu"`
+	// Image is the size in MB of what a cold start fetches.
+	Image float64 `yaml:"image" json:"image"`
+	// Parallel is the share of its work that becomes faster with the amount (Amdahl's law).
+	Parallel float64 `yaml:"parallel" json:"parallel"`
 }
 
-// DefaultDeepRM returns the setting of DeepRM's experiments at its default rate of 0.7.
-func DefaultDeepRM() DeepRMConfig {
-	return DeepRMConfig{
-		Rate: 0.7, Steps: 50,
-		Short: Between{1, 3}, Long: Between{10, 15}, ShortShare: 0.8, Dominant: Between{5, 10}, Other: Between{1, 2},
-		Resources: 2, Slots: 10, Horizon: 20, Visible: 10, Backlog: 60,
-		Observation: Image, Greys: 40, Since: 10,
-		Start: StartNow, Mask: true, End: AllDone, MaxTime: 2000,
-	}
+// Workflow is a workflow that is given rather than drawn: the steps of a request.
+type Workflow struct {
+	// Name is unique.
+	Name string `yaml:"name" json:"name"`
+	// Share is its weight among requests.
+	Share float64 `yaml:"share" json:"share"`
+	// Steps are its invocations.
+	Steps []Step `yaml:"steps" json:"steps"`
 }
 
-// PublishedDeepRM returns [DefaultDeepRM] with every rule as the published code has it: future starts are booked, nothing is masked,
-// and all defects are there.
-func PublishedDeepRM() DeepRMConfig {
-	c := DefaultDeepRM()
-	c.Start, c.Mask = StartEarliest, false
-	c.Defects = Defects{SkipFirst: true, SkipLastStart: true, LateRemoval: true, FloorSlowdown: true}
-	return c
+// Step is an invocation of a workflow.
+type Step struct {
+	// Name is unique within the workflow.
+	Name string `yaml:"name" json:"name"`
+	// Function is the name of the function that is invoked.
+	Function string `yaml:"function" json:"function"`
+	// Work is the seconds that it takes at amount 1 on a node of speed 1, for an input of size 1.
+	Work float64 `yaml:"work" json:"work"`
+	// Output is the MB that it hands to each of those after it.
+	Output float64 `yaml:"output" json:"output"`
+	// After names the steps that must be done before it.
+	After []string `yaml:"after" json:"after"`
 }
 
-// Load is the share of the cluster that arrives in a time step, of the mean resource: Rate × mean length × mean demand / Slots.
-func (c *DeepRMConfig) Load() float64 {
-	length := float64(c.ShortShare*c.Short.mean()) + float64((1-c.ShortShare)*c.Long.mean())
-	demand := (c.Dominant.mean() + float64(float64(c.Resources-1)*c.Other.mean())) / float64(c.Resources)
-	return c.Rate * length * demand / float64(c.Slots)
+// FunctionClass describes functions that are drawn, and the workflows of them.
+type FunctionClass struct {
+	// Name begins the functions' names.
+	Name string `yaml:"name" json:"name"`
+	// Functions and Workflows are how many are drawn.
+	Functions int `yaml:"functions" json:"functions"`
+	Workflows int `yaml:"workflows" json:"workflows"`
+	// Share is the weight of the class's workflows among requests.
+	Share float64 `yaml:"share" json:"share"`
+	// Work is the seconds of a step.
+	Work Span `yaml:"work" json:"work"`
+	// CPU, Memory, Network, GPU, Image and Parallel are those of a [Function].
+	CPU      Span `yaml:"cpu" json:"cpu"`
+	Memory   Span `yaml:"memory" json:"memory"`
+	Network  Span `yaml:"network" json:"network"`
+	GPU      Span `yaml:"gpu" json:"gpu"`
+	Image    Span `yaml:"image" json:"image"`
+	Parallel Span `yaml:"parallel" json:"parallel"`
+	// Output is the MB that a step hands on.
+	Output Span `yaml:"output" json:"output"`
 }
 
-// mean is rounded at once: halving is a product to the compiler, which it would fuse with a sum.
-func (b Between) mean() float64 { return float64(float64(b.Low+b.High) / 2) }
-
-// Limits that keep states small and sums exact.
-const (
-	mostResources = lanes
-	mostSlots     = 1 << 12
-	mostSteps     = 1 << 16
-)
-
-// Validate names the first field that is wrong.
-func (c *DeepRMConfig) Validate() error {
-	last := c.Horizon
-	if c.Start == StartEarliest && c.Defects.SkipLastStart {
-		last--
-	}
-	for _, f := range []struct {
-		key         string
-		got, lo, hi int
-	}{
-		{"steps", c.Steps, 1, mostSteps}, {"sets", c.Sets, 0, math.MaxInt32},
-		{"resources", c.Resources, 1, mostResources}, {"slots", c.Slots, 1, mostSlots}, {"horizon", c.Horizon, 1, 1 << 12},
-		{"visible", c.Visible, 1, 1 << 10}, {"backlog", c.Backlog, 0, mostSteps}, {"greys", c.Greys, 2, 1 << 15}, {"since", c.Since, 1, math.MaxInt32},
-		{"max_time", c.MaxTime, c.Steps, 1 << 24},
-	} {
-		if f.got < f.lo || f.got > f.hi {
-			return fmt.Errorf("%s is %d, want %d to %d", f.key, f.got, f.lo, f.hi)
-		}
-	}
-	for _, f := range []struct {
-		key string
-		got float64
-	}{{"rate", c.Rate}, {"short_share", c.ShortShare}} {
-		if !(f.got >= 0 && f.got <= 1) { // also for NaN
-			return fmt.Errorf("%s is %g, want 0 to 1", f.key, f.got)
-		}
-	}
-	for _, f := range []struct {
-		key  string
-		got  Between
-		hi   int
-		what string
-	}{
-		{"short", c.Short, last, "time steps that can be booked"}, {"long", c.Long, last, "time steps that can be booked"},
-		{"dominant", c.Dominant, c.Slots, "slots of each resource"}, {"other", c.Other, c.Slots, "slots of each resource"},
-	} {
-		if f.got.Low < 1 || f.got.High < f.got.Low {
-			return fmt.Errorf("%s is %d to %d, want 1 ≤ low ≤ high", f.key, f.got.Low, f.got.High)
-		}
-		if f.got.High > f.hi {
-			return fmt.Errorf("%s.high is %d: such a job never fits, the cluster has %d %s", f.key, f.got.High, f.hi, f.what)
-		}
-	}
-	for _, f := range []struct {
-		key, got, a, b string
-	}{{"observation", c.Observation, Image, Compact}, {"start", c.Start, StartNow, StartEarliest}, {"end", c.End, AllDone, NoNewJob}} {
-		if f.got != f.a && f.got != f.b {
-			return fmt.Errorf("%s is %q, want %q or %q", f.key, f.got, f.a, f.b)
-		}
-	}
-	return c.validateJobs(last)
+// Priority is a class of requests.
+type Priority struct {
+	// Share is the weight of the class among requests.
+	Share float64 `yaml:"share" json:"share"`
+	// Weight is what a violation of it counts.
+	Weight float64 `yaml:"weight" json:"weight"`
+	// Factor and Grace make its deadline: Factor times the ideal response time, and Grace seconds.
+	Factor float64 `yaml:"factor" json:"factor"`
+	Grace  float64 `yaml:"grace" json:"grace"`
 }
 
-// validateJobs checks the job sets that are given; jobs may be as long as last.
-func (c *DeepRMConfig) validateJobs(last int) error {
-	if len(c.Jobs) > 0 && c.Sets != 0 && c.Sets != len(c.Jobs) {
-		return fmt.Errorf("sets is %d, but jobs has %d sets; want 0 or as many", c.Sets, len(c.Jobs))
-	}
-	for s, set := range c.Jobs {
-		taken := make(map[int]int, len(set))
-		for i, j := range set {
-			at := fmt.Sprintf("jobs[%d][%d]", s, i)
-			if j.At < 0 || j.At >= c.Steps {
-				return fmt.Errorf("%s arrives in time step %d, want 0 to %d", at, j.At, c.Steps-1)
-			}
-			if other, ok := taken[j.At]; ok {
-				return fmt.Errorf("%s arrives in time step %d as jobs[%d][%d] does, want at most one in a step", at, j.At, s, other)
-			}
-			taken[j.At] = i
-			if j.Length < 1 || j.Length > last {
-				return fmt.Errorf("%s runs for %d time steps, want 1 to the %d that can be booked", at, j.Length, last)
-			}
-			if len(j.Demand) != c.Resources {
-				return fmt.Errorf("%s demands %d resources, want %d", at, len(j.Demand), c.Resources)
-			}
-			for r, d := range j.Demand {
-				if d < 1 || d > c.Slots {
-					return fmt.Errorf("%s demands %d slots of resource %d, want 1 to the %d that the cluster has", at, d, r, c.Slots)
-				}
-			}
-		}
-	}
-	return nil
+// ColdStart says how long a cold start takes.
+type ColdStart struct {
+	// Boot is the seconds that every one takes.
+	Boot float64 `yaml:"boot" json:"boot"`
+	// Pull is the MB of image that are fetched in a second.
+	Pull float64 `yaml:"pull" json:"pull"`
 }
 
-// longest and largest bound what a job can be: lengths in time steps, demands in slots.
-func (c *DeepRMConfig) longest() int {
-	return c.extreme(max(c.Short.High, c.Long.High), func(j Job) int { return j.Length })
+// Prices of what is allocated.
+type Prices struct {
+	// CPU is USD per core and hour, Memory per GB and hour, GPU per slice and hour.
+	CPU    float64 `yaml:"cpu" json:"cpu"`
+	Memory float64 `yaml:"memory" json:"memory"`
+	GPU    float64 `yaml:"gpu" json:"gpu"`
+	// Idle is the share of the memory's price that a warm instance costs while it waits.
+	Idle float64 `yaml:"idle" json:"idle"`
 }
 
-func (c *DeepRMConfig) largest() int {
-	return c.extreme(max(c.Dominant.High, c.Other.High), func(j Job) int {
-		m := 1
-		for _, d := range j.Demand {
-			m = max(m, d)
-		}
-		return m
-	})
+// Weights of the reward's terms. 0 leaves a term out.
+type Weights struct {
+	// Latency weighs slowdowns: an episode's term is minus their sum over requests.
+	Latency float64 `yaml:"latency" json:"latency"`
+	// Utilisation weighs the seconds of the cluster that lie idle while an invocation waits.
+	Utilisation float64 `yaml:"utilisation" json:"utilisation"`
+	// Violations weighs deadlines missed, times the priority's weight.
+	Violations float64 `yaml:"violations" json:"violations"`
+	// Cost weighs USD.
+	Cost float64 `yaml:"cost" json:"cost"`
 }
 
-// extreme is drawn where jobs are drawn, else the largest of those given.
-func (c *DeepRMConfig) extreme(drawn int, of func(Job) int) int {
-	if len(c.Jobs) == 0 {
-		return drawn
+// TPCHConfig says which jobs the tpch workload has.
+type TPCHConfig struct {
+	// Path is a JSON file of stages, tasks and durations as derived from Decima's recordings.
+	Path string `yaml:"path" json:"path"`
+	// Sizes of the data, such as 2g. Empty means all.
+	Sizes []string `yaml:"sizes" json:"sizes"`
+	// Executors is the number of executors whose recorded task durations are taken.
+	Executors int `yaml:"executors" json:"executors"`
+	// Scale multiplies the stages' work: the sum of their tasks' durations.
+	Scale float64 `yaml:"scale" json:"scale"`
+}
+
+// Config configures [Env].
+type Config struct {
+	// Seconds is the time in which requests arrive.
+	Seconds float64 `yaml:"seconds" json:"seconds"`
+	// MaxTime is the second at which an episode is cut.
+	MaxTime float64 `yaml:"max_time" json:"max_time"`
+	// Load is what arrives in a second over what the cluster can do in one, of the resource of which it can do least; see
+	// [System.Rate].
+	Load float64 `yaml:"load" json:"load"`
+	// LoadTo, where it is above Load, makes every episode draw its load between the two.
+	LoadTo float64 `yaml:"load_to" json:"load_to"`
+	// Workload is steady, poisson, bursty, periodic, mixed, azure or tpch.
+	Workload string `yaml:"workload" json:"workload"`
+	// Variation is the deviation of steady's gaps over their mean.
+	Variation float64 `yaml:"variation" json:"variation"`
+	// Burst shapes bursty.
+	Burst workload.Burst `yaml:"burst" json:"burst"`
+	// Wave shapes periodic.
+	Wave workload.Wave `yaml:"wave" json:"wave"`
+	// TPCH says which jobs tpch has.
+	TPCH TPCHConfig `yaml:"tpch" json:"tpch"`
+	// Longest is the seconds at which the durations of azure's functions are cut.
+	Longest float64 `yaml:"longest" json:"longest"`
+
+	// Wait is event or tick.
+	Wait string `yaml:"wait" json:"wait"`
+	// Tick is the seconds of a tick, and of a wait where no event is due.
+	Tick float64 `yaml:"tick" json:"tick"`
+	// Hold allows waiting while something that waits fits somewhere. Without it the schedule is work-conserving, and rules that hold
+	// invocations back, such as fcfs-nodes, give the smallest amount instead.
+	Hold bool `yaml:"hold" json:"hold"`
+
+	// Nodes are the cluster.
+	Nodes []NodeClass `yaml:"nodes" json:"nodes"`
+	// Amounts are the choices of how much an invocation gets, as multiples of its function's demand of CPU, network and GPU
+	// (rounded up; memory is the same at all), ascending, 1 among them.
+	Amounts []float64 `yaml:"amounts" json:"amounts"`
+	// Functions and Workflows are given; empty ones are drawn from Classes.
+	Functions []Function `yaml:"functions" json:"functions"`
+	Workflows []Workflow `yaml:"workflows" json:"workflows"`
+	// Classes of functions and workflows that are drawn.
+	Classes []FunctionClass `yaml:"classes" json:"classes"`
+	// System is the seed of what is drawn once, for all episodes: functions and workflows.
+	System uint64 `yaml:"system" json:"system"`
+	// Steps is the number of steps of a workflow that is drawn; Join the probability that a step has a second predecessor.
+	Steps Between `yaml:"steps" json:"steps"`
+	Join  float64 `yaml:"join" json:"join"`
+
+	// Size is that of a request's input, uniform; it multiplies work and output.
+	Size Span `yaml:"size" json:"size"`
+	// Noise is the deviation of the logarithm of an execution's time over what was expected of it; the mean ratio is 1.
+	Noise float64 `yaml:"noise" json:"noise"`
+	// Priorities of requests.
+	Priorities []Priority `yaml:"priorities" json:"priorities"`
+	// Cold says how long cold starts take.
+	Cold ColdStart `yaml:"cold" json:"cold"`
+	// KeepAlive is the seconds for which an instance stays warm after an invocation; 0 keeps none.
+	KeepAlive float64 `yaml:"keep_alive" json:"keep_alive"`
+	// Prices of what is allocated.
+	Prices Prices `yaml:"prices" json:"prices"`
+	// Weights of the reward's terms.
+	Weights Weights `yaml:"weights" json:"weights"`
+
+	// Window is the number of waiting invocations that are seen and can be chosen; more wait in the backlog, in order.
+	Window int `yaml:"window" json:"window"`
+	// Running is the number of running invocations that are seen, the first to be started first.
+	Running int `yaml:"running" json:"running"`
+	// Most is the number of requests that can be in the system; of more, those that arrive are dropped.
+	Most int `yaml:"most" json:"most"`
+}
+
+// Default returns a cluster of 16 nodes, 40 cores and 8 GPU slices under steady load of 0.7. What no source gives is our choice:
+// the classes of functions and nodes, deadlines and weights. The CPU and memory prices are those of Aquatope's and FaaSConf's
+// evaluations.
+func Default() Config {
+	return Config{
+		Seconds: 30, MaxTime: 600, Load: 0.7, Workload: Steady, Variation: 0.25,
+		// Bursts of 7.5 times the rate for 2 s in 12, a swing every 15 s: days and hours scaled to an episode's length.
+		Burst:   workload.Burst{Factor: 7.5, On: 2, Off: 10},
+		Wave:    workload.Wave{Period: 0.25, Amplitude: 0.8},
+		TPCH:    TPCHConfig{Sizes: []string{"2g"}, Executors: 20, Scale: 0.1},
+		Longest: 15,
+		Wait:    WaitEvent, Tick: 1, Hold: true,
+		Nodes: []NodeClass{
+			{Name: "standard", Count: 8, CPU: 2000, Memory: 4096, Network: 1000, Speed: 1, Price: 1},
+			{Name: "fast", Count: 4, CPU: 4000, Memory: 8192, Network: 2500, Speed: 1.5, Price: 1.6},
+			{Name: "memory", Count: 2, CPU: 2000, Memory: 16384, Network: 1000, Speed: 1, Price: 1.1},
+			{Name: "gpu", Count: 2, CPU: 2000, Memory: 8192, Network: 2500, GPU: 4, Speed: 1.2, Price: 1.3},
+		},
+		Amounts: []float64{0.5, 1, 2, 4},
+		Classes: []FunctionClass{
+			{Name: "short", Functions: 8, Workflows: 6, Share: 0.6, Work: Span{0.2, 2}, CPU: Span{500, 1000}, Memory: Span{128, 512},
+				Network: Span{20, 100}, Image: Span{50, 250}, Parallel: Span{0.5, 0.8}, Output: Span{0.1, 2}},
+			{Name: "long", Functions: 4, Workflows: 4, Share: 0.2, Work: Span{5, 15}, CPU: Span{1000, 2000}, Memory: Span{512, 1024},
+				Network: Span{20, 100}, Image: Span{200, 600}, Parallel: Span{0.8, 0.95}, Output: Span{5, 50}},
+			{Name: "memory", Functions: 4, Workflows: 3, Share: 0.1, Work: Span{1, 4}, CPU: Span{500, 1000}, Memory: Span{2048, 4096},
+				Network: Span{50, 200}, Image: Span{200, 600}, Parallel: Span{0.5, 0.8}, Output: Span{5, 50}},
+			{Name: "gpu", Functions: 4, Workflows: 3, Share: 0.1, Work: Span{0.5, 3}, CPU: Span{500, 1000}, Memory: Span{1024, 4096},
+				Network: Span{50, 200}, GPU: Span{1, 1}, Image: Span{500, 1500}, Parallel: Span{0.8, 0.95}, Output: Span{1, 10}},
+		},
+		Steps: Between{1, 4}, Join: 0.3,
+		Size: Span{0.5, 1.5}, Noise: 0.1,
+		Priorities: []Priority{{Share: 0.8, Weight: 1, Factor: 3, Grace: 2}, {Share: 0.2, Weight: 3, Factor: 2, Grace: 1}},
+		Cold:       ColdStart{Boot: 0.2, Pull: 300}, KeepAlive: 10,
+		Prices:  Prices{CPU: 0.173, Memory: 0.0123, GPU: 0.5, Idle: 1},
+		Weights: Weights{Latency: 1, Utilisation: 1, Violations: 1, Cost: 100},
+		Window:  64, Running: 64, Most: 4096,
 	}
-	m := 1
-	for _, set := range c.Jobs {
-		for _, j := range set {
-			m = max(m, of(j))
-		}
-	}
-	return m
 }

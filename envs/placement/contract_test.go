@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 var update = flag.Bool("update", false, "record golden traces anew")
@@ -14,32 +15,32 @@ var update = flag.Bool("update", false, "record golden traces anew")
 // forms are the configurations in which the rules differ.
 var forms = []struct {
 	name   string
-	config func() DeepRMConfig
+	change func(*Config)
 }{
-	{"deeprm", DefaultDeepRM},
-	{"deeprm-published", PublishedDeepRM},
-	{"deeprm-compact", func() DeepRMConfig { c := DefaultDeepRM(); c.Observation = Compact; return c }},
-	{"deeprm-compact-late", func() DeepRMConfig { c := PublishedDeepRM(); c.Observation = Compact; return c }},
-	{"deeprm-booking", func() DeepRMConfig {
-		c := DefaultDeepRM()
-		c.Start, c.Rate, c.Backlog, c.Sets, c.SetSeed = StartEarliest, 1, 7, 3, 11
-		return c
-	}},
-	{"deeprm-cut", func() DeepRMConfig {
-		c := DefaultDeepRM()
-		c.Resources, c.Slots, c.Visible, c.End, c.Observation = 3, 16, 4, NoNewJob, Compact
-		return c
-	}},
+	{"placement", func(*Config) {}},
+	{"placement-bursty", func(c *Config) { c.Workload, c.Load, c.Window, c.Running = Bursty, 1.9, 8, 4 }},
+	{"placement-tick", func(c *Config) { c.Workload, c.Wait, c.Tick, c.LoadTo = Periodic, WaitTick, 0.5, 1.5 }},
+	{"placement-mixed", func(c *Config) { c.Workload, c.Most, c.Load, c.MaxTime, c.KeepAlive = Mixed, 20, 1.5, 30, 1 }},
+	{"placement-azure", func(c *Config) { c.Workload = Azure }},
+	{"placement-conserving", func(c *Config) { c.Hold, c.Load = false, 1.5 }},
+}
+
+func form(change func(*Config)) envtest.Build {
+	return func() (envs.Env, error) {
+		c := Default()
+		change(&c)
+		return New(c, workload.Default())
+	}
 }
 
 func TestContract(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
-			o := envtest.Options{Steps: 300}
-			if f.config().Observation == Image {
-				o.Seeds, o.Steps = []uint64{1}, 60 // pictures are large
+			o := envtest.Options{Seeds: []uint64{1, 2}, Steps: 200}
+			if f.name != "placement" {
+				o.Steps = 80
 			}
-			envtest.Run(t, func() (envs.Env, error) { return NewDeepRM(f.config()) }, o)
+			envtest.Run(t, form(f.change), o)
 		})
 	}
 }
@@ -47,7 +48,7 @@ func TestContract(t *testing.T) {
 func TestGoldenTraces(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
-			envtest.Golden(t, filepath.Join("testdata", f.name+".golden"), *update, func() (envs.Env, error) { return NewDeepRM(f.config()) })
+			envtest.Golden(t, filepath.Join("testdata", f.name+".golden"), *update, form(f.change))
 		})
 	}
 }

@@ -50,7 +50,7 @@ func drawFunction(class *FunctionClass, name string, k rng.Key) Function {
 	}
 }
 
-func drawSteps(c *ServerlessConfig, class *FunctionClass, first int, k rng.Key) []stage {
+func drawSteps(c *Config, class *FunctionClass, first int, k rng.Key) []stage {
 	steps := make([]stage, c.Steps.Low+k.With(0).IntN(c.Steps.High-c.Steps.Low+1))
 	for j := range steps {
 		d := k.With(1 + uint64(j))

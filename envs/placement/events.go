@@ -6,7 +6,7 @@ import "slices"
 const fraction = 1 << 32
 
 // wait lets time pass and returns whether the episode ended or was cut.
-func (e *Serverless) wait() (terminated, truncated bool) {
+func (e *Env) wait() (terminated, truncated bool) {
 	tick, limit := micros(e.c.Tick), micros(e.c.MaxTime)
 	goal := e.now - e.now%tick + tick
 	for {
@@ -35,7 +35,7 @@ func (e *Serverless) wait() (terminated, truncated bool) {
 }
 
 // due is the time of the next arrival or end.
-func (e *Serverless) due() int64 {
+func (e *Env) due() int64 {
 	t := e.arrivals.next
 	if len(e.ends) > 0 {
 		t = min(t, e.calls[e.ends[0]].finish)
@@ -44,7 +44,7 @@ func (e *Serverless) due() int64 {
 }
 
 // pass lets time pass to t, warm instances expiring on the way.
-func (e *Serverless) pass(t int64) {
+func (e *Env) pass(t int64) {
 	for len(e.idle) > 0 && e.idle[0].expires <= t {
 		x := e.idle[0]
 		e.count(x.expires - e.now)
@@ -57,7 +57,7 @@ func (e *Serverless) pass(t int64) {
 }
 
 // happen does all that is due now: first ends, then arrivals.
-func (e *Serverless) happen() {
+func (e *Env) happen() {
 	for len(e.ends) > 0 && e.calls[e.ends[0]].finish <= e.now {
 		e.finish(e.pop())
 	}
@@ -68,7 +68,7 @@ func (e *Serverless) happen() {
 }
 
 // arrive takes in the next request, or drops it where there is no room.
-func (e *Serverless) arrive() {
+func (e *Env) arrive() {
 	a := &e.arrivals
 	d := a.draw()
 	p := &e.c.Priorities[d.priority]
@@ -101,7 +101,7 @@ func (e *Serverless) arrive() {
 }
 
 // room returns a free place for a request.
-func (e *Serverless) room() int32 {
+func (e *Env) room() int32 {
 	if n := len(e.free); n > 0 {
 		i := e.free[n-1]
 		e.free = e.free[:n-1]
@@ -117,7 +117,7 @@ func (e *Serverless) room() int32 {
 }
 
 // ready lets an invocation wait.
-func (e *Serverless) ready(i int32) {
+func (e *Env) ready(i int32) {
 	v := &e.calls[i]
 	v.since = e.now
 	q := &e.requests[v.request]
@@ -139,7 +139,7 @@ func (e *Serverless) ready(i int32) {
 }
 
 // place starts an invocation of the window.
-func (e *Serverless) place(which int, amount, at int32) {
+func (e *Env) place(which int, amount, at int32) {
 	i := e.window[which]
 	v := &e.calls[i]
 	e.window = slices.Delete(e.window, which, which+1)
@@ -172,7 +172,7 @@ func (e *Serverless) place(which int, amount, at int32) {
 }
 
 // transfer is the seconds that an invocation needs to fetch what those before it left on other nodes.
-func (e *Serverless) transfer(v *call) float64 {
+func (e *Env) transfer(v *call) float64 {
 	q := &e.requests[v.request]
 	t := &e.s.templates[q.template]
 	first := v.request * int32(e.s.steps)
@@ -186,7 +186,7 @@ func (e *Serverless) transfer(v *call) float64 {
 }
 
 // finish ends an invocation: those that waited for it alone may start, and a request whose last one it was leaves.
-func (e *Serverless) finish(i int32) {
+func (e *Env) finish(i int32) {
 	v := &e.calls[i]
 	q := &e.requests[v.request]
 	t := &e.s.templates[q.template]
@@ -219,7 +219,7 @@ func (e *Serverless) finish(i int32) {
 }
 
 // push and pop keep ends a heap by time, and by number where times are equal.
-func (e *Serverless) push(i int32) {
+func (e *Env) push(i int32) {
 	e.ends = append(e.ends, i)
 	k := len(e.ends) - 1
 	for k > 0 {
@@ -232,7 +232,7 @@ func (e *Serverless) push(i int32) {
 	}
 }
 
-func (e *Serverless) pop() int32 {
+func (e *Env) pop() int32 {
 	top, last := e.ends[0], len(e.ends)-1
 	e.ends[0] = e.ends[last]
 	e.ends = e.ends[:last]
@@ -251,7 +251,7 @@ func (e *Serverless) pop() int32 {
 	}
 }
 
-func (e *Serverless) sooner(i, j int32) bool {
+func (e *Env) sooner(i, j int32) bool {
 	a, b := &e.calls[i], &e.calls[j]
 	return a.finish < b.finish || a.finish == b.finish && i < j
 }

@@ -9,41 +9,11 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// Start the first job that fits, until nothing fits; then let a time step pass.
-func ExampleNewDeepRM() {
-	c := placement.DefaultDeepRM()
-	c.Observation = placement.Compact
-	env, err := placement.NewDeepRM(c)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	obs, act, out := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec()), envs.NewOutcome(env.Spec())
-	if err := env.Reset(1, nil, obs); err != nil {
-		fmt.Println(err)
-		return
-	}
-	for !out.Terminated {
-		place := 0
-		for !obs.Kinds[0].Mask[place] {
-			place++
-		}
-		act.Kinds[0][0] = float32(place)
-		if err := env.Step(act, obs, out); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	fmt.Printf("load %.2f: %g jobs, mean slowdown %.2f\n", c.Load(), out.Info[1], out.Info[0])
-	// Output:
-	// load 1.29: 33 jobs, mean slowdown 13.70
-}
-
 // Start the first invocation that fits, with the smallest amount, on the first node that it fits; else wait.
-func ExampleNewServerless() {
-	c := placement.DefaultServerless()
+func ExampleNew() {
+	c := placement.Default()
 	c.Workload, c.Load = placement.Bursty, 1.1
-	env, err := placement.NewServerless(c, workload.Default())
+	env, err := placement.New(c, workload.Default())
 	if err != nil {
 		fmt.Println(err)
 		return

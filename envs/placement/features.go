@@ -34,9 +34,9 @@ const (
 	countScale = 8
 )
 
-// ServerlessLayout says where numbers stand in an observation of [Serverless] and reads them. Features of invocations come in the order of
-// [ServerlessLayout.Features].
-type ServerlessLayout struct {
+// Layout says where numbers stand in an observation of [Env] and reads them. Features of invocations come in the order of
+// [Layout.Features].
+type Layout struct {
 	// Amounts are the choices of how much, as multiples; Nominal is the one that is 1.
 	Amounts []float64
 	Nominal int
@@ -51,8 +51,8 @@ type ServerlessLayout struct {
 	dependencies int
 }
 
-func (s *System) layout() ServerlessLayout {
-	l := ServerlessLayout{
+func (s *System) layout() Layout {
+	l := Layout{
 		Amounts: s.config.Amounts, Nominal: s.nominal, Window: s.config.Window, Running: s.config.Running,
 		Functions: len(s.functions), Nodes: len(s.nodes), Hold: s.config.Hold, dependencies: len(s.dependencies()),
 	}
@@ -66,15 +66,15 @@ func (s *System) layout() ServerlessLayout {
 }
 
 // Wait is the choice, instead of an invocation, that lets time pass.
-func (l *ServerlessLayout) Wait() int { return l.Window + l.Running }
+func (l *Layout) Wait() int { return l.Window + l.Running }
 
-func (l *ServerlessLayout) words() int { return (l.Nodes + 63) / 64 }
+func (l *Layout) words() int { return (l.Nodes + 63) / 64 }
 
 // Features of invocations. Those up to cold are its function's, those up to input do not change while it waits.
-func (l *ServerlessLayout) demand(r, a int) int { return 1 + r*len(l.Amounts) + a }
-func (l *ServerlessLayout) cold() int           { return 1 + NumResources*len(l.Amounts) }
-func (l *ServerlessLayout) time(a int) int      { return l.cold() + 1 + a }
-func (l *ServerlessLayout) rest() int           { return l.time(len(l.Amounts)) }
+func (l *Layout) demand(r, a int) int { return 1 + r*len(l.Amounts) + a }
+func (l *Layout) cold() int           { return 1 + NumResources*len(l.Amounts) }
+func (l *Layout) time(a int) int      { return l.cold() + 1 + a }
+func (l *Layout) rest() int           { return l.time(len(l.Amounts)) }
 
 // Features of invocations, counted from rest.
 const (
@@ -97,9 +97,9 @@ const (
 )
 
 // prefix and still are the lengths of the parts that are a function's, and that do not change while an invocation waits.
-func (l *ServerlessLayout) prefix() int { return l.cold() + 1 }
-func (l *ServerlessLayout) still() int  { return len(l.Amounts) + ofInput + 1 }
-func (l *ServerlessLayout) width() int  { return l.rest() + lastOfInvocation }
+func (l *Layout) prefix() int { return l.cold() + 1 }
+func (l *Layout) still() int  { return len(l.Amounts) + ofInput + 1 }
+func (l *Layout) width() int  { return l.rest() + lastOfInvocation }
 
 // Features of resource nodes: capacities and what is free of each resource first.
 const (
@@ -149,7 +149,7 @@ const (
 )
 
 // Features names the features of each kind of nodes, and of each kind of edges, in the order of the graph.
-func (l *ServerlessLayout) Features() (nodes, edges [][]string) {
+func (l *Layout) Features() (nodes, edges [][]string) {
 	var of []string
 	of = append(of, "waiting")
 	for _, r := range ResourceNames {
@@ -181,7 +181,7 @@ func (l *ServerlessLayout) Features() (nodes, edges [][]string) {
 }
 
 // space is that of the graphs.
-func (l *ServerlessLayout) space() envs.Graph {
+func (l *Layout) space() envs.Graph {
 	return envs.Graph{
 		Nodes: []envs.NodeKind{
 			{Name: "function", Width: widthOfFunction, Capacity: l.Functions},
@@ -211,7 +211,7 @@ func signed(x float64) float32 {
 }
 
 // describe is the environment's spec.
-func (e *Serverless) describe() *envs.Spec {
+func (e *Env) describe() *envs.Spec {
 	l := &e.layout
 	perTime := func(name, unit string, b envs.Better, doc string) envs.Quantity {
 		return envs.Quantity{Name: name, Unit: unit, Better: b, Reduce: envs.PerTime, Doc: doc}
@@ -249,7 +249,7 @@ func (e *Serverless) describe() *envs.Spec {
 		info = append(info, envs.Quantity{Name: "reward: " + t.name, Unit: "1", Better: envs.Higher, Reduce: envs.Sum, Doc: t.doc})
 	}
 	return &envs.Spec{
-		ID: ServerlessID, Doc: "Start waiting invocations on unlike nodes, each with how much and where, one after another, then let time pass.",
+		ID: ID, Doc: "Start waiting invocations on unlike nodes, each with how much and where, one after another, then let time pass.",
 		Kinds: []envs.Kind{{
 			Name: "scheduler", Agents: 1, Observation: l.space(),
 			Action: envs.MultiDiscrete{N: []int{l.Wait() + 1, len(l.Amounts), l.Nodes}}, Actions: []string{"invocation", "amount", "node"},

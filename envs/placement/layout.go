@@ -2,141 +2,208 @@ package placement
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Layout says where the numbers of an observation of [DeepRM] stand, and reads them. An image is [Horizon, width], row by row: for each
-// resource the slots of the cluster (the grey levels of running jobs, 0 where free) and a block of ones for each visible job, as
-// wide as its demand and as high as its length; then the backlog, a cell for each job; then the time since the last arrival. A compact
-// observation is, one after another: the jobs that run in each time step, the free slots of each resource in each
-// time step, length and demands of each visible job, and the number of jobs in the backlog.
-type Layout struct {
-	// Image tells the two forms apart.
-	Image bool
-	// Resources, Slots, Horizon and Visible are the configuration's; Size is the largest demand that an image has room for.
-	Resources, Slots, Horizon, Visible, Size int
+// Invocations is the number of invocations of a graph, Waiting of those that wait: these come first.
+func (l *Layout) Invocations(g *envs.GraphValue) int { return g.Nodes[InvocationNodes].Len }
 
-	steps, length, backlog int // bounds: jobs of an episode, their length, jobs in the backlog
-	first, stride          int // of a compact observation: where the numbers of place 0 begin, and how many a place has
-}
-
-// NewLayout returns the layout of a valid configuration's observations.
-func NewLayout(c *DeepRMConfig) Layout {
-	return Layout{
-		Image: c.Observation == Image, Resources: c.Resources, Slots: c.Slots, Horizon: c.Horizon, Visible: c.Visible,
-		Size: c.largest(), steps: c.Steps, length: c.longest(), backlog: c.Backlog,
-		first: (c.Resources + 1) * c.Horizon, stride: c.Resources + 1,
-	}
-}
-
-// Columns of an image: those of one resource, of the backlog, and all of them.
-func (l *Layout) perResource() int    { return l.Slots + l.Visible*l.Size }
-func (l *Layout) backlogColumns() int { return (l.backlog + l.Horizon - 1) / l.Horizon }
-func (l *Layout) columns() int        { return l.Resources*l.perResource() + l.backlogColumns() + 1 }
-
-// Width is the number of values of an observation.
-func (l *Layout) Width() int {
-	if l.Image {
-		return l.Horizon * l.columns()
-	}
-	return (l.Resources+1)*(l.Horizon+l.Visible) + 1
-}
-
-// block is where the image's block of a place begins in each row.
-func (l *Layout) block(resource, place int) int {
-	return resource*l.perResource() + l.Slots + place*l.Size
-}
-
-// row is where a compact observation's numbers of a place begin.
-func (l *Layout) row(place int) int { return l.first + place*l.stride }
-
-// Length is the length of the job in a visible place in time steps, 0 where there is none.
-func (l *Layout) Length(values []float32, place int) int {
-	if !l.Image {
-		return int(values[l.first+place*l.stride])
-	}
-	return l.rows(values, place)
-}
-
-// rows is the height of the block of a visible place, apart so that reading a compact observation takes no call.
-func (l *Layout) rows(values []float32, place int) int {
+// Waiting is the number of invocations that wait and are seen, in the order in which they came to wait.
+func (l *Layout) Waiting(g *envs.GraphValue) int {
 	n := 0
-	for at := l.block(0, place); n < l.Horizon && values[at] != 0; at += l.columns() {
+	for n < g.Nodes[InvocationNodes].Len && g.Nodes[InvocationNodes].Features[n*l.width()] == 1 {
 		n++
 	}
 	return n
 }
 
-// Demand is the slots of a resource that the job in a visible place demands.
-func (l *Layout) Demand(values []float32, place, resource int) int {
-	if !l.Image {
-		return int(values[l.row(place)+1+resource])
-	}
-	n := 0
-	for at := l.block(resource, place); n < l.Size && values[at+n] != 0; {
-		n++
-	}
-	return n
+// Invocation is the features of an invocation, Node of a node.
+func (l *Layout) Invocation(g *envs.GraphValue, i int) []float32 {
+	w := l.width()
+	return g.Nodes[InvocationNodes].Features[i*w : (i+1)*w]
 }
 
-// Free is the slots of a resource that are free in a time step of the horizon, counted from now.
-func (l *Layout) Free(values []float32, resource, step int) int {
-	if !l.Image {
-		return int(values[(1+resource)*l.Horizon+step])
+// Node is the features of a node.
+func (l *Layout) Node(g *envs.GraphValue, n int) []float32 {
+	return g.Nodes[ResourceNodes].Features[n*widthOfNode : (n+1)*widthOfNode]
+}
+
+// Demand is what an invocation takes of a resource with an amount, Free and Capacity what a node has left and in all, each as a share of what the node with most of
+// it has.
+func (l *Layout) Demand(invocation []float32, r, amount int) float32 {
+	return invocation[l.demand(r, amount)]
+}
+
+// Free is what a node has left of a resource, memory of warm instances not included.
+func (l *Layout) Free(node []float32, r int) float32 { return node[ofFree+r] }
+
+// WarmMemory is the memory of a node's warm instances, which a cold start can have.
+func (l *Layout) WarmMemory(node []float32) float32 { return node[ofIdle] }
+
+// Capacity is what a node has of a resource in all.
+func (l *Layout) Capacity(node []float32, r int) float32 { return node[r] }
+
+// Speed and Price are those of a node, as shares of the largest.
+func (l *Layout) Speed(node []float32) float32 { return node[ofSpeed] }
+
+// Price is a node's, as a share of the largest.
+func (l *Layout) Price(node []float32) float32 { return node[ofPrice] }
+
+// Time is the seconds that an invocation is expected to run for with an amount on a node of speed 1, started warm and with its input there.
+func (l *Layout) Time(invocation []float32, amount int) float64 {
+	return stretch(invocation[l.time(amount)], timeScale)
+}
+
+// Work is Time at amount 1.
+func (l *Layout) Work(invocation []float32) float64 {
+	return stretch(invocation[l.rest()+ofWork], timeScale)
+}
+
+// Path is the seconds of the longest way from an invocation's start to its request's end, at amount 1 and speed 1.
+func (l *Layout) Path(invocation []float32) float64 {
+	return stretch(invocation[l.rest()+ofPath], timeScale)
+}
+
+// Slack is the seconds that are left to the deadline of an invocation's request.
+func (l *Layout) Slack(invocation []float32) float64 {
+	x := invocation[l.rest()+ofSlack]
+	if x < 0 {
+		return -stretch(-x, timeScale)
 	}
-	n := 0
-	at := step*l.columns() + resource*l.perResource()
-	for _, x := range values[at : at+l.Slots] {
-		if x == 0 {
-			n++
+	return stretch(x, timeScale)
+}
+
+// Age is how an invocation's request shows when it arrived: requests of one age, Held and Remaining are one, or alike.
+func (l *Layout) Age(invocation []float32) float32 { return invocation[l.rest()+ofAge] }
+
+// Held is the largest share of any of the cluster's resources that an invocation's request holds.
+func (l *Layout) Held(invocation []float32) float32 { return invocation[l.rest()+ofHeld] }
+
+// Remaining is the work of an invocation's request that is not done: seconds at amount 1 times demands, as shares of the largest nodes, summed over resources.
+func (l *Layout) Remaining(invocation []float32) float64 {
+	return stretch(invocation[l.rest()+ofRemaining], timeScale)
+}
+
+// Stage is the share of the invocations as many steps into its request as this one that are done.
+func (l *Layout) Stage(invocation []float32) float32 { return invocation[l.rest()+ofStage] }
+
+// Input is the MB that an invocation takes from those before it.
+func (l *Layout) Input(invocation []float32) float64 {
+	return stretch(invocation[l.rest()+ofInput], dataScale)
+}
+
+// Fits reports whether a node has room for an invocation with an amount. Where its function is warm its memory is there.
+func (l *Layout) Fits(invocation, node []float32, amount int, warm bool) bool {
+	return invocation[l.demand(CPU, amount)] <= node[ofFree+CPU] && invocation[l.demand(Network, amount)] <= node[ofFree+Network] &&
+		invocation[l.demand(GPU, amount)] <= node[ofFree+GPU] && (warm || l.fitsMemory(invocation, node))
+}
+
+// fitsMemory adds two shares of the same whole, of which both are exact to 2⁻²⁴: half of what one unit of 2²⁰ is.
+func (l *Layout) fitsMemory(invocation, node []float32) bool {
+	const slack = 1.0 / (2 * mostUnits)
+	return float64(invocation[l.demand(Memory, 0)]) <= float64(node[ofFree+Memory])+float64(node[ofIdle])+slack
+}
+
+// Near writes, for every node, whether the function of an invocation that waits is warm there, and the share of its input that lies there. It wants invocations
+// one after another, from 0 on, is given 0 for the first of them and returns what it is to be given for the next one.
+func (l *Layout) Near(g *envs.GraphValue, from, i int, warm []bool, local []float32) int {
+	clear(warm)
+	clear(local)
+	s := &g.Edges[AllocationEdges]
+	lo, hi := l.edges(s, from, i)
+	for e := lo; e < hi; e++ {
+		row := s.Features[e*widthOfAllocation : (e+1)*widthOfAllocation]
+		warm[s.To[e]], local[s.To[e]] = row[ofWarmHere] == 1, row[ofLocal]
+	}
+	return hi
+}
+
+// edges is where the edges of an invocation that waits begin and end, from some place before on: those that run come first, then those that wait, one after another.
+func (l *Layout) edges(s *envs.EdgeSet, from, i int) (lo, hi int) {
+	lo = from
+	for lo < s.Len && (int(s.From[lo]) < i || s.Features[lo*widthOfAllocation+ofGranted] == 1) {
+		lo++
+	}
+	hi = lo
+	for hi < s.Len && int(s.From[hi]) == i {
+		hi++
+	}
+	return lo, hi
+}
+
+// Runs is the seconds for which an invocation is expected to run on a node with an amount: a cold start where its function is not warm, fetching the share of its
+// input that is not there, and its work.
+func (l *Layout) Runs(invocation, node []float32, amount int, warm bool, local float32) float64 {
+	t := l.Time(invocation, amount) / float64(float64(node[ofSpeed])*l.Fastest)
+	if !warm {
+		t += stretch(invocation[l.cold()], timeScale)
+	}
+	if remote := 1 - float64(local); remote > 0 && invocation[l.rest()+ofInput] > 0 {
+		t += 8 * remote * l.Input(invocation) / float64(float64(invocation[l.demand(Network, amount)])*l.Largest[Network])
+	}
+	return t
+}
+
+// MaskAfter is the [envs.Kind]'s.
+func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
+	g := obs.Graphs[agent]
+	clear(mask)
+	waiting, s := l.Waiting(g), &g.Edges[AllocationEdges]
+	if len(partial) == 0 {
+		fits, lo, hi := false, 0, 0
+		for i := range waiting {
+			lo, hi = l.edges(s, hi, i)
+			mask[i] = l.somewhere(g, i, 0, lo, hi)
+			fits = fits || mask[i]
+		}
+		mask[l.Wait()] = l.Hold || !fits
+		return nil
+	}
+	i := int(partial[0])
+	if i == l.Wait() {
+		mask[0] = true
+		return nil
+	}
+	if i < 0 || i >= waiting {
+		return fmt.Errorf("%s: invocation %g does not wait: of %d that are seen the first %d do", ID, partial[0], l.Invocations(g), waiting)
+	}
+	lo, hi := l.edges(s, 0, i)
+	if len(partial) == 1 {
+		for a := range mask {
+			if mask[a] = l.somewhere(g, i, a, lo, hi); !mask[a] {
+				break // more does not fit where less doesn't
+			}
+		}
+	} else {
+		v, a := l.Invocation(g, i), int(partial[1])
+		for n := range min(len(mask), g.Nodes[ResourceNodes].Len) {
+			mask[n] = l.Fits(v, l.Node(g, n), a, false)
+		}
+		for e := lo; e < hi; e++ {
+			n := int(s.To[e])
+			mask[n] = mask[n] || s.Features[e*widthOfAllocation+ofWarmHere] == 1 && l.Fits(v, l.Node(g, n), a, true)
 		}
 	}
-	return n
+	if !slices.Contains(mask, true) {
+		return fmt.Errorf("%s: no choice is legal after %v: invocation %d fits none of %d nodes", ID, partial, i, g.Nodes[ResourceNodes].Len)
+	}
+	return nil
 }
 
-// space is what observations are in.
-func (l *Layout) space() envs.Box {
-	if l.Image {
-		return envs.NewBox(l.Width(), 0, 1)
-	}
-	b := envs.NewBox(l.Width(), 0, float32(l.backlog))
-	fill(b.High[:l.Horizon], float32(l.steps))
-	fill(b.High[l.Horizon:(l.Resources+1)*l.Horizon], float32(l.Slots))
-	for p := range l.Visible {
-		row := b.High[l.row(p):l.row(p+1)]
-		fill(row, float32(l.Size))
-		row[0] = float32(l.length)
-	}
-	return b
-}
-
-// names are those of a compact observation's features, with units; an image's pixels have none.
-func (l *Layout) names() (features, units []string) {
-	if l.Image {
-		return nil, nil
-	}
-	add := func(name, unit string) { features, units = append(features, name), append(units, unit) }
-	for t := range l.Horizon {
-		add(fmt.Sprintf("jobs placed at +%d", t), "jobs")
-	}
-	for r := range l.Resources {
-		for t := range l.Horizon {
-			add(fmt.Sprintf("free of resource %d at +%d", r, t), "slots")
+// somewhere reports whether an invocation, whose edges are given, fits a node with an amount.
+func (l *Layout) somewhere(g *envs.GraphValue, i, a, lo, hi int) bool {
+	v, s := l.Invocation(g, i), &g.Edges[AllocationEdges]
+	for n := range g.Nodes[ResourceNodes].Len {
+		if l.Fits(v, l.Node(g, n), a, false) {
+			return true
 		}
 	}
-	for p := range l.Visible {
-		add(fmt.Sprintf("length in place %d", p), "steps")
-		for r := range l.Resources {
-			add(fmt.Sprintf("demand of resource %d in place %d", r, p), "slots")
+	for e := lo; e < hi; e++ {
+		if s.Features[e*widthOfAllocation+ofWarmHere] == 1 && l.Fits(v, l.Node(g, int(s.To[e])), a, true) {
+			return true
 		}
 	}
-	add("backlog", "jobs")
-	return features, units
-}
-
-func fill(s []float32, x float32) {
-	for i := range s {
-		s[i] = x
-	}
+	return false
 }

@@ -38,10 +38,10 @@ type instance struct {
 	expires        int64
 }
 
-func (e *Serverless) pair(f, n int32) *pair { return &e.pairs[int(f)*len(e.nodes)+int(n)] }
+func (e *Env) pair(f, n int32) *pair { return &e.pairs[int(f)*len(e.nodes)+int(n)] }
 
 // refit finds out anew what fits a node.
-func (e *Serverless) refit(n int32) {
+func (e *Env) refit(n int32) {
 	at := &e.nodes[n]
 	memory := at.free[Memory] + at.warm
 	for f := range e.functions {
@@ -69,7 +69,7 @@ func (e *Serverless) refit(n int32) {
 }
 
 // placeable reports whether an invocation that is seen fits anywhere.
-func (e *Serverless) placeable() bool {
+func (e *Env) placeable() bool {
 	for f := range e.functions {
 		if l := &e.functions[f]; l.shown > 0 && l.fits > 0 {
 			return true
@@ -79,7 +79,7 @@ func (e *Serverless) placeable() bool {
 }
 
 // take gives an invocation its resources, and a warm instance if there is one.
-func (e *Serverless) take(v *call) {
+func (e *Env) take(v *call) {
 	f := &e.s.functions[v.function]
 	at, p, l := &e.nodes[v.node], e.pair(v.function, v.node), &e.functions[v.function]
 	d := f.demand[v.amount]
@@ -119,7 +119,7 @@ func (e *Serverless) take(v *call) {
 }
 
 // give takes them back; the instance stays warm, unless none does.
-func (e *Serverless) give(v *call) {
+func (e *Env) give(v *call) {
 	f := &e.s.functions[v.function]
 	at, p, l := &e.nodes[v.node], e.pair(v.function, v.node), &e.functions[v.function]
 	for r, x := range f.demand[v.amount] {
@@ -148,7 +148,7 @@ func (e *Serverless) give(v *call) {
 }
 
 // remove ends a warm instance; its memory is free.
-func (e *Serverless) remove(i int) {
+func (e *Env) remove(i int) {
 	x := e.idle[i]
 	e.idle = slices.Delete(e.idle, i, i+1)
 	f := &e.s.functions[x.function]
@@ -163,12 +163,12 @@ func (e *Serverless) remove(i int) {
 }
 
 // priced is a cost on a node in whole pUSD a second, so that what is added and taken away again leaves nothing.
-func (e *Serverless) priced(cost float64, n int32) int64 {
+func (e *Env) priced(cost float64, n int32) int64 {
 	return int64(float64(cost * e.s.nodes[n].price))
 }
 
 // hold counts what an invocation's request holds.
-func (e *Serverless) hold(v *call, sign int32) {
+func (e *Env) hold(v *call, sign int32) {
 	q := &e.requests[v.request]
 	q.held = 0
 	for r, x := range e.s.functions[v.function].demand[v.amount] {

@@ -12,8 +12,8 @@ type meter struct {
 	waiting    float64
 }
 
-// serverlessTally counts an episode's requests and invocations.
-type serverlessTally struct {
+// tally counts an episode's requests and invocations.
+type tally struct {
 	finished, dropped, late int
 	started, ended, cold    int
 	evictions               int
@@ -24,18 +24,18 @@ type serverlessTally struct {
 	slowdowns, responses []float64 // of the requests that left in the last step
 }
 
-func (t *serverlessTally) clear() {
-	*t = serverlessTally{slowdowns: t.slowdowns[:0], responses: t.responses[:0]}
+func (t *tally) clear() {
+	*t = tally{slowdowns: t.slowdowns[:0], responses: t.responses[:0]}
 }
 
-func (t *serverlessTally) copyFrom(src *serverlessTally) {
+func (t *tally) copyFrom(src *tally) {
 	a, b := t.slowdowns, t.responses
 	*t = *src
 	t.slowdowns, t.responses = append(a[:0], src.slowdowns...), append(b[:0], src.responses...)
 }
 
 // ran counts an invocation that ends.
-func (t *serverlessTally) ran(e *Serverless, v *call) {
+func (t *tally) ran(e *Env, v *call) {
 	f := &e.s.functions[v.function]
 	t.ended++
 	t.called += seconds(e.now-v.since) / v.work
@@ -44,7 +44,7 @@ func (t *serverlessTally) ran(e *Serverless, v *call) {
 }
 
 // served counts a request that leaves.
-func (t *serverlessTally) served(e *Serverless, q *request) {
+func (t *tally) served(e *Env, q *request) {
 	response := seconds(e.now - q.arrived)
 	t.finished++
 	t.slowdown += response / q.ideal
@@ -60,7 +60,7 @@ func (t *serverlessTally) served(e *Serverless, q *request) {
 func seconds(t int64) float64 { return float64(t) / 1e6 }
 
 // count sums over time that passes while nothing changes.
-func (e *Serverless) count(micros int64) {
+func (e *Env) count(micros int64) {
 	if micros <= 0 {
 		return
 	}
@@ -91,9 +91,9 @@ func (e *Serverless) count(micros int64) {
 const recentSeconds = 10
 
 // report writes rewards and Info.
-func (e *Serverless) report(out *envs.Outcome) {
+func (e *Env) report(out *envs.Outcome) {
 	w, m, t := &e.c.Weights, &e.meter, &e.tally
-	info := out.Info[:serverlessInfos]
+	info := out.Info[:infos]
 	sum := 0.0
 	for i, x := range [...]float64{w.Latency * m.latency, w.Utilisation * m.waste, w.Violations * m.violations, w.Cost * m.cost} {
 		x = float64(-x)
@@ -131,7 +131,7 @@ func over(a, b float64) float64 {
 
 // cut is the mean slowdown, the violations and the number of requests with those that a cut leaves behind, each counted with the time that it
 // has been there: a policy that leaves requests waiting must not look fast by those that it finished.
-func (e *Serverless) cut(late, all float64) (slowdown, violations, requests float64) {
+func (e *Env) cut(late, all float64) (slowdown, violations, requests float64) {
 	sum, n := e.tally.slowdown, float64(e.tally.finished)
 	for i := range e.requests {
 		q := &e.requests[i]

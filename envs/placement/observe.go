@@ -7,7 +7,7 @@ import (
 )
 
 // seeInvocation writes the features of an invocation that waits, and the edge from the one of its function before it.
-func (e *Serverless) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
+func (e *Env) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
 	v, l, k := &e.calls[i], &e.layout, &e.sketch
 	q := &e.requests[v.request]
 	w := l.width()
@@ -33,7 +33,7 @@ func (e *Serverless) seeInvocation(g *envs.GraphValue, c, i int32) (row []float3
 }
 
 // seeRunning is an invocation that runs.
-func (e *Serverless) seeRunning(g *envs.GraphValue, c, i int32) {
+func (e *Env) seeRunning(g *envs.GraphValue, c, i int32) {
 	row, v := e.seeInvocation(g, c, i), &e.calls[i]
 	row[0] = 0
 	tail := row[e.layout.rest():]
@@ -48,7 +48,7 @@ func (e *Serverless) seeRunning(g *envs.GraphValue, c, i int32) {
 }
 
 // seeWaiting is one that waits: with edges to the nodes where its function is warm, or some of its input lies.
-func (e *Serverless) seeWaiting(g *envs.GraphValue, c, i int32) {
+func (e *Env) seeWaiting(g *envs.GraphValue, c, i int32) {
 	row, v, k := e.seeInvocation(g, c, i), &e.calls[i], &e.sketch
 	words := e.layout.words()
 	warm := e.warm[int(v.function)*words : (int(v.function)+1)*words]
@@ -84,7 +84,7 @@ func (e *Serverless) seeWaiting(g *envs.GraphValue, c, i int32) {
 }
 
 // mask writes what is legal after some beginning: first invocations and waiting, then amounts, then nodes.
-func (e *Serverless) mask(mask []bool) {
+func (e *Env) mask(mask []bool) {
 	clear(mask)
 	wait := e.layout.Wait()
 	amounts, nodes := mask[wait+1:wait+1+len(e.c.Amounts)], mask[wait+1+len(e.c.Amounts):]

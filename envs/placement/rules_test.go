@@ -1,298 +1,258 @@
 package placement
 
 import (
-	"math"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/stoker-rl/stoker/envs"
 )
 
-// Two jobs that cannot run together, worked by hand: A of 2 steps arrives at 0, B of 3 at 1.
-func TestAnEpisodeByHand(t *testing.T) {
-	p := play(t, given(Job{0, 2, []int{3, 1}}, Job{1, 3, []int{2, 1}}), 1, nil)
-	if r := p.do(0); r != 0 || p.out.Elapsed != 0 || p.ended() {
-		t.Fatalf("placing A: reward %g, %d µs, ended %v; want none of it", r, p.out.Elapsed, p.ended())
-	}
-	if u := p.out.Info[infoUtilisation]; u != 0 {
-		t.Errorf("utilisation before A runs is %g", u)
-	}
-	// A runs in 0 and 1. At 1, B has come: −(1/2 + 1/3).
-	if r := p.do(-1); r != float32(-5./6) || p.out.Elapsed != second {
-		t.Errorf("to 1: reward %g, %d µs, want −5/6 and a second", r, p.out.Elapsed)
-	}
-	if u := p.out.Info[infoUtilisation]; u != 0.5 { // 3 and 1 of 4 slots
-		t.Errorf("utilisation in 0 is %g, want 0.5", u)
-	}
-	if p.obs.Kinds[0].Mask[0] || !p.obs.Kinds[0].Mask[2] {
-		t.Errorf("mask is %v; B does not fit beside A", p.obs.Kinds[0].Mask)
-	}
-	// At 2, A has left: −1/3, its slowdown is 1.
-	if r := p.do(-1); r != float32(-1./3) || p.out.Info[infoSlowdown] != 1 || p.out.Info[infoFinished] != 1 {
-		t.Errorf("to 2: reward %g, info %v", r, p.out.Info)
-	}
-	if s := p.env.AppendSamples(0, nil); !slices.Equal(s, []float64{1}) {
-		t.Errorf("samples are %v, want 1", s)
-	}
-	p.do(0) // B runs in 2, 3 and 4, one step late
-	if len(p.env.AppendSamples(0, nil)) != 0 {
-		t.Error("a placement has samples")
-	}
-	p.do(-1, -1, -1)
-	if want := (1 + 4./3) / 2; math.Abs(p.out.Info[infoSlowdown]-want) > 1e-12 || p.ended() {
-		t.Errorf("slowdown is %g, ended %v; want %g and a last step in which a job may arrive", p.out.Info[infoSlowdown], p.ended(), want)
-	}
-	p.do(-1)
-	if !p.out.Terminated || p.out.Truncated {
-		t.Errorf("terminated %v, truncated %v after the last step of arrivals", p.out.Terminated, p.out.Truncated)
-	}
-}
-
-// A job's start is booked where that is asked for: the first at which it fits, up to the horizon's end.
-func TestBooking(t *testing.T) {
-	jobs := []Job{{0, 2, []int{3, 1}}, {1, 4, []int{2, 1}}}
-	for _, c := range []struct {
-		name   string
-		change func(*DeepRMConfig)
-		mask   bool
-		finish int32 // of the second job, 0 where choosing it is moving on
+// One request of one invocation, on either node, with every amount: cold start 0.5 s, 2 s of work by Amdahl's law over speed.
+func TestTimes(t *testing.T) {
+	for _, x := range []struct {
+		amount, node int
+		seconds      float64
+		cost         float64
 	}{
-		{"now", func(c *DeepRMConfig) {}, false, 0},
-		{"earliest", func(c *DeepRMConfig) { c.Start = StartEarliest }, true, 6},
-		{"earliest, without the last start", func(c *DeepRMConfig) { c.Start, c.Defects.SkipLastStart = StartEarliest, true }, false, 0},
+		{1, 0, 0.5 + 2, 1e-4 + 0.6e-5},
+		{0, 0, 0.5 + 3, 0.5e-4 + 0.6e-5}, // half the amount: 2·(0.5 + 0.5/0.5)
+		{1, 1, 0.5 + 1, 2 * (1e-4 + 0.6e-5)},
+		{2, 1, 0.5 + 0.75, 2 * (2e-4 + 0.6e-5)}, // twice the amount: 2·(0.5 + 0.5/2)/2
 	} {
-		config := given(jobs...)
-		c.change(&config)
-		p := play(t, config, 1, nil)
-		p.do(0, -1) // A runs in 0 and 1; in 1, B fits from 2 to 5, the last time step of the horizon
-		if p.obs.Kinds[0].Mask[0] != c.mask {
-			t.Errorf("%s: mask %v", c.name, p.obs.Kinds[0].Mask)
+		w := newWorld(t, twoNodes(t, 1, Step{Name: "a", Function: "f", Work: 2}))
+		if now := w.wait(); now != 1 || w.out.Elapsed != 1e6 {
+			t.Fatalf("the first request arrives at %g s, want 1", now)
 		}
-		p.act.Kinds[0][0] = 0
-		err := p.env.Step(p.act, p.obs, p.out)
-		if (err == nil) != c.mask {
-			t.Fatalf("%s: %v", c.name, err)
+		w.start(0, x.amount, x.node)
+		if now := w.wait(); !near(now, 1+x.seconds) {
+			t.Errorf("amount %d on node %d ends at %g s, want %g", x.amount, x.node, now, 1+x.seconds)
 		}
-		if !c.mask && !strings.Contains(err.Error(), "place 0 is chosen, whose job of 4 time steps does not fit") {
-			t.Errorf("%s: %v", c.name, err)
+		if !w.out.Terminated || w.out.Truncated {
+			t.Error("the last request has left, but the episode goes on")
 		}
-		if got := p.env.jobs[1].finish; got != c.finish {
-			t.Errorf("%s: B finishes in %d, want %d", c.name, got, c.finish)
+		w.want("slowdown", x.seconds/2)
+		w.want("invocation slowdown", x.seconds/2)
+		w.want("reward: latency", -x.seconds/2)
+		if r := float64(w.out.Rewards[0][0]); !near(r, -x.seconds/2) {
+			t.Errorf("reward %g, want minus the slowdown, %g", r, -x.seconds/2)
 		}
-		// Unmasked, choosing what cannot be placed is moving on.
-		config.Mask = false
-		p = play(t, config, 1, nil)
-		p.do(0, -1, 0)
-		if moved := p.out.Elapsed > 0; moved == c.mask {
-			t.Errorf("%s, unmasked: time passes %v", c.name, moved)
+		w.want("cost", x.seconds*x.cost)
+		w.want("cold starts", 1)
+		late := 0.0
+		if x.seconds > 2.3 {
+			late = 1
 		}
+		w.want("violations", late)
 	}
 }
 
-func TestBacklogIsAQueue(t *testing.T) {
-	var jobs []Job
-	for at := range 6 {
-		jobs = append(jobs, Job{at, 1 + at%2, []int{4, 1}})
+// Utilisation is used over all; each resource counts by the share of it that the load takes, and nothing but what is held while running.
+func TestUtilisation(t *testing.T) {
+	c := twoNodes(t, 1, Step{Name: "a", Function: "f", Work: 2})
+	c.Weights = Weights{Latency: 1, Utilisation: 10, Violations: 3, Cost: 1000}
+	w := newWorld(t, c)
+	w.wait()
+	w.want("reward: utilisation", 0) // nothing waited
+	w.start(0, 1, 0)
+	w.wait()
+	w.want("cpu utilisation", 1000.0/3000)
+	w.want("memory utilisation", 600.0/3000)
+	w.want("network utilisation", 10.0/300)
+	w.want("gpu utilisation", 0)
+	// f takes 1000·2 of the able 1000 + 2·2000 of CPU, 600·2 of 5000, 10·2 of 500 and no GPU: weights 0.4, 0.24 and 0.04.
+	w.want("utilisation", (0.4/3+0.24/5+0.04/30)/0.68)
+	w.want("reward: violations", -3*2)
+	w.want("reward: cost", -1000*2.5*(1e-4+0.6e-5))
+	w.want("efficiency", 2/2.5)
+
+	// One waits for a second while half of the small node is used.
+	w = newWorld(t, twoNodes(t, 2, Step{Name: "a", Function: "f", Work: 2}))
+	w.e.c.Weights.Utilisation = 10
+	w.wait()
+	w.wait() // what waits fits, but is not started
+	w.want("reward: utilisation", -10)
+	w.want("waiting", 1)
+	w.want("reward: latency", -0.5)
+}
+
+// An instance stays warm for four seconds after an invocation, at half the price of its memory, and spares the next one the cold start.
+func TestKeepAlive(t *testing.T) {
+	c := twoNodes(t, 2, Step{Name: "a", Function: "f", Work: 0.1})
+	w := newWorld(t, c)
+	w.wait()
+	w.start(0, 1, 0)
+	w.wait()
+	w.want("cost", 0.6*(1e-4+0.6e-5)+0.4*0.5*0.6e-5) // from 1.6 s on warm, to the arrival at 2 s
+	w.start(0, 1, 0)
+	w.wait()
+	w.want("slowdown", (6+1)/2.0)
+	w.want("cold starts", 1)
+	w.want("cold share", 0.5)
+
+	// A request every 5 seconds finds it cold: it was warm from 5.6 to 9.6 s.
+	c = twoNodes(t, 2, Step{Name: "a", Function: "f", Work: 0.1})
+	c.Load, c.Seconds = c.Load/5, 11
+	w = newWorld(t, c)
+	w.wait()
+	w.start(0, 1, 0)
+	w.wait()
+	w.want("cost", 0.6*(1e-4+0.6e-5)+4*0.5*0.6e-5)
+	if n := w.graph().Edges[SharingEdges].Len; n != 0 {
+		t.Errorf("%d instances are seen after their time, want none", n)
 	}
-	p := play(t, given(jobs...), 1, nil)
-	p.do(-1, -1, -1) // 0 and 1 are visible, 2 and 3 wait
-	if p.env.waiting != 2 || p.out.Info[infoWaiting] != 4 {
-		t.Fatalf("%d wait behind, %g in all", p.env.waiting, p.out.Info[infoWaiting])
+	w.start(0, 1, 0)
+	w.wait()
+	w.want("cold starts", 2)
+}
+
+// A cold start drives out the instance that has been idle for longest; a function that is warm needs no room.
+func TestEviction(t *testing.T) {
+	c := twoNodes(t, 3, Step{Name: "a", Function: "f", Work: 0.1}, Step{Name: "b", Function: "h", Work: 0.1, After: []string{"a"}})
+	w := newWorld(t, c)
+	w.wait()
+	w.start(0, 1, 0)
+	w.wait()
+	if f := w.e.s.functions; f[w.e.calls[w.e.window[0]].function].name != "h" {
+		t.Fatal("h does not wait after f")
 	}
-	p.do(-1)
-	if p.out.Info[infoDropped] != 1 {
-		t.Errorf("%g dropped, want job 4", p.out.Info[infoDropped])
-	}
-	p.do(1) // 1 starts, 2 takes its place
-	if !slices.Equal(p.env.visible, []int32{0, 2}) {
-		t.Errorf("visible are %v, want 0 and 2", p.env.visible)
-	}
-	p.do(-1) // 5 finds room behind 3
-	for !p.ended() {
-		p.do(slices.Index(p.obs.Kinds[0].Mask, true))
-	}
-	var order []int32
-	for at, j := range p.env.jobs {
-		if j.finish > 0 {
-			order = append(order, int32(at))
-		}
-	}
-	slices.SortFunc(order, func(a, b int32) int { return int(p.env.jobs[a].finish - p.env.jobs[b].finish) })
-	// Each needs the whole of a resource, so that they run one after another: 0 in the first place, 3 and 5 of the backlog in
-	// the place that was free first.
-	if !slices.Equal(order, []int32{1, 0, 3, 5, 2}) || p.out.Info[infoFinished] != 5 {
-		t.Errorf("jobs finish in the order %v, want 1, 0, 3, 5, 2", order)
+	w.start(0, 1, 0) // 600 of 1000 MB are f's warm instance's
+	w.want("evictions", 1)
+	w.want("cold starts", 2)
+	if w.e.pair(0, 0).idle != 0 || w.e.nodes[0].free[Memory] != 400 || w.e.nodes[0].warm != 0 {
+		t.Errorf("node 0 has %+v and %+v, want f's instance gone and 400 MB free", w.e.nodes[0], *w.e.pair(0, 0))
 	}
 }
 
-// A cut counts the jobs that it leaves behind.
-func TestACutCountsWhatWaits(t *testing.T) {
-	c := given(Job{0, 2, []int{3, 1}}, Job{1, 4, []int{2, 1}}, Job{2, 1, []int{1, 1}}, Job{3, 3, []int{1, 1}})
-	c.MaxTime = 7
-	p := play(t, c, 1, nil)
-	for p.do(0); !p.ended(); p.do(-1) {
-	}
-	// The first has run, 8 time steps have passed; the second and third are visible, the fourth waits behind.
-	if want := (1 + 7./4 + 6./1 + 5./3) / 4; !p.out.Truncated || math.Abs(p.out.Info[infoSlowdown]-want) > 1e-12 || p.out.Info[infoFinished] != 1 {
-		t.Errorf("truncated %v, info %v, want a slowdown of %g and one job finished", p.out.Truncated, p.out.Info, want)
+// Input from another node is fetched over the invocation's share of the network: 10 MB at 10 Mbit/s are 8 s, at 20 Mbit/s 4 s.
+func TestTransfer(t *testing.T) {
+	for _, x := range []struct {
+		second, amount int
+		seconds        float64
+	}{{0, 1, 0.25 + 1}, {1, 1, 0.25 + 8 + 0.5}, {1, 2, 0.25 + 4 + 0.5}} {
+		c := twoNodes(t, 1, Step{Name: "a", Function: "h", Work: 1, Output: 10}, Step{Name: "b", Function: "h", Work: 1, After: []string{"a"}})
+		c.KeepAlive = 0
+		w := newWorld(t, c)
+		w.wait()
+		w.start(0, 1, 0)
+		if now := w.wait(); !near(now, 2.25) {
+			t.Fatalf("the first invocation ends at %g s, want 2.25", now)
+		}
+		w.start(0, x.amount, x.second)
+		if now := w.wait(); !near(now, 2.25+x.seconds) {
+			t.Errorf("after an invocation on node 0, amount %d on node %d ends at %g s, want %g", x.amount, x.second, now, 2.25+x.seconds)
+		}
+		w.want("slowdown", (1.25+x.seconds)/2)
 	}
 }
 
-// The load of the defaults is what the arrivals bring.
-func TestLoad(t *testing.T) {
-	c := DefaultDeepRM()
-	if got := c.Load(); math.Abs(got-1.845*c.Rate) > 1e-12 {
-		t.Errorf("load is %g, want 1.845 × rate", got)
+// An invocation waits until all before it are done; ideal is the longest way.
+func TestJoin(t *testing.T) {
+	c := twoNodes(t, 1, Step{Name: "join", Function: "h", Work: 1, After: []string{"left", "right"}},
+		Step{Name: "left", Function: "h", Work: 2}, Step{Name: "right", Function: "h", Work: 4})
+	w := newWorld(t, c)
+	w.wait()
+	if n := w.e.layout.Waiting(w.graph()); n != 2 {
+		t.Fatalf("%d invocations wait, want 2", n)
 	}
-	c.Steps, c.Rate, c.MaxTime = mostSteps, 1, mostSteps
-	s := newSource(&c)
-	s.begin(3, -1)
-	var sum [2]float64
-	for i := range c.Steps {
-		j := s.at(i)
-		for r := range sum {
-			sum[r] += float64(int(j.length) * lane(j.demand, r))
-		}
+	v := w.e.layout.Invocation(w.graph(), 1)
+	if p, r := w.e.layout.Path(v), w.e.layout.Stage(v); !near(p, 5) || r != 0 {
+		t.Errorf("the right one has %g s to the end and a stage done by %g, want 5 and 0", p, r)
 	}
-	for r := range sum {
-		// One deviation of the mean of 65,536 products is 0.9 %.
-		if got := sum[r] / float64(c.Steps*c.Slots); math.Abs(got/1.845-1) > 0.03 {
-			t.Errorf("resource %d: load is %g, want 1.845", r, got)
-		}
+	w.start(0, 1, 0)
+	w.start(0, 1, 1)
+	// The left one takes 0.25 + 2 s on the slow node, the right one 0.25 + 4/2 s on the fast one.
+	if now := w.wait(); !near(now, 3.25) {
+		t.Fatalf("both end at %g s, want 3.25", now)
+	}
+	if n := w.e.layout.Waiting(w.graph()); n != 1 {
+		t.Fatalf("%d invocations wait after both ends, want the join", n)
+	}
+	w.start(0, 1, 0)
+	w.wait()
+	w.want("slowdown", (2.25+1)/5)
+}
+
+// The window holds the first to wait; a start lets the backlog's first one in.
+func TestBacklog(t *testing.T) {
+	c := twoNodes(t, 4, Step{Name: "a", Function: "f", Work: 10})
+	c.Window = 2
+	w := newWorld(t, c)
+	for range 4 {
+		w.wait()
+	}
+	w.want("backlog", 2)
+	if n := w.e.layout.Waiting(w.graph()); n != 2 {
+		t.Fatalf("%d are seen, want 2", n)
+	}
+	w.start(1, 1, 0)
+	w.want("backlog", 1)
+	var at []int64
+	for _, i := range w.e.window {
+		at = append(at, w.e.calls[i].since/1e6)
+	}
+	if len(at) != 2 || at[0] != 1 || at[1] != 3 {
+		t.Errorf("the window holds those of seconds %v, want 1 and 3", at)
 	}
 }
 
-// Sets recur whatever the seed; without them every seed has its own jobs.
-func TestJobSets(t *testing.T) {
-	c := DefaultDeepRM()
-	of := func(seed uint64, o envs.Options) (jobs []job) {
-		p := play(t, c, seed, o)
-		for !p.ended() {
-			p.do(-1)
-			if p.env.now > 50 {
-				break
-			}
-		}
-		return p.env.jobs
+// Of more requests than there is room for, those that arrive are dropped, and counted as violations.
+func TestDrops(t *testing.T) {
+	c := twoNodes(t, 3, Step{Name: "a", Function: "f", Work: 10})
+	c.Most, c.Weights.Violations = 1, 1
+	w := newWorld(t, c)
+	w.wait()
+	w.wait()
+	w.want("dropped", 1)
+	w.want("reward: violations", -2)
+	w.start(0, 1, 1)
+	w.wait()
+	w.want("dropped", 2)
+	w.want("finished", 1)
+	w.want("violations", 2.0/3)
+}
+
+// A cut ends the episode in its time; requests left behind count with the time that they have been there.
+func TestCut(t *testing.T) {
+	c := twoNodes(t, 2, Step{Name: "a", Function: "f", Work: 2})
+	c.MaxTime = 5
+	w := newWorld(t, c)
+	for !w.out.Truncated && !w.out.Terminated {
+		w.wait()
 	}
-	if slices.Equal(of(1, nil), of(2, nil)) || !slices.Equal(of(1, nil), of(1, nil)) {
-		t.Error("without sets, jobs must follow from the seed")
+	if !w.out.Truncated || w.e.now != 5e6 {
+		t.Fatalf("ended at %d µs, truncated %t, want a cut at 5 s", w.e.now, w.out.Truncated)
 	}
-	c.Sets, c.SetSeed = 4, 9
-	first := of(1, envs.Options{"set": 2})
-	if !slices.Equal(first, of(5, envs.Options{"set": 2})) || slices.Equal(first, of(1, envs.Options{"set": 3})) {
-		t.Error("a set must have its own jobs, the same under every seed")
-	}
-	seen := map[int]bool{}
-	for seed := range uint64(40) {
-		seen[play(t, c, seed, nil).env.Set()] = true
-	}
-	if len(seen) != 4 {
-		t.Errorf("40 seeds choose %v, want all 4 sets", seen)
-	}
-	e := play(t, c, 1, nil).env
-	for _, o := range []envs.Options{{"set": 4}, {"set": -1}, {"set": "1"}, {"sets": 1}} {
-		if err := e.Reset(1, o, envs.NewObservation(e.Spec())); err == nil {
-			t.Errorf("option %v is accepted", o)
-		}
+	w.want("slowdown", (4.0/2+3.0/2)/2)
+	w.want("violations", 1)
+	if err := w.do(w.e.layout.Wait(), 0, 0); err == nil || !strings.Contains(err.Error(), "want Reset") {
+		t.Errorf("a step after the end gives %v", err)
 	}
 }
 
-func TestConfigurationsAreChecked(t *testing.T) {
-	for _, b := range []struct {
-		change func(*DeepRMConfig)
-		want   string
-	}{
-		{func(c *DeepRMConfig) { c.Dominant.High = 11 }, "dominant.high is 11: such a job never fits, the cluster has 10 slots of each resource"},
-		{func(c *DeepRMConfig) { c.Long.High = 21 }, "long.high is 21: such a job never fits, the cluster has 20 time steps that can be booked"},
-		{func(c *DeepRMConfig) { c.Other = Between{2, 1} }, "other is 2 to 1, want 1 ≤ low ≤ high"},
-		{func(c *DeepRMConfig) { c.Rate = math.NaN() }, "rate is NaN, want 0 to 1"},
-		{func(c *DeepRMConfig) { c.Resources = 5 }, "resources is 5, want 1 to 4"},
-		{func(c *DeepRMConfig) { c.MaxTime = 10 }, "max_time is 10, want 50 to 16777216"},
-		{func(c *DeepRMConfig) { c.Start = "soon" }, `start is "soon", want "now" or "earliest"`},
-		{func(c *DeepRMConfig) { c.Jobs = [][]Job{{{0, 1, []int{11, 1}}}} }, "jobs[0][0] demands 11 slots of resource 0, want 1 to the 10 that the cluster has"},
-		{func(c *DeepRMConfig) { c.Jobs = [][]Job{{{0, 1, []int{1}}}} }, "jobs[0][0] demands 1 resources, want 2"},
-		{func(c *DeepRMConfig) { c.Jobs = [][]Job{{{0, 21, []int{1, 1}}}} }, "jobs[0][0] runs for 21 time steps, want 1 to the 20 that can be booked"},
-		{func(c *DeepRMConfig) { c.Jobs = [][]Job{{{3, 1, []int{1, 1}}, {3, 1, []int{1, 1}}}} }, "jobs[0][1] arrives in time step 3 as jobs[0][0] does, want at most one in a step"},
-		{func(c *DeepRMConfig) { c.Jobs = [][]Job{{{50, 1, []int{1, 1}}}} }, "jobs[0][0] arrives in time step 50, want 0 to 49"},
-		{func(c *DeepRMConfig) { c.Jobs, c.Sets = [][]Job{{}}, 2 }, "sets is 2, but jobs has 1 sets; want 0 or as many"},
-	} {
-		c := DefaultDeepRM()
-		b.change(&c)
-		if _, err := NewDeepRM(c); err == nil || err.Error() != b.want {
-			t.Errorf("error is %v, want %s", err, b.want)
+// A wait goes to the next tick, or to the next event after which something fits.
+func TestWaits(t *testing.T) {
+	c := twoNodes(t, 3, Step{Name: "a", Function: "f", Work: 2})
+	c.Wait, c.Tick = WaitTick, 0.4
+	w := newWorld(t, c)
+	for i := range 5 {
+		if now := w.wait(); !near(now, 0.4*float64(i+1)) {
+			t.Fatalf("wait %d goes to %g s", i, now)
 		}
 	}
-}
-
-// A saved state is gone through by the rules; what they do not lead to is refused and changes nothing.
-func TestDamagedStates(t *testing.T) {
-	p := play(t, given(Job{0, 2, []int{3, 1}}, Job{1, 3, []int{2, 1}}), 1, nil)
-	p.do(0, -1, -1)
-	good, err := p.env.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
+	c.Wait = WaitEvent
+	w = newWorld(t, c)
+	w.wait()
+	w.start(0, 1, 0)
+	w.wait() // the second request arrives at 2 s
+	w.start(0, 2, 1)
+	// The third arrives at 3 s and fits nowhere; the second ends at 2 + 0.5 + 0.75 = 3.25 s.
+	if now := w.wait(); !near(now, 3.25) {
+		t.Errorf("the wait goes to %g s, want 3.25", now)
 	}
-	for _, d := range []struct {
-		at   int
-		with byte
-		want string
-	}{
-		{0, 9, "version 1"}, {1, 2, "version 1"}, {1, 0, "has not begun"}, {10, 1, "of job set 1, there are 1"},
-		{15, 255, "its episode ends in"}, {18, 2, "placements, want 8 for each of 2"},
-		{stateHead, 3, "after its last, 2"}, {stateHead + 4, 1, "which the rules do not allow"},
-	} {
-		b := slices.Clone(good)
-		b[d.at] = d.with
-		if err := p.env.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), d.want) {
-			t.Errorf("byte %d as %d: %v, want %q", d.at, d.with, err, d.want)
-		}
-		if now, _ := p.env.AppendBinary(nil); !slices.Equal(now, good) {
-			t.Fatalf("byte %d as %d: a refused state has changed the environment", d.at, d.with)
-		}
+	// What waits fits, and no event is due but the end at 3.5 s.
+	if now := w.wait(); !near(now, 3.5) {
+		t.Errorf("the wait goes to %g s, want 3.5", now)
 	}
-	other, err := NewDeepRM(DefaultDeepRM())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.CopyFrom(p.env); err == nil || !strings.Contains(err.Error(), "another configuration") {
-		t.Errorf("a copy from another configuration: %v", err)
-	}
-}
-
-// A layout reads from either form of an observation what the cluster is.
-func TestLayoutReads(t *testing.T) {
-	for _, form := range []string{Image, Compact} {
-		c := DefaultDeepRM()
-		c.Observation, c.Rate = form, 0.9
-		l := NewLayout(&c)
-		p := play(t, c, 4, nil)
-		for n := 0; !p.ended(); n++ {
-			values := p.obs.Kinds[0].Values
-			for i, j := range p.env.visible {
-				want := job{}
-				if j >= 0 {
-					want = p.env.jobs[j]
-				}
-				if got := l.Length(values, i); got != int(want.length) {
-					t.Fatalf("%s, step %d: length in place %d is %d, want %d", form, n, i, got, want.length)
-				}
-				for r := range c.Resources {
-					if got := l.Demand(values, i, r); got != lane(want.demand, r) {
-						t.Fatalf("%s, step %d: demand of %d in place %d is %d, want %d", form, n, r, i, got, lane(want.demand, r))
-					}
-				}
-			}
-			for s := range c.Horizon {
-				for r := range c.Resources {
-					if got := l.Free(values, r, s); got != lane(p.env.cluster.free[s], r) {
-						t.Fatalf("%s, step %d: %d free of %d at +%d, want %d", form, n, got, r, s, lane(p.env.cluster.free[s], r))
-					}
-				}
-			}
-			place := slices.Index(p.obs.Kinds[0].Mask, true)
-			p.do(place)
-		}
+	// Nothing is due: a tick.
+	if now := w.wait(); !near(now, 3.9) {
+		t.Errorf("the wait goes to %g s, want 3.9", now)
 	}
 }

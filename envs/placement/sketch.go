@@ -62,7 +62,7 @@ func (s *System) dependencies() []dependency {
 	return out
 }
 
-func newSketch(s *System, l *ServerlessLayout) sketch {
+func newSketch(s *System, l *Layout) sketch {
 	k := sketch{
 		nodes: make([]float32, l.Nodes*widthOfNode), functions: make([]float32, l.Functions*widthOfFunction),
 		prefixes: make([]float32, l.Functions*l.prefix()), dependencies: s.dependencies(),
@@ -98,7 +98,7 @@ func newSketch(s *System, l *ServerlessLayout) sketch {
 }
 
 // node takes in what has changed of a node.
-func (k *sketch) node(e *Serverless, n int32) {
+func (k *sketch) node(e *Env, n int32) {
 	at, row := &e.nodes[n], k.nodes[n*widthOfNode:]
 	for r, x := range at.free {
 		row[ofFree+r] = share(x, e.s.largest[r])
@@ -108,7 +108,7 @@ func (k *sketch) node(e *Serverless, n int32) {
 }
 
 // waits notes the features of an invocation that do not change while it waits.
-func (k *sketch) waits(e *Serverless, i int32) {
+func (k *sketch) waits(e *Env, i int32) {
 	v := &e.calls[i]
 	q := &e.requests[v.request]
 	row := e.still(i)
@@ -123,13 +123,13 @@ func (k *sketch) waits(e *Serverless, i int32) {
 	row[ofInput] = squash(v.input, dataScale)
 }
 
-func (e *Serverless) still(i int32) []float32 {
+func (e *Env) still(i int32) []float32 {
 	w := e.layout.still()
 	return e.rows[int(i)*w : int(i)*w+w]
 }
 
 // see writes what the scheduler sees.
-func (e *Serverless) see(obs *envs.Observation) {
+func (e *Env) see(obs *envs.Observation) {
 	o := &obs.Kinds[0]
 	o.Active[0] = true
 	g := o.Graphs[0]
@@ -159,7 +159,7 @@ func (e *Serverless) see(obs *envs.Observation) {
 	e.mask(o.Mask)
 }
 
-func (e *Serverless) seeNodes(s *envs.NodeSet) {
+func (e *Env) seeNodes(s *envs.NodeSet) {
 	s.Len = len(e.nodes)
 	copy(s.Features, e.sketch.nodes)
 	for n := range e.nodes {
@@ -172,7 +172,7 @@ func (e *Serverless) seeNodes(s *envs.NodeSet) {
 	}
 }
 
-func (e *Serverless) seeFunctions(g *envs.GraphValue) {
+func (e *Env) seeFunctions(g *envs.GraphValue) {
 	s := &g.Nodes[FunctionNodes]
 	s.Len = len(e.functions)
 	copy(s.Features, e.sketch.functions)
@@ -198,7 +198,7 @@ func (e *Serverless) seeFunctions(g *envs.GraphValue) {
 	}
 }
 
-func (e *Serverless) seeSharing(s *envs.EdgeSet, f int) {
+func (e *Env) seeSharing(s *envs.EdgeSet, f int) {
 	memory := e.s.functions[f].demand[0][Memory]
 	for n := range e.nodes {
 		p := &e.pairs[f*len(e.nodes)+n]

@@ -12,7 +12,7 @@ import (
 // System is what stays the same from episode to episode: nodes, functions, workflows and how often they are asked for. It does
 // not change once made and may be shared.
 type System struct {
-	config    ServerlessConfig
+	config    Config
 	nodes     []machine
 	largest   vector // of each resource, what the node with most of it has
 	functions []function
@@ -55,7 +55,7 @@ type function struct {
 }
 
 // NewSystem draws, or reads, what a configuration describes. w says which trace and which part of it workload azure has.
-func NewSystem(c ServerlessConfig, w workload.Config) (*System, error) {
+func NewSystem(c Config, w workload.Config) (*System, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}

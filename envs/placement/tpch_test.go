@@ -31,7 +31,7 @@ func FuzzTPCH(f *testing.F) {
 	for _, s := range tpchSeeds {
 		f.Add([]byte(s))
 	}
-	c := DefaultServerless()
+	c := Default()
 	c.Workload, c.TPCH.Path, c.TPCH.Sizes, c.Seconds = TPCH, filepath.Join(f.TempDir(), "jobs.json"), nil, 5
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if err := os.WriteFile(c.TPCH.Path, b, 0o600); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/suite"
 )
@@ -24,7 +24,7 @@ func heuristic(name string) (suite.Entry, error) {
 		Contestant: eval.Contestant{Name: name, Kind: r.Kind, Versions: []eval.Version{{
 			New: func(env envs.Env) (rollout.Actor, error) { return r.New(r.Config(), env) },
 		}}},
-		NewEnv: func() (envs.Env, error) { return placement.NewDeepRM(placement.DefaultDeepRM()) },
+		NewEnv: func() (envs.Env, error) { return deeprm.New(deeprm.Default()) },
 	}, nil
 }
 

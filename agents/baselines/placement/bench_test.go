@@ -1,26 +1,28 @@
 package placement
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/placement"
 )
 
-// BenchmarkStep plays whole episodes, environment and rule together, per step.
+// BenchmarkStep is a decision and what comes of it, graph and all.
 func BenchmarkStep(b *testing.B) {
-	for _, form := range []string{placement.Compact, placement.Image} {
+	for _, load := range []float64{0.7, 1.9} {
 		for _, r := range rules {
-			b.Run(form+"/"+r.name, func(b *testing.B) {
-				c := compact()
-				c.Observation = form
+			b.Run(fmt.Sprintf("%s/load=%g", r.name, load), func(b *testing.B) {
+				c := placement.Default()
+				c.Load = load
 				w := newWorld(b, c, r)
 				seed := uint64(0)
-				w.reset(seed)
+				w.reset(seed, nil)
 				b.ReportAllocs()
 				for b.Loop() {
-					if w.step(); w.ended() {
+					w.step()
+					if w.ended() {
 						seed++
-						w.reset(seed)
+						w.reset(seed, nil)
 					}
 				}
 			})

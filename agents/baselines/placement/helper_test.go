@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 // rule builds a policy for an environment.
@@ -15,42 +16,38 @@ type rule struct {
 
 // rules are all rules here with their defaults.
 var rules = []rule{
-	{"fcfs", func(e envs.Env) (envs.Policy, error) { return NewFCFS(DefaultFCFS(), e) }},
-	{"sjf", func(e envs.Env) (envs.Policy, error) { return NewSJF(DefaultSJF(), e) }},
-	{"packer", func(e envs.Env) (envs.Policy, error) { return NewPacker(DefaultPacker(), e) }},
-	{"tetris-star", func(e envs.Env) (envs.Policy, error) { return NewTetrisStar(DefaultTetrisStar(), e) }},
-	{"random", func(e envs.Env) (envs.Policy, error) { return NewRandom(DefaultRandom(), e) }},
+	{"fcfs-nodes", func(e envs.Env) (envs.Policy, error) { return NewFCFS(DefaultFCFS(), e) }},
+	{"sjf-nodes", func(e envs.Env) (envs.Policy, error) { return NewSJF(DefaultSJF(), e) }},
+	{"packer-nodes", func(e envs.Env) (envs.Policy, error) { return NewPacker(DefaultPacker(), e) }},
+	{"tetris", func(e envs.Env) (envs.Policy, error) { return NewTetris(DefaultTetris(), e) }},
+	{"random-nodes", func(e envs.Env) (envs.Policy, error) { return NewRandom(DefaultRandom(), e) }},
 }
 
-// variants are rules with other settings.
-var variants = []rule{
-	{"fcfs", func(e envs.Env) (envs.Policy, error) { return NewFCFS(FCFSConfig{Backfill: true}, e) }},
-	{"sjf", func(e envs.Env) (envs.Policy, error) { return NewSJF(SJFConfig{Noise: 0.5}, e) }},
-	{"tetris-star", func(e envs.Env) (envs.Policy, error) { return NewTetrisStar(TetrisStarConfig{K: 0}, e) }},
-	{"tetris-star", func(e envs.Env) (envs.Policy, error) { return NewTetrisStar(TetrisStarConfig{K: 1}, e) }},
-}
-
-// play is an environment and a policy in it.
-type play[E envs.Env] struct {
+// world is an environment and a policy in it.
+type world struct {
 	t      testing.TB
-	env    E
+	env    *placement.Env
 	policy envs.Policy
 	obs    *envs.Observation
 	act    *envs.Action
 	out    *envs.Outcome
 }
 
-func newPlay[E envs.Env](t testing.TB, e E, r rule) play[E] {
+func newWorld(t testing.TB, c placement.Config, r rule) *world {
 	t.Helper()
+	e, err := placement.New(c, workload.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
 	p, err := r.build(e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := e.Spec()
-	return play[E]{t, e, p, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
+	return &world{t, e, p, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
 }
 
-func (w *play[E]) reset(seed uint64, o envs.Options) {
+func (w *world) reset(seed uint64, o envs.Options) {
 	if err := w.env.Reset(seed, o, w.obs); err != nil {
 		w.t.Fatal(err)
 	}
@@ -60,8 +57,8 @@ func (w *play[E]) reset(seed uint64, o envs.Options) {
 	w.out.Terminated, w.out.Truncated = false, false
 }
 
-// step is timed: Helper would take longer than the rest.
-func (w *play[E]) step() {
+// step is timed by benchmarks: t.Helper would take longer than the rest.
+func (w *world) step() {
 	if err := w.policy.Act(w.obs, w.act, true); err != nil {
 		w.t.Fatal(err)
 	}
@@ -70,55 +67,16 @@ func (w *play[E]) step() {
 	}
 }
 
-func (w *play[E]) ended() bool { return w.out.Terminated || w.out.Truncated }
+func (w *world) ended() bool { return w.out.Terminated || w.out.Truncated }
 
-// world is a cluster of one machine and a policy in it.
-type world struct {
-	play[*placement.DeepRM]
-	layout placement.Layout
-}
-
-func newWorld(t testing.TB, c placement.DeepRMConfig, r rule) *world {
-	t.Helper()
-	e, err := placement.NewDeepRM(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{newPlay(t, e, r), placement.NewLayout(&c)}
-}
-
-func (w *world) reset(seed uint64) { w.play.reset(seed, nil) }
-
-// step returns the place that was chosen.
-func (w *world) step() int {
-	w.play.step()
-	return int(w.act.Kinds[0][0])
-}
-
-// episode plays to the end and returns the mean slowdown and the number of jobs.
-func (w *world) episode(seed uint64) (slowdown, jobs float64) {
-	for w.reset(seed); !w.ended(); {
+// episode plays to the end and returns what it reports.
+func (w *world) episode(seed uint64, o envs.Options) envs.Episode {
+	s := envs.NewEpisodeStatistics(w.env.Spec())
+	for w.reset(seed, o); !w.ended(); {
 		w.step()
+		s.Add(w.out)
 	}
-	return w.out.Info[0], w.out.Info[1]
-}
-
-// compact is the default environment without images.
-func compact() placement.DeepRMConfig {
-	c := placement.DefaultDeepRM()
-	c.Observation = placement.Compact
-	return c
-}
-
-// waiting is an environment in which a first job holds the whole cluster for as many time steps as there are others; then all others
-// wait, in the places from 0 on.
-func waiting(others ...placement.Job) placement.DeepRMConfig {
-	c := compact()
-	jobs := []placement.Job{{At: 0, Length: len(others), Demand: []int{10, 10}}}
-	for i, j := range others {
-		j.At = i + 1
-		jobs = append(jobs, j)
-	}
-	c.Jobs = [][]placement.Job{jobs}
-	return c
+	out := envs.Episode{Info: make([]float64, len(w.env.Spec().Info))}
+	s.Fill(&out)
+	return out
 }

@@ -36,11 +36,11 @@ func (c *LookaheadConfig) Validate() error {
 // Lookahead tries what several rules would do next, each on a copy of the world in which SJF goes on from there, and does what earns most
 // (a rollout policy: Tesauro and Galperin, 1996). On a copy it sees what will arrive and how long executions take, so that it is
 // no policy: it shows how much better than its rules one can be, and what to imitate. Where futures are imagined it sees nothing of what
-// arrives later ([placement.Serverless.Imagine]).
+// arrives later ([placement.Env.Imagine]).
 type Lookahead struct {
 	c     LookaheadConfig
 	rules []envs.Policy // the first goes on
-	world *placement.Serverless
+	world *placement.Env
 	obs   *envs.Observation
 	act   *envs.Action
 	out   *envs.Outcome
@@ -54,9 +54,9 @@ func NewLookahead(c LookaheadConfig, env envs.Env) (*Lookahead, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	e, ok := envs.As[*placement.Serverless](env)
+	e, ok := envs.As[*placement.Env](env)
 	if !ok {
-		return nil, fmt.Errorf("lookahead: acts in %s only, not in %s", placement.ServerlessID, env.Spec().ID)
+		return nil, fmt.Errorf("lookahead: acts in %s only, not in %s", placement.ID, env.Spec().ID)
 	}
 	world, err := e.System().Environment()
 	if err != nil {
@@ -64,13 +64,13 @@ func NewLookahead(c LookaheadConfig, env envs.Env) (*Lookahead, error) {
 	}
 	l := &Lookahead{c: c, world: world, obs: envs.NewObservation(env.Spec()), act: envs.NewAction(env.Spec()), out: envs.NewOutcome(env.Spec())}
 	for _, amount := range []string{Nominal, Smallest, Largest, Spread} {
-		p, err := NewNodesSJF(NodesSJFConfig{Amount: amount}, env)
+		p, err := NewSJF(SJFConfig{Amount: amount}, env)
 		if err != nil {
 			return nil, err
 		}
 		l.rules = append(l.rules, p)
 	}
-	p, err := NewNodesPacker(DefaultNodesPacker(), env)
+	p, err := NewPacker(DefaultPacker(), env)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +103,9 @@ func (l *Lookahead) UnmarshalBinary(b []byte) error {
 
 // Plan implements [envs.Planner].
 func (l *Lookahead) Plan(env envs.Env, obs *envs.Observation, act *envs.Action) error {
-	now, ok := envs.As[*placement.Serverless](env)
+	now, ok := envs.As[*placement.Env](env)
 	if !ok {
-		return fmt.Errorf("lookahead: acts in %s only, not in %s", placement.ServerlessID, env.Spec().ID)
+		return fmt.Errorf("lookahead: acts in %s only, not in %s", placement.ID, env.Spec().ID)
 	}
 	l.tried, l.asked = l.tried[:0], l.asked+1
 	best, most := [3]float32{}, math.Inf(-1)
@@ -150,7 +150,7 @@ func (l *Lookahead) was(a [3]float32) bool {
 }
 
 // follow does an action in a copy, lets the first rule go on in a future, and returns what is earned in the time.
-func (l *Lookahead) follow(now *placement.Serverless, a [3]float32, future int) (earned float64, err error) {
+func (l *Lookahead) follow(now *placement.Env, a [3]float32, future int) (earned float64, err error) {
 	if err := l.world.CopyFrom(now); err != nil {
 		return 0, err
 	}

@@ -15,9 +15,9 @@ import (
 
 // Who sees what comes of the rules' choices earns more than the rules do, and leaves the world as it was.
 func TestLookahead(t *testing.T) {
-	c := placement.DefaultServerless()
+	c := placement.Default()
 	c.Seconds, c.Load = 10, 1.3
-	env, err := placement.NewServerless(c, workload.Default())
+	env, err := placement.New(c, workload.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestLookahead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sjf, err := NewNodesSJF(DefaultNodesSJF(), env)
+	sjf, err := NewSJF(DefaultSJF(), env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +79,9 @@ func TestLookaheadRefuses(t *testing.T) {
 
 // What is imagined is no state of the episode, and ends with the next copy; the planner itself can be saved.
 func TestLookaheadImagines(t *testing.T) {
-	c := placement.DefaultServerless()
+	c := placement.Default()
 	c.Seconds, c.Load = 10, 1.3
-	env, err := placement.NewServerless(c, workload.Default())
+	env, err := placement.New(c, workload.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,41 +1,99 @@
 package placement
 
-import "github.com/stoker-rl/stoker/envs"
+import (
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+)
 
-// PackerConfig has nothing to choose.
-type PackerConfig struct{}
+// PackerConfig configures [Packer].
+type PackerConfig struct {
+	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
+	Amount string `yaml:"amount" json:"amount"`
+	// Warm looks only at nodes where an invocation's function is warm, if it fits any of those.
+	Warm bool `yaml:"warm" json:"warm"`
+}
 
-// DefaultPacker returns it.
-func DefaultPacker() PackerConfig { return PackerConfig{} }
+// DefaultPacker returns nominal amounts, warm nodes first.
+func DefaultPacker() PackerConfig {
+	return PackerConfig{Amount: Nominal, Warm: true}
+}
 
-// Packer starts the job that fits and whose demand has the largest product with what is free, Σ_r free_r·demand_r, the one in the
-// lowest place of several. It ignores how long jobs run.
+// Validate names the first field that is wrong.
+func (c *PackerConfig) Validate() error { return checkAmount(c.Amount) }
+
+// Packer starts the invocation on the node for which what the node has free, times what the invocation demands, summed over resources, is largest: both as
+// shares of what the largest node has.
 type Packer struct {
 	stateless
-	view
+	config PackerConfig
 }
 
 // NewPacker returns a policy for environments such as env.
-func NewPacker(_ PackerConfig, env envs.Env) (*Packer, error) {
-	v, err := newView("packer", env)
+func NewPacker(c PackerConfig, env envs.Env) (*Packer, error) {
+	r, err := newStateless("packer-nodes", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}
-	return &Packer{stateless{"packer"}, v}, nil
+	return &Packer{r, c}, nil
 }
 
 // Act implements [envs.Policy].
 func (p *Packer) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	o := &obs.Kinds[0]
-	best, most := -1, 0
-	for i := range p.Visible {
-		if !p.fits(o, i) {
+	p.act(obs, act, p.decide)
+	return nil
+}
+
+// decide returns what the rule takes.
+func (p *Packer) decide(o *envs.KindObservation) pick {
+	g := o.Graphs[0]
+	best, most := none, 0.0
+	for i := range p.look(o) {
+		if !o.Mask[i] {
 			continue
 		}
-		if a := p.alignment(o.Values, i); a > most {
-			best, most = i, a
+		p.near(g, i)
+		v := p.Invocation(g, i)
+		amount, found := p.wants(v), false
+		for _, warm := range [...]bool{true, false} {
+			if warm && !p.config.Warm || !warm && found {
+				continue
+			}
+			for _, n := range p.open {
+				if warm && !p.warm[n] {
+					continue
+				}
+				node := p.Node(g, n)
+				a := p.fits(v, node, n, amount)
+				if a < 0 {
+					continue
+				}
+				found = true
+				if s := p.alignment(v, node, a, false); best == none || s > most {
+					best, most = pick{i, a, n}, s
+				}
+			}
 		}
 	}
-	p.choose(act, best)
-	return nil
+	return best
+}
+
+// alignment is Σ_r free_r·demand_r, in shares of the largest node, or of the node itself. A warm instance's memory is as good as free.
+func (c *cluster) alignment(v, node []float32, amount int, own bool) float64 {
+	s := 0.0
+	for r := range placement.NumResources {
+		free := float64(c.Free(node, r))
+		if r == placement.Memory {
+			free += float64(c.WarmMemory(node))
+		}
+		x := float64(free * float64(c.Demand(v, r, amount)))
+		if own {
+			of := float64(c.Capacity(node, r))
+			if of == 0 {
+				continue
+			}
+			x /= of * of
+		}
+		s += x
+	}
+	return s
 }

@@ -7,57 +7,79 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// RandomConfig has nothing to choose.
-type RandomConfig struct{}
+// RandomConfig configures [Random].
+type RandomConfig struct {
+	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
+	Amount string `yaml:"amount" json:"amount"`
+}
 
-// DefaultRandom returns it.
-func DefaultRandom() RandomConfig { return RandomConfig{} }
+// DefaultRandom returns nominal amounts.
+func DefaultRandom() RandomConfig { return RandomConfig{Amount: Nominal} }
 
-// Random starts any of the jobs that fit, each as likely; time passes only where none does.
+// Validate names the first field that is wrong.
+func (c *RandomConfig) Validate() error { return checkAmount(c.Amount) }
+
+// Random starts any invocation on any node that it fits, each pair as likely; it waits only where none fits.
 type Random struct {
-	view
+	cluster
+	config RandomConfig
 	stream *rng.Stream
 }
 
 // NewRandom returns a policy for environments such as env.
-func NewRandom(_ RandomConfig, env envs.Env) (*Random, error) {
-	v, err := newView("random", env)
+func NewRandom(c RandomConfig, env envs.Env) (*Random, error) {
+	v, err := newCluster("random-nodes", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}
-	return &Random{v, rng.NewStream(0, "random job")}, nil
+	return &Random{v, c, rng.NewStream(0, "random pair")}, nil
 }
 
 // Name implements [envs.Policy].
-func (*Random) Name() string { return "random" }
+func (*Random) Name() string { return "random-nodes" }
 
 // Reset implements [envs.Policy].
 func (p *Random) Reset(seed uint64) error {
-	*p.stream = *rng.NewStream(seed, "random job")
+	*p.stream = *rng.NewStream(seed, "random pair")
 	return nil
 }
 
 // Act implements [envs.Policy]. It draws even where a deterministic action is asked for: it has no other.
 func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	o := &obs.Kinds[0]
-	chosen, n := -1, 0
-	for i := range p.Visible {
-		// The n-th takes the place of those before with probability 1/n: each is as likely in the end.
-		if p.fits(o, i) {
-			if n++; n == 1 || p.stream.IntN(n) == 0 {
-				chosen = i
+	p.act(obs, act, p.decide)
+	return nil
+}
+
+// decide returns what the rule takes.
+func (p *Random) decide(o *envs.KindObservation) pick {
+	g := o.Graphs[0]
+	best, count := none, 0
+	for i := range p.look(o) {
+		if !o.Mask[i] {
+			continue
+		}
+		p.near(g, i)
+		v := p.Invocation(g, i)
+		amount := p.wants(v)
+		for _, n := range p.open {
+			a := p.fits(v, p.Node(g, n), n, amount)
+			if a < 0 {
+				continue
+			}
+			// The count-th takes the place of those before with probability 1/count: each is as likely in the end.
+			if count++; count == 1 || p.stream.IntN(count) == 0 {
+				best = pick{i, a, n}
 			}
 		}
 	}
-	p.choose(act, chosen)
-	return nil
+	return best
 }
 
 // CopyFrom implements [envs.Policy].
 func (p *Random) CopyFrom(src envs.Policy) error {
 	s, ok := src.(*Random)
 	if !ok {
-		return fmt.Errorf("random: cannot be copied from %s", src.Name())
+		return fmt.Errorf("random-nodes: cannot be copied from %s", src.Name())
 	}
 	*p.stream = *s.stream
 	return nil
@@ -69,7 +91,7 @@ func (p *Random) AppendBinary(b []byte) ([]byte, error) { return p.stream.Append
 // UnmarshalBinary implements [envs.Policy].
 func (p *Random) UnmarshalBinary(b []byte) error {
 	if err := p.stream.UnmarshalBinary(b); err != nil {
-		return fmt.Errorf("random: %w", err)
+		return fmt.Errorf("random-nodes: %w", err)
 	}
 	return nil
 }

@@ -2,279 +2,332 @@ package placement
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// want plays a waiting world's first decision and those after it in the same time step.
-func want(t *testing.T, c placement.DeepRMConfig, r rule, places ...int) {
+// threeSteps: a request has three invocations that wait from the start: a needs a core, b and c half a one, and c a slice of a GPU. Node 0 is small and slow, node 1
+// twice as large, twice as fast, and has two slices. Requests arrive at seconds 1 and 2. Other steps may take their place.
+func threeSteps(t testing.TB, requests int, others ...placement.Step) placement.Config {
 	t.Helper()
-	w := newWorld(t, c, r)
-	w.reset(1)
-	if got := w.step(); got != 0 {
-		t.Fatalf("%s: the first job is not started but %d chosen", r.name, got)
+	steps := []placement.Step{{Name: "a", Function: "f", Work: 4}, {Name: "b", Function: "h", Work: 1}, {Name: "c", Function: "g", Work: 10}}
+	if len(others) > 0 {
+		steps = others
 	}
-	for range c.Jobs[0][0].Length {
-		if got := w.step(); got != c.Visible {
-			t.Fatalf("%s: chooses %d while nothing fits", r.name, got)
+	c := placement.Default()
+	c.Nodes = []placement.NodeClass{
+		{Name: "small", Count: 1, CPU: 1000, Memory: 1000, Network: 100, Speed: 1, Price: 1},
+		{Name: "large", Count: 1, CPU: 2000, Memory: 2000, Network: 200, GPU: 2, Speed: 2, Price: 2},
+	}
+	c.Amounts = []float64{0.5, 1, 2}
+	c.Functions = []placement.Function{
+		{Name: "f", CPU: 1000, Memory: 600, Network: 10, Image: 100, Parallel: 0.5},
+		{Name: "h", CPU: 500, Memory: 600, Network: 10},
+		{Name: "g", CPU: 500, Memory: 500, Network: 10, GPU: 1, Parallel: 1},
+	}
+	c.Workflows = []placement.Workflow{{Name: "w", Share: 1, Steps: steps}}
+	c.Variation, c.Noise, c.Size, c.KeepAlive = 0, 0, placement.Span{Low: 1, High: 1}, 0
+	c.Cold = placement.ColdStart{Boot: 0.25, Pull: 400}
+	c.Seconds = float64(requests) + 0.5
+	s, err := placement.NewSystem(c, workload.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Load = 1 / s.Rate(1)
+	return c
+}
+
+func (w *world) do(which, amount, node int) {
+	w.t.Helper()
+	w.act.Kinds[0][0], w.act.Kinds[0][1], w.act.Kinds[0][2] = float32(which), float32(amount), float32(node)
+	if err := w.env.Step(w.act, w.obs, w.out); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) wait() {
+	w.t.Helper()
+	l := w.env.Layout()
+	w.do(l.Wait(), 0, 0)
+}
+
+// idle waits until nothing runs.
+func (w *world) idle() {
+	w.t.Helper()
+	l := w.env.Layout()
+	for g := w.obs.Kinds[0].Graphs[0]; l.Invocations(g) > l.Waiting(g); {
+		w.wait()
+	}
+}
+
+// chooses checks what the policy would do.
+func (w *world) chooses(what string, which, amount, node int) {
+	w.t.Helper()
+	act := envs.NewAction(w.env.Spec())
+	if err := w.policy.Act(w.obs, act, true); err != nil {
+		w.t.Fatal(err)
+	}
+	if a := act.Kinds[0]; a[0] != float32(which) || a[1] != float32(amount) || a[2] != float32(node) {
+		w.t.Errorf("%s: %s chooses %v, want [%d %d %d]", what, w.policy.Name(), a, which, amount, node)
+	}
+}
+
+func newThree(t *testing.T, requests int, build func(envs.Env) (envs.Policy, error)) *world {
+	t.Helper()
+	w := newWorld(t, threeSteps(t, requests), rule{"", build})
+	w.reset(1, nil)
+	for range requests {
+		w.wait()
+	}
+	return w
+}
+
+const wait = 128 // instead of an invocation
+
+func TestFCFS(t *testing.T) {
+	w := newThree(t, 1, rules[0].build)
+	// a ends after 0.5 + 4 s on node 0, after 0.5 + 4/2 s on node 1.
+	w.chooses("the first, where it ends first", 0, 1, 1)
+	w.do(0, 1, 1)
+	w.do(0, 1, 1) // b; 500 mC are left on node 1, 1000 on node 0
+	w.chooses("c, which needs a GPU", 0, 1, 1)
+
+	w = newThree(t, 2, rules[0].build)
+	w.do(0, 1, 0)
+	w.do(2, 2, 1) // a of the second request has all of node 1
+	w.chooses("b fits no node", wait, 0, 0)
+	w = newThree(t, 2, func(e envs.Env) (envs.Policy, error) {
+		c := DefaultFCFS()
+		c.Backfill, c.Amount = true, Smallest
+		return NewFCFS(c, e)
+	})
+	w.do(0, 1, 1)
+	w.do(0, 1, 0) // b on node 0, where 400 MB are left: no other fits there
+	w.do(0, 1, 1) // c; 500 mC are left on node 1
+	w.chooses("a with half a core", 0, 0, 1)
+}
+
+func TestSJF(t *testing.T) {
+	w := newThree(t, 1, rules[1].build)
+	w.chooses("b has the least work", 1, 1, 1)
+	w.do(0, 2, 1)
+	w.chooses("b fits node 0 alone", 0, 1, 0)
+	w.do(0, 1, 0)
+	w.chooses("c fits nowhere", wait, 0, 0)
+}
+
+// Shares of the largest node: a demands (0.5, 0.3, 0.05, 0), b (0.25, 0.3, 0.05, 0), c (0.25, 0.25, 0.05, 0.5); node 0 has (0.5, 0.5, 0.5, 0) free, node 1 all.
+func TestPacker(t *testing.T) {
+	w := newThree(t, 1, rules[2].build)
+	w.chooses("c on node 1 makes 1.05, a there 0.85", 2, 1, 1)
+	w.do(2, 1, 1)
+	// Node 1 has (0.75, 0.75, 0.95, 0.5) left: a makes 0.375 + 0.225 + 0.0475 there, on node 0 0.425.
+	w.chooses("a on node 1 makes 0.6475", 0, 1, 1)
+}
+
+// Of nodes where its function is warm an invocation takes one if it fits, though another makes more.
+func TestWarmNodesComeFirst(t *testing.T) {
+	for _, r := range rules[2:4] {
+		c := threeSteps(t, 1, placement.Step{Name: "a", Function: "h", Work: 1}, placement.Step{Name: "b", Function: "h", Work: 1})
+		c.KeepAlive = 100
+		w := newWorld(t, c, r)
+		w.reset(1, nil)
+		w.wait()
+		better := map[string]int{"packer-nodes": 1, "tetris": 0}[r.name]
+		w.chooses("the node that makes more", 0, 1, better)
+		w.do(0, 1, 1-better)
+		w.idle()
+		w.chooses("the warm node", 0, 1, 1-better)
+	}
+}
+
+// In shares of the node itself a makes 1 + 0.6 + 0.1 on node 0 and 0.85 on node 1, b 1.2 and 0.6, c 1.05 on node 1. All of a request have as much work left: 4·0.85 + 1·0.6 +
+// 10·1.05 = 14.5.
+func TestTetris(t *testing.T) {
+	with := func(change func(*TetrisConfig)) func(envs.Env) (envs.Policy, error) {
+		return func(e envs.Env) (envs.Policy, error) {
+			c := DefaultTetris()
+			change(&c)
+			return NewTetris(c, e)
 		}
 	}
-	var got []int
-	for len(got) < len(places) {
-		got = append(got, w.step())
-	}
-	if !slices.Equal(got, places) {
-		t.Errorf("%s chooses %v, want %v", r.name, got, places)
-	}
-}
+	w := newThree(t, 1, rules[3].build)
+	w.chooses("the best alignment", 0, 1, 0)
 
-// Four jobs of which each rule takes another. With 10 free of both resources, Σ free·demand and 1/length are
-//
-//	0: 9 steps of (6, 1): 70, 1/9     oldest
-//	1: 10 steps of (10, 2): 120, 1/10  lies best
-//	2: 5 steps of (9, 2): 110, 1/5     0.5·110/200 + 0.5/5 = 0.375; the others have 0.231, 0.35 and 0.275
-//	3: 4 steps of (5, 1): 60, 1/4      shortest
-//
-// After the chosen one none of the others has room beside it, and time passes.
-func TestEachRuleTakesAnother(t *testing.T) {
-	jobs := []placement.Job{
-		{Length: 9, Demand: []int{6, 1}}, {Length: 10, Demand: []int{10, 2}},
-		{Length: 5, Demand: []int{9, 2}}, {Length: 4, Demand: []int{5, 1}},
-	}
-	c := waiting(jobs...)
-	hold := c.Visible
-	want(t, c, rules[0], 0, hold)
-	want(t, c, rules[1], 3, hold)
-	want(t, c, rules[2], 1, hold)
-	want(t, c, rules[3], 2, hold)
-	want(t, c, variants[2], 3, hold) // k = 0 is SJF
-	want(t, c, variants[3], 1, hold) // k = 1 is Packer
-}
-
-// Of equals the lowest place is taken, then the next as long as there is room: three times 3 of 10.
-func TestTiesGoToTheLowestPlace(t *testing.T) {
-	j := placement.Job{Length: 2, Demand: []int{3, 3}}
-	c := waiting(j, j, j, j)
-	for _, r := range rules[:4] {
-		want(t, c, r, 0, 1, 2, c.Visible)
-	}
-}
-
-// Jobs arrive in the order 0, 1, 2: the second does not fit beside the first. Strictly all wait for it; with backfill the third
-// runs meanwhile.
-func TestFCFSBlocksUnlessBackfilled(t *testing.T) {
-	c := waiting(placement.Job{Length: 5, Demand: []int{6, 1}}, placement.Job{Length: 2, Demand: []int{5, 1}}, placement.Job{Length: 9, Demand: []int{1, 5}})
-	want(t, c, rules[0], 0, c.Visible)
-	want(t, c, variants[0], 0, 2, c.Visible)
-}
-
-// Packer's products change with what is free: of (1, 3) and (1, 6), beside a job of (8, 1), it takes the second first.
-func TestPackerSeesWhatIsLeft(t *testing.T) {
-	c := waiting(placement.Job{Length: 3, Demand: []int{8, 1}}, placement.Job{Length: 1, Demand: []int{1, 3}}, placement.Job{Length: 9, Demand: []int{1, 6}})
-	want(t, c, rules[2], 0, 2, 1, c.Visible) // 90, 40, 70 with all free; then 2 + 27 and 2 + 54
-}
-
-// Strict FCFS starts jobs in the order in which they arrived, through refilled places and backlog. Lengths name the jobs.
-func TestFCFSKeepsTheOrderOfArrival(t *testing.T) {
-	c := compact()
-	c.Visible, c.Jobs = 3, [][]placement.Job{nil}
-	var order []int
-	for i := range 19 {
-		length := 1 + (i*7+3)%19
-		order = append(order, length)
-		c.Jobs[0] = append(c.Jobs[0], placement.Job{At: i, Length: length, Demand: []int{1 + (i*5)%9, 1 + (i*3)%7}})
-	}
-	w := newWorld(t, c, rules[0])
-	w.reset(1)
-	var got []int
-	for !w.ended() {
-		if err := w.policy.Act(w.obs, w.act, true); err != nil {
-			t.Fatal(err)
+	// Two requests; of the second a and b are done: c alone is left, with 10.5 of work. The mean alignment of the six pairs is 1.075, the mean work (5·14.5 + 10.5)/6 =
+	// 13.83, so ε = 0.0777: a of the first makes 1.7 − 1.127 = 0.573, c of the second 1.05 − 0.816 = 0.234.
+	advanced := func(build func(envs.Env) (envs.Policy, error), done ...int) *world {
+		w := newThree(t, 2, build)
+		for _, i := range done {
+			w.do(i, 1, 1)
 		}
-		if a := int(w.act.Kinds[0][0]); a < c.Visible {
-			got = append(got, w.layout.Length(w.obs.Kinds[0].Values, a))
-		}
-		if err := w.env.Step(w.act, w.obs, w.out); err != nil {
-			t.Fatal(err)
-		}
+		w.idle()
+		return w
 	}
-	if !slices.Equal(got, order) {
-		t.Errorf("starts jobs of lengths %v, want %v", got, order)
+	w = advanced(rules[3].build, 3, 3)
+	w.chooses("alignment outweighs work", 0, 1, 0)
+	w = advanced(with(func(c *TetrisConfig) { c.Barrier = 0.6 }), 3, 3)
+	w.chooses("two thirds of its stage are done", 3, 1, 1)
+	// Of the second request b and c are done: a is left, with 3.4 of work; it makes as much as the first one's a, less for less work.
+	w = advanced(rules[3].build, 4, 4)
+	w.chooses("of equal alignments that with less work left", 3, 1, 0)
+
+	// The first request holds half of node 1; half of the five that wait are left out.
+	w = newThree(t, 2, with(func(c *TetrisConfig) { c.Fairness = 0.5 }))
+	w.do(2, 1, 1)
+	w.chooses("not of the request that holds more", 2, 1, 0)
+
+	// Of the second step's input all lies on node 1: node 0 makes 1.2 less a tenth, or less all of it.
+	for _, x := range []struct {
+		remote float64
+		node   int
+	}{{0.1, 0}, {0.9, 1}} {
+		c := threeSteps(t, 1, placement.Step{Name: "a", Function: "h", Work: 1, Output: 5}, placement.Step{Name: "b", Function: "h", Work: 1, After: []string{"a"}})
+		w := newWorld(t, c, rule{"", with(func(c *TetrisConfig) { c.Remote = x.remote })})
+		w.reset(1, nil)
+		w.wait()
+		w.do(0, 1, 1)
+		w.wait()
+		w.chooses("remote input", 0, 1, x.node)
 	}
 }
 
-// Random takes each job that fits equally often, never one that does not, and time passes only where none fits.
-func TestRandomIsUniform(t *testing.T) {
-	c := waiting(placement.Job{Length: 1, Demand: []int{9, 1}}, placement.Job{Length: 9, Demand: []int{2, 9}}, placement.Job{Length: 5, Demand: []int{5, 5}})
-	w := newWorld(t, c, rules[4])
-	w.reset(1)
-	for range 4 {
-		w.step()
-	}
-	const draws = 30_000
-	count := make([]int, c.Visible+1)
-	for range draws {
+// Spread gives as much as all that wait could have: of 3 cores three get one each, one alone gets two.
+func TestSpread(t *testing.T) {
+	spread := func(e envs.Env) (envs.Policy, error) { return NewFCFS(FCFSConfig{Amount: Spread}, e) }
+	w := newThree(t, 1, spread)
+	w.chooses("three wait", 0, 1, 1)
+	c := threeSteps(t, 1, placement.Step{Name: "a", Function: "f", Work: 4})
+	w = newWorld(t, c, rule{"", spread})
+	w.reset(1, nil)
+	w.wait()
+	w.chooses("one waits", 0, 2, 1)
+	w = newThree(t, 2, spread)
+	w.chooses("six wait", 0, 0, 1)
+	w = newThree(t, 1, func(e envs.Env) (envs.Policy, error) { return NewSJF(SJFConfig{Amount: Largest}, e) })
+	w.do(0, 1, 1) // a; a core of node 1 is left
+	w.chooses("b with the most that fits", 0, 2, 1)
+}
+
+// All pairs that fit are as likely: a and b on two nodes, c on one.
+func TestRandom(t *testing.T) {
+	w := newThree(t, 1, rules[4].build)
+	counts := map[[3]float32]int{}
+	const n = 5000
+	for range n {
 		if err := w.policy.Act(w.obs, w.act, false); err != nil {
 			t.Fatal(err)
 		}
-		count[int(w.act.Kinds[0][0])]++
+		counts[[3]float32(w.act.Kinds[0])]++
 	}
 	chi := 0.0
-	for _, n := range count[:3] {
-		chi += math.Pow(float64(n)-draws/3, 2) / (draws / 3)
+	for _, k := range counts {
+		chi += math.Pow(float64(k)-n/5, 2) / (n / 5)
 	}
-	if rest := draws - count[0] - count[1] - count[2]; rest != 0 || chi > 13.8 { // 0.001 with two degrees of freedom
-		t.Errorf("chooses %v, χ² %.1f; want a third each", count, chi)
-	}
-}
-
-// Noise changes what SJF does, but not within a job's life: with two jobs and no arrivals it never changes its mind.
-func TestSJFEstimates(t *testing.T) {
-	c := waiting(placement.Job{Length: 5, Demand: []int{6, 1}}, placement.Job{Length: 6, Demand: []int{6, 1}})
-	first := map[int]int{}
-	for seed := range uint64(200) {
-		w := newWorld(t, c, variants[1])
-		w.reset(seed)
-		for range 3 {
-			w.step()
-		}
-		place := -1
-		for range 5 {
-			if err := w.policy.Act(w.obs, w.act, true); err != nil {
-				t.Fatal(err)
-			}
-			a := int(w.act.Kinds[0][0])
-			if place >= 0 && a != place {
-				t.Fatalf("seed %d: takes %d, then %d", seed, place, a)
-			}
-			place = a
-			w.policy.(*SJF).queue.chosen = -1 // nothing was started
-		}
-		first[place]++
-	}
-	// ln(6/5) is 0.26 deviations of the difference of two estimates: the longer is taken first in 40 % of cases.
-	if n := first[1]; n < 55 || n > 105 || first[0]+n != 200 {
-		t.Errorf("takes %v first, want the longer in about 80 of 200", first)
+	if len(counts) != 5 || chi > 18.5 { // 0.999 of the law with four degrees of freedom
+		t.Errorf("chosen %v, want five pairs as often: χ² %.1f", counts, chi)
 	}
 }
 
-// Whatever is seen, image or compact, masked or not, a rule decides alike.
-func TestObservationsDoNotMatter(t *testing.T) {
-	for _, r := range append(slices.Clone(rules), variants...) {
-		for seed := range uint64(3) {
-			var slowdowns []float64
-			for _, change := range []func(*placement.DeepRMConfig){
-				func(*placement.DeepRMConfig) {},
-				func(c *placement.DeepRMConfig) { c.Observation = placement.Image },
-				func(c *placement.DeepRMConfig) { c.Mask = false },
-				func(c *placement.DeepRMConfig) { c.Observation, c.Mask = placement.Image, false },
-				func(c *placement.DeepRMConfig) { c.Start = placement.StartEarliest },
-			} {
-				c := compact()
-				c.Rate = 1
-				change(&c)
-				s, _ := newWorld(t, c, r).episode(seed)
-				slowdowns = append(slowdowns, s)
-			}
-			if slices.Min(slowdowns) != slices.Max(slowdowns) || slowdowns[0] <= 1 {
-				t.Errorf("%s, seed %d: slowdowns %v, want equal ones", r.name, seed, slowdowns)
-			}
-		}
-	}
-}
-
-// Copies and restored states go on alike, and foreign ones are refused.
-func TestStates(t *testing.T) {
-	all := append(slices.Clone(rules), variants...)
-	for n, r := range all {
-		c := compact()
-		c.Rate = 1
-		w := newWorld(t, c, r)
-		w.reset(3)
-		for range 60 {
-			w.step()
-		}
-		saved, err := w.policy.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, copied := range []bool{true, false} {
-			o := newWorld(t, c, r)
-			if err := o.env.CopyFrom(w.env); err != nil {
-				t.Fatal(err)
-			}
-			if copied {
-				err = o.policy.CopyFrom(w.policy)
-			} else {
-				err = o.policy.UnmarshalBinary(saved)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			o.obs.CopyFrom(w.obs)
-			back := newWorld(t, c, r)
-			if err := back.env.CopyFrom(w.env); err != nil {
-				t.Fatal(err)
-			}
-			back.obs.CopyFrom(w.obs)
-			if err := back.policy.CopyFrom(w.policy); err != nil {
-				t.Fatal(err)
-			}
-			for i := range 100 {
-				if a, b := back.step(), o.step(); a != b {
-					t.Fatalf("%s (%d): choice %d is %d, of a copy %d", r.name, n, i, a, b)
-				}
-				if o.ended() {
-					break
-				}
-			}
-		}
-		if err := w.policy.UnmarshalBinary(append(saved, 1, 2, 3)); err == nil {
-			t.Errorf("%s: a state of the wrong length is accepted", r.name)
-		}
-		if other := newWorld(t, c, all[(n+1)%len(rules)]); other.policy.Name() != r.name {
-			if err := w.policy.CopyFrom(other.policy); err == nil {
-				t.Errorf("%s is copied from %s", r.name, other.policy.Name())
-			}
-		}
-	}
-}
-
-func TestForeignEnvironmentsAndSettings(t *testing.T) {
+// Every rule acts without allocation, the same again after it was copied or saved, and finishes what arrives.
+func TestPolicies(t *testing.T) {
 	pole, err := classic.NewCartPole(classic.DefaultCartPole())
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := placement.Default()
+	c.Load, c.Seconds = 1.2, 8
 	for _, r := range rules {
-		if _, err := r.build(pole); err == nil || err.Error() != r.name+": acts in stoker/DeepRM-v1 only, not in stoker/CartPole-v1" {
-			t.Errorf("%s: %v", r.name, err)
+		w := newWorld(t, c, r)
+		first := w.episode(3, nil)
+		if again := w.episode(3, nil); again.Return != first.Return {
+			t.Errorf("%s: return %g, then %g with the same seed", r.name, first.Return, again.Return)
 		}
-	}
-	e := newWorld(t, compact(), rules[0]).env
-	if _, err := NewTetrisStar(TetrisStarConfig{K: 2}, e); err == nil || err.Error() != "k is 2, want 0 to 1" {
-		t.Error(err)
-	}
-	if _, err := NewSJF(SJFConfig{Noise: math.NaN()}, e); err == nil || err.Error() != "noise is NaN, want 0 to 10" {
-		t.Error(err)
-	}
-}
-
-func TestNoAllocation(t *testing.T) {
-	for _, r := range append(slices.Clone(rules), variants...) {
-		w := newWorld(t, compact(), r)
-		w.reset(1)
-		if n := testing.AllocsPerRun(300, func() {
-			if w.step(); w.ended() {
-				w.reset(2)
+		if !w.out.Terminated || first.Info[2] == 0 {
+			t.Errorf("%s: does not finish: %v", r.name, first.Info)
+		}
+		w.reset(4, nil)
+		for range 50 {
+			w.step()
+		}
+		b, err := w.policy.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied, saved := newWorld(t, c, r), newWorld(t, c, r)
+		if err := copied.policy.CopyFrom(w.policy); err != nil {
+			t.Fatal(err)
+		}
+		if err := saved.policy.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		if saved.policy.UnmarshalBinary(append(b, 1)) == nil {
+			t.Errorf("%s: takes in a state with a byte too many", r.name)
+		}
+		for range 20 {
+			for _, p := range []envs.Policy{copied.policy, saved.policy} {
+				was := *w
+				was.policy, was.act = p, envs.NewAction(w.env.Spec())
+				if err := p.Act(w.obs, was.act, false); err != nil {
+					t.Fatal(err)
+				}
+				b, _ := w.policy.AppendBinary(nil)
+				if err := w.policy.Act(w.obs, w.act, false); err != nil {
+					t.Fatal(err)
+				}
+				if [3]float32(was.act.Kinds[0]) != [3]float32(w.act.Kinds[0]) {
+					t.Fatalf("%s: chooses %v, its copy %v", r.name, w.act.Kinds[0], was.act.Kinds[0])
+				}
+				if p == copied.policy {
+					if err := w.policy.UnmarshalBinary(b); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := w.env.Step(w.act, w.obs, w.out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := testing.AllocsPerRun(20, func() {
+			if err := w.policy.Act(w.obs, w.act, true); err != nil {
+				t.Fatal(err)
 			}
 		}); n > 0 {
-			t.Errorf("%s: %g allocations a step", r.name, n)
+			t.Errorf("%s: allocates %g times in a decision", r.name, n)
 		}
+		if _, err := r.build(pole); err == nil {
+			t.Errorf("%s: accepts %s", r.name, pole.Spec().ID)
+		}
+	}
+	if _, err := NewSJF(SJFConfig{Amount: "all"}, newWorld(t, c, rules[0]).env); err == nil {
+		t.Error("an unknown amount is accepted")
+	}
+	if c := (TetrisConfig{Amount: Nominal, Fairness: 1}); c.Validate() == nil {
+		t.Error("fairness 1, which leaves nobody, is accepted")
 	}
 }
 
-var _ = []envs.Policy{&FCFS{}, &SJF{}, &Packer{}, &TetrisStar{}, &Random{}}
+// Where waiting is not allowed while something fits, every rule plays, with the smallest amount where it would wait; where it is, that changes nothing.
+func TestConserve(t *testing.T) {
+	c := placement.Default()
+	c.Load, c.Seconds, c.Hold = 1.5, 8, false
+	for _, r := range rules {
+		w := newWorld(t, c, r)
+		if e := w.episode(2, nil); !w.out.Terminated {
+			t.Errorf("%s: does not finish: %v", r.name, e.Info)
+		}
+	}
+	// One b leaves 400 MB on node 0, the other one, with twice its demand, and a c half a core on node 1: a fits there with half of its demand.
+	w := newThree(t, 2, rules[0].build)
+	w.do(1, 1, 0)
+	w.do(3, 2, 1)
+	w.do(1, 1, 1)
+	w.chooses("a fits with the smallest amount alone", wait, 0, 0)
+	// The mask of an environment without hold.
+	w.obs.Kinds[0].Mask[wait] = false
+	w.chooses("a may not wait", 0, 0, 1)
+}

@@ -1,152 +1,58 @@
 package placement
 
-import (
-	"encoding/binary"
-	"fmt"
-
-	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/rng"
-	"github.com/stoker-rl/stoker/rng/portable"
-)
+import "github.com/stoker-rl/stoker/envs"
 
 // SJFConfig configures [SJF].
 type SJFConfig struct {
-	// Noise is the deviation of the logarithm of estimated over true length: 0 knows the true one. A job's estimate does
-	// not change while it waits.
-	Noise float64 `yaml:"noise" json:"noise"`
+	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
+	Amount string `yaml:"amount" json:"amount"`
 }
 
-// DefaultSJF returns the rule that knows every length.
-func DefaultSJF() SJFConfig { return SJFConfig{} }
+// DefaultSJF returns nominal amounts.
+func DefaultSJF() SJFConfig { return SJFConfig{Amount: Nominal} }
 
 // Validate names the first field that is wrong.
-func (c *SJFConfig) Validate() error {
-	if !(c.Noise >= 0 && c.Noise <= 10) {
-		return fmt.Errorf("noise is %g, want 0 to 10", c.Noise)
-	}
-	return nil
-}
+func (c *SJFConfig) Validate() error { return checkAmount(c.Amount) }
 
-// SJF starts the shortest job that fits, the one in the lowest place of several.
+// SJF starts, of the invocations that fit somewhere, the one with the least work, on the node on which it is expected to end first. It looks at the work of the invocation,
+// not at that of its request.
 type SJF struct {
-	view
-	config    SJFConfig
-	queue     queue // names jobs, so that each keeps its estimate
-	seed      uint64
-	estimates rng.Key
+	stateless
+	config SJFConfig
 }
 
 // NewSJF returns a policy for environments such as env.
 func NewSJF(c SJFConfig, env envs.Env) (*SJF, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	v, err := newView("sjf", env)
+	r, err := newStateless("sjf-nodes", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}
-	p := &SJF{view: v, config: c, queue: newQueue(v.Visible)}
-	return p, p.Reset(0)
+	return &SJF{r, c}, nil
 }
-
-// Name implements [envs.Policy].
-func (*SJF) Name() string { return "sjf" }
-
-// Reset implements [envs.Policy].
-func (p *SJF) Reset(seed uint64) error {
-	p.begin(seed)
-	p.queue.reset()
-	return nil
-}
-
-func (p *SJF) begin(seed uint64) { p.seed, p.estimates = seed, rng.New(seed, "estimated length") }
 
 // Act implements [envs.Policy].
 func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
-	o := &obs.Kinds[0]
-	var best int
-	if p.config.Noise > 0 {
-		best = p.estimated(o)
-	} else {
-		best = p.shortest(o)
-	}
-	p.choose(act, best)
+	p.act(obs, act, p.decide)
 	return nil
 }
 
-// shortest returns the shortest job that fits. Where the mask tells which ones do, which is the common case and a hot path, lengths
-// with places below them are compared without branches: what fits is as good as random to a processor.
-func (p *SJF) shortest(o *envs.KindObservation) int {
-	if !p.exact || p.Image {
-		best, least := -1, 0
-		for i := range p.Visible {
-			if !p.fits(o, i) {
-				continue
-			}
-			if length := p.Length(o.Values, i); best < 0 || length < least {
-				best, least = i, length
-			}
-		}
-		return best
-	}
-	const none = int64(1) << 62
-	least := none
-	for i, legal := range o.Mask[:p.Visible] {
-		x := int64(p.Length(o.Values, i))<<32 | int64(i)
-		if !legal {
-			x = none
-		}
-		least = min(least, x)
-	}
-	if least == none {
-		return -1
-	}
-	return int(least & (1<<32 - 1))
-}
-
-// estimated returns the job that fits and seems shortest.
-func (p *SJF) estimated(o *envs.KindObservation) int {
-	p.queue.observe(&p.view, o.Values)
-	best, least := -1, 0.0
-	for i := range p.Visible {
-		if !p.fits(o, i) {
+// decide returns what the rule takes.
+func (p *SJF) decide(o *envs.KindObservation) pick {
+	g := o.Graphs[0]
+	best, least := none, 0.0
+	for i := range p.look(o) {
+		// The mask says of which invocations the smallest amount fits somewhere.
+		if !o.Mask[i] {
 			continue
 		}
-		length := float64(p.Length(o.Values, i)) * portable.Exp(p.config.Noise*p.estimates.With(uint64(p.queue.numbers[i])).Norm())
-		if best < 0 || length < least {
-			best, least = i, length
+		work := p.Work(p.Invocation(g, i))
+		if best != none && work >= least {
+			continue
+		}
+		p.near(g, i)
+		if q := p.quickest(g, i); q != none {
+			best, least = q, work
 		}
 	}
-	p.queue.chosen = int32(best)
 	return best
-}
-
-// CopyFrom implements [envs.Policy].
-func (p *SJF) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*SJF)
-	if !ok || s.config != p.config {
-		return fmt.Errorf("sjf: cannot be copied from %s", src.Name())
-	}
-	if err := p.queue.copyFrom(&s.queue); err != nil {
-		return fmt.Errorf("sjf: %w", err)
-	}
-	p.begin(s.seed)
-	return nil
-}
-
-// AppendBinary implements [envs.Policy].
-func (p *SJF) AppendBinary(b []byte) ([]byte, error) {
-	return p.queue.append(binary.LittleEndian.AppendUint64(b, p.seed)), nil
-}
-
-// UnmarshalBinary implements [envs.Policy].
-func (p *SJF) UnmarshalBinary(b []byte) error {
-	if len(b) < 8 {
-		return fmt.Errorf("sjf: saved state has %d bytes, want at least 8", len(b))
-	}
-	if err := p.queue.restore(b[8:]); err != nil {
-		return fmt.Errorf("sjf: %w", err)
-	}
-	p.begin(binary.LittleEndian.Uint64(b))
-	return nil
 }

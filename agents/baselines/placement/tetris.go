@@ -50,7 +50,7 @@ func (c *TetrisConfig) Validate() error {
 // invocation's whole request, and ε is the mean alignment over the mean work left, so that both weigh the same. Invocations of requests that hold more than others are left
 // out, and those that are the last of their stage come first.
 type Tetris struct {
-	nodesRule
+	stateless
 	config TetrisConfig
 	held   []float32
 	pairs  []scored
@@ -65,7 +65,7 @@ type scored struct {
 
 // NewTetris returns a policy for environments such as env.
 func NewTetris(c TetrisConfig, env envs.Env) (*Tetris, error) {
-	r, err := newNodesRule("tetris", &c, c.Amount, env)
+	r, err := newStateless("tetris", &c, c.Amount, env)
 	if err != nil {
 		return nil, err
 	}

@@ -7,73 +7,74 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 )
 
-// view reads what a rule needs from an observation.
-type view struct {
+// How much an invocation gets, as [Grant.Amount] names it.
+const (
+	// Nominal gives what its function demands: amount 1.
+	Nominal = "nominal"
+	// Smallest gives the least, which wastes least and takes longest.
+	Smallest = "smallest"
+	// Largest gives the most that fits.
+	Largest = "largest"
+	// Spread gives the most of which all that wait could have as much: what is free on all nodes, over the number that wait; at least the smallest.
+	Spread = "spread"
+)
+
+// checkAmount says why an amount is none.
+func checkAmount(amount string) error {
+	switch amount {
+	case Nominal, Smallest, Largest, Spread:
+		return nil
+	}
+	return fmt.Errorf("amount is %q, want %q, %q, %q or %q", amount, Nominal, Smallest, Largest, Spread)
+}
+
+// cluster reads what a rule needs from a graph.
+type cluster struct {
 	placement.Layout
-	// exact says that the mask tells which jobs fit now: it does where the environment masks and books nothing.
-	exact bool
+	grant string    // one of the amounts
+	warm  []bool    // per node, of the invocation looked at
+	local []float32 // share of its input
+	open  []int     // nodes that anything fits
+	next  int       // where the next invocation's edges begin
+	free  [placement.NumResources]float64
+	count int // invocations that wait
+	// forced is set where a rule would wait and may not: then it takes the smallest amount of something.
+	forced bool
 }
 
-func newView(name string, env envs.Env) (view, error) {
-	e, ok := envs.As[*placement.DeepRM](env)
+// newCluster is where the named rule begins: with a configuration, checked, of which amount is a part, and an environment that the rule knows.
+func newCluster(name string, c interface{ Validate() error }, amount string, env envs.Env) (cluster, error) {
+	if err := c.Validate(); err != nil {
+		return cluster{}, err
+	}
+	e, ok := envs.As[*placement.Env](env)
 	if !ok {
-		return view{}, fmt.Errorf("%s: acts in %s only, not in %s", name, placement.DeepRMID, env.Spec().ID)
+		return cluster{}, fmt.Errorf("%s: acts in %s only, not in %s", name, placement.ID, env.Spec().ID)
 	}
-	c := e.Config()
-	return view{placement.NewLayout(&c), c.Mask && c.Start == placement.StartNow}, nil
-}
-
-// fits reports whether the job in a place fits now for its whole length.
-func (v *view) fits(o *envs.KindObservation, place int) bool {
-	if v.exact {
-		return o.Mask[place]
-	}
-	return v.compare(o, place)
-}
-
-// compare is fits without a mask that tells.
-func (v *view) compare(o *envs.KindObservation, place int) bool {
-	n := v.Length(o.Values, place)
-	for r := range v.Resources {
-		d := v.Demand(o.Values, place, r)
-		for t := range n {
-			if v.Free(o.Values, r, t) < d {
-				return false
-			}
-		}
-	}
-	return n > 0
-}
-
-// alignment is the free slots of each resource in this time step times those that a job demands: the larger, the better the job
-// fills what is left.
-func (v *view) alignment(values []float32, place int) int {
-	a := 0
-	for r := range v.Resources {
-		a += v.Free(values, r, 0) * v.Demand(values, place, r)
-	}
-	return a
-}
-
-// choose writes an action; a place below 0 is moving on.
-func (v *view) choose(act *envs.Action, place int) {
-	if place < 0 {
-		place = v.Visible
-	}
-	act.Kinds[0][0] = float32(place)
+	l := e.Layout()
+	return cluster{Layout: l, grant: amount, warm: make([]bool, l.Nodes), local: make([]float32, l.Nodes),
+		open: make([]int, 0, l.Nodes)}, nil
 }
 
 // stateless is a rule that looks at the present observation only.
-type stateless struct{ name string }
+type stateless struct {
+	cluster
+	name string
+}
+
+func newStateless(name string, c interface{ Validate() error }, amount string, env envs.Env) (stateless, error) {
+	v, err := newCluster(name, c, amount, env)
+	return stateless{v, name}, err
+}
 
 // Name implements [envs.Policy].
-func (s stateless) Name() string { return s.name }
+func (s *stateless) Name() string { return s.name }
 
 // Reset implements [envs.Policy].
-func (stateless) Reset(uint64) error { return nil }
+func (*stateless) Reset(uint64) error { return nil }
 
 // CopyFrom implements [envs.Policy].
-func (s stateless) CopyFrom(src envs.Policy) error {
+func (s *stateless) CopyFrom(src envs.Policy) error {
 	if src.Name() != s.name {
 		return fmt.Errorf("%s: cannot be copied from %s", s.name, src.Name())
 	}
@@ -81,12 +82,136 @@ func (s stateless) CopyFrom(src envs.Policy) error {
 }
 
 // AppendBinary implements [envs.Policy]: there is nothing to save.
-func (stateless) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+func (*stateless) AppendBinary(b []byte) ([]byte, error) { return b, nil }
 
 // UnmarshalBinary implements [envs.Policy].
-func (s stateless) UnmarshalBinary(b []byte) error {
+func (s *stateless) UnmarshalBinary(b []byte) error {
 	if len(b) != 0 {
 		return fmt.Errorf("%s: saved state has %d bytes, want none", s.name, len(b))
 	}
 	return nil
+}
+
+// look begins with an observation and returns how many of its invocations wait.
+func (c *cluster) look(o *envs.KindObservation) int {
+	g := o.Graphs[0]
+	c.next = 0
+	c.count = c.Waiting(g)
+	c.open = c.open[:0]
+	// The last part of the mask says which nodes have room for the smallest amount of something that waits.
+	for n, ok := range o.Mask[len(o.Mask)-c.Nodes:] {
+		if ok {
+			c.open = append(c.open, n)
+		}
+	}
+	if c.grant == Spread {
+		clear(c.free[:])
+		for n := range c.Nodes {
+			node := c.Node(g, n)
+			for r := range c.free {
+				c.free[r] += float64(c.Free(node, r))
+			}
+		}
+	}
+	return c.count
+}
+
+// near finds out what is near the i-th invocation; it wants one after another.
+func (c *cluster) near(g *envs.GraphValue, i int) { c.next = c.Near(g, c.next, i, c.warm, c.local) }
+
+// wants is the amount that an invocation gets wherever it goes; for largest the node decides.
+func (c *cluster) wants(v []float32) int {
+	if c.forced {
+		return 0
+	}
+	switch c.grant {
+	case Smallest:
+		return 0
+	case Largest:
+		return len(c.Amounts) - 1
+	case Spread:
+		a := len(c.Amounts) - 1
+		for ; a > 0; a-- {
+			if c.enough(v, a) {
+				break
+			}
+		}
+		return a
+	}
+	return c.Nominal
+}
+
+// enough reports whether all that wait could have what an invocation would have with an amount.
+func (c *cluster) enough(v []float32, amount int) bool {
+	for _, r := range [...]int{placement.CPU, placement.Network, placement.GPU} {
+		if d := c.Demand(v, r, amount); d > 0 && float64(d)*float64(c.count) > c.free[r] {
+			return false
+		}
+	}
+	return true
+}
+
+// fits is the amount that an invocation gets on a node, −1 where it does not fit. Largest and spread take less where less is there.
+func (c *cluster) fits(v, node []float32, n, amount int) int {
+	if c.Fits(v, node, amount, c.warm[n]) {
+		return amount
+	}
+	if c.grant == Largest || c.grant == Spread {
+		for amount--; amount >= 0; amount-- {
+			if c.Fits(v, node, amount, c.warm[n]) {
+				return amount
+			}
+		}
+	}
+	return -1
+}
+
+// pick is an invocation, an amount and a node; none waits.
+type pick struct{ invocation, amount, node int }
+
+// act writes what a rule decides; where it would wait and may not, it decides once more, forced.
+func (c *cluster) act(obs *envs.Observation, act *envs.Action, decide func(*envs.KindObservation) pick) {
+	o := &obs.Kinds[0]
+	best := decide(o)
+	if c.again(o, best) {
+		best = decide(o)
+		c.forced = false
+	}
+	c.choose(act, best)
+}
+
+// again reports whether a rule must decide once more, forced: it would wait, which the mask forbids (hold: false).
+func (c *cluster) again(o *envs.KindObservation, p pick) bool {
+	c.forced = !c.forced && p == none && !o.Mask[c.Wait()]
+	return c.forced
+}
+
+// choose writes an action.
+func (c *cluster) choose(act *envs.Action, p pick) {
+	a := act.Kinds[0]
+	if p.invocation < 0 {
+		a[0], a[1], a[2] = float32(c.Wait()), 0, 0
+		return
+	}
+	a[0], a[1], a[2] = float32(p.invocation), float32(p.amount), float32(p.node)
+}
+
+var none = pick{invocation: -1}
+
+// quickest is where an invocation is expected to end first: on the node that is fastest for it, warm start and near input counted. Of several the first.
+func (c *cluster) quickest(g *envs.GraphValue, i int) pick {
+	v := c.Invocation(g, i)
+	amount := c.wants(v)
+	best, least := none, 0.0
+	for _, n := range c.open {
+		node := c.Node(g, n)
+		a := c.fits(v, node, n, amount)
+		if a < 0 {
+			continue
+		}
+		if t := c.Runs(v, node, a, c.warm[n], c.local[n]); best.invocation < 0 || t < least {
+			best, least = pick{i, a, n}, t
+		}
+	}
+	return best
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/chart"
@@ -21,7 +21,7 @@ import (
 
 // load is the load of a rate.
 func load(rate float64) float64 {
-	c := placement.DefaultDeepRM()
+	c := deeprm.Default()
 	c.Rate = rate
 	return c.Load()
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/train"
@@ -18,8 +18,8 @@ type moves struct{ fits, moved, onlyLong, movedLong int }
 // held plays the first version of a contestant at load 1.85.
 func held(t *testing.T, env envs.Env, c *eval.Contestant) (m moves) {
 	t.Helper()
-	config := env.(interface{ Config() placement.DeepRMConfig }).Config()
-	layout := placement.NewLayout(&config)
+	config := env.(interface{ Config() deeprm.Config }).Config()
+	layout := deeprm.NewLayout(&config)
 	r := rollout.NewRunner(env)
 	r.Stochastic = true
 	r.OnStep = func(s rollout.Step) {

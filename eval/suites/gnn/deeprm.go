@@ -8,7 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
@@ -61,11 +61,11 @@ type deepRMSize struct {
 // readings are Fig. 3 with start as docs/placement.md has it: now, the default, and earliest.
 type readings [2]*sweep
 
-var starts = [2]string{placement.StartNow, placement.StartEarliest}
+var starts = [2]string{deeprm.StartNow, deeprm.StartEarliest}
 
 // of is the reading that player i belongs to: a trained policy to that of its training, a rule to the default.
 func (s *readings) of(i int) *sweep {
-	if by := s[0].fields[0].players[i].by; by != nil && by.deepRM().Start == placement.StartEarliest {
+	if by := s[0].fields[0].players[i].by; by != nil && by.deepRM().Start == deeprm.StartEarliest {
 		return s[1]
 	}
 	return s[0]
@@ -96,8 +96,8 @@ func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size d
 	for n, start := range starts {
 		s := &sweep{}
 		for k, rate := range size.rates {
-			c := placement.DefaultDeepRM()
-			c.Rate, c.Observation, c.Start = rate, placement.Compact, start
+			c := deeprm.Default()
+			c.Rate, c.Observation, c.Start = rate, deeprm.Compact, start
 			f := &field{name: fmt.Sprintf("DeepRM's cluster, load %.0f %%", 100*c.Load())}
 			if n > 0 {
 				f.name += ", start earliest"
@@ -133,7 +133,7 @@ func deepRM(ctx context.Context, o *suite.Options, r *suite.Report, size deepRMS
 		return err
 	}
 	if len(s.find(learnedName)) == 0 {
-		r.Note("Fig. 3's curve of DeepRM is missing: this program's zoo has no policy of %s whose name begins with %s", placement.DeepRMID, deepRMPrefix)
+		r.Note("Fig. 3's curve of DeepRM is missing: this program's zoo has no policy of %s whose name begins with %s", deeprm.ID, deepRMPrefix)
 	}
 	r.Note("on DeepRM's cluster a workload seed stands for %d job sequences, of which the mean counts: single ones have a heavy tail that an interquartile mean would cut", size.per)
 	if err := deepRMFigure(r, s); err != nil {

@@ -16,12 +16,12 @@ import (
 
 // world is a cluster of unlike nodes with what arrives.
 type world struct {
-	config placement.ServerlessConfig
+	config placement.Config
 	load   workload.Config
 }
 
 // newWorld is the default cluster.
-func newWorld() *world { return &world{placement.DefaultServerless(), workload.Default()} }
+func newWorld() *world { return &world{placement.Default(), workload.Default()} }
 
 // field is those who play in one setting, with what they did.
 type field struct {

@@ -41,7 +41,7 @@ type generalSize struct {
 	loads                  []float64
 	load                   float64 // of everything but the loads
 	data                   string
-	change                 func(*placement.ServerlessConfig)
+	change                 func(*placement.Config)
 }
 
 func runGeneralise(ctx context.Context, o suite.Options, r *suite.Report) error {
@@ -85,7 +85,7 @@ func places(r *suite.Report, size generalSize) ([]*place, error) {
 	if size.gnn != nil {
 		own := size.gnn.serverless()
 		if own == nil {
-			return nil, fmt.Errorf("%s was trained in %s, want %s", size.gnn.source, size.gnn.x.Env.Name, placement.ServerlessID)
+			return nil, fmt.Errorf("%s was trained in %s, want %s", size.gnn.source, size.gnn.x.Env.Name, placement.ID)
 		}
 		trainedOn[0] = own.Workload
 		base.config.Workload, base.config.System = own.Workload, own.System
@@ -95,7 +95,7 @@ func places(r *suite.Report, size generalSize) ([]*place, error) {
 		size.change(&base.config)
 	}
 	out := []*place{{kind: "trained", name: trainedOn[0], world: base, known: true}}
-	add := func(kind, name string, change func(*placement.ServerlessConfig)) {
+	add := func(kind, name string, change func(*placement.Config)) {
 		w := *base
 		change(&w.config)
 		out = append(out, &place{kind: kind, name: name, world: &w})
@@ -114,16 +114,16 @@ func places(r *suite.Report, size generalSize) ([]*place, error) {
 				return nil, suite.Usage("--data: there is no %s, TPC-H's jobs", path)
 			}
 		}
-		add("workload", k, func(c *placement.ServerlessConfig) { c.Workload, c.TPCH.Path = k, path })
+		add("workload", k, func(c *placement.Config) { c.Workload, c.TPCH.Path = k, path })
 	}
 	for _, s := range size.systems {
 		if s != base.config.System {
-			add("system", fmt.Sprintf("system %d", s), func(c *placement.ServerlessConfig) { c.System = s })
+			add("system", fmt.Sprintf("system %d", s), func(c *placement.Config) { c.System = s })
 		}
 	}
 	outside := 0
 	for _, l := range size.loads {
-		add("load", fmt.Sprintf("load %.0f %%", 100*l), func(c *placement.ServerlessConfig) { c.Load = l })
+		add("load", fmt.Sprintf("load %.0f %%", 100*l), func(c *placement.Config) { c.Load = l })
 		p := out[len(out)-1]
 		if p.known = size.gnn != nil && l >= lo-1e-9 && l <= hi+1e-9; !p.known {
 			outside++

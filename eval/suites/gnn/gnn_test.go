@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/suite/suitetest"
@@ -50,7 +51,7 @@ func practice(t *testing.T, name, yaml string) *trained {
 }
 
 // brief shortens episodes.
-func brief(c *placement.ServerlessConfig) { c.Seconds, c.MaxTime = 2, 60 }
+func brief(c *placement.Config) { c.Seconds, c.MaxTime = 2, 60 }
 
 type run func(context.Context, suite.Options, *suite.Report) error
 
@@ -92,7 +93,7 @@ func TestFig3(t *testing.T) {
 	deep, gnn, dqn := practice(t, "deeprm-test", deepRMYAML), practice(t, gnnName, gnnYAML), practice(t, dqnName, dqnYAML)
 	deeper := *deep
 	deeper.x = func() *configs.Experiment {
-		x, c := *deep.x, *deep.x.Env.Config.(*placement.DeepRMConfig)
+		x, c := *deep.x, *deep.x.Env.Config.(*deeprm.Config)
 		c.Slots = 20
 		x.Env.Config = &c
 		return &x
@@ -209,7 +210,7 @@ func TestGeneralise(t *testing.T) {
 		t.Errorf("%v, want an error that names the file", err)
 	}
 	size.gnn, size.data = dqnOf(t), ""
-	if _, err := places(&suite.Report{}, size); err == nil || !strings.Contains(err.Error(), placement.DeepRMID) {
+	if _, err := places(&suite.Report{}, size); err == nil || !strings.Contains(err.Error(), deeprm.ID) {
 		t.Errorf("%v, want an error that names the environment of the training", err)
 	}
 }
@@ -260,8 +261,8 @@ func TestZoo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := placement.DefaultDeepRM()
-	c.Observation = placement.Compact
+	c := deeprm.Default()
+	c.Observation = deeprm.Compact
 	for _, p := range deep {
 		if _, why := p.onDeepRM(c); why != "" {
 			t.Errorf("%s: %s", p.source, why)
@@ -283,7 +284,7 @@ func TestZoo(t *testing.T) {
 			t.Errorf("%s: %s", p.source, why)
 		}
 	}
-	if got := newWorld().config; !reflect.DeepEqual(got, placement.DefaultServerless()) {
+	if got := newWorld().config; !reflect.DeepEqual(got, placement.Default()) {
 		t.Errorf("the cluster is %+v", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
@@ -112,10 +113,10 @@ func (t *trained) policy(spec *envs.Spec) (envs.Policy, error) {
 }
 
 // onDeepRM is the policy on a cluster of DeepRM's, with the observation and mask that it was trained with; why says where it cannot play.
-func (t *trained) onDeepRM(c placement.DeepRMConfig) (p player, why string) {
+func (t *trained) onDeepRM(c deeprm.Config) (p player, why string) {
 	own := t.deepRM()
 	if own == nil {
-		return p, fmt.Sprintf("it was trained in %s, want %s", t.x.Env.Name, placement.DeepRMID)
+		return p, fmt.Sprintf("it was trained in %s, want %s", t.x.Env.Name, deeprm.ID)
 	}
 	c.Observation, c.Greys, c.Since, c.Mask = own.Observation, own.Greys, own.Since, own.Mask
 	rest := *own // all else must be the same, but rate, job sets and when a job may start
@@ -128,9 +129,9 @@ func (t *trained) onDeepRM(c placement.DeepRMConfig) (p player, why string) {
 
 // onNodes is the policy in a world of unlike nodes; why says where it cannot play. Its own are what it sees and whether it may wait.
 func (t *trained) onNodes(w *world) (p player, why string) {
-	own, ok := t.x.Env.Config.(*placement.ServerlessConfig)
+	own, ok := t.x.Env.Config.(*placement.Config)
 	if !ok {
-		return p, fmt.Sprintf("it was trained in %s, want %s", t.x.Env.Name, placement.ServerlessID)
+		return p, fmt.Sprintf("it was trained in %s, want %s", t.x.Env.Name, placement.ID)
 	}
 	c := w.config
 	if !reflect.DeepEqual(own.Nodes, c.Nodes) || !reflect.DeepEqual(own.Amounts, c.Amounts) {
@@ -149,13 +150,13 @@ func (t *trained) onNodes(w *world) (p player, why string) {
 }
 
 // serverless is the configuration that the policy was trained in; nil where that is another environment.
-func (t *trained) serverless() *placement.ServerlessConfig {
-	c, _ := t.x.Env.Config.(*placement.ServerlessConfig)
+func (t *trained) serverless() *placement.Config {
+	c, _ := t.x.Env.Config.(*placement.Config)
 	return c
 }
 
 // deepRM is the same for DeepRM's cluster.
-func (t *trained) deepRM() *placement.DeepRMConfig {
-	c, _ := t.x.Env.Config.(*placement.DeepRMConfig)
+func (t *trained) deepRM() *deeprm.Config {
+	c, _ := t.x.Env.Config.(*deeprm.Config)
 	return c
 }

@@ -21,7 +21,7 @@ type nodesSize struct {
 	loads    []float64
 	gnn, dqn *trained
 	// change, where set, makes the cluster another one.
-	change func(*placement.ServerlessConfig)
+	change func(*placement.Config)
 }
 
 // quantities are what the paper's prose is about, and what verdicts are of.

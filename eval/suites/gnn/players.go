@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval"
@@ -68,18 +69,18 @@ func rules(list []named, newEnv func() (envs.Env, error)) ([]player, error) {
 }
 
 // deepRMRules are those of stoker/DeepRM-v1.
-func deepRMRules(c placement.DeepRMConfig) ([]player, error) {
+func deepRMRules(c deeprm.Config) ([]player, error) {
 	return rules([]named{{fcfsName, "fcfs", nil}, {sjfName, "sjf", nil}, {packerName, "packer", nil}, {starName, "tetris-star", nil}, {randomName, "random", nil}},
-		func() (envs.Env, error) { return catalog.NewEnv(placement.DeepRMID, &c, workload.Config{}) })
+		func() (envs.Env, error) { return catalog.NewEnv(deeprm.ID, &c, workload.Config{}) })
 }
 
 // nodeRules are those of stoker/Placement-v1. The last two give amounts by how many wait, which the paper's rules do not: a control
 // of what of a learned policy's lead is the choice of amounts alone.
 func nodeRules(w *world) ([]player, error) {
-	sjf, tetris := nodes.DefaultNodesSJF(), nodes.DefaultTetris()
+	sjf, tetris := nodes.DefaultSJF(), nodes.DefaultTetris()
 	sjf.Amount, tetris.Amount = nodes.Spread, nodes.Spread
 	return rules([]named{
 		{fcfsName, "fcfs-nodes", nil}, {sjfName, "sjf-nodes", nil}, {packerName, "packer-nodes", nil}, {tetrisName, "tetris", nil}, {randomName, "random-nodes", nil},
 		{sjfSpread, "sjf-nodes", &sjf}, {tetriSpread, "tetris", &tetris},
-	}, func() (envs.Env, error) { return catalog.NewEnv(placement.ServerlessID, &w.config, w.load) })
+	}, func() (envs.Env, error) { return catalog.NewEnv(placement.ID, &w.config, w.load) })
 }

@@ -1,0 +1,38 @@
+package deeprm
+
+import "github.com/stoker-rl/stoker/envs"
+
+// PackerConfig has nothing to choose.
+type PackerConfig struct{}
+
+// DefaultPacker returns it.
+func DefaultPacker() PackerConfig { return PackerConfig{} }
+
+// Packer starts the job that fits and whose demand has the largest product with what is free, Σ_r free_r·demand_r, the one in the
+// lowest place of several. It ignores how long jobs run.
+type Packer struct{ stateless }
+
+// NewPacker returns a policy for environments such as env.
+func NewPacker(_ PackerConfig, env envs.Env) (*Packer, error) {
+	r, err := newStateless("packer", env)
+	if err != nil {
+		return nil, err
+	}
+	return &Packer{r}, nil
+}
+
+// Act implements [envs.Policy].
+func (p *Packer) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o := &obs.Kinds[0]
+	best, most := -1, 0
+	for i := range p.Visible {
+		if !p.fits(o, i) {
+			continue
+		}
+		if a := p.alignment(o.Values, i); a > most {
+			best, most = i, a
+		}
+	}
+	p.choose(act, best)
+	return nil
+}

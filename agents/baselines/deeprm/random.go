@@ -1,0 +1,75 @@
+package deeprm
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// RandomConfig has nothing to choose.
+type RandomConfig struct{}
+
+// DefaultRandom returns it.
+func DefaultRandom() RandomConfig { return RandomConfig{} }
+
+// Random starts any of the jobs that fit, each as likely; time passes only where none does.
+type Random struct {
+	view
+	stream *rng.Stream
+}
+
+// NewRandom returns a policy for environments such as env.
+func NewRandom(_ RandomConfig, env envs.Env) (*Random, error) {
+	v, err := newView("random", env)
+	if err != nil {
+		return nil, err
+	}
+	return &Random{v, rng.NewStream(0, "random job")}, nil
+}
+
+// Name implements [envs.Policy].
+func (*Random) Name() string { return "random" }
+
+// Reset implements [envs.Policy].
+func (p *Random) Reset(seed uint64) error {
+	*p.stream = *rng.NewStream(seed, "random job")
+	return nil
+}
+
+// Act implements [envs.Policy]. It draws even where a deterministic action is asked for: it has no other.
+func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	o := &obs.Kinds[0]
+	chosen, n := -1, 0
+	for i := range p.Visible {
+		// The n-th takes the place of those before with probability 1/n: each is as likely in the end.
+		if p.fits(o, i) {
+			if n++; n == 1 || p.stream.IntN(n) == 0 {
+				chosen = i
+			}
+		}
+	}
+	p.choose(act, chosen)
+	return nil
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *Random) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*Random)
+	if !ok {
+		return fmt.Errorf("random: cannot be copied from %s", src.Name())
+	}
+	*p.stream = *s.stream
+	return nil
+}
+
+// AppendBinary implements [envs.Policy].
+func (p *Random) AppendBinary(b []byte) ([]byte, error) { return p.stream.AppendBinary(b) }
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *Random) UnmarshalBinary(b []byte) error {
+	if err := p.stream.UnmarshalBinary(b); err != nil {
+		return fmt.Errorf("random: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package deeprm
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/deeprm"
+)
+
+// view reads what a rule needs from an observation.
+type view struct {
+	deeprm.Layout
+	// exact says that the mask tells which jobs fit now: it does where the environment masks and books nothing.
+	exact bool
+}
+
+func newView(name string, env envs.Env) (view, error) {
+	e, ok := envs.As[*deeprm.Env](env)
+	if !ok {
+		return view{}, fmt.Errorf("%s: acts in %s only, not in %s", name, deeprm.ID, env.Spec().ID)
+	}
+	c := e.Config()
+	return view{deeprm.NewLayout(&c), c.Mask && c.Start == deeprm.StartNow}, nil
+}
+
+// fits reports whether the job in a place fits now for its whole length.
+func (v *view) fits(o *envs.KindObservation, place int) bool {
+	if v.exact {
+		return o.Mask[place]
+	}
+	return v.compare(o, place)
+}
+
+// compare is fits without a mask that tells.
+func (v *view) compare(o *envs.KindObservation, place int) bool {
+	n := v.Length(o.Values, place)
+	for r := range v.Resources {
+		d := v.Demand(o.Values, place, r)
+		for t := range n {
+			if v.Free(o.Values, r, t) < d {
+				return false
+			}
+		}
+	}
+	return n > 0
+}
+
+// alignment is the free slots of each resource in this time step times those that a job demands: the larger, the better the job
+// fills what is left.
+func (v *view) alignment(values []float32, place int) int {
+	a := 0
+	for r := range v.Resources {
+		a += v.Free(values, r, 0) * v.Demand(values, place, r)
+	}
+	return a
+}
+
+// choose writes an action; a place below 0 is moving on.
+func (v *view) choose(act *envs.Action, place int) {
+	if place < 0 {
+		place = v.Visible
+	}
+	act.Kinds[0][0] = float32(place)
+}
+
+// stateless is a rule that looks at the present observation only.
+type stateless struct {
+	view
+	name string
+}
+
+func newStateless(name string, env envs.Env) (stateless, error) {
+	v, err := newView(name, env)
+	return stateless{v, name}, err
+}
+
+// Name implements [envs.Policy].
+func (s *stateless) Name() string { return s.name }
+
+// Reset implements [envs.Policy].
+func (*stateless) Reset(uint64) error { return nil }
+
+// CopyFrom implements [envs.Policy].
+func (s *stateless) CopyFrom(src envs.Policy) error {
+	if src.Name() != s.name {
+		return fmt.Errorf("%s: cannot be copied from %s", s.name, src.Name())
+	}
+	return nil
+}
+
+// AppendBinary implements [envs.Policy]: there is nothing to save.
+func (*stateless) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+
+// UnmarshalBinary implements [envs.Policy].
+func (s *stateless) UnmarshalBinary(b []byte) error {
+	if len(b) != 0 {
+		return fmt.Errorf("%s: saved state has %d bytes, want none", s.name, len(b))
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package deeprm
+
+import "testing"
+
+// BenchmarkStep starts the first job that fits, else moves on.
+func BenchmarkStep(b *testing.B) {
+	for _, form := range []string{Compact, Image} {
+		b.Run(form, func(b *testing.B) {
+			c := Default()
+			c.Observation = form
+			p := play(b, c, 0, nil)
+			mask := p.obs.Kinds[0].Mask
+			b.ReportAllocs()
+			seed := uint64(0)
+			for b.Loop() {
+				a := 0
+				for !mask[a] {
+					a++
+				}
+				p.act.Kinds[0][0] = float32(a)
+				if err := p.env.Step(p.act, p.obs, p.out); err != nil {
+					b.Fatal(err)
+				}
+				if p.ended() {
+					seed++
+					if err := p.env.Reset(seed, nil, p.obs); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

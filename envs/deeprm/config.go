@@ -1,0 +1,266 @@
+package deeprm
+
+import (
+	"fmt"
+	"math"
+)
+
+// What a policy sees, as [Config.Observation] names it.
+const (
+	// Image is the published picture: cluster, visible jobs, backlog and time since the last arrival, a row per time step.
+	Image = "image"
+	// Compact is the published list of numbers that says nearly the same.
+	Compact = "compact"
+)
+
+// When a job may start, as [Config.Start] names it.
+const (
+	// StartNow places a job only where it fits from this time step on.
+	StartNow = "now"
+	// StartEarliest books the earliest start within the horizon, as the published code does.
+	StartEarliest = "earliest"
+)
+
+// When an episode ends, as [Config.End] names it.
+const (
+	// AllDone ends an episode when the last job has left.
+	AllDone = "all_done"
+	// NoNewJob cuts it when the last job may have arrived.
+	NoNewJob = "no_new_job"
+)
+
+// Between is a range of whole numbers, both ends included.
+type Between struct {
+	// Low is the smallest.
+	Low int `yaml:"low" json:"low"`
+	// High is the largest.
+	High int `yaml:"high" json:"high"`
+}
+
+// Job is a job that is given rather than drawn.
+type Job struct {
+	// At is the time step in which it arrives.
+	At int `yaml:"at" json:"at"`
+	// Length is the number of time steps for which it runs.
+	Length int `yaml:"length" json:"length"`
+	// Demand is the number of slots of each resource that it holds while it runs.
+	Demand []int `yaml:"demand" json:"demand"`
+}
+
+// Defects are what the published code does and hardly meant to; all false by default.
+type Defects struct {
+	// SkipFirst never gives the job of time step 0: the code moves to the next one before it looks.
+	SkipFirst bool `yaml:"skip_first" json:"skip_first"`
+	// SkipLastStart leaves out the last start at which a job would still end within the horizon.
+	SkipLastStart bool `yaml:"skip_last_start" json:"skip_last_start"`
+	// LateRemoval overlooks the job after one that leaves, because a list is changed while it is gone through: jobs that
+	// end together are charged for, and keep the episode going, some steps longer.
+	LateRemoval bool `yaml:"late_removal" json:"late_removal"`
+	// FloorSlowdown reports slowdowns rounded down, as division in Python 2 does. Rewards do not depend on it.
+	FloorSlowdown bool `yaml:"floor_slowdown" json:"floor_slowdown"`
+}
+
+// Config configures [Env]. The defaults are the published code's with the ten visible jobs of its experiments, less its
+// defects.
+type Config struct {
+	// Rate is the probability that a job arrives in a time step. The load is Rate × mean length × mean demand / slots: 1.845 × Rate by
+	// default.
+	Rate float64 `yaml:"rate" json:"rate"`
+	// Steps is the number of time steps in which a job may arrive.
+	Steps int `yaml:"steps" json:"steps"`
+	// Sets is the number of job sets that recur. 0 draws a new one for every seed; otherwise a seed chooses among them, or
+	// the option set names one.
+	Sets int `yaml:"sets" json:"sets"`
+	// SetSeed is the seed of job sets that recur.
+	SetSeed uint64 `yaml:"set_seed" json:"set_seed"`
+	// Jobs are job sets that are given; then none are drawn, and Sets is their number.
+	Jobs [][]Job `yaml:"jobs" json:"jobs"`
+
+	// Short and Long are the lengths of short and long jobs in time steps, uniform.
+	Short Between `yaml:"short" json:"short"`
+	Long  Between `yaml:"long" json:"long"`
+	// ShortShare is the probability that a job is short.
+	ShortShare float64 `yaml:"short_share" json:"short_share"`
+	// Dominant is a job's demand of one resource, uniform, which one too; Other its demand of each other resource.
+	Dominant Between `yaml:"dominant" json:"dominant"`
+	Other    Between `yaml:"other" json:"other"`
+
+	// Resources is the number of resources, Slots how much there is of each.
+	Resources int `yaml:"resources" json:"resources"`
+	Slots     int `yaml:"slots" json:"slots"`
+	// Horizon is the number of time steps that are seen and can be booked.
+	Horizon int `yaml:"horizon" json:"horizon"`
+	// Visible is the number of waiting jobs that are seen whole and can be chosen.
+	Visible int `yaml:"visible" json:"visible"`
+	// Backlog is the number of jobs that can wait behind them; of more, those that arrive are dropped.
+	Backlog int `yaml:"backlog" json:"backlog"`
+
+	// Observation is image or compact.
+	Observation string `yaml:"observation" json:"observation"`
+	// Greys is one more than the number of grey levels that tell running jobs apart in the image, drawn in another order for each episode.
+	Greys int `yaml:"greys" json:"greys"`
+	// Since is the number of time steps without an arrival from which on the image shows no difference.
+	Since int `yaml:"since" json:"since"`
+
+	// Start is now or earliest.
+	Start string `yaml:"start" json:"start"`
+	// Mask forbids jobs that cannot be placed. Without it choosing one, or an empty place, is moving on, as published.
+	Mask bool `yaml:"mask" json:"mask"`
+	// End is all_done or no_new_job.
+	End string `yaml:"end" json:"end"`
+	// MaxTime is the time step after which an episode is cut.
+	MaxTime int `yaml:"max_time" json:"max_time"`
+	// Defects are those of the published code.
+	Defects Defects `yaml:"defects" json:"defects"`
+}
+
+// Default returns the setting of DeepRM's experiments at its default rate of 0.7.
+func Default() Config {
+	return Config{
+		Rate: 0.7, Steps: 50,
+		Short: Between{1, 3}, Long: Between{10, 15}, ShortShare: 0.8, Dominant: Between{5, 10}, Other: Between{1, 2},
+		Resources: 2, Slots: 10, Horizon: 20, Visible: 10, Backlog: 60,
+		Observation: Image, Greys: 40, Since: 10,
+		Start: StartNow, Mask: true, End: AllDone, MaxTime: 2000,
+	}
+}
+
+// Published returns [Default] with every rule as the published code has it: future starts are booked, nothing is masked,
+// and all defects are there.
+func Published() Config {
+	c := Default()
+	c.Start, c.Mask = StartEarliest, false
+	c.Defects = Defects{SkipFirst: true, SkipLastStart: true, LateRemoval: true, FloorSlowdown: true}
+	return c
+}
+
+// Load is the share of the cluster that arrives in a time step, of the mean resource: Rate × mean length × mean demand / Slots.
+func (c *Config) Load() float64 {
+	length := float64(c.ShortShare*c.Short.mean()) + float64((1-c.ShortShare)*c.Long.mean())
+	demand := (c.Dominant.mean() + float64(float64(c.Resources-1)*c.Other.mean())) / float64(c.Resources)
+	return c.Rate * length * demand / float64(c.Slots)
+}
+
+// mean is rounded at once: halving is a product to the compiler, which it would fuse with a sum.
+func (b Between) mean() float64 { return float64(float64(b.Low+b.High) / 2) }
+
+// Limits that keep states small and sums exact.
+const (
+	mostResources = lanes
+	mostSlots     = 1 << 12
+	mostSteps     = 1 << 16
+)
+
+// Validate names the first field that is wrong.
+func (c *Config) Validate() error {
+	last := c.Horizon
+	if c.Start == StartEarliest && c.Defects.SkipLastStart {
+		last--
+	}
+	for _, f := range []struct {
+		key         string
+		got, lo, hi int
+	}{
+		{"steps", c.Steps, 1, mostSteps}, {"sets", c.Sets, 0, math.MaxInt32},
+		{"resources", c.Resources, 1, mostResources}, {"slots", c.Slots, 1, mostSlots}, {"horizon", c.Horizon, 1, 1 << 12},
+		{"visible", c.Visible, 1, 1 << 10}, {"backlog", c.Backlog, 0, mostSteps}, {"greys", c.Greys, 2, 1 << 15}, {"since", c.Since, 1, math.MaxInt32},
+		{"max_time", c.MaxTime, c.Steps, 1 << 24},
+	} {
+		if f.got < f.lo || f.got > f.hi {
+			return fmt.Errorf("%s is %d, want %d to %d", f.key, f.got, f.lo, f.hi)
+		}
+	}
+	for _, f := range []struct {
+		key string
+		got float64
+	}{{"rate", c.Rate}, {"short_share", c.ShortShare}} {
+		if !(f.got >= 0 && f.got <= 1) { // also for NaN
+			return fmt.Errorf("%s is %g, want 0 to 1", f.key, f.got)
+		}
+	}
+	for _, f := range []struct {
+		key  string
+		got  Between
+		hi   int
+		what string
+	}{
+		{"short", c.Short, last, "time steps that can be booked"}, {"long", c.Long, last, "time steps that can be booked"},
+		{"dominant", c.Dominant, c.Slots, "slots of each resource"}, {"other", c.Other, c.Slots, "slots of each resource"},
+	} {
+		if f.got.Low < 1 || f.got.High < f.got.Low {
+			return fmt.Errorf("%s is %d to %d, want 1 ≤ low ≤ high", f.key, f.got.Low, f.got.High)
+		}
+		if f.got.High > f.hi {
+			return fmt.Errorf("%s.high is %d: such a job never fits, the cluster has %d %s", f.key, f.got.High, f.hi, f.what)
+		}
+	}
+	for _, f := range []struct {
+		key, got, a, b string
+	}{{"observation", c.Observation, Image, Compact}, {"start", c.Start, StartNow, StartEarliest}, {"end", c.End, AllDone, NoNewJob}} {
+		if f.got != f.a && f.got != f.b {
+			return fmt.Errorf("%s is %q, want %q or %q", f.key, f.got, f.a, f.b)
+		}
+	}
+	return c.validateJobs(last)
+}
+
+// validateJobs checks the job sets that are given; jobs may be as long as last.
+func (c *Config) validateJobs(last int) error {
+	if len(c.Jobs) > 0 && c.Sets != 0 && c.Sets != len(c.Jobs) {
+		return fmt.Errorf("sets is %d, but jobs has %d sets; want 0 or as many", c.Sets, len(c.Jobs))
+	}
+	for s, set := range c.Jobs {
+		taken := make(map[int]int, len(set))
+		for i, j := range set {
+			at := fmt.Sprintf("jobs[%d][%d]", s, i)
+			if j.At < 0 || j.At >= c.Steps {
+				return fmt.Errorf("%s arrives in time step %d, want 0 to %d", at, j.At, c.Steps-1)
+			}
+			if other, ok := taken[j.At]; ok {
+				return fmt.Errorf("%s arrives in time step %d as jobs[%d][%d] does, want at most one in a step", at, j.At, s, other)
+			}
+			taken[j.At] = i
+			if j.Length < 1 || j.Length > last {
+				return fmt.Errorf("%s runs for %d time steps, want 1 to the %d that can be booked", at, j.Length, last)
+			}
+			if len(j.Demand) != c.Resources {
+				return fmt.Errorf("%s demands %d resources, want %d", at, len(j.Demand), c.Resources)
+			}
+			for r, d := range j.Demand {
+				if d < 1 || d > c.Slots {
+					return fmt.Errorf("%s demands %d slots of resource %d, want 1 to the %d that the cluster has", at, d, r, c.Slots)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// longest and largest bound what a job can be: lengths in time steps, demands in slots.
+func (c *Config) longest() int {
+	return c.extreme(max(c.Short.High, c.Long.High), func(j Job) int { return j.Length })
+}
+
+func (c *Config) largest() int {
+	return c.extreme(max(c.Dominant.High, c.Other.High), func(j Job) int {
+		m := 1
+		for _, d := range j.Demand {
+			m = max(m, d)
+		}
+		return m
+	})
+}
+
+// extreme is drawn where jobs are drawn, else the largest of those given.
+func (c *Config) extreme(drawn int, of func(Job) int) int {
+	if len(c.Jobs) == 0 {
+		return drawn
+	}
+	m := 1
+	for _, set := range c.Jobs {
+		for _, j := range set {
+			m = max(m, of(j))
+		}
+	}
+	return m
+}

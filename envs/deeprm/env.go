@@ -1,0 +1,262 @@
+package deeprm
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// ID names the environment.
+const ID = "stoker/DeepRM-v1"
+
+// Env is a cluster in which at most one job arrives in each time step and waits, in a visible place or in the backlog behind them, until
+// somebody starts it. An action is the number of a visible place, or the number of places to move on. A placement takes no time: the
+// step's Elapsed is 0, and the same time step goes on; moving on lets one time step (1 s) pass.
+//
+// The reward of moving on is −Σ 1/length over the jobs in the system afterwards (HotNets eq. 1, undiscounted), so that an episode's return
+// is minus the sum of all slowdowns, up to what arrives and what leaves in the same step; that of a placement is 0.
+//
+// Options: set (int) names one of the job sets that recur.
+type Env struct {
+	c       Config
+	spec    *envs.Spec
+	source  source
+	print   string    // of the configuration, to compare
+	booking bool      // starts are booked ahead
+	inverse []int64   // 1/length, in units of 1/one
+	usage   []float64 // share of all slots in use, by the number of those free
+	screen  screen
+
+	seed    uint64
+	begun   bool // there has been a Reset
+	running bool // an episode is under way
+	now     int32
+	cluster cluster
+	jobs    []job    // by time step of arrival
+	visible []int32  // job in each visible place, −1 where there is none
+	needs   []uint64 // what the job in each visible place demands; more than there is where there is none
+	backlog []int32  // a ring
+	first   int      // the ring's oldest
+	waiting int      // jobs in the ring
+	active  []int32  // jobs that run or are booked, in the order of their placement
+	soonest int32    // no active job leaves before this time step
+	shown   int      // visible jobs
+	weight  int64    // Σ 1/length over jobs in the system, in units of 1/one
+	placed  []placement
+	ends    []float64 // slowdowns of the jobs that left in the last step
+	tally   tally
+}
+
+// placement is what an episode is made of: together with the time, placements say all that was decided.
+type placement struct{ at, place int32 }
+
+// one is 1 in the fixed-point numbers in which 1/length is summed, so that sums are exact whatever the order.
+const one = 1 << 40
+
+// second is how long a time step lasts, in microseconds: the published environment's steps have no length.
+const second = 1_000_000
+
+// Info of a step, in this order.
+const (
+	infoSlowdown = iota
+	infoFinished
+	infoDropped
+	infoWaiting
+	infoUtilisation
+	infos
+)
+
+// New returns the environment, which wants Reset.
+func New(c Config) (*Env, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	e := &Env{
+		c: c, print: fmt.Sprintf("%+v", c), booking: c.Start == StartEarliest, inverse: make([]int64, c.longest()+1),
+		cluster: cluster{free: make([]uint64, c.Horizon)}, jobs: make([]job, c.Steps), visible: make([]int32, c.Visible),
+		needs:   make([]uint64, c.Visible),
+		backlog: make([]int32, c.Backlog), active: make([]int32, 0, c.Steps), placed: make([]placement, 0, c.Steps),
+		ends: make([]float64, 0, c.Steps),
+	}
+	e.source = newSource(&e.c)
+	for n := 1; n < len(e.inverse); n++ {
+		e.inverse[n] = one / int64(n)
+	}
+	all := c.Resources * c.Slots
+	e.usage = make([]float64, all+1)
+	for free := range e.usage {
+		e.usage[free] = float64(all-free) / float64(all)
+	}
+	for r := range c.Resources {
+		e.cluster.full |= uint64(c.Slots) << (16 * r)
+	}
+	e.screen = newScreen(&e.c)
+	e.spec = e.describe()
+	return e, nil
+}
+
+func (e *Env) describe() *envs.Spec {
+	layout := NewLayout(&e.c)
+	features, units := layout.names()
+	return &envs.Spec{
+		ID: ID, Doc: "Start waiting jobs on a cluster of several resources, one after another, then let a time step pass.",
+		Kinds: []envs.Kind{{
+			Name: "scheduler", Agents: 1, Observation: layout.space(), Action: envs.Discrete{N: e.c.Visible + 1},
+			Features: features, FeatureUnits: units, Actions: []string{"place"},
+		}},
+		Step: envs.Timing{Unit: "decision"},
+		Info: []envs.Quantity{
+			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Last, Doc: "mean over the jobs finished so far of (finish − arrival) / length; at a cut the others count too, with their time so far"},
+			{Name: "finished", Unit: "jobs", Better: envs.Higher, Reduce: envs.Last, Doc: "jobs finished so far"},
+			{Name: "dropped", Unit: "jobs", Better: envs.Lower, Reduce: envs.Last, Doc: "jobs that found the backlog full so far"},
+			{Name: "waiting", Unit: "jobs", Better: envs.Lower, Reduce: envs.PerTime, Doc: "jobs that are visible or in the backlog"},
+			{Name: "utilisation", Unit: "1", Better: envs.Higher, Reduce: envs.PerTime, Doc: "share of the slots in use, mean over resources"},
+		},
+		Samples: []envs.Quantity{{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Mean, Doc: "of each job that finished"}},
+	}
+}
+
+// Spec implements [envs.Env].
+func (e *Env) Spec() *envs.Spec { return e.spec }
+
+// Config returns the configuration.
+func (e *Env) Config() Config { return e.c }
+
+// TraceDraws implements [envs.DrawTracer].
+func (e *Env) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) {
+	e.source.traced = f
+}
+
+// AppendSamples implements [envs.Sampler].
+func (e *Env) AppendSamples(_ int, dst []float64) []float64 { return append(dst, e.ends...) }
+
+// Set is the job set of the episode, −1 where every seed draws its own.
+func (e *Env) Set() int { return e.source.set }
+
+// Reset implements [envs.Env].
+func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
+	set, err := e.chooseSet(seed, options)
+	if err != nil {
+		return err
+	}
+	e.begin(seed, set)
+	e.see(obs)
+	return nil
+}
+
+// chooseSet returns the option's job set, or the seed's.
+func (e *Env) chooseSet(seed uint64, options envs.Options) (int, error) {
+	n := e.source.sets()
+	set := -1
+	if n > 0 {
+		set = rng.New(seed, "job set").IntN(n)
+	}
+	for name, v := range options {
+		if name != "set" {
+			return 0, fmt.Errorf("%s: unknown option %q, want set", ID, name)
+		}
+		k, ok := v.(int)
+		if !ok || k < 0 || k >= n {
+			return 0, fmt.Errorf("%s: option set is %v, want an int from 0 to below %d, the number of job sets that recur", ID, v, n)
+		}
+		set = k
+	}
+	return set, nil
+}
+
+// begin starts an episode at time step 0.
+func (e *Env) begin(seed uint64, set int) {
+	e.seed, e.begun, e.running, e.now = seed, true, true, 0
+	e.source.begin(seed, set)
+	e.cluster.clear()
+	clear(e.jobs)
+	for i := range e.visible {
+		e.visible[i], e.needs[i] = -1, never
+	}
+	e.first, e.waiting, e.shown, e.weight, e.soonest = 0, 0, 0, 0, math.MaxInt32
+	e.active, e.placed, e.ends, e.tally = e.active[:0], e.placed[:0], e.ends[:0], tally{}
+	e.screen.clear()
+	e.screen.shuffle(seed, &e.source)
+	if !e.c.Defects.SkipFirst {
+		e.arrive()
+	}
+}
+
+// Step implements [envs.Env].
+func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if !e.running {
+		return fmt.Errorf("%s: step outside an episode, want Reset", ID)
+	}
+	if len(act.Kinds) != 1 || len(act.Kinds[0]) != 1 {
+		return envs.CheckAction(e.spec, nil, act)
+	}
+	x := act.Kinds[0][0]
+	place, start := int(x), -1
+	if float32(place) != x || uint(place) > uint(e.c.Visible) { // also for NaN
+		return envs.CheckAction(e.spec, nil, act)
+	}
+	if place < e.c.Visible {
+		start = e.start(place)
+		if start < 0 && e.c.Mask {
+			return e.forbidden(place)
+		}
+	}
+	out.Rewards[0][0], out.Terminated, out.Truncated, out.Elapsed = 0, false, false, 0
+	used := e.utilisation()
+	if start >= 0 {
+		e.place(place, start)
+	} else {
+		out.Terminated, out.Truncated = e.move()
+		out.Rewards[0][0] = float32(-float64(e.weight) / one)
+		out.Elapsed = second
+	}
+	info := out.Info[:infos]
+	info[infoSlowdown], info[infoFinished], info[infoDropped] = e.tally.mean, float64(e.tally.finished), float64(e.tally.dropped)
+	info[infoWaiting], info[infoUtilisation] = float64(e.shown+e.waiting), used
+	e.see(obs)
+	return nil
+}
+
+// forbidden says why a place cannot be chosen.
+func (e *Env) forbidden(place int) error {
+	j := e.visible[place]
+	if j < 0 {
+		return fmt.Errorf("%s: place %d is chosen, in which no job waits; its mask forbids it", ID, place)
+	}
+	return fmt.Errorf("%s: place %d is chosen, whose job of %d time steps does not fit; its mask forbids it", ID, place, e.jobs[j].length)
+}
+
+// utilisation is the share of the slots in use in this time step, the mean over resources.
+func (e *Env) utilisation() float64 {
+	free := 0
+	for r := range e.c.Resources {
+		free += lane(e.cluster.free[0], r)
+	}
+	return e.usage[free]
+}
+
+// see writes what the scheduler sees.
+func (e *Env) see(obs *envs.Observation) {
+	k := &obs.Kinds[0]
+	k.Active[0] = true
+	copy(k.Values, e.screen.seen())
+	mask := k.Mask[:len(e.needs)+1]
+	switch {
+	case !e.c.Mask:
+		for p := range mask {
+			mask[p] = true
+		}
+	case e.booking:
+		for p := range e.needs {
+			mask[p] = e.start(p) >= 0
+		}
+	default:
+		free := e.cluster.free[0]
+		for p, n := range e.needs {
+			mask[p] = room(free, n)
+		}
+	}
+	mask[len(e.needs)] = true
+}

@@ -1,0 +1,152 @@
+package deeprm
+
+import "github.com/stoker-rl/stoker/rng"
+
+// picture is the image.
+type picture struct {
+	Layout
+	values  []float32
+	width   int       // of a row
+	levels  []float32 // grey levels in the episode's order
+	used    []bool    // by level
+	blocks  []block   // by place, as drawn
+	waiting int       // jobs of the backlog, as drawn
+	since   int       // time steps without an arrival, up to most
+	most    int
+}
+
+// block is the size of a visible job as it is drawn.
+type block struct {
+	length int
+	demand uint64
+}
+
+func newPicture(c *Config, l Layout) *picture {
+	return &picture{
+		Layout: l, values: make([]float32, l.Width()), width: l.columns(), levels: make([]float32, c.Greys-1),
+		used: make([]bool, c.Greys-1), blocks: make([]block, c.Visible), most: c.Since,
+	}
+}
+
+func (p *picture) seen() []float32 { return p.values }
+
+func (p *picture) clear() {
+	clear(p.values)
+	clear(p.blocks)
+	p.waiting, p.since = 0, 0
+}
+
+// shuffle puts the grey levels k/greys in an order that says nothing (Fisher and Yates).
+func (p *picture) shuffle(seed uint64, s *source) {
+	for i := range p.levels {
+		p.levels[i] = float32(i+1) / float32(len(p.levels)+1)
+	}
+	key := rng.New(seed, "grey level")
+	for i := len(p.levels) - 1; i > 0; i-- {
+		k := key.With(uint64(i)).IntN(i + 1)
+		s.report("grey level", uint64(i), 0, float64(k))
+		p.levels[i], p.levels[k] = p.levels[k], p.levels[i]
+	}
+}
+
+func (p *picture) place(place int, j *job) {
+	b := &p.blocks[place]
+	p.paint(place, *b, 0)
+	*b = block{}
+	if j != nil {
+		*b = block{int(j.length), j.demand}
+		p.paint(place, *b, 1)
+	}
+}
+
+func (p *picture) paint(place int, b block, x float32) {
+	for r := range p.Resources {
+		at, n := p.block(r, place), lane(b.demand, r)
+		for range b.length {
+			fill(p.values[at:at+n], x)
+			at += p.width
+		}
+	}
+}
+
+// backlog fills the cells of its columns row by row.
+func (p *picture) backlog(waiting int) {
+	w := p.backlogColumns()
+	for i := min(waiting, p.waiting); i < max(waiting, p.waiting); i++ {
+		x := float32(0)
+		if i < waiting {
+			x = 1
+		}
+		p.values[i/w*p.width+p.width-1-w+i%w] = x
+	}
+	p.waiting = waiting
+}
+
+// placed gives a job's cells, the first free ones of each row, the first grey level that no other job has. Where there are more jobs than
+// levels, it shares one.
+func (p *picture) placed(e *Env, j *job, start int) {
+	clear(p.used)
+	for _, i := range e.active {
+		if o := &e.jobs[i]; o.finish > e.now {
+			p.used[o.grey] = true
+		}
+	}
+	j.grey = int32(len(e.placed) % len(p.used))
+	for i, used := range p.used {
+		if !used {
+			j.grey = int32(i)
+			break
+		}
+	}
+	x := p.levels[j.grey]
+	for r := range p.Resources {
+		at := start*p.width + r*p.perResource()
+		for range j.length {
+			left := lane(j.demand, r)
+			for i, v := range p.values[at : at+p.Slots] {
+				if left == 0 {
+					break
+				}
+				if v == 0 {
+					p.values[at+i] = x
+					left--
+				}
+			}
+			at += p.width
+		}
+	}
+}
+
+func (p *picture) arrived() { p.age(0) }
+
+func (p *picture) moved(*Env) {
+	for r := range p.Resources {
+		at := r * p.perResource()
+		for range p.Horizon - 1 {
+			copy(p.values[at:at+p.Slots], p.values[at+p.width:at+p.width+p.Slots])
+			at += p.width
+		}
+		clear(p.values[at : at+p.Slots])
+	}
+	p.age(min(p.since+1, p.most))
+}
+
+// age shows the time since the last arrival in the last column.
+func (p *picture) age(since int) {
+	if since == p.since {
+		return
+	}
+	p.since = since
+	x := float32(float64(since) / float64(p.most))
+	for at := p.width - 1; at < len(p.values); at += p.width {
+		p.values[at] = x
+	}
+}
+
+func (p *picture) copyFrom(src screen) {
+	o := src.(*picture) // the configurations are equal
+	copy(p.values, o.values)
+	copy(p.levels, o.levels)
+	copy(p.blocks, o.blocks)
+	p.waiting, p.since = o.waiting, o.since
+}

@@ -1,0 +1,142 @@
+package deeprm
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Layout says where the numbers of an observation of [Env] stand, and reads them. An image is [Horizon, width], row by row: for each
+// resource the slots of the cluster (the grey levels of running jobs, 0 where free) and a block of ones for each visible job, as
+// wide as its demand and as high as its length; then the backlog, a cell for each job; then the time since the last arrival. A compact
+// observation is, one after another: the jobs that run in each time step, the free slots of each resource in each
+// time step, length and demands of each visible job, and the number of jobs in the backlog.
+type Layout struct {
+	// Image tells the two forms apart.
+	Image bool
+	// Resources, Slots, Horizon and Visible are the configuration's; Size is the largest demand that an image has room for.
+	Resources, Slots, Horizon, Visible, Size int
+
+	steps, length, backlog int // bounds: jobs of an episode, their length, jobs in the backlog
+	first, stride          int // of a compact observation: where the numbers of place 0 begin, and how many a place has
+}
+
+// NewLayout returns the layout of a valid configuration's observations.
+func NewLayout(c *Config) Layout {
+	return Layout{
+		Image: c.Observation == Image, Resources: c.Resources, Slots: c.Slots, Horizon: c.Horizon, Visible: c.Visible,
+		Size: c.largest(), steps: c.Steps, length: c.longest(), backlog: c.Backlog,
+		first: (c.Resources + 1) * c.Horizon, stride: c.Resources + 1,
+	}
+}
+
+// Columns of an image: those of one resource, of the backlog, and all of them.
+func (l *Layout) perResource() int    { return l.Slots + l.Visible*l.Size }
+func (l *Layout) backlogColumns() int { return (l.backlog + l.Horizon - 1) / l.Horizon }
+func (l *Layout) columns() int        { return l.Resources*l.perResource() + l.backlogColumns() + 1 }
+
+// Width is the number of values of an observation.
+func (l *Layout) Width() int {
+	if l.Image {
+		return l.Horizon * l.columns()
+	}
+	return (l.Resources+1)*(l.Horizon+l.Visible) + 1
+}
+
+// block is where the image's block of a place begins in each row.
+func (l *Layout) block(resource, place int) int {
+	return resource*l.perResource() + l.Slots + place*l.Size
+}
+
+// row is where a compact observation's numbers of a place begin.
+func (l *Layout) row(place int) int { return l.first + place*l.stride }
+
+// Length is the length of the job in a visible place in time steps, 0 where there is none.
+func (l *Layout) Length(values []float32, place int) int {
+	if !l.Image {
+		return int(values[l.first+place*l.stride])
+	}
+	return l.rows(values, place)
+}
+
+// rows is the height of the block of a visible place, apart so that reading a compact observation takes no call.
+func (l *Layout) rows(values []float32, place int) int {
+	n := 0
+	for at := l.block(0, place); n < l.Horizon && values[at] != 0; at += l.columns() {
+		n++
+	}
+	return n
+}
+
+// Demand is the slots of a resource that the job in a visible place demands.
+func (l *Layout) Demand(values []float32, place, resource int) int {
+	if !l.Image {
+		return int(values[l.row(place)+1+resource])
+	}
+	n := 0
+	for at := l.block(resource, place); n < l.Size && values[at+n] != 0; {
+		n++
+	}
+	return n
+}
+
+// Free is the slots of a resource that are free in a time step of the horizon, counted from now.
+func (l *Layout) Free(values []float32, resource, step int) int {
+	if !l.Image {
+		return int(values[(1+resource)*l.Horizon+step])
+	}
+	n := 0
+	at := step*l.columns() + resource*l.perResource()
+	for _, x := range values[at : at+l.Slots] {
+		if x == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// space is what observations are in.
+func (l *Layout) space() envs.Box {
+	if l.Image {
+		return envs.NewBox(l.Width(), 0, 1)
+	}
+	b := envs.NewBox(l.Width(), 0, float32(l.backlog))
+	fill(b.High[:l.Horizon], float32(l.steps))
+	fill(b.High[l.Horizon:(l.Resources+1)*l.Horizon], float32(l.Slots))
+	for p := range l.Visible {
+		row := b.High[l.row(p):l.row(p+1)]
+		fill(row, float32(l.Size))
+		row[0] = float32(l.length)
+	}
+	return b
+}
+
+// names are those of a compact observation's features, with units; an image's pixels have none.
+func (l *Layout) names() (features, units []string) {
+	if l.Image {
+		return nil, nil
+	}
+	add := func(name, unit string) { features, units = append(features, name), append(units, unit) }
+	for t := range l.Horizon {
+		add(fmt.Sprintf("jobs placed at +%d", t), "jobs")
+	}
+	for r := range l.Resources {
+		for t := range l.Horizon {
+			add(fmt.Sprintf("free of resource %d at +%d", r, t), "slots")
+		}
+	}
+	for p := range l.Visible {
+		add(fmt.Sprintf("length in place %d", p), "steps")
+		for r := range l.Resources {
+			add(fmt.Sprintf("demand of resource %d in place %d", r, p), "slots")
+		}
+	}
+	add("backlog", "jobs")
+	return features, units
+}
+
+func fill(s []float32, x float32) {
+	for i := range s {
+		s[i] = x
+	}
+}
