@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Actor is a network as it acts, with memory for a fixed number of rows. It doesn't allocate once made.
+// Actor runs a network that acts, for a fixed number of rows. It does not allocate once made.
 type Actor struct {
 	e    nets.Engine
 	Net  nets.Net
@@ -20,11 +20,11 @@ type Actor struct {
 func NewActor(e nets.Engine, net nets.Net, rows int) (*Actor, error) {
 	obs, n := net.Arch().Inputs()[0].Width, net.Arch().Output().Width
 	a := &Actor{e: e, Net: net, pass: NewPass(net, rows), seen: e.NewTensor(1, rows, obs), Out: make([]float32, rows*n)}
-	a.net() // so that acting finds its memory made
+	a.net() // makes the engine's memory before the first step
 	return a, e.Err()
 }
 
-// Run fills Out from what rows see, [rows, obs].
+// Run fills Out from observations, [rows, obs].
 func (a *Actor) Run(seen []float32) error {
 	a.seen.Set(seen)
 	a.net()
@@ -39,8 +39,8 @@ func (a *Actor) Row(i int) []float32 {
 	return a.Out[i*n : (i+1)*n]
 }
 
-// Hand copies the parameters of a net on engine train to the one that acts, by way of buf where the engines differ.
-func (a *Actor) Hand(train nets.Engine, from nets.Net, buf []float32) error {
+// Sync copies the parameters of a net on engine train to the one that acts, by way of buf where the engines differ.
+func (a *Actor) Sync(train nets.Engine, from nets.Net, buf []float32) error {
 	if train == a.e {
 		a.e.Copy(a.Net.Params(), from.Params())
 	} else {

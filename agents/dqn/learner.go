@@ -80,10 +80,11 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 		return nil, err
 	}
 	l.params = make([]float32, nets.Size(net.Params()))
-	return l, l.hand()
+	return l, l.syncActor()
 }
 
-func (l *Learner) hand() error { return l.actor.Hand(l.ctx.Train, l.update.net, l.params) }
+// syncActor copies the learned parameters to the net that acts.
+func (l *Learner) syncActor() error { return l.actor.Sync(l.ctx.Train, l.update.net, l.params) }
 
 // Act implements [agents.Learner].
 func (l *Learner) Act(v *envs.Vector) error {
@@ -174,7 +175,7 @@ func (l *Learner) Update() error {
 		l.update.follows(l.c.Tau)
 		l.aimed = due
 	}
-	if err := l.hand(); err != nil {
+	if err := l.syncActor(); err != nil {
 		return fmt.Errorf("dqn: %w", err)
 	}
 	return nil
@@ -242,7 +243,7 @@ func (l *Learner) Save(s *agents.State) error {
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
 	l.acted = false
-	if err := errors.Join(l.parts().Load(s), l.hand()); err != nil {
+	if err := errors.Join(l.parts().Load(s), l.syncActor()); err != nil {
 		return fmt.Errorf("dqn: %w", err)
 	}
 	return nil
@@ -250,7 +251,7 @@ func (l *Learner) Load(s *agents.State) error {
 
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
-	if err := errors.Join(l.parts().Adopt(s), l.hand()); err != nil {
+	if err := errors.Join(l.parts().Adopt(s), l.syncActor()); err != nil {
 		return fmt.Errorf("dqn: %w", err)
 	}
 	return nil

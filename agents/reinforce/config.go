@@ -8,18 +8,21 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Baselines: what is taken off the return.
+// Baselines: what is subtracted from the return.
 const (
 	// Value is a learned value of the state.
 	Value = "value"
-	// Sequence is the mean return from the same step on, over the update's episodes of the same sequence; those that have ended count as
-	// 0 (DeepRM). An environment whose episodes recur says which one it is in by a method Set() int; without it all episodes are of one
-	// sequence.
+	// Sequence is the mean return from the same step on, over the update's episodes of the same sequence. Episodes that
+	// have ended count as 0 (DeepRM). An environment whose episodes recur says which one it is in by a method Set() int;
+	// without it all episodes are of one sequence.
 	Sequence = "sequence"
-	// Twin is what a rule would have got in the choice's place, on a copy that meets the same future.
-	Twin = "twin"
-	// None takes nothing off.
+	// Counterfactual is what a rule would have earned in the choice's place, on a copy that meets the same future.
+	Counterfactual = "counterfactual"
+	// None subtracts nothing.
 	None = "none"
+
+	// oldCounterfactual is how earlier versions spelled it.
+	oldCounterfactual = "twin"
 )
 
 // Config configures the learner.
@@ -28,86 +31,88 @@ type Config struct {
 	Hidden []int `yaml:"hidden" json:"hidden"`
 	// Activation of the hidden layers: relu or tanh.
 	Activation string `yaml:"activation" json:"activation"`
-	// FinalBound, where positive, draws the policy's last layer from ±FinalBound, so that learning begins with all choices alike.
+	// FinalBound, where positive, draws the policy's last layer from ±FinalBound: all choices are then about as likely at
+	// the beginning.
 	FinalBound float64 `yaml:"final_bound" json:"final_bound"`
-	// Graph describes policy and value where agents see a graph; hidden and activation are then not used.
+	// Graph describes the networks where agents see a graph; hidden and activation are then not used.
 	Graph graphs.Net `yaml:"graph" json:"graph"`
 
-	// Baseline is value, sequence, twin or none.
+	// Baseline is value, sequence, counterfactual or none. The old spelling twin is read as counterfactual.
 	Baseline string `yaml:"baseline" json:"baseline"`
-	// Lambda mixes what follows a step: 1 is the return as it was (Monte Carlo), 0 the reward and the value of the next state (TD), between them
-	// TD(λ). Less than 1 needs a value.
+	// Lambda is λ of the λ-return: 1 is the Monte Carlo return, 0 the target of TD(0). Less than 1 needs a value.
 	Lambda float64 `yaml:"lambda" json:"lambda"`
 	// Gamma is the discount per step or, with GammaSeconds, per that time.
 	Gamma float64 `yaml:"gamma" json:"gamma"`
-	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds), for steps of unequal length.
+	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds): for steps of unequal length.
 	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds"`
 	// RewardScale multiplies rewards before learning; metrics and episodes keep the environment's.
 	RewardScale float64 `yaml:"reward_scale" json:"reward_scale"`
-	// Standardise subtracts the mean of an update's advantages and divides by their deviation. Where little is left to learn, it makes
-	// what is left, noise, as large as all that was learned from before.
+	// Standardise subtracts the mean of an update's advantages and divides by their deviation. Near the optimum this
+	// scales noise up.
 	Standardise bool `yaml:"standardise" json:"standardise"`
 	// Entropy is the coefficient of the policy's entropy in what is maximised.
 	Entropy float64 `yaml:"entropy" json:"entropy"`
 
-	// Episodes is the number of finished trajectories that an update waits for.
+	// Episodes is the number of finished trajectories in an update.
 	Episodes int `yaml:"episodes" json:"episodes"`
-	// Cut, where positive, ends a trajectory after that many steps; it goes on in its value, so that this needs one. 0 waits for the end
-	// of the episode.
+	// Cut, where positive, ends a trajectory after that many steps and bootstraps from the value, so it needs one. 0 waits
+	// for the end of the episode.
 	Cut int `yaml:"cut" json:"cut"`
-	// Rate and ValueRate are Adam's learning rates, Clip bounds the gradient's norm of each network (0 leaves it as it is).
+	// Rate and ValueRate are Adam's learning rates. Clip bounds the norm of each network's gradient; 0 does not clip.
 	Rate      float64 `yaml:"rate" json:"rate"`
 	ValueRate float64 `yaml:"value_rate" json:"value_rate"`
 	Clip      float64 `yaml:"clip" json:"clip"`
-	// Anneal is the share of both rates that is gone by the end of the planned training: they fall linearly. 0 leaves them as they are.
+	// Anneal is the fraction of both rates that is gone at the end of the planned training; they fall linearly. 0 keeps
+	// them.
 	Anneal float64 `yaml:"anneal" json:"anneal"`
-	// ValueUpdates is the number of gradient steps of the value in an update; the policy makes one.
+	// ValueUpdates is the number of gradient steps of the value per update; the policy takes one.
 	ValueUpdates int `yaml:"value_updates" json:"value_updates"`
-	// Rows is how many steps a network takes at a time. It changes speed and rounding, not what is computed.
+	// Rows is the number of steps in one forward pass. It changes speed and rounding, not what is computed.
 	Rows int `yaml:"rows" json:"rows"`
 
-	// TargetTau, where positive, takes the values of next states from a target network that follows by this share after each update; 0
-	// takes them from the value itself.
+	// TargetTau, where positive, takes the values of next states from a target network, θ' ← θ' + TargetTau·(θ − θ') after
+	// each update. 0 takes them from the value itself.
 	TargetTau float64 `yaml:"target_tau" json:"target_tau"`
 	// Replay adds old trajectories to updates.
 	Replay Replay `yaml:"replay" json:"replay"`
-	// Twin is the rule of baseline: twin.
-	Twin TwinRule `yaml:"twin" json:"twin"`
-	// Imitate begins by doing what another policy does.
+	// Twin is the rule of baseline: counterfactual.
+	Twin Rule `yaml:"twin" json:"twin"`
+	// Imitate begins with supervised learning from another policy.
 	Imitate Imitate `yaml:"imitate" json:"imitate"`
 }
 
-// TwinRule is what choices are held against, and by what they are followed.
-type TwinRule struct {
-	// Policy is its name among the rivals, such as sjf; it has its defaults.
+// Rule is the policy that choices are compared with, and that acts after them on the copies.
+type Rule struct {
+	// Policy is its name among the rivals, such as sjf, with its defaults.
 	Policy string `yaml:"policy" json:"policy"`
-	// Seconds is how far a choice is followed, in time of the environment.
+	// Seconds is how long the copies are followed after a choice, in time of the environment.
 	Seconds float64 `yaml:"seconds" json:"seconds"`
 }
 
-// Imitate is supervised learning before learning by oneself: the episodes that begin within the first Steps environment steps are played by
-// a policy that is not learned, and the policy learns to do the same (cross-entropy: an advantage of 1 for whatever was done), the value what comes of it.
+// Imitate is supervised learning before reinforcement learning. A policy that is not learned plays the episodes that
+// begin within the first Steps environment steps. The policy network learns to do the same (cross-entropy: an advantage
+// of 1 for every action taken), the value network learns the returns.
 type Imitate struct {
-	// Policy is its name among the rivals, such as sjf; it has its defaults. Empty imitates none.
+	// Policy is its name among the rivals, such as sjf, with its defaults. Empty imitates none.
 	Policy string `yaml:"policy" json:"policy"`
 	// Steps over all copies.
 	Steps int64 `yaml:"steps" json:"steps"`
-	// Episodes and Rate, where positive, stand for the learner's own while it is taught: what is taught is hardly noise, and can be learned in
-	// smaller and larger steps than what comes of one's own choices.
+	// Episodes and Rate, where positive, replace the learner's own while it imitates: a teacher's actions have little
+	// noise, so that smaller batches and larger steps suit.
 	Episodes int     `yaml:"episodes" json:"episodes"`
 	Rate     float64 `yaml:"rate" json:"rate"`
-	// Epochs is how often the policy learns each lesson while it is taught; 0 is once.
+	// Epochs is how often the policy learns from each batch while it imitates; 0 is once.
 	Epochs int `yaml:"epochs" json:"epochs"`
 }
 
-// Replay is importance-weighted replay of trajectories. It is off by default: an old trajectory's weight is a product over its steps, which
-// is soon nearly 0 or cut at Cap, so that replay adds much variance, or bias, and little else.
+// Replay is importance-weighted replay of trajectories. It is off by default: the weight of an old trajectory is a
+// product over its steps, soon near 0 or cut at Cap, so replay adds variance or bias.
 type Replay struct {
-	// Trajectories is the number of last trajectories that are kept; 0 keeps none, which is on-policy.
+	// Trajectories is the number of last trajectories kept; 0 keeps none, which is on-policy.
 	Trajectories int `yaml:"trajectories" json:"trajectories"`
 	// Draw is how many of them, drawn uniformly, each update adds to its own.
 	Draw int `yaml:"draw" json:"draw"`
-	// Cap bounds the weight Π π(a|s)/π_old(a|s) of a trajectory.
+	// Cap bounds a trajectory's weight Π π(a|s)/π_old(a|s).
 	Cap float64 `yaml:"cap" json:"cap"`
 }
 
@@ -117,15 +122,16 @@ func Default() Config {
 		Hidden: []int{64, 64}, Activation: nets.Tanh, FinalBound: 0.01, Graph: graphs.DefaultNet(),
 		Baseline: Value, Lambda: 0.95, Gamma: 0.99, RewardScale: 1, Entropy: 0.01,
 		Episodes: 8, Rate: 1e-3, ValueRate: 1e-3, Clip: 0.5, ValueUpdates: 4, Rows: 256,
-		Replay: Replay{Draw: 8, Cap: 2}, Twin: TwinRule{Seconds: 20},
+		Replay: Replay{Draw: 8, Cap: 2}, Twin: Rule{Seconds: 20},
 	}
 }
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
+	c = c.normal()
 	var k check.Keys
 	k.OneOf("activation", c.Activation, nets.ReLU, nets.Tanh)
-	k.OneOf("baseline", c.Baseline, Value, Sequence, Twin, None)
+	k.OneOf("baseline", c.Baseline, Value, Sequence, Counterfactual, None)
 	k.OneOf("graph.norm", c.Graph.Norm, nets.NoNorm, nets.LayerNorm)
 	k.Widths("hidden", c.Hidden)
 	k.Within("final_bound", c.FinalBound, 0, 1e6)
@@ -160,19 +166,29 @@ func (c Config) Validate() error {
 	if c.Imitate.Policy == "" && c.Imitate.Steps > 0 {
 		return fmt.Errorf("imitate.steps is %d, want 0 without imitate.policy", c.Imitate.Steps)
 	}
-	if (c.Baseline == Twin) != (c.Twin.Policy != "") {
-		return fmt.Errorf("twin.policy is %q with baseline: %s, want a rule where the baseline is %s and nowhere else", c.Twin.Policy, c.Baseline, Twin)
+	if (c.Baseline == Counterfactual) != (c.Twin.Policy != "") {
+		return fmt.Errorf("twin.policy is %q with baseline: %s, want a rule where the baseline is %s and nowhere else",
+			c.Twin.Policy, c.Baseline, Counterfactual)
 	}
 	if c.Baseline == Value {
 		return nil
 	}
 	switch {
 	case c.Lambda < 1:
-		return fmt.Errorf("lambda is %g, want 1 with baseline: %s, which has no values to go on with", c.Lambda, c.Baseline)
-	case c.Cut > 0 && c.Baseline != Twin:
-		return fmt.Errorf("cut is %d, want 0 with baseline: %s, which has no values to go on with", c.Cut, c.Baseline)
+		return fmt.Errorf("lambda is %g, want 1 with baseline: %s, which has no value to bootstrap from",
+			c.Lambda, c.Baseline)
+	case c.Cut > 0 && c.Baseline != Counterfactual:
+		return fmt.Errorf("cut is %d, want 0 with baseline: %s, which has no value to bootstrap from", c.Cut, c.Baseline)
 	case c.TargetTau > 0:
-		return fmt.Errorf("target_tau is %g, want 0 with baseline: %s, which has no values", c.TargetTau, c.Baseline)
+		return fmt.Errorf("target_tau is %g, want 0 with baseline: %s, which has no value", c.TargetTau, c.Baseline)
 	}
 	return nil
+}
+
+// normal is the configuration with old spellings replaced.
+func (c Config) normal() Config {
+	if c.Baseline == oldCounterfactual {
+		c.Baseline = Counterfactual
+	}
+	return c
 }

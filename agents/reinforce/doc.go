@@ -1,11 +1,12 @@
-// Package reinforce is the policy gradient of Williams (1992) over a finite number of choices: a softmax policy with masks of illegal
-// choices, an entropy bonus, and a baseline that is a learned value, the mean over episodes of the same sequence (DeepRM), or none.
+// Package reinforce is REINFORCE, the policy gradient of Williams (1992), over a finite number of choices. The policy is a
+// softmax under masks of illegal choices, with an entropy bonus. The baseline is a learned value, the mean over episodes of
+// the same sequence (DeepRM), a counterfactual under a rule, or none. Training may begin by imitating a rule.
 //
-// The update stands in update.go, equation by equation; it knows package nets and no engine. The other files are the configuration
-// (config.go), what was lived through (trajectory.go, store.go), how returns, baselines and importance weights follow from it
-// (advantage.go), acting and learning (learner.go), metrics and saving (metrics.go, state.go). What it shares with other learners of choices
-// stands in agents/choice.
+// Read learn.go first: it is the update, with its equations. batch.go computes returns, advantages and importance weights.
+// update.go (vectors) and graphs.go differentiate the losses. trajectory.go and store.go record transitions,
+// counterfactual.go and imitation.go ask a rule, learner.go acts and observes, state.go lists what is saved.
 //
-// Observations are vectors. Several agents of one kind share one network, each with trajectories of its own; an agent that leaves has
-// ended.
+// Several agents of one kind share one network, each with its own trajectories; an agent that leaves has terminated.
+//
+// Not here: what learners of choices share (agents/choice, agents/graphs).
 package reinforce

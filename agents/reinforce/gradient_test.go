@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// collector is a learner that never learns: it gathers lessons of a number of trajectories, whose gradients can be looked at.
+// collector is a learner that never updates: it collects batches of trajectories, whose gradients tests look at.
 type collector struct {
 	t testing.TB
 	l *Learner
@@ -56,13 +56,13 @@ func (c *collector) next() {
 // gradient is ∇J of what has finished, under a baseline.
 func (c *collector) gradient(baseline string) []float64 {
 	c.t.Helper()
-	kept := c.l.c.Baseline
+	before := c.l.c.Baseline
 	c.l.c.Baseline = baseline
-	defer func() { c.l.c.Baseline = kept }()
+	defer func() { c.l.c.Baseline = before }()
 	if err := c.l.prepare(); err != nil {
 		c.t.Fatal(err)
 	}
-	if _, err := c.l.m.policyGradient(&c.l.lesson); err != nil {
+	if _, err := c.l.m.policyGradient(&c.l.batch); err != nil {
 		c.t.Fatal(err)
 	}
 	grads := c.l.m.(*vectors).u.policy.Net.Grads()
@@ -89,7 +89,7 @@ func bandit(t testing.TB, baseline string, pulls int, logits []float32) *collect
 	if baseline == Value {
 		b.l.m.(*vectors).u.value.Net.Params().Set([]float32{0, 1})
 	}
-	if err := b.l.m.hand(); err != nil {
+	if err := b.l.m.syncActor(); err != nil {
 		t.Fatal(err)
 	}
 	return b

@@ -13,15 +13,15 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// graphModel is the model of environments whose agents see a graph and choose in several steps. Policy and value are networks of their
-// own; sizes differ from step to step, so that nothing is recorded, and the loss is differentiated on the host.
+// graphModel is the model of environments whose agents observe a graph and choose in several steps. Policy and value are
+// separate networks. Sizes differ from step to step, so nothing is recorded, and the loss is differentiated on the host.
 type graphModel struct {
 	c   *Config
 	ctx *agents.Context
 	p   *graphs.Problem
 	n   []int // choices by component
 
-	policyNet, valueNet, targetNet graphPass // the value's without one: none
+	policyNet, valueNet, targetNet graphPass // without a value the last two are empty
 	policyAdam, valueAdam          nets.Optimizer
 	scorer                         *graphs.Scorer
 	gradient                       *graphs.Gradient
@@ -32,13 +32,13 @@ type graphModel struct {
 
 	acting *graphs.Actor
 	net    nets.GraphNet
-	params []float32 // on their way from the net that learns to the one that acts
+	params []float32 // buffer of syncActor
 	obs    []*envs.KindObservation
 	acts   [][]float32
 	probs  []float64
 }
 
-// graphPass is one way of graphs through a net.
+// graphPass is a net with memory for one forward and backward pass over graphs.
 type graphPass struct {
 	net   nets.GraphNet
 	work  nets.GraphWork
@@ -94,12 +94,12 @@ func (m *graphModel) newPass(a nets.Graph, key rng.Key, rate float64) (p graphPa
 	return p, adam, err
 }
 
-func (m *graphModel) kind() *envs.Kind  { return m.p.Kind }
-func (m *graphModel) components() []int { return m.n }
-func (m *graphModel) newSeen() seen     { return &graphSeen{reader: m.reader} }
+func (m *graphModel) kind() *envs.Kind              { return m.p.Kind }
+func (m *graphModel) components() []int             { return m.n }
+func (m *graphModel) newObservations() observations { return &graphObservations{reader: m.reader} }
 
-func (m *graphModel) keep(s seen, o *envs.KindObservation, agent int) {
-	g := s.(*graphSeen)
+func (m *graphModel) record(s observations, o *envs.KindObservation, agent int) {
+	g := s.(*graphObservations)
 	g.x = m.p.AppendRow(g.x, o.Graphs[agent])
 	g.ends = append(g.ends, len(g.x))
 }
@@ -113,7 +113,7 @@ func (m *graphModel) check(i int, o *envs.KindObservation) error {
 	return nil
 }
 
-func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teachers *school) error {
+func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *imitation) error {
 	for i := range m.obs {
 		m.obs[i], m.acts[i] = &v.Obs.Env(i).Kinds[0], v.Act.Env(i).Kinds[0]
 	}
@@ -122,7 +122,7 @@ func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teachers
 		m.probs = resize(m.probs, len(scores))
 		choice.Softmax(m.probs, scores, mask)
 		c := choice.None
-		if t := teachers.says(row); t == nil {
+		if t := teacher.action(row); t == nil {
 			c = choice.Draw(m.probs, s.Float64())
 		} else if mask[int(t[component])] {
 			c = int(t[component])
@@ -136,18 +136,18 @@ func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teachers
 
 func (m *graphModel) legal(row int) []bool { return m.acting.Mask[row*m.p.N : (row+1)*m.p.N] }
 
-func (m *graphModel) hand() error {
+func (m *graphModel) syncActor() error {
 	m.policyNet.net.Params().Get(m.params)
 	m.net.Params().Set(m.params)
 	return errors.Join(m.ctx.Train.Err(), m.ctx.Act.Err())
 }
 
-// fill makes a batch of what was seen at the first of the places and returns how many it took.
-func (m *graphModel) fill(b *nets.GraphBatch, at []place) (int, error) {
+// fill adds what was observed at the first steps to a batch of graphs and returns how many steps it took.
+func (m *graphModel) fill(b *nets.GraphBatch, at []stepRef) (int, error) {
 	n := min(m.c.Rows, len(at))
 	b.Reset()
 	for _, p := range at[:n] {
-		if err := m.reader.Add(b, p.t.seen.(*graphSeen).row(p.step)); err != nil {
+		if err := m.reader.Add(b, p.t.obs.(*graphObservations).row(p.step)); err != nil {
 			return 0, err
 		}
 	}
@@ -155,21 +155,21 @@ func (m *graphModel) fill(b *nets.GraphBatch, at []place) (int, error) {
 	return n, nil
 }
 
-// begin scores what was seen at places, with what was done there.
-func (m *graphModel) begin(l *lesson, from int, drop *rng.Key) (n int, err error) {
-	if n, err = m.fill(m.policyNet.batch, l.places[from:]); err != nil {
+// begin runs the policy on the batch's rows from one on, and returns how many it took.
+func (m *graphModel) begin(b *batch, from int, drop *rng.Key) (n int, err error) {
+	if n, err = m.fill(m.policyNet.batch, b.refs[from:]); err != nil {
 		return 0, err
 	}
 	m.steps.Mask = m.steps.Mask[:0]
-	for _, p := range l.places[from : from+n] {
+	for _, p := range b.refs[from : from+n] {
 		m.steps.Mask = append(m.steps.Mask, p.t.mask[p.step*m.p.N:(p.step+1)*m.p.N]...)
 	}
-	m.steps.Choice = l.choice[from*len(m.n) : (from+n)*len(m.n)]
-	m.steps.Advantage = l.advantage[from : from+n]
+	m.steps.Choice = b.choice[from*len(m.n) : (from+n)*len(m.n)]
+	m.steps.Advantage = b.advantage[from : from+n]
 	return n, m.scorer.Begin(m.policyNet.batch, drop)
 }
 
-// drops is the key of an update's dropout for rows from one on; nil without dropout.
+// drops is the key of an update's dropout, for rows from one on; nil without dropout.
 func (m *graphModel) drops(o nets.Optimizer, what, from int) *rng.Key {
 	if m.c.Graph.Dropout == 0 {
 		return nil
@@ -178,13 +178,13 @@ func (m *graphModel) drops(o nets.Optimizer, what, from int) *rng.Key {
 	return &k
 }
 
-func (m *graphModel) policyGradient(l *lesson) (loss float64, err error) {
+func (m *graphModel) policyGradient(b *batch) (loss float64, err error) {
 	m.policyNet.net.ZeroGrads()
-	for from, n := 0, 0; from < l.rows(); from += n {
-		if n, err = m.begin(l, from, m.drops(m.policyAdam, 0, from)); err != nil {
+	for from, n := 0, 0; from < b.rows(); from += n {
+		if n, err = m.begin(b, from, m.drops(m.policyAdam, 0, from)); err != nil {
 			return 0, err
 		}
-		part, err := m.gradient.Policy(m.steps, 1/float64(l.rows()), m.c.Entropy)
+		part, err := m.gradient.Policy(m.steps, 1/float64(b.rows()), m.c.Entropy)
 		if err != nil {
 			return 0, err
 		}
@@ -193,10 +193,10 @@ func (m *graphModel) policyGradient(l *lesson) (loss float64, err error) {
 	return loss, nil
 }
 
-func (m *graphModel) logProbs(l *lesson, dst []float32) error {
-	for from, n := 0, 0; from < l.rows(); from += n {
+func (m *graphModel) logProbs(b *batch, dst []float32) error {
+	for from, n := 0, 0; from < b.rows(); from += n {
 		var err error
-		if n, err = m.begin(l, from, nil); err != nil {
+		if n, err = m.begin(b, from, nil); err != nil {
 			return err
 		}
 		if err := m.gradient.LogProb(m.steps, dst[from:from+n]); err != nil {
@@ -206,8 +206,8 @@ func (m *graphModel) logProbs(l *lesson, dst []float32) error {
 	return nil
 }
 
-// value runs a value network on places, from the first on as many as fit, and leaves its values in out.
-func (m *graphModel) value(p *graphPass, at []place, drop *rng.Key) (n int, err error) {
+// value runs a value network on the first steps, as many as fit, and leaves their values in out.
+func (m *graphModel) value(p *graphPass, at []stepRef, drop *rng.Key) (n int, err error) {
 	if n, err = m.fill(p.batch, at); err != nil {
 		return 0, err
 	}
@@ -217,19 +217,16 @@ func (m *graphModel) value(p *graphPass, at []place, drop *rng.Key) (n int, err 
 	return n, m.ctx.Train.Err()
 }
 
-func (m *graphModel) valueGradient(l *lesson) (loss float64, err error) {
+func (m *graphModel) valueGradient(b *batch) (loss float64, err error) {
 	m.valueNet.net.ZeroGrads()
-	own := 0
-	for _, t := range l.trajectories[:l.fresh] {
-		own += t.steps
-	}
+	own := b.freshRows()
 	for from, n := 0, 0; from < own; from += n {
-		if n, err = m.value(&m.valueNet, l.places[from:own], m.drops(m.valueAdam, 1, from)); err != nil {
+		if n, err = m.value(&m.valueNet, b.refs[from:own], m.drops(m.valueAdam, 1, from)); err != nil {
 			return 0, err
 		}
 		m.grad = resize(m.grad, n)
 		for i, v := range m.out {
-			d := float64(v) - float64(l.ret[from+i])
+			d := float64(v) - float64(b.ret[from+i])
 			loss += d * d / float64(own)
 			m.grad[i] = float32(2 * d / float64(own))
 		}
@@ -239,7 +236,7 @@ func (m *graphModel) valueGradient(l *lesson) (loss float64, err error) {
 	return loss, m.ctx.Train.Err()
 }
 
-func (m *graphModel) values(target bool, at []place, dst []float32) error {
+func (m *graphModel) values(target bool, at []stepRef, dst []float32) error {
 	p := &m.valueNet
 	if target && m.targetNet.net != nil {
 		p = &m.targetNet
@@ -254,9 +251,9 @@ func (m *graphModel) values(target bool, at []place, dst []float32) error {
 	return nil
 }
 
-func (m *graphModel) adams() (policy, value nets.Optimizer) { return m.policyAdam, m.valueAdam }
+func (m *graphModel) optimisers() (policy, value nets.Optimizer) { return m.policyAdam, m.valueAdam }
 
-func (m *graphModel) follow(tau float64) {
+func (m *graphModel) updateTarget(tau float64) {
 	if m.targetNet.net != nil {
 		m.ctx.Train.Lerp(m.targetNet.net.Params(), m.valueNet.net.Params(), tau)
 	}

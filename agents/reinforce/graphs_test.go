@@ -60,14 +60,14 @@ func paidOfBest(t *testing.T, p agents.Policy) float64 {
 		if _, err := r.Episode(rollout.Actor{Policy: p}, 1<<40+seed); err != nil {
 			t.Fatal(err)
 		}
-		twin, act, out := graphstest.NewToy(4), envs.NewAction(toy.Spec()), envs.NewOutcome(toy.Spec())
-		if err := twin.Reset(1<<40+seed, nil, obs); err != nil {
+		replica, act, out := graphstest.NewToy(4), envs.NewAction(toy.Spec()), envs.NewOutcome(toy.Spec())
+		if err := replica.Reset(1<<40+seed, nil, obs); err != nil {
 			t.Fatal(err)
 		}
 		for range 4 {
-			best += twin.Best()
+			best += replica.Best()
 			act.Kinds[0][0] = graphstest.Things // nothing is taken
-			if err := twin.Step(act, obs, out); err != nil {
+			if err := replica.Step(act, obs, out); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -86,12 +86,12 @@ func TestGraphGradients(t *testing.T) {
 	m := l.m.(*graphModel)
 	for name, k := range map[string]struct {
 		net  nets.GraphNet
-		loss func(*lesson) (float64, error)
+		loss func(*batch) (float64, error)
 	}{"policy": {m.policyNet.net, m.policyGradient}, "value": {m.valueNet.net, m.valueGradient}} {
 		n := nets.Size(k.net.Params())
 		w, g := make([]float32, n), make([]float32, n)
 		k.net.Params().Get(w)
-		if _, err := k.loss(&l.lesson); err != nil {
+		if _, err := k.loss(&l.batch); err != nil {
 			t.Fatal(err)
 		}
 		k.net.Grads().Get(g)
@@ -104,7 +104,7 @@ func TestGraphGradients(t *testing.T) {
 			w[i] = x
 			k.net.Params().Set(w)
 			w[i] = old
-			loss, err := k.loss(&l.lesson)
+			loss, err := k.loss(&l.batch)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,8 +130,8 @@ func TestGraphSaveAndLoad(t *testing.T) {
 	if err := l.Save(s); err != nil {
 		t.Fatal(err)
 	}
-	if l.store.running[0].steps == 0 || len(l.store.kept) != 5 {
-		t.Fatalf("a poor moment to save: %d steps, %d kept", l.store.running[0].steps, len(l.store.kept))
+	if l.store.running[0].steps == 0 || len(l.store.old) != 5 {
+		t.Fatalf("a poor moment to save: %d steps, %d old", l.store.running[0].steps, len(l.store.old))
 	}
 	m := learnGraphs(t, c, 0)
 	if err := m.Load(s); err != nil {

@@ -6,17 +6,17 @@ import (
 	"math"
 )
 
-// metrics are sums since they were last told.
+// metrics are sums since [Learner.Metrics] was last called.
 type metrics struct {
 	policyLoss, valueLoss, policyNorm, valueNorm, explained, weight float64
-	surprise, acts                                                  float64 // Σ −ln π of choices, and their number
+	negLogProb, actions                                             float64 // Σ −ln π of choices, and their number
 	rows, updates, valueUpdates                                     float64
 }
 
 func (m *metrics) numbers() []*float64 {
 	return []*float64{
 		&m.policyLoss, &m.valueLoss, &m.policyNorm, &m.valueNorm, &m.explained, &m.weight,
-		&m.surprise, &m.acts, &m.rows, &m.updates, &m.valueUpdates,
+		&m.negLogProb, &m.actions, &m.rows, &m.updates, &m.valueUpdates,
 	}
 }
 
@@ -65,10 +65,10 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 			f("train/weight", m.weight/m.updates)
 		}
 	}
-	if m.acts > 0 {
-		f("train/entropy", m.surprise/m.acts)
+	if m.actions > 0 {
+		f("train/entropy", m.negLogProb/m.actions)
 	}
-	policy, _ := l.m.adams()
+	policy, _ := l.m.optimisers()
 	f("train/n_updates", float64(policy.Steps()))
 	*m = metrics{}
 }

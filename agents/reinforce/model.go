@@ -8,43 +8,46 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// model is policy and value for one way in which environments look: vectors with one choice, or graphs with several.
+// model holds the policy and value networks for one kind of environment: vectors with one choice ([vectors]), or graphs
+// with several ([graphModel]).
 type model interface {
 	kind() *envs.Kind
-	// components are the numbers of choices of each part of an action.
+	// components are the numbers of choices of each component of an action.
 	components() []int
 
-	// newSeen is empty memory for what is seen, keep adds what an agent sees, check refuses what is seen but no finite number; i is the
-	// environment, for the message.
-	newSeen() seen
-	keep(s seen, o *envs.KindObservation, agent int)
+	// newObservations returns empty memory, record adds what an agent observes, and check refuses observations that are
+	// not finite; i is the environment's number, for the message.
+	newObservations() observations
+	record(s observations, o *envs.KindObservation, agent int)
 	check(i int, o *envs.KindObservation) error
 
-	// act draws the actions of all agents and writes ln π of them, by row; legal is then what was legal for a row, all components. A row for which
-	// the teachers say something does that.
-	act(v *envs.Vector, s *rng.Stream, logp []float32, teachers *school) error
+	// act draws the actions of all agents and writes their ln π by row. Rows of the teacher take its action. legal is the
+	// mask of a row in the last act, over all components.
+	act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *imitation) error
 	legal(row int) []bool
-	// hand takes the weights that have learned to act with.
-	hand() error
+	// syncActor copies the learned policy's parameters to the network that acts.
+	syncActor() error
 
-	// policyGradient leaves a lesson's gradient of −J in the policy's Grads and returns −J, valueGradient that of ℓ in the value's.
-	policyGradient(l *lesson) (loss float64, err error)
-	valueGradient(l *lesson) (loss float64, err error)
-	// logProbs writes ln π(a|s) of a lesson's rows, values V(s) of places, by the target network where it is asked for and there is one.
-	logProbs(l *lesson, dst []float32) error
-	values(target bool, at []place, dst []float32) error
-	// adams are the optimisers; that of the value is nil without one. follow moves the target network, where there is one.
-	adams() (policy, value nets.Optimizer)
-	follow(tau float64)
+	// policyGradient leaves the gradient of −J over a batch in the policy's Grads and returns −J; valueGradient does so
+	// for ℓ and the value.
+	policyGradient(b *batch) (loss float64, err error)
+	valueGradient(b *batch) (loss float64, err error)
+	// logProbs writes ln π(a|s) of a batch's rows. values writes V(s) of steps, by the target network where it is asked
+	// for and exists.
+	logProbs(b *batch, dst []float32) error
+	values(target bool, at []stepRef, dst []float32) error
+	// optimisers of policy and value; the second is nil without a value. updateTarget moves the target network, if any.
+	optimisers() (policy, value nets.Optimizer)
+	updateTarget(tau float64)
 	err() error
 
-	// weights adds what is learned to the parts of a state.
+	// weights adds the learned parameters to a state.
 	weights(p *choice.Parts)
 	policy() (agents.Policy, error)
 }
 
-// seen is what an agent saw, row by row.
-type seen interface {
+// observations are what an agent saw, a row per step.
+type observations interface {
 	rows() int
 	clear()
 	appendTo(b []byte) []byte
@@ -52,8 +55,8 @@ type seen interface {
 	read(b []byte, rows int) ([]byte, error)
 }
 
-// place is a row of a trajectory: a step, or its end.
-type place struct {
+// stepRef is one row of a trajectory: a step, or its end.
+type stepRef struct {
 	t    *trajectory
 	step int
 }

@@ -20,7 +20,7 @@ type packed struct {
 
 const (
 	plain = math.MaxUint32
-	// packs is the width from which on rows are tried to be packed, fits the widths whose numbers' places fit into half a word.
+	// packs is the width from which on rows are tried to be packed, fits the widths whose numbers' refs fit into half a word.
 	packs, fits = 256, 1 << 16
 )
 
@@ -127,7 +127,7 @@ func (p *packed) read(b []byte, rows, width int) ([]byte, error) {
 	for p.rows() < rows {
 		end, err := p.check(at, width)
 		if err != nil {
-			return nil, fmt.Errorf("row %d of what was seen: %w", p.rows(), err)
+			return nil, fmt.Errorf("row %d of what was obs: %w", p.rows(), err)
 		}
 		p.ends = append(p.ends, end)
 		at = end

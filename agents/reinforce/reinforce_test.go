@@ -80,7 +80,7 @@ func TestLearnsUnderMasks(t *testing.T) {
 }
 
 // Where everything pays 1 a state is worth 1/(1−γ) if episodes are cut, and 1 if the world ends with each step.
-func TestTruncationGoesOn(t *testing.T) {
+func TestTruncationBootstraps(t *testing.T) {
 	for _, k := range []struct {
 		cut  bool
 		want float64
@@ -89,11 +89,11 @@ func TestTruncationGoesOn(t *testing.T) {
 			c := quick()
 			c.Lambda = lambda
 			l := learn(t, c, choicetest.Toy{Length: 1, Cut: k.cut, Flat: true}, 4_000)
-			saw, v := &vectorSeen{width: 4}, make([]float32, 2)
+			saw, v := &vectorObservations{width: 4}, make([]float32, 2)
 			saw.add([]float32{1, 0, 1, 0})
 			saw.add([]float32{-1, 0, 0, 1})
-			at := &trajectory{seen: saw}
-			if err := l.m.values(false, []place{{at, 0}, {at, 1}}, v); err != nil {
+			at := &trajectory{obs: saw}
+			if err := l.m.values(false, []stepRef{{at, 0}, {at, 1}}, v); err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range v {
@@ -106,21 +106,21 @@ func TestTruncationGoesOn(t *testing.T) {
 }
 
 // rowsOf is a row for each number.
-func rowsOf(x ...float32) seen {
-	s := &vectorSeen{width: 1}
+func rowsOf(x ...float32) observations {
+	s := &vectorObservations{width: 1}
 	for i := range x {
 		s.add(x[i : i+1])
 	}
 	return s
 }
 
-// lessonOf is a lesson of two trajectories by hand: of three steps, cut, and of one, ended.
-func lessonOf() *lesson {
-	a := &trajectory{steps: 3, goes: true, reward: []float32{1, 2, 3}, discount: []float32{0.5, 0.5, 0.5}, choice: []float32{0, 1, 0},
-		seen: rowsOf(1, 2, 3, 4), mask: []bool{true, true, true, true, true, true}, logp: []float32{-1, -1, -1}}
+// batchOf is a batch of two trajectories: one of three steps, cut, and one of one step, terminated.
+func batchOf() *batch {
+	a := &trajectory{steps: 3, bootstrap: true, reward: []float32{1, 2, 3}, discount: []float32{0.5, 0.5, 0.5}, choice: []float32{0, 1, 0},
+		obs: rowsOf(1, 2, 3, 4), mask: []bool{true, true, true, true, true, true}, logp: []float32{-1, -1, -1}}
 	b := &trajectory{steps: 1, reward: []float32{5}, discount: []float32{0}, choice: []float32{1},
-		seen: rowsOf(6, 4), mask: []bool{true, true}, logp: []float32{-1}}
-	l := &lesson{}
+		obs: rowsOf(6, 4), mask: []bool{true, true}, logp: []float32{-1}}
+	l := &batch{}
 	l.begin([]*trajectory{a, b}, nil, 0, nil)
 	copy(l.value, []float32{10, 20, 30, 40})
 	copy(l.next, []float32{20, 30, 8, 99})
@@ -136,7 +136,7 @@ func TestReturnsByHand(t *testing.T) {
 		{0, []float32{1 + 0.5*20, 2 + 0.5*30, 3 + 0.5*8, 5}},
 		{0.5, []float32{1 + 0.5*(10+0.5*(2+0.5*(15+3.5))), 2 + 0.5*(15+3.5), 7, 5}},
 	} {
-		l := lessonOf()
+		l := batchOf()
 		l.returns(k.lambda)
 		if !slices.Equal(l.ret, k.want) {
 			t.Errorf("λ %g: returns are %v, want %v", k.lambda, l.ret, k.want)
@@ -153,7 +153,7 @@ func TestBaselinesByHand(t *testing.T) {
 		{Value, []float32{3.75 - 10, 5.5 - 20, 7 - 30, 5 - 40}},
 		{Sequence, []float32{3.75 - 4.375, 5.5 - 2.75, 7 - 3.5, 5 - 4.375}}, // the shorter one counts as 0
 	} {
-		l := lessonOf()
+		l := batchOf()
 		l.returns(1)
 		l.advantages(k.baseline)
 		if !slices.Equal(l.advantage, k.want) {
@@ -161,8 +161,8 @@ func TestBaselinesByHand(t *testing.T) {
 		}
 	}
 	// Of sequences of their own, each is its own mean.
-	l := lessonOf()
-	l.trajectories[1].set = 1
+	l := batchOf()
+	l.trajectories[1].sequence = 1
 	l.returns(1)
 	l.advantages(Sequence)
 	if want := make([]float32, 4); !slices.Equal(l.advantage, want) {
@@ -173,9 +173,9 @@ func TestBaselinesByHand(t *testing.T) {
 // A replayed trajectory weighs Π π/π_old, at most the cap, and the value doesn't learn from it.
 func TestImportanceWeights(t *testing.T) {
 	old := &trajectory{steps: 2, reward: []float32{1, 1}, discount: []float32{1, 0}, choice: []float32{0, 1},
-		seen: rowsOf(1, 2, 4), mask: []bool{true, true, true, true}, logp: []float32{float32(math.Log(0.5)), float32(math.Log(0.25))}}
+		obs: rowsOf(1, 2, 4), mask: []bool{true, true, true, true}, logp: []float32{float32(math.Log(0.5)), float32(math.Log(0.25))}}
 	for _, k := range []struct{ limit, want float64 }{{9, 0.75 * 0.5 / (0.5 * 0.25)}, {2, 2}} {
-		l := lessonOf()
+		l := batchOf()
 		l.begin(l.trajectories, []*trajectory{old}, 1, rng.NewStream(1, "test"))
 		logp := make([]float32, 6)
 		logp[4], logp[5] = float32(math.Log(0.75)), float32(math.Log(0.5))
@@ -194,7 +194,7 @@ func TestImportanceWeights(t *testing.T) {
 	}
 }
 
-// The gradient of a lesson is the same however many steps a network takes at a time: the padding adds nothing.
+// The gradient of a batch is the same however many steps a network takes at a time: the padding adds nothing.
 func TestPartsChangeNothing(t *testing.T) {
 	var want [2][]float32
 	for _, rows := range []int{1024, 7, 64} {
@@ -204,13 +204,13 @@ func TestPartsChangeNothing(t *testing.T) {
 		if err := l.prepare(); err != nil {
 			t.Fatal(err)
 		}
-		if l.lesson.rows() != 300 {
-			t.Fatalf("the lesson has %d steps, want 300", l.lesson.rows())
+		if l.batch.rows() != 300 {
+			t.Fatalf("the batch has %d steps, want 300", l.batch.rows())
 		}
-		if _, err := l.m.policyGradient(&l.lesson); err != nil {
+		if _, err := l.m.policyGradient(&l.batch); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.m.valueGradient(&l.lesson); err != nil {
+		if _, err := l.m.valueGradient(&l.batch); err != nil {
 			t.Fatal(err)
 		}
 		for i, net := range []nets.Net{l.m.(*vectors).u.policy.Net, l.m.(*vectors).u.value.Net} {
@@ -305,7 +305,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := l.Save(s); err != nil {
 		t.Fatal(err)
 	}
-	if l.store.running[0].steps == 0 || len(l.store.kept) != 5 || l.m.(*vectors).u.policyAdam.Steps() == 0 {
+	if l.store.running[0].steps == 0 || len(l.store.old) != 5 || l.m.(*vectors).u.policyAdam.Steps() == 0 {
 		t.Fatalf("a poor moment to save: %+v", l.store)
 	}
 	m := learn(t, c, choicetest.Toy{Length: 7}, 0)

@@ -12,7 +12,7 @@ import (
 func (l *Learner) parts() *choice.Parts {
 	p := choice.NewParts()
 	l.m.weights(p)
-	policy, value := l.m.adams()
+	policy, value := l.m.optimisers()
 	p.AddAdam("policy", policy)
 	if value != nil {
 		p.AddAdam("value", value)
@@ -20,8 +20,8 @@ func (l *Learner) parts() *choice.Parts {
 	p.Counters["steps"] = &l.steps
 	p.Blobs["exploration"], p.Blobs["replay"] = l.explore, l.replayed
 	p.Blobs["trajectories"], p.Blobs["metrics"] = l.store, &l.sums
-	if l.school != nil {
-		p.Blobs["school"] = l.school
+	if l.imitation != nil {
+		p.Blobs["school"] = l.imitation
 	}
 	return p
 }
@@ -37,7 +37,7 @@ func (l *Learner) Save(s *agents.State) error {
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
 	l.acted = false
-	if err := errors.Join(l.parts().Load(s), l.m.hand()); err != nil {
+	if err := errors.Join(l.parts().Load(s), l.m.syncActor()); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	return nil
@@ -45,7 +45,7 @@ func (l *Learner) Load(s *agents.State) error {
 
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
-	if err := errors.Join(l.parts().Adopt(s), l.m.hand()); err != nil {
+	if err := errors.Join(l.parts().Adopt(s), l.m.syncActor()); err != nil {
 		return fmt.Errorf("reinforce: %w", err)
 	}
 	return nil

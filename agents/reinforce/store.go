@@ -10,41 +10,48 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// recurring is implemented (see [envs.As]) by environments whose episodes recur: the number of the present one, negative where
-// every episode is another.
+// recurring is implemented (see [envs.As]) by environments whose episodes recur. Set is the number of the present one,
+// negative where every episode is new.
 type recurring interface{ Set() int }
 
-// store holds trajectories: one for each agent that is on its way, the finished ones that wait for an update, and old ones where there is
-// replay.
+// store holds trajectories: one for each running agent, the finished ones of the next update, and old ones for replay.
 type store struct {
 	m        model
 	discount choice.Discount
 	scale    float32
 	cut      int
-	sets     bool // recurring episodes must be told apart
-	value    bool // what was cut can go on in a value
-	twins    bool // choices are judged as they are made
+	baseline string
+
 	running  []*trajectory
 	done     []*trajectory
-	kept     []*trajectory // oldest first
-	most     int           // kept
+	old      []*trajectory // oldest first
+	capacity int           // of old
 	free     []*trajectory
 }
 
 func newStore(c *Config, m model, copies int) *store {
 	s := &store{
-		m: m, discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale), cut: c.Cut,
-		sets: c.Baseline == Sequence, value: c.Baseline == Value, twins: c.Baseline == Twin, most: c.Replay.Trajectories,
+		m: m, discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale),
+		cut: c.Cut, baseline: c.Baseline, capacity: c.Replay.Trajectories,
 		running: make([]*trajectory, copies*m.kind().Agents),
 	}
 	for i := range s.running {
-		s.running[i] = s.fresh()
+		s.running[i] = s.take()
 	}
 	return s
 }
 
-// observe adds what the agents of copy i went through; logp is ln π of what they chose, gain what twins say of it, taught that another policy chose.
-func (s *store) observe(v *envs.Vector, i int, logp []float32, gain float32, set int, taught bool) error {
+// decision is what the learner knows of one copy's last action: ln π of each agent's choice, its advantage where the
+// baseline is counterfactual, the recurring episode, and whether a teacher chose.
+type decision struct {
+	logp           []float32
+	counterfactual float32
+	sequence       int
+	imitated       bool
+}
+
+// observe adds the last transition of copy i's agents.
+func (s *store) observe(v *envs.Vector, i int, d decision) error {
 	k := s.m.kind()
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, rewards := v.Act.Env(i).Kinds[0], v.Rewards[0][i*k.Agents:(i+1)*k.Agents]
@@ -58,30 +65,30 @@ func (s *store) observe(v *envs.Vector, i int, logp []float32, gain float32, set
 		}
 		row := i*k.Agents + j
 		t := s.running[row]
-		t.set, t.taught = set, taught
-		s.m.keep(t.seen, before, j)
+		t.sequence, t.imitated = d.sequence, d.imitated
+		s.m.record(t.obs, before, j)
 		t.mask = append(t.mask, s.m.legal(row)...)
-		t.choice, t.logp = append(t.choice, acts[j*width:(j+1)*width]...), append(t.logp, logp[j])
-		if s.twins {
-			t.gain = append(t.gain, gain)
+		t.choice, t.logp = append(t.choice, acts[j*width:(j+1)*width]...), append(t.logp, d.logp[j])
+		if s.baseline == Counterfactual {
+			t.counterfactual = append(t.counterfactual, d.counterfactual)
 		}
 		t.steps++
 		gone := !after.Active[j] || v.Terminated[i]
-		follows := discount
+		next := discount
 		if gone {
-			follows = 0
+			next = 0
 		}
-		t.reward, t.discount = append(t.reward, rewards[j]*s.scale), append(t.discount, follows)
+		t.reward, t.discount = append(t.reward, rewards[j]*s.scale), append(t.discount, next)
 		if gone || v.Truncated[i] || t.steps == s.cut {
-			t.goes = !gone && s.value
-			s.m.keep(t.seen, after, j)
-			s.done, s.running[row] = append(s.done, t), s.fresh()
+			t.bootstrap = !gone && s.baseline == Value
+			s.m.record(t.obs, after, j)
+			s.done, s.running[row] = append(s.done, t), s.take()
 		}
 	}
 	return nil
 }
 
-// check refuses what would poison the weights: a reward or something seen that is no finite number.
+// check refuses what would poison the weights: a reward or an observation that is not finite.
 func (s *store) check(i int, rewards []float32, after *envs.KindObservation) error {
 	for j, x := range rewards {
 		if x-x != 0 {
@@ -91,54 +98,57 @@ func (s *store) check(i int, rewards []float32, after *envs.KindObservation) err
 	return s.m.check(i, after)
 }
 
-// set is the number of the present episode of env among those that recur.
-func (s *store) set(env envs.Env) (int, error) {
+// sequence is the number of the present episode of env among those that recur.
+func (s *store) sequence(env envs.Env) (int, error) {
 	r, ok := envs.As[recurring](env)
-	if !s.sets || !ok {
+	if s.baseline != Sequence || !ok {
 		return 0, nil
 	}
 	n := r.Set()
 	if n < 0 {
-		return 0, fmt.Errorf("every episode of %s has a sequence of its own, want sequences that recur for baseline: %s", env.Spec().ID, Sequence)
+		return 0, fmt.Errorf("every episode of %s has a sequence of its own, want sequences that recur for baseline: %s",
+			env.Spec().ID, Sequence)
 	}
 	return n, nil
 }
 
-func (s *store) fresh() *trajectory {
+// take returns an empty trajectory.
+func (s *store) take() *trajectory {
 	n := len(s.free)
 	if n == 0 {
-		return &trajectory{seen: s.m.newSeen()}
+		return &trajectory{obs: s.m.newObservations()}
 	}
 	t := s.free[n-1]
 	s.free = s.free[:n-1]
 	return t
 }
 
-// release ends an update: what waited for it is kept for replay, unless another policy did it, and what is too old serves again.
+// release ends an update: the trajectories learned from are kept for replay, except a teacher's, and the memory of those
+// too old is used again.
 func (s *store) release() {
 	for _, t := range s.done {
-		if t.taught {
+		if t.imitated {
 			t.clear()
 			s.free = append(s.free, t)
 		} else {
-			s.kept = append(s.kept, t)
+			s.old = append(s.old, t)
 		}
 	}
 	s.done = s.done[:0]
-	old := max(0, len(s.kept)-s.most)
-	for _, t := range s.kept[:old] {
+	excess := max(0, len(s.old)-s.capacity)
+	for _, t := range s.old[:excess] {
 		t.clear()
 		s.free = append(s.free, t)
 	}
-	s.kept = s.kept[:copy(s.kept, s.kept[old:])]
+	s.old = s.old[:copy(s.old, s.old[excess:])]
 }
 
 // AppendBinary implements encoding.BinaryAppender: the number of finished and of kept trajectories, and all of them after those on
 // their way.
 func (s *store) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.done)))
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.kept)))
-	for _, list := range [][]*trajectory{s.running, s.done, s.kept} {
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.old)))
+	for _, list := range [][]*trajectory{s.running, s.done, s.old} {
 		for _, t := range list {
 			b = t.appendTo(b)
 		}
@@ -157,19 +167,19 @@ func (s *store) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	// Each takes dozens of bytes: more than there are bytes can't be.
-	if done > uint64(len(b)) || kept > uint64(min(len(b), s.most)) {
-		return fmt.Errorf("%d trajectories to learn from and %d to replay in %d bytes, want at most %d to replay", done, kept, len(b), s.most)
+	if done > uint64(len(b)) || kept > uint64(min(len(b), s.capacity)) {
+		return fmt.Errorf("%d trajectories to learn from and %d to replay in %d bytes, want at most %d to replay", done, kept, len(b), s.capacity)
 	}
 	read := func(n int) ([]*trajectory, error) {
 		list := make([]*trajectory, n)
 		for i := range list {
-			list[i] = &trajectory{seen: s.m.newSeen()}
+			list[i] = &trajectory{obs: s.m.newObservations()}
 			t := list[i]
 			if b, err = t.read(b, s.m.components()); err != nil {
 				return nil, err
 			}
-			if (len(t.gain) > 0) != (s.twins && t.steps > 0) {
-				return nil, fmt.Errorf("a trajectory of %d steps has %d judgements by twins", t.steps, len(t.gain))
+			if (len(t.counterfactual) > 0) != (s.baseline == Counterfactual && t.steps > 0) {
+				return nil, fmt.Errorf("a trajectory of %d steps has %d counterfactual advantages", t.steps, len(t.counterfactual))
 			}
 		}
 		return list, nil
@@ -193,6 +203,6 @@ func (s *store) UnmarshalBinary(b []byte) error {
 	if len(b) > 0 {
 		return fmt.Errorf("%d bytes follow the trajectories", len(b))
 	}
-	s.running, s.done, s.kept = lists[0], lists[1], lists[2]
+	s.running, s.done, s.old = lists[0], lists[1], lists[2]
 	return nil
 }

@@ -9,56 +9,56 @@ import (
 
 // trajectory is what one agent lived through, from a beginning to an end or a cut. Its memory serves again.
 type trajectory struct {
-	set    int  // of the environment's recurring episodes, 0 where it names none
-	goes   bool // it was cut or truncated, and goes on in the value of what was seen last
-	taught bool // another policy did this, to be imitated
-	steps  int
-	seen   seen // by step and, once there is an end, what was seen there
+	sequence  int  // number of the recurring episode, 0 where the environment names none
+	bootstrap bool // it was cut or truncated: the return continues in the value of the last observation
+	imitated  bool // a teacher chose the actions
+	steps     int
+	obs       observations // by step and, once there is an end, what was seen there
 	// By step: what was legal, [steps, choices], the choice, [steps, components], the scaled reward, the discount of what follows, and ln π of
 	// the choice when it was made.
 	mask                           []bool
 	choice, reward, discount, logp []float32
-	gain                           []float32 // what twins say of the choices, where they are asked
+	counterfactual                 []float32 // advantages of that baseline, else empty
 }
 
 func (t *trajectory) clear() {
-	t.set, t.goes, t.taught, t.steps = 0, false, false, 0
-	t.seen.clear()
+	t.sequence, t.bootstrap, t.imitated, t.steps = 0, false, false, 0
+	t.obs.clear()
 	t.mask = t.mask[:0]
 	for _, s := range t.columns() {
 		*s = (*s)[:0]
 	}
-	t.gain = t.gain[:0]
+	t.counterfactual = t.counterfactual[:0]
 }
 
 func (t *trajectory) columns() []*[]float32 {
 	all := []*[]float32{&t.choice, &t.reward, &t.discount, &t.logp}
-	if len(t.gain) > 0 {
-		all = append(all, &t.gain)
+	if len(t.counterfactual) > 0 {
+		all = append(all, &t.counterfactual)
 	}
 	return all
 }
 
 // ended reports whether what was seen at the end is there.
-func (t *trajectory) ended() bool { return t.seen.rows() > t.steps }
+func (t *trajectory) ended() bool { return t.obs.rows() > t.steps }
 
 // appendTo appends the trajectory as bytes: the set, whether it goes on and was taught, its steps, how much was seen, what was seen, a byte for each choice that
 // was legal or not, and then the numbers of each column.
 func (t *trajectory) appendTo(b []byte) []byte {
 	flags := uint64(0)
-	if t.goes {
+	if t.bootstrap {
 		flags |= goesOn
 	}
-	if t.taught {
+	if t.imitated {
 		flags |= wasTaught
 	}
-	if len(t.gain) > 0 {
+	if len(t.counterfactual) > 0 {
 		flags |= wasJudged
 	}
-	for _, x := range []uint64{uint64(t.set), flags, uint64(t.steps), uint64(t.seen.rows())} {
+	for _, x := range []uint64{uint64(t.sequence), flags, uint64(t.steps), uint64(t.obs.rows())} {
 		b = binary.LittleEndian.AppendUint64(b, x)
 	}
-	b = t.seen.appendTo(b)
+	b = t.obs.appendTo(b)
 	for _, legal := range t.mask {
 		x := byte(0)
 		if legal {
@@ -93,8 +93,8 @@ func (t *trajectory) read(b []byte, components []int) ([]byte, error) {
 	if head[1] > goesOn|wasTaught|wasJudged || head[2] > math.MaxInt32 || head[3]-head[2] > 1 {
 		return nil, fmt.Errorf("a trajectory of %d steps in which %d things were seen, with flags %d", head[2], head[3], head[1])
 	}
-	t.set, t.goes, t.taught, t.steps = int(head[0]), head[1]&goesOn != 0, head[1]&wasTaught != 0, int(head[2])
-	b, err := t.seen.read(b, int(head[3]))
+	t.sequence, t.bootstrap, t.imitated, t.steps = int(head[0]), head[1]&goesOn != 0, head[1]&wasTaught != 0, int(head[2])
+	b, err := t.obs.read(b, int(head[3]))
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +102,9 @@ func (t *trajectory) read(b []byte, components []int) ([]byte, error) {
 	for _, c := range components {
 		n += c
 	}
-	t.gain = t.gain[:0]
+	t.counterfactual = t.counterfactual[:0]
 	if head[1]&wasJudged != 0 {
-		t.gain = append(t.gain, 0) // a column that is there
+		t.counterfactual = append(t.counterfactual, 0) // a column that is there
 	}
 	if want := t.steps * (n + 4*(len(t.columns())-1+len(components))); len(b) < want {
 		return nil, fmt.Errorf("a trajectory of %d steps takes %d bytes more, %d are left", t.steps, want, len(b))
@@ -124,7 +124,7 @@ func (t *trajectory) read(b []byte, components []int) ([]byte, error) {
 			*s = append(*s, math.Float32frombits(binary.LittleEndian.Uint32(b)))
 		}
 	}
-	if t.goes && !t.ended() {
+	if t.bootstrap && !t.ended() {
 		return nil, errors.New("a trajectory goes on from nothing")
 	}
 	for i, c := range t.choice {

@@ -11,14 +11,14 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// vectors is the model of environments whose agents see a vector and make one choice.
+// vectors is the model of environments whose agents observe a vector and make one choice.
 type vectors struct {
 	u      *update
 	ctx    *agents.Context
 	p      choice.Problem
 	n      []int
 	actor  *choice.Actor
-	params []float32 // on their way from the net that learns to the one that acts
+	params []float32 // buffer of syncActor
 	probs  []float64
 	masks  []bool // of the last act
 }
@@ -44,21 +44,21 @@ func newVectors(c *Config, ctx *agents.Context) (*vectors, error) {
 	return m, nil
 }
 
-func (m *vectors) kind() *envs.Kind  { return m.p.Kind }
-func (m *vectors) components() []int { return m.n }
-func (m *vectors) newSeen() seen     { return &vectorSeen{width: m.p.Obs} }
+func (m *vectors) kind() *envs.Kind              { return m.p.Kind }
+func (m *vectors) components() []int             { return m.n }
+func (m *vectors) newObservations() observations { return &vectorObservations{width: m.p.Obs} }
 
-func (m *vectors) keep(s seen, o *envs.KindObservation, agent int) {
-	s.(*vectorSeen).add(o.Values[agent*m.p.Obs : (agent+1)*m.p.Obs])
+func (m *vectors) record(s observations, o *envs.KindObservation, agent int) {
+	s.(*vectorObservations).add(o.Values[agent*m.p.Obs : (agent+1)*m.p.Obs])
 }
 
 func (m *vectors) check(i int, o *envs.KindObservation) error { return m.p.Check(i, nil, o.Values) }
 
-func (m *vectors) hand() error { return m.actor.Hand(m.ctx.Train, m.u.policy.Net, m.params) }
+func (m *vectors) syncActor() error { return m.actor.Sync(m.ctx.Train, m.u.policy.Net, m.params) }
 
 func (m *vectors) legal(row int) []bool { return m.masks[row*m.p.N : (row+1)*m.p.N] }
 
-func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teachers *school) error {
+func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *imitation) error {
 	o := &v.Obs.Kinds[0]
 	if err := m.actor.Run(o.Values); err != nil {
 		return fmt.Errorf("acting: %w", err)
@@ -75,7 +75,7 @@ func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teachers *s
 		}
 		choice.Softmax(m.probs, logits, m.legal(i))
 		c := choice.None
-		if t := teachers.says(i); t == nil {
+		if t := teacher.action(i); t == nil {
 			c = choice.Draw(m.probs, s.Float64())
 		} else if m.legal(i)[int(t[0])] {
 			c = int(t[0])
@@ -89,21 +89,21 @@ func (m *vectors) act(v *envs.Vector, s *rng.Stream, logp []float32, teachers *s
 	return nil
 }
 
-func (m *vectors) policyGradient(l *lesson) (float64, error) { return m.u.policyGradient(l) }
-func (m *vectors) valueGradient(l *lesson) (float64, error)  { return m.u.valueGradient(l) }
+func (m *vectors) policyGradient(b *batch) (float64, error) { return m.u.policyGradient(b) }
+func (m *vectors) valueGradient(b *batch) (float64, error)  { return m.u.valueGradient(b) }
 
-func (m *vectors) logProbs(l *lesson, dst []float32) error {
+func (m *vectors) logProbs(b *batch, dst []float32) error {
 	n := m.p.N
-	return m.u.forward(&m.u.policy, l.places, func(from int, out []float32) {
+	return m.u.forward(&m.u.policy, b.refs, func(from int, out []float32) {
 		for i := range len(out) / n {
-			p := l.places[from+i]
+			p := b.refs[from+i]
 			choice.Softmax(m.probs, out[i*n:(i+1)*n], p.t.mask[p.step*n:(p.step+1)*n])
 			dst[from+i] = float32(portable.Log(max(m.probs[int(p.t.choice[p.step])], 1e-300)))
 		}
 	})
 }
 
-func (m *vectors) values(target bool, at []place, dst []float32) error {
+func (m *vectors) values(target bool, at []stepRef, dst []float32) error {
 	p := &m.u.value
 	if target && m.u.target != nil {
 		p = m.u.target
@@ -111,9 +111,9 @@ func (m *vectors) values(target bool, at []place, dst []float32) error {
 	return m.u.forward(p, at, func(from int, out []float32) { copy(dst[from:], out) })
 }
 
-func (m *vectors) adams() (policy, value nets.Optimizer) { return m.u.policyAdam, m.u.valueAdam }
+func (m *vectors) optimisers() (policy, value nets.Optimizer) { return m.u.policyAdam, m.u.valueAdam }
 
-func (m *vectors) follow(tau float64) {
+func (m *vectors) updateTarget(tau float64) {
 	if m.u.target != nil {
 		m.u.e.Lerp(m.u.target.Net.Params(), m.u.value.Net.Params(), tau)
 	}
@@ -135,10 +135,12 @@ func (m *vectors) policy() (agents.Policy, error) {
 	return choice.NewPolicy(Name, true, m.ctx.Spec, m.ctx.Train, m.u.policy.Net, m.ctx.Act)
 }
 
-// vectorSeen is rows of one width.
-type vectorSeen struct {
+// vectorObservations are rows of one width.
+type vectorObservations struct {
 	packed
 	width int
 }
 
-func (s *vectorSeen) read(b []byte, rows int) ([]byte, error) { return s.packed.read(b, rows, s.width) }
+func (s *vectorObservations) read(b []byte, rows int) ([]byte, error) {
+	return s.packed.read(b, rows, s.width)
+}

@@ -50,7 +50,7 @@ func (c *contrary) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-func taughtBy(best bool) func(string) (agents.Teacher, error) {
+func teacherOf(best bool) func(string) (agents.Teacher, error) {
 	return func(name string) (agents.Teacher, error) {
 		if name != "contrary" {
 			return nil, errors.New("no policy " + name)
@@ -59,7 +59,7 @@ func taughtBy(best bool) func(string) (agents.Teacher, error) {
 	}
 }
 
-// Who imitates does as he is taught, even what pays least; who then learns by himself does better.
+// The policy that imitates does as its teacher, even where that pays least; learning after it improves on it.
 func TestImitation(t *testing.T) {
 	for _, k := range []struct {
 		steps  int64 // of 12,000
@@ -69,7 +69,7 @@ func TestImitation(t *testing.T) {
 		c.Imitate = Imitate{Policy: "contrary", Steps: k.steps}
 		_, l := choicetest.Train(t, 1, 2, 12_000, 1, func() (envs.Env, error) { return choicetest.NewToy(choicetest.Toy{Length: 5}), nil },
 			func(ctx agents.Context) (agents.Learner, error) {
-				ctx.Teacher = taughtBy(false)
+				ctx.Teacher = teacherOf(false)
 				return New(c, ctx)
 			})
 		p, err := l.(*Learner).Policy()
@@ -77,7 +77,7 @@ func TestImitation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := share(t, p); got < k.lo || got > k.hi {
-			t.Errorf("taught for %d steps: between the least and the most that choices pay the policy gets %.2f, want %g to %g", k.steps, got, k.lo, k.hi)
+			t.Errorf("imitating for %d steps: between the least and the most that choices pay the policy gets %.2f, want %g to %g", k.steps, got, k.lo, k.hi)
 		}
 	}
 }
@@ -106,12 +106,13 @@ func share(t *testing.T, p envs.Policy) float64 {
 	return (pays(p) - worst) / (best - worst)
 }
 
-// The end of school falls within a saved state, and a resumed learner goes on with the same weights, held against twins or not.
+// A learner saved within the first episode after imitation resumes with the same weights, with a value or a counterfactual
+// baseline.
 func TestImitationResumes(t *testing.T) {
 	c := quickGraphs()
 	c.Imitate, c.Episodes, c.Replay.Trajectories = Imitate{Policy: "pass", Steps: 40}, 2, 4
 	testResume(t, c)
-	c.Baseline, c.Lambda, c.Twin = Twin, 1, TwinRule{Policy: "pass", Seconds: 3}
+	c.Baseline, c.Lambda, c.Twin = Counterfactual, 1, Rule{Policy: "pass", Seconds: 3}
 	testResume(t, c)
 }
 
@@ -166,9 +167,9 @@ func testResume(t *testing.T, c Config) {
 			t.Errorf("%s differs after resuming", name)
 		}
 	}
-	for _, k := range l.store.kept {
-		if k.taught {
-			t.Error("what was taught is kept for replay")
+	for _, k := range l.store.old {
+		if k.imitated {
+			t.Error("a teacher's trajectory is kept for replay")
 		}
 	}
 }
@@ -185,10 +186,10 @@ func (p *passer) Show(_ envs.Env, obs *envs.Observation, act *envs.Action) error
 	return p.Act(obs, act, true)
 }
 
-func TestSchoolRefuses(t *testing.T) {
+func TestImitationRefuses(t *testing.T) {
 	c := quick()
 	c.Imitate = Imitate{Policy: "nobody", Steps: 10}
-	for want, teacher := range map[string]func(string) (agents.Teacher, error){"no policy nobody": taughtBy(true), "none to learn from": nil} {
+	for want, teacher := range map[string]func(string) (agents.Teacher, error){"no policy nobody": teacherOf(true), "makes no teacher": nil} {
 		toy := choicetest.NewToy(choicetest.Toy{Length: 5})
 		l := learn(t, quick(), choicetest.Toy{Length: 5}, 0)
 		ctx := l.ctx

@@ -3,6 +3,7 @@ package reinforce
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +14,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// lift goes up and down a storey by chance: choosing 1 costs 0.3 and moves it up with probability 0.6, else it falls with probability 0.5. A step pays the
-// storey in which it ends, 0 to 2, and takes a second. Everything is known of it. Nobody saves it: what its Moment writes is without the storey.
+// lift goes up and down a storey by chance. Choosing 1 costs 0.3 and moves it up with probability 0.6; choosing 0 lets it
+// fall with probability 0.5. A step pays the storey in which it ends, 0 to 2, and takes a second, so all values are known.
+// It is never saved: its Moment does not write the storey.
 type lift struct {
 	choicetest.Moment
 	spec   *envs.Spec
@@ -100,13 +102,13 @@ func (s *stay) Show(_ envs.Env, obs *envs.Observation, act *envs.Action) error {
 	return s.Act(obs, act, true)
 }
 
-func twinConfig() Config {
+func counterfactualConfig() Config {
 	c := quick()
-	c.Baseline, c.Lambda, c.Twin = Twin, 1, TwinRule{Policy: "stay", Seconds: 5}
+	c.Baseline, c.Lambda, c.Twin = Counterfactual, 1, Rule{Policy: "stay", Seconds: 5}
 	return c
 }
 
-// liftLearner learns in the lift, held against who never goes up.
+// liftLearner learns in the lift, compared with the rule that never goes up.
 func liftLearner(t *testing.T, c Config, copies int, steps int64) *Learner {
 	t.Helper()
 	build := func() (envs.Env, error) { return newLift(), nil }
@@ -117,11 +119,11 @@ func liftLearner(t *testing.T, c Config, copies int, steps int64) *Learner {
 	return l.(*Learner)
 }
 
-// What twins say of a choice is on average what it is worth more than the rule's, whatever each future would have made of it, and 0 for
-// the rule's own choice.
-func TestTwinsExpectAdvantage(t *testing.T) {
+// The mean counterfactual advantage of a choice is its exact advantage under the rule, and that of the rule's own choice
+// is 0.
+func TestCounterfactualExpectAdvantage(t *testing.T) {
 	const copies, gamma = 50, 0.9
-	c := twinConfig()
+	c := counterfactualConfig()
 	c.Gamma, c.RewardScale = gamma, 2
 	l := liftLearner(t, c, copies, 0)
 	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil }, envs.VectorOptions{Copies: copies, Seed: 3})
@@ -137,11 +139,11 @@ func TestTwinsExpectAdvantage(t *testing.T) {
 		for i := range copies {
 			v.Act.Env(i).Kinds[0][0] = float32(i % 2)
 		}
-		if err := l.twins.judge(v, 0, nil); err != nil {
+		if err := l.counterfactual.judge(v, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i := range copies {
-			x := float64(l.twins.of(i))
+			x := float64(l.counterfactual.of(i))
 			if i%2 == 0 {
 				if x != 0 {
 					t.Fatalf("the rule's own choice gains %g", x)
@@ -160,9 +162,9 @@ func TestTwinsExpectAdvantage(t *testing.T) {
 	}
 }
 
-// A learner that is held against the rule finds what pays, in a world where what pays shows later.
-func TestTwinsTeach(t *testing.T) {
-	l := liftLearner(t, twinConfig(), 4, 8000)
+// With this baseline the learner finds the better choice although it pays later.
+func TestCounterfactualTeach(t *testing.T) {
+	l := liftLearner(t, counterfactualConfig(), 4, 8000)
 	p, err := l.Policy()
 	if err != nil {
 		t.Fatal(err)
@@ -184,9 +186,9 @@ func TestTwinsTeach(t *testing.T) {
 	}
 }
 
-// Where an ended copy waits for its reset nothing is judged: it can't be stepped.
-func TestTwinsWaitForReset(t *testing.T) {
-	l := liftLearner(t, twinConfig(), 2, 0)
+// A copy that waits for its reset gets no advantage: it cannot be stepped.
+func TestCounterfactualWaitForReset(t *testing.T) {
+	l := liftLearner(t, counterfactualConfig(), 2, 0)
 	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil }, envs.VectorOptions{Copies: 2, Seed: 3, Autoreset: envs.NextStep})
 	if err != nil {
 		t.Fatal(err)
@@ -202,8 +204,8 @@ func TestTwinsWaitForReset(t *testing.T) {
 	}
 }
 
-func TestTwinsRefuse(t *testing.T) {
-	l := liftLearner(t, twinConfig(), 1, 0)
+func TestCounterfactualRefuse(t *testing.T) {
+	l := liftLearner(t, counterfactualConfig(), 1, 0)
 	none := l.ctx
 	none.Teacher = nil
 	many := l.ctx
@@ -212,21 +214,37 @@ func TestTwinsRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	many.Spec = spread.Spec()
-	for want, ctx := range map[string]agents.Context{"no rule and no copy": none, "needs an environment of one agent": many} {
-		if _, err := newTwins(&l.c, &ctx); err == nil || !strings.Contains(err.Error(), want) {
+	for want, ctx := range map[string]agents.Context{"needs a rule and copies": none, "needs an environment of one agent": many} {
+		if _, err := newCounterfactual(&l.c, &ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
 	for want, change := range map[string]func(*Config){
-		`twin.policy is "" with baseline: twin`:    func(c *Config) { c.Twin.Policy = "" },
+		`twin.policy is "" with baseline: counter`: func(c *Config) { c.Twin.Policy = "" },
 		`twin.policy is "stay" with baseline: val`: func(c *Config) { c.Baseline = Value },
 		"twin.seconds is 0, want more than 0":      func(c *Config) { c.Twin.Seconds = 0 },
 		"lambda is 0.9, want 1":                    func(c *Config) { c.Lambda = 0.9 },
 	} {
-		c := twinConfig()
+		c := counterfactualConfig()
 		change(&c)
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
+	}
+}
+
+// The old spelling, twin, is the same baseline: the same weights follow.
+func TestOldSpelling(t *testing.T) {
+	weights := func(baseline string) []float32 {
+		c := counterfactualConfig()
+		c.Baseline = baseline
+		s := agents.NewState()
+		if err := liftLearner(t, c, 4, 400).Save(s); err != nil {
+			t.Fatal(err)
+		}
+		return s.Weights["policy"].Data
+	}
+	if !slices.Equal(weights("twin"), weights("counterfactual")) {
+		t.Error("baseline: twin learns other weights than baseline: counterfactual")
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/stoker-rl/stoker/agents/graphs"
 )
 
-// graphSeen is graphs as rows of numbers, of unequal length.
-type graphSeen struct {
+// graphObservations is graphs as rows of numbers, of unequal length.
+type graphObservations struct {
 	reader *graphs.Rows
 	x      []float32
 	ends   []int // of rows, in x
 }
 
-func (s *graphSeen) rows() int { return len(s.ends) }
+func (s *graphObservations) rows() int { return len(s.ends) }
 
-func (s *graphSeen) clear() { s.x, s.ends = s.x[:0], s.ends[:0] }
+func (s *graphObservations) clear() { s.x, s.ends = s.x[:0], s.ends[:0] }
 
-func (s *graphSeen) row(i int) []float32 {
+func (s *graphObservations) row(i int) []float32 {
 	from := 0
 	if i > 0 {
 		from = s.ends[i-1]
@@ -28,7 +28,7 @@ func (s *graphSeen) row(i int) []float32 {
 }
 
 // appendTo appends the rows, each after its length.
-func (s *graphSeen) appendTo(b []byte) []byte {
+func (s *graphObservations) appendTo(b []byte) []byte {
 	for i := range s.ends {
 		row := s.row(i)
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(row)))
@@ -40,7 +40,7 @@ func (s *graphSeen) appendTo(b []byte) []byte {
 }
 
 // read implements seen. A row that is no graph of the environment's is an error.
-func (s *graphSeen) read(b []byte, rows int) ([]byte, error) {
+func (s *graphObservations) read(b []byte, rows int) ([]byte, error) {
 	s.clear()
 	for i := range rows {
 		n, rest, err := number(b)

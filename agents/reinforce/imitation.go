@@ -11,26 +11,28 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// school is where another policy plays the first episodes: one of it for each copy. A nil school teaches nothing.
-type school struct {
-	steps    int64 // episodes that begin before are taught
+// imitation lets another policy, the teacher, play the first episodes: one teacher for each copy of the environment. A
+// nil imitation does nothing.
+type imitation struct {
+	steps    int64 // episodes that begin before this step are the teacher's
 	seeds    rng.Key
-	width    int // of an environment's action
+	width    int // of one agent's action
 	agents   int
 	teachers []agents.Teacher
 	acts     []*envs.Action
-	begun    []bool // by copy: the present episode's beginning was seen, and
-	teaches  []bool // whether it is taught
+	begun    []bool // by copy: the teacher was reset for the present episode
+	teaches  []bool // by copy: the present episode is the teacher's
 	episodes []uint64
 }
 
-func newSchool(c Imitate, ctx *agents.Context) (*school, error) {
+func newImitation(c Imitate, ctx *agents.Context) (*imitation, error) {
 	if ctx.Teacher == nil {
-		return nil, errors.New("there is none to learn from here")
+		return nil, errors.New("this context makes no teacher")
 	}
 	n := ctx.Copies
-	s := &school{
-		steps: c.Steps, seeds: rng.New(ctx.Seed, "reinforce: teacher"), agents: ctx.Spec.Kinds[0].Agents, width: ctx.Spec.Kinds[0].Action.Width(),
+	k := &ctx.Spec.Kinds[0]
+	s := &imitation{
+		steps: c.Steps, seeds: rng.New(ctx.Seed, "reinforce: teacher"), agents: k.Agents, width: k.Action.Width(),
 		begun: make([]bool, n), teaches: make([]bool, n), episodes: make([]uint64, n),
 	}
 	for range n {
@@ -43,8 +45,8 @@ func newSchool(c Imitate, ctx *agents.Context) (*school, error) {
 	return s, nil
 }
 
-// act lets the teachers act where an episode is taught; steps is how many there have been.
-func (s *school) act(v *envs.Vector, steps int64) error {
+// act asks the teachers of the episodes that are theirs; steps is the number of environment steps so far.
+func (s *imitation) act(v *envs.Vector, steps int64) error {
 	if s == nil {
 		return nil
 	}
@@ -65,8 +67,8 @@ func (s *school) act(v *envs.Vector, steps int64) error {
 	return s.show(v)
 }
 
-// show asks the teachers, side by side: each has its environment.
-func (s *school) show(v *envs.Vector) error {
+// show asks the teachers in parallel: each has its own environment.
+func (s *imitation) show(v *envs.Vector) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(s.teachers))
 	for i, t := range s.teachers {
@@ -83,8 +85,8 @@ func (s *school) show(v *envs.Vector) error {
 	return nil
 }
 
-// says is what a row's agent is to do, nil where it chooses itself.
-func (s *school) says(row int) []float32 {
+// action is what the teacher does in a row; nil where the learner chooses itself.
+func (s *imitation) action(row int) []float32 {
 	if s == nil || !s.teaches[row/s.agents] {
 		return nil
 	}
@@ -92,18 +94,18 @@ func (s *school) says(row int) []float32 {
 	return s.acts[row/s.agents].Kinds[0][j*s.width : (j+1)*s.width]
 }
 
-// taught reports whether copy i's episode is.
-func (s *school) taught(i int) bool { return s != nil && s.teaches[i] }
+// active reports whether copy i's episode is the teacher's.
+func (s *imitation) active(i int) bool { return s != nil && s.teaches[i] }
 
 // end ends copy i's episode.
-func (s *school) end(i int) {
+func (s *imitation) end(i int) {
 	if s != nil {
 		s.begun[i] = false
 	}
 }
 
 // AppendBinary implements encoding.BinaryAppender: by copy what the episode is, how many there were, and the teacher's state after its length.
-func (s *school) AppendBinary(b []byte) ([]byte, error) {
+func (s *imitation) AppendBinary(b []byte) ([]byte, error) {
 	for i, t := range s.teachers {
 		flags := uint64(0)
 		if s.begun[i] {
@@ -124,7 +126,7 @@ func (s *school) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (s *school) UnmarshalBinary(b []byte) error {
+func (s *imitation) UnmarshalBinary(b []byte) error {
 	for i, t := range s.teachers {
 		var head [3]uint64
 		for j := range head {
@@ -134,7 +136,7 @@ func (s *school) UnmarshalBinary(b []byte) error {
 			}
 		}
 		if head[0] > 3 || head[2] > uint64(len(b)) {
-			return fmt.Errorf("copy %d is taught with flags %d by a policy of %d bytes, %d are left", i, head[0], head[2], len(b))
+			return fmt.Errorf("copy %d has flags %d and a teacher of %d bytes, %d are left", i, head[0], head[2], len(b))
 		}
 		if err := t.UnmarshalBinary(b[:head[2]]); err != nil {
 			return fmt.Errorf("copy %d: %s: %w", i, t.Name(), err)

@@ -1,0 +1,161 @@
+package reinforce
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// counterfactual is the baseline that tries each choice against a rule's choice. One copy of the environment takes the
+// learner's action, another takes the rule's action, and the rule then acts on both for some time. Both copies meet the
+// same future, so most of the noise cancels:
+//
+//	A(s, a) = G(s, a) − G(s, rule(s)),   G: discounted rewards under the same draws
+//
+// This estimates Q(s, a) − V(s) of the rule (the vine of Schulman et al., 2015, § 5.2, with common random numbers), not
+// of the learner's own later policy. The gradient averages over futures that the policy cannot see when it chooses.
+//
+// A nil counterfactual does nothing.
+type counterfactual struct {
+	horizon    int64 // microseconds of the environment
+	discount   choice.Discount
+	scale      float64
+	seeds      rng.Key
+	trials     []trial
+	advantages []float32 // of the last choices, by copy
+	errs       []error
+}
+
+// trial is what one copy's choices are tried with.
+type trial struct {
+	env    envs.Env // made equal to the copy before each rollout
+	rule   agents.Teacher
+	act    *envs.Action
+	ruleDo *envs.Action
+	obs    *envs.Observation
+	out    *envs.Outcome
+}
+
+func newCounterfactual(c *Config, ctx *agents.Context) (*counterfactual, error) {
+	count := 0
+	for _, k := range ctx.Spec.Kinds {
+		count += k.Agents
+	}
+	if count != 1 {
+		return nil, fmt.Errorf("baseline: %s needs an environment of one agent, %s has %d",
+			c.Baseline, ctx.Spec.ID, count)
+	}
+	if ctx.Teacher == nil || ctx.NewEnv == nil {
+		return nil, fmt.Errorf("baseline: %s needs a rule and copies of the environment, this context makes none",
+			c.Baseline)
+	}
+	n := ctx.Copies
+	t := &counterfactual{
+		horizon:  int64(c.Twin.Seconds * 1e6),
+		discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: c.RewardScale,
+		seeds:  rng.New(ctx.Seed, "reinforce: twins"), // the stream's name decides its draws: it stays
+		trials: make([]trial, n), advantages: make([]float32, n), errs: make([]error, n),
+	}
+	for i := range t.trials {
+		rule, err := ctx.Teacher(c.Twin.Policy)
+		if err != nil {
+			return nil, fmt.Errorf("twin.policy: %w", err)
+		}
+		env, err := ctx.NewEnv()
+		if err != nil {
+			return nil, err
+		}
+		s := env.Spec()
+		t.trials[i] = trial{
+			env: env, rule: rule, act: envs.NewAction(s), ruleDo: envs.NewAction(s),
+			obs: envs.NewObservation(s), out: envs.NewOutcome(s),
+		}
+	}
+	return t, nil
+}
+
+// judge writes the advantage of each copy's choice in v.Act, in parallel. Copies that imitate or wait for their reset
+// are left out. steps is the number of environment steps so far: it keys the rule's draws.
+func (t *counterfactual) judge(v *envs.Vector, steps int64, teacher *imitation) error {
+	if t == nil {
+		return nil
+	}
+	clear(t.advantages)
+	clear(t.errs)
+	var all sync.WaitGroup
+	for i := range t.trials {
+		if teacher.active(i) || v.Resets(i) {
+			continue
+		}
+		all.Go(func() {
+			seed := t.seeds.With(uint64(steps)).With(uint64(i)).Uint64()
+			t.advantages[i], t.errs[i] = t.advantage(&t.trials[i], v.Env(i), v.Obs.Env(i), v.Act.Env(i), seed)
+		})
+	}
+	all.Wait()
+	for i, err := range t.errs {
+		if err != nil {
+			return fmt.Errorf("environment %d: counterfactual under %s: %w", i, t.trials[i].rule.Name(), err)
+		}
+	}
+	return nil
+}
+
+// of is the advantage of copy i's last choice.
+func (t *counterfactual) of(i int) float32 {
+	if t == nil {
+		return 0
+	}
+	return t.advantages[i]
+}
+
+// advantage is A of one copy's action.
+func (t *counterfactual) advantage(
+	p *trial, env envs.Env, obs *envs.Observation, act *envs.Action, seed uint64,
+) (float32, error) {
+	if err := p.rule.Reset(seed); err != nil {
+		return 0, err
+	}
+	if err := p.rule.Show(env, obs, p.ruleDo); err != nil {
+		return 0, err
+	}
+	if slices.Equal(p.ruleDo.Kinds[0], act.Kinds[0]) {
+		return 0, nil
+	}
+	chosen, err := t.rollout(p, env, act, seed)
+	if err != nil {
+		return 0, err
+	}
+	other, err := t.rollout(p, env, p.ruleDo, seed)
+	return float32(t.scale * (chosen - other)), err
+}
+
+// rollout is G: it takes first in a copy of env, lets the rule act until the horizon, and sums discounted rewards.
+func (t *counterfactual) rollout(p *trial, env envs.Env, first *envs.Action, seed uint64) (sum float64, err error) {
+	if err := errors.Join(p.env.CopyFrom(env), p.rule.Reset(seed)); err != nil {
+		return 0, err
+	}
+	copy(p.act.Kinds[0], first.Kinds[0])
+	weight := 1.0
+	for left := t.horizon; left > 0; {
+		if err := p.env.Step(p.act, p.obs, p.out); err != nil {
+			return 0, err
+		}
+		sum += weight * float64(p.out.Rewards[0][0])
+		weight *= t.discount.Of(p.out.Terminated, p.out.Elapsed)
+		if p.out.Terminated || p.out.Truncated {
+			break
+		}
+		left -= p.out.Elapsed
+		if err := p.rule.Show(p.env, p.obs, p.act); err != nil {
+			return 0, err
+		}
+	}
+	return sum, nil
+}
