@@ -82,7 +82,7 @@ verify-lqr: ## DDPG against Riccati's control, five seeds
 	docs/results/keep lqr 'agents/maddpg configs/classic envs/classic nets' env $(PLAIN) $(GO) test ./agents/maddpg -run LQR -long -v -timeout 0
 
 verify-agents: ## equalities of the learner's forms, explanations, schema
-	docs/results/keep agents 'agents nets eval/explain configs' env $(PLAIN) $(GO) test ./agents/maddpg ./eval/explain ./configs/schema -run 'Uniform|OneAgent|Permutation|Linear|Agrees' -v -count=1
+	docs/results/keep agents 'agents nets eval/explain configs' env $(PLAIN) $(GO) test ./agents/maddpg ./eval/explain ./catalog/schema -run 'Uniform|OneAgent|Permutation|Linear|Agrees' -v -count=1
 
 verify-torch: cuda ## runs on libtorch killed and resumed; its memory over 100,000 updates
 	docs/results/keep torch 'nets/torch agents/maddpg checkpoints train' env $(TORCH) $(GO) test -tags libtorch ./train -run Torch -long -v -timeout 2h
@@ -95,7 +95,7 @@ verify-laws: ## the sizing environment against FaaSConf's measurements (needs ST
 
 verify-worlds: ## environments: planted defects, golden traces, Gymnasium (PYTHON with gymnasium 1.4.0, mpe2 1.1.1, numpy)
 	mkdir -p bin && $(PYTHON) envs/classic/testdata/record.py bin/cartpole.gz
-	docs/results/keep worlds 'envs rng' env $(PLAIN) STOKER_GYMNASIUM=../../bin/cartpole.gz bash -ec '$(GO) test ./envs/envtest ./envs/catalog ./envs/classic -run "EveryDefect|Entries|Golden|Workers|Gymnasium|MPE2|SpreadUnder" -count 1 -v; for a in GOARCH=386 GOAMD64=v3; do env $$a $(GO) test ./envs/catalog -run Golden -count 1 -v; done'
+	docs/results/keep worlds 'envs rng' env $(PLAIN) STOKER_GYMNASIUM=../../bin/cartpole.gz bash -ec '$(GO) test ./envs/envtest ./catalog ./envs/classic -run "EveryDefect|Entries|Golden|Workers|Gymnasium|MPE2|SpreadUnder" -count 1 -v; for a in GOARCH=386 GOAMD64=v3; do env $$a $(GO) test ./catalog -run Golden -count 1 -v; done'
 
 verify-deeprm: ## DeepRM's cluster against its own code, and five rules at ten loads
 	docs/results/keep deeprm 'envs/deeprm agents/baselines/deeprm rng' env $(PLAIN) bash -ec '$(GO) test ./envs/deeprm -run AsPublished -count 1 -v; $(GO) test ./agents/baselines/deeprm -run Loads -long -count 1 -v -timeout 1h'

@@ -48,7 +48,7 @@ func TestArrows(t *testing.T) {
 		{[]string{"./envs/..."}, []string{"nets", "agents", "checkpoints", "configs", "train", "eval", "cli"}},
 		{[]string{"./checkpoints/..."}, []string{"nets", "envs", "agents", "configs", "train", "eval", "cli"}},
 		{[]string{"./agents", "./agents/maddpg", "./agents/spsa", "./agents/dqn", "./agents/reinforce", "./agents/replay", "./agents/rollout"}, []string{"nets/native", "nets/torch", "nets/gorgonia", "nets/engines", "checkpoints", "configs", "train", "eval", "cli"}},
-		{[]string{"./configs"}, []string{"nets", "agents", "train", "eval", "cli", "envs/catalog"}},
+		{[]string{"./configs"}, []string{"nets", "agents", "train", "eval", "cli", "catalog"}},
 		{[]string{"./train"}, []string{"eval", "cli"}},
 		{[]string{"./eval/..."}, []string{"cli"}},
 	} {

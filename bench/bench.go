@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/native"
@@ -174,7 +174,7 @@ func (o Options) Validate() error {
 	if o.EnvID == "" {
 		return nil
 	}
-	_, err := envcatalog.Find(o.EnvID)
+	_, err := catalog.Default().Env(o.EnvID)
 	return err
 }
 

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
-	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // runEnv measures steps with random actions, resets included, of one environment or of all.
 func runEnv(o Options, emit func(Result)) error {
-	list := envcatalog.All()
+	list := catalog.Default().Envs
 	if o.EnvID != "" {
-		e, err := envcatalog.Find(o.EnvID)
+		e, err := catalog.Default().Env(o.EnvID)
 		if err != nil {
 			return err
 		}
-		list = []envcatalog.Entry{e}
+		list = []catalog.Env{e}
 	}
 	for _, entry := range list {
 		env, err := entry.New(entry.Config(), workload.Default())

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/configs"
@@ -52,7 +52,7 @@ func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (time.Duration
 		return 0, err
 	}
 	defer v.Close()
-	a, err := agentcatalog.FindAgent(x.Agent.Name)
+	a, err := catalog.Default().Learner(x.Agent.Name)
 	if err != nil {
 		return 0, err
 	}

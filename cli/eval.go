@@ -11,7 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -47,7 +47,7 @@ their data as CSV.`,
 		RunE: func(c *cobra.Command, a []string) error { return runEval(c, a, f) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
-			for _, r := range catalog.Rivals() {
+			for _, r := range catalog.Default().Rivals {
 				out = append(out, r.Name+"\t"+r.Doc)
 			}
 			return out, cobra.ShellCompDirectiveDefault

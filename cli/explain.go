@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/explain"
@@ -136,7 +136,7 @@ func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags
 	if err != nil {
 		return nil, err
 	}
-	a, err := catalog.FindAgent(file.Agent)
+	a, err := catalog.Default().Learner(file.Agent)
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
-	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
@@ -76,13 +75,13 @@ func envsCommand() *cobra.Command {
 		Example: "  stoker envs\n  stoker envs stoker/Sizing-v2\n  stoker envs stoker/Sizing-v2 --check",
 		Args:    args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
-			list := envcatalog.All()
+			list := catalog.Default().Envs
 			if len(a) == 1 {
-				e, err := envcatalog.Find(a[0])
+				e, err := catalog.Default().Env(a[0])
 				if err != nil {
 					return usage("%w", err)
 				}
-				list = []envcatalog.Entry{e}
+				list = []catalog.Env{e}
 			}
 			if check {
 				return checkEnvs(c, list, asJSON)
@@ -91,7 +90,7 @@ func envsCommand() *cobra.Command {
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
-			for _, e := range envcatalog.All() {
+			for _, e := range catalog.Default().Envs {
 				out = append(out, e.ID+"\t"+e.Doc)
 			}
 			return out, cobra.ShellCompDirectiveNoFileComp
@@ -102,7 +101,7 @@ func envsCommand() *cobra.Command {
 	return c
 }
 
-func listEnvs(c *cobra.Command, list []envcatalog.Entry, whole, asJSON bool) error {
+func listEnvs(c *cobra.Command, list []catalog.Env, whole, asJSON bool) error {
 	var lines []envLine
 	for _, e := range list {
 		l := envLine{ID: e.ID, Doc: e.Doc}
@@ -130,7 +129,7 @@ func listEnvs(c *cobra.Command, list []envcatalog.Entry, whole, asJSON bool) err
 	return t.Flush()
 }
 
-func lineOf(e envcatalog.Entry, s *envs.Spec) envLine {
+func lineOf(e catalog.Env, s *envs.Spec) envLine {
 	l := envLine{ID: e.ID, Doc: e.Doc, Step: s.Step.Unit, Max: s.MaxSteps, Info: s.Info}
 	if s.Step.Fixed > 0 {
 		l.Step += fmt.Sprintf(" of %g s", float64(s.Step.Fixed)/1e6)
@@ -174,7 +173,7 @@ func printEnv(c *cobra.Command, l envLine) {
 }
 
 // checkEnvs runs the conformance checks of each environment.
-func checkEnvs(c *cobra.Command, list []envcatalog.Entry, asJSON bool) error {
+func checkEnvs(c *cobra.Command, list []catalog.Env, asJSON bool) error {
 	type line struct {
 		ID       string   `json:"id"`
 		Conforms bool     `json:"conforms"`
@@ -219,16 +218,16 @@ func agentsCommand() *cobra.Command {
 		Args:    args(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
 			type line struct {
-				Name string            `json:"name"`
-				Kind agentcatalog.Kind `json:"kind"`
-				Envs []string          `json:"envs,omitempty"`
-				Doc  string            `json:"doc"`
+				Name string       `json:"name"`
+				Kind catalog.Kind `json:"kind"`
+				Envs []string     `json:"envs,omitempty"`
+				Doc  string       `json:"doc"`
 			}
 			var lines []line
-			for _, a := range agentcatalog.Agents() {
-				lines = append(lines, line{a.Name, agentcatalog.Learned, nil, a.Doc})
+			for _, a := range catalog.Default().Learners {
+				lines = append(lines, line{a.Name, catalog.Learned, nil, a.Doc})
 			}
-			for _, r := range agentcatalog.Rivals() {
+			for _, r := range catalog.Default().Rivals {
 				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc})
 			}
 			if asJSON {

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
@@ -57,7 +57,7 @@ func Choose(paths []string, config string, sets []string) (*Choice, error) {
 			}
 			continue
 		}
-		r, err := catalog.FindRival(path)
+		r, err := catalog.Default().Rival(path)
 		if err != nil {
 			return nil, train.Usage("%s is neither a run nor a checkpoint, and there is %w", path, err)
 		}
@@ -196,7 +196,7 @@ func (c *Choice) freeName(names ...string) string {
 // opener returns a function that makes the policy of a file. Policies act on the CPU engine.
 func opener(file *agents.PolicyFile) func(envs.Env) (rollout.Actor, error) {
 	return func(env envs.Env) (rollout.Actor, error) {
-		a, err := catalog.FindAgent(file.Agent)
+		a, err := catalog.Default().Learner(file.Agent)
 		if err != nil {
 			return rollout.Actor{}, err
 		}
@@ -210,7 +210,7 @@ func opener(file *agents.PolicyFile) func(envs.Env) (rollout.Actor, error) {
 }
 
 func (c *Choice) addRival(choice configs.Choice) error {
-	r, err := catalog.FindRival(choice.Name)
+	r, err := catalog.Default().Rival(choice.Name)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/train"
@@ -176,11 +176,11 @@ func TestChoicePlays(t *testing.T) {
 
 // A rival that the caller names has the configuration that the experiment gives it.
 func TestRivalConfig(t *testing.T) {
-	autoscaler, err := catalog.FindRival("autoscaler")
+	autoscaler, err := catalog.Default().Rival("autoscaler")
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, err := catalog.FindRival("fixed")
+	fixed, err := catalog.Default().Rival("fixed")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestChooseErrors(t *testing.T) {
 		want   string
 		usage  bool
 	}{
-		{"unknown", []string{"autoscalar"}, "", nil, `autoscalar is neither a run nor a checkpoint, and there is no policy "autoscalar"; there are: `, true},
+		{"unknown", []string{"autoscalar"}, "", nil, `autoscalar is neither a run nor a checkpoint, and there is no policy "autoscalar". Did you mean "autoscaler"? There are: `, true},
 		{"no environment", []string{"fixed"}, "", nil, "no run or checkpoint names an environment: give a configuration with --config", true},
 		{"nothing", nil, "", nil, "no run or checkpoint names an environment", true},
 		{"twice the same run", []string{s1, s1}, "", nil, "training seed 1 of tiny is there already, from " + s1, true},

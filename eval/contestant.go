@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 )
 

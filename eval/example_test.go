@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/eval"

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/golden"

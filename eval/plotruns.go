@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
-	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
@@ -263,7 +263,7 @@ func unitOf(env, metric string) string {
 	case "time/elapsed_s":
 		return "s"
 	}
-	entry, err := envcatalog.Find(env)
+	entry, err := catalog.Default().Env(env)
 	if err != nil {
 		return ""
 	}

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 )

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )

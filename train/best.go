@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -27,7 +27,7 @@ func Trial(c *checkpoints.Checkpoint, x *configs.Experiment, episodes int) (mean
 	if err != nil {
 		return 0, err
 	}
-	a, err := agentcatalog.FindAgent(file.Agent)
+	a, err := catalog.Default().Learner(file.Agent)
 	if err != nil {
 		return 0, err
 	}

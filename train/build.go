@@ -7,42 +7,17 @@ import (
 	"runtime"
 
 	"github.com/stoker-rl/stoker/agents"
-	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
-	envcatalog "github.com/stoker-rl/stoker/envs/catalog"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Tables are the tables of environments, agents and rivals, as configs reads them.
-func Tables() configs.Tables {
-	return configs.Tables{
-		Env: func(id string) (any, error) {
-			e, err := envcatalog.Find(id)
-			if err != nil {
-				return nil, err
-			}
-			return e.Config(), nil
-		},
-		Agent: func(name string) (any, error) {
-			a, err := agentcatalog.FindAgent(name)
-			if err != nil {
-				return nil, err
-			}
-			return a.Config(), nil
-		},
-		Rival: func(name string) (any, error) {
-			r, err := agentcatalog.FindRival(name)
-			if err != nil {
-				return nil, err
-			}
-			return r.Config(), nil
-		},
-	}
-}
+// Tables are those of the catalog that comes with Stoker.
+func Tables() configs.Tables { return catalog.Default().Tables() }
 
 // NewEnv builds an experiment's environment over a split of its workload (train, test or all; empty leaves the
 // configuration's own).
@@ -51,7 +26,7 @@ func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {
 	if split != "" {
 		w.Split = split
 	}
-	env, err := agentcatalog.NewEnv(x.Env.Name, x.Env.Config, w)
+	env, err := catalog.Default().NewEnv(x.Env.Name, x.Env.Config, w)
 	if err != nil {
 		return nil, fmt.Errorf("environment %s: %w", x.Env.Name, err)
 	}
@@ -117,7 +92,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	if err != nil {
 		return w, err
 	}
-	a, err := agentcatalog.FindAgent(x.Agent.Name)
+	a, err := catalog.Default().Learner(x.Agent.Name)
 	if err != nil {
 		return w, err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
@@ -122,7 +122,7 @@ func FuzzForgedCheckpoint(f *testing.F) {
 			return
 		}
 		if p, err := ReadPolicy(c); err == nil {
-			if a, err := agentcatalog.FindAgent(p.Agent); err == nil {
+			if a, err := catalog.Default().Learner(p.Agent); err == nil {
 				_, _ = a.Open(p, w.vector.Spec(), w.actor)
 			}
 		}

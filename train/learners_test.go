@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 )
 
 // learners are the ways of learning that the table of agents offers, by what they keep: who sees whom, weights of one's own or
@@ -99,7 +99,7 @@ func (c combination) longer() string {
 
 // Every learner of the table is among those that are killed and resumed.
 func TestEveryLearnerIsResumed(t *testing.T) {
-	for _, a := range agentcatalog.Agents() {
+	for _, a := range catalog.Default().Learners {
 		found := false
 		for _, l := range learners {
 			found = found || l.agent == a.Name

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
-	agentcatalog "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 )
 
 // newTeacher makes a rival, with its defaults, for a learner to imitate.
 func newTeacher(name string, env envs.Env) (agents.Teacher, error) {
-	r, err := agentcatalog.FindRival(name)
+	r, err := catalog.Default().Rival(name)
 	if err != nil {
 		return nil, err
 	}

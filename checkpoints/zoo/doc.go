@@ -5,5 +5,5 @@
 // run's checkpoint and from what `stoker eval` found; nothing in a card is written by hand but a sentence of what the policy is for. A policy of the
 // zoo is named zoo:NAME wherever the program takes a checkpoint.
 //
-// What opens a policy for acting is package agents/catalog, above this one; nothing here needs more than the standard library.
+// What opens a policy for acting is package catalog, above this one; nothing here needs more than the standard library.
 package zoo

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -122,7 +122,7 @@ func TestShippedAct(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := catalog.FindAgent(file.Agent)
+			a, err := catalog.Default().Learner(file.Agent)
 			if err != nil {
 				t.Fatal(err)
 			}

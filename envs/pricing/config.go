@@ -52,7 +52,7 @@ type Config struct {
 	// Rewards is whose cost an agent of the slots' face is rewarded with: shared (the whole slot's) or own (its function's).
 	Rewards string `yaml:"rewards" json:"rewards"`
 	// Scheduler names the policy that schedules inside the pricing face: arms, the paper's, or another one of the scheduling face, which
-	// agents/catalog makes.
+	// package catalog makes.
 	Scheduler string `yaml:"scheduler" json:"scheduler"`
 	// ARMS configures the paper's scheduler inside the pricing face.
 	ARMS ARMSConfig `yaml:"arms" json:"arms"`

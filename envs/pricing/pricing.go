@@ -42,7 +42,7 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	e := &Pricing{world: o, spec: o.newPriceSpec(), slotSpec: o.newSlotSpec(), scheduler: scheduler, workload: w}
 	if e.scheduler == nil {
 		if c.Scheduler != ARMSName {
-			return nil, fmt.Errorf("%s: %w", ID, fieldError("scheduler", c.Scheduler, ARMSName+"; others are agents, and agents/catalog's NewEnv puts them inside"))
+			return nil, fmt.Errorf("%s: %w", ID, fieldError("scheduler", c.Scheduler, ARMSName+"; others are agents, and catalog's NewEnv puts them inside"))
 		}
 		if e.scheduler, err = NewARMS(c.ARMS, &e.cfg); err != nil {
 			return nil, fmt.Errorf("%s: %w", ID, err)

@@ -3,7 +3,7 @@ package suite
 import (
 	"strings"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"
@@ -16,7 +16,7 @@ import (
 
 // heuristic is a policy of the catalog, by name, in DeepRM's cluster.
 func heuristic(name string) (suite.Entry, error) {
-	r, err := catalog.FindRival(name)
+	r, err := catalog.Default().Rival(name)
 	if err != nil {
 		return suite.Entry{}, err
 	}

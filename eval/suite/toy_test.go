@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/eval"

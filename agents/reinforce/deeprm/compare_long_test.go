@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"

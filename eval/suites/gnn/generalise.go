@@ -10,7 +10,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"

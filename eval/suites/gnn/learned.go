@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -101,7 +101,7 @@ func (t *trained) player(newEnv func() (envs.Env, error)) player {
 
 // policy makes the policy for an environment's spec, acting on the CPU.
 func (t *trained) policy(spec *envs.Spec) (envs.Policy, error) {
-	a, err := catalog.FindAgent(t.file.Agent)
+	a, err := catalog.Default().Learner(t.file.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (t *trained) onDeepRM(c deeprm.Config) (p player, why string) {
 	if !reflect.DeepEqual(rest, c) {
 		return p, "it was trained on another cluster, or other jobs"
 	}
-	return t.player(func() (envs.Env, error) { return catalog.NewEnv(t.x.Env.Name, &c, workload.Config{}) }), ""
+	return t.player(func() (envs.Env, error) { return catalog.Default().NewEnv(t.x.Env.Name, &c, workload.Config{}) }), ""
 }
 
 // onNodes is the policy in a world of unlike nodes; why says where it cannot play. Its own are what it sees and whether it may wait.
@@ -138,7 +138,7 @@ func (t *trained) onNodes(w *world) (p player, why string) {
 		return p, "it was trained on other nodes, or with other amounts to give"
 	}
 	c.Hold, c.Wait, c.Tick, c.Window, c.Running, c.Weights = own.Hold, own.Wait, own.Tick, own.Window, own.Running, own.Weights
-	newEnv := func() (envs.Env, error) { return catalog.NewEnv(t.x.Env.Name, &c, w.load) }
+	newEnv := func() (envs.Env, error) { return catalog.Default().NewEnv(t.x.Env.Name, &c, w.load) }
 	env, err := newEnv()
 	if err != nil {
 		return p, err.Error()

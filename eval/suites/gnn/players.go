@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	nodes "github.com/stoker-rl/stoker/agents/baselines/placement"
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/envs/placement"
@@ -37,7 +37,7 @@ const (
 
 // rule is a rule of the catalog; config is nil for its defaults.
 func rule(label, name string, config any, newEnv func() (envs.Env, error)) (player, error) {
-	r, err := catalog.FindRival(name)
+	r, err := catalog.Default().Rival(name)
 	if err != nil {
 		return player{}, err
 	}
@@ -71,7 +71,7 @@ func rules(list []named, newEnv func() (envs.Env, error)) ([]player, error) {
 // deepRMRules are those of stoker/DeepRM-v1.
 func deepRMRules(c deeprm.Config) ([]player, error) {
 	return rules([]named{{fcfsName, "fcfs", nil}, {sjfName, "sjf", nil}, {packerName, "packer", nil}, {starName, "tetris-star", nil}, {randomName, "random", nil}},
-		func() (envs.Env, error) { return catalog.NewEnv(deeprm.ID, &c, workload.Config{}) })
+		func() (envs.Env, error) { return catalog.Default().NewEnv(deeprm.ID, &c, workload.Config{}) })
 }
 
 // nodeRules are those of stoker/Placement-v1. The last two give amounts by how many wait, which the paper's rules do not: a control
@@ -82,5 +82,5 @@ func nodeRules(w *world) ([]player, error) {
 	return rules([]named{
 		{fcfsName, "fcfs-nodes", nil}, {sjfName, "sjf-nodes", nil}, {packerName, "packer-nodes", nil}, {tetrisName, "tetris", nil}, {randomName, "random-nodes", nil},
 		{sjfSpread, "sjf-nodes", &sjf}, {tetriSpread, "tetris", &tetris},
-	}, func() (envs.Env, error) { return catalog.NewEnv(placement.ID, &w.config, w.load) })
+	}, func() (envs.Env, error) { return catalog.Default().NewEnv(placement.ID, &w.config, w.load) })
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
@@ -115,13 +115,13 @@ func (l *learned) entry(p policy, c pricing.Config, load workload.Config) suite.
 				return rollout.Actor{Policy: policy}, err
 			},
 		}}},
-		NewEnv: func() (envs.Env, error) { return catalog.NewEnv(id, &c, load) },
+		NewEnv: func() (envs.Env, error) { return catalog.Default().NewEnv(id, &c, load) },
 	}
 }
 
 // open makes the policy for an environment's spec, acting on the CPU.
 func (l *learned) open(spec *envs.Spec) (envs.Policy, error) {
-	a, err := catalog.FindAgent(l.file.Agent)
+	a, err := catalog.Default().Learner(l.file.Agent)
 	if err != nil {
 		return nil, err
 	}

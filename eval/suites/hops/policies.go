@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	baselines "github.com/stoker-rl/stoker/agents/baselines/pricing"
-	"github.com/stoker-rl/stoker/agents/catalog"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/agents/spsa"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/eval"
@@ -99,7 +99,7 @@ func (p policy) entry(w *world) (suite.Entry, error) {
 	}
 	return suite.Entry{
 		Contestant: eval.Contestant{Name: p.name, Kind: catalog.Heuristic, Versions: []eval.Version{{New: newActor}}},
-		NewEnv:     func() (envs.Env, error) { return catalog.NewEnv(pricing.ID, &c, w.load) },
+		NewEnv:     func() (envs.Env, error) { return catalog.Default().NewEnv(pricing.ID, &c, w.load) },
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func on(t testing.TB, scheduler string) *pricing.Config {
 
 func newPricing(t testing.TB, c *pricing.Config) *pricing.Pricing {
 	t.Helper()
-	e, err := NewEnv(pricing.ID, c, workload.Default())
+	e, err := Default().NewEnv(pricing.ID, c, workload.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,8 @@ func newPricing(t testing.TB, c *pricing.Config) *pricing.Pricing {
 	return p
 }
 
-// A configuration alone puts each scheduler inside the pricing face, where it does what it does in its own: both come to the same accounts.
+// A configuration alone puts each scheduler inside the pricing face, where it does what it does in its own: both come
+// to the same accounts.
 func TestSchedulersByName(t *testing.T) {
 	for _, name := range schedulerNames {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +52,7 @@ func TestSchedulersByName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := FindRival(name)
+			r, err := Default().Rival(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +77,7 @@ func TestSchedulersByName(t *testing.T) {
 			if p.Config().Scheduler != name || inside.Info[6] == 0 {
 				t.Errorf("scheduler %s, %v jobs", p.Config().Scheduler, inside.Info[6])
 			}
-			envtest.Run(t, func() (envs.Env, error) { return NewEnv(pricing.ID, c, workload.Default()) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 7})
+			envtest.Run(t, func() (envs.Env, error) { return Default().NewEnv(pricing.ID, c, workload.Default()) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 7})
 		})
 	}
 }
@@ -132,7 +133,7 @@ func TestTwin(t *testing.T) {
 
 // The pricer plays an evaluation's episode as a rival, above each of the schedulers, and moves.
 func TestPBAIsARival(t *testing.T) {
-	r, err := FindRival("pba")
+	r, err := Default().Rival("pba")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestCompositionErrors(t *testing.T) {
 	} {
 		c := pricing.Default()
 		change(&c)
-		if _, err := NewEnv(pricing.ID, &c, workload.Default()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Default().NewEnv(pricing.ID, &c, workload.Default()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
@@ -198,7 +199,7 @@ func TestCompositionErrors(t *testing.T) {
 	if err := baselines.Terms("fcfs", &c); err == nil || !strings.Contains(err.Error(), "scheduler is") {
 		t.Errorf("Terms of fcfs: %v", err)
 	}
-	if _, err := NewEnv("stoker/Pricing-v9", &c, workload.Default()); err == nil {
+	if _, err := Default().NewEnv("stoker/Pricing-v9", &c, workload.Default()); err == nil {
 		t.Error("an unknown environment was made")
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/invopop/jsonschema"
 	"go.yaml.in/yaml/v4"
 
-	agents "github.com/stoker-rl/stoker/agents/catalog"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
-	envs "github.com/stoker-rl/stoker/envs/catalog"
 )
 
 // draft is the version that editors know best; nothing here needs a later one.
@@ -29,29 +28,30 @@ type maker struct {
 	err      error
 }
 
-// Generate returns the schema of configuration files, from the code whose root folder (go.mod's) is given.
-func Generate(root string) ([]byte, error) {
-	comments, err := readComments(root)
+// Generate returns the schema of the configuration files that name a catalog's rows. The comments come from the source, whose root
+// folder (that of go.mod) is given.
+func Generate(root string, c *catalog.Catalog) ([]byte, error) {
+	e := configs.Default()
+	e.Name = "experiment"
+	var worlds, learners, rivals []kind
+	for _, x := range c.Envs {
+		worlds = append(worlds, kind{x.ID, x.Doc, x.Config()})
+	}
+	for _, x := range c.Learners {
+		learners = append(learners, kind{x.Name, x.Doc, x.Config()})
+	}
+	for _, x := range c.Rivals {
+		rivals = append(rivals, kind{x.Name, x.Doc, x.Config()})
+	}
+	comments, err := readComments(root, &e, worlds, learners, rivals)
 	if err != nil {
 		return nil, err
 	}
 	m := &maker{comments: comments}
-	e := configs.Default()
-	e.Name = "experiment"
 	s := m.of(&e)
 	s.Version, s.Title = draft, "Stoker experiment"
 	s.Description = "What an environment is, who learns in it, for how long, and how it is evaluated."
 	s.Required = []string{"name", "env", "agent"}
-	var worlds, learners, rivals []kind
-	for _, x := range envs.All() {
-		worlds = append(worlds, kind{x.ID, x.Doc, x.Config()})
-	}
-	for _, x := range agents.Agents() {
-		learners = append(learners, kind{x.Name, x.Doc, x.Config()})
-	}
-	for _, x := range agents.Rivals() {
-		rivals = append(rivals, kind{x.Name, x.Doc, x.Config()})
-	}
 	m.choice(at(s, "env"), "id", worlds)
 	m.choice(at(s, "agent"), "name", learners)
 	m.choice(at(s, "eval", "rivals").Items, "name", rivals)

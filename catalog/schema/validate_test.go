@@ -15,10 +15,10 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/internal/proof"
-	"github.com/stoker-rl/stoker/train"
 )
 
 // check holds a value against the part of JSON Schema that configs/schema.json uses. A keyword that it doesn't know fails.
@@ -144,7 +144,7 @@ func value(t *testing.T, text []byte) any {
 func TestShippedFit(t *testing.T) {
 	s := read(t)
 	for _, path := range configs.Shipped() {
-		file := filepath.Join("..", filepath.FromSlash(path))
+		file := filepath.Join("../../configs", filepath.FromSlash(path))
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +155,7 @@ func TestShippedFit(t *testing.T) {
 		if !strings.HasPrefix(string(text), "# yaml-language-server: $schema=../schema.json\n") {
 			t.Errorf("%s does not begin with: # yaml-language-server: $schema=../schema.json", path)
 		}
-		x, err := configs.Load(file, nil, train.Tables())
+		x, err := configs.Load(file, nil, catalog.Default().Tables())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestAgrees(t *testing.T) {
 		{env + agent + "eval: {rivals: [{name: oracle, sweeps: -2}]}\n", false},
 	} {
 		texts++
-		_, err := configs.Parse("test.yaml", []byte(c.text), nil, train.Tables())
+		_, err := configs.Parse("test.yaml", []byte(c.text), nil, catalog.Default().Tables())
 		if (err == nil) != c.want {
 			apart++
 			t.Errorf("%s\nthe code says %v, want accepted: %v", c.text, err, c.want)

@@ -4,5 +4,5 @@
 // tables too, and what values may be from asking the Validate methods. This package is a tool of the repository: nothing that
 // serves or trains imports it. After a change of a configuration:
 //
-//	go test ./configs/schema -update
+//	go test ./catalog/schema -update
 package schema

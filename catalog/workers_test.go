@@ -11,11 +11,11 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// However many goroutines step the copies of an environment, every reward, end, info and finished episode is the same to the bit, and so
-// is all state in the end.
+// However many goroutines step the copies of an environment, every reward, end, info and finished episode is the same
+// to the bit, and so is all state in the end.
 func TestWorkersDoNotMatter(t *testing.T) {
 	const copies, steps = 8, 100
-	all, other := All(), 0
+	all, other := Default().Envs, 0
 	for _, e := range all {
 		run := func(workers int) uint64 {
 			v, err := envs.NewVector(func() (envs.Env, error) { return e.New(e.Config(), sizing.DefaultWorkload()) },

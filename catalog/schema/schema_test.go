@@ -4,15 +4,17 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
 )
 
 var update = flag.Bool("update", false, "write configs/schema.json anew")
 
-const file = "../schema.json"
+const file = "../../configs/schema.json"
 
 // TestFresh: the schema that editors use says what the code says.
 func TestFresh(t *testing.T) {
-	got, err := Generate("../..")
+	got, err := Generate("../..", catalog.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,6 +28,6 @@ func TestFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Error("configs/schema.json is older than the code: go test ./configs/schema -update")
+		t.Error("configs/schema.json is older than the code: go test ./catalog/schema -update")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Every environment in the table is built by its defaults, is what its ID says and keeps the contract.
 func TestEntries(t *testing.T) {
 	problems := 0
-	for _, e := range All() {
+	for _, e := range Default().Envs {
 		t.Run(e.ID, func(t *testing.T) {
 			config := e.Config()
 			if v, ok := config.(interface{ Validate() error }); !ok {
@@ -48,7 +48,7 @@ func TestEntries(t *testing.T) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic:    "environments",
-		Claim:    fmt.Sprintf("all %d environments pass envtest's %d checks", len(All()), len(envtest.Checks())),
+		Claim:    fmt.Sprintf("all %d environments pass envtest's %d checks", len(Default().Envs), len(envtest.Checks())),
 		Bound:    "no problem",
 		Measured: fmt.Sprintf("%d problems", problems),
 		Holds:    problems == 0,
@@ -67,7 +67,7 @@ func checkTags(t *testing.T, typ reflect.Type) {
 }
 
 func TestConfigurationsAreNotShared(t *testing.T) {
-	for _, e := range All() {
+	for _, e := range Default().Envs {
 		a, b := e.Config(), e.Config()
 		if a == b {
 			t.Errorf("%s: Config returns the same pointer twice", e.ID)
@@ -80,7 +80,7 @@ func TestConfigurationsAreNotShared(t *testing.T) {
 
 // An error's environment is nil, not an interface around nothing.
 func TestFailingBuildIsNil(t *testing.T) {
-	e, err := Find("stoker/CartPole-v1")
+	e, err := Default().Env("stoker/CartPole-v1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +92,8 @@ func TestFailingBuildIsNil(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	for _, e := range All() {
-		if f, err := Find(e.ID); err != nil || f.ID != e.ID {
+	for _, e := range Default().Envs {
+		if f, err := Default().Env(e.ID); err != nil || f.ID != e.ID {
 			t.Errorf("%q finds %q, error %v", e.ID, f.ID, err)
 		}
 	}
@@ -104,11 +104,11 @@ func TestFind(t *testing.T) {
 		"sizng":              `Did you mean "stoker/Sizing-v2"?`,
 		"gym/CartPole-v1":    `Did you mean "stoker/CartPole-v1"?`,
 	} {
-		if _, err := Find(given); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Default().Env(given); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives %v, want a message with %s", given, err, want)
 		}
 	}
-	if _, err := Find("x"); err == nil || strings.Contains(err.Error(), "mean") || !strings.Contains(err.Error(), "stoker/LQR-v1") {
+	if _, err := Default().Env("x"); err == nil || strings.Contains(err.Error(), "mean") || !strings.Contains(err.Error(), "stoker/LQR-v1") {
 		t.Errorf("a name that is near none gives %v", err)
 	}
 }

@@ -5,28 +5,37 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"path"
+	"maps"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/stoker-rl/stoker/configs"
 )
 
 const module = "github.com/stoker-rl/stoker"
 
-// packages are the folders whose types stand in configurations.
-var packages = []string{
-	"configs", "envs/sizing", "envs/classic", "envs/deeprm", "envs/placement", "envs/pricing", "envs/workload", "envs/workflow", "envs/perfmodel", "agents/dqn", "agents/graphs", "agents/maddpg", "agents/reinforce", "agents/spsa", "agents/baselines/deeprm", "agents/baselines/placement", "agents/baselines/pricing", "agents/baselines/sizing",
-}
-
-// readComments maps package path, type and field, joined by dots, to the comment there.
-func readComments(root string) (map[string]string, error) {
+// readComments maps package path, type and field, joined by dots, to the comment there, for every package whose types stand in the
+// experiment or in the configuration of a row.
+func readComments(root string, e *configs.Experiment, kinds ...[]kind) (map[string]string, error) {
+	packages := map[string]bool{}
+	collect(reflect.TypeOf(e), packages)
+	for _, k := range slices.Concat(kinds...) {
+		collect(reflect.TypeOf(k.config), packages)
+	}
 	out := map[string]string{}
-	for _, dir := range packages {
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
+		dir, ours := strings.CutPrefix(pkg, module+"/")
+		if !ours {
+			continue // its source is not under root
+		}
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
 		if err != nil {
 			return nil, err
 		}
 		if len(files) == 0 {
-			return nil, &fs.PathError{Op: "reading comments", Path: filepath.Join(root, dir), Err: fs.ErrNotExist}
+			return nil, &fs.PathError{Op: "read comments", Path: filepath.Join(root, dir), Err: fs.ErrNotExist}
 		}
 		set := token.NewFileSet()
 		for _, name := range files {
@@ -37,7 +46,7 @@ func readComments(root string) (map[string]string, error) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if t, ok := n.(*ast.TypeSpec); ok {
 					if s, ok := t.Type.(*ast.StructType); ok {
-						fieldComments(set, path.Join(module, dir)+"."+t.Name.Name, s, out)
+						fieldComments(set, pkg+"."+t.Name.Name, s, out)
 					}
 				}
 				return true
@@ -45,6 +54,21 @@ func readComments(root string) (map[string]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// collect adds the packages of a type and of all that it holds.
+func collect(t reflect.Type, packages map[string]bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		collect(t.Elem(), packages)
+	case reflect.Struct:
+		packages[t.PkgPath()] = true
+		for f := range t.Fields() {
+			if f.IsExported() {
+				collect(f.Type, packages)
+			}
+		}
+	}
 }
 
 // fieldComments reads a struct's. A field right below one that has a comment shares it: "Low and High are…".

@@ -15,10 +15,10 @@ func shortLoad() workload.Config {
 	return w
 }
 
-// Whatever a saved state says, every environment of the table refuses it or goes on from it: an error is fine, a panic is not, and a
-// state that was refused leaves an environment that can be reset.
+// Whatever a saved state says, every environment of the table refuses it or goes on from it: an error is fine, a panic
+// is not, and a state that was refused leaves an environment that can be reset.
 func FuzzState(f *testing.F) {
-	all := All()
+	all := Default().Envs
 	made := make([]envs.Env, len(all))
 	for i, e := range all {
 		var err error
@@ -81,7 +81,7 @@ func FuzzState(f *testing.F) {
 
 // FuzzVector is FuzzState for the state of several copies and the episodes under way.
 func FuzzVector(f *testing.F) {
-	all := All()
+	all := Default().Envs
 	made := make([]*envs.Vector, len(all))
 	for i, e := range all {
 		var err error

@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Catalog is what a program can train, face and compare.
+type Catalog struct {
+	Envs     []Env
+	Learners []Learner
+	Rivals   []Rival
+}
+
+// Default returns the catalog that comes with Stoker. The caller owns it and may add rows.
+func Default() *Catalog {
+	return &Catalog{Envs: environments(), Learners: learners(), Rivals: rivals()}
+}
+
+// Env is a row for an environment; [DefineEnv] makes it.
+type Env struct {
+	// ID is the versioned name, as in the environment's Spec.
+	ID string
+	// Doc says in a sentence what is decided in it.
+	Doc string
+	// Page documents it, as a path from the module's root.
+	Page string
+	// Golden lists the recorded traces that the environment must repeat to the bit: of its defaults, and of forms whose
+	// dynamics those do not reach.
+	Golden []Golden
+	// Config returns a pointer to the environment's configuration, filled with defaults. It has yaml and json tags and,
+	// where values can be wrong, a method Validate() error.
+	Config func() any
+	// New builds the environment from what Config returned, under a workload; problems that have none of the kind
+	// ignore it.
+	New func(config any, w workload.Config) (envs.Env, error)
+}
+
+// Golden is a recorded trace.
+type Golden struct {
+	// File is where the trace is kept, as a path from the module's root.
+	File string
+	// Set makes the recorded form of the defaults, as --set does: env.windows=3, workload.kind=poisson.
+	Set []string
+}
+
+// Learner is a row for a learner; [DefineLearner] makes it.
+type Learner struct {
+	// Name stands in configurations and policy files.
+	Name string
+	// Doc says in a sentence how it learns, Page documents it (a path from the module's root).
+	Doc, Page string
+	// Config returns a pointer to the learner's configuration, filled with defaults.
+	Config func() any
+	// New makes a learner from what Config returned.
+	New func(config any, c agents.Context) (agents.Learner, error)
+	// Open makes a policy from its file, acting on engine act.
+	Open func(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error)
+}
+
+// Kind says what a policy is, in the words of eval.json.
+type Kind string
+
+// Kinds of policies.
+const (
+	Learned   Kind = "learned"
+	Heuristic Kind = "heuristic"
+	// Oracle knows the future or the world's own state; it bounds what can be had.
+	Oracle Kind = "oracle"
+)
+
+// Rival is a row for a policy that is not learned; [DefinePolicy], [DefineTuner] and [DefinePlanner] make it.
+type Rival struct {
+	// Name stands in configurations and on the command line.
+	Name string
+	// Doc says in a sentence what it does, Page documents it (a path from the module's root).
+	Doc, Page string
+	Kind      Kind
+	// Envs are the ids of the environments for which it is made.
+	Envs   []string
+	Config func() any
+	// New makes the rival for an environment such as env, from what Config returned.
+	New func(config any, env envs.Env) (rollout.Actor, error)
+}
+
+// Env returns the environment of an id.
+func (c *Catalog) Env(id string) (Env, error) {
+	return find("environment", id, c.Envs, func(e Env) string { return e.ID })
+}
+
+// Learner returns the learner of a name.
+func (c *Catalog) Learner(name string) (Learner, error) {
+	return find("agent", name, c.Learners, func(l Learner) string { return l.Name })
+}
+
+// Rival returns the rival of a name.
+func (c *Catalog) Rival(name string) (Rival, error) {
+	return find("policy", name, c.Rivals, func(r Rival) string { return r.Name })
+}
+
+// Tables gives the configurations of the rows by name, as [configs.Load] reads them.
+func (c *Catalog) Tables() configs.Tables {
+	return configs.Tables{
+		Env: func(id string) (any, error) {
+			e, err := c.Env(id)
+			if err != nil {
+				return nil, err
+			}
+			return e.Config(), nil
+		},
+		Agent: func(name string) (any, error) {
+			l, err := c.Learner(name)
+			if err != nil {
+				return nil, err
+			}
+			return l.Config(), nil
+		},
+		Rival: func(name string) (any, error) {
+			r, err := c.Rival(name)
+			if err != nil {
+				return nil, err
+			}
+			return r.Config(), nil
+		},
+	}
+}
+
+// find returns the row of a name; an unknown one is an error that names the nearest and all that there are.
+func find[E any](what, name string, all []E, of func(E) string) (E, error) {
+	known, short := make([]string, len(all)), make([]string, len(all))
+	for i, e := range all {
+		if known[i] = of(e); known[i] == name {
+			return e, nil
+		}
+		short[i] = bare(known[i])
+	}
+	list := strings.Join(slices.Sorted(slices.Values(known)), ", ")
+	var none E
+	if near := configs.Nearest(bare(name), short); near != "" {
+		return none, fmt.Errorf("no %s %q. Did you mean %q? There are: %s", what, name, known[slices.Index(short, near)], list)
+	}
+	return none, fmt.Errorf("no %s %q; there are: %s", what, name, list)
+}
+
+// bare is a name in lower case, without maker and version.
+func bare(id string) string {
+	id = id[strings.LastIndexByte(id, '/')+1:]
+	if i := strings.LastIndex(id, "-v"); i > 0 {
+		id = id[:i]
+	}
+	return strings.ToLower(id)
+}

@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/envs/deeprm"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// FlatID names the cluster of [placement.ID] seen as a vector. Its window should be small: one choice is of invocation,
+// amount and node together.
+const FlatID = "stoker/PlacementFlat-v1"
+
+// environments are the rows that come with Stoker.
+func environments() []Env {
+	return []Env{
+		DefineEnv(Env{
+			ID: sizing.ID, Doc: "size the functions of a workflow, window by window (FaaSConf)", Page: "docs/sizing.md",
+			Golden: []Golden{
+				{File: "envs/sizing/testdata/sizing.golden"},
+				{"envs/sizing/testdata/sizing-users.golden", []string{
+					"env.workflow=branch", "workload.kind=closed-loop", "workload.users.count=12"}},
+				{"envs/sizing/testdata/sizing-tcktapp.golden", []string{
+					"env.workflow=tcktapp", "workload.kind=poisson", "workload.rate=0.5", "workload.factor=1"}},
+			},
+		}, sizing.Default, sizing.New),
+		DefineEnv(Env{
+			ID: pricing.ID, Doc: "price service tiers and keep vGPUs alive for them, window by window (HOPS)", Page: "docs/pricing.md",
+			Golden: []Golden{
+				{File: "envs/pricing/testdata/pricing.golden"},
+				{"envs/pricing/testdata/outside.golden", []string{
+					"env.profile=outside-option", "env.demand.source=generated", "env.slots=20"}},
+			},
+		}, pricing.Default, func(c pricing.Config, w workload.Config) (*pricing.Pricing, error) { return pricing.New(c, w, nil) }),
+		DefineEnv(Env{
+			ID: pricing.SlotsID, Doc: "deploy functions on vGPUs, slot by slot, under given prices (HOPS)", Page: "docs/pricing.md",
+			Golden: []Golden{
+				{File: "envs/pricing/testdata/slots.golden"},
+				{"envs/pricing/testdata/elastic.golden", []string{"env.pool=elastic", "env.layout.warm=shared", "env.load=1.5"}},
+				{"envs/pricing/testdata/fixed.golden", []string{"env.pool=fixed", "env.load=0.5", "env.costs.revenue=served"}},
+			},
+		}, pricing.Default, func(c pricing.Config, w workload.Config) (*pricing.Slots, error) { return pricing.NewSlots(c, w, nil) }),
+		DefineEnv(Env{
+			ID: deeprm.ID, Doc: "start waiting jobs on a cluster of several resources (DeepRM)", Page: "docs/placement.md",
+			Golden: []Golden{
+				{File: "envs/deeprm/testdata/deeprm.golden"},
+				{"envs/deeprm/testdata/deeprm-published.golden", []string{"env.start=earliest", "env.mask=false",
+					"env.defects={skip_first: true, skip_last_start: true, late_removal: true, floor_slowdown: true}"}},
+			},
+		}, deeprm.Default, alone(deeprm.New)),
+		DefineEnv(Env{
+			ID: placement.ID, Page: "docs/placement.md",
+			Doc: "start invocations on a cluster of unlike nodes, with how much and where, and see a graph",
+			Golden: []Golden{
+				{File: "envs/placement/testdata/placement.golden"},
+				{"envs/placement/testdata/placement-azure.golden", []string{"env.workload=azure"}},
+			},
+		}, placement.Default, placement.New),
+		DefineEnv(Env{
+			ID: FlatID, Page: "docs/placement.md",
+			Doc: "the same, seen as a vector and decided by one choice, for learners that know no graphs",
+			Golden: []Golden{{"envs/placement/testdata/placement-flat.golden", []string{
+				"env.window=8", "env.running=8", "env.hold=false", "env.load=1.5"}}},
+		}, placement.Default, newFlat),
+		DefineEnv(Env{
+			ID: "stoker/CartPole-v1", Doc: "balance a pole on a cart (Gymnasium's CartPole-v1)", Page: "docs/environments.md",
+			Golden: []Golden{{File: "envs/classic/testdata/cartpole.golden"}},
+		}, classic.DefaultCartPole, alone(classic.NewCartPole)),
+		DefineEnv(Env{
+			ID: "stoker/SimpleSpread-v1", Page: "docs/environments.md",
+			Doc:    "cover landmarks together (simple_spread of the particle environments)",
+			Golden: []Golden{{File: "envs/classic/testdata/spread.golden"}},
+		}, classic.DefaultSpread, alone(classic.NewSpread)),
+		DefineEnv(Env{
+			ID: "stoker/LQR-v1", Doc: "steer a linear system; the optimum is known", Page: "docs/environments.md",
+			Golden: []Golden{{File: "envs/classic/testdata/lqr.golden"}},
+		}, classic.DefaultLQR, alone(classic.NewLQR)),
+		DefineEnv(Env{
+			ID: "stoker/Bandit-v1", Doc: "pull one arm of several; the gradient is known", Page: "docs/environments.md",
+			Golden: []Golden{{File: "envs/classic/testdata/bandit.golden"}},
+		}, classic.DefaultBandit, alone(classic.NewBandit)),
+	}
+}
+
+// alone is the constructor of an environment that serves no workload.
+func alone[C, E any](build func(C) (E, error)) func(C, workload.Config) (E, error) {
+	return func(c C, _ workload.Config) (E, error) { return build(c) }
+}
+
+func newFlat(c placement.Config, w workload.Config) (*envs.Flatten, error) {
+	e, err := placement.New(c, w)
+	if err != nil {
+		return nil, err
+	}
+	return envs.NewFlatten(e, FlatID)
+}

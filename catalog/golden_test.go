@@ -1,0 +1,91 @@
+package catalog
+
+import (
+	"flag"
+	"fmt"
+	"path"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/internal/proof"
+)
+
+var update = flag.Bool("update", false, "record golden traces anew")
+
+// form makes an environment's configuration and workload from the defaults and a golden trace's settings. Traces are
+// recorded under the load of the sizing experiments, unless their settings say otherwise.
+func form(t testing.TB, id string, set []string) *configs.Experiment {
+	t.Helper()
+	settings := append([]string{fmt.Sprint("workload.factor=", sizing.DefaultFactor)}, set...)
+	x, err := configs.Parse("golden", []byte("name: golden\nagent: maddpg\nenv: "+id+"\n"), settings, Default().Tables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// counter passes errors on and counts them.
+type counter struct {
+	testing.TB
+	errors int
+}
+
+func (c *counter) Errorf(format string, args ...any) {
+	c.errors++
+	c.TB.Errorf(format, args...)
+}
+
+// Every environment in the table emits, to the bit, what it did when its trace was recorded.
+func TestGoldenTraces(t *testing.T) {
+	all, traces, broken := Default().Envs, 0, 0
+	for _, e := range all {
+		if len(e.Golden) == 0 {
+			t.Errorf("%s has no golden trace", e.ID)
+			broken++
+		}
+		for _, g := range e.Golden {
+			t.Run(strings.TrimSuffix(path.Base(g.File), ".golden"), func(t *testing.T) {
+				c := counter{TB: t}
+				x := form(t, e.ID, g.Set)
+				envtest.Golden(&c, filepath.Join("..", filepath.FromSlash(g.File)), *update, func() (envs.Env, error) {
+					return e.New(x.Env.Config, x.Workload)
+				})
+				broken += min(c.errors, 1)
+				traces++
+			})
+		}
+	}
+	if *update {
+		return
+	}
+	target := architecture()
+	proof.Claim(t, proof.Row{
+		Topic: "environments",
+		Claim: fmt.Sprintf("golden traces of %d steps under three seeds, every bit emitted, of all %d environments (%d forms), on %s",
+			envtest.GoldenSteps, len(all), traces, target),
+		Bound:    "equal bits",
+		Measured: fmt.Sprintf("%d of %d traces equal", traces-broken, traces),
+		Holds:    broken == 0,
+		Command:  target + " go test ./catalog -run '^TestGoldenTraces$'",
+	})
+}
+
+// architecture is what this test was compiled for, as the environment variables that ask for it.
+func architecture() string {
+	s := "GOARCH=" + runtime.GOARCH
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "GOAMD64" {
+				s += " GOAMD64=" + setting.Value
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/stoker-rl/stoker/agents/baselines/deeprm"
+	"github.com/stoker-rl/stoker/agents/baselines/placement"
+	"github.com/stoker-rl/stoker/agents/baselines/pricing"
+	"github.com/stoker-rl/stoker/agents/baselines/sizing"
+	"github.com/stoker-rl/stoker/agents/spsa"
+	deeprmenv "github.com/stoker-rl/stoker/envs/deeprm"
+	placementenv "github.com/stoker-rl/stoker/envs/placement"
+	hops "github.com/stoker-rl/stoker/envs/pricing"
+	sizingenv "github.com/stoker-rl/stoker/envs/sizing"
+)
+
+// rivals are the rows that come with Stoker, by the environment for which they are made.
+func rivals() []Rival {
+	return slices.Concat(forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots())
+}
+
+func forSizing() []Rival {
+	on, page := []string{sizingenv.ID}, "docs/agents/sizing-baselines.md"
+	return []Rival{
+		DefinePolicy(Rival{Name: "fixed", Envs: on, Page: page,
+			Doc: "holds one configuration, the middle of every range by default",
+		}, sizing.DefaultFixed, sizing.NewFixed),
+		DefinePolicy(Rival{Name: "autoscaler", Envs: on, Page: page,
+			Doc: "changes replicas by CPU and concurrency targets, with Kubernetes' defaults",
+		}, sizing.DefaultAutoscaler, sizing.NewAutoscaler),
+		DefineTuner(Rival{Name: "random-search", Envs: on, Page: page,
+			Doc: "tries 15 random configurations, a window each, then holds its cheapest feasible one",
+		}, sizing.DefaultRandomSearch, sizing.NewRandomSearch),
+		DefinePlanner(Rival{Name: "oracle", Envs: on, Page: page, Kind: Oracle,
+			Doc: "knows the coming window's arrivals and searches on a copy without noise",
+		}, sizing.DefaultOracle, sizing.NewOracle),
+	}
+}
+
+func forDeepRM() []Rival {
+	on, page := []string{deeprmenv.ID}, "docs/agents/placement-baselines.md"
+	return []Rival{
+		DefinePolicy(Rival{Name: "fcfs", Envs: on, Page: page,
+			Doc: "starts jobs in the order of arrival; all wait for the oldest, unless backfilled",
+		}, deeprm.DefaultFCFS, deeprm.NewFCFS),
+		DefinePolicy(Rival{Name: "sjf", Envs: on, Page: page,
+			Doc: "starts the shortest job that fits",
+		}, deeprm.DefaultSJF, deeprm.NewSJF),
+		DefinePolicy(Rival{Name: "packer", Envs: on, Page: page,
+			Doc: "starts the job that lies best along what is free",
+		}, deeprm.DefaultPacker, deeprm.NewPacker),
+		DefinePolicy(Rival{Name: "tetris-star", Envs: on, Page: page,
+			Doc: "weighs packing and shortness (DeepRM's Tetris*)",
+		}, deeprm.DefaultTetrisStar, deeprm.NewTetrisStar),
+		DefinePolicy(Rival{Name: "random", Envs: on, Page: page,
+			Doc: "starts any job that fits, each as likely",
+		}, deeprm.DefaultRandom, deeprm.NewRandom),
+	}
+}
+
+func forPlacement() []Rival {
+	on, page := []string{placementenv.ID}, "docs/agents/placement-baselines.md"
+	return []Rival{
+		DefinePolicy(Rival{Name: "fcfs-nodes", Envs: on, Page: page,
+			Doc: "starts invocations in the order in which they came to wait, on the quickest node; all wait for the first, unless backfilled",
+		}, placement.DefaultFCFS, placement.NewFCFS),
+		DefinePolicy(Rival{Name: "sjf-nodes", Envs: on, Page: page,
+			Doc: "starts the invocation with the least work that fits, on the quickest node",
+		}, placement.DefaultSJF, placement.NewSJF),
+		DefinePolicy(Rival{Name: "packer-nodes", Envs: on, Page: page,
+			Doc: "starts the invocation that lies best along what a node has free",
+		}, placement.DefaultPacker, placement.NewPacker),
+		DefinePolicy(Rival{Name: "tetris", Envs: on, Page: page,
+			Doc: "weighs alignment with a node and the request's remaining work, with fairness and barriers (Tetris, several machines)",
+		}, placement.DefaultTetris, placement.NewTetris),
+		DefinePlanner(Rival{Name: "lookahead", Envs: on, Page: page, Kind: Oracle,
+			Doc: "tries what several rules would do on copies of the world in which SJF goes on, and does what earns most",
+		}, placement.DefaultLookahead, placement.NewLookahead),
+		DefinePolicy(Rival{Name: "random-nodes", Envs: on, Page: page,
+			Doc: "starts any invocation on any node that it fits, each pair as likely",
+		}, placement.DefaultRandom, placement.NewRandom),
+	}
+}
+
+func forPrices() []Rival {
+	on, page := []string{hops.ID}, "docs/agents/pricing-baselines.md"
+	return []Rival{
+		DefinePolicy(Rival{Name: "spss", Envs: on, Page: page,
+			Doc: "holds prices and baselines above HOPS' scheduler (SPSS)",
+		}, pricing.DefaultSPSS, pricing.NewSPSS),
+		DefinePlanner(Rival{Name: "pba", Envs: on, Page: page,
+			Doc: "HOPS' pricer within one episode: moves after every window, by trials on copies of it",
+		}, spsa.Default, pricing.NewPBA),
+	}
+}
+
+func forSlots() []Rival {
+	on, page := []string{hops.SlotsID}, "docs/agents/pricing-baselines.md"
+	return []Rival{
+		DefinePolicy(Rival{Name: "arms", Envs: on, Page: page,
+			Doc: "HOPS' scheduler: required vGPUs by eq. 14, switched or activated, whichever is cheaper",
+		}, hops.DefaultARMS, pricing.NewARMS),
+		DefinePolicy(Rival{Name: "torpor", Envs: on, Page: page,
+			Doc: "binds late to a fixed pool, functions by required request count",
+		}, pricing.DefaultTorpor, pricing.NewTorpor),
+		DefinePolicy(Rival{Name: "has-gpu", Envs: on, Page: page,
+			Doc: "scales an elastic pool by a Kalman filter, vertically first",
+		}, pricing.DefaultHAS, pricing.NewHAS),
+		DefinePolicy(Rival{Name: "mqfq-sticky", Envs: on, Page: page,
+			Doc: "queues fairly by start tags on a fixed pool, and sticks to functions",
+		}, pricing.DefaultMQFQ, pricing.NewMQFQ),
+	}
+}
