@@ -19,12 +19,16 @@ func NewBatch(s *Spec, n int) *Batch {
 			Values: make([]float32, n*kind.Agents*w),
 			Active: make([]bool, n*kind.Agents),
 			Mask:   make([]bool, n*kind.Agents*m),
+			Legal:  make([]int8, n*kind.Agents*kind.Legal),
 			Graphs: newGraphs(kind, n*kind.Agents),
 		}
 		b.Kinds[k] = all
 		for i := range n {
 			lo, hi := i*kind.Agents, (i+1)*kind.Agents
-			v := KindObservation{Values: all.Values[lo*w : hi*w], Active: all.Active[lo:hi], Mask: all.Mask[lo*m : hi*m]}
+			v := KindObservation{
+				Values: all.Values[lo*w : hi*w], Active: all.Active[lo:hi], Mask: all.Mask[lo*m : hi*m],
+				Legal: all.Legal[lo*kind.Legal : hi*kind.Legal],
+			}
 			if all.Graphs != nil {
 				v.Graphs = all.Graphs[lo:hi]
 			}
@@ -44,6 +48,7 @@ func (o *Observation) CopyFrom(src *Observation) {
 		copy(d.Values, s.Values)
 		copy(d.Active, s.Active)
 		copy(d.Mask, s.Mask)
+		copy(d.Legal, s.Legal)
 		for i, g := range s.Graphs {
 			d.Graphs[i].CopyFrom(g)
 		}

@@ -69,6 +69,9 @@ type Kind struct {
 	// observations have their masks too; it may be called from several goroutines and does not allocate. Mask then allows what
 	// is legal after some beginning.
 	MaskAfter func(obs *KindObservation, agent int, partial []float32, mask []bool) error `json:"-"`
+	// Legal is the number of entries of an agent's legality table, [KindObservation].Legal, from which MaskAfter tells what is
+	// legal; 0 where there is none.
+	Legal int
 }
 
 // Timing says how long a step lasts.
@@ -118,13 +121,17 @@ type Observation struct {
 
 // KindObservation is what the agents of one kind see.
 type KindObservation struct {
-	// Values is [agents, Observation.Width()]; rows of inactive agents are zero, and so are their masks, graphs and rewards.
+	// Values is [agents, Observation.Width()]; rows of inactive agents are zero, and so are their masks, tables, graphs and
+	// rewards.
 	Values []float32
 	// Active marks the agents that are present.
 	Active []bool
 	// Mask is [agents, Action.MaskWidth()]: true for legal choices, of which an active agent has at least one for each
 	// component. Empty for continuous actions.
 	Mask []bool
+	// Legal is [agents, Kind.Legal]: small integers that say which choices go together, such as how many of the amounts of an
+	// invocation a node has room for. The environment documents them. Networks do not read them.
+	Legal []int8
 	// Graphs holds a graph for each agent where the observation space is a [Graph].
 	Graphs []*GraphValue
 }
@@ -166,6 +173,7 @@ func NewObservation(s *Spec) *Observation {
 			Values: make([]float32, k.Agents*k.Observation.Width()),
 			Active: make([]bool, k.Agents),
 			Mask:   make([]bool, k.Agents*k.Action.MaskWidth()),
+			Legal:  make([]int8, k.Agents*k.Legal),
 			Graphs: newGraphs(k, k.Agents),
 		}
 	}

@@ -100,6 +100,9 @@ func appendObservation(b []byte, o *Observation) []byte {
 		for _, x := range k.Mask {
 			b = append(b, boolByte(x))
 		}
+		for _, x := range k.Legal {
+			b = append(b, byte(x))
+		}
 		for _, g := range k.Graphs {
 			b = appendGraph(b, g)
 		}
@@ -138,6 +141,9 @@ func readObservation(r *stateReader, o *Observation) {
 		}
 		for i := range k.Mask {
 			k.Mask[i] = r.bytes(1)[0] != 0
+		}
+		for i := range k.Legal {
+			k.Legal[i] = int8(r.bytes(1)[0])
 		}
 		for _, g := range k.Graphs {
 			readGraph(r, g)

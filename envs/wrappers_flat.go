@@ -46,6 +46,7 @@ func NewFlatten(e Env, id string) (*Flatten, error) {
 		width += n.Capacity * (1 + n.Width)
 	}
 	k.Observation, k.Action, k.Actions, k.ActionUnits, k.Points, k.MaskAfter = Unbounded(width), Discrete{N: joint}, nil, nil, nil, nil
+	k.Legal = 0
 	return f, nil
 }
 

@@ -67,7 +67,7 @@ func combinations() (out []combination) {
 		// A load that the services can bear: safe exploration needs windows that keep the QoS.
 		{sizing, "env: {id: stoker/Sizing-v2, windows: 3}\nworkload: {factor: 0.05}"},
 		{prices, "env: {id: stoker/Pricing-v1, windows: 3, slots: 4, demand: {source: generated}}"},
-		{cluster, "env: {id: stoker/Placement-v1, seconds: 1, load: 1.5, window: 3, running: 2, hold: false}"},
+		{cluster, "env: {id: stoker/Placement-v2, seconds: 1, load: 1.5, window: 3, running: 2, hold: false}"},
 		{cartpole, "env: {id: stoker/CartPole-v1, max_steps: 3}"},
 		{spread, "env: {id: stoker/SimpleSpread-v1, steps: 4}"},
 	} {

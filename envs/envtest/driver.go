@@ -143,6 +143,9 @@ func record(b []byte, o *envs.Observation, out *envs.Outcome) []byte {
 		b = appendFloats(b, k.Values)
 		b = appendBools(b, k.Active)
 		b = appendBools(b, k.Mask)
+		for _, x := range k.Legal {
+			b = append(b, byte(x))
+		}
 		for _, g := range k.Graphs {
 			for i, n := range g.Nodes {
 				b = binary.LittleEndian.AppendUint32(b, uint32(n.Len))

@@ -43,6 +43,9 @@ func checkSeen(k *envs.Kind, o *envs.KindObservation, agent int) error {
 		if slices.Contains(mask, true) {
 			return fmt.Errorf("is inactive, but its mask is not all false")
 		}
+		if table := o.Legal[agent*k.Legal : (agent+1)*k.Legal]; slices.ContainsFunc(table, func(x int8) bool { return x != 0 }) {
+			return fmt.Errorf("is inactive, but its legality table is not all 0")
+		}
 		if o.Graphs != nil && size(o.Graphs[agent]) != 0 {
 			return fmt.Errorf("is inactive, but its graph has %d nodes and edges", size(o.Graphs[agent]))
 		}
@@ -114,8 +117,8 @@ func finiteGraph(g *envs.GraphValue) error {
 func notFinite(x float32) bool { return x-x != 0 }
 
 func sameBuffers(a, b *envs.KindObservation) bool {
-	return same(a.Values, b.Values) && same(a.Active, b.Active) && same(a.Mask, b.Mask) && same(a.Graphs, b.Graphs) &&
-		slices.Equal(a.Graphs, b.Graphs)
+	return same(a.Values, b.Values) && same(a.Active, b.Active) && same(a.Mask, b.Mask) && same(a.Legal, b.Legal) &&
+		same(a.Graphs, b.Graphs) && slices.Equal(a.Graphs, b.Graphs)
 }
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
@@ -224,6 +227,7 @@ func spoil(o *envs.Observation, out *envs.Outcome) {
 		for i := range k.Mask {
 			k.Mask[i] = !k.Mask[i]
 		}
+		fill(k.Legal, -1)
 		for _, g := range k.Graphs {
 			for i := range g.Nodes {
 				g.Nodes[i].Len = g.Space.Nodes[i].Capacity

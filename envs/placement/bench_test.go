@@ -31,7 +31,7 @@ func BenchmarkStep(b *testing.B) {
 				}
 				if which < len(e.window) {
 					f := e.calls[e.window[which]].function
-					for e.pair(f, int32(node)).fit < 0 {
+					for e.fitting(f)[node] == 0 {
 						node++
 					}
 				}
@@ -50,7 +50,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkMaskAfter is the three masks of a decision, read from a graph in which 64 invocations wait.
+// BenchmarkMaskAfter is the three masks of a decision, read from an observation in which 64 invocations wait.
 func BenchmarkMaskAfter(b *testing.B) {
 	c := Default()
 	c.Load, c.Workload = 1.9, Poisson
@@ -65,7 +65,7 @@ func BenchmarkMaskAfter(b *testing.B) {
 			}
 		}
 		if which < w.e.layout.Wait() {
-			for w.e.pair(w.e.calls[w.e.window[which]].function, int32(node)).fit < 0 {
+			for w.e.fitting(w.e.calls[w.e.window[which]].function)[node] == 0 {
 				node++
 			}
 		}

@@ -8,7 +8,10 @@ import (
 )
 
 // ID names the environment.
-const ID = "stoker/Placement-v1"
+//
+// Version 2 shows how much of each waiting invocation fits each node as a table of integers ([Layout.Fits]). Dynamics, graphs, masks and
+// rewards are those of version 1, in which masks were computed again from the graph's features.
+const ID = "stoker/Placement-v2"
 
 // Env is a cluster of unlike nodes that serves requests, each of one or several invocations of functions that depend on each other. An
 // action says which of the waiting invocations that are seen is started, with how much, and on which node; or it waits. Starting takes no time: the step's
@@ -51,6 +54,7 @@ type Env struct {
 	ends      []int32 // the same as a heap, the first to end on top
 	nodes     []node
 	pairs     []pair // [functions, nodes]
+	fits      []int8 // [functions, nodes]: how many of the amounts, from the smallest on, fit now
 	warm      []uint64
 	functions []load
 	idle      []instance // the longest idle first
@@ -139,7 +143,7 @@ func (s *System) Environment() (*Env, error) {
 		return nil, err
 	}
 	n, f := len(s.nodes), len(s.functions)
-	e.nodes, e.pairs, e.functions = make([]node, n), make([]pair, f*n), make([]load, f)
+	e.nodes, e.pairs, e.fits, e.functions = make([]node, n), make([]pair, f*n), make([]int8, f*n), make([]load, f)
 	e.warm = make([]uint64, f*e.layout.words())
 	e.window = make([]int32, 0, s.config.Window)
 	e.sketch = newSketch(s, &e.layout)
@@ -191,9 +195,8 @@ func (e *Env) begin(seed uint64, load float64) {
 	e.idle, e.decisions = e.idle[:0], e.decisions[:0]
 	e.used, e.weight, e.rate, e.meter, e.elapsed = [NumResources]int64{}, 0, 0, meter{}, 0
 	e.tally.clear()
-	for i := range e.pairs {
-		e.pairs[i] = pair{fit: -1}
-	}
+	clear(e.pairs)
+	clear(e.fits)
 	clear(e.warm)
 	for f := range e.functions {
 		e.functions[f] = newLoad()
@@ -252,7 +255,7 @@ func (e *Env) allowed(which, amount, at int) error {
 		return fmt.Errorf("%s: invocation %d is chosen, but %d wait in the window; the mask forbids it", ID, which, len(e.window))
 	}
 	f := e.calls[e.window[which]].function
-	if int(e.pair(f, int32(at)).fit) < amount {
+	if int(e.fitting(f)[at]) <= amount {
 		return fmt.Errorf("%s: invocation %d of %s does not fit node %d with amount %d (%g); the mask forbids it",
 			ID, which, e.s.functions[f].name, at, amount, e.c.Amounts[amount])
 	}

@@ -253,7 +253,7 @@ func (e *Env) describe() *envs.Spec {
 		Kinds: []envs.Kind{{
 			Name: "scheduler", Agents: 1, Observation: l.space(),
 			Action: envs.MultiDiscrete{N: []int{l.Wait() + 1, len(l.Amounts), l.Nodes}}, Actions: []string{"invocation", "amount", "node"},
-			MaskAfter: e.layout.MaskAfter, Points: []int{InvocationNodes, -1, ResourceNodes},
+			MaskAfter: e.layout.MaskAfter, Legal: l.Window * l.Nodes, Points: []int{InvocationNodes, -1, ResourceNodes},
 		}},
 		Step: envs.Timing{Unit: "decision"},
 		Info: info,

@@ -97,15 +97,15 @@ func TestBadActions(t *testing.T) {
 		}
 	}
 	o, mask := &w.obs.Kinds[0], make([]bool, 3)
-	if err := w.e.layout.MaskAfter(o, 0, []float32{5}, mask); err == nil || !strings.Contains(err.Error(), "invocation 5 does not wait") {
+	if err := w.e.layout.MaskAfter(o, 0, []float32{5}, mask); err == nil || !strings.Contains(err.Error(), "no choice is legal after [5]: invocation 5 does not wait") {
 		t.Errorf("a mask after an invocation that is not there: %v", err)
 	}
-	// A graph without room: no node is legal, and that is said.
-	g := w.graph()
-	for n := range w.e.nodes {
-		w.e.layout.Node(g, n)[ofFree+CPU] = 0
+	if err := w.e.layout.MaskAfter(o, 0, []float32{float32(wait + 1)}, mask); err == nil || !strings.Contains(err.Error(), "cannot be started") {
+		t.Errorf("a mask after an invocation that runs: %v", err)
 	}
-	if err := w.e.layout.MaskAfter(o, 0, []float32{0}, mask); err == nil || !strings.Contains(err.Error(), "no choice is legal after [0]: invocation 0 fits none of 2 nodes") {
+	// A table without room: no node is legal, and that is said.
+	clear(o.Legal)
+	if err := w.e.layout.MaskAfter(o, 0, []float32{0}, mask); err == nil || !strings.Contains(err.Error(), "no choice is legal after [0]: invocation 0 does not wait, or fits none of 2 nodes") {
 		t.Errorf("a mask without a legal action: %v", err)
 	}
 	for _, v := range []any{1, -0.1, math.NaN(), 2 * w.e.c.Load} {

@@ -57,7 +57,7 @@ func (e *Env) check() error {
 		fits := int32(0)
 		for i := range n {
 			p := &pairs[f*n+i]
-			p.fit = -1
+			count := int8(0)
 			for a, d := range e.s.functions[f].demand {
 				if p.idle > 0 {
 					d[Memory] = 0
@@ -65,13 +65,16 @@ func (e *Env) check() error {
 					d[Memory] -= warm[i]
 				}
 				if d.within(free[i]) {
-					p.fit = int32(a)
+					count = int8(a + 1)
 				}
 			}
 			if *p != e.pairs[f*n+i] {
 				return fmt.Errorf("function %d on node %d is %+v, want %+v", f, i, e.pairs[f*n+i], *p)
 			}
-			if p.fit >= 0 {
+			if got := e.fits[f*n+i]; got != count {
+				return fmt.Errorf("%d amounts of function %d fit node %d, want %d", got, f, i, count)
+			}
+			if count > 0 {
 				fits++
 			}
 			if bit := e.warm[f*e.layout.words()+i/64]>>(i%64)&1 == 1; bit != (p.idle > 0) {
@@ -134,7 +137,7 @@ func (w *world) checkMasks() error {
 				}
 			}
 			for k := range n {
-				ok := int(e.pair(f, int32(k)).fit) >= a
+				ok := int(e.fitting(f)[k]) > a
 				any = any || ok
 				if second[a] && third[k] != ok {
 					return fmt.Errorf("mask says %t of invocation %d with amount %d on node %d, want %t", third[k], i, a, k, ok)

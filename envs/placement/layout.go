@@ -94,17 +94,9 @@ func (l *Layout) Input(invocation []float32) float64 {
 	return stretch(invocation[l.rest()+ofInput], dataScale)
 }
 
-// Fits reports whether a node has room for an invocation with an amount. Where its function is warm its memory is there.
-func (l *Layout) Fits(invocation, node []float32, amount int, warm bool) bool {
-	return invocation[l.demand(CPU, amount)] <= node[ofFree+CPU] && invocation[l.demand(Network, amount)] <= node[ofFree+Network] &&
-		invocation[l.demand(GPU, amount)] <= node[ofFree+GPU] && (warm || l.fitsMemory(invocation, node))
-}
-
-// fitsMemory adds two shares of the same whole, of which both are exact to 2⁻²⁴: half of what one unit of 2²⁰ is.
-func (l *Layout) fitsMemory(invocation, node []float32) bool {
-	const slack = 1.0 / (2 * mostUnits)
-	return float64(invocation[l.demand(Memory, 0)]) <= float64(node[ofFree+Memory])+float64(node[ofIdle])+slack
-}
+// Fits is the legality table: how many of the amounts, from the smallest on, node n has room for with the waiting invocation i, 0 where it
+// has none. The environment computes it from whole resources.
+func (l *Layout) Fits(o *envs.KindObservation, i, n int) int { return int(o.Legal[i*l.Nodes+n]) }
 
 // Near writes, for every node, whether the function of an invocation that waits is warm there, and the share of its input that lies there. It wants invocations
 // one after another, from 0 on, is given 0 for the first of them and returns what it is to be given for the next one.
@@ -146,19 +138,17 @@ func (l *Layout) Runs(invocation, node []float32, amount int, warm bool, local f
 	return t
 }
 
-// MaskAfter is the [envs.Kind]'s.
+// MaskAfter is the [envs.Kind]'s. It reads the legality table.
 func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
-	g := obs.Graphs[agent]
+	table := obs.Legal[agent*l.Window*l.Nodes : (agent+1)*l.Window*l.Nodes]
 	clear(mask)
-	waiting, s := l.Waiting(g), &g.Edges[AllocationEdges]
 	if len(partial) == 0 {
-		fits, lo, hi := false, 0, 0
-		for i := range waiting {
-			lo, hi = l.edges(s, hi, i)
-			mask[i] = l.somewhere(g, i, 0, lo, hi)
-			fits = fits || mask[i]
+		some := false
+		for i := range l.Window {
+			mask[i] = slices.Max(table[i*l.Nodes:(i+1)*l.Nodes]) > 0
+			some = some || mask[i]
 		}
-		mask[l.Wait()] = l.Hold || !fits
+		mask[l.Wait()] = l.Hold || !some
 		return nil
 	}
 	i := int(partial[0])
@@ -166,44 +156,21 @@ func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float
 		mask[0] = true
 		return nil
 	}
-	if i < 0 || i >= waiting {
-		return fmt.Errorf("%s: invocation %g does not wait: of %d that are seen the first %d do", ID, partial[0], l.Invocations(g), waiting)
+	if i < 0 || i >= l.Window {
+		return fmt.Errorf("%s: invocation %g cannot be started: of those that are seen the first %d may be", ID, partial[0], l.Window)
 	}
-	lo, hi := l.edges(s, 0, i)
+	fits := table[i*l.Nodes : (i+1)*l.Nodes]
 	if len(partial) == 1 {
-		for a := range mask {
-			if mask[a] = l.somewhere(g, i, a, lo, hi); !mask[a] {
-				break // more does not fit where less doesn't
-			}
+		for a := range slices.Max(fits) {
+			mask[a] = true
 		}
 	} else {
-		v, a := l.Invocation(g, i), int(partial[1])
-		for n := range min(len(mask), g.Nodes[ResourceNodes].Len) {
-			mask[n] = l.Fits(v, l.Node(g, n), a, false)
-		}
-		for e := lo; e < hi; e++ {
-			n := int(s.To[e])
-			mask[n] = mask[n] || s.Features[e*widthOfAllocation+ofWarmHere] == 1 && l.Fits(v, l.Node(g, n), a, true)
+		for n, count := range fits {
+			mask[n] = partial[1] >= 0 && int(count) > int(partial[1])
 		}
 	}
 	if !slices.Contains(mask, true) {
-		return fmt.Errorf("%s: no choice is legal after %v: invocation %d fits none of %d nodes", ID, partial, i, g.Nodes[ResourceNodes].Len)
+		return fmt.Errorf("%s: no choice is legal after %v: invocation %d does not wait, or fits none of %d nodes", ID, partial, i, l.Nodes)
 	}
 	return nil
-}
-
-// somewhere reports whether an invocation, whose edges are given, fits a node with an amount.
-func (l *Layout) somewhere(g *envs.GraphValue, i, a, lo, hi int) bool {
-	v, s := l.Invocation(g, i), &g.Edges[AllocationEdges]
-	for n := range g.Nodes[ResourceNodes].Len {
-		if l.Fits(v, l.Node(g, n), a, false) {
-			return true
-		}
-	}
-	for e := lo; e < hi; e++ {
-		if s.Features[e*widthOfAllocation+ofWarmHere] == 1 && l.Fits(v, l.Node(g, int(s.To[e])), a, true) {
-			return true
-		}
-	}
-	return false
 }

@@ -13,7 +13,6 @@ type node struct {
 // pair is a function on a node.
 type pair struct {
 	idle, running int32 // instances that are warm, and that run
-	fit           int32 // the largest amount that fits now, −1 where none does
 }
 
 // load is what a function has to do, and has done.
@@ -40,32 +39,43 @@ type instance struct {
 
 func (e *Env) pair(f, n int32) *pair { return &e.pairs[int(f)*len(e.nodes)+int(n)] }
 
-// refit finds out anew what fits a node.
+// fitting is, for each node, how many of the amounts fit an invocation of a function.
+func (e *Env) fitting(f int32) []int8 {
+	n := len(e.nodes)
+	return e.fits[int(f)*n : int(f)*n+n]
+}
+
+// refit finds out anew what fits a node. This is the only place where legality is computed: masks, what is seen of them and the check of
+// an action follow from it.
 func (e *Env) refit(n int32) {
-	at := &e.nodes[n]
-	memory := at.free[Memory] + at.warm
 	for f := range e.functions {
-		p := &e.pairs[f*len(e.nodes)+int(n)]
-		demand := e.s.functions[f].demand
-		was := p.fit
-		p.fit = -1
-		if p.idle > 0 || demand[0][Memory] <= memory {
-			// Demands grow with the amount.
-			for a := range demand {
-				d := &demand[a]
-				if d[CPU] > at.free[CPU] || d[Network] > at.free[Network] || d[GPU] > at.free[GPU] {
-					break
-				}
-				p.fit = int32(a)
-			}
-		}
-		if p.fit >= 0 && was < 0 {
+		fits := &e.fits[f*len(e.nodes)+int(n)]
+		was := *fits
+		*fits = e.amounts(f, n)
+		if *fits > 0 && was == 0 {
 			e.functions[f].fits++
-		} else if p.fit < 0 && was >= 0 {
+		} else if *fits == 0 && was > 0 {
 			e.functions[f].fits--
 		}
 	}
 	e.sketch.node(e, n)
+}
+
+// amounts is how many of the amounts, from the smallest on, a node has room for: demands grow with the amount. A cold start needs memory
+// that is free or held by idle instances.
+func (e *Env) amounts(f int, n int32) (count int8) {
+	at, demand := &e.nodes[n], e.s.functions[f].demand
+	if e.pairs[f*len(e.nodes)+int(n)].idle == 0 && demand[0][Memory] > at.free[Memory]+at.warm {
+		return 0
+	}
+	for a := range demand {
+		d := &demand[a]
+		if d[CPU] > at.free[CPU] || d[Network] > at.free[Network] || d[GPU] > at.free[GPU] {
+			break
+		}
+		count++
+	}
+	return count
 }
 
 // placeable reports whether an invocation that is seen fits anywhere.

@@ -95,19 +95,17 @@ func (e *Env) mask(mask []bool) {
 	}
 	waits := e.c.Hold || !fits
 	mask[wait], amounts[0], nodes[0] = waits, waits, waits
-	most := int32(0)
+	most := int8(0)
 	for f := range e.functions {
 		if l := &e.functions[f]; l.shown == 0 || l.fits == 0 {
 			continue
 		}
-		for n := range e.nodes {
-			if fit := e.pairs[f*len(e.nodes)+n].fit; fit >= 0 {
-				nodes[n] = true
-				most = max(most, fit)
-			}
+		for n, count := range e.fitting(int32(f)) {
+			nodes[n] = nodes[n] || count > 0
+			most = max(most, count)
 		}
 	}
-	for a := range most + 1 {
-		amounts[a] = amounts[a] || fits
+	for a := range most {
+		amounts[a] = true
 	}
 }

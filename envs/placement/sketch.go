@@ -153,9 +153,12 @@ func (e *Env) see(obs *envs.Observation) {
 	for c, i := range shown {
 		e.seeRunning(g, int32(len(e.window)+c), i)
 	}
+	n := len(e.nodes)
 	for c, i := range e.window {
 		e.seeWaiting(g, int32(c), i)
+		copy(o.Legal[c*n:], e.fitting(e.calls[i].function))
 	}
+	clear(o.Legal[len(e.window)*n:])
 	e.mask(o.Mask)
 }
 

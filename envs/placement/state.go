@@ -43,6 +43,7 @@ func (e *Env) CopyFrom(src envs.Env) error {
 	e.ends = append(e.ends[:0], s.ends...)
 	copy(e.nodes, s.nodes)
 	copy(e.pairs, s.pairs)
+	copy(e.fits, s.fits)
 	copy(e.warm, s.warm)
 	copy(e.functions, s.functions)
 	e.idle = append(e.idle[:0], s.idle...)

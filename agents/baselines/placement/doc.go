@@ -1,4 +1,4 @@
-// Package placement holds the rules that learned schedulers are compared with on stoker/Placement-v1, each in one file.
+// Package placement holds the rules that learned schedulers are compared with on stoker/Placement-v2, each in one file.
 //
 // [FCFS], [SJF], [Packer] and [Random] are the rules of one machine, for unlike nodes; [Tetris] is the published rule for several
 // machines. They read the graph and its mask, and know nothing else. How much an invocation gets is a setting of each. [Lookahead] is a

@@ -115,7 +115,7 @@ func TestNodesSweep(t *testing.T) {
 		}
 		proof.Claim(kept{t}, proof.Row{
 			Topic: "environments",
-			Claim: fmt.Sprintf("stoker/Placement-v1: the mean %s over %d episodes rises from each load to the next under each of %d rules, at %d loads from 0.1 to 1.9", name,
+			Claim: fmt.Sprintf("stoker/Placement-v2: the mean %s over %d episodes rises from each load to the next under each of %d rules, at %d loads from 0.1 to 1.9", name,
 				episodes, len(all), len(loads)),
 			Bound: "none falls", Measured: measured, Holds: len(falls[i]) == 0,
 		})

@@ -62,13 +62,12 @@ func (p *Packer) decide(o *envs.KindObservation) pick {
 				if warm && !p.warm[n] {
 					continue
 				}
-				node := p.Node(g, n)
-				a := p.fits(v, node, n, amount)
+				a := p.fits(i, n, amount)
 				if a < 0 {
 					continue
 				}
 				found = true
-				if s := p.alignment(v, node, a, false); best == none || s > most {
+				if s := p.alignment(v, p.Node(g, n), a, false); best == none || s > most {
 					best, most = pick{i, a, n}, s
 				}
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
-var redraw = flag.String("redraw", "", "folder whose loads.csv of stoker/Placement-v1 is drawn again, as loads.png and loads.svg")
+var redraw = flag.String("redraw", "", "folder whose loads.csv of stoker/Placement-v2 is drawn again, as loads.png and loads.svg")
 
 func TestRedraw(t *testing.T) {
 	if *redraw == "" {

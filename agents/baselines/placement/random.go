@@ -58,11 +58,9 @@ func (p *Random) decide(o *envs.KindObservation) pick {
 		if !o.Mask[i] {
 			continue
 		}
-		p.near(g, i)
-		v := p.Invocation(g, i)
-		amount := p.wants(v)
+		amount := p.wants(p.Invocation(g, i))
 		for _, n := range p.open {
-			a := p.fits(v, p.Node(g, n), n, amount)
+			a := p.fits(i, n, amount)
 			if a < 0 {
 				continue
 			}

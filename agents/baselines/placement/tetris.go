@@ -122,13 +122,12 @@ func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
 			if warm && !p.warm[n] {
 				continue
 			}
-			node := p.Node(g, n)
-			a := p.fits(v, node, n, amount)
+			a := p.fits(i, n, amount)
 			if a < 0 {
 				continue
 			}
 			found = true
-			s := p.alignment(v, node, a, true)
+			s := p.alignment(v, p.Node(g, n), a, true)
 			if input && p.local[n] < 1 {
 				s -= float64(p.config.Remote * s)
 			}

@@ -31,10 +31,11 @@ func checkAmount(amount string) error {
 // cluster reads what a rule needs from a graph.
 type cluster struct {
 	placement.Layout
-	grant string    // one of the amounts
+	grant string // one of the amounts
+	seen  *envs.KindObservation
 	warm  []bool    // per node, of the invocation looked at
 	local []float32 // share of its input
-	open  []int     // nodes that anything fits
+	open  []int     // nodes that have room for anything
 	next  int       // where the next invocation's edges begin
 	free  [placement.NumResources]float64
 	count int // invocations that wait
@@ -96,6 +97,7 @@ func (s *stateless) UnmarshalBinary(b []byte) error {
 func (c *cluster) look(o *envs.KindObservation) int {
 	g := o.Graphs[0]
 	c.next = 0
+	c.seen = o
 	c.count = c.Waiting(g)
 	c.open = c.open[:0]
 	// The last part of the mask says which nodes have room for the smallest amount of something that waits.
@@ -151,17 +153,14 @@ func (c *cluster) enough(v []float32, amount int) bool {
 	return true
 }
 
-// fits is the amount that an invocation gets on a node, −1 where it does not fit. Largest and spread take less where less is there.
-func (c *cluster) fits(v, node []float32, n, amount int) int {
-	if c.Fits(v, node, amount, c.warm[n]) {
+// fits is the amount that invocation i gets on node n, −1 where it does not fit. Largest and spread take less where less is there.
+func (c *cluster) fits(i, n, amount int) int {
+	count := c.Fits(c.seen, i, n)
+	if amount < count {
 		return amount
 	}
 	if c.grant == Largest || c.grant == Spread {
-		for amount--; amount >= 0; amount-- {
-			if c.Fits(v, node, amount, c.warm[n]) {
-				return amount
-			}
-		}
+		return count - 1
 	}
 	return -1
 }
@@ -204,12 +203,11 @@ func (c *cluster) quickest(g *envs.GraphValue, i int) pick {
 	amount := c.wants(v)
 	best, least := none, 0.0
 	for _, n := range c.open {
-		node := c.Node(g, n)
-		a := c.fits(v, node, n, amount)
+		a := c.fits(i, n, amount)
 		if a < 0 {
 			continue
 		}
-		if t := c.Runs(v, node, a, c.warm[n], c.local[n]); best.invocation < 0 || t < least {
+		if t := c.Runs(v, c.Node(g, n), a, c.warm[n], c.local[n]); best.invocation < 0 || t < least {
 			best, least = pick{i, a, n}, t
 		}
 	}

@@ -25,7 +25,7 @@ import (
 const (
 	deepRMYAML = `{name: d, seed: 1, env: {id: stoker/DeepRM-v1, observation: compact, rate: 1, sets: 100}, agent: {name: reinforce, hidden: [4]},
 		train: {steps: 400, copies: 1}, eval: {stochastic: true}, engine: {workers: 1, threads: 1}}`
-	gnnYAML = `{name: g, seed: 1, env: {id: stoker/Placement-v1, hold: false, seconds: 2, window: 4, running: 4, load: 0.3, load_to: 1},
+	gnnYAML = `{name: g, seed: 1, env: {id: stoker/Placement-v2, hold: false, seconds: 2, window: 4, running: 4, load: 0.3, load_to: 1},
 		agent: {name: reinforce, graph: {hidden: 4, layers: 1}}, train: {steps: 100, copies: 1}, engine: {workers: 1, threads: 1}}`
 	dqnYAML = `{name: q, seed: 1, env: {id: stoker/PlacementFlat-v1, hold: false, seconds: 2, window: 2, running: 2},
 		agent: {name: dqn, hidden: [4], learning_starts: 50, batch: 4}, train: {steps: 100, copies: 1}, engine: {workers: 1, threads: 1}}`

@@ -74,7 +74,7 @@ func deepRMRules(c deeprm.Config) ([]player, error) {
 		func() (envs.Env, error) { return catalog.Default().NewEnv(deeprm.ID, &c, workload.Config{}) })
 }
 
-// nodeRules are those of stoker/Placement-v1. The last two give amounts by how many wait, which the paper's rules do not: a control
+// nodeRules are those of stoker/Placement-v2. The last two give amounts by how many wait, which the paper's rules do not: a control
 // of what of a learned policy's lead is the choice of amounts alone.
 func nodeRules(w *world) ([]player, error) {
 	sjf, tetris := nodes.DefaultSJF(), nodes.DefaultTetris()
