@@ -1,48 +1,40 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
+
+	"github.com/stoker-rl/stoker/bounds"
 )
 
-// validator is implemented by the configurations of environments and agents. Its error begins with the key at fault.
+// validator is implemented by the configurations of environments, learners and rivals. What it reports about a key is a
+// [bounds.Error].
 type validator interface{ Validate() error }
 
 // check reports what is wrong with the values.
 func (e *Experiment) check(r *reader) {
-	t, g := &e.Train, &e.Engine
-	for _, c := range []struct {
-		ok     bool
-		key    string
-		got    any
-		mustBe string
-	}{
-		{e.Name != "", "name", "missing", "a short name for the experiment's runs"},
-		{e.Name == "" || shortName.MatchString(e.Name), "name", fmt.Sprintf("%q", e.Name), "letters, digits, '.', '_' and '-', a letter or digit first"},
-		{t.Steps >= 1, "train.steps", t.Steps, "at least 1"},
-		{t.Copies >= 1 && t.Copies <= maxCopies, "train.copies", t.Copies, fmt.Sprintf("from 1 to %d", maxCopies)},
-		{t.LogEvery >= 1, "train.log_every", t.LogEvery, "at least 1"},
-		{t.Evaluate.Every >= 0, "train.evaluate.every", t.Evaluate.Every, "0 (never) or more"},
-		{t.Evaluate.Every == 0 || t.Evaluate.Episodes >= 1, "train.evaluate.episodes", t.Evaluate.Episodes, "at least 1"},
-		{t.Checkpoint.Every >= 0, "train.checkpoint.every", t.Checkpoint.Every, "0 (only at the end) or more"},
-		{t.Checkpoint.Keep >= 0, "train.checkpoint.keep", t.Checkpoint.Keep, "0 (all) or more"},
-		{e.Eval.Resamples >= 100, "eval.resamples", e.Eval.Resamples, "at least 100"},
-		{slices.Contains([]string{"test", "train", "all"}, e.Eval.Split), "eval.split", e.Eval.Split, "test, train or all"},
-		{slices.Contains([]string{"native", "torch", "gorgonia"}, g.Name), "engine.name", g.Name, "native, torch or gorgonia"},
-		{slices.Contains([]string{"float32", "float64"}, g.DType), "engine.dtype", g.DType, "float32 or float64"},
-		{isDevice(g.Device), "engine.device", g.Device, "auto, cpu or cuda:N"},
-		{g.Name == "torch" || !strings.HasPrefix(g.Device, "cuda"), "engine.device", g.Device, "auto or cpu with engine.name " + g.Name + "; CUDA needs torch"},
-		{g.Threads >= 0, "engine.threads", g.Threads, "0 or more"},
-		{g.Workers >= 0, "engine.workers", g.Workers, "0 or more"},
-	} {
-		if !c.ok {
-			if s, text := c.got.(string); text && c.key != "name" {
-				c.got = fmt.Sprintf("%q", s)
-			}
-			r.add(r.lines[c.key], "%s is %v, want %s", c.key, c.got, c.mustBe)
+	for _, w := range bounds.Wrong(e) {
+		if !strings.HasPrefix(w.Key, "workload.") { // it is checked as a whole below
+			r.report("", w)
 		}
+	}
+	t, g := &e.Train, &e.Engine
+	switch {
+	case e.Name == "":
+		r.report("", bounds.Errorf("name", "is missing, want a short name for the experiment's runs"))
+	case !shortName.MatchString(e.Name):
+		r.report("", bounds.Errorf("name", "is %q, want letters, digits, '.', '_' and '-', a letter or digit first", e.Name))
+	}
+	if t.Evaluate.Every != 0 && t.Evaluate.Episodes < 1 {
+		r.report("", bounds.Errorf("train.evaluate.episodes", "is %d, want at least 1", t.Evaluate.Episodes))
+	}
+	switch {
+	case !isDevice(g.Device):
+		r.report("", bounds.Errorf("engine.device", "is %q, want auto, cpu or cuda:N", g.Device))
+	case g.Name != "torch" && strings.HasPrefix(g.Device, "cuda"):
+		r.report("", bounds.Errorf("engine.device", "is %q, want auto or cpu with engine.name %s; CUDA needs torch", g.Device, g.Name))
 	}
 	if _, err := ParseSeeds(e.Eval.Seeds); err != nil {
 		r.add(r.lines["eval.seeds"], "eval.seeds: %v", err)
@@ -69,31 +61,42 @@ const NamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,77}$`
 
 var shortName = regexp.MustCompile(NamePattern)
 
-// maxCopies bounds a slip of the finger.
-const maxCopies = 1 << 20
-
-// validate asks a section's own check, and finds the line of the key that its error names first.
+// validate asks a section's own check.
 func (r *reader) validate(section string, config any) {
-	v, ok := config.(validator)
-	if !ok {
-		return
+	if v, ok := config.(validator); ok {
+		if err := v.Validate(); err != nil {
+			r.report(section, err)
+		}
 	}
-	err := v.Validate()
-	if err == nil {
-		return
+}
+
+// report adds an error about a section's value, with the line of its key. A key that is not in the file has the line of
+// the nearest key around it that is: the list of an element, the section of a field. A value that is a default has no
+// line.
+func (r *reader) report(section string, err error) {
+	var e *bounds.Error
+	if !errors.As(err, &e) {
+		text := strings.TrimPrefix(err.Error(), section+".")
+		key, rest, _ := strings.Cut(text, " ")
+		if _, known := r.lines[section+"."+strings.TrimSuffix(key, ":")]; !known {
+			r.add(0, "%s: %s", section, text)
+			return
+		}
+		e = &bounds.Error{Key: key, Text: rest}
 	}
-	text := strings.TrimPrefix(err.Error(), section+".")
-	key, _, _ := strings.Cut(text, " ")
-	key = section + "." + strings.TrimSuffix(key, ":")
-	if _, known := r.lines[key]; !known {
-		key, _, _ = strings.Cut(key, "[") // an element of a list that stands there as a whole
+	key := e.Key
+	if section != "" {
+		key = section + "." + key
 	}
-	if line, known := r.lines[key]; known {
-		r.add(line, "%s.%s", section, text)
-		return
+	line, at := 0, key
+	for line == 0 && strings.ContainsRune(at[len(section):], '[') {
+		line = r.lines[at]
+		at = at[:strings.LastIndexByte(at, '[')]
 	}
-	// The value is a default, or the error is about several keys.
-	r.add(0, "%s: %s", section, text)
+	if line == 0 {
+		line = r.lines[at]
+	}
+	r.add(line, "%s %s", key, e.Text)
 }
 
 func isDevice(d string) bool {

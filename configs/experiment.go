@@ -36,11 +36,11 @@ type Choice struct {
 // Train says how long training lasts and what it leaves behind. Steps are environment steps, counted over all copies.
 type Train struct {
 	// Steps is the number of environment steps.
-	Steps int64 `yaml:"steps" json:"steps"`
+	Steps int64 `yaml:"steps" json:"steps" range:"[1,]"`
 	// Copies is the number of environments that step together.
-	Copies int `yaml:"copies" json:"copies"`
+	Copies int `yaml:"copies" json:"copies" range:"[1,2^20]"`
 	// LogEvery is the number of steps between two lines of metrics.
-	LogEvery int64 `yaml:"log_every" json:"log_every"`
+	LogEvery int64 `yaml:"log_every" json:"log_every" range:"[1,]"`
 	// Evaluate runs the policy without exploration during training; the best result decides the checkpoint best.
 	Evaluate Evaluate `yaml:"evaluate" json:"evaluate"`
 	// Checkpoint saves the whole state.
@@ -50,7 +50,7 @@ type Train struct {
 // Evaluate is the evaluation during training.
 type Evaluate struct {
 	// Every is the number of steps between two evaluations; 0 turns them off.
-	Every int64 `yaml:"every" json:"every"`
+	Every int64 `yaml:"every" json:"every" range:"[0,]"`
 	// Episodes is the number of episodes of each, always the same seeds.
 	Episodes int `yaml:"episodes" json:"episodes"`
 	// Metric is return, or a quantity that the environment reports; the better mean decides best.
@@ -60,9 +60,9 @@ type Evaluate struct {
 // Checkpoint says when the state is saved and how many copies stay.
 type Checkpoint struct {
 	// Every is the number of steps between two checkpoints; 0 saves only at the end.
-	Every int64 `yaml:"every" json:"every"`
+	Every int64 `yaml:"every" json:"every" range:"[0,]"`
 	// Keep is the number of checkpoints that stay, beside latest and best; 0 keeps all.
-	Keep int `yaml:"keep" json:"keep"`
+	Keep int `yaml:"keep" json:"keep" range:"[0,]"`
 }
 
 // Eval says how the trained policy is compared with its rivals.
@@ -70,16 +70,17 @@ type Eval struct {
 	// Seeds are the workload seeds, the same for every policy: "1-20" or "1,2,5".
 	Seeds string `yaml:"seeds" json:"seeds"`
 	// Split of the trace that evaluation sees: test, train or all.
-	Split string `yaml:"split" json:"split"`
+	Split string `yaml:"split" json:"split" oneof:"test|train|all"`
 	// Metrics are the quantities compared, the first one foremost; empty means all that have a better direction.
 	Metrics []string `yaml:"metrics" json:"metrics"`
-	// Scatter are the two quantities of the cost-against-violations figure, x first; Series those drawn over time, one panel each.
+	// Scatter are the two quantities of the cost-against-violations figure, x first; Series those drawn over time, one
+	// panel each.
 	Scatter []string `yaml:"scatter" json:"scatter"`
 	Series  []string `yaml:"series" json:"series"`
 	// Rivals are the policies beside the learned one: names, each with its own keys.
 	Rivals []Choice `yaml:"rivals" json:"rivals"`
 	// Resamples is the number of bootstrap resamples.
-	Resamples int `yaml:"resamples" json:"resamples"`
+	Resamples int `yaml:"resamples" json:"resamples" range:"[100,]"`
 	// Stochastic lets the learned policy draw its actions.
 	Stochastic bool `yaml:"stochastic" json:"stochastic"`
 }
@@ -87,17 +88,17 @@ type Eval struct {
 // Engine says what computes. Only name, dtype and, for torch, threads, device and deterministic can change results.
 type Engine struct {
 	// Name is native, torch or gorgonia.
-	Name string `yaml:"name" json:"name"`
+	Name string `yaml:"name" json:"name" oneof:"native|torch|gorgonia"`
 	// Device is auto, cpu or cuda:N.
 	Device string `yaml:"device" json:"device"`
 	// DType is float32 or float64.
-	DType string `yaml:"dtype" json:"dtype"`
+	DType string `yaml:"dtype" json:"dtype" oneof:"float32|float64"`
 	// Threads bounds the threads of one operation; 0 leaves it to the engine.
-	Threads int `yaml:"threads" json:"threads"`
+	Threads int `yaml:"threads" json:"threads" range:"[0,]"`
 	// Deterministic has CUDA repeat results to the bit, at a price in speed; on the CPU they repeat as it is.
 	Deterministic bool `yaml:"deterministic" json:"deterministic"`
 	// Workers is the number of goroutines that step environments; 0 is one per core.
-	Workers int `yaml:"workers" json:"workers"`
+	Workers int `yaml:"workers" json:"workers" range:"[0,]"`
 }
 
 // Default returns what stands where a file says nothing.

@@ -19,8 +19,8 @@ var shipped embed.FS
 //go:embed schema.json
 var schema []byte
 
-// Schema returns the JSON Schema of configuration files, with which editors complete and check them. Package schema makes it
-// from the code.
+// Schema returns the JSON Schema of configuration files, with which editors complete and check them. Package schema
+// makes it from the code.
 func Schema() []byte { return schema }
 
 // Tables give the configuration, filled with defaults, that a name stands for: a pointer to a struct with yaml tags.
@@ -41,8 +41,8 @@ func Shipped() []string {
 	return out
 }
 
-// Load reads the file at path, or where there is none the shipped experiment of that name (with or without configs/ before
-// and .yaml behind), applies the settings key=value in order, and checks the whole.
+// Load reads the file at path, or where there is none the shipped experiment of that name (with or without configs/
+// before and .yaml behind), applies the settings key=value in order, and checks the whole.
 func Load(path string, sets []string, t Tables) (*Experiment, error) {
 	b, err := read(path)
 	if err != nil {

@@ -109,7 +109,7 @@ func TestErrors(t *testing.T) {
 		{"no value", "name: x\nenv: pond\nagent: pond\ntrain:\n  steps:\n", nil, []string{"x.yaml:5: train.steps has no value, want a whole number"}},
 		{"ill-typed in env", "name: x\nenv: {id: pond, depth: deep}\nagent: pond\n", nil, []string{`x.yaml:2: env.depth is "deep", want a number`}},
 		{"ill-typed in a list", "name: x\nenv: {id: pond, fish: [1, x]}\nagent: pond\n", nil, []string{`x.yaml:2: env.fish[1] is "x", want a whole number`}},
-		{"out of range", "name: x\nenv: pond\nagent: pond\ntrain:\n  copies: 0\n  log_every: 0\n", nil, []string{"x.yaml:5: train.copies is 0, want from 1", "x.yaml:6: train.log_every is 0, want at least 1"}},
+		{"out of range", "name: x\nenv: pond\nagent: pond\ntrain:\n  copies: 0\n  log_every: 0\n", nil, []string{"x.yaml:5: train.copies is 0, want 1 to 1048576", "x.yaml:6: train.log_every is 0, want at least 1"}},
 		{"env says no", "name: x\nenv: {id: pond, depth: -1}\nagent: pond\n", nil, []string{"x.yaml:2: env.depth is -1, want more than 0"}},
 		{"env says no to a default", "name: x\nenv: {id: pond}\nagent: {name: pond, nest: {twigs: 13}}\n", nil, []string{"x.yaml: agent: depth and nest don't fit"}},
 		{"name", "name: a/b\nenv: pond\nagent: pond\n", nil, []string{`x.yaml:1: name is "a/b", want letters`}},

@@ -101,8 +101,8 @@ func set(root *yaml.Node, s string) error {
 	return nil
 }
 
-// opened makes the scalar c, the value of n's key p, into what has keys: nothing into an empty mapping, and a bare name of an
-// environment or agent into a mapping with that name.
+// opened makes the scalar c, the value of n's key p, into what has keys: nothing into an empty mapping, and a bare name
+// of an environment or agent into a mapping with that name.
 func opened(n *yaml.Node, p, path string, c *yaml.Node) *yaml.Node {
 	var m *yaml.Node
 	switch {

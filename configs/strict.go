@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Problem is one thing wrong with a configuration. Line is its line in the file, 0 where that can't be said, [FromSet] for what
-// was set over the file.
+// Problem is one thing wrong with a configuration. Line is its line in the file, 0 where that can't be said, [FromSet]
+// for what was set over the file.
 type Problem struct {
 	Line int
 	Text string
@@ -41,8 +41,8 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// examine reports every key of n that t has no field for and every value that its field can't hold, and remembers where keys
-// stand. It returns whether all is well. path is n's dotted key with a dot behind, empty for the whole.
+// examine reports every key of n that t has no field for and every value that its field can't hold, and remembers where
+// keys stand. It returns whether all is well. path is n's dotted key with a dot behind, empty for the whole.
 func (r *reader) examine(n *yaml.Node, t reflect.Type, path string) bool {
 	before := len(r.problems)
 	for t.Kind() == reflect.Pointer {
@@ -148,7 +148,8 @@ func suggest(key string, fields map[string]reflect.Type) string {
 	return "allowed here: " + strings.Join(names, ", ")
 }
 
-// Nearest returns the name that differs from key by the fewest edits, where that is at most a third of its length, else "".
+// Nearest returns the name that differs from key by the fewest edits, where that is at most a third of its length, else
+// "".
 func Nearest(key string, names []string) string {
 	best, least := "", len(key)/3+1
 	for _, n := range names {

@@ -16,8 +16,8 @@ import (
 
 const module = "github.com/stoker-rl/stoker"
 
-// readComments maps package path, type and field, joined by dots, to the comment there, for every package whose types stand in the
-// experiment or in the configuration of a row.
+// readComments maps package path, type and field, joined by dots, to the comment there, for every package whose types
+// stand in the experiment or in the configuration of a row.
 func readComments(root string, e *configs.Experiment, kinds ...[]kind) (map[string]string, error) {
 	packages := map[string]bool{}
 	collect(reflect.TypeOf(e), packages)

@@ -3,12 +3,14 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 
 	"github.com/invopop/jsonschema"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 )
@@ -28,8 +30,8 @@ type maker struct {
 	err      error
 }
 
-// Generate returns the schema of the configuration files that name a catalog's rows. The comments come from the source, whose root
-// folder (that of go.mod) is given.
+// Generate returns the schema of the configuration files that name a catalog's rows. The comments come from the source,
+// whose root folder (that of go.mod) is given.
 func Generate(root string, c *catalog.Catalog) ([]byte, error) {
 	e := configs.Default()
 	e.Name = "experiment"
@@ -54,7 +56,7 @@ func Generate(root string, c *catalog.Catalog) ([]byte, error) {
 	s.Required = []string{"name", "env", "agent"}
 	m.choice(at(s, "env"), "id", worlds)
 	m.choice(at(s, "agent"), "name", learners)
-	m.choice(at(s, "eval", "rivals").Items, "name", rivals)
+	m.choice(at(s, "eval.rivals[]"), "name", rivals)
 	if name := at(s, "name"); name.Default != nil {
 		name.Default, name.Pattern = nil, configs.NamePattern
 	}
@@ -65,16 +67,45 @@ func Generate(root string, c *catalog.Catalog) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// at is the property under a path.
-func at(s *jsonschema.Schema, path ...string) *jsonschema.Schema {
-	for _, key := range path {
-		p, ok := s.Properties.Get(key)
+// at is the property under a dotted key, where key[] stands for the elements of a list.
+func at(s *jsonschema.Schema, key string) *jsonschema.Schema {
+	for part := range strings.SplitSeq(key, ".") {
+		name := strings.TrimRight(part, "[]")
+		p, ok := s.Properties.Get(name)
+		for range strings.Count(part, "[]") {
+			if ok = ok && p.Items != nil; ok {
+				p = p.Items
+			}
+		}
 		if !ok {
 			return &jsonschema.Schema{}
 		}
 		s = p
 	}
 	return s
+}
+
+// allow writes a rule into a schema.
+func allow(r bounds.Rule, s *jsonschema.Schema) {
+	for _, w := range r.Words {
+		s.Enum = append(s.Enum, w)
+	}
+	if !r.Range {
+		return
+	}
+	low, high := &s.Minimum, &s.Maximum
+	if r.OpenLow {
+		low = &s.ExclusiveMinimum
+	}
+	if r.OpenHigh {
+		high = &s.ExclusiveMaximum
+	}
+	if !math.IsInf(r.Low, 0) {
+		*low = number(r.Low)
+	}
+	if !math.IsInf(r.High, 0) {
+		*high = number(r.High)
+	}
 }
 
 // choice makes s a section that names one of several: a bare name, or the name with its own keys.
@@ -115,8 +146,20 @@ func (m *maker) of(config any) *jsonschema.Schema {
 		m.err = fmt.Errorf("schema: %T: %w", config, err)
 		return s
 	}
+	rules, err := bounds.Fields(reflect.TypeOf(config))
+	if err != nil {
+		m.err = fmt.Errorf("schema: %T: %w", config, err)
+		return s
+	}
+	known := map[string]bool{}
+	for _, f := range rules {
+		if f.Rule.String() != "" {
+			known[strings.TrimSuffix(f.Key, "[]")] = true
+			allow(f.Rule, at(s, f.Key))
+		}
+	}
 	for _, f := range p.fields {
-		p.describe(f, at(s, strings.Split(f.key, ".")...))
+		p.describe(f, at(s, f.key), known[f.key])
 	}
 	return s
 }

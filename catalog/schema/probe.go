@@ -64,12 +64,13 @@ func numeric(t reflect.Type) bool {
 func whole(t reflect.Type) bool { return t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 }
 
 // describe writes what is known of a field into its schema.
-func (p *prober) describe(f field, s *jsonschema.Schema) {
+func (p *prober) describe(f field, s *jsonschema.Schema, known bool) {
 	v := p.config.FieldByIndex(f.index)
 	if b, err := json.Marshal(v.Interface()); err == nil && string(b) != "null" && string(b) != `""` {
 		s.Default = json.RawMessage(b)
 	}
 	switch {
+	case known:
 	case f.list:
 		if s.Items != nil {
 			p.bounds(f, s.Items)
@@ -126,8 +127,8 @@ func ascending(list, number reflect.Value) reflect.Value {
 
 var wanted = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9.-]*`)
 
-// words finds the words that a text must be one of: those that Validate's own complaint names and that it accepts. Where any word
-// will do there is nothing to say.
+// words finds the words that a text must be one of: those that Validate's own complaint names and that it accepts.
+// Where any word will do there is nothing to say.
 func (p *prober) words(f field, s *jsonschema.Schema) {
 	v := p.config.FieldByIndex(f.index)
 	before := v.String()
@@ -166,11 +167,12 @@ func (p *prober) word(f field, w string) bool {
 	return !regexp.MustCompile(`(^|: |\.)(` + regexp.QuoteMeta(f.key) + `|` + regexp.QuoteMeta(inSection) + `) is `).MatchString(err.Error())
 }
 
-// open reports whether a text takes more than the words that a complaint can name: cuda:0, cuda:1 and so on, lists of seeds.
+// open reports whether a text takes more than the words that a complaint can name: cuda:0, cuda:1 and so on, lists of
+// seeds.
 func open(f field) bool { return f.key == "engine.device" || f.key == "eval.seeds" }
 
-// bounds finds the interval of accepted numbers about the present one. Where another key's value moves an end, the farthest
-// counts: the schema must not refuse what is right.
+// bounds finds the interval of accepted numbers about the present one. Where another key's value moves an end, the
+// farthest counts: the schema must not refuse what is right.
 func (p *prober) bounds(f field, s *jsonschema.Schema) {
 	t := p.config.FieldByIndex(f.index).Type()
 	if f.list {

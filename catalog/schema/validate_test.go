@@ -21,7 +21,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// check holds a value against the part of JSON Schema that configs/schema.json uses. A keyword that it doesn't know fails.
+// check holds a value against the part of JSON Schema that configs/schema.json uses. A keyword that it doesn't know
+// fails.
 func check(s map[string]any, v any, at string) error {
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if err := keyword(s, key, v, at); err != nil {
@@ -139,8 +140,8 @@ func value(t *testing.T, text []byte) any {
 	return v
 }
 
-// TestShippedFit: every experiment that is shipped fits the schema, as it stands and with its defaults filled in, and says
-// to editors where the schema is.
+// TestShippedFit: every experiment that is shipped fits the schema, as it stands and with its defaults filled in, and
+// says to editors where the schema is.
 func TestShippedFit(t *testing.T) {
 	s := read(t)
 	for _, path := range configs.Shipped() {
