@@ -9,16 +9,21 @@ import "math/bits"
 // The list keeps the order (time, sequence) exact: what is scheduled for the present moment goes there, so every
 // heap event of this moment is older and comes first.
 type calendar struct {
+	clock
+	heap []entry
+	due  []int32 // handles, -1 where cancelled
+	pos  []int32 // by handle: place in heap, or unscheduled, or dueBase minus the place in due
+	what []ref   // by handle: whose it is
+}
+
+// clock is where the calendar stands.
+type clock struct {
 	now  Time
 	seq  uint64
-	heap []entry
+	head int // first of due still to come
 	// hole says that heap[0] has been taken out and not filled: the next push fills it with one sift instead of
 	// two. Its key stays and sorts before all others.
 	hole bool
-	due  []int32 // handles, -1 where cancelled
-	head int     // first of due still to come
-	pos  []int32 // by handle: place in heap, or unscheduled, or dueBase minus the place in due
-	what []ref   // by handle: whose it is
 }
 
 type entry struct {

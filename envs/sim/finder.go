@@ -5,13 +5,16 @@ package sim
 // subtree that cannot hold what is asked for: O(log nodes) where one resource is scarce; where a node with room
 // in one resource lacks another, as many more subtrees are visited as mislead.
 type finder struct {
+	roots
+	top         []Node  // segment tree: maxima by tree node; treap: maxima by machine
+	left, right []int32 // treap: children by machine
+}
+
+// roots is where walks over a finder's trees begin.
+type roots struct {
 	cursor int32 // where SpreadFit's round goes on
-
-	size int32  // leaves of the segment tree: a power of two; its root is at 1
-	top  []Node // segment tree: maxima by tree node; treap: maxima by machine
-
-	root        int32
-	left, right []int32
+	size   int32 // leaves of the segment tree: a power of two; its root is at 1
+	root   int32 // of the treap
 }
 
 func (f *finder) reset(p Placement, nodes []node) {

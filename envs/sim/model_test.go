@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -307,24 +308,18 @@ type tape []byte
 
 func (r *tape) Finished(s *Sim, x Response) { *r = appendResponse(*r, x) }
 func (r *tape) Fired(s *Sim, x Timer) {
-	c := codec{b: *r}
-	c.time(&x.At)
-	c.u64(&x.Payload)
-	*r = c.b
+	*r = binary.LittleEndian.AppendUint64(*r, uint64(x.At))
+	*r = binary.LittleEndian.AppendUint64(*r, x.Payload)
 }
 
 func appendResponse(b []byte, x Response) []byte {
-	c := codec{b: b}
-	c.i32(&x.Function)
-	c.u8((*uint8)(&x.Outcome))
-	c.bool(&x.Cold)
-	c.bool(&x.Late)
-	c.i32(&x.Attempt)
-	c.u64(&x.ID)
-	for _, t := range []*Time{&x.Arrived, &x.Started, &x.Ended, &x.Demand} {
-		c.time(t)
+	b = binary.LittleEndian.AppendUint32(b, uint32(x.Function))
+	b = append(b, byte(x.Outcome), byte(b2i(x.Cold)), byte(b2i(x.Late)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(x.Attempt))
+	b = binary.LittleEndian.AppendUint64(b, x.ID)
+	for _, t := range []Time{x.Arrived, x.Started, x.Ended, x.Demand} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(t))
 	}
-	c.u64((*uint64)(&x.Instance))
-	c.i32(&x.Node)
-	return c.b
+	b = binary.LittleEndian.AppendUint64(b, uint64(x.Instance))
+	return binary.LittleEndian.AppendUint32(b, uint32(x.Node))
 }

@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs/state"
+)
 
 // newPlan checks and compiles a configuration.
 func newPlan(cfg Config) (*plan, error) {
@@ -19,6 +23,9 @@ func newPlan(cfg Config) (*plan, error) {
 	for i := range cfg.Functions {
 		p.fn = append(p.fn, functionPlan{demand: newDrawer(cfg.Functions[i].Demand), cold: newDrawer(cfg.Functions[i].ColdStart)})
 	}
-	p.print = fingerprint(&p.cfg)
+	var err error
+	if p.fingerprint, err = state.Fingerprint(shape{&p.cfg}); err != nil {
+		return nil, err
+	}
 	return p, nil
 }

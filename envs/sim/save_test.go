@@ -3,11 +3,11 @@ package sim
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -134,21 +134,11 @@ func TestDamagedState(t *testing.T) {
 	ok(t, mustNew(t, cfg, 1).UnmarshalBinary(image))
 }
 
-// seal gives a body the header and checksum that it needs to be looked at.
-func seal(s *Sim, body []byte) []byte {
-	b := append([]byte(saveMagic), 0, 0, 0, 0)
-	binary.LittleEndian.PutUint32(b[4:], saveVersion)
-	b = binary.LittleEndian.AppendUint64(b, s.plan.print)
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(body)))
-	b = append(b, body...)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(body, castagnoli))
-}
-
 // Forged states, whose checksums hold, are refused or run; they never panic, hang or break an invariant.
 func FuzzForgedState(f *testing.F) {
 	s := lively(f)
 	image := save(f, s)
-	body := image[saveHeader : len(image)-4]
+	body := statetest.Body(image)
 	f.Add(body, uint32(0), uint64(0))
 	for i := uint32(0); i < uint32(len(body)); i += 5 {
 		f.Add(body, i, uint64(1)<<(i%64))
@@ -159,7 +149,7 @@ func FuzzForgedState(f *testing.F) {
 			binary.LittleEndian.PutUint64(body[n:], binary.LittleEndian.Uint64(body[n:])^change)
 		}
 		r := mustNew(t, s.plan.cfg, 1)
-		if err := r.UnmarshalBinary(seal(s, body)); err != nil {
+		if err := r.UnmarshalBinary(statetest.Forge(image, body)); err != nil {
 			if !strings.HasPrefix(err.Error(), "sim: saved state of") {
 				t.Errorf("refused with %v", err)
 			}

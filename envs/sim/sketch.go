@@ -133,34 +133,3 @@ func (k *Sketch) CopyFrom(o *Sketch) {
 	copy(k.counts[o.lo:o.hi], o.counts[o.lo:o.hi])
 	k.lo, k.hi, k.n = o.lo, o.hi, o.n
 }
-
-// AppendBinary appends the sketch's state.
-func (k *Sketch) AppendBinary(b []byte) ([]byte, error) {
-	c := codec{b: b}
-	size := uint8(k.bits)
-	c.u8(&size)
-	c.sketch(k)
-	return c.b, nil
-}
-
-// UnmarshalBinary restores a state that AppendBinary wrote; on an error the sketch stays as it was.
-func (k *Sketch) UnmarshalBinary(b []byte) error {
-	c := codec{b: b, read: true}
-	var size uint8
-	c.u8(&size)
-	r, err := NewSketch(int(size))
-	if c.err == nil {
-		c.err = err
-	}
-	if c.err == nil {
-		c.sketch(r)
-	}
-	if c.err == nil && len(c.b) > 0 {
-		c.err = fmt.Errorf("has %d bytes too many", len(c.b))
-	}
-	if c.err != nil {
-		return fmt.Errorf("sim: saved sketch of %d bytes %w", len(b), c.err)
-	}
-	k.CopyFrom(r)
-	return nil
-}

@@ -7,10 +7,10 @@ const none = -1
 
 // plan is what a Config compiles to. It never changes, and copies share it.
 type plan struct {
-	cfg   Config
-	fn    []functionPlan
-	bits  int    // of sketches; 0: none
-	print uint64 // fingerprint of all that shapes results
+	cfg         Config
+	fn          []functionPlan
+	bits        int    // of sketches; 0: none
+	fingerprint uint64 // of all that shapes results
 }
 
 type functionPlan struct {
@@ -152,23 +152,26 @@ type node struct {
 
 const nodeLevels = 4 // CPU, memory, GPU, instances
 
+// scalars are the simulation's single numbers.
+type scalars struct {
+	seed     uint64
+	arrivals uint64 // requests that have arrived since time 0
+	from     Time   // start of the meters' window
+	// First of the free places of each pool, none if there is none.
+	freeRev, freeInst, freeReq, freeTim int32
+}
+
 // Sim is a simulation. It is not safe for concurrent use; copies are independent.
 type Sim struct {
 	plan *plan
 
-	seed     uint64
+	scalars
 	cal      calendar
-	arrivals uint64 // requests that have arrived since time 0
-	from     Time   // start of the meters' window
 	fns      []function
 	revs     []revision
-	freeRev  int32
 	insts    []instance
-	freeInst int32
 	reqs     []request
-	freeReq  int32
 	timers   []timer
-	freeTim  int32
 	nodes    []node
 	finder   finder
 	waiting  []int32 // functions with pending instances, in the order in which they became so

@@ -1,10 +1,12 @@
 package sizing
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
@@ -45,10 +47,11 @@ func TestDamagedState(t *testing.T) {
 	refuse("nothing", nil)
 	// Flipped bytes: some are refused, others are another state; none may panic, also not when stepped.
 	other := newRig(t, poisson(1), func(c *Config) { c.Workflow, c.Windows = TcktApp, 4 })
-	for n := 0; n < len(b); n += 1 + len(b)/499 {
-		c := append([]byte(nil), b...)
-		c[n] ^= 0x5a
-		if other.UnmarshalBinary(c) == nil && !other.ended {
+	body := statetest.Body(b)
+	for n := 0; n < len(body); n += 1 + len(body)/499 {
+		bad := slices.Clone(body)
+		bad[n] ^= 0x5a
+		if other.UnmarshalBinary(statetest.Forge(b, bad)) == nil && !other.ended {
 			copy(other.act.Kinds[0], r.act.Kinds[0])
 			_ = other.Step(other.act, other.obs, other.out) // may fail on inconsistent books
 		}
@@ -83,10 +86,9 @@ func TestForeignState(t *testing.T) {
 
 func FuzzState(f *testing.F) {
 	r, b := saved(f)
-	f.Add(b)
-	f.Add(b[:len(b)/2])
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if r.UnmarshalBinary(b) == nil {
+	f.Add(statetest.Body(b))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if r.UnmarshalBinary(statetest.Forge(b, body)) == nil {
 			_ = r.Step(r.act, r.obs, r.out)
 		}
 	})

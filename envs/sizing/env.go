@@ -27,20 +27,20 @@ type Env struct {
 	source *workload.Source
 	users  workload.Users // in closed loop
 	spec   *envs.Spec
-	print  uint64 // fingerprint of the configuration, for saved states
 	fresh  bool
 	rates  perfmodel.Rates
-	keys   keys
 	noise  []logNormal // of each function's work
 	delay  sim.Time    // outside the functions, per request
 	hop    sim.Time    // before each function
 	quiet  bool
 	trace  func(purpose string, a, b, c uint64, value float64)
 
+	fingerprint uint64 // of the configuration, for copies and saved states
+
 	sim      *sim.Sim
 	tracker  *workflow.Tracker
 	arrivals workload.Arrivals // nil in closed loop
-	state
+	world
 	// Buffers that hold nothing between calls.
 	step   workflow.Step
 	meter  sim.Meter
@@ -98,7 +98,7 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 	e.delay, e.hop = sim.Seconds(c.Platform.Orchestrator), sim.Seconds(c.Platform.Hop)
 	n := a.flow.NumFunctions()
 	e.wanted = make([]Resources, n)
-	e.state.init(a)
+	e.world.init(a)
 	if e.sim, err = sim.New(e.simConfig(), 0); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 	h, load := fnv.New64a(), source.Config()
 	load.Path = "" // where the data lie; what they are, arrivals check by themselves
 	fmt.Fprintf(h, "%+v %+v", c, load)
-	e.print = h.Sum64()
+	e.fingerprint = h.Sum64()
 	return e, nil
 }
 
@@ -144,10 +144,9 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 			return err
 		}
 	}
-	e.keys = newKeys(seed)
 	e.sim.Reset(seed)
 	e.tracker.Reset(seed)
-	e.state.reset(seed)
+	e.world.reset(seed)
 	e.load(users, start)
 	for f := range e.wanted {
 		e.inForce[f] = e.initial()

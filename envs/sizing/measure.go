@@ -11,7 +11,6 @@ type result struct {
 	success                 float64
 	successes, failed, seen int
 	refusedNow, violated    bool
-	functions               []functionResult
 }
 
 // functionResult is what a window came to for one function. CPU is in percent of a core, throttled in millicores, memory in percent of the limit,
@@ -71,9 +70,9 @@ func (e *Env) measureNothing() {
 func (e *Env) conclude(rs []Resources, refused bool) {
 	r := &e.result
 	e.lastLoad = r.load
-	*r = result{functions: r.functions, refusedNow: refused, seen: e.begun, failed: e.failures, successes: len(e.latencies)}
+	*r = result{refusedNow: refused, seen: e.begun, failed: e.failures, successes: len(e.latencies)}
 	for f, x := range rs {
-		fr := &r.functions[f]
+		fr := &e.functions[f]
 		fr.price = e.rates.Hourly(x.CPU, x.Memory, x.Replicas)
 		if e.cfg.Price.ExecTime {
 			fr.price *= fr.mean

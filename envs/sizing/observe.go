@@ -99,8 +99,8 @@ func (e *Env) reward(out []float32) {
 			global = 0
 		}
 		for f := range out {
-			local := -r.functions[f].price
-			if p := r.functions[f].p75; p > 0 {
+			local := -e.functions[f].price
+			if p := e.functions[f].p75; p > 0 {
 				local += float64(0.2 * e.app.refs[f] / p)
 			}
 			out[f] = float32(float64(0.5*local) + float64(0.5*global))
@@ -126,8 +126,8 @@ func (e *Env) observe(obs *envs.Observation) {
 	row := k.Values[:0]
 	n := e.app.rng.Components()
 	shown := e.shownLoad()
-	for f := range r.functions {
-		x := &r.functions[f]
+	for f := range e.functions {
+		x := &e.functions[f]
 		row = append(row, e.action[f*n:(f+1)*n]...)
 		row = append(row, float32(x.cpu), float32(x.throttled), float32(x.memory), float32(x.network), float32(x.p75), float32(x.p95), float32(shown))
 		if e.cfg.Features == ExtendedFeatures {

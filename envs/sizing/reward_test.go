@@ -28,7 +28,7 @@ func TestRewardForms(t *testing.T) {
 				case form == CodeReward && !kept:
 					want -= 0.5
 				case form == LocalGlobalReward:
-					local := -r.info("price")/6 + 0.2*r.app.refs[f]/r.result.functions[f].p75
+					local := -r.info("price")/6 + 0.2*r.app.refs[f]/r.functions[f].p75
 					want = 0.5*local + 0.5*(0.7*13/r.info("latency")+0.3*r.info("successes")/20)
 				}
 				near(t, form+" reward", float64(got), want, 1e-6)

@@ -1,13 +1,34 @@
 package sizing
 
 import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sim"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// state is what changes during an episode, beside the simulation, the tracker and the arrivals.
-type state struct {
+// world is what changes during an episode, beside the simulation, the tracker and the arrivals.
+type world struct {
+	progress
+	asked    []uint32 // requests of each user in this generation
+	inForce  []Resources
+	action   []float32
+	requests []request
+	gates    []gate
+	visited  []sim.Time // per run and node, where there are gates
+	// interference is the factor on each function's work in this window.
+	interference []float64
+	latencies    []float64        // of successes in this window, in seconds
+	durations    [][]float64      // of each function's completed visits in this window, in seconds
+	functions    []functionResult // of the last window
+}
+
+// progress is the world's single numbers.
+type progress struct {
 	seed           uint64
+	keys           keys
 	started, ended bool
 	windows        int // decided ones so far
 	all            int // all so far, those before the episode included
@@ -25,51 +46,136 @@ type state struct {
 	muted bool
 	// generation tells the deployments of the fresh protocol apart.
 	generation uint32
-	asked      []uint32 // requests of each user in this generation
-	inForce    []Resources
-	action     []float32
-	requests   []request
-	gates      []gate
-	visited    []sim.Time // per run and node, where there are gates
-	// interference is the factor on each function's work in this window.
-	interference []float64
-	lastLoad     float64
+	lastLoad   float64
 	// The present window so far.
 	begun, failures int
-	latencies       []float64   // of successes, in seconds
-	durations       [][]float64 // of each function's completed visits, in seconds
 	// The last window's numbers.
 	result
 }
 
-func (s *state) init(a *app) {
+func (w *world) init(a *app) {
 	n := a.flow.NumFunctions()
-	s.inForce = make([]Resources, n)
-	s.action = make([]float32, n*a.rng.Components())
-	s.gates = make([]gate, n)
-	s.interference = make([]float64, n)
-	s.durations = make([][]float64, n)
-	s.functions = make([]functionResult, n)
+	w.inForce = make([]Resources, n)
+	w.action = make([]float32, n*a.rng.Components())
+	w.gates = make([]gate, n)
+	w.interference = make([]float64, n)
+	w.durations = make([][]float64, n)
+	w.functions = make([]functionResult, n)
 }
 
-// reset empties the state for a new episode.
-func (s *state) reset(seed uint64) {
-	s.clear()
-	*s = state{
-		seed: seed, asked: s.asked[:0], inForce: s.inForce, action: s.action, requests: s.requests[:0], gates: s.gates,
-		visited: s.visited[:0], interference: s.interference, latencies: s.latencies, durations: s.durations,
-		result: result{functions: s.functions},
+// reset empties the world for a new episode.
+func (w *world) reset(seed uint64) {
+	w.clear()
+	w.progress = progress{seed: seed, keys: newKeys(seed)}
+	w.asked, w.requests, w.visited = w.asked[:0], w.requests[:0], w.visited[:0]
+	for i := range w.gates {
+		w.gates[i].clear()
 	}
-	for i := range s.gates {
-		s.gates[i].clear()
-	}
-	clear(s.functions)
+	clear(w.functions)
 }
 
 // clear empties the window's books.
-func (s *state) clear() {
-	s.begun, s.failures, s.latencies = 0, 0, s.latencies[:0]
-	for f := range s.durations {
-		s.durations[f] = s.durations[f][:0]
+func (w *world) clear() {
+	w.begun, w.failures, w.latencies = 0, 0, w.latencies[:0]
+	for f := range w.durations {
+		w.durations[f] = w.durations[f][:0]
 	}
+}
+
+// CopyFrom implements [envs.Env]. Whether the copy is quiet does not change.
+func (e *Env) CopyFrom(src envs.Env) error { return envs.CopyState(e, src) }
+
+// AppendBinary implements [envs.Env].
+func (e *Env) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, ID, e) }
+
+// UnmarshalBinary implements [envs.Env].
+func (e *Env) UnmarshalBinary(b []byte) error { return state.Load(b, ID, e) }
+
+// State implements [state.Stater].
+func (e *Env) State(c *state.Codec) {
+	c.Same("configuration", e.fingerprint)
+	c.Part(e.tracker)
+	if e.arrivals != nil {
+		state.Member(c, e.arrivals)
+	}
+	c.Part(e.sim)
+	state.Value(c, &e.progress)
+	state.Slice(c, &e.asked)
+	state.Fixed(c, e.inForce)
+	state.Fixed(c, e.action)
+	state.Slice(c, &e.requests)
+	for f, gated := range e.app.gated {
+		if gated {
+			c.Part(&e.gates[f])
+		}
+	}
+	state.Slice(c, &e.visited)
+	state.Fixed(c, e.interference)
+	state.Slice(c, &e.latencies)
+	state.Fixed(c, e.functions)
+	if c.Loaded() {
+		c.Fail(e.consistent())
+	}
+	if c.Filled() {
+		// A function's durations are used up at the end of each window, and copies are made between windows.
+		for f := range e.durations {
+			e.durations[f] = e.durations[f][:0]
+		}
+		if e.source.Closed() {
+			var err error
+			e.users, err = e.source.Users(e.seed)
+			c.Fail(err)
+		}
+	}
+}
+
+// State implements [state.Stater].
+func (g *gate) State(c *state.Codec) {
+	if o := state.Source(c, g); o != nil {
+		g.taken, g.queue, g.head = o.taken, append(g.queue[:0], o.queue[o.head:]...), 0
+	}
+	if !c.Stored() {
+		return
+	}
+	waiting := g.queue[g.head:]
+	state.Value(c, &g.taken)
+	state.Slice(c, &waiting)
+	if c.Loaded() {
+		g.queue, g.head = waiting, 0
+	}
+}
+
+// consistent refuses states that no episode reaches.
+func (e *Env) consistent() error {
+	switch {
+	case e.windows < 0 || e.windows > e.cfg.Windows || e.all < 0 || e.all > e.needed():
+		return fmt.Errorf("window %d of %d, %d of %d with those before the episode", e.windows, e.cfg.Windows, e.all, e.needed())
+	case e.userCount < 0 || len(e.asked) != e.userCount:
+		return fmt.Errorf("%d users, of whom %d have asked", e.userCount, len(e.asked))
+	case e.tracker.Live() > len(e.requests):
+		return fmt.Errorf("%d requests are in flight, but %d known", e.tracker.Live(), len(e.requests))
+	}
+	nodes := e.app.flow.NumNodes()
+	if e.app.anyGated() && len(e.visited) != nodes*len(e.requests) {
+		return fmt.Errorf("%d visits of %d requests to %d nodes", len(e.visited), len(e.requests), nodes)
+	}
+	for f, r := range e.inForce {
+		if r.Replicas < 0 || r.Replicas > 1<<16 || r.Concurrency < 0 || r.Concurrency > 1<<16 {
+			return fmt.Errorf("function %d has %d replicas of concurrency %d, want 0 to %d", f, r.Replicas, r.Concurrency, 1<<16)
+		}
+	}
+	for f := range e.gates {
+		for _, t := range e.gates[f].queue {
+			run, node, _, _ := untag(t)
+			if int(run) >= len(e.requests) || int(node) >= nodes || e.app.flow.Function(int(node)) != f {
+				return fmt.Errorf("function %d has node %d of request %d of %d in line", f, node, run, len(e.requests))
+			}
+		}
+	}
+	for i := range e.requests {
+		if q := &e.requests[i]; q.held>>nodes != 0 || q.user < 0 || int(q.user) >= max(e.userCount, 1) {
+			return fmt.Errorf("request %d of user %d of %d holds places %b of %d nodes", i, q.user, e.userCount, q.held, nodes)
+		}
+	}
+	return nil
 }

@@ -17,11 +17,12 @@ type Stater interface {
 // Codec walks over the fields that a [Stater] lists. What it does with them depends on who made it: see [Copy], [Append] and
 // [Load]. After a failure it leaves all fields alone.
 type Codec struct {
-	mode mode
-	err  error
-	b    []byte  // saving: what is written so far; loading: what is left to read
-	refs []field // copying: the fields of the source
-	at   int     // copying: the next of refs
+	mode    mode
+	err     error
+	b       []byte   // saving: what is written so far; loading: what is left to read
+	fields  []any    // copying: pointers to the fields of the source
+	numbers []uint64 // copying: lengths of fixed slices, and the numbers of Same
+	at, num int      // copying: the next of fields and of numbers
 }
 
 type mode uint8
@@ -31,13 +32,8 @@ const (
 	copying                // the target of a copy: take them over
 	saving
 	loading
+	failed
 )
-
-// field is one listed field of a copy's source: a pointer to it, or to its first element where n counts them.
-type field struct {
-	at any
-	n  int
-}
 
 var codecs = sync.Pool{New: func() any { return new(Codec) }}
 
@@ -46,11 +42,16 @@ var codecs = sync.Pool{New: func() any { return new(Codec) }}
 func Value[T any](c *Codec, p *T) {
 	switch c.mode {
 	case collecting:
-		c.refs = append(c.refs, field{p, 0})
+		c.fields = append(c.fields, p)
 	case copying:
-		if src := take[*T](c); src != nil {
-			*p = *src
+		if c.at < len(c.fields) {
+			if src, ok := c.fields[c.at].(*T); ok {
+				*p = *src
+				c.at++
+				return
+			}
 		}
+		c.mismatch(p)
 	default:
 		plain(c, p, 1)
 	}
@@ -60,11 +61,16 @@ func Value[T any](c *Codec, p *T) {
 func Slice[T any](c *Codec, p *[]T) {
 	switch c.mode {
 	case collecting:
-		c.refs = append(c.refs, field{p, 0})
+		c.fields = append(c.fields, p)
 	case copying:
-		if src := take[*[]T](c); src != nil {
-			*p = append((*p)[:0], *src...)
+		if c.at < len(c.fields) {
+			if src, ok := c.fields[c.at].(*[]T); ok {
+				*p = append((*p)[:0], *src...)
+				c.at++
+				return
+			}
 		}
+		c.mismatch(p)
 	default:
 		if n, ok := c.length(len(*p), planOf[T]().size); ok {
 			*p = resize(*p, n)
@@ -75,27 +81,31 @@ func Slice[T any](c *Codec, p *[]T) {
 
 // Fixed lists the elements, plain data, of a slice or array whose length the configuration sets: another length is refused.
 func Fixed[T any](c *Codec, s []T) {
+	n, ok := len(s), true
 	switch c.mode {
 	case collecting:
-		c.refs = append(c.refs, field{unsafe.SliceData(s), len(s)})
+		c.fields = append(c.fields, unsafe.SliceData(s))
+		c.numbers = append(c.numbers, uint64(n))
 	case copying:
-		if n := c.next().n; n != len(s) {
-			c.failf("a slice has %d elements, want %d", n, len(s))
-		} else if src := take[*T](c); src != nil {
-			copy(s, unsafe.Slice(src, n))
+		var src *T
+		if src, ok = take[*T](c); ok {
+			if n = int(c.number()); n == len(s) {
+				copy(s, unsafe.Slice(src, n))
+			}
 		}
 	default:
-		if n, ok := c.length(len(s), planOf[T]().size); ok && n != len(s) {
-			c.failf("a slice has %d elements, want %d", n, len(s))
-		} else if ok {
+		if n, ok = c.length(n, planOf[T]().size); ok && n == len(s) {
 			plain(c, unsafe.SliceData(s), n)
 		}
+	}
+	if ok && n != len(s) {
+		c.failf("a slice has %d elements, want %d", n, len(s))
 	}
 }
 
 // Part lists a part that lists its own fields.
 func (c *Codec) Part(s Stater) {
-	if c.err == nil {
+	if c.mode != failed {
 		s.State(c)
 	}
 }
@@ -107,9 +117,9 @@ func Parts[T any, P interface {
 }](c *Codec, p *[]T) {
 	switch c.mode {
 	case collecting:
-		c.refs = append(c.refs, field{p, 0})
+		c.fields = append(c.fields, p)
 	case copying:
-		if src := take[*[]T](c); src != nil {
+		if src, ok := take[*[]T](c); ok {
 			*p = resize(*p, len(*src))
 		}
 	default:
@@ -118,10 +128,7 @@ func Parts[T any, P interface {
 		}
 	}
 	for i := range *p {
-		if c.err != nil {
-			return
-		}
-		P(&(*p)[i]).State(c)
+		c.Part(P(&(*p)[i]))
 	}
 }
 
@@ -141,16 +148,23 @@ func Member[E Copier[E]](c *Codec, e E) {
 	}
 	switch c.mode {
 	case collecting:
-		c.refs = append(c.refs, field{e, 0})
+		c.fields = append(c.fields, e)
 	case copying:
-		if f, ok := c.next().at.(E); ok {
-			c.at++
-			c.Fail(e.CopyFrom(f))
-		} else {
-			c.mismatch(e)
+		if c.at < len(c.fields) {
+			if src, ok := c.fields[c.at].(E); ok {
+				c.at++
+				c.Fail(e.CopyFrom(src))
+				return
+			}
 		}
+		c.mismatch(e)
 	case saving:
-		c.blob(e)
+		at := len(c.b)
+		b, err := e.AppendBinary(binary.LittleEndian.AppendUint64(c.b, 0))
+		if c.Fail(err); err == nil {
+			binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
+			c.b = b
+		}
 	case loading:
 		if n, ok := c.length(0, 1); ok {
 			c.Fail(e.UnmarshalBinary(c.b[:n:n]))
@@ -159,40 +173,25 @@ func Member[E Copier[E]](c *Codec, e E) {
 	}
 }
 
-// blob writes a length and what e appends.
-func (c *Codec) blob(e encoding.BinaryAppender) {
-	if c.err != nil {
-		return
-	}
-	at := len(c.b)
-	b, err := e.AppendBinary(binary.LittleEndian.AppendUint64(c.b, 0))
-	if err != nil {
-		c.Fail(err)
-		return
-	}
-	binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
-	c.b = b
-}
-
 // Same lists a number that must be the same on both sides, such as the fingerprint of a configuration. Begin with it: where it
 // differs nothing is copied or loaded.
 func (c *Codec) Same(what string, x uint64) {
 	was := x
 	switch c.mode {
 	case collecting:
-		c.refs = append(c.refs, field{same{}, int(x)})
+		c.fields = append(c.fields, same{})
+		c.numbers = append(c.numbers, x)
 	case copying:
-		f := c.next()
-		if _, ok := f.at.(same); !ok {
+		if c.at < len(c.fields) && c.fields[c.at] == any(same{}) {
+			c.at++
+			was = c.number()
+		} else {
 			c.mismatch(same{})
-			return
 		}
-		was = uint64(f.n)
-		c.at++
 	default:
 		was = c.word(x)
 	}
-	if was != x && c.err == nil {
+	if was != x && c.mode != failed {
 		c.failf("of another %s (fingerprint %016x, want %016x)", what, was, x)
 	}
 }
@@ -207,65 +206,65 @@ type same struct{}
 func Source[T any](c *Codec, p *T) *T {
 	switch c.mode {
 	case collecting:
-		c.refs = append(c.refs, field{p, 0})
+		c.fields = append(c.fields, p)
 	case copying:
-		return take[*T](c)
+		src, _ := take[*T](c)
+		return src
 	}
 	return nil
 }
 
-// Stored reports whether the state is being saved or loaded, not copied.
-func (c *Codec) Stored() bool { return c.mode >= saving }
+// Stored reports whether the state is being saved or loaded, and not copied. After a failure it is false, so that what it guards
+// may index with the fields listed before.
+func (c *Codec) Stored() bool { return c.mode == saving || c.mode == loading }
 
 // Loaded reports whether the fields listed so far have been loaded: the time to check them, and before indexing with them.
-func (c *Codec) Loaded() bool { return c.mode == loading && c.err == nil }
+func (c *Codec) Loaded() bool { return c.mode == loading }
 
 // Filled reports whether the fields listed so far have been loaded or copied: the time to make what follows from them.
-func (c *Codec) Filled() bool { return (c.mode == copying || c.mode == loading) && c.err == nil }
+func (c *Codec) Filled() bool { return c.mode == copying || c.mode == loading }
 
 // Fail refuses the state because of err; nil changes nothing. The first failure counts.
 func (c *Codec) Fail(err error) {
-	if c.err == nil {
-		c.err = err
+	if err != nil && c.mode != failed {
+		c.err, c.mode = err, failed
 	}
 }
 
-// Check refuses what is loaded unless ok, with a message made by fmt.Sprintf. It returns whether loading goes on.
+// Check refuses what is loaded unless ok, with a message made by fmt.Sprintf. It is false after any failure.
 func (c *Codec) Check(ok bool, format string, args ...any) bool {
-	if !ok && c.Loaded() {
+	if !ok && c.mode == loading {
 		c.failf(format, args...)
 	}
-	return c.err == nil
+	return c.mode != failed
 }
 
 func (c *Codec) failf(format string, args ...any) { c.Fail(fmt.Errorf(format, args...)) }
 
-// next is the source's field that comes next, empty where there is none or something has failed.
-func (c *Codec) next() field {
-	if c.err != nil || c.at >= len(c.refs) {
-		return field{}
-	}
-	return c.refs[c.at]
-}
-
-// take returns the source's next field; nil after a failure.
-func take[P *T, T any](c *Codec) P {
-	if c.err == nil && c.at < len(c.refs) {
-		if p, ok := c.refs[c.at].at.(P); ok {
+// take returns the source's next field, false where it is of another type.
+func take[P *T, T any](c *Codec) (P, bool) {
+	if c.at < len(c.fields) {
+		if p, ok := c.fields[c.at].(P); ok {
 			c.at++
-			return p
+			return p, true
 		}
 	}
 	c.mismatch(P(nil))
-	return nil
+	return nil, false
+}
+
+// number returns the next number of the source, whose field has just been taken.
+func (c *Codec) number() uint64 {
+	c.num++
+	return c.numbers[c.num-1]
 }
 
 func (c *Codec) mismatch(want any) {
-	if c.at >= len(c.refs) {
-		c.failf("only %d fields, want more", len(c.refs))
+	if c.at >= len(c.fields) {
+		c.failf("only %d fields, want more", len(c.fields))
 		return
 	}
-	c.failf("a %T for field %d, want a %T", c.refs[c.at].at, c.at, want)
+	c.failf("a %T for field %d, want a %T", c.fields[c.at], c.at, want)
 }
 
 var errShort = errors.New("ends too early")
@@ -273,12 +272,11 @@ var errShort = errors.New("ends too early")
 // word writes x, or reads a number and returns it.
 func (c *Codec) word(x uint64) uint64 {
 	switch {
-	case c.err != nil:
 	case c.mode == saving:
 		c.b = binary.LittleEndian.AppendUint64(c.b, x)
-	case len(c.b) < 8:
-		c.err = errShort
-	default:
+	case c.mode == loading && len(c.b) < 8:
+		c.Fail(errShort)
+	case c.mode == loading:
 		x, c.b = binary.LittleEndian.Uint64(c.b), c.b[8:]
 	}
 	return x
@@ -288,17 +286,14 @@ func (c *Codec) word(x uint64) uint64 {
 // false after a failure.
 func (c *Codec) length(n, size int) (int, bool) {
 	x := c.word(uint64(n))
-	if c.mode == loading && c.err == nil && x > uint64(len(c.b)/max(size, 1)) {
+	if c.mode == loading && x > uint64(len(c.b)/max(size, 1)) {
 		c.Fail(errShort)
 	}
-	return int(x), c.err == nil
+	return int(x), c.mode != failed
 }
 
 // resize returns s with length n; what it held stays.
 func resize[T any](s []T, n int) []T {
-	if n <= len(s) {
-		return s[:n]
-	}
 	if n <= cap(s) {
 		return s[:n]
 	}

@@ -98,13 +98,13 @@ func (p *plan) add(t reflect.Type, at int) {
 func plain[T any](c *Codec, first *T, n int) {
 	p := planOf[T]()
 	switch {
-	case c.err != nil || n == 0:
+	case c.mode == failed || n == 0:
 		return
 	case p.err != nil:
-		c.err = p.err
+		c.Fail(p.err)
 		return
 	case c.mode == loading && n > len(c.b)/max(p.size, 1):
-		c.err = errShort
+		c.Fail(errShort)
 		return
 	}
 	stride := unsafe.Sizeof(*first)
@@ -122,7 +122,7 @@ func plain[T any](c *Codec, first *T, n int) {
 		if c.mode == saving {
 			c.b = p.save(c.b, at)
 		} else if err := p.load(c.b, at); err != nil {
-			c.err = err
+			c.Fail(err)
 			return
 		} else {
 			c.b = c.b[p.size:]

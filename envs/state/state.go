@@ -29,12 +29,12 @@ func Copy(dst, src Stater) error {
 	defer c.free()
 	c.mode = collecting
 	src.State(c)
-	c.mode = copying
-	if c.err == nil {
+	if c.mode != failed {
+		c.mode = copying
 		dst.State(c)
 	}
-	if c.err == nil && c.at < len(c.refs) {
-		c.failf("%d fields, want %d", len(c.refs), c.at)
+	if c.mode == copying && c.at < len(c.fields) {
+		c.failf("%d fields, want %d", len(c.fields), c.at)
 	}
 	if c.err != nil {
 		return fmt.Errorf("copied state: %w", c.err)
@@ -149,7 +149,7 @@ func load(b []byte, s Stater) error {
 	defer c.free()
 	c.mode, c.b = loading, b
 	s.State(c)
-	if c.err == nil && len(c.b) > 0 {
+	if c.mode == loading && len(c.b) > 0 {
 		c.failf("%d bytes are left over", len(c.b))
 	}
 	return c.err
@@ -157,7 +157,7 @@ func load(b []byte, s Stater) error {
 
 // free gives the codec back, with its room but without what it points at.
 func (c *Codec) free() {
-	clear(c.refs)
-	*c = Codec{refs: c.refs[:0]}
+	clear(c.fields)
+	*c = Codec{fields: c.fields[:0], numbers: c.numbers[:0]}
 	codecs.Put(c)
 }

@@ -2,10 +2,8 @@ package state_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -345,20 +344,23 @@ func TestDamage(t *testing.T) {
 	refused("a byte too many", append(slices.Clone(b), 0))
 }
 
-// forge changes a saved state and gives it the checksum that it needs.
-func forge(b []byte, change func(b []byte) []byte) []byte {
-	b = change(slices.Clone(b[:len(b)-4]))
-	head := 4 + 4 + 1 + len(kind)
-	binary.LittleEndian.PutUint64(b[head:], uint64(len(b)-head-8))
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+// forge changes the fields of a saved state and gives it the checksum that it needs.
+func forge(b []byte, change func(body []byte) []byte) []byte {
+	return statetest.Forge(b, change(slices.Clone(statetest.Body(b))))
+}
+
+// header changes a byte of a saved state's header.
+func header(b []byte, at int, x byte) []byte {
+	b = slices.Clone(b)
+	b[at] = x
+	return b
 }
 
 // A forged state, whose checksum holds, is refused with the reason or loaded; lengths allocate no more than there are bytes.
 func TestForged(t *testing.T) {
 	good, o := saved(t, full()), newWorld()
 	before := saved(t, o)
-	body := 4 + 4 + 1 + len(kind) + 8
-	for i := body; i < len(good)-4; i++ {
+	for i := range statetest.Body(good) {
 		for _, x := range []byte{0x01, 0x80, 0xff} {
 			if state.Load(forge(good, func(b []byte) []byte { b[i] ^= x; return b }), kind, o) == nil {
 				if err := state.Load(before, kind, o); err != nil {
@@ -369,6 +371,7 @@ func TestForged(t *testing.T) {
 			}
 		}
 	}
+	same := func(b []byte) []byte { return b }
 	foreign := newWorld()
 	foreign.config = 8
 	odd := full()
@@ -384,12 +387,11 @@ func TestForged(t *testing.T) {
 		{saved(t, negative), "count is -1, want 0 or more"},
 		{forge(good, func(b []byte) []byte { return append(b, 1, 2) }), "2 bytes are left over"},
 		{forge(good, func(b []byte) []byte { return b[:len(b)-2] }), "ends too early"},
-		{forge(good, func(b []byte) []byte { b[body+16+8+3+8] = 2; return b }), "neither 0 nor 1"},
-		{forge(good, func(b []byte) []byte { b[4] = 1; return b }),
-			"saved by an older version of Stoker, format 1, this one reads format 2"},
-		{forge(good, func(b []byte) []byte { b[4] = 3; return b }), "saved by a newer version of Stoker, format 3"},
-		{forge(good, func(b []byte) []byte { b[0] = 'X'; return b }), `begins with "XTKS"`},
-		{forge(good, func(b []byte) []byte { b[9] = 'X'; return b }), `of a "Xest/World-v1", want a "test/World-v1"`},
+		{forge(good, func(b []byte) []byte { b[16+8+3+8] = 2; return b }), "neither 0 nor 1"},
+		{forge(header(good, 4, 1), same), "saved by an older version of Stoker, format 1, this one reads format 2"},
+		{forge(header(good, 4, 3), same), "saved by a newer version of Stoker, format 3"},
+		{forge(header(good, 0, 'X'), same), `begins with "XTKS"`},
+		{forge(header(good, 9, 'X'), same), `of a "Xest/World-v1", want a "test/World-v1"`},
 	} {
 		if err := state.Load(c.b, kind, o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
@@ -429,11 +431,10 @@ func TestMemberFails(t *testing.T) {
 
 func FuzzLoad(f *testing.F) {
 	good := saved(f, full())
-	head := 4 + 4 + 1 + len(kind) + 8
-	f.Add(good[head : len(good)-4])
+	f.Add(statetest.Body(good))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		o := full()
-		b := forge(good, func(b []byte) []byte { return append(b[:head], body...) })
+		b := statetest.Forge(good, body)
 		if state.Load(b, kind, o) != nil {
 			return
 		}

@@ -24,7 +24,7 @@ func (g Graph) Compile() (*Workflow, error) {
 		}
 	}
 	w.neighbours()
-	w.fingerprint()
+	w.hash()
 	return w, nil
 }
 
@@ -232,8 +232,8 @@ func (w *Workflow) names() string {
 	return strings.Join(names, ", ")
 }
 
-// fingerprint hashes all that the tracker's meaning depends on, so that a saved state of another workflow is refused.
-func (w *Workflow) fingerprint() {
+// hash makes the fingerprint of all that the tracker's meaning depends on, so that a saved state of another workflow is refused.
+func (w *Workflow) hash() {
 	h := fnv.New64a()
 	for _, n := range w.graph.Nodes {
 		fmt.Fprintf(h, "%q %q %q;", n.Name, n.Function, n.Calls)
@@ -242,5 +242,5 @@ func (w *Workflow) fingerprint() {
 		fmt.Fprintf(h, "%q %q %q %x;", e.From, e.To, e.Kind, math.Float64bits(e.Probability))
 	}
 	fmt.Fprintf(h, "%d", w.entry)
-	w.print = h.Sum64()
+	w.fingerprint = h.Sum64()
 }

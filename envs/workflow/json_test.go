@@ -40,7 +40,7 @@ func FuzzGraph(f *testing.F) {
 		if err := json.Unmarshal(text, &back); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := back.Compile(); err != nil || again.print != w.print {
+		if again, err := back.Compile(); err != nil || again.fingerprint != w.fingerprint {
 			t.Errorf("%s came back as another workflow, or as none: %v", text, err)
 		}
 	})
@@ -61,7 +61,7 @@ func TestJSON(t *testing.T) {
 		if !reflect.DeepEqual(back, w.Graph()) {
 			t.Errorf("%s came back as %s", g.Name, b)
 		}
-		if compile(t, back).print != w.print {
+		if compile(t, back).fingerprint != w.fingerprint {
 			t.Errorf("%s came back as another workflow", g.Name)
 		}
 	}

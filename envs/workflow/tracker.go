@@ -30,13 +30,18 @@ type Step struct {
 // none leads to settles its own edges as not taken. So paths of a fork wait for each other where they meet, and
 // alternatives do not.
 type Tracker struct {
-	w    *Workflow
-	seed uint64
-	key  rng.Key
+	w *Workflow
+	draws
 	runs []run
 	free []int32 // runs to use next, from the end
 	// Per run and node, run-major.
 	cells []cell
+}
+
+// draws names a tracker's draws.
+type draws struct {
+	seed uint64
+	key  rng.Key
 }
 
 // run is one request in flight.

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 )
 
 // diamond forks, joins, chooses and repeats: a -> (b || c), c -> d or e, all meet at f, which starts again from a in one of
@@ -212,12 +214,13 @@ func TestTrackerDamaged(t *testing.T) {
 	if after, _ := tr.AppendBinary(nil); !bytes.Equal(after, empty) {
 		t.Fatal("a refused state left something behind")
 	}
-	for i := range state {
+	body := statetest.Body(state)
+	for i := range body {
 		for _, flip := range []byte{1, 0x80, 0xff} {
-			bad := slices.Clone(state)
+			bad := slices.Clone(body)
 			bad[i] ^= flip
 			tr := NewTracker(w, 0)
-			if tr.UnmarshalBinary(bad) != nil {
+			if tr.UnmarshalBinary(statetest.Forge(state, bad)) != nil {
 				continue
 			}
 			var st Step
@@ -237,11 +240,14 @@ func FuzzTrackerState(f *testing.F) {
 	tr := NewTracker(w, 3)
 	var st Step
 	tr.Begin(1, 2, &st)
-	b, _ := tr.AppendBinary(nil)
-	f.Add(b)
-	f.Fuzz(func(t *testing.T, b []byte) {
+	saved, err := tr.AppendBinary(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(statetest.Body(saved))
+	f.Fuzz(func(t *testing.T, body []byte) {
 		tr := NewTracker(w, 0)
-		if tr.UnmarshalBinary(b) != nil {
+		if tr.UnmarshalBinary(statetest.Forge(saved, body)) != nil {
 			return
 		}
 		var st Step

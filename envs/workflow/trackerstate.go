@@ -1,128 +1,88 @@
 package workflow
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// CopyFrom makes t equal to another tracker of the same workflow.
-func (t *Tracker) CopyFrom(src *Tracker) error {
-	if src.w.print != t.w.print {
-		return fmt.Errorf("workflow %q: the tracker copied from follows another workflow, %q", t.w.Name(), src.w.Name())
-	}
-	t.seed, t.key = src.seed, src.key
-	t.runs = append(t.runs[:0], src.runs...)
-	t.free = append(t.free[:0], src.free...)
-	t.cells = append(t.cells[:0], src.cells...)
-	return nil
-}
+// trackerKind names saved trackers.
+const trackerKind = "workflow tracker"
 
-const trackerVersion = 1
+// CopyFrom makes t equal to another tracker of the same workflow.
+func (t *Tracker) CopyFrom(src *Tracker) error { return state.Copy(t, src) }
 
 // AppendBinary appends the tracker's state.
-func (t *Tracker) AppendBinary(b []byte) ([]byte, error) {
-	le := binary.LittleEndian
-	b = append(b, trackerVersion)
-	b = le.AppendUint64(b, t.w.print)
-	b = le.AppendUint64(b, t.seed)
-	b = le.AppendUint32(b, uint32(len(t.runs)))
-	b = le.AppendUint32(b, uint32(len(t.free)))
-	for _, r := range t.free {
-		b = le.AppendUint32(b, uint32(r))
+func (t *Tracker) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, trackerKind, t) }
+
+// UnmarshalBinary restores a state of the same workflow. A damaged or foreign one is refused and leaves t as it was.
+func (t *Tracker) UnmarshalBinary(b []byte) error { return state.Load(b, trackerKind, t) }
+
+// State implements [state.Stater]. Cells of runs that are not in flight hold nothing and are not saved.
+func (t *Tracker) State(c *state.Codec) {
+	c.Same("workflow", t.w.fingerprint)
+	state.Value(c, &t.draws)
+	state.Slice(c, &t.runs)
+	state.Slice(c, &t.free)
+	if !c.Stored() {
+		state.Slice(c, &t.cells)
+		return
 	}
 	n := len(t.w.function)
+	if c.Loaded() {
+		t.key = rng.New(t.seed, "workflow")
+		t.cells = slices.Grow(t.cells[:0], n*len(t.runs))[:n*len(t.runs)]
+	}
+	for r := range t.runs {
+		if t.runs[r].used {
+			state.Fixed(c, t.cells[r*n:][:n])
+		}
+	}
+	if c.Loaded() {
+		c.Fail(t.consistent())
+	}
+}
+
+// consistent checks what every later event relies on.
+func (t *Tracker) consistent() error {
+	used := 0
+	for _, r := range t.runs {
+		if r.used {
+			used++
+		} else if r != (run{}) {
+			return fmt.Errorf("a run is not in flight, but has %d active visits", r.active)
+		}
+	}
+	if used+len(t.free) != len(t.runs) {
+		return fmt.Errorf("%d runs of which %d are in flight and %d free", len(t.runs), used, len(t.free))
+	}
+	seen := make([]bool, len(t.runs))
+	for _, r := range t.free {
+		if r < 0 || int(r) >= len(t.runs) || t.runs[r].used || seen[r] {
+			return fmt.Errorf("run %d of %d is free twice, or in flight, or beyond the last", r, len(t.runs))
+		}
+		seen[r] = true
+	}
 	for r := range t.runs {
 		if !t.runs[r].used {
 			continue
 		}
-		b = le.AppendUint64(b, t.runs[r].user)
-		b = le.AppendUint64(b, t.runs[r].request)
-		for _, c := range t.cells[r*n:][:n] {
-			b = le.AppendUint32(b, uint32(c.open))
-			b = le.AppendUint32(b, uint32(c.number))
-			b = le.AppendUint32(b, uint32(c.calls))
-			taken := byte(0)
-			if c.taken {
-				taken = 1
-			}
-			b = append(b, taken, byte(c.phase))
-		}
-	}
-	return b, nil
-}
-
-// cellBytes is the length of a saved cell.
-const cellBytes = 14
-
-var errTracker = errors.New("workflow: the tracker's saved state is damaged")
-
-// UnmarshalBinary restores a state of the same workflow. A damaged or foreign one is refused and leaves t as it was.
-func (t *Tracker) UnmarshalBinary(b []byte) error {
-	le := binary.LittleEndian
-	const head = 1 + 8 + 8 + 4 + 4
-	if len(b) < head {
-		return fmt.Errorf("%w: %d bytes, want at least %d", errTracker, len(b), head)
-	}
-	if b[0] != trackerVersion {
-		return fmt.Errorf("%w: version %d, want %d", errTracker, b[0], trackerVersion)
-	}
-	if p := le.Uint64(b[1:]); p != t.w.print {
-		return fmt.Errorf("workflow %q: the saved tracker followed another workflow", t.w.Name())
-	}
-	seed := le.Uint64(b[9:])
-	runs, free := int(le.Uint32(b[17:])), int(le.Uint32(b[21:]))
-	b = b[head:]
-	n := len(t.w.function)
-	if free > runs || free > len(b)/4 || (runs-free) > len(b)/16 || len(b) != 4*free+(runs-free)*(16+cellBytes*n) {
-		return fmt.Errorf("%w: %d runs of which %d are free do not fit %d bytes", errTracker, runs, free, len(b))
-	}
-	s := Tracker{w: t.w, seed: seed, key: rng.New(seed, "workflow"), runs: make([]run, runs), cells: make([]cell, runs*n)}
-	for i := range s.runs {
-		s.runs[i].used = true
-	}
-	for range free {
-		r := le.Uint32(b)
-		b = b[4:]
-		if int(r) >= runs || !s.runs[r].used {
-			return fmt.Errorf("%w: run %d is free twice or beyond %d", errTracker, r, runs)
-		}
-		s.runs[r].used = false
-		s.free = append(s.free, int32(r))
-	}
-	for r := range s.runs {
-		if !s.runs[r].used {
-			continue
-		}
-		s.runs[r].user, s.runs[r].request = le.Uint64(b), le.Uint64(b[8:])
-		b = b[16:]
-		for m := range n {
-			c := cell{open: int32(le.Uint32(b)), number: int32(le.Uint32(b[4:])), calls: int32(le.Uint32(b[8:])), taken: b[12] == 1, phase: phase(b[13])}
-			if b[12] > 1 {
-				return fmt.Errorf("%w: run %d, node %q", errTracker, r, t.w.NodeName(m))
-			}
-			b = b[cellBytes:]
-			s.cells[r*n+m] = c
-			if c.phase != idle {
-				s.runs[r].active++
-			}
-		}
-		if err := s.consistent(int32(r)); err != nil {
+		if err := t.consistentRun(int32(r)); err != nil {
 			return err
 		}
 	}
-	t.seed, t.key = s.seed, s.key
-	t.runs, t.free, t.cells = s.runs, s.free, s.cells
 	return nil
 }
 
-// consistent checks what every later event relies on.
-func (t *Tracker) consistent(r int32) error {
+func (t *Tracker) consistentRun(r int32) error {
+	active := int32(0)
 	for m, in := range t.w.in {
 		c := t.cell(r, int32(m))
+		if c.phase != idle {
+			active++
+		}
 		callees := int32(len(t.w.calls[m]))
 		under := func(k int32) bool { return t.cell(r, k).phase != idle }
 		ok := c.open >= 0 && c.open <= in && c.number >= 0 && c.phase < phases && (c.phase == idle || c.number > 0)
@@ -144,11 +104,12 @@ func (t *Tracker) consistent(r int32) error {
 			ok = !slices.ContainsFunc(t.w.calls[m], under)
 		}
 		if !ok {
-			return fmt.Errorf("%w: run %d, node %q", errTracker, r, t.w.NodeName(m))
+			return fmt.Errorf("run %d cannot have node %q in phase %d with %d visits begun and %d calls",
+				r, t.w.NodeName(m), c.phase, c.number, c.calls)
 		}
 	}
-	if t.runs[r].active == 0 {
-		return fmt.Errorf("%w: run %d is in flight and does nothing", errTracker, r)
+	if active == 0 || active != t.runs[r].active {
+		return fmt.Errorf("run %d has %d active visits, says %d", r, active, t.runs[r].active)
 	}
 	return nil
 }

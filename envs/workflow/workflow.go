@@ -5,11 +5,11 @@ import "slices"
 // Workflow is a checked graph with its nodes and functions numbered in the order of its lists. It does not
 // change once made and may be used from several goroutines. Slices it returns are its own: read, do not write.
 type Workflow struct {
-	graph     Graph
-	functions []string
-	function  []int // function of each node
-	entry     int
-	print     uint64 // fingerprint of the structure, for saved states
+	graph       Graph
+	functions   []string
+	function    []int // function of each node
+	entry       int
+	fingerprint uint64 // of the structure, for saved states
 
 	next  [][]int32 // targets of next edges; exit for End
 	alts  [][]alt   // branch and loop edges of each node

@@ -1,23 +1,18 @@
 package workload
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// cursor walks a law's arrivals minute by minute. Its state is the seed, the minute and the place in it; the rest is the minute
-// drawn.
+// cursor walks a law's arrivals minute by minute. Its state is its position; the rest is the minute drawn.
 type cursor struct {
-	law    law
-	print  uint64 // of the source
-	seed   uint64
-	key    rng.Key
-	minute int // the minute drawn
-	at     int // next of order
+	law         law
+	fingerprint uint64 // of the source
+	position
 
 	// The minute's arrivals as they were drawn, stream by stream, and the order of their times: microsecond in the minute
 	// above orderBits, place among those drawn below. Drawn in that order, equal times keep it.
@@ -27,12 +22,20 @@ type cursor struct {
 	sorter  *sorter // made where a minute needs it
 }
 
+// position is where a cursor stands.
+type position struct {
+	seed   uint64
+	key    rng.Key
+	minute int // the minute drawn
+	at     int // next of order
+}
+
 type name struct{ stream, number int32 }
 
 const orderBits = 38
 
-func newCursor(l law, print, seed uint64) *cursor {
-	c := &cursor{law: l, print: print}
+func newCursor(l law, fingerprint, seed uint64) *cursor {
+	c := &cursor{law: l, fingerprint: fingerprint}
 	c.Reset(seed)
 	return c
 }
@@ -94,62 +97,40 @@ func (c *cursor) SeekTo(t int64) {
 	c.at, _ = slices.BinarySearch(c.order, uint64(t-minute*Minute)<<orderBits)
 }
 
-var errArrivals = errors.New("workload: the arrivals' saved state")
+// kind names saved arrivals.
+const kind = "arrivals"
 
 func (c *cursor) CopyFrom(src Arrivals) error {
 	o, ok := src.(*cursor)
-	if !ok || o.print != c.print {
-		return fmt.Errorf("workload: arrivals copied from another source")
+	if !ok {
+		return fmt.Errorf("workload: arrivals copied from a %T, want those of an equal source", src)
 	}
-	offsets, who, order, own := c.offsets, c.who, c.order, c.sorter
-	*c = *o
-	c.sorter = own
-	c.offsets = append(offsets[:0], o.offsets...)
-	c.who = append(who[:0], o.who...)
-	c.order = append(order[:0], o.order...)
-	return nil
+	return state.Copy(c, o)
 }
 
-const (
-	cursorVersion = 1
-	cursorBytes   = 1 + 4*8
-)
+func (c *cursor) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, kind, c) }
 
-func (c *cursor) AppendBinary(b []byte) ([]byte, error) {
-	b = append(b, cursorVersion)
-	for _, x := range [...]uint64{c.print, c.seed, uint64(c.minute), uint64(c.at)} {
-		b = binary.LittleEndian.AppendUint64(b, x)
-	}
-	return b, nil
-}
+func (c *cursor) UnmarshalBinary(b []byte) error { return state.Load(b, kind, c) }
 
-func (c *cursor) UnmarshalBinary(b []byte) error {
-	if len(b) != cursorBytes {
-		return fmt.Errorf("%w has %d bytes, want %d", errArrivals, len(b), cursorBytes)
+// State implements [state.Stater]. Where it is loaded the minute is drawn again.
+func (c *cursor) State(k *state.Codec) {
+	k.Same("source", c.fingerprint)
+	if !k.Stored() {
+		state.Value(k, &c.position)
+		state.Slice(k, &c.offsets)
+		state.Slice(k, &c.who)
+		state.Slice(k, &c.order)
+		return
 	}
-	if b[0] != cursorVersion {
-		return fmt.Errorf("%w has version %d, want %d", errArrivals, b[0], cursorVersion)
-	}
-	var x [4]uint64
-	for i := range x {
-		x[i] = binary.LittleEndian.Uint64(b[1+8*i:])
-	}
-	if x[0] != c.print {
-		return fmt.Errorf("%w is of another source (%016x, want %016x)", errArrivals, x[0], c.print)
-	}
-	if x[2] > uint64(c.law.minutes()) {
-		return fmt.Errorf("%w is in minute %d, want at most %d", errArrivals, x[2], c.law.minutes())
-	}
-	seed, key, minute, at := c.seed, c.key, c.minute, c.at
-	c.seed, c.key = x[1], rng.New(x[1], "workload/arrivals")
-	c.load(int(x[2]))
-	if x[3] > uint64(len(c.order)) {
-		err := fmt.Errorf("%w is at arrival %d of minute %d, which has %d", errArrivals, x[3], x[2], len(c.order))
-		c.seed, c.key = seed, key
+	seed, minute, at := c.seed, c.minute, c.at
+	state.Value(k, &seed)
+	state.Value(k, &minute)
+	state.Value(k, &at)
+	last := c.law.minutes()
+	if k.Check(minute >= 0 && minute <= last, "minute %d, want 0 to %d", minute, last) && k.Loaded() {
+		c.seed, c.key = seed, rng.New(seed, "workload/arrivals")
 		c.load(minute)
+		k.Check(at >= 0 && at <= len(c.order), "arrival %d of minute %d, which has %d", at, minute, len(c.order))
 		c.at = at
-		return err
 	}
-	c.at = int(x[3])
-	return nil
 }

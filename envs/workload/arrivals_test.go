@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 )
 
 // sources returns one source of every open-loop kind.
@@ -203,10 +205,10 @@ func TestArrivalsDamaged(t *testing.T) {
 		refused("a cut state", good[:n])
 	}
 	refused("a long state", append(slices.Clone(good), 0))
-	for what, at := range map[string]int{"another version": 0, "another source": 1, "a minute beyond the end": 19, "a place beyond the minute": 28} {
-		bad := slices.Clone(good)
-		bad[at] ^= 0x40
-		refused(what, bad)
+	for what, at := range map[string]int{"another source": 0, "a minute beyond the end": 18, "a place beyond the minute": 27} {
+		body := slices.Clone(statetest.Body(good))
+		body[at] ^= 0x40
+		refused(what, statetest.Forge(good, body))
 	}
 	foreign, _ := open(t, all["bursty"], 5).AppendBinary(nil)
 	refused("the state of another source", foreign)
@@ -228,11 +230,14 @@ func FuzzArrivalsState(f *testing.F) {
 	}
 	a := open(f, s, 1)
 	a.SeekTo(3 * Minute)
-	good, _ := a.AppendBinary(nil)
-	f.Add(good)
-	f.Fuzz(func(t *testing.T, state []byte) {
+	good, err := a.AppendBinary(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(statetest.Body(good))
+	f.Fuzz(func(t *testing.T, body []byte) {
 		b := open(t, s, 2)
-		if b.UnmarshalBinary(state) == nil {
+		if b.UnmarshalBinary(statetest.Forge(good, body)) == nil {
 			b.Next()
 			again, _ := b.AppendBinary(nil)
 			if len(again) != len(good) {

@@ -23,8 +23,8 @@ func (s *Source) Copies(n int) (*Source, error) {
 	c := *s
 	c.law = &copiedLaw{s.law, n}
 	h := fnv.New64a()
-	fmt.Fprintf(h, "copies %x %d", s.print, n)
-	c.print = h.Sum64()
+	fmt.Fprintf(h, "copies %x %d", s.fingerprint, n)
+	c.fingerprint = h.Sum64()
 	return &c, nil
 }
 

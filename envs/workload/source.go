@@ -48,10 +48,10 @@ type Arrivals interface {
 
 // Source is a workload ready to be drawn from. It does not change and may be shared; what it gives may not.
 type Source struct {
-	config Config
-	trace  *Trace
-	law    law
-	print  uint64
+	config      Config
+	trace       *Trace
+	law         law
+	fingerprint uint64 // of what the draws depend on
 }
 
 // Open makes the source that a configuration describes, reading its trace if it has one.
@@ -83,7 +83,7 @@ func Open(c Config) (*Source, error) {
 	case Periodic:
 		s.law = &periodicLaw{rate, c.Wave, c.Length}
 	}
-	s.fingerprint()
+	s.hash()
 	return s, nil
 }
 
@@ -130,8 +130,8 @@ func (c *Config) checkPeak(t *Trace) error {
 	return nil
 }
 
-// fingerprint hashes what the draws depend on, so that a saved state of another source is refused.
-func (s *Source) fingerprint() {
+// hash makes the fingerprint of what the draws depend on, so that a saved state of another source is refused.
+func (s *Source) hash() {
 	h := fnv.New64a()
 	c := s.config
 	fmt.Fprintf(h, "%q %q %d %v %v %v %x %x %d %d", c.Kind, c.Placement, c.Smooth, c.Burst, c.Wave, c.Users,
@@ -146,7 +146,7 @@ func (s *Source) fingerprint() {
 			fmt.Fprintf(h, " %q %d", f.Name, weighted)
 		}
 	}
-	s.print = h.Sum64()
+	s.fingerprint = h.Sum64()
 }
 
 // Config returns the configuration that the source was opened with.
@@ -188,7 +188,7 @@ func (s *Source) Arrivals(seed uint64) (Arrivals, error) {
 	if s.law == nil {
 		return nil, fmt.Errorf("workload: kind %s is users in a closed loop, want Users", s.config.Kind)
 	}
-	return newCursor(s.law, s.print, seed), nil
+	return newCursor(s.law, s.fingerprint, seed), nil
 }
 
 // Users returns the closed-loop users. In open loop it fails.
