@@ -15,21 +15,16 @@ import (
 // goTool is the real go command, found before a test empties PATH.
 var goTool, goToolError = exec.LookPath("go")
 
-// toolchain makes the machine able to fit: a compiler that refuses one
-// function, an archiver, gotch's sources, and the real go command for go.work.
+// toolchain makes the machine able to fit: a compiler, an archiver, gotch's sources, and the real go command for
+// go.work.
 func (m *machine) toolchain(o Options) {
 	t := m.t
 	if goToolError != nil {
 		t.Skip("go.work is written by the go command:", goToolError)
 	}
 	src := t.TempDir()
-	writeAll(t, src, map[string]string{
-		"LICENSE": "Apache", "go.mod": "module " + GotchModule + "\n\ngo 1.20\n", "go.sum": "",
-		"libtch/lib.go": "package libtch // flags for one place only\n", "libtch/tensor.go": "package libtch\n",
-		"libtch/torch_api.h": "// api", "libtch/torch_api_generated.h": "// api", "libtch/stb_image.h": "// stb",
-		"libtch/torch_api.cpp": "// unit", "libtch/torch_api_generated.cpp.h": generated,
-		"ts/tensor.go": "package ts // not needed\n",
-	})
+	writeAll(t, src, gotchSources)
+	writeAll(t, o.Root, engineSources)
 	writeAll(t, o.Root, map[string]string{"go.mod": "module example.com/stoker\n\ngo 1.26.0\n"})
 	m.programs["go"] = func(c command) (string, error) {
 		if c.args[0] == "mod" {
@@ -45,17 +40,6 @@ func (m *machine) toolchain(o Options) {
 		switch {
 		case slices.Contains(c.args, "--version"):
 			return "g++ 12.2.0", nil
-		case slices.Contains(c.args, "-fsyntax-only"):
-			text, err := os.ReadFile(filepath.Join(c.dir, bindings))
-			if err != nil {
-				return "", err
-			}
-			before, _, found := strings.Cut(string(text), "torch::align_tensors")
-			if found {
-				return fmt.Sprintf("%s:%d:29: error: 'align_tensors' is not a member of 'torch'\n",
-					filepath.Join(c.dir, bindings), 1+strings.Count(before, "\n")), errors.New("exit status 1")
-			}
-			return "", nil
 		}
 		out := c.args[slices.Index(c.args, "-o")+1]
 		return "", os.WriteFile(filepath.Join(c.dir, out), []byte("compiled"), 0o755)
@@ -71,6 +55,17 @@ func (m *machine) toolchain(o Options) {
 	}
 }
 
+// compilerSays has compiling fail with this output.
+func (m *machine) compilerSays(output string) {
+	gxx := m.programs["g++"]
+	m.programs["g++"] = func(c command) (string, error) {
+		if slices.Contains(c.args, "-c") {
+			return output, errors.New("exit status 1")
+		}
+		return gxx(c)
+	}
+}
+
 func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 	m := newMachine(t)
 	o := m.options()
@@ -81,13 +76,13 @@ func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(r.Missing, []string{"align_tensors"}) || r.Threads != 2 || r.Torch.BLAS != "mkl" || r.Gotch != GotchVersion {
+	if r.Functions != 3 || r.Threads != 2 || r.Torch.BLAS != "mkl" || r.Gotch != GotchVersion {
 		t.Errorf("record %+v", r)
 	}
 	if !strings.HasPrefix(r.Dir, o.fits()) || !exists(filepath.Join(r.Dir, "libtch", archive)) {
 		t.Errorf("no fitted copy in %s", r.Dir)
 	}
-	for _, name := range []string{"libtch/torch_api.cpp", "libtch/cpp/torch_api.o", "libtch/cpp/probe", "ts"} {
+	for _, name := range []string{"libtch/torch_api.cpp", "libtch/cpp/torch_api.o", "libtch/cpp/probe", "libtch/stb_image.h", "ts"} {
 		if exists(filepath.Join(r.Dir, name)) {
 			t.Errorf("%s should not be in the copy", name)
 		}
@@ -113,8 +108,8 @@ func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 			t.Errorf("flags file lacks %q:\n%s", part, flags)
 		}
 	}
-	if !slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, "1 functions missing") }) {
-		t.Errorf("not told about the missing function: %q", told)
+	if !slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, "compiling the 3 functions") }) {
+		t.Errorf("not told what is compiled: %q", told)
 	}
 
 	// Once more: nothing is fetched, compiled or written again.
@@ -123,12 +118,21 @@ func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 	if err != nil || again.Dir != r.Dir {
 		t.Fatalf("%v: %s", err, again.Dir)
 	}
-	for _, part := range []string{"download", "-fsyntax-only", "-c ", "probe"} {
+	for _, part := range []string{"download", "-c ", "probe"} {
 		if slices.ContainsFunc(m.ran, func(line string) bool {
 			return strings.Contains(line, part) && !strings.Contains(line, "mod download") && !strings.HasPrefix(line, "python3 -c")
 		}) {
 			t.Errorf("did %q again: %v", part, m.ran)
 		}
+	}
+	// A call more in nets/torch is another copy; one that is there already is not.
+	writeAll(t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" + bindingsPackage + "\"\n\nvar _ = lib.AtgAdd\n"})
+	if again, err = Ensure(t.Context(), o, nil); err != nil || again.Dir != r.Dir {
+		t.Errorf("%v: %s for the same calls as %s", err, again.Dir, r.Dir)
+	}
+	writeAll(t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" + bindingsPackage + "\"\n\nvar _ = lib.AtPrint\n"})
+	if again, err = Ensure(t.Context(), o, nil); err != nil || again.Dir == r.Dir || again.Functions != 4 {
+		t.Errorf("%v: %s with %d functions after another call, was %s", err, again.Dir, again.Functions, r.Dir)
 	}
 	if err := Prebuild(t.Context(), o, nil); err != nil || !m.didRun("build -tags libtorch "+GotchModule+"/libtch") {
 		t.Errorf("prebuild: %v", err)
@@ -211,36 +215,26 @@ func TestEnsureReportsMisfits(t *testing.T) {
 		set  func(m *machine, o *Options)
 		says []string
 	}{
-		"helper refused": {func(m *machine, o *Options) {
-			gxx := m.programs["g++"]
-			m.programs["g++"] = func(c command) (string, error) {
-				if slices.Contains(c.args, "-fsyntax-only") {
-					return bindings + ":2:1: error: 'Tensor' does not name a type\n", errors.New("exit status 1")
-				}
-				return gxx(c)
-			}
-		}, []string{"does not fit torch 2.11.0", "line 2", "does not name a type"}},
+		"a function refused": {func(m *machine, o *Options) {
+			m.compilerSays(bindings + ":2:1: error: 'add' is not a member of 'torch'\n")
+		}, []string{"torch 2.11.0 does not fit", "no add as gotch", "nets/torch/add.go:6 needs", "is not a member"}},
 		"headers broken": {func(m *machine, o *Options) {
-			gxx := m.programs["g++"]
-			m.programs["g++"] = func(c command) (string, error) {
-				if slices.Contains(c.args, "-fsyntax-only") {
-					return "/include/ATen/ATen.h:5:2: error: #error C++20 or later compatible compiler is required\n", errors.New("exit status 1")
-				}
-				return gxx(c)
-			}
-		}, []string{"does not fit torch 2.11.0", "C++20 or later"}},
+			m.compilerSays("/include/ATen/ATen.h:5:2: error: #error C++20 or later compatible compiler is required\n")
+		}, []string{"against torch 2.11.0", "C++20 or later"}},
 		"other library than headers": {func(m *machine, o *Options) {
 			m.programs["probe"] = func(command) (string, error) { return "release=2.9.1\n", nil }
 		}, []string{"headers in", "of torch 2.11.0", "is 2.9.1"}},
 		"compiler runs out of memory": {func(m *machine, o *Options) {
-			gxx := m.programs["g++"]
-			m.programs["g++"] = func(c command) (string, error) {
-				if slices.Contains(c.args, "-c") {
-					return "g++: fatal error: Killed signal terminated program cc1plus", errors.New("exit status 1")
-				}
-				return gxx(c)
-			}
+			m.compilerSays("g++: fatal error: Killed signal terminated program cc1plus")
 		}, []string{"compiling gotch's bindings", "Killed"}},
+		"nothing to bind": {func(m *machine, o *Options) {
+			if err := os.RemoveAll(filepath.Join(o.Root, "nets")); err != nil {
+				m.t.Fatal(err)
+			}
+		}, []string{"no checkout of Stoker"}},
+		"gotch lacks a function": {func(m *machine, o *Options) {
+			writeAll(m.t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" + bindingsPackage + "\"\n\nvar _ = lib.AtgMore\n"})
+		}, []string{"nets/torch/more.go:5 calls libtch.AtgMore"}},
 		"odd folder": {func(m *machine, o *Options) {
 			o.Cache = filepath.Join(m.t.TempDir(), "my cache")
 			m.hasGPU = false
@@ -275,7 +269,7 @@ func TestEnsureStopsWhenToldTo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gxx := m.programs["g++"]
 	m.programs["g++"] = func(c command) (string, error) {
-		if slices.Contains(c.args, "-fsyntax-only") {
+		if slices.Contains(c.args, "-c") {
 			cancel()
 			return "", errors.New("signal: killed")
 		}

@@ -1,11 +1,13 @@
 package libtorch
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +26,7 @@ const (
 )
 
 // fitFormat counts changes of what this package writes into a fitted copy.
-const fitFormat = 1
+const fitFormat = 2
 
 //go:embed cpp/probe.cpp
 var probeSource []byte
@@ -56,7 +58,8 @@ type fitter struct {
 	g    gotch
 	cxx  compiler
 	log  func(string)
-	work string // the copy while it is being made
+	uses map[string]string // what nets/torch calls of gotch, and where
+	work string            // the copy while it is being made
 }
 
 // fit makes the fitted copy for one libtorch, or finds it made.
@@ -66,6 +69,9 @@ func (o Options) fit(ctx context.Context, t Torch, log func(string)) (Fitted, er
 		return Fitted{}, err
 	}
 	var err error
+	if f.uses, err = o.calls(); err != nil {
+		return Fitted{}, err
+	}
 	if f.cxx, err = o.compiler(ctx, log); err != nil {
 		return Fitted{}, err
 	}
@@ -84,7 +90,7 @@ func (o Options) fit(ctx context.Context, t Torch, log func(string)) (Fitted, er
 			return done, nil
 		}
 	}
-	if err := o.room(o.fits(), 500_000_000); err != nil {
+	if err := o.room(o.fits(), 100_000_000); err != nil {
 		return Fitted{}, err
 	}
 	work, clean, err := workFolder(o.fits())
@@ -113,7 +119,8 @@ func (o Options) fit(ctx context.Context, t Torch, log func(string)) (Fitted, er
 // every new folder, so everything that the archive depends on is in the name.
 func (f *fitter) key() string {
 	h := sha256.New()
-	fmt.Fprintln(h, fitFormat, f.g.Sum, f.t.Hash, f.t.Include, f.t.LibDirs, f.cxx.version, f.t.compileFlags(), f.t.linkFlags())
+	fmt.Fprintln(h, fitFormat, f.g.Sum, f.t.Hash, f.t.Include, f.t.LibDirs, f.cxx.version, f.t.compileFlags(),
+		f.t.linkFlags(), sortedNames(f.uses))
 	h.Write(probeSource)
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -125,20 +132,13 @@ func (f *fitter) make(ctx context.Context) (Fitted, error) {
 		Format: fitFormat, Key: f.key(), Gotch: GotchVersion, GotchSum: f.g.Sum,
 		Compiler: f.cxx.version,
 	}
-	if err := f.copySources(); err != nil {
-		return r, err
-	}
-	gaps, err := f.fillGaps(ctx)
+	texts, callers, err := f.cutSources()
 	if err != nil {
 		return r, err
 	}
-	for _, g := range gaps {
-		r.Missing = append(r.Missing, g.operation())
-	}
-	slices.Sort(r.Missing)
-	f.log(fmt.Sprintf("compiling the bindings against torch %s, %d functions missing (2 to 4 minutes, once)",
-		f.t.Release, len(r.Missing)))
-	if err := f.compile(ctx); err != nil {
+	r.Functions = len(callers)
+	f.log(fmt.Sprintf("compiling the %d functions of gotch that Stoker calls against torch %s", r.Functions, f.t.Release))
+	if err := f.compile(ctx, texts, callers); err != nil {
 		return r, err
 	}
 	if err := f.probe(ctx, &r); err != nil {
@@ -164,96 +164,100 @@ const (
 	pathLetter = `^[A-Za-z0-9_/.+~%=:\-]+$`
 )
 
-func (f *fitter) copySources() error {
-	cpp := filepath.Join(f.work, "libtch", cppFolder)
-	if err := os.MkdirAll(cpp, 0o755); err != nil {
-		return err
-	}
-	copies := map[string]string{"LICENSE": "LICENSE", "go.mod": "go.mod", "go.sum": "go.sum"}
-	entries, err := os.ReadDir(filepath.Join(f.g.Dir, "libtch"))
+// cutSources writes what nets/torch needs of gotch into the copy. It returns the C++ and, for each C function, the Go
+// functions that call it.
+func (f *fitter) cutSources() (map[string]cppText, map[string][]string, error) {
+	goFiles, cFiles, err := f.readSources()
 	if err != nil {
-		return fmt.Errorf("gotch's sources: %w", err)
+		return nil, nil, err
 	}
-	for _, e := range entries {
-		name := filepath.Join("libtch", e.Name())
-		switch {
-		case e.IsDir() || e.Name() == "lib.go":
-			continue
-		case strings.HasSuffix(name, ".go") || e.Name() == apiHeader || e.Name() == genHeader:
-			copies[name] = name
-		case strings.HasSuffix(name, ".cpp") || strings.HasSuffix(name, ".h"):
-			copies[name] = filepath.Join("libtch", cppFolder, e.Name())
+	cutFiles, callers, err := cutGo(goFiles, f.uses)
+	if err != nil {
+		return nil, nil, err
+	}
+	called := append(sortedNames(callers), cppWord.FindAllString(string(probeSource), -1)...)
+	texts, err := cutCpp(cFiles, called)
+	if err != nil {
+		return nil, nil, err
+	}
+	for name := range callers { // C's own types and functions
+		if !strings.HasPrefix(name, "at") {
+			delete(callers, name)
 		}
 	}
-	for from, to := range copies {
-		text, err := os.ReadFile(filepath.Join(f.g.Dir, from))
-		if err != nil {
-			return fmt.Errorf("gotch's sources: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(f.work, to), text, 0o644); err != nil {
-			return err
+	for file, text := range cutFiles {
+		if err := writeFile(filepath.Join(f.work, "libtch", file), text); err != nil {
+			return nil, nil, err
 		}
 	}
-	return nil
+	for file, c := range texts {
+		dir := filepath.Join(f.work, "libtch")
+		if file == bindings || file == unit { // beside the Go files the go command would compile it
+			dir = filepath.Join(dir, cppFolder)
+		}
+		if err := writeFile(filepath.Join(dir, file), []byte(c.text)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return texts, callers, writeFile(filepath.Join(f.work, "go.mod"), []byte("module "+GotchModule+"\n\ngo 1.20\n"))
 }
 
-// fillGaps has the compiler check the bindings' syntax against the headers and
-// stubs what it refuses, until it accepts the rest.
-func (f *fitter) fillGaps(ctx context.Context) ([]gap, error) {
-	f.log("checking gotch's bindings against the headers of torch " + f.t.Release)
-	dir := filepath.Join(f.work, "libtch", cppFolder)
-	var gaps []gap
-	for range 8 {
-		out, err := f.o.sys.run(ctx, f.cxx.command(dir, slices.Concat(f.t.compileFlags(),
-			[]string{"-I..", "-fsyntax-only", "-fmax-errors=0", unit})...))
-		if err == nil {
-			return gaps, nil
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		filled := 0
-		for _, file := range []string{bindings, unit} {
-			lines := errorLines(out, file)
-			if len(lines) == 0 {
-				continue
-			}
-			text, err := os.ReadFile(filepath.Join(dir, file))
-			if err != nil {
-				return nil, err
-			}
-			text2, names, err := stub(string(text), lines, func(name string) string {
-				return fmt.Sprintf("libtorch %s has no %s as gotch %s calls it",
-					f.t.Release, gap{file, name}.operation(), GotchVersion)
-			})
-			if err != nil {
-				return nil, fmt.Errorf("gotch %s does not fit torch %s: %s: %w\n%s",
-					GotchVersion, f.t.Release, file, err, firstErrors(out, 3))
-			}
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text2), 0o644); err != nil {
-				return nil, err
-			}
-			for _, name := range names {
-				gaps = append(gaps, gap{file, name})
-			}
-			filled += len(names)
-		}
-		if filled == 0 {
-			return nil, fmt.Errorf("gotch %s does not fit torch %s in %s:\n%s",
-				GotchVersion, f.t.Release, f.t.Lib, firstErrors(out, 3))
+// readSources reads gotch's Go files, and its C and C++ files, and copies its licence.
+func (f *fitter) readSources() (goFiles map[string][]byte, cFiles map[string]string, err error) {
+	for _, dir := range []string{f.work, filepath.Join(f.work, "libtch", cppFolder)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, nil, err
 		}
 	}
-	return nil, fmt.Errorf("gotch %s does not fit torch %s: stubbing %d functions brought up ever new errors",
-		GotchVersion, f.t.Release, len(gaps))
+	read := func(name string) []byte {
+		text, e := os.ReadFile(filepath.Join(f.g.Dir, name))
+		err = errors.Join(err, e)
+		return text
+	}
+	goFiles, cFiles = map[string][]byte{}, map[string]string{}
+	names, err := filepath.Glob(filepath.Join(f.g.Dir, "libtch", "*.go"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range names {
+		if name := filepath.Base(path); name != "lib.go" && !strings.HasSuffix(name, "_test.go") {
+			goFiles[name] = read(filepath.Join("libtch", name))
+		}
+	}
+	for _, name := range []string{apiHeader, genHeader, unit, bindings} {
+		cFiles[name] = string(read(filepath.Join("libtch", name)))
+	}
+	licence := read("LICENSE")
+	if err != nil {
+		return nil, nil, fmt.Errorf("gotch's sources: %w", err)
+	}
+	return goFiles, cFiles, writeFile(filepath.Join(f.work, "LICENSE"), licence)
 }
 
-func (f *fitter) compile(ctx context.Context) error {
+// compile makes the archive. Where libtorch lacks a function in the form that gotch calls, the error says who needs it.
+func (f *fitter) compile(ctx context.Context, texts map[string]cppText, callers map[string][]string) error {
 	dir := filepath.Join(f.work, "libtch", cppFolder)
-	c := f.cxx.command(dir, slices.Concat(f.t.compileFlags(), []string{"-I..", "-O2", "-fPIC", "-c", unit, "-o", "torch_api.o"})...)
-	if _, err := f.o.sys.run(ctx, c); err != nil {
-		return fmt.Errorf("compiling gotch's bindings: %w", err)
+	c := f.cxx.command(dir, slices.Concat(f.t.compileFlags(),
+		[]string{"-I..", "-O2", "-fPIC", "-fmax-errors=0", "-c", unit, "-o", "torch_api.o"})...)
+	out, err := f.o.sys.run(ctx, c)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	if _, err := f.o.sys.run(ctx, command{dir: dir, name: "ar", args: []string{"rcs", filepath.Join("..", archive), "torch_api.o"}}); err != nil {
+	if err != nil {
+		var needs []string
+		for _, name := range refused(out, texts) {
+			for _, caller := range callers[name] {
+				needs = append(needs, fmt.Sprintf("it has no %s as gotch %s calls it, which %s needs",
+					strings.TrimPrefix(name, "atg_"), GotchVersion, cmp.Or(f.uses[caller], caller)))
+			}
+		}
+		if len(needs) > 0 {
+			return fmt.Errorf("torch %s does not fit: %s\n%s", f.t.Release, strings.Join(needs, "; "), firstErrors(out, 3))
+		}
+		return fmt.Errorf("compiling gotch's bindings against torch %s in %s: %w", f.t.Release, f.t.Lib, err)
+	}
+	archiving := command{dir: dir, name: "ar", args: []string{"rcs", filepath.Join("..", archive), "torch_api.o"}}
+	if _, err := f.o.sys.run(ctx, archiving); err != nil {
 		return fmt.Errorf("archiving gotch's bindings: %w", err)
 	}
 	return os.Remove(filepath.Join(dir, "torch_api.o"))

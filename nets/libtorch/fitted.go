@@ -20,10 +20,9 @@ type Fitted struct {
 	Gotch    string `json:"gotch"` // version
 	GotchSum string `json:"gotch_sum"`
 	Torch    Torch  `json:"torch"`
-	// Missing names the operations that this libtorch does not have in the
-	// form that gotch calls; calling one returns an error.
-	Missing  []string `json:"missing"`
-	Compiler string   `json:"compiler"`
+	// Functions counts gotch's C functions in it: those that Stoker calls.
+	Functions int    `json:"functions"`
+	Compiler  string `json:"compiler"`
 	// Threads is how many libtorch took by itself on this machine.
 	Threads int `json:"threads"`
 	// CUDAFault is why the CUDA half could not be opened, empty where it could

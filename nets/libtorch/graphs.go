@@ -16,8 +16,8 @@ import (
 //go:embed cpp/graphs.cpp
 var graphsSource []byte
 
-// GraphsLibrary is the file name of the library for CUDA graphs. stoker-torch opens it after libtorch_cuda.so, from its own folder or from
-// where make cuda left it.
+// GraphsLibrary is the file name of the library for CUDA graphs. stoker-torch opens it after libtorch_cuda.so, from
+// its own folder or from where make cuda left it.
 const GraphsLibrary = "libstoker_cuda.so"
 
 // graphs builds the library for CUDA graphs and returns its path. Without it everything works, but recorded updates run
@@ -54,7 +54,8 @@ func (o Options) graphs(ctx context.Context, r Fitted, log func(string)) (string
 	if err := writeFile(filepath.Join(dir, "graphs.cpp"), graphsSource); err != nil {
 		return "", err
 	}
-	// Nothing undefined may be left: this machine may have no GPU to find out on. No search path: the libraries are loaded by then.
+	// Nothing undefined may be left: this machine may have no GPU to find out on. No search path: the libraries are
+	// loaded by then.
 	args := slices.Concat(flags, []string{
 		"-O2", "-fPIC", "-shared", "graphs.cpp", "-o", GraphsLibrary + ".new",
 		"-L" + t.Lib, "-Wl,-z,defs", "-ltorch_cuda", "-lc10_cuda", "-ltorch_cpu", "-lc10",

@@ -25,11 +25,10 @@ type Report struct {
 	// Torch and Fitted are nil where there is none. Fitted.Torch is Torch.
 	Torch  *Torch  `json:"torch,omitempty"`
 	Fitted *Fitted `json:"-"`
-	// Gotch is the version of the bindings, Missing the operations it lacks.
-	Gotch   string   `json:"gotch"`
-	Missing []string `json:"missing_bindings"`
-	Threads int      `json:"threads,omitempty"`
-	Binary  string   `json:"binary,omitempty"`
+	// Gotch is the version of the bindings.
+	Gotch   string `json:"gotch"`
+	Threads int    `json:"threads,omitempty"`
+	Binary  string `json:"binary,omitempty"`
 	// Reason says why the state is not Ready, Next the command that helps.
 	Reason string `json:"reason,omitempty"`
 	Next   string `json:"next,omitempty"`
@@ -40,7 +39,7 @@ type Report struct {
 // checkout's go.work names, at the newest in the cache, and for a libtorch that
 // could be fitted. It changes nothing.
 func Status(ctx context.Context, o Options) Report {
-	rep := Report{State: Absent, Gotch: GotchVersion, Missing: []string{}, Next: "make cuda"}
+	rep := Report{State: Absent, Gotch: GotchVersion, Next: "make cuda"}
 	o, err := o.filled()
 	if err != nil {
 		rep.Reason = err.Error()
@@ -81,15 +80,12 @@ func Status(ctx context.Context, o Options) Report {
 }
 
 // Report is what there is to say about one fitted copy.
-func (r Fitted) Report() Report { return Report{Missing: []string{}}.of(r) }
+func (r Fitted) Report() Report { return Report{}.of(r) }
 
 // of fills the report in from a fitted copy.
 func (rep Report) of(r Fitted) Report {
 	rep.State, rep.Fitted, rep.Torch = Ready, &r, &r.Torch
 	rep.Gotch, rep.Threads = r.Gotch, r.Threads
-	if r.Missing != nil {
-		rep.Missing = r.Missing
-	}
 	rep.Next = ""
 	if err := r.Check(); err != nil {
 		rep.State, rep.Reason, rep.Next = Changed, err.Error(), "make cuda"
@@ -121,14 +117,8 @@ func (rep Report) Lines() []string {
 			add("  BLAS %s, %d threads by default", t.BLAS, rep.Threads)
 		}
 	}
-	switch n := len(rep.Missing); {
-	case rep.Fitted == nil:
-	case n == 0:
-		add("  gotch %s, no binding missing", rep.Gotch)
-	case n <= 10:
-		add("  gotch %s, %d bindings missing: %s", rep.Gotch, n, strings.Join(rep.Missing, ", "))
-	default:
-		add("  gotch %s, %d bindings missing: %s, …", rep.Gotch, n, strings.Join(rep.Missing[:10], ", "))
+	if rep.Fitted != nil {
+		add("  gotch %s, the %d functions that Stoker calls", rep.Gotch, rep.Fitted.Functions)
 	}
 	if rep.Reason != "" {
 		add("  %s", rep.Reason)

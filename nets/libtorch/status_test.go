@@ -43,17 +43,17 @@ func TestStatusGoesThroughItsStates(t *testing.T) {
 
 	_, o, r := fittedHere(t)
 	rep = Status(t.Context(), o)
-	if rep.State != Ready || rep.Fitted.Dir != r.Dir || rep.Threads != 2 || !slices.Equal(rep.Missing, []string{"align_tensors"}) {
+	if rep.State != Ready || rep.Fitted.Dir != r.Dir || rep.Threads != 2 || rep.Fitted.Functions != 3 {
 		t.Errorf("fitted: %+v", rep)
 	}
 	text := strings.Join(rep.Lines(), "\n")
-	for _, part := range []string{"fitted", "2.11.0+cu130", "C++11 ABI", "CUDA 13.0", "1 of its libraries", "BLAS mkl", "2 threads", "1 bindings missing: align_tensors"} {
+	for _, part := range []string{"fitted", "2.11.0+cu130", "C++11 ABI", "CUDA 13.0", "1 of its libraries", "BLAS mkl", "2 threads", "the 3 functions that Stoker calls"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("report lacks %q:\n%s", part, text)
 		}
 	}
 	// A newer fitted copy is not the one that this checkout builds against.
-	writeAll(t, o.fits(), map[string]string{"newer/" + fitNote: `{"format": 1, "torch": {"release": "9.9.9"}}`})
+	writeAll(t, o.fits(), map[string]string{"newer/" + fitNote: `{"format": 2, "torch": {"release": "9.9.9"}}`})
 	if rep = Status(t.Context(), o); rep.Fitted.Dir != r.Dir {
 		t.Errorf("reported %s, the checkout has %s", rep.Fitted.Dir, r.Dir)
 	}
@@ -72,18 +72,15 @@ func TestStatusGoesThroughItsStates(t *testing.T) {
 }
 
 func TestReportLinesOfEveryState(t *testing.T) {
-	many := Fitted{Gotch: "v0.9.1", Torch: Torch{Release: "1.13.0"}}
-	for i := range 20 {
-		many.Missing = append(many.Missing, string(rune('a'+i)))
-	}
+	old := Fitted{Gotch: "v0.9.1", Functions: 68, Torch: Torch{Release: "1.13.0"}}
 	for _, c := range []struct {
 		rep  Report
 		says []string
 	}{
 		{Report{State: Absent, Reason: "no libtorch found", Next: "make cuda"}, []string{"libtorch: absent", "no libtorch found", "run: make cuda"}},
 		{Report{State: Ready, Torch: &Torch{Release: "2.15.0", NewABI: true, Std: "c++20", BLAS: "mkl"}, Fitted: &Fitted{}, Gotch: "v0.9.1"},
-			[]string{"no CUDA", "c++20", "no binding missing"}},
-		{Report{State: Ready, Torch: &many.Torch, Fitted: &many, Missing: many.Missing}, []string{"old C++ ABI", "20 bindings missing", "j, …"}},
+			[]string{"no CUDA", "c++20"}},
+		{Report{State: Ready, Torch: &old.Torch, Fitted: &old, Gotch: "v0.9.1"}, []string{"old C++ ABI", "gotch v0.9.1, the 68 functions"}},
 	} {
 		text := strings.Join(c.rep.Lines(), "\n")
 		for _, part := range c.says {
@@ -92,7 +89,7 @@ func TestReportLinesOfEveryState(t *testing.T) {
 			}
 		}
 	}
-	if got := (Fitted{Missing: nil}).Report(); got.Missing == nil || got.State != Changed {
+	if got := (Fitted{}).Report(); got.State != Changed {
 		t.Errorf("a record without files: %+v", got)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// adam implements [nets.Optimizer] as [nets.Adam] describes it: operations on whole vectors [groups, size]. What changes from step to
-// step lies on the device, so that Step reads nothing of the host.
+// adam implements [nets.Optimizer] as [nets.Adam] describes it: operations on whole vectors [groups, size]. What
+// changes from step to step lies on the device, so that Step reads nothing of the host.
 type adam struct {
 	net           *parameters
 	c             nets.Adam

@@ -13,8 +13,8 @@ var minusInf = math.Inf(-1)
 // attentionScale is 1/√d for Exp.
 func attentionScale(m nets.MeanField) float64 { return 1 / math.Sqrt(float64(m.Keys)) }
 
-// attention is m_i = Σ_j w_ij x_j over the neighbours, with weights from the products of queries and keys (FaaSConf, eqs. 8–10).
-// Samples lead: products are [batch, agents, agents].
+// attention is m_i = Σ_j w_ij x_j over the neighbours, with weights from the products of queries and keys (FaaSConf,
+// eqs. 8–10). Samples lead: products are [batch, agents, agents].
 func (f *meanField) attention(s *scope, v scene, batch int) handle {
 	q := s.transpose(f.project(s, v.x, f.query, batch), 0, 1)
 	k := s.transpose(f.project(s, v.seen, f.key, batch), 0, 1)

@@ -6,8 +6,9 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// choiceCheck is what a loss over choices leaves for the host: whether a sample with a legal choice was given another one. The
-// device finds that out; reading it makes the host wait for the device, so that within a recorded update it is read after the run.
+// choiceCheck is what a loss over choices leaves for the host: whether a sample with a legal choice was given another
+// one. The device finds that out; reading it makes the host wait for the device, so that within a recorded update it
+// is read after the run.
 type choiceCheck struct {
 	loss         string
 	batch, below int // samples of an agent, and choices

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// TestCUDA runs in a process of its own: libtorch counts its devices when it first differentiates, which other tests have done.
+// TestCUDA runs in a process of its own: libtorch counts its devices when it first differentiates, which other tests
+// have done.
 func TestCUDA(t *testing.T) {
 	const mark = "STOKER_TEST_CUDA"
 	if os.Getenv(mark) == "" {

@@ -61,8 +61,8 @@ func (e *engine) tell(format string, args ...any) {
 // oneHeap keeps resident memory from growing whenever a goroutine goes on on another thread of the system, once.
 var oneHeap = sync.OnceFunc(func() { C.sto_one_heap() })
 
-// Devices is the number of CUDA devices that libtorch can use, after loading its CUDA half. Ask before anything else of this package:
-// libtorch counts devices once, when it first differentiates.
+// Devices is the number of CUDA devices that libtorch can use, after loading its CUDA half. Ask before anything else
+// of this package: libtorch counts devices once, when it first differentiates.
 func Devices() (int, error) {
 	if err := openCUDA(); err != nil {
 		return 0, err
@@ -115,7 +115,8 @@ func deviceName(device int) string {
 // threads is what SetThreads last said, 0 before.
 var threads atomic.Int64
 
-// SetThreads sets how many threads one operation of libtorch may use on the CPU, in the whole process, from the next operation on.
+// SetThreads sets how many threads one operation of libtorch may use on the CPU, in the whole process, from the next
+// operation on.
 func SetThreads(n int) error {
 	if n < 1 {
 		return fmt.Errorf("nets/torch: threads is %d, want at least 1", n)
@@ -124,7 +125,8 @@ func SetThreads(n int) error {
 	return nil
 }
 
-// Threads is how many threads one operation of libtorch may use on the CPU: libtorch's own choice where SetThreads has said nothing.
+// Threads is how many threads one operation of libtorch may use on the CPU: libtorch's own choice where SetThreads
+// has said nothing.
 func Threads() int {
 	if n := threads.Load(); n > 0 {
 		return int(n)
@@ -135,8 +137,8 @@ func Threads() int {
 // threadsHere is how many libtorch uses from this thread of the system.
 func threadsHere() int { return int(C.sto_threads()) }
 
-// enter prepares the thread of the system that runs: whether its operations build a graph, and on how many threads. libtorch keeps both
-// for each thread of the system, and goroutines change theirs.
+// enter prepares the thread of the system that runs: whether its operations build a graph, and on how many threads.
+// libtorch keeps both for each thread of the system, and goroutines change theirs.
 func enter(graph bool) {
 	if graph {
 		C.sto_enter(1, C.int(threads.Load()))

@@ -23,13 +23,16 @@ type Options struct {
 	// Device is cpu or cuda:N; empty stands for cpu.
 	Device string
 	DType  nets.DType
-	// Threads, where positive, is how many threads an operation on the CPU may use. It is libtorch's, so one for the whole process.
+	// Threads, where positive, is how many threads an operation on the CPU may use. It is libtorch's, so one for the
+	// whole process.
 	Threads int
-	// Deterministic has CUDA repeat its results to the bit, and refuses operations that cannot: an error of the engine that uses one. It holds
-	// for the whole process from then on. On the CPU it changes nothing, as results repeat there already at a fixed number of threads.
+	// Deterministic has CUDA repeat its results to the bit, and refuses operations that cannot: an error of the
+	// engine that uses one. It holds for the whole process from then on. On the CPU it changes nothing, as results
+	// repeat there already at a fixed number of threads.
 	Deterministic bool
-	// Debug has every run of a recorded update list what libtorch is asked to do, with all numbers, and fail where that differs from the first
-	// run; the environment variable STOKER_DEBUG=1 turns it on too. A CUDA graph would repeat the first run's.
+	// Debug has every run of a recorded update list what libtorch is asked to do, with all numbers, and fail where
+	// that differs from the first run; the environment variable STOKER_DEBUG=1 turns it on too. A CUDA graph would
+	// repeat the first run's.
 	Debug bool
 	// Notice is told, once, why recorded updates run operation by operation on a GPU; nil writes it on standard error.
 	Notice func(string)
@@ -116,7 +119,8 @@ func (e *engine) Info() nets.Info {
 // Err implements [nets.Engine].
 func (e *engine) Err() error { return e.failure.take() }
 
-// Close implements [nets.Engine]. It frees every tensor, network and Work of the engine, which may not be used any more.
+// Close implements [nets.Engine]. It frees every tensor, network and Work of the engine, which may not be used any
+// more.
 func (e *engine) Close() error {
 	if e.closed.Swap(true) {
 		return nil

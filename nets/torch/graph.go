@@ -17,8 +17,9 @@ import (
 	"github.com/stoker-rl/stoker/nets/libtorch"
 )
 
-// grapher is what captures and replays; a test has one that needs no GPU. Between begin and end nothing is computed, and memory comes from
-// the graph's own pool, which lives as long as the graph: what is freed there is used again by nobody else.
+// grapher is what captures and replays; a test has one that needs no GPU. Between begin and end nothing is computed,
+// and memory comes from the graph's own pool, which lives as long as the graph: what is freed there is used again by
+// nobody else.
 type grapher struct {
 	begin  func(e *engine) (unsafe.Pointer, error)
 	end    func(e *engine, graph unsafe.Pointer) error

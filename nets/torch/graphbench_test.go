@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/netstest"
 )
 
-// BenchmarkGraph is a policy over graphs at work: a score for each invocation (infer), and a whole step of training, with the CPU's own loops over
-// segments and with libtorch's operations, as a GPU runs them.
+// BenchmarkGraph is a policy over graphs at work: a score for each invocation (infer), and a whole step of training,
+// with the CPU's own loops over segments and with libtorch's operations, as a GPU runs them.
 func BenchmarkGraph(b *testing.B) {
 	for _, edges := range []int{1_000, 10_000, 100_000} {
 		for _, composed := range []bool{false, true} {

@@ -21,7 +21,8 @@ type graphLayer struct {
 // edgeWeights of a kind of edges; features is nil for edges without.
 type edgeWeights struct{ weight, source, target, features handle }
 
-// nodeWeights of a kind of nodes. All are nil for a kind that keeps its x; own, gain and offset where the architecture has none.
+// nodeWeights of a kind of nodes. All are nil for a kind that keeps its x; own, gain and offset where the
+// architecture has none.
 type nodeWeights struct{ own, bias, gain, offset handle }
 
 // graphHead is a head's two layers.
@@ -107,8 +108,9 @@ func (w *graphWork) layer(l int, x []handle) []handle {
 	return next
 }
 
-// messages is Σ softmax(s_uv)·m_uv of one kind of edges. Neither m nor anything else as wide is made for edges: what the nodes at both ends give to
-// the scores is computed by node, and features are mixed before they meet their weight.
+// messages is Σ softmax(s_uv)·m_uv of one kind of edges. Neither m nor anything else as wide is made for edges: what
+// the nodes at both ends give to the scores is computed by node, and features are mixed before they meet their
+// weight.
 func (s *scope) messages(e *edgesThere, p *edgeWeights, from, to handle) handle {
 	z := s.mm(from, p.weight)
 	ends := s.add(s.rows(s.mv(z, p.source), e.from, e.order, e.outStarts), s.rows(s.mv(to, s.mv(p.weight, p.target)), e.to, nil, e.in))

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// uploaded is a batch on the engine's device. Its numbers travel in two pieces, one of each format, and the rest are views of those.
+// uploaded is a batch on the engine's device. Its numbers travel in two pieces, one of each format, and the rest are
+// views of those.
 type uploaded struct {
 	nodes []nodesThere
 	edges []edgesThere

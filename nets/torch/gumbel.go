@@ -7,8 +7,8 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// gumbel is [nets.GumbelSoftmax]: a softmax of each segment of (logits + noise)/temperature. With hard the values are one-hot, and
-// gradients pass as if they were the softmax's (straight-through).
+// gumbel is [nets.GumbelSoftmax]: a softmax of each segment of (logits + noise)/temperature. With hard the values are
+// one-hot, and gradients pass as if they were the softmax's (straight-through).
 type gumbel struct {
 	segments []int
 	inverse  lib.Cscalar // 1/temperature
@@ -39,7 +39,8 @@ func (g *gumbel) build(s *scope, in []handle, _ int) (root, values handle) {
 	return root, root
 }
 
-// oneHot marks the first largest value of the last dimension. Where that has a NaN there is no choice, and all of it is NaN.
+// oneHot marks the first largest value of the last dimension. Where that has a NaN there is no choice, and all of it
+// is NaN.
 func (s *scope) oneHot(y handle) handle {
 	y = s.detach(y)
 	if s.err != nil {

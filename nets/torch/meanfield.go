@@ -9,8 +9,8 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// meanField is [nets.MeanField]: layers over an agent's own features and what it sees of the others. The mixtures are dense products
-// over all pairs of agents, with weights of zero for those that are no neighbours.
+// meanField is [nets.MeanField]: layers over an agent's own features and what it sees of the others. The mixtures are
+// dense products over all pairs of agents, with weights of zero for those that are no neighbours.
 type meanField struct {
 	m      nets.MeanField
 	layers *mlp
@@ -119,7 +119,8 @@ func (f *meanField) build(s *scope, in []handle, batch int) (root, values handle
 	return y, y
 }
 
-// mean is Σ_j a_ij x_j, with a_ij one over the number of i's neighbours (Yang et al., 2018): one product for all samples.
+// mean is Σ_j a_ij x_j, with a_ij one over the number of i's neighbours (Yang et al., 2018): one product for all
+// samples.
 func (f *meanField) mean(s *scope, v scene, batch int) handle {
 	n := f.m.Agents
 	a := f.adjacent
@@ -134,7 +135,8 @@ func (f *meanField) mean(s *scope, v scene, batch int) handle {
 	return out
 }
 
-// joint is [x_1, …, x_n] for each sample: [1, batch, n·own], or [agents, batch, n·own] where agents see themselves otherwise.
+// joint is [x_1, …, x_n] for each sample: [1, batch, n·own], or [agents, batch, n·own] where agents see themselves
+// otherwise.
 func (f *meanField) joint(s *scope, v scene, batch int) (x handle, rows int) {
 	n := f.m.Agents
 	all := s.transpose(v.seen, 0, 1) // [batch, agents, own]

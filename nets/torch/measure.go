@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// OperationTime measures what one call of libtorch costs from here: the mean time of n additions of two small tensors, with the
-// check for an error and the freeing of the result.
+// OperationTime measures what one call of libtorch costs from here: the mean time of n additions of two small
+// tensors, with the check for an error and the freeing of the result.
 func OperationTime(n int) (time.Duration, error) {
 	if n < 1 {
 		return 0, fmt.Errorf("nets/torch: operations is %d, want at least 1", n)

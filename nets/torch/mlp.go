@@ -44,7 +44,8 @@ func (m *mlp) build(s *scope, in []handle, batch int) (root, values handle) {
 	return y, y
 }
 
-// forward takes x of [rows, batch, in], rows being the agents or, where all see the same, 1. It returns [agents, batch, out].
+// forward takes x of [rows, batch, in], rows being the agents or, where all see the same, 1. It returns [agents,
+// batch, out].
 func (m *mlp) forward(s *scope, x handle, rows, batch int) handle {
 	switch {
 	case m.groups > 1 && rows == 1:

@@ -21,8 +21,8 @@ type net struct {
 	graph       graph
 }
 
-// graph builds one kind of network: from the input leaves to root, which gradients start from, and to the output's values, which
-// are root itself but where the way back differs from the way forth.
+// graph builds one kind of network: from the input leaves to root, which gradients start from, and to the output's
+// values, which are root itself but where the way back differs from the way forth.
 type graph interface {
 	build(s *scope, in []handle, batch int) (root, values handle)
 }
@@ -64,15 +64,16 @@ type work struct {
 	in     []*tensor
 	out    *tensor // its handle is the trace's
 	gradIn []*tensor
-	// backward says that a Backward was asked for: from then on Forward builds a graph. A Work that never goes backward (acting, target
-	// networks) builds none; the first Backward goes forward again with one.
+	// backward says that a Backward was asked for: from then on Forward builds a graph. A Work that never goes
+	// backward (acting, target networks) builds none; the first Backward goes forward again with one.
 	backward bool
 	trace
 
 	pass int64 // of a recorded update in which the last Forward ran, 0 outside
 }
 
-// trace is what a Forward leaves in a Work. A captured update has its own, which are put in place of whatever was there.
+// trace is what a Forward leaves in a Work. A captured update has its own, which are put in place of whatever was
+// there.
 type trace struct {
 	s       *scope
 	leaves  []handle // of the inputs, in the graph

@@ -140,7 +140,8 @@ func TestHardGumbelIsOneHotWithTheSoftGradient(t *testing.T) {
 	near(t, "straight-through", grads[1], grads[0], 0)
 }
 
-// field is MeanField's mixture and attention by plain loops over agents, samples and neighbours, from package nets' description.
+// field is MeanField's mixture and attention by plain loops over agents, samples and neighbours, from package nets'
+// description.
 func TestAttentionIsThatOfTheDescription(t *testing.T) {
 	eachArchitecture(t, func(t *testing.T, a nets.Arch) {
 		f, is := a.(nets.MeanField)

@@ -24,8 +24,9 @@ type parameters struct {
 	weights, sums []unsafe.Pointer
 }
 
-// newParameters makes an architecture's parameters. Stacked, a leaf is [groups, in, out] for weights and [groups, 1, out] for the rest, so that
-// both go with [groups, rows, features]; else it has the parameter's own shape, and there is one group.
+// newParameters makes an architecture's parameters. Stacked, a leaf is [groups, in, out] for weights and [groups, 1,
+// out] for the rest, so that both go with [groups, rows, features]; else it has the parameter's own shape, and there
+// is one group.
 func (e *engine) newParameters(op string, a nets.Arch, stacked bool) (*parameters, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err

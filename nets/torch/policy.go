@@ -6,8 +6,8 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// policyLoss is the policy gradient (Williams, 1992) or, clipped, the surrogate of Schulman et al. (2017). With π the softmax of
-// the logits over the legal choices, ℓ = ln π(a) and H = −Σ π ln π:
+// policyLoss is the policy gradient (Williams, 1992) or, clipped, the surrogate of Schulman et al. (2017). With π the
+// softmax of the logits over the legal choices, ℓ = ln π(a) and H = −Σ π ln π:
 //
 //	plain:    L = −mean(Aℓ) − entropy·mean(H)
 //	clipped:  L = −mean(min(rA, clip(r, 1−c, 1+c)A)) − entropy·mean(H),  r = e^(ℓ−ℓ_old)
@@ -28,7 +28,8 @@ func (c *lossCall) policy(l policyLoss) {
 		legal := s.compare("ne", lib.AtgNe, mask, numbers().zero)
 		some := s.compare("gt", lib.AtgGt, s.sum(s.asNumber(legal, c.e.code)), numbers().zero) // [agents, batch, 1]
 		none, zero := s.filled(c.e, minusInf), s.filled(c.e, 0)
-		// Twice where: the logarithm of what is illegal must be out of the way forth (−∞) and out of the way back (times 0).
+		// Twice where: the logarithm of what is illegal must be out of the way forth (−∞) and out of the way back
+		// (times 0).
 		logs := s.where(legal, s.logSoftmax(s.where(legal, z, none)), zero)
 		p := s.where(legal, s.apply("exp", lib.AtgExp, logs), zero)
 		h := s.negative(s.sum(s.mul(p, logs)))

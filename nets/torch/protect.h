@@ -2,7 +2,8 @@
 #ifndef STOKER_TORCH_PROTECT_H
 #define STOKER_TORCH_PROTECT_H
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
 
 #include <cstring>
 #include <exception>

@@ -12,9 +12,10 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// recorded implements [nets.Recorded]. On a GPU the first run calls the function once, then once more to capture what it does as a CUDA
-// graph, and later runs replay that; elsewhere, and where it cannot be captured, each run calls the function. What only the device can tell,
-// such as a wrong choice, is asked when all has run, so that nothing within waits for the device.
+// recorded implements [nets.Recorded]. On a GPU the first run calls the function once, then once more to capture what
+// it does as a CUDA graph, and later runs replay that; elsewhere, and where it cannot be captured, each run calls the
+// function. What only the device can tell, such as a wrong choice, is asked when all has run, so that nothing within
+// waits for the device.
 type recorded struct {
 	e      *engine
 	name   string
@@ -87,8 +88,8 @@ func (r *recorded) once() {
 	r.ran = true
 }
 
-// runAndCapture is the first run on a GPU. It must be of one thread of the system: handles of libraries beneath libtorch are a thread's own, and
-// cannot be made during a capture.
+// runAndCapture is the first run on a GPU. It must be of one thread of the system: handles of libraries beneath
+// libtorch are a thread's own, and cannot be made during a capture.
 func (r *recorded) runAndCapture() {
 	e := r.e
 	runtime.LockOSThread()
@@ -115,7 +116,8 @@ func (r *recorded) runAndCapture() {
 	}
 }
 
-// capture has the graph made. Nothing is computed meanwhile, so that what the run before left in the Works is put aside and back again.
+// capture has the graph made. Nothing is computed meanwhile, so that what the run before left in the Works is put
+// aside and back again.
 func (r *recorded) capture() {
 	e := r.e
 	works := append([]*work(nil), r.works...)
@@ -226,7 +228,8 @@ func (r *recorded) copies(op string, t *tensor) bool {
 	return true
 }
 
-// changes is told that a tensor's values change: a replay tells libtorch's own count of changes, which guards backward passes.
+// changes is told that a tensor's values change: a replay tells libtorch's own count of changes, which guards
+// backward passes.
 func (r *recorded) changes(t *tensor) {
 	if r != nil {
 		r.changed = append(r.changed, t)

@@ -19,7 +19,8 @@ func (u *toyUpdate) fill(name string) {
 	}
 }
 
-// What libtorch is asked to do, with every number that it gets, must be the same whatever the host's numbers are: a graph repeats it.
+// What libtorch is asked to do, with every number that it gets, must be the same whatever the host's numbers are: a
+// graph repeats it.
 func TestNothingInAnUpdateDependsOnTheHost(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	e.debug = true
@@ -66,8 +67,8 @@ func lossUpdates(e nets.Engine) map[string]func() {
 	}
 }
 
-// TestUpdatesDoNotWaitForTheDevice counts what makes the host wait, or passes numbers, within updates: none, but where a user's own loss is
-// computed on the host.
+// TestUpdatesDoNotWaitForTheDevice counts what makes the host wait, or passes numbers, within updates: none, but
+// where a user's own loss is computed on the host.
 func TestUpdatesDoNotWaitForTheDevice(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	u := newToy(t, e, 3, 8)

@@ -20,21 +20,22 @@ type handle = lib.Ctensor
 
 var live atomic.Int64
 
-// Live is the number of libtorch tensors that this process holds. It returns to its baseline after each operation of an engine.
+// Live is the number of libtorch tensors that this process holds. It returns to its baseline after each operation of
+// an engine.
 func Live() int64 { return live.Load() }
 
 // maxDims bounds the dimensions of anything here.
 const maxDims = 8
 
-// cells is what a scope hands to C: where a function writes its result, and the sizes it reads. In C's memory, so that a call
-// passes no Go pointer and allocates nothing.
+// cells is what a scope hands to C: where a function writes its result, and the sizes it reads. In C's memory, so
+// that a call passes no Go pointer and allocates nothing.
 type cells struct {
 	out  handle
 	ints [maxDims]int64
 }
 
-// scope owns the tensors of one operation or pass and frees them together. Its methods are libtorch's operations; the first that
-// fails is kept, and those that follow do nothing and return nil.
+// scope owns the tensors of one operation or pass and frees them together. Its methods are libtorch's operations; the
+// first that fails is kept, and those that follow do nothing and return nil.
 type scope struct {
 	c    *cells
 	held []handle
@@ -84,8 +85,8 @@ func (s *scope) ints(v ...int) []int64 {
 	return s.c.ints[:len(v)]
 }
 
-// keep takes the result of an operation in. Where libtorch failed, the cell is as it was, and the message is to be had: asking for
-// it after every call would double the calls.
+// keep takes the result of an operation in. Where libtorch failed, the cell is as it was, and the message is to be
+// had: asking for it after every call would double the calls.
 func (s *scope) keep(op string, in ...handle) handle {
 	h := s.c.out
 	if h == nil {

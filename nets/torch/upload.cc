@@ -4,6 +4,7 @@
 #include "shim.h"
 #include "watch.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 

@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// watch runs f and lists what libtorch is asked to do meanwhile: a line for each operation with the shapes and all numbers that it gets, and
-// for each copy between the host and a tensor.
+// watch runs f and lists what libtorch is asked to do meanwhile: a line for each operation with the shapes and all
+// numbers that it gets, and for each copy between the host and a tensor.
 func watch(f func()) ([]string, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -54,7 +54,8 @@ func (r *recorded) compare() error {
 	}
 	r.e.settleChecks(&r.choiceChecks)
 	if r.first == nil {
-		// The first run goes forward twice where it finds out that it goes backward, so that the second is the one to repeat.
+		// The first run goes forward twice where it finds out that it goes backward, so that the second is the one to
+		// repeat.
 		if r.twice = !r.twice; r.twice {
 			return nil
 		}
