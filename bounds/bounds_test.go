@@ -14,6 +14,13 @@ type inner struct {
 	Kind string `yaml:"kind" oneof:"a|b"`
 }
 
+type span struct {
+	Low  int    `yaml:"low"`
+	High int    `yaml:"high" range:"[1,99]"`
+	Unit string `yaml:"unit"`
+	Open bool   `yaml:"open"`
+}
+
 type sample struct {
 	Gamma  float64   `yaml:"gamma" range:"[0,1]"`
 	Tau    float64   `yaml:"tau" range:"(0,1]"`
@@ -25,13 +32,15 @@ type sample struct {
 	Start  []float64 `yaml:"start" range:"[-1,1]"`
 	Tiers  []inner   `yaml:"tiers"`
 	One    inner     `yaml:"one"`
+	Span   span      `yaml:"span" range:"[1,9]"`
 	Free   bool      `yaml:"free"`
 	Hidden int       `yaml:"-" range:"[5,6]"`
 	Plain  int       `range:"[,9)"`
 }
 
 func good() sample {
-	return sample{Tau: 1, Part: 0.5, Batch: 1, Steps: 3, Start: []float64{-1, 1}, Tiers: []inner{{1, "a"}}, One: inner{1000, "b"}}
+	return sample{Tau: 1, Part: 0.5, Batch: 1, Steps: 3, Start: []float64{-1, 1}, Tiers: []inner{{1, "a"}}, One: inner{1000, "b"},
+		Span: span{Low: 9, High: 99}}
 }
 
 func TestCheck(t *testing.T) {
@@ -55,6 +64,8 @@ func TestCheck(t *testing.T) {
 		{func(s *sample) { s.Start[1] = -2 }, "start[1]", "start[1] is -2, want -1 to 1"},
 		{func(s *sample) { s.Tiers[0].SLA = 0 }, "tiers[0].sla", "tiers[0].sla is 0, want 1 to 1000"},
 		{func(s *sample) { s.One.Kind = "" }, "one.kind", `one.kind is "", want one of a, b`},
+		{func(s *sample) { s.Span.Low = 10 }, "span.low", "span.low is 10, want 1 to 9"},
+		{func(s *sample) { s.Span.High = 100 }, "span.high", "span.high is 100, want 1 to 99"},
 		{func(s *sample) { s.Plain = 9 }, "plain", "plain is 9, want less than 9"},
 	} {
 		s := good()
@@ -137,6 +148,10 @@ func ExampleFields() {
 	// tiers[].kind string "one of a, b"
 	// one.sla int "1 to 1000"
 	// one.kind string "one of a, b"
+	// span.low int "1 to 9"
+	// span.high int "1 to 99"
+	// span.unit string ""
+	// span.open bool ""
 	// free bool ""
 	// plain int "less than 9"
 }

@@ -67,7 +67,7 @@ func visit(v reflect.Value, key string, r Rule, report func(*Error)) {
 			return
 		}
 		for _, f := range fields {
-			visit(v.Field(f.index), join(key, f.name), f.rule, report)
+			visit(v.Field(f.index), join(key, f.name), f.rule.or(r), report)
 		}
 	case k == reflect.Slice || k == reflect.Array:
 		for i := range v.Len() {
@@ -77,7 +77,7 @@ func visit(v reflect.Value, key string, r Rule, report func(*Error)) {
 		if s := v.String(); !slices.Contains(r.Words, s) {
 			report(&Error{key, fmt.Sprintf("is %q, want %s", s, r)})
 		}
-	case r.Range:
+	case r.Range && numeric(k):
 		if x := v.Convert(reflect.TypeFor[float64]()).Float(); !r.holds(x) {
 			report(&Error{key, fmt.Sprintf("is %v, want %s", v.Interface(), r)})
 		}
@@ -158,11 +158,14 @@ func list(t reflect.Type, key string, r Rule, out *[]Field) error {
 			return err
 		}
 		for _, f := range fields {
-			if err := list(t.Field(f.index).Type, join(key, f.name), f.rule, out); err != nil {
+			if err := list(t.Field(f.index).Type, join(key, f.name), f.rule.or(r), out); err != nil {
 				return err
 			}
 		}
-	case k <= reflect.Float64 && k != reflect.Invalid || k == reflect.String:
+	case k == reflect.Bool || k == reflect.String || numeric(k):
+		if !numeric(k) {
+			r.Range = false // a range of the struct around is for the numbers in it
+		}
 		*out = append(*out, Field{key, t, r})
 	}
 	return nil

@@ -9,6 +9,8 @@
 //	Loss  string    `yaml:"loss" oneof:"squared|huber"`    // a trailing | also allows the empty text
 //	Start []float64 `yaml:"start" range:"[0,1]"`           // each element
 //
+//	Short Between   `yaml:"short" range:"[1,4096]"`        // each number of the struct that has no tag of its own
+//
 // Structs, and structs in lists, are checked field by field. What depends on several fields is checked by the
 // configuration's own Validate method, which begins with [Check] and reports the rest with [Errorf], so that every
 // error names its key.

@@ -32,15 +32,14 @@ func RuleOf(f reflect.StructField) (Rule, error) {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	text, number := t.Kind() == reflect.String, t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64
 	switch {
 	case isWords && isRange:
 		return Rule{}, fmt.Errorf("field %s has the tags oneof and range, want one of them", f.Name)
-	case isWords && !text:
+	case isWords && t.Kind() != reflect.String:
 		return Rule{}, fmt.Errorf("field %s has the tag oneof and is of type %s, want a string", f.Name, f.Type)
 	case isWords:
 		return Rule{Words: strings.Split(words, "|")}, nil
-	case !number:
+	case !numeric(t.Kind()) && t.Kind() != reflect.Struct:
 		return Rule{}, fmt.Errorf("field %s has the tag range and is of type %s, want a number", f.Name, f.Type)
 	}
 	r, err := parseRange(interval)
@@ -48,6 +47,19 @@ func RuleOf(f reflect.StructField) (Rule, error) {
 		return Rule{}, fmt.Errorf("field %s: %w", f.Name, err)
 	}
 	return r, nil
+}
+
+// or is the rule of a field within a struct whose own rule is outer: a range there holds for the numbers without a
+// rule.
+func (r Rule) or(outer Rule) Rule {
+	if r.Range || len(r.Words) > 0 {
+		return r
+	}
+	return outer
+}
+
+func numeric(k reflect.Kind) bool {
+	return k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr
 }
 
 // parseRange reads an interval such as [0,1], (0,1] or [1,].

@@ -1,5 +1,4 @@
-// Package check says what is wrong with a learner's configuration ([Keys]) and with what it is made for ([Context]), in the same words for all
-// learners.
+// Package check says what is wrong with what a learner is made for, in the same words for all learners.
 //
-// Not here: which values are right, which each learner knows, and reading configurations (configs).
+// Not here: what a configuration's values may be (package bounds and each learner), and reading configurations (configs).
 package check

@@ -32,14 +32,14 @@ type Component struct {
 // Net describes the network in a learner's configuration.
 type Net struct {
 	// Hidden is the width of a node's embedding and of the heads' hidden layer, Layers the number of rounds of messages.
-	Hidden int `yaml:"hidden" json:"hidden"`
-	Layers int `yaml:"layers" json:"layers"`
+	Hidden int `yaml:"hidden" json:"hidden" range:"[1,2^16]"`
+	Layers int `yaml:"layers" json:"layers" range:"[0,64]"`
 	// Own adds a node's own embedding, transformed, to what reaches it; Skip adds it as it is; Norm normalises layers ("layer", or empty).
 	Own  bool   `yaml:"own" json:"own"`
 	Skip bool   `yaml:"skip" json:"skip"`
-	Norm string `yaml:"norm" json:"norm"`
+	Norm string `yaml:"norm" json:"norm" oneof:"layer|"`
 	// Dropout is the probability with which a number of an embedding is dropped while learning.
-	Dropout float64 `yaml:"dropout" json:"dropout"`
+	Dropout float64 `yaml:"dropout" json:"dropout" range:"[0,0.99]"`
 	// BothWays sends messages against each edge too, with weights of their own.
 	BothWays bool `yaml:"both_ways" json:"both_ways"`
 }

@@ -1,9 +1,7 @@
 package maddpg
 
 import (
-	"fmt"
-
-	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -23,8 +21,8 @@ const (
 	Auto = "auto"
 	// Batch leaves the others' actions as replay has them: eq. 4 as printed, and MADDPG's own.
 	Batch = "batch"
-	// Policy takes all actions from the present policies, so that an agent's action also answers for what its neighbours'
-	// critics make of it: what FaaSConf's code does.
+	// Policy takes all actions from the present policies, so that an agent's action also answers for what its
+	// neighbours' critics make of it: what FaaSConf's code does.
 	Policy = "policy"
 )
 
@@ -39,83 +37,88 @@ const (
 // Config configures the learner. Steps are environment steps, counted over all copies.
 type Config struct {
 	// Mix is how an agent sees the others: attention, mean, joint, single or none.
-	Mix string `yaml:"mix" json:"mix"`
+	Mix string `yaml:"mix" json:"mix" oneof:"attention|mean|joint|single|none"`
 	// Score turns queries and keys into attention: exp (eq. 9) or squared (FaaSConf's code). Only for attention.
-	Score string `yaml:"score" json:"score"`
+	Score string `yaml:"score" json:"score" oneof:"exp|squared"`
 	// Keys is the width of queries and keys. Only for attention.
-	Keys int `yaml:"keys" json:"keys"`
-	// Shared gives all agents one set of weights, as FaaSConf's code does. The default is a set for each, as the paper says:
-	// nothing in a function's state says which function it is, so one actor for all can't treat two functions differently.
+	Keys int `yaml:"keys" json:"keys" range:"[1,2^16]"`
+	// Shared gives all agents one set of weights, as FaaSConf's code does. The default is a set for each, as the paper
+	// says: nothing in a function's state says which function it is, so one actor for all can't treat two functions
+	// differently.
 	Shared bool `yaml:"shared" json:"shared"`
 	// Others says whose actions the other agents have in the actor step: auto, batch or policy.
-	Others string `yaml:"others" json:"others"`
+	Others string `yaml:"others" json:"others" oneof:"auto|batch|policy"`
 
 	// Hidden lists the widths of the hidden layers of actor and critic.
-	Hidden []int `yaml:"hidden" json:"hidden"`
+	Hidden []int `yaml:"hidden" json:"hidden" range:"[1,]"`
 	// Activation of the hidden layers: relu or tanh.
-	Activation string `yaml:"activation" json:"activation"`
+	Activation string `yaml:"activation" json:"activation" oneof:"relu|tanh"`
 	// Norm after each hidden activation: empty, or layer for layer normalisation.
-	Norm string `yaml:"norm" json:"norm"`
-	// FinalBound, where positive, draws the actor's last layer from ±FinalBound (DDPG's 0.003), so that learning begins in the
-	// middle of the action space, or with all choices alike. 0 draws it as the other layers.
-	FinalBound float64 `yaml:"final_bound" json:"final_bound"`
+	Norm string `yaml:"norm" json:"norm" oneof:"layer|"`
+	// FinalBound, where positive, draws the actor's last layer from ±FinalBound (DDPG's 0.003), so that learning begins
+	// in the middle of the action space, or with all choices alike. 0 draws it as the other layers.
+	FinalBound float64 `yaml:"final_bound" json:"final_bound" range:"[0,1e6]"`
 
 	// ActorRate and CriticRate are Adam's learning rates.
-	ActorRate  float64 `yaml:"actor_rate" json:"actor_rate"`
-	CriticRate float64 `yaml:"critic_rate" json:"critic_rate"`
-	// RateFinal is the share of both learning rates that is left at the end of training; they fall linearly from its beginning.
-	RateFinal float64 `yaml:"rate_final" json:"rate_final"`
+	ActorRate  float64 `yaml:"actor_rate" json:"actor_rate" range:"(0,1]"`
+	CriticRate float64 `yaml:"critic_rate" json:"critic_rate" range:"(0,1]"`
+	// RateFinal is the share of both learning rates that is left at the end of training; they fall linearly from its
+	// beginning.
+	RateFinal float64 `yaml:"rate_final" json:"rate_final" range:"[0,1]"`
 	// Clip bounds the gradient norm of each agent's actor and critic; 0 leaves gradients as they are.
-	Clip float64 `yaml:"clip" json:"clip"`
+	Clip float64 `yaml:"clip" json:"clip" range:"[0,1e9]"`
 	// Gamma is the discount per step or, with GammaSeconds, per that time.
-	Gamma float64 `yaml:"gamma" json:"gamma"`
-	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds), for steps of unequal length.
-	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds"`
+	Gamma float64 `yaml:"gamma" json:"gamma" range:"[0,1]"`
+	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds), for steps of unequal
+	// length.
+	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds" range:"[0,1e12]"`
 	// Tau is the share of the soft target update: θ' ← θ' + Tau·(θ − θ').
-	Tau float64 `yaml:"tau" json:"tau"`
+	Tau float64 `yaml:"tau" json:"tau" range:"(0,1]"`
 	// RewardScale multiplies rewards before learning; metrics and episodes keep the environment's.
-	RewardScale float64 `yaml:"reward_scale" json:"reward_scale"`
+	RewardScale float64 `yaml:"reward_scale" json:"reward_scale" range:"(0,1e9]"`
 
 	// Batch is the number of transitions of an update, Replay the most that are kept.
-	Batch  int `yaml:"batch" json:"batch"`
-	Replay int `yaml:"replay" json:"replay"`
-	// Batches says whether all agents learn from one minibatch (shared) or each from its own (independent: MADDPG's code). The second costs more: each
-	// agent's target then needs all agents' next actions in its own minibatch. Only with joint and none.
-	Batches string `yaml:"batches" json:"batches"`
-	// RandomSteps is the number of steps at the beginning with uniformly random actions. Where all agents must do well together
-	// (one starved function makes a workflow late), hardly any random action is good, and there is nothing to learn from them.
-	RandomSteps int64 `yaml:"random_steps" json:"random_steps"`
+	Batch  int `yaml:"batch" json:"batch" range:"[1,2^24]"`
+	Replay int `yaml:"replay" json:"replay" range:"[1,2^40]"`
+	// Batches says whether all agents learn from one minibatch (shared) or each from its own (independent: MADDPG's
+	// code). The second costs more: each agent's target then needs all agents' next actions in its own minibatch. Only
+	// with joint and none.
+	Batches string `yaml:"batches" json:"batches" oneof:"shared|independent"`
+	// RandomSteps is the number of steps at the beginning with uniformly random actions. Where all agents must do well
+	// together (one starved function makes a workflow late), hardly any random action is good, and there is nothing to
+	// learn from them.
+	RandomSteps int64 `yaml:"random_steps" json:"random_steps" range:"[0,1e18]"`
 	// LearningStarts is the number of steps before the first update.
-	LearningStarts int64 `yaml:"learning_starts" json:"learning_starts"`
+	LearningStarts int64 `yaml:"learning_starts" json:"learning_starts" range:"[0,1e18]"`
 	// UpdateEvery is the number of steps between two bouts of learning, GradientSteps the number of updates in each.
-	UpdateEvery   int64 `yaml:"update_every" json:"update_every"`
-	GradientSteps int   `yaml:"gradient_steps" json:"gradient_steps"`
+	UpdateEvery   int64 `yaml:"update_every" json:"update_every" range:"[1,1e18]"`
+	GradientSteps int   `yaml:"gradient_steps" json:"gradient_steps" range:"[1,1e9]"`
 
-	// Noise is the standard deviation of the normal noise on continuous actions, in units of their range, and falls linearly to
-	// NoiseFinal over NoiseSteps steps (0: over the whole training).
-	Noise      float64 `yaml:"noise" json:"noise"`
-	NoiseFinal float64 `yaml:"noise_final" json:"noise_final"`
-	NoiseSteps int64   `yaml:"noise_steps" json:"noise_steps"`
+	// Noise is the standard deviation of the normal noise on continuous actions, in units of their range, and falls
+	// linearly to NoiseFinal over NoiseSteps steps (0: over the whole training).
+	Noise      float64 `yaml:"noise" json:"noise" range:"[0,10]"`
+	NoiseFinal float64 `yaml:"noise_final" json:"noise_final" range:"[0,10]"`
+	NoiseSteps int64   `yaml:"noise_steps" json:"noise_steps" range:"[0,1e18]"`
 	// NoiseLow and NoiseHigh bound noisy actions within [0, 1]; FaaSConf's code has 0.1 and 0.9.
-	NoiseLow  float64 `yaml:"noise_low" json:"noise_low"`
-	NoiseHigh float64 `yaml:"noise_high" json:"noise_high"`
+	NoiseLow  float64 `yaml:"noise_low" json:"noise_low" range:"[0,1)"`
+	NoiseHigh float64 `yaml:"noise_high" json:"noise_high" range:"(0,1]"`
 
 	// Temperature of the Gumbel-softmax. Only for choices.
-	Temperature float64 `yaml:"temperature" json:"temperature"`
+	Temperature float64 `yaml:"temperature" json:"temperature" range:"(0,1e6]"`
 	// Hard gives critics one-hot choices with the gradient of the relaxed ones (straight-through).
 	Hard bool `yaml:"hard" json:"hard"`
 	// LogitPenalty is the coefficient of mean(logits²) in the actor's loss (MADDPG's code): it keeps choices open, and
 	// continuous actions off their bounds, where the sigmoid has no slope and learning would stop.
-	LogitPenalty float64 `yaml:"logit_penalty" json:"logit_penalty"`
+	LogitPenalty float64 `yaml:"logit_penalty" json:"logit_penalty" range:"[0,1e6]"`
 
-	// Standardise subtracts running means from observations and divides by running deviations, per feature and, where agents
-	// have weights of their own, per agent. Policies keep them frozen.
+	// Standardise subtracts running means from observations and divides by running deviations, per feature and, where
+	// agents have weights of their own, per agent. Policies keep them frozen.
 	Standardise bool `yaml:"standardise" json:"standardise"`
 	// ObservationClip bounds standardised observations.
-	ObservationClip float64 `yaml:"observation_clip" json:"observation_clip"`
-	// Absent says that agents can be absent (inactive) in some steps. Their rewards, actions and gradients are then zero, an
-	// agent that leaves has ended, and losses are still means over the whole batch. Without it an absent agent is an
-	// error. With single it isn't needed: the one agent sees zeros.
+	ObservationClip float64 `yaml:"observation_clip" json:"observation_clip" range:"(0,1e9]"`
+	// Absent says that agents can be absent (inactive) in some steps. Their rewards, actions and gradients are then
+	// zero, an agent that leaves has ended, and losses are still means over the whole batch. Without it an absent agent
+	// is an error. With single it isn't needed: the one agent sees zeros.
 	Absent bool `yaml:"absent" json:"absent"`
 
 	// Safe is FaaSConf's safe exploration strategy.
@@ -138,61 +141,27 @@ func Default() Config {
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
-	var k check.Keys
-	k.OneOf("mix", c.Mix, Attention, Mean, Joint, Single, None)
-	k.OneOf("others", c.Others, Auto, Batch, Policy)
-	k.OneOf("batches", c.Batches, SharedBatch, Independent)
-	k.OneOf("activation", c.Activation, nets.ReLU, nets.Tanh)
-	k.OneOf("norm", c.Norm, nets.NoNorm, nets.LayerNorm)
-	if c.Mix == Attention {
-		k.OneOf("score", c.Score, nets.Exp, nets.Squared)
-	}
-	if err := k.Err(); err != nil {
+	if err := bounds.Check(&c); err != nil {
 		return err
 	}
 	if c.Others != Auto && (c.Mix == Single || c.Mix == None) {
-		return fmt.Errorf("others is %q, but with mix: %s no agent sees another's action; want %q", c.Others, c.Mix, Auto)
+		return bounds.Errorf("others", "is %q, but with mix: %s no agent sees another's action; want %q", c.Others, c.Mix, Auto)
 	}
 	if c.Batches == Independent {
 		switch {
 		case c.Mix != Joint && c.Mix != None:
-			return fmt.Errorf("mix is %q, want %s or %s with batches: %s: else agents see each other in one minibatch", c.Mix, Joint, None, c.Batches)
+			return bounds.Errorf("mix", "is %q, want %s or %s with batches: %s: else agents see each other in one minibatch", c.Mix, Joint, None, c.Batches)
 		case c.Others == Policy:
-			return fmt.Errorf("others is %q, want %s with batches: %s: the others' observations would have to be in one minibatch", c.Others, Batch, c.Batches)
+			return bounds.Errorf("others", "is %q, want %s with batches: %s: the others' observations would have to be in one minibatch", c.Others, Batch, c.Batches)
 		case c.Absent:
-			return fmt.Errorf("absent is true, want false with batches: %s: who was absent is not told apart by minibatch", c.Batches)
+			return bounds.Errorf("absent", "is true, want false with batches: %s: who was absent is not told apart by minibatch", c.Batches)
 		}
 	}
-	k.Widths("hidden", c.Hidden)
-	k.Within("keys", float64(c.Keys), 1, 1<<16)
-	k.Within("final_bound", c.FinalBound, 0, 1e6)
-	k.Above("actor_rate", c.ActorRate, 0, 1)
-	k.Above("critic_rate", c.CriticRate, 0, 1)
-	k.Within("rate_final", c.RateFinal, 0, 1)
-	k.Within("clip", c.Clip, 0, 1e9)
-	k.Within("gamma", c.Gamma, 0, 1)
-	k.Within("gamma_seconds", c.GammaSeconds, 0, 1e12)
-	k.Above("tau", c.Tau, 0, 1)
-	k.Above("reward_scale", c.RewardScale, 0, 1e9)
-	k.Within("batch", float64(c.Batch), 1, 1<<24)
-	k.Within("replay", float64(c.Replay), 1, 1<<40)
-	k.Within("random_steps", float64(c.RandomSteps), 0, 1e18)
-	k.Within("learning_starts", float64(c.LearningStarts), 0, 1e18)
-	k.Within("update_every", float64(c.UpdateEvery), 1, 1e18)
-	k.Within("gradient_steps", float64(c.GradientSteps), 1, 1e9)
-	k.Within("noise", c.Noise, 0, 10)
-	k.Within("noise_final", c.NoiseFinal, 0, 10)
-	k.Within("noise_steps", float64(c.NoiseSteps), 0, 1e18)
-	k.Within("noise_low", c.NoiseLow, 0, 1)
-	k.Above("noise_high", c.NoiseHigh, c.NoiseLow, 1)
-	k.Above("temperature", c.Temperature, 0, 1e6)
-	k.Within("logit_penalty", c.LogitPenalty, 0, 1e6)
-	k.Above("observation_clip", c.ObservationClip, 0, 1e9)
-	if err := k.Err(); err != nil {
-		return err
+	if c.NoiseLow >= c.NoiseHigh {
+		return bounds.Errorf("noise_high", "is %g, want more than noise_low, %g", c.NoiseHigh, c.NoiseLow)
 	}
 	if c.Batch > c.Replay {
-		return fmt.Errorf("batch is %d, want at most the %d transitions of replay", c.Batch, c.Replay)
+		return bounds.Errorf("batch", "is %d, want at most the %d transitions of replay", c.Batch, c.Replay)
 	}
 	return c.Safe.validate()
 }

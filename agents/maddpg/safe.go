@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -21,18 +22,18 @@ type Safe struct {
 	Price    string `yaml:"price" json:"price"`
 	Violated string `yaml:"violated" json:"violated"`
 	// Cheapest is the share τ of the feasible history that makes the range, the cheapest first.
-	Cheapest float64 `yaml:"cheapest" json:"cheapest"`
+	Cheapest float64 `yaml:"cheapest" json:"cheapest" range:"(0,1]"`
 	// Deviations is N in the range mean ± N·deviation of the prices in τ.
-	Deviations float64 `yaml:"deviations" json:"deviations"`
+	Deviations float64 `yaml:"deviations" json:"deviations" range:"(0,]"`
 	// Noise is the standard deviation of the noise on a safe action, which is bounded by Low and High.
-	Noise float64 `yaml:"noise" json:"noise"`
-	Low   float64 `yaml:"low" json:"low"`
-	High  float64 `yaml:"high" json:"high"`
+	Noise float64 `yaml:"noise" json:"noise" range:"[0,]"`
+	Low   float64 `yaml:"low" json:"low" range:"[0,1)"`
+	High  float64 `yaml:"high" json:"high" range:"(0,1]"`
 	// History is the number of feasible steps remembered, MinHistory the number before the first range.
-	History    int `yaml:"history" json:"history"`
-	MinHistory int `yaml:"min_history" json:"min_history"`
+	History    int `yaml:"history" json:"history" range:"[1,]"`
+	MinHistory int `yaml:"min_history" json:"min_history" range:"[1,]"`
 	// Violations is the number of steps that missed their objectives after which the range is made anew.
-	Violations int `yaml:"violations" json:"violations"`
+	Violations int `yaml:"violations" json:"violations" range:"[1,]"`
 }
 
 func defaultSafe() Safe {
@@ -47,19 +48,11 @@ func (s Safe) validate() error {
 	case !s.On:
 		return nil
 	case s.Price == "" || s.Violated == "":
-		return fmt.Errorf("safe.price is %q and safe.violated %q, want names of the environment's quantities", s.Price, s.Violated)
-	case !(s.Cheapest > 0 && s.Cheapest <= 1):
-		return fmt.Errorf("safe.cheapest is %g, want more than 0 and at most 1", s.Cheapest)
-	case !(s.Deviations > 0):
-		return fmt.Errorf("safe.deviations is %g, want more than 0", s.Deviations)
-	case !(s.Noise >= 0):
-		return fmt.Errorf("safe.noise is %g, want 0 or more", s.Noise)
-	case !(s.Low >= 0 && s.Low < s.High && s.High <= 1):
-		return fmt.Errorf("safe.low is %g and safe.high %g, want 0 ≤ low < high ≤ 1", s.Low, s.High)
-	case s.MinHistory < 1 || s.History < s.MinHistory:
-		return fmt.Errorf("safe.min_history is %d and safe.history %d, want 1 ≤ min_history ≤ history", s.MinHistory, s.History)
-	case s.Violations < 1:
-		return fmt.Errorf("safe.violations is %d, want at least 1", s.Violations)
+		return bounds.Errorf("safe.price", "is %q and safe.violated %q, want names of the environment's quantities", s.Price, s.Violated)
+	case s.Low >= s.High:
+		return bounds.Errorf("safe.low", "is %g, want less than safe.high, %g", s.Low, s.High)
+	case s.History < s.MinHistory:
+		return bounds.Errorf("safe.min_history", "is %d, want at most safe.history, %d", s.MinHistory, s.History)
 	}
 	return nil
 }

@@ -1,10 +1,8 @@
 package reinforce
 
 import (
-	"fmt"
-
-	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/graphs"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -13,8 +11,8 @@ const (
 	// Value is a learned value of the state.
 	Value = "value"
 	// Sequence is the mean return from the same step on, over the update's episodes of the same sequence. Episodes that
-	// have ended count as 0 (DeepRM). An environment whose episodes recur says which one it is in by a method Set() int;
-	// without it all episodes are of one sequence.
+	// have ended count as 0 (DeepRM). An environment whose episodes recur says which one it is in by a method Set()
+	// int; without it all episodes are of one sequence.
 	Sequence = "sequence"
 	// Counterfactual is what a rule would have earned in the choice's place, on a copy that meets the same future.
 	Counterfactual = "counterfactual"
@@ -28,51 +26,52 @@ const (
 // Config configures the learner.
 type Config struct {
 	// Hidden lists the widths of the hidden layers, of the policy and of the value.
-	Hidden []int `yaml:"hidden" json:"hidden"`
+	Hidden []int `yaml:"hidden" json:"hidden" range:"[1,]"`
 	// Activation of the hidden layers: relu or tanh.
-	Activation string `yaml:"activation" json:"activation"`
-	// FinalBound, where positive, draws the policy's last layer from ±FinalBound: all choices are then about as likely at
-	// the beginning.
-	FinalBound float64 `yaml:"final_bound" json:"final_bound"`
+	Activation string `yaml:"activation" json:"activation" oneof:"relu|tanh"`
+	// FinalBound, where positive, draws the policy's last layer from ±FinalBound: all choices are then about as likely
+	// at the beginning.
+	FinalBound float64 `yaml:"final_bound" json:"final_bound" range:"[0,1e6]"`
 	// Graph describes the networks where agents see a graph; hidden and activation are then not used.
 	Graph graphs.Net `yaml:"graph" json:"graph"`
 
 	// Baseline is value, sequence, counterfactual or none. The old spelling twin is read as counterfactual.
-	Baseline string `yaml:"baseline" json:"baseline"`
+	Baseline string `yaml:"baseline" json:"baseline" oneof:"value|sequence|counterfactual|none"`
 	// Lambda is λ of the λ-return: 1 is the Monte Carlo return, 0 the target of TD(0). Less than 1 needs a value.
-	Lambda float64 `yaml:"lambda" json:"lambda"`
+	Lambda float64 `yaml:"lambda" json:"lambda" range:"[0,1]"`
 	// Gamma is the discount per step or, with GammaSeconds, per that time.
-	Gamma float64 `yaml:"gamma" json:"gamma"`
-	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds): for steps of unequal length.
-	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds"`
+	Gamma float64 `yaml:"gamma" json:"gamma" range:"[0,1]"`
+	// GammaSeconds, where positive, discounts a step of t seconds by Gamma^(t/GammaSeconds): for steps of unequal
+	// length.
+	GammaSeconds float64 `yaml:"gamma_seconds" json:"gamma_seconds" range:"[0,1e12]"`
 	// RewardScale multiplies rewards before learning; metrics and episodes keep the environment's.
-	RewardScale float64 `yaml:"reward_scale" json:"reward_scale"`
+	RewardScale float64 `yaml:"reward_scale" json:"reward_scale" range:"(0,1e9]"`
 	// Standardise subtracts the mean of an update's advantages and divides by their deviation. Near the optimum this
 	// scales noise up.
 	Standardise bool `yaml:"standardise" json:"standardise"`
 	// Entropy is the coefficient of the policy's entropy in what is maximised.
-	Entropy float64 `yaml:"entropy" json:"entropy"`
+	Entropy float64 `yaml:"entropy" json:"entropy" range:"[0,1e6]"`
 
 	// Episodes is the number of finished trajectories in an update.
-	Episodes int `yaml:"episodes" json:"episodes"`
-	// Cut, where positive, ends a trajectory after that many steps and bootstraps from the value, so it needs one. 0 waits
-	// for the end of the episode.
-	Cut int `yaml:"cut" json:"cut"`
+	Episodes int `yaml:"episodes" json:"episodes" range:"[1,2^24]"`
+	// Cut, where positive, ends a trajectory after that many steps and bootstraps from the value, so it needs one. 0
+	// waits for the end of the episode.
+	Cut int `yaml:"cut" json:"cut" range:"[0,2^40]"`
 	// Rate and ValueRate are Adam's learning rates. Clip bounds the norm of each network's gradient; 0 does not clip.
-	Rate      float64 `yaml:"rate" json:"rate"`
-	ValueRate float64 `yaml:"value_rate" json:"value_rate"`
-	Clip      float64 `yaml:"clip" json:"clip"`
+	Rate      float64 `yaml:"rate" json:"rate" range:"(0,1]"`
+	ValueRate float64 `yaml:"value_rate" json:"value_rate" range:"(0,1]"`
+	Clip      float64 `yaml:"clip" json:"clip" range:"[0,1e9]"`
 	// Anneal is the fraction of both rates that is gone at the end of the planned training; they fall linearly. 0 keeps
 	// them.
-	Anneal float64 `yaml:"anneal" json:"anneal"`
+	Anneal float64 `yaml:"anneal" json:"anneal" range:"[0,1]"`
 	// ValueUpdates is the number of gradient steps of the value per update; the policy takes one.
-	ValueUpdates int `yaml:"value_updates" json:"value_updates"`
+	ValueUpdates int `yaml:"value_updates" json:"value_updates" range:"[1,2^20]"`
 	// Rows is the number of steps in one forward pass. It changes speed and rounding, not what is computed.
-	Rows int `yaml:"rows" json:"rows"`
+	Rows int `yaml:"rows" json:"rows" range:"[1,2^20]"`
 
-	// TargetTau, where positive, takes the values of next states from a target network, θ' ← θ' + TargetTau·(θ − θ') after
-	// each update. 0 takes them from the value itself.
-	TargetTau float64 `yaml:"target_tau" json:"target_tau"`
+	// TargetTau, where positive, takes the values of next states from a target network, θ' ← θ' + TargetTau·(θ − θ')
+	// after each update. 0 takes them from the value itself.
+	TargetTau float64 `yaml:"target_tau" json:"target_tau" range:"[0,1]"`
 	// Replay adds old trajectories to updates.
 	Replay Replay `yaml:"replay" json:"replay"`
 	// Twin is the rule of baseline: counterfactual.
@@ -86,7 +85,7 @@ type Rule struct {
 	// Policy is its name among the rivals, such as sjf, with its defaults.
 	Policy string `yaml:"policy" json:"policy"`
 	// Seconds is how long the copies are followed after a choice, in time of the environment.
-	Seconds float64 `yaml:"seconds" json:"seconds"`
+	Seconds float64 `yaml:"seconds" json:"seconds" range:"(0,1e9]"`
 }
 
 // Imitate is supervised learning before reinforcement learning. A policy that is not learned plays the episodes that
@@ -96,24 +95,24 @@ type Imitate struct {
 	// Policy is its name among the rivals, such as sjf, with its defaults. Empty imitates none.
 	Policy string `yaml:"policy" json:"policy"`
 	// Steps over all copies.
-	Steps int64 `yaml:"steps" json:"steps"`
+	Steps int64 `yaml:"steps" json:"steps" range:"[0,2^50]"`
 	// Episodes and Rate, where positive, replace the learner's own while it imitates: a teacher's actions have little
 	// noise, so that smaller batches and larger steps suit.
-	Episodes int     `yaml:"episodes" json:"episodes"`
-	Rate     float64 `yaml:"rate" json:"rate"`
+	Episodes int     `yaml:"episodes" json:"episodes" range:"[0,2^24]"`
+	Rate     float64 `yaml:"rate" json:"rate" range:"[0,1]"`
 	// Epochs is how often the policy learns from each batch while it imitates; 0 is once.
-	Epochs int `yaml:"epochs" json:"epochs"`
+	Epochs int `yaml:"epochs" json:"epochs" range:"[0,2^20]"`
 }
 
 // Replay is importance-weighted replay of trajectories. It is off by default: the weight of an old trajectory is a
 // product over its steps, soon near 0 or cut at Cap, so replay adds variance or bias.
 type Replay struct {
 	// Trajectories is the number of last trajectories kept; 0 keeps none, which is on-policy.
-	Trajectories int `yaml:"trajectories" json:"trajectories"`
+	Trajectories int `yaml:"trajectories" json:"trajectories" range:"[0,2^24]"`
 	// Draw is how many of them, drawn uniformly, each update adds to its own.
-	Draw int `yaml:"draw" json:"draw"`
+	Draw int `yaml:"draw" json:"draw" range:"[1,2^24]"`
 	// Cap bounds a trajectory's weight Π π(a|s)/π_old(a|s).
-	Cap float64 `yaml:"cap" json:"cap"`
+	Cap float64 `yaml:"cap" json:"cap" range:"(0,1e9]"`
 }
 
 // Default returns on-policy REINFORCE with a learned value by TD(λ).
@@ -129,45 +128,14 @@ func Default() Config {
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
 	c = c.normal()
-	var k check.Keys
-	k.OneOf("activation", c.Activation, nets.ReLU, nets.Tanh)
-	k.OneOf("baseline", c.Baseline, Value, Sequence, Counterfactual, None)
-	k.OneOf("graph.norm", c.Graph.Norm, nets.NoNorm, nets.LayerNorm)
-	k.Widths("hidden", c.Hidden)
-	k.Within("final_bound", c.FinalBound, 0, 1e6)
-	k.Within("graph.hidden", float64(c.Graph.Hidden), 1, 1<<16)
-	k.Within("graph.layers", float64(c.Graph.Layers), 0, 64)
-	k.Within("graph.dropout", c.Graph.Dropout, 0, 0.99)
-	k.Within("lambda", c.Lambda, 0, 1)
-	k.Within("gamma", c.Gamma, 0, 1)
-	k.Within("gamma_seconds", c.GammaSeconds, 0, 1e12)
-	k.Above("reward_scale", c.RewardScale, 0, 1e9)
-	k.Within("entropy", c.Entropy, 0, 1e6)
-	k.Within("episodes", float64(c.Episodes), 1, 1<<24)
-	k.Within("cut", float64(c.Cut), 0, 1<<40)
-	k.Above("rate", c.Rate, 0, 1)
-	k.Above("value_rate", c.ValueRate, 0, 1)
-	k.Within("clip", c.Clip, 0, 1e9)
-	k.Within("anneal", c.Anneal, 0, 1)
-	k.Within("value_updates", float64(c.ValueUpdates), 1, 1<<20)
-	k.Within("rows", float64(c.Rows), 1, 1<<20)
-	k.Within("target_tau", c.TargetTau, 0, 1)
-	k.Within("replay.trajectories", float64(c.Replay.Trajectories), 0, 1<<24)
-	k.Within("replay.draw", float64(c.Replay.Draw), 1, 1<<24)
-	k.Within("imitate.steps", float64(c.Imitate.Steps), 0, 1<<50)
-	k.Within("imitate.episodes", float64(c.Imitate.Episodes), 0, 1<<24)
-	k.Within("imitate.rate", c.Imitate.Rate, 0, 1)
-	k.Within("imitate.epochs", float64(c.Imitate.Epochs), 0, 1<<20)
-	k.Above("twin.seconds", c.Twin.Seconds, 0, 1e9)
-	k.Above("replay.cap", c.Replay.Cap, 0, 1e9)
-	if err := k.Err(); err != nil {
+	if err := bounds.Check(&c); err != nil {
 		return err
 	}
 	if c.Imitate.Policy == "" && c.Imitate.Steps > 0 {
-		return fmt.Errorf("imitate.steps is %d, want 0 without imitate.policy", c.Imitate.Steps)
+		return bounds.Errorf("imitate.steps", "is %d, want 0 without imitate.policy", c.Imitate.Steps)
 	}
 	if (c.Baseline == Counterfactual) != (c.Twin.Policy != "") {
-		return fmt.Errorf("twin.policy is %q with baseline: %s, want a rule where the baseline is %s and nowhere else",
+		return bounds.Errorf("twin.policy", "is %q with baseline: %s, want a rule where the baseline is %s and nowhere else",
 			c.Twin.Policy, c.Baseline, Counterfactual)
 	}
 	if c.Baseline == Value {
@@ -175,12 +143,12 @@ func (c Config) Validate() error {
 	}
 	switch {
 	case c.Lambda < 1:
-		return fmt.Errorf("lambda is %g, want 1 with baseline: %s, which has no value to bootstrap from",
+		return bounds.Errorf("lambda", "is %g, want 1 with baseline: %s, which has no value to bootstrap from",
 			c.Lambda, c.Baseline)
 	case c.Cut > 0 && c.Baseline != Counterfactual:
-		return fmt.Errorf("cut is %d, want 0 with baseline: %s, which has no value to bootstrap from", c.Cut, c.Baseline)
+		return bounds.Errorf("cut", "is %d, want 0 with baseline: %s, which has no value to bootstrap from", c.Cut, c.Baseline)
 	case c.TargetTau > 0:
-		return fmt.Errorf("target_tau is %g, want 0 with baseline: %s, which has no value", c.TargetTau, c.Baseline)
+		return bounds.Errorf("target_tau", "is %g, want 0 with baseline: %s, which has no value", c.TargetTau, c.Baseline)
 	}
 	return nil
 }

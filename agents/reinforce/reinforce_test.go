@@ -230,13 +230,13 @@ func TestPartsChangeNothing(t *testing.T) {
 
 func TestConfigRefused(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		`baseline is "mean"`:      func(c *Config) { c.Baseline = "mean" },
-		"lambda is 0.5, want 1":   func(c *Config) { c.Baseline, c.Lambda = None, 0.5 },
-		"cut is 5, want 0":        func(c *Config) { c.Baseline, c.Lambda, c.Cut = Sequence, 1, 5 },
-		"target_tau is 0.1":       func(c *Config) { c.Baseline, c.Lambda, c.TargetTau = None, 1, 0.1 },
-		"rate is NaN":             func(c *Config) { c.Rate = math.NaN() },
-		"replay.cap is 0":         func(c *Config) { c.Replay.Cap = 0 },
-		"episodes is 0, want at ": func(c *Config) { c.Episodes = 0 },
+		`baseline is "mean"`:                func(c *Config) { c.Baseline = "mean" },
+		"lambda is 0.5, want 1":             func(c *Config) { c.Baseline, c.Lambda = None, 0.5 },
+		"cut is 5, want 0":                  func(c *Config) { c.Baseline, c.Lambda, c.Cut = Sequence, 1, 5 },
+		"target_tau is 0.1":                 func(c *Config) { c.Baseline, c.Lambda, c.TargetTau = None, 1, 0.1 },
+		"rate is NaN":                       func(c *Config) { c.Rate = math.NaN() },
+		"replay.cap is 0":                   func(c *Config) { c.Replay.Cap = 0 },
+		"episodes is 0, want 1 to 16777216": func(c *Config) { c.Episodes = 0 },
 	} {
 		c := Default()
 		change(&c)
