@@ -1,18 +1,18 @@
 package classic
 
 import (
-	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 )
 
 // BanditConfig describes a bandit with normal rewards.
 type BanditConfig struct {
 	// Means are the arms' mean rewards.
-	Means []float64 `yaml:"means" json:"means"`
+	Means []float64 `yaml:"means" json:"means" range:"[-1e6,1e6]"`
 	// Deviation is that of every arm's reward.
-	Deviation float64 `yaml:"deviation" json:"deviation"`
+	Deviation float64 `yaml:"deviation" json:"deviation" range:"[0,1e6]"`
 }
 
 // DefaultBandit returns two arms, a fifth of a deviation apart from zero each way.
@@ -21,14 +21,9 @@ func DefaultBandit() BanditConfig { return BanditConfig{Means: []float64{0.2, -0
 // Validate names the first field that is wrong.
 func (c *BanditConfig) Validate() error {
 	if len(c.Means) < 2 {
-		return fmt.Errorf("means has %d arms, want at least 2", len(c.Means))
+		return bounds.Errorf("means", "has %d arms, want at least 2", len(c.Means))
 	}
-	for i, m := range c.Means {
-		if err := within(fmt.Sprintf("means[%d]", i), m, -1e6, 1e6); err != nil {
-			return err
-		}
-	}
-	return within("deviation", c.Deviation, 0, 1e6)
+	return bounds.Check(c)
 }
 
 // Gradient is that of the expected reward of the policy softmax(logits), by the logits: π_i·(μ_i − Σ_j π_j·μ_j).
@@ -52,8 +47,8 @@ func (c *BanditConfig) Gradient(logits []float64) []float64 {
 	return pi
 }
 
-// Bandit is a row of arms. An episode is one pull: the world ends with it, and the next seed is another pull. What is seen is
-// always 1.
+// Bandit is a row of arms. An episode is one pull: the world ends with it, and the next seed is another pull. What is
+// seen is always 1.
 type Bandit struct {
 	world
 	c BanditConfig

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -11,22 +12,22 @@ import (
 // CartPoleConfig configures [CartPole]. Its physics have no switches: they are what v1 means.
 type CartPoleConfig struct {
 	// MaxSteps is the length at which an episode is cut; Gymnasium's v1 has 500, v0 had 200.
-	MaxSteps int `yaml:"max_steps" json:"max_steps"`
+	MaxSteps int `yaml:"max_steps" json:"max_steps" range:"[1,2147483647]"`
 }
 
 // DefaultCartPole returns CartPole-v1.
 func DefaultCartPole() CartPoleConfig { return CartPoleConfig{MaxSteps: 500} }
 
 // Validate names the first field that is wrong.
-func (c *CartPoleConfig) Validate() error { return whole("max_steps", c.MaxSteps, 1, math.MaxInt32) }
+func (c *CartPoleConfig) Validate() error { return bounds.Check(c) }
 
-// CartPole is the cart with a pole of Barto, Sutton and Anderson (IEEE Transactions on Systems, Man and Cybernetics 13, 1983) as
-// Gymnasium's CartPole-v1 has it: its constants, its order of operations in float64, explicit Euler steps of 0.02 s, a reward of
-// 1 for every step.
+// CartPole is the cart with a pole of Barto, Sutton and Anderson (IEEE Transactions on Systems, Man and Cybernetics 13,
+// 1983) as Gymnasium's CartPole-v1 has it: its constants, its order of operations in float64, explicit Euler steps of
+// 0.02 s, a reward of 1 for every step.
 //
-// State: position (m), velocity (m/s), angle (rad), angular velocity (rad/s), seen as float32. Actions: push left (0) or right (1).
-// Terminated beyond 2.4 m or 12°, truncated after 500 steps. Reset draws all four from ±0.05; the options low and high
-// (float64) move these bounds.
+// State: position (m), velocity (m/s), angle (rad), angular velocity (rad/s), seen as float32. Actions: push left (0)
+// or right (1). Terminated beyond 2.4 m or 12°, truncated after 500 steps. Reset draws all four from ±0.05; the options
+// low and high (float64) move these bounds.
 type CartPole struct{ world }
 
 // Gymnasium's constants; length is half the pole's.

@@ -1,56 +1,48 @@
 package classic
 
 import (
-	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// LQRConfig describes a linear system with one state and one control, x' = a·x + b·u + noise·w, w standard normal, and its cost
-// q·x² + r·u² per step.
+// LQRConfig describes a linear system with one state and one control, x' = a·x + b·u + noise·w, w standard normal, and
+// its cost q·x² + r·u² per step.
 type LQRConfig struct {
 	// A and B are the system's coefficients.
-	A float64 `yaml:"a" json:"a"`
-	B float64 `yaml:"b" json:"b"`
+	A float64 `yaml:"a" json:"a" range:"[-2,2]"`
+	B float64 `yaml:"b" json:"b" range:"[-1e3,1e3]"`
 	// Q and R are the costs of state and control.
-	Q float64 `yaml:"q" json:"q"`
-	R float64 `yaml:"r" json:"r"`
+	Q float64 `yaml:"q" json:"q" range:"[0,1e6]"`
+	R float64 `yaml:"r" json:"r" range:"[1e-9,1e6]"`
 	// Noise is the deviation of the disturbance, Start that of the first state.
-	Noise float64 `yaml:"noise" json:"noise"`
-	Start float64 `yaml:"start" json:"start"`
-	// Bound is the largest control in either direction. The closed forms know no bound: keep it beyond what the best gain asks for.
-	Bound float64 `yaml:"bound" json:"bound"`
+	Noise float64 `yaml:"noise" json:"noise" range:"[0,1e3]"`
+	Start float64 `yaml:"start" json:"start" range:"[0,1e3]"`
+	// Bound is the largest control in either direction. The closed forms know no bound: keep it beyond what the best
+	// gain asks for.
+	Bound float64 `yaml:"bound" json:"bound" range:"[1e-9,1e6]"`
 	// Steps is the length of an episode.
-	Steps int `yaml:"steps" json:"steps"`
+	Steps int `yaml:"steps" json:"steps" range:"[1,100000]"`
 }
 
-// DefaultLQR returns an integrator with moderate noise. Its best gain, 0.62, practically never asks for more than Bound.
+// DefaultLQR returns an integrator with moderate noise. Its best gain, 0.62, practically never asks for more than
+// Bound.
 func DefaultLQR() LQRConfig {
 	return LQRConfig{A: 1, B: 1, Q: 1, R: 1, Noise: 0.3, Start: 0.5, Bound: 2, Steps: 50}
 }
 
 // Validate names the first field that is wrong.
 func (c *LQRConfig) Validate() error {
-	for _, f := range []struct {
-		key         string
-		got, lo, hi float64
-	}{
-		{"a", c.A, -2, 2}, {"q", c.Q, 0, 1e6}, {"r", c.R, 1e-9, 1e6}, {"noise", c.Noise, 0, 1e3}, {"start", c.Start, 0, 1e3},
-		{"bound", c.Bound, 1e-9, 1e6}, {"b", c.B, -1e3, 1e3},
-	} {
-		if err := within(f.key, f.got, f.lo, f.hi); err != nil {
-			return err
-		}
-	}
 	if c.B == 0 {
-		return fmt.Errorf("b is 0, want a system that can be controlled")
+		return bounds.Errorf("b", "is 0, want a system that can be controlled")
 	}
-	return whole("steps", c.Steps, 1, 100_000)
+	return bounds.Check(c)
 }
 
-// Riccati solves p = q + γa²p − (γabp)²/(r + γb²p), the discrete algebraic Riccati equation with a discount γ in (0, 1]. The best
-// control is −gain·x, and p·x² the discounted cost of an undisturbed start at x; undiscounted, p·noise² is the mean cost per step.
+// Riccati solves p = q + γa²p − (γabp)²/(r + γb²p), the discrete algebraic Riccati equation with a discount γ in (0,
+// 1]. The best control is −gain·x, and p·x² the discounted cost of an undisturbed start at x; undiscounted, p·noise² is
+// the mean cost per step.
 func (c *LQRConfig) Riccati(gamma float64) (p, gain float64) {
 	// A discount acts as a system that shrinks by √γ.
 	a2, ab, b2 := float64(gamma*c.A*c.A), float64(gamma*c.A*c.B), float64(gamma*c.B*c.B)

@@ -3,20 +3,20 @@ package classic
 import (
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // Physics and scales of [SpreadConfig].
 const (
-	// Legacy moves agents with their new velocity, as OpenAI's particle environments do and PettingZoo did; Current with their
-	// old one, as PettingZoo (since its issue 962) and MPE2 do.
+	// Legacy moves agents with their new velocity, as OpenAI's particle environments do and PettingZoo did; Current
+	// with their old one, as PettingZoo (since its issue 962) and MPE2 do.
 	Legacy  = "legacy"
 	Current = "current"
-	// OpenAI gives every agent the sum of all agents' rewards, each agent's collision with itself counted; PettingZoo (v3, MPE2)
-	// gives each a share of the common reward and of its own collisions with others.
+	// OpenAI gives every agent the sum of all agents' rewards, each agent's collision with itself counted; PettingZoo
+	// (v3, MPE2) gives each a share of the common reward and of its own collisions with others.
 	OpenAI     = "openai"
 	PettingZoo = "pettingzoo"
 )
@@ -24,44 +24,31 @@ const (
 // SpreadConfig configures [Spread].
 type SpreadConfig struct {
 	// Agents is the number of agents, and of landmarks.
-	Agents int `yaml:"agents" json:"agents"`
+	Agents int `yaml:"agents" json:"agents" range:"[1,10000]"`
 	// Steps is the length of an episode.
-	Steps int `yaml:"steps" json:"steps"`
+	Steps int `yaml:"steps" json:"steps" range:"[1,2147483647]"`
 	// Physics is legacy or current.
-	Physics string `yaml:"physics" json:"physics"`
+	Physics string `yaml:"physics" json:"physics" oneof:"legacy|current"`
 	// Reward is openai or pettingzoo. Returns of the two are on different scales: say which.
-	Reward string `yaml:"reward" json:"reward"`
+	Reward string `yaml:"reward" json:"reward" oneof:"openai|pettingzoo"`
 	// LocalRatio is the weight of an agent's own collisions under pettingzoo, in [0, 1].
-	LocalRatio float64 `yaml:"local_ratio" json:"local_ratio"`
+	LocalRatio float64 `yaml:"local_ratio" json:"local_ratio" range:"[0,1]"`
 }
 
-// DefaultSpread returns three agents for 25 steps on OpenAI's scale per agent, on which random actions return about −231.
+// DefaultSpread returns three agents for 25 steps on OpenAI's scale per agent, on which random actions return about
+// −231.
 func DefaultSpread() SpreadConfig {
 	return SpreadConfig{Agents: 3, Steps: 25, Physics: Legacy, Reward: OpenAI, LocalRatio: 0.5}
 }
 
 // Validate names the first field that is wrong.
-func (c *SpreadConfig) Validate() error {
-	switch {
-	case !slices.Contains([]string{Legacy, Current}, c.Physics):
-		return fmt.Errorf("physics is %q, want %q or %q", c.Physics, Legacy, Current)
-	case !slices.Contains([]string{OpenAI, PettingZoo}, c.Reward):
-		return fmt.Errorf("reward is %q, want %q or %q", c.Reward, OpenAI, PettingZoo)
-	}
-	if err := whole("agents", c.Agents, 1, 10_000); err != nil {
-		return err
-	}
-	if err := whole("steps", c.Steps, 1, math.MaxInt32); err != nil {
-		return err
-	}
-	return within("local_ratio", c.LocalRatio, 0, 1)
-}
+func (c *SpreadConfig) Validate() error { return bounds.Check(c) }
 
-// Spread is simple_spread of the multi-agent particle environments (Lowe et al., 2017): agents are to cover all landmarks
-// without bumping into one another.
+// Spread is simple_spread of the multi-agent particle environments (Lowe et al., 2017): agents are to cover all
+// landmarks without bumping into one another.
 //
-// An agent sees its velocity and position, every landmark and every other agent relative to itself, and two zeros for each other
-// agent, who is silent. It pushes nowhere (0), left, right, down or up (1 to 4). Episodes are truncated.
+// An agent sees its velocity and position, every landmark and every other agent relative to itself, and two zeros for
+// each other agent, who is silent. It pushes nowhere (0), left, right, down or up (1 to 4). Episodes are truncated.
 type Spread struct {
 	world
 	c SpreadConfig
@@ -70,7 +57,8 @@ type Spread struct {
 	push           []float64 // of the step at hand
 }
 
-// The particle world's constants. A contact's force is a softened penetration: contactForce·k·ln(1 + e^((2·radius − distance)/k)).
+// The particle world's constants. A contact's force is a softened penetration: contactForce·k·ln(1 + e^((2·radius −
+// distance)/k)).
 const (
 	interval     = 0.1
 	damping      = 0.25
@@ -129,7 +117,8 @@ func (s *Spread) Reset(seed uint64, options envs.Options, obs *envs.Observation)
 	return nil
 }
 
-// SetState puts agents and landmarks somewhere, [agents, 2] each, as at the beginning of an episode: to compare single steps.
+// SetState puts agents and landmarks somewhere, [agents, 2] each, as at the beginning of an episode: to compare single
+// steps.
 func (s *Spread) SetState(position, velocity, landmark []float64, obs *envs.Observation) error {
 	for _, part := range [][]float64{position, velocity, landmark} {
 		if len(part) != 2*s.c.Agents {

@@ -130,18 +130,3 @@ next:
 	}
 	return nil
 }
-
-// whole and within return an error where a configuration's value is out of range.
-func whole(key string, got, lo, hi int) error {
-	if got < lo || got > hi {
-		return fmt.Errorf("%s is %d, want %d to %d", key, got, lo, hi)
-	}
-	return nil
-}
-
-func within(key string, got, lo, hi float64) error {
-	if !(got >= lo && got <= hi) { // also for NaN
-		return fmt.Errorf("%s is %g, want %g to %g", key, got, lo, hi)
-	}
-	return nil
-}

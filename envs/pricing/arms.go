@@ -7,21 +7,22 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 )
 
 // ARMSConfig is what the paper leaves open of its scheduler.
 type ARMSConfig struct {
 	// Gamma weighs deficits in the score, and the work that a switched vGPU leaves behind.
-	Gamma float64 `yaml:"gamma" json:"gamma"`
-	// Requirement is slack (a queue must be served within half the SLA, for which the tier can wait) or literal (within the slot, eq. 14 as
-	// printed, which causes some ten times the activations).
-	Requirement string `yaml:"requirement" json:"requirement"`
+	Gamma float64 `yaml:"gamma" json:"gamma" range:"[0,1e6]"`
+	// Requirement is slack (a queue must be served within half the SLA, for which the tier can wait) or literal (within
+	// the slot, eq. 14 as printed, which causes some ten times the activations).
+	Requirement string `yaml:"requirement" json:"requirement" oneof:"slack|literal"`
 	// Penalty weighs what a function lacks by its tier's penalty; the printed score does not.
 	Penalty bool `yaml:"penalty" json:"penalty"`
-	// Donors of keep-alive vGPUs, where no vGPU is off, are functions that have more than they require (spare), or of these only those for which
-	// no job waits (empty). The paper has no such case.
-	Donors string `yaml:"donors" json:"donors"`
+	// Donors of keep-alive vGPUs, where no vGPU is off, are functions that have more than they require (spare), or of
+	// these only those for which no job waits (empty). The paper has no such case.
+	Donors string `yaml:"donors" json:"donors" oneof:"spare|empty"`
 	// Late counts jobs in the queue that are too late already.
 	Late bool `yaml:"late" json:"late"`
 }
@@ -44,17 +45,12 @@ func DefaultARMS() ARMSConfig {
 }
 
 // Validate reports the first field that is wrong.
-func (c *ARMSConfig) Validate() error {
-	return first(
-		number("gamma", c.Gamma, 0, 1e6), word("requirement", c.Requirement, SlackRequirement, LiteralRequirement),
-		word("donors", c.Donors, SpareDonors, EmptyDonors),
-	)
-}
+func (c *ARMSConfig) Validate() error { return bounds.Check(c) }
 
-// ARMS is the paper's scheduler (Algorithm 2) on the scheduling face. Stage 1 finds how many vGPUs each function requires (eq. 14) and,
-// in the order of a score, switches keep-alive vGPUs or activates transient ones, whichever is cheaper. Stage 2, the matching by
-// eqs. 15 and 16, is the world's own dispatch: a vGPU serves one function and a function has one tier, so that the priorities order
-// jobs of one deadline distance, by arrival.
+// ARMS is the paper's scheduler (Algorithm 2) on the scheduling face. Stage 1 finds how many vGPUs each function
+// requires (eq. 14) and, in the order of a score, switches keep-alive vGPUs or activates transient ones, whichever is
+// cheaper. Stage 2, the matching by eqs. 15 and 16, is the world's own dispatch: a vGPU serves one function and a
+// function has one tier, so that the priorities order jobs of one deadline distance, by arrival.
 type ARMS struct {
 	config                ARMSConfig
 	gpu, change           float64
@@ -101,7 +97,8 @@ func (p *ARMS) Reset(uint64) error {
 	return nil
 }
 
-// required is eq. 14 for one function: the vGPUs that serve its queue within the slots that its tier can wait, or its forecast.
+// required is eq. 14 for one function: the vGPUs that serve its queue within the slots that its tier can wait, or its
+// forecast.
 func (p *ARMS) required(o []float32) int32 {
 	q, w := float64(o[SeesQueue]), float64(o[SeesService])
 	if p.config.Late {
@@ -211,7 +208,8 @@ func (p *ARMS) step(seen, a []float32, f int, off, warm *int32, donor *int) bool
 		}
 		return true
 	}
-	// Where no vGPU is off, which Algorithm 2 does not foresee: reclaim an idle transient one of a function that has more than it requires.
+	// Where no vGPU is off, which Algorithm 2 does not foresee: reclaim an idle transient one of a function that has
+	// more than it requires.
 	for ; *donor < len(p.idle); *donor++ {
 		if g := *donor; g != f && p.idle[g] > 0 && p.active[g] > p.need[g] && p.queue[g] == 0 {
 			p.idle[g]--
@@ -229,8 +227,8 @@ func (p *ARMS) step(seen, a []float32, f int, off, warm *int32, donor *int) bool
 	return false
 }
 
-// keeper is the function whose keep-alive vGPU is the cheapest to switch to f, below a price: one of f's tier (eq. 10) that has more than it
-// requires. What it leaves behind is its queue.
+// keeper is the function whose keep-alive vGPU is the cheapest to switch to f, below a price: one of f's tier (eq. 10)
+// that has more than it requires. What it leaves behind is its queue.
 func (p *ARMS) keeper(seen []float32, f int, below float64) int {
 	best := none
 	tier := int(seen[f*Sees+SeesTier])

@@ -2,57 +2,61 @@ package pricing
 
 // Config says what the two faces are. The potential load may come from a workload.Config beside it.
 type Config struct {
-	// Profile is paper (eq. 1 as printed: every user buys something, so that profit has no bound in price) or outside-option (users may
-	// stay away, worth Demand.Outside to them).
-	Profile string `yaml:"profile" json:"profile"`
+	// Profile is paper (eq. 1 as printed: every user buys something, so that profit has no bound in price) or
+	// outside-option (users may stay away, worth Demand.Outside to them).
+	Profile string `yaml:"profile" json:"profile" oneof:"paper|outside-option"`
 	// VGPUs is N, up to 65,536.
-	VGPUs int `yaml:"vgpus" json:"vgpus"`
+	VGPUs int `yaml:"vgpus" json:"vgpus" range:"[1,2^16]"`
 	// Windows is the length of an episode, Slots that of a window.
-	Windows int `yaml:"windows" json:"windows"`
-	Slots   int `yaml:"slots" json:"slots"`
+	Windows int `yaml:"windows" json:"windows" range:"[1,2^20]"`
+	Slots   int `yaml:"slots" json:"slots" range:"[1,2^16]"`
 	// SlotSeconds is the length of a slot in seconds.
-	SlotSeconds float64 `yaml:"slot_seconds" json:"slot_seconds"`
+	SlotSeconds float64 `yaml:"slot_seconds" json:"slot_seconds" range:"[1e-3,86400]"`
 	// Tiers are the service tiers.
 	Tiers []Tier `yaml:"tiers" json:"tiers"`
-	// Zipf is the exponent of the functions' shares of their tier's jobs: function i of a tier gets 1/i^zipf of the first one's.
-	Zipf float64 `yaml:"zipf" json:"zipf"`
+	// Zipf is the exponent of the functions' shares of their tier's jobs: function i of a tier gets 1/i^zipf of the
+	// first one's.
+	Zipf float64 `yaml:"zipf" json:"zipf" range:"[0,10]"`
 	// Work is what measurements say of jobs.
 	Work Work `yaml:"work" json:"work"`
 	// Demand is what users want.
 	Demand Demand `yaml:"demand" json:"demand"`
 	// Burst is how single functions' arrivals burst.
 	Burst Burst `yaml:"burst" json:"burst"`
-	// Pool is reserved (keep-alive and transient vGPUs, as in the paper), elastic (transient ones only) or fixed (every vGPU is on in every
-	// slot).
-	Pool string `yaml:"pool" json:"pool"`
+	// Pool is reserved (keep-alive and transient vGPUs, as in the paper), elastic (transient ones only) or fixed (every
+	// vGPU is on in every slot).
+	Pool string `yaml:"pool" json:"pool" oneof:"reserved|elastic|fixed"`
 	// Layout is how vGPUs lie on GPUs.
 	Layout Layout `yaml:"layout" json:"layout"`
 	// Load is the number of slots without service that a cold load takes; a fraction is the probability of one more.
-	Load float64 `yaml:"load" json:"load"`
+	Load float64 `yaml:"load" json:"load" range:"[0,100]"`
 	// Preload has the keep-alive vGPUs of a new window stand ready at once; otherwise they load as others do.
 	Preload bool `yaml:"preload" json:"preload"`
-	// Late is how long a job that has missed its SLA may wait since its arrival, in multiples of the SLA; then it is dropped.
-	Late float64 `yaml:"late" json:"late"`
+	// Late is how long a job that has missed its SLA may wait since its arrival, in multiples of the SLA; then it is
+	// dropped.
+	Late float64 `yaml:"late" json:"late" range:"[1,100]"`
 	// Forecast is the weight of a slot's arrivals in the estimate of a function's rate.
-	Forecast float64 `yaml:"forecast" json:"forecast"`
+	Forecast float64 `yaml:"forecast" json:"forecast" range:"[0,1]"`
 	// Patience is the number of idle slots after which observations count a vGPU as patient.
-	Patience int `yaml:"patience" json:"patience"`
+	Patience int `yaml:"patience" json:"patience" range:"[1,2^16]"`
 	// Costs are prices of the provider's own, and how they are counted.
 	Costs Costs `yaml:"costs" json:"costs"`
-	// PriceMin and PriceMax bound the prices that may be asked, BaselineMax the keep-alive vGPUs of a tier (0: all vGPUs). What learners explore is
-	// what the bounds leave.
-	PriceMin    float64 `yaml:"price_min" json:"price_min"`
-	PriceMax    float64 `yaml:"price_max" json:"price_max"`
-	BaselineMax int     `yaml:"baseline_max" json:"baseline_max"`
+	// PriceMin and PriceMax bound the prices that may be asked, BaselineMax the keep-alive vGPUs of a tier (0: all
+	// vGPUs). What learners explore is what the bounds leave.
+	PriceMin    float64 `yaml:"price_min" json:"price_min" range:"[0,1e6]"`
+	PriceMax    float64 `yaml:"price_max" json:"price_max" range:"[0,1e6]"`
+	BaselineMax int     `yaml:"baseline_max" json:"baseline_max" range:"[0,2^16]"`
 	// Prices and Baselines, one for each tier, hold in the slots' face, and before a provider's first window.
-	Prices    []float64 `yaml:"prices" json:"prices"`
-	Baselines []int     `yaml:"baselines" json:"baselines"`
-	// Acts is what a scheduler decides for a function in a slot of the slots' face: counts (five numbers of vGPUs) or moves (one choice).
-	Acts string `yaml:"acts" json:"acts"`
-	// Rewards is whose cost an agent of the slots' face is rewarded with: shared (the whole slot's) or own (its function's).
-	Rewards string `yaml:"rewards" json:"rewards"`
-	// Scheduler names the policy that schedules inside the pricing face: arms, the paper's, or another one of the scheduling face, which
-	// package catalog makes.
+	Prices    []float64 `yaml:"prices" json:"prices" range:"[0,1e6]"`
+	Baselines []int     `yaml:"baselines" json:"baselines" range:"[0,2^16]"`
+	// Acts is what a scheduler decides for a function in a slot of the slots' face: counts (five numbers of vGPUs) or
+	// moves (one choice).
+	Acts string `yaml:"acts" json:"acts" oneof:"counts|moves"`
+	// Rewards is whose cost an agent of the slots' face is rewarded with: shared (the whole slot's) or own (its
+	// function's).
+	Rewards string `yaml:"rewards" json:"rewards" oneof:"shared|own"`
+	// Scheduler names the policy that schedules inside the pricing face: arms, the paper's, or another one of the
+	// scheduling face, which package catalog makes.
 	Scheduler string `yaml:"scheduler" json:"scheduler"`
 	// ARMS configures the paper's scheduler inside the pricing face.
 	ARMS ARMSConfig `yaml:"arms" json:"arms"`
@@ -77,43 +81,44 @@ const (
 // Tier is one service tier.
 type Tier struct {
 	// SLA is s_m, the slots within which a job must be done.
-	SLA int `yaml:"sla" json:"sla"`
+	SLA int `yaml:"sla" json:"sla" range:"[1,1000]"`
 	// Functions is how many functions belong to it.
-	Functions int `yaml:"functions" json:"functions"`
+	Functions int `yaml:"functions" json:"functions" range:"[1,4096]"`
 	// Service is the mean service length in slots, 1/mu, at least 1. Lengths are geometric, or as Lengths says.
-	Service float64 `yaml:"service" json:"service"`
+	Service float64 `yaml:"service" json:"service" range:"[1,100]"`
 	// Lengths replaces the geometric law: entry i is the probability of i+1 slots. Service is then ignored.
-	Lengths []float64 `yaml:"lengths,omitempty" json:"lengths,omitempty"`
+	Lengths []float64 `yaml:"lengths,omitempty" json:"lengths,omitempty" range:"[0,1]"`
 	// Demand is g_m, the billing units of a job.
-	Demand float64 `yaml:"demand" json:"demand"`
+	Demand float64 `yaml:"demand" json:"demand" range:"[0,1e6]"`
 	// Penalty is b_m, what a violated job costs.
-	Penalty float64 `yaml:"penalty" json:"penalty"`
+	Penalty float64 `yaml:"penalty" json:"penalty" range:"[0,1e9]"`
 	// Rate is r_m, what a keep-alive vGPU costs for a window.
-	Rate float64 `yaml:"rate" json:"rate"`
+	Rate float64 `yaml:"rate" json:"rate" range:"[0,1e9]"`
 }
 
 // Demand is what users want.
 type Demand struct {
-	// Source is workload (the arrivals of the experiment's workload, summed per window and scaled to Mean) or generated (a day's wave with
-	// noise).
-	Source string `yaml:"source" json:"source"`
-	// Mean is the mean potential load in jobs per slot; 0 takes the profile's 45, or 104 with the outside option, per 64 vGPUs.
-	Mean float64 `yaml:"mean" json:"mean"`
+	// Source is workload (the arrivals of the experiment's workload, summed per window and scaled to Mean) or generated
+	// (a day's wave with noise).
+	Source string `yaml:"source" json:"source" oneof:"workload|generated"`
+	// Mean is the mean potential load in jobs per slot; 0 takes the profile's 45, or 104 with the outside option, per
+	// 64 vGPUs.
+	Mean float64 `yaml:"mean" json:"mean" range:"[0,2^20]"`
 	// Start is the window of the load at which episodes start; -1 draws one for each. Loads that end begin anew.
-	Start int `yaml:"start" json:"start"`
-	// Alpha is the utility of a slot of SLA, Beta that of a unit of price taken away (eq. 1). A negative Alpha is what the published shares need;
-	// the paper's text reads as a positive one.
-	Alpha float64 `yaml:"alpha" json:"alpha"`
-	Beta  float64 `yaml:"beta" json:"beta"`
+	Start int `yaml:"start" json:"start" range:"[-1,2^20]"`
+	// Alpha is the utility of a slot of SLA, Beta that of a unit of price taken away (eq. 1). A negative Alpha is what
+	// the published shares need; the paper's text reads as a positive one.
+	Alpha float64 `yaml:"alpha" json:"alpha" range:"[-100,100]"`
+	Beta  float64 `yaml:"beta" json:"beta" range:"[0,100]"`
 	// Outside is the utility of staying away, with the outside option.
-	Outside float64 `yaml:"outside" json:"outside"`
+	Outside float64 `yaml:"outside" json:"outside" range:"[-100,100]"`
 	// Period, Amplitude, Phase, Noise and Floor shape generated loads: window t has
 	// mean·max(floor, 1 + amplitude·sin(2π·(t mod period)/period - phase) + noise·N(0, 1)).
-	Period    int     `yaml:"period" json:"period"`
-	Amplitude float64 `yaml:"amplitude" json:"amplitude"`
-	Phase     float64 `yaml:"phase" json:"phase"`
-	Noise     float64 `yaml:"noise" json:"noise"`
-	Floor     float64 `yaml:"floor" json:"floor"`
+	Period    int     `yaml:"period" json:"period" range:"[1,2^20]"`
+	Amplitude float64 `yaml:"amplitude" json:"amplitude" range:"[0,1]"`
+	Phase     float64 `yaml:"phase" json:"phase" range:"[-100,100]"`
+	Noise     float64 `yaml:"noise" json:"noise" range:"[0,10]"`
+	Floor     float64 `yaml:"floor" json:"floor" range:"[0,1]"`
 }
 
 // Sources of demand, as [Demand.Source] names them.
@@ -125,20 +130,20 @@ const (
 // Burst is how single functions' arrivals burst. Rates are scaled so that the mean stays.
 type Burst struct {
 	// Start is the probability that a burst begins, or begins anew, in a slot of a function.
-	Start float64 `yaml:"start" json:"start"`
+	Start float64 `yaml:"start" json:"start" range:"[0,1]"`
 	// Slots is how long it lasts.
-	Slots int `yaml:"slots" json:"slots"`
+	Slots int `yaml:"slots" json:"slots" range:"[1,2^16]"`
 	// Factor multiplies the rate in it.
-	Factor float64 `yaml:"factor" json:"factor"`
+	Factor float64 `yaml:"factor" json:"factor" range:"[1,100]"`
 }
 
 // Layout is how vGPUs lie on GPUs.
 type Layout struct {
 	// GPU is the number of vGPUs on a GPU; the last GPU may have fewer.
-	GPU int `yaml:"gpu" json:"gpu"`
-	// Warm says which vGPUs that are off can serve a function without a load: last (those that hosted it last) or shared (those on
-	// a GPU where another vGPU hosts it).
-	Warm string `yaml:"warm" json:"warm"`
+	GPU int `yaml:"gpu" json:"gpu" range:"[1,64]"`
+	// Warm says which vGPUs that are off can serve a function without a load: last (those that hosted it last) or
+	// shared (those on a GPU where another vGPU hosts it).
+	Warm string `yaml:"warm" json:"warm" oneof:"last|shared"`
 }
 
 // Which vGPUs are warm, as [Layout.Warm] names them.
@@ -150,16 +155,17 @@ const (
 // Costs are prices of the provider's own, and how they are counted.
 type Costs struct {
 	// GPU is c_gpu, of a transient vGPU in a slot; Switch is c_switch, of a change of function.
-	GPU    float64 `yaml:"gpu" json:"gpu"`
-	Switch float64 `yaml:"switch" json:"switch"`
+	GPU    float64 `yaml:"gpu" json:"gpu" range:"[0,1e9]"`
+	Switch float64 `yaml:"switch" json:"switch" range:"[0,1e9]"`
 	// Fixed is what a vGPU of a fixed pool costs for a window.
-	Fixed float64 `yaml:"fixed" json:"fixed"`
+	Fixed float64 `yaml:"fixed" json:"fixed" range:"[0,1e9]"`
 	// Revenue counts expected jobs (as the paper's formula), those that arrived, or those that were served.
-	Revenue string `yaml:"revenue" json:"revenue"`
-	// Deployed is transient (GPU is charged on those only, as the paper's text has it) or all (on every deployed vGPU, as its formula).
-	Deployed string `yaml:"deployed" json:"deployed"`
+	Revenue string `yaml:"revenue" json:"revenue" oneof:"expected|arrived|served"`
+	// Deployed is transient (GPU is charged on those only, as the paper's text has it) or all (on every deployed vGPU,
+	// as its formula).
+	Deployed string `yaml:"deployed" json:"deployed" oneof:"transient|all"`
 	// Switches is keep-alive (charged on those only, as the paper's text has it; in pools without them on all) or all.
-	Switches string `yaml:"switches" json:"switches"`
+	Switches string `yaml:"switches" json:"switches" oneof:"keep-alive|all"`
 }
 
 // Ways of counting, as [Costs] names them.

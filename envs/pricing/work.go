@@ -7,24 +7,26 @@ import (
 
 // Work is what real measurements say of jobs, in place of the tiers' constants.
 type Work struct {
-	// Service is profile (the tiers' service and lengths) or measured (a job is so many inferences of a model on a vGPU's share of a GPU).
-	Service string `yaml:"service" json:"service"`
-	// Latencies is a folder of measured latencies in HAS-GPU's format, a file MODEL_SM.json for each model and share of the GPU's
-	// multiprocessors, for service: measured.
+	// Service is profile (the tiers' service and lengths) or measured (a job is so many inferences of a model on a
+	// vGPU's share of a GPU).
+	Service string `yaml:"service" json:"service" oneof:"profile|measured"`
+	// Latencies is a folder of measured latencies in HAS-GPU's format, a file MODEL_SM.json for each model and share of
+	// the GPU's multiprocessors, for service: measured.
 	Latencies string `yaml:"latencies" json:"latencies"`
 	// Models selects models of the folder; empty takes all, by name. A tier's functions get them in turn.
 	Models []string `yaml:"models" json:"models"`
 	// Inferences is how many inferences a job is, in batches of Batch.
-	Inferences float64 `yaml:"inferences" json:"inferences"`
-	Batch      int     `yaml:"batch" json:"batch"`
-	// SM is a vGPU's share of a GPU's multiprocessors in percent; 0 is that of one of layout.gpu equal parts. Quota is its share of
-	// time in percent. Shares between measured ones are interpolated.
-	SM    float64 `yaml:"sm" json:"sm"`
-	Quota float64 `yaml:"quota" json:"quota"`
-	// Width is single (a request is a job on one vGPU) or pods (a request asks for as many vGPUs as one of the cluster's pods does, and is
-	// as many jobs that arrive together). The mean load in jobs stays.
-	Width string `yaml:"width" json:"width"`
-	// Pods is a table in the format of Alibaba's GPU cluster trace of 2023, with the columns num_gpu and gpu_milli, for width: pods.
+	Inferences float64 `yaml:"inferences" json:"inferences" range:"[1,1e9]"`
+	Batch      int     `yaml:"batch" json:"batch" range:"[1,2^16]"`
+	// SM is a vGPU's share of a GPU's multiprocessors in percent; 0 is that of one of layout.gpu equal parts. Quota is
+	// its share of time in percent. Shares between measured ones are interpolated.
+	SM    float64 `yaml:"sm" json:"sm" range:"[0,100]"`
+	Quota float64 `yaml:"quota" json:"quota" range:"[1,100]"`
+	// Width is single (a request is a job on one vGPU) or pods (a request asks for as many vGPUs as one of the
+	// cluster's pods does, and is as many jobs that arrive together). The mean load in jobs stays.
+	Width string `yaml:"width" json:"width" oneof:"single|pods"`
+	// Pods is a table in the format of Alibaba's GPU cluster trace of 2023, with the columns num_gpu and gpu_milli, for
+	// width: pods.
 	Pods string `yaml:"pods" json:"pods"`
 }
 
@@ -36,23 +38,13 @@ const (
 	PodsWidth       = "pods"
 )
 
-// defaultWork returns the paper profile's constants, and for measured ones a number of inferences that takes ResNet-50 1.14 slots of a minute
-// on a quarter of a V100: the profile's scale.
+// defaultWork returns the paper profile's constants, and for measured ones a number of inferences that takes ResNet-50
+// 1.14 slots of a minute on a quarter of a V100: the profile's scale.
 func defaultWork() Work {
 	return Work{Service: ProfileService, Inferences: 20000, Batch: 8, Quota: 100, Width: SingleWidth}
 }
 
 func (w *Work) validate() error {
-	if err := first(
-		word("work.service", w.Service, ProfileService, MeasuredService),
-		number("work.inferences", w.Inferences, 1, 1e9),
-		number("work.batch", float64(w.Batch), 1, 1<<16),
-		number("work.sm", w.SM, 0, 100),
-		number("work.quota", w.Quota, 1, 100),
-		word("work.width", w.Width, SingleWidth, PodsWidth),
-	); err != nil {
-		return err
-	}
 	if w.Service == MeasuredService && w.Latencies == "" {
 		return fieldError("work.latencies", `""`, "a folder of measured latencies where work.service is measured")
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/workflow"
 )
@@ -58,14 +59,14 @@ func newApp(c *Config) (*app, error) {
 	}
 	graph, ok := graphs[c.Workflow]
 	if !ok {
-		return nil, fieldError("workflow", fmt.Sprintf("%q", c.Workflow), "one of "+strings.Join(workflows, ", "))
+		return nil, bounds.Errorf("workflow", "is %q, want one of %s", c.Workflow, strings.Join(workflows, ", "))
 	}
 	flow, err := graph().Compile()
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
 	if flow.NumNodes() > maxNodes {
-		return nil, fieldError("graph", fmt.Sprintf("of %d nodes", flow.NumNodes()), fmt.Sprintf("at most %d", maxNodes))
+		return nil, bounds.Errorf("graph", "has %d nodes, want at most %d", flow.NumNodes(), maxNodes)
 	}
 	n := flow.NumFunctions()
 	a := &app{flow: flow, rng: mlRange, gated: make([]bool, n), unused: make([]bool, n), refs: make([]float64, n)}
@@ -83,7 +84,7 @@ func newApp(c *Config) (*app, error) {
 	}
 	for i, l := range c.Laws {
 		if !slices.Contains(flow.Functions(), l.Function) {
-			return nil, fieldError(fmt.Sprintf("laws[%d].function", i), fmt.Sprintf("%q", l.Function), "one of "+strings.Join(flow.Functions(), ", "))
+			return nil, bounds.Errorf(fmt.Sprintf("laws[%d].function", i), "is %q, want one of %s", l.Function, strings.Join(flow.Functions(), ", "))
 		}
 	}
 	// The references of the other workflows are ours: functions alone at full CPU, and Parallel's thresholds.

@@ -1,11 +1,9 @@
 package sizing
 
 import (
-	"fmt"
 	"math"
-	"slices"
-	"strings"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -14,25 +12,26 @@ import (
 // Config says what stoker/Sizing-v2 is. The load is a workload.Config beside it.
 type Config struct {
 	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12) or own, which is Graph.
-	Workflow string `yaml:"workflow" json:"workflow"`
-	// Graph is a workflow of one's own. Its functions need laws: FaaSConf's by their names, or those in Laws; and QoS must be given.
+	Workflow string `yaml:"workflow" json:"workflow" oneof:"sequential|parallel|branch|tcktapp|own"`
+	// Graph is a workflow of one's own. Its functions need laws: FaaSConf's by their names, or those in Laws; and QoS
+	// must be given.
 	Graph workflow.Graph `yaml:"graph,omitempty" json:"graph,omitzero"`
-	// Windows is the length of an episode; each window lasts 30 s. FaaSConf searches for 15 windows under static users and
-	// runs its trace for 170.
-	Windows int `yaml:"windows" json:"windows"`
+	// Windows is the length of an episode; each window lasts 30 s. FaaSConf searches for 15 windows under static users
+	// and runs its trace for 170.
+	Windows int `yaml:"windows" json:"windows" range:"[1,2^20]"`
 	// Warmup is the number of windows before an episode under Initial, so that the first observation is of something.
-	Warmup int `yaml:"warmup" json:"warmup"`
-	// Protocol is fresh (every window a new deployment: remove, deploy, wait, ramp up; as FaaSConf measured), continuous
-	// (instances, requests and queues carry on from window to window, resizing as a rolling update does) or auto: fresh for users in
-	// a closed loop, continuous for arrivals.
-	Protocol string `yaml:"protocol" json:"protocol"`
-	// Initial is the normalised configuration of every function before the first decision (without concurrency where that is not
-	// decided). Its middle is also what the fixed baseline holds.
-	Initial []float64 `yaml:"initial" json:"initial"`
+	Warmup int `yaml:"warmup" json:"warmup" range:"[0,1000]"`
+	// Protocol is fresh (every window a new deployment: remove, deploy, wait, ramp up; as FaaSConf measured),
+	// continuous (instances, requests and queues carry on from window to window, resizing as a rolling update does) or
+	// auto: fresh for users in a closed loop, continuous for arrivals.
+	Protocol string `yaml:"protocol" json:"protocol" oneof:"auto|fresh|continuous"`
+	// Initial is the normalised configuration of every function before the first decision (without concurrency where
+	// that is not decided). Its middle is also what the fixed baseline holds.
+	Initial []float64 `yaml:"initial" json:"initial" range:"[0,1]"`
 	// Start is the minute of the workload at which episodes start; -1 draws one for each.
-	Start float64 `yaml:"start" json:"start"`
+	Start float64 `yaml:"start" json:"start" range:"[-1,2^24]"`
 	// Users is the numbers of closed-loop users among which each episode draws one; empty takes the workload's number.
-	Users []int `yaml:"users" json:"users"`
+	Users []int `yaml:"users" json:"users" range:"[1,2^16]"`
 	// QoS is what a window must keep.
 	QoS QoS `yaml:"qos" json:"qos"`
 	// Reward is what the agents earn.
@@ -43,14 +42,15 @@ type Config struct {
 	Noise Noise `yaml:"noise" json:"noise"`
 	// Platform is what the functions run on.
 	Platform Platform `yaml:"platform" json:"platform"`
-	// MemoryLimit lets memory bound the requests in an instance, where a law says what one holds: resnet refuses what does not fit.
+	// MemoryLimit lets memory bound the requests in an instance, where a law says what one holds: resnet refuses what
+	// does not fit.
 	MemoryLimit bool `yaml:"memory_limit" json:"memory_limit"`
 	// Laws replaces the laws of functions.
 	Laws []FunctionLaw `yaml:"laws" json:"laws"`
 	// Features is paper (11 numbers per function, 10 where concurrency is not decided) or extended (five more).
-	Features string `yaml:"features" json:"features"`
-	// LoadKnown shows the load of the coming window in place of the last one's, as FaaSConf's dynamic experiment does. In a trace it
-	// is the expected number, not the drawn one.
+	Features string `yaml:"features" json:"features" oneof:"paper|extended"`
+	// LoadKnown shows the load of the coming window in place of the last one's, as FaaSConf's dynamic experiment does.
+	// In a trace it is the expected number, not the drawn one.
 	LoadKnown bool `yaml:"load_known" json:"load_known"`
 }
 
@@ -77,22 +77,22 @@ const (
 // QoS is the threshold of a window. What is 0 comes from the table of [Thresholds].
 type QoS struct {
 	// Latency is the most that the mean latency of successful requests may be, in seconds.
-	Latency float64 `yaml:"latency" json:"latency"`
+	Latency float64 `yaml:"latency" json:"latency" range:"[0,1e6]"`
 	// Count is the fewest successes of a window of closed-loop users.
-	Count int `yaml:"count" json:"count"`
+	Count int `yaml:"count" json:"count" range:"[0,2^30]"`
 	// Success is the smallest share of successes among the requests that end in a window of a trace.
-	Success float64 `yaml:"success" json:"success"`
+	Success float64 `yaml:"success" json:"success" range:"[0,1]"`
 }
 
 // Reward says what the agents earn.
 type Reward struct {
-	// Form is paper (-price·Price + QoS where it is kept), code (-price·Price - QoS where it is not) or local-global (the code's first
-	// form: half each agent's own price and latency, half the workflow's latency and throughput).
-	Form string `yaml:"form" json:"form"`
+	// Form is paper (-price·Price + QoS where it is kept), code (-price·Price - QoS where it is not) or local-global
+	// (the code's first form: half each agent's own price and latency, half the workflow's latency and throughput).
+	Form string `yaml:"form" json:"form" oneof:"paper|code|local-global"`
 	// Price is the weight of a USD per hour.
-	Price float64 `yaml:"price" json:"price"`
+	Price float64 `yaml:"price" json:"price" range:"[0,1e6]"`
 	// QoS is what keeping it is worth.
-	QoS float64 `yaml:"qos" json:"qos"`
+	QoS float64 `yaml:"qos" json:"qos" range:"[0,1e6]"`
 }
 
 // Forms of the reward, as [Reward.Form] names them.
@@ -104,41 +104,43 @@ const (
 
 // Price is what resources cost.
 type Price struct {
-	// CPU in USD per vCPU and hour, Memory in USD per 1000 MB and hour: 0.012 as in the code, exact on its data; the paper's text has
-	// 0.0123.
-	CPU    float64 `yaml:"cpu" json:"cpu"`
-	Memory float64 `yaml:"memory" json:"memory"`
-	// ExecTime multiplies each function's price by its mean execution time of the window in seconds, as Eq. 2 of the paper is
-	// written; code and data don't.
+	// CPU in USD per vCPU and hour, Memory in USD per 1000 MB and hour: 0.012 as in the code, exact on its data; the
+	// paper's text has 0.0123.
+	CPU    float64 `yaml:"cpu" json:"cpu" range:"[0,1e6]"`
+	Memory float64 `yaml:"memory" json:"memory" range:"[0,1e6]"`
+	// ExecTime multiplies each function's price by its mean execution time of the window in seconds, as Eq. 2 of the
+	// paper is written; code and data don't.
 	ExecTime bool `yaml:"exec_time" json:"exec_time"`
 }
 
 // Noise is what repetitions of a measurement differ by.
 type Noise struct {
 	// Request scales the deviation of a request's work from its mean: 1 as the laws have it, 0 none.
-	Request float64 `yaml:"request" json:"request"`
-	// Window is the coefficient of variation of a factor on all work of a function in a window: what neighbours and machines do.
-	Window float64 `yaml:"window" json:"window"`
+	Request float64 `yaml:"request" json:"request" range:"[0,100]"`
+	// Window is the coefficient of variation of a factor on all work of a function in a window: what neighbours and
+	// machines do.
+	Window float64 `yaml:"window" json:"window" range:"[0,10]"`
 }
 
 // Platform is what the functions run on: FaaSConf's testbed.
 type Platform struct {
 	// Nodes machines of CPU millicores and Memory MB each. A configuration that needs more than all of them is refused.
-	Nodes  int `yaml:"nodes" json:"nodes"`
-	CPU    int `yaml:"cpu" json:"cpu"`
-	Memory int `yaml:"memory" json:"memory"`
-	// Orchestrator is the time in seconds that a request spends outside its functions, Hop that of handing it to a function.
-	Orchestrator float64 `yaml:"orchestrator" json:"orchestrator"`
-	Hop          float64 `yaml:"hop" json:"hop"`
-	// ColdStart is the time in seconds until a new instance takes requests. Settle is the time between a fresh deployment and
-	// its load, Drain that after the load in which functions' latencies are still measured.
-	ColdStart float64 `yaml:"cold_start" json:"cold_start"`
-	Settle    float64 `yaml:"settle" json:"settle"`
-	Drain     float64 `yaml:"drain" json:"drain"`
+	Nodes  int `yaml:"nodes" json:"nodes" range:"[1,2^20]"`
+	CPU    int `yaml:"cpu" json:"cpu" range:"[250,2^30]"`
+	Memory int `yaml:"memory" json:"memory" range:"[128,2^30]"`
+	// Orchestrator is the time in seconds that a request spends outside its functions, Hop that of handing it to a
+	// function.
+	Orchestrator float64 `yaml:"orchestrator" json:"orchestrator" range:"[0.001,3600]"`
+	Hop          float64 `yaml:"hop" json:"hop" range:"[0,3600]"`
+	// ColdStart is the time in seconds until a new instance takes requests. Settle is the time between a fresh
+	// deployment and its load, Drain that after the load in which functions' latencies are still measured.
+	ColdStart float64 `yaml:"cold_start" json:"cold_start" range:"[0,3600]"`
+	Settle    float64 `yaml:"settle" json:"settle" range:"[0,3600]"`
+	Drain     float64 `yaml:"drain" json:"drain" range:"[0,3600]"`
 	// Timeout is the time in seconds after which a function gives a request up.
-	Timeout float64 `yaml:"timeout" json:"timeout"`
+	Timeout float64 `yaml:"timeout" json:"timeout" range:"[0,86400]"`
 	// OnFailure is continue (the workflow goes on with a spoilt input, as FaaSConf's handlers do) or abort.
-	OnFailure string `yaml:"on_failure" json:"on_failure"`
+	OnFailure string `yaml:"on_failure" json:"on_failure" oneof:"continue|abort"`
 }
 
 // What follows a function's failure, as [Platform.OnFailure] names it.
@@ -147,7 +149,8 @@ const (
 	AbortOnFailure    = "abort"
 )
 
-// rates returns the prices per millicore and MB. Both are decimal fractions: divided once, they round as the literals of FaaSConf's code do.
+// rates returns the prices per millicore and MB. Both are decimal fractions: divided once, they round as the literals
+// of FaaSConf's code do.
 func (p *Price) rates() perfmodel.Rates {
 	per := func(x float64) float64 { return math.Round(x*1e9) / 1e12 }
 	return perfmodel.Rates{CPU: per(p.CPU), Memory: per(p.Memory)}
@@ -168,10 +171,11 @@ func Default() Config {
 	}
 }
 
-// DefaultFactor scales the embedded Azure trace for the default configuration. With it the oracle keeps the QoS in nearly nine of ten
-// windows, and the configuration in the middle of the ranges in about half. From 0.25 to 1.2 the oracle does as well, at rising prices; but
-// from 0.8 the QoS costs more than the 5 USD/h at which the paper's reward would rather do without it, and below 0.4 the middle keeps
-// it too. The experiment is TestFactor in agents/baselines/sizing.
+// DefaultFactor scales the embedded Azure trace for the default configuration. With it the oracle keeps the QoS in
+// nearly nine of ten windows, and the configuration in the middle of the ranges in about half. From 0.25 to 1.2 the
+// oracle does as well, at rising prices; but from 0.8 the QoS costs more than the 5 USD/h at which the paper's reward
+// would rather do without it, and below 0.4 the middle keeps it too. The experiment is TestFactor in
+// agents/baselines/sizing.
 const DefaultFactor = 0.6
 
 // DefaultWorkload returns the embedded trace at [DefaultFactor].
@@ -181,86 +185,24 @@ func DefaultWorkload() workload.Config {
 	return w
 }
 
-// fieldError says what is wrong with a field, by its key in a file.
-func fieldError(key string, got any, want string) error {
-	return fmt.Errorf("%s is %v, want %s", key, got, want)
-}
-
 // Validate reports the first field that is wrong, by its key, and what would be right.
 func (c *Config) Validate() error {
-	number := func(key string, x, low, high float64) error {
-		if !(x >= low && x <= high) {
-			return fieldError(key, x, fmt.Sprintf("a number from %g to %g", low, high))
-		}
-		return nil
-	}
-	word := func(key, x string, allowed ...string) error {
-		if !slices.Contains(allowed, x) {
-			return fieldError(key, fmt.Sprintf("%q", x), "one of "+strings.Join(allowed, ", "))
-		}
-		return nil
-	}
-	p := &c.Platform
-	for _, err := range []error{
-		word("workflow", c.Workflow, workflows...),
-		number("windows", float64(c.Windows), 1, 1<<20),
-		number("warmup", float64(c.Warmup), 0, 1000),
-		word("protocol", c.Protocol, Auto, Fresh, Continuous),
-		number("start", c.Start, -1, 1<<24),
-		number("qos.latency", c.QoS.Latency, 0, 1e6),
-		number("qos.count", float64(c.QoS.Count), 0, 1<<30),
-		number("qos.success", c.QoS.Success, 0, 1),
-		word("reward.form", c.Reward.Form, PaperReward, CodeReward, LocalGlobalReward),
-		number("reward.price", c.Reward.Price, 0, 1e6),
-		number("reward.qos", c.Reward.QoS, 0, 1e6),
-		number("price.cpu", c.Price.CPU, 0, 1e6),
-		number("price.memory", c.Price.Memory, 0, 1e6),
-		number("noise.request", c.Noise.Request, 0, 100),
-		number("noise.window", c.Noise.Window, 0, 10),
-		number("platform.nodes", float64(p.Nodes), 1, 1<<20),
-		number("platform.cpu", float64(p.CPU), 250, 1<<30),
-		number("platform.memory", float64(p.Memory), 128, 1<<30),
-		// A request that fails at once is asked again at once: without some time between, a window would never end.
-		number("platform.orchestrator", p.Orchestrator, 0.001, 3600),
-		number("platform.hop", p.Hop, 0, 3600),
-		number("platform.cold_start", p.ColdStart, 0, 3600),
-		number("platform.settle", p.Settle, 0, 3600),
-		number("platform.drain", p.Drain, 0, 3600),
-		number("platform.timeout", p.Timeout, 0, 86400),
-		word("platform.on_failure", p.OnFailure, ContinueOnFailure, AbortOnFailure),
-		word("features", c.Features, PaperFeatures, ExtendedFeatures),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	for i, u := range c.Users {
-		if err := number(fmt.Sprintf("users[%d]", i), float64(u), 1, 1<<16); err != nil {
-			return err
-		}
+	if err := bounds.Check(c); err != nil {
+		return err
 	}
 	if own := c.Workflow == Own; own != (len(c.Graph.Nodes)+len(c.Graph.Edges) > 0) {
-		return fieldError("graph", map[bool]string{true: "empty", false: "given"}[own], "a graph where workflow is own, and only there")
+		return bounds.Errorf("graph", "is %s, want a graph where workflow is own, and only there",
+			map[bool]string{true: "empty", false: "given"}[own])
 	}
 	if c.Workflow == Own && (c.QoS.Latency == 0 || c.QoS.Count == 0 && c.QoS.Success == 0) {
-		return fieldError("qos", fmt.Sprintf("%+v", c.QoS), "a latency, and a count (users) or a share of successes (arrivals), where workflow is own")
-	}
-	for i := range c.Laws {
-		if err := c.Laws[i].Validate(); err != nil {
-			return fmt.Errorf("laws[%d] of %q: %w", i, c.Laws[i].Function, err)
-		}
+		return bounds.Errorf("qos", "is %+v, want a latency, and a count (users) or a share of successes (arrivals), where workflow is own", c.QoS)
 	}
 	want := 4
 	if c.Workflow == TcktApp {
 		want = 3
 	}
 	if len(c.Initial) < want || len(c.Initial) > 4 {
-		return fieldError("initial", fmt.Sprint(c.Initial), fmt.Sprintf("%d numbers: cpu, memory, replicas, concurrency", want))
-	}
-	for i, x := range c.Initial {
-		if err := number(fmt.Sprintf("initial[%d]", i), x, 0, 1); err != nil {
-			return err
-		}
+		return bounds.Errorf("initial", "is %v, want %d numbers: cpu, memory, replicas, concurrency", c.Initial, want)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 	"github.com/stoker-rl/stoker/envs/sim"
@@ -77,7 +78,7 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 		}
 	} else {
 		if len(c.Users) > 0 {
-			return nil, fieldError("users", c.Users, "none: the workload is not users in a closed loop")
+			return nil, bounds.Errorf("users", "is %v, want none: the workload is not users in a closed loop", c.Users)
 		}
 		if e.arrivals, err = source.Arrivals(0); err != nil {
 			return nil, err
@@ -86,11 +87,11 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 			return nil, fmt.Errorf("windows and warmup take %d windows of 30 s, but the workload has %d minutes, %d windows", need, source.Minutes(), have)
 		}
 		if last := float64(e.slots()-e.needed()) / 2; c.Start > last {
-			return nil, fieldError("start", c.Start, fmt.Sprintf("at most %g, so that the episode ends within the workload", last))
+			return nil, bounds.Errorf("start", "is %g, want at most %g, so that the episode ends within the workload", c.Start, last)
 		}
 	}
 	if e.refused(slices.Repeat([]Resources{e.initial()}, a.flow.NumFunctions())) {
-		return nil, fieldError("initial", fmt.Sprint(c.Initial), "a configuration within the platform's CPU and memory")
+		return nil, bounds.Errorf("initial", "is %v, want a configuration within the platform's CPU and memory", c.Initial)
 	}
 	for i := range a.laws {
 		e.noise = append(e.noise, newLogNormal(a.laws[i].CV*c.Noise.Request))

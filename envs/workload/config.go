@@ -20,37 +20,37 @@ const (
 type Config struct {
 	// Kind is azure2019 (the trace itself), calibrated (drawn from a fit to the trace), poisson, bursty, periodic
 	// or closed-loop.
-	Kind string `yaml:"kind" json:"kind"`
+	Kind string `yaml:"kind" json:"kind" oneof:"azure2019|calibrated|poisson|bursty|periodic|closed-loop"`
 	// Path is a folder in the trace publisher's format, for azure2019 and calibrated: the original files
-	// (invocations_per_function_md.anon.dNN.csv and their companions) or In-Vitro's samples (N_inv.csv, N_run.csv, N_mem.csv).
-	// Empty means the embedded 50-function sample.
+	// (invocations_per_function_md.anon.dNN.csv and their companions) or In-Vitro's samples (N_inv.csv, N_run.csv,
+	// N_mem.csv). Empty means the embedded 50-function sample.
 	Path string `yaml:"path" json:"path"`
 	// Sample is the N of In-Vitro's files, needed where the folder holds several. 0 means the only one.
-	Sample int `yaml:"sample" json:"sample"`
+	Sample int `yaml:"sample" json:"sample" range:"[0,]"`
 	// Days selects days of the original files, 1 to 14, joined in this order. Empty means all that are there.
-	Days []int `yaml:"days" json:"days"`
+	Days []int `yaml:"days" json:"days" range:"[1,99]"`
 	// Functions selects functions of the trace.
 	Functions Filter `yaml:"functions" json:"functions"`
 	// Streams is total (all functions' invocations as one stream) or function (one stream per function).
-	Streams string `yaml:"streams" json:"streams"`
+	Streams string `yaml:"streams" json:"streams" oneof:"total|function"`
 	// Minutes cuts the trace, before the split: from inclusive, to exclusive, counted from 0. Zero for both means all.
 	Minutes Range `yaml:"minutes" json:"minutes"`
 	// Split is all, train (the first part of the minutes) or test (the rest). Calibrated fits the part. Kinds without a
 	// trace have no parts; there train and test differ by their seeds alone.
-	Split string `yaml:"split" json:"split"`
+	Split string `yaml:"split" json:"split" oneof:"all|train|test"`
 	// TrainFraction is the share of the minutes that train has, in (0, 1).
-	TrainFraction float64 `yaml:"train_fraction" json:"train_fraction"`
+	TrainFraction float64 `yaml:"train_fraction" json:"train_fraction" range:"(0,1)"`
 	// Factor multiplies the trace's invocations per minute, and Rate. It has no effect on closed-loop.
-	Factor float64 `yaml:"factor" json:"factor"`
+	Factor float64 `yaml:"factor" json:"factor" range:"(0,]"`
 	// Placement says where in a minute a trace's invocations fall: exponential (anywhere, independently: the gaps of a
 	// Poisson process), uniform (one anywhere in each of n equal parts) or even (equal gaps).
-	Placement string `yaml:"placement" json:"placement"`
+	Placement string `yaml:"placement" json:"placement" oneof:"exponential|uniform|even"`
 	// Smooth is the width in minutes of the window over which calibrated averages the rate profile.
-	Smooth int `yaml:"smooth" json:"smooth"`
+	Smooth int `yaml:"smooth" json:"smooth" range:"[1,1440]"`
 	// Rate is the mean arrivals per second of poisson and periodic, and of bursty outside bursts.
-	Rate float64 `yaml:"rate" json:"rate"`
-	// Length is the minutes that poisson, bursty, periodic and calibrated last.
-	Length int `yaml:"length" json:"length"`
+	Rate float64 `yaml:"rate" json:"rate" range:"(0,]"`
+	// Length is the minutes that poisson, bursty, periodic and calibrated last, up to a century.
+	Length int `yaml:"length" json:"length" range:"[1,52704000]"`
 	// Burst shapes bursty.
 	Burst Burst `yaml:"burst" json:"burst"`
 	// Wave shapes periodic.
@@ -67,7 +67,7 @@ type Filter struct {
 	// In-Vitro's samples have none. Empty keeps all.
 	Triggers []string `yaml:"triggers" json:"triggers"`
 	// Top keeps the functions with the most invocations. 0 keeps all.
-	Top int `yaml:"top" json:"top"`
+	Top int `yaml:"top" json:"top" range:"[0,]"`
 }
 
 // Range is a range of minutes, from inclusive, to exclusive.
@@ -79,33 +79,33 @@ type Range struct {
 // Burst shapes the two-state Markov-modulated Poisson process.
 type Burst struct {
 	// Factor is how many times the rate is higher in a burst. Real peaks are 5 to 10.
-	Factor float64 `yaml:"factor" json:"factor"`
+	Factor float64 `yaml:"factor" json:"factor" range:"[1,]"`
 	// On is the mean length of a burst in seconds.
-	On float64 `yaml:"mean_on" json:"mean_on"`
+	On float64 `yaml:"mean_on" json:"mean_on" range:"[1,]"`
 	// Off is the mean time between bursts in seconds.
-	Off float64 `yaml:"mean_off" json:"mean_off"`
+	Off float64 `yaml:"mean_off" json:"mean_off" range:"[1,]"`
 }
 
 // Wave shapes the periodic process: rate * (1 + amplitude * sin(2 pi (t - phase) / period)).
 type Wave struct {
 	// Period in minutes; 1440 is a day.
-	Period float64 `yaml:"period" json:"period"`
+	Period float64 `yaml:"period" json:"period" range:"(0,]"`
 	// Amplitude relative to the mean rate, in [0, 1].
-	Amplitude float64 `yaml:"amplitude" json:"amplitude"`
+	Amplitude float64 `yaml:"amplitude" json:"amplitude" range:"[0,1]"`
 	// Phase in minutes: when the rate first rises through its mean.
-	Phase float64 `yaml:"phase" json:"phase"`
+	Phase float64 `yaml:"phase" json:"phase" range:"[,]"`
 }
 
 // UsersConfig describes users who each wait for an answer before they ask again.
 type UsersConfig struct {
 	// Count is the number of users.
-	Count int `yaml:"count" json:"count"`
+	Count int `yaml:"count" json:"count" range:"[1,]"`
 	// SpawnRate is how many users a second join until all are there, so many whole ones at a time.
-	SpawnRate float64 `yaml:"spawn_rate" json:"spawn_rate"`
+	SpawnRate float64 `yaml:"spawn_rate" json:"spawn_rate" range:"(0,]"`
 	// Think is the mean time in seconds between an answer and the next request.
-	Think float64 `yaml:"think" json:"think"`
+	Think float64 `yaml:"think" json:"think" range:"[0,1e9]"`
 	// ThinkLaw is constant, uniform (0 to twice the mean) or exponential.
-	ThinkLaw string `yaml:"think_law" json:"think_law"`
+	ThinkLaw string `yaml:"think_law" json:"think_law" oneof:"constant|uniform|exponential"`
 }
 
 // Default returns the embedded Azure trace as one stream at its own rate.

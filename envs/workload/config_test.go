@@ -47,7 +47,8 @@ func TestValidate(t *testing.T) {
 			change(&c)
 			err := c.Validate()
 			var fe *FieldError
-			if !errors.As(err, &fe) || fe.Field != field || !strings.HasPrefix(err.Error(), "workload."+field+" is ") || !strings.Contains(err.Error(), ", want ") {
+			if !errors.As(err, &fe) || strings.Split(fe.Field, "[")[0] != field ||
+				!strings.HasPrefix(err.Error(), "workload."+fe.Field+" is ") || !strings.Contains(err.Error(), ", want ") {
 				t.Errorf("%s, case %d: the error is %v", field, i, err)
 			}
 			if _, err := Open(c); err == nil {

@@ -1,5 +1,7 @@
 package workload
 
+import "github.com/stoker-rl/stoker/bounds"
+
 import "fmt"
 
 // ParseError says what is wrong in a file, where, and what would be right.
@@ -31,13 +33,18 @@ func (e *ParseError) Error() string {
 type FieldError struct {
 	// Field is the field's path as a configuration file spells it, for example "burst.factor".
 	Field string
-	Got   any
-	Want  string
+	// Text follows it: "is 0.5, want at least 1".
+	Text string
 }
 
-func (e *FieldError) Error() string {
-	if s, ok := e.Got.(string); ok {
-		return fmt.Sprintf("workload.%s is %q, want %s", e.Field, s, e.Want)
+func (e *FieldError) Error() string { return "workload." + e.Field + " " + e.Text }
+
+// Unwrap lets a reader of configurations find the field.
+func (e *FieldError) Unwrap() error { return &bounds.Error{Key: e.Field, Text: e.Text} }
+
+func wrong(field string, got any, want string) *FieldError {
+	if s, ok := got.(string); ok {
+		return &FieldError{field, fmt.Sprintf("is %q, want %s", s, want)}
 	}
-	return fmt.Sprintf("workload.%s is %v, want %s", e.Field, e.Got, e.Want)
+	return &FieldError{field, fmt.Sprintf("is %v, want %s", got, want)}
 }

@@ -29,9 +29,9 @@ func findFiles(fsys fs.FS, dir string, o ReadOptions) ([]dayFiles, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &FieldError{"path", dir, folderFormat + "; there is no such folder"}
+			return nil, wrong("path", dir, folderFormat+"; there is no such folder")
 		}
-		return nil, &FieldError{"path", dir, fmt.Sprintf("%s; %v", folderFormat, err)}
+		return nil, wrong("path", dir, fmt.Sprintf("%s; %v", folderFormat, err))
 	}
 	days, samples := map[int]*dayFiles{}, map[int]*dayFiles{}
 	set := func(in map[int]*dayFiles, key int, kind, name string) {
@@ -70,15 +70,15 @@ func findFiles(fsys fs.FS, dir string, o ReadOptions) ([]dayFiles, error) {
 	maps.DeleteFunc(samples, func(_ int, d *dayFiles) bool { return d.inv == "" })
 	switch {
 	case len(days) == 0 && len(samples) == 0:
-		return nil, &FieldError{"path", dir, folderFormat + "; no file of invocations is there"}
+		return nil, wrong("path", dir, folderFormat+"; no file of invocations is there")
 	case len(days) > 0 && (o.Sample == 0 || len(samples) == 0):
 		if o.Sample != 0 {
-			return nil, &FieldError{"sample", o.Sample, fmt.Sprintf("0, since %s holds the publisher's own files", dir)}
+			return nil, wrong("sample", o.Sample, fmt.Sprintf("0, since %s holds the publisher's own files", dir))
 		}
 		return chooseDays(days, dir, o.Days)
 	}
 	if len(o.Days) > 0 {
-		return nil, &FieldError{"days", o.Days, fmt.Sprintf("none, since %s holds In-Vitro's samples, which are of one day", dir)}
+		return nil, wrong("days", o.Days, fmt.Sprintf("none, since %s holds In-Vitro's samples, which are of one day", dir))
 	}
 	have := slices.Sorted(maps.Keys(samples))
 	if o.Sample == 0 && len(have) == 1 {
@@ -86,7 +86,7 @@ func findFiles(fsys fs.FS, dir string, o ReadOptions) ([]dayFiles, error) {
 	}
 	d, ok := samples[o.Sample]
 	if !ok || o.Sample == 0 && len(have) > 1 {
-		return nil, &FieldError{"sample", o.Sample, fmt.Sprintf("one of those in %s: %s", dir, join(have))}
+		return nil, wrong("sample", o.Sample, fmt.Sprintf("one of those in %s: %s", dir, join(have)))
 	}
 	return []dayFiles{*d}, nil
 }
@@ -97,7 +97,7 @@ func chooseDays(have map[int]*dayFiles, dir string, want []int) ([]dayFiles, err
 	if len(want) == 0 {
 		for i, d := range there {
 			if i > 0 && d != there[i-1]+1 {
-				return nil, &FieldError{"days", want, fmt.Sprintf("the days named, since %s holds day %d and day %d but not day %d", dir, there[i-1], d, there[i-1]+1)}
+				return nil, wrong("days", want, fmt.Sprintf("the days named, since %s holds day %d and day %d but not day %d", dir, there[i-1], d, there[i-1]+1))
 			}
 		}
 		want = there
@@ -106,7 +106,7 @@ func chooseDays(have map[int]*dayFiles, dir string, want []int) ([]dayFiles, err
 	for _, d := range want {
 		f, ok := have[d]
 		if !ok {
-			return nil, &FieldError{"days", d, fmt.Sprintf("one of those in %s: %s", dir, join(there))}
+			return nil, wrong("days", d, fmt.Sprintf("one of those in %s: %s", dir, join(there)))
 		}
 		out = append(out, *f)
 	}

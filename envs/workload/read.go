@@ -29,7 +29,7 @@ type ReadOptions struct {
 // In-Vitro's samples. Files of durations and of memory may be absent: the trace's report then says so.
 func ReadTrace(dir string, o ReadOptions) (*Trace, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, &FieldError{"path", dir, folderFormat + "; this is a file"}
+		return nil, wrong("path", dir, folderFormat+"; this is a file")
 	}
 	return readTrace(os.DirFS(dir), dir, o)
 }
@@ -90,7 +90,7 @@ func readTrace(fsys fs.FS, dir string, o ReadOptions) (*Trace, error) {
 		f.Counts = append(f.Counts, make([]uint32, l.t.Minutes-len(f.Counts))...)
 	}
 	if !o.Total && len(l.t.Functions) == 0 || o.Total && l.sum == nil {
-		return nil, &FieldError{"functions", o.Functions.String(), fmt.Sprintf("a filter that keeps some of the functions of %s", dir)}
+		return nil, wrong("functions", o.Functions.String(), fmt.Sprintf("a filter that keeps some of the functions of %s", dir))
 	}
 	if o.Total {
 		return l.total()

@@ -105,7 +105,7 @@ func (c *Config) openTrace() (*Trace, error) {
 		return nil, err
 	}
 	if r := c.Minutes; r.To > t.Minutes {
-		return nil, &FieldError{"minutes", fmt.Sprintf("%d to %d", r.From, r.To), fmt.Sprintf("a range within the trace's 0 to %d", t.Minutes)}
+		return nil, wrong("minutes", fmt.Sprintf("%d to %d", r.From, r.To), fmt.Sprintf("a range within the trace's 0 to %d", t.Minutes))
 	}
 	if t, err = t.Cut(c.Minutes); err != nil || c.Split == "all" {
 		return t, err
@@ -122,8 +122,8 @@ func (c *Config) checkPeak(t *Trace) error {
 	for i := range t.Functions {
 		for m, n := range t.Functions[i].Counts {
 			if float64(n)*c.Factor > maxPerMinute/2 { // half, since a calibrated minute may exceed the trace's busiest
-				return &FieldError{"factor", c.Factor, fmt.Sprintf("one that gives at most %d arrivals a minute; minute %d of %.12s has %d invocations",
-					maxPerMinute/2, m, t.Functions[i].Name, n)}
+				return wrong("factor", c.Factor, fmt.Sprintf("one that gives at most %d arrivals a minute; minute %d of %.12s has %d invocations",
+					maxPerMinute/2, m, t.Functions[i].Name, n))
 			}
 		}
 	}

@@ -133,7 +133,7 @@ func (t *Trace) Select(f Filter) (*Trace, error) {
 		s.Functions = top
 	}
 	if len(s.Functions) == 0 {
-		return nil, &FieldError{"functions", f.String(), fmt.Sprintf("a filter that keeps some of the %d functions of %s", len(t.Functions), t.Name)}
+		return nil, wrong("functions", f.String(), fmt.Sprintf("a filter that keeps some of the %d functions of %s", len(t.Functions), t.Name))
 	}
 	return &s, nil
 }
