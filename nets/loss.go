@@ -1,10 +1,72 @@
 package nets
 
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
 // Loss is a named loss. Its value for an agent is a mean over the batch, and what it writes as gradient is that
 // of the sum over agents, so that agents with their own parameters learn as if each were alone.
+//
+// All that package nets says of a loss is in this file. To add one, declare it here, list it in [Losses], and write its equation in each engine:
+// native/plain/loss.go, torch/loss.go and gorgonia/loss.go. The tests of all engines take their losses from [Losses].
 type Loss interface {
 	// LossName names the loss in errors and recordings.
 	LossName() string
+	// Args lists what the loss takes, in order; nil is any args.
+	Args() []LossArg
+	// Validate says which constant is out of its range.
+	Validate() error
+}
+
+// LossArg is what a loss takes as an arg.
+type LossArg uint8
+
+// Kinds of args. The first arg is always ArgAlike: the gradient is by it.
+const (
+	ArgAlike   LossArg = iota // numbers in the shape of the first arg
+	ArgColumn                 // a number for each sample, [agents, batch, 1], where the first arg is [agents, batch, n]
+	ArgChoice                 // such a column of numbers of choices, 0 to n−1
+	ArgLogProb                // such a column of logarithms of probabilities
+	ArgMask                   // 1 for a legal choice and 0 for others, [agents, batch, n]
+)
+
+// Losses lists every loss but [Custom], with constants that suit tests.
+func Losses() []Loss {
+	return []Loss{
+		SquaredError{}, Huber{Delta: 0.8}, Ascent{}, Penalty{Coef: 0.3},
+		PolicyGradient{}, PolicyGradient{Entropy: 0.2}, ClippedSurrogate{Clip: 0.2, Entropy: 0.1},
+	}
+}
+
+// CheckLoss says what keeps a loss from being computed with a value and args of some shapes; nil where nothing does.
+func CheckLoss(l Loss, value []int, args [][]int) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%s has no args, want at least 1", l.LossName())
+	}
+	first := args[0]
+	if len(first) == 0 || product(first) == 0 || !slices.Equal(value, first[:1]) {
+		return fmt.Errorf("%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]", l.LossName(), value, first)
+	}
+	kinds := l.Args()
+	if kinds != nil && len(args) != len(kinds) {
+		return fmt.Errorf("%s has %d args, want %d", l.LossName(), len(args), len(kinds))
+	}
+	for i, kind := range kinds {
+		got := args[i]
+		if kind == ArgAlike || kind == ArgMask {
+			if !slices.Equal(got, first) {
+				return fmt.Errorf("%s: arg %d has shape %v, want %v", l.LossName(), i, got, first)
+			}
+		} else if len(first) != 3 || len(got) != 3 || got[0] != first[0] || got[1] != first[1] || got[2] != 1 {
+			return fmt.Errorf("%s: arg %d has shape %v and arg 0 %v, want [agents batch 1] and [agents batch n]", l.LossName(), i, got, first)
+		}
+	}
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", l.LossName(), err)
+	}
+	return nil
 }
 
 // SquaredError is L = mean((x − y)²). Args: x, y.
@@ -56,3 +118,68 @@ func (ClippedSurrogate) LossName() string { return "clipped surrogate" }
 
 // LossName implements [Loss].
 func (c Custom) LossName() string { return c.Name }
+
+// Lists of args are made once: a loss is computed without allocating.
+var (
+	argsOne       = []LossArg{ArgAlike}
+	argsTwo       = []LossArg{ArgAlike, ArgAlike}
+	argsPolicy    = []LossArg{ArgAlike, ArgChoice, ArgColumn, ArgMask}
+	argsSurrogate = []LossArg{ArgAlike, ArgChoice, ArgColumn, ArgMask, ArgLogProb}
+)
+
+// Args implements [Loss].
+func (SquaredError) Args() []LossArg { return argsTwo }
+
+// Args implements [Loss].
+func (Huber) Args() []LossArg { return argsTwo }
+
+// Args implements [Loss].
+func (Ascent) Args() []LossArg { return argsOne }
+
+// Args implements [Loss].
+func (Penalty) Args() []LossArg { return argsOne }
+
+// Args implements [Loss].
+func (PolicyGradient) Args() []LossArg { return argsPolicy }
+
+// Args implements [Loss].
+func (ClippedSurrogate) Args() []LossArg { return argsSurrogate }
+
+// Args implements [Loss]: any.
+func (Custom) Args() []LossArg { return nil }
+
+// Validate implements [Loss].
+func (SquaredError) Validate() error { return nil }
+
+// Validate implements [Loss].
+func (h Huber) Validate() error {
+	if !(h.Delta > 0) {
+		return fmt.Errorf("delta is %g, want it positive", h.Delta)
+	}
+	return nil
+}
+
+// Validate implements [Loss].
+func (Ascent) Validate() error { return nil }
+
+// Validate implements [Loss].
+func (Penalty) Validate() error { return nil }
+
+// Validate implements [Loss].
+func (PolicyGradient) Validate() error { return nil }
+
+// Validate implements [Loss].
+func (c ClippedSurrogate) Validate() error {
+	if !(c.Clip >= 0) {
+		return fmt.Errorf("clip is %g, want 0 or more", c.Clip)
+	}
+	return nil
+}
+
+// Validate implements [Loss].
+func (c Custom) Validate() error {
+	if c.Func == nil {
+		return errors.New("no function")
+	}
+	return nil
+}

@@ -1,6 +1,9 @@
 package nets
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Ways in which an agent sees the others.
 const (
@@ -67,6 +70,16 @@ func (m MeanField) SeenWidth() int {
 		return m.Agents * m.OwnWidth()
 	}
 	return 2 * m.OwnWidth()
+}
+
+// SeesSelf says whether an agent lists itself among its neighbours.
+func (m MeanField) SeesSelf() bool {
+	for i, list := range m.Neighbours {
+		if slices.Contains(list, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // Parameters implements [Arch]: the MLP's, then for Attention query.weight and key.weight, each [own, Keys].

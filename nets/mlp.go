@@ -20,11 +20,14 @@ const (
 )
 
 // Norms between a hidden layer's activation and the next layer: NoNorm, or LayerNorm (Ba et al., 2016) with a learned gain
-// and offset and epsilon 1e-5.
+// and offset.
 const (
 	NoNorm    = ""
 	LayerNorm = "layer"
 )
+
+// LayerNormEpsilon is added to LayerNorm's variance.
+const LayerNormEpsilon = 1e-5
 
 // MLP is a stack of fully connected layers per agent. Its inputs are concatenated in order.
 type MLP struct {

@@ -24,7 +24,7 @@ type sampler struct {
 
 // sharer is an engine that lends its threads between updates: it does parts side by side, no two on one worker.
 type sharer interface {
-	Share(parts int, part func(i, w int))
+	Parallel(parts int, part func(i, w int))
 	Workers() int
 }
 
@@ -39,7 +39,7 @@ func newSampler(m *memory, u *update, std *standardiser, batch *rng.Stream, nois
 	workers := 1
 	s.share = alone
 	if e, ok := u.e.(sharer); ok {
-		workers, s.share = e.Workers(), e.Share
+		workers, s.share = e.Workers(), e.Parallel
 	}
 	s.rows = make([][]float32, workers)
 	for w := range s.rows {

@@ -112,7 +112,7 @@ func (b *builder) separate(u *update, p *problem, head nets.Net) *separate {
 	a.record = b.e.Record("maddpg: targets' actions", func() { a.chosen = a.policy.act(a.s2, a.noise2) })
 	a.part, a.share = a.hand, alone
 	if e, ok := b.e.(sharer); ok {
-		a.share = e.Share
+		a.share = e.Parallel
 	}
 	return a
 }

@@ -168,7 +168,9 @@ func TestErrors(t *testing.T) {
 
 type foreignLoss struct{}
 
-func (foreignLoss) LossName() string { return "foreign" }
+func (foreignLoss) LossName() string     { return "foreign" }
+func (foreignLoss) Args() []nets.LossArg { return nil }
+func (foreignLoss) Validate() error      { return nil }
 
 type foreignArch struct{ nets.MLP }
 

@@ -19,26 +19,6 @@ func BenchmarkForward(b *testing.B) {
 	noError(b, e)
 }
 
-// The product that layers of 64 are made of, in its three forms.
-func BenchmarkProduct(b *testing.B) {
-	const n = 64
-	s := rng.NewStream(1, "product")
-	m := make([][]float32, 3)
-	for i := range m {
-		m[i] = make([]float32, n*n)
-		convert(m[i], normal(s, n*n))
-	}
-	for name, t := range map[string][2]bool{"forward": {false, false}, "weights": {true, false}, "inputs": {false, true}} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				mul32(t[0], t[1], n, n, n, m[0], n, m[1], n, m[2], n)
-			}
-			b.ReportMetric(2*n*n*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
-}
-
 // One whole update of attention mean-field MADDPG: critic step, actor step, soft targets. Sizes are those of a FaaSConf
 // workflow: 10 states and 4 actions per agent, attention 32 wide, two hidden layers of 64, about four neighbours.
 func BenchmarkUpdate(b *testing.B) {

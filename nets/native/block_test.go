@@ -9,11 +9,17 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
+// blocks is what tensors of this engine can do beside package nets' contract.
+type blocks interface {
+	SetBlock(agent, row, rows, from, width int, src []float32, stride int)
+	GetBlock(agent, row, rows int, dst []float32)
+}
+
 // A tensor that is set block by block, from rows of something larger, holds what Set brings at once, and gives it back block by block: in tiles of all sizes, with blocks that begin
 // and end anywhere, and in plain Go.
 func TestSetBlock(t *testing.T) {
 	s := rng.NewStream(1, "blocks")
-	for _, o := range []Options{{}, {Kernels: goTiles}, {Kernels: plain}, {DType: nets.Float64}} {
+	for _, o := range []Options{{}, {Kernels: Reference}, {Kernels: Go}, {DType: nets.Float64}} {
 		for _, shape := range [][3]int{{1, 1, 3}, {2, 17, 5}, {3, 100, 7}, {5, 64, 10}, {3, 300, 18}} {
 			e := New(o)
 			agents, batch, width := shape[0], shape[1], shape[2]
@@ -38,9 +44,7 @@ func TestSetBlock(t *testing.T) {
 						n = n / 64 * 64
 					}
 					split := s.IntN(width + 1)
-					set := got.(interface {
-						SetBlock(agent, row, rows, from, width int, src []float32, stride int)
-					}).SetBlock
+					set := got.(blocks).SetBlock
 					set(a, row, n, 0, split, rows[row*stride+2+a*width:], stride)
 					if split < width {
 						set(a, row, n, split, width-split, rows[row*stride+2+a*width+split:], stride)
@@ -52,9 +56,7 @@ func TestSetBlock(t *testing.T) {
 				for row := 0; row < batch; {
 					n := min(1+s.IntN(90), batch-row)
 					block := make([]float32, n*width)
-					got.(interface {
-						GetBlock(agent, row, rows int, dst []float32)
-					}).GetBlock(a, row, n, block)
+					got.(blocks).GetBlock(a, row, n, block)
 					if whole := x[(a*batch+row)*width:][:n*width]; !slices.Equal(block, whole) {
 						t.Errorf("%+v, %v: samples %d to %d of agent %d are %v, want %v", o, shape, row, row+n, a, block, whole)
 					}
@@ -71,7 +73,7 @@ func TestSetBlock(t *testing.T) {
 
 func TestSetBlockRefuses(t *testing.T) {
 	e := New(Options{})
-	x := e.NewTensor(2, 20, 3).(*tensor[float32])
+	x := e.NewTensor(2, 20, 3).(blocks)
 	src := make([]float32, 100)
 	for _, c := range [][6]int{{2, 0, 1, 0, 1, 5}, {-1, 0, 1, 0, 1, 5}, {0, 19, 2, 0, 1, 5}, {0, 0, 1, 2, 2, 5}, {0, 0, 20, 0, 3, 6}, {0, -1, 1, 0, 1, 5}, {0, 0, 1, 0, 1, -1}} {
 		x.SetBlock(c[0], c[1], c[2], c[3], c[4], src, c[5])
@@ -93,7 +95,7 @@ func TestSetBlockRefuses(t *testing.T) {
 func BenchmarkSetBlock(b *testing.B) {
 	const agents, batch, width, stride = 3, 1024, 54, 135
 	e := New(Options{})
-	x := e.NewTensor(agents, batch, width).(*tensor[float32])
+	x := e.NewTensor(agents, batch, width).(blocks)
 	src := make([]float32, batch*stride)
 	b.SetBytes(4 * agents * batch * width)
 	b.ReportAllocs()

@@ -104,7 +104,9 @@ func TestErrors(t *testing.T) {
 
 type foreignLoss struct{}
 
-func (foreignLoss) LossName() string { return "foreign" }
+func (foreignLoss) LossName() string     { return "foreign" }
+func (foreignLoss) Args() []nets.LossArg { return nil }
+func (foreignLoss) Validate() error      { return nil }
 
 // The first failure sticks: what follows does nothing, and Err forgets it.
 func TestSticky(t *testing.T) {

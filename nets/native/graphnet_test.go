@@ -76,7 +76,7 @@ func TestGraphFloat32(t *testing.T) {
 
 // graphFamilies are the kernels to test here.
 func graphFamilies() []string {
-	names := []string{plain, goTiles}
+	names := []string{Go, Reference}
 	for _, k := range []string{"avx2", "avx512"} {
 		if _, err := kernels(k); err == nil {
 			names = append(names, k)
@@ -108,7 +108,7 @@ func TestGraphSameBits(t *testing.T) {
 		c := netstest.Graphs()[name]
 		var want *netstest.GraphResult
 		for _, kernels := range graphFamilies() {
-			if kernels == plain || kernels == goTiles {
+			if kernels == Go || kernels == Reference {
 				continue
 			}
 			for _, threads := range []int{1, 2, 5} {

@@ -39,7 +39,9 @@ func TestGraphIsPyTorchGeometrics(t *testing.T) {
 	b.AddGraph()
 	for k, x := range golden.Features {
 		f := make([]float32, len(x))
-		convert(f, x)
+		for i, v := range x {
+			f[i] = float32(v)
+		}
 		if err := b.AddNodes(k, f); err != nil {
 			t.Fatal(err)
 		}

@@ -110,9 +110,9 @@ func TestGraphErrors(t *testing.T) {
 		}
 		_, err := New(Options{}).NewAdam(x.Net, nets.Adam{})
 		wantError(t, err, "NewAdam", "one of this engine")
-		_, err = e.NewAdam((*graphNet[float32])(nil), nets.Adam{})
+		_, err = e.NewAdam(nil, nets.Adam{})
 		wantError(t, err, "NewAdam", "one of this engine")
-		if kernels != plain { // plain Go calls the function each time
+		if kernels != Go { // plain Go calls the function each time
 			wantError(t, e.Record("graph", forward).Run(), "Forward", "within a recorded update")
 		}
 		debug := New(Options{Kernels: kernels, Debug: true})

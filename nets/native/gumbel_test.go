@@ -71,7 +71,7 @@ func TestGumbelOfWords(t *testing.T) {
 	New(Options{DType: nets.Float64}).(interface {
 		Gumbel(dst []float32, words []uint32)
 	}).Gumbel(want, words)
-	for _, family := range append(families(t), plain) {
+	for _, family := range append(families(t), Go) {
 		New(Options{Kernels: family}).(interface {
 			Gumbel(dst []float32, words []uint32)
 		}).Gumbel(got, words)

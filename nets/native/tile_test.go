@@ -13,7 +13,7 @@ import (
 
 // families are the kernels that this machine has, the Go that defines them among them.
 func families(t testing.TB) []string {
-	names := []string{goTiles}
+	names := []string{Reference}
 	for _, name := range []string{"avx2", "avx512"} {
 		if _, err := kernel.Named(name); err != nil {
 			t.Logf("%s is not tried: %v", name, err)
@@ -35,7 +35,7 @@ func TestTilesArePlain(t *testing.T) {
 		for _, batch := range batches {
 			what := fmt.Sprintf("%s, batch %d", name, batch)
 			exact := everything(newSubject(t, New(Options{DType: nets.Float64}), a, batch, 3))
-			single := everything(newSubject(t, New(Options{Kernels: plain}), a, batch, 3))
+			single := everything(newSubject(t, New(Options{Kernels: Go}), a, batch, 3))
 			for _, family := range families {
 				for i, got := range everything(newSubject(t, New(Options{Kernels: family}), a, batch, 3)) {
 					bound := 2e-5 + 10*apart(single[i], exact[i])
@@ -83,9 +83,8 @@ type learner struct {
 	results []nets.Tensor
 }
 
-func newLearner(t testing.TB, o Options, a nets.Arch, batch int) *learner {
+func newLearner(t testing.TB, e nets.Engine, a nets.Arch, batch int) *learner {
 	t.Helper()
-	e := New(o)
 	l := &learner{e: e, x: newSubject(t, e, a, batch, 5)}
 	var err error
 	if l.adam, err = e.NewAdam(l.x.net, nets.Adam{Rate: 1e-2, Clip: 0.5}); err != nil {
@@ -151,7 +150,7 @@ func (l *learner) run(t testing.TB, record bool) (all []float64) {
 
 // threadsFor is how many threads are tried: one number will do for the slow reference.
 func threadsFor(family string) []int {
-	if family == goTiles {
+	if family == Reference {
 		return []int{2}
 	}
 	return []int{1, 2, 5}
@@ -166,13 +165,13 @@ func TestUpdateBits(t *testing.T) {
 		for _, batch := range []int{3, 70, 300} {
 			var assembly []float64
 			for _, family := range families(t) {
-				want := newLearner(t, Options{Kernels: family, Threads: 1}, a, batch).run(t, false)
+				want := newLearner(t, New(Options{Kernels: family, Threads: 1}), a, batch).run(t, false)
 				for _, threads := range threadsFor(family) {
-					if got := newLearner(t, Options{Kernels: family, Threads: threads}, a, batch).run(t, true); !slices.Equal(got, want) {
+					if got := newLearner(t, New(Options{Kernels: family, Threads: threads}), a, batch).run(t, true); !slices.Equal(got, want) {
 						t.Errorf("%s, batch %d, %s: recorded on %d threads, the results differ from those step by step", name, batch, family, threads)
 					}
 				}
-				if family == goTiles {
+				if family == Reference {
 					continue
 				}
 				if assembly != nil && !slices.Equal(assembly, want) {
@@ -180,7 +179,7 @@ func TestUpdateBits(t *testing.T) {
 				}
 				assembly = want
 			}
-			near(t, name, newLearner(t, Options{Kernels: goTiles}, a, batch).run(t, true), newLearner(t, Options{Kernels: plain}, a, batch).run(t, true), 1e-3)
+			near(t, name, newLearner(t, New(Options{Kernels: Reference}), a, batch).run(t, true), newLearner(t, New(Options{Kernels: Go}), a, batch).run(t, true), 1e-3)
 		}
 	}
 }
@@ -191,7 +190,7 @@ func TestUpdateAllocations(t *testing.T) {
 		if a.Kind() == "gumbel-softmax" {
 			continue
 		}
-		l := newLearner(t, Options{Kernels: goTiles}, a, 70)
+		l := newLearner(t, New(Options{Kernels: Reference}), a, 70)
 		r := l.e.Record("learner", l.update)
 		noAllocs(t, name, func() {
 			l.adam.Advance()
@@ -205,7 +204,7 @@ func TestUpdateAllocations(t *testing.T) {
 // A way back needs its way forward on the same side of the recording; otherwise it is an error, on every kind of kernels that records.
 func TestBackwardAcrossRecording(t *testing.T) {
 	for name, a := range archs() {
-		e := New(Options{Kernels: goTiles})
+		e := New(Options{Kernels: Reference})
 		x := newSubject(t, e, a, 20, 1)
 		inside := e.Record("back", func() { x.net.Backward(x.work, x.g, nets.Inputs) })
 		x.forward()
@@ -226,7 +225,7 @@ func TestBackwardAcrossRecording(t *testing.T) {
 func TestLerpOfGradients(t *testing.T) {
 	a := nets.MLP{Agents: 5, In: []nets.Port{{Name: "x", Width: 3}}, Hidden: []int{4}, Out: 2, Activation: nets.Tanh}
 	results := map[string][]float64{}
-	for _, family := range []string{goTiles, plain} {
+	for _, family := range []string{Reference, Go} {
 		e := New(Options{Kernels: family})
 		x, y := newSubject(t, e, a, 20, 1), newSubject(t, e, a, 20, 2)
 		o, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-2})
@@ -250,26 +249,5 @@ func TestLerpOfGradients(t *testing.T) {
 		}
 		results[family] = values(y.net.Grads())
 	}
-	near(t, "gradients moved", results[goTiles], results[plain], 1e-4)
-}
-
-// Setting a tensor is bit for bit what the plain loop does, whatever is left of the last tile, on memory that held other numbers.
-func TestSetTransposes(t *testing.T) {
-	for _, shape := range [][3]int{{1, 2, 1}, {1, 17, 3}, {2, 64, 91}, {3, 130, 20}, {1, 256, 224}} {
-		e := New(Options{Threads: 1})
-		x := e.NewTensor(shape[0], shape[1], shape[2]).(*tensor[float32])
-		src := make([]float32, x.n)
-		for round := range 2 {
-			for i := range src {
-				src[i] = float32(i*7+round) - 0.5
-			}
-			x.Set(src)
-			want := make([]float32, len(x.data))
-			spread(x.tiling, want, src)
-			if !slices.Equal(x.data, want) {
-				t.Errorf("%v, round %d: the tensor differs from the plain loop's", shape, round)
-			}
-		}
-		noError(t, e)
-	}
+	near(t, "gradients moved", results[Reference], results[Go], 1e-4)
 }

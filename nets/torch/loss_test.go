@@ -184,4 +184,6 @@ func TestLossesReportMisuse(t *testing.T) {
 
 type unknownLoss struct{}
 
-func (unknownLoss) LossName() string { return "unknown" }
+func (unknownLoss) LossName() string     { return "unknown" }
+func (unknownLoss) Args() []nets.LossArg { return nil }
+func (unknownLoss) Validate() error      { return nil }

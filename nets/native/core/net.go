@@ -1,0 +1,167 @@
+package core
+
+import (
+	"errors"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// net implements [nets.Net].
+type net[X Tensor] struct {
+	weights[X]
+	network Network[X]
+	ports   []nets.Port
+	out     int
+}
+
+// NewNet implements [nets.Engine].
+func (e *Engine[X]) NewNet(a nets.Arch) (nets.Net, error) {
+	if a == nil {
+		return nil, errors.New("nets/native: NewNet: no architecture")
+	}
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	v := e.newVectors("NewNet", a)
+	network, err := e.back.NewNet(v)
+	if err != nil {
+		return nil, err
+	}
+	return &net[X]{weights: weights[X]{e, v, network}, network: network, ports: a.Inputs(), out: a.Output().Width}, nil
+}
+
+// work implements [nets.Work].
+type work[X Tensor] struct {
+	net    *net[X]
+	id     int64
+	batch  int
+	in     []X
+	out    X
+	gradIn []X
+	pass   Pass[X] // nil where the batch was refused
+	failed bool    // the last Forward was refused
+}
+
+// NewWork implements [nets.Net]. A wrong batch is reported by Err.
+func (n *net[X]) NewWork(batch int) nets.Work {
+	w := &work[X]{net: n, id: n.e.ids.Add(1), batch: batch, in: make([]X, len(n.ports))}
+	if most := maxValues / n.v.Agents / n.v.Widest(); batch < 1 || batch > most {
+		n.e.Fail("NewWork", "batch of %v is %d, want 1 to %d", n, batch, most)
+		w.batch = 0
+	}
+	if n.e.debugged() {
+		n.e.Fail("NewWork", "%v within a recorded update, want it made before", n)
+	}
+	w.out = n.e.newTensor("NewWork", n.v.Agents, w.batch, n.out)
+	if w.batch > 0 {
+		w.pass = n.network.NewPass(w.batch, w.out)
+	}
+	return w
+}
+
+// Batch implements [nets.Work].
+func (w *work[X]) Batch() int { return w.batch }
+
+// GradIn implements [nets.Work]. A port that isn't there is reported by Err.
+func (w *work[X]) GradIn(i int) nets.Tensor {
+	e := w.net.e
+	if i < 0 || i >= len(w.net.ports) {
+		e.Fail("GradIn", "input %d of %v, want one of %d", i, w.net, len(w.net.ports))
+		return e.newTensor("GradIn", 0)
+	}
+	if w.pass != nil && !w.pass.Want(i) {
+		e.Fail("GradIn", "input %d of %v was not asked for before the recorded update first ran, and was left out", i, w.net)
+	}
+	return w.gradients()[i]
+}
+
+// gradients makes the memory of the inputs' gradients on first use: acting needs none.
+func (w *work[X]) gradients() []X {
+	if w.gradIn == nil {
+		for _, p := range w.net.ports {
+			w.gradIn = append(w.gradIn, w.net.e.newTensor("GradIn", w.net.v.Agents, w.batch, p.Width))
+		}
+	}
+	return w.gradIn
+}
+
+// mine returns a Work of this net, or nil after a failure.
+func (n *net[X]) mine(op string, w nets.Work) *work[X] {
+	if n.e.Failed() {
+		return nil
+	}
+	x, ok := w.(*work[X])
+	if !ok || x == nil || x.net != n || x.pass == nil {
+		n.e.Fail(op, "the Work is not one of %v", n)
+		return nil
+	}
+	return x
+}
+
+// Forward implements [nets.Net].
+func (n *net[X]) Forward(with nets.Work, in ...nets.Tensor) nets.Tensor {
+	w := n.mine("Forward", with)
+	if w == nil {
+		return n.nothing(with)
+	}
+	w.failed = true
+	if len(in) != len(n.ports) {
+		n.e.Fail("Forward", "%d inputs for %v, want %d: %v", len(in), n, len(n.ports), n.ports)
+		return w.out
+	}
+	var none X
+	for i, t := range in {
+		x, ok := t.(X)
+		if !ok || x == none {
+			n.e.Fail("Forward", "input %d (%s) of %v is a %T, want a tensor of the native engine in %v", i, n.ports[i].Name, n, t, n.e.dtype)
+			return w.out
+		}
+		if shape := x.head().shape; !isShape(shape, n.v.Agents, w.batch, n.ports[i].Width) {
+			n.e.Fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, shape, n.v.Agents, w.batch, n.ports[i].Width)
+			return w.out
+		}
+		w.in[i] = x
+	}
+	if n.e.debug {
+		n.e.trace.add("Forward of %v in pass %d on %v", n, w.id, w.in)
+	}
+	w.failed = false
+	w.pass.Forward(w.in)
+	return w.out
+}
+
+// nothing is what Forward returns after a failure: an output that is there, with whatever it holds.
+func (n *net[X]) nothing(w nets.Work) nets.Tensor {
+	if x, ok := w.(*work[X]); ok && x != nil {
+		return x.out
+	}
+	return n.e.newTensor("Forward", 0)
+}
+
+// Backward implements [nets.Net].
+func (n *net[X]) Backward(with nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
+	w := n.mine("Backward", with)
+	if w == nil {
+		return
+	}
+	if w.failed || !w.pass.Ready() {
+		n.e.Fail("Backward", "%v in a Work without a Forward before it, in the recorded update or outside as it is", n)
+		return
+	}
+	if wrt == 0 || wrt&^nets.Both != 0 {
+		n.e.Fail("Backward", "%v by %d, want Params, Inputs or Both", n, wrt)
+		return
+	}
+	g, ok := n.e.alike("Backward", "gradient by the output", gradOut, w.out)
+	if !ok {
+		return
+	}
+	if n.e.debug {
+		n.e.trace.add("Backward of %v in pass %d by %d from %v", n, w.id, wrt, g)
+	}
+	var gradIn []X
+	if wrt&nets.Inputs != 0 {
+		gradIn = w.gradients()
+	}
+	w.pass.Backward(g, gradIn, wrt&nets.Params != 0)
+}

@@ -1,0 +1,141 @@
+package graph
+
+import (
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
+)
+
+// head is a head. Its first layer is taken apart: what is the same for all nodes of a graph is computed once for each graph.
+type head struct {
+	nets.GraphHead
+	w0, b0, w1, b1 *param
+	vector, given  int // rows of w0 where the graph's vector and the given nodes begin
+	extra          int
+	common         []float32 // of each graph, [graphs][wide]
+	dcommon        []float32
+	hidden, dh     []float32   // [rows][wide]
+	out            []float32   // where its result goes
+	gout           []float32   // gradient by it
+	partial        []float32   // sums of dh over pieces
+	chosen, dgiven [][]float32 // x of the given nodes and the gradient by it, [graphs][wide]
+	transposed     [][]float32 // w0's parts transposed: of the node itself, of each kind's mean, of each given
+}
+
+func (p *pass) newHead(i int) head {
+	h := head{GraphHead: p.a.Heads[i]}
+	h.w0, h.b0 = p.par.of("head.%s.0.weight", h.Name), p.par.of("head.%s.0.bias", h.Name)
+	h.w1, h.b1 = p.par.of("head.%s.1.weight", h.Name).transpose(), p.par.of("head.%s.1.bias", h.Name)
+	if h.Per != nets.WholeGraph {
+		h.vector = p.h
+	}
+	h.given = h.vector + p.h*len(p.kinds)
+	h.extra = h.given + p.h*len(h.Given)
+	h.chosen, h.dgiven = make([][]float32, len(h.Given)), make([][]float32, len(h.Given))
+	for range h.extra / p.h {
+		h.transposed = append(h.transposed, make([]float32, p.wide*p.wide))
+	}
+	return h
+}
+
+// Head implements [core.GraphPass].
+func (p *pass) Head(i int) {
+	out := p.in.Heads[i].Out
+	p.results = core.Grow(p.results, out.Len())
+	p.head(i, p.results)
+	out.Store(p.results)
+}
+
+// head writes a head's result, [rows][out].
+func (p *pass) head(i int, dst []float32) {
+	h, b := &p.heads[i], p.in.Batch
+	rows, graphs := p.in.Heads[i].Rows, b.Graphs()
+	h.out, h.common = dst, core.Grow(h.common, graphs*p.wide)
+	if p.storing {
+		h.hidden = core.Grow(h.hidden, rows*p.wide)
+	}
+	for j := range h.Given {
+		h.chosen[j] = core.Grow(h.chosen[j], graphs*p.wide)
+	}
+	p.about = i
+	p.do(len(p.graphs.blocks), (*pass).commonBlock)
+	if h.Per != nets.WholeGraph {
+		p.do((rows+blockRows-1)/blockRows, (*pass).headBlock)
+	}
+}
+
+// commonBlock computes for some graphs what their nodes have in common, and the head's result where that is all.
+func (p *pass) commonBlock(i, worker int) {
+	h, w, b, s := &p.heads[p.about], &p.in.Heads[p.about], p.graphs.blocks[i], p.scratch[worker]
+	n, c := b.to-b.from, rowsOf(h.common, b.from, b.to, p.wide)
+	for r := range n {
+		copy(c[r*p.wide:], h.b0.value())
+	}
+	for k := range p.kinds {
+		s.times(p.k, n, p.h, rowsOf(p.kinds[k].pooled, b.from, b.to, p.wide), p.wide, h.w0.from(h.vector+k*p.h), c, p.wide, kernel.Add)
+	}
+	for j, kind := range h.Given {
+		x := rowsOf(h.chosen[j], b.from, b.to, p.wide)
+		for r := range n {
+			row := x[r*p.wide:][:p.wide]
+			if at := w.Given[j][b.from+r]; at >= 0 {
+				copy(row, p.kinds[kind].last()[int(at)*p.wide:])
+			} else {
+				clear(row)
+			}
+		}
+		s.times(p.k, n, p.h, x, p.wide, h.w0.from(h.given+j*p.h), c, p.wide, kernel.Add)
+	}
+	if h.Extra > 0 {
+		s.times(p.k, n, h.Extra, w.Extra[b.from*h.Extra:], h.Extra, h.w0.from(h.extra), c, p.wide, kernel.Add)
+	}
+	if h.Per == nets.WholeGraph {
+		x := s.y[:n*p.wide]
+		if p.storing {
+			x = rowsOf(h.hidden, b.from, b.to, p.wide)
+		}
+		for j, v := range c {
+			x[j] = max(v, 0)
+		}
+		p.score(h, b, x)
+	}
+}
+
+// headBlock computes the results of some nodes.
+func (p *pass) headBlock(i, worker int) {
+	h, s := &p.heads[p.about], p.scratch[worker]
+	k := &p.kinds[h.Per]
+	b := block{h.Per, i * blockRows, min((i+1)*blockRows, k.rows)}
+	x := s.y[:(b.to-b.from)*p.wide]
+	if p.storing {
+		x = rowsOf(h.hidden, b.from, b.to, p.wide)
+	}
+	p.fill(x, b, k, h.common)
+	s.product = kernel.Product{
+		M: b.to - b.from, N: p.wide, K: p.h, A: k.last()[b.from*p.wide:], AK: 1, AM: p.wide, B: h.w0.value(), LDB: p.wide,
+		C: x, LDC: p.wide, Start: kernel.Add, Finish: kernel.ReLU,
+	}
+	p.k.Product(&s.product)
+	p.score(h, b, x)
+}
+
+// fill sets a block's rows to those of their graphs.
+func (p *pass) fill(x []float32, b block, k *nodeKind, of []float32) {
+	for i, last := k.pieces.of(b.from); i < last; i++ {
+		row := of[int(k.pieces.graph[i])*p.wide:][:p.wide]
+		for r := int(k.pieces.starts[i]); r < int(k.pieces.starts[i+1]); r++ {
+			copy(x[(r-b.from)*p.wide:], row)
+		}
+	}
+}
+
+// score computes a head's second layer.
+func (p *pass) score(h *head, b block, hidden []float32) {
+	out := rowsOf(h.out, b.from, b.to, h.Out)
+	for r := range b.to - b.from {
+		copy(out[r*h.Out:][:h.Out], h.b1.value())
+	}
+	for o := range h.Out {
+		p.k.Dots(out[o:], h.Out, hidden, b.to-b.from, h.w1.from(o)[:p.wide])
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package native
-
-func largePages[E any]([]E) {}

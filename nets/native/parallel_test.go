@@ -1,0 +1,38 @@
+package native
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+)
+
+// Every part is done once, on a worker of its own, without allocating.
+func TestParallel(t *testing.T) {
+	for _, o := range []Options{{Threads: 2}, {Threads: 1}, {Kernels: Go}} {
+		engine := New(o)
+		e := engine.(interface {
+			Parallel(parts int, part func(i, w int))
+			Workers() int
+		})
+		if err := engine.Record("nothing", func() {}).Run(); err != nil { // as many threads as an update took are used
+			t.Fatal(err)
+		}
+		var busy [8]atomic.Int32
+		done := make([]int32, 100)
+		part := func(i, w int) {
+			if w >= e.Workers() || busy[w].Add(1) != 1 {
+				t.Errorf("%+v: part %d is on worker %d of %d beside another", o, i, w, e.Workers())
+			}
+			done[i]++
+			busy[w].Add(-1)
+		}
+		e.Parallel(len(done), part)
+		if slices.Min(done) != 1 || slices.Max(done) != 1 {
+			t.Errorf("%+v: parts were done %v times, want once", o, done)
+		}
+		e.Parallel(0, part)
+		if n := testing.AllocsPerRun(20, func() { e.Parallel(len(done), part) }); n != 0 {
+			t.Errorf("%+v: allocates %g times", o, n)
+		}
+	}
+}

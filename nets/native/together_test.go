@@ -1,0 +1,136 @@
+package native
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/native/core"
+	"github.com/stoker-rl/stoker/nets/native/graph"
+	"github.com/stoker-rl/stoker/nets/native/kernel"
+	"github.com/stoker-rl/stoker/nets/native/tile"
+)
+
+// crowds are networks in which agents see nearly the same.
+func crowds() map[string]nets.MeanField {
+	const n = 19
+	everyone := func(self bool) [][]int {
+		lists := make([][]int, n)
+		for i := range lists {
+			for j := range n {
+				if j != i || self {
+					lists[i] = append(lists[i], j)
+				}
+			}
+		}
+		return lists
+	}
+	// Some see all, some only a few: those between them go alone.
+	some := everyone(false)
+	some[4], some[5], some[18] = []int{1, 2}, nil, slices.Clone(some[18][:15])
+	in := []nets.Port{{Name: "state", Width: 5}, {Name: "action", Width: 3}}
+	field := func(lists [][]int, change func(*nets.MeanField)) nets.MeanField {
+		m := nets.MeanField{
+			MLP: nets.MLP{Agents: n, In: in, Hidden: []int{7}, Out: 2, Activation: nets.ReLU}, Mix: nets.Attention, Score: nets.Exp, Keys: 6, Neighbours: lists,
+		}
+		change(&m)
+		return m
+	}
+	return map[string]nets.MeanField{
+		"all others":           field(everyone(false), func(*nets.MeanField) {}),
+		"all":                  field(everyone(true), func(*nets.MeanField) {}),
+		"all, others apart":    field(everyone(true), func(m *nets.MeanField) { m.Others = true }),
+		"others apart":         field(everyone(false), func(m *nets.MeanField) { m.Others = true }),
+		"squared":              field(everyone(false), func(m *nets.MeanField) { m.Score = nets.Squared }),
+		"shared":               field(everyone(false), func(m *nets.MeanField) { m.Shared = true }),
+		"some of them":         field(some, func(*nets.MeanField) {}),
+		"mean of all":          field(everyone(false), func(m *nets.MeanField) { m.Mix, m.Score, m.Keys = nets.Mean, "", 0 }),
+		"one key, all of them": field(everyone(true), func(m *nets.MeanField) { m.Keys = 1 }),
+	}
+}
+
+// newAlone returns an engine with tiles in which each agent attends to its neighbours alone.
+func newAlone(t testing.TB, o Options) nets.Engine {
+	t.Helper()
+	set, err := kernels(o.Kernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := core.NewState(false)
+	b := tile.New(s, set, tile.Options{Threads: o.Threads, Alone: true})
+	return core.New[*tile.Tensor](s, nets.Float32, b, graph.New(b))
+}
+
+// Agents that go over their neighbours together get the bits that each gets alone, whatever the threads and the batch, and all assembly the same; and what they
+// get is what plain Go says.
+func TestTogetherIsAlone(t *testing.T) {
+	for name, a := range crowds() {
+		for _, batch := range []int{17, 130} {
+			exact := everything(newSubject(t, New(Options{DType: nets.Float64}), a, batch, 3))
+			single := everything(newSubject(t, New(Options{Kernels: Go}), a, batch, 3))
+			var first [][]float64
+			for _, family := range families(t) {
+				what := fmt.Sprintf("%s, batch %d, %s", name, batch, family)
+				together := everything(newSubject(t, New(Options{Kernels: family}), a, batch, 3))
+				one := everything(newSubject(t, newAlone(t, Options{Kernels: family}), a, batch, 3))
+				for i := range together {
+					if !slices.Equal(together[i], one[i]) {
+						t.Errorf("%s: result %d of agents together differs from that of each alone", what, i)
+					}
+					if bound := 2e-5 + 10*apart(single[i], exact[i]); !(apart(together[i], exact[i]) <= bound) {
+						t.Errorf("%s: result %d is off by %g, want at most %g", what, i, apart(together[i], exact[i]), bound)
+					}
+				}
+				if family == Reference {
+					continue
+				}
+				if first == nil {
+					first = together
+				}
+				for i := range first {
+					if !slices.Equal(together[i], first[i]) {
+						t.Errorf("%s: result %d differs from that of other assembly", what, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Whole updates, too, leave the same bits on any number of threads, together or alone.
+func TestTogetherInUpdates(t *testing.T) {
+	best := kernel.Best()
+	if best == nil {
+		t.Skip("no assembly for this CPU")
+	}
+	for name, a := range crowds() {
+		for _, batch := range []int{64, 300} {
+			run := func(e nets.Engine) [][]float64 {
+				l := newLearner(t, e, a, batch)
+				r := l.e.Record("update", l.update)
+				for range 3 {
+					l.adam.Advance()
+					if err := r.Run(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				var out [][]float64
+				for _, x := range l.results {
+					out = append(out, values(x))
+				}
+				return out
+			}
+			one, two := run(New(Options{Kernels: best.Name, Threads: 1})), run(New(Options{Kernels: best.Name, Threads: 2}))
+			apart := run(newAlone(t, Options{Kernels: best.Name, Threads: 2}))
+			for i := range one {
+				if !slices.Equal(one[i], two[i]) {
+					t.Errorf("%s, batch %d: result %d of two threads differs from one's", name, batch, i)
+				}
+				if !slices.Equal(one[i], apart[i]) {
+					t.Errorf("%s, batch %d: result %d of agents together differs from that of each alone", name, batch, i)
+				}
+			}
+		}
+	}
+}
