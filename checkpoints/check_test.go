@@ -119,7 +119,7 @@ func TestCheckOneThing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range []struct{ path, kind, want string }{
-		{c.Dir(), "checkpoint", "ok       manifest.json: full, version 1, made by stoker test, kernels native/go, metrics_crc32c 3260889430, metrics_offset 56, steps 2, updates 6"},
+		{c.Dir(), "checkpoint", "ok       manifest.json: full, version 2, made by stoker test, kernels native/go, metrics_crc32c 3260889430, metrics_offset 56, steps 2, updates 6"},
 		{"/policy", "policy", "ok       weights.safetensors: 1 tensors, 4 numbers"},
 		{c.Dir() + "/weights.safetensors", "safetensors", "ok       weights.safetensors: 1 tensors, 4 numbers"},
 	} {

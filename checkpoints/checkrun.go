@@ -21,8 +21,7 @@ const (
 	LockFile    = "lock"          // see [durable.AcquireLock]
 )
 
-// Counters that say how long [MetricsFile] was when a checkpoint was taken, and the CRC-32C of its bytes until there. The second is
-// younger: checkpoints of version 1 may lack it.
+// Counters that say how long [MetricsFile] was when a checkpoint was taken, and the CRC-32C of those bytes.
 const (
 	MetricsOffset   = "metrics_offset"
 	MetricsChecksum = "metrics_crc32c"

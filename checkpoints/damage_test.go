@@ -194,7 +194,11 @@ func TestRefusalsSayWhy(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, storeDir + "/.tmp-x", false, "never finished or is being removed"},
-		{"newer format", func(d *durabletest.Disk) { edit(d, `"version": 1`, `"version": 2`) }, step, false, "format version is 2, this program reads version 1"},
+		{"newer format", func(d *durabletest.Disk) { edit(d, `"version": 2`, `"version": 3`) }, step, false,
+			"made by a newer Stoker (format 3); this one reads format 2: use a newer release"},
+		{"older format", func(d *durabletest.Disk) { edit(d, `"version": 2`, `"version": 1`) }, step, false,
+			"made by an older Stoker (format 1); this one reads format 2: train again, or use the release that made it"},
+		{"no format", func(d *durabletest.Disk) { edit(d, `"version": 2`, `"version": 0`) }, step, false, "format 0"},
 		{"other format", func(d *durabletest.Disk) { edit(d, `stoker-checkpoint`, `x`) }, step, false, `format is "x"`},
 		{"other kind", func(d *durabletest.Disk) { edit(d, `"kind": "full"`, `"kind": "fool"`) }, step, false, `kind is "fool"`},
 		{"full called policy", func(d *durabletest.Disk) { edit(d, `"kind": "full"`, `"kind": "policy"`) }, step, false, "kind is policy, but it holds an optimiser"},

@@ -85,6 +85,6 @@ func ExampleCheck() {
 	// Output:
 	// ok       weights.safetensors: 2 tensors, 6 numbers
 	// ok       checkpoint: 1 file(s), 168 bytes, every hash agrees
-	// ok       manifest.json: policy, version 1, made by stoker test, kernels native/go, steps 7
+	// ok       manifest.json: policy, version 2, made by stoker test, kernels native/go, steps 7
 	// testdata/policy (policy): sound
 }

@@ -44,7 +44,7 @@ func FuzzManifest(f *testing.F) {
 	_, _, text := small(f)
 	f.Add(text)
 	f.Add(bytes.Replace(text, []byte(`"total": 9`), []byte(`"total": 9223372036854775807`), 1))
-	f.Add([]byte(`{"format":"stoker-checkpoint","version":1}`))
+	f.Add([]byte(`{"format":"stoker-checkpoint","version":2}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := decodeManifest(b)
 		if err != nil {

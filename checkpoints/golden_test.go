@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints"
@@ -11,8 +13,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 )
 
-// TestGolden writes the policy that is kept in testdata and compares the bytes: a change of format must change its
-// version, and old checkpoints must still open. The kept one was written by this test with STOKER_UPDATE=1.
+// TestGolden writes the policy that is stored in testdata and compares the bytes: a change of format must change its
+// version. This test wrote the stored one with STOKER_UPDATE=1.
 func TestGolden(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "policy")
 	golden := filepath.Join("testdata", "policy")
@@ -50,5 +52,42 @@ func TestGolden(t *testing.T) {
 	}
 	if _, err := checkpoints.Open(golden); err != nil {
 		t.Error(err)
+	}
+}
+
+// Policies of both formats open, hold the same weights, and are exported as the present format.
+func TestOldPoliciesOpen(t *testing.T) {
+	for name, version := range map[string]string{"policy": "version 2", "policy-v1": "version 1"} {
+		dir := filepath.Join("testdata", name)
+		c, err := checkpoints.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := c.Header(); h.Kind != checkpoints.Policy || h.Counters["steps"] != 7 {
+			t.Errorf("%s: its header is %+v", name, h)
+		}
+		f, err := c.Tensors(checkpoints.WeightsFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := safetensors.Values[float32](f.Tensors()[0])
+		if want := []float32{1, -0.5, 0.25, 8}; err != nil || !slices.Equal(w, want) {
+			t.Errorf("%s: weights are %v (%v), want %v", name, w, err, want)
+		}
+		r, err := checkpoints.Check(dir)
+		if err != nil || !strings.Contains(r.String(), version) {
+			t.Errorf("%s: %v, want %q in\n%s", name, err, version, r)
+		}
+		again, err := checkpoints.ExportPolicy(c, durable.OS{}, filepath.Join(t.TempDir(), "again"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := again.Read(checkpoints.WeightsFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if old, err := c.Read(checkpoints.WeightsFile); err != nil || string(text) != string(old) {
+			t.Errorf("%s: exported weights differ (%v)", name, err)
+		}
 	}
 }

@@ -36,8 +36,11 @@ const (
 )
 
 const (
-	formatName    = "stoker-checkpoint"
-	formatVersion = 1
+	formatName = "stoker-checkpoint"
+	// formatVersion is what this program writes. It rises when the states of learners or environments change their bytes.
+	formatVersion = 2
+	// oldestPolicy is the oldest version whose policies it still reads: they hold weights and a description alone.
+	oldestPolicy = 1
 	// maxManifest bounds what is read into memory before any hash has been checked.
 	maxManifest = 64 << 20
 )
@@ -86,6 +89,7 @@ func decodeManifest(b []byte) (*manifest, error) {
 	var probe struct {
 		Format  string `json:"format"`
 		Version int    `json:"version"`
+		Kind    Kind   `json:"kind"`
 	}
 	if err := json.Unmarshal(b, &probe); err != nil {
 		return nil, fmt.Errorf("is not a checkpoint's manifest: %w", err)
@@ -93,8 +97,8 @@ func decodeManifest(b []byte) (*manifest, error) {
 	if probe.Format != formatName {
 		return nil, fmt.Errorf("format is %q, want %q", probe.Format, formatName)
 	}
-	if probe.Version != formatVersion {
-		return nil, fmt.Errorf("format version is %d, this program reads version %d", probe.Version, formatVersion)
+	if err := checkVersion(probe.Version, probe.Kind); err != nil {
+		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
@@ -116,6 +120,18 @@ func decodeManifest(b []byte) (*manifest, error) {
 		return nil, errors.New("is not written as this program writes it (a key twice, other spacing): it has been edited")
 	}
 	return m, nil
+}
+
+// checkVersion refuses the checkpoints that other versions of Stoker made, and says what to do.
+func checkVersion(version int, kind Kind) error {
+	switch {
+	case version == formatVersion, kind == Policy && version >= oldestPolicy && version < formatVersion:
+		return nil
+	case version < formatVersion:
+		return fmt.Errorf("made by an older Stoker (format %d); this one reads format %d: train again, or use the release that"+
+			" made it", version, formatVersion)
+	}
+	return fmt.Errorf("made by a newer Stoker (format %d); this one reads format %d: use a newer release", version, formatVersion)
 }
 
 // validate checks what every manifest must satisfy, when it is written as when it is read.

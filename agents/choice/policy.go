@@ -99,7 +99,7 @@ func open(agent string, logits bool, f *agents.PolicyFile, spec *envs.Spec, act 
 		return nil, err
 	}
 	return &Policy{
-		Policy: frozen.New(f, agent, "choice: policy", frozen.Sum(f, false, array)),
+		Policy: frozen.New(f, agent, "choice: policy", frozen.Sum(f, array)),
 		logits: logits, prob: prob, actor: actor, p: make([]float64, prob.N),
 	}, nil
 }

@@ -220,8 +220,8 @@ func TestSaveAndLoad(t *testing.T) {
 	if !slices.Equal(x, y) {
 		t.Error("weights differ")
 	}
-	delete(s.Blobs, "minibatches")
-	if err := m.Load(s); err == nil || !strings.Contains(err.Error(), "minibatches") {
+	delete(s.Blobs, "streams")
+	if err := m.Load(s); err == nil || !strings.Contains(err.Error(), "streams") {
 		t.Errorf("a state without a stream gave %v", err)
 	}
 	s.Counters["steps"] = -1

@@ -8,7 +8,9 @@ import (
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -220,39 +222,34 @@ func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.
 	return choice.OpenPolicy(Name, false, f, spec, act)
 }
 
-// parts is what a state holds; the replay is saved beside it.
-func (l *Learner) parts() *choice.Parts {
-	p, u := choice.NewParts(), l.update
+// State lists the learner's streams; see parts for the rest.
+func (l *Learner) State(c *state.Codec) {
+	state.Value(c, l.explore)
+	state.Value(c, l.batch)
+}
+
+// parts is what a checkpoint holds; the replay is saved beside it.
+func (l *Learner) parts() *saved.Parts {
+	p, u := saved.New(Name, l.ctx.Train), l.update
 	p.Weights["q"], p.Weights["q_target"] = u.net.Params(), u.other.Params()
-	p.AddAdam("q", u.adam)
+	p.Adam("q", u.adam)
 	p.Optimiser["sum.loss"], p.Optimiser["sum.norm"] = u.sumLoss, u.sumNorm
-	p.Blobs["exploration"], p.Blobs["minibatches"] = l.explore, l.batch
+	p.Blobs["streams"] = l
 	p.Counters["steps"], p.Counters["pending_steps"] = &l.steps, &l.pending
 	p.Counters["target_updates"], p.Counters["summed_updates"] = &l.aimed, &l.summed
 	return p
 }
 
 // Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error {
-	if err := l.parts().Save(s, l.ctx.Train); err != nil {
-		return fmt.Errorf("dqn: %w", err)
-	}
-	return nil
-}
+func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
 
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
 	l.acted = false
-	if err := errors.Join(l.parts().Load(s), l.syncActor()); err != nil {
-		return fmt.Errorf("dqn: %w", err)
-	}
-	return nil
+	return errors.Join(l.parts().Load(s), l.syncActor())
 }
 
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
-	if err := errors.Join(l.parts().Adopt(s), l.syncActor()); err != nil {
-		return fmt.Errorf("dqn: %w", err)
-	}
-	return nil
+	return errors.Join(l.parts().Adopt(s), l.syncActor())
 }

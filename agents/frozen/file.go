@@ -56,18 +56,15 @@ func Fits(f *agents.PolicyFile, array string, arch nets.Arch) error {
 	return nil
 }
 
-// Sum hashes a file's content: agent, environment, description, and the arrays in the order given, each behind its name where named is set.
-// Saved states begin with it, so that it must stay as it is.
-func Sum(f *agents.PolicyFile, named bool, arrays ...string) (sum [sha256.Size]byte) {
+// Sum is the fingerprint of a file's content: agent, environment, description, and the arrays in the order given. States
+// of policies carry it.
+func Sum(f *agents.PolicyFile, arrays ...string) uint64 {
 	h := sha256.New()
-	// A hash's Write never fails.
-	write := func(b []byte) { _, _ = h.Write(b) }
+	write := func(b []byte) { _, _ = h.Write(b) } // a hash's Write never fails
 	write([]byte(f.Agent + "\x00" + f.EnvID + "\x00"))
 	write(f.Description)
 	for _, name := range arrays {
-		if named {
-			write([]byte("\x00" + name + "\x00"))
-		}
+		write([]byte("\x00" + name + "\x00"))
 		data := f.Arrays[name].Data
 		b := make([]byte, 0, 4*len(data))
 		for _, x := range data {
@@ -75,6 +72,5 @@ func Sum(f *agents.PolicyFile, named bool, arrays ...string) (sum [sha256.Size]b
 		}
 		write(b)
 	}
-	h.Sum(sum[:0])
-	return sum
+	return binary.LittleEndian.Uint64(h.Sum(nil))
 }

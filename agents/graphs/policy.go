@@ -102,7 +102,7 @@ func open(agent string, f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) 
 		return nil, err
 	}
 	p := &Policy{
-		Policy: frozen.New(f, agent, "graphs: policy", frozen.Sum(f, false, array)),
+		Policy: frozen.New(f, agent, "graphs: policy", frozen.Sum(f, array)),
 		actor:  NewActor(prob, act, net), obs: make([]*envs.KindObservation, 1), act: make([][]float32, 1),
 	}
 	p.best = func(_, _ int, scores []float32, mask []bool) int { return choice.Best(scores, mask) }

@@ -85,11 +85,11 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 		return nil, err
 	}
 	l.params = make([]float32, nets.Size(net.Params()))
-	return l, l.hand()
+	return l, l.syncActor()
 }
 
-// hand brings the present actor to the net that acts.
-func (l *Learner) hand() error {
+// syncActor copies the learned actor to the net that acts.
+func (l *Learner) syncActor() error {
 	if l.ctx.Train == l.ctx.Act {
 		l.ctx.Act.Copy(l.acting.net.Params(), l.update.actor.Params())
 	} else {
@@ -190,7 +190,7 @@ func (l *Learner) Update() error {
 			l.summed++
 		}
 	}
-	return l.hand()
+	return l.syncActor()
 }
 
 // rateShare is the share of the learning rates at the present step.
@@ -249,6 +249,6 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 	}
 	f("train/replay", float64(l.memory.buf.Len()))
 	if l.safe != nil {
-		f("train/safe_replaced", l.safe.takeShare())
+		f("train/safe_replaced", l.safe.replacedShare())
 	}
 }

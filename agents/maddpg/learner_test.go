@@ -183,8 +183,8 @@ func TestLoadRefuses(t *testing.T) {
 		"sizes":      {func(s *agents.State) { s.Weights["actor"] = agents.Array{Shape: []int{1}, Data: []float32{1}} }, `"actor" has shape`},
 		"optimiser":  {func(s *agents.State) { delete(s.Optimiser, "actor.first_moment") }, `"actor.first_moment"`},
 		"counter":    {func(s *agents.State) { s.Counters["steps"] = -1 }, `"steps"`},
-		"stream":     {func(s *agents.State) { s.Blobs["minibatches"] = nil }, "minibatches"},
-		"statistics": {func(s *agents.State) { delete(s.Blobs, "observations.2") }, `"observations.2"`},
+		"stream":     {func(s *agents.State) { s.Blobs["streams"] = nil }, "maddpg: streams: saved state of 0 bytes"},
+		"statistics": {func(s *agents.State) { delete(s.Blobs, "observations") }, `"observations"`},
 	} {
 		s := agents.NewState()
 		if err := a.l.Save(s); err != nil {

@@ -121,7 +121,7 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 		return nil, err
 	}
 	t := &TrainedPolicy{
-		Policy: frozen.New(f, d.Name, "maddpg: policy", frozen.Sum(f, true, slices.Sorted(maps.Keys(f.Arrays))...)),
+		Policy: frozen.New(f, d.Name, "maddpg: policy", frozen.Sum(f, slices.Sorted(maps.Keys(f.Arrays))...)),
 		prob:   prob, clip: float32(d.ObservationClip), hot: make([]float32, prob.codec.width()),
 	}
 	if d.ObservationClip > 0 {

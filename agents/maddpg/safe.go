@@ -1,7 +1,6 @@
 package maddpg
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -183,86 +182,12 @@ func (g *guard) bound(held int) {
 	g.lo, g.hi = mean-reach, mean+reach
 }
 
-// takeShare is the share of actions replaced since it was last asked.
-func (g *guard) takeShare() float64 {
+// replacedShare is the fraction of actions replaced since the last call.
+func (g *guard) replacedShare() float64 {
 	share := 0.0
 	if g.seen > 0 {
 		share = float64(g.replaced) / float64(g.seen)
 	}
 	g.seen, g.replaced = 0, 0
 	return share
-}
-
-// AppendBinary appends the guard's state: history, range and counts.
-func (g *guard) AppendBinary(b []byte) ([]byte, error) {
-	b, err := g.stream.AppendBinary(b)
-	if err != nil {
-		return nil, err
-	}
-	word := func(x uint64) { b = binary.LittleEndian.AppendUint64(b, x) }
-	word(uint64(g.n))
-	word(math.Float64bits(g.lo))
-	word(math.Float64bits(g.hi))
-	word(uint64(g.violations))
-	word(uint64(g.seen))
-	word(uint64(g.replaced))
-	word(uint64(len(g.cheapest))) // 0 where no range was made
-	for _, i := range g.cheapest {
-		word(uint64(i))
-	}
-	for i := range min(g.n, int64(len(g.prices))) {
-		word(math.Float64bits(g.prices[i]))
-		for _, x := range g.action(int32(i)) {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-		}
-	}
-	return b, nil
-}
-
-// UnmarshalBinary restores what AppendBinary wrote, of a guard of the same configuration.
-func (g *guard) UnmarshalBinary(b []byte) error {
-	const head = 24 + 7*8
-	short := fmt.Errorf("maddpg: state of safe exploration has %d bytes, which don't match its own counts", len(b))
-	if len(b) < head {
-		return short
-	}
-	if err := g.stream.UnmarshalBinary(b[:24]); err != nil {
-		return err
-	}
-	b = b[24:]
-	word := func() uint64 {
-		x := binary.LittleEndian.Uint64(b)
-		b = b[8:]
-		return x
-	}
-	n, lo, hi := int64(word()), math.Float64frombits(word()), math.Float64frombits(word())
-	violations, seen, replaced, chosen := word(), word(), word(), word()
-	held := min(n, int64(len(g.prices)))
-	row := 8 + 4*g.p.agents*g.p.act
-	if n < 0 || n > maxCount || violations > maxCount || seen > maxCount || replaced > maxCount {
-		return fmt.Errorf("maddpg: state of safe exploration counts %d steps, %d violations, %d actions, %d replaced: want 0 to %d of each",
-			n, violations, seen, replaced, int64(maxCount))
-	}
-	if chosen > uint64(held) || len(b) != int(chosen)*8+int(held)*row {
-		return short
-	}
-	g.n, g.lo, g.hi, g.made = n, lo, hi, chosen > 0
-	g.violations, g.seen, g.replaced = int(violations), int64(seen), int64(replaced)
-	g.cheapest = g.cheapest[:0]
-	for range chosen {
-		i := word()
-		if i >= uint64(held) {
-			return fmt.Errorf("maddpg: state of safe exploration names entry %d of %d", i, held)
-		}
-		g.cheapest = append(g.cheapest, int32(i))
-	}
-	for i := range held {
-		g.prices[i] = math.Float64frombits(word())
-		a := g.action(int32(i))
-		for j := range a {
-			a[j] = math.Float32frombits(binary.LittleEndian.Uint32(b))
-			b = b[4:]
-		}
-	}
-	return nil
 }

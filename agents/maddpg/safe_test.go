@@ -1,11 +1,14 @@
 package maddpg
 
 import (
+	"bytes"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 func newTestGuard(t *testing.T, agents int) (*guard, *toy) {
@@ -100,7 +103,7 @@ func TestSafeFilter(t *testing.T) {
 	if !slices.Equal(u, []float32{0.5, 0, 0.5, 0}) {
 		t.Errorf("an action in range became %v", u)
 	}
-	if got, want := g.takeShare(), 200.0/202; math.Abs(got-want) > 1e-12 {
+	if got, want := g.replacedShare(), 200.0/202; math.Abs(got-want) > 1e-12 {
 		t.Errorf("share of replaced actions is %g, want %g", got, want)
 	}
 }
@@ -118,22 +121,43 @@ func TestSafeNeedsPrices(t *testing.T) {
 	}
 }
 
-func TestSafeStateCut(t *testing.T) {
+// A forged state of safe exploration is refused, and changes nothing.
+func TestSafeStateRefused(t *testing.T) {
 	g, _ := newTestGuard(t, 1)
 	for range 12 {
 		g.observe([]float64{1, 0}, []float32{0, 0})
 	}
-	b, err := g.AppendBinary(nil)
+	b, err := state.Append(nil, "safe", g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h, _ := newTestGuard(t, 1)
-	for i := range b {
-		if h.UnmarshalBinary(b[:i]) == nil {
-			t.Fatalf("a state cut at %d of %d was accepted", i, len(b))
-		}
+	if err := state.Load(b, "safe", h); err != nil || !h.made {
+		t.Fatalf("range made: %v, %v", h.made, err)
 	}
-	if err := h.UnmarshalBinary(b); err != nil {
-		t.Error(err)
+	for want, change := range map[string]func(*guard){
+		"-1 feasible steps, want 0": func(g *guard) { g.n = -1 },
+		"-2 violations":             func(g *guard) { g.violations = -2 },
+		"-3 actions":                func(g *guard) { g.seen = -3 },
+		"-4 replaced actions":       func(g *guard) { g.replaced = -4 },
+		"name entry 12 of 12":       func(g *guard) { g.cheapest = []int32{12} },
+		"name entry -1 of 12":       func(g *guard) { g.cheapest = []int32{-1} },
+		"elements, want":            func(g *guard) { g.prices = g.prices[:1] },
+	} {
+		k, _ := newTestGuard(t, 1)
+		if err := state.Load(b, "safe", k); err != nil {
+			t.Fatal(err)
+		}
+		change(k)
+		bad, err := state.Append(nil, "safe", k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := state.Load(bad, "safe", h); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+		if again, err := state.Append(nil, "safe", h); err != nil || !bytes.Equal(again, b) {
+			t.Errorf("%s: the refused state changed something (%v)", want, err)
+		}
 	}
 }

@@ -1,170 +1,126 @@
 package maddpg
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// arrays lists the tensors of the state by name.
-func (l *Learner) arrays() (weights, optimiser map[string]nets.Tensor) {
-	u := l.update
+// State lists the learner's streams and safe exploration; see parts for the rest.
+func (l *Learner) State(c *state.Codec) {
+	state.Value(c, l.explore)
+	state.Value(c, l.batch)
+	state.Value(c, l.gumbel)
+	if l.safe != nil {
+		c.Part(l.safe)
+	}
+}
+
+// observations is the entry that holds the statistics of observations, which belong to the weights.
+const observations = "observations"
+
+// parts is what a checkpoint holds; the replay is saved beside it.
+func (l *Learner) parts() *saved.Parts {
+	p, u := saved.New(Name, l.ctx.Train), l.update
 	critic := "critic"
 	if u.separate != nil {
-		critic = "critic_own_first" // the same numbers, but for another order of what it sees
+		critic = "critic_own_first" // its inputs have another order
 	}
-	weights = map[string]nets.Tensor{
-		"actor": u.actor.Params(), "actor_target": u.actorTarget.Params(),
-		critic: u.critic.Params(), critic + "_target": u.criticTarget.Params(),
+	p.Weights["actor"], p.Weights["actor_target"] = u.actor.Params(), u.actorTarget.Params()
+	p.Weights[critic], p.Weights[critic+"_target"] = u.critic.Params(), u.criticTarget.Params()
+	p.Adam("actor", u.actorAdam)
+	p.Adam("critic", u.criticAdam)
+	p.Optimiser["sum.critic_loss"], p.Optimiser["sum.actor_loss"] = u.sums.criticLoss, u.sums.actorLoss
+	p.Optimiser["sum.critic_norm"], p.Optimiser["sum.actor_norm"] = u.sums.criticNorm, u.sums.actorNorm
+	p.Counters["steps"], p.Counters["pending_steps"] = &l.steps, &l.pending
+	p.Counters["summed_updates"] = &l.summed
+	p.Blobs["streams"] = l
+	if l.std != nil {
+		p.Blobs[observations] = l.std
 	}
-	am, av := u.actorAdam.Moments()
-	cm, cv := u.criticAdam.Moments()
-	optimiser = map[string]nets.Tensor{
-		"actor.first_moment": am, "actor.second_moment": av, "critic.first_moment": cm, "critic.second_moment": cv,
-		"sum.critic_loss": u.sums.criticLoss, "sum.actor_loss": u.sums.actorLoss,
-		"sum.critic_norm": u.sums.criticNorm, "sum.actor_norm": u.sums.actorNorm,
-	}
-	return weights, optimiser
-}
-
-// state is a blob that saves and restores itself.
-type state interface {
-	encoding.BinaryAppender
-	encoding.BinaryUnmarshaler
-}
-
-// blobs calls f for everything that is saved as a blob, until f fails.
-func (l *Learner) blobs(f func(name string, s state) error) error {
-	list := []struct {
-		name string
-		s    state
-	}{{"exploration", l.explore}, {"minibatches", l.batch}, {"relaxed_choices", l.gumbel}}
-	for _, b := range list {
-		if err := f(b.name, b.s); err != nil {
-			return err
-		}
-	}
-	if l.safe != nil {
-		if err := f("safe", l.safe); err != nil {
-			return err
-		}
-	}
-	if l.std == nil {
-		return nil
-	}
-	for i, n := range l.std.of {
-		if err := f(observations(i), n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// observations names the blob of the i-th statistics of observations.
-func observations(i int) string { return fmt.Sprintf("observations.%d", i) }
-
-var _ state = (*envs.Normalizer)(nil)
-
-// maxCount bounds what a state counts, so that counting on from a forged one can't overflow.
-const maxCount = 1 << 60
-
-// counters lists the counts of the state by name.
-func (l *Learner) counters() map[string]*int64 {
-	return map[string]*int64{"steps": &l.steps, "pending_steps": &l.pending, "summed_updates": &l.summed}
+	return p
 }
 
 // Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error {
-	w, o := l.arrays()
-	for name, t := range w {
-		agents.PutTensor(s.Weights, name, t)
-	}
-	for name, t := range o {
-		agents.PutTensor(s.Optimiser, name, t)
-	}
-	if err := l.ctx.Train.Err(); err != nil {
-		return fmt.Errorf("maddpg: saving: %w", err)
-	}
-	for name, n := range l.counters() {
-		s.Counters[name] = *n
-	}
-	s.Counters["actor_updates"], s.Counters["critic_updates"] = l.update.actorAdam.Steps(), l.update.criticAdam.Steps()
-	return l.blobs(func(name string, b state) error {
-		x, err := b.AppendBinary(nil)
-		s.Blobs[name] = x
-		return err
-	})
-}
+func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
 
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
-	w, o := l.arrays()
-	for name, t := range w {
-		if err := agents.GetTensor(s.Weights, name, t); err != nil {
-			return fmt.Errorf("maddpg: weights: %w", err)
-		}
-	}
-	for name, t := range o {
-		if err := agents.GetTensor(s.Optimiser, name, t); err != nil {
-			return fmt.Errorf("maddpg: optimiser: %w", err)
-		}
-	}
-	counters := l.counters()
-	var actor, critic int64
-	counters["actor_updates"], counters["critic_updates"] = &actor, &critic
-	for name, n := range counters {
-		x, ok := s.Counters[name]
-		if !ok || x < 0 || x > maxCount {
-			return fmt.Errorf("maddpg: counter %q of the state is %d (there: %v), want 0 to %d", name, x, ok, int64(maxCount))
-		}
-		*n = x
-	}
-	l.update.actorAdam.SetSteps(actor)
-	l.update.criticAdam.SetSteps(critic)
-	err := l.blobs(func(name string, b state) error {
-		x, err := s.GetBlob(name)
-		if err == nil {
-			err = b.UnmarshalBinary(x)
-		}
-		if err != nil {
-			return fmt.Errorf("maddpg: %s: %w", name, err)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
 	l.acted = false
-	return l.hand()
+	return errors.Join(l.parts().Load(s), l.syncActor())
 }
 
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
-	w, _ := l.arrays()
-	for name, t := range w {
-		if err := agents.GetTensor(s.Weights, name, t); err != nil {
-			return fmt.Errorf("maddpg: weights: %w", err)
-		}
-	}
-	switch _, had := s.Blobs[observations(0)]; {
+	var also []string
+	switch _, had := s.Blobs[observations]; {
 	case had && l.std == nil:
 		return errors.New("maddpg: the weights were learned from standardised observations, want standardise: true")
 	case !had && l.std != nil:
 		return errors.New("maddpg: the weights were learned from observations as they are, want standardise: false")
 	case had:
-		for i, n := range l.std.of {
-			b, err := s.GetBlob(observations(i))
-			if err == nil {
-				err = n.UnmarshalBinary(b)
-			}
-			if err != nil {
-				return fmt.Errorf("maddpg: %s: %w", observations(i), err)
-			}
+		also = append(also, observations)
+	}
+	return errors.Join(l.parts().Adopt(s, also...), l.syncActor())
+}
+
+// State implements [state.Stater].
+func (s *standardiser) State(c *state.Codec) {
+	for _, n := range s.of {
+		state.Member(c, normalizer{n})
+	}
+}
+
+// normalizer lets the statistics' own methods copy and save them.
+type normalizer struct{ *envs.Normalizer }
+
+// CopyFrom implements [state.Copier].
+func (n normalizer) CopyFrom(src normalizer) error {
+	n.Normalizer.CopyFrom(src.Normalizer)
+	return nil
+}
+
+// State implements [state.Stater].
+func (g *guard) State(c *state.Codec) {
+	state.Value(c, g.stream)
+	state.Value(c, &g.n)
+	state.Value(c, &g.lo)
+	state.Value(c, &g.hi)
+	state.Value(c, &g.violations)
+	state.Value(c, &g.seen)
+	state.Value(c, &g.replaced)
+	state.Slice(c, &g.cheapest)
+	state.Fixed(c, g.prices)
+	state.Fixed(c, g.actions)
+	if c.Loaded() {
+		c.Fail(g.check())
+	}
+	if c.Filled() {
+		g.made = len(g.cheapest) > 0
+	}
+}
+
+// check says what is wrong with a loaded guard.
+func (g *guard) check() error {
+	for _, k := range []struct {
+		what string
+		n    int64
+	}{
+		{"feasible steps", g.n}, {"violations", int64(g.violations)}, {"actions", g.seen}, {"replaced actions", g.replaced},
+	} {
+		if k.n < 0 || k.n > saved.MaxCount {
+			return fmt.Errorf("safe exploration: %d %s, want 0 to %d", k.n, k.what, int64(saved.MaxCount))
 		}
 	}
-	return l.hand()
+	held := min(g.n, int64(len(g.prices)))
+	for _, i := range g.cheapest {
+		if i < 0 || int64(i) >= held {
+			return fmt.Errorf("safe exploration: the cheapest steps name entry %d of %d", i, held)
+		}
+	}
+	return nil
 }

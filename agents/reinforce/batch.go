@@ -90,7 +90,7 @@ func (b *batch) returns(lambda float64) {
 }
 
 // advantages writes A = w·(G − baseline), and 1 for a teacher's steps.
-func (b *batch) advantages(baseline string) {
+func (b *batch) advantages(baseline Baseline) {
 	if baseline == Sequence {
 		b.bySequence()
 	}

@@ -6,22 +6,30 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Baselines: what is subtracted from the return.
+// Baseline names what is subtracted from the return.
+type Baseline string
+
+// The baselines.
 const (
 	// Value is a learned value of the state.
-	Value = "value"
+	Value Baseline = "value"
 	// Sequence is the mean return from the same step on, over the update's episodes of the same sequence. Episodes that
 	// have ended count as 0 (DeepRM). An environment whose episodes recur says which one it is in by a method Set()
 	// int; without it all episodes are of one sequence.
-	Sequence = "sequence"
+	Sequence Baseline = "sequence"
 	// Counterfactual is what a rule would have earned in the choice's place, on a copy that meets the same future.
-	Counterfactual = "counterfactual"
+	Counterfactual Baseline = "counterfactual"
 	// None subtracts nothing.
-	None = "none"
-
-	// oldCounterfactual is how earlier versions spelled it.
-	oldCounterfactual = "twin"
+	None Baseline = "none"
 )
+
+// UnmarshalText reads a name in a configuration. Earlier versions spelled counterfactual twin.
+func (b *Baseline) UnmarshalText(text []byte) error {
+	if *b = Baseline(text); *b == "twin" {
+		*b = Counterfactual
+	}
+	return nil
+}
 
 // Config configures the learner.
 type Config struct {
@@ -36,7 +44,7 @@ type Config struct {
 	Graph graphs.Net `yaml:"graph" json:"graph"`
 
 	// Baseline is value, sequence, counterfactual or none. The old spelling twin is read as counterfactual.
-	Baseline string `yaml:"baseline" json:"baseline" oneof:"value|sequence|counterfactual|none"`
+	Baseline Baseline `yaml:"baseline" json:"baseline" oneof:"value|sequence|counterfactual|none"`
 	// Lambda is λ of the λ-return: 1 is the Monte Carlo return, 0 the target of TD(0). Less than 1 needs a value.
 	Lambda float64 `yaml:"lambda" json:"lambda" range:"[0,1]"`
 	// Gamma is the discount per step or, with GammaSeconds, per that time.
@@ -127,7 +135,6 @@ func Default() Config {
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c Config) Validate() error {
-	c = c.normal()
 	if err := bounds.Check(&c); err != nil {
 		return err
 	}
@@ -151,12 +158,4 @@ func (c Config) Validate() error {
 		return bounds.Errorf("target_tau", "is %g, want 0 with baseline: %s, which has no value", c.TargetTau, c.Baseline)
 	}
 	return nil
-}
-
-// normal is the configuration with old spellings replaced.
-func (c Config) normal() Config {
-	if c.Baseline == oldCounterfactual {
-		c.Baseline = Counterfactual
-	}
-	return c
 }

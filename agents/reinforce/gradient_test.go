@@ -54,7 +54,7 @@ func (c *collector) next() {
 }
 
 // gradient is ∇J of what has finished, under a baseline.
-func (c *collector) gradient(baseline string) []float64 {
+func (c *collector) gradient(baseline Baseline) []float64 {
 	c.t.Helper()
 	before := c.l.c.Baseline
 	c.l.c.Baseline = baseline
@@ -79,7 +79,7 @@ func (c *collector) gradient(baseline string) []float64 {
 var arms = classic.BanditConfig{Means: []float64{1.5, 0.5, 1, 2, 0}, Deviation: 1}
 
 // bandit is a collector of pulls under a fixed policy, softmax of logits, and a value of 1.
-func bandit(t testing.TB, baseline string, pulls int, logits []float32) *collector {
+func bandit(t testing.TB, baseline Baseline, pulls int, logits []float32) *collector {
 	t.Helper()
 	c := Default()
 	c.Hidden, c.Baseline, c.Lambda, c.Entropy, c.Episodes = nil, baseline, 1, 0, pulls
@@ -109,7 +109,7 @@ func TestBanditGradient(t *testing.T) {
 	// Each component's interval, so that all five hold together with 95 %.
 	quantile := distuv.StudentsT{Sigma: 1, Nu: batches - 1}.Quantile(1 - 0.025/float64(len(want)))
 	for _, k := range []struct {
-		baseline string
+		baseline Baseline
 		share    float64
 	}{{None, 1}, {Value, 1}, {Sequence, 1 - 1./pulls}} {
 		b := bandit(t, k.baseline, pulls, someLogits)

@@ -1,14 +1,13 @@
 package reinforce
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/stoker-rl/stoker/agents/graphs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// graphObservations is graphs as rows of numbers, of unequal length.
+// graphObservations are graphs as rows of numbers, of unequal length.
 type graphObservations struct {
 	reader *graphs.Rows
 	x      []float32
@@ -27,36 +26,29 @@ func (s *graphObservations) row(i int) []float32 {
 	return s.x[from:s.ends[i]]
 }
 
-// appendTo appends the rows, each after its length.
-func (s *graphObservations) appendTo(b []byte) []byte {
-	for i := range s.ends {
-		row := s.row(i)
-		b = binary.LittleEndian.AppendUint64(b, uint64(len(row)))
-		for _, x := range row {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-		}
+// State implements [state.Stater].
+func (s *graphObservations) State(c *state.Codec) {
+	state.Slice(c, &s.x)
+	state.Slice(c, &s.ends)
+	if c.Loaded() {
+		c.Fail(s.check())
 	}
-	return b
 }
 
-// read implements seen. A row that is no graph of the environment's is an error.
-func (s *graphObservations) read(b []byte, rows int) ([]byte, error) {
-	s.clear()
-	for i := range rows {
-		n, rest, err := number(b)
-		if err != nil {
-			return nil, err
+// check says what is wrong with loaded rows: each must be a graph of the environment's.
+func (s *graphObservations) check() error {
+	at := 0
+	for i, end := range s.ends {
+		if end < at || end > len(s.x) {
+			return fmt.Errorf("observation %d ends at number %d, want %d to %d", i, end, at, len(s.x))
 		}
-		if n > uint64(len(rest))/4 {
-			return nil, fmt.Errorf("graph %d takes %d numbers, %d bytes are left", i, n, len(rest))
+		if err := s.reader.Check(s.x[at:end]); err != nil {
+			return fmt.Errorf("observation %d: %w", i, err)
 		}
-		for b = rest; n > 0; n, b = n-1, b[4:] {
-			s.x = append(s.x, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-		}
-		s.ends = append(s.ends, len(s.x))
-		if err := s.reader.Check(s.row(i)); err != nil {
-			return nil, fmt.Errorf("graph %d: %w", i, err)
-		}
+		at = end
 	}
-	return b, nil
+	if at < len(s.x) {
+		return fmt.Errorf("%d numbers follow the last observation", len(s.x)-at)
+	}
+	return nil
 }

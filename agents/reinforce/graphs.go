@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/graphs"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
@@ -261,7 +262,7 @@ func (m *graphModel) updateTarget(tau float64) {
 
 func (m *graphModel) err() error { return m.ctx.Train.Err() }
 
-func (m *graphModel) weights(p *choice.Parts) {
+func (m *graphModel) weights(p *saved.Parts) {
 	p.Weights["policy"] = m.policyNet.net.Params()
 	if m.valueNet.net != nil {
 		p.Weights["value"] = m.valueNet.net.Params()

@@ -1,13 +1,13 @@
 package reinforce
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -104,47 +104,20 @@ func (s *imitation) end(i int) {
 	}
 }
 
-// AppendBinary implements encoding.BinaryAppender: by copy what the episode is, how many there were, and the teacher's state after its length.
-func (s *imitation) AppendBinary(b []byte) ([]byte, error) {
-	for i, t := range s.teachers {
-		flags := uint64(0)
-		if s.begun[i] {
-			flags |= 1
-		}
-		if s.teaches[i] {
-			flags |= 2
-		}
-		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, flags), s.episodes[i])
-		at := len(b)
-		var err error
-		if b, err = t.AppendBinary(binary.LittleEndian.AppendUint64(b, 0)); err != nil {
-			return nil, err
-		}
-		binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
+// State implements [state.Stater].
+func (s *imitation) State(c *state.Codec) {
+	state.Fixed(c, s.begun)
+	state.Fixed(c, s.teaches)
+	state.Fixed(c, s.episodes)
+	for _, t := range s.teachers {
+		state.Member(c, teacherState{t})
 	}
-	return b, nil
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (s *imitation) UnmarshalBinary(b []byte) error {
-	for i, t := range s.teachers {
-		var head [3]uint64
-		for j := range head {
-			var err error
-			if head[j], b, err = number(b); err != nil {
-				return err
-			}
-		}
-		if head[0] > 3 || head[2] > uint64(len(b)) {
-			return fmt.Errorf("copy %d has flags %d and a teacher of %d bytes, %d are left", i, head[0], head[2], len(b))
-		}
-		if err := t.UnmarshalBinary(b[:head[2]]); err != nil {
-			return fmt.Errorf("copy %d: %s: %w", i, t.Name(), err)
-		}
-		s.begun[i], s.teaches[i], s.episodes[i], b = head[0]&1 != 0, head[0]&2 != 0, head[1], b[head[2]:]
-	}
-	if len(b) > 0 {
-		return fmt.Errorf("%d bytes follow the last copy", len(b))
-	}
-	return nil
+// teacherState lets a teacher's own methods save it.
+type teacherState struct{ agents.Teacher }
+
+// CopyFrom fails: learners are saved and loaded, never copied.
+func (t teacherState) CopyFrom(teacherState) error {
+	return fmt.Errorf("%s: a teacher cannot be copied", t.Name())
 }

@@ -53,7 +53,6 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.normal()
 	if err := check.Context(&ctx); err != nil {
 		return nil, err
 	}

@@ -1,43 +1,10 @@
 package reinforce
 
-import (
-	"encoding/binary"
-	"fmt"
-	"math"
-)
-
 // metrics are sums since [Learner.Metrics] was last called.
 type metrics struct {
 	policyLoss, valueLoss, policyNorm, valueNorm, explained, weight float64
 	negLogProb, actions                                             float64 // Σ −ln π of choices, and their number
 	rows, updates, valueUpdates                                     float64
-}
-
-func (m *metrics) numbers() []*float64 {
-	return []*float64{
-		&m.policyLoss, &m.valueLoss, &m.policyNorm, &m.valueNorm, &m.explained, &m.weight,
-		&m.negLogProb, &m.actions, &m.rows, &m.updates, &m.valueUpdates,
-	}
-}
-
-// AppendBinary implements encoding.BinaryAppender.
-func (m *metrics) AppendBinary(b []byte) ([]byte, error) {
-	for _, x := range m.numbers() {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(*x))
-	}
-	return b, nil
-}
-
-// UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (m *metrics) UnmarshalBinary(b []byte) error {
-	all := m.numbers()
-	if len(b) != 8*len(all) {
-		return fmt.Errorf("metrics take %d bytes, want %d", len(b), 8*len(all))
-	}
-	for i, x := range all {
-		*x = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return nil
 }
 
 // Metrics implements [agents.Learner]. Means are over the updates since the last call, and are left out where there were none:

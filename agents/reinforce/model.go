@@ -2,8 +2,9 @@ package reinforce
 
 import (
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -42,7 +43,7 @@ type model interface {
 	err() error
 
 	// weights adds the learned parameters to a state.
-	weights(p *choice.Parts)
+	weights(p *saved.Parts)
 	policy() (agents.Policy, error)
 }
 
@@ -50,9 +51,7 @@ type model interface {
 type observations interface {
 	rows() int
 	clear()
-	appendTo(b []byte) []byte
-	// read takes so many rows, as appendTo wrote them, off b.
-	read(b []byte, rows int) ([]byte, error)
+	state.Stater
 }
 
 // stepRef is one row of a trajectory: a step, or its end.

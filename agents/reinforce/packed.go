@@ -1,17 +1,19 @@
 package reinforce
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// packed is rows of observed numbers, one after another. Wide rows of which most numbers are 0 or like their neighbours, as those of images
-// are, lie as runs: an image of 4,480 numbers takes a twentieth of its memory. No bit is lost.
+// packed holds rows of observed numbers, one after another, without loss. Wide rows that are mostly zeros or runs of equal
+// numbers, such as images, are run-length coded: an image of 4,480 numbers takes a twentieth of its memory.
 //
-// A row is a head and words. The head is the number of runs, each of which takes two words, first·2¹⁶ + length and the bits of the number that
-// it repeats; zeros between runs are left out. The head plain stands before the number of a row that lies as it is.
+// A row is a head and words. The head is the number of runs. Each run takes two words: first·2¹⁶ + length, and the bits of
+// the number that it repeats; zeros between runs are left out. The head [plain] stands before the index of a row that is
+// stored as it is.
 type packed struct {
 	words []uint32
 	ends  []int     // of rows, in words
@@ -38,7 +40,7 @@ func (p *packed) add(row []float32) {
 	p.ends = append(p.ends, len(p.words))
 }
 
-// runs appends a row as runs, or nothing where that isn't shorter.
+// runs appends a row as runs, or nothing where that is not shorter.
 func (p *packed) runs(row []float32) bool {
 	head := len(p.words)
 	w := append(p.words, 0)
@@ -64,7 +66,7 @@ func (p *packed) runs(row []float32) bool {
 	return true
 }
 
-// zeros says that all of eight numbers are 0.
+// zeros reports whether all eight numbers are 0.
 func zeros(x *[8]float32) bool {
 	b := math.Float32bits
 	return b(x[0])|b(x[1])|b(x[2])|b(x[3])|b(x[4])|b(x[5])|b(x[6])|b(x[7]) == 0
@@ -92,56 +94,37 @@ func (p *packed) get(i int, row []float32) {
 	}
 }
 
-// appendTo appends the number of words and the words, and so the plain numbers.
-func (p *packed) appendTo(b []byte) []byte {
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(p.words)))
-	for _, x := range p.words {
-		b = binary.LittleEndian.AppendUint32(b, x)
-	}
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(p.plain)))
-	for _, x := range p.plain {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
+// State implements [state.Stater]. The caller knows the width and calls check.
+func (p *packed) State(c *state.Codec) {
+	state.Slice(c, &p.words)
+	state.Slice(c, &p.plain)
+	state.Slice(c, &p.ends)
 }
 
-// read takes what appendTo wrote, rows of width numbers, off b.
-func (p *packed) read(b []byte, rows, width int) ([]byte, error) {
-	p.clear()
-	for _, f := range []func(uint32){
-		func(x uint32) { p.words = append(p.words, x) },
-		func(x uint32) { p.plain = append(p.plain, math.Float32frombits(x)) },
-	} {
-		size, rest, err := number(b)
-		if err != nil {
-			return nil, err
-		}
-		if size > uint64(len(rest))/4 {
-			return nil, fmt.Errorf("what was seen takes %d words; %d bytes are left", size, len(rest))
-		}
-		for b = rest; size > 0; size, b = size-1, b[4:] {
-			f(binary.LittleEndian.Uint32(b))
-		}
-	}
+// check says what is wrong with loaded rows of width numbers.
+func (p *packed) check(width int) error {
 	at := 0
-	for p.rows() < rows {
-		end, err := p.check(at, width)
-		if err != nil {
-			return nil, fmt.Errorf("row %d of what was obs: %w", p.rows(), err)
+	for i, want := range p.ends {
+		end, err := p.rowEnd(at, width)
+		if err == nil && end != want {
+			err = fmt.Errorf("ends at word %d, want %d", want, end)
 		}
-		p.ends = append(p.ends, end)
+		if err != nil {
+			return fmt.Errorf("observation %d: %w", i, err)
+		}
 		at = end
 	}
-	if at < len(p.words) || len(p.plain) > rows*width {
-		return nil, fmt.Errorf("%d words and %d numbers stand for %d rows of what was seen, of %d numbers each", len(p.words), len(p.plain), rows, width)
+	if rows := len(p.ends); at < len(p.words) || len(p.plain) > rows*width {
+		return fmt.Errorf("%d words and %d numbers for %d observations of %d numbers each",
+			len(p.words), len(p.plain), rows, width)
 	}
-	return b, nil
+	return nil
 }
 
-// check returns where the row that begins at a word ends.
-func (p *packed) check(at, width int) (end int, err error) {
+// rowEnd returns where the row that begins at a word ends.
+func (p *packed) rowEnd(at, width int) (end int, err error) {
 	if at == len(p.words) {
-		return 0, errors.New("it is missing")
+		return 0, errors.New("is missing")
 	}
 	head := p.words[at]
 	n := uint64(head) * 2
@@ -150,12 +133,12 @@ func (p *packed) check(at, width int) (end int, err error) {
 	}
 	at++
 	if n > uint64(len(p.words)-at) {
-		return 0, fmt.Errorf("it takes %d words, of which there are %d", n, len(p.words)-at)
+		return 0, fmt.Errorf("takes %d words, of which there are %d", n, len(p.words)-at)
 	}
 	end = at + int(n)
 	if head == plain {
 		if (uint64(p.words[at])+1)*uint64(width) > uint64(len(p.plain)) {
-			return 0, fmt.Errorf("it is plain row %d of %d numbers", p.words[at], len(p.plain))
+			return 0, fmt.Errorf("is plain row %d of %d numbers", p.words[at], len(p.plain))
 		}
 		return end, nil
 	}

@@ -1,13 +1,14 @@
 package reinforce
 
 import (
-	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -44,7 +45,7 @@ func same(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
 
-// Rows come back bit by bit: narrow ones, images, and wide ones in which nothing is alike.
+// Rows come back bit by bit: narrow ones, images, and wide ones without runs.
 func TestPackedLosesNothing(t *testing.T) {
 	odd := float32(math.Copysign(0, -1))
 	noise := make([]float32, 300)
@@ -67,9 +68,9 @@ func TestPackedLosesNothing(t *testing.T) {
 		}
 		width := len(rows[0])
 		var again packed
-		rest, err := again.read(append(p.appendTo(nil), 9), len(rows), width)
-		if err != nil || len(rest) != 1 {
-			t.Fatalf("%s: %v, %d bytes are left of 1", name, err, len(rest))
+		b, err := state.Append(nil, "rows", &p)
+		if err := errors.Join(err, state.Load(b, "rows", &again), again.check(width)); err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 		got := make([]float32, width)
 		for i, r := range rows {
@@ -90,7 +91,7 @@ func TestPackedLosesNothing(t *testing.T) {
 	}
 }
 
-// What is forged is refused, and never read beyond its end.
+// Forged rows are refused and never read beyond their end.
 func TestPackedForged(t *testing.T) {
 	const width = 300
 	for name, words := range map[string][]uint32{
@@ -104,17 +105,12 @@ func TestPackedForged(t *testing.T) {
 		"a run far beyond":      {0, 1, math.MaxUint32, 1},
 		"words after the rows":  {0, 0, 0},
 	} {
-		b := binary.LittleEndian.AppendUint64(nil, uint64(len(words)))
-		for _, w := range words {
-			b = binary.LittleEndian.AppendUint32(b, w)
-		}
-		b = binary.LittleEndian.AppendUint64(b, 0)
-		var p packed
-		if _, err := p.read(b, 2, width); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
-		if _, err := p.read(b[:len(b)-1], 2, width); err == nil {
-			t.Errorf("%s, cut: accepted", name)
+		// Of two rows, wherever they end.
+		for end := range len(words) + 1 {
+			p := packed{words: words, ends: []int{end, len(words)}}
+			if p.check(width) == nil {
+				t.Errorf("%s: accepted with a first row of %d words", name, end)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package reinforce
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -146,7 +147,7 @@ func TestReturnsByHand(t *testing.T) {
 
 func TestBaselinesByHand(t *testing.T) {
 	for _, k := range []struct {
-		baseline string
+		baseline Baseline
 		want     []float32
 	}{
 		{None, []float32{3.75, 5.5, 7, 5}},
@@ -326,16 +327,32 @@ func TestSaveAndLoad(t *testing.T) {
 			t.Errorf("%s is not what was saved", name)
 		}
 	}
-	whole := s.Blobs["trajectories"]
-	for cut := range whole {
-		s.Blobs["trajectories"] = whole[:cut]
+	whole := s.Blobs["learner"]
+	if len(whole) < 1_000 {
+		t.Fatalf("the learner's entry has %d bytes, want its trajectories among them", len(whole))
+	}
+	refused := func(what string, blob []byte) {
+		t.Helper()
+		s.Blobs["learner"] = blob
 		if err := m.Load(s); err == nil {
-			t.Fatalf("%d of %d bytes were taken", cut, len(whole))
+			t.Fatalf("%s: accepted", what)
+		}
+		after := agents.NewState()
+		if err := m.Save(after); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(after.Blobs["learner"], whole) || !slices.Equal(after.Weights["policy"].Data, again.Weights["policy"].Data) {
+			t.Fatalf("%s: refused, but something changed", what)
 		}
 	}
-	s.Blobs["trajectories"] = append(slices.Clone(whole), 0)
-	if err := m.Load(s); err == nil || !strings.Contains(err.Error(), "1 bytes follow") {
-		t.Errorf("a byte too much gave %v", err)
+	s.Weights["policy"].Data[0]++ // loaded before the entry is refused
+	for cut := 0; cut < len(whole); cut += 7 {
+		refused(fmt.Sprintf("%d of %d bytes", cut, len(whole)), whole[:cut])
+	}
+	refused("a byte too many", append(slices.Clone(whole), 0))
+	body := choicetest.Body(whole)
+	for cut := 0; cut < len(body); cut += 7 {
+		refused(fmt.Sprintf("%d of %d bytes under a checksum", cut, len(body)), choicetest.Seal(whole, body[:cut]))
 	}
 }
 

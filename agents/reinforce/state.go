@@ -2,51 +2,47 @@ package reinforce
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// parts is what a state holds.
-func (l *Learner) parts() *choice.Parts {
-	p := choice.NewParts()
+// State lists what is neither a tensor nor a count.
+func (l *Learner) State(c *state.Codec) {
+	state.Value(c, l.explore)
+	state.Value(c, l.replayed)
+	state.Value(c, &l.sums)
+	c.Part(l.store)
+	if l.imitation != nil {
+		c.Part(l.imitation)
+	}
+}
+
+// parts is what a checkpoint holds.
+func (l *Learner) parts() *saved.Parts {
+	p := saved.New(Name, l.ctx.Train)
 	l.m.weights(p)
 	policy, value := l.m.optimisers()
-	p.AddAdam("policy", policy)
+	p.Adam("policy", policy)
 	if value != nil {
-		p.AddAdam("value", value)
+		p.Adam("value", value)
 	}
 	p.Counters["steps"] = &l.steps
-	p.Blobs["exploration"], p.Blobs["replay"] = l.explore, l.replayed
-	p.Blobs["trajectories"], p.Blobs["metrics"] = l.store, &l.sums
-	if l.imitation != nil {
-		p.Blobs["school"] = l.imitation
-	}
+	p.Blobs["learner"] = l
 	return p
 }
 
 // Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error {
-	if err := l.parts().Save(s, l.ctx.Train); err != nil {
-		return fmt.Errorf("reinforce: %w", err)
-	}
-	return nil
-}
+func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
 
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
 	l.acted = false
-	if err := errors.Join(l.parts().Load(s), l.m.syncActor()); err != nil {
-		return fmt.Errorf("reinforce: %w", err)
-	}
-	return nil
+	return errors.Join(l.parts().Load(s), l.m.syncActor())
 }
 
 // Adopt implements [agents.Learner].
 func (l *Learner) Adopt(s *agents.State) error {
-	if err := errors.Join(l.parts().Adopt(s), l.m.syncActor()); err != nil {
-		return fmt.Errorf("reinforce: %w", err)
-	}
-	return nil
+	return errors.Join(l.parts().Adopt(s), l.m.syncActor())
 }

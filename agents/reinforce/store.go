@@ -1,13 +1,12 @@
 package reinforce
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // recurring is implemented (see [envs.As]) by environments whose episodes recur. Set is the number of the present one,
@@ -20,12 +19,13 @@ type store struct {
 	discount choice.Discount
 	scale    float32
 	cut      int
-	baseline string
+	baseline Baseline
 
 	running  []*trajectory
 	done     []*trajectory
 	old      []*trajectory // oldest first
 	capacity int           // of old
+	mostDone int           // that wait when a state is saved
 	free     []*trajectory
 }
 
@@ -35,6 +35,7 @@ func newStore(c *Config, m model, copies int) *store {
 		cut: c.Cut, baseline: c.Baseline, capacity: c.Replay.Trajectories,
 		running: make([]*trajectory, copies*m.kind().Agents),
 	}
+	s.mostDone = max(c.Episodes, c.Imitate.Episodes) + len(s.running)
 	for i := range s.running {
 		s.running[i] = s.take()
 	}
@@ -143,66 +144,61 @@ func (s *store) release() {
 	s.old = s.old[:copy(s.old, s.old[excess:])]
 }
 
-// AppendBinary implements encoding.BinaryAppender: the number of finished and of kept trajectories, and all of them after those on
-// their way.
-func (s *store) AppendBinary(b []byte) ([]byte, error) {
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.done)))
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.old)))
-	for _, list := range [][]*trajectory{s.running, s.done, s.old} {
-		for _, t := range list {
-			b = t.appendTo(b)
-		}
+// State implements [state.Stater].
+func (s *store) State(c *state.Codec) {
+	for i, t := range s.running {
+		s.part(c, "running", i, t)
 	}
-	return b, nil
+	s.list(c, "finished", &s.done, s.mostDone)
+	s.list(c, "replayed", &s.old, s.capacity)
+	if c.Loaded() {
+		c.Fail(s.checkEnds())
+	}
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (s *store) UnmarshalBinary(b []byte) error {
-	done, b, err := number(b)
-	if err != nil {
-		return err
+// list lists up to most trajectories, with their number.
+func (s *store) list(c *state.Codec, what string, list *[]*trajectory, most int) {
+	n := len(*list)
+	state.Value(c, &n)
+	if !c.Check(n >= 0 && n <= most, "%d %s trajectories, want at most %d", n, what, most) {
+		return
 	}
-	kept, b, err := number(b)
-	if err != nil {
-		return err
+	for i := n; i < len(*list); i++ {
+		(*list)[i].clear()
+		s.free = append(s.free, (*list)[i])
 	}
-	// Each takes dozens of bytes: more than there are bytes can't be.
-	if done > uint64(len(b)) || kept > uint64(min(len(b), s.capacity)) {
-		return fmt.Errorf("%d trajectories to learn from and %d to replay in %d bytes, want at most %d to replay", done, kept, len(b), s.capacity)
-	}
-	read := func(n int) ([]*trajectory, error) {
-		list := make([]*trajectory, n)
-		for i := range list {
-			list[i] = &trajectory{obs: s.m.newObservations()}
-			t := list[i]
-			if b, err = t.read(b, s.m.components()); err != nil {
-				return nil, err
-			}
-			if (len(t.counterfactual) > 0) != (s.baseline == Counterfactual && t.steps > 0) {
-				return nil, fmt.Errorf("a trajectory of %d steps has %d counterfactual advantages", t.steps, len(t.counterfactual))
-			}
+	*list = (*list)[:min(n, len(*list))]
+	for i := range n {
+		if i == len(*list) {
+			*list = append(*list, s.take())
 		}
-		return list, nil
-	}
-	lists := [3][]*trajectory{}
-	for i, n := range []int{len(s.running), int(done), int(kept)} {
-		if lists[i], err = read(n); err != nil {
-			return err
+		if !s.part(c, what, i, (*list)[i]) {
+			return
 		}
 	}
-	for i, t := range lists[0] {
+}
+
+// part lists one trajectory. It returns whether the codec goes on.
+func (s *store) part(c *state.Codec, what string, i int, t *trajectory) bool {
+	c.Part(t)
+	if !c.Loaded() {
+		return c.Check(true, "")
+	}
+	err := t.check(s.m.components(), s.baseline == Counterfactual)
+	return c.Check(err == nil, "%s trajectory %d: %v", what, i, err)
+}
+
+// checkEnds says which loaded trajectory has an end and should not, or the other way round.
+func (s *store) checkEnds() error {
+	for i, t := range s.running {
 		if t.ended() {
-			return fmt.Errorf("trajectory %d is on its way and has an end", i)
+			return fmt.Errorf("running trajectory %d has an end", i)
 		}
 	}
-	for _, t := range slices.Concat(lists[1], lists[2]) {
+	for i, t := range slices.Concat(s.done, s.old) {
 		if t.steps == 0 || !t.ended() {
-			return errors.New("a finished trajectory has no steps or no end")
+			return fmt.Errorf("finished or replayed trajectory %d has no steps or no end", i)
 		}
 	}
-	if len(b) > 0 {
-		return fmt.Errorf("%d bytes follow the trajectories", len(b))
-	}
-	s.running, s.done, s.old = lists[0], lists[1], lists[2]
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -121,7 +123,7 @@ func (m *vectors) updateTarget(tau float64) {
 
 func (m *vectors) err() error { return m.u.e.Err() }
 
-func (m *vectors) weights(p *choice.Parts) {
+func (m *vectors) weights(p *saved.Parts) {
 	p.Weights["policy"] = m.u.policy.Net.Params()
 	if m.u.valueAdam != nil {
 		p.Weights["value"] = m.u.value.Net.Params()
@@ -141,6 +143,10 @@ type vectorObservations struct {
 	width int
 }
 
-func (s *vectorObservations) read(b []byte, rows int) ([]byte, error) {
-	return s.packed.read(b, rows, s.width)
+// State implements [state.Stater].
+func (s *vectorObservations) State(c *state.Codec) {
+	c.Part(&s.packed)
+	if c.Loaded() {
+		c.Fail(s.check(s.width))
+	}
 }

@@ -3,7 +3,6 @@ package spsa
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -14,13 +13,13 @@ import (
 // Learner is the pricer over a vector of environments: all copies of the vector run the same action, and the estimates from all of them
 // are averaged. The vector must reset its copies within the step that ends an episode ([envs.SameStep]): an ended world can't be tried.
 type Learner struct {
-	ctx     agents.Context
-	pricer  *Pricer
-	act     []float32
-	metrics []string // names of the action's components
-	acted   bool
-	moved   bool    // the world has run a window since the last Update
-	told    float64 // mean of the objective over the copies in that window
+	ctx       agents.Context
+	pricer    *Pricer
+	act       []float32
+	metrics   []string // names of the action's components
+	acted     bool
+	moved     bool    // the world has run a window since the last Update
+	objective float64 // mean of the objective over the copies in that window
 
 	realised float64 // sum of the objective over the steps since the last metrics
 	steps    int64   // of them
@@ -83,14 +82,14 @@ func (l *Learner) Observe(v *envs.Vector) error {
 	if !l.acted {
 		return errors.New("spsa: Observe without Act before it")
 	}
-	l.acted, l.moved, l.told = false, true, 0
+	l.acted, l.moved, l.objective = false, true, 0
 	n, agentsEach := len(v.Spec().Info), v.Spec().Kinds[0].Agents
 	for i := range l.ctx.Copies {
 		x := l.pricer.trials.realised(v.Rewards[0][i*agentsEach:(i+1)*agentsEach], v.Info[i*n:(i+1)*n])
 		if err := finite(x, l.act); err != nil {
 			return fmt.Errorf("spsa: environment %d: %w", i, err)
 		}
-		l.told += x / float64(l.ctx.Copies)
+		l.objective += x / float64(l.ctx.Copies)
 		l.realised += x
 		l.steps++
 	}
@@ -102,7 +101,7 @@ func (l *Learner) Update() error {
 	switch {
 	case !l.moved:
 	case l.pricer.c.Realised == Perturbed:
-		l.pricer.Told(l.pricer.trials.sign * l.told)
+		l.pricer.Observe(l.pricer.trials.sign * l.objective)
 	default:
 		l.pricer.Move()
 	}
@@ -132,50 +131,3 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 
 // Replay implements [agents.Learner]: there is none.
 func (*Learner) Replay() *replay.Buffer { return nil }
-
-const (
-	blobPricer   = "pricer"
-	blobRealised = "objective"
-)
-
-// Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error {
-	b, err := l.pricer.AppendBinary(nil)
-	s.Blobs[blobPricer] = b
-	s.Blobs[blobRealised] = appendFloat(nil, l.realised)
-	s.Counters["windows"], s.Counters["summed_windows"] = l.pricer.window, l.steps
-	return err
-}
-
-// Load implements [agents.Learner].
-func (l *Learner) Load(s *agents.State) error {
-	b, err := s.GetBlob(blobPricer)
-	if err != nil {
-		return fmt.Errorf("spsa: %w", err)
-	}
-	r, err := s.GetBlob(blobRealised)
-	if err != nil {
-		return fmt.Errorf("spsa: %w", err)
-	}
-	if len(r) != 8 || math.IsNaN(word(r, 0)) {
-		return fmt.Errorf("spsa: entry %q of the state is %x, want a number in 8 bytes", blobRealised, r)
-	}
-	n, ok := s.Counters["summed_windows"]
-	if !ok || n < 0 || n > maxWindows {
-		return fmt.Errorf("spsa: counter %q of the state is %d (there: %v), want 0 to %d", "summed_windows", n, ok, int64(maxWindows))
-	}
-	if err := l.pricer.UnmarshalBinary(b); err != nil {
-		return err
-	}
-	l.realised, l.steps, l.acted, l.moved = word(r, 0), n, false, false
-	return nil
-}
-
-// Adopt implements [agents.Learner]: the search begins where another run's has come to, with its own steps and perturbations.
-func (l *Learner) Adopt(s *agents.State) error {
-	b, err := s.GetBlob(blobPricer)
-	if err != nil {
-		return fmt.Errorf("spsa: %w", err)
-	}
-	return l.pricer.adopt(b)
-}

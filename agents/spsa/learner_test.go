@@ -12,16 +12,17 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// school is a learner with the environments that it learns from.
-type school struct {
+// trainer is a learner with the environments that it learns from.
+type trainer struct {
 	v *envs.Vector
 	l *Learner
 }
 
-func newSchool(t testing.TB, build func() (envs.Env, error), c Config, copies int, seed uint64) *school {
+func newTrainer(t testing.TB, build func() (envs.Env, error), c Config, copies int, seed uint64) *trainer {
 	t.Helper()
 	v, err := envs.NewVector(build, envs.VectorOptions{Copies: copies, Seed: seed})
 	if err != nil {
@@ -35,11 +36,11 @@ func newSchool(t testing.TB, build func() (envs.Env, error), c Config, copies in
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &school{v, l}
+	return &trainer{v, l}
 }
 
 // window is one step of every copy and the move after it.
-func (s *school) window() error {
+func (s *trainer) window() error {
 	if err := s.l.Act(s.v); err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (s *school) window() error {
 	return s.l.Update()
 }
 
-func (s *school) windows(t testing.TB, n int) {
+func (s *trainer) windows(t testing.TB, n int) {
 	t.Helper()
 	for range n {
 		if err := s.window(); err != nil {
@@ -62,7 +63,7 @@ func (s *school) windows(t testing.TB, n int) {
 }
 
 // saved is everything that a checkpoint would hold, as bytes.
-func (s *school) saved(t testing.TB) []byte {
+func (s *trainer) saved(t testing.TB) []byte {
 	t.Helper()
 	st := s.state(t)
 	b, err := s.v.AppendBinary(nil)
@@ -75,7 +76,7 @@ func (s *school) saved(t testing.TB) []byte {
 	return append(b, fmt.Sprint(st.Counters, st.Weights, st.Optimiser)...)
 }
 
-func (s *school) state(t testing.TB) *agents.State {
+func (s *trainer) state(t testing.TB) *agents.State {
 	t.Helper()
 	st := agents.NewState()
 	if err := s.l.Save(st); err != nil {
@@ -97,7 +98,7 @@ func mixed(length int) (func() (envs.Env, error), Config) {
 func TestResume(t *testing.T) {
 	build, c := mixed(7)
 	for _, copies := range []int{1, 3} {
-		whole := newSchool(t, build, c, copies, 5)
+		whole := newTrainer(t, build, c, copies, 5)
 		whole.windows(t, 50)
 		mid := whole.state(t)
 		world, err := whole.v.AppendBinary(nil)
@@ -106,7 +107,7 @@ func TestResume(t *testing.T) {
 		}
 		whole.windows(t, 50)
 
-		resumed := newSchool(t, build, c, copies, 5) // which has gone some way of its own
+		resumed := newTrainer(t, build, c, copies, 5) // which has gone some way of its own
 		resumed.windows(t, 3)
 		if err := resumed.v.UnmarshalBinary(world); err != nil {
 			t.Fatal(err)
@@ -132,35 +133,46 @@ func TestResume(t *testing.T) {
 // A state that is cut, forged or of another environment is refused by name, and changes nothing.
 func TestLoadRefuses(t *testing.T) {
 	build, c := mixed(7)
-	s := newSchool(t, build, c, 1, 5)
+	s := newTrainer(t, build, c, 1, 5)
 	s.windows(t, 5)
 	good, before := s.state(t), s.saved(t)
 	other := plain(2, 0, 1, 0)
-	foreign := newSchool(t, func() (envs.Env, error) { return newQuadratic(other), nil }, searching(&other, []float64{0, 0}), 1, 1).state(t)
-	nan := slices.Clone(good.Blobs[blobPricer])
-	copy(nan[head:], appendFloat(nil, math.NaN()))
-	wild := slices.Clone(good.Blobs[blobPricer])
-	copy(wild[head:], appendFloat(nil, 5.5))
-	doubled := slices.Clone(good.Blobs[blobPricer])
-	copy(doubled[head+4*8*5:], appendFloat(nil, 2))
-	phased := slices.Clone(good.Blobs[blobPricer])
-	phased[40] = 8
+	foreign := newTrainer(t, func() (envs.Env, error) { return newQuadratic(other), nil }, searching(&other, []float64{0, 0}), 1, 1).state(t)
+	forged := func(change func(p *Pricer)) func(s *agents.State) {
+		env, err := build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPricer(t, c, env, 1)
+		b := good.Blobs["pricer"]
+		if err := state.Load(b, "spsa: pricer", p); err != nil {
+			t.Fatal(err)
+		}
+		change(p)
+		if b, err = state.Append(nil, "spsa: pricer", p); err != nil {
+			t.Fatal(err)
+		}
+		return func(s *agents.State) { s.Blobs["pricer"] = b }
+	}
+	whole := good.Blobs["pricer"]
 	for _, bad := range []struct {
 		name, want string
 		change     func(s *agents.State)
 	}{
-		{"foreign", "2 components", func(s *agents.State) { s.Blobs[blobPricer] = foreign.Blobs[blobPricer] }},
-		{"empty", "0 bytes", func(s *agents.State) { s.Blobs[blobPricer] = nil }},
-		{"cut head", "20 bytes", func(s *agents.State) { s.Blobs[blobPricer] = good.Blobs[blobPricer][:20] }},
-		{"cut rows", "want more than", func(s *agents.State) { s.Blobs[blobPricer] = good.Blobs[blobPricer][:60] }},
-		{"cut stream", "perturbations", func(s *agents.State) { s.Blobs[blobPricer] = good.Blobs[blobPricer][:len(nan)-1] }},
-		{"NaN", "action NaN", func(s *agents.State) { s.Blobs[blobPricer] = nan }},
-		{"Δ of 2", "perturbation 2 of action 0", func(s *agents.State) { s.Blobs[blobPricer] = doubled }},
-		{"phase", "window 8 of a move's 8", func(s *agents.State) { s.Blobs[blobPricer] = phased }},
-		{"beyond a bound", "5.5, want at least -5 and at most 5", func(s *agents.State) { s.Blobs[blobPricer] = wild }},
-		{"no pricer", `no entry "pricer"`, func(s *agents.State) { delete(s.Blobs, blobPricer) }},
-		{"no sum", `no entry "objective"`, func(s *agents.State) { delete(s.Blobs, blobRealised) }},
-		{"cut sum", "in 8 bytes", func(s *agents.State) { s.Blobs[blobRealised] = []byte{1} }},
+		{"foreign", "2 elements, want 5", func(s *agents.State) { s.Blobs["pricer"] = foreign.Blobs["pricer"] }},
+		{"empty", "0 bytes", func(s *agents.State) { s.Blobs["pricer"] = nil }},
+		{"cut", "fields, its header says", func(s *agents.State) { s.Blobs["pricer"] = whole[:len(whole)-1] }},
+		{"NaN", "action NaN", forged(func(p *Pricer) { p.x[0] = math.NaN() })},
+		{"Δ of 2", "perturbation 2 of action 0", forged(func(p *Pricer) { p.delta[0] = 2 })},
+		{"phase", "window 8 of a move, want 0 to 7", forged(func(p *Pricer) { p.phase = 8 })},
+		{"moment", "second moment -1 of action 1", forged(func(p *Pricer) { p.second[1] = -1 })},
+		{"profit", "profit +Inf", forged(func(p *Pricer) { p.plus = math.Inf(1) })},
+		{"step", "step 2, want", forged(func(p *Pricer) { p.step = 2 })},
+		{"window", "window -1 and", forged(func(p *Pricer) { p.window = -1 })},
+		{"beyond a bound", "5.5, want at least -5 and at most 5", forged(func(p *Pricer) { p.x[0] = 5.5 })},
+		{"no pricer", `no entry "pricer"`, func(s *agents.State) { delete(s.Blobs, "pricer") }},
+		{"no sum", `no entry "objective"`, func(s *agents.State) { delete(s.Blobs, "objective") }},
+		{"cut sum", "cut short", func(s *agents.State) { s.Blobs["objective"] = []byte{1} }},
 		{"count", `"summed_windows" of the state is -1`, func(s *agents.State) { s.Counters["summed_windows"] = -1 }},
 	} {
 		st := agents.NewState()
@@ -182,7 +194,7 @@ func TestLoadRefuses(t *testing.T) {
 // Adopting takes the action, and keeps count, stream and moments.
 func TestAdopt(t *testing.T) {
 	build, c := mixed(7)
-	from, to := newSchool(t, build, c, 1, 5), newSchool(t, build, c, 1, 6)
+	from, to := newTrainer(t, build, c, 1, 5), newTrainer(t, build, c, 1, 6)
 	from.windows(t, 30)
 	to.windows(t, 3)
 	stream := *to.l.pricer.stream
@@ -201,7 +213,7 @@ func TestAdopt(t *testing.T) {
 // Neither face allocates in a window.
 func TestNoAllocation(t *testing.T) {
 	build, c := mixed(7)
-	s := newSchool(t, build, c, 3, 5)
+	s := newTrainer(t, build, c, 3, 5)
 	s.windows(t, 20)
 	learner := testing.AllocsPerRun(200, func() {
 		if err := s.window(); err != nil {
@@ -337,13 +349,13 @@ func TestLearnerRefuses(t *testing.T) {
 	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 1}); err == nil || !strings.Contains(err.Error(), "can't make environments") {
 		t.Error(err)
 	}
-	s := newSchool(t, build, c, 1, 1)
+	s := newTrainer(t, build, c, 1, 1)
 	if err := s.l.Observe(s.v); err == nil || !strings.Contains(err.Error(), "without Act") {
 		t.Error(err)
 	}
 	o := plain(1, 0, 1, 0)
 	o.broken = true
-	s = newSchool(t, func() (envs.Env, error) { return newQuadratic(o), nil }, searching(&o, []float64{0}), 1, 1)
+	s = newTrainer(t, func() (envs.Env, error) { return newQuadratic(o), nil }, searching(&o, []float64{0}), 1, 1)
 	if err := s.window(); err == nil || !strings.Contains(err.Error(), "the objective is NaN") {
 		t.Error(err)
 	}

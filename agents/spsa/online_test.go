@@ -55,7 +55,7 @@ func TestOnlineResume(t *testing.T) {
 	build, c := mixed(7)
 	c.Realised = Perturbed
 	for at := range 9 { // two pairs of each block are eight windows
-		whole := newSchool(t, build, c, 2, 5)
+		whole := newTrainer(t, build, c, 2, 5)
 		whole.windows(t, 16+at)
 		mid := whole.state(t)
 		world, err := whole.v.AppendBinary(nil)
@@ -63,7 +63,7 @@ func TestOnlineResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole.windows(t, 20)
-		resumed := newSchool(t, build, c, 2, 5)
+		resumed := newTrainer(t, build, c, 2, 5)
 		if err := resumed.v.UnmarshalBinary(world); err != nil {
 			t.Fatal(err)
 		}
@@ -133,12 +133,12 @@ func TestFacesRefuse(t *testing.T) {
 		t.Error(err)
 	}
 	c.Realised = Perturbed
-	if _, err := NewPlanner(c, env); err == nil || !strings.Contains(err.Error(), "want a tuner") {
+	if _, err := NewPlanner(c, env); err == nil || !strings.Contains(err.Error(), "which a planner cannot do") {
 		t.Error(err)
 	}
 	o := plain(1, 0, 1, 0)
 	o.broken = true
-	s := newSchool(t, func() (envs.Env, error) { return newQuadratic(o), nil }, func() Config {
+	s := newTrainer(t, func() (envs.Env, error) { return newQuadratic(o), nil }, func() Config {
 		c := searching(&o, []float64{0})
 		c.Realised = Perturbed
 		return c

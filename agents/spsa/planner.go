@@ -16,7 +16,7 @@ var _ envs.Planner = (*Planner)(nil)
 // played.
 func NewPlanner(c Config, spare envs.Env) (*Planner, error) {
 	if c.Realised == Perturbed {
-		return nil, fmt.Errorf("spsa: realised is %q, which a planner can't do: want a tuner, or %q", c.Realised, Unperturbed)
+		return nil, fmt.Errorf("spsa: realised is %q, which a planner cannot do, want %q", c.Realised, Unperturbed)
 	}
 	p, err := NewPricer(c, spare, 0)
 	if err != nil {

@@ -1,15 +1,14 @@
 package spsa
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/frozen"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // Name is the learner's name in the table of agents and in policy files; label is the policies' in results.
@@ -18,12 +17,12 @@ const (
 	label = "pba"
 )
 
-// Held is a policy that holds one action. It has no changing state; what it saves says which action it holds.
+// Held is a policy that always takes one action.
 type Held struct {
 	file   *agents.PolicyFile
 	action []float32 // [agents, width]
 	width  int
-	hash   [sha256.Size]byte
+	sum    uint64 // fingerprint of the file
 }
 
 var _ agents.Policy = (*Held)(nil)
@@ -78,7 +77,7 @@ func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec) (*Held, error) {
 			return nil, fmt.Errorf("spsa: policy: action of %s %d: %w", k.Name, i, err)
 		}
 	}
-	return &Held{file: f, action: a, width: w, hash: frozen.Sum(f, false, arrayAction)}, nil
+	return &Held{file: f, action: a, width: w, sum: frozen.Sum(f, arrayAction)}, nil
 }
 
 // Name implements [envs.Policy].
@@ -103,22 +102,16 @@ func (p *Held) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
+// State implements [state.Stater]: nothing changes, but the action must be the same.
+func (p *Held) State(c *state.Codec) { c.Same("action", p.sum) }
+
 // CopyFrom implements [envs.Policy]: src must hold the same action.
-func (p *Held) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*Held)
-	if !ok || s.hash != p.hash {
-		return fmt.Errorf("spsa: policy %s can't be made equal to %s: they hold other actions", p.Name(), src.Name())
-	}
-	return nil
-}
+func (p *Held) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
-func (p *Held) AppendBinary(b []byte) ([]byte, error) { return append(b, p.hash[:]...), nil }
+func (p *Held) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, heldKind, p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *Held) UnmarshalBinary(b []byte) error {
-	if !bytes.Equal(b, p.hash[:]) {
-		return errors.New("spsa: policy: the state belongs to another action")
-	}
-	return nil
-}
+func (p *Held) UnmarshalBinary(b []byte) error { return state.Load(b, heldKind, p) }
+
+const heldKind = Name + ": policy"

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // A policy holds the action that the learner holds now, and goes through its file unchanged.
 func TestPolicy(t *testing.T) {
 	build, c := mixed(7)
-	s := newSchool(t, build, c, 1, 5)
+	s := newTrainer(t, build, c, 1, 5)
 	s.windows(t, 20)
 	p, err := s.l.Policy()
 	if err != nil {
@@ -66,7 +68,7 @@ func TestPolicy(t *testing.T) {
 // Damaged and foreign files are refused by name.
 func TestOpenPolicyRefuses(t *testing.T) {
 	build, c := mixed(7)
-	s := newSchool(t, build, c, 1, 5)
+	s := newTrainer(t, build, c, 1, 5)
 	p, err := s.l.Policy()
 	if err != nil {
 		t.Fatal(err)
@@ -105,18 +107,20 @@ func FuzzState(f *testing.F) {
 		f.Fatal(err)
 	}
 	p := newPricer(f, c, env, 1)
-	good, err := p.AppendBinary(nil)
+	good, err := state.Append(nil, "pricer", p)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(good)
-	f.Add(good[:100])
+	body := choicetest.Body(good)
+	f.Add(body)
+	f.Add(body[:100])
 	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if p.UnmarshalBinary(b) != nil {
+	f.Fuzz(func(t *testing.T, body []byte) {
+		b := choicetest.Seal(good, body)
+		if state.Load(b, "pricer", p) != nil {
 			return
 		}
-		again, err := p.AppendBinary(nil)
+		again, err := state.Append(nil, "pricer", p)
 		if err != nil || string(again) != string(b) {
 			t.Errorf("%x comes back as %x (%v)", b, again, err)
 		}

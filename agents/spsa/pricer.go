@@ -73,7 +73,13 @@ func makePricer(c Config, spec *envs.Spec, spare envs.Env, seed uint64) (*Pricer
 	return p, nil
 }
 
-// Reset begins anew at the configured start.
+// begin sets the action from which the search continues.
+func (p *Pricer) begin(x []float64) {
+	copy(p.x, x)
+	p.space.use(p.x, p.trials.act.Kinds[0], true)
+}
+
+// Reset begins again at the configured start.
 func (p *Pricer) Reset(seed uint64) {
 	copy(p.x, p.space.start)
 	clear(p.first)

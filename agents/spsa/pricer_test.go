@@ -148,7 +148,7 @@ func (s *sloped) CopyFrom(src envs.Env) error { return s.quadratic.CopyFrom(&src
 func TestFrozenBlock(t *testing.T) {
 	build, c := mixed(7)
 	c.Baselines.Step = 0
-	s := newSchool(t, build, c, 1, 5)
+	s := newTrainer(t, build, c, 1, 5)
 	counted := &counting{Env: s.l.pricer.trials.env}
 	s.l.pricer.trials.env = counted
 	s.windows(t, 10)

@@ -1,9 +1,7 @@
 package pricing
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
@@ -44,52 +42,6 @@ func see(seen []float32, f, what int) float64 { return float64(seen[f*pricing.Se
 // backlog is the jobs of function f that wait, too late or not.
 func backlog(seen []float32, f int) int {
 	return int(see(seen, f, pricing.SeesQueue)) + int(see(seen, f, pricing.SeesLate))
-}
-
-// appendFloats and readFloats save slices of fixed lengths.
-func appendFloats(b []byte, slices ...[]float64) []byte {
-	for _, s := range slices {
-		for _, x := range s {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-		}
-	}
-	return b
-}
-
-// readFloats refuses a state of another length, or with a number that is not finite, and changes nothing then.
-func readFloats(name string, b []byte, slices ...[]float64) error {
-	n := 0
-	for _, s := range slices {
-		n += 8 * len(s)
-	}
-	if len(b) != n {
-		return fmt.Errorf("%s: saved state has %d bytes, want %d", name, len(b), n)
-	}
-	for i := 0; i < n; i += 8 {
-		if x := math.Float64frombits(binary.LittleEndian.Uint64(b[i:])); x-x != 0 {
-			return fmt.Errorf("%s: saved state is damaged: number %d is %g", name, i/8, x)
-		}
-	}
-	for _, s := range slices {
-		for i := range s {
-			s[i] = math.Float64frombits(binary.LittleEndian.Uint64(b))
-			b = b[8:]
-		}
-	}
-	return nil
-}
-
-// copyFloats copies slices of equal lengths.
-func copyFloats(name string, src envs.Policy, dst, from [][]float64) error {
-	for i := range dst {
-		if len(dst[i]) != len(from[i]) {
-			return fmt.Errorf("%s: cannot be copied from a %T of another configuration", name, src)
-		}
-	}
-	for i := range dst {
-		copy(dst[i], from[i])
-	}
-	return nil
 }
 
 // checkNumber reports a number outside its range, by its key.

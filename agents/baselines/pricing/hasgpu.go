@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // HASConfig is the rule of [HASGPU]. The filter's numbers are the published code's; thresholds and floor are fitted to a world whose unit is
@@ -137,19 +139,19 @@ func (p *HASGPU) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// CopyFrom implements [envs.Policy].
-func (p *HASGPU) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*HASGPU)
-	if !ok {
-		return fmt.Errorf("has-gpu: cannot be copied from a %T", src)
-	}
-	return copyFloats(p.Name(), src, [][]float64{p.rate, p.variance}, [][]float64{s.rate, s.variance})
+// State implements [state.Stater].
+func (p *HASGPU) State(c *state.Codec) {
+	state.Fixed(c, p.rate)
+	state.Fixed(c, p.variance)
+	saved.Finite(c, "rate", p.rate...)
+	saved.Finite(c, "variance", p.variance...)
 }
+
+// CopyFrom implements [envs.Policy].
+func (p *HASGPU) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
-func (p *HASGPU) AppendBinary(b []byte) ([]byte, error) {
-	return appendFloats(b, p.rate, p.variance), nil
-}
+func (p *HASGPU) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *HASGPU) UnmarshalBinary(b []byte) error { return readFloats(p.Name(), b, p.rate, p.variance) }
+func (p *HASGPU) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -3,8 +3,10 @@ package pricing
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // MQFQConfig is the rule of [MQFQ], in slots where the original counts seconds.
@@ -58,8 +60,8 @@ type MQFQ struct {
 	world
 	config  MQFQConfig
 	start   []float64 // S of each function's next job, F where none waits
-	virtual []float64 // one number: VT
-	chosen  []float64 // one number: the function chosen last, -1 for none
+	virtual float64   // VT
+	chosen  int       // the function chosen last, -1 for none
 	last    []float64 // backlogs at the end of the last slot
 	// Scratch of one slot.
 	want, spare, warm []int
@@ -75,7 +77,7 @@ func NewMQFQ(c MQFQConfig, env envs.Env) (*MQFQ, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &MQFQ{world: w, config: c, virtual: make([]float64, 1), chosen: []float64{-1}}
+	p := &MQFQ{world: w, config: c, chosen: -1}
 	for _, s := range []*[]float64{&p.start, &p.last, &p.tag} {
 		*s = make([]float64, w.n)
 	}
@@ -92,7 +94,7 @@ func (*MQFQ) Name() string { return "mqfq-sticky" }
 func (p *MQFQ) Reset(uint64) error {
 	clear(p.start)
 	clear(p.last)
-	p.virtual[0], p.chosen[0] = 0, -1
+	p.virtual, p.chosen = 0, -1
 	return nil
 }
 
@@ -137,7 +139,7 @@ func (p *MQFQ) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 		}
 		p.want[f]--
 		p.tag[f] += p.cost(seen, f)
-		p.chosen[0] = float64(f)
+		p.chosen = f
 	}
 }
 
@@ -150,12 +152,12 @@ func (p *MQFQ) cost(seen []float32, f int) float64 {
 // at virtual time at the earliest, S = max(VT, F). VT is the least start tag over the functions with a backlog: jobs beyond those that
 // idle vGPUs take at once. Where there is none, a busy period has ended and VT becomes the largest tag, as start-time fair queueing has it.
 func (p *MQFQ) tags(seen []float32) {
-	least, most, any := 0.0, p.virtual[0], false
+	least, most, any := 0.0, p.virtual, false
 	for f := range p.n {
 		begun, waits := see(seen, f, pricing.SeesBegun), float64(backlog(seen, f))
 		p.start[f] += float64(begun * p.cost(seen, f))
 		if p.last[f]-begun <= 0 && waits > 0 {
-			p.start[f] = max(p.start[f], p.virtual[0])
+			p.start[f] = max(p.start[f], p.virtual)
 		}
 		p.last[f] = waits
 		most = max(most, p.start[f])
@@ -166,13 +168,13 @@ func (p *MQFQ) tags(seen []float32) {
 	if !any {
 		least = most
 	}
-	p.virtual[0] = max(p.virtual[0], least)
+	p.virtual = max(p.virtual, least)
 }
 
 // choose is the function that gets the next vGPU, -1 where none asks or all are throttled.
 func (p *MQFQ) choose(seen []float32) int {
-	active := func(f int) bool { return p.want[f] > 0 && p.tag[f]-p.virtual[0] <= p.config.Overrun }
-	if f := int(p.chosen[0]); p.config.Choice == ChooseSticky && f >= 0 && f < p.n && active(f) {
+	active := func(f int) bool { return p.want[f] > 0 && p.tag[f]-p.virtual <= p.config.Overrun }
+	if f := p.chosen; p.config.Choice == ChooseSticky && f >= 0 && f < p.n && active(f) {
 		return f
 	}
 	best, before := -1, func(f, g int) bool { return p.tag[f] < p.tag[g] }
@@ -225,21 +227,25 @@ func (p *MQFQ) victim(seen []float32, f int) int {
 	return best
 }
 
-// CopyFrom implements [envs.Policy].
-func (p *MQFQ) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*MQFQ)
-	if !ok {
-		return fmt.Errorf("mqfq-sticky: cannot be copied from a %T", src)
+// State implements [state.Stater].
+func (p *MQFQ) State(c *state.Codec) {
+	state.Fixed(c, p.start)
+	state.Fixed(c, p.last)
+	state.Value(c, &p.virtual)
+	state.Value(c, &p.chosen)
+	saved.Finite(c, "start tag", p.start...)
+	saved.Finite(c, "backlog", p.last...)
+	saved.Finite(c, "virtual time", p.virtual)
+	if c.Loaded() && (p.chosen < -1 || p.chosen >= p.n) {
+		c.Fail(fmt.Errorf("function %d chosen last, want -1 to %d", p.chosen, p.n-1))
 	}
-	return copyFloats(p.Name(), src, [][]float64{p.start, p.last, p.virtual, p.chosen}, [][]float64{s.start, s.last, s.virtual, s.chosen})
 }
+
+// CopyFrom implements [envs.Policy].
+func (p *MQFQ) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
-func (p *MQFQ) AppendBinary(b []byte) ([]byte, error) {
-	return appendFloats(b, p.start, p.last, p.virtual, p.chosen), nil
-}
+func (p *MQFQ) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *MQFQ) UnmarshalBinary(b []byte) error {
-	return readFloats(p.Name(), b, p.start, p.last, p.virtual, p.chosen)
-}
+func (p *MQFQ) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -142,24 +142,24 @@ func TestMQFQTags(t *testing.T) {
 	x.off(2)
 	x.set(0, pricing.SeesQueue, 4)
 	x.does(p, row{0, 2, 0, 0, 0}, row{})
-	if p.virtual[0] != 0 || p.start[0] != 0 {
-		t.Errorf("virtual time %g, start tag %g, want 0 and 0", p.virtual[0], p.start[0])
+	if p.virtual != 0 || p.start[0] != 0 {
+		t.Errorf("virtual time %g, start tag %g, want 0 and 0", p.virtual, p.start[0])
 	}
 	x.off(0)
 	x.set(0, pricing.SeesQueue, 2)
 	x.set(0, pricing.SeesBegun, 2)
 	x.set(1, pricing.SeesQueue, 1)
 	x.does(p, row{}, row{})
-	if p.virtual[0] != 0 || p.start[0] != 2 || p.start[1] != 0 {
-		t.Errorf("virtual time %g, start tags %v, want 0 and [2 0]: S = max(VT, F), VT the least S with a backlog", p.virtual[0], p.start)
+	if p.virtual != 0 || p.start[0] != 2 || p.start[1] != 0 {
+		t.Errorf("virtual time %g, start tags %v, want 0 and [2 0]: S = max(VT, F), VT the least S with a backlog", p.virtual, p.start)
 	}
 	x.set(0, pricing.SeesBegun, 1)
 	x.set(0, pricing.SeesQueue, 1)
 	x.set(1, pricing.SeesBegun, 1)
 	x.set(1, pricing.SeesQueue, 0)
 	x.does(p, row{}, row{})
-	if p.virtual[0] != 3 {
-		t.Errorf("virtual time %g, want 3, the only backlogged function's start tag", p.virtual[0])
+	if p.virtual != 3 {
+		t.Errorf("virtual time %g, want 3, the only backlogged function's start tag", p.virtual)
 	}
 	x.set(0, pricing.SeesBegun, 0)
 	x.set(1, pricing.SeesBegun, 0)
@@ -173,8 +173,8 @@ func TestMQFQTags(t *testing.T) {
 	x.set(0, pricing.SeesIdle, 1)
 	x.set(1, pricing.SeesIdle, 1)
 	x.does(p, row{}, row{})
-	if p.virtual[0] != 7 {
-		t.Errorf("without a backlog virtual time is %g, want 7", p.virtual[0])
+	if p.virtual != 7 {
+		t.Errorf("without a backlog virtual time is %g, want 7", p.virtual)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestMQFQChoice(t *testing.T) {
 		}
 		copy(p.start, []float64{5, 4, 6})
 		copy(p.last, []float64{2, 2, 2})
-		p.virtual[0] = 4
+		p.virtual = 4
 		return p
 	}
 	for f := range 3 {
@@ -204,7 +204,7 @@ func TestMQFQChoice(t *testing.T) {
 	x.does(set(ChooseWarm, 1), row{}, row{0, 1, 0, 0, 0}, row{}) // function 2 is 2 ahead of virtual time: throttled
 	x.set(2, pricing.SeesWarm, 0)
 	sticky := set(ChooseSticky, 10)
-	sticky.chosen[0] = 0
+	sticky.chosen = 0
 	x.does(sticky, row{0, 1, 0, 0, 0}, row{}, row{})
 	x.set(2, pricing.SeesQueue, 3)
 	x.does(set(ChooseLongest, 10), row{}, row{}, row{0, 1, 0, 0, 0})
@@ -301,7 +301,7 @@ func TestTorporOrder(t *testing.T) {
 		x.set(f, pricing.SeesViolated, failed)
 		x.set(f, pricing.SeesLate, 1)
 	}
-	p.threshold[0] = 40.5
+	p.threshold = 40.5
 	x.off(2)
 	x.does(p, row{0, 1, 0, 0, 0}, row{0, 1, 0, 0, 0}, row{})
 	if p.order[0] != 1 || p.order[1] != 0 || p.order[2] != 2 {
@@ -310,8 +310,8 @@ func TestTorporOrder(t *testing.T) {
 	// A new window: the threshold is the median of the three, and counting begins anew.
 	x.set(0, pricing.SeesLeft, 1)
 	x.does(p)
-	if math.Abs(p.threshold[0]-40) > 1e-9 || p.arrived[0] != 10 {
-		t.Errorf("the threshold is %g and 10 requests count as %g, want 40 and 10", p.threshold[0], p.arrived[0])
+	if math.Abs(p.threshold-40) > 1e-9 || p.arrived[0] != 10 {
+		t.Errorf("the threshold is %g and 10 requests count as %g, want 40 and 10", p.threshold, p.arrived[0])
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // TorporConfig is the rule of [Torpor].
@@ -38,7 +40,7 @@ type Torpor struct {
 	world
 	config          TorporConfig
 	arrived, failed []float64 // in this window, by function
-	threshold       []float64 // one number: theta
+	threshold       float64   // theta
 	// Scratch of one slot.
 	rrc, wait []float64
 	order     []int32
@@ -57,7 +59,7 @@ func NewTorpor(c TorporConfig, env envs.Env) (*Torpor, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Torpor{world: w, config: c, threshold: make([]float64, 1), order: make([]int32, w.n), idle: make([]int, w.n), need: make([]int, w.n)}
+	p := &Torpor{world: w, config: c, order: make([]int32, w.n), idle: make([]int, w.n), need: make([]int, w.n)}
 	for _, s := range []*[]float64{&p.arrived, &p.failed, &p.rrc, &p.wait, &p.sorted} {
 		*s = make([]float64, w.n)
 	}
@@ -72,7 +74,7 @@ func (*Torpor) Name() string { return "torpor" }
 func (p *Torpor) Reset(uint64) error {
 	clear(p.arrived)
 	clear(p.failed)
-	p.threshold[0] = 0
+	p.threshold = 0
 	return nil
 }
 
@@ -84,7 +86,7 @@ func (p *Torpor) required(n, m float64) float64 {
 
 // before orders functions: those at or below the threshold first, then by required count, then by how long their first request has waited.
 func (p *Torpor) before(a, b int32) int {
-	highA, highB := p.rrc[a] <= p.threshold[0], p.rrc[b] <= p.threshold[0]
+	highA, highB := p.rrc[a] <= p.threshold, p.rrc[b] <= p.threshold
 	switch {
 	case highA != highB:
 		if highA {
@@ -113,7 +115,7 @@ func (p *Torpor) count(seen []float32) {
 			p.sorted[f] = p.required(p.arrived[f], p.arrived[f]-p.failed[f])
 		}
 		slices.Sort(p.sorted)
-		p.threshold[0] = p.sorted[(p.n-1)/2]
+		p.threshold = p.sorted[(p.n-1)/2]
 		clear(p.arrived)
 		clear(p.failed)
 	}
@@ -196,21 +198,21 @@ func (p *Torpor) evict(seen, do []float32, f int) int {
 	return best
 }
 
-// CopyFrom implements [envs.Policy].
-func (p *Torpor) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*Torpor)
-	if !ok {
-		return fmt.Errorf("torpor: cannot be copied from a %T", src)
-	}
-	return copyFloats(p.Name(), src, [][]float64{p.arrived, p.failed, p.threshold}, [][]float64{s.arrived, s.failed, s.threshold})
+// State implements [state.Stater].
+func (p *Torpor) State(c *state.Codec) {
+	state.Fixed(c, p.arrived)
+	state.Fixed(c, p.failed)
+	state.Value(c, &p.threshold)
+	saved.Finite(c, "arrivals", p.arrived...)
+	saved.Finite(c, "failures", p.failed...)
+	saved.Finite(c, "threshold", p.threshold)
 }
+
+// CopyFrom implements [envs.Policy].
+func (p *Torpor) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
-func (p *Torpor) AppendBinary(b []byte) ([]byte, error) {
-	return appendFloats(b, p.arrived, p.failed, p.threshold), nil
-}
+func (p *Torpor) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *Torpor) UnmarshalBinary(b []byte) error {
-	return readFloats(p.Name(), b, p.arrived, p.failed, p.threshold)
-}
+func (p *Torpor) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -1,13 +1,14 @@
 package sizing
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // AutoscalerConfig is the rule of [Autoscaler]. The defaults are those of Kubernetes' HorizontalPodAutoscaler (autoscaling/v2), and of Knative
@@ -140,42 +141,21 @@ func (p *Autoscaler) desired(now sizing.Resources, row []float32) int {
 	return min(max(want, p.rng.Low.Replicas), p.rng.High.Replicas)
 }
 
-// CopyFrom implements [envs.Policy].
-func (p *Autoscaler) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*Autoscaler)
-	if !ok || len(s.history) != len(p.history) {
-		return fmt.Errorf("autoscaler: cannot be copied from a %T of another configuration", src)
+// State implements [state.Stater].
+func (p *Autoscaler) State(c *state.Codec) {
+	state.Value(c, &p.started)
+	state.Value(c, &p.at)
+	state.Fixed(c, p.history)
+	if c.Loaded() && (p.at < 0 || p.at >= p.windows) {
+		c.Fail(fmt.Errorf("window %d of the history, want 0 to %d", p.at, p.windows-1))
 	}
-	copy(p.history, s.history)
-	p.at, p.started = s.at, s.started
-	return nil
 }
+
+// CopyFrom implements [envs.Policy].
+func (p *Autoscaler) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
-func (p *Autoscaler) AppendBinary(b []byte) ([]byte, error) {
-	started := byte(0)
-	if p.started {
-		started = 1
-	}
-	b = binary.LittleEndian.AppendUint32(append(b, started), uint32(p.at))
-	for _, x := range p.history {
-		b = binary.LittleEndian.AppendUint32(b, uint32(x))
-	}
-	return b, nil
-}
+func (p *Autoscaler) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *Autoscaler) UnmarshalBinary(b []byte) error {
-	if want := 5 + 4*len(p.history); len(b) != want {
-		return fmt.Errorf("autoscaler: saved state has %d bytes, want %d", len(b), want)
-	}
-	at := binary.LittleEndian.Uint32(b[1:])
-	if b[0] > 1 || at >= uint32(p.windows) {
-		return errors.New("autoscaler: saved state is damaged")
-	}
-	p.started, p.at = b[0] == 1, int(at)
-	for i := range p.history {
-		p.history[i] = int32(binary.LittleEndian.Uint32(b[5+4*i:]))
-	}
-	return nil
-}
+func (p *Autoscaler) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -160,24 +160,24 @@ func TestSavedRivals(t *testing.T) {
 			t.Error("autoscaler: a damaged state was accepted")
 		}
 
-		twin, err := NewRandomSearch(DefaultRandomSearch(), e)
+		replica, err := NewRandomSearch(DefaultRandomSearch(), e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if b, err = search.AppendBinary(nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := twin.UnmarshalBinary(b); err != nil {
+		if err := replica.UnmarshalBinary(b); err != nil {
 			t.Fatal(err)
 		}
 		if err := search.Propose(obs, act); err != nil {
 			t.Fatal(err)
 		}
-		if err := twin.Propose(obs, got); err != nil {
+		if err := replica.Propose(obs, got); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "random search", k, act, got)
-		if twin.UnmarshalBinary(b[:20]) == nil {
+		if replica.UnmarshalBinary(b[:20]) == nil {
 			t.Error("random search: a damaged state was accepted")
 		}
 		if err := e.Step(act, obs, out); err != nil {

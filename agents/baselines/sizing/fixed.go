@@ -1,10 +1,9 @@
 package sizing
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // FixedConfig is what [Fixed] holds.
@@ -20,7 +19,7 @@ func DefaultFixed() FixedConfig { return FixedConfig{Configuration: middle()} }
 // Validate reports the first number that is wrong.
 func (c *FixedConfig) Validate() error { return checkShares("configuration", c.Configuration) }
 
-// Fixed holds one configuration whatever happens. It has no state.
+// Fixed always holds one configuration. It has no state.
 type Fixed struct {
 	world
 	config FixedConfig
@@ -60,21 +59,14 @@ func (p *Fixed) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// CopyFrom implements [envs.Policy].
-func (p *Fixed) CopyFrom(src envs.Policy) error {
-	if _, ok := src.(*Fixed); !ok {
-		return fmt.Errorf("fixed: cannot be copied from a %T", src)
-	}
-	return nil
-}
+// State implements [state.Stater]: nothing changes.
+func (p *Fixed) State(*state.Codec) {}
 
-// AppendBinary implements [envs.Policy]: there is nothing to save.
-func (*Fixed) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+// CopyFrom implements [envs.Policy].
+func (p *Fixed) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
+
+// AppendBinary implements [envs.Policy].
+func (p *Fixed) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (*Fixed) UnmarshalBinary(b []byte) error {
-	if len(b) != 0 {
-		return errors.New("fixed: saved state has bytes, want none")
-	}
-	return nil
-}
+func (p *Fixed) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

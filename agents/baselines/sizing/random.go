@@ -1,12 +1,11 @@
 package sizing
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -110,48 +109,22 @@ func (p *RandomSearch) Observe(act *envs.Action, out *envs.Outcome) error {
 	return nil
 }
 
-// AppendBinary implements [envs.Tuner].
-func (p *RandomSearch) AppendBinary(b []byte) ([]byte, error) {
-	b, err := p.stream.AppendBinary(b)
-	if err != nil {
-		return nil, err
+// State implements [state.Stater].
+func (p *RandomSearch) State(c *state.Codec) {
+	state.Value(c, p.stream)
+	state.Value(c, &p.tried)
+	state.Value(c, &p.feasible)
+	state.Value(c, &p.bestPrice)
+	state.Value(c, &p.bestSuccess)
+	state.Fixed(c, p.best)
+	c.Check(p.tried >= 0 && p.tried <= p.config.Windows, "%d configurations tried, want 0 to %d", p.tried, p.config.Windows)
+	for i, x := range p.best {
+		c.Check(x >= 0 && x <= 1, "number %d of the best configuration is %g, want 0 to 1", i, x)
 	}
-	feasible := byte(0)
-	if p.feasible {
-		feasible = 1
-	}
-	b = binary.LittleEndian.AppendUint32(append(b, feasible), uint32(p.tried))
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.bestPrice))
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.bestSuccess))
-	for _, x := range p.best {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return b, nil
 }
 
+// AppendBinary implements [envs.Tuner].
+func (p *RandomSearch) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
+
 // UnmarshalBinary implements [envs.Tuner].
-func (p *RandomSearch) UnmarshalBinary(b []byte) error {
-	const stream, head = 24, 24 + 1 + 4 + 8 + 8
-	if want := head + 4*len(p.best); len(b) != want {
-		return fmt.Errorf("random-search: saved state has %d bytes, want %d", len(b), want)
-	}
-	best := make([]float32, len(p.best))
-	for i := range best {
-		x := math.Float32frombits(binary.LittleEndian.Uint32(b[head+4*i:]))
-		if !(x >= 0 && x <= 1) {
-			return errors.New("random-search: saved state is damaged")
-		}
-		best[i] = x
-	}
-	if b[stream] > 1 {
-		return errors.New("random-search: saved state is damaged")
-	}
-	if err := p.stream.UnmarshalBinary(b[:stream]); err != nil {
-		return err
-	}
-	p.feasible, p.tried = b[stream] == 1, int(binary.LittleEndian.Uint32(b[stream+1:]))
-	p.bestPrice = math.Float64frombits(binary.LittleEndian.Uint64(b[stream+5:]))
-	p.bestSuccess = math.Float64frombits(binary.LittleEndian.Uint64(b[stream+13:]))
-	p.best = best
-	return nil
-}
+func (p *RandomSearch) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

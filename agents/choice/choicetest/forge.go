@@ -42,7 +42,7 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 		f.Fatal(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole.Blobs)) {
-		f.Add(name, whole.Blobs[name], int64(1), []byte{})
+		f.Add(name, Body(whole.Blobs[name]), int64(1), []byte{})
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole.Counters)) {
 		f.Add(name, []byte{}, whole.Counters[name]+1, []byte{})
@@ -53,13 +53,13 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 			f.Add(name, []byte{}, int64(3), []byte{0, 0, 0x80, 0x7f})
 		}
 	}
-	f.Fuzz(func(t *testing.T, name string, blob []byte, n int64, values []byte) {
+	f.Fuzz(func(t *testing.T, name string, body []byte, n int64, values []byte) {
 		s := agents.NewState()
 		if err := l.Save(s); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := s.Blobs[name]; ok {
-			s.Blobs[name] = blob
+		if b, ok := s.Blobs[name]; ok {
+			s.Blobs[name] = Seal(b, body)
 		}
 		if _, ok := s.Counters[name]; ok {
 			s.Counters[name] = n

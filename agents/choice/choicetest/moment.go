@@ -1,9 +1,6 @@
 package choicetest
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "github.com/stoker-rl/stoker/envs/state"
 
 // Moment is all that changes in an environment whose world follows from its seed.
 type Moment struct {
@@ -11,16 +8,11 @@ type Moment struct {
 	At   int // steps since the beginning
 }
 
+// State implements [state.Stater].
+func (m *Moment) State(c *state.Codec) { state.Value(c, m) }
+
 // AppendBinary implements encoding.BinaryAppender.
-func (m *Moment) AppendBinary(b []byte) ([]byte, error) {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, m.Seed), uint64(m.At)), nil
-}
+func (m *Moment) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, "toy", m) }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (m *Moment) UnmarshalBinary(b []byte) error {
-	if len(b) != 16 {
-		return fmt.Errorf("toy: %d bytes, want 16", len(b))
-	}
-	m.Seed, m.At = binary.LittleEndian.Uint64(b), int(binary.LittleEndian.Uint64(b[8:]))
-	return nil
-}
+func (m *Moment) UnmarshalBinary(b []byte) error { return state.Load(b, "toy", m) }
