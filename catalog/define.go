@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/normalise"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -46,11 +47,13 @@ func DefineLearner[C any, L agents.Learner, P agents.Policy](row Learner, config
 		return l, nil
 	}
 	row.Open = func(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
-		p, err := open(f, spec, act)
-		if err != nil {
-			return nil, err
-		}
-		return p, nil
+		return normalise.Open(f, spec, func(f *agents.PolicyFile, spec *envs.Spec) (agents.Policy, error) {
+			p, err := open(f, spec, act)
+			if err != nil {
+				return nil, err
+			}
+			return p, nil
+		})
 	}
 	return row
 }

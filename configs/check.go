@@ -27,6 +27,9 @@ func (e *Experiment) check(r *reader) {
 	case !shortName.MatchString(e.Name):
 		r.report("", bounds.Errorf("name", "is %q, want letters, digits, '.', '_' and '-', a letter or digit first", e.Name))
 	}
+	if n := e.Wrappers.NormalizeReward; n.Gamma != 0 && n.Clip == 0 {
+		r.report("", bounds.Errorf("wrappers.normalize_reward.gamma", "is %g without a clip, want clip: 10 or so beside it", n.Gamma))
+	}
 	if t.Evaluate.Every != 0 && t.Evaluate.Episodes < 1 {
 		r.report("", bounds.Errorf("train.evaluate.episodes", "is %d, want at least 1", t.Evaluate.Episodes))
 	}

@@ -12,6 +12,8 @@ type Experiment struct {
 	Env Choice `yaml:"env" json:"env"`
 	// Workload is the load that the environment serves.
 	Workload workload.Config `yaml:"workload" json:"workload"`
+	// Wrappers change what the learner sees of the environment, and when episodes end.
+	Wrappers Wrappers `yaml:"wrappers,omitempty" json:"wrappers,omitzero"`
 	// Agent is the learner: its name, and its own keys.
 	Agent Choice `yaml:"agent" json:"agent"`
 	// Train says how long training lasts and what it leaves behind.
@@ -31,6 +33,31 @@ type Choice struct {
 	Name   string
 	Config any
 	key    string // id or name: under which the file has Name
+}
+
+// Wrappers change what the learner sees of the environment, and when episodes end. What is left out, or 0, is off.
+type Wrappers struct {
+	// TimeLimit truncates episodes after this number of steps, in training and in evaluation; 0 is the environment's own
+	// limit.
+	TimeLimit int `yaml:"time_limit,omitempty" json:"time_limit,omitempty" range:"[0,2^31]"`
+	// NormalizeObservation standardises observations by their running mean and deviation.
+	NormalizeObservation NormalizeObservation `yaml:"normalize_observation,omitempty" json:"normalize_observation,omitzero"`
+	// NormalizeReward divides rewards by the running deviation of the discounted return.
+	NormalizeReward NormalizeReward `yaml:"normalize_reward,omitempty" json:"normalize_reward,omitzero"`
+}
+
+// NormalizeObservation standardises what agents see. The statistics are the policy's: in evaluation they do not change.
+type NormalizeObservation struct {
+	// Clip bounds a standardised observation to ±clip, such as 10; 0 is off.
+	Clip float64 `yaml:"clip" json:"clip" range:"[0,1e6]"`
+}
+
+// NormalizeReward scales the rewards that the learner sees. Returns of episodes and evaluations stay the environment's.
+type NormalizeReward struct {
+	// Gamma discounts the return whose deviation divides rewards, such as the learner's own gamma.
+	Gamma float64 `yaml:"gamma" json:"gamma" range:"[0,1]"`
+	// Clip bounds a scaled reward to ±clip, such as 10; 0 is off.
+	Clip float64 `yaml:"clip" json:"clip" range:"[0,1e6]"`
 }
 
 // Train says how long training lasts and what it leaves behind. Steps are environment steps, counted over all copies.

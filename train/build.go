@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/normalise"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -29,6 +30,13 @@ func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {
 	env, err := catalog.Default().NewEnv(x.Env.Name, x.Env.Config, w)
 	if err != nil {
 		return nil, fmt.Errorf("environment %s: %w", x.Env.Name, err)
+	}
+	if n := x.Wrappers.TimeLimit; n > 0 {
+		limited, err := envs.NewTimeLimit(env, n)
+		if err != nil {
+			return nil, fmt.Errorf("wrappers.time_limit: %w", err)
+		}
+		return limited, nil
 	}
 	return env, nil
 }
@@ -96,7 +104,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	if err != nil {
 		return w, err
 	}
-	w.learner, err = a.New(x.Agent.Config, agents.Context{
+	w.learner, err = newLearner(x, a, agents.Context{
 		Spec: w.vector.Spec(), Copies: x.Train.Copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
 		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher, error) { return newTeacher(name, w.vector.Env(0)) },
 	})
@@ -107,6 +115,25 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 		w.checker, err = newChecker(x)
 	}
 	return w, err
+}
+
+// newLearner makes the experiment's learner, with normalisation around it where the wrappers ask for it.
+func newLearner(x *configs.Experiment, row catalog.Learner, ctx agents.Context) (agents.Learner, error) {
+	n := normalise.Options{
+		ObservationClip: x.Wrappers.NormalizeObservation.Clip,
+		RewardClip:      x.Wrappers.NormalizeReward.Clip,
+		Gamma:           x.Wrappers.NormalizeReward.Gamma,
+	}
+	if !n.On() {
+		return row.New(x.Agent.Config, ctx)
+	}
+	l, err := normalise.New(n, ctx, func(ctx agents.Context) (agents.Learner, error) {
+		return row.New(x.Agent.Config, ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // trainSplit keeps training off the part of a trace that evaluation will see, unless the configuration splits by itself.

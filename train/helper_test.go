@@ -35,6 +35,15 @@ env: {id: stoker/LQR-v1, steps: 7}
 agent: {name: maddpg, mix: single, hidden: [4], batch: 4, replay: 1000, random_steps: 6, learning_starts: 9, noise_final: 0.01}
 train: {steps: 40, copies: 2, log_every: 7, evaluate: {every: 11, episodes: 1, metric: cost}, checkpoint: {every: 13, keep: 0}}
 `,
+	// Every wrapper, around several agents; episodes end by the time limit alone.
+	"wrapped": `
+name: wrapped
+seed: 10
+env: {id: stoker/SimpleSpread-v1, steps: 9}
+wrappers: {time_limit: 4, normalize_observation: {clip: 2}, normalize_reward: {gamma: 0.9, clip: 1.5}}
+agent: {name: maddpg, mix: joint, hidden: [4], batch: 4, replay: 30, update_every: 4, random_steps: 6, learning_starts: 9}
+train: {steps: 48, copies: 3, log_every: 10, evaluate: {every: 15, episodes: 2}, checkpoint: {every: 12, keep: 2}}
+`,
 	// The simulator under the Azure trace, attention, an agent for each function; episodes begin and end on the way.
 	"sizing": `
 name: sizing

@@ -1,0 +1,136 @@
+package normalise
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// table standardises rows by statistics that do not change: (x − shift)·scale within ±clip.
+type table struct {
+	shift, scale []float32
+	clip         float32
+}
+
+// apply standardises a row in place.
+func (t *table) apply(row []float32) {
+	for i, x := range row {
+		row[i] = min(max(float32((x-t.shift[i])*t.scale[i]), -t.clip), t.clip)
+	}
+}
+
+// Policy is a policy that standardises what it sees by fixed statistics. It implements [agents.Policy].
+type Policy struct {
+	agents.Policy
+	tables []*table         // of each kind; nil where observations stay as they are
+	seen   envs.Observation // what the policy inside is shown; buffers are used again
+}
+
+// Act implements [envs.Policy].
+func (p *Policy) Act(obs *envs.Observation, act *envs.Action, deterministic bool) error {
+	if p.seen.Kinds == nil {
+		p.seen.Kinds = make([]envs.KindObservation, len(obs.Kinds))
+	}
+	for k, t := range p.tables {
+		values := p.seen.Kinds[k].Values
+		p.seen.Kinds[k] = obs.Kinds[k]
+		if t == nil {
+			continue
+		}
+		values = append(values[:0], obs.Kinds[k].Values...)
+		for j, here := range obs.Kinds[k].Active {
+			if here {
+				t.apply(values[j*len(t.shift) : (j+1)*len(t.shift)])
+			}
+		}
+		p.seen.Kinds[k].Values = values
+	}
+	return p.Policy.Act(&p.seen, act, deterministic)
+}
+
+// arrayPrefix begins the names of the arrays that hold statistics: with the number of the kind and shift, scale or clip
+// behind it.
+const arrayPrefix = "normalise."
+
+// Export implements [agents.Policy]: the statistics are arrays beside the weights.
+func (p *Policy) Export() (*agents.PolicyFile, error) {
+	f, err := p.Policy.Export()
+	if err != nil {
+		return nil, err
+	}
+	out := *f
+	out.Arrays = maps.Clone(f.Arrays)
+	for k, t := range p.tables {
+		if t == nil {
+			continue
+		}
+		for what, data := range map[string][]float32{"shift": t.shift, "scale": t.scale, "clip": {t.clip}} {
+			out.Arrays[fmt.Sprintf("%s%d.%s", arrayPrefix, k, what)] = agents.Array{Shape: []int{len(data)}, Data: data}
+		}
+	}
+	return &out, nil
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *Policy) CopyFrom(src envs.Policy) error {
+	s, ok := src.(*Policy)
+	if !ok {
+		return fmt.Errorf("normalise: copy from a %T, want a %T", src, p)
+	}
+	same := func(a, b *table) bool {
+		if a == nil || b == nil {
+			return a == b
+		}
+		return a.clip == b.clip && slices.Equal(a.shift, b.shift) && slices.Equal(a.scale, b.scale)
+	}
+	if !slices.EqualFunc(p.tables, s.tables, same) {
+		return fmt.Errorf("normalise: copy from a policy with other statistics, want the same policy")
+	}
+	return p.Policy.CopyFrom(s.Policy)
+}
+
+// Open makes the policy of a file for an environment: by open alone where the file has no statistics, else a policy that
+// standardises what it sees for the one that open makes.
+func Open(f *agents.PolicyFile, spec *envs.Spec,
+	open func(*agents.PolicyFile, *envs.Spec) (agents.Policy, error)) (agents.Policy, error) {
+	inner := *f
+	inner.Arrays = map[string]agents.Array{}
+	clip := float32(0)
+	for name, a := range f.Arrays {
+		if !strings.HasPrefix(name, arrayPrefix) {
+			inner.Arrays[name] = a
+		} else if strings.HasSuffix(name, ".clip") && len(a.Data) == 1 {
+			clip = a.Data[0]
+		}
+	}
+	if len(inner.Arrays) == len(f.Arrays) {
+		return open(f, spec)
+	}
+	if !(clip > 0) {
+		return nil, fmt.Errorf("statistics of observations with clip %g, want more than 0", clip)
+	}
+	spec, norms, err := normalised(spec, float64(clip))
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{tables: make([]*table, len(norms))}
+	for k, m := range norms {
+		if m == nil {
+			continue
+		}
+		t := &table{clip: clip}
+		for what, data := range map[string]*[]float32{"shift": &t.shift, "scale": &t.scale} {
+			name := fmt.Sprintf("%s%d.%s", arrayPrefix, k, what)
+			if *data = f.Arrays[name].Data; len(*data) != m.Width() {
+				return nil, fmt.Errorf("array %q has %d numbers, want %d", name, len(*data), m.Width())
+			}
+		}
+		p.tables[k] = t
+	}
+	p.Policy, err = open(&inner, spec)
+	return p, err
+}
