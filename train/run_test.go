@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/train/tensorboard"
+	"github.com/stoker-rl/stoker/train/tensorboard/eventtest"
 )
 
 // A run folder holds what the package says, and each file what it is for.
@@ -80,7 +80,7 @@ func TestRunFolder(t *testing.T) {
 	}
 
 	// Event files hold the same numbers as metrics.jsonl, and the times.
-	curves, err := tensorboard.Scalars(filepath.Join(dir, "tensorboard"))
+	curves, err := eventtest.Scalars(filepath.Join(dir, "tensorboard"))
 	must(t, err)
 	for _, tag := range []string{"rollout/ep_rew_mean", "eval/cost", "train/critic_loss", "time/fps", "time/share_update"} {
 		if len(curves[tag]) == 0 {
@@ -139,7 +139,7 @@ func TestMetrics(t *testing.T) {
 // Events up to the checkpoint stay when a run is resumed; those beyond it, which are logged again, don't count twice.
 func TestEventsAfterResume(t *testing.T) {
 	x := parse(t, small["lqr"])
-	whole, err := tensorboard.Scalars(filepath.Join(start(t, x), "tensorboard"))
+	whole, err := eventtest.Scalars(filepath.Join(start(t, x), "tensorboard"))
 	must(t, err)
 	runs := t.TempDir()
 	// Stopped at step 22, where it has logged and evaluated.
@@ -149,7 +149,7 @@ func TestEventsAfterResume(t *testing.T) {
 	if _, err := Resume(context.Background(), filepath.Join(runs, "a"), options("")); err != nil {
 		t.Fatal(err)
 	}
-	got, err := tensorboard.Scalars(filepath.Join(runs, "a", "tensorboard"))
+	got, err := eventtest.Scalars(filepath.Join(runs, "a", "tensorboard"))
 	must(t, err)
 	for _, tag := range []string{"rollout/ep_rew_mean", "eval/cost"} {
 		var a, b []int64

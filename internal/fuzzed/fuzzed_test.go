@@ -61,7 +61,6 @@ var targets = []target{
 	{"checkpoints/safetensors", "FuzzParse", checkpoint},
 	{"train", "FuzzRunFolder", checkpoint},
 	{"train", "FuzzForgedCheckpoint", checkpoint},
-	{"train/tensorboard", "FuzzEvents", checkpoint},
 	{"nets", "FuzzDecodeArch", states},
 	{"agents/choice", "FuzzPolicyFile", states},
 	{"agents/dqn", "FuzzState", states},

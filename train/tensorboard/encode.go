@@ -6,28 +6,26 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Field numbers of the messages used, from TensorBoard's compat/proto (event, summary, histogram, tensor) and
+// Field numbers of the messages used, from TensorBoard's compat/proto (event, summary, tensor) and
 // plugins/hparams (plugin_data, api), and of google.protobuf.Value.
 const (
 	eventWallTime, eventStep, eventFileVersion, eventSummary, eventSessionLog = 1, 2, 3, 5, 7
 
 	sessionLogStatus, sessionLogStart = 1, 1
 
-	summaryValue                                                  = 1
-	valueTag, valueSimple, valueHisto, valueTensor, valueMetadata = 1, 2, 5, 8, 9
-	metadataPlugin, metadataClass, pluginName, pluginContent      = 1, 4, 1, 2
-	classTensor                                                   = 2
-	tensorType, tensorShape, tensorFloats, tensorStrings          = 1, 2, 5, 8
-	typeFloat, typeString                                         = 1, 7
-	shapeDim, dimSize                                             = 2, 1
-	histoMin, histoMax, histoNum, histoSum, histoSquares          = 1, 2, 3, 4, 5
-	histoLimits, histoCounts                                      = 6, 7
-	hparamsExperiment, hparamsStart, hparamsEnd                   = 2, 3, 4
-	startHParams, startTime, endStatus, endTime                   = 1, 5, 1, 2
-	mapKey, mapValue, valueNumber, valueString, valueBool         = 1, 2, 2, 3, 4
-	experimentTime, experimentHParam, experimentMetric            = 3, 4, 5
-	hparamName, hparamType, metricName, metricNameTag             = 1, 4, 1, 2
-	hparamTypeString, hparamTypeBool, hparamTypeFloat             = 1, 2, 3
+	summaryValue                                             = 1
+	valueTag, valueSimple, valueTensor, valueMetadata        = 1, 2, 8, 9
+	metadataPlugin, metadataClass, pluginName, pluginContent = 1, 4, 1, 2
+	classTensor                                              = 2
+	tensorType, tensorShape, tensorFloats, tensorStrings     = 1, 2, 5, 8
+	typeFloat, typeString                                    = 1, 7
+	shapeDim, dimSize                                        = 2, 1
+	hparamsExperiment, hparamsStart, hparamsEnd              = 2, 3, 4
+	startHParams, startTime, endStatus, endTime              = 1, 5, 1, 2
+	mapKey, mapValue, valueNumber, valueString, valueBool    = 1, 2, 2, 3, 4
+	experimentTime, experimentHParam, experimentMetric       = 3, 4, 5
+	hparamName, hparamType, metricName, metricNameTag        = 1, 4, 1, 2
+	hparamTypeString, hparamTypeBool, hparamTypeFloat        = 1, 2, 3
 )
 
 // fileVersion is what the first event of every file says.
@@ -109,23 +107,4 @@ func appendNull(b []byte) []byte {
 	t = appendMessage(t, tensorShape, nil)
 	t = appendMessage(t, tensorFloats, protowire.AppendFixed32(nil, 0))
 	return appendMessage(b, valueTensor, t)
-}
-
-func appendHistogram(b []byte, h *Histogram) []byte {
-	m := appendDouble(nil, histoMin, h.Min)
-	m = appendDouble(m, histoMax, h.Max)
-	m = appendDouble(m, histoNum, h.Count)
-	m = appendDouble(m, histoSum, h.Sum)
-	m = appendDouble(m, histoSquares, h.SumSquares)
-	m = appendMessage(m, histoLimits, doubles(h.Limits))
-	m = appendMessage(m, histoCounts, doubles(h.Counts))
-	return appendMessage(b, valueHisto, m)
-}
-
-func doubles(v []float64) []byte {
-	b := make([]byte, 0, 8*len(v))
-	for _, x := range v {
-		b = protowire.AppendFixed64(b, math.Float64bits(x))
-	}
-	return b
 }

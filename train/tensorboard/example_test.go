@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/stoker-rl/stoker/train/tensorboard"
+	"github.com/stoker-rl/stoker/train/tensorboard/eventtest"
 )
 
 func Example() {
@@ -30,7 +31,7 @@ func Example() {
 		return
 	}
 
-	curves, err := tensorboard.Scalars(dir)
+	curves, err := eventtest.Scalars(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,7 +3,6 @@ package tensorboard
 import (
 	"bufio"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -87,8 +86,20 @@ func lastSecond(dir string) (int64, error) {
 	return last, nil
 }
 
-// Path returns the file's name.
-func (w *Writer) Path() string { return w.f.Name() }
+// eventFiles returns the event files of a folder in the order in which they were begun.
+func eventFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir) // sorted by name
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filePrefix) && e.Type().IsRegular() {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	return names, nil
+}
 
 // event starts a record in the writer's buffer with an event of the present time.
 func (w *Writer) event(step int64) []byte {
@@ -125,16 +136,6 @@ func (w *Writer) Text(tag string, step int64, text string) error {
 	return w.write(appendValue(w.event(step), tag, appendText(appendPlugin(nil, "text", nil), text)))
 }
 
-// Histogram logs how values are distributed. Values that are not finite are left out; where none is left nothing is
-// logged.
-func (w *Writer) Histogram(tag string, step int64, values []float64) error {
-	h := newHistogram(values)
-	if h == nil {
-		return w.err
-	}
-	return w.write(appendValue(w.event(step), tag, appendHistogram(nil, h)))
-}
-
 // Purge says that this run goes on from an earlier state, and that all events of earlier files with this step or a later
 // one do not count: TensorBoard drops them. Call it right after [New], with the first step that will be logged again.
 func (w *Writer) Purge(step int64) error {
@@ -161,51 +162,4 @@ func (w *Writer) Close() error {
 		err = cerr
 	}
 	return err
-}
-
-// Histogram is a distribution in bins: Counts[i] values lie from the limit before up to Limits[i].
-type Histogram struct {
-	Min, Max, Count, Sum, SumSquares float64
-	Limits, Counts                   []float64
-}
-
-// bins is the number of equal bins of a histogram, as many as TensorBoard draws.
-const bins = 30
-
-func newHistogram(values []float64) *Histogram {
-	h := &Histogram{Min: math.Inf(1), Max: math.Inf(-1)}
-	for _, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			continue
-		}
-		h.Min, h.Max = min(h.Min, v), max(h.Max, v)
-		h.Count++
-		h.Sum += v
-		h.SumSquares += float64(v * v)
-	}
-	if h.Count == 0 {
-		return nil
-	}
-	n := bins
-	width := h.Max/bins - h.Min/bins
-	if width == 0 {
-		n = 1
-	}
-	h.Limits, h.Counts = make([]float64, n), make([]float64, n)
-	for i := range n {
-		f := float64(i+1) / float64(n)
-		h.Limits[i] = float64(h.Min*(1-f)) + float64(h.Max*f) // the range itself may be beyond a float64
-	}
-	h.Limits[n-1] = h.Max
-	for _, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			continue
-		}
-		i := 0
-		if n > 1 {
-			i = min(n-1, max(0, int(v/width-h.Min/width)))
-		}
-		h.Counts[i]++
-	}
-	return h
 }
