@@ -21,3 +21,18 @@ func CopyState[T interface {
 	}
 	return nil
 }
+
+// CopyPolicy makes dst equal to src, a policy of dst's type. It is the CopyFrom of policies that list their state.
+func CopyPolicy[T interface {
+	Policy
+	state.Stater
+}](dst T, src Policy) error {
+	s, ok := src.(T)
+	if !ok {
+		return fmt.Errorf("%s: cannot be copied from a %T, want a %T", dst.Name(), src, dst)
+	}
+	if err := state.Copy(dst, s); err != nil {
+		return fmt.Errorf("%s: %w", dst.Name(), err)
+	}
+	return nil
+}

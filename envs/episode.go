@@ -1,8 +1,9 @@
 package envs
 
 import (
-	"encoding/binary"
 	"math"
+
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // Episode sums up one finished episode.
@@ -22,11 +23,15 @@ type Episode struct {
 
 // EpisodeStatistics follows one environment's episode step by step.
 type EpisodeStatistics struct {
-	spec    *Spec
-	ret     float64
-	length  int64
-	elapsed int64
-	info    []float64 // running sums, maxima or last values
+	spec *Spec
+	sums
+	info []float64 // running sums, maxima or last values
+}
+
+// sums is what every episode's statistics hold.
+type sums struct {
+	ret             float64
+	length, elapsed int64
 }
 
 // NewEpisodeStatistics returns statistics of an episode that is about to start.
@@ -38,7 +43,7 @@ func NewEpisodeStatistics(s *Spec) *EpisodeStatistics {
 
 // Reset forgets the episode so far.
 func (e *EpisodeStatistics) Reset() {
-	e.ret, e.length, e.elapsed = 0, 0, 0
+	e.sums = sums{}
 	for i, q := range e.spec.Info {
 		e.info[i] = 0
 		if q.Reduce == Max {
@@ -93,26 +98,8 @@ func (e *EpisodeStatistics) Fill(out *Episode) {
 	}
 }
 
-func (e *EpisodeStatistics) copyFrom(src *EpisodeStatistics) {
-	e.ret, e.length, e.elapsed = src.ret, src.length, src.elapsed
-	copy(e.info, src.info)
-}
-
-func (e *EpisodeStatistics) appendBinary(b []byte) []byte {
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(e.ret))
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.length))
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.elapsed))
-	for _, x := range e.info {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	return b
-}
-
-func (e *EpisodeStatistics) read(r *stateReader) {
-	e.ret = math.Float64frombits(r.uint64())
-	e.length = int64(r.uint64())
-	e.elapsed = int64(r.uint64())
-	for i := range e.info {
-		e.info[i] = math.Float64frombits(r.uint64())
-	}
+// State implements [state.Stater].
+func (e *EpisodeStatistics) State(c *state.Codec) {
+	state.Value(c, &e.sums)
+	state.Fixed(c, e.info)
 }

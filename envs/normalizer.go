@@ -1,10 +1,10 @@
 package envs
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
+
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // Normalizer standardises rows of numbers by running means and deviations (Welford, 1962). Its statistics belong to the
@@ -102,53 +102,30 @@ func (n *Normalizer) refresh() {
 	}
 }
 
+// normalizerKind names saved statistics.
+const normalizerKind = "normalizer"
+
 // CopyFrom makes the statistics equal to src's, which must be of the same width. Bounds stay as they are.
-func (n *Normalizer) CopyFrom(src *Normalizer) {
-	n.frozen, n.count, n.stale = src.frozen, src.count, true
-	copy(n.mean, src.mean)
-	copy(n.m2, src.m2)
-}
+func (n *Normalizer) CopyFrom(src *Normalizer) error { return state.Copy(n, src) }
 
 // AppendBinary appends the statistics.
-func (n *Normalizer) AppendBinary(b []byte) ([]byte, error) { return n.appendTo(b), nil }
-
-func (n *Normalizer) appendTo(b []byte) []byte {
-	b = binary.LittleEndian.AppendUint32(b, uint32(n.width))
-	b = append(b, boolByte(n.frozen))
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.count))
-	for i := range n.width {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.mean[i]))
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.m2[i]))
-	}
-	return b
-}
-
-// stateBytes is the length of the saved statistics: width, frozen, count, and two numbers for each component.
-func (n *Normalizer) stateBytes() int { return 13 + 16*n.width }
-
-// readFrom restores statistics that stand at the beginning of r.
-func (n *Normalizer) readFrom(r *stateReader) error {
-	if len(r.b) < n.stateBytes() {
-		return errShort
-	}
-	return n.UnmarshalBinary(r.bytes(n.stateBytes()))
+func (n *Normalizer) AppendBinary(b []byte) ([]byte, error) {
+	return state.Append(b, normalizerKind, n)
 }
 
 // UnmarshalBinary restores statistics written by AppendBinary of a normalizer of the same width. Bounds stay as they are.
-func (n *Normalizer) UnmarshalBinary(b []byte) error {
-	if want := n.stateBytes(); len(b) != want {
-		return fmt.Errorf("envs: normalizer state has %d bytes, want %d for width %d", len(b), want, n.width)
+func (n *Normalizer) UnmarshalBinary(b []byte) error { return state.Load(b, normalizerKind, n) }
+
+// State implements [state.Stater].
+func (n *Normalizer) State(c *state.Codec) {
+	state.Value(c, &n.frozen)
+	state.Value(c, &n.count)
+	state.Fixed(c, n.mean)
+	state.Fixed(c, n.m2)
+	if c.Loaded() {
+		c.Check(n.count >= 0 && !math.IsInf(n.count, 0), "a count of %g rows", n.count)
 	}
-	if w := binary.LittleEndian.Uint32(b); int(w) != n.width {
-		return fmt.Errorf("envs: normalizer state is of width %d, want %d", w, n.width)
+	if c.Filled() {
+		n.stale = true
 	}
-	word := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[5+8*i:])) }
-	if c := word(0); !(c >= 0) || math.IsInf(c, 0) {
-		return errors.New("envs: normalizer state has no valid count")
-	}
-	n.frozen, n.count, n.stale = b[4] != 0, word(0), true
-	for i := range n.width {
-		n.mean[i], n.m2[i] = word(1+2*i), word(2+2*i)
-	}
-	return nil
 }

@@ -292,7 +292,7 @@ func TestVectorStateIsChecked(t *testing.T) {
 				t.Fatalf("%s: cut to %d of %d bytes: %v", s.name, i, len(saved), err)
 			}
 		}
-		if err := w.v.UnmarshalBinary(append(saved, 0)); err == nil || !strings.Contains(err.Error(), "1 bytes too many") {
+		if err := w.v.UnmarshalBinary(append(saved, 0)); err == nil || !strings.Contains(err.Error(), "its header says") {
 			t.Errorf("%s: a byte too many gives %v", s.name, err)
 		}
 		if err := w.v.UnmarshalBinary(saved); err != nil {

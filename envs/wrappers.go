@@ -1,9 +1,11 @@
 package envs
 
 import (
-	"encoding/binary"
 	"fmt"
+	"reflect"
 	"slices"
+
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // Wrapper is an environment around another one.
@@ -29,17 +31,25 @@ func As[T any](e Env) (T, bool) {
 	}
 }
 
-// wrapped is what all wrappers have: the environment inside and their own description of it. Methods that a wrapper does not
-// have itself are those of the environment inside.
+// wrapped is what all wrappers have: the environment inside, their own description of it, and how they are copied and saved.
+// Methods that a wrapper does not have itself are those of the environment inside.
 type wrapped struct {
 	Env
 	spec *Spec
+	self stated // the wrapper
 }
 
-func wrap(e Env) wrapped {
+// stated is an environment that lists its state.
+type stated interface {
+	Env
+	state.Stater
+}
+
+// wrap makes what the wrapper self has of e.
+func wrap(e Env, self stated) wrapped {
 	s := *e.Spec()
 	s.Kinds = slices.Clone(s.Kinds)
-	return wrapped{e, &s}
+	return wrapped{e, &s, self}
 }
 
 // Spec describes the wrapped environment.
@@ -48,34 +58,20 @@ func (w *wrapped) Spec() *Spec { return w.spec }
 // Unwrap returns the environment inside.
 func (w *wrapped) Unwrap() Env { return w.Env }
 
-// sameWrapper returns src as the wrapper that dst is.
-func sameWrapper[T any](dst T, src Env) (T, error) {
-	s, ok := src.(T)
-	if !ok {
-		return dst, fmt.Errorf("envs: copy from a %T, want a %T", src, dst)
+// CopyFrom implements [Env]; the source is a wrapper of the same type.
+func (w *wrapped) CopyFrom(src Env) error {
+	s, ok := src.(stated)
+	if !ok || reflect.TypeOf(src) != reflect.TypeOf(w.self) {
+		return fmt.Errorf("%s: cannot be copied from a %T, want a %T", w.spec.ID, src, w.self)
 	}
-	return s, nil
+	return state.Copy(w.self, s)
 }
 
-// appendInner appends the state of the environment inside, with its length before it.
-func (w *wrapped) appendInner(b []byte) ([]byte, error) {
-	at := len(b)
-	b, err := w.Env.AppendBinary(binary.LittleEndian.AppendUint64(b, 0))
-	if err != nil {
-		return nil, err
-	}
-	binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
-	return b, nil
-}
+// AppendBinary implements [Env].
+func (w *wrapped) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, w.kind(), w.self) }
 
-// readInner restores the environment inside, whose state must be all that is left.
-func (w *wrapped) readInner(r *stateReader) error {
-	n := r.uint64()
-	if r.err == nil && n != uint64(len(r.b)) {
-		return fmt.Errorf("envs: wrapped environment's state has %d bytes, want %d", len(r.b), n)
-	}
-	if r.err != nil {
-		return r.err
-	}
-	return w.Env.UnmarshalBinary(r.b)
-}
+// UnmarshalBinary implements [Env].
+func (w *wrapped) UnmarshalBinary(b []byte) error { return state.Load(b, w.kind(), w.self) }
+
+// kind names a saved wrapper.
+func (w *wrapped) kind() string { return fmt.Sprintf("%T of %s", w.self, w.spec.ID) }

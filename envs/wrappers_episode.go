@@ -1,6 +1,6 @@
 package envs
 
-import "encoding/binary"
+import "github.com/stoker-rl/stoker/envs/state"
 
 // RecordEpisodeStatistics tells of every episode that has ended. A [Vector] does so by itself.
 type RecordEpisodeStatistics struct {
@@ -15,7 +15,8 @@ type RecordEpisodeStatistics struct {
 
 // NewRecordEpisodeStatistics wraps an environment.
 func NewRecordEpisodeStatistics(e Env) *RecordEpisodeStatistics {
-	r := &RecordEpisodeStatistics{wrapped: wrap(e), stats: NewEpisodeStatistics(e.Spec())}
+	r := &RecordEpisodeStatistics{stats: NewEpisodeStatistics(e.Spec())}
+	r.wrapped = wrap(e, r)
 	r.episode.Info = make([]float64, len(r.spec.Info))
 	return r
 }
@@ -44,30 +45,9 @@ func (r *RecordEpisodeStatistics) Step(act *Action, obs *Observation, out *Outco
 	return nil
 }
 
-// CopyFrom implements [Env].
-func (r *RecordEpisodeStatistics) CopyFrom(src Env) error {
-	s, err := sameWrapper(r, src)
-	if err != nil {
-		return err
-	}
-	if err := r.Env.CopyFrom(s.Env); err != nil {
-		return err
-	}
-	r.stats.copyFrom(s.stats)
-	r.episode.Seed = s.episode.Seed
-	return nil
-}
-
-// AppendBinary implements [Env].
-func (r *RecordEpisodeStatistics) AppendBinary(b []byte) ([]byte, error) {
-	b = binary.LittleEndian.AppendUint64(b, r.episode.Seed)
-	return r.appendInner(r.stats.appendBinary(b))
-}
-
-// UnmarshalBinary implements [Env].
-func (r *RecordEpisodeStatistics) UnmarshalBinary(b []byte) error {
-	s := &stateReader{b: b}
-	r.episode.Seed = s.uint64()
-	r.stats.read(s)
-	return r.readInner(s)
+// State implements [state.Stater].
+func (r *RecordEpisodeStatistics) State(c *state.Codec) {
+	state.Member(c, r.Env)
+	state.Value(c, &r.episode.Seed)
+	c.Part(r.stats)
 }

@@ -1,6 +1,10 @@
 package envs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs/state"
+)
 
 // maxFlat bounds the joint choices of [Flatten].
 const maxFlat = 1 << 16
@@ -20,7 +24,8 @@ type Flatten struct {
 
 // NewFlatten wraps an environment whose one agent sees graphs and chooses, and names it: other spaces are another environment.
 func NewFlatten(e Env, id string) (*Flatten, error) {
-	f := &Flatten{wrapped: wrap(e)}
+	f := &Flatten{}
+	f.wrapped = wrap(e, f)
 	f.spec.ID = id
 	if f.spec.Agents() != 1 {
 		return nil, fmt.Errorf("envs: %s has %d agents, want one to flatten", e.Spec().ID, f.spec.Agents())
@@ -129,17 +134,5 @@ func (f *Flatten) legal(o *KindObservation, c int, mask []bool) error {
 	return nil
 }
 
-// CopyFrom implements [Env].
-func (f *Flatten) CopyFrom(src Env) error {
-	s, err := sameWrapper(f, src)
-	if err != nil {
-		return err
-	}
-	return f.Env.CopyFrom(s.Env)
-}
-
-// AppendBinary implements [Env].
-func (f *Flatten) AppendBinary(b []byte) ([]byte, error) { return f.Env.AppendBinary(b) }
-
-// UnmarshalBinary implements [Env].
-func (f *Flatten) UnmarshalBinary(b []byte) error { return f.Env.UnmarshalBinary(b) }
+// State implements [state.Stater].
+func (f *Flatten) State(c *state.Codec) { state.Member(c, f.Env) }

@@ -1,6 +1,10 @@
 package envs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs/state"
+)
 
 // NormalizeObservation standardises what agents see by the running means and deviations of all that the agents of their kind have
 // seen so far. Kinds that see graphs are left as they are.
@@ -15,7 +19,8 @@ type NormalizeObservation struct {
 // NewNormalizeObservation wraps an environment; observations are bounded by ±clip. Kinds with dependent masks, which are
 // functions of the values as the environment gives them, are refused.
 func NewNormalizeObservation(e Env, clip float64) (*NormalizeObservation, error) {
-	n := &NormalizeObservation{wrapped: wrap(e), norms: make([]*Normalizer, len(e.Spec().Kinds))}
+	n := &NormalizeObservation{norms: make([]*Normalizer, len(e.Spec().Kinds))}
+	n.wrapped = wrap(e, n)
 	for i := range n.spec.Kinds {
 		k := &n.spec.Kinds[i]
 		w := k.Observation.Width()
@@ -84,43 +89,12 @@ func (n *NormalizeObservation) Step(act *Action, obs *Observation, out *Outcome)
 	return nil
 }
 
-// CopyFrom implements [Env]; the statistics are copied too.
-func (n *NormalizeObservation) CopyFrom(src Env) error {
-	s, err := sameWrapper(n, src)
-	if err != nil {
-		return err
-	}
-	if err := n.Env.CopyFrom(s.Env); err != nil {
-		return err
-	}
-	for i, m := range n.norms {
-		if m != nil {
-			m.CopyFrom(s.norms[i])
-		}
-	}
-	return nil
-}
-
-// AppendBinary implements [Env]; the statistics are saved too.
-func (n *NormalizeObservation) AppendBinary(b []byte) ([]byte, error) {
+// State implements [state.Stater]; the statistics are part of it.
+func (n *NormalizeObservation) State(c *state.Codec) {
+	state.Member(c, n.Env)
 	for _, m := range n.norms {
 		if m != nil {
-			b = m.appendTo(b)
+			c.Part(m)
 		}
 	}
-	return n.appendInner(b)
-}
-
-// UnmarshalBinary implements [Env].
-func (n *NormalizeObservation) UnmarshalBinary(b []byte) error {
-	r := &stateReader{b: b}
-	for _, m := range n.norms {
-		if m == nil {
-			continue
-		}
-		if err := m.readFrom(r); err != nil {
-			return err
-		}
-	}
-	return n.readInner(r)
 }

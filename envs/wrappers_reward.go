@@ -1,9 +1,9 @@
 package envs
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
+
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // NormalizeReward divides rewards by the running deviation of the discounted return, so that returns have a deviation of about
@@ -22,7 +22,8 @@ func NewNormalizeReward(e Env, gamma, clip float64) (*NormalizeReward, error) {
 	if !(gamma >= 0 && gamma <= 1) {
 		return nil, fmt.Errorf("envs: reward normalisation with gamma %g, want [0, 1]", gamma)
 	}
-	n := &NormalizeReward{wrapped: wrap(e), gamma: gamma, clip: float32(clip)}
+	n := &NormalizeReward{gamma: gamma, clip: float32(clip)}
+	n.wrapped = wrap(e, n)
 	for _, k := range n.spec.Kinds {
 		m, err := NewNormalizer(1, clip)
 		if err != nil {
@@ -79,48 +80,12 @@ func (n *NormalizeReward) Step(act *Action, obs *Observation, out *Outcome) erro
 	return nil
 }
 
-// CopyFrom implements [Env]; the statistics are copied too.
-func (n *NormalizeReward) CopyFrom(src Env) error {
-	s, err := sameWrapper(n, src)
-	if err != nil {
-		return err
-	}
-	if err := n.Env.CopyFrom(s.Env); err != nil {
-		return err
-	}
+// State implements [state.Stater]; the statistics are part of it.
+func (n *NormalizeReward) State(c *state.Codec) {
+	state.Member(c, n.Env)
 	for i, m := range n.norms {
-		m.CopyFrom(s.norms[i])
-		copy(n.returns[i], s.returns[i])
-		copy(n.active[i], s.active[i])
+		c.Part(m)
+		state.Fixed(c, n.returns[i])
+		state.Fixed(c, n.active[i])
 	}
-	return nil
-}
-
-// AppendBinary implements [Env]; the statistics are saved too.
-func (n *NormalizeReward) AppendBinary(b []byte) ([]byte, error) {
-	for i, m := range n.norms {
-		b = m.appendTo(b)
-		for _, x := range n.returns[i] {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-		}
-		for _, x := range n.active[i] {
-			b = append(b, boolByte(x))
-		}
-	}
-	return n.appendInner(b)
-}
-
-// UnmarshalBinary implements [Env].
-func (n *NormalizeReward) UnmarshalBinary(b []byte) error {
-	r := &stateReader{b: b}
-	for i, m := range n.norms {
-		if err := m.readFrom(r); err != nil {
-			return err
-		}
-		r.floats(n.returns[i])
-		for j := range n.active[i] {
-			n.active[i][j] = r.bytes(1)[0] != 0
-		}
-	}
-	return n.readInner(r)
 }

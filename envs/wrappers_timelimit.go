@@ -1,8 +1,9 @@
 package envs
 
 import (
-	"encoding/binary"
 	"fmt"
+
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // TimeLimit truncates episodes after a number of steps, unless they have ended before.
@@ -17,7 +18,8 @@ func NewTimeLimit(e Env, steps int) (*TimeLimit, error) {
 	if steps < 1 {
 		return nil, fmt.Errorf("envs: time limit of %d steps, want at least 1", steps)
 	}
-	t := &TimeLimit{wrapped: wrap(e), most: steps}
+	t := &TimeLimit{most: steps}
+	t.wrapped = wrap(e, t)
 	if m := t.spec.MaxSteps; m == 0 || m > steps {
 		t.spec.MaxSteps = steps
 	}
@@ -48,32 +50,12 @@ func (t *TimeLimit) Step(act *Action, obs *Observation, out *Outcome) error {
 	return nil
 }
 
-// CopyFrom implements [Env].
-func (t *TimeLimit) CopyFrom(src Env) error {
-	s, err := sameWrapper(t, src)
-	if err != nil {
-		return err
+// State implements [state.Stater].
+func (t *TimeLimit) State(c *state.Codec) {
+	state.Member(c, t.Env)
+	state.Value(c, &t.steps)
+	state.Value(c, &t.ended)
+	if c.Loaded() {
+		c.Check(t.steps >= 0 && t.steps <= t.most, "%d steps under a time limit of %d", t.steps, t.most)
 	}
-	if err := t.Env.CopyFrom(s.Env); err != nil {
-		return err
-	}
-	t.steps, t.ended = s.steps, s.ended
-	return nil
-}
-
-// AppendBinary implements [Env].
-func (t *TimeLimit) AppendBinary(b []byte) ([]byte, error) {
-	b = binary.LittleEndian.AppendUint64(b, uint64(t.steps))
-	return t.appendInner(append(b, boolByte(t.ended)))
-}
-
-// UnmarshalBinary implements [Env].
-func (t *TimeLimit) UnmarshalBinary(b []byte) error {
-	r := &stateReader{b: b}
-	steps, ended := r.uint64(), r.bytes(1)[0] != 0
-	if err := t.readInner(r); err != nil {
-		return err
-	}
-	t.steps, t.ended = int(steps), ended
-	return nil
 }

@@ -141,7 +141,7 @@ func TestStreamResumes(t *testing.T) {
 	for range 10 {
 		s.Uint64()
 	}
-	b, err := s.MarshalBinary()
+	b, err := s.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

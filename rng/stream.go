@@ -77,9 +77,6 @@ func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(b, s.n), nil
 }
 
-// MarshalBinary returns the stream's state.
-func (s *Stream) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
-
 // UnmarshalBinary restores a state written by AppendBinary.
 func (s *Stream) UnmarshalBinary(b []byte) error {
 	if len(b) != streamBytes {

@@ -59,7 +59,7 @@ func NewBandit(c BanditConfig) (*Bandit, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Bandit{c: c, world: world{spec: &envs.Spec{
+	return &Bandit{c: c, world: newWorld(0, &envs.Spec{
 		ID: "stoker/Bandit-v1", Doc: "Pull one arm of several.",
 		Kinds: []envs.Kind{{
 			Name: "player", Agents: 1, Observation: envs.NewBox(1, 1, 1), Action: envs.Discrete{N: len(c.Means)},
@@ -68,7 +68,7 @@ func NewBandit(c BanditConfig) (*Bandit, error) {
 		Step: envs.Timing{Unit: "pull"},
 		Info: []envs.Quantity{{Name: "regret", Unit: "reward", Better: envs.Lower, Reduce: envs.Sum,
 			Doc: "the best arm's mean less the pulled arm's"}},
-	}}}, nil
+	})}, nil
 }
 
 // Reset implements [envs.Env].

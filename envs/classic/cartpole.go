@@ -60,7 +60,7 @@ func NewCartPole(c CartPoleConfig) (*CartPole, error) {
 	for i, h := range high {
 		low[i] = -h
 	}
-	return &CartPole{world{x: make([]float64, 4), spec: &envs.Spec{
+	return &CartPole{newWorld(4, &envs.Spec{
 		ID: "stoker/CartPole-v1", Doc: "Push a cart left or right, 50 times a second, so that the pole on it stays upright.",
 		Kinds: []envs.Kind{{
 			Name: "cart", Agents: 1, Observation: envs.Box{Low: low, High: high}, Action: envs.Discrete{N: 2},
@@ -68,7 +68,7 @@ func NewCartPole(c CartPoleConfig) (*CartPole, error) {
 			FeatureUnits: []string{"m", "m/s", "rad", "rad/s"},
 		}},
 		Step: envs.Timing{Unit: "step", Fixed: 20_000}, MaxSteps: c.MaxSteps,
-	}}}, nil
+	})}, nil
 }
 
 // Reset implements [envs.Env].
@@ -108,13 +108,13 @@ func (c *CartPole) bounds(options envs.Options, lo, hi float64) (low, high float
 	return lo, hi, nil
 }
 
-// State returns position, velocity, angle and angular velocity as the dynamics have them.
-func (c *CartPole) State() [4]float64 { return [4]float64(c.x) }
+// Pose returns position, velocity, angle and angular velocity as the dynamics have them.
+func (c *CartPole) Pose() [4]float64 { return [4]float64(c.x) }
 
-// SetState puts cart and pole somewhere, as at the beginning of an episode: to compare single steps.
-func (c *CartPole) SetState(state [4]float64, obs *envs.Observation) {
+// SetPose puts cart and pole somewhere, as at the beginning of an episode: to compare single steps.
+func (c *CartPole) SetPose(pose [4]float64, obs *envs.Observation) {
 	c.steps, c.running = 0, true
-	copy(c.x, state[:])
+	copy(c.x, pose[:])
 	c.see(obs)
 }
 

@@ -75,7 +75,7 @@ func NewLQR(c LQRConfig) (*LQR, error) {
 		return nil, err
 	}
 	b := float32(c.Bound)
-	return &LQR{c: c, world: world{x: make([]float64, 1), spec: &envs.Spec{
+	return &LQR{c: c, world: newWorld(1, &envs.Spec{
 		ID: "stoker/LQR-v1", Doc: "Steer a disturbed linear system to zero at the least quadratic cost.",
 		Kinds: []envs.Kind{{
 			Name: "controller", Agents: 1, Observation: envs.Unbounded(1), Action: envs.NewBox(1, -b, b),
@@ -83,7 +83,7 @@ func NewLQR(c LQRConfig) (*LQR, error) {
 		}},
 		Step: envs.Timing{Unit: "step"}, MaxSteps: c.Steps,
 		Info: []envs.Quantity{{Name: "cost", Unit: "cost", Better: envs.Lower, Reduce: envs.Sum, Doc: "q·x² + r·u²"}},
-	}}}, nil
+	})}, nil
 }
 
 // Reset implements [envs.Env].

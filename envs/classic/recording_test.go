@@ -116,12 +116,12 @@ func TestCartPoleStepsAsGymnasium(t *testing.T) {
 	p := newPlayer(t, c, err)
 	ended, equal, flags, worst := 0, 0, 0, 0.0
 	for n, s := range r.steps {
-		c.SetState(s.From, p.obs)
+		c.SetPose(s.From, p.obs)
 		p.act.Kinds[0][0] = float32(s.Action)
 		if err := c.Step(p.act, p.obs, p.out); err != nil {
 			t.Fatal(err)
 		}
-		state := c.State()
+		state := c.Pose()
 		if state == s.To {
 			equal++
 		}
@@ -166,7 +166,7 @@ func TestCartPoleEpisodesAsGymnasium(t *testing.T) {
 			players[e.Limit] = p
 		}
 		c := p.env.(*CartPole)
-		c.SetState(e.From, p.obs)
+		c.SetPose(e.From, p.obs)
 		length := 0
 		for p.out.Terminated, p.out.Truncated = false, false; !p.out.Terminated && !p.out.Truncated && length < int(e.Length); length++ {
 			p.act.Kinds[0][0] = float32(r.actions[n][length/8] >> (length % 8) & 1)
@@ -179,7 +179,7 @@ func TestCartPoleEpisodesAsGymnasium(t *testing.T) {
 			t.Errorf("episode %d: after %d steps terminated %v, truncated %v; Gymnasium's ends after %d: %d, %d",
 				n, length, p.out.Terminated, p.out.Truncated, e.Length, e.Terminated, e.Truncated)
 		}
-		steps, longest, worst = steps+length, max(longest, length), max(worst, farthestOf(c.State(), e.To))
+		steps, longest, worst = steps+length, max(longest, length), max(worst, farthestOf(c.Pose(), e.To))
 		truncated += int(e.Truncated)
 		both += int(e.Truncated & e.Terminated)
 	}

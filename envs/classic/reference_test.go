@@ -57,7 +57,7 @@ func TestSpreadStepsAsMPE2(t *testing.T) {
 	touched, worst := 0, 0.0
 	rows := readRows(t, "testdata/spread_mpe2.csv")
 	for n, row := range rows {
-		if err := s.SetState(row[0:6], row[6:12], row[12:18], p.obs); err != nil {
+		if err := s.SetBodies(row[0:6], row[6:12], row[12:18], p.obs); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 3 {
@@ -66,7 +66,7 @@ func TestSpreadStepsAsMPE2(t *testing.T) {
 		if err := s.Step(p.act, p.obs, p.out); err != nil {
 			t.Fatal(err)
 		}
-		pos, vel, _ := s.State()
+		pos, vel, _ := s.Bodies()
 		for i, x := range append(append([]float64(nil), pos...), vel...) {
 			off := math.Abs(x-row[21+i]) / max(1, math.Abs(x))
 			if worst = max(worst, off); off > near {

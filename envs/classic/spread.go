@@ -84,7 +84,7 @@ func NewSpread(c SpreadConfig) (*Spread, error) {
 			features = append(features, fmt.Sprintf(f.form, i, "x"), fmt.Sprintf(f.form, i, "y"))
 		}
 	}
-	s := &Spread{c: c, push: make([]float64, 2*n), world: world{x: make([]float64, 6*n), spec: &envs.Spec{
+	s := &Spread{c: c, push: make([]float64, 2*n), world: newWorld(6*n, &envs.Spec{
 		ID: "stoker/SimpleSpread-v1", Doc: "Agents cover landmarks without bumping into one another.",
 		Kinds: []envs.Kind{{
 			Name: "agent", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.Discrete{N: 5},
@@ -96,7 +96,7 @@ func NewSpread(c SpreadConfig) (*Spread, error) {
 			{Name: "collisions", Unit: "pairs", Better: envs.Lower, Reduce: envs.Sum, Doc: "pairs of agents that overlap"},
 			{Name: "occupied", Unit: "landmarks", Better: envs.Higher, Reduce: envs.Last, Doc: "landmarks with an agent within 0.1"},
 		},
-	}}}
+	})}
 	s.pos, s.vel, s.mark = s.x[:2*n], s.x[2*n:4*n], s.x[4*n:]
 	return s, nil
 }
@@ -117,9 +117,9 @@ func (s *Spread) Reset(seed uint64, options envs.Options, obs *envs.Observation)
 	return nil
 }
 
-// SetState puts agents and landmarks somewhere, [agents, 2] each, as at the beginning of an episode: to compare single
+// SetBodies puts agents and landmarks somewhere, [agents, 2] each, as at the beginning of an episode: to compare single
 // steps.
-func (s *Spread) SetState(position, velocity, landmark []float64, obs *envs.Observation) error {
+func (s *Spread) SetBodies(position, velocity, landmark []float64, obs *envs.Observation) error {
 	for _, part := range [][]float64{position, velocity, landmark} {
 		if len(part) != 2*s.c.Agents {
 			return fmt.Errorf("%s: state of %d numbers, want %d", s.spec.ID, len(part), 2*s.c.Agents)
@@ -133,8 +133,8 @@ func (s *Spread) SetState(position, velocity, landmark []float64, obs *envs.Obse
 	return nil
 }
 
-// State returns positions, velocities and landmarks, [agents, 2] each. They belong to the environment.
-func (s *Spread) State() (position, velocity, landmark []float64) { return s.pos, s.vel, s.mark }
+// Bodies returns positions, velocities and landmarks, [agents, 2] each. They belong to the environment.
+func (s *Spread) Bodies() (position, velocity, landmark []float64) { return s.pos, s.vel, s.mark }
 
 // Step implements [envs.Env].
 func (s *Spread) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {

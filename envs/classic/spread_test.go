@@ -55,7 +55,7 @@ func TestSpreadScales(t *testing.T) {
 func TestSpreadObservation(t *testing.T) {
 	env, err := NewSpread(DefaultSpread())
 	p := newPlayer(t, env, err)
-	if err := env.SetState([]float64{1, 2, 3, 4, 5, 6}, []float64{.1, .2, .3, .4, .5, .6}, []float64{7, 8, 9, 10, 11, 12}, p.obs); err != nil {
+	if err := env.SetBodies([]float64{1, 2, 3, 4, 5, 6}, []float64{.1, .2, .3, .4, .5, .6}, []float64{7, 8, 9, 10, 11, 12}, p.obs); err != nil {
 		t.Fatal(err)
 	}
 	want := []float32{.3, .4, 3, 4, 4, 4, 6, 6, 8, 8, -2, -2, 2, 2, 0, 0, 0, 0}
@@ -64,7 +64,7 @@ func TestSpreadObservation(t *testing.T) {
 			t.Errorf("agent 1 sees %g as %s, want %g", x, env.Spec().Kinds[0].Features[i], want[i])
 		}
 	}
-	if env.SetState(nil, nil, nil, p.obs) == nil {
+	if env.SetBodies(nil, nil, nil, p.obs) == nil {
 		t.Error("an empty state was accepted")
 	}
 }
@@ -73,7 +73,7 @@ func TestSpreadObservation(t *testing.T) {
 func TestSpreadAgentsAtOnePoint(t *testing.T) {
 	env, err := NewSpread(DefaultSpread())
 	p := newPlayer(t, env, err)
-	if err := env.SetState(make([]float64, 6), make([]float64, 6), make([]float64, 6), p.obs); err != nil {
+	if err := env.SetBodies(make([]float64, 6), make([]float64, 6), make([]float64, 6), p.obs); err != nil {
 		t.Fatal(err)
 	}
 	if err := env.Step(p.act, p.obs, p.out); err != nil {

@@ -1,22 +1,36 @@
 package classic
 
 import (
-	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // world is what all problems here have in common: a seed, a step, and the rest of their state as numbers.
 type world struct {
-	spec    *envs.Spec
+	spec *envs.Spec
+	id   uint64 // hash of the environment's id
+	episode
+	x      []float64
+	traced func(purpose string, a, b, c uint64, value float64)
+}
+
+// episode is where an episode stands.
+type episode struct {
 	seed    uint64
 	steps   int
 	running bool
-	x       []float64
-	traced  func(purpose string, a, b, c uint64, value float64)
+}
+
+// newWorld makes a world whose state is n numbers beside the episode.
+func newWorld(n int, s *envs.Spec) world {
+	h := fnv.New64a()
+	h.Write([]byte(s.ID))
+	return world{spec: s, id: h.Sum64(), x: make([]float64, n)}
 }
 
 // Spec implements [envs.Env].
@@ -26,7 +40,7 @@ func (w *world) Spec() *envs.Spec { return w.spec }
 func (w *world) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) { w.traced = f }
 
 // begin starts an episode.
-func (w *world) begin(seed uint64) { w.seed, w.steps, w.running = seed, 0, true }
+func (w *world) begin(seed uint64) { w.episode = episode{seed: seed, running: true} }
 
 // admit refuses steps outside an episode and actions outside their space. All agents are always active.
 func (w *world) admit(act *envs.Action) error {
@@ -71,50 +85,28 @@ func (w *world) base() *world { return w }
 func (w *world) CopyFrom(src envs.Env) error {
 	s, ok := src.(interface{ base() *world })
 	if !ok {
-		return fmt.Errorf("%s: copy from a %T", w.spec.ID, src)
+		return fmt.Errorf("%s: cannot be copied from a %T", w.spec.ID, src)
 	}
-	o := s.base()
-	if o.spec.ID != w.spec.ID || len(o.x) != len(w.x) {
-		return fmt.Errorf("%s with %d numbers of state: copy from %s with %d", w.spec.ID, len(w.x), o.spec.ID, len(o.x))
+	if err := state.Copy(w, s.base()); err != nil {
+		return fmt.Errorf("%s: %w", w.spec.ID, err)
 	}
-	w.seed, w.steps, w.running = o.seed, o.steps, o.running
-	copy(w.x, o.x)
 	return nil
 }
-
-// stateVersion is the first byte of saved states.
-const stateVersion = 1
 
 // AppendBinary implements [envs.Env].
-func (w *world) AppendBinary(b []byte) ([]byte, error) {
-	running := byte(0)
-	if w.running {
-		running = 1
-	}
-	b = append(b, stateVersion, running)
-	b = binary.LittleEndian.AppendUint64(b, w.seed)
-	b = binary.LittleEndian.AppendUint64(b, uint64(w.steps))
-	for _, x := range w.x {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	return b, nil
-}
+func (w *world) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, w.spec.ID, w) }
 
 // UnmarshalBinary implements [envs.Env].
-func (w *world) UnmarshalBinary(b []byte) error {
-	const head = 18
-	if want := head + 8*len(w.x); len(b) != want {
-		return fmt.Errorf("%s: saved state has %d bytes, want %d", w.spec.ID, len(b), want)
+func (w *world) UnmarshalBinary(b []byte) error { return state.Load(b, w.spec.ID, w) }
+
+// State implements [state.Stater].
+func (w *world) State(c *state.Codec) {
+	c.Same("environment", w.id)
+	state.Value(c, &w.episode)
+	state.Fixed(c, w.x)
+	if c.Loaded() {
+		c.Check(w.steps >= 0 && w.steps <= math.MaxInt32, "%d steps, want 0 to %d", w.steps, math.MaxInt32)
 	}
-	steps := binary.LittleEndian.Uint64(b[10:])
-	if b[0] != stateVersion || b[1] > 1 || steps > math.MaxInt32 {
-		return fmt.Errorf("%s: saved state has version %d, running %d and %d steps; want version %d", w.spec.ID, b[0], b[1], steps, stateVersion)
-	}
-	w.running, w.seed, w.steps = b[1] == 1, binary.LittleEndian.Uint64(b[2:]), int(steps)
-	for i := range w.x {
-		w.x[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[head+8*i:]))
-	}
-	return nil
 }
 
 // refuse refuses all options but the known ones.

@@ -1,14 +1,13 @@
 package pricing
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // ARMSConfig is what the paper leaves open of its scheduler.
@@ -254,35 +253,20 @@ func (p *ARMS) hand(a []float32, g, f int) {
 }
 
 // CopyFrom implements [envs.Policy].
-func (p *ARMS) CopyFrom(src envs.Policy) error {
-	s, ok := src.(*ARMS)
-	if !ok || len(s.deficit) != len(p.deficit) {
-		return fmt.Errorf("arms: cannot be copied from a %T of another configuration", src)
-	}
-	copy(p.deficit, s.deficit)
-	return nil
-}
+func (p *ARMS) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
-func (p *ARMS) AppendBinary(b []byte) ([]byte, error) {
-	for _, d := range p.deficit {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(d))
-	}
-	return b, nil
-}
+func (p *ARMS) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *ARMS) UnmarshalBinary(b []byte) error {
-	if want := 8 * len(p.deficit); len(b) != want {
-		return fmt.Errorf("arms: saved state has %d bytes, want %d", len(b), want)
-	}
-	for i := range p.deficit {
-		if d := math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])); !(d >= 0) {
-			return errors.New("arms: saved state is damaged: a deficit is not a positive number")
+func (p *ARMS) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
+
+// State implements [state.Stater].
+func (p *ARMS) State(c *state.Codec) {
+	state.Fixed(c, p.deficit)
+	if c.Loaded() {
+		for f, d := range p.deficit {
+			c.Check(d >= 0, "function %d has a deficit of %g, want 0 or more", f, d)
 		}
 	}
-	for i := range p.deficit {
-		p.deficit[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// episode runs an episode of the pricing face with prices and baselines as configured.
-func episode(tb testing.TB, e *Pricing, seed uint64, obs *envs.Observation, act *envs.Action, out *envs.Outcome) {
+// runEpisode runs an episode of the pricing face with prices and baselines as configured.
+func runEpisode(tb testing.TB, e *Pricing, seed uint64, obs *envs.Observation, act *envs.Action, out *envs.Outcome) {
 	tb.Helper()
 	if err := e.Reset(seed, nil, obs); err != nil {
 		tb.Fatal(err)
@@ -39,10 +39,10 @@ func BenchmarkRun(b *testing.B) {
 				b.Fatal(err)
 			}
 			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-			episode(b, e, 1, obs, act, out)
+			runEpisode(b, e, 1, obs, act, out)
 			b.ReportAllocs()
 			for b.Loop() {
-				episode(b, e, 1, obs, act, out)
+				runEpisode(b, e, 1, obs, act, out)
 			}
 			b.ReportMetric(e.total[accArrived], "jobs/op")
 		})
@@ -60,10 +60,10 @@ func BenchmarkIdle(b *testing.B) {
 				b.Fatal(err)
 			}
 			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-			episode(b, e, 1, obs, act, out)
+			runEpisode(b, e, 1, obs, act, out)
 			b.ReportAllocs()
 			for b.Loop() {
-				episode(b, e, 1, obs, act, out)
+				runEpisode(b, e, 1, obs, act, out)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func BenchmarkCopyFrom(b *testing.B) {
 		b.Fatal(err)
 	}
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-	episode(b, e, 1, obs, act, out)
+	runEpisode(b, e, 1, obs, act, out)
 	o, err := New(Default(), workload.Default(), nil)
 	if err != nil {
 		b.Fatal(err)

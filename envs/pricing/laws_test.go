@@ -10,80 +10,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// check compares the world's counters with what its vGPUs and jobs say one by one.
-func (w *world) check(t *rapid.T) {
-	state := make([]struct{ keep, trans, idle, loading, busy, patient int32 }, len(w.fn))
-	off := int32(0)
-	for j := range w.vgpus {
-		v := &w.vgpus[j]
-		if v.state == vgpuOff {
-			off++
-			continue
-		}
-		s := &state[v.host]
-		if v.role == keepAlive {
-			s.keep++
-		} else {
-			s.trans++
-		}
-		switch v.state {
-		case vgpuIdle:
-			s.idle++
-			if v.role == transient && int32(w.slot)-v.since >= int32(w.cfg.Patience) {
-				s.patient++
-			}
-		case vgpuLoading:
-			s.loading++
-		case vgpuBusy:
-			s.busy++
-		}
-	}
-	var busy, transients, tierKeep, baseline, jobs int32
-	for f := range w.fn {
-		s := &state[f]
-		busy, transients = busy+s.busy, transients+w.trans[f]
-		if s.keep-w.owed[f] != w.keep[f] || s.trans+w.owed[f] != w.trans[f] || s.loading != w.loading[f] || s.patient != w.patient[idleList(f, transient)] ||
-			s.idle != w.idleKeep(f).n+w.idleTransient(f).n {
-			t.Fatalf("slot %d: function %d counts keep-alive %d, transient %d, owed %d, loading %d, patient %d; its vGPUs are %+v",
-				w.slot, f, w.keep[f], w.trans[f], w.owed[f], w.loading[f], w.patient[idleList(f, transient)], *s)
-		}
-		for _, q := range [...]int{f, len(w.fn) + f} {
-			in := int32(0)
-			for k := w.jobLinks.first(&w.queues[q]); k >= 0; k = w.jobLinks.next(k) {
-				in += w.jobs[k].n
-			}
-			if in != w.waiting[q] {
-				t.Fatalf("slot %d: queue %d has %d jobs, counts %d", w.slot, q, in, w.waiting[q])
-			}
-			jobs += in
-		}
-		if w.shared {
-			room := int32(0)
-			for j := range w.vgpus {
-				if w.vgpus[j].state == vgpuOff && w.hosts(w.gpuOf(int32(j)), f) {
-					room++
-				}
-			}
-			if room != w.room[f] {
-				t.Fatalf("slot %d: function %d has room for %d, counts %d", w.slot, f, room, w.room[f])
-			}
-		}
-	}
-	for m := range w.tiers {
-		tierKeep, baseline = tierKeep+w.tierKeep[m], baseline+w.baseline[m]
-	}
-	if off != w.allOff().n || busy != w.busy || transients != w.transients {
-		t.Fatalf("slot %d: %d off, %d busy, %d transient; counted %d, %d, %d", w.slot, off, busy, transients, w.allOff().n, w.busy, w.transients)
-	}
-	if w.cfg.Pool == Reserved && tierKeep+w.short != baseline {
-		t.Fatalf("slot %d: %d keep-alive vGPUs and %d lacking, baselines %d (eq. 10)", w.slot, tierKeep, w.short, baseline)
-	}
-	arrived := w.total[accArrived] + w.slotAcc[accArrived]
-	if got := w.total[accServed] + w.total[accDropped] + w.slotAcc[accDropped] + float64(jobs); got != arrived {
-		t.Fatalf("slot %d: of %g jobs %g are served, dropped or waiting", w.slot, arrived, got)
-	}
-}
-
 // Nothing is lost under any action: jobs, vGPUs and roles add up, one by one, in every pool and layout.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +36,15 @@ func TestConservation(t *testing.T) {
 		most := rapid.IntRange(0, 4).Draw(t, "most")
 		s := rng.NewStream(uint64(most), "orders")
 		for !out.Truncated {
-			e.check(t)
+			if err := e.check(); err != nil {
+				t.Fatal(err)
+			}
+			for j := range e.vgpus {
+				v := &e.vgpus[j]
+				if v.state == vgpuIdle && v.role == transient && (v.ripe == 1) != e.patientSince(v) {
+					t.Fatalf("vGPU %d is idle since slot %d; in slot %d it counts as patient: %d", j, v.since, e.slot, v.ripe)
+				}
+			}
 			for i := range act.Kinds[0] {
 				act.Kinds[0][i] = float32(min(s.IntN(most+1), c.VGPUs))
 			}
@@ -118,7 +52,9 @@ func TestConservation(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		e.check(t)
+		if err := e.check(); err != nil {
+			t.Fatal(err)
+		}
 	})
 }
 

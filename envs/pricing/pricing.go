@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -197,19 +198,16 @@ func (w *world) seeWindow(obs *envs.Observation) {
 }
 
 // CopyFrom implements [envs.Env]. The scheduler's state is copied too.
-func (e *Pricing) CopyFrom(src envs.Env) error {
-	s, ok := envs.As[*Pricing](src)
-	if !ok {
-		return fmt.Errorf("%s: cannot be copied from a %T", e.id, src)
-	}
-	if err := e.copyFrom(s.world); err != nil {
-		return err
-	}
-	return e.scheduler.CopyFrom(s.scheduler)
-}
+func (e *Pricing) CopyFrom(src envs.Env) error { return envs.CopyState(e, src) }
 
 // AppendBinary implements [envs.Env].
-func (e *Pricing) AppendBinary(b []byte) ([]byte, error) { return e.append(b, e.scheduler) }
+func (e *Pricing) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, ID, e) }
 
 // UnmarshalBinary implements [envs.Env].
-func (e *Pricing) UnmarshalBinary(b []byte) error { return e.unmarshal(b, e.scheduler) }
+func (e *Pricing) UnmarshalBinary(b []byte) error { return state.Load(b, ID, e) }
+
+// State implements [state.Stater].
+func (e *Pricing) State(c *state.Codec) {
+	c.Part(e.world)
+	state.Member(c, e.scheduler)
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
@@ -139,20 +140,17 @@ func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome)
 	return nil
 }
 
-// CopyFrom implements [envs.Env].
-func (e *Slots) CopyFrom(src envs.Env) error {
-	s, ok := envs.As[*Slots](src)
-	if !ok {
-		return fmt.Errorf("%s: cannot be copied from a %T", e.id, src)
-	}
-	if err := e.copyFrom(s.world); err != nil {
-		return err
-	}
-	return e.prices.CopyFrom(s.prices)
-}
+// CopyFrom implements [envs.Env]. The window policy's state is copied too.
+func (e *Slots) CopyFrom(src envs.Env) error { return envs.CopyState(e, src) }
 
 // AppendBinary implements [envs.Env].
-func (e *Slots) AppendBinary(b []byte) ([]byte, error) { return e.append(b, e.prices) }
+func (e *Slots) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, SlotsID, e) }
 
 // UnmarshalBinary implements [envs.Env].
-func (e *Slots) UnmarshalBinary(b []byte) error { return e.unmarshal(b, e.prices) }
+func (e *Slots) UnmarshalBinary(b []byte) error { return state.Load(b, SlotsID, e) }
+
+// State implements [state.Stater].
+func (e *Slots) State(c *state.Codec) {
+	c.Part(e.world)
+	state.Member(c, e.prices)
+}

@@ -77,7 +77,7 @@ func TestHOPSSpeed(t *testing.T) {
 			}
 			obs, act, out := envs.NewObservation(r.env.spec), envs.NewAction(r.env.spec), envs.NewOutcome(r.env.spec)
 			start := time.Now()
-			episode(t, r.env, 1, obs, act, out)
+			runEpisode(t, r.env, 1, obs, act, out)
 			if round > 0 { // the first warms up
 				r.seconds = append(r.seconds, time.Since(start).Seconds())
 			}

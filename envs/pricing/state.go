@@ -1,15 +1,10 @@
 package pricing
 
-// state is all that changes in an episode and all that copies and saved states hold.
-type state struct {
-	seed         int64 // the bits of the episode's seed
-	phase        int64 // one of the phases below
-	first        int64 // the window of the load at which the episode began
-	window, slot int64 // of the episode; slots are counted through
-	freeJob      int32
-	busy         int32 // vGPUs in service
-	transients   int32
-	short        int32 // keep-alive vGPUs that the window's baselines lack
+import "github.com/stoker-rl/stoker/envs/state"
+
+// episode is all that changes in an episode and all that copies and saved states hold.
+type episode struct {
+	progress
 
 	// Per tier.
 	prices, rates   []float64 // asked; jobs per slot that they bring
@@ -52,40 +47,52 @@ const (
 	over
 )
 
-// each hands every field of s to c, beside the same field of o.
-func (s *state) each(o *state, c *codec) {
-	for _, p := range [...][2]*int64{{&s.seed, &o.seed}, {&s.phase, &o.phase}, {&s.first, &o.first}, {&s.window, &o.window}, {&s.slot, &o.slot}} {
-		c.int64(p[0], p[1])
+// progress is an episode's single numbers.
+type progress struct {
+	seed         int64 // the bits of the episode's seed
+	phase        int64 // one of the phases below
+	first        int64 // the window of the load at which the episode began
+	window, slot int64 // of the episode; slots are counted through
+	freeJob      int32
+	busy         int32 // vGPUs in service
+	transients   int32
+	short        int32 // keep-alive vGPUs that the window's baselines lack
+}
+
+// State implements [state.Stater].
+func (w *world) State(c *state.Codec) {
+	c.Same("configuration", w.fingerprint)
+	w.episode.fields(c)
+	if c.Loaded() {
+		c.Fail(w.check())
 	}
-	for _, p := range [...][2]*int32{{&s.freeJob, &o.freeJob}, {&s.busy, &o.busy}, {&s.transients, &o.transients}, {&s.short, &o.short}} {
-		c.int32(p[0], p[1])
+	if c.Filled() {
+		w.derive()
 	}
-	for _, p := range [...][2]*[]float64{
-		{&s.prices, &o.prices}, {&s.rates, &o.rates}, {&s.slotAcc, &o.slotAcc}, {&s.winAcc, &o.winAcc}, {&s.lastAcc, &o.lastAcc},
-		{&s.total, &o.total}, {&s.loads, &o.loads}, {&s.estimate, &o.estimate},
+}
+
+// fields lists an episode's fields.
+func (e *episode) fields(c *state.Codec) {
+	state.Value(c, &e.progress)
+	for _, s := range [...][]float64{e.prices, e.rates, e.slotAcc, e.winAcc, e.lastAcc, e.total, e.estimate} {
+		state.Fixed(c, s)
+	}
+	for _, s := range [...][]int32{
+		e.baseline, e.tierKeep, e.nextBurst, e.burstEnd, e.bursts, e.arrived, e.violated, e.begun, e.keep, e.trans, e.loading, e.owed,
+		e.patient, e.fresh, e.waiting, e.unfiled, e.drawn, e.room, e.gpuOff, e.filed, e.vgpuRing.tail, e.vgpuRing.after, e.jobRing.tail,
 	} {
-		c.float64s(p[0], p[1])
+		state.Fixed(c, s)
 	}
-	for _, p := range [...][2]*[]int32{
-		{&s.baseline, &o.baseline}, {&s.tierKeep, &o.tierKeep}, {&s.nextBurst, &o.nextBurst}, {&s.burstEnd, &o.burstEnd}, {&s.bursts, &o.bursts}, {&s.arrived, &o.arrived},
-		{&s.violated, &o.violated}, {&s.begun, &o.begun}, {&s.keep, &o.keep}, {&s.trans, &o.trans}, {&s.loading, &o.loading},
-		{&s.owed, &o.owed}, {&s.patient, &o.patient}, {&s.unfiled, &o.unfiled}, {&s.waiting, &o.waiting}, {&s.fresh, &o.fresh}, {&s.drawn, &o.drawn}, {&s.room, &o.room},
-		{&s.gpuOff, &o.gpuOff}, {&s.filed, &o.filed},
-		{&s.vgpuRing.tail, &o.vgpuRing.tail}, {&s.vgpuRing.after, &o.vgpuRing.after},
-		{&s.jobRing.tail, &o.jobRing.tail}, {&s.jobRing.after, &o.jobRing.after},
-	} {
-		c.int32s(p[0], p[1])
+	for _, s := range [...][]list{e.idle, e.off, e.queues, e.roomList, e.byOff} {
+		state.Fixed(c, s)
 	}
-	for _, p := range [...][2]*[]list{
-		{&s.idle, &o.idle}, {&s.off, &o.off}, {&s.queues, &o.queues}, {&s.roomList, &o.roomList}, {&s.byOff, &o.byOff},
-	} {
-		c.lists(p[0], p[1])
+	for _, s := range [...][]place{e.link.places, e.allLink.places, e.roomLink.places, e.gpuLink.places} {
+		state.Fixed(c, s)
 	}
-	for _, p := range [...][2]*arena{
-		{&s.link, &o.link}, {&s.allLink, &o.allLink}, {&s.roomLink, &o.roomLink}, {&s.gpuLink, &o.gpuLink}, {&s.jobLinks, &o.jobLinks},
-	} {
-		c.arenas(p[0], p[1])
-	}
-	c.allVGPUs(&s.vgpus, &o.vgpus)
-	c.allJobs(&s.jobs, &o.jobs)
+	state.Fixed(c, e.vgpus)
+	// How many loads and jobs there are depends on the episode.
+	state.Slice(c, &e.loads)
+	state.Slice(c, &e.jobs)
+	state.Slice(c, &e.jobLinks.places)
+	state.Slice(c, &e.jobRing.after)
 }

@@ -1,10 +1,8 @@
 package pricing
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // Static is a window policy that holds a configuration's prices and baselines. It has no state.
@@ -35,20 +33,13 @@ func (p *Static) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 }
 
 // CopyFrom implements [envs.Policy].
-func (p *Static) CopyFrom(src envs.Policy) error {
-	if s, ok := src.(*Static); !ok || len(s.row) != len(p.row) {
-		return fmt.Errorf("static: cannot be copied from a %T of another configuration", src)
-	}
-	return nil
-}
+func (p *Static) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
 
-// AppendBinary implements [envs.Policy]: there is nothing to save.
-func (*Static) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+// AppendBinary implements [envs.Policy].
+func (p *Static) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (*Static) UnmarshalBinary(b []byte) error {
-	if len(b) != 0 {
-		return errors.New("static: saved state has bytes, want none")
-	}
-	return nil
-}
+func (p *Static) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
+
+// State implements [state.Stater]: there is nothing to copy or save.
+func (p *Static) State(c *state.Codec) { c.Same("number of tiers", uint64(len(p.row)/2)) }

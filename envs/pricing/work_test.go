@@ -92,7 +92,7 @@ func TestWidthsKeepTheLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	episode(t, e, 1, envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec))
+	runEpisode(t, e, 1, envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec))
 	if got := e.total[accArrived] / 4000; got < 45*0.97 || got > 45*1.03 {
 		t.Errorf("%g jobs a slot, want 45", got)
 	}

@@ -1,8 +1,6 @@
 package pricing
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -17,7 +15,6 @@ import (
 type world struct {
 	cfg    Config
 	id     string // of the face, for errors
-	print  uint64 // fingerprint of the configuration, for saved states
 	load   load
 	fn     []function
 	tiers  []tierPlan
@@ -26,8 +23,9 @@ type world struct {
 	work   measured
 	trace  func(purpose string, a, b, c uint64, value float64)
 
-	state
-	// What follows from the state.
+	fingerprint uint64 // of the configuration, for copies and saved states
+	episode
+	// What follows from the episode.
 	keys    worldKeys
 	perSlot []rate  // of each function: outside bursts, inside
 	uniform []int64 // scratch of a slot: the functions' first draws of arrivals
@@ -95,7 +93,7 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	if c.Demand.Source == FromWorkload {
 		fmt.Fprintf(h, " %+v %v", w, o.load.fixed)
 	}
-	o.print = h.Sum64()
+	o.fingerprint = h.Sum64()
 	return o, nil
 }
 
@@ -103,7 +101,7 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 	n, nf, nt := w.cfg.VGPUs, len(w.fn), len(w.tiers)
 	gpus := (n + w.cfg.Layout.GPU - 1) / w.cfg.Layout.GPU
-	s := &w.state
+	s := &w.episode
 	for _, p := range [...]*[]float64{&s.prices, &s.rates, &w.shares} {
 		*p = make([]float64, nt)
 	}
@@ -143,7 +141,7 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 	if err := w.drawLoads(seed); err != nil {
 		return fmt.Errorf("%s: %w", w.id, err)
 	}
-	s := &w.state
+	s := &w.episode
 	s.seed, s.first, s.window, s.slot = int64(seed), int64(at), -1, 0
 	s.freeJob, s.busy, s.transients, s.short = none, 0, 0, 0
 	for _, p := range [...][]int32{s.tierKeep, s.burstEnd, s.bursts, s.arrived, s.violated, s.begun, s.keep, s.trans, s.loading, s.owed, s.patient, s.waiting, s.unfiled, s.drawn, s.room} {
@@ -229,65 +227,9 @@ func (w *world) traced(purpose string, a, b, c uint64, value float64) {
 // TraceDraws implements [envs.DrawTracer].
 func (w *world) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) { w.trace = f }
 
-// copyFrom makes the world equal to another of the same configuration.
-func (w *world) copyFrom(o *world) error {
-	if w.print != o.print {
-		return fmt.Errorf("%s: cannot be copied from an environment of another configuration", w.id)
-	}
-	if w == o {
-		return nil
-	}
-	w.each(&o.state, &codec{})
-	w.derive()
-	return nil
-}
-
-// derive makes what follows from the state.
+// derive makes what follows from the episode.
 func (w *world) derive() {
 	w.setKeys()
 	w.cfg.Shares(w.prices, w.shares)
 	w.setRates()
-}
-
-// append saves the world and its policy.
-func (w *world) append(b []byte, inside envs.Policy) ([]byte, error) {
-	from := len(b)
-	b = binary.LittleEndian.AppendUint64(b, w.print)
-	c := codec{mode: saving, b: b}
-	w.each(&w.state, &c)
-	at := len(c.b)
-	b, err := inside.AppendBinary(binary.LittleEndian.AppendUint32(c.b, 0))
-	if err != nil {
-		return nil, err
-	}
-	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
-	return seal(b, from), nil
-}
-
-// unmarshal restores what append saved. What is refused changes nothing.
-func (w *world) unmarshal(b []byte, inside envs.Policy) error {
-	b, err := unseal(b)
-	if err == nil && len(b) < 8 {
-		err = errShort
-	}
-	if err == nil && binary.LittleEndian.Uint64(b) != w.print {
-		err = errors.New("the saved state is of another configuration")
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", w.id, err)
-	}
-	// The sum holds and the configuration is this one, so that what follows is what append wrote.
-	c := codec{mode: loading, b: b[8:]}
-	w.each(&w.state, &c)
-	if n := int(uint32(c.half(0))); c.err == nil && n == len(c.b) {
-		c.err = inside.UnmarshalBinary(c.b)
-	} else if c.err == nil {
-		c.err = errShort
-	}
-	if c.err != nil {
-		w.phase = unbegun
-		return fmt.Errorf("%s: %w", w.id, c.err)
-	}
-	w.derive()
-	return nil
 }
