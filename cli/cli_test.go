@@ -110,7 +110,7 @@ func TestExitCodes(t *testing.T) {
 		{"train " + file + " --seeds 3-1", 2, "--seeds: \"3-1\" runs backwards, want 1-3"},
 		{"train " + file + " --set train.stps=3", 2, "did you mean steps?"},
 		{"train " + file + " --set train.steps=x", 2, `command line: train.steps is "x", want a whole number`},
-		{"train " + file + " --engine tensorflow", 2, `engine.name is "tensorflow", want native, torch or gorgonia`},
+		{"train " + file + " --engine tensorflow", 2, `engine.name is "tensorflow", want one of native, torch, gorgonia`},
 		{"train " + file + " --device cuda:0 --engine native", 2, "CUDA needs torch"},
 		{"train " + file + " --device cuda:0", 1, "run: make cuda"},
 		{"train " + file + " --engine torch", 1, "run: make cuda"},

@@ -64,12 +64,14 @@ const NamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,77}$`
 
 var shortName = regexp.MustCompile(NamePattern)
 
-// validate asks a section's own check.
+// validate asks a section's own check; a section that has none is checked against its fields' tags.
 func (r *reader) validate(section string, config any) {
+	check := func() error { return bounds.Check(config) }
 	if v, ok := config.(validator); ok {
-		if err := v.Validate(); err != nil {
-			r.report(section, err)
-		}
+		check = v.Validate
+	}
+	if err := check(); err != nil {
+		r.report(section, err)
 	}
 }
 
@@ -79,13 +81,8 @@ func (r *reader) validate(section string, config any) {
 func (r *reader) report(section string, err error) {
 	var e *bounds.Error
 	if !errors.As(err, &e) {
-		text := strings.TrimPrefix(err.Error(), section+".")
-		key, rest, _ := strings.Cut(text, " ")
-		if _, known := r.lines[section+"."+strings.TrimSuffix(key, ":")]; !known {
-			r.add(0, "%s: %s", section, text)
-			return
-		}
-		e = &bounds.Error{Key: key, Text: rest}
+		r.add(0, "%s: %v", section, err)
+		return
 	}
 	key := e.Key
 	if section != "" {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/bounds"
 )
 
 type pond struct {
@@ -18,7 +20,7 @@ type pond struct {
 
 func (p *pond) Validate() error {
 	if p.Depth <= 0 {
-		return fmt.Errorf("depth is %g, want more than 0", p.Depth)
+		return bounds.Errorf("depth", "is %g, want more than 0", p.Depth)
 	}
 	if p.Nest.Twigs == 13 {
 		return errors.New("depth and nest don't fit")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -71,6 +72,9 @@ func Generate(root string, c *catalog.Catalog) ([]byte, error) {
 func at(s *jsonschema.Schema, key string) *jsonschema.Schema {
 	for part := range strings.SplitSeq(key, ".") {
 		name := strings.TrimRight(part, "[]")
+		if s.Properties == nil {
+			return &jsonschema.Schema{} // what reads itself from YAML can be anything
+		}
 		p, ok := s.Properties.Get(name)
 		for range strings.Count(part, "[]") {
 			if ok = ok && p.Items != nil; ok {
@@ -85,10 +89,14 @@ func at(s *jsonschema.Schema, key string) *jsonschema.Schema {
 	return s
 }
 
-// allow writes a rule into a schema.
-func allow(r bounds.Rule, s *jsonschema.Schema) {
+// allow writes what a field may be into its schema.
+func allow(f bounds.Field, s *jsonschema.Schema) {
+	r := f.Rule
 	for _, w := range r.Words {
 		s.Enum = append(s.Enum, w)
+	}
+	if !r.Range && f.Type.Kind() >= reflect.Uint && f.Type.Kind() <= reflect.Uint64 {
+		r = bounds.Rule{Range: true, Low: 0, High: math.Inf(1)}
 	}
 	if !r.Range {
 		return
@@ -126,7 +134,7 @@ func (m *maker) choice(s *jsonschema.Schema, key string, kinds []kind) {
 	}
 }
 
-// of is the schema of what config points to, with its values as defaults and what its Validate says of others.
+// of is the schema of what config points to, with its values as defaults and its tags as bounds.
 func (m *maker) of(config any) *jsonschema.Schema {
 	r := jsonschema.Reflector{
 		FieldNameTag: "yaml", Anonymous: true, DoNotReference: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
@@ -141,25 +149,45 @@ func (m *maker) of(config any) *jsonschema.Schema {
 	}
 	s := r.Reflect(config)
 	s.Version = ""
-	p, err := newProber(config)
-	if err != nil {
-		m.err = fmt.Errorf("schema: %T: %w", config, err)
-		return s
-	}
 	rules, err := bounds.Fields(reflect.TypeOf(config))
 	if err != nil {
 		m.err = fmt.Errorf("schema: %T: %w", config, err)
 		return s
 	}
-	known := map[string]bool{}
 	for _, f := range rules {
-		if f.Rule.String() != "" {
-			known[strings.TrimSuffix(f.Key, "[]")] = true
-			allow(f.Rule, at(s, f.Key))
+		allow(f, at(s, f.Key))
+	}
+	defaults(reflect.ValueOf(config).Elem(), s)
+	return s
+}
+
+// defaults writes the values of a configuration into the schema of its struct, those of structs within it included.
+func defaults(v reflect.Value, s *jsonschema.Schema) {
+	for f := range v.Type().Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		x := v.FieldByIndex(f.Index)
+		switch {
+		case !f.IsExported() || name == "-" || f.Type == reflect.TypeFor[configs.Choice]():
+		case strings.Contains(options, "inline"):
+			defaults(x, s)
+		case f.Type.Kind() == reflect.Struct:
+			defaults(x, at(s, name))
+		case f.Type.Kind() == reflect.Slice && !plain(f.Type.Elem().Kind()):
+		default:
+			if b, err := json.Marshal(x.Interface()); err == nil && string(b) != "null" && string(b) != `""` {
+				at(s, name).Default = json.RawMessage(b)
+			}
 		}
 	}
-	for _, f := range p.fields {
-		p.describe(f, at(s, f.key), known[f.key])
+}
+
+// plain reports whether a kind is one of numbers.
+func plain(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
+
+// number writes a bound as a person would.
+func number(x float64) json.Number {
+	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+		return json.Number(strconv.FormatFloat(x, 'f', -1, 64))
 	}
-	return s
+	return json.Number(strconv.FormatFloat(x, 'g', -1, 64))
 }

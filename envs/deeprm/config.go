@@ -2,12 +2,13 @@ package deeprm
 
 import (
 	"fmt"
-	"math"
+	"github.com/stoker-rl/stoker/bounds"
 )
 
 // What a policy sees, as [Config.Observation] names it.
 const (
-	// Image is the published picture: cluster, visible jobs, backlog and time since the last arrival, a row per time step.
+	// Image is the published picture: cluster, visible jobs, backlog and time since the last arrival, a row per time
+	// step.
 	Image = "image"
 	// Compact is the published list of numbers that says nearly the same.
 	Compact = "compact"
@@ -53,8 +54,8 @@ type Defects struct {
 	SkipFirst bool `yaml:"skip_first" json:"skip_first"`
 	// SkipLastStart leaves out the last start at which a job would still end within the horizon.
 	SkipLastStart bool `yaml:"skip_last_start" json:"skip_last_start"`
-	// LateRemoval overlooks the job after one that leaves, because a list is changed while it is gone through: jobs that
-	// end together are charged for, and keep the episode going, some steps longer.
+	// LateRemoval overlooks the job after one that leaves, because a list is changed while it is gone through: jobs
+	// that end together are charged for, and keep the episode going, some steps longer.
 	LateRemoval bool `yaml:"late_removal" json:"late_removal"`
 	// FloorSlowdown reports slowdowns rounded down, as division in Python 2 does. Rewards do not depend on it.
 	FloorSlowdown bool `yaml:"floor_slowdown" json:"floor_slowdown"`
@@ -63,53 +64,54 @@ type Defects struct {
 // Config configures [Env]. The defaults are the published code's with the ten visible jobs of its experiments, less its
 // defects.
 type Config struct {
-	// Rate is the probability that a job arrives in a time step. The load is Rate × mean length × mean demand / slots: 1.845 × Rate by
-	// default.
-	Rate float64 `yaml:"rate" json:"rate"`
+	// Rate is the probability that a job arrives in a time step. The load is Rate × mean length × mean demand / slots:
+	// 1.845 × Rate by default.
+	Rate float64 `yaml:"rate" json:"rate" range:"[0,1]"`
 	// Steps is the number of time steps in which a job may arrive.
-	Steps int `yaml:"steps" json:"steps"`
-	// Sets is the number of job sets that recur. 0 draws a new one for every seed; otherwise a seed chooses among them, or
-	// the option set names one.
-	Sets int `yaml:"sets" json:"sets"`
+	Steps int `yaml:"steps" json:"steps" range:"[1,2^16]"`
+	// Sets is the number of job sets that recur. 0 draws a new one for every seed; otherwise a seed chooses among them,
+	// or the option set names one.
+	Sets int `yaml:"sets" json:"sets" range:"[0,2147483647]"`
 	// SetSeed is the seed of job sets that recur.
 	SetSeed uint64 `yaml:"set_seed" json:"set_seed"`
 	// Jobs are job sets that are given; then none are drawn, and Sets is their number.
 	Jobs [][]Job `yaml:"jobs" json:"jobs"`
 
 	// Short and Long are the lengths of short and long jobs in time steps, uniform.
-	Short Between `yaml:"short" json:"short"`
-	Long  Between `yaml:"long" json:"long"`
+	Short Between `yaml:"short" json:"short" range:"[1,4096]"`
+	Long  Between `yaml:"long" json:"long" range:"[1,4096]"`
 	// ShortShare is the probability that a job is short.
-	ShortShare float64 `yaml:"short_share" json:"short_share"`
+	ShortShare float64 `yaml:"short_share" json:"short_share" range:"[0,1]"`
 	// Dominant is a job's demand of one resource, uniform, which one too; Other its demand of each other resource.
-	Dominant Between `yaml:"dominant" json:"dominant"`
-	Other    Between `yaml:"other" json:"other"`
+	Dominant Between `yaml:"dominant" json:"dominant" range:"[1,4096]"`
+	Other    Between `yaml:"other" json:"other" range:"[1,4096]"`
 
 	// Resources is the number of resources, Slots how much there is of each.
-	Resources int `yaml:"resources" json:"resources"`
-	Slots     int `yaml:"slots" json:"slots"`
+	Resources int `yaml:"resources" json:"resources" range:"[1,4]"`
+	Slots     int `yaml:"slots" json:"slots" range:"[1,4096]"`
 	// Horizon is the number of time steps that are seen and can be booked.
-	Horizon int `yaml:"horizon" json:"horizon"`
+	Horizon int `yaml:"horizon" json:"horizon" range:"[1,4096]"`
 	// Visible is the number of waiting jobs that are seen whole and can be chosen.
-	Visible int `yaml:"visible" json:"visible"`
+	Visible int `yaml:"visible" json:"visible" range:"[1,1024]"`
 	// Backlog is the number of jobs that can wait behind them; of more, those that arrive are dropped.
-	Backlog int `yaml:"backlog" json:"backlog"`
+	Backlog int `yaml:"backlog" json:"backlog" range:"[0,2^16]"`
 
 	// Observation is image or compact.
-	Observation string `yaml:"observation" json:"observation"`
-	// Greys is one more than the number of grey levels that tell running jobs apart in the image, drawn in another order for each episode.
-	Greys int `yaml:"greys" json:"greys"`
+	Observation string `yaml:"observation" json:"observation" oneof:"image|compact"`
+	// Greys is one more than the number of grey levels that tell running jobs apart in the image, drawn in another
+	// order for each episode.
+	Greys int `yaml:"greys" json:"greys" range:"[2,2^15]"`
 	// Since is the number of time steps without an arrival from which on the image shows no difference.
-	Since int `yaml:"since" json:"since"`
+	Since int `yaml:"since" json:"since" range:"[1,2147483647]"`
 
 	// Start is now or earliest.
-	Start string `yaml:"start" json:"start"`
+	Start string `yaml:"start" json:"start" oneof:"now|earliest"`
 	// Mask forbids jobs that cannot be placed. Without it choosing one, or an empty place, is moving on, as published.
 	Mask bool `yaml:"mask" json:"mask"`
 	// End is all_done or no_new_job.
-	End string `yaml:"end" json:"end"`
+	End string `yaml:"end" json:"end" oneof:"all_done|no_new_job"`
 	// MaxTime is the time step after which an episode is cut.
-	MaxTime int `yaml:"max_time" json:"max_time"`
+	MaxTime int `yaml:"max_time" json:"max_time" range:"[1,2^24]"`
 	// Defects are those of the published code.
 	Defects Defects `yaml:"defects" json:"defects"`
 }
@@ -125,8 +127,8 @@ func Default() Config {
 	}
 }
 
-// Published returns [Default] with every rule as the published code has it: future starts are booked, nothing is masked,
-// and all defects are there.
+// Published returns [Default] with every rule as the published code has it: future starts are booked, nothing is
+// masked, and all defects are there.
 func Published() Config {
 	c := Default()
 	c.Start, c.Mask = StartEarliest, false
@@ -134,7 +136,8 @@ func Published() Config {
 	return c
 }
 
-// Load is the share of the cluster that arrives in a time step, of the mean resource: Rate × mean length × mean demand / Slots.
+// Load is the share of the cluster that arrives in a time step, of the mean resource: Rate × mean length × mean demand
+// / Slots.
 func (c *Config) Load() float64 {
 	length := float64(c.ShortShare*c.Short.mean()) + float64((1-c.ShortShare)*c.Long.mean())
 	demand := (c.Dominant.mean() + float64(float64(c.Resources-1)*c.Other.mean())) / float64(c.Resources)
@@ -144,39 +147,17 @@ func (c *Config) Load() float64 {
 // mean is rounded at once: halving is a product to the compiler, which it would fuse with a sum.
 func (b Between) mean() float64 { return float64(float64(b.Low+b.High) / 2) }
 
-// Limits that keep states small and sums exact.
-const (
-	mostResources = lanes
-	mostSlots     = 1 << 12
-	mostSteps     = 1 << 16
-)
-
 // Validate names the first field that is wrong.
 func (c *Config) Validate() error {
+	if err := bounds.Check(c); err != nil {
+		return err
+	}
+	if c.MaxTime < c.Steps {
+		return bounds.Errorf("max_time", "is %d, want at least steps, %d", c.MaxTime, c.Steps)
+	}
 	last := c.Horizon
 	if c.Start == StartEarliest && c.Defects.SkipLastStart {
 		last--
-	}
-	for _, f := range []struct {
-		key         string
-		got, lo, hi int
-	}{
-		{"steps", c.Steps, 1, mostSteps}, {"sets", c.Sets, 0, math.MaxInt32},
-		{"resources", c.Resources, 1, mostResources}, {"slots", c.Slots, 1, mostSlots}, {"horizon", c.Horizon, 1, 1 << 12},
-		{"visible", c.Visible, 1, 1 << 10}, {"backlog", c.Backlog, 0, mostSteps}, {"greys", c.Greys, 2, 1 << 15}, {"since", c.Since, 1, math.MaxInt32},
-		{"max_time", c.MaxTime, c.Steps, 1 << 24},
-	} {
-		if f.got < f.lo || f.got > f.hi {
-			return fmt.Errorf("%s is %d, want %d to %d", f.key, f.got, f.lo, f.hi)
-		}
-	}
-	for _, f := range []struct {
-		key string
-		got float64
-	}{{"rate", c.Rate}, {"short_share", c.ShortShare}} {
-		if !(f.got >= 0 && f.got <= 1) { // also for NaN
-			return fmt.Errorf("%s is %g, want 0 to 1", f.key, f.got)
-		}
 	}
 	for _, f := range []struct {
 		key  string
@@ -187,18 +168,11 @@ func (c *Config) Validate() error {
 		{"short", c.Short, last, "time steps that can be booked"}, {"long", c.Long, last, "time steps that can be booked"},
 		{"dominant", c.Dominant, c.Slots, "slots of each resource"}, {"other", c.Other, c.Slots, "slots of each resource"},
 	} {
-		if f.got.Low < 1 || f.got.High < f.got.Low {
-			return fmt.Errorf("%s is %d to %d, want 1 ≤ low ≤ high", f.key, f.got.Low, f.got.High)
+		if f.got.High < f.got.Low {
+			return bounds.Errorf(f.key, "is %d to %d, want low ≤ high", f.got.Low, f.got.High)
 		}
 		if f.got.High > f.hi {
-			return fmt.Errorf("%s.high is %d: such a job never fits, the cluster has %d %s", f.key, f.got.High, f.hi, f.what)
-		}
-	}
-	for _, f := range []struct {
-		key, got, a, b string
-	}{{"observation", c.Observation, Image, Compact}, {"start", c.Start, StartNow, StartEarliest}, {"end", c.End, AllDone, NoNewJob}} {
-		if f.got != f.a && f.got != f.b {
-			return fmt.Errorf("%s is %q, want %q or %q", f.key, f.got, f.a, f.b)
+			return bounds.Errorf(f.key+".high", "is %d: such a job never fits, the cluster has %d %s", f.got.High, f.hi, f.what)
 		}
 	}
 	return c.validateJobs(last)
@@ -207,28 +181,28 @@ func (c *Config) Validate() error {
 // validateJobs checks the job sets that are given; jobs may be as long as last.
 func (c *Config) validateJobs(last int) error {
 	if len(c.Jobs) > 0 && c.Sets != 0 && c.Sets != len(c.Jobs) {
-		return fmt.Errorf("sets is %d, but jobs has %d sets; want 0 or as many", c.Sets, len(c.Jobs))
+		return bounds.Errorf("sets", "is %d, but jobs has %d sets; want 0 or as many", c.Sets, len(c.Jobs))
 	}
 	for s, set := range c.Jobs {
 		taken := make(map[int]int, len(set))
 		for i, j := range set {
 			at := fmt.Sprintf("jobs[%d][%d]", s, i)
 			if j.At < 0 || j.At >= c.Steps {
-				return fmt.Errorf("%s arrives in time step %d, want 0 to %d", at, j.At, c.Steps-1)
+				return bounds.Errorf(at, "arrives in time step %d, want 0 to %d", j.At, c.Steps-1)
 			}
 			if other, ok := taken[j.At]; ok {
-				return fmt.Errorf("%s arrives in time step %d as jobs[%d][%d] does, want at most one in a step", at, j.At, s, other)
+				return bounds.Errorf(at, "arrives in time step %d as jobs[%d][%d] does, want at most one in a step", j.At, s, other)
 			}
 			taken[j.At] = i
 			if j.Length < 1 || j.Length > last {
-				return fmt.Errorf("%s runs for %d time steps, want 1 to the %d that can be booked", at, j.Length, last)
+				return bounds.Errorf(at, "runs for %d time steps, want 1 to the %d that can be booked", j.Length, last)
 			}
 			if len(j.Demand) != c.Resources {
-				return fmt.Errorf("%s demands %d resources, want %d", at, len(j.Demand), c.Resources)
+				return bounds.Errorf(at, "demands %d resources, want %d", len(j.Demand), c.Resources)
 			}
 			for r, d := range j.Demand {
 				if d < 1 || d > c.Slots {
-					return fmt.Errorf("%s demands %d slots of resource %d, want 1 to the %d that the cluster has", at, d, r, c.Slots)
+					return bounds.Errorf(at, "demands %d slots of resource %d, want 1 to the %d that the cluster has", d, r, c.Slots)
 				}
 			}
 		}

@@ -61,16 +61,16 @@ type NodeClass struct {
 	// Name appears in errors.
 	Name string `yaml:"name" json:"name"`
 	// Count is the number of such nodes.
-	Count int `yaml:"count" json:"count"`
+	Count int `yaml:"count" json:"count" range:"[1,4096]"`
 	// CPU in millicores, Memory in MB, Network in Mbit/s and GPU in slices are what a node has.
-	CPU     int `yaml:"cpu" json:"cpu"`
-	Memory  int `yaml:"memory" json:"memory"`
-	Network int `yaml:"network" json:"network"`
-	GPU     int `yaml:"gpu" json:"gpu"`
+	CPU     int `yaml:"cpu" json:"cpu" range:"[1,2^20]"`
+	Memory  int `yaml:"memory" json:"memory" range:"[1,2^20]"`
+	Network int `yaml:"network" json:"network" range:"[1,2^20]"`
+	GPU     int `yaml:"gpu" json:"gpu" range:"[0,2^20]"`
 	// Speed divides execution times; works are those of speed 1.
-	Speed float64 `yaml:"speed" json:"speed"`
+	Speed float64 `yaml:"speed" json:"speed" range:"[1e-3,1e3]"`
 	// Price multiplies the prices of resources.
-	Price float64 `yaml:"price" json:"price"`
+	Price float64 `yaml:"price" json:"price" range:"[0,1e6]"`
 }
 
 // Function is a function that is given rather than drawn.
@@ -117,62 +117,62 @@ type FunctionClass struct {
 	// Name begins the functions' names.
 	Name string `yaml:"name" json:"name"`
 	// Functions and Workflows are how many are drawn.
-	Functions int `yaml:"functions" json:"functions"`
-	Workflows int `yaml:"workflows" json:"workflows"`
+	Functions int `yaml:"functions" json:"functions" range:"[1,4096]"`
+	Workflows int `yaml:"workflows" json:"workflows" range:"[1,4096]"`
 	// Share is the weight of the class's workflows among requests.
-	Share float64 `yaml:"share" json:"share"`
+	Share float64 `yaml:"share" json:"share" range:"[0,1e9]"`
 	// Work is the seconds of a step.
-	Work Span `yaml:"work" json:"work"`
+	Work Span `yaml:"work" json:"work" range:"[1e-3,1e5]"`
 	// CPU, Memory, Network, GPU, Image and Parallel are those of a [Function].
-	CPU      Span `yaml:"cpu" json:"cpu"`
-	Memory   Span `yaml:"memory" json:"memory"`
-	Network  Span `yaml:"network" json:"network"`
-	GPU      Span `yaml:"gpu" json:"gpu"`
-	Image    Span `yaml:"image" json:"image"`
-	Parallel Span `yaml:"parallel" json:"parallel"`
+	CPU      Span `yaml:"cpu" json:"cpu" range:"[1,2^20]"`
+	Memory   Span `yaml:"memory" json:"memory" range:"[1,2^20]"`
+	Network  Span `yaml:"network" json:"network" range:"[1,2^20]"`
+	GPU      Span `yaml:"gpu" json:"gpu" range:"[0,2^20]"`
+	Image    Span `yaml:"image" json:"image" range:"[0,1e7]"`
+	Parallel Span `yaml:"parallel" json:"parallel" range:"[0,1]"`
 	// Output is the MB that a step hands on.
-	Output Span `yaml:"output" json:"output"`
+	Output Span `yaml:"output" json:"output" range:"[0,1e7]"`
 }
 
 // Priority is a class of requests.
 type Priority struct {
 	// Share is the weight of the class among requests.
-	Share float64 `yaml:"share" json:"share"`
+	Share float64 `yaml:"share" json:"share" range:"[0,1e9]"`
 	// Weight is what a violation of it counts.
-	Weight float64 `yaml:"weight" json:"weight"`
+	Weight float64 `yaml:"weight" json:"weight" range:"[0,1e9]"`
 	// Factor and Grace make its deadline: Factor times the ideal response time, and Grace seconds.
-	Factor float64 `yaml:"factor" json:"factor"`
-	Grace  float64 `yaml:"grace" json:"grace"`
+	Factor float64 `yaml:"factor" json:"factor" range:"[0,1e6]"`
+	Grace  float64 `yaml:"grace" json:"grace" range:"[0,1e6]"`
 }
 
 // ColdStart says how long a cold start takes.
 type ColdStart struct {
 	// Boot is the seconds that every one takes.
-	Boot float64 `yaml:"boot" json:"boot"`
+	Boot float64 `yaml:"boot" json:"boot" range:"[0,1e4]"`
 	// Pull is the MB of image that are fetched in a second.
-	Pull float64 `yaml:"pull" json:"pull"`
+	Pull float64 `yaml:"pull" json:"pull" range:"[1e-3,1e9]"`
 }
 
 // Prices of what is allocated.
 type Prices struct {
 	// CPU is USD per core and hour, Memory per GB and hour, GPU per slice and hour.
-	CPU    float64 `yaml:"cpu" json:"cpu"`
-	Memory float64 `yaml:"memory" json:"memory"`
-	GPU    float64 `yaml:"gpu" json:"gpu"`
+	CPU    float64 `yaml:"cpu" json:"cpu" range:"[0,1e6]"`
+	Memory float64 `yaml:"memory" json:"memory" range:"[0,1e6]"`
+	GPU    float64 `yaml:"gpu" json:"gpu" range:"[0,1e6]"`
 	// Idle is the share of the memory's price that a warm instance costs while it waits.
-	Idle float64 `yaml:"idle" json:"idle"`
+	Idle float64 `yaml:"idle" json:"idle" range:"[0,1e3]"`
 }
 
 // Weights of the reward's terms. 0 leaves a term out.
 type Weights struct {
 	// Latency weighs slowdowns: an episode's term is minus their sum over requests.
-	Latency float64 `yaml:"latency" json:"latency"`
+	Latency float64 `yaml:"latency" json:"latency" range:"[0,1e9]"`
 	// Utilisation weighs the seconds of the cluster that lie idle while an invocation waits.
-	Utilisation float64 `yaml:"utilisation" json:"utilisation"`
+	Utilisation float64 `yaml:"utilisation" json:"utilisation" range:"[0,1e9]"`
 	// Violations weighs deadlines missed, times the priority's weight.
-	Violations float64 `yaml:"violations" json:"violations"`
+	Violations float64 `yaml:"violations" json:"violations" range:"[0,1e9]"`
 	// Cost weighs USD.
-	Cost float64 `yaml:"cost" json:"cost"`
+	Cost float64 `yaml:"cost" json:"cost" range:"[0,1e9]"`
 }
 
 // TPCHConfig says which jobs the tpch workload has.
@@ -182,26 +182,26 @@ type TPCHConfig struct {
 	// Sizes of the data, such as 2g. Empty means all.
 	Sizes []string `yaml:"sizes" json:"sizes"`
 	// Executors is the number of executors whose recorded task durations are taken.
-	Executors int `yaml:"executors" json:"executors"`
+	Executors int `yaml:"executors" json:"executors" range:"[1,2^20]"`
 	// Scale multiplies the stages' work: the sum of their tasks' durations.
-	Scale float64 `yaml:"scale" json:"scale"`
+	Scale float64 `yaml:"scale" json:"scale" range:"[1e-6,1e6]"`
 }
 
 // Config configures [Env].
 type Config struct {
 	// Seconds is the time in which requests arrive.
-	Seconds float64 `yaml:"seconds" json:"seconds"`
+	Seconds float64 `yaml:"seconds" json:"seconds" range:"[1e-3,1e7]"`
 	// MaxTime is the second at which an episode is cut.
-	MaxTime float64 `yaml:"max_time" json:"max_time"`
-	// Load is what arrives in a second over what the cluster can do in one, of the resource of which it can do least; see
-	// [System.Rate].
-	Load float64 `yaml:"load" json:"load"`
+	MaxTime float64 `yaml:"max_time" json:"max_time" range:"[1e-3,1e7]"`
+	// Load is what arrives in a second over what the cluster can do in one, of the resource of which it can do least;
+	// see [System.Rate].
+	Load float64 `yaml:"load" json:"load" range:"[0,100]"`
 	// LoadTo, where it is above Load, makes every episode draw its load between the two.
-	LoadTo float64 `yaml:"load_to" json:"load_to"`
+	LoadTo float64 `yaml:"load_to" json:"load_to" range:"[0,100]"`
 	// Workload is steady, poisson, bursty, periodic, mixed, azure or tpch.
-	Workload string `yaml:"workload" json:"workload"`
+	Workload string `yaml:"workload" json:"workload" oneof:"steady|poisson|bursty|periodic|mixed|azure|tpch"`
 	// Variation is the deviation of steady's gaps over their mean.
-	Variation float64 `yaml:"variation" json:"variation"`
+	Variation float64 `yaml:"variation" json:"variation" range:"[0,1]"`
 	// Burst shapes bursty.
 	Burst workload.Burst `yaml:"burst" json:"burst"`
 	// Wave shapes periodic.
@@ -209,21 +209,21 @@ type Config struct {
 	// TPCH says which jobs tpch has.
 	TPCH TPCHConfig `yaml:"tpch" json:"tpch"`
 	// Longest is the seconds at which the durations of azure's functions are cut.
-	Longest float64 `yaml:"longest" json:"longest"`
+	Longest float64 `yaml:"longest" json:"longest" range:"[1e-3,1e7]"`
 
 	// Wait is event or tick.
-	Wait string `yaml:"wait" json:"wait"`
+	Wait string `yaml:"wait" json:"wait" oneof:"event|tick"`
 	// Tick is the seconds of a tick, and of a wait where no event is due.
-	Tick float64 `yaml:"tick" json:"tick"`
-	// Hold allows waiting while something that waits fits somewhere. Without it the schedule is work-conserving, and rules that hold
-	// invocations back, such as fcfs-nodes, give the smallest amount instead.
+	Tick float64 `yaml:"tick" json:"tick" range:"[1e-3,1e7]"`
+	// Hold allows waiting while something that waits fits somewhere. Without it the schedule is work-conserving, and
+	// rules that hold invocations back, such as fcfs-nodes, give the smallest amount instead.
 	Hold bool `yaml:"hold" json:"hold"`
 
 	// Nodes are the cluster.
 	Nodes []NodeClass `yaml:"nodes" json:"nodes"`
-	// Amounts are the choices of how much an invocation gets, as multiples of its function's demand of CPU, network and GPU
-	// (rounded up; memory is the same at all), ascending, 1 among them.
-	Amounts []float64 `yaml:"amounts" json:"amounts"`
+	// Amounts are the choices of how much an invocation gets, as multiples of its function's demand of CPU, network and
+	// GPU (rounded up; memory is the same at all), ascending, 1 among them.
+	Amounts []float64 `yaml:"amounts" json:"amounts" range:"[1e-3,1e3]"`
 	// Functions and Workflows are given; empty ones are drawn from Classes.
 	Functions []Function `yaml:"functions" json:"functions"`
 	Workflows []Workflow `yaml:"workflows" json:"workflows"`
@@ -231,36 +231,37 @@ type Config struct {
 	Classes []FunctionClass `yaml:"classes" json:"classes"`
 	// System is the seed of what is drawn once, for all episodes: functions and workflows.
 	System uint64 `yaml:"system" json:"system"`
-	// Steps is the number of steps of a workflow that is drawn; Join the probability that a step has a second predecessor.
-	Steps Between `yaml:"steps" json:"steps"`
-	Join  float64 `yaml:"join" json:"join"`
+	// Steps is the number of steps of a workflow that is drawn; Join the probability that a step has a second
+	// predecessor.
+	Steps Between `yaml:"steps" json:"steps" range:"[1,256]"`
+	Join  float64 `yaml:"join" json:"join" range:"[0,1]"`
 
 	// Size is that of a request's input, uniform; it multiplies work and output.
-	Size Span `yaml:"size" json:"size"`
+	Size Span `yaml:"size" json:"size" range:"[1e-3,1e3]"`
 	// Noise is the deviation of the logarithm of an execution's time over what was expected of it; the mean ratio is 1.
-	Noise float64 `yaml:"noise" json:"noise"`
+	Noise float64 `yaml:"noise" json:"noise" range:"[0,2]"`
 	// Priorities of requests.
 	Priorities []Priority `yaml:"priorities" json:"priorities"`
 	// Cold says how long cold starts take.
 	Cold ColdStart `yaml:"cold" json:"cold"`
 	// KeepAlive is the seconds for which an instance stays warm after an invocation; 0 keeps none.
-	KeepAlive float64 `yaml:"keep_alive" json:"keep_alive"`
+	KeepAlive float64 `yaml:"keep_alive" json:"keep_alive" range:"[0,1e7]"`
 	// Prices of what is allocated.
 	Prices Prices `yaml:"prices" json:"prices"`
 	// Weights of the reward's terms.
 	Weights Weights `yaml:"weights" json:"weights"`
 
 	// Window is the number of waiting invocations that are seen and can be chosen; more wait in the backlog, in order.
-	Window int `yaml:"window" json:"window"`
+	Window int `yaml:"window" json:"window" range:"[1,4096]"`
 	// Running is the number of running invocations that are seen, the first to be started first.
-	Running int `yaml:"running" json:"running"`
+	Running int `yaml:"running" json:"running" range:"[1,4096]"`
 	// Most is the number of requests that can be in the system; of more, those that arrive are dropped.
-	Most int `yaml:"most" json:"most"`
+	Most int `yaml:"most" json:"most" range:"[1,2^20]"`
 }
 
-// Default returns a cluster of 16 nodes, 40 cores and 8 GPU slices under steady load of 0.7. What no source gives is our choice:
-// the classes of functions and nodes, deadlines and weights. The CPU and memory prices are those of Aquatope's and FaaSConf's
-// evaluations.
+// Default returns a cluster of 16 nodes, 40 cores and 8 GPU slices under steady load of 0.7. What no source gives is
+// our choice: the classes of functions and nodes, deadlines and weights. The CPU and memory prices are those of
+// Aquatope's and FaaSConf's evaluations.
 func Default() Config {
 	return Config{
 		Seconds: 30, MaxTime: 600, Load: 0.7, Workload: Steady, Variation: 0.25,

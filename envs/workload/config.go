@@ -72,8 +72,8 @@ type Filter struct {
 
 // Range is a range of minutes, from inclusive, to exclusive.
 type Range struct {
-	From int `yaml:"from" json:"from"`
-	To   int `yaml:"to" json:"to"`
+	From int `yaml:"from" json:"from" range:"[0,]"`
+	To   int `yaml:"to" json:"to" range:"[0,]"`
 }
 
 // Burst shapes the two-state Markov-modulated Poisson process.

@@ -24,7 +24,7 @@ func (c *Config) Validate() error {
 		return wrong("days", c.Days, "each day once")
 	case slices.Contains(c.Functions.Names, ""):
 		return wrong("functions.names", c.Functions.Names, "beginnings of names, none empty")
-	case c.Minutes != (Range{}) && (c.Minutes.From < 0 || c.Minutes.To <= c.Minutes.From):
+	case c.Minutes != (Range{}) && c.Minutes.To <= c.Minutes.From:
 		return wrong("minutes", fmt.Sprintf("%d to %d", c.Minutes.From, c.Minutes.To), "from 0 or above, to above from")
 	case c.peak() > maxPerMinute:
 		return wrong("rate", c.Rate, fmt.Sprintf("one that with factor and bursts gives at most %d arrivals a minute", maxPerMinute))

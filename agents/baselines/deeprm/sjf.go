@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -13,19 +14,14 @@ import (
 type SJFConfig struct {
 	// Noise is the deviation of the logarithm of estimated over true length: 0 knows the true one. A job's estimate does
 	// not change while it waits.
-	Noise float64 `yaml:"noise" json:"noise"`
+	Noise float64 `yaml:"noise" json:"noise" range:"[0,10]"`
 }
 
 // DefaultSJF returns the rule that knows every length.
 func DefaultSJF() SJFConfig { return SJFConfig{} }
 
 // Validate names the first field that is wrong.
-func (c *SJFConfig) Validate() error {
-	if !(c.Noise >= 0 && c.Noise <= 10) {
-		return fmt.Errorf("noise is %g, want 0 to 10", c.Noise)
-	}
-	return nil
-}
+func (c *SJFConfig) Validate() error { return bounds.Check(c) }
 
 // SJF starts the shortest job that fits, the one in the lowest place of several.
 type SJF struct {

@@ -1,27 +1,21 @@
 package deeprm
 
 import (
-	"fmt"
-
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 )
 
 // TetrisStarConfig configures [TetrisStar].
 type TetrisStarConfig struct {
 	// K is the weight of packing: 1 is Packer, 0 is SJF. No source gives DeepRM's; of 0.2, 0.5 and 0.8 the first two are best and alike.
-	K float64 `yaml:"k" json:"k"`
+	K float64 `yaml:"k" json:"k" range:"[0,1]"`
 }
 
 // DefaultTetrisStar returns equal weights.
 func DefaultTetrisStar() TetrisStarConfig { return TetrisStarConfig{K: 0.5} }
 
 // Validate names the first field that is wrong.
-func (c *TetrisStarConfig) Validate() error {
-	if !(c.K >= 0 && c.K <= 1) {
-		return fmt.Errorf("k is %g, want 0 to 1", c.K)
-	}
-	return nil
-}
+func (c *TetrisStarConfig) Validate() error { return bounds.Check(c) }
 
 // TetrisStar is DeepRM's Tetris*, for one machine: of the jobs that fit it starts the one with the largest
 //

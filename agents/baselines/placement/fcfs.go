@@ -1,11 +1,13 @@
 package placement
 
+import "github.com/stoker-rl/stoker/bounds"
+
 import "github.com/stoker-rl/stoker/envs"
 
 // FCFSConfig configures [FCFS].
 type FCFSConfig struct {
 	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
-	Amount string `yaml:"amount" json:"amount"`
+	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
 	// Backfill starts the first invocation that fits; without it all wait for the first.
 	Backfill bool `yaml:"backfill" json:"backfill"`
 }
@@ -14,7 +16,7 @@ type FCFSConfig struct {
 func DefaultFCFS() FCFSConfig { return FCFSConfig{Amount: Nominal} }
 
 // Validate names the first field that is wrong.
-func (c *FCFSConfig) Validate() error { return checkAmount(c.Amount) }
+func (c *FCFSConfig) Validate() error { return bounds.Check(c) }
 
 // FCFS starts invocations in the order in which they came to wait, each on the node on which it is expected to end first.
 type FCFS struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/rng"
@@ -13,25 +14,17 @@ import (
 // LookaheadConfig configures [Lookahead].
 type LookaheadConfig struct {
 	// Seconds is how far each choice is followed.
-	Seconds float64 `yaml:"seconds" json:"seconds"`
+	Seconds float64 `yaml:"seconds" json:"seconds" range:"(0,3600]"`
 	// Futures is how many are imagined for each choice, the same for all, of whose earnings the sum counts. 0 follows choices in
 	// the one that will come to be.
-	Futures int `yaml:"futures" json:"futures"`
+	Futures int `yaml:"futures" json:"futures" range:"[0,2^16]"`
 }
 
 // DefaultLookahead looks twenty seconds ahead, by when most of what a choice delays has come and gone.
 func DefaultLookahead() LookaheadConfig { return LookaheadConfig{Seconds: 20} }
 
 // Validate names the first field that is wrong.
-func (c *LookaheadConfig) Validate() error {
-	if !(c.Seconds > 0 && c.Seconds <= 3600) {
-		return fmt.Errorf("seconds is %g, want more than 0 and at most 3600", c.Seconds)
-	}
-	if c.Futures < 0 || c.Futures > 1<<16 {
-		return fmt.Errorf("futures is %d, want 0 for the true one, or 1 to %d", c.Futures, 1<<16)
-	}
-	return nil
-}
+func (c *LookaheadConfig) Validate() error { return bounds.Check(c) }
 
 // Lookahead tries what several rules would do next, each on a copy of the world in which SJF goes on from there, and does what earns most
 // (a rollout policy: Tesauro and Galperin, 1996). On a copy it sees what will arrive and how long executions take, so that it is

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
 )
@@ -8,7 +9,7 @@ import (
 // PackerConfig configures [Packer].
 type PackerConfig struct {
 	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
-	Amount string `yaml:"amount" json:"amount"`
+	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
 	// Warm looks only at nodes where an invocation's function is warm, if it fits any of those.
 	Warm bool `yaml:"warm" json:"warm"`
 }
@@ -19,7 +20,7 @@ func DefaultPacker() PackerConfig {
 }
 
 // Validate names the first field that is wrong.
-func (c *PackerConfig) Validate() error { return checkAmount(c.Amount) }
+func (c *PackerConfig) Validate() error { return bounds.Check(c) }
 
 // Packer starts the invocation on the node for which what the node has free, times what the invocation demands, summed over resources, is largest: both as
 // shares of what the largest node has.

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -10,14 +11,14 @@ import (
 // RandomConfig configures [Random].
 type RandomConfig struct {
 	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
-	Amount string `yaml:"amount" json:"amount"`
+	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
 }
 
 // DefaultRandom returns nominal amounts.
 func DefaultRandom() RandomConfig { return RandomConfig{Amount: Nominal} }
 
 // Validate names the first field that is wrong.
-func (c *RandomConfig) Validate() error { return checkAmount(c.Amount) }
+func (c *RandomConfig) Validate() error { return bounds.Check(c) }
 
 // Random starts any invocation on any node that it fits, each pair as likely; it waits only where none fits.
 type Random struct {

@@ -1,18 +1,20 @@
 package placement
 
+import "github.com/stoker-rl/stoker/bounds"
+
 import "github.com/stoker-rl/stoker/envs"
 
 // SJFConfig configures [SJF].
 type SJFConfig struct {
 	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
-	Amount string `yaml:"amount" json:"amount"`
+	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
 }
 
 // DefaultSJF returns nominal amounts.
 func DefaultSJF() SJFConfig { return SJFConfig{Amount: Nominal} }
 
 // Validate names the first field that is wrong.
-func (c *SJFConfig) Validate() error { return checkAmount(c.Amount) }
+func (c *SJFConfig) Validate() error { return bounds.Check(c) }
 
 // SJF starts, of the invocations that fit somewhere, the one with the least work, on the node on which it is expected to end first. It looks at the work of the invocation,
 // not at that of its request.

@@ -1,24 +1,24 @@
 package placement
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 )
 
 // TetrisConfig configures [Tetris]. The defaults are those of its paper as far as they are known.
 type TetrisConfig struct {
 	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
-	Amount string `yaml:"amount" json:"amount"`
+	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
 	// Warm looks only at nodes where an invocation's function is warm, if it fits any of those.
 	Warm bool `yaml:"warm" json:"warm"`
 	// Remote is what is taken off the alignment of a node that does not have all of an invocation's input.
-	Remote float64 `yaml:"remote" json:"remote"`
+	Remote float64 `yaml:"remote" json:"remote" range:"[0,1]"`
 	// Fairness is the share of the invocations that are left out: those whose requests hold most.
-	Fairness float64 `yaml:"fairness" json:"fairness"`
+	Fairness float64 `yaml:"fairness" json:"fairness" range:"[0,0.999]"`
 	// Barrier is the share of a stage from which on its last invocations come first.
-	Barrier float64 `yaml:"barrier" json:"barrier"`
+	Barrier float64 `yaml:"barrier" json:"barrier" range:"[0,1]"`
 }
 
 // DefaultTetris returns a remote penalty of 10 %, fairness 0.25, barrier 0.9 and nominal amounts.
@@ -27,20 +27,7 @@ func DefaultTetris() TetrisConfig {
 }
 
 // Validate names the first field that is wrong.
-func (c *TetrisConfig) Validate() error {
-	if err := checkAmount(c.Amount); err != nil {
-		return err
-	}
-	for _, f := range []struct {
-		key     string
-		got, hi float64
-	}{{"remote", c.Remote, 1}, {"fairness", c.Fairness, 0.999}, {"barrier", c.Barrier, 1}} {
-		if !(f.got >= 0 && f.got <= f.hi) {
-			return fmt.Errorf("%s is %g, want 0 to %g", f.key, f.got, f.hi)
-		}
-	}
-	return nil
-}
+func (c *TetrisConfig) Validate() error { return bounds.Check(c) }
 
 // Tetris is Grandl et al.'s rule for several machines (SIGCOMM 2014): of all invocations and nodes that fit each other it takes the pair with the largest
 //

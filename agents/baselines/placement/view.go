@@ -19,15 +19,6 @@ const (
 	Spread = "spread"
 )
 
-// checkAmount says why an amount is none.
-func checkAmount(amount string) error {
-	switch amount {
-	case Nominal, Smallest, Largest, Spread:
-		return nil
-	}
-	return fmt.Errorf("amount is %q, want %q, %q, %q or %q", amount, Nominal, Smallest, Largest, Spread)
-}
-
 // cluster reads what a rule needs from a graph.
 type cluster struct {
 	placement.Layout

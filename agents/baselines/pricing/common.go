@@ -43,11 +43,3 @@ func see(seen []float32, f, what int) float64 { return float64(seen[f*pricing.Se
 func backlog(seen []float32, f int) int {
 	return int(see(seen, f, pricing.SeesQueue)) + int(see(seen, f, pricing.SeesLate))
 }
-
-// checkNumber reports a number outside its range, by its key.
-func checkNumber(key string, x, low, high float64) error {
-	if !(x >= low && x <= high) {
-		return fmt.Errorf("%s is %g, want a number from %g to %g", key, x, low, high)
-	}
-	return nil
-}

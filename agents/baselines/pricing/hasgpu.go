@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -14,18 +15,18 @@ import (
 // jobs per slot, where the code has requests per second.
 type HASConfig struct {
 	// Process and Measurement are the variances Q and R of the Kalman filter, Initial is P at the beginning.
-	Process     float64 `yaml:"process" json:"process"`
-	Measurement float64 `yaml:"measurement" json:"measurement"`
-	Initial     float64 `yaml:"initial" json:"initial"`
+	Process     float64 `yaml:"process" json:"process" range:"[0,1e9]"`
+	Measurement float64 `yaml:"measurement" json:"measurement" range:"[1e-9,1e9]"`
+	Initial     float64 `yaml:"initial" json:"initial" range:"[0,1e9]"`
 	// Margin is alpha: so many standard deviations are added to the prediction (1 in the code).
-	Margin float64 `yaml:"margin" json:"margin"`
+	Margin float64 `yaml:"margin" json:"margin" range:"[0,1e3]"`
 	// Floor is added to the measured rate, where that is more than the prediction (5 requests/s in the code); 0 leaves it out.
-	Floor float64 `yaml:"floor" json:"floor"`
+	Floor float64 `yaml:"floor" json:"floor" range:"[0,1e9]"`
 	// WriteBack has margin and floor feed the next prediction, as they do in the code.
 	WriteBack bool `yaml:"write_back" json:"write_back"`
 	// Up and Down are the shares of the capacity above and below which it is scaled (0.9 and 0.3 in the code).
-	Up   float64 `yaml:"up" json:"up"`
-	Down float64 `yaml:"down" json:"down"`
+	Up   float64 `yaml:"up" json:"up" range:"[1e-3,1]"`
+	Down float64 `yaml:"down" json:"down" range:"[0,1]"`
 }
 
 // DefaultHAS returns the settings for slots.
@@ -35,14 +36,11 @@ func DefaultHAS() HASConfig {
 
 // Validate reports the first field that is wrong.
 func (c *HASConfig) Validate() error {
-	for _, err := range []error{
-		checkNumber("process", c.Process, 0, 1e9), checkNumber("measurement", c.Measurement, 1e-9, 1e9), checkNumber("initial", c.Initial, 0, 1e9),
-		checkNumber("margin", c.Margin, 0, 1e3), checkNumber("floor", c.Floor, 0, 1e9), checkNumber("up", c.Up, 1e-3, 1),
-		checkNumber("down", c.Down, 0, c.Up),
-	} {
-		if err != nil {
-			return err
-		}
+	if err := bounds.Check(c); err != nil {
+		return err
+	}
+	if c.Down > c.Up {
+		return bounds.Errorf("down", "is %g, want at most up, %g", c.Down, c.Up)
 	}
 	return nil
 }

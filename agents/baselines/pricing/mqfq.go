@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -12,14 +13,14 @@ import (
 // MQFQConfig is the rule of [MQFQ], in slots where the original counts seconds.
 type MQFQConfig struct {
 	// Overrun is T: a function whose next start tag is further ahead of virtual time is throttled.
-	Overrun float64 `yaml:"overrun" json:"overrun"`
+	Overrun float64 `yaml:"overrun" json:"overrun" range:"[0,1e9]"`
 	// Weight is every function's weight.
-	Weight float64 `yaml:"weight" json:"weight"`
+	Weight float64 `yaml:"weight" json:"weight" range:"[1e-6,1e6]"`
 	// Choice is sticky (the function chosen last, while it may be; then the smallest start tag, warm ones first), warm (warm ones first, then
 	// the smallest start tag: the code's default) or longest (of the first Among the longest queue).
-	Choice string `yaml:"choice" json:"choice"`
+	Choice string `yaml:"choice" json:"choice" oneof:"sticky|warm|longest"`
 	// Among is the number of functions, by their start tags, of which longest chooses.
-	Among int `yaml:"among" json:"among"`
+	Among int `yaml:"among" json:"among" range:"[1,1e6]"`
 }
 
 // Choices, as [MQFQConfig.Choice] names them.
@@ -36,19 +37,7 @@ func DefaultMQFQ() MQFQConfig {
 }
 
 // Validate reports the first field that is wrong.
-func (c *MQFQConfig) Validate() error {
-	if c.Choice != ChooseSticky && c.Choice != ChooseWarm && c.Choice != ChooseLongest {
-		return fmt.Errorf("choice is %q, want %s, %s or %s", c.Choice, ChooseSticky, ChooseWarm, ChooseLongest)
-	}
-	for _, err := range []error{
-		checkNumber("overrun", c.Overrun, 0, 1e9), checkNumber("weight", c.Weight, 1e-6, 1e6), checkNumber("among", float64(c.Among), 1, 1e6),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (c *MQFQConfig) Validate() error { return bounds.Check(c) }
 
 // MQFQ is MQFQ-Sticky on a fixed pool: fair queueing over functions by start tags, which lets a function keep its vGPUs. A function's jobs
 // all take its mean service, so that its queue's tags are the first one's plus multiples of it and two numbers hold them all: the start tag

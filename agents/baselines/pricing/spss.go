@@ -3,6 +3,7 @@ package pricing
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
@@ -11,8 +12,8 @@ import (
 type SPSSConfig struct {
 	// Prices and Baselines of the tiers. The paper states neither: a price of 1 decides the comparison of profits, and an even split of 43
 	// vGPUs is the plain one; 8, 15 and 20, where HOPS ends, is a stronger one.
-	Prices    []float64 `yaml:"prices" json:"prices"`
-	Baselines []int     `yaml:"baselines" json:"baselines"`
+	Prices    []float64 `yaml:"prices" json:"prices" range:"[0,1e6]"`
+	Baselines []int     `yaml:"baselines" json:"baselines" range:"[0,2^16]"`
 }
 
 // DefaultSPSS returns price 1 and an even split.
@@ -22,16 +23,11 @@ func DefaultSPSS() SPSSConfig {
 
 // Validate reports the first field that is wrong in any environment.
 func (c *SPSSConfig) Validate() error {
-	if len(c.Prices) != len(c.Baselines) || len(c.Prices) == 0 {
-		return fmt.Errorf("prices has %d numbers and baselines %d, want one of each for every tier", len(c.Prices), len(c.Baselines))
+	if err := bounds.Check(c); err != nil {
+		return err
 	}
-	for i := range c.Prices {
-		if err := checkNumber(fmt.Sprintf("prices[%d]", i), c.Prices[i], 0, 1e6); err != nil {
-			return err
-		}
-		if err := checkNumber(fmt.Sprintf("baselines[%d]", i), float64(c.Baselines[i]), 0, 1<<16); err != nil {
-			return err
-		}
+	if len(c.Prices) != len(c.Baselines) || len(c.Prices) == 0 {
+		return bounds.Errorf("prices", "has %d numbers and baselines %d, want one of each for every tier", len(c.Prices), len(c.Baselines))
 	}
 	return nil
 }

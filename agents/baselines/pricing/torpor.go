@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -13,21 +14,16 @@ import (
 // TorporConfig is the rule of [Torpor].
 type TorporConfig struct {
 	// Percentile is the share of a function's requests that should be in time.
-	Percentile float64 `yaml:"percentile" json:"percentile"`
+	Percentile float64 `yaml:"percentile" json:"percentile" range:"[0,0.9999]"`
 	// Heavy is the mean service in slots from which on a model counts as heavy: light ones are evicted first.
-	Heavy float64 `yaml:"heavy" json:"heavy"`
+	Heavy float64 `yaml:"heavy" json:"heavy" range:"[0,1e9]"`
 }
 
 // DefaultTorpor returns the published percentile. What is heavy is ours: the tier with the longest service.
 func DefaultTorpor() TorporConfig { return TorporConfig{Percentile: 0.98, Heavy: 1.15} }
 
 // Validate reports the first field that is wrong.
-func (c *TorporConfig) Validate() error {
-	if err := checkNumber("percentile", c.Percentile, 0, 0.9999); err != nil {
-		return err
-	}
-	return checkNumber("heavy", c.Heavy, 0, 1e9)
-}
+func (c *TorporConfig) Validate() error { return bounds.Check(c) }
 
 // Torpor binds requests late, on a fixed pool: any vGPU that is idle may serve any function after a swap (the environment's load: 0.5 slots is
 // the recommended one), and one whose model is resident needs none. Functions that can still come back to their percentile go first, by

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -15,16 +16,16 @@ import (
 // for concurrency.
 type AutoscalerConfig struct {
 	// Base is the configuration of every function, of which the replicas are where it starts: the middle of each range.
-	Base []float64 `yaml:"base" json:"base"`
+	Base []float64 `yaml:"base" json:"base" range:"[0,1]"`
 	// CPU is the target for the CPU used by an instance as a share of its limit; 0 leaves CPU out.
-	CPU float64 `yaml:"cpu" json:"cpu"`
+	CPU float64 `yaml:"cpu" json:"cpu" range:"[0,1]"`
 	// Concurrency is the target for the requests inside an instance as a share of its concurrency limit, as Knative's target
 	// utilisation; 0 leaves it out. It needs the extended features.
-	Concurrency float64 `yaml:"concurrency" json:"concurrency"`
+	Concurrency float64 `yaml:"concurrency" json:"concurrency" range:"[0,1]"`
 	// Tolerance is how far from its target a ratio may be without any change.
-	Tolerance float64 `yaml:"tolerance" json:"tolerance"`
+	Tolerance float64 `yaml:"tolerance" json:"tolerance" range:"[0,1]"`
 	// Stabilization is the time in seconds over which the highest recommendation counts before instances are taken away.
-	Stabilization float64 `yaml:"stabilization" json:"stabilization"`
+	Stabilization float64 `yaml:"stabilization" json:"stabilization" range:"[0,86400]"`
 }
 
 // DefaultAutoscaler returns Kubernetes' defaults: 80 % CPU, tolerance 0.1, 300 s before scaling down. A scaling up is not slowed: the default
@@ -35,19 +36,11 @@ func DefaultAutoscaler() AutoscalerConfig {
 
 // Validate reports the first number that is wrong.
 func (c *AutoscalerConfig) Validate() error {
-	for _, x := range []struct {
-		key       string
-		value     float64
-		low, high float64
-	}{
-		{"cpu", c.CPU, 0, 1}, {"concurrency", c.Concurrency, 0, 1}, {"tolerance", c.Tolerance, 0, 1}, {"stabilization", c.Stabilization, 0, 86400},
-	} {
-		if !(x.value >= x.low && x.value <= x.high) {
-			return fmt.Errorf("%s is %g, want a number from %g to %g", x.key, x.value, x.low, x.high)
-		}
+	if err := bounds.Check(c); err != nil {
+		return err
 	}
 	if c.CPU == 0 && c.Concurrency == 0 {
-		return errors.New("cpu and concurrency are 0, want a target for one of them at least")
+		return bounds.Errorf("cpu", "and concurrency are 0, want a target for one of them at least")
 	}
 	return checkShares("base", c.Base)
 }

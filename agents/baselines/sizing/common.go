@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 )
@@ -55,12 +56,7 @@ func (w *world) resources(key string, a []float64) (sizing.Resources, error) {
 // checkShares reports numbers outside [0, 1].
 func checkShares(key string, a []float64) error {
 	if len(a) < 3 || len(a) > 4 {
-		return fmt.Errorf("%s has %d numbers, want 4: cpu, memory, replicas, concurrency (3 without concurrency)", key, len(a))
-	}
-	for i, x := range a {
-		if !(x >= 0 && x <= 1) {
-			return fmt.Errorf("%s[%d] is %g, want a number from 0 to 1", key, i, x)
-		}
+		return bounds.Errorf(key, "has %d numbers, want 4: cpu, memory, replicas, concurrency (3 without concurrency)", len(a))
 	}
 	return nil
 }

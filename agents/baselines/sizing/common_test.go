@@ -81,16 +81,16 @@ func TestConfigErrors(t *testing.T) {
 		}
 	}
 	for want, v := range map[string]interface{ Validate() error }{
-		"configuration has 2":     &FixedConfig{Configuration: []float64{0, 0}},
-		"configuration[1] is 1.5": &FixedConfig{Configuration: []float64{0, 1.5, 0, 0}},
-		"cpu is 2":                &AutoscalerConfig{CPU: 2, Base: middle()},
-		"cpu and concurrency":     &AutoscalerConfig{Base: middle()},
-		"base has 0":              &AutoscalerConfig{CPU: 1},
-		"windows is 0":            &RandomSearchConfig{High: 1},
-		"low and high":            &RandomSearchConfig{Windows: 1, Low: 0.5, High: 0.5},
-		"memory is 0":             &OracleConfig{},
-		"samples is 0":            &OracleConfig{Memory: 3},
-		"margin is 1":             &OracleConfig{Memory: 3, Samples: 1, Margin: 1},
+		"configuration has 2":                  &FixedConfig{Configuration: []float64{0, 0}},
+		"configuration[1] is 1.5":              &FixedConfig{Configuration: []float64{0, 1.5, 0, 0}},
+		"cpu is 2":                             &AutoscalerConfig{CPU: 2, Base: middle()},
+		"cpu and concurrency":                  &AutoscalerConfig{Base: middle()},
+		"base has 0":                           &AutoscalerConfig{CPU: 1},
+		"windows is 0":                         &RandomSearchConfig{High: 1},
+		"low is 0.5, want less than high, 0.5": &RandomSearchConfig{Windows: 1, Low: 0.5, High: 0.5},
+		"memory is 0":                          &OracleConfig{},
+		"samples is 0":                         &OracleConfig{Memory: 3},
+		"margin is 1":                          &OracleConfig{Memory: 3, Samples: 1, Margin: 1},
 	} {
 		if err := v.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)

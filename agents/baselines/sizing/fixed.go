@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )
@@ -10,14 +11,19 @@ import (
 type FixedConfig struct {
 	// Configuration of every function as numbers in [0, 1]: cpu, memory, replicas, concurrency. The default is the middle of each range: for
 	// the machine-learning workflows 1125 mC, 1152 MB, 4 replicas and 5 requests in each.
-	Configuration []float64 `yaml:"configuration" json:"configuration"`
+	Configuration []float64 `yaml:"configuration" json:"configuration" range:"[0,1]"`
 }
 
 // DefaultFixed returns the middle of every range.
 func DefaultFixed() FixedConfig { return FixedConfig{Configuration: middle()} }
 
 // Validate reports the first number that is wrong.
-func (c *FixedConfig) Validate() error { return checkShares("configuration", c.Configuration) }
+func (c *FixedConfig) Validate() error {
+	if err := bounds.Check(c); err != nil {
+		return err
+	}
+	return checkShares("configuration", c.Configuration)
+}
 
 // Fixed always holds one configuration. It has no state.
 type Fixed struct {

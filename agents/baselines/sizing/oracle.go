@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/rng"
@@ -14,17 +15,17 @@ import (
 // OracleConfig is the budget of [Oracle].
 type OracleConfig struct {
 	// Memory is the number of configurations of earlier windows from which a search starts.
-	Memory int `yaml:"memory" json:"memory"`
+	Memory int `yaml:"memory" json:"memory" range:"[3,]"`
 	// Random is the number of random configurations tried where none of these will do.
-	Random int `yaml:"random" json:"random"`
+	Random int `yaml:"random" json:"random" range:"[0,]"`
 	// Sweeps is how often every component of every function is tried a step up and down from the best.
-	Sweeps int `yaml:"sweeps" json:"sweeps"`
+	Sweeps int `yaml:"sweeps" json:"sweeps" range:"[0,]"`
 	// Samples is the number of copies over which a trial is averaged, each with other choices of instances.
-	Samples int `yaml:"samples" json:"samples"`
+	Samples int `yaml:"samples" json:"samples" range:"[1,]"`
 	// Margin is the share of the room below each threshold that a configuration must leave, since the world has noise and the copy has
 	// none.
-	Margin float64 `yaml:"margin" json:"margin"`
-	Spare  float64 `yaml:"spare" json:"spare"`
+	Margin float64 `yaml:"margin" json:"margin" range:"[0,1)"`
+	Spare  float64 `yaml:"spare" json:"spare" range:"[0,1)"`
 }
 
 // DefaultOracle returns a budget of a few hundred trials a window.
@@ -33,23 +34,7 @@ func DefaultOracle() OracleConfig {
 }
 
 // Validate reports the first number that is wrong.
-func (c *OracleConfig) Validate() error {
-	switch {
-	case c.Memory < 3:
-		return fmt.Errorf("memory is %d, want at least 3", c.Memory)
-	case c.Random < 0:
-		return fmt.Errorf("random is %d, want 0 or more", c.Random)
-	case c.Sweeps < 0:
-		return fmt.Errorf("sweeps is %d, want 0 or more", c.Sweeps)
-	case c.Samples < 1:
-		return fmt.Errorf("samples is %d, want at least 1", c.Samples)
-	case !(c.Margin >= 0 && c.Margin < 1):
-		return fmt.Errorf("margin is %g, want a share in [0, 1)", c.Margin)
-	case !(c.Spare >= 0 && c.Spare < 1):
-		return fmt.Errorf("spare is %g, want a share in [0, 1)", c.Spare)
-	}
-	return nil
-}
+func (c *OracleConfig) Validate() error { return bounds.Check(c) }
 
 // Oracle looks for the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment that has the same state
 // and the same arrivals but no noise, and whose gateway chooses other instances in each of several samples: a configuration that is good only by

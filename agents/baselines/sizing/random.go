@@ -1,9 +1,9 @@
 package sizing
 
 import (
-	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
@@ -12,10 +12,10 @@ import (
 // RandomSearchConfig is the budget of [RandomSearch].
 type RandomSearchConfig struct {
 	// Windows is the number of random configurations tried: FaaSConf gives every search 15.
-	Windows int `yaml:"windows" json:"windows"`
+	Windows int `yaml:"windows" json:"windows" range:"[1,]"`
 	// Low and High bound every component of the configurations drawn.
-	Low  float64 `yaml:"low" json:"low"`
-	High float64 `yaml:"high" json:"high"`
+	Low  float64 `yaml:"low" json:"low" range:"[0,1)"`
+	High float64 `yaml:"high" json:"high" range:"(0,1]"`
 }
 
 // DefaultRandomSearch returns FaaSConf's budget over the whole range.
@@ -25,11 +25,11 @@ func DefaultRandomSearch() RandomSearchConfig {
 
 // Validate reports the first number that is wrong.
 func (c *RandomSearchConfig) Validate() error {
-	switch {
-	case c.Windows < 1:
-		return fmt.Errorf("windows is %d, want at least 1", c.Windows)
-	case !(c.Low >= 0 && c.High <= 1 && c.Low < c.High):
-		return fmt.Errorf("low and high are %g and %g, want 0 ≤ low < high ≤ 1", c.Low, c.High)
+	if err := bounds.Check(c); err != nil {
+		return err
+	}
+	if c.Low >= c.High {
+		return bounds.Errorf("low", "is %g, want less than high, %g", c.Low, c.High)
 	}
 	return nil
 }
