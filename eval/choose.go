@@ -9,14 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/envs"
-	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -95,29 +91,22 @@ func (c *Choice) rivals(named []catalog.Rival) []configs.Choice {
 }
 
 func (c *Choice) addLearned(path string, sets []string) error {
-	ck, err := train.OpenCheckpoint(path)
+	trained, err := OpenTrained(path, sets)
 	if err != nil {
 		return err
 	}
-	x, err := train.ReadExperiment(ck, sets)
-	if err != nil {
-		return err
-	}
+	ck, x := trained.Checkpoint, trained.Experiment
 	if c.Experiment == nil {
 		c.Experiment = x
 	}
 	if x.Env.Name != c.Experiment.Env.Name {
 		return train.Usage("%s acts in %s, the comparison is in %s", path, x.Env.Name, c.Experiment.Env.Name)
 	}
-	file, err := train.ReadPolicy(ck)
-	if err != nil {
-		return err
-	}
 	key, err := groupOf(ck, path)
 	if err != nil {
 		return err
 	}
-	v := Version{TrainingSeed: x.Seed, Source: ck.Dir(), New: opener(file)}
+	v := trained.Version(ck.Dir())
 	at, ok := c.groups[key]
 	if !ok {
 		at = len(c.Contestants)
@@ -144,18 +133,12 @@ func isCheckpoint(ck *checkpoints.Checkpoint, path string) bool {
 
 func steps(ck *checkpoints.Checkpoint) int64 { return ck.Header().Counters["steps"] }
 
-// groupOf returns what made a checkpoint, the training seed aside, as text to compare: its configuration without what cannot change
-// the policy, and the steps where path names a checkpoint rather than a run's best.
+// groupOf is the same text for checkpoints that differ by their training seed only: the configuration of what shapes the
+// policy and, where path names a checkpoint rather than a run's best, its steps.
 func groupOf(ck *checkpoints.Checkpoint, path string) (string, error) {
-	var m map[string]any
-	if err := json.Unmarshal(ck.Header().Config, &m); err != nil {
-		return "", fmt.Errorf("%s: config: %w", ck.Dir(), err)
-	}
-	delete(m, "seed")
-	delete(m, "eval")
-	if t, ok := m["train"].(map[string]any); ok {
-		delete(t, "log_every")
-		delete(t, "checkpoint")
+	m, err := policyShape(ck.Header().Config)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", ck.Dir(), err)
 	}
 	if isCheckpoint(ck, path) {
 		m["steps of the checkpoint"] = steps(ck)
@@ -193,22 +176,6 @@ func (c *Choice) freeName(names ...string) string {
 	}
 }
 
-// opener returns a function that makes the policy of a file. Policies act on the CPU engine.
-func opener(file *agents.PolicyFile) func(envs.Env) (rollout.Actor, error) {
-	return func(env envs.Env) (rollout.Actor, error) {
-		a, err := catalog.Default().Learner(file.Agent)
-		if err != nil {
-			return rollout.Actor{}, err
-		}
-		act, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
-		if err != nil {
-			return rollout.Actor{}, err
-		}
-		p, err := a.Open(file, env.Spec(), act)
-		return rollout.Actor{Policy: p}, err
-	}
-}
-
 func (c *Choice) addRival(choice configs.Choice) error {
 	r, err := catalog.Default().Rival(choice.Name)
 	if err != nil {
@@ -217,9 +184,7 @@ func (c *Choice) addRival(choice configs.Choice) error {
 	if len(r.Envs) > 0 && !slices.Contains(r.Envs, c.Experiment.Env.Name) {
 		return train.Usage("%s is made for %v, not for %s", r.Name, r.Envs, c.Experiment.Env.Name)
 	}
-	c.Contestants = append(c.Contestants, Contestant{
-		Name: c.freeName(r.Name), Kind: r.Kind,
-		Versions: []Version{{New: func(env envs.Env) (rollout.Actor, error) { return r.New(choice.Config, env) }}},
-	})
-	return nil
+	rival, err := Rival(c.freeName(r.Name), r.Name, choice.Config)
+	c.Contestants = append(c.Contestants, rival)
+	return err
 }

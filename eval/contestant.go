@@ -17,6 +17,9 @@ type Contestant struct {
 	Kind catalog.Kind
 	// Versions has an entry per training seed; a heuristic has one.
 	Versions []Version
+	// NewEnv, where set, makes the environment that this contestant alone plays in, in place of the request's: another
+	// pool, other prices. It is still paired with the others, since a workload seed draws the same world for all.
+	NewEnv func() (envs.Env, error)
 }
 
 // Version is one trained policy, or a heuristic.
@@ -29,9 +32,25 @@ type Version struct {
 	New func(env envs.Env) (rollout.Actor, error)
 }
 
+// Rival is a policy of the catalog as a contestant. A nil config means the policy's defaults, an empty label its name.
+func Rival(label, name string, config any) (Contestant, error) {
+	r, err := catalog.Default().Rival(name)
+	if err != nil {
+		return Contestant{}, err
+	}
+	if config == nil {
+		config = r.Config()
+	}
+	if label == "" {
+		label = r.Name
+	}
+	newActor := func(env envs.Env) (rollout.Actor, error) { return r.New(config, env) }
+	return Contestant{Name: label, Kind: r.Kind, Versions: []Version{{New: newActor}}}, nil
+}
+
 var kinds = []catalog.Kind{catalog.Learned, catalog.Heuristic, catalog.Oracle}
 
-// check says what of a contestant cannot be right.
+// check reports the first thing of a contestant that cannot be played.
 func (c *Contestant) check() error {
 	switch {
 	case c.Name == "":
@@ -52,7 +71,7 @@ func (c *Contestant) check() error {
 	return nil
 }
 
-// versionName is how errors call a version.
+// versionName names a version in errors.
 func (c *Contestant) versionName(v int) string {
 	if len(c.Versions) == 1 {
 		return c.Name

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -155,9 +156,9 @@ func curveRows(curves []Curve) [][]string {
 	}
 	for _, c := range curves {
 		for i, s := range c.Steps {
-			row := []string{c.Group, c.Run, c.Metric, fmt.Sprint(s), number(c.Values[i])}
+			row := []string{c.Group, c.Run, c.Metric, fmt.Sprint(s), table.Exact(c.Values[i])}
 			if timed {
-				row = append(row, number(c.Seconds[i]))
+				row = append(row, table.Exact(c.Seconds[i]))
 			}
 			rows = append(rows, row)
 		}
@@ -167,20 +168,20 @@ func curveRows(curves []Curve) [][]string {
 
 // curve draws the learning curve from its CSV.
 func (p *painter) curve() ([]string, error) {
-	t, err := readCSV(p.dir, curveFile)
-	if t == nil || len(t.rows) == 0 {
+	t, err := table.ReadFile(p.dir, curveFile)
+	if t == nil || len(t.Rows) == 0 {
 		return nil, err
 	}
 	var curves []Curve
-	for _, r := range t.rows {
-		run, metric := t.text(r, "run"), t.text(r, "metric")
+	for _, r := range t.Rows {
+		run, metric := t.Text(r, "run"), t.Text(r, "metric")
 		i := slices.IndexFunc(curves, func(c Curve) bool { return c.Run == run && c.Metric == metric })
 		if i < 0 {
-			curves = append(curves, Curve{Group: t.text(r, "group"), Run: run, Metric: metric})
+			curves = append(curves, Curve{Group: t.Text(r, "group"), Run: run, Metric: metric})
 			i = len(curves) - 1
 		}
-		curves[i].Steps = append(curves[i].Steps, int64(t.number(r, "step")))
-		curves[i].Values = append(curves[i].Values, t.number(r, "value"))
+		curves[i].Steps = append(curves[i].Steps, int64(t.Number(r, "step")))
+		curves[i].Values = append(curves[i].Values, t.Number(r, "value"))
 	}
 	f := curveFigure(curves, func(group string, i int) chart.Style {
 		if at := slices.Index(p.names(), group); at >= 0 {

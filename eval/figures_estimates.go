@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -13,7 +14,7 @@ func rangeOf(at, lo, hi Number) chart.Range {
 }
 
 func (e Estimate) fields() []string {
-	return []string{number(float64(e.IQM)), number(float64(e.Lo)), number(float64(e.Hi))}
+	return []string{table.Exact(float64(e.IQM)), table.Exact(float64(e.Lo)), table.Exact(float64(e.Hi))}
 }
 
 // scatter draws the policies as points of two quantities, with intervals.
@@ -30,7 +31,7 @@ func (p *painter) scatter() ([]string, error) {
 		rows = append(rows, slices.Concat([]string{pol.Name}, x.fields(), y.fields()))
 		panel.Cross(p.styles[i], rangeOf(x.IQM, x.Lo, x.Hi), rangeOf(y.IQM, y.Lo, y.Hi))
 	}
-	if err := writeCSV(p.dir, "scatter.csv", rows); err != nil {
+	if err := table.WriteFile(p.dir, "scatter.csv", rows); err != nil {
 		return nil, err
 	}
 	f := chart.Figure{
@@ -69,7 +70,7 @@ func (p *painter) intervals() ([]string, error) {
 		}
 		return panel
 	})
-	if err := writeCSV(p.dir, "intervals.csv", rows); err != nil {
+	if err := table.WriteFile(p.dir, "intervals.csv", rows); err != nil {
 		return nil, err
 	}
 	return p.save(f, "intervals")
@@ -96,7 +97,7 @@ func (p *painter) improvement() ([]string, error) {
 			panel.MarginX = 0.04
 			panel.Rule(0.5)
 			for i, c := range p.s.against(a, metrics[k].Name) {
-				rows = append(rows, []string{a, c.B, c.Metric, number(float64(c.Improvement)), number(float64(c.ImprovementLo)), number(float64(c.ImprovementHi))})
+				rows = append(rows, []string{a, c.B, c.Metric, table.Exact(float64(c.Improvement)), table.Exact(float64(c.ImprovementLo)), table.Exact(float64(c.ImprovementHi))})
 				style := p.styles[slices.Index(p.names(), c.B)]
 				panel.Interval(style, i, rangeOf(c.Improvement, c.ImprovementLo, c.ImprovementHi))
 			}
@@ -115,5 +116,5 @@ func (p *painter) improvement() ([]string, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	return files, writeCSV(p.dir, "improvement.csv", rows)
+	return files, table.WriteFile(p.dir, "improvement.csv", rows)
 }

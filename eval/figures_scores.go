@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -20,7 +21,7 @@ const (
 
 // profile draws the performance profiles of the foremost metrics: the share of episodes that do better than a threshold.
 func (p *painter) profile() ([]string, error) {
-	t, err := readCSV(p.dir, ScoresFile)
+	t, err := table.ReadFile(p.dir, ScoresFile)
 	if t == nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (p *painter) profile() ([]string, error) {
 		panel.RangeY(0, 1)
 		scores := make([]stats.Scores, len(p.s.Policies))
 		for i, pol := range p.s.Policies {
-			scores[i] = t.scores(pol.Name, m)
+			scores[i] = scoresOf(t, pol.Name, m)
 		}
 		x, tau := thresholds(scores, m)
 		for i, pol := range p.s.Policies {
@@ -51,7 +52,7 @@ func (p *painter) profile() ([]string, error) {
 			mid, lo, hi := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 			for k, iv := range share {
 				mid[k], lo[k], hi[k] = iv.Point, iv.Low, iv.High
-				rows = append(rows, []string{pol.Name, m.Name, number(x[k]), number(iv.Point), number(iv.Low), number(iv.High)})
+				rows = append(rows, []string{pol.Name, m.Name, table.Exact(x[k]), table.Exact(iv.Point), table.Exact(iv.Low), table.Exact(iv.High)})
 			}
 			panel.Band(p.styles[i], x, lo, hi)
 			panel.Line(p.styles[i], x, mid, false)
@@ -64,25 +65,25 @@ func (p *painter) profile() ([]string, error) {
 	if len(f.Panels) == 1 {
 		f.Width, f.Height = onePanel, panelHeight
 	}
-	if err := writeCSV(p.dir, "profile.csv", rows); err != nil {
+	if err := table.WriteFile(p.dir, "profile.csv", rows); err != nil {
 		return nil, err
 	}
 	return p.save(&f, "profile")
 }
 
 // scores are a policy's values of a metric as upward scores: negated where lower is better.
-func (t *table) scores(policy string, m Metric) stats.Scores {
+func scoresOf(t *table.File, policy string, m Metric) stats.Scores {
 	var out stats.Scores
 	var seeds []string
-	for _, r := range t.rows {
-		if t.text(r, "policy") != policy || t.text(r, "metric") != m.Name {
+	for _, r := range t.Rows {
+		if t.Text(r, "policy") != policy || t.Text(r, "metric") != m.Name {
 			continue
 		}
-		x := t.number(r, "value")
+		x := t.Number(r, "value")
 		if m.Better == envs.Lower {
 			x = -x
 		}
-		seed := t.text(r, "training_seed")
+		seed := t.Text(r, "training_seed")
 		i := slices.Index(seeds, seed)
 		if i < 0 {
 			i, seeds, out = len(seeds), append(seeds, seed), append(out, nil)
@@ -97,7 +98,7 @@ func thresholds(scores []stats.Scores, m Metric) (x, tau []float64) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range scores {
 		for _, v := range s.Flat() {
-			if finite(v) {
+			if table.Finite(v) {
 				lo, hi = min(lo, v), max(hi, v)
 			}
 		}
@@ -118,13 +119,13 @@ func thresholds(scores []stats.Scores, m Metric) (x, tau []float64) {
 
 // distributions draws the distribution of each quantity that the environment samples, such as latency.
 func (p *painter) distributions() ([]string, error) {
-	t, err := readCSV(p.dir, samplesFile)
+	t, err := table.ReadFile(p.dir, samplesFile)
 	if t == nil {
 		return nil, err
 	}
 	var quantities []string
-	for _, r := range t.rows {
-		if q := t.text(r, "quantity"); !slices.Contains(quantities, q) {
+	for _, r := range t.Rows {
+		if q := t.Text(r, "quantity"); !slices.Contains(quantities, q) {
 			quantities = append(quantities, q)
 		}
 	}
@@ -139,18 +140,18 @@ func (p *painter) distributions() ([]string, error) {
 	return files, nil
 }
 
-func (p *painter) distribution(t *table, q string) ([]string, error) {
+func (p *painter) distribution(t *table.File, q string) ([]string, error) {
 	x, y := make([][]float64, len(p.s.Policies)), make([][]float64, len(p.s.Policies))
 	var all []float64
 	unit := ""
-	for _, r := range t.rows {
-		if t.text(r, "quantity") != q {
+	for _, r := range t.Rows {
+		if t.Text(r, "quantity") != q {
 			continue
 		}
-		if i := slices.Index(p.names(), t.text(r, "policy")); i >= 0 {
-			unit = t.text(r, "unit")
-			x[i], y[i] = append(x[i], t.number(r, "value")), append(y[i], t.number(r, "share_below"))
-			all = append(all, t.number(r, "value"))
+		if i := slices.Index(p.names(), t.Text(r, "policy")); i >= 0 {
+			unit = t.Text(r, "unit")
+			x[i], y[i] = append(x[i], t.Number(r, "value")), append(y[i], t.Number(r, "share_below"))
+			all = append(all, t.Number(r, "value"))
 		}
 	}
 	cdf, rest := chart.NewPanel("share of samples up to x", label(q, unit), ""), chart.NewPanel("share of samples above x", label(q, unit), "")
@@ -184,12 +185,12 @@ func longTailed(x []float64) bool {
 
 // series draws quantities over time, of the first traced seed, a panel each.
 func (p *painter) series() ([]string, error) {
-	t, err := readCSV(p.dir, stepsFile)
-	if t == nil || len(p.s.Plots.Series) == 0 || len(t.rows) == 0 {
+	t, err := table.ReadFile(p.dir, stepsFile)
+	if t == nil || len(p.s.Plots.Series) == 0 || len(t.Rows) == 0 {
 		return nil, err
 	}
-	seed := t.text(t.rows[0], "workload_seed")
-	at, unit := t.clock(seed)
+	seed := t.Text(t.Rows[0], "workload_seed")
+	at, unit := clock(t, seed)
 	f := chart.Figure{
 		Title: "One episode, workload seed " + seed, Key: p.key(chart.Entry{Line: true}),
 		Columns: 1 + len(p.s.Plots.Series)/5, Width: onePanel, Height: lowPanel,
@@ -225,14 +226,14 @@ func (p *painter) series() ([]string, error) {
 }
 
 // drawSeries draws a quantity of every policy, or one line where all are alike, as the load is, and says which.
-func (p *painter) drawSeries(panel *chart.Panel, t *table, seed string, m Metric, at func([]string) float64) (same bool) {
+func (p *painter) drawSeries(panel *chart.Panel, t *table.File, seed string, m Metric, at func([]string) float64) (same bool) {
 	x, y := make([][]float64, len(p.s.Policies)), make([][]float64, len(p.s.Policies))
-	for _, r := range t.rows {
-		i := slices.Index(p.names(), t.text(r, "policy"))
-		if i < 0 || t.text(r, "workload_seed") != seed {
+	for _, r := range t.Rows {
+		i := slices.Index(p.names(), t.Text(r, "policy"))
+		if i < 0 || t.Text(r, "workload_seed") != seed {
 			continue
 		}
-		v := t.number(r, m.Name)
+		v := t.Number(r, m.Name)
 		if len(x[i]) == 0 { // the first value holds from the beginning
 			x[i], y[i] = append(x[i], 0), append(y[i], v)
 		}
@@ -256,17 +257,17 @@ func (p *painter) drawSeries(panel *chart.Panel, t *table, seed string, m Metric
 const stepAxis = "step"
 
 // clock returns when a step ended, in the unit that suits the longest episode, or its number where steps take no time.
-func (t *table) clock(seed string) (at func(row []string) float64, axis string) {
+func clock(t *table.File, seed string) (at func(row []string) float64, axis string) {
 	last := 0.0
-	for _, r := range t.rows {
-		if t.text(r, "workload_seed") == seed {
-			last = max(last, t.number(r, "time_s"))
+	for _, r := range t.Rows {
+		if t.Text(r, "workload_seed") == seed {
+			last = max(last, t.Number(r, "time_s"))
 		}
 	}
 	div, unit := 1.0, "s"
 	switch {
 	case last == 0:
-		return func(r []string) float64 { return t.number(r, "step") + 1 }, stepAxis
+		return func(r []string) float64 { return t.Number(r, "step") + 1 }, stepAxis
 	case last > 4*86400:
 		div, unit = 86400, "days"
 	case last > 4*3600:
@@ -274,5 +275,5 @@ func (t *table) clock(seed string) (at func(row []string) float64, axis string) 
 	case last > 240:
 		div, unit = 60, "min"
 	}
-	return func(r []string) float64 { return t.number(r, "time_s") / div }, "time (" + unit + ")"
+	return func(r []string) float64 { return t.Number(r, "time_s") / div }, "time (" + unit + ")"
 }

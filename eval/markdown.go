@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // Markdown returns the evaluation as a page to stand beside the figures that it shows: estimates and verdicts with a row per metric
@@ -22,11 +24,11 @@ func Markdown(s *Summary) string {
 		l := s.lines("", m)
 		row := []string{title(m, l.write)}
 		for _, e := range l.estimates {
-			row = append(row, l.write.cell(e))
+			row = append(row, l.write.Cell(e))
 		}
 		rows = append(rows, row)
 	}
-	Pipes(&b, rows)
+	table.Markdown(&b, rows)
 	b.WriteString("\n")
 	for _, a := range s.compared() {
 		s.markdownVerdicts(&b, a)
@@ -59,11 +61,11 @@ func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
 			if verdict != Undecided {
 				verdict = "**" + verdict + "**"
 			}
-			row = append(row, fmt.Sprintf("%s, p %s: %s", l.writeDiffs.cell(c.spread()), equal(probability(c.PHolm)), verdict))
+			row = append(row, fmt.Sprintf("%s, p %s: %s", l.writeDiffs.Cell(c.Interval()), equal(table.PValue(float64(c.PHolm))), verdict))
 		}
 		rows = append(rows, row)
 	}
-	Pipes(b, rows)
+	table.Markdown(b, rows)
 	b.WriteString("\n")
 }
 
@@ -83,19 +85,5 @@ func (s *Summary) markdownFigures(b *strings.Builder) {
 	b.WriteString("\n## Figures\n\nThe data of each is the CSV file beside it; `stoker plot FOLDER` draws all of them again.\n")
 	for _, f := range pngs {
 		fmt.Fprintf(b, "\n![%s](%s)\n", strings.ReplaceAll(strings.TrimSuffix(f, ".png"), "_", " "), f)
-	}
-}
-
-// Pipes writes a Markdown table, the first row of which is its head.
-func Pipes(b *strings.Builder, rows [][]string) {
-	for k, r := range rows {
-		b.WriteString("|")
-		for _, cell := range r {
-			b.WriteString(" " + strings.ReplaceAll(cell, "|", `\|`) + " |")
-		}
-		b.WriteString("\n")
-		if k == 0 {
-			b.WriteString("|" + strings.Repeat("---|", len(r)) + "\n")
-		}
 	}
 }

@@ -76,12 +76,12 @@ func NewPlots(spec *envs.Spec, scatter, series []string) (Plots, error) {
 	return p, nil
 }
 
-// Scores returns a contestant's values of a metric. A metric that the environment does not report is an error.
+// Scores are a contestant's values of a metric. A metric that its environment does not report is an error.
 func (p *Played) Scores(contestant int, m Metric) (stats.Scores, error) {
 	at := -1
 	if m.Name != ReturnMetric.Name {
 		var err error
-		if at, err = p.Spec.InfoIndex(m.Name); err != nil {
+		if at, err = p.infoIndex(contestant, m.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -96,4 +96,44 @@ func (p *Played) Scores(contestant int, m Metric) (stats.Scores, error) {
 		}
 	}
 	return out, nil
+}
+
+// Series are a contestant's values of a quantity at every step, [seed][step], of its first version under the traced
+// seeds.
+func (p *Played) Series(contestant int, quantity string) ([][]float64, error) {
+	at, err := p.infoIndex(contestant, quantity)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Steps[contestant]) == 0 {
+		return nil, fmt.Errorf("%s: %s by step: no step was traced; set Request.Traced",
+			p.Contestants[contestant].Name, quantity)
+	}
+	var (
+		out   [][]float64
+		seeds []uint64
+	)
+	for _, s := range p.Steps[contestant] {
+		if len(seeds) == 0 || seeds[len(seeds)-1] != s.Seed {
+			seeds, out = append(seeds, s.Seed), append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], s.Info[at])
+	}
+	return out, nil
+}
+
+// infoIndex is the place of a quantity in what a contestant's environment reports.
+func (p *Played) infoIndex(contestant int, quantity string) (int, error) {
+	if contestant < 0 || contestant >= len(p.Contestants) {
+		return 0, fmt.Errorf("contestant %d of %d", contestant, len(p.Contestants))
+	}
+	spec := p.Spec
+	if p.Contestants[contestant].NewEnv != nil {
+		spec = p.specs[contestant]
+	}
+	at, err := spec.InfoIndex(quantity)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %s: %w", p.Contestants[contestant].Name, quantity, err)
+	}
+	return at, nil
 }

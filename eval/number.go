@@ -3,14 +3,16 @@ package eval
 import (
 	"encoding/json"
 	"math"
+
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
-// Number is a number that may not be known: JSON, which has no word for what is not finite, says null.
+// Number is a number that may be missing: JSON cannot write NaN or an infinity, so it becomes null.
 type Number float64
 
 // MarshalJSON implements [json.Marshaler].
 func (n Number) MarshalJSON() ([]byte, error) {
-	if !finite(float64(n)) {
+	if !table.Finite(float64(n)) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
@@ -23,13 +25,4 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	return json.Unmarshal(b, (*float64)(n))
-}
-
-func finite(x ...float64) bool {
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -160,7 +161,8 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 		for i, b := range lines {
 			e := p.entry(b, chart.Styles(i))
 			for j, x := range b.x {
-				rows = append(rows, []string{b.group, m, number(x), number(b.mid[j]), number(b.lo[j]), number(b.hi[j]), fmt.Sprint(b.runs)})
+				rows = append(rows, []string{b.group, m, table.Exact(x), table.Exact(b.mid[j]), table.Exact(b.lo[j]),
+					table.Exact(b.hi[j]), fmt.Sprint(b.runs)})
 				b.x[j] = x / div
 			}
 			if e.Band {
@@ -173,7 +175,10 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 		}
 		f.Panels = append(f.Panels, panel)
 	}
-	if err := errors.Join(writeCSV(p.Out, p.Name+".csv", curveRows(all)), writeCSV(p.Out, p.Name+"_bands.csv", rows)); err != nil {
+	err := errors.Join(
+		table.WriteFile(p.Out, p.Name+".csv", curveRows(all)),
+		table.WriteFile(p.Out, p.Name+"_bands.csv", rows))
+	if err != nil {
 		return nil, err
 	}
 	files, err := f.Save(p.Out, p.Name)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -104,7 +105,7 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := readCSV(dir, ScoresFile)
+	t, err := table.ReadFile(dir, ScoresFile)
 	if err == nil && t == nil {
 		err = fmt.Errorf("%s is missing", filepath.Join(dir, ScoresFile))
 	}
@@ -127,7 +128,7 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 			if c.Metric != m.Name {
 				continue
 			}
-			rows, err := p.pilot(t.scores(c.A, upward), t.scores(c.B, upward), PowerRow{Metric: m.Name, A: c.A, B: c.B, Unit: m.Unit, Rivals: len(s.Policies) - 1})
+			rows, err := p.pilot(scoresOf(t, c.A, upward), scoresOf(t, c.B, upward), PowerRow{Metric: m.Name, A: c.A, B: c.B, Unit: m.Unit, Rivals: len(s.Policies) - 1})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s, %s against %s: %w", filepath.Join(dir, ScoresFile), m.Name, c.A, c.B, err)
 			}

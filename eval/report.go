@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // ReportFile is the evaluation as one page for people: nothing of it lies elsewhere but the data that it links to.
@@ -92,8 +93,8 @@ func newReport(dir string, s *Summary) (*report, error) {
 		l := s.lines("", m)
 		row := []reportCell{l.head(m)}
 		for i, e := range l.estimates {
-			c := l.write.split(e)
-			c.Mean = l.write.bare(float64(s.Policies[i].Metrics[m.Name].Mean))
+			c := split(l.write, e)
+			c.Mean = l.write.Number(float64(s.Policies[i].Metrics[m.Name].Mean))
 			row = append(row, c)
 		}
 		r.Estimates = append(r.Estimates, row)
@@ -123,18 +124,18 @@ var dataFiles = []reportFile{
 }
 
 func (l *lines) head(m Metric) reportCell {
-	unit := l.write.unit(m.Unit)
+	unit := l.write.Unit(m.Unit)
 	if unit == m.Name {
 		unit = ""
 	}
 	return reportCell{Text: strings.TrimSpace(m.Name + " " + arrow(m.Better)), Unit: unit, Doc: m.Doc}
 }
 
-// split writes a number and its interval apart.
-func (f scaled) split(v spread) reportCell {
-	c := reportCell{Text: f.bare(v.at)}
-	if finite(v.at) {
-		c.Range = fmt.Sprintf("%s to %s", f.bare(v.lo), f.bare(v.hi))
+// split writes a number and its interval into two fields.
+func split(f table.Format, v table.Estimate) reportCell {
+	c := reportCell{Text: f.Number(v.At)}
+	if table.Finite(v.At) {
+		c.Range = fmt.Sprintf("%s to %s", f.Number(v.Low), f.Number(v.High))
 	}
 	return c
 }
@@ -151,8 +152,8 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 		row := []reportCell{l.head(m)}
 		for i := range l.diff {
 			d := &l.diff[i]
-			c := l.writeDiffs.split(d.spread())
-			c.P, c.Chance, c.Verdict = equal(probability(d.PHolm)), share(d.Improvement), d.Verdict
+			c := split(l.writeDiffs, d.Interval())
+			c.P, c.Chance, c.Verdict = equal(table.PValue(float64(d.PHolm))), table.Probability(float64(d.Improvement)), d.Verdict
 			if m.Better == envs.Neither {
 				c.Verdict = ""
 			}

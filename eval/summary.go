@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/catalog"
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -51,37 +50,6 @@ type Estimate struct {
 	Hi  Number `json:"hi"`
 	// Mean over the same scores, for comparison with papers that report means.
 	Mean Number `json:"mean"`
-}
-
-// Verdicts.
-const (
-	Better    = "better"
-	Worse     = "worse"
-	Undecided = "undecided"
-)
-
-// Comparison is a against b by one metric: the mean difference a − b under the same workloads.
-type Comparison struct {
-	A          string `json:"a"`
-	B          string `json:"b"`
-	Metric     string `json:"metric"`
-	Difference Number `json:"difference"`
-	Lo         Number `json:"lo"`
-	Hi         Number `json:"hi"`
-	// SimultaneousLo and SimultaneousHi hold for all rivals at once.
-	SimultaneousLo Number `json:"simultaneous_lo"`
-	SimultaneousHi Number `json:"simultaneous_hi"`
-	P              Number `json:"p"`
-	PHolm          Number `json:"p_holm"`
-	// Improvement is the probability that a does better than b under one workload; where neither direction is better, that its
-	// value is the higher.
-	Improvement   Number `json:"probability_of_improvement"`
-	ImprovementLo Number `json:"probability_of_improvement_lo"`
-	ImprovementHi Number `json:"probability_of_improvement_hi"`
-	// Scope says of what the verdict holds: the method where it was trained with several seeds, else the checkpoint.
-	Scope string `json:"scope"`
-	// Verdict is better or worse where a's difference from b is beyond chance, else undecided.
-	Verdict string `json:"verdict"`
 }
 
 const statistic = "interquartile mean over training seeds and workload seeds; 95 % bootstrap intervals resampling both, percentiles " +
@@ -130,39 +98,43 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 			}
 		}
 		for k, m := range metrics {
-			iv := stats.IQMInterval(all[k][c], a.Resamples, key.With(0).With(uint64(c)).With(uint64(k)).Stream())
-			r.Metrics[m.Name] = Estimate{Number(iv.Point), Number(iv.Low), Number(iv.High), Number(stats.Mean(all[k][c].Flat()))}
+			scores := all[k][c].Scores
+			iv := stats.IQMInterval(scores, a.Resamples, key.With(0).With(uint64(c)).With(uint64(k)).Stream())
+			mean := stats.Mean(scores.Flat())
+			r.Metrics[m.Name] = Estimate{Number(iv.Point), Number(iv.Low), Number(iv.High), Number(mean)}
 		}
 		s.Policies = append(s.Policies, r)
 	}
-	for _, c := range champions(p.Contestants) {
+	for _, c := range comparedAmong(p.Contestants) {
 		for k, m := range metrics {
-			s.Comparisons = append(s.Comparisons, compare(p.Contestants, c, m, all[k], a.Resamples, key.With(1).With(uint64(c)).With(uint64(k)))...)
+			of := key.With(1).With(uint64(c)).With(uint64(k))
+			rivals := slices.Delete(slices.Clone(all[k]), c, c+1)
+			s.Comparisons = append(s.Comparisons, Compare(m, all[k][c], rivals, a.Resamples, of)...)
 		}
 	}
 	return s, nil
 }
 
 // allScores is [metric][contestant].
-func allScores(p *Played, metrics []Metric) ([][]stats.Scores, error) {
-	all := make([][]stats.Scores, len(metrics))
+func allScores(p *Played, metrics []Metric) ([][]Scored, error) {
+	all := make([][]Scored, len(metrics))
 	for k, m := range metrics {
 		for c, con := range p.Contestants {
 			scores, err := p.Scores(c, m)
-			if err == nil {
-				err = scores.Check(len(p.Seeds))
-			}
 			if err != nil {
+				return nil, err
+			}
+			if err := scores.Check(len(p.Seeds)); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", con.Name, m.Name, err)
 			}
-			all[k] = append(all[k], scores)
+			all[k] = append(all[k], Scored{con.Name, con.Kind, scores})
 		}
 	}
 	return all, nil
 }
 
-// champions are the contestants whose comparisons are wanted.
-func champions(list []Contestant) []int {
+// comparedAmong are the contestants that are compared with all others: the learned ones, else the first.
+func comparedAmong(list []Contestant) []int {
 	var out []int
 	for i, c := range list {
 		if c.Kind == catalog.Learned {
@@ -171,52 +143,6 @@ func champions(list []Contestant) []int {
 	}
 	if len(out) == 0 && len(list) > 1 {
 		out = []int{0}
-	}
-	return out
-}
-
-// compare compares contestant a with all others by metric m.
-func compare(list []Contestant, a int, m Metric, scores []stats.Scores, resamples int, key rng.Key) []Comparison {
-	rivals := slices.Delete(slices.Clone(scores), a, a+1)
-	others := slices.Delete(slices.Clone(list), a, a+1)
-	var out []Comparison
-	for i, c := range stats.Compare(scores[a], rivals, resamples, key) {
-		up := c.Improvement
-		if m.Better == envs.Lower {
-			up = stats.Interval{Point: 1 - up.Point, Low: 1 - up.High, High: 1 - up.Low}
-		}
-		out = append(out, Comparison{
-			A: list[a].Name, B: others[i].Name, Metric: m.Name,
-			Difference: Number(c.Difference.Point), Lo: Number(c.Difference.Low), Hi: Number(c.Difference.High),
-			SimultaneousLo: Number(c.SimultaneousLow), SimultaneousHi: Number(c.SimultaneousHigh), P: Number(c.P), PHolm: Number(c.PHolm),
-			Improvement: Number(up.Point), ImprovementLo: Number(up.Low), ImprovementHi: Number(up.High),
-			Scope: scope(&list[a], &others[i]), Verdict: verdict(&c, m.Better),
-		})
-	}
-	return out
-}
-
-func verdict(c *stats.Comparison, better envs.Better) string {
-	switch {
-	case better == envs.Neither || !c.Decided():
-		return Undecided
-	case (c.Difference.Point < 0) == (better == envs.Lower):
-		return Better
-	}
-	return Worse
-}
-
-// scope says of what a verdict about a against b holds. Trained once, a method is known by that checkpoint only.
-func scope(a, b *Contestant) string {
-	out := "this policy"
-	switch {
-	case a.Kind == catalog.Learned && len(a.Versions) == 1:
-		return "this checkpoint"
-	case a.Kind == catalog.Learned:
-		out = fmt.Sprintf("the method, over %d training seeds", len(a.Versions))
-	}
-	if b.Kind == catalog.Learned && len(b.Versions) == 1 {
-		out += ", against one checkpoint"
 	}
 	return out
 }

@@ -10,67 +10,76 @@ import (
 
 // worker plays episodes in an environment and with actors of its own.
 type worker struct {
-	ctx    context.Context
-	r      Request
 	env    envs.Env
+	of     int // the contestant whose environment env is, or shared
 	runner *rollout.Runner
-	actors map[[2]int]rollout.Actor
+	actors map[[2]int]rollout.Actor // by contestant and version
 }
 
-func (w *worker) open() (err error) {
-	if w.runner != nil {
+// shared stands for the request's environment among contestants' own.
+const shared = -1
+
+// open makes the environment of a contestant, unless the worker's is the same one.
+func (w *worker) open(r *Request, contestant int) (err error) {
+	newEnv, of := r.NewEnv, shared
+	if own := r.Contestants[contestant].NewEnv; own != nil {
+		newEnv, of = own, contestant
+	}
+	if w.env != nil && w.of == of {
 		return nil
 	}
-	if w.env == nil {
-		if w.env, err = w.r.NewEnv(); err != nil {
-			return err
-		}
+	if w.env, err = newEnv(); err != nil {
+		return err
 	}
+	w.of, w.actors = of, map[[2]int]rollout.Actor{}
 	w.runner = rollout.NewRunner(w.env)
-	w.runner.Stochastic = w.r.Stochastic
+	w.runner.Stochastic = r.Stochastic
 	return nil
 }
 
-func (w *worker) play(j job, p *Played, t *trace) error {
-	if err := w.open(); err != nil {
+func (w *worker) play(ctx context.Context, r *Request, j job, p *Played, t *trace) error {
+	if err := w.open(r, j.contestant); err != nil {
 		return err
 	}
-	con := &w.r.Contestants[j.contestant]
-	actor, err := w.actor(j)
+	con := &r.Contestants[j.contestant]
+	actor, err := w.actor(ctx, con, j)
 	if err != nil {
 		return fmt.Errorf("%s: %w", con.versionName(j.version), err)
 	}
 	w.runner.OnStep = nil
-	if j.version == 0 && j.seed < w.r.Traced {
-		w.runner.OnStep = t.follow(w.r.Seeds[j.seed], w.env)
+	if j.version == 0 && j.seed < r.Traced {
+		w.runner.OnStep = t.follow(r.Seeds[j.seed], w.env)
 	}
-	e, err := w.runner.Episode(actor, w.r.Seeds[j.seed])
+	e, err := w.runner.Episode(actor, r.Seeds[j.seed])
 	if err != nil {
 		return fmt.Errorf("%s: %w", con.versionName(j.version), err) // the runner names seed and step
 	}
 	p.Episodes[j.contestant][j.version][j.seed] = e
+	if j.version == 0 && j.seed == 0 {
+		p.specs[j.contestant] = w.env.Spec()
+	}
 	return nil
 }
 
-func (w *worker) actor(j job) (rollout.Actor, error) {
+func (w *worker) actor(ctx context.Context, c *Contestant, j job) (rollout.Actor, error) {
 	id := [2]int{j.contestant, j.version}
 	a, ok := w.actors[id]
 	if ok {
 		return a, nil
 	}
-	a, err := w.r.Contestants[j.contestant].Versions[j.version].New(w.env)
+	a, err := c.Versions[j.version].New(w.env)
 	if err != nil {
 		return a, err
 	}
 	n := 0
 	if a.Policy != nil {
-		a.Policy, n = stoppable{a.Policy, w.ctx}, n+1
+		a.Policy, n = stoppable{a.Policy, ctx}, n+1
 	}
 	if a.Tuner != nil {
-		a.Tuner, n = stoppableTuner{a.Tuner, w.ctx}, n+1
+		a.Tuner, n = stoppableTuner{a.Tuner, ctx}, n+1
 	}
 	if a.Planner != nil {
-		a.Planner, n = stoppablePlanner{a.Planner, w.ctx}, n+1
+		a.Planner, n = stoppablePlanner{a.Planner, ctx}, n+1
 	}
 	if n != 1 {
 		return a, fmt.Errorf("it is %d of policy, tuner and planner, want one", n)
@@ -79,7 +88,7 @@ func (w *worker) actor(j job) (rollout.Actor, error) {
 	return a, nil
 }
 
-// The stoppable actors act until their context ends, so that nobody waits for the end of a long episode.
+// The stoppable actors act until their context ends, so that a cancelled evaluation ends within a step.
 type (
 	stoppable struct {
 		envs.Policy
@@ -116,13 +125,13 @@ func (s stoppablePlanner) Plan(env envs.Env, obs *envs.Observation, act *envs.Ac
 	return s.Planner.Plan(env, obs, act)
 }
 
-// trace is what one episode leaves for figures.
+// trace is what is kept of one episode, step by step.
 type trace struct {
 	steps   []StepRow
 	samples []SampleSet
 }
 
-// follow returns a function that keeps every step.
+// follow returns a function that records every step.
 func (t *trace) follow(seed uint64, env envs.Env) func(rollout.Step) {
 	at := 0.0
 	sampler, ok := envs.As[envs.Sampler](env)

@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // Names of the files of an evaluation's folder.
@@ -47,11 +47,11 @@ func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := writeReport(dir, s); err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(s, "", "  ")
+	b, err := table.JSON(s)
 	if err != nil {
 		return fmt.Errorf("%s: %w", SummaryFile, err)
 	}
-	return durable.WriteFile(durable.OS{}, filepath.Join(dir, SummaryFile), append(b, '\n'))
+	return durable.WriteFile(durable.OS{}, filepath.Join(dir, SummaryFile), b)
 }
 
 // writeData writes what figures are drawn from.
@@ -61,10 +61,10 @@ func writeData(dir string, p *Played, s *Summary, curves []Curve) error {
 		return err
 	}
 	return errors.Join(
-		writeCSV(dir, ScoresFile, scores),
-		writeCSV(dir, stepsFile, stepRows(p)),
-		writeCSV(dir, samplesFile, sampleRows(p)),
-		writeCSV(dir, curveFile, curveRows(curves)),
+		table.WriteFile(dir, ScoresFile, scores),
+		table.WriteFile(dir, stepsFile, stepRows(p)),
+		table.WriteFile(dir, samplesFile, sampleRows(p)),
+		table.WriteFile(dir, curveFile, curveRows(curves)),
 	)
 }
 
@@ -118,8 +118,6 @@ func ReadSummary(dir string) (*Summary, error) {
 // rewardColumn is a step's share of the return.
 const rewardColumn = "reward"
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
 func scoreRows(p *Played, metrics []Metric) ([][]string, error) {
 	rows := [][]string{{"policy", "training_seed", "workload_seed", "metric", "value"}}
 	for c, con := range p.Contestants {
@@ -130,7 +128,7 @@ func scoreRows(p *Played, metrics []Metric) ([][]string, error) {
 			}
 			for v, row := range scores {
 				for j, x := range row {
-					rows = append(rows, []string{con.Name, fmt.Sprint(con.Versions[v].TrainingSeed), fmt.Sprint(p.Seeds[j]), m.Name, number(x)})
+					rows = append(rows, []string{con.Name, fmt.Sprint(con.Versions[v].TrainingSeed), fmt.Sprint(p.Seeds[j]), m.Name, table.Exact(x)})
 				}
 			}
 		}
@@ -146,9 +144,9 @@ func stepRows(p *Played) [][]string {
 	rows := [][]string{head}
 	for c, steps := range p.Steps {
 		for _, s := range steps {
-			row := []string{p.Contestants[c].Name, fmt.Sprint(s.Seed), fmt.Sprint(s.Step), number(s.Time), number(s.Reward)}
+			row := []string{p.Contestants[c].Name, fmt.Sprint(s.Seed), fmt.Sprint(s.Step), table.Exact(s.Time), table.Exact(s.Reward)}
 			for _, x := range s.Info {
-				row = append(row, number(x))
+				row = append(row, table.Exact(x))
 			}
 			rows = append(rows, row)
 		}
@@ -179,7 +177,7 @@ func sampleRows(p *Played) [][]string {
 				if share < 1 && (1-share)*float64(len(sorted)) < 1-1e-6 {
 					continue // beyond the last but one sample there is nothing to see
 				}
-				rows = append(rows, []string{p.Contestants[c].Name, q.Name, q.Unit, number(share), number(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
+				rows = append(rows, []string{p.Contestants[c].Name, q.Name, q.Unit, table.Exact(share), table.Exact(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
 			}
 		}
 	}

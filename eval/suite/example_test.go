@@ -6,57 +6,54 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stoker-rl/stoker/agents/rollout"
-	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/suite"
 )
 
-// heuristic is a policy of the catalog, by name, in DeepRM's cluster.
-func heuristic(name string) (suite.Entry, error) {
-	r, err := catalog.Default().Rival(name)
-	if err != nil {
-		return suite.Entry{}, err
-	}
-	return suite.Entry{
-		Contestant: eval.Contestant{Name: name, Kind: r.Kind, Versions: []eval.Version{{
-			New: func(env envs.Env) (rollout.Actor, error) { return r.New(r.Config(), env) },
-		}}},
-		NewEnv: func() (envs.Env, error) { return deeprm.New(deeprm.Default()) },
-	}, nil
+// claims is the paper's table of claims: what it says, what is measured, and the rule.
+var claims = []suite.Statement[[]suite.Comparison]{
+	{Claim: "SJF has at least one job's time less slowdown than FCFS", Parts: []suite.Part[[]suite.Comparison]{
+		{Rule: suite.Under(-1), Measure: difference, Lead: "SJF less FCFS: "},
+	}},
 }
 
-// play has both policies face the same sequences of jobs, and reports.
+func difference(verdicts []suite.Comparison, rule suite.Rule) []suite.Finding {
+	d := verdicts[0].Interval()
+	return []suite.Finding{{Text: d.String(), Verdict: rule(d)}}
+}
+
+// play has both policies face the same sequences of jobs in DeepRM's cluster, and reports.
 func play(ctx context.Context, o suite.Options, r *suite.Report) error {
-	var entries []suite.Entry
-	for _, name := range []string{"sjf", "fcfs"} {
-		e, err := heuristic(name)
+	request := eval.Request{
+		NewEnv: func() (envs.Env, error) { return deeprm.New(deeprm.Default()) }, Seeds: o.Seeds,
+	}
+	for _, name := range []string{"sjf", "fcfs"} { // as the catalog has them, with their default configurations
+		c, err := eval.Rival(name, name, nil)
 		if err != nil {
 			return err
 		}
-		entries = append(entries, e)
+		request.Contestants = append(request.Contestants, c)
 	}
-	games, err := suite.Play(ctx, &o, suite.Plan{Stage: "sequences", Entries: entries, Seeds: o.Seeds})
+	played, err := o.Play(ctx, "sequences", request)
 	if err != nil {
 		return err
 	}
+	slowdown := eval.Metric{Name: "slowdown", Better: envs.Lower}
 	paper := map[string]float64{"sjf": 9}
-	var all []suite.Scored
-	for i, e := range games.Entries {
-		scores, err := games.Scores(i, "slowdown")
-		if err != nil {
-			return err
-		}
-		row := suite.Row{Figure: "3", Quantity: "mean slowdown, " + e.Name, Unit: "1"}
-		if x, ok := paper[e.Name]; ok {
+	var all []eval.Scored
+	for i, c := range played.Contestants {
+		scores := r.Scores(played, i, slowdown.Name, 1)
+		row := suite.Row{Figure: "3", Quantity: "mean slowdown, " + c.Name, Unit: "1"}
+		if x, ok := paper[c.Name]; ok {
 			row.Paper = &x
 		}
 		r.Measured(row, scores)
-		all = append(all, suite.Scored{Name: e.Name, Scores: scores})
+		all = append(all, eval.Scored{Name: c.Name, Scores: scores})
 	}
-	r.Compare("default load", eval.Metric{Name: "slowdown", Better: envs.Lower}, all[0], all[1:]...)
+	verdicts := r.Compare("default load", slowdown, all[0], all[1:]...)
+	suite.Judge(r, verdicts, claims)
 	r.Note("one load only")
 	return nil
 }
@@ -81,10 +78,12 @@ func Example() {
 	}
 	c := res.Comparisons[0]
 	fmt.Printf("%s is %s than %s\n", c.A, c.Verdict, c.B)
+	fmt.Println("the claim", res.Claims[0].Verdict)
 	fmt.Println(res.Command)
 	// Output:
 	// mean slowdown, sjf, 40 seeds: between 1 and 40: true
 	// mean slowdown, fcfs, 40 seeds: between 1 and 40: true
 	// sjf is better than fcfs
+	// the claim holds
 	// stoker suite slowdown --seeds 1-40
 }

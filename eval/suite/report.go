@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -30,75 +31,50 @@ type Row struct {
 	Note  string      `json:"note"`
 }
 
-// Claims are verified, refuted, or depend on something that the paper does not say.
-const (
-	Holds   = "holds"
-	Fails   = "does not hold"
-	Depends = "depends"
-	Unknown = "not decided"
-)
-
-// Claim is what a paper says and what was found.
-type Claim struct {
-	// Claim is the paper's statement, Found what was measured here.
-	Claim string `json:"claim"`
-	Found string `json:"found"`
-	// Verdict is one of the constants above.
-	Verdict string `json:"verdict"`
-}
-
-// Column heads a column of a table.
-type Column struct {
-	Name string
-	// Unit may be empty.
-	Unit string
-}
-
-// Table is anything in rows and columns. Cells are texts, whole numbers, float64, or [Estimate], which takes three columns in the CSV file.
-type Table struct {
-	// Name is that of the file, without an extension.
-	Name, Title string
-	// Note stands below the table.
-	Note    string
-	Columns []Column
-	Rows    [][]any
-}
-
 // Figure is a chart with the numbers that it shows.
 type Figure struct {
 	// Name is that of the files, without an extension. Caption says what is to be seen.
 	Name, Caption string
 	Chart         *chart.Figure
-	// Columns and Rows are the data, as in a [Table].
-	Columns []Column
+	// Columns and Rows are the data, as in a [table.Table].
+	Columns []table.Column
 	Rows    [][]any
 }
 
-// Estimate is a value with its 95 % interval, NaN where there is none.
-type Estimate struct{ At, Lo, Hi float64 }
+// data is the table of what the figure shows.
+func (f *Figure) data() table.Table {
+	return table.Table{Name: f.Name, Columns: f.Columns, Rows: f.Rows}
+}
 
-// Report gathers what a suite finds. It is not for several goroutines at a time. What is wrong with an entry is kept and ends [Run]: the
-// calls themselves return nothing to be checked.
+// Report gathers what a suite finds. It is not for several goroutines at a time. An entry that is wrong ends [Run] with an
+// error that names it, so the calls themselves return no error.
 type Report struct {
 	result  Result
 	seeds   []uint64
-	tables  []Table
+	tables  []table.Table
 	figures []Figure
 	err     error
 }
 
 func newReport(seeds []uint64) *Report {
-	return &Report{seeds: seeds, result: Result{Rows: []Row{}, Claims: []Claim{}, Comparisons: []Comparison{}, Notes: []string{}, Tables: []string{}, Figures: []string{}}}
+	return &Report{seeds: seeds, result: Result{ // no list is null in suite.json
+		Rows: []Row{}, Claims: []Claim{}, Comparisons: []Comparison{}, Notes: []string{}, Tables: []string{}, Figures: []string{},
+	}}
 }
 
-func (r *Report) fail(format string, args ...any) {
+func (r *Row) estimate() table.Estimate {
+	return table.Estimate{At: float64(r.Ours), Low: float64(r.Lo), High: float64(r.Hi)}
+}
+
+// Fail ends [Run] with an error, after what else is wrong.
+func (r *Report) Fail(format string, args ...any) {
 	r.err = errors.Join(r.err, fmt.Errorf(format, args...))
 }
 
 // Row adds a row.
 func (r *Report) Row(row Row) {
 	if row.Figure == "" || row.Quantity == "" {
-		r.fail("row %+v: figure or quantity is missing", row)
+		r.Fail("row %+v: figure or quantity is missing", row)
 	}
 	if row.Lo == 0 && row.Hi == 0 && row.Ours != 0 {
 		row.Lo, row.Hi = eval.Number(math.NaN()), eval.Number(math.NaN())
@@ -113,7 +89,7 @@ func (r *Report) Row(row Row) {
 // Measured adds a row whose value is the interquartile mean of scores, as stoker eval estimates it. Ours, Lo and Hi are filled in.
 func (r *Report) Measured(row Row, scores stats.Scores) {
 	e := r.Estimate(scores)
-	row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Lo), eval.Number(e.Hi)
+	row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
 	r.Row(row)
 }
 
@@ -121,19 +97,83 @@ func (r *Report) Measured(row Row, scores stats.Scores) {
 const Resamples = 2000
 
 // Estimate is the interquartile mean of scores over training and workload seeds with its 95 % bootstrap interval.
-func (r *Report) Estimate(scores stats.Scores) Estimate {
+func (r *Report) Estimate(scores stats.Scores) table.Estimate {
 	if len(scores) == 0 || len(scores[0]) == 0 {
-		r.fail("an estimate of no scores")
-		return Estimate{math.NaN(), math.NaN(), math.NaN()}
+		r.Fail("an estimate of no scores")
+		return table.None()
 	}
-	iv := stats.IQMInterval(scores, Resamples, rng.New(1, "suite/estimate").Stream())
-	return Estimate{iv.Point, iv.Low, iv.High}
+	return table.Of(stats.IQMInterval(scores, Resamples, rng.New(1, "suite/estimate").Stream()))
+}
+
+// Scores are a contestant's values of a quantity that its environment reports, times a factor. What is not reported ends
+// [Run] with an error that names it; the scores are then NaN.
+func (r *Report) Scores(p *eval.Played, contestant int, quantity string, factor float64) stats.Scores {
+	s, err := p.Scores(contestant, eval.Metric{Name: quantity})
+	if err != nil {
+		r.Fail("%w", err)
+		return stats.Scores{slices.Repeat([]float64{math.NaN()}, len(p.Seeds))}
+	}
+	for _, row := range s {
+		for j := range row {
+			row[j] *= factor
+		}
+	}
+	return s
+}
+
+// Series are a contestant's values of a quantity at every step, [seed][step]. What is not reported, or was not traced,
+// ends [Run] with an error that names it; each series is then one NaN.
+func (r *Report) Series(p *eval.Played, contestant int, quantity string) [][]float64 {
+	s, err := p.Series(contestant, quantity)
+	if err != nil {
+		r.Fail("%w", err)
+		return slices.Repeat([][]float64{{math.NaN()}}, len(p.Seeds))
+	}
+	return s
+}
+
+// Comparison is a paired comparison in one setting, as eval.json has them.
+type Comparison struct {
+	// Setting says in what both played, where a suite has several.
+	Setting string `json:"setting"`
+	eval.Comparison
+}
+
+// Compare adds the comparisons of a with each rival, which form one family for Holm's correction, and returns them.
+func (r *Report) Compare(setting string, m eval.Metric, a eval.Scored, rivals ...eval.Scored) []Comparison {
+	for _, s := range append([]eval.Scored{a}, rivals...) {
+		if err := s.Scores.Check(len(r.seeds)); err != nil {
+			r.Fail("comparing %s with %d rivals in %s: %s: %w", a.Name, len(rivals), setting, s.Name, err)
+			return nil
+		}
+	}
+	var out []Comparison
+	for i, c := range eval.Compare(m, a, rivals, Resamples, rng.New(1, "suite/compare")) {
+		c.Scope = scope(&a, &rivals[i])
+		out = append(out, Comparison{setting, c})
+	}
+	r.result.Comparisons = append(r.result.Comparisons, out...)
+	return out
+}
+
+// scope says of what a verdict holds: a policy that was trained once is known by that checkpoint only.
+func scope(policies ...*eval.Scored) string {
+	var parts []string
+	for _, s := range policies {
+		if s.OneCheckpoint() {
+			parts = append(parts, "one checkpoint of "+s.Name)
+		}
+	}
+	if len(parts) == 0 {
+		return "these policies"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Claim adds what became of one of the paper's statements.
 func (r *Report) Claim(c Claim) {
 	if !slices.Contains([]string{Holds, Fails, Depends, Unknown}, c.Verdict) {
-		r.fail("claim %q: verdict %q, want %s, %s, %s or %s", c.Claim, c.Verdict, Holds, Fails, Depends, Unknown)
+		r.Fail("claim %q: verdict %q, want %s, %s, %s or %s", c.Claim, c.Verdict, Holds, Fails, Depends, Unknown)
 	}
 	r.result.Claims = append(r.result.Claims, c)
 }
@@ -144,59 +184,32 @@ func (r *Report) Note(format string, args ...any) {
 }
 
 // Table adds a table.
-func (r *Report) Table(t Table) {
-	r.rectangular("table "+t.Name, t.Columns, t.Rows)
-	r.takeName(t.Name + ".csv")
+func (r *Report) Table(t table.Table) {
+	r.add("table", t)
 	r.tables = append(r.tables, t)
 	r.result.Tables = append(r.result.Tables, t.Name+".csv")
 }
 
-// Figure adds a figure. Without panels there is nothing to see, and it is left out.
+// Figure adds a figure. A chart without panels is left out.
 func (r *Report) Figure(f Figure) {
 	if f.Chart == nil || len(f.Chart.Panels) == 0 {
 		return
 	}
-	r.rectangular("figure "+f.Name, f.Columns, f.Rows)
-	r.takeName(f.Name + ".csv")
-	r.takeName(f.Name + ".png")
+	r.add("figure", f.data())
 	r.figures = append(r.figures, f)
 	r.result.Figures = append(r.result.Figures, f.Name+".png")
 }
 
-// takeName keeps two things from having one file.
-func (r *Report) takeName(file string) {
-	name := strings.TrimSuffix(strings.TrimSuffix(file, ".csv"), ".png")
-	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-		r.fail("%q is no name of a file: want lower-case letters, digits, - and _", name)
+// add checks a table, or a figure's data: no two may have one file.
+func (r *Report) add(kind string, t table.Table) {
+	if t.Name == "" || strings.Trim(t.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		r.Fail("%q is no name of a file: want lower-case letters, digits, - and _", t.Name)
 	}
-	for _, t := range r.tables {
-		if t.Name+".csv" == file {
-			r.fail("two tables or figures are called %s", t.Name)
-		}
+	if slices.ContainsFunc(r.tables, func(o table.Table) bool { return o.Name == t.Name }) ||
+		slices.ContainsFunc(r.figures, func(o Figure) bool { return o.Name == t.Name }) {
+		r.Fail("two tables or figures are called %s", t.Name)
 	}
-	for _, f := range r.figures {
-		if f.Name+".csv" == file {
-			r.fail("two tables or figures are called %s", f.Name)
-		}
-	}
-}
-
-func (r *Report) rectangular(what string, columns []Column, rows [][]any) {
-	if len(columns) == 0 {
-		r.fail("%s has no columns", what)
-	}
-	for i, row := range rows {
-		if len(row) != len(columns) {
-			r.fail("%s: row %d has %d cells under %d columns", what, i, len(row), len(columns))
-			return
-		}
-		for k, cell := range row {
-			switch cell.(type) {
-			case string, int, uint64, float64, Estimate:
-			default:
-				r.fail("%s: row %d, %s is a %T, want a text, a number or an Estimate", what, i, columns[k].Name, cell)
-				return
-			}
-		}
+	if err := t.Check(); err != nil {
+		r.Fail("%s %w", kind, err)
 	}
 }

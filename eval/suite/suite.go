@@ -31,7 +31,7 @@ type Options struct {
 	Workers int
 	// Data is a folder with real traces; empty means what the program carries.
 	Data string
-	// Progress, where set, is told how many of how many parts of a stage are done. It is never called twice at a time.
+	// Progress, where set, is told how many of how many parts of a stage are done, never twice at a time.
 	Progress func(stage string, done, all int)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -197,13 +198,22 @@ func TestNothingIsLeft(t *testing.T) {
 	}{
 		"failed": {func(context.Context, Options, *Report) error { return errors.New("no luck") }, "suite toy: no luck"},
 		"stopped": {func(ctx context.Context, o Options, _ *Report) error {
-			return Each(ctx, &o, "stage", 1000, func(i int) error {
+			return o.Each(ctx, "stage", 1000, func(i int) error {
 				if i == 3 {
 					cancel(cause)
 				}
 				return nil
 			})
 		}, "enough"},
+		"quantity": {func(ctx context.Context, o Options, r *Report) error {
+			g, err := o.Play(ctx, "x", eval.Request{Contestants: []eval.Contestant{steer("good", 1)}, Seeds: o.Seeds})
+			if err != nil {
+				return err
+			}
+			r.Measured(Row{Figure: "1", Quantity: "coats"}, r.Scores(g, 0, "coat", 1))
+			r.Series(g, 0, "cost")
+			return nil
+		}, "report: good: coat: stoker/LQR-v1 reports no quantity \"coat\"\ngood: cost by step"},
 		"report": {func(_ context.Context, _ Options, r *Report) error { r.Row(Row{}); return nil }, "figure or quantity is missing"},
 	} {
 		s, dir := toy(), filepath.Join(t.TempDir(), "out")
@@ -239,18 +249,20 @@ func TestReportErrors(t *testing.T) {
 	panel := &chart.Figure{Panels: []*chart.Panel{chart.NewPanel("", "", "")}}
 	for want, add := range map[string]func(*Report){
 		"row 0 has 1 cells under 2": func(r *Report) {
-			r.Table(Table{Name: "t", Columns: []Column{{Name: "a"}, {Name: "b"}}, Rows: [][]any{{1}}})
+			r.Table(table.Table{Name: "t", Columns: []table.Column{{Name: "a"}, {Name: "b"}}, Rows: [][]any{{1}}})
 		},
-		"a is a []int, want":          func(r *Report) { r.Table(Table{Name: "t", Columns: []Column{{Name: "a"}}, Rows: [][]any{{[]int{1}}}}) },
-		"table t has no columns":      func(r *Report) { r.Table(Table{Name: "t"}) },
-		`"../t" is no name of a file`: func(r *Report) { r.Table(Table{Name: "../t", Columns: []Column{{Name: "a"}}}) },
+		"t: row 0, a is a []int, want": func(r *Report) {
+			r.Table(table.Table{Name: "t", Columns: []table.Column{{Name: "a"}}, Rows: [][]any{{[]int{1}}}})
+		},
+		"table t has no columns":      func(r *Report) { r.Table(table.Table{Name: "t"}) },
+		`"../t" is no name of a file`: func(r *Report) { r.Table(table.Table{Name: "../t", Columns: []table.Column{{Name: "a"}}}) },
 		"are called t": func(r *Report) {
-			r.Table(Table{Name: "t", Columns: []Column{{Name: "a"}}})
-			r.Figure(Figure{Name: "t", Chart: panel, Columns: []Column{{Name: "a"}}})
+			r.Table(table.Table{Name: "t", Columns: []table.Column{{Name: "a"}}})
+			r.Figure(Figure{Name: "t", Chart: panel, Columns: []table.Column{{Name: "a"}}})
 		},
 		`verdict "perhaps", want holds`: func(r *Report) { r.Claim(Claim{Claim: "c", Verdict: "perhaps"}) },
 		"an estimate of no scores":      func(r *Report) { r.Measured(Row{Figure: "1", Quantity: "q"}, nil) },
-		"row 0 has 1 scores, want 2":    func(r *Report) { r.Compare("s", eval.Metric{}, Scored{Name: "a", Scores: stats.Scores{{1}}}) },
+		"row 0 has 1 scores, want 2":    func(r *Report) { r.Compare("s", eval.Metric{}, eval.Scored{Name: "a", Scores: stats.Scores{{1}}}) },
 		"figure f has no columns":       func(r *Report) { r.Figure(Figure{Name: "f", Chart: panel}) },
 	} {
 		r := newReport([]uint64{1, 2})
@@ -278,7 +290,7 @@ func TestCompare(t *testing.T) {
 	}
 	for better, want := range map[envs.Better]string{envs.Lower: eval.Better, envs.Higher: eval.Worse, envs.Neither: eval.Undecided} {
 		r := newReport(seeds)
-		out := r.Compare("s", eval.Metric{Name: "m", Better: better}, Scored{Name: "a", Scores: stats.Scores{low}}, Scored{Name: "b", Kind: "learned", Scores: stats.Scores{high}}, Scored{Name: "c", Scores: stats.Scores{low}})
+		out := r.Compare("s", eval.Metric{Name: "m", Better: better}, eval.Scored{Name: "a", Scores: stats.Scores{low}}, eval.Scored{Name: "b", Kind: "learned", Scores: stats.Scores{high}}, eval.Scored{Name: "c", Scores: stats.Scores{low}})
 		if r.err != nil || len(out) != 2 || out[0].Verdict != want || out[1].Verdict != eval.Undecided {
 			t.Errorf("%q is better: %+v, %v", better, out, r.err)
 		}
@@ -288,75 +300,85 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Of several failures the first in order is told, whoever came first.
-func TestEach(t *testing.T) {
-	for range 20 {
-		err := Each(t.Context(), &Options{Workers: 4}, "stage", 100, func(i int) error {
-			if i >= 3 && i < 7 {
-				return errors.New(string(rune('a' + i)))
-			}
-			return nil
-		})
-		if err == nil || err.Error() != "d" {
-			t.Fatalf("%v, want d", err)
-		}
-	}
-	if err := Each(t.Context(), &Options{}, "stage", 0, nil); err != nil {
-		t.Error(err)
-	}
-}
-
-// What cannot be played is an error that says where.
+// What cannot be played is an error that names the stage.
 func TestPlayErrors(t *testing.T) {
 	o := &Options{Workers: 2}
-	if _, err := Play(t.Context(), o, Plan{Stage: "none"}); err == nil || !strings.Contains(err.Error(), "none: 0 entries") {
-		t.Error(err)
-	}
 	bad := steer("bad", 1)
 	bad.NewEnv = func() (envs.Env, error) { return nil, errors.New("no such world") }
-	if _, err := Play(t.Context(), o, Plan{Stage: "x", Entries: []Entry{steer("good", 1), bad}, Seeds: []uint64{1}}); err == nil || !strings.Contains(err.Error(), "x: no such world") {
-		t.Error(err)
-	}
-	g, err := Play(t.Context(), o, Plan{Stage: "x", Entries: []Entry{steer("good", 1)}, Seeds: []uint64{1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		entry    int
-		quantity string
-		want     string
-	}{{0, "coat", "coat"}, {1, "cost", "entry 1 of 1"}, {0, "cost", "set Plan.Steps"}} {
-		if _, err := g.Series(c.entry, c.quantity); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
+	for want, list := range map[string][]eval.Contestant{
+		"x: eval: 0 contestants": nil, "x: no such world": {steer("good", 1), bad},
+	} {
+		_, err := o.Play(t.Context(), "x", eval.Request{Contestants: list, Seeds: []uint64{1}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
-	}
-	if _, err := g.Scores(0, "coat"); err == nil || !strings.Contains(err.Error(), "good: ") {
-		t.Errorf("a quantity that there is not: %v", err)
-	}
-	if s, err := g.Scores(0, eval.ReturnMetric.Name); err != nil || len(s) != 1 {
-		t.Errorf("the return: %v, %v", s, err)
 	}
 }
 
-func TestNumbers(t *testing.T) {
+// Each rule says holds, does not hold or not decided by where the interval lies.
+func TestRules(t *testing.T) {
 	nan := math.NaN()
-	for want, e := range map[string]Estimate{
-		"671,000 (660,000 to 682,000)": {671234, 660100, 682300}, "0.162 (0.150 to 0.173)": {0.1617, 0.1502, 0.1731},
-		"−4.0 (−5.5 to 0.0)": {-4.01, -5.52, -0.001}, "1,234": {1234.4, nan, nan}, "0.001235": {0.00123456, nan, nan}, "n/a": {nan, 1, 2}, "0": {0, nan, nan},
+	type list [][2]float64 // intervals
+	for name, c := range map[string]struct {
+		rule                  Rule
+		holds, fails, unknown list
+	}{
+		"under 5":   {Under(5), list{{3, 4.9}}, list{{5.1, 6}}, list{{4, 6}}},
+		"over 12":   {Over(12), list{{12.5, 14}}, list{{9, 11}}, list{{11, 14}}},
+		"inside":    {Inside(0.9, 1.1), list{{0.95, 1.05}}, list{{1.2, 3}, {-1, 0.8}}, list{{0.8, 1}}},
+		"8 to 9":    {Meets(8, 9), list{{8.9, 9.5}, {9, 9}}, list{{9.1, 9.5}, {7, 7.9}}, nil},
+		"near 8":    {Near(8, 2), list{{6, 6}, {10, 10}}, list{{5.9, 5.9}}, nil},
+		"about −35": {Reaches(-35), list{{-40, -36}, {-36, -10}}, list{{-30, -10}, {5, 9}}, list{{-50, 3}}},
+		"about 28":  {Reaches(28), list{{12, 40}}, list{{1, 20}, {nan, nan}}, list{{-1, 40}}},
 	} {
-		if got := e.String(); got != want {
-			t.Errorf("%v is %q, want %q", e, got, want)
+		for want, list := range map[string]list{Holds: c.holds, Fails: c.fails, Unknown: c.unknown} {
+			for _, x := range list {
+				e := table.Estimate{At: (x[0] + x[1]) / 2, Low: x[0], High: x[1]}
+				if got := c.rule(e); got != want {
+					t.Errorf("%s, measured %v: %s, want %s", name, e, got, want)
+				}
+				alone := table.Estimate{At: x[0], Low: nan, High: nan}
+				if x[0] == x[1] && c.rule(alone) != want {
+					t.Errorf("%s, measured %v without an interval: want %s", name, x[0], want)
+				}
+			}
 		}
 	}
-	for want, x := range map[string]float64{"670,000": 6.7e5, "52.27": 52.2727, "1.5": 1.5, "10,550": 10550, "−0.25": -0.25, "0": 0} {
-		if got := plain(x); got != want {
-			t.Errorf("%v is %q, want %q", x, got, want)
+	for better, want := range map[string]string{eval.Better: Holds, eval.Worse: Fails, eval.Undecided: Unknown} {
+		if got := Of(better); got != want {
+			t.Errorf("%s: %s, want %s", better, got, want)
 		}
 	}
+}
+
+// A statement holds where all of its parts do, falls with any but a minor one, depends where readings or minor parts differ,
+// and says so where nothing was measured.
+func TestJudge(t *testing.T) {
+	part := func(minor bool, findings ...Finding) Part[int] {
+		return Part[int]{Minor: minor, Lead: "found ", Measure: func(int, Rule) []Finding { return findings }}
+	}
+	yes, no, open := Finding{Text: "a", Verdict: Holds}, Finding{Text: "b", Verdict: Fails}, Finding{Verdict: Unknown}
+	other := Finding{Verdict: Fails, Reading: "the other"}
+	for want, parts := range map[string][]Part[int]{
+		"found a: holds": {part(false, yes)}, "found afound a: holds": {part(false, yes), part(true, yes)},
+		"found a; b: does not hold": {part(false, yes, no)}, "found a: not decided": {part(false, yes, open)},
+		"found afound b: depends": {part(false, yes), part(true, no)}, "found bfound b: does not hold": {part(false, no), part(true, no)},
+		"found a: depends": {part(false, yes, other)}, "nobody played: not decided": {part(false)},
+	} {
+		r := newReport([]uint64{1})
+		Judge(r, 0, []Statement[int]{{Claim: "c", Parts: parts, None: "nobody played"}})
+		if c := r.result.Claims[0]; c.Found+": "+c.Verdict != want {
+			t.Errorf("%s: %s, want %s", c.Found, c.Verdict, want)
+		}
+	}
+}
+
+// Seeds are written as they are typed, and a band is as long as the shortest series.
+func TestBand(t *testing.T) {
 	if got := ranges([]uint64{1, 2, 3, 7, 9, 10}); got != "1-3,7,9-10" {
 		t.Errorf("seeds are %s", got)
 	}
-	if b := Band([][]float64{{1, 2, 3}, {3, 4}}); len(b) != 2 || b[0].At != 2 || !(b[0].Lo < 2 && b[0].Hi > 2) || Band(nil) != nil {
+	if b := Band([][]float64{{1, 2, 3}, {3, 4}}); len(b) != 2 || b[0].At != 2 || !(b[0].Low < 2 && b[0].High > 2) || Band(nil) != nil {
 		t.Errorf("band %v", b)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -30,13 +31,25 @@ func (gain) CopyFrom(envs.Policy) error            { return nil }
 func (gain) AppendBinary(b []byte) ([]byte, error) { return b, nil }
 func (gain) UnmarshalBinary([]byte) error          { return nil }
 
-func steer(name string, g float64) Entry {
-	return Entry{
-		Contestant: eval.Contestant{Name: name, Kind: catalog.Heuristic, Versions: []eval.Version{{
+func steer(name string, g float64) eval.Contestant {
+	return eval.Contestant{
+		Name: name, Kind: catalog.Heuristic, Versions: []eval.Version{{
 			New: func(envs.Env) (rollout.Actor, error) { return rollout.Actor{Policy: gain(g)}, nil },
-		}}},
+		}},
 		NewEnv: func() (envs.Env, error) { return classic.NewLQR(classic.DefaultLQR()) },
 	}
+}
+
+// toyClaims are a paper's: better than all, and by a number.
+var toyClaims = []Statement[[]Comparison]{
+	{Claim: "strong steers better", Parts: []Part[[]Comparison]{
+		{Measure: func(all []Comparison, _ Rule) (out []Finding) {
+			for _, c := range all {
+				out = append(out, Finding{Text: c.Verdict + " than " + c.B, Verdict: Of(c.Verdict)})
+			}
+			return out
+		}, Lead: "it is ", Sep: ", "},
+	}},
 }
 
 // toy is a suite with one of everything.
@@ -45,28 +58,24 @@ func toy() Suite {
 }
 
 func runToy(ctx context.Context, o Options, r *Report) error {
-	g, err := Play(ctx, &o, Plan{Stage: "steering", Entries: []Entry{steer("strong", 0.7), steer("weak", 0.1), steer("none", 0)}, Seeds: o.Seeds, Steps: true})
+	g, err := o.Play(ctx, "steering", eval.Request{
+		Contestants: []eval.Contestant{steer("strong", 0.7), steer("weak", 0.1), steer("none", 0)},
+		Seeds:       o.Seeds, Traced: len(o.Seeds),
+	})
 	if err != nil {
 		return err
 	}
-	var all []Scored
+	var all []eval.Scored
 	f := Figure{
 		Name: "cost", Caption: "Cost over steps.", Chart: &chart.Figure{Columns: 1, Width: vg.Length(150), Height: vg.Length(80)},
-		Columns: []Column{{Name: "policy"}, {Name: "step"}, {Name: "cost"}},
+		Columns: []table.Column{{Name: "policy"}, {Name: "step"}, {Name: "cost"}},
 	}
 	panel := chart.NewPanel("", "step", "cost")
-	for i, e := range g.Entries {
-		s, err := g.Scores(i, "cost")
-		if err != nil {
-			return err
-		}
-		all = append(all, Scored{Name: e.Name, Scores: s})
+	for i, e := range g.Contestants {
+		s := r.Scores(g, i, "cost", 1)
+		all = append(all, eval.Scored{Name: e.Name, Scores: s})
 		r.Measured(Row{Figure: "1", Quantity: "cost, " + e.Name, Unit: "1", Paper: new(2.0), Note: "a note | with a bar"}, s)
-		series, err := g.Series(i, "cost")
-		if err != nil {
-			return err
-		}
-		for t, x := range Band(Cumulative(series)) {
+		for t, x := range Band(Cumulative(r.Series(g, i, "cost"))) {
 			f.Rows = append(f.Rows, []any{e.Name, t, x})
 			panel.Line(chart.Styles(i), []float64{float64(t), float64(t + 1)}, []float64{x.At, x.At}, false)
 		}
@@ -74,11 +83,11 @@ func runToy(ctx context.Context, o Options, r *Report) error {
 	f.Chart.Panels = []*chart.Panel{panel}
 	r.Figure(f)
 	r.Compare("as it is", eval.Metric{Name: "cost", Better: envs.Lower}, all[0], all[1:]...)
-	r.Claim(Claim{Claim: "strong steers better", Found: "it does", Verdict: Holds})
-	r.Table(Table{Name: "squares", Title: "Squares", Note: "A note.", Columns: []Column{{Name: "n"}, {Name: "square", Unit: "m²"}}, Rows: [][]any{{2, 4.0}, {3, Estimate{9, 8, 10}}}})
+	Judge(r, r.result.Comparisons, toyClaims)
+	r.Table(table.Table{Name: "squares", Title: "Squares", Note: "A note.", Columns: []table.Column{{Name: "n"}, {Name: "square", Unit: "m²"}}, Rows: [][]any{{2, 4.0}, {3, table.Estimate{At: 9, Low: 8, High: 10}}}})
 	r.Note("%d seeds", len(o.Seeds))
 	squares := make([]int, 50)
-	if err := Each(ctx, &o, "squares", len(squares), func(i int) error { squares[i] = i * i; return nil }); err != nil {
+	if err := o.Each(ctx, "squares", len(squares), func(i int) error { squares[i] = i * i; return nil }); err != nil {
 		return err
 	}
 	for i, x := range squares {

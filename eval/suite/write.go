@@ -1,17 +1,15 @@
 package suite
 
 import (
-	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // Names of the files of a result's folder.
@@ -105,29 +103,27 @@ func Read(dir string) (*Result, error) {
 // write makes all files in memory, then writes each in one step, suite.json last; what only an earlier result had goes.
 func write(dir string, r *Report, res *Result) error {
 	files := map[string][]byte{PageFile: []byte(Markdown(res, r.tables, r.figures))}
-	for _, t := range append([]Table{rowTable(res.Rows)}, r.tables...) {
-		b, err := t.csv()
-		if err != nil {
-			return err
-		}
-		files[t.Name+".csv"] = b
-	}
+	all := append([]table.Table{rowTable(res.Rows)}, r.tables...)
 	for _, f := range r.figures {
-		b, err := (&Table{Name: f.Name, Columns: f.Columns, Rows: f.Rows}).csv()
-		if err != nil {
-			return err
-		}
 		image, err := drawn(f.Chart)
 		if err != nil {
 			return fmt.Errorf("%s.png: %w", f.Name, err)
 		}
-		files[f.Name+".csv"], files[f.Name+".png"] = b, image
+		files[f.Name+".png"] = image
+		all = append(all, f.data())
 	}
-	text, err := json.MarshalIndent(res, "", "  ")
+	for _, t := range all {
+		b, err := t.CSV()
+		if err != nil {
+			return fmt.Errorf("%s.csv: %w", t.Name, err)
+		}
+		files[t.Name+".csv"] = b
+	}
+	text, err := table.JSON(res)
 	if err != nil {
 		return fmt.Errorf("%s: %w", ResultFile, err)
 	}
-	return replace(dir, res, files, append(text, '\n'))
+	return replace(dir, res, files, text)
 }
 
 // replace puts the files in the place of an earlier result.
@@ -163,49 +159,12 @@ func replace(dir string, res *Result, files map[string][]byte, text []byte) erro
 	return os.Remove(filepath.Join(dir, markFile))
 }
 
-// csv is a table for programs: a column with estimates becomes three.
-func (t *Table) csv() ([]byte, error) {
-	spread := make([]bool, len(t.Columns))
-	for _, row := range t.Rows {
-		for k, cell := range row {
-			if _, ok := cell.(Estimate); ok {
-				spread[k] = true
-			}
-		}
-	}
-	var head []string
-	for k, c := range t.Columns {
-		name := c.Name
-		if c.Unit != "" {
-			name += " (" + c.Unit + ")"
-		}
-		if head = append(head, name); spread[k] {
-			head = append(head, c.Name+" lo", c.Name+" hi")
-		}
-	}
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	rows := [][]string{head}
-	for _, row := range t.Rows {
-		var out []string
-		for k, cell := range row {
-			f := fields(cell)
-			if spread[k] {
-				f = append(f, "", "", "")[:3]
-			}
-			out = append(out, f...)
-		}
-		rows = append(rows, out)
-	}
-	if err := w.WriteAll(rows); err != nil {
-		return nil, fmt.Errorf("%s.csv: %w", t.Name, err)
-	}
-	return b.Bytes(), nil
-}
-
 // rowTable is the rows as a table.
-func rowTable(rows []Row) Table {
-	t := Table{Name: "rows", Columns: []Column{{Name: "figure"}, {Name: "quantity"}, {Name: "unit"}, {Name: "paper"}, {Name: "ours"}, {Name: "ratio"}, {Name: "note"}}}
+func rowTable(rows []Row) table.Table {
+	t := table.Table{Name: "rows"}
+	for _, name := range []string{"figure", "quantity", "unit", "paper", "ours", "ratio", "note"} {
+		t.Columns = append(t.Columns, table.Column{Name: name})
+	}
 	for i := range rows {
 		r := &rows[i]
 		paper := any("")
@@ -214,6 +173,5 @@ func rowTable(rows []Row) Table {
 		}
 		t.Rows = append(t.Rows, []any{r.Figure, r.Quantity, r.Unit, paper, r.estimate(), float64(r.Ratio), r.Note})
 	}
-	t.Rows = slices.Clip(t.Rows)
 	return t
 }

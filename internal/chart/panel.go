@@ -139,10 +139,11 @@ func (p *Panel) Band(s Style, x, lo, hi []float64) {
 // Range is a value and where it may lie.
 type Range struct{ At, Low, High float64 }
 
-func exactly(x float64) Range { return Range{x, x, x} }
+// Exactly is a value without an interval.
+func Exactly(x float64) Range { return Range{x, x, x} }
 
 // Interval draws a value on a line of a panel with Names.
-func (p *Panel) Interval(s Style, line int, r Range) { p.Cross(s, r, exactly(-float64(line))) }
+func (p *Panel) Interval(s Style, line int, r Range) { p.Cross(s, r, Exactly(-float64(line))) }
 
 // Cross draws a point with its intervals in both directions. A bound that is missing is the point itself.
 func (p *Panel) Cross(s Style, x, y Range) {

@@ -3,7 +3,6 @@ package gnn
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/stoker-rl/stoker/catalog"
@@ -12,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -20,8 +20,9 @@ const paper = "Zhang, Learning-based dynamic resource allocation for serverless 
 // Fig3 returns the suite of Fig. 3 and of the prose around it.
 func Fig3() suite.Suite {
 	return suite.Suite{
-		Name:  "gnn-fig3",
-		Doc:   "slowdown over the load on DeepRM's cluster (Fig. 3), and slowdown, utilisation, cold starts and cost on a cluster of unlike nodes",
+		Name: "gnn-fig3",
+		Doc: "slowdown over the load on DeepRM's cluster (Fig. 3), " +
+			"and slowdown, utilisation, cold starts and cost on a cluster of unlike nodes",
 		Paper: paper, Seeds: 40, QuickSeeds: 10, Run: runFig3,
 	}
 }
@@ -98,7 +99,7 @@ func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size d
 		for k, rate := range size.rates {
 			c := deeprm.Default()
 			c.Rate, c.Observation, c.Start = rate, deeprm.Compact, start
-			f := &field{name: fmt.Sprintf("DeepRM's cluster, load %.0f %%", 100*c.Load())}
+			f := &field{r: r, name: fmt.Sprintf("DeepRM's cluster, load %.0f %%", 100*c.Load())}
 			if n > 0 {
 				f.name += ", start earliest"
 			}
@@ -110,7 +111,8 @@ func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size d
 				switch {
 				case n > 0 || k > 0:
 				case why == "":
-					r.Note("%s was trained at rate %g alone, start %s, for %d steps, and plays at all loads; its rows are of that start", t.source, t.deepRM().Rate, t.deepRM().Start, t.steps)
+					r.Note("%s was trained at rate %g alone, start %s, for %d steps, and plays at all loads; its rows are of that start",
+						t.source, t.deepRM().Rate, t.deepRM().Start, t.Steps())
 				default:
 					r.Note("%s does not play on DeepRM's cluster: %s", t.source, why)
 				}
@@ -133,27 +135,26 @@ func deepRM(ctx context.Context, o *suite.Options, r *suite.Report, size deepRMS
 		return err
 	}
 	if len(s.find(learnedName)) == 0 {
-		r.Note("Fig. 3's curve of DeepRM is missing: this program's zoo has no policy of %s whose name begins with %s", deeprm.ID, deepRMPrefix)
+		r.Note("Fig. 3's curve of DeepRM is missing: this program's zoo has no policy of %s whose name begins with %s",
+			deeprm.ID, deepRMPrefix)
 	}
-	r.Note("on DeepRM's cluster a workload seed stands for %d job sequences, of which the mean counts: single ones have a heavy tail that an interquartile mean would cut", size.per)
-	if err := deepRMFigure(r, s); err != nil {
-		return err
-	}
-	if err := deepRMRows(r, s); err != nil {
-		return err
-	}
-	c := deepRMClaims{readings: s}
+	r.Note("on DeepRM's cluster a workload seed stands for %d job sequences, of which the mean counts: "+
+		"single ones have a heavy tail that an interquartile mean would cut", size.per)
+	deepRMFigure(r, s)
+	deepRMRows(r, s)
+	e := &fig3Evidence{readings: s}
+	slowdown := eval.Metric{Name: "slowdown", Unit: "1", Better: envs.Lower}
 	for _, x := range []float64{70, 130, 190} {
 		for _, a := range foremost(s[0].fields[0], starName) {
 			f, _ := s.at(a, x)
-			v, err := f.compare(r, a, eval.Metric{Name: "slowdown", Unit: "1", Better: envs.Lower}, func(p *player) bool { return p.by == nil })
-			if err != nil {
-				return err
-			}
-			c.verdicts = append(c.verdicts, v...)
+			e.verdicts = append(e.verdicts, f.compare(a, slowdown, func(p *player) bool { return p.by == nil })...)
 		}
 	}
-	return c.report(r)
+	suite.Judge(r, e, fig3Claims)
+	if len(s.find(learnedName)) > 0 {
+		suite.Judge(r, e, fig3Learned)
+	}
+	return nil
 }
 
 // learned are the places of the policies that were trained.
@@ -167,7 +168,7 @@ func learned(f *field) []int {
 	return out
 }
 
-// foremost are the policies of whom verdicts are: those that were trained, or the named rule where there is none.
+// foremost are the policies whose verdicts are reported: those that were trained, or the named rule where there is none.
 func foremost(f *field, rule string) []int {
 	if l := learned(f); len(l) > 0 {
 		return l
@@ -176,31 +177,25 @@ func foremost(f *field, rule string) []int {
 }
 
 // deepRMFigure is every mean slowdown.
-func deepRMFigure(r *suite.Report, s *readings) error {
+func deepRMFigure(r *suite.Report, s *readings) {
 	players := s[0].fields[0].players
 	f := suite.Figure{
-		Name:    "fig3-deeprm",
-		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is below 10. Rings and bars are the paper's values (of “under” and “over” the bound).",
+		Name: "fig3-deeprm",
+		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is below 10. " +
+			"Rings and bars are the paper's values (of “under” and “over” the bound).",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height, Key: key(players)},
-		Columns: []suite.Column{{Name: "start"}, {Name: "load", Unit: "%"}, {Name: "policy"}, {Name: "slowdown"}},
+		Columns: []table.Column{{Name: "start"}, {Name: "load", Unit: "%"}, {Name: "policy"}, {Name: "slowdown"}},
 	}
 	f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper, in the policy's colour", Style: chart.Bound(), Dot: true})
 	wide, low := chart.NewPanel("all", "load (%)", "mean slowdown"), chart.NewPanel("below 10", "load (%)", "mean slowdown")
 	same := true
 	for n, w := range s {
 		for i := range players {
-			var e []suite.Estimate
+			var e []table.Estimate
 			for k, g := range w.fields {
-				v, err := g.values(i, "slowdown", 1)
-				if err != nil {
-					return err
-				}
+				v := g.values(i, "slowdown")
 				if players[i].by == nil {
-					first, err := s[0].fields[k].values(i, "slowdown", 1)
-					if err != nil {
-						return err
-					}
-					same = same && slices.Equal(v, first)
+					same = same && slices.Equal(v, s[0].fields[k].values(i, "slowdown"))
 				}
 				e = append(e, r.Estimate(stats.Scores{v}))
 				f.Rows = append(f.Rows, []any{starts[n], w.loads[k], players[i].Name, e[k]})
@@ -208,13 +203,13 @@ func deepRMFigure(r *suite.Report, s *readings) error {
 			if w != s.of(i) {
 				continue
 			}
-			draw(wide, chart.Styles(i), w.loads, e)
-			// What rises out of the right panel ends there.
-			end := slices.IndexFunc(e, func(x suite.Estimate) bool { return x.Hi > 10 })
+			suite.Line(wide, chart.Styles(i), w.loads, e)
+			// The right panel ends a line where it rises above 10.
+			end := slices.IndexFunc(e, func(x table.Estimate) bool { return x.High > 10 })
 			if end < 0 {
 				end = len(e)
 			}
-			draw(low, chart.Styles(i), w.loads[:end], e[:end])
+			suite.Line(low, chart.Styles(i), w.loads[:end], e[:end])
 		}
 	}
 	for _, v := range published {
@@ -230,11 +225,11 @@ func deepRMFigure(r *suite.Report, s *readings) error {
 	f.Chart.Panels = []*chart.Panel{wide, low}
 	r.Figure(f)
 	if same {
-		r.Note("start earliest, the other reading: the rules' episodes are the same number by number, since none of them books a later start; fig3-deeprm.csv has both")
+		r.Note("start earliest, the other reading: the rules' episodes are the same number by number, " +
+			"since none of them books a later start; fig3-deeprm.csv has both")
 	} else {
 		r.Note("start earliest, the other reading, changes what rules come to: fig3-deeprm.csv has both")
 	}
-	return nil
 }
 
 // learnedName stands for every policy that was trained on DeepRM's cluster.
@@ -265,55 +260,40 @@ func (v said) says() string {
 	return fmt.Sprintf("%s %g", v.word, v.lo)
 }
 
-// verdict holds an estimate against it.
-func (v said) verdict(e suite.Estimate) string {
-	lo, hi := v.lo, v.hi
+// rule is how the paper's words are held against an estimate.
+func (v said) rule() suite.Rule {
 	switch v.word {
 	case "under":
-		lo = math.Inf(-1)
+		return suite.Under(v.hi)
 	case "over":
-		hi = math.Inf(1)
+		return suite.Over(v.lo)
 	case "about":
-		lo, hi = lo*(1-near), hi*(1+near)
+		return suite.Meets(v.lo*(1-near), v.hi*(1+near))
 	}
-	switch {
-	case e.Lo > hi || e.Hi < lo:
-		return suite.Fails
-	case v.word == "under" && e.Hi >= hi || v.word == "over" && e.Lo <= lo:
-		return suite.Unknown
-	}
-	return suite.Holds
+	return suite.Meets(v.lo, v.hi)
 }
 
 // deepRMRows are the paper's values of Fig. 3 beside ours, and the leads of its prose.
-func deepRMRows(r *suite.Report, s *readings) error {
+func deepRMRows(r *suite.Report, s *readings) {
 	for _, v := range published {
 		for _, i := range s.find(v.policy) {
 			f, load := s.at(i, v.load)
-			x, err := f.values(i, "slowdown", 1)
-			if err != nil {
-				return err
-			}
 			r.Measured(suite.Row{
 				Figure: fmt.Sprintf("3, %g %%", v.load), Quantity: "slowdown, " + f.players[i].Name, Unit: "1", Paper: new((v.lo + v.hi) / 2),
 				Note: fmt.Sprintf("the paper: %s; here at load %.0f %%", v.says(), load),
-			}, stats.Scores{x})
+			}, stats.Scores{f.values(i, "slowdown")})
 		}
 	}
 	for _, v := range leads {
 		for _, i := range s.find(learnedName) {
 			f, _ := s.at(i, v.load)
-			e, err := lead(f, i, v.rival)
-			if err != nil {
-				return err
-			}
 			r.Measured(suite.Row{
-				Figure: fmt.Sprintf("3, %g %%", v.load), Quantity: fmt.Sprintf("slowdown, %s less than %s", f.players[i].Name, v.rival), Unit: "%", Paper: new(v.percent),
-				Note: fmt.Sprintf("the paper: “%s”", v.words),
-			}, e)
+				Figure: fmt.Sprintf("3, %g %%", v.load), Unit: "%", Paper: new(v.percent),
+				Quantity: fmt.Sprintf("slowdown, %s less than %s", f.players[i].Name, v.rival),
+				Note:     fmt.Sprintf("the paper: “%s”", v.words),
+			}, lead(f, i, v.rival))
 		}
 	}
-	return nil
 }
 
 // leads are by how much the paper's curve lies below rules.
@@ -327,7 +307,7 @@ var leads = []struct {
 	{190, starName, 40, "40 % improvement over Tetris*"}, {190, sjfName, 60, "60 % improvement over SJF"},
 }
 
-// lead is by how much a player is below a rule, in per cent of the rule's.
-func lead(f *field, i int, rival string) (stats.Scores, error) {
+// lead is by how much a player is below a rule, in per cent of the rule's slowdown.
+func lead(f *field, i int, rival string) stats.Scores {
 	return f.slowdowns(i, f.find(rival), func(own, rule float64) float64 { return 100 * (1 - own/rule) })
 }

@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -23,20 +24,14 @@ func key(players []player) []chart.Entry {
 	return out
 }
 
-// draw draws estimates over x as a line in a band.
-func draw(p *chart.Panel, s chart.Style, x []float64, e []suite.Estimate) {
-	mid, lo, hi := make([]float64, len(e)), make([]float64, len(e)), make([]float64, len(e))
-	for k, v := range e {
-		mid[k], lo[k], hi[k] = v.At, v.Lo, v.Hi
-	}
-	p.Band(s, x, lo, hi)
-	p.Line(s, x, mid, false)
-}
-
-// ring is a value of the paper's, in a policy's colour.
+// ring marks a value of the paper's, or a range of values, in a policy's colour.
 func ring(p *chart.Panel, s chart.Style, x, lo, hi float64) {
-	s.Glyph = chart.Bound().Glyph
-	p.Cross(s, exactly(x), chart.Range{At: (lo + hi) / 2, Low: lo, High: hi})
+	p.Cross(suite.Ring(s), chart.Exactly(x), chart.Range{At: (lo + hi) / 2, Low: lo, High: hi})
 }
 
-func exactly(x float64) chart.Range { return chart.Range{At: x, Low: x, High: x} }
+// intervals draws estimates as intervals, one a line.
+func intervals(p *chart.Panel, s chart.Style, e []table.Estimate) {
+	for line, x := range e {
+		p.Interval(s, line, chart.Range(x))
+	}
+}

@@ -2,7 +2,6 @@ package gnn
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // world is a cluster of unlike nodes with what arrives.
@@ -25,14 +25,15 @@ func newWorld() *world { return &world{placement.Default(), workload.Default()} 
 
 // field is those who play in one setting, with what they did.
 type field struct {
+	r       *suite.Report
 	name    string
 	players []player
-	games   []*suite.Games // by player
-	entry   []int          // the player's in its games
+	played  []*eval.Played // by player
+	place   []int          // the player's among the contestants played
 	per     int            // episodes of a workload seed, of which the mean counts
 }
 
-// play plays fields, all at once. Every workload seed stands for per episodes.
+// play plays fields, those who draw their actions after the others. Every workload seed stands for per episodes.
 func play(ctx context.Context, o *suite.Options, stage string, per int, fields ...*field) error {
 	seeds := o.Seeds
 	if per > 1 {
@@ -44,32 +45,32 @@ func play(ctx context.Context, o *suite.Options, stage string, per int, fields .
 		}
 	}
 	for _, f := range fields {
-		f.per, f.games, f.entry = per, make([]*suite.Games, len(f.players)), make([]int, len(f.players))
+		f.per, f.played, f.place = per, make([]*eval.Played, len(f.players)), make([]int, len(f.players))
 	}
 	for _, draws := range []bool{false, true} {
-		plan := suite.Plan{Stage: stage, Seeds: seeds, Stochastic: draws}
-		if draws {
-			plan.Stage += ", drawn"
-		}
+		request := eval.Request{Seeds: seeds, Stochastic: draws}
 		for _, f := range fields {
 			for i, p := range f.players {
 				if p.draws == draws {
-					f.entry[i] = len(plan.Entries)
-					plan.Entries = append(plan.Entries, p.Entry)
+					f.place[i] = len(request.Contestants)
+					request.Contestants = append(request.Contestants, p.Contestant)
 				}
 			}
 		}
-		if len(plan.Entries) == 0 {
+		if len(request.Contestants) == 0 {
 			continue
 		}
-		games, err := suite.Play(ctx, o, plan)
+		if draws {
+			stage += ", drawn"
+		}
+		played, err := o.Play(ctx, stage, request)
 		if err != nil {
 			return err
 		}
 		for _, f := range fields {
 			for i, p := range f.players {
 				if p.draws == draws {
-					f.games[i] = games
+					f.played[i] = played
 				}
 			}
 		}
@@ -85,77 +86,63 @@ func (f *field) find(name string) int {
 // perRequest ends the name of a quantity that is divided by the requests served.
 const perRequest = " per request"
 
-// slowdowns puts two players' slowdowns together, by workload seed.
-func (f *field) slowdowns(a, b int, of func(a, b float64) float64) (stats.Scores, error) {
-	x, err := f.values(a, "slowdown", 1)
-	if err != nil {
-		return nil, err
-	}
-	y, err := f.values(b, "slowdown", 1)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, len(x))
-	for j := range out {
-		out[j] = of(x[j], y[j])
-	}
-	return stats.Scores{out}, nil
-}
-
-// values are a player's of a quantity by workload seed, times a factor. Episodes in which nothing arrived count for nothing.
-func (f *field) values(i int, quantity string, factor float64) ([]float64, error) {
+// values are a player's of a quantity by workload seed. Episodes in which nothing arrived do not count.
+func (f *field) values(i int, quantity string) []float64 {
 	quantity, each := strings.CutSuffix(quantity, perRequest)
-	s, err := f.games[i].Scores(f.entry[i], quantity)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
-	}
-	done, err := f.games[i].Scores(f.entry[i], "finished")
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
-	}
+	x := f.r.Scores(f.played[i], f.place[i], quantity, 1)[0]
+	done := f.r.Scores(f.played[i], f.place[i], "finished", 1)[0]
 	if each {
-		for k, n := range done[0] {
-			s[0][k] /= n
+		for k, n := range done {
+			x[k] /= n
 		}
 	}
-	out := make([]float64, len(s[0])/f.per)
+	out := make([]float64, len(x)/f.per)
 	for j := range out {
 		sum, n := 0.0, 0
 		for k := j * f.per; k < (j+1)*f.per; k++ {
-			if done[0][k] > 0 {
-				sum, n = sum+factor*s[0][k], n+1
+			if done[k] > 0 {
+				sum, n = sum+x[k], n+1
 			}
 		}
-		if n == 0 {
-			return nil, fmt.Errorf("%s: %s: nothing arrived under workload seed %d of %d", f.name, f.players[i].Name, j+1, len(out))
+		if out[j] = sum / float64(n); n == 0 {
+			f.r.Fail("%s: %s: nothing arrived under workload seed %d of %d", f.name, f.players[i].Name, j+1, len(out))
 		}
-		out[j] = sum / float64(n)
 	}
-	return out, nil
+	return out
+}
+
+// estimate is the interquartile mean of a player's values.
+func (f *field) estimate(i int, quantity string) table.Estimate {
+	return f.r.Estimate(stats.Scores{f.values(i, quantity)})
+}
+
+// slowdowns puts two players' slowdowns together, by workload seed.
+func (f *field) slowdowns(a, b int, of func(a, b float64) float64) stats.Scores {
+	return together(f.values(a, "slowdown"), f.values(b, "slowdown"), of)
+}
+
+// together puts two players' values together, by workload seed.
+func together(a, b []float64, of func(a, b float64) float64) stats.Scores {
+	out := make([]float64, len(a))
+	for j := range out {
+		out[j] = of(a[j], b[j])
+	}
+	return stats.Scores{out}
 }
 
 // compare compares a player with all others that keep says, and returns what came out.
-func (f *field) compare(r *suite.Report, a int, m eval.Metric, keep func(p *player) bool) ([]suite.Comparison, error) {
-	scored := func(i int) (suite.Scored, error) {
-		v, err := f.values(i, m.Name, 1)
-		return suite.Scored{Name: f.players[i].Name, Kind: f.players[i].Kind, Scores: stats.Scores{v}}, err
+func (f *field) compare(a int, m eval.Metric, keep func(p *player) bool) []suite.Comparison {
+	scored := func(i int) eval.Scored {
+		p := &f.players[i]
+		return eval.Scored{Name: p.Name, Kind: p.Kind, Scores: stats.Scores{f.values(i, m.Name)}}
 	}
-	first, err := scored(a)
-	if err != nil {
-		return nil, err
-	}
-	var others []suite.Scored
+	var others []eval.Scored
 	for i := range f.players {
-		if i == a || !keep(&f.players[i]) {
-			continue
+		if i != a && keep(&f.players[i]) {
+			others = append(others, scored(i))
 		}
-		s, err := scored(i)
-		if err != nil {
-			return nil, err
-		}
-		others = append(others, s)
 	}
-	return r.Compare(f.name, m, first, others...), nil
+	return f.r.Compare(f.name, m, scored(a), others...)
 }
 
 // anybody keeps all.
@@ -179,13 +166,10 @@ func (s *sweep) nearest(x float64) int {
 }
 
 // total is a player's sum of a quantity over the loads, by workload seed.
-func (s *sweep) total(i int, quantity string) ([]float64, error) {
+func (s *sweep) total(i int, quantity string) []float64 {
 	var out []float64
 	for _, f := range s.fields {
-		v, err := f.values(i, quantity, 1)
-		if err != nil {
-			return nil, err
-		}
+		v := f.values(i, quantity)
 		if out == nil {
 			out = make([]float64, len(v))
 		}
@@ -193,14 +177,10 @@ func (s *sweep) total(i int, quantity string) ([]float64, error) {
 			out[j] += x
 		}
 	}
-	return out, nil
+	return out
 }
 
 // change is what a is beyond b, in per cent of b, by workload seed.
 func change(a, b []float64) stats.Scores {
-	out := make([]float64, len(a))
-	for j := range a {
-		out[j] = 100 * (a[j]/b[j] - 1)
-	}
-	return stats.Scores{out}
+	return together(a, b, func(x, y float64) float64 { return 100 * (x/y - 1) })
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/stoker-rl/stoker/bench"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/nets/engines"
 )
@@ -54,7 +56,7 @@ type timed struct {
 	hidden      int
 	step, infer [][]float64
 	// Slopes of log seconds over log edges, of a step and of an inference.
-	slopeStep, slopeInfer suite.Estimate
+	slopeStep, slopeInfer table.Estimate
 }
 
 func fig1(ctx context.Context, o *suite.Options, r *suite.Report, size fig1Size) error {
@@ -76,17 +78,18 @@ func fig1(ctx context.Context, o *suite.Options, r *suite.Report, size fig1Size)
 		all = append(all, t)
 	}
 	m := bench.ThisMachine()
-	r.Note("measured on %s, %d cores; %s. The paper names neither its GPU nor its CPU, nor the network: seconds beside each other are of other hardware and another network", m.CPU, m.Cores, all[0].where)
-	r.Note("an epoch is one training step over the whole graph: both heads, backward, Adam. The network is that of stoker bench graph: two layers of attention over three kinds of nodes and four of edges, width %d", all[0].hidden)
-	r.Note("workload seeds are repetitions, one after the other; the graph is the same in all. --workers has no effect, and files differ from run to run")
+	r.Note("measured on %s, %d cores; %s. The paper names neither its GPU nor its CPU, nor the network: "+
+		"seconds beside each other are of other hardware and another network", m.CPU, m.Cores, all[0].where)
+	r.Note("an epoch is one training step over the whole graph: both heads, backward, Adam. The network is that of stoker bench graph: "+
+		"two layers of attention over three kinds of nodes and four of edges, width %d", all[0].hidden)
+	r.Note("workload seeds are repetitions, one after the other; the graph is the same in all. " +
+		"--workers has no effect, and files differ from run to run")
 	r.Note("a peer, in turn with ours: stoker bench graph --peer-cmd '…'; 10⁷ edges, which take 5 GB: stoker bench graph --edges 10000000")
 	for _, t := range all {
-		if err := fig1Rows(r, t, size); err != nil {
-			return err
-		}
+		fig1Rows(r, t, size)
 	}
 	fig1Figure(r, all, size)
-	fig1Claims(r, all, size)
+	suite.Judge(r, &fig1Evidence{r, all, size}, fig1Claims(all))
 	return nil
 }
 
@@ -99,7 +102,7 @@ func measure(ctx context.Context, o *suite.Options, device string, size fig1Size
 	}
 	one := *o
 	one.Workers = 1 // what runs beside it would be measured
-	return t, suite.Each(ctx, &one, "timing, "+device, len(o.Seeds)*len(size.edges), func(i int) error {
+	return t, one.Each(ctx, "timing, "+device, len(o.Seeds)*len(size.edges), func(i int) error {
 		k := i % len(size.edges)
 		return list[0].Run(bench.Options{Edges: size.edges[k : k+1], Device: device, Time: size.time}, func(x bench.Result) {
 			t.step[k] = append(t.step[k], x.StepSeconds)
@@ -124,12 +127,12 @@ func slopes(edges []int, seconds [][]float64) stats.Scores {
 	return stats.Scores{out}
 }
 
-func fig1Rows(r *suite.Report, t *timed, size fig1Size) error {
+func fig1Rows(r *suite.Report, t *timed, size fig1Size) {
 	for _, q := range []struct {
 		name, note string
 		seconds    [][]float64
 		paper      float64
-		slope      *suite.Estimate
+		slope      *table.Estimate
 	}{
 		{"a training step", "the paper: under 1 s an epoch, on a GPU", t.step, paperEpoch, &t.slopeStep},
 		{"an inference", "the paper: under 50 ms, on a GPU", t.infer, paperInference, &t.slopeInfer},
@@ -145,11 +148,11 @@ func fig1Rows(r *suite.Report, t *timed, size fig1Size) error {
 			s := slopes(size.edges, q.seconds)
 			*q.slope = r.Estimate(s)
 			r.Measured(suite.Row{
-				Figure: "1, " + t.device, Quantity: fmt.Sprintf("slope of log seconds over log edges, %s", q.name), Unit: "1", Paper: new(1.0), Note: "the paper: near-linear",
+				Figure: "1, " + t.device, Quantity: fmt.Sprintf("slope of log seconds over log edges, %s", q.name), Unit: "1",
+				Paper: new(1.0), Note: "the paper: near-linear",
 			}, s)
 		}
 	}
-	return nil
 }
 
 // power writes a power of ten as one.
@@ -168,10 +171,13 @@ func power(n int) string {
 // fig1Figure draws both over edges, log-log, beside lines of slope 1.
 func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 	f := suite.Figure{
-		Name:    "fig1-seconds",
-		Caption: "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the number of edges. Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at 10⁶ edges on its GPU.",
-		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: []suite.Column{{Name: "device"}, {Name: "edges"}, {Name: "training step", Unit: "s"}, {Name: "inference", Unit: "s"}},
+		Name: "fig1-seconds",
+		Caption: "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the number of edges. " +
+			"Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at 10⁶ edges on its GPU.",
+		Chart: &chart.Figure{Columns: 2, Width: half, Height: height},
+		Columns: []table.Column{
+			{Name: "device"}, {Name: "edges"}, {Name: "training step", Unit: "s"}, {Name: "inference", Unit: "s"},
+		},
 	}
 	step, infer := chart.NewPanel("training step", "edges", "seconds"), chart.NewPanel("inference", "edges", "seconds")
 	var x []float64
@@ -184,7 +190,7 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 	}
 	for i, t := range all {
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: t.device, Style: chart.Styles(i), Line: true, Band: true})
-		bands := [2][]suite.Estimate{}
+		bands := [2][]table.Estimate{}
 		for k := range x {
 			bands[0] = append(bands[0], r.Estimate(stats.Scores{t.step[k]}))
 			bands[1] = append(bands[1], r.Estimate(stats.Scores{t.infer[k]}))
@@ -197,7 +203,7 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 				proportional[k] = last * x[k] / x[len(x)-1]
 			}
 			p.Line(chart.Bound(), x, proportional, false)
-			draw(p, chart.Styles(i), x, bands[n])
+			suite.Line(p, chart.Styles(i), x, bands[n])
 		}
 	}
 	f.Chart.Key = append(f.Chart.Key,
@@ -209,61 +215,78 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 	r.Figure(f)
 }
 
-func fig1Claims(r *suite.Report, all []*timed, size fig1Size) {
-	at := -1
-	for k, e := range size.edges {
-		if e == paperEdges {
-			at = k
-		}
-	}
-	last := all[len(all)-1] // the GPU, where there is one
-	for _, c := range []struct {
-		claim   string
-		seconds [][]float64
-		bound   float64
-	}{
-		{"training time stays under 1 s an epoch at a million edges on a GPU", last.step, paperEpoch},
-		{"decisions at a million edges take under 50 ms on a GPU", last.infer, paperInference},
-	} {
-		out := suite.Claim{Claim: c.claim, Found: "a million edges were not measured", Verdict: suite.Unknown}
-		if at >= 0 {
-			e := r.Estimate(stats.Scores{c.seconds[at]})
-			out.Found = fmt.Sprintf("%s s on %s (%s)", e, last.device, last.where)
-			switch {
-			case e.Hi < c.bound:
-				out.Verdict = suite.Holds
-			case e.Lo >= c.bound && last.device != "cpu":
-				out.Verdict = suite.Fails
-			}
-			if last.device == "cpu" {
-				out.Found += ", without a GPU"
-			}
-		}
-		r.Claim(out)
+// fig1Evidence is what the claims about Fig. 1 are measured from.
+type fig1Evidence struct {
+	r    *suite.Report
+	all  []*timed // the GPU last, where there is one
+	size fig1Size
+}
+
+type fig1Part = suite.Part[*fig1Evidence]
+
+// fig1Claims are the paper's about Fig. 1, one for each device about the growth.
+func fig1Claims(all []*timed) []suite.Statement[*fig1Evidence] {
+	out := []suite.Statement[*fig1Evidence]{
+		{Claim: "training time stays under 1 s an epoch at a million edges on a GPU", Parts: []fig1Part{
+			{Rule: suite.Under(paperEpoch), Measure: atMillion(func(t *timed) [][]float64 { return t.step })},
+		}},
+		{Claim: "decisions at a million edges take under 50 ms on a GPU", Parts: []fig1Part{
+			{Rule: suite.Under(paperInference), Measure: atMillion(func(t *timed) [][]float64 { return t.infer })},
+		}},
 	}
 	for _, t := range all {
-		out := suite.Claim{Claim: "time grows nearly in proportion to the edges (" + t.device + ")", Verdict: suite.Holds}
-		for _, s := range []suite.Estimate{t.slopeStep, t.slopeInfer} {
-			if s.Lo > 1+linear || s.Hi < 1-linear {
-				out.Verdict = both(out.Verdict, suite.Fails)
-			} else if s.Hi > 1+linear || s.Lo < 1-linear {
-				out.Verdict = both(out.Verdict, suite.Unknown)
+		out = append(out, suite.Statement[*fig1Evidence]{
+			Claim: "time grows nearly in proportion to the edges (" + t.device + ")",
+			Parts: []fig1Part{{Rule: suite.Inside(1-linear, 1+linear), Measure: growth(t)}},
+		})
+	}
+	return append(out, suite.Statement[*fig1Evidence]{
+		Claim: "for the largest graphs a GPU is more than ten times as fast as a CPU",
+		Parts: []fig1Part{{Rule: suite.Over(paperGPU), Measure: gpuGain}}, None: "no GPU is measured",
+	})
+}
+
+// atMillion is the time at a million edges, on the GPU where there is one. A CPU that is slower refutes nothing.
+func atMillion(of func(t *timed) [][]float64) func(*fig1Evidence, suite.Rule) []suite.Finding {
+	return func(e *fig1Evidence, rule suite.Rule) []suite.Finding {
+		at := slices.Index(e.size.edges, paperEdges)
+		if at < 0 {
+			return []suite.Finding{{Text: "a million edges were not measured", Verdict: suite.Unknown}}
+		}
+		last := e.all[len(e.all)-1]
+		x := e.r.Estimate(stats.Scores{of(last)[at]})
+		out := suite.Finding{Text: fmt.Sprintf("%s s on %s (%s)", x, last.device, last.where), Verdict: rule(x)}
+		if last.device == "cpu" {
+			out.Text += ", without a GPU"
+			if out.Verdict == suite.Fails {
+				out.Verdict = suite.Unknown
 			}
 		}
-		out.Found = fmt.Sprintf("slopes of %s (a training step) and %s (an inference) from %s to %s edges; near is within %.1f of 1", t.slopeStep, t.slopeInfer, power(size.edges[0]), power(size.edges[len(size.edges)-1]), linear)
-		r.Claim(out)
+		return []suite.Finding{out}
 	}
-	out := suite.Claim{Claim: "for the largest graphs a GPU is more than ten times as fast as a CPU", Found: "no GPU is measured", Verdict: suite.Unknown}
-	if len(all) > 1 {
-		k := len(size.edges) - 1
-		a, b := r.Estimate(stats.Scores{all[0].step[k]}), r.Estimate(stats.Scores{all[1].step[k]})
-		out.Found = fmt.Sprintf("a training step at %s edges takes %s s on the CPU and %s s on the GPU", power(size.edges[k]), a, b)
-		switch {
-		case a.Lo > paperGPU*b.Hi:
-			out.Verdict = suite.Holds
-		case a.Hi < paperGPU*b.Lo:
-			out.Verdict = suite.Fails
-		}
+}
+
+// growth is the slopes of a device's times.
+func growth(t *timed) func(*fig1Evidence, suite.Rule) []suite.Finding {
+	return func(e *fig1Evidence, rule suite.Rule) []suite.Finding {
+		edges := e.size.edges
+		return []suite.Finding{{
+			Text: fmt.Sprintf("slopes of %s (a training step) and %s (an inference) from %s to %s edges; near is within %.1f of 1",
+				t.slopeStep, t.slopeInfer, power(edges[0]), power(edges[len(edges)-1]), linear),
+			Verdict: suite.All(rule(t.slopeStep), rule(t.slopeInfer)),
+		}}
 	}
-	r.Claim(out)
+}
+
+// gpuGain is how many times as fast the GPU is at the largest graph.
+func gpuGain(e *fig1Evidence, rule suite.Rule) []suite.Finding {
+	if len(e.all) < 2 {
+		return nil
+	}
+	k := len(e.size.edges) - 1
+	cpu, gpu := e.r.Estimate(stats.Scores{e.all[0].step[k]}), e.r.Estimate(stats.Scores{e.all[1].step[k]})
+	return []suite.Finding{{
+		Text:    fmt.Sprintf("a training step at %s edges takes %s s on the CPU and %s s on the GPU", power(e.size.edges[k]), cpu, gpu),
+		Verdict: rule(table.Estimate{At: cpu.At / gpu.At, Low: cpu.Low / gpu.High, High: cpu.High / gpu.Low}),
+	}}
 }

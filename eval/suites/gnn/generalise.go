@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -46,8 +47,11 @@ type generalSize struct {
 
 func runGeneralise(ctx context.Context, o suite.Options, r *suite.Report) error {
 	size := generalSize{
-		kinds:   []string{placement.Poisson, placement.Bursty, placement.Periodic, placement.Mixed, placement.Azure, placement.TPCH},
-		systems: []uint64{2, 3, 4}, loads: []float64{0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9, 2.2, 2.5}, load: 0.7, data: o.Data,
+		kinds: []string{
+			placement.Poisson, placement.Bursty, placement.Periodic, placement.Mixed, placement.Azure, placement.TPCH,
+		},
+		systems: []uint64{2, 3, 4}, loads: []float64{0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9, 2.2, 2.5},
+		load: 0.7, data: o.Data,
 	}
 	if o.Quick {
 		size.systems, size.loads = []uint64{2}, []float64{0.1, 0.7, 1.3, 1.9, 2.5}
@@ -85,7 +89,7 @@ func places(r *suite.Report, size generalSize) ([]*place, error) {
 	if size.gnn != nil {
 		own := size.gnn.serverless()
 		if own == nil {
-			return nil, fmt.Errorf("%s was trained in %s, want %s", size.gnn.source, size.gnn.x.Env.Name, placement.ID)
+			return nil, fmt.Errorf("%s was trained in %s, want %s", size.gnn.source, size.gnn.Experiment.Env.Name, placement.ID)
 		}
 		trainedOn[0] = own.Workload
 		base.config.Workload, base.config.System = own.Workload, own.System
@@ -131,7 +135,7 @@ func places(r *suite.Report, size generalSize) ([]*place, error) {
 	}
 	if size.gnn != nil {
 		r.Note("%s was trained on %s arrivals of system %d at loads from %.0f to %.0f %%, for %d steps; %d of the loads here lie outside",
-			size.gnn.source, base.config.Workload, base.config.System, 100*lo, 100*hi, size.gnn.steps, outside)
+			size.gnn.source, base.config.Workload, base.config.System, 100*lo, 100*hi, size.gnn.Steps(), outside)
 	}
 	return out, nil
 }
@@ -163,10 +167,9 @@ func generalise(ctx context.Context, o *suite.Options, r *suite.Report, size gen
 	if err := play(ctx, o, "settings", 1, fields...); err != nil {
 		return err
 	}
-	if err := reportPlaces(r, all); err != nil {
-		return err
-	}
-	return move.report(r)
+	reportPlaces(r, all)
+	move.report(r)
+	return nil
 }
 
 // against is the policy's slowdown in a setting over others'.
@@ -178,90 +181,147 @@ type against struct {
 }
 
 // bestRule is the place of the rule with the least slowdown.
-func bestRule(r *suite.Report, f *field) (int, error) {
+func bestRule(f *field) int {
 	best, least := -1, 0.0
 	for i := range f.players {
 		if f.players[i].Kind == catalog.Learned {
 			continue
 		}
-		v, err := f.values(i, "slowdown", 1)
-		if err != nil {
-			return 0, err
-		}
-		if e := r.Estimate(stats.Scores{v}).At; best < 0 || e < least {
+		if e := f.estimate(i, "slowdown").At; best < 0 || e < least {
 			best, least = i, e
 		}
 	}
-	return best, nil
+	return best
 }
 
-func (p *place) against(r *suite.Report, i int) (a against, err error) {
-	if a.own, err = p.values(i, "slowdown", 1); err != nil {
-		return a, err
+func (p *place) against(i int) against {
+	over := func(x, y float64) float64 { return x / y }
+	best := bestRule(p.field)
+	return against{
+		own: p.values(i, "slowdown"), best: p.players[best].Name,
+		rel: p.slowdowns(i, best, over)[0], sjf: p.slowdowns(i, p.find(sjfName), over)[0],
 	}
-	b, err := bestRule(r, p.field)
-	if err != nil {
-		return a, err
-	}
-	a.best = p.players[b].Name
-	best, err := p.values(b, "slowdown", 1)
-	if err != nil {
-		return a, err
-	}
-	sjf, err := p.values(p.find(sjfName), "slowdown", 1)
-	if err != nil {
-		return a, err
-	}
-	for j, x := range a.own {
-		a.rel, a.sjf = append(a.rel, x/best[j]), append(a.sjf, x/sjf[j])
-	}
-	return a, nil
 }
 
 // reportPlaces is the table of all settings, the figure and the claim.
-func reportPlaces(r *suite.Report, all []*place) error {
-	t := suite.Table{
+func reportPlaces(r *suite.Report, all []*place) {
+	t := table.Table{
 		Name: "settings", Title: "Slowdown in every setting",
-		Note:    "Interquartile means over the same workload seeds. The rules called “spread” give amounts by how many wait.",
-		Columns: []suite.Column{{Name: "kind"}, {Name: "setting"}, {Name: "trained there"}, {Name: "policy"}, {Name: "slowdown"}, {Name: "violations"}, {Name: "cold share"}, {Name: "cost" + perRequest, Unit: "USD"}},
+		Note: "Interquartile means over the same workload seeds. The rules called “spread” give amounts by how many wait.",
+		Columns: []table.Column{
+			{Name: "kind"}, {Name: "setting"}, {Name: "trained there"}, {Name: "policy"}, {Name: "slowdown"}, {Name: "violations"},
+			{Name: "cold share"}, {Name: "cost" + perRequest, Unit: "USD"},
+		},
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, p := range all {
 		for i := range p.players {
 			row := []any{p.kind, p.name, yes[p.known && len(learned(p.field)) > 0], p.players[i].Name}
 			for _, q := range []string{"slowdown", "violations", "cold share", "cost" + perRequest} {
-				v, err := p.values(i, q, 1)
-				if err != nil {
-					return err
-				}
-				row = append(row, r.Estimate(stats.Scores{v}))
+				row = append(row, p.estimate(i, q))
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
 	r.Table(t)
-	if len(learned(all[0].field)) == 0 {
-		r.Claim(suite.Claim{Claim: claimLoss, Found: nobody, Verdict: suite.Unknown})
-		return rulesFigure(r, all)
+	var lost []loss
+	if len(learned(all[0].field)) > 0 {
+		lost = losses(r, all)
+	} else {
+		rulesFigure(r, all)
 	}
-	return losses(r, all)
+	suite.Judge(r, lost, lossClaims)
+	if lost != nil {
+		r.Note("the best rule of a setting is chosen by the same episodes: that favours the rule a little")
+	}
 }
 
-const claimLoss = "performance stays within 15 % of the training scenario on workloads that differ in functions, arrivals and demands"
+// lossClaims are about other workloads and systems, not about loads: at a higher load everybody is slower. The two readings
+// are the slowdown over the best rule's, and the slowdown itself.
+var lossClaims = []suite.Statement[[]loss]{{
+	Claim: "performance stays within 15 % of the training scenario on workloads that differ in functions, arrivals and demands",
+	Parts: []suite.Part[[]loss]{
+		{Rule: suite.Under(paperLoss), Measure: lostRatios, Lead: "what its slowdown over the best rule's loses: "},
+		{Measure: aheadOf, Lead: ". Ahead of the best rule in: "},
+		{Rule: suite.Under(paperLoss), Measure: lostSlowdowns, Lead: ". Read as the slowdown itself, whatever rules come to there, it "},
+	},
+	None: nobody,
+}}
 
-// losses are what the policy loses from where it was trained to the other settings, in two readings.
-func losses(r *suite.Report, all []*place) error {
-	home, err := all[0].against(r, learned(all[0].field)[0])
-	if err != nil {
-		return err
+// loss is what the policy loses in a setting from where it was trained, in %: of its slowdown over the best rule's, and of the
+// slowdown itself.
+type loss struct {
+	*place
+	over            table.Estimate // its slowdown over the best rule's
+	ratio, slowdown table.Estimate
+	counts          bool // it is a setting that the claim is about
+}
+
+func lostRatios(all []loss, rule suite.Rule) (out []suite.Finding) {
+	for _, l := range all {
+		if l.counts {
+			text := fmt.Sprintf("%s %s %% (slowdown itself %s %%)", l.place.name, l.ratio, l.slowdown)
+			out = append(out, suite.Finding{Text: text, Verdict: rule(l.ratio)})
+		}
 	}
+	return out
+}
+
+// lostSlowdowns is the other reading, told where it comes to something else.
+func lostSlowdowns(all []loss, rule suite.Rule) (out []suite.Finding) {
+	first, second := suite.Holds, suite.Holds
+	for _, l := range all {
+		if l.counts {
+			word := rule(l.slowdown)
+			first, second = suite.All(first, rule(l.ratio)), suite.All(second, word)
+			out = append(out, suite.Finding{Verdict: word, Reading: "slowdown"})
+		}
+	}
+	if first != second {
+		out = append(out, suite.Finding{Text: second})
+	}
+	return out
+}
+
+func aheadOf(all []loss, _ suite.Rule) []suite.Finding {
+	var ahead, behind []string
+	for _, l := range all {
+		switch {
+		case l.over.High < 1:
+			ahead = append(ahead, l.place.name)
+		case l.over.Low > 1:
+			behind = append(behind, l.place.name)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return []suite.Finding{{Text: orNone(ahead) + "; behind in: " + orNone(behind)}}
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// losses compares the policy with the rules in every setting, with what it was where it was trained.
+func losses(r *suite.Report, all []*place) (out []loss) {
+	home := all[0].against(learned(all[0].field)[0])
 	f := suite.Figure{
-		Name:    "generalise",
-		Caption: "The policy over graphs in settings that it was not trained in (the first line, and loads marked *, are those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % intervals.",
-		Chart:   &chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
-		Columns: []suite.Column{{Name: "kind"}, {Name: "setting"}, {Name: "best rule"}, {Name: "over the best rule's"}, {Name: "over SJF's"}, {Name: "loss of the ratio", Unit: "%"}, {Name: "loss of the slowdown", Unit: "%"}},
+		Name: "generalise",
+		Caption: "The policy over graphs in settings that it was not trained in (the first line, and loads marked *, " +
+			"are those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % intervals.",
+		Chart: &chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
+		Columns: []table.Column{
+			{Name: "kind"}, {Name: "setting"}, {Name: "best rule"}, {Name: "over the best rule's"}, {Name: "over SJF's"},
+			{Name: "loss of the ratio", Unit: "%"}, {Name: "loss of the slowdown", Unit: "%"},
+		},
 	}
-	panels := []*chart.Panel{chart.NewPanel("", "slowdown over the best rule's", ""), chart.NewPanel("", "slowdown over SJF's", "")}
+	panels := []*chart.Panel{
+		chart.NewPanel("", "slowdown over the best rule's", ""), chart.NewPanel("", "slowdown over SJF's", ""),
+	}
 	var names []string
 	for _, p := range all {
 		name := p.name
@@ -276,81 +336,45 @@ func losses(r *suite.Report, all []*place) error {
 		panel.Rule(1)
 		panel.TicksX(5)
 	}
-	out := suite.Claim{Claim: claimLoss, Verdict: suite.Holds}
-	raw := suite.Holds
-	var found, ahead, behind []string
 	for line, p := range all {
 		l := learned(p.field)
 		if len(l) == 0 {
+			none := table.None()
 			f.Rows = append(f.Rows, []any{p.kind, p.name, "", none, none, none, none})
 			continue
 		}
-		a, err := p.against(r, l[0])
-		if err != nil {
-			return err
+		a := p.against(l[0])
+		sjf := r.Estimate(stats.Scores{a.sjf})
+		lost := loss{
+			place: p, over: r.Estimate(stats.Scores{a.rel}), counts: !p.known && p.kind != "load",
+			ratio: r.Estimate(change(a.rel, home.rel)), slowdown: r.Estimate(change(a.own, home.own)),
 		}
-		rel, sjf := r.Estimate(stats.Scores{a.rel}), r.Estimate(stats.Scores{a.sjf})
-		panels[0].Interval(chart.Styles(0), line, chart.Range{At: rel.At, Low: rel.Lo, High: rel.Hi})
-		panels[1].Interval(chart.Styles(1), line, chart.Range{At: sjf.At, Low: sjf.Lo, High: sjf.Hi})
-		lost, slower := r.Estimate(change(a.rel, home.rel)), r.Estimate(change(a.own, home.own))
-		f.Rows = append(f.Rows, []any{p.kind, p.name, a.best, rel, sjf, lost, slower})
-		row := suite.Row{Figure: "4.3, " + p.kind, Unit: "1"}
-		row.Quantity = fmt.Sprintf("slowdown over that of %s, the best rule, %s", a.best, p.name)
-		r.Measured(row, stats.Scores{a.rel})
-		switch {
-		case rel.Hi < 1:
-			ahead = append(ahead, p.name)
-		case rel.Lo > 1:
-			behind = append(behind, p.name)
-		}
-		// The claim is of other workloads and systems, not of loads: a higher load is slower under anybody.
-		if p.known || p.kind == "load" {
-			continue
-		}
-		r.Measured(suite.Row{Figure: "4.3, " + p.kind, Quantity: "loss against the best rule, " + p.name, Unit: "%", Paper: new(paperLoss), Note: "the paper: at most"}, change(a.rel, home.rel))
-		out.Verdict, raw = both(out.Verdict, within(lost)), both(raw, within(slower))
-		found = append(found, fmt.Sprintf("%s %s %% (slowdown itself %s %%)", p.name, lost, slower))
-		if _, err := p.compare(r, l[0], quantities[0], anybody); err != nil {
-			return err
+		out = append(out, lost)
+		panels[0].Interval(chart.Styles(0), line, chart.Range(lost.over))
+		panels[1].Interval(chart.Styles(1), line, chart.Range(sjf))
+		f.Rows = append(f.Rows, []any{p.kind, p.name, a.best, lost.over, sjf, lost.ratio, lost.slowdown})
+		where := "4.3, " + p.kind
+		quantity := fmt.Sprintf("slowdown over that of %s, the best rule, %s", a.best, p.name)
+		r.Measured(suite.Row{Figure: where, Quantity: quantity, Unit: "1"}, stats.Scores{a.rel})
+		if lost.counts {
+			r.Measured(suite.Row{
+				Figure: where, Quantity: "loss against the best rule, " + p.name, Unit: "%", Paper: new(paperLoss), Note: "the paper: at most",
+			}, change(a.rel, home.rel))
+			p.compare(l[0], quantities[0], anybody)
 		}
 	}
 	f.Chart.Panels = panels
 	r.Figure(f)
-	out.Found = "what its slowdown over the best rule's loses: " + strings.Join(found, "; ") + ". Ahead of the best rule in: " + orNone(ahead) + "; behind in: " + orNone(behind)
-	if raw != out.Verdict {
-		out.Found += fmt.Sprintf(". Read as the slowdown itself, whatever rules come to there, it %s", raw)
-		out.Verdict = suite.Depends
-	}
-	r.Claim(out)
-	r.Note("the best rule of a setting is chosen by the same episodes: that favours the rule a little")
-	return nil
-}
-
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
-}
-
-// within says whether a loss is at most the paper's.
-func within(e suite.Estimate) string {
-	switch {
-	case e.Hi <= paperLoss:
-		return suite.Holds
-	case e.Lo > paperLoss:
-		return suite.Fails
-	}
-	return suite.Unknown
+	return out
 }
 
 // rulesFigure shows the rules in all settings where no trained policy plays.
-func rulesFigure(r *suite.Report, all []*place) error {
+func rulesFigure(r *suite.Report, all []*place) {
 	players := all[0].players
 	f := suite.Figure{
 		Name: "generalise", Caption: "The rules in every setting; no trained policy plays. 95 % intervals.",
 		Chart:   &chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))},
-		Columns: []suite.Column{{Name: "kind"}, {Name: "setting"}, {Name: "policy"}, {Name: "slowdown"}},
+		Columns: []table.Column{{Name: "kind"}, {Name: "setting"}, {Name: "policy"}, {Name: "slowdown"}},
 	}
 	var names []string
 	for _, p := range all {
@@ -363,14 +387,10 @@ func rulesFigure(r *suite.Report, all []*place) error {
 		panel.Names(names, i%f.Chart.Columns > 0)
 		panel.MarginX = 0.06
 		for line, p := range all {
-			v, err := p.values(i, "slowdown", 1)
-			if err != nil {
-				return err
-			}
-			e := r.Estimate(stats.Scores{v})
+			e := p.estimate(i, "slowdown")
 			f.Rows = append(f.Rows, []any{p.kind, p.name, players[i].Name, e})
-			lo, hi = min(lo, e.Lo), max(hi, e.Hi)
-			panel.Interval(chart.Styles(i), line, chart.Range{At: e.At, Low: e.Lo, High: e.Hi})
+			lo, hi = min(lo, e.Low), max(hi, e.High)
+			panel.Interval(chart.Styles(i), line, chart.Range(e))
 		}
 		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}
@@ -378,5 +398,4 @@ func rulesFigure(r *suite.Report, all []*place) error {
 		p.RangeX(lo, hi)
 	}
 	r.Figure(f)
-	return nil
 }

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -55,26 +55,21 @@ func onNodes(ctx context.Context, o *suite.Options, r *suite.Report, size nodesS
 	if size.dqn == nil {
 		r.Note("%s", missing(dqnName))
 	}
-	r.Note("the paper's serverless cluster is not published: the cluster of unlike nodes (docs/placement.md) is ours, and its rules choose nodes and know nominal amounts only, those called “spread” aside")
+	r.Note("the paper's serverless cluster is not published: the cluster of unlike nodes (docs/placement.md) is ours, " +
+		"and its rules choose nodes and know nominal amounts only, those called “spread” aside")
 	if err := play(ctx, o, "unlike nodes", 1, s.fields...); err != nil {
 		return err
 	}
-	if err := nodesTable(r, s); err != nil {
-		return err
-	}
-	if err := nodesRows(r, s); err != nil {
-		return err
-	}
-	verdicts, err := nodesVerdicts(r, s)
-	if err != nil {
-		return err
-	}
-	return nodesClaims(r, s, verdicts)
+	nodesFigure(r, s)
+	nodesRows(r, s)
+	gnn := zoo.Prefix + gnnName
+	suite.Judge(r, &nodesEvidence{s, gnn, s.fields[0].find(gnn), nodesVerdicts(s)}, nodesClaims)
+	return nil
 }
 
 // newField are the policies that fit in a world, and the rules. Why one does not is noted where say is set.
 func newField(r *suite.Report, name string, w *world, say bool, policies ...*trained) (*field, error) {
-	f := &field{name: name}
+	f := &field{r: r, name: name}
 	for _, t := range policies {
 		if t == nil {
 			continue
@@ -91,14 +86,16 @@ func newField(r *suite.Report, name string, w *world, say bool, policies ...*tra
 	return f, err
 }
 
-// nodesTable is every quantity at every load, and the figure.
-func nodesTable(r *suite.Report, s *sweep) error {
+// nodesFigure is every quantity at every load.
+func nodesFigure(r *suite.Report, s *sweep) {
 	players := s.fields[0].players
 	f := suite.Figure{
-		Name:    "nodes-loads",
-		Caption: "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. Slowdown on a logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held (what a larger amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
+		Name: "nodes-loads",
+		Caption: "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. " +
+			"Slowdown on a logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held " +
+			"(what a larger amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
 		Chart:   &chart.Figure{Columns: 3, Width: third, Height: height, Key: key(players)},
-		Columns: []suite.Column{{Name: "load", Unit: "%"}, {Name: "policy"}},
+		Columns: []table.Column{{Name: "load", Unit: "%"}, {Name: "policy"}},
 	}
 	cells := make([][]any, len(s.loads)*len(players))
 	for k := range s.loads {
@@ -107,7 +104,7 @@ func nodesTable(r *suite.Report, s *sweep) error {
 		}
 	}
 	for _, q := range quantities {
-		f.Columns = append(f.Columns, suite.Column{Name: q.Name, Unit: strings.TrimPrefix(q.Unit, "1")})
+		f.Columns = append(f.Columns, table.Column{Name: q.Name, Unit: strings.TrimPrefix(q.Unit, "1")})
 		label := q.Name
 		if q.Unit != "1" {
 			label += " (" + q.Unit + ")"
@@ -119,22 +116,17 @@ func nodesTable(r *suite.Report, s *sweep) error {
 			panel.RangeY(0, 0)
 		}
 		for i := range players {
-			var e []suite.Estimate
+			var e []table.Estimate
 			for k, g := range s.fields {
-				v, err := g.values(i, q.Name, 1)
-				if err != nil {
-					return err
-				}
-				e = append(e, r.Estimate(stats.Scores{v}))
+				e = append(e, g.estimate(i, q.Name))
 				cells[k*len(players)+i] = append(cells[k*len(players)+i], e[k])
 			}
-			draw(panel, chart.Styles(i), s.loads, e)
+			suite.Line(panel, chart.Styles(i), s.loads, e)
 		}
 		f.Chart.Panels = append(f.Chart.Panels, panel)
 	}
 	f.Rows = cells
 	r.Figure(f)
-	return nil
 }
 
 // effect is a difference that the paper states, of its policy from a rule.
@@ -180,76 +172,55 @@ func (e *effect) at(s *sweep) string {
 }
 
 // of is a player's values where the effect is measured.
-func (e *effect) of(s *sweep, i int) ([]float64, error) {
+func (e *effect) of(s *sweep, i int) []float64 {
 	if e.all {
 		return s.total(i, e.quantity)
 	}
-	return s.fields[s.nearest(70)].values(i, e.quantity, 1)
+	return s.fields[s.nearest(70)].values(i, e.quantity)
 }
 
 // measured is the effect of player i, in per cent of the rivals' mean, by workload seed.
-func (e *effect) measured(s *sweep, i int) (stats.Scores, error) {
-	a, err := e.of(s, i)
-	if err != nil {
-		return nil, err
-	}
+func (e *effect) measured(s *sweep, i int) stats.Scores {
+	a := e.of(s, i)
 	b := make([]float64, len(a))
 	for _, name := range e.rivals {
-		v, err := e.of(s, s.fields[0].find(name))
-		if err != nil {
-			return nil, err
-		}
-		for j := range b {
-			b[j] += v[j] / float64(len(e.rivals))
+		for j, x := range e.of(s, s.fields[0].find(name)) {
+			b[j] += x / float64(len(e.rivals))
 		}
 	}
-	return change(a, b), nil
+	return change(a, b)
 }
 
 // nodesRows are the paper's effects beside ours, the values of everybody at three loads, and what its effects imply of rules.
-func nodesRows(r *suite.Report, s *sweep) error {
-	for i := range s.fields[0].players {
+func nodesRows(r *suite.Report, s *sweep) {
+	for _, i := range learned(s.fields[0]) {
 		p := &s.fields[0].players[i]
-		if p.Kind != catalog.Learned {
-			continue
-		}
 		for k := range effects {
 			e := &effects[k]
-			v, err := e.measured(s, i)
-			if err != nil {
-				return err
-			}
 			row := suite.Row{
-				Figure: "4.2, " + e.at(s), Quantity: fmt.Sprintf("%s, %s against %s", e.quantity, p.Name, strings.Join(e.rivals, ", ")), Unit: "%", Paper: &e.percent,
+				Figure: "4.2, " + e.at(s), Unit: "%", Paper: &e.percent,
+				Quantity: fmt.Sprintf("%s, %s against %s", e.quantity, p.Name, strings.Join(e.rivals, ", ")),
 			}
 			if p.Name != zoo.Prefix+gnnName {
 				row.Paper = nil // the paper's are its own policy's
 			}
-			r.Measured(row, v)
+			r.Measured(row, e.measured(s, i))
 		}
 	}
 	for _, load := range []float64{70, 130, 190} {
 		f := s.fields[s.nearest(load)]
 		for i := range f.players {
-			v, err := f.values(i, "slowdown", 1)
-			if err != nil {
-				return err
-			}
-			r.Measured(suite.Row{Figure: "4.2, unlike nodes", Quantity: fmt.Sprintf("slowdown at load %.0f %%, %s", s.loads[s.nearest(load)], f.players[i].Name), Unit: "1"}, stats.Scores{v})
+			quantity := fmt.Sprintf("slowdown at load %.0f %%, %s", s.loads[s.nearest(load)], f.players[i].Name)
+			r.Measured(suite.Row{Figure: "4.2, unlike nodes", Quantity: quantity, Unit: "1"}, stats.Scores{f.values(i, "slowdown")})
 		}
 	}
 	f := s.fields[s.nearest(70)]
 	for _, x := range implied {
-		v, err := ratio(f, x.rule, tetrisName)
-		if err != nil {
-			return err
-		}
 		r.Measured(suite.Row{
 			Figure: "4.2, " + f.name, Quantity: fmt.Sprintf("slowdown of %s over that of Tetris", x.rule), Unit: "1", Paper: new(x.times),
 			Note: "the paper's is what its reductions of 35, 28, 24 and 18 % imply",
-		}, v)
+		}, ratio(f, x.rule, tetrisName))
 	}
-	return nil
 }
 
 // implied are rules' slowdowns over Tetris' that the four reductions imply: (1 − 0.18)/(1 − 0.35) and so on.
@@ -259,27 +230,23 @@ var implied = []struct {
 }{{fcfsName, 0.82 / 0.65}, {sjfName, 0.82 / 0.72}, {packerName, 0.82 / 0.76}}
 
 // ratio is one rule's slowdown over another's, by workload seed.
-func ratio(f *field, a, b string) (stats.Scores, error) {
+func ratio(f *field, a, b string) stats.Scores {
 	return f.slowdowns(f.find(a), f.find(b), func(x, y float64) float64 { return x / y })
 }
 
-// nodesVerdicts compares the trained policies with the rules, or Tetris where there is none: slowdown at every load, all else at three.
-func nodesVerdicts(r *suite.Report, s *sweep) ([]suite.Comparison, error) {
+// nodesVerdicts compares the trained policies with the rules, or Tetris where there is none: slowdown at every load, all else
+// at three.
+func nodesVerdicts(s *sweep) []suite.Comparison {
 	var out []suite.Comparison
 	three := []int{s.nearest(70), s.nearest(130), s.nearest(190)}
 	for k, f := range s.fields {
 		for _, a := range foremost(f, tetrisName) {
 			for n, q := range quantities {
-				if n > 0 && !slices.Contains(three, k) {
-					continue
+				if n == 0 || slices.Contains(three, k) {
+					out = append(out, f.compare(a, q, anybody)...)
 				}
-				v, err := f.compare(r, a, q, anybody)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, v...)
 			}
 		}
 	}
-	return out, nil
+	return out
 }

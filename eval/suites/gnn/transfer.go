@@ -2,22 +2,20 @@ package gnn
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 )
-
-// none is an estimate of nothing.
-var none = suite.Estimate{At: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 
 // transfer is a policy trained from scratch where the other was only trained further, both played there.
 type transfer struct {
 	size generalSize
 	*field
+	budget    float64         // steps of the further training, in % of those from scratch
+	moved     table.Estimate  // performance after the further training
+	untouched *table.Estimate // and before it; nil where that policy does not play
 }
-
-const claimTransfer = "a policy fine-tuned for 20 % of the training iterations reaches 92 % of the performance of one trained from scratch"
 
 // newTransfer sets up the target of the transfer, as the policy trained from scratch knows it.
 func newTransfer(r *suite.Report, size generalSize) (*transfer, error) {
@@ -27,7 +25,7 @@ func newTransfer(r *suite.Report, size generalSize) (*transfer, error) {
 	}
 	own := size.scratch.serverless()
 	if own == nil {
-		return nil, fmt.Errorf("%s was trained in %s", size.scratch.source, size.scratch.x.Env.Name)
+		return nil, fmt.Errorf("%s was trained in %s", size.scratch.source, size.scratch.Experiment.Env.Name)
 	}
 	w := newWorld()
 	w.config.Workload, w.config.System, w.config.Load, w.config.TPCH = own.Workload, own.System, size.load, own.TPCH
@@ -55,68 +53,68 @@ func (t *transfer) fields() []*field {
 	return []*field{t.field}
 }
 
-// report holds transfer against the paper's 92 %. Performance is one over slowdown.
-func (t *transfer) report(r *suite.Report) error {
-	out := suite.Claim{Claim: claimTransfer, Found: "no pair of policies, trained from scratch and further trained, plays", Verdict: suite.Unknown}
+// report shows the policies where they were moved to, and holds the transfer against the paper's 92 %.
+func (t *transfer) report(r *suite.Report) {
 	if t.field == nil {
-		r.Claim(out)
-		return nil
-	}
-	scratch, err := t.values(t.find(t.size.scratch.source), "slowdown", 1)
-	if err != nil {
-		return err
-	}
-	performance := func(name string) (stats.Scores, error) {
-		v, err := t.values(t.find(name), "slowdown", 1)
-		if err != nil {
-			return nil, err
-		}
-		p := make([]float64, len(v))
-		for j := range v {
-			p[j] = 100 * scratch[j] / v[j]
-		}
-		return stats.Scores{p}, nil
-	}
-	moved, err := performance(t.size.transfer.source)
-	if err != nil {
-		return err
+		suite.Judge(r, t, transferClaims)
+		return
 	}
 	// Of whole runs: each policy is the best checkpoint of its own.
-	budget := 100 * float64(t.size.transfer.x.Train.Steps) / float64(t.size.scratch.x.Train.Steps)
+	t.budget = 100 * float64(t.size.transfer.Experiment.Train.Steps) / float64(t.size.scratch.Experiment.Train.Steps)
+	moved := t.performance(t.size.transfer.source)
 	r.Measured(suite.Row{
-		Figure: "4.3, transfer", Quantity: "performance of the policy further trained, of the one from scratch", Unit: "%", Paper: new(paperTransfer),
-		Note: fmt.Sprintf("one over slowdown; after %.0f %% of the steps, the paper: %g %%", budget, paperBudget),
+		Figure: "4.3, transfer", Quantity: "performance of the policy further trained, of the one from scratch", Unit: "%",
+		Paper: new(paperTransfer),
+		Note:  fmt.Sprintf("one over slowdown; after %.0f %% of the steps, the paper: %g %%", t.budget, paperBudget),
 	}, moved)
-	e := r.Estimate(moved)
-	out.Verdict = suite.Unknown
-	switch {
-	case budget > 1.1*paperBudget: // more than the claim allows: it shows nothing
-	case e.Lo >= paperTransfer:
-		out.Verdict = suite.Holds
-	case e.Hi < paperTransfer:
-		out.Verdict = suite.Fails
-	}
-	out.Found = fmt.Sprintf("%s %% after %.0f %% of the steps", e, budget)
+	t.moved = r.Estimate(moved)
 	if t.size.gnn != nil && t.find(t.size.gnn.source) >= 0 {
-		untouched, err := performance(t.size.gnn.source)
-		if err != nil {
-			return err
-		}
-		r.Measured(suite.Row{Figure: "4.3, transfer", Quantity: "performance of the policy without further training, of the one from scratch", Unit: "%"}, untouched)
-		out.Found += fmt.Sprintf("; without any further training %s %%", r.Estimate(untouched))
+		untouched := t.performance(t.size.gnn.source)
+		r.Measured(suite.Row{
+			Figure: "4.3, transfer", Unit: "%",
+			Quantity: "performance of the policy without further training, of the one from scratch",
+		}, untouched)
+		t.untouched = new(r.Estimate(untouched))
 	}
-	r.Claim(out)
-	if _, err := t.compare(r, t.find(t.size.transfer.source), quantities[0], anybody); err != nil {
-		return err
+	suite.Judge(r, t, transferClaims)
+	t.compare(t.find(t.size.transfer.source), quantities[0], anybody)
+	tab := table.Table{
+		Name: "transfer", Title: "Slowdown where the policy was moved to",
+		Columns: []table.Column{{Name: "policy"}, {Name: "slowdown"}},
 	}
-	tab := suite.Table{Name: "transfer", Title: "Slowdown where the policy was moved to", Columns: []suite.Column{{Name: "policy"}, {Name: "slowdown"}}}
 	for i := range t.players {
-		v, err := t.values(i, "slowdown", 1)
-		if err != nil {
-			return err
-		}
-		tab.Rows = append(tab.Rows, []any{t.players[i].Name, r.Estimate(stats.Scores{v})})
+		tab.Rows = append(tab.Rows, []any{t.players[i].Name, t.estimate(i, "slowdown")})
 	}
 	r.Table(tab)
-	return nil
+}
+
+// performance is one over a policy's slowdown, in % of that of the policy trained from scratch.
+func (t *transfer) performance(name string) stats.Scores {
+	return t.slowdowns(t.find(t.size.scratch.source), t.find(name), func(scratch, own float64) float64 { return 100 * scratch / own })
+}
+
+var transferClaims = []suite.Statement[*transfer]{{
+	Claim: "a policy fine-tuned for 20 % of the training iterations reaches 92 % of the performance of one trained from scratch",
+	Parts: []suite.Part[*transfer]{
+		{Rule: suite.Over(paperTransfer), Measure: fineTuned},
+		{Measure: notTuned, Lead: "; without any further training "},
+	},
+}}
+
+func fineTuned(t *transfer, rule suite.Rule) []suite.Finding {
+	if t.field == nil {
+		return []suite.Finding{{Text: "no pair of policies, trained from scratch and further trained, plays", Verdict: suite.Unknown}}
+	}
+	out := suite.Finding{Text: fmt.Sprintf("%s %% after %.0f %% of the steps", t.moved, t.budget), Verdict: suite.Unknown}
+	if t.budget <= 1.1*paperBudget { // more than the claim allows shows nothing
+		out.Verdict = rule(t.moved)
+	}
+	return []suite.Finding{out}
+}
+
+func notTuned(t *transfer, _ suite.Rule) []suite.Finding {
+	if t.untouched == nil {
+		return nil
+	}
+	return []suite.Finding{{Text: t.untouched.String() + " %"}}
 }

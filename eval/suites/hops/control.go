@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
 // regime is one answer to what the rivals charge, and how they did against HOPS.
@@ -68,16 +69,17 @@ func best() policy {
 }
 
 // playControl plays everything but the first regimes, rivals at 1.0, which have been played.
-func playControl(ctx context.Context, o *suite.Options, main, first *match, zoo []*learned) (*control, error) {
+func playControl(ctx context.Context, o *suite.Options, r *suite.Report, main, first *match, zoo []*learned) (*control, error) {
 	c := &control{zoo: zoo}
+	with := func(w *world, policies []policy) *match { return &match{r: r, world: w, policies: policies} }
 	for k, own := range []*match{main, first} {
 		w := own.world
 		list := []*regime{{"rivals at 1.0", own, own}}
 		for _, p := range equal[:2-k] {
-			list = append(list, &regime{"rivals at " + priceText(p), &match{world: w, policies: c.static(w, p)}, own})
+			list = append(list, &regime{"rivals at " + priceText(p), with(w, c.static(w, p)), own})
 		}
-		list = append(list, &regime{"each with its own PBA", &match{world: w, policies: priced(w)}, own})
-		c.variants[k] = &match{world: w, policies: []policy{eager(w)}}
+		list = append(list, &regime{"each with its own PBA", with(w, priced(w)), own})
+		c.variants[k] = with(w, []policy{eager(w)})
 		if k == 0 {
 			c.paper = list
 			c.variants[k].policies = append(c.variants[k].policies, capped(w))
@@ -86,7 +88,7 @@ func playControl(ctx context.Context, o *suite.Options, main, first *match, zoo 
 			c.variants[k].policies = append(c.variants[k].policies, best())
 		}
 	}
-	c.sweep = levels(o, main.world, first.world)
+	c.sweep = levels(o, r, main.world, first.world)
 	all := slices.Clone(c.variants[:])
 	for _, r := range slices.Concat(c.paper[1:], c.outside[1:]) {
 		all = append(all, r.match)
@@ -110,12 +112,9 @@ func (c *control) playFinal(ctx context.Context, o *suite.Options) error {
 	var all []*match
 	for k, list := range []*[]*regime{&c.paper, &c.outside} {
 		own := (*list)[0].own
-		prices, err := own.ends()
-		if err != nil {
-			return err
-		}
+		prices := own.ends()
 		c.final[k] = prices
-		r := &regime{finalName, &match{world: own.world, policies: c.static(own.world, prices)}, own}
+		r := &regime{finalName, &match{r: own.r, world: own.world, policies: c.static(own.world, prices)}, own}
 		last := len(*list) - 1 // PBA comes after all static prices
 		*list = append((*list)[:last:last], r, (*list)[last])
 		all = append(all, r.match)
@@ -124,28 +123,24 @@ func (c *control) playFinal(ctx context.Context, o *suite.Options) error {
 }
 
 // ends are HOPS' prices in the last windows, the interquartile means over seeds to three decimals.
-func (m *match) ends() ([]float64, error) {
+func (m *match) ends() []float64 {
 	var out []float64
 	for tier := range m.world.config.Tiers {
-		s, err := m.final(0, fmt.Sprintf("price_%d", tier+1), 1)
-		if err != nil {
-			return nil, err
-		}
-		x := stats.IQM(s.Flat())
+		x := stats.IQM(m.final(0, fmt.Sprintf("price_%d", tier+1), 1).Flat())
 		out = append(out, float64(int(x*1000+0.5))/1000)
 	}
-	return out, nil
+	return out
 }
 
 // report writes the control's table, its figure and the sweep over price levels.
-func (c *control) report(r *suite.Report) error {
-	t := suite.Table{
+func (c *control) report(r *suite.Report) {
+	t := table.Table{
 		Name: "control", Title: "The same rivals at other prices",
-		Note: "HOPS' profit less the policy's under the same workload, mean (95 %), with Holm's correction over the policies of a regime. HOPS itself is the same in every regime of a profile: " +
-			"it learns its prices from 1/1/1 within each episode.",
-		Columns: []suite.Column{
-			{Name: "users"}, {Name: "regime"}, {Name: "policy"}, {Name: "profit", Unit: "money"}, {Name: "violations", Unit: "% of jobs"}, {Name: "charged switches"},
-			{Name: "all changes"}, {Name: "HOPS less it", Unit: "money"}, {Name: "HOPS is"},
+		Note: "HOPS' profit less the policy's under the same workload, mean (95 %), with Holm's correction over the policies of a regime. " +
+			"HOPS itself is the same in every regime of a profile: it learns its prices from 1/1/1 within each episode.",
+		Columns: []table.Column{
+			{Name: "users"}, {Name: "regime"}, {Name: "policy"}, {Name: "profit", Unit: "money"}, {Name: "violations", Unit: "% of jobs"},
+			{Name: "charged switches"}, {Name: "all changes"}, {Name: "HOPS less it", Unit: "money"}, {Name: "HOPS is"},
 		},
 	}
 	for k, list := range [][]*regime{c.paper, c.outside} {
@@ -153,59 +148,39 @@ func (c *control) report(r *suite.Report) error {
 		t.Note += fmt.Sprintf(" Where users %s its final prices, means of the last %d windows, are %s.", users, tail, priceText(c.final[k]))
 		for i, g := range list {
 			if g.verdicts == nil {
-				if err := g.judge(r, users+": "+g.name, metrics[:2], g.own); err != nil {
-					return err
-				}
+				g.judge(users+": "+g.name, metrics[:2], g.own)
 			}
-			if err := g.rows(r, &t, users, i == 0); err != nil {
-				return err
-			}
+			g.rows(&t, users, i == 0)
 		}
-		g, tuned := list[1], list[1].of(tunedName)
-		var err error
-		if c.schedulers[k], err = compare(r, users+": all at "+priceText(equal[0]), metrics[0], g.match, tuned, g.match); err != nil {
-			return err
-		}
+		g := list[1]
+		c.schedulers[k] = g.compare(users+": all at "+priceText(equal[0]), metrics[0], g.match, g.of(tunedName))
 		other := &regime{"other settings", c.variants[k], list[0].own}
-		if err := other.judge(r, users+": "+other.name, metrics[:1], other.own); err != nil {
-			return err
-		}
-		if err := other.rows(r, &t, users, false); err != nil {
-			return err
-		}
+		other.judge(users+": "+other.name, metrics[:1], other.own)
+		other.rows(&t, users, false)
 	}
 	r.Table(t)
-	if err := overWindows(r, "outside-profit-and-violations", "As Fig. 2 where users may stay away; rivals charge 1.0. Bands are 95 % intervals over seeds.", []*match{c.outside[0].match}, false); err != nil {
-		return err
-	}
-	if err := c.figure(r); err != nil {
-		return err
-	}
-	return sweepFigure(r, c)
+	overWindows(r, "outside-profit-and-violations",
+		"As Fig. 2 where users may stay away; rivals charge 1.0. Bands are 95 % intervals over seeds.", []*match{c.outside[0].match}, false)
+	c.figure(r)
+	sweepFigure(r, c)
 }
 
 // rows adds a regime's policies to the table; HOPS' own line comes with the first.
-func (g *regime) rows(r *suite.Report, t *suite.Table, users string, first bool) error {
+func (g *regime) rows(t *table.Table, users string, first bool) {
 	for i, p := range g.policies {
 		var cells []any
 		for _, q := range metrics {
-			s, err := g.scores(i, q.name, q.factor)
-			if err != nil {
-				return err
-			}
-			cells = append(cells, r.Estimate(s))
-		}
-		if first && i == 0 {
-			t.Rows = append(t.Rows, append([]any{users, "from 1/1/1 by PBA", p.name}, append(cells, "", "")...))
-			continue
+			cells = append(cells, g.estimate(i, q.name, q.factor))
 		}
 		k := i
 		if first {
+			if i == 0 {
+				t.Rows = append(t.Rows, append([]any{users, "from 1/1/1 by PBA", p.name}, append(cells, "", "")...))
+				continue
+			}
 			k-- // HOPS is not compared with itself
 		}
-		v := g.verdicts["profit"][k]
-		d := suite.Estimate{At: float64(v.Difference), Lo: float64(v.Lo), Hi: float64(v.Hi)}
-		t.Rows = append(t.Rows, append([]any{users, g.name, p.name}, append(cells, d, v.Verdict)...))
+		v := &g.verdicts["profit"][k]
+		t.Rows = append(t.Rows, append([]any{users, g.name, p.name}, append(cells, v.Interval(), v.Verdict)...))
 	}
-	return nil
 }

@@ -97,11 +97,11 @@ func TestNothingIsTuned(t *testing.T) {
 		t.Errorf("HOPS with the outside option is %+v", got)
 	}
 	for _, p := range append(rivals(at1()), hops(&g)) {
-		e, err := p.entry(&g)
+		contestant, err := p.contestant(&g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		env, err := e.NewEnv()
+		env, err := contestant.NewEnv()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,14 +159,11 @@ func TestZoo(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range m.policies {
-				whole, err := m.scores(i, "profit", 1)
+				whole, err := m.played.Scores(i, eval.Metric{Name: "profit"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				windows, err := m.series(i, "profit", 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				windows := m.series(i, "profit", 1)
 				if len(windows[0]) != 2 || math.Abs(windows[0][0]+windows[0][1]-whole[0][0]) > 1e-6*math.Abs(whole[0][0]) {
 					t.Errorf("%s on %s: windows %v, in all %v", m.policies[i].name, w.name, windows[0], whole[0][0])
 				}
@@ -179,17 +176,6 @@ func TestZoo(t *testing.T) {
 		other.VGPUs = 128
 		if l.fits(&other) == "" {
 			t.Errorf("%s fits 128 vGPUs", l.name)
-		}
-	}
-}
-
-func TestAnd(t *testing.T) {
-	for _, c := range []struct{ sofar, verdict, want string }{
-		{suite.Holds, eval.Better, suite.Holds}, {suite.Holds, eval.Undecided, suite.Unknown}, {suite.Unknown, eval.Better, suite.Unknown},
-		{suite.Unknown, eval.Worse, suite.Fails}, {suite.Fails, eval.Better, suite.Fails}, {suite.Holds, eval.Worse, suite.Fails},
-	} {
-		if got := and(c.sofar, c.verdict); got != c.want {
-			t.Errorf("%s and %s: %s, want %s", c.sofar, c.verdict, got, c.want)
 		}
 	}
 }

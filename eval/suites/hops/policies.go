@@ -10,7 +10,6 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/suite"
 )
 
 // policy is who plays: a scheduler and prices above it.
@@ -21,7 +20,7 @@ type policy struct {
 	baselines []int
 	// pba moves both after every window.
 	pba *spsa.Config
-	// learned sets both, or schedules, or nothing of it.
+	// learned is a trained policy that sets both, or schedules; nil for the others.
 	learned *learned
 }
 
@@ -51,8 +50,8 @@ func unit(c *pricing.Config) float64 {
 	return mean * float64(c.Slots) * c.Tiers[0].Demand
 }
 
-// rivals are the paper's at static prices; its ablation SPSS twice, with an equal split of 43 keep-alive vGPUs and with the one at which
-// the paper's HOPS ends.
+// rivals are the paper's at static prices; its ablation SPSS twice, with an equal split of 43 keep-alive vGPUs and with the
+// one at which the paper's HOPS ends.
 func rivals(prices []float64) []policy {
 	return []policy{
 		{name: spssName, scheduler: pricing.ARMSName, prices: prices, baselines: []int{14, 14, 15}},
@@ -78,11 +77,11 @@ func priced(w *world) []policy {
 	return out
 }
 
-// entry is a policy in a world, ready to play.
-func (p policy) entry(w *world) (suite.Entry, error) {
+// contestant is the policy in a world, ready to play.
+func (p policy) contestant(w *world) (eval.Contestant, error) {
 	c := w.config
 	if err := baselines.Terms(p.scheduler, &c); err != nil {
-		return suite.Entry{}, fmt.Errorf("%s: %w", p.name, err)
+		return eval.Contestant{}, fmt.Errorf("%s: %w", p.name, err)
 	}
 	if p.prices != nil {
 		c.Prices = p.prices
@@ -91,15 +90,15 @@ func (p policy) entry(w *world) (suite.Entry, error) {
 		c.Baselines = p.baselines
 	}
 	if p.learned != nil {
-		return p.learned.entry(p, c, w.load), nil
+		return p.learned.contestant(p, c, w.load), nil
 	}
 	newActor := func(envs.Env) (rollout.Actor, error) { return rollout.Actor{Policy: pricing.NewStatic(&c)}, nil }
 	if p.pba != nil {
 		newActor = p.planner
 	}
-	return suite.Entry{
-		Contestant: eval.Contestant{Name: p.name, Kind: catalog.Heuristic, Versions: []eval.Version{{New: newActor}}},
-		NewEnv:     func() (envs.Env, error) { return catalog.Default().NewEnv(pricing.ID, &c, w.load) },
+	return eval.Contestant{
+		Name: p.name, Kind: catalog.Heuristic, Versions: []eval.Version{{New: newActor}},
+		NewEnv: func() (envs.Env, error) { return catalog.Default().NewEnv(pricing.ID, &c, w.load) },
 	}, nil
 }
 

@@ -1,11 +1,14 @@
 package hops
 
-import "github.com/stoker-rl/stoker/eval/suite"
+import (
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+)
 
-// known is what a second simulator gave: mean, least and greatest profit over ten seeds, then means. It is a small one in Python, written
-// before this one from the same rules with the same constants, on arrivals of its own (seeds 101 to 110); its schedulers are simpler (HAS-GPU
-// without vertical and horizontal scaling, MQFQ-Sticky by backlog in place of start tags, Torpor without required request counts). It checks the
-// world, not the rivals.
+// known is what a second simulator gave: mean, least and greatest profit over ten seeds, then means. It is a small one in
+// Python, written before this one from the same rules with the same constants, on arrivals of its own (seeds 101 to 110).
+// Its schedulers are simpler: HAS-GPU without vertical and horizontal scaling, MQFQ-Sticky by backlog in place of start
+// tags, Torpor without required request counts. It checks the world, not the rivals.
 type known struct {
 	policy                    string
 	profit, least, greatest   float64
@@ -26,23 +29,18 @@ var secondSimulator = []known{
 }
 
 // reference sets the second simulator's numbers beside ours, on generated arrivals.
-func reference(r *suite.Report, main *match, c *control) error {
-	t := suite.Table{
+func reference(r *suite.Report, main *match, c *control) {
+	t := table.Table{
 		Name: "second-simulator", Title: "Beside a second simulator",
 		Note: "The second simulator is a small one in Python, written before this one from the same rules with the same constants, on arrivals of its own (ten seeds, 40 windows; their mean). " +
 			"Its HAS-GPU, MQFQ-Sticky and Torpor are simpler than those here, so that only the other lines should agree.",
-		Columns: []suite.Column{
+		Columns: []table.Column{
 			{Name: "policy"}, {Name: "rivals at"}, {Name: "quantity"}, {Name: "second simulator"}, {Name: "ours"}, {Name: "ratio"},
 		},
 	}
-	add := func(name, at, quantity string, theirs float64, m *match, i int, info string, factor float64) error {
-		s, err := m.scores(i, info, factor)
-		if err != nil {
-			return err
-		}
-		e := r.Estimate(s)
+	add := func(name, at, quantity string, theirs float64, m *match, i int, info string, factor float64) {
+		e := m.estimate(i, info, factor)
 		t.Rows = append(t.Rows, []any{name, at, quantity, theirs, e, e.At / theirs})
-		return nil
 	}
 	for _, k := range secondSimulator {
 		m, i := main, main.of(k.policy)
@@ -60,18 +58,13 @@ func reference(r *suite.Report, main *match, c *control) error {
 			{"profit", "profit", k.profit, 1}, {"violations, %", "violation_rate", k.violated, 100}, {"vGPUs in service, %", "utilisation", k.used, 100},
 			{"charged switches", "switches", k.switches, 1}, {"all changes of function", "redeployments", k.redeployed, 1},
 		} {
-			if err := add(name, "1.0", q.quantity, q.theirs, m, i, q.info, q.factor); err != nil {
-				return err
-			}
+			add(name, "1.0", q.quantity, q.theirs, m, i, q.info, q.factor)
 		}
 		for j, theirs := range []float64{k.atPaper, k.aboveIt} {
 			if g := c.paper[j+1]; theirs > 0 {
-				if err := add(name, priceText(equal[j]), "profit", theirs, g.match, g.of(k.policy), "profit", 1); err != nil {
-					return err
-				}
+				add(name, priceText(equal[j]), "profit", theirs, g.match, g.of(k.policy), "profit", 1)
 			}
 		}
 	}
 	r.Table(t)
-	return nil
 }

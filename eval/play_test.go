@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -73,6 +72,53 @@ func TestOrder(t *testing.T) {
 	}
 	if !reflect.DeepEqual(noisy.Episodes[1], p.Episodes[1]) || !noisy.Stochastic {
 		t.Error("a policy without noise acts otherwise where it may draw")
+	}
+}
+
+// A contestant with an environment of its own plays there, under the same seeds, and its quantities are that environment's;
+// the others are as they are without it.
+func TestOwnEnvironment(t *testing.T) {
+	alone := run(t, request())
+	for _, workers := range []int{1, 5} {
+		r := request()
+		r.Workers = workers
+		r.Contestants[1].NewEnv = newSampled // ends after 20 steps
+		p := run(t, r)
+		for c := range r.Contestants {
+			if same := reflect.DeepEqual(p.Episodes[c], alone.Episodes[c]); same != (c != 1) {
+				t.Errorf("%d workers: contestant %d has the same episodes: %t", workers, c, same)
+			}
+		}
+		series, err := p.Series(1, "cost")
+		if err != nil || len(series) != r.Traced || len(series[0]) != 20 {
+			t.Errorf("series %v, %v, want 20 steps under %d seeds", series, err, r.Traced)
+		}
+		if _, err := p.Series(1, "coat"); err == nil || !strings.HasPrefix(err.Error(), "idle: ") {
+			t.Errorf("a quantity that there is not: %v", err)
+		}
+	}
+	r := request()
+	r.Traced = 0
+	if _, err := run(t, r).Series(0, "cost"); err == nil || !strings.Contains(err.Error(), "set Request.Traced") {
+		t.Errorf("steps that were not traced: %v", err)
+	}
+}
+
+// Of several failures that of the lowest part is returned, whichever came first; with nothing to do nothing is done.
+func TestEach(t *testing.T) {
+	for range 20 {
+		err := Each(t.Context(), 4, 100, nil, func(_, i int) error {
+			if i >= 3 && i < 7 {
+				return fmt.Errorf("part %d", i)
+			}
+			return nil
+		})
+		if err == nil || err.Error() != "part 3" {
+			t.Fatalf("%v, want part 3", err)
+		}
+	}
+	if err := Each(t.Context(), 4, 0, nil, nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -147,21 +193,14 @@ func TestErrors(t *testing.T) {
 // What cannot be played is refused before anything is, or says whose fault it is.
 func TestRefusals(t *testing.T) {
 	none := errors.New("no environment today")
-	var made atomic.Int32
 	for name, c := range map[string]struct {
 		change func(*Request)
 		want   string
 	}{
 		"no environment":  {func(r *Request) { r.NewEnv = nil }, "NewEnv"},
 		"bad environment": {func(r *Request) { r.NewEnv = func() (envs.Env, error) { return nil, none } }, none.Error()},
-		"second environment": {func(r *Request) {
-			r.Workers = 1000
-			r.NewEnv = func() (envs.Env, error) {
-				if made.Add(1) > 1 {
-					return nil, none
-				}
-				return lqr(), nil
-			}
+		"bad environment of one": {func(r *Request) {
+			r.Contestants[2].NewEnv = func() (envs.Env, error) { return nil, none }
 		}, none.Error()},
 		"nobody":      {func(r *Request) { r.Contestants = nil }, "0 contestants"},
 		"no seeds":    {func(r *Request) { r.Seeds = nil }, "under 0 workload seeds"},

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
-	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Request says what is compared.
+// Request says who plays, where and under which seeds.
 type Request struct {
-	// NewEnv makes an environment; each goroutine makes its own, all at once.
+	// NewEnv makes the environment of every contestant that has none of its own. It is called by several goroutines at
+	// the same time.
 	NewEnv      func() (envs.Env, error)
 	Contestants []Contestant
 	// Seeds are the workload seeds that every contestant faces.
@@ -22,25 +21,27 @@ type Request struct {
 	Workers int
 	// Stochastic lets policies draw their actions.
 	Stochastic bool
-	// Traced is the number of seeds whose steps and samples are kept for figures.
+	// Traced is the number of seeds, from the first, whose steps and samples are kept.
 	Traced int
 	// Progress, where set, is told after every episode how many of how many are done.
 	Progress func(done, all int)
 }
 
 func (r *Request) check() error {
-	if r.NewEnv == nil {
-		return errors.New("NewEnv is missing")
-	}
 	if len(r.Contestants) == 0 || len(r.Seeds) == 0 {
-		return fmt.Errorf("%d contestants under %d workload seeds, want at least one of each", len(r.Contestants), len(r.Seeds))
+		return fmt.Errorf("%d contestants under %d workload seeds, want at least one of each",
+			len(r.Contestants), len(r.Seeds))
 	}
 	for i := range r.Contestants {
 		c := &r.Contestants[i]
+		if c.NewEnv == nil && r.NewEnv == nil {
+			return errors.New("NewEnv is missing")
+		}
 		if err := c.check(); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(r.Contestants[:i], func(o Contestant) bool { return o.Name == c.Name }) {
+		same := func(o Contestant) bool { return o.Name == c.Name && o.NewEnv == nil }
+		if c.NewEnv == nil && slices.ContainsFunc(r.Contestants[:i], same) {
 			return fmt.Errorf("two contestants are called %s", c.Name)
 		}
 	}
@@ -54,6 +55,7 @@ func (r *Request) check() error {
 
 // Played is the raw result.
 type Played struct {
+	// Spec is that of the first contestant's environment.
 	Spec        *envs.Spec
 	Contestants []Contestant
 	Seeds       []uint64
@@ -63,6 +65,8 @@ type Played struct {
 	// Steps and Samples hold, for each contestant, what was traced of its first version.
 	Steps   [][]StepRow
 	Samples [][]SampleSet
+
+	specs []*envs.Spec // by contestant, for those with an environment of their own
 }
 
 // StepRow is one traced step.
@@ -80,19 +84,18 @@ type SampleSet []float64
 // job is one episode to play.
 type job struct{ contestant, version, seed int }
 
-// Run plays every version of every contestant under every seed. The result does not depend on the number of workers. An error names
-// the contestant and the seed; of several it is the first in the order of contestants and seeds. Where ctx ends, Run ends
-// within a step and returns ctx's cause.
+// Run plays every version of every contestant under every seed. The result does not depend on the number of workers. An
+// error names the contestant and the seed; of several it is the first in the order of contestants and seeds. Where
+// ctx ends, Run ends within a step and returns ctx's cause.
 func Run(ctx context.Context, r Request) (*Played, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("eval: %w", err)
 	}
-	env, err := r.NewEnv()
-	if err != nil {
-		return nil, err
+	n := len(r.Contestants)
+	p := &Played{
+		Contestants: r.Contestants, Seeds: r.Seeds, Stochastic: r.Stochastic,
+		Steps: make([][]StepRow, n), Samples: make([][]SampleSet, n), specs: make([]*envs.Spec, n),
 	}
-	p := &Played{Spec: env.Spec(), Contestants: r.Contestants, Seeds: r.Seeds, Stochastic: r.Stochastic,
-		Steps: make([][]StepRow, len(r.Contestants)), Samples: make([][]SampleSet, len(r.Contestants))}
 	var jobs []job
 	for c, con := range r.Contestants {
 		eps := make([][]envs.Episode, len(con.Versions))
@@ -105,10 +108,15 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 		p.Episodes = append(p.Episodes, eps)
 	}
 	traces := make([]trace, len(jobs))
-	if err := playAll(ctx, r, env, p, jobs, traces); err != nil {
+	workers := make([]worker, max(1, r.Workers))
+	err := Each(ctx, r.Workers, len(jobs), r.Progress, func(w, i int) error {
+		return workers[w].play(ctx, &r, jobs[i], p, &traces[i])
+	})
+	if err != nil {
 		return nil, err
 	}
-	for i, t := range traces { // in order, whoever played them
+	p.Spec = p.specs[0]
+	for i, t := range traces { // in the order of jobs, whichever worker played them
 		c := jobs[i].contestant
 		p.Steps[c] = append(p.Steps[c], t.steps...)
 		if len(t.samples) > 0 && p.Samples[c] == nil {
@@ -119,56 +127,4 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 		}
 	}
 	return p, nil
-}
-
-// playAll hands the jobs to workers, in order. After a failure no more are handed out, but those begun are ended, so that
-// the first to fail in order of jobs is always among the failed.
-func playAll(ctx context.Context, r Request, env envs.Env, p *Played, jobs []job, traces []trace) error {
-	var (
-		wait sync.WaitGroup
-		mu   sync.Mutex
-		next int
-		done int
-		errs = make([]error, len(jobs))
-		fail bool
-	)
-	take := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		if fail || ctx.Err() != nil {
-			return len(jobs)
-		}
-		next++
-		return next - 1
-	}
-	finish := func(i int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		errs[i] = err
-		fail = fail || err != nil
-		if done++; err == nil && r.Progress != nil {
-			r.Progress(done, len(jobs))
-		}
-	}
-	for n := range min(max(1, r.Workers), len(jobs)) {
-		wait.Go(func() {
-			w := &worker{ctx: ctx, r: r, actors: map[[2]int]rollout.Actor{}}
-			if n == 0 {
-				w.env = env
-			}
-			for i := take(); i < len(jobs); i = take() {
-				finish(i, w.play(jobs[i], p, &traces[i]))
-			}
-		})
-	}
-	wait.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

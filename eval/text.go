@@ -4,37 +4,36 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/table"
 )
 
-func (e Estimate) spread() spread { return spread{float64(e.IQM), float64(e.Lo), float64(e.Hi)} }
-
-func (c *Comparison) spread() spread {
-	return spread{float64(c.Difference), float64(c.Lo), float64(c.Hi)}
+// interval is the IQM with its interval.
+func (e Estimate) interval() table.Estimate {
+	return table.Estimate{At: float64(e.IQM), Low: float64(e.Lo), High: float64(e.Hi)}
 }
 
 // lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the others, and how
 // to write both, in one power of ten.
 type lines struct {
-	estimates  []spread
+	estimates  []table.Estimate
 	diff       []Comparison
-	write      scaled
-	writeDiffs scaled
+	write      table.Format
+	writeDiffs table.Format
 }
 
 func (s *Summary) lines(a string, m Metric) lines {
 	l := lines{diff: s.against(a, m.Name)}
 	for _, p := range s.Policies {
-		l.estimates = append(l.estimates, p.Metrics[m.Name].spread())
+		l.estimates = append(l.estimates, p.Metrics[m.Name].interval())
 	}
-	var diffs []spread
+	var diffs []table.Estimate
 	for i := range l.diff {
-		diffs = append(diffs, l.diff[i].spread())
+		diffs = append(diffs, l.diff[i].Interval())
 	}
-	power := powerOf(l.estimates)
-	l.write, l.writeDiffs = fitted(l.estimates, power, false), fitted(diffs, power, true)
+	power := table.Power(l.estimates)
+	l.write, l.writeDiffs = table.Fit(l.estimates, power, false), table.Fit(diffs, power, true)
 	return l
 }
 
@@ -59,7 +58,7 @@ func Text(s *Summary) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(columns(s.blocks(a, i == 0)))
+		b.WriteString(table.Columns(s.blocks(a, i == 0), true))
 	}
 	if words := append(s.conclusions(), s.notes()...); len(words) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(words, "\n"))
@@ -118,12 +117,13 @@ func (s *Summary) blocks(a string, estimates bool) [][]string {
 		for i, p := range s.Policies {
 			row := []string{"  " + p.Name}
 			if estimates {
-				row = append(row, l.write.row(l.estimates[i]))
+				row = append(row, l.write.Aligned(l.estimates[i]))
 			}
 			c := l.with(p.Name)
 			switch {
 			case c != nil:
-				row = append(row, l.writeDiffs.row(c.spread()), probability(c.PHolm), share(c.Improvement), c.Verdict)
+				row = append(row, l.writeDiffs.Aligned(c.Interval()),
+					table.PValue(float64(c.PHolm)), table.Probability(float64(c.Improvement)), c.Verdict)
 			case !estimates:
 				continue
 			}
@@ -134,8 +134,8 @@ func (s *Summary) blocks(a string, estimates bool) [][]string {
 }
 
 // title is a metric with its unit, as scaled, and an arrow to where it is better.
-func title(m Metric, write scaled) string {
-	return strings.TrimSpace(label(m.Name, write.unit(m.Unit)) + " " + arrow(m.Better))
+func title(m Metric, write table.Format) string {
+	return strings.TrimSpace(label(m.Name, write.Unit(m.Unit)) + " " + arrow(m.Better))
 }
 
 // arrow shows where a metric is better.
@@ -147,35 +147,4 @@ func arrow(b envs.Better) string {
 		return "↑"
 	}
 	return ""
-}
-
-// columns writes rows under a ruled head with columns aligned, counting characters, not bytes.
-func columns(rows [][]string) string {
-	var width []int
-	for _, r := range rows {
-		for i, cell := range r {
-			if i == len(width) {
-				width = append(width, 0)
-			}
-			if len(r) > 1 { // a row of one cell is a heading and may reach over the others
-				width[i] = max(width[i], utf8.RuneCountInString(cell))
-			}
-		}
-	}
-	var b strings.Builder
-	for k, r := range rows {
-		line := ""
-		for i, cell := range r {
-			line += cell + strings.Repeat(" ", max(0, width[i]-utf8.RuneCountInString(cell))+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-		if k == 0 {
-			total := 2 * (len(width) - 1)
-			for _, w := range width {
-				total += w
-			}
-			b.WriteString(strings.Repeat("─", total) + "\n")
-		}
-	}
-	return b.String()
 }

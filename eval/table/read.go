@@ -1,4 +1,4 @@
-package eval
+package table
 
 import (
 	"encoding/csv"
@@ -12,9 +12,9 @@ import (
 	"strconv"
 )
 
-// writeCSV writes a file of rows, the first of them the head. Without others there is nothing to write, and a file that is there
-// goes.
-func writeCSV(dir, name string, rows [][]string) error {
+// WriteFile writes a CSV file, the first row of which is its head. With no other row there is nothing to write, and an
+// older file is removed.
+func WriteFile(dir, name string, rows [][]string) error {
 	path := filepath.Join(dir, name)
 	if len(rows) < 2 {
 		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
@@ -22,22 +22,21 @@ func writeCSV(dir, name string, rows [][]string) error {
 		}
 		return nil
 	}
-	f, err := os.Create(path)
+	b, err := CSV(rows)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	err = csv.NewWriter(f).WriteAll(rows)
-	return errors.Join(err, f.Close())
+	return os.WriteFile(path, b, 0o666)
 }
 
-// table is a CSV file read back: columns by name.
-type table struct {
+// File is a CSV file read back: its columns by name.
+type File struct {
 	head map[string]int
-	rows [][]string
+	Rows [][]string
 }
 
-// readCSV reads a file of the folder; nil without an error where there is none.
-func readCSV(dir, name string) (*table, error) {
+// ReadFile reads a CSV file of a folder; nil without an error where there is no such file.
+func ReadFile(dir, name string) (*File, error) {
 	path := filepath.Join(dir, name)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,27 +54,27 @@ func readCSV(dir, name string) (*table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	t := &table{head: map[string]int{}}
+	t := &File{head: map[string]int{}}
 	for i, h := range head {
 		t.head[h] = i
 	}
-	if t.rows, err = r.ReadAll(); err != nil {
+	if t.Rows, err = r.ReadAll(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
 }
 
-// text returns a row's field, empty where there is no such column.
-func (t *table) text(row []string, column string) string {
+// Text is a row's field, empty where there is no such column.
+func (t *File) Text(row []string, column string) string {
 	if i, ok := t.head[column]; ok {
 		return row[i]
 	}
 	return ""
 }
 
-// number returns a row's field as a number, NaN where it is none.
-func (t *table) number(row []string, column string) float64 {
-	x, err := strconv.ParseFloat(t.text(row, column), 64)
+// Number is a row's field as a number, NaN where it is none.
+func (t *File) Number(row []string, column string) float64 {
+	x, err := strconv.ParseFloat(t.Text(row, column), 64)
 	if err != nil {
 		return math.NaN()
 	}

@@ -1,0 +1,108 @@
+package eval
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Verdicts.
+const (
+	Better    = "better"
+	Worse     = "worse"
+	Undecided = "undecided"
+)
+
+// Comparison is a against b by one metric: the mean difference a − b under the same workloads.
+type Comparison struct {
+	A          string `json:"a"`
+	B          string `json:"b"`
+	Metric     string `json:"metric"`
+	Difference Number `json:"difference"`
+	Lo         Number `json:"lo"`
+	Hi         Number `json:"hi"`
+	// SimultaneousLo and SimultaneousHi hold for all rivals at once.
+	SimultaneousLo Number `json:"simultaneous_lo"`
+	SimultaneousHi Number `json:"simultaneous_hi"`
+	P              Number `json:"p"`
+	PHolm          Number `json:"p_holm"`
+	// Improvement is the probability that a does better than b under one workload; where neither direction is better, that its
+	// value is the higher.
+	Improvement   Number `json:"probability_of_improvement"`
+	ImprovementLo Number `json:"probability_of_improvement_lo"`
+	ImprovementHi Number `json:"probability_of_improvement_hi"`
+	// Scope says of what the verdict holds: the method where it was trained with several seeds, else the checkpoint.
+	Scope string `json:"scope"`
+	// Verdict is better or worse where a's difference from b is beyond chance, else undecided.
+	Verdict string `json:"verdict"`
+}
+
+// Scored is a policy's scores of one metric: a row per training seed, a column per workload seed.
+type Scored struct {
+	Name string
+	// Kind decides of what a verdict holds; the zero value counts as a heuristic.
+	Kind   catalog.Kind
+	Scores stats.Scores
+}
+
+// Compare compares a with each rival by a metric. The rivals form one family for Holm's correction; all scores must be of
+// the same workloads ([stats.Scores.Check]).
+func Compare(m Metric, a Scored, rivals []Scored, resamples int, key rng.Key) []Comparison {
+	scores := make([]stats.Scores, len(rivals))
+	for i, b := range rivals {
+		scores[i] = b.Scores
+	}
+	var out []Comparison
+	for i, c := range stats.Compare(a.Scores, scores, resamples, key) {
+		up := c.Improvement
+		if m.Better == envs.Lower {
+			up = stats.Interval{Point: 1 - up.Point, Low: 1 - up.High, High: 1 - up.Low}
+		}
+		out = append(out, Comparison{
+			A: a.Name, B: rivals[i].Name, Metric: m.Name,
+			Difference: Number(c.Difference.Point), Lo: Number(c.Difference.Low), Hi: Number(c.Difference.High),
+			SimultaneousLo: Number(c.SimultaneousLow), SimultaneousHi: Number(c.SimultaneousHigh),
+			P: Number(c.P), PHolm: Number(c.PHolm),
+			Improvement: Number(up.Point), ImprovementLo: Number(up.Low), ImprovementHi: Number(up.High),
+			Scope: scope(a, rivals[i]), Verdict: verdict(&c, m.Better),
+		})
+	}
+	return out
+}
+
+func verdict(c *stats.Comparison, better envs.Better) string {
+	switch {
+	case better == envs.Neither || !c.Decided():
+		return Undecided
+	case (c.Difference.Point < 0) == (better == envs.Lower):
+		return Better
+	}
+	return Worse
+}
+
+// scope says of what a verdict about a against b holds: a method that was trained once is known by that checkpoint only.
+func scope(a, b Scored) string {
+	out := "this policy"
+	switch {
+	case a.OneCheckpoint():
+		return "this checkpoint"
+	case a.Kind == catalog.Learned:
+		out = fmt.Sprintf("the method, over %d training seeds", len(a.Scores))
+	}
+	if b.OneCheckpoint() {
+		out += ", against one checkpoint"
+	}
+	return out
+}
+
+// OneCheckpoint reports whether the policy was trained, with one training seed only.
+func (s *Scored) OneCheckpoint() bool { return s.Kind == catalog.Learned && len(s.Scores) == 1 }
+
+// Interval is the mean difference with its interval.
+func (c *Comparison) Interval() table.Estimate {
+	return table.Estimate{At: float64(c.Difference), Low: float64(c.Lo), High: float64(c.Hi)}
+}

@@ -1,0 +1,184 @@
+package hops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
+)
+
+// at1 are the prices that the rivals are given where nothing else is said. The paper does not say what they charged.
+func at1() []float64 { return []float64{1, 1, 1} }
+
+// match is what some policies did in a world.
+type match struct {
+	r        *suite.Report
+	world    *world
+	policies []policy
+	played   *eval.Played
+	at       int // the first policy's place among the contestants
+	// verdicts are HOPS' comparisons with the others by quantity, in their order.
+	verdicts map[string][]suite.Comparison
+}
+
+// play plays matches, all in one stage. With steps their windows are recorded.
+func play(ctx context.Context, o *suite.Options, stage string, steps bool, matches ...*match) error {
+	request := eval.Request{Seeds: o.Seeds}
+	if steps {
+		request.Traced = len(o.Seeds)
+	}
+	for _, m := range matches {
+		m.at = len(request.Contestants)
+		for _, p := range m.policies {
+			c, err := p.contestant(m.world)
+			if err != nil {
+				return err
+			}
+			request.Contestants = append(request.Contestants, c)
+		}
+	}
+	played, err := o.Play(ctx, stage, request)
+	for _, m := range matches {
+		m.played = played
+	}
+	return err
+}
+
+// of finds a policy's place by name.
+func (m *match) of(name string) int {
+	return slices.IndexFunc(m.policies, func(p policy) bool { return p.name == name })
+}
+
+// published reports whether policy i is one of the paper's: claims are about those.
+func (m *match) published(i int) bool { return m.policies[i].learned == nil }
+
+// names are the policies' names.
+func (m *match) names() []string {
+	var out []string
+	for _, p := range m.policies {
+		out = append(out, p.name)
+	}
+	return out
+}
+
+// scores are a policy's whole episodes of a quantity, times a factor.
+func (m *match) scores(i int, quantity string, factor float64) stats.Scores {
+	return m.r.Scores(m.played, m.at+i, quantity, factor)
+}
+
+// estimate is the interquartile mean of a policy's scores.
+func (m *match) estimate(i int, quantity string, factor float64) table.Estimate {
+	return m.r.Estimate(m.scores(i, quantity, factor))
+}
+
+// values are the policies' interquartile means of a quantity.
+func (m *match) values(quantity string, factor float64) []float64 {
+	var out []float64
+	for i := range m.policies {
+		out = append(out, stats.IQM(m.scores(i, quantity, factor).Flat()))
+	}
+	return out
+}
+
+// series are a policy's windows of a quantity by seed, times a factor. Profit is summed over the slots of a window; the
+// other quantities stand at a window's end for all before it. A scheduler that acts slot by slot has its slots joined.
+func (m *match) series(i int, quantity string, factor float64) [][]float64 {
+	series := m.r.Series(m.played, m.at+i, quantity)
+	for j, s := range series {
+		every := max(1, len(s)/m.world.config.Windows)
+		out := make([]float64, len(s)/every)
+		for t, x := range s {
+			if quantity != "profit" {
+				out[t/every] = 0
+			}
+			out[t/every] += factor * x
+		}
+		series[j] = out
+	}
+	return series
+}
+
+// final is the mean of a quantity over the last windows, by seed.
+func (m *match) final(i int, quantity string, factor float64) stats.Scores {
+	series := m.series(i, quantity, factor)
+	out := make([]float64, len(series))
+	for j, s := range series {
+		out[j] = stats.Mean(s[max(0, len(s)-tail):])
+	}
+	return stats.Scores{out}
+}
+
+// lead is how much more HOPS earns than its best rival, in % by seed, and that rival's name. Trained policies are not the
+// paper's rivals.
+func (m *match) lead() (stats.Scores, string) {
+	own := m.scores(0, "profit", 1)
+	name, best := "", stats.Scores(nil)
+	for i, p := range m.policies {
+		if i == 0 || !m.published(i) {
+			continue
+		}
+		s := m.scores(i, "profit", 1)
+		if best == nil || stats.IQM(s.Flat()) > stats.IQM(best.Flat()) {
+			name, best = p.name, s
+		}
+	}
+	out := make([]float64, len(own[0]))
+	for j := range out {
+		out[j] = 100 * (own[0][j]/best[0][j] - 1)
+	}
+	return stats.Scores{out}, name
+}
+
+// metric is one of the quantities that verdicts are about.
+type metric struct {
+	name, unit string
+	better     envs.Better
+	factor     float64
+}
+
+var metrics = []metric{
+	{"profit", "money", envs.Higher, 1},
+	{"violation_rate", "% of jobs", envs.Lower, 100},
+	{"switches", "charged", envs.Lower, 1},
+	{"redeployments", "all vGPUs", envs.Lower, 1},
+}
+
+// judge compares HOPS, the first policy of own, with the others of m by some metrics.
+func (m *match) judge(setting string, by []metric, own *match) {
+	m.verdicts = map[string][]suite.Comparison{}
+	for _, q := range by {
+		m.verdicts[q.name] = m.compare(setting, q, own, 0)
+	}
+}
+
+// compare compares policy a of own with all others of m.
+func (m *match) compare(setting string, q metric, own *match, a int) []suite.Comparison {
+	scored := func(m *match, i int) eval.Scored {
+		c := &m.played.Contestants[m.at+i]
+		return eval.Scored{Name: c.Name, Kind: c.Kind, Scores: m.scores(i, q.name, q.factor)}
+	}
+	var others []eval.Scored
+	for i := range m.policies {
+		if own != m || i != a {
+			others = append(others, scored(m, i))
+		}
+	}
+	of := eval.Metric{Name: fmt.Sprintf("%s (%s)", q.name, q.unit), Unit: q.unit, Better: q.better}
+	return m.r.Compare(setting, of, scored(own, a), others...)
+}
+
+// key names the policies of a match.
+func (m *match) key(entry chart.Entry) []chart.Entry {
+	var out []chart.Entry
+	for i, name := range m.names() {
+		entry.Text, entry.Style = name, chart.Styles(i)
+		out = append(out, entry)
+	}
+	return out
+}
