@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"math"
-	"time"
 
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
@@ -127,12 +126,8 @@ func (r *graphRun) step() error {
 	return r.e.Err()
 }
 
-// Graph measures the policy on a random graph, each of inference and training step for about as long as wanted. A Work that has gone
-// backward keeps what that needs: so each has its own.
-func Graph(e nets.Engine, edges, hidden int, each time.Duration) (Result, error) {
-	return Options{Time: each}.graph(e, edges, hidden)
-}
-
+// graph measures the policy on a random graph: inference, then training steps. A Work that has gone backward keeps what
+// that needs: so each has its own.
 func (o Options) graph(e nets.Engine, edges, hidden int) (Result, error) {
 	r, err := newGraphRun(e, hidden, edges)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestGraphRun(t *testing.T) {
 	if after := value(); (after-1)*(after-1) >= (before-1)*(before-1) {
 		t.Errorf("the value went from %g to %g, want it nearer to 1", before, after)
 	}
-	if got, err := Graph(e, 1000, 16, time.Millisecond); err != nil || got.Edges != 1000 || !(got.InferenceSeconds > 0) || !(got.StepSeconds > got.InferenceSeconds) {
+	if got, err := (Options{Time: time.Millisecond}).graph(e, 1000, 16); err != nil || got.Edges != 1000 || !(got.InferenceSeconds > 0) || !(got.StepSeconds > got.InferenceSeconds) {
 		t.Errorf("measured %+v, %v", got, err)
 	}
 }

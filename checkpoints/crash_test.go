@@ -102,12 +102,12 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		for _, half := range []bool{false, true} {
 			for k := 0; ; k++ {
 				d := base.Clone()
-				last := durable.Op{}
-				fsys := durable.WithHooks(d, durable.Hooks{Before: func(o durable.Op) error {
+				last := durabletest.Op{}
+				fsys := durabletest.WithHooks(d, durabletest.Hooks{Before: func(o durabletest.Op) error {
 					switch {
 					case o.N == k && half:
 						last = o
-						return &durable.Cut{Bytes: o.Bytes / 2, Err: stop}
+						return &durabletest.Cut{Bytes: o.Bytes / 2, Err: stop}
 					case o.N > k:
 						return stop
 					}
@@ -163,10 +163,10 @@ func TestFullDiskAtEveryOperation(t *testing.T) {
 		for k := 1; ; k++ {
 			d := base.Clone()
 			full, hit := true, false
-			fsys := durable.WithHooks(d, durable.Hooks{Before: func(o durable.Op) error {
+			fsys := durabletest.WithHooks(d, durabletest.Hooks{Before: func(o durabletest.Op) error {
 				if full && (o.N == k || forGood && o.N > k && o.Kind != "remove") {
 					hit = true
-					return &durable.Cut{Bytes: o.Bytes / 2, Err: syscall.ENOSPC}
+					return &durabletest.Cut{Bytes: o.Bytes / 2, Err: syscall.ENOSPC}
 				}
 				return nil
 			}})

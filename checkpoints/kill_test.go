@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 )
 
 // killVar tells a copy of this test program to save the next checkpoint in the run folder it names and to kill itself
@@ -39,7 +40,7 @@ func saveAndDie(run string) int {
 	if err := durable.Sweep(durable.OS{}, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
-	fsys := durable.WithHooks(durable.OS{}, durable.Hooks{After: func(o durable.Op) {
+	fsys := durabletest.WithHooks(durable.OS{}, durabletest.Hooks{After: func(o durabletest.Op) {
 		if o.N >= after { // an operation that fails (removing what is not there) does not come here
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()

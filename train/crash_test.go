@@ -28,14 +28,14 @@ var errEnd = errors.New("the world ends here")
 
 // endAfter is a disk on which nothing changes after its first n operations, the last of them half done where half is set: what a
 // process that is killed there does not do. It remembers that operation.
-func endAfter(d durable.FS, n int, half bool, last *durable.Op) durable.FS {
-	return durable.WithHooks(d, durable.Hooks{Before: func(o durable.Op) error {
+func endAfter(d durable.FS, n int, half bool, last *durabletest.Op) durable.FS {
+	return durabletest.WithHooks(d, durabletest.Hooks{Before: func(o durabletest.Op) error {
 		if o.N <= n {
 			*last = o
 		}
 		switch {
 		case o.N == n && half:
-			return &durable.Cut{Bytes: o.Bytes / 2, Err: errEnd}
+			return &durabletest.Cut{Bytes: o.Bytes / 2, Err: errEnd}
 		case o.N > n:
 			return errEnd
 		}
@@ -114,7 +114,7 @@ func TestKilledAtEveryOperation(t *testing.T) {
 		want := finished(t, parse(t, text))
 		for i, half := range []bool{false, true} {
 			for n, stride := crashes(2*k + i); ; n += stride {
-				l, last := newLab(t), durable.Op{}
+				l, last := newLab(t), durabletest.Op{}
 				o := l.options()
 				o.FS = endAfter(l.disk, n, half, &last)
 				_, err := Start(context.Background(), parse(t, text), o)
@@ -183,9 +183,9 @@ func TestFullDiskAtEveryOperation(t *testing.T) {
 // fillUp fills the disk at operation n, and says whether the run had as many.
 func (y *tally) fillUp(t *testing.T, n int, forGood bool, text string, want map[string]string) bool {
 	t.Helper()
-	l, last, hit := newLab(t), durable.Op{}, false
+	l, last, hit := newLab(t), durabletest.Op{}, false
 	o := l.options()
-	o.FS = durable.WithHooks(l.disk, durable.Hooks{Before: func(op durable.Op) error {
+	o.FS = durabletest.WithHooks(l.disk, durabletest.Hooks{Before: func(op durabletest.Op) error {
 		// Removing, cutting and closing need no space.
 		if slices.Contains([]string{"remove", "truncate", "close"}, op.Kind) || op.N < n || (hit && !forGood) {
 			return nil
@@ -193,7 +193,7 @@ func (y *tally) fillUp(t *testing.T, n int, forGood bool, text string, want map[
 		if !hit {
 			last, hit = op, true
 		}
-		return &durable.Cut{Bytes: op.Bytes / 2, Err: syscall.ENOSPC}
+		return &durabletest.Cut{Bytes: op.Bytes / 2, Err: syscall.ENOSPC}
 	}})
 	res, err := Start(context.Background(), parse(t, text), o)
 	what := fmt.Sprintf("no space at %v (for good %v)", last, forGood)

@@ -29,7 +29,7 @@ func killedBehindItsCheckpoint(t testing.TB, text string) *damaged {
 	d := &damaged{lab: newLab(t), text: text, want: finished(t, parse(t, text))}
 	o := d.options()
 	lines := 0
-	o.FS = durable.WithHooks(d.disk, durable.Hooks{Before: func(op durable.Op) error {
+	o.FS = durabletest.WithHooks(d.disk, durabletest.Hooks{Before: func(op durabletest.Op) error {
 		if op.Kind == "write" && filepath.Base(op.Path) == checkpoints.MetricsFile {
 			lines++
 		}

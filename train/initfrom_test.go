@@ -65,7 +65,7 @@ func TestInitFromRefuses(t *testing.T) {
 	from, err := OpenCheckpoint(teacher)
 	must(t, err)
 	policy := filepath.Join(t.TempDir(), "policy")
-	_, err = ExportPolicy(from, policy)
+	_, err = checkpoints.ExportPolicy(from, durable.OS{}, policy, PolicyFile)
 	must(t, err)
 	damaged := copyTree(t, from.Dir())
 	must(t, os.WriteFile(filepath.Join(damaged, loopFile), nil, 0o666))
@@ -112,7 +112,7 @@ func TestExportPolicy(t *testing.T) {
 		t.Errorf("a run stands for %s, want its best, %s", best.Dir(), at)
 	}
 	dest := filepath.Join(t.TempDir(), "policy")
-	c, err := ExportPolicy(best, dest)
+	c, err := checkpoints.ExportPolicy(best, durable.OS{}, dest, PolicyFile)
 	must(t, err)
 	a, err := ReadPolicy(best)
 	must(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/envs"
 )
 
@@ -159,7 +160,7 @@ func TestEvaluationMetric(t *testing.T) {
 func TestStopThatCannotSave(t *testing.T) {
 	l := newLab(t)
 	o := l.options()
-	o.FS = durable.WithHooks(l.disk, durable.Hooks{Before: func(op durable.Op) error {
+	o.FS = durabletest.WithHooks(l.disk, durabletest.Hooks{Before: func(op durabletest.Op) error {
 		if strings.Contains(op.Path, checkpoints.StepName(8)) {
 			return os.ErrPermission
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/train/tensorboard/eventtest"
 )
@@ -214,7 +215,7 @@ func TestUnwritableRuns(t *testing.T) {
 	runs := filepath.Join(t.TempDir(), "runs")
 	must(t, os.Mkdir(runs, 0o555))
 	o := options(runs)
-	o.FS = durable.WithHooks(durable.OS{}, durable.Hooks{Before: func(op durable.Op) error {
+	o.FS = durabletest.WithHooks(durable.OS{}, durabletest.Hooks{Before: func(op durabletest.Op) error {
 		if op.Kind == "mkdir" {
 			return os.ErrPermission
 		}
@@ -265,7 +266,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("stopped: run.json says %q, sessions %+v", d.Status, d.Sessions)
 	}
 	// A process that is killed can't say so: the next one does.
-	var last durable.Op
+	var last durabletest.Op
 	o.FS = endAfter(l.disk, 30, false, &last)
 	if _, err := Resume(context.Background(), dir, o); !errors.Is(err, errEnd) {
 		t.Fatal(err)
@@ -330,7 +331,7 @@ func TestNothingStaysOpen(t *testing.T) {
 			t.Fatal("fewer steps than done were accepted")
 		}
 		for _, n := range []int{1, 3, 12, 40} { // from the first file opened to the middle of a save
-			var last durable.Op
+			var last durabletest.Op
 			p = options("")
 			p.FS = endAfter(fast{}, n, false, &last)
 			if _, err := Resume(context.Background(), dir, p); !errors.Is(err, errEnd) {

@@ -328,8 +328,3 @@ func ReadExperiment(c *checkpoints.Checkpoint, sets []string) (*configs.Experime
 func experiment(c *checkpoints.Checkpoint, sets []string) (*configs.Experiment, error) {
 	return configs.Parse(c.Dir()+"/"+checkpoints.ManifestFile, c.Header().Config, sets, Tables())
 }
-
-// ExportPolicy writes a checkpoint's policy alone, as a policy checkpoint in the new folder dest.
-func ExportPolicy(c *checkpoints.Checkpoint, dest string) (*checkpoints.Checkpoint, error) {
-	return checkpoints.ExportPolicy(c, durable.OS{}, dest, policyFile)
-}

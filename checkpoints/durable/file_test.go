@@ -45,14 +45,14 @@ func afterEach(t *testing.T, fresh func() *durabletest.Disk, change func(durable
 	for _, half := range []bool{false, true} {
 		for k := 1; ; k++ {
 			d := fresh()
-			last := durable.Op{}
-			err := change(durable.WithHooks(d, durable.Hooks{Before: func(o durable.Op) error {
+			last := durabletest.Op{}
+			err := change(durabletest.WithHooks(d, durabletest.Hooks{Before: func(o durabletest.Op) error {
 				if o.N <= k {
 					last = o
 				}
 				switch {
 				case o.N == k && half:
-					return &durable.Cut{Bytes: o.Bytes / 2, Err: stop}
+					return &durabletest.Cut{Bytes: o.Bytes / 2, Err: stop}
 				case o.N > k:
 					return stop
 				}
@@ -151,9 +151,9 @@ func TestDiskForgets(t *testing.T) {
 func TestWriteFileOnAFullDisk(t *testing.T) {
 	for k := 1; k <= 7; k++ {
 		d := oldFile(t)
-		full := durable.WithHooks(d, durable.Hooks{Before: func(o durable.Op) error {
+		full := durabletest.WithHooks(d, durabletest.Hooks{Before: func(o durabletest.Op) error {
 			if o.N == k {
-				return &durable.Cut{Bytes: 3, Err: syscall.ENOSPC}
+				return &durabletest.Cut{Bytes: 3, Err: syscall.ENOSPC}
 			}
 			return nil
 		}})
@@ -253,7 +253,7 @@ func TestRealFiles(t *testing.T) {
 func TestHooksNameEveryOperation(t *testing.T) {
 	d := durabletest.New()
 	var got []string
-	fsys := durable.WithHooks(d, durable.Hooks{After: func(o durable.Op) { got = append(got, o.Kind+" "+filepath.Base(o.Path)) }})
+	fsys := durabletest.WithHooks(d, durabletest.Hooks{After: func(o durabletest.Op) { got = append(got, o.Kind+" "+filepath.Base(o.Path)) }})
 	if err := durable.MkdirAll(fsys, "/a"); err != nil {
 		t.Fatal(err)
 	}

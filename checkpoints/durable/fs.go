@@ -10,7 +10,7 @@ import (
 )
 
 // FS is the file system as checkpoints, pointers and logs use it. Every method that changes the disk is one
-// operation, in the sense of [WithHooks]; so is every Write, Sync, Truncate and Close of a [File].
+// operation, in the sense of durabletest.WithHooks; so is every Write, Sync, Truncate and Close of a [File].
 type FS interface {
 	// Open opens a file for reading.
 	Open(name string) (Reader, error)

@@ -97,10 +97,10 @@ func TestLogOnAFullDisk(t *testing.T) {
 	for _, part := range []int{0, 1, 6} {
 		d := durabletest.New()
 		full, truncates := false, true
-		fsys := durable.WithHooks(d, durable.Hooks{Before: func(o durable.Op) error {
+		fsys := durabletest.WithHooks(d, durabletest.Hooks{Before: func(o durabletest.Op) error {
 			switch {
 			case full && o.Kind == "write":
-				return &durable.Cut{Bytes: part, Err: syscall.ENOSPC}
+				return &durabletest.Cut{Bytes: part, Err: syscall.ENOSPC}
 			case !truncates && o.Kind == "truncate":
 				return syscall.EIO
 			}
@@ -138,7 +138,7 @@ func TestLogOnAFullDisk(t *testing.T) {
 func TestLogAfterAFailedSync(t *testing.T) {
 	d := durabletest.New()
 	fail := true
-	l := openLog(t, durable.WithHooks(d, durable.Hooks{Before: func(o durable.Op) error {
+	l := openLog(t, durabletest.WithHooks(d, durabletest.Hooks{Before: func(o durabletest.Op) error {
 		if fail && o.Kind == "sync" {
 			return syscall.EIO
 		}

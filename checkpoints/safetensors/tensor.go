@@ -114,18 +114,6 @@ func Values[T Number](t Tensor) ([]T, error) {
 	return out, nil
 }
 
-// CopyInto copies a tensor into dst. Type and length must agree.
-func CopyInto[T Number](dst []T, t Tensor) error {
-	if err := check[T](t); err != nil {
-		return err
-	}
-	if t.Len() != len(dst) {
-		return fmt.Errorf("tensor %q: has %d elements (shape %v), want %d", t.Name, t.Len(), t.Shape, len(dst))
-	}
-	decode(dst, t.Data)
-	return nil
-}
-
 func check[T Number](t Tensor) error {
 	if want := dtypeOf[T](); t.DType != want {
 		return fmt.Errorf("tensor %q: holds %s, want %s", t.Name, t.DType, want)

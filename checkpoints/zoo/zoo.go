@@ -101,9 +101,6 @@ func readCard(fsys fs.FS, name string) (*Card, error) {
 	return c, nil
 }
 
-// Page returns the card of a name as it stands for people.
-func Page(name string) ([]byte, error) { return readFile(shipped, name, PageFile) }
-
 func readFile(fsys fs.FS, name, file string) ([]byte, error) {
 	if err := known(fsys, name); err != nil {
 		return nil, err

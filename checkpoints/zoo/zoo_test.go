@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +39,7 @@ func TestShipped(t *testing.T) {
 			if err := e.Card.Check(ck); err != nil {
 				t.Error(err)
 			}
-			page, err := zoo.Page(e.Name)
+			page, err := os.ReadFile(filepath.Join(e.Name, zoo.PageFile))
 			if err != nil {
 				t.Fatal(err)
 			}

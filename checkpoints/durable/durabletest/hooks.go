@@ -1,9 +1,11 @@
-package durable
+package durabletest
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
 // Op is one operation that changes the disk.
@@ -47,10 +49,10 @@ func (c *Cut) Error() string { return c.Err.Error() }
 func (c *Cut) Unwrap() error { return c.Err }
 
 // WithHooks returns fsys with hooks around every operation.
-func WithHooks(fsys FS, h Hooks) FS { return &hooked{FS: fsys, h: h} }
+func WithHooks(fsys durable.FS, h Hooks) durable.FS { return &hooked{FS: fsys, h: h} }
 
 type hooked struct {
-	FS
+	durable.FS
 	h Hooks
 	n int
 }
@@ -76,8 +78,8 @@ func (f *hooked) do(kind, path string, size int, op func(n int) error) error {
 	return nil
 }
 
-func (f *hooked) open(kind, name string, open func(string) (File, error)) (File, error) {
-	var file File
+func (f *hooked) open(kind, name string, open func(string) (durable.File, error)) (durable.File, error) {
+	var file durable.File
 	err := f.do(kind, name, 0, func(int) (err error) {
 		file, err = open(name)
 		return err
@@ -88,8 +90,12 @@ func (f *hooked) open(kind, name string, open func(string) (File, error)) (File,
 	return &hookedFile{file: file, fs: f, name: name}, nil
 }
 
-func (f *hooked) Create(name string) (File, error) { return f.open("create", name, f.FS.Create) }
-func (f *hooked) Append(name string) (File, error) { return f.open("append", name, f.FS.Append) }
+func (f *hooked) Create(name string) (durable.File, error) {
+	return f.open("create", name, f.FS.Create)
+}
+func (f *hooked) Append(name string) (durable.File, error) {
+	return f.open("append", name, f.FS.Append)
+}
 
 func (f *hooked) Mkdir(name string) error {
 	return f.do("mkdir", name, 0, func(int) error { return f.FS.Mkdir(name) })
@@ -112,7 +118,7 @@ func (f *hooked) SyncDir(name string) error {
 }
 
 type hookedFile struct {
-	file File
+	file durable.File
 	fs   *hooked
 	name string
 }
