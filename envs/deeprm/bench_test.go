@@ -1,6 +1,9 @@
 package deeprm
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // BenchmarkStep starts the first job that fits, else moves on.
 func BenchmarkStep(b *testing.B) {
@@ -26,6 +29,26 @@ func BenchmarkStep(b *testing.B) {
 					if err := p.env.Reset(seed, nil, p.obs); err != nil {
 						b.Fatal(err)
 					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCopy copies an environment in the middle of an episode, as planners do for each choice.
+func BenchmarkCopy(b *testing.B) {
+	for _, form := range []string{Compact, Image} {
+		b.Run(form, func(b *testing.B) {
+			c := Default()
+			c.Observation, c.Rate = form, 1
+			p, q := play(b, c, 0, nil), play(b, c, 0, nil)
+			for range 60 {
+				p.do(slices.Index(p.obs.Kinds[0].Mask, true))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := q.env.CopyFrom(p.env); err != nil {
+					b.Fatal(err)
 				}
 			}
 		})

@@ -1,5 +1,7 @@
 package deeprm
 
+import "github.com/stoker-rl/stoker/envs/state"
+
 // numbers is the compact observation.
 type numbers struct {
 	Layout
@@ -70,4 +72,5 @@ func (n *numbers) moved(e *Env) {
 	}
 }
 
-func (n *numbers) copyFrom(src screen) { copy(n.values, src.seen()) }
+// State implements [state.Stater].
+func (n *numbers) State(c *state.Codec) { state.Fixed(c, n.values) }

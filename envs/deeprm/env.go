@@ -20,37 +20,46 @@ const ID = "stoker/DeepRM-v1"
 //
 // Options: set (int) names one of the job sets that recur.
 type Env struct {
-	c       Config
-	spec    *envs.Spec
-	source  source
-	print   string    // of the configuration, to compare
-	booking bool      // starts are booked ahead
-	inverse []int64   // 1/length, in units of 1/one
-	usage   []float64 // share of all slots in use, by the number of those free
-	screen  screen
+	c           Config
+	spec        *envs.Spec
+	source      source
+	fingerprint uint64    // of the configuration
+	booking     bool      // starts are booked ahead
+	inverse     []int64   // 1/length, in units of 1/one
+	usage       []float64 // share of all slots in use, by the number of those free
+	screen      screen
 
+	episode
+	jobs    []job     // by time step of arrival
+	visible []int32   // job in each visible place, −1 where there is none
+	backlog []int32   // a ring
+	active  []int32   // jobs that run or are booked, in the order of their placement
+	ends    []float64 // slowdowns of the jobs that left in the last step
+
+	// What follows from all this, see [Env.restore].
+	sums
+	cluster cluster
+	needs   []uint64 // what the job in each visible place demands; more than there is where there is none
+}
+
+// episode is the numbers of an episode that do not follow from others.
+type episode struct {
 	seed    uint64
 	begun   bool // there has been a Reset
-	running bool // an episode is under way
+	running bool // the episode is under way
 	now     int32
-	cluster cluster
-	jobs    []job    // by time step of arrival
-	visible []int32  // job in each visible place, −1 where there is none
-	needs   []uint64 // what the job in each visible place demands; more than there is where there is none
-	backlog []int32  // a ring
-	first   int      // the ring's oldest
-	waiting int      // jobs in the ring
-	active  []int32  // jobs that run or are booked, in the order of their placement
-	soonest int32    // no active job leaves before this time step
-	shown   int      // visible jobs
-	weight  int64    // Σ 1/length over jobs in the system, in units of 1/one
-	placed  []placement
-	ends    []float64 // slowdowns of the jobs that left in the last step
+	first   int // place of the backlog's oldest job in its ring
+	waiting int // jobs in the backlog
+	started int // jobs so far
 	tally   tally
 }
 
-// placement is what an episode is made of: together with the time, placements say all that was decided.
-type placement struct{ at, place int32 }
+// sums are over what is in the system.
+type sums struct {
+	shown   int   // visible jobs
+	weight  int64 // Σ 1/length over all jobs, in units of 1/one
+	soonest int32 // no active job leaves before this time step
+}
 
 // one is 1 in the fixed-point numbers in which 1/length is summed, so that sums are exact whatever the order.
 const one = 1 << 40
@@ -74,10 +83,10 @@ func New(c Config) (*Env, error) {
 		return nil, err
 	}
 	e := &Env{
-		c: c, print: fmt.Sprintf("%+v", c), booking: c.Start == StartEarliest, inverse: make([]int64, c.longest()+1),
+		c: c, fingerprint: fingerprint(&c), booking: c.Start == StartEarliest, inverse: make([]int64, c.longest()+1),
 		cluster: cluster{free: make([]uint64, c.Horizon)}, jobs: make([]job, c.Steps), visible: make([]int32, c.Visible),
 		needs:   make([]uint64, c.Visible),
-		backlog: make([]int32, c.Backlog), active: make([]int32, 0, c.Steps), placed: make([]placement, 0, c.Steps),
+		backlog: make([]int32, c.Backlog), active: make([]int32, 0, c.Steps),
 		ends: make([]float64, 0, c.Steps),
 	}
 	e.source = newSource(&e.c)
@@ -168,15 +177,15 @@ func (e *Env) chooseSet(seed uint64, options envs.Options) (int, error) {
 
 // begin starts an episode at time step 0.
 func (e *Env) begin(seed uint64, set int) {
-	e.seed, e.begun, e.running, e.now = seed, true, true, 0
+	e.episode, e.sums = episode{seed: seed, begun: true, running: true}, sums{soonest: math.MaxInt32}
 	e.source.begin(seed, set)
 	e.cluster.clear()
 	clear(e.jobs)
 	for i := range e.visible {
 		e.visible[i], e.needs[i] = -1, never
 	}
-	e.first, e.waiting, e.shown, e.weight, e.soonest = 0, 0, 0, 0, math.MaxInt32
-	e.active, e.placed, e.ends, e.tally = e.active[:0], e.placed[:0], e.ends[:0], tally{}
+	clear(e.backlog)
+	e.active, e.ends = e.active[:0], e.ends[:0]
 	e.screen.clear()
 	e.screen.shuffle(seed, &e.source)
 	if !e.c.Defects.SkipFirst {

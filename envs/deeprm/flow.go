@@ -29,7 +29,7 @@ func (e *Env) start(place int) int {
 func (e *Env) place(place, start int) {
 	i := e.visible[place]
 	j := &e.jobs[i]
-	e.placed = append(e.placed, placement{e.now, int32(place)})
+	e.started++
 	e.cluster.take(j, start)
 	j.finish = e.now + int32(start) + j.length
 	e.soonest = min(e.soonest, j.finish)

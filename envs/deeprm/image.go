@@ -1,6 +1,9 @@
 package deeprm
 
-import "github.com/stoker-rl/stoker/rng"
+import (
+	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/rng"
+)
 
 // picture is the image.
 type picture struct {
@@ -91,7 +94,7 @@ func (p *picture) placed(e *Env, j *job, start int) {
 			p.used[o.grey] = true
 		}
 	}
-	j.grey = int32(len(e.placed) % len(p.used))
+	j.grey = int32(e.started % len(p.used))
 	for i, used := range p.used {
 		if !used {
 			j.grey = int32(i)
@@ -143,10 +146,25 @@ func (p *picture) age(since int) {
 	}
 }
 
-func (p *picture) copyFrom(src screen) {
-	o := src.(*picture) // the configurations are equal
-	copy(p.values, o.values)
-	copy(p.levels, o.levels)
-	copy(p.blocks, o.blocks)
-	p.waiting, p.since = o.waiting, o.since
+// State implements [state.Stater].
+func (p *picture) State(c *state.Codec) {
+	state.Fixed(c, p.values)
+	state.Fixed(c, p.levels)
+	state.Value(c, &p.waiting)
+	state.Value(c, &p.since)
+	c.Check(p.waiting >= 0 && p.waiting <= p.Layout.backlog, "%d jobs are drawn in the backlog, want at most %d", p.waiting, p.Layout.backlog)
+	c.Check(p.since >= 0 && p.since <= p.most, "%d time steps are drawn since the last arrival, want at most %d", p.since, p.most)
+	if !c.Stored() {
+		state.Fixed(c, p.blocks)
+	}
+	if !c.Loaded() {
+		return
+	}
+	for i := range p.blocks {
+		b := block{length: p.Length(p.values, i)}
+		for r := range p.Resources {
+			b.demand |= uint64(p.Demand(p.values, i, r)) << (16 * r)
+		}
+		p.blocks[i] = b
+	}
 }

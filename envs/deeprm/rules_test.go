@@ -226,41 +226,6 @@ func TestConfigurationsAreChecked(t *testing.T) {
 	}
 }
 
-// A saved state is gone through by the rules; what they do not lead to is refused and changes nothing.
-func TestDamagedStates(t *testing.T) {
-	p := play(t, given(Job{0, 2, []int{3, 1}}, Job{1, 3, []int{2, 1}}), 1, nil)
-	p.do(0, -1, -1)
-	good, err := p.env.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range []struct {
-		at   int
-		with byte
-		want string
-	}{
-		{0, 9, "version 1"}, {1, 2, "version 1"}, {1, 0, "has not begun"}, {10, 1, "of job set 1, there are 1"},
-		{15, 255, "its episode ends in"}, {18, 2, "placements, want 8 for each of 2"},
-		{stateHead, 3, "after its last, 2"}, {stateHead + 4, 1, "which the rules do not allow"},
-	} {
-		b := slices.Clone(good)
-		b[d.at] = d.with
-		if err := p.env.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), d.want) {
-			t.Errorf("byte %d as %d: %v, want %q", d.at, d.with, err, d.want)
-		}
-		if now, _ := p.env.AppendBinary(nil); !slices.Equal(now, good) {
-			t.Fatalf("byte %d as %d: a refused state has changed the environment", d.at, d.with)
-		}
-	}
-	other, err := New(Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.CopyFrom(p.env); err == nil || !strings.Contains(err.Error(), "another configuration") {
-		t.Errorf("a copy from another configuration: %v", err)
-	}
-}
-
 // A layout reads from either form of an observation what the cluster is.
 func TestLayoutReads(t *testing.T) {
 	for _, form := range []string{Image, Compact} {

@@ -1,5 +1,7 @@
 package deeprm
 
+import "github.com/stoker-rl/stoker/envs/state"
+
 // screen keeps what is seen up to date while the cluster changes, so that an observation is one copy.
 type screen interface {
 	// seen is the observation.
@@ -15,8 +17,7 @@ type screen interface {
 	placed(e *Env, j *job, start int)
 	// arrived notes an arrival, seen or not.
 	arrived()
-	// copyFrom makes the screen equal to another of the same configuration.
-	copyFrom(src screen)
+	state.Stater
 	// moved shows that a time step has passed, after cluster and active jobs have moved on.
 	moved(e *Env)
 }

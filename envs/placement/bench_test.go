@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
 )
 
 // BenchmarkStep starts the first invocation that fits, on the first node that it fits, with the smallest amount; else it waits.
@@ -85,6 +86,47 @@ func BenchmarkMaskAfter(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := w.e.layout.MaskAfter(o, 0, partial[:i], masks[i]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCopy copies an environment after some seconds of an episode, as planners and counterfactual learners do for each choice.
+func BenchmarkCopy(b *testing.B) {
+	for _, load := range []float64{0.5, 1, 1.9} {
+		b.Run(fmt.Sprintf("load=%g", load), func(b *testing.B) {
+			c := Default()
+			c.Load = load
+			e, err := New(c, workload.Default())
+			if err != nil {
+				b.Fatal(err)
+			}
+			other, err := e.System().Environment()
+			if err != nil {
+				b.Fatal(err)
+			}
+			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+			if err := e.Reset(0, nil, obs); err != nil {
+				b.Fatal(err)
+			}
+			sampler, err := envs.NewActionSampler(e.Spec())
+			if err != nil {
+				b.Fatal(err)
+			}
+			stream := rng.NewStream(0, "actions")
+			for e.now < 20_000_000 {
+				if err := sampler.Sample(stream, obs, act); err != nil {
+					b.Fatal(err)
+				}
+				if err := e.Step(act, obs, out); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := other.CopyFrom(e); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -34,39 +34,48 @@ type Env struct {
 	spec   *envs.Spec
 	layout Layout
 
-	seed     uint64
-	load     float64
-	begun    bool // there has been a Reset
-	imagined bool // what arrives is not what the seed says
-	running  bool // an episode is under way
-	now      int64
 	arrivals arrivals
+	sketch   sketch
 
-	requests  []request
-	free      []int32 // places of requests that are free
-	calls     []call  // invocations, [requests, steps]
-	rows      []float32
-	levels    []int32 // invocations of each level that are done, [requests, steps]
-	window    []int32 // invocations that wait and are seen, the first to wait first
-	backlog   []int32 // those behind them, from head on
-	head      int
-	active    []int32 // those that run, the first to be started first
-	ends      []int32 // the same as a heap, the first to end on top
+	episode
+	requests []request
+	free     []int32    // places of requests that are free
+	calls    []call     // invocations, [requests, steps]
+	window   []int32    // invocations that wait and are seen, the first to wait first
+	backlog  []int32    // those behind them, from head on
+	active   []int32    // those that run, the first to be started first
+	idle     []instance // warm instances, the longest idle first
+	tally    tally
+
+	// What follows from all this, see [Env.restore].
+	sums
+	rows      []float32 // features of invocations that do not change while they wait
+	levels    []int32   // invocations of each level that are done, [requests, steps]
+	ends      []int32   // those that run as a heap, the first to end on top
 	nodes     []node
-	pairs     []pair // [functions, nodes]
-	fits      []int8 // [functions, nodes]: how many of the amounts, from the smallest on, fit now
-	warm      []uint64
+	pairs     []pair   // [functions, nodes]
+	fits      []int8   // [functions, nodes]: how many of the amounts, from the smallest on, fit now
+	warm      []uint64 // nodes on which a function has idle instances, as bits
 	functions []load
-	idle      []instance // the longest idle first
-	decisions []uint32
+}
 
-	used    [NumResources]int64
-	weight  int64 // Σ 1/ideal of the requests in the system, in 1/s × 2³²
-	rate    int64 // pUSD a second
+// episode is the numbers of an episode that do not follow from others.
+type episode struct {
+	seed    uint64
+	load    float64
+	begun   bool  // there has been a Reset
+	running bool  // the episode is under way
+	now     int64 // µs
+	elapsed int64 // µs that the last step took
+	head    int   // of the backlog
 	meter   meter
-	tally   tally
-	sketch  sketch
-	elapsed int64
+}
+
+// sums are over what is in the system.
+type sums struct {
+	used   [NumResources]int64
+	weight int64 // Σ 1/ideal of the requests, in 1/s × 2³²
+	rate   int64 // pUSD a second
 }
 
 // request is a request in the system.
@@ -189,11 +198,9 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 
 // begin starts an episode.
 func (e *Env) begin(seed uint64, load float64) {
-	e.seed, e.load, e.begun, e.running, e.imagined, e.now = seed, load, true, true, false, 0
+	e.episode, e.sums = episode{seed: seed, load: load, begun: true, running: true}, sums{}
 	e.requests, e.free, e.calls, e.rows, e.levels = e.requests[:0], e.free[:0], e.calls[:0], e.rows[:0], e.levels[:0]
-	e.window, e.backlog, e.head, e.active, e.ends = e.window[:0], e.backlog[:0], 0, e.active[:0], e.ends[:0]
-	e.idle, e.decisions = e.idle[:0], e.decisions[:0]
-	e.used, e.weight, e.rate, e.meter, e.elapsed = [NumResources]int64{}, 0, 0, meter{}, 0
+	e.window, e.backlog, e.active, e.ends, e.idle = e.window[:0], e.backlog[:0], e.active[:0], e.ends[:0], e.idle[:0]
 	e.tally.clear()
 	clear(e.pairs)
 	clear(e.fits)
@@ -225,11 +232,6 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	if err := e.allowed(which, amount, at); err != nil {
 		return err
 	}
-	d := uint32(waited)
-	if which != e.layout.Wait() {
-		d = encode(which, amount, at)
-	}
-	e.decisions = append(e.decisions, d)
 	e.apply(which, amount, at, out)
 	e.report(out)
 	e.see(obs)
@@ -275,10 +277,13 @@ func (e *Env) apply(which, amount, at int, out *envs.Outcome) {
 		e.place(which, int32(amount), int32(at))
 	}
 	e.elapsed = e.now - before
-	if out != nil {
-		out.Terminated, out.Truncated, out.Elapsed = terminated, truncated, e.elapsed
-	}
+	out.Terminated, out.Truncated, out.Elapsed = terminated, truncated, e.elapsed
 }
+
+// Imagine draws anew what arrives from now on, for planners that are not to see what will. Two things stay as they would have been: when the
+// next request arrives where the workload is steady, whose gaps are nearly equal, and how long the executions take of what has arrived.
+// Whether a source is in a burst is drawn anew. Reset, and CopyFrom of another environment, end imagining.
+func (e *Env) Imagine(seed uint64) { e.arrivals.imagine(seed, e.now) }
 
 // chooseLoad returns the option's load, or the seed's.
 func (e *Env) chooseLoad(seed uint64, options envs.Options) (float64, error) {

@@ -110,6 +110,7 @@ func (e *Env) room() int32 {
 	i := len(e.requests)
 	e.requests = append(e.requests, request{})
 	e.calls = slices.Grow(e.calls, e.s.steps)[:(i+1)*e.s.steps]
+	clear(e.calls[i*e.s.steps:]) // of an earlier episode
 	e.levels = slices.Grow(e.levels, e.s.steps)[:(i+1)*e.s.steps]
 	width := e.s.steps * e.layout.still()
 	e.rows = slices.Grow(e.rows, width)[:(i+1)*width]
@@ -165,8 +166,8 @@ func (e *Env) place(which int, amount, at int32) {
 		e.head++
 		e.window = append(e.window, next)
 		e.functions[e.calls[next].function].shown++
-		if e.head == len(e.backlog) {
-			e.backlog, e.head = e.backlog[:0], 0
+		if 2*e.head >= len(e.backlog) { // half of it is done with
+			e.backlog, e.head = slices.Delete(e.backlog, 0, e.head), 0
 		}
 	}
 }

@@ -46,36 +46,30 @@ func (e *Env) fitting(f int32) []int8 {
 }
 
 // refit finds out anew what fits a node. This is the only place where legality is computed: masks, what is seen of them and the check of
-// an action follow from it.
+// an action follow from it. Demands grow with the amount, and a cold start may take memory that idle instances hold.
 func (e *Env) refit(n int32) {
+	at, nodes := &e.nodes[n], len(e.nodes)
+	memory := at.free[Memory] + at.warm
 	for f := range e.functions {
-		fits := &e.fits[f*len(e.nodes)+int(n)]
-		was := *fits
-		*fits = e.amounts(f, n)
-		if *fits > 0 && was == 0 {
+		k, count, demand := f*nodes+int(n), int8(0), e.s.functions[f].demand
+		if e.pairs[k].idle > 0 || demand[0][Memory] <= memory {
+			for a := range demand {
+				d := &demand[a]
+				if d[CPU] > at.free[CPU] || d[Network] > at.free[Network] || d[GPU] > at.free[GPU] {
+					break
+				}
+				count++
+			}
+		}
+		was := e.fits[k]
+		e.fits[k] = count
+		if was == 0 && count > 0 {
 			e.functions[f].fits++
-		} else if *fits == 0 && was > 0 {
+		} else if was > 0 && count == 0 {
 			e.functions[f].fits--
 		}
 	}
 	e.sketch.node(e, n)
-}
-
-// amounts is how many of the amounts, from the smallest on, a node has room for: demands grow with the amount. A cold start needs memory
-// that is free or held by idle instances.
-func (e *Env) amounts(f int, n int32) (count int8) {
-	at, demand := &e.nodes[n], e.s.functions[f].demand
-	if e.pairs[f*len(e.nodes)+int(n)].idle == 0 && demand[0][Memory] > at.free[Memory]+at.warm {
-		return 0
-	}
-	for a := range demand {
-		d := &demand[a]
-		if d[CPU] > at.free[CPU] || d[Network] > at.free[Network] || d[GPU] > at.free[GPU] {
-			break
-		}
-		count++
-	}
-	return count
 }
 
 // placeable reports whether an invocation that is seen fits anywhere.
@@ -90,16 +84,14 @@ func (e *Env) placeable() bool {
 
 // take gives an invocation its resources, and a warm instance if there is one.
 func (e *Env) take(v *call) {
-	f := &e.s.functions[v.function]
-	at, p, l := &e.nodes[v.node], e.pair(v.function, v.node), &e.functions[v.function]
-	d := f.demand[v.amount]
-	v.cold = p.idle == 0
+	at, l := &e.nodes[v.node], &e.functions[v.function]
+	d := e.s.functions[v.function].demand[v.amount]
+	v.cold = e.pair(v.function, v.node).idle == 0
 	if v.cold {
 		for at.free[Memory] < d[Memory] {
 			e.remove(slices.IndexFunc(e.idle, func(i instance) bool { return i.node == v.node }))
 			e.tally.evictions++
 		}
-		at.free[Memory] -= d[Memory]
 		e.tally.cold++
 		l.cold += float64(coldMemory * (1 - l.cold))
 	} else {
@@ -109,67 +101,63 @@ func (e *Env) take(v *call) {
 			i--
 		}
 		e.remove(i)
-		at.free[Memory] -= d[Memory]
 		l.cold -= float64(coldMemory * l.cold)
 	}
 	e.tally.started++
 	for r, x := range d {
-		if r != Memory {
-			at.free[r] -= x
-		}
-		e.used[r] += int64(x)
 		v.shares[r] = share(x, e.s.nodes[v.node].capacity[r])
 	}
-	at.running++
-	p.running++
-	l.running++
-	e.rate += e.priced(f.cost[v.amount], v.node)
-	e.hold(v, 1)
+	e.occupy(v, 1)
 	e.refit(v.node)
 }
 
 // give takes them back; the instance stays warm, unless none does.
 func (e *Env) give(v *call) {
-	f := &e.s.functions[v.function]
-	at, p, l := &e.nodes[v.node], e.pair(v.function, v.node), &e.functions[v.function]
-	for r, x := range f.demand[v.amount] {
-		if r != Memory {
-			at.free[r] += x
-		}
-		e.used[r] -= int64(x)
+	e.occupy(v, -1)
+	if e.c.KeepAlive > 0 {
+		x := instance{v.function, v.node, e.now + micros(e.c.KeepAlive)}
+		e.idle = append(e.idle, x)
+		e.keep(x, 1)
 	}
-	at.running--
-	p.running--
-	l.running--
-	e.rate -= e.priced(f.cost[v.amount], v.node)
-	e.hold(v, -1)
-	if e.c.KeepAlive == 0 {
-		at.free[Memory] += f.demand[0][Memory]
-		e.refit(v.node)
-		return
-	}
-	at.warm += f.demand[0][Memory]
-	p.idle++
-	l.idle++
-	e.rate += e.priced(f.idle, v.node)
-	e.warm[int(v.function)*e.layout.words()+int(v.node)/64] |= 1 << (v.node % 64)
-	e.idle = append(e.idle, instance{v.function, v.node, e.now + micros(e.c.KeepAlive)})
 	e.refit(v.node)
 }
 
-// remove ends a warm instance; its memory is free.
+// occupy counts the resources of an invocation that starts (sign 1) or ends (−1).
+func (e *Env) occupy(v *call, sign int32) {
+	f := &e.s.functions[v.function]
+	at := &e.nodes[v.node]
+	for r, x := range f.demand[v.amount] {
+		at.free[r] -= sign * x
+		e.used[r] += int64(sign * x)
+	}
+	at.running += sign
+	e.pair(v.function, v.node).running += sign
+	e.functions[v.function].running += sign
+	e.rate += int64(sign) * e.priced(f.cost[v.amount], v.node)
+	e.hold(v, sign)
+}
+
+// keep counts the memory of a warm instance that becomes idle (sign 1), or is idle no more (−1).
+func (e *Env) keep(x instance, sign int32) {
+	f := &e.s.functions[x.function]
+	at, p := &e.nodes[x.node], e.pair(x.function, x.node)
+	at.warm += sign * f.demand[0][Memory]
+	at.free[Memory] -= sign * f.demand[0][Memory]
+	p.idle += sign
+	e.functions[x.function].idle += sign
+	e.rate += int64(sign) * e.priced(f.idle, x.node)
+	word, bit := &e.warm[int(x.function)*e.layout.words()+int(x.node)/64], uint64(1)<<(x.node%64)
+	*word &^= bit
+	if p.idle > 0 {
+		*word |= bit
+	}
+}
+
+// remove ends a warm instance that is idle, or takes it into use; its memory is free.
 func (e *Env) remove(i int) {
 	x := e.idle[i]
 	e.idle = slices.Delete(e.idle, i, i+1)
-	f := &e.s.functions[x.function]
-	at, p := &e.nodes[x.node], e.pair(x.function, x.node)
-	at.warm -= f.demand[0][Memory]
-	at.free[Memory] += f.demand[0][Memory]
-	e.functions[x.function].idle--
-	e.rate -= e.priced(f.idle, x.node)
-	if p.idle--; p.idle == 0 {
-		e.warm[int(x.function)*e.layout.words()+int(x.node)/64] &^= 1 << (x.node % 64)
-	}
+	e.keep(x, -1)
 }
 
 // priced is a cost on a node in whole pUSD a second, so that what is added and taken away again leaves nothing.

@@ -1,6 +1,9 @@
 package placement
 
-import "github.com/stoker-rl/stoker/envs"
+import (
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
+)
 
 // meter sums over a step.
 type meter struct {
@@ -14,24 +17,30 @@ type meter struct {
 
 // tally counts an episode's requests and invocations.
 type tally struct {
+	counts
+	slowdowns, responses []float64 // of the requests that left in the last step
+}
+
+// counts are the numbers of a [tally].
+type counts struct {
 	finished, dropped, late int
 	started, ended, cold    int
 	evictions               int
 	slowdown, called        float64 // summed over requests, and over invocations
 	useful, held            float64 // millicore-seconds
 
-	mean                 float64   // slowdown
-	slowdowns, responses []float64 // of the requests that left in the last step
+	mean float64 // slowdown
 }
 
 func (t *tally) clear() {
 	*t = tally{slowdowns: t.slowdowns[:0], responses: t.responses[:0]}
 }
 
-func (t *tally) copyFrom(src *tally) {
-	a, b := t.slowdowns, t.responses
-	*t = *src
-	t.slowdowns, t.responses = append(a[:0], src.slowdowns...), append(b[:0], src.responses...)
+// State implements [state.Stater].
+func (t *tally) State(c *state.Codec) {
+	state.Value(c, &t.counts)
+	state.Slice(c, &t.slowdowns)
+	state.Slice(c, &t.responses)
 }
 
 // ran counts an invocation that ends.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -55,18 +56,28 @@ func (s *System) open(w workload.Config) error {
 type arrivals struct {
 	s      *System
 	from   workload.Arrivals // nil where gaps are drawn here, or nothing arrives
-	offset int64             // of the episode in the source, µs
-	gap    float64           // mean, in µs, where gaps are drawn here; 0 where nothing arrives
-	keep   float64           // probability that a request stays
 	end    int64             // µs from which on none arrive
+	traced func(purpose string, a, b, c uint64, value float64)
 
-	time   float64 // µs of the request that arrived last, where gaps are drawn here
-	number uint64  // of the next request
-	next   int64   // when it arrives
-	stream int32   // of the source
+	upcoming
+	rate // follows from the episode's load
+}
+
+// upcoming is the next request, and what the later ones are drawn from.
+type upcoming struct {
+	offset int64   // of the episode in the source, µs
+	time   float64 // µs of the next request, where gaps are drawn here
+	number uint64
+	next   int64 // when it arrives
+	stream int32 // of the source
 
 	gaps, stay, kind, size, priority, noise rng.Key
-	traced                                  func(purpose string, a, b, c uint64, value float64)
+}
+
+// rate is how often requests come.
+type rate struct {
+	gap   float64 // mean, in µs, where gaps are drawn here; 0 where nothing arrives
+	stays float64 // probability that a request of the source stays
 }
 
 func newArrivals(s *System) (arrivals, error) {
@@ -82,15 +93,10 @@ func newArrivals(s *System) (arrivals, error) {
 // begin starts an episode with a load.
 func (a *arrivals) begin(seed uint64, load float64) {
 	c := &a.s.config
-	a.keep, a.gap, a.time, a.number, a.offset = 1, 0, 0, 0, 0
+	a.time, a.number, a.offset = 0, 0, 0
+	a.thin(load)
 	a.draws(seed)
-	switch {
-	case load == 0:
-		a.keep = 0
-	case a.from == nil:
-		a.gap = 1e6 / a.s.Rate(load)
-	default:
-		a.keep = load / max(c.Load, c.LoadTo)
+	if a.from != nil {
 		a.from.Reset(seed)
 		if c.Workload == Azure {
 			if free := a.s.source.Minutes() - int(math.Ceil(c.Seconds/60)); free > 0 {
@@ -100,6 +106,20 @@ func (a *arrivals) begin(seed uint64, load float64) {
 		}
 	}
 	a.advance(true)
+}
+
+// thin sets which part of the source's requests an episode of a load has, or how far apart they are.
+func (a *arrivals) thin(load float64) {
+	c := &a.s.config
+	a.rate = rate{stays: 1}
+	switch {
+	case load == 0:
+		a.stays = 0
+	case a.from == nil:
+		a.gap = 1e6 / a.s.Rate(load)
+	default:
+		a.stays = load / max(c.Load, c.LoadTo)
+	}
 }
 
 // draws names what is drawn.
@@ -125,7 +145,7 @@ func (a *arrivals) advance(first bool) {
 	}
 	for {
 		switch {
-		case a.keep == 0:
+		case a.stays == 0:
 			a.next = noEvent
 			return
 		case a.from == nil:
@@ -145,12 +165,12 @@ func (a *arrivals) advance(first bool) {
 			a.next = noEvent
 			return
 		}
-		if a.keep >= 1 {
+		if a.stays >= 1 {
 			return
 		}
 		u := a.stay.With(a.number).Float64()
 		a.report("stay", a.number, 0, u)
-		if u < a.keep {
+		if u < a.stays {
 			return
 		}
 		a.number++
@@ -197,14 +217,27 @@ func (a *arrivals) report(purpose string, x, y uint64, value float64) {
 	}
 }
 
-func (a *arrivals) copyFrom(src *arrivals) error {
-	from, traced := a.from, a.traced
-	*a = *src
-	a.from, a.traced = from, traced
-	if from == nil {
-		return nil
+// State implements [state.Stater].
+func (a *arrivals) State(c *state.Codec) {
+	state.Value(c, &a.upcoming)
+	if !c.Stored() {
+		state.Value(c, &a.rate)
 	}
-	return from.CopyFrom(src.from)
+	if a.from != nil {
+		state.Member(c, a.from)
+	}
+}
+
+// restore checks what was loaded in an episode of a load, and makes what follows from the load.
+func (a *arrivals) restore(load float64) error {
+	if a.stream < 0 || int(a.stream) >= len(a.s.templates) || a.offset < 0 || !(a.time >= 0) {
+		return fmt.Errorf("the next request is of stream %d at %g µs after %d µs, want a stream below %d", a.stream, a.time, a.offset, len(a.s.templates))
+	}
+	if a.next != noEvent && (a.next < 0 || a.next >= a.end || load == 0 || a.from == nil && a.next != int64(a.time)) {
+		return fmt.Errorf("the next request arrives at %d µs, want 0 to below %d", a.next, a.end)
+	}
+	a.thin(load)
+	return nil
 }
 
 // load is the load of a seed's episode.

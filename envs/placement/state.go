@@ -1,23 +1,11 @@
 package placement
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
-
-// A decision is kept in 32 bits: 13 of which invocation, 5 of the amount, 13 of the node; waiting is all ones.
-const waited = math.MaxUint32
-
-func encode(which, amount, at int) uint32 {
-	return uint32(which)<<18 | uint32(amount)<<13 | uint32(at)
-}
-
-func decode(d uint32) (which, amount, at int) {
-	return int(d >> 18), int(d >> 13 & 31), int(d & (1<<13 - 1))
-}
 
 // CopyFrom implements [envs.Env].
 func (e *Env) CopyFrom(src envs.Env) error {
@@ -25,120 +13,272 @@ func (e *Env) CopyFrom(src envs.Env) error {
 	if !ok {
 		return fmt.Errorf("%s: copy from a %T", ID, src)
 	}
-	if s.s.print != e.s.print {
-		return fmt.Errorf("%s: copy from an environment of another system: %+v, want %+v", ID, s.s.config, e.s.config)
+	if err := state.Copy(e, s); err != nil {
+		return fmt.Errorf("%s: %w", ID, err)
 	}
-	if err := e.arrivals.copyFrom(&s.arrivals); err != nil {
-		return err
-	}
-	e.seed, e.load, e.begun, e.running, e.now = s.seed, s.load, s.begun, s.running, s.now
-	e.requests = append(e.requests[:0], s.requests...)
-	e.free = append(e.free[:0], s.free...)
-	e.calls = append(e.calls[:0], s.calls...)
-	e.rows = append(e.rows[:0], s.rows...)
-	e.levels = append(e.levels[:0], s.levels...)
-	e.window = append(e.window[:0], s.window...)
-	e.backlog, e.head = append(e.backlog[:0], s.backlog[s.head:]...), 0
-	e.active = append(e.active[:0], s.active...)
-	e.ends = append(e.ends[:0], s.ends...)
-	copy(e.nodes, s.nodes)
-	copy(e.pairs, s.pairs)
-	copy(e.fits, s.fits)
-	copy(e.warm, s.warm)
-	copy(e.functions, s.functions)
-	e.idle = append(e.idle[:0], s.idle...)
-	e.decisions = append(e.decisions[:0], s.decisions...)
-	e.used, e.weight, e.rate, e.meter, e.elapsed = s.used, s.weight, s.rate, s.meter, s.elapsed
-	e.tally.copyFrom(&s.tally)
-	copy(e.sketch.nodes, s.sketch.nodes)
-	e.imagined = s.imagined
 	return nil
 }
 
-// Imagine draws anew what arrives from now on, for planners that are not to see what will. Two things stay as they would have been: when
-// the next request arrives where the workload is steady, whose gaps are nearly equal, and how long the executions take of what has arrived. Whether a source is in a burst is
-// drawn anew. The state of an imagined episode can't be saved; Reset, and CopyFrom of another, end imagining.
-func (e *Env) Imagine(seed uint64) {
-	e.imagined = true
-	e.arrivals.imagine(seed, e.now)
-}
-
-const (
-	stateVersion = 1
-	stateHead    = 1 + 1 + 8 + 8 + 8 + 8 + 4
-)
-
-// AppendBinary implements [envs.Env]. An episode is its seed, its load and the decisions: the rest follows by the rules, and [Env.UnmarshalBinary] goes through them
-// again, so that no state is taken in that they would not lead to.
-func (e *Env) AppendBinary(b []byte) ([]byte, error) {
-	if e.imagined {
-		return nil, fmt.Errorf("%s: the state of an imagined episode can't be saved: it does not follow from its seed", ID)
-	}
-	begun := byte(0)
-	if e.begun {
-		begun = 1
-	}
-	b = append(b, stateVersion, begun)
-	b = binary.LittleEndian.AppendUint64(b, e.s.print)
-	b = binary.LittleEndian.AppendUint64(b, e.seed)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(e.load))
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.now))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(e.decisions)))
-	for _, d := range e.decisions {
-		b = binary.LittleEndian.AppendUint32(b, d)
-	}
-	return b, nil
-}
+// AppendBinary implements [envs.Env].
+func (e *Env) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, ID, e) }
 
 // UnmarshalBinary implements [envs.Env]. A state that is refused changes nothing.
-func (e *Env) UnmarshalBinary(b []byte) error {
-	if len(b) < stateHead || b[0] != stateVersion || b[1] > 1 {
-		return fmt.Errorf("%s: saved state has %d bytes and begins with %v, want at least %d and version %d", ID, len(b), b[:min(2, len(b))],
-			stateHead, stateVersion)
+func (e *Env) UnmarshalBinary(b []byte) error { return state.Load(b, ID, e) }
+
+// State lists the state. What follows from other fields is copied, but not saved: [Env.restore] makes it anew.
+func (e *Env) State(c *state.Codec) {
+	c.Same("system", e.s.fingerprint)
+	state.Value(c, &e.episode)
+	c.Part(&e.arrivals)
+	state.Slice(c, &e.requests)
+	state.Slice(c, &e.free)
+	state.Slice(c, &e.calls)
+	state.Slice(c, &e.window)
+	state.Slice(c, &e.backlog)
+	state.Slice(c, &e.active)
+	state.Slice(c, &e.idle)
+	c.Part(&e.tally)
+	if c.Stored() {
+		for n := range e.nodes {
+			state.Value(c, &e.nodes[n].recent)
+		}
+		for f := range e.functions {
+			state.Value(c, &e.functions[f].since)
+			state.Value(c, &e.functions[f].cold)
+		}
+	} else {
+		state.Slice(c, &e.rows)
+		state.Slice(c, &e.levels)
+		state.Slice(c, &e.ends)
+		state.Fixed(c, e.nodes)
+		state.Fixed(c, e.pairs)
+		state.Fixed(c, e.fits)
+		state.Fixed(c, e.warm)
+		state.Fixed(c, e.functions)
+		state.Value(c, &e.sums)
+		state.Fixed(c, e.sketch.nodes)
 	}
-	if p := binary.LittleEndian.Uint64(b[2:]); p != e.s.print {
-		return fmt.Errorf("%s: saved state is of another system (%016x, want %016x)", ID, p, e.s.print)
+	if c.Loaded() && e.begun {
+		c.Fail(e.restore())
 	}
-	seed, bits := binary.LittleEndian.Uint64(b[10:]), binary.LittleEndian.Uint64(b[18:])
-	load, now, n := math.Float64frombits(bits), int64(binary.LittleEndian.Uint64(b[26:])), binary.LittleEndian.Uint32(b[34:])
-	list := b[stateHead:]
-	if uint64(len(list)) != 4*uint64(n) {
-		return fmt.Errorf("%s: saved state has %d bytes of decisions, want 4 for each of %d", ID, len(list), n)
+	c.Check(e.begun || !e.running, "an episode is under way that has not begun")
+}
+
+// restore checks what was loaded against the rules, and makes what follows from it: what nodes and functions have, sums, and what is seen.
+func (e *Env) restore() error {
+	if most := max(e.c.Load, e.c.LoadTo); !(e.load >= 0 && e.load <= most) || e.now < 0 || e.now > micros(e.c.MaxTime) {
+		return fmt.Errorf("load %g at %d µs, want 0 to %g and 0 to %d", e.load, e.now, most, micros(e.c.MaxTime))
 	}
-	other, err := e.s.Environment()
-	if err != nil {
+	for n := range e.nodes {
+		if x := e.nodes[n].recent; !(x >= 0 && x <= 1) {
+			return fmt.Errorf("node %d used %g of its CPU of late, want 0 to 1", n, x)
+		}
+	}
+	for f := range e.functions {
+		if l := &e.functions[f]; l.since < -1 || l.since > e.now || !(l.cold >= 0 && l.cold <= 1) {
+			return fmt.Errorf("function %d was invoked at %d µs, and %g of its starts were cold", f, l.since, l.cold)
+		}
+	}
+	if err := e.arrivals.restore(e.load); err != nil {
 		return err
 	}
-	if b[1] == 0 {
-		if seed != 0 || bits != 0 || now != 0 || n != 0 {
-			return fmt.Errorf("%s: saved state has an episode that has not begun, with seed %d, load %g and %d decisions", ID, seed, load, n)
+	e.derived()
+	for _, check := range []func() error{e.restoreRequests, e.restoreWaiting, e.restoreRunning, e.restoreIdle} {
+		if err := check(); err != nil {
+			return err
 		}
-		return e.CopyFrom(other)
 	}
-	if most := max(e.c.Load, e.c.LoadTo); !(load >= 0 && load <= most) {
-		return fmt.Errorf("%s: saved state has a load of %g, want 0 to %g", ID, load, most)
+	for n := range e.nodes {
+		e.refit(int32(n))
 	}
-	other.begin(seed, load)
-	for k := 0; len(list) > 0; k, list = k+1, list[4:] {
-		if !other.running {
-			return fmt.Errorf("%s: saved state has decision %d after the end of its episode", ID, k)
-		}
-		which, amount, at := other.layout.Wait(), 0, 0
-		d := binary.LittleEndian.Uint32(list)
-		if d != waited {
-			which, amount, at = decode(d)
-		}
-		if amount >= len(e.c.Amounts) || at >= len(e.nodes) || d != waited && which >= e.c.Window {
-			return fmt.Errorf("%s: saved state has decision %d for invocation %d, amount %d and node %d, of which there are fewer", ID, k, which, amount, at)
-		}
-		if err := other.allowed(which, amount, at); err != nil {
-			return fmt.Errorf("saved state's decision %d: %w", k, err)
-		}
-		other.decisions = append(other.decisions, d)
-		other.apply(which, amount, at, nil)
+	return nil
+}
+
+// derived empties what follows from other fields, as at the start of an episode.
+func (e *Env) derived() {
+	e.levels, e.rows = resize(e.levels, len(e.calls)), resize(e.rows, len(e.calls)*e.layout.still())
+	clear(e.levels)
+	clear(e.rows)
+	e.ends, e.sums = e.ends[:0], sums{}
+	clear(e.pairs)
+	clear(e.fits)
+	clear(e.warm)
+	for n := range e.nodes {
+		e.nodes[n] = node{free: e.s.nodes[n].capacity, recent: e.nodes[n].recent}
 	}
-	if other.now != now {
-		return fmt.Errorf("%s: saved state is at %d µs, but its decisions lead to %d µs", ID, now, other.now)
+	for f := range e.functions {
+		e.functions[f] = load{since: e.functions[f].since, cold: e.functions[f].cold}
 	}
-	return e.CopyFrom(other)
+}
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// restoreRequests goes through the requests and their invocations, and counts those that are done.
+func (e *Env) restoreRequests() error {
+	if len(e.requests) > e.c.Most || len(e.calls) != len(e.requests)*e.s.steps {
+		return fmt.Errorf("%d requests with %d invocations, want at most %d with %d each", len(e.requests), len(e.calls), e.c.Most, e.s.steps)
+	}
+	free := 0
+	for i := range e.requests {
+		q := &e.requests[i]
+		if q.left == 0 {
+			free++
+			continue
+		}
+		if q.template < 0 || int(q.template) >= len(e.s.templates) || q.priority < 0 || int(q.priority) >= len(e.c.Priorities) {
+			return fmt.Errorf("request %d is of workflow %d and priority %d, want below %d and %d",
+				i, q.template, q.priority, len(e.s.templates), len(e.c.Priorities))
+		}
+		if q.arrived < 0 || q.arrived > e.now || !(q.size >= e.c.Size.Low && q.size <= e.c.Size.High) ||
+			q.ideal != float64(e.s.templates[q.template].ideal*q.size) || q.inverse != int64(fraction/q.ideal) || q.work-q.work != 0 {
+			return fmt.Errorf("request %d arrived at %d µs with size %g and ideal response time %g s, which cannot be", i, q.arrived, q.size, q.ideal)
+		}
+		e.weight += q.inverse
+		q.used, q.held = vector{}, 0
+		if err := e.restoreCalls(int32(i), q); err != nil {
+			return fmt.Errorf("request %d: %w", i, err)
+		}
+	}
+	listed := make([]bool, len(e.requests))
+	for _, i := range e.free {
+		if i < 0 || int(i) >= len(e.requests) || e.requests[i].left != 0 || listed[i] {
+			return fmt.Errorf("place %d is not free, or is listed twice", i)
+		}
+		listed[i] = true
+	}
+	if free != len(e.free) {
+		return fmt.Errorf("%d places are listed as free, want %d", len(e.free), free)
+	}
+	return nil
+}
+
+// restoreCalls goes through the invocations of request i.
+func (e *Env) restoreCalls(i int32, q *request) error {
+	t := &e.s.templates[q.template]
+	first := int(i) * e.s.steps
+	running := func(v *call) bool { return v.node >= 0 && v.finish > e.now }
+	left := int32(0)
+	for j := range t.steps {
+		v, st := &e.calls[first+j], &t.steps[j]
+		if v.request != i || int(v.step) != j || v.function != st.function || v.work != float64(st.work*q.size) ||
+			!(v.noise > 0) || !(v.input >= 0) || v.since > e.now {
+			return fmt.Errorf("invocation %d is not that of its workflow", j)
+		}
+		if v.node < -1 || int(v.node) >= len(e.nodes) || v.amount < -1 || int(v.amount) >= len(e.c.Amounts) || (v.node < 0) != (v.amount < 0) {
+			return fmt.Errorf("invocation %d runs on node %d with amount %d", j, v.node, v.amount)
+		}
+		pending := int32(0)
+		for _, p := range st.after {
+			if w := &e.calls[first+int(p)]; w.node < 0 || running(w) {
+				pending++
+			}
+		}
+		if pending != v.pending || pending > 0 && v.node >= 0 {
+			return fmt.Errorf("invocation %d runs on node %d and comes after %d that are not done, want %d", j, v.node, v.pending, pending)
+		}
+		if v.node < 0 || running(v) {
+			left++
+		} else {
+			e.levels[first+int(st.level)]++
+		}
+		if pending == 0 {
+			e.sketch.waits(e, int32(first+j))
+		}
+	}
+	if left != q.left {
+		return fmt.Errorf("%d invocations are left, want %d", q.left, left)
+	}
+	return nil
+}
+
+// restoreWaiting goes through window and backlog, in which all invocations are that wait.
+func (e *Env) restoreWaiting() error {
+	if len(e.window) > e.c.Window || e.head < 0 || e.head > len(e.backlog) {
+		return fmt.Errorf("a window of %d and a backlog of %d from %d on, want a window of at most %d", len(e.window), len(e.backlog), e.head, e.c.Window)
+	}
+	listed := make([]bool, len(e.calls))
+	take := func(i int32) (*load, error) {
+		if i < 0 || int(i) >= len(e.calls) || listed[i] || !e.waits(i) {
+			return nil, fmt.Errorf("invocation %d does not wait, or is listed twice", i)
+		}
+		listed[i] = true
+		l := &e.functions[e.calls[i].function]
+		l.waiting++
+		return l, nil
+	}
+	for _, i := range e.window {
+		l, err := take(i)
+		if err != nil {
+			return err
+		}
+		l.shown++
+	}
+	for _, i := range e.backlog[e.head:] {
+		if _, err := take(i); err != nil {
+			return err
+		}
+	}
+	for i := range e.calls {
+		if e.waits(int32(i)) != listed[i] {
+			return fmt.Errorf("invocation %d waits, but neither in the window nor in the backlog", i)
+		}
+	}
+	return nil
+}
+
+// waits reports whether an invocation waits.
+func (e *Env) waits(i int32) bool {
+	v := &e.calls[i]
+	q := &e.requests[int(i)/e.s.steps]
+	return q.left > 0 && int(i)%e.s.steps < len(e.s.templates[q.template].steps) && v.pending == 0 && v.node < 0
+}
+
+// restoreRunning gives the invocations that run their resources.
+func (e *Env) restoreRunning() error {
+	listed := make([]bool, len(e.calls))
+	for _, i := range e.active {
+		if i < 0 || int(i) >= len(e.calls) || listed[i] || e.requests[int(i)/e.s.steps].left == 0 {
+			return fmt.Errorf("invocation %d is none, or is listed twice among those that run", i)
+		}
+		listed[i] = true
+		v := &e.calls[i]
+		if v.node < 0 || v.finish <= e.now {
+			return fmt.Errorf("invocation %d is listed among those that run, but does not", i)
+		}
+		e.occupy(v, 1)
+		e.push(i)
+	}
+	for i := range e.calls {
+		q, v := &e.requests[i/e.s.steps], &e.calls[i]
+		if q.left > 0 && i%e.s.steps < len(e.s.templates[q.template].steps) && v.node >= 0 && v.finish > e.now && !listed[i] {
+			return fmt.Errorf("invocation %d runs, but is not listed", i)
+		}
+	}
+	return nil
+}
+
+// restoreIdle gives the warm instances that are idle their memory; then no node may lack any.
+func (e *Env) restoreIdle() error {
+	for k, x := range e.idle {
+		if x.function < 0 || int(x.function) >= len(e.functions) || x.node < 0 || int(x.node) >= len(e.nodes) {
+			return fmt.Errorf("an idle instance of function %d on node %d, want below %d and %d", x.function, x.node, len(e.functions), len(e.nodes))
+		}
+		if x.expires <= e.now || k > 0 && x.expires < e.idle[k-1].expires {
+			return fmt.Errorf("idle instance %d expires at %d µs, before now or before the one before it", k, x.expires)
+		}
+		e.keep(x, 1)
+	}
+	for n := range e.nodes {
+		for r, x := range e.nodes[n].free {
+			if x < 0 {
+				return fmt.Errorf("node %d has %d of %s left", n, x, ResourceNames[r])
+			}
+		}
+	}
+	return nil
 }

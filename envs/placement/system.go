@@ -21,15 +21,15 @@ type System struct {
 	steps     int       // most of a template
 	source    *workload.Source
 
-	nominal  int // the amount that is 1
-	offered  [NumResources]float64
-	able     [NumResources]float64
-	scarcity [NumResources]float64
-	total    [NumResources]float64 // what all nodes have
-	longest  float64               // work of a step
-	heaviest float64               // weight of a priority
-	print    uint64                // of all this, to compare
-	chance   []float64             // of a priority or one before it
+	nominal     int // the amount that is 1
+	offered     [NumResources]float64
+	able        [NumResources]float64
+	scarcity    [NumResources]float64
+	total       [NumResources]float64 // what all nodes have
+	longest     float64               // work of a step
+	heaviest    float64               // weight of a priority
+	fingerprint uint64                // of all this
+	chance      []float64             // of a priority or one before it
 }
 
 // vector is an amount of each resource.
@@ -95,7 +95,7 @@ func NewSystem(c Config, w workload.Config) (*System, error) {
 	}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%+v %+v %+v %v", s.config, s.functions, s.templates, s.chances)
-	s.print = h.Sum64()
+	s.fingerprint = h.Sum64()
 	return s, nil
 }
 

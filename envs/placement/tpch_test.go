@@ -46,7 +46,7 @@ func FuzzTPCH(f *testing.F) {
 			}
 			return
 		}
-		if twice != nil || again.print != s.print {
+		if twice != nil || again.fingerprint != s.fingerprint {
 			t.Fatalf("the same file makes another system, or none: %v", twice)
 		}
 		e, err := s.Environment()

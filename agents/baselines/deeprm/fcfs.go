@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 )
 
 // FCFSConfig configures [FCFS].
@@ -58,25 +59,20 @@ func (p *FCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
+// State implements [state.Stater].
+func (p *FCFS) State(c *state.Codec) { c.Part(&p.queue) }
+
 // CopyFrom implements [envs.Policy].
 func (p *FCFS) CopyFrom(src envs.Policy) error {
 	s, ok := src.(*FCFS)
 	if !ok || s.config != p.config {
-		return fmt.Errorf("fcfs: cannot be copied from %s", src.Name())
+		return fmt.Errorf("fcfs: cannot be copied from %s, or its settings differ", src.Name())
 	}
-	if err := p.queue.copyFrom(&s.queue); err != nil {
-		return fmt.Errorf("fcfs: %w", err)
-	}
-	return nil
+	return state.Copy(p, s)
 }
 
 // AppendBinary implements [envs.Policy].
-func (p *FCFS) AppendBinary(b []byte) ([]byte, error) { return p.queue.append(b), nil }
+func (p *FCFS) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *FCFS) UnmarshalBinary(b []byte) error {
-	if err := p.queue.restore(b); err != nil {
-		return fmt.Errorf("fcfs: %w", err)
-	}
-	return nil
-}
+func (p *FCFS) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -1,9 +1,6 @@
 package deeprm
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "github.com/stoker-rl/stoker/envs/state"
 
 // queue numbers visible jobs in the order of their arrival, which an observation does not show. A place that was empty holds the job that
 // has just arrived, and a place whose job was started the backlog's oldest; both came after all other visible jobs.
@@ -33,35 +30,10 @@ func (q *queue) observe(v *view, values []float32) {
 	}
 }
 
-func (q *queue) copyFrom(src *queue) error {
-	if len(q.numbers) != len(src.numbers) {
-		return fmt.Errorf("is of %d places, cannot be copied from one of %d", len(q.numbers), len(src.numbers))
-	}
-	copy(q.numbers, src.numbers)
-	q.last, q.chosen = src.last, src.chosen
-	return nil
-}
-
-func (q *queue) append(b []byte) []byte {
-	b = binary.LittleEndian.AppendUint32(b, q.last)
-	b = binary.LittleEndian.AppendUint32(b, uint32(q.chosen))
-	for _, n := range q.numbers {
-		b = binary.LittleEndian.AppendUint32(b, n)
-	}
-	return b
-}
-
-func (q *queue) restore(b []byte) error {
-	if want := 8 + 4*len(q.numbers); len(b) != want {
-		return fmt.Errorf("saved state has %d bytes, want %d", len(b), want)
-	}
-	last, chosen := binary.LittleEndian.Uint32(b), int32(binary.LittleEndian.Uint32(b[4:]))
-	if chosen < -1 || int(chosen) >= len(q.numbers) {
-		return fmt.Errorf("saved state started the job in place %d, want -1 to %d", chosen, len(q.numbers)-1)
-	}
-	q.last, q.chosen = last, chosen
-	for i := range q.numbers {
-		q.numbers[i] = binary.LittleEndian.Uint32(b[8+4*i:])
-	}
-	return nil
+// State implements [state.Stater].
+func (q *queue) State(c *state.Codec) {
+	state.Fixed(c, q.numbers)
+	state.Value(c, &q.last)
+	state.Value(c, &q.chosen)
+	c.Check(q.chosen >= -1 && int(q.chosen) < len(q.numbers), "the job in place %d was started, want -1 to %d", q.chosen, len(q.numbers)-1)
 }

@@ -1,11 +1,11 @@
 package deeprm
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -117,32 +117,26 @@ func (p *SJF) estimated(o *envs.KindObservation) int {
 	return best
 }
 
+// State implements [state.Stater].
+func (p *SJF) State(c *state.Codec) {
+	state.Value(c, &p.seed)
+	c.Part(&p.queue)
+	if c.Filled() {
+		p.begin(p.seed)
+	}
+}
+
 // CopyFrom implements [envs.Policy].
 func (p *SJF) CopyFrom(src envs.Policy) error {
 	s, ok := src.(*SJF)
 	if !ok || s.config != p.config {
-		return fmt.Errorf("sjf: cannot be copied from %s", src.Name())
+		return fmt.Errorf("sjf: cannot be copied from %s, or its settings differ", src.Name())
 	}
-	if err := p.queue.copyFrom(&s.queue); err != nil {
-		return fmt.Errorf("sjf: %w", err)
-	}
-	p.begin(s.seed)
-	return nil
+	return state.Copy(p, s)
 }
 
 // AppendBinary implements [envs.Policy].
-func (p *SJF) AppendBinary(b []byte) ([]byte, error) {
-	return p.queue.append(binary.LittleEndian.AppendUint64(b, p.seed)), nil
-}
+func (p *SJF) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *SJF) UnmarshalBinary(b []byte) error {
-	if len(b) < 8 {
-		return fmt.Errorf("sjf: saved state has %d bytes, want at least 8", len(b))
-	}
-	if err := p.queue.restore(b[8:]); err != nil {
-		return fmt.Errorf("sjf: %w", err)
-	}
-	p.begin(binary.LittleEndian.Uint64(b))
-	return nil
-}
+func (p *SJF) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }

@@ -1,13 +1,13 @@
 package placement
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -38,7 +38,7 @@ type Lookahead struct {
 	act   *envs.Action
 	out   *envs.Outcome
 	seed  uint64 // of what is imagined
-	asked uint64 // times since Reset
+	asked uint64 // choices since Reset
 	tried [][3]float32
 }
 
@@ -80,19 +80,17 @@ func (l *Lookahead) Reset(seed uint64) error {
 	return nil
 }
 
-// AppendBinary implements encoding.BinaryAppender: the seed and how many choices there were.
-func (l *Lookahead) AppendBinary(b []byte) ([]byte, error) {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, l.seed), l.asked), nil
+// State implements [state.Stater].
+func (l *Lookahead) State(c *state.Codec) {
+	state.Value(c, &l.seed)
+	state.Value(c, &l.asked)
 }
 
+// AppendBinary implements encoding.BinaryAppender.
+func (l *Lookahead) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, l.Name(), l) }
+
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (l *Lookahead) UnmarshalBinary(b []byte) error {
-	if len(b) != 16 {
-		return fmt.Errorf("lookahead: %d bytes of state, want 16", len(b))
-	}
-	l.seed, l.asked = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-	return nil
-}
+func (l *Lookahead) UnmarshalBinary(b []byte) error { return state.Load(b, l.Name(), l) }
 
 // Plan implements [envs.Planner].
 func (l *Lookahead) Plan(env envs.Env, obs *envs.Observation, act *envs.Action) error {

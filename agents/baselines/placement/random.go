@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -74,23 +75,20 @@ func (p *Random) decide(o *envs.KindObservation) pick {
 	return best
 }
 
+// State implements [state.Stater].
+func (p *Random) State(c *state.Codec) { state.Value(c, p.stream) }
+
 // CopyFrom implements [envs.Policy].
 func (p *Random) CopyFrom(src envs.Policy) error {
 	s, ok := src.(*Random)
 	if !ok {
-		return fmt.Errorf("random-nodes: cannot be copied from %s", src.Name())
+		return fmt.Errorf("%s: cannot be copied from %s", p.Name(), src.Name())
 	}
-	*p.stream = *s.stream
-	return nil
+	return state.Copy(p, s)
 }
 
 // AppendBinary implements [envs.Policy].
-func (p *Random) AppendBinary(b []byte) ([]byte, error) { return p.stream.AppendBinary(b) }
+func (p *Random) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
 
 // UnmarshalBinary implements [envs.Policy].
-func (p *Random) UnmarshalBinary(b []byte) error {
-	if err := p.stream.UnmarshalBinary(b); err != nil {
-		return fmt.Errorf("random-nodes: %w", err)
-	}
-	return nil
-}
+func (p *Random) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
