@@ -1,9 +1,7 @@
 package choice
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -41,14 +39,5 @@ func (a *Actor) Row(i int) []float32 {
 
 // Sync copies the parameters of a net on engine train to the one that acts, by way of buf where the engines differ.
 func (a *Actor) Sync(train nets.Engine, from nets.Net, buf []float32) error {
-	if train == a.e {
-		a.e.Copy(a.Net.Params(), from.Params())
-	} else {
-		from.Params().Get(buf)
-		a.Net.Params().Set(buf)
-	}
-	if err := errors.Join(train.Err(), a.e.Err()); err != nil {
-		return fmt.Errorf("copying the weights to act with: %w", err)
-	}
-	return nil
+	return learning.CopyParams(train, from, a.e, a.Net, buf)
 }

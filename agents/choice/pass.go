@@ -2,7 +2,7 @@ package choice
 
 import "github.com/stoker-rl/stoker/nets"
 
-// Pass is one way of a batch of rows through a net of one input. It keeps the list of inputs, so that calling doesn't make one.
+// Pass is a net of one input with memory for a batch of rows. It reuses the list of inputs, so that a call does not allocate.
 type Pass struct {
 	Net  nets.Net
 	Work nets.Work

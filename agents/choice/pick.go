@@ -3,6 +3,7 @@ package choice
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
 )
@@ -76,15 +77,13 @@ func Draw(p []float64, u float64) int {
 		}
 		u -= x
 	}
-	return last // what rounding leaves
+	return last // rounding left a little of u
 }
 
-// Finite refuses scores that are no finite numbers.
+// Finite refuses scores that are not finite.
 func Finite(scores []float32) error {
-	for i, x := range scores {
-		if x-x != 0 {
-			return fmt.Errorf("the network gives %g for choice %d: training has diverged; a smaller rate, or clip, help", x, i)
-		}
+	if i := check.NotFinite(scores); i >= 0 {
+		return fmt.Errorf("the network gives %g for choice %d: training has diverged; a smaller rate, or clip, help", scores[i], i)
 	}
 	return nil
 }

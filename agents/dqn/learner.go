@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
@@ -131,11 +132,7 @@ func (l *Learner) epsilon() float64 {
 	if over == 0 {
 		over = l.c.EpsilonShare * float64(l.ctx.Steps)
 	}
-	at := float64(l.steps)
-	if at >= over {
-		return l.c.EpsilonFinal
-	}
-	return l.c.Epsilon + float64(at/over*(l.c.EpsilonFinal-l.c.Epsilon))
+	return learning.Linear(l.c.Epsilon, l.c.EpsilonFinal, float64(l.steps), over)
 }
 
 // Observe implements [agents.Learner].
@@ -197,14 +194,8 @@ func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 func (l *Learner) Metrics(f func(name string, value float64)) {
 	u := l.update
 	if l.summed > 0 {
-		take := func(t nets.Tensor) float64 {
-			var x [1]float32
-			t.Get(x[:])
-			t.Set([]float32{0})
-			return float64(x[0]) / float64(l.summed)
-		}
-		f("train/loss", take(u.sumLoss))
-		f("train/grad_norm", take(u.sumNorm))
+		f("train/loss", learning.TakeMean(u.sumLoss, l.summed))
+		f("train/grad_norm", learning.TakeMean(u.sumNorm, l.summed))
 		l.summed = 0
 	}
 	f("train/n_updates", float64(u.adam.Steps()))

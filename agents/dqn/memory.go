@@ -3,7 +3,9 @@ package dqn
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
@@ -12,7 +14,7 @@ import (
 // memory keeps transitions, a row for each agent and step, and makes batches of them.
 type memory struct {
 	p        *choice.Problem
-	discount choice.Discount
+	discount learning.Discount
 	scale    float32
 	buf      *replay.Buffer
 	index    []int64
@@ -38,7 +40,7 @@ func newMemory(c *Config, p *choice.Problem) (*memory, error) {
 		return nil, err
 	}
 	return &memory{
-		p: p, discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale),
+		p: p, discount: learning.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale),
 		buf: buf, index: make([]int64, c.Batch), batch: newBatch(c.Batch, p.Obs, p.N),
 	}, nil
 }
@@ -48,7 +50,10 @@ func (m *memory) store(v *envs.Vector, i int) error {
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, obs, n := v.Act.Env(i).Kinds[0], m.p.Obs, m.p.N
 	rewards := v.Rewards[0][i*m.p.Agents : (i+1)*m.p.Agents]
-	if err := m.p.Check(i, rewards, after.Values); err != nil {
+	if err := check.Rewards(i, m.p.Kind, rewards); err != nil {
+		return err
+	}
+	if err := check.Observation(i, m.p.Kind, after.Values); err != nil {
 		return err
 	}
 	discount := float32(m.discount.Of(v.Terminated[i], v.Elapsed[i]))

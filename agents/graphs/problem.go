@@ -3,6 +3,7 @@ package graphs
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -52,10 +53,10 @@ func DefaultNet() Net {
 // NewProblem looks at an environment. It fails, naming the kind, where there are several kinds, where the observation is no graph, and
 // where the action is not made of choices.
 func NewProblem(s *envs.Spec) (*Problem, error) {
-	if len(s.Kinds) != 1 {
-		return nil, fmt.Errorf("%s has %d kinds of agents, want one", s.ID, len(s.Kinds))
+	k, err := check.OneKind(s)
+	if err != nil {
+		return nil, err
 	}
-	k := &s.Kinds[0]
 	space, ok := k.Observation.(envs.Graph)
 	if !ok {
 		return nil, fmt.Errorf("%s: observation space of %s is %v, want a graph", s.ID, k.Name, k.Observation)
@@ -181,23 +182,14 @@ func (p *Problem) addEdges(b *nets.GraphBatch, kind int, from, to []int32, featu
 // Finite refuses what would poison the weights: a feature that is no finite number, named by its kind of node or edge.
 func (p *Problem) Finite(g *envs.GraphValue) error {
 	for k, n := range p.Space.Nodes {
-		if i := firstBad(g.Nodes[k].Features[:g.Nodes[k].Len*n.Width]); i >= 0 {
+		if i := check.NotFinite(g.Nodes[k].Features[:g.Nodes[k].Len*n.Width]); i >= 0 {
 			return fmt.Errorf("feature %d of %s %d is %g, want a finite number", i%n.Width, n.Name, i/n.Width, g.Nodes[k].Features[i])
 		}
 	}
 	for k, e := range p.Space.Edges {
-		if i := firstBad(g.Edges[k].Features[:g.Edges[k].Len*e.Width]); i >= 0 {
+		if i := check.NotFinite(g.Edges[k].Features[:g.Edges[k].Len*e.Width]); i >= 0 {
 			return fmt.Errorf("feature %d of %s edge %d is %g, want a finite number", i%e.Width, e.Name, i/e.Width, g.Edges[k].Features[i])
 		}
 	}
 	return nil
-}
-
-func firstBad(x []float32) int {
-	for i, v := range x {
-		if v-v != 0 {
-			return i
-		}
-	}
-	return -1
 }

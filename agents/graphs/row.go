@@ -3,6 +3,7 @@ package graphs
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -51,7 +52,7 @@ func (r *Rows) Add(b *nets.GraphBatch, row []float32) error {
 func (r *Rows) Check(row []float32) error {
 	count := make([]int, len(r.p.Space.Nodes))
 	finite := func(features []float32) error {
-		if i := firstBad(features); i >= 0 {
+		if i := check.NotFinite(features); i >= 0 {
 			return fmt.Errorf("feature %d is %g, want a finite number", i, features[i])
 		}
 		return nil

@@ -3,6 +3,8 @@ package maddpg
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/envs"
 )
 
@@ -12,7 +14,7 @@ func (l *Learner) noise() float64 {
 	if over == 0 {
 		over = l.ctx.Steps
 	}
-	return fall(l.c.Noise, l.c.NoiseFinal, l.steps, over)
+	return learning.Linear(l.c.Noise, l.c.NoiseFinal, float64(l.steps), float64(over))
 }
 
 // drawn is the noise of copy i's choices.
@@ -40,11 +42,9 @@ func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, ran
 			clear(a)
 			continue
 		}
-		for m, x := range y {
-			if !finite(x) {
-				return fmt.Errorf("maddpg: environment %d: the actor of %s %d gives %g for output %d: training has diverged;"+
-					" smaller actor_rate and critic_rate, or clip, help", i, l.p.kind.Name, j, x, m)
-			}
+		if m := check.NotFinite(y); m >= 0 {
+			return fmt.Errorf("maddpg: environment %d: the actor of %s %d gives %g for output %d: training has diverged;"+
+				" smaller actor_rate and critic_rate, or clip, help", i, l.p.kind.Name, j, y[m], m)
 		}
 		if l.p.discrete() {
 			for m := range y {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -90,14 +91,8 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 
 // syncActor copies the learned actor to the net that acts.
 func (l *Learner) syncActor() error {
-	if l.ctx.Train == l.ctx.Act {
-		l.ctx.Act.Copy(l.acting.net.Params(), l.update.actor.Params())
-	} else {
-		l.update.actor.Params().Get(l.params)
-		l.acting.net.Params().Set(l.params)
-	}
-	if err := errors.Join(l.ctx.Train.Err(), l.ctx.Act.Err()); err != nil {
-		return fmt.Errorf("maddpg: copying the actor: %w", err)
+	if err := learning.CopyParams(l.ctx.Train, l.update.actor, l.ctx.Act, l.acting.net, l.params); err != nil {
+		return fmt.Errorf("maddpg: %w", err)
 	}
 	return nil
 }
@@ -175,9 +170,9 @@ func (l *Learner) Update() error {
 		return nil
 	}
 	if l.c.RateFinal < 1 {
-		share := l.rateShare()
-		l.update.actorAdam.SetRate(share * l.c.ActorRate)
-		l.update.criticAdam.SetRate(share * l.c.CriticRate)
+		factor := l.rateFactor()
+		l.update.actorAdam.SetRate(factor * l.c.ActorRate)
+		l.update.criticAdam.SetRate(factor * l.c.CriticRate)
 	}
 	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
 		for range l.c.GradientSteps {
@@ -193,17 +188,9 @@ func (l *Learner) Update() error {
 	return l.syncActor()
 }
 
-// rateShare is the share of the learning rates at the present step.
-func (l *Learner) rateShare() float64 {
-	return fall(1, l.c.RateFinal, l.steps, l.ctx.Steps)
-}
-
-// fall goes linearly from a to b over a number of steps, and stays there.
-func fall(a, b float64, at, over int64) float64 {
-	if at >= over {
-		return b
-	}
-	return a + float64(float64(at)/float64(over)*(b-a))
+// rateFactor is what the learning rates are multiplied by at the present step.
+func (l *Learner) rateFactor() float64 {
+	return learning.Linear(1, l.c.RateFinal, float64(l.steps), float64(l.ctx.Steps))
 }
 
 // Replay implements [agents.Learner].
@@ -230,20 +217,12 @@ func (l *Learner) Metrics(f func(name string, value float64)) {
 			{"train/critic_loss", u.sums.criticLoss}, {"train/actor_loss", u.sums.actorLoss},
 			{"train/critic_grad_norm", u.sums.criticNorm}, {"train/actor_grad_norm", u.sums.actorNorm},
 		} {
-			x := make([]float32, nets.Size(m.sum))
-			m.sum.Get(x)
-			var total float64
-			for _, v := range x {
-				total += float64(v)
-			}
-			f(m.name, total/float64(len(x))/float64(l.summed))
-			clear(x)
-			m.sum.Set(x)
+			f(m.name, learning.TakeMean(m.sum, l.summed))
 		}
 		l.summed = 0
 	}
 	f("train/n_updates", float64(u.criticAdam.Steps()))
-	f("train/learning_rate", l.rateShare()*l.c.ActorRate)
+	f("train/learning_rate", l.rateFactor()*l.c.ActorRate)
 	if !l.p.discrete() {
 		f("train/noise", l.noise())
 	}

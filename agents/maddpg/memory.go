@@ -2,8 +2,9 @@ package maddpg
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
 )
@@ -13,6 +14,8 @@ type memory struct {
 	c   *Config
 	p   *problem
 	buf *replay.Buffer
+
+	discount learning.Discount
 	// Columns that not every problem has, 0 where absent (column 0 is the observation).
 	mask, mask2, present, present2 int
 }
@@ -32,7 +35,7 @@ func newMemory(c *Config, p *problem) (*memory, error) {
 		{Name: "observation", Width: p.agents * p.obs}, {Name: "action", Width: p.agents * p.act},
 		{Name: "reward", Width: p.agents}, {Name: "discount", Width: p.agents}, {Name: "next_observation", Width: p.agents * p.obs},
 	}
-	m := &memory{c: c, p: p}
+	m := &memory{c: c, p: p, discount: learning.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}}
 	add := func(name string, width int) int {
 		cols = append(cols, replay.Column{Name: name, Width: width})
 		return len(cols) - 1
@@ -60,7 +63,7 @@ func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 	copy(row.Column(colObservation), before.Values)
 	copy(row.Column(colAction), u)
 	copy(row.Column(colNext), after.Values)
-	discount := float32(m.discount(v.Terminated[i], v.Elapsed[i]))
+	discount := float32(m.discount.Of(v.Terminated[i], v.Elapsed[i]))
 	r, d := row.Column(colReward), row.Column(colDiscount)
 	copy(r, rewards)
 	if m.p.agents < n { // single: the mean reward, as in an episode's return
@@ -93,17 +96,11 @@ func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 
 // check refuses what would poison the weights, and absent agents that the configuration doesn't expect.
 func (m *memory) check(v *envs.Vector, i int, after *envs.KindObservation, rewards []float32) error {
-	for j, x := range rewards {
-		if !finite(x) {
-			return fmt.Errorf("maddpg: environment %d: reward of %s %d is %g, want a finite number", i, m.p.kind.Name, j, x)
-		}
+	if err := check.Rewards(i, m.p.kind, rewards); err != nil {
+		return fmt.Errorf("maddpg: %w", err)
 	}
-	w := m.p.kind.Observation.Width()
-	for j, x := range after.Values {
-		if !finite(x) {
-			return fmt.Errorf("maddpg: environment %d: observation of %s %d, component %d is %g, want a finite number",
-				i, m.p.kind.Name, j/w, j%w, x)
-		}
+	if err := check.Observation(i, m.p.kind, after.Values); err != nil {
+		return fmt.Errorf("maddpg: %w", err)
 	}
 	if m.present > 0 || m.c.Mix == Single {
 		return nil
@@ -116,20 +113,6 @@ func (m *memory) check(v *envs.Vector, i int, after *envs.KindObservation, rewar
 	}
 	return nil
 }
-
-// discount is γ, or γ to the power of the time that the step took, and 0 where the world ended. A truncated episode goes on in
-// its value.
-func (m *memory) discount(terminated bool, elapsed int64) float64 {
-	switch {
-	case terminated:
-		return 0
-	case m.c.GammaSeconds > 0:
-		return math.Pow(m.c.Gamma, float64(elapsed)/1e6/m.c.GammaSeconds)
-	}
-	return m.c.Gamma
-}
-
-func finite(x float32) bool { return x-x == 0 }
 
 func number(b bool) float32 {
 	if b {

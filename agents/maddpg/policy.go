@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/frozen"
 	"github.com/stoker-rl/stoker/envs"
 )
@@ -43,10 +44,8 @@ func (p *TrainedPolicy) Act(obs *envs.Observation, act *envs.Action, determinist
 			clear(out)
 			continue
 		}
-		for _, v := range y {
-			if !finite(v) {
-				return fmt.Errorf("maddpg: policy: actor of %s %d gives %g", p.prob.kind.Name, j, v)
-			}
+		if m := check.NotFinite(y); m >= 0 {
+			return fmt.Errorf("maddpg: policy: actor of %s %d gives %g", p.prob.kind.Name, j, y[m])
 		}
 		if !p.prob.discrete() {
 			p.prob.stretch(y, out)

@@ -3,6 +3,7 @@ package maddpg
 import (
 	"fmt"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
@@ -23,12 +24,9 @@ type problem struct {
 }
 
 func newProblem(mix string, s *envs.Spec) (problem, error) {
-	if len(s.Kinds) != 1 {
-		return problem{}, fmt.Errorf("maddpg: %s has %d kinds of agents, want one", s.ID, len(s.Kinds))
-	}
-	k := &s.Kinds[0]
-	if k.Observation.Width() == 0 {
-		return problem{}, fmt.Errorf("maddpg: %s: observation space of %s is %v, want a vector", s.ID, k.Name, k.Observation)
+	k, err := check.Vector(s)
+	if err != nil {
+		return problem{}, fmt.Errorf("maddpg: %w", err)
 	}
 	if k.MaskAfter != nil {
 		return problem{}, fmt.Errorf("maddpg: %s: %s: what is legal depends on earlier components of the action, but here they are chosen"+

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -24,7 +24,7 @@ import (
 // A nil counterfactual does nothing.
 type counterfactual struct {
 	horizon    int64 // microseconds of the environment
-	discount   choice.Discount
+	discount   learning.Discount
 	scale      float64
 	seeds      rng.Key
 	trials     []trial
@@ -58,7 +58,7 @@ func newCounterfactual(c *Config, ctx *agents.Context) (*counterfactual, error) 
 	n := ctx.Copies
 	t := &counterfactual{
 		horizon:  int64(c.Twin.Seconds * 1e6),
-		discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: c.RewardScale,
+		discount: learning.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: c.RewardScale,
 		seeds:  rng.New(ctx.Seed, "reinforce: twins"), // the stream's name decides its draws: it stays
 		trials: make([]trial, n), advantages: make([]float32, n), errs: make([]error, n),
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/graphs"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
@@ -138,9 +139,7 @@ func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher 
 func (m *graphModel) legal(row int) []bool { return m.acting.Mask[row*m.p.N : (row+1)*m.p.N] }
 
 func (m *graphModel) syncActor() error {
-	m.policyNet.net.Params().Get(m.params)
-	m.net.Params().Set(m.params)
-	return errors.Join(m.ctx.Train.Err(), m.ctx.Act.Err())
+	return learning.CopyParams(m.ctx.Train, m.policyNet.net, m.ctx.Act, m.net, m.params)
 }
 
 // fill adds what was observed at the first steps to a batch of graphs and returns how many steps it took.

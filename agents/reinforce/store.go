@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )
@@ -16,7 +17,7 @@ type recurring interface{ Set() int }
 // store holds trajectories: one for each running agent, the finished ones of the next update, and old ones for replay.
 type store struct {
 	m        model
-	discount choice.Discount
+	discount learning.Discount
 	scale    float32
 	cut      int
 	baseline Baseline
@@ -31,7 +32,7 @@ type store struct {
 
 func newStore(c *Config, m model, copies int) *store {
 	s := &store{
-		m: m, discount: choice.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale),
+		m: m, discount: learning.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}, scale: float32(c.RewardScale),
 		cut: c.Cut, baseline: c.Baseline, capacity: c.Replay.Trajectories,
 		running: make([]*trajectory, copies*m.kind().Agents),
 	}
@@ -56,7 +57,10 @@ func (s *store) observe(v *envs.Vector, i int, d decision) error {
 	k := s.m.kind()
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, rewards := v.Act.Env(i).Kinds[0], v.Rewards[0][i*k.Agents:(i+1)*k.Agents]
-	if err := s.check(i, rewards, after); err != nil {
+	if err := check.Rewards(i, k, rewards); err != nil {
+		return err
+	}
+	if err := s.m.check(i, after); err != nil {
 		return err
 	}
 	discount, width := float32(s.discount.Of(v.Terminated[i], v.Elapsed[i])), len(s.m.components())
@@ -87,16 +91,6 @@ func (s *store) observe(v *envs.Vector, i int, d decision) error {
 		}
 	}
 	return nil
-}
-
-// check refuses what would poison the weights: a reward or an observation that is not finite.
-func (s *store) check(i int, rewards []float32, after *envs.KindObservation) error {
-	for j, x := range rewards {
-		if x-x != 0 {
-			return fmt.Errorf("environment %d: reward of %s %d is %g, want a finite number", i, s.m.kind().Name, j, x)
-		}
-	}
-	return s.m.check(i, after)
 }
 
 // sequence is the number of the present episode of env among those that recur.

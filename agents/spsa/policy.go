@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/frozen"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
@@ -64,10 +65,10 @@ func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec) (*Held, error) {
 	if d.Format != format {
 		return nil, fmt.Errorf("spsa: policy: description has format %d, want %d", d.Format, format)
 	}
-	if len(spec.Kinds) != 1 {
-		return nil, fmt.Errorf("spsa: policy: %s has %d kinds of agents, want one", spec.ID, len(spec.Kinds))
+	k, err := check.OneKind(spec)
+	if err != nil {
+		return nil, fmt.Errorf("spsa: policy: %w", err)
 	}
-	k := &spec.Kinds[0]
 	a, w := f.Arrays[arrayAction].Data, k.Action.Width()
 	if w == 0 || len(a) != k.Agents*w {
 		return nil, fmt.Errorf("spsa: policy: array %q has %d numbers, want %d", arrayAction, len(a), k.Agents*w)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/envs"
 )
 
@@ -24,10 +25,10 @@ const mostWhole = 1 << 24
 
 // newSpace reads the blocks off a spec, and checks the configuration against it.
 func newSpace(c *Config, s *envs.Spec) (*space, error) {
-	if len(s.Kinds) != 1 {
-		return nil, fmt.Errorf("%s has %d kinds of agents, want one", s.ID, len(s.Kinds))
+	k, err := check.OneKind(s)
+	if err != nil {
+		return nil, err
 	}
-	k := &s.Kinds[0]
 	box, ok := k.Action.(envs.Box)
 	if !ok || box.Width() == 0 {
 		return nil, fmt.Errorf("%s: the action of %s is %v, want a box: numbers, not choices", s.ID, k.Name, k.Action)

@@ -1,0 +1,52 @@
+package check
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+func TestKinds(t *testing.T) {
+	one := envs.Spec{ID: "test/E-v1", Kinds: []envs.Kind{{Name: "a", Observation: envs.Unbounded(2)}}}
+	two := envs.Spec{ID: "test/E-v1", Kinds: make([]envs.Kind, 2)}
+	graph := envs.Spec{ID: "test/E-v1", Kinds: []envs.Kind{{Name: "a", Observation: envs.Graph{}}}}
+	if k, err := Vector(&one); err != nil || k != &one.Kinds[0] {
+		t.Errorf("%v, %v", k, err)
+	}
+	if _, err := OneKind(&graph); err != nil {
+		t.Error(err)
+	}
+	for want, s := range map[string]*envs.Spec{
+		"test/E-v1 has 2 kinds of agents, want one":  &two,
+		"test/E-v1: observation space of a is graph": &graph,
+	} {
+		if _, err := Vector(s); err == nil || !strings.HasPrefix(strings.ToLower(err.Error()), strings.ToLower(want)) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// Wherever the number stands that is not finite, it is named.
+func TestNotFinite(t *testing.T) {
+	k := &envs.Kind{Name: "a", Agents: 3, Observation: envs.Unbounded(3)}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for n := range 9 {
+			x := make([]float32, 9)
+			if i := NotFinite(x); i != -1 {
+				t.Fatalf("zeros: %d", i)
+			}
+			x[n] = float32(bad)
+			if i := NotFinite(x); i != n {
+				t.Errorf("%g at %d is found at %d", bad, n, i)
+			}
+			if err := Observation(4, k, x); err == nil || !strings.HasPrefix(err.Error(), "environment 4: observation of a "+string(rune('0'+n/3))+", component "+string(rune('0'+n%3))) {
+				t.Errorf("%g at %d: %v", bad, n, err)
+			}
+			if err := Rewards(4, k, x); err == nil || !strings.HasPrefix(err.Error(), "environment 4: reward of a "+string(rune('0'+n))+" is ") {
+				t.Errorf("%g at %d: %v", bad, n, err)
+			}
+		}
+	}
+}

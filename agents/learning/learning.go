@@ -1,0 +1,62 @@
+package learning
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// Discount is γ for a step of elapsed microseconds: Gamma or, where Seconds is positive, Gamma^(elapsed/Seconds).
+type Discount struct{ Gamma, Seconds float64 }
+
+// Of returns it; 0 where the episode terminated. A truncated episode bootstraps from its value.
+func (d Discount) Of(terminated bool, elapsed int64) float64 {
+	switch {
+	case terminated:
+		return 0
+	case d.Seconds > 0:
+		return math.Pow(d.Gamma, float64(elapsed)/1e6/d.Seconds)
+	}
+	return d.Gamma
+}
+
+// Linear is a value that goes from first to last over a number of steps, and stays there.
+func Linear(first, last, step, over float64) float64 {
+	if step >= over {
+		return last
+	}
+	return first + float64(step/over*(last-first))
+}
+
+// parameters are what a network of either form has.
+type parameters interface{ Params() nets.Tensor }
+
+// CopyParams copies the parameters of a net on engine train to those of one on engine act, which may be the same engine.
+// Where they differ the numbers pass through buf.
+func CopyParams(train nets.Engine, from parameters, act nets.Engine, to parameters, buf []float32) error {
+	if train == act {
+		act.Copy(to.Params(), from.Params())
+	} else {
+		from.Params().Get(buf)
+		to.Params().Set(buf)
+	}
+	if err := errors.Join(train.Err(), act.Err()); err != nil {
+		return fmt.Errorf("copying the weights to act with: %w", err)
+	}
+	return nil
+}
+
+// TakeMean returns the mean of a tensor's numbers, each a sum over n updates, per update, and sets them to 0.
+func TakeMean(sum nets.Tensor, n int64) float64 {
+	x := make([]float32, nets.Size(sum))
+	sum.Get(x)
+	var total float64
+	for _, v := range x {
+		total += float64(v)
+	}
+	clear(x)
+	sum.Set(x)
+	return total / float64(len(x)) / float64(n)
+}
