@@ -1,8 +1,8 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,16 +10,28 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// keptGraph is the folder of docs/results/graph/measure.
+// keptGraph is the folder of the measurements of the graph policy that the documentation shows.
 var keptGraph = filepath.Join("..", "docs", "results", "graph")
 
-// TestKeptGraph says what the kept measurements of the graph policy claim, and writes their table.
+// TestKeptGraph is TestKept for the graph policy.
 func TestKeptGraph(t *testing.T) {
-	dir := os.Getenv(proof.Folder)
-	if dir == "" {
-		t.Skip("measures nothing: docs/results/graph/measure runs it")
+	from := cmp.Or(*measured, keptGraph)
+	claims, table := graphClaims(t, readKept[Comparison](t, from, "peers.jsonl"), readKept[Result](t, from, "growth.jsonl"))
+	if *measured == "" {
+		sameClaims(t, keptGraph, claims)
+		sameFile(t, filepath.Join(keptGraph, "table.md"), table)
+		return
 	}
-	rows, growth := readKept[Comparison](t, keptGraph, "peers.jsonl"), readKept[Result](t, keptGraph, "growth.jsonl")
+	dir := proofFolder(t)
+	for _, c := range claims {
+		proof.Claim(t, c)
+	}
+	writeFile(t, filepath.Join(dir, "table.md"), table)
+}
+
+// graphClaims are the claims of the comparisons, and the table of both kinds of measurements.
+func graphClaims(t *testing.T, rows []Comparison, growth []Result) (claims []proof.Row, text string) {
+	t.Helper()
 	var table strings.Builder
 	table.WriteString("| edges | what | kernels | ours, s | PyTorch Geometric, s | times | quartiles | extremes |\n|---|---|---|---|---|---|---|---|\n")
 	for _, edges := range []string{"1000", "1e+04", "1e+05", "1e+06"} {
@@ -36,9 +48,9 @@ func TestKeptGraph(t *testing.T) {
 					found = true
 					fmt.Fprintf(&table, "| %s | %s | %s | %.3g | %.3g | %.1f | %.1f–%.1f | %.1f–%.1f |\n",
 						edges, f.name, kernels, r.OurValue, r.PeerValue, r.Ratio, r.Low, r.High, r.Least, r.Most)
-					proof.Claim(t, proof.Row{
+					claims = append(claims, proof.Row{
 						Topic: "speed", Claim: fmt.Sprintf("graph policy, %s edges, hidden 64, %s, %s, two threads each, against PyTorch Geometric", edges, f.name, kernels),
-						Bound: fmt.Sprintf("%g times", f.least), Holds: r.Ratio >= f.least, Command: "docs/results/graph/measure PYTHON PEERS",
+						Bound: fmt.Sprintf("%g times", f.least), Holds: r.Ratio >= f.least, Command: "make verify NAME=graph",
 						Measured: fmt.Sprintf("%.1f times (quartiles %.1f–%.1f of %d rounds), %.3g and %.3g s", r.Ratio, r.Low, r.High, r.Rounds, r.OurValue, r.PeerValue),
 					})
 				}
@@ -53,7 +65,5 @@ func TestKeptGraph(t *testing.T) {
 		fmt.Fprintf(&table, "| %d | %d | %.3g | %.3g | %.0f, %.0f | %.0f |\n",
 			r.Edges, r.Threads, r.InferenceSeconds, r.StepSeconds, 1e9*r.InferenceSeconds/float64(r.Edges), 1e9*r.StepSeconds/float64(r.Edges), r.PeakMemory)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(table.String()), 0o644); err != nil {
-		t.Error(err)
-	}
+	return claims, table.String()
 }

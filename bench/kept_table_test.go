@@ -2,19 +2,16 @@ package bench
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 )
 
-// writeTable writes all comparisons as a page: figures, ratios with quartiles, and the two commands of each.
-func writeTable(t *testing.T, dir string, rows []Comparison) {
-	t.Helper()
+// peersTable is all comparisons as a page: figures, ratios with quartiles, and the two commands of each.
+func peersTable(rows []Comparison) string {
 	var b strings.Builder
 	m := rows[0].Machine
-	fmt.Fprintf(&b, "# The CPU engine and PyTorch in turn\n\n%s, %d cores, %s/%s, %s. Written by `TestKept` (bench) from `peers.jsonl`, which `measure` makes.\n"+
+	fmt.Fprintf(&b, "# The CPU engine and PyTorch in turn\n\n%s, %d cores, %s/%s, %s. Made of `peers.jsonl` (`make verify NAME=speed`).\n"+
 		"Medians over rounds; the ratio is of neighbours in time, with its quartiles.\n", m.CPU, m.Cores, m.OS, m.Arch, m.Go)
 	what := ""
 	var commands []string
@@ -35,9 +32,7 @@ func writeTable(t *testing.T, dir string, rows []Comparison) {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "    %s\n", c)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "peers.md"), []byte(b.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	return b.String()
 }
 
 // portable leaves out where this machine keeps its programs.

@@ -2,38 +2,95 @@ package bench
 
 import (
 	"bufio"
-	"encoding/csv"
+	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot/vg"
-
-	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// kept is the folder of docs/results/speed/measure.
+// measured names the folder in which a peer's script has left its measurements: the proofs of internal/proof set it.
+var measured = flag.String("measured", "", "folder of new measurements, of which claims, tables and figures are made")
+
+// kept is the folder of the measurements that the documentation shows.
 var kept = filepath.Join("..", "docs", "results", "speed")
 
-// TestKept says what the kept measurements claim, and draws how cost grows with the number of agents.
+// The claims, the table and the figure's data that are kept follow from the measurements kept beside them. With -measured
+// those of new measurements are written where the proof keeps its files.
 func TestKept(t *testing.T) {
+	from := cmp.Or(*measured, kept)
+	rows := readKept[Comparison](t, from, "peers.jsonl")
+	recorded := readKept[Result](t, from, "recorded.jsonl")
+	claims := slices.Concat(claimForms(t, rows), claimDense(t, rows), claimSpread(t, rows),
+		claimBeside(readKept[Result](t, from, "beside.jsonl")))
+	table, data := peersTable(rows), growthTable(recorded, rows)
+	if *measured == "" {
+		sameClaims(t, kept, claims)
+		sameFile(t, filepath.Join(kept, "peers.md"), table)
+		sameFile(t, filepath.Join(kept, "growth.csv"), data)
+		return
+	}
+	dir := proofFolder(t)
+	for _, c := range claims {
+		proof.Claim(t, c)
+	}
+	writeFile(t, filepath.Join(dir, "peers.md"), table)
+	writeFile(t, filepath.Join(dir, "growth.csv"), data)
+	if _, err := growthFigure(recorded, rows).Save(dir, "growth"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// proofFolder is where the proof keeps its files.
+func proofFolder(t *testing.T) string {
+	t.Helper()
 	dir := os.Getenv(proof.Folder)
 	if dir == "" {
-		t.Skip("measures nothing: docs/results/speed/measure runs it")
+		t.Fatalf("-measured needs %s, the folder to write in", proof.Folder)
 	}
-	rows := readKept[Comparison](t, kept, "peers.jsonl")
-	writeTable(t, dir, rows)
-	claimForms(t, rows)
-	claimDense(t, rows)
-	claimSpread(t, rows)
-	claimBeside(t, readKept[Result](t, kept, "beside.jsonl"))
-	drawGrowth(t, dir, readKept[Result](t, kept, "recorded.jsonl"), rows)
+	return dir
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sameFile holds a kept file against the text that the kept measurements make.
+func sameFile(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what the measurements beside it make:\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+// sameClaims holds a folder's kept claims against those that the kept measurements make.
+func sameClaims(t *testing.T, folder string, want []proof.Row) {
+	t.Helper()
+	got, err := proof.ReadClaims(filepath.Join(folder, proof.ClaimsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%s keeps %d claims, the measurements make %d", folder, len(got), len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("claim %d is kept as\n%+v\nwant\n%+v", i+1, got[i], want[i])
+		}
+	}
 }
 
 // readKept reads a folder's file of kept lines.
@@ -56,10 +113,10 @@ func readKept[T any](t *testing.T, folder, name string) []T {
 }
 
 // command of a claim.
-const command = "docs/results/speed/measure PYTHON PEERS"
+const command = "make verify NAME=speed"
 
 // claimForms: two threads of ours against PyTorch's forms with two, the best of which depends on the size.
-func claimForms(t *testing.T, rows []Comparison) {
+func claimForms(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	t.Helper()
 	for _, size := range []struct {
 		agents     int
@@ -93,7 +150,7 @@ func claimForms(t *testing.T, rows []Comparison) {
 						continue
 					}
 					peer, _, _ := strings.Cut(c.row.Peer, " ")
-					proof.Claim(t, proof.Row{
+					claims = append(claims, proof.Row{
 						Topic: "speed", Claim: fmt.Sprintf("Update of %d agents × %d, %s, two threads each, against PyTorch's %s", size.agents, batch, k.name, c.form),
 						Bound: fmt.Sprintf("%g times", c.least), Holds: c.row.Ratio >= c.least, Command: command,
 						Measured: fmt.Sprintf("%.1f times %s (quartiles %.1f–%.1f of %d rounds), %s and %s updates/s",
@@ -103,10 +160,11 @@ func claimForms(t *testing.T, rows []Comparison) {
 			}
 		}
 	}
+	return claims
 }
 
 // claimDense: where every agent sees every other, against the best of PyTorch's forms, which compute all pairs anyway.
-func claimDense(t *testing.T, rows []Comparison) {
+func claimDense(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	t.Helper()
 	for _, n := range []int{50, 200} {
 		what := fmt.Sprintf("attmf %d agents × 64 dense", n)
@@ -121,18 +179,19 @@ func claimDense(t *testing.T, rows []Comparison) {
 			continue
 		}
 		peer, _, _ := strings.Cut(best.Peer, " ")
-		proof.Claim(t, proof.Row{
+		claims = append(claims, proof.Row{
 			Topic: "speed", Claim: fmt.Sprintf("Update of %d agents × 64 where each sees all, avx512, two threads each, against PyTorch's best form", n),
 			Bound: "1 times", Holds: best.Ratio >= 1, Command: command,
 			Measured: fmt.Sprintf("%.1f times %s (quartiles %.1f–%.1f of %d rounds), %s and %s updates/s",
 				best.Ratio, peer, best.Low, best.High, best.Rounds, Digits(best.OurValue), Digits(best.PeerValue)),
 		})
 	}
+	return claims
 }
 
 // claimSpread goes from two lengths of training, without and with updates, to the 25,000 episodes of the recipe: what an episode costs doesn't
 // change after the first update.
-func claimSpread(t *testing.T, rows []Comparison) {
+func claimSpread(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	t.Helper()
 	const first, whole = 1024, 25_000
 	type way struct{ kernels, threads string }
@@ -168,92 +227,23 @@ func claimSpread(t *testing.T, rows []Comparison) {
 		}
 		threads := map[string]string{"1": "one thread", "2": "two threads"}[k.threads]
 		ratio := total[1] / total[0]
-		proof.Claim(t, proof.Row{
+		claims = append(claims, proof.Row{
 			Topic: "speed", Claim: fmt.Sprintf("MADDPG on simple_spread, 25,000 episodes, independent minibatches, %s each, %s, from 1,024 and %d episodes of both", threads, k.kernels, second),
 			Bound: "8 times", Holds: ratio >= 8, Command: command,
 			Measured: fmt.Sprintf("%.1f times: %.0f s and %.0f s", ratio, total[0], total[1]),
 		})
 	}
+	return claims
 }
 
 // claimBeside: two threads beside a busy process against one thread beside it.
-func claimBeside(t *testing.T, rows []Result) {
-	t.Helper()
+func claimBeside(rows []Result) (claims []proof.Row) {
 	for i := 0; i+3 < len(rows); i += 4 { // alone with one thread and two, then beside
 		alone, beside := rows[i+1].UpdatesPerSecond/rows[i].UpdatesPerSecond, rows[i+3].UpdatesPerSecond/rows[i+2].UpdatesPerSecond
-		proof.Claim(t, proof.Row{
+		claims = append(claims, proof.Row{
 			Topic: "speed", Claim: fmt.Sprintf("Two threads against one beside one busy process on two cores, %d agents × %d", rows[i].Agents, rows[i].Batch),
 			Bound: "0.8 times", Holds: beside >= 0.8, Command: command, Measured: fmt.Sprintf("%.2f times (alone %.2f)", beside, alone),
 		})
 	}
-}
-
-// drawGrowth draws milliseconds of an update and peak memory against the number of agents, ours and PyTorch's best form.
-func drawGrowth(t *testing.T, dir string, rows []Result, peers []Comparison) {
-	t.Helper()
-	f := &chart.Figure{Title: "One update of attention mean-field MADDPG, two threads", Columns: 2, Width: 20 * vg.Centimeter, Height: 9 * vg.Centimeter}
-	cost, memory := chart.NewPanel("", "agents", "milliseconds"), chart.NewPanel("", "agents", "peak memory, MB")
-	for _, p := range []*chart.Panel{cost, memory} {
-		p.LogX()
-		p.LogY()
-	}
-	f.Panels = []*chart.Panel{cost, memory}
-	table := [][]string{{"who", "neighbours", "batch", "agents", "milliseconds", "peak_mb"}}
-	style := 0
-	line := func(text string, agents, ms, mb []float64) {
-		if len(agents) == 0 {
-			return
-		}
-		s := chart.Styles(style)
-		style++
-		cost.Line(s, agents, ms, false)
-		if mb != nil {
-			memory.Line(s, agents, mb, false)
-		}
-		f.Key = append(f.Key, chart.Entry{Text: text, Style: s, Line: true})
-	}
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
-	for _, neighbours := range []string{"sparse", "dense"} {
-		for _, batch := range []int{64, 1024} {
-			var agents, ms, mb []float64
-			for _, r := range rows {
-				if r.Bench == "attmf" && r.Threads == 2 && r.Batch == batch && r.Neighbours == neighbours {
-					agents, ms, mb = append(agents, float64(r.Agents)), append(ms, r.Nanoseconds/1e6), append(mb, r.PeakMemory)
-					table = append(table, []string{"stoker " + r.Kernels, neighbours, strconv.Itoa(batch), strconv.Itoa(r.Agents), number(r.Nanoseconds / 1e6), number(r.PeakMemory)})
-				}
-			}
-			line(fmt.Sprintf("ours, %s, batch %d", neighbours, batch), agents, ms, mb)
-		}
-	}
-	for _, batch := range []int{64, 1024} {
-		best := map[int]float64{}
-		for _, r := range peers {
-			var n, b int
-			if _, err := fmt.Sscanf(r.What, "attmf %d agents × %d", &n, &b); err == nil && b == batch && !strings.HasSuffix(r.What, "dense") {
-				best[n] = max(best[n], r.PeerValue)
-			}
-		}
-		var agents, ms []float64
-		for _, n := range []int{5, 12, 50, 200} {
-			if best[n] > 0 {
-				agents, ms = append(agents, float64(n)), append(ms, 1e3/best[n])
-				table = append(table, []string{"PyTorch, best form", "sparse", strconv.Itoa(batch), strconv.Itoa(n), number(1e3 / best[n]), ""})
-			}
-		}
-		line(fmt.Sprintf("PyTorch's best form, batch %d", batch), agents, ms, nil)
-	}
-	if _, err := f.Save(dir, "growth"); err != nil {
-		t.Fatal(err)
-	}
-	slices.SortStableFunc(table[1:], func(a, b []string) int { return strings.Compare(a[0]+a[1], b[0]+b[1]) })
-	w, err := os.Create(filepath.Join(dir, "growth.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := csv.NewWriter(w).WriteAll(table); err != nil {
-		t.Error(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	return claims
 }

@@ -21,7 +21,7 @@ import (
 
 var (
 	peerPython = flag.String("peer-python", "", "a Python that has torch, to compare gradients with -peer-script at the sizes that are measured")
-	peerScript = flag.String("peer-script", "", "the PyTorch update to compare with (see docs/results/speed/peer_gradients.py)")
+	peerScript = flag.String("peer-script", "", "the PyTorch update to compare with (see testdata/peer_gradients.py)")
 )
 
 // peerFile is what peer_gradients.py wrote.
@@ -193,7 +193,7 @@ func (p peerFile) claim(command string) {
 
 // TestPeerGradients: our update computes what PyTorch's does. testdata/torch_attmf.safetensors was written by
 //
-//	python docs/results/speed/peer_gradients.py torch_attmf.py OUT --form stacked --agents 3 --batch 8 --hidden 12 --keys 8
+//	python agents/maddpg/testdata/peer_gradients.py torch_attmf.py OUT --form stacked --agents 3 --batch 8 --hidden 12 --keys 8
 //
 // with torch 2.11.0. Where ReLU's input is 0 but for rounding, float32 can't say which way its gradient goes, and with millions of inputs there
 // is always one: what is left without rounding is compared in float64. With -peer-python and -peer-script the comparison is made anew at the sizes that are measured.
@@ -206,7 +206,7 @@ func TestPeerGradients(t *testing.T) {
 		for _, b := range []int{64, 1024} {
 			for _, precision := range []string{"", "--double"} {
 				out := filepath.Join(t.TempDir(), "peer.safetensors")
-				args := []string{filepath.Join("..", "..", "docs", "results", "speed", "peer_gradients.py"), *peerScript, out,
+				args := []string{filepath.Join("testdata", "peer_gradients.py"), *peerScript, out,
 					"--form", "lean", "--agents", strconv.Itoa(n), "--batch", strconv.Itoa(b)}
 				if precision != "" {
 					args = append(args, precision)

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"encoding/csv"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,15 +10,6 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/chart"
 )
-
-var redraw = flag.String("redraw", "", "folder whose queues.csv is drawn again, as queues.png and queues.svg")
-
-func TestRedraw(t *testing.T) {
-	if *redraw == "" {
-		t.Skip("-redraw FOLDER draws the plot of a folder's queues.csv")
-	}
-	draw(t, *redraw)
-}
 
 // panels of the plot, in rows of two: which quantity of which queues.
 var panels = []struct {

@@ -1,4 +1,7 @@
-// Package proof keeps what a proof measured: the claim, the bound that it must hold, the figure that was seen and the
-// command that shows it again. Tests call [Claim]; `docs/results/keep` says where the rows go, and `docs/results/keep table`
-// makes docs/claims.md of them. What a claim means is the test's affair, not this package's.
+// Package proof is the table of long proofs: what takes longer than `make test` and is kept under docs/results. Tests
+// report what they measured with [Claim] and [Log]. [Table] lists the proofs: what each claims, the commands that measure
+// it, what they need, and the short run whose bytes tell whether the kept result still describes the code.
+//
+// Command verify (internal/proof/verify) runs proofs, says which results are fresh, and makes docs/claims.md. What a
+// claim means is stated by the test that makes it, not here.
 package proof

@@ -83,11 +83,6 @@ func atRate(i int) deeprm.Config {
 	return c
 }
 
-// kept keeps a claim that falls short without failing the run: what came out is the result.
-type kept struct{ testing.TB }
-
-func (k kept) Errorf(format string, args ...any) { k.Logf("falls short: "+format, args...) }
-
 // error is the standard error of the mean.
 func (e estimate) error() float64 { return e.deviation / math.Sqrt(float64(e.n)) }
 
@@ -123,7 +118,7 @@ func TestLoads(t *testing.T) {
 			t.Logf("random is left aside: its farthest z is %+.2f", worst)
 			continue
 		}
-		proof.Claim(kept{t}, proof.Row{
+		proof.Claim(t, proof.Row{
 			Topic: "environments",
 			Claim: fmt.Sprintf("stoker/DeepRM-v1 under %s: mean slowdown over %d sequences at each of ten loads, 0.18 to 1.85, against 100 job sets of another implementation", r.name, sequences),
 			Bound: bound,
@@ -137,7 +132,7 @@ func TestLoads(t *testing.T) {
 		c.Defects.SkipFirst = true
 		e, d := measure(t, rules[m.policy], c, sequences), got[m.rate][m.policy]
 		z := e.z(m.slowdown, manySets)
-		proof.Claim(kept{t}, proof.Row{
+		proof.Claim(t, proof.Row{
 			Topic: "environments",
 			Claim: fmt.Sprintf("stoker/DeepRM-v1 without its first job (defects.skip_first) under %s at rate %.1f: mean slowdown over %d sequences against 20,000 of another implementation",
 				rules[m.policy].name, c.Rate, sequences),
@@ -148,7 +143,7 @@ func TestLoads(t *testing.T) {
 	}
 	// Figure 3's own marks, as its text gives them for 190 %.
 	top := got[9]
-	proof.Claim(kept{t}, proof.Row{
+	proof.Claim(t, proof.Row{
 		Topic:    "environments",
 		Claim:    "Figure 3 at 190 %: Packer beyond 20, SJF and Tetris* at 8 to 9",
 		Bound:    "Packer > 20, the others from 8 to 9",
@@ -199,6 +194,7 @@ func TestLoadsShort(t *testing.T) {
 	for _, i := range []int{4, 9} {
 		for p, r := range rules[:randomColumn] {
 			e := measure(t, r, atRate(i), 150)
+			proof.Log(t, "%s at rate %.1f: %.10g, deviation %.10g of %d sequences", r.name, float64(i+1)/10, e.mean, e.deviation, e.n)
 			if z := e.z(reference[i][p], referenceSets); math.Abs(z) > 3.5 { // eight of them together at 0.4 %
 				t.Errorf("%s at rate %.1f: %.2f, reference %.1f, z %+.2f", r.name, float64(i+1)/10, e.mean, reference[i][p], z)
 			}

@@ -2,7 +2,6 @@ package deeprm
 
 import (
 	"encoding/csv"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,15 +10,6 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/chart"
 )
-
-var redraw = flag.String("redraw", "", "folder whose loads.csv is drawn again, as loads.png and loads.svg")
-
-func TestRedraw(t *testing.T) {
-	if *redraw == "" {
-		t.Skip("-redraw FOLDER draws the plot of a folder's loads.csv")
-	}
-	draw(t, *redraw)
-}
 
 // draw draws the mean slowdown of each rule over the load with its interval, lines, and the reference, dots; beside it, how
 // many standard errors the two are apart.

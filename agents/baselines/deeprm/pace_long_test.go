@@ -21,7 +21,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-var peer = flag.String("peer", "", "command that runs DeepRM's own environment, to compare the pace with: 'python3 ../../../envs/placement/testdata/steps.py CHECKOUT'")
+var peer = flag.String("peer", "", "command that runs DeepRM's own environment, to compare the pace with: 'python3 ../../../envs/deeprm/testdata/steps.py CHECKOUT'")
 
 // paceRounds is how often both sides are measured, in turn.
 const paceRounds = 7
@@ -126,7 +126,7 @@ func TestPace(t *testing.T) {
 		proof.Claim(t, proof.Row{
 			Topic: "speed", Claim: fmt.Sprintf("stoker/DeepRM-v1 and SJF, %s observations, one core: steps a second against DeepRM's own Python code in turn", p.form),
 			Bound: fmt.Sprintf("median ratio ≥ %.0f", p.wanted), Measured: text, Holds: median >= p.wanted,
-			Command: "make verify-deeprmpace DEEPRM='python3 ../../../envs/placement/testdata/steps.py CHECKOUT'",
+			Command: "make verify NAME=deeprmpace DEEPRM=CHECKOUT",
 		})
 	}
 	keepPace(t, rows)

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"encoding/csv"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,15 +10,6 @@ import (
 
 	"github.com/stoker-rl/stoker/internal/chart"
 )
-
-var redraw = flag.String("redraw", "", "folder whose loads.csv of stoker/Placement-v2 is drawn again, as loads.png and loads.svg")
-
-func TestRedraw(t *testing.T) {
-	if *redraw == "" {
-		t.Skip("-redraw FOLDER draws the plot of a folder's loads.csv")
-	}
-	drawSweep(t, *redraw)
-}
 
 // drawSweep draws four quantities of each rule over the load, with 95 % intervals as bands.
 func drawSweep(t *testing.T, dir string) {

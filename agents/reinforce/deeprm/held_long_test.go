@@ -77,7 +77,7 @@ func TestHeldBack(t *testing.T) {
 		t.Logf("%s: moves on in %.1f %% of %d decisions in which a job fits; in %.1f %% of the %d in which only long jobs fit, in %.1f %% of the others",
 			c.Name, share(m.moved, m.fits), m.fits, share(m.movedLong, m.onlyLong), m.onlyLong, share(m.moved-m.movedLong, m.fits-m.onlyLong))
 		if c.Name == f.learned[0] {
-			proof.Claim(kept{t}, proof.Row{
+			proof.Claim(t, proof.Row{
 				Topic: "agents", Claim: "DeepRM's policy at load 1.85 has learned to hold long jobs back, which leaves room for short ones",
 				Bound: "where a job fits it moves on more often if only long jobs do",
 				Measured: fmt.Sprintf("in %.1f %% of the decisions in which only long jobs fit and %.1f %% of the others, %.1f %% of all in which a job fits; the paper's moves on in 23.4 %% of all at load 1.1",

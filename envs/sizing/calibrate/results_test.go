@@ -127,7 +127,7 @@ func (r *results) write(t *testing.T, dir string, rows []perfmodel.Measured) {
 	}
 	for name, f := range map[string]*chart.Figure{"latency": r.ratios(), "replicas": r.byReplicas(rows)} {
 		var b bytes.Buffer
-		if err := f.PNG(&b, 110); err != nil {
+		if err := f.PNG(&b, 60); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644); err != nil {

@@ -1,0 +1,66 @@
+package proof
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// recorder is a test that remembers whether it was failed.
+type recorder struct {
+	testing.TB
+	failed bool
+}
+
+func (r *recorder) Error(...any)          { r.failed = true }
+func (r *recorder) Errorf(string, ...any) { r.failed = true }
+
+func TestClaim(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(Folder, dir)
+	want := Row{
+		Topic: "numerics", Claim: "two and two", Bound: "4", Measured: "4", Holds: true,
+		Command: "go test ./internal/proof -run '^TestClaim$'",
+	}
+	given := want
+	given.Command = ""
+	Claim(t, given)
+	Claim(t, given)
+	Log(t, "%d and %d", 2, 2)
+	line, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{ClaimsFile: fmt.Sprintf("%s\n%s\n", line, line), FiguresFile: "2 and 2\n"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q (error %v), want %q", name, got, err, want)
+		}
+	}
+}
+
+// A missed bound fails a test; a proof writes it as a row that falls short.
+func TestClaimThatFallsShort(t *testing.T) {
+	short := Row{Claim: "two and two", Bound: "5", Measured: "4"}
+	t.Setenv(Folder, "")
+	r := &recorder{TB: t}
+	if Claim(r, short); !r.failed {
+		t.Error("a missed bound left the test green")
+	}
+	dir := t.TempDir()
+	t.Setenv(Folder, dir)
+	r = &recorder{TB: t}
+	if Claim(r, short); r.failed {
+		t.Error("a missed bound failed the proof")
+	}
+	rows, err := ReadClaims(filepath.Join(dir, ClaimsFile))
+	if err != nil || len(rows) != 1 || rows[0].Holds {
+		t.Errorf("the proof wrote %+v (error %v), want one row that does not hold", rows, err)
+	}
+	t.Setenv(Folder, filepath.Join(dir, "missing"))
+	r = &recorder{TB: t}
+	if Claim(r, short); !r.failed {
+		t.Error("a row that could not be written left the proof green")
+	}
+}

@@ -1,0 +1,58 @@
+package proof
+
+// Files of stoker suite that pages show.
+var suiteFiles = []string{"suite.md", "*.png"}
+
+func evaluation() []Proof {
+	return []Proof{
+		{
+			Name: "deeprm", Kind: Evaluation, Subject: "environments", Minutes: 2,
+			Claims: "DeepRM's cluster against its own code step by step, and five rules at ten loads against another implementation.",
+			Steps: []Step{
+				goTest("./envs/deeprm", "AsPublished"),
+				goTest("./agents/baselines/deeprm", "Loads", "-long"),
+			},
+			Keep:  []string{"table.md", "loads.svg"},
+			Short: []string{"deeprm"},
+		},
+		{
+			Name: "nodes", Kind: Evaluation, Subject: "environments", Minutes: 2,
+			Claims: "Nine rules on the cluster of unlike nodes at ten loads: slowdown and utilisation rise with the load.",
+			Steps:  []Step{goTest("./agents/baselines/placement", "NodesSweep", "-long")},
+			Keep:   []string{"table.md", "loads.svg"},
+			Short:  []string{"nodes"},
+		},
+		{
+			Name: "switches", Kind: Evaluation, Subject: "environments", Minutes: 1,
+			Claims: "Both counts of switches in HOPS' world, under every reading of what the paper leaves open.",
+			Steps:  []Step{goTest("./agents/baselines/pricing", "SwitchCounts", "-long")},
+			Keep:   []string{"switches.csv"},
+			Short:  []string{"switches"},
+		},
+		{
+			Name: "hops", Kind: Evaluation, Subject: "figures", Minutes: 15,
+			Claims: "HOPS' Figs. 2 to 4 on 20 seeds, and the same rivals at other prices.",
+			Steps:  []Step{stoker("suite hops --out $OUT"), goTest("./eval/suites/hops", "Quick", "-long")},
+			Keep:   append([]string{"second-simulator.csv"}, suiteFiles...),
+			Short:  []string{"suite-hops"},
+		},
+		{
+			Name: "gnnfig3", Kind: Evaluation, Subject: "figures", Minutes: 5,
+			Claims: "Fig. 3 of the graph paper and the numbers in its prose.",
+			Steps:  []Step{stoker("suite gnn-fig3 --out $OUT"), goTest("./eval/suites/gnn", "QuickFig3", "-long")},
+			Keep:   suiteFiles,
+			Short:  []string{"suite-gnn-fig3"},
+		},
+		{
+			Name: "gnngeneralise", Kind: Evaluation, Subject: "figures", Minutes: 5,
+			Claims: "The graph policy where it was not trained: other clusters, loads and traces.",
+			Needs:  []Need{Data},
+			Steps: []Step{
+				stoker("suite gnn-generalise --data $STOKER_DATA --out $OUT"),
+				goTest("./eval/suites/gnn", "QuickGeneralise", "-long"),
+			},
+			Keep:  suiteFiles,
+			Short: []string{"suite-gnn-generalise"},
+		},
+	}
+}

@@ -1,0 +1,52 @@
+package proof
+
+// goldenOn compares golden traces on another architecture or level of this one.
+func goldenOn(setting string) Step {
+	s := goTest("./envs/catalog", "Golden")
+	s.Env = []string{setting}
+	return s
+}
+
+func numerics() []Proof {
+	const worlds = "EveryDefect|Entries|Golden|Workers|Gymnasium|MPE2|SpreadUnder"
+	gymnasium := goTest("./envs/envtest ./envs/catalog ./envs/classic", worlds)
+	gymnasium.Env = []string{"STOKER_GYMNASIUM=$TMP/cartpole.gz"}
+	return []Proof{
+		{
+			Name: "worlds", Kind: Numerics, Subject: "environments", Minutes: 5,
+			Claims: "Environments against their contract, their golden traces, Gymnasium and MPE2, on three architectures.",
+			Needs:  []Need{Gymnasium},
+			Steps: []Step{
+				{Args: []string{"$PYTHON", "envs/classic/testdata/record.py", "$TMP/cartpole.gz"}},
+				gymnasium, goldenOn("GOARCH=386"), goldenOn("GOAMD64=v3"),
+			},
+			Short: []string{"worlds"},
+		},
+		{
+			Name: "numerics", Kind: Numerics, Subject: "numerics", Minutes: 20,
+			Claims: "Gradients of every engine against finite differences, agreement of the engines, PyTorch's Adam.",
+			Needs:  []Need{Libtorch},
+			Steps: []Step{
+				torchTest("./nets/engines ./nets/native", "Gradients|Agreement|AdamIsPyTorchs"),
+				torchTest("./nets/engines", "^TestGraphGradients$", "-long"),
+			},
+			Short: []string{"numerics"},
+		},
+		{
+			Name: "gradients", Kind: Numerics, Subject: "numerics", Minutes: 10,
+			Claims: "First gradients of an update equal PyTorch's, from the same parameters and batch.",
+			Needs:  []Need{PyTorch, PeerScripts},
+			Steps: []Step{goTest("./agents/maddpg", "^TestPeerGradients$",
+				"-peer-python=$PEER_PYTHON", "-peer-script=$PEERS/torch_attmf.py")},
+			Short: []string{"sizing"},
+		},
+		{
+			Name: "agents", Kind: Numerics, Subject: "numerics", Minutes: 2,
+			Claims: "The learner's forms are equal where theory says so; explanations add up; the schema accepts what runs.",
+			Steps: []Step{
+				goTest("./agents/maddpg ./eval/explain ./configs/schema", "Uniform|OneAgent|Permutation|Linear|Agrees"),
+			},
+			Short: []string{"agents"},
+		},
+	}
+}

@@ -1,0 +1,126 @@
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Files of a proof's folder under docs/results, beside what its row keeps.
+const (
+	ResultFile = "result.json"     // where and when it was measured, a [Result]
+	ShortFile  = "falls-short.txt" // a [Sentence] a line, written by hand
+)
+
+// Result says where and when a kept result was measured.
+type Result struct {
+	Revision string `json:"revision"`
+	Date     string `json:"date"`    // year-month-day
+	Machine  string `json:"machine"` // processor and cores
+	Arch     string `json:"arch"`    // GOARCH
+	Kernels  string `json:"kernels"` // family of kernels: x86-fma (AVX-512 and AVX2 give the same bits) or go
+	// Digests of the short runs at that revision, by their names; a run without files must pass and has none.
+	Digests map[string]string `json:"digests,omitempty"`
+}
+
+// ReadResult reads the result kept in a folder; the error is [fs.ErrNotExist] where none is.
+func ReadResult(dir string) (Result, error) {
+	var r Result
+	b, err := os.ReadFile(filepath.Join(dir, ResultFile))
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", filepath.Join(dir, ResultFile), err)
+	}
+	return r, nil
+}
+
+// Write writes the result into a folder.
+func (r Result) Write(dir string) error {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ResultFile), append(b, '\n'), 0o644)
+}
+
+// ReadClaims reads a file of claims; one that is missing holds none.
+func ReadClaims(path string) (rows []Row, err error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	lines.Buffer(nil, len(b)+1)
+	for n := 1; lines.Scan(); n++ {
+		var r Row
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, lines.Err()
+}
+
+// Sentence says in plain words how claims fall short.
+type Sentence struct {
+	Part string // in the text of every claim that it is about
+	Text string
+}
+
+// ReadSentences reads a folder's sentences: a line each, the part of the claims' text, " => ", and the sentence.
+func ReadSentences(dir string) (all []Sentence, err error) {
+	path := filepath.Join(dir, ShortFile)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for n, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		part, text, ok := strings.Cut(line, " => ")
+		if !ok || part == "" || text == "" {
+			return nil, fmt.Errorf("%s:%d: %q, want a part of the claim, \" => \" and a sentence", path, n+1, line)
+		}
+		all = append(all, Sentence{part, text})
+	}
+	return all, nil
+}
+
+// Match pairs sentences with the claims that fall short: each such claim needs one sentence, and each sentence a claim.
+func Match(rows []Row, all []Sentence) (text []string, err error) {
+	used := make([]int, len(all))
+	for _, r := range rows {
+		if r.Holds {
+			continue
+		}
+		found := false
+		for i, s := range all {
+			if strings.Contains(r.Claim, s.Part) {
+				used[i]++
+				found = true
+			}
+		}
+		if !found {
+			err = errors.Join(err, fmt.Errorf("no sentence in %s is about the claim that falls short: %s", ShortFile, r.Claim))
+		}
+	}
+	for i, s := range all {
+		if used[i] == 0 {
+			err = errors.Join(err, fmt.Errorf("the sentence in %s about %q matches no claim that falls short: remove it", ShortFile, s.Part))
+		}
+		text = append(text, s.Text)
+	}
+	return text, err
+}

@@ -1,0 +1,80 @@
+package proof
+
+import "fmt"
+
+// Short is a run of seconds on the configuration of a proof.
+type Short struct {
+	Name  string
+	Steps []Step // as a proof's
+	// Files are patterns (path.Match) of the files whose bytes make the digest. Without any, the run must pass.
+	Files []string
+}
+
+// What a short run of tests leaves: claims, figures and tables.
+var tested = []string{ClaimsFile, FiguresFile, "*.csv"}
+
+// Shorts lists all short runs.
+func Shorts() []Short {
+	shorts := []Short{
+		train("lqr", "classic/lqr", 6000, 2),
+		train("cartpole-reinforce", "classic/cartpole-reinforce", 6000, 2),
+		train("cartpole-dqn", "classic/cartpole-dqn", 14_000, 2),
+		train("sizing", "sizing/attmf", 4000, 2),
+		train("gnn-twin", "placement/gnn-twin", 6000, 1),
+		train("deeprm-discount", "placement/deeprm-discount", 150_000, 2),
+		train("deeprm-reinforce", "placement/deeprm-reinforce", 150_000, 2),
+		train("deeprm-book", "placement/deeprm-book", 150_000, 2),
+		train("deeprm-dqn", "placement/deeprm-dqn", 20_000, 2),
+		train("hops-pba", "pricing/hops-pba", 200, 1),
+		train("hops-pricer", "pricing/hops-pricer", 1000, 1),
+		train("hops-scheduler", "pricing/hops-scheduler", 8000, 1),
+		{
+			Name: "zoo-pricing", Files: []string{"*/scores.csv"},
+			Steps: []Step{
+				stoker("eval zoo:hops-pricer --seeds 1-2 --set eval.resamples=200 --out $OUT/pricer"),
+				stoker("eval zoo:hops-scheduler --seeds 1-2 --set eval.resamples=200 --out $OUT/scheduler"),
+			},
+		},
+	}
+	for _, name := range []string{"hops", "gnn-fig3", "gnn-generalise"} {
+		shorts = append(shorts, Short{
+			Name: "suite-" + name, Files: []string{"rows.csv"},
+			Steps: []Step{stoker("suite " + name + " --quick --out $OUT")},
+		})
+	}
+	test := func(name, packages, run string, flags ...string) {
+		shorts = append(shorts, Short{Name: name, Files: tested, Steps: []Step{goTest(packages, run, flags...)}})
+	}
+	test("spread", "./agents/maddpg", "^TestSimpleSpread$", "-long", "-episodes=1280", "-seeds=1")
+	test("deeprm", "./agents/baselines/deeprm", "^TestLoadsShort$")
+	test("nodes", "./agents/baselines/placement", "^TestNodesSweep$")
+	test("switches", "./agents/baselines/pricing", "^TestSwitchCounts$")
+	test("queues", "./envs/sim", "Queues|ErlangC|SimFaaS|Little|Model|Reference|Workers")
+	test("arms", "./envs/pricing", "^TestARMSOptimum$")
+	test("spsa", "./agents/spsa", "Optimum|Estimator|Bias|MeanPath|Counterfactuals")
+	test("statistics", "./eval/stats", "Rliable|Coverage|Holm|FamilyWise|Paired|Power")
+	pass := func(name, packages, run string) {
+		shorts = append(shorts, Short{Name: name, Steps: []Step{goTest(packages, run)}})
+	}
+	pass("worlds", "./envs/envtest ./envs/catalog ./envs/classic", "EveryDefect|Entries|Golden|Workers|Gymnasium|SpreadUnder")
+	pass("numerics", "./nets/engines ./nets/native", "Gradients|Agreement|AdamIsPyTorchs")
+	pass("agents", "./agents/maddpg ./eval/explain ./configs/schema", "Uniform|OneAgent|Permutation|Linear|Agrees")
+	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|HandsChangeNothing|StoppedInEvaluation")
+	pass("damage", "./train", "DamagedRun")
+	pass("fuzz", "./internal/fuzzed", "Targets")
+	return shorts
+}
+
+// train is a configuration's short run: training with two evaluations on the way, then two workload seeds of every policy.
+// learner.safetensors is left out: it has the learner's state in a format that changes with the program.
+func train(name, config string, steps, episodes int) Short {
+	return Short{
+		Name:  name,
+		Files: []string{"run/metrics.jsonl", "run/checkpoints/*/weights.safetensors", "run/checkpoints/*/optimiser.safetensors", "run/eval/scores.csv"},
+		Steps: []Step{
+			stoker(fmt.Sprintf("train configs/%s.yaml --name run --runs $OUT --set train.steps=%d "+
+				"--set train.evaluate.every=%d --set train.evaluate.episodes=%d", config, steps, steps/2, episodes)),
+			stoker("eval $OUT/run --seeds 1-2 --set eval.resamples=200"),
+		},
+	}
+}

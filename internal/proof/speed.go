@@ -1,0 +1,67 @@
+package proof
+
+func speed() []Proof {
+	pace := goTest("./agents/baselines/deeprm", "TestPace", "-peer=python3 ../../../envs/deeprm/testdata/steps.py $DEEPRM")
+	pace.Env = []string{"GOMAXPROCS=1"}
+	return []Proof{
+		{
+			Name: "simspeed", Kind: Speed, Subject: "speed", Minutes: 30,
+			Claims: "The simulator's requests a second against SimFaaS, its growth and memory, and a day of 50,000 functions.",
+			Needs:  []Need{IdleMachine, SimFaaS},
+			Steps: []Step{
+				goTest("./envs/sim", "^TestSpeed$", "-long", "-peer=$SIMFAAS"),
+				goTest("./bench", "^TestWholeDay$", "-whole-day"),
+			},
+			Keep: []string{"table.md", "cost.csv", "cost.svg", "speed.json"},
+		},
+		{
+			Name: "speed", Kind: Speed, Subject: "speed", Minutes: 15,
+			Claims: "Updates of attention mean-field MADDPG on the CPU engine and on PyTorch in turn, and growth with agents.",
+			Needs:  []Need{IdleMachine, PyTorch, PeerScripts},
+			Steps:  []Step{{Args: []string{"bench/peers/speed", "$PEER_PYTHON", "$PEERS"}}, kept("^TestKept$")},
+			Keep:   []string{"*.jsonl", "peers.md", "growth.csv", "growth.svg", "profile.txt"},
+		},
+		{
+			Name: "graph", Kind: Speed, Subject: "speed", Minutes: 15,
+			Claims: "The graph policy on the CPU engine and on PyTorch Geometric in turn, and growth with edges.",
+			Needs:  []Need{IdleMachine, PyTorch, PeerScripts},
+			Steps:  []Step{{Args: []string{"bench/peers/graph", "$PEER_PYTHON", "$PEERS"}}, kept("^TestKeptGraph$")},
+			Keep:   []string{"*.jsonl", "table.md", "profile.txt", "ways.txt"},
+		},
+		{
+			Name: "deeprmpace", Kind: Speed, Subject: "speed", Minutes: 2,
+			Claims: "Steps a second of DeepRM's cluster against its own Python code in turn.",
+			Needs:  []Need{IdleMachine, DeepRMCode},
+			Steps:  []Step{pace},
+			Keep:   []string{"pace.csv"},
+		},
+		{
+			Name: "gnnfig1", Kind: Speed, Subject: "figures", Minutes: 2,
+			Claims: "Fig. 1 of the graph paper: seconds of inference over edges.",
+			Needs:  []Need{IdleMachine},
+			Steps: []Step{
+				stoker("suite gnn-fig1 --seeds 1-6 --out $OUT"), goTest("./eval/suites/gnn", "QuickFig1", "-long"),
+			},
+			Keep: append([]string{"fig1-seconds.csv"}, suiteFiles...),
+		},
+		{
+			Name: "hopsspeed", Kind: Speed, Subject: "speed", Minutes: 1,
+			Claims: "Runs of HOPS' world from 64 to 65,536 vGPUs: time grows with arrivals and F·log N.",
+			Needs:  []Need{IdleMachine},
+			Steps:  []Step{goTest("./envs/pricing", "TestHOPSSpeed", "-long")},
+			Keep:   []string{"table.md"},
+		},
+		{
+			Name: "kernels", Kind: Speed, Subject: "speed", Minutes: 2,
+			Claims:  "The CPU engine's kernels: bits, accuracy, and share of the core's limits.",
+			Needs:   []Need{IdleMachine},
+			Steps:   []Step{goTest("./nets/native/kernel", ".", "-long")},
+			Nothing: "its shares of the core's limits hold for one machine: run it on yours",
+		},
+	}
+}
+
+// kept turns what a peer's script measured, in $OUT, into claims, tables and figures.
+func kept(run string) Step {
+	return goTest("./bench", run, "-measured=$OUT")
+}

@@ -1,0 +1,128 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind says what a proof measures, and with that how its result stays fresh.
+type Kind string
+
+// The first three are deterministic: a short run's digest tells whether the result is fresh. A short run of numerics and
+// robustness must pass. A speed holds for its revision, date and machine.
+const (
+	Training   Kind = "training"
+	Evaluation Kind = "evaluation"
+	Simulation Kind = "simulation"
+	Numerics   Kind = "numerics"
+	Robustness Kind = "robustness"
+	Speed      Kind = "speed"
+)
+
+// Kinds lists all kinds.
+var Kinds = []Kind{Training, Evaluation, Simulation, Numerics, Robustness, Speed}
+
+// Need is something beside Go that a proof needs.
+type Need struct {
+	// Env is the environment variable that must name it; "" where none does.
+	Env string `json:"env,omitempty"`
+	// Text says what it is.
+	Text string `json:"text"`
+}
+
+// What proofs need beside Go.
+var (
+	Libtorch    = Need{Text: "libtorch (make cuda)"}
+	IdleMachine = Need{Text: "an idle machine"}
+	Data        = Need{Env: "STOKER_DATA", Text: "the folder of published traces and measurements"}
+	Gymnasium   = Need{Env: "PYTHON", Text: "a Python with gymnasium 1.4.0, mpe2 1.1.1 and numpy"}
+	PyTorch     = Need{Env: "PEER_PYTHON", Text: "a Python with torch and torch_geometric"}
+	PeerScripts = Need{Env: "PEERS", Text: "the folder of torch_attmf.py, torch_simple_spread.py and pyg_gnn.py"}
+	DeepRMCode  = Need{Env: "DEEPRM", Text: "a clone of github.com/hongzimao/deeprm at fa78411, and python3 with numpy"}
+	SimFaaS     = Need{Env: "SIMFAAS", Text: "the command simfaas-rate of docs/results/simspeed/README.md"}
+)
+
+// Step is one command. In arguments and environment, $OUT is the folder of the proof's files, $TMP a temporary folder, and
+// the variables of the proof's needs are replaced.
+type Step struct {
+	Args []string `json:"args"`
+	Env  []string `json:"env,omitempty"` // added to the environment
+	// Unless names a path: where it exists the step is left out, so that runs of hours are trained once.
+	Unless string `json:"unless,omitempty"`
+	// Stdout names the file in $OUT that gets the standard output; "" leaves it in the log.
+	Stdout string `json:"stdout,omitempty"`
+}
+
+// Proof is one row of the table.
+type Proof struct {
+	Name    string   `json:"name"`    // of the row, and of its folder under docs/results
+	Claims  string   `json:"claims"`  // what it claims, a sentence
+	Kind    Kind     `json:"kind"`    //
+	Subject string   `json:"subject"` // of the page under docs/claims
+	Needs   []Need   `json:"needs,omitempty"`
+	Minutes int      `json:"minutes"` // about, on two cores
+	Steps   []Step   `json:"steps"`
+	Keep    []string `json:"keep,omitempty"`  // patterns (path.Match) of files beside claims that docs/results keeps
+	Short   []string `json:"short,omitempty"` // names of short runs
+	// Nothing says why no result is kept; "" where one is.
+	Nothing string `json:"nothing_kept,omitempty"`
+}
+
+// Subjects are the pages of claims, in their order.
+var Subjects = []string{
+	"environments", "simulator", "numerics", "learning", "figures", "statistics", "runs", "speed",
+}
+
+// Table lists all proofs.
+func Table() []Proof {
+	return slices.Concat(training(), evaluation(), simulation(), numerics(), robustness(), speed())
+}
+
+// Find returns the proof of a name.
+func Find(name string) (Proof, error) {
+	var names []string
+	for _, p := range Table() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	if near := close(name, names); len(near) > 0 {
+		return Proof{}, fmt.Errorf("no proof is named %q; close names: %s", name, strings.Join(near, ", "))
+	}
+	return Proof{}, fmt.Errorf("no proof is named %q; the names: %s", name, strings.Join(names, ", "))
+}
+
+// close lists the names that contain the given one, are contained in it or start as it does.
+func close(name string, names []string) (near []string) {
+	if name == "" {
+		return nil
+	}
+	start := name[:min(3, len(name))]
+	for _, n := range names {
+		if strings.Contains(n, name) || strings.Contains(name, n) || strings.HasPrefix(n, start) {
+			near = append(near, n)
+		}
+	}
+	return near
+}
+
+// goTest is a step that runs tests of packages (separated by spaces) with flags.
+func goTest(packages, run string, flags ...string) Step {
+	args := append([]string{"go", "test"}, strings.Fields(packages)...)
+	return Step{Args: append(append(args, "-run", run, "-count=1", "-v", "-timeout=0"), flags...)}
+}
+
+// torchTest is goTest with libtorch linked in.
+func torchTest(packages, run string, flags ...string) Step {
+	s := goTest(packages, run, flags...)
+	s.Args = slices.Insert(s.Args, 2, "-tags", "libtorch")
+	s.Env = []string{"CGO_ENABLED=1", "OMP_WAIT_POLICY=PASSIVE", "GOWORK="}
+	return s
+}
+
+// stoker is a step that runs the workbench, given as words separated by spaces and then further arguments as they stand.
+func stoker(words string, more ...string) Step {
+	return Step{Args: append(append([]string{"bin/stoker"}, strings.Fields(words)...), more...)}
+}

@@ -1,0 +1,225 @@
+package proof
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// Rows are complete, and their names differ.
+func TestTableIsComplete(t *testing.T) {
+	shorts := map[string]int{}
+	for _, s := range Shorts() {
+		if _, double := shorts[s.Name]; double {
+			t.Errorf("two short runs are named %s", s.Name)
+		}
+		shorts[s.Name] = 0
+	}
+	names := map[string]bool{}
+	for _, p := range Table() {
+		if names[p.Name] || p.Name == "" || p.Claims == "" || len(p.Steps) == 0 || p.Minutes == 0 {
+			t.Errorf("the row %q is double or lacks something: %+v", p.Name, p)
+		}
+		names[p.Name] = true
+		if !slices.Contains(Kinds, p.Kind) || !slices.Contains(Subjects, p.Subject) {
+			t.Errorf("%s is of kind %q and subject %q, want kinds %q and subjects %q", p.Name, p.Kind, p.Subject, Kinds, Subjects)
+		}
+		digests := 0
+		for _, s := range p.Short {
+			if _, ok := shorts[s]; !ok {
+				t.Errorf("%s has the short run %q, which there is not", p.Name, s)
+			}
+			shorts[s]++
+			if i := slices.IndexFunc(Shorts(), func(x Short) bool { return x.Name == s }); i >= 0 && len(Shorts()[i].Files) > 0 {
+				digests++
+			}
+		}
+		if k := p.Kind; (k == Training || k == Evaluation || k == Simulation) && digests < len(p.Short) || len(p.Short) == 0 && k != Speed && !slices.Contains(p.Needs, Libtorch) {
+			t.Errorf("%s, a proof of %s, has short runs %q, want some with digests", p.Name, k, p.Short)
+		}
+	}
+	for name, n := range shorts {
+		if n == 0 {
+			t.Errorf("the short run %s belongs to no proof", name)
+		}
+	}
+}
+
+// Every kept result has a row, and every row a kept result.
+func TestResultsAreKept(t *testing.T) {
+	dirs, err := os.ReadDir(filepath.Join(root, "docs", "results"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]bool{}
+	for _, d := range dirs {
+		kept[d.Name()] = true
+		if _, err := Find(d.Name()); err != nil {
+			t.Errorf("docs/results/%s: %v", d.Name(), err)
+		}
+	}
+	for _, p := range Table() {
+		if kept[p.Name] == (p.Nothing != "") {
+			t.Errorf("%s: a result is kept: %v, although its row says that nothing is kept because %q", p.Name, kept[p.Name], p.Nothing)
+			continue
+		}
+		if p.Nothing != "" {
+			continue
+		}
+		r, err := ReadResult(filepath.Join(root, "docs", "results", p.Name))
+		if err != nil {
+			t.Error(err)
+		}
+		if r.Revision == "" || r.Date == "" || r.Machine == "" {
+			t.Errorf("the result of %s has revision %q, date %q and machine %q, want all", p.Name, r.Revision, r.Date, r.Machine)
+		}
+	}
+}
+
+// What commands name is there: packages, tests, flags, configurations, programs.
+func TestCommandsExist(t *testing.T) {
+	tests := map[string]*testFiles{}
+	check := func(name string, s Step) {
+		switch {
+		case s.Args[0] == "go":
+			checkTests(t, name, s.Args, tests)
+		case strings.Contains(s.Args[0], "/"):
+			if _, err := os.Stat(filepath.Join(root, s.Args[0])); err != nil && s.Args[0] != "bin/stoker" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, a := range s.Args[1:] {
+			if strings.HasPrefix(a, "configs/") || strings.HasPrefix(a, "envs/") {
+				if _, err := os.Stat(filepath.Join(root, a)); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	}
+	for _, p := range Table() {
+		for _, s := range p.Steps {
+			check(p.Name, s)
+		}
+	}
+	for _, s := range Shorts() {
+		for _, step := range s.Steps {
+			check("short run "+s.Name, step)
+		}
+	}
+}
+
+// checkTests holds a go test command against the sources: each alternative of -run names a test in its packages, and every
+// flag of the packages' own is defined.
+func checkTests(t *testing.T, name string, args []string, known map[string]*testFiles) {
+	t.Helper()
+	var all testFiles
+	run := ""
+	for i, a := range args {
+		switch {
+		case a == "-run":
+			run = args[i+1]
+		case a == "." || strings.HasPrefix(a, "./"):
+			if known[a] == nil {
+				known[a] = readTests(t, filepath.Join(root, a))
+			}
+			if len(known[a].tests) == 0 {
+				t.Errorf("%s: %s has no tests", name, a)
+			}
+			all.tests, all.flags = append(all.tests, known[a].tests...), append(all.flags, known[a].flags...)
+		}
+	}
+	for _, part := range strings.Split(run, "|") {
+		re, err := regexp.Compile(part)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !slices.ContainsFunc(all.tests, re.MatchString) {
+			t.Errorf("%s: no test matches %q", name, part)
+		}
+	}
+	for _, a := range args[slices.Index(args, run):] {
+		if f, ok := strings.CutPrefix(a, "-"); ok {
+			f, _, _ = strings.Cut(f, "=")
+			if !slices.Contains([]string{"count", "v", "timeout"}, f) && !slices.Contains(all.flags, f) {
+				t.Errorf("%s: no test defines the flag -%s", name, f)
+			}
+		}
+	}
+}
+
+// testFiles holds the names of a package's tests, and of the flags that they define.
+type testFiles struct{ tests, flags []string }
+
+func readTests(t *testing.T, dir string) *testFiles {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &testFiles{}
+	for _, path := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv == nil && strings.HasPrefix(n.Name.Name, "Test") {
+					out.tests = append(out.tests, n.Name.Name)
+				}
+			case *ast.CallExpr:
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) == 3 {
+					if x, ok := s.X.(*ast.Ident); ok && x.Name == "flag" {
+						if l, ok := n.Args[0].(*ast.BasicLit); ok {
+							out.flags = append(out.flags, strings.Trim(l.Value, `"`))
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// An unknown name is refused with the names close to it.
+func TestFind(t *testing.T) {
+	if p, err := Find("sizing"); err != nil || p.Name != "sizing" {
+		t.Errorf("Find(sizing) gives %q, %v", p.Name, err)
+	}
+	for name, want := range map[string]string{"verify-sizing": "close names: sizing", "gnnfig2": "gnnfig1", "zzz": "the names: "} {
+		if _, err := Find(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Find(%s) gives %v, want %q", name, err, want)
+		}
+	}
+}
+
+// No recipe of the Makefile is longer than a reader's line, none swallows its failure, and targets are few.
+func TestMakefile(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := 0
+	for n, line := range strings.Split(string(b), "\n") {
+		if len(line) > 120 || strings.Contains(line, "|| true") || strings.HasPrefix(line, "\t-") {
+			t.Errorf("Makefile:%d: longer than 120 characters, or its failure is swallowed: %s", n+1, line)
+		}
+		if regexp.MustCompile(`^[a-z$][^=]*:($|[^=])`).MatchString(line) {
+			targets++
+		}
+	}
+	if targets > 15 {
+		t.Errorf("the Makefile has %d targets, want at most 15", targets)
+	}
+}

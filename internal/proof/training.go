@@ -1,0 +1,156 @@
+package proof
+
+import "fmt"
+
+// Files of stoker eval that pages show, beside its table.
+var evalFigures = []string{"table.md", "learning_curve.png", "over_time.png", "latency_cdf.png", "scatter.png"}
+
+func training() []Proof {
+	return []Proof{
+		{
+			Name: "sizing", Kind: Training, Subject: "learning", Minutes: 30,
+			Claims: "The main job, three training seeds, against its rivals on 20 workload seeds.",
+			Steps: []Step{
+				stoker("train configs/sizing/attmf.yaml --seeds 1-3 --name verify --runs $OUT/runs"),
+				stoker("eval $OUT/runs/verify-s1 $OUT/runs/verify-s2 $OUT/runs/verify-s3 --out $OUT"),
+			},
+			Keep:  append([]string{"scores.csv"}, evalFigures...),
+			Short: []string{"sizing"},
+		},
+		{
+			Name: "spread", Kind: Training, Subject: "learning", Minutes: 10,
+			Claims: "MADDPG learns simple_spread by OpenAI's recipe, ten seeds of 25,000 episodes.",
+			Steps:  []Step{goTest("./agents/maddpg", "Spread", "-long", "-episodes=25000", "-seeds=10")},
+			Keep:   []string{"spread.svg"},
+			Short:  []string{"spread"},
+		},
+		{
+			Name: "reinforce", Kind: Training, Subject: "learning", Minutes: 5,
+			Claims: "The policy gradient equals the analytic one on a bandit, and REINFORCE learns CartPole, five seeds.",
+			Steps:  []Step{goTest("./agents/reinforce", "CartPole|Bandit|Variance", "-long")},
+			Keep:   []string{"cartpole.csv", "cartpole.svg"},
+			Short:  []string{"cartpole-reinforce"},
+		},
+		{
+			Name: "dqn", Kind: Training, Subject: "learning", Minutes: 30,
+			Claims: "DQN learns CartPole with CleanRL's settings, 20 seeds.",
+			Steps:  []Step{goTest("./agents/dqn", "CartPole", "-long")},
+			Keep:   []string{"cartpole.csv", "cartpole.svg"},
+			Short:  []string{"cartpole-dqn"},
+		},
+		{
+			Name: "lqr", Kind: Training, Subject: "learning", Minutes: 3,
+			Claims: "DDPG comes within its bound of Riccati's optimal control, five seeds.",
+			Steps:  []Step{goTest("./agents/maddpg", "LQR", "-long")},
+			Keep:   []string{"lqr.svg"},
+			Short:  []string{"lqr"},
+		},
+		deepRMPolicy(),
+		{
+			Name: "gnnpolicy", Kind: Training, Subject: "learning", Minutes: 30,
+			Claims: "The policy over graphs, three training seeds, against rules and planners on 50 workload seeds.",
+			Steps: []Step{
+				unless("runs/gnn-placement-s3", stoker("train configs/placement/gnn-twin.yaml --seeds 1-3")),
+				stoker("eval " + gnnRuns + " --out $OUT"),
+				stoker("eval "+gnnRuns+" --out $OUT/planners", "--set", "eval.rivals=[sjf-nodes, lookahead, "+
+					"{name: lookahead, futures: 1}, {name: lookahead, futures: 4}]"),
+				stoker("plot "+gnnRuns+" --separate --metric eval/mean_reward --name curves --out $OUT",
+					"--title", "Return in evaluation, each seed on its own workloads"),
+			},
+			Keep:  []string{"table.md", "curves.png", "learning_curve.png", "planners/table.md"},
+			Short: []string{"gnn-twin"},
+		},
+		hopsLearned(),
+	}
+}
+
+const gnnRuns = "runs/gnn-placement-s1 runs/gnn-placement-s2 runs/gnn-placement-s3"
+
+// unless leaves a step out where a path exists.
+func unless(path string, s Step) Step {
+	s.Unless = path
+	return s
+}
+
+// deepRMPolicy trains each configuration where its run is missing, and compares all of them with the rules.
+func deepRMPolicy() Proof {
+	p := Proof{
+		Name: "deeprmpolicy", Kind: Training, Subject: "learning", Minutes: 600,
+		Claims: "DeepRM's policy, learned in both readings of its action, against five rules at ten loads.",
+		Keep:   []string{"table.md", "loads.svg", "curves.svg"},
+		Short:  []string{"deeprm-discount", "deeprm-reinforce", "deeprm-book", "deeprm-dqn"},
+	}
+	train := func(config string, seed int) {
+		p.Steps = append(p.Steps, unless(fmt.Sprintf("runs/%s-s%d", config, seed),
+			stoker(fmt.Sprintf("train configs/placement/%s.yaml --seed %d", config, seed))))
+	}
+	for seed := 1; seed <= 3; seed++ {
+		for _, c := range []string{"deeprm-discount", "deeprm-reinforce", "deeprm-book"} {
+			train(c, seed)
+		}
+	}
+	train("deeprm-dqn", 1)
+	p.Steps = append(p.Steps, goTest("./agents/reinforce/deeprm", "Compare|HeldBack", "-runs=../../../runs"))
+	return p
+}
+
+// hopsLearned trains pricers and schedulers where runs are missing, evaluates them under both loads, and holds the zoo's
+// policies against their rivals.
+func hopsLearned() Proof {
+	p := Proof{
+		Name: "hopslearned", Kind: Training, Subject: "learning", Minutes: 240,
+		Claims: "The learned pricer and scheduler for HOPS' world against PBA, the best fixed prices and ARMS.",
+		Keep: []string{
+			"*/table.md", "generated/intervals.png", "generated/learning_curve.png", "generated/over_time.png",
+			"paper/over_time.png", "slots/learning_curve.png",
+		},
+		Short: []string{"hops-pricer", "hops-pba", "hops-scheduler", "zoo-pricing"},
+	}
+	train := func(name, config, flags string) {
+		p.Steps = append(p.Steps, unless("runs/"+name, stoker("train configs/pricing/"+config+".yaml --name "+name+" "+flags)))
+	}
+	for seed := 1; seed <= 3; seed++ {
+		s := fmt.Sprintf("--seed %d ", seed)
+		train(fmt.Sprintf("hops-pricer-s%d", seed), "hops-pricer", s)
+		train(fmt.Sprintf("hops-pba-s%d", seed), "hops-pba", s)
+		for _, windows := range []int{200, 4000} { // one copy of the environment, four updates after each window
+			train(fmt.Sprintf("budget-%d-s%d", windows, seed), "hops-pricer", s+fmt.Sprintf(
+				"--set train.steps=%d --set train.copies=1 --set train.log_every=40 --set train.evaluate.every=%d "+
+					"--set agent.learning_starts=40 --set agent.batch=40 --set agent.update_every=1 "+
+					"--set agent.gradient_steps=4", windows, windows/2))
+		}
+		train(fmt.Sprintf("hops-scheduler-s%d", seed), "hops-scheduler", s)
+	}
+	train("paper-s1", "hops-pricer", "--seed 1 --set env.profile=paper --set train.steps=20000 --set agent.learning_starts=2000")
+
+	compare := func(folder, contestants string, sets ...string) {
+		var flags []string
+		for _, s := range sets {
+			flags = append(flags, "--set", s)
+		}
+		p.Steps = append(p.Steps, stoker("eval "+contestants+" --seeds 101-120 --out $OUT/"+folder, flags...))
+	}
+	seeds := func(name string) string { return fmt.Sprintf("runs/%s-s1 runs/%[1]s-s2 runs/%[1]s-s3 ", name) }
+	plateau := seeds("hops-pba")
+	shipped := "runs/hops-pricer-s1 " + seeds("budget-200") + seeds("budget-4000") + plateau
+	const (
+		near = "{name: pba, objective: profit, prices: {unit: 35568}}, " +
+			"{name: pba, objective: profit, prices: {unit: 35568, step: 1}}, " +
+			"{name: spss, prices: [1.38, 1.38, 1.45], baselines: [8, 18, 30]}"
+		rivals, published  = "eval.rivals=[" + near + "]", "eval.rivals=[" + near + ", {name: spss}]"
+		noise              = "env.demand.noise=0.3"
+		azureDay, allHours = "env.demand.source=workload", "eval.split=all"
+	)
+	compare("generated", shipped, noise, published)
+	compare("azure", shipped, azureDay, allHours, published)
+	compare("method", seeds("hops-pricer")+plateau, noise, rivals)
+	compare("method-azure", seeds("hops-pricer")+plateau, azureDay, allHours, rivals)
+	compare("slots", seeds("hops-scheduler"))
+	compare("slots-azure", seeds("hops-scheduler"), azureDay, allHours)
+	compare("slots-shipped", "runs/hops-scheduler-s1")
+	compare("slots-shipped-azure", "runs/hops-scheduler-s1", azureDay, allHours)
+	compare("counts", "arms --config configs/pricing/hops-scheduler.yaml", "env.acts=counts")
+	compare("paper", "runs/paper-s1", "eval.rivals=[{name: pba, objective: profit}, {name: spss}]")
+	p.Steps = append(p.Steps, goTest("./checkpoints/zoo", "Shipped|Verdicts", "-long"))
+	return p
+}
