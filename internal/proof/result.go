@@ -98,7 +98,11 @@ func ReadSentences(dir string) (all []Sentence, err error) {
 	return all, nil
 }
 
-// Match pairs sentences with the claims that fall short: each such claim needs one sentence, and each sentence a claim.
+// ErrSentence is the error of claims that fall short without a sentence, and of sentences without a claim.
+var ErrSentence = errors.New("sentences and claims that fall short do not match")
+
+// Match pairs sentences with the claims that fall short: each such claim needs one sentence, and each sentence a claim. The
+// error is [ErrSentence].
 func Match(rows []Row, all []Sentence) (text []string, err error) {
 	used := make([]int, len(all))
 	for _, r := range rows {
@@ -113,12 +117,12 @@ func Match(rows []Row, all []Sentence) (text []string, err error) {
 			}
 		}
 		if !found {
-			err = errors.Join(err, fmt.Errorf("no sentence in %s is about the claim that falls short: %s", ShortFile, r.Claim))
+			err = errors.Join(err, fmt.Errorf("%w: %s needs a line about: %s", ErrSentence, ShortFile, r.Claim))
 		}
 	}
 	for i, s := range all {
 		if used[i] == 0 {
-			err = errors.Join(err, fmt.Errorf("the sentence in %s about %q matches no claim that falls short: remove it", ShortFile, s.Part))
+			err = errors.Join(err, fmt.Errorf("%w: no claim falls short to which the line of %s about %q belongs", ErrSentence, ShortFile, s.Part))
 		}
 		text = append(text, s.Text)
 	}

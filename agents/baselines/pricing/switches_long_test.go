@@ -221,5 +221,6 @@ func claimSwitches(t *testing.T, mean map[[2]string]map[string]float64, n int) {
 	}
 	claim("HOPS' world: all changes of function, where only functions without jobs give, D = 0 and release after 1 slot, against others' counts",
 		"within 13 %, for all three", all, near)
-	claim("HOPS' world: charged switches under that same reading, against others' counts", "within 13 %, for all three", beside, same)
+	claim("HOPS' world: charged switches, where only functions without jobs give, D = 0 and release after 1 slot, against others' counts",
+		"within 13 %, for all three", beside, same)
 }

@@ -37,6 +37,14 @@ func runAll(ctx context.Context, proofs []proof.Proof) error {
 		}
 	}
 	fmt.Println("\n" + strings.Join(report, "\n"))
+	err := pages.Write(results, "docs")
+	if errors.Is(err, proof.ErrSentence) { // a missed bound is a result: the pages wait for a sentence about it
+		fmt.Printf("docs/claims.md is as before. Write the sentences, then: make verify NAME=pages\n%v\n", err)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d proofs could not be run to their end", failed, len(proofs))
 	}
@@ -93,10 +101,7 @@ func run(ctx context.Context, p proof.Proof) (said string, err error) {
 	if err := keep(p, f.out, dir); err != nil {
 		return "", err
 	}
-	if err := r.Write(dir); err != nil {
-		return "", err
-	}
-	return said, pages.Write(results, "docs")
+	return said, r.Write(dir)
 }
 
 // here describes this revision and machine.
