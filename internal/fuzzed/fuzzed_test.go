@@ -73,6 +73,7 @@ var targets = []target{
 	{"agents/replay", "FuzzRestore", states},
 	{"catalog", "FuzzState", states},
 	{"catalog", "FuzzVector", states},
+	{"envs/state", "FuzzLoad", states},
 	{"envs/sizing", "FuzzState", states},
 	{"envs/sim", "FuzzForgedState", states},
 	{"envs/workflow", "FuzzTrackerState", states},

@@ -2,14 +2,14 @@ package proof
 
 // goldenOn compares golden traces on another architecture or level of this one.
 func goldenOn(setting string) Step {
-	s := goTest("./envs/catalog", "Golden")
+	s := goTest("./catalog", "Golden")
 	s.Env = []string{setting}
 	return s
 }
 
 func numerics() []Proof {
 	const worlds = "EveryDefect|Entries|Golden|Workers|Gymnasium|MPE2|SpreadUnder"
-	gymnasium := goTest("./envs/envtest ./envs/catalog ./envs/classic", worlds)
+	gymnasium := goTest("./envs/envtest ./catalog ./envs/classic", worlds)
 	gymnasium.Env = []string{"STOKER_GYMNASIUM=$TMP/cartpole.gz"}
 	return []Proof{
 		{
@@ -44,7 +44,7 @@ func numerics() []Proof {
 			Name: "agents", Kind: Numerics, Subject: "numerics", Minutes: 2,
 			Claims: "The learner's forms are equal where theory says so; explanations add up; the schema accepts what runs.",
 			Steps: []Step{
-				goTest("./agents/maddpg ./eval/explain ./configs/schema", "Uniform|OneAgent|Permutation|Linear|Agrees"),
+				goTest("./agents/maddpg ./eval/explain ./catalog/schema", "Uniform|OneAgent|Permutation|Linear|Agrees"),
 			},
 			Short: []string{"agents"},
 		},

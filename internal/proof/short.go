@@ -56,9 +56,9 @@ func Shorts() []Short {
 	pass := func(name, packages, run string) {
 		shorts = append(shorts, Short{Name: name, Steps: []Step{goTest(packages, run)}})
 	}
-	pass("worlds", "./envs/envtest ./envs/catalog ./envs/classic", "EveryDefect|Entries|Golden|Workers|Gymnasium|SpreadUnder")
+	pass("worlds", "./envs/envtest ./catalog ./envs/classic", "EveryDefect|Entries|Golden|Workers|Gymnasium|SpreadUnder")
 	pass("numerics", "./nets/engines ./nets/native", "Gradients|Agreement|AdamIsPyTorchs")
-	pass("agents", "./agents/maddpg ./eval/explain ./configs/schema", "Uniform|OneAgent|Permutation|Linear|Agrees")
+	pass("agents", "./agents/maddpg ./eval/explain ./catalog/schema", "Uniform|OneAgent|Permutation|Linear|Agrees")
 	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|HandsChangeNothing|StoppedInEvaluation")
 	pass("damage", "./train", "DamagedRun")
 	pass("fuzz", "./internal/fuzzed", "Targets")
