@@ -82,12 +82,12 @@ func TestSchedulersByName(t *testing.T) {
 	}
 }
 
-// A twin is another environment, to which copies can be made; what is tried on it is what would have happened.
-func TestTwin(t *testing.T) {
+// NewEnv makes another environment, to which copies can be made; what is tried on it is what would have happened.
+func TestNewEnv(t *testing.T) {
 	for _, name := range schedulerNames {
 		c := on(t, name)
 		world := newPricing(t, c)
-		twin, err := world.Twin(nil)
+		try, err := world.NewEnv(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,10 +98,10 @@ func TestTwin(t *testing.T) {
 		}
 		copy(act.Kinds[0], []float32{1.2, 1.1, 1, 6, 6, 6})
 		for range c.Windows {
-			if err := twin.CopyFrom(world); err != nil {
+			if err := try.CopyFrom(world); err != nil {
 				t.Fatal(err)
 			}
-			if err := twin.Step(act, obs, out); err != nil {
+			if err := try.Step(act, obs, out); err != nil {
 				t.Fatal(err)
 			}
 			tried := fmt.Sprint(out.Info)
@@ -109,7 +109,7 @@ func TestTwin(t *testing.T) {
 				t.Fatal(err)
 			}
 			if real := fmt.Sprint(out.Info); tried != real {
-				t.Errorf("%s: the twin's window gives\n%s, the world's\n%s", name, tried, real)
+				t.Errorf("%s: the try's window gives\n%s, the world's\n%s", name, tried, real)
 			}
 		}
 	}
@@ -119,15 +119,15 @@ func TestTwin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := world.Twin(arms)
+	other, err := world.NewEnv(arms)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := other.CopyFrom(world); err == nil || other.Config().Scheduler != "arms" {
-		t.Errorf("a twin with %s inside was copied from a world with torpor inside", other.Config().Scheduler)
+		t.Errorf("an environment with %s inside was copied from a world with torpor inside", other.Config().Scheduler)
 	}
-	if _, err := other.Twin(nil); err == nil || !strings.Contains(err.Error(), "arms") {
-		t.Errorf("Twin of an environment with a given policy: %v, want an error that names it", err)
+	if _, err := other.NewEnv(nil); err == nil || !strings.Contains(err.Error(), "arms") {
+		t.Errorf("NewEnv of an environment with a given policy: %v, want an error that names it", err)
 	}
 }
 

@@ -327,11 +327,11 @@ func TestFlattenIsTheSameWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twin, err := newPlacement()
+	other, err := newPlacement()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := flat(twin)
+	f, err := flat(other)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	return e, nil
 }
 
-// Compose makes the pricing face with a scheduler made for it, of which [Pricing.Twin] can make more.
+// Compose makes the pricing face with a scheduler made for it, of which [Pricing.NewEnv] can make more.
 func Compose(c Config, w workload.Config, m Maker) (*Pricing, error) {
 	s, err := NewSlots(c, w, nil)
 	if err != nil {
@@ -73,17 +73,17 @@ func Compose(c Config, w workload.Config, m Maker) (*Pricing, error) {
 	return e, nil
 }
 
-// Twin makes another environment of the same configuration and workload, between episodes: one to try things on by CopyFrom. A scheduler takes
-// the place of the one inside, and the two can then not be copied from one another; nil keeps its kind, which is an error where [New] was given a policy
-// that nothing is known to make.
-func (e *Pricing) Twin(scheduler envs.Policy) (*Pricing, error) {
+// NewEnv makes another environment of the same configuration and workload, between episodes: one to try actions on by CopyFrom.
+// A given scheduler replaces the one inside, and the two environments can then not be copied from one another. nil makes a
+// scheduler of the same kind, which is an error where [New] was given a policy and no [Maker].
+func (e *Pricing) NewEnv(scheduler envs.Policy) (*Pricing, error) {
 	switch {
 	case scheduler != nil || e.own:
 		return New(e.cfg, e.workload, scheduler)
 	case e.maker != nil:
 		return Compose(e.cfg, e.workload, e.maker)
 	}
-	return nil, fmt.Errorf("%s: Twin has no scheduler %s to put inside: give one, or make the environment by Compose", ID, e.scheduler.Name())
+	return nil, fmt.Errorf("%s: NewEnv cannot make a scheduler %s: give one, or make the environment by Compose", ID, e.scheduler.Name())
 }
 
 // Spec implements [envs.Env].
@@ -207,7 +207,4 @@ func (e *Pricing) AppendBinary(b []byte) ([]byte, error) { return state.Append(b
 func (e *Pricing) UnmarshalBinary(b []byte) error { return state.Load(b, ID, e) }
 
 // State implements [state.Stater].
-func (e *Pricing) State(c *state.Codec) {
-	c.Part(e.world)
-	state.Member(c, e.scheduler)
-}
+func (e *Pricing) State(c *state.Codec) { e.list(c, e.scheduler) }

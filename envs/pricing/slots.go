@@ -45,11 +45,11 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	return e, nil
 }
 
-// Twin makes another environment of the same configuration and workload, between episodes, with another window policy inside; nil is
-// the configured prices and baselines, an error where the environment has a policy of another kind.
-func (e *Slots) Twin(prices envs.Policy) (*Slots, error) {
+// NewEnv makes another environment of the same configuration and workload, between episodes, with the given window policy inside.
+// nil holds the configured prices and baselines, which is an error where the environment has a policy of another kind.
+func (e *Slots) NewEnv(prices envs.Policy) (*Slots, error) {
 	if prices == nil && !e.own {
-		return nil, fmt.Errorf("%s: Twin has no window policy %s to put inside: give one", SlotsID, e.prices.Name())
+		return nil, fmt.Errorf("%s: NewEnv cannot make a window policy %s: give one", SlotsID, e.prices.Name())
 	}
 	return NewSlots(e.cfg, e.workload, prices)
 }
@@ -150,7 +150,4 @@ func (e *Slots) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, 
 func (e *Slots) UnmarshalBinary(b []byte) error { return state.Load(b, SlotsID, e) }
 
 // State implements [state.Stater].
-func (e *Slots) State(c *state.Codec) {
-	c.Part(e.world)
-	state.Member(c, e.prices)
-}
+func (e *Slots) State(c *state.Codec) { e.list(c, e.prices) }

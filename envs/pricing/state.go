@@ -1,6 +1,9 @@
 package pricing
 
-import "github.com/stoker-rl/stoker/envs/state"
+import (
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
+)
 
 // episode is all that changes in an episode and all that copies and saved states hold.
 type episode struct {
@@ -59,10 +62,11 @@ type progress struct {
 	short        int32 // keep-alive vGPUs that the window's baselines lack
 }
 
-// State implements [state.Stater].
-func (w *world) State(c *state.Codec) {
+// list lists the fields of a world with a policy inside.
+func (w *world) list(c *state.Codec, inside envs.Policy) {
 	c.Same("configuration", w.fingerprint)
-	w.episode.fields(c)
+	state.Member(c, inside) // early, so that a policy of another kind is refused before anything changes
+	w.episode.list(c)
 	if c.Loaded() {
 		c.Fail(w.check())
 	}
@@ -71,8 +75,8 @@ func (w *world) State(c *state.Codec) {
 	}
 }
 
-// fields lists an episode's fields.
-func (e *episode) fields(c *state.Codec) {
+// list lists an episode's fields.
+func (e *episode) list(c *state.Codec) {
 	state.Value(c, &e.progress)
 	for _, s := range [...][]float64{e.prices, e.rates, e.slotAcc, e.winAcc, e.lastAcc, e.total, e.estimate} {
 		state.Fixed(c, s)

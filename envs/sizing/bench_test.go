@@ -63,7 +63,7 @@ func BenchmarkCopyFrom(b *testing.B) {
 	if err := e.Reset(1, nil, envs.NewObservation(e.Spec())); err != nil {
 		b.Fatal(err)
 	}
-	t, err := e.Twin()
+	t, err := e.NewEnv()
 	if err != nil {
 		b.Fatal(err)
 	}

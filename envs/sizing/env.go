@@ -259,8 +259,9 @@ func (e *Env) Hourly(rs []Resources) float64 {
 	return sum
 }
 
-// Twin returns another environment of the same configuration, over the same workload.
-func (e *Env) Twin() (*Env, error) { return NewWith(e.cfg, e.source) }
+// NewEnv makes another environment of the same configuration, over the same workload, between episodes: one to try actions on
+// by CopyFrom.
+func (e *Env) NewEnv() (*Env, error) { return NewWith(e.cfg, e.source) }
 
 // TraceDraws implements [envs.DrawTracer].
 func (e *Env) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) { e.trace = f }

@@ -217,17 +217,17 @@ func TestCounterfactuals(t *testing.T) {
 	r.reset(5)
 	r.all(rich)
 	r.step()
-	twin, err := r.Twin()
+	try, err := r.NewEnv()
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := func(change func()) []float64 {
-		if err := twin.CopyFrom(r.Env); err != nil {
+		if err := try.CopyFrom(r.Env); err != nil {
 			t.Fatal(err)
 		}
 		change()
 		o := envs.NewOutcome(r.spec)
-		if err := twin.Step(r.act, envs.NewObservation(r.spec), o); err != nil {
+		if err := try.Step(r.act, envs.NewObservation(r.spec), o); err != nil {
 			t.Fatal(err)
 		}
 		return o.Info
@@ -240,11 +240,11 @@ func TestCounterfactuals(t *testing.T) {
 		return info[i]
 	}
 	same := out(func() {})
-	salted := out(func() { twin.Salt(1) })
-	quietly := out(func() { twin.Quiet(true) })
-	still := out(func() { twin.Quiet(true) })
-	twin.Quiet(false)
-	muted := out(twin.Mute)
+	salted := out(func() { try.Salt(1) })
+	quietly := out(func() { try.Quiet(true) })
+	still := out(func() { try.Quiet(true) })
+	try.Quiet(false)
+	muted := out(try.Mute)
 	r.step()
 	if at(same, "latency") != r.info("latency") || at(same, "requests") != r.info("requests") {
 		t.Errorf("a copy came to %v, the original to %v", same, r.out.Info)

@@ -9,15 +9,15 @@ import (
 )
 
 // NewPBA returns the paper's pricer (Algorithm 1) within one episode, for environments such as env: it begins at the configured start and moves
-// after every window, by trials on a twin of env. Its steps' units are the configuration's, in no way env's own.
+// after every window, by trials on a copy of env. Its steps' units are the configuration's, in no way env's own.
 func NewPBA(c spsa.Config, env envs.Env) (*spsa.Planner, error) {
 	e, ok := envs.As[*pricing.Pricing](env)
 	if !ok {
 		return nil, fmt.Errorf("pba: acts in %s only, not in %s", pricing.ID, env.Spec().ID)
 	}
-	twin, err := e.Twin(nil)
+	try, err := e.NewEnv(nil)
 	if err != nil {
 		return nil, fmt.Errorf("pba: %w", err)
 	}
-	return spsa.NewPlanner(c, twin)
+	return spsa.NewPlanner(c, try)
 }

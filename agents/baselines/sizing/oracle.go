@@ -73,7 +73,7 @@ func NewOracle(c OracleConfig, env envs.Env) (*Oracle, error) {
 		return nil, err
 	}
 	p.world = w
-	if p.copy, err = e.Twin(); err != nil {
+	if p.copy, err = e.NewEnv(); err != nil {
 		return nil, err
 	}
 	p.copy.Quiet(true)
