@@ -86,12 +86,14 @@ func TestInitialParams(t *testing.T) {
 	}
 }
 
-// Initial values belong to a seed for good: runs are repeated from them. Another agent leaves the first ones' as they are.
+// Initial values belong to a seed for good: runs are repeated from them. Another agent leaves the first ones'
+// as they are.
 func TestInitialParamsGolden(t *testing.T) {
 	a := specimens()["mlp"].(MLP)
 	p := InitialParams(a, rng.New(7, "golden"))
 	_, size := Layout(a)
-	for i, want := range map[int]float32{0: goldenInitial[0], 24: 1, 28: 0, 53: goldenInitial[1], size: goldenInitial[2], 2*size - 1: goldenInitial[3]} {
+	for i, want := range map[int]float32{0: goldenInitial[0], 24: 1, 28: 0, 53: goldenInitial[1],
+		size: goldenInitial[2], 2*size - 1: goldenInitial[3]} {
 		if p[i] != want {
 			t.Errorf("initial value %d is %v, was %v", i, p[i], want)
 		}
@@ -173,7 +175,8 @@ func TestPorts(t *testing.T) {
 		"gumbel":    "2 agents, 1 groups, in [{logits 6} {noise 6}], out {choice 6}",
 	} {
 		a := specimens()[name]
-		if got := sprint(a.AgentCount(), "agents,", a.Groups(), "groups, in", sprint(a.Inputs())+",", "out", a.Output()); got != want {
+		if got := sprint(a.AgentCount(), "agents,", a.Groups(), "groups, in", sprint(a.Inputs())+",", "out",
+			a.Output()); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

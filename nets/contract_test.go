@@ -11,7 +11,8 @@ func TestDType(t *testing.T) {
 }
 
 func TestAdamDefaults(t *testing.T) {
-	if got, want := (Adam{Rate: 1, Clip: 2}).WithDefaults(), (Adam{Rate: 1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Clip: 2}); got != want {
+	if got, want := (Adam{Rate: 1, Clip: 2}).WithDefaults(),
+		(Adam{Rate: 1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Clip: 2}); got != want {
 		t.Errorf("defaults are %+v, want %+v", got, want)
 	}
 	set := Adam{Rate: 1, Beta1: 0.5, Beta2: 0.6, Epsilon: 0.1}

@@ -63,8 +63,8 @@ type Engine interface {
 	Lerp(dst, src Tensor, t float64)
 
 	// Record captures the operations of update, to run them as one. A recorded update reads only tensors, draws
-	// nothing and branches on nothing, so that each run does the same operations. Optimizer.Step is part of it, Optimizer.Advance
-	// is called outside before each run.
+	// nothing and branches on nothing, so that each run does the same operations. Optimizer.Step is part of it,
+	// Optimizer.Advance is called outside before each run.
 	Record(name string, update func()) Recorded
 
 	// Err returns the first failure since the last call of Err, and forgets it.
@@ -98,20 +98,21 @@ type Net interface {
 	// NewWork returns the memory of one pass over a batch. The same net may run in several Works before any goes
 	// backward.
 	NewWork(batch int) Work
-	// Forward runs the net on one tensor of [agents, batch, width] per input port and returns [agents, batch, out]. The result
-	// belongs to the Work and stays until its next Forward. The inputs must stay unchanged until Backward. A caller that must not
-	// allocate keeps the slice of inputs and passes it with three dots: Go allocates a new one for inputs listed one by one.
+	// Forward runs the net on one tensor of [agents, batch, width] per input port and returns [agents, batch,
+	// out]. The result belongs to the Work and stays until its next Forward. The inputs must stay unchanged
+	// until Backward. A caller that must not allocate keeps the slice of inputs and passes it with three dots:
+	// Go allocates a new one for inputs listed one by one.
 	Forward(w Work, in ...Tensor) Tensor
-	// Backward takes the loss's gradient by the output of the Work's last Forward. With Params it adds to Grads, with Inputs it
-	// sets the Work's GradIn; with both it does both.
+	// Backward takes the loss's gradient by the output of the Work's last Forward. With Params it adds to
+	// Grads, with Inputs it sets the Work's GradIn; with both it does both.
 	Backward(w Work, gradOut Tensor, wrt Wrt)
 }
 
 // Work is what one pass of a net keeps.
 type Work interface {
 	Batch() int
-	// GradIn is the gradient by input port i, as the last Backward with Inputs left it. A recorded update may leave out those that nobody
-	// has asked for by the time of its first run: ask within the update, or before.
+	// GradIn is the gradient by input port i, as the last Backward with Inputs left it. A recorded update may
+	// leave out those that nobody has asked for by the time of its first run: ask within the update, or before.
 	GradIn(i int) Tensor
 }
 

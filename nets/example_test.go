@@ -11,7 +11,8 @@ import (
 // A network learns exclusive or: describe it, build it on an engine, record its update, run it.
 func Example() {
 	e := native.New(native.Options{})
-	arch := nets.MLP{Agents: 1, In: []nets.Port{{Name: "bits", Width: 2}}, Hidden: []int{8}, Out: 1, Activation: nets.Tanh, Final: nets.Sigmoid}
+	arch := nets.MLP{Agents: 1, In: []nets.Port{{Name: "bits", Width: 2}}, Hidden: []int{8}, Out: 1,
+		Activation: nets.Tanh, Final: nets.Sigmoid}
 	n, err := e.NewNet(arch)
 	if err != nil {
 		fmt.Println(err)

@@ -5,22 +5,23 @@ import (
 	"math"
 )
 
-// Graph is a network over graphs with several kinds of nodes and edges: attention along the edges, pooling, and heads that score nodes or
-// whole graphs. An engine builds it by NewGraphNet and runs it on a [GraphBatch].
+// Graph is a network over graphs with several kinds of nodes and edges: attention along the edges, pooling, and
+// heads that score nodes or whole graphs. An engine builds it by NewGraphNet and runs it on a [GraphBatch].
 //
-// Each node's features f are embedded, x = ReLU(f·In + b). Then each of Layers layers sends messages along every edge u→v of a kind e,
-// with features f_uv where the kind has any, and mixes those that reach a node by attention over the kind's edges into it
-// (GAT, Veličković et al. 2018, one head, weights per kind of edge; edge features enter as in PyTorch Geometric's edge_dim, in the message too):
+// Each node's features f are embedded, x = ReLU(f·In + b). Then each of Layers layers sends messages along
+// every edge u→v of a kind e, with features f_uv where the kind has any, and mixes those that reach a node by
+// attention over the kind's edges into it (GAT, Veličković et al. 2018, one head, weights per kind of edge;
+// edge features enter as in PyTorch Geometric's edge_dim, in the message too):
 //
 //	m_uv = x_u·W_e + f_uv·F_e
 //	s_uv = LeakyReLU₀.₂(m_uv·source_e + (x_v·W_e)·target_e)
 //	y_v  = Σ_e Σ_{u→v of e} softmax_u(s_uv)·m_uv + x_v·own + b      own where Own is set
 //	x_v ← ReLU(norm(x_v + y_v))                                     x_v in the sum where Skip is set; norm where Norm is
 //
-// with own, b and norm per kind of node. A node without incoming edges of a kind gets nothing of it; a kind of node that no kind of edge
-// points to keeps its x, unless Own is set. With Dropout, numbers of the new x are zeroed in training with that probability and
-// the others divided by 1 − Dropout. The graph's vector g is, for each kind of node, the mean of its nodes' x (zeros where it has
-// none), one after another.
+// with own, b and norm per kind of node. A node without incoming edges of a kind gets nothing of it; a kind of
+// node that no kind of edge points to keeps its x, unless Own is set. With Dropout, numbers of the new x are
+// zeroed in training with that probability and the others divided by 1 − Dropout. The graph's vector g is, for
+// each kind of node, the mean of its nodes' x (zeros where it has none), one after another.
 //
 // A head is an MLP with one hidden layer, ReLU, over [x_r, g, x of the nodes given, extra numbers], see [GraphHead].
 type Graph struct {
@@ -43,7 +44,8 @@ type GraphNodes struct {
 	Width int    `json:"width" yaml:"width"`
 }
 
-// GraphEdges is a kind of edges from nodes of kind From to nodes of kind To (indices into Graph.Nodes), with Width ≥ 0 features each.
+// GraphEdges is a kind of edges from nodes of kind From to nodes of kind To (indices into Graph.Nodes), with
+// Width ≥ 0 features each.
 type GraphEdges struct {
 	Name  string `json:"name" yaml:"name"`
 	From  int    `json:"from" yaml:"from"`
@@ -54,9 +56,9 @@ type GraphEdges struct {
 // WholeGraph as GraphHead.Per: a row for each graph.
 const WholeGraph = -1
 
-// GraphHead gives Out numbers for each node of a kind, or for each graph: what a policy scores choices with. A hierarchical choice
-// conditions a later head on what was chosen before: Given lists kinds of nodes of which one each is named per graph, and Extra is
-// the number of further inputs per graph, such as a one-hot choice.
+// GraphHead gives Out numbers for each node of a kind, or for each graph: what a policy scores choices with. A
+// hierarchical choice conditions a later head on what was chosen before: Given lists kinds of nodes of which
+// one each is named per graph, and Extra is the number of further inputs per graph, such as a one-hot choice.
 type GraphHead struct {
 	Name  string `json:"name" yaml:"name"`
 	Per   int    `json:"per" yaml:"per"` // a kind of node, or WholeGraph
@@ -110,16 +112,18 @@ func (g Graph) Updated(kind int) bool {
 	return g.Own
 }
 
-// Parameters implements [Arch]. In order: in.NODE.weight [width, hidden] and .bias for each kind of node; for each layer, for each kind of
-// edge layerN.EDGE.weight [hidden, hidden], .source [hidden], .target [hidden] and, with features, .features [width, hidden]; then for
-// each kind of node that is updated layerN.NODE.own [hidden, hidden] with Own, .bias and, with LayerNorm, .gain and .offset; then for each head
+// Parameters implements [Arch]. In order: in.NODE.weight [width, hidden] and .bias for each kind of node; for
+// each layer, for each kind of edge layerN.EDGE.weight [hidden, hidden], .source [hidden], .target [hidden]
+// and, with features, .features [width, hidden]; then for each kind of node that is updated layerN.NODE.own
+// [hidden, hidden] with Own, .bias and, with LayerNorm, .gain and .offset; then for each head
 // head.NAME.0.weight [HeadWidth, hidden], .0.bias, .1.weight [hidden, out], .1.bias.
 func (g Graph) Parameters() []Param {
 	var ps []Param
 	h := g.Hidden
 	for _, n := range g.Nodes {
 		law := fanIn(n.Width)
-		ps = append(ps, Param{"in." + n.Name + ".weight", []int{n.Width, h}, law}, Param{"in." + n.Name + ".bias", []int{h}, law})
+		ps = append(ps, Param{"in." + n.Name + ".weight", []int{n.Width, h}, law},
+			Param{"in." + n.Name + ".bias", []int{h}, law})
 	}
 	for l := range g.Layers {
 		ps = append(ps, g.layer(fmt.Sprintf("layer%d.", l))...)
@@ -141,7 +145,8 @@ func (g Graph) layer(prefix string) []Param {
 	h, law := g.Hidden, fanIn(g.Hidden)
 	for _, e := range g.Edges {
 		name := prefix + e.Name
-		ps = append(ps, Param{name + ".weight", []int{h, h}, law}, Param{name + ".source", []int{h}, law}, Param{name + ".target", []int{h}, law})
+		ps = append(ps, Param{name + ".weight", []int{h, h}, law}, Param{name + ".source", []int{h}, law},
+			Param{name + ".target", []int{h}, law})
 		if e.Width > 0 {
 			ps = append(ps, Param{name + ".features", []int{e.Width, h}, fanIn(e.Width)})
 		}
@@ -188,7 +193,8 @@ func (g Graph) Validate() error {
 			return err
 		}
 		if !g.isNode(e.From) || !g.isNode(e.To) {
-			return fmt.Errorf("nets: graph: edges[%d] (%q) joins %d to %d, want kinds of nodes in [0, %d)", i, e.Name, e.From, e.To, len(g.Nodes))
+			return fmt.Errorf("nets: graph: edges[%d] (%q) joins %d to %d, want kinds of nodes in [0, %d)", i,
+				e.Name, e.From, e.To, len(g.Nodes))
 		}
 		if e.Width < 0 || e.Width > maxWidth {
 			return fmt.Errorf("nets: graph: edges[%d].width (%q) is %d, want 0 to %d", i, e.Name, e.Width, maxWidth)
@@ -226,11 +232,13 @@ func (g Graph) validateHeads() error {
 		}
 		names[h.Name] = true
 		if h.Per != WholeGraph && !g.isNode(h.Per) {
-			return fmt.Errorf("nets: graph: %s.per (%q) is %d, want a kind of node in [0, %d), or %d for the whole graph", field, h.Name, h.Per, len(g.Nodes), WholeGraph)
+			return fmt.Errorf("nets: graph: %s.per (%q) is %d, want a kind of node in [0, %d), or %d for the whole graph",
+				field, h.Name, h.Per, len(g.Nodes), WholeGraph)
 		}
 		for _, k := range h.Given {
 			if !g.isNode(k) {
-				return fmt.Errorf("nets: graph: %s.given (%q) has %d, want kinds of nodes in [0, %d)", field, h.Name, k, len(g.Nodes))
+				return fmt.Errorf("nets: graph: %s.given (%q) has %d, want kinds of nodes in [0, %d)", field, h.Name,
+					k, len(g.Nodes))
 			}
 		}
 		if h.Extra < 0 || h.Extra > maxWidth {

@@ -79,12 +79,15 @@ func TestGraphBatch(t *testing.T) {
 		b.Reset()
 		b.AddGraph()
 		add(t, b.AddNodes(0, make([]float32, 9)), b.AddNodes(1, []float32{1, 2}), b.AddNodes(1, []float32{3, 4}))
-		add(t, b.AddEdges(0, []int32{2, 0, 1}, []int32{1, 1, 0}, nil), b.AddEdges(1, []int32{2, 0}, []int32{1, 0}, []float32{21, 22, 1, 2}))
+		add(t, b.AddEdges(0, []int32{2, 0, 1}, []int32{1, 1, 0}, nil),
+			b.AddEdges(1, []int32{2, 0}, []int32{1, 0}, []float32{21, 22, 1, 2}))
 		b.AddGraph()
-		add(t, b.AddNodes(0, make([]float32, 6)), b.AddNodes(1, []float32{5, 6}), b.AddEdges(1, []int32{1}, []int32{0}, []float32{31, 32}))
+		add(t, b.AddNodes(0, make([]float32, 6)), b.AddNodes(1, []float32{5, 6}),
+			b.AddEdges(1, []int32{1}, []int32{0}, []float32{31, 32}))
 		b.Seal()
 	}
-	if b.Graphs() != 2 || !b.Sealed() || b.Nodes[0].Rows() != 5 || !reflect.DeepEqual(b.Nodes[1].Starts, []int32{0, 2, 3}) {
+	if b.Graphs() != 2 || !b.Sealed() || b.Nodes[0].Rows() != 5 || !reflect.DeepEqual(b.Nodes[1].Starts,
+		[]int32{0, 2, 3}) {
 		t.Errorf("%d graphs, nodes %+v", b.Graphs(), b.Nodes)
 	}
 	next, runs := b.Edges[0], b.Edges[1]
@@ -120,9 +123,12 @@ func TestGraphBatchRefuses(t *testing.T) {
 	for want, err := range map[string]error{
 		`nodes of kind "job" before the first graph`: early,
 		"want a multiple of 2":                       b.AddNodes(1, []float32{1}),
-		`graph 0: edge 1 of kind "next", 1→2, dangles: 2 nodes of kind "job", 2 of kind "job"`: b.AddEdges(0, []int32{0, 1}, []int32{1, 2}, nil),
-		`edge 0 of kind "runs", 0→0, dangles`:                                                  b.AddEdges(1, []int32{0}, []int32{0}, []float32{1, 2}),
-		"1 from, 1 to, 1 features":                                                             b.AddEdges(1, []int32{0}, []int32{0}, []float32{1}),
+		`graph 0: edge 1 of kind "next", 1→2, dangles: 2 nodes of kind "job", 2 of kind "job"`: b.AddEdges(0,
+			[]int32{0, 1}, []int32{1, 2}, nil),
+		`edge 0 of kind "runs", 0→0, dangles`: b.AddEdges(1,
+			[]int32{0}, []int32{0}, []float32{1, 2}),
+		"1 from, 1 to, 1 features": b.AddEdges(1,
+			[]int32{0}, []int32{0}, []float32{1}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)

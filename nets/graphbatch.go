@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// GraphBatch is graphs side by side, without padding: the nodes of a kind stand one after another, graph by graph, and so do the edges
-// until [GraphBatch.Seal] sorts them. It keeps its memory between batches.
+// GraphBatch is graphs side by side, without padding: the nodes of a kind stand one after another, graph by
+// graph, and so do the edges until [GraphBatch.Seal] sorts them. It keeps its memory between batches.
 type GraphBatch struct {
 	// Nodes and Edges hold a set for each kind of the architecture.
 	Nodes []BatchNodes
@@ -26,8 +26,8 @@ type BatchNodes struct {
 // Rows is the number of nodes.
 func (n *BatchNodes) Rows() int { return int(n.Starts[len(n.Starts)-1]) }
 
-// BatchEdges is all edges of a kind, in rows of their kinds of nodes, sorted by To and, among equal ones, in the order in which they were
-// added: the edges into row v are [In[v], In[v+1]).
+// BatchEdges is all edges of a kind, in rows of their kinds of nodes, sorted by To and, among equal ones, in
+// the order in which they were added: the edges into row v are [In[v], In[v+1]).
 type BatchEdges struct {
 	From, To []int32
 	Features []float32 // [edges, width]
@@ -87,7 +87,8 @@ func (b *GraphBatch) AddNodes(kind int, features []float32) error {
 		return fmt.Errorf("nets: graph batch: nodes of kind %q before the first graph", b.arch.Nodes[kind].Name)
 	}
 	if len(features)%w != 0 {
-		return fmt.Errorf("nets: graph batch: %d features for nodes of kind %q, want a multiple of %d", len(features), b.arch.Nodes[kind].Name, w)
+		return fmt.Errorf("nets: graph batch: %d features for nodes of kind %q, want a multiple of %d",
+			len(features), b.arch.Nodes[kind].Name, w)
 	}
 	n := &b.Nodes[kind]
 	n.Features = append(n.Features, features...)
@@ -95,22 +96,24 @@ func (b *GraphBatch) AddNodes(kind int, features []float32) error {
 	return nil
 }
 
-// AddEdges adds edges of a kind to the last graph, after its nodes: from and to count the nodes within the graph, features is [edges,
-// width]. An edge that dangles is an error, and then none is added.
+// AddEdges adds edges of a kind to the last graph, after its nodes: from and to count the nodes within the
+// graph, features is [edges, width]. An edge that dangles is an error, and then none is added.
 func (b *GraphBatch) AddEdges(kind int, from, to []int32, features []float32) error {
 	k, e := b.arch.Edges[kind], &b.Edges[kind]
 	if b.graphs == 0 {
 		return fmt.Errorf("nets: graph batch: edges of kind %q before the first graph", k.Name)
 	}
 	if len(from) != len(to) || len(features) != len(from)*k.Width {
-		return fmt.Errorf("nets: graph batch: edges of kind %q: %d from, %d to, %d features, want as many from as to and %d features each",
+		return fmt.Errorf("nets: graph batch: edges of kind %q: %d from, %d to, %d features, want as many from as to and "+
+			"%d features each",
 			k.Name, len(from), len(to), len(features), k.Width)
 	}
 	first, last := b.Nodes[k.From].Starts[b.graphs-1:], b.Nodes[k.To].Starts[b.graphs-1:]
 	froms, tos := first[1]-first[0], last[1]-last[0]
 	for i := range from {
 		if from[i] < 0 || from[i] >= froms || to[i] < 0 || to[i] >= tos {
-			return fmt.Errorf("nets: graph batch: graph %d: edge %d of kind %q, %d→%d, dangles: %d nodes of kind %q, %d of kind %q", b.graphs-1, i, k.Name,
+			return fmt.Errorf("nets: graph batch: graph %d: edge %d of kind %q, %d→%d, dangles: %d nodes of kind %q, "+
+				"%d of kind %q", b.graphs-1, i, k.Name,
 				from[i], to[i], froms, b.arch.Nodes[k.From].Name, tos, b.arch.Nodes[k.To].Name)
 		}
 	}

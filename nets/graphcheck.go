@@ -14,7 +14,8 @@ func (g Graph) CheckBatch(b *GraphBatch) error {
 	case !b.Sealed():
 		return errors.New("the batch is not sealed, want Seal after its last edge")
 	case !slices.Equal(b.arch.Nodes, g.Nodes) || !slices.Equal(b.arch.Edges, g.Edges):
-		return fmt.Errorf("the batch is for nodes %v and edges %v, want those of the network: %v and %v", b.arch.Nodes, b.arch.Edges, g.Nodes, g.Edges)
+		return fmt.Errorf("the batch is for nodes %v and edges %v, want those of the network: %v and %v",
+			b.arch.Nodes, b.arch.Edges, g.Nodes, g.Edges)
 	}
 	return nil
 }
@@ -31,12 +32,14 @@ func (g Graph) CheckHead(b *GraphBatch, head int, given [][]int32, extra []float
 	}
 	for i, rows := range given {
 		if len(rows) != graphs {
-			return fmt.Errorf("head %q: list %d of given nodes has %d, want one for each of %d graphs", spec.Name, i, len(rows), graphs)
+			return fmt.Errorf("head %q: list %d of given nodes has %d, want one for each of %d graphs", spec.Name, i,
+				len(rows), graphs)
 		}
 		kind := spec.Given[i]
 		most := b.Nodes[kind].Rows()
 		if bad := slices.IndexFunc(rows, func(r int32) bool { return r < -1 || int(r) >= most }); bad >= 0 {
-			return fmt.Errorf("head %q: graph %d is given node %d of kind %q, want one below %d, or -1 for none", spec.Name, bad, rows[bad], g.Nodes[kind].Name, most)
+			return fmt.Errorf("head %q: graph %d is given node %d of kind %q, want one below %d, or -1 for none",
+				spec.Name, bad, rows[bad], g.Nodes[kind].Name, most)
 		}
 	}
 	return nil

@@ -9,8 +9,9 @@ import (
 // Loss is a named loss. Its value for an agent is a mean over the batch, and what it writes as gradient is that
 // of the sum over agents, so that agents with their own parameters learn as if each were alone.
 //
-// All that package nets says of a loss is in this file. To add one, declare it here, list it in [Losses], and write its equation in each engine:
-// native/plain/loss.go, torch/loss.go and gorgonia/loss.go. The tests of all engines take their losses from [Losses].
+// All that package nets says of a loss is in this file. To add one, declare it here, list it in [Losses], and
+// write its equation in each engine: native/plain/loss.go, torch/loss.go and gorgonia/loss.go. The tests of all
+// engines take their losses from [Losses].
 type Loss interface {
 	// LossName names the loss in errors and recordings.
 	LossName() string
@@ -47,7 +48,8 @@ func CheckLoss(l Loss, value []int, args [][]int) error {
 	}
 	first := args[0]
 	if len(first) == 0 || product(first) == 0 || !slices.Equal(value, first[:1]) {
-		return fmt.Errorf("%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]", l.LossName(), value, first)
+		return fmt.Errorf("%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]",
+			l.LossName(), value, first)
 	}
 	kinds := l.Args()
 	if kinds != nil && len(args) != len(kinds) {
@@ -60,7 +62,8 @@ func CheckLoss(l Loss, value []int, args [][]int) error {
 				return fmt.Errorf("%s: arg %d has shape %v, want %v", l.LossName(), i, got, first)
 			}
 		} else if len(first) != 3 || len(got) != 3 || got[0] != first[0] || got[1] != first[1] || got[2] != 1 {
-			return fmt.Errorf("%s: arg %d has shape %v and arg 0 %v, want [agents batch 1] and [agents batch n]", l.LossName(), i, got, first)
+			return fmt.Errorf("%s: arg %d has shape %v and arg 0 %v, want [agents batch 1] and [agents batch n]",
+				l.LossName(), i, got, first)
 		}
 	}
 	if err := l.Validate(); err != nil {
@@ -81,18 +84,19 @@ type Ascent struct{}
 // Penalty is L = Coef·mean(x²) over batch and features: MADDPG's logit regulariser. Args: x.
 type Penalty struct{ Coef float64 }
 
-// PolicyGradient is L = −mean(A·ln π(a)) − Entropy·mean(H(π)), π the softmax of the logits over the legal choices (Williams,
-// 1992). Args: logits [agents, batch, n], the choice's number a [agents, batch, 1], advantage A [agents, batch, 1], mask
-// [agents, batch, n] with 1 for legal. Illegal choices get no gradient, whatever their logits hold; a sample without a legal choice
-// adds nothing to value and gradient, and its a is not read.
+// PolicyGradient is L = −mean(A·ln π(a)) − Entropy·mean(H(π)), π the softmax of the logits over the legal
+// choices (Williams, 1992). Args: logits [agents, batch, n], the choice's number a [agents, batch, 1],
+// advantage A [agents, batch, 1], mask [agents, batch, n] with 1 for legal. Illegal choices get no gradient,
+// whatever their logits hold; a sample without a legal choice adds nothing to value and gradient, and its a is
+// not read.
 type PolicyGradient struct{ Entropy float64 }
 
-// ClippedSurrogate is L = −mean(min(rA, clip(r, 1−Clip, 1+Clip)A)) − Entropy·mean(H(π)), r = π(a)/π_old(a) (Schulman et al.,
-// 2017). Args as PolicyGradient, then ln π_old(a) [agents, batch, 1].
+// ClippedSurrogate is L = −mean(min(rA, clip(r, 1−Clip, 1+Clip)A)) − Entropy·mean(H(π)), r = π(a)/π_old(a)
+// (Schulman et al., 2017). Args as PolicyGradient, then ln π_old(a) [agents, batch, 1].
 type ClippedSurrogate struct{ Clip, Entropy float64 }
 
-// Custom is a user's own loss, computed on the host by any engine: Func gets the args' values and shapes, writes the value
-// of each agent and the gradient by the first arg.
+// Custom is a user's own loss, computed on the host by any engine: Func gets the args' values and shapes,
+// writes the value of each agent and the gradient by the first arg.
 type Custom struct {
 	Name string
 	Func func(value, grad []float64, args [][]float64, shapes [][]int)

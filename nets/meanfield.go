@@ -15,8 +15,9 @@ const (
 	Joint = "joint"
 )
 
-// Attention scores before normalisation, with q = x_i·W_q of the agent and k = x_j·W_k of a neighbour. With weights per agent each
-// agent turns its own features into its query and its key: W_q is of agent i's group, W_k of agent j's.
+// Attention scores before normalisation, with q = x_i·W_q of the agent and k = x_j·W_k of a neighbour. With
+// weights per agent each agent turns its own features into its query and its key: W_q is of agent i's group,
+// W_k of agent j's.
 const (
 	// Exp is exp(q·k/√d), normalised by its sum: softmax (the paper's eq. 9, with the usual 1/√d).
 	Exp = "exp"
@@ -43,9 +44,9 @@ type MeanField struct {
 	Keys int `json:"keys,omitempty" yaml:"keys,omitempty"`
 	// Neighbours lists, for each agent, those whose features it mixes; an agent may list itself. Not used by Joint.
 	Neighbours [][]int `json:"neighbours,omitempty" yaml:"neighbours,omitempty"`
-	// Others adds one input port after the others: the last port as the agents' neighbours are seen with it. In an
-	// actor step where every agent varies its own action only, Forward(w, s, π(s), a) mixes neighbours j ≠ i with a_j. An agent
-	// always sees itself (its own place in Joint, or listed among its neighbours) with π(s).
+	// Others adds one input port after the others: the last port as the agents' neighbours are seen with it. In
+	// an actor step where every agent varies its own action only, Forward(w, s, π(s), a) mixes neighbours j ≠ i
+	// with a_j. An agent always sees itself (its own place in Joint, or listed among its neighbours) with π(s).
 	Others bool `json:"others,omitempty" yaml:"others,omitempty"`
 }
 

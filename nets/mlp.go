@@ -19,8 +19,8 @@ const (
 	// Tanh is allowed here too.
 )
 
-// Norms between a hidden layer's activation and the next layer: NoNorm, or LayerNorm (Ba et al., 2016) with a learned gain
-// and offset.
+// Norms between a hidden layer's activation and the next layer: NoNorm, or LayerNorm (Ba et al., 2016) with a
+// learned gain and offset.
 const (
 	NoNorm    = ""
 	LayerNorm = "layer"

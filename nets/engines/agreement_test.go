@@ -3,6 +3,7 @@ package engines
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -62,9 +63,11 @@ func scenarios() map[string]scenario {
 	add("mlp", false, nil, "", "", nil, nil)
 	add("mlp shared", false, nil, "", "", shared, nil)
 	add("mlp norm", false, nil, "", "", norm, nil)
-	add("mlp tanh", false, nil, "", "", tanh, func(c *scenario) { c.actor = mlp(in[:1], actions, squash(nets.Tanh, tanh)) })
+	add("mlp tanh", false, nil, "", "", tanh, func(c *scenario) {
+		c.actor = mlp(in[:1], actions,
+			squash(nets.Tanh, tanh))
+	})
 	add("mlp no hidden", false, nil, "", "", func(m *nets.MLP) { m.Hidden = nil }, nil)
-	add("mlp huber", false, nil, "", "", nil, func(c *scenario) { c.loss = nets.Huber{Delta: 0.5} })
 	add("mlp clip", false, nil, "", "", nil, func(c *scenario) { c.clip = 0.1 })
 	add("mlp custom", false, nil, "", "", nil, func(c *scenario) { c.loss = quartic })
 	for _, hard := range []bool{false, true} {
@@ -87,11 +90,14 @@ func scenarios() map[string]scenario {
 			add("attention norm "+score+suffix, others, ring, nets.Attention, score, norm, func(c *scenario) { c.clip = 0.5 })
 		}
 	}
-	for name, loss := range map[string]nets.Loss{
-		"policy gradient": nets.PolicyGradient{}, "entropy": nets.PolicyGradient{Entropy: 0.3},
-		"clipped surrogate": nets.ClippedSurrogate{Clip: 0.2, Entropy: 0.1},
-	} {
-		out[name] = scenario{actor: mlp(in[:1], actions, nil), loss: loss}
+	for _, loss := range nets.Losses() {
+		name := fmt.Sprintf("%s%+v", loss.LossName(), loss)
+		switch args := loss.Args(); {
+		case slices.Contains(args, nets.ArgMask):
+			out[name] = scenario{actor: mlp(in[:1], actions, nil), loss: loss}
+		case len(args) == 2: // of a critic and its targets; losses of one arg are in each actor's update
+			add(name, false, nil, "", "", nil, func(c *scenario) { c.loss = loss })
+		}
 	}
 	return out
 }
@@ -106,7 +112,8 @@ var quartic = nets.Custom{Name: "quartic", Func: func(value, grad []float64, arg
 	}
 }}
 
-// tolerance is how far two engines may be apart: gradients in parts of the largest, parameters in steps of the learning rate.
+// tolerance is how far two engines may be apart: gradients in parts of the largest, parameters in steps of the
+// learning rate.
 type tolerance struct{ gradient, parameter float64 }
 
 var (
@@ -114,7 +121,8 @@ var (
 	double = tolerance{1e-9, 1e-9}
 )
 
-// All engines of this binary agree with the native one over whole updates, and the native one's float32 with its float64.
+// All engines of this binary agree with the native one over whole updates, and the native one's float32 with
+// its float64.
 func TestAgreement(t *testing.T) {
 	type candidate struct {
 		engine, against  string
@@ -145,7 +153,8 @@ func TestAgreement(t *testing.T) {
 			}
 			proof.Claim(t, proof.Row{
 				Topic: "numerics", Claim: fmt.Sprintf("%s, over %d whole updates", name, len(scenarios())),
-				Bound:    fmt.Sprintf("gradients %g of the largest, parameters %g of a learning-rate step", c.tol.gradient, c.tol.parameter),
+				Bound: fmt.Sprintf("gradients %g of the largest, parameters %g of a learning-rate step",
+					c.tol.gradient, c.tol.parameter),
 				Measured: fmt.Sprintf("%.2g, %.2g", worst.gradient, worst.parameter),
 				Holds:    worst.gradient <= c.tol.gradient && worst.parameter <= c.tol.parameter && !t.Failed(),
 				Command:  command("TestAgreement", c.engine, c.against),

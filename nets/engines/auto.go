@@ -7,12 +7,14 @@ type Size struct {
 	Agents, Batch int
 }
 
-// crossing is a row of the rule for `--device auto`: from this many agents on, a batch of at least so many samples goes to the GPU.
+// crossing is a row of the rule for `--device auto`: from this many agents on, a batch of at least so many
+// samples goes to the GPU.
 type crossing struct{ agents, batch int }
 
-// crossings is to be measured: bench/gpu.sh prints the two engines' updates a second side by side, and the smallest sizes at which the GPU
-// is ahead belong here. Until then the rows are a guess on the careful side, half a million samples of an agent for each update: whoever is sent
-// to the GPU wrongly loses more than who stays.
+// crossings is to be measured: bench/gpu.sh prints the two engines' updates a second side by side, and the
+// smallest sizes at which the GPU is ahead belong here. Until then the rows are a guess on the careful side,
+// half a million samples of an agent for each update: whoever is sent to the GPU wrongly loses more than who
+// stays.
 var crossings = []crossing{
 	{agents: 50, batch: 8192},
 	{agents: 200, batch: 2048},
@@ -22,7 +24,8 @@ var crossings = []crossing{
 // crossingsMeasured says whether the rows come from a machine.
 const crossingsMeasured = false
 
-// Auto chooses engine and device for `--device auto`, and says why. Without a GPU, or without a size, it is the CPU engine.
+// Auto chooses engine and device for `--device auto`, and says why. Without a GPU, or without a size, it is the
+// CPU engine.
 func Auto(gpus int, s Size) (name, device, why string) {
 	if gpus < 1 {
 		return Native, "cpu", "there is no GPU"
@@ -36,7 +39,8 @@ func Auto(gpus int, s Size) (name, device, why string) {
 	}
 	for _, c := range crossings {
 		if s.Agents >= c.agents && s.Batch >= c.batch {
-			return Torch, "cuda:0", fmt.Sprintf("%d agents × %d samples are at least %d × %d%s", s.Agents, s.Batch, c.agents, c.batch, note)
+			return Torch, "cuda:0", fmt.Sprintf("%d agents × %d samples are at least %d × %d%s", s.Agents, s.Batch,
+				c.agents, c.batch, note)
 		}
 	}
 	return Native, "cpu", fmt.Sprintf("%d agents × %d samples are few for a GPU%s", s.Agents, s.Batch, note)

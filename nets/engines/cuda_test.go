@@ -13,11 +13,12 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// device is where libtorch is held against the native engine: CUDA graphs are off in a process with STOKER_CUDA_GRAPH=off.
+// device is where libtorch is held against the native engine: CUDA graphs are off in a process with
+// STOKER_CUDA_GRAPH=off.
 var device = flag.String("device", "", "hold libtorch on this device (cuda:0) against the native engine and against itself without graphs")
 
-// TestCUDAAgreement holds libtorch on a GPU, with captured updates, against the native engine on the CPU, and captured updates against those that
-// run operation by operation: STOKER_DEBUG=1 has an engine do that.
+// TestCUDAAgreement holds libtorch on a GPU, with captured updates, against the native engine on the CPU, and
+// captured updates against those that run operation by operation: STOKER_DEBUG=1 has an engine do that.
 func TestCUDAAgreement(t *testing.T) {
 	if *device == "" {
 		t.Log("no -device: nothing is compared")
@@ -49,11 +50,14 @@ func TestCUDAAgreement(t *testing.T) {
 		got          tolerance
 		limit        tolerance
 	}{
-		{"torch on " + *device + " against native, first updates", "gradients 1e-5 of the largest, parameters 0.2 of a step", worst, single},
-		{"captured updates on " + *device + " against the same operation by operation, five updates", "1e-6 of each", apart, tolerance{1e-6, 1e-6}},
+		{"torch on " + *device + " against native, first updates",
+			"gradients 1e-5 of the largest, parameters 0.2 of a step", worst, single},
+		{"captured updates on " + *device + " against the same operation by operation, five updates", "1e-6 of each",
+			apart, tolerance{1e-6, 1e-6}},
 	} {
-		proof.Claim(t, proof.Row{Topic: "gpu", Claim: c.claim, Bound: c.bound, Measured: fmt.Sprintf("%.2g, %.2g", c.got.gradient, c.got.parameter),
-			Holds: c.got.gradient <= c.limit.gradient && c.got.parameter <= c.limit.parameter && !t.Failed()})
+		proof.Claim(t, proof.Row{Topic: "gpu", Claim: c.claim, Bound: c.bound,
+			Measured: fmt.Sprintf("%.2g, %.2g", c.got.gradient, c.got.parameter),
+			Holds:    c.got.gradient <= c.limit.gradient && c.got.parameter <= c.limit.parameter && !t.Failed()})
 	}
 	for _, e := range []nets.Engine{captured, plain, reference} {
 		if err := e.Close(); err != nil {

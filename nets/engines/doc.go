@@ -1,9 +1,9 @@
 // Package engines is the one table of engines: it opens them by name for those who run programs.
 //
-// Native is in every binary. Torch is in binaries built with the tag libtorch (make cuda); elsewhere opening it is
-// an [UnavailableError], on which a command line runs the other binary in its place. Gorgonia, the slow reference, is in every
-// binary too.
+// Native is in every binary. Torch is in binaries built with the tag libtorch (make cuda); elsewhere opening it
+// is an [UnavailableError], on which a command line runs the other binary in its place. Gorgonia, the slow
+// reference, is in every binary too.
 //
-// The tests here hold all engines of a binary against each other over whole updates, and each against finite differences. Not
-// here: engines themselves, and learners, which know package nets only.
+// The tests here hold all engines of a binary against each other over whole updates, and each against finite
+// differences. Not here: engines themselves, and learners, which know package nets only.
 package engines

@@ -20,10 +20,11 @@ type Options struct {
 	// Device is cpu or cuda:N; empty stands for cpu.
 	Device string
 	DType  nets.DType
-	// Threads is how many one operation, or a recorded update, may use; 0 for the engine's choice. Native's results don't depend on it, and
-	// gorgonia leaves it to the process.
+	// Threads is how many one operation, or a recorded update, may use; 0 for the engine's choice. Native's
+	// results don't depend on it, and gorgonia leaves it to the process.
 	Threads int
-	// Deterministic has CUDA repeat results to the bit, and refuses operations that cannot. On the CPU all engines do so whatever this says.
+	// Deterministic has CUDA repeat results to the bit, and refuses operations that cannot. On the CPU all
+	// engines do so whatever this says.
 	Deterministic bool
 }
 

@@ -12,7 +12,8 @@ import (
 
 var long = flag.Bool("long", false, "hold the gradients of networks over graphs against finite differences on every engine, for minutes")
 
-// TestGraphAgreement holds all engines of this binary against each other on networks over graphs: embeddings, heads, gradients and a step of Adam.
+// TestGraphAgreement holds all engines of this binary against each other on networks over graphs: embeddings,
+// heads, gradients and a step of Adam.
 func TestGraphAgreement(t *testing.T) {
 	type candidate struct {
 		engine, against  string
@@ -114,8 +115,8 @@ func TestGraphAgreementWithLaws(t *testing.T) {
 	}
 }
 
-// TestGraphGradients holds every engine's gradients against finite differences. Native's are held in its own package's tests too, and the others agree
-// with it in TestGraphAgreement, so that this is for -long.
+// TestGraphGradients holds every engine's gradients against finite differences. Native's are held in its own
+// package's tests too, and the others agree with it in TestGraphAgreement, so that this is for -long.
 func TestGraphGradients(t *testing.T) {
 	if !*long {
 		t.Skip("minutes: run with -long")
@@ -134,7 +135,8 @@ func TestGraphGradients(t *testing.T) {
 			worst := netstest.Worst(all)
 			proof.Claim(t, proof.Row{
 				Topic: "numerics", Claim: fmt.Sprintf("%s: gradients of networks over graphs against finite differences in float64, %d numbers", name, n),
-				Bound: "1e-8 of the largest", Measured: worst.String(), Holds: worst.Error <= 1e-8, Command: command("TestGraphGradients", name),
+				Bound: "1e-8 of the largest", Measured: worst.String(), Holds: worst.Error <= 1e-8,
+				Command: command("TestGraphGradients", name),
 			})
 			shut(t, e)
 		})

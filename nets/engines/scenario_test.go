@@ -2,6 +2,7 @@ package engines
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
@@ -14,8 +15,8 @@ const (
 	// rate is as small as learners use: the actor's gradient passes through critics that have made their step, and
 	// those may differ by a part of it.
 	rate = 1e-4
-	// seed is one at which no gradient all but cancels, since Adam makes a full step of whatever rounding leaves, and no squared scores
-	// are all but zero, where they and their offset lose digits.
+	// seed is one at which no gradient all but cancels, since Adam makes a full step of whatever rounding
+	// leaves, and no squared scores are all but zero, where they and their offset lose digits.
 	seed = 9
 )
 
@@ -126,7 +127,8 @@ func (c scenario) maddpg(b *bench) (update func(), optimisers []nets.Optimizer, 
 	r, discount := b.column(1, b.s.Norm), b.column(1, func() float64 { return 0.9 * float64(b.s.IntN(2)) })
 	noise, noise2 := b.column(actions, b.gumbel), b.column(actions, b.gumbel)
 	y, dq, dlogits := e.NewTensor(agents, batch, 1), e.NewTensor(agents, batch, 1), e.NewTensor(agents, batch, actions)
-	criticLoss, actorLoss, penalty, sums := e.NewTensor(agents), e.NewTensor(agents), e.NewTensor(agents), e.NewTensor(agents)
+	criticLoss, actorLoss, penalty, sums := e.NewTensor(agents), e.NewTensor(agents), e.NewTensor(agents),
+		e.NewTensor(agents)
 
 	var head nets.Net
 	var wh, wht nets.Work
@@ -180,7 +182,8 @@ func (c scenario) maddpg(b *bench) (update func(), optimisers []nets.Optimizer, 
 		out := []result{
 			b.read("critic gradient", gradient, critic.Grads()), b.read("actor gradient", gradient, actor.Grads()),
 			b.read("actor's gradient by states", gradient, wa.GradIn(0)), b.read("TD target", gradient, y),
-			b.read("critic loss", gradient, criticLoss), b.read("actor loss", gradient, actorLoss), b.read("sums", gradient, sums),
+			b.read("critic loss", gradient, criticLoss), b.read("actor loss", gradient, actorLoss),
+			b.read("sums", gradient, sums),
 			b.read("critic norms", gradient, criticAdam.Norms()), b.read("actor norms", gradient, actorAdam.Norms()),
 			b.read("critic", parameter, critic.Params()), b.read("actor", parameter, actor.Params()),
 			b.read("critic target", parameter, criticTarget.Params()), b.read("actor target", parameter, actorTarget.Params()),
@@ -217,7 +220,7 @@ func (c scenario) policy(b *bench) (update func(), optimisers []nets.Optimizer, 
 	w.GradIn(0) // to be read after the update
 	update = func() {
 		logits := n.Forward(w, s)
-		if _, ok := c.loss.(nets.ClippedSurrogate); ok {
+		if slices.Contains(c.loss.Args(), nets.ArgLogProb) {
 			b.e.Loss(c.loss, value, grad, logits, choice, advantage, mask, old)
 		} else {
 			b.e.Loss(c.loss, value, grad, logits, choice, advantage, mask)
@@ -228,8 +231,10 @@ func (c scenario) policy(b *bench) (update func(), optimisers []nets.Optimizer, 
 	}
 	read = func() []result {
 		return []result{
-			b.read("loss", gradient, value), b.read("gradient by logits", gradient, grad), b.read("gradient", gradient, n.Grads()),
-			b.read("gradient by states", gradient, w.GradIn(0)), b.read("norms", gradient, adam.Norms()), b.read("policy", parameter, n.Params()),
+			b.read("loss", gradient, value), b.read("gradient by logits", gradient, grad),
+			b.read("gradient", gradient, n.Grads()),
+			b.read("gradient by states", gradient, w.GradIn(0)), b.read("norms", gradient, adam.Norms()),
+			b.read("policy", parameter, n.Params()),
 		}
 	}
 	return update, []nets.Optimizer{adam}, read

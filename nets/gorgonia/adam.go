@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// adam implements [nets.Optimizer] as [nets.Adam] describes it. Each number's step is taken in float64, whatever the engine's format.
+// adam implements [nets.Optimizer] as [nets.Adam] describes it. Each number's step is taken in float64,
+// whatever the engine's format.
 type adam[T number] struct {
 	net           *parameters[T]
 	c             nets.Adam
@@ -74,7 +75,8 @@ func (a *adam[T]) Step() {
 	a.net.params.version++
 	unbias1 := 1 - math.Pow(a.c.Beta1, float64(a.steps))
 	unbias2 := 1 - math.Pow(a.c.Beta2, float64(a.steps))
-	// In float32 the factors are float32's nearest, as PyTorch has them: over a thousand steps that shows in the second moments.
+	// In float32 the factors are float32's nearest, as PyTorch has them: over a thousand steps that shows in
+	// the second moments.
 	beta1, rest1 := float64(T(a.c.Beta1)), float64(T(1-a.c.Beta1))
 	beta2, rest2 := float64(T(a.c.Beta2)), float64(T(1-a.c.Beta2))
 	size := a.net.size

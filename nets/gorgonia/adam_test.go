@@ -22,7 +22,8 @@ func adamSubject(t testing.TB, d nets.DType, c nets.Adam) (nets.Engine, nets.Net
 	return e, n, o
 }
 
-// With a constant gradient the corrected moments are g and g² at every step, so that p falls by rate·g/(|g| + ε) each time.
+// With a constant gradient the corrected moments are g and g² at every step, so that p falls by rate·g/(|g| +
+// ε) each time.
 func TestAdamClosedForm(t *testing.T) {
 	e, n, o := adamSubject(t, nets.Float64, nets.Adam{Rate: 0.02, Beta1: 0.8, Beta2: 0.95, Epsilon: 0.1})
 	g := []float64{0.5, -2, 0.001, 0}
@@ -43,8 +44,8 @@ func TestAdamClosedForm(t *testing.T) {
 	}
 }
 
-// Each group is clipped by its own norm; norms are those before clipping, and gradients stay as they are. A norm that is not a number
-// spoils its group alone.
+// Each group is clipped by its own norm; norms are those before clipping, and gradients stay as they are. A
+// norm that is not a number spoils its group alone.
 func TestAdamClip(t *testing.T) {
 	e, n, o := adamSubject(t, nets.Float64, nets.Adam{Rate: 1, Clip: 1})
 	g := []float64{3, 4, 0.3, 0.4}

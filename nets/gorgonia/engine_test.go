@@ -53,11 +53,13 @@ func near(t testing.TB, what string, got, want []float64, tol float64) {
 }
 
 func TestOptions(t *testing.T) {
-	if _, err := New(Options{DType: 9}); err == nil || !strings.Contains(err.Error(), "DType(9), want float32 or float64") {
+	if _, err := New(Options{DType: 9}); err == nil || !strings.Contains(err.Error(),
+		"DType(9), want float32 or float64") {
 		t.Errorf("error %v", err)
 	}
 	i := newTest(t, nets.Float64).Info()
-	if i.Name != "gorgonia" || i.DType != "float64" || i.Version != release || !strings.HasPrefix(i.Kernels, "gorgonia-"+release) || i.Threads < 1 {
+	if i.Name != "gorgonia" || i.DType != "float64" || i.Version != release || !strings.HasPrefix(i.Kernels,
+		"gorgonia-"+release) || i.Threads < 1 {
 		t.Errorf("%+v", i)
 	}
 	mod, err := os.ReadFile("../../go.mod")
@@ -109,32 +111,52 @@ func TestErrors(t *testing.T) {
 		"Forward: input 0 (state) of mlp 1 has shape [2 5 1], want [2 5 3]": func() { n.Forward(w, y) },
 		"Forward: 0 inputs for mlp 1, want 1":                               func() { n.Forward(w) },
 		"Forward: input 0 (state) of mlp 1 is a <nil>":                      func() { n.Forward(w, nil) },
-		"in float32":                                                          func() { n.Forward(w, other.NewTensor(2, 5, 3)) },
-		"Forward: the Work is not one of mlp 1":                               func() { n.Forward(nil, x) },
-		"NewWork: batch of mlp 1 is 0":                                        func() { n.NewWork(0) },
-		"NewWork: batch of mlp 1 is " + fmt.Sprint(math.MaxInt):               func() { n.NewWork(math.MaxInt) },
-		"Backward: mlp 1 in a Work without a Forward":                         func() { n.Backward(n.NewWork(5), y, nets.Params) },
-		"gradient by the output has shape [2 5 3], want [2 5 1]":              func() { forward(); n.Backward(w, x, nets.Params) },
-		"Backward: mlp 1 by 4":                                                func() { forward(); n.Backward(w, y, 4) },
-		"Backward: gradient by the output is a <nil>":                         func() { forward(); n.Backward(w, nil, nets.Both) },
-		"the parameters of mlp 1 changed since the Forward":                   func() { forward(); n.Params().Set(make([]float32, 42)); n.Backward(w, y, nets.Both) },
-		"GradIn: input 1 of mlp 1, want one of 1":                             func() { w.GradIn(1) },
-		"NewTensor: shape is [2 -1]":                                          func() { e.NewTensor(2, -1) },
-		"NewTensor: shape is [9223372036854775807 2]":                         func() { e.NewTensor(math.MaxInt, 2) },
-		"Set: 29 values for a tensor of shape [2 5 3], want 30":               func() { x.Set(make([]float32, 29)) },
-		"Get64: 0 values":                                                     func() { x.Get64(nil) },
-		"Copy: source has shape [2 5 1], want [2 5 3]":                        func() { e.Copy(x, y) },
-		"Lerp: destination is a <nil>":                                        func() { e.Lerp(nil, y, 1) },
-		"TDTarget: discount has shape [2 5 3]":                                func() { e.TDTarget(y, y, x, y) },
-		"Loss: no loss":                                                       func() { e.Loss(nil, v, y, y) },
-		"Loss: ascent has no args":                                            func() { e.Loss(nets.Ascent{}, v, y) },
-		"Loss: ascent has 2 args, want 1":                                     func() { e.Loss(nets.Ascent{}, v, y, y, y) },
-		"Loss: the gradient has shape [2 5 3], want [2 5 1]":                  func() { e.Loss(nets.Ascent{}, v, x, y) },
-		"Loss: ascent: the value has shape [2 5 1]":                           func() { e.Loss(nets.Ascent{}, y, y, y) },
-		"Loss: squared error: arg 1 has shape [2 5 3]":                        func() { e.Loss(nets.SquaredError{}, v, y, y, x) },
-		"Loss: Huber: delta is 0":                                             func() { e.Loss(nets.Huber{}, v, y, y, y) },
-		"Loss: clipped surrogate: clip is -1":                                 func() { e.Loss(nets.ClippedSurrogate{Clip: -1}, v, x, x, y, y, x, y) },
-		"Loss: policy gradient: arg 1 has shape [2 5 3]":                      func() { e.Loss(nets.PolicyGradient{}, v, x, x, x, y, x) },
+		"in float32": func() {
+			n.Forward(w,
+				other.NewTensor(2, 5, 3))
+		},
+		"Forward: the Work is not one of mlp 1":                 func() { n.Forward(nil, x) },
+		"NewWork: batch of mlp 1 is 0":                          func() { n.NewWork(0) },
+		"NewWork: batch of mlp 1 is " + fmt.Sprint(math.MaxInt): func() { n.NewWork(math.MaxInt) },
+		"Backward: mlp 1 in a Work without a Forward": func() {
+			n.Backward(n.NewWork(5), y,
+				nets.Params)
+		},
+		"gradient by the output has shape [2 5 3], want [2 5 1]": func() {
+			forward()
+			n.Backward(w, x,
+				nets.Params)
+		},
+		"Backward: mlp 1 by 4": func() { forward(); n.Backward(w, y, 4) },
+		"Backward: gradient by the output is a <nil>": func() {
+			forward()
+			n.Backward(w, nil,
+				nets.Both)
+		},
+		"the parameters of mlp 1 changed since the Forward":     func() { forward(); n.Params().Set(make([]float32, 42)); n.Backward(w, y, nets.Both) },
+		"GradIn: input 1 of mlp 1, want one of 1":               func() { w.GradIn(1) },
+		"NewTensor: shape is [2 -1]":                            func() { e.NewTensor(2, -1) },
+		"NewTensor: shape is [9223372036854775807 2]":           func() { e.NewTensor(math.MaxInt, 2) },
+		"Set: 29 values for a tensor of shape [2 5 3], want 30": func() { x.Set(make([]float32, 29)) },
+		"Get64: 0 values": func() { x.Get64(nil) },
+		"Copy: source has shape [2 5 1], want [2 5 3]":       func() { e.Copy(x, y) },
+		"Lerp: destination is a <nil>":                       func() { e.Lerp(nil, y, 1) },
+		"TDTarget: discount has shape [2 5 3]":               func() { e.TDTarget(y, y, x, y) },
+		"Loss: no loss":                                      func() { e.Loss(nil, v, y, y) },
+		"Loss: ascent has no args":                           func() { e.Loss(nets.Ascent{}, v, y) },
+		"Loss: ascent has 2 args, want 1":                    func() { e.Loss(nets.Ascent{}, v, y, y, y) },
+		"Loss: the gradient has shape [2 5 3], want [2 5 1]": func() { e.Loss(nets.Ascent{}, v, x, y) },
+		"Loss: ascent: the value has shape [2 5 1]":          func() { e.Loss(nets.Ascent{}, y, y, y) },
+		"Loss: squared error: arg 1 has shape [2 5 3]": func() {
+			e.Loss(nets.SquaredError{},
+				v, y, y, x)
+		},
+		"Loss: Huber: delta is 0":             func() { e.Loss(nets.Huber{}, v, y, y, y) },
+		"Loss: clipped surrogate: clip is -1": func() { e.Loss(nets.ClippedSurrogate{Clip: -1}, v, x, x, y, y, x, y) },
+		"Loss: policy gradient: arg 1 has shape [2 5 3]": func() {
+			e.Loss(nets.PolicyGradient{},
+				v, x, x, x, y, x)
+		},
 		"Loss: mine has no function":                                          func() { e.Loss(nets.Custom{Name: "mine"}, v, x, x) },
 		"Loss: foreign (gorgonia.foreignLoss) is not computed by this engine": func() { e.Loss(foreignLoss{}, v, x, x) },
 		"Step: Adam of mlp 1 at step 0":                                       opt.Step,
@@ -143,7 +165,8 @@ func TestErrors(t *testing.T) {
 	} {
 		do()
 		e.Add(x, 1, x) // does nothing: the first failure stays
-		if err := e.Err(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "nets/gorgonia: ") {
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(),
+			"nets/gorgonia: ") {
 			t.Errorf("error %v, want one that says %q", err, want)
 		}
 		noError(t, e)

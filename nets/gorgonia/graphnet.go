@@ -7,9 +7,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// graphNet implements [nets.GraphNet]. Edges are dense matrices of incidence, so that all is products of matrices, whose gradients are
-// gorgonia's. Each call builds its expressions anew: one for the embeddings, one for a head on what the embeddings were, and one of all
-// for the way back.
+// graphNet implements [nets.GraphNet]. Edges are dense matrices of incidence, so that all is products of
+// matrices, whose gradients are gorgonia's. Each call builds its expressions anew: one for the embeddings, one
+// for a head on what the embeddings were, and one of all for the way back.
 type graphNet[T number] struct {
 	*parameters[T]
 	g nets.Graph

@@ -55,7 +55,8 @@ func TestGraphMisuse(t *testing.T) {
 	for says, f := range netstest.GraphMisuses(x, newGraphSubject(t, e, "one kind")) {
 		f()
 		e.Add(x.Net.Params(), 1, x.Net.Params()) // does nothing: the first failure stays
-		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "nets/gorgonia: ") {
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(),
+			"nets/gorgonia: ") {
 			t.Errorf("error %v, want one that says %q", err, says)
 		}
 	}
@@ -66,7 +67,8 @@ func TestGraphMisuse(t *testing.T) {
 		t.Error("an optimiser of no net")
 	}
 	none := x.Net.NewWork()
-	if a, b := none.Embedding(2).Shape(), none.Pooled().Shape(); !slices.Equal(a, []int{1, 0, 4}) || !slices.Equal(b, []int{1, 0, 12}) {
+	if a, b := none.Embedding(2).Shape(), none.Pooled().Shape(); !slices.Equal(a, []int{1, 0, 4}) || !slices.Equal(b,
+		[]int{1, 0, 12}) {
 		t.Errorf("before a Forward there are %v and %v", a, b)
 	}
 	x.Net.Forward(x.Work, x.Batch, nil)

@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// graphPass is expressions over a batch of graphs, with the leaves of parameters that they use. A nil node is a matrix of zeros: there
-// are no matrices without rows.
+// graphPass is expressions over a batch of graphs, with the leaves of parameters that they use. A nil node is a
+// matrix of zeros: there are no matrices without rows.
 type graphPass[T number] struct {
 	*graph[T]
 	w      *graphWork[T]
@@ -18,7 +18,8 @@ func newGraphPass[T number](w *graphWork[T]) *graphPass[T] {
 	return &graphPass[T]{newGraph[T](w.net.e.format), w, map[paramKey]*param[T]{}}
 }
 
-// parameter is a leaf with some rows of a parameter. A vector is one row, or a column where the number of rows is its length.
+// parameter is a leaf with some rows of a parameter. A vector is one row, or a column where the number of rows
+// is its length.
 func (p *graphPass[T]) parameter(name string, row, rows int) node {
 	n := p.w.net
 	slot := n.slots[name]
@@ -116,7 +117,8 @@ func (p *graphPass[T]) layer(l int, x []node) []node {
 	return next
 }
 
-// messages is Σ softmax_u(s_uv)·m_uv for each v that edges of a kind end at. With S and D the matrices that say of each edge where it starts and ends:
+// messages is Σ softmax_u(s_uv)·m_uv for each v that edges of a kind end at. With S and D the matrices that say
+// of each edge where it starts and ends:
 //
 //	m = S·x·W + f·F,  s = LeakyReLU(m·source + D·x·W·target),  y = Dᵀ·(softmax(s) ∘ m)
 func (p *graphPass[T]) messages(kind int, name string, from, to node) node {
@@ -134,7 +136,8 @@ func (p *graphPass[T]) messages(kind int, name string, from, to node) node {
 	if a.Width > 0 {
 		m = p.add(m, p.product(p.host(n, a.Width, e.Features), p.parameter(name+"features", 0, a.Width)))
 	}
-	s := p.add(p.product(m, p.parameter(name+"source", 0, h)), p.product(ends, p.product(p.product(to, weight), p.parameter(name+"target", 0, h))))
+	s := p.add(p.product(m, p.parameter(name+"source", 0, h)),
+		p.product(ends, p.product(p.product(to, weight), p.parameter(name+"target", 0, h))))
 	s = p.times(s, p.plus(p.scaled(p.above(s, 0), 1-nets.Slope), nets.Slope))
 	s = p.exp(p.sub(s, p.one(func(x node) (node, error) { return p.largestInto(x, e.To, name) }, s)))
 	s = p.over(s, p.product(ends, p.product(gather, s)))

@@ -19,8 +19,8 @@ func (b *graph[T]) largestInto(x node, to []int32, name string) (node, error) {
 	return lib.ApplyOp(largestIntoOp[T]{like.Op(), to, name}, x)
 }
 
-// largestIntoOp replaces each edge's number by the largest of those that end where it does. To differentiation it is a constant, as a softmax doesn't
-// depend on it.
+// largestIntoOp replaces each edge's number by the largest of those that end where it does. To differentiation
+// it is a constant, as a softmax doesn't depend on it.
 type largestIntoOp[T number] struct {
 	lib.Op
 	to   []int32

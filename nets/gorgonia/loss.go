@@ -12,8 +12,8 @@ type lossKey struct {
 	rows, cols int
 }
 
-// lossGraph is a loss as a graph. Each of the args is a leaf; the mean over samples is left to weights, a leaf that says what a
-// value counts.
+// lossGraph is a loss as a graph. Each of the args is a leaf; the mean over samples is left to weights, a leaf
+// that says what a value counts.
 type lossGraph[T number] struct {
 	graph    *graph[T]
 	program  program[T]
@@ -182,7 +182,8 @@ func (c *lossCall[T]) take(value, grad nets.Tensor, args []nets.Tensor) bool {
 	}
 	s := c.args[0].shape
 	if len(s) == 0 || len(c.grad.data) == 0 || !slices.Equal(c.value.shape, s[:1]) {
-		c.e.fail("Loss", "%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]", c.name, c.value.shape, s)
+		c.e.fail("Loss", "%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]", c.name,
+			c.value.shape, s)
 		return false
 	}
 	c.agents, c.per = s[0], len(c.grad.data)/s[0]
@@ -211,7 +212,8 @@ func (c *lossCall[T]) wants(shapes ...argShape) bool {
 			return false
 		}
 		if s == column && (len(first) != 3 || !slices.Equal(got, []int{first[0], first[1], 1})) {
-			c.e.fail("Loss", "%s: arg %d has shape %v and arg 0 %v, want [agents batch 1] and [agents batch n]", c.name, i, got, first)
+			c.e.fail("Loss", "%s: arg %d has shape %v and arg 0 %v, want [agents batch 1] and [agents batch n]",
+				c.name, i, got, first)
 			return false
 		}
 	}

@@ -24,7 +24,8 @@ func TestLossValues(t *testing.T) {
 	x, y := of(e, []float64{1, -1, 2.5, 4}, 2, 2, 1), of(e, []float64{0, 2, 2, 4}, 2, 2, 1)
 	check("squared error", nets.SquaredError{}, []float64{5, 0.125}, []float64{1, -3, 0.5, 0}, x, y)
 	check("huber", nets.Huber{Delta: 1}, []float64{1.5, 0.0625}, []float64{0.5, -0.5, 0.25, 0}, x, y)
-	check("huber with a small delta", nets.Huber{Delta: 0.5}, []float64{0.875, 0.0625}, []float64{0.25, -0.25, 0.25, 0}, x, y)
+	check("huber with a small delta", nets.Huber{Delta: 0.5}, []float64{0.875, 0.0625},
+		[]float64{0.25, -0.25, 0.25, 0}, x, y)
 	check("ascent", nets.Ascent{}, []float64{0, -3.25}, []float64{-0.5, -0.5, -0.5, -0.5}, x)
 	check("penalty", nets.Penalty{Coef: 0.1}, []float64{0.1, 1.1125}, []float64{0.1, -0.1, 0.25, 0.4}, x)
 
@@ -62,7 +63,8 @@ func TestChoices(t *testing.T) {
 	value, grad := e.NewTensor(1), e.NewTensor(1, 2, 3)
 	mask := of(e, []float64{1, 1, 0, 0, 0, 0}, 1, 2, 3)
 	for _, choice := range []float64{2, 3, -1, 0.5, math.NaN(), 0} {
-		e.Loss(nets.PolicyGradient{}, value, grad, e.NewTensor(1, 2, 3), of(e, []float64{choice, 99}, 1, 2, 1), of(e, []float64{3, 3}, 1, 2, 1), mask)
+		e.Loss(nets.PolicyGradient{}, value, grad, e.NewTensor(1, 2, 3), of(e, []float64{choice, 99}, 1, 2, 1),
+			of(e, []float64{3, 3}, 1, 2, 1), mask)
 		err := e.Err()
 		if choice == 0 {
 			if err != nil {

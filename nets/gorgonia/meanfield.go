@@ -62,8 +62,8 @@ func (u *unit[T]) mixture(m nets.MeanField, neighbours []int, weights node) []te
 	return mixed
 }
 
-// attention is each neighbour's weight (FaaSConf, eqs. 8–10): with r_j = (x·W_q)·(x_j·W_k of agent j) the softmax of r/√keys, or
-// r²/(Σr² + 0.001).
+// attention is each neighbour's weight (FaaSConf, eqs. 8–10): with r_j = (x·W_q)·(x_j·W_k of agent j) the
+// softmax of r/√keys, or r²/(Σr² + 0.001).
 func (u *unit[T]) attention(m nets.MeanField, neighbours []int) node {
 	b := u.graph
 	project := func(agent int, name string) (y node) {

@@ -69,7 +69,8 @@ func (u *unit[T]) activated(kind string, x node) node {
 
 func (b *graph[T]) relu(x node) node { return b.times(x, b.above(x, 0)) }
 
-// standard is LayerNorm (Ba et al., 2016) before gain and offset: (x − mean)/√(variance + 1e-5) over each sample's n features.
+// standard is LayerNorm (Ba et al., 2016) before gain and offset: (x − mean)/√(variance + 1e-5) over each
+// sample's n features.
 func (b *graph[T]) standard(x node, n int) node {
 	mean := b.filled(n, n, 1/float64(n))
 	d := b.sub(x, b.product(x, mean))

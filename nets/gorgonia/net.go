@@ -126,11 +126,13 @@ func (n *net[T]) Forward(nw nets.Work, in ...nets.Tensor) nets.Tensor {
 	for i, t := range in {
 		x, ok := t.(*tensor[T])
 		if !ok || x == nil {
-			n.e.fail("Forward", "input %d (%s) of %v is a %T, want a tensor of the gorgonia engine in %v", i, n.ports[i].Name, n, t, n.e.dtype)
+			n.e.fail("Forward", "input %d (%s) of %v is a %T, want a tensor of the gorgonia engine in %v", i,
+				n.ports[i].Name, n, t, n.e.dtype)
 			return w.out
 		}
 		if s := x.shape; len(s) != 3 || s[0] != n.agents || s[1] != w.batch || s[2] != n.ports[i].Width {
-			n.e.fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, s, n.agents, w.batch, n.ports[i].Width)
+			n.e.fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, s,
+				n.agents, w.batch, n.ports[i].Width)
 			return w.out
 		}
 		w.in[i] = x

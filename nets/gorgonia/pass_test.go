@@ -54,8 +54,9 @@ func product(shape []int) int {
 
 func (x subject) forward() []float64 { return values(x.net.Forward(x.work, x.in...)) }
 
-// Params alone and Inputs alone give what Both gives; Params adds, Inputs sets; a second backward pass sees the same forward. Neither
-// pass changes parameters or inputs, and the same numbers give the same bits in another engine.
+// Params alone and Inputs alone give what Both gives; Params adds, Inputs sets; a second backward pass sees the
+// same forward. Neither pass changes parameters or inputs, and the same numbers give the same bits in another
+// engine.
 func TestPasses(t *testing.T) {
 	for name, a := range netstest.Archs() {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +143,8 @@ func TestHardChoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, inf, nan := n.NewWork(2), math.Inf(1), math.NaN()
-	y := values(n.Forward(w, of(e, []float64{1, 1, 0, 0, nan, 9, 1, 1, 2, 3}, 1, 2, 5), of(e, []float64{0, 0, 0, 0, 0, -inf, 0, 0, 0, 0}, 1, 2, 5)))
+	y := values(n.Forward(w, of(e, []float64{1, 1, 0, 0, nan, 9, 1, 1, 2, 3}, 1, 2, 5),
+		of(e, []float64{0, 0, 0, 0, 0, -inf, 0, 0, 0, 0}, 1, 2, 5)))
 	noError(t, e)
 	near(t, "choices", slices.Concat(y[:3], y[5:]), []float64{1, 0, 0, 0, 1, 0, 0, 1}, 0)
 	if !math.IsNaN(y[3]) || !math.IsNaN(y[4]) {

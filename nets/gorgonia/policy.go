@@ -5,8 +5,8 @@ import (
 	lib "gorgonia.org/gorgonia"
 )
 
-// policyLoss is the policy gradient (Williams, 1992) or, clipped, the surrogate of Schulman et al. (2017). With π the softmax of
-// the logits over the legal choices, ℓ = ln π(a) and H = −Σ π ln π, a sample's value is
+// policyLoss is the policy gradient (Williams, 1992) or, clipped, the surrogate of Schulman et al. (2017). With
+// π the softmax of the logits over the legal choices, ℓ = ln π(a) and H = −Σ π ln π, a sample's value is
 //
 //	plain:    −Aℓ − entropy·H
 //	clipped:  −min(rA, clip(r, 1−c, 1+c)A) − entropy·H,  r = e^(ℓ−ℓ_old)
@@ -16,9 +16,10 @@ type policyLoss struct {
 	clip    float64
 }
 
-// policy computes the loss from logits, choices, advantages, mask and, where clipped, ℓ_old. The graph gets what doesn't depend on the
-// logits' gradient ready-made: the choice as a one-hot row, and logits less the largest legal one, with 0 in place of illegal ones.
-// Neither changes a gradient: π depends on differences of legal logits alone.
+// policy computes the loss from logits, choices, advantages, mask and, where clipped, ℓ_old. The graph gets
+// what doesn't depend on the logits' gradient ready-made: the choice as a one-hot row, and logits less the
+// largest legal one, with 0 in place of illegal ones. Neither changes a gradient: π depends on differences of
+// legal logits alone.
 func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
 	batch, n := c.args[0].shape[1], c.args[0].shape[2]
 	rows := c.agents * batch
@@ -42,8 +43,8 @@ func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
 	c.finish(g, batch)
 }
 
-// row readies a sample's logits, choice and mask; the value counts for weight. A sample without a legal choice counts for nothing, and any
-// numbers do.
+// row readies a sample's logits, choice and mask; the value counts for weight. A sample without a legal choice
+// counts for nothing, and any numbers do.
 func (c *lossCall[T]) row(g *lossGraph[T], row, n int, weight T) bool {
 	logits, choice, mask := g.args[0][row*n:][:n], g.args[1][row*n:][:n], g.args[3][row*n:][:n]
 	z, legal := c.args[0].data[row*n:][:n], c.args[3].data[row*n:][:n]
@@ -71,7 +72,8 @@ func (c *lossCall[T]) row(g *lossGraph[T], row, n int, weight T) bool {
 	a := int(given)
 	if a < 0 || a >= n || T(a) != given || legal[a] == 0 {
 		batch := c.args[0].shape[1]
-		c.e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d", c.name, row/batch, row%batch, given, n)
+		c.e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d",
+			c.name, row/batch, row%batch, given, n)
 		return false
 	}
 	choice[a] = 1

@@ -7,8 +7,8 @@ import (
 	dense "gorgonia.org/tensor"
 )
 
-// program runs expressions of a graph in order. Results stay until they are computed again, so that what goes backward finds what went
-// forward.
+// program runs expressions of a graph in order. Results stay until they are computed again, so that what goes
+// backward finds what went forward.
 type program[T number] struct {
 	steps  []step
 	values []lib.Value
@@ -23,8 +23,8 @@ type step struct {
 	need uint8
 }
 
-// compile adds the steps that the targets need, but for those that earlier calls have added for the passes in have. Each call's need
-// is a pass of its own.
+// compile adds the steps that the targets need, but for those that earlier calls have added for the passes in
+// have. Each call's need is a pass of its own.
 func (p *program[T]) compile(b *graph[T], targets []node, need, have uint8) (err error) {
 	if b.err != nil {
 		return b.err

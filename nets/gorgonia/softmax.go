@@ -9,9 +9,9 @@ import (
 	dense "gorgonia.org/tensor"
 )
 
-// softmax is exp(x − t)/Σ exp(x − t) over each row's n numbers, t being the row's largest, which doesn't matter to the gradient.
-// Gorgonia's own softmax takes the first number of the whole matrix into every row's largest, and overflows where a row's first is the
-// largest by much.
+// softmax is exp(x − t)/Σ exp(x − t) over each row's n numbers, t being the row's largest, which doesn't matter
+// to the gradient. Gorgonia's own softmax takes the first number of the whole matrix into every row's largest,
+// and overflows where a row's first is the largest by much.
 func (b *graph[T]) softmax(x node, n int) node {
 	e := b.exp(b.sub(x, b.one(b.largest, x)))
 	return b.over(e, b.total(e, n, n))
@@ -26,8 +26,8 @@ func (b *graph[T]) largest(x node) (node, error) {
 	return lib.ApplyOp(largestOp[T]{like.Op()}, x)
 }
 
-// largestOp replaces each number by the largest of its row. To differentiation it is a constant. Its type and shape are those of another
-// operation of one matrix.
+// largestOp replaces each number by the largest of its row. To differentiation it is a constant. Its type and
+// shape are those of another operation of one matrix.
 type largestOp[T number] struct{ lib.Op }
 
 // Do implements [lib.Op].

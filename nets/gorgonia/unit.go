@@ -12,7 +12,8 @@ const forwards uint8 = 1
 
 func back(wrt nets.Wrt) uint8 { return uint8(wrt) << 1 }
 
-// unit is one agent's network in a Work: its graph, and where the numbers of its leaves come from and their gradients go.
+// unit is one agent's network in a Work: its graph, and where the numbers of its leaves come from and their
+// gradients go.
 type unit[T number] struct {
 	w       *work[T]
 	agent   int

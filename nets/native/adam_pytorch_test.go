@@ -108,8 +108,8 @@ func command(engine string) string {
 	return "go test " + tags + "./nets/native -run '^TestAdamIsPyTorchs$' -v"
 }
 
-// replay does the recorded steps and returns the largest difference of a parameter. Moments must agree to the same digits, in
-// parts of the largest: their own scale is that of the gradients.
+// replay does the recorded steps and returns the largest difference of a parameter. Moments must agree to the
+// same digits, in parts of the largest: their own scale is that of the gradients.
 func (r recordedRun) replay(t *testing.T, e nets.Engine, all recording) (worst float64) {
 	t.Helper()
 	// A linear layer of 6 inputs and 2 outputs: 14 parameters for each of two agents, who are clipped apart.

@@ -52,7 +52,8 @@ func TestAdamByHand(t *testing.T) {
 	}
 }
 
-// With a constant gradient the corrected moments are g and g² at every step, so that p falls by rate·g/(|g| + ε) each time.
+// With a constant gradient the corrected moments are g and g² at every step, so that p falls by rate·g/(|g| +
+// ε) each time.
 func TestAdamClosedForm(t *testing.T) {
 	e, n, o := adamSubject(t, nets.Float64, nets.Adam{Rate: 0.01, Beta1: 0.8, Beta2: 0.95, Epsilon: 0.1})
 	g := []float64{0.5, -2, 0.001, 0}

@@ -29,7 +29,13 @@ func TestNoAllocation(t *testing.T) {
 			}
 			noAllocs(t, name+" forward", func() { x.net.Forward(x.work, x.in...) })
 			noAllocs(t, name+" backward", func() { x.net.Backward(x.work, x.g, nets.Both) })
-			noAllocs(t, name+" step", func() { x.net.ZeroGrads(); o.Advance(); o.Step(); e.Lerp(x.net.Params(), x.net.Grads(), 0.1) })
+			noAllocs(t, name+" step", func() {
+				x.net.ZeroGrads()
+				o.Advance()
+				o.Step()
+				e.Lerp(x.net.Params(),
+					x.net.Grads(), 0.1)
+			})
 		}
 		noError(t, e)
 	}
@@ -45,13 +51,14 @@ func TestNoAllocation(t *testing.T) {
 // A wide product in the shape that gonum would spread over goroutines.
 func TestNoAllocationWide(t *testing.T) {
 	e := New(Options{})
-	x := newSubject(t, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 200}}, Hidden: []int{260}, Out: 300, Activation: nets.ReLU}, 130, 1)
+	x := newSubject(t, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 200}}, Hidden: []int{260}, Out: 300,
+		Activation: nets.ReLU}, 130, 1)
 	noAllocs(t, "forward", func() { x.net.Forward(x.work, x.in...) })
 	noAllocs(t, "backward", func() { x.net.Backward(x.work, x.g, nets.Both) })
 }
 
-// Passes with a Work each run side by side and give the same numbers; under -race nothing is shared. A failure in one is
-// seen once.
+// Passes with a Work each run side by side and give the same numbers; under -race nothing is shared. A failure
+// in one is seen once.
 func TestConcurrentForward(t *testing.T) {
 	for name, a := range archs() {
 		e := New(Options{})

@@ -11,7 +11,8 @@ import (
 // A policy acting: 64-128-128-8, batch of one.
 func BenchmarkForward(b *testing.B) {
 	e := New(Options{})
-	x := newSubject(b, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "state", Width: 64}}, Hidden: []int{128, 128}, Out: 8, Activation: nets.ReLU}, 1, 1)
+	x := newSubject(b, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "state", Width: 64}}, Hidden: []int{128, 128},
+		Out: 8, Activation: nets.ReLU}, 1, 1)
 	b.ReportAllocs()
 	for b.Loop() {
 		x.net.Forward(x.work, x.in...)

@@ -15,8 +15,8 @@ type blocks interface {
 	GetBlock(agent, row, rows int, dst []float32)
 }
 
-// A tensor that is set block by block, from rows of something larger, holds what Set brings at once, and gives it back block by block: in tiles of all sizes, with blocks that begin
-// and end anywhere, and in plain Go.
+// A tensor that is set block by block, from rows of something larger, holds what Set brings at once, and gives
+// it back block by block: in tiles of all sizes, with blocks that begin and end anywhere, and in plain Go.
 func TestSetBlock(t *testing.T) {
 	s := rng.NewStream(1, "blocks")
 	for _, o := range []Options{{}, {Kernels: Reference}, {Kernels: Go}, {DType: nets.Float64}} {
@@ -75,7 +75,8 @@ func TestSetBlockRefuses(t *testing.T) {
 	e := New(Options{})
 	x := e.NewTensor(2, 20, 3).(blocks)
 	src := make([]float32, 100)
-	for _, c := range [][6]int{{2, 0, 1, 0, 1, 5}, {-1, 0, 1, 0, 1, 5}, {0, 19, 2, 0, 1, 5}, {0, 0, 1, 2, 2, 5}, {0, 0, 20, 0, 3, 6}, {0, -1, 1, 0, 1, 5}, {0, 0, 1, 0, 1, -1}} {
+	for _, c := range [][6]int{{2, 0, 1, 0, 1, 5}, {-1, 0, 1, 0, 1, 5}, {0, 19, 2, 0, 1, 5}, {0, 0, 1, 2, 2, 5},
+		{0, 0, 20, 0, 3, 6}, {0, -1, 1, 0, 1, 5}, {0, 0, 1, 0, 1, -1}} {
 		x.SetBlock(c[0], c[1], c[2], c[3], c[4], src, c[5])
 		if err := e.Err(); err == nil || !strings.Contains(err.Error(), "SetBlock") {
 			t.Errorf("%v was taken: %v", c, err)

@@ -1,4 +1,5 @@
-// Package native is the CPU engine, without cgo: every network, loss and optimiser of package nets. [New] chooses how it computes.
+// Package native is the CPU engine, without cgo: every network, loss and optimiser of package nets. [New]
+// chooses how it computes.
 //
 //	native   New: chooses a backend by number format, CPU and options
 //	core     package nets' contract: checks, errors, the debug mode; generic over the backend's tensors
@@ -6,29 +7,33 @@
 //	tile     backend of float32 with kernels, on tiles of samples; recorded updates become programs for a few threads
 //	graph    networks over graphs with kernels, beside tile
 //	pool     threads for jobs of microseconds
-//	kernel   the inner loops: assembly for AVX-512 and AVX2, written by the generators in asm, and the Go that defines them
+//	kernel   the inner loops: assembly for AVX-512 and AVX2 (written by the generators in asm), and the Go that
+//	         defines what they compute
 //
 // Arrows: native → plain, tile, graph; tile → plain (losses), pool; graph → tile, pool; all → core and kernel.
 //
-// Results do not depend on the number of threads, nor on what else the machine does: outside a recorded update each operation runs on the
-// goroutine that calls it, inside one the batch is cut into a number of shards that follows from its size, and sums have a fixed
-// order. The two assemblies give the same bits; plain Go is another family. The first failure sticks, as package nets says, with
-// the operation and the shapes.
+// Results do not depend on the number of threads, nor on what else the machine does: outside a recorded update
+// each operation runs on the goroutine that calls it, inside one the batch is cut into a number of shards that
+// follows from its size, and sums have a fixed order. The two assemblies give the same bits; plain Go is
+// another family. The first failure sticks, as package nets says, with the operation and the shapes.
 //
-// With Options.Debug, or STOKER_DEBUG=1 in the environment, the engine compares each run of a recorded update with the first and
-// fails where the lists of operations differ: what passes here can be captured by an engine that replays.
+// With Options.Debug, or STOKER_DEBUG=1 in the environment, the engine compares each run of a recorded update
+// with the first and fails where the lists of operations differ: what passes here can be captured by an engine
+// that replays.
 //
 // # Adding a loss
 //
-// A loss is four files: nets/loss.go (its type, args and constants, and a row of Losses), plain/loss.go, nets/torch/loss.go and
-// nets/gorgonia/loss.go (its equation). Tiles compute it by the text in plain, and all engines' tests take it from Losses. A form for tiles
-// (tile/loss.go) is only for speed.
+// A loss is four files: nets/loss.go (its type, args and constants, and a row of Losses), plain/loss.go,
+// nets/torch/loss.go and nets/gorgonia/loss.go (its equation). Tiles compute it by the text in plain, and all
+// engines' tests take it from Losses. A form for tiles (tile/loss.go) is only for speed.
 //
 // # Adding a layer
 //
-// A layer of an MLP, such as an activation or a norm, is: its description in nets/mlp.go; a file in plain, named in plain/mlp.go; tile/layers.go; nets/torch/mlp.go
-// and nets/gorgonia/mlp.go; a network in nets/netstest/archs.go; and the configuration keys and exports that shall offer it. Where it wants a kernel, also
-// kernel/kernel.go, kernel/reference.go, kernel/checked.go and a generator in asm.
+// A layer of an MLP, such as an activation or a norm, is: its description in nets/mlp.go; a file in plain,
+// named in plain/mlp.go; tile/layers.go; nets/torch/mlp.go and nets/gorgonia/mlp.go; a network in
+// nets/netstest/archs.go; and the configuration keys and exports that shall offer it. Where it wants a kernel,
+// also kernel/kernel.go, kernel/reference.go, kernel/checked.go and a generator in asm.
 //
-// What is not here: descriptions of networks, their checks and initial values (package nets), other devices (nets/torch).
+// What is not here: descriptions of networks, their checks and initial values (package nets), other devices
+// (nets/torch).
 package native

@@ -14,11 +14,12 @@ import (
 // Options of an engine. The zero value is what learners use.
 type Options struct {
 	DType nets.DType
-	// Kernels is the family of inner loops: [AVX512] or [AVX2] for assembly, [Go] for plain Go, [Reference] for tiles with the Go that defines
-	// the assembly, or empty for the best that this CPU has (or STOKER_KERNELS in the environment, which takes the same names). All but
-	// Go are float32 only.
+	// Kernels is the family of inner loops: [AVX512] or [AVX2] for assembly, [Go] for plain Go, [Reference] for
+	// tiles with the Go that defines the assembly, or empty for the best that this CPU has (or STOKER_KERNELS
+	// in the environment, which takes the same names). All but Go are float32 only.
 	Kernels string
-	// Threads is how many a recorded update may use with tiles, 0 for GOMAXPROCS. Results don't depend on it. Plain Go uses one.
+	// Threads is how many a recorded update may use with tiles, 0 for GOMAXPROCS. Results don't depend on it.
+	// Plain Go uses one.
 	Threads int
 	// Debug compares every run of a recorded update with its first. STOKER_DEBUG=1 in the environment turns it on too.
 	Debug bool

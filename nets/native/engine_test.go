@@ -52,7 +52,8 @@ func TestErrors(t *testing.T) {
 		{func() { forward(); n.Backward(w, y, 0) }, []string{"Backward", "by 0"}},
 		{func() { forward(); n.Backward(w, y, 4) }, []string{"Backward", "by 4"}},
 		{func() { forward(); n.Backward(w, nil, nets.Params) }, []string{"Backward", "<nil>"}},
-		{func() { forward(); n.Forward(w, y); e.Err(); n.Backward(w, y, nets.Params) }, []string{"Backward", "without a Forward"}},
+		{func() { forward(); n.Forward(w, y); e.Err(); n.Backward(w, y, nets.Params) },
+			[]string{"Backward", "without a Forward"}},
 		{func() { w.GradIn(1) }, []string{"GradIn", "input 1", "one of 1"}},
 		{func() { e.NewTensor(2, -1) }, []string{"NewTensor", "[2 -1]"}},
 		{func() { e.NewTensor(math.MaxInt, math.MaxInt) }, []string{"NewTensor"}},
@@ -188,7 +189,8 @@ func TestVectorOperations(t *testing.T) {
 	e.Copy(x, y)
 	near(t, "Copy", values(x), []float64{10, 20, 30}, 0)
 	noError(t, e)
-	if i := e.Info(); i.Name != "native" || i.Device != "cpu" || i.DType != "float64" || i.Threads != 1 || !strings.HasPrefix(i.Kernels, "go-") {
+	if i := e.Info(); i.Name != "native" || i.Device != "cpu" || i.DType != "float64" || i.Threads != 1 ||
+		!strings.HasPrefix(i.Kernels, "go-") {
 		t.Errorf("Info is %+v", i)
 	}
 	if err := e.Close(); err != nil {

@@ -21,7 +21,8 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// Params alone and Inputs alone give what Both gives; Params adds, Inputs sets; a second backward pass sees the same forward.
+// Params alone and Inputs alone give what Both gives; Params adds, Inputs sets; a second backward pass sees the
+// same forward.
 func TestWrt(t *testing.T) {
 	for name, a := range archs() {
 		e := New(Options{DType: nets.Float64})

@@ -36,7 +36,8 @@ func TestGraphGradients(t *testing.T) {
 	worst := netstest.Worst(all)
 	proof.Claim(t, proof.Row{
 		Topic: "numerics", Claim: fmt.Sprintf("native: gradients of %d networks over graphs against finite differences in float64, %d numbers", len(all), n),
-		Bound: "1e-9 of the largest", Measured: worst.String(), Holds: worst.Error <= 1e-9, Command: graphCommand("Gradients"),
+		Bound: "1e-9 of the largest", Measured: worst.String(), Holds: worst.Error <= 1e-9,
+		Command: graphCommand("Gradients"),
 	})
 }
 
@@ -68,8 +69,9 @@ func TestGraphFloat32(t *testing.T) {
 		proof.Claim(t, proof.Row{
 			Topic: "numerics", Claim: fmt.Sprintf("networks over graphs in float32, kernels %s, against float64, over %d whole updates", kernels, len(graphNames())),
 			Bound:    "results 3e-6 and gradients 1e-5 of the largest, parameters 0.2 of a learning-rate step",
-			Measured: fmt.Sprintf("%.2g, %.2g, %.2g", values, grads, params), Holds: values <= 3e-6 && grads <= 1e-5 && params <= 0.2,
-			Command: graphCommand("Float32"),
+			Measured: fmt.Sprintf("%.2g, %.2g, %.2g", values, grads, params),
+			Holds:    values <= 3e-6 && grads <= 1e-5 && params <= 0.2,
+			Command:  graphCommand("Float32"),
 		})
 	}
 }
@@ -129,7 +131,8 @@ func TestGraphSameBits(t *testing.T) {
 	if compared > 0 {
 		proof.Claim(t, proof.Row{
 			Topic: "numerics", Claim: "networks over graphs: AVX-512 and AVX2 on 1, 2 and 5 threads give the same bits of results, gradients and parameters",
-			Bound: "equal", Measured: fmt.Sprintf("%d updates equal", compared), Holds: !t.Failed(), Command: graphCommand("SameBits"),
+			Bound: "equal", Measured: fmt.Sprintf("%d updates equal", compared), Holds: !t.Failed(),
+			Command: graphCommand("SameBits"),
 		})
 	}
 }

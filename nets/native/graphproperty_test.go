@@ -74,7 +74,8 @@ func TestGraphPermutation(t *testing.T) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "numerics", Claim: "networks over graphs: nodes in another order have their embeddings and scores in that order, and graphs' vectors and values stay",
-		Bound: "1e-12 of the largest in float64, 5e-6 in float32", Measured: "within, on every family of kernels", Holds: !t.Failed(), Command: graphCommand("Permutation"),
+		Bound: "1e-12 of the largest in float64, 5e-6 in float32", Measured: "within, on every family of kernels",
+		Holds: !t.Failed(), Command: graphCommand("Permutation"),
 	})
 }
 
@@ -98,16 +99,19 @@ func moved(x []float64, place []int, width int) []float64 {
 	return out
 }
 
-// A graph without edges is an MLP over each node: with Own, the MLP that NewNet builds of the same parameters, with the unit matrix as its last
-// layer, gives the embeddings. (An MLP normalises after its activation and the layers of graphs before it: so there is no norm here.)
+// A graph without edges is an MLP over each node: with Own, the MLP that NewNet builds of the same parameters,
+// with the unit matrix as its last layer, gives the embeddings. (An MLP normalises after its activation and the
+// layers of graphs before it: so there is no norm here.)
 func TestGraphWithoutEdgesIsMLP(t *testing.T) {
 	const rows, width, hidden = 37, 3, 20
 	a := nets.Graph{
-		Nodes: []nets.GraphNodes{{Name: "a", Width: width}}, Edges: []nets.GraphEdges{{Name: "aa"}}, Hidden: hidden, Layers: 2, Own: true,
+		Nodes: []nets.GraphNodes{{Name: "a", Width: width}}, Edges: []nets.GraphEdges{{Name: "aa"}}, Hidden: hidden,
+		Layers: 2, Own: true,
 		Heads: []nets.GraphHead{{Name: "score", Per: 0, Out: 1}},
 	}
 	mlp := nets.MLP{
-		Agents: 1, Shared: true, In: []nets.Port{{Name: "x", Width: width}}, Hidden: []int{hidden, hidden, hidden}, Out: hidden, Activation: nets.ReLU,
+		Agents: 1, Shared: true, In: []nets.Port{{Name: "x", Width: width}}, Hidden: []int{hidden, hidden, hidden},
+		Out: hidden, Activation: nets.ReLU,
 	}
 	c := netstest.GraphCase{Arch: a, Nodes: [][]int{{rows}}, Edges: [][]int{{0}}}
 	for name, e := range graphEngines() {
@@ -118,7 +122,8 @@ func TestGraphWithoutEdgesIsMLP(t *testing.T) {
 		for _, s := range slots {
 			p[s.Name] = all[s.Offset:][:s.Size()]
 		}
-		params := slices.Concat(p["in.a.weight"], p["in.a.bias"], p["layer0.a.own"], p["layer0.a.bias"], p["layer1.a.own"], p["layer1.a.bias"])
+		params := slices.Concat(p["in.a.weight"], p["in.a.bias"], p["layer0.a.own"], p["layer0.a.bias"],
+			p["layer1.a.own"], p["layer1.a.bias"])
 		for i := range hidden * hidden {
 			params = append(params, map[bool]float64{true: 1}[i%(hidden+1) == 0])
 		}
@@ -130,7 +135,8 @@ func TestGraphWithoutEdgesIsMLP(t *testing.T) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "numerics", Claim: "a network over a graph without edges is the MLP of the same parameters",
-		Bound: "1e-12 of the largest in float64, 5e-6 in float32", Measured: "within, on every family of kernels", Holds: !t.Failed(), Command: graphCommand("WithoutEdgesIsMLP"),
+		Bound: "1e-12 of the largest in float64, 5e-6 in float32", Measured: "within, on every family of kernels",
+		Holds: !t.Failed(), Command: graphCommand("WithoutEdgesIsMLP"),
 	})
 }
 
@@ -163,7 +169,8 @@ func TestGraphsAlone(t *testing.T) {
 					if head.Per != nets.WholeGraph {
 						first, last = int(b.Nodes[head.Per].Starts[g]), int(b.Nodes[head.Per].Starts[g+1])
 					}
-					near(t, fmt.Sprintf("%s, %s: head %d of graph %d", name, family, h, g), got, heads[h][first*head.Out:last*head.Out], tolerance(e))
+					near(t, fmt.Sprintf("%s, %s: head %d of graph %d", name, family, h, g), got,
+						heads[h][first*head.Out:last*head.Out], tolerance(e))
 				}
 				near(t, name+" pooled", values(x.Work.Pooled()), pooled[g*vector:][:vector], tolerance(e))
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// What PyTorch Geometric computes from the same parameters and graph (testdata/graph_pyg.py says how it was recorded): embeddings, scores, value
-// and the gradient by every parameter.
+// What PyTorch Geometric computes from the same parameters and graph (testdata/graph_pyg.py says how it was
+// recorded): embeddings, scores, value and the gradient by every parameter.
 func TestGraphIsPyTorchGeometrics(t *testing.T) {
 	text, err := os.ReadFile("testdata/graph_pyg.json")
 	if err != nil {
@@ -30,7 +30,8 @@ func TestGraphIsPyTorchGeometrics(t *testing.T) {
 	a := nets.Graph{
 		Nodes: []nets.GraphNodes{{Name: "function", Width: 3}, {Name: "resource", Width: 3}, {Name: "invocation", Width: 3}},
 		Edges: []nets.GraphEdges{
-			{Name: "dependency", From: 0, To: 0}, {Name: "allocation", From: 2, To: 1}, {Name: "temporal", From: 2, To: 2}, {Name: "sharing", From: 1, To: 2},
+			{Name: "dependency", From: 0, To: 0}, {Name: "allocation", From: 2, To: 1},
+			{Name: "temporal", From: 2, To: 2}, {Name: "sharing", From: 1, To: 2},
 		},
 		Hidden: 4, Layers: 2, Skip: true, Norm: nets.LayerNorm,
 		Heads: []nets.GraphHead{{Name: "score", Per: 2, Out: 1}, {Name: "value", Per: nets.WholeGraph, Out: 1}},
@@ -86,7 +87,8 @@ func TestGraphIsPyTorchGeometrics(t *testing.T) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "numerics", Claim: "a graph policy against PyTorch Geometric " + golden.Versions["torch_geometric"] + ": embeddings, scores, value and gradients by all parameters",
-		Bound: "1e-12 of the largest in float64, 2e-5 in float32", Measured: "within, on every family of kernels", Holds: !t.Failed(),
+		Bound: "1e-12 of the largest in float64, 2e-5 in float32", Measured: "within, on every family of kernels",
+		Holds:   !t.Failed(),
 		Command: "go test ./nets/native -run GraphIsPyTorchGeometrics -v",
 	})
 }

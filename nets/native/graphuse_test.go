@@ -84,20 +84,26 @@ func TestGraphErrors(t *testing.T) {
 		}{
 			{func() { x.Net.Forward(x.Work, nil, nil) }, []string{"Forward", "no batch"}},
 			{func() { x.Net.Forward(x.Work, unsealed, nil) }, []string{"Forward", "graph", "not sealed, want Seal"}},
-			{func() { x.Net.Forward(x.Work, y.Batch, nil) }, []string{"Forward", "graph", "the batch is for nodes [{a 3}]", "want those of the network: [{"}},
+			{func() { x.Net.Forward(x.Work, y.Batch, nil) },
+				[]string{"Forward", "graph", "the batch is for nodes [{a 3}]", "want those of the network: [{"}},
 			{func() { x.Net.Forward(y.Work, x.Batch, nil) }, []string{"Forward", "Work is not one of graph"}},
 			{func() { x.Net.Forward(nil, x.Batch, nil) }, []string{"Forward", "Work"}},
 			{func() { x.Net.Head(x.Net.NewWork(), 0, nil, nil) }, []string{"Head", `"which"`, "without a Forward"}},
 			{func() { x.Net.Backward(x.Net.NewWork()) }, []string{"Backward", "without a Forward"}},
 			{func() { forward(); x.Net.Head(x.Work, 3, nil, nil) }, []string{"Head", "head 3", "one of 3"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, nil, extra) }, []string{"Head", `"where" with 0 lists of given nodes`, "want 1"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1}}, extra) }, []string{"Head", `"where": list 0 of given nodes has 1`, "3 graphs"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, 9, 1}}, extra) }, []string{"Head", `graph 1 is given node 9 of kind "invocation", want one below 9`}},
+			{func() { forward(); x.Net.Head(x.Work, 1, nil, extra) },
+				[]string{"Head", `"where" with 0 lists of given nodes`, "want 1"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1}}, extra) },
+				[]string{"Head", `"where": list 0 of given nodes has 1`, "3 graphs"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, 9, 1}}, extra) },
+				[]string{"Head", `graph 1 is given node 9 of kind "invocation", want one below 9`}},
 			{func() { forward(); x.Net.Head(x.Work, 1, [][]int32{{1, -2, 1}}, extra) }, []string{"Head", "is given node -2"}},
-			{func() { forward(); x.Net.Head(x.Work, 1, given, extra[1:]) }, []string{"Head", "5 extra numbers, want 1 and 2 for each of 3 graphs"}},
+			{func() { forward(); x.Net.Head(x.Work, 1, given, extra[1:]) },
+				[]string{"Head", "5 extra numbers, want 1 and 2 for each of 3 graphs"}},
 			{func() { x.Work.GradOut(-1) }, []string{"GradOut", "head -1"}},
 			{func() { x.Work.Embedding(3) }, []string{"Embedding", "kind 3"}},
-			{func() { x.Net.Forward(x.Work, unsealed, nil); e.Err(); x.Net.Backward(x.Work) }, []string{"Backward", "without a Forward"}},
+			{func() { x.Net.Forward(x.Work, unsealed, nil); e.Err(); x.Net.Backward(x.Work) },
+				[]string{"Backward", "without a Forward"}},
 		} {
 			c.do()
 			wantError(t, e.Err(), append(c.want, "nets/native: ")...)
@@ -117,7 +123,8 @@ func TestGraphErrors(t *testing.T) {
 		}
 		debug := New(Options{Kernels: kernels, Debug: true})
 		z := mustGraph(t, debug, c, 1)
-		wantError(t, debug.Record("graph", func() { z.Net.Forward(z.Work, z.Batch, nil) }).Run(), "Forward", "within a recorded update")
+		wantError(t, debug.Record("graph", func() { z.Net.Forward(z.Work, z.Batch, nil) }).Run(), "Forward",
+			"within a recorded update")
 	}
 }
 

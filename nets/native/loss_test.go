@@ -23,7 +23,8 @@ func TestLossValues(t *testing.T) {
 	x, y := of(e, []float64{1, -1, 2.5, 4}, 2, 2, 1), of(e, []float64{0, 2, 2, 4}, 2, 2, 1)
 	check("squared error", nets.SquaredError{}, []float64{5, 0.125}, []float64{1, -3, 0.5, 0}, x, y)
 	check("huber", nets.Huber{Delta: 1}, []float64{1.5, 0.0625}, []float64{0.5, -0.5, 0.25, 0}, x, y)
-	check("huber with a small delta", nets.Huber{Delta: 0.5}, []float64{0.875, 0.0625}, []float64{0.25, -0.25, 0.25, 0}, x, y)
+	check("huber with a small delta", nets.Huber{Delta: 0.5}, []float64{0.875, 0.0625},
+		[]float64{0.25, -0.25, 0.25, 0}, x, y)
 	check("ascent", nets.Ascent{}, []float64{0, -3.25}, []float64{-0.5, -0.5, -0.5, -0.5}, x)
 	check("penalty", nets.Penalty{Coef: 0.1}, []float64{0.1, 1.1125}, []float64{0.1, -0.1, 0.25, 0.4}, x)
 
@@ -52,13 +53,15 @@ func TestMasks(t *testing.T) {
 	value, grad := e.NewTensor(1), e.NewTensor(1, 3, 3)
 	logits := of(e, []float64{0, 0, math.NaN(), 0, inf, 0, math.NaN(), inf, 0}, 1, 3, 3)
 	mask := of(e, []float64{1, 1, 0, 1, 0, 1, 0, 0, 0}, 1, 3, 3)
-	e.Loss(nets.PolicyGradient{}, value, grad, logits, of(e, []float64{0, 2, 99}, 1, 3, 1), of(e, []float64{3, 3, 3}, 1, 3, 1), mask)
+	e.Loss(nets.PolicyGradient{}, value, grad, logits, of(e, []float64{0, 2, 99}, 1, 3, 1),
+		of(e, []float64{3, 3, 3}, 1, 3, 1), mask)
 	noError(t, e)
 	near(t, "value", values(value), []float64{2 * math.Ln2}, 1e-12)
 	near(t, "gradient", values(grad), []float64{-0.5, 0.5, 0, 0.5, 0, -0.5, 0, 0, 0}, 1e-12)
 
 	for _, choice := range []float64{2, 3, -1, 0.5, math.NaN()} {
-		e.Loss(nets.PolicyGradient{}, value, grad, logits, of(e, []float64{choice, 2, 0}, 1, 3, 1), of(e, []float64{3, 3, 3}, 1, 3, 1), mask)
+		e.Loss(nets.PolicyGradient{}, value, grad, logits, of(e, []float64{choice, 2, 0}, 1, 3, 1),
+			of(e, []float64{3, 3, 3}, 1, 3, 1), mask)
 		wantError(t, e.Err(), "Loss: policy gradient: the choice of agent 0 in sample 0 is")
 	}
 }

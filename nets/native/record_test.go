@@ -83,7 +83,8 @@ func TestRecordDebug(t *testing.T) {
 		}
 	}, "operation 1 is Copy")
 	check("other number", func() { e.Lerp(x, y, float64(run)) }, "operation 1 is Lerp", "by 1", "by 0")
-	check("other loss", func() { e.Loss(nets.Huber{Delta: 1 + float64(run)}, v, y, x, x) }, "Huber{Delta:2}", "Huber{Delta:1}")
+	check("other loss", func() { e.Loss(nets.Huber{Delta: 1 + float64(run)}, v, y, x, x) }, "Huber{Delta:2}",
+		"Huber{Delta:1}")
 	check("reads", func() { x.Get(make([]float32, 1)) }, "at once", "Get", "within a recorded update")
 	check("writes", func() { x.Set(make([]float32, 1)) }, "at once", "Set", "within a recorded update")
 	check("advances", func() { o.Advance() }, "at once", "Advance", "within a recorded update")

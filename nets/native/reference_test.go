@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// reference computes a network's output for one sample straight from the definitions in package nets, one number at a time.
+// reference computes a network's output for one sample straight from the definitions in package nets, one
+// number at a time.
 type reference struct {
 	arch   nets.Arch
 	params []float64

@@ -27,8 +27,9 @@ func families(t testing.TB) []string {
 // Batches: one sample, a tile, tiles with padding, several shares.
 var batches = []int{1, 2, 16, 17, 33, 64, 100, 130, 300}
 
-// Tiles give what plain Go does: outputs, gradients by parameters and by inputs, for every architecture and odd batches. Both are held against
-// plain Go in float64: some of these numbers are ill-conditioned, and there plain float32 is off by as much.
+// Tiles give what plain Go does: outputs, gradients by parameters and by inputs, for every architecture and odd
+// batches. Both are held against plain Go in float64: some of these numbers are ill-conditioned, and there
+// plain float32 is off by as much.
 func TestTilesArePlain(t *testing.T) {
 	families := families(t)
 	for name, a := range archs() {
@@ -117,7 +118,8 @@ func newLearner(t testing.TB, e nets.Engine, a nets.Arch, batch int) *learner {
 		e.Lerp(l.target, l.x.net.Params(), 0.1)
 		e.Copy(l.y, l.dq)
 	}
-	l.results = []nets.Tensor{l.x.net.Params(), l.x.net.Grads(), l.target, l.value, l.y, l.x.work.GradIn(0), l.adam.Norms()}
+	l.results = []nets.Tensor{l.x.net.Params(), l.x.net.Grads(), l.target, l.value, l.y, l.x.work.GradIn(0),
+		l.adam.Norms()}
 	noError(t, e)
 	return l
 }
@@ -167,8 +169,10 @@ func TestUpdateBits(t *testing.T) {
 			for _, family := range families(t) {
 				want := newLearner(t, New(Options{Kernels: family, Threads: 1}), a, batch).run(t, false)
 				for _, threads := range threadsFor(family) {
-					if got := newLearner(t, New(Options{Kernels: family, Threads: threads}), a, batch).run(t, true); !slices.Equal(got, want) {
-						t.Errorf("%s, batch %d, %s: recorded on %d threads, the results differ from those step by step", name, batch, family, threads)
+					if got := newLearner(t, New(Options{Kernels: family, Threads: threads}), a, batch).run(t,
+						true); !slices.Equal(got, want) {
+						t.Errorf("%s, batch %d, %s: recorded on %d threads, the results differ from those step by step",
+							name, batch, family, threads)
 					}
 				}
 				if family == Reference {
@@ -179,7 +183,8 @@ func TestUpdateBits(t *testing.T) {
 				}
 				assembly = want
 			}
-			near(t, name, newLearner(t, New(Options{Kernels: Reference}), a, batch).run(t, true), newLearner(t, New(Options{Kernels: Go}), a, batch).run(t, true), 1e-3)
+			near(t, name, newLearner(t, New(Options{Kernels: Reference}), a, batch).run(t, true),
+				newLearner(t, New(Options{Kernels: Go}), a, batch).run(t, true), 1e-3)
 		}
 	}
 }
@@ -201,7 +206,8 @@ func TestUpdateAllocations(t *testing.T) {
 	}
 }
 
-// A way back needs its way forward on the same side of the recording; otherwise it is an error, on every kind of kernels that records.
+// A way back needs its way forward on the same side of the recording; otherwise it is an error, on every kind
+// of kernels that records.
 func TestBackwardAcrossRecording(t *testing.T) {
 	for name, a := range archs() {
 		e := New(Options{Kernels: Reference})

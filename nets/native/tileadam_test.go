@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// An update whose step of Adam goes agent by agent within its segment, because the batch is one tile, leaves what the operations one after the other leave,
-// outside a recorded update: bit for bit, on one thread and on two, with and without clipping, for the target and for what is computed from the new parameters too.
+// An update whose step of Adam goes agent by agent within its segment, because the batch is one tile, leaves
+// what the operations one after the other leave, outside a recorded update: bit for bit, on one thread and on
+// two, with and without clipping, for the target and for what is computed from the new parameters too.
 func TestAdamWithinASegment(t *testing.T) {
 	const agents, batch = 6, 40
 	in := []nets.Port{{Name: "state", Width: 5}, {Name: "action", Width: 3}}
@@ -37,7 +38,8 @@ func TestAdamWithinASegment(t *testing.T) {
 				t.Fatal(err)
 			}
 			target, second := e.NewTensor(x.net.Params().Shape()...), x.net.NewWork(batch)
-			y, dq, value, value2 := newNormal(e, rng.NewStream(3, "y"), agents, batch, 1), e.NewTensor(agents, batch, 1), e.NewTensor(agents), e.NewTensor(agents)
+			y, dq, value, value2 := newNormal(e, rng.NewStream(3, "y"), agents, batch, 1),
+				e.NewTensor(agents, batch, 1), e.NewTensor(agents), e.NewTensor(agents)
 			second.GradIn(1)
 			update := func() {
 				q := x.net.Forward(x.work, x.in...)
@@ -62,7 +64,8 @@ func TestAdamWithinASegment(t *testing.T) {
 				}
 			}
 			noError(t, e)
-			for _, v := range []nets.Tensor{x.net.Params(), x.net.Grads(), target, value, value2, second.GradIn(1), adam.Norms()} {
+			for _, v := range []nets.Tensor{x.net.Params(), x.net.Grads(), target, value, value2, second.GradIn(1),
+				adam.Norms()} {
 				all = append(all, values(v))
 			}
 			return all

@@ -32,7 +32,8 @@ func crowds() map[string]nets.MeanField {
 	in := []nets.Port{{Name: "state", Width: 5}, {Name: "action", Width: 3}}
 	field := func(lists [][]int, change func(*nets.MeanField)) nets.MeanField {
 		m := nets.MeanField{
-			MLP: nets.MLP{Agents: n, In: in, Hidden: []int{7}, Out: 2, Activation: nets.ReLU}, Mix: nets.Attention, Score: nets.Exp, Keys: 6, Neighbours: lists,
+			MLP: nets.MLP{Agents: n, In: in, Hidden: []int{7}, Out: 2, Activation: nets.ReLU}, Mix: nets.Attention,
+			Score: nets.Exp, Keys: 6, Neighbours: lists,
 		}
 		change(&m)
 		return m
@@ -62,8 +63,8 @@ func newAlone(t testing.TB, o Options) nets.Engine {
 	return core.New[*tile.Tensor](s, nets.Float32, b, graph.New(b))
 }
 
-// Agents that go over their neighbours together get the bits that each gets alone, whatever the threads and the batch, and all assembly the same; and what they
-// get is what plain Go says.
+// Agents that go over their neighbours together get the bits that each gets alone, whatever the threads and the
+// batch, and all assembly the same; and what they get is what plain Go says.
 func TestTogetherIsAlone(t *testing.T) {
 	for name, a := range crowds() {
 		for _, batch := range []int{17, 130} {

@@ -2,8 +2,8 @@ package netstest
 
 import "github.com/stoker-rl/stoker/nets"
 
-// Archs are networks of every kind in all their forms, for three agents and odd in their sizes, by name. Their activations are smooth but
-// for "mlp relu".
+// Archs are networks of every kind in all their forms, for three agents and odd in their sizes, by name. Their
+// activations are smooth but for "mlp relu".
 func Archs() map[string]nets.Arch {
 	ports := []nets.Port{{Name: "state", Width: 2}, {Name: "action", Width: 1}}
 	mlp := func(change func(*nets.MLP)) nets.MLP {
@@ -40,8 +40,8 @@ func Archs() map[string]nets.Arch {
 	return out
 }
 
-// fields are the ways in which agents see each other: with an agent that sees nobody, or with agents that see themselves (self); with a
-// port for the others' actions (others).
+// fields are the ways in which agents see each other: with an agent that sees nobody, or with agents that see
+// themselves (self); with a port for the others' actions (others).
 func fields() map[string]nets.MeanField {
 	out := map[string]nets.MeanField{}
 	for _, others := range []string{"", " others"} {

@@ -24,8 +24,8 @@ type HeadInput struct {
 	Extra []float32
 }
 
-// Graphs are networks over graphs in all their forms, by name: few and many kinds, with and without edges and their features, nodes that
-// no edge reaches and kinds without nodes, all switches on and off.
+// Graphs are networks over graphs in all their forms, by name: few and many kinds, with and without edges and
+// their features, nodes that no edge reaches and kinds without nodes, all switches on and off.
 func Graphs() map[string]GraphCase {
 	one := nets.Graph{
 		Nodes: []nets.GraphNodes{{Name: "a", Width: 3}}, Edges: []nets.GraphEdges{{Name: "aa"}}, Hidden: 4, Layers: 1,
@@ -88,17 +88,20 @@ func Graphs() map[string]GraphCase {
 		kinds(false, true, nets.LayerNorm, 0.25, 3)(g)
 		g.Edges = g.Edges[:2] // invocations keep their x
 	})
-	for name, hidden := range map[string]int{"wide 20": 20, "wide 64": 64, "wide 80": 80} { // around the width of registers
+	// Widths around that of registers.
+	for name, hidden := range map[string]int{"wide 20": 20, "wide 64": 64, "wide 80": 80} {
 		wide := func(g *nets.Graph) {
 			kinds(hidden == 20, true, nets.LayerNorm, 0, 5)(g)
 			g.Hidden = hidden
 		}
-		add(name, [][]int{{40, 3, 70}, {0, 7, 33}, {2, 5, 150}, {1, 0, 0}}, [][]int{{90, 120, 200, 150}, {0, 60, 40, 100}, {1, 160, 10, 400}, {1, 0, 0, 0}}, wide)
+		add(name, [][]int{{40, 3, 70}, {0, 7, 33}, {2, 5, 150}, {1, 0, 0}},
+			[][]int{{90, 120, 200, 150}, {0, 60, 40, 100}, {1, 160, 10, 400}, {1, 0, 0, 0}}, wide)
 	}
-	add("many graphs", slices.Repeat([][]int{{2, 3, 6}}, 60), slices.Repeat([][]int{{2, 5, 6, 7}}, 60), func(g *nets.Graph) {
-		kinds(true, true, nets.LayerNorm, 0.1, 2)(g)
-		g.Hidden = 32
-	})
+	add("many graphs", slices.Repeat([][]int{{2, 3, 6}}, 60), slices.Repeat([][]int{{2, 5, 6, 7}}, 60),
+		func(g *nets.Graph) {
+			kinds(true, true, nets.LayerNorm, 0.1, 2)(g)
+			g.Hidden = 32
+		})
 	return out
 }
 

@@ -83,14 +83,16 @@ func TestGraphs(t *testing.T) {
 		}
 	}
 	if !noEdges || !lonely || !emptyKind || !features || !given || !none {
-		t.Errorf("no edges %t, nodes without %t, kinds without nodes %t, features %t, given %t and not %t: want all", noEdges, lonely, emptyKind, features, given, none)
+		t.Errorf("no edges %t, nodes without %t, kinds without nodes %t, features %t, given %t and not %t: want all",
+			noEdges, lonely, emptyKind, features, given, none)
 	}
 }
 
 func TestApart(t *testing.T) {
 	r := func(x float64) GraphResult {
 		return GraphResult{
-			Heads: [][]float64{{x, 2}}, Embeddings: [][]float64{{4}}, Pooled: []float64{1}, Grads: []float64{1, 1e-6 * x}, Params: []float64{3, 3 + 100*x},
+			Heads: [][]float64{{x, 2}}, Embeddings: [][]float64{{4}}, Pooled: []float64{1},
+			Grads: []float64{1, 1e-6 * x}, Params: []float64{3, 3 + 100*x},
 		}
 	}
 	if v, g, p := r(1).Apart(r(1.5)); v != 0.25 || math.Abs(g-0.5e-6) > 1e-12 || p != 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// GraphMisuses are wrong uses of a network over graphs, by what the engine's error must say of each. x is of the case "kinds", other another
-// network of the same engine.
+// GraphMisuses are wrong uses of a network over graphs, by what the engine's error must say of each. x is of
+// the case "kinds", other another network of the same engine.
 func GraphMisuses(x, other *GraphSubject) map[string]func() {
 	w := x.Work
 	forward := func() { x.Net.Forward(w, x.Batch, nil) }
@@ -16,11 +16,20 @@ func GraphMisuses(x, other *GraphSubject) map[string]func() {
 		return func() { forward(); x.Net.Head(w, head, given, make([]float32, extra)) }
 	}
 	return map[string]func(){
-		"Forward: the Work is not one of graph":                            func() { x.Net.Forward(other.Work, x.Batch, nil) },
-		"no batch, want a sealed one":                                      func() { x.Net.Forward(w, nil, nil) },
-		"is not sealed, want Seal":                                         func() { x.Net.Forward(w, nets.NewGraphBatch(x.Net.Arch().(nets.Graph)), nil) },
-		"the batch is for nodes [{a 3}]":                                   func() { x.Net.Forward(w, other.Batch, nil) },
-		"Head: graph":                                                      func() { x.Net.Head(x.Net.NewWork(), 0, nil, nil) },
+		"Forward: the Work is not one of graph": func() {
+			x.Net.Forward(other.Work,
+				x.Batch, nil)
+		},
+		"no batch, want a sealed one": func() { x.Net.Forward(w, nil, nil) },
+		"is not sealed, want Seal": func() {
+			x.Net.Forward(w,
+				nets.NewGraphBatch(x.Net.Arch().(nets.Graph)), nil)
+		},
+		"the batch is for nodes [{a 3}]": func() { x.Net.Forward(w, other.Batch, nil) },
+		"Head: graph": func() {
+			x.Net.Head(x.Net.NewWork(), 0,
+				nil, nil)
+		},
 		"head 3, want one of 3":                                            head(3, nil, 0),
 		"head \"where\" with 0 lists":                                      head(1, nil, 0),
 		"list 0 of given nodes has 2":                                      head(1, [][]int32{{0, 0}}, 6),
@@ -33,8 +42,8 @@ func GraphMisuses(x, other *GraphSubject) map[string]func() {
 	}
 }
 
-// EmptyGraphs runs every case of [Graphs] with a batch without graphs, and with one graph without nodes: results without rows are wanted, but
-// for a row a graph from the heads of whole graphs, and gradients of zero.
+// EmptyGraphs runs every case of [Graphs] with a batch without graphs, and with one graph without nodes:
+// results without rows are wanted, but for a row a graph from the heads of whole graphs, and gradients of zero.
 func EmptyGraphs(e nets.Engine) error {
 	for name, c := range Graphs() {
 		for graphs := range 2 {

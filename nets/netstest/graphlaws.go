@@ -8,9 +8,10 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// GraphPermutation runs a case, and again with each graph's nodes in another order and its edges in another order still. Embeddings and results by
-// nodes must move with them, graphs' vectors and results, and the gradients of all together, must stay. It says how far they are from that, in
-// parts of the largest number of their kind. Dropout is off: its masks go by place.
+// GraphPermutation runs a case, and again with each graph's nodes in another order and its edges in another
+// order still. Embeddings and results by nodes must move with them, graphs' vectors and results, and the
+// gradients of all together, must stay. It says how far they are from that, in parts of the largest number of
+// their kind. Dropout is off: its masks go by place.
 func GraphPermutation(e nets.Engine, c GraphCase, seed uint64) (apart float64, err error) {
 	c.Drop = false
 	x, err := NewGraphSubject(e, c, seed)
@@ -117,13 +118,15 @@ func moved(x []float64, place []int, width int) []float64 {
 	return out
 }
 
-// GraphWithoutEdges says how far a graph without edges is from an MLP over each of its nodes: from the network that NewNet builds of the same parameters, with
-// the unit matrix as its last layer, in parts of the embeddings' largest number. There is no norm in it, as an MLP's comes after the
-// activation and a graph's layers' before it.
+// GraphWithoutEdges says how far a graph without edges is from an MLP over each of its nodes: from the network
+// that NewNet builds of the same parameters, with the unit matrix as its last layer, in parts of the
+// embeddings' largest number. There is no norm in it, as an MLP's comes after the activation and a graph's
+// layers' before it.
 func GraphWithoutEdges(e nets.Engine) (apart float64, err error) {
 	const rows, width, hidden = 37, 3, 20
 	a := nets.Graph{
-		Nodes: []nets.GraphNodes{{Name: "a", Width: width}}, Edges: []nets.GraphEdges{{Name: "aa"}}, Hidden: hidden, Layers: 2, Own: true,
+		Nodes: []nets.GraphNodes{{Name: "a", Width: width}}, Edges: []nets.GraphEdges{{Name: "aa"}}, Hidden: hidden,
+		Layers: 2, Own: true,
 		Heads: []nets.GraphHead{{Name: "score", Per: 0, Out: 1}},
 	}
 	x, err := NewGraphSubject(e, GraphCase{Arch: a, Nodes: [][]int{{rows}}, Edges: [][]int{{0}}}, 1)
@@ -136,13 +139,15 @@ func GraphWithoutEdges(e nets.Engine) (apart float64, err error) {
 	for _, s := range slots {
 		p[s.Name] = all[s.Offset:][:s.Size()]
 	}
-	params := slices.Concat(p["in.a.weight"], p["in.a.bias"], p["layer0.a.own"], p["layer0.a.bias"], p["layer1.a.own"], p["layer1.a.bias"])
+	params := slices.Concat(p["in.a.weight"], p["in.a.bias"], p["layer0.a.own"], p["layer0.a.bias"],
+		p["layer1.a.own"], p["layer1.a.bias"])
 	unit := make([]float64, hidden*hidden+hidden)
 	for i := range hidden {
 		unit[i*hidden+i] = 1
 	}
 	n, err := e.NewNet(nets.MLP{
-		Agents: 1, Shared: true, In: []nets.Port{{Name: "x", Width: width}}, Hidden: []int{hidden, hidden, hidden}, Out: hidden, Activation: nets.ReLU,
+		Agents: 1, Shared: true, In: []nets.Port{{Name: "x", Width: width}}, Hidden: []int{hidden, hidden, hidden},
+		Out: hidden, Activation: nets.ReLU,
 	})
 	if err != nil {
 		return 0, err

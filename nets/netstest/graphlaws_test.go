@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// A network that sees a node's place breaks the law of permutation, and one that sees edges where there are none that of the MLP.
+// A network that sees a node's place breaks the law of permutation, and one that sees edges where there are
+// none that of the MLP.
 func TestBrokenLawsAreFound(t *testing.T) {
 	e := newNative(nets.Float64)
 	c := Graphs()["kinds, all on"]

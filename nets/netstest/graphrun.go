@@ -123,8 +123,9 @@ func RunGraph(e nets.Engine, c GraphCase, seed uint64) (r GraphResult, err error
 // GraphRate is RunGraph's learning rate.
 const GraphRate = 1e-4
 
-// Apart says how far two results are from each other: what was computed and its gradients in parts of the largest number of their kind,
-// parameters in steps of the learning rate. Where a gradient is nothing but rounding, Adam still makes a step: those parameters don't count.
+// Apart says how far two results are from each other: what was computed and its gradients in parts of the
+// largest number of their kind, parameters in steps of the learning rate. Where a gradient is nothing but
+// rounding, Adam still makes a step: those parameters don't count.
 func (r GraphResult) Apart(from GraphResult) (values, grads, params float64) {
 	largest := func(x []float64) float64 {
 		m := 1e-3
@@ -165,9 +166,10 @@ func (r GraphResult) Apart(from GraphResult) (values, grads, params float64) {
 	return values, grads, params
 }
 
-// GraphGradients is [Gradients] for networks over graphs: by all parameters of all cases of [Graphs] that are not large, through all heads at
-// once and through the last alone. ReLU bends at 0: where a difference and the gradient are apart, shorter steps are tried, since a
-// bend that the longer ones crossed then lies outside; a wrong gradient is wrong at all of them.
+// GraphGradients is [Gradients] for networks over graphs: by all parameters of all cases of [Graphs] that are
+// not large, through all heads at once and through the last alone. ReLU bends at 0: where a difference and the
+// gradient are apart, shorter steps are tried, since a bend that the longer ones crossed then lies outside; a
+// wrong gradient is wrong at all of them.
 func GraphGradients(e nets.Engine) ([]Gradient, error) {
 	if d := e.Info().DType; d != nets.Float64.String() {
 		return nil, fmt.Errorf("netstest: the engine computes in %s, want %v", d, nets.Float64)

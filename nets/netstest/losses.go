@@ -1,6 +1,9 @@
 package netstest
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -14,19 +17,14 @@ type Loss struct {
 
 const lossAgents, lossBatch, lossChoices = 3, 5, 4
 
-// Losses are all losses by name, the user's own among them. In the policies' args some choices are illegal, and one sample has no legal
-// choice.
+// Losses are those of [nets.Losses] by name, and a user's own. In the policies' args some choices are illegal,
+// and one sample has no legal choice.
 func Losses() map[string]Loss {
-	return map[string]Loss{
-		"squared error":     {nets.SquaredError{}, someArgs(2)},
-		"huber":             {nets.Huber{Delta: 0.8}, someArgs(2)},
-		"ascent":            {nets.Ascent{}, someArgs(1)},
-		"penalty":           {nets.Penalty{Coef: 0.3}, someArgs(1)},
-		"policy gradient":   {nets.PolicyGradient{}, policyArgs},
-		"entropy":           {nets.PolicyGradient{Entropy: 0.2}, policyArgs},
-		"clipped surrogate": {nets.ClippedSurrogate{Clip: 0.2, Entropy: 0.1}, surrogateArgs},
-		"custom":            {quartic, someArgs(2)},
+	out := map[string]Loss{"custom": {quartic, drawArgs([]nets.LossArg{nets.ArgAlike, nets.ArgAlike})}}
+	for _, l := range nets.Losses() {
+		out[fmt.Sprintf("%s%+v", l.LossName(), l)] = Loss{l, drawArgs(l.Args())}
 	}
+	return out
 }
 
 // quartic is a user's loss, Σ(x − y)⁴.
@@ -39,18 +37,35 @@ var quartic = nets.Custom{Name: "quartic", Func: func(value, grad []float64, arg
 	}
 }}
 
-// someArgs draws args of one shape.
-func someArgs(count int) func(nets.Engine, *rng.Stream) []nets.Tensor {
+// drawArgs draws args of some kinds: [agents, batch, choices] where some are of choices, else of two features.
+func drawArgs(kinds []nets.LossArg) func(nets.Engine, *rng.Stream) []nets.Tensor {
 	return func(e nets.Engine, s *rng.Stream) (out []nets.Tensor) {
-		for range count {
-			out = append(out, drawn(e, s, 1, lossAgents, lossBatch, 2))
+		width := 2
+		var choices, mask nets.Tensor
+		if slices.Contains(kinds, nets.ArgMask) {
+			width = lossChoices
+			choices, mask = drawChoices(e, s)
+		}
+		for _, kind := range kinds {
+			switch kind {
+			case nets.ArgAlike:
+				out = append(out, drawn(e, s, 1, lossAgents, lossBatch, width))
+			case nets.ArgColumn:
+				out = append(out, drawn(e, s, 1, lossAgents, lossBatch, 1))
+			case nets.ArgChoice:
+				out = append(out, choices)
+			case nets.ArgMask:
+				out = append(out, mask)
+			case nets.ArgLogProb:
+				out = append(out, drawLogProbs(e, s))
+			}
 		}
 		return out
 	}
 }
 
-// policyArgs draws logits, choices, advantages and masks.
-func policyArgs(e nets.Engine, s *rng.Stream) []nets.Tensor {
+// drawChoices draws choices and masks in which they are legal, but for one sample without legal choices.
+func drawChoices(e nets.Engine, s *rng.Stream) (choices, masks nets.Tensor) {
 	const rows, n = lossAgents * lossBatch, lossChoices
 	choice, mask := make([]float64, rows), make([]float64, rows*n)
 	for row := range choice {
@@ -62,19 +77,19 @@ func policyArgs(e nets.Engine, s *rng.Stream) []nets.Tensor {
 		}
 	}
 	clear(mask[7*n:][:n])
-	choices, masks := e.NewTensor(lossAgents, lossBatch, 1), e.NewTensor(lossAgents, lossBatch, n)
+	choices, masks = e.NewTensor(lossAgents, lossBatch, 1), e.NewTensor(lossAgents, lossBatch, n)
 	choices.Set64(choice)
 	masks.Set64(mask)
-	return []nets.Tensor{drawn(e, s, 1, lossAgents, lossBatch, n), choices, drawn(e, s, 1, lossAgents, lossBatch, 1), masks}
+	return choices, masks
 }
 
-// surrogateArgs adds the logarithms of the old policy's probabilities.
-func surrogateArgs(e nets.Engine, s *rng.Stream) []nets.Tensor {
-	args, old := policyArgs(e, s), drawn(e, s, 0.5, lossAgents, lossBatch, 1)
+// drawLogProbs draws logarithms of an old policy's probabilities.
+func drawLogProbs(e nets.Engine, s *rng.Stream) nets.Tensor {
+	old := drawn(e, s, 0.5, lossAgents, lossBatch, 1)
 	v := numbers(old)
 	for i := range v {
 		v[i] -= 1.2
 	}
 	old.Set64(v)
-	return append(args, old)
+	return old
 }

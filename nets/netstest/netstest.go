@@ -15,7 +15,8 @@ type Gradient struct {
 	Of string // a name of [Archs] or [Losses]
 	By string // parameters, an input's name, or the first arg
 	N  int    // numbers compared
-	// Error is the largest difference, in parts of the largest number of the gradient (or of 1e-3, where that is all but zero).
+	// Error is the largest difference, in parts of the largest number of the gradient (or of 1e-3, where that
+	// is all but zero).
 	Error float64
 }
 
@@ -23,10 +24,11 @@ func (g Gradient) String() string {
 	return fmt.Sprintf("%s by %s: %.2g of the largest", g.Of, g.By, g.Error)
 }
 
-// Gradients compares every network's and every loss's gradient with central finite differences for each number, on an engine in
-// float64. The differences are of fourth order, (8(f(x+h) − f(x−h)) − (f(x+2h) − f(x−2h)))/12h, whose own error at h = 5e-5 is some 1e-10:
-// those of second order leave 1e-8 where squared scores bend most. Each network runs on a batch of two and one of one, and a hard choice
-// is compared with the soft one's gradient, since it has none of its own. An error of the engine ends it.
+// Gradients compares every network's and every loss's gradient with central finite differences for each number,
+// on an engine in float64. The differences are of fourth order, (8(f(x+h) − f(x−h)) − (f(x+2h) − f(x−2h)))/12h,
+// whose own error at h = 5e-5 is some 1e-10: those of second order leave 1e-8 where squared scores bend most.
+// Each network runs on a batch of two and one of one, and a hard choice is compared with the soft one's
+// gradient, since it has none of its own. An error of the engine ends it.
 func Gradients(e nets.Engine) ([]Gradient, error) {
 	if d := e.Info().DType; d != nets.Float64.String() {
 		return nil, fmt.Errorf("netstest: the engine computes in %s, want %v", d, nets.Float64)

@@ -79,7 +79,8 @@ func TestGradientsRefuses(t *testing.T) {
 	if _, err := Gradients(newNative(nets.Float32)); err == nil || !strings.Contains(err.Error(), "want float64") {
 		t.Errorf("float32: error %v", err)
 	}
-	if _, err := Gradients(failing{newNative(nets.Float64)}); err == nil || !strings.Contains(err.Error(), "netstest: attention exp: ") {
+	if _, err := Gradients(failing{newNative(nets.Float64)}); err == nil || !strings.Contains(err.Error(),
+		"netstest: attention exp: ") {
 		t.Errorf("error %v, want that of the first network", err)
 	}
 }

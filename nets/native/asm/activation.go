@@ -5,11 +5,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The coefficients of this file interpolate, at Chebyshev's nodes and then rounded to float32, (eˣ − 1 − x)/x² for |x| ≤ 1.001·ln 2/2
-// and (tanh x/x − 1)/x² for |x| ≤ 0.625: within 0.02 and 0.08 units in the last place.
+// The coefficients of this file interpolate, at Chebyshev's nodes and then rounded to float32, (eˣ − 1 − x)/x²
+// for |x| ≤ 1.001·ln 2/2 and (tanh x/x − 1)/x² for |x| ≤ 0.625: within 0.02 and 0.08 units in the last place.
 var (
-	expCoefficients  = []float64{0.5, 0.1666666716337204, 0.041666463017463684, 0.00833331048488617, 0.0013933731243014336, 0.000198910798644647}
-	tanhCoefficients = []float64{-0.3333333432674408, 0.13333304226398468, -0.053959257900714874, 0.02176891826093197, -0.008343945257365704, 0.002292744815349579}
+	expCoefficients = []float64{0.5, 0.1666666716337204, 0.041666463017463684, 0.00833331048488617,
+		0.0013933731243014336, 0.000198910798644647}
+	tanhCoefficients = []float64{-0.3333333432674408, 0.13333304226398468, -0.053959257900714874,
+		0.02176891826093197, -0.008343945257365704, 0.002292744815349579}
 )
 
 const (
@@ -70,7 +72,8 @@ func (g *gen) exp(x, p vec) {
 
 // holdExp holds what exp needs, and 1.
 func (g *gen) holdExp() {
-	g.hold(g.float(1), g.float(log2e), g.float(ln2High), g.float(ln2Low), g.float(expMax), g.float(expMin), g.word(infinity))
+	g.hold(g.float(1), g.float(log2e), g.float(ln2High), g.float(ln2Low), g.float(expMax), g.float(expMin),
+		g.word(infinity))
 	for _, c := range expCoefficients {
 		g.hold(g.float(c))
 	}

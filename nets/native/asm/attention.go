@@ -25,9 +25,11 @@ func (g *gen) attention() {
 	g.softmaxBack()
 }
 
-// scores multiplies one row of q with the same row of several neighbours at once: the sums run in registers, in the order of the rows.
+// scores multiplies one row of q with the same row of several neighbours at once: the sums run in registers, in
+// the order of the rows.
 func (g *gen) scores() {
-	g.begin("Scores", "(out, q, base []float32, at []int32, rows, t int, scale float32)", "sets out[e·t + l] = scale·Σ q[u·t + l]·base[at[e] + u·t + l] over u < rows.")
+	g.begin("Scores", "(out, q, base []float32, at []int32, rows, t int, scale float32)",
+		"sets out[e·t + l] = scale·Σ q[u·t + l]·base[at[e] + u·t + l] over u < rows.")
 	t4 := g.value("t")
 	t := g.GP64()
 	g.MOVQ(t4, t)
@@ -102,9 +104,11 @@ func (g *gen) scoresOf(vecs, some int, places, out, l, t4 reg.GPVirtual) {
 	}
 }
 
-// mix keeps four rows' sums in registers while it goes through the neighbours, so that a weight is read once for four rows.
+// mix keeps four rows' sums in registers while it goes through the neighbours, so that a weight is read once
+// for four rows.
 func (g *gen) mix() {
-	g.begin("Mix", "(out, w, base []float32, at []int32, rows, t int)", "sets out[g·t + l] = Σ w[e·t + l]·base[at[e] + g·t + l] over the neighbours e, for g < rows.")
+	g.begin("Mix", "(out, w, base []float32, at []int32, rows, t int)",
+		"sets out[g·t + l] = Σ w[e·t + l]·base[at[e] + g·t + l] over the neighbours e, for g < rows.")
 	t4, l, left := g.value("t"), g.GP64(), g.AllocLocal(8)
 	g.MOVQ(t4, left)
 	g.SHLQ(operand.U8(2), t4)
@@ -145,7 +149,8 @@ func (g *gen) mix() {
 					x := g.vec()
 					g.get(at(w, 64*v), nil, x)
 					for r := range sum {
-						from := [4]operand.Mem{{Base: p}, {Base: p, Index: t4, Scale: 1}, {Base: p, Index: t4, Scale: 2}, {Base: p, Index: t12, Scale: 1}}[r]
+						from := [4]operand.Mem{{Base: p}, {Base: p, Index: t4, Scale: 1},
+							{Base: p, Index: t4, Scale: 2}, {Base: p, Index: t12, Scale: 1}}[r]
 						g.do(g.VFMADD231PS, step(from, 64*v), x, sum[r][v])
 					}
 				}
@@ -172,7 +177,8 @@ func (g *gen) mix() {
 
 // scatter keeps a neighbour's weights in registers over all rows.
 func (g *gen) scatter() {
-	g.begin("Scatter", "(base []float32, at []int32, w, x []float32, rows, t int)", "does base[at[e] + g·t + l] += w[e·t + l]·x[g·t + l] for each e in turn and g < rows.")
+	g.begin("Scatter", "(base []float32, at []int32, w, x []float32, rows, t int)",
+		"does base[at[e] + g·t + l] += w[e·t + l]·x[g·t + l] for each e in turn and g < rows.")
 	t4, base, places, n, w := g.value("t"), g.pointer("base"), g.pointer("at"), g.size("at"), g.pointer("w")
 	g.SHLQ(operand.U8(2), t4)
 	g.each(n, func() {
@@ -204,7 +210,8 @@ func (g *gen) scatter() {
 	g.end()
 }
 
-// softmax goes three times through a column of 16 lanes: largest, exponentials and their sum, division by it as one true reciprocal.
+// softmax goes three times through a column of 16 lanes: largest, exponentials and their sum, division by it as
+// one true reciprocal.
 func (g *gen) softmax() {
 	g.begin("Softmax", "(w []float32, n, t int)", "replaces the n ≥ 1 rows of w by their softmax, lane by lane.")
 	g.holdExp()
@@ -252,7 +259,8 @@ func (g *gen) softmax() {
 }
 
 func (g *gen) softmaxBack() {
-	g.begin("SoftmaxBack", "(g, w []float32, n, t int, scale float32)", "replaces g by scale·w·(g − Σ w·g), lane by lane, the sum over the n rows.")
+	g.begin("SoftmaxBack", "(g, w []float32, n, t int, scale float32)",
+		"replaces g by scale·w·(g − Σ w·g), lane by lane, the sum over the n rows.")
 	grad, w, n, t, scale := g.pointer("g"), g.pointer("w"), g.value("n"), g.value("t"), g.scalar(g.address("scale"))
 	t4 := g.GP64()
 	g.MOVQ(t, t4)

@@ -5,9 +5,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// dots and rowDots take as many rows at a time as a register has float32: the sums of all of them are then added up together.
+// dots and rowDots take as many rows at a time as a register has float32: the sums of all of them are then
+// added up together.
 func (g *gen) dots() {
-	g.begin("Dots", "(out []float32, stride int, x []float32, rows int, d []float32)", "does out[i·stride] += Σ x[i·t + l]·d[l] for i < rows, t = len(d).")
+	g.begin("Dots", "(out []float32, stride int, x []float32, rows int, d []float32)",
+		"does out[i·stride] += Σ x[i·t + l]·d[l] for i < rows, t = len(d).")
 	g.dotLoop("d", g.value("rows"), g.value("stride"), g.size("d"), false)
 	g.end()
 	g.begin("RowDots", "(out, x, y []float32, t int)", "does out[i] += Σ x[i·t + l]·y[i·t + l] for i < len(out).")
@@ -97,10 +99,12 @@ func (g *gen) behind(p, t4 reg.GPVirtual) reg.GPVirtual {
 
 // fourth is row i < 4 from p on.
 func fourth(p, t4, t12 reg.GPVirtual, i int) operand.Mem {
-	return [4]operand.Mem{{Base: p}, {Base: p, Index: t4, Scale: 1}, {Base: p, Index: t4, Scale: 2}, {Base: p, Index: t12, Scale: 1}}[i]
+	return [4]operand.Mem{{Base: p}, {Base: p, Index: t4, Scale: 1}, {Base: p, Index: t4, Scale: 2},
+		{Base: p, Index: t12, Scale: 1}}[i]
 }
 
-// halve adds up sixteen partial sums: the upper eight to the lower, then four, two and one. The result is in the lowest lane.
+// halve adds up sixteen partial sums: the upper eight to the lower, then four, two and one. The result is in
+// the lowest lane.
 func (g *gen) halve(s vec) reg.VecVirtual {
 	t := g.YMM()
 	if g.wide {

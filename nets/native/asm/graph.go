@@ -22,9 +22,11 @@ func (g *gen) graphs() {
 
 // weigh is attention's softmax: where a row has 16 edges or fewer all stays in registers.
 func (g *gen) weigh() {
-	g.begin("Weigh", "(w, p, q, extra []float32, src, in []int32, slope float32)", "sets the weights of the edges into len(q) rows.")
+	g.begin("Weigh", "(w, p, q, extra []float32, src, in []int32, slope float32)",
+		"sets the weights of the edges into len(q) rows.")
 	g.holdExp()
-	w, p, q, src, in, rows := g.pointer("w"), g.pointer("p"), g.pointer("q"), g.pointer("src"), g.pointer("in"), g.size("q")
+	w, p, q, src, in, rows := g.pointer("w"), g.pointer("p"), g.pointer("q"), g.pointer("src"), g.pointer("in"),
+		g.size("q")
 	g.each(rows, func() {
 		next, long := g.label("next"), g.label("long")
 		n, first := g.GP64(), g.GP64()

@@ -11,7 +11,8 @@ func (g *gen) total(v vec) reg.VecVirtual { return g.everywhere(g.fold(g.VADDPS,
 // highest is the largest of a vec's lanes, in all lanes of a register.
 func (g *gen) highest(v vec) reg.VecVirtual { return g.everywhere(g.fold(g.VMAXPS, v)) }
 
-// fold joins a vec's lanes by an operation: the upper eight to the lower, then four, two and one. The result is in the lowest lane.
+// fold joins a vec's lanes by an operation: the upper eight to the lower, then four, two and one. The result is
+// in the lowest lane.
 func (g *gen) fold(op func(...operand.Op), v vec) reg.VecVirtual {
 	t, u := g.YMM(), g.XMM()
 	if g.wide {

@@ -48,8 +48,10 @@ func (g *gen) rowBytes(of string) reg.GPVirtual {
 }
 
 func (g *gen) normRows() {
-	g.begin("NormRows", "(out, hat, scale, y, x, bias, gain, offset, keep []float32, n, epsilon float32)", "normalises len(scale) rows of y + bias + x.")
-	out, hat, scale, y, x, t4, rows := g.pointer("out"), g.pointer("hat"), g.pointer("scale"), g.pointer("y"), g.pointer("x"), g.rowBytes("bias"), g.size("scale")
+	g.begin("NormRows", "(out, hat, scale, y, x, bias, gain, offset, keep []float32, n, epsilon float32)",
+		"normalises len(scale) rows of y + bias + x.")
+	out, hat, scale, y, x, t4, rows := g.pointer("out"), g.pointer("hat"), g.pointer("scale"), g.pointer("y"),
+		g.pointer("x"), g.rowBytes("bias"), g.size("scale")
 	g.each(rows, func() {
 		sum := g.vec()
 		g.clear(sum)
@@ -102,8 +104,10 @@ func (g *gen) normRows() {
 }
 
 func (g *gen) normRowsBack() {
-	g.begin("NormRowsBack", "(grad, out, hat, scale, gain, keep, dgain, doffset, dbias []float32, n float32)", "takes len(scale) rows of gradients back through NormRows.")
-	grad, out, hat, scale, t4, rows := g.pointer("grad"), g.pointer("out"), g.pointer("hat"), g.pointer("scale"), g.rowBytes("gain"), g.size("scale")
+	g.begin("NormRowsBack", "(grad, out, hat, scale, gain, keep, dgain, doffset, dbias []float32, n float32)",
+		"takes len(scale) rows of gradients back through NormRows.")
+	grad, out, hat, scale, t4, rows := g.pointer("grad"), g.pointer("out"), g.pointer("hat"), g.pointer("scale"),
+		g.rowBytes("gain"), g.size("scale")
 	g.each(rows, func() {
 		mean, along, zero := g.vec(), g.vec(), g.reg()
 		g.clear(mean)
@@ -153,7 +157,8 @@ func (g *gen) normRowsBack() {
 
 func (g *gen) biasRows() {
 	g.begin("BiasRows", "(out, y, x, bias []float32, rows int)", "sets rows of out to max(y + bias + x, 0).")
-	out, y, x, bias, t4, rows, zero := g.pointer("out"), g.pointer("y"), g.pointer("x"), g.pointer("bias"), g.rowBytes("bias"), g.value("rows"), g.reg()
+	out, y, x, bias, t4, rows, zero := g.pointer("out"), g.pointer("y"), g.pointer("x"), g.pointer("bias"),
+		g.rowBytes("bias"), g.value("rows"), g.reg()
 	g.zero(zero)
 	g.each(rows, func() {
 		g.along("bias", func(l reg.GPVirtual) {
@@ -170,7 +175,8 @@ func (g *gen) biasRows() {
 
 func (g *gen) biasRowsBack() {
 	g.begin("BiasRowsBack", "(grad, out, dbias []float32, rows int)", "takes rows of gradients back through BiasRows.")
-	grad, out, dbias, t4, rows, zero := g.pointer("grad"), g.pointer("out"), g.pointer("dbias"), g.rowBytes("dbias"), g.value("rows"), g.reg()
+	grad, out, dbias, t4, rows, zero := g.pointer("grad"), g.pointer("out"), g.pointer("dbias"), g.rowBytes("dbias"),
+		g.value("rows"), g.reg()
 	g.zero(zero)
 	g.each(rows, func() {
 		g.along("dbias", func(l reg.GPVirtual) {

@@ -19,7 +19,8 @@ const (
 
 // spreadBack goes through the edges that leave each row. Rows of up to 64 columns have their sums in registers.
 func (g *gen) spreadBack() {
-	g.begin("Spread", "(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32)", "takes gradients back along the edges that leave len(dp) rows.")
+	g.begin("Spread", "(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32)",
+		"takes gradients back along the edges that leave len(dp) rows.")
 	g.hold(g.word(magnitude))
 	slopes := g.AllocLocal(8)
 	one := g.GP32()
@@ -49,7 +50,8 @@ func (g *gen) spreadBack() {
 
 // spreadRows is spreadBack for rows of nv vecs, or of any number where it is 0.
 func (g *gen) spreadRows(slopes operand.Mem, nv int) {
-	gx, x, dp, starts, rows, t4 := g.pointer("gx"), g.pointer("x"), g.pointer("dp"), g.pointer("starts"), g.size("dp"), g.value("t")
+	gx, x, dp, starts, rows, t4 := g.pointer("gx"), g.pointer("x"), g.pointer("dp"), g.pointer("starts"),
+		g.size("dp"), g.value("t")
 	g.SHLQ(operand.U8(2), t4)
 	last, end := g.GP64(), g.pointer("out")
 	g.MOVLQSX(operand.Mem{Base: starts, Index: rows, Scale: 4}, last)

@@ -7,16 +7,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logCoefficients interpolate, at Chebyshev's nodes and then rounded to float32, (ln(1 + f) − f + f²/2)/f³ for √½ ≤ 1 + f ≤ √2: within 0.07 units
-// in the last place.
-var logCoefficients = []float64{0.3333333134651184, -0.2499999701976776, 0.20000718533992767, -0.1666780561208725, 0.14248967170715332,
+// logCoefficients interpolate, at Chebyshev's nodes and then rounded to float32, (ln(1 + f) − f + f²/2)/f³ for
+// √½ ≤ 1 + f ≤ √2: within 0.07 units in the last place.
+var logCoefficients = []float64{0.3333333134651184, -0.2499999701976776, 0.20000718533992767, -0.1666780561208725,
+	0.14248967170715332,
 	-0.1242552399635315, 0.1168622225522995, -0.11481407284736633, 0.06971478462219238}
 
 // rootHalf is √½ as float32: mantissas from there to √2 are closest to 1.
 var rootHalf = math.Float32bits(float32(math.Sqrt2 / 2))
 
-// minusLog sets y = −ln x, for x positive and neither denormal nor infinite: x = 2ⁿ·(1 + f) with 1 + f from √½ to √2, and ln(1 + f) =
-// f − f²/2 + f³·P(f). x is lost.
+// minusLog sets y = −ln x, for x positive and neither denormal nor infinite: x = 2ⁿ·(1 + f) with 1 + f from √½
+// to √2, and ln(1 + f) = f − f²/2 + f³·P(f). x is lost.
 func (g *gen) minusLog(x, y vec) {
 	n, f := g.vec(), g.vec()
 	g.do(g.VPSUBD, g.word(rootHalf), x, n)
@@ -36,9 +37,11 @@ func (g *gen) minusLog(x, y vec) {
 	g.logic(g.VXORPS, g.VPXORD, g.word(signBit), y, y)
 }
 
-// oneHot goes twice through a column of 16 lanes: largest, then which row has it first. Rows that are NaN equal nothing; NaN − NaN makes them NaN.
+// oneHot goes twice through a column of 16 lanes: largest, then which row has it first. Rows that are NaN equal
+// nothing; NaN − NaN makes them NaN.
 func (g *gen) oneHot() {
-	g.begin("OneHot", "(out, y []float32, n, t int)", "sets out to 1 in the first row with the largest of the n ≥ 1 rows of y, else 0, lane by lane; NaN where the first row is NaN.")
+	g.begin("OneHot", "(out, y []float32, n, t int)",
+		"sets out to 1 in the first row with the largest of the n ≥ 1 rows of y, else 0, lane by lane; NaN where the first row is NaN.")
 	out, y, n, t := g.pointer("out"), g.pointer("y"), g.value("n"), g.value("t")
 	t4 := g.GP64()
 	g.MOVQ(t, t4)
@@ -111,8 +114,10 @@ func (g *gen) firstEqual(x, top, one vec, found []reg.Register) {
 
 // gumbel takes the upper 23 bits of a word, k, to u = (k + ½)·2⁻²³, which is exact and neither 0 nor 1.
 func (g *gen) gumbel() {
-	g.begin("Gumbel", "(dst []float32, words []uint32)", "sets dst = −ln(−ln u), u the middle of the interval of width 2⁻²³ that a word's upper bits name.")
-	g.hold(g.word(rootHalf), g.word(signBit), g.float(1), g.float(-0.5), g.float(0.5), g.float(0x1p-23), g.float(ln2Low), g.float(ln2High))
+	g.begin("Gumbel", "(dst []float32, words []uint32)",
+		"sets dst = −ln(−ln u), u the middle of the interval of width 2⁻²³ that a word's upper bits name.")
+	g.hold(g.word(rootHalf), g.word(signBit), g.float(1), g.float(-0.5), g.float(0.5), g.float(0x1p-23),
+		g.float(ln2Low), g.float(ln2High))
 	for _, c := range logCoefficients {
 		g.hold(g.float(c))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A vec is sixteen float32: one register of AVX-512, two of AVX2. Kernels written with vecs do the same operations on the same lanes in
-// both sets, so that their bits agree.
+// A vec is sixteen float32: one register of AVX-512, two of AVX2. Kernels written with vecs do the same
+// operations on the same lanes in both sets, so that their bits agree.
 type vec []reg.VecVirtual
 
 func (g *gen) vec() vec { return g.regs(lanes / g.width) }
@@ -61,7 +61,8 @@ func (g *gen) operand(c constant) operand.Op {
 	return operand.Mem(c)
 }
 
-// do emits an instruction for each register of its vecs; a memory operand steps with them, the other operands are as they are.
+// do emits an instruction for each register of its vecs; a memory operand steps with them, the other operands
+// are as they are.
 func (g *gen) do(f func(...operand.Op), args ...any) {
 	for i := range lanes / g.width {
 		ops := make([]operand.Op, len(args))
@@ -204,8 +205,8 @@ func (g *gen) each(n reg.GPVirtual, body func()) {
 	g.Label(done)
 }
 
-// blocks goes through the t lanes of a tile, t a multiple of 16, many vecs at a time and then one by one; l is the offset of the first in bytes.
-// t is counted down.
+// blocks goes through the t lanes of a tile, t a multiple of 16, many vecs at a time and then one by one; l is
+// the offset of the first in bytes. t is counted down.
 func (g *gen) blocks(t reg.GPVirtual, many int, body func(l reg.GPVirtual, vecs int)) {
 	l := g.GP64()
 	g.XORQ(l, l)

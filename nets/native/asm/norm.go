@@ -37,7 +37,8 @@ func (g *gen) columns(tiles []reg.GPVirtual, l, t4, rows reg.GPVirtual, body fun
 }
 
 func (g *gen) norm() {
-	g.begin("Norm", "(y, hat, scale, x, gain, offset []float32, t int, epsilon float32)", "normalises the len(gain) ≥ 1 rows of each lane of x.")
+	g.begin("Norm", "(y, hat, scale, x, gain, offset []float32, t int, epsilon float32)",
+		"normalises the len(gain) ≥ 1 rows of each lane of x.")
 	t, rows, t4 := g.value("t"), g.size("gain"), g.GP64()
 	g.MOVQ(t, t4)
 	g.SHLQ(operand.U8(2), t4)

@@ -115,8 +115,9 @@ func (g *gen) adamStep(f func(int) reg.VecVirtual, x vec, p, m, v operand.Mem, c
 	return x
 }
 
-// flushed runs body with denormal results and inputs taken as 0, in the control word of this thread, and sets that back. Moments of parameters whose
-// gradient has become 0 shrink step by step until they are denormal, where each operation would take hundreds of cycles.
+// flushed runs body with denormal results and inputs taken as 0, in the control word of this thread, and sets
+// that back. Moments of parameters whose gradient has become 0 shrink step by step until they are denormal,
+// where each operation would take hundreds of cycles.
 func (g *gen) flushed(body func()) {
 	const both = 0x8040 // results and inputs
 	before, now, word := g.AllocLocal(8), g.AllocLocal(8), g.GP32()
@@ -143,7 +144,8 @@ func (g *gen) adam() {
 	g.end()
 }
 
-// update reads every share once, and leaves zeros there if asked to: what follows of a parameter is then done while it is in registers.
+// update reads every share once, and leaves zeros there if asked to: what follows of a parameter is then done
+// while it is in registers.
 func (g *gen) update() {
 	g.begin("Update", "(c *Adam, p, m, v, target []float32, shares [][]float32, from int, tau float32, clear bool)",
 		"is one step of Adam for the length of p by the sum of at least one share's elements from on, then target += tau·(p − target) if there is one.")

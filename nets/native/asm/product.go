@@ -24,8 +24,9 @@ const (
 	productLDM    = 192
 )
 
-// A panel is a kernel's way through some columns: for a width of nv registers, how many rows have their sums in registers at once,
-// largest first. nv·rows sums (8 and more hide the latency of multiply-adds) + nv columns + a factor must fit.
+// A panel is a kernel's way through some columns: for a width of nv registers, how many rows have their sums in
+// registers at once, largest first. nv·rows sums (8 and more hide the latency of multiply-adds) + nv columns +
+// a factor must fit.
 type panel struct {
 	nv   int
 	rows []int
@@ -33,12 +34,14 @@ type panel struct {
 
 func (g *gen) panels() []panel {
 	if g.wide {
-		return []panel{{4, []int{6, 5, 4, 3, 2, 1}}, {3, []int{8, 4, 2, 1}}, {2, []int{12, 8, 4, 2, 1}}, {1, []int{16, 8, 4, 2, 1}}}
+		return []panel{{4, []int{6, 5, 4, 3, 2, 1}}, {3, []int{8, 4, 2, 1}}, {2, []int{12, 8, 4, 2, 1}},
+			{1, []int{16, 8, 4, 2, 1}}}
 	}
 	return []panel{{2, []int{6, 5, 4, 3, 2, 1}}, {1, []int{12, 8, 4, 2, 1}}}
 }
 
-// productState holds what lives through a whole product: pointers in registers, and in memory what is looked at once a tile.
+// productState holds what lives through a whole product: pointers in registers, and in memory what is looked at
+// once a tile.
 type productState struct {
 	p, a, c, rows         reg.GPVirtual
 	ak, am, am3, ldb, ldc reg.GPVirtual
@@ -51,8 +54,10 @@ type productState struct {
 
 // product goes through blocks of columns as wide as a panel, in each through tiles of rows, in each through k.
 func (g *gen) product() {
-	g.begin("Product", "(p *Product, m, rows, n, cols int)", "computes rows m to m+rows and columns n to n+cols of a product, at least one each.")
-	s := &productState{p: g.GP64(), a: g.GP64(), c: g.GP64(), rows: g.GP64(), ak: g.GP64(), am: g.GP64(), am3: g.GP64(), ldb: g.GP64(), ldc: g.GP64()}
+	g.begin("Product", "(p *Product, m, rows, n, cols int)",
+		"computes rows m to m+rows and columns n to n+cols of a product, at least one each.")
+	s := &productState{p: g.GP64(), a: g.GP64(), c: g.GP64(), rows: g.GP64(), ak: g.GP64(), am: g.GP64(),
+		am3: g.GP64(), ldb: g.GP64(), ldc: g.GP64()}
 	for _, m := range []*operand.Mem{&s.b, &s.bias, &s.mask, &s.cols, &s.rows0, &s.a0, &s.c0, &s.bias0, &s.mask0} {
 		*m = g.AllocLocal(8)
 	}
@@ -96,8 +101,10 @@ func (g *gen) product() {
 	g.MOVQ(s.cols, cols)
 	var full, masked []string
 	panels := g.panels()
-	for i, p := range panels { // the widest panel that the columns fill, if one has exactly their width or they are more than the widest
-		full, masked = append(full, g.label(fmt.Sprintf("full%d", p.nv))), append(masked, g.label(fmt.Sprintf("masked%d", p.nv)))
+	// The widest panel that the columns fill, if one has exactly their width or they are more than the widest.
+	for i, p := range panels {
+		full, masked = append(full, g.label(fmt.Sprintf("full%d", p.nv))),
+			append(masked, g.label(fmt.Sprintf("masked%d", p.nv)))
 		g.CMPQ(cols, operand.I32(p.nv*g.width))
 		if i == 0 {
 			g.JGE(to(full[i]))
@@ -196,7 +203,8 @@ func (g *gen) tile(s *productState, rows, nv int, cut *mask) {
 			g.LEAQ(operand.Mem{Base: group, Index: s.am, Scale: 4}, next)
 			group = next
 		}
-		from := [4]operand.Mem{{Base: group}, {Base: group, Index: s.am, Scale: 1}, {Base: group, Index: s.am, Scale: 2}, {Base: group, Index: s.am3, Scale: 1}}[m%4]
+		from := [4]operand.Mem{{Base: group}, {Base: group, Index: s.am, Scale: 1},
+			{Base: group, Index: s.am, Scale: 2}, {Base: group, Index: s.am3, Scale: 1}}[m%4]
 		if g.wide && nv == 1 {
 			g.VFMADD231PS_BCST(from, x[0], acc[m][0])
 			continue

@@ -7,8 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Some agents that see the same neighbours go over them together: what is read of a neighbour serves all. Their own parts are packed, sixteen lanes
-// of one agent beside those of the next, since rows that are a tile apart would fall into few sets of the first cache.
+// Some agents that see the same neighbours go over them together: what is read of a neighbour serves all. Their
+// own parts are packed, sixteen lanes of one agent beside those of the next, since rows that are a tile apart
+// would fall into few sets of the first cache.
 
 // sizesTogether are how many agents that can be.
 var sizesTogether = []int{6, 4, 3, 2}
@@ -23,7 +24,8 @@ func (g *gen) together() {
 
 // pack copies sixteen lanes at a time.
 func (g *gen) pack() {
-	g.begin("Pack", "(dst, src []float32, stride, agents, rows, t int)", "sets dst[((v·rows + u)·agents + i)·16 + l] = src[i·stride + u·t + 16v + l].")
+	g.begin("Pack", "(dst, src []float32, stride, agents, rows, t int)",
+		"sets dst[((v·rows + u)·agents + i)·16 + l] = src[i·stride + u·t + 16v + l].")
 	dst, stride, rows, t4 := g.pointer("dst"), g.value("stride"), g.GP64(), g.value("t")
 	g.SHLQ(operand.U8(2), stride)
 	vecs := g.GP64()
@@ -61,7 +63,8 @@ func (g *gen) halves() []int {
 	return []int{0, 32}
 }
 
-// beside is how many neighbours, or rows, have their sums in registers at once: with six agents that leaves one for each of them and one more.
+// beside is how many neighbours, or rows, have their sums in registers at once: with six agents that leaves one
+// for each of them and one more.
 func (g *gen) beside() int {
 	if g.wide {
 		return 4
@@ -212,7 +215,8 @@ func (g *gen) mixTogether(agents int) {
 func (g *gen) mixBlock(agents, some int, out, row, t4, t12 reg.GPVirtual, w0 operand.Mem) {
 	rowsAt := func(p reg.GPVirtual, half int) []operand.Mem {
 		return []operand.Mem{
-			{Base: p, Disp: half}, {Base: p, Index: t4, Scale: 1, Disp: half}, {Base: p, Index: t4, Scale: 2, Disp: half}, {Base: p, Index: t12, Scale: 1, Disp: half},
+			{Base: p, Disp: half}, {Base: p, Index: t4, Scale: 1, Disp: half},
+			{Base: p, Index: t4, Scale: 2, Disp: half}, {Base: p, Index: t12, Scale: 1, Disp: half},
 		}[:some]
 	}
 	for _, half := range g.halves() {

@@ -7,7 +7,8 @@ import (
 
 // transpose goes through squares as wide as a register. Rows that are not there are zero: so dst is filled up to ldd.
 func (g *gen) transpose() {
-	g.begin("Transpose", "(dst []float32, ldd int, src []float32, lds, rows, cols int)", "sets dst[c·ldd + r] = src[r·lds + c], and 0 for rows ≤ r < ldd, where c < cols.")
+	g.begin("Transpose", "(dst []float32, ldd int, src []float32, lds, rows, cols int)",
+		"sets dst[c·ldd + r] = src[r·lds + c], and 0 for rows ≤ r < ldd, where c < cols.")
 	dst, src, ldd, lds, rows := g.pointer("dst"), g.pointer("src"), g.value("ldd"), g.value("lds"), g.value("rows")
 	space, ldd4 := g.GP64(), g.GP64() // columns of dst that are left
 	g.MOVQ(ldd, space)
@@ -55,8 +56,9 @@ func (g *gen) transpose() {
 	g.end()
 }
 
-// wholeSquare transposes a square from memory. It gathers, for each four columns, the quarters (AVX2: halves) of rows four apart in one
-// register: reading them to their places costs less than shuffling them there, for which there are fewer units.
+// wholeSquare transposes a square from memory. It gathers, for each four columns, the quarters (AVX2: halves)
+// of rows four apart in one register: reading them to their places costs less than shuffling them there, for
+// which there are fewer units.
 func (g *gen) wholeSquare(s, lds reg.GPVirtual) []reg.VecVirtual {
 	r := g.regs(g.width)
 	p := g.GP64()

@@ -7,10 +7,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector has a block of outputs in registers through all inputs: the product with one row, where the matrix streams past. The sums
-// are in the order of the inputs, as in the product.
+// vector has a block of outputs in registers through all inputs: the product with one row, where the matrix
+// streams past. The sums are in the order of the inputs, as in the product.
 func (g *gen) vector() {
-	g.begin("Vector", "(y, x, w, bias []float32, stride int, relu bool)", "computes y = x·w + bias, or max of that and 0; row k of w begins at k·stride.")
+	g.begin("Vector", "(y, x, w, bias []float32, stride int, relu bool)",
+		"computes y = x·w + bias, or max of that and 0; row k of w begins at k·stride.")
 	y, w, bias, cols, stride := g.pointer("y"), g.pointer("w"), g.pointer("bias"), g.size("y"), g.value("stride")
 	g.SHLQ(operand.U8(2), stride)
 	done := g.label("done")

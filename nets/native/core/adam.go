@@ -23,7 +23,8 @@ type Adam[X Tensor] struct {
 // AdamFactors are the numbers of one step: βs and 1 − βs, rate/(1 − β₁ᵗ), 1/√(1 − β₂ᵗ) and ε.
 type AdamFactors struct{ Beta1, Rest1, Beta2, Rest2, Rate, Scale, Epsilon float64 }
 
-// ClipEpsilon keeps the clipping factor min(1, Clip/(norm + ClipEpsilon)) finite; PyTorch's clip_grad_norm_ has the same.
+// ClipEpsilon keeps the clipping factor min(1, Clip/(norm + ClipEpsilon)) finite; PyTorch's clip_grad_norm_ has
+// the same.
 const ClipEpsilon = 1e-6
 
 // NewAdam implements [nets.Engine].

@@ -2,8 +2,8 @@ package core
 
 import "github.com/stoker-rl/stoker/nets"
 
-// Backend does an engine's arithmetic. Its methods get operands that have been checked; all but Parallel and Gumbel may be captured (see
-// Record), and then they list what they would do.
+// Backend does an engine's arithmetic. Its methods get operands that have been checked; all but Parallel and
+// Gumbel may be captured (see Record), and then they list what they would do.
 type Backend[X Tensor] interface {
 	// Info is how many threads a recorded update may use, and the family whose results are equal bit for bit.
 	Info() (threads int, kernels string)
@@ -51,12 +51,15 @@ type Network[X Tensor] interface {
 type Pass[X Tensor] interface {
 	// Forward reads the inputs and writes the pass's output. It may keep the tensors, not the slice.
 	Forward(in []X)
-	// Ready says that there is a Forward to go back from: since the pass was made or, where an update is captured, in that update.
+	// Ready says that there is a Forward to go back from: since the pass was made or, where an update is
+	// captured, in that update.
 	Ready() bool
-	// Backward takes the gradient by the last Forward's output, adds to the network's gradients where params is set, and sets the gradients by
-	// the inputs gradIn, or none where that is nil. It may keep the tensors, not the slice.
+	// Backward takes the gradient by the last Forward's output, adds to the network's gradients where params is
+	// set, and sets the gradients by the inputs gradIn, or none where that is nil. It may keep the tensors, not
+	// the slice.
 	Backward(gradOut X, gradIn []X, params bool)
-	// Want says that somebody holds the gradient by input i. It is false where a recorded update was made that left it out.
+	// Want says that somebody holds the gradient by input i. It is false where a recorded update was made that
+	// left it out.
 	Want(i int) bool
 }
 

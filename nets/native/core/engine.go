@@ -28,13 +28,13 @@ func (e *Engine[X]) Info() nets.Info {
 // Close implements [nets.Engine]. There is nothing to free.
 func (e *Engine[X]) Close() error { return nil }
 
-// Gumbel sets dst to standard Gumbel noise by as many random words: −ln(−ln u) with u = (word>>9 + ½)/2²³. It is for callers who draw much
-// noise at once; its last bits are those of the engine's kernels.
+// Gumbel sets dst to standard Gumbel noise by as many random words: −ln(−ln u) with u = (word>>9 + ½)/2²³. It
+// is for callers who draw much noise at once; its last bits are those of the engine's kernels.
 func (e *Engine[X]) Gumbel(dst []float32, words []uint32) { e.back.Gumbel(dst, words) }
 
-// Parallel does parts 0 … parts−1 of what must be done between updates, such as copying a minibatch, on the engine's threads, and returns
-// when all are done: part i on worker w < Workers, and no two parts on one worker at once. As many threads take part as the last recorded
-// update took. The order of the parts is not said.
+// Parallel does parts 0 … parts−1 of what must be done between updates, such as copying a minibatch, on the
+// engine's threads, and returns when all are done: part i on worker w < Workers, and no two parts on one worker
+// at once. As many threads take part as the last recorded update took. The order of the parts is not said.
 func (e *Engine[X]) Parallel(parts int, part func(i, w int)) { e.back.Parallel(parts, part) }
 
 // Workers is how many parts of Parallel may run at once.

@@ -10,7 +10,8 @@ func Convert[D, S Number](dst []D, src []S) {
 	}
 }
 
-// Grow returns n numbers, whatever they are, in x's memory where that is enough. New memory has some to spare, as sizes differ from batch to batch.
+// Grow returns n numbers, whatever they are, in x's memory where that is enough. New memory has some to spare,
+// as sizes differ from batch to batch.
 func Grow[E any](x []E, n int) []E {
 	if cap(x) < n {
 		x = make([]E, n, max(n, cap(x)+cap(x)/4))

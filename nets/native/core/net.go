@@ -113,11 +113,13 @@ func (n *net[X]) Forward(with nets.Work, in ...nets.Tensor) nets.Tensor {
 	for i, t := range in {
 		x, ok := t.(X)
 		if !ok || x == none {
-			n.e.Fail("Forward", "input %d (%s) of %v is a %T, want a tensor of the native engine in %v", i, n.ports[i].Name, n, t, n.e.dtype)
+			n.e.Fail("Forward", "input %d (%s) of %v is a %T, want a tensor of the native engine in %v", i,
+				n.ports[i].Name, n, t, n.e.dtype)
 			return w.out
 		}
 		if shape := x.head().shape; !isShape(shape, n.v.Agents, w.batch, n.ports[i].Width) {
-			n.e.Fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, shape, n.v.Agents, w.batch, n.ports[i].Width)
+			n.e.Fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, shape,
+				n.v.Agents, w.batch, n.ports[i].Width)
 			return w.out
 		}
 		w.in[i] = x

@@ -9,8 +9,9 @@ import (
 // hugePage is the size of the larger pages that x86's and arm64's kernels give on request.
 const hugePage = 2 << 20
 
-// largePages asks for pages of 2 MiB for memory that has not been touched yet: rows that edges pick at random lie on more small pages than the
-// processor remembers the places of. Where the system gives none, all works as before.
+// largePages asks for pages of 2 MiB for memory that has not been touched yet: rows that edges pick at random
+// lie on more small pages than the processor remembers the places of. Where the system gives none, all works as
+// before.
 func largePages[E any](x []E) {
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*unsafe.SliceData(x))))
 	if len(bytes) < 2*hugePage {

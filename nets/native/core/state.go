@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// State is what all parts of one engine share: its first failure, and whether a recorded update is running or being captured.
+// State is what all parts of one engine share: its first failure, and whether a recorded update is running or
+// being captured.
 type State struct {
 	failed atomic.Bool
 	mu     sync.Mutex
@@ -21,8 +22,8 @@ type State struct {
 // NewState returns the state of a new engine. With debug, every run of a recorded update is compared with its first.
 func NewState(debug bool) *State { return &State{debug: debug} }
 
-// Fail stores the first failure until Err takes it. Passes on several goroutines may call it. The format says what was wrong and what
-// would be right.
+// Fail stores the first failure until Err takes it. Passes on several goroutines may call it. The format says
+// what was wrong and what would be right.
 func (s *State) Fail(op, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

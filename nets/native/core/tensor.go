@@ -14,8 +14,8 @@ const maxValues = 1 << 30
 type Tensor interface {
 	comparable
 	nets.Tensor
-	// Resize gives a tensor of [1, rows, width] another number of rows, in the memory that it has where that is enough. What it holds
-	// afterwards is not said.
+	// Resize gives a tensor of [1, rows, width] another number of rows, in the memory that it has where that is
+	// enough. What it holds afterwards is not said.
 	Resize(rows int)
 	// Clear sets all values to 0.
 	Clear()
@@ -74,22 +74,23 @@ func (h *Header) within(b Block) bool {
 		b.Agent < h.shape[0] && b.Row+b.Rows <= h.shape[1] && b.From+b.Width <= h.shape[2]
 }
 
-// HostBlock says whether a block's values may pass to the tensor from an array of n values in which rows lie stride values apart; where not it
-// stores the failure. An empty block is false without one.
+// HostBlock says whether a block's values may pass to the tensor from an array of n values in which rows lie
+// stride values apart; where not it stores the failure. An empty block is false without one.
 func (h *Header) HostBlock(op string, b Block, n, stride int) bool {
 	if !h.Host(op, h.n) || b.Rows == 0 || b.Width == 0 {
 		return false
 	}
 	if !h.within(b) || stride < 0 || n < (b.Rows-1)*stride+b.Width {
-		h.state.Fail(op, "agent %d, samples %d to %d, features %d to %d from %d values in steps of %d for %v, want what is in both",
+		h.state.Fail(op, "agent %d, samples %d to %d, features %d to %d from %d values in steps of %d for %v, "+
+			"want what is in both",
 			b.Agent, b.Row, b.Row+b.Rows, b.From, b.From+b.Width, n, stride, h)
 		return false
 	}
 	return true
 }
 
-// HostRows says whether n values may pass to the host from all features of an agent's samples; where not it stores the failure. No samples
-// are false without one.
+// HostRows says whether n values may pass to the host from all features of an agent's samples; where not it
+// stores the failure. No samples are false without one.
 func (h *Header) HostRows(op string, agent, row, rows, n int) bool {
 	if !h.Host(op, h.n) || rows == 0 {
 		return false

@@ -54,7 +54,8 @@ func difference(want, got []string) error {
 	}
 	for i := range max(len(want), len(got)) {
 		if a, b := at(want, i), at(got, i); a != b {
-			return fmt.Errorf("nets/native: operation %d is %s, in the first run it was %s: each run must do the same operations", i+1, b, a)
+			return fmt.Errorf("nets/native: operation %d is %s, in the first run it was %s: "+
+				"each run must do the same operations", i+1, b, a)
 		}
 	}
 	return nil

@@ -52,7 +52,8 @@ type weights[X Tensor] struct {
 // newVectors makes what learns of a network of an architecture that is valid.
 func (e *Engine[X]) newVectors(op string, a nets.Arch) *Vectors[X] {
 	slots, size := nets.Layout(a)
-	v := &Vectors[X]{State: e.State, Arch: a, Agents: a.AgentCount(), Groups: a.Groups(), Size: size, slots: map[string]nets.Slot{}}
+	v := &Vectors[X]{State: e.State, Arch: a, Agents: a.AgentCount(), Groups: a.Groups(), Size: size,
+		slots: map[string]nets.Slot{}}
 	for _, s := range slots {
 		v.slots[s.Name] = s
 	}

@@ -94,8 +94,8 @@ func (p *pass) receiveBack(i, worker int) { p.eachBlock(i, (*pass).receiveBlockB
 func (p *pass) spreadBack(i, worker int)  { p.eachBlock(i, (*pass).spreadBlockBack, worker) }
 func (p *pass) embedBack(i, worker int)   { p.eachBlock(i, (*pass).embedBlockBack, worker) }
 
-// receiveBlockBack takes a block's gradient by its new x back to what it received, ∂L/∂y, and on to what was aggregated for it. D_v stands by edge,
-// as what is still to be added to a gradient by a weight.
+// receiveBlockBack takes a block's gradient by its new x back to what it received, ∂L/∂y, and on to what was
+// aggregated for it. D_v stands by edge, as what is still to be added to a gradient by a weight.
 func (p *pass) receiveBlockBack(b block, s *scratch, sums []float32) {
 	k, l := &p.kinds[b.kind], p.layer
 	layer, n := &p.layers[l], b.to-b.from
@@ -109,7 +109,8 @@ func (p *pass) receiveBlockBack(b block, s *scratch, sums []float32) {
 	x, out := rowsOf(k.x[l], b.from, b.to, p.wide), rowsOf(k.x[l+1], b.from, b.to, p.wide)
 	p.drop(b, nodes, g)
 	if nodes.gain != nil {
-		p.g.NormRowsBack(g, out, rowsOf(nodes.hat, b.from, b.to, p.wide), nodes.scale[b.from:b.to], nodes.gain.value(), p.lanes,
+		p.g.NormRowsBack(g, out, rowsOf(nodes.hat, b.from, b.to, p.wide), nodes.scale[b.from:b.to],
+			nodes.gain.value(), p.lanes,
 			nodes.gain.in(sums), nodes.offset.in(sums), nodes.bias.in(sums), float32(p.h))
 	} else {
 		p.g.BiasRowsBack(g, out, nodes.bias.in(sums), n)
@@ -220,11 +221,13 @@ func (p *pass) termsBack(b block, s *scratch, sums []float32, l int) {
 	terms := p.layers[l].nodes[b.kind].terms
 	gx, x := rowsOf(k.grad[0], b.from, b.to, p.wide), rowsOf(k.x[l], b.from, b.to, p.wide)
 	s.product = kernel.Product{
-		M: n, N: p.wide, K: k.terms, A: k.dscores[b.from:], AK: k.rows, AM: 1, B: terms.value(), LDB: p.wide, C: gx, LDC: p.wide, Start: kernel.Add,
+		M: n, N: p.wide, K: k.terms, A: k.dscores[b.from:], AK: k.rows, AM: 1, B: terms.value(), LDB: p.wide, C: gx,
+		LDC: p.wide, Start: kernel.Add,
 	}
 	p.k.Product(&s.product)
 	s.product = kernel.Product{
-		M: k.terms, N: p.wide, K: n, A: k.dscores[b.from:], AK: 1, AM: k.rows, B: x, LDB: p.wide, C: terms.in(sums), LDC: p.wide, Start: kernel.Add,
+		M: k.terms, N: p.wide, K: n, A: k.dscores[b.from:], AK: 1, AM: k.rows, B: x, LDB: p.wide, C: terms.in(sums),
+		LDC: p.wide, Start: kernel.Add,
 	}
 	p.k.Product(&s.product)
 }

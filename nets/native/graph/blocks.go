@@ -5,14 +5,15 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/core"
 )
 
-// blockRows is how many nodes of a kind go through a layer together: their rows and what is aggregated for them, of 64 features each, are 32 kB.
+// blockRows is how many nodes of a kind go through a layer together: their rows and what is aggregated for
+// them, of 64 features each, are 32 kB.
 const blockRows = 64
 
 // block is nodes of a kind, rows [from, to).
 type block struct{ kind, from, to int }
 
-// pieces are the parts of graphs' rows that blocks cut: piece i is rows [starts[i], starts[i+1]) of one graph, and block j of the kind
-// has pieces [first[j], first[j+1]).
+// pieces are the parts of graphs' rows that blocks cut: piece i is rows [starts[i], starts[i+1]) of one graph,
+// and block j of the kind has pieces [first[j], first[j+1]).
 type pieces struct {
 	starts, graph, first []int32
 }

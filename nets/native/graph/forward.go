@@ -109,7 +109,8 @@ func (p *pass) layerBlock(i, worker int) {
 		if p.storing {
 			hat, scale = rowsOf(nodes.hat, b.from, b.to, p.wide), nodes.scale[b.from:b.to]
 		}
-		p.g.NormRows(out, hat, scale, y, x, nodes.bias.value(), nodes.gain.value(), nodes.offset.value(), p.lanes, float32(p.h), nets.LayerNormEpsilon)
+		p.g.NormRows(out, hat, scale, y, x, nodes.bias.value(), nodes.gain.value(), nodes.offset.value(), p.lanes,
+			float32(p.h), nets.LayerNormEpsilon)
 	} else {
 		p.g.BiasRows(out, y, x, nodes.bias.value(), n)
 	}
@@ -128,7 +129,8 @@ func (p *pass) receive(b block, s *scratch, j int, y []float32, start kernel.Sta
 		clear(extra)
 		p.k.Dots(extra, 1, e.features[first*e.padded:], last-first, x.terms.value())
 	}
-	p.g.Weigh(x.w, from.termsOf(p.layer, e.source), to.termsOf(p.layer, e.target)[b.from:b.to], e.extra, e.b.From, in, nets.Slope)
+	p.g.Weigh(x.w, from.termsOf(p.layer, e.source), to.termsOf(p.layer, e.target)[b.from:b.to], e.extra, e.b.From,
+		in, nets.Slope)
 	agg := s.agg[:n*p.wide]
 	if p.storing {
 		agg = rowsOf(x.agg, b.from, b.to, p.wide)

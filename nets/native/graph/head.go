@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// head is a head. Its first layer is taken apart: what is the same for all nodes of a graph is computed once for each graph.
+// head is a head. Its first layer is taken apart: what is the same for all nodes of a graph is computed once
+// for each graph.
 type head struct {
 	nets.GraphHead
 	w0, b0, w1, b1 *param
@@ -72,7 +73,8 @@ func (p *pass) commonBlock(i, worker int) {
 		copy(c[r*p.wide:], h.b0.value())
 	}
 	for k := range p.kinds {
-		s.times(p.k, n, p.h, rowsOf(p.kinds[k].pooled, b.from, b.to, p.wide), p.wide, h.w0.from(h.vector+k*p.h), c, p.wide, kernel.Add)
+		s.times(p.k, n, p.h, rowsOf(p.kinds[k].pooled, b.from, b.to, p.wide), p.wide, h.w0.from(h.vector+k*p.h), c,
+			p.wide, kernel.Add)
 	}
 	for j, kind := range h.Given {
 		x := rowsOf(h.chosen[j], b.from, b.to, p.wide)

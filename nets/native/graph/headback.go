@@ -15,7 +15,8 @@ func (p *pass) headsBack() {
 		if !w.Ran {
 			continue
 		}
-		h.gout, h.dh, h.dcommon = core.Grow(h.gout, w.Grad.Len()), core.Grow(h.dh, w.Rows*p.wide), core.Grow(h.dcommon, graphs*p.wide)
+		h.gout, h.dh, h.dcommon = core.Grow(h.gout, w.Grad.Len()), core.Grow(h.dh, w.Rows*p.wide),
+			core.Grow(h.dcommon, graphs*p.wide)
 		w.Grad.Load(h.gout)
 		for j := range h.dgiven {
 			h.dgiven[j] = core.Grow(h.dgiven[j], graphs*p.wide)
@@ -103,12 +104,15 @@ func (p *pass) commonBlockBack(h *head, w *headRun, b block, s *scratch, sums []
 		p.k.Axpy(1, dc[r*p.wide:][:p.wide], h.b0.in(sums))
 	}
 	for k := range p.kinds {
-		s.addOuter(p.k, n, p.h, rowsOf(p.kinds[k].pooled, b.from, b.to, p.wide), p.wide, dc, h.w0.fromIn(sums, h.vector+k*p.h), p.wide)
-		s.times(p.k, n, p.h, dc, p.wide, h.transposed[part], rowsOf(p.kinds[k].dpooled, b.from, b.to, p.wide), p.wide, kernel.Add)
+		s.addOuter(p.k, n, p.h, rowsOf(p.kinds[k].pooled, b.from, b.to, p.wide), p.wide, dc,
+			h.w0.fromIn(sums, h.vector+k*p.h), p.wide)
+		s.times(p.k, n, p.h, dc, p.wide, h.transposed[part], rowsOf(p.kinds[k].dpooled, b.from, b.to, p.wide),
+			p.wide, kernel.Add)
 		part++
 	}
 	for j := range h.Given {
-		s.addOuter(p.k, n, p.h, rowsOf(h.chosen[j], b.from, b.to, p.wide), p.wide, dc, h.w0.fromIn(sums, h.given+j*p.h), p.wide)
+		s.addOuter(p.k, n, p.h, rowsOf(h.chosen[j], b.from, b.to, p.wide), p.wide, dc,
+			h.w0.fromIn(sums, h.given+j*p.h), p.wide)
 		s.times(p.k, n, p.h, dc, p.wide, h.transposed[part], rowsOf(h.dgiven[j], b.from, b.to, p.wide), p.wide, kernel.Zero)
 		part++
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/tile"
 )
 
-// params is a network's parameters in rows of a multiple of 16: those that have such rows lie where they are, the others are
-// copied before each pass. The last layers of heads are transposed, [out][hidden].
+// params is a network's parameters in rows of a multiple of 16: those that have such rows lie where they are,
+// the others are copied before each pass. The last layers of heads are transposed, [out][hidden].
 type params struct {
 	v             *vectors
 	values, grads []float32 // the network's
@@ -101,7 +101,8 @@ func (g *params) copyAll() {
 	}
 }
 
-// reduce adds the shards of a parameter's gradient to the net's and leaves them at zero. Of derived numbers it leaves the sum in the first.
+// reduce adds the shards of a parameter's gradient to the net's and leaves them at zero. Of derived numbers it
+// leaves the sum in the first.
 func (p *param) reduce(k *kernel.Set, shards [][]float32) {
 	first := p.in(shards[0])
 	for _, s := range shards[1:] {

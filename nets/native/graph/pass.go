@@ -11,16 +11,19 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/tile"
 )
 
-// pass runs a [nets.Graph] with kernels. It computes what plain/graph.go does, arranged so that products run over nodes and
-// not over edges, and that no two threads add to the same number:
+// pass runs a [nets.Graph] with kernels. It computes what plain/graph.go does, arranged so that products run
+// over nodes and not over edges, and that no two threads add to the same number:
 //
-//   - A score is a sum of terms of its nodes, x_u·(W·source) and x_v·(W·target), with W·source and W·target computed once a pass.
+//   - A score is a sum of terms of its nodes, x_u·(W·source) and x_v·(W·target), with W·source and W·target
+//     computed once a pass.
 //   - Σ α·(x_u·W) is (Σ α·x_u)·W: of the two, the one whose product has fewer rows.
-//   - Backward, D_v = Σ_u α_uv (g_v·m_uv) is g_v·Σ_u α_uv m_uv, so that the edges are visited once, by where they begin.
+//   - Backward, D_v = Σ_u α_uv (g_v·m_uv) is g_v·Σ_u α_uv m_uv, so that the edges are visited once, by where
+//     they begin.
 //
-// Rows are padded to a multiple of 16. The nodes are cut into blocks of blockRows, each of which goes through all of a layer while it is in
-// the cache: aggregation, product, norm, and the next layer's scores. A phase does that for all blocks, on as many
-// threads as there are; the gradients by the parameters are summed in shards that follow from the number of blocks alone.
+// Rows are padded to a multiple of 16. The nodes are cut into blocks of blockRows, each of which goes through
+// all of a layer while it is in the cache: aggregation, product, norm, and the next layer's scores. A phase
+// does that for all blocks, on as many threads as there are; the gradients by the parameters are summed in
+// shards that follow from the number of blocks alone.
 //
 // Activations are stored for backward passes from the first one on, which goes forward again for them.
 type pass struct {
@@ -175,7 +178,8 @@ func (n *network) NewPass(r *run) core.GraphPass[*tile.Tensor] {
 func (p *pass) init() {
 	a := p.a
 	for i, n := range a.Nodes {
-		k := nodeKind{name: n.Name, width: n.Width, updated: a.Updated(i), x: make([][]float32, a.Layers+1), own: make([][]float32, a.Layers+1)}
+		k := nodeKind{name: n.Name, width: n.Width, updated: a.Updated(i), x: make([][]float32, a.Layers+1),
+			own: make([][]float32, a.Layers+1)}
 		k.weight, k.bias = p.par.of("in.%s.weight", n.Name), p.par.of("in.%s.bias", n.Name)
 		p.kinds = append(p.kinds, k)
 	}
@@ -260,8 +264,10 @@ func (k *nodeKind) termsOf(layer, j int) []float32 { return k.scores[layer%2][j*
 // row returns rows from a to b of a matrix with rows of width w.
 func rowsOf(x []float32, a, b, w int) []float32 { return x[a*w : b*w] }
 
-// times does c = a·b, or c += a·b: a is n rows of stride lda of which depth numbers count, b [depth][wide], c n rows of stride wide.
-func (s *scratch) times(k *kernel.Set, n, depth int, a []float32, lda int, b, c []float32, wide int, start kernel.Start) {
+// times does c = a·b, or c += a·b: a is n rows of stride lda of which depth numbers count, b [depth][wide], c n
+// rows of stride wide.
+func (s *scratch) times(k *kernel.Set, n, depth int, a []float32, lda int, b, c []float32, wide int,
+	start kernel.Start) {
 	p := s.product.Begin(n, wide, depth)
 	p.A, p.AK, p.AM = a, 1, lda
 	p.B, p.LDB = b, wide

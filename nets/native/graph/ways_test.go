@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// wayKind is a kind of edges of the graph that stoker bench graph measures, and what its ways of passing messages work on.
+// wayKind is a kind of edges of the graph that stoker bench graph measures, and what its ways of passing
+// messages work on.
 type wayKind struct {
 	from, to  int
 	src, in   []int32 // sorted by where edges end
@@ -24,8 +25,10 @@ const wayWidth = 64
 func newWayKind(from, to, edges int) *wayKind {
 	s := rng.NewStream(1, "ways")
 	k := &wayKind{
-		from: from, to: to, src: make([]int32, edges), in: make([]int32, to+1), w: make([]float32, edges), p: make([]float32, edges),
-		x: make([]float32, from*wayWidth), m: make([]float32, max(from, to)*wayWidth), y: make([]float32, to*wayWidth), each: make([]float32, edges*wayWidth),
+		from: from, to: to, src: make([]int32, edges), in: make([]int32, to+1), w: make([]float32, edges),
+		p: make([]float32, edges),
+		x: make([]float32, from*wayWidth), m: make([]float32, max(from, to)*wayWidth),
+		y: make([]float32, to*wayWidth), each: make([]float32, edges*wayWidth),
 		weight: make([]float32, wayWidth*wayWidth),
 	}
 	for range edges {
@@ -55,15 +58,16 @@ func newWayKind(from, to, edges int) *wayKind {
 // product does rows of c = rows of a times the weight.
 func (k *wayKind) product(set *kernel.Set, p *kernel.Product, a, c []float32, from, to int) {
 	*p = kernel.Product{
-		M: to - from, N: wayWidth, K: wayWidth, A: a[from*wayWidth:], AK: 1, AM: wayWidth, B: k.weight, LDB: wayWidth, C: c[from*wayWidth:], LDC: wayWidth,
+		M: to - from, N: wayWidth, K: wayWidth, A: a[from*wayWidth:], AK: 1, AM: wayWidth, B: k.weight,
+		LDB: wayWidth, C: c[from*wayWidth:], LDC: wayWidth,
 	}
 	set.Product(p)
 }
 
 func (k *wayKind) edge(i int32) []float32 { return k.x[int(i)*wayWidth:][:wayWidth] }
 
-// Ways of passing messages, given attention's weights, on one thread: why graph.pass does what it does (docs/graph.md). ns/edge is the fastest
-// of the benchmark's runs.
+// Ways of passing messages, given attention's weights, on one thread: why graph.pass does what it does
+// (docs/graph.md). ns/edge is the fastest of the benchmark's runs.
 func BenchmarkGraphWays(b *testing.B) {
 	set := kernel.Best()
 	if set == nil {
@@ -110,7 +114,8 @@ func BenchmarkGraphWays(b *testing.B) {
 			for from := 0; from < k.to; from += blockRows {
 				to := min(from+blockRows, k.to)
 				g.Gather(k.m, k.w, k.x, k.src, k.in[from:to+1], wayWidth)
-				*p = kernel.Product{M: to - from, N: wayWidth, K: wayWidth, A: k.m, AK: 1, AM: wayWidth, B: k.weight, LDB: wayWidth, C: k.y[from*wayWidth:], LDC: wayWidth}
+				*p = kernel.Product{M: to - from, N: wayWidth, K: wayWidth, A: k.m, AK: 1, AM: wayWidth, B: k.weight,
+					LDB: wayWidth, C: k.y[from*wayWidth:], LDC: wayWidth}
 				set.Product(p)
 			}
 		}},

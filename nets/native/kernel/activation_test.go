@@ -45,8 +45,10 @@ func TestActivations(t *testing.T) {
 					worst, where = u, x
 				}
 			}
-			proof.Claim(t, proof.Row{Topic: "numerics", Claim: fmt.Sprintf("%s of %s over %d values of both signs and all sizes", c.name, s.Name, len(y)),
-				Bound: fmt.Sprintf("%g units in the last place", c.bound), Measured: fmt.Sprintf("%.2f at %g", worst, where), Holds: worst <= c.bound})
+			proof.Claim(t, proof.Row{Topic: "numerics",
+				Claim:    fmt.Sprintf("%s of %s over %d values of both signs and all sizes", c.name, s.Name, len(y)),
+				Bound:    fmt.Sprintf("%g units in the last place", c.bound),
+				Measured: fmt.Sprintf("%.2f at %g", worst, where), Holds: worst <= c.bound})
 		}
 	}
 }
@@ -74,7 +76,8 @@ func TestExponential(t *testing.T) {
 				worst = max(worst, ulps(got, want))
 			}
 		}
-		proof.Claim(t, proof.Row{Topic: "numerics", Claim: "exp of " + s.Name + " where its result is no denormal", Bound: "2 units in the last place",
+		proof.Claim(t, proof.Row{Topic: "numerics", Claim: "exp of " + s.Name + " where its result is no denormal",
+			Bound:    "2 units in the last place",
 			Measured: fmt.Sprintf("%.2f", worst), Holds: worst <= 2})
 	}
 }
@@ -84,7 +87,8 @@ func TestActivationLimits(t *testing.T) {
 	for _, s := range withReference(t) {
 		for _, c := range []struct{ x, sigmoid, tanh float32 }{
 			{inf, 1, 1}, {-inf, 0, -1}, {nan, nan, nan}, {0, 0.5, 0}, {1e-40, 0.5, 1e-40}, {-1e-40, 0.5, -1e-40},
-			{3e38, 1, 1}, {-3e38, 0, -1}, {88.8, 1, 1}, {-1e4, 0, -1}, {float32(math.Copysign(0, -1)), 0.5, float32(math.Copysign(0, -1))},
+			{3e38, 1, 1}, {-3e38, 0, -1}, {88.8, 1, 1}, {-1e4, 0, -1},
+			{float32(math.Copysign(0, -1)), 0.5, float32(math.Copysign(0, -1))},
 		} {
 			for n := 1; n < 40; n += 19 {
 				a, b := make([]float32, n), make([]float32, n)
@@ -103,7 +107,8 @@ func TestActivationLimits(t *testing.T) {
 	}
 }
 
-// Any float32 whatever gives the same bits from all assemblies, and a softmax of huge logits is one of NaN where the reference's is.
+// Any float32 whatever gives the same bits from all assemblies, and a softmax of huge logits is one of NaN
+// where the reference's is.
 func TestActivationBits(t *testing.T) {
 	sets := withReference(t)
 	d := newDraws(t, 12)
@@ -145,8 +150,10 @@ func TestGumbel(t *testing.T) {
 				worst, where = d, w
 			}
 		}
-		proof.Claim(t, proof.Row{Topic: "numerics", Claim: fmt.Sprintf("Gumbel noise of %s over %d words", s.Name, len(words)),
-			Bound: "2 units in the last place of max(1, |noise|)", Measured: fmt.Sprintf("%.2f at %#x", worst, where), Holds: worst <= 2})
+		proof.Claim(t, proof.Row{Topic: "numerics",
+			Claim:    fmt.Sprintf("Gumbel noise of %s over %d words", s.Name, len(words)),
+			Bound:    "2 units in the last place of max(1, |noise|)",
+			Measured: fmt.Sprintf("%.2f at %#x", worst, where), Holds: worst <= 2})
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// load is a call as training makes it: how many floating-point operations it does, with a multiply-add as two and an exponential as one, and how many
-// bytes it reads and writes where nothing is read twice.
+// load is a call as training makes it: how many floating-point operations it does, with a multiply-add as two
+// and an exponential as one, and how many bytes it reads and writes where nothing is read twice.
 type load struct {
 	name         string
 	flops, bytes float64
@@ -26,7 +26,8 @@ func products(d *draws, s *Set) []load {
 	var loads []load
 	for _, c := range [][3]int{
 		{64, 64, 64}, {64, 64, 28}, {64, 64, 20}, {64, 64, 14}, {64, 64, 10}, {64, 64, 4}, {32, 64, 14},
-		{28, 64, 64}, {14, 64, 64}, {10, 64, 64}, {4, 64, 64}, {1, 64, 64}, {64, 32, 64}, {14, 32, 64}, {4, 32, 64}, {64, 16, 64}, {14, 16, 64}, {10, 16, 64}, {4, 16, 64}, {64, 10, 64}, {128, 64, 128}, {256, 64, 256},
+		{28, 64, 64}, {14, 64, 64}, {10, 64, 64}, {4, 64, 64}, {1, 64, 64}, {64, 32, 64}, {14, 32, 64}, {4, 32, 64},
+		{64, 16, 64}, {14, 16, 64}, {10, 16, 64}, {4, 16, 64}, {64, 10, 64}, {128, 64, 128}, {256, 64, 256},
 	} {
 		m, n, k := c[0], c[1], c[2]
 		p := &Product{

@@ -2,8 +2,8 @@ package kernel
 
 import "fmt"
 
-// unchecked is a set of assembly functions: they believe that their slices are long enough and t a multiple of Lanes. Those named
-// beside the Set take a piece of the work.
+// unchecked is a set of assembly functions: they believe that their slices are long enough and t a multiple of
+// Lanes. Those named beside the Set take a piece of the work.
 type unchecked struct {
 	Set
 	scores     [MostTogether + 1]scoresFunc // by the number of agents
@@ -25,7 +25,8 @@ type (
 // MostTogether is the most agents that go over their neighbours together.
 const MostTogether = 6
 
-// A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces of at most some 50 µs.
+// A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces
+// of at most some 50 µs.
 const (
 	pieceProduct  = 1 << 21 // multiply-adds
 	pieceColumns  = 256
@@ -33,7 +34,8 @@ const (
 	pieceTile     = 1 << 17 // multiply-adds with both sides from memory
 )
 
-// checked puts before each function of u what finds slices that are too short, by indexing, and what cuts the work into pieces.
+// checked puts before each function of u what finds slices that are too short, by indexing, and what cuts the
+// work into pieces.
 func checked(u *unchecked) *Set {
 	s := &Set{
 		Name: u.Name, Product: u.wholeProduct, Vector: u.wholeVector, Update: u.wholeUpdate, SumSquares: u.sumSquares,

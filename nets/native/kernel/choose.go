@@ -13,8 +13,8 @@ func Best() *Set {
 	return nil
 }
 
-// Named returns the kernels called avx512, avx2 or go, whose results differ between assembly and go only by rounding. The error says
-// what this CPU offers.
+// Named returns the kernels called avx512, avx2 or go, whose results differ between assembly and go only by
+// rounding. The error says what this CPU offers.
 func Named(name string) (*Set, error) {
 	if name == "go" {
 		return Reference(), nil
@@ -24,5 +24,6 @@ func Named(name string) (*Set, error) {
 			return assembly(name), nil
 		}
 	}
-	return nil, fmt.Errorf("kernel: kernels %q, want one of those that this CPU offers: %s", name, strings.Join(append(offered(), "go"), ", "))
+	return nil, fmt.Errorf("kernel: kernels %q, want one of those that this CPU offers: %s", name,
+		strings.Join(append(offered(), "go"), ", "))
 }

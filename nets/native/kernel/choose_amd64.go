@@ -2,8 +2,8 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// offered lists the sets of kernels in assembly that run here, fastest first. What the operating system does not save at a switch of
-// threads, x/sys/cpu does not report.
+// offered lists the sets of kernels in assembly that run here, fastest first. What the operating system does
+// not save at a switch of threads, x/sys/cpu does not report.
 func offered() []string {
 	x := &cpu.X86
 	avx2 := x.HasAVX2 && x.HasFMA && x.HasBMI2
@@ -23,8 +23,10 @@ func assembly(name string) *Set {
 		return checked(&unchecked{
 			Set: Set{
 				Name: name, Transpose: avx512Transpose, Dots: avx512Dots, RowDots: avx512RowDots,
-				Scores: avx512Scores, Mix: avx512Mix, Scatter: avx512Scatter, Softmax: avx512Softmax, SoftmaxBack: avx512SoftmaxBack,
-				Sigmoid: avx512Sigmoid, Tanh: avx512Tanh, SigmoidBack: avx512SigmoidBack, TanhBack: avx512TanhBack, ReLUBack: avx512ReLUBack, Gumbel: avx512Gumbel, OneHot: avx512OneHot, Pack: avx512Pack,
+				Scores: avx512Scores, Mix: avx512Mix, Scatter: avx512Scatter, Softmax: avx512Softmax,
+				SoftmaxBack: avx512SoftmaxBack,
+				Sigmoid:     avx512Sigmoid, Tanh: avx512Tanh, SigmoidBack: avx512SigmoidBack, TanhBack: avx512TanhBack,
+				ReLUBack: avx512ReLUBack, Gumbel: avx512Gumbel, OneHot: avx512OneHot, Pack: avx512Pack,
 				Norm: avx512Norm, NormBack: avx512NormBack, Axpy: avx512Axpy, Lerp: avx512Lerp, Adam: avx512Adam,
 			},
 			scores:  [...]scoresFunc{2: avx512Scores2, 3: avx512Scores3, 4: avx512Scores4, 6: avx512Scores6},
@@ -45,7 +47,8 @@ func assembly(name string) *Set {
 		Set: Set{
 			Name: name, Transpose: avx2Transpose, Dots: avx2Dots, RowDots: avx2RowDots,
 			Scores: avx2Scores, Mix: avx2Mix, Scatter: avx2Scatter, Softmax: avx2Softmax, SoftmaxBack: avx2SoftmaxBack,
-			Sigmoid: avx2Sigmoid, Tanh: avx2Tanh, SigmoidBack: avx2SigmoidBack, TanhBack: avx2TanhBack, ReLUBack: avx2ReLUBack, Gumbel: avx2Gumbel, OneHot: avx2OneHot, Pack: avx2Pack,
+			Sigmoid: avx2Sigmoid, Tanh: avx2Tanh, SigmoidBack: avx2SigmoidBack, TanhBack: avx2TanhBack,
+			ReLUBack: avx2ReLUBack, Gumbel: avx2Gumbel, OneHot: avx2OneHot, Pack: avx2Pack,
 			Norm: avx2Norm, NormBack: avx2NormBack, Axpy: avx2Axpy, Lerp: avx2Lerp, Adam: avx2Adam,
 		},
 		scores:  [...]scoresFunc{2: avx2Scores2, 3: avx2Scores3, 4: avx2Scores4, 6: avx2Scores6},

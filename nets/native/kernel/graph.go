@@ -1,26 +1,29 @@
 package kernel
 
-// Graphs are the kernels of networks over graphs. Matrices are row-major, and a row has t float32, a multiple of [Lanes], of which those
-// behind the features are 0. The edges into row v are numbers in[v] … in[v+1]−1, and src and to are where they come from and go to: these
-// numbers are believed, as they are what package nets' GraphBatch has sorted. Other slices that are too short panic.
+// Graphs are the kernels of networks over graphs. Matrices are row-major, and a row has t float32, a multiple
+// of [Lanes], of which those behind the features are 0. The edges into row v are numbers in[v] … in[v+1]−1, and
+// src and to are where they come from and go to: these numbers are believed, as they are what package nets'
+// GraphBatch has sorted. Other slices that are too short panic.
 type Graphs struct {
-	// Weigh sets the weights of the edges into the rows that q has: w = softmax of z over each row's edges, z = LeakyReLU(p[src] + q + extra),
-	// where w is negative (−0 among them) where z ≤ 0 or NaN, so that Spread knows. extra is by edge, or empty.
+	// Weigh sets the weights of the edges into the rows that q has: w = softmax of z over each row's edges, z =
+	// LeakyReLU(p[src] + q + extra), where w is negative (−0 among them) where z ≤ 0 or NaN, so that Spread
+	// knows. extra is by edge, or empty.
 	Weigh func(w, p, q, extra []float32, src, in []int32, slope float32)
 	// Gather sets out[r] = Σ |w[e]|·x[src[e]] over the edges into the rows that in has, one fewer than len(in).
 	Gather func(out, w, x []float32, src, in []int32, t int)
 	// Combine sets out[r] = Σ |w[e]|·x[e], Sums out[r] = Σ x[e].
 	Combine func(out, w, x []float32, in []int32, t int)
 	Sums    func(out, x []float32, in []int32, t int)
-	// Spread takes gradients by the rows y that edges go to back to the rows x that they leave. For r < len(dp), out[starts[r]:starts[r+1]]
-	// are the numbers of the edges that leave it, and each has
+	// Spread takes gradients by the rows y that edges go to back to the rows x that they leave. For r <
+	// len(dp), out[starts[r]:starts[r+1]] are the numbers of the edges that leave it, and each has
 	//
 	//	DZ = |W|·(x[r]·y[To] + C)·(slope where W is negative),  gx[r] += |W|·y[To],  dp[r] = Σ DZ
 	Spread func(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32)
 
-	// NormRows normalises rows (layer normalisation) and cuts at 0, for r < len(scale) and t = len(bias): with v = y + bias + x, hat = (v −
-	// mean)/√(var + ε) over n features, out = max(gain·hat + offset, 0). keep has all bits set in the n features and none behind them. x may
-	// be nil, and hat may be y. scale becomes 1/√(var + ε).
+	// NormRows normalises rows (layer normalisation) and cuts at 0, for r < len(scale) and t = len(bias): with
+	// v = y + bias + x, hat = (v − mean)/√(var + ε) over n features, out = max(gain·hat + offset, 0). keep has
+	// all bits set in the n features and none behind them. x may be nil, and hat may be y. scale becomes
+	// 1/√(var + ε).
 	NormRows func(out, hat, scale, y, x, bias, gain, offset, keep []float32, n, epsilon float32)
 	// NormRowsBack replaces the gradient by out by that by v, and adds to those by gain, offset and bias.
 	NormRowsBack func(grad, out, hat, scale, gain, keep, dgain, doffset, dbias []float32, n float32)

@@ -6,7 +6,8 @@ func graphAssembly(name string) *Graphs {
 	case "avx512":
 		return &Graphs{
 			Weigh: avx512Weigh, Gather: avx512Gather, Combine: avx512Combine, Sums: avx512Sums, Spread: avx512Spread,
-			NormRows: avx512NormRows, NormRowsBack: avx512NormRowsBack, BiasRows: avx512BiasRows, BiasRowsBack: avx512BiasRowsBack,
+			NormRows: avx512NormRows, NormRowsBack: avx512NormRowsBack, BiasRows: avx512BiasRows,
+			BiasRowsBack: avx512BiasRowsBack,
 		}
 	case "avx2":
 		return &Graphs{

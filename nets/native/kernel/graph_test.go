@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// graph draws edges into rows from sources: some rows have none, few have many. out, starts are the same edges by source.
+// graph draws edges into rows from sources: some rows have none, few have many. out, starts are the same edges
+// by source.
 func (d *draws) graph(rows, sources int) (src, to, in, out, starts []int32) {
 	in = append(in, 0)
 	for r := range rows {
@@ -45,7 +46,8 @@ func edgesOf(t testing.TB, w, c []float32, to []int32) []Edge {
 // The assembly reads the fields of an Edge where its generator believes them.
 func TestEdgeLayout(t *testing.T) {
 	var e Edge
-	if got := [5]uintptr{unsafe.Offsetof(e.W), unsafe.Offsetof(e.C), unsafe.Offsetof(e.To), unsafe.Offsetof(e.DZ), unsafe.Sizeof(e)}; got != [5]uintptr{0, 4, 8, 12, 16} {
+	if got := [5]uintptr{unsafe.Offsetof(e.W), unsafe.Offsetof(e.C), unsafe.Offsetof(e.To), unsafe.Offsetof(e.DZ),
+		unsafe.Sizeof(e)}; got != [5]uintptr{0, 4, 8, 12, 16} {
 		t.Errorf("an Edge lies at %v", got)
 	}
 }
@@ -129,7 +131,8 @@ func TestGatherAndSpread(t *testing.T) {
 				dz.of(i)[e] = edges[e].DZ
 			}
 		}
-		for what, o := range map[string]*outputs{"gathered": gathered, "combined": combined, "summed": summed, "gx": gx, "dp": dp, "dz": dz} {
+		for what, o := range map[string]*outputs{"gathered": gathered, "combined": combined, "summed": summed,
+			"gx": gx, "dp": dp, "dz": dz} {
 			o.check(t, fmt.Sprintf("%s of %d edges, width %d", what, n, width), sets, 1e-4)
 		}
 	})
@@ -156,17 +159,20 @@ func TestNormRows(t *testing.T) {
 			x = nil
 		}
 		out, hat, scale, plain := d.output(rows*width), d.output(rows*width), d.output(rows), d.output(rows*width)
-		g, h, dgain, doffset, dbias, dplain := d.outputOf(grad), d.outputOf(grad), d.outputOf(padded(1)), d.outputOf(padded(1)), d.outputOf(padded(1)), d.outputOf(padded(1))
+		g, h, dgain, doffset, dbias, dplain := d.outputOf(grad), d.outputOf(grad), d.outputOf(padded(1)),
+			d.outputOf(padded(1)), d.outputOf(padded(1)), d.outputOf(padded(1))
 		for i, k := range graphs {
 			k.NormRows(out.of(i), hat.of(i), scale.of(i), y, x, bias, gain, offset, keep, float32(n), 1e-5)
 			k.BiasRows(plain.of(i), y, x, bias, rows)
 			first := 0 // backward from the same numbers: a bit of difference may make a number of out 0
-			k.NormRowsBack(g.of(i), out.of(first), hat.of(first), scale.of(first), gain, keep, dgain.of(i), doffset.of(i), dbias.of(i), float32(n))
+			k.NormRowsBack(g.of(i), out.of(first), hat.of(first), scale.of(first), gain, keep, dgain.of(i),
+				doffset.of(i), dbias.of(i), float32(n))
 			k.BiasRowsBack(h.of(i), plain.of(first), dplain.of(i), rows)
 			for r := range rows {
 				for _, o := range []*outputs{out, hat, plain, g, h} {
 					row := o.of(i)[r*width:][:width]
-					if row[0] == row[0] && slices.ContainsFunc(row[n:], func(v float32) bool { return v != 0 }) { // NaN may go on to the row's end
+					// NaN may go on to the row's end.
+					if row[0] == row[0] && slices.ContainsFunc(row[n:], func(v float32) bool { return v != 0 }) {
 						t.Fatalf("%s: row %d of width %d has something behind it", sets[i].Name, r, n)
 					}
 				}
@@ -176,7 +182,8 @@ func TestNormRows(t *testing.T) {
 		if n < 4 {
 			tolerance = 1e-2 // the few numbers of a row may all but cancel
 		}
-		for what, o := range map[string]*outputs{"out": out, "hat": hat, "scale": scale, "plain": plain, "grad": g, "plain grad": h, "dgain": dgain, "doffset": doffset, "dbias": dbias, "plain dbias": dplain} {
+		for what, o := range map[string]*outputs{"out": out, "hat": hat, "scale": scale, "plain": plain, "grad": g,
+			"plain grad": h, "dgain": dgain, "doffset": doffset, "dbias": dbias, "plain dbias": dplain} {
 			o.check(t, fmt.Sprintf("%s of %d rows of %d", what, rows, n), sets, tolerance)
 		}
 	})
@@ -248,18 +255,23 @@ func BenchmarkGraphs(b *testing.B) {
 	n := len(src)
 	w, x, y, o := d.slice(n), d.slice(sources*width), d.slice(rows*width), d.slice(sources*width)
 	edges := edgesOf(b, w, w, to)
-	scale, row, row1, keep, gradient, hat := d.slice(rows), d.slice(width), d.slice(width), make([]float32, width), d.slice(rows*width), d.slice(rows*width)
+	scale, row, row1, keep, gradient, hat := d.slice(rows), d.slice(width), d.slice(width), make([]float32, width),
+		d.slice(rows*width), d.slice(rows*width)
 	for i := range keep {
 		keep[i] = math.Float32frombits(math.MaxUint32)
 	}
 	for _, s := range withReference(b) {
 		g := s.OfGraphs()
 		for name, f := range map[string]func(){
-			"Weigh":        func() { g.Weigh(w, x[:sources], y[:rows], nil, src, in, 0.2) },
-			"Gather":       func() { g.Gather(o, w, x, src, in, width) },
-			"Spread":       func() { g.Spread(o, x[:sources], x, y, edges, out, starts, width, 0.2) },
-			"NormRows":     func() { g.NormRows(gradient, hat, scale, y, y, row, row, row, keep, width, 1e-5) },
-			"NormRowsBack": func() { copy(gradient, y); g.NormRowsBack(gradient, y, hat, scale, row, keep, row1, row1, row1, width) },
+			"Weigh":    func() { g.Weigh(w, x[:sources], y[:rows], nil, src, in, 0.2) },
+			"Gather":   func() { g.Gather(o, w, x, src, in, width) },
+			"Spread":   func() { g.Spread(o, x[:sources], x, y, edges, out, starts, width, 0.2) },
+			"NormRows": func() { g.NormRows(gradient, hat, scale, y, y, row, row, row, keep, width, 1e-5) },
+			"NormRowsBack": func() {
+				copy(gradient, y)
+				g.NormRowsBack(gradient, y, hat, scale, row, keep, row1,
+					row1, row1, width)
+			},
 		} {
 			b.Run(s.Name+"/"+name, func(b *testing.B) {
 				ns := measure(b, f)

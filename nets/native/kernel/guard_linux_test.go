@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// guarded returns n float32 (or other values of fixed size) that end where a page without access begins: who reads or writes one too many
-// dies.
+// guarded returns n float32 (or other values of fixed size) that end where a page without access begins: who
+// reads or writes one too many dies.
 func guarded[T any](t testing.TB, n int) []T {
 	t.Helper()
 	size := n * int(unsafe.Sizeof(*new(T)))

@@ -45,7 +45,8 @@ func (d *draws) between(a, b int) int { return a + d.IntN(b-a+1) }
 
 func (d *draws) value() float32 {
 	if d.special > 0 && d.Float64() < d.special {
-		odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-40, -1e-42, 0, float32(math.Copysign(0, -1))}
+		odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-40, -1e-42, 0,
+			float32(math.Copysign(0, -1))}
 		return odd[d.IntN(len(odd))]
 	}
 	return 2*d.Float32() - 1
@@ -86,8 +87,8 @@ func (d *draws) outputOf(x []float32) *outputs {
 // of is the i-th set's copy.
 func (o *outputs) of(i int) []float32 { return o.s[i][margin:] }
 
-// check compares what the sets left: with the reference, set 0, within tolerance, relative to values above 1; between assemblies, bits. What is before
-// the outputs must be as it was.
+// check compares what the sets left: with the reference, set 0, within tolerance, relative to values above 1;
+// between assemblies, bits. What is before the outputs must be as it was.
 func (o *outputs) check(t *testing.T, what string, sets []*Set, tolerance float64) {
 	t.Helper()
 	for i := range sets {
@@ -100,7 +101,8 @@ func (o *outputs) check(t *testing.T, what string, sets []*Set, tolerance float6
 				t.Fatalf("%s of %s: [%d] = %g, want %g within %g", what, sets[i].Name, j-margin, v, want, tolerance)
 			}
 			if i > 1 && !same(v, o.s[1][j]) {
-				t.Fatalf("%s: [%d] = %g (%x) of %s, want the bits of %s, %g (%x)", what, j-margin, v, math.Float32bits(v), sets[i].Name, sets[1].Name, o.s[1][j], math.Float32bits(o.s[1][j]))
+				t.Fatalf("%s: [%d] = %g (%x) of %s, want the bits of %s, %g (%x)", what, j-margin, v,
+					math.Float32bits(v), sets[i].Name, sets[1].Name, o.s[1][j], math.Float32bits(o.s[1][j]))
 			}
 			if i > 1 && j >= margin {
 				o.d.compared++
@@ -124,7 +126,8 @@ func same(x, y float32) bool {
 // withReference puts the reference before the assemblies.
 func withReference(t testing.TB) []*Set { return append([]*Set{Reference()}, assemblies(t)...) }
 
-// measure runs a benchmark and returns ns a call in its fastest batch of some 20 µs: on a machine with other work the mean says little.
+// measure runs a benchmark and returns ns a call in its fastest batch of some 20 µs: on a machine with other
+// work the mean says little.
 func measure(b *testing.B, f func()) float64 {
 	b.Helper()
 	f()
@@ -146,7 +149,8 @@ func measure(b *testing.B, f func()) float64 {
 // claim says that the assemblies agreed.
 func (d *draws) claim(kernels string) {
 	if d.compared > 0 {
-		proof.Claim(d.t, proof.Row{Topic: "numerics", Claim: kernels + ": AVX-512 and AVX2 give the same bits, odd sizes, NaN, infinities and denormals among them",
+		proof.Claim(d.t, proof.Row{Topic: "numerics",
+			Claim: kernels + ": AVX-512 and AVX2 give the same bits, odd sizes, NaN, infinities and denormals among them",
 			Bound: "equal", Measured: fmt.Sprintf("%d of %d float32 equal", d.compared, d.compared), Holds: true})
 	}
 }

@@ -36,7 +36,8 @@ func TestVectorIsProduct(t *testing.T) {
 				tile[i*Lanes+3] = v
 			}
 			s.Vector(y, x, w, bias, true)
-			s.Product(&Product{M: n, N: Lanes, K: k, A: w, AK: n, AM: 1, B: tile, LDB: Lanes, C: out, LDC: Lanes, Start: Bias, Bias: bias, Finish: ReLU})
+			s.Product(&Product{M: n, N: Lanes, K: k, A: w, AK: n, AM: 1, B: tile, LDB: Lanes, C: out, LDC: Lanes,
+				Start: Bias, Bias: bias, Finish: ReLU})
 			for i := range y {
 				if !same(y[i], out[i*Lanes+3]) {
 					t.Fatalf("%s: output %d of %d is %g alone, %g in a tile", s.Name, i, n, y[i], out[i*Lanes+3])
@@ -132,7 +133,8 @@ func TestUpdateIsItsParts(t *testing.T) {
 		for i := range v {
 			v[i] *= v[i]
 		}
-		q, a, b, u := append([]float32{}, p...), append([]float32{}, m...), append([]float32{}, v...), append([]float32{}, target...)
+		q, a, b, u := append([]float32{}, p...), append([]float32{}, m...), append([]float32{}, v...),
+			append([]float32{}, target...)
 		sum := append([]float32{}, one...)
 		s.Axpy(1, two, sum)
 		s.Adam(&c, q, sum, a, b)
@@ -140,7 +142,8 @@ func TestUpdateIsItsParts(t *testing.T) {
 		s.Update(&c, p, m, v, target, [][]float32{one, two}, 0.01, true)
 		for i := range p {
 			if !same(p[i], q[i]) || !same(m[i], a[i]) || !same(v[i], b[i]) || !same(target[i], u[i]) {
-				t.Fatalf("%s: element %d: %g, %g, %g, %g in one pass, want %g, %g, %g, %g", s.Name, i, p[i], m[i], v[i], target[i], q[i], a[i], b[i], u[i])
+				t.Fatalf("%s: element %d: %g, %g, %g, %g in one pass, want %g, %g, %g, %g", s.Name, i, p[i], m[i],
+					v[i], target[i], q[i], a[i], b[i], u[i])
 			}
 			if one[i] != 0 || two[i] != 0 {
 				t.Fatalf("%s: share %d is %g, %g, want 0", s.Name, i, one[i], two[i])

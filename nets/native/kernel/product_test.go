@@ -13,9 +13,12 @@ func TestProductLayout(t *testing.T) {
 		name      string
 		got, want uintptr
 	}{
-		{"K", unsafe.Offsetof(p.K), 16}, {"A", unsafe.Offsetof(p.A), 24}, {"AK", unsafe.Offsetof(p.AK), 48}, {"AM", unsafe.Offsetof(p.AM), 56},
-		{"B", unsafe.Offsetof(p.B), 64}, {"LDB", unsafe.Offsetof(p.LDB), 88}, {"C", unsafe.Offsetof(p.C), 96}, {"LDC", unsafe.Offsetof(p.LDC), 120},
-		{"Start", unsafe.Offsetof(p.Start), 128}, {"Bias", unsafe.Offsetof(p.Bias), 136}, {"Finish", unsafe.Offsetof(p.Finish), 160},
+		{"K", unsafe.Offsetof(p.K), 16}, {"A", unsafe.Offsetof(p.A), 24}, {"AK", unsafe.Offsetof(p.AK), 48},
+		{"AM", unsafe.Offsetof(p.AM), 56},
+		{"B", unsafe.Offsetof(p.B), 64}, {"LDB", unsafe.Offsetof(p.LDB), 88}, {"C", unsafe.Offsetof(p.C), 96},
+		{"LDC", unsafe.Offsetof(p.LDC), 120},
+		{"Start", unsafe.Offsetof(p.Start), 128}, {"Bias", unsafe.Offsetof(p.Bias), 136},
+		{"Finish", unsafe.Offsetof(p.Finish), 160},
 		{"Mask", unsafe.Offsetof(p.Mask), 168}, {"LDM", unsafe.Offsetof(p.LDM), 192},
 	} {
 		if unsafe.Sizeof(int(0)) == 8 && c.got != c.want {

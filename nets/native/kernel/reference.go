@@ -6,9 +6,12 @@ import "math"
 func Reference() *Set {
 	return &Set{
 		Name: "go", Product: product, Vector: vector, Transpose: transpose, Dots: dots, RowDots: rowDots,
-		Scores: scores, Mix: mix, Scatter: scatter, Pack: pack, ScoresTogether: scoresTogether, MixTogether: mixTogether, Softmax: softmax, SoftmaxBack: softmaxBack,
-		Sigmoid: sigmoid, Tanh: tanh, SigmoidBack: sigmoidBack, TanhBack: tanhBack, ReLUBack: reluBack, Gumbel: gumbel, OneHot: oneHot,
-		Norm: norm, NormBack: normBack, Axpy: axpy, Lerp: lerp, SumSquares: sumSquares, Adam: adam, Update: update, Peak: peak,
+		Scores: scores, Mix: mix, Scatter: scatter, Pack: pack, ScoresTogether: scoresTogether,
+		MixTogether: mixTogether, Softmax: softmax, SoftmaxBack: softmaxBack,
+		Sigmoid: sigmoid, Tanh: tanh, SigmoidBack: sigmoidBack, TanhBack: tanhBack, ReLUBack: reluBack,
+		Gumbel: gumbel, OneHot: oneHot,
+		Norm: norm, NormBack: normBack, Axpy: axpy, Lerp: lerp, SumSquares: sumSquares, Adam: adam, Update: update,
+		Peak: peak,
 	}
 }
 

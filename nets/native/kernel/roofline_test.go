@@ -29,8 +29,8 @@ func timed(f func()) float64 {
 	}
 }
 
-// against times f and the limit's own call in turn, so that both see the same clock: the median of the limit's part of f's time,
-// where limit returns ns that f's work takes at the limit, its quartiles, and f's median ns.
+// against times f and the limit's own call in turn, so that both see the same clock: the median of the limit's
+// part of f's time, where limit returns ns that f's work takes at the limit, its quartiles, and f's median ns.
 func against(f func(), limit func() float64) (part, low, high, ns float64) {
 	const most = 300
 	var parts, all []float64
@@ -45,12 +45,14 @@ func against(f func(), limit func() float64) (part, low, high, ns float64) {
 	return parts[n/2], parts[n/4], parts[3*n/4], all[n/2]
 }
 
-// TestRoofline holds every kernel against what a core can do: multiply-adds in registers, and for long slices copying in memory.
+// TestRoofline holds every kernel against what a core can do: multiply-adds in registers, and for long slices
+// copying in memory.
 func TestRoofline(t *testing.T) {
 	if !*long {
 		t.Skip("a measurement for an idle machine: -long")
 	}
-	rows := [][]string{{"kernels", "call", "ns", "GFLOP/s", "FLOP/byte", "part of peak arithmetic", "quartiles", "GB/s", "part of copying's GB/s"}}
+	rows := [][]string{{"kernels", "call", "ns", "GFLOP/s", "FLOP/byte", "part of peak arithmetic", "quartiles",
+		"GB/s", "part of copying's GB/s"}}
 	for _, s := range assemblies(t) {
 		d := newDraws(t, 1)
 		loads := append(append(products(d, s), tiles(d, s)...), one(d, s))
@@ -73,14 +75,18 @@ func TestRoofline(t *testing.T) {
 				c, _, _, _ := against(l.f, func() float64 { return l.bytes / (8 << 20) * timed(func() { copy(to, from) }) })
 				copying = fmt.Sprintf("%.2f", c)
 			}
-			rows = append(rows, []string{s.Name, l.name, fmt.Sprintf("%.0f", ns), fmt.Sprintf("%.1f", l.flops/ns), fmt.Sprintf("%.2f", l.flops/l.bytes),
+			rows = append(rows, []string{s.Name, l.name, fmt.Sprintf("%.0f", ns), fmt.Sprintf("%.1f", l.flops/ns),
+				fmt.Sprintf("%.2f", l.flops/l.bytes),
 				fmt.Sprintf("%.3f", part), fmt.Sprintf("%.3f-%.3f", low, high), fmt.Sprintf("%.1f", l.bytes/ns), copying})
 			switch l.name {
 			case "Product/64x64x64":
-				proof.Claim(t, proof.Row{Topic: "speed", Claim: "Product of 64 × 64 × 64 with bias and ReLU, " + s.Name + ", of the core's multiply-adds", Bound: "85 %",
-					Measured: fmt.Sprintf("%.0f %% (%.0f–%.0f), %.0f GFLOP/s", 100*part, 100*low, 100*high, l.flops/ns), Holds: part >= 0.85})
+				proof.Claim(t, proof.Row{Topic: "speed",
+					Claim: "Product of 64 × 64 × 64 with bias and ReLU, " + s.Name + ", of the core's multiply-adds", Bound: "85 %",
+					Measured: fmt.Sprintf("%.0f %% (%.0f–%.0f), %.0f GFLOP/s", 100*part, 100*low, 100*high,
+						l.flops/ns), Holds: part >= 0.85})
 			case "Vector/64-128-128-8":
-				proof.Claim(t, proof.Row{Topic: "speed", Claim: "One sample through 64-128-128-8, " + s.Name, Bound: "1.5 µs", Measured: fmt.Sprintf("%.2f µs", ns/1e3), Holds: ns < 1500})
+				proof.Claim(t, proof.Row{Topic: "speed", Claim: "One sample through 64-128-128-8, " + s.Name,
+					Bound: "1.5 µs", Measured: fmt.Sprintf("%.2f µs", ns/1e3), Holds: ns < 1500})
 			}
 		}
 	}

@@ -126,7 +126,10 @@ func TestPanics(t *testing.T) {
 			"product B":    func() { k.Product(&Product{M: 2, N: 2, K: 2, AK: 2, AM: 1, A: s, B: s[:3], LDB: 2, C: s, LDC: 2}) },
 			"product C":    func() { k.Product(&Product{M: 2, N: 2, K: 2, AK: 2, AM: 1, A: s, B: s, LDB: 2, C: s[:3], LDC: 2}) },
 			"product bias": func() { k.Product(&Product{M: 2, N: 2, A: s, B: s, C: s, LDC: 2, Start: Bias, Bias: s[:1]}) },
-			"product mask": func() { k.Product(&Product{M: 2, N: 2, A: s, B: s, C: s, LDC: 2, Finish: Mask, Mask: s[:3], LDM: 2}) },
+			"product mask": func() {
+				k.Product(&Product{M: 2, N: 2, A: s, B: s, C: s, LDC: 2, Finish: Mask,
+					Mask: s[:3], LDM: 2})
+			},
 			"product LDB":  func() { k.Product(&Product{M: 2, N: 2, K: 2, A: s, B: s, LDB: -1, C: s}) },
 			"vector w":     func() { k.Vector(s[:3], s[:3], s[:8:8], nil, false) },
 			"vector bias":  func() { k.Vector(s[:3], s[:3], s, s[:2:2], false) },

@@ -23,7 +23,8 @@ func (u *unchecked) wholeProduct(p *Product) {
 // check panics unless all that the product touches is there.
 func (p *Product) check() {
 	if p.K < 0 || p.AK < 0 || p.AM < 0 || p.LDB < 0 || p.LDC < 0 || p.LDM < 0 {
-		panic(fmt.Sprintf("kernel: product with K, AK, AM, LDB, LDC, LDM = %d, %d, %d, %d, %d, %d, want none negative", p.K, p.AK, p.AM, p.LDB, p.LDC, p.LDM))
+		panic(fmt.Sprintf("kernel: product with K, AK, AM, LDB, LDC, LDM = %d, %d, %d, %d, %d, %d, want none negative",
+			p.K, p.AK, p.AM, p.LDB, p.LDC, p.LDM))
 	}
 	m, n, k := p.M-1, p.N-1, p.K-1
 	if k >= 0 {
@@ -44,7 +45,8 @@ func (u *unchecked) wholeTranspose(dst []float32, ldd int, src []float32, lds, r
 		return
 	}
 	if rows < 0 || rows > ldd || lds < 0 {
-		panic(fmt.Sprintf("kernel: transpose of %d rows at %d to a leading dimension of %d, want at most that", rows, lds, ldd))
+		panic(fmt.Sprintf("kernel: transpose of %d rows at %d to a leading dimension of %d, want at most that", rows,
+			lds, ldd))
 	}
 	_ = dst[cols*ldd-1]
 	if rows > 0 {

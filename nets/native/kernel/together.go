@@ -2,7 +2,8 @@ package kernel
 
 import "fmt"
 
-// Together says whether some agents can go over their neighbours together, and Fewer how many of n should, and how many are then left.
+// Together says whether some agents can go over their neighbours together, and Fewer how many of n should, and
+// how many are then left.
 func Together(agents int) bool { return agents >= 2 && agents <= MostTogether && agents != 5 }
 
 // Fewer is how many of n agents go together next: as many as can, without leaving one alone.
@@ -21,7 +22,8 @@ func Fewer(n int) int {
 // checkTogether panics unless all that agents touch of out is there.
 func checkTogether(out []float32, stride, agents, size int) {
 	if !Together(agents) || stride < 0 {
-		panic(fmt.Sprintf("kernel: %d agents together, %d apart, want 2, 3, 4 or 6 of them and no negative distance", agents, stride))
+		panic(fmt.Sprintf("kernel: %d agents together, %d apart, want 2, 3, 4 or 6 of them and no negative distance",
+			agents, stride))
 	}
 	if size > 0 {
 		_ = out[(agents-1)*stride+size-1]
@@ -39,7 +41,8 @@ func (u *unchecked) wholePack(dst, src []float32, stride, agents, rows, t int) {
 	u.Pack(dst, src, stride, agents, rows, t)
 }
 
-func (u *unchecked) scoresTogether(out []float32, stride int, q, base []float32, at []int32, agents, rows, t int, scale float32) {
+func (u *unchecked) scoresTogether(out []float32, stride int, q, base []float32, at []int32, agents, rows, t int,
+	scale float32) {
 	if !inTile(t) || len(at) == 0 {
 		return
 	}

@@ -26,8 +26,8 @@ func Float64(s *core.State) *Backend[float64] { return &Backend[float64]{state: 
 // Info implements [core.Backend]: one thread.
 func (*Backend[T]) Info() (threads int, kernels string) { return 1, family() }
 
-// family names what computes the same bits: gonum's kernels differ between architectures, and compilers for some of them (and for
-// GOAMD64=v3) fuse products with sums.
+// family names what computes the same bits: gonum's kernels differ between architectures, and compilers for
+// some of them (and for GOAMD64=v3) fuse products with sums.
 var family = sync.OnceValue(func() string {
 	name := "go-" + runtime.GOARCH
 	if fused(1+0x1p-30, 1-0x1p-30, -1) != 0 { // the exact product is 1 − 2⁻⁶⁰, which rounds to 1

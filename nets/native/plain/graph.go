@@ -263,7 +263,8 @@ func (p *plainNodes[T]) drop(x []T) {
 	}
 }
 
-// backward replaces g, the gradient by the new x as it was before numbers were dropped, by that by y, and sets gx to what goes to x without edges.
+// backward replaces g, the gradient by the new x as it was before numbers were dropped, by that by y, and sets
+// gx to what goes to x without edges.
 func (p *plainNodes[T]) backward(rows int, x, out, g, gx []T, dropped bool) {
 	reluBack(g, out) // what was dropped has no gradient, so that out serves as well as what it was before
 	if p.norm != nil {

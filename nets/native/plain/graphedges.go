@@ -87,8 +87,8 @@ func (p *plainEdges[T]) forward(b *nets.BatchEdges, xs, xt, y []T) {
 	}
 }
 
-// backward takes the gradient gy by y to those by the parameters, by the senders' x and by the receivers' x, which it adds to gxs and gxt.
-// With D_v = Σ_u α_uv (g_v·m_uv):
+// backward takes the gradient gy by y to those by the parameters, by the senders' x and by the receivers' x,
+// which it adds to gxs and gxt. With D_v = Σ_u α_uv (g_v·m_uv):
 //
 //	∂L/∂z_uv = α_uv (g_v·m_uv − D_v)·LeakyReLU'(z_uv),  ∂L/∂m_uv = α_uv g_v + ∂L/∂z_uv·source
 func (p *plainEdges[T]) backward(b *nets.BatchEdges, xs, xt, gy, gxs, gxt []T) {

@@ -5,8 +5,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/core"
 )
 
-// scene holds the agents' features twice: x as agents are to themselves, seen as the others see them. The two are one where the
-// network has no port for the others' actions.
+// scene holds the agents' features twice: x as agents are to themselves, seen as the others see them. The two
+// are one where the network has no port for the others' actions.
 type scene[T core.Number] struct{ x, seen view[T] }
 
 // of returns n features of agent j in sample b as agent i sees them.
@@ -21,8 +21,9 @@ func (s scene[T]) of(i, j, b, n int) []T {
 type mixer[T core.Number] interface {
 	// forward writes the mixtures.
 	forward(s scene[T], mixture view[T])
-	// backward takes the gradient by the mixtures, adds to the parameters' gradients where params is set, and adds to
-	// the gradients by the features where inputs is set. It is not called with neither, nor with params alone where nothing is learned.
+	// backward takes the gradient by the mixtures, adds to the parameters' gradients where params is set, and
+	// adds to the gradients by the features where inputs is set. It is not called with neither, nor with params
+	// alone where nothing is learned.
 	backward(s scene[T], dmixture view[T], d scene[T], params, inputs bool)
 	// learns says that the mixture has parameters.
 	learns() bool

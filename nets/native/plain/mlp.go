@@ -83,8 +83,8 @@ func (w *mlpWork[T]) output(i int) view[T] {
 	return stacked(w.y[i], w.batch, l.out)
 }
 
-// backward takes g = ∂L/∂out and the input of the last forward, adds to the gradients of the parameters where params is set,
-// and adds ∂L/∂x to gx where that has memory.
+// backward takes g = ∂L/∂out and the input of the last forward, adds to the gradients of the parameters where
+// params is set, and adds ∂L/∂x to gx where that has memory.
 func (w *mlpWork[T]) backward(x view[T], g []T, gx view[T], params bool) {
 	if w.turns[0] == nil {
 		widest := 0

@@ -21,8 +21,8 @@ func (n *net[T]) ZeroGrads() { clear(n.grads) }
 type pass[T core.Number] interface {
 	// forward reads the inputs and writes the output that the pass was made with.
 	forward(in []*Tensor[T])
-	// backward takes the inputs of the last forward and the gradient by its output, adds to the network's gradients where params is set, and
-	// sets gradIn where that is not nil.
+	// backward takes the inputs of the last forward and the gradient by its output, adds to the network's
+	// gradients where params is set, and sets gradIn where that is not nil.
 	backward(in []*Tensor[T], gradOut []T, gradIn []*Tensor[T], params bool)
 }
 

@@ -86,7 +86,8 @@ func (l *policyLoss[T]) gradient(g, z []T, logsum, h, slope T, a int, scale T) {
 	}
 }
 
-// legalSoftmax sets p to the softmax of z over the legal choices, 0 elsewhere, and returns ln Σ exp(z) and whether any is legal.
+// legalSoftmax sets p to the softmax of z over the legal choices, 0 elsewhere, and returns ln Σ exp(z) and
+// whether any is legal.
 func legalSoftmax[T core.Number](z, legal, p []T) (logsum T, found bool) {
 	var top T
 	for k, v := range z {

@@ -8,12 +8,13 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// product does c += op(a)·op(b), where op transposes on request, c is [m, n] and k is the common dimension. Rows of a matrix start
-// lda, ldb, ldc values apart. A factor of exactly 0 in a may be skipped: 0·NaN and 0·Inf can count as 0.
+// product does c += op(a)·op(b), where op transposes on request, c is [m, n] and k is the common dimension.
+// Rows of a matrix start lda, ldb, ldc values apart. A factor of exactly 0 in a may be skipped: 0·NaN and 0·Inf
+// can count as 0.
 type product[T core.Number] func(ta, tb bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int)
 
-// Below gonum's products go parallel at four blocks of 64×64, which allocates. Tiles of three stay on this goroutine, and
-// the order of the sums is the same.
+// Below gonum's products go parallel at four blocks of 64×64, which allocates. Tiles of three stay on this
+// goroutine, and the order of the sums is the same.
 const block, serial = 64, 3
 
 func mul32(ta, tb bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {

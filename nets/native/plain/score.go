@@ -44,7 +44,8 @@ func (squaredScore[T]) backward(r, w []T, sum T, g []T) {
 	}
 }
 
-// softmax replaces z by exp(z)/Σ exp(z) and returns the sum after the largest was taken off. A NaN makes the sum NaN, and with it all.
+// softmax replaces z by exp(z)/Σ exp(z) and returns the sum after the largest was taken off. A NaN makes the
+// sum NaN, and with it all.
 func softmax[T core.Number](z []T) T {
 	if len(z) == 0 {
 		return 0

@@ -2,9 +2,9 @@ package pool
 
 import "time"
 
-// Pace chooses between all threads and one by how long an update's last runs took. Threads wait for each other several times in an update, and
-// where another process displaces one of them all wait: then one thread alone is faster, and leaves the other processor to that process.
-// Results don't depend on the choice.
+// Pace chooses between all threads and one by how long an update's last runs took. Threads wait for each other
+// several times in an update, and where another process displaces one of them all wait: then one thread alone
+// is faster, and leaves the other processor to that process. Results don't depend on the choice.
 type Pace struct {
 	one    bool          // one thread has been the faster
 	runs   int           // since the other choice was tried
@@ -14,7 +14,8 @@ type Pace struct {
 	trials [trialRuns]time.Duration
 }
 
-// A trial has a few runs and must win by 1/margin. The first comes early; as long as nothing changes, each next one waits twice as long.
+// A trial has a few runs and must win by 1/margin. The first comes early; as long as nothing changes, each next
+// one waits twice as long.
 const trialRuns, firstTrial, lastTrial, margin = 8, 16, 512, 32
 
 // Threads is how many the coming run takes.

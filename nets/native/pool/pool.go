@@ -12,8 +12,9 @@ type Job interface {
 	Part(i, w int)
 }
 
-// Do runs parts 0 … parts−1 of a job on at most threads goroutines, this one among them, and returns when all are done. There is one pool for
-// the process: of engines that work at the same time (many runs side by side) one has it and the others do their jobs alone.
+// Do runs parts 0 … parts−1 of a job on at most threads goroutines, this one among them, and returns when all
+// are done. There is one pool for the process: of engines that work at the same time (many runs side by side)
+// one has it and the others do their jobs alone.
 func Do(j Job, parts, threads int) { workers.do(j, parts, threads) }
 
 // Shard is the range of n things that shard i of a number of shards has.
@@ -21,8 +22,9 @@ func Shard(i, shards, n int) (from, to int) { return i * n / shards, (i + 1) * n
 
 // pool is workers that take parts of a job beside the goroutine that has it.
 //
-// Each thread has a range of the parts, which is the same in all jobs of as many parts: what an agent's part of one job left in a core's cache is there
-// for its part of the next. A thread that has finished its range takes parts from the end of others'.
+// Each thread has a range of the parts, which is the same in all jobs of as many parts: what an agent's part of
+// one job left in a core's cache is there for its part of the next. A thread that has finished its range takes
+// parts from the end of others'.
 type pool struct {
 	busy    sync.Mutex
 	workers []*worker
@@ -30,7 +32,8 @@ type pool struct {
 	parts   int64
 	over    chan struct{}
 
-	// What threads wait for and what they change while working lie on cache lines of their own, so that changing one doesn't slow the other.
+	// What threads wait for and what they change while working lie on cache lines of their own, so that
+	// changing one doesn't slow the other.
 	_       padding
 	state   atomic.Uint64 // the last job's [claim], of no parts
 	_       padding
@@ -48,8 +51,9 @@ type padding [120]byte
 
 var workers = pool{over: make(chan struct{}, 1)}
 
-// claim is a thread's range in one word, so that taking a part also checks which job it is a part of: 16 bits of the job's number, 8 of how many
-// threads it has, 20 of the range's first part that nobody has taken, 20 of its end.
+// claim is a thread's range in one word, so that taking a part also checks which job it is a part of: 16 bits
+// of the job's number, 8 of how many threads it has, 20 of the range's first part that nobody has taken, 20 of
+// its end.
 type claim uint64
 
 const partBits, maxParts, maxThreads = 20, 1<<20 - 1, 255
@@ -63,15 +67,16 @@ func (c claim) threads() int { return int(c >> 40 & 0xff) }
 func (c claim) from() int    { return int(c >> partBits & maxParts) }
 func (c claim) to() int      { return int(c & maxParts) }
 
-// worker is a goroutine that waits for jobs. It spins for a short while, since the next part of an update follows within microseconds,
-// then parks, so that it takes no time from other processes.
+// worker is a goroutine that waits for jobs. It spins for a short while, since the next part of an update
+// follows within microseconds, then parks, so that it takes no time from other processes.
 type worker struct {
 	index  int
 	parked atomic.Bool
 	wake   chan struct{}
 }
 
-// spinTime is how long waiters spin: longer than it takes to draw the next minibatch, since waking a parked thread costs tens of microseconds.
+// spinTime is how long waiters spin: longer than it takes to draw the next minibatch, since waking a parked
+// thread costs tens of microseconds.
 const spinTime = 100 * time.Microsecond
 
 // do implements [Do].
@@ -110,15 +115,17 @@ func (p *pool) offer(j Job, parts, threads int) {
 	p.state.Store(uint64(newClaim(number, threads, 0, 0)))
 }
 
-// take does parts until none is left of a job with as many threads: first those of the worker's own range, then others' from their ends. A late worker
-// may find a later job here: then it does parts of that, if the job wants it.
+// take does parts until none is left of a job with as many threads: first those of the worker's own range, then
+// others' from their ends. A late worker may find a later job here: then it does parts of that, if the job
+// wants it.
 func (p *pool) take(worker, threads int) {
 	for n := range threads {
 		p.takeOf((worker+n)%threads, worker)
 	}
 }
 
-// takeOf does parts of a thread's range until none is left. They are counted together at the end: until then the job isn't over.
+// takeOf does parts of a thread's range until none is left. They are counted together at the end: until then
+// the job isn't over.
 func (p *pool) takeOf(owner, worker int) {
 	count := int64(0)
 	for {

@@ -22,7 +22,8 @@ func (c *counts) Part(i, w int) {
 	c.workers[w].Add(-1)
 }
 
-// Each part of each job is done once, whatever the workers are doing, also where engines want the pool at the same time.
+// Each part of each job is done once, whatever the workers are doing, also where engines want the pool at the
+// same time.
 func TestPool(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {

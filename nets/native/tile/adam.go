@@ -42,8 +42,8 @@ func AddUp(k *kernel.Set, dst, sum []float32) {
 func (r *reduceOp) reads(t *Tensor) bool  { return r.net.v.Grads == t }
 func (r *reduceOp) writes(t *Tensor) bool { return r.net.v.Grads == t }
 
-// adamStep is one step of Adam, group by group: after a segment, or within one agent by agent. What comes just before and after it is done
-// piece by piece with it, so that a piece's numbers are still in the first cache.
+// adamStep is one step of Adam, group by group: after a segment, or within one agent by agent. What comes just
+// before and after it is done piece by piece with it, so that a piece's numbers are still in the first cache.
 type adamStep struct {
 	*core.Adam[*Tensor]
 	net    *network
@@ -127,7 +127,8 @@ func (a *adamStep) change(x *scratch, from, to int) {
 		target = a.target.data[from:to]
 	}
 	x.grad[0] = a.net.grads[from:to]
-	a.net.b.set.Update(&x.adam, a.net.params[from:to], a.First.data[from:to], a.Second.data[from:to], target, x.grad[:], a.tau, false)
+	a.net.b.set.Update(&x.adam, a.net.params[from:to], a.First.data[from:to], a.Second.data[from:to], target,
+		x.grad[:], a.tau, false)
 }
 
 func (a *adamStep) reads(t *Tensor) bool {
@@ -135,11 +136,12 @@ func (a *adamStep) reads(t *Tensor) bool {
 }
 
 func (a *adamStep) writes(t *Tensor) bool {
-	return a.net.v.Params == t || a.Group == t || a.First == t || a.Second == t || a.target == t || a.reduce != nil && a.net.v.Grads == t
+	return a.net.v.Params == t || a.Group == t || a.First == t || a.Second == t || a.target == t ||
+		a.reduce != nil && a.net.v.Grads == t
 }
 
-// fuseTargets lets Adam move a target network while it has the parameters at hand, where nothing in between looks at the target or
-// changes the parameters.
+// fuseTargets lets Adam move a target network while it has the parameters at hand, where nothing in between
+// looks at the target or changes the parameters.
 func (p *program) fuseTargets() {
 	var before []operation // in order
 	for _, s := range p.segments {

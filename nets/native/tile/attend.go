@@ -2,7 +2,8 @@ package tile
 
 import "github.com/stoker-rl/stoker/nets/native/kernel"
 
-// Attention of agents that have the same neighbours but for themselves: what attention.go does for one agent, for a range of agents at once.
+// Attention of agents that have the same neighbours but for themselves: what attention.go does for one agent,
+// for a range of agents at once.
 
 // share finds agents that can attend together, and says what memory that takes.
 func (a *attention) share(need *scratchNeed, alone bool) {

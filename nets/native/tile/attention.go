@@ -7,23 +7,25 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// attention mixes neighbours' features by learned weights; plain/attention.go has the equations. An agent goes over those that it sees on the way
-// forward and for its own query, and over those that see it for its key.
+// attention mixes neighbours' features by learned weights; plain/attention.go has the equations. An agent goes
+// over those that it sees on the way forward and for its own query, and over those that see it for its key.
 type attention struct {
 	*field
 	keys       int
 	query, key param
 	squared    bool
 	scale      float32
-	// apart says that agents list themselves while their own features differ from those that others see: then there is a second key
-	// of each, after all the first ones.
+	// apart says that agents list themselves while their own features differ from those that others see: then
+	// there is a second key of each, after all the first ones.
 	twoKeys bool
 	keysAt  [][]int32 // of agent i's neighbours: where their keys begin
-	// Of those that see agent j, by its first and its second key: where their queries begin, and where they stand in m.rho.
+	// Of those that see agent j, by its first and its second key: where their queries begin, and where they
+	// stand in m.rho.
 	queriesAt [2][][]int32
 	rhoAt     [2][]int
 	rhoOf     []int // where an edge's gradient stands in m.rho
-	// Of agents that attend together: whose keys they see, whose features, and whose queries see them by their first key. nil where none do.
+	// Of agents that attend together: whose keys they see, whose features, and whose queries see them by their
+	// first key. nil where none do.
 	seen, features, seers *sharedNeighbours
 }
 
@@ -160,8 +162,9 @@ func squaresBack(g, w, r, sums []float32) {
 	}
 }
 
-// backward takes the gradient by agent i's mixture to those by its scores, which it leaves in m.rho, and by its query: adds that by the query's weights
-// to sums, and what comes by way of it to the wanted gradient by its features.
+// backward takes the gradient by agent i's mixture to those by its scores, which it leaves in m.rho, and by its
+// query: adds that by the query's weights to sums, and what comes by way of it to the wanted gradient by its
+// features.
 func (a *attention) backward(x *context, m *memory, i int, w wants, sums []float32) {
 	list := a.keysAt[i]
 	rho := x.weights[:len(list)*a.lanes]
@@ -211,7 +214,8 @@ func (a *attention) oneKeyBack(x *context, m *memory, j, which, place, from int,
 	a.descend(x, m, j, place, a.key, dk, from, sums)
 }
 
-// descend takes the gradient by a projection of the features at a place to that by its weights, in sums, and by the features from a row on.
+// descend takes the gradient by a projection of the features at a place to that by its weights, in sums, and by
+// the features from a row on.
 func (a *attention) descend(x *context, m *memory, i, at int, w param, g []float32, from int, sums []float32) {
 	if sums != nil {
 		addOuter(a.k, x, a.lanes, w.in(sums, i), a.own, a.keys, m.x[at:], g)

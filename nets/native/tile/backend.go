@@ -13,13 +13,13 @@ import (
 type Options struct {
 	// Threads is how many a recorded update may use, 0 for GOMAXPROCS. Results don't depend on it.
 	Threads int
-	// Alone has each agent attend to its neighbours alone, also where agents with the same neighbours could do so together. Results don't
-	// depend on it; tests compare the two.
+	// Alone has each agent attend to its neighbours alone, also where agents with the same neighbours could do
+	// so together. Results don't depend on it; tests compare the two.
 	Alone bool
 }
 
-// Backend implements [core.Backend] with kernels. An operation outside a recorded update runs at once on the goroutine that calls it; those of a
-// recorded update become a [program].
+// Backend implements [core.Backend] with kernels. An operation outside a recorded update runs at once on the
+// goroutine that calls it; those of a recorded update become a [program].
 type Backend struct {
 	state   *core.State
 	set     *kernel.Set // for tiles

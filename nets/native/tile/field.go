@@ -5,10 +5,12 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// field is [nets.MeanField] on tiles, where agents see mixtures of others: features of all agents, mixtures, then the layers over
-// both. A tile's features lie in one piece, so that neighbours are found by their place in it:
+// field is [nets.MeanField] on tiles, where agents see mixtures of others: features of all agents, mixtures,
+// then the layers over both. A tile's features lie in one piece, so that neighbours are found by their place in
+// it:
 //
-//	[agents][2·own][lanes], an agent's own features and then its mixture; with Others followed by [agents][own][lanes] as others see them
+//	[agents][2·own][lanes]: an agent's own features and then its mixture
+//	[agents][own][lanes]:   with Others, the features as others see them
 type field struct {
 	layers
 	m       nets.MeanField
@@ -117,23 +119,25 @@ func (f *field) forward(s *forwardStep) []stage {
 		}
 	}}}
 	if f.together() {
-		stages = append(stages, stage{agents: f.agents, barrier: true, ranged: true, run: func(x *context, tile, from, to int) {
-			m, _ := s.at(x, tile)
-			f.att.attend(x, m, from, to)
-		}})
+		stages = append(stages, stage{agents: f.agents, barrier: true, ranged: true,
+			run: func(x *context, tile, from, to int) {
+				m, _ := s.at(x, tile)
+				f.att.attend(x, m, from, to)
+			}})
 	}
-	return append(stages, stage{agents: f.agents, barrier: !f.together(), fills: s, run: func(x *context, tile, from, to int) {
-		m, l := s.at(x, tile)
-		for i := from; i < to; i++ {
-			if !f.together() {
-				if f.att != nil {
-					f.att.weigh(m, i)
+	return append(stages, stage{agents: f.agents, barrier: !f.together(), fills: s,
+		run: func(x *context, tile, from, to int) {
+			m, l := s.at(x, tile)
+			for i := from; i < to; i++ {
+				if !f.together() {
+					if f.att != nil {
+						f.att.weigh(m, i)
+					}
+					f.mix(m, i)
 				}
-				f.mix(m, i)
+				f.layers.forward(x, l, i, m.x[f.start(i):], s.p.out.of(tile, i))
 			}
-			f.layers.forward(x, l, i, m.x[f.start(i):], s.p.out.of(tile, i))
-		}
-	}})
+		}})
 }
 
 // gatherRows copies a tile of agent i's inputs to its features, and with Others to those that others see.
@@ -151,8 +155,8 @@ func (f *field) mix(m *memory, i int) {
 	f.k.Mix(f.mixture(m.x, i), f.weights(m, i), m.x, f.at[i], f.own, f.lanes)
 }
 
-// wants says which gradients by features are asked for: those from a row on, of agents themselves and as seen by others. From the end
-// on is none.
+// wants says which gradients by features are asked for: those from a row on, of agents themselves and as seen
+// by others. From the end on is none.
 type wants struct{ own, seen int }
 
 func (f *field) wants(gradIn []*Tensor) wants {
@@ -229,7 +233,8 @@ func (f *field) inputsBack(x *context, m *memory, tile, i int, b *backwardStep, 
 		if s.agent == i {
 			at, from = f.start(i), w.own
 		}
-		f.k.Scatter(m.dx[from*f.lanes:], x.place(at), f.weight(m, s), f.mixture(m.dx, s.agent)[from*f.lanes:], f.own-from, f.lanes)
+		f.k.Scatter(m.dx[from*f.lanes:], x.place(at), f.weight(m, s), f.mixture(m.dx, s.agent)[from*f.lanes:],
+			f.own-from, f.lanes)
 	}
 	inputRows(f.k, m.dx[f.start(i):], m.dx[f.startSeen(i):], tile, i, b.gradIn, f.m, f.lanes)
 }
@@ -241,8 +246,8 @@ func (f *field) clearSeen(m *memory, i int) {
 	}
 }
 
-// inputRows copies agent i's gradients by its features, as its own and as seen by others, to the wanted inputs. Inputs that agents and
-// others see alike get both.
+// inputRows copies agent i's gradients by its features, as its own and as seen by others, to the wanted inputs.
+// Inputs that agents and others see alike get both.
 func inputRows(k *kernel.Set, own, seen []float32, tile, i int, gradIn []*Tensor, m nets.MeanField, lanes int) {
 	last := len(m.In) - 1
 	at := 0

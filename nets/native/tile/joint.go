@@ -5,8 +5,9 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// joint is [nets.MeanField] where every agent sees all: the layers' input is [agents·own][lanes], one for all agents. With Others
-// it holds what others see, and agent i's own place is exchanged for its features while i is at work.
+// joint is [nets.MeanField] where every agent sees all: the layers' input is [agents·own][lanes], one for all
+// agents. With Others it holds what others see, and agent i's own place is exchanged for its features while i
+// is at work.
 type joint struct {
 	layers
 	m     nets.MeanField
@@ -52,8 +53,8 @@ func (j *joint) exchange(v []float32, i int) {
 	}
 }
 
-// independent is the number of agents where each can go alone. With Others agents take turns in the one input, and all agents' gradients by it
-// are summed in one place.
+// independent is the number of agents where each can go alone. With Others agents take turns in the one input,
+// and all agents' gradients by it are summed in one place.
 func (j *joint) independent(inputs bool) int {
 	if j.m.Others || inputs {
 		return 0
@@ -101,7 +102,8 @@ func (j *joint) backward(b *backwardStep) []stage {
 }
 
 // agentBack takes the gradient by agent i's output backward.
-func (j *joint) agentBack(x *context, m *memory, l *layersMemory, tile, i int, b *backwardStep, sums []float32, wanted bool) {
+func (j *joint) agentBack(x *context, m *memory, l *layersMemory, tile, i int, b *backwardStep, sums []float32,
+	wanted bool) {
 	var all, dx []float32
 	if wanted {
 		if m.dx == nil {

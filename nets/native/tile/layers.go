@@ -23,8 +23,8 @@ type layer struct {
 	norm         bool
 }
 
-// layersMemory is what a pass through the layers stores: of each its activations, and where it has a norm x̂, 1/√(var + ε) and the result; and where there
-// are several inputs, those side by side; [agents][width][lanes].
+// layersMemory is what a pass through the layers stores: of each its activations, and where it has a norm x̂,
+// 1/√(var + ε) and the result; and where there are several inputs, those side by side; [agents][width][lanes].
 type layersMemory struct {
 	y, hat, scale, normed [][]float32
 	in                    []float32
@@ -95,7 +95,8 @@ func (l *layers) forward(x *context, m *layersMemory, i int, in, out []float32) 
 		in = y
 		if t.norm {
 			in = m.of(m.normed[li], i)
-			l.k.Norm(in, m.of(m.hat[li], i), m.of(m.scale[li], i), y, t.gain.value(i), t.offset.value(i), l.lanes, nets.LayerNormEpsilon)
+			l.k.Norm(in, m.of(m.hat[li], i), m.of(m.scale[li], i), y, t.gain.value(i), t.offset.value(i), l.lanes,
+				nets.LayerNormEpsilon)
 		}
 	}
 }
@@ -118,9 +119,11 @@ func (t *layer) product(l *layers, x *context, i int, in, y []float32) {
 	l.k.Product(p)
 }
 
-// backward takes agent i's features, what forward made of them and the gradient by that, and adds to the parameters' gradients in sums
-// where that is not nil. It sets the gradient by the features from a given one on, as many as dx holds, or adds to it.
-func (l *layers) backward(x *context, m *layersMemory, i int, in, out, g, sums, dx []float32, from int, start kernel.Start) {
+// backward takes agent i's features, what forward made of them and the gradient by that, and adds to the
+// parameters' gradients in sums where that is not nil. It sets the gradient by the features from a given one
+// on, as many as dx holds, or adds to it.
+func (l *layers) backward(x *context, m *layersMemory, i int, in, out, g, sums, dx []float32, from int,
+	start kernel.Start) {
 	last := len(l.list) - 1
 	if a := l.list[last].activation; a != nets.None {
 		own := x.grads[last%2][:len(g)]

@@ -76,8 +76,8 @@ func (l *lossStep) run(tile, from, to int) {
 	}
 }
 
-// row computes the loss of one feature in a tile's samples: its sum in float64 and the gradient, as plain/loss.go has them. There are four
-// sums, so that none waits for the number before.
+// row computes the loss of one feature in a tile's samples: its sum in float64 and the gradient, as
+// plain/loss.go has them. There are four sums, so that none waits for the number before.
 func (l *lossStep) row(x, y, g []float32) float64 {
 	per := float32(l.call.Per)
 	g = g[:len(x)]

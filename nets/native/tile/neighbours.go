@@ -2,8 +2,9 @@ package tile
 
 import "github.com/stoker-rl/stoker/nets/native/kernel"
 
-// sharedNeighbours is lists of neighbours in which agents next to each other have the same but for themselves, as where everyone sees everyone. A few
-// such agents attend to the places at which their lists agree together (see kernel.Set), and to the others one by one. Each goes through its list in order, so that not a bit
+// sharedNeighbours is lists of neighbours in which agents next to each other have the same but for themselves,
+// as where everyone sees everyone. A few such agents attend to the places at which their lists agree together
+// (see kernel.Set), and to the others one by one. Each goes through its list in order, so that not a bit
 // changes.
 type sharedNeighbours struct {
 	lists [][]int32
@@ -69,7 +70,8 @@ func runsOf(lists [][]int32) []run {
 	return runs
 }
 
-// next is how many agents from i on attend together, of those before to, and their stretches; 1 and none where i does alone.
+// next is how many agents from i on attend together, of those before to, and their stretches; 1 and none where
+// i does alone.
 func (f *sharedNeighbours) next(i, to int) (int, []run) {
 	if n := kernel.Fewer(to - i); n > 1 && f.runs[i][n] != nil {
 		return n, f.runs[i][n]
@@ -96,7 +98,8 @@ type rows struct {
 func (r rows) of(i, row, lanes int) []float32 { return r.v[r.at+i*r.stride+row*lanes:] }
 
 // scores sets out, a row for each neighbour, from queries of as many rows as base has of a neighbour.
-func (f *sharedNeighbours) scores(x *context, k *kernel.Set, i, n int, runs []run, out, q rows, base []float32, width, lanes int, scale float32) {
+func (f *sharedNeighbours) scores(x *context, k *kernel.Set, i, n int, runs []run, out, q rows, base []float32,
+	width, lanes int, scale float32) {
 	packed := x.packed[:n*width*lanes]
 	k.Pack(packed, q.of(0, 0, lanes), q.stride, n, width, lanes)
 	for _, r := range runs {
@@ -110,11 +113,13 @@ func (f *sharedNeighbours) scores(x *context, k *kernel.Set, i, n int, runs []ru
 	}
 }
 
-// atOnce is how many neighbours' weights are packed at a time: six agents' sixteen lanes of them are a quarter of the first cache.
+// atOnce is how many neighbours' weights are packed at a time: six agents' sixteen lanes of them are a quarter
+// of the first cache.
 const atOnce = 32
 
 // mix sets out, as many rows as base has of a neighbour, from weights, a row for each.
-func (f *sharedNeighbours) mix(x *context, k *kernel.Set, i, n int, runs []run, out, w rows, base []float32, width, lanes int) {
+func (f *sharedNeighbours) mix(x *context, k *kernel.Set, i, n int, runs []run, out, w rows, base []float32, width,
+	lanes int) {
 	for j := range n {
 		clear(out.of(j, 0, lanes)[:width*lanes])
 	}

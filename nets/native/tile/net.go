@@ -41,7 +41,8 @@ func (n *network) ZeroGrads() {
 	clear(n.grads)
 }
 
-// direct says that a segment's shards add to the gradients themselves: they divide agents, and each agent has parameters of its own.
+// direct says that a segment's shards add to the gradients themselves: they divide agents, and each agent has
+// parameters of its own.
 func (n *network) direct(s *segment) bool { return s.byAgent && n.v.Groups == n.v.Agents }
 
 // makeShards makes the memory of shards' gradients.
@@ -76,8 +77,8 @@ func (p param) start(agent int) int {
 	return agent*p.net.v.Size + p.offset
 }
 
-// model is one kind of network at work on tiles of one size. Its stages do a pass; agents see each other's features, or each other's gradients,
-// only between two stages.
+// model is one kind of network at work on tiles of one size. Its stages do a pass; agents see each other's
+// features, or each other's gradients, only between two stages.
 type model interface {
 	// memory returns what a pass stores of all agents in a tile.
 	memory() *memory

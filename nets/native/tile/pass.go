@@ -50,8 +50,8 @@ func (p *pass) alone(st step) *segment {
 	return s
 }
 
-// Ready implements [core.Pass]. What a captured update leaves between its layers is gone when it has run, and what was computed before it is
-// not part of it.
+// Ready implements [core.Pass]. What a captured update leaves between its layers is gone when it has run, and
+// what was computed before it is not part of it.
 func (p *pass) Ready() bool {
 	if c := p.net.b.program; c != nil {
 		return p.capturedIn == c

@@ -13,8 +13,8 @@ type wholeOp interface {
 	parts() int
 }
 
-// program is a recorded update as it runs: segments, each of which goes tile by tile through all of its steps, so that what one step leaves
-// is in the cache when the next one wants it, and then does what needs all tiles.
+// program is a recorded update as it runs: segments, each of which goes tile by tile through all of its steps,
+// so that what one step leaves is in the cache when the next one wants it, and then does what needs all tiles.
 type program struct {
 	b        *Backend
 	segments []*segment
@@ -58,7 +58,8 @@ func (p *program) whole(w wholeOp) {
 	s.after = append(s.after, w)
 }
 
-// adam adds a step of an optimiser: among the steps of the last segment, or joined with the sum of the shards' gradients, where it can be.
+// adam adds a step of an optimiser: among the steps of the last segment, or joined with the sum of the shards'
+// gradients, where it can be.
 func (p *program) adam(a *adamStep) {
 	if len(p.segments) == 0 {
 		p.last(0, 0)

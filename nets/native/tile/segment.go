@@ -7,9 +7,10 @@ import (
 
 // segment is a run of steps over one batch, the gradients that they add up, and what comes after.
 //
-// Threads divide either the tiles of the batch or, where those are few, the agents of a tile: then every agent's gradients have one place to be summed
-// in, but threads wait for each other wherever agents see each other. Which it is, and the number of shards, follows from agents and batch
-// alone, so that no number of threads changes a bit.
+// Threads divide either the tiles of the batch or, where those are few, the agents of a tile: then every
+// agent's gradients have one place to be summed in, but threads wait for each other wherever agents see each
+// other. Which it is, and the number of shards, follows from agents and batch alone, so that no number of
+// threads changes a bit.
 type segment struct {
 	b             *Backend
 	tiling        // of its tensors, of no width
@@ -25,8 +26,8 @@ type segment struct {
 	inTile, group int // with byAgent: where the segment is
 }
 
-// group is stages that are done one after the other, for each agent in turn where agents are independent: then what one stage leaves of an agent
-// is still in the first cache.
+// group is stages that are done one after the other, for each agent in turn where agents are independent: then
+// what one stage leaves of an agent is still in the first cache.
 type group struct {
 	stages []stage
 	agents int // 0 where they are not independent
@@ -38,7 +39,8 @@ type addition struct {
 	zero, adds bool
 }
 
-// byAgent says whether threads divide agents: where there are a few at least, and so few tiles that there would not be one for each thread.
+// byAgent says whether threads divide agents: where there are a few at least, and so few tiles that there would
+// not be one for each thread.
 func byAgent(t tiling) bool { return t.agents >= minAgents && t.tiles < 4 }
 
 // minAgents is the number of agents from which threads may divide them, maxShards how many shards they make at most.
@@ -91,8 +93,8 @@ func (s *segment) seal() {
 	}
 }
 
-// refresh lets the first step that adds to gradients in their one place set them to zero before, agent by agent, where that is asked for: so it's done
-// by the thread that adds to them next.
+// refresh lets the first step that adds to gradients in their one place set them to zero before, agent by
+// agent, where that is asked for: so it's done by the thread that adds to them next.
 func (s *segment) refresh() {
 	for _, st := range s.steps {
 		b, ok := st.(*backwardStep)
@@ -105,7 +107,8 @@ func (s *segment) refresh() {
 	}
 }
 
-// fuse lets Adam add up the shards' gradients itself, while a group's numbers are in the cache, where nothing comes between.
+// fuse lets Adam add up the shards' gradients itself, while a group's numbers are in the cache, where nothing
+// comes between.
 func (s *segment) fuse(a *adamStep) bool {
 	for i := len(s.after) - 1; i >= 0; i-- {
 		switch j := s.after[i].(type) {
@@ -123,8 +126,9 @@ func (s *segment) fuse(a *adamStep) bool {
 	return false
 }
 
-// takesAdam says whether a step of Adam can be among the segment's: where the batch is one tile and each agent's gradients have one place. Then
-// all of an agent's are there when it comes to its step, and threads need not wait for each other.
+// takesAdam says whether a step of Adam can be among the segment's: where the batch is one tile and each
+// agent's gradients have one place. Then all of an agent's are there when it comes to its step, and threads
+// need not wait for each other.
 func (s *segment) takesAdam(a *adamStep) bool {
 	if s.sealed || !s.byAgent || s.tiles != 1 || s.agents != a.net.v.Agents || !a.net.direct(s) {
 		return false
@@ -138,7 +142,8 @@ func (s *segment) shards() int {
 	if !s.byAgent {
 		return shardCount(s.tiles)
 	}
-	// Agents that attend together want shards of as many as can, where there are still enough for all threads. It changes no bit: gradients have one place each.
+	// Agents that attend together want shards of as many as can, where there are still enough for all threads.
+	// It changes no bit: gradients have one place each.
 	const many = kernel.MostTogether
 	if n := (s.agents + many - 1) / many; s.ranged && n >= 4*s.b.options.Threads && s.allDirect() {
 		return min(n, maxShards)

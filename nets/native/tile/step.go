@@ -2,7 +2,8 @@ package tile
 
 import "slices"
 
-// operation is a part of a program. reads and writes say what it does with a tensor of parameters or gradients; where in doubt, true.
+// operation is a part of a program. reads and writes say what it does with a tensor of parameters or gradients;
+// where in doubt, true.
 type operation interface {
 	reads(t *Tensor) bool
 	writes(t *Tensor) bool
@@ -18,11 +19,13 @@ type step interface {
 type stage struct {
 	// run does it on a tile for the agents [from, to).
 	run func(x *context, tile, from, to int)
-	// agents is the number of agents where each can go alone, writing nothing that another touches; 0 where one goroutine does all.
+	// agents is the number of agents where each can go alone, writing nothing that another touches; 0 where one
+	// goroutine does all.
 	agents int
 	// barrier says that the stage reads what the one before it did for other agents.
 	barrier bool
-	// ranged says that the stage does a range of agents in one go, and that those before and after it wait for each other.
+	// ranged says that the stage does a range of agents in one go, and that those before and after it wait for
+	// each other.
 	ranged bool
 	// fills and needs are the forward pass whose activations the stage writes, and the one whose activations it reads.
 	fills, needs *forwardStep
@@ -122,7 +125,8 @@ func (b *backwardStep) omit() {
 	}
 }
 
-// begin returns where agents from to to add gradients by the parameters in a tile, nil where those are not wanted. Fresh ones it sets to zero.
+// begin returns where agents from to to add gradients by the parameters in a tile, nil where those are not
+// wanted. Fresh ones it sets to zero.
 func (b *backwardStep) begin(x *context, tile, from, to int) []float32 {
 	n := b.of.p.net
 	if b.fresh && tile == 0 {

@@ -101,10 +101,11 @@ func (t *Tensor) Get64(dst []float64) {
 	}
 }
 
-// SetBlock sets features from to from+width of samples row to row+rows of one agent: those of sample row + r are src[r·stride] and those behind
-// it. It is Set in parts, for numbers that lie in rows of something larger.
+// SetBlock sets features from to from+width of samples row to row+rows of one agent: those of sample row + r
+// are src[r·stride] and those behind it. It is Set in parts, for numbers that lie in rows of something larger.
 func (t *Tensor) SetBlock(agent, row, rows, from, width int, src []float32, stride int) {
-	if !t.HostBlock("SetBlock", core.Block{Agent: agent, Row: row, Rows: rows, From: from, Width: width}, len(src), stride) {
+	if !t.HostBlock("SetBlock", core.Block{Agent: agent, Row: row, Rows: rows, From: from, Width: width}, len(src),
+		stride) {
 		return
 	}
 	if t.lanes <= 1 {
@@ -132,7 +133,8 @@ func (t *Tensor) SetBlock(agent, row, rows, from, width int, src []float32, stri
 	}
 }
 
-// GetBlock copies samples row to row+rows of one agent to dst, row after row. It is Get in parts, which several goroutines may read.
+// GetBlock copies samples row to row+rows of one agent to dst, row after row. It is Get in parts, which several
+// goroutines may read.
 func (t *Tensor) GetBlock(agent, row, rows int, dst []float32) {
 	if !t.HostRows("GetBlock", agent, row, rows, len(dst)) {
 		return

@@ -20,7 +20,8 @@ func newEngine() (nets.Engine, *Backend) {
 	return core.New[*Tensor](s, nets.Float32, b, nil), b
 }
 
-// Setting a tensor is bit for bit what the plain loop does, whatever is left of the last tile, on memory that held other numbers.
+// Setting a tensor is bit for bit what the plain loop does, whatever is left of the last tile, on memory that
+// held other numbers.
 func TestSetTransposes(t *testing.T) {
 	for _, shape := range [][3]int{{1, 2, 1}, {1, 17, 3}, {2, 64, 91}, {3, 130, 20}, {1, 256, 224}} {
 		e, _ := newEngine()
@@ -56,7 +57,8 @@ func everyone(n int, self bool) [][]int32 {
 	return lists
 }
 
-// Which agents attend together: those that see the same but for themselves; not where lists differ in length, and not with few neighbours.
+// Which agents attend together: those that see the same but for themselves; not where lists differ in length,
+// and not with few neighbours.
 func TestSharedNeighbours(t *testing.T) {
 	some := everyone(19, false)
 	some[4], some[5], some[18] = []int32{1, 2}, nil, some[18][:15]
@@ -76,7 +78,8 @@ func TestSharedNeighbours(t *testing.T) {
 		if n, _ := f.next(2, 5); n != c.third {
 			t.Errorf("%s: of agents 2 to 4 %d attend together, want %d", name, n, c.third)
 		}
-		if n, runs := f.next(6, 12); n != 6 || len(runs) == 0 || runs[0].from != 0 || runs[len(runs)-1].to != len(c.lists[6]) {
+		n, runs := f.next(6, 12)
+		if n != 6 || len(runs) == 0 || runs[0].from != 0 || runs[len(runs)-1].to != len(c.lists[6]) {
 			t.Errorf("%s: of agents 6 to 11 %d attend together, over %v", name, n, runs)
 		}
 	}
@@ -94,7 +97,8 @@ func TestSharedNeighbours(t *testing.T) {
 	}
 }
 
-// A step of Adam goes agent by agent within its segment where the batch is one tile and each agent has parameters of its own.
+// A step of Adam goes agent by agent within its segment where the batch is one tile and each agent has
+// parameters of its own.
 func TestAdamWithinASegment(t *testing.T) {
 	for _, c := range []struct {
 		agents, batch int
@@ -103,7 +107,8 @@ func TestAdamWithinASegment(t *testing.T) {
 	}{{6, 40, false, 1}, {6, 40, true, 0}, {6, 300, false, 0}, {2, 16, false, 0}} {
 		e, b := newEngine()
 		n, err := e.NewNet(nets.MLP{
-			Agents: c.agents, Shared: c.shared, In: []nets.Port{{Name: "x", Width: 3}}, Hidden: []int{5}, Out: 1, Activation: nets.ReLU,
+			Agents: c.agents, Shared: c.shared, In: []nets.Port{{Name: "x", Width: 3}}, Hidden: []int{5}, Out: 1,
+			Activation: nets.ReLU,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +134,8 @@ func TestAdamWithinASegment(t *testing.T) {
 			}
 		}
 		if within != c.want {
-			t.Errorf("%d agents, batch %d, shared %v: %d steps of Adam are within a segment, want %d", c.agents, c.batch, c.shared, within, c.want)
+			t.Errorf("%d agents, batch %d, shared %v: %d steps of Adam are within a segment, want %d", c.agents,
+				c.batch, c.shared, within, c.want)
 		}
 		if err := e.Err(); err != nil {
 			t.Fatal(err)

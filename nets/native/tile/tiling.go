@@ -9,12 +9,12 @@ import (
 //
 //	[tile][agent][feature][lane]
 //
-// A lane is a sample; the last tile's missing samples are padding, whose gradients are always 0. Tensors of other ranks are row-major (the
-// zero tiling).
+// A lane is a sample; the last tile's missing samples are padding, whose gradients are always 0. Tensors of
+// other ranks are row-major (the zero tiling).
 type tiling struct{ lanes, tiles, agents, batch, width int }
 
-// lanesOf is how many samples a tile holds, at most four registers: that keeps the product's sums busy. Where threads share samples, a batch is cut in two
-// at least. One sample is a vector and needs no lanes.
+// lanesOf is how many samples a tile holds, at most four registers: that keeps the product's sums busy. Where
+// threads share samples, a batch is cut in two at least. One sample is a vector and needs no lanes.
 func lanesOf(agents, batch int) int {
 	const l = kernel.Lanes
 	switch {
@@ -84,6 +84,6 @@ func gather[D core.Number](t tiling, dst []D, src []float32) {
 	}
 }
 
-// shardCount is how many shards a batch's gradients are summed in before they are added up. It follows from the batch alone, so that no
-// number of threads changes a bit.
+// shardCount is how many shards a batch's gradients are summed in before they are added up. It follows from the
+// batch alone, so that no number of threads changes a bit.
 func shardCount(tiles int) int { return min(tiles, 4) }
