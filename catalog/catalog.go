@@ -106,31 +106,39 @@ func (c *Catalog) Rival(name string) (Rival, error) {
 	return find("policy", name, c.Rivals, func(r Rival) string { return r.Name })
 }
 
-// Tables gives the configurations of the rows by name, as [configs.Load] reads them.
-func (c *Catalog) Tables() configs.Tables {
-	return configs.Tables{
-		Env: func(id string) (any, error) {
-			e, err := c.Env(id)
-			if err != nil {
-				return nil, err
-			}
-			return e.Config(), nil
-		},
-		Agent: func(name string) (any, error) {
-			l, err := c.Learner(name)
-			if err != nil {
-				return nil, err
-			}
-			return l.Config(), nil
-		},
-		Rival: func(name string) (any, error) {
-			r, err := c.Rival(name)
-			if err != nil {
-				return nil, err
-			}
-			return r.Config(), nil
-		},
+// Of returns the catalog with which an experiment was read; one that was read with none has that of [Default].
+func Of(x *configs.Experiment) *Catalog {
+	if c, ok := x.Catalog.(*Catalog); ok {
+		return c
 	}
+	return Default()
+}
+
+// EnvConfig implements [configs.Catalog].
+func (c *Catalog) EnvConfig(id string) (any, error) {
+	e, err := c.Env(id)
+	if err != nil {
+		return nil, err
+	}
+	return e.Config(), nil
+}
+
+// AgentConfig implements [configs.Catalog].
+func (c *Catalog) AgentConfig(name string) (any, error) {
+	l, err := c.Learner(name)
+	if err != nil {
+		return nil, err
+	}
+	return l.Config(), nil
+}
+
+// RivalConfig implements [configs.Catalog].
+func (c *Catalog) RivalConfig(name string) (any, error) {
+	r, err := c.Rival(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.Config(), nil
 }
 
 // find returns the row of a name; an unknown one is an error that names the nearest and all that there are.

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "record golden traces anew")
 func form(t testing.TB, id string, set []string) *configs.Experiment {
 	t.Helper()
 	settings := append([]string{fmt.Sprint("workload.factor=", sizing.DefaultFactor)}, set...)
-	x, err := configs.Parse("golden", []byte("name: golden\nagent: maddpg\nenv: "+id+"\n"), settings, Default().Tables())
+	x, err := configs.Parse("golden", []byte("name: golden\nagent: maddpg\nenv: "+id+"\n"), settings, Default())
 	if err != nil {
 		t.Fatal(err)
 	}

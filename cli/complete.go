@@ -8,17 +8,16 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/train"
 )
 
 // completeSets completes --set with the keys of the configuration that is named on the line, and their present values.
 func completeSets(c *cobra.Command) {
-	err := c.RegisterFlagCompletionFunc("set", func(_ *cobra.Command, a []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	err := c.RegisterFlagCompletionFunc("set", func(c *cobra.Command, a []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		path := "configs/sizing/attmf.yaml"
 		if len(a) > 0 {
 			path = a[0]
 		}
-		x, err := configs.Load(path, nil, train.Tables())
+		x, err := configs.Load(path, nil, names(c))
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

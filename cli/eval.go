@@ -11,7 +11,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -45,9 +44,9 @@ their data as CSV.`,
   stoker eval fixed autoscaler --config configs/sizing/attmf.yaml --out compare/`,
 		Args: args(1, -1, "what to compare, a run, checkpoint or policy,"),
 		RunE: func(c *cobra.Command, a []string) error { return runEval(c, a, f) },
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var out []string
-			for _, r := range catalog.Default().Rivals {
+			for _, r := range names(c).Rivals {
 				out = append(out, r.Name+"\t"+r.Doc)
 			}
 			return out, cobra.ShellCompDirectiveDefault
@@ -72,7 +71,7 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 	if f.seeds != "" {
 		sets = append(sets, "eval.seeds="+f.seeds)
 	}
-	choice, err := eval.Choose(a, f.config, sets)
+	choice, err := eval.Choose(names(c), a, f.config, sets)
 	var damaged *checkpoints.RefusedError
 	switch {
 	case errors.As(err, &damaged):

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/explain"
@@ -114,7 +113,7 @@ func runExplain(c *cobra.Command, path string, f explainFlags) error {
 
 // explainRequest opens what a checkpoint's experiment and policy need.
 func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags) (*explain.Request, error) {
-	x, err := train.ReadExperiment(ck, f.sets)
+	x, err := train.ReadExperiment(ck, f.sets, names(c))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +135,7 @@ func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags
 	if err != nil {
 		return nil, err
 	}
-	a, err := catalog.Default().Learner(file.Agent)
+	a, err := names(c).Learner(file.Agent)
 	if err != nil {
 		return nil, err
 	}

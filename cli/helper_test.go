@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"github.com/stoker-rl/stoker/catalog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,7 @@ const mainVar = "STOKER_TEST_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(mainVar) != "" {
-		os.Exit(Main(os.Args[1:]))
+		os.Exit(Main(os.Args[1:], catalog.Default()))
 	}
 	os.Exit(m.Run())
 }

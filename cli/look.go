@@ -75,9 +75,9 @@ func envsCommand() *cobra.Command {
 		Example: "  stoker envs\n  stoker envs stoker/Sizing-v2\n  stoker envs stoker/Sizing-v2 --check",
 		Args:    args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
-			list := catalog.Default().Envs
+			list := names(c).Envs
 			if len(a) == 1 {
-				e, err := catalog.Default().Env(a[0])
+				e, err := names(c).Env(a[0])
 				if err != nil {
 					return usage("%w", err)
 				}
@@ -88,9 +88,9 @@ func envsCommand() *cobra.Command {
 			}
 			return listEnvs(c, list, len(a) == 1, asJSON)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var out []string
-			for _, e := range catalog.Default().Envs {
+			for _, e := range names(c).Envs {
 				out = append(out, e.ID+"\t"+e.Doc)
 			}
 			return out, cobra.ShellCompDirectiveNoFileComp
@@ -224,10 +224,10 @@ func agentsCommand() *cobra.Command {
 				Doc  string       `json:"doc"`
 			}
 			var lines []line
-			for _, a := range catalog.Default().Learners {
+			for _, a := range names(c).Learners {
 				lines = append(lines, line{a.Name, catalog.Learned, nil, a.Doc})
 			}
-			for _, r := range catalog.Default().Rivals {
+			for _, r := range names(c).Rivals {
 				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc})
 			}
 			if asJSON {

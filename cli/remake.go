@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval"
@@ -60,7 +61,7 @@ func (m remaker) train(run, config string, x *configs.Experiment) (string, error
 	if err != nil {
 		return "", fmt.Errorf("%s began from the weights of %s, which the card names: %w", run, d.InitFrom, err)
 	}
-	from, err := train.ReadExperiment(ck, nil)
+	from, err := train.ReadExperiment(ck, nil, catalog.Default())
 	if err != nil {
 		return "", err
 	}

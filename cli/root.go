@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -26,11 +27,25 @@ const (
 	exitTerminated  = 143 // SIGTERM, after saving
 )
 
-// Main runs the command and returns its exit code.
-func Main(args []string) int {
+// Main runs the command over a catalog, the names that its arguments and configurations may use, and returns its exit
+// code.
+func Main(args []string, names *catalog.Catalog) int {
 	root := newRoot()
 	root.SetArgs(args)
-	return report(root, root.ExecuteContext(context.Background()))
+	return report(root, root.ExecuteContext(context.WithValue(context.Background(), catalogKey{}, names)))
+}
+
+// catalogKey finds the catalog in a command's context.
+type catalogKey struct{}
+
+// names returns the catalog that [Main] was given.
+func names(c *cobra.Command) *catalog.Catalog {
+	if ctx := c.Context(); ctx != nil {
+		if n, ok := ctx.Value(catalogKey{}).(*catalog.Catalog); ok {
+			return n
+		}
+	}
+	return catalog.Default()
 }
 
 // report prints an error and returns the exit code that it means.

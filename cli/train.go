@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
@@ -85,7 +86,7 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
 }
 
 func runTrain(c *cobra.Command, path string, f trainFlags) error {
-	x, err := load(path, f)
+	x, err := load(names(c), path, f)
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func plan(c *cobra.Command, x *configs.Experiment, seed uint64, f trainFlags, se
 }
 
 // load reads a configuration with the flags that stand for keys.
-func load(path string, f trainFlags) (*configs.Experiment, error) {
+func load(names *catalog.Catalog, path string, f trainFlags) (*configs.Experiment, error) {
 	sets := f.sets
 	engine := f.engine
 	if strings.HasPrefix(f.device, "cuda") && engine == "" {
@@ -187,7 +188,7 @@ func load(path string, f trainFlags) (*configs.Experiment, error) {
 	if engine != "" {
 		sets = append(sets, "engine.name="+engine)
 	}
-	x, err := configs.Load(path, sets, train.Tables())
+	x, err := configs.Load(path, sets, names)
 	if err != nil {
 		return nil, usage("%w", err)
 	}
@@ -209,7 +210,7 @@ With --steps the run gets a new total; schedules that depend on the total follow
 			if c.Flags().Changed("steps") && steps < 1 {
 				return usage("--steps is %d, want at least 1", steps)
 			}
-			x, err := train.ReadConfig(a[0])
+			x, err := train.ReadConfig(a[0], names(c))
 			if err != nil {
 				return err
 			}
@@ -240,7 +241,8 @@ With --steps the run gets a new total; schedules that depend on the total follow
 // options are what all runs share.
 func options(c *cobra.Command) train.Options {
 	return train.Options{
-		Out: c.ErrOrStderr(), Terminal: isTerminal(c.ErrOrStderr()),
+		Catalog: names(c),
+		Out:     c.ErrOrStderr(), Terminal: isTerminal(c.ErrOrStderr()),
 		Version: Version(), Revision: revision(), Command: os.Args,
 	}
 }

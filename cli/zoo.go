@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
@@ -174,7 +175,7 @@ func openContender(run string) (*contender, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := train.ReadExperiment(ck, nil)
+	x, err := train.ReadExperiment(ck, nil, catalog.Default())
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func openContender(run string) (*contender, error) {
 
 // sameConfig says whether a configuration file makes an experiment, its seed and what computes aside.
 func sameConfig(x *configs.Experiment, path string) error {
-	y, err := configs.Load(path, nil, train.Tables())
+	y, err := configs.Load(path, nil, x.Catalog)
 	if err != nil {
 		return usage("--config: %w", err)
 	}

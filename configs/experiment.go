@@ -25,6 +25,8 @@ type Experiment struct {
 
 	// Source is the file read; Problems in it are reported by its name.
 	Source string `yaml:"-" json:"-"`
+	// Catalog is that with which the experiment was read: whose names it has.
+	Catalog Catalog `yaml:"-" json:"-"`
 }
 
 // Choice is a section that names one of several and then has its keys. Config is what the table gave for the name,
@@ -37,8 +39,8 @@ type Choice struct {
 
 // Wrappers change what the learner sees of the environment, and when episodes end. What is left out, or 0, is off.
 type Wrappers struct {
-	// TimeLimit truncates episodes after this number of steps, in training and in evaluation; 0 is the environment's own
-	// limit.
+	// TimeLimit truncates episodes after this number of steps, in training and in evaluation; 0 is the environment's
+	// own limit.
 	TimeLimit int `yaml:"time_limit,omitempty" json:"time_limit,omitempty" range:"[0,2^31]"`
 	// NormalizeObservation standardises observations by their running mean and deviation.
 	NormalizeObservation NormalizeObservation `yaml:"normalize_observation,omitempty" json:"normalize_observation,omitzero"`

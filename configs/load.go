@@ -23,10 +23,27 @@ var schema []byte
 // makes it from the code.
 func Schema() []byte { return schema }
 
-// Tables give the configuration, filled with defaults, that a name stands for: a pointer to a struct with yaml tags.
+// Catalog gives the configuration, filled with defaults, that a name stands for: a pointer to a struct with yaml tags.
+// An unknown name is an error that says which there are.
+type Catalog interface {
+	EnvConfig(id string) (any, error)
+	AgentConfig(name string) (any, error)
+	RivalConfig(name string) (any, error)
+}
+
+// Tables is a [Catalog] of three functions.
 type Tables struct {
 	Env, Agent, Rival func(name string) (any, error)
 }
+
+// EnvConfig implements [Catalog].
+func (t Tables) EnvConfig(id string) (any, error) { return t.Env(id) }
+
+// AgentConfig implements [Catalog].
+func (t Tables) AgentConfig(name string) (any, error) { return t.Agent(name) }
+
+// RivalConfig implements [Catalog].
+func (t Tables) RivalConfig(name string) (any, error) { return t.Rival(name) }
 
 // Shipped lists the embedded experiments by path.
 func Shipped() []string {
@@ -43,7 +60,7 @@ func Shipped() []string {
 
 // Load reads the file at path, or where there is none the shipped experiment of that name (with or without configs/
 // before and .yaml behind), applies the settings key=value in order, and checks the whole.
-func Load(path string, sets []string, t Tables) (*Experiment, error) {
+func Load(path string, sets []string, t Catalog) (*Experiment, error) {
 	b, err := read(path)
 	if err != nil {
 		return nil, err
@@ -68,10 +85,10 @@ func read(path string) ([]byte, error) {
 }
 
 // Parse is Load for a text already read; source names it in errors.
-func Parse(source string, text []byte, sets []string, t Tables) (*Experiment, error) {
+func Parse(source string, text []byte, sets []string, t Catalog) (*Experiment, error) {
 	r := reader{lines: map[string]int{}}
 	e := Default()
-	e.Source = source
+	e.Source, e.Catalog = source, t
 	if root := r.document(text); root != nil {
 		for _, s := range sets {
 			if err := set(root, s); err != nil {
@@ -123,9 +140,9 @@ func (r *reader) document(text []byte) *yaml.Node {
 }
 
 // decode fills in e. The sections that name their own kind of keys are taken out of root first.
-func (r *reader) decode(root *yaml.Node, e *Experiment, t Tables) {
-	r.choose(take(root, "env"), "env", "id", t.Env, &e.Env)
-	r.choose(take(root, "agent"), "agent", "name", t.Agent, &e.Agent)
+func (r *reader) decode(root *yaml.Node, e *Experiment, t Catalog) {
+	r.choose(take(root, "env"), "env", "id", t.EnvConfig, &e.Env)
+	r.choose(take(root, "agent"), "agent", "name", t.AgentConfig, &e.Agent)
 	if rivals := take(value(root, "eval"), "rivals"); rivals != nil {
 		r.rivals(rivals, e, t)
 	}
@@ -137,7 +154,7 @@ func (r *reader) decode(root *yaml.Node, e *Experiment, t Tables) {
 	}
 }
 
-func (r *reader) rivals(n *yaml.Node, e *Experiment, t Tables) {
+func (r *reader) rivals(n *yaml.Node, e *Experiment, t Catalog) {
 	if n.Kind != yaml.SequenceNode {
 		if !null(n) {
 			r.add(n.Line, "eval.rivals: want a list, such as [{name: fixed}, {name: autoscaler}]")
@@ -146,7 +163,7 @@ func (r *reader) rivals(n *yaml.Node, e *Experiment, t Tables) {
 	}
 	e.Eval.Rivals = make([]Choice, len(n.Content))
 	for i, c := range n.Content {
-		r.choose(c, fmt.Sprintf("eval.rivals[%d]", i), "name", t.Rival, &e.Eval.Rivals[i])
+		r.choose(c, fmt.Sprintf("eval.rivals[%d]", i), "name", t.RivalConfig, &e.Eval.Rivals[i])
 	}
 }
 

@@ -18,27 +18,29 @@ import (
 
 // Choice is who is compared and in what.
 type Choice struct {
-	// Experiment is that of the first checkpoint, with the caller's settings over it: its environment, workload and eval section
-	// hold for everybody.
+	// Experiment is that of the first checkpoint, with the caller's settings over it: its environment, workload and
+	// eval section hold for everybody.
 	Experiment  *configs.Experiment
 	Contestants []Contestant
 	// Runs are the run folders among the sources, for learning curves, with the contestant they belong to.
 	Runs []RunOf
 
+	names  *catalog.Catalog
 	groups map[string]int // contestants by what made them, see groupOf
 }
 
 // RunOf is a run folder and its contestant's name.
 type RunOf struct{ Dir, Contestant string }
 
-// Choose reads what names stand for: run folders (their best checkpoint), checkpoints, policies of the zoo, or names of rivals. Runs whose
-// configurations are equal but for the seed form one contestant, and so do checkpoints of such runs after the same number of
-// steps. Rivals that the experiment lists are added, unless the caller named some; a named one has the experiment's
-// configuration where it lists that rival. What the caller got wrong is marked as train.ErrUsage.
-func Choose(paths []string, config string, sets []string) (*Choice, error) {
-	c := &Choice{groups: map[string]int{}}
+// Choose reads what paths stand for: run folders (their best checkpoint), checkpoints, policies of the zoo, or rivals
+// of the catalog names. Runs whose configurations are equal but for the seed form one contestant, and so do checkpoints
+// of such runs after the same number of steps. Rivals that the experiment lists are added, unless the caller named
+// some; a named one has the experiment's configuration where it lists that rival. What the caller got wrong is marked
+// as train.ErrUsage.
+func Choose(names *catalog.Catalog, paths []string, config string, sets []string) (*Choice, error) {
+	c := &Choice{names: names, groups: map[string]int{}}
 	if config != "" {
-		x, err := configs.Load(config, sets, train.Tables())
+		x, err := configs.Load(config, sets, names)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +55,7 @@ func Choose(paths []string, config string, sets []string) (*Choice, error) {
 			}
 			continue
 		}
-		r, err := catalog.Default().Rival(path)
+		r, err := names.Rival(path)
 		if err != nil {
 			return nil, train.Usage("%s is neither a run nor a checkpoint, and there is %w", path, err)
 		}
@@ -91,7 +93,7 @@ func (c *Choice) rivals(named []catalog.Rival) []configs.Choice {
 }
 
 func (c *Choice) addLearned(path string, sets []string) error {
-	trained, err := OpenTrained(path, sets)
+	trained, err := OpenTrained(c.names, path, sets)
 	if err != nil {
 		return err
 	}
@@ -133,8 +135,8 @@ func isCheckpoint(ck *checkpoints.Checkpoint, path string) bool {
 
 func steps(ck *checkpoints.Checkpoint) int64 { return ck.Header().Counters["steps"] }
 
-// groupOf is the same text for checkpoints that differ by their training seed only: the configuration of what shapes the
-// policy and, where path names a checkpoint rather than a run's best, its steps.
+// groupOf is the same text for checkpoints that differ by their training seed only: the configuration of what shapes
+// the policy and, where path names a checkpoint rather than a run's best, its steps.
 func groupOf(ck *checkpoints.Checkpoint, path string) (string, error) {
 	m, err := policyShape(ck.Header().Config)
 	if err != nil {
@@ -177,7 +179,7 @@ func (c *Choice) freeName(names ...string) string {
 }
 
 func (c *Choice) addRival(choice configs.Choice) error {
-	r, err := catalog.Default().Rival(choice.Name)
+	r, err := c.names.Rival(choice.Name)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func TestChoose(t *testing.T) {
 		{"named rivals instead", []string{"oracle", "random-search"}, sizing(t, "{rivals: [fixed]}"), []string{"oracle oracle", "random-search heuristic"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Choose(c.paths, c.config, nil)
+			got, err := Choose(catalog.Default(), c.paths, c.config, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestChoose(t *testing.T) {
 
 // A run stands for its best checkpoint; settings go over the first run's configuration, and hold for the comparison.
 func TestChooseExperiment(t *testing.T) {
-	c, err := Choose(of(t, "s1", "told"), "", []string{"eval.seeds=3-5"})
+	c, err := Choose(catalog.Default(), of(t, "s1", "told"), "", []string{"eval.seeds=3-5"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,14 +152,14 @@ func TestChooseExperiment(t *testing.T) {
 	if got := filepath.Base(c.Contestants[0].Versions[0].Source); !strings.Contains(string(best), got) {
 		t.Errorf("source is %s, best is %s", got, best)
 	}
-	if c, err = Choose(of(t, "told"), "", nil); err != nil || c.Experiment.Eval.Seeds != "7-9" {
+	if c, err = Choose(catalog.Default(), of(t, "told"), "", nil); err != nil || c.Experiment.Eval.Seeds != "7-9" {
 		t.Errorf("eval.seeds is %q, want the run's own 7-9: %v", c.Experiment.Eval.Seeds, err)
 	}
 }
 
 // What was chosen plays: learned policies act on the environment of the experiment, each as trained.
 func TestChoicePlays(t *testing.T) {
-	c, err := Choose(of(t, "s1", "s2"), "", nil)
+	c, err := Choose(catalog.Default(), of(t, "s1", "s2"), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestChooseErrors(t *testing.T) {
 		{"a wrong setting", []string{s1}, "", []string{"eval.sides=1"}, "eval.sides", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Choose(c.paths, c.config, c.sets)
+			_, err := Choose(catalog.Default(), c.paths, c.config, c.sets)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("error is %v, want %q", err, c.want)
 			}
@@ -244,7 +244,7 @@ func TestChooseDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Choose([]string{filepath.Join(dir, "run")}, "", nil); err == nil || !strings.Contains(err.Error(), "policy.json") {
+	if _, err := Choose(catalog.Default(), []string{filepath.Join(dir, "run")}, "", nil); err == nil || !strings.Contains(err.Error(), "policy.json") {
 		t.Errorf("error is %v, want one that names policy.json", err)
 	}
 }

@@ -24,15 +24,16 @@ type Trained struct {
 	Threads int
 }
 
-// OpenTrained reads the policy of a run (its best checkpoint), a checkpoint or the zoo (zoo:NAME). Settings such as
+// OpenTrained reads the policy of a run (its best checkpoint), a checkpoint or the zoo (zoo:NAME), whose configuration
+// names rows of a catalog. Settings such as
 // eval.split=train are put over its configuration.
-func OpenTrained(path string, sets []string) (*Trained, error) {
+func OpenTrained(names *catalog.Catalog, path string, sets []string) (*Trained, error) {
 	ck, err := train.OpenCheckpoint(path)
 	if err != nil {
 		return nil, err
 	}
 	t := &Trained{Checkpoint: ck}
-	if t.Experiment, err = train.ReadExperiment(ck, sets); err != nil {
+	if t.Experiment, err = train.ReadExperiment(ck, sets, names); err != nil {
 		return nil, err
 	}
 	t.File, err = train.ReadPolicy(ck)
@@ -44,7 +45,7 @@ func Shipped(name string) (*Trained, error) {
 	if !slices.Contains(zoo.Names(), name) {
 		return nil, nil //nolint:nilnil // a suite says that the policy is missing and plays on
 	}
-	t, err := OpenTrained(zoo.Prefix+name, nil)
+	t, err := OpenTrained(catalog.Default(), zoo.Prefix+name, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s%s: %w", zoo.Prefix, name, err)
 	}
@@ -56,7 +57,7 @@ func (t *Trained) Steps() int64 { return t.Checkpoint.Header().Counters["steps"]
 
 // Policy makes the policy for an environment's spec, acting on the CPU.
 func (t *Trained) Policy(spec *envs.Spec) (envs.Policy, error) {
-	a, err := catalog.Default().Learner(t.File.Agent)
+	a, err := catalog.Of(t.Experiment).Learner(t.File.Agent)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func Trial(c *checkpoints.Checkpoint, x *configs.Experiment, episodes int) (mean
 	if err != nil {
 		return 0, err
 	}
-	a, err := catalog.Default().Learner(file.Agent)
+	a, err := catalog.Of(x).Learner(file.Agent)
 	if err != nil {
 		return 0, err
 	}

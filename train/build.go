@@ -17,8 +17,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Tables are those of the catalog that comes with Stoker.
-func Tables() configs.Tables { return catalog.Default().Tables() }
+// Tables is the catalog that comes with Stoker.
+func Tables() configs.Catalog { return catalog.Default() }
 
 // NewEnv builds an experiment's environment over a split of its workload (train, test or all; empty leaves the
 // configuration's own).
@@ -27,7 +27,7 @@ func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {
 	if split != "" {
 		w.Split = split
 	}
-	env, err := catalog.Default().NewEnv(x.Env.Name, x.Env.Config, w)
+	env, err := catalog.Of(x).NewEnv(x.Env.Name, x.Env.Config, w)
 	if err != nil {
 		return nil, fmt.Errorf("environment %s: %w", x.Env.Name, err)
 	}
@@ -41,8 +41,8 @@ func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {
 	return env, nil
 }
 
-// openEngines opens the engine that trains, where it was chosen, and the one that acts, which is always native. They are the same where
-// native trains.
+// openEngines opens the engine that trains, where it was chosen, and the one that acts, which is always native. They
+// are the same where native trains.
 func openEngines(c configs.Engine, on Choice) (trainer, actor nets.Engine, err error) {
 	o := engines.Options{Device: on.Device, Threads: c.Threads, Deterministic: c.Deterministic}
 	if c.DType == nets.Float64.String() {
@@ -74,8 +74,8 @@ type world struct {
 	checker        *checker // nil where evaluation during training is off
 }
 
-// build makes what a run computes with. Threads, of the engine and of those that step environments, are used where the configuration
-// leaves their number open; 0 is one for each core. Results don't depend on it.
+// build makes what a run computes with. Threads, of the engine and of those that step environments, are used where the
+// configuration leaves their number open; 0 is one for each core. Results don't depend on it.
 func build(x *configs.Experiment, threads int) (w *world, err error) {
 	w = &world{x: x}
 	defer func() {
@@ -100,13 +100,13 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	if err != nil {
 		return w, err
 	}
-	a, err := catalog.Default().Learner(x.Agent.Name)
+	a, err := catalog.Of(x).Learner(x.Agent.Name)
 	if err != nil {
 		return w, err
 	}
 	w.learner, err = newLearner(x, a, agents.Context{
 		Spec: w.vector.Spec(), Copies: x.Train.Copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
-		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher, error) { return newTeacher(name, w.vector.Env(0)) },
+		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher, error) { return newTeacher(catalog.Of(x), name, w.vector.Env(0)) },
 	})
 	if err != nil {
 		return w, fmt.Errorf("agent %s: %w", x.Agent.Name, err)
@@ -136,7 +136,8 @@ func newLearner(x *configs.Experiment, row catalog.Learner, ctx agents.Context) 
 	return l, nil
 }
 
-// trainSplit keeps training off the part of a trace that evaluation will see, unless the configuration splits by itself.
+// trainSplit keeps training off the part of a trace that evaluation will see, unless the configuration splits by
+// itself.
 func trainSplit(w workload.Config) string {
 	if w.Split == "all" {
 		return "train"

@@ -89,7 +89,7 @@ func FuzzRunFolder(f *testing.F) {
 // from it, and a policy is refused or opened; an error is fine, a panic is not.
 func FuzzForgedCheckpoint(f *testing.F) {
 	d := killedBehindItsCheckpoint(f, combinations()[0].brief())
-	x, err := readConfig(d.base, d.dir())
+	x, err := readConfig(d.base, d.dir(), catalog.Default())
 	must(f, err)
 	from, err := checkpoints.Find(d.base, d.dir(), checkpoints.Latest)
 	must(f, err)

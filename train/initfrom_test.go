@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
@@ -124,7 +125,7 @@ func TestExportPolicy(t *testing.T) {
 	if strings.Contains(string(a.Description), "\n") {
 		t.Errorf("the description is not as the agent wrote it: %s", a.Description)
 	}
-	x, err := ReadExperiment(c, []string{"eval.seeds=1-3"})
+	x, err := ReadExperiment(c, []string{"eval.seeds=1-3"}, catalog.Default())
 	must(t, err)
 	if x.Env.Name != "stoker/SimpleSpread-v1" || x.Eval.Seeds != "1-3" {
 		t.Errorf("its experiment is %+v", x)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -132,7 +133,7 @@ func TestExtend(t *testing.T) {
 			t.Errorf("%s of the extended run is not that of a run of 72 steps", name)
 		}
 	}
-	if y, err := readConfig(l.disk, l.dir()); err != nil || y.Train.Steps != 72 {
+	if y, err := readConfig(l.disk, l.dir(), catalog.Default()); err != nil || y.Train.Steps != 72 {
 		t.Errorf("config.yaml plans %v, %v", y, err)
 	}
 	// The new total is the run's: it holds at the next resume too.

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
@@ -21,7 +22,8 @@ import (
 type Options struct {
 	// RunsDir holds the run folders, Name is the new one's name; empty makes one from the experiment's name and seed.
 	RunsDir, Name string
-	// InitFrom is a checkpoint or run from which weights, and the statistics of observations that belong to them, are taken.
+	// InitFrom is a checkpoint or run from which weights, and the statistics of observations that belong to them, are
+	// taken.
 	InitFrom string
 	// Inexact allows resuming with another family of kernels than the checkpoint's.
 	Inexact bool
@@ -37,8 +39,11 @@ type Options struct {
 	// Version and Revision of the program, and the command that started it, are written down.
 	Version, Revision string
 	Command           []string
-	// FS is where everything but the lock and the event files is written: the real file system where nil. Tests put failpoints
-	// there.
+	// Catalog has the names that a run's configuration may use; nil is that of [catalog.Default]. A new run uses that
+	// with which its experiment was read.
+	Catalog *catalog.Catalog
+	// FS is where everything but the lock and the event files is written: the real file system where nil. Tests put
+	// failpoints there.
 	FS durable.FS
 }
 
@@ -49,6 +54,9 @@ func (o Options) filled() Options {
 	}
 	if o.Out == nil {
 		o.Out = io.Discard
+	}
+	if o.Catalog == nil {
+		o.Catalog = catalog.Default()
 	}
 	return o
 }
@@ -177,7 +185,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Result, error) {
 		return nil, err
 	}
 	o.RunsDir, o.Name = filepath.Split(full)
-	if _, err := readConfig(o.FS, dir); err != nil { // no lock file in a folder that is no run
+	if _, err := readConfig(o.FS, dir, o.Catalog); err != nil { // no lock file in a folder that is no run
 		return nil, err
 	}
 	lock, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
@@ -197,7 +205,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Result, error) {
 
 // reopen builds what the folder's configuration describes and loads the latest checkpoint into it.
 func (r *run) reopen() error {
-	x, err := readConfig(r.fs, r.dir)
+	x, err := readConfig(r.fs, r.dir, r.opts.Catalog)
 	if err != nil {
 		return err
 	}
@@ -226,22 +234,25 @@ func (r *run) reopen() error {
 	return durable.Sweep(r.fs, r.dir)
 }
 
-// ReadConfig reads a run's configuration.
-func ReadConfig(dir string) (*configs.Experiment, error) { return readConfig(durable.OS{}, dir) }
+// ReadConfig reads a run's configuration, which names rows of a catalog.
+func ReadConfig(dir string, names *catalog.Catalog) (*configs.Experiment, error) {
+	return readConfig(durable.OS{}, dir, names)
+}
 
 // maxConfig bounds what is read of a configuration.
 const maxConfig = 1 << 24
 
-func readConfig(fsys durable.FS, dir string) (*configs.Experiment, error) {
+func readConfig(fsys durable.FS, dir string, names *catalog.Catalog) (*configs.Experiment, error) {
 	path := filepath.Join(dir, configFile)
 	text, err := durable.ReadFile(fsys, path, maxConfig)
 	if err != nil {
 		return nil, Usage("%s is not a run folder: %w", dir, err)
 	}
-	return configs.Parse(path, text, nil, Tables())
+	return configs.Parse(path, text, nil, names)
 }
 
-// carryOut opens the logs of a run whose state stands in memory, and loops. It gives the lock back. purge is as for openLogger.
+// carryOut opens the logs of a run whose state stands in memory, and loops. It gives the lock back. purge is as for
+// openLogger.
 func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error) {
 	defer func() {
 		if e := r.lock.Release(); err == nil {
@@ -303,8 +314,8 @@ func (r *run) announce() {
 	}
 }
 
-// latest opens the latest checkpoint, and checks that the rest of the folder is what was there when it was taken. It builds nothing:
-// a damaged config.yaml could ask for the memory of a hundred machines.
+// latest opens the latest checkpoint, and checks that the rest of the folder is what was there when it was taken. It
+// builds nothing: a damaged config.yaml could ask for the memory of a hundred machines.
 func (r *run) latest(x *configs.Experiment) (*checkpoints.Checkpoint, error) {
 	dir, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest)
 	if err != nil {
@@ -332,7 +343,8 @@ func (r *run) restore(c *checkpoints.Checkpoint) (err error) {
 	return r.load(c)
 }
 
-// sameMetrics refuses to go on where what metrics.jsonl held when the checkpoint was taken has changed since, or is gone.
+// sameMetrics refuses to go on where what metrics.jsonl held when the checkpoint was taken has changed since, or is
+// gone.
 func (r *run) sameMetrics(c *checkpoints.Checkpoint) error {
 	counters := c.Header().Counters
 	path := filepath.Join(r.dir, checkpoints.MetricsFile)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
@@ -62,7 +63,7 @@ func TestRunFolder(t *testing.T) {
 	}
 
 	// config.yaml is the resolved configuration: read again it is the same.
-	y, err := ReadConfig(dir)
+	y, err := ReadConfig(dir, catalog.Default())
 	must(t, err)
 	a, _ := x.YAML()
 	b, _ := y.YAML()

@@ -11,13 +11,14 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
 )
 
-// shapeOf returns the part of a configuration that shapes results, as JSON: what only says how it is carried out is left
-// out, so that any number of workers, and data that lie anywhere, leave the same checkpoint. A trace's folder has the last part of its
-// path alone.
+// shapeOf returns the part of a configuration that shapes results, as JSON: what only says how it is carried out is
+// left out, so that any number of workers, and data that lie anywhere, leave the same checkpoint. A trace's folder has
+// the last part of its path alone.
 func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	y := *x
 	y.Engine.Workers, y.Engine.Device = 0, configs.Default().Engine.Device
@@ -38,8 +39,8 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	return json.Marshal(v)
 }
 
-// located returns the experiment with the path of its data made absolute: a run may be resumed, and evaluated, from another folder
-// than it was started in.
+// located returns the experiment with the path of its data made absolute: a run may be resumed, and evaluated, from
+// another folder than it was started in.
 func located(x *configs.Experiment) (*configs.Experiment, error) {
 	if x.Workload.Path == "" || filepath.IsAbs(x.Workload.Path) {
 		return x, nil
@@ -53,11 +54,12 @@ func located(x *configs.Experiment) (*configs.Experiment, error) {
 	return &y, nil
 }
 
-// sameShape refuses to go on from a checkpoint under another configuration, as an edited or damaged config.yaml would have it. Keys
-// that the checkpoint doesn't have are younger than it and have their defaults there. The number of steps may be another where run.json
-// says so too: a resume that was to go on to a new total, and was killed before it had saved.
+// sameShape refuses to go on from a checkpoint under another configuration, as an edited or damaged config.yaml would
+// have it. Keys that the checkpoint doesn't have are younger than it and have their defaults there. The number of steps
+// may be another where run.json says so too: a resume that was to go on to a new total, and was killed before it had
+// saved.
 func (r *run) sameShape(x *configs.Experiment, c *checkpoints.Checkpoint) error {
-	old, err := experiment(c, nil)
+	old, err := experiment(c, nil, catalog.Of(x))
 	if err != nil {
 		return err
 	}

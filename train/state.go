@@ -15,6 +15,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
@@ -22,8 +23,8 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 )
 
-// Files of a run's checkpoints beside those that package checkpoints names. Weights hold the policy, in the form in which
-// it is exported; the learner's own arrays are beside them.
+// Files of a run's checkpoints beside those that package checkpoints names. Weights hold the policy, in the form in
+// which it is exported; the learner's own arrays are beside them.
 const (
 	policyFile       = "policy.json"
 	learnerArrays    = "learner.safetensors"
@@ -277,8 +278,8 @@ func readReplay(c *checkpoints.Checkpoint, m *replay.Buffer) error {
 	return c.ReplayRows(replayName, func(_ int64, row []byte) error { return m.SetRow(row) })
 }
 
-// OpenCheckpoint opens the checkpoint that path means: a checkpoint's folder, a run's best one (the latest where none is
-// best yet), or a policy of the zoo.
+// OpenCheckpoint opens the checkpoint that path means: a checkpoint's folder, a run's best one (the latest where none
+// is best yet), or a policy of the zoo.
 func OpenCheckpoint(path string) (*checkpoints.Checkpoint, error) {
 	if name, ok := zoo.Cut(path); ok {
 		return zoo.Open(name)
@@ -310,21 +311,21 @@ func ReadPolicy(c *checkpoints.Checkpoint) (*agents.PolicyFile, error) {
 	return &agents.PolicyFile{Agent: h.Agent, EnvID: h.EnvID, Description: compact.Bytes(), Arrays: arrays}, nil
 }
 
-// ReadExperiment reads the experiment that made a checkpoint. The manifest has the name of the trace's folder alone: where it lies says
-// the run's config.yaml, should the checkpoint still be in its run.
-func ReadExperiment(c *checkpoints.Checkpoint, sets []string) (*configs.Experiment, error) {
+// ReadExperiment reads the experiment that made a checkpoint, which names rows of a catalog. The manifest has the name
+// of the trace's folder alone: where it lies says the run's config.yaml, should the checkpoint still be in its run.
+func ReadExperiment(c *checkpoints.Checkpoint, sets []string, names *catalog.Catalog) (*configs.Experiment, error) {
 	run := filepath.Dir(filepath.Dir(c.Dir()))
 	_, shipped := zoo.Cut(c.Dir())
-	if x, err := ReadConfig(run); !shipped && err == nil && x.Workload.Path != "" {
+	if x, err := ReadConfig(run, names); !shipped && err == nil && x.Workload.Path != "" {
 		path, err := json.Marshal(x.Workload.Path)
 		if err != nil {
 			return nil, err
 		}
 		sets = append([]string{"workload.path=" + string(path)}, sets...)
 	}
-	return experiment(c, sets)
+	return experiment(c, sets, names)
 }
 
-func experiment(c *checkpoints.Checkpoint, sets []string) (*configs.Experiment, error) {
-	return configs.Parse(c.Dir()+"/"+checkpoints.ManifestFile, c.Header().Config, sets, Tables())
+func experiment(c *checkpoints.Checkpoint, sets []string, names *catalog.Catalog) (*configs.Experiment, error) {
+	return configs.Parse(c.Dir()+"/"+checkpoints.ManifestFile, c.Header().Config, sets, names)
 }

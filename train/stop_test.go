@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -132,7 +133,7 @@ func TestDataFromAnotherFolder(t *testing.T) {
 
 	c, err := OpenCheckpoint(dir)
 	must(t, err)
-	x, err := ReadExperiment(c, nil)
+	x, err := ReadExperiment(c, nil, catalog.Default())
 	must(t, err)
 	if at := filepath.Join(home, "b", "c", "trace"); x.Workload.Path != at {
 		t.Errorf("evaluation would look for data at %s, want %s", x.Workload.Path, at)
@@ -140,12 +141,12 @@ func TestDataFromAnotherFolder(t *testing.T) {
 	if _, err := NewEnv(x, ""); err != nil {
 		t.Error(err)
 	}
-	if x, err = ReadExperiment(c, []string{"workload.path=other"}); err != nil || x.Workload.Path != "other" {
+	if x, err = ReadExperiment(c, []string{"workload.path=other"}, catalog.Default()); err != nil || x.Workload.Path != "other" {
 		t.Errorf("set to another path, evaluation would look at %v, %v", x.Workload.Path, err)
 	}
 
 	// Data of another name may be other data.
-	y, err := ReadConfig(dir)
+	y, err := ReadConfig(dir, catalog.Default())
 	must(t, err)
 	y.Workload.Path = filepath.Join(home, "b", "d")
 	b, err := y.YAML()

@@ -12,8 +12,8 @@ import (
 )
 
 // newTeacher makes a rival, with its defaults, for a learner to imitate.
-func newTeacher(name string, env envs.Env) (agents.Teacher, error) {
-	r, err := catalog.Default().Rival(name)
+func newTeacher(c *catalog.Catalog, name string, env envs.Env) (agents.Teacher, error) {
+	r, err := c.Rival(name)
 	if err != nil {
 		return nil, err
 	}

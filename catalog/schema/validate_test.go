@@ -156,7 +156,7 @@ func TestShippedFit(t *testing.T) {
 		if !strings.HasPrefix(string(text), "# yaml-language-server: $schema=../schema.json\n") {
 			t.Errorf("%s does not begin with: # yaml-language-server: $schema=../schema.json", path)
 		}
-		x, err := configs.Load(file, nil, catalog.Default().Tables())
+		x, err := configs.Load(file, nil, catalog.Default())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestAgrees(t *testing.T) {
 		{env + agent + "eval: {rivals: [{name: oracle, sweeps: -2}]}\n", false},
 	} {
 		texts++
-		_, err := configs.Parse("test.yaml", []byte(c.text), nil, catalog.Default().Tables())
+		_, err := configs.Parse("test.yaml", []byte(c.text), nil, catalog.Default())
 		if (err == nil) != c.want {
 			apart++
 			t.Errorf("%s\nthe code says %v, want accepted: %v", c.text, err, c.want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -53,7 +54,7 @@ func label(rival string) string {
 // compare plays an entry and the first rival of a name in its configuration.
 func compare(t *testing.T, name, rival string, sets []string) eval.Comparison {
 	t.Helper()
-	choice, err := eval.Choose([]string{zoo.Prefix + name}, "", sets)
+	choice, err := eval.Choose(catalog.Default(), []string{zoo.Prefix + name}, "", sets)
 	if err != nil {
 		t.Fatal(err)
 	}

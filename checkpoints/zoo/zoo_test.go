@@ -112,7 +112,7 @@ func TestShippedAct(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, err := train.ReadExperiment(ck, nil)
+			x, err := train.ReadExperiment(ck, nil, catalog.Default())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -73,7 +73,7 @@ func choose(t *testing.T, f form, rate float64) *eval.Choice {
 	if len(paths) == 0 {
 		t.Skipf("%s has no runs of %q", *runs, f.learned)
 	}
-	choice, err := eval.Choose(append(paths, rules...), "", append([]string{fmt.Sprintf("env.rate=%g", rate), "env.sets=0"}, f.sets...))
+	choice, err := eval.Choose(catalog.Default(), append(paths, rules...), "", append([]string{fmt.Sprintf("env.rate=%g", rate), "env.sets=0"}, f.sets...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs/deeprm"
@@ -44,7 +45,7 @@ func practice(t *testing.T, name, yaml string) *trained {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := eval.OpenTrained(res.Checkpoint, nil)
+	p, err := eval.OpenTrained(catalog.Default(), res.Checkpoint, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
