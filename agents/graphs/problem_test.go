@@ -1,12 +1,14 @@
 package graphs
 
 import (
+	"math"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents/graphs/graphstest"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -61,13 +63,12 @@ func TestProblemRefuses(t *testing.T) {
 	}
 }
 
-// A row gives the batch that the graph itself gives, and what is no row is refused.
-func TestRows(t *testing.T) {
+// A list gives the batch that the graphs themselves give, saved and loaded too, and what is no graph of the problem is refused.
+func TestList(t *testing.T) {
 	p, toy := toyProblem(t)
 	obs := envs.NewObservation(toy.Spec())
-	direct, byRow := nets.NewGraphBatch(p.Policy(DefaultNet(), 0)), nets.NewGraphBatch(p.Policy(DefaultNet(), 0))
-	rows := NewRows(p)
-	var row []float32
+	direct, listed := nets.NewGraphBatch(p.Policy(DefaultNet(), 0)), nets.NewGraphBatch(p.Policy(DefaultNet(), 0))
+	kept, list := NewList(p), NewList(p)
 	for seed := range uint64(20) {
 		if err := toy.Reset(seed, nil, obs); err != nil {
 			t.Fatal(err)
@@ -75,38 +76,56 @@ func TestRows(t *testing.T) {
 		if err := p.Add(direct, obs.Kinds[0].Graphs[0]); err != nil {
 			t.Fatal(err)
 		}
-		row = p.AppendRow(row[:0], obs.Kinds[0].Graphs[0])
-		if err := rows.Check(row); err != nil {
-			t.Fatal(err)
-		}
-		if err := rows.Add(byRow, row); err != nil {
+		kept.Append(obs.Kinds[0].Graphs[0])
+	}
+	good, err := state.Append(nil, "list", kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := state.Load(good, "list", list); err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Len() {
+		if err := list.AddTo(listed, i); err != nil {
 			t.Fatal(err)
 		}
 	}
 	direct.Seal()
-	byRow.Seal()
-	if !reflect.DeepEqual(direct, byRow) {
-		t.Error("a batch of rows differs from a batch of graphs")
+	listed.Seal()
+	if !reflect.DeepEqual(direct, listed) {
+		t.Error("a batch of a list differs from a batch of its graphs")
 	}
-	for _, x := range []float32{-1, 0.5, graphstest.Things + 1, 1e9} {
-		if err := rows.Check(append([]float32{x}, row[1:]...)); err == nil || !strings.Contains(err.Error(), "of things") {
-			t.Errorf("%g things: %v", x, err)
+	kinds := len(p.Space.Nodes) + len(p.Space.Edges)
+	for _, x := range []struct {
+		spoil func(l *List)
+		want  string
+	}{
+		{func(l *List) { l.numbers[0] = -1 }, "graph 0: it has -1 nodes"},
+		{func(l *List) { l.numbers[0] = graphstest.Things + 1 }, "nodes of kind \"things\""},
+		{func(l *List) { l.numbers[kinds-1] = 1 << 30 }, "graph 0: it has 1073741824 edges"},
+		{func(l *List) { l.numbers[kinds] = graphstest.Things }, "dangles"},
+		{func(l *List) { l.numbers[kinds] = -1 }, "dangles"},
+		{func(l *List) { l.features[0] = float32(math.NaN()) }, "graph 0: feature 0 is NaN"},
+		{func(l *List) { l.features = append(l.features, 1) }, "1 features and 0 numbers follow"},
+		{func(l *List) { l.ends = l.ends[1:] }, "too many"},
+		{func(l *List) { l.ends[0].numbers = 1 }, "it has 1 numbers"},
+		{func(l *List) { l.ends[1].features = 0 }, "graph 1 ends at feature 0"},
+		{func(l *List) { l.ends[0].numbers = 1 << 20 }, "of which there are"},
+	} {
+		bad := NewList(p)
+		if err := state.Copy(bad, kept); err != nil {
+			t.Fatal(err)
 		}
-	}
-	for i := range row {
-		if rows.Check(row[:i]) == nil {
-			t.Errorf("a row cut after %d of %d numbers was taken", i, len(row))
+		x.spoil(bad)
+		b, err := state.Append(nil, "list", bad)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	ends := len(row) - 3*int(row[0]) // edges begin after all nodes, and there is one for each thing
-	for _, x := range []float32{-1, 0.5, graphstest.Things, 1e30} {
-		bad := append([]float32(nil), row...)
-		bad[ends] = x
-		if err := rows.Check(bad); err == nil {
-			t.Errorf("an edge from thing %g was taken", x)
+		if err := state.Load(b, "list", list); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%v, want an error with %q", err, x.want)
 		}
-	}
-	if err := rows.Check(append(row, 1)); err == nil || !strings.Contains(err.Error(), "too many") {
-		t.Errorf("a number too many: %v", err)
+		if list.Len() != kept.Len() {
+			t.Fatalf("what was refused (%s) changed the list", x.want)
+		}
 	}
 }

@@ -27,7 +27,6 @@ type graphModel struct {
 	policyAdam, valueAdam          nets.Optimizer
 	scorer                         *graphs.Scorer
 	gradient                       *graphs.Gradient
-	reader                         *graphs.Rows
 	dropout                        rng.Key
 	steps                          graphs.Steps
 	out, grad                      []float32
@@ -53,7 +52,7 @@ func newGraphs(c *Config, ctx *agents.Context) (*graphModel, error) {
 		return nil, err
 	}
 	m := &graphModel{
-		c: c, ctx: ctx, p: p, reader: graphs.NewRows(p), dropout: rng.New(ctx.Seed, "reinforce: dropout"),
+		c: c, ctx: ctx, p: p, dropout: rng.New(ctx.Seed, "reinforce: dropout"),
 		obs: make([]*envs.KindObservation, ctx.Copies), acts: make([][]float32, ctx.Copies),
 	}
 	for _, k := range p.Components {
@@ -98,12 +97,16 @@ func (m *graphModel) newPass(a nets.Graph, key rng.Key, rate float64) (p graphPa
 
 func (m *graphModel) kind() *envs.Kind              { return m.p.Kind }
 func (m *graphModel) components() []int             { return m.n }
-func (m *graphModel) newObservations() observations { return &graphObservations{reader: m.reader} }
+func (m *graphModel) newObservations() observations { return graphObservations{graphs.NewList(m.p)} }
+
+// graphObservations are the graphs that an agent saw.
+type graphObservations struct{ *graphs.List }
+
+func (o graphObservations) rows() int { return o.Len() }
+func (o graphObservations) clear()    { o.Clear() }
 
 func (m *graphModel) record(s observations, o *envs.KindObservation, agent int) {
-	g := s.(*graphObservations)
-	g.x = m.p.AppendRow(g.x, o.Graphs[agent])
-	g.ends = append(g.ends, len(g.x))
+	s.(graphObservations).Append(o.Graphs[agent])
 }
 
 func (m *graphModel) check(i int, o *envs.KindObservation) error {
@@ -147,7 +150,7 @@ func (m *graphModel) fill(b *nets.GraphBatch, at []stepRef) (int, error) {
 	n := min(m.c.Rows, len(at))
 	b.Reset()
 	for _, p := range at[:n] {
-		if err := m.reader.Add(b, p.t.obs.(*graphObservations).row(p.step)); err != nil {
+		if err := p.t.obs.(graphObservations).AddTo(b, p.step); err != nil {
 			return 0, err
 		}
 	}
