@@ -51,6 +51,7 @@ func (o *KindObservation) State(c *state.Codec) {
 	state.Fixed(c, o.Values)
 	state.Fixed(c, o.Active)
 	state.Fixed(c, o.Mask)
+	state.Fixed(c, o.Legal)
 	for _, g := range o.Graphs {
 		c.Part(g)
 	}

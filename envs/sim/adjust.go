@@ -35,7 +35,7 @@ func (s *Sim) Adjust(function int, z Sizing) error {
 	shrunk := z.CPU < v.CPU || z.Memory < v.Memory || z.GPU < v.GPU
 	v.Sizing = z
 	v.fillRates()
-	s.makeShelves(fi, z.Concurrency)
+	s.makeBuckets(fi, z.Concurrency)
 	for j := 0; j < len(s.scratch); j += 2 {
 		in := &s.insts[s.scratch[j]]
 		s.load(f, in, v, s.scratch[j+1])

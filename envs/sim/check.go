@@ -39,7 +39,7 @@ const (
 	inAll
 	inIdle
 	inPending
-	inShelf
+	inBucket
 	inQueue
 	inAges
 	inHeap
@@ -145,10 +145,10 @@ func (k *checker) pools() {
 	k.segments()
 }
 
-// segments checks that the functions' shelves lie apart in the arena.
+// segments checks that the functions' buckets lie apart in the arena.
 func (k *checker) segments() {
 	s := k.s
-	shelf, words, seats := make([]bool, len(s.shelf)), make([]bool, len(s.masks)), make([]bool, len(s.seats))
+	buckets, words, rows := make([]bool, len(s.buckets)), make([]bool, len(s.masks)), make([]bool, len(s.rows))
 	claim := func(used []bool, from, n int32) bool {
 		if from < 0 || n < 0 || int64(from)+int64(n) > int64(len(used)) {
 			return false
@@ -163,11 +163,11 @@ func (k *checker) segments() {
 	}
 	for i := range s.fns {
 		f := &s.fns[i]
-		k.that(f.shelves >= 1 && f.shelves <= MaxConcurrency && claim(shelf, f.shelf, f.shelves) && claim(words, f.mask, (f.shelves+63)/64),
-			"function %d's shelves %d at %d are beyond or in another's", i, f.shelves, f.shelf)
+		k.that(f.buckets >= 1 && f.buckets <= MaxConcurrency && claim(buckets, f.bucket, f.buckets) && claim(words, f.mask, (f.buckets+63)/64),
+			"function %d's buckets %d at %d are beyond or in another's", i, f.buckets, f.bucket)
 		random := s.plan.cfg.Functions[i].Dispatch == Random
-		k.that(random && f.seats >= 1 && claim(seats, f.seat, f.seats) || !random && f.seat == none && f.seated == 0,
-			"function %d's seats %d at %d are beyond or in another's", i, f.seats, f.seat)
+		k.that(random && f.rowLen >= 1 && claim(rows, f.row, f.rowLen) || !random && f.row == none && f.rowUsed == 0,
+			"function %d's row of %d at %d are beyond or in another's", i, f.rowLen, f.row)
 	}
 }
 

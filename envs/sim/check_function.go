@@ -18,12 +18,12 @@ func (k *checker) function(fi int32) {
 		return
 	}
 	k.that(queued == f.queued, "function %d has %d waiting, counts %d", fi, queued, f.queued)
-	for l := range f.shelves {
-		k.shelf(fi, l)
+	for l := range f.buckets {
+		k.bucket(fi, l)
 	}
-	if over := f.shelves & 63; over > 0 {
-		last := s.masks[f.mask+f.shelves>>6]
-		k.that(last>>over == 0, "function %d has bits for shelves beyond its %d", fi, f.shelves)
+	if over := f.buckets & 63; over > 0 {
+		last := s.masks[f.mask+f.buckets>>6]
+		k.that(last>>over == 0, "function %d has bits for buckets beyond its %d", fi, f.buckets)
 	}
 	k.row(fi)
 	if k.err == nil {
@@ -35,33 +35,33 @@ func (k *checker) function(fi int32) {
 	k.timers(f, c, fi)
 }
 
-// shelf checks one shelf of function fi and its bit.
-func (k *checker) shelf(fi, l int32) {
+// bucket checks one bucket of function fi and its bit.
+func (k *checker) bucket(fi, l int32) {
 	s := k.s
 	f := &s.fns[fi]
-	k.list("a shelf", s.shelf[f.shelf+l], k.inst, inShelf, func(i int32) link { return s.insts[i].avail })
+	k.list("a bucket", s.buckets[f.bucket+l], k.inst, inBucket, func(i int32) link { return s.insts[i].avail })
 	if k.err != nil {
 		return
 	}
-	for i := s.shelf[f.shelf+l].head; i != none; i = s.insts[i].avail.next {
-		k.that(s.insts[i].fn == fi && s.insts[i].level == l, "instance %d stands on shelf %d of function %d", i, l, fi)
+	for i := s.buckets[f.bucket+l].head; i != none; i = s.insts[i].avail.next {
+		k.that(s.insts[i].fn == fi && s.insts[i].level == l, "instance %d is in bucket %d of function %d", i, l, fi)
 	}
 	set := s.masks[f.mask+l>>6]>>(l&63)&1 == 1
-	k.that(set == (s.shelf[f.shelf+l].head != none), "shelf %d of function %d has its bit %v", l, fi, set)
+	k.that(set == (s.buckets[f.bucket+l].head != none), "bucket %d of function %d has its bit %v", l, fi, set)
 }
 
 // row checks the ready instances of function fi where they are drawn from.
 func (k *checker) row(fi int32) {
 	s := k.s
 	f := &s.fns[fi]
-	if f.seat == none || k.err != nil || !k.that(f.seated >= 0 && f.seated <= f.seats,
-		"function %d has %d of %d seats taken", fi, f.seated, f.seats) {
+	if f.row == none || k.err != nil || !k.that(f.rowUsed >= 0 && f.rowUsed <= f.rowLen,
+		"function %d uses %d of %d places of its row", fi, f.rowUsed, f.rowLen) {
 		return
 	}
-	for at, i := range s.seats[f.seat : f.seat+f.seated] {
+	for at, i := range s.rows[f.row : f.row+f.rowUsed] {
 		if k.that(within(i, len(s.insts)) && s.insts[i].fn == fi && s.insts[i].avail.prev == int32(at) && s.insts[i].level == 0,
-			"seat %d of function %d has instance %d", at, fi, i) {
-			k.inst[i] |= inShelf
+			"place %d of the row of function %d has instance %d", at, fi, i) {
+			k.inst[i] |= inBucket
 		}
 	}
 }

@@ -24,13 +24,13 @@ func (k *checker) instance(i int32) {
 	}
 	k.that((mark&inIdle != 0) == (in.state == Idle) && (mark&inPending != 0) == (in.state == Pending),
 		"instance %d (%v) is on the wrong list (%b)", i, in.state, mark)
-	k.that((mark&inShelf != 0) == (in.level != none), "instance %d has shelf %d (%b)", i, in.level, mark)
+	k.that((mark&inBucket != 0) == (in.level != none), "instance %d has bucket %d (%b)", i, in.level, mark)
 	level := int32(none)
 	if in.state == Idle || in.state == Busy {
 		level = c.place(in.n, z.Concurrency)
 	}
-	k.that(in.level == level, "instance %d with %d running stands on shelf %d, want %d", i, in.n, in.level, level)
-	k.that(level < f.shelves, "instance %d wants shelf %d of %d", i, level, f.shelves)
+	k.that(in.level == level, "instance %d with %d running is in bucket %d, want %d", i, in.n, in.level, level)
+	k.that(level < f.buckets, "instance %d wants bucket %d of %d", i, level, f.buckets)
 	switch in.state {
 	case Pending, Starting:
 		k.that(event == (in.state == Starting) && in.n == 0,

@@ -12,19 +12,19 @@ func (s *Sim) pick(f *function, c *Function, r int32) (i int32, full bool) {
 		if l == none {
 			return none, false
 		}
-		return s.shelf[f.shelf+l].head, false
+		return s.buckets[f.bucket+l].head, false
 	}
 	if f.nIdle+f.nBusy == 0 {
 		return none, false
 	}
 	if c.Dispatch == Random {
 		q := &s.reqs[r]
-		i = s.seats[f.seat+int32(f.dispatchKey.With(q.id).With(uint64(q.attempt)).IntN(int(f.nIdle+f.nBusy)))]
-	} else if i = s.shelf[f.shelf].head; i == none {
+		i = s.rows[f.row+int32(f.dispatchKey.With(q.id).With(uint64(q.attempt)).IntN(int(f.nIdle+f.nBusy)))]
+	} else if i = s.buckets[f.bucket].head; i == none {
 		return none, false
 	} else if s.insts[i].avail.next != none { // to the end of the round
-		s.unshelve(f, i)
-		s.shelve(f, i, 0, true)
+		s.makeUnavailable(f, i)
+		s.makeAvailable(f, i, 0, true)
 	}
 	if c.blind() && s.insts[i].n >= s.revs[s.insts[i].rev].Concurrency {
 		return none, true
@@ -35,7 +35,7 @@ func (s *Sim) pick(f *function, c *Function, r int32) (i int32, full bool) {
 // blind reports whether requests are sent to instances without a look at what runs there.
 func (c *Function) blind() bool { return c.Dispatch == Blind || c.Dispatch == Random }
 
-// place is the shelf on which an instance that takes requests belongs with n running: none if it is full.
+// place is the bucket on which an instance that takes requests belongs with n running: none if it is full.
 func (c *Function) place(n, concurrency int32) int32 {
 	switch {
 	case c.blind():
@@ -94,10 +94,10 @@ func (s *Sim) file(i int32) {
 	}
 	if l := c.place(in.n, s.revs[in.rev].Concurrency); l != in.level {
 		if in.level != none {
-			s.unshelve(f, i)
+			s.makeUnavailable(f, i)
 		}
 		if l != none {
-			s.shelve(f, i, l, c.Dispatch >= RoundRobin)
+			s.makeAvailable(f, i, l, c.Dispatch >= RoundRobin)
 		}
 	}
 }

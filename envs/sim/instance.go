@@ -106,7 +106,7 @@ func (s *Sim) drain(i int32) {
 		s.remove(i)
 	case Busy:
 		if in.level != none {
-			s.unshelve(f, i)
+			s.makeUnavailable(f, i)
 		}
 		in.state = Draining
 		f.nBusy--
@@ -175,7 +175,7 @@ func (s *Sim) remove(i int32) {
 		g[lvReady]--
 		s.idleRemove(&f.idle, i)
 		if in.level != none {
-			s.unshelve(f, i)
+			s.makeUnavailable(f, i)
 		}
 	case Draining:
 		f.nDraining--

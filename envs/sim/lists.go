@@ -132,82 +132,82 @@ func (s *Sim) idleRemove(l *list, i int32) {
 	}
 }
 
-// shelve puts instance i on a shelf of available instances: in front, or at the back where they take turns.
-func (s *Sim) shelve(f *function, i, level int32, back bool) {
-	sh := &s.shelf[f.shelf+level]
+// makeAvailable puts instance i into a bucket of available instances: in front, or at the back where they take turns.
+func (s *Sim) makeAvailable(f *function, i, level int32, back bool) {
+	b := &s.buckets[f.bucket+level]
 	in := &s.insts[i]
 	in.level = level
-	if f.seat != none {
-		s.sit(f, i)
+	if f.row != none {
+		s.addToRow(f, i)
 		return
 	}
-	if sh.head == none {
+	if b.head == none {
 		in.avail = emptyLink
-		sh.head, sh.tail = i, i
+		b.head, b.tail = i, i
 		s.masks[f.mask+level>>6] |= 1 << (level & 63)
 	} else if back {
-		in.avail = link{sh.tail, none}
-		s.insts[sh.tail].avail.next = i
-		sh.tail = i
+		in.avail = link{b.tail, none}
+		s.insts[b.tail].avail.next = i
+		b.tail = i
 	} else {
-		in.avail = link{none, sh.head}
-		s.insts[sh.head].avail.prev = i
-		sh.head = i
+		in.avail = link{none, b.head}
+		s.insts[b.head].avail.prev = i
+		b.head = i
 	}
 }
 
-// unshelve takes instance i off its shelf.
-func (s *Sim) unshelve(f *function, i int32) {
+// makeUnavailable takes instance i out of its bucket.
+func (s *Sim) makeUnavailable(f *function, i int32) {
 	in := &s.insts[i]
-	sh := &s.shelf[f.shelf+in.level]
+	b := &s.buckets[f.bucket+in.level]
 	l := in.avail
-	if f.seat != none {
-		s.rise(f, i)
+	if f.row != none {
+		s.removeFromRow(f, i)
 		return
 	}
 	if l.prev == none {
-		sh.head = l.next
+		b.head = l.next
 	} else {
 		s.insts[l.prev].avail.next = l.next
 	}
 	if l.next == none {
-		sh.tail = l.prev
+		b.tail = l.prev
 	} else {
 		s.insts[l.next].avail.prev = l.prev
 	}
-	if sh.head == none {
+	if b.head == none {
 		s.masks[f.mask+in.level>>6] &^= 1 << (in.level & 63)
 	}
 	in.level = none
 }
 
-// sit adds instance i to the ready instances of a function whose Dispatch is Random: a dense row, so that one of
-// them can be drawn. instance.avail.prev is the place in the row. rise takes it out; the last takes its place.
-func (s *Sim) sit(f *function, i int32) {
-	if f.seated == f.seats {
-		from := f.seat
-		f.seat, f.seats = int32(len(s.seats)), 2*f.seats
-		for range f.seats {
-			s.seats = append(s.seats, none)
+// addToRow adds instance i to the ready instances of a function whose Dispatch is Random: a dense row, so that one of
+// them can be drawn. instance.avail.prev is the place in the row. removeFromRow takes it out, and the row's last instance moves to its place.
+func (s *Sim) addToRow(f *function, i int32) {
+	if f.rowUsed == f.rowLen {
+		from := f.row
+		f.row, f.rowLen = int32(len(s.rows)), 2*f.rowLen
+		for range f.rowLen {
+			s.rows = append(s.rows, none)
 		}
-		copy(s.seats[f.seat:], s.seats[from:from+f.seated])
+		copy(s.rows[f.row:], s.rows[from:from+f.rowUsed])
 	}
-	s.seats[f.seat+f.seated] = i
-	s.insts[i].avail = link{f.seated, none}
-	f.seated++
+	s.rows[f.row+f.rowUsed] = i
+	s.insts[i].avail = link{f.rowUsed, none}
+	f.rowUsed++
 }
 
-func (s *Sim) rise(f *function, i int32) {
-	f.seated--
-	at, last := s.insts[i].avail.prev, s.seats[f.seat+f.seated]
-	s.seats[f.seat+at] = last
+func (s *Sim) removeFromRow(f *function, i int32) {
+	f.rowUsed--
+	at, last := s.insts[i].avail.prev, s.rows[f.row+f.rowUsed]
+	s.rows[f.row+at] = last
 	s.insts[last].avail.prev = at
 	s.insts[i].avail, s.insts[i].level = emptyLink, none
 }
 
-// lowest and highest are the first and last shelf in use, none if all are empty.
+// lowest and highest are the first and last bucket in use, none if all are empty.
 func (s *Sim) lowest(f *function) int32 {
-	words := (f.shelves + 63) >> 6
+	words := (f.buckets + 63) >> 6
 	for w := range words {
 		if m := s.masks[f.mask+w]; m != 0 {
 			return w<<6 + int32(bits.TrailingZeros64(m))
@@ -217,7 +217,7 @@ func (s *Sim) lowest(f *function) int32 {
 }
 
 func (s *Sim) highest(f *function) int32 {
-	for w := (f.shelves+63)>>6 - 1; w >= 0; w-- {
+	for w := (f.buckets+63)>>6 - 1; w >= 0; w-- {
 		if m := s.masks[f.mask+w]; m != 0 {
 			return w<<6 + int32(63-bits.LeadingZeros64(m))
 		}

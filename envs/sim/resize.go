@@ -93,8 +93,8 @@ func (s *Sim) dropRevision(i int32) {
 	}
 }
 
-// makeShelves gives function fi enough shelves for instances of the given concurrency.
-func (s *Sim) makeShelves(fi, concurrency int32) {
+// makeBuckets gives function fi enough buckets for instances of the given concurrency.
+func (s *Sim) makeBuckets(fi, concurrency int32) {
 	f := &s.fns[fi]
 	need := int32(1)
 	if s.plan.cfg.Functions[fi].Dispatch < RoundRobin {
@@ -102,19 +102,19 @@ func (s *Sim) makeShelves(fi, concurrency int32) {
 			need *= 2 // so that repeated resizes leave little behind
 		}
 	}
-	if need <= f.shelves {
+	if need <= f.buckets {
 		return
 	}
-	shelf, mask := int32(len(s.shelf)), int32(len(s.masks))
+	bucket, mask := int32(len(s.buckets)), int32(len(s.masks))
 	for range need {
-		s.shelf = append(s.shelf, emptyList)
+		s.buckets = append(s.buckets, emptyList)
 	}
 	for range (need + 63) / 64 {
 		s.masks = append(s.masks, 0)
 	}
-	copy(s.shelf[shelf:], s.shelf[f.shelf:f.shelf+f.shelves])
-	copy(s.masks[mask:], s.masks[f.mask:f.mask+(f.shelves+63)/64])
-	f.shelf, f.mask, f.shelves = shelf, mask, need
+	copy(s.buckets[bucket:], s.buckets[f.bucket:f.bucket+f.buckets])
+	copy(s.masks[mask:], s.masks[f.mask:f.mask+(f.buckets+63)/64])
+	f.bucket, f.mask, f.buckets = bucket, mask, need
 }
 
 func (s *Sim) checkSizing(function int, z Sizing) error {
@@ -165,7 +165,7 @@ func (s *Sim) Resize(function int, z Sizing) error {
 	}
 	f.old, f.live = f.old+f.live, 0
 	s.newRevision(f, z)
-	s.makeShelves(fi, z.Concurrency)
+	s.makeBuckets(fi, z.Concurrency)
 	want := min(max(f.old, z.Min), z.Max)
 	for f.old > want {
 		s.retireOld(fi)
@@ -205,7 +205,7 @@ func (s *Sim) Redeploy(function int, z Sizing, requeue bool) error {
 		s.kill(f.all.head, requeue)
 	}
 	s.newRevision(f, z)
-	s.makeShelves(fi, z.Concurrency)
+	s.makeBuckets(fi, z.Concurrency)
 	for range want {
 		s.launch(fi, AnyNode)
 	}

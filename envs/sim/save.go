@@ -44,9 +44,9 @@ func (s *Sim) State(c *state.Codec) {
 	state.Slice(c, &s.nodes)
 	c.Part(&s.finder)
 	state.Slice(c, &s.waiting)
-	state.Slice(c, &s.shelf)
+	state.Slice(c, &s.buckets)
 	state.Slice(c, &s.masks)
-	state.Slice(c, &s.seats)
+	state.Slice(c, &s.rows)
 	for i := range s.sketches {
 		c.Part(&s.sketches[i])
 	}

@@ -25,7 +25,7 @@ func (s *Sim) Reset(seed uint64) {
 	s.cal.reset()
 	s.fns, s.revs, s.insts, s.reqs, s.timers = s.fns[:0], s.revs[:0], s.insts[:0], s.reqs[:0], s.timers[:0]
 	s.freeRev, s.freeInst, s.freeReq, s.freeTim = none, none, none, none
-	s.nodes, s.waiting, s.shelf, s.masks, s.seats = s.nodes[:0], s.waiting[:0], s.shelf[:0], s.masks[:0], s.seats[:0]
+	s.nodes, s.waiting, s.buckets, s.masks, s.rows = s.nodes[:0], s.waiting[:0], s.buckets[:0], s.masks[:0], s.rows[:0]
 	for i := range cfg.Nodes {
 		s.nodes = append(s.nodes, node{free: cfg.Nodes[i]})
 	}
@@ -73,13 +73,13 @@ func (s *Sim) addFunction(fi int32) {
 	})
 	s.keys(fi)
 	f := &s.fns[fi]
-	f.seat = none
+	f.row = none
 	if c.Dispatch == Random {
-		f.seat, f.seats = int32(len(s.seats)), 1
-		s.seats = append(s.seats, none)
+		f.row, f.rowLen = int32(len(s.rows)), 1
+		s.rows = append(s.rows, none)
 	}
 	s.newRevision(f, c.Sizing)
-	s.makeShelves(fi, c.Sizing.Concurrency)
+	s.makeBuckets(fi, c.Sizing.Concurrency)
 }
 
 // deploy launches function fi's first instances.

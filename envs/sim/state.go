@@ -53,12 +53,12 @@ type function struct {
 	nIdle      int32
 	nBusy      int32
 	nDraining  int32
-	shelf      int32 // first of the function's lists of available instances
-	shelves    int32 // how many: one per number of running requests, or a single one
-	mask       int32 // first word of the bitmap of shelves in use
-	seat       int32 // first place of the row of ready instances where Dispatch is Random; else none
-	seats      int32 // its length
-	seated     int32 // how many are in use
+	bucket     int32 // first of the function's lists of available instances
+	buckets    int32 // how many: one per number of running requests, or a single one
+	mask       int32 // first word of the bitmap of buckets in use
+	row        int32 // first place of the row of ready instances where Dispatch is Random; else none
+	rowLen     int32 // its length
+	rowUsed    int32 // how many of its places are in use
 	expire     int32 // handles
 	queueTimer int32
 	ageTimer   int32
@@ -87,7 +87,7 @@ type instance struct {
 	h     int32
 	n     int32 // running requests
 	root  int32 // the one that completes first (heap of request.heap), or the one bound while cold; none if none
-	level int32 // shelf it stands on, none if unavailable
+	level int32 // bucket it is in, none if unavailable
 	all   link
 	avail link
 	idle  link
@@ -175,9 +175,9 @@ type Sim struct {
 	nodes    []node
 	finder   finder
 	waiting  []int32 // functions with pending instances, in the order in which they became so
-	shelf    []list
+	buckets  []list  // of available instances, function by function
 	masks    []uint64
-	seats    []int32
+	rows     []int32 // of ready instances, function by function
 	sketches []Sketch
 
 	// Not part of the state:
