@@ -9,9 +9,9 @@ type Transparent interface {
 	Insight(act nets.Engine, rows int) (Insight, error)
 }
 
-// Insight is the function behind a policy's decisions, with its derivatives. Arrays are row-major in the environment's terms: what is
-// seen is [rows, agents, observation] as the environment gives it, outputs are [rows, agents, Outputs]. A slice returned is
-// overwritten by the next call.
+// Insight is the function behind a policy's decisions, with its derivatives. Arrays are row-major in the environment's
+// terms: what is seen is [rows, agents, observation] as the environment gives it, outputs are [rows, agents, Outputs].
+// A slice returned is overwritten by the next call.
 type Insight interface {
 	// Outputs describes what the function gives for each agent.
 	Outputs() []Output
@@ -19,8 +19,8 @@ type Insight interface {
 	Forward(seen []float32) ([]float32, error)
 	// Gradient returns, for each row of the last Forward, the derivative of Σ weights·outputs by what is seen.
 	Gradient(weights []float32) ([]float32, error)
-	// Attention returns the weights with which agents look at each other in the states given: [rows, agents, agents], each row summing
-	// to at most 1, zero where there is no link; nil for policies without attention.
+	// Attention returns the weights with which agents look at each other in the states given: [rows, agents, agents], each
+	// row summing to at most 1, zero where there is no link; nil for policies without attention.
 	Attention(seen []float32) ([]float32, error)
 }
 
@@ -28,6 +28,7 @@ type Insight interface {
 type Output struct {
 	// Component is the action's component that the output decides.
 	Component int
-	// Choice is the number of the choice that the output scores, −1 where the output is the action itself, in the environment's units.
+	// Choice is the number of the choice that the output scores, −1 where the output is the action itself, in the
+	// environment's units.
 	Choice int
 }

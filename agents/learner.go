@@ -22,11 +22,11 @@ type Context struct {
 	Seed uint64
 	// Steps is the planned number of environment steps over all copies, for schedules.
 	Steps int64
-	// NewEnv makes one more environment such as those that step together, for learners that try actions on copies; nil where that
-	// can't be.
+	// NewEnv makes one more environment such as those that step together, for learners that try actions on copies; nil
+	// where that can't be.
 	NewEnv func() (envs.Env, error)
-	// Teacher makes one that is not learned for environments such as those that step together, by its name in the table of rivals and
-	// with its defaults, for learners that begin by imitating; nil where that can't be.
+	// Teacher makes one that is not learned for environments such as those that step together, by its name in the table of
+	// rivals and with its defaults, for learners that begin by imitating; nil where that can't be.
 	Teacher func(name string) (Teacher, error)
 }
 
@@ -35,8 +35,8 @@ type Teacher interface {
 	Name() string
 	// Reset starts an episode; draws of its own follow from seed.
 	Reset(seed uint64) error
-	// Show writes what the agents of env, who see obs, are to do. It may step copies of env, and must not change env. Those of other
-	// environments may be shown something at the same time.
+	// Show writes what the agents of env, who see obs, are to do. It may step copies of env, and must not change env.
+	// Those of other environments may be shown something at the same time.
 	Show(env envs.Env, obs *envs.Observation, act *envs.Action) error
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
@@ -54,7 +54,8 @@ type Learner interface {
 	Observe(v *envs.Vector) error
 	// Update does the gradient steps that are due, possibly none.
 	Update() error
-	// Metrics calls f with each metric since the last call, such as "train/critic_loss", in a fixed order, and starts anew.
+	// Metrics calls f with each metric since the last call, such as "train/critic_loss", in a fixed order, and starts
+	// anew.
 	Metrics(f func(name string, value float64))
 	// Policy returns a policy with the present parameters that does not change as learning goes on.
 	Policy() (Policy, error)
@@ -64,8 +65,8 @@ type Learner interface {
 	Save(s *State) error
 	// Load restores what Save wrote. A state of other sizes is an error that names the array.
 	Load(s *State) error
-	// Adopt takes over what another run has learned, from what its learner saved: weights, and the statistics of observations that
-	// belong to them. Optimiser, replay, random streams and counters stay those of this run.
+	// Adopt takes over what another run has learned, from what its learner saved: weights, and the statistics of
+	// observations that belong to them. Optimiser, replay, random streams and counters stay those of this run.
 	Adopt(s *State) error
 }
 
@@ -76,8 +77,8 @@ type Policy interface {
 	Export() (*PolicyFile, error)
 }
 
-// PolicyFile is a policy as stored: who made it, its description as JSON (architectures, action mapping; each agent documents
-// its own) and its arrays (weights, frozen normalisation).
+// PolicyFile is a policy as stored: who made it, its description as JSON (architectures, action mapping; each agent
+// documents its own) and its arrays (weights, frozen normalisation).
 type PolicyFile struct {
 	// Agent is the name in the table of agents, EnvID the environment for which it was trained.
 	Agent, EnvID string
@@ -103,7 +104,8 @@ type State struct {
 
 // NewState returns an empty state.
 func NewState() *State {
-	return &State{Weights: map[string]Array{}, Optimiser: map[string]Array{}, Blobs: map[string][]byte{}, Counters: map[string]int64{}}
+	return &State{Weights: map[string]Array{}, Optimiser: map[string]Array{}, Blobs: map[string][]byte{},
+		Counters: map[string]int64{}}
 }
 
 // PutTensor stores a tensor's values under a name.

@@ -21,14 +21,15 @@ func benchSave(b *testing.B, s *checkpoints.Store, step int64) *checkpoints.Chec
 	if err := w.Tensors(checkpoints.WeightsFile, nil, safetensors.Of("w", params, len(params))); err != nil {
 		b.Fatal(err)
 	}
-	err = w.Replay("replay", checkpoints.Replay{RowBytes: 256, Total: 100_000 + 1000*step, Capacity: 100_000, Append: func(dst []byte, first int64, n int) ([]byte, error) {
-		for i := range n {
-			at := len(dst)
-			dst = append(dst, make([]byte, 256)...)
-			binary.LittleEndian.PutUint64(dst[at:], uint64(first)+uint64(i))
-		}
-		return dst, nil
-	}})
+	err = w.Replay("replay", checkpoints.Replay{RowBytes: 256, Total: 100_000 + 1000*step, Capacity: 100_000,
+		Append: func(dst []byte, first int64, n int) ([]byte, error) {
+			for i := range n {
+				at := len(dst)
+				dst = append(dst, make([]byte, 256)...)
+				binary.LittleEndian.PutUint64(dst[at:], uint64(first)+uint64(i))
+			}
+			return dst, nil
+		}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -88,7 +88,8 @@ func CheckFS(fsys durable.FS, path string) (*Report, error) {
 		r.Kind = "run"
 		r.run(fsys, path)
 	default:
-		return nil, fmt.Errorf("%s: nothing that can be checked: want a checkpoint (with %s), a run folder (with %s) or a .safetensors file", path, SumsFile, RunFile)
+		return nil, fmt.Errorf("%s: nothing that can be checked: want a checkpoint (with %s), a run folder (with %s) "+
+			"or a .safetensors file", path, SumsFile, RunFile)
 	}
 	if n := r.problems(); n > 0 {
 		return r, fmt.Errorf("%s (%s): %d problem(s)", r.Path, r.Kind, n)
@@ -105,7 +106,8 @@ func (r *Report) checkpoint(fsys durable.FS, dir string) {
 	if c.m.Kind == Policy {
 		r.Kind = "policy"
 	}
-	r.add(Good, ManifestFile, "%s, version %d, made by %s, kernels %s, %s", c.m.Kind, c.m.Version, orNone(c.m.CreatedBy), orNone(c.m.Kernels), counters(c.m.Counters))
+	r.add(Good, ManifestFile, "%s, version %d, made by %s, kernels %s, %s", c.m.Kind, c.m.Version, orNone(c.m.CreatedBy),
+		orNone(c.m.Kernels), counters(c.m.Counters))
 }
 
 func orNone(s string) string {
@@ -162,7 +164,8 @@ func (r *Report) open(fsys durable.FS, dir, prefix string) *Checkpoint {
 			r.add(Problem, join(prefix, "replay "+name), "%v", err)
 			continue
 		}
-		r.add(Good, join(prefix, "replay "+name), "%d rows of %d bytes, numbers %d to %d", info.Rows(), info.RowBytes, info.First(), next-1)
+		r.add(Good, join(prefix, "replay "+name), "%d rows of %d bytes, numbers %d to %d", info.Rows(), info.RowBytes,
+			info.First(), next-1)
 	}
 	r.add(Good, orDot(prefix), "%d file(s), %d bytes, every hash agrees", len(c.m.Files), size)
 	return c

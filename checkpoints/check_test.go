@@ -74,19 +74,28 @@ func TestCheckARun(t *testing.T) {
 		{"sound", nil, true, "ok       step-000000000002/replay replay: 14 rows of 6 bytes, numbers 0 to 13"},
 		{"sound", nil, true, "note     timing.jsonl: there is none"},
 		{"sound", nil, true, "/r (run): sound"},
-		{"torn line", write("/r/metrics.jsonl", line+line+`{"a`), true, "note     metrics.jsonl: line 3 is torn after 3 bytes (resume cuts it)"},
-		{"bad line", write("/r/metrics.jsonl", line+line+"nan\n"), false, "problem  metrics.jsonl: line 3: is not a JSON object"},
-		{"half a line", write("/r/metrics.jsonl", line+line+`{"a":}`+"\n"), false, "problem  metrics.jsonl: line 3: is not a JSON object: invalid character"},
-		{"lines missing", write("/r/metrics.jsonl", line), false, "problem  step-000000000002: was taken with 56 bytes of metrics.jsonl, which has 28: lines are missing"},
-		{"a changed line", write("/r/metrics.jsonl", strings.Replace(line, "1", "2", 1)+line), false, "problem  step-000000000001: was taken with 28 bytes of metrics.jsonl that have changed since: damaged"},
-		{"another log", write("/r/metrics.jsonl", "{}\n"+line+line), false, "problem  step-000000000001: names offset 28 of metrics.jsonl, which is inside a line"},
-		{"no log", func(d *durabletest.Disk) error { return d.Remove("/r/metrics.jsonl") }, false, "problem  step-000000000001: was taken with 28 bytes of metrics.jsonl, which is not there"},
-		{"damaged file", write(step1+"/envs.bin", "environment after 7 steps"), false, "problem  step-000000000001/envs.bin: its hash is not the recorded one: damaged"},
+		{"torn line", write("/r/metrics.jsonl", line+line+`{"a`), true,
+			"note     metrics.jsonl: line 3 is torn after 3 bytes (resume cuts it)"},
+		{"bad line", write("/r/metrics.jsonl", line+line+"nan\n"), false,
+			"problem  metrics.jsonl: line 3: is not a JSON object"},
+		{"half a line", write("/r/metrics.jsonl", line+line+`{"a":}`+"\n"), false,
+			"problem  metrics.jsonl: line 3: is not a JSON object: invalid character"},
+		{"lines missing", write("/r/metrics.jsonl", line), false,
+			"problem  step-000000000002: was taken with 56 bytes of metrics.jsonl, which has 28: lines are missing"},
+		{"a changed line", write("/r/metrics.jsonl", strings.Replace(line, "1", "2", 1)+line), false,
+			"problem  step-000000000001: was taken with 28 bytes of metrics.jsonl that have changed since: damaged"},
+		{"another log", write("/r/metrics.jsonl", "{}\n"+line+line), false,
+			"problem  step-000000000001: names offset 28 of metrics.jsonl, which is inside a line"},
+		{"no log", func(d *durabletest.Disk) error { return d.Remove("/r/metrics.jsonl") }, false,
+			"problem  step-000000000001: was taken with 28 bytes of metrics.jsonl, which is not there"},
+		{"damaged file", write(step1+"/envs.bin", "environment after 7 steps"), false,
+			"problem  step-000000000001/envs.bin: its hash is not the recorded one: damaged"},
 		{"damaged pointer", write("/r/checkpoints/best", "x"), false, "problem  best: pointer /r/checkpoints/best: damaged"},
 		{"stranger", write("/r/checkpoints/notes.txt", "x"), false, "problem  checkpoints/notes.txt: does not belong here"},
 		{"leftover", write("/r/checkpoints/.tmp-best", "x"), true, "note     checkpoints/.tmp-best: not finished"},
 		{"no run.json", func(d *durabletest.Disk) error { return d.Remove("/r/run.json") }, false, "problem  run.json:"},
-		{"changed run.json", write("/r/run.json", `{"config": {}, "crc32c": "00000000"}`), false, "problem  run.json: its checksum is d058d154, recorded is 00000000: damaged or edited"},
+		{"changed run.json", write("/r/run.json", `{"config": {}, "crc32c": "00000000"}`), false,
+			"problem  run.json: its checksum is d058d154, recorded is 00000000: damaged or edited"},
 		{"empty run.json", write("/r/run.json", ""), false, "problem  run.json: is not a JSON object"},
 	} {
 		d := wholeRun(t)
@@ -119,7 +128,8 @@ func TestCheckOneThing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range []struct{ path, kind, want string }{
-		{c.Dir(), "checkpoint", "ok       manifest.json: full, version 2, made by stoker test, kernels native/go, metrics_crc32c 3260889430, metrics_offset 56, steps 2, updates 6"},
+		{c.Dir(), "checkpoint",
+			"ok       manifest.json: full, version 2, made by stoker test, kernels native/go, metrics_crc32c 3260889430, metrics_offset 56, steps 2, updates 6"},
 		{"/policy", "policy", "ok       weights.safetensors: 1 tensors, 4 numbers"},
 		{c.Dir() + "/weights.safetensors", "safetensors", "ok       weights.safetensors: 1 tensors, 4 numbers"},
 	} {
@@ -140,7 +150,8 @@ func TestCheckOneThing(t *testing.T) {
 	if err := d.Set("/policy/weights.safetensors", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"/policy": "problem  weights.safetensors: has 1 bytes, want", "/policy/weights.safetensors": "problem  weights.safetensors: safetensors: file has 1 bytes"} {
+	for path, want := range map[string]string{"/policy": "problem  weights.safetensors: has 1 bytes, want",
+		"/policy/weights.safetensors": "problem  weights.safetensors: safetensors: file has 1 bytes"} {
 		if r, err := checkpoints.CheckFS(d, path); r == nil || err == nil || r.OK || !strings.Contains(r.String(), want) {
 			t.Errorf("%s: %v, want %q in\n%s", path, err, want, r)
 		}
@@ -172,10 +183,12 @@ func TestExportPolicy(t *testing.T) {
 	if string(a) != string(b) || errA != nil || errB != nil {
 		t.Errorf("weights differ: %v, %v", errA, errB)
 	}
-	if _, err := checkpoints.ExportPolicy(c, d, "/policy"); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if _, err := checkpoints.ExportPolicy(c, d, "/policy"); err == nil ||
+		!strings.Contains(err.Error(), "exists already") {
 		t.Errorf("exporting twice: %v", err)
 	}
-	if _, err := checkpoints.ExportPolicy(c, d, "/other", "missing.bin"); err == nil || !strings.Contains(err.Error(), "missing.bin") {
+	if _, err := checkpoints.ExportPolicy(c, d, "/other", "missing.bin"); err == nil ||
+		!strings.Contains(err.Error(), "missing.bin") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if entries, err := d.ReadDir("/"); err != nil || len(entries) != 2 {
@@ -208,7 +221,8 @@ func TestForeignFilesOnARealDisk(t *testing.T) {
 	if _, err := checkpoints.Open(at); err == nil || !strings.Contains(err.Error(), "not an ordinary file") {
 		t.Errorf("a link for a file: %v", err)
 	}
-	if _, err := checkpoints.OpenStore(durable.OS{}, filepath.Join(dir, "moved")); err == nil || !strings.Contains(err.Error(), "a file is in the way") {
+	if _, err := checkpoints.OpenStore(durable.OS{}, filepath.Join(dir, "moved")); err == nil ||
+		!strings.Contains(err.Error(), "a file is in the way") {
 		t.Errorf("a file for a folder: %v", err)
 	}
 }

@@ -48,7 +48,8 @@ func (r *Report) run(fsys durable.FS, dir string) {
 		switch {
 		case name == string(Latest) || name == string(Best):
 		case durable.Leftover(name):
-			r.add(Notice, join(CheckpointsDir, name), "not finished: being written now, or left by a crash (the next resume clears it)")
+			r.add(Notice, join(CheckpointsDir, name),
+				"not finished: being written now, or left by a crash (the next resume clears it)")
 		case !e.IsDir() || checkName(name) != nil:
 			r.add(Problem, join(CheckpointsDir, name), "does not belong here")
 		default:
@@ -84,7 +85,8 @@ func (r *Report) member(fsys durable.FS, store, name string, metrics *lineIndex)
 	want, summed := c.m.Counters[MetricsChecksum]
 	switch {
 	case offset > metrics.size:
-		r.add(Problem, name, "was taken with %d bytes of %s, which has %d: lines are missing", offset, MetricsFile, metrics.size)
+		r.add(Problem, name, "was taken with %d bytes of %s, which has %d: lines are missing", offset, MetricsFile,
+			metrics.size)
 	case !ends:
 		r.add(Problem, name, "names offset %d of %s, which is inside a line", offset, MetricsFile)
 	case summed && want != int64(sum):

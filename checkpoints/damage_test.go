@@ -132,7 +132,8 @@ func TestEveryCutIsRefused(t *testing.T) {
 	if err := d.Remove(filepath.Join(dir, "extra.bin")); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(d.Remove(filepath.Join(dir, checkpoints.EnvsFile)), d.Mkdir(filepath.Join(dir, checkpoints.EnvsFile))); err != nil {
+	if err := errors.Join(d.Remove(filepath.Join(dir, checkpoints.EnvsFile)),
+		d.Mkdir(filepath.Join(dir, checkpoints.EnvsFile))); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, d, dir, "a folder for a file")
@@ -165,7 +166,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 		if text == string(data[checkpoints.ManifestFile]) {
 			t.Fatalf("no %q in the manifest", old)
 		}
-		sums := strings.Replace(string(data[checkpoints.SumsFile]), checkpoints.Hash(data[checkpoints.ManifestFile]), checkpoints.Hash([]byte(text)), 1)
+		sums := strings.Replace(string(data[checkpoints.SumsFile]), checkpoints.Hash(data[checkpoints.ManifestFile]),
+			checkpoints.Hash([]byte(text)), 1)
 		write(d, filepath.Join(dir, checkpoints.ManifestFile), text)
 		write(d, filepath.Join(dir, checkpoints.SumsFile), sums)
 	}
@@ -179,7 +181,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}{
 		{"nothing there", func(*durabletest.Disk) {}, "/nowhere", true, "does not exist"},
 		{"a file", func(d *durabletest.Disk) { write(d, "/x/f", "") }, "/x/f", true, "not a folder"},
-		{"another program's", func(d *durabletest.Disk) { write(d, "/x/model.pt", "") }, "/x", true, "it has no MANIFEST.sha256: not a Stoker checkpoint"},
+		{"another program's", func(d *durabletest.Disk) { write(d, "/x/model.pt", "") }, "/x", true,
+			"it has no MANIFEST.sha256: not a Stoker checkpoint"},
 		{"other sums", func(d *durabletest.Disk) {
 			write(d, "/x/a", "a")
 			write(d, "/x/MANIFEST.sha256", checkpoints.Hash([]byte("a"))+"  a\n")
@@ -200,14 +203,21 @@ func TestRefusalsSayWhy(t *testing.T) {
 			"made by an older Stoker (format 1); this one reads format 2: train again, or use the release that made it"},
 		{"no format", func(d *durabletest.Disk) { edit(d, `"version": 2`, `"version": 0`) }, step, false, "format 0"},
 		{"other format", func(d *durabletest.Disk) { edit(d, `stoker-checkpoint`, `x`) }, step, false, `format is "x"`},
-		{"other kind", func(d *durabletest.Disk) { edit(d, `"kind": "full"`, `"kind": "fool"`) }, step, false, `kind is "fool"`},
-		{"full called policy", func(d *durabletest.Disk) { edit(d, `"kind": "full"`, `"kind": "policy"`) }, step, false, "kind is policy, but it holds an optimiser"},
-		{"unknown key", func(d *durabletest.Disk) { edit(d, `"kind":`, `"mind": 1, "kind":`) }, step, false, `unknown field "mind"`},
-		{"key twice", func(d *durabletest.Disk) { edit(d, `"kind":`, `"kind": "full", "kind":`) }, step, false, "it has been edited"},
-		{"counter is a fraction", func(d *durabletest.Disk) { edit(d, `"steps": 5`, `"steps": 5.5`) }, step, false, "cannot unmarshal"},
-		{"no manifest at all", func(d *durabletest.Disk) { edit(d, `{`, `[`) }, step, false, "is not a checkpoint's manifest"},
+		{"other kind", func(d *durabletest.Disk) { edit(d, `"kind": "full"`, `"kind": "fool"`) }, step, false,
+			`kind is "fool"`},
+		{"full called policy", func(d *durabletest.Disk) { edit(d, `"kind": "full"`, `"kind": "policy"`) }, step, false,
+			"kind is policy, but it holds an optimiser"},
+		{"unknown key", func(d *durabletest.Disk) { edit(d, `"kind":`, `"mind": 1, "kind":`) }, step, false,
+			`unknown field "mind"`},
+		{"key twice", func(d *durabletest.Disk) { edit(d, `"kind":`, `"kind": "full", "kind":`) }, step, false,
+			"it has been edited"},
+		{"counter is a fraction", func(d *durabletest.Disk) { edit(d, `"steps": 5`, `"steps": 5.5`) }, step, false,
+			"cannot unmarshal"},
+		{"no manifest at all", func(d *durabletest.Disk) { edit(d, `{`, `[`) }, step, false,
+			"is not a checkpoint's manifest"},
 		{"replay too short", func(d *durabletest.Disk) { edit(d, `"total": 35`, `"total": 36`) }, step, false, "is missing"},
-		{"replay rows of no length", func(d *durabletest.Disk) { edit(d, `"row_bytes": 6`, `"row_bytes": 0`) }, step, false, "is not a replay"},
+		{"replay rows of no length", func(d *durabletest.Disk) { edit(d, `"row_bytes": 6`, `"row_bytes": 0`) }, step, false,
+			"is not a replay"},
 		{"replay without end", func(d *durabletest.Disk) {
 			edit(d, `"capacity": 20`, `"capacity": 9223372036854775807`)
 		}, step, false, "is missing"},
@@ -254,10 +264,12 @@ func TestDamageWhileOpen(t *testing.T) {
 	if c, err = checkpoints.OpenFS(d, dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ReplayRows("replay", func(int64, []byte) error { return mine }); !errors.Is(err, mine) || err.Error() != "mine" {
+	if err := c.ReplayRows("replay", func(int64, []byte) error { return mine }); !errors.Is(err, mine) ||
+		err.Error() != "mine" {
 		t.Errorf("the caller's error came back as %v", err)
 	}
-	if err := c.ReplayRows("other", func(int64, []byte) error { return nil }); err == nil || !strings.Contains(err.Error(), `no replay "other"`) {
+	if err := c.ReplayRows("other", func(int64, []byte) error { return nil }); err == nil ||
+		!strings.Contains(err.Error(), `no replay "other"`) {
 		t.Errorf("another replay: %v", err)
 	}
 }
@@ -327,7 +339,8 @@ func TestWriterRefuses(t *testing.T) {
 				return err
 			}
 			defer w.Abort()
-			return w.Replay("r", checkpoints.Replay{RowBytes: 4, Total: 3, Capacity: 3, Append: func(dst []byte, _ int64, _ int) ([]byte, error) { return append(dst, 1), nil }})
+			return w.Replay("r", checkpoints.Replay{RowBytes: 4, Total: 3, Capacity: 3,
+				Append: func(dst []byte, _ int64, _ int) ([]byte, error) { return append(dst, 1), nil }})
 		}, "rows 0 to 2: 1 bytes came, want 12"},
 		{"policy with an optimiser", func() error {
 			w, err := s.Create("x", header(checkpoints.Policy, 6))

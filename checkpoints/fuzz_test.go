@@ -17,16 +17,19 @@ import (
 func small(tb testing.TB) (*durabletest.Disk, string, []byte) {
 	tb.Helper()
 	d := durabletest.New()
-	w, err := Create(d, "/c", Header{Kind: Full, CreatedBy: "t", Kernels: "k", Config: json.RawMessage(`{"a":[1,2.50,"<"]}`), Counters: map[string]int64{"steps": 3}, Random: map[string][]byte{"x": {1}}})
+	w, err := Create(d, "/c", Header{Kind: Full, CreatedBy: "t", Kernels: "k",
+		Config: json.RawMessage(`{"a":[1,2.50,"<"]}`), Counters: map[string]int64{"steps": 3},
+		Random: map[string][]byte{"x": {1}}})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	if err := w.Tensors(WeightsFile, nil, safetensors.Of("w", []float32{1, 2}, 2)); err != nil {
 		tb.Fatal(err)
 	}
-	err = w.Replay("r", Replay{RowBytes: 2, Total: 9, Capacity: 5, SegmentRows: 3, Append: func(dst []byte, first int64, n int) ([]byte, error) {
-		return append(dst, make([]byte, 2*n)...), nil
-	}})
+	err = w.Replay("r", Replay{RowBytes: 2, Total: 9, Capacity: 5, SegmentRows: 3,
+		Append: func(dst []byte, first int64, n int) ([]byte, error) {
+			return append(dst, make([]byte, 2*n)...), nil
+		}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -71,7 +74,10 @@ func FuzzSums(f *testing.F) {
 func FuzzSegment(f *testing.F) {
 	s := segment{first: 4, rows: 2}
 	var b bytes.Buffer
-	if err := s.write(&b, Replay{RowBytes: 3, Append: func(dst []byte, _ int64, n int) ([]byte, error) { return append(dst, "abcdef"[:3*n]...), nil }}); err != nil {
+	if err := s.write(&b, Replay{RowBytes: 3, Append: func(dst []byte, _ int64, n int) ([]byte,
+		error) {
+		return append(dst, "abcdef"[:3*n]...), nil
+	}}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes(), 3, int64(4), int64(2))

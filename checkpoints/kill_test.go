@@ -35,7 +35,8 @@ func saveAndDie(run string) int {
 	if _, err := durable.AcquireLock(filepath.Join(run, checkpoints.LockFile)); err != nil {
 		return fail(err)
 	}
-	// What the process before left is swept first, uncounted: else the operations of sweeping stand in for those of saving.
+	// What the process before left is swept first, uncounted: else the operations of sweeping stand in for those of
+	// saving.
 	dir := filepath.Join(run, checkpoints.CheckpointsDir)
 	if err := durable.Sweep(durable.OS{}, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)

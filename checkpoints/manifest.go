@@ -128,10 +128,12 @@ func checkVersion(version int, kind Kind) error {
 	case version == formatVersion, kind == Policy && version >= oldestPolicy && version < formatVersion:
 		return nil
 	case version < formatVersion:
-		return fmt.Errorf("made by an older Stoker (format %d); this one reads format %d: train again, or use the release that"+
+		return fmt.Errorf("made by an older Stoker (format %d); this one reads format %d: train again, or use the "+
+			"release that"+
 			" made it", version, formatVersion)
 	}
-	return fmt.Errorf("made by a newer Stoker (format %d); this one reads format %d: use a newer release", version, formatVersion)
+	return fmt.Errorf("made by a newer Stoker (format %d); this one reads format %d: use a newer release", version,
+		formatVersion)
 }
 
 // validate checks what every manifest must satisfy, when it is written as when it is read.

@@ -53,7 +53,8 @@ func Open(dir string) (*Checkpoint, error) { return OpenFS(durable.OS{}, dir) }
 // OpenFS is [Open] on another file system.
 func OpenFS(fsys durable.FS, dir string) (*Checkpoint, error) {
 	c := &Checkpoint{fsys: fsys, dir: dir}
-	if strings.HasPrefix(filepath.Base(dir), durable.TempPrefix) || strings.HasPrefix(filepath.Base(dir), durable.OldPrefix) {
+	if strings.HasPrefix(filepath.Base(dir), durable.TempPrefix) || strings.HasPrefix(filepath.Base(dir),
+		durable.OldPrefix) {
 		return nil, c.refuse("", errors.New("its name says that it was never finished or is being removed"))
 	}
 	entries, err := fsys.ReadDir(dir)
@@ -195,7 +196,8 @@ func (c *Checkpoint) Replay(name string) (ReplayInfo, bool) {
 func (c *Checkpoint) Read(file string) ([]byte, error) {
 	want, ok := c.m.Files[file]
 	if !ok {
-		return nil, c.refuse(file, fmt.Errorf("there is none: a %s checkpoint with %q", c.m.Kind, slices.Sorted(maps.Keys(c.m.Files))))
+		return nil, c.refuse(file, fmt.Errorf("there is none: a %s checkpoint with %q", c.m.Kind,
+			slices.Sorted(maps.Keys(c.m.Files))))
 	}
 	b, err := durable.ReadFile(c.fsys, filepath.Join(c.dir, file), want.Bytes)
 	if err != nil {

@@ -30,7 +30,8 @@ const maxPointer = 256
 // checkName checks a checkpoint's name in a store.
 func checkName(name string) error {
 	if !fileName.MatchString(name) || name == string(Latest) || name == string(Best) {
-		return fmt.Errorf("checkpoint name %q: want up to 100 of a-z, 0-9, '.', '_' and '-', a letter or digit first, and not a pointer's name", name)
+		return fmt.Errorf("checkpoint name %q: want up to 100 of a-z, 0-9, '.', '_' and '-', a letter or digit first, "+
+			"and not a pointer's name", name)
 	}
 	return nil
 }
@@ -79,7 +80,8 @@ func ReadPointer(fsys durable.FS, dir string, p Pointer) (string, error) {
 		return "", err
 	}
 	if hashOf(raw) != id {
-		return "", fmt.Errorf("pointer %s: names checkpoint %s, but that is another one than was meant (its %s has another hash)", filepath.Join(dir, string(p)), name, SumsFile)
+		return "", fmt.Errorf("pointer %s: names checkpoint %s, but that is another one than was meant (its %s has "+
+			"another hash)", filepath.Join(dir, string(p)), name, SumsFile)
 	}
 	return at, nil
 }
@@ -114,7 +116,8 @@ func Find(fsys durable.FS, path string, p Pointer) (string, error) {
 	if exists(fsys, filepath.Join(path, CheckpointsDir)) {
 		return "", unset{path, p}
 	}
-	return "", fmt.Errorf("%s: neither a checkpoint (no %s) nor a run folder (no %s folder)", path, SumsFile, CheckpointsDir)
+	return "", fmt.Errorf("%s: neither a checkpoint (no %s) nor a run folder (no %s folder)", path, SumsFile,
+		CheckpointsDir)
 }
 
 func exists(fsys durable.FS, name string) bool {

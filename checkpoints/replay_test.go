@@ -55,13 +55,14 @@ func saveRows(t *testing.T, s *Store, total int64, written *[]int64) *Checkpoint
 	if err := w.Tensors(WeightsFile, nil, safetensors.Of("w", []float32{1}, 1)); err != nil {
 		t.Fatal(err)
 	}
-	err = w.Replay("r", Replay{RowBytes: 8, Total: total, Capacity: 30, SegmentRows: 10, Append: func(dst []byte, first int64, n int) ([]byte, error) {
-		for i := first; i < first+int64(n); i++ {
-			*written = append(*written, i)
-			dst = fmt.Appendf(dst, "%8d", i)
-		}
-		return dst, nil
-	}})
+	err = w.Replay("r", Replay{RowBytes: 8, Total: total, Capacity: 30, SegmentRows: 10,
+		Append: func(dst []byte, first int64, n int) ([]byte, error) {
+			for i := first; i < first+int64(n); i++ {
+				*written = append(*written, i)
+				dst = fmt.Appendf(dst, "%8d", i)
+			}
+			return dst, nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,16 +158,19 @@ func TestOnlyNewRowsAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	written = nil
-	if got := rowsOf(t, saveRows(t, s, 48, &written)); !slices.Equal(got, numbers(18, 48)) || !slices.Contains(written, 30) || slices.Contains(written, 20) {
+	if got := rowsOf(t, saveRows(t, s, 48, &written)); !slices.Equal(got, numbers(18, 48)) ||
+		!slices.Contains(written, 30) || slices.Contains(written, 20) {
 		t.Errorf("base cut: wrote %v, holds %v", written, got)
 	}
 	w, err := s.Create(StepName(49), Header{Kind: Full, Config: []byte("{}")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(w.Tensors(WeightsFile, nil), w.Replay("r", Replay{RowBytes: 2, Total: 48, Capacity: 30, SegmentRows: 10, Append: func(dst []byte, _ int64, n int) ([]byte, error) {
-		return append(dst, make([]byte, 2*n)...), nil
-	}}))
+	err = errors.Join(w.Tensors(WeightsFile, nil),
+		w.Replay("r", Replay{RowBytes: 2, Total: 48, Capacity: 30, SegmentRows: 10,
+			Append: func(dst []byte, _ int64, n int) ([]byte, error) {
+				return append(dst, make([]byte, 2*n)...), nil
+			}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +207,8 @@ func TestReplayRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := Replay{RowBytes: 1, Capacity: 1, Append: none}
-	if err := errors.Join(w.Replay("r", empty), w.Replay("r", empty)); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := errors.Join(w.Replay("r", empty), w.Replay("r", empty)); err == nil ||
+		!strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a replay twice: %v", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // NoSeal stands in a JSON file where [Seal] puts the file's checksum.
 const NoSeal = "........"
 
-// Seal puts the CRC-32C of b, in hexadecimal, in the place of the last NoSeal in it: the value of the key "crc32c" of a small JSON file
-// that no manifest vouches for, such as [RunFile]. [CheckSeal] finds what has changed since.
+// Seal puts the CRC-32C of b, in hexadecimal, in the place of the last NoSeal in it: the value of the key "crc32c" of a
+// small JSON file that no manifest vouches for, such as [RunFile]. [CheckSeal] finds what has changed since.
 func Seal(b []byte) {
 	if at := bytes.LastIndex(b, []byte(NoSeal)); at >= 0 {
 		copy(b[at:], fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)))

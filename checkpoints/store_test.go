@@ -134,10 +134,12 @@ func TestPointers(t *testing.T) {
 	if err := errors.Join(d.Rename(one, "/aside"), d.Rename(two, one)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Best); err == nil || !strings.Contains(err.Error(), "another one than was meant") {
+	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Best); err == nil ||
+		!strings.Contains(err.Error(), "another one than was meant") {
 		t.Errorf("swapped: %v", err)
 	}
-	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Latest); err == nil || !strings.Contains(err.Error(), "which is not there") || errors.Is(err, fs.ErrNotExist) {
+	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Latest); err == nil ||
+		!strings.Contains(err.Error(), "which is not there") || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("gone: %v", err)
 	}
 	if err := d.Remove(filepath.Join(storeDir, "best")); err != nil {
@@ -190,7 +192,8 @@ func TestFind(t *testing.T) {
 func TestLeftoversAreSwept(t *testing.T) {
 	d := saved(t, 1, 2)
 	for _, dir := range []string{".tmp-step-000000000003", ".old-step-000000000001"} {
-		if err := errors.Join(durable.MkdirAll(d, filepath.Join(storeDir, dir)), durable.WriteFile(d, filepath.Join(storeDir, dir, "envs.bin"), nil)); err != nil {
+		if err := errors.Join(durable.MkdirAll(d, filepath.Join(storeDir, dir)),
+			durable.WriteFile(d, filepath.Join(storeDir, dir, "envs.bin"), nil)); err != nil {
 			t.Fatal(err)
 		}
 	}

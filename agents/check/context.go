@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Context says what no learner whose state is saved as float32 can be made for: no copies of the environment, or an engine of another
-// precision.
+// Context says what no learner whose state is saved as float32 can be made for: no copies of the environment, or an
+// engine of another precision.
 func Context(ctx *agents.Context) error {
 	if ctx.Copies < 1 {
 		return fmt.Errorf("copies is %d, want at least 1", ctx.Copies)

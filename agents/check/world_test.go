@@ -41,10 +41,12 @@ func TestNotFinite(t *testing.T) {
 			if i := NotFinite(x); i != n {
 				t.Errorf("%g at %d is found at %d", bad, n, i)
 			}
-			if err := Observation(4, k, x); err == nil || !strings.HasPrefix(err.Error(), "environment 4: observation of a "+string(rune('0'+n/3))+", component "+string(rune('0'+n%3))) {
+			if err := Observation(4, k, x); err == nil || !strings.HasPrefix(err.Error(),
+				"environment 4: observation of a "+string(rune('0'+n/3))+", component "+string(rune('0'+n%3))) {
 				t.Errorf("%g at %d: %v", bad, n, err)
 			}
-			if err := Rewards(4, k, x); err == nil || !strings.HasPrefix(err.Error(), "environment 4: reward of a "+string(rune('0'+n))+" is ") {
+			if err := Rewards(4, k, x); err == nil || !strings.HasPrefix(err.Error(),
+				"environment 4: reward of a "+string(rune('0'+n))+" is ") {
 				t.Errorf("%g at %d: %v", bad, n, err)
 			}
 		}

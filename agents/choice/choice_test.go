@@ -77,7 +77,8 @@ func TestUniformIsLegal(t *testing.T) {
 }
 
 func spec(n int) *envs.Spec {
-	return &envs.Spec{ID: "test/Choice-v1", Kinds: []envs.Kind{{Name: "one", Agents: 2, Observation: envs.NewBox(3, -1, 1), Action: envs.Discrete{N: n}}}}
+	return &envs.Spec{ID: "test/Choice-v1",
+		Kinds: []envs.Kind{{Name: "one", Agents: 2, Observation: envs.NewBox(3, -1, 1), Action: envs.Discrete{N: n}}}}
 }
 
 func TestProblemRefuses(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Whatever a policy file says, it is refused or the policy does what is legal; an error is fine, a panic or gigabytes are not.
+// Whatever a policy file says, it is refused or the policy does what is legal; an error is fine, a panic or gigabytes
+// are not.
 func FuzzPolicyFile(f *testing.F) {
 	p, s, e := policy(f, true)
 	whole, err := p.Export()

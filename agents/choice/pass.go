@@ -2,7 +2,8 @@ package choice
 
 import "github.com/stoker-rl/stoker/nets"
 
-// Pass is a net of one input with memory for a batch of rows. It reuses the list of inputs, so that a call does not allocate.
+// Pass is a net of one input with memory for a batch of rows. It reuses the list of inputs, so that a call does not
+// allocate.
 type Pass struct {
 	Net  nets.Net
 	Work nets.Work

@@ -45,7 +45,8 @@ func Uniform(mask []bool, s *rng.Stream) int {
 	return None
 }
 
-// Softmax writes the probabilities of a softmax over the legal choices, 0 for the others, to p. Without a legal choice all are 0.
+// Softmax writes the probabilities of a softmax over the legal choices, 0 for the others, to p. Without a legal choice
+// all are 0.
 func Softmax(p []float64, scores []float32, mask []bool) {
 	clear(p)
 	best := Best(scores, mask)
@@ -83,7 +84,8 @@ func Draw(p []float64, u float64) int {
 // Finite refuses scores that are not finite.
 func Finite(scores []float32) error {
 	if i := check.NotFinite(scores); i >= 0 {
-		return fmt.Errorf("the network gives %g for choice %d: training has diverged; a smaller rate, or clip, help", scores[i], i)
+		return fmt.Errorf("the network gives %g for choice %d: training has diverged; a smaller rate, or clip, help",
+			scores[i], i)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Policy is a learned policy: a network with frozen weights that scores choices. It takes the legal choice with the largest score or, where
-// its scores are logits and no deterministic action is asked for, draws from their softmax. Its changing state is the stream of those
-// draws.
+// Policy is a learned policy: a network with frozen weights that scores choices. It takes the legal choice with the
+// largest score or, where its scores are logits and no deterministic action is asked for, draws from their softmax. Its
+// changing state is the stream of those draws.
 type Policy struct {
 	frozen.Policy
 	logits bool
@@ -40,9 +40,10 @@ const (
 	array  = "network"
 )
 
-// NewPolicy returns a policy with the present parameters of net, which lie on engine train, to act on engine act. Agent is the
-// learner's name in the table of agents.
-func NewPolicy(agent string, logits bool, spec *envs.Spec, train nets.Engine, net nets.Net, act nets.Engine) (*Policy, error) {
+// NewPolicy returns a policy with the present parameters of net, which lie on engine train, to act on engine act. Agent
+// is the learner's name in the table of agents.
+func NewPolicy(agent string, logits bool, spec *envs.Spec, train nets.Engine, net nets.Net, act nets.Engine) (*Policy,
+	error) {
 	arch, err := nets.EncodeArch(net.Arch())
 	if err != nil {
 		return nil, err
@@ -55,7 +56,8 @@ func NewPolicy(agent string, logits bool, spec *envs.Spec, train nets.Engine, ne
 	return OpenPolicy(agent, logits, f, spec, act)
 }
 
-// OpenPolicy builds a policy from a file that the named agent made, for an environment that offers the same spaces, on the engine act.
+// OpenPolicy builds a policy from a file that the named agent made, for an environment that offers the same spaces, on
+// the engine act.
 func OpenPolicy(agent string, logits bool, f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Policy, error) {
 	p, err := open(agent, logits, f, spec, act)
 	if err != nil {
@@ -80,8 +82,10 @@ func open(agent string, logits bool, f *agents.PolicyFile, spec *envs.Spec, act 
 	if err != nil {
 		return nil, err
 	}
-	if in := arch.Inputs(); arch.AgentCount() != 1 || len(in) != 1 || in[0].Width != prob.Obs || arch.Output().Width != prob.N || d.Choices != prob.N {
-		return nil, fmt.Errorf("network takes %v and scores %d of %d choices, the environment has observations of %d and %d choices",
+	if in := arch.Inputs(); arch.AgentCount() != 1 || len(in) != 1 || in[0].Width != prob.Obs ||
+		arch.Output().Width != prob.N || d.Choices != prob.N {
+		return nil, fmt.Errorf("network takes %v and scores %d of %d choices, the environment has observations of %d "+
+			"and %d choices",
 			in, arch.Output().Width, d.Choices, prob.Obs, prob.N)
 	}
 	if err := frozen.Fits(f, array, arch); err != nil {

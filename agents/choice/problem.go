@@ -8,16 +8,16 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Problem is an environment as a network that scores choices sees it: rows of observations in, a score per choice out. All
-// agents of the one kind share the network; each is a row.
+// Problem is an environment as a network that scores choices sees it: rows of observations in, a score per choice out.
+// All agents of the one kind share the network; each is a row.
 type Problem struct {
 	Kind *envs.Kind
 	// Agents is the number of rows of one environment, Obs the width of a row, N the number of choices.
 	Agents, Obs, N int
 }
 
-// NewProblem reads a spec. It fails, naming the kind, where there are several kinds, where observations are not vectors, and
-// where an action is not one choice.
+// NewProblem reads a spec. It fails, naming the kind, where there are several kinds, where observations are not
+// vectors, and where an action is not one choice.
 func NewProblem(s *envs.Spec) (Problem, error) {
 	k, err := check.Vector(s)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 // quick learns the toy in a second.
 func quick() Config {
 	c := Default()
-	c.Hidden, c.Rate, c.Batch, c.Replay, c.LearningStarts, c.UpdateEvery, c.TargetEvery = []int{16}, 5e-3, 32, 2_000, 100, 4, 100
+	c.Hidden, c.Rate, c.Batch, c.Replay, c.LearningStarts, c.UpdateEvery, c.TargetEvery = []int{16}, 5e-3, 32, 2_000, 100,
+		4, 100
 	c.Gamma = 0.5
 	return c
 }
@@ -236,19 +237,22 @@ func TestProblemsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Default(), agents.Context{Spec: env.Spec(), Copies: 1, Train: e, Act: e}); err == nil || !strings.Contains(err.Error(), "want Discrete") {
+	if _, err := New(Default(), agents.Context{Spec: env.Spec(), Copies: 1, Train: e, Act: e}); err == nil ||
+		!strings.Contains(err.Error(), "want Discrete") {
 		t.Errorf("a continuous action gave %v", err)
 	}
 	toy := choicetest.NewToy(choicetest.Toy{Length: 1})
 	double := native.New(native.Options{DType: nets.Float64})
-	if _, err := New(Default(), agents.Context{Spec: toy.Spec(), Copies: 1, Train: double, Act: e}); err == nil || !strings.Contains(err.Error(), "want float32") {
+	if _, err := New(Default(), agents.Context{Spec: toy.Spec(), Copies: 1, Train: double, Act: e}); err == nil ||
+		!strings.Contains(err.Error(), "want float32") {
 		t.Errorf("float64 gave %v", err)
 	}
 }
 
 // loop returns what does one step of CartPole under the shipped defaults, past the beginning.
 func loop(t testing.TB) func() {
-	return choicetest.Loop(t, 1, 11_000, func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) },
+	return choicetest.Loop(t, 1, 11_000,
+		func() (envs.Env, error) { return classic.NewCartPole(classic.DefaultCartPole()) },
 		func(ctx agents.Context) (agents.Learner, error) { return New(Default(), ctx) })
 }
 

@@ -13,7 +13,8 @@ import (
 func FuzzState(f *testing.F) {
 	c := quick()
 	c.LearningStarts, c.Batch, c.Replay = 5, 4, 30
-	choicetest.FuzzState(f, func() envs.Env { return choicetest.NewToy(choicetest.Toy{Length: 5}) }, 30, func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
+	choicetest.FuzzState(f, func() envs.Env { return choicetest.NewToy(choicetest.Toy{Length: 5}) }, 30,
+		func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
 }
 
 // A replay that was saved by somebody else can hold what is no choice.

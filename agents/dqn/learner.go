@@ -42,8 +42,8 @@ type Learner struct {
 
 var _ agents.Learner = (*Learner)(nil)
 
-// New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the environment is not
-// of those that the package supports.
+// New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
+// environment is not of those that the package supports.
 func New(c Config, ctx agents.Context) (*Learner, error) {
 	l, err := build(c, ctx)
 	if err != nil {
@@ -183,8 +183,8 @@ func (l *Learner) Update() error {
 // Replay implements [agents.Learner].
 func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 
-// Metrics implements [agents.Learner]. Loss and gradient norm (before clipping) are means over the updates since the last call, and
-// are left out where there were none:
+// Metrics implements [agents.Learner]. Loss and gradient norm (before clipping) are means over the updates since the
+// last call, and are left out where there were none:
 //
 //	train/loss        of the temporal-difference error, mean over the batch, of scaled rewards
 //	train/grad_norm

@@ -33,7 +33,8 @@ const (
 
 func newMemory(c *Config, p *choice.Problem) (*memory, error) {
 	buf, err := replay.New([]replay.Column{
-		{Name: "observation", Width: p.Obs}, {Name: "choice", Width: 1}, {Name: "reward", Width: 1}, {Name: "discount", Width: 1},
+		{Name: "observation", Width: p.Obs}, {Name: "choice", Width: 1}, {Name: "reward", Width: 1},
+		{Name: "discount", Width: 1},
 		{Name: "next_observation", Width: p.Obs}, {Name: "next_mask", Width: p.N},
 	}, c.Replay)
 	if err != nil {
@@ -90,7 +91,8 @@ func (m *memory) sample(u *update, s *rng.Stream) error {
 		column int
 		to     []float32
 	}{
-		{colObservation, b.s}, {colNext, b.s2}, {colChoice, b.a}, {colReward, b.r}, {colDiscount, b.discount}, {colNextMask, b.mask2},
+		{colObservation, b.s}, {colNext, b.s2}, {colChoice, b.a}, {colReward, b.r}, {colDiscount, b.discount},
+		{colNextMask, b.mask2},
 	} {
 		m.buf.Gather(c.column, m.index, 1, c.to)
 	}
@@ -123,8 +125,8 @@ func newBatch(size, obs, n int) batch {
 	}
 }
 
-// targets writes y and the one-hot choices. What is illegal in s' is never the largest; where nothing is legal, as where an agent has left,
-// nothing follows.
+// targets writes y and the one-hot choices. What is illegal in s' is never the largest; where nothing is legal, as
+// where an agent has left, nothing follows.
 func (b *batch) targets(double bool) {
 	by := b.q2
 	if double {

@@ -25,7 +25,8 @@ var (
 	window = flag.Duration("window", 10*time.Second, "how long the peer runs each time; ours runs a tenth of it")
 )
 
-// TestSpeed compares steps per second, learning included: of both past the first 10,000 steps, in which nothing is learned.
+// TestSpeed compares steps per second, learning included: of both past the first 10,000 steps, in which nothing is
+// learned.
 func TestSpeed(t *testing.T) {
 	if !*long || *peer == "" {
 		t.Skip("wants -long and CleanRL's script: -peer COMMAND")
@@ -44,17 +45,21 @@ func TestSpeed(t *testing.T) {
 		ours, theirs, ratios = append(ours, a), append(theirs, b), append(ratios, a/b)
 	}
 	proof.Claim(t, proof.Row{
-		Topic: "speed", Claim: "DQN on CartPole-v1 with CleanRL's settings, one environment: steps a second against CleanRL's dqn.py on the same machine, in turn",
-		Bound:    "10×",
-		Measured: fmt.Sprintf("%.1f× (ours %.0f, CleanRL %.0f steps/s; ratios of three turns %.1f)", stat.Mean(ratios, nil), ours, theirs, ratios),
-		Holds:    stat.Mean(ratios, nil) >= 10, Command: "go test ./agents/dqn -run '^TestSpeed$' -long -v -peer 'python cleanrl/dqn.py --no-cuda'",
+		Topic: "speed",
+		Claim: "DQN on CartPole-v1 with CleanRL's settings, one environment: steps a second against CleanRL's dqn.py on the same machine, in turn",
+		Bound: "10×",
+		Measured: fmt.Sprintf("%.1f× (ours %.0f, CleanRL %.0f steps/s; ratios of three turns %.1f)", stat.Mean(ratios, nil),
+			ours, theirs, ratios),
+		Holds:   stat.Mean(ratios, nil) >= 10,
+		Command: "go test ./agents/dqn -run '^TestSpeed$' -long -v -peer 'python cleanrl/dqn.py --no-cuda'",
 	})
 }
 
 var spsLine = regexp.MustCompile(`^SPS: (\d+)$`)
 
-// cleanRLSpeed runs the peer for the window. It prints SPS, the steps since its beginning over the time since, after every hundredth step of learning,
-// the first at step 10,100: from the first such line to the last, so many hundred steps have gone by.
+// cleanRLSpeed runs the peer for the window. It prints SPS, the steps since its beginning over the time since, after
+// every hundredth step of learning, the first at step 10,100: from the first such line to the last, so many hundred
+// steps have gone by.
 func cleanRLSpeed(t *testing.T) float64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), *window)

@@ -27,10 +27,11 @@ type update struct {
 	s, s2                  nets.Tensor
 	best, bestTarget       nets.Tensor // what look left: Q(s', ·) where double, Q'(s', ·)
 
-	// The choice taken as a one-hot row, and y in its place, 0 in the others: then the row of Q − y that is left by the product with
-	// the one-hot row is the error of the choice taken, and the others' gradient is 0.
+	// The choice taken as a one-hot row, and y in its place, 0 in the others: then the row of Q − y that is left by the
+	// product with the one-hot row is the error of the choice taken, and the others' gradient is 0.
 	taken, y, zero, chosen nets.Tensor // [1, batch, choices]
-	// The engine's loss is a mean over all numbers of the rows, here it is one over the batch: both differ by the number of choices.
+	// The engine's loss is a mean over all numbers of the rows, here it is one over the batch: both differ by the number
+	// of choices.
 	count, dmean, dq       nets.Tensor // [1, batch, choices]
 	loss, sumLoss, sumNorm nets.Tensor
 	args                   [2]nets.Tensor
@@ -38,7 +39,8 @@ type update struct {
 	look, learn nets.Recorded
 }
 
-// newUpdate builds networks, optimiser and memory on an engine. Initial weights follow from key alone; the target begins as a copy.
+// newUpdate builds networks, optimiser and memory on an engine. Initial weights follow from key alone; the target
+// begins as a copy.
 func newUpdate(c *Config, arch nets.Arch, e nets.Engine, key rng.Key) (*update, error) {
 	if err := arch.Validate(); err != nil {
 		return nil, err
@@ -59,7 +61,8 @@ func newUpdate(c *Config, arch nets.Arch, e nets.Engine, key rng.Key) (*update, 
 	u.targetQ = choice.NewPass(u.other, c.Batch)
 	obs := arch.Inputs()[0].Width
 	u.s, u.s2 = e.NewTensor(1, c.Batch, obs), e.NewTensor(1, c.Batch, obs)
-	for _, t := range []*nets.Tensor{&u.best, &u.bestTarget, &u.taken, &u.y, &u.zero, &u.chosen, &u.count, &u.dmean, &u.dq} {
+	for _, t := range []*nets.Tensor{&u.best, &u.bestTarget, &u.taken, &u.y, &u.zero, &u.chosen, &u.count, &u.dmean,
+		&u.dq} {
 		*t = e.NewTensor(1, c.Batch, u.n)
 	}
 	u.loss, u.sumLoss, u.sumNorm = e.NewTensor(1), e.NewTensor(1), e.NewTensor(1)

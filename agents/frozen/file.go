@@ -13,9 +13,10 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// NewFile returns a policy as a file that the named agent makes for spec: its description, as JSON, and the parameters that lie on engine e
-// as one array.
-func NewFile(agent string, spec *envs.Spec, description any, array string, params nets.Tensor, e nets.Engine) (*agents.PolicyFile, error) {
+// NewFile returns a policy as a file that the named agent makes for spec: its description, as JSON, and the parameters
+// that lie on engine e as one array.
+func NewFile(agent string, spec *envs.Spec, description any, array string, params nets.Tensor,
+	e nets.Engine) (*agents.PolicyFile, error) {
 	text, err := json.Marshal(description)
 	if err != nil {
 		return nil, err
@@ -28,8 +29,8 @@ func NewFile(agent string, spec *envs.Spec, description any, array string, param
 	return f, nil
 }
 
-// Describe reads a file's description into description, a pointer to a struct without room for other keys. The file must be one that the
-// named agent made for the environment of spec.
+// Describe reads a file's description into description, a pointer to a struct without room for other keys. The file
+// must be one that the named agent made for the environment of spec.
 func Describe(f *agents.PolicyFile, agent string, spec *envs.Spec, description any) error {
 	if f.Agent != agent {
 		return fmt.Errorf("made by agent %q, want %q", f.Agent, agent)
@@ -45,8 +46,8 @@ func Describe(f *agents.PolicyFile, agent string, spec *envs.Spec, description a
 	return nil
 }
 
-// Fits says whether an array holds as many numbers as an architecture has parameters. It is asked before anything is made of that size:
-// a description of a few bytes can ask for gigabytes.
+// Fits says whether an array holds as many numbers as an architecture has parameters. It is asked before anything is
+// made of that size: a description of a few bytes can ask for gigabytes.
 func Fits(f *agents.PolicyFile, array string, arch nets.Arch) error {
 	_, size := nets.Layout(arch)
 	size *= arch.Groups()
@@ -56,8 +57,8 @@ func Fits(f *agents.PolicyFile, array string, arch nets.Arch) error {
 	return nil
 }
 
-// Sum is the fingerprint of a file's content: agent, environment, description, and the arrays in the order given. States
-// of policies carry it.
+// Sum is the fingerprint of a file's content: agent, environment, description, and the arrays in the order given.
+// States of policies carry it.
 func Sum(f *agents.PolicyFile, arrays ...string) uint64 {
 	h := sha256.New()
 	write := func(b []byte) { _, _ = h.Write(b) } // a hash's Write never fails

@@ -12,9 +12,10 @@ import (
 )
 
 func file() *agents.PolicyFile {
-	return &agents.PolicyFile{Agent: "test", EnvID: "test/E-v1", Description: []byte(`{"format":1}`), Arrays: map[string]agents.Array{
-		"w": {Shape: []int{2}, Data: []float32{1, -2}}, "more": {Shape: []int{1}, Data: []float32{0.5}},
-	}}
+	return &agents.PolicyFile{Agent: "test", EnvID: "test/E-v1", Description: []byte(`{"format":1}`),
+		Arrays: map[string]agents.Array{
+			"w": {Shape: []int{2}, Data: []float32{1, -2}}, "more": {Shape: []int{1}, Data: []float32{0.5}},
+		}}
 }
 
 // Whatever makes a policy another one changes its fingerprint.
@@ -112,7 +113,8 @@ func TestFilesRefused(t *testing.T) {
 	}
 	// Two agents with weights of their own: 2·(1·1 + 1) numbers.
 	arch := nets.MLP{Agents: 2, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU}
-	if err := Fits(file(), "w", arch); err == nil || !strings.Contains(err.Error(), `array "w" has 2 numbers, its architecture has 4`) {
+	if err := Fits(file(), "w", arch); err == nil || !strings.Contains(err.Error(),
+		`array "w" has 2 numbers, its architecture has 4`) {
 		t.Errorf("half the parameters gave %v", err)
 	}
 }
@@ -132,7 +134,8 @@ func TestNewFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var d struct{ Format int }
-	if err := Describe(f, "test", spec, &d); err != nil || d.Format != 5 || Fits(f, "w", arch) != nil || !slices.Equal(f.Arrays["w"].Data, []float32{3, 4}) {
+	if err := Describe(f, "test", spec, &d); err != nil || d.Format != 5 || Fits(f, "w", arch) != nil ||
+		!slices.Equal(f.Arrays["w"].Data, []float32{3, 4}) {
 		t.Errorf("%+v holds %v, %v", f, d, err)
 	}
 }

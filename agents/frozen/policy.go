@@ -22,8 +22,8 @@ type Policy struct {
 	sum     uint64
 }
 
-// New returns the policy of a file, reset with seed 0. Results call it name, purpose names its stream of draws, and sum is
-// the fingerprint of its content, see [Sum].
+// New returns the policy of a file, reset with seed 0. Results call it name, purpose names its stream of draws, and sum
+// is the fingerprint of its content, see [Sum].
 func New(f *agents.PolicyFile, name, purpose string, sum uint64) Policy {
 	return Policy{Draws: *rng.NewStream(0, purpose), File: f, name: name, purpose: purpose, sum: sum}
 }

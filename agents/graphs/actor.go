@@ -26,7 +26,8 @@ func NewActor(p *Problem, e nets.Engine, net nets.GraphNet) *Actor {
 	return &Actor{p: p, batch: nets.NewGraphBatch(net.Arch().(nets.Graph)), scorer: NewScorer(p, e, net)}
 }
 
-// Run writes the actions of each environment's agents, [agents, components], as pick chooses; those of absent agents are 0.
+// Run writes the actions of each environment's agents, [agents, components], as pick chooses; those of absent agents
+// are 0.
 func (a *Actor) Run(obs []*envs.KindObservation, act [][]float32, pick Pick) error {
 	a.batch.Reset()
 	for i, o := range obs {
@@ -75,7 +76,8 @@ func (a *Actor) one(c, row int, o *envs.KindObservation, agent int, act, scores 
 	s := scores[row*k.N : (row+1)*k.N]
 	for i, legal := range mask {
 		if legal && s[i]-s[i] != 0 {
-			return fmt.Errorf("the network gives %g for choice %d of %s: training has diverged, or a legal choice is no node that is seen", s[i], i, k.Name)
+			return fmt.Errorf("the network gives %g for choice %d of %s: training has diverged, or a legal choice is no "+
+				"node that is seen", s[i], i, k.Name)
 		}
 	}
 	n := pick(row, c, s, mask)

@@ -34,7 +34,8 @@ func policy(t testing.TB) (*Policy, *graphstest.Toy, nets.Engine) {
 	return pol, toy, e
 }
 
-// Whatever a policy file says, it is refused or the policy does what is legal; an error is fine, a panic or gigabytes are not.
+// Whatever a policy file says, it is refused or the policy does what is legal; an error is fine, a panic or gigabytes
+// are not.
 func FuzzPolicyFile(f *testing.F) {
 	p, toy, e := policy(f)
 	whole, err := p.Export()

@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// Steps is what was done in the graphs of a batch: what was legal, [graphs, N], and what was chosen, [graphs, components].
+// Steps is what was done in the graphs of a batch: what was legal, [graphs, N], and what was chosen, [graphs,
+// components].
 type Steps struct {
 	Mask   []bool
 	Choice []float32
@@ -15,7 +16,8 @@ type Steps struct {
 	Advantage []float32
 }
 
-// Gradient differentiates a policy of several components, whose probability is the product of theirs, each given those before.
+// Gradient differentiates a policy of several components, whose probability is the product of theirs, each given those
+// before.
 type Gradient struct {
 	s     *Scorer
 	grads [][]float32
@@ -27,8 +29,9 @@ func NewGradient(s *Scorer) *Gradient {
 	return &Gradient{s: s, grads: make([][]float32, len(s.p.Components))}
 }
 
-// Policy adds the gradient of L = −scale·Σ A·ln π(a) − entropy·scale·Σ H to the weights', over the batch with which the scorer has begun,
-// and returns L (Williams, 1992). H is the sum of the components' entropies, each given the choices before it that were made.
+// Policy adds the gradient of L = −scale·Σ A·ln π(a) − entropy·scale·Σ H to the weights', over the batch with which the
+// scorer has begun, and returns L (Williams, 1992). H is the sum of the components' entropies, each given the choices
+// before it that were made.
 func (g *Gradient) Policy(x Steps, scale, entropy float64) (loss float64, err error) {
 	n := g.s.batch.Graphs()
 	for c := range g.s.p.Components {
@@ -69,7 +72,10 @@ const least = 1e-300
 func (g *Gradient) LogProb(x Steps, dst []float32) error {
 	clear(dst)
 	for c := range g.s.p.Components {
-		if err := g.component(c, x, func(i, choice int) { dst[i] += float32(portable.Log(max(g.p[choice], least))) }); err != nil {
+		if err := g.component(c, x, func(i,
+			choice int) {
+			dst[i] += float32(portable.Log(max(g.p[choice], least)))
+		}); err != nil {
 			return err
 		}
 	}

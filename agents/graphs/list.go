@@ -13,8 +13,8 @@ import (
 type List struct {
 	p        *Problem
 	features []float32 // of each graph: of its nodes, kind by kind, then of its edges
-	// Of each graph: how many nodes and edges it has of each kind, then for each kind of edge the nodes where its edges begin, and those
-	// where they end.
+	// Of each graph: how many nodes and edges it has of each kind, then for each kind of edge the nodes where its edges
+	// begin, and those where they end.
 	numbers []int32
 	ends    []listEnd
 }
@@ -58,8 +58,10 @@ func (l *List) AddTo(b *nets.GraphBatch, i int) error {
 	})
 }
 
-// walk goes through the nodes and then the edges of graph i, kind by kind. It fails where the graph has not the form that Append gives.
-func (l *List) walk(i int, nodes func(kind int, features []float32) error, edges func(kind int, from, to []int32, features []float32) error) error {
+// walk goes through the nodes and then the edges of graph i, kind by kind. It fails where the graph has not the form
+// that Append gives.
+func (l *List) walk(i int, nodes func(kind int, features []float32) error,
+	edges func(kind int, from, to []int32, features []float32) error) error {
 	first := listEnd{}
 	if i > 0 {
 		first = l.ends[i-1]
@@ -73,7 +75,8 @@ func (l *List) walk(i int, nodes func(kind int, features []float32) error, edges
 	for k, n := range l.p.Space.Nodes {
 		count := int(counts[k])
 		if count < 0 || count > n.Capacity || count*n.Width > len(features) {
-			return fmt.Errorf("it has %d nodes of kind %q and %d features, want at most %d of %d features each", count, n.Name, len(features), n.Capacity, n.Width)
+			return fmt.Errorf("it has %d nodes of kind %q and %d features, want at most %d of %d features each", count, n.Name,
+				len(features), n.Capacity, n.Width)
 		}
 		if err := nodes(k, features[:count*n.Width]); err != nil {
 			return err
@@ -111,8 +114,10 @@ func (l *List) State(c *state.Codec) {
 func (l *List) check() error {
 	last := listEnd{}
 	for i, end := range l.ends {
-		if end.features < last.features || end.features > len(l.features) || end.numbers < last.numbers || end.numbers > len(l.numbers) {
-			return fmt.Errorf("graph %d ends at feature %d and number %d, of which there are %d and %d", i, end.features, end.numbers,
+		if end.features < last.features || end.features > len(l.features) || end.numbers < last.numbers ||
+			end.numbers > len(l.numbers) {
+			return fmt.Errorf("graph %d ends at feature %d and number %d, of which there are %d and %d", i, end.features,
+				end.numbers,
 				len(l.features), len(l.numbers))
 		}
 		if err := l.checkGraph(i); err != nil {
@@ -121,7 +126,8 @@ func (l *List) check() error {
 		last = end
 	}
 	if last.features < len(l.features) || last.numbers < len(l.numbers) {
-		return fmt.Errorf("%d features and %d numbers follow the last graph", len(l.features)-last.features, len(l.numbers)-last.numbers)
+		return fmt.Errorf("%d features and %d numbers follow the last graph", len(l.features)-last.features,
+			len(l.numbers)-last.numbers)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Policy is a learned policy over graphs with frozen weights. It draws each component from the softmax of its scores or, deterministic, takes
-// the legal choice with the largest. Its changing state is the stream of those draws.
+// Policy is a learned policy over graphs with frozen weights. It draws each component from the softmax of its scores
+// or, deterministic, takes the legal choice with the largest. Its changing state is the stream of those draws.
 type Policy struct {
 	frozen.Policy
 	actor *Actor
@@ -47,8 +47,8 @@ func Describes(f *agents.PolicyFile) bool {
 	return json.Unmarshal(f.Description, &d) == nil && d.Format == format
 }
 
-// NewPolicy returns a policy with the present parameters of net, which lie on engine train, to act on engine act. Agent is the
-// learner's name in the table of agents.
+// NewPolicy returns a policy with the present parameters of net, which lie on engine train, to act on engine act. Agent
+// is the learner's name in the table of agents.
 func NewPolicy(agent string, spec *envs.Spec, train nets.Engine, net nets.GraphNet, act nets.Engine) (*Policy, error) {
 	p, err := NewProblem(spec)
 	if err != nil {
@@ -58,7 +58,8 @@ func NewPolicy(agent string, spec *envs.Spec, train nets.Engine, net nets.GraphN
 	if err != nil {
 		return nil, err
 	}
-	f, err := frozen.NewFile(agent, spec, description{Format: format, Network: arch, Choices: p.choices()}, array, net.Params(), train)
+	f, err := frozen.NewFile(agent, spec, description{Format: format, Network: arch, Choices: p.choices()}, array,
+		net.Params(), train)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,8 @@ func (p *Problem) choices() []int {
 	return n
 }
 
-// OpenPolicy builds a policy from a file that the named agent made, for an environment that offers the same spaces, on the engine act.
+// OpenPolicy builds a policy from a file that the named agent made, for an environment that offers the same spaces, on
+// the engine act.
 func OpenPolicy(agent string, f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Policy, error) {
 	p, err := open(agent, f, spec, act)
 	if err != nil {
@@ -147,7 +149,9 @@ func (d *description) network(spec *envs.Spec) (*Problem, nets.Graph, error) {
 		return nil, nets.Graph{}, err
 	}
 	if !bytes.Equal(is, wanted) {
-		return nil, nets.Graph{}, fmt.Errorf("network takes nodes %v, edges %v and chooses %v; the environment's graph is %v with choices %v", arch.Nodes, arch.Edges, d.Choices, prob.Space, prob.choices())
+		return nil, nets.Graph{},
+			fmt.Errorf("network takes nodes %v, edges %v and chooses %v; the environment's graph is %v with choices %v",
+				arch.Nodes, arch.Edges, d.Choices, prob.Space, prob.choices())
 	}
 	return prob, arch, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Problem is an environment as a graph network sees it that chooses component by component. All agents of the one kind share the
-// network; each is a graph.
+// Problem is an environment as a graph network sees it that chooses component by component. All agents of the one kind
+// share the network; each is a graph.
 type Problem struct {
 	Kind  *envs.Kind
 	Space envs.Graph
@@ -23,7 +23,8 @@ type Component struct {
 	Name string
 	// N choices, whose part of a mask over all components begins at From.
 	N, From int
-	// Points is the kind of node among which it chooses, −1 where it is a plain choice. Choices from Nodes on are plain in either case.
+	// Points is the kind of node among which it chooses, −1 where it is a plain choice. Choices from Nodes on are plain in
+	// either case.
 	Points, Nodes int
 	given         []int // the components before it that point at nodes
 	extra         int   // the plain choices of the components before it
@@ -35,7 +36,8 @@ type Net struct {
 	// Hidden is the width of a node's embedding and of the heads' hidden layer, Layers the number of rounds of messages.
 	Hidden int `yaml:"hidden" json:"hidden" range:"[1,2^16]"`
 	Layers int `yaml:"layers" json:"layers" range:"[0,64]"`
-	// Own adds a node's own embedding, transformed, to what reaches it; Skip adds it as it is; Norm normalises layers ("layer", or empty).
+	// Own adds a node's own embedding, transformed, to what reaches it; Skip adds it as it is; Norm normalises layers
+	// ("layer", or empty).
 	Own  bool   `yaml:"own" json:"own"`
 	Skip bool   `yaml:"skip" json:"skip"`
 	Norm string `yaml:"norm" json:"norm" oneof:"layer|"`
@@ -50,8 +52,8 @@ func DefaultNet() Net {
 	return Net{Hidden: 32, Layers: 2, Own: true, Skip: true, Norm: nets.LayerNorm, BothWays: true}
 }
 
-// NewProblem looks at an environment. It fails, naming the kind, where there are several kinds, where the observation is no graph, and
-// where the action is not made of choices.
+// NewProblem looks at an environment. It fails, naming the kind, where there are several kinds, where the observation
+// is no graph, and where the action is not made of choices.
 func NewProblem(s *envs.Spec) (*Problem, error) {
 	k, err := check.OneKind(s)
 	if err != nil {
@@ -79,7 +81,8 @@ func NewProblem(s *envs.Spec) (*Problem, error) {
 		if i < len(k.Points) && k.Points[i] >= 0 {
 			c.Points, c.Nodes = k.Points[i], space.Nodes[k.Points[i]].Capacity
 			if c.Nodes > n {
-				return nil, fmt.Errorf("%s: %s of %s has %d choices, want one for each of up to %d nodes of kind %q", s.ID, c.Name, k.Name, n, c.Nodes, space.Nodes[c.Points].Name)
+				return nil, fmt.Errorf("%s: %s of %s has %d choices, want one for each of up to %d nodes of kind %q", s.ID, c.Name,
+					k.Name, n, c.Nodes, space.Nodes[c.Points].Name)
 			}
 		}
 		p.Components = append(p.Components, c)
@@ -107,7 +110,8 @@ func (p *Problem) number() {
 	}
 }
 
-// Policy is the network that scores the components' choices. Its last layers are drawn from ±bound where that is positive.
+// Policy is the network that scores the components' choices. Its last layers are drawn from ±bound where that is
+// positive.
 func (p *Problem) Policy(n Net, bound float64) nets.Graph {
 	g := p.trunk(n)
 	for i := range p.Components {
@@ -183,12 +187,14 @@ func (p *Problem) addEdges(b *nets.GraphBatch, kind int, from, to []int32, featu
 func (p *Problem) Finite(g *envs.GraphValue) error {
 	for k, n := range p.Space.Nodes {
 		if i := check.NotFinite(g.Nodes[k].Features[:g.Nodes[k].Len*n.Width]); i >= 0 {
-			return fmt.Errorf("feature %d of %s %d is %g, want a finite number", i%n.Width, n.Name, i/n.Width, g.Nodes[k].Features[i])
+			return fmt.Errorf("feature %d of %s %d is %g, want a finite number", i%n.Width, n.Name, i/n.Width,
+				g.Nodes[k].Features[i])
 		}
 	}
 	for k, e := range p.Space.Edges {
 		if i := check.NotFinite(g.Edges[k].Features[:g.Edges[k].Len*e.Width]); i >= 0 {
-			return fmt.Errorf("feature %d of %s edge %d is %g, want a finite number", i%e.Width, e.Name, i/e.Width, g.Edges[k].Features[i])
+			return fmt.Errorf("feature %d of %s edge %d is %g, want a finite number", i%e.Width, e.Name, i/e.Width,
+				g.Edges[k].Features[i])
 		}
 	}
 	return nil

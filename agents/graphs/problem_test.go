@@ -63,7 +63,8 @@ func TestProblemRefuses(t *testing.T) {
 	}
 }
 
-// A list gives the batch that the graphs themselves give, saved and loaded too, and what is no graph of the problem is refused.
+// A list gives the batch that the graphs themselves give, saved and loaded too, and what is no graph of the problem
+// is refused.
 func TestList(t *testing.T) {
 	p, toy := toyProblem(t)
 	obs := envs.NewObservation(toy.Spec())

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Scorer scores the choices of a batch of graphs, component by component: Begin, then for each component Score, and Choose for each
-// graph. It keeps its memory.
+// Scorer scores the choices of a batch of graphs, component by component: Begin, then for each component Score, and
+// Choose for each graph. It keeps its memory.
 type Scorer struct {
 	p     *Problem
 	e     nets.Engine
@@ -17,8 +17,8 @@ type Scorer struct {
 	work  nets.GraphWork
 	batch *nets.GraphBatch
 
-	// By component: the batch's rows of the nodes chosen (−1: none), the lists of those before it, the plain choices before it, one-hot
-	// [graphs, extra], and its scores [graphs, N]. The network reads them until Backward.
+	// By component: the batch's rows of the nodes chosen (−1: none), the lists of those before it, the plain choices
+	// before it, one-hot [graphs, extra], and its scores [graphs, N]. The network reads them until Backward.
 	chosen [][]int32
 	given  [][][]int32
 	before [][]float32
@@ -29,7 +29,8 @@ type Scorer struct {
 // NewScorer returns a scorer of a network that [Problem.Policy] described.
 func NewScorer(p *Problem, e nets.Engine, net nets.GraphNet) *Scorer {
 	n := len(p.Components)
-	s := &Scorer{p: p, e: e, net: net, work: net.NewWork(), chosen: make([][]int32, n), given: make([][][]int32, n), before: make([][]float32, n), logits: make([][]float32, n)}
+	s := &Scorer{p: p, e: e, net: net, work: net.NewWork(), chosen: make([][]int32, n), given: make([][][]int32, n),
+		before: make([][]float32, n), logits: make([][]float32, n)}
 	for c, k := range p.Components {
 		s.given[c] = make([][]int32, len(k.given))
 	}
@@ -52,7 +53,8 @@ func (s *Scorer) Begin(b *nets.GraphBatch, drop *rng.Key) error {
 	return s.e.Err()
 }
 
-// Score returns the scores of component c's choices, [graphs, N]: −∞ for nodes that a graph doesn't have. They stay until the next Begin.
+// Score returns the scores of component c's choices, [graphs, N]: −∞ for nodes that a graph doesn't have. They stay
+// until the next Begin.
 func (s *Scorer) Score(c int) ([]float32, error) {
 	k, n := &s.p.Components[c], s.batch.Graphs()
 	for i, b := range k.given {
@@ -98,7 +100,8 @@ func (s *Scorer) Choose(c, i, choice int) {
 	}
 }
 
-// Backward adds the gradients of the network's weights, where grads holds for each component the loss's gradient by its scores, [graphs, N].
+// Backward adds the gradients of the network's weights, where grads holds for each component the loss's gradient by its
+// scores, [graphs, N].
 func (s *Scorer) Backward(grads [][]float32) error {
 	n := s.batch.Graphs()
 	for c := range s.p.Components {

@@ -2,6 +2,6 @@
 // schedule ([Linear]), copying parameters to the network that acts ([CopyParams]), and reading sums that an engine has
 // added up ([TakeMean]).
 //
-// Not here: update rules (agents/dqn, agents/maddpg, agents/reinforce), and networks over choices or graphs (agents/choice,
-// agents/graphs).
+// Not here: update rules (agents/dqn, agents/maddpg, agents/reinforce), and networks over choices or graphs
+// (agents/choice, agents/graphs).
 package learning

@@ -33,8 +33,8 @@ func Linear(first, last, step, over float64) float64 {
 // parameters are what a network of either form has.
 type parameters interface{ Params() nets.Tensor }
 
-// CopyParams copies the parameters of a net on engine train to those of one on engine act, which may be the same engine.
-// Where they differ the numbers pass through buf.
+// CopyParams copies the parameters of a net on engine train to those of one on engine act, which may be the same
+// engine. Where they differ the numbers pass through buf.
 func CopyParams(train nets.Engine, from parameters, act nets.Engine, to parameters, buf []float32) error {
 	if train == act {
 		act.Copy(to.Params(), from.Params())

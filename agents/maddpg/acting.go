@@ -21,7 +21,8 @@ type acting struct {
 func newActing(p *problem, e nets.Engine, net nets.Net, rows int) (*acting, error) {
 	a := &acting{
 		p: p, rows: rows, net: net, work: net.NewWork(rows), in: []nets.Tensor{e.NewTensor(p.agents, rows, p.obs)},
-		x: make([]float32, p.agents*rows*p.obs), y: make([]float32, p.agents*rows*p.act), out: make([]float32, rows*p.agents*p.act),
+		x: make([]float32, p.agents*rows*p.obs), y: make([]float32, p.agents*rows*p.act),
+		out: make([]float32, rows*p.agents*p.act),
 	}
 	a.run()
 	if err := e.Err(); err != nil {

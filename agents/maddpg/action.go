@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// codec translates between actions as the environment takes them and as networks see them: u in [0, 1] for intervals, one-hot
-// for choices. Rows are of one agent of the environment.
+// codec translates between actions as the environment takes them and as networks see them: u in [0, 1] for intervals,
+// one-hot for choices. Rows are of one agent of the environment.
 type codec struct {
 	// Low and High bound each component of a Box; Integer marks whole-numbered ones, nil for none.
 	Low     []float32 `json:"low,omitempty"`
@@ -37,7 +37,8 @@ func newCodec(s envs.Space) (codec, error) {
 }
 
 func (c *codec) equal(o codec) bool {
-	return slices.Equal(c.Low, o.Low) && slices.Equal(c.High, o.High) && slices.Equal(c.Integer, o.Integer) && slices.Equal(c.Choices, o.Choices)
+	return slices.Equal(c.Low, o.Low) && slices.Equal(c.High, o.High) && slices.Equal(c.Integer, o.Integer) &&
+		slices.Equal(c.Choices, o.Choices)
 }
 
 // discrete says whether the components are choices.
@@ -90,8 +91,8 @@ func (c *codec) choose(scores, hot, out []float32) {
 	}
 }
 
-// illegal is added to the scores of choices that a mask forbids: far below any logit, and finite, so that differences stay
-// defined where a component has no legal choice.
+// illegal is added to the scores of choices that a mask forbids: far below any logit, and finite, so that differences
+// stay defined where a component has no legal choice.
 const illegal = -1e9
 
 // forbid adds illegal to the scores that mask doesn't allow.

@@ -2,8 +2,9 @@ package maddpg
 
 import "github.com/stoker-rl/stoker/nets"
 
-// blocks brings numbers into a tensor [agents, batch, width] block by block: a number of samples of one agent, and of them some features, from rows in
-// which they lie side by side with others. Engines whose tensors take no blocks get them all at once, by way of the host.
+// blocks brings numbers into a tensor [agents, batch, width] block by block: a number of samples of one agent, and of
+// them some features, from rows in which they lie side by side with others. Engines whose tensors take no blocks get
+// them all at once, by way of the host.
 type blocks struct {
 	t            nets.Tensor
 	direct       taker
@@ -11,8 +12,8 @@ type blocks struct {
 	batch, width int
 }
 
-// taker is a tensor that takes blocks: samples row to row+rows of one agent, features from to from+width; that of sample row + r are
-// src[r·stride] and those behind it.
+// taker is a tensor that takes blocks: samples row to row+rows of one agent, features from to from+width; that of
+// sample row + r are src[r·stride] and those behind it.
 type taker interface {
 	SetBlock(agent, row, rows, from, width int, src []float32, stride int)
 }

@@ -99,7 +99,8 @@ func (b *builder) net(a nets.Arch) nets.Net {
 	return n
 }
 
-// head builds what turns logits into actions; where that is a layer, it is the identity before its sigmoid, and stays so.
+// head builds what turns logits into actions; where that is a layer, it is the identity before its sigmoid, and stays
+// so.
 func (b *builder) head(a nets.Arch, p *problem) nets.Net {
 	n := b.net(a)
 	if b.err != nil || p.discrete() {

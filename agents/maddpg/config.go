@@ -131,8 +131,9 @@ func Default() Config {
 		Mix: Attention, Score: nets.Exp, Keys: 32, Others: Auto,
 		Hidden: []int{64, 64}, Activation: nets.ReLU, FinalBound: 3e-3,
 		ActorRate: 1e-4, CriticRate: 1e-4, RateFinal: 1, Clip: 0.5, Gamma: 0.9, Tau: 0.01, RewardScale: 1,
-		Batch: 64, Replay: 100_000, Batches: SharedBatch, RandomSteps: 0, LearningStarts: 1_000, UpdateEvery: 1, GradientSteps: 1,
-		Noise: 0.1, NoiseFinal: 0.1, NoiseHigh: 1,
+		Batch: 64, Replay: 100_000, Batches: SharedBatch, RandomSteps: 0, LearningStarts: 1_000, UpdateEvery: 1,
+		GradientSteps: 1,
+		Noise:         0.1, NoiseFinal: 0.1, NoiseHigh: 1,
 		Temperature: 1, Hard: true, LogitPenalty: 1e-3,
 		Standardise: true, ObservationClip: 10,
 		Safe: defaultSafe(),
@@ -145,16 +146,21 @@ func (c Config) Validate() error {
 		return err
 	}
 	if c.Others != Auto && (c.Mix == Single || c.Mix == None) {
-		return bounds.Errorf("others", "is %q, but with mix: %s no agent sees another's action; want %q", c.Others, c.Mix, Auto)
+		return bounds.Errorf("others", "is %q, but with mix: %s no agent sees another's action; want %q", c.Others, c.Mix,
+			Auto)
 	}
 	if c.Batches == Independent {
 		switch {
 		case c.Mix != Joint && c.Mix != None:
-			return bounds.Errorf("mix", "is %q, want %s or %s with batches: %s: else agents see each other in one minibatch", c.Mix, Joint, None, c.Batches)
+			return bounds.Errorf("mix", "is %q, want %s or %s with batches: %s: else agents see each other in one minibatch",
+				c.Mix, Joint, None, c.Batches)
 		case c.Others == Policy:
-			return bounds.Errorf("others", "is %q, want %s with batches: %s: the others' observations would have to be in one minibatch", c.Others, Batch, c.Batches)
+			return bounds.Errorf("others",
+				"is %q, want %s with batches: %s: the others' observations would have to be in one minibatch", c.Others, Batch,
+				c.Batches)
 		case c.Absent:
-			return bounds.Errorf("absent", "is true, want false with batches: %s: who was absent is not told apart by minibatch", c.Batches)
+			return bounds.Errorf("absent", "is true, want false with batches: %s: who was absent is not told apart by minibatch",
+				c.Batches)
 		}
 	}
 	if c.NoiseLow >= c.NoiseHigh {

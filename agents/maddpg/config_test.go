@@ -87,7 +87,8 @@ func TestValidateNamesTheKey(t *testing.T) {
 		c := Default()
 		c.Batches = Independent
 		spoil(&c)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "with batches: independent") {
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "with batches: independent") {
 			t.Errorf("independent minibatches where %s gave %v", want, err)
 		}
 	}

@@ -26,8 +26,8 @@ type curve struct {
 	points []point
 }
 
-// point is an examination after a number of episodes (of steps, for LQR): mean over the exam's episodes and half its 95 % interval, of actions as
-// training draws them and without exploration.
+// point is an examination after a number of episodes (of steps, for LQR): mean over the exam's episodes and half its 95
+// % interval, of actions as training draws them and without exploration.
 type point struct {
 	episode                        int
 	mean, half, greedy, greedyHalf float64
@@ -161,7 +161,8 @@ func drawLogarithmic(t *testing.T, name, title, x, y string, curves []curve, of 
 }
 
 // drawOn draws curves whose mean and interval are of numbers transformed, and shown as they were.
-func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve, of func(point) float64, marks []mark, to, back func(float64) float64) {
+func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve, of func(point) float64, marks []mark,
+	to, back func(float64) float64) {
 	t.Helper()
 	dir := os.Getenv(proof.Folder)
 	if dir == "" {
@@ -171,7 +172,8 @@ func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve
 	var x, mid, lo, hi []float64
 	for i, p := range curves[0].points {
 		mean, half := overSeeds(values(curves, func(c curve) float64 { return to(of(c.points[i])) }))
-		x, mid, lo, hi = append(x, float64(p.episode)), append(mid, back(mean)), append(lo, back(mean-half)), append(hi, back(mean+half))
+		x, mid, lo, hi = append(x, float64(p.episode)), append(mid, back(mean)), append(lo, back(mean-half)),
+			append(hi, back(mean+half))
 	}
 	seed := chart.Styles(5)
 	for _, c := range curves {
@@ -180,7 +182,8 @@ func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve
 	panel.Band(chart.Styles(0), x, lo, hi)
 	panel.Line(chart.Styles(0), x, mid, false)
 	f.Key = []chart.Entry{
-		{Text: fmt.Sprintf("%d seeds' mean with its 95 %% interval", len(curves)), Style: chart.Styles(0), Line: true, Band: true},
+		{Text: fmt.Sprintf("%d seeds' mean with its 95 %% interval", len(curves)), Style: chart.Styles(0), Line: true,
+			Band: true},
 		{Text: "each seed", Style: seed, Line: true},
 	}
 	for i, m := range marks {

@@ -1,5 +1,5 @@
-// Package maddpg is multi-agent deep deterministic policy gradient with attention mean-field critics and actors, and what
-// it is compared with:
+// Package maddpg is multi-agent deep deterministic policy gradient with attention mean-field critics and actors, and
+// what it is compared with:
 //
 //	mix        actor of agent j sees             critic of agent j sees                    known as
 //	attention  s_j and its neighbours' mixture   (s_j, a_j) and its neighbours' mixture    AttMF (FaaSConf, ASE 2024, eqs. 6–9)
@@ -9,16 +9,18 @@
 //	none       s_j                               (s_j, a_j)                                independent DDPG
 //
 // The update stands in update.go, gradient by gradient, with the paper's equation numbers; it knows package nets and no
-// engine. The other files are what surrounds it: the configuration (config.go), how an environment becomes what networks see
-// (problem.go, action.go), replay and minibatches (memory.go, sampler.go, blocks.go; separate.go where each agent has its own), acting and learning (learner.go, explore.go), the paper's safe exploration
-// (safe.go), saving (state.go) and the policy that leaves training (policy.go, policyfile.go).
+// engine. The other files are what surrounds it: the configuration (config.go), how an environment becomes what
+// networks see (problem.go, action.go), replay and minibatches (memory.go, sampler.go, blocks.go; separate.go where
+// each agent has its own), acting and learning (learner.go, explore.go), the paper's safe exploration (safe.go), saving
+// (state.go) and the policy that leaves training (policy.go, policyfile.go).
 //
 // Continuous actions are a sigmoid's output u in [0, 1], stretched to the bounds of the action space; critics and
-// replay see u. Choices are Gumbel-softmax samples (Jang et al., 2017), and masks of illegal choices travel in the noise. One
-// kind of agents is supported, with vectors as observations: graphs and several kinds are refused when the learner is made.
+// replay see u. Choices are Gumbel-softmax samples (Jang et al., 2017), and masks of illegal choices travel in the
+// noise. One kind of agents is supported, with vectors as observations: graphs and several kinds are refused when the
+// learner is made.
 //
-// Where paper and code of FaaSConf disagree: attention is a softmax as printed in eq. 9, the code's squared product is the
-// switch score; every agent has weights of its own as the paper says, the code's one set for all is the switch shared; hidden
-// layers have no normalisation, the nearest to the code's batch normalisation, without its dependence on the batch, is the
-// switch norm: layer.
+// Where paper and code of FaaSConf disagree: attention is a softmax as printed in eq. 9, the code's squared product is
+// the switch score; every agent has weights of its own as the paper says, the code's one set for all is the switch
+// shared; hidden layers have no normalisation, the nearest to the code's batch normalisation, without its dependence on
+// the batch, is the switch norm: layer.
 package maddpg

@@ -84,8 +84,8 @@ func claimWithin(t *testing.T, claim, unit string, measured, bound float64) {
 	})
 }
 
-// TestUniformAttentionIsMeanField: with queries and keys of zero all scores are equal, and their gradients vanish too, so that
-// learning is that of mean-field for ever.
+// TestUniformAttentionIsMeanField: with queries and keys of zero all scores are equal, and their gradients vanish too,
+// so that learning is that of mean-field for ever.
 func TestUniformAttentionIsMeanField(t *testing.T) {
 	worst := 0.0
 	for _, others := range []string{Policy, Batch} {
@@ -105,11 +105,12 @@ func TestUniformAttentionIsMeanField(t *testing.T) {
 			apart(t, a1, embed(a2, mean.u.actor.Arch(), att.u.actor.Arch())),
 			apart(t, c1, embed(c2, mean.u.critic.Arch(), att.u.critic.Arch())))
 	}
-	claimWithin(t, "uniform attention is mean-field: weights of actor and critic after 20 updates, float64", "", worst, 1e-11)
+	claimWithin(t, "uniform attention is mean-field: weights of actor and critic after 20 updates, float64", "", worst,
+		1e-11)
 }
 
-// embed puts the parameters of one architecture where another has those of the same names; all else is zero. Where a weight
-// has more rows there (a mixture that is always zero), its first rows are taken.
+// embed puts the parameters of one architecture where another has those of the same names; all else is zero. Where a
+// weight has more rows there (a mixture that is always zero), its first rows are taken.
 func embed(p []float64, from, to nets.Arch) []float64 {
 	fs, fsize := nets.Layout(from)
 	ts, tsize := nets.Layout(to)
@@ -123,8 +124,8 @@ func embed(p []float64, from, to nets.Arch) []float64 {
 	return out
 }
 
-// TestOneAgentIsDDPG: with one agent every form is DDPG. Joint has DDPG's very shape; attention and mean-field have rows for a
-// mixture of nobody, which meet zeros and don't change what is learned.
+// TestOneAgentIsDDPG: with one agent every form is DDPG. Joint has DDPG's very shape; attention and mean-field have
+// rows for a mixture of nobody, which meet zeros and don't change what is learned.
 func TestOneAgentIsDDPG(t *testing.T) {
 	one, worst := toyOptions{agents: 1}, 0.0
 	for _, choices := range []bool{false, true} {
@@ -150,12 +151,14 @@ func TestOneAgentIsDDPG(t *testing.T) {
 			})
 		}
 	}
-	claimWithin(t, "one agent is DDPG, in each form, continuous and choices: weights after 20 updates, float64", "", worst, 1e-12)
+	claimWithin(t, "one agent is DDPG, in each form, continuous and choices: weights after 20 updates, float64", "", worst,
+		1e-12)
 }
 
-// TestPermutationEquivariance: with shared weights, agents that change places (and neighbours) learn the same weights; with
-// weights of their own, each takes its weights along. In float32 what is compared is one update's actions, values and
-// gradients: Adam's step is the sign of a gradient at first, and that of a rounding error where a gradient is nothing else.
+// TestPermutationEquivariance: with shared weights, agents that change places (and neighbours) learn the same weights;
+// with weights of their own, each takes its weights along. In float32 what is compared is one update's actions, values
+// and gradients: Adam's step is the sign of a gradient at first, and that of a rounding error where a gradient is
+// nothing else.
 func TestPermutationEquivariance(t *testing.T) {
 	var passes, learned float64
 	var passes32 float64
@@ -173,8 +176,8 @@ func TestPermutationEquivariance(t *testing.T) {
 	claimWithin(t, what+"actions, values and gradients of an update, float32", " of the largest", passes32, 1e-5)
 }
 
-// permuted is how far agents that changed places are from what they were: in one update's passes, relative to the largest number
-// of each kind, and in weights after five updates.
+// permuted is how far agents that changed places are from what they were: in one update's passes, relative to the
+// largest number of each kind, and in weights after five updates.
 func permuted(t *testing.T, mix string, shared bool, d nets.DType) (passes, weights float64) {
 	t.Helper()
 	perm := []int{2, 0, 3, 1} // agent i becomes agent perm[i]

@@ -26,8 +26,8 @@ func (l *Learner) drawn(i int) []float32 {
 	return l.draws[i*w : (i+1)*w]
 }
 
-// exploreEnv turns the actor's output for copy i into an action: with normal noise for continuous ones; choices are drawn
-// from the softmax of the logits, by Gumbel noise. Random actions don't look at the output.
+// exploreEnv turns the actor's output for copy i into an action: with normal noise for continuous ones; choices are
+// drawn from the softmax of the logits, by Gumbel noise. Random actions don't look at the output.
 func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, random bool) error {
 	o, out, draws := &obs.Kinds[0], l.acting.row(i), l.drawn(i)
 	if random {

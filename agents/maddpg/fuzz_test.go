@@ -54,5 +54,6 @@ func FuzzPolicyFile(f *testing.F) {
 func FuzzState(f *testing.F) {
 	c := quick()
 	c.Safe.On, c.Safe.MinHistory, c.Safe.History, c.RateFinal = true, 5, 30, 0.1
-	choicetest.FuzzState(f, func() envs.Env { return newToy(toyOptions{agents: 2, length: 5}) }, 45, func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
+	choicetest.FuzzState(f, func() envs.Env { return newToy(toyOptions{agents: 2, length: 5}) }, 45,
+		func(ctx agents.Context) (agents.Learner, error) { return New(c, ctx) })
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// insight is a policy's actor with its derivatives: continuous actions in the environment's units, for choices their logits.
+// insight is a policy's actor with its derivatives: continuous actions in the environment's units, for choices their
+// logits.
 type insight struct {
 	p    *TrainedPolicy
 	e    nets.Engine
@@ -70,7 +71,8 @@ func (x *insight) Outputs() []agents.Output {
 // see takes what environments see into the network's input.
 func (x *insight) see(seen []float32) error {
 	if len(seen) != len(x.act.x) {
-		return fmt.Errorf("maddpg: insight: %d numbers seen, want %d rows of %d agents × %d", len(seen), x.act.rows, x.p.prob.agents, x.p.prob.obs)
+		return fmt.Errorf("maddpg: insight: %d numbers seen, want %d rows of %d agents × %d", len(seen), x.act.rows,
+			x.p.prob.agents, x.p.prob.obs)
 	}
 	x.act.see(seen)
 	copy(x.raw, x.act.x)
@@ -78,7 +80,8 @@ func (x *insight) see(seen []float32) error {
 	return nil
 }
 
-// standardise calls f for each number of the input and its place among the statistics, where observations are standardised.
+// standardise calls f for each number of the input and its place among the statistics, where observations are
+// standardised.
 func (x *insight) standardise(f func(i, k int)) {
 	if x.p.shift == nil {
 		return

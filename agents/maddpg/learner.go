@@ -41,8 +41,8 @@ type Learner struct {
 
 var _ agents.Learner = (*Learner)(nil)
 
-// New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the environment is not
-// of those that the package supports.
+// New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
+// environment is not of those that the package supports.
 func New(c Config, ctx agents.Context) (*Learner, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("maddpg: %w", err)
@@ -196,8 +196,8 @@ func (l *Learner) rateFactor() float64 {
 // Replay implements [agents.Learner].
 func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 
-// Metrics implements [agents.Learner]. Losses and gradient norms (before clipping) are means over agents and over the updates
-// since the last call, and are left out where there were none:
+// Metrics implements [agents.Learner]. Losses and gradient norms (before clipping) are means over agents and over the
+// updates since the last call, and are left out where there were none:
 //
 //	train/critic_loss       the TD error's square (eq. 3), of scaled rewards
 //	train/actor_loss        −Q(s, π(s)), so that its negative is what the critics expect of the present policies

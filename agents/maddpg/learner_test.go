@@ -179,8 +179,9 @@ func TestLoadRefuses(t *testing.T) {
 		spoil func(*agents.State)
 		want  string
 	}{
-		"weights":    {func(s *agents.State) { delete(s.Weights, "critic") }, `"critic"`},
-		"sizes":      {func(s *agents.State) { s.Weights["actor"] = agents.Array{Shape: []int{1}, Data: []float32{1}} }, `"actor" has shape`},
+		"weights": {func(s *agents.State) { delete(s.Weights, "critic") }, `"critic"`},
+		"sizes": {func(s *agents.State) { s.Weights["actor"] = agents.Array{Shape: []int{1}, Data: []float32{1}} },
+			`"actor" has shape`},
 		"optimiser":  {func(s *agents.State) { delete(s.Optimiser, "actor.first_moment") }, `"actor.first_moment"`},
 		"counter":    {func(s *agents.State) { s.Counters["steps"] = -1 }, `"steps"`},
 		"stream":     {func(s *agents.State) { s.Blobs["streams"] = nil }, "maddpg: streams: saved state of 0 bytes"},
@@ -303,11 +304,13 @@ func TestNewRefuses(t *testing.T) {
 		"graphs":        {quick(), &graphs, e, "want a vector"},
 		"masks":         {quick(), &dependent, e, "depends on earlier components"},
 		"configuration": {bad, newToy(toyOptions{agents: 2}).Spec(), e, "tau is 2"},
-		"float64":       {quick(), newToy(toyOptions{agents: 2}).Spec(), native.New(native.Options{DType: nets.Float64}), "want float32"},
+		"float64": {quick(), newToy(toyOptions{agents: 2}).Spec(), native.New(native.Options{DType: nets.Float64}),
+			"want float32"},
 		"safe, price":   {safe, newToy(toyOptions{agents: 2}).Spec(), e, `no quantity "cost"`},
 		"safe, choices": {safeChoices, newToy(toyOptions{agents: 2, choices: true}).Spec(), e, "are choices"},
 	} {
-		if _, err := New(k.c, agents.Context{Spec: k.s, Copies: 1, Train: k.e, Act: k.e}); err == nil || !strings.Contains(err.Error(), k.want) {
+		if _, err := New(k.c, agents.Context{Spec: k.s, Copies: 1, Train: k.e, Act: k.e}); err == nil ||
+			!strings.Contains(err.Error(), k.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, k.want)
 		}
 	}

@@ -28,8 +28,8 @@ func (r *run) meanReturn(o toyOptions) float64 {
 	return sum / 200
 }
 
-// TestLearnsTheBandit: in a one-step world whose reward is −(x − ideal(o))² summed over two components, every form finds the
-// ideal: random actions earn about −3.5, the best 0. Choices earn 1/3 at random and 1 at best.
+// TestLearnsTheBandit: in a one-step world whose reward is −(x − ideal(o))² summed over two components, every form
+// finds the ideal: random actions earn about −3.5, the best 0. Choices earn 1/3 at random and 1 at best.
 func TestLearnsTheBandit(t *testing.T) {
 	for _, mix := range []string{Attention, Mean, Joint, Single, None} {
 		for _, choices := range []bool{false, true} {
@@ -54,10 +54,10 @@ func TestLearnsTheBandit(t *testing.T) {
 	}
 }
 
-// TestGoldenTrace pins learning itself, bit for bit: hashes of all parameters after every 100 updates, on the assembly's kernels and on plain Go's
-// (amd64's: elsewhere sums may be fused).
-// They were recorded by this test when the gradients had been proved (TestGradients); they change with any change of
-// arithmetic, draws or their order, and only such a change is a reason to record them anew.
+// TestGoldenTrace pins learning itself, bit for bit: hashes of all parameters after every 100 updates, on the
+// assembly's kernels and on plain Go's (amd64's: elsewhere sums may be fused). They were recorded by this test when the
+// gradients had been proved (TestGradients); they change with any change of arithmetic, draws or their order, and only
+// such a change is a reason to record them anew.
 func TestGoldenTrace(t *testing.T) {
 	family := native.New(native.Options{}).Info().Kernels
 	for _, k := range []struct {
@@ -76,7 +76,8 @@ func TestGoldenTrace(t *testing.T) {
 				"go-amd64": {"9053784ee67914b4", "d2fb9b735544fc6c", "d012cfb6de13f770"},
 				"x86-fma":  {"30242246b0672744", "024924e2048eae8b", "8222f86c5a7fcefa"},
 			}},
-		{"joint, choices, independent minibatches", func(c *Config) { c.Mix, c.Batches = Joint, Independent }, toyOptions{agents: 3, length: 5, choices: true},
+		{"joint, choices, independent minibatches", func(c *Config) { c.Mix, c.Batches = Joint, Independent },
+			toyOptions{agents: 3, length: 5, choices: true},
 			map[string][3]string{
 				"go-amd64": {"ff6eb7586f46671b", "6a5c8fc06c739cc4", "65ca4a50dfebccb8"},
 				"x86-fma":  {"fed1d99d5ce8161e", "1376cb8637e94374", "84ffec411cbd341c"},
@@ -105,7 +106,8 @@ func TestGoldenTrace(t *testing.T) {
 // benchmark updates, at the sizes of the numbers to hold: observations of 10, actions of 4, about four neighbours.
 func benchmarkUpdate(b *testing.B, n int) {
 	spec := envs.Spec{ID: "test/Sizes-v1", Kinds: []envs.Kind{{
-		Name: "function", Agents: n, Observation: envs.Unbounded(10), Action: envs.NewBox(4, 0, 1), Neighbours: make([][]int, n),
+		Name: "function", Agents: n, Observation: envs.Unbounded(10), Action: envs.NewBox(4, 0, 1),
+		Neighbours: make([][]int, n),
 	}}}
 	for i := range n {
 		for d := 1; d <= min(4, n-1); d++ {

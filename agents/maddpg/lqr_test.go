@@ -33,7 +33,8 @@ func shippedLQR(t *testing.T) (classic.LQRConfig, Config, configs.Train) {
 		sets = []string{*change}
 	}
 	x, err := configs.Load("../../configs/classic/lqr.yaml", sets, configs.Tables{
-		Env: func(string) (any, error) { return &problem, nil }, Agent: func(string) (any, error) { return &c, nil }, Rival: none,
+		Env: func(string) (any, error) { return &problem, nil }, Agent: func(string) (any, error) { return &c, nil },
+		Rival: none,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,15 +42,15 @@ func shippedLQR(t *testing.T) (classic.LQRConfig, Config, configs.Train) {
 	return problem, c, x.Train
 }
 
-// lqrExams is how often a seed is examined on its way, lqrEpisodes how long each exam is: always the same episodes, which
-// Riccati's control plays too, so that their luck cancels.
+// lqrExams is how often a seed is examined on its way, lqrEpisodes how long each exam is: always the same episodes,
+// which Riccati's control plays too, so that their luck cancels.
 const (
 	lqrExams    = 20
 	lqrEpisodes = 400
 )
 
-// TestDDPGOnLQR holds DDPG, as it is shipped, against the best control there is: −k·x with k from Riccati's equation. Points of
-// its curves are costs over that control's.
+// TestDDPGOnLQR holds DDPG, as it is shipped, against the best control there is: −k·x with k from Riccati's equation.
+// Points of its curves are costs over that control's.
 func TestDDPGOnLQR(t *testing.T) {
 	if !*long {
 		t.Skip("takes a minute: -long")
@@ -66,18 +67,21 @@ func TestDDPGOnLQR(t *testing.T) {
 			s.steps(rounds*i/lqrExams - done)
 			done = rounds * i / lqrExams
 			cost, half := s.exam(s.policy(), lqrEpisodes, false)
-			l.points = append(l.points, point{episode: done * train.Copies, greedy: cost / best, greedyHalf: half / -best, mean: -cost, half: half})
+			l.points = append(l.points, point{episode: done * train.Copies, greedy: cost / best, greedyHalf: half / -best,
+				mean: -cost, half: half})
 		}
 		if *change == "" {
 			l.keep(t, "lqr")
 		}
-		t.Logf("seed %d: cost %.4f, Riccati's control %.4f (%.4f in expectation): %.4f of it", seed, l.last().mean, -best, problem.Cost(gain), l.last().greedy)
+		t.Logf("seed %d: cost %.4f, Riccati's control %.4f (%.4f in expectation): %.4f of it", seed, l.last().mean, -best,
+			problem.Cost(gain), l.last().greedy)
 		curves = append(curves, l)
 	}
 	if *change != "" {
 		return // what changes do is told, not claimed
 	}
-	drawLogarithmic(t, "lqr", fmt.Sprintf("DDPG on LQR, episodes of %d steps: cost over Riccati's", problem.Steps), "environment steps", "excess cost",
+	drawLogarithmic(t, "lqr", fmt.Sprintf("DDPG on LQR, episodes of %d steps: cost over Riccati's", problem.Steps),
+		"environment steps", "excess cost",
 		curves, func(p point) float64 { return math.Abs(p.greedy - 1) }, mark{"2 %", 0.02})
 	within, worst := 0, 0.0
 	for _, l := range curves {
@@ -89,9 +93,11 @@ func TestDDPGOnLQR(t *testing.T) {
 	}
 	mean, half := overSeeds(values(curves, func(l curve) float64 { return 100 * (l.last().greedy - 1) }))
 	proof.Claim(t, proof.Row{
-		Topic: "agents", Claim: fmt.Sprintf("DDPG on 1-D LQR, episodes of %d steps, configs/classic/lqr.yaml: cost above the Riccati control's", problem.Steps),
-		Bound:    fmt.Sprintf("2 %% on at least %d of %d seeds", n*4/5, n),
-		Measured: fmt.Sprintf("%.2f ± %.2f %% (95 %% over %d seeds), worst %.2f %%: %d of %d seeds", mean, half, n, 100*worst, within, n),
-		Holds:    uint64(within) >= n*4/5, Command: "go test ./agents/maddpg -run LQR -long -v -timeout 0",
+		Topic: "agents",
+		Claim: fmt.Sprintf("DDPG on 1-D LQR, episodes of %d steps, configs/classic/lqr.yaml: cost above the Riccati control's", problem.Steps),
+		Bound: fmt.Sprintf("2 %% on at least %d of %d seeds", n*4/5, n),
+		Measured: fmt.Sprintf("%.2f ± %.2f %% (95 %% over %d seeds), worst %.2f %%: %d of %d seeds", mean, half, n, 100*worst,
+			within, n),
+		Holds: uint64(within) >= n*4/5, Command: "go test ./agents/maddpg -run LQR -long -v -timeout 0",
 	})
 }

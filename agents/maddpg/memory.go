@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// memory keeps transitions. Rows hold observations as the environment gave them, actions as critics see them, and rewards unscaled.
+// memory keeps transitions. Rows hold observations as the environment gave them, actions as critics see them, and
+// rewards unscaled.
 type memory struct {
 	c   *Config
 	p   *problem
@@ -33,7 +34,8 @@ func newMemory(c *Config, p *problem) (*memory, error) {
 	n := p.kind.Agents
 	cols := []replay.Column{
 		{Name: "observation", Width: p.agents * p.obs}, {Name: "action", Width: p.agents * p.act},
-		{Name: "reward", Width: p.agents}, {Name: "discount", Width: p.agents}, {Name: "next_observation", Width: p.agents * p.obs},
+		{Name: "reward", Width: p.agents}, {Name: "discount", Width: p.agents},
+		{Name: "next_observation", Width: p.agents * p.obs},
 	}
 	m := &memory{c: c, p: p, discount: learning.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds}}
 	add := func(name string, width int) int {

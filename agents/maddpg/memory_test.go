@@ -16,7 +16,8 @@ func TestWhatReplayHolds(t *testing.T) {
 		for _, end := range []bool{true, false} {
 			c := quick()
 			c.GammaSeconds, c.LearningStarts = 2, 1_000
-			r := newRun(t, c, toyOptions{agents: 2, length: 3, end: end, uneven: true}, envs.VectorOptions{Copies: 1, Autoreset: mode})
+			r := newRun(t, c, toyOptions{agents: 2, length: 3, end: end, uneven: true},
+				envs.VectorOptions{Copies: 1, Autoreset: mode})
 			want := int64(0)
 			for range 20 {
 				if err := r.l.Act(r.v); err != nil {
@@ -65,8 +66,8 @@ func TestWhatReplayHolds(t *testing.T) {
 	}
 }
 
-// TestAbsentAgentsLearnNothing: in a world where agent 1 comes and goes, replay marks it, and its next value counts for nothing
-// where it leaves.
+// TestAbsentAgentsLearnNothing: in a world where agent 1 comes and goes, replay marks it, and its next value counts for
+// nothing where it leaves.
 func TestAbsentAgentsLearnNothing(t *testing.T) {
 	c := quick()
 	c.Absent, c.LearningStarts = true, 1_000
@@ -99,12 +100,13 @@ func TestAbsentAgentsLearnNothing(t *testing.T) {
 	}
 }
 
-// TestBatch checks what a sample brings to the device against the rows it was drawn from: standardised, scaled, agent by agent,
-// each mask in the noise of its own time.
+// TestBatch checks what a sample brings to the device against the rows it was drawn from: standardised, scaled, agent
+// by agent, each mask in the noise of its own time.
 func TestBatch(t *testing.T) {
 	c := quick()
 	c.LearningStarts, c.RewardScale, c.Batch = 1_000, 0.5, 8
-	r := newRun(t, c, toyOptions{agents: 2, length: 4, choices: true, masked: true, end: true}, envs.VectorOptions{Copies: 1})
+	r := newRun(t, c, toyOptions{agents: 2, length: 4, choices: true, masked: true, end: true},
+		envs.VectorOptions{Copies: 1})
 	r.steps(10)
 	l := r.l
 	if err := l.sampler.sample(); err != nil {

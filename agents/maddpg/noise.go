@@ -40,7 +40,8 @@ func (n *noise) fill(dst []float32) {
 // begin draws the number of the stream that a drawing in parts goes on from.
 func (n *noise) begin() uint64 { return n.s.Uint64() }
 
-// part makes the numbers of a drawing from the one numbered at on, with room for as many words: all parts are what fill makes, and may be made side by side.
+// part makes the numbers of a drawing from the one numbered at on, with room for as many words: all parts are what fill
+// makes, and may be made side by side.
 func (n *noise) part(x uint64, at int, dst []float32, words []uint32) {
 	words = words[:len(dst)]
 	rng.WordsFrom(x, at, words)

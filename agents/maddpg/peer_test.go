@@ -20,7 +20,8 @@ import (
 )
 
 var (
-	peerPython = flag.String("peer-python", "", "a Python that has torch, to compare gradients with -peer-script at the sizes that are measured")
+	peerPython = flag.String("peer-python", "",
+		"a Python that has torch, to compare gradients with -peer-script at the sizes that are measured")
 	peerScript = flag.String("peer-script", "", "the PyTorch update to compare with (see testdata/peer_gradients.py)")
 )
 
@@ -79,7 +80,8 @@ func (p peerFile) params(prefix string, a nets.Arch) []float64 {
 // spec is the peer's problem: who sees whom.
 func (p peerFile) spec() *envs.Spec {
 	n, mask := p.number("agents"), p.values("mask")
-	k := envs.Kind{Name: "agent", Agents: n, Observation: envs.Unbounded(10), Action: envs.NewBox(4, 0, 1), Neighbours: make([][]int, n)}
+	k := envs.Kind{Name: "agent", Agents: n, Observation: envs.Unbounded(10), Action: envs.NewBox(4, 0, 1),
+		Neighbours: make([][]int, n)}
 	for i := range n {
 		for j := range n {
 			if mask[i*n+j] != 0 {
@@ -90,12 +92,13 @@ func (p peerFile) spec() *envs.Spec {
 	return &envs.Spec{ID: "peer", Kinds: []envs.Kind{k}}
 }
 
-// firstGradients does the peer's first update on ours with an engine: the largest differences from the peer's gradients, in parts of the
-// largest gradient, and how many are beyond a bound.
+// firstGradients does the peer's first update on ours with an engine: the largest differences from the peer's
+// gradients, in parts of the largest gradient, and how many are beyond a bound.
 func (p peerFile) firstGradients(o native.Options, bound float64) (critic, actor float64, beyond int) {
 	p.t.Helper()
 	c := Default()
-	c.Batch, c.Hidden, c.Keys, c.Clip, c.LogitPenalty = p.number("batch"), []int{p.number("hidden"), p.number("hidden")}, p.number("keys"), 0, 0
+	c.Batch, c.Hidden, c.Keys, c.Clip, c.LogitPenalty = p.number("batch"), []int{p.number("hidden"), p.number("hidden")},
+		p.number("keys"), 0, 0
 	c.Replay = max(c.Replay, c.Batch)
 	prob, err := newProblem(c.Mix, p.spec())
 	if err != nil {
@@ -174,7 +177,8 @@ func (p peerFile) claim(command string) {
 			Claim: fmt.Sprintf("First gradients of an update from the same parameters and batch as %s, %d agents × %d, %s",
 				p.f.Metadata["peer"], p.number("agents"), p.number("batch"), what),
 			Bound:    fmt.Sprintf("%.0e of the largest", bound),
-			Measured: fmt.Sprintf("critic %.1e, actor %.1e, %d numbers beyond", critic, actor, beyond), Holds: beyond == 0, Command: command,
+			Measured: fmt.Sprintf("critic %.1e, actor %.1e, %d numbers beyond", critic, actor, beyond), Holds: beyond == 0,
+			Command: command,
 		})
 	}
 	if strings.HasSuffix(p.f.Metadata["peer"], "float64") {
@@ -195,8 +199,9 @@ func (p peerFile) claim(command string) {
 //
 //	python agents/maddpg/testdata/peer_gradients.py torch_attmf.py OUT --form stacked --agents 3 --batch 8 --hidden 12 --keys 8
 //
-// with torch 2.11.0. Where ReLU's input is 0 but for rounding, float32 can't say which way its gradient goes, and with millions of inputs there
-// is always one: what is left without rounding is compared in float64. With -peer-python and -peer-script the comparison is made anew at the sizes that are measured.
+// with torch 2.11.0. Where ReLU's input is 0 but for rounding, float32 can't say which way its gradient goes, and with
+// millions of inputs there is always one: what is left without rounding is compared in float64. With -peer-python and
+// -peer-script the comparison is made anew at the sizes that are measured.
 func TestPeerGradients(t *testing.T) {
 	readPeer(t, filepath.Join("testdata", "torch_attmf.safetensors")).claim("")
 	if *peerPython == "" {

@@ -161,12 +161,14 @@ func TestOpenPolicyRefuses(t *testing.T) {
 		"agent":       {func(f *agents.PolicyFile, _ *envs.Spec) { f.Agent = "dqn" }, `made by agent "dqn"`},
 		"environment": {func(_ *agents.PolicyFile, s *envs.Spec) { s.ID = "test/Toy-v2" }, "not for test/Toy-v2"},
 		"agents":      {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Agents = 3 }, "for 2 agents"},
-		"actions":     {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Action = envs.NewBox(2, 0, 1) }, "trained for the actions"},
-		"weights":     {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "actor") }, `"actor"`},
-		"statistics":  {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "scale") }, `"scale"`},
-		"description": {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": 1, "colour": 3}`) }, "colour"},
-		"format":      {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": 9}`) }, "format 9"},
-		"empty":       {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = nil }, "description"},
+		"actions": {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Action = envs.NewBox(2, 0, 1) },
+			"trained for the actions"},
+		"weights":    {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "actor") }, `"actor"`},
+		"statistics": {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "scale") }, `"scale"`},
+		"description": {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": 1, "colour": 3}`) },
+			"colour"},
+		"format": {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = []byte(`{"format": 9}`) }, "format 9"},
+		"empty":  {func(f *agents.PolicyFile, _ *envs.Spec) { f.Description = nil }, "description"},
 	} {
 		f, err := r.l.file()
 		if err != nil {
@@ -209,7 +211,8 @@ func TestActingDoesNotAllocate(t *testing.T) {
 
 // TestUpdatesDoNotAllocate covers sampling, upload and the recorded update, on the engine that stands for all CPUs.
 func TestUpdatesDoNotAllocate(t *testing.T) {
-	for _, f := range []struct{ mix, batches string }{{Attention, SharedBatch}, {Joint, SharedBatch}, {Joint, Independent}, {None, Independent}} {
+	for _, f := range []struct{ mix, batches string }{{Attention, SharedBatch}, {Joint, SharedBatch}, {Joint, Independent},
+		{None, Independent}} {
 		c := quick()
 		c.Mix, c.Batches = f.mix, f.batches
 		r := newRun(t, c, toyOptions{agents: 3, choices: f.mix == Joint}, envs.VectorOptions{})

@@ -74,7 +74,8 @@ func (l *Learner) file() (*agents.PolicyFile, error) {
 	return f, err
 }
 
-// OpenPolicy builds a policy from a file, for an environment that offers the same spaces to as many agents, on the engine act.
+// OpenPolicy builds a policy from a file, for an environment that offers the same spaces to as many agents, on the
+// engine act.
 func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
 	p, err := openPolicy(f, spec, act)
 	if err != nil {
@@ -106,8 +107,10 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 	if err != nil {
 		return nil, err
 	}
-	if in := arch.Inputs(); arch.AgentCount() != prob.agents || len(in) != 1 || in[0].Width != prob.obs || arch.Output().Width != prob.act {
-		return nil, fmt.Errorf("actor takes %v and gives %v for %d agents, the environment has observations of %d and actions of %d for %d",
+	if in := arch.Inputs(); arch.AgentCount() != prob.agents || len(in) != 1 || in[0].Width != prob.obs ||
+		arch.Output().Width != prob.act {
+		return nil, fmt.Errorf("actor takes %v and gives %v for %d agents, the environment has observations of %d and "+
+			"actions of %d for %d",
 			in, arch.Output(), arch.AgentCount(), prob.obs, prob.act, prob.agents)
 	}
 	if err := frozen.Fits(f, arrayActor, arch); err != nil {
@@ -131,7 +134,8 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 		}{{arrayShift, &t.shift}, {arrayScale, &t.scale}} {
 			x := f.Arrays[a.name]
 			if len(x.Data) != prob.agents*prob.obs {
-				return nil, fmt.Errorf("array %q has %d numbers, want %d; the file has %v", a.name, len(x.Data), prob.agents*prob.obs,
+				return nil, fmt.Errorf("array %q has %d numbers, want %d; the file has %v", a.name, len(x.Data),
+					prob.agents*prob.obs,
 					slices.Sorted(maps.Keys(f.Arrays)))
 			}
 			*a.dst = x.Data

@@ -29,8 +29,9 @@ func newProblem(mix string, s *envs.Spec) (problem, error) {
 		return problem{}, fmt.Errorf("maddpg: %w", err)
 	}
 	if k.MaskAfter != nil {
-		return problem{}, fmt.Errorf("maddpg: %s: %s: what is legal depends on earlier components of the action, but here they are chosen"+
-			" independently", s.ID, k.Name)
+		return problem{},
+			fmt.Errorf("maddpg: %s: %s: what is legal depends on earlier components of the action, but here they are chosen"+
+				" independently", s.ID, k.Name)
 	}
 	c, err := newCodec(k.Action)
 	if err != nil {
@@ -66,11 +67,12 @@ func (p *problem) neighbours() [][]int {
 	return out
 }
 
-// actorArch is π from observations to logits, one for each component or choice. Inputs: observation. The net that acts has final
-// Sigmoid for continuous actions: the same parameters, and u for its output.
+// actorArch is π from observations to logits, one for each component or choice. Inputs: observation. The net that acts
+// has final Sigmoid for continuous actions: the same parameters, and u for its output.
 func (c *Config) actorArch(p *problem, final string) nets.Arch {
 	m := nets.MLP{
-		Agents: p.agents, Shared: c.Shared, In: []nets.Port{{Name: "observation", Width: p.obs}}, Hidden: c.Hidden, Out: p.act,
+		Agents: p.agents, Shared: c.Shared, In: []nets.Port{{Name: "observation", Width: p.obs}}, Hidden: c.Hidden,
+		Out:        p.act,
 		Activation: c.Activation, Norm: c.Norm, Final: final, FinalBound: c.FinalBound,
 	}
 	if c.Mix == Attention || c.Mix == Mean {
@@ -106,7 +108,8 @@ func (c *Config) separateArch(p *problem) nets.Arch {
 	return nets.MLP{
 		Agents: p.agents, Shared: c.Shared, Hidden: c.Hidden, Out: 1, Activation: c.Activation, Norm: c.Norm,
 		In: []nets.Port{
-			{Name: "observations", Width: p.agents * p.obs}, {Name: "action", Width: p.act}, {Name: "others", Width: (p.agents - 1) * p.act},
+			{Name: "observations", Width: p.agents * p.obs}, {Name: "action", Width: p.act},
+			{Name: "others", Width: (p.agents - 1) * p.act},
 		},
 	}
 }
@@ -122,8 +125,8 @@ func (c *Config) mixed(p *problem, m nets.MLP) nets.MeanField {
 	return f
 }
 
-// headArch turns logits into actions as critics see them: relaxed choices, or u = sigmoid(logit) by a layer whose weights
-// are the identity (see newHead).
+// headArch turns logits into actions as critics see them: relaxed choices, or u = sigmoid(logit) by a layer whose
+// weights are the identity (see newHead).
 func (c *Config) headArch(p *problem) nets.Arch {
 	if p.discrete() {
 		return nets.GumbelSoftmax{Agents: p.agents, Segments: p.segments, Temperature: c.Temperature, Hard: c.Hard}

@@ -47,7 +47,8 @@ func (s Safe) validate() error {
 	case !s.On:
 		return nil
 	case s.Price == "" || s.Violated == "":
-		return bounds.Errorf("safe.price", "is %q and safe.violated %q, want names of the environment's quantities", s.Price, s.Violated)
+		return bounds.Errorf("safe.price", "is %q and safe.violated %q, want names of the environment's quantities", s.Price,
+			s.Violated)
 	case s.Low >= s.High:
 		return bounds.Errorf("safe.low", "is %g, want less than safe.high, %g", s.Low, s.High)
 	case s.History < s.MinHistory:
@@ -56,8 +57,8 @@ func (s Safe) validate() error {
 	return nil
 }
 
-// Pricer is implemented (see envs.As) by environments that know what an action costs before it is used (eq. 2), in the unit of the quantity
-// that safe.price names.
+// Pricer is implemented (see envs.As) by environments that know what an action costs before it is used (eq. 2), in the
+// unit of the quantity that safe.price names.
 type Pricer interface {
 	PriceOf(a *envs.Action) (float64, error)
 }
@@ -101,8 +102,8 @@ func newGuard(c *Config, p *problem, s *envs.Spec, seed uint64) (*guard, error) 
 	return g, nil
 }
 
-// filter is eq. 10: it replaces an action whose price is outside the range by one of τ, with noise. u is the same action as
-// critics see it.
+// filter is eq. 10: it replaces an action whose price is outside the range by one of τ, with noise. u is the same
+// action as critics see it.
 func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
 	g.seen++
 	if !g.made {
@@ -110,7 +111,8 @@ func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
 	}
 	pricer, ok := envs.As[Pricer](e)
 	if !ok {
-		return fmt.Errorf("maddpg: safe exploration needs an environment that prices an action before it is used, and %s doesn't",
+		return fmt.Errorf("maddpg: safe exploration needs an environment that prices an action before it is used, and "+
+			"%s doesn't",
 			e.Spec().ID)
 	}
 	y, err := pricer.PriceOf(a)

@@ -2,8 +2,8 @@ package maddpg
 
 import "github.com/stoker-rl/stoker/rng"
 
-// sampler draws an update's minibatches from a memory and brings them to the device: a block of rows at a time, which stays in the cache while each
-// tensor takes its part of it.
+// sampler draws an update's minibatches from a memory and brings them to the device: a block of rows at a time, which
+// stays in the cache while each tensor takes its part of it.
 type sampler struct {
 	m     *memory
 	u     *update
@@ -188,7 +188,8 @@ type drawn struct {
 	put  *blocks
 }
 
-// choices draws a block's noise, pushes out of reach what the masks forbid and brings it to the device; the block is of minibatch k.
+// choices draws a block's noise, pushes out of reach what the masks forbid and brings it to the device; the block is of
+// minibatch k.
 func (s block) choices(k int, words []uint32) {
 	size, act, agents := s.m.c.Batch, s.m.p.act, s.m.p.agents
 	from, to := 0, agents
@@ -238,7 +239,8 @@ func (s block) forbid(k int) {
 	}
 }
 
-// forbidIn does so in noise, whose item at + j·agent + r·row is that of agent j of the environment, from to to, and the block's row r.
+// forbidIn does so in noise, whose item at + j·agent + r·row is that of agent j of the environment, from to to, and the
+// block's row r.
 func (s block) forbidIn(noise []float32, column, from, to, at, agent, row int) {
 	w, words := s.m.p.codec.width(), s.m.p.words
 	all := float32(uint32(1)<<min(w, maskBits) - 1) // of one word: all are legal

@@ -6,12 +6,14 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// separate is what an update holds where each agent learns from a minibatch of its own and its critic sees all agents, as in the code of Lowe et al.
-// (2017). Agent i's critic then sees what all agents saw and did in minibatch i, its own first: a stack of its own weights over
+// separate is what an update holds where each agent learns from a minibatch of its own and its critic sees all agents,
+// as in the code of Lowe et al. (2017). Agent i's critic then sees what all agents saw and did in minibatch i, its own
+// first: a stack of its own weights over
 //
 //	(s_i, s_others), a_i, a_others
 //
-// The targets' actions in all minibatches come first, in a recorded pass of their own, since each agent's actor answers in every minibatch.
+// The targets' actions in all minibatches come first, in a recorded pass of their own, since each agent's actor answers
+// in every minibatch.
 type separate struct {
 	agents, batch, obs, act int
 

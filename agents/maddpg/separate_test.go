@@ -20,19 +20,22 @@ func independent(mix string) Config {
 	return c
 }
 
-// Every agent's minibatch is drawn apart, and what its networks see comes from its own: compared with the rows that were drawn.
+// Every agent's minibatch is drawn apart, and what its networks see comes from its own: compared with the rows that
+// were drawn.
 func TestIndependentMinibatches(t *testing.T) {
 	for _, mix := range []string{Joint, None} {
 		c := independent(mix)
 		c.RewardScale = 0.5
-		r := newRun(t, c, toyOptions{agents: 3, length: 4, choices: true, masked: true, end: true}, envs.VectorOptions{Copies: 1})
+		r := newRun(t, c, toyOptions{agents: 3, length: 4, choices: true, masked: true, end: true},
+			envs.VectorOptions{Copies: 1})
 		r.steps(60)
 		l, u, s := r.l, r.l.update, r.l.sampler
 		if err := s.sample(); err != nil {
 			t.Fatal(err)
 		}
 		const n, size, act = 3, 20, 5
-		if a, b := s.index[:size], s.index[size:2*size]; len(s.index) != n*size || slices.Equal(a, b) || slices.Equal(b, s.index[2*size:]) {
+		if a, b := s.index[:size], s.index[size:2*size]; len(s.index) != n*size || slices.Equal(a, b) ||
+			slices.Equal(b, s.index[2*size:]) {
 			t.Errorf("%s: minibatches are %v, want three different ones", mix, s.index)
 		}
 		row := func(column int, number int64, agent, width int) []float32 {
@@ -99,7 +102,8 @@ func TestIndependentMinibatches(t *testing.T) {
 							t.Errorf("%s: agent %d, sample %d, choice %d at step %d: forbidden %v", mix, i, b, k, number%4, forbidden)
 						}
 						if forbidden := noise2[at2*act+k] < -1e8; forbidden != (k == 1+(int(number%4)+1)%2) {
-							t.Errorf("%s: agent %d in minibatch %d, sample %d, choice %d after step %d: forbidden %v", mix, j, i, b, k, number%4, forbidden)
+							t.Errorf("%s: agent %d in minibatch %d, sample %d, choice %d after step %d: forbidden %v", mix, j, i, b, k,
+								number%4, forbidden)
 						}
 					}
 				}
@@ -108,8 +112,9 @@ func TestIndependentMinibatches(t *testing.T) {
 	}
 }
 
-// Each agent's update is the shared one on its minibatch: a shared update is fed with one agent's minibatch at a time, and does to that agent's networks what the
-// independent one did. In float64, so that what is left is the rounding of the targets' actions, which pass through the host in float32.
+// Each agent's update is the shared one on its minibatch: a shared update is fed with one agent's minibatch at a time,
+// and does to that agent's networks what the independent one did. In float64, so that what is left is the rounding of
+// the targets' actions, which pass through the host in float32.
 func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 	for name, choices := range map[string]bool{"choices": true, "continuous": false} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +136,8 @@ func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 			own := build(Independent)
 			b := &bench{t: t, c: c, p: p, u: own, s: rng.NewStream(5, name)}
 			e := own.separate
-			for _, x := range []nets.Tensor{own.a, own.r, own.s2, own.noise, own.noise2, e.seen, e.others, own.actorTarget.Params(), own.criticTarget.Params()} {
+			for _, x := range []nets.Tensor{own.a, own.r, own.s2, own.noise, own.noise2, e.seen, e.others,
+				own.actorTarget.Params(), own.criticTarget.Params()} {
 				if x != nil {
 					b.randomise(x, b.s.Norm)
 				}
@@ -215,7 +221,8 @@ func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 					moved := 0.0
 					for m := i * size; m < (i+1)*size; m++ {
 						if d := math.Abs(k.own[m] - k.same[m]); d > 3e-7 {
-							t.Errorf("agent %d: number %d of the %s is %g, of the shared update %g", i, m-i*size, k.what, k.own[m], k.same[m])
+							t.Errorf("agent %d: number %d of the %s is %g, of the shared update %g", i, m-i*size, k.what, k.own[m],
+								k.same[m])
 						}
 						moved = max(moved, math.Abs(k.own[m]))
 					}
@@ -239,7 +246,8 @@ func order(n, i int) []int {
 	return out
 }
 
-// reorder takes critics' parameters from their own agent's order, observations first, to that of the joint critic, agent after agent; or back.
+// reorder takes critics' parameters from their own agent's order, observations first, to that of the joint critic,
+// agent after agent; or back.
 func reorder(params []float64, p problem, hidden int, back bool) []float64 {
 	n, own := p.agents, p.obs+p.act
 	out := slices.Clone(params)

@@ -6,8 +6,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// standardiser holds the running statistics of observations: one for each agent, or one where agents share their weights
-// (so that what one agent learns holds for another, and agents can change places). nil leaves observations as they are.
+// standardiser holds the running statistics of observations: one for each agent, or one where agents share their
+// weights (so that what one agent learns holds for another, and agents can change places). nil leaves observations as
+// they are.
 type standardiser struct {
 	width  int
 	agents int

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// toy is a small environment with all that a learner may meet. Every agent sees two numbers drawn from [−1, 1] per step, and gets
+// toy is a small environment with all that a learner may meet. Every agent sees two numbers drawn from [−1, 1] per
+// step, and gets
 //
 //	continuous:  −Σ_m (x_m − ideal(o)_m)²,  ideal(o)_m = 0.5 + 0.3·o_m in the action's own range from −1 to 3 (stretched)
 //	choices:     1 where the chosen number is 0 for o_0 < 0 and 2 else, 0 elsewhere
@@ -47,9 +48,11 @@ func newToy(o toyOptions) *toy {
 	}
 	t.spec = envs.Spec{
 		ID: "test/Toy-v1", Doc: "A toy.", MaxSteps: o.length,
-		Kinds: []envs.Kind{{Name: "toy", Agents: o.agents, Observation: envs.NewBox(2, -1, 1), Action: act, Neighbours: o.sequence}},
+		Kinds: []envs.Kind{{Name: "toy", Agents: o.agents, Observation: envs.NewBox(2, -1, 1), Action: act,
+			Neighbours: o.sequence}},
 		Info: []envs.Quantity{
-			{Name: "price", Unit: "USD", Better: envs.Lower, Reduce: envs.Mean}, {Name: "violated", Better: envs.Lower, Reduce: envs.Mean},
+			{Name: "price", Unit: "USD", Better: envs.Lower, Reduce: envs.Mean},
+			{Name: "violated", Better: envs.Lower, Reduce: envs.Mean},
 		},
 	}
 	return t

@@ -2,8 +2,8 @@ package maddpg
 
 import "github.com/stoker-rl/stoker/nets"
 
-// update is one step of learning on a batch: critics, actors, targets. Equation numbers are FaaSConf's (ASE 2024); MADDPG and
-// DDPG are the same equations with another Q.
+// update is one step of learning on a batch: critics, actors, targets. Equation numbers are FaaSConf's (ASE 2024);
+// MADDPG and DDPG are the same equations with another Q.
 type update struct {
 	e   nets.Engine
 	tau float64
@@ -12,8 +12,8 @@ type update struct {
 	actorTarget, criticTarget nets.Net // π', Q'
 	actorAdam, criticAdam     nets.Optimizer
 
-	// The batch, on the device: what was seen, done and earned, what was seen next, γ (0 where all ended) and, for choices, the
-	// noise of π(s) and π'(s').
+	// The batch, on the device: what was seen, done and earned, what was seen next, γ (0 where all ended) and, for
+	// choices, the noise of π(s) and π'(s').
 	s, a, r, s2, discount nets.Tensor
 	noise, noise2         nets.Tensor
 	// others says that in the actor step the others' actions are the batch's, not the policies'.
@@ -32,9 +32,9 @@ type update struct {
 	recorded                 nets.Recorded
 }
 
-// learn is the update: from top to bottom, operations on tensors only, so that an engine can record it. Losses are means over
-// the batch for each agent, and the gradient is that of their sum: each agent's weights follow the losses that depend on them,
-// shared weights all of them.
+// learn is the update: from top to bottom, operations on tensors only, so that an engine can record it. Losses are
+// means over the batch for each agent, and the gradient is that of their sum: each agent's weights follow the losses
+// that depend on them, shared weights all of them.
 func (u *update) learn() {
 	e := u.e
 
@@ -88,8 +88,8 @@ func (u *update) next() nets.Tensor {
 	return u.targetQ.forward(u.s2, a2)
 }
 
-// byLogits takes the actor's gradient from its actions to the logits beneath, and adds the penalty on large logits: it keeps
-// sigmoid and softmax where they still have a slope, and choices open.
+// byLogits takes the actor's gradient from its actions to the logits beneath, and adds the penalty on large logits: it
+// keeps sigmoid and softmax where they still have a slope, and choices open.
 func (u *update) byLogits(da nets.Tensor) nets.Tensor {
 	u.policy.head.backward(da, nets.Inputs)
 	u.penalty.gradient(u.dlogits, u.policy.logits)
@@ -141,8 +141,8 @@ func (l *loss) gradient(grad nets.Tensor, args ...nets.Tensor) {
 	l.e.Loss(l.law, l.value, grad, l.args[:n]...)
 }
 
-// presence keeps absent agents out of an update: their actions are zero, as replay has them, and so are all gradients that
-// pass them. Its masks are nil where agents are never absent.
+// presence keeps absent agents out of an update: their actions are zero, as replay has them, and so are all gradients
+// that pass them. Its masks are nil where agents are never absent.
 type presence struct {
 	next, action, slope *mask // by action: π'(s'), π(s), the gradient by π's net
 	error, value        *mask // by Q: the gradient of the critic's error and of the actor's value

@@ -43,8 +43,8 @@ func forms() []form {
 	}
 }
 
-// small is a configuration whose update is quick to prove: no clipping, so that gradients are the loss's, and relaxed choices, so
-// that they are derivatives at all.
+// small is a configuration whose update is quick to prove: no clipping, so that gradients are the loss's, and relaxed
+// choices, so that they are derivatives at all.
 func small() Config {
 	c := Default()
 	c.Hidden, c.Keys, c.Batch, c.Clip, c.Hard, c.LogitPenalty = []int{7, 5}, 3, 6, 0, false, 0.03
@@ -71,11 +71,13 @@ func newBenchIn(t *testing.T, f form, d nets.DType) *bench {
 	if b.p, err = newProblem(b.c.Mix, newToy(f.toyOptions).Spec()); err != nil {
 		t.Fatal(err)
 	}
-	if b.u, err = newUpdate(&b.c, &b.p, native.New(native.Options{DType: d, Debug: true}), rng.New(1, f.name)); err != nil {
+	if b.u, err = newUpdate(&b.c, &b.p, native.New(native.Options{DType: d, Debug: true}),
+		rng.New(1, f.name)); err != nil {
 		t.Fatal(err)
 	}
 	u := b.u
-	for _, x := range []nets.Tensor{u.s, u.a, u.r, u.s2, u.noise, u.noise2, u.actorTarget.Params(), u.criticTarget.Params()} {
+	for _, x := range []nets.Tensor{u.s, u.a, u.r, u.s2, u.noise, u.noise2, u.actorTarget.Params(),
+		u.criticTarget.Params()} {
 		if x != nil {
 			b.randomise(x, func() float64 { return b.s.Norm() })
 		}
@@ -282,8 +284,8 @@ func TestStepAndTargets(t *testing.T) {
 //	y = 3 + 0.5·(−0.5 + 0.25 + 1 − 0.5 + 1) = 3.625
 //	dℓ/dQ = 2(1.75 − 3.625) = −3.75, so dℓ/dθ = −3.75·(1, 2, 0.25, 0.75, 1)
 //
-// The critic then moves by rate 0.1 against the sign: θ = (0.6, 0.35, 2.1, −0.9, 1.1). −J has slope (−2.1, 0.9) by the action,
-// and ¼ of it by π's sums: (−0.525, 0.225), times s = (1, 2) by the weights.
+// The critic then moves by rate 0.1 against the sign: θ = (0.6, 0.35, 2.1, −0.9, 1.1). −J has slope (−2.1, 0.9) by the
+// action, and ¼ of it by π's sums: (−0.525, 0.225), times s = (1, 2) by the weights.
 func TestByHand(t *testing.T) {
 	c := small()
 	c.Mix, c.Hidden, c.Batch, c.CriticRate, c.ActorRate = None, nil, 1, 0.1, 0.1

@@ -118,8 +118,8 @@ func (b *batch) advantages(baseline Baseline) {
 	}
 }
 
-// bySequence adds up returns by sequence and step; a trajectory that has ended adds 0. Replayed trajectories, which come
-// from older policies, are left out.
+// bySequence adds up returns by sequence and step; a trajectory that has ended adds 0. Replayed trajectories, which
+// come from older policies, are left out.
 func (b *batch) bySequence() {
 	b.sequences = map[int]*returnSums{}
 	row := 0

@@ -153,7 +153,8 @@ func (c Config) Validate() error {
 		return bounds.Errorf("lambda", "is %g, want 1 with baseline: %s, which has no value to bootstrap from",
 			c.Lambda, c.Baseline)
 	case c.Cut > 0 && c.Baseline != Counterfactual:
-		return bounds.Errorf("cut", "is %d, want 0 with baseline: %s, which has no value to bootstrap from", c.Cut, c.Baseline)
+		return bounds.Errorf("cut", "is %d, want 0 with baseline: %s, which has no value to bootstrap from", c.Cut,
+			c.Baseline)
 	case c.TargetTau > 0:
 		return bounds.Errorf("target_tau", "is %g, want 0 with baseline: %s, which has no value", c.TargetTau, c.Baseline)
 	}

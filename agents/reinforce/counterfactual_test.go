@@ -15,9 +15,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// lift goes up and down a storey by chance. Choosing 1 costs 0.3 and moves it up with probability 0.6; choosing 0 lets it
-// fall with probability 0.5. A step pays the storey in which it ends, 0 to 2, and takes a second, so all values are known.
-// It is never saved: its Moment does not write the storey.
+// lift goes up and down a storey by chance. Choosing 1 costs 0.3 and moves it up with probability 0.6; choosing 0 lets
+// it fall with probability 0.5. A step pays the storey in which it ends, 0 to 2, and takes a second, so all values are
+// known. It is never saved: its Moment does not write the storey.
 type lift struct {
 	choicetest.Moment
 	spec   *envs.Spec
@@ -78,7 +78,8 @@ func (l *lift) CopyFrom(src envs.Env) error {
 	return nil
 }
 
-// expected is what a first choice and the rule 0 after it are worth in storey s with so many steps to look at, by dynamic programming.
+// expected is what a first choice and the rule 0 after it are worth in storey s with so many steps to look at, by
+// dynamic programming.
 func expected(s, first, left int, gamma float64) float64 {
 	if left == 0 {
 		return 0
@@ -120,14 +121,15 @@ func liftLearner(t *testing.T, c Config, copies int, steps int64) *Learner {
 	return l.(*Learner)
 }
 
-// The mean counterfactual advantage of a choice is its exact advantage under the rule, and that of the rule's own choice
-// is 0.
+// The mean counterfactual advantage of a choice is its exact advantage under the rule, and that of the rule's own
+// choice is 0.
 func TestCounterfactualExpectAdvantage(t *testing.T) {
 	const copies, gamma = 50, 0.9
 	c := counterfactualConfig()
 	c.Gamma, c.RewardScale = gamma, 2
 	l := liftLearner(t, c, copies, 0)
-	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil }, envs.VectorOptions{Copies: copies, Seed: 3})
+	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
+		envs.VectorOptions{Copies: copies, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +184,8 @@ func TestCounterfactualTeach(t *testing.T) {
 			t.Fatal(err)
 		}
 		if act.Kinds[0][0] != 1 {
-			t.Errorf("in storey %d the policy stays, where going up is worth %.2f more", storey, expected(storey, 1, 5, 0.99)-expected(storey, 0, 5, 0.99))
+			t.Errorf("in storey %d the policy stays, where going up is worth %.2f more", storey,
+				expected(storey, 1, 5, 0.99)-expected(storey, 0, 5, 0.99))
 		}
 	}
 }
@@ -190,7 +193,8 @@ func TestCounterfactualTeach(t *testing.T) {
 // A copy that waits for its reset gets no advantage: it cannot be stepped.
 func TestCounterfactualWaitForReset(t *testing.T) {
 	l := liftLearner(t, counterfactualConfig(), 2, 0)
-	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil }, envs.VectorOptions{Copies: 2, Seed: 3, Autoreset: envs.NextStep})
+	v, err := envs.NewVector(func() (envs.Env, error) { return newLift(), nil },
+		envs.VectorOptions{Copies: 2, Seed: 3, Autoreset: envs.NextStep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +219,8 @@ func TestCounterfactualRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	many.Spec = spread.Spec()
-	for want, ctx := range map[string]agents.Context{"needs a rule and copies": none, "needs an environment of one agent": many} {
+	for want, ctx := range map[string]agents.Context{"needs a rule and copies": none,
+		"needs an environment of one agent": many} {
 		if _, err := newCounterfactual(&l.c, &ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
@@ -238,7 +243,8 @@ func TestCounterfactualRefuse(t *testing.T) {
 func TestOldSpelling(t *testing.T) {
 	for _, name := range []string{"twin", "counterfactual"} {
 		c := counterfactualConfig()
-		if err := yaml.Unmarshal([]byte("baseline: "+name), &c); err != nil || c.Baseline != Counterfactual || c.Validate() != nil {
+		if err := yaml.Unmarshal([]byte("baseline: "+name), &c); err != nil || c.Baseline != Counterfactual ||
+			c.Validate() != nil {
 			t.Errorf("%s is read as %q (%v, %v)", name, c.Baseline, err, c.Validate())
 		}
 	}

@@ -45,7 +45,8 @@ func newCollector(t testing.TB, c Config, copies int, build func() (envs.Env, er
 func (c *collector) next() {
 	c.t.Helper()
 	for len(c.l.store.done) < c.l.c.Episodes {
-		for _, do := range []func() error{func() error { return c.l.Act(c.v) }, c.v.Step, func() error { return c.l.Observe(c.v) }} {
+		for _, do := range []func() error{func() error { return c.l.Act(c.v) }, c.v.Step,
+			func() error { return c.l.Observe(c.v) }} {
 			if err := do(); err != nil {
 				c.t.Fatal(err)
 			}
@@ -97,8 +98,9 @@ func bandit(t testing.TB, baseline Baseline, pulls int, logits []float32) *colle
 
 var someLogits = []float32{0.3, -0.5, 0, 0.8, 0.1}
 
-// TestBanditGradient holds the estimated gradient against π_i(μ_i − Σ π_j μ_j), for each baseline. The mean over a sequence holds each pull's own
-// reward, which shrinks the gradient by 1/n in batches of n: DeepRM's law, told apart here.
+// TestBanditGradient holds the estimated gradient against π_i(μ_i − Σ π_j μ_j), for each baseline. The mean over a
+// sequence holds each pull's own reward, which shrinks the gradient by 1/n in batches of n: DeepRM's law, told apart
+// here.
 func TestBanditGradient(t *testing.T) {
 	var logits []float64
 	for _, x := range someLogits {
@@ -133,15 +135,17 @@ func TestBanditGradient(t *testing.T) {
 			what = fmt.Sprintf("(1 − 1/%d) of the analytic one", pulls)
 		}
 		proof.Claim(t, proof.Row{
-			Topic: "agents", Claim: fmt.Sprintf("REINFORCE, baseline %s: gradient on a five-armed bandit, %d batches of %d pulls, against %s", k.baseline, batches, pulls, what),
+			Topic: "agents",
+			Claim: fmt.Sprintf("REINFORCE, baseline %s: gradient on a five-armed bandit, %d batches of %d pulls, against %s",
+				k.baseline, batches, pulls, what),
 			Bound:    "each component within its interval (95 % for all five)",
 			Measured: fmt.Sprintf("at most %.2f of its interval, ± %.4f", worst, half), Holds: worst <= 1,
 		})
 	}
 }
 
-// TestBaselineLowersVariance compares gradients of the same batches with and without the value, pair by pair, by their squared distance
-// from the mean of their kind: the mean of these is the trace of the covariance.
+// TestBaselineLowersVariance compares gradients of the same batches with and without the value, pair by pair, by their
+// squared distance from the mean of their kind: the mean of these is the trace of the covariance.
 func TestBaselineLowersVariance(t *testing.T) {
 	pulls := bandit(t, Value, 40, someLogits)
 	compare(t, pulls, "a five-armed bandit, batches of 40 pulls", 400)
@@ -177,8 +181,9 @@ func compare(t *testing.T, c *collector, where string, batches int) {
 	p := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Survival(mean / (sd / math.Sqrt(n)))
 	proof.Claim(t, proof.Row{
 		Topic: "agents", Claim: "REINFORCE: the value baseline lowers the variance of the gradient, " + where,
-		Bound:    "p < 0.01 (paired t test, one-sided)",
-		Measured: fmt.Sprintf("%.2f of the variance without, p = %.1g (%d batches)", stat.Mean(a, nil)/stat.Mean(b, nil), p, batches), Holds: p < 0.01,
+		Bound: "p < 0.01 (paired t test, one-sided)",
+		Measured: fmt.Sprintf("%.2f of the variance without, p = %.1g (%d batches)", stat.Mean(a, nil)/stat.Mean(b, nil), p,
+			batches), Holds: p < 0.01,
 	})
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// graphModel is the model of environments whose agents observe a graph and choose in several steps. Policy and value are
-// separate networks. Sizes differ from step to step, so nothing is recorded, and the loss is differentiated on the host.
+// graphModel is the model of environments whose agents observe a graph and choose in several steps. Policy and value
+// are separate networks. Sizes differ from step to step, so nothing is recorded, and the loss is differentiated on the
+// host.
 type graphModel struct {
 	c   *Config
 	ctx *agents.Context

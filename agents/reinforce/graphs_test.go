@@ -28,7 +28,8 @@ func learnGraphs(t testing.TB, c Config, steps int64) *Learner {
 	return l.(*Learner)
 }
 
-// Which bin a thing belongs to is in the edges alone: a network that learns it passes messages. Illegal actions are errors of the toy.
+// Which bin a thing belongs to is in the edges alone: a network that learns it passes messages. Illegal actions are
+// errors of the toy.
 func TestLearnsWithinGraphs(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"value":   func(*Config) {},
@@ -75,7 +76,8 @@ func paidOfBest(t *testing.T, p agents.Policy) float64 {
 	return paid / best
 }
 
-// The gradient that an update follows is that of its loss: against central differences in a few of the policy's and the value's weights.
+// The gradient that an update follows is that of its loss: against central differences in a few of the policy's and the
+// value's weights.
 func TestGraphGradients(t *testing.T) {
 	c := quickGraphs()
 	c.Episodes, c.Entropy, c.Graph.Layers = 1<<20, 0.1, 2

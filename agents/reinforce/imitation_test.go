@@ -67,7 +67,8 @@ func TestImitation(t *testing.T) {
 	}{{12_000, 0, 0.1}, {200, 0.85, 1}} {
 		c := quick()
 		c.Imitate = Imitate{Policy: "contrary", Steps: k.steps}
-		_, l := choicetest.Train(t, 1, 2, 12_000, 1, func() (envs.Env, error) { return choicetest.NewToy(choicetest.Toy{Length: 5}), nil },
+		_, l := choicetest.Train(t, 1, 2, 12_000, 1,
+			func() (envs.Env, error) { return choicetest.NewToy(choicetest.Toy{Length: 5}), nil },
 			func(ctx agents.Context) (agents.Learner, error) {
 				ctx.Teacher = teacherOf(false)
 				return New(c, ctx)
@@ -106,8 +107,8 @@ func share(t *testing.T, p envs.Policy) float64 {
 	return (pays(p) - worst) / (best - worst)
 }
 
-// A learner saved within the first episode after imitation resumes with the same weights, with a value or a counterfactual
-// baseline.
+// A learner saved within the first episode after imitation resumes with the same weights, with a value or a
+// counterfactual baseline.
 func TestImitationResumes(t *testing.T) {
 	c := quickGraphs()
 	c.Imitate, c.Episodes, c.Replay.Trajectories = Imitate{Policy: "pass", Steps: 40}, 2, 4
@@ -119,15 +120,17 @@ func TestImitationResumes(t *testing.T) {
 func testResume(t *testing.T, c Config) {
 	t.Helper()
 	build := func() (*envs.Vector, *Learner) {
-		v, err := envs.NewVector(func() (envs.Env, error) { return graphstest.NewToy(7), nil }, envs.VectorOptions{Copies: 3, Seed: rng.New(1, "x").Uint64()})
+		v, err := envs.NewVector(func() (envs.Env, error) { return graphstest.NewToy(7), nil },
+			envs.VectorOptions{Copies: 3, Seed: rng.New(1, "x").Uint64()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, l := choicetest.Train(t, 1, 3, 0, 1, func() (envs.Env, error) { return graphstest.NewToy(7), nil }, func(ctx agents.Context) (agents.Learner, error) {
-			ctx.NewEnv = func() (envs.Env, error) { return graphstest.NewToy(7), nil }
-			ctx.Teacher = func(string) (agents.Teacher, error) { return &passer{}, nil }
-			return New(c, ctx)
-		})
+		_, l := choicetest.Train(t, 1, 3, 0, 1, func() (envs.Env, error) { return graphstest.NewToy(7), nil },
+			func(ctx agents.Context) (agents.Learner, error) {
+				ctx.NewEnv = func() (envs.Env, error) { return graphstest.NewToy(7), nil }
+				ctx.Teacher = func(string) (agents.Teacher, error) { return &passer{}, nil }
+				return New(c, ctx)
+			})
 		return v, l.(*Learner)
 	}
 	run := func(v *envs.Vector, l *Learner, n int) {
@@ -189,7 +192,8 @@ func (p *passer) Show(_ envs.Env, obs *envs.Observation, act *envs.Action) error
 func TestImitationRefuses(t *testing.T) {
 	c := quick()
 	c.Imitate = Imitate{Policy: "nobody", Steps: 10}
-	for want, teacher := range map[string]func(string) (agents.Teacher, error){"no policy nobody": teacherOf(true), "makes no teacher": nil} {
+	for want, teacher := range map[string]func(string) (agents.Teacher, error){"no policy nobody": teacherOf(true),
+		"makes no teacher": nil} {
 		toy := choicetest.NewToy(choicetest.Toy{Length: 5})
 		l := learn(t, quick(), choicetest.Toy{Length: 5}, 0)
 		ctx := l.ctx

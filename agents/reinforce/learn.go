@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// learn is one update from the finished trajectories. Equations: Williams (1992); Sutton and Barto (2018), ch. 12 and 13.
+// learn is one update from the finished trajectories. Equations: Williams (1992); Sutton and Barto (2018), ch. 12 and
+// 13.
 //
 //	G_t = r_t + γ_t·((1−λ)·V'(s_{t+1}) + λ·G_{t+1})     the λ-return (12.15); λ = 1 is the Monte Carlo return
 //	A_t = w·(G_t − b(s_t))                              the advantage; w is 1, or a replayed trajectory's weight

@@ -7,7 +7,8 @@ type metrics struct {
 	rows, updates, valueUpdates                                     float64
 }
 
-// Metrics implements [agents.Learner]. Means are over the updates since the last call, and are left out where there were none:
+// Metrics implements [agents.Learner]. Means are over the updates since the last call, and are left out where there
+// were none:
 //
 //	train/policy_loss       −J: the mean of −A·ln π(a) less the entropy bonus
 //	train/value_loss        the mean of (V − G)², of scaled rewards, over the value's gradient steps

@@ -8,12 +8,12 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// packed holds rows of observed numbers, one after another, without loss. Wide rows that are mostly zeros or runs of equal
-// numbers, such as images, are run-length coded: an image of 4,480 numbers takes a twentieth of its memory.
+// packed holds rows of observed numbers, one after another, without loss. Wide rows that are mostly zeros or runs of
+// equal numbers, such as images, are run-length coded: an image of 4,480 numbers takes a twentieth of its memory.
 //
-// A row is a head and words. The head is the number of runs. Each run takes two words: first·2¹⁶ + length, and the bits of
-// the number that it repeats; zeros between runs are left out. The head [plain] stands before the index of a row that is
-// stored as it is.
+// A row is a head and words. The head is the number of runs. Each run takes two words: first·2¹⁶ + length, and the bits
+// of the number that it repeats; zeros between runs are left out. The head [plain] stands before the index of a row
+// that is stored as it is.
 type packed struct {
 	words []uint32
 	ends  []int     // of rows, in words
@@ -22,7 +22,8 @@ type packed struct {
 
 const (
 	plain = math.MaxUint32
-	// packs is the width from which on rows are tried to be packed, fits the widths whose numbers' refs fit into half a word.
+	// packs is the width from which on rows are tried to be packed, fits the widths whose numbers' refs fit into half a
+	// word.
 	packs, fits = 256, 1 << 16
 )
 

@@ -117,8 +117,9 @@ func rowsOf(x ...float32) observations {
 
 // batchOf is a batch of two trajectories: one of three steps, cut, and one of one step, terminated.
 func batchOf() *batch {
-	a := &trajectory{steps: 3, bootstrap: true, reward: []float32{1, 2, 3}, discount: []float32{0.5, 0.5, 0.5}, choice: []float32{0, 1, 0},
-		obs: rowsOf(1, 2, 3, 4), mask: []bool{true, true, true, true, true, true}, logp: []float32{-1, -1, -1}}
+	a := &trajectory{steps: 3, bootstrap: true, reward: []float32{1, 2, 3}, discount: []float32{0.5, 0.5, 0.5},
+		choice: []float32{0, 1, 0},
+		obs:    rowsOf(1, 2, 3, 4), mask: []bool{true, true, true, true, true, true}, logp: []float32{-1, -1, -1}}
 	b := &trajectory{steps: 1, reward: []float32{5}, discount: []float32{0}, choice: []float32{1},
 		obs: rowsOf(6, 4), mask: []bool{true, true}, logp: []float32{-1}}
 	l := &batch{}
@@ -174,7 +175,8 @@ func TestBaselinesByHand(t *testing.T) {
 // A replayed trajectory weighs Π π/π_old, at most the cap, and the value doesn't learn from it.
 func TestImportanceWeights(t *testing.T) {
 	old := &trajectory{steps: 2, reward: []float32{1, 1}, discount: []float32{1, 0}, choice: []float32{0, 1},
-		obs: rowsOf(1, 2, 4), mask: []bool{true, true, true, true}, logp: []float32{float32(math.Log(0.5)), float32(math.Log(0.25))}}
+		obs: rowsOf(1, 2, 4), mask: []bool{true, true, true, true}, logp: []float32{float32(math.Log(0.5)),
+			float32(math.Log(0.25))}}
 	for _, k := range []struct{ limit, want float64 }{{9, 0.75 * 0.5 / (0.5 * 0.25)}, {2, 2}} {
 		l := batchOf()
 		l.begin(l.trajectories, []*trajectory{old}, 1, rng.NewStream(1, "test"))
@@ -277,7 +279,8 @@ func TestAnneal(t *testing.T) {
 	weights := func(anneal float64, steps int64) []float32 {
 		c := quick()
 		c.Anneal, c.Episodes = anneal, 1
-		_, l := choicetest.Train(t, 1, 2, steps, 1, func() (envs.Env, error) { return choicetest.NewToy(choicetest.Toy{Length: 5}), nil },
+		_, l := choicetest.Train(t, 1, 2, steps, 1,
+			func() (envs.Env, error) { return choicetest.NewToy(choicetest.Toy{Length: 5}), nil },
 			func(ctx agents.Context) (agents.Learner, error) {
 				ctx.Steps = 100
 				return New(c, ctx)
@@ -341,7 +344,8 @@ func TestSaveAndLoad(t *testing.T) {
 		if err := m.Save(after); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(after.Blobs["learner"], whole) || !slices.Equal(after.Weights["policy"].Data, again.Weights["policy"].Data) {
+		if !slices.Equal(after.Blobs["learner"], whole) || !slices.Equal(after.Weights["policy"].Data,
+			again.Weights["policy"].Data) {
 			t.Fatalf("%s: refused, but something changed", what)
 		}
 	}

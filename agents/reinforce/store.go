@@ -118,8 +118,8 @@ func (s *store) take() *trajectory {
 	return t
 }
 
-// release ends an update: the trajectories learned from are kept for replay, except a teacher's, and the memory of those
-// too old is used again.
+// release ends an update: the trajectories learned from are kept for replay, except a teacher's, and the memory of
+// those too old is used again.
 func (s *store) release() {
 	for _, t := range s.done {
 		if t.imitated {

@@ -38,8 +38,8 @@ type update struct {
 	hostObs, hostMask, hostColumn []float32
 }
 
-// newUpdate builds networks, optimisers and memory on an engine. Initial weights follow from key alone; the target network
-// begins as a copy of the value.
+// newUpdate builds networks, optimisers and memory on an engine. Initial weights follow from key alone; the target
+// network begins as a copy of the value.
 func newUpdate(c *Config, policy, value nets.Arch, e nets.Engine, key rng.Key) (*update, error) {
 	u := &update{e: e, rows: c.Rows, obs: policy.Inputs()[0].Width, n: policy.Output().Width, entropy: c.Entropy}
 	build := func(p *choice.Pass, a nets.Arch, k rng.Key) error {
@@ -79,11 +79,13 @@ func newUpdate(c *Config, policy, value nets.Arch, e nets.Engine, key rng.Key) (
 	for _, t := range []*nets.Tensor{&u.mask, &u.zero, &u.scale, &u.dmean, &u.dlogits} {
 		*t = e.NewTensor(1, c.Rows, u.n)
 	}
-	for _, t := range []*nets.Tensor{&u.choice, &u.advantage, &u.on, &u.ret, &u.zeroOne, &u.scaleOne, &u.masked, &u.dvmean, &u.dvalue} {
+	for _, t := range []*nets.Tensor{&u.choice, &u.advantage, &u.on, &u.ret, &u.zeroOne, &u.scaleOne, &u.masked, &u.dvmean,
+		&u.dvalue} {
 		*t = e.NewTensor(1, c.Rows, 1)
 	}
 	u.loss = e.NewTensor(1)
-	u.hostObs, u.hostMask, u.hostColumn = make([]float32, c.Rows*u.obs), make([]float32, c.Rows*u.n), make([]float32, c.Rows)
+	u.hostObs, u.hostMask, u.hostColumn = make([]float32, c.Rows*u.obs), make([]float32, c.Rows*u.n),
+		make([]float32, c.Rows)
 	u.policyPart, u.valuePart = e.Record("reinforce: policy", u.learnPolicy), e.Record("reinforce: value", u.learnValue)
 	return u, e.Err()
 }

@@ -41,7 +41,8 @@ func New(columns []Column, capacity int) (*Buffer, error) {
 		b.width += c.Width
 	}
 	if b.width > 0 && int64(capacity) > maxNumbers/int64(b.width) {
-		return nil, fmt.Errorf("replay: %d rows of %d numbers are more than any machine holds: want at most %d numbers", capacity, b.width, int64(maxNumbers))
+		return nil, fmt.Errorf("replay: %d rows of %d numbers are more than any machine holds: want at most %d numbers",
+			capacity, b.width, int64(maxNumbers))
 	}
 	b.rows = make([]float32, capacity*b.width)
 	huge(b.rows)
@@ -63,8 +64,8 @@ func (b *Buffer) First() int64 { return max(0, b.next-b.cap) }
 // Next is the number of rows ever added.
 func (b *Buffer) Next() int64 { return b.next }
 
-// Add makes room for one row, which replaces the oldest where the buffer is full, and returns its columns to fill in through
-// [Row.Column].
+// Add makes room for one row, which replaces the oldest where the buffer is full, and returns its columns to fill in
+// through [Row.Column].
 func (b *Buffer) Add() Row {
 	r := b.at(b.next)
 	b.next++
@@ -99,8 +100,8 @@ func (b *Buffer) Sample(s *rng.Stream, index []int64) error {
 	return nil
 }
 
-// Gather copies column c of the numbered rows into dst as [parts, len(index), width/parts]: a column that holds [agents,
-// features] becomes agent-major, as networks take it.
+// Gather copies column c of the numbered rows into dst as [parts, len(index), width/parts]: a column that holds
+// [agents, features] becomes agent-major, as networks take it.
 func (b *Buffer) Gather(c int, index []int64, parts int, dst []float32) {
 	w := b.columns[c].Width / parts
 	for i, n := range index {
@@ -117,11 +118,13 @@ func (b *Buffer) Width() int { return b.width }
 // Offset is where column c begins in a row.
 func (b *Buffer) Offset(c int) int { return b.offset[c] }
 
-// line is how many numbers a processor fetches from memory at once, ahead how many rows Rows asks for before it reads them.
+// line is how many numbers a processor fetches from memory at once, ahead how many rows Rows asks for before it reads
+// them.
 const line, ahead = 16, 16
 
-// Rows copies whole rows, one after another, into dst. Several goroutines may do so at once. Rows drawn at random are rarely in a cache, and copying one after the other would wait for
-// each: so it asks for some of them together, by reading a number of every line, before it copies the first.
+// Rows copies whole rows, one after another, into dst. Several goroutines may do so at once. Rows drawn at random are
+// rarely in a cache, and copying one after the other would wait for each: so it asks for some of them together, by
+// reading a number of every line, before it copies the first.
 func (b *Buffer) Rows(index []int64, dst []float32) {
 	for len(index) > 0 {
 		some := index[:min(ahead, len(index))]
@@ -133,7 +136,8 @@ func (b *Buffer) Rows(index []int64, dst []float32) {
 	}
 }
 
-// touch reads a number of every line of some rows. It must not be inlined: then the reading would be left out, since nobody wants the sum.
+// touch reads a number of every line of some rows. It must not be inlined: then the reading would be left out, since
+// nobody wants the sum.
 //
 //go:noinline
 func (b *Buffer) touch(index []int64) float32 {

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 )
 
-// regulator is a policy of one's own: −gain times what is seen. It has no state, so that there is nothing to copy or save.
+// regulator is a policy of one's own: −gain times what is seen. It has no state, so that there is nothing to copy or
+// save.
 type regulator struct{ gain float32 }
 
 func (r regulator) Act(obs *envs.Observation, act *envs.Action, _ bool) error {

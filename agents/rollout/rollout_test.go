@@ -80,7 +80,8 @@ func TestAllActorsAreCharged(t *testing.T) {
 		if i == 0 {
 			first = e
 		}
-		if a.Name() != "gain" || e.Seed != 5 || e.Length != 20 || e.Terminated || e.Return != first.Return || !slices.Equal(e.Info, first.Info) {
+		if a.Name() != "gain" || e.Seed != 5 || e.Length != 20 || e.Terminated || e.Return != first.Return ||
+			!slices.Equal(e.Info, first.Info) {
 			t.Errorf("actor %d: episode %+v, want %+v", i, e, first)
 		}
 	}
@@ -177,12 +178,14 @@ func TestOptions(t *testing.T) {
 // Errors say who, in which episode, at which step.
 func TestErrors(t *testing.T) {
 	r := NewRunner(lqr(t, 10))
-	if _, err := r.Episode(Actor{Tuner: tuner{&actor{fail: 4}}}, 7); !errors.Is(err, errActor) || !strings.HasPrefix(err.Error(), "gain: seed 7, step 3: ") {
+	if _, err := r.Episode(Actor{Tuner: tuner{&actor{fail: 4}}}, 7); !errors.Is(err, errActor) ||
+		!strings.HasPrefix(err.Error(), "gain: seed 7, step 3: ") {
 		t.Errorf("a failing tuner gave %v", err)
 	}
 	// Beyond its bounds: the environment refuses.
 	wild := Actor{Policy: &wildPolicy{}}
-	if _, err := r.Episode(wild, 7); err == nil || !strings.HasPrefix(err.Error(), "wild: seed 7, step 0: ") || !strings.Contains(err.Error(), "action") {
+	if _, err := r.Episode(wild, 7); err == nil || !strings.HasPrefix(err.Error(), "wild: seed 7, step 0: ") ||
+		!strings.Contains(err.Error(), "action") {
 		t.Errorf("an action outside its space gave %v", err)
 	}
 	a := &actor{}

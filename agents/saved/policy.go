@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// CopyPolicy makes dst equal to src, which must be of the same type and configuration: the CopyFrom of policies that list
-// their state.
+// CopyPolicy makes dst equal to src, which must be of the same type and configuration: the CopyFrom of policies that
+// list their state.
 func CopyPolicy[T interface {
 	envs.Policy
 	state.Stater

@@ -98,8 +98,11 @@ func TestLoadChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(*agents.State){
-		`test: weights: agents: state has no array "w"`:          func(s *agents.State) { delete(s.Weights, "w") },
-		`test: optimiser: agents: state has no array "net.first`: func(s *agents.State) { delete(s.Optimiser, "net.first_moment") },
+		`test: weights: agents: state has no array "w"`: func(s *agents.State) { delete(s.Weights, "w") },
+		`test: optimiser: agents: state has no array "net.first`: func(s *agents.State) {
+			delete(s.Optimiser,
+				"net.first_moment")
+		},
 		`array "net.second_moment" has shape [1]`: func(s *agents.State) {
 			s.Optimiser["net.second_moment"] = agents.Array{Shape: []int{1}, Data: []float32{1}}
 		},
@@ -107,9 +110,12 @@ func TestLoadChangesNothing(t *testing.T) {
 		`test: counter "net_updates" of the state is -1, want 0`:   func(s *agents.State) { s.Counters["net_updates"] = -1 },
 		`counter "steps" of the state is 9223372036854775807`:      func(s *agents.State) { s.Counters["steps"] = math.MaxInt64 },
 		`state has no entry "second"`:                              func(s *agents.State) { delete(s.Blobs, "second") },
-		`test: second: saved state of 3 bytes: cut short`:          func(s *agents.State) { s.Blobs["second"] = []byte{1, 2, 3} },
-		`of a "test: other", want a "test: second"`:                func(s *agents.State) { s.Blobs["second"] = other },
-		`number 0 is NaN, want a finite number`:                    func(s *agents.State) { s.Blobs["second"] = nan },
+		`test: second: saved state of 3 bytes: cut short`: func(s *agents.State) {
+			s.Blobs["second"] = []byte{1, 2,
+				3}
+		},
+		`of a "test: other", want a "test: second"`: func(s *agents.State) { s.Blobs["second"] = other },
+		`number 0 is NaN, want a finite number`:     func(s *agents.State) { s.Blobs["second"] = nan },
 	} {
 		s, l := save(t, newLearner(t, 3)), newLearner(t, 5)
 		before := save(t, l)
@@ -130,7 +136,8 @@ func TestAdopt(t *testing.T) {
 	if err := b.parts().Adopt(s, "first"); err != nil {
 		t.Fatal(err)
 	}
-	if got := save(t, b); b.first.x != 3 || b.steps != 5 || b.adam.Steps() != 5 || !slices.Equal(got.Weights["w"].Data, s.Weights["w"].Data) {
+	if got := save(t, b); b.first.x != 3 || b.steps != 5 || b.adam.Steps() != 5 ||
+		!slices.Equal(got.Weights["w"].Data, s.Weights["w"].Data) {
 		t.Errorf("adopted %+v", got)
 	}
 	c := newLearner(t, 7)
@@ -170,10 +177,12 @@ func TestCopyPolicy(t *testing.T) {
 	if err := p.CopyFrom(q); err != nil || p.n != 3 {
 		t.Errorf("copied %+v (%v)", p, err)
 	}
-	if err := p.CopyFrom(&counting{9, 4}); err == nil || p.n != 3 || !strings.Contains(err.Error(), "counting: cannot be copied from another configuration") {
+	if err := p.CopyFrom(&counting{9, 4}); err == nil || p.n != 3 || !strings.Contains(err.Error(),
+		"counting: cannot be copied from another configuration") {
 		t.Errorf("another configuration gave %v, %+v", err, p)
 	}
-	if err := p.CopyFrom(&other{counting{1, 5}}); err == nil || p.n != 3 || !strings.Contains(err.Error(), "cannot be copied from a *saved_test.other") {
+	if err := p.CopyFrom(&other{counting{1, 5}}); err == nil || p.n != 3 ||
+		!strings.Contains(err.Error(), "cannot be copied from a *saved_test.other") {
 		t.Errorf("another policy gave %v, %+v", err, p)
 	}
 	if n := testing.AllocsPerRun(100, func() { _ = p.CopyFrom(q) }); n != 0 {

@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// BenchmarkWindow is a window of a learner with four copies of the market: eight trials, four windows of the world and a move.
+// BenchmarkWindow is a window of a learner with four copies of the market: eight trials, four windows of the world and
+// a move.
 func BenchmarkWindow(b *testing.B) {
 	o := marketOptions{demand: recommended, steady: true, jobs: marketJobs, length: 1 << 30}
 	s := newTrainer(b, func() (envs.Env, error) { return newMarket(o), nil }, pricing([]float64{1, 1, 1}), 4, 1)

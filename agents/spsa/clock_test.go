@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// clock is what the worlds of these tests have in common: windows that follow each other, a state of nothing else, and an observation of how
-// many have been.
+// clock is what the worlds of these tests have in common: windows that follow each other, a state of nothing else, and
+// an observation of how many have been.
 type clock struct {
 	spec   envs.Spec
 	seed   uint64
@@ -72,7 +72,8 @@ func (c *clock) AppendBinary(b []byte) ([]byte, error) {
 }
 
 func (c *clock) UnmarshalBinary(b []byte) error {
-	if len(b) != 24 || binary.LittleEndian.Uint64(b[8:]) > uint64(c.spec.MaxSteps) || binary.LittleEndian.Uint64(b[16:]) > 1 {
+	if len(b) != 24 || binary.LittleEndian.Uint64(b[8:]) > uint64(c.spec.MaxSteps) ||
+		binary.LittleEndian.Uint64(b[16:]) > 1 {
 		return fmt.Errorf("%s: saved state %x is not one", c.spec.ID, b)
 	}
 	c.seed, c.window, c.over = binary.LittleEndian.Uint64(b), int(binary.LittleEndian.Uint64(b[8:])), b[16] == 1

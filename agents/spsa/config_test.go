@@ -12,16 +12,19 @@ import (
 func TestConfigRefuses(t *testing.T) {
 	nan := math.NaN()
 	for want, change := range map[string]func(c *Config){
-		`realised is "copied", want`:                             func(c *Config) { c.Realised = "copied" },
-		"leave nothing to search":                                func(c *Config) { c.Prices.Step, c.Baselines.Step = 0, 0 },
-		"capacity is -1":                                         func(c *Config) { c.Capacity = -1 },
-		"pairs is 0":                                             func(c *Config) { c.Pairs = 0 },
-		"offset is -1":                                           func(c *Config) { c.Offset = -1 },
-		"decay is 1.1":                                           func(c *Config) { c.Decay = 1.1 },
-		"perturbation_decay is NaN":                              func(c *Config) { c.PerturbationDecay = nan },
-		"adam.beta1 is 1":                                        func(c *Config) { c.Adam.Beta1 = 1 },
-		"adam.beta2 is -0.1":                                     func(c *Config) { c.Adam.Beta2 = -0.1 },
-		"adam.epsilon is 0, want more than":                      func(c *Config) { c.Adam = Adam{On: true, Beta1: 0.9, Beta2: 0.9} },
+		`realised is "copied", want`: func(c *Config) { c.Realised = "copied" },
+		"leave nothing to search":    func(c *Config) { c.Prices.Step, c.Baselines.Step = 0, 0 },
+		"capacity is -1":             func(c *Config) { c.Capacity = -1 },
+		"pairs is 0":                 func(c *Config) { c.Pairs = 0 },
+		"offset is -1":               func(c *Config) { c.Offset = -1 },
+		"decay is 1.1":               func(c *Config) { c.Decay = 1.1 },
+		"perturbation_decay is NaN":  func(c *Config) { c.PerturbationDecay = nan },
+		"adam.beta1 is 1":            func(c *Config) { c.Adam.Beta1 = 1 },
+		"adam.beta2 is -0.1":         func(c *Config) { c.Adam.Beta2 = -0.1 },
+		"adam.epsilon is 0, want more than": func(c *Config) {
+			c.Adam = Adam{On: true, Beta1: 0.9,
+				Beta2: 0.9}
+		},
 		"prices.perturbation is 0, want more":                    func(c *Config) { c.Prices.Perturbation = 0 },
 		"baselines.perturbation is 0.4, want":                    func(c *Config) { c.Baselines.Perturbation = 0.4 },
 		"prices.step is -1":                                      func(c *Config) { c.Prices.Step = -1 },

@@ -36,13 +36,13 @@ func newPricer(t testing.TB, c Config, spare envs.Env, seed uint64) *Pricer {
 	return p
 }
 
-// theory is the variance of the estimate of component i on a quadratic with the given slopes, K pairs, and independent noise of deviation
-// own at different actions (docs/agents/spsa.md derives it):
+// theory is the variance of the estimate of component i on a quadratic with the given slopes, K pairs, and independent
+// noise of deviation own at different actions (docs/agents/spsa.md derives it):
 //
 //	[Σ_{j≠i} (c_j/c_i)² s_j² + (1 + (K−1)/2^{d−1}) σ²/(2c_i²)] / K
 //
-// over the d components that are perturbed together. The factor of the noise is there because a pair that is drawn again in a
-// window meets the same copies again, and tells nothing new.
+// over the d components that are perturbed together. The factor of the noise is there because a pair that is drawn
+// again in a window meets the same copies again, and tells nothing new.
 func theory(c *Config, o *quadraticOptions, slopes []float64, i int) float64 {
 	width := func(j int) float64 {
 		if j < o.prices {
@@ -63,8 +63,8 @@ func theory(c *Config, o *quadraticOptions, slopes []float64, i int) float64 {
 	return (v + (1+(k-1)/math.Exp2(float64(d-1)))*o.own*o.own/(2*width(i)*width(i))) / k
 }
 
-// Bias and variance of eq. 12 on a noisy quadratic are what theory says, in every mode. Deviations are in standard errors; the
-// bound is corrected for their number.
+// Bias and variance of eq. 12 on a noisy quadratic are what theory says, in every mode. Deviations are in standard
+// errors; the bound is corrected for their number.
 func TestEstimatorOnQuadratic(t *testing.T) {
 	n := 20_000
 	if *long {
@@ -73,7 +73,8 @@ func TestEstimatorOnQuadratic(t *testing.T) {
 	o := quadraticOptions{
 		prices: 3, baselines: 2, length: 1 << 30, most: 64, common: 5,
 		best: []float64{1, 0.5, -1, 20, 10},
-		h:    [][]float64{{2, 0.5, 0, 0.1, 0}, {0.5, 1, 0.25, 0, 0}, {0, 0.25, 3, 0, 0.2}, {0.1, 0, 0, 0.5, 0.05}, {0, 0, 0.2, 0.05, 0.25}},
+		h: [][]float64{{2, 0.5, 0, 0.1, 0}, {0.5, 1, 0.25, 0, 0}, {0, 0.25, 3, 0, 0.2}, {0.1, 0, 0, 0.5, 0.05},
+			{0, 0, 0.2, 0.05, 0.25}},
 	}
 	at := []float64{0.5, 1.25, -0.5, 18, 11}
 	for _, c := range []struct {
@@ -121,7 +122,9 @@ func TestEstimatorOnQuadratic(t *testing.T) {
 		proof.Claim(t, proof.Row{
 			Topic: "agents",
 			Claim: fmt.Sprintf("Two-point estimates on a noisy quadratic of 3 prices and 2 baselines (%s): bias and variance against theory, largest of 5 components in standard errors over %d estimates", c.name, n),
-			Bound: "4.1 for each (two-sided 0.2 % over the 50 comparisons of all modes)", Measured: fmt.Sprintf("bias %.2f, variance %.2f (at most %.2f %% off; measured over theory:%s)", bias, worst, 100*off, ratios),
+			Bound: "4.1 for each (two-sided 0.2 % over the 50 comparisons of all modes)",
+			Measured: fmt.Sprintf("bias %.2f, variance %.2f (at most %.2f %% off; measured over theory:%s)", bias, worst,
+				100*off, ratios),
 			Holds: bias < 4.1 && worst < 4.1,
 		})
 	}
@@ -140,8 +143,8 @@ func (s *sample) add(x float64) {
 func (s *sample) mean() float64     { return s.s1 / s.n }
 func (s *sample) variance() float64 { return s.s2 / s.n }
 
-// varianceError is the standard error of variance, not below what rounding leaves: two perturbed components without noise are always
-// equally far off.
+// varianceError is the standard error of variance, not below what rounding leaves: two perturbed components without
+// noise are always equally far off.
 func (s *sample) varianceError() float64 {
 	v := s.variance()
 	return max(math.Sqrt(max(s.s4/s.n-v*v, 0)/s.n), 1e-9*v)
@@ -168,8 +171,8 @@ func expected(t *testing.T, p *Pricer, world envs.Env) []float64 {
 	return g
 }
 
-// Theorem 1 calls the estimate unbiased. On a cubic it isn't: its bias is (c²/6)(Φ_iii + 3 Σ_{j≠i} Φ_ijj), Spall's O(c²) with its constant.
-// All numbers are dyadic, so that float32 actions are exact.
+// Theorem 1 calls the estimate unbiased. On a cubic it isn't: its bias is (c²/6)(Φ_iii + 3 Σ_{j≠i} Φ_ijj), Spall's
+// O(c²) with its constant. All numbers are dyadic, so that float32 actions are exact.
 func TestBiasIsQuadraticInPerturbation(t *testing.T) {
 	o := plain(3, 0, 1, 0)
 	o.cubic = 0.5
@@ -188,7 +191,8 @@ func TestBiasIsQuadraticInPerturbation(t *testing.T) {
 		told += fmt.Sprintf(" %g at c = %g,", g[0]-o.slope(x, 0), c)
 	}
 	proof.Claim(t, proof.Row{
-		Topic: "agents", Claim: "Two-point estimates on a cubic: bias against (c²/6)(Φ_iii + 3 Σ Φ_ijj), all perturbations enumerated",
+		Topic: "agents",
+		Claim: "Two-point estimates on a cubic: bias against (c²/6)(Φ_iii + 3 Σ Φ_ijj), all perturbations enumerated",
 		Bound: "1e-12 relative", Measured: fmt.Sprintf("%.1e (bias%s)", worst, told[:len(told)-1]), Holds: worst < 1e-12,
 	})
 }
@@ -214,7 +218,8 @@ func TestBiasOfPublishedPerturbation(t *testing.T) {
 		}
 	}
 	proof.Claim(t, proof.Row{
-		Topic: "agents", Claim: "HOPS's demand: where the expected estimate is zero with c = 0.05, away from the optimum (with c = 0.2)",
+		Topic:    "agents",
+		Claim:    "HOPS's demand: where the expected estimate is zero with c = 0.05, away from the optimum (with c = 0.2)",
 		Bound:    "0.2 % of each price, a tenth of the 2 % asked for",
 		Measured: fmt.Sprintf("%.3f %% (%.2f %%)", 100*away[0], 100*away[1]), Holds: away[0] < 0.002,
 	})

@@ -27,8 +27,8 @@ func shown(n int) (at []int) {
 	return append(at, n)
 }
 
-// drawPaths draws prices by window: the mean over seeds, the band that 95 % of the seeds lie in, and the optimum; and keeps what is
-// drawn beside it.
+// drawPaths draws prices by window: the mean over seeds, the band that 95 % of the seeds lie in, and the optimum; and
+// keeps what is drawn beside it.
 func drawPaths(t *testing.T, name, title string, best [3]float64, runs []path) {
 	t.Helper()
 	dir := os.Getenv(proof.Folder)
@@ -37,7 +37,8 @@ func drawPaths(t *testing.T, name, title string, best [3]float64, runs []path) {
 	}
 	panel := chart.NewPanel("", "window", "price per billing unit")
 	panel.LogX()
-	f := &chart.Figure{Title: title, Panels: []*chart.Panel{panel}, Columns: 1, Width: vg.Length(520), Height: vg.Length(320)}
+	f := &chart.Figure{Title: title, Panels: []*chart.Panel{panel}, Columns: 1, Width: vg.Length(520),
+		Height: vg.Length(320)}
 	at := shown(len(runs[0]))
 	rows := [][]string{{"tier", "window", "mean", "low", "high", "optimum"}}
 	for m, tier := range best {
@@ -62,7 +63,8 @@ func drawPaths(t *testing.T, name, title string, best [3]float64, runs []path) {
 		panel.Band(s, x, lo, hi)
 		panel.Line(chart.Bound(), []float64{1, x[len(x)-1]}, []float64{tier, tier}, false)
 		panel.Line(s, x, mid, false)
-		f.Key = append(f.Key, chart.Entry{Text: fmt.Sprintf("tier %d: mean, 95 %% of seeds", m+1), Style: s, Line: true, Band: true})
+		f.Key = append(f.Key, chart.Entry{Text: fmt.Sprintf("tier %d: mean, 95 %% of seeds", m+1), Style: s, Line: true,
+			Band: true})
 	}
 	f.Key = append(f.Key, chart.Entry{Text: "optimum", Style: chart.Bound(), Line: true})
 	if _, err := f.Save(dir, name); err != nil {

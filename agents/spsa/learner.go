@@ -10,8 +10,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Learner is the pricer over a vector of environments: all copies of the vector run the same action, and the estimates from all of them
-// are averaged. The vector must reset its copies within the step that ends an episode ([envs.SameStep]): an ended world can't be tried.
+// Learner is the pricer over a vector of environments: all copies of the vector run the same action, and the estimates
+// from all of them are averaged. The vector must reset its copies within the step that ends an episode
+// ([envs.SameStep]): an ended world can't be tried.
 type Learner struct {
 	ctx       agents.Context
 	pricer    *Pricer
@@ -27,8 +28,8 @@ type Learner struct {
 
 var _ agents.Learner = (*Learner)(nil)
 
-// NewLearner returns a learner for the environments of ctx, which must be able to make one more. It fails where the configuration is
-// wrong or does not suit the environment's action.
+// NewLearner returns a learner for the environments of ctx, which must be able to make one more. It fails where the
+// configuration is wrong or does not suit the environment's action.
 func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
 	switch {
 	case ctx.Copies < 1:

@@ -118,7 +118,8 @@ func TestResume(t *testing.T) {
 		resumed.windows(t, 50)
 		same := bytes.Equal(whole.saved(t), resumed.saved(t))
 		proof.Claim(t, proof.Row{
-			Topic: "resume", Claim: fmt.Sprintf("PBA with all switches on, %d copies, saved and restored in the middle: the state after 100 windows", copies),
+			Topic: "resume",
+			Claim: fmt.Sprintf("PBA with all switches on, %d copies, saved and restored in the middle: the state after 100 windows", copies),
 			Bound: "equal bytes", Measured: map[bool]string{true: "equal bytes", false: "other bytes"}[same], Holds: same,
 		})
 		var a, b []string
@@ -137,7 +138,8 @@ func TestLoadRefuses(t *testing.T) {
 	s.windows(t, 5)
 	good, before := s.state(t), s.saved(t)
 	other := plain(2, 0, 1, 0)
-	foreign := newTrainer(t, func() (envs.Env, error) { return newQuadratic(other), nil }, searching(&other, []float64{0, 0}), 1, 1).state(t)
+	foreign := newTrainer(t, func() (envs.Env, error) { return newQuadratic(other), nil },
+		searching(&other, []float64{0, 0}), 1, 1).state(t)
 	forged := func(change func(p *Pricer)) func(s *agents.State) {
 		env, err := build()
 		if err != nil {
@@ -240,7 +242,8 @@ func TestNoAllocation(t *testing.T) {
 		}
 	})
 	proof.Claim(t, proof.Row{
-		Topic: "agents", Claim: "PBA, all switches on: allocations in a window, learning from 3 copies and planning in one", Bound: "0 and 0",
+		Topic: "agents", Claim: "PBA, all switches on: allocations in a window, learning from 3 copies and planning in one",
+		Bound:    "0 and 0",
 		Measured: fmt.Sprintf("%g and %g", learner, planner), Holds: learner == 0 && planner == 0,
 	})
 }
@@ -297,9 +300,11 @@ func TestCounterfactuals(t *testing.T) {
 	spread := func(s *sample) float64 { return s.variance() - s.mean()*s.mean() }
 	ratio := spread(&apart) / spread(&paired)
 	proof.Claim(t, proof.Row{
-		Topic: "agents", Claim: fmt.Sprintf("PBA's counterfactual copies over %d windows of users drawn one by one: windows whose profit the copy told exactly, windows in which trying left the world's bytes alone", o.length),
-		Bound: fmt.Sprintf("%d and %d", o.length, o.length), Measured: fmt.Sprintf("%d and %d; the effect of 0.05 on all prices has a variance %.0f times smaller than between worlds of other seeds", equal, untouched, ratio),
-		Holds: equal == o.length && untouched == o.length && ratio > 1,
+		Topic:    "agents",
+		Claim:    fmt.Sprintf("PBA's counterfactual copies over %d windows of users drawn one by one: windows whose profit the copy told exactly, windows in which trying left the world's bytes alone", o.length),
+		Bound:    fmt.Sprintf("%d and %d", o.length, o.length),
+		Measured: fmt.Sprintf("%d and %d; the effect of 0.05 on all prices has a variance %.0f times smaller than between worlds of other seeds", equal, untouched, ratio),
+		Holds:    equal == o.length && untouched == o.length && ratio > 1,
 	})
 }
 
@@ -343,10 +348,12 @@ func TestLearnerRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 0, NewEnv: build}); err == nil || !strings.Contains(err.Error(), "copies is 0") {
+	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 0, NewEnv: build}); err == nil ||
+		!strings.Contains(err.Error(), "copies is 0") {
 		t.Error(err)
 	}
-	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 1}); err == nil || !strings.Contains(err.Error(), "can't make environments") {
+	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 1}); err == nil ||
+		!strings.Contains(err.Error(), "can't make environments") {
 		t.Error(err)
 	}
 	s := newTrainer(t, build, c, 1, 1)

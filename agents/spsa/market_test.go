@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// market is HOPS without vGPUs: users choose among three tiers and staying away (eq. 1 with an outside option), capacity is unlimited, and
-// a billing unit of each tier has a cost. Constants are those of BASELINES, section 1.8: what the published prices follow from.
+// market is HOPS without vGPUs: users choose among three tiers and staying away (eq. 1 with an outside option),
+// capacity is unlimited, and a billing unit of each tier has a cost. Constants are those of BASELINES, section 1.8:
+// what the published prices follow from.
 type market struct {
 	clock
 	o marketOptions
@@ -72,7 +73,8 @@ func newMarket(o marketOptions) *market {
 			Actions: []string{"price 1", "price 2", "price 3"},
 		}},
 		Info: []envs.Quantity{
-			{Name: "profit", Unit: "money", Better: envs.Higher, Reduce: envs.Sum}, {Name: "potential", Unit: "jobs", Reduce: envs.Sum},
+			{Name: "profit", Unit: "money", Better: envs.Higher, Reduce: envs.Sum},
+			{Name: "potential", Unit: "jobs", Reduce: envs.Sum},
 		},
 	}}}
 }
@@ -106,7 +108,8 @@ func (k *market) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome
 	return nil
 }
 
-// draw lets every user choose: user i has one number, the same whatever the prices are, and prices move the edges between the tiers.
+// draw lets every user choose: user i has one number, the same whatever the prices are, and prices move the edges
+// between the tiers.
 func (k *market) draw(p [3]float64, users int) (profit float64) {
 	edge, q := 0.0, marketShares(p)
 	for m := range q {

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Without copies the world runs s⁺ and s⁻ of the prices, then of the baselines, and the strategy moves after the fourth window. By hand as in
-// TestTwoWindowsByHand: slopes 2 and 4 at (1, 5.4).
+// Without copies the world runs s⁺ and s⁻ of the prices, then of the baselines, and the strategy moves after the fourth
+// window. By hand as in TestTwoWindowsByHand: slopes 2 and 4 at (1, 5.4).
 func TestOnlineByHand(t *testing.T) {
 	o := plain(1, 1, 1, 0)
 	o.h[0][0], o.best = 2, []float64{2, 9}
@@ -50,7 +50,8 @@ func TestOnlineByHand(t *testing.T) {
 	}
 }
 
-// A run without copies goes on bit for bit from every window of a pair, needs no spare environment and allocates nothing.
+// A run without copies goes on bit for bit from every window of a pair, needs no spare environment and allocates
+// nothing.
 func TestOnlineResume(t *testing.T) {
 	build, c := mixed(7)
 	c.Realised = Perturbed

@@ -12,7 +12,8 @@ import (
 //
 //	∂Π/∂p_m = q_m (g_m − β g_m (p_m − c_m) + β Θ) = 0,   Θ = Σ_k q_k g_k (p_k − c_k) = Π
 //
-// for p_m = c_m + 1/β + Θ/g_m, by bisection on Θ: the right side of Θ falls as Θ and with it every price rises beyond the optimum.
+// for p_m = c_m + 1/β + Θ/g_m, by bisection on Θ: the right side of Θ falls as Θ and with it every price rises beyond
+// the optimum.
 func optimum(demand [3]float64) (p [3]float64) {
 	at := func(theta float64) {
 		for m := range p {
@@ -54,8 +55,8 @@ func searched(demand [3]float64) (p [3]float64) {
 	return p
 }
 
-// The optimum is held against its first-order conditions by central differences, against a search that knows no derivatives, and against the
-// figures of BASELINES, section 1.8 (7).
+// The optimum is held against its first-order conditions by central differences, against a search that knows no
+// derivatives, and against the figures of BASELINES, section 1.8 (7).
 func TestOptimum(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -85,7 +86,8 @@ func TestOptimum(t *testing.T) {
 			}
 		}
 		proof.Claim(t, proof.Row{
-			Topic: "agents", Claim: fmt.Sprintf("HOPS's demand with an outside option, %s: slope of the profit at the optimum solved from its first-order conditions, and distance to a derivative-free search's", c.name),
+			Topic:    "agents",
+			Claim:    fmt.Sprintf("HOPS's demand with an outside option, %s: slope of the profit at the optimum solved from its first-order conditions, and distance to a derivative-free search's", c.name),
 			Bound:    "1e-9 per billing unit; 1e-5",
 			Measured: fmt.Sprintf("%.1e; %.1e (prices %.4f, %.4f, %.4f)", worst, away, p[0], p[1], p[2]),
 			Holds:    worst < 1e-9 && away < 1e-5,

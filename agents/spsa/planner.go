@@ -6,14 +6,14 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Planner is the pricer within one episode, as the paper's experiment has it: it begins at the configured start and moves after every
-// window. Only the windows that the world itself runs count as results.
+// Planner is the pricer within one episode, as the paper's experiment has it: it begins at the configured start and
+// moves after every window. Only the windows that the world itself runs count as results.
 type Planner struct{ pricer *Pricer }
 
 var _ envs.Planner = (*Planner)(nil)
 
-// NewPlanner returns a planner for environments such as spare, which it takes to try actions on: spare must not be the one that is
-// played.
+// NewPlanner returns a planner for environments such as spare, which it takes to try actions on: spare must not be the
+// one that is played.
 func NewPlanner(c Config, spare envs.Env) (*Planner, error) {
 	if c.Realised == Perturbed {
 		return nil, fmt.Errorf("spsa: realised is %q, which a planner cannot do, want %q", c.Realised, Unperturbed)

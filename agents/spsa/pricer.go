@@ -55,7 +55,8 @@ func makePricer(c Config, spec *envs.Spec, spare envs.Env, seed uint64) (*Pricer
 	prices, baselines := s.has(false) && c.Prices.Step > 0, s.has(true) && c.Baselines.Step > 0
 	switch {
 	case !prices && !baselines:
-		return nil, errors.New("spsa: prices.step and baselines.step leave nothing to search, want one above 0 whose block the action has")
+		return nil, errors.New("spsa: prices.step and baselines.step leave nothing to search, want one above 0 whose " +
+			"block the action has")
 	case c.Joint:
 		p.searched = [][2]bool{{prices, baselines}}
 	default:
@@ -99,7 +100,8 @@ func (p *Pricer) Windows() int64 { return p.window }
 // Names are the action's components by name.
 func (p *Pricer) Names() []string { return p.space.names }
 
-// Estimate adds an estimate of the profit's slope in the window that a world is about to run (lines 2 to 5). The world does not change.
+// Estimate adds an estimate of the profit's slope in the window that a world is about to run (lines 2 to 5). The world
+// does not change.
 func (p *Pricer) Estimate(world envs.Env) error {
 	for range p.c.Pairs {
 		for _, blocks := range p.searched {
@@ -178,7 +180,8 @@ func (p *Pricer) perturbation(whole bool) float64 {
 	return p.c.Prices.Perturbation / portable.Pow(float64(p.window+1), p.c.PerturbationDecay)
 }
 
-// Move does the projected step (line 6, eq. 13) along the mean of the estimates since the last one, and goes on to the next window.
+// Move does the projected step (line 6, eq. 13) along the mean of the estimates since the last one, and goes on to the
+// next window.
 func (p *Pricer) Move() {
 	n := float64(max(p.worlds, 1)) * float64(p.c.Pairs)
 	e := 1.0

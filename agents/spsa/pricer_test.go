@@ -18,15 +18,20 @@ func TestProjection(t *testing.T) {
 		lowered        []float64
 		price, priceIs float64
 	}{
-		{"rounded half up", 64, []float64{0, 0, 0}, []float64{2.5, 3.49, 3.5}, []float32{3, 3, 4}, []float64{2.5, 3.49, 3.5}, 1.25, 1.25},
+		{"rounded half up", 64, []float64{0, 0, 0}, []float64{2.5, 3.49, 3.5}, []float32{3, 3, 4}, []float64{2.5, 3.49, 3.5},
+			1.25, 1.25},
 		{"one too many", 20, []float64{0, 0, 0}, []float64{5, 8.2, 7.6}, []float32{5, 7, 8}, []float64{5, 7.2, 7.6}, 0, 0},
-		{"three too many, ties to the lowest-numbered", 18, []float64{0, 0, 0}, []float64{7, 7, 7}, []float32{6, 6, 6}, []float64{6, 6, 6}, 0, 0},
+		{"three too many, ties to the lowest-numbered", 18, []float64{0, 0, 0}, []float64{7, 7, 7}, []float32{6, 6, 6},
+			[]float64{6, 6, 6}, 0, 0},
 		{"two too many", 19, []float64{0, 0, 0}, []float64{5, 9.4, 7}, []float32{5, 7, 7}, []float64{5, 7.4, 7}, 0, 0},
-		{"the largest stands on its floor", 12, []float64{0, 10, 0}, []float64{2, 10, 1.5}, []float32{1, 10, 1}, []float64{1, 10, 0.5}, 0, 0},
-		{"two too many, the second by a tie", 10, []float64{0, 0, 0}, []float64{0.5, 5.5, 4.5}, []float32{1, 4, 5}, []float64{0.5, 3.5, 4.5}, 0, 0},
+		{"the largest stands on its floor", 12, []float64{0, 10, 0}, []float64{2, 10, 1.5}, []float32{1, 10, 1},
+			[]float64{1, 10, 0.5}, 0, 0},
+		{"two too many, the second by a tie", 10, []float64{0, 0, 0}, []float64{0.5, 5.5, 4.5}, []float32{1, 4, 5},
+			[]float64{0.5, 3.5, 4.5}, 0, 0},
 	} {
 		s := &space{
-			low: append([]float64{0}, c.floors...), high: []float64{5, 64, 64, 64}, whole: []bool{false, true, true, true}, capacity: c.capacity,
+			low: append([]float64{0}, c.floors...), high: []float64{5, 64, 64, 64}, whole: []bool{false, true, true, true},
+			capacity: c.capacity,
 		}
 		x, act := append([]float64{c.price}, c.x...), make([]float32, 4)
 		s.use(x, act, false)
@@ -49,7 +54,8 @@ func near(a, b []float64, within float64) bool {
 	return len(a) == len(b)
 }
 
-// Two windows worked by hand: one price and one baseline, Φ = −(p−2)² − ½(n−9)², so that slopes don't depend on the signs drawn.
+// Two windows worked by hand: one price and one baseline, Φ = −(p−2)² − ½(n−9)², so that slopes don't depend on the
+// signs drawn.
 //
 //	window 0, e = 1:      p = 1,    slope 2;   n = 5.4 → tries 6 and 4, slope (−½·9 + ½·25)/2 = 4
 //	  p ← 1 + 0.25·1·2/1 = 1.5;     n ← 5.4 + min(1·1·4/2, 1.5) = 6.9
@@ -78,11 +84,13 @@ func TestTwoWindowsByHand(t *testing.T) {
 	}
 }
 
-// Adam by hand on Φ = −(p−2)²/2 from p = 0 without decay: the first move is a·g/(|g| + ε), the second a·m̂/(√v̂ + ε) with g = 2, 1.75.
+// Adam by hand on Φ = −(p−2)²/2 from p = 0 without decay: the first move is a·g/(|g| + ε), the second a·m̂/(√v̂ + ε)
+// with g = 2, 1.75.
 func TestAdamByHand(t *testing.T) {
 	o := plain(1, 0, 1, 2)
 	c := searching(&o, []float64{0})
-	c.Prices.Perturbation, c.Prices.Step, c.Decay, c.Adam = 0.5, 0.25, 0, Adam{On: true, Beta1: 0.5, Beta2: 0.5, Epsilon: 1e-12}
+	c.Prices.Perturbation, c.Prices.Step, c.Decay, c.Adam = 0.5, 0.25, 0,
+		Adam{On: true, Beta1: 0.5, Beta2: 0.5, Epsilon: 1e-12}
 	p := newPricer(t, c, newQuadratic(o), 3)
 	world := begun(t, newQuadratic(o), 1)
 	// m̂ = (0.25·2 + 0.5·1.75)/0.75, v̂ = (0.25·4 + 0.5·1.75²)/0.75
@@ -167,7 +175,8 @@ func (c *counting) Step(act *envs.Action, obs *envs.Observation, out *envs.Outco
 	return c.Env.Step(act, obs, out)
 }
 
-// Whatever happens, what the world gets is feasible, also where the best point lies beyond the capacity; the search then rests on it.
+// Whatever happens, what the world gets is feasible, also where the best point lies beyond the capacity; the search
+// then rests on it.
 func TestCapacityBinds(t *testing.T) {
 	o := plain(1, 3, 0.5, 12)
 	o.best[0] = 1

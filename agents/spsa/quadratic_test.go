@@ -11,8 +11,8 @@ import (
 //
 //	Φ(x) = −½ Σ_ij H_ij (x−x*)_i (x−x*)_j + cubic·Σ_ij (x−x*)_i (x−x*)_j² + common·N(t) + own·N(t, x)
 //
-// N(t) is the same for all actions of a window, as a workload is; N(t, x) is another one for every action, as what a workload makes of
-// two different schedules may be.
+// N(t) is the same for all actions of a window, as a workload is; N(t, x) is another one for every action, as what a
+// workload makes of two different schedules may be.
 type quadratic struct {
 	clock
 	o quadraticOptions
@@ -45,7 +45,8 @@ func newQuadratic(o quadraticOptions) *quadratic {
 		ID: "test/Quadratic-v1", Doc: "A noisy quadratic.", MaxSteps: o.length, Step: envs.Timing{Unit: "window", Fixed: 1},
 		Kinds: []envs.Kind{{Name: "provider", Agents: 1, Observation: envs.NewBox(1, 0, 1), Action: box}},
 		Info: []envs.Quantity{
-			{Name: "profit", Unit: "money", Better: envs.Higher, Reduce: envs.Mean}, {Name: "loss", Unit: "money", Better: envs.Lower, Reduce: envs.Mean},
+			{Name: "profit", Unit: "money", Better: envs.Higher, Reduce: envs.Mean},
+			{Name: "loss", Unit: "money", Better: envs.Lower, Reduce: envs.Mean},
 			{Name: "window", Unit: "windows", Better: envs.Neither, Reduce: envs.Last},
 		},
 	}}}

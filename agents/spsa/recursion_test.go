@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// On a quadratic the estimate's expectation is the slope, so that the mean of many searches follows gradient ascent itself:
+// On a quadratic the estimate's expectation is the slope, so that the mean of many searches follows gradient ascent
+// itself:
 //
 //	E[x_{t+1} − x*] = (I − a e_t H) E[x_t − x*],   e_t = (A+1)/(A+t+1)
 //
@@ -59,8 +60,11 @@ func TestMeanPathIsAscent(t *testing.T) {
 		spread = max(spread, math.Sqrt(away[i].variance()))
 	}
 	proof.Claim(t, proof.Row{
-		Topic: "agents", Claim: fmt.Sprintf("PBA on a noisy quadratic: mean strategy of %d seeds after %d windows against gradient ascent's recursion, in standard errors", n, windows),
-		Bound: "3.4 (two-sided 0.2 % over 3 components)", Measured: fmt.Sprintf("%.2f (searches lie %.3f apart, the mean within %.4f)", worst, spread, spread*worst/math.Sqrt(float64(n))),
+		Topic: "agents",
+		Claim: fmt.Sprintf("PBA on a noisy quadratic: mean strategy of %d seeds after %d windows against gradient ascent's recursion, in standard errors", n, windows),
+		Bound: "3.4 (two-sided 0.2 % over 3 components)",
+		Measured: fmt.Sprintf("%.2f (searches lie %.3f apart, the mean within %.4f)", worst, spread,
+			spread*worst/math.Sqrt(float64(n))),
 		Holds: worst < 3.4,
 	})
 }

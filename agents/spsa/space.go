@@ -85,7 +85,8 @@ func (p *space) take(key, what string, b *Block, whole bool) error {
 		needed bool
 	}{{"start", b.Start, true}, {"caps", b.Caps, false}, {"floors", b.Floors, false}} {
 		if len(l.values) != n && (l.needed || len(l.values) > 0) {
-			return fmt.Errorf("%s.%s has %d numbers, want %d: the action of %s has so many %s components", key, l.name, len(l.values), n, p.spec.ID, what)
+			return fmt.Errorf("%s.%s has %d numbers, want %d: the action of %s has so many %s components", key, l.name,
+				len(l.values), n, p.spec.ID, what)
 		}
 	}
 	j := 0
@@ -104,7 +105,8 @@ func (p *space) take(key, what string, b *Block, whole bool) error {
 		}
 		switch x := b.Start[j]; {
 		case p.low[i] > p.high[i]:
-			return fmt.Errorf("%s.floors and %s.caps leave nothing for component %d (%s): [%g, %g]", key, key, j, p.names[i], p.low[i], p.high[i])
+			return fmt.Errorf("%s.floors and %s.caps leave nothing for component %d (%s): [%g, %g]", key, key, j, p.names[i],
+				p.low[i], p.high[i])
 		case !(x >= p.low[i] && x <= p.high[i]):
 			return fmt.Errorf("%s.start[%d] is %g, want at least %g and at most %g", key, j, x, p.low[i], p.high[i])
 		default:
@@ -146,9 +148,9 @@ func (p *space) has(whole bool) bool {
 // clip bounds one component.
 func (p *space) clip(i int, x float64) float64 { return min(max(x, p.low[i]), p.high[i]) }
 
-// use writes x, whose components are within their bounds, as the environment takes it: whole numbers rounded half up, then, while they
-// add up to more than the capacity, the largest one lowered (the lowest-numbered of several). Where given, x itself is
-// lowered by as much, so that the search doesn't run on where nothing changes.
+// use writes x, whose components are within their bounds, as the environment takes it: whole numbers rounded half up,
+// then, while they add up to more than the capacity, the largest one lowered (the lowest-numbered of several). Where
+// given, x itself is lowered by as much, so that the search doesn't run on where nothing changes.
 func (p *space) use(x []float64, act []float32, lower bool) {
 	sum := 0.0
 	for i, w := range p.whole {

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// trials evaluates actions on counterfactual copies: one environment that is made equal to the world before each of them. Draws are
-// keyed by what they are for, so that every copy faces the workload that the world will face.
+// trials evaluates actions on counterfactual copies: one environment that is made equal to the world before each of
+// them. Draws are keyed by what they are for, so that every copy faces the workload that the world will face.
 type trials struct {
 	env    envs.Env
 	obs    *envs.Observation
@@ -20,7 +20,8 @@ type trials struct {
 
 // newTrials takes an environment that nobody else uses; nil where nothing is to be tried.
 func newTrials(c *Config, s *envs.Spec, spare envs.Env) (*trials, error) {
-	t := &trials{env: spare, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), metric: -1, sign: 1}
+	t := &trials{env: spare, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), metric: -1,
+		sign: 1}
 	if c.Objective == "" {
 		return t, nil
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// Tuner runs the pricer within one episode without copies, as [Learner] does over a vector with realised: perturbed. The
-// proofs compare it with the planner.
+// Tuner runs the pricer within one episode without copies, as [Learner] does over a vector with realised: perturbed.
+// The proofs compare it with the planner.
 type Tuner struct{ pricer *Pricer }
 
 var _ envs.Tuner = (*Tuner)(nil)
@@ -17,7 +17,8 @@ var _ envs.Tuner = (*Tuner)(nil)
 // NewTuner returns a tuner for environments such as env. The configuration must say realised: perturbed.
 func NewTuner(c Config, env envs.Env) (*Tuner, error) {
 	if c.Realised == Unperturbed {
-		return nil, fmt.Errorf("spsa: realised is %q, which needs copies to try actions on: want a planner, or %q", c.Realised, Perturbed)
+		return nil, fmt.Errorf("spsa: realised is %q, which needs copies to try actions on: want a planner, or %q",
+			c.Realised, Perturbed)
 	}
 	p, err := makePricer(c, env.Spec(), nil, 0)
 	if err != nil {

@@ -39,7 +39,8 @@ func oldFile(t *testing.T) *durabletest.Disk {
 
 // afterEach runs change on a fresh disk once for every operation it does, stopping the world after that operation (or,
 // with cut, in the middle of it), and hands over each disk that may remain: the process killed, or the power cut.
-func afterEach(t *testing.T, fresh func() *durabletest.Disk, change func(durable.FS) error, look func(t *testing.T, what string, d *durabletest.Disk)) {
+func afterEach(t *testing.T, fresh func() *durabletest.Disk, change func(durable.FS) error,
+	look func(t *testing.T, what string, d *durabletest.Disk)) {
 	t.Helper()
 	stop := errors.New("the world ends here")
 	for _, half := range []bool{false, true} {
@@ -75,7 +76,8 @@ func afterEach(t *testing.T, fresh func() *durabletest.Disk, change func(durable
 func TestWriteFileIsOldOrNew(t *testing.T) {
 	write := func(fsys durable.FS) error { return durable.WriteFile(fsys, "/a/file", []byte("the new text")) }
 	seen := map[string]int{}
-	afterEach(t, func() *durabletest.Disk { return oldFile(t) }, write, func(t *testing.T, what string, d *durabletest.Disk) {
+	afterEach(t, func() *durabletest.Disk { return oldFile(t) }, write, func(t *testing.T, what string,
+		d *durabletest.Disk) {
 		got := read(t, d, "/a/file")
 		if got != "old" && got != "the new text" {
 			t.Errorf("%s: file holds %q", what, got)
@@ -183,11 +185,12 @@ func TestRetireIsAllOrNothing(t *testing.T) {
 		d.SyncAll()
 		return d
 	}
-	afterEach(t, fresh, func(fsys durable.FS) error { return durable.Retire(fsys, "/s/x") }, func(t *testing.T, what string, d *durabletest.Disk) {
-		if names, err := d.ReadDir("/s/x"); err == nil && len(names) != 3 {
-			t.Errorf("%s: half of it is left: %v", what, names)
-		}
-	})
+	afterEach(t, fresh, func(fsys durable.FS) error { return durable.Retire(fsys, "/s/x") },
+		func(t *testing.T, what string, d *durabletest.Disk) {
+			if names, err := d.ReadDir("/s/x"); err == nil && len(names) != 3 {
+				t.Errorf("%s: half of it is left: %v", what, names)
+			}
+		})
 }
 
 func TestRealFiles(t *testing.T) {
@@ -245,7 +248,8 @@ func TestRealFiles(t *testing.T) {
 	if err := durable.WriteFile(fsys, filepath.Join(name, "f"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := durable.MkdirAll(fsys, filepath.Join(name, "f")); err == nil || !strings.Contains(err.Error(), "a file is in the way") {
+	if err := durable.MkdirAll(fsys, filepath.Join(name, "f")); err == nil ||
+		!strings.Contains(err.Error(), "a file is in the way") {
 		t.Errorf("a folder where a file is: %v", err)
 	}
 }
@@ -253,7 +257,8 @@ func TestRealFiles(t *testing.T) {
 func TestHooksNameEveryOperation(t *testing.T) {
 	d := durabletest.New()
 	var got []string
-	fsys := durabletest.WithHooks(d, durabletest.Hooks{After: func(o durabletest.Op) { got = append(got, o.Kind+" "+filepath.Base(o.Path)) }})
+	fsys := durabletest.WithHooks(d,
+		durabletest.Hooks{After: func(o durabletest.Op) { got = append(got, o.Kind+" "+filepath.Base(o.Path)) }})
 	if err := durable.MkdirAll(fsys, "/a"); err != nil {
 		t.Fatal(err)
 	}

@@ -82,8 +82,9 @@ func (l *Log) Torn() int64 { return l.size - l.whole }
 // Offset returns the length of the log's complete lines: what a checkpoint names so that resume can cut there.
 func (l *Log) Offset() int64 { return l.whole }
 
-// Checksum returns the CRC-32C of the complete lines: what a checkpoint names beside [Log.Offset], so that lines that changed since are
-// found, see [Checksum]. It is known of a log that was empty when it was opened, or since [Log.TruncateTo].
+// Checksum returns the CRC-32C of the complete lines: what a checkpoint names beside [Log.Offset], so that lines that
+// changed since are found, see [Checksum]. It is known of a log that was empty when it was opened, or since
+// [Log.TruncateTo].
 func (l *Log) Checksum() uint32 { return l.sum }
 
 // Append adds one line; line must not hold a newline. When the write fails the log is cut back to where it was,
@@ -132,8 +133,8 @@ func (l *Log) Sync() error {
 	return nil
 }
 
-// TruncateTo cuts the log at offset, which must be the end of a line, and syncs; from then on [Log.Checksum] is known. It refuses an offset beyond
-// the log's end: lines that a checkpoint counts on are gone then.
+// TruncateTo cuts the log at offset, which must be the end of a line, and syncs; from then on [Log.Checksum] is known.
+// It refuses an offset beyond the log's end: lines that a checkpoint counts on are gone then.
 func (l *Log) TruncateTo(offset int64) error {
 	if l.broken != nil {
 		return l.broken
@@ -155,8 +156,8 @@ func (l *Log) TruncateTo(offset int64) error {
 	return l.Sync()
 }
 
-// Checksum returns the CRC-32C of the first n bytes of a log, which must end a line. Fewer bytes are an error: lines that a
-// checkpoint counts on are gone.
+// Checksum returns the CRC-32C of the first n bytes of a log, which must end a line. Fewer bytes are an error: lines
+// that a checkpoint counts on are gone.
 func Checksum(fsys FS, name string, n int64) (uint32, error) {
 	if n == 0 {
 		return 0, nil
@@ -179,7 +180,8 @@ func Checksum(fsys FS, name string, n int64) (uint32, error) {
 		}
 		sum = crc32.Update(sum, castagnoli, part)
 		if at == n && part[len(part)-1] != '\n' {
-			return 0, fmt.Errorf("%s: offset %d is inside a line, not behind one: this is not the log that the checkpoint was taken with", name, n)
+			return 0, fmt.Errorf("%s: offset %d is inside a line, not behind one: this is not the log that the "+
+				"checkpoint was taken with", name, n)
 		}
 	}
 	return sum, nil

@@ -71,7 +71,8 @@ func TestLogFindsATornLine(t *testing.T) {
 	for _, c := range []struct {
 		text        string
 		whole, torn int64
-	}{{"", 0, 0}, {"a\n", 2, 0}, {"a\nbc", 2, 2}, {"abc", 0, 3}, {strings.Repeat("x", 5000), 0, 5000}, {"a\n" + strings.Repeat("x", 9000), 2, 9000}, {strings.Repeat("x", 9000) + "\n", 9001, 0}} {
+	}{{"", 0, 0}, {"a\n", 2, 0}, {"a\nbc", 2, 2}, {"abc", 0, 3}, {strings.Repeat("x", 5000), 0, 5000},
+		{"a\n" + strings.Repeat("x", 9000), 2, 9000}, {strings.Repeat("x", 9000) + "\n", 9001, 0}} {
 		d := durabletest.New()
 		if err := durable.WriteFile(d, "/m", []byte(c.text)); err != nil {
 			t.Fatal(err)

@@ -63,10 +63,12 @@ func Parse(b []byte) (*File, error) {
 	}
 	n := binary.LittleEndian.Uint64(b)
 	if n > maxHeader {
-		return nil, fmt.Errorf("safetensors: header length is %d, more than the %d allowed: not a safetensors file, or a damaged one", n, maxHeader)
+		return nil, fmt.Errorf("safetensors: header length is %d, more than the %d allowed: not a safetensors file, "+
+			"or a damaged one", n, maxHeader)
 	}
 	if n > uint64(len(b)-8) {
-		return nil, fmt.Errorf("safetensors: header should have %d bytes, the file has %d after its length: cut short", n, len(b)-8)
+		return nil, fmt.Errorf("safetensors: header should have %d bytes, the file has %d after its length: cut short", n,
+			len(b)-8)
 	}
 	header, data := b[8:8+n], b[8+n:]
 	if !utf8.Valid(header) {
@@ -88,11 +90,14 @@ func Parse(b []byte) (*File, error) {
 	for _, p := range places {
 		switch {
 		case p.begin > at:
-			return nil, fmt.Errorf("safetensors: tensor %q begins at byte %d, the one before it ends at %d: a hole", p.Name, p.begin, at)
+			return nil, fmt.Errorf("safetensors: tensor %q begins at byte %d, the one before it ends at %d: a hole", p.Name,
+				p.begin, at)
 		case p.begin < at:
-			return nil, fmt.Errorf("safetensors: tensor %q begins at byte %d, the one before it ends at %d: an overlap", p.Name, p.begin, at)
+			return nil, fmt.Errorf("safetensors: tensor %q begins at byte %d, the one before it ends at %d: an overlap", p.Name,
+				p.begin, at)
 		case p.end > int64(len(data)):
-			return nil, fmt.Errorf("safetensors: tensor %q ends at byte %d, the file holds %d: cut short", p.Name, p.end, len(data))
+			return nil, fmt.Errorf("safetensors: tensor %q ends at byte %d, the file holds %d: cut short", p.Name, p.end,
+				len(data))
 		}
 		p.Data = data[p.begin:p.end:p.end]
 		f.tensors[p.Name] = p.Tensor

@@ -41,7 +41,8 @@ func TestRoundTrip(t *testing.T) {
 	i64 := []int64{math.MinInt64, -1, 0, math.MaxInt64}
 	u8 := []uint8{0, 1, 255}
 	b := encode(t, map[string]string{"arch": `{"kind":"mlp"}`, "é": "<&>"},
-		Of("w", f32, 2, 3), Of("z.bytes", u8, 3), Of("a.count", i64, 2, 2), Of("scalar", f64[:1]), Of("norm", f64, 3), Of[float32]("empty", nil, 0, 4))
+		Of("w", f32, 2, 3), Of("z.bytes", u8, 3), Of("a.count", i64, 2, 2), Of("scalar", f64[:1]), Of("norm", f64, 3),
+		Of[float32]("empty", nil, 0, 4))
 	f, err := Parse(b)
 	if err != nil {
 		t.Fatal(err)
@@ -143,20 +144,25 @@ func TestRefusals(t *testing.T) {
 		{"type is a number", one(`"dtype":1,"shape":[2],"data_offsets":[0,8]`), "not a string"},
 		{"unknown field", one(`"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1`), `"x" is not a field`},
 		{"field twice", one(`"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]`), "stands there twice"},
-		{"tensor twice", file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"w":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8), `"w" stands there twice`},
+		{"tensor twice",
+			file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"w":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8),
+			`"w" stands there twice`},
 		{"negative shape", one(`"dtype":"F32","shape":[-2],"data_offsets":[0,8]`), "not a whole number"},
 		{"fraction", one(`"dtype":"F32","shape":[2.5],"data_offsets":[0,8]`), "not a whole number"},
 		{"shape is text", one(`"dtype":"F32","shape":["2"],"data_offsets":[0,8]`), "is not a number"},
 		{"shape is null", one(`"dtype":"F32","shape":null,"data_offsets":[0,8]`), "stands where [ should"},
 		{"overflow", one(`"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,8]`), "larger than any file"},
-		{"overflow to the size", one(`"dtype":"U8","shape":[4294967296,4294967296,1],"data_offsets":[0,0]`), "larger than any file"},
+		{"overflow to the size", one(`"dtype":"U8","shape":[4294967296,4294967296,1],"data_offsets":[0,0]`),
+			"larger than any file"},
 		{"three offsets", one(`"dtype":"F32","shape":[2],"data_offsets":[0,8,9]`), "has 3 numbers"},
 		{"backwards", one(`"dtype":"F32","shape":[2],"data_offsets":[8,0]`), "before it begins"},
 		{"wrong size", one(`"dtype":"F32","shape":[3],"data_offsets":[0,8]`), "takes 12 bytes, data_offsets gives it 8"},
 		{"hole at the start", file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8), "a hole"},
 		{"hole", file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[6,8]}}`, 8), "a hole"},
 		{"overlap", file(`{"a":{"dtype":"U8","shape":[6],"data_offsets":[0,6]},"b":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8), "an overlap"},
-		{"same place", file(`{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, 8), "an overlap"},
+		{"same place",
+			file(`{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, 8),
+			"an overlap"},
 		{"beyond the end", file(`{"w":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}`, 8), "cut short"},
 		{"metadata number", file(`{"__metadata__":{"a":1}}`, 0), `"a" is not a string`},
 		{"metadata twice", file(`{"__metadata__":{"a":"1","a":"2"}}`, 0), "stands there twice"},
@@ -257,7 +263,8 @@ func TestAgainstAnotherLibrary(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(encode(f, map[string]string{"k": "v"}, Of("a", []float32{1, -2}, 2), Of("n", []int64{3}), Of("u", []uint8{1, 2, 3}, 3, 1)))
+	f.Add(encode(f, map[string]string{"k": "v"}, Of("a", []float32{1, -2}, 2), Of("n", []int64{3}),
+		Of("u", []uint8{1, 2, 3}, 3, 1)))
 	f.Add(file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8))
 	f.Add(file(`{"__metadata__":{"a":"1"},"e":{"dtype":"F64","shape":[0,3],"data_offsets":[0,0]}}   `, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -80,7 +80,8 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, []Tenso
 			return nil, nil, fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
 		if size != int64(len(t.Data)) {
-			return nil, nil, fmt.Errorf("tensor %q: shape %v of %s takes %d bytes, its data has %d", t.Name, t.Shape, t.DType, size, len(t.Data))
+			return nil, nil, fmt.Errorf("tensor %q: shape %v of %s takes %d bytes, its data has %d", t.Name, t.Shape, t.DType,
+				size, len(t.Data))
 		}
 		shape := t.Shape
 		if shape == nil {

@@ -32,7 +32,8 @@ type Card struct {
 	CreatedBy string `json:"created_by"`
 	// Remake are the commands that make it anew, and its evaluations.
 	Remake []string `json:"remake"`
-	// ID is the hash of the whole checkpoint, Files what it consists of, Bytes their size with the manifest's and that of the hashes.
+	// ID is the hash of the whole checkpoint, Files what it consists of, Bytes their size with the manifest's and that of
+	// the hashes.
 	ID    string                          `json:"sha256"`
 	Bytes int64                           `json:"bytes"`
 	Files map[string]checkpoints.FileInfo `json:"files"`
@@ -93,7 +94,8 @@ type Comparison struct {
 	Verdict    string   `json:"verdict"`
 }
 
-// ReadEvaluation takes from an eval.json what concerns the policy with one of the given sources, or of the given name where sources is empty.
+// ReadEvaluation takes from an eval.json what concerns the policy with one of the given sources, or of the given name
+// where sources is empty.
 func ReadEvaluation(text []byte, name string, sources ...string) (*Evaluation, error) {
 	var e Evaluation
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -104,7 +106,8 @@ func ReadEvaluation(text []byte, name string, sources ...string) (*Evaluation, e
 	}
 	at := slices.IndexFunc(e.Policies, is)
 	if at < 0 {
-		return nil, fmt.Errorf("compares %d policies, and none of them is %s or comes from one of %q", len(e.Policies), name, sources)
+		return nil, fmt.Errorf("compares %d policies, and none of them is %s or comes from one of %q", len(e.Policies), name,
+			sources)
 	}
 	e.Policy = e.Policies[at].Name
 	for i := range e.Policies {

@@ -18,7 +18,8 @@ const evaluated = `{
   {"a": "a", "b": "b", "metric": "share", "difference": 2, "simultaneous_lo": 1, "simultaneous_hi": 3, "p_holm": 0.01, "scope": "method", "verdict": "undecided"},
   {"a": "c", "b": "b", "metric": "return", "difference": 2, "simultaneous_lo": 1, "simultaneous_hi": 3, "p_holm": 0.01, "scope": "method", "verdict": "better"}]}`
 
-// TestPage: a card's page says the numbers, the verdicts and the settings in which the evaluation is another than the training.
+// TestPage: a card's page says the numbers, the verdicts and the settings in which the evaluation is another than the
+// training.
 func TestPage(t *testing.T) {
 	e, err := ReadEvaluation([]byte(evaluated), "zoo:x", "runs/a-s2/checkpoints/x")
 	if err != nil {
@@ -28,16 +29,20 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%+v, want the comparisons of a alone, and no paths", e)
 	}
 	c := Card{
-		Name: "x", About: "Nothing.", Seeds: []uint64{1, 2}, Seed: 2, Steps: 1234567, Planned: 2000000, Remake: []string{"stoker train x.yaml"},
-		Evaluations: []Evaluation{*e}, Config: []byte(`{"env":{"id":"stoker/Bandit-v1","arms":2,"more":true},"workload":{"kind":"poisson"}}`),
+		Name: "x", About: "Nothing.", Seeds: []uint64{1, 2}, Seed: 2, Steps: 1234567, Planned: 2000000,
+		Remake:      []string{"stoker train x.yaml"},
+		Evaluations: []Evaluation{*e},
+		Config:      []byte(`{"env":{"id":"stoker/Bandit-v1","arms":2,"more":true},"workload":{"kind":"poisson"}}`),
 	}
 	page, err := c.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"## Evaluation: env.arms 3\n", "4 workload seeds (1–3, 7)", "| a | 1,235 [−3, 0.25] | – [–, –] |", "with 2 training seeds",
-		"| a − b | return | 2 | [1, 3] | 0.01 | **better** | method |", "1,234,567 of the 2,000,000", "stoker train x.yaml", `"arms": 2`,
+		"## Evaluation: env.arms 3\n", "4 workload seeds (1–3, 7)", "| a | 1,235 [−3, 0.25] | – [–, –] |",
+		"with 2 training seeds",
+		"| a − b | return | 2 | [1, 3] | 0.01 | **better** | method |", "1,234,567 of the 2,000,000", "stoker train x.yaml",
+		`"arms": 2`,
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("no %q in\n%s", want, page)
@@ -50,7 +55,8 @@ func TestPage(t *testing.T) {
 
 // TestReadEvaluationRefuses: what is no eval.json, or has another policy, is an error.
 func TestReadEvaluationRefuses(t *testing.T) {
-	for _, c := range [][3]string{{"[]", "a", "eval.json"}, {"{}", "a", "none of them"}, {evaluated, "q", "none of them is q"}} {
+	for _, c := range [][3]string{{"[]", "a", "eval.json"}, {"{}", "a", "none of them"},
+		{evaluated, "q", "none of them is q"}} {
 		if _, err := ReadEvaluation([]byte(c[0]), c[1]); err == nil || !strings.Contains(err.Error(), c[2]) {
 			t.Errorf("%.20s, %s: %v, want %q", c[0], c[1], err, c[2])
 		}
@@ -59,7 +65,8 @@ func TestReadEvaluationRefuses(t *testing.T) {
 
 // TestNames: an entry's name is one that stands for itself on a command line and as a folder.
 func TestNames(t *testing.T) {
-	for name, want := range map[string]bool{"hops-pricer": true, "a1": true, "": false, "1a": false, "A": false, "a/b": false, "-a": false, "a b": false} {
+	for name, want := range map[string]bool{"hops-pricer": true, "a1": true, "": false, "1a": false, "A": false,
+		"a/b": false, "-a": false, "a b": false} {
 		c := Card{Name: name, About: "x"}
 		if got := c.validate() == nil; got != want {
 			t.Errorf("%q: accepted %v, want %v", name, got, want)

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 )
 
-// TestDamaged: a byte changed, a file cut, missing or added anywhere in a policy is refused by the file's name, as in any checkpoint.
+// TestDamaged: a byte changed, a file cut, missing or added anywhere in a policy is refused by the file's name, as in
+// any checkpoint.
 func TestDamaged(t *testing.T) {
 	name := Names()[0]
 	for _, d := range []struct {
@@ -45,7 +46,8 @@ func TestReadOnly(t *testing.T) {
 	at := Prefix + Names()[0]
 	_, create := r.Create(at + "/x")
 	_, add := r.Append(at + "/x")
-	for i, err := range []error{create, add, r.Mkdir(at), r.Rename(at, "x"), r.Link(at, "x"), r.Remove(at), r.SyncDir(at)} {
+	for i, err := range []error{create, add, r.Mkdir(at), r.Rename(at, "x"), r.Link(at, "x"), r.Remove(at),
+		r.SyncDir(at)} {
 		if !errors.Is(err, errReadOnly) {
 			t.Errorf("operation %d: %v, want it refused", i, err)
 		}

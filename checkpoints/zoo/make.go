@@ -23,10 +23,11 @@ type Recipe struct {
 	Sources     []string
 }
 
-// Make writes the entry of a checkpoint into the folder dir of entries, replacing one of that name: the policy alone with the files named in also
-// (see [checkpoints.ExportPolicy]), and its card.
+// Make writes the entry of a checkpoint into the folder dir of entries, replacing one of that name: the policy alone
+// with the files named in also (see [checkpoints.ExportPolicy]), and its card.
 func Make(dir string, ck *checkpoints.Checkpoint, r Recipe, also ...string) (*Card, error) {
-	c := &Card{Name: r.Name, About: r.About, Seeds: slices.Sorted(slices.Values(r.Seeds)), Remake: r.Remake, Evaluations: []Evaluation{}}
+	c := &Card{Name: r.Name, About: r.About, Seeds: slices.Sorted(slices.Values(r.Seeds)), Remake: r.Remake,
+		Evaluations: []Evaluation{}}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}

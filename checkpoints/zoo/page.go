@@ -65,7 +65,8 @@ func (e *Evaluation) page(b *bytes.Buffer, config json.RawMessage) error {
 	if seeds > 1 {
 		who = fmt.Sprintf("this policy's method with %d training seeds", seeds)
 	}
-	p("%d workload seeds (%s), split %s. `%s` is %s. The statistic: %s.\n", len(e.Seeds), list(e.Seeds), e.Split, e.Policy, who, e.Statistic)
+	p("%d workload seeds (%s), split %s. `%s` is %s. The statistic: %s.\n", len(e.Seeds), list(e.Seeds), e.Split, e.Policy,
+		who, e.Statistic)
 	head, rule := "| policy |", "|---|"
 	for _, m := range e.Metrics {
 		head += fmt.Sprintf(" %s, %s%s |", m.Name, m.Unit, arrow(m.Better))
@@ -85,13 +86,15 @@ func (e *Evaluation) page(b *bytes.Buffer, config json.RawMessage) error {
 		if !slices.ContainsFunc(e.Metrics, func(m Metric) bool { return m.Name == c.Metric && arrow(m.Better) != "" }) {
 			continue
 		}
-		p("| %s − %s | %s | %s | [%s, %s] | %s | **%s** | %s |", c.A, c.B, c.Metric, number(c.Difference), number(c.Lo), number(c.Hi), number(c.PHolm),
+		p("| %s − %s | %s | %s | [%s, %s] | %s | **%s** | %s |", c.A, c.B, c.Metric, number(c.Difference), number(c.Lo),
+			number(c.Hi), number(c.PHolm),
 			c.Verdict, c.Scope)
 	}
 	return nil
 }
 
-// differences says in which settings of environment and workload the evaluation is another than the training's configuration.
+// differences says in which settings of environment and workload the evaluation is another than the training's
+// configuration.
 func (e *Evaluation) differences(config json.RawMessage) (string, error) {
 	var x struct{ Env, Workload any }
 	if err := json.Unmarshal(config, &x); err != nil {

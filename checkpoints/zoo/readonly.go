@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
-// readOnly shows the policies of a file system of entries as checkpoint folders zoo:NAME. All that changes something fails.
+// readOnly shows the policies of a file system of entries as checkpoint folders zoo:NAME. All that changes something
+// fails.
 type readOnly struct{ fsys fs.FS }
 
 var _ durable.FS = readOnly{}

@@ -36,11 +36,12 @@ func TestVerdicts(t *testing.T) {
 		t.Run(c.name+" "+c.rival+" "+c.world, func(t *testing.T) {
 			got := compare(t, c.name, c.rival, append(c.sets, "eval.seeds=101-140", "eval.metrics=[profit]"))
 			proof.Claim(t, proof.Row{
-				Topic:    "zoo",
-				Claim:    fmt.Sprintf("zoo:%s earns more than %s on %s", c.name, label(c.rival), c.world),
-				Bound:    "verdict better: p under 0.05, simultaneous paired interval above 0",
-				Measured: fmt.Sprintf("%+.0f [%+.0f, %+.0f] an episode, p %.2g, 40 workload seeds", got.Difference, got.SimultaneousLo, got.SimultaneousHi, got.PHolm),
-				Holds:    got.Verdict == eval.Better,
+				Topic: "zoo",
+				Claim: fmt.Sprintf("zoo:%s earns more than %s on %s", c.name, label(c.rival), c.world),
+				Bound: "verdict better: p under 0.05, simultaneous paired interval above 0",
+				Measured: fmt.Sprintf("%+.0f [%+.0f, %+.0f] an episode, p %.2g, 40 workload seeds", got.Difference,
+					got.SimultaneousLo, got.SimultaneousHi, got.PHolm),
+				Holds: got.Verdict == eval.Better,
 			})
 		})
 	}
@@ -48,7 +49,8 @@ func TestVerdicts(t *testing.T) {
 
 // label says what a rival is in the configurations of the zoo's policies.
 func label(rival string) string {
-	return map[string]string{"pba": "PBA within the episode", "spss": "the best fixed prices and baselines", "arms": "ARMS"}[rival]
+	return map[string]string{"pba": "PBA within the episode", "spss": "the best fixed prices and baselines",
+		"arms": "ARMS"}[rival]
 }
 
 // compare plays an entry and the first rival of a name in its configuration.
@@ -72,7 +74,8 @@ func compare(t *testing.T, name, rival string, sets []string) eval.Comparison {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := eval.Run(t.Context(), eval.Request{NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: 1})
+	p, err := eval.Run(t.Context(), eval.Request{NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds,
+		Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,8 +67,8 @@ func List() ([]Entry, error) {
 	return out, nil
 }
 
-// Open verifies the policy of a name, every byte of it, and returns it. A name that there is not, in an error that satisfies fs.ErrNotExist, comes
-// with those that there are; what is damaged is a [*checkpoints.RefusedError].
+// Open verifies the policy of a name, every byte of it, and returns it. A name that there is not, in an error that
+// satisfies fs.ErrNotExist, comes with those that there are; what is damaged is a [*checkpoints.RefusedError].
 func Open(name string) (*checkpoints.Checkpoint, error) { return open(shipped, name) }
 
 func open(fsys fs.FS, name string) (*checkpoints.Checkpoint, error) {

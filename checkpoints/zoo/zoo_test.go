@@ -20,8 +20,8 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// TestShipped: every entry opens, is small, matches its hashes, has the card that is made of it, and the configuration on the card is the one in
-// the command that remakes it.
+// TestShipped: every entry opens, is small, matches its hashes, has the card that is made of it, and the configuration
+// on the card is the one in the command that remakes it.
 func TestShipped(t *testing.T) {
 	list, err := zoo.List()
 	if err != nil {
@@ -59,8 +59,8 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// remake checks that the first command of a card trains with the card's configuration, and that the evaluations that follow are of a run that
-// the commands before make.
+// remake checks that the first command of a card trains with the card's configuration, and that the evaluations that
+// follow are of a run that the commands before make.
 func remake(t *testing.T, c *zoo.Card) {
 	t.Helper()
 	words := strings.Fields(c.Remake[0])
@@ -104,7 +104,8 @@ func remake(t *testing.T, c *zoo.Card) {
 	}
 }
 
-// TestShippedAct: every entry plays an episode in the environment that it was trained for, and does there what it did when it came in.
+// TestShippedAct: every entry plays an episode in the environment that it was trained for, and does there what it did
+// when it came in.
 func TestShippedAct(t *testing.T) {
 	for _, name := range zoo.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +142,8 @@ func TestShippedAct(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			proof.Claim(t, proof.Row{Topic: "zoo", Claim: name + " opens from the binary and plays an episode", Bound: "at least one step",
+			proof.Claim(t, proof.Row{Topic: "zoo", Claim: name + " opens from the binary and plays an episode",
+				Bound:    "at least one step",
 				Measured: "return of workload seed 1 as logged", Holds: ep.Length > 0})
 			t.Logf("%s: %d steps, return %g", name, ep.Length, ep.Return)
 		})

@@ -30,7 +30,8 @@ func newWorld(name string, env envs.Env, pool string) (world, error) {
 func (w *world) rows(name string, obs *envs.Observation, act *envs.Action) (seen, do []float32, err error) {
 	seen, do = obs.Kinds[0].Values, act.Kinds[0]
 	if len(seen) != w.n*pricing.Sees || len(do) != w.n*pricing.Acts {
-		return nil, nil, fmt.Errorf("%s: observes %d numbers, want %d of %s", name, len(seen), w.n*pricing.Sees, pricing.SlotsID)
+		return nil, nil, fmt.Errorf("%s: observes %d numbers, want %d of %s", name, len(seen), w.n*pricing.Sees,
+			pricing.SlotsID)
 	}
 	clear(do)
 	return seen, do, nil

@@ -17,7 +17,10 @@ type contest struct {
 
 func contests() map[string]contest {
 	return map[string]contest{
-		"arms": {func(*pricing.Config) {}, func(e envs.Env) (envs.Policy, error) { return NewARMS(pricing.DefaultARMS(), e) }},
+		"arms": {func(*pricing.Config) {}, func(e envs.Env) (envs.Policy,
+			error) {
+			return NewARMS(pricing.DefaultARMS(), e)
+		}},
 		"torpor": {func(c *pricing.Config) { c.Pool, c.Load = pricing.Fixed, 0.5 },
 			func(e envs.Env) (envs.Policy, error) { return NewTorpor(DefaultTorpor(), e) }},
 		"has-gpu": {elastic, func(e envs.Env) (envs.Policy, error) { return NewHAS(DefaultHAS(), e) }},
@@ -72,7 +75,8 @@ func (r *rig) slot(t testing.TB) {
 	}
 }
 
-// Every scheduler copies and saves all that its decisions rest on, refuses what is damaged or foreign, and does not allocate.
+// Every scheduler copies and saves all that its decisions rest on, refuses what is damaged or foreign, and does not
+// allocate.
 func TestSchedulers(t *testing.T) {
 	for name, c := range contests() {
 		t.Run(name, func(t *testing.T) {
@@ -129,8 +133,8 @@ func TestSchedulers(t *testing.T) {
 	}
 }
 
-// Over 40 windows each of them keeps the service up: most jobs are served, most in time, on most of the vGPUs. The bounds are wide; the published
-// order is not asserted.
+// Over 40 windows each of them keeps the service up: most jobs are served, most in time, on most of the vGPUs. The
+// bounds are wide; the published order is not asserted.
 func TestServiceIsKeptUp(t *testing.T) {
 	for name, c := range contests() {
 		r := newRig(t, c, 40)
@@ -147,9 +151,11 @@ func TestServiceIsKeptUp(t *testing.T) {
 			got[q.Name] = e.Info[i]
 		}
 		t.Logf("%-12s profit %.4g, violations %.3f, utilisation %.3f, switches %.0f, redeployments %.0f, loads %.0f, gpu %.4g, sla %.4g", name, got["profit"],
-			got["violation_rate"], got["utilisation"], got["switches"], got["redeployments"], got["loads"], got["gpu"], got["sla"])
+			got["violation_rate"], got["utilisation"], got["switches"], got["redeployments"], got["loads"], got["gpu"],
+			got["sla"])
 		if served := got["served"] / got["arrived"]; served < 0.7 || got["violation_rate"] > 0.4 || got["utilisation"] < 0.5 {
-			t.Errorf("%s: %.2f of the jobs served, %.2f violated, utilisation %.2f", name, served, got["violation_rate"], got["utilisation"])
+			t.Errorf("%s: %.2f of the jobs served, %.2f violated, utilisation %.2f", name, served, got["violation_rate"],
+				got["utilisation"])
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// HASConfig is the rule of [HASGPU]. The filter's numbers are the published code's; thresholds and floor are fitted to a world whose unit is
-// jobs per slot, where the code has requests per second.
+// HASConfig is the rule of [HASGPU]. The filter's numbers are the published code's; thresholds and floor are fitted to
+// a world whose unit is jobs per slot, where the code has requests per second.
 type HASConfig struct {
 	// Process and Measurement are the variances Q and R of the Kalman filter, Initial is P at the beginning.
 	Process     float64 `yaml:"process" json:"process" range:"[0,1e9]"`
@@ -20,7 +20,8 @@ type HASConfig struct {
 	Initial     float64 `yaml:"initial" json:"initial" range:"[0,1e9]"`
 	// Margin is alpha: so many standard deviations are added to the prediction (1 in the code).
 	Margin float64 `yaml:"margin" json:"margin" range:"[0,1e3]"`
-	// Floor is added to the measured rate, where that is more than the prediction (5 requests/s in the code); 0 leaves it out.
+	// Floor is added to the measured rate, where that is more than the prediction (5 requests/s in the code); 0 leaves it
+	// out.
 	Floor float64 `yaml:"floor" json:"floor" range:"[0,1e9]"`
 	// WriteBack has margin and floor feed the next prediction, as they do in the code.
 	WriteBack bool `yaml:"write_back" json:"write_back"`
@@ -45,10 +46,11 @@ func (c *HASConfig) Validate() error {
 	return nil
 }
 
-// HASGPU is HAS-GPU's autoscaler on an elastic pool with shared GPUs (layout.warm: shared). A Kalman filter predicts each function's
-// rate; capacity is scaled up where the prediction exceeds a share of it, vertically first (another slice on a GPU that hosts the function,
-// which needs no load), then horizontally (a slice of the least occupied GPU), and down where it falls below another share. A function
-// keeps its last slice. The environment chooses among the GPUs of a kind; where two functions ask for one GPU's last slice, one waits a slot.
+// HASGPU is HAS-GPU's autoscaler on an elastic pool with shared GPUs (layout.warm: shared). A Kalman filter predicts
+// each function's rate; capacity is scaled up where the prediction exceeds a share of it, vertically first (another
+// slice on a GPU that hosts the function, which needs no load), then horizontally (a slice of the least occupied GPU),
+// and down where it falls below another share. A function keeps its last slice. The environment chooses among the GPUs
+// of a kind; where two functions ask for one GPU's last slice, one waits a slot.
 type HASGPU struct {
 	world
 	config         HASConfig
@@ -100,7 +102,8 @@ func (p *HASGPU) predict(f int, z float64) float64 {
 	return x
 }
 
-// change is how many slices function f should get, or lose (negative), at a predicted rate, with slices that each do so many jobs a slot.
+// change is how many slices function f should get, or lose (negative), at a predicted rate, with slices that each do so
+// many jobs a slot.
 func (p *HASGPU) change(predicted, slices, each float64) int {
 	capacity := float64(slices * each)
 	switch {

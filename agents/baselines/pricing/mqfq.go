@@ -16,8 +16,9 @@ type MQFQConfig struct {
 	Overrun float64 `yaml:"overrun" json:"overrun" range:"[0,1e9]"`
 	// Weight is every function's weight.
 	Weight float64 `yaml:"weight" json:"weight" range:"[1e-6,1e6]"`
-	// Choice is sticky (the function chosen last, while it may be; then the smallest start tag, warm ones first), warm (warm ones first, then
-	// the smallest start tag: the code's default) or longest (of the first Among the longest queue).
+	// Choice is sticky (the function chosen last, while it may be; then the smallest start tag, warm ones first), warm
+	// (warm ones first, then the smallest start tag: the code's default) or longest (of the first Among the longest
+	// queue).
 	Choice string `yaml:"choice" json:"choice" oneof:"sticky|warm|longest"`
 	// Among is the number of functions, by their start tags, of which longest chooses.
 	Among int `yaml:"among" json:"among" range:"[1,1e6]"`
@@ -30,8 +31,8 @@ const (
 	ChooseLongest = "longest"
 )
 
-// DefaultMQFQ returns the published code's defaults with the sticky choice. The TTL of 4 slots, after which an idle vGPU may be given to
-// another function, is the environment's patience.
+// DefaultMQFQ returns the published code's defaults with the sticky choice. The TTL of 4 slots, after which an idle
+// vGPU may be given to another function, is the environment's patience.
 func DefaultMQFQ() MQFQConfig {
 	return MQFQConfig{Overrun: 10, Weight: 1, Choice: ChooseSticky, Among: 3}
 }
@@ -39,12 +40,14 @@ func DefaultMQFQ() MQFQConfig {
 // Validate reports the first field that is wrong.
 func (c *MQFQConfig) Validate() error { return bounds.Check(c) }
 
-// MQFQ is MQFQ-Sticky on a fixed pool: fair queueing over functions by start tags, which lets a function keep its vGPUs. A function's jobs
-// all take its mean service, so that its queue's tags are the first one's plus multiples of it and two numbers hold them all: the start tag
-// of the next job (behind it, the finish tag of the last follows from the queue's length).
+// MQFQ is MQFQ-Sticky on a fixed pool: fair queueing over functions by start tags, which lets a function keep its
+// vGPUs. A function's jobs all take its mean service, so that its queue's tags are the first one's plus multiples of it
+// and two numbers hold them all: the start tag of the next job (behind it, the finish tag of the last follows from the
+// queue's length).
 //
-// In a slot, each function's backlog beyond its idle vGPUs asks for further ones, one at a time: the function is chosen by its tags among
-// those not throttled, and gets a vGPU that hosted it last, one that hosts nothing, or the one that has been idle for the TTL at least.
+// In a slot, each function's backlog beyond its idle vGPUs asks for further ones, one at a time: the function is chosen
+// by its tags among those not throttled, and gets a vGPU that hosted it last, one that hosts nothing, or the one that
+// has been idle for the TTL at least.
 type MQFQ struct {
 	world
 	config  MQFQConfig
@@ -137,9 +140,10 @@ func (p *MQFQ) cost(seen []float32, f int) float64 {
 	return see(seen, f, pricing.SeesService) / p.config.Weight
 }
 
-// tags brings start tags and virtual time up to this slot. Jobs that began advance their function's start tag; one that had none waiting starts
-// at virtual time at the earliest, S = max(VT, F). VT is the least start tag over the functions with a backlog: jobs beyond those that
-// idle vGPUs take at once. Where there is none, a busy period has ended and VT becomes the largest tag, as start-time fair queueing has it.
+// tags brings start tags and virtual time up to this slot. Jobs that began advance their function's start tag; one that
+// had none waiting starts at virtual time at the earliest, S = max(VT, F). VT is the least start tag over the functions
+// with a backlog: jobs beyond those that idle vGPUs take at once. Where there is none, a busy period has ended and VT
+// becomes the largest tag, as start-time fair queueing has it.
 func (p *MQFQ) tags(seen []float32) {
 	least, most, any := 0.0, p.virtual, false
 	for f := range p.n {
@@ -209,7 +213,8 @@ func (p *MQFQ) longest(active func(int) bool) int {
 func (p *MQFQ) victim(seen []float32, f int) int {
 	best := -1
 	for g := range p.n {
-		if g != f && p.spare[g] > 0 && (best < 0 || see(seen, g, pricing.SeesIdleSince) > see(seen, best, pricing.SeesIdleSince)) {
+		if g != f && p.spare[g] > 0 && (best < 0 || see(seen, g, pricing.SeesIdleSince) > see(seen, best,
+			pricing.SeesIdleSince)) {
 			best = g
 		}
 	}

@@ -71,8 +71,8 @@ type row = [pricing.Acts]float32
 func fixed(c *pricing.Config)   { c.Pool = pricing.Fixed }
 func elastic(c *pricing.Config) { c.Pool, c.Layout.Warm = pricing.Elastic, pricing.WarmShared }
 
-// Eq. 14 with the tier's slack of (2+1)/2 slots: ⌈5·1/1.5⌉ = 4 of function 0 and ⌈1.2⌉ = 2 of function 1 by its forecast; literally
-// ⌈5 + 0⌉ = 5. Deficits raise the score slot by slot until they are met.
+// Eq. 14 with the tier's slack of (2+1)/2 slots: ⌈5·1/1.5⌉ = 4 of function 0 and ⌈1.2⌉ = 2 of function 1 by its
+// forecast; literally ⌈5 + 0⌉ = 5. Deficits raise the score slot by slot until they are met.
 func TestARMSRequirement(t *testing.T) {
 	x := newTable(t, 2, nil)
 	x.set(0, pricing.SeesQueue, 5)
@@ -92,8 +92,9 @@ func TestARMSRequirement(t *testing.T) {
 	x.does(p, row{1, 4, 0, 0, 0}, row{0, 2, 0, 0, 0})
 }
 
-// With two vGPUs left, scores decide: function 0 lacks 2 with a score of 2·1 + 0.5·2 = 3, function 1 lacks 1 with 1.5. Function 2, which has
-// more than it requires, gives its idle transient vGPU before a keep-alive one is switched; what has been idle for long goes off first.
+// With two vGPUs left, scores decide: function 0 lacks 2 with a score of 2·1 + 0.5·2 = 3, function 1 lacks 1 with 1.5.
+// Function 2, which has more than it requires, gives its idle transient vGPU before a keep-alive one is switched; what
+// has been idle for long goes off first.
 func TestARMSOrder(t *testing.T) {
 	x := newTable(t, 3, nil)
 	p, err := NewARMS(pricing.DefaultARMS(), x.env)
@@ -107,8 +108,8 @@ func TestARMSOrder(t *testing.T) {
 	if err := p.Reset(0); err != nil {
 		t.Fatal(err)
 	}
-	// 3 wanted: one off, one reclaimed, one keep-alive one switched. Function 2 holds 2 idle transient and 2 idle keep-alive ones, of which
-	// one is patient and goes off at once: that makes 2 off.
+	// 3 wanted: one off, one reclaimed, one keep-alive one switched. Function 2 holds 2 idle transient and 2 idle
+	// keep-alive ones, of which one is patient and goes off at once: that makes 2 off.
 	x.off(1)
 	x.set(2, pricing.SeesKeep, 2)
 	x.set(2, pricing.SeesIdleKeep, 2)
@@ -132,7 +133,8 @@ func TestARMSOrder(t *testing.T) {
 	y.does(p, row{0, 1, 0, 0, 0}, row{0, 1, 0, 0, 0})
 }
 
-// Start tags: two jobs of function 0 begin at S = 0 and F = 2 with a mean of 1; function 1, that comes later, starts at virtual time.
+// Start tags: two jobs of function 0 begin at S = 0 and F = 2 with a mean of 1; function 1, that comes later, starts at
+// virtual time.
 func TestMQFQTags(t *testing.T) {
 	x := newTable(t, 2, fixed)
 	p, err := NewMQFQ(DefaultMQFQ(), x.env)
@@ -151,7 +153,8 @@ func TestMQFQTags(t *testing.T) {
 	x.set(1, pricing.SeesQueue, 1)
 	x.does(p, row{}, row{})
 	if p.virtual != 0 || p.start[0] != 2 || p.start[1] != 0 {
-		t.Errorf("virtual time %g, start tags %v, want 0 and [2 0]: S = max(VT, F), VT the least S with a backlog", p.virtual, p.start)
+		t.Errorf("virtual time %g, start tags %v, want 0 and [2 0]: S = max(VT, F), VT the least S with a backlog", p.virtual,
+			p.start)
 	}
 	x.set(0, pricing.SeesBegun, 1)
 	x.set(0, pricing.SeesQueue, 1)
@@ -178,8 +181,8 @@ func TestMQFQTags(t *testing.T) {
 	}
 }
 
-// Choices: the smallest start tag; warm functions before it; sticky stays with the last; a function too far ahead is throttled; an idle vGPU
-// changes hands only after the TTL, the longest idle first.
+// Choices: the smallest start tag; warm functions before it; sticky stays with the last; a function too far ahead is
+// throttled; an idle vGPU changes hands only after the TTL, the longest idle first.
 func TestMQFQChoice(t *testing.T) {
 	x := newTable(t, 3, fixed)
 	set := func(choice string, overrun float64) *MQFQ {
@@ -220,7 +223,8 @@ func TestMQFQChoice(t *testing.T) {
 	x.does(set(ChooseWarm, 10), row{}, row{}, row{})
 }
 
-// The filter from x = 0, P = 1 with Q = 1, R = 10 and z = 12: P = 2, K = 1/6, x = 2, P = 5/3; then P = 8/3, K = 8/38, x = 2 + 10·8/38.
+// The filter from x = 0, P = 1 with Q = 1, R = 10 and z = 12: P = 2, K = 1/6, x = 2, P = 5/3; then P = 8/3, K = 8/38, x
+// = 2 + 10·8/38.
 func TestHASFilter(t *testing.T) {
 	x := newTable(t, 1, elastic)
 	p, err := NewHAS(DefaultHAS(), x.env)
@@ -252,8 +256,8 @@ func TestHASFilter(t *testing.T) {
 	}
 }
 
-// Thresholds: with 4 slices of one job a slot, 3.6 is enough and 3.7 needs 0.1 more, a slice; below 2.4 the surplus to 0.9 of the capacity
-// goes, but not the last slice. Vertical comes before horizontal.
+// Thresholds: with 4 slices of one job a slot, 3.6 is enough and 3.7 needs 0.1 more, a slice; below 2.4 the surplus to
+// 0.9 of the capacity goes, but not the last slice. Vertical comes before horizontal.
 func TestHASScaling(t *testing.T) {
 	x := newTable(t, 1, elastic)
 	p, err := NewHAS(DefaultHAS(), x.env)
@@ -263,7 +267,8 @@ func TestHASScaling(t *testing.T) {
 	for _, c := range []struct {
 		predicted, slices, each float64
 		want                    int
-	}{{3.6, 4, 1, 0}, {3.7, 4, 1, 1}, {5, 4, 1, 2}, {5, 4, 0.5, 7}, {2.4, 4, 1, 0}, {2.3, 4, 1, -1}, {1.5, 4, 1, -2}, {0, 4, 1, -3}, {0, 1, 1, 0}, {0.1, 0, 1, 1}} {
+	}{{3.6, 4, 1, 0}, {3.7, 4, 1, 1}, {5, 4, 1, 2}, {5, 4, 0.5, 7}, {2.4, 4, 1, 0}, {2.3, 4, 1, -1}, {1.5, 4, 1, -2},
+		{0, 4, 1, -3}, {0, 1, 1, 0}, {0.1, 0, 1, 1}} {
 		if got := p.change(c.predicted, c.slices, c.each); got != c.want {
 			t.Errorf("at %g with %g slices of %g: %d, want %d", c.predicted, c.slices, c.each, got, c.want)
 		}
@@ -283,7 +288,8 @@ func TestHASScaling(t *testing.T) {
 	x.does(p, row{0, 0, 2, 0, 0}) // three too many, two of them idle
 }
 
-// Required request counts at the 98th percentile: of 100 requests 97 in time, (98 - 97)/0.02 = 50 more are needed; of 100 all in time, -100.
+// Required request counts at the 98th percentile: of 100 requests 97 in time, (98 - 97)/0.02 = 50 more are needed; of
+// 100 all in time, -100.
 func TestTorporOrder(t *testing.T) {
 	x := newTable(t, 3, fixed)
 	p, err := NewTorpor(DefaultTorpor(), x.env)
@@ -295,7 +301,8 @@ func TestTorporOrder(t *testing.T) {
 			t.Errorf("of %g requests %g in time: %g, want %g", c[0], c[1], got, c[2])
 		}
 	}
-	// 1 violation of 10 each: RRC (9.8 - 9)/0.02 = 40; none: -10; 5 of 10: 240. With the threshold at 40 functions 1, 0 come first, then 2.
+	// 1 violation of 10 each: RRC (9.8 - 9)/0.02 = 40; none: -10; 5 of 10: 240. With the threshold at 40 functions 1, 0
+	// come first, then 2.
 	for f, failed := range []float64{1, 0, 5} {
 		x.set(f, pricing.SeesArrived, 10)
 		x.set(f, pricing.SeesViolated, failed)
@@ -315,8 +322,8 @@ func TestTorporOrder(t *testing.T) {
 	}
 }
 
-// Placement: a resident model needs no swap; then a vGPU that holds nothing; then one is evicted: with another copy, else light, else
-// the least recently used.
+// Placement: a resident model needs no swap; then a vGPU that holds nothing; then one is evicted: with another copy,
+// else light, else the least recently used.
 func TestTorporPlacement(t *testing.T) {
 	x := newTable(t, 4, fixed)
 	p, err := NewTorpor(DefaultTorpor(), x.env)
@@ -388,8 +395,20 @@ func TestRefusals(t *testing.T) {
 		"PricingSlots-v1 only":  func() error { _, err := NewMQFQ(DefaultMQFQ(), p); return err },
 		"stoker/Pricing-v1 onl": func() error { _, err := NewSPSS(DefaultSPSS(), x.env); return err },
 		"down is 0.95":          func() error { c := DefaultHAS(); c.Down = 0.95; _, err := NewHAS(c, x.env); return err },
-		"choice is":             func() error { c := DefaultMQFQ(); c.Choice = "any"; _, err := NewMQFQ(c, f.env); return err },
-		"percentile is 1":       func() error { c := DefaultTorpor(); c.Percentile = 1; _, err := NewTorpor(c, f.env); return err },
+		"choice is": func() error {
+			c := DefaultMQFQ()
+			c.Choice = "any"
+			_,
+				err := NewMQFQ(c, f.env)
+			return err
+		},
+		"percentile is 1": func() error {
+			c := DefaultTorpor()
+			c.Percentile = 1
+			_,
+				err := NewTorpor(c, f.env)
+			return err
+		},
 	} {
 		if err := try(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)

@@ -10,8 +10,8 @@ import (
 
 // SPSSConfig is what [SPSS] holds.
 type SPSSConfig struct {
-	// Prices and Baselines of the tiers. The paper states neither: a price of 1 decides the comparison of profits, and an even split of 43
-	// vGPUs is the plain one; 8, 15 and 20, where HOPS ends, is a stronger one.
+	// Prices and Baselines of the tiers. The paper states neither: a price of 1 decides the comparison of profits, and an
+	// even split of 43 vGPUs is the plain one; 8, 15 and 20, where HOPS ends, is a stronger one.
 	Prices    []float64 `yaml:"prices" json:"prices" range:"[0,1e6]"`
 	Baselines []int     `yaml:"baselines" json:"baselines" range:"[0,2^16]"`
 }
@@ -27,13 +27,14 @@ func (c *SPSSConfig) Validate() error {
 		return err
 	}
 	if len(c.Prices) != len(c.Baselines) || len(c.Prices) == 0 {
-		return bounds.Errorf("prices", "has %d numbers and baselines %d, want one of each for every tier", len(c.Prices), len(c.Baselines))
+		return bounds.Errorf("prices", "has %d numbers and baselines %d, want one of each for every tier", len(c.Prices),
+			len(c.Baselines))
 	}
 	return nil
 }
 
-// SPSS is the paper's ablation of HOPS: static pricing with separate scheduling. It is a policy of the pricing face, which has the paper's
-// scheduler inside.
+// SPSS is the paper's ablation of HOPS: static pricing with separate scheduling. It is a policy of the pricing face,
+// which has the paper's scheduler inside.
 type SPSS struct{ pricing.Static }
 
 // NewSPSS returns the policy for environments such as env.

@@ -6,8 +6,9 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
 
-// Terms has a scheduler play inside c's pricing face, on the terms that it is made for: the pool with what is charged in it, the time of
-// a load, when a vGPU is given up. All else of c stays. docs/agents/pricing-baselines.md says where the terms come from.
+// Terms has a scheduler play inside c's pricing face, on the terms that it is made for: the pool with what is charged
+// in it, the time of a load, when a vGPU is given up. All else of c stays. docs/agents/pricing-baselines.md says where
+// the terms come from.
 func Terms(scheduler string, c *pricing.Config) error {
 	d := pricing.Default()
 	pool, load, patience, warm := d.Pool, d.Load, d.Patience, d.Layout.Warm

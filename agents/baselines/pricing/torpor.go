@@ -25,13 +25,14 @@ func DefaultTorpor() TorporConfig { return TorporConfig{Percentile: 0.98, Heavy:
 // Validate reports the first field that is wrong.
 func (c *TorporConfig) Validate() error { return bounds.Check(c) }
 
-// Torpor binds requests late, on a fixed pool: any vGPU that is idle may serve any function after a swap (the environment's load: 0.5 slots is
-// the recommended one), and one whose model is resident needs none. Functions that can still come back to their percentile go first, by
-// the requests in time that they would need for it (the required request count). A model that makes room has another copy if there is one,
-// else is light, else was used least recently.
+// Torpor binds requests late, on a fixed pool: any vGPU that is idle may serve any function after a swap (the
+// environment's load: 0.5 slots is the recommended one), and one whose model is resident needs none. Functions that can
+// still come back to their percentile go first, by the requests in time that they would need for it (the required
+// request count). A model that makes room has another copy if there is one, else is light, else was used least
+// recently.
 //
-// A vGPU holds one model, so that a swap over NVLink and one over PCIe cost the same here and the published order of GPUs for them has no
-// effect.
+// A vGPU holds one model, so that a swap over NVLink and one over PCIe cost the same here and the published order of
+// GPUs for them has no effect.
 type Torpor struct {
 	world
 	config          TorporConfig
@@ -74,13 +75,14 @@ func (p *Torpor) Reset(uint64) error {
 	return nil
 }
 
-// required is the required request count: with n requests so far, m of them in time, (p·n - m)/(1 - p) further ones in time bring the function
-// back to percentile p.
+// required is the required request count: with n requests so far, m of them in time, (p·n - m)/(1 - p) further ones in
+// time bring the function back to percentile p.
 func (p *Torpor) required(n, m float64) float64 {
 	return (float64(p.config.Percentile*n) - m) / (1 - p.config.Percentile)
 }
 
-// before orders functions: those at or below the threshold first, then by required count, then by how long their first request has waited.
+// before orders functions: those at or below the threshold first, then by required count, then by how long their first
+// request has waited.
 func (p *Torpor) before(a, b int32) int {
 	highA, highB := p.rrc[a] <= p.threshold, p.rrc[b] <= p.threshold
 	switch {
@@ -103,8 +105,8 @@ func (p *Torpor) before(a, b int32) int {
 	return int(a - b)
 }
 
-// count takes in a slot's arrivals and failures. At a window's beginning the threshold becomes the median of the required counts, and
-// counting begins anew.
+// count takes in a slot's arrivals and failures. At a window's beginning the threshold becomes the median of the
+// required counts, and counting begins anew.
 func (p *Torpor) count(seen []float32) {
 	if see(seen, 0, pricing.SeesLeft) == 1 {
 		for f := range p.n {
@@ -170,8 +172,9 @@ func (p *Torpor) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// evict is the function whose idle vGPU is taken for f, -1 where none is idle: one with another copy, else a light one, else the least
-// recently used; of several alike the least recently used. What a function behind f in the order would use at once goes last: that is ours.
+// evict is the function whose idle vGPU is taken for f, -1 where none is idle: one with another copy, else a light one,
+// else the least recently used; of several alike the least recently used. What a function behind f in the order would
+// use at once goes last: that is ours.
 func (p *Torpor) evict(seen, do []float32, f int) int {
 	best, rank := -1, 0
 	for g := range p.n {

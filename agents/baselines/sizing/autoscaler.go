@@ -12,15 +12,15 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// AutoscalerConfig is the rule of [Autoscaler]. The defaults are those of Kubernetes' HorizontalPodAutoscaler (autoscaling/v2), and of Knative
-// for concurrency.
+// AutoscalerConfig is the rule of [Autoscaler]. The defaults are those of Kubernetes' HorizontalPodAutoscaler
+// (autoscaling/v2), and of Knative for concurrency.
 type AutoscalerConfig struct {
 	// Base is the configuration of every function, of which the replicas are where it starts: the middle of each range.
 	Base []float64 `yaml:"base" json:"base" range:"[0,1]"`
 	// CPU is the target for the CPU used by an instance as a share of its limit; 0 leaves CPU out.
 	CPU float64 `yaml:"cpu" json:"cpu" range:"[0,1]"`
-	// Concurrency is the target for the requests inside an instance as a share of its concurrency limit, as Knative's target
-	// utilisation; 0 leaves it out. It needs the extended features.
+	// Concurrency is the target for the requests inside an instance as a share of its concurrency limit, as Knative's
+	// target utilisation; 0 leaves it out. It needs the extended features.
 	Concurrency float64 `yaml:"concurrency" json:"concurrency" range:"[0,1]"`
 	// Tolerance is how far from its target a ratio may be without any change.
 	Tolerance float64 `yaml:"tolerance" json:"tolerance" range:"[0,1]"`
@@ -28,8 +28,8 @@ type AutoscalerConfig struct {
 	Stabilization float64 `yaml:"stabilization" json:"stabilization" range:"[0,86400]"`
 }
 
-// DefaultAutoscaler returns Kubernetes' defaults: 80 % CPU, tolerance 0.1, 300 s before scaling down. A scaling up is not slowed: the default
-// policy's 4 pods every 15 s reach the most replicas there can be within one window.
+// DefaultAutoscaler returns Kubernetes' defaults: 80 % CPU, tolerance 0.1, 300 s before scaling down. A scaling up is
+// not slowed: the default policy's 4 pods every 15 s reach the most replicas there can be within one window.
 func DefaultAutoscaler() AutoscalerConfig {
 	return AutoscalerConfig{Base: middle(), CPU: 0.8, Concurrency: 0.7, Tolerance: 0.1, Stabilization: 300}
 }
@@ -46,8 +46,8 @@ func (c *AutoscalerConfig) Validate() error {
 }
 
 // Autoscaler changes the number of replicas of each function by itself, so that a metric comes back to its target:
-// desired = ⌈replicas · metric/target⌉ where the ratio leaves the tolerance, the largest over the metrics, and no fewer than any
-// desired within the stabilisation time. CPU, memory and concurrency limits stay.
+// desired = ⌈replicas · metric/target⌉ where the ratio leaves the tolerance, the largest over the metrics, and no fewer
+// than any desired within the stabilisation time. CPU, memory and concurrency limits stay.
 type Autoscaler struct {
 	world
 	config       AutoscalerConfig
@@ -74,7 +74,8 @@ func NewAutoscaler(c AutoscalerConfig, env envs.Env) (*Autoscaler, error) {
 	}
 	p.used, p.inside = p.feature("cpu used"), p.feature("inside")
 	if c.CPU == 0 && p.inside < 0 {
-		return nil, errors.New("autoscaler: concurrency is the only target, but the environment shows paper features, want extended")
+		return nil, errors.New("autoscaler: concurrency is the only target, but the environment shows paper features, " +
+			"want extended")
 	}
 	p.windows = max(1, int(math.Ceil(c.Stabilization/sizing.Window.Seconds())))
 	p.history = make([]int32, p.n*p.windows)

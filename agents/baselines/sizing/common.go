@@ -40,11 +40,13 @@ func (w *world) seen(o *envs.Observation, f int) []float32 {
 	return o.Kinds[0].Values[f*k : (f+1)*k]
 }
 
-// resources decodes a configuration given as numbers in [0, 1], of which a workflow without concurrency limits takes the first three.
+// resources decodes a configuration given as numbers in [0, 1], of which a workflow without concurrency limits takes
+// the first three.
 func (w *world) resources(key string, a []float64) (sizing.Resources, error) {
 	k := w.rng.Components()
 	if len(a) < k || len(a) > 4 {
-		return sizing.Resources{}, fmt.Errorf("%s has %d numbers, want %d: cpu, memory, replicas, concurrency", key, len(a), k)
+		return sizing.Resources{}, fmt.Errorf("%s has %d numbers, want %d: cpu, memory, replicas, concurrency", key, len(a),
+			k)
 	}
 	var x [4]float32
 	for i, v := range a[:k] {
@@ -56,7 +58,8 @@ func (w *world) resources(key string, a []float64) (sizing.Resources, error) {
 // checkShares reports numbers outside [0, 1].
 func checkShares(key string, a []float64) error {
 	if len(a) < 3 || len(a) > 4 {
-		return bounds.Errorf(key, "has %d numbers, want 4: cpu, memory, replicas, concurrency (3 without concurrency)", len(a))
+		return bounds.Errorf(key, "has %d numbers, want 4: cpu, memory, replicas, concurrency (3 without concurrency)",
+			len(a))
 	}
 	return nil
 }

@@ -11,13 +11,15 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-var scan = flag.String("scan", "", "workflows, separated by commas, over which TestFactor looks for factors of the trace")
+var scan = flag.String("scan", "",
+	"workflows, separated by commas, over which TestFactor looks for factors of the trace")
 
 // shares are means over episodes.
 type shares struct{ violated, price, latency, success, load, ret float64 }
 
 // episodes runs an actor over the trace at a factor.
-func episodes(t *testing.T, workflow string, factor float64, windows int, seeds uint64, actor func(envs.Env) (rollout.Actor, error)) shares {
+func episodes(t *testing.T, workflow string, factor float64, windows int, seeds uint64,
+	actor func(envs.Env) (rollout.Actor, error)) shares {
 	t.Helper()
 	c := sizing.Default()
 	c.Workflow, c.Windows = workflow, windows
@@ -75,9 +77,9 @@ func rivals() map[string]func(envs.Env) (rollout.Actor, error) {
 	}
 }
 
-// At the default factor the oracle keeps the QoS of Parallel in about nine of ten windows of the embedded trace, and the configuration in
-// the middle of the ranges does not. With -scan the same is shown over factors and for every rival: it is how the factor was chosen
-// (see sizing.DefaultFactor).
+// At the default factor the oracle keeps the QoS of Parallel in about nine of ten windows of the embedded trace, and
+// the configuration in the middle of the ranges does not. With -scan the same is shown over factors and for every
+// rival: it is how the factor was chosen (see sizing.DefaultFactor).
 func TestFactor(t *testing.T) {
 	all := rivals()
 	if *scan == "" {
@@ -91,7 +93,8 @@ func TestFactor(t *testing.T) {
 			t.Errorf("the fixed configuration misses it in a share of %.2f, want more than 0.2", fixed.violated)
 		}
 		if oracle.price > 4.5 || oracle.ret < 0 {
-			t.Errorf("the oracle pays %.2f USD/h for a return of %.2f; the reward would rather do without QoS", oracle.price, oracle.ret)
+			t.Errorf("the oracle pays %.2f USD/h for a return of %.2f; the reward would rather do without QoS", oracle.price,
+				oracle.ret)
 		}
 		return
 	}
@@ -100,7 +103,8 @@ func TestFactor(t *testing.T) {
 			var s shares
 			for _, name := range []string{"fixed", "autoscaler", "random-search", "oracle"} {
 				s = episodes(t, workflow, factor, 40, 5, all[name])
-				t.Logf("%-10s factor %.2f %-13s violated %.3f price %5.2f latency %5.2f success %.3f load %.2f return %6.2f", workflow, factor, name,
+				t.Logf("%-10s factor %.2f %-13s violated %.3f price %5.2f latency %5.2f success %.3f load %.2f return %6.2f",
+					workflow, factor, name,
 					s.violated, s.price, s.latency, s.success, s.load, s.ret)
 			}
 			if s.violated > 0.3 {

@@ -9,8 +9,8 @@ import (
 
 // FixedConfig is what [Fixed] holds.
 type FixedConfig struct {
-	// Configuration of every function as numbers in [0, 1]: cpu, memory, replicas, concurrency. The default is the middle of each range: for
-	// the machine-learning workflows 1125 mC, 1152 MB, 4 replicas and 5 requests in each.
+	// Configuration of every function as numbers in [0, 1]: cpu, memory, replicas, concurrency. The default is the middle
+	// of each range: for the machine-learning workflows 1125 mC, 1152 MB, 4 replicas and 5 requests in each.
 	Configuration []float64 `yaml:"configuration" json:"configuration" range:"[0,1]"`
 }
 

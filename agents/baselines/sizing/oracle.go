@@ -22,8 +22,8 @@ type OracleConfig struct {
 	Sweeps int `yaml:"sweeps" json:"sweeps" range:"[0,]"`
 	// Samples is the number of copies over which a trial is averaged, each with other choices of instances.
 	Samples int `yaml:"samples" json:"samples" range:"[1,]"`
-	// Margin is the share of the room below each threshold that a configuration must leave, since the world has noise and the copy has
-	// none.
+	// Margin is the share of the room below each threshold that a configuration must leave, since the world has noise and
+	// the copy has none.
 	Margin float64 `yaml:"margin" json:"margin" range:"[0,1)"`
 	Spare  float64 `yaml:"spare" json:"spare" range:"[0,1)"`
 }
@@ -36,12 +36,13 @@ func DefaultOracle() OracleConfig {
 // Validate reports the first number that is wrong.
 func (c *OracleConfig) Validate() error { return bounds.Check(c) }
 
-// Oracle looks for the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment that has the same state
-// and the same arrivals but no noise, and whose gateway chooses other instances in each of several samples: a configuration that is good only by
-// the luck of these choices would not be so in the world. Where requests carry over, those under way at the window's end are followed to
-// theirs, or the cheapest would be what leaves most to the next window. The search starts from what served earlier windows, the best of that grown
-// and shrunk as a whole, or random configurations, and goes on one component at a time. Where nothing keeps the QoS it
-// takes what comes nearest.
+// Oracle looks for the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment
+// that has the same state and the same arrivals but no noise, and whose gateway chooses other instances in each of
+// several samples: a configuration that is good only by the luck of these choices would not be so in the world. Where
+// requests carry over, those under way at the window's end are followed to theirs, or the cheapest would be what leaves
+// most to the next window. The search starts from what served earlier windows, the best of that grown and shrunk as a
+// whole, or random configurations, and goes on one component at a time. Where nothing keeps the QoS it takes what comes
+// nearest.
 type Oracle struct {
 	world
 	config OracleConfig
@@ -138,7 +139,8 @@ func (p *Oracle) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error
 	return nil
 }
 
-// start tries what was held before, the best of it grown and shrunk, and where nothing keeps the QoS random configurations.
+// start tries what was held before, the best of it grown and shrunk, and where nothing keeps the QoS random
+// configurations.
 func (p *Oracle) start(e *sizing.Env) error {
 	slices.SortStableFunc(p.memory, func(a, b remembered) int { return cmp.Compare(a.price, b.price) })
 	for _, m := range p.memory {
@@ -230,7 +232,10 @@ func (p *Oracle) sweep(e *sizing.Env) error {
 			}
 		}
 		for _, by := range [...]int{-2, -1, 1, 2} {
-			if err := step(func(r *sizing.Resources) { r.Replicas = min(max(r.Replicas+by, low.Replicas), high.Replicas) }); err != nil {
+			if err := step(func(r *sizing.Resources) {
+				r.Replicas = min(max(r.Replicas+by, low.Replicas),
+					high.Replicas)
+			}); err != nil {
 				return err
 			}
 			if err := step(func(r *sizing.Resources) {

@@ -34,9 +34,9 @@ func (c *RandomSearchConfig) Validate() error {
 	return nil
 }
 
-// RandomSearch draws each component of each function's configuration uniformly for a number of windows, then holds the cheapest
-// of those that kept the QoS. Where none did it holds the one with most successes of all that ended, the cheapest of several: it has to
-// run something.
+// RandomSearch draws each component of each function's configuration uniformly for a number of windows, then holds the
+// cheapest of those that kept the QoS. Where none did it holds the one with most successes of all that ended, the
+// cheapest of several: it has to run something.
 type RandomSearch struct {
 	world
 	config                   RandomSearchConfig
@@ -100,7 +100,8 @@ func (p *RandomSearch) Observe(act *envs.Action, out *envs.Outcome) error {
 	}
 	p.tried++
 	price, success, feasible := out.Info[p.price], out.Info[p.success], out.Info[p.violated] == 0
-	better := feasible && !p.feasible || feasible == p.feasible && price < p.bestPrice && (feasible || success >= p.bestSuccess) ||
+	better := feasible && !p.feasible || feasible == p.feasible && price < p.bestPrice &&
+		(feasible || success >= p.bestSuccess) ||
 		!feasible && !p.feasible && success > p.bestSuccess
 	if better {
 		p.feasible, p.bestPrice, p.bestSuccess = feasible, price, success
@@ -117,7 +118,8 @@ func (p *RandomSearch) State(c *state.Codec) {
 	state.Value(c, &p.bestPrice)
 	state.Value(c, &p.bestSuccess)
 	state.Fixed(c, p.best)
-	c.Check(p.tried >= 0 && p.tried <= p.config.Windows, "%d configurations tried, want 0 to %d", p.tried, p.config.Windows)
+	c.Check(p.tried >= 0 && p.tried <= p.config.Windows, "%d configurations tried, want 0 to %d", p.tried,
+		p.config.Windows)
 	for i, x := range p.best {
 		c.Check(x >= 0 && x <= 1, "number %d of the best configuration is %g, want 0 to 1", i, x)
 	}

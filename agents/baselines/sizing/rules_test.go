@@ -155,7 +155,8 @@ func TestOracle(t *testing.T) {
 		}
 		t.Logf("%s: %.2f USD/h, violated %.2f", name, price, violated)
 		if price > 4.9 || violated > 0.25 {
-			t.Errorf("%s: %.2f USD/h, violated in %.2f of the windows; want less than the middle's 5 and none or one of four", name, price, violated)
+			t.Errorf("%s: %.2f USD/h, violated in %.2f of the windows; want less than the middle's 5 and none or one of four",
+				name, price, violated)
 		}
 	}
 }

@@ -34,7 +34,8 @@ func Keep(t testing.TB, name string, curves []Curve) {
 	rows := [][]string{{"seed", "step", "return"}}
 	for _, c := range curves {
 		for i, n := range c.Steps {
-			rows = append(rows, []string{strconv.FormatUint(c.Seed, 10), strconv.FormatInt(n, 10), strconv.FormatFloat(c.Return[i], 'f', 2, 64)})
+			rows = append(rows, []string{strconv.FormatUint(c.Seed, 10), strconv.FormatInt(n, 10),
+				strconv.FormatFloat(c.Return[i], 'f', 2, 64)})
 		}
 	}
 	f, err := os.Create(filepath.Join(dir, name+".csv"))
@@ -77,7 +78,8 @@ func Draw(t testing.TB, name, title string, curves []Curve, marks ...Mark) {
 	panel.Band(chart.Styles(0), x, lo, hi)
 	panel.Line(chart.Styles(0), x, mid, false)
 	f.Key = []chart.Entry{
-		{Text: fmt.Sprintf("%d seeds' mean with its 95 %% interval", len(curves)), Style: chart.Styles(0), Line: true, Band: true},
+		{Text: fmt.Sprintf("%d seeds' mean with its 95 %% interval", len(curves)), Style: chart.Styles(0), Line: true,
+			Band: true},
 		{Text: "each seed", Style: faint, Line: true},
 	}
 	for i, m := range marks {

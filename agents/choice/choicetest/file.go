@@ -11,10 +11,12 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 )
 
-// Forge returns a policy's file as somebody else may have written it: with another description, and one array of length numbers, at most
-// most, that begins with values.
-func Forge(whole *agents.PolicyFile, description []byte, array string, length, most int, values []byte) *agents.PolicyFile {
-	f := &agents.PolicyFile{Agent: whole.Agent, EnvID: whole.EnvID, Description: description, Arrays: maps.Clone(whole.Arrays)}
+// Forge returns a policy's file as somebody else may have written it: with another description, and one array of length
+// numbers, at most most, that begins with values.
+func Forge(whole *agents.PolicyFile, description []byte, array string, length, most int,
+	values []byte) *agents.PolicyFile {
+	f := &agents.PolicyFile{Agent: whole.Agent, EnvID: whole.EnvID, Description: description,
+		Arrays: maps.Clone(whole.Arrays)}
 	a := agents.Array{Shape: []int{1, length}, Data: make([]float32, min(max(length, 0), most))}
 	copy(a.Data, whole.Arrays[array].Data)
 	overwrite(a.Data, values)
@@ -52,5 +54,6 @@ func Seal(b, body []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// headOf is the length of a saved state's header: magic, format, the kind after its length, and the length of the fields.
+// headOf is the length of a saved state's header: magic, format, the kind after its length, and the length of the
+// fields.
 func headOf(b []byte) int { return 4 + 4 + 1 + int(b[8]) + 8 }

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// FuzzState holds that whatever a learner's state says, it is refused or the learner goes on from it: an error is fine, a panic is not.
+// FuzzState holds that whatever a learner's state says, it is refused or the learner goes on from it: an error is fine,
+// a panic is not.
 func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.Context) (agents.Learner, error)) {
 	v, err := envs.NewVector(func() (envs.Env, error) { return env(), nil }, envs.VectorOptions{Copies: 2, Seed: 1})
 	if err != nil {

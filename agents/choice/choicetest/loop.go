@@ -22,9 +22,10 @@ func turn(l agents.Learner, v *envs.Vector) error {
 	return l.Update()
 }
 
-// Loop returns what does one step of a learner with seed 1 that plans 20,000, on copies of an environment, after the first ones: for
-// measurements of time and of allocations.
-func Loop(t testing.TB, copies, first int, env func() (envs.Env, error), build func(agents.Context) (agents.Learner, error)) func() {
+// Loop returns what does one step of a learner with seed 1 that plans 20,000, on copies of an environment, after the
+// first ones: for measurements of time and of allocations.
+func Loop(t testing.TB, copies, first int, env func() (envs.Env, error),
+	build func(agents.Context) (agents.Learner, error)) func() {
 	t.Helper()
 	v, err := envs.NewVector(env, envs.VectorOptions{Copies: copies, Seed: 1})
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Toy is a small environment with a mask. One agent sees a side, −1 or 1, and which of three choices is illegal. On the left side choices pay
-// 0, 1 and 2, on the right 2, 1 and 0; both are drawn anew for each step, so that the best legal choice pays 5/3 on average. An illegal choice
-// is an error.
+// Toy is a small environment with a mask. One agent sees a side, −1 or 1, and which of three choices is illegal. On the
+// left side choices pay 0, 1 and 2, on the right 2, 1 and 0; both are drawn anew for each step, so that the best legal
+// choice pays 5/3 on average. An illegal choice is an error.
 type Toy struct {
 	// Length is the number of steps of an episode, Cut whether it is truncated then; else the world ends.
 	Length int

@@ -14,8 +14,8 @@ import (
 // Window is the number of last training episodes over which a point of a curve is a mean.
 const Window = 100
 
-// Curve is how one seed learned: after Steps[i] environment steps the last [Window] training episodes, exploration included, had Return[i] on
-// average.
+// Curve is how one seed learned: after Steps[i] environment steps the last [Window] training episodes, exploration
+// included, had Return[i] on average.
 type Curve struct {
 	Seed   uint64
 	Steps  []int64
@@ -25,8 +25,8 @@ type Curve struct {
 // Last is the last point.
 func (c Curve) Last() float64 { return c.Return[len(c.Return)-1] }
 
-// Shipped reads a shipped configuration, a path from the tests' folder, into env and agent, which hold defaults, and returns its
-// training; sets are changes such as "agent.rate=0.001".
+// Shipped reads a shipped configuration, a path from the tests' folder, into env and agent, which hold defaults, and
+// returns its training; sets are changes such as "agent.rate=0.001".
 func Shipped(t testing.TB, path string, env, agent any, sets ...string) configs.Train {
 	t.Helper()
 	x, err := configs.Load(path, sets, configs.Tables{
@@ -77,7 +77,8 @@ func Train(t testing.TB, seed uint64, copies int, steps int64, points int, build
 	return c, l
 }
 
-// Seeds trains once with each seed from first to last, as a shipped configuration plans, and returns the curves and their last points.
+// Seeds trains once with each seed from first to last, as a shipped configuration plans, and returns the curves and
+// their last points.
 func Seeds(t testing.TB, first, last uint64, plan configs.Train, points int, env func() (envs.Env, error),
 	build func(agents.Context) (agents.Learner, error)) (curves []Curve, ends []float64) {
 	t.Helper()

@@ -15,9 +15,10 @@ const (
 	Bins   = 4
 )
 
-// Toy is a graph of things, each tied to one bin. An action takes a thing that is not blocked, in one of two ways, to a bin, or passes. It pays
-// half the thing's worth for the right way, which the thing shows, and half for the right bin, which only the edges show: bins are told apart by
-// their features, so that what a thing's edge leads to must be carried to it. All is drawn anew for each step.
+// Toy is a graph of things, each tied to one bin. An action takes a thing that is not blocked, in one of two ways, to a
+// bin, or passes. It pays half the thing's worth for the right way, which the thing shows, and half for the right bin,
+// which only the edges show: bins are told apart by their features, so that what a thing's edge leads to must be
+// carried to it. All is drawn anew for each step.
 type Toy struct {
 	// Length is the number of steps of an episode.
 	Length int

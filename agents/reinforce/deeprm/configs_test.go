@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// The shipped configurations hold DeepRM's policy: 20 hidden units, the mean over a sequence's episodes as baseline, undiscounted returns but
-// in one, 100 job sets; from images it has the published network's 20 × 224 inputs and 89,851 parameters.
+// The shipped configurations hold DeepRM's policy: 20 hidden units, the mean over a sequence's episodes as baseline,
+// undiscounted returns but in one, 100 job sets; from images it has the published network's 20 × 224 inputs and 89,851
+// parameters.
 func TestConfigurations(t *testing.T) {
 	for _, f := range forms {
 		x, err := configs.Load("../../../configs/placement/"+f.learned[0]+".yaml", nil, train.Tables())
@@ -30,8 +31,10 @@ func TestConfigurations(t *testing.T) {
 		if x.Name == "deeprm-discount" {
 			gamma = 0.95
 		}
-		if !slices.Equal(c.Hidden, []int{20}) || c.Activation != nets.ReLU || c.Baseline != reinforce.Sequence || c.Gamma != gamma || c.Lambda != 1 {
-			t.Errorf("%s: hidden %v, %s, baseline %s, gamma %g, lambda %g", x.Name, c.Hidden, c.Activation, c.Baseline, c.Gamma, c.Lambda)
+		if !slices.Equal(c.Hidden, []int{20}) || c.Activation != nets.ReLU || c.Baseline != reinforce.Sequence ||
+			c.Gamma != gamma || c.Lambda != 1 {
+			t.Errorf("%s: hidden %v, %s, baseline %s, gamma %g, lambda %g", x.Name, c.Hidden, c.Activation, c.Baseline, c.Gamma,
+				c.Lambda)
 		}
 		e, err := train.NewEnv(x, "")
 		if err != nil {
