@@ -18,12 +18,14 @@ func noAllocs(t *testing.T, what string, f func()) {
 }
 
 // Acting on a batch of one doesn't allocate, and learning doesn't after its first time.
-func TestNoAllocation(t *testing.T) {
+func TestNoAllocation(t *testing.T) { onBackends(t, checkNoAllocation) }
+
+func checkNoAllocation(t *testing.T, o Options, _ float64) {
 	for name, a := range archs() {
-		e := New(Options{})
+		e := New(o)
 		for _, batch := range []int{1, 300} { // 300 would make gonum's product go parallel
 			x := newSubject(t, e, a, batch, 1)
-			o, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-3, Clip: 1})
+			adam, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-3, Clip: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,8 +33,8 @@ func TestNoAllocation(t *testing.T) {
 			noAllocs(t, name+" backward", func() { x.net.Backward(x.work, x.g, nets.Both) })
 			noAllocs(t, name+" step", func() {
 				x.net.ZeroGrads()
-				o.Advance()
-				o.Step()
+				adam.Advance()
+				adam.Step()
 				e.Lerp(x.net.Params(),
 					x.net.Grads(), 0.1)
 			})
@@ -40,7 +42,7 @@ func TestNoAllocation(t *testing.T) {
 		noError(t, e)
 	}
 	for name, c := range netstest.Losses() {
-		e := New(Options{})
+		e := New(o)
 		args := c.Args(e, rng.NewStream(1, name))
 		value, grad := e.NewTensor(3), e.NewTensor(args[0].Shape()...)
 		noAllocs(t, name, func() { e.Loss(c.Loss, value, grad, args...) })
@@ -49,8 +51,10 @@ func TestNoAllocation(t *testing.T) {
 }
 
 // A wide product in the shape that gonum would spread over goroutines.
-func TestNoAllocationWide(t *testing.T) {
-	e := New(Options{})
+func TestNoAllocationWide(t *testing.T) { onBackends(t, checkNoAllocationWide) }
+
+func checkNoAllocationWide(t *testing.T, o Options, _ float64) {
+	e := New(o)
 	x := newSubject(t, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 200}}, Hidden: []int{260}, Out: 300,
 		Activation: nets.ReLU}, 130, 1)
 	noAllocs(t, "forward", func() { x.net.Forward(x.work, x.in...) })
@@ -59,9 +63,11 @@ func TestNoAllocationWide(t *testing.T) {
 
 // Passes with a Work each run side by side and give the same numbers; under -race nothing is shared. A failure
 // in one is seen once.
-func TestConcurrentForward(t *testing.T) {
+func TestConcurrentForward(t *testing.T) { onBackends(t, checkConcurrentForward) }
+
+func checkConcurrentForward(t *testing.T, o Options, _ float64) {
 	for name, a := range archs() {
-		e := New(Options{})
+		e := New(o)
 		x := newSubject(t, e, a, 3, 1)
 		want := x.forward()
 		var wg sync.WaitGroup

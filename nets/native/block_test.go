@@ -71,8 +71,10 @@ func TestSetBlock(t *testing.T) {
 	}
 }
 
-func TestSetBlockRefuses(t *testing.T) {
-	e := New(Options{})
+func TestSetBlockRefuses(t *testing.T) { onBackends(t, checkSetBlockRefuses) }
+
+func checkSetBlockRefuses(t *testing.T, o Options, _ float64) {
+	e := New(o)
 	x := e.NewTensor(2, 20, 3).(blocks)
 	src := make([]float32, 100)
 	for _, c := range [][6]int{{2, 0, 1, 0, 1, 5}, {-1, 0, 1, 0, 1, 5}, {0, 19, 2, 0, 1, 5}, {0, 0, 1, 2, 2, 5},

@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -22,8 +23,13 @@ func wantError(t testing.TB, err error, parts ...string) {
 }
 
 // Every misuse is an error with the operation and the shapes, and never a panic.
-func TestErrors(t *testing.T) {
-	e, other := New(Options{}), New(Options{DType: nets.Float64})
+func TestErrors(t *testing.T) { onBackends(t, checkErrors) }
+
+func checkErrors(t *testing.T, o Options, _ float64) {
+	e, other := New(o), New(Options{DType: nets.Float64})
+	if o.DType == nets.Float64 {
+		other = New(Options{Kernels: Go})
+	}
 	a := nets.MLP{Agents: 2, In: []nets.Port{{Name: "state", Width: 3}}, Hidden: []int{4}, Out: 1, Activation: nets.ReLU}
 	n, gumbel := mustNet(t, e, a), mustNet(t, e, nets.GumbelSoftmax{Agents: 2, Segments: []int{2}, Temperature: 1})
 	w, x, y := n.NewWork(5), e.NewTensor(2, 5, 3), e.NewTensor(2, 5, 1)
@@ -110,8 +116,10 @@ func (foreignLoss) Args() []nets.LossArg { return nil }
 func (foreignLoss) Validate() error      { return nil }
 
 // The first failure sticks: what follows does nothing, and Err forgets it.
-func TestSticky(t *testing.T) {
-	e := New(Options{})
+func TestSticky(t *testing.T) { onBackends(t, checkSticky) }
+
+func checkSticky(t *testing.T, o Options, _ float64) {
+	e := New(o)
 	a := nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU}
 	n := mustNet(t, e, a)
 	n.Params().Set([]float32{2, 1})
@@ -145,9 +153,11 @@ func TestSticky(t *testing.T) {
 }
 
 // NaN and infinities reach what depends on them, and nothing else.
-func TestNaN(t *testing.T) {
+func TestNaN(t *testing.T) { onBackends(t, checkNaN) }
+
+func checkNaN(t *testing.T, o Options, _ float64) {
 	for name, a := range archs() {
-		e := New(Options{DType: nets.Float64})
+		e := New(o)
 		x := newSubject(t, e, a, 3, 4)
 		clean := x.forward()
 		in := values(x.in[0])
@@ -169,7 +179,7 @@ func TestNaN(t *testing.T) {
 		}
 		noError(t, e)
 	}
-	e := New(Options{})
+	e := New(o)
 	n := mustNet(t, e, nets.GumbelSoftmax{Agents: 1, Segments: []int{2, 2}, Temperature: 1, Hard: true})
 	got := values(n.Forward(n.NewWork(1), of(e, []float64{0, math.NaN(), 0, 1}, 1, 1, 4), e.NewTensor(1, 1, 4)))
 	if !math.IsNaN(got[0]) || !math.IsNaN(got[1]) || got[2] != 0 || got[3] != 1 {
@@ -177,8 +187,10 @@ func TestNaN(t *testing.T) {
 	}
 }
 
-func TestVectorOperations(t *testing.T) {
-	e := New(Options{DType: nets.Float64})
+func TestVectorOperations(t *testing.T) { onBackends(t, checkVectorOperations) }
+
+func checkVectorOperations(t *testing.T, o Options, _ float64) {
+	e := New(o)
 	x, y := of(e, []float64{1, 2, 3}, 3), of(e, []float64{10, 20, 30}, 3)
 	e.Add(x, 0.5, y)
 	near(t, "Add", values(x), []float64{6, 12, 18}, 0)
@@ -189,11 +201,28 @@ func TestVectorOperations(t *testing.T) {
 	e.Copy(x, y)
 	near(t, "Copy", values(x), []float64{10, 20, 30}, 0)
 	noError(t, e)
-	if i := e.Info(); i.Name != "native" || i.Device != "cpu" || i.DType != "float64" || i.Threads != 1 ||
-		!strings.HasPrefix(i.Kernels, "go-") {
-		t.Errorf("Info is %+v", i)
-	}
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Info names what computes the same bits.
+func TestInfo(t *testing.T) {
+	onBackends(t, func(t *testing.T, o Options, _ float64) {
+		o.Threads = 3
+		want := nets.Info{Name: "native", Device: "cpu", DType: o.DType.String(), Threads: 3, Kernels: "x86-fma"}
+		switch o.Kernels {
+		case Reference:
+			want.Kernels = "reference"
+		case Go, "":
+			want.Threads, want.Kernels = 1, "go-"+runtime.GOARCH
+		}
+		got := New(o).Info()
+		if want.Threads == 1 { // some compilers fuse products with sums
+			got.Kernels = strings.TrimSuffix(got.Kernels, "-fma")
+		}
+		if got != want {
+			t.Errorf("Info is %+v, want %+v", got, want)
+		}
+	})
 }

@@ -9,8 +9,10 @@ import (
 )
 
 // Hard gives one-hot outputs at the first largest y, and the gradient of the relaxed y.
-func TestGumbelHard(t *testing.T) {
-	e := New(Options{DType: nets.Float64})
+func TestGumbelHard(t *testing.T) { onBackends(t, checkGumbelHard) }
+
+func checkGumbelHard(t *testing.T, o Options, _ float64) {
+	e := New(o)
 	soft := nets.GumbelSoftmax{Agents: 2, Segments: []int{3, 2}, Temperature: 0.5}
 	hard := soft
 	hard.Hard = true
@@ -44,8 +46,10 @@ func TestGumbelHard(t *testing.T) {
 }
 
 // Ties go to the first; noise of −Inf or −1e9 rules a choice out and takes its gradient away.
-func TestGumbelNoise(t *testing.T) {
-	e := New(Options{DType: nets.Float64})
+func TestGumbelNoise(t *testing.T) { onBackends(t, checkGumbelNoise) }
+
+func checkGumbelNoise(t *testing.T, o Options, tol float64) {
+	e := New(o)
 	n := mustNet(t, e, nets.GumbelSoftmax{Agents: 1, Segments: []int{3}, Temperature: 1, Hard: true})
 	w := n.NewWork(3)
 	logits := of(e, []float64{1, 1, 1, 9, 1, 1, 9, 1, 2}, 1, 3, 3)
@@ -56,7 +60,7 @@ func TestGumbelNoise(t *testing.T) {
 	if g[3] != 0 || g[6] != 0 {
 		t.Errorf("gradients of ruled-out logits are %g and %g, want 0", g[3], g[6])
 	}
-	near(t, "gradient among the rest", g[4:6], []float64{-0.25, 0.25}, 1e-12)
+	near(t, "gradient among the rest", g[4:6], []float64{-0.25, 0.25}, tol)
 	noError(t, e)
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/netstest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -99,52 +100,19 @@ func near(t testing.TB, what string, got, want []float64, tol float64) {
 }
 
 // archs are networks of every kind, odd in their sizes.
-func archs() map[string]nets.Arch {
-	ports := []nets.Port{{Name: "state", Width: 3}, {Name: "action", Width: 2}}
-	mlp := func(change func(*nets.MLP)) nets.MLP {
-		m := nets.MLP{Agents: 3, In: ports, Hidden: []int{7, 4}, Out: 2, Activation: nets.Tanh}
-		if change != nil {
-			change(&m)
-		}
-		return m
+func archs() map[string]nets.Arch { return netstest.Archs() }
+
+// onBackends runs a test on every backend that this machine has, with what rounding leaves in its number format:
+// float64 and float32 in plain Go, and tiles with each family of kernels.
+func onBackends(t *testing.T, test func(t *testing.T, o Options, tol float64)) {
+	t.Run("float64", func(t *testing.T) { test(t, Options{DType: nets.Float64}, 1e-12) })
+	for _, kernels := range append(families(t), Go) {
+		t.Run(kernels, func(t *testing.T) { test(t, Options{Kernels: kernels}, 2e-5) })
 	}
-	ring := [][]int{{1}, {0, 2}, {}}
-	selfish := [][]int{{0, 1}, {2, 0, 1}, {1}}
-	field := func(mix, score string, others bool, list [][]int, change func(*nets.MLP)) nets.MeanField {
-		f := nets.MeanField{MLP: mlp(change), Mix: mix, Others: others, Neighbours: list}
-		if mix == nets.Attention {
-			f.Score, f.Keys = score, 5
-		}
-		return f
-	}
-	shared := func(m *nets.MLP) { m.Shared = true }
-	norm := func(m *nets.MLP) { m.Norm, m.Shared = nets.LayerNorm, true }
-	out := map[string]nets.Arch{
-		"mlp tanh":         mlp(nil),
-		"mlp relu":         mlp(func(m *nets.MLP) { m.Activation = nets.ReLU }),
-		"mlp shared":       mlp(shared),
-		"mlp one port":     mlp(func(m *nets.MLP) { m.In = ports[:1] }),
-		"mlp no hidden":    mlp(func(m *nets.MLP) { m.Hidden = nil }),
-		"mlp sigmoid":      mlp(func(m *nets.MLP) { m.Final = nets.Sigmoid }),
-		"mlp final tanh":   mlp(func(m *nets.MLP) { m.Final = nets.Tanh }),
-		"mlp norm":         mlp(func(m *nets.MLP) { m.Norm = nets.LayerNorm }),
-		"mlp norm shared":  mlp(norm),
-		"mlp one agent":    mlp(func(m *nets.MLP) { m.Agents, m.Shared = 1, true }),
-		"gumbel":           nets.GumbelSoftmax{Agents: 3, Segments: []int{3, 1, 2}, Temperature: 0.7},
-		"mean":             field(nets.Mean, "", false, ring, nil),
-		"mean others":      field(nets.Mean, "", true, selfish, shared),
-		"joint":            field(nets.Joint, "", false, nil, nil),
-		"joint shared":     field(nets.Joint, "", false, nil, shared),
-		"joint others":     field(nets.Joint, "", true, nil, nil),
-		"attention norm":   field(nets.Attention, nets.Exp, false, selfish, norm),
-		"attention sharp":  field(nets.Attention, nets.Exp, true, selfish, shared),
-		"attention others": field(nets.Attention, nets.Exp, true, ring, nil),
-	}
-	for _, score := range []string{nets.Exp, nets.Squared} {
-		out["attention "+score] = field(nets.Attention, score, false, ring, nil)
-		out["attention self "+score] = field(nets.Attention, score, false, selfish, nil)
-		out["attention shared "+score] = field(nets.Attention, score, false, ring, shared)
-		out["attention others self "+score] = field(nets.Attention, score, true, selfish, nil)
-	}
-	return out
+}
+
+// debug is the options with the debug mode on.
+func debug(o Options) Options {
+	o.Debug = true
+	return o
 }

@@ -8,16 +8,18 @@ import (
 )
 
 // Values of small cases, worked out by hand.
-func TestLossValues(t *testing.T) {
-	e := New(Options{DType: nets.Float64})
+func TestLossValues(t *testing.T) { onBackends(t, checkLossValues) }
+
+func checkLossValues(t *testing.T, o Options, tol float64) {
+	e := New(o)
 	value := e.NewTensor(2)
 	check := func(what string, l nets.Loss, wantValue, wantGrad []float64, args ...nets.Tensor) {
 		t.Helper()
 		grad := e.NewTensor(args[0].Shape()...)
 		e.Loss(l, value, grad, args...)
 		noError(t, e)
-		near(t, what+" value", values(value), wantValue, 1e-12)
-		near(t, what+" gradient", values(grad), wantGrad, 1e-12)
+		near(t, what+" value", values(value), wantValue, tol)
+		near(t, what+" gradient", values(grad), wantGrad, tol)
 	}
 	// Two agents, two samples: d = 1, −3 and 0.5, 0.
 	x, y := of(e, []float64{1, -1, 2.5, 4}, 2, 2, 1), of(e, []float64{0, 2, 2, 4}, 2, 2, 1)
@@ -47,8 +49,10 @@ func TestLossValues(t *testing.T) {
 }
 
 // Illegal logits have no say, NaN and infinities included; a sample without a legal choice adds nothing.
-func TestMasks(t *testing.T) {
-	e := New(Options{DType: nets.Float64})
+func TestMasks(t *testing.T) { onBackends(t, checkMasks) }
+
+func checkMasks(t *testing.T, o Options, tol float64) {
+	e := New(o)
 	inf := math.Inf(1)
 	value, grad := e.NewTensor(1), e.NewTensor(1, 3, 3)
 	logits := of(e, []float64{0, 0, math.NaN(), 0, inf, 0, math.NaN(), inf, 0}, 1, 3, 3)
@@ -56,8 +60,8 @@ func TestMasks(t *testing.T) {
 	e.Loss(nets.PolicyGradient{}, value, grad, logits, of(e, []float64{0, 2, 99}, 1, 3, 1),
 		of(e, []float64{3, 3, 3}, 1, 3, 1), mask)
 	noError(t, e)
-	near(t, "value", values(value), []float64{2 * math.Ln2}, 1e-12)
-	near(t, "gradient", values(grad), []float64{-0.5, 0.5, 0, 0.5, 0, -0.5, 0, 0, 0}, 1e-12)
+	near(t, "value", values(value), []float64{2 * math.Ln2}, tol)
+	near(t, "gradient", values(grad), []float64{-0.5, 0.5, 0, 0.5, 0, -0.5, 0, 0, 0}, tol)
 
 	for _, choice := range []float64{2, 3, -1, 0.5, math.NaN()} {
 		e.Loss(nets.PolicyGradient{}, value, grad, logits, of(e, []float64{choice, 2, 0}, 1, 3, 1),
@@ -67,8 +71,10 @@ func TestMasks(t *testing.T) {
 }
 
 // A choice all but certain leaves finite gradients where probabilities underflow.
-func TestPolicyUnderflow(t *testing.T) {
-	e := New(Options{})
+func TestPolicyUnderflow(t *testing.T) { onBackends(t, checkPolicyUnderflow) }
+
+func checkPolicyUnderflow(t *testing.T, o Options, _ float64) {
+	e := New(o)
 	value, grad := e.NewTensor(1), e.NewTensor(1, 1, 2)
 	e.Loss(nets.PolicyGradient{Entropy: 1}, value, grad, of(e, []float64{500, -500}, 1, 1, 2),
 		of(e, []float64{1}, 1, 1, 1), of(e, []float64{2}, 1, 1, 1), of(e, []float64{1, 1}, 1, 1, 2))

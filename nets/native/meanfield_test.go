@@ -8,8 +8,10 @@ import (
 )
 
 // With zero queries every neighbour scores the same, and attention is the mean field.
-func TestUniformAttentionIsMean(t *testing.T) {
-	e := New(Options{DType: nets.Float64})
+func TestUniformAttentionIsMean(t *testing.T) { onBackends(t, checkUniformAttentionIsMean) }
+
+func checkUniformAttentionIsMean(t *testing.T, o Options, tol float64) {
+	e := New(o)
 	att := archs()["attention self exp"].(nets.MeanField)
 	mean := att
 	mean.Mix, mean.Score, mean.Keys = nets.Mean, "", 0
@@ -34,11 +36,13 @@ func TestUniformAttentionIsMean(t *testing.T) {
 	}
 	y.net.Params().Set64(q)
 	y.in = x.in
-	near(t, "uniform attention", x.forward(), y.forward(), 1e-14)
+	near(t, "uniform attention", x.forward(), y.forward(), tol)
 }
 
 // Agents with shared weights and the same neighbourhood rules may change places: the outputs change places with them.
-func TestPermutationEquivariance(t *testing.T) {
+func TestPermutationEquivariance(t *testing.T) { onBackends(t, checkPermutationEquivariance) }
+
+func checkPermutationEquivariance(t *testing.T, o Options, tol float64) {
 	perm := []int{2, 0, 1} // agent i goes to place perm[i]
 	for name, a := range archs() {
 		f, ok := a.(nets.MeanField)
@@ -53,12 +57,12 @@ func TestPermutationEquivariance(t *testing.T) {
 				moved.Neighbours[perm[i]] = append(moved.Neighbours[perm[i]], perm[j])
 			}
 		}
-		e := New(Options{DType: nets.Float64})
+		e := New(o)
 		x, y := newSubject(t, e, f, 4, 5), newSubject(t, e, moved, 4, 5)
 		for p, in := range x.in {
 			y.in[p].Set64(permuted(values(in), perm))
 		}
-		near(t, name, y.forward(), permuted(x.forward(), perm), 1e-13)
+		near(t, name, y.forward(), permuted(x.forward(), perm), tol)
 	}
 }
 
@@ -73,13 +77,15 @@ func permuted(x []float64, perm []int) []float64 {
 }
 
 // What one agent does reaches exactly those who list it.
-func TestNeighbourhood(t *testing.T) {
+func TestNeighbourhood(t *testing.T) { onBackends(t, checkNeighbourhood) }
+
+func checkNeighbourhood(t *testing.T, o Options, _ float64) {
 	for name, a := range archs() {
 		f, ok := a.(nets.MeanField)
 		if !ok || f.Mix == nets.Joint || strings.Contains(name, "others") {
 			continue
 		}
-		e := New(Options{DType: nets.Float64})
+		e := New(o)
 		x := newSubject(t, e, f, 2, 6)
 		before := x.forward()
 		for j := range f.Agents {
@@ -99,7 +105,8 @@ func TestNeighbourhood(t *testing.T) {
 				for l := range n {
 					differs = differs || before[i*n+l] != after[i*n+l]
 				}
-				if differs != sees {
+				// In float32 a small weight's change may round away.
+				if differs && !sees || sees && !differs && o.DType == nets.Float64 {
 					t.Errorf("%s: agent %d changed with agent %d: %v, want %v", name, i, j, differs, sees)
 				}
 			}

@@ -7,8 +7,10 @@ import (
 )
 
 // A recorded update runs each time and reports its failure.
-func TestRecord(t *testing.T) {
-	e := New(Options{})
+func TestRecord(t *testing.T) { onBackends(t, checkRecord) }
+
+func checkRecord(t *testing.T, o Options, _ float64) {
+	e := New(o)
 	x, one := e.NewTensor(1), of(e, []float64{1}, 1)
 	r := e.Record("count", func() { e.Add(x, 1, one) })
 	for range 3 {
@@ -26,10 +28,12 @@ func TestRecord(t *testing.T) {
 }
 
 // In debug mode a run whose operations differ from the first's is an error that names both.
-func TestRecordDebug(t *testing.T) {
-	e := New(Options{Debug: true})
+func TestRecordDebug(t *testing.T) { onBackends(t, checkRecordDebug) }
+
+func checkRecordDebug(t *testing.T, o Options, _ float64) {
+	e := New(debug(o))
 	n := mustNet(t, e, nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
-	o, err := e.NewAdam(n, nets.Adam{Rate: 0.1})
+	adam, err := e.NewAdam(n, nets.Adam{Rate: 0.1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +62,11 @@ func TestRecordDebug(t *testing.T) {
 		e.Loss(nets.Huber{Delta: 1}, v, y, q, x)
 		n.ZeroGrads()
 		n.Backward(w, y, nets.Both)
-		o.Step()
+		adam.Step()
 		e.TDTarget(y, x, x, q)
 		e.Copy(y, x)
 	}
-	o.Advance()
+	adam.Advance()
 	check("steady", learn)
 	check("longer", func() {
 		learn()
@@ -87,7 +91,7 @@ func TestRecordDebug(t *testing.T) {
 		"Huber{Delta:1}")
 	check("reads", func() { x.Get(make([]float32, 1)) }, "at once", "Get", "within a recorded update")
 	check("writes", func() { x.Set(make([]float32, 1)) }, "at once", "Set", "within a recorded update")
-	check("advances", func() { o.Advance() }, "at once", "Advance", "within a recorded update")
+	check("advances", func() { adam.Advance() }, "at once", "Advance", "within a recorded update")
 	check("makes tensors", func() { e.NewTensor(1) }, "at once", "NewTensor", "within a recorded update")
 	check("makes works", func() { n.NewWork(1) }, "at once", "NewWork", "within a recorded update")
 	inner := e.Record("inner", func() {})
@@ -96,15 +100,17 @@ func TestRecordDebug(t *testing.T) {
 			t.Error(err)
 		}
 	}, "at once", "Run", `"inner" within another recorded update`)
-	if o.Steps() != 1 {
-		t.Errorf("%d steps, want 1", o.Steps())
+	if adam.Steps() != 1 {
+		t.Errorf("%d steps, want 1", adam.Steps())
 	}
 }
 
 // The environment turns debugging on.
-func TestDebugVariable(t *testing.T) {
+func TestDebugVariable(t *testing.T) { onBackends(t, checkDebugVariable) }
+
+func checkDebugVariable(t *testing.T, o Options, _ float64) {
 	t.Setenv("STOKER_DEBUG", "1")
-	e := New(Options{})
+	e := New(o)
 	x := e.NewTensor(1)
 	wantError(t, e.Record("reads", func() { x.Get(make([]float32, 1)) }).Run(), "within a recorded update")
 }

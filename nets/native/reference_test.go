@@ -139,10 +139,12 @@ func (r reference) gumbel(g nets.GumbelSoftmax, logits, noise []float64) []float
 }
 
 // Forward gives what the definitions say.
-func TestForward(t *testing.T) {
+func TestForward(t *testing.T) { onBackends(t, checkForward) }
+
+func checkForward(t *testing.T, o Options, tol float64) {
 	const batch = 4
 	for name, a := range archs() {
-		e := New(Options{DType: nets.Float64})
+		e := New(o)
 		x := newSubject(t, e, a, batch, 3)
 		got := x.forward()
 		noError(t, e)
@@ -170,7 +172,7 @@ func TestForward(t *testing.T) {
 				case nets.GumbelSoftmax:
 					want = r.gumbel(a, ports[0][i], ports[1][i])
 				}
-				near(t, name, got[(i*batch+b)*out:][:out], want, 1e-12)
+				near(t, name, got[(i*batch+b)*out:][:out], want, tol)
 			}
 		}
 	}
