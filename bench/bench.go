@@ -150,7 +150,8 @@ func (o Options) Validate() error {
 		least, most int
 	}{
 		{"--agents", o.Agents, 1, 100_000}, {"--batch", o.Batch, 1, 1 << 24}, {"--instances", o.Instances, 1, 10_000_000},
-		{"--threads", o.Threads, 0, 4096}, {"--repeat", []int{o.Repeat}, 0, 1_000_000}, {"--episodes", []int{o.Episodes}, 0, 100_000_000},
+		{"--threads", o.Threads, 0, 4096}, {"--repeat", []int{o.Repeat}, 0, 1_000_000},
+		{"--episodes", []int{o.Episodes}, 0, 100_000_000},
 		{"--edges", o.Edges, 4, 100_000_000}, {"--hidden", []int{o.Hidden}, 0, 4096},
 	} {
 		for _, n := range list.sizes {
@@ -223,7 +224,8 @@ func (o Options) each(f func(e nets.Engine, i nets.Info) error) error {
 	return nil
 }
 
-// kernelsNamed are the kernels that the native engine takes when asked for name. What it tells of itself is the family of equal bits.
+// kernelsNamed are the kernels that the native engine takes when asked for name. What it tells of itself is the
+// family of equal bits.
 func kernelsNamed(name string) string {
 	if name == "" {
 		name = os.Getenv("STOKER_KERNELS")

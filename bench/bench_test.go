@@ -51,14 +51,16 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Each benchmark that this binary has gives results with a figure, at each size asked for. Stepping, acting, updating and
-// simulating allocate nothing.
+// Each benchmark that this binary has gives results with a figure, at each size asked for. Stepping, acting, updating
+// and simulating allocate nothing.
 func TestBenchmarks(t *testing.T) {
-	o := Options{Agents: []int{2}, Batch: []int{4, 8}, Instances: []int{3, 20}, EnvID: "stoker/CartPole-v1", Edges: []int{1000, 3000}, Episodes: 16, Time: 10 * time.Millisecond}
+	o := Options{Agents: []int{2}, Batch: []int{4, 8}, Instances: []int{3, 20}, EnvID: "stoker/CartPole-v1",
+		Edges: []int{1000, 3000}, Episodes: 16, Time: 10 * time.Millisecond}
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{"product": len(kernelNames()), "forward": 1, "spread": 1, "attmf": 2, "graph": 2, "env": 1, "sim": 2}
+	want := map[string]int{"product": len(kernelNames()), "forward": 1, "spread": 1, "attmf": 2, "graph": 2, "env": 1,
+		"sim": 2}
 	for _, b := range All() {
 		n := 0
 		err := b.Run(o, func(r Result) {

@@ -15,22 +15,25 @@ const graphFeatures = 16
 // Kinds of nodes in graphPolicy.
 const functionNode, resourceNode, invocationNode = 0, 1, 2
 
-// graphPolicy is the peer's network: three kinds of nodes and four of edges, two layers of attention with skip connections and layer norm, a score
-// per invocation over [x, g] and a value over g.
+// graphPolicy is the peer's network: three kinds of nodes and four of edges, two layers of attention with skip
+// connections and layer norm, a score per invocation over [x, g] and a value over g.
 func graphPolicy(hidden int) nets.Graph {
 	return nets.Graph{
-		Nodes: []nets.GraphNodes{{Name: "function", Width: graphFeatures}, {Name: "resource", Width: graphFeatures}, {Name: "invocation", Width: graphFeatures}},
+		Nodes: []nets.GraphNodes{{Name: "function", Width: graphFeatures}, {Name: "resource", Width: graphFeatures},
+			{Name: "invocation", Width: graphFeatures}},
 		Edges: []nets.GraphEdges{
-			{Name: "dependency", From: functionNode, To: functionNode}, {Name: "allocation", From: invocationNode, To: resourceNode},
-			{Name: "temporal", From: invocationNode, To: invocationNode}, {Name: "sharing", From: resourceNode, To: invocationNode},
+			{Name: "dependency", From: functionNode, To: functionNode},
+			{Name: "allocation", From: invocationNode, To: resourceNode},
+			{Name: "temporal", From: invocationNode, To: invocationNode},
+			{Name: "sharing", From: resourceNode, To: invocationNode},
 		},
 		Hidden: hidden, Layers: 2, Skip: true, Norm: nets.LayerNorm,
 		Heads: []nets.GraphHead{{Name: "score", Per: invocationNode, Out: 1}, {Name: "value", Per: nets.WholeGraph, Out: 1}},
 	}
 }
 
-// randomGraph is the peer's: nodes are an eighth of the edges, of which a quarter are functions, a sixteenth resources and the rest
-// invocations; edges are split equally over the kinds and join any two nodes.
+// randomGraph is the peer's: nodes are an eighth of the edges, of which a quarter are functions, a sixteenth
+// resources and the rest invocations; edges are split equally over the kinds and join any two nodes.
 func randomGraph(a nets.Graph, edges int) (*nets.GraphBatch, error) {
 	b, s := nets.NewGraphBatch(a), rng.NewStream(1, "bench graph")
 	n := max(16, edges/8)
@@ -126,8 +129,8 @@ func (r *graphRun) step() error {
 	return r.e.Err()
 }
 
-// graph measures the policy on a random graph: inference, then training steps. A Work that has gone backward keeps what
-// that needs: so each has its own.
+// graph measures inference and a training step of the policy on a random graph. Each has a Work of its own, since one that
+// has gone backward holds more memory.
 func (o Options) graph(e nets.Engine, edges, hidden int) (Result, error) {
 	r, err := newGraphRun(e, hidden, edges)
 	if err != nil {
@@ -143,7 +146,8 @@ func (o Options) graph(e nets.Engine, edges, hidden int) (Result, error) {
 		return Result{}, err
 	}
 	return o.fill(Result{
-		Bench: "graph", Edges: edges, Hidden: hidden, InferenceSeconds: inference.Nanoseconds / 1e9, StepSeconds: step.Nanoseconds / 1e9,
+		Bench: "graph", Edges: edges, Hidden: hidden, InferenceSeconds: inference.Nanoseconds / 1e9,
+		StepSeconds: step.Nanoseconds / 1e9,
 	}.of(e.Info()), step), nil
 }
 

@@ -44,7 +44,8 @@ func TestGraphRun(t *testing.T) {
 	if after := value(); (after-1)*(after-1) >= (before-1)*(before-1) {
 		t.Errorf("the value went from %g to %g, want it nearer to 1", before, after)
 	}
-	if got, err := (Options{Time: time.Millisecond}).graph(e, 1000, 16); err != nil || got.Edges != 1000 || !(got.InferenceSeconds > 0) || !(got.StepSeconds > got.InferenceSeconds) {
+	got, err := Options{Time: time.Millisecond}.graph(e, 1000, 16)
+	if err != nil || got.Edges != 1000 || !(got.InferenceSeconds > 0) || !(got.StepSeconds > got.InferenceSeconds) {
 		t.Errorf("measured %+v, %v", got, err)
 	}
 }
@@ -53,7 +54,8 @@ func TestGraphRun(t *testing.T) {
 func TestGraphEngines(t *testing.T) {
 	for _, name := range []string{engines.Native, engines.Gorgonia, engines.Torch} {
 		var got []Result
-		err := runGraph(Options{Engine: name, Device: "cpu", Edges: []int{200}, Hidden: 8, Time: time.Millisecond}, func(r Result) { got = append(got, r) })
+		err := runGraph(Options{Engine: name, Device: "cpu", Edges: []int{200}, Hidden: 8, Time: time.Millisecond},
+			func(r Result) { got = append(got, r) })
 		if err != nil {
 			if name != engines.Torch || !strings.Contains(err.Error(), "make cuda") {
 				t.Errorf("%s: %v", name, err)

@@ -84,7 +84,7 @@ func shorten(s string) string {
 func (l Line) Figures() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(l)) {
-		if strings.HasSuffix(name, "_per_second") || strings.HasSuffix(name, "_seconds") || name == "ns_per_op" || name == "gflops" {
+		if isTime(name) || strings.HasSuffix(name, "_per_second") || name == "gflops" {
 			out = append(out, name)
 		}
 	}

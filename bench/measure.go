@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// sample is what measure found: per operation. Where a measurement was repeated, Nanoseconds is the median, and Low and High are the
-// quartiles.
+// sample is what measure found: per operation. Where a measurement was repeated, Nanoseconds is the median, and Low
+// and High are the quartiles.
 type sample struct {
 	Operations  int64   `json:"operations"`
 	Nanoseconds float64 `json:"ns_per_op"`
@@ -31,8 +31,8 @@ func (s sample) scaled(n float64) sample {
 	return s
 }
 
-// measure calls f often enough to last about as long as wanted, after a warm-up, counts time and allocations, and does so as
-// often as Repeat says.
+// measure calls f often enough to last about as long as wanted, after a warm-up, counts time and allocations, and
+// does so as often as Repeat says.
 func (o Options) measure(f func() error) (sample, error) {
 	first, err := measure(o.time(), f)
 	if err != nil || o.Repeat <= 1 {

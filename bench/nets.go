@@ -50,7 +50,8 @@ func runUpdate(o Options, emit func(Result)) error {
 
 // sizedSpec is a problem of n agents, each with a random neighbourhood of about meanDegree or, where dense, of all.
 func sizedSpec(n int, dense bool) *envs.Spec {
-	k := envs.Kind{Name: "agent", Agents: n, Observation: envs.Unbounded(stateWidth), Action: envs.NewBox(actionWidth, 0, 1), Neighbours: make([][]int, n)}
+	k := envs.Kind{Name: "agent", Agents: n, Observation: envs.Unbounded(stateWidth),
+		Action: envs.NewBox(actionWidth, 0, 1), Neighbours: make([][]int, n)}
 	s := rng.NewStream(1, "neighbourhood")
 	for i := range n {
 		for j := range n {
@@ -65,7 +66,8 @@ func sizedSpec(n int, dense bool) *envs.Spec {
 // runForward measures acting.
 func runForward(o Options, emit func(Result)) error {
 	return o.each(func(e nets.Engine, i nets.Info) error {
-		a := nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 64}}, Hidden: []int{128, 128}, Out: 8, Activation: nets.ReLU}
+		a := nets.MLP{Agents: 1, In: []nets.Port{{Name: "x", Width: 64}}, Hidden: []int{128, 128}, Out: 8,
+			Activation: nets.ReLU}
 		net, err := e.NewNet(a)
 		if err != nil {
 			return err

@@ -51,8 +51,8 @@ type Peers struct {
 	Log io.Writer
 }
 
-// Compare runs ours and each peer in turn, Rounds times over, and compares what belongs together. It fails where a peer fails, prints what is
-// no measurement, or measures nothing that ours does.
+// Compare runs ours and each peer in turn, Rounds times over, and compares what belongs together. It fails where a
+// peer fails, prints what is no measurement, or measures nothing that ours does.
 func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comparison, error) {
 	var out []*Comparison
 	unmatched := map[string]bool{}
@@ -95,7 +95,8 @@ func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comp
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("nothing that the peers measured belongs to a measurement of ours: want the same bench, keys such as agents and batch" +
+		return nil, errors.New("nothing that the peers measured belongs to a measurement of ours: want the same bench, " +
+			"keys such as agents and batch" +
 			" that are equal where both have them, and a figure of the same name, such as updates_per_second")
 	}
 	done := make([]Comparison, len(out))
@@ -130,7 +131,8 @@ func (c *Comparison) finish() Comparison {
 		slices.Sort(x)
 	}
 	c.OurValue, c.PeerValue = quantile(c.ours, 0.5), quantile(c.peers, 0.5)
-	c.Ratio, c.Low, c.High, c.Rounds = quantile(c.ratios, 0.5), quantile(c.ratios, 0.25), quantile(c.ratios, 0.75), len(c.ratios)
+	c.Ratio, c.Low, c.High, c.Rounds = quantile(c.ratios, 0.5), quantile(c.ratios, 0.25), quantile(c.ratios, 0.75),
+		len(c.ratios)
 	c.Least, c.Most = c.ratios[0], c.ratios[len(c.ratios)-1]
 	return *c
 }
@@ -159,7 +161,8 @@ func runPeer(ctx context.Context, command string) ([]Line, error) {
 		if s := strings.TrimSpace(out.String()); s != "" {
 			said = shorten(s)
 		}
-		return nil, fmt.Errorf(`the peer %q printed no measurement, want lines such as {"bench":"attmf","agents":5,"batch":64,"updates_per_second":88}; it printed: %s%s`,
+		return nil, fmt.Errorf(`the peer %q printed no measurement, `+
+			`want lines such as {"bench":"attmf","agents":5,"batch":64,"updates_per_second":88}; it printed: %s%s`,
 			command, said, tail(errs.String()))
 	}
 	return lines, nil
@@ -175,7 +178,8 @@ func tail(s string) string {
 	return "\n" + strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
 
-// Beside finds, for each of ours, the recorded lines that belong to it and were measured by the same engine, kernels and threads, or by a peer.
+// Beside finds, for each of ours, the recorded lines that belong to it and were measured by the same engine, kernels
+// and threads, or by a peer.
 func Beside(ours Line, recorded []Line) []Line {
 	var out []Line
 	for _, r := range recorded {

@@ -65,7 +65,8 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
-// Ratios are of neighbours in time: ours doubles from round to round, and so does the peer's, which counts its calls in a file.
+// Ratios are of neighbours in time: ours doubles from round to round, and so does the peer's, which counts its calls
+// in a file.
 func TestCompare(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the peer here is a script of sh")
@@ -116,7 +117,10 @@ func TestCompareFails(t *testing.T) {
 		"/nowhere/python torch.py":                         "exit status 127",
 	} {
 		p := Peers{Commands: []string{command}, Rounds: 1, Log: io.Discard}
-		_, err := p.Compare(t.Context(), func() ([]Line, error) { return lines(t, `{"bench":"a","updates_per_second":1}`), nil })
+		_, err := p.Compare(t.Context(), func() ([]Line, error) {
+			return lines(t,
+				`{"bench":"a","updates_per_second":1}`), nil
+		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", command, err, want)
 		}

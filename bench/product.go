@@ -42,7 +42,8 @@ func runProduct(o Options, emit func(Result)) error {
 			return err
 		}
 		peak := max(before, peakOf(top, o.time()/4))
-		r := Result{Bench: "product", What: "64x64x64", Engine: "native", Device: "cpu", Kernels: name, Threads: 1, GFLOPS: 2 * n * n * n / s.Nanoseconds}
+		r := Result{Bench: "product", What: "64x64x64", Engine: "native", Device: "cpu", Kernels: name, Threads: 1,
+			GFLOPS: 2 * n * n * n / s.Nanoseconds}
 		r.Peak, r.PartOfPeak = peak, r.GFLOPS/peak
 		emit(o.fill(r, s))
 	}

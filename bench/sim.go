@@ -47,30 +47,33 @@ func (f *feeder) Fired(s *sim.Sim, _ sim.Timer) {
 	}
 }
 
-// simConfig has on what sizing has: contention, a timeout and every meter, and quantiles, an SLO and prices too. With one request in
-// an instance none of it changes when requests end.
+// simConfig has on what sizing has: contention, a timeout and every meter, and quantiles, an SLO and prices too. With
+// one request in an instance none of it changes when requests end.
 func simConfig() sim.Config {
 	return sim.Config{
 		Functions: []sim.Function{{
-			Name: "f", Demand: sim.Law{Kind: sim.Exponential, Mean: warmService}, ColdStart: sim.Law{Kind: sim.Exponential, Mean: coldStart},
+			Name: "f", Demand: sim.Law{Kind: sim.Exponential, Mean: warmService},
+			ColdStart: sim.Law{Kind: sim.Exponential, Mean: coldStart},
 			KeepAlive: keepAlive, Queue: sim.NoLimit, BindCold: true, Timeout: 300 * sim.Second, SLO: 4 * sim.Second,
 			RequestCPU: 400, IdleMemory: 60, RequestMemory: 20,
 			Sizing: sim.Sizing{
-				CPU: 1000, Memory: 512, GPU: 1, Concurrency: 1, Speed: 1, Contention: sim.Contention{Cores: 2, Alpha: 0.1}, Max: sim.NoLimit,
+				CPU: 1000, Memory: 512, GPU: 1, Concurrency: 1, Speed: 1, Contention: sim.Contention{Cores: 2, Alpha: 0.1},
+				Max: sim.NoLimit,
 			},
 		}},
 		Prices: sim.Prices{VCPUHour: 0.173, GBHour: 0.012, GPUSliceHour: 0.1},
 	}
 }
 
-// loadFor is the offered load, in busy instances, at which about n are kept: n is the peak of the busy ones over a keep-alive,
-// load + 3√load, solved for load.
+// loadFor is the offered load, in busy instances, at which about n are kept: n is the peak of the busy ones over a
+// keep-alive, load + 3√load, solved for load.
 func loadFor(n int) float64 {
 	root := (math.Sqrt(9+4*float64(n)) - 3) / 2
 	return root * root
 }
 
-// peerRates are the requests a second at which the peer's script has about so many instances: there both do the same work.
+// peerRates are the requests a second at which the peer's script has about so many instances: there both do the same
+// work.
 var peerRates = map[int]float64{8: 0.9, 35: 9, 230: 90, 940: 450}
 
 // runSim measures requests a second at a load that holds about as many instances as asked for.

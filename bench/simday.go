@@ -14,10 +14,10 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// A day of a cloud: functions generated like the embedded Azure Functions sample's (its own rates over the day, bursts, durations
-// and memory), each scaled from zero, one request at a time in an instance, a cold start of dayCold and ten minutes of keep-alive,
-// the fixed policy that Shahrad et al. ("Serverless in the Wild", ATC'20) take for the state of practice. The trace says nothing of
-// cold starts' length.
+// A day of a cloud: functions generated like the embedded Azure Functions sample's (its own rates over the day,
+// bursts, durations and memory), each scaled from zero, one request at a time in an instance, a cold start of dayCold
+// and ten minutes of keep-alive, the fixed policy that Shahrad et al. ("Serverless in the Wild", ATC'20) take for the
+// state of practice. The trace says nothing of cold starts' length.
 const (
 	dayCold  = 1.0 // seconds
 	dayAlive = 10 * sim.Minute
@@ -62,8 +62,8 @@ type DayResult struct {
 	ColdQuartiles []float64 `json:"cold_share_quartiles"`
 	// Silent is the number of functions that were never called.
 	Silent int `json:"silent_functions"`
-	// Expected is the number of requests that the generator's law gives on average; the sample has SampleRequests in as many minutes, with
-	// its 50 functions, at factor 1.
+	// Expected is the number of requests that the generator's law gives on average; the sample has SampleRequests in
+	// as many minutes, with its 50 functions, at factor 1.
 	Expected       float64 `json:"expected_requests"`
 	SampleRequests int64   `json:"sample_requests"`
 	// TopShare is the share of requests that the busiest 18.6 % of functions have, SampleTopShare that in the sample.
@@ -161,11 +161,13 @@ func functionOf(f *workload.Function) sim.Function {
 		Name: f.Name, Demand: durations(&f.Duration), ColdStart: sim.Law{Kind: sim.Deterministic, Mean: dayCold},
 		BindCold: true, KeepAlive: dayAlive, Queue: sim.NoLimit, SLO: sim.Second,
 		RequestCPU: 1000, IdleMemory: int32(math.Round(f.Memory.P1)), RequestMemory: memory - int32(math.Round(f.Memory.P1)),
-		Sizing: sim.Sizing{CPU: 1000, Memory: memory, Concurrency: 1, Speed: 1, Contention: sim.Contention{Cores: 1, Alpha: 0.1}, Max: sim.NoLimit},
+		Sizing: sim.Sizing{CPU: 1000, Memory: memory, Concurrency: 1, Speed: 1,
+			Contention: sim.Contention{Cores: 1, Alpha: 0.1}, Max: sim.NoLimit},
 	}
 }
 
-// durations is the law whose quantile function joins the trace's percentiles by straight lines: they all lie on a hundred steps.
+// durations is the law whose quantile function joins the trace's percentiles by straight lines: they all lie on a
+// hundred steps.
 func durations(d *workload.Duration) sim.Law {
 	p, q := [...]int{0, 1, 25, 50, 75, 99, 100}, [...]float64{d.P0, d.P1, d.P25, d.P50, d.P75, d.P99, d.P100}
 	table := make([]float64, 101)
@@ -222,7 +224,8 @@ func (d *day) run(progress func(done, all int)) (*DayResult, error) {
 	return d.result(s, latency), nil
 }
 
-// busiest is the share of functions whose applications make nearly all requests in the whole trace (Shahrad et al., figure 5).
+// busiest is the share of functions whose applications make nearly all requests in the whole trace (Shahrad et al.,
+// figure 5).
 const busiest = 0.186
 
 func (d *day) result(s *sim.Sim, latency *sim.Sketch) *DayResult {
@@ -298,7 +301,8 @@ func cpuSeconds() float64 {
 	if err != nil {
 		return 0
 	}
-	// The name in brackets may hold anything; after it come the state and, 11 fields on, user and system time in ticks of 10 ms.
+	// The name in brackets may hold anything; after it come the state and, 11 fields on, user and system time in ticks
+	// of 10 ms.
 	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(f) < 13 {
 		return 0

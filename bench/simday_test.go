@@ -63,7 +63,8 @@ func TestDurations(t *testing.T) {
 
 func TestDayRefuses(t *testing.T) {
 	for want, o := range map[string]Day{
-		"--functions is -1": {Functions: -1}, "--hours is 400": {Hours: 400}, "--hours is NaN": {Hours: math.NaN()}, "--factor is -2": {Factor: -2},
+		"--functions is -1": {Functions: -1}, "--hours is 400": {Hours: 400}, "--hours is NaN": {Hours: math.NaN()},
+		"--factor is -2": {Factor: -2},
 	} {
 		if _, err := o.Run(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)

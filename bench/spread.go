@@ -17,8 +17,9 @@ import (
 // spreadConfig is the training that runSpread measures.
 const spreadConfig = "configs/classic/simple_spread.yaml"
 
-// runSpread measures training on simple_spread from an empty memory on: acting, stepping, storing, sampling, updating. Evaluation and
-// saving, which users choose for themselves, are left out. With fewer than 1,024 episodes it would be acting alone.
+// runSpread measures training on simple_spread from an empty memory on: acting, stepping, storing, sampling,
+// updating. Evaluation and saving, which users choose for themselves, are left out. With fewer than 1,024 episodes it
+// would be acting alone.
 func runSpread(o Options, emit func(Result)) error {
 	x, err := configs.Load(spreadConfig, nil, train.Tables())
 	if err != nil {
@@ -38,7 +39,8 @@ func runSpread(o Options, emit func(Result)) error {
 			all = append(all, sample{Operations: int64(episodes), Nanoseconds: float64(took) / float64(episodes)})
 		}
 		s := middle(all)
-		emit(o.fill(Result{Bench: "spread", Env: x.Env.Name, Agents: 3, Episodes: episodes, EpisodesPerSecond: s.perSecond()}.of(i), s))
+		emit(o.fill(Result{Bench: "spread", Env: x.Env.Name, Agents: 3, Episodes: episodes,
+			EpisodesPerSecond: s.perSecond()}.of(i), s))
 		return nil
 	})
 }
@@ -57,7 +59,8 @@ func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (time.Duration
 		return 0, err
 	}
 	start := time.Now() // the peer, too, makes its memory within its time
-	l, err := a.New(x.Agent.Config, agents.Context{Spec: v.Spec(), Copies: x.Train.Copies, Train: e, Act: e, Seed: x.Seed, Steps: x.Train.Steps})
+	l, err := a.New(x.Agent.Config, agents.Context{Spec: v.Spec(), Copies: x.Train.Copies, Train: e, Act: e,
+		Seed: x.Seed, Steps: x.Train.Steps})
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +68,9 @@ func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (time.Duration
 		return 0, err
 	}
 	for done := 0; done < episodes; done += len(v.Finished) {
-		for _, do := range []func() error{func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update} {
+		for _, do := range []func() error{
+			func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update,
+		} {
 			if err := do(); err != nil {
 				return 0, fmt.Errorf("after %d episodes: %w", done, err)
 			}

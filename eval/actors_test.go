@@ -135,8 +135,10 @@ func field() []Contestant {
 	return []Contestant{
 		{Name: "learned", Kind: catalog.Learned, Versions: versions(3, 0.5)},
 		{Name: "idle", Kind: catalog.Heuristic, Versions: policy(func() *gain { return &gain{} })},
-		{Name: "tuner", Kind: catalog.Heuristic, Versions: []Version{{New: func(envs.Env) (rollout.Actor, error) { return rollout.Actor{Tuner: &tuner{}}, nil }}}},
-		{Name: "planner", Kind: catalog.Oracle, Versions: []Version{{New: func(e envs.Env) (rollout.Actor, error) { return rollout.Actor{Planner: newPlanner(e)}, nil }}}},
+		{Name: "tuner", Kind: catalog.Heuristic,
+			Versions: []Version{{New: func(envs.Env) (rollout.Actor, error) { return rollout.Actor{Tuner: &tuner{}}, nil }}}},
+		{Name: "planner", Kind: catalog.Oracle,
+			Versions: []Version{{New: func(e envs.Env) (rollout.Actor, error) { return rollout.Actor{Planner: newPlanner(e)}, nil }}}},
 	}
 }
 

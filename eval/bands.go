@@ -63,8 +63,8 @@ func bands(curves []Curve, o bandOptions) []band {
 // bandPoints is the most points of which a band is made: more than a figure has pixels across would only slow it down.
 const bandPoints = 500
 
-// join averages curves at every place where one of them has a value and all of them have begun and not ended, linearly between
-// their own values.
+// join averages curves at every place where one of them has a value and all of them have begun and not ended,
+// linearly between their own values.
 func join(group string, curves []Curve, o bandOptions) band {
 	b := band{group: group, runs: len(curves)}
 	lo, hi := math.Inf(-1), math.Inf(1)
@@ -135,8 +135,9 @@ func (b byX) Len() int           { return len(b.x) }
 func (b byX) Less(i, j int) bool { return b.x[i] < b.x[j] }
 func (b byX) Swap(i, j int)      { b.x[i], b.x[j], b.y[i], b.y[j] = b.x[j], b.x[i], b.y[j], b.y[i] }
 
-// smoothed is an exponential moving average that forgets its beginning as TensorBoard's does: the weight of a value falls by the factor
-// for every later one, and the weights of those there are sum to 1. A factor of 0 leaves values as they are.
+// smoothed is an exponential moving average that forgets its beginning as TensorBoard's does: the weight of a value
+// falls by the factor for every later one, and the weights of those there are sum to 1. A factor of 0 leaves values
+// as they are.
 func smoothed(y []float64, factor float64) []float64 {
 	if factor <= 0 {
 		return y

@@ -113,7 +113,8 @@ func (c *Choice) addLearned(path string, sets []string) error {
 	if !ok {
 		at = len(c.Contestants)
 		c.groups[key] = at
-		c.Contestants = append(c.Contestants, Contestant{Name: c.freeName(labels(ck, path, x.Name)...), Kind: catalog.Learned})
+		c.Contestants = append(c.Contestants, Contestant{Name: c.freeName(labels(ck, path, x.Name)...),
+			Kind: catalog.Learned})
 	}
 	con := &c.Contestants[at]
 	for _, o := range con.Versions {
@@ -186,7 +187,6 @@ func (c *Choice) addRival(choice configs.Choice) error {
 	if len(r.Envs) > 0 && !slices.Contains(r.Envs, c.Experiment.Env.Name) {
 		return train.Usage("%s is made for %v, not for %s", r.Name, r.Envs, c.Experiment.Env.Name)
 	}
-	rival, err := Rival(c.freeName(r.Name), r.Name, choice.Config)
-	c.Contestants = append(c.Contestants, rival)
-	return err
+	c.Contestants = append(c.Contestants, rivalOf(r, c.freeName(r.Name), choice.Config))
+	return nil
 }

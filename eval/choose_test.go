@@ -24,8 +24,8 @@ agent: {name: maddpg, mix: none, hidden: [4], batch: 8, random_steps: 20, learni
 train: {steps: 200, copies: 2, log_every: 100, evaluate: {every: 100, episodes: 1}, checkpoint: {every: 100, keep: 0}}
 `
 
-// runs trains, once for all tests, on the LQR: seeds 1 to 3 of tiny; seed 1 of another width, and of tiny with another eval section and
-// other logging; and one in CartPole.
+// runs trains, once for all tests, on the LQR: seeds 1 to 3 of tiny; seed 1 of another width, and of tiny with
+// another eval section and other logging; and one in CartPole.
 var runs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "eval-runs")
 	if err != nil {
@@ -33,7 +33,8 @@ var runs = sync.OnceValues(func() (string, error) {
 	}
 	runsDir = dir
 	for name, sets := range map[string][]string{
-		"s1": {"seed=1"}, "s2": {"seed=2"}, "s3": {"seed=3"}, "wide": {"agent.hidden=[5]"}, "told": {"seed=4", "eval.seeds=7-9", "train.log_every=50"},
+		"s1": {"seed=1"}, "s2": {"seed=2"}, "s3": {"seed=3"}, "wide": {"agent.hidden=[5]"},
+		"told": {"seed=4", "eval.seeds=7-9", "train.log_every=50"},
 		"pole": {"env.id=stoker/CartPole-v1"},
 	} {
 		x, err := configs.Parse(name, []byte(tiny), sets, train.Tables())
@@ -109,13 +110,16 @@ func TestChoose(t *testing.T) {
 	}{
 		{"seeds form one", of(t, "s1", "s2", "s3"), "", []string{"tiny learned 1 2 3"}, []string{"tiny", "tiny", "tiny"}},
 		{"how it was told does not count", of(t, "told", "s1"), "", []string{"tiny learned 4 1"}, []string{"tiny", "tiny"}},
-		{"another width is another", of(t, "s1", "wide", "s2"), "", []string{"tiny learned 1 2", "wide learned 1"}, []string{"tiny", "wide", "tiny"}},
+		{"another width is another", of(t, "s1", "wide", "s2"), "", []string{"tiny learned 1 2", "wide learned 1"},
+			[]string{"tiny", "wide", "tiny"}},
 		{"checkpoints by their step", []string{checkpoint("s1", "100"), checkpoint("s2", "100"), checkpoint("s1", "200")}, "",
 			[]string{"tiny@100 learned 1 2", "tiny@200 learned 1"}, nil},
 		{"checkpoints of another width", []string{checkpoint("s1", "100"), checkpoint("wide", "100"), of(t, "s1")[0]}, "",
 			[]string{"tiny@100 learned 1", "wide@100 learned 1", "tiny learned 1"}, []string{"tiny"}},
-		{"rivals of the configuration", nil, sizing(t, "{rivals: [fixed, {name: autoscaler}, fixed]}"), []string{"fixed heuristic", "autoscaler heuristic", "fixed-2 heuristic"}, nil},
-		{"named rivals instead", []string{"oracle", "random-search"}, sizing(t, "{rivals: [fixed]}"), []string{"oracle oracle", "random-search heuristic"}, nil},
+		{"rivals of the configuration", nil, sizing(t, "{rivals: [fixed, {name: autoscaler}, fixed]}"),
+			[]string{"fixed heuristic", "autoscaler heuristic", "fixed-2 heuristic"}, nil},
+		{"named rivals instead", []string{"oracle", "random-search"}, sizing(t, "{rivals: [fixed]}"),
+			[]string{"oracle oracle", "random-search heuristic"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Choose(catalog.Default(), c.paths, c.config, nil)
@@ -205,14 +209,19 @@ func TestChooseErrors(t *testing.T) {
 		want   string
 		usage  bool
 	}{
-		{"unknown", []string{"autoscalar"}, "", nil, `autoscalar is neither a run nor a checkpoint, and there is no policy "autoscalar". Did you mean "autoscaler"? There are: `, true},
-		{"no environment", []string{"fixed"}, "", nil, "no run or checkpoint names an environment: give a configuration with --config", true},
+		{"unknown", []string{"autoscalar"}, "", nil,
+			`autoscalar is neither a run nor a checkpoint, and there is no policy "autoscalar". Did you mean "autoscaler"? There are: `, true},
+		{"no environment", []string{"fixed"}, "", nil,
+			"no run or checkpoint names an environment: give a configuration with --config", true},
 		{"nothing", nil, "", nil, "no run or checkpoint names an environment", true},
 		{"twice the same run", []string{s1, s1}, "", nil, "training seed 1 of tiny is there already, from " + s1, true},
 		{"twice the same rival", []string{"fixed", "fixed"}, sizing(t, "{}"), nil, "policy fixed is named twice", true},
-		{"another environment", of(t, "s1", "pole"), "", nil, "pole acts in stoker/CartPole-v1, the comparison is in stoker/LQR-v1", true},
-		{"another than the configuration's", []string{s1}, sizing(t, "{}"), nil, "s1 acts in stoker/LQR-v1, the comparison is in stoker/Sizing-v2", true},
-		{"a rival of another environment", []string{s1, "fixed"}, "", nil, "fixed is made for [stoker/Sizing-v2], not for stoker/LQR-v1", true},
+		{"another environment", of(t, "s1", "pole"), "", nil,
+			"pole acts in stoker/CartPole-v1, the comparison is in stoker/LQR-v1", true},
+		{"another than the configuration's", []string{s1}, sizing(t, "{}"), nil,
+			"s1 acts in stoker/LQR-v1, the comparison is in stoker/Sizing-v2", true},
+		{"a rival of another environment", []string{s1, "fixed"}, "", nil,
+			"fixed is made for [stoker/Sizing-v2], not for stoker/LQR-v1", true},
 		{"no run", []string{t.TempDir()}, "", nil, "neither a checkpoint", false},
 		{"no configuration", []string{s1}, "nowhere.yaml", nil, "nowhere.yaml", false},
 		{"a wrong setting", []string{s1}, "", []string{"eval.sides=1"}, "eval.sides", false},

@@ -30,8 +30,8 @@ type Comparison struct {
 	SimultaneousHi Number `json:"simultaneous_hi"`
 	P              Number `json:"p"`
 	PHolm          Number `json:"p_holm"`
-	// Improvement is the probability that a does better than b under one workload; where neither direction is better, that its
-	// value is the higher.
+	// Improvement is the probability that a does better than b under one workload; where neither direction is better,
+	// that its value is the higher.
 	Improvement   Number `json:"probability_of_improvement"`
 	ImprovementLo Number `json:"probability_of_improvement_lo"`
 	ImprovementHi Number `json:"probability_of_improvement_hi"`
@@ -49,8 +49,8 @@ type Scored struct {
 	Scores stats.Scores
 }
 
-// Compare compares a with each rival by a metric. The rivals form one family for Holm's correction; all scores must be of
-// the same workloads ([stats.Scores.Check]).
+// Compare compares a with each rival by a metric. The rivals form one family for Holm's correction; all scores must
+// be of the same workloads ([stats.Scores.Check]).
 func Compare(m Metric, a Scored, rivals []Scored, resamples int, key rng.Key) []Comparison {
 	scores := make([]stats.Scores, len(rivals))
 	for i, b := range rivals {
@@ -84,7 +84,8 @@ func verdict(c *stats.Comparison, better envs.Better) string {
 	return Worse
 }
 
-// scope says of what a verdict about a against b holds: a method that was trained once is known by that checkpoint only.
+// scope says of what a verdict about a against b holds: a method that was trained once is known by that checkpoint
+// only.
 func scope(a, b Scored) string {
 	out := "this policy"
 	switch {

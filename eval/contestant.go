@@ -32,7 +32,7 @@ type Version struct {
 	New func(env envs.Env) (rollout.Actor, error)
 }
 
-// Rival is a policy of the catalog as a contestant. A nil config means the policy's defaults, an empty label its name.
+// Rival is the policy of a name in the program's catalog as a contestant. A nil config means the policy's defaults.
 func Rival(label, name string, config any) (Contestant, error) {
 	r, err := catalog.Default().Rival(name)
 	if err != nil {
@@ -41,11 +41,12 @@ func Rival(label, name string, config any) (Contestant, error) {
 	if config == nil {
 		config = r.Config()
 	}
-	if label == "" {
-		label = r.Name
-	}
+	return rivalOf(r, label, config), nil
+}
+
+func rivalOf(r catalog.Rival, label string, config any) Contestant {
 	newActor := func(env envs.Env) (rollout.Actor, error) { return r.New(config, env) }
-	return Contestant{Name: label, Kind: r.Kind, Versions: []Version{{New: newActor}}}, nil
+	return Contestant{Name: label, Kind: r.Kind, Versions: []Version{{New: newActor}}}
 }
 
 var kinds = []catalog.Kind{catalog.Learned, catalog.Heuristic, catalog.Oracle}

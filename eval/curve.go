@@ -30,8 +30,9 @@ type Curve struct {
 	Values  []float64
 }
 
-// ReadCurve reads a metric from a run's metrics.jsonl, or from its timing.jsonl where the metric is one of time/. Lines without it
-// are passed over, and so is a last line that is still being written; no line with it is an error that lists what there is.
+// ReadCurve reads a metric from a run's metrics.jsonl, or from its timing.jsonl where the metric is one of time/.
+// Lines without it are passed over, and so is a last line that is still being written; no line with it is an error
+// that lists what there is.
 func ReadCurve(run, group, metric string) (Curve, error) {
 	c := Curve{Group: group, Run: run, Metric: metric}
 	known := map[string]bool{}
@@ -69,8 +70,8 @@ func ReadCurve(run, group, metric string) (Curve, error) {
 // timingFile is the log of times, beside that of metrics.
 const timingFile = "timing.jsonl"
 
-// readLog hands the lines of a log to take: the step and every other number. What is null was not known, a word (such as a time of day)
-// is passed over in a log of times only.
+// readLog hands the lines of a log to take: the step and every other number. What is null was not known, a word (such
+// as a time of day) is passed over in a log of times only.
 func readLog(path string, take func(step int64, line map[string]float64)) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -110,8 +111,8 @@ func readLog(path string, take func(step int64, line map[string]float64)) error 
 	}
 }
 
-// clocked adds to a curve the seconds of training at its steps, from the run's log of times. A session's clock starts at 0: what
-// earlier sessions took is added, work that was lost with a crash included.
+// clocked adds to a curve the seconds of training at its steps, from the run's log of times. A session's clock starts
+// at 0: what earlier sessions took is added, work that was lost with a crash included.
 func (c Curve) clocked() (Curve, error) {
 	path := filepath.Join(c.Run, timingFile)
 	var steps []int64
@@ -196,7 +197,8 @@ func (p *painter) curve() ([]string, error) {
 func curveFigure(curves []Curve, style func(group string, i int) chart.Style) *chart.Figure {
 	panel := chart.NewPanel("", "environment steps", curves[0].Metric)
 	panel.RangeX(0, 0)
-	f := &chart.Figure{Title: "Learning curve", Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel, Height: panelHeight}
+	f := &chart.Figure{Title: "Learning curve", Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel,
+		Height: panelHeight}
 	for i, b := range bands(curves, bandOptions{Band: BandRange}) {
 		e := chart.Entry{Text: b.group, Style: style(b.group, i), Line: true}
 		if b.runs > 1 {

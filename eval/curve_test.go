@@ -62,7 +62,8 @@ func TestReadCurveErrors(t *testing.T) {
 
 func TestGroupName(t *testing.T) {
 	for run, want := range map[string]string{
-		"runs/attmf-s1": "attmf", "runs/attmf-s12/": "attmf", "attmf": "attmf", "runs/attmf-slow": "attmf-slow", "x-s1-s2": "x-s1",
+		"runs/attmf-s1": "attmf", "runs/attmf-s12/": "attmf", "attmf": "attmf", "runs/attmf-slow": "attmf-slow",
+		"x-s1-s2": "x-s1",
 	} {
 		if got := groupName(run); got != want {
 			t.Errorf("group of %s is %s, want %s", run, got, want)

@@ -1,9 +1,10 @@
 // Package eval compares policies: every one faces the same workload seeds, every claim has an interval.
 //
-// [Choose] reads who is compared; [Run] plays each contestant under each seed and keeps the raw scores; [Summarise] turns them into
-// estimates, paired comparisons and verdicts; [Text] and [Markdown] are its tables; [Write] leaves a folder with eval.json,
-// scores.csv, table.md, a page for people (report.html) and the figures, each figure with its data as CSV beside it, so that [Replot]
-// and anybody else can draw it again. [PlotRuns] compares runs over training. The figures are:
+// [Choose] reads who is compared; [Run] plays each contestant under each seed and keeps the raw scores; [Summarise]
+// turns them into estimates, paired comparisons and verdicts; [Text] and [Markdown] are its tables; [Write] leaves a
+// folder with eval.json, scores.csv, table.md, a page for people (report.html) and the figures, each figure with its
+// data as CSV beside it, so that [Replot] and anybody else can draw it again. [PlotRuns] compares runs over training.
+// The figures are:
 //
 //	learning_curve  a metric over training, runs that differ by seed as one band
 //	scatter         two metrics against each other, such as cost and QoS violations

@@ -26,8 +26,9 @@ func (linear) CopyFrom(envs.Policy) error            { return nil }
 func (linear) AppendBinary(b []byte) ([]byte, error) { return b, nil }
 func (linear) UnmarshalBinary([]byte) error          { return nil }
 
-// The best gain of the regulator against a gain a little too low and one far too low, under the same twenty seeds of disturbance. Costs
-// differ far more between seeds than between the first two; paired, the difference shows all the same.
+// The best gain of the regulator against a gain a little too low and one far too low, under the same twenty seeds of
+// disturbance. Costs differ far more between seeds than between the first two; paired, the difference shows all the
+// same.
 func Example() {
 	c := classic.DefaultLQR()
 	_, best := c.Riccati(1)
@@ -41,10 +42,11 @@ func Example() {
 		seeds = append(seeds, s)
 	}
 	played, err := eval.Run(context.Background(), eval.Request{
-		NewEnv:      func() (envs.Env, error) { return classic.NewLQR(c) },
-		Contestants: []eval.Contestant{contestant("riccati", best), contestant("cautious", 0.7*best), contestant("timid", 0.1)},
-		Seeds:       seeds,
-		Workers:     2,
+		NewEnv: func() (envs.Env, error) { return classic.NewLQR(c) },
+		Contestants: []eval.Contestant{contestant("riccati", best), contestant("cautious", 0.7*best),
+			contestant("timid", 0.1)},
+		Seeds:   seeds,
+		Workers: 2,
 	})
 	if err != nil {
 		fmt.Println(err)

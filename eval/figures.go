@@ -21,9 +21,10 @@ type painter struct {
 }
 
 func newPainter(dir string, s *Summary) *painter {
-	return &painter{dir: dir, s: s, styles: styles(s.Policies), save: func(f *chart.Figure, name string) ([]string, error) {
-		return f.Save(dir, name)
-	}}
+	return &painter{dir: dir, s: s, styles: styles(s.Policies),
+		save: func(f *chart.Figure, name string) ([]string, error) {
+			return f.Save(dir, name)
+		}}
 }
 
 // drawAll draws every figure for which the folder has data, and notes them in the summary.

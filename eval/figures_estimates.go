@@ -57,26 +57,28 @@ func forest(title string, names []string, panels int, panel func(i int, hideName
 // intervals draws a panel per metric, the policies as lines with their intervals.
 func (p *painter) intervals() ([]string, error) {
 	rows := [][]string{{"metric", "unit", "policy", "iqm", "lo", "hi"}}
-	f := forest("IQM, 95 % intervals (↓ lower is better, ↑ higher is better)", p.names(), len(p.s.Metrics), func(k int, hide bool) *chart.Panel {
-		m := p.s.Metrics[k]
-		panel := chart.NewPanel(m.arrowed(), "", "")
-		panel.Names(p.names(), hide)
-		panel.TicksX(4)
-		panel.MarginX = 0.12
-		for i, pol := range p.s.Policies {
-			e := pol.Metrics[m.Name]
-			rows = append(rows, append([]string{m.Name, m.Unit, pol.Name}, e.fields()...))
-			panel.Interval(p.styles[i], i, rangeOf(e.IQM, e.Lo, e.Hi))
-		}
-		return panel
-	})
+	f := forest("IQM, 95 % intervals (↓ lower is better, ↑ higher is better)", p.names(), len(p.s.Metrics),
+		func(k int, hide bool) *chart.Panel {
+			m := p.s.Metrics[k]
+			panel := chart.NewPanel(m.arrowed(), "", "")
+			panel.Names(p.names(), hide)
+			panel.TicksX(4)
+			panel.MarginX = 0.12
+			for i, pol := range p.s.Policies {
+				e := pol.Metrics[m.Name]
+				rows = append(rows, append([]string{m.Name, m.Unit, pol.Name}, e.fields()...))
+				panel.Interval(p.styles[i], i, rangeOf(e.IQM, e.Lo, e.Hi))
+			}
+			return panel
+		})
 	if err := table.WriteFile(p.dir, "intervals.csv", rows); err != nil {
 		return nil, err
 	}
 	return p.save(f, "intervals")
 }
 
-// improvement draws, for each policy compared, the probability that it does better than each of the others under one workload.
+// improvement draws, for each policy compared, the probability that it does better than each of the others under one
+// workload.
 func (p *painter) improvement() ([]string, error) {
 	rows := [][]string{{"policy", "rival", "metric", "probability", "lo", "hi"}}
 	var files []string
@@ -89,20 +91,22 @@ func (p *painter) improvement() ([]string, error) {
 		for _, c := range p.s.against(a, metrics[0].Name) {
 			rivals = append(rivals, c.B)
 		}
-		f := forest("Probability that "+a+" does better than each under one workload, 95 % intervals", rivals, len(metrics), func(k int, hide bool) *chart.Panel {
-			panel := chart.NewPanel(metrics[k].Name, "", "")
-			panel.Names(rivals, hide)
-			panel.RangeX(0, 1)
-			panel.TicksX(3)
-			panel.MarginX = 0.04
-			panel.Rule(0.5)
-			for i, c := range p.s.against(a, metrics[k].Name) {
-				rows = append(rows, []string{a, c.B, c.Metric, table.Exact(float64(c.Improvement)), table.Exact(float64(c.ImprovementLo)), table.Exact(float64(c.ImprovementHi))})
-				style := p.styles[slices.Index(p.names(), c.B)]
-				panel.Interval(style, i, rangeOf(c.Improvement, c.ImprovementLo, c.ImprovementHi))
-			}
-			return panel
-		})
+		f := forest("Probability that "+a+" does better than each under one workload, 95 % intervals", rivals, len(metrics),
+			func(k int, hide bool) *chart.Panel {
+				panel := chart.NewPanel(metrics[k].Name, "", "")
+				panel.Names(rivals, hide)
+				panel.RangeX(0, 1)
+				panel.TicksX(3)
+				panel.MarginX = 0.04
+				panel.Rule(0.5)
+				for i, c := range p.s.against(a, metrics[k].Name) {
+					rows = append(rows, []string{a, c.B, c.Metric, table.Exact(float64(c.Improvement)),
+						table.Exact(float64(c.ImprovementLo)), table.Exact(float64(c.ImprovementHi))})
+					style := p.styles[slices.Index(p.names(), c.B)]
+					panel.Interval(style, i, rangeOf(c.Improvement, c.ImprovementLo, c.ImprovementHi))
+				}
+				return panel
+			})
 		name := "improvement"
 		if a != p.s.compared()[0] {
 			name += "_" + fileName(a)

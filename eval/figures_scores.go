@@ -19,7 +19,8 @@ const (
 	profileResamples = 2000
 )
 
-// profile draws the performance profiles of the foremost metrics: the share of episodes that do better than a threshold.
+// profile draws the performance profiles of the foremost metrics: the share of episodes that do better than a
+// threshold.
 func (p *painter) profile() ([]string, error) {
 	t, err := table.ReadFile(p.dir, ScoresFile)
 	if t == nil {
@@ -27,7 +28,8 @@ func (p *painter) profile() ([]string, error) {
 	}
 	rows := [][]string{{"policy", "metric", "threshold", "share_better", "lo", "hi"}}
 	f := chart.Figure{
-		Title: "Performance profiles: share of episodes that do better than x, 95 % bands", Key: p.key(chart.Entry{Line: true, Band: true}),
+		Title:   "Performance profiles: share of episodes that do better than x, 95 % bands",
+		Key:     p.key(chart.Entry{Line: true, Band: true}),
 		Columns: 2, Width: onePanel / 2, Height: panelHeight * 2 / 3,
 	}
 	for _, m := range p.s.Metrics {
@@ -52,7 +54,8 @@ func (p *painter) profile() ([]string, error) {
 			mid, lo, hi := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 			for k, iv := range share {
 				mid[k], lo[k], hi[k] = iv.Point, iv.Low, iv.High
-				rows = append(rows, []string{pol.Name, m.Name, table.Exact(x[k]), table.Exact(iv.Point), table.Exact(iv.Low), table.Exact(iv.High)})
+				rows = append(rows, []string{pol.Name, m.Name, table.Exact(x[k]), table.Exact(iv.Point), table.Exact(iv.Low),
+					table.Exact(iv.High)})
 			}
 			panel.Band(p.styles[i], x, lo, hi)
 			panel.Line(p.styles[i], x, mid, false)
@@ -154,7 +157,8 @@ func (p *painter) distribution(t *table.File, q string) ([]string, error) {
 			all = append(all, t.Number(r, "value"))
 		}
 	}
-	cdf, rest := chart.NewPanel("share of samples up to x", label(q, unit), ""), chart.NewPanel("share of samples above x", label(q, unit), "")
+	cdf, rest := chart.NewPanel("share of samples up to x", label(q, unit), ""),
+		chart.NewPanel("share of samples above x", label(q, unit), "")
 	cdf.RangeY(0, 1)
 	rest.LogY()
 	for _, panel := range []*chart.Panel{cdf, rest} {
@@ -226,7 +230,8 @@ func (p *painter) series() ([]string, error) {
 }
 
 // drawSeries draws a quantity of every policy, or one line where all are alike, as the load is, and says which.
-func (p *painter) drawSeries(panel *chart.Panel, t *table.File, seed string, m Metric, at func([]string) float64) (same bool) {
+func (p *painter) drawSeries(panel *chart.Panel, t *table.File, seed string, m Metric,
+	at func([]string) float64) (same bool) {
 	x, y := make([][]float64, len(p.s.Policies)), make([][]float64, len(p.s.Policies))
 	for _, r := range t.Rows {
 		i := slices.Index(p.names(), t.Text(r, "policy"))

@@ -51,11 +51,12 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// small is one run against one heuristic by two metrics with long names, under three workloads, in steps that take no time, with
-// two samples each.
+// small is one run against one heuristic by two metrics with long names, under three workloads, in steps that take no
+// time, with two samples each.
 func small(t *testing.T) (*Played, *Summary, []Curve) {
 	t.Helper()
-	spec := &envs.Spec{ID: "stoker/Small-v1", Info: []envs.Quantity{{Name: "a long name indeed", Unit: "a long unit as well", Better: envs.Lower}},
+	spec := &envs.Spec{ID: "stoker/Small-v1",
+		Info:    []envs.Quantity{{Name: "a long name indeed", Unit: "a long unit as well", Better: envs.Lower}},
 		Samples: []envs.Quantity{{Name: "wait", Unit: "s"}}}
 	p := &Played{Spec: spec, Seeds: []uint64{1, 2, 3}}
 	for c, name := range []string{"learner", "something with a long name"} {
@@ -71,11 +72,13 @@ func small(t *testing.T) (*Played, *Summary, []Curve) {
 		p.Steps, p.Samples = append(p.Steps, steps), append(p.Samples, []SampleSet{{1, float64(2 + c)}})
 	}
 	m := Metric{Name: "a long name indeed", Unit: "a long unit as well", Better: envs.Lower}
-	s, err := Summarise(p, Analysis{Metrics: []Metric{m}, Plots: Plots{Scatter: []Metric{m, ReturnMetric}, Series: []Metric{ReturnMetric}}, Resamples: 100})
+	s, err := Summarise(p, Analysis{Metrics: []Metric{m},
+		Plots: Plots{Scatter: []Metric{m, ReturnMetric}, Series: []Metric{ReturnMetric}}, Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, s, []Curve{{Group: "learner", Run: "runs/learner", Metric: "rollout/ep_rew_mean", Steps: []int64{0, 1000}, Values: []float64{-3, -1}}}
+	return p, s, []Curve{{Group: "learner", Run: "runs/learner", Metric: "rollout/ep_rew_mean", Steps: []int64{0, 1000},
+		Values: []float64{-3, -1}}}
 }
 
 // Figures of one panel, whole steps along the axis, names that are too long for their panels.
@@ -91,7 +94,8 @@ func TestManyPolicies(t *testing.T) {
 		c := p.Contestants[1]
 		c.Name = fmt.Sprintf("another-%d", k)
 		p.Contestants = append(p.Contestants, c)
-		p.Episodes, p.Steps, p.Samples = append(p.Episodes, p.Episodes[1]), append(p.Steps, p.Steps[1]), append(p.Samples, p.Samples[1])
+		p.Episodes, p.Steps, p.Samples = append(p.Episodes, p.Episodes[1]), append(p.Steps, p.Steps[1]),
+			append(p.Samples, p.Samples[1])
 	}
 	s, err := Summarise(p, Analysis{Metrics: []Metric{ReturnMetric}, Resamples: 100})
 	if err != nil {
@@ -100,16 +104,19 @@ func TestManyPolicies(t *testing.T) {
 	checkFigures(t, "many", p, s, nil)
 }
 
-// What cannot be drawn is left out, whatever it is: missing and infinite scores, constants, a single workload, no samples, samples of one
-// value or none above zero. Nothing panics, nothing fails, and every figure is written.
+// What cannot be drawn is left out, whatever it is: missing and infinite scores, constants, a single workload, no
+// samples, samples of one value or none above zero. Nothing panics, nothing fails, and every figure is written.
 func TestOddFigures(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, x := range map[string][]float64{
-		"NaN": {nan, nan, nan}, "half NaN": {1, nan, 2}, "infinite": {inf, -inf, inf}, "zero": {0, 0, 0}, "constant": {5, 5, 5},
-		"huge": {1e300, -1e300, 1e308}, "tiny": {1e-300, 2e-300, 5e-324}, "close": {1, 1 + 1e-15, 1}, "one": {3}, "large and close": {1e17, 1e17 + 16, 1e17},
+		"NaN": {nan, nan, nan}, "half NaN": {1, nan, 2}, "infinite": {inf, -inf, inf}, "zero": {0, 0, 0},
+		"constant": {5, 5, 5},
+		"huge":     {1e300, -1e300, 1e308}, "tiny": {1e-300, 2e-300, 5e-324}, "close": {1, 1 + 1e-15, 1}, "one": {3},
+		"large and close": {1e17, 1e17 + 16, 1e17},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := &envs.Spec{ID: "stoker/Odd-v1", Info: []envs.Quantity{{Name: "x/y", Better: envs.Lower}}, Samples: []envs.Quantity{{Name: "s"}, {Name: "none"}}}
+			spec := &envs.Spec{ID: "stoker/Odd-v1", Info: []envs.Quantity{{Name: "x/y", Better: envs.Lower}},
+				Samples: []envs.Quantity{{Name: "s"}, {Name: "none"}}}
 			p := &Played{Spec: spec}
 			for k := range x {
 				p.Seeds = append(p.Seeds, uint64(k))
@@ -121,7 +128,8 @@ func TestOddFigures(t *testing.T) {
 					eps = append(eps, envs.Episode{Return: v * float64(1-c), Info: []float64{v}})
 					steps = append(steps, StepRow{Step: k, Time: v, Reward: v, Info: []float64{v}})
 				}
-				p.Contestants = append(p.Contestants, Contestant{Name: fmt.Sprint("p", c), Kind: catalog.Learned, Versions: []Version{{}}})
+				p.Contestants = append(p.Contestants,
+					Contestant{Name: fmt.Sprint("p", c), Kind: catalog.Learned, Versions: []Version{{}}})
 				p.Episodes, p.Steps = append(p.Episodes, [][]envs.Episode{eps}), append(p.Steps, steps)
 				p.Samples = append(p.Samples, []SampleSet{x, nil})
 			}
@@ -171,7 +179,8 @@ func TestOddFigures(t *testing.T) {
 
 // A policy looks the same in every figure, and the oracle is no peer.
 func TestStyles(t *testing.T) {
-	s := styles([]PolicyResult{{Kind: catalog.Oracle}, {Kind: catalog.Learned}, {Kind: catalog.Oracle}, {Kind: catalog.Heuristic}})
+	s := styles([]PolicyResult{{Kind: catalog.Oracle}, {Kind: catalog.Learned}, {Kind: catalog.Oracle},
+		{Kind: catalog.Heuristic}})
 	want := []chart.Style{chart.Bound(), chart.Styles(0), chart.Styles(1), chart.Styles(2)}
 	for i := range want {
 		if s[i].Colour != want[i].Colour {

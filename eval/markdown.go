@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/eval/table"
 )
 
-// Markdown returns the evaluation as a page to stand beside the figures that it shows: estimates and verdicts with a row per metric
-// and a column per policy.
+// Markdown returns the evaluation as a page to stand beside the figures that it shows: estimates and verdicts with a
+// row per metric and a column per policy.
 func Markdown(s *Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", s.heading(), s.who())
@@ -46,7 +46,8 @@ func Markdown(s *Summary) string {
 
 // markdownVerdicts writes policy a's comparisons: a row per metric, a column per rival.
 func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
-	fmt.Fprintf(b, "## Verdicts on %s\n\nMean difference %s − other under the same workload [95 %% interval], p after Holm's correction, and what %s is.\n\n", a, a, a)
+	fmt.Fprintf(b, "## Verdicts on %s\n\nMean difference %s − other under the same workload [95 %% interval], p "+
+		"after Holm's correction, and what %s is.\n\n", a, a, a)
 	head := []string{"metric"}
 	for _, c := range s.against(a, s.Metrics[0].Name) {
 		head = append(head, c.B)
@@ -61,7 +62,8 @@ func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
 			if verdict != Undecided {
 				verdict = "**" + verdict + "**"
 			}
-			row = append(row, fmt.Sprintf("%s, p %s: %s", l.writeDiffs.Cell(c.Interval()), equal(table.PValue(float64(c.PHolm))), verdict))
+			row = append(row, fmt.Sprintf("%s, p %s: %s", l.writeDiffs.Cell(c.Interval()),
+				equal(table.PValue(float64(c.PHolm))), verdict))
 		}
 		rows = append(rows, row)
 	}
@@ -82,7 +84,8 @@ func (s *Summary) markdownFigures(b *strings.Builder) {
 	if len(pngs) == 0 {
 		return
 	}
-	b.WriteString("\n## Figures\n\nThe data of each is the CSV file beside it; `stoker plot FOLDER` draws all of them again.\n")
+	b.WriteString("\n## Figures\n\nThe data of each is the CSV file beside it; `stoker plot FOLDER` draws all of " +
+		"them again.\n")
 	for _, f := range pngs {
 		fmt.Fprintf(b, "\n![%s](%s)\n", strings.ReplaceAll(strings.TrimSuffix(f, ".png"), "_", " "), f)
 	}

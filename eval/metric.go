@@ -19,7 +19,8 @@ type Metric struct {
 }
 
 // ReturnMetric is the episode's return, compared beside the environment's own quantities.
-var ReturnMetric = Metric{Name: "return", Unit: "1", Better: envs.Higher, Doc: "sum over steps of the mean reward of the agents"}
+var ReturnMetric = Metric{Name: "return", Unit: "1", Better: envs.Higher,
+	Doc: "sum over steps of the mean reward of the agents"}
 
 // Metrics returns the metrics of the given names, or all quantities that have a better direction, and the return.
 func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {

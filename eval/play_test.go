@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 )
 
-// The number of workers decides who plays what and when, and nothing else: policies that draw, tuners that remember and planners
-// that copy their world give the same numbers, and the summary is the same.
+// The number of workers decides who plays what and when, and nothing else: policies that draw, tuners that remember
+// and planners that copy their world give the same numbers, and the summary is the same.
 func TestWorkers(t *testing.T) {
 	r := request()
 	r.Stochastic = true
@@ -47,8 +47,8 @@ func summary(t *testing.T, p *Played) *Summary {
 	return s
 }
 
-// Everybody acts: a good gain, and the planner, which sees the disturbance to come, beat the tuner's search, and idleness is worst. A
-// stochastic policy's noise shows only where it is asked for.
+// Everybody acts: a good gain, and the planner, which sees the disturbance to come, beat the tuner's search, and
+// idleness is worst. A stochastic policy's noise shows only where it is asked for.
 func TestOrder(t *testing.T) {
 	p := run(t, request())
 	cost := map[string]float64{}
@@ -75,8 +75,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A contestant with an environment of its own plays there, under the same seeds, and its quantities are that environment's;
-// the others are as they are without it.
+// A contestant with an environment of its own plays there, under the same seeds, and its quantities are that
+// environment's; the others are as they are without it.
 func TestOwnEnvironment(t *testing.T) {
 	alone := run(t, request())
 	for _, workers := range []int{1, 5} {
@@ -202,15 +202,17 @@ func TestRefusals(t *testing.T) {
 		"bad environment of one": {func(r *Request) {
 			r.Contestants[2].NewEnv = func() (envs.Env, error) { return nil, none }
 		}, none.Error()},
-		"nobody":      {func(r *Request) { r.Contestants = nil }, "0 contestants"},
-		"no seeds":    {func(r *Request) { r.Seeds = nil }, "under 0 workload seeds"},
-		"twice":       {func(r *Request) { r.Seeds = []uint64{1, 2, 1} }, "workload seed 1 is given twice"},
-		"same name":   {func(r *Request) { r.Contestants[1].Name = "learned" }, "two contestants are called learned"},
-		"no name":     {func(r *Request) { r.Contestants[1].Name = "" }, "has no name"},
-		"no kind":     {func(r *Request) { r.Contestants[1].Kind = "clever" }, `idle is of kind "clever", want one of ["learned" "heuristic" "oracle"]`},
+		"nobody":    {func(r *Request) { r.Contestants = nil }, "0 contestants"},
+		"no seeds":  {func(r *Request) { r.Seeds = nil }, "under 0 workload seeds"},
+		"twice":     {func(r *Request) { r.Seeds = []uint64{1, 2, 1} }, "workload seed 1 is given twice"},
+		"same name": {func(r *Request) { r.Contestants[1].Name = "learned" }, "two contestants are called learned"},
+		"no name":   {func(r *Request) { r.Contestants[1].Name = "" }, "has no name"},
+		"no kind": {func(r *Request) { r.Contestants[1].Kind = "clever" },
+			`idle is of kind "clever", want one of ["learned" "heuristic" "oracle"]`},
 		"no versions": {func(r *Request) { r.Contestants[1].Versions = nil }, "idle has no versions"},
 		"no maker":    {func(r *Request) { r.Contestants[1].Versions = []Version{{}} }, "idle, version 0: New is missing"},
-		"seed twice":  {func(r *Request) { r.Contestants[0].Versions[1].TrainingSeed = 1 }, "learned has training seed 1 twice"},
+		"seed twice": {func(r *Request) { r.Contestants[0].Versions[1].TrainingSeed = 1 },
+			"learned has training seed 1 twice"},
 		"nobody acts": {func(r *Request) {
 			r.Contestants[1].Versions = []Version{{New: func(envs.Env) (rollout.Actor, error) { return rollout.Actor{}, nil }}}
 		}, "idle: it is 0 of policy, tuner and planner"},
@@ -257,15 +259,17 @@ func TestCancel(t *testing.T) {
 				return nil
 			}
 			actor := map[string]rollout.Actor{
-				"policy": {Policy: &gain{each: each}}, "tuner": {Tuner: &tuner{gain: gain{each: each}}}, "planner": {Planner: calling{newPlanner(lqr()), each}},
+				"policy": {Policy: &gain{each: each}}, "tuner": {Tuner: &tuner{gain: gain{each: each}}},
+				"planner": {Planner: calling{newPlanner(lqr()), each}},
 			}[kind]
-			r := Request{NewEnv: newLQR, Seeds: seeds(100), Workers: workers, Contestants: []Contestant{{Name: kind, Kind: catalog.Heuristic, Versions: []Version{{
-				New: func(envs.Env) (rollout.Actor, error) {
-					if workers == 1 {
-						return actor, nil
-					}
-					return rollout.Actor{Policy: &gain{each: each}}, nil
-				}}}}}}
+			r := Request{NewEnv: newLQR, Seeds: seeds(100), Workers: workers,
+				Contestants: []Contestant{{Name: kind, Kind: catalog.Heuristic, Versions: []Version{{
+					New: func(envs.Env) (rollout.Actor, error) {
+						if workers == 1 {
+							return actor, nil
+						}
+						return rollout.Actor{Policy: &gain{each: each}}, nil
+					}}}}}}
 			_, err := Run(ctx, r)
 			if !errors.Is(err, why) {
 				t.Errorf("%s, %d workers: error is %v, want the context's cause", kind, workers, err)
@@ -334,7 +338,8 @@ func (s *sampled) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcom
 
 func (s *sampled) AppendSamples(_ int, dst []float64) []float64 { return append(dst, s.x) }
 
-// Steps and samples are those of the first version under the first seeds, in order, also where the environment is wrapped.
+// Steps and samples are those of the first version under the first seeds, in order, also where the environment is
+// wrapped.
 func TestTraces(t *testing.T) {
 	r := request()
 	r.NewEnv = newSampled

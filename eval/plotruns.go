@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/catalog"
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
@@ -75,8 +74,8 @@ func (p RunPlot) filled() (RunPlot, error) {
 	return p, nil
 }
 
-// PlotRuns draws metrics of several runs over training: a line per group of runs that are equal but for the seed, with a band over its
-// seeds. It leaves a PNG, an SVG and two CSV files, the runs' values and the lines as drawn.
+// PlotRuns draws metrics of several runs over training: a line per group of runs that are equal but for the seed,
+// with a band over its seeds. It leaves a PNG, an SVG and two CSV files, the runs' values and the lines as drawn.
 func PlotRuns(p RunPlot) (*Plotted, error) {
 	p, err := p.filled()
 	if err != nil {
@@ -252,7 +251,8 @@ func (p RunPlot) notes(groups []runGroup, all []Curve) []string {
 			}
 		}
 		if least < most {
-			out = append(out, fmt.Sprintf("%s: drawn up to step %d, where %s ends; another run has %d steps", g.label, least, who, most))
+			out = append(out, fmt.Sprintf("%s: drawn up to step %d, where %s ends; another run has %d steps", g.label, least,
+				who, most))
 		}
 	}
 	return out
@@ -277,7 +277,7 @@ func unitOf(env, metric string) string {
 		return ""
 	}
 	name := metric[strings.LastIndexByte(metric, '/')+1:]
-	if i := slices.IndexFunc(made.Spec().Info, func(q envs.Quantity) bool { return q.Name == name && q.Unit != name }); i >= 0 {
+	if i, err := made.Spec().InfoIndex(name); err == nil && made.Spec().Info[i].Unit != name {
 		return made.Spec().Info[i].Unit
 	}
 	return ""

@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// A group's curve is made of the stretch that all its runs have, linearly between their values; runs without one stay curves of their
-// own.
+// A group's curve is made of the stretch that all its runs have, linearly between their values; runs without one stay
+// curves of their own.
 func TestBands(t *testing.T) {
 	nan := math.NaN()
 	got := bands([]Curve{
@@ -53,7 +53,8 @@ func TestAverage(t *testing.T) {
 		{bandOptions{Average: AverageMean, Band: BandRange}, 22, 1, 100},
 		{bandOptions{Average: AverageIQM, Band: BandNone}, 3, 3, 3},
 		// Student's interval of 1, 2, 3: 2 ± 4.3027·1/√3.
-		{bandOptions{Average: AverageMean, Band: BandInterval}, 2, 2 - 4.302652729911275/math.Sqrt(3), 2 + 4.302652729911275/math.Sqrt(3)},
+		{bandOptions{Average: AverageMean, Band: BandInterval}, 2, 2 - 4.302652729911275/math.Sqrt(3),
+			2 + 4.302652729911275/math.Sqrt(3)},
 	} {
 		x := v
 		if c.o.Band == BandInterval {
@@ -89,7 +90,8 @@ func runFolder(t *testing.T, dir, name, config string, value float64) string {
 	var log, times strings.Builder
 	for k := range 3 {
 		fmt.Fprintf(&log, "{\"step\":%d,\"rollout/cost\":%g}\n", 10*k, value*float64(10+k))
-		fmt.Fprintf(&times, "{\"step\":%d,\"at\":\"2020-01-01T00:00:00Z\",\"time/elapsed_s\":%d,\"time/fps\":7}\n", 10*k, 100*k)
+		fmt.Fprintf(&times, "{\"step\":%d,\"at\":\"2020-01-01T00:00:00Z\",\"time/elapsed_s\":%d,\"time/fps\":7}\n", 10*k,
+			100*k)
 	}
 	put("metrics.jsonl", log.String())
 	put("timing.jsonl", times.String())
@@ -99,8 +101,8 @@ func runFolder(t *testing.T, dir, name, config string, value float64) string {
 	return path
 }
 
-// Runs are one line where their configurations are equal but for the seed, whatever their folders are called, and lines are told
-// apart by what differs.
+// Runs are one line where their configurations are equal but for the seed, whatever their folders are called, and
+// lines are told apart by what differs.
 func TestPlotRuns(t *testing.T) {
 	dir := t.TempDir()
 	made := func(seed int, rate string) string {
@@ -112,7 +114,8 @@ func TestPlotRuns(t *testing.T) {
 	runFolder(t, dir, "other-s9", made(9, "0.2"), 5)
 	runFolder(t, dir, "again/x-s1", made(1, "0.3"), 5)
 	out := filepath.Join(dir, "curves")
-	got, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "*"), filepath.Join(dir, "again/x-s1")}, Metrics: []string{"rollout/cost", "time/fps"}, Out: out, Band: BandRange})
+	got, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "*"), filepath.Join(dir, "again/x-s1")},
+		Metrics: []string{"rollout/cost", "time/fps"}, Out: out, Band: BandRange})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +149,8 @@ func TestPlotRuns(t *testing.T) {
 		t.Errorf("lines are %s", text(3))
 	}
 	// Over time, named, every run for itself.
-	if _, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "x-s1"), filepath.Join(dir, "x-s2")}, Metrics: []string{"rollout/cost"}, Time: true, Separate: true,
+	if _, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "x-s1"), filepath.Join(dir, "x-s2")},
+		Metrics: []string{"rollout/cost"}, Time: true, Separate: true,
 		Labels: []string{"first", "second"}, Out: out, Name: "times", Smooth: 0.5, Log: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Each does n independent parts on as many goroutines as there are workers, at least one. Parts are begun in the order of
-// their numbers; do is told the number of its worker, from 0, and of its part. After a failure no further part is begun;
-// of several errors that of the lowest part is returned, whichever came first. Where ctx ends, so does Each, after
-// the parts under way, with ctx's cause. Progress, where set, is told after every part that succeeded how many are done,
-// never twice at a time.
+// Each does n independent parts on as many goroutines as there are workers, at least one. Parts are begun in the
+// order of their numbers; do is told the number of its worker, from 0, and of its part. After a failure no further
+// part is begun; of several errors that of the lowest part is returned, whichever came first. Where ctx ends, so does
+// Each, after the parts under way, with ctx's cause. Progress, where set, is told after every part that succeeded how
+// many are done, never twice at a time.
 func Each(ctx context.Context, workers, n int, progress func(done, all int), do func(worker, part int) error) error {
 	var (
 		wait   sync.WaitGroup

@@ -20,8 +20,8 @@ type PowerRow struct {
 	Metric string `json:"metric,omitempty"`
 	A      string `json:"a,omitempty"`
 	B      string `json:"b,omitempty"`
-	// Difference is the true mean of A − B that is assumed, Deviation that of paired differences between workloads, SeedDeviation that between
-	// training seeds, all in Unit.
+	// Difference is the true mean of A − B that is assumed, Deviation that of paired differences between workloads,
+	// SeedDeviation that between training seeds, all in Unit.
 	Difference    float64 `json:"difference"`
 	Deviation     float64 `json:"deviation"`
 	SeedDeviation float64 `json:"seed_deviation"`
@@ -80,7 +80,8 @@ func PowerTable(p PowerPlan) ([]PowerRow, error) {
 	for _, m := range p.Training {
 		for _, n := range p.Workloads {
 			for _, e := range p.Effects {
-				r, err := p.row(PowerRow{Difference: e, Deviation: 1, SeedDeviation: p.SeedDeviation, Unit: "deviations", TrainingSeeds: m, WorkloadSeeds: n, Rivals: p.Rivals})
+				r, err := p.row(PowerRow{Difference: e, Deviation: 1, SeedDeviation: p.SeedDeviation, Unit: "deviations",
+					TrainingSeeds: m, WorkloadSeeds: n, Rivals: p.Rivals})
 				if err != nil {
 					return nil, err
 				}
@@ -91,9 +92,9 @@ func PowerTable(p PowerPlan) ([]PowerRow, error) {
 	return out, nil
 }
 
-// PowerOf takes an evaluation as a pilot: how probable a verdict of each comparison in it would be with other numbers of seeds, were the
-// differences and deviations those that it saw. With one training seed nothing is known of how those differ, and the rows are of that
-// one checkpoint.
+// PowerOf takes an evaluation as a pilot: how probable a verdict of each comparison in it would be with other numbers
+// of seeds, were the differences and deviations those that it saw. With one training seed nothing is known of how
+// those differ, and the rows are of that one checkpoint.
 func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -128,7 +129,8 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 			if c.Metric != m.Name {
 				continue
 			}
-			rows, err := p.pilot(scoresOf(t, c.A, upward), scoresOf(t, c.B, upward), PowerRow{Metric: m.Name, A: c.A, B: c.B, Unit: m.Unit, Rivals: len(s.Policies) - 1})
+			rows, err := p.pilot(scoresOf(t, c.A, upward), scoresOf(t, c.B, upward),
+				PowerRow{Metric: m.Name, A: c.A, B: c.B, Unit: m.Unit, Rivals: len(s.Policies) - 1})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s, %s against %s: %w", filepath.Join(dir, ScoresFile), m.Name, c.A, c.B, err)
 			}

@@ -11,7 +11,8 @@ import (
 // A pilot's rows have its differences, deviations and units, and power rises with the number of workloads.
 func TestPowerOf(t *testing.T) {
 	dir, _, s := written(t)
-	rows, err := PowerOf(dir, PowerPlan{Training: []int{3}, Workloads: []int{5, 50}, Metrics: []string{"cost"}, Trials: 200})
+	rows, err := PowerOf(dir, PowerPlan{Training: []int{3}, Workloads: []int{5, 50}, Metrics: []string{"cost"},
+		Trials: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

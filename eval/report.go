@@ -85,7 +85,8 @@ func writeReport(dir string, s *Summary) error {
 }
 
 func newReport(dir string, s *Summary) (*report, error) {
-	r := &report{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Notes: s.shortfalls(), Command: commandLine(s.Command)}
+	r := &report{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Notes: s.shortfalls(),
+		Command: commandLine(s.Command)}
 	for _, p := range s.Policies {
 		r.Policies = append(r.Policies, p.Name)
 	}
@@ -145,7 +146,8 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 	for _, c := range s.against(a, s.Metrics[0].Name) {
 		v.Rivals = append(v.Rivals, c.B)
 		by := s.verdictsAgainst(a, c.B)
-		v.Lines = append(v.Lines, reportLine{c.B, strings.Join(by[Better], ", "), strings.Join(by[Worse], ", "), strings.Join(by[Undecided], ", ")})
+		v.Lines = append(v.Lines, reportLine{c.B, strings.Join(by[Better], ", "), strings.Join(by[Worse], ", "),
+			strings.Join(by[Undecided], ", ")})
 	}
 	for _, m := range s.Metrics {
 		l := s.lines(a, m)
@@ -153,7 +155,8 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 		for i := range l.diff {
 			d := &l.diff[i]
 			c := split(l.writeDiffs, d.Interval())
-			c.P, c.Chance, c.Verdict = equal(table.PValue(float64(d.PHolm))), table.Probability(float64(d.Improvement)), d.Verdict
+			c.P, c.Chance, c.Verdict = equal(table.PValue(float64(d.PHolm))), table.Probability(float64(d.Improvement)),
+				d.Verdict
 			if m.Better == envs.Neither {
 				c.Verdict = ""
 			}
@@ -166,11 +169,14 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 
 // captions say what a figure shows, by the beginning of its name.
 var captions = []struct{ prefix, title, text string }{
-	{"learning_curve", "Learning curve", "Over training: the IQM over the runs of a method, and the range from the lowest to the highest of them."},
+	{"learning_curve", "Learning curve", "Over training: the IQM over the runs of a method, and the range from the " +
+		"lowest to the highest of them."},
 	{"scatter", "Two metrics at once", "Each policy as a point with its 95 % intervals."},
 	{"intervals", "Estimates", "The IQM of every metric by policy, with 95 % intervals."},
-	{"improvement", "Probability of improvement", "How probable it is that a run of the one does better than the other under the same workload; at ½ they are even."},
-	{"profile", "Performance profiles", "The share of episodes that do better than a threshold: the whole distribution, not its middle alone. Bands are pointwise 95 % percentile intervals."},
+	{"improvement", "Probability of improvement",
+		"How probable it is that a run of the one does better than the other under the same workload; at ½ they are even."},
+	{"profile", "Performance profiles", "The share of episodes that do better than a threshold: the whole " +
+		"distribution, not its middle alone. Bands are pointwise 95 % percentile intervals."},
 	{"over_time", "One episode", "Quantities through the first traced episode."},
 }
 
@@ -185,8 +191,10 @@ func (r *report) draw(dir string) error {
 			return err
 		}
 		name := strings.TrimSuffix(f, ".svg")
-		fig := reportFigure{Title: strings.ReplaceAll(name, "_", " "), Caption: "How a quantity that the environment samples is distributed, and its tail.",
-			Image: template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(b)), //nolint:gosec // what we drew ourselves
+		fig := reportFigure{Title: strings.ReplaceAll(name, "_", " "),
+			Caption: "How a quantity that the environment samples is distributed, and its tail.",
+			Image:   template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(b)),
+			//nolint:gosec // what we drew ourselves
 			Files: []reportFile{{Name: name + ".png", What: "PNG"}, {Name: f, What: "SVG"}}}
 		for _, c := range captions {
 			if strings.HasPrefix(name, c.prefix) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The page has the verdicts, their scope, every number with its unit, every figure, and the way to all of it again; nothing of it lies
-// elsewhere, and every file that it links to is there.
+// The page has the verdicts, their scope, every number with its unit, every figure, and the way to all of it again;
+// nothing of it lies elsewhere, and every file that it links to is there.
 func TestReport(t *testing.T) {
 	dir, _, s := written(t)
 	b, err := os.ReadFile(filepath.Join(dir, ReportFile))
@@ -21,9 +21,11 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"<title>Evaluation in stoker/Synthetic-v1</title>", "20 workload seeds (test)",
 		"The verdicts hold for <b>the method, over 3 training seeds</b>.",
-		`against <b>fixed</b>: <span class="better">better</span> by cost`, `<span class="worse">worse</span> by`, "undecided: ",
+		`against <b>fixed</b>: <span class="better">better</span> by cost`, `<span class="worse">worse</span> by`,
+		"undecided: ",
 		`violated ↓<span class="unit">share of windows</span>`, "stoker eval runs/attmf", "stoker plot .",
-		"&#34;path&#34;: &#34;synthetic&#34;", `href="eval.json"`, `href="scores.csv"`, "p = 0.0", s.Statistic[:30], `name="viewport"`, "@media print",
+		"&#34;path&#34;: &#34;synthetic&#34;", `href="eval.json"`, `href="scores.csv"`, "p = 0.0", s.Statistic[:30],
+		`name="viewport"`, "@media print",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)

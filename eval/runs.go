@@ -17,8 +17,8 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// FindRuns returns the run folders that paths and patterns (as in runs/sizing-*) stand for, each once, in natural order within a pattern.
-// What is no run is an error that says what it is.
+// FindRuns returns the run folders that paths and patterns (as in runs/sizing-*) stand for, each once, in natural
+// order within a pattern. What is no run is an error that says what it is.
 func FindRuns(paths []string) ([]string, error) {
 	var out []string
 	add := func(dir string) {
@@ -140,7 +140,8 @@ func policyShape(config []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// key is the same for runs that are equal but for the seed. Without a configuration it is the folder's name without its seed.
+// key is the same for runs that are equal but for the seed. Without a configuration it is the folder's name without
+// its seed.
 func (r runInfo) key() string {
 	if r.config == nil {
 		return "folder " + r.name
@@ -159,8 +160,8 @@ type runGroup struct {
 	differs []string // the keys and values by which it differs from other groups
 }
 
-// groupRuns groups runs and names the groups: by their folders' names without the seed where those differ, else by what their
-// configurations differ in. Separate makes every run a group of its own.
+// groupRuns groups runs and names the groups: by their folders' names without the seed where those differ, else by
+// what their configurations differ in. Separate makes every run a group of its own.
 func groupRuns(infos []runInfo, separate bool) []runGroup {
 	var groups []runGroup
 	at := map[string]int{}

@@ -52,9 +52,11 @@ type Estimate struct {
 	Mean Number `json:"mean"`
 }
 
-const statistic = "interquartile mean over training seeds and workload seeds; 95 % bootstrap intervals resampling both, percentiles " +
+const statistic = "interquartile mean over training seeds and workload seeds; 95 % bootstrap intervals resampling " +
+	"both, percentiles " +
 	"expanded for the number of workloads or, with several training seeds, stretched to Student's width; " +
-	"differences are means of paired differences, their intervals stretched alike; p by sign flips over workloads and, with several " +
+	"differences are means of paired differences, their intervals stretched alike; p by sign flips over workloads " +
+	"and, with several " +
 	"training seeds, not below Welch's t over both; Holm's correction over the rivals of a policy and metric; " +
 	"better or worse needs p_holm below 0.05 and a simultaneous interval without zero"
 
@@ -68,8 +70,8 @@ type Analysis struct {
 	Seed      uint64
 }
 
-// Summarise makes estimates of every contestant and compares each learned one with every other contestant. Where none is learned the
-// first one is compared with the rest.
+// Summarise makes estimates of every contestant and compares each learned one with every other contestant. Where none
+// is learned the first one is compared with the rest.
 func Summarise(p *Played, a Analysis) (*Summary, error) {
 	if a.Resamples < 100 {
 		return nil, fmt.Errorf("eval: %d resamples, want at least 100", a.Resamples)

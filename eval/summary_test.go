@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// match is two policies whose values differ by exactly shift, plus noise, over n workloads that differ by far more, in three
-// metrics: lower better, higher better, and neither.
+// match is two policies whose values differ by exactly shift, plus noise, over n workloads that differ by far more,
+// in three metrics: lower better, higher better, and neither.
 func match(n int, shift, noise float64) *Played {
 	p := &Played{Spec: &envs.Spec{ID: "stoker/Match-v1", Info: []envs.Quantity{
 		{Name: "down", Better: envs.Lower}, {Name: "up", Better: envs.Higher}, {Name: "aside"},
@@ -108,8 +108,10 @@ func TestScopes(t *testing.T) {
 	}
 	want := map[string]string{
 		"learned idle": "the method, over 3 training seeds", "learned tuner": "the method, over 3 training seeds",
-		"learned planner": "the method, over 3 training seeds", "learned other": "the method, over 3 training seeds, against one checkpoint",
-		"other learned": "this checkpoint", "other idle": "this checkpoint", "other tuner": "this checkpoint", "other planner": "this checkpoint",
+		"learned planner": "the method, over 3 training seeds",
+		"learned other":   "the method, over 3 training seeds, against one checkpoint",
+		"other learned":   "this checkpoint", "other idle": "this checkpoint", "other tuner": "this checkpoint",
+		"other planner": "this checkpoint",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("scopes %v, want %v", got, want)
@@ -239,7 +241,8 @@ func TestAnalysis(t *testing.T) {
 	}{
 		{Analysis{Metrics: m, Resamples: 99}, "99 resamples, want at least 100"},
 		{Analysis{Resamples: 100}, "no metrics"},
-		{Analysis{Metrics: []Metric{{Name: "sideways"}}, Resamples: 100}, `a: sideways: stoker/Match-v1 reports no quantity "sideways"`},
+		{Analysis{Metrics: []Metric{{Name: "sideways"}}, Resamples: 100},
+			`a: sideways: stoker/Match-v1 reports no quantity "sideways"`},
 	} {
 		if _, err := Summarise(p, c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)

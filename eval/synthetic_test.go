@@ -10,8 +10,8 @@ import (
 )
 
 // synthetic is a comparison as the sizing environment would leave it: three training seeds of a learned policy, three
-// heuristics and an oracle, 20 workloads, 12 quantities of all sizes, one of them without a better direction. Workloads differ by
-// far more than policies.
+// heuristics and an oracle, 20 workloads, 12 quantities of all sizes, one of them without a better direction.
+// Workloads differ by far more than policies.
 func synthetic() *Played {
 	spec := &envs.Spec{ID: "stoker/Synthetic-v1", Step: envs.Timing{Unit: "window", Fixed: 30e6},
 		Info: []envs.Quantity{
@@ -37,7 +37,8 @@ func synthetic() *Played {
 		seeds      int
 		cost, miss float64
 	}{
-		{"attmf", catalog.Learned, 3, 1, 0.06}, {"fixed", catalog.Heuristic, 1, 1.6, 0.3}, {"autoscaler", catalog.Heuristic, 1, 1.08, 0.08},
+		{"attmf", catalog.Learned, 3, 1, 0.06}, {"fixed", catalog.Heuristic, 1, 1.6, 0.3},
+		{"autoscaler", catalog.Heuristic, 1, 1.08, 0.08},
 		{"random", catalog.Heuristic, 1, 1.3, 0.2}, {"oracle", catalog.Oracle, 1, 0.8, 0.02},
 	}
 	for s := range 20 {
@@ -61,7 +62,8 @@ func synthetic() *Played {
 				miss := max(0, who.miss+0.02*draw.Norm())
 				latency := 0.3 + 2*miss + 0.02*draw.Norm()
 				row = append(row, envs.Episode{Seed: seed, Return: -100*cost - 200*miss, Info: []float64{
-					cost, miss, latency, 3 * latency, 1 - miss/3, math.Round(load * 3600 * (1 - miss/3)), load, 40 * cost, 65536 * cost, cost / load / 36000, 0,
+					cost, miss, latency, 3 * latency, 1 - miss/3, math.Round(load * 3600 * (1 - miss/3)), load, 40 * cost,
+					65536 * cost, cost / load / 36000, 0,
 				}})
 			}
 			eps = append(eps, row)

@@ -14,8 +14,8 @@ func (e Estimate) interval() table.Estimate {
 	return table.Estimate{At: float64(e.IQM), Low: float64(e.Lo), High: float64(e.Hi)}
 }
 
-// lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the others, and how
-// to write both, in one power of ten.
+// lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the
+// others, and how to write both, in one power of ten.
 type lines struct {
 	estimates  []table.Estimate
 	diff       []Comparison
@@ -45,8 +45,8 @@ func (l *lines) with(b string) *Comparison {
 	return nil
 }
 
-// Text returns the evaluation for a terminal: a block of lines per metric, the first compared policy's verdicts beside the
-// estimates, those of further ones below, then each verdict in words and what it holds of.
+// Text returns the evaluation for a terminal: a block of lines per metric, the first compared policy's verdicts
+// beside the estimates, those of further ones below, then each verdict in words and what it holds of.
 func Text(s *Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n\n", s.heading(), s.who())
@@ -100,8 +100,8 @@ func (s *Summary) who() string {
 	return strings.Join(parts, "; ")
 }
 
-// blocks are the rows of one table: for each metric a line that names it and a line per policy, with the estimates where they
-// are wanted, and the differences of policy a from the others.
+// blocks are the rows of one table: for each metric a line that names it and a line per policy, with the estimates
+// where they are wanted, and the differences of policy a from the others.
 func (s *Summary) blocks(a string, estimates bool) [][]string {
 	head := []string{""}
 	if estimates {

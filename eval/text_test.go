@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/golden"
 )
 
-// The tables of a comparison of five policies by twelve metrics, and of two learned policies with a missing score, too few
-// workloads and no direction.
+// The tables of a comparison of five policies by twelve metrics, and of two learned policies with a missing score,
+// too few workloads and no direction.
 func TestTables(t *testing.T) {
 	s := summarise(t, synthetic())
 	s.Figures = []string{"scatter.png", "scatter.svg", "over_time.png"}

@@ -41,7 +41,9 @@ func (s *Summary) verdictsAgainst(a, b string) map[string][]string {
 func (s *Summary) conclusion(a, b string) string {
 	by := s.verdictsAgainst(a, b)
 	var parts []string
-	for _, v := range []struct{ verdict, words string }{{Better, "better by "}, {Worse, "worse by "}, {Undecided, "undecided: "}} {
+	for _, v := range []struct{ verdict, words string }{
+		{Better, "better by "}, {Worse, "worse by "}, {Undecided, "undecided: "},
+	} {
 		if len(by[v.verdict]) > 0 {
 			parts = append(parts, v.words+strings.Join(by[v.verdict], ", "))
 		}
@@ -73,7 +75,8 @@ func (s *Summary) scopes(a string) []scoped {
 func (s *Summary) shortfalls() []string {
 	rivals := len(s.Policies) - 1
 	if n := stats.Workloads(rivals); len(s.compared()) > 0 && len(s.Seeds) < n {
-		return []string{fmt.Sprintf("too few workload seeds for any verdict: %d; with %d other policies it takes at least %d", len(s.Seeds), rivals, n)}
+		return []string{fmt.Sprintf("too few workload seeds for any verdict: %d; with %d other policies it takes at "+
+			"least %d", len(s.Seeds), rivals, n)}
 	}
 	return nil
 }

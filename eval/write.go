@@ -26,8 +26,8 @@ const (
 	curveFile   = curveName + ".csv"
 )
 
-// Write leaves an evaluation in dir, which is made where it is missing: data first, then the figures drawn from the data, and
-// eval.json last, so that a folder with an eval.json is whole. What an earlier evaluation left there goes.
+// Write leaves an evaluation in dir, which is made where it is missing: data first, then the figures drawn from the
+// data, and eval.json last, so that a folder with an eval.json is whole. What an earlier evaluation left there goes.
 func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -68,8 +68,8 @@ func writeData(dir string, p *Played, s *Summary, curves []Curve) error {
 	)
 }
 
-// removeOld removes an earlier evaluation's eval.json and page, so that new data never stands beside an old summary, and the figures
-// that it names, so that none of them outlives its data.
+// removeOld removes an earlier evaluation's eval.json and page, so that new data never stands beside an old summary,
+// and the figures that it names, so that none of them outlives its data.
 func removeOld(dir string) error {
 	old, err := ReadSummary(dir)
 	switch {
@@ -128,7 +128,8 @@ func scoreRows(p *Played, metrics []Metric) ([][]string, error) {
 			}
 			for v, row := range scores {
 				for j, x := range row {
-					rows = append(rows, []string{con.Name, fmt.Sprint(con.Versions[v].TrainingSeed), fmt.Sprint(p.Seeds[j]), m.Name, table.Exact(x)})
+					rows = append(rows, []string{con.Name, fmt.Sprint(con.Versions[v].TrainingSeed), fmt.Sprint(p.Seeds[j]), m.Name,
+						table.Exact(x)})
 				}
 			}
 		}
@@ -144,7 +145,8 @@ func stepRows(p *Played) [][]string {
 	rows := [][]string{head}
 	for c, steps := range p.Steps {
 		for _, s := range steps {
-			row := []string{p.Contestants[c].Name, fmt.Sprint(s.Seed), fmt.Sprint(s.Step), table.Exact(s.Time), table.Exact(s.Reward)}
+			row := []string{p.Contestants[c].Name, fmt.Sprint(s.Seed), fmt.Sprint(s.Step), table.Exact(s.Time),
+				table.Exact(s.Reward)}
 			for _, x := range s.Info {
 				row = append(row, table.Exact(x))
 			}
@@ -154,8 +156,8 @@ func stepRows(p *Played) [][]string {
 	return rows
 }
 
-// shares are those of a distribution whose quantiles are kept (all of the millions of requests would fill the folder): every
-// quarter of a percent, and finer in the upper tail, which latencies are judged by.
+// shares are those of a distribution whose quantiles are kept (all of the millions of requests would fill the
+// folder): every quarter of a percent, and finer in the upper tail, which latencies are judged by.
 func shares() []float64 {
 	var out []float64
 	for k := range 400 {
@@ -177,7 +179,8 @@ func sampleRows(p *Played) [][]string {
 				if share < 1 && (1-share)*float64(len(sorted)) < 1-1e-6 {
 					continue // beyond the last but one sample there is nothing to see
 				}
-				rows = append(rows, []string{p.Contestants[c].Name, q.Name, q.Unit, table.Exact(share), table.Exact(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
+				rows = append(rows, []string{p.Contestants[c].Name, q.Name, q.Unit, table.Exact(share),
+					table.Exact(stats.Quantile(sorted, share)), fmt.Sprint(len(sorted))})
 			}
 		}
 	}

@@ -260,8 +260,8 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// A new evaluation in an old one's folder leaves nothing of the old: neither figures nor data that it has not, nor a damaged
-// eval.json.
+// A new evaluation in an old one's folder leaves nothing of the old: neither figures nor data that it has not, nor a
+// damaged eval.json.
 func TestRewrite(t *testing.T) {
 	dir, _, _ := writtenSmall(t)
 	p := match(6, 1, 0.1)

@@ -17,8 +17,8 @@ type Explanation struct {
 	Episodes int    `json:"episodes"`
 	States   int    `json:"states"`
 	Steps    int    `json:"integration_steps"`
-	// Unexplained is the part of decisions' distance from those in the mean state that integrated gradients leave out: what the
-	// integral's steps are too coarse for.
+	// Unexplained is the part of decisions' distance from those in the mean state that integrated gradients leave out:
+	// what the integral's steps are too coarse for.
 	Unexplained float64 `json:"unexplained"`
 	// Agreement is Spearman's correlation of the features' shares with how far decisions move where they are shuffled.
 	Agreement float64 `json:"rank_agreement"`
@@ -42,13 +42,14 @@ type Interval struct {
 type Feature struct {
 	Name string `json:"name"`
 	Unit string `json:"unit,omitempty"`
-	// Own and Others are its shares of what decisions are attributed to: as the deciding agent sees it of itself, and as it
-	// sees it of others; means over decisions.
+	// Own and Others are its shares of what decisions are attributed to: as the deciding agent sees it of itself, and
+	// as it sees it of others; means over decisions.
 	Own    Interval `json:"own"`
 	Others Interval `json:"others"`
 	// Moved is how far decisions move where it is shuffled, in their own standard deviations, the mean over decisions.
 	Moved float64 `json:"decision_moved"`
-	// Lost is the return lost where it is shuffled while playing, the mean over paired episodes; nil where that was not tried.
+	// Lost is the return lost where it is shuffled while playing, the mean over paired episodes; nil where that was
+	// not tried.
 	Lost *Interval `json:"return_lost,omitempty"`
 
 	index int
@@ -80,7 +81,8 @@ type Attribution struct {
 	Effect Interval `json:"effect"`
 	// Share is its part of all effects on the decision.
 	Share Interval `json:"share"`
-	// Slope is the mean derivative, in the decision's unit per the feature's. Of choices it is the chosen one's, whichever it was.
+	// Slope is the mean derivative, in the decision's unit per the feature's. Of choices it is the chosen one's,
+	// whichever it was.
 	Slope float64 `json:"slope"`
 }
 
@@ -192,7 +194,8 @@ func (d *decision) total() []float64 {
 func (w *work) decision(k int, d *decision) Decision {
 	c := k % w.components
 	out := Decision{
-		Agent: k / w.components, Component: named(w.kind.Actions, c, "component "+itoa(c)), Unit: named(w.kind.ActionUnits, c, ""),
+		Agent: k / w.components, Component: named(w.kind.Actions, c, "component "+itoa(c)),
+		Unit:      named(w.kind.ActionUnits, c, ""),
 		Deviation: deviation(d.value), By: []Attribution{},
 	}
 	for _, o := range w.outs {
@@ -211,7 +214,8 @@ func (w *work) decision(k int, d *decision) Decision {
 		}
 		f := s % w.width
 		out.By = append(out.By, Attribution{
-			Of: s / w.width, Feature: w.feature(f), Unit: named(w.kind.FeatureUnits, f, ""), Effect: effect, Share: ratio(sums, total),
+			Of: s / w.width, Feature: w.feature(f), Unit: named(w.kind.FeatureUnits, f, ""), Effect: effect,
+			Share: ratio(sums, total),
 			Slope: d.slope[s] / states,
 		})
 	}
@@ -221,8 +225,8 @@ func (w *work) decision(k int, d *decision) Decision {
 
 func (w *work) feature(f int) string { return named(w.kind.Features, f, "feature "+itoa(f)) }
 
-// features are the shares of each over all decisions that vary at all. A decision's effects count in units of its total, so that
-// decisions of any unit weigh alike.
+// features are the shares of each over all decisions that vary at all. A decision's effects count in units of its
+// total, so that decisions of any unit weigh alike.
 func (w *work) features() []Feature {
 	out := make([]Feature, w.width)
 	episodes := len(w.r.Seeds)

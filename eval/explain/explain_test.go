@@ -81,11 +81,12 @@ func request(t *testing.T, p agents.Policy) Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Request{Env: env, Policy: p, Act: native.New(native.Options{}), Seeds: []uint64{1, 2, 3, 4, 5}, Steps: 7, Replay: true}
+	return Request{Env: env, Policy: p, Act: native.New(native.Options{}), Seeds: []uint64{1, 2, 3, 4, 5}, Steps: 7,
+		Replay: true}
 }
 
-// TestLinear: for a linear decision gradients are exact. The chosen logit less the mean is ±w·x, so that feature k has the effect
-// mean |w_k (x_k − x̄_k)|, and nothing stays unexplained.
+// TestLinear: for a linear decision gradients are exact. The chosen logit less the mean is ±w·x, so that feature k
+// has the effect mean |w_k (x_k − x̄_k)|, and nothing stays unexplained.
 func TestLinear(t *testing.T) {
 	p := &linear{w: [4]float64{0, 0.5, -4, 0.25}}
 	r := request(t, p)
@@ -108,7 +109,8 @@ func TestLinear(t *testing.T) {
 		}
 	}
 	if e.States != len(states) || e.Episodes != 5 || len(e.Decisions) != 1 || e.Decisions[0].Component != "direction" {
-		t.Fatalf("%d states of %d episodes, decisions %+v, want %d of 5 and one direction", e.States, e.Episodes, e.Decisions, len(states))
+		t.Fatalf("%d states of %d episodes, decisions %+v, want %d of 5 and one direction", e.States, e.Episodes,
+			e.Decisions, len(states))
 	}
 	if e.Unexplained > 1e-5 {
 		t.Errorf("gradients of a linear decision leave %g unexplained", e.Unexplained)
@@ -134,7 +136,8 @@ func TestLinear(t *testing.T) {
 		k := slices.Index(names, a.Feature)
 		apart = max(apart, math.Abs(a.Effect.Value-effects[k])/total, math.Abs(a.Share.Value-effects[k]/total))
 		if apart > 1e-5 {
-			t.Errorf("%s: effect %g and share %g, want %g and %g", a.Feature, a.Effect.Value, a.Share.Value, effects[k], effects[k]/total)
+			t.Errorf("%s: effect %g and share %g, want %g and %g", a.Feature, a.Effect.Value, a.Share.Value, effects[k],
+				effects[k]/total)
 		}
 		if a.Share.Low >= a.Share.Value || a.Share.High <= a.Share.Value {
 			t.Errorf("%s: share %g lies in [%g, %g]", a.Feature, a.Share.Value, a.Share.Low, a.Share.High)
@@ -148,7 +151,8 @@ func TestLinear(t *testing.T) {
 		Bound: "1e-5 of all", Measured: fmt.Sprintf("%.1e of all", apart), Holds: apart <= 1e-5,
 	})
 	if e.Features[0].Name != by[0].Feature || e.Features[0].Unit == "" {
-		t.Errorf("the first feature is %q in %q, want %q with its unit", e.Features[0].Name, e.Features[0].Unit, by[0].Feature)
+		t.Errorf("the first feature is %q in %q, want %q with its unit", e.Features[0].Name, e.Features[0].Unit,
+			by[0].Feature)
 	}
 	sum := 0.0
 	for _, f := range e.Features {

@@ -11,8 +11,10 @@ import (
 func (e *Explanation) figure() *chart.Figure {
 	own, others, lost := chart.Styles(0), chart.Styles(1), chart.Styles(2)
 	f := &chart.Figure{
-		Title: fmt.Sprintf("What drives %s's decisions in %s", e.Policy, e.Env), Columns: 1, Width: 420, Height: vg.Length(50 + 30*len(e.Features)),
-		Key: []chart.Entry{{Text: "of the deciding agent", Style: own, Dot: true, Band: true}, {Text: "of others", Style: others, Dot: true, Band: true}},
+		Title: fmt.Sprintf("What drives %s's decisions in %s", e.Policy, e.Env), Columns: 1, Width: 420,
+		Height: vg.Length(50 + 30*len(e.Features)),
+		Key: []chart.Entry{{Text: "of the deciding agent", Style: own, Dot: true, Band: true},
+			{Text: "of others", Style: others, Dot: true, Band: true}},
 	}
 	names := make([]string, len(e.Features))
 	shares := chart.NewPanel("", "share of integrated gradients", "")
@@ -47,5 +49,5 @@ func (e *Explanation) figure() *chart.Figure {
 // bar draws a bar from 0 at height y, and its interval.
 func bar(p *chart.Panel, s chart.Style, y float64, i Interval) {
 	p.Band(s, []float64{min(0, i.Value), max(0, i.Value)}, []float64{y - 0.17, y - 0.17}, []float64{y + 0.17, y + 0.17})
-	p.Cross(s, chart.Range{At: i.Value, Low: i.Low, High: i.High}, chart.Range{At: y, Low: y, High: y})
+	p.Cross(s, chart.Range{At: i.Value, Low: i.Low, High: i.High}, chart.Exactly(y))
 }

@@ -48,8 +48,8 @@ func (r *Request) check() error {
 	return nil
 }
 
-// Explain plays the episodes and explains what the policy did in them. Where ctx ends it ends within an episode's time and
-// returns ctx's cause.
+// Explain plays the episodes and explains what the policy did in them. Where ctx ends it ends within an episode's
+// time and returns ctx's cause.
 func Explain(ctx context.Context, r Request) (*Explanation, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("explain: %w", err)

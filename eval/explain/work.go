@@ -42,7 +42,8 @@ type decision struct {
 
 func newWork(r *Request, x agents.Insight, rec *record) *work {
 	k := &r.Env.Spec().Kinds[0]
-	w := &work{r: r, x: x, rec: rec, kind: k, outs: x.Outputs(), agents: k.Agents, width: k.Observation.Width(), components: k.Action.Width()}
+	w := &work{r: r, x: x, rec: rec, kind: k, outs: x.Outputs(), agents: k.Agents, width: k.Observation.Width(),
+		components: k.Action.Width()}
 	w.rows = min(r.Steps, mostRows)
 	episodes := len(r.Seeds)
 	matrix := func(n int) [][]float64 {
@@ -53,7 +54,8 @@ func newWork(r *Request, x agents.Insight, rec *record) *work {
 		return m
 	}
 	for range w.agents * w.components {
-		w.decisions = append(w.decisions, &decision{size: matrix(rec.width), slope: make([]float64, rec.width), n: make([]float64, episodes)})
+		w.decisions = append(w.decisions, &decision{size: matrix(rec.width), slope: make([]float64, rec.width),
+			n: make([]float64, episodes)})
 	}
 	w.looked, w.here = matrix(w.agents*w.agents), matrix(w.agents)
 	w.mean = make([]float32, rec.width)
@@ -149,7 +151,8 @@ func (w *work) attribute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = w.each(1, func(_ int, s []float32) { copy(s, w.mean) }, func(_ int, out []float32) { base = append(base, out...) })
+	err = w.each(1, func(_ int, s []float32) { copy(s, w.mean) },
+		func(_ int, out []float32) { base = append(base, out...) })
 	if err != nil {
 		return err
 	}

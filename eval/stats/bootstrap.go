@@ -73,10 +73,10 @@ func draw(count []int, stream *rng.Stream) {
 	}
 }
 
-// IQMInterval returns the IQM of all scores with an interval over resamples of training seeds and workloads: of one training seed the
-// expanded percentile interval, which stays within the scores; of several the bootstrap's interval stretched to the width that Student's t
-// asks for. Coverage of both, and of the plain percentile interval, is measured in docs/statistics.md. NaN where a score is; NaN bounds
-// where a single score says nothing of chance.
+// IQMInterval returns the IQM of all scores with an interval over resamples of training seeds and workloads: of one
+// training seed the expanded percentile interval, which stays within the scores; of several the bootstrap's interval
+// stretched to the width that Student's t asks for. Coverage of both, and of the plain percentile interval, is
+// measured in docs/statistics.md. NaN where a score is; NaN bounds where a single score says nothing of chance.
 func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
 	if s.missing() {
 		return unknown()
@@ -98,8 +98,8 @@ func iqmInterval(s Scores, draws []float64) Interval {
 	return Interval{point, low, high}
 }
 
-// PercentileInterval is the plain percentile interval that rliable reports, over the same resamples: for comparison with published
-// tables. With few scores it is too narrow.
+// PercentileInterval is the plain percentile interval that rliable reports, over the same resamples: for comparison
+// with published tables. With few scores it is too narrow.
 func PercentileInterval(s Scores, resamples int, stream *rng.Stream) Interval {
 	if s.missing() {
 		return unknown()
@@ -120,8 +120,8 @@ func iqmDraws(s Scores, resamples int, stream *rng.Stream) []float64 {
 	return draws
 }
 
-// iqmChance is that of the IQM over training seeds and workloads. What the two contribute only together is counted twice, on the safe
-// side.
+// iqmChance is that of the IQM over training seeds and workloads. What the two contribute only together is counted
+// twice, on the safe side.
 func (s Scores) iqmChance() chance {
 	var c chance
 	sorted := sortedOf(s.Flat())
@@ -133,8 +133,8 @@ func (s Scores) iqmChance() chance {
 	return c
 }
 
-// resampled is scores in ascending order, each counted as often as its row times its column was drawn, so that a resample
-// needs no sorting.
+// resampled is scores in ascending order, each counted as often as its row times its column was drawn, so that a
+// resample needs no sorting.
 type resampled struct {
 	sorted     []ranked
 	rows, cols []int // how often each was drawn
@@ -249,8 +249,8 @@ func addRows(diff []float64, s Scores, count []int, sign float64) {
 	}
 }
 
-// improvementInterval is the probability that a exceeds b under one workload, ties counted half, with its interval: the percentile
-// bootstrap's, and never narrower than Wilson's for as many workloads.
+// improvementInterval is the probability that a exceeds b under one workload, ties counted half, with its interval:
+// the percentile bootstrap's, and never narrower than Wilson's for as many workloads.
 func improvementInterval(a, b Scores, resamples int, stream *rng.Stream) Interval {
 	return widened(percentiles(pairedImprovement(a, b), improvementDraws(a, b, resamples, stream)), len(a[0]))
 }
@@ -289,8 +289,8 @@ func improvementDraws(a, b Scores, resamples int, stream *rng.Stream) []float64 
 	return draws
 }
 
-// wilson is Wilson's score interval of a share p of n. Resamples of workloads of which all agree are all alike, and would claim
-// certainty; this one doesn't.
+// wilson is Wilson's score interval of a share p of n. Resamples of workloads of which all agree are all alike, and
+// would claim certainty; this one doesn't.
 func wilson(p float64, n int) (low, high float64) {
 	z := distuv.UnitNormal.Quantile(1 - tail)
 	k := z * z / float64(n)

@@ -13,8 +13,8 @@ type chance struct{ sum, weight float64 }
 // add adds the mean of x as a source: s²/n with n − 1 degrees of freedom. One value alone says nothing of its chance.
 func (c *chance) add(x []float64) { c.addTrimmed(x, len(x)) }
 
-// addTrimmed adds the mean of pseudo-values of a trimmed mean that keeps h of them: Tukey and McLaughlin's standard error and its h − 1
-// degrees of freedom.
+// addTrimmed adds the mean of pseudo-values of a trimmed mean that keeps h of them: Tukey and McLaughlin's standard
+// error and its h − 1 degrees of freedom.
 func (c *chance) addTrimmed(x []float64, h int) {
 	if len(x) < 2 || h < 2 {
 		return
@@ -52,8 +52,8 @@ func (c chance) p(mean float64) float64 {
 // kept is how many of n values an IQM keeps.
 func kept(n int) int { return n - 2*(n/4) }
 
-// pseudo are the pseudo-values of the IQM: scores beyond the quartiles moved to them, over the share that is kept. The variance of
-// their means is that of the IQM (Tukey and McLaughlin 1963).
+// pseudo are the pseudo-values of the IQM: scores beyond the quartiles moved to them, over the share that is kept.
+// The variance of their means is that of the IQM (Tukey and McLaughlin 1963).
 func (s Scores) pseudo(sorted []float64) Scores {
 	n := len(sorted)
 	lo, hi := sorted[n/4], sorted[n-n/4-1]
@@ -77,10 +77,10 @@ func (s Scores) columns() []float64 {
 	return out
 }
 
-// stretched is an interval of a bootstrap's shape and Student's width. Resamples of n values spread by √((n−1)/n) of what they should,
-// and know nothing of how few there are; with a few training seeds no resample reaches as far as an interval must. So both ends of the
-// bootstrap's interval are moved away from the point by the ratio of t's reach to that of a normal with the resamples' deviation,
-// never towards it. sorted are the resamples.
+// stretched is an interval of a bootstrap's shape and Student's width. Resamples of n values spread by √((n−1)/n) of
+// what they should, and know nothing of how few there are; with a few training seeds no resample reaches as far as an
+// interval must. So both ends of the bootstrap's interval are moved away from the point by the ratio of t's reach to
+// that of a normal with the resamples' deviation, never towards it. sorted are the resamples.
 func stretched(point float64, sorted []float64, c chance, tail float64) (low, high float64) {
 	low, high = Quantile(sorted, tail), Quantile(sorted, 1-tail)
 	if sd := math.Sqrt(variance(sorted)); sd > 0 && finite(sd) {
@@ -90,8 +90,9 @@ func stretched(point float64, sorted []float64, c chance, tail float64) (low, hi
 	return low, high
 }
 
-// expandedTail is the share of resamples of n values to leave beyond each end of a percentile interval so that it is as wide as Student's
-// t would have it where the values are normal (Hesterberg 2015, "What teachers should know about the bootstrap").
+// expandedTail is the share of resamples of n values to leave beyond each end of a percentile interval so that it is
+// as wide as Student's t would have it where the values are normal (Hesterberg 2015, "What teachers should know about
+// the bootstrap").
 func expandedTail(n int) float64 {
 	if n < 2 {
 		return tail
@@ -102,15 +103,16 @@ func expandedTail(n int) float64 {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// MeanInterval is the mean of independent values with Student's interval, NaN bounds where there are fewer than two values.
+// MeanInterval is the mean of independent values with Student's interval, NaN bounds where there are fewer than two
+// values.
 func MeanInterval(x []float64) Interval {
 	var c chance
 	c.add(x)
 	return around(Mean(x), c, len(x))
 }
 
-// TrimmedInterval is the IQM of independent values with Tukey and McLaughlin's interval: without resamples, for the band of a learning curve
-// over training seeds.
+// TrimmedInterval is the IQM of independent values with Tukey and McLaughlin's interval: without resamples, for the
+// band of a learning curve over training seeds.
 func TrimmedInterval(x []float64) Interval {
 	point := IQM(x)
 	var c chance

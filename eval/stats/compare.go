@@ -10,8 +10,9 @@ import (
 
 // Comparison is a paired comparison of a with b.
 type Comparison struct {
-	// Difference is the mean of a − b over shared workloads, with an interval of Level coverage: the hierarchical bootstrap's, stretched to
-	// the width of Student's t over training seeds and workloads. Its bounds are NaN where a single pair says nothing of chance.
+	// Difference is the mean of a − b over shared workloads, with an interval of Level coverage: the hierarchical
+	// bootstrap's, stretched to the width of Student's t over training seeds and workloads. Its bounds are NaN where a
+	// single pair says nothing of chance.
 	Difference Interval
 	// SimultaneousLow and SimultaneousHigh bound it for all comparisons of a family at once (Bonferroni).
 	SimultaneousLow, SimultaneousHigh float64
@@ -24,13 +25,14 @@ type Comparison struct {
 // Alpha is the level at which a comparison counts as decided.
 const Alpha = 0.05
 
-// Decided reports whether the difference is beyond chance: Holm's p under Alpha and a simultaneous interval without zero.
+// Decided reports whether the difference is beyond chance: Holm's p under Alpha and a simultaneous interval without
+// zero.
 func (c *Comparison) Decided() bool {
 	return c.PHolm < Alpha && (c.SimultaneousLow > 0 || c.SimultaneousHigh < 0)
 }
 
-// Workloads is the least number of workload seeds with which one comparison in a family of rivals can be decided: with fewer
-// not even differences of one sign throughout are rarer than Alpha after Holm's correction.
+// Workloads is the least number of workload seeds with which one comparison in a family of rivals can be decided:
+// with fewer not even differences of one sign throughout are rarer than Alpha after Holm's correction.
 func Workloads(rivals int) int {
 	n := 1
 	for 2*float64(max(1, rivals)) >= Alpha*float64(uint64(1)<<n) {
@@ -39,12 +41,12 @@ func Workloads(rivals int) int {
 	return n
 }
 
-// Compare compares a with each of rivals under the same workloads; the comparisons form one family. The scores must have passed
-// Check with the same number of workloads. Where a score is NaN or a mean difference infinite, nothing is decided: P is 1 and what
-// cannot be computed NaN.
+// Compare compares a with each of rivals under the same workloads; the comparisons form one family. The scores must
+// have passed Check with the same number of workloads. Where a score is NaN or a mean difference infinite, nothing is
+// decided: P is 1 and what cannot be computed NaN.
 //
-// P is of a sign-flip test over workloads. Where training seeds are several, they are a second source of chance, of which that
-// test knows nothing: P is then the larger of it and Welch's t over both.
+// P is of a sign-flip test over workloads. Where training seeds are several, they are a second source of chance, of
+// which that test knows nothing: P is then the larger of it and Welch's t over both.
 func Compare(a Scores, rivals []Scores, resamples int, key rng.Key) []Comparison {
 	out := make([]Comparison, len(rivals))
 	p := make([]float64, len(rivals))
@@ -59,7 +61,8 @@ func Compare(a Scores, rivals []Scores, resamples int, key rng.Key) []Comparison
 }
 
 func compare(a, b Scores, family, resamples int, key rng.Key) Comparison {
-	none := Comparison{Difference: unknown(), SimultaneousLow: math.NaN(), SimultaneousHigh: math.NaN(), P: 1, Improvement: unknown()}
+	none := Comparison{Difference: unknown(), SimultaneousLow: math.NaN(), SimultaneousHigh: math.NaN(), P: 1,
+		Improvement: unknown()}
 	if a.missing() || b.missing() {
 		return none
 	}
@@ -70,7 +73,8 @@ func compare(a, b Scores, family, resamples int, key rng.Key) Comparison {
 		return none
 	}
 	c := Comparison{P: pValue(a, b, diff, resamples, key), Improvement: none.Improvement}
-	c.Difference, c.SimultaneousLow, c.SimultaneousHigh = pairedInterval(a, b, diff, family, resamples, key.With(0).Stream())
+	c.Difference, c.SimultaneousLow, c.SimultaneousHigh = pairedInterval(a, b, diff, family, resamples,
+		key.With(0).Stream())
 	return c
 }
 
@@ -87,8 +91,10 @@ func pValue(a, b Scores, diff []float64, resamples int, key rng.Key) float64 {
 	return max(signFlip(diff, resamples, key.With(1).Stream()), welch(a, b, diff))
 }
 
-// pairedInterval is the mean difference with its interval, and the bounds that hold for a family of comparisons at once.
-func pairedInterval(a, b Scores, diff []float64, family, resamples int, stream *rng.Stream) (iv Interval, low, high float64) {
+// pairedInterval is the mean difference with its interval, and the bounds that hold for a family of comparisons at
+// once.
+func pairedInterval(a, b Scores, diff []float64, family, resamples int, stream *rng.Stream) (iv Interval, low,
+	high float64) {
 	iv = Interval{Mean(diff), math.NaN(), math.NaN()}
 	if len(diff) == 1 && len(a) == 1 && len(b) == 1 {
 		return iv, iv.Low, iv.High
@@ -99,8 +105,8 @@ func pairedInterval(a, b Scores, diff []float64, family, resamples int, stream *
 	return iv, low, high
 }
 
-// chanceOf is that of the mean difference of a and b: s_a²/n_a + s_b²/n_b + s_d²/n, the squares being the variances of the training seeds'
-// means and of the differences by workload.
+// chanceOf is that of the mean difference of a and b: s_a²/n_a + s_b²/n_b + s_d²/n, the squares being the variances
+// of the training seeds' means and of the differences by workload.
 func chanceOf(a, b Scores, diff []float64) chance {
 	var c chance
 	c.add(a.rowMeans())
@@ -146,9 +152,9 @@ func signFlip(diff []float64, resamples int, stream *rng.Stream) float64 {
 	return float64(hits+1) / float64(total+1)
 }
 
-// welch is the two-sided p of a zero mean difference where training seeds and workloads are both drawn at random: t is the mean
-// of diff over the root of chanceOf; degrees of freedom are Welch's and Satterthwaite's. What seeds and workloads contribute only together
-// is counted twice, on the safe side. 0 where neither has several training seeds.
+// welch is the two-sided p of a zero mean difference where training seeds and workloads are both drawn at random: t
+// is the mean of diff over the root of chanceOf; degrees of freedom are Welch's and Satterthwaite's. What seeds and
+// workloads contribute only together is counted twice, on the safe side. 0 where neither has several training seeds.
 func welch(a, b Scores, diff []float64) float64 {
 	if len(a) == 1 && len(b) == 1 {
 		return 0

@@ -75,7 +75,8 @@ func noteDifference(truth float64, a, b Scores, diff []float64, tail float64, dr
 	ours.note(truth, low, high)
 }
 
-// claimCoverage claims that the lowest coverage is not below bound, with three Monte Carlo errors' allowance, and shows the plain method's.
+// claimCoverage claims that the lowest coverage is not below bound, with three Monte Carlo errors' allowance, and
+// shows the plain method's.
 func claimCoverage(t *testing.T, what string, bound float64, ours, plain []*cell) {
 	t.Helper()
 	lo, hi, p := least(ours), most(ours), least(plain)
@@ -86,7 +87,8 @@ func claimCoverage(t *testing.T, what string, bound float64, ours, plain []*cell
 	})
 }
 
-// The interval of the paired mean difference of one policy from another, one training seed each. Laws are those of the difference.
+// The interval of the paired mean difference of one policy from another, one training seed each. Laws are those of
+// the difference.
 func TestCoverageDifference(t *testing.T) {
 	trials, resamples := size(100, 1500), size(250, 800)
 	differences := laws()
@@ -172,8 +174,8 @@ func seedCounts() []int {
 	return []int{3, 5}
 }
 
-// Several training seeds under 20 workloads, both drawn at random: the IQM of a policy, and its mean difference from a heuristic that faces the
-// same workloads.
+// Several training seeds under 20 workloads, both drawn at random: the IQM of a policy, and its mean difference from
+// a heuristic that faces the same workloads.
 func TestCoverageHierarchical(t *testing.T) {
 	const n = 20
 	trials, resamples := size(100, 1000), size(200, 400)
@@ -278,7 +280,8 @@ func TestCoverageSimultaneous(t *testing.T) {
 	claimCoverage(t, "all of four differences at once, 1 and 5 training seeds, normal", 0.94, pick(cells, ourMethod, nil), pick(cells, plainMethod, nil))
 }
 
-// The probability of improvement where it is near 1, one training seed: resamples of workloads that all agree claim certainty.
+// The probability of improvement where it is near 1, one training seed: resamples of workloads that all agree claim
+// certainty.
 func TestCoverageImprovement(t *testing.T) {
 	trials, resamples := size(100, 1500), size(250, 800)
 	var cells []*cell

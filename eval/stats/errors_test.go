@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Worked by hand, step by step: the smallest of k is multiplied by k, the next by k − 1, …; none is below one before it, none above 1.
+// Worked by hand, step by step: the smallest of k is multiplied by k, the next by k − 1, …; none is below one before
+// it, none above 1.
 func TestHolmByHand(t *testing.T) {
 	for _, c := range []struct{ p, want []float64 }{
 		{[]float64{0.03}, []float64{0.03}},
@@ -52,7 +53,8 @@ func decide(a, b Scores, family, resamples int, key rng.Key) decision {
 	return d
 }
 
-// play returns what verdicts an evaluation without any difference makes: by any p alone, by any corrected p, and by eval's decision.
+// play returns what verdicts an evaluation without any difference makes: by any p alone, by any corrected p, and by
+// eval's decision.
 func (c null) play(s *rng.Stream, resamples int, key rng.Key) (uncorrected, holm, decided bool) {
 	a := grid(c.m, c.n)
 	for i := range a {
@@ -84,8 +86,9 @@ func (c null) play(s *rng.Stream, resamples int, key rng.Key) (uncorrected, holm
 	return slices.Min(raw) < Alpha, slices.Min(corrected) < Alpha, decided
 }
 
-// Four rivals that share the policy's scores in every comparison: the share of evaluations with any false verdict. Differences of two of one
-// law are symmetric; a rival whose scores are log-normal about the policy's constant is not, and there neither sign flips nor t are exact.
+// Four rivals that share the policy's scores in every comparison: the share of evaluations with any false verdict.
+// Differences of two of one law are symmetric; a rival whose scores are log-normal about the policy's constant is
+// not, and there neither sign flips nor t are exact.
 func TestFamilyWise(t *testing.T) {
 	trials, resamples := size(100, 500), size(300, 400)
 	var cases []null

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// IQM is the interquartile mean: the mean of what is left when a quarter of the values, rounded down, is cut from each
-// end. With fewer than four values it is the plain mean. NaN where there are none, or one of them is: sorted, it would be the
-// first to be cut.
+// IQM is the interquartile mean: the mean of what is left when a quarter of the values, rounded down, is cut from
+// each end. With fewer than four values it is the plain mean. NaN where there are none, or one of them is: sorted, it
+// would be the first to be cut.
 func IQM(x []float64) float64 {
 	if slices.ContainsFunc(x, math.IsNaN) {
 		return math.NaN()
@@ -48,8 +48,8 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[i]*(1-f) + sorted[i+1]*f
 }
 
-// ProbabilityOfImprovement is P(X > Y) + ½P(X = Y) for independent draws of the two: Mann and Whitney's U over its maximum. Where
-// lower is better, swap the arguments.
+// ProbabilityOfImprovement is P(X > Y) + ½P(X = Y) for independent draws of the two: Mann and Whitney's U over its
+// maximum. Where lower is better, swap the arguments.
 func ProbabilityOfImprovement(x, y []float64) float64 {
 	sum := 0.0
 	for _, a := range x {

@@ -7,12 +7,12 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Variation is how much differences differ, in the metric's unit: standard deviations of a method's training seeds, and of the paired
-// differences that one trained policy shows under different workloads.
+// Variation is how much differences differ, in the metric's unit: standard deviations of a method's training seeds,
+// and of the paired differences that one trained policy shows under different workloads.
 type Variation struct{ Seeds, Workloads float64 }
 
-// Pilot estimates the variation of the difference of a from b: what training seeds of both add to it, and what workloads do for any one pair of
-// them. Seeds is NaN where neither has several.
+// Pilot estimates the variation of the difference of a from b: what training seeds of both add to it, and what
+// workloads do for any one pair of them. Seeds is NaN where neither has several.
 func Pilot(a, b Scores) Variation {
 	var v Variation
 	v.Seeds = math.NaN()
@@ -46,10 +46,11 @@ type Plan struct {
 	// Effect is the true mean difference, in the unit of Variation.
 	Effect float64
 	Variation
-	// TrainingSeeds of the method, 1 where the verdict is to hold for one checkpoint; a rival has one row. WorkloadSeeds are shared.
+	// TrainingSeeds of the method, 1 where the verdict is to hold for one checkpoint; a rival has one row.
+	// WorkloadSeeds are shared.
 	TrainingSeeds, WorkloadSeeds int
-	// Rivals is the size of the family that Holm's correction and the simultaneous interval allow for; the others are taken to be as
-	// hard to beat.
+	// Rivals is the size of the family that Holm's correction and the simultaneous interval allow for; the others are
+	// taken to be as hard to beat.
 	Rivals int
 }
 
@@ -57,23 +58,27 @@ type Plan struct {
 func (p Plan) Check() error {
 	switch {
 	case p.TrainingSeeds < 1 || p.WorkloadSeeds < 1 || p.Rivals < 1:
-		return fmt.Errorf("stats: %d training seeds, %d workload seeds, %d rivals, want at least 1 of each", p.TrainingSeeds, p.WorkloadSeeds, p.Rivals)
+		return fmt.Errorf("stats: %d training seeds, %d workload seeds, %d rivals, want at least 1 of each",
+			p.TrainingSeeds, p.WorkloadSeeds, p.Rivals)
 	case !(p.Workloads >= 0) || !(p.Seeds >= 0) || !finite(p.Effect):
-		return fmt.Errorf("stats: deviations %g between training seeds and %g between workloads, effect %g: want numbers, deviations not negative", p.Seeds, p.Workloads, p.Effect)
+		return fmt.Errorf("stats: deviations %g between training seeds and %g between workloads, effect %g: want "+
+			"numbers, deviations not negative", p.Seeds, p.Workloads, p.Effect)
 	}
 	return nil
 }
 
-// Power is the share of trials in which eval declares the true sign of the effect against the first of the rivals, by simulation with
-// normal scores. With an effect of 0 it is the share of false verdicts. The decision is [Comparison.Decided]; its interval and p are
-// Student's, which for normal scores are as good as the stretched bootstrap's and the sign flips', and need no resampling.
+// Power is the share of trials in which eval declares the true sign of the effect against the first of the rivals, by
+// simulation with normal scores. With an effect of 0 it is the share of false verdicts. The decision is
+// [Comparison.Decided]; its interval and p are Student's, which for normal scores are as good as the stretched
+// bootstrap's and the sign flips', and need no resampling.
 func Power(p Plan, trials int, key rng.Key) (float64, error) {
 	if err := p.Check(); err != nil {
 		return 0, err
 	}
 	hits := 0
 	for t := range trials {
-		if c := p.trial(key.With(uint64(t)), student); c.Decided() && (p.Effect == 0 || (c.SimultaneousLow > 0) == (p.Effect > 0)) {
+		c := p.trial(key.With(uint64(t)), student)
+		if c.Decided() && (p.Effect == 0 || (c.SimultaneousLow > 0) == (p.Effect > 0)) {
 			hits++
 		}
 	}

@@ -20,9 +20,9 @@ func power(t *testing.T, p Plan, trials int) float64 {
 	return x
 }
 
-// Against one rival the decision is a t test in all but name: its power is that of the noncentral t. One sample of n differences with
-// effect d has, by the tables of Cohen (1988, d for a one-sample test at two-sided 0.05), 0.80 at n = 34 for d = 0.5, 0.80 at n = 15 for
-// d = 0.8 within a hundredth or two.
+// Against one rival the decision is a t test in all but name: its power is that of the noncentral t. One sample of n
+// differences with effect d has, by the tables of Cohen (1988, d for a one-sample test at two-sided 0.05), 0.80 at n
+// = 34 for d = 0.5, 0.80 at n = 15 for d = 0.8 within a hundredth or two.
 func TestPowerKnown(t *testing.T) {
 	trials := size(2000, 20_000)
 	worst := 0.0

@@ -19,7 +19,8 @@ func normals(s *rng.Stream, rows, cols int) Scores {
 	return out
 }
 
-// A resample's IQM, taken from counts over sorted scores, is the IQM of the scores written out as often as they were drawn.
+// A resample's IQM, taken from counts over sorted scores, is the IQM of the scores written out as often as they were
+// drawn.
 func TestCountedIQM(t *testing.T) {
 	s := rng.NewStream(1, "counted")
 	for _, size := range [][2]int{{1, 1}, {1, 3}, {1, 20}, {3, 7}, {5, 12}} {
@@ -39,9 +40,9 @@ func TestCountedIQM(t *testing.T) {
 	}
 }
 
-// Three training seeds that differ by chance, against a policy of the same expectation: workloads agree that these three are
-// better or worse, but that says nothing of the method. Decided in at most 5 % of 400 trials, with four standard errors'
-// allowance; the sign flips alone would decide most.
+// Three training seeds that differ by chance, against a policy of the same expectation: workloads agree that these
+// three are better or worse, but that says nothing of the method. Decided in at most 5 % of 400 trials, with four
+// standard errors' allowance; the sign flips alone would decide most.
 func TestFewTrainingSeeds(t *testing.T) {
 	s := rng.NewStream(7, "few")
 	const trials = 400
@@ -102,7 +103,8 @@ func TestTrainingSeedsPower(t *testing.T) {
 
 // Values of scipy.stats.t.sf(2.5, 4)*2 and of ttest_1samp, by the closed form of t with 4 degrees of freedom.
 func TestWelch(t *testing.T) {
-	// Five training seeds, one workload: a one-sample t test of 1, 2, 3, 4, 5 against 0: t = 3/√(2.5/5) = 4.2426, p = 0.0132.
+	// Five training seeds, one workload: a one-sample t test of 1, 2, 3, 4, 5 against 0: t = 3/√(2.5/5) = 4.2426, p =
+	// 0.0132.
 	a := Scores{{1}, {2}, {3}, {4}, {5}}
 	closed := func(x float64) float64 { // P(|T₄| > x)
 		r := 4 + x*x

@@ -29,10 +29,11 @@ type recorded struct {
 	}
 }
 
-// Points, and the IQM of resamples with the indices that rliable drew, are rliable's to rounding. Intervals come of other draws: they
-// agree to the Monte Carlo error that rliable shows against itself under another seed, or five times the standard error of a quantile of as
-// many draws. On one task rliable's stratified bootstrap is ours, of one workload with the runs as training seeds; on several it draws the
-// runs of each task by themselves, which is written out here.
+// Points, and the IQM of resamples with the indices that rliable drew, are rliable's to rounding. Intervals come of
+// other draws: they agree to the Monte Carlo error that rliable shows against itself under another seed, or five
+// times the standard error of a quantile of as many draws. On one task rliable's stratified bootstrap is ours, of one
+// workload with the runs as training seeds; on several it draws the runs of each task by themselves, which is written
+// out here.
 func TestRliable(t *testing.T) {
 	b, err := os.ReadFile("testdata/rliable.json")
 	if err != nil {
@@ -130,8 +131,9 @@ func stratified(x Scores, resamples int, s *rng.Stream) []float64 {
 	return draws
 }
 
-// quantileError is about the standard error of the quantiles q and 1 − q of draws: the share's own, √(q(1−q)/n), over the density there, taken
-// over two percent of the draws. Draws that take few values cannot be nearer than those stand apart.
+// quantileError is about the standard error of the quantiles q and 1 − q of draws: the share's own, √(q(1−q)/n), over
+// the density there, taken over two percent of the draws. Draws that take few values cannot be nearer than those
+// stand apart.
 func quantileError(draws []float64, q float64) float64 {
 	sorted := sortedOf(draws)
 	share := math.Sqrt(q * (1 - q) / float64(len(sorted)))

@@ -48,7 +48,8 @@ func TestSignFlipExact(t *testing.T) {
 	near(t, "p of zeros", signFlip([]float64{0, 0, 0}, 1000, nil), 1, 0)
 }
 
-// A difference that every workload shows is decided, although the workloads differ by far more; unpaired, it would drown.
+// A difference that every workload shows is decided, although the workloads differ by far more; unpaired, it would
+// drown.
 func TestPairingDecides(t *testing.T) {
 	s := rng.NewStream(1, "test")
 	a, b, c := make([]float64, 20), make([]float64, 20), make([]float64, 20)
@@ -68,8 +69,8 @@ func TestPairingDecides(t *testing.T) {
 	}
 }
 
-// The 95 % interval of the IQM of 40 normal values covers 0 in about 95 of 100 samples. 400 samples: the standard error of the
-// coverage is 1.1 points; percentile intervals of 40 values are known to fall short by a point or two.
+// The 95 % interval of the IQM of 40 normal values covers 0 in about 95 of 100 samples. 400 samples: the standard
+// error of the coverage is 1.1 points; percentile intervals of 40 values are known to fall short by a point or two.
 func TestCoverage(t *testing.T) {
 	s := rng.NewStream(2, "coverage")
 	const trials = 400

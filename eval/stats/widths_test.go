@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// unpaired is Student's interval of a difference of means of two independent samples (Welch), as one would have to report it had the two
-// not faced the same workloads.
+// unpaired is Student's interval of a difference of means of two independent samples (Welch), as one would have to
+// report it had the two not faced the same workloads.
 func unpaired(a, b []float64) float64 {
 	var c chance
 	c.add(a)
@@ -29,8 +29,8 @@ func pairedWidth(a, b []float64, key rng.Key) float64 {
 	return iv.High - iv.Low
 }
 
-// realScores are the main job's scores by metric and policy, in the order of workload seeds: of the learned policy those of its first
-// training seed, under the name "".
+// realScores are the main job's scores by metric and policy, in the order of workload seeds: of the learned policy
+// those of its first training seed, under the name "".
 func realScores(t *testing.T) map[string]map[string][]float64 {
 	t.Helper()
 	f, err := os.Open("../../docs/results/sizing/scores.csv")

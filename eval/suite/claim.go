@@ -74,8 +74,8 @@ func Meets(low, high float64) Rule {
 // Near holds where the value is within a distance of x.
 func Near(x, distance float64) Rule { return Meets(x-distance, x+distance) }
 
-// Reaches holds where an effect is as large as x in the direction of x: it fails where the whole interval falls short, or
-// is unknown, and is not decided where the interval includes zero.
+// Reaches holds where an effect is as large as x in the direction of x: it fails where the whole interval falls
+// short, or is unknown, and is not decided where the interval includes zero.
 func Reaches(x float64) Rule {
 	return func(e table.Estimate) string {
 		if x < 0 {
@@ -149,8 +149,8 @@ type Finding struct {
 	Text string
 	// Verdict is Holds, Fails or Unknown; empty where the finding is told but does not count.
 	Verdict string
-	// Reading names one of several ways to read the claim, or one of several policies: where their verdicts differ the claim
-	// depends.
+	// Reading names one of several ways to read the claim, or one of several policies: where their verdicts differ the
+	// claim depends.
 	Reading string
 }
 

@@ -61,7 +61,8 @@ func play(ctx context.Context, o suite.Options, r *suite.Report) error {
 // A suite of two policies: their rows, a verdict, and what lies in the folder.
 func Example() {
 	s := suite.Suite{
-		Name: "slowdown", Doc: "mean slowdown of two rules in DeepRM's cluster", Paper: "Mao et al., Resource Management with Deep Reinforcement Learning",
+		Name: "slowdown", Doc: "mean slowdown of two rules in DeepRM's cluster",
+		Paper: "Mao et al., Resource Management with Deep Reinforcement Learning",
 		Seeds: 40, QuickSeeds: 10, Run: play,
 	}
 	dir, err := os.MkdirTemp("", "suite")
@@ -69,7 +70,8 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	res, err := suite.Run(context.Background(), s, suite.Options{}, filepath.Join(dir, "out"), suite.Made{Version: "v0", Revision: "none"})
+	res, err := suite.Run(context.Background(), s, suite.Options{}, filepath.Join(dir, "out"),
+		suite.Made{Version: "v0", Revision: "none"})
 	if err != nil {
 		panic(err)
 	}

@@ -46,8 +46,8 @@ func Cumulative(series [][]float64) [][]float64 {
 	return out
 }
 
-// bandResamples is the number of bootstrap resamples at a step: fewer than for a number in a table, since nobody reads a
-// band off to two figures.
+// bandResamples is the number of bootstrap resamples at a step: fewer than for a number in a table, since nobody
+// reads a band off to two figures.
 const bandResamples = 1000
 
 // Band is the interquartile mean over seeds at each step with its 95 % bootstrap interval, as far as all series reach.

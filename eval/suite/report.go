@@ -16,13 +16,15 @@ import (
 
 // Row is one quantity of one of the paper's figures.
 type Row struct {
-	// Figure says where the paper shows it, and on what it was measured here where that is not one thing: "2a", "2a, Azure day".
+	// Figure says where the paper shows it, and on what it was measured here where that is not one thing: "2a", "2a,
+	// Azure day".
 	Figure   string `json:"figure"`
 	Quantity string `json:"quantity"`
 	Unit     string `json:"unit"`
 	// Paper is the paper's value; nil where it gives none.
 	Paper *float64 `json:"paper"`
-	// Ours, Lo and Hi are the value here and its 95 % interval; what is NaN is null in JSON. Without Lo and Hi there is no interval.
+	// Ours, Lo and Hi are the value here and its 95 % interval; what is NaN is null in JSON. Without Lo and Hi there
+	// is no interval.
 	Ours eval.Number `json:"ours"`
 	Lo   eval.Number `json:"lo"`
 	Hi   eval.Number `json:"hi"`
@@ -46,8 +48,8 @@ func (f *Figure) data() table.Table {
 	return table.Table{Name: f.Name, Columns: f.Columns, Rows: f.Rows}
 }
 
-// Report gathers what a suite finds. It is not for several goroutines at a time. An entry that is wrong ends [Run] with an
-// error that names it, so the calls themselves return no error.
+// Report gathers what a suite finds. It is not for several goroutines at a time. An entry that is wrong ends [Run]
+// with an error that names it, so the calls themselves return no error.
 type Report struct {
 	result  Result
 	seeds   []uint64
@@ -58,7 +60,8 @@ type Report struct {
 
 func newReport(seeds []uint64) *Report {
 	return &Report{seeds: seeds, result: Result{ // no list is null in suite.json
-		Rows: []Row{}, Claims: []Claim{}, Comparisons: []Comparison{}, Notes: []string{}, Tables: []string{}, Figures: []string{},
+		Rows: []Row{}, Claims: []Claim{}, Comparisons: []Comparison{}, Notes: []string{}, Tables: []string{},
+		Figures: []string{},
 	}}
 }
 
@@ -86,7 +89,8 @@ func (r *Report) Row(row Row) {
 	r.result.Rows = append(r.result.Rows, row)
 }
 
-// Measured adds a row whose value is the interquartile mean of scores, as stoker eval estimates it. Ours, Lo and Hi are filled in.
+// Measured adds a row whose value is the interquartile mean of scores, as stoker eval estimates it. Ours, Lo and Hi
+// are filled in.
 func (r *Report) Measured(row Row, scores stats.Scores) {
 	e := r.Estimate(scores)
 	row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
@@ -105,8 +109,8 @@ func (r *Report) Estimate(scores stats.Scores) table.Estimate {
 	return table.Of(stats.IQMInterval(scores, Resamples, rng.New(1, "suite/estimate").Stream()))
 }
 
-// Scores are a contestant's values of a quantity that its environment reports, times a factor. What is not reported ends
-// [Run] with an error that names it; the scores are then NaN.
+// Scores are a contestant's values of a quantity that its environment reports, times a factor. What is not reported
+// ends [Run] with an error that names it; the scores are then NaN.
 func (r *Report) Scores(p *eval.Played, contestant int, quantity string, factor float64) stats.Scores {
 	s, err := p.Scores(contestant, eval.Metric{Name: quantity})
 	if err != nil {

@@ -23,7 +23,8 @@ type Suite struct {
 
 // Options are what the caller asks of any suite.
 type Options struct {
-	// Quick asks for a result in under two minutes on two cores. Fewer seeds come by themselves; what else is left out is the suite's to choose.
+	// Quick asks for a result in under two minutes on two cores. Fewer seeds come by themselves; what else is left out
+	// is the suite's to choose.
 	Quick bool
 	// Seeds are the workload seeds. [Run] fills them in where there are none.
 	Seeds []uint64
@@ -50,7 +51,8 @@ func (s *Suite) check() error {
 	case s.Doc == "" || s.Paper == "" || s.Run == nil:
 		return fmt.Errorf("suite %s: Doc, Paper or Run is missing", s.Name)
 	case s.Seeds < 1 || s.QuickSeeds < 1:
-		return fmt.Errorf("suite %s: %d workload seeds and %d quick ones, want at least 1 of each", s.Name, s.Seeds, s.QuickSeeds)
+		return fmt.Errorf("suite %s: %d workload seeds and %d quick ones, want at least 1 of each", s.Name, s.Seeds,
+			s.QuickSeeds)
 	}
 	return nil
 }
@@ -69,7 +71,8 @@ func (s *Suite) fill(o *Options) {
 	}
 }
 
-// command is the command line that makes the result again. The folders are not named: they differ from machine to machine.
+// command is the command line that makes the result again. The folders are not named: they differ from machine to
+// machine.
 func (s *Suite) command(o *Options) string {
 	out := "stoker suite " + s.Name
 	if o.Quick {
@@ -102,8 +105,8 @@ func ranges(seeds []uint64) string {
 // Made is how a result came to be, for its file.
 type Made struct{ Version, Revision string }
 
-// Run runs a suite and leaves its result in dir, which is made where it is missing. A folder that holds something else than this suite's
-// result is refused before anything is played. Nothing is written unless all went well.
+// Run runs a suite and leaves its result in dir, which is made where it is missing. A folder that holds something
+// else than this suite's result is refused before anything is played. Nothing is written unless all went well.
 func Run(ctx context.Context, s Suite, o Options, dir string, m Made) (*Result, error) {
 	if err := s.check(); err != nil {
 		return nil, err

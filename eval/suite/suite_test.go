@@ -214,7 +214,8 @@ func TestNothingIsLeft(t *testing.T) {
 			r.Series(g, 0, "cost")
 			return nil
 		}, "report: good: coat: stoker/LQR-v1 reports no quantity \"coat\"\ngood: cost by step"},
-		"report": {func(_ context.Context, _ Options, r *Report) error { r.Row(Row{}); return nil }, "figure or quantity is missing"},
+		"report": {func(_ context.Context, _ Options, r *Report) error { r.Row(Row{}); return nil },
+			"figure or quantity is missing"},
 	} {
 		s, dir := toy(), filepath.Join(t.TempDir(), "out")
 		s.Run = c.run
@@ -249,21 +250,24 @@ func TestReportErrors(t *testing.T) {
 	panel := &chart.Figure{Panels: []*chart.Panel{chart.NewPanel("", "", "")}}
 	for want, add := range map[string]func(*Report){
 		"row 0 has 1 cells under 2": func(r *Report) {
-			r.Table(table.Table{Name: "t", Columns: []table.Column{{Name: "a"}, {Name: "b"}}, Rows: [][]any{{1}}})
+			r.Table(table.Table{Name: "t", Columns: table.Head("a", "b"), Rows: [][]any{{1}}})
 		},
 		"t: row 0, a is a []int, want": func(r *Report) {
-			r.Table(table.Table{Name: "t", Columns: []table.Column{{Name: "a"}}, Rows: [][]any{{[]int{1}}}})
+			r.Table(table.Table{Name: "t", Columns: table.Head("a"), Rows: [][]any{{[]int{1}}}})
 		},
 		"table t has no columns":      func(r *Report) { r.Table(table.Table{Name: "t"}) },
-		`"../t" is no name of a file`: func(r *Report) { r.Table(table.Table{Name: "../t", Columns: []table.Column{{Name: "a"}}}) },
+		`"../t" is no name of a file`: func(r *Report) { r.Table(table.Table{Name: "../t", Columns: table.Head("a")}) },
 		"are called t": func(r *Report) {
-			r.Table(table.Table{Name: "t", Columns: []table.Column{{Name: "a"}}})
-			r.Figure(Figure{Name: "t", Chart: panel, Columns: []table.Column{{Name: "a"}}})
+			r.Table(table.Table{Name: "t", Columns: table.Head("a")})
+			r.Figure(Figure{Name: "t", Chart: panel, Columns: table.Head("a")})
 		},
 		`verdict "perhaps", want holds`: func(r *Report) { r.Claim(Claim{Claim: "c", Verdict: "perhaps"}) },
 		"an estimate of no scores":      func(r *Report) { r.Measured(Row{Figure: "1", Quantity: "q"}, nil) },
-		"row 0 has 1 scores, want 2":    func(r *Report) { r.Compare("s", eval.Metric{}, eval.Scored{Name: "a", Scores: stats.Scores{{1}}}) },
-		"figure f has no columns":       func(r *Report) { r.Figure(Figure{Name: "f", Chart: panel}) },
+		"row 0 has 1 scores, want 2": func(r *Report) {
+			r.Compare("s", eval.Metric{},
+				eval.Scored{Name: "a", Scores: stats.Scores{{1}}})
+		},
+		"figure f has no columns": func(r *Report) { r.Figure(Figure{Name: "f", Chart: panel}) },
 	} {
 		r := newReport([]uint64{1, 2})
 		if add(r); r.err == nil || !strings.Contains(r.err.Error(), want) {
@@ -290,7 +294,9 @@ func TestCompare(t *testing.T) {
 	}
 	for better, want := range map[envs.Better]string{envs.Lower: eval.Better, envs.Higher: eval.Worse, envs.Neither: eval.Undecided} {
 		r := newReport(seeds)
-		out := r.Compare("s", eval.Metric{Name: "m", Better: better}, eval.Scored{Name: "a", Scores: stats.Scores{low}}, eval.Scored{Name: "b", Kind: "learned", Scores: stats.Scores{high}}, eval.Scored{Name: "c", Scores: stats.Scores{low}})
+		out := r.Compare("s", eval.Metric{Name: "m", Better: better}, eval.Scored{Name: "a", Scores: stats.Scores{low}},
+			eval.Scored{Name: "b", Kind: "learned", Scores: stats.Scores{high}},
+			eval.Scored{Name: "c", Scores: stats.Scores{low}})
 		if r.err != nil || len(out) != 2 || out[0].Verdict != want || out[1].Verdict != eval.Undecided {
 			t.Errorf("%q is better: %+v, %v", better, out, r.err)
 		}
@@ -351,8 +357,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A statement holds where all of its parts do, falls with any but a minor one, depends where readings or minor parts differ,
-// and says so where nothing was measured.
+// A statement holds where all of its parts do, falls with any but a minor one, depends where readings or minor parts
+// differ, and says so where nothing was measured.
 func TestJudge(t *testing.T) {
 	part := func(minor bool, findings ...Finding) Part[int] {
 		return Part[int]{Minor: minor, Lead: "found ", Measure: func(int, Rule) []Finding { return findings }}
@@ -362,8 +368,9 @@ func TestJudge(t *testing.T) {
 	for want, parts := range map[string][]Part[int]{
 		"found a: holds": {part(false, yes)}, "found afound a: holds": {part(false, yes), part(true, yes)},
 		"found a; b: does not hold": {part(false, yes, no)}, "found a: not decided": {part(false, yes, open)},
-		"found afound b: depends": {part(false, yes), part(true, no)}, "found bfound b: does not hold": {part(false, no), part(true, no)},
-		"found a: depends": {part(false, yes, other)}, "nobody played: not decided": {part(false)},
+		"found afound b: depends":       {part(false, yes), part(true, no)},
+		"found bfound b: does not hold": {part(false, no), part(true, no)},
+		"found a: depends":              {part(false, yes, other)}, "nobody played: not decided": {part(false)},
 	} {
 		r := newReport([]uint64{1})
 		Judge(r, 0, []Statement[int]{{Claim: "c", Parts: parts, None: "nobody played"}})

@@ -67,8 +67,9 @@ func runToy(ctx context.Context, o Options, r *Report) error {
 	}
 	var all []eval.Scored
 	f := Figure{
-		Name: "cost", Caption: "Cost over steps.", Chart: &chart.Figure{Columns: 1, Width: vg.Length(150), Height: vg.Length(80)},
-		Columns: []table.Column{{Name: "policy"}, {Name: "step"}, {Name: "cost"}},
+		Name: "cost", Caption: "Cost over steps.",
+		Chart:   &chart.Figure{Columns: 1, Width: vg.Length(150), Height: vg.Length(80)},
+		Columns: table.Head("policy", "step", "cost"),
 	}
 	panel := chart.NewPanel("", "step", "cost")
 	for i, e := range g.Contestants {
@@ -84,7 +85,8 @@ func runToy(ctx context.Context, o Options, r *Report) error {
 	r.Figure(f)
 	r.Compare("as it is", eval.Metric{Name: "cost", Better: envs.Lower}, all[0], all[1:]...)
 	Judge(r, r.result.Comparisons, toyClaims)
-	r.Table(table.Table{Name: "squares", Title: "Squares", Note: "A note.", Columns: []table.Column{{Name: "n"}, {Name: "square", Unit: "m²"}}, Rows: [][]any{{2, 4.0}, {3, table.Estimate{At: 9, Low: 8, High: 10}}}})
+	r.Table(table.Table{Name: "squares", Title: "Squares", Note: "A note.", Columns: table.Head("n", "square [m²]"),
+		Rows: [][]any{{2, 4.0}, {3, table.Estimate{At: 9, Low: 8, High: 10}}}})
 	r.Note("%d seeds", len(o.Seeds))
 	squares := make([]int, 50)
 	if err := o.Each(ctx, "squares", len(squares), func(i int) error { squares[i] = i * i; return nil }); err != nil {

@@ -56,8 +56,8 @@ func (r *Result) files() []string {
 	return out
 }
 
-// Free reports whether a suite's result can be written to dir: it is missing, empty, or holds an earlier result of that suite. What else
-// lies beside such a result is left alone.
+// Free reports whether a suite's result can be written to dir: it is missing, empty, or holds an earlier result of
+// that suite. What else lies beside such a result is left alone.
 func Free(dir, name string) error {
 	list, err := os.ReadDir(dir)
 	switch {

@@ -13,7 +13,18 @@ type Column struct {
 	Unit string
 }
 
-// Table is rows under columns. Cells are texts, whole numbers, float64, or [Estimate], which takes three columns in CSV.
+// Head are columns by name; a unit stands in brackets, as in "load [%]".
+func Head(names ...string) []Column {
+	var out []Column
+	for _, n := range names {
+		name, unit, _ := strings.Cut(strings.TrimSuffix(n, "]"), " [")
+		out = append(out, Column{name, unit})
+	}
+	return out
+}
+
+// Table is rows under columns. Cells are texts, whole numbers, float64, or [Estimate], which takes three columns in
+// CSV.
 type Table struct {
 	// Name is that of the file, without an extension.
 	Name, Title string
@@ -36,7 +47,8 @@ func (t *Table) Check() error {
 			switch cell.(type) {
 			case string, int, uint64, float64, Estimate:
 			default:
-				return fmt.Errorf("%s: row %d, %s is a %T, want a text, a number or an Estimate", t.Name, i, t.Columns[k].Name, cell)
+				return fmt.Errorf("%s: row %d, %s is a %T, want a text, a number or an Estimate", t.Name, i, t.Columns[k].Name,
+					cell)
 			}
 		}
 	}

@@ -16,14 +16,17 @@ func TestFormat(t *testing.T) {
 		unit   string
 		want   []string
 	}{
-		{[]Estimate{{0.4, 0.38, 0.42}, {12, 11, 13}}, false, "s", []string{"0.400 [0.380, 0.420]", "12.000 [11.000, 13.000]", "s"}},
-		{[]Estimate{{0.4, 0.38, 0.42}, {12.5, 12.5, 12.5}}, true, "s", []string{"+0.400 [+0.380, +0.420]", "+12.500 [+12.500, +12.500]", "s"}},
+		{[]Estimate{{0.4, 0.38, 0.42}, {12, 11, 13}}, false, "s",
+			[]string{"0.400 [0.380, 0.420]", "12.000 [11.000, 13.000]", "s"}},
+		{[]Estimate{{0.4, 0.38, 0.42}, {12.5, 12.5, 12.5}}, true, "s",
+			[]string{"+0.400 [+0.380, +0.420]", "+12.500 [+12.500, +12.500]", "s"}},
 		{[]Estimate{{1.234e-5, 1.1e-5, 1.4e-5}}, false, "USD", []string{"12.3 [11.0, 14.0]", "10⁻⁶ USD"}},
 		{[]Estimate{{1.234e7, 1.1e7, 1.4e7}, {0, 0, 0}}, false, "1", []string{"12.3 [11.0, 14.0]", "0.0 [0.0, 0.0]", "10⁶"}},
 		{[]Estimate{{0.012, 0.012, 0.012}}, false, "1", []string{"0.01200 [0.01200, 0.01200]", ""}},
 		{[]Estimate{{0, 0, 0}}, true, "", []string{"0 [0, 0]", ""}},
 		{[]Estimate{{-0.0001, -0.01, 0.01}}, true, "", []string{"0.000 [-0.010, +0.010]", ""}},
-		{[]Estimate{{math.NaN(), math.NaN(), math.NaN()}, {math.Inf(1), 1, 2}, {5, 4, math.Inf(1)}}, false, "", []string{"n/a", "n/a", "5.000 [4.000, n/a]", ""}},
+		{[]Estimate{{math.NaN(), math.NaN(), math.NaN()}, {math.Inf(1), 1, 2}, {5, 4, math.Inf(1)}}, false, "",
+			[]string{"n/a", "n/a", "5.000 [4.000, n/a]", ""}},
 		{[]Estimate{{73359.123, 68264, 79917}}, false, "", []string{"73359 [68264, 79917]", ""}},
 	} {
 		f := Fit(c.values, Power(c.values), c.signed)
@@ -51,7 +54,8 @@ func TestEstimate(t *testing.T) {
 	nan := math.NaN()
 	for want, e := range map[string]Estimate{
 		"671,000 (660,000 to 682,000)": {671234, 660100, 682300}, "0.162 (0.150 to 0.173)": {0.1617, 0.1502, 0.1731},
-		"−4.0 (−5.5 to 0.0)": {-4.01, -5.52, -0.001}, "1,234": {1234.4, nan, nan}, "0.001235": {0.00123456, nan, nan}, "n/a": {nan, 1, 2}, "0": {0, nan, nan},
+		"−4.0 (−5.5 to 0.0)": {-4.01, -5.52, -0.001}, "1,234": {1234.4, nan, nan}, "0.001235": {0.00123456, nan, nan},
+		"n/a": {nan, 1, 2}, "0": {0, nan, nan},
 	} {
 		if got := e.String(); got != want {
 			t.Errorf("%v is %q, want %q", e, got, want)
@@ -64,8 +68,8 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// A table that does not fit its columns is refused by the row and the column; one that does has three columns in CSV for
-// a column of estimates.
+// A table that does not fit its columns is refused by the row and the column; one that does has three columns in CSV
+// for a column of estimates.
 func TestTable(t *testing.T) {
 	two := []Column{{Name: "a"}, {Name: "b", Unit: "s"}}
 	for want, bad := range map[string]Table{

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Columns writes rows with their columns aligned, counting characters, not bytes. A row of one cell is a heading and may
-// reach over other columns. Ruled draws a line below the first row.
+// Columns writes rows with their columns aligned, counting characters, not bytes. A row of one cell is a heading and
+// may reach over other columns. Ruled draws a line below the first row.
 func Columns(rows [][]string, ruled bool) string {
 	var width []int
 	for _, r := range rows {

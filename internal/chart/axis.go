@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// fit makes an axis that can be drawn: finite, of a width above rounding, widened by margin times its width at both ends. Nothing
-// on it gives 0 to 1 (1 to 10 where it is logarithmic), a single value a tenth of itself to either
+// fit makes an axis that can be drawn: finite, of a width above rounding, widened by margin times its width at both
+// ends. Nothing on it gives 0 to 1 (1 to 10 where it is logarithmic), a single value a tenth of itself to either
 // side, and 0 alone 0 to 1.
 func fit(a *plot.Axis, margin float64) {
 	log := logarithmic(a)

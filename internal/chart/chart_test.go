@@ -37,8 +37,10 @@ func TestLinear(t *testing.T) {
 	}{
 		{0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"}, {0.283, 0.747, "0.3 0.4 0.5 0.6 0.7"}, {-102, -36, "-100 -90 -80 -70 -60 -50 -40"},
 		{0, 50_000, "0 10k 20k 30k 40k 50k"}, {61_000, 83_000, "65k 70k 75k 80k"}, {0, 2.5e6, "0.0 0.5M 1.0M 1.5M 2.0M 2.5M"},
-		{-0.05, 0.05, "-0.04 -0.02 0.00 0.02 0.04"}, {0, 4e-7, "0 1e-07 2e-07 3e-07 4e-07"}, {9_990, 10_010, "9.990k 9.995k 10.000k 10.005k 10.010k"},
-		{1e17, 1.2e17, "1e+17 1.05e+17 1.1e+17 1.15e+17 1.2e+17"}, {1, 1, ""}, {2, 1, ""}, {math.NaN(), 1, ""}, {0, math.Inf(1), ""},
+		{-0.05, 0.05, "-0.04 -0.02 0.00 0.02 0.04"}, {0, 4e-7, "0 1e-07 2e-07 3e-07 4e-07"},
+		{9_990, 10_010, "9.990k 9.995k 10.000k 10.005k 10.010k"},
+		{1e17, 1.2e17, "1e+17 1.05e+17 1.1e+17 1.15e+17 1.2e+17"}, {1, 1, ""}, {2, 1, ""}, {math.NaN(), 1, ""},
+		{0, math.Inf(1), ""},
 	} {
 		if got := strings.Join(labels(linear{Want: 6}.Ticks(c.lo, c.hi)), " "); got != c.want {
 			t.Errorf("%g to %g: %q, want %q", c.lo, c.hi, got, c.want)
@@ -54,7 +56,8 @@ func TestDecades(t *testing.T) {
 		lo, hi float64
 		want   string
 	}{
-		{0.05, 15, "0.1 1 10"}, {0.3, 4, "0.5 1 2"}, {1, 1000, "1 2 5 10 20 50 100 200 500 1000"}, {4000, 3e4, "5000 10k 20k"}, {1e-9, 1e9, "1e-09 1e-07 1e-05 0.001 0.1 10 1000 100k 10M 1000M"},
+		{0.05, 15, "0.1 1 10"}, {0.3, 4, "0.5 1 2"}, {1, 1000, "1 2 5 10 20 50 100 200 500 1000"},
+		{4000, 3e4, "5000 10k 20k"}, {1e-9, 1e9, "1e-09 1e-07 1e-05 0.001 0.1 10 1000 100k 10M 1000M"},
 		{0, 1, ""}, {1, 1, ""}, {1, math.Inf(1), ""}, {math.NaN(), 1, ""},
 	} {
 		if got := strings.Join(labels(decades{}.Ticks(c.lo, c.hi)), " "); got != c.want {
@@ -67,7 +70,8 @@ func TestDecades(t *testing.T) {
 func TestFit(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct{ lo, hi, wantLo, wantHi float64 }{
-		{0, 10, -1, 11}, {5, 5, 4.45, 5.55}, {0, 0, -0.1, 1.1}, {inf, -inf, 0, 1}, {math.NaN(), 1, 0, 1}, {-inf, 1, 0, 1}, {1e17, 1e17, 0.89e17, 1.11e17},
+		{0, 10, -1, 11}, {5, 5, 4.45, 5.55}, {0, 0, -0.1, 1.1}, {inf, -inf, 0, 1}, {math.NaN(), 1, 0, 1}, {-inf, 1, 0, 1},
+		{1e17, 1e17, 0.89e17, 1.11e17},
 	} {
 		a := plot.Axis{Min: c.lo, Max: c.hi, Scale: plot.LinearScale{}}
 		fit(&a, 0.1)
@@ -138,9 +142,11 @@ func everything() *Figure {
 	points.Cross(Styles(3), Range{1, 0.5, 2}, Range{10, 5, 15})
 	points.Cross(Styles(4), Range{2, 2, 2}, Range{20, 10, nan})
 	points.Cross(Styles(5), Range{1.5, 1, 2}, Range{nan, 1, 2})
-	f := &Figure{Title: "Everything", Columns: 2, Width: 230, Height: 120, Panels: []*Panel{lines, logs, names, hidden, points}}
+	f := &Figure{Title: "Everything", Columns: 2, Width: 230, Height: 120,
+		Panels: []*Panel{lines, logs, names, hidden, points}}
 	for i := range 8 {
-		f.Key = append(f.Key, Entry{Text: strings.Repeat("entry ", 1+i%3), Style: Styles(i), Line: i%2 == 0, Dot: i%3 == 0, Band: i == 0})
+		f.Key = append(f.Key, Entry{Text: strings.Repeat("entry ", 1+i%3), Style: Styles(i), Line: i%2 == 0, Dot: i%3 == 0,
+			Band: i == 0})
 	}
 	return f
 }

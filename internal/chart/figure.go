@@ -55,7 +55,8 @@ func (f *Figure) PNG(w io.Writer, dpi int) error {
 	return err
 }
 
-// SVG draws the figure as a vector graphic. Where Liberation Sans is not installed, fonts of the same widths take its place.
+// SVG draws the figure as a vector graphic. Where Liberation Sans is not installed, fonts of the same widths take its
+// place.
 func (f *Figure) SVG(w io.Writer) error {
 	svg := vgsvg.New(f.size())
 	f.draw(draw.New(svg))
@@ -63,7 +64,8 @@ func (f *Figure) SVG(w io.Writer) error {
 	if _, err := svg.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")))
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")))
 	return err
 }
 
@@ -116,7 +118,8 @@ func (f *Figure) draw(c draw.Canvas) {
 		y -= keyHeight
 		x := c.Min.X + border
 		for _, e := range row {
-			e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + keySample, Y: y + keyHeight}}})
+			e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y},
+				Max: vg.Point{X: x + keySample, Y: y + keyHeight}}})
 			x += e.width()
 		}
 	}
@@ -171,7 +174,8 @@ func (f *Figure) drawPanels(c draw.Canvas) {
 		fit(&q.Y, p.MarginY)
 		grid[i/cols][i%cols] = &q
 	}
-	tiles := draw.Tiles{Rows: rows, Cols: cols, PadTop: border, PadBottom: border, PadLeft: border, PadRight: border, PadX: panelGap, PadY: panelGap}
+	tiles := draw.Tiles{Rows: rows, Cols: cols, PadTop: border, PadBottom: border, PadLeft: border, PadRight: border,
+		PadX: panelGap, PadY: panelGap}
 	for i, row := range plot.Align(grid, tiles, c) {
 		for j, cell := range row {
 			if grid[i][j] != nil {

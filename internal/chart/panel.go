@@ -45,7 +45,8 @@ func NewPanel(title, x, y string) *Panel {
 
 const titleGap = vg.Length(4)
 
-// heading writes a panel's title from the left end of its data, where it has most room; gonum's would be centred over the labels too.
+// heading writes a panel's title from the left end of its data, where it has most room; gonum's would be centred over
+// the labels too.
 type heading string
 
 // Plot implements [plot.Plotter].
@@ -100,12 +101,13 @@ func (p *Panel) Rule(x float64) {
 	p.plot.Add(l)
 }
 
-// Line draws a line through points; it is broken where a point is missing, and a point between gaps is a dot. Step makes each y
-// hold from the point before to its own.
+// Line draws a line through points; it is broken where a point is missing, and a point between gaps is a dot. Step
+// makes each y hold from the point before to its own.
 func (p *Panel) Line(s Style, x, y []float64, step bool) {
 	for _, seg := range p.segments(x, y) {
 		if len(seg) == 1 {
-			p.plot.Add(&plotter.Scatter{XYs: seg, GlyphStyle: draw.GlyphStyle{Color: s.Colour, Radius: lineWidth, Shape: draw.CircleGlyph{}}})
+			p.plot.Add(&plotter.Scatter{XYs: seg,
+				GlyphStyle: draw.GlyphStyle{Color: s.Colour, Radius: lineWidth, Shape: draw.CircleGlyph{}}})
 			continue
 		}
 		l := &plotter.Line{XYs: seg, LineStyle: s.line()}

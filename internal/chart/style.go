@@ -17,15 +17,18 @@ type Style struct {
 
 // palette is Okabe and Ito's without yellow and black, which readers with any kind of colour vision can tell apart.
 var palette = []color.RGBA{
-	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, {86, 180, 233, 255},
+	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255},
+	{86, 180, 233, 255},
 }
 
 var dashes = [][]vg.Length{nil, {7, 3}, {2, 2}, {7, 2, 2, 2}}
 
 // Circle, square, triangles on their side and on their tip, diamond, pentagon.
-var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, polygon{4, 0.125}, polygon{3, 0}, polygon{3, 0.5}, polygon{4, 0}, polygon{5, 0}}
+var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, polygon{4, 0.125}, polygon{3, 0}, polygon{3, 0.5}, polygon{4, 0},
+	polygon{5, 0}}
 
-// Styles returns the i-th style. The first 24 differ in colour or dashes; glyphs differ along with the colours, for prints in black.
+// Styles returns the i-th style. The first 24 differ in colour or dashes; glyphs differ along with the colours, for
+// prints in black.
 func Styles(i int) Style {
 	n := len(palette)
 	return Style{palette[i%n], dashes[i/n%len(dashes)], glyphs[(i+i/n)%len(glyphs)]}

@@ -41,13 +41,13 @@ func Text(t *testing.T, name, got string) {
 const (
 	// far is the difference in one channel from which a pixel counts as another.
 	far = 64
-	// most is the share of other pixels that is allowed: edges may be smoothed differently on another architecture, while a
-	// line or a word elsewhere changes more.
+	// most is the share of other pixels that is allowed: edges may be smoothed differently on another architecture,
+	// while a line or a word elsewhere changes more.
 	most = 0.0005
 )
 
-// Image compares a PNG with testdata/name: the same size, and all but a few pixels about equal. Where it differs, what was
-// made is left in a folder that the failure names.
+// Image compares a PNG with testdata/name: the same size, and all but a few pixels about equal. Where it differs,
+// what was made is left in a folder that the failure names.
 func Image(t *testing.T, name string, got []byte) {
 	t.Helper()
 	want, ok := read(t, name, got)

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// Quick claims that the quick suite takes under two minutes of a core and, where files is not 0, that it leaves more than so many files and the
-// same bytes in them with one worker and with several.
+// Quick claims that the quick suite takes under two minutes of a core and, where files is not 0, that it leaves more
+// than so many files and the same bytes in them with one worker and with several.
 func Quick(t *testing.T, s suite.Suite, files int) {
 	t.Helper()
 	workers := []int{1}
@@ -39,9 +39,10 @@ func Quick(t *testing.T, s suite.Suite, files int) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "ways in", Claim: "stoker suite " + s.Name + " --quick: processor time",
-		Bound:    "under two minutes of one core",
-		Measured: fmt.Sprintf("%.0f s; it took %.0f s on %d cores as busy with other work as they were", busy.Seconds(), took.Seconds(), runtime.GOMAXPROCS(0)),
-		Holds:    busy < 2*time.Minute,
+		Bound: "under two minutes of one core",
+		Measured: fmt.Sprintf("%.0f s; it took %.0f s on %d cores as busy with other work as they were", busy.Seconds(),
+			took.Seconds(), runtime.GOMAXPROCS(0)),
+		Holds: busy < 2*time.Minute,
 	})
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/eval/suite"
 )
 
-// Same runs a suite, the quick one, with one worker and with so many, and reports an error where they leave other bytes. It returns what the first found.
+// Same runs a suite, the quick one, with one worker and with so many, and reports an error where they leave other
+// bytes. It returns what the first found.
 func Same(t *testing.T, s suite.Suite, workers int, seeds ...uint64) *suite.Result {
 	t.Helper()
 	one, several := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "out")

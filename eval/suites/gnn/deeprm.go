@@ -111,7 +111,8 @@ func deepRMSweeps(ctx context.Context, o *suite.Options, r *suite.Report, size d
 				switch {
 				case n > 0 || k > 0:
 				case why == "":
-					r.Note("%s was trained at rate %g alone, start %s, for %d steps, and plays at all loads; its rows are of that start",
+					r.Note("%s was trained at rate %g alone, start %s, for %d steps, and plays at all loads; its rows are of "+
+						"that start",
 						t.source, t.deepRM().Rate, t.deepRM().Start, t.Steps())
 				default:
 					r.Note("%s does not play on DeepRM's cluster: %s", t.source, why)
@@ -168,7 +169,8 @@ func learned(f *field) []int {
 	return out
 }
 
-// foremost are the policies whose verdicts are reported: those that were trained, or the named rule where there is none.
+// foremost are the policies whose verdicts are reported: those that were trained, or the named rule where there is
+// none.
 func foremost(f *field, rule string) []int {
 	if l := learned(f); len(l) > 0 {
 		return l
@@ -181,13 +183,16 @@ func deepRMFigure(r *suite.Report, s *readings) {
 	players := s[0].fields[0].players
 	f := suite.Figure{
 		Name: "fig3-deeprm",
-		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is below 10. " +
+		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is " +
+			"below 10. " +
 			"Rings and bars are the paper's values (of “under” and “over” the bound).",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height, Key: key(players)},
-		Columns: []table.Column{{Name: "start"}, {Name: "load", Unit: "%"}, {Name: "policy"}, {Name: "slowdown"}},
+		Columns: table.Head("start", "load [%]", "policy", "slowdown"),
 	}
-	f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper, in the policy's colour", Style: chart.Bound(), Dot: true})
-	wide, low := chart.NewPanel("all", "load (%)", "mean slowdown"), chart.NewPanel("below 10", "load (%)", "mean slowdown")
+	f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper, in the policy's colour", Style: chart.Bound(),
+		Dot: true})
+	wide, low := chart.NewPanel("all", "load (%)", "mean slowdown"),
+		chart.NewPanel("below 10", "load (%)", "mean slowdown")
 	same := true
 	for n, w := range s {
 		for i := range players {
@@ -244,9 +249,12 @@ type said struct {
 }
 
 var published = []said{
-	{70, sjfName, 5, 5, "under"}, {70, packerName, 5, 5, "under"}, {70, starName, 5, 5, "under"}, {70, learnedName, 5, 5, "under"},
-	{130, starName, 6, 6, "about"}, {130, sjfName, 7, 7, "about"}, {130, packerName, 12, 12, "over"}, {130, learnedName, 4, 4, "under"},
-	{190, starName, 8, 9, ""}, {190, sjfName, 8, 9, ""}, {190, packerName, 20, 20, "over"}, {190, learnedName, 5, 5, "under"},
+	{70, sjfName, 5, 5, "under"}, {70, packerName, 5, 5, "under"}, {70, starName, 5, 5, "under"},
+	{70, learnedName, 5, 5, "under"},
+	{130, starName, 6, 6, "about"}, {130, sjfName, 7, 7, "about"}, {130, packerName, 12, 12, "over"},
+	{130, learnedName, 4, 4, "under"},
+	{190, starName, 8, 9, ""}, {190, sjfName, 8, 9, ""}, {190, packerName, 20, 20, "over"},
+	{190, learnedName, 5, 5, "under"},
 }
 
 // near is how far what the paper says with "about" may be off, as a share. It is ours.
@@ -279,8 +287,9 @@ func deepRMRows(r *suite.Report, s *readings) {
 		for _, i := range s.find(v.policy) {
 			f, load := s.at(i, v.load)
 			r.Measured(suite.Row{
-				Figure: fmt.Sprintf("3, %g %%", v.load), Quantity: "slowdown, " + f.players[i].Name, Unit: "1", Paper: new((v.lo + v.hi) / 2),
-				Note: fmt.Sprintf("the paper: %s; here at load %.0f %%", v.says(), load),
+				Figure: fmt.Sprintf("3, %g %%", v.load), Quantity: "slowdown, " + f.players[i].Name, Unit: "1",
+				Paper: new((v.lo + v.hi) / 2),
+				Note:  fmt.Sprintf("the paper: %s; here at load %.0f %%", v.says(), load),
 			}, stats.Scores{f.values(i, "slowdown")})
 		}
 	}
@@ -303,7 +312,8 @@ var leads = []struct {
 	percent float64
 	words   string
 }{
-	{130, starName, 33, "33 % improvement over the best heuristic baseline"}, {130, packerName, 67, "67 % improvement over Packer"},
+	{130, starName, 33, "33 % improvement over the best heuristic baseline"},
+	{130, packerName, 67, "67 % improvement over Packer"},
 	{190, starName, 40, "40 % improvement over Tetris*"}, {190, sjfName, 60, "60 % improvement over SJF"},
 }
 

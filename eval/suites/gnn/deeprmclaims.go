@@ -27,10 +27,12 @@ var fig3Claims = []suite.Statement[*fig3Evidence]{
 	{Claim: "Fig. 3: the learned curve stays below 4 at 130 %", Parts: valuesAt(130, true), None: nobody},
 	{Claim: "Fig. 3: the learned curve stays below 5 at 190 %", Parts: valuesAt(190, true), None: nobody},
 	{
-		Claim: "it is 33 % below the best rule and 67 % below Packer at 130 %, 40 % below Tetris* and 60 % below SJF at 190 %",
+		Claim: "it is 33 % below the best rule and 67 % below Packer at 130 %, 40 % below Tetris* and 60 % below SJF at " +
+			"190 %",
 		Parts: []fig3Part{
 			{Measure: leadsFound},
-			{Measure: sjfFound, Lead: ". The numbers do not fit each other: 60 % below SJF at a slowdown of 5 needs SJF at 12.5, " +
+			{Measure: sjfFound, Lead: ". The numbers do not fit each other: 60 % below SJF at a slowdown of 5 needs SJF at " +
+				"12.5, " +
 				"and it is stated at 8 to 9 (here "},
 		},
 		None: nobody,
@@ -60,7 +62,8 @@ func valuesAt(load float64, learned bool) []fig3Part {
 				f, _ := e.at(i, load)
 				x := f.estimate(i, "slowdown")
 				word, name := v.rule()(x), f.players[i].Name
-				found := suite.Finding{Verdict: word, Text: fmt.Sprintf("%s %s, where the paper has %s (%s)", name, x, v.says(), word)}
+				found := suite.Finding{Verdict: word,
+					Text: fmt.Sprintf("%s %s, where the paper has %s (%s)", name, x, v.says(), word)}
 				if learned {
 					found.Reading = name
 				}

@@ -4,7 +4,6 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -27,11 +26,4 @@ func key(players []player) []chart.Entry {
 // ring marks a value of the paper's, or a range of values, in a policy's colour.
 func ring(p *chart.Panel, s chart.Style, x, lo, hi float64) {
 	p.Cross(suite.Ring(s), chart.Exactly(x), chart.Range{At: (lo + hi) / 2, Low: lo, High: hi})
-}
-
-// intervals draws estimates as intervals, one a line.
-func intervals(p *chart.Panel, s chart.Style, e []table.Estimate) {
-	for line, x := range e {
-		p.Interval(s, line, chart.Range(x))
-	}
 }

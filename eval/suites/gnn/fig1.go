@@ -80,11 +80,13 @@ func fig1(ctx context.Context, o *suite.Options, r *suite.Report, size fig1Size)
 	m := bench.ThisMachine()
 	r.Note("measured on %s, %d cores; %s. The paper names neither its GPU nor its CPU, nor the network: "+
 		"seconds beside each other are of other hardware and another network", m.CPU, m.Cores, all[0].where)
-	r.Note("an epoch is one training step over the whole graph: both heads, backward, Adam. The network is that of stoker bench graph: "+
+	r.Note("an epoch is one training step over the whole graph: both heads, backward, Adam. The network is that of "+
+		"stoker bench graph: "+
 		"two layers of attention over three kinds of nodes and four of edges, width %d", all[0].hidden)
 	r.Note("workload seeds are repetitions, one after the other; the graph is the same in all. " +
 		"--workers has no effect, and files differ from run to run")
-	r.Note("a peer, in turn with ours: stoker bench graph --peer-cmd '…'; 10⁷ edges, which take 5 GB: stoker bench graph --edges 10000000")
+	r.Note("a peer, in turn with ours: stoker bench graph --peer-cmd '…'; 10⁷ edges, which take 5 GB: stoker bench " +
+		"graph --edges 10000000")
 	for _, t := range all {
 		fig1Rows(r, t, size)
 	}
@@ -173,11 +175,10 @@ func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 	f := suite.Figure{
 		Name: "fig1-seconds",
 		Caption: "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the number of edges. " +
-			"Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at 10⁶ edges on its GPU.",
-		Chart: &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: []table.Column{
-			{Name: "device"}, {Name: "edges"}, {Name: "training step", Unit: "s"}, {Name: "inference", Unit: "s"},
-		},
+			"Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at 10⁶ edges " +
+			"on its GPU.",
+		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
+		Columns: table.Head("device", "edges", "training step [s]", "inference [s]"),
 	}
 	step, infer := chart.NewPanel("training step", "edges", "seconds"), chart.NewPanel("inference", "edges", "seconds")
 	var x []float64
@@ -271,7 +272,8 @@ func growth(t *timed) func(*fig1Evidence, suite.Rule) []suite.Finding {
 	return func(e *fig1Evidence, rule suite.Rule) []suite.Finding {
 		edges := e.size.edges
 		return []suite.Finding{{
-			Text: fmt.Sprintf("slopes of %s (a training step) and %s (an inference) from %s to %s edges; near is within %.1f of 1",
+			Text: fmt.Sprintf("slopes of %s (a training step) and %s (an inference) from %s to %s edges; near is within "+
+				"%.1f of 1",
 				t.slopeStep, t.slopeInfer, power(edges[0]), power(edges[len(edges)-1]), linear),
 			Verdict: suite.All(rule(t.slopeStep), rule(t.slopeInfer)),
 		}}
@@ -286,7 +288,8 @@ func gpuGain(e *fig1Evidence, rule suite.Rule) []suite.Finding {
 	k := len(e.size.edges) - 1
 	cpu, gpu := e.r.Estimate(stats.Scores{e.all[0].step[k]}), e.r.Estimate(stats.Scores{e.all[1].step[k]})
 	return []suite.Finding{{
-		Text:    fmt.Sprintf("a training step at %s edges takes %s s on the CPU and %s s on the GPU", power(e.size.edges[k]), cpu, gpu),
+		Text: fmt.Sprintf("a training step at %s edges takes %s s on the CPU and %s s on the GPU",
+			power(e.size.edges[k]), cpu, gpu),
 		Verdict: rule(table.Estimate{At: cpu.At / gpu.At, Low: cpu.Low / gpu.High, High: cpu.High / gpu.Low}),
 	}}
 }

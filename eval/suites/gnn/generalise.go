@@ -21,8 +21,9 @@ import (
 // Generalise returns the suite of what the policy is worth where it was not trained.
 func Generalise() suite.Suite {
 	return suite.Suite{
-		Name:  "gnn-generalise",
-		Doc:   "the policy over graphs on workloads, systems and loads that it was not trained on, and transfer after a fifth of the training",
+		Name: "gnn-generalise",
+		Doc: "the policy over graphs on workloads, systems and loads that it was not trained on, and transfer after a " +
+			"fifth of the training",
 		Paper: paper, Seeds: 40, QuickSeeds: 10, Run: runGeneralise,
 	}
 }
@@ -134,7 +135,8 @@ func places(r *suite.Report, size generalSize) ([]*place, error) {
 		}
 	}
 	if size.gnn != nil {
-		r.Note("%s was trained on %s arrivals of system %d at loads from %.0f to %.0f %%, for %d steps; %d of the loads here lie outside",
+		r.Note("%s was trained on %s arrivals of system %d at loads from %.0f to %.0f %%, for %d steps; %d of the loads "+
+			"here lie outside",
 			size.gnn.source, base.config.Workload, base.config.System, 100*lo, 100*hi, size.gnn.Steps(), outside)
 	}
 	return out, nil
@@ -208,10 +210,8 @@ func reportPlaces(r *suite.Report, all []*place) {
 	t := table.Table{
 		Name: "settings", Title: "Slowdown in every setting",
 		Note: "Interquartile means over the same workload seeds. The rules called “spread” give amounts by how many wait.",
-		Columns: []table.Column{
-			{Name: "kind"}, {Name: "setting"}, {Name: "trained there"}, {Name: "policy"}, {Name: "slowdown"}, {Name: "violations"},
-			{Name: "cold share"}, {Name: "cost" + perRequest, Unit: "USD"},
-		},
+		Columns: table.Head("kind", "setting", "trained there", "policy", "slowdown", "violations", "cold share",
+			"cost"+perRequest+" [USD]"),
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, p := range all {
@@ -236,20 +236,22 @@ func reportPlaces(r *suite.Report, all []*place) {
 	}
 }
 
-// lossClaims are about other workloads and systems, not about loads: at a higher load everybody is slower. The two readings
-// are the slowdown over the best rule's, and the slowdown itself.
+// lossClaims are about other workloads and systems, not about loads: at a higher load everybody is slower. The two
+// readings are the slowdown over the best rule's, and the slowdown itself.
 var lossClaims = []suite.Statement[[]loss]{{
-	Claim: "performance stays within 15 % of the training scenario on workloads that differ in functions, arrivals and demands",
+	Claim: "performance stays within 15 % of the training scenario on workloads that differ in functions, arrivals " +
+		"and demands",
 	Parts: []suite.Part[[]loss]{
 		{Rule: suite.Under(paperLoss), Measure: lostRatios, Lead: "what its slowdown over the best rule's loses: "},
 		{Measure: aheadOf, Lead: ". Ahead of the best rule in: "},
-		{Rule: suite.Under(paperLoss), Measure: lostSlowdowns, Lead: ". Read as the slowdown itself, whatever rules come to there, it "},
+		{Rule: suite.Under(paperLoss), Measure: lostSlowdowns,
+			Lead: ". Read as the slowdown itself, whatever rules come to there, it "},
 	},
 	None: nobody,
 }}
 
-// loss is what the policy loses in a setting from where it was trained, in %: of its slowdown over the best rule's, and of the
-// slowdown itself.
+// loss is what the policy loses in a setting from where it was trained, in %: of its slowdown over the best rule's,
+// and of the slowdown itself.
 type loss struct {
 	*place
 	over            table.Estimate // its slowdown over the best rule's
@@ -312,12 +314,11 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 	f := suite.Figure{
 		Name: "generalise",
 		Caption: "The policy over graphs in settings that it was not trained in (the first line, and loads marked *, " +
-			"are those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % intervals.",
+			"are those of its training): its slowdown over the best rule's and over SJF's. Left of 1 it is ahead. 95 % " +
+			"intervals.",
 		Chart: &chart.Figure{Columns: 2, Width: vg.Length(300), Height: vg.Length(50 + 14*len(all))},
-		Columns: []table.Column{
-			{Name: "kind"}, {Name: "setting"}, {Name: "best rule"}, {Name: "over the best rule's"}, {Name: "over SJF's"},
-			{Name: "loss of the ratio", Unit: "%"}, {Name: "loss of the slowdown", Unit: "%"},
-		},
+		Columns: table.Head("kind", "setting", "best rule", "over the best rule's", "over SJF's", "loss of the ratio [%]",
+			"loss of the slowdown [%]"),
 	}
 	panels := []*chart.Panel{
 		chart.NewPanel("", "slowdown over the best rule's", ""), chart.NewPanel("", "slowdown over SJF's", ""),
@@ -358,7 +359,8 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 		r.Measured(suite.Row{Figure: where, Quantity: quantity, Unit: "1"}, stats.Scores{a.rel})
 		if lost.counts {
 			r.Measured(suite.Row{
-				Figure: where, Quantity: "loss against the best rule, " + p.name, Unit: "%", Paper: new(paperLoss), Note: "the paper: at most",
+				Figure: where, Quantity: "loss against the best rule, " + p.name, Unit: "%", Paper: new(paperLoss),
+				Note: "the paper: at most",
 			}, change(a.rel, home.rel))
 			p.compare(l[0], quantities[0], anybody)
 		}
@@ -374,7 +376,7 @@ func rulesFigure(r *suite.Report, all []*place) {
 	f := suite.Figure{
 		Name: "generalise", Caption: "The rules in every setting; no trained policy plays. 95 % intervals.",
 		Chart:   &chart.Figure{Columns: 4, Width: vg.Length(170), Height: vg.Length(50 + 14*len(all))},
-		Columns: []table.Column{{Name: "kind"}, {Name: "setting"}, {Name: "policy"}, {Name: "slowdown"}},
+		Columns: table.Head("kind", "setting", "policy", "slowdown"),
 	}
 	var names []string
 	for _, p := range all {

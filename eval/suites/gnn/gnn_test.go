@@ -29,9 +29,11 @@ const (
 	deepRMYAML = `{name: d, seed: 1, env: {id: stoker/DeepRM-v1, observation: compact, rate: 1, sets: 100}, agent: {name: reinforce, hidden: [4]},
 		train: {steps: 400, copies: 1}, eval: {stochastic: true}, engine: {workers: 1, threads: 1}}`
 	gnnYAML = `{name: g, seed: 1, env: {id: stoker/Placement-v2, hold: false, seconds: 2, window: 4, running: 4, load: 0.3, load_to: 1},
-		agent: {name: reinforce, graph: {hidden: 4, layers: 1}}, train: {steps: 100, copies: 1}, engine: {workers: 1, threads: 1}}`
+		agent: {name: reinforce, graph: {hidden: 4, layers: 1}}, train: {steps: 100, copies: 1},
+			engine: {workers: 1, threads: 1}}`
 	dqnYAML = `{name: q, seed: 1, env: {id: stoker/PlacementFlat-v1, hold: false, seconds: 2, window: 2, running: 2},
-		agent: {name: dqn, hidden: [4], learning_starts: 50, batch: 4}, train: {steps: 100, copies: 1}, engine: {workers: 1, threads: 1}}`
+		agent: {name: dqn, hidden: [4], learning_starts: 50, batch: 4}, train: {steps: 100, copies: 1},
+			engine: {workers: 1, threads: 1}}`
 )
 
 // practice trains a stand-in and gives it the name of one of the zoo's.
@@ -90,7 +92,8 @@ func claim(t *testing.T, res *suite.Result, begin string) suite.Claim {
 	return suite.Claim{}
 }
 
-// Fig. 3 with stand-ins for all policies: rows with the paper's values for each, verdicts of each, and the rules alike in both readings.
+// Fig. 3 with stand-ins for all policies: rows with the paper's values for each, verdicts of each, and the rules
+// alike in both readings.
 func TestFig3(t *testing.T) {
 	deep, gnn, dqn := practice(t, "deeprm-test", deepRMYAML), practice(t, gnnName, gnnYAML), practice(t, dqnName, dqnYAML)
 	x, c := *deep.Experiment, *deep.deepRM()
@@ -101,7 +104,8 @@ func TestFig3(t *testing.T) {
 	deeper := trained{&other, "zoo:deeprm-other"}
 	res := same(t, Fig3(), func(ctx context.Context, o suite.Options, r *suite.Report) error {
 		err := deepRM(ctx, &o, r, deepRMSize{rates: []float64{0.4, 0.7, 1}, per: 2, zoo: []*trained{deep, &deeper}})
-		return errors.Join(err, onNodes(ctx, &o, r, nodesSize{loads: []float64{0.7, 1.3, 1.9}, gnn: gnn, dqn: dqn, change: brief}))
+		return errors.Join(err, onNodes(ctx, &o, r,
+			nodesSize{loads: []float64{0.7, 1.3, 1.9}, gnn: gnn, dqn: dqn, change: brief}))
 	}, 1, 2, 3)
 	for _, want := range []string{"number by number", "zoo:deeprm-other does not play on DeepRM's cluster: it was trained on another cluster"} {
 		if !noted(res, want) {
@@ -162,7 +166,8 @@ func TestFig3Rules(t *testing.T) {
 	}
 }
 
-// The settings of generalisation: the trained one first, loads within the training's marked, TPC-H without data said to be missing; and transfer.
+// The settings of generalisation: the trained one first, loads within the training's marked, TPC-H without data said
+// to be missing; and transfer.
 func TestGeneralise(t *testing.T) {
 	gnn := practice(t, gnnName, gnnYAML)
 	scratch := practice(t, scratchName, strings.Replace(gnnYAML, "hold: false", "hold: false, system: 5", 1))
@@ -171,8 +176,9 @@ func TestGeneralise(t *testing.T) {
 	further.Experiment = &fifth
 	moved := trained{&further, zoo.Prefix + transferName}
 	size := generalSize{
-		gnn: gnn, scratch: scratch, transfer: &moved, kinds: []string{placement.Poisson, placement.Steady, placement.TPCH}, systems: []uint64{0, 2},
-		loads: []float64{0.2, 0.7, 1.9}, load: 0.7, change: brief,
+		gnn: gnn, scratch: scratch, transfer: &moved, kinds: []string{placement.Poisson, placement.Steady, placement.TPCH},
+		systems: []uint64{0, 2},
+		loads:   []float64{0.2, 0.7, 1.9}, load: 0.7, change: brief,
 	}
 	var all []*place
 	res := same(t, Generalise(), func(ctx context.Context, o suite.Options, r *suite.Report) error {
@@ -221,7 +227,8 @@ func dqnOf(t *testing.T) *trained { return practice(t, "deeprm-test", deepRMYAML
 // Without policies the rules are shown in every setting.
 func TestGeneraliseRules(t *testing.T) {
 	res := same(t, Generalise(), func(ctx context.Context, o suite.Options, r *suite.Report) error {
-		return generalise(ctx, &o, r, generalSize{kinds: []string{placement.Poisson}, load: 0.7, loads: []float64{1.9}, change: brief})
+		return generalise(ctx, &o, r, generalSize{kinds: []string{placement.Poisson}, load: 0.7, loads: []float64{1.9},
+			change: brief})
 	}, 1, 2)
 	if len(res.Figures) != 1 || len(res.Tables) != 1 || claim(t, res, "performance").Found != nobody {
 		t.Errorf("%v, %v, %+v", res.Figures, res.Tables, res.Claims)
@@ -234,7 +241,8 @@ func TestFig1(t *testing.T) {
 	s.Run = func(ctx context.Context, o suite.Options, r *suite.Report) error {
 		return fig1(ctx, &o, r, fig1Size{edges: []int{100, 1000}, time: time.Millisecond})
 	}
-	res, err := suite.Run(t.Context(), s, suite.Options{Seeds: []uint64{1, 2}}, filepath.Join(t.TempDir(), "out"), suite.Made{})
+	res, err := suite.Run(t.Context(), s, suite.Options{Seeds: []uint64{1, 2}}, filepath.Join(t.TempDir(), "out"),
+		suite.Made{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +286,8 @@ func TestZoo(t *testing.T) {
 		}
 		w := newWorld()
 		if name == scratchName || name == transferName {
-			w.config.Workload, w.config.System, w.config.TPCH = p.serverless().Workload, p.serverless().System, p.serverless().TPCH
+			w.config.Workload, w.config.System, w.config.TPCH = p.serverless().Workload, p.serverless().System,
+				p.serverless().TPCH
 		}
 		if _, why := p.onNodes(w); why != "" {
 			t.Errorf("%s: %s", p.source, why)

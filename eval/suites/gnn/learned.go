@@ -69,8 +69,8 @@ func (t *trained) player(newEnv func() (envs.Env, error)) player {
 	}
 }
 
-// onDeepRM is the policy on a cluster of DeepRM's, with the observation and mask that it was trained with; why says why it
-// cannot play there, empty where it can.
+// onDeepRM is the policy on a cluster of DeepRM's, with the observation and mask that it was trained with; why says
+// why it cannot play there, empty where it can.
 func (t *trained) onDeepRM(c deeprm.Config) (p player, why string) {
 	own := t.deepRM()
 	if own == nil {
@@ -88,8 +88,8 @@ func (t *trained) onDeepRM(c deeprm.Config) (p player, why string) {
 	}), ""
 }
 
-// onNodes is the policy in a world of unlike nodes, with what it sees and whether it may wait as in its training; why is as
-// above.
+// onNodes is the policy in a world of unlike nodes, with what it sees and whether it may wait as in its training; why
+// is as above.
 func (t *trained) onNodes(w *world) (p player, why string) {
 	own, ok := t.Experiment.Env.Config.(*placement.Config)
 	if !ok {
@@ -99,7 +99,8 @@ func (t *trained) onNodes(w *world) (p player, why string) {
 	if !reflect.DeepEqual(own.Nodes, c.Nodes) || !reflect.DeepEqual(own.Amounts, c.Amounts) {
 		return p, "it was trained on other nodes, or with other amounts to give"
 	}
-	c.Hold, c.Wait, c.Tick, c.Window, c.Running, c.Weights = own.Hold, own.Wait, own.Tick, own.Window, own.Running, own.Weights
+	c.Hold, c.Wait, c.Tick, c.Window, c.Running, c.Weights = own.Hold, own.Wait, own.Tick, own.Window, own.Running,
+		own.Weights
 	newEnv := func() (envs.Env, error) { return catalog.Default().NewEnv(t.Experiment.Env.Name, &c, w.load) }
 	env, err := newEnv()
 	if err != nil {

@@ -95,7 +95,7 @@ func nodesFigure(r *suite.Report, s *sweep) {
 			"Slowdown on a logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held " +
 			"(what a larger amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
 		Chart:   &chart.Figure{Columns: 3, Width: third, Height: height, Key: key(players)},
-		Columns: []table.Column{{Name: "load", Unit: "%"}, {Name: "policy"}},
+		Columns: table.Head("load [%]", "policy"),
 	}
 	cells := make([][]any, len(s.loads)*len(players))
 	for k := range s.loads {
@@ -191,7 +191,8 @@ func (e *effect) measured(s *sweep, i int) stats.Scores {
 	return change(a, b)
 }
 
-// nodesRows are the paper's effects beside ours, the values of everybody at three loads, and what its effects imply of rules.
+// nodesRows are the paper's effects beside ours, the values of everybody at three loads, and what its effects imply
+// of rules.
 func nodesRows(r *suite.Report, s *sweep) {
 	for _, i := range learned(s.fields[0]) {
 		p := &s.fields[0].players[i]
@@ -211,14 +212,16 @@ func nodesRows(r *suite.Report, s *sweep) {
 		f := s.fields[s.nearest(load)]
 		for i := range f.players {
 			quantity := fmt.Sprintf("slowdown at load %.0f %%, %s", s.loads[s.nearest(load)], f.players[i].Name)
-			r.Measured(suite.Row{Figure: "4.2, unlike nodes", Quantity: quantity, Unit: "1"}, stats.Scores{f.values(i, "slowdown")})
+			r.Measured(suite.Row{Figure: "4.2, unlike nodes", Quantity: quantity, Unit: "1"},
+				stats.Scores{f.values(i, "slowdown")})
 		}
 	}
 	f := s.fields[s.nearest(70)]
 	for _, x := range implied {
 		r.Measured(suite.Row{
-			Figure: "4.2, " + f.name, Quantity: fmt.Sprintf("slowdown of %s over that of Tetris", x.rule), Unit: "1", Paper: new(x.times),
-			Note: "the paper's is what its reductions of 35, 28, 24 and 18 % imply",
+			Figure: "4.2, " + f.name, Quantity: fmt.Sprintf("slowdown of %s over that of Tetris", x.rule), Unit: "1",
+			Paper: new(x.times),
+			Note:  "the paper's is what its reductions of 35, 28, 24 and 18 % imply",
 		}, ratio(f, x.rule, tetrisName))
 	}
 }
@@ -234,8 +237,8 @@ func ratio(f *field, a, b string) stats.Scores {
 	return f.slowdowns(f.find(a), f.find(b), func(x, y float64) float64 { return x / y })
 }
 
-// nodesVerdicts compares the trained policies with the rules, or Tetris where there is none: slowdown at every load, all else
-// at three.
+// nodesVerdicts compares the trained policies with the rules, or Tetris where there is none: slowdown at every load,
+// all else at three.
 func nodesVerdicts(s *sweep) []suite.Comparison {
 	var out []suite.Comparison
 	three := []int{s.nearest(70), s.nearest(130), s.nearest(190)}

@@ -51,7 +51,8 @@ var nodesClaims = []suite.Statement[*nodesEvidence]{
 	},
 }
 
-// effectsOf holds a statement's effects against ours; statements with several readings of a quantity depend where these differ.
+// effectsOf holds a statement's effects against ours; statements with several readings of a quantity depend where
+// these differ.
 func effectsOf(claim int) func(*nodesEvidence, suite.Rule) []suite.Finding {
 	return func(e *nodesEvidence, _ suite.Rule) (out []suite.Finding) {
 		for k := range effects {

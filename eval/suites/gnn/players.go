@@ -60,8 +60,8 @@ func deepRMRules(c deeprm.Config) ([]player, error) {
 	}, func() (envs.Env, error) { return catalog.Default().NewEnv(deeprm.ID, &c, workload.Config{}) })
 }
 
-// nodeRules are those of stoker/Placement-v2. The last two give amounts by how many wait, which the paper's rules do not: they
-// show how much of a learned policy's lead is the choice of amounts alone.
+// nodeRules are those of stoker/Placement-v2. The last two give amounts by how many wait, which the paper's rules do
+// not: they show how much of a learned policy's lead is the choice of amounts alone.
 func nodeRules(w *world) ([]player, error) {
 	sjf, tetris := nodes.DefaultSJF(), nodes.DefaultTetris()
 	sjf.Amount, tetris.Amount = nodes.Spread, nodes.Spread

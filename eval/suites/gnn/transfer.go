@@ -33,7 +33,8 @@ func newTransfer(r *suite.Report, size generalSize) (*transfer, error) {
 		size.change(&w.config)
 	}
 	var err error
-	t.field, err = newField(r, fmt.Sprintf("target of the transfer: %s, system %d, load %.0f %%", own.Workload, own.System, 100*size.load), w, true,
+	t.field, err = newField(r, fmt.Sprintf("target of the transfer: %s, system %d, load %.0f %%", own.Workload,
+		own.System, 100*size.load), w, true,
 		size.scratch, size.transfer, size.gnn)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (t *transfer) report(r *suite.Report) {
 	t.compare(t.find(t.size.transfer.source), quantities[0], anybody)
 	tab := table.Table{
 		Name: "transfer", Title: "Slowdown where the policy was moved to",
-		Columns: []table.Column{{Name: "policy"}, {Name: "slowdown"}},
+		Columns: table.Head("policy", "slowdown"),
 	}
 	for i := range t.players {
 		tab.Rows = append(tab.Rows, []any{t.players[i].Name, t.estimate(i, "slowdown")})
@@ -90,11 +91,13 @@ func (t *transfer) report(r *suite.Report) {
 
 // performance is one over a policy's slowdown, in % of that of the policy trained from scratch.
 func (t *transfer) performance(name string) stats.Scores {
-	return t.slowdowns(t.find(t.size.scratch.source), t.find(name), func(scratch, own float64) float64 { return 100 * scratch / own })
+	return t.slowdowns(t.find(t.size.scratch.source), t.find(name),
+		func(scratch, own float64) float64 { return 100 * scratch / own })
 }
 
 var transferClaims = []suite.Statement[*transfer]{{
-	Claim: "a policy fine-tuned for 20 % of the training iterations reaches 92 % of the performance of one trained from scratch",
+	Claim: "a policy fine-tuned for 20 % of the training iterations reaches 92 % of the performance of one trained " +
+		"from scratch",
 	Parts: []suite.Part[*transfer]{
 		{Rule: suite.Over(paperTransfer), Measure: fineTuned},
 		{Measure: notTuned, Lead: "; without any further training "},
@@ -103,7 +106,8 @@ var transferClaims = []suite.Statement[*transfer]{{
 
 func fineTuned(t *transfer, rule suite.Rule) []suite.Finding {
 	if t.field == nil {
-		return []suite.Finding{{Text: "no pair of policies, trained from scratch and further trained, plays", Verdict: suite.Unknown}}
+		return []suite.Finding{{Text: "no pair of policies, trained from scratch and further trained, plays",
+			Verdict: suite.Unknown}}
 	}
 	out := suite.Finding{Text: fmt.Sprintf("%s %% after %.0f %% of the steps", t.moved, t.budget), Verdict: suite.Unknown}
 	if t.budget <= 1.1*paperBudget { // more than the claim allows shows nothing

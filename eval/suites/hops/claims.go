@@ -34,8 +34,8 @@ func told(text string) part {
 	return part{Measure: func(*evidence, suite.Rule) []suite.Finding { return []suite.Finding{{Text: text}} }}
 }
 
-// claims are the paper's: what it says, what is measured, and the rule with the paper's number. The rules do not know the
-// answers.
+// claims are the paper's: what it says, what is measured, and the rule with the paper's number. The rules do not know
+// the answers.
 var claims = []suite.Statement[*evidence]{
 	{Claim: "HOPS earns 45 to 55 % more than the best rival", Parts: []part{
 		{Measure: moreProfit},
@@ -54,7 +54,8 @@ var claims = []suite.Statement[*evidence]{
 	}},
 	{Claim: "scheduling has its part in the gain", Parts: []part{
 		{Measure: belowPBA, Lead: "with PBA above each scheduler HOPS earns more than the others by: "},
-		{Measure: atEqualPrices, Lead: ". With all at " + priceText(equal[0]) + " " + tunedName + " earns more by: ", Sep: ", "},
+		{Measure: atEqualPrices, Lead: ". With all at " + priceText(equal[0]) + " " + tunedName + " earns more by: ",
+			Sep: ", "},
 	}},
 	{Claim: "HAS-GPU is the best rival, and has the most violations, over 19 %", Parts: []part{{Measure: bestRival}}},
 	{Claim: "HOPS has the fewest violations, up to 30 % fewer", Parts: []part{
@@ -260,7 +261,8 @@ func priceMoves(e *evidence, rule suite.Rule) (out []suite.Finding) {
 			most = max(most, stats.IQM(moved))
 		}
 		out = append(out, suite.Finding{
-			Text:    fmt.Sprintf("from window %d to the end a tier's price moves by up to %.2f on %s", settled, most, m.world.name),
+			Text: fmt.Sprintf("from window %d to the end a tier's price moves by up to %.2f on %s", settled, most,
+				m.world.name),
 			Verdict: rule(table.Point(most)),
 		})
 	}
@@ -290,7 +292,8 @@ func switchTexts(e *evidence, _ suite.Rule) (out []suite.Finding) {
 		var parts []string
 		for _, c := range counts {
 			x := m.values(c.quantity, 1)
-			parts = append(parts, fmt.Sprintf("%s %.0f and %.0f %%", c.reading, 100*x[0]/x[m.of(mqfqName)], 100*x[0]/x[m.of(hasName)]))
+			parts = append(parts, fmt.Sprintf("%s %.0f and %.0f %%", c.reading, 100*x[0]/x[m.of(mqfqName)],
+				100*x[0]/x[m.of(hasName)]))
 		}
 		out = append(out, suite.Finding{Text: m.world.name + ": " + strings.Join(parts, ", ")})
 	}

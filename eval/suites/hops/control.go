@@ -65,11 +65,13 @@ func eager(w *world) policy {
 // best are the best static prices and baselines that a search in generated arrivals found where users may stay away
 // (configs/pricing/hops-pricer.yaml).
 func best() policy {
-	return policy{name: "SPSS 8/18/30 at 1.38/1.38/1.45", scheduler: pricing.ARMSName, prices: []float64{1.38, 1.38, 1.45}, baselines: []int{8, 18, 30}}
+	return policy{name: "SPSS 8/18/30 at 1.38/1.38/1.45", scheduler: pricing.ARMSName,
+		prices: []float64{1.38, 1.38, 1.45}, baselines: []int{8, 18, 30}}
 }
 
 // playControl plays everything but the first regimes, rivals at 1.0, which have been played.
-func playControl(ctx context.Context, o *suite.Options, r *suite.Report, main, first *match, zoo []*learned) (*control, error) {
+func playControl(ctx context.Context, o *suite.Options, r *suite.Report, main, first *match,
+	zoo []*learned) (*control, error) {
 	c := &control{zoo: zoo}
 	with := func(w *world, policies []policy) *match { return &match{r: r, world: w, policies: policies} }
 	for k, own := range []*match{main, first} {
@@ -136,16 +138,16 @@ func (m *match) ends() []float64 {
 func (c *control) report(r *suite.Report) {
 	t := table.Table{
 		Name: "control", Title: "The same rivals at other prices",
-		Note: "HOPS' profit less the policy's under the same workload, mean (95 %), with Holm's correction over the policies of a regime. " +
+		Note: "HOPS' profit less the policy's under the same workload, mean (95 %), with Holm's correction over the " +
+			"policies of a regime. " +
 			"HOPS itself is the same in every regime of a profile: it learns its prices from 1/1/1 within each episode.",
-		Columns: []table.Column{
-			{Name: "users"}, {Name: "regime"}, {Name: "policy"}, {Name: "profit", Unit: "money"}, {Name: "violations", Unit: "% of jobs"},
-			{Name: "charged switches"}, {Name: "all changes"}, {Name: "HOPS less it", Unit: "money"}, {Name: "HOPS is"},
-		},
+		Columns: table.Head("users", "regime", "policy", "profit [money]", "violations [% of jobs]", "charged switches",
+			"all changes", "HOPS less it [money]", "HOPS is"),
 	}
 	for k, list := range [][]*regime{c.paper, c.outside} {
 		users := users(k)
-		t.Note += fmt.Sprintf(" Where users %s its final prices, means of the last %d windows, are %s.", users, tail, priceText(c.final[k]))
+		t.Note += fmt.Sprintf(" Where users %s its final prices, means of the last %d windows, are %s.", users, tail,
+			priceText(c.final[k]))
 		for i, g := range list {
 			if g.verdicts == nil {
 				g.judge(users+": "+g.name, metrics[:2], g.own)
@@ -160,7 +162,8 @@ func (c *control) report(r *suite.Report) {
 	}
 	r.Table(t)
 	overWindows(r, "outside-profit-and-violations",
-		"As Fig. 2 where users may stay away; rivals charge 1.0. Bands are 95 % intervals over seeds.", []*match{c.outside[0].match}, false)
+		"As Fig. 2 where users may stay away; rivals charge 1.0. Bands are 95 % intervals over seeds.",
+		[]*match{c.outside[0].match}, false)
 	c.figure(r)
 	sweepFigure(r, c)
 }

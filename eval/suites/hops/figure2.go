@@ -28,20 +28,19 @@ func figure2(r *suite.Report, mains []*match) {
 	}
 }
 
-// overWindows draws profit and violations of matches side by side, with the paper's values at the end where it has some.
+// overWindows draws profit and violations of matches side by side, with the paper's values at the end where it has
+// some.
 func overWindows(r *suite.Report, name, caption string, matches []*match, paper bool) {
 	f := suite.Figure{
 		Name: name, Caption: caption,
 		Chart: &chart.Figure{
 			Columns: max(2, len(matches)), Width: half, Height: height, Key: matches[0].key(chart.Entry{Line: true, Band: true}),
 		},
-		Columns: []table.Column{
-			{Name: "workload"}, {Name: "policy"}, {Name: "window"},
-			{Name: "cumulative profit", Unit: "money"}, {Name: "violation rate", Unit: "% of jobs"},
-		},
+		Columns: table.Head("workload", "policy", "window", "cumulative profit [money]", "violation rate [% of jobs]"),
 	}
 	if paper {
-		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper's end, in the policy's colour", Style: chart.Bound(), Dot: true})
+		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: "the paper's end, in the policy's colour", Style: chart.Bound(),
+			Dot: true})
 	}
 	var above, below []*chart.Panel
 	for _, m := range matches {
@@ -115,8 +114,9 @@ func rows2(r *suite.Report, m *match) {
 	profit.rows(r, m)
 	lead, best := m.lead()
 	r.Measured(suite.Row{
-		Figure: "2a" + where, Quantity: "HOPS' lead over its best rival", Unit: "%", Paper: new(100 * (paperProfit/paperBest - 1)),
-		Note: "best here: " + best + "; the paper says 45 to 55 %",
+		Figure: "2a" + where, Quantity: "HOPS' lead over its best rival", Unit: "%",
+		Paper: new(100 * (paperProfit/paperBest - 1)),
+		Note:  "best here: " + best + "; the paper says 45 to 55 %",
 	}, lead)
 	violations.rows(r, m)
 }

@@ -24,13 +24,12 @@ func figure3(r *suite.Report, mains []*match) {
 		Caption: "Fig. 3: HOPS' tier shares, prices and baselines. Bands are 95 % intervals over seeds; " +
 			"dashed lines are the paper's final values.",
 		Chart: &chart.Figure{Columns: len(quantities), Width: third, Height: height},
-		Columns: []table.Column{
-			{Name: "workload"}, {Name: "tier"}, {Name: "window"}, {Name: "share", Unit: "% of jobs"},
-			{Name: "price", Unit: "money per billing unit"}, {Name: "baseline", Unit: "vGPUs"},
-		},
+		Columns: table.Head("workload", "tier", "window", "share [% of jobs]", "price [money per billing unit]",
+			"baseline [vGPUs]"),
 	}
 	for tier := range 3 {
-		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: fmt.Sprintf("tier %d", tier+1), Style: chart.Styles(tier), Line: true, Band: true})
+		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: fmt.Sprintf("tier %d", tier+1), Style: chart.Styles(tier),
+			Line: true, Band: true})
 	}
 	f.Chart.Key = append(f.Chart.Key,
 		chart.Entry{Text: "the paper's final value, in the tier's colour", Style: faded(chart.Common()), Line: true})

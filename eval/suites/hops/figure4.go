@@ -25,19 +25,19 @@ func figure4(r *suite.Report, mains []*match) {
 		{"redeployments", "all changes of function", "4a", "in all", 1, nil, "on any vGPU: the count that is alike for all"},
 		{"utilisation", "vGPUs in service (%)", "4b", "% of vGPUs", 100, map[string]float64{hopsName: paperUsed}, ""},
 	}
-	notes := map[string]string{hasName: "the paper: HOPS has less than 4 % of it", mqfqName: "the paper: an order of magnitude above HOPS"}
+	notes := map[string]string{hasName: "the paper: HOPS has less than 4 % of it",
+		mqfqName: "the paper: an order of magnitude above HOPS"}
 	f := suite.Figure{
 		Name: "fig4-switches-and-utilisation",
 		Caption: "Fig. 4: switches as the paper charges them (keep-alive vGPUs only, for policies that have such), " +
-			"all changes of function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's values.",
-		Chart: &chart.Figure{Columns: len(quantities), Width: third, Height: vg.Length(40 + 17*len(mains[0].policies))},
-		Columns: []table.Column{
-			{Name: "workload"}, {Name: "policy"}, {Name: "charged switches"}, {Name: "all changes of function"},
-			{Name: "utilisation", Unit: "% of vGPUs"},
-		},
+			"all changes of function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's " +
+			"values.",
+		Chart:   &chart.Figure{Columns: len(quantities), Width: third, Height: vg.Length(40 + 17*len(mains[0].policies))},
+		Columns: table.Head("workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]"),
 	}
 	papers := suite.Ring(chart.Common())
-	f.Chart.Key = []chart.Entry{{Text: "here", Style: chart.Common(), Dot: true, Line: true}, {Text: "the paper", Style: papers, Dot: true}}
+	f.Chart.Key = []chart.Entry{{Text: "here", Style: chart.Common(), Dot: true, Line: true},
+		{Text: "the paper", Style: papers, Dot: true}}
 	for _, m := range mains {
 		cells := make([][]any, len(m.policies))
 		for k, q := range quantities {

@@ -33,7 +33,8 @@ func small(t *testing.T, windows int) func(context.Context, suite.Options, *suit
 	}
 }
 
-// Same bytes for any number of workers; all tables and figures are there; every row that has a paper's value has its ratio.
+// Same bytes for any number of workers; all tables and figures are there; every row that has a paper's value has its
+// ratio.
 func TestSuite(t *testing.T) {
 	s := Suite()
 	s.Run = small(t, 4)
@@ -74,8 +75,8 @@ func checkResult(t *testing.T, res *suite.Result) {
 	}
 }
 
-// Nobody is given other constants than those that the packages recommend: only prices and baselines, the terms of each scheduler's pool, and the
-// load's scale in PBA's unit.
+// Nobody is given other constants than those that the packages recommend: only prices and baselines, the terms of
+// each scheduler's pool, and the load's scale in PBA's unit.
 func TestNothingIsTuned(t *testing.T) {
 	g, a := generated(), azure()
 	want := pricing.Default()

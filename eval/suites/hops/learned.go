@@ -40,21 +40,23 @@ func shipped() ([]*learned, error) {
 		}
 		c, ok := t.Experiment.Env.Config.(*pricing.Config)
 		if !ok {
-			return nil, fmt.Errorf("%s%s: it was trained in %s, want %s or %s", zoo.Prefix, name, t.Experiment.Env.Name, pricing.ID, pricing.SlotsID)
+			return nil, fmt.Errorf("%s%s: it was trained in %s, want %s or %s", zoo.Prefix, name, t.Experiment.Env.Name,
+				pricing.ID, pricing.SlotsID)
 		}
 		out = append(out, &learned{t, name, *c})
 	}
 	return out, nil
 }
 
-// fits says why the policy cannot play in a world, empty where it can: a policy knows the sizes that it was trained with, a
-// pricer also the users.
+// fits says why the policy cannot play in a world, empty where it can: a policy knows the sizes that it was trained
+// with, a pricer also the users.
 func (l *learned) fits(c *pricing.Config) string {
 	switch t := &l.config; {
 	case t.Profile != c.Profile && !l.schedules():
 		return fmt.Sprintf("it was trained with profile %s, and this is %s", t.Profile, c.Profile)
 	case t.VGPUs != c.VGPUs || t.Slots != c.Slots || !reflect.DeepEqual(t.Tiers, c.Tiers):
-		return fmt.Sprintf("it was trained with %d vGPUs, %d slots and other tiers, or other numbers of them", t.VGPUs, t.Slots)
+		return fmt.Sprintf("it was trained with %d vGPUs, %d slots and other tiers, or other numbers of them", t.VGPUs,
+			t.Slots)
 	}
 	return ""
 }
@@ -82,8 +84,8 @@ func schedulers(all []*learned, w *world, prices []float64) []policy {
 	return slices.DeleteFunc(fit, func(p policy) bool { return !p.learned.schedules() })
 }
 
-// contestant is the policy in a world's configuration c, with the pool, the bounds and the kind of action that it was trained
-// with.
+// contestant is the policy in a world's configuration c, with the pool, the bounds and the kind of action that it was
+// trained with.
 func (l *learned) contestant(p policy, c pricing.Config, load workload.Config) eval.Contestant {
 	t, id := &l.config, pricing.ID
 	c.Scheduler, c.Pool, c.Load, c.Patience, c.Layout = t.Scheduler, t.Pool, t.Load, t.Patience, t.Layout

@@ -114,8 +114,8 @@ func (m *match) final(i int, quantity string, factor float64) stats.Scores {
 	return stats.Scores{out}
 }
 
-// lead is how much more HOPS earns than its best rival, in % by seed, and that rival's name. Trained policies are not the
-// paper's rivals.
+// lead is how much more HOPS earns than its best rival, in % by seed, and that rival's name. Trained policies are not
+// the paper's rivals.
 func (m *match) lead() (stats.Scores, string) {
 	own := m.scores(0, "profit", 1)
 	name, best := "", stats.Scores(nil)

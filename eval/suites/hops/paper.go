@@ -20,6 +20,6 @@ var (
 	paperBaselines = []float64{8, 15, 20}
 )
 
-// tail is the number of windows at the end of an episode over which final values are averaged, an assumption: the paper reads them off its
-// figure.
+// tail is the number of windows at the end of an episode over which final values are averaged, an assumption: the
+// paper reads them off its figure.
 const tail = 10

@@ -41,7 +41,8 @@ func hops(w *world) policy {
 	return policy{name: hopsName, scheduler: pricing.ARMSName, pba: &c}
 }
 
-// unit is the slope of profit that counts as one for prices, Λ·H·U with the billing units of the first tier (docs/agents/spsa.md).
+// unit is the slope of profit that counts as one for prices, Λ·H·U with the billing units of the first tier
+// (docs/agents/spsa.md).
 func unit(c *pricing.Config) float64 {
 	mean := 45.0
 	if c.Profile == pricing.OutsideProfile {
@@ -50,8 +51,8 @@ func unit(c *pricing.Config) float64 {
 	return mean * float64(c.Slots) * c.Tiers[0].Demand
 }
 
-// rivals are the paper's at static prices; its ablation SPSS twice, with an equal split of 43 keep-alive vGPUs and with the
-// one at which the paper's HOPS ends.
+// rivals are the paper's at static prices; its ablation SPSS twice, with an equal split of 43 keep-alive vGPUs and
+// with the one at which the paper's HOPS ends.
 func rivals(prices []float64) []policy {
 	return []policy{
 		{name: spssName, scheduler: pricing.ARMSName, prices: prices, baselines: []int{14, 14, 15}},

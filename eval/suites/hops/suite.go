@@ -10,8 +10,9 @@ import (
 // Suite returns the suite.
 func Suite() suite.Suite {
 	return suite.Suite{
-		Name:  "hops",
-		Doc:   "HOPS' Figs. 2 to 4 (profit, violations, prices, switches, utilisation) with the control of prices that the paper lacks",
+		Name: "hops",
+		Doc: "HOPS' Figs. 2 to 4 (profit, violations, prices, switches, utilisation) with the control of prices that " +
+			"the paper lacks",
 		Paper: "Huang, Yang, Wang and Wu, Joint Pricing and Scheduling for SLA-aware Serverless GPU Services",
 		Seeds: 20, QuickSeeds: 8, Run: run,
 	}

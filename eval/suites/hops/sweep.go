@@ -45,8 +45,9 @@ func (c *control) figure(r *suite.Report) {
 					"as a vertical line, of HOPS, which learns its prices.",
 				"The same where users may stay away, so that profit has an optimum in price.",
 			}[k],
-			Chart:   &chart.Figure{Columns: []int{3, 2}[k], Width: vg.Length(215), Height: vg.Length(50 + 14*len(list[0].own.policies))},
-			Columns: []table.Column{{Name: "regime"}, {Name: "policy"}, {Name: "profit", Unit: "money"}},
+			Chart: &chart.Figure{Columns: []int{3, 2}[k], Width: vg.Length(215),
+				Height: vg.Length(50 + 14*len(list[0].own.policies))},
+			Columns: table.Head("regime", "policy", "profit [money]"),
 		}
 		c.panels(&f, list)
 		r.Figure(f)
@@ -88,11 +89,8 @@ func sweepFigure(r *suite.Report, c *control) {
 		Caption: "Profit against the level of prices: all rivals at 1.1/1.3/1.5 and so much more or less. " +
 			"As eq. 1 is printed every user buys something, and profit rises with the price without end; " +
 			"where users may stay away it has an optimum. Dashed: HOPS, which learns its prices.",
-		Chart: &chart.Figure{Columns: 2, Width: half, Height: height},
-		Columns: []table.Column{
-			{Name: "users"}, {Name: "policy"}, {Name: "shift", Unit: "money per billing unit"},
-			{Name: "profit", Unit: "money"}, {Name: "violations", Unit: "% of jobs"},
-		},
+		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
+		Columns: table.Head("users", "policy", "shift [money per billing unit]", "profit [money]", "violations [% of jobs]"),
 	}
 	for i, p := range rivals(nil) {
 		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: p.name, Style: chart.Styles(i + 1), Line: true, Band: true})
