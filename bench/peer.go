@@ -47,7 +47,7 @@ type Peers struct {
 	Pause time.Duration
 	// OurCommand and Revision are written down.
 	OurCommand, Revision string
-	// Log gets what goes on.
+	// Log is where progress is written.
 	Log io.Writer
 }
 

@@ -31,7 +31,7 @@ type Day struct {
 	Seed      uint64  // 1
 	// Revision of the program, for the results.
 	Revision string
-	// Progress, where there is one, is told at each minute of the day how many of all are done.
+	// Progress, where set, is called at each simulated minute with the minutes done and all of them.
 	Progress func(done, all int)
 }
 
@@ -143,7 +143,7 @@ func newDay(o Day) (*day, error) {
 	if d.source, err = s.Copies(d.functions); err != nil {
 		return nil, err
 	}
-	d.config.SketchBits = sim.NoSketch // one for all functions is kept instead
+	d.config.SketchBits = sim.NoSketch // one sketch for all functions takes their place
 	templates := make([]sim.Function, len(d.trace.Functions))
 	for i := range templates {
 		templates[i] = functionOf(&d.trace.Functions[i])

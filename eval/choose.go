@@ -16,10 +16,10 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// Choice is who is compared and in what.
+// Choice is the contestants and the experiment in which they are compared.
 type Choice struct {
 	// Experiment is that of the first checkpoint, with the caller's settings over it: its environment, workload and
-	// eval section hold for everybody.
+	// eval section hold for all contestants.
 	Experiment  *configs.Experiment
 	Contestants []Contestant
 	// Runs are the run folders among the sources, for learning curves, with the contestant they belong to.

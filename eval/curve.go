@@ -70,7 +70,7 @@ func ReadCurve(run, group, metric string) (Curve, error) {
 // timingFile is the log of times, beside that of metrics.
 const timingFile = "timing.jsonl"
 
-// readLog hands the lines of a log to take: the step and every other number. What is null was not known, a word (such
+// readLog calls take with every line of a log: the step and every other number. What is null was not known, a word (such
 // as a time of day) is passed over in a log of times only.
 func readLog(path string, take func(step int64, line map[string]float64)) error {
 	f, err := os.Open(path)

@@ -1,10 +1,13 @@
-// Package eval compares policies: every one faces the same workload seeds, every claim has an interval.
+// Package eval compares policies: all of them face the same workload seeds, and every estimate has an interval.
 //
-// [Choose] reads who is compared; [Run] plays each contestant under each seed and keeps the raw scores; [Summarise]
-// turns them into estimates, paired comparisons and verdicts; [Text] and [Markdown] are its tables; [Write] leaves a
-// folder with eval.json, scores.csv, table.md, a page for people (report.html) and the figures, each figure with its
-// data as CSV beside it, so that [Replot] and anybody else can draw it again. [PlotRuns] compares runs over training.
-// The figures are:
+//	[Choose]     reads which runs, checkpoints and rivals are compared
+//	[Run]        plays each contestant under each seed and records the scores
+//	[Summarise]  makes estimates, paired comparisons and verdicts from the scores
+//	[Text]       and [Markdown] are its tables
+//	[Write]      leaves a folder with eval.json, scores.csv, table.md, report.html and the figures
+//	[PlotRuns]   compares runs over training
+//
+// Each figure has its data as CSV beside it, from which [Replot] draws it again:
 //
 //	learning_curve  a metric over training, runs that differ by seed as one band
 //	scatter         two metrics against each other, such as cost and QoS violations
@@ -14,5 +17,6 @@
 //	NAME_cdf        a distribution that the environment samples, such as latency, and its tail
 //	over_time       quantities through one episode
 //
-// Package stats holds the statistics, package chart the drawing. Training is not here, nor is what policies do.
+// Package suite redoes papers' figures with the same episodes, comparisons and tables. Package stats holds the statistics,
+// package table writes numbers and tables, package chart draws. Training is not here.
 package eval

@@ -21,7 +21,7 @@ type Request struct {
 	Workers int
 	// Stochastic lets policies draw their actions.
 	Stochastic bool
-	// Traced is the number of seeds, from the first, whose steps and samples are kept.
+	// Traced is the number of seeds, from the first, whose steps and samples are recorded.
 	Traced int
 	// Progress, where set, is told after every episode how many of how many are done.
 	Progress func(done, all int)

@@ -180,7 +180,7 @@ var captions = []struct{ prefix, title, text string }{
 	{"over_time", "One episode", "Quantities through the first traced episode."},
 }
 
-// draw embeds the SVG figures. They are pictures of their own: no identifier of one can meet another's.
+// draw embeds the SVG figures as separate images, so that identifiers of one cannot clash with another's.
 func (r *report) draw(dir string) error {
 	for _, f := range r.Summary.Figures {
 		if filepath.Ext(f) != ".svg" || filepath.Base(f) != f {
@@ -217,7 +217,7 @@ func (r *report) draw(dir string) error {
 	return nil
 }
 
-// settings are the configurations as text, in one order whoever made them.
+// settings are the configurations as text, their keys sorted.
 func (s *Summary) settings() ([]reportSetting, error) {
 	var out []reportSetting
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ type worker struct {
 	actors map[[2]int]rollout.Actor // by contestant and version
 }
 
-// shared stands for the request's environment among contestants' own.
+// shared is the place of the request's environment, beside the contestants' own.
 const shared = -1
 
 // open makes the environment of a contestant, unless the worker's is the same one.
@@ -125,7 +125,7 @@ func (s stoppablePlanner) Plan(env envs.Env, obs *envs.Observation, act *envs.Ac
 	return s.Planner.Plan(env, obs, act)
 }
 
-// trace is what is kept of one episode, step by step.
+// trace is the steps and samples recorded in one episode.
 type trace struct {
 	steps   []StepRow
 	samples []SampleSet

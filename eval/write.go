@@ -27,7 +27,7 @@ const (
 )
 
 // Write leaves an evaluation in dir, which is made where it is missing: data first, then the figures drawn from the
-// data, and eval.json last, so that a folder with an eval.json is whole. What an earlier evaluation left there goes.
+// data, and eval.json last, so that a folder with an eval.json is whole. Files of an earlier evaluation are removed.
 func Write(dir string, p *Played, s *Summary, curves []Curve) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -115,7 +115,7 @@ func ReadSummary(dir string) (*Summary, error) {
 	return &s, nil
 }
 
-// rewardColumn is a step's share of the return.
+// rewardColumn is the reward of a step.
 const rewardColumn = "reward"
 
 func scoreRows(p *Played, metrics []Metric) ([][]string, error) {

@@ -150,7 +150,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 	return err
 }
 
-// arrow says which way a decision goes as a number rises; choices go no way.
+// arrow is the direction in which a decision moves as a number rises; choices have none.
 func arrow(choice bool, slope float64) string {
 	switch {
 	case choice:

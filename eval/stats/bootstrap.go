@@ -52,7 +52,7 @@ type Interval struct{ Point, Low, High float64 }
 
 func unknown() Interval { return Interval{math.NaN(), math.NaN(), math.NaN()} }
 
-// tail is the share of resamples beyond each end of an interval.
+// tail is the fraction of resamples beyond each end of an interval.
 const tail = (1 - Level) / 2
 
 // percentiles is the interval around point that the resampled values span. It sorts them.

@@ -10,7 +10,7 @@ import (
 // chance is a squared standard error put together from independent sources, with Satterthwaite's degrees of freedom.
 type chance struct{ sum, weight float64 }
 
-// add adds the mean of x as a source: s²/n with n − 1 degrees of freedom. One value alone says nothing of its chance.
+// add adds the mean of x as a source: s²/n with n − 1 degrees of freedom. One value alone adds nothing: its variance is unknown.
 func (c *chance) add(x []float64) { c.addTrimmed(x, len(x)) }
 
 // addTrimmed adds the mean of pseudo-values of a trimmed mean that keeps h of them: Tukey and McLaughlin's standard
@@ -24,12 +24,12 @@ func (c *chance) addTrimmed(x []float64, h int) {
 	c.sum, c.weight = c.sum+v, c.weight+v*v/(left-1)
 }
 
-// known reports whether there is any chance at all in what was added.
+// known reports whether any variance was added.
 func (c chance) known() bool { return c.weight > 0 }
 
 func (c chance) freedom() float64 { return c.sum * c.sum / c.weight }
 
-// reach is how far from the estimate an interval reaches that leaves a share of tail beyond each end, by Student's t.
+// reach is half the width of the Student's t interval with a probability of tail beyond each end.
 func (c chance) reach(tail float64) float64 {
 	if !c.known() {
 		return 0
@@ -90,7 +90,7 @@ func stretched(point float64, sorted []float64, c chance, tail float64) (low, hi
 	return low, high
 }
 
-// expandedTail is the share of resamples of n values to leave beyond each end of a percentile interval so that it is
+// expandedTail is the fraction of resamples of n values to cut beyond each end of a percentile interval so that it is
 // as wide as Student's t would have it where the values are normal (Hesterberg 2015, "What teachers should know about
 // the bootstrap").
 func expandedTail(n int) float64 {

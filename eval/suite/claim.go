@@ -145,9 +145,9 @@ type Part[D any] struct {
 
 // Finding is something that was measured for a claim.
 type Finding struct {
-	// Text tells it; empty where it counts but is not told.
+	// Text words it; empty where the finding counts but is not worded.
 	Text string
-	// Verdict is Holds, Fails or Unknown; empty where the finding is told but does not count.
+	// Verdict is Holds, Fails or Unknown; empty where the finding is worded but does not count.
 	Verdict string
 	// Reading names one of several ways to read the claim, or one of several policies: where their verdicts differ the
 	// claim depends.

@@ -1,5 +1,4 @@
-// Package suite redoes the figures of a paper: policies play, and the paper's number, ours and their ratio stand side
-// by side.
+// Package suite redoes the figures of a paper: the paper's number, ours and their ratio stand side by side.
 //
 // A [Suite] is a name, the paper, and a function that plays and fills a [Report] with
 //
@@ -8,13 +7,13 @@
 //	comparisons  paired differences of one policy from its rivals, with Holm's correction and a verdict
 //	tables       anything else in rows and columns, as CSV and as Markdown
 //	figures      a chart, as PNG, with its data as CSV beside it
-//	notes        what is missing or cannot be told, so that it is said and not hidden
+//	notes        what is missing or could not be measured
 //
-// [Run] runs it and leaves a folder: suite.json last, so that a folder with a suite.json is whole. [Play] plays
-// policies under shared workload seeds, each in an environment of its own where they need different ones; [Each]
-// spreads any other work over workers. Neither the result's bytes nor their order depend on the number of workers,
-// and nothing in a result tells the time.
+// A paper's claims are a table of [Statement]: the text, what is measured, and a [Rule] with the paper's number; [Judge]
+// evaluates them all. [Options.Play] plays policies under shared workload seeds, [Options.Each] spreads other work over
+// workers, and [Run] runs a suite and leaves its folder, suite.json last, so that a folder with a suite.json is complete.
+// The bytes of a result do not depend on the number of workers, and it holds no times.
 //
-// Which suites there are is package suites; what a paper's figures are is each suite's own package. The statistics are
-// package stats, the drawing is package chart.
+// The table of suites is package suites; each suite is a package of its own. Playing and comparing is package eval, the
+// statistics are package stats, numbers and tables package table, charts package chart.
 package suite

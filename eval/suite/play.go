@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Play plays a request with the options' workers and tells the progress of the stage that it is. Contestants that have
+// Play plays a request as a stage of the suite: with the options' workers and progress. Contestants that have
 // an environment of their own need not differ by name.
 func (o *Options) Play(ctx context.Context, stage string, r eval.Request) (*eval.Played, error) {
 	r.Workers, r.Progress = o.workers(), o.progress(stage)

@@ -30,7 +30,7 @@ type Result struct {
 	Doc   string `json:"doc"`
 	Paper string `json:"paper"`
 	Quick bool   `json:"quick"`
-	// Seeds are the workload seeds that everybody faced.
+	// Seeds are the workload seeds that all policies faced.
 	Seeds []uint64 `json:"seeds"`
 	// Command makes the result again.
 	Command  string `json:"command"`
@@ -100,7 +100,8 @@ func Read(dir string) (*Result, error) {
 	return &r, nil
 }
 
-// write makes all files in memory, then writes each in one step, suite.json last; what only an earlier result had goes.
+// write makes all files in memory, then writes each in one step, suite.json last. Files that only an earlier result had
+// are removed.
 func write(dir string, r *Report, res *Result) error {
 	files := map[string][]byte{PageFile: []byte(Markdown(res, r.tables, r.figures))}
 	all := append([]table.Table{rowTable(res.Rows)}, r.tables...)

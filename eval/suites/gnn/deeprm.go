@@ -257,7 +257,7 @@ var published = []said{
 	{190, learnedName, 5, 5, "under"},
 }
 
-// near is how far what the paper says with "about" may be off, as a share. It is ours.
+// near is the relative distance from a number that the paper calls "about" so much. The paper gives none: it is ours.
 const near = 0.1
 
 // says is the paper's value in words.

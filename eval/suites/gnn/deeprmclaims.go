@@ -15,7 +15,7 @@ type fig3Evidence struct {
 
 type fig3Part = suite.Part[*fig3Evidence]
 
-// nobody is what is found where no trained policy plays.
+// nobody is the finding where no trained policy plays.
 const nobody = "no trained policy plays"
 
 // fig3Claims are the paper's about Fig. 3. The numbers and words of its values are the table published, those of the

@@ -145,7 +145,7 @@ func (f *field) compare(a int, m eval.Metric, keep func(p *player) bool) []suite
 	return f.r.Compare(f.name, m, scored(a), others...)
 }
 
-// anybody keeps all.
+// anybody compares with all others.
 func anybody(*player) bool { return true }
 
 // sweep is the same players at several loads.

@@ -236,7 +236,7 @@ func reportPlaces(r *suite.Report, all []*place) {
 	}
 }
 
-// lossClaims are about other workloads and systems, not about loads: at a higher load everybody is slower. The two
+// lossClaims are about other workloads and systems, not about loads: at a higher load every policy is slower. The two
 // readings are the slowdown over the best rule's, and the slowdown itself.
 var lossClaims = []suite.Statement[[]loss]{{
 	Claim: "performance stays within 15 % of the training scenario on workloads that differ in functions, arrivals " +
@@ -269,7 +269,7 @@ func lostRatios(all []loss, rule suite.Rule) (out []suite.Finding) {
 	return out
 }
 
-// lostSlowdowns is the other reading, told where it comes to something else.
+// lostSlowdowns is the other reading; it is worded where its verdict differs from the first one's.
 func lostSlowdowns(all []loss, rule suite.Rule) (out []suite.Finding) {
 	first, second := suite.Holds, suite.Holds
 	for _, l := range all {

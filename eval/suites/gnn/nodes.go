@@ -191,7 +191,7 @@ func (e *effect) measured(s *sweep, i int) stats.Scores {
 	return change(a, b)
 }
 
-// nodesRows are the paper's effects beside ours, the values of everybody at three loads, and what its effects imply
+// nodesRows are the paper's effects beside ours, the values of all players at three loads, and what its effects imply
 // of rules.
 func nodesRows(r *suite.Report, s *sweep) {
 	for _, i := range learned(s.fields[0]) {

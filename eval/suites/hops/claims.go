@@ -29,7 +29,7 @@ type evidence struct {
 // part is one thing that a claim says.
 type part = suite.Part[*evidence]
 
-// told is a remark at its place in what was found.
+// told is a fixed text between the findings.
 func told(text string) part {
 	return part{Measure: func(*evidence, suite.Rule) []suite.Finding { return []suite.Finding{{Text: text}} }}
 }

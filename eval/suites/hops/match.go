@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
-// at1 are the prices that the rivals are given where nothing else is said. The paper does not say what they charged.
+// at1 are the prices that the rivals charge by default. The paper does not say what they charged.
 func at1() []float64 { return []float64{1, 1, 1} }
 
 // match is what some policies did in a world.
