@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
@@ -40,8 +42,13 @@ func keep(p proof.Proof, from, to string) error {
 		if err != nil {
 			return err
 		}
-		if path.Ext(name) == ".md" {
+		switch path.Ext(name) {
+		case ".md":
 			b = dropLinks(b, path.Dir(name), files)
+		case ".png":
+			if b, err = chart.CompactPNG(b); err != nil {
+				return fmt.Errorf("%s: %w", filepath.Join(from, name), err)
+			}
 		}
 		if err := os.MkdirAll(filepath.Join(to, path.Dir(name)), 0o755); err != nil {
 			return err

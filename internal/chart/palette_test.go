@@ -1,0 +1,51 @@
+package chart
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"testing"
+)
+
+// A chart in few colours keeps every one of them; of many shades each moves to a near one, and the file becomes smaller.
+func TestCompactPNG(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		shades   int
+		farthest int // of a channel
+	}{{"few colours", 5, 0}, {"many shades", 2000, 60}} {
+		img := image.NewRGBA(image.Rect(0, 0, 200, 100))
+		for i := range 200 * 100 {
+			shade := 0 // most of a chart is background
+			if i%5 == 0 {
+				shade = int(uint32(i)*2654435761>>8) % c.shades
+			}
+			img.SetRGBA(i%200, i/200, color.RGBA{uint8(shade / 8), uint8(shade % 8), 200, 255})
+		}
+		var file bytes.Buffer
+		if err := png.Encode(&file, img); err != nil {
+			t.Fatal(err)
+		}
+		small, err := CompactPNG(file.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(small) >= file.Len() {
+			t.Errorf("%s: %d bytes, before %d", c.name, len(small), file.Len())
+		}
+		got, err := png.Decode(bytes.NewReader(small))
+		if err != nil || got.Bounds() != img.Bounds() {
+			t.Fatalf("%s: %v, error %v", c.name, got, err)
+		}
+		for i := range 200 * 100 {
+			a, b := img.RGBAAt(i%200, i/200), color.RGBAModel.Convert(got.At(i%200, i/200)).(color.RGBA)
+			if d := max(int(a.R)-int(b.R), int(b.R)-int(a.R), int(a.G)-int(b.G), int(b.G)-int(a.G)); d > c.farthest {
+				t.Fatalf("%s: pixel %d is %v, was %v", c.name, i, b, a)
+			}
+		}
+	}
+	if _, err := CompactPNG([]byte("no PNG")); err == nil {
+		t.Error("a file that is no PNG was taken")
+	}
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/internal/proof"
+)
+
+// files writes files below a new folder.
+func files(t *testing.T, all map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range all {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// What a row keeps takes the place of what was kept; what people wrote stays; pages lose the links to what is not kept.
+func TestKeep(t *testing.T) {
+	from := files(t, map[string]string{
+		"claims.jsonl": "{}\n", "log.txt": "long", "big.csv": "1", "sub/table.md": "a\n![shown](shown.svg)\n![gone](../big.png)\n",
+		"sub/shown.svg": "<svg/>", "table.md": "# Table\n[kept](sub/table.md)\n![not kept](big.png)\n[page](../../page.md)\n",
+	})
+	to := files(t, map[string]string{"README.md": "by hand", "falls-short.txt": "by hand", "old.svg": "old", "sub/old.svg": "old"})
+	if err := keep(proof.Proof{Keep: []string{"table.md", "sub/*"}}, from, to); err != nil {
+		t.Fatal(err)
+	}
+	got, err := matching(to, []string{"*", "*/*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"README.md", "claims.jsonl", "falls-short.txt", "sub/shown.svg", "sub/table.md", "table.md"}; !slices.Equal(got, want) {
+		t.Errorf("kept %q, want %q", got, want)
+	}
+	page, err := os.ReadFile(filepath.Join(to, "table.md"))
+	if want := "# Table\n[kept](sub/table.md)\n[page](../../page.md)\n"; err != nil || string(page) != want {
+		t.Errorf("the page became %q (error %v), want %q", page, err, want)
+	}
+}
+
+// A digest follows names and bytes of the files that count, and what claims measured, not how they are worded or where the
+// test lives.
+func TestDigest(t *testing.T) {
+	digest := func(all map[string]string) string {
+		t.Helper()
+		d, err := digestOf(files(t, all), []string{"claims.jsonl", "*/scores.csv"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	row := `{"claim":"a","measured":"3 s","holds":true,"command":"go test ./a"}` + "\n"
+	base := digest(map[string]string{"run/scores.csv": "1", "claims.jsonl": row})
+	for name, same := range map[string]map[string]string{
+		"another command":      {"run/scores.csv": "1", "claims.jsonl": strings.Replace(row, "./a", "./b", 1)},
+		"a file beside":        {"run/scores.csv": "1", "claims.jsonl": row, "run/timing.jsonl": "2"},
+		"another claim's text": {"run/scores.csv": "1", "claims.jsonl": strings.Replace(row, `"a"`, `"b"`, 1)},
+	} {
+		if digest(same) != base {
+			t.Errorf("%s changes the digest", name)
+		}
+	}
+	for name, other := range map[string]map[string]string{
+		"other bytes":     {"run/scores.csv": "2", "claims.jsonl": row},
+		"another name":    {"ran/scores.csv": "1", "claims.jsonl": row},
+		"another figure":  {"run/scores.csv": "1", "claims.jsonl": strings.Replace(row, "3 s", "4 s", 1)},
+		"a missed bound":  {"run/scores.csv": "1", "claims.jsonl": strings.Replace(row, "true", "false", 1)},
+		"no claims":       {"run/scores.csv": "1"},
+		"one more of two": {"run/scores.csv": "1", "sub/scores.csv": "1", "claims.jsonl": row},
+	} {
+		if digest(other) == base {
+			t.Errorf("%s leaves the digest as it was", name)
+		}
+	}
+	if _, err := digestOf(t.TempDir(), []string{"*.csv"}); err == nil {
+		t.Error("an empty folder has a digest")
+	}
+}
+
+// Steps get their folders and needs by name, write where they say, are left out where their result exists, and fail as
+// their command does.
+func TestSteps(t *testing.T) {
+	needed := proof.Need{Env: "STOKER_TEST_NEED", Text: "a word"}
+	t.Setenv(needed.Env, "")
+	if _, err := newFolders(filepath.Join(t.TempDir(), "out"), []proof.Need{needed}); err == nil || !strings.Contains(err.Error(), needed.Env) {
+		t.Errorf("a missing need gives %v, want its name", err)
+	}
+	t.Setenv(needed.Env, "word")
+	f, err := newFolders(filepath.Join(t.TempDir(), "out"), []proof.Need{needed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	run := func(s proof.Step) error { return f.run(t.Context(), s, &log) }
+	sh := func(script string) []string { return []string{"sh", "-c", script} }
+	if err := run(proof.Step{Args: sh("echo $STOKER_TEST_NEED $HERE $1; echo $STOKER_PROOF >$OUT/where"), Env: []string{"HERE=$OUT"}, Stdout: "said"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"said": "word " + f.out + "\n", "where": f.out + "\n"} {
+		if got, err := os.ReadFile(filepath.Join(f.out, name)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q (error %v), want %q", name, got, err, want)
+		}
+	}
+	if err := run(proof.Step{Args: sh("exit 3"), Unless: f.out}); err != nil {
+		t.Errorf("a step whose result exists was not left out: %v", err)
+	}
+	if err := run(proof.Step{Args: sh("exit 3"), Unless: filepath.Join(f.out, "nothing")}); err == nil || !strings.Contains(err.Error(), "exit 3") {
+		t.Errorf("a failing step gives %v, want its command", err)
+	}
+	if err := f.close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(f.tmp); !os.IsNotExist(err) {
+		t.Errorf("the temporary folder is still there: %v", err)
+	}
+}
+
+// The state of a result follows from its digests, the machine and the short runs of today.
+func TestCheck(t *testing.T) {
+	t.Chdir(t.TempDir())
+	p := proof.Proof{Name: "lqr", Kind: proof.Training, Short: []string{"lqr"}}
+	kept := proof.Result{Revision: "0123456789", Arch: "amd64", Kernels: "x86-fma", Digests: map[string]string{"lqr": "ab"}}
+	today := func(digest string) *shortRuns {
+		r := newShortRuns()
+		r.done["lqr"] = outcome{digest: digest}
+		return r
+	}
+	check := func(name, want string, p proof.Proof, now proof.Result, runs *shortRuns) {
+		t.Helper()
+		s, err := check(t.Context(), p, now, runs)
+		if err != nil || s.State != want {
+			t.Errorf("%s: %q (%s), error %v, want %q", name, s.State, s.Detail, err, want)
+		}
+	}
+	check("no result", missing, p, kept, today("ab"))
+	dir := filepath.Join(results, p.Name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	check("the same bytes", fresh, p, kept, today("ab"))
+	check("other bytes", stale, p, kept, today("cd"))
+	plain := kept
+	plain.Kernels = "go"
+	check("other kernels", notComparable, p, plain, today("cd"))
+	fast := p
+	fast.Kind = proof.Speed
+	check("a speed", measured, fast, kept, today("cd"))
+	alone := p
+	alone.Short = nil
+	check("no short run", unchecked, alone, kept, today("cd"))
+	bare := p
+	bare.Nothing = "it passes or fails"
+	check("nothing kept", passFail, bare, kept, today("cd"))
+	unknown := p
+	unknown.Short = []string{"nobody"}
+	check("an unknown short run", stale, unknown, kept, newShortRuns())
+}
+
+// A word that is no proof is refused before anything runs, and so is another folder than the repository's root.
+func TestCommand(t *testing.T) {
+	if err := command(t.Context(), []string{"list"}); err == nil || !strings.Contains(err.Error(), "root") {
+		t.Errorf("outside the root: %v", err)
+	}
+	t.Chdir(filepath.Join("..", "..", ".."))
+	if err := command(t.Context(), []string{"lqr", "sizings"}); err == nil || !strings.Contains(err.Error(), "close names: sizing") {
+		t.Errorf("an unknown name gives %v, want the close ones", err)
+	}
+}
