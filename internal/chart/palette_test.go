@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -15,13 +16,14 @@ func TestCompactPNG(t *testing.T) {
 		shades   int
 		farthest int // of a channel
 	}{{"few colours", 5, 0}, {"many shades", 2000, 60}} {
+		r := rand.New(rand.NewPCG(1, 2))
 		img := image.NewRGBA(image.Rect(0, 0, 200, 100))
 		for i := range 200 * 100 {
 			shade := 0 // most of a chart is background
 			if i%5 == 0 {
-				shade = int(uint32(i)*2654435761>>8) % c.shades
+				shade = r.IntN(c.shades)
 			}
-			img.SetRGBA(i%200, i/200, color.RGBA{uint8(shade / 8), uint8(shade % 8), 200, 255})
+			img.SetRGBA(i%200, i/200, color.RGBA{uint8(shade / 8), uint8(shade % 8 * 3), 200, 255})
 		}
 		var file bytes.Buffer
 		if err := png.Encode(&file, img); err != nil {

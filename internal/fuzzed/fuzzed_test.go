@@ -74,6 +74,7 @@ var targets = []target{
 	{"catalog", "FuzzState", states},
 	{"catalog", "FuzzVector", states},
 	{"envs/state", "FuzzLoad", states},
+	{"envs/pricing", "FuzzForgedState", states},
 	{"envs/sizing", "FuzzState", states},
 	{"envs/sim", "FuzzForgedState", states},
 	{"envs/workflow", "FuzzTrackerState", states},

@@ -12,41 +12,67 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"sync"
 
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// shortRuns runs short runs, each at most once.
+// shortRuns makes short runs, each at most once and as many at a time as there are processors.
 type shortRuns struct {
 	table map[string]proof.Short
-	done  map[string]outcome
+	slots chan struct{}
+	mu    sync.Mutex
+	done  map[string]*outcome
 }
 
-// outcome is what a short run gave: a digest, "" where it only had to pass, or an error.
+// outcome is what a short run gave once ready is closed: a digest, "" where it only had to pass, or an error.
 type outcome struct {
+	ready  chan struct{}
 	digest string
 	err    error
 }
 
 func newShortRuns() *shortRuns {
-	r := &shortRuns{map[string]proof.Short{}, map[string]outcome{}}
+	r := &shortRuns{
+		table: map[string]proof.Short{}, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), done: map[string]*outcome{},
+	}
 	for _, s := range proof.Shorts() {
 		r.table[s.Name] = s
 	}
 	return r
 }
 
-// run runs a short run, or says what it gave before.
-func (r *shortRuns) run(ctx context.Context, name string) (string, error) {
-	o, ok := r.done[name]
-	if !ok {
+// start begins short runs that have not begun.
+func (r *shortRuns) start(ctx context.Context, names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range names {
 		s, known := r.table[name]
-		if !known {
-			return "", fmt.Errorf("there is no short run %q", name)
+		if !known || r.done[name] != nil {
+			continue
 		}
-		o.digest, o.err = shortRun(ctx, s)
+		o := &outcome{ready: make(chan struct{})}
 		r.done[name] = o
+		go func() {
+			defer close(o.ready)
+			r.slots <- struct{}{}
+			defer func() { <-r.slots }()
+			o.digest, o.err = shortRun(ctx, s)
+		}()
 	}
+}
+
+// run makes a short run, or says what it gave.
+func (r *shortRuns) run(ctx context.Context, name string) (string, error) {
+	if _, known := r.table[name]; !known {
+		return "", fmt.Errorf("there is no short run %q", name)
+	}
+	r.start(ctx, name)
+	r.mu.Lock()
+	o := r.done[name]
+	r.mu.Unlock()
+	<-o.ready
 	return o.digest, o.err
 }
 
@@ -60,7 +86,7 @@ func shortRun(ctx context.Context, s proof.Short) (digest string, err error) {
 	var log bytes.Buffer
 	for _, step := range s.Steps {
 		if err := f.run(ctx, step, &log); err != nil {
-			return "", fmt.Errorf("short run %s: %w\n%s", s.Name, err, log.Bytes()[max(0, log.Len()-2000):])
+			return "", fmt.Errorf("short run %s: %w\n%s", s.Name, err, log.Bytes()[max(0, log.Len()-600):])
 		}
 	}
 	if len(s.Files) == 0 {
@@ -112,6 +138,7 @@ func measuredOf(path string) ([]byte, error) {
 // digests are those of a proof's short runs; nil where it has none.
 func digests(ctx context.Context, p proof.Proof) (map[string]string, error) {
 	runs := newShortRuns()
+	runs.start(ctx, p.Short...)
 	var all map[string]string
 	for _, name := range p.Short {
 		d, err := runs.run(ctx, name)

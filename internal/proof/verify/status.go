@@ -43,6 +43,11 @@ func status(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	began, runs, bad := time.Now(), newShortRuns(), 0
+	for _, p := range proof.Table() {
+		if p.Kind != proof.Speed {
+			runs.start(ctx, p.Short...)
+		}
+	}
 	var all []state
 	for _, p := range proof.Table() {
 		s, err := check(ctx, p, now, runs)

@@ -134,7 +134,9 @@ func TestCheck(t *testing.T) {
 	kept := proof.Result{Revision: "0123456789", Arch: "amd64", Kernels: "x86-fma", Digests: map[string]string{"lqr": "ab"}}
 	today := func(digest string) *shortRuns {
 		r := newShortRuns()
-		r.done["lqr"] = outcome{digest: digest}
+		ready := make(chan struct{})
+		close(ready)
+		r.done["lqr"] = &outcome{ready: ready, digest: digest}
 		return r
 	}
 	check := func(name, want string, p proof.Proof, now proof.Result, runs *shortRuns) {
