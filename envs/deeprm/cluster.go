@@ -1,7 +1,7 @@
 package deeprm
 
-// cluster is the free slots of each resource in each time step of the horizon. A time step's numbers stand side by side in one word, a
-// lane of 16 bits for each resource, so that all of them are compared at once.
+// cluster holds the free slots of each resource in each time step of the horizon. The numbers of one time step share a
+// word, 16 bits (a lane) for each resource, so that one subtraction compares all of them.
 type cluster struct {
 	free []uint64 // by time step from now
 	full uint64   // all slots free
@@ -9,13 +9,14 @@ type cluster struct {
 
 const (
 	lanes = 4
-	// guards are the lanes' top bits, which numbers leave alone: a lane that would fall below zero borrows its own.
+	// guards are the lanes' top bits, which are not used by numbers: a lane that would fall below zero borrows from its
+	// own guard bit.
 	guards = 0x8000_8000_8000_8000
-	// never is a demand that no cluster meets: [mostSlots] is below it in every lane.
+	// never is a demand that exceeds any cluster: [mostSlots] is smaller in every lane.
 	never = 0x7fff_7fff_7fff_7fff
 )
 
-// pack puts numbers of up to four resources side by side.
+// pack puts the numbers of up to four resources into one word.
 func pack(of []int) uint64 {
 	x := uint64(0)
 	for r, n := range of {
@@ -24,7 +25,7 @@ func pack(of []int) uint64 {
 	return x
 }
 
-// lane is resource r's number.
+// lane is the number of resource r.
 func lane(x uint64, r int) int { return int(x >> (16 * r) & 0xffff) }
 
 // room reports whether a demand is at most what is free, in every lane.

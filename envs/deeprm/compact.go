@@ -2,11 +2,11 @@ package deeprm
 
 import "github.com/stoker-rl/stoker/envs/state"
 
-// numbers is the compact observation.
+// numbers is the compact observation, kept up to date.
 type numbers struct {
 	Layout
 	values []float32
-	late   bool // jobs may stay after their end
+	late   bool // LateRemoval: jobs may stay after their end
 }
 
 func (n *numbers) seen() []float32 { return n.values }
@@ -49,7 +49,7 @@ func (n *numbers) arrived() {}
 
 func (n *numbers) moved(e *Env) {
 	all := n.values[:(n.Resources+1)*n.Horizon]
-	copy(all, all[1:]) // every row at once; each one's last number is the next one's first
+	copy(all, all[1:]) // all rows in one copy; the last number of each is wrong until the loop below
 	for last := 2*n.Horizon - 1; last < len(all); last += n.Horizon {
 		all[last] = float32(n.Slots)
 	}
@@ -58,8 +58,8 @@ func (n *numbers) moved(e *Env) {
 	if !n.late {
 		return
 	}
-	// The published code takes a job off from its end on by a slice that begins there; for a job that should have left before now
-	// it begins that much before the horizon's end.
+	// The published code removes a job from its end on with a slice expression that begins there. For a job that should
+	// have left before now the index is negative, so it counts from the end of the horizon.
 	clear(jobs)
 	for _, i := range e.active {
 		end := int(e.jobs[i].finish - e.now)

@@ -10,7 +10,7 @@ const (
 	// Image is the published picture: cluster, visible jobs, backlog and time since the last arrival, a row per time
 	// step.
 	Image = "image"
-	// Compact is the published list of numbers that says nearly the same.
+	// Compact is the published list of numbers, which says nearly the same.
 	Compact = "compact"
 )
 
@@ -38,7 +38,7 @@ type Between struct {
 	High int `yaml:"high" json:"high"`
 }
 
-// Job is a job that is given rather than drawn.
+// Job is a given job.
 type Job struct {
 	// At is the time step in which it arrives.
 	At int `yaml:"at" json:"at"`
@@ -48,21 +48,21 @@ type Job struct {
 	Demand []int `yaml:"demand" json:"demand"`
 }
 
-// Defects are what the published code does and hardly meant to; all false by default.
+// Defects switches on the faults of the published code, all false by default.
 type Defects struct {
-	// SkipFirst never gives the job of time step 0: the code moves to the next one before it looks.
+	// SkipFirst never gives the job of time step 0: the code advances its clock before it looks.
 	SkipFirst bool `yaml:"skip_first" json:"skip_first"`
-	// SkipLastStart leaves out the last start at which a job would still end within the horizon.
+	// SkipLastStart never tries the last start at which a job would still end within the horizon.
 	SkipLastStart bool `yaml:"skip_last_start" json:"skip_last_start"`
-	// LateRemoval overlooks the job after one that leaves, because a list is changed while it is gone through: jobs
-	// that end together are charged for, and keep the episode going, some steps longer.
+	// LateRemoval skips the job after each that leaves, because the code deletes from a list that it iterates over. Of
+	// jobs that end together some stay some steps longer and are charged for.
 	LateRemoval bool `yaml:"late_removal" json:"late_removal"`
 	// FloorSlowdown reports slowdowns rounded down, as division in Python 2 does. Rewards do not depend on it.
 	FloorSlowdown bool `yaml:"floor_slowdown" json:"floor_slowdown"`
 }
 
-// Config configures [Env]. The defaults are the published code's with the ten visible jobs of its experiments, less its
-// defects.
+// Config configures [Env]. The defaults are those of the published code with the ten visible jobs of its experiments,
+// without its defects.
 type Config struct {
 	// Rate is the probability that a job arrives in a time step. The load is Rate × mean length × mean demand / slots:
 	// 1.845 × Rate by default.
@@ -74,7 +74,7 @@ type Config struct {
 	Sets int `yaml:"sets" json:"sets" range:"[0,2147483647]"`
 	// SetSeed is the seed of job sets that recur.
 	SetSeed uint64 `yaml:"set_seed" json:"set_seed"`
-	// Jobs are job sets that are given; then none are drawn, and Sets is their number.
+	// Jobs are given job sets. Then none are drawn, and Sets is their number.
 	Jobs [][]Job `yaml:"jobs" json:"jobs"`
 
 	// Short and Long are the lengths of short and long jobs in time steps, uniform.
@@ -82,7 +82,7 @@ type Config struct {
 	Long  Between `yaml:"long" json:"long" range:"[1,4096]"`
 	// ShortShare is the probability that a job is short.
 	ShortShare float64 `yaml:"short_share" json:"short_share" range:"[0,1]"`
-	// Dominant is a job's demand of one resource, uniform, which one too; Other its demand of each other resource.
+	// Dominant is the demand of one resource, chosen uniformly; Other is the demand of each other resource.
 	Dominant Between `yaml:"dominant" json:"dominant" range:"[1,4096]"`
 	Other    Between `yaml:"other" json:"other" range:"[1,4096]"`
 
@@ -91,9 +91,9 @@ type Config struct {
 	Slots     int `yaml:"slots" json:"slots" range:"[1,4096]"`
 	// Horizon is the number of time steps that are seen and can be booked.
 	Horizon int `yaml:"horizon" json:"horizon" range:"[1,4096]"`
-	// Visible is the number of waiting jobs that are seen whole and can be chosen.
+	// Visible is the number of waiting jobs that are seen in full and can be chosen.
 	Visible int `yaml:"visible" json:"visible" range:"[1,1024]"`
-	// Backlog is the number of jobs that can wait behind them; of more, those that arrive are dropped.
+	// Backlog is the number of jobs that can wait behind them. Jobs that arrive while it is full are dropped.
 	Backlog int `yaml:"backlog" json:"backlog" range:"[0,2^16]"`
 
 	// Observation is image or compact.
@@ -101,18 +101,19 @@ type Config struct {
 	// Greys is one more than the number of grey levels that tell running jobs apart in the image, drawn in another
 	// order for each episode.
 	Greys int `yaml:"greys" json:"greys" range:"[2,2^15]"`
-	// Since is the number of time steps without an arrival from which on the image shows no difference.
+	// Since is the number of time steps without an arrival at which the image's last column reaches 1.
 	Since int `yaml:"since" json:"since" range:"[1,2147483647]"`
 
 	// Start is now or earliest.
 	Start string `yaml:"start" json:"start" oneof:"now|earliest"`
-	// Mask forbids jobs that cannot be placed. Without it choosing one, or an empty place, is moving on, as published.
+	// Mask forbids jobs that cannot be placed. Without it choosing one, or an empty place, lets a time step pass, as
+	// published.
 	Mask bool `yaml:"mask" json:"mask"`
 	// End is all_done or no_new_job.
 	End string `yaml:"end" json:"end" oneof:"all_done|no_new_job"`
 	// MaxTime is the time step after which an episode is cut.
 	MaxTime int `yaml:"max_time" json:"max_time" range:"[1,2^24]"`
-	// Defects are those of the published code.
+	// Defects are the faults of the published code to reproduce.
 	Defects Defects `yaml:"defects" json:"defects"`
 }
 
@@ -136,15 +137,15 @@ func Published() Config {
 	return c
 }
 
-// Load is the share of the cluster that arrives in a time step, of the mean resource: Rate × mean length × mean demand
-// / Slots.
+// Load is the share of the cluster that arrives in a time step, averaged over resources: Rate × mean length × mean
+// demand / Slots.
 func (c *Config) Load() float64 {
 	length := float64(c.ShortShare*c.Short.mean()) + float64((1-c.ShortShare)*c.Long.mean())
 	demand := (c.Dominant.mean() + float64(float64(c.Resources-1)*c.Other.mean())) / float64(c.Resources)
 	return c.Rate * length * demand / float64(c.Slots)
 }
 
-// mean is rounded at once: halving is a product to the compiler, which it would fuse with a sum.
+// mean is rounded at once, so that the compiler does not fuse the division with a sum.
 func (b Between) mean() float64 { return float64(float64(b.Low+b.High) / 2) }
 
 // Validate names the first field that is wrong.

@@ -47,7 +47,8 @@ func TestContract(t *testing.T) {
 func TestGoldenTraces(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
-			envtest.Golden(t, filepath.Join("testdata", f.name+".golden"), *update, func() (envs.Env, error) { return New(f.config()) })
+			envtest.Golden(t, filepath.Join("testdata", f.name+".golden"), *update,
+				func() (envs.Env, error) { return New(f.config()) })
 		})
 	}
 }

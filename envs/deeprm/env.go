@@ -11,12 +11,13 @@ import (
 // ID names the environment.
 const ID = "stoker/DeepRM-v1"
 
-// Env is a cluster in which at most one job arrives in each time step and waits, in a visible place or in the backlog behind them, until
-// somebody starts it. An action is the number of a visible place, or the number of places to move on. A placement takes no time: the
-// step's Elapsed is 0, and the same time step goes on; moving on lets one time step (1 s) pass.
+// Env is a cluster in which at most one job arrives in each time step. A job waits, in a visible place or in the
+// backlog behind them, until the scheduler starts it. An action is the number of a visible place, whose job starts, or
+// the number of places, which lets one time step (1 s) pass. A start takes no time: the step's Elapsed is 0.
 //
-// The reward of moving on is −Σ 1/length over the jobs in the system afterwards (HotNets eq. 1, undiscounted), so that an episode's return
-// is minus the sum of all slowdowns, up to what arrives and what leaves in the same step; that of a placement is 0.
+// Letting time pass earns −Σ 1/length over the jobs in the system afterwards (HotNets eq. 1, undiscounted); a start
+// earns 0. An episode's return is thus minus the sum of all slowdowns, up to jobs that arrive and leave in the same
+// step.
 //
 // Options: set (int) names one of the job sets that recur.
 type Env struct {
@@ -24,7 +25,7 @@ type Env struct {
 	spec        *envs.Spec
 	source      source
 	fingerprint uint64    // of the configuration
-	booking     bool      // starts are booked ahead
+	booking     bool      // a start may be booked for a later time step
 	inverse     []int64   // 1/length, in units of 1/one
 	usage       []float64 // share of all slots in use, by the number of those free
 	screen      screen
@@ -36,13 +37,13 @@ type Env struct {
 	active  []int32   // jobs that run or are booked, in the order of their placement
 	ends    []float64 // slowdowns of the jobs that left in the last step
 
-	// What follows from all this, see [Env.restore].
+	// The rest follows from the fields above, see [Env.restore].
 	sums
 	cluster cluster
-	needs   []uint64 // what the job in each visible place demands; more than there is where there is none
+	needs   []uint64 // demand of the job in each visible place, [never] where there is none
 }
 
-// episode is the numbers of an episode that do not follow from others.
+// episode holds the numbers of an episode that do not follow from others.
 type episode struct {
 	seed    uint64
 	begun   bool // there has been a Reset
@@ -50,21 +51,21 @@ type episode struct {
 	now     int32
 	first   int // place of the backlog's oldest job in its ring
 	waiting int // jobs in the backlog
-	started int // jobs so far
+	started int // jobs started so far
 	tally   tally
 }
 
-// sums are over what is in the system.
+// sums are totals over the jobs in the system.
 type sums struct {
 	shown   int   // visible jobs
 	weight  int64 // Σ 1/length over all jobs, in units of 1/one
 	soonest int32 // no active job leaves before this time step
 }
 
-// one is 1 in the fixed-point numbers in which 1/length is summed, so that sums are exact whatever the order.
+// one is 1 in the fixed-point numbers in which 1/length is summed: such sums are exact in any order.
 const one = 1 << 40
 
-// second is how long a time step lasts, in microseconds: the published environment's steps have no length.
+// second is the length of a time step in microseconds. The published code gives its time steps no length.
 const second = 1_000_000
 
 // Info of a step, in this order.
@@ -77,7 +78,7 @@ const (
 	infos
 )
 
-// New returns the environment, which wants Reset.
+// New returns an environment; call Reset before Step.
 func New(c Config) (*Env, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -117,13 +118,19 @@ func (e *Env) describe() *envs.Spec {
 		}},
 		Step: envs.Timing{Unit: "decision"},
 		Info: []envs.Quantity{
-			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Last, Doc: "mean over the jobs finished so far of (finish − arrival) / length; at a cut the others count too, with their time so far"},
+			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Last,
+				Doc: "mean over the jobs finished so far of (finish − arrival) / length; " +
+					"at a cut the others count too, with their time so far"},
 			{Name: "finished", Unit: "jobs", Better: envs.Higher, Reduce: envs.Last, Doc: "jobs finished so far"},
-			{Name: "dropped", Unit: "jobs", Better: envs.Lower, Reduce: envs.Last, Doc: "jobs that found the backlog full so far"},
-			{Name: "waiting", Unit: "jobs", Better: envs.Lower, Reduce: envs.PerTime, Doc: "jobs that are visible or in the backlog"},
-			{Name: "utilisation", Unit: "1", Better: envs.Higher, Reduce: envs.PerTime, Doc: "share of the slots in use, mean over resources"},
+			{Name: "dropped", Unit: "jobs", Better: envs.Lower, Reduce: envs.Last,
+				Doc: "jobs that found the backlog full so far"},
+			{Name: "waiting", Unit: "jobs", Better: envs.Lower, Reduce: envs.PerTime,
+				Doc: "jobs that are visible or in the backlog"},
+			{Name: "utilisation", Unit: "1", Better: envs.Higher, Reduce: envs.PerTime,
+				Doc: "share of the slots in use, mean over resources"},
 		},
-		Samples: []envs.Quantity{{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Mean, Doc: "of each job that finished"}},
+		Samples: []envs.Quantity{{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Mean,
+			Doc: "of each job that finished"}},
 	}
 }
 
@@ -168,7 +175,8 @@ func (e *Env) chooseSet(seed uint64, options envs.Options) (int, error) {
 		}
 		k, ok := v.(int)
 		if !ok || k < 0 || k >= n {
-			return 0, fmt.Errorf("%s: option set is %v, want an int from 0 to below %d, the number of job sets that recur", ID, v, n)
+			return 0, fmt.Errorf("%s: option set is %v, want an int from 0 to below %d, the number of job sets that recur", ID,
+				v, n)
 		}
 		set = k
 	}
@@ -222,19 +230,21 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 		out.Elapsed = second
 	}
 	info := out.Info[:infos]
-	info[infoSlowdown], info[infoFinished], info[infoDropped] = e.tally.mean, float64(e.tally.finished), float64(e.tally.dropped)
+	info[infoSlowdown], info[infoFinished], info[infoDropped] = e.tally.mean, float64(e.tally.finished),
+		float64(e.tally.dropped)
 	info[infoWaiting], info[infoUtilisation] = float64(e.shown+e.waiting), used
 	e.see(obs)
 	return nil
 }
 
-// forbidden says why a place cannot be chosen.
+// forbidden returns the error for a place that the mask forbids.
 func (e *Env) forbidden(place int) error {
 	j := e.visible[place]
 	if j < 0 {
 		return fmt.Errorf("%s: place %d is chosen, in which no job waits; its mask forbids it", ID, place)
 	}
-	return fmt.Errorf("%s: place %d is chosen, whose job of %d time steps does not fit; its mask forbids it", ID, place, e.jobs[j].length)
+	return fmt.Errorf("%s: place %d is chosen, whose job of %d time steps does not fit; its mask forbids it", ID, place,
+		e.jobs[j].length)
 }
 
 // utilisation is the share of the slots in use in this time step, the mean over resources.
@@ -246,7 +256,7 @@ func (e *Env) utilisation() float64 {
 	return e.usage[free]
 }
 
-// see writes what the scheduler sees.
+// see writes the observation and its mask.
 func (e *Env) see(obs *envs.Observation) {
 	k := &obs.Kinds[0]
 	k.Active[0] = true

@@ -4,8 +4,8 @@ import "math"
 
 // How jobs come to DeepRM's cluster, start there and leave.
 
-// start is the time step, counted from now, at which the job in a place can start; −1 where there is no job or no room. Where
-// nothing is booked ahead, no later time step has less room than this one.
+// start is the time step, counted from now, at which the job in a place can start; −1 where there is no job or no room.
+// Where starts are not booked ahead, a job that fits now fits for its whole length: running jobs only leave.
 func (e *Env) start(place int) int {
 	i := e.visible[place]
 	if i < 0 {
@@ -25,7 +25,7 @@ func (e *Env) start(place int) int {
 	return e.cluster.earliest(j, end)
 }
 
-// place starts or books the job in a place; the backlog's oldest takes its place.
+// place starts or books the job in a place. The backlog's oldest job moves into the place.
 func (e *Env) place(place, start int) {
 	i := e.visible[place]
 	j := &e.jobs[i]
@@ -80,7 +80,8 @@ func (e *Env) move() (terminated, truncated bool) {
 	return terminated, truncated
 }
 
-// leave removes the jobs that have ended. LateRemoval steps over the one after each, as deleting from a list under way does.
+// leave removes the jobs that have ended. With LateRemoval the job after each removed one is skipped, as in a loop that
+// deletes from the list that it iterates over.
 func (e *Env) leave() {
 	e.ends = e.ends[:0]
 	if e.now < e.soonest {
@@ -113,7 +114,7 @@ func (e *Env) leave() {
 	}
 }
 
-// arrive brings the time step's job, if there is one, to the first empty place, else to the backlog, else nowhere.
+// arrive puts the time step's job, if there is one, into the first empty place, else into the backlog, else drops it.
 func (e *Env) arrive() {
 	j := e.source.at(int(e.now))
 	if j.length == 0 {

@@ -5,7 +5,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// picture is the image.
+// picture is the image observation.
 type picture struct {
 	Layout
 	values  []float32
@@ -39,7 +39,7 @@ func (p *picture) clear() {
 	p.waiting, p.since = 0, 0
 }
 
-// shuffle puts the grey levels k/greys in an order that says nothing (Fisher and Yates).
+// shuffle puts the grey levels k/greys in a random order (Fisher and Yates), so that they carry no information.
 func (p *picture) shuffle(seed uint64, s *source) {
 	for i := range p.levels {
 		p.levels[i] = float32(i+1) / float32(len(p.levels)+1)
@@ -85,8 +85,8 @@ func (p *picture) backlog(waiting int) {
 	p.waiting = waiting
 }
 
-// placed gives a job's cells, the first free ones of each row, the first grey level that no other job has. Where there are more jobs than
-// levels, it shares one.
+// placed draws a job that starts: in each row the first free cells, in the first grey level that no running job has.
+// Where there are more jobs than levels, levels are shared.
 func (p *picture) placed(e *Env, j *job, start int) {
 	clear(p.used)
 	for _, i := range e.active {
@@ -152,8 +152,10 @@ func (p *picture) State(c *state.Codec) {
 	state.Fixed(c, p.levels)
 	state.Value(c, &p.waiting)
 	state.Value(c, &p.since)
-	c.Check(p.waiting >= 0 && p.waiting <= p.Layout.backlog, "%d jobs are drawn in the backlog, want at most %d", p.waiting, p.Layout.backlog)
-	c.Check(p.since >= 0 && p.since <= p.most, "%d time steps are drawn since the last arrival, want at most %d", p.since, p.most)
+	c.Check(p.waiting >= 0 && p.waiting <= p.Layout.backlog, "%d jobs are drawn in the backlog, want at most %d",
+		p.waiting, p.Layout.backlog)
+	c.Check(p.since >= 0 && p.since <= p.most, "%d time steps are drawn since the last arrival, want at most %d",
+		p.since, p.most)
 	if !c.Stored() {
 		state.Fixed(c, p.blocks)
 	}

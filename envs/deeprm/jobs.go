@@ -8,13 +8,13 @@ import (
 
 // job is a job that has arrived. A job's number is the time step of its arrival, at most one in each.
 type job struct {
-	demand uint64 // slots of each resource, a lane each
+	demand uint64 // slots of each resource, 16 bits each
 	length int32  // 0 where none arrived
 	finish int32  // the time step in which it leaves; 0 while it waits
 	grey   int32  // of its cells in the image
 }
 
-// source tells which jobs arrive. What arrives in a time step is a function of the job set and of that step alone.
+// source draws the jobs. Which job arrives in a time step depends on the job set and the time step alone.
 type source struct {
 	c      *Config
 	given  [][]job // by set and time step, nil where jobs are drawn
@@ -63,7 +63,7 @@ func (s *source) at(step int) job {
 	if u >= c.Rate {
 		return job{}
 	}
-	// Below the rate, the same number is uniform up to it, and says which kind comes.
+	// Given u < rate, u/rate is uniform too: it chooses between short and long.
 	kind := c.Long
 	if u < float64(c.Rate*c.ShortShare) {
 		kind = c.Short
@@ -86,8 +86,9 @@ func (s *source) at(step int) job {
 	return j
 }
 
-// digits is a number in [0, 1) in units of 2⁻⁶⁴, out of which several small draws are taken: what is left of it after one is again
-// uniform. Four draws among [mostSlots] leave 16 bits, so that none is off by more than 2⁻¹⁶ of its probability.
+// digits is a uniform number in [0, 1) in units of 2⁻⁶⁴ from which several small draws are taken: what is left after a
+// draw is again uniform. Four draws among [mostSlots] leave 16 bits, so no probability is off by more than a factor of
+// 2⁻¹⁶.
 type digits uint64
 
 // next draws from [0, n).

@@ -6,15 +6,19 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Layout says where the numbers of an observation of [Env] stand, and reads them. An image is [Horizon, width], row by row: for each
-// resource the slots of the cluster (the grey levels of running jobs, 0 where free) and a block of ones for each visible job, as
-// wide as its demand and as high as its length; then the backlog, a cell for each job; then the time since the last arrival. A compact
-// observation is, one after another: the jobs that run in each time step, the free slots of each resource in each
+// Layout says where the numbers of an observation of [Env] stand, and reads them.
+//
+// An image is [Horizon, width], row by row: for each resource the slots of the cluster (the grey levels of running
+// jobs, 0 where free) and a block of ones for each visible job, as wide as its demand and as high as its length; then
+// the backlog, a cell for each job; then the time since the last arrival.
+//
+// A compact observation lists the number of jobs that run in each time step, the free slots of each resource in each
 // time step, length and demands of each visible job, and the number of jobs in the backlog.
 type Layout struct {
 	// Image tells the two forms apart.
 	Image bool
-	// Resources, Slots, Horizon and Visible are the configuration's; Size is the largest demand that an image has room for.
+	// Resources, Slots, Horizon and Visible are the configuration's; Size is the largest demand that an image has room
+	// for.
 	Resources, Slots, Horizon, Visible, Size int
 
 	steps, length, backlog int // bounds: jobs of an episode, their length, jobs in the backlog
@@ -59,7 +63,8 @@ func (l *Layout) Length(values []float32, place int) int {
 	return l.rows(values, place)
 }
 
-// rows is the height of the block of a visible place, apart so that reading a compact observation takes no call.
+// rows is the height of the block of a visible place. It is a function of its own so that Length is inlined for compact
+// observations.
 func (l *Layout) rows(values []float32, place int) int {
 	n := 0
 	for at := l.block(0, place); n < l.Horizon && values[at] != 0; at += l.columns() {
@@ -95,7 +100,7 @@ func (l *Layout) Free(values []float32, resource, step int) int {
 	return n
 }
 
-// space is what observations are in.
+// space is the space of observations.
 func (l *Layout) space() envs.Box {
 	if l.Image {
 		return envs.NewBox(l.Width(), 0, 1)
@@ -111,7 +116,7 @@ func (l *Layout) space() envs.Box {
 	return b
 }
 
-// names are those of a compact observation's features, with units; an image's pixels have none.
+// names are the names and units of a compact observation's features; the pixels of an image have none.
 func (l *Layout) names() (features, units []string) {
 	if l.Image {
 		return nil, nil

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// recordedFile names the environment variable with the file of a longer recording by testdata/record.py; without it the kept one is read.
+// recordedFile names the environment variable with the file of a longer recording by testdata/record.py; without it
+// the kept one is read.
 const recordedFile = "STOKER_DEEPRM"
 
 // recordedForm and recordedEpisode are what testdata/record.py writes; it says how.
@@ -34,8 +35,8 @@ type recordedEpisode struct {
 	Seen     []byte    `json:"seen"`
 }
 
-// Under the published rules every episode that DeepRM's own code played is played again: each observation, each reward, the end, and when
-// each job arrived and left.
+// Under the published rules every episode that DeepRM's own code played is played again: each observation, each
+// reward, the end, and when each job arrived and left.
 func TestAsPublished(t *testing.T) {
 	file := os.Getenv(recordedFile)
 	if file == "" {
@@ -57,7 +58,8 @@ func TestAsPublished(t *testing.T) {
 	episodes, steps, jobs, late, dropped, seen, worst := 0, 0, 0, 0, 0, 0, 0.0
 	for _, form := range recorded {
 		c := Published()
-		c.Observation, c.End, c.Visible, c.Backlog, c.MaxTime = form.Observation, form.End, form.Visible, form.Backlog, form.MaxTime
+		c.Observation, c.End, c.Visible, c.Backlog, c.MaxTime = form.Observation, form.End, form.Visible, form.Backlog,
+			form.MaxTime
 		for i := range form.Episodes {
 			c.Jobs = append(c.Jobs, form.Episodes[i].jobs())
 		}
@@ -103,7 +105,8 @@ func (r *recordedEpisode) jobs() []Job {
 	return jobs
 }
 
-// replay returns the largest difference of rewards and the number of steps after which a job was still there that had ended.
+// replay returns the largest difference of rewards and the number of steps after which a job was still there that had
+// ended.
 func (r *recordedEpisode) replay(t *testing.T, e *Env, set int) (worst float64, late int) {
 	t.Helper()
 	s := e.Spec()

@@ -41,7 +41,8 @@ func TestAnEpisodeByHand(t *testing.T) {
 	}
 	p.do(-1, -1, -1)
 	if want := (1 + 4./3) / 2; math.Abs(p.out.Info[infoSlowdown]-want) > 1e-12 || p.ended() {
-		t.Errorf("slowdown is %g, ended %v; want %g and a last step in which a job may arrive", p.out.Info[infoSlowdown], p.ended(), want)
+		t.Errorf("slowdown is %g, ended %v; want %g and a last step in which a job may arrive", p.out.Info[infoSlowdown],
+			p.ended(), want)
 	}
 	p.do(-1)
 	if !p.out.Terminated || p.out.Truncated {
@@ -60,7 +61,8 @@ func TestBooking(t *testing.T) {
 	}{
 		{"now", func(c *Config) {}, false, 0},
 		{"earliest", func(c *Config) { c.Start = StartEarliest }, true, 6},
-		{"earliest, without the last start", func(c *Config) { c.Start, c.Defects.SkipLastStart = StartEarliest, true }, false, 0},
+		{"earliest, without the last start", func(c *Config) { c.Start, c.Defects.SkipLastStart = StartEarliest, true },
+			false, 0},
 	} {
 		config := given(jobs...)
 		c.change(&config)
@@ -119,8 +121,8 @@ func TestBacklogIsAQueue(t *testing.T) {
 		}
 	}
 	slices.SortFunc(order, func(a, b int32) int { return int(p.env.jobs[a].finish - p.env.jobs[b].finish) })
-	// Each needs the whole of a resource, so that they run one after another: 0 in the first place, 3 and 5 of the backlog in
-	// the place that was free first.
+	// Each needs the whole of a resource, so that they run one after another: 0 in the first place, 3 and 5 of the
+	// backlog in the place that was free first.
 	if !slices.Equal(order, []int32{1, 0, 3, 5, 2}) || p.out.Info[infoFinished] != 5 {
 		t.Errorf("jobs finish in the order %v, want 1, 0, 3, 5, 2", order)
 	}
@@ -134,7 +136,8 @@ func TestACutCountsWhatWaits(t *testing.T) {
 	for p.do(0); !p.ended(); p.do(-1) {
 	}
 	// The first has run, 8 time steps have passed; the second and third are visible, the fourth waits behind.
-	if want := (1 + 7./4 + 6./1 + 5./3) / 4; !p.out.Truncated || math.Abs(p.out.Info[infoSlowdown]-want) > 1e-12 || p.out.Info[infoFinished] != 1 {
+	if want := (1 + 7./4 + 6./1 + 5./3) / 4; !p.out.Truncated || math.Abs(p.out.Info[infoSlowdown]-want) > 1e-12 ||
+		p.out.Info[infoFinished] != 1 {
 		t.Errorf("truncated %v, info %v, want a slowdown of %g and one job finished", p.out.Truncated, p.out.Info, want)
 	}
 }
@@ -204,17 +207,21 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{func(c *Config) { c.Dominant.High = 11 }, "dominant.high is 11: such a job never fits, the cluster has 10 slots of each resource"},
+		{func(c *Config) { c.Dominant.High = 11 },
+			"dominant.high is 11: such a job never fits, the cluster has 10 slots of each resource"},
 		{func(c *Config) { c.Long.High = 21 }, "long.high is 21: such a job never fits, the cluster has 20 time steps that can be booked"},
 		{func(c *Config) { c.Other = Between{2, 1} }, "other is 2 to 1, want low ≤ high"},
 		{func(c *Config) { c.Rate = math.NaN() }, "rate is NaN, want 0 to 1"},
 		{func(c *Config) { c.Resources = 5 }, "resources is 5, want 1 to 4"},
 		{func(c *Config) { c.MaxTime = 10 }, "max_time is 10, want at least steps, 50"},
 		{func(c *Config) { c.Start = "soon" }, `start is "soon", want one of now, earliest`},
-		{func(c *Config) { c.Jobs = [][]Job{{{0, 1, []int{11, 1}}}} }, "jobs[0][0] demands 11 slots of resource 0, want 1 to the 10 that the cluster has"},
+		{func(c *Config) { c.Jobs = [][]Job{{{0, 1, []int{11, 1}}}} },
+			"jobs[0][0] demands 11 slots of resource 0, want 1 to the 10 that the cluster has"},
 		{func(c *Config) { c.Jobs = [][]Job{{{0, 1, []int{1}}}} }, "jobs[0][0] demands 1 resources, want 2"},
-		{func(c *Config) { c.Jobs = [][]Job{{{0, 21, []int{1, 1}}}} }, "jobs[0][0] runs for 21 time steps, want 1 to the 20 that can be booked"},
-		{func(c *Config) { c.Jobs = [][]Job{{{3, 1, []int{1, 1}}, {3, 1, []int{1, 1}}}} }, "jobs[0][1] arrives in time step 3 as jobs[0][0] does, want at most one in a step"},
+		{func(c *Config) { c.Jobs = [][]Job{{{0, 21, []int{1, 1}}}} },
+			"jobs[0][0] runs for 21 time steps, want 1 to the 20 that can be booked"},
+		{func(c *Config) { c.Jobs = [][]Job{{{3, 1, []int{1, 1}}, {3, 1, []int{1, 1}}}} },
+			"jobs[0][1] arrives in time step 3 as jobs[0][0] does, want at most one in a step"},
 		{func(c *Config) { c.Jobs = [][]Job{{{50, 1, []int{1, 1}}}} }, "jobs[0][0] arrives in time step 50, want 0 to 49"},
 		{func(c *Config) { c.Jobs, c.Sets = [][]Job{{}}, 2 }, "sets is 2, but jobs has 1 sets; want 0 or as many"},
 	} {

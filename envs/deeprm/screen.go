@@ -2,23 +2,23 @@ package deeprm
 
 import "github.com/stoker-rl/stoker/envs/state"
 
-// screen keeps what is seen up to date while the cluster changes, so that an observation is one copy.
+// screen is an observation that is updated as the cluster changes, so that writing it is one copy.
 type screen interface {
 	// seen is the observation.
 	seen() []float32
-	// clear empties the screen; shuffle then draws what an episode has of its own.
+	// clear empties the observation; shuffle then draws the order of grey levels for an episode.
 	clear()
 	shuffle(seed uint64, s *source)
 	// place shows the job in a visible place, or none.
 	place(place int, j *job)
-	// backlog shows how many jobs wait behind.
+	// backlog shows how many jobs wait in the backlog.
 	backlog(n int)
-	// placed shows a job that starts so many time steps from now; it is not among e.active yet.
+	// placed shows a job that starts `start` time steps from now. It is called before the job is added to e.active.
 	placed(e *Env, j *job, start int)
-	// arrived notes an arrival, seen or not.
+	// arrived notes an arrival, even of a job that is dropped.
 	arrived()
 	state.Stater
-	// moved shows that a time step has passed, after cluster and active jobs have moved on.
+	// moved shows that a time step has passed. It is called after the cluster and the active jobs were updated.
 	moved(e *Env)
 }
 

@@ -59,7 +59,8 @@ func (e *Env) State(c *state.Codec) {
 	c.Check(e.begun || !e.running, "an episode is under way that has not begun")
 }
 
-// restore checks what was loaded against the rules, and makes what follows from it: free slots, demands, counts and sums.
+// restore checks what was loaded against the rules, and makes what follows from it: free slots, demands, counts and
+// sums.
 func (e *Env) restore() error {
 	if e.now < 0 || int(e.now) > e.c.MaxTime+1 {
 		return fmt.Errorf("time step %d, want 0 to %d", e.now, e.c.MaxTime+1)
@@ -119,7 +120,8 @@ func (e *Env) restoreJob(held []bool, i int32, active bool) error {
 	start := j.finish - j.length
 	if start < i || start > e.now && !e.booking || int(j.finish-e.now) > e.c.Horizon ||
 		j.finish <= e.now && !e.c.Defects.LateRemoval || j.grey < 0 || int(j.grey) >= e.c.Greys-1 {
-		return fmt.Errorf("job %d runs in time steps %d to %d with grey level %d, which the rules do not allow", i, start, j.finish, j.grey)
+		return fmt.Errorf("job %d runs in time steps %d to %d with grey level %d, which the rules do not allow", i, start,
+			j.finish, j.grey)
 	}
 	e.soonest = min(e.soonest, j.finish)
 	for t := max(start, e.now); t < j.finish; t++ {

@@ -88,7 +88,8 @@ func TestStateIsWhole(t *testing.T) {
 				t.Fatalf("%s, step %d: %v", f.name, n, err)
 			}
 			a, c := p.env, q.env
-			if !slices.Equal(a.cluster.free, c.cluster.free) || !slices.Equal(a.needs, c.needs) || a.shown != c.shown || a.weight != c.weight ||
+			if !slices.Equal(a.cluster.free, c.cluster.free) || !slices.Equal(a.needs, c.needs) || a.shown != c.shown ||
+				a.weight != c.weight ||
 				a.soonest != c.soonest {
 				t.Fatalf("%s, step %d: the loaded state has %v free, %d shown and weight %d, want %v, %d, %d", f.name, n,
 					c.cluster.free, c.shown, c.weight, a.cluster.free, a.shown, a.weight)

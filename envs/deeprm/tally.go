@@ -6,8 +6,8 @@ type tally struct {
 	slowdown, mean    float64 // summed over finished jobs, and their mean
 }
 
-// cut is the mean slowdown with the jobs that a cut leaves behind, each counted with the time that it has been there: a policy that
-// leaves jobs waiting must not look fast by those that it finished.
+// cut is the mean slowdown when an episode is cut. The jobs left behind count with their time so far, so that a policy
+// that leaves jobs waiting does not look fast.
 func (e *Env) cut() float64 {
 	sum, n := e.tally.slowdown, e.tally.finished
 	count := func(i int32) {

@@ -10,8 +10,9 @@ import (
 // shortestWork is the least work of a function of the trace, in seconds: some durations there are 0.
 const shortestWork = 0.01
 
-// fromTrace takes the Azure trace's functions, each a workflow of one step: work is the mean duration, cut at Longest, memory the mean that
-// its application had. What the trace does not say is drawn from the first class, by the function's place.
+// fromTrace takes the functions of the Azure trace, each a workflow of one step. Work is the mean duration, cut at
+// Longest; memory is the mean of the function's application. What the trace does not say is drawn from the first class,
+// by the function's index.
 func (s *System) fromTrace(w workload.Config) (shares []float64, err error) {
 	w.Kind, w.Streams, w.Factor = workload.Azure2019, workload.StreamsFunction, 1
 	source, err := workload.Open(w)
@@ -39,8 +40,8 @@ func (s *System) fromTrace(w workload.Config) (shares []float64, err error) {
 		if f.Duration.Samples > 0 {
 			work = min(max(f.Duration.Average/1000, shortestWork), s.config.Longest)
 		}
-		steps := []stage{{function: int32(i), work: work}}
-		if err := s.addTemplate(name, name, steps, func(j int32) string { return fmt.Sprint(j) }); err != nil {
+		steps := []step{{function: int32(i), work: work}}
+		if err := s.addWorkflow(name, name, steps, func(j int32) string { return fmt.Sprint(j) }); err != nil {
 			return nil, err
 		}
 		shares = append(shares, float64(f.Total()))

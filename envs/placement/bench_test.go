@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// BenchmarkStep starts the first invocation that fits, on the first node that it fits, with the smallest amount; else it waits.
+// BenchmarkStep starts the first invocation that fits, on the first node that it fits, with the smallest amount; else
+// it waits.
 func BenchmarkStep(b *testing.B) {
 	for _, load := range []float64{0.5, 1, 1.9} {
 		b.Run(fmt.Sprintf("load=%g", load), func(b *testing.B) {
@@ -31,7 +32,7 @@ func BenchmarkStep(b *testing.B) {
 					which++
 				}
 				if which < len(e.window) {
-					f := e.calls[e.window[which]].function
+					f := e.invocations[e.window[which]].function
 					for e.fitting(f)[node] == 0 {
 						node++
 					}
@@ -66,7 +67,7 @@ func BenchmarkMaskAfter(b *testing.B) {
 			}
 		}
 		if which < w.e.layout.Wait() {
-			for w.e.fitting(w.e.calls[w.e.window[which]].function)[node] == 0 {
+			for w.e.fitting(w.e.invocations[w.e.window[which]].function)[node] == 0 {
 				node++
 			}
 		}
@@ -93,7 +94,8 @@ func BenchmarkMaskAfter(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy copies an environment after some seconds of an episode, as planners and counterfactual learners do for each choice.
+// BenchmarkCopy copies an environment after some seconds of an episode, as planners and counterfactual learners do
+// for each choice.
 func BenchmarkCopy(b *testing.B) {
 	for _, load := range []float64{0.5, 1, 1.9} {
 		b.Run(fmt.Sprintf("load=%g", load), func(b *testing.B) {

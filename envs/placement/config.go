@@ -4,19 +4,19 @@ import "github.com/stoker-rl/stoker/envs/workload"
 
 // Workloads, as [Config.Workload] names them.
 const (
-	// Steady has normally distributed gaps between requests, as the paper says of its own.
+	// Steady has normally distributed gaps between requests, as in the paper.
 	Steady = "steady"
 	// Poisson has exponential gaps.
 	Poisson = "poisson"
-	// Bursty has times in which requests arrive several times as fast.
+	// Bursty has periods in which requests arrive several times as fast.
 	Bursty = "bursty"
 	// Periodic has a rate that swings.
 	Periodic = "periodic"
 	// Mixed is poisson with as many requests of every class of functions.
 	Mixed = "mixed"
-	// Azure is the functions of the Azure trace, each with its own invocations of the minutes from a drawn one on.
+	// Azure is the functions of the Azure trace, each with its own invocations, from a drawn minute on.
 	Azure = "azure"
-	// TPCH is jobs of the TPC-H benchmark, a stage an invocation, with exponential gaps.
+	// TPCH is the jobs of the TPC-H benchmark, one invocation for each stage, with exponential gaps.
 	TPCH = "tpch"
 )
 
@@ -56,7 +56,7 @@ type Span struct {
 	High float64 `yaml:"high" json:"high"`
 }
 
-// NodeClass is nodes of one kind.
+// NodeClass is a class of equal nodes.
 type NodeClass struct {
 	// Name appears in errors.
 	Name string `yaml:"name" json:"name"`
@@ -67,13 +67,13 @@ type NodeClass struct {
 	Memory  int `yaml:"memory" json:"memory" range:"[1,2^20]"`
 	Network int `yaml:"network" json:"network" range:"[1,2^20]"`
 	GPU     int `yaml:"gpu" json:"gpu" range:"[0,2^20]"`
-	// Speed divides execution times; works are those of speed 1.
+	// Speed divides execution times: the work of a step is its time at speed 1.
 	Speed float64 `yaml:"speed" json:"speed" range:"[1e-3,1e3]"`
 	// Price multiplies the prices of resources.
 	Price float64 `yaml:"price" json:"price" range:"[0,1e6]"`
 }
 
-// Function is a function that is given rather than drawn.
+// Function is a given function.
 type Function struct {
 	// Name is unique.
 	Name string `yaml:"name" json:"name"`
@@ -88,7 +88,7 @@ type Function struct {
 	Parallel float64 `yaml:"parallel" json:"parallel"`
 }
 
-// Workflow is a workflow that is given rather than drawn: the steps of a request.
+// Workflow is a given workflow: the steps of a request.
 type Workflow struct {
 	// Name is unique.
 	Name string `yaml:"name" json:"name"`
@@ -106,13 +106,13 @@ type Step struct {
 	Function string `yaml:"function" json:"function"`
 	// Work is the seconds that it takes at amount 1 on a node of speed 1, for an input of size 1.
 	Work float64 `yaml:"work" json:"work"`
-	// Output is the MB that it hands to each of those after it.
+	// Output is the MB that it passes to each successor.
 	Output float64 `yaml:"output" json:"output"`
 	// After names the steps that must be done before it.
 	After []string `yaml:"after" json:"after"`
 }
 
-// FunctionClass describes functions that are drawn, and the workflows of them.
+// FunctionClass describes functions that are drawn, and the workflows that are drawn from them.
 type FunctionClass struct {
 	// Name begins the functions' names.
 	Name string `yaml:"name" json:"name"`
@@ -130,7 +130,7 @@ type FunctionClass struct {
 	GPU      Span `yaml:"gpu" json:"gpu" range:"[0,2^20]"`
 	Image    Span `yaml:"image" json:"image" range:"[0,1e7]"`
 	Parallel Span `yaml:"parallel" json:"parallel" range:"[0,1]"`
-	// Output is the MB that a step hands on.
+	// Output is the MB that a step passes to each successor.
 	Output Span `yaml:"output" json:"output" range:"[0,1e7]"`
 }
 
@@ -138,7 +138,7 @@ type FunctionClass struct {
 type Priority struct {
 	// Share is the weight of the class among requests.
 	Share float64 `yaml:"share" json:"share" range:"[0,1e9]"`
-	// Weight is what a violation of it counts.
+	// Weight is the weight of a violation.
 	Weight float64 `yaml:"weight" json:"weight" range:"[0,1e9]"`
 	// Factor and Grace make its deadline: Factor times the ideal response time, and Grace seconds.
 	Factor float64 `yaml:"factor" json:"factor" range:"[0,1e6]"`
@@ -175,7 +175,7 @@ type Weights struct {
 	Cost float64 `yaml:"cost" json:"cost" range:"[0,1e9]"`
 }
 
-// TPCHConfig says which jobs the tpch workload has.
+// TPCHConfig selects the jobs of the tpch workload.
 type TPCHConfig struct {
 	// Path is a JSON file of stages, tasks and durations as derived from Decima's recordings.
 	Path string `yaml:"path" json:"path"`
@@ -193,10 +193,10 @@ type Config struct {
 	Seconds float64 `yaml:"seconds" json:"seconds" range:"[1e-3,1e7]"`
 	// MaxTime is the second at which an episode is cut.
 	MaxTime float64 `yaml:"max_time" json:"max_time" range:"[1e-3,1e7]"`
-	// Load is what arrives in a second over what the cluster can do in one, of the resource of which it can do least;
-	// see [System.Rate].
+	// Load is what arrives in a second over what the cluster can do in one, for the resource that is scarcest; see
+	// [System.Rate].
 	Load float64 `yaml:"load" json:"load" range:"[0,100]"`
-	// LoadTo, where it is above Load, makes every episode draw its load between the two.
+	// LoadTo, where it is above Load, makes every episode draw its load from Load to LoadTo.
 	LoadTo float64 `yaml:"load_to" json:"load_to" range:"[0,100]"`
 	// Workload is steady, poisson, bursty, periodic, mixed, azure or tpch.
 	Workload string `yaml:"workload" json:"workload" oneof:"steady|poisson|bursty|periodic|mixed|azure|tpch"`
@@ -206,7 +206,7 @@ type Config struct {
 	Burst workload.Burst `yaml:"burst" json:"burst"`
 	// Wave shapes periodic.
 	Wave workload.Wave `yaml:"wave" json:"wave"`
-	// TPCH says which jobs tpch has.
+	// TPCH selects the jobs of tpch.
 	TPCH TPCHConfig `yaml:"tpch" json:"tpch"`
 	// Longest is the seconds at which the durations of azure's functions are cut.
 	Longest float64 `yaml:"longest" json:"longest" range:"[1e-3,1e7]"`
@@ -224,7 +224,7 @@ type Config struct {
 	// Amounts are the choices of how much an invocation gets, as multiples of its function's demand of CPU, network and
 	// GPU (rounded up; memory is the same at all), ascending, 1 among them.
 	Amounts []float64 `yaml:"amounts" json:"amounts" range:"[1e-3,1e3]"`
-	// Functions and Workflows are given; empty ones are drawn from Classes.
+	// Functions and Workflows are given; where they are empty, both are drawn from Classes.
 	Functions []Function `yaml:"functions" json:"functions"`
 	Workflows []Workflow `yaml:"workflows" json:"workflows"`
 	// Classes of functions and workflows that are drawn.
@@ -255,13 +255,13 @@ type Config struct {
 	Window int `yaml:"window" json:"window" range:"[1,4096]"`
 	// Running is the number of running invocations that are seen, the first to be started first.
 	Running int `yaml:"running" json:"running" range:"[1,4096]"`
-	// Most is the number of requests that can be in the system; of more, those that arrive are dropped.
+	// Most is the number of requests that can be in the system. Requests that arrive while it is full are dropped.
 	Most int `yaml:"most" json:"most" range:"[1,2^20]"`
 }
 
-// Default returns a cluster of 16 nodes, 40 cores and 8 GPU slices under steady load of 0.7. What no source gives is
-// our choice: the classes of functions and nodes, deadlines and weights. The CPU and memory prices are those of
-// Aquatope's and FaaSConf's evaluations.
+// Default returns a cluster of 16 nodes, 40 cores and 8 GPU slices under a steady load of 0.7. The CPU and memory
+// prices are those of Aquatope's and FaaSConf's evaluations. No source gives the classes of functions and nodes,
+// deadlines and weights: these are our choice.
 func Default() Config {
 	return Config{
 		Seconds: 30, MaxTime: 600, Load: 0.7, Workload: Steady, Variation: 0.25,
@@ -279,13 +279,17 @@ func Default() Config {
 		},
 		Amounts: []float64{0.5, 1, 2, 4},
 		Classes: []FunctionClass{
-			{Name: "short", Functions: 8, Workflows: 6, Share: 0.6, Work: Span{0.2, 2}, CPU: Span{500, 1000}, Memory: Span{128, 512},
+			{Name: "short", Functions: 8, Workflows: 6, Share: 0.6, Work: Span{0.2, 2}, CPU: Span{500, 1000},
+				Memory:  Span{128, 512},
 				Network: Span{20, 100}, Image: Span{50, 250}, Parallel: Span{0.5, 0.8}, Output: Span{0.1, 2}},
-			{Name: "long", Functions: 4, Workflows: 4, Share: 0.2, Work: Span{5, 15}, CPU: Span{1000, 2000}, Memory: Span{512, 1024},
+			{Name: "long", Functions: 4, Workflows: 4, Share: 0.2, Work: Span{5, 15}, CPU: Span{1000, 2000},
+				Memory:  Span{512, 1024},
 				Network: Span{20, 100}, Image: Span{200, 600}, Parallel: Span{0.8, 0.95}, Output: Span{5, 50}},
-			{Name: "memory", Functions: 4, Workflows: 3, Share: 0.1, Work: Span{1, 4}, CPU: Span{500, 1000}, Memory: Span{2048, 4096},
+			{Name: "memory", Functions: 4, Workflows: 3, Share: 0.1, Work: Span{1, 4}, CPU: Span{500, 1000},
+				Memory:  Span{2048, 4096},
 				Network: Span{50, 200}, Image: Span{200, 600}, Parallel: Span{0.5, 0.8}, Output: Span{5, 50}},
-			{Name: "gpu", Functions: 4, Workflows: 3, Share: 0.1, Work: Span{0.5, 3}, CPU: Span{500, 1000}, Memory: Span{1024, 4096},
+			{Name: "gpu", Functions: 4, Workflows: 3, Share: 0.1, Work: Span{0.5, 3}, CPU: Span{500, 1000},
+				Memory:  Span{1024, 4096},
 				Network: Span{50, 200}, GPU: Span{1, 1}, Image: Span{500, 1500}, Parallel: Span{0.8, 0.95}, Output: Span{1, 10}},
 		},
 		Steps: Between{1, 4}, Join: 0.3,

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// template is a workflow as it is built.
-type template struct {
+// workflow is a workflow as it is configured or drawn.
+type workflow struct {
 	name  string
-	steps []stage
-	ideal float64 // seconds of the longest way at amount 1 on nodes of speed 1, warm and without transfers
-	work  float64 // resource-seconds of all steps, as shares of the largest nodes
+	steps []step
+	ideal float64 // seconds of the critical path at amount 1 and speed 1, warm and without transfers
+	work  float64 // resource-seconds of all steps, as shares of the largest node
 }
 
-// stage is a step of it.
-type stage struct {
+// step is a step of a workflow.
+type step struct {
 	function     int32
 	work, output float64
 	after, next  []int32
-	level        int32   // steps before it on the longest way
-	peers        int32   // steps of its level
-	tail         float64 // seconds of the longest way from its start to the end
-	weight       float64 // its part of template.work
+	level        int32   // length of the longest path that leads to it
+	peers        int32   // number of steps of its level
+	tail         float64 // seconds of the longest path from its start to the end
+	weight       float64 // its part of workflow.work
 }
 
-// given compiles the functions and workflows of the configuration.
+// given adds the functions and workflows of the configuration.
 func (s *System) given() (shares []float64, err error) {
 	numbers := map[string]int32{}
 	for i, f := range s.config.Functions {
@@ -46,23 +46,25 @@ func (s *System) given() (shares []float64, err error) {
 			}
 			names[st.Name] = int32(j)
 		}
-		steps := make([]stage, len(w.Steps))
+		steps := make([]step, len(w.Steps))
 		for j, st := range w.Steps {
 			f, ok := numbers[st.Function]
 			if !ok {
-				return nil, fmt.Errorf("%s: steps[%d] (%s) invokes %q, which is not among the functions", at, j, st.Name, st.Function)
+				return nil, fmt.Errorf("%s: steps[%d] (%s) invokes %q, which is not among the functions", at, j, st.Name,
+					st.Function)
 			}
-			steps[j] = stage{function: f, work: st.Work, output: st.Output}
+			steps[j] = step{function: f, work: st.Work, output: st.Output}
 			for _, name := range st.After {
 				p, ok := names[name]
 				if !ok {
-					return nil, fmt.Errorf("%s: steps[%d] (%s) comes after %q, which is not among the steps: the edge dangles", at, j, st.Name, name)
+					return nil, fmt.Errorf("%s: steps[%d] (%s) comes after %q, which is not among the steps: the edge dangles", at,
+						j, st.Name, name)
 				}
 				steps[j].after = append(steps[j].after, p)
 			}
 		}
 		label := func(j int32) string { return w.Steps[j].Name }
-		if err := s.addTemplate(at, w.Name, steps, label); err != nil {
+		if err := s.addWorkflow(at, w.Name, steps, label); err != nil {
 			return nil, err
 		}
 		shares = append(shares, w.Share)
@@ -70,25 +72,28 @@ func (s *System) given() (shares []float64, err error) {
 	return shares, nil
 }
 
-// leastWork is the seconds of the shortest step. Sums of 1/ideal over all requests that there may be then fit 64 bits.
+// leastWork is the seconds of the shortest step allowed: with it, sums of 1/ideal over all requests fit 64 bits.
 const leastWork = 1e-3
 
-// addTemplate compiles a workflow whose steps name those before them; label names a step in errors.
-func (s *System) addTemplate(at, name string, steps []stage, label func(int32) string) error {
+// addWorkflow adds a workflow whose steps name their predecessors; label names a step in errors.
+func (s *System) addWorkflow(at, name string, steps []step, label func(int32) string) error {
 	if len(steps) < 1 || len(steps) > 1<<8 {
 		return fmt.Errorf("%s has %d steps, want 1 to 256", at, len(steps))
 	}
 	for i := range steps {
 		st := &steps[i]
-		if least := leastWork / s.config.Size.Low; !(st.work >= least && st.work <= 1e6) || !(st.output >= 0 && st.output <= 1e9) {
-			return fmt.Errorf("%s: step %s works for %g s and hands on %g MB, want %g (%g s for the smallest input) to 1e6 and 0 to 1e9", at, label(int32(i)),
+		if least := leastWork / s.config.Size.Low; !(st.work >= least && st.work <= 1e6) ||
+			!(st.output >= 0 && st.output <= 1e9) {
+			return fmt.Errorf("%s: step %s works for %g s and passes on %g MB, "+
+				"want %g (%g s for the smallest input) to 1e6 and 0 to 1e9", at, label(int32(i)),
 				st.work, st.output, least, leastWork)
 		}
 		slices.Sort(st.after)
 		st.after = slices.Compact(st.after)
 		for _, p := range st.after {
 			if p < 0 || int(p) >= len(steps) {
-				return fmt.Errorf("%s: step %s comes after step %d, want 0 to %d: the edge dangles", at, label(int32(i)), p, len(steps)-1)
+				return fmt.Errorf("%s: step %s comes after step %d, want 0 to %d: the edge dangles", at, label(int32(i)), p,
+					len(steps)-1)
 			}
 			steps[p].next = append(steps[p].next, int32(i))
 		}
@@ -101,7 +106,7 @@ func (s *System) addTemplate(at, name string, steps []stage, label func(int32) s
 		}
 		return fmt.Errorf("%s: its steps depend on each other in a cycle: %s", at, strings.Join(names, " → "))
 	}
-	t := template{name: name, steps: steps}
+	t := workflow{name: name, steps: steps}
 	for _, i := range order {
 		for _, p := range steps[i].after {
 			steps[i].level = max(steps[i].level, steps[p].level+1)
@@ -126,12 +131,12 @@ func (s *System) addTemplate(at, name string, steps []stage, label func(int32) s
 		}
 		t.work += st.weight
 	}
-	s.templates = append(s.templates, t)
+	s.workflows = append(s.workflows, t)
 	return nil
 }
 
-// sorted returns the steps such that each comes after those before it, or else a cycle of them.
-func sorted(steps []stage) (order, cycle []int32) {
+// sorted returns the steps in topological order, or else a cycle of them.
+func sorted(steps []step) (order, cycle []int32) {
 	left := make([]int, len(steps))
 	for i := range steps {
 		if left[i] = len(steps[i].after); left[i] == 0 {
@@ -148,7 +153,7 @@ func sorted(steps []stage) (order, cycle []int32) {
 	if len(order) == len(steps) {
 		return order, nil
 	}
-	// Each of those left waits for another of them: whoever follows back comes round.
+	// Each step that is left waits for another of them, so following predecessors leads round a cycle.
 	at := int32(slices.IndexFunc(left, func(n int) bool { return n > 0 }))
 	for !slices.Contains(cycle, at) {
 		cycle = append(cycle, at)

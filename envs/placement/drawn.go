@@ -7,21 +7,22 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// at returns the point of a span that a number from [0, 1) means.
+// at maps a uniform number from [0, 1) to the span.
 func (s Span) at(u float64) float64 { return s.Low + float64(u*(s.High-s.Low)) }
 
-// whole is at, rounded.
+// whole is at, rounded to the nearest whole number.
 func (s Span) whole(u float64) int { return int(math.Floor(s.at(u) + 0.5)) }
 
-// drawn draws functions and workflows of each class from the system's seed. A step comes after one that is drawn from those before it, with
-// probability Join after a second one too.
+// drawn draws functions and workflows of each class from the system's seed. The predecessor of a step is drawn from the
+// steps before it; with probability Join it has a second one.
 func (s *System) drawn() (shares []float64, err error) {
 	c := &s.config
 	for k := range c.Classes {
 		class := &c.Classes[k]
 		first := len(s.functions)
 		for i := range class.Functions {
-			f := drawFunction(class, fmt.Sprintf("%s-%d", class.Name, i), rng.New(c.System, "function").With(uint64(k)).With(uint64(i)))
+			f := drawFunction(class, fmt.Sprintf("%s-%d", class.Name, i),
+				rng.New(c.System, "function").With(uint64(k)).With(uint64(i)))
 			if err := s.addFunction(f, k); err != nil {
 				return nil, err
 			}
@@ -33,7 +34,7 @@ func (s *System) drawn() (shares []float64, err error) {
 		for i := range class.Workflows {
 			name := fmt.Sprintf("%s-workflow-%d", class.Name, i)
 			steps := drawSteps(c, class, first, rng.New(c.System, "workflow").With(uint64(k)).With(uint64(i)))
-			if err := s.addTemplate(name, name, steps, func(j int32) string { return fmt.Sprint(j) }); err != nil {
+			if err := s.addWorkflow(name, name, steps, func(j int32) string { return fmt.Sprint(j) }); err != nil {
 				return nil, err
 			}
 			shares = append(shares, share/float64(class.Workflows))
@@ -45,16 +46,17 @@ func (s *System) drawn() (shares []float64, err error) {
 func drawFunction(class *FunctionClass, name string, k rng.Key) Function {
 	u := func(i uint64) float64 { return k.With(i).Float64() }
 	return Function{
-		Name: name, CPU: class.CPU.whole(u(0)), Memory: class.Memory.whole(u(1)), Network: class.Network.whole(u(2)), GPU: class.GPU.whole(u(3)),
+		Name: name, CPU: class.CPU.whole(u(0)), Memory: class.Memory.whole(u(1)), Network: class.Network.whole(u(2)),
+		GPU:   class.GPU.whole(u(3)),
 		Image: class.Image.at(u(4)), Parallel: class.Parallel.at(u(5)),
 	}
 }
 
-func drawSteps(c *Config, class *FunctionClass, first int, k rng.Key) []stage {
-	steps := make([]stage, c.Steps.Low+k.With(0).IntN(c.Steps.High-c.Steps.Low+1))
+func drawSteps(c *Config, class *FunctionClass, first int, k rng.Key) []step {
+	steps := make([]step, c.Steps.Low+k.With(0).IntN(c.Steps.High-c.Steps.Low+1))
 	for j := range steps {
 		d := k.With(1 + uint64(j))
-		steps[j] = stage{
+		steps[j] = step{
 			function: int32(first + d.With(0).IntN(class.Functions)),
 			work:     class.Work.at(d.With(1).Float64()), output: class.Output.at(d.With(2).Float64()),
 		}

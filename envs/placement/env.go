@@ -9,23 +9,26 @@ import (
 
 // ID names the environment.
 //
-// Version 2 shows how much of each waiting invocation fits each node as a table of integers ([Layout.Fits]). Dynamics, graphs, masks and
-// rewards are those of version 1, in which masks were computed again from the graph's features.
+// Version 2 shows the legality table ([Layout.Fits]). Dynamics, graphs, masks and rewards are those of version 1, in
+// which masks were computed again from the features of the graph.
 const ID = "stoker/Placement-v2"
 
-// Env is a cluster of unlike nodes that serves requests, each of one or several invocations of functions that depend on each other. An
-// action says which of the waiting invocations that are seen is started, with how much, and on which node; or it waits. Starting takes no time: the step's
-// Elapsed is 0. A wait lets time pass, as [Config.Wait] says.
+// Env is a cluster of unlike nodes that serves requests. A request is a run of a workflow: one or several invocations
+// of functions that depend on each other. An action starts one of the waiting invocations that are seen, with an amount
+// of resources and on a node; or it waits. A start takes no time: the step's Elapsed is 0. A wait lets time pass, as
+// [Config.Wait] says.
 //
-// An invocation waits from when those before it are done. Started, it fetches what those before it left on other nodes, over its share of the network; it
-// runs cold unless an instance of its function is warm on the node; and it holds its resources to the end. Then its instance stays warm, holding
-// its memory, until another invocation uses it, it has been idle for KeepAlive seconds, or a cold start needs its memory (the one
-// that has been idle for longest goes first).
+// An invocation waits from the time when its predecessors are done. Once started, it fetches the output of predecessors
+// that ran on other nodes, at its share of the network. It starts cold unless an instance of its function is warm on
+// the node. It holds its resources to the end. Then its instance stays warm and holds its memory, until another
+// invocation uses it, it has been idle for KeepAlive seconds, or a cold start needs its memory (the instance that has
+// been idle for longest is evicted first).
 //
-// The reward is the weighted sum of four terms, each of which is minus something: latency Σ over requests in the system of time passed / ideal response time
-// (an episode's sum is that of all slowdowns, as in DeepRM), utilisation the share of the cluster that was idle while an invocation waited, times the seconds that
-// it was, violations the deadlines missed, counted as requests end, and cost in USD. Undiscounted, an episode's return is so minus a weighted
-// sum of what it reports.
+// The reward is the weighted sum of four terms, each at most 0. Latency is −Σ over requests in the system of time
+// passed / ideal response time, so that an episode's sum is minus that of all slowdowns, as in DeepRM. Utilisation is
+// −the idle share of the cluster while an invocation waits, times the seconds. Violations is −the deadlines missed,
+// counted when requests end. Cost is −USD. Undiscounted, the return of an episode is thus minus a weighted sum of what
+// the episode reports.
 //
 // Options: load (float64) is the episode's load, up to the larger of Load and LoadTo.
 type Env struct {
@@ -35,31 +38,31 @@ type Env struct {
 	layout Layout
 
 	arrivals arrivals
-	sketch   sketch
+	cached   cached
 
 	episode
-	requests []request
-	free     []int32    // places of requests that are free
-	calls    []call     // invocations, [requests, steps]
-	window   []int32    // invocations that wait and are seen, the first to wait first
-	backlog  []int32    // those behind them, from head on
-	active   []int32    // those that run, the first to be started first
-	idle     []instance // warm instances, the longest idle first
-	tally    tally
+	requests    []request
+	free        []int32      // free places in requests
+	invocations []invocation // invocations, [requests, steps]
+	window      []int32      // invocations that wait and are seen, the first to wait first
+	backlog     []int32      // those that wait and are not seen, from head on
+	active      []int32      // those that run, in the order of their start
+	idle        []instance   // warm instances, the longest idle first
+	tally       tally
 
-	// What follows from all this, see [Env.restore].
+	// The rest follows from the fields above, see [Env.restore].
 	sums
 	rows      []float32 // features of invocations that do not change while they wait
 	levels    []int32   // invocations of each level that are done, [requests, steps]
-	ends      []int32   // those that run as a heap, the first to end on top
+	ends      []int32   // those that run, as a heap by their end
 	nodes     []node
 	pairs     []pair   // [functions, nodes]
 	fits      []int8   // [functions, nodes]: how many of the amounts, from the smallest on, fit now
 	warm      []uint64 // nodes on which a function has idle instances, as bits
-	functions []load
+	functions []functionState
 }
 
-// episode is the numbers of an episode that do not follow from others.
+// episode holds the numbers of an episode that do not follow from others.
 type episode struct {
 	seed    uint64
 	load    float64
@@ -71,7 +74,7 @@ type episode struct {
 	meter   meter
 }
 
-// sums are over what is in the system.
+// sums are totals over what is in the system.
 type sums struct {
 	used   [NumResources]int64
 	weight int64 // Σ 1/ideal of the requests, in 1/s × 2³²
@@ -81,26 +84,26 @@ type sums struct {
 // request is a request in the system.
 type request struct {
 	number   uint64
-	template int32
+	workflow int32
 	priority int32
-	left     int32 // invocations that are not done; 0 where the place is free
+	left     int32 // invocations that are not done; 0 in a free place
 	arrived  int64
 	deadline int64
 	size     float64
 	ideal    float64 // seconds
 	inverse  int64   // 1/ideal in 1/s × 2³²
-	work     float64 // of those not done, in shares of the largest nodes × seconds
+	work     float64 // of the invocations that are not done, in shares of the largest node × seconds
 	used     vector
 	held     float64 // the largest share of the cluster's resources that its invocations hold
 }
 
-// call is an invocation of a request in the system.
-type call struct {
+// invocation is an invocation of a request in the system.
+type invocation struct {
 	request, step, function int32
 	node, amount            int32 // −1 before it is started
-	pending                 int32 // invocations before it that are not done
+	pending                 int32 // predecessors that are not done
 	cold                    bool
-	since                   int64 // from when it waits
+	since                   int64 // when it began to wait
 	start, expected, finish int64
 	work                    float64 // seconds at amount 1 and speed 1
 	noise                   float64
@@ -111,7 +114,7 @@ type call struct {
 // Info of a step, in this order.
 const (
 	inSlowdown = iota
-	inCallSlowdown
+	inInvocationSlowdown
 	inFinished
 	inInvocations
 	inDropped
@@ -121,21 +124,21 @@ const (
 	inEvictions
 	inCost
 	inUtilisation
-	inUsed // and one for each further resource
+	inUsed // one for each resource
 	_
 	_
 	_
 	inEfficiency
 	inWaiting
 	inBacklog
-	inRewards // of latency, and those of utilisation, violations and cost
+	inRewards // latency, utilisation, violations, cost
 	_
 	_
 	_
 	infos
 )
 
-// New returns the environment, which wants Reset. w says which trace, and which part of it, workload azure has.
+// New returns an environment; call Reset before Step. w says which trace, and which part of it, workload azure has.
 func New(c Config, w workload.Config) (*Env, error) {
 	s, err := NewSystem(c, w)
 	if err != nil {
@@ -152,10 +155,10 @@ func (s *System) Environment() (*Env, error) {
 		return nil, err
 	}
 	n, f := len(s.nodes), len(s.functions)
-	e.nodes, e.pairs, e.fits, e.functions = make([]node, n), make([]pair, f*n), make([]int8, f*n), make([]load, f)
+	e.nodes, e.pairs, e.fits, e.functions = make([]node, n), make([]pair, f*n), make([]int8, f*n), make([]functionState, f)
 	e.warm = make([]uint64, f*e.layout.words())
 	e.window = make([]int32, 0, s.config.Window)
-	e.sketch = newSketch(s, &e.layout)
+	e.cached = newCached(s, &e.layout)
 	e.spec = e.describe()
 	return e, nil
 }
@@ -163,7 +166,7 @@ func (s *System) Environment() (*Env, error) {
 // Spec implements [envs.Env].
 func (e *Env) Spec() *envs.Spec { return e.spec }
 
-// System returns what stays the same from episode to episode.
+// System returns what all episodes share.
 func (e *Env) System() *System { return e.s }
 
 // Layout says where numbers stand in an observation.
@@ -199,14 +202,15 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 // begin starts an episode.
 func (e *Env) begin(seed uint64, load float64) {
 	e.episode, e.sums = episode{seed: seed, load: load, begun: true, running: true}, sums{}
-	e.requests, e.free, e.calls, e.rows, e.levels = e.requests[:0], e.free[:0], e.calls[:0], e.rows[:0], e.levels[:0]
+	e.requests, e.free, e.invocations = e.requests[:0], e.free[:0], e.invocations[:0]
+	e.rows, e.levels = e.rows[:0], e.levels[:0]
 	e.window, e.backlog, e.active, e.ends, e.idle = e.window[:0], e.backlog[:0], e.active[:0], e.ends[:0], e.idle[:0]
 	e.tally.clear()
 	clear(e.pairs)
 	clear(e.fits)
 	clear(e.warm)
 	for f := range e.functions {
-		e.functions[f] = newLoad()
+		e.functions[f] = newFunctionState()
 	}
 	for n := range e.nodes {
 		e.nodes[n] = node{free: e.s.nodes[n].capacity}
@@ -238,7 +242,7 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	return nil
 }
 
-// allowed says why an action is not.
+// allowed returns an error where an action is illegal.
 func (e *Env) allowed(which, amount, at int) error {
 	if which == e.layout.Wait() {
 		if amount != 0 || at != 0 {
@@ -246,7 +250,7 @@ func (e *Env) allowed(which, amount, at int) error {
 		}
 		if !e.c.Hold {
 			for c, i := range e.window {
-				if e.functions[e.calls[i].function].fits > 0 {
+				if e.functions[e.invocations[i].function].fits > 0 {
 					return fmt.Errorf("%s: waiting is not allowed (hold: false) while invocation %d fits; the mask forbids it", ID, c)
 				}
 			}
@@ -254,9 +258,10 @@ func (e *Env) allowed(which, amount, at int) error {
 		return nil
 	}
 	if which >= len(e.window) {
-		return fmt.Errorf("%s: invocation %d is chosen, but %d wait in the window; the mask forbids it", ID, which, len(e.window))
+		return fmt.Errorf("%s: invocation %d is chosen, but %d wait in the window; the mask forbids it", ID, which,
+			len(e.window))
 	}
-	f := e.calls[e.window[which]].function
+	f := e.invocations[e.window[which]].function
 	if int(e.fitting(f)[at]) <= amount {
 		return fmt.Errorf("%s: invocation %d of %s does not fit node %d with amount %d (%g); the mask forbids it",
 			ID, which, e.s.functions[f].name, at, amount, e.c.Amounts[amount])
@@ -264,7 +269,7 @@ func (e *Env) allowed(which, amount, at int) error {
 	return nil
 }
 
-// apply does what an allowed action says.
+// apply carries out a legal action.
 func (e *Env) apply(which, amount, at int, out *envs.Outcome) {
 	before := e.now
 	e.meter = meter{}
@@ -280,9 +285,10 @@ func (e *Env) apply(which, amount, at int, out *envs.Outcome) {
 	out.Terminated, out.Truncated, out.Elapsed = terminated, truncated, e.elapsed
 }
 
-// Imagine draws anew what arrives from now on, for planners that are not to see what will. Two things stay as they would have been: when the
-// next request arrives where the workload is steady, whose gaps are nearly equal, and how long the executions take of what has arrived.
-// Whether a source is in a burst is drawn anew. Reset, and CopyFrom of another environment, end imagining.
+// Imagine draws all later arrivals anew, for planners that must not see the true ones. Two things stay as they would
+// have been: the time of the next request of a steady workload, whose gaps are nearly equal, and the execution times of
+// requests that have arrived. Whether a source is in a burst is drawn anew. Reset, and CopyFrom of another environment,
+// end imagining.
 func (e *Env) Imagine(seed uint64) { e.arrivals.imagine(seed, e.now) }
 
 // chooseLoad returns the option's load, or the seed's.
@@ -294,7 +300,8 @@ func (e *Env) chooseLoad(seed uint64, options envs.Options) (float64, error) {
 		}
 		x, ok := v.(float64)
 		if !ok || !(x >= 0 && x <= most) {
-			return 0, fmt.Errorf("%s: option load is %v, want a float64 from 0 to %g, the largest that is configured", ID, v, most)
+			return 0, fmt.Errorf("%s: option load is %v, want a float64 from 0 to %g, the largest that is configured", ID, v,
+				most)
 		}
 		load = x
 	}

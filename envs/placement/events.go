@@ -2,7 +2,7 @@ package placement
 
 import "slices"
 
-// fraction is 1/s in the fixed-point numbers in which 1/ideal is summed, so that sums are exact whatever the order.
+// fraction is 1/s in the fixed-point numbers in which 1/ideal is summed: such sums are exact in any order.
 const fraction = 1 << 32
 
 // wait lets time pass and returns whether the episode ended or was cut.
@@ -38,7 +38,7 @@ func (e *Env) wait() (terminated, truncated bool) {
 func (e *Env) due() int64 {
 	t := e.arrivals.next
 	if len(e.ends) > 0 {
-		t = min(t, e.calls[e.ends[0]].finish)
+		t = min(t, e.invocations[e.ends[0]].finish)
 	}
 	return t
 }
@@ -56,9 +56,9 @@ func (e *Env) pass(t int64) {
 	e.now = max(e.now, t)
 }
 
-// happen does all that is due now: first ends, then arrivals.
+// happen handles all events that are due: first ends, then arrivals.
 func (e *Env) happen() {
-	for len(e.ends) > 0 && e.calls[e.ends[0]].finish <= e.now {
+	for len(e.ends) > 0 && e.invocations[e.ends[0]].finish <= e.now {
 		e.finish(e.pop())
 	}
 	for e.arrivals.next <= e.now {
@@ -67,7 +67,7 @@ func (e *Env) happen() {
 	}
 }
 
-// arrive takes in the next request, or drops it where there is no room.
+// arrive admits the next request, or drops it where the system is full.
 func (e *Env) arrive() {
 	a := &e.arrivals
 	d := a.draw()
@@ -77,11 +77,13 @@ func (e *Env) arrive() {
 		e.meter.violations += p.Weight
 		return
 	}
-	t := &e.s.templates[d.template]
+	t := &e.s.workflows[d.workflow]
 	ideal := float64(t.ideal * d.size)
 	q := request{
-		number: a.number, template: int32(d.template), priority: int32(d.priority), left: int32(len(t.steps)), arrived: e.now, size: d.size, ideal: ideal,
-		deadline: e.now + micros(float64(p.Factor*ideal)+p.Grace), inverse: int64(fraction / ideal), work: float64(t.work * d.size),
+		number: a.number, workflow: int32(d.workflow), priority: int32(d.priority), left: int32(len(t.steps)),
+		arrived: e.now, size: d.size, ideal: ideal,
+		deadline: e.now + micros(float64(p.Factor*ideal)+p.Grace), inverse: int64(fraction / ideal),
+		work: float64(t.work * d.size),
 	}
 	i := e.room()
 	e.requests[i] = q
@@ -90,7 +92,7 @@ func (e *Env) arrive() {
 		st := &t.steps[j]
 		k := int(i)*e.s.steps + j
 		e.levels[k] = 0
-		e.calls[k] = call{
+		e.invocations[k] = invocation{
 			request: i, step: int32(j), function: st.function, node: -1, amount: -1, pending: int32(len(st.after)),
 			work: float64(st.work * d.size), noise: a.factor(j),
 		}
@@ -109,20 +111,20 @@ func (e *Env) room() int32 {
 	}
 	i := len(e.requests)
 	e.requests = append(e.requests, request{})
-	e.calls = slices.Grow(e.calls, e.s.steps)[:(i+1)*e.s.steps]
-	clear(e.calls[i*e.s.steps:]) // of an earlier episode
+	e.invocations = slices.Grow(e.invocations, e.s.steps)[:(i+1)*e.s.steps]
+	clear(e.invocations[i*e.s.steps:]) // of an earlier episode
 	e.levels = slices.Grow(e.levels, e.s.steps)[:(i+1)*e.s.steps]
 	width := e.s.steps * e.layout.still()
 	e.rows = slices.Grow(e.rows, width)[:(i+1)*width]
 	return int32(i)
 }
 
-// ready lets an invocation wait.
+// ready moves an invocation into the window, or the backlog where the window is full.
 func (e *Env) ready(i int32) {
-	v := &e.calls[i]
+	v := &e.invocations[i]
 	v.since = e.now
 	q := &e.requests[v.request]
-	t := &e.s.templates[q.template]
+	t := &e.s.workflows[q.workflow]
 	v.input = 0
 	for _, p := range t.steps[v.step].after {
 		v.input += float64(t.steps[p].output * q.size)
@@ -130,7 +132,7 @@ func (e *Env) ready(i int32) {
 	l := &e.functions[v.function]
 	l.waiting++
 	l.since = e.now
-	e.sketch.waits(e, i)
+	e.cached.waits(e, i)
 	if len(e.window) < e.c.Window && e.head == len(e.backlog) {
 		e.window = append(e.window, i)
 		l.shown++
@@ -142,7 +144,7 @@ func (e *Env) ready(i int32) {
 // place starts an invocation of the window.
 func (e *Env) place(which int, amount, at int32) {
 	i := e.window[which]
-	v := &e.calls[i]
+	v := &e.invocations[i]
 	e.window = slices.Delete(e.window, which, which+1)
 	l := &e.functions[v.function]
 	l.waiting--
@@ -165,32 +167,33 @@ func (e *Env) place(which int, amount, at int32) {
 		next := e.backlog[e.head]
 		e.head++
 		e.window = append(e.window, next)
-		e.functions[e.calls[next].function].shown++
-		if 2*e.head >= len(e.backlog) { // half of it is done with
+		e.functions[e.invocations[next].function].shown++
+		if 2*e.head >= len(e.backlog) { // drop the part that has left
 			e.backlog, e.head = slices.Delete(e.backlog, 0, e.head), 0
 		}
 	}
 }
 
-// transfer is the seconds that an invocation needs to fetch what those before it left on other nodes.
-func (e *Env) transfer(v *call) float64 {
+// transfer is the seconds that an invocation needs to fetch the output of predecessors on other nodes.
+func (e *Env) transfer(v *invocation) float64 {
 	q := &e.requests[v.request]
-	t := &e.s.templates[q.template]
+	t := &e.s.workflows[q.workflow]
 	first := v.request * int32(e.s.steps)
 	remote := 0.0
 	for _, p := range t.steps[v.step].after {
-		if e.calls[first+p].node != v.node {
+		if e.invocations[first+p].node != v.node {
 			remote += float64(t.steps[p].output * q.size)
 		}
 	}
 	return 8 * remote / float64(e.s.functions[v.function].demand[v.amount][Network])
 }
 
-// finish ends an invocation: those that waited for it alone may start, and a request whose last one it was leaves.
+// finish ends an invocation. Successors that waited for it alone become ready; a request whose last invocation it was
+// leaves.
 func (e *Env) finish(i int32) {
-	v := &e.calls[i]
+	v := &e.invocations[i]
 	q := &e.requests[v.request]
-	t := &e.s.templates[q.template]
+	t := &e.s.workflows[q.workflow]
 	st := &t.steps[v.step]
 	e.give(v)
 	k := slices.Index(e.active, i)
@@ -201,7 +204,7 @@ func (e *Env) finish(i int32) {
 	q.work -= float64(st.weight * q.size)
 	q.left--
 	for _, n := range st.next {
-		if w := &e.calls[first+n]; w.pending > 1 {
+		if w := &e.invocations[first+n]; w.pending > 1 {
 			w.pending--
 		} else {
 			w.pending = 0
@@ -219,7 +222,7 @@ func (e *Env) finish(i int32) {
 	e.free = append(e.free, v.request)
 }
 
-// push and pop keep ends a heap by time, and by number where times are equal.
+// push and pop maintain the heap of ends, ordered by time, then by number.
 func (e *Env) push(i int32) {
 	e.ends = append(e.ends, i)
 	k := len(e.ends) - 1
@@ -253,6 +256,6 @@ func (e *Env) pop() int32 {
 }
 
 func (e *Env) sooner(i, j int32) bool {
-	a, b := &e.calls[i], &e.calls[j]
+	a, b := &e.invocations[i], &e.invocations[j]
 	return a.finish < b.finish || a.finish == b.finish && i < j
 }

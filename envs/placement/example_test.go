@@ -44,7 +44,8 @@ func ExampleNew() {
 	}
 	slowdown, _ := env.Spec().InfoIndex("slowdown")
 	finished, _ := env.Spec().InfoIndex("finished")
-	fmt.Printf("load %.1f, %s: %g requests, mean slowdown %.2f\n", env.Load(), c.Workload, out.Info[finished], out.Info[slowdown])
+	fmt.Printf("load %.1f, %s: %g requests, mean slowdown %.2f\n", env.Load(), c.Workload, out.Info[finished],
+		out.Info[slowdown])
 	// Output:
 	// load 1.1, bursty: 103 requests, mean slowdown 2.43
 }

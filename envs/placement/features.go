@@ -17,8 +17,8 @@ const (
 const (
 	// DependencyEdges lead from a function to one that is invoked after it.
 	DependencyEdges = iota
-	// AllocationEdges lead from an invocation to the node on which it runs, and from one that waits to those where its function is warm or
-	// some of its input lies.
+	// AllocationEdges lead from a running invocation to its node, and from a waiting one to the nodes where its function
+	// is warm or part of its input lies.
 	AllocationEdges
 	// TemporalEdges lead from an invocation to the next one of the same function that is seen.
 	TemporalEdges
@@ -26,26 +26,26 @@ const (
 	SharingEdges
 )
 
-// Times t in seconds are seen as t/(t+1), those with a sign as t/(|t|+1); data in MB as d/(d+10); numbers n as n/(n+8). All are from 0 to 1, or from −1, and
-// can be turned back. Resources are shares of what the node with most of it has: x ≥ y holds of shares where it holds of the resources.
+// Times t in seconds are seen as t/(t+1), signed ones as t/(|t|+1); data in MB as d/(d+10); counts n as n/(n+8). All
+// are from 0 to 1, or from −1, and can be inverted. Resources are shares of the most that a node has.
 const (
 	timeScale  = 1
 	dataScale  = 10
 	countScale = 8
 )
 
-// Layout says where numbers stand in an observation of [Env] and reads them. Features of invocations come in the order of
-// [Layout.Features].
+// Layout says where the numbers of an observation of [Env] stand, and reads them. The features of invocations are in
+// the order of [Layout.Features].
 type Layout struct {
-	// Amounts are the choices of how much, as multiples; Nominal is the one that is 1.
+	// Amounts are the choices of an amount, as multiples; Nominal is the index of the one that is 1.
 	Amounts []float64
 	Nominal int
-	// Window, Running, Functions and Nodes are what the graph has room for.
+	// Window, Running, Functions and Nodes are the capacities of the graph.
 	Window, Running, Functions, Nodes int
-	// Largest is what shares of resources are of, Fastest the speed that a node's is a share of.
+	// Largest is the most of each resource that a node has, Fastest the largest speed: features are shares of them.
 	Largest [NumResources]float64
 	Fastest float64
-	// Hold says that waiting is legal where something fits.
+	// Hold says that waiting is legal while something fits.
 	Hold bool
 
 	dependencies int
@@ -65,18 +65,19 @@ func (s *System) layout() Layout {
 	return l
 }
 
-// Wait is the choice, instead of an invocation, that lets time pass.
+// Wait is the choice of the first component that lets time pass.
 func (l *Layout) Wait() int { return l.Window + l.Running }
 
 func (l *Layout) words() int { return (l.Nodes + 63) / 64 }
 
-// Features of invocations. Those up to cold are its function's, those up to input do not change while it waits.
+// Features of invocations. Those up to cold are those of the function; those up to input do not change while the
+// invocation waits.
 func (l *Layout) demand(r, a int) int { return 1 + r*len(l.Amounts) + a }
 func (l *Layout) cold() int           { return 1 + NumResources*len(l.Amounts) }
 func (l *Layout) time(a int) int      { return l.cold() + 1 + a }
 func (l *Layout) rest() int           { return l.time(len(l.Amounts)) }
 
-// Features of invocations, counted from rest.
+// Features of invocations, as offsets from rest.
 const (
 	ofSize = iota
 	ofWork
@@ -96,12 +97,13 @@ const (
 	lastOfInvocation
 )
 
-// prefix and still are the lengths of the parts that are a function's, and that do not change while an invocation waits.
+// prefix is the number of features that belong to the function, still the number of those after it that do not change
+// while an invocation waits.
 func (l *Layout) prefix() int { return l.cold() + 1 }
 func (l *Layout) still() int  { return len(l.Amounts) + ofInput + 1 }
 func (l *Layout) width() int  { return l.rest() + lastOfInvocation }
 
-// Features of resource nodes: capacities and what is free of each resource first.
+// Features of nodes. Before ofFree stand the capacities of all resources; at ofFree, what is free of each.
 const (
 	ofFree      = NumResources
 	ofIdle      = 2 * NumResources
@@ -113,7 +115,7 @@ const (
 	widthOfNode = ofIdle + 6
 )
 
-// Features of functions: demands at amount 1 first.
+// Features of functions. First stand the demands at amount 1.
 const (
 	ofMeanWork      = NumResources
 	ofParallel      = NumResources + 1
@@ -148,7 +150,7 @@ const (
 	widthOfSharing = 3
 )
 
-// Features names the features of each kind of nodes, and of each kind of edges, in the order of the graph.
+// Features names the features of each kind of node, and of each kind of edge.
 func (l *Layout) Features() (nodes, edges [][]string) {
 	var of []string
 	of = append(of, "waiting")
@@ -161,7 +163,8 @@ func (l *Layout) Features() (nodes, edges [][]string) {
 	for _, a := range l.Amounts {
 		of = append(of, fmt.Sprintf("time at %g", a))
 	}
-	of = append(of, "size", "work", "path", "priority", "input", "waited", "slack", "age", "held", "remaining", "stage done", "left", "warm nodes",
+	of = append(of, "size", "work", "path", "priority", "input", "waited", "slack", "age", "held", "remaining",
+		"stage done", "left", "warm nodes",
 		"runs on", "amount")
 	var node, function []string
 	for _, r := range ResourceNames {
@@ -171,7 +174,8 @@ func (l *Layout) Features() (nodes, edges [][]string) {
 		node = append(node, "free "+r)
 	}
 	node = append(node, "warm memory", "speed", "price", "running", "next end", "recent cpu")
-	function = append(function, "work", "parallel", "cold start", "waiting", "backlog", "running", "warm", "since", "cold share")
+	function = append(function, "work", "parallel", "cold start", "waiting", "backlog", "running", "warm", "since",
+		"cold share")
 	return [][]string{function, node, of}, [][]string{
 		{"frequency", "data"},
 		{"granted", "share of cpu", "share of memory", "share of network", "share of gpu", "remains", "warm", "local input"},
@@ -180,7 +184,7 @@ func (l *Layout) Features() (nodes, edges [][]string) {
 	}
 }
 
-// space is that of the graphs.
+// space is the space of the graphs.
 func (l *Layout) space() envs.Graph {
 	return envs.Graph{
 		Nodes: []envs.NodeKind{
@@ -190,19 +194,21 @@ func (l *Layout) space() envs.Graph {
 		},
 		Edges: []envs.EdgeKind{
 			{Name: "dependency", From: FunctionNodes, To: FunctionNodes, Width: widthOfDependency, Capacity: l.dependencies},
-			{Name: "allocation", From: InvocationNodes, To: ResourceNodes, Width: widthOfAllocation, Capacity: l.Running + l.Window*l.Nodes},
-			{Name: "temporal", From: InvocationNodes, To: InvocationNodes, Width: widthOfTemporal, Capacity: l.Window + l.Running},
+			{Name: "allocation", From: InvocationNodes, To: ResourceNodes, Width: widthOfAllocation,
+				Capacity: l.Running + l.Window*l.Nodes},
+			{Name: "temporal", From: InvocationNodes, To: InvocationNodes, Width: widthOfTemporal,
+				Capacity: l.Window + l.Running},
 			{Name: "sharing", From: FunctionNodes, To: ResourceNodes, Width: widthOfSharing, Capacity: l.Functions * l.Nodes},
 		},
 	}
 }
 
-// squash and stretch turn a number from 0 up into one below 1, and back.
+// squash maps [0, ∞) to [0, 1); stretch is its inverse.
 func squash(x, scale float64) float32 { return float32(x / (x + scale)) }
 
 func stretch(y float32, scale float64) float64 { return scale * float64(y) / (1 - float64(y)) }
 
-// signed is squash of a number that may be negative.
+// signed is squash for numbers that may be negative.
 func signed(x float64) float32 {
 	if x < 0 {
 		return -squash(-x, timeScale)
@@ -220,8 +226,10 @@ func (e *Env) describe() *envs.Spec {
 		return envs.Quantity{Name: name, Unit: unit, Better: b, Reduce: envs.Last, Doc: doc}
 	}
 	info := []envs.Quantity{
-		last("slowdown", "1", envs.Lower, "mean over the requests finished so far of response time / ideal response time; at a cut the others count too, with their time so far"),
-		last("invocation slowdown", "1", envs.Lower, "mean over the invocations ended so far of (end − start of waiting) / time at amount 1 and speed 1"),
+		last("slowdown", "1", envs.Lower, "mean over the requests finished so far of response time / ideal response time; "+
+			"at a cut the others count too, with their time so far"),
+		last("invocation slowdown", "1", envs.Lower,
+			"mean over the invocations ended so far of (end − start of waiting) / time at amount 1 and speed 1"),
 		last("finished", "requests", envs.Higher, "requests finished so far"),
 		last("invocations", "invocations", envs.Higher, "invocations ended so far"),
 		last("dropped", "requests", envs.Lower, "requests that found the system full so far"),
@@ -230,15 +238,20 @@ func (e *Env) describe() *envs.Spec {
 		last("cold share", "1", envs.Lower, "cold starts over all starts so far"),
 		last("evictions", "instances", envs.Neither, "warm instances that a cold start's memory drove out so far"),
 		{Name: "cost", Unit: "USD", Better: envs.Lower, Reduce: envs.Sum, Doc: "price of what was allocated or kept warm"},
-		perTime("utilisation", "1", envs.Higher, "used over all, the mean of the resources, each weighted by the share of it that the load takes"),
+		perTime("utilisation", "1", envs.Higher,
+			"used over all, the mean of the resources, each weighted by the share of it that the load takes"),
 	}
 	for _, r := range ResourceNames {
-		info = append(info, perTime(r+" utilisation", "1", envs.Higher, "used over all; instances that are warm but idle use nothing"))
+		info = append(info, perTime(r+" utilisation", "1", envs.Higher,
+			"used over all; instances that are warm but idle use nothing"))
 	}
 	info = append(info,
-		last("efficiency", "1", envs.Higher, "work done over CPU held, at amount 1 and speed 1, of the invocations ended so far: what a larger amount, a cold start or a transfer wastes"),
+		last("efficiency", "1", envs.Higher,
+			"work done over CPU held, at amount 1 and speed 1, of the invocations ended so far: "+
+				"what a larger amount, a cold start or a transfer wastes"),
 		perTime("waiting", "invocations", envs.Lower, "invocations that wait"),
-		envs.Quantity{Name: "backlog", Unit: "invocations", Better: envs.Lower, Reduce: envs.Max, Doc: "invocations that wait beyond the window, at the step's end"},
+		envs.Quantity{Name: "backlog", Unit: "invocations", Better: envs.Lower, Reduce: envs.Max,
+			Doc: "invocations that wait beyond the window, at the step's end"},
 	)
 	for _, t := range []struct{ name, doc string }{
 		{"latency", "minus the weighted sum of time in the system over ideal response time"},
@@ -246,13 +259,17 @@ func (e *Env) describe() *envs.Spec {
 		{"violations", "minus the weighted deadlines missed, and requests dropped"},
 		{"cost", "minus the weighted cost"},
 	} {
-		info = append(info, envs.Quantity{Name: "reward: " + t.name, Unit: "1", Better: envs.Higher, Reduce: envs.Sum, Doc: t.doc})
+		info = append(info, envs.Quantity{Name: "reward: " + t.name, Unit: "1", Better: envs.Higher, Reduce: envs.Sum,
+			Doc: t.doc})
 	}
 	return &envs.Spec{
-		ID: ID, Doc: "Start waiting invocations on unlike nodes, each with how much and where, one after another, then let time pass.",
+		ID: ID,
+		Doc: "Start waiting invocations on unlike nodes, each with how much and where, one after another, then let time " +
+			"pass.",
 		Kinds: []envs.Kind{{
 			Name: "scheduler", Agents: 1, Observation: l.space(),
-			Action: envs.MultiDiscrete{N: []int{l.Wait() + 1, len(l.Amounts), l.Nodes}}, Actions: []string{"invocation", "amount", "node"},
+			Action:    envs.MultiDiscrete{N: []int{l.Wait() + 1, len(l.Amounts), l.Nodes}},
+			Actions:   []string{"invocation", "amount", "node"},
 			MaskAfter: e.layout.MaskAfter, Legal: l.Window * l.Nodes, Points: []int{InvocationNodes, -1, ResourceNodes},
 		}},
 		Step: envs.Timing{Unit: "decision"},

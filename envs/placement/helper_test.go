@@ -45,7 +45,8 @@ func (w *world) start(which, amount, node int) {
 		w.t.Fatal(err)
 	}
 	if w.out.Elapsed != 0 || w.out.Terminated || w.out.Truncated {
-		w.t.Fatalf("a start took %d µs, terminated %t, truncated %t, want none", w.out.Elapsed, w.out.Terminated, w.out.Truncated)
+		w.t.Fatalf("a start took %d µs, terminated %t, truncated %t, want none", w.out.Elapsed, w.out.Terminated,
+			w.out.Truncated)
 	}
 }
 
@@ -79,8 +80,8 @@ func (w *world) want(name string, want float64) {
 
 func near(a, b float64) bool { return a-b < 1e-6*(1+max(b, -b)) && b-a < 1e-6*(1+max(b, -b)) }
 
-// twoNodes is a small node and one that is twice as large, twice as fast and twice as dear, with one request a second, each of the workflow. A
-// core costs 1e-4 USD a second and a GB 1e-5. Only latency is rewarded.
+// twoNodes is a small node and one that is twice as large, twice as fast and twice as dear, with one request a
+// second, each of the workflow. A core costs 1e-4 USD a second and a GB 1e-5. Only latency is rewarded.
 func twoNodes(t testing.TB, requests int, steps ...Step) Config {
 	t.Helper()
 	c := Default()

@@ -20,22 +20,28 @@ func TestBadConfigurations(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{steps(Step{Name: "a", Function: "f", Work: 1, After: []string{"c"}}, Step{Name: "b", Function: "f", Work: 1, After: []string{"a"}},
-			Step{Name: "c", Function: "f", Work: 1, After: []string{"b"}}), "workflows[0] (w): its steps depend on each other in a cycle: "},
+		{steps(Step{Name: "a", Function: "f", Work: 1, After: []string{"c"}},
+			Step{Name: "b", Function: "f", Work: 1, After: []string{"a"}},
+			Step{Name: "c", Function: "f", Work: 1, After: []string{"b"}}),
+			"workflows[0] (w): its steps depend on each other in a cycle: "},
 		{steps(Step{Name: "a", Function: "f", Work: 1, After: []string{"a"}}), "in a cycle: a → a"},
-		{steps(Step{Name: "a", Function: "f", Work: 1, After: []string{"z"}}), `workflows[0] (w): steps[0] (a) comes after "z", which is not among the steps: the edge dangles`},
+		{steps(Step{Name: "a", Function: "f", Work: 1, After: []string{"z"}}),
+			`workflows[0] (w): steps[0] (a) comes after "z", which is not among the steps: the edge dangles`},
 		{steps(Step{Name: "a", Function: "x", Work: 1}), `steps[0] (a) invokes "x", which is not among the functions`},
-		{steps(Step{Name: "a", Function: "f", Work: 1}, Step{Name: "a", Function: "f", Work: 1}), `steps[1] is named "a" as one before it`},
+		{steps(Step{Name: "a", Function: "f", Work: 1}, Step{Name: "a", Function: "f", Work: 1}),
+			`steps[1] is named "a" as one before it`},
 		{steps(Step{Name: "a", Function: "f"}), "step a works for 0 s"},
 		{steps(), "workflows[0] (w) has 0 steps"},
-		{func(c *Config) { c.Functions[1].Memory = 2001 }, "functions[1] (g) demands 2001 of memory, more than any node has: the largest has 2000"},
+		{func(c *Config) { c.Functions[1].Memory = 2001 },
+			"functions[1] (g) demands 2001 of memory, more than any node has: the largest has 2000"},
 		{func(c *Config) { c.Functions[0].CPU = 0 }, "functions[0] (f) demands 0 of cpu, want at least 1"},
 		{func(c *Config) {
 			c.Nodes[0].GPU, c.Nodes[1].GPU = 1, 0
 			c.Functions[1].Memory = 1500
 		}, "functions[1] (g) demands [500 1500 10 1] of [cpu memory network gpu] together, more than any one node has"},
 		{func(c *Config) { c.Functions[1].Name = "f" }, "functions[1] (f): there is another function of that name"},
-		{func(c *Config) { c.Functions[1].Parallel = math.NaN() }, "functions[1] (g) has an image of 0 MB and a parallel share of NaN"},
+		{func(c *Config) { c.Functions[1].Parallel = math.NaN() },
+			"functions[1] (g) has an image of 0 MB and a parallel share of NaN"},
 		{func(c *Config) { c.Workflows = nil }, "functions are 3 and workflows 0, want both or neither"},
 		{func(c *Config) { c.Workload = Azure }, `functions are given, but workload "azure" has its own`},
 		{func(c *Config) { c.Workflows[0].Share = 0 }, "workflows have shares of 0 in all"},
@@ -71,7 +77,8 @@ func TestBadConfigurations(t *testing.T) {
 		t.Errorf("a filter that keeps nothing gives %v", err)
 	}
 	c.Seconds, c.MaxTime = 1e6, 1e6
-	if _, err := New(c, workload.Default()); err == nil || !strings.Contains(err.Error(), "seconds is 1e+06, but the trace has") {
+	if _, err := New(c, workload.Default()); err == nil || !strings.Contains(err.Error(),
+		"seconds is 1e+06, but the trace has") {
 		t.Errorf("more seconds than the trace's give %v", err)
 	}
 }
@@ -97,19 +104,23 @@ func TestBadActions(t *testing.T) {
 		}
 	}
 	o, mask := &w.obs.Kinds[0], make([]bool, 3)
-	if err := w.e.layout.MaskAfter(o, 0, []float32{5}, mask); err == nil || !strings.Contains(err.Error(), "no choice is legal after [5]: invocation 5 does not wait") {
+	if err := w.e.layout.MaskAfter(o, 0, []float32{5}, mask); err == nil ||
+		!strings.Contains(err.Error(), "no choice is legal after [5]: invocation 5 does not wait") {
 		t.Errorf("a mask after an invocation that is not there: %v", err)
 	}
-	if err := w.e.layout.MaskAfter(o, 0, []float32{float32(wait + 1)}, mask); err == nil || !strings.Contains(err.Error(), "cannot be started") {
+	if err := w.e.layout.MaskAfter(o, 0, []float32{float32(wait + 1)}, mask); err == nil ||
+		!strings.Contains(err.Error(), "cannot be started") {
 		t.Errorf("a mask after an invocation that runs: %v", err)
 	}
 	// A table without room: no node is legal, and that is said.
 	clear(o.Legal)
-	if err := w.e.layout.MaskAfter(o, 0, []float32{0}, mask); err == nil || !strings.Contains(err.Error(), "no choice is legal after [0]: invocation 0 does not wait, or fits none of 2 nodes") {
+	if err := w.e.layout.MaskAfter(o, 0, []float32{0}, mask); err == nil ||
+		!strings.Contains(err.Error(), "no choice is legal after [0]: invocation 0 does not wait, or fits none of 2 nodes") {
 		t.Errorf("a mask without a legal action: %v", err)
 	}
 	for _, v := range []any{1, -0.1, math.NaN(), 2 * w.e.c.Load} {
-		if err := w.e.Reset(1, envs.Options{"load": v}, w.obs); err == nil || !strings.Contains(err.Error(), "option load is") {
+		if err := w.e.Reset(1, envs.Options{"load": v}, w.obs); err == nil ||
+			!strings.Contains(err.Error(), "option load is") {
 			t.Errorf("load %v gives %v", v, err)
 		}
 	}
@@ -122,16 +133,20 @@ func TestTPCHErrors(t *testing.T) {
 		{``, "unexpected end of JSON input"},
 		{`{"dags":[]}`, "dags is empty"},
 		{`{"dags":[{"query":"one"}]}`, "dags.query"},
-		{`{"dags":[{"size":"2g","edges":[[0,3]],"stages":[` + good + `]}]}`, "dags[0].edges[0] names stage 3, want 0 to 0: it dangles"},
+		{`{"dags":[{"size":"2g","edges":[[0,3]],"stages":[` + good + `]}]}`,
+			"dags[0].edges[0] names stage 3, want 0 to 0: it dangles"},
 		{`{"dags":[{"size":"2g","edges":[[0]],"stages":[` + good + `]}]}`, "dags[0].edges[0] has 1 ends, want 2"},
 		{`{"dags":[{"size":"2g","edges":[[0,1],[1,0]],"stages":[` + good + `,` + good + `]}]}`, "in a cycle: stages["},
 		{`{"dags":[{"size":"2g","stages":[]}]}`, "dags[0] has 0 steps"},
 		{`{"dags":[{"size":"9g","stages":[` + good + `]}]}`, "tpch.sizes is [2g], but"},
 		{`{"dags":[{"size":"2g","stages":[{"tasks":0}]}]}`, "dags[0].stages[0].tasks is 0, want 1 to"},
 		{`{"dags":[{"size":"2g","stages":[{"tasks":1}]}]}`, "dags[0].stages[0] has neither first_wave_ms nor fresh_ms"},
-		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"x":1}}]}]}`, `dags[0].stages[0].first_wave_ms has the key "x", want a number of executors`},
-		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"2":1,"02":9}}]}]}`, `first_wave_ms has the key "02", want a number of executors`},
-		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"2":-1}}]}]}`, `dags[0].stages[0].first_wave_ms["2"] is -1 ms`},
+		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"x":1}}]}]}`,
+			`dags[0].stages[0].first_wave_ms has the key "x", want a number of executors`},
+		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"2":1,"02":9}}]}]}`,
+			`first_wave_ms has the key "02", want a number of executors`},
+		{`{"dags":[{"size":"2g","stages":[{"tasks":1,"first_wave_ms":{"2":-1}}]}]}`,
+			`dags[0].stages[0].first_wave_ms["2"] is -1 ms`},
 	} {
 		path := filepath.Join(t.TempDir(), "jobs.json")
 		if err := os.WriteFile(path, []byte(x.file), 0o600); err != nil {
@@ -151,7 +166,8 @@ func TestTPCHErrors(t *testing.T) {
 	}
 }
 
-// A stage's work: 2 executors' first tasks at 100 ms and 2 later ones at 10 ms, times the scale; functions by the stage's place.
+// A stage's work: 2 executors' first tasks at 100 ms and 2 later ones at 10 ms, times the scale; functions by the
+// stage's place.
 func TestTPCHWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "jobs.json")
 	stage := `{"tasks":4,"fresh_ms":{"2":900},"first_wave_ms":{"2":100,"9":300},"rest_wave_ms":{"2":10}}`
@@ -164,7 +180,7 @@ func TestTPCHWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tpl := s.templates[0]
+	tpl := s.workflows[0]
 	if tpl.name != "query-7-2g" || !near(tpl.ideal, 6.6) {
 		t.Errorf("%s takes %g s, want 3·(200 + 20) ms · 10", tpl.name, tpl.ideal)
 	}

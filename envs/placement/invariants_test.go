@@ -22,7 +22,7 @@ func (e *Env) check() error {
 	pairs := make([]pair, len(e.pairs))
 	rate, weight := int64(0), int64(0)
 	for _, i := range e.active {
-		v := &e.calls[i]
+		v := &e.invocations[i]
 		f := &e.s.functions[v.function]
 		for r, x := range f.demand[v.amount] {
 			free[v.node][r] -= x
@@ -45,7 +45,8 @@ func (e *Env) check() error {
 	}
 	for i := range n {
 		if free[i] != e.nodes[i].free || warm[i] != e.nodes[i].warm || running[i] != e.nodes[i].running {
-			return fmt.Errorf("node %d is %+v, want %v free, %d warm and %d running", i, e.nodes[i], free[i], warm[i], running[i])
+			return fmt.Errorf("node %d is %+v, want %v free, %d warm and %d running", i, e.nodes[i], free[i], warm[i],
+				running[i])
 		}
 		for r, x := range free[i] {
 			if x < 0 {
@@ -93,7 +94,8 @@ func (e *Env) check() error {
 		}
 	}
 	if used != e.used || rate != e.rate || weight != e.weight || held != len(e.requests)-len(e.free) {
-		return fmt.Errorf("used %v, rate %d, weight %d and %d requests, want %v, %d, %d and %d", e.used, e.rate, e.weight, len(e.requests)-len(e.free),
+		return fmt.Errorf("used %v, rate %d, weight %d and %d requests, want %v, %d, %d and %d", e.used, e.rate, e.weight,
+			len(e.requests)-len(e.free),
 			used, rate, weight, held)
 	}
 	return nil
@@ -109,7 +111,7 @@ func (w *world) checkMasks() error {
 	if !waits {
 		waits = true
 		for _, i := range e.window {
-			waits = waits && e.functions[e.calls[i].function].fits == 0
+			waits = waits && e.functions[e.invocations[i].function].fits == 0
 		}
 	}
 	union[wait], union[wait+1], union[wait+1+amounts] = waits, waits, waits
@@ -117,7 +119,7 @@ func (w *world) checkMasks() error {
 		return err
 	}
 	for i := range wait {
-		fits := i < len(e.window) && e.functions[e.calls[e.window[min(i, len(e.window)-1)]].function].fits > 0
+		fits := i < len(e.window) && e.functions[e.invocations[e.window[min(i, len(e.window)-1)]].function].fits > 0
 		if first[i] != fits {
 			return fmt.Errorf("mask says %t of invocation %d, want %t", first[i], i, fits)
 		}
@@ -125,7 +127,7 @@ func (w *world) checkMasks() error {
 			continue
 		}
 		union[i] = true
-		f := e.calls[e.window[i]].function
+		f := e.invocations[e.window[i]].function
 		if err := e.layout.MaskAfter(o, 0, []float32{float32(i)}, second); err != nil {
 			return err
 		}
@@ -159,7 +161,8 @@ func (w *world) checkMasks() error {
 	return nil
 }
 
-// Whatever is decided, nothing is counted twice or lost, masks say what fits, and an episode's return is minus the weighted sums of what happened.
+// Whatever is decided, nothing is counted twice or lost, masks say what fits, and an episode's return is minus the
+// weighted sums of what happened.
 func TestInvariants(t *testing.T) {
 	steps, worst := 0, 0.0
 	for _, f := range forms {

@@ -7,10 +7,10 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Invocations is the number of invocations of a graph, Waiting of those that wait: these come first.
+// Invocations is the number of invocations of a graph. Those that wait come first.
 func (l *Layout) Invocations(g *envs.GraphValue) int { return g.Nodes[InvocationNodes].Len }
 
-// Waiting is the number of invocations that wait and are seen, in the order in which they came to wait.
+// Waiting is the number of invocations that wait and are seen, in the order in which they began to wait.
 func (l *Layout) Waiting(g *envs.GraphValue) int {
 	n := 0
 	for n < g.Nodes[InvocationNodes].Len && g.Nodes[InvocationNodes].Features[n*l.width()] == 1 {
@@ -19,7 +19,7 @@ func (l *Layout) Waiting(g *envs.GraphValue) int {
 	return n
 }
 
-// Invocation is the features of an invocation, Node of a node.
+// Invocation is the features of an invocation.
 func (l *Layout) Invocation(g *envs.GraphValue, i int) []float32 {
 	w := l.width()
 	return g.Nodes[InvocationNodes].Features[i*w : (i+1)*w]
@@ -30,28 +30,29 @@ func (l *Layout) Node(g *envs.GraphValue, n int) []float32 {
 	return g.Nodes[ResourceNodes].Features[n*widthOfNode : (n+1)*widthOfNode]
 }
 
-// Demand is what an invocation takes of a resource with an amount, Free and Capacity what a node has left and in all, each as a share of what the node with most of
-// it has.
+// Demand is what an invocation takes of a resource with an amount, as a share of the most that a node has. Free,
+// WarmMemory and Capacity are such shares too.
 func (l *Layout) Demand(invocation []float32, r, amount int) float32 {
 	return invocation[l.demand(r, amount)]
 }
 
-// Free is what a node has left of a resource, memory of warm instances not included.
+// Free is what is free of a resource on a node, memory of warm instances not included.
 func (l *Layout) Free(node []float32, r int) float32 { return node[ofFree+r] }
 
-// WarmMemory is the memory of a node's warm instances, which a cold start can have.
+// WarmMemory is the memory of a node's idle instances, which a cold start can take.
 func (l *Layout) WarmMemory(node []float32) float32 { return node[ofIdle] }
 
-// Capacity is what a node has of a resource in all.
+// Capacity is all that a node has of a resource.
 func (l *Layout) Capacity(node []float32, r int) float32 { return node[r] }
 
-// Speed and Price are those of a node, as shares of the largest.
+// Speed is that of a node, as a share of the largest.
 func (l *Layout) Speed(node []float32) float32 { return node[ofSpeed] }
 
-// Price is a node's, as a share of the largest.
+// Price is that of a node, as a share of the largest.
 func (l *Layout) Price(node []float32) float32 { return node[ofPrice] }
 
-// Time is the seconds that an invocation is expected to run for with an amount on a node of speed 1, started warm and with its input there.
+// Time is the expected seconds of an invocation with an amount on a node of speed 1, started warm and with its input
+// there.
 func (l *Layout) Time(invocation []float32, amount int) float64 {
 	return stretch(invocation[l.time(amount)], timeScale)
 }
@@ -61,12 +62,12 @@ func (l *Layout) Work(invocation []float32) float64 {
 	return stretch(invocation[l.rest()+ofWork], timeScale)
 }
 
-// Path is the seconds of the longest way from an invocation's start to its request's end, at amount 1 and speed 1.
+// Path is the seconds of the longest path from an invocation's start to its request's end, at amount 1 and speed 1.
 func (l *Layout) Path(invocation []float32) float64 {
 	return stretch(invocation[l.rest()+ofPath], timeScale)
 }
 
-// Slack is the seconds that are left to the deadline of an invocation's request.
+// Slack is the seconds left to the deadline of an invocation's request.
 func (l *Layout) Slack(invocation []float32) float64 {
 	x := invocation[l.rest()+ofSlack]
 	if x < 0 {
@@ -75,31 +76,34 @@ func (l *Layout) Slack(invocation []float32) float64 {
 	return stretch(x, timeScale)
 }
 
-// Age is how an invocation's request shows when it arrived: requests of one age, Held and Remaining are one, or alike.
+// Age is the time since an invocation's request arrived. Invocations of equal Age, Held and Remaining belong to one
+// request, or to requests that are alike.
 func (l *Layout) Age(invocation []float32) float32 { return invocation[l.rest()+ofAge] }
 
 // Held is the largest share of any of the cluster's resources that an invocation's request holds.
 func (l *Layout) Held(invocation []float32) float32 { return invocation[l.rest()+ofHeld] }
 
-// Remaining is the work of an invocation's request that is not done: seconds at amount 1 times demands, as shares of the largest nodes, summed over resources.
+// Remaining is the work of an invocation's request that is not done: seconds at amount 1 times demands, as shares of
+// the most that a node has, summed over resources.
 func (l *Layout) Remaining(invocation []float32) float64 {
 	return stretch(invocation[l.rest()+ofRemaining], timeScale)
 }
 
-// Stage is the share of the invocations as many steps into its request as this one that are done.
+// Stage is the done share of the invocations of the same level of the request.
 func (l *Layout) Stage(invocation []float32) float32 { return invocation[l.rest()+ofStage] }
 
-// Input is the MB that an invocation takes from those before it.
+// Input is the MB that an invocation takes from its predecessors.
 func (l *Layout) Input(invocation []float32) float64 {
 	return stretch(invocation[l.rest()+ofInput], dataScale)
 }
 
-// Fits is the legality table: how many of the amounts, from the smallest on, node n has room for with the waiting invocation i, 0 where it
-// has none. The environment computes it from whole resources.
+// Fits reads the legality table: how many of the amounts, from the smallest on, node n has room for with the waiting
+// invocation i; 0 where it has room for none. The environment computes the table from whole resources.
 func (l *Layout) Fits(o *envs.KindObservation, i, n int) int { return int(o.Legal[i*l.Nodes+n]) }
 
-// Near writes, for every node, whether the function of an invocation that waits is warm there, and the share of its input that lies there. It wants invocations
-// one after another, from 0 on, is given 0 for the first of them and returns what it is to be given for the next one.
+// Near writes for every node whether the function of waiting invocation i is warm there, and the share of its input
+// that lies there. Call it for invocations in ascending order: from is 0 for the first, then what the call before
+// returned.
 func (l *Layout) Near(g *envs.GraphValue, from, i int, warm []bool, local []float32) int {
 	clear(warm)
 	clear(local)
@@ -112,7 +116,8 @@ func (l *Layout) Near(g *envs.GraphValue, from, i int, warm []bool, local []floa
 	return hi
 }
 
-// edges is where the edges of an invocation that waits begin and end, from some place before on: those that run come first, then those that wait, one after another.
+// edges is where the allocation edges of waiting invocation i begin and end, searched from an edge on. The edges of
+// running invocations come first, then those of waiting ones in order.
 func (l *Layout) edges(s *envs.EdgeSet, from, i int) (lo, hi int) {
 	lo = from
 	for lo < s.Len && (int(s.From[lo]) < i || s.Features[lo*widthOfAllocation+ofGranted] == 1) {
@@ -125,8 +130,8 @@ func (l *Layout) edges(s *envs.EdgeSet, from, i int) (lo, hi int) {
 	return lo, hi
 }
 
-// Runs is the seconds for which an invocation is expected to run on a node with an amount: a cold start where its function is not warm, fetching the share of its
-// input that is not there, and its work.
+// Runs is the expected seconds of an invocation on a node with an amount: a cold start where its function is not warm,
+// fetching the share of its input that lies elsewhere, and its work.
 func (l *Layout) Runs(invocation, node []float32, amount int, warm bool, local float32) float64 {
 	t := l.Time(invocation, amount) / float64(float64(node[ofSpeed])*l.Fastest)
 	if !warm {
@@ -157,7 +162,8 @@ func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float
 		return nil
 	}
 	if i < 0 || i >= l.Window {
-		return fmt.Errorf("%s: invocation %g cannot be started: of those that are seen the first %d may be", ID, partial[0], l.Window)
+		return fmt.Errorf("%s: invocation %g cannot be started: of those that are seen the first %d may be", ID, partial[0],
+			l.Window)
 	}
 	fits := table[i*l.Nodes : (i+1)*l.Nodes]
 	if len(partial) == 1 {
@@ -170,7 +176,8 @@ func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float
 		}
 	}
 	if !slices.Contains(mask, true) {
-		return fmt.Errorf("%s: no choice is legal after %v: invocation %d does not wait, or fits none of %d nodes", ID, partial, i, l.Nodes)
+		return fmt.Errorf("%s: no choice is legal after %v: invocation %d does not wait, or fits none of %d nodes", ID,
+			partial, i, l.Nodes)
 	}
 	return nil
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
-// offered is the load of an episode as its requests make it: what they do at amount 1, over what the bottleneck's nodes can do.
+// offered is the load of an episode as its requests make it: what they do at amount 1, over what the bottleneck's
+// nodes can do.
 func (e *Env) offered(seed uint64, load float64) (measured float64, requests int) {
 	a, b := &e.arrivals, e.s.Bottleneck()
 	a.begin(seed, load)
 	for ; a.next != noEvent; a.advance(false) {
 		d := a.draw()
-		for j, st := range e.s.templates[d.template].steps {
+		for j, st := range e.s.workflows[d.workflow].steps {
 			work := st.work * d.size * a.factor(j)
 			measured += work * float64(e.s.functions[st.function].demand[e.s.nominal][b])
 		}
@@ -75,7 +76,7 @@ func TestTPCHLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(e.s.templates); n != 22 {
+	if n := len(e.s.workflows); n != 22 {
 		t.Errorf("%d jobs with 2 GB of data, want TPC-H's 22 queries", n)
 	}
 	const n = 2000
@@ -152,7 +153,8 @@ func TestWorkloadShapes(t *testing.T) {
 		mean = sum / n
 		return mean, (squares/n - mean*mean) / mean
 	}
-	// Variance over mean of requests in a second: small for steady gaps, 1 for exponential ones, more where the rate changes.
+	// Variance over mean of requests in a second: small for steady gaps, 1 for exponential ones, more where the rate
+	// changes.
 	for _, x := range []struct {
 		name   string
 		lo, hi float64

@@ -2,33 +2,33 @@ package placement
 
 import "slices"
 
-// node is what a node has left.
+// node is the state of a node.
 type node struct {
-	free    vector // memory of neither running nor warm instances
+	free    vector // what neither running nor warm instances hold
 	warm    int32  // MB of warm instances
 	running int32
-	recent  float64 // share of its CPU in use, the last ten seconds or so
+	recent  float64 // share of its CPU in use, averaged over about [recentSeconds]
 }
 
-// pair is a function on a node.
+// pair counts the instances of a function on a node.
 type pair struct {
-	idle, running int32 // instances that are warm, and that run
+	idle, running int32 // warm instances that are idle, and running ones
 }
 
-// load is what a function has to do, and has done.
-type load struct {
+// functionState is the state of a function.
+type functionState struct {
 	waiting int32 // invocations
 	shown   int32 // of them in the window
 	running int32
 	idle    int32
 	fits    int32   // nodes where it fits
-	since   int64   // when an invocation last came to wait, −1 where none has
-	cold    float64 // share of its starts that were cold, the last ones weighing more
+	since   int64   // when an invocation last began to wait, −1 where none has
+	cold    float64 // share of cold starts, a moving average
 }
 
-func newLoad() load { return load{since: -1} }
+func newFunctionState() functionState { return functionState{since: -1} }
 
-// coldMemory is what the last start weighs in load.cold.
+// coldMemory is the weight of the last start in functionState.cold.
 const coldMemory = 0.2
 
 // instance is a warm instance that is idle.
@@ -39,14 +39,15 @@ type instance struct {
 
 func (e *Env) pair(f, n int32) *pair { return &e.pairs[int(f)*len(e.nodes)+int(n)] }
 
-// fitting is, for each node, how many of the amounts fit an invocation of a function.
+// fitting returns, for each node, how many of the amounts fit an invocation of a function.
 func (e *Env) fitting(f int32) []int8 {
 	n := len(e.nodes)
 	return e.fits[int(f)*n : int(f)*n+n]
 }
 
-// refit finds out anew what fits a node. This is the only place where legality is computed: masks, what is seen of them and the check of
-// an action follow from it. Demands grow with the amount, and a cold start may take memory that idle instances hold.
+// refit computes what fits a node. This is the only place where legality is computed: masks, the legality table and the
+// check of an action read its result. Demands grow with the amount, and a cold start may take memory that idle
+// instances hold.
 func (e *Env) refit(n int32) {
 	at, nodes := &e.nodes[n], len(e.nodes)
 	memory := at.free[Memory] + at.warm
@@ -69,10 +70,10 @@ func (e *Env) refit(n int32) {
 			e.functions[f].fits--
 		}
 	}
-	e.sketch.node(e, n)
+	e.cached.node(e, n)
 }
 
-// placeable reports whether an invocation that is seen fits anywhere.
+// placeable reports whether any invocation in the window fits any node.
 func (e *Env) placeable() bool {
 	for f := range e.functions {
 		if l := &e.functions[f]; l.shown > 0 && l.fits > 0 {
@@ -83,7 +84,7 @@ func (e *Env) placeable() bool {
 }
 
 // take gives an invocation its resources, and a warm instance if there is one.
-func (e *Env) take(v *call) {
+func (e *Env) take(v *invocation) {
 	at, l := &e.nodes[v.node], &e.functions[v.function]
 	d := e.s.functions[v.function].demand[v.amount]
 	v.cold = e.pair(v.function, v.node).idle == 0
@@ -95,7 +96,7 @@ func (e *Env) take(v *call) {
 		e.tally.cold++
 		l.cold += float64(coldMemory * (1 - l.cold))
 	} else {
-		// The one that was used last: the others may expire.
+		// The instance that was used last: the others may expire.
 		i := len(e.idle) - 1
 		for e.idle[i].node != v.node || e.idle[i].function != v.function {
 			i--
@@ -111,8 +112,8 @@ func (e *Env) take(v *call) {
 	e.refit(v.node)
 }
 
-// give takes them back; the instance stays warm, unless none does.
-func (e *Env) give(v *call) {
+// give takes the resources back. The instance stays warm, unless KeepAlive is 0.
+func (e *Env) give(v *invocation) {
 	e.occupy(v, -1)
 	if e.c.KeepAlive > 0 {
 		x := instance{v.function, v.node, e.now + micros(e.c.KeepAlive)}
@@ -122,8 +123,8 @@ func (e *Env) give(v *call) {
 	e.refit(v.node)
 }
 
-// occupy counts the resources of an invocation that starts (sign 1) or ends (−1).
-func (e *Env) occupy(v *call, sign int32) {
+// occupy takes the resources of an invocation that starts (sign 1), or gives them back at its end (−1).
+func (e *Env) occupy(v *invocation, sign int32) {
 	f := &e.s.functions[v.function]
 	at := &e.nodes[v.node]
 	for r, x := range f.demand[v.amount] {
@@ -137,7 +138,7 @@ func (e *Env) occupy(v *call, sign int32) {
 	e.hold(v, sign)
 }
 
-// keep counts the memory of a warm instance that becomes idle (sign 1), or is idle no more (−1).
+// keep counts the memory of a warm instance that becomes idle (sign 1), or stops being idle (−1).
 func (e *Env) keep(x instance, sign int32) {
 	f := &e.s.functions[x.function]
 	at, p := &e.nodes[x.node], e.pair(x.function, x.node)
@@ -153,20 +154,20 @@ func (e *Env) keep(x instance, sign int32) {
 	}
 }
 
-// remove ends a warm instance that is idle, or takes it into use; its memory is free.
+// remove takes an instance off the list of idle ones; its memory becomes free.
 func (e *Env) remove(i int) {
 	x := e.idle[i]
 	e.idle = slices.Delete(e.idle, i, i+1)
 	e.keep(x, -1)
 }
 
-// priced is a cost on a node in whole pUSD a second, so that what is added and taken away again leaves nothing.
+// priced is a cost on a node in whole pUSD a second, so that sums of costs added and subtracted are exact.
 func (e *Env) priced(cost float64, n int32) int64 {
 	return int64(float64(cost * e.s.nodes[n].price))
 }
 
-// hold counts what an invocation's request holds.
-func (e *Env) hold(v *call, sign int32) {
+// hold updates what a request holds when one of its invocations starts (sign 1) or ends (−1).
+func (e *Env) hold(v *invocation, sign int32) {
 	q := &e.requests[v.request]
 	q.held = 0
 	for r, x := range e.s.functions[v.function].demand[v.amount] {
@@ -177,7 +178,7 @@ func (e *Env) hold(v *call, sign int32) {
 	}
 }
 
-// share is an amount over another, 0 of nothing.
+// share is x / of, 0 where both are 0.
 func share(x, of int32) float32 {
 	if of == 0 {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// meter sums over a step.
+// meter holds the sums of one step.
 type meter struct {
 	latency    float64 // Σ time in the system / ideal
 	waste      float64 // seconds of the cluster that were idle while an invocation waited
@@ -26,7 +26,7 @@ type counts struct {
 	finished, dropped, late int
 	started, ended, cold    int
 	evictions               int
-	slowdown, called        float64 // summed over requests, and over invocations
+	slowdown, called        float64 // sums over requests and over invocations
 	useful, held            float64 // millicore-seconds
 
 	mean float64 // slowdown
@@ -44,7 +44,7 @@ func (t *tally) State(c *state.Codec) {
 }
 
 // ran counts an invocation that ends.
-func (t *tally) ran(e *Env, v *call) {
+func (t *tally) ran(e *Env, v *invocation) {
 	f := &e.s.functions[v.function]
 	t.ended++
 	t.called += seconds(e.now-v.since) / v.work
@@ -65,10 +65,10 @@ func (t *tally) served(e *Env, q *request) {
 	t.responses = append(t.responses, response)
 }
 
-// seconds of microseconds.
+// seconds converts from microseconds.
 func seconds(t int64) float64 { return float64(t) / 1e6 }
 
-// count sums over time that passes while nothing changes.
+// count adds up a period in which nothing changes.
 func (e *Env) count(micros int64) {
 	if micros <= 0 {
 		return
@@ -96,28 +96,30 @@ func (e *Env) count(micros int64) {
 	}
 }
 
-// recentSeconds is the time over which node.recent looks back.
+// recentSeconds is the time constant of node.recent.
 const recentSeconds = 10
 
-// report writes rewards and Info.
+// report writes the reward and Info.
 func (e *Env) report(out *envs.Outcome) {
 	w, m, t := &e.c.Weights, &e.meter, &e.tally
 	info := out.Info[:infos]
 	sum := 0.0
-	for i, x := range [...]float64{w.Latency * m.latency, w.Utilisation * m.waste, w.Violations * m.violations, w.Cost * m.cost} {
+	for i, x := range [...]float64{w.Latency * m.latency, w.Utilisation * m.waste, w.Violations * m.violations,
+		w.Cost * m.cost} {
 		x = float64(-x)
 		info[inRewards+i] = x
 		sum += x
 	}
 	out.Rewards[0][0] = float32(sum)
-	info[inSlowdown], info[inCallSlowdown] = t.mean, over(t.called, float64(t.ended))
+	info[inSlowdown], info[inInvocationSlowdown] = t.mean, over(t.called, float64(t.ended))
 	late, all := float64(t.late+t.dropped), float64(t.finished+t.dropped)
 	if out.Truncated {
 		info[inSlowdown], late, all = e.cut(late, all)
 	}
 	info[inFinished], info[inInvocations], info[inDropped] = float64(t.finished), float64(t.ended), float64(t.dropped)
 	info[inViolations] = over(late, all)
-	info[inColdStarts], info[inColdShare], info[inEvictions] = float64(t.cold), over(float64(t.cold), float64(t.started)), float64(t.evictions)
+	info[inColdStarts], info[inColdShare], info[inEvictions] = float64(t.cold),
+		over(float64(t.cold), float64(t.started)), float64(t.evictions)
 	info[inCost] = m.cost
 	dt, mean := seconds(e.elapsed), 0.0
 	for r := range NumResources {
@@ -130,7 +132,7 @@ func (e *Env) report(out *envs.Outcome) {
 	info[inWaiting], info[inBacklog] = over(m.waiting, dt), float64(len(e.backlog)-e.head)
 }
 
-// over divides, to 0 where there is nothing to divide by.
+// over is a / b, 0 where b is 0.
 func over(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -138,8 +140,8 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// cut is the mean slowdown, the violations and the number of requests with those that a cut leaves behind, each counted with the time that it
-// has been there: a policy that leaves requests waiting must not look fast by those that it finished.
+// cut returns mean slowdown, violations and number of requests when an episode is cut. The requests left behind count
+// with their time so far, so that a policy that leaves requests waiting does not look fast.
 func (e *Env) cut(late, all float64) (slowdown, violations, requests float64) {
 	sum, n := e.tally.slowdown, float64(e.tally.finished)
 	for i := range e.requests {

@@ -6,9 +6,10 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// seeInvocation writes the features of an invocation that waits, and the edge from the one of its function before it.
+// seeInvocation writes the features that waiting and running invocations share, and the temporal edge from the
+// invocation of the same function that was seen before.
 func (e *Env) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
-	v, l, k := &e.calls[i], &e.layout, &e.sketch
+	v, l, k := &e.invocations[i], &e.layout, &e.cached
 	q := &e.requests[v.request]
 	w := l.width()
 	row = g.Nodes[InvocationNodes].Features[int(c)*w : (int(c)+1)*w]
@@ -20,7 +21,7 @@ func (e *Env) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
 	tail[ofAge] = squash(seconds(e.now-q.arrived), timeScale)
 	tail[ofHeld] = float32(q.held)
 	tail[ofRemaining] = squash(max(0, q.work), timeScale)
-	t := &e.s.templates[q.template]
+	t := &e.s.workflows[q.workflow]
 	st := &t.steps[v.step]
 	tail[ofStage] = share(e.levels[int(v.request)*e.s.steps+int(st.level)], st.peers)
 	tail[ofLeft] = share(q.left, int32(e.s.steps))
@@ -32,9 +33,9 @@ func (e *Env) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
 	return row
 }
 
-// seeRunning is an invocation that runs.
+// seeRunning writes a running invocation, with an edge to its node.
 func (e *Env) seeRunning(g *envs.GraphValue, c, i int32) {
-	row, v := e.seeInvocation(g, c, i), &e.calls[i]
+	row, v := e.seeInvocation(g, c, i), &e.invocations[i]
 	row[0] = 0
 	tail := row[e.layout.rest():]
 	tail[ofWarm] = 0
@@ -47,9 +48,10 @@ func (e *Env) seeRunning(g *envs.GraphValue, c, i int32) {
 	edge[ofWarmHere], edge[ofLocal] = 0, 0
 }
 
-// seeWaiting is one that waits: with edges to the nodes where its function is warm, or some of its input lies.
+// seeWaiting writes a waiting invocation, with edges to the nodes where its function is warm, or part of its input
+// lies.
 func (e *Env) seeWaiting(g *envs.GraphValue, c, i int32) {
-	row, v, k := e.seeInvocation(g, c, i), &e.calls[i], &e.sketch
+	row, v, k := e.seeInvocation(g, c, i), &e.invocations[i], &e.cached
 	words := e.layout.words()
 	warm := e.warm[int(v.function)*words : (int(v.function)+1)*words]
 	count := 0
@@ -59,11 +61,11 @@ func (e *Env) seeWaiting(g *envs.GraphValue, c, i int32) {
 	row[e.layout.rest()+ofWarm] = float32(count) / float32(len(e.nodes))
 	copy(k.near, warm)
 	q := &e.requests[v.request]
-	t := &e.s.templates[q.template]
+	t := &e.s.workflows[q.workflow]
 	before := t.steps[v.step].after
 	first := v.request * int32(e.s.steps)
 	for _, p := range before {
-		n := e.calls[first+p].node
+		n := e.invocations[first+p].node
 		k.near[n/64] |= 1 << (n % 64)
 		k.local[n] += float64(t.steps[p].output * q.size)
 	}
@@ -79,18 +81,18 @@ func (e *Env) seeWaiting(g *envs.GraphValue, c, i int32) {
 		}
 	}
 	for _, p := range before {
-		k.local[e.calls[first+p].node] = 0
+		k.local[e.invocations[first+p].node] = 0
 	}
 }
 
-// mask writes what is legal after some beginning: first invocations and waiting, then amounts, then nodes.
+// mask writes what is legal after some choices before it: invocations and waiting, then amounts, then nodes.
 func (e *Env) mask(mask []bool) {
 	clear(mask)
 	wait := e.layout.Wait()
 	amounts, nodes := mask[wait+1:wait+1+len(e.c.Amounts)], mask[wait+1+len(e.c.Amounts):]
 	fits := false
 	for c, i := range e.window {
-		mask[c] = e.functions[e.calls[i].function].fits > 0
+		mask[c] = e.functions[e.invocations[i].function].fits > 0
 		fits = fits || mask[c]
 	}
 	waits := e.c.Hold || !fits

@@ -10,10 +10,10 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// never is later than any event.
+// noEvent is later than any event.
 const noEvent = math.MaxInt64
 
-// open makes the source of arrivals at the largest load that an episode can have.
+// open opens the source of arrivals at the largest load that an episode can have.
 func (s *System) open(w workload.Config) error {
 	c := &s.config
 	rate := s.Rate(max(c.Load, c.LoadTo))
@@ -50,12 +50,12 @@ func (s *System) open(w workload.Config) error {
 	return err
 }
 
-// arrivals tells when requests arrive and what they are. What the k-th request is, is a function of the seed and k alone; where an episode's load is below
-// the largest, each request of that load stays with the probability of their ratio, so that those of a lower load are among those of
-// a higher one.
+// arrivals draws the requests. The k-th request depends on the seed and k alone. Where an episode's load is below the
+// largest, each request of the largest load is kept with the probability of their ratio, so that the requests of a
+// lower load are among those of a higher one.
 type arrivals struct {
 	s      *System
-	from   workload.Arrivals // nil where gaps are drawn here, or nothing arrives
+	from   workload.Arrivals // nil where the gaps are drawn here, or nothing arrives
 	end    int64             // µs from which on none arrive
 	traced func(purpose string, a, b, c uint64, value float64)
 
@@ -63,9 +63,9 @@ type arrivals struct {
 	rate // follows from the episode's load
 }
 
-// upcoming is the next request, and what the later ones are drawn from.
+// upcoming is the next request, and the keys from which later ones are drawn.
 type upcoming struct {
-	offset int64   // of the episode in the source, µs
+	offset int64   // start of the episode in the source, µs
 	time   float64 // µs of the next request, where gaps are drawn here
 	number uint64
 	next   int64 // when it arrives
@@ -77,7 +77,7 @@ type upcoming struct {
 // rate is how often requests come.
 type rate struct {
 	gap   float64 // mean, in µs, where gaps are drawn here; 0 where nothing arrives
-	stays float64 // probability that a request of the source stays
+	stays float64 // probability that a request of the source is kept
 }
 
 func newArrivals(s *System) (arrivals, error) {
@@ -108,7 +108,7 @@ func (a *arrivals) begin(seed uint64, load float64) {
 	a.advance(true)
 }
 
-// thin sets which part of the source's requests an episode of a load has, or how far apart they are.
+// thin sets the rate of an episode's load: the mean gap, or the probability that a request of the source is kept.
 func (a *arrivals) thin(load float64) {
 	c := &a.s.config
 	a.rate = rate{stays: 1}
@@ -122,13 +122,13 @@ func (a *arrivals) thin(load float64) {
 	}
 }
 
-// draws names what is drawn.
+// draws sets the keys of all draws.
 func (a *arrivals) draws(seed uint64) {
 	a.gaps, a.stay, a.kind = rng.New(seed, "gap"), rng.New(seed, "stay"), rng.New(seed, "workflow")
 	a.size, a.priority, a.noise = rng.New(seed, "size"), rng.New(seed, "priority"), rng.New(seed, "noise")
 }
 
-// imagine draws anew what arrives after now.
+// imagine draws everything after now from another seed.
 func (a *arrivals) imagine(seed uint64, now int64) {
 	a.draws(seed)
 	if a.from != nil && a.next != noEvent {
@@ -177,21 +177,21 @@ func (a *arrivals) advance(first bool) {
 	}
 }
 
-// drawing is what a request is made of.
+// drawing is what is drawn for a request.
 type drawing struct {
-	template, priority int
+	workflow, priority int
 	size               float64
 }
 
-// draw returns what the next request is.
+// draw returns the draws of the next request.
 func (a *arrivals) draw() (d drawing) {
 	n, c := a.number, &a.s.config
 	if c.Workload == Azure {
-		d.template = int(a.stream)
+		d.workflow = int(a.stream)
 	} else {
-		d.template = pick(a.s.chances, a.kind.With(n).Float64())
+		d.workflow = pick(a.s.chances, a.kind.With(n).Float64())
 	}
-	a.report("workflow", n, 0, float64(d.template))
+	a.report("workflow", n, 0, float64(d.workflow))
 	d.size = c.Size.at(a.size.With(n).Float64())
 	a.report("size", n, 0, d.size)
 	d.priority = pick(a.s.chance, a.priority.With(n).Float64())
@@ -199,7 +199,7 @@ func (a *arrivals) draw() (d drawing) {
 	return d
 }
 
-// factor is an execution's time over what was expected of it: exp(σ·z − σ²/2), of mean 1.
+// factor is the ratio of an execution's time to its expected time: exp(σ·z − σ²/2), of mean 1.
 func (a *arrivals) factor(step int) float64 {
 	sigma := a.s.config.Noise
 	if sigma == 0 {
@@ -228,10 +228,12 @@ func (a *arrivals) State(c *state.Codec) {
 	}
 }
 
-// restore checks what was loaded in an episode of a load, and makes what follows from the load.
+// restore checks what was loaded, and sets the rate of the episode's load.
 func (a *arrivals) restore(load float64) error {
-	if a.stream < 0 || int(a.stream) >= len(a.s.templates) || a.offset < 0 || !(a.time >= 0) {
-		return fmt.Errorf("the next request is of stream %d at %g µs after %d µs, want a stream below %d", a.stream, a.time, a.offset, len(a.s.templates))
+	if a.stream < 0 || int(a.stream) >= len(a.s.workflows) || a.offset < 0 || !(a.time >= 0) {
+		return fmt.Errorf("the next request is of stream %d at %g µs, of an episode that begins at %d µs; want a stream "+
+			"below %d", a.stream, a.time,
+			a.offset, len(a.s.workflows))
 	}
 	if a.next != noEvent && (a.next < 0 || a.next >= a.end || load == 0 || a.from == nil && a.next != int64(a.time)) {
 		return fmt.Errorf("the next request arrives at %d µs, want 0 to below %d", a.next, a.end)
@@ -240,7 +242,7 @@ func (a *arrivals) restore(load float64) error {
 	return nil
 }
 
-// load is the load of a seed's episode.
+// load is the load of an episode, drawn from its seed where it is a range.
 func (a *arrivals) load(seed uint64) float64 {
 	c := &a.s.config
 	if c.LoadTo <= c.Load {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// One request of one invocation, on either node, with every amount: cold start 0.5 s, 2 s of work by Amdahl's law over speed.
+// One request of one invocation, on either node, with every amount: cold start 0.5 s, 2 s of work by Amdahl's law
+// over speed.
 func TestTimes(t *testing.T) {
 	for _, x := range []struct {
 		amount, node int
@@ -44,7 +45,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Utilisation is used over all; each resource counts by the share of it that the load takes, and nothing but what is held while running.
+// Utilisation is used over all; each resource counts by the share of it that the load takes, and nothing but what is
+// held while running.
 func TestUtilisation(t *testing.T) {
 	c := twoNodes(t, 1, Step{Name: "a", Function: "f", Work: 2})
 	c.Weights = Weights{Latency: 1, Utilisation: 10, Violations: 3, Cost: 1000}
@@ -73,7 +75,8 @@ func TestUtilisation(t *testing.T) {
 	w.want("reward: latency", -0.5)
 }
 
-// An instance stays warm for four seconds after an invocation, at half the price of its memory, and spares the next one the cold start.
+// An instance stays warm for four seconds after an invocation, at half the price of its memory, and spares the next
+// one the cold start.
 func TestKeepAlive(t *testing.T) {
 	c := twoNodes(t, 2, Step{Name: "a", Function: "f", Work: 0.1})
 	w := newWorld(t, c)
@@ -105,12 +108,13 @@ func TestKeepAlive(t *testing.T) {
 
 // A cold start drives out the instance that has been idle for longest; a function that is warm needs no room.
 func TestEviction(t *testing.T) {
-	c := twoNodes(t, 3, Step{Name: "a", Function: "f", Work: 0.1}, Step{Name: "b", Function: "h", Work: 0.1, After: []string{"a"}})
+	c := twoNodes(t, 3, Step{Name: "a", Function: "f", Work: 0.1},
+		Step{Name: "b", Function: "h", Work: 0.1, After: []string{"a"}})
 	w := newWorld(t, c)
 	w.wait()
 	w.start(0, 1, 0)
 	w.wait()
-	if f := w.e.s.functions; f[w.e.calls[w.e.window[0]].function].name != "h" {
+	if f := w.e.s.functions; f[w.e.invocations[w.e.window[0]].function].name != "h" {
 		t.Fatal("h does not wait after f")
 	}
 	w.start(0, 1, 0) // 600 of 1000 MB are f's warm instance's
@@ -121,13 +125,15 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// Input from another node is fetched over the invocation's share of the network: 10 MB at 10 Mbit/s are 8 s, at 20 Mbit/s 4 s.
+// Input from another node is fetched over the invocation's share of the network: 10 MB at 10 Mbit/s are 8 s, at 20
+// Mbit/s 4 s.
 func TestTransfer(t *testing.T) {
 	for _, x := range []struct {
 		second, amount int
 		seconds        float64
 	}{{0, 1, 0.25 + 1}, {1, 1, 0.25 + 8 + 0.5}, {1, 2, 0.25 + 4 + 0.5}} {
-		c := twoNodes(t, 1, Step{Name: "a", Function: "h", Work: 1, Output: 10}, Step{Name: "b", Function: "h", Work: 1, After: []string{"a"}})
+		c := twoNodes(t, 1, Step{Name: "a", Function: "h", Work: 1, Output: 10},
+			Step{Name: "b", Function: "h", Work: 1, After: []string{"a"}})
 		c.KeepAlive = 0
 		w := newWorld(t, c)
 		w.wait()
@@ -137,7 +143,8 @@ func TestTransfer(t *testing.T) {
 		}
 		w.start(0, x.amount, x.second)
 		if now := w.wait(); !near(now, 2.25+x.seconds) {
-			t.Errorf("after an invocation on node 0, amount %d on node %d ends at %g s, want %g", x.amount, x.second, now, 2.25+x.seconds)
+			t.Errorf("after an invocation on node 0, amount %d on node %d ends at %g s, want %g", x.amount, x.second, now,
+				2.25+x.seconds)
 		}
 		w.want("slowdown", (1.25+x.seconds)/2)
 	}
@@ -186,7 +193,7 @@ func TestBacklog(t *testing.T) {
 	w.want("backlog", 1)
 	var at []int64
 	for _, i := range w.e.window {
-		at = append(at, w.e.calls[i].since/1e6)
+		at = append(at, w.e.invocations[i].since/1e6)
 	}
 	if len(at) != 2 || at[0] != 1 || at[1] != 3 {
 		t.Errorf("the window holds those of seconds %v, want 1 and 3", at)

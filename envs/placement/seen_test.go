@@ -12,7 +12,8 @@ import (
 
 // What a rule needs can be read out of the graph.
 func TestSeen(t *testing.T) {
-	c := twoNodes(t, 2, Step{Name: "a", Function: "h", Work: 1, Output: 10}, Step{Name: "b", Function: "f", Work: 3, After: []string{"a"}})
+	c := twoNodes(t, 2, Step{Name: "a", Function: "h", Work: 1, Output: 10},
+		Step{Name: "b", Function: "f", Work: 3, After: []string{"a"}})
 	w := newWorld(t, c)
 	l := w.e.Layout()
 	w.wait()
@@ -55,7 +56,8 @@ func TestSeen(t *testing.T) {
 			t.Errorf("%s is seen as %g, want %g", x.what, x.got, x.want)
 		}
 	}
-	// Edges: h to f; the running one to its node, b to that where its input lies; nothing follows in time; h on both nodes.
+	// Edges: h to f; the running one to its node, b to that where its input lies; nothing follows in time; h on both
+	// nodes.
 	edges := func(kind int) (out []string) {
 		s := &g.Edges[kind]
 		for i := range s.Len {

@@ -32,7 +32,7 @@ func (e *Env) State(c *state.Codec) {
 	c.Part(&e.arrivals)
 	state.Slice(c, &e.requests)
 	state.Slice(c, &e.free)
-	state.Slice(c, &e.calls)
+	state.Slice(c, &e.invocations)
 	state.Slice(c, &e.window)
 	state.Slice(c, &e.backlog)
 	state.Slice(c, &e.active)
@@ -56,7 +56,7 @@ func (e *Env) State(c *state.Codec) {
 		state.Fixed(c, e.warm)
 		state.Fixed(c, e.functions)
 		state.Value(c, &e.sums)
-		state.Fixed(c, e.sketch.nodes)
+		state.Fixed(c, e.cached.nodes)
 	}
 	if c.Loaded() && e.begun {
 		c.Fail(e.restore())
@@ -64,7 +64,7 @@ func (e *Env) State(c *state.Codec) {
 	c.Check(e.begun || !e.running, "an episode is under way that has not begun")
 }
 
-// restore checks what was loaded against the rules, and makes what follows from it: what nodes and functions have, sums, and what is seen.
+// restore checks what was loaded against the rules, and computes the fields that are not saved.
 func (e *Env) restore() error {
 	if most := max(e.c.Load, e.c.LoadTo); !(e.load >= 0 && e.load <= most) || e.now < 0 || e.now > micros(e.c.MaxTime) {
 		return fmt.Errorf("load %g at %d µs, want 0 to %g and 0 to %d", e.load, e.now, most, micros(e.c.MaxTime))
@@ -94,9 +94,9 @@ func (e *Env) restore() error {
 	return nil
 }
 
-// derived empties what follows from other fields, as at the start of an episode.
+// derived resets the fields that are not saved, as at the start of an episode.
 func (e *Env) derived() {
-	e.levels, e.rows = resize(e.levels, len(e.calls)), resize(e.rows, len(e.calls)*e.layout.still())
+	e.levels, e.rows = resize(e.levels, len(e.invocations)), resize(e.rows, len(e.invocations)*e.layout.still())
 	clear(e.levels)
 	clear(e.rows)
 	e.ends, e.sums = e.ends[:0], sums{}
@@ -107,7 +107,7 @@ func (e *Env) derived() {
 		e.nodes[n] = node{free: e.s.nodes[n].capacity, recent: e.nodes[n].recent}
 	}
 	for f := range e.functions {
-		e.functions[f] = load{since: e.functions[f].since, cold: e.functions[f].cold}
+		e.functions[f] = functionState{since: e.functions[f].since, cold: e.functions[f].cold}
 	}
 }
 
@@ -118,10 +118,12 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// restoreRequests goes through the requests and their invocations, and counts those that are done.
+// restoreRequests checks the requests and their invocations, and counts the invocations that are done.
 func (e *Env) restoreRequests() error {
-	if len(e.requests) > e.c.Most || len(e.calls) != len(e.requests)*e.s.steps {
-		return fmt.Errorf("%d requests with %d invocations, want at most %d with %d each", len(e.requests), len(e.calls), e.c.Most, e.s.steps)
+	if len(e.requests) > e.c.Most || len(e.invocations) != len(e.requests)*e.s.steps {
+		return fmt.Errorf("%d requests with %d invocations, want at most %d with %d each", len(e.requests),
+			len(e.invocations),
+			e.c.Most, e.s.steps)
 	}
 	free := 0
 	for i := range e.requests {
@@ -130,17 +132,20 @@ func (e *Env) restoreRequests() error {
 			free++
 			continue
 		}
-		if q.template < 0 || int(q.template) >= len(e.s.templates) || q.priority < 0 || int(q.priority) >= len(e.c.Priorities) {
+		if q.workflow < 0 || int(q.workflow) >= len(e.s.workflows) || q.priority < 0 ||
+			int(q.priority) >= len(e.c.Priorities) {
 			return fmt.Errorf("request %d is of workflow %d and priority %d, want below %d and %d",
-				i, q.template, q.priority, len(e.s.templates), len(e.c.Priorities))
+				i, q.workflow, q.priority, len(e.s.workflows), len(e.c.Priorities))
 		}
 		if q.arrived < 0 || q.arrived > e.now || !(q.size >= e.c.Size.Low && q.size <= e.c.Size.High) ||
-			q.ideal != float64(e.s.templates[q.template].ideal*q.size) || q.inverse != int64(fraction/q.ideal) || q.work-q.work != 0 {
-			return fmt.Errorf("request %d arrived at %d µs with size %g and ideal response time %g s, which cannot be", i, q.arrived, q.size, q.ideal)
+			q.ideal != float64(e.s.workflows[q.workflow].ideal*q.size) || q.inverse != int64(fraction/q.ideal) ||
+			q.work-q.work != 0 {
+			return fmt.Errorf("request %d arrived at %d µs with size %g and ideal response time %g s, which cannot be", i,
+				q.arrived, q.size, q.ideal)
 		}
 		e.weight += q.inverse
 		q.used, q.held = vector{}, 0
-		if err := e.restoreCalls(int32(i), q); err != nil {
+		if err := e.restoreInvocations(int32(i), q); err != nil {
 			return fmt.Errorf("request %d: %w", i, err)
 		}
 	}
@@ -157,29 +162,31 @@ func (e *Env) restoreRequests() error {
 	return nil
 }
 
-// restoreCalls goes through the invocations of request i.
-func (e *Env) restoreCalls(i int32, q *request) error {
-	t := &e.s.templates[q.template]
+// restoreInvocations checks the invocations of request i.
+func (e *Env) restoreInvocations(i int32, q *request) error {
+	t := &e.s.workflows[q.workflow]
 	first := int(i) * e.s.steps
-	running := func(v *call) bool { return v.node >= 0 && v.finish > e.now }
+	running := func(v *invocation) bool { return v.node >= 0 && v.finish > e.now }
 	left := int32(0)
 	for j := range t.steps {
-		v, st := &e.calls[first+j], &t.steps[j]
+		v, st := &e.invocations[first+j], &t.steps[j]
 		if v.request != i || int(v.step) != j || v.function != st.function || v.work != float64(st.work*q.size) ||
 			!(v.noise > 0) || !(v.input >= 0) || v.since > e.now {
 			return fmt.Errorf("invocation %d is not that of its workflow", j)
 		}
-		if v.node < -1 || int(v.node) >= len(e.nodes) || v.amount < -1 || int(v.amount) >= len(e.c.Amounts) || (v.node < 0) != (v.amount < 0) {
+		if v.node < -1 || int(v.node) >= len(e.nodes) || v.amount < -1 || int(v.amount) >= len(e.c.Amounts) ||
+			(v.node < 0) != (v.amount < 0) {
 			return fmt.Errorf("invocation %d runs on node %d with amount %d", j, v.node, v.amount)
 		}
 		pending := int32(0)
 		for _, p := range st.after {
-			if w := &e.calls[first+int(p)]; w.node < 0 || running(w) {
+			if w := &e.invocations[first+int(p)]; w.node < 0 || running(w) {
 				pending++
 			}
 		}
 		if pending != v.pending || pending > 0 && v.node >= 0 {
-			return fmt.Errorf("invocation %d runs on node %d and comes after %d that are not done, want %d", j, v.node, v.pending, pending)
+			return fmt.Errorf("invocation %d runs on node %d and comes after %d that are not done, want %d", j, v.node,
+				v.pending, pending)
 		}
 		if v.node < 0 || running(v) {
 			left++
@@ -187,7 +194,7 @@ func (e *Env) restoreCalls(i int32, q *request) error {
 			e.levels[first+int(st.level)]++
 		}
 		if pending == 0 {
-			e.sketch.waits(e, int32(first+j))
+			e.cached.waits(e, int32(first+j))
 		}
 	}
 	if left != q.left {
@@ -196,18 +203,19 @@ func (e *Env) restoreCalls(i int32, q *request) error {
 	return nil
 }
 
-// restoreWaiting goes through window and backlog, in which all invocations are that wait.
+// restoreWaiting checks that window and backlog hold exactly the invocations that wait.
 func (e *Env) restoreWaiting() error {
 	if len(e.window) > e.c.Window || e.head < 0 || e.head > len(e.backlog) {
-		return fmt.Errorf("a window of %d and a backlog of %d from %d on, want a window of at most %d", len(e.window), len(e.backlog), e.head, e.c.Window)
+		return fmt.Errorf("a window of %d and a backlog of %d from %d on, want a window of at most %d", len(e.window),
+			len(e.backlog), e.head, e.c.Window)
 	}
-	listed := make([]bool, len(e.calls))
-	take := func(i int32) (*load, error) {
-		if i < 0 || int(i) >= len(e.calls) || listed[i] || !e.waits(i) {
+	listed := make([]bool, len(e.invocations))
+	take := func(i int32) (*functionState, error) {
+		if i < 0 || int(i) >= len(e.invocations) || listed[i] || !e.waits(i) {
 			return nil, fmt.Errorf("invocation %d does not wait, or is listed twice", i)
 		}
 		listed[i] = true
-		l := &e.functions[e.calls[i].function]
+		l := &e.functions[e.invocations[i].function]
 		l.waiting++
 		return l, nil
 	}
@@ -223,7 +231,7 @@ func (e *Env) restoreWaiting() error {
 			return err
 		}
 	}
-	for i := range e.calls {
+	for i := range e.invocations {
 		if e.waits(int32(i)) != listed[i] {
 			return fmt.Errorf("invocation %d waits, but neither in the window nor in the backlog", i)
 		}
@@ -233,40 +241,41 @@ func (e *Env) restoreWaiting() error {
 
 // waits reports whether an invocation waits.
 func (e *Env) waits(i int32) bool {
-	v := &e.calls[i]
+	v := &e.invocations[i]
 	q := &e.requests[int(i)/e.s.steps]
-	return q.left > 0 && int(i)%e.s.steps < len(e.s.templates[q.template].steps) && v.pending == 0 && v.node < 0
+	return q.left > 0 && int(i)%e.s.steps < len(e.s.workflows[q.workflow].steps) && v.pending == 0 && v.node < 0
 }
 
 // restoreRunning gives the invocations that run their resources.
 func (e *Env) restoreRunning() error {
-	listed := make([]bool, len(e.calls))
+	listed := make([]bool, len(e.invocations))
 	for _, i := range e.active {
-		if i < 0 || int(i) >= len(e.calls) || listed[i] || e.requests[int(i)/e.s.steps].left == 0 {
+		if i < 0 || int(i) >= len(e.invocations) || listed[i] || e.requests[int(i)/e.s.steps].left == 0 {
 			return fmt.Errorf("invocation %d is none, or is listed twice among those that run", i)
 		}
 		listed[i] = true
-		v := &e.calls[i]
+		v := &e.invocations[i]
 		if v.node < 0 || v.finish <= e.now {
 			return fmt.Errorf("invocation %d is listed among those that run, but does not", i)
 		}
 		e.occupy(v, 1)
 		e.push(i)
 	}
-	for i := range e.calls {
-		q, v := &e.requests[i/e.s.steps], &e.calls[i]
-		if q.left > 0 && i%e.s.steps < len(e.s.templates[q.template].steps) && v.node >= 0 && v.finish > e.now && !listed[i] {
+	for i := range e.invocations {
+		q, v := &e.requests[i/e.s.steps], &e.invocations[i]
+		if q.left > 0 && i%e.s.steps < len(e.s.workflows[q.workflow].steps) && v.node >= 0 && v.finish > e.now && !listed[i] {
 			return fmt.Errorf("invocation %d runs, but is not listed", i)
 		}
 	}
 	return nil
 }
 
-// restoreIdle gives the warm instances that are idle their memory; then no node may lack any.
+// restoreIdle gives the idle warm instances their memory. After it no node may lack a resource.
 func (e *Env) restoreIdle() error {
 	for k, x := range e.idle {
 		if x.function < 0 || int(x.function) >= len(e.functions) || x.node < 0 || int(x.node) >= len(e.nodes) {
-			return fmt.Errorf("an idle instance of function %d on node %d, want below %d and %d", x.function, x.node, len(e.functions), len(e.nodes))
+			return fmt.Errorf("an idle instance of function %d on node %d, want below %d and %d", x.function, x.node,
+				len(e.functions), len(e.nodes))
 		}
 		if x.expires <= e.now || k > 0 && x.expires < e.idle[k-1].expires {
 			return fmt.Errorf("idle instance %d expires at %d µs, before now or before the one before it", k, x.expires)

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// What a saved state leads to is the same in every field, those too that are not saved; an imagined future is part of the state.
+// What a saved state leads to is the same in every field, those too that are not saved; an imagined future is part of
+// the state.
 func TestStateIsWhole(t *testing.T) {
 	for _, f := range forms {
 		c := Default()
@@ -65,7 +66,7 @@ func differ(a, b *Env) string {
 		return slices.SortedFunc(slices.Values(e.ends), func(i, j int32) int { return int(i - j) })
 	}
 	rows := func(e *Env) (out []float32) {
-		for i := range e.calls {
+		for i := range e.invocations {
 			if e.waits(int32(i)) {
 				out = append(out, e.still(int32(i))...)
 			}
@@ -75,7 +76,7 @@ func differ(a, b *Env) string {
 	levels := func(e *Env) (out []int32) {
 		for i, q := range e.requests {
 			if q.left > 0 {
-				out = append(out, e.levels[i*e.s.steps:][:len(e.s.templates[q.template].steps)]...)
+				out = append(out, e.levels[i*e.s.steps:][:len(e.s.workflows[q.workflow].steps)]...)
 			}
 		}
 		return out
@@ -90,8 +91,11 @@ func differ(a, b *Env) string {
 		{"fits", func(e *Env) any { return e.fits }}, {"warm nodes", func(e *Env) any { return e.warm }},
 		{"functions", func(e *Env) any { return e.functions }},
 		{"sums", func(e *Env) any { return []any{e.used, e.weight, e.rate, e.meter, e.tally.counts, e.elapsed} }},
-		{"seen nodes", func(e *Env) any { return e.sketch.nodes }},
-		{"next request", func(e *Env) any { return []any{e.arrivals.next, e.arrivals.stays, e.arrivals.gap, e.arrivals.gaps} }},
+		{"seen nodes", func(e *Env) any { return e.cached.nodes }},
+		{"next request", func(e *Env) any {
+			return []any{e.arrivals.next, e.arrivals.stays, e.arrivals.gap,
+				e.arrivals.gaps}
+		}},
 	} {
 		if !reflect.DeepEqual(x.of(a), x.of(b)) {
 			return x.name
@@ -102,7 +106,8 @@ func differ(a, b *Env) string {
 
 // A saved state that the rules do not lead to is refused, even with a checksum that is right, and changes nothing.
 func TestImpossibleStates(t *testing.T) {
-	c := twoNodes(t, 4, Step{Name: "a", Function: "h", Work: 1, Output: 10}, Step{Name: "b", Function: "f", Work: 3, After: []string{"a"}})
+	c := twoNodes(t, 4, Step{Name: "a", Function: "h", Work: 1, Output: 10},
+		Step{Name: "b", Function: "f", Work: 3, After: []string{"a"}})
 	c.Window = 1
 	w, bad := newWorld(t, c), newWorld(t, c)
 	w.wait()
@@ -115,8 +120,10 @@ func TestImpossibleStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(w.e.active) == 0 || len(w.e.idle) == 0 || len(w.e.window) != 1 || len(w.e.backlog) == w.e.head || w.e.calls[1].node < 0 {
-		t.Fatalf("%d run, %d idle, %d and %d wait; want some of each", len(w.e.active), len(w.e.idle), len(w.e.window), len(w.e.backlog))
+	if len(w.e.active) == 0 || len(w.e.idle) == 0 || len(w.e.window) != 1 || len(w.e.backlog) == w.e.head ||
+		w.e.invocations[1].node < 0 {
+		t.Fatalf("%d run, %d idle, %d and %d wait; want some of each", len(w.e.active), len(w.e.idle), len(w.e.window),
+			len(w.e.backlog))
 	}
 	for _, x := range []struct {
 		change func(e *Env)
@@ -130,16 +137,16 @@ func TestImpossibleStates(t *testing.T) {
 		{func(e *Env) { e.functions[0].since = e.now + 1 }, "function 0 was invoked at"},
 		{func(e *Env) { e.arrivals.stream = 1 }, "of stream 1"},
 		{func(e *Env) { e.arrivals.next++ }, "the next request arrives at"},
-		{func(e *Env) { e.calls = e.calls[:1] }, "requests with 1 invocations"},
-		{func(e *Env) { e.requests[0].template = 1 }, "workflow 1"},
+		{func(e *Env) { e.invocations = e.invocations[:1] }, "requests with 1 invocations"},
+		{func(e *Env) { e.requests[0].workflow = 1 }, "workflow 1"},
 		{func(e *Env) { e.requests[0].priority = -1 }, "priority -1"},
 		{func(e *Env) { e.requests[0].size = 9 }, "with size 9"},
 		{func(e *Env) { e.requests[0].left = 2 }, "2 invocations are left, want 1"},
 		{func(e *Env) { e.free = append(e.free, 0) }, "place 0 is not free"},
-		{func(e *Env) { e.calls[0].function = 0 }, "is not that of its workflow"},
-		{func(e *Env) { e.calls[0].node = 2 }, "runs on node 2"},
-		{func(e *Env) { e.calls[1].amount = 3 }, "with amount 3"},
-		{func(e *Env) { e.calls[1].pending = 1 }, "comes after 1 that are not done, want 0"},
+		{func(e *Env) { e.invocations[0].function = 0 }, "is not that of its workflow"},
+		{func(e *Env) { e.invocations[0].node = 2 }, "runs on node 2"},
+		{func(e *Env) { e.invocations[1].amount = 3 }, "with amount 3"},
+		{func(e *Env) { e.invocations[1].pending = 1 }, "comes after 1 that are not done, want 0"},
 		{func(e *Env) { e.head = 9 }, "from 9 on"},
 		{func(e *Env) { e.window[0] = 99 }, "invocation 99 does not wait"},
 		{func(e *Env) { e.window = e.window[:0] }, "neither in the window nor in the backlog"},

@@ -9,16 +9,16 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// System is what stays the same from episode to episode: nodes, functions, workflows and how often they are asked for. It does
-// not change once made and may be shared.
+// System is what all episodes share: nodes, functions, workflows and how often each is requested. It does not change
+// once made and may be shared.
 type System struct {
 	config    Config
-	nodes     []machine
-	largest   vector // of each resource, what the node with most of it has
+	nodes     []nodeSpec
+	largest   vector // of each resource, the most that a node has
 	functions []function
-	templates []template
-	chances   []float64 // of a template or one before it
-	steps     int       // most of a template
+	workflows []workflow
+	chances   []float64 // cumulative probabilities of the workflows
+	steps     int       // the most of a workflow
 	source    *workload.Source
 
 	nominal     int // the amount that is 1
@@ -26,22 +26,22 @@ type System struct {
 	able        [NumResources]float64
 	scarcity    [NumResources]float64
 	total       [NumResources]float64 // what all nodes have
-	longest     float64               // work of a step
-	heaviest    float64               // weight of a priority
-	fingerprint uint64                // of all this
-	chance      []float64             // of a priority or one before it
+	longest     float64               // the most work of a step
+	heaviest    float64               // the largest weight of a priority
+	fingerprint uint64                // of all of the above
+	chance      []float64             // cumulative probabilities of the priorities
 }
 
 // vector is an amount of each resource.
 type vector [NumResources]int32
 
-// machine is a node as it is built.
-type machine struct {
+// nodeSpec is a node as it is configured.
+type nodeSpec struct {
 	capacity     vector
 	speed, price float64
 }
 
-// function is a function as it is built.
+// function is a function as it is configured or drawn.
 type function struct {
 	name     string
 	class    int
@@ -54,14 +54,14 @@ type function struct {
 	work     float64 // mean of the steps that invoke it
 }
 
-// NewSystem draws, or reads, what a configuration describes. w says which trace and which part of it workload azure has.
+// NewSystem draws or reads the system of a configuration. w says which trace, and which part of it, workload azure has.
 func NewSystem(c Config, w workload.Config) (*System, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	s := &System{config: c, nominal: slices.Index(c.Amounts, 1)}
 	for _, n := range c.Nodes {
-		m := machine{vector{int32(n.CPU), int32(n.Memory), int32(n.Network), int32(n.GPU)}, n.Speed, n.Price}
+		m := nodeSpec{vector{int32(n.CPU), int32(n.Memory), int32(n.Network), int32(n.GPU)}, n.Speed, n.Price}
 		for range n.Count {
 			s.nodes = append(s.nodes, m)
 		}
@@ -94,12 +94,12 @@ func NewSystem(c Config, w workload.Config) (*System, error) {
 		return nil, err
 	}
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v %+v %+v %v", s.config, s.functions, s.templates, s.chances)
+	fmt.Fprintf(h, "%+v %+v %+v %v", s.config, s.functions, s.workflows, s.chances)
 	s.fingerprint = h.Sum64()
 	return s, nil
 }
 
-// accumulate turns weights into the probability of each or one before it. The last is 1.
+// accumulate turns weights into cumulative probabilities; the last is 1.
 func accumulate(n int, weight func(int) float64) []float64 {
 	out, total := make([]float64, n), 0.0
 	for i := range out {
@@ -112,7 +112,7 @@ func accumulate(n int, weight func(int) float64) []float64 {
 	return out
 }
 
-// pick returns which of accumulated chances a number from [0, 1) means.
+// pick inverts cumulative probabilities: it returns the index for a uniform number from [0, 1).
 func pick(chances []float64, u float64) int {
 	i := 0
 	for i < len(chances)-1 && u >= chances[i] {
@@ -121,7 +121,7 @@ func pick(chances []float64, u float64) int {
 	return i
 }
 
-// addFunction compiles a function; one that no node can hold at amount 1 is an error that says why.
+// addFunction adds a function. It refuses one that no node can hold at amount 1.
 func (s *System) addFunction(f Function, class int) error {
 	at := fmt.Sprintf("functions[%d] (%s)", len(s.functions), f.Name)
 	demand := [NumResources]int{f.CPU, f.Memory, f.Network, f.GPU}
@@ -134,11 +134,13 @@ func (s *System) addFunction(f Function, class int) error {
 			return fmt.Errorf("%s demands %d of %s, want at least %d", at, d, ResourceNames[r], least)
 		}
 		if d > int(s.largest[r]) {
-			return fmt.Errorf("%s demands %d of %s, more than any node has: the largest has %d", at, d, ResourceNames[r], s.largest[r])
+			return fmt.Errorf("%s demands %d of %s, more than any node has: the largest has %d", at, d, ResourceNames[r],
+				s.largest[r])
 		}
 	}
 	if !(f.Image >= 0 && f.Image <= 1e7) || !(f.Parallel >= 0 && f.Parallel <= 1) {
-		return fmt.Errorf("%s has an image of %g MB and a parallel share of %g, want 0 to 1e7 and 0 to 1", at, f.Image, f.Parallel)
+		return fmt.Errorf("%s has an image of %g MB and a parallel share of %g, want 0 to 1e7 and 0 to 1", at, f.Image,
+			f.Parallel)
 	}
 	for _, g := range s.functions {
 		if g.name == f.Name {
@@ -162,14 +164,14 @@ func (s *System) addFunction(f Function, class int) error {
 		g.cost = append(g.cost, hour*1e12/3600)
 	}
 	g.idle = float64(c.Prices.Idle*memory) * 1e12 / 3600
-	if !slices.ContainsFunc(s.nodes, func(m machine) bool { return g.demand[s.nominal].within(m.capacity) }) {
+	if !slices.ContainsFunc(s.nodes, func(m nodeSpec) bool { return g.demand[s.nominal].within(m.capacity) }) {
 		return fmt.Errorf("%s demands %v of %v together, more than any one node has", at, demand, ResourceNames)
 	}
 	s.functions = append(s.functions, g)
 	return nil
 }
 
-// within reports whether there is as much of every resource.
+// within reports whether every resource is at most that of room.
 func (v vector) within(room vector) bool {
 	for r, x := range v {
 		if x > room[r] {
@@ -182,7 +184,7 @@ func (v vector) within(room vector) bool {
 // micros turns seconds into whole microseconds, at least one.
 func micros(seconds float64) int64 { return max(1, int64(float64(seconds*1e6)+0.5)) }
 
-// finish derives what follows from functions and workflows: loads, ideals, and the source of arrivals.
+// finish computes loads and ideal response times, and opens the source of arrivals.
 func (s *System) finish(shares []float64, w workload.Config) error {
 	total := 0.0
 	for _, x := range shares {
@@ -194,8 +196,8 @@ func (s *System) finish(shares []float64, w workload.Config) error {
 	s.chances = accumulate(len(shares), func(i int) float64 { return shares[i] })
 	size := (s.config.Size.Low + s.config.Size.High) / 2
 	calls := make([]float64, len(s.functions))
-	for i := range s.templates {
-		t := &s.templates[i]
+	for i := range s.workflows {
+		t := &s.workflows[i]
 		s.steps = max(s.steps, len(t.steps))
 		for _, st := range t.steps {
 			f := &s.functions[st.function]
@@ -230,8 +232,8 @@ func (s *System) finish(shares []float64, w workload.Config) error {
 //
 //	load / max_r (E[Σ work·size·demand_r] / Σ_nodes speed·capacity_r)
 //
-// where the sum inside the mean goes over a request's invocations, at amount 1. Cold starts, transfers and memory that is kept warm are not
-// counted: they are a policy's doing.
+// where the inner sum is over a request's invocations, at amount 1. Cold starts, transfers and memory held by warm
+// instances are not counted: they depend on the policy.
 func (s *System) Rate(load float64) float64 {
 	worst := 0.0
 	for r := range NumResources {
@@ -242,7 +244,7 @@ func (s *System) Rate(load float64) float64 {
 	return load / worst
 }
 
-// Bottleneck is the resource by which loads are measured.
+// Bottleneck is the scarcest resource, which defines the load.
 func (s *System) Bottleneck() int {
 	b := 0
 	for r := range NumResources {
@@ -253,7 +255,7 @@ func (s *System) Bottleneck() int {
 	return b
 }
 
-// Scarcity is, per resource, the share of it that a load takes, scaled to sum to 1: the weights in the utilisation.
+// Scarcity is the share of each resource that a load takes, scaled to sum to 1: the weights of the mean utilisation.
 func (s *System) Scarcity() [NumResources]float64 { return s.scarcity }
 
 // Nodes is the number of nodes.

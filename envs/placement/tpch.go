@@ -9,8 +9,9 @@ import (
 	"strconv"
 )
 
-// tpchFile is the file of TPC-H's jobs: a DAG of stages for each query and size of data. A stage has tasks, whose mean durations
-// in ms depend on the number of executors: those of an executor's first task of the stage, and those of its later ones.
+// tpchFile is the file of TPC-H's jobs: a DAG of stages for each query and size of data. A stage has tasks, whose mean
+// durations in ms depend on the number of executors. Durations are recorded apart for an executor's first task of the
+// stage, and for its later ones.
 type tpchFile struct {
 	Note string    `json:"note"`
 	DAGs []tpchDAG `json:"dags"`
@@ -30,18 +31,18 @@ type tpchStage struct {
 	Rest  map[string]float64 `json:"rest_wave_ms"`
 }
 
-// The functions that TPC-H's stages invoke: those that read tables, those that join and sort, and the last ones. The recordings say nothing of
-// demands, so these are ours.
+// The functions that TPC-H's stages invoke: stages that read tables, stages that join and sort, and the last ones. The
+// recordings say nothing of demands; these are our choice.
 var tpchFunctions = []Function{
 	{Name: "scan", CPU: 1000, Memory: 1024, Network: 200, Image: 400, Parallel: 0.95},
 	{Name: "shuffle", CPU: 1000, Memory: 2048, Network: 200, Image: 400, Parallel: 0.9},
 	{Name: "result", CPU: 500, Memory: 512, Network: 50, Image: 400, Parallel: 0.5},
 }
 
-// tpchOutput is the MB that a stage hands on for each second of its work; ours too.
+// tpchOutput is the MB that a stage passes on for each second of its work, also our choice.
 const tpchOutput = 5
 
-// fromTPCH takes the jobs of the file that the configuration names, each as likely.
+// fromTPCH takes the jobs of the file that the configuration names, all with equal probability.
 func (s *System) fromTPCH() (shares []float64, err error) {
 	c := &s.config.TPCH
 	dags, err := readTPCH(c.Path)
@@ -63,7 +64,8 @@ func (s *System) fromTPCH() (shares []float64, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.addTemplate(at, fmt.Sprintf("query-%d-%s", d.Query, d.Size), steps, func(j int32) string { return fmt.Sprintf("stages[%d]", j) }); err != nil {
+		if err := s.addWorkflow(at, fmt.Sprintf("query-%d-%s", d.Query, d.Size), steps,
+			func(j int32) string { return fmt.Sprintf("stages[%d]", j) }); err != nil {
 			return nil, err
 		}
 		shares = append(shares, 1)
@@ -89,9 +91,9 @@ func readTPCH(path string) ([]tpchDAG, error) {
 	return f.DAGs, nil
 }
 
-// steps turns a job's stages into steps of a workflow, none with less work than least; at says where it stands, for errors.
-func (d *tpchDAG) steps(at string, c *TPCHConfig, least float64) ([]stage, error) {
-	steps := make([]stage, len(d.Stages))
+// steps turns a job's stages into steps of a workflow, none with less work than least; at names the job in errors.
+func (d *tpchDAG) steps(at string, c *TPCHConfig, least float64) ([]step, error) {
+	steps := make([]step, len(d.Stages))
 	last := make([]bool, len(d.Stages))
 	for i := range last {
 		last[i] = true
@@ -126,7 +128,8 @@ func (d *tpchDAG) steps(at string, c *TPCHConfig, least float64) ([]stage, error
 	return steps, nil
 }
 
-// work is the sum of a stage's task durations in seconds with so many executors: each one's first task as those were recorded, the others as the later ones.
+// work is the sum of a stage's task durations in seconds with a number of executors: the first task of each executor
+// takes the recorded first duration, the others the later one.
 func (s *tpchStage) work(at string, executors int) (float64, error) {
 	if s.Tasks < 1 || s.Tasks > 1<<24 {
 		return 0, fmt.Errorf("%s.tasks is %d, want 1 to %d", at, s.Tasks, 1<<24)
@@ -154,13 +157,14 @@ func (s *tpchStage) work(at string, executors int) (float64, error) {
 	return (float64(float64(n)*early) + float64(float64(s.Tasks-n)*late)) / 1000, nil
 }
 
-// recorded is the duration with the number of executors that is nearest, of two as near the smaller; 0 where there is none.
+// recorded is the duration for the nearest recorded number of executors, the smaller of two that are equally near; 0
+// where there is none.
 func recorded(at string, by map[string]float64, executors int) (float64, error) {
 	best, of := 0.0, 0
-	for _, key := range slices.Sorted(maps.Keys(by)) { // of several faults always the same is named
+	for _, key := range slices.Sorted(maps.Keys(by)) { // in a fixed order, so that the same fault is always named first
 		ms := by[key]
 		n, err := strconv.Atoi(key)
-		if err != nil || n < 1 || strconv.Itoa(n) != key { // with 05 beside 5, which counts would be chance
+		if err != nil || n < 1 || strconv.Itoa(n) != key { // 05 beside 5 would be ambiguous
 			return 0, fmt.Errorf("%s has the key %q, want a number of executors, as in 5", at, key)
 		}
 		if !(ms >= 0 && ms <= 1e9) {

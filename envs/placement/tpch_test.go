@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// tpchSeeds are files of jobs from which fuzzing begins: a chain, a diamond, stages with one sort of duration only, several jobs, and
-// what is refused.
+// tpchSeeds are files of jobs from which fuzzing begins: a chain, a diamond, stages with one sort of duration only,
+// several jobs, and what is refused.
 var tpchSeeds = []string{
 	`{"note":"a chain","dags":[{"query":7,"size":"2g","edges":[[0,1],[1,2]],"stages":[
 	 {"tasks":4,"fresh_ms":{"2":900},"first_wave_ms":{"2":100,"20":300},"rest_wave_ms":{"2":10}},
@@ -25,8 +25,8 @@ var tpchSeeds = []string{
 	`{"dags":[]}`,
 }
 
-// Whatever a file of TPC-H's jobs says, it is refused with the same words each time, or makes a system that is the same each time and whose
-// episodes play.
+// Whatever a file of TPC-H's jobs says, it is refused with the same words each time, or makes a system that is the
+// same each time and whose episodes play.
 func FuzzTPCH(f *testing.F) {
 	for _, s := range tpchSeeds {
 		f.Add([]byte(s))

@@ -65,7 +65,8 @@ func (c *Config) validatePriorities() error {
 		total += p.Share
 	}
 	if !(total > 0) || len(c.Priorities) > 1<<8 {
-		return bounds.Errorf("priorities", "are %d with shares of %g in all, want 1 to 256 with some", len(c.Priorities), total)
+		return bounds.Errorf("priorities", "are %d with shares of %g in all, want 1 to 256 with some", len(c.Priorities),
+			total)
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ type FCFSConfig struct {
 // DefaultFCFS returns strict first come, first served.
 func DefaultFCFS() FCFSConfig { return FCFSConfig{} }
 
-// FCFS starts jobs in the order of their arrival, whatever they need. Where the oldest visible job does not fit, time passes.
+// FCFS starts jobs in the order of their arrival, whatever they need. Where the oldest visible job does not fit, it
+// lets time pass.
 type FCFS struct {
 	view
 	config FCFSConfig

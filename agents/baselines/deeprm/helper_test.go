@@ -93,8 +93,8 @@ func compact() deeprm.Config {
 	return c
 }
 
-// waiting is an environment in which a first job holds the whole cluster for as many time steps as there are others; then all others
-// wait, in the places from 0 on.
+// waiting is an environment in which a first job holds the whole cluster for as many time steps as there are others;
+// then all others wait, in the places from 0 on.
 func waiting(others ...deeprm.Job) deeprm.Config {
 	c := compact()
 	jobs := []deeprm.Job{{At: 0, Length: len(others), Demand: []int{10, 10}}}

@@ -2,14 +2,14 @@ package deeprm
 
 import "github.com/stoker-rl/stoker/envs"
 
-// PackerConfig has nothing to choose.
+// PackerConfig has no settings.
 type PackerConfig struct{}
 
-// DefaultPacker returns it.
+// DefaultPacker returns the only configuration.
 func DefaultPacker() PackerConfig { return PackerConfig{} }
 
-// Packer starts the job that fits and whose demand has the largest product with what is free, Σ_r free_r·demand_r, the one in the
-// lowest place of several. It ignores how long jobs run.
+// Packer starts the job that fits and has the largest alignment Σ_r free_r·demand_r; of equals the one in the lowest
+// place. It ignores how long jobs run.
 type Packer struct{ stateless }
 
 // NewPacker returns a policy for environments such as env.

@@ -2,8 +2,9 @@ package deeprm
 
 import "github.com/stoker-rl/stoker/envs/state"
 
-// queue numbers visible jobs in the order of their arrival, which an observation does not show. A place that was empty holds the job that
-// has just arrived, and a place whose job was started the backlog's oldest; both came after all other visible jobs.
+// queue numbers visible jobs in the order of their arrival, which an observation does not show. A place that was empty
+// now holds the job that has just arrived; a place whose job was started now holds the oldest of the backlog. Both
+// arrived after all other visible jobs.
 type queue struct {
 	numbers []uint32 // by place, from 1; 0 where there is no job
 	last    uint32   // the largest number so far
@@ -17,7 +18,7 @@ func (q *queue) reset() {
 	q.last, q.chosen = 0, -1
 }
 
-// observe takes in what has changed since the last choice.
+// observe updates the numbers from an observation.
 func (q *queue) observe(v *view, values []float32) {
 	for i := range q.numbers {
 		switch {
@@ -35,5 +36,6 @@ func (q *queue) State(c *state.Codec) {
 	state.Fixed(c, q.numbers)
 	state.Value(c, &q.last)
 	state.Value(c, &q.chosen)
-	c.Check(q.chosen >= -1 && int(q.chosen) < len(q.numbers), "the job in place %d was started, want -1 to %d", q.chosen, len(q.numbers)-1)
+	c.Check(q.chosen >= -1 && int(q.chosen) < len(q.numbers), "the job in place %d was started, want -1 to %d", q.chosen,
+		len(q.numbers)-1)
 }

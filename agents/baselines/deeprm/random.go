@@ -8,13 +8,13 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// RandomConfig has nothing to choose.
+// RandomConfig has no settings.
 type RandomConfig struct{}
 
-// DefaultRandom returns it.
+// DefaultRandom returns the only configuration.
 func DefaultRandom() RandomConfig { return RandomConfig{} }
 
-// Random starts any of the jobs that fit, each as likely; time passes only where none does.
+// Random starts any of the jobs that fit, with equal probability; it lets time pass only where none fits.
 type Random struct {
 	view
 	stream *rng.Stream
@@ -43,7 +43,7 @@ func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	o := &obs.Kinds[0]
 	chosen, n := -1, 0
 	for i := range p.Visible {
-		// The n-th takes the place of those before with probability 1/n: each is as likely in the end.
+		// Reservoir sampling: the n-th job replaces the one chosen so far with probability 1/n.
 		if p.fits(o, i) {
 			if n++; n == 1 || p.stream.IntN(n) == 0 {
 				chosen = i

@@ -64,21 +64,24 @@ func TestTiesGoToTheLowestPlace(t *testing.T) {
 	}
 }
 
-// Jobs arrive in the order 0, 1, 2: the second does not fit beside the first. Strictly all wait for it; with backfill the third
-// runs meanwhile.
+// Jobs arrive in the order 0, 1, 2: the second does not fit beside the first. Strictly all wait for it; with backfill
+// the third runs meanwhile.
 func TestFCFSBlocksUnlessBackfilled(t *testing.T) {
-	c := waiting(deeprm.Job{Length: 5, Demand: []int{6, 1}}, deeprm.Job{Length: 2, Demand: []int{5, 1}}, deeprm.Job{Length: 9, Demand: []int{1, 5}})
+	c := waiting(deeprm.Job{Length: 5, Demand: []int{6, 1}}, deeprm.Job{Length: 2, Demand: []int{5, 1}},
+		deeprm.Job{Length: 9, Demand: []int{1, 5}})
 	want(t, c, rules[0], 0, c.Visible)
 	want(t, c, variants[0], 0, 2, c.Visible)
 }
 
 // Packer's products change with what is free: of (1, 3) and (1, 6), beside a job of (8, 1), it takes the second first.
 func TestPackerSeesWhatIsLeft(t *testing.T) {
-	c := waiting(deeprm.Job{Length: 3, Demand: []int{8, 1}}, deeprm.Job{Length: 1, Demand: []int{1, 3}}, deeprm.Job{Length: 9, Demand: []int{1, 6}})
+	c := waiting(deeprm.Job{Length: 3, Demand: []int{8, 1}}, deeprm.Job{Length: 1, Demand: []int{1, 3}},
+		deeprm.Job{Length: 9, Demand: []int{1, 6}})
 	want(t, c, rules[2], 0, 2, 1, c.Visible) // 90, 40, 70 with all free; then 2 + 27 and 2 + 54
 }
 
-// Strict FCFS starts jobs in the order in which they arrived, through refilled places and backlog. Lengths name the jobs.
+// Strict FCFS starts jobs in the order in which they arrived, through refilled places and backlog. Lengths name the
+// jobs.
 func TestFCFSKeepsTheOrderOfArrival(t *testing.T) {
 	c := compact()
 	c.Visible, c.Jobs = 3, [][]deeprm.Job{nil}
@@ -109,7 +112,8 @@ func TestFCFSKeepsTheOrderOfArrival(t *testing.T) {
 
 // Random takes each job that fits equally often, never one that does not, and time passes only where none fits.
 func TestRandomIsUniform(t *testing.T) {
-	c := waiting(deeprm.Job{Length: 1, Demand: []int{9, 1}}, deeprm.Job{Length: 9, Demand: []int{2, 9}}, deeprm.Job{Length: 5, Demand: []int{5, 5}})
+	c := waiting(deeprm.Job{Length: 1, Demand: []int{9, 1}}, deeprm.Job{Length: 9, Demand: []int{2, 9}},
+		deeprm.Job{Length: 5, Demand: []int{5, 5}})
 	w := newWorld(t, c, rules[4])
 	w.reset(1)
 	for range 4 {
@@ -250,7 +254,8 @@ func TestForeignEnvironmentsAndSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range rules {
-		if _, err := r.build(pole); err == nil || err.Error() != r.name+": acts in stoker/DeepRM-v1 only, not in stoker/CartPole-v1" {
+		if _, err := r.build(pole); err == nil ||
+			err.Error() != r.name+": acts in stoker/DeepRM-v1 only, not in stoker/CartPole-v1" {
 			t.Errorf("%s: %v", r.name, err)
 		}
 	}

@@ -23,11 +23,11 @@ func DefaultSJF() SJFConfig { return SJFConfig{} }
 // Validate names the first field that is wrong.
 func (c *SJFConfig) Validate() error { return bounds.Check(c) }
 
-// SJF starts the shortest job that fits, the one in the lowest place of several.
+// SJF starts the shortest job that fits; of equals the one in the lowest place.
 type SJF struct {
 	view
 	config    SJFConfig
-	queue     queue // names jobs, so that each keeps its estimate
+	queue     queue // numbers the jobs, so that each keeps its estimate
 	seed      uint64
 	estimates rng.Key
 }
@@ -70,8 +70,8 @@ func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// shortest returns the shortest job that fits. Where the mask tells which ones do, which is the common case and a hot path, lengths
-// with places below them are compared without branches: what fits is as good as random to a processor.
+// shortest returns the shortest job that fits. Where the mask says which jobs fit, the common case and a hot path,
+// length and place are compared as one number without branches: a branch on whether a job fits cannot be predicted.
 func (p *SJF) shortest(o *envs.KindObservation) int {
 	if !p.exact || p.Image {
 		best, least := -1, 0
@@ -100,7 +100,7 @@ func (p *SJF) shortest(o *envs.KindObservation) int {
 	return int(least & (1<<32 - 1))
 }
 
-// estimated returns the job that fits and seems shortest.
+// estimated returns the job that fits and has the smallest estimated length.
 func (p *SJF) estimated(o *envs.KindObservation) int {
 	p.queue.observe(&p.view, o.Values)
 	best, least := -1, 0.0
@@ -108,7 +108,8 @@ func (p *SJF) estimated(o *envs.KindObservation) int {
 		if !p.fits(o, i) {
 			continue
 		}
-		length := float64(p.Length(o.Values, i)) * portable.Exp(p.config.Noise*p.estimates.With(uint64(p.queue.numbers[i])).Norm())
+		z := p.estimates.With(uint64(p.queue.numbers[i])).Norm()
+		length := float64(p.Length(o.Values, i)) * portable.Exp(p.config.Noise*z)
 		if best < 0 || length < least {
 			best, least = i, length
 		}

@@ -7,7 +7,8 @@ import (
 
 // TetrisStarConfig configures [TetrisStar].
 type TetrisStarConfig struct {
-	// K is the weight of packing: 1 is Packer, 0 is SJF. No source gives DeepRM's; of 0.2, 0.5 and 0.8 the first two are best and alike.
+	// K is the weight of packing: 1 is Packer, 0 is SJF. No source gives DeepRM's value; 0.2 and 0.5 are equally good, and
+	// better than 0.8.
 	K float64 `yaml:"k" json:"k" range:"[0,1]"`
 }
 
@@ -21,7 +22,8 @@ func (c *TetrisStarConfig) Validate() error { return bounds.Check(c) }
 //
 //	k · Σ_r free_r·demand_r / (R·C²) + (1 − k) / length
 //
-// with R resources of C slots, the one in the lowest place of several. DeepRM's code adds the two without scaling; scaled, both are at most 1.
+// with R resources of C slots; of equals the one in the lowest place. DeepRM's code adds the two terms unscaled; here
+// both are at most 1.
 type TetrisStar struct {
 	stateless
 	config TetrisStarConfig

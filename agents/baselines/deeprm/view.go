@@ -10,7 +10,7 @@ import (
 // view reads what a rule needs from an observation.
 type view struct {
 	deeprm.Layout
-	// exact says that the mask tells which jobs fit now: it does where the environment masks and books nothing.
+	// exact says that the mask tells which jobs fit now: where the environment masks and starts are not booked ahead.
 	exact bool
 }
 
@@ -31,7 +31,7 @@ func (v *view) fits(o *envs.KindObservation, place int) bool {
 	return v.compare(o, place)
 }
 
-// compare is fits without a mask that tells.
+// compare is fits from the observation alone, for environments whose mask does not tell.
 func (v *view) compare(o *envs.KindObservation, place int) bool {
 	n := v.Length(o.Values, place)
 	for r := range v.Resources {
@@ -45,8 +45,7 @@ func (v *view) compare(o *envs.KindObservation, place int) bool {
 	return n > 0
 }
 
-// alignment is the free slots of each resource in this time step times those that a job demands: the larger, the better the job
-// fills what is left.
+// alignment is Σ_r free_r·demand_r in this time step: the larger, the better the job fills what is free.
 func (v *view) alignment(values []float32, place int) int {
 	a := 0
 	for r := range v.Resources {
@@ -55,7 +54,7 @@ func (v *view) alignment(values []float32, place int) int {
 	return a
 }
 
-// choose writes an action; a place below 0 is moving on.
+// choose writes an action; a place below 0 lets time pass.
 func (v *view) choose(act *envs.Action, place int) {
 	if place < 0 {
 		place = v.Visible

@@ -18,7 +18,8 @@ func DefaultFCFS() FCFSConfig { return FCFSConfig{Amount: Nominal} }
 // Validate names the first field that is wrong.
 func (c *FCFSConfig) Validate() error { return bounds.Check(c) }
 
-// FCFS starts invocations in the order in which they came to wait, each on the node on which it is expected to end first.
+// FCFS starts invocations in the order in which they began to wait, each on the node on which it is expected to end
+// first.
 type FCFS struct {
 	stateless
 	config FCFSConfig
@@ -39,7 +40,7 @@ func (p *FCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns what the rule takes.
+// decide returns the choice of the rule.
 func (p *FCFS) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best := none

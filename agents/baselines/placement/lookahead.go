@@ -13,26 +13,26 @@ import (
 
 // LookaheadConfig configures [Lookahead].
 type LookaheadConfig struct {
-	// Seconds is how far each choice is followed.
+	// Seconds is how long each choice is simulated.
 	Seconds float64 `yaml:"seconds" json:"seconds" range:"(0,3600]"`
-	// Futures is how many are imagined for each choice, the same for all, of whose earnings the sum counts. 0 follows choices in
-	// the one that will come to be.
+	// Futures is the number of futures that are imagined for each choice, the same for all; their returns are summed. 0
+	// simulates the true future.
 	Futures int `yaml:"futures" json:"futures" range:"[0,2^16]"`
 }
 
-// DefaultLookahead looks twenty seconds ahead, by when most of what a choice delays has come and gone.
+// DefaultLookahead simulates twenty seconds, in which most of what a choice delays has arrived and ended.
 func DefaultLookahead() LookaheadConfig { return LookaheadConfig{Seconds: 20} }
 
 // Validate names the first field that is wrong.
 func (c *LookaheadConfig) Validate() error { return bounds.Check(c) }
 
-// Lookahead tries what several rules would do next, each on a copy of the world in which SJF goes on from there, and does what earns most
-// (a rollout policy: Tesauro and Galperin, 1996). On a copy it sees what will arrive and how long executions take, so that it is
-// no policy: it shows how much better than its rules one can be, and what to imitate. Where futures are imagined it sees nothing of what
-// arrives later ([placement.Env.Imagine]).
+// Lookahead tries what several rules would do next, each on a copy of the environment in which SJF then takes over, and
+// does what earns most (a rollout policy: Tesauro and Galperin, 1996). A copy shows what will arrive and how long
+// executions take, so Lookahead is no policy: it is an upper bound for its rules, and a teacher. With imagined futures
+// it sees nothing of later arrivals ([placement.Env.Imagine]).
 type Lookahead struct {
 	c     LookaheadConfig
-	rules []envs.Policy // the first goes on
+	rules []envs.Policy // the first takes over after a choice
 	world *placement.Env
 	obs   *envs.Observation
 	act   *envs.Action
@@ -55,7 +55,8 @@ func NewLookahead(c LookaheadConfig, env envs.Env) (*Lookahead, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lookahead{c: c, world: world, obs: envs.NewObservation(env.Spec()), act: envs.NewAction(env.Spec()), out: envs.NewOutcome(env.Spec())}
+	l := &Lookahead{c: c, world: world, obs: envs.NewObservation(env.Spec()), act: envs.NewAction(env.Spec()),
+		out: envs.NewOutcome(env.Spec())}
 	for _, amount := range []string{Nominal, Smallest, Largest, Spread} {
 		p, err := NewSJF(SJFConfig{Amount: amount}, env)
 		if err != nil {
@@ -140,7 +141,7 @@ func (l *Lookahead) was(a [3]float32) bool {
 	return false
 }
 
-// follow does an action in a copy, lets the first rule go on in a future, and returns what is earned in the time.
+// follow carries out an action in a copy, lets the first rule take over in one future, and returns the rewards.
 func (l *Lookahead) follow(now *placement.Env, a [3]float32, future int) (earned float64, err error) {
 	if err := l.world.CopyFrom(now); err != nil {
 		return 0, err

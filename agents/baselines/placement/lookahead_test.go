@@ -69,7 +69,8 @@ func TestLookaheadRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewLookahead(DefaultLookahead(), pole); err == nil || !strings.Contains(err.Error(), "acts in stoker/Placement-v2 only") {
+	if _, err := NewLookahead(DefaultLookahead(), pole); err == nil ||
+		!strings.Contains(err.Error(), "acts in stoker/Placement-v2 only") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := NewLookahead(LookaheadConfig{}, pole); err == nil || !strings.Contains(err.Error(), "seconds is 0") {

@@ -22,8 +22,8 @@ func DefaultPacker() PackerConfig {
 // Validate names the first field that is wrong.
 func (c *PackerConfig) Validate() error { return bounds.Check(c) }
 
-// Packer starts the invocation on the node for which what the node has free, times what the invocation demands, summed over resources, is largest: both as
-// shares of what the largest node has.
+// Packer starts the pair of invocation and node with the largest alignment Σ_r free_r·demand_r, both in shares of the
+// most that a node has.
 type Packer struct {
 	stateless
 	config PackerConfig
@@ -44,7 +44,7 @@ func (p *Packer) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns what the rule takes.
+// decide returns the choice of the rule.
 func (p *Packer) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, most := none, 0.0
@@ -77,7 +77,8 @@ func (p *Packer) decide(o *envs.KindObservation) pick {
 	return best
 }
 
-// alignment is Σ_r free_r·demand_r, in shares of the largest node, or of the node itself. A warm instance's memory is as good as free.
+// alignment is Σ_r free_r·demand_r, in shares of the most that any node has, or of this node's capacity. The memory of
+// idle instances counts as free.
 func (c *cluster) alignment(v, node []float32, amount int, own bool) float64 {
 	s := 0.0
 	for r := range placement.NumResources {

@@ -21,7 +21,8 @@ func DefaultRandom() RandomConfig { return RandomConfig{Amount: Nominal} }
 // Validate names the first field that is wrong.
 func (c *RandomConfig) Validate() error { return bounds.Check(c) }
 
-// Random starts any invocation on any node that it fits, each pair as likely; it waits only where none fits.
+// Random starts any invocation on any node that it fits, all pairs with equal probability; it waits only where none
+// fits.
 type Random struct {
 	cluster
 	config RandomConfig
@@ -52,7 +53,7 @@ func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns what the rule takes.
+// decide returns the choice of the rule.
 func (p *Random) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, count := none, 0
@@ -66,7 +67,7 @@ func (p *Random) decide(o *envs.KindObservation) pick {
 			if a < 0 {
 				continue
 			}
-			// The count-th takes the place of those before with probability 1/count: each is as likely in the end.
+			// Reservoir sampling: the count-th pair replaces the one chosen so far with probability 1/count.
 			if count++; count == 1 || p.stream.IntN(count) == 0 {
 				best = pick{i, a, n}
 			}

@@ -10,11 +10,13 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// threeSteps: a request has three invocations that wait from the start: a needs a core, b and c half a one, and c a slice of a GPU. Node 0 is small and slow, node 1
-// twice as large, twice as fast, and has two slices. Requests arrive at seconds 1 and 2. Other steps may take their place.
+// threeSteps: a request has three invocations that wait from the start: a needs a core, b and c half a one, and c a
+// slice of a GPU. Node 0 is small and slow, node 1 twice as large, twice as fast, and has two slices. Requests arrive
+// at seconds 1 and 2. Other steps may take their place.
 func threeSteps(t testing.TB, requests int, others ...placement.Step) placement.Config {
 	t.Helper()
-	steps := []placement.Step{{Name: "a", Function: "f", Work: 4}, {Name: "b", Function: "h", Work: 1}, {Name: "c", Function: "g", Work: 10}}
+	steps := []placement.Step{{Name: "a", Function: "f", Work: 4}, {Name: "b", Function: "h", Work: 1},
+		{Name: "c", Function: "g", Work: 10}}
 	if len(others) > 0 {
 		steps = others
 	}
@@ -120,7 +122,8 @@ func TestSJF(t *testing.T) {
 	w.chooses("c fits nowhere", wait, 0, 0)
 }
 
-// Shares of the largest node: a demands (0.5, 0.3, 0.05, 0), b (0.25, 0.3, 0.05, 0), c (0.25, 0.25, 0.05, 0.5); node 0 has (0.5, 0.5, 0.5, 0) free, node 1 all.
+// Shares of the largest node: a demands (0.5, 0.3, 0.05, 0), b (0.25, 0.3, 0.05, 0), c (0.25, 0.25, 0.05, 0.5); node
+// 0 has (0.5, 0.5, 0.5, 0) free, node 1 all.
 func TestPacker(t *testing.T) {
 	w := newThree(t, 1, rules[2].build)
 	w.chooses("c on node 1 makes 1.05, a there 0.85", 2, 1, 1)
@@ -132,7 +135,8 @@ func TestPacker(t *testing.T) {
 // Of nodes where its function is warm an invocation takes one if it fits, though another makes more.
 func TestWarmNodesComeFirst(t *testing.T) {
 	for _, r := range rules[2:4] {
-		c := threeSteps(t, 1, placement.Step{Name: "a", Function: "h", Work: 1}, placement.Step{Name: "b", Function: "h", Work: 1})
+		c := threeSteps(t, 1, placement.Step{Name: "a", Function: "h", Work: 1},
+			placement.Step{Name: "b", Function: "h", Work: 1})
 		c.KeepAlive = 100
 		w := newWorld(t, c, r)
 		w.reset(1, nil)
@@ -145,8 +149,8 @@ func TestWarmNodesComeFirst(t *testing.T) {
 	}
 }
 
-// In shares of the node itself a makes 1 + 0.6 + 0.1 on node 0 and 0.85 on node 1, b 1.2 and 0.6, c 1.05 on node 1. All of a request have as much work left: 4·0.85 + 1·0.6 +
-// 10·1.05 = 14.5.
+// In shares of the node itself a makes 1 + 0.6 + 0.1 on node 0 and 0.85 on node 1, b 1.2 and 0.6, c 1.05 on node 1.
+// All of a request have as much work left: 4·0.85 + 1·0.6 + 10·1.05 = 14.5.
 func TestTetris(t *testing.T) {
 	with := func(change func(*TetrisConfig)) func(envs.Env) (envs.Policy, error) {
 		return func(e envs.Env) (envs.Policy, error) {
@@ -158,8 +162,9 @@ func TestTetris(t *testing.T) {
 	w := newThree(t, 1, rules[3].build)
 	w.chooses("the best alignment", 0, 1, 0)
 
-	// Two requests; of the second a and b are done: c alone is left, with 10.5 of work. The mean alignment of the six pairs is 1.075, the mean work (5·14.5 + 10.5)/6 =
-	// 13.83, so ε = 0.0777: a of the first makes 1.7 − 1.127 = 0.573, c of the second 1.05 − 0.816 = 0.234.
+	// Two requests; of the second a and b are done: c alone is left, with 10.5 of work. The mean alignment of the six
+	// pairs is 1.075, the mean work (5·14.5 + 10.5)/6 = 13.83, so ε = 0.0777: a of the first makes 1.7 − 1.127 = 0.573,
+	// c of the second 1.05 − 0.816 = 0.234.
 	advanced := func(build func(envs.Env) (envs.Policy, error), done ...int) *world {
 		w := newThree(t, 2, build)
 		for _, i := range done {
@@ -172,7 +177,8 @@ func TestTetris(t *testing.T) {
 	w.chooses("alignment outweighs work", 0, 1, 0)
 	w = advanced(with(func(c *TetrisConfig) { c.Barrier = 0.6 }), 3, 3)
 	w.chooses("two thirds of its stage are done", 3, 1, 1)
-	// Of the second request b and c are done: a is left, with 3.4 of work; it makes as much as the first one's a, less for less work.
+	// Of the second request b and c are done: a is left, with 3.4 of work; it makes as much as the first one's a, less
+	// for less work.
 	w = advanced(rules[3].build, 4, 4)
 	w.chooses("of equal alignments that with less work left", 3, 1, 0)
 
@@ -186,7 +192,8 @@ func TestTetris(t *testing.T) {
 		remote float64
 		node   int
 	}{{0.1, 0}, {0.9, 1}} {
-		c := threeSteps(t, 1, placement.Step{Name: "a", Function: "h", Work: 1, Output: 5}, placement.Step{Name: "b", Function: "h", Work: 1, After: []string{"a"}})
+		c := threeSteps(t, 1, placement.Step{Name: "a", Function: "h", Work: 1, Output: 5},
+			placement.Step{Name: "b", Function: "h", Work: 1, After: []string{"a"}})
 		w := newWorld(t, c, rule{"", with(func(c *TetrisConfig) { c.Remote = x.remote })})
 		w.reset(1, nil)
 		w.wait()
@@ -311,7 +318,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Where waiting is not allowed while something fits, every rule plays, with the smallest amount where it would wait; where it is, that changes nothing.
+// Where waiting is not allowed while something fits, every rule plays, with the smallest amount where it would wait;
+// where it is, that changes nothing.
 func TestConserve(t *testing.T) {
 	c := placement.Default()
 	c.Load, c.Seconds, c.Hold = 1.5, 8, false
@@ -321,7 +329,8 @@ func TestConserve(t *testing.T) {
 			t.Errorf("%s: does not finish: %v", r.name, e.Info)
 		}
 	}
-	// One b leaves 400 MB on node 0, the other one, with twice its demand, and a c half a core on node 1: a fits there with half of its demand.
+	// One b leaves 400 MB on node 0, the other one, with twice its demand, and a c half a core on node 1: a fits there
+	// with half of its demand.
 	w := newThree(t, 2, rules[0].build)
 	w.do(1, 1, 0)
 	w.do(3, 2, 1)

@@ -16,8 +16,8 @@ func DefaultSJF() SJFConfig { return SJFConfig{Amount: Nominal} }
 // Validate names the first field that is wrong.
 func (c *SJFConfig) Validate() error { return bounds.Check(c) }
 
-// SJF starts, of the invocations that fit somewhere, the one with the least work, on the node on which it is expected to end first. It looks at the work of the invocation,
-// not at that of its request.
+// SJF starts, of the invocations that fit any node, the one with the least work, on the node on which it is expected to
+// end first. It looks at the work of the invocation, not of its request.
 type SJF struct {
 	stateless
 	config SJFConfig
@@ -38,12 +38,12 @@ func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns what the rule takes.
+// decide returns the choice of the rule.
 func (p *SJF) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, least := none, 0.0
 	for i := range p.look(o) {
-		// The mask says of which invocations the smallest amount fits somewhere.
+		// The mask tells which invocations fit any node with the smallest amount.
 		if !o.Mask[i] {
 			continue
 		}

@@ -13,11 +13,11 @@ type TetrisConfig struct {
 	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
 	// Warm looks only at nodes where an invocation's function is warm, if it fits any of those.
 	Warm bool `yaml:"warm" json:"warm"`
-	// Remote is what is taken off the alignment of a node that does not have all of an invocation's input.
+	// Remote is the share of the alignment that is subtracted on a node that does not have all of an invocation's input.
 	Remote float64 `yaml:"remote" json:"remote" range:"[0,1]"`
 	// Fairness is the share of the invocations that are left out: those whose requests hold most.
 	Fairness float64 `yaml:"fairness" json:"fairness" range:"[0,0.999]"`
-	// Barrier is the share of a stage from which on its last invocations come first.
+	// Barrier is the done share of a stage above which its last invocations come first.
 	Barrier float64 `yaml:"barrier" json:"barrier" range:"[0,1]"`
 }
 
@@ -29,13 +29,15 @@ func DefaultTetris() TetrisConfig {
 // Validate names the first field that is wrong.
 func (c *TetrisConfig) Validate() error { return bounds.Check(c) }
 
-// Tetris is Grandl et al.'s rule for several machines (SIGCOMM 2014): of all invocations and nodes that fit each other it takes the pair with the largest
+// Tetris is the rule of Grandl et al. for several machines (SIGCOMM 2014): of all pairs of invocation and node that fit
+// it takes the one with the largest
 //
 //	alignment − ε · work left
 //
-// where the alignment is Σ_r free_r·demand_r in shares of the node's capacity, less Remote of it where input must be fetched, the work left is that of the
-// invocation's whole request, and ε is the mean alignment over the mean work left, so that both weigh the same. Invocations of requests that hold more than others are left
-// out, and those that are the last of their stage come first.
+// where the alignment is Σ_r free_r·demand_r in shares of the node's capacity, less Remote of it where input must be
+// fetched; the work left is that of the whole request; and ε is the mean alignment over the mean work left, so that
+// both terms weigh the same. Invocations of requests that hold most are left out (fairness), and the last invocations
+// of a stage come first (barrier).
 type Tetris struct {
 	stateless
 	config TetrisConfig
@@ -43,7 +45,7 @@ type Tetris struct {
 	pairs  []scored
 }
 
-// scored is an invocation on a node.
+// scored is a pair of invocation and node with its terms.
 type scored struct {
 	pick
 	alignment, left float64
@@ -65,7 +67,7 @@ func (p *Tetris) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns what the rule takes.
+// decide returns the choice of the rule.
 func (p *Tetris) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	n := p.look(o)
@@ -81,7 +83,7 @@ func (p *Tetris) decide(o *envs.KindObservation) pick {
 	return p.best()
 }
 
-// fair is what requests hold of which 1 − Fairness of the invocations hold at most as much.
+// fair is the quantile 1 − Fairness of what the requests of the invocations hold.
 func (p *Tetris) fair(g *envs.GraphValue, n int) float32 {
 	if n == 0 {
 		return 0
@@ -95,7 +97,7 @@ func (p *Tetris) fair(g *envs.GraphValue, n int) float32 {
 	return p.held[n-1-left]
 }
 
-// score adds the nodes that an invocation fits.
+// score appends the pairs of an invocation and the nodes that it fits.
 func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
 	amount, left, input := p.wants(v), p.Remaining(v), p.Input(v) > 0
 	stage := float64(p.Stage(v))
@@ -126,7 +128,7 @@ func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
 	}
 }
 
-// best is the pair with the largest score, the first of several.
+// best is the pair with the largest score; of equals the first.
 func (p *Tetris) best() pick {
 	alignment, left, last := 0.0, 0.0, false
 	for i := range p.pairs {

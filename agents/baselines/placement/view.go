@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 )
 
-// How much an invocation gets, as [Grant.Amount] names it.
+// How much an invocation gets: the key amount of each rule.
 const (
 	// Nominal gives what its function demands: amount 1.
 	Nominal = "nominal"
@@ -15,26 +15,27 @@ const (
 	Smallest = "smallest"
 	// Largest gives the most that fits.
 	Largest = "largest"
-	// Spread gives the most of which all that wait could have as much: what is free on all nodes, over the number that wait; at least the smallest.
+	// Spread gives the largest amount that all waiting invocations could have: what is free on all nodes, over their
+	// number; at least the smallest.
 	Spread = "spread"
 )
 
-// cluster reads what a rule needs from a graph.
+// cluster reads what a rule needs from an observation.
 type cluster struct {
 	placement.Layout
 	grant string // one of the amounts
 	seen  *envs.KindObservation
-	warm  []bool    // per node, of the invocation looked at
-	local []float32 // share of its input
-	open  []int     // nodes that have room for anything
-	next  int       // where the next invocation's edges begin
+	warm  []bool    // per node: the function of the present invocation is warm there
+	local []float32 // per node: the share of its input that lies there
+	open  []int     // nodes that have room for any waiting invocation
+	next  int       // first allocation edge of the next invocation
 	free  [placement.NumResources]float64
 	count int // invocations that wait
-	// forced is set where a rule would wait and may not: then it takes the smallest amount of something.
+	// forced is set where a rule would wait, but may not: then it takes the smallest amount.
 	forced bool
 }
 
-// newCluster is where the named rule begins: with a configuration, checked, of which amount is a part, and an environment that the rule knows.
+// newCluster checks a rule's configuration, whose amount is given apart, and the environment.
 func newCluster(name string, c interface{ Validate() error }, amount string, env envs.Env) (cluster, error) {
 	if err := c.Validate(); err != nil {
 		return cluster{}, err
@@ -84,14 +85,14 @@ func (s *stateless) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// look begins with an observation and returns how many of its invocations wait.
+// look takes in an observation and returns how many of its invocations wait.
 func (c *cluster) look(o *envs.KindObservation) int {
 	g := o.Graphs[0]
 	c.next = 0
 	c.seen = o
 	c.count = c.Waiting(g)
 	c.open = c.open[:0]
-	// The last part of the mask says which nodes have room for the smallest amount of something that waits.
+	// The last part of the mask marks nodes with room for the smallest amount of any waiting invocation.
 	for n, ok := range o.Mask[len(o.Mask)-c.Nodes:] {
 		if ok {
 			c.open = append(c.open, n)
@@ -109,10 +110,10 @@ func (c *cluster) look(o *envs.KindObservation) int {
 	return c.count
 }
 
-// near finds out what is near the i-th invocation; it wants one after another.
+// near reads warm and local of waiting invocation i. Call it in ascending order of i.
 func (c *cluster) near(g *envs.GraphValue, i int) { c.next = c.Near(g, c.next, i, c.warm, c.local) }
 
-// wants is the amount that an invocation gets wherever it goes; for largest the node decides.
+// wants is the amount that an invocation asks for; Largest and Spread take less where a node has less.
 func (c *cluster) wants(v []float32) int {
 	if c.forced {
 		return 0
@@ -134,7 +135,7 @@ func (c *cluster) wants(v []float32) int {
 	return c.Nominal
 }
 
-// enough reports whether all that wait could have what an invocation would have with an amount.
+// enough reports whether all waiting invocations could have what this one would have with an amount.
 func (c *cluster) enough(v []float32, amount int) bool {
 	for _, r := range [...]int{placement.CPU, placement.Network, placement.GPU} {
 		if d := c.Demand(v, r, amount); d > 0 && float64(d)*float64(c.count) > c.free[r] {
@@ -144,7 +145,7 @@ func (c *cluster) enough(v []float32, amount int) bool {
 	return true
 }
 
-// fits is the amount that invocation i gets on node n, −1 where it does not fit. Largest and spread take less where less is there.
+// fits is the amount that invocation i gets on node n, −1 where it does not fit.
 func (c *cluster) fits(i, n, amount int) int {
 	count := c.Fits(c.seen, i, n)
 	if amount < count {
@@ -156,10 +157,10 @@ func (c *cluster) fits(i, n, amount int) int {
 	return -1
 }
 
-// pick is an invocation, an amount and a node; none waits.
+// pick is a choice of invocation, amount and node; none is to wait.
 type pick struct{ invocation, amount, node int }
 
-// act writes what a rule decides; where it would wait and may not, it decides once more, forced.
+// act writes what a rule decides. Where it would wait, but may not, it decides once more with forced set.
 func (c *cluster) act(obs *envs.Observation, act *envs.Action, decide func(*envs.KindObservation) pick) {
 	o := &obs.Kinds[0]
 	best := decide(o)
@@ -170,7 +171,7 @@ func (c *cluster) act(obs *envs.Observation, act *envs.Action, decide func(*envs
 	c.choose(act, best)
 }
 
-// again reports whether a rule must decide once more, forced: it would wait, which the mask forbids (hold: false).
+// again reports whether a rule must decide once more: it would wait, which the mask forbids (hold: false).
 func (c *cluster) again(o *envs.KindObservation, p pick) bool {
 	c.forced = !c.forced && p == none && !o.Mask[c.Wait()]
 	return c.forced
@@ -188,7 +189,8 @@ func (c *cluster) choose(act *envs.Action, p pick) {
 
 var none = pick{invocation: -1}
 
-// quickest is where an invocation is expected to end first: on the node that is fastest for it, warm start and near input counted. Of several the first.
+// quickest is the node on which an invocation is expected to end first, warm starts and local input counted; of equals
+// the first.
 func (c *cluster) quickest(g *envs.GraphValue, i int) pick {
 	v := c.Invocation(g, i)
 	amount := c.wants(v)

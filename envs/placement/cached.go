@@ -6,17 +6,17 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// sketch keeps what is seen and does not change at every step, so that an observation is mostly copied.
-type sketch struct {
-	nodes        []float32 // [nodes, widthOfNode], but for the last features
-	functions    []float32 // [functions, widthOfFunction], but for those that change
-	prefixes     []float32 // [functions, prefix]: the features of invocations that are their function's
+// cached holds the features that do not change at every step, so that an observation is mostly copied.
+type cached struct {
+	nodes        []float32 // [nodes, widthOfNode], without the last features
+	functions    []float32 // [functions, widthOfFunction], without those that change
+	prefixes     []float32 // [functions, prefix]: the features of invocations that belong to their function
 	dependencies []dependency
 	last         []int32   // per function, scratch: the invocation seen last
 	since        []int64   // and when it came to wait
 	next         []int64   // per node, scratch: the first expected end
 	local        []float64 // per node, scratch: MB of an invocation's input
-	near         []uint64  // scratch: nodes where something of an invocation is
+	near         []uint64  // scratch: nodes with a warm instance or input for an invocation, as bits
 }
 
 // dependency is an edge between functions.
@@ -26,16 +26,16 @@ type dependency struct {
 	data     float64 // MB, mean
 }
 
-// dependencies lists how often and with how much data a function follows another, in the order of the functions.
+// dependencies lists how often, and with how much data, a function follows another, sorted by function.
 func (s *System) dependencies() []dependency {
 	at := map[[2]int32]*dependency{}
 	chance := 0.0
-	for i := range s.templates {
+	for i := range s.workflows {
 		share := s.chances[i] - chance
 		chance = s.chances[i]
-		for _, st := range s.templates[i].steps {
+		for _, st := range s.workflows[i].steps {
 			for _, n := range st.next {
-				to := s.templates[i].steps[n].function
+				to := s.workflows[i].steps[n].function
 				d := at[[2]int32{st.function, to}]
 				if d == nil {
 					d = &dependency{from: st.function, to: to}
@@ -62,8 +62,8 @@ func (s *System) dependencies() []dependency {
 	return out
 }
 
-func newSketch(s *System, l *Layout) sketch {
-	k := sketch{
+func newCached(s *System, l *Layout) cached {
+	k := cached{
 		nodes: make([]float32, l.Nodes*widthOfNode), functions: make([]float32, l.Functions*widthOfFunction),
 		prefixes: make([]float32, l.Functions*l.prefix()), dependencies: s.dependencies(),
 		last: make([]int32, l.Functions), since: make([]int64, l.Functions), next: make([]int64, l.Nodes),
@@ -87,7 +87,7 @@ func newSketch(s *System, l *Layout) sketch {
 		for r := range NumResources {
 			row[r] = share(f.demand[s.nominal][r], s.largest[r])
 			for a := range l.Amounts {
-				// Twice of everything is as much too much as more.
+				// Cut at 2: twice the largest node is out of reach, as anything above it.
 				prefix[l.demand(r, a)] = min(2, share(f.demand[a][r], s.largest[r]))
 			}
 		}
@@ -97,8 +97,8 @@ func newSketch(s *System, l *Layout) sketch {
 	return k
 }
 
-// node takes in what has changed of a node.
-func (k *sketch) node(e *Env, n int32) {
+// node updates the features of a node.
+func (k *cached) node(e *Env, n int32) {
 	at, row := &e.nodes[n], k.nodes[n*widthOfNode:]
 	for r, x := range at.free {
 		row[ofFree+r] = share(x, e.s.largest[r])
@@ -107,9 +107,9 @@ func (k *sketch) node(e *Env, n int32) {
 	row[ofRunning] = squash(float64(at.running), countScale)
 }
 
-// waits notes the features of an invocation that do not change while it waits.
-func (k *sketch) waits(e *Env, i int32) {
-	v := &e.calls[i]
+// waits computes the features of an invocation that do not change while it waits.
+func (k *cached) waits(e *Env, i int32) {
+	v := &e.invocations[i]
 	q := &e.requests[v.request]
 	row := e.still(i)
 	for a, x := range e.s.functions[v.function].stretch {
@@ -118,7 +118,7 @@ func (k *sketch) waits(e *Env, i int32) {
 	row = row[len(e.c.Amounts):]
 	row[ofSize] = float32(q.size / e.c.Size.High)
 	row[ofWork] = squash(v.work, timeScale)
-	row[ofPath] = squash(float64(e.s.templates[q.template].steps[v.step].tail*q.size), timeScale)
+	row[ofPath] = squash(float64(e.s.workflows[q.workflow].steps[v.step].tail*q.size), timeScale)
 	row[ofPriority] = float32(over(e.c.Priorities[q.priority].Weight, e.s.heaviest))
 	row[ofInput] = squash(v.input, dataScale)
 }
@@ -128,13 +128,13 @@ func (e *Env) still(i int32) []float32 {
 	return e.rows[int(i)*w : int(i)*w+w]
 }
 
-// see writes what the scheduler sees.
+// see writes the observation: graph, legality table and mask.
 func (e *Env) see(obs *envs.Observation) {
 	o := &obs.Kinds[0]
 	o.Active[0] = true
 	g := o.Graphs[0]
 	g.Clear()
-	k := &e.sketch
+	k := &e.cached
 	for f := range k.last {
 		k.last[f] = -1
 	}
@@ -142,21 +142,21 @@ func (e *Env) see(obs *envs.Observation) {
 		k.next[n] = noEvent
 	}
 	for _, i := range e.active {
-		v := &e.calls[i]
+		v := &e.invocations[i]
 		k.next[v.node] = min(k.next[v.node], v.expected)
 	}
 	e.seeNodes(&g.Nodes[ResourceNodes])
 	e.seeFunctions(g)
 	shown := e.active[:min(len(e.active), e.c.Running)]
 	g.Nodes[InvocationNodes].Len = len(e.window) + len(shown)
-	// Those that run were there before those that wait, but come after them: choice c is invocation c.
+	// Running invocations come after waiting ones, though they are older: choice c is node c of the graph.
 	for c, i := range shown {
 		e.seeRunning(g, int32(len(e.window)+c), i)
 	}
 	n := len(e.nodes)
 	for c, i := range e.window {
 		e.seeWaiting(g, int32(c), i)
-		copy(o.Legal[c*n:], e.fitting(e.calls[i].function))
+		copy(o.Legal[c*n:], e.fitting(e.invocations[i].function))
 	}
 	clear(o.Legal[len(e.window)*n:])
 	e.mask(o.Mask)
@@ -164,11 +164,11 @@ func (e *Env) see(obs *envs.Observation) {
 
 func (e *Env) seeNodes(s *envs.NodeSet) {
 	s.Len = len(e.nodes)
-	copy(s.Features, e.sketch.nodes)
+	copy(s.Features, e.cached.nodes)
 	for n := range e.nodes {
 		row := s.Features[n*widthOfNode : (n+1)*widthOfNode]
 		row[ofNext] = 1
-		if t := e.sketch.next[n]; t != noEvent {
+		if t := e.cached.next[n]; t != noEvent {
 			row[ofNext] = squash(seconds(max(0, t-e.now)), timeScale)
 		}
 		row[ofRecent] = float32(e.nodes[n].recent)
@@ -178,7 +178,7 @@ func (e *Env) seeNodes(s *envs.NodeSet) {
 func (e *Env) seeFunctions(g *envs.GraphValue) {
 	s := &g.Nodes[FunctionNodes]
 	s.Len = len(e.functions)
-	copy(s.Features, e.sketch.functions)
+	copy(s.Features, e.cached.functions)
 	for f := range e.functions {
 		l, row := &e.functions[f], s.Features[f*widthOfFunction:(f+1)*widthOfFunction]
 		row[ofWaiting] = squash(float64(l.waiting), countScale)
@@ -195,7 +195,7 @@ func (e *Env) seeFunctions(g *envs.GraphValue) {
 		}
 	}
 	d := &g.Edges[DependencyEdges]
-	for _, x := range e.sketch.dependencies {
+	for _, x := range e.cached.dependencies {
 		row := add(d, widthOfDependency, x.from, x.to)
 		row[ofFrequency], row[ofData] = float32(x.share), squash(x.data, dataScale)
 	}
@@ -214,7 +214,7 @@ func (e *Env) seeSharing(s *envs.EdgeSet, f int) {
 	}
 }
 
-// add appends an edge and returns its features, to be written whole.
+// add appends an edge and returns its features, all of which the caller writes.
 func add(s *envs.EdgeSet, width int, from, to int32) []float32 {
 	i := s.Len
 	s.From[i], s.To[i] = from, to
