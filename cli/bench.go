@@ -37,12 +37,15 @@ func benchCommand() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
 		Use:   "bench [NAME]…",
-		Short: "Measure what this machine gives: updates, steps, requests, operations",
-		Long: "Measure what this machine gives. Each line is one measurement; with --json, one JSON object a line.\n\n" +
+		Short: "Measure the speed of this machine: updates, steps, requests, operations",
+		Long: "Measure the speed of this machine. Each line is one measurement; with --json, one JSON object a line.\n\n" +
 			benchNames() + "\nThe torch engine is measured by --engine torch, which needs make cuda.\n\n" +
-			"With --peer-cmd a command of the shell runs in turn with ours, --repeat times over (" + strconv.Itoa(peerRounds) + "). It prints a JSON object a line,\n" +
+			"With --peer-cmd a command of the shell runs in turn with ours, --repeat times over (" + strconv.Itoa(
+			peerRounds,
+		) + "). It prints a JSON object a line,\n" +
 			`such as {"bench":"attmf","peer":"lean","agents":5,"batch":64,"updates_per_second":556}. What belongs together is found by the keys (agents, batch,` + "\n" +
-			"env, instances, …) that both have; the ratio is of neighbours in time, its median and quartiles are printed.",
+			"env, instances, …) that both have; the ratio is of neighbours in time, its median and quartiles are " +
+			"printed.",
 		Example: `  stoker bench
   stoker bench attmf --agents 12 --batch 1024 --json
   stoker bench attmf --agents 50 --dense --threads 1,2 --kernels avx512,avx2,go --repeat 5
@@ -107,11 +110,13 @@ func benchCommand() *cobra.Command {
 	fl.IntVar(&o.Episodes, "episodes", 0, "episodes of training (spread; default 2500)")
 	fl.StringVar(&o.Engine, "engine", "", "native (default), torch or gorgonia")
 	fl.StringVar(&o.Device, "device", "", "cpu or cuda:N")
-	fl.IntSliceVar(&o.Threads, "threads", nil, "threads of the engine, one measurement for each (0: the engine's choice)")
-	fl.StringSliceVar(&o.Kernels, "kernels", nil, "kernels of the native engine (avx512, avx2, go), one measurement for each")
+	fl.IntSliceVar(&o.Threads, "threads", nil,
+		"threads of the engine, one measurement for each (0: the engine's choice)")
+	fl.StringSliceVar(&o.Kernels, "kernels", nil,
+		"kernels of the native engine (avx512, avx2, go), one measurement for each")
 	fl.Float64Var(&f.seconds, "seconds", 1, "length of each measurement")
-	fl.IntVar(&o.Repeat, "repeat", 0, "take each measurement so often, for its median and quartiles")
-	fl.StringArrayVar(&f.peers, "peer-cmd", nil, "a command that measures the same, to run in turn with ours (repeatable)")
+	fl.IntVar(&o.Repeat, "repeat", 0, "repeat each measurement this often, for its median and quartiles")
+	fl.StringArrayVar(&f.peers, "peer-cmd", nil, "a command that measures the same, run in turn with ours (repeatable)")
 	fl.Float64Var(&f.pause, "pause", 0, "with --peer-cmd: seconds of rest between two rounds")
 	fl.StringVar(&f.beside, "beside", "", "a file of measurements (JSON lines) to show beside the new ones")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object a line")
@@ -161,7 +166,8 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f bench
 	// Only above a first measurement: where there is none, standard output stays empty.
 	head := sync.OnceFunc(func() {
 		m := bench.ThisMachine()
-		fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s, %s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch, m.Go, o.Revision)
+		fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s, %s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch,
+			m.Go, o.Revision)
 		for _, r := range past[:min(len(past), 1)] {
 			fmt.Fprintf(w, "recorded on %v, %v cores; revision %v\n", r["cpu"], r["cores"], r["revision"])
 		}
@@ -193,7 +199,8 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f bench
 			if r.PartOfPeak > 0 {
 				remarks = append(remarks, fmt.Sprintf("%.0f %% of the core's peak", 100*r.PartOfPeak))
 			}
-			fmt.Fprintf(w, row, r.Bench, of(r), engineOf(r), threads(r), r.Rate(), spread(r), fmt.Sprintf("%.3g", r.Allocations), memory(r), strings.Join(remarks, ", "))
+			fmt.Fprintf(w, row, r.Bench, of(r), engineOf(r), threads(r), r.Rate(), spread(r),
+				fmt.Sprintf("%.3g", r.Allocations), memory(r), strings.Join(remarks, ", "))
 		})
 		if err := errors.Join(err, failed); err != nil {
 			return fmt.Errorf("bench %s: %w", b.Name, err)
@@ -204,7 +211,8 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f bench
 
 // comparePeers runs ours and the peers in turn and prints ratios.
 func comparePeers(c *cobra.Command, list []bench.Benchmark, o bench.Options, f benchFlags) error {
-	p := bench.Peers{Commands: f.peers, Rounds: o.Repeat, OurCommand: strings.Join(os.Args, " "), Revision: o.Revision, Log: c.ErrOrStderr()}
+	p := bench.Peers{Commands: f.peers, Rounds: o.Repeat, OurCommand: strings.Join(os.Args, " "),
+		Revision: o.Revision, Log: c.ErrOrStderr()}
 	p.Pause = time.Duration(f.pause * float64(time.Second))
 	if p.Rounds == 0 {
 		p.Rounds = peerRounds
@@ -228,7 +236,8 @@ func comparePeers(c *cobra.Command, list []bench.Benchmark, o bench.Options, f b
 		return nil
 	}
 	m := bench.ThisMachine()
-	fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch, o.Revision)
+	fmt.Fprintf(w, "%s, %d cores, %.0f GB, %s/%s; revision %s\n", m.CPU, m.Cores, m.Memory/1000, m.OS, m.Arch,
+		o.Revision)
 	const row = "%-44s %-26s %-22s %-20s %10s %10s %8s  %-15s %s\n"
 	fmt.Fprintf(w, row, "what", "ours", "peer", "figure", "ours", "peer's", "ratio", "quartiles", "rounds")
 	for _, r := range rows {
@@ -270,7 +279,8 @@ func duration(ns float64) string {
 	return bench.Digits(ns) + " " + unit
 }
 
-// spread is the time of an operation and, where it was measured several times, half the distance of the quartiles in per cent.
+// spread is the time of an operation and, where it was measured several times, half the distance of the quartiles in
+// per cent.
 func spread(r bench.Result) string {
 	if r.Repeats < 2 {
 		return duration(r.Nanoseconds)

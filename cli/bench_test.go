@@ -10,19 +10,24 @@ import (
 	"github.com/stoker-rl/stoker/bench"
 )
 
-// A peer's command runs in turn with ours; ratios come as a table and as JSON. What is wrong with a peer is said, and nothing printed.
+// A peer's command runs in turn with ours; ratios come as a table and as JSON. What is wrong with a peer is said, and
+// nothing printed.
 func TestBenchPeer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the peers here are scripts of sh")
 	}
 	peer := `echo '{"bench":"attmf","peer":"slow","agents":3,"batch":8,"updates_per_second":0.5}'`
-	a := []string{"bench", "attmf", "--agents", "3", "--batch", "8", "--kernels", "go", "--seconds", "0.001", "--repeat", "2", "--peer-cmd", peer}
+	a := []string{"bench", "attmf", "--agents", "3", "--batch", "8", "--kernels", "go", "--seconds", "0.001",
+		"--repeat", "2", "--peer-cmd", peer}
 	code, out, errs := stoker(append(a, "--json")...)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	c := decode[bench.Comparison](t, out)
-	if c.Ratio < 1 || c.Low > c.Ratio || c.High < c.Ratio || c.Rounds != 2 || c.Peer != "slow" || c.PeerCommand != peer || c.OurCommand == "" || c.CPU == "" {
+	if c.Ratio < 1 || c.Low > c.Ratio || c.High < c.Ratio || c.Rounds != 2 || c.Peer != "slow" ||
+		c.PeerCommand != peer ||
+		c.OurCommand == "" ||
+		c.CPU == "" {
 		t.Errorf("%+v", c)
 	}
 	code, out, errs = stoker(a...)
@@ -40,7 +45,8 @@ func TestBenchPeer(t *testing.T) {
 			t.Errorf("%s: exit %d: %s%s", cmd, code, out, errs)
 		}
 	}
-	if code, _, errs = stoker("bench", "forward", "--peer-cmd", ""); code != exitUsage || !strings.Contains(errs, "--peer-cmd is empty") {
+	if code, _, errs = stoker("bench", "forward", "--peer-cmd", ""); code != exitUsage ||
+		!strings.Contains(errs, "--peer-cmd is empty") {
 		t.Errorf("no command: exit %d: %s", code, errs)
 	}
 }
@@ -48,7 +54,8 @@ func TestBenchPeer(t *testing.T) {
 // Lines that were recorded are shown beside the new ones.
 func TestBenchBeside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "past.jsonl")
-	if err := os.WriteFile(path, []byte(`{"bench":"forward","batch":1,"peer":"eager","ns_per_op":18000,"cpu":"Abacus","cores":10,"revision":"abc"}`+"\n"), 0o666); err != nil {
+	if err := os.WriteFile(path,
+		[]byte(`{"bench":"forward","batch":1,"peer":"eager","ns_per_op":18000,"cpu":"Abacus","cores":10,"revision":"abc"}`+"\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := stoker("bench", "forward", "--seconds", "0.001", "--repeat", "3", "--beside", path)
@@ -60,14 +67,17 @@ func TestBenchBeside(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, errs := stoker("bench", "forward", "--beside", path); code != exitUsage || !strings.Contains(errs, want) {
+		if code, _, errs := stoker("bench", "forward", "--beside", path); code != exitUsage ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%q: exit %d: %s", text, code, errs)
 		}
 	}
-	if code, _, errs := stoker("bench", "forward", "--beside", path+"x"); code != exitUsage || !strings.Contains(errs, "--beside") {
+	if code, _, errs := stoker("bench", "forward", "--beside", path+"x"); code != exitUsage ||
+		!strings.Contains(errs, "--beside") {
 		t.Errorf("no file: exit %d: %s", code, errs)
 	}
-	if code, _, errs := stoker("bench", "product", "--kernels", "mmx"); code != exitUsage || !strings.Contains(errs, "avx") {
+	if code, _, errs := stoker("bench", "product", "--kernels", "mmx"); code != exitUsage ||
+		!strings.Contains(errs, "avx") {
 		t.Errorf("unknown kernels: exit %d: %s", code, errs)
 	}
 }

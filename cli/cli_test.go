@@ -52,7 +52,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// shellWords splits a line as a shell does, as far as examples go: single quotes hold words together, and > sends the output elsewhere.
+// shellWords splits a line as a shell does, as far as examples go: single quotes hold words together, and > sends the
+// output elsewhere.
 func shellWords(line string) (words []string) {
 	for i, part := range strings.Split(line, "'") {
 		if i%2 == 1 {
@@ -110,11 +111,13 @@ func TestExitCodes(t *testing.T) {
 		{"train " + file + " --seeds 3-1", 2, "--seeds: \"3-1\" runs backwards, want 1-3"},
 		{"train " + file + " --set train.stps=3", 2, "did you mean steps?"},
 		{"train " + file + " --set train.steps=x", 2, `command line: train.steps is "x", want a whole number`},
-		{"train " + file + " --engine tensorflow", 2, `engine.name is "tensorflow", want one of native, torch, gorgonia`},
+		{"train " + file + " --engine tensorflow", 2,
+			`engine.name is "tensorflow", want one of native, torch, gorgonia`},
 		{"train " + file + " --device cuda:0 --engine native", 2, "CUDA needs torch"},
 		{"train " + file + " --device cuda:0", 1, "run: make cuda"},
 		{"train " + file + " --engine torch", 1, "run: make cuda"},
-		{"train " + file + " --name a --runs " + filepath.Dir(run), 2, "exists: give another --name, or go on with: stoker resume " + run},
+		{"train " + file + " --name a --runs " + filepath.Dir(run), 2,
+			"exists: give another --name, or continue it with: stoker resume " + run},
 		{"train " + file + " --name ../a", 2, `run name "../a"`},
 		{"train " + file + " --runs " + file, 1, "a file is in the way"},
 		{"train " + file + " --init-from nope", 2, "--init-from: lstat nope"},
@@ -179,7 +182,8 @@ func TestCompletion(t *testing.T) {
 	}{
 		{[]string{"tr"}, []string{"train\tTrain a policy"}, "eval"},
 		{[]string{"train", ""}, []string{"configs/classic/lqr.yaml"}, ""},
-		{[]string{"train", file, "--set", "train."}, []string{"train.steps=\t40", "train.checkpoint.every=\t20"}, "agent."},
+		{[]string{"train", file, "--set", "train."}, []string{"train.steps=\t40", "train.checkpoint.every=\t20"},
+			"agent."},
 		{[]string{"train", file, "--set", "agent.h"}, []string{"agent.hidden=", "agent.hard=\ttrue"}, "agent.batch"},
 		{[]string{"train", file, "--set", "env."}, []string{"env.id=\tstoker/LQR-v1", "env.bound=\t2"}, "train."},
 		{[]string{"train", file, "--engine", ""}, []string{"native", "torch"}, ""},

@@ -12,7 +12,8 @@ import (
 
 // completeSets completes --set with the keys of the configuration that is named on the line, and their present values.
 func completeSets(c *cobra.Command) {
-	err := c.RegisterFlagCompletionFunc("set", func(c *cobra.Command, a []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	err := c.RegisterFlagCompletionFunc("set", func(c *cobra.Command, a []string, prefix string) ([]string,
+		cobra.ShellCompDirective) {
 		path := "configs/sizing/attmf.yaml"
 		if len(a) > 0 {
 			path = a[0]
@@ -40,7 +41,8 @@ func completeSets(c *cobra.Command) {
 
 // completeWords completes a flag by one of a few words.
 func completeWords(c *cobra.Command, flag string, words ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words,
+		cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag was just defined
 	}
 }

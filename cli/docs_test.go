@@ -36,11 +36,13 @@ func TestGlossary(t *testing.T) {
 	}
 	for tag := range tags {
 		group, _, _ := strings.Cut(tag, "/")
-		known := map[string]string{"rollout": "`rollout/<quantity>`", "eval": "`eval/<quantity>`", "time": "`time/share_<phase>`"}[group]
+		known := map[string]string{"rollout": "`rollout/<quantity>`", "eval": "`eval/<quantity>`",
+			"time": "`time/share_<phase>`"}[group]
 		switch {
 		case tag == "step" || tag == "at":
 		case strings.Contains(string(page), "`"+tag+"`"):
-		case known != "" && strings.Contains(string(page), known) && (group != "time" || strings.HasPrefix(tag, "time/share_")):
+		case known != "" && strings.Contains(string(page), known) &&
+			(group != "time" || strings.HasPrefix(tag, "time/share_")):
 		default:
 			t.Errorf("docs/agents/maddpg.md does not explain %s", tag)
 		}

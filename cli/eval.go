@@ -30,9 +30,9 @@ func evalCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval RUN|CHECKPOINT|POLICY…",
 		Short: "Compare policies on the same workloads, with intervals, verdicts and plots",
-		Long: `Compare policies under the same workload seeds. Runs that differ by their seed only count as one method. Policies to
-compare with are those that the configuration lists, or those named (see stoker agents). A run stands for its best
-checkpoint.
+		Long: `Compare policies on the same workload seeds. Runs that differ only by their seed count as one method. They are compared
+with the policies that the configuration lists, or with those named (see stoker agents). Of a run the best checkpoint is
+used.
 
 The folder given by --out (default: eval in the first run's folder) gets report.html, one page with verdicts, tables and
 figures for any browser, phone or printer; eval.json, scores.csv and table.md; and the figures as PNG and SVG with
@@ -56,8 +56,9 @@ their data as CSV.`,
 	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the configuration's)")
 	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in eval.split=train (repeatable)")
 	fl.StringVar(&f.out, "out", "", "folder of the result (default: eval in the first run's folder)")
-	fl.StringVar(&f.config, "config", "", "configuration of environment and workload (default: that of the first checkpoint)")
-	fl.IntVar(&f.workers, "workers", 0, "how many episodes are played at the same time, as in 4; 0 is one per core")
+	fl.StringVar(&f.config, "config", "",
+		"configuration of environment and workload (default: that of the first checkpoint)")
+	fl.IntVar(&f.workers, "workers", 0, "episodes that run at the same time, as in 4; 0 is one per core")
 	fl.BoolVar(&f.json, "json", false, "print eval.json instead of the table")
 	completeSets(c)
 	return c
@@ -83,7 +84,7 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 	out := f.out
 	if out == "" {
 		if len(choice.Runs) == 0 {
-			return usage("no run folder to put the result in: say where with --out")
+			return usage("there is no run's folder: name a folder for the result with --out")
 		}
 		out = filepath.Join(choice.Runs[0].Dir, "eval")
 	}
@@ -159,9 +160,15 @@ func countProgress(c *cobra.Command, things string) func(done, all int) {
 		var bar *progressbar.ProgressBar
 		return func(done, all int) {
 			if bar == nil {
-				bar = progressbar.NewOptions(all, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(things),
-					progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true),
-					progressbar.OptionClearOnFinish())
+				bar = progressbar.NewOptions(
+					all,
+					progressbar.OptionSetWriter(w),
+					progressbar.OptionSetDescription(things),
+					progressbar.OptionShowCount(),
+					progressbar.OptionShowIts(),
+					progressbar.OptionSetPredictTime(true),
+					progressbar.OptionClearOnFinish(),
+				)
 			}
 			_ = bar.Set(done) // a bar that cannot be drawn must not end an evaluation
 		}
@@ -175,7 +182,8 @@ func countProgress(c *cobra.Command, things string) func(done, all int) {
 	}
 }
 
-// curvesOf reads the learning curves of the runs evaluated. A run that has none yet is said, and costs the evaluation nothing else.
+// curvesOf reads the learning curves of the runs evaluated. A run that has none yet is said, and costs the evaluation
+// nothing else.
 func curvesOf(c *cobra.Command, choice *eval.Choice) []eval.Curve {
 	metric := "rollout/ep_rew_mean"
 	if e := choice.Experiment.Train.Evaluate; e.Every > 0 {

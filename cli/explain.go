@@ -31,10 +31,10 @@ func explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain RUN|CHECKPOINT|POLICY",
 		Short: "Rank the observations that drive a policy's decisions",
-		Long: `Rank the observations that drive a policy's decisions: play evaluation episodes, attribute every component of every
-agent's action to the numbers that were seen (integrated gradients through the policy), and check the ranking by shuffling each
-feature, in the recorded states and while the episodes are played again. Where agents attend to neighbours, the weights are
-shown. A run stands for its best checkpoint.
+		Long: `Rank the observations that drive a policy's decisions. Evaluation episodes are run; every component of every agent's
+action is attributed to what the agent saw (integrated gradients through the policy). The ranking is checked by shuffling
+each feature, in the recorded states and while the episodes run again. Where agents attend to neighbours, the weights are
+shown. Of a run the best checkpoint is used.
 
 The folder given by --out (default: explain in the run's folder) gets explain.json, features.csv, decisions.csv,
 attention.csv and the ranking as a figure.`,
@@ -45,11 +45,15 @@ attention.csv and the ranking as a figure.`,
 		RunE: func(c *cobra.Command, a []string) error { return runExplain(c, a[0], f) },
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.seeds, "seeds", "", fmt.Sprintf("workload seeds of the episodes, as in 1-20 (default: the configuration's first %d)", explainedSeeds))
-	fl.IntVar(&f.states, "states", 400, "the most states to explain, spread evenly over the episodes; 0 takes all")
-	fl.IntVar(&f.steps, "steps", 32, "points between the mean state and each state at which gradients are taken")
-	fl.IntVar(&f.top, "top", 3, "what weighs most on a decision: how many to print")
-	fl.BoolVar(&f.replay, "replay", true, "play all episodes again for each feature, shuffled: what does it cost?")
+	fl.StringVar(&f.seeds, "seeds", "",
+		fmt.Sprintf("workload seeds of the episodes, as in 1-20 (default: the configuration's first %d)",
+			explainedSeeds))
+	fl.IntVar(&f.states, "states", 400,
+		"largest number of states to explain, spread evenly over the episodes; 0 takes all")
+	fl.IntVar(&f.steps, "steps", 32, "points between the mean state and each state where gradients are taken")
+	fl.IntVar(&f.top, "top", 3, "how many observations to print for each decision")
+	fl.BoolVar(&f.replay, "replay", true,
+		"run all episodes again with each feature shuffled, to measure its effect on the return")
 	fl.StringVar(&f.out, "out", "", "folder of the result (default: explain in the run's folder)")
 	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in eval.split=train (repeatable)")
 	fl.BoolVar(&f.json, "json", false, "print explain.json instead of the table")
@@ -129,7 +133,7 @@ func explainRequest(c *cobra.Command, ck *checkpoints.Checkpoint, f explainFlags
 		seeds = seeds[:min(len(seeds), explainedSeeds)]
 	}
 	if len(seeds) < 2 {
-		return nil, usage("there is %d seed, want at least 2, as in --seeds 1-10: without more there are no intervals", len(seeds))
+		return nil, usage("there is %d seed, want at least 2 for intervals, as in --seeds 1-10", len(seeds))
 	}
 	file, err := train.ReadPolicy(ck)
 	if err != nil {
@@ -163,5 +167,5 @@ func explainFolder(ck *checkpoints.Checkpoint, path string) (string, error) {
 			return filepath.Join(run, "explain"), nil
 		}
 	}
-	return "", usage("%s is in no run's folder to put the result in: say where with --out", path)
+	return "", usage("%s is in no run's folder: name a folder for the result with --out", path)
 }

@@ -14,7 +14,8 @@ func TestExplain(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	contains(t, "table", out, "ddpg in stoker/LQR-v1", "state", "control", "return lost", filepath.Join(run, "explain", "features.png"))
+	contains(t, "table", out, "ddpg in stoker/LQR-v1", "state", "control", "return lost",
+		filepath.Join(run, "explain", "features.png"))
 	for _, name := range []string{explain.File, explain.FeaturesFile, explain.DecisionsFile, "features.svg"} {
 		if _, err := os.Stat(filepath.Join(run, "explain", name)); err != nil {
 			t.Error(err)
@@ -26,7 +27,8 @@ func TestExplain(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	e := decode[explain.Explanation](t, out)
-	if e.Episodes != 4 || e.Source != run || len(e.Features) != 1 || e.Features[0].Own.Value != 1 || e.Features[0].Lost != nil {
+	if e.Episodes != 4 || e.Source != run || len(e.Features) != 1 || e.Features[0].Own.Value != 1 ||
+		e.Features[0].Lost != nil {
 		t.Errorf("%+v, want four episodes, and all of the decision following from the state", e)
 	}
 }

@@ -49,7 +49,8 @@ func TestJSON(t *testing.T) {
 	if result.From != 40 || result.Steps != 60 || result.Dir != run || result.BestValue == nil {
 		t.Errorf("resume is %+v", result)
 	}
-	results := decode[seedsReport](t, get("train", config(t, brief), "--runs", t.TempDir(), "--seeds", "3-4", "--name", "b", "--json")).Runs
+	results := decode[seedsReport](t, get("train", config(t, brief), "--runs", t.TempDir(), "--seeds", "3-4",
+		"--name", "b", "--json")).Runs
 	if len(results) != 2 || filepath.Base(results[1].Dir) != "b-s4" || results[1].Seed != 4 {
 		t.Errorf("train is %+v", results)
 	}
@@ -93,13 +94,15 @@ func TestWords(t *testing.T) {
 		want []string
 	}{
 		{"envs", []string{"stoker/CartPole-v1", "balance a pole"}},
-		{"envs stoker/SimpleSpread-v1", []string{"3 × agent", "velocity x", "collisions", "lower is better", "truncated after 25"}},
+		{"envs stoker/SimpleSpread-v1", []string{"3 × agent", "velocity x", "collisions", "lower is better",
+			"truncated after 25"}},
 		{"envs stoker/LQR-v1 --check", []string{"stoker/LQR-v1: conforms"}},
 		{"agents", []string{"maddpg", "learned"}},
 		{"version", []string{"stoker ", "processor", "engine     native on cpu", "libtorch"}},
 		{"check " + run, []string{"every hash agrees", "(run): sound"}},
-		{"resume " + run, []string{"nothing left to do", "has done its 40 steps", "--steps"}},
-		{"resume " + run + " --steps 60", []string{"trained 60 steps", "best return in evaluation", "compare it: stoker eval " + run}},
+		{"resume " + run, []string{"nothing to do", "has finished its 40 steps", "--steps"}},
+		{"resume " + run + " --steps 60", []string{"trained 60 steps", "best return in evaluation",
+			"compare it: stoker eval " + run}},
 		{"eval " + run, []string{"redraw with: stoker plot " + run}},
 	} {
 		code, out, errs := stoker(strings.Fields(c.args)...)
@@ -133,7 +136,9 @@ func TestBench(t *testing.T) {
 		}
 		for _, line := range lines {
 			m := decode[map[string]any](t, line)
-			if x, _ := m[c.figure].(float64); x <= 0 || m["bench"] == "" || m["arch"] == nil || m["cpu"] == nil || m["cores"] == nil || m["allocs_per_op"] == nil {
+			if x, _ := m[c.figure].(float64); x <= 0 || m["bench"] == "" || m["arch"] == nil || m["cpu"] == nil ||
+				m["cores"] == nil ||
+				m["allocs_per_op"] == nil {
 				t.Errorf("bench %s: %s", c.args, line)
 			}
 		}

@@ -24,9 +24,10 @@ func checkCommand() *cobra.Command {
 		Use:   "check PATH",
 		Short: "Verify a checkpoint, a run or an exported policy",
 		Long: `Verify a checkpoint, a run folder (all its checkpoints, pointers and logs) or an exported policy, byte by byte. The exit
-code is 1 where something is damaged, and the report says what and where.`,
-		Example: "  stoker check runs/sizing-attmf-s1\n  stoker check runs/sizing-attmf-s1/checkpoints/step-000000010000 --json",
-		Args:    args(1, 1, "PATH"),
+code is 1 if something is damaged; the report says what and where.`,
+		Example: "  stoker check runs/sizing-attmf-s1\n  stoker check " +
+			"runs/sizing-attmf-s1/checkpoints/step-000000010000 --json",
+		Args: args(1, 1, "PATH"),
 		RunE: func(c *cobra.Command, a []string) error {
 			check := checkpoints.Check
 			if name, ok := zoo.Cut(a[0]); ok {
@@ -135,7 +136,8 @@ func lineOf(e catalog.Env, s *envs.Spec) envLine {
 		l.Step += fmt.Sprintf(" of %g s", float64(s.Step.Fixed)/1e6)
 	}
 	for _, k := range s.Kinds {
-		l.Kinds = append(l.Kinds, kindLine{k.Name, k.Agents, k.Observation.String(), k.Action.String(), k.Features, k.Actions})
+		l.Kinds = append(l.Kinds, kindLine{k.Name, k.Agents, k.Observation.String(), k.Action.String(), k.Features,
+			k.Actions})
 	}
 	return l
 }
@@ -182,7 +184,8 @@ func checkEnvs(c *cobra.Command, list []catalog.Env, asJSON bool) error {
 	lines, bad := make([]line, len(list)), 0
 	for i, e := range list {
 		l := line{ID: e.ID, Problems: []string{}}
-		for _, p := range envtest.Check(func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) }, envtest.Options{}) {
+		for _, p := range envtest.Check(func() (envs.Env, error) { return e.New(e.Config(), workload.Default()) },
+			envtest.Options{}) {
 			l.Problems = append(l.Problems, fmt.Sprint(p))
 		}
 		if l.Conforms = len(l.Problems) == 0; !l.Conforms {

@@ -19,11 +19,10 @@ func plotCommand() *cobra.Command {
 		Short: "Compare the learning curves of runs, or draw an evaluation's figures again",
 		Long: `Draw metrics of runs over training, or the figures of an evaluation's folder again from its data.
 
-Runs whose configurations are equal but for the seed are one line: the IQM over their seeds with its 95 % interval
-(under four runs that is the mean; the interval is Tukey and McLaughlin's, wide with few seeds because few seeds say
-little). Where runs log at different steps their values are interpolated; a line ends where its shortest run does.
-Runs are folders or quoted patterns of them. --metric takes every tag of metrics.jsonl and timing.jsonl; a wrong one
-lists those that there are.
+Runs with the same configuration except the seed are one line: the IQM over their seeds with its 95 % interval (with fewer
+than four runs the mean; the interval is Tukey and McLaughlin's and is wide with few seeds). Values of runs that log at
+different steps are interpolated; a line ends where its shortest run ends. Runs are folders or quoted patterns of them.
+--metric takes every tag of metrics.jsonl and timing.jsonl; a wrong one lists the tags.
 
 NAME.png and NAME.svg are the figure, NAME.csv every run's values, NAME_bands.csv the lines as drawn.`,
 		Example: `  stoker plot runs/sizing-attmf-s1/eval                                      # an evaluation's figures again
@@ -59,13 +58,15 @@ NAME.png and NAME.svg are the figure, NAME.csv every run's values, NAME_bands.cs
 		},
 	}
 	fl := c.Flags()
-	fl.StringSliceVar(&p.Metrics, "metric", []string{"rollout/ep_rew_mean"}, "tags to draw, a panel each (repeatable, or with commas)")
+	fl.StringSliceVar(&p.Metrics, "metric", []string{"rollout/ep_rew_mean"},
+		"tags to draw, a panel each (repeatable, or with commas)")
 	fl.StringVar(&x, "x", "steps", "horizontal axis: steps of the environment, or time of training")
-	fl.Float64Var(&p.Smooth, "smooth", 0, "factor of an exponential moving average, 0 (none) to below 1, as TensorBoard's")
+	fl.Float64Var(&p.Smooth, "smooth", 0,
+		"factor of an exponential moving average, 0 (none) to below 1, as TensorBoard's")
 	fl.StringVar(&p.Average, "average", eval.AverageIQM, "over the runs of a line: iqm or mean")
 	fl.StringVar(&p.Band, "band", eval.BandInterval, "around a line of several runs: interval (95 %), range or none")
-	fl.BoolVar(&p.Separate, "separate", false, "draw every run for itself")
-	fl.StringSliceVar(&p.Labels, "label", nil, "names of the lines, in the order in which their first runs are given")
+	fl.BoolVar(&p.Separate, "separate", false, "draw every run as its own line")
+	fl.StringSliceVar(&p.Labels, "label", nil, "names of the lines, in the order of their first runs")
 	fl.StringVar(&p.Title, "title", "", "title of the figure")
 	fl.BoolVar(&p.Log, "log", false, "logarithmic vertical axes")
 	fl.StringVar(&p.Out, "out", ".", "folder of the figure and its data")
@@ -85,14 +86,15 @@ func draw(c *cobra.Command, p eval.RunPlot) (*eval.Plotted, error) {
 	if _, err := os.Stat(filepath.Join(p.Runs[0], eval.SummaryFile)); err != nil || len(p.Runs) > 1 {
 		for _, path := range p.Runs {
 			if _, err := os.Stat(filepath.Join(path, eval.SummaryFile)); err == nil {
-				return nil, usage("%s is an evaluation: its figures are drawn alone, with: stoker plot %s", path, quote(path))
+				return nil, usage("%s is an evaluation: draw its figures alone with: stoker plot %s", path, quote(path))
 			}
 		}
 		return eval.PlotRuns(p)
 	}
 	for _, name := range runFlags {
 		if c.Flags().Changed(name) {
-			return nil, usage("--%s is for runs; %s is an evaluation, whose figures are drawn as they were", name, p.Runs[0])
+			return nil, usage("--%s is for runs; %s is an evaluation, whose figures are drawn without it", name,
+				p.Runs[0])
 		}
 	}
 	s, err := eval.Replot(p.Runs[0])

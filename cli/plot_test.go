@@ -12,11 +12,13 @@ import (
 // Runs are compared from folders and patterns, over steps and time; what is drawn is said beside the files' names.
 func TestPlot(t *testing.T) {
 	runs := t.TempDir()
-	if code, _, errs := stoker("train", config(t, brief), "--runs", runs, "--seeds", "1-2", "--name", "a"); code != exitDone {
+	if code, _, errs := stoker("train", config(t, brief), "--runs", runs, "--seeds", "1-2", "--name",
+		"a"); code != exitDone {
 		t.Fatal(errs)
 	}
 	out := filepath.Join(runs, "curves")
-	code, files, notes := stoker("plot", filepath.Join(runs, "a-*"), "--metric", "rollout/cost,time/fps", "--x", "time", "--smooth", "0.5", "--name", "both", "--out", out)
+	code, files, notes := stoker("plot", filepath.Join(runs, "a-*"), "--metric", "rollout/cost,time/fps", "--x",
+		"time", "--smooth", "0.5", "--name", "both", "--out", out)
 	if code != exitDone {
 		t.Fatal(notes)
 	}
@@ -26,7 +28,8 @@ func TestPlot(t *testing.T) {
 			t.Errorf("file %s: %v", name, err)
 		}
 	}
-	if code, _, errs := stoker("eval", filepath.Join(runs, "a-s1"), "--out", filepath.Join(runs, "eval")); code != exitDone {
+	if code, _, errs := stoker("eval", filepath.Join(runs, "a-s1"), "--out",
+		filepath.Join(runs, "eval")); code != exitDone {
 		t.Fatal(errs)
 	}
 	evaluation := filepath.Join(runs, "eval")
@@ -37,10 +40,11 @@ func TestPlot(t *testing.T) {
 		{[]string{"plot", runs}, "holds 2 runs: name some, or all of them as " + filepath.Join(runs, "*")},
 		{[]string{"plot", filepath.Join(runs, "b*")}, "no run folder matches"},
 		{[]string{"plot", filepath.Join(runs, "a-s1"), "--x", "days"}, `--x is "days", want steps or time`},
-		{[]string{"plot", filepath.Join(runs, "a-s1"), evaluation}, evaluation + " is an evaluation: its figures are drawn alone"},
+		{[]string{"plot", filepath.Join(runs, "a-s1"), evaluation},
+			evaluation + " is an evaluation: draw its figures alone"},
 		{[]string{"plot", evaluation, "--smooth", "0.5"}, "--smooth is for runs"},
 		{[]string{"power", runs}, "is not an evaluation"},
-		{[]string{"power", evaluation, "--rivals", "2"}, "--rivals is for a table without a pilot"},
+		{[]string{"power", evaluation, "--rivals", "2"}, "--rivals is for a table without an evaluation"},
 		{[]string{"power", evaluation, "--metric", "price"}, `metric "price" is not among those of`},
 		{[]string{"power", "--metric", "price"}, "--metric is one of an evaluation"},
 		{[]string{"power", "--trials", "1"}, "1 trials, want at least 100"},
@@ -54,7 +58,8 @@ func TestPlot(t *testing.T) {
 	if code, _, errs := stoker("plot", evaluation); code != exitDone {
 		t.Error(errs)
 	}
-	if code, _, errs := stoker("plot", filepath.Join(runs, "a-s1"), "--metric", "rollout/cst"); code != exitFailed || !strings.Contains(errs, "did you mean rollout/cost?") {
+	if code, _, errs := stoker("plot", filepath.Join(runs, "a-s1"), "--metric", "rollout/cst"); code != exitFailed ||
+		!strings.Contains(errs, "did you mean rollout/cost?") {
 		t.Errorf("a wrong metric: exit %d, %s", code, errs)
 	}
 }
@@ -66,7 +71,9 @@ func TestPower(t *testing.T) {
 		t.Fatal(errs)
 	}
 	rows := decode[[]eval.PowerRow](t, out)
-	if len(rows) != 4 || rows[0].Power > 0.12 || rows[1].Power < rows[0].Power || rows[3].Power < 0.95 || rows[3].WorkloadSeeds != 40 || rows[3].Unit != "deviations" {
+	if len(rows) != 4 || rows[0].Power > 0.12 || rows[1].Power < rows[0].Power || rows[3].Power < 0.95 ||
+		rows[3].WorkloadSeeds != 40 ||
+		rows[3].Unit != "deviations" {
 		t.Errorf("rows %+v", rows)
 	}
 	code, out, _ = stoker("power", "--training", "2,3", "--workloads", "5", "--effect", "1", "--trials", "100")

@@ -16,15 +16,14 @@ func powerCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "power [EVALUATION]",
-		Short: "How many seeds a verdict takes",
+		Short: "Say how many seeds a verdict needs",
 		Long: `Print the probability that stoker eval would say "better" (or "worse"), by simulating its decision: paired differences,
 Holm's correction over the rivals, simultaneous intervals.
 
-Without an evaluation differences are in deviations: a difference of 0.5 is half of what paired differences deviate
-from workload to workload. An evaluation's folder is a pilot: differences and deviations are those that it saw, and
-the table says what other numbers of seeds would have given. A pilot's difference is itself uncertain, so take the
-smallest that matters to you rather than a lucky one. With one training seed a verdict holds for that checkpoint only;
-for a method, ask with --training 3,5,10.`,
+Without an evaluation, differences are in standard deviations of the paired differences between workloads. With an
+evaluation's folder (a pilot), differences and deviations are the measured ones, and the table shows other numbers of
+seeds. A pilot's difference is itself uncertain: use the smallest difference that matters to you. With one training seed a
+verdict holds for that checkpoint only; for a method use --training 3,5,10.`,
 		Example: `  stoker power                                             # workload seeds for one checkpoint
   stoker power --training 3,5,10,20 --seed-deviation 1     # training seeds for a method
   stoker power runs/sizing-attmf-s1/eval --metric price    # from a pilot
@@ -36,7 +35,7 @@ for a method, ask with --training 3,5,10.`,
 			if len(a) == 1 {
 				for _, name := range []string{"effect", "seed-deviation", "rivals"} {
 					if c.Flags().Changed(name) {
-						return usage("--%s is for a table without a pilot; %s has its own", name, a[0])
+						return usage("--%s is for a table without an evaluation; %s has its own", name, a[0])
 					}
 				}
 				rows, err = eval.PowerOf(a[0], p)
@@ -56,7 +55,8 @@ for a method, ask with --training 3,5,10.`,
 		},
 	}
 	fl := c.Flags()
-	fl.Float64SliceVar(&p.Effects, "effect", []float64{0.2, 0.5, 0.8, 1, 1.5, 2}, "true differences, in deviations between workloads")
+	fl.Float64SliceVar(&p.Effects, "effect", []float64{0.2, 0.5, 0.8, 1, 1.5, 2},
+		"true differences, in standard deviations between workloads")
 	fl.IntSliceVar(&p.Workloads, "workloads", []int{10, 20, 50, 100}, "numbers of workload seeds")
 	fl.IntSliceVar(&p.Training, "training", []int{1}, "numbers of training seeds")
 	fl.Float64Var(&p.SeedDeviation, "seed-deviation", 1, "deviation between training seeds over that between workloads")
@@ -67,7 +67,8 @@ for a method, ask with --training 3,5,10.`,
 	return c
 }
 
-// printPower prints a line per comparison and number of training seeds, or per number of seeds, and a column per what varies.
+// printPower prints a line per comparison and number of training seeds, or per number of seeds, and a column per what
+// varies.
 func printPower(c *cobra.Command, rows []eval.PowerRow) error {
 	w := c.OutOrStdout()
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -93,7 +94,7 @@ func printPower(c *cobra.Command, rows []eval.PowerRow) error {
 		fmt.Fprintln(t)
 		return t.Flush()
 	}
-	fmt.Fprintln(w, "probability of a verdict, by workload seeds, were difference and deviations those that the evaluation saw")
+	fmt.Fprintln(w, "probability of a verdict by workload seeds, if difference and deviations are as measured")
 	head, last := "metric\ta\tb\tdifference\tdeviation\tof seeds\ttraining seeds\t", ""
 	var counts []int
 	for _, r := range rows {
@@ -108,7 +109,8 @@ func printPower(c *cobra.Command, rows []eval.PowerRow) error {
 		if r.TrainingSeeds > 1 || r.SeedDeviation > 0 {
 			seeds = number(r.SeedDeviation)
 		}
-		line := fmt.Sprintf("\n%s\t%s\t%s\t%s\t%s\t%s\t%d\t", r.Metric, r.A, r.B, number(r.Difference), number(r.Deviation), seeds, r.TrainingSeeds)
+		line := fmt.Sprintf("\n%s\t%s\t%s\t%s\t%s\t%s\t%d\t", r.Metric, r.A, r.B, number(r.Difference),
+			number(r.Deviation), seeds, r.TrainingSeeds)
 		if line != last {
 			fmt.Fprint(t, line)
 			last = line

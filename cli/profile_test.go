@@ -18,7 +18,8 @@ func TestProfile(t *testing.T) {
 	if b, err := os.ReadFile(path); err != nil || len(b) < 2 || b[0] != 0x1f || b[1] != 0x8b {
 		t.Errorf("%d bytes that are no profile: %v", len(b), err)
 	}
-	if code, _, errs := stoker("train", config(t, brief), "--runs", t.TempDir(), "--profile", filepath.Join(path, "x")); code != exitUsage {
+	if code, _, errs := stoker("train", config(t, brief), "--runs", t.TempDir(), "--profile",
+		filepath.Join(path, "x")); code != exitUsage {
 		t.Errorf("a path that can't be written: exit %d: %s", code, errs)
 	}
 }

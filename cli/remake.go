@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// remaker writes the commands on a zoo's card. Whatever their folders are called here, it calls the runs what the card's own first commands
-// call them.
+// remaker writes the commands on a zoo's card. Whatever their folders are called here, it calls the runs what the
+// card's own first commands call them.
 type remaker map[string]string // by the path given
 
 func (m remaker) add(run string, x *configs.Experiment) {

@@ -86,11 +86,13 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"})
 	root.SetHelpCommandGroupID("look")
 	root.SetCompletionCommandGroupID("look")
-	for _, c := range []*cobra.Command{trainCommand(), resumeCommand(), evalCommand(), explainCommand(), plotCommand(), powerCommand(), suiteCommand()} {
+	for _, c := range []*cobra.Command{trainCommand(), resumeCommand(), evalCommand(), explainCommand(),
+		plotCommand(), powerCommand(), suiteCommand()} {
 		c.GroupID = "work"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{checkCommand(), envsCommand(), agentsCommand(), zooCommand(), benchCommand(), versionCommand()} {
+	for _, c := range []*cobra.Command{checkCommand(), envsCommand(), agentsCommand(), zooCommand(), benchCommand(),
+		versionCommand()} {
 		c.GroupID = "look"
 		root.AddCommand(c)
 	}

@@ -32,7 +32,8 @@ func jobsOf(c *cobra.Command, x *configs.Experiment, n int, f trainFlags) (int, 
 		case f.jobs < 1:
 			return 0, usage("--jobs is %d, want at least 1", f.jobs)
 		case f.jobs > 1 && x.Engine.Name != engines.Native:
-			return 0, usage("--jobs is %d, but engine %s trains one run at a time in a process; want 1, or engine %s", f.jobs, x.Engine.Name, engines.Native)
+			return 0, usage("--jobs is %d, but engine %s trains one run at a time in a process; want 1, or engine %s",
+				f.jobs, x.Engine.Name, engines.Native)
 		}
 		return min(f.jobs, n), nil
 	}
@@ -67,7 +68,8 @@ type seedsReport struct {
 	Over *overSeeds `json:"over_seeds,omitempty"`
 }
 
-// trainSeeds trains runs side by side and reports them together. A run that fails leaves the others alone; the error then tells how many did.
+// trainSeeds trains runs side by side and reports them together. A run that fails leaves the others alone; the error
+// then tells how many did.
 func trainSeeds(ctx context.Context, c *cobra.Command, list []train.Planned, jobs int, asJSON bool) error {
 	b := newBoard(c.ErrOrStderr(), isTerminal(c.ErrOrStderr()), list)
 	for i := range list {
@@ -164,14 +166,16 @@ func printSeeds(w io.Writer, r seedsReport) {
 		} else {
 			done = append(done, quote(s.Dir))
 		}
-		fmt.Fprintf(w, row, fmt.Sprint(s.Seed), fmt.Sprint(s.Steps), fmt.Sprint(s.Episodes), number(s.LastValue), number(s.BestValue), fmt.Sprint(s.BestStep), note)
+		fmt.Fprintf(w, row, fmt.Sprint(s.Seed), fmt.Sprint(s.Steps), fmt.Sprint(s.Episodes), number(s.LastValue),
+			number(s.BestValue), fmt.Sprint(s.BestStep), note)
 	}
 	if o := r.Over; o != nil {
 		deviation := ""
 		if o.Deviation != nil {
 			deviation = fmt.Sprintf(" ± %.3g (standard deviation)", *o.Deviation)
 		}
-		fmt.Fprintf(w, "%s of the last evaluation over %d seeds: mean %.5g%s, interquartile mean %.5g\n", o.Metric, o.Seeds, o.Mean, deviation, o.IQM)
+		fmt.Fprintf(w, "%s of the last evaluation over %d seeds: mean %.5g%s, interquartile mean %.5g\n", o.Metric,
+			o.Seeds, o.Mean, deviation, o.IQM)
 	}
 	if len(done) > 0 {
 		fmt.Fprintf(w, "compare them: stoker eval %s\n", strings.Join(done, " "))
@@ -183,7 +187,8 @@ func firstLine(s string) string {
 	return s
 }
 
-// board shows how several runs are getting on: on a terminal a line for each, drawn over and over; else their lines, each with the run's name.
+// board shows how several runs are getting on: on a terminal a line for each, drawn over and over; else their lines,
+// each with the run's name.
 type board struct {
 	mu       sync.Mutex
 	out      io.Writer

@@ -19,13 +19,15 @@ func TestSeeds(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	contains(t, "report", out, "return of the last evaluation over 4 seeds: mean", "interquartile mean", "stoker eval "+filepath.Join(runs, "small-s2"))
+	contains(t, "report", out, "return of the last evaluation over 4 seeds: mean", "interquartile mean",
+		"stoker eval "+filepath.Join(runs, "small-s2"))
 	for _, s := range []string{"2", "3", "4", "5"} {
 		contains(t, "progress", errs, "small-s"+s+": ", "evaluation at step 40")
 		if code, _, errs := stoker("train", file, "--runs", alone, "--seed", s); code != exitDone {
 			t.Fatalf("exit %d: %s", code, errs)
 		}
-		for _, f := range []string{"config.yaml", "metrics.jsonl", "checkpoints/latest", "checkpoints/best", "checkpoints/step-000000000040/weights.safetensors", "checkpoints/step-000000000040/MANIFEST.sha256"} {
+		for _, f := range []string{"config.yaml", "metrics.jsonl", "checkpoints/latest", "checkpoints/best",
+			"checkpoints/step-000000000040/weights.safetensors", "checkpoints/step-000000000040/MANIFEST.sha256"} {
 			got, err := os.ReadFile(filepath.Join(runs, "small-s"+s, f))
 			want, err2 := os.ReadFile(filepath.Join(alone, "small-s"+s, f))
 			if err := errors.Join(err, err2); err != nil || string(got) != string(want) {
@@ -59,7 +61,10 @@ func TestSeedFails(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	r := decode[seedsReport](t, out.String())
-	if len(r.Runs) != 3 || r.Runs[0].Error != "" || r.Runs[0].Steps != 40 || !strings.Contains(r.Runs[1].Error, "exists") || r.Runs[2].Error != "" || r.Over.Seeds != 2 {
+	if len(r.Runs) != 3 || r.Runs[0].Error != "" || r.Runs[0].Steps != 40 ||
+		!strings.Contains(r.Runs[1].Error, "exists") ||
+		r.Runs[2].Error != "" ||
+		r.Over.Seeds != 2 {
 		t.Errorf("report: %s", out.String())
 	}
 }
@@ -76,7 +81,9 @@ func TestSeedsStopped(t *testing.T) {
 	if code := wait(t, c); code != exitInterrupted {
 		t.Errorf("exit %d, want %d: %s", code, exitInterrupted, errs)
 	}
-	contains(t, "said", errs.String(), "not begun: seeds [3]", "go on with: stoker resume "+filepath.Join("runs", "small-s1"), "stoker resume "+filepath.Join("runs", "small-s2"))
+	contains(t, "said", errs.String(), "not begun: seeds [3]",
+		"go on with: stoker resume "+filepath.Join("runs", "small-s1"), "stoker resume "+filepath.Join("runs",
+			"small-s2"))
 	for _, run := range []string{"small-s1", "small-s2"} {
 		if code, out, errs := stoker("check", filepath.Join(dir, "runs", run)); code != exitDone {
 			t.Errorf("%s: %s%s", run, out, errs)
@@ -92,7 +99,8 @@ func TestOverSeeds(t *testing.T) {
 	for _, x := range []float64{1, 2, 3, 4, 100} {
 		runs = append(runs, seedRun{Result: &train.Result{LastValue: &x, BestMetric: "return"}})
 	}
-	runs = append(runs, seedRun{Result: &train.Result{LastValue: new(1e9)}, Error: "failed"}, seedRun{Error: "failed"}, seedRun{Result: &train.Result{}})
+	runs = append(runs, seedRun{Result: &train.Result{LastValue: new(1e9)}, Error: "failed"},
+		seedRun{Error: "failed"}, seedRun{Result: &train.Result{}})
 	o := over(runs)
 	if o.Seeds != 5 || o.Mean != 22 || o.IQM != 3 || math.Abs(*o.Deviation-43.6177) > 1e-4 || o.Metric != "return" {
 		t.Errorf("%+v", o)
@@ -125,7 +133,8 @@ func TestJobsRefused(t *testing.T) {
 		"--seeds 1-2 --jobs 0":                   "--jobs is 0, want at least 1",
 		"--seeds 1-2 --jobs 2 --engine gorgonia": "engine gorgonia trains one run at a time",
 	} {
-		if code, _, errs := stoker(append([]string{"train", file}, strings.Fields(a)...)...); code != exitUsage || !strings.Contains(errs, want) {
+		if code, _, errs := stoker(append([]string{"train", file}, strings.Fields(a)...)...); code != exitUsage ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d: %s", a, code, errs)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 // endless is a run that only a signal ends.
-const endless = "train: {steps: 1000000000, copies: 2, log_every: 100, evaluate: {every: 0}, checkpoint: {every: 1000}}\n"
+const endless = "train: {steps: 1000000000, copies: 2, log_every: 100, evaluate: {every: 0}, checkpoint: {every: " +
+	"1000}}\n"
 
 // Ctrl-C and SIGTERM save, say how to go on, and are told apart by their exit codes; resume goes on.
 func TestSignalsSave(t *testing.T) {
@@ -40,7 +41,8 @@ func TestSignalsSave(t *testing.T) {
 		if code := wait(t, c); code != s.code {
 			t.Errorf("%v: exit %d, want %d: %s", s.signal, code, s.code, errs)
 		}
-		contains(t, s.signal.String(), errs.String(), "stopped by "+s.signal.String()+" at step ", "of 1000000000, all saved; go on with: stoker resume "+run)
+		contains(t, s.signal.String(), errs.String(), "stopped by "+s.signal.String()+" at step ",
+			"of 1000000000, all saved; go on with: stoker resume "+run)
 		if strings.ContainsAny(errs.String(), "\r\x1b") {
 			t.Errorf("control characters where there is no terminal: %q", errs)
 		}
@@ -50,10 +52,12 @@ func TestSignalsSave(t *testing.T) {
 	}
 }
 
-// The second signal doesn't wait, and is a failure: what the first one asked for was not done. The run is whole all the same.
+// The second signal doesn't wait, and is a failure: what the first one asked for was not done. The run is whole all
+// the same.
 func TestSecondSignal(t *testing.T) {
 	file, dir := config(t, endless), t.TempDir()
-	c, errs := process(dir, "train", file, "--set", "agent.learning_starts=1500", "--set", "agent.gradient_steps=1000000000")
+	c, errs := process(dir, "train", file, "--set", "agent.learning_starts=1500", "--set",
+		"agent.gradient_steps=1000000000")
 	start(t, c, errs, "steps/s")
 	for deadline := time.Now().Add(time.Minute); !saved(filepath.Join(dir, "runs", "small-s1")); {
 		if time.Now().After(deadline) {

@@ -24,13 +24,13 @@ func suiteCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "suite [NAME]",
 		Short: "Redo a paper's figures: its numbers, ours and their ratio",
-		Long: `Redo the figures of a paper: all policies play the same workloads, one for each seed. The paper's number, ours with its
-95 % interval and ours over the paper's stand side by side, and each of the paper's claims is said to hold here, not to
-hold, or to be undecided. Without a name the suites are listed.
+		Long: `Redo the figures of a paper: all policies face the same workloads, one per seed. The table shows the paper's number, ours
+with its 95 % interval, and their ratio. Each of the paper's claims holds here, does not hold, or is undecided. Without a
+name the suites are listed.
 
 The folder given by --out (default: runs/suites/NAME) gets suite.md, a page of everything, suite.json for programs,
-tables as CSV, and the figures as PNG with their data as CSV. A folder that holds anything but an earlier result of the
-suite is refused. The same seeds give the same result, whatever --workers is; gnn-fig1 alone measures time and differs.`,
+tables as CSV, and the figures as PNG with their data as CSV. A folder that holds anything except an earlier result of the
+suite is refused. The same seeds give the same result with any --workers; only gnn-fig1 measures time and differs.`,
 		Example: `  stoker suite                                        # the suites
   stoker suite hops --quick                           # under two minutes
   stoker suite hops --seeds 1-50 --out compare/hops
@@ -53,11 +53,12 @@ suite is refused. The same seeds give the same result, whatever --workers is; gn
 		},
 	}
 	fl := c.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "fewer seeds, and less of what takes long: under two minutes on two cores")
+	fl.BoolVar(&f.quick, "quick", false, "fewer seeds and shorter runs: under two minutes on two cores")
 	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the suite's)")
 	fl.StringVar(&f.out, "out", "", "folder of the result, as in compare/hops (default: runs/suites/NAME)")
-	fl.IntVar(&f.workers, "workers", 0, "how many episodes are played at the same time, as in 4; 0 is one per core")
-	fl.StringVar(&f.data, "data", "", "folder of real traces that the program does not carry, as in DATA/azure2019/100_inv.csv for --data DATA")
+	fl.IntVar(&f.workers, "workers", 0, "episodes that run at the same time, as in 4; 0 is one per core")
+	fl.StringVar(&f.data, "data", "",
+		"folder of real traces that are not part of the program, as in DATA/azure2019/100_inv.csv for --data DATA")
 	fl.BoolVar(&f.json, "json", false, "print suite.json instead of the table, or the list as JSON")
 	return c
 }
@@ -126,7 +127,8 @@ func runSuite(c *cobra.Command, name string, f suiteFlags) error {
 	if f.json {
 		return printJSON(w, res)
 	}
-	fmt.Fprintf(w, "%s\npage:    %s\ndata:    %s\n", suite.Text(res), filepath.Join(out, suite.PageFile), filepath.Join(out, suite.ResultFile))
+	fmt.Fprintf(w, "%s\npage:    %s\ndata:    %s\n", suite.Text(res), filepath.Join(out, suite.PageFile),
+		filepath.Join(out, suite.ResultFile))
 	for _, fig := range res.Figures {
 		fmt.Fprintf(w, "figure:  %s\n", filepath.Join(out, fig))
 	}

@@ -16,7 +16,9 @@ func TestSuites(t *testing.T) {
 	}
 	contains(t, "suite", out, "hops", "Figs. 2 to 4", "Huang", "stoker suite hops --quick")
 	_, out, _ = stoker("suite", "--json")
-	if list := decode[[]map[string]any](t, out); len(list) == 0 || list[0]["name"] != "hops" || list[0]["paper"] == "" || list[0]["seeds"] != 20.0 {
+	if list := decode[[]map[string]any](t, out); len(list) == 0 || list[0]["name"] != "hops" ||
+		list[0]["paper"] == "" ||
+		list[0]["seeds"] != 20.0 {
 		t.Errorf("suites are %v", list)
 	}
 	full := t.TempDir()
@@ -40,7 +42,8 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// One seed is enough to see the paper's numbers beside ours; nothing is decided then. A second run takes the first one's place.
+// One seed is enough to see the paper's numbers beside ours; nothing is decided then. A second run takes the first
+// one's place.
 func TestSuiteHops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of work")
@@ -51,7 +54,8 @@ func TestSuiteHops(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	res := decode[suite.Result](t, out)
-	if res.Suite != "hops" || !res.Quick || len(res.Seeds) != 1 || len(res.Rows) < 50 || res.Command != "stoker suite hops --quick --seeds 7" {
+	if res.Suite != "hops" || !res.Quick || len(res.Seeds) != 1 || len(res.Rows) < 50 ||
+		res.Command != "stoker suite hops --quick --seeds 7" {
 		t.Errorf("it is %s, %v, with %d rows: %s", res.Suite, res.Seeds, len(res.Rows), res.Command)
 	}
 	for _, c := range res.Comparisons {

@@ -12,8 +12,9 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// trainInTorch hands a training over to stoker-torch where it trains with libtorch, by its configuration or by what engine.device: auto
-// chooses there, and this program has none linked in. Where it was chosen and stoker-torch is not there, training goes on here, and says so.
+// trainInTorch hands a training over to stoker-torch where it trains with libtorch, by its configuration or by what
+// engine.device: auto chooses there, and this program has none linked in. Where it was chosen and stoker-torch is not
+// there, training goes on here, and says so.
 func trainInTorch(x *configs.Experiment) error {
 	if x.Engine.Device != "auto" || x.Engine.Name != engines.Native {
 		return runInTorch(x.Engine)
@@ -32,8 +33,8 @@ func isBuilt() bool {
 	return err == nil
 }
 
-// runInTorch hands the whole command over to stoker-torch where it needs libtorch and this program has none linked in. It returns
-// only where that was not needed, or failed.
+// runInTorch hands the whole command over to stoker-torch where it needs libtorch and this program has none linked
+// in. It returns only where that was not needed, or failed.
 func runInTorch(e configs.Engine) error {
 	if e.Name != engines.Torch || slices.Contains(engines.Names(), engines.Torch) {
 		return nil

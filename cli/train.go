@@ -34,7 +34,7 @@ func trainCommand() *cobra.Command {
 		Use:   "train CONFIG",
 		Short: "Train a policy",
 		Long: `Train the policy that a configuration describes, and write a run folder: resolved configuration, metrics.jsonl,
-TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on with stoker resume.`,
+TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save before they stop; stoker resume continues.`,
 		Example: `  stoker train configs/sizing/attmf.yaml
   stoker train configs/sizing/attmf.yaml --set train.steps=20000 --set agent.actor_rate=3e-4 --name faster
   stoker train configs/sizing/attmf.yaml --seeds 1-5
@@ -73,9 +73,11 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save first; go on wi
 	fl.IntVar(&f.jobs, "jobs", 0, "with --seeds: runs at a time (default: one per core)")
 	fl.StringVar(&f.device, "device", "", "auto, cpu or cuda:N (default: the configuration's)")
 	fl.StringVar(&f.engine, "engine", "", "native, torch or gorgonia (default: the configuration's)")
-	fl.BoolVar(&f.deterministic, "deterministic", false, "repeat results to the bit on CUDA too, at a price in speed; refuse operations that cannot")
+	fl.BoolVar(&f.deterministic, "deterministic", false,
+		"make results on CUDA repeat to the bit: slower, and operations that cannot fail")
 	fl.StringVar(&f.from, "init-from", "", "start from the weights of a checkpoint or run")
-	fl.StringVar(&f.profile, "profile", "", "write a CPU profile for go tool pprof to this file, and print where the time went")
+	fl.StringVar(&f.profile, "profile", "",
+		"write a CPU profile for go tool pprof to this file, and print where the time went")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print the resolved configuration and stop")
 	fl.BoolVar(&f.schema, "schema", false, "print the JSON Schema of configurations, for editors, and stop")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
@@ -200,8 +202,8 @@ func resumeCommand() *cobra.Command {
 	var inexact, asJSON bool
 	c := &cobra.Command{
 		Use:   "resume RUN",
-		Short: "Go on with a run from its latest checkpoint",
-		Long: `Go on with a run from its latest checkpoint. The result is the same, byte for byte, as if it had not been interrupted.
+		Short: "Resume a run from its latest checkpoint",
+		Long: `Resume a run from its latest checkpoint. The result is byte for byte that of an uninterrupted run.
 With --steps the run gets a new total; schedules that depend on the total follow it.`,
 		Example: `  stoker resume runs/sizing-attmf-s1
   stoker resume runs/sizing-attmf-s1 --steps 200000`,
@@ -233,7 +235,8 @@ With --steps the run gets a new total; schedules that depend on the total follow
 		},
 	}
 	c.Flags().Int64Var(&steps, "steps", 0, "new total number of environment steps")
-	c.Flags().BoolVar(&inexact, "inexact", false, "go on although the kernels differ from those that made the checkpoint")
+	c.Flags().
+		BoolVar(&inexact, "inexact", false, "resume although the kernels differ from those that made the checkpoint")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
@@ -254,21 +257,25 @@ func goOn(c *cobra.Command, res *train.Result, err error) error {
 	}
 	var sig stopped
 	if errors.As(err, &sig) {
-		fmt.Fprintf(c.ErrOrStderr(), "stopped by %v at step %d of %d, all saved; %s\n", sig, res.Steps, res.Planned, exitHint(res.Dir))
+		fmt.Fprintf(c.ErrOrStderr(), "stopped by %v at step %d of %d, all saved; %s\n", sig, res.Steps, res.Planned,
+			exitHint(res.Dir))
 		return err
 	}
-	return fmt.Errorf("%w\nthe run is whole up to %s; when the cause is mended, %s", err, res.Checkpoint, exitHint(res.Dir))
+	return fmt.Errorf("%w\neverything up to %s is saved; when the cause is fixed, %s", err, res.Checkpoint,
+		exitHint(res.Dir))
 }
 
 func printResult(c *cobra.Command, r *train.Result) {
 	w := c.OutOrStdout()
 	if r.From == r.Steps {
-		fmt.Fprintf(w, "nothing left to do: %s has done its %d steps; more are had by --steps\n", r.Dir, r.Steps)
+		fmt.Fprintf(w, "nothing to do: %s has finished its %d steps; give a larger total with --steps\n", r.Dir,
+			r.Steps)
 		return
 	}
 	fmt.Fprintf(w, "trained %d steps, %d episodes: %s\n", r.Steps, r.Episodes, r.Dir)
 	if r.BestValue != nil {
 		fmt.Fprintf(w, "best %s in evaluation %.5g, at step %d\n", r.BestMetric, *r.BestValue, r.BestStep)
 	}
-	fmt.Fprintf(w, "compare it: stoker eval %s\nwatch it:   tensorboard --logdir %s\n", quote(r.Dir), quote(filepath.Dir(r.Dir)))
+	fmt.Fprintf(w, "compare it: stoker eval %s\nwatch it:   tensorboard --logdir %s\n", quote(r.Dir),
+		quote(filepath.Dir(r.Dir)))
 }

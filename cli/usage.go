@@ -38,9 +38,11 @@ func flagError(c *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		text = fmt.Sprintf("no flag --%s%s", unknown.GetSpecifiedName(), didYouMean(unknown.GetSpecifiedName(), names, "--"))
+		text = fmt.Sprintf("no flag --%s%s", unknown.GetSpecifiedName(),
+			didYouMean(unknown.GetSpecifiedName(), names, "--"))
 	case errors.As(err, &invalid):
-		text = fmt.Sprintf("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), flagWants(invalid.GetFlag().Value.Type()))
+		text = fmt.Sprintf("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(),
+			flagWants(invalid.GetFlag().Value.Type()))
 	}
 	return usage("%s\nsee: %s --help", text, c.CommandPath())
 }

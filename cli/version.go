@@ -45,7 +45,7 @@ func versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "version",
-		Short:   "Say what this program is and what it found: engines, libtorch, processor",
+		Short:   "Print the version, engines, libtorch and processor",
 		Example: "  stoker version\n  stoker version --json",
 		Args:    args(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -60,7 +60,8 @@ func versionCommand() *cobra.Command {
 				Engines  []nets.Info `json:"engines"`
 				Torch    any         `json:"libtorch"`
 			}
-			l := line{Version(), revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH, train.CPUModel(), runtime.NumCPU(), nil, nil}
+			l := line{Version(), revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH, train.CPUModel(),
+				runtime.NumCPU(), nil, nil}
 			native, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
 			if err != nil {
 				return err

@@ -20,8 +20,8 @@ func zooCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "zoo [NAME]",
 		Short: "List the trained policies that come with the program, or show one's card",
-		Long: `List the trained policies that come with the program, or show the card of one: what it is, its whole configuration, how it
-was made and how it did against what. A policy is named zoo:NAME wherever a checkpoint may stand.`,
+		Long: `List the trained policies that come with the program, or show the card of one: environment, whole configuration, training
+and evaluation. Write zoo:NAME wherever a command takes a checkpoint.`,
 		Example: `  stoker zoo                                          # the policies
   stoker zoo hops-pricer                              # one's card
   stoker zoo card runs/hops-pricer-s1 runs/hops-pricer-s2 --name hops-pricer --about "Prices …" --config configs/pricing/hops-pricer.yaml`,
@@ -73,7 +73,8 @@ func listZoo(c *cobra.Command, asJSON bool) error {
 	if err := t.Flush(); err != nil || len(list) == 0 {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\nits card: stoker zoo %[1]s\nplay it:  stoker eval %[2]s%[1]s --out compare/%[1]s\n", list[0].Name, zoo.Prefix)
+	_, err = fmt.Fprintf(c.OutOrStdout(),
+		"\nits card:    stoker zoo %[1]s\nevaluate it: stoker eval %[2]s%[1]s --out compare/%[1]s\n", list[0].Name, zoo.Prefix)
 	return err
 }
 
@@ -87,10 +88,10 @@ func zooCardCommand() *cobra.Command {
 	var f cardFlags
 	c := &cobra.Command{
 		Use:   "card RUN…",
-		Short: "Put the best policy of some runs into a zoo's folder, with its card",
-		Long: `Put the best policy of some runs, which differ by their seed only, into a zoo's folder: the best checkpoint of the run that does
-best in 20 episodes of its own training environment, without optimiser and replay, and its card, made from the checkpoint and
-from what stoker eval found. What is in checkpoints/zoo when the program is built comes with it.`,
+		Short: "Add the best policy of some runs to a zoo, with its card",
+		Long: `Add the best policy of some runs, which differ only by their seed, to a zoo's folder: the best checkpoint of the run that
+does best in 20 episodes of its own training environment, without optimiser and replay. Its card is made from the
+checkpoint and from the result of stoker eval. Whatever is in checkpoints/zoo when the program is built becomes part of it.`,
 		Example: `  stoker zoo card runs/hops-pricer-s1 runs/hops-pricer-s2 --name hops-pricer --about "Prices and baselines for HOPS' tiers." --config configs/pricing/hops-pricer.yaml
   stoker zoo card runs/a --name mine --about "A try." --config mine.yaml --eval runs/a/eval --eval compare/ --to zoo/`,
 		Args: args(1, -1, "RUN"),
@@ -99,8 +100,10 @@ from what stoker eval found. What is in checkpoints/zoo when the program is buil
 	fl := c.Flags()
 	fl.StringVar(&f.name, "name", "", "the entry's name, as in hops-pricer")
 	fl.StringVar(&f.about, "about", "", "what the policy is for, in a sentence")
-	fl.StringVar(&f.config, "config", "", "the configuration that makes the runs, for the command on the card; it must be theirs")
-	fl.StringArrayVar(&f.evals, "eval", nil, "folder of a stoker eval of these runs (repeatable; default: eval in the first run's folder)")
+	fl.StringVar(&f.config, "config", "",
+		"the configuration of the runs, for the command on the card; it must be the one that made them")
+	fl.StringArrayVar(&f.evals, "eval", nil,
+		"folder of a stoker eval of these runs (repeatable; default: eval in the first run's folder)")
 	fl.StringVar(&f.to, "to", filepath.Join("checkpoints", "zoo"), "the zoo's folder")
 	fl.BoolVar(&f.json, "json", false, "print the card as JSON")
 	return c
@@ -145,7 +148,8 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 		if err != nil {
 			return err
 		}
-		r.Seeds, r.Sources, r.Remake = append(r.Seeds, o.x.Seed), append(r.Sources, o.ck.Dir()), append(r.Remake, command)
+		r.Seeds, r.Sources, r.Remake = append(r.Seeds, o.x.Seed), append(r.Sources, o.ck.Dir()), append(r.Remake,
+			command)
 	}
 	if len(f.evals) == 0 {
 		f.evals = []string{filepath.Join(runs[0], "eval")}
@@ -165,7 +169,8 @@ func runCard(c *cobra.Command, runs []string, f cardFlags) error {
 		return printJSON(c.OutOrStdout(), card)
 	}
 	at := filepath.Join(f.to, f.name)
-	fmt.Fprintf(c.OutOrStdout(), "%s: the policy of seed %d after %d steps, %d bytes\ncard: %s\n", at, card.Seed, card.Steps, card.Bytes, filepath.Join(at, zoo.PageFile))
+	fmt.Fprintf(c.OutOrStdout(), "%s: the policy of seed %d after %d steps, %d bytes\ncard: %s\n", at, card.Seed,
+		card.Steps, card.Bytes, filepath.Join(at, zoo.PageFile))
 	return nil
 }
 
@@ -202,7 +207,8 @@ func sameConfig(x *configs.Experiment, path string) error {
 		return err
 	}
 	if string(was) != string(now) {
-		return usage("--config: %s does not make this run: compare stoker train %s --print-config with its config.yaml", path, path)
+		return usage("--config: %s is not the configuration of this run: compare stoker train %s --print-config "+
+			"with its config.yaml", path, path)
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ func TestZoo(t *testing.T) {
 func TestZooEverywhere(t *testing.T) {
 	at := zoo.Prefix + zoo.Names()[0]
 	dir := t.TempDir()
-	code, _, errs := stoker("eval", at, "--seeds", "1-2", "--set", "eval.resamples=100", "--set", "eval.rivals=[]", "--out", dir)
+	code, _, errs := stoker("eval", at, "--seeds", "1-2", "--set", "eval.resamples=100", "--set", "eval.rivals=[]",
+		"--out", dir)
 	if code != exitDone {
 		t.Fatalf("eval: exit %d: %s", code, errs)
 	}
@@ -48,7 +49,8 @@ func TestZooEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := decode[eval.Summary](t, string(text)); s.Policies[0].Name != zoo.Names()[0] || s.Policies[0].Sources[0] != at {
+	if s := decode[eval.Summary](t, string(text)); s.Policies[0].Name != zoo.Names()[0] ||
+		s.Policies[0].Sources[0] != at {
 		t.Errorf("%+v, want the policy under its own name, from %s", s.Policies, at)
 	}
 	code, out, errs := stoker("check", at)
@@ -56,7 +58,8 @@ func TestZooEverywhere(t *testing.T) {
 		t.Fatalf("check: exit %d: %s", code, errs)
 	}
 	contains(t, "report", out, "sound", "policy")
-	for _, args := range [][]string{{"eval", at, "--seeds", "1-2"}, {"zoo", "nobody"}, {"zoo", "card"}, {"zoo", "card", "x"}} {
+	for _, args := range [][]string{{"eval", at, "--seeds", "1-2"}, {"zoo", "nobody"}, {"zoo", "card"},
+		{"zoo", "card", "x"}} {
 		if code, _, errs := stoker(args...); code != exitUsage {
 			t.Errorf("%v: exit %d (%s), want %d", args, code, errs, exitUsage)
 		}
@@ -69,7 +72,8 @@ func TestZooEverywhere(t *testing.T) {
 	}
 }
 
-// TestZooCard: a run's best policy becomes an entry that is a checkpoint of its own; another configuration than the run's is refused.
+// TestZooCard: a run's best policy becomes an entry that is a checkpoint of its own; another configuration than the
+// run's is refused.
 func TestZooCard(t *testing.T) {
 	run := trained(t)
 	if code, _, errs := stoker("eval", run); code != exitDone {
@@ -94,12 +98,13 @@ func TestZooCard(t *testing.T) {
 		t.Error("a card of other steps passes for the checkpoint's")
 	}
 	code, _, errs = stoker(append(base, "configs/classic/lqr.yaml")...)
-	if code != exitUsage || !strings.Contains(errs, "does not make this run") {
+	if code != exitUsage || !strings.Contains(errs, "is not the configuration of this run") {
 		t.Errorf("another configuration: exit %d: %s", code, errs)
 	}
 	for _, bad := range [][]string{
 		{"zoo", "card", run, "--name", "A", "--about", "x", "--to", to, "--config", config(t, brief)},
-		{"zoo", "card", run, "--name", "a", "--about", "x", "--to", to, "--config", config(t, brief), "--eval", "nowhere"},
+		{"zoo", "card", run, "--name", "a", "--about", "x", "--to", to, "--config", config(t, brief), "--eval",
+			"nowhere"},
 	} {
 		if code, _, errs := stoker(bad...); code == exitDone || errs == "" {
 			t.Errorf("%v: exit %d, want it refused", bad[5:], code)
@@ -126,14 +131,16 @@ func TestZooCardNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := decode[map[string]any](t, string(text))
-	s["command"] = []string{"/bin/stoker", "eval", second, filepath.Join(second, "checkpoints", "x"), "runs/other-s1", "--set", "eval.rivals=[{name: r}]"}
+	s["command"] = []string{"/bin/stoker", "eval", second, filepath.Join(second, "checkpoints", "x"), "runs/other-s1",
+		"--set", "eval.rivals=[{name: r}]"}
 	if text, err = json.Marshal(s); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(summary, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := stoker("zoo", "card", second, "--name", "small", "--about", "A try.", "--to", t.TempDir(), "--config", file, "--json")
+	code, out, errs := stoker("zoo", "card", second, "--name", "small", "--about", "A try.", "--to", t.TempDir(),
+		"--config", file, "--json")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}

@@ -16,8 +16,9 @@ import (
 // PolicyFile is the file of a checkpoint that says how its weights act. It goes with them into a policy checkpoint.
 const PolicyFile = policyFile
 
-// Trial plays the policy of checkpoint c of experiment x over episodes of the training's split that are the same for every training seed, unlike
-// those of the evaluations during training, and returns the mean of what these look at, with the sign with which more is better.
+// Trial plays the policy of checkpoint c of experiment x over episodes of the training's split that are the same for
+// every training seed, unlike those of the evaluations during training, and returns the mean of what these look at,
+// with the sign with which more is better.
 func Trial(c *checkpoints.Checkpoint, x *configs.Experiment, episodes int) (mean float64, err error) {
 	env, err := NewEnv(x, trainSplit(x.Workload))
 	if err != nil {

@@ -106,7 +106,10 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	}
 	w.learner, err = newLearner(x, a, agents.Context{
 		Spec: w.vector.Spec(), Copies: x.Train.Copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
-		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher, error) { return newTeacher(catalog.Of(x), name, w.vector.Env(0)) },
+		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher,
+			error) {
+			return newTeacher(catalog.Of(x), name, w.vector.Env(0))
+		},
 	})
 	if err != nil {
 		return w, fmt.Errorf("agent %s: %w", x.Agent.Name, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// checker evaluates the policy during training: without exploration, always on the same seeds of the training split, so that
-// the test split stays unseen.
+// checker evaluates the policy during training: without exploration, always on the same seeds of the training split,
+// so that the test split stays unseen.
 type checker struct {
 	runner *rollout.Runner
 	spec   *envs.Spec
@@ -66,8 +66,8 @@ func EvalMetric(metric string) string {
 	return "eval/" + metric
 }
 
-// run evaluates the learner's present policy, reports each mean and returns the deciding one. When ctx ends, so does the episode
-// under way; nothing has been reported then, and the error is errInterrupted.
+// run evaluates the learner's present policy, reports each mean and returns the deciding one. When ctx ends, so does
+// the episode under way; nothing has been reported then, and the error is errInterrupted.
 func (c *checker) run(ctx context.Context, l agents.Learner, report func(name string, value float64)) (float64, error) {
 	p, err := l.Policy()
 	if err != nil {
@@ -101,8 +101,8 @@ func (c *checker) run(ctx context.Context, l agents.Learner, report func(name st
 
 var errInterrupted = errors.New("the evaluation was interrupted")
 
-// interruptible is a policy that refuses to act once done is closed: an evaluation can take minutes, and who stops a run should not
-// wait for its end.
+// interruptible is a policy that refuses to act once done is closed: an evaluation can take minutes, and who stops a
+// run should not wait for its end.
 type interruptible struct {
 	envs.Policy
 	done <-chan struct{}

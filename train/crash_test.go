@@ -26,8 +26,8 @@ var (
 
 var errEnd = errors.New("the world ends here")
 
-// endAfter is a disk on which nothing changes after its first n operations, the last of them half done where half is set: what a
-// process that is killed there does not do. It remembers that operation.
+// endAfter is a disk on which nothing changes after its first n operations, the last of them half done where half is
+// set: what a process that is killed there does not do. It remembers that operation.
 func endAfter(d durable.FS, n int, half bool, last *durabletest.Op) durable.FS {
 	return durabletest.WithHooks(d, durabletest.Hooks{Before: func(o durabletest.Op) error {
 		if o.N <= n {
@@ -78,8 +78,8 @@ type tally struct {
 	Lost       int `json:"lost"` // checkpoints that had been there before the crash and were not behind it
 }
 
-// crashes says after which operation the k-th series of crashes begins, and how many there are from one crash to the next: 1 with -long,
-// else so many that one or two fall in each series, others in each.
+// crashes says after which operation the k-th series of crashes begins, and how many there are from one crash to the
+// next: 1 with -long, else so many that one or two fall in each series, others in each.
 func crashes(k int) (first, stride int) {
 	if *long {
 		return 1 + k%*every, *every
@@ -102,8 +102,9 @@ func (y *tally) end(t *testing.T, l lab, what, text string, want map[string]stri
 	l.sound(t)
 }
 
-// A run is killed after each operation on the disk in turn, and in the middle of each write; and the power is cut, which takes away
-// what was not synced. Whatever is left, the run can go on, and ends with the bytes of one that nothing happened to.
+// A run is killed after each operation on the disk in turn, and in the middle of each write; and the power is cut,
+// which takes away what was not synced. Whatever is left, the run can go on, and ends with the bytes of one that
+// nothing happened to.
 //
 // Without -long it is every some operations only, others for whole and for half ones.
 func TestKilledAtEveryOperation(t *testing.T) {
@@ -133,11 +134,18 @@ func TestKilledAtEveryOperation(t *testing.T) {
 		}
 		all = append(all, y)
 	}
-	claim(t, "killed after every write, fsync, rename and other operation on the disk and in the middle of every write, with what "+
-		"was not synced kept, lost, and kept by lot", "operations", all)
+	claim(
+		t,
+		"killed after every write, fsync, rename and other operation on the disk and in the middle of every write, "+
+			"with what "+
+			"was not synced kept, lost, and kept by lot",
+		"operations",
+		all,
+	)
 }
 
-// powerCuts goes on from what a process leaves that was ended after n operations: killed, and with the power cut in two ways.
+// powerCuts goes on from what a process leaves that was ended after n operations: killed, and with the power cut in
+// two ways.
 func (y *tally) powerCuts(t *testing.T, l lab, last string, n int, text string, want map[string]string) {
 	t.Helper()
 	reached := int64(0)
@@ -161,8 +169,8 @@ func (y *tally) powerCuts(t *testing.T, l lab, last string, n int, text string, 
 	}
 }
 
-// The disk is full at each operation in turn, for once or from then on. The run ends with an error that says so, its last
-// checkpoint is whole, and when there is space again it goes on to the bytes of one that nothing happened to.
+// The disk is full at each operation in turn, for once or from then on. The run ends with an error that says so, its
+// last checkpoint is whole, and when there is space again it goes on to the bytes of one that nothing happened to.
 func TestFullDiskAtEveryOperation(t *testing.T) {
 	var all []tally
 	for k, c := range combinations() {
@@ -176,8 +184,13 @@ func TestFullDiskAtEveryOperation(t *testing.T) {
 		}
 		all = append(all, y)
 	}
-	claim(t, "a disk that is full at every operation, for once or for good, then has space again; the run said so, once, and its last checkpoint was whole",
-		"operations", all)
+	claim(
+		t,
+		"a disk that is full at every operation, for once or for good, then has space again; the run said so, once, "+
+			"and its last checkpoint was whole",
+		"operations",
+		all,
+	)
 }
 
 // fillUp fills the disk at operation n, and says whether the run had as many.
@@ -240,8 +253,13 @@ func claim(t *testing.T, what, unit string, all []tally) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "resume",
-		Claim: fmt.Sprintf("every learner on sizing, CartPole and simple_spread (%d combinations), %s: last checkpoint, its name, best and metrics.jsonl equal "+
-			"those of an uninterrupted run", len(all), what),
+		Claim: fmt.Sprintf(
+			"every learner on sizing, CartPole and simple_spread (%d combinations), %s: last checkpoint, its name, "+
+				"best and metrics.jsonl equal "+
+				"those of an uninterrupted run",
+			len(all),
+			what,
+		),
 		Bound: "0 differ, 0 saved checkpoints lost",
 		Measured: fmt.Sprintf("%d differ, %d lost, of %d crashes at %d %s (%d begun again, %d resumed)",
 			sum.Differ, sum.Lost, sum.Crashes, sum.Operations, unit, sum.Begun, sum.Resumed),

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
-// create makes the run's folder with all that resuming needs (the configuration and a checkpoint of the beginning) under another
-// name, and renames it into place: a run folder is there whole or not at all. It leaves the run locked.
+// create makes the run's folder with all that resuming needs (the configuration and a checkpoint of the beginning)
+// under another name, and renames it into place: a run folder is there whole or not at all. It leaves the run locked.
 //
 // What a process killed before that leaves, runs/.tmp-NAME, is cleared by the next that starts a run of the name.
 func (r *run) create() error {
@@ -99,7 +99,8 @@ func (r *run) move(place string) error {
 	if r.store, err = checkpoints.OpenStore(r.fs, filepath.Join(place, checkpoints.CheckpointsDir)); err != nil {
 		return err
 	}
-	c, err := checkpoints.OpenFS(r.fs, filepath.Join(place, checkpoints.CheckpointsDir, checkpoints.StepName(r.state.Steps)))
+	c, err := checkpoints.OpenFS(r.fs, filepath.Join(place, checkpoints.CheckpointsDir,
+		checkpoints.StepName(r.state.Steps)))
 	if err == nil {
 		r.store.Continue(c)
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// damaged is a run that was killed when it had logged beyond its last checkpoint, to be damaged, and how it ends undamaged.
+// damaged is a run that was killed when it had logged beyond its last checkpoint, to be damaged, and how it ends
+// undamaged.
 type damaged struct {
 	lab
 	base *durabletest.Disk
@@ -80,7 +81,8 @@ type verdicts struct {
 	Why string `json:"why,omitempty"`
 }
 
-// try resumes with what the disk holds and counts the verdict. Refusing changes nothing: behind it the file is put back alone.
+// try resumes with what the disk holds and counts the verdict. Refusing changes nothing: behind it the file is put
+// back alone.
 func (v *verdicts) try(t *testing.T, d *damaged, what string) {
 	t.Helper()
 	v.Tried++
@@ -119,8 +121,8 @@ func (v *verdicts) open(t *testing.T, d *damaged, what, path string) {
 	v.Refused++
 }
 
-// damage flips bits of every byte of a file and cuts it to every length, or with a stride some of them, and resumes. Files of a checkpoint
-// are opened each time, and the run resumed every some times.
+// damage flips bits of every byte of a file and cuts it to every length, or with a stride some of them, and resumes.
+// Files of a checkpoint are opened each time, and the run resumed every some times.
 func (v *verdicts) damage(t *testing.T, d *damaged, stride int, everyBit bool, path string) {
 	t.Helper()
 	raw := d.read(t, path)
@@ -157,8 +159,9 @@ func (v *verdicts) damage(t *testing.T, d *damaged, stride int, everyBit bool, p
 	same(t, v.File+" mended", d.outcome(t), d.want)
 }
 
-// Every byte of what a resume reads is flipped, and every file cut to every length, in turn. Resuming is refused with a reason that names
-// the file, or the damage is harmless: the run ends with the bytes of an undamaged one, for a reason that is known beforehand.
+// Every byte of what a resume reads is flipped, and every file cut to every length, in turn. Resuming is refused with
+// a reason that names the file, or the damage is harmless: the run ends with the bytes of an undamaged one, for a
+// reason that is known beforehand.
 //
 // Without -long it is some bytes and lengths.
 func TestDamagedRun(t *testing.T) {
@@ -173,24 +176,29 @@ func TestDamagedRun(t *testing.T) {
 			continue
 		}
 		d := killedBehindItsCheckpoint(t, c.brief())
-		at := filepath.Base(string(d.read(t, filepath.Join(checkpoints.CheckpointsDir, string(checkpoints.Latest)))[:len(checkpoints.StepName(0))]))
+		at := filepath.Base(string(d.read(t, filepath.Join(checkpoints.CheckpointsDir,
+			string(checkpoints.Latest)))[:len(checkpoints.StepName(0))]))
 		entries, err := d.base.ReadDir(filepath.Join(d.dir(), checkpoints.CheckpointsDir, at))
 		must(t, err)
 		files := map[string]string{ // by path: why damage can be harmless
-			checkpoints.RunFile:     "",
-			checkpoints.MetricsFile: "lines behind the checkpoint's offset are those of steps that are done again: resume cuts them, whole or torn",
-			checkpoints.TimingFile:  "times are for people; only the end is read, to cut a torn line",
-			configFile: "the configuration is the same: white space, quotes, another spelling of a number, a key that is cut and has its default, " +
+			checkpoints.RunFile: "",
+			checkpoints.MetricsFile: "lines behind the checkpoint's offset are those of steps that are done again: " +
+				"resume cuts them, whole or torn",
+			checkpoints.TimingFile: "times are for people; only the end is read, to cut a torn line",
+			configFile: "the configuration is the same: white space, quotes, another spelling of a number, a key " +
+				"that is cut and has its default, " +
 				"or what shapes no result (workers, threads, device)",
 			filepath.Join(checkpoints.CheckpointsDir, string(checkpoints.Latest)): "",
-			filepath.Join(checkpoints.CheckpointsDir, string(checkpoints.Best)):   "resume writes it anew from the checkpoint's own record",
+			filepath.Join(checkpoints.CheckpointsDir,
+				string(checkpoints.Best)): "resume writes it anew from the checkpoint's own record",
 		}
 		for _, e := range entries {
 			files[filepath.Join(checkpoints.CheckpointsDir, at, e.Name())] = ""
 		}
 		for _, path := range slices.Sorted(maps.Keys(files)) {
 			v := verdicts{File: c.name + "/" + path, Why: files[path]}
-			// One bit of each byte; all where the text has a meaning beneath its checksum, and of the smaller checkpoint.
+			// One bit of each byte; all where the text has a meaning beneath its checksum, and of the smaller
+			// checkpoint.
 			everyBit := c.name == "attention on simple_spread" && (path == configFile || strings.Contains(path, at))
 			v.damage(t, d, stride, everyBit, path)
 			all = append(all, v)
@@ -222,14 +230,26 @@ func claimDamage(t *testing.T, all []verdicts) {
 		v           verdicts
 		holds       bool
 	}{
-		{"every file of a run's latest checkpoint, every byte flipped and cut to every length", "all refused by name, no panic", inside, inside.Harmless == 0},
-		{"every other file that resume reads (run.json, config.yaml, metrics.jsonl, timing.jsonl, latest, best), every byte flipped and cut to every length",
+		{"every file of a run's latest checkpoint, every byte flipped and cut to every length",
+			"all refused by name, no panic", inside, inside.Harmless == 0},
+		{"every other file that resume reads (run.json, config.yaml, metrics.jsonl, timing.jsonl, latest, best), " +
+			"every byte flipped and cut to every length",
 			"refused by name, or harmless for a reason known beforehand (the final bytes are an undamaged run's)", beside, true},
 	} {
 		proof.Claim(t, proof.Row{
 			Topic: "resume", Claim: c.what, Bound: c.bound,
-			Measured: fmt.Sprintf("%d flips and %d cuts in %d bytes (%d resumes): %d refused, %d harmless, %d accepted in silence, %d refused without the file's name, 0 panics",
-				c.v.Flips, c.v.Cuts, c.v.Bytes, c.v.Tried, c.v.Refused, c.v.Harmless, c.v.Silent, c.v.Unnamed),
+			Measured: fmt.Sprintf(
+				"%d flips and %d cuts in %d bytes (%d resumes): %d refused, %d harmless, %d accepted in silence, %d "+
+					"refused without the file's name, 0 panics",
+				c.v.Flips,
+				c.v.Cuts,
+				c.v.Bytes,
+				c.v.Tried,
+				c.v.Refused,
+				c.v.Harmless,
+				c.v.Silent,
+				c.v.Unnamed,
+			),
 			Holds: c.holds && c.v.Silent == 0 && c.v.Unnamed == 0,
 		})
 	}

@@ -91,8 +91,8 @@ func (r *run) newSession() session {
 	}
 }
 
-// readSessions takes over what run.json says of earlier processes. It is there for people: a run whose run.json is gone resumes all
-// the same. One that is damaged is refused, lest the run's history be lost without a word.
+// readSessions takes over what run.json says of earlier processes. It is there for people: a run whose run.json is
+// gone resumes all the same. One that is damaged is refused, lest the run's history be lost without a word.
 func (r *run) readSessions() error {
 	path := filepath.Join(r.dir, checkpoints.RunFile)
 	b, err := durable.ReadFile(r.fs, path, maxConfig)
@@ -104,7 +104,7 @@ func (r *run) readSessions() error {
 	}
 	var d description
 	if err := d.decode(b); err != nil {
-		return fmt.Errorf("%s: %w; it holds the run's history alone: remove it to go on without", path, err)
+		return fmt.Errorf("%s: %w; it holds only the run's history: remove it to resume without it", path, err)
 	}
 	r.sessions, r.started, r.planned, r.opts.InitFrom = d.Sessions, d.Started, d.Planned, d.InitFrom
 	for i := range r.sessions {

@@ -13,13 +13,14 @@ import (
 	"github.com/stoker-rl/stoker/nets/engines"
 )
 
-// Choice is the engine and device on which a run trains. Why says what engine.device: auto chose them by; it is empty where the configuration
-// names the device itself.
+// Choice is the engine and device on which a run trains. Why says what engine.device: auto chose them by; it is empty
+// where the configuration names the device itself.
 type Choice struct{ Engine, Device, Why string }
 
-// Choose resolves engine.device for a machine with a number of GPUs and a program that has the named engines linked in. What the configuration
-// names stands. With auto, torch takes the first GPU or else the CPU, and native, the default, leaves the choice of the engine to
-// [engines.Auto] and the size of the learner's updates; it stays native where libtorch would be wanted and is not there.
+// Choose resolves engine.device for a machine with a number of GPUs and a program that has the named engines linked
+// in. What the configuration names stands. With auto, torch takes the first GPU or else the CPU, and native, the
+// default, leaves the choice of the engine to [engines.Auto] and the size of the learner's updates; it stays native
+// where libtorch would be wanted and is not there.
 func Choose(x *configs.Experiment, gpus int, have []string) (Choice, error) {
 	e := x.Engine
 	switch {
@@ -44,12 +45,14 @@ func Choose(x *configs.Experiment, gpus int, have []string) (Choice, error) {
 	}
 	name, device, why := engines.Auto(gpus, size)
 	if !slices.Contains(have, name) {
-		return Choice{engines.Native, "cpu", fmt.Sprintf("%s would be on a GPU, since %s, but is not in this program: make cuda", name, why)}, nil
+		return Choice{engines.Native, "cpu",
+			fmt.Sprintf("%s would be on a GPU, since %s, but is not in this program: make cuda", name, why)}, nil
 	}
 	return Choice{name, device, why}, nil
 }
 
-// sized is a learner's configuration that knows how many agents' networks an update works on, and how many transitions of each.
+// sized is a learner's configuration that knows how many agents' networks an update works on, and how many
+// transitions of each.
 type sized interface {
 	UpdateSize(s *envs.Spec) (agents, batch int)
 }

@@ -24,15 +24,18 @@ func TestChoose(t *testing.T) {
 		want Choice
 		why  string
 	}{
-		"no GPU":             {nil, 0, all, Choice{"native", "cpu", ""}, "there is no GPU"},
-		"few":                {nil, 1, all, Choice{"native", "cpu", ""}, "are few for a GPU"},
-		"named CPU":          {[]string{"engine.device=cpu"}, 1, all, Choice{"native", "cpu", ""}, ""},
-		"named GPU":          {[]string{"engine.name=torch", "engine.device=cuda:1"}, 0, all, Choice{"torch", "cuda:1", ""}, ""},
-		"torch with GPU":     {[]string{"engine.name=torch"}, 2, all, Choice{"torch", "cuda:0", ""}, "there is a GPU"},
-		"torch without GPU":  {[]string{"engine.name=torch"}, 0, all, Choice{"torch", "cpu", ""}, "there is no GPU"},
-		"gorgonia":           {[]string{"engine.name=gorgonia"}, 1, all, Choice{"gorgonia", "cpu", ""}, "gorgonia runs there only"},
-		"float64":            {[]string{"engine.dtype=float64"}, 1, all, Choice{"native", "cpu", ""}, "float32"},
-		"large but 3 agents": {[]string{large, "agent.replay=2000000"}, 1, all, Choice{"native", "cpu", ""}, "3 agents × 1000000 samples are few"},
+		"no GPU":    {nil, 0, all, Choice{"native", "cpu", ""}, "there is no GPU"},
+		"few":       {nil, 1, all, Choice{"native", "cpu", ""}, "are few for a GPU"},
+		"named CPU": {[]string{"engine.device=cpu"}, 1, all, Choice{"native", "cpu", ""}, ""},
+		"named GPU": {[]string{"engine.name=torch", "engine.device=cuda:1"}, 0, all,
+			Choice{"torch", "cuda:1", ""}, ""},
+		"torch with GPU":    {[]string{"engine.name=torch"}, 2, all, Choice{"torch", "cuda:0", ""}, "there is a GPU"},
+		"torch without GPU": {[]string{"engine.name=torch"}, 0, all, Choice{"torch", "cpu", ""}, "there is no GPU"},
+		"gorgonia": {[]string{"engine.name=gorgonia"}, 1, all, Choice{"gorgonia", "cpu", ""},
+			"gorgonia runs there only"},
+		"float64": {[]string{"engine.dtype=float64"}, 1, all, Choice{"native", "cpu", ""}, "float32"},
+		"large but 3 agents": {[]string{large, "agent.replay=2000000"}, 1, all, Choice{"native", "cpu", ""},
+			"3 agents × 1000000 samples are few"},
 	} {
 		x := parse(t, small["spread"], c.sets...)
 		got, err := Choose(x, c.gpus, c.have)
@@ -59,7 +62,8 @@ func TestChooseBySize(t *testing.T) {
 		t.Errorf("chose %+v, want torch on cuda:0", got)
 	}
 	x.Agent.Config = struct{}{} // another learner
-	if got, err = Choose(x, 1, []string{"native", "torch"}); err != nil || got.Engine != "native" || !strings.Contains(got.Why, "doesn't know") {
+	if got, err = Choose(x, 1, []string{"native", "torch"}); err != nil || got.Engine != "native" ||
+		!strings.Contains(got.Why, "doesn't know") {
 		t.Errorf("for a learner of no size chose %+v, %v, want native", got, err)
 	}
 	x.Agent.Config = crowd{}
@@ -70,17 +74,21 @@ func TestChooseBySize(t *testing.T) {
 	}
 }
 
-// A run whose device is auto says in one line and in run.json where it trains and why; one whose device is named says nothing.
+// A run whose device is auto says in one line and in run.json where it trains and why; one whose device is named says
+// nothing.
 func TestRunSaysWhereItTrains(t *testing.T) {
 	t.Setenv("CUDA_VISIBLE_DEVICES", "")
-	for device, want := range map[string]string{"auto": "engine.device auto: native on cpu, since there is no GPU\n", "cpu": ""} {
+	for device, want := range map[string]string{"auto": "engine.device auto: native on cpu, since there is no GPU\n",
+		"cpu": ""} {
 		runs := t.TempDir()
 		o := options(runs)
 		var out bytes.Buffer
 		o.Out = &out
 		_, err := Start(context.Background(), parse(t, small["lqr"], "engine.device="+device), o)
 		must(t, err)
-		if n := strings.Count(out.String(), "engine.device auto"); want != "" && (n != 1 || !strings.Contains(out.String(), want)) || want == "" && n != 0 {
+		if n := strings.Count(out.String(), "engine.device auto"); want != "" &&
+			(n != 1 || !strings.Contains(out.String(), want)) ||
+			want == "" && n != 0 {
 			t.Errorf("device %s: said %q, want %q once", device, &out, want)
 		}
 		var d description

@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 )
 
-// Whatever a configuration says, with the keys of every environment, agent and rival of the tables: it is refused, or written out and read
-// back it is the same and shapes the same results.
+// Whatever a configuration says, with the keys of every environment, agent and rival of the tables: it is refused, or
+// written out and read back it is the same and shapes the same results.
 func FuzzExperiment(f *testing.F) {
 	for _, c := range combinations() {
 		f.Add(c.brief(), "train.steps=3")
@@ -59,10 +59,12 @@ func FuzzExperiment(f *testing.F) {
 // Files of a run folder that resume reads, outside its checkpoints.
 var runFiles = []string{
 	checkpoints.RunFile, configFile, checkpoints.MetricsFile, checkpoints.TimingFile,
-	filepath.Join(checkpoints.CheckpointsDir, string(checkpoints.Latest)), filepath.Join(checkpoints.CheckpointsDir, string(checkpoints.Best)),
+	filepath.Join(checkpoints.CheckpointsDir, string(checkpoints.Latest)), filepath.Join(checkpoints.CheckpointsDir,
+		string(checkpoints.Best)),
 }
 
-// Whatever stands in a file of a run folder, resuming is refused by the file's name, or ends with the bytes of an undamaged run.
+// Whatever stands in a file of a run folder, resuming is refused by the file's name, or ends with the bytes of an
+// undamaged run.
 func FuzzRunFolder(f *testing.F) {
 	d := killedBehindItsCheckpoint(f, combinations()[len(combinations())-1].brief())
 	for i, path := range runFiles {
@@ -85,8 +87,8 @@ func FuzzRunFolder(f *testing.F) {
 	})
 }
 
-// Whatever stands in a file of a checkpoint whose hashes agree, as only someone who means it makes them: the run is refused or goes on
-// from it, and a policy is refused or opened; an error is fine, a panic is not.
+// Whatever stands in a file of a checkpoint whose hashes agree, as only someone who means it makes them: the run is
+// refused or goes on from it, and a policy is refused or opened; an error is fine, a panic is not.
 func FuzzForgedCheckpoint(f *testing.F) {
 	d := killedBehindItsCheckpoint(f, combinations()[0].brief())
 	x, err := readConfig(d.base, d.dir(), catalog.Default())
@@ -142,7 +144,8 @@ func FuzzForgedCheckpoint(f *testing.F) {
 	})
 }
 
-// forge writes whole anew with b for one of its files, and with more rows said to have gone through its replay. It returns the folder.
+// forge writes whole anew with b for one of its files, and with more rows said to have gone through its replay. It
+// returns the folder.
 func forge(t testing.TB, fsys durable.FS, whole *checkpoints.Checkpoint, file string, b []byte, more int64) string {
 	t.Helper()
 	s, err := checkpoints.OpenStore(fsys, filepath.Dir(whole.Dir()))

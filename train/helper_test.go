@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 )
 
-// Small experiments: everything that a run does happens in a few milliseconds. Steps, copies and schedules don't divide one
-// another, so that each falls between the others.
+// Small experiments: everything that a run does happens in a few milliseconds. Steps, copies and schedules don't
+// divide one another, so that each falls between the others.
 var small = map[string]string{
 	// Choices, a joint critic, updates every few steps, replay that wraps around.
 	"spread": `
@@ -63,8 +63,8 @@ func parse(t testing.TB, text string, sets ...string) *configs.Experiment {
 	return x
 }
 
-// memory is a disk in memory. Locks and event files, which don't go through the seam, are beside it on the real one, in folders
-// of the same names.
+// memory is a disk in memory. Locks and event files, which don't go through the seam, are beside it on the real one,
+// in folders of the same names.
 type memory struct{ *durabletest.Disk }
 
 func (m memory) Mkdir(name string) error {
@@ -167,8 +167,8 @@ func start(t testing.TB, x *configs.Experiment) string {
 	return filepath.Join(runs, "a")
 }
 
-// outcome is all that must not depend on how a run was carried out: the files of its latest checkpoint, that checkpoint's name,
-// what best names, and the metrics.
+// outcome is all that must not depend on how a run was carried out: the files of its latest checkpoint, that
+// checkpoint's name, what best names, and the metrics.
 func outcome(t testing.TB, fsys durable.FS, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
-// A run started from another's weights acts as that one did from its first step: the policy of its first checkpoint, actor and
-// frozen view of observations, is the other's. Counters begin anew.
+// A run started from another's weights acts as that one did from its first step: the policy of its first checkpoint,
+// actor and frozen view of observations, is the other's. Counters begin anew.
 func TestInitFrom(t *testing.T) {
 	for name, text := range small {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,8 @@ func TestInitFromRefuses(t *testing.T) {
 		o := options(runs)
 		o.InitFrom = c.from
 		_, err := Start(context.Background(), parse(t, small["lqr"], c.sets...), o)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--init-from") || errors.Is(err, ErrUsage) != c.usage {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--init-from") ||
+			errors.Is(err, ErrUsage) != c.usage {
 			t.Errorf("%s: error %v (usage %v), want one with %q", c.name, err, errors.Is(err, ErrUsage), c.want)
 		}
 		if left, _ := os.ReadDir(runs); len(left) > 0 {
@@ -97,7 +98,8 @@ func TestInitFromRefuses(t *testing.T) {
 	plain := start(t, parse(t, small["lqr"], "agent.standardise=false"))
 	o := options(t.TempDir())
 	o.InitFrom = plain
-	if _, err := Start(context.Background(), parse(t, small["lqr"]), o); err == nil || !strings.Contains(err.Error(), "want standardise: false") {
+	if _, err := Start(context.Background(), parse(t, small["lqr"]), o); err == nil ||
+		!strings.Contains(err.Error(), "want standardise: false") {
 		t.Errorf("without a normaliser: %v", err)
 	}
 }

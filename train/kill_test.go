@@ -21,8 +21,8 @@ import (
 
 var moments = flag.Int("kills", 200, "with -long, the number of processes to kill of each learner on each problem")
 
-// Environment variables that tell a copy of this test program to start the run in the folder of runs that the first names, or to go on with
-// it: its configuration, and settings of the engine as in "workers=2 threads=8".
+// Environment variables that tell a copy of this test program to start the run in the folder of runs that the first
+// names, or to go on with it: its configuration, and settings of the engine as in "workers=2 threads=8".
 const (
 	victimVar   = "STOKER_TEST_RUNS"
 	victimText  = "STOKER_TEST_CONFIG"
@@ -88,8 +88,8 @@ type killed struct {
 	Differ int    `json:"differ"`
 }
 
-// Processes are killed by SIGKILL at moments drawn by lot, on a real disk, and the run goes on each time in a new one, with another
-// number of environment workers, threads and processors.
+// Processes are killed by SIGKILL at moments drawn by lot, on a real disk, and the run goes on each time in a new
+// one, with another number of environment workers, threads and processors.
 func TestKilledAtAnyMoment(t *testing.T) {
 	all, kills := combinations(), *moments
 	if !*long {
@@ -129,17 +129,22 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	keepJSON(t, seen)
 	proof.Claim(t, proof.Row{
 		Topic: "resume",
-		Claim: fmt.Sprintf("every learner on sizing, CartPole and simple_spread (%d combinations), processes killed by SIGKILL at moments drawn by lot and resumed in "+
-			"others with 1, 2 or 8 environment workers, threads and processors: last checkpoint, its name, best and metrics.jsonl equal those of an uninterrupted run",
-			len(seen)),
-		Bound:    fmt.Sprintf("0 differ, at least %d kills of each", kills),
-		Measured: fmt.Sprintf("%d differ of %d runs, in which %d processes were killed", total.Differ, total.Runs, total.Kills),
-		Holds:    total.Differ == 0,
+		Claim: fmt.Sprintf(
+			"every learner on sizing, CartPole and simple_spread (%d combinations), processes killed by SIGKILL at "+
+				"moments drawn by lot and resumed in "+
+				"others with 1, 2 or 8 environment workers, threads and processors: last checkpoint, its name, best "+
+				"and metrics.jsonl equal those of an uninterrupted run",
+			len(seen),
+		),
+		Bound: fmt.Sprintf("0 differ, at least %d kills of each", kills),
+		Measured: fmt.Sprintf("%d differ of %d runs, in which %d processes were killed", total.Differ, total.Runs,
+			total.Kills),
+		Holds: total.Differ == 0,
 	})
 }
 
-// spawn begins the run in folder in a process of its own, or goes on with it, and kills it after a while. It says whether the run came
-// to its end before.
+// spawn begins the run in folder in a process of its own, or goes on with it, and kills it after a while. It says
+// whether the run came to its end before.
 func spawn(t *testing.T, folder, text string, stream *rng.Stream, after time.Duration) (through bool) {
 	t.Helper()
 	workers, threads, processors := hands(stream)

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 )
 
-// learners are the ways of learning that the table of agents offers, by what they keep: who sees whom, weights of one's own or
-// shared, and the history of safe exploration; replay or trajectories, targets or none.
+// learners are the ways of learning that the table of agents offers, by what they keep: who sees whom, weights of
+// one's own or shared, and the history of safe exploration; replay or trajectories, targets or none.
 var learners = []struct {
 	agent, name, keys string
 	envs              []string
@@ -22,13 +22,17 @@ var learners = []struct {
 	{"maddpg", "single", "mix: single, standardise: false", both},
 	{"maddpg", "none", "mix: none", both},
 	// It adds noise to actions, and those of simple_spread are choices.
-	{"maddpg", "safe exploration", "mix: attention, keys: 2, noise: 0.3, noise_final: 0.01, safe: {on: true, min_history: 2, history: 6, deviations: 0.1}", []string{sizing}},
+	{"maddpg", "safe exploration",
+		"mix: attention, keys: 2, noise: 0.3, noise_final: 0.01, safe: {on: true, min_history: 2, history: 6, " +
+			"deviations: 0.1}", []string{sizing}},
 	{"dqn", "deep Q", "target_every: 6, epsilon_share: 0.5", []string{cartpole, spread}},
 	{"dqn", "double Q", "double: true, loss: huber, tau: 0.1, target_every: 6", []string{cartpole}},
 	{"reinforce", "TD", "lambda: 0.5, target_tau: 0.1", []string{cartpole, spread}},
-	{"reinforce", "replayed trajectories", "lambda: 1, standardise: true, replay: {trajectories: 5, draw: 2}", []string{cartpole}},
+	{"reinforce", "replayed trajectories", "lambda: 1, standardise: true, replay: {trajectories: 5, draw: 2}",
+		[]string{cartpole}},
 	{"reinforce", "mean over a sequence", "lambda: 1, baseline: sequence", []string{cartpole}},
-	{"reinforce", "graphs, taught at first", "cut: 3, graph: {hidden: 4, layers: 1, dropout: 0.1}, imitate: {policy: sjf-nodes, steps: 9}", []string{cluster}},
+	{"reinforce", "graphs, taught at first",
+		"cut: 3, graph: {hidden: 4, layers: 1, dropout: 0.1}, imitate: {policy: sjf-nodes, steps: 9}", []string{cluster}},
 	{"spsa", "two-point search", "perturbation_decay: 0.101, adam: {on: true}, capacity: 40", []string{prices}},
 	{"spsa", "two-point search without copies", "realised: perturbed", []string{prices}},
 }
@@ -44,16 +48,13 @@ const (
 
 var both = []string{sizing, spread}
 
-// needs are the keys that an agent needs to do everything in a brief and in a longer run, and what it tells when it learns.
+// needs are the keys that an agent needs to do everything in a brief and in a longer run, and what it tells when it
+// learns.
 var needs = map[string]struct{ brief, longer, metric string }{
-	"maddpg": {
-		"hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
-		"hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30", `"train/critic_loss":`,
-	},
-	"dqn": {
-		"hidden: [3], batch: 2, replay: 9, update_every: 4, learning_starts: 3",
-		"hidden: [8], batch: 16, replay: 150, update_every: 4, learning_starts: 30", `"train/loss":`,
-	},
+	"maddpg": {"hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
+		"hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30", `"train/critic_loss":`},
+	"dqn": {"hidden: [3], batch: 2, replay: 9, update_every: 4, learning_starts: 3",
+		"hidden: [8], batch: 16, replay: 150, update_every: 4, learning_starts: 30", `"train/loss":`},
 	"reinforce": {"hidden: [3], episodes: 2, rows: 4", "hidden: [8], episodes: 4, rows: 16", `"train/policy_loss":`},
 	"spsa":      {"pairs: 1", "pairs: 2", `"train/gradient":`},
 }
@@ -73,7 +74,8 @@ func combinations() (out []combination) {
 	} {
 		for _, l := range learners {
 			if slices.Contains(l.envs, e.name) {
-				out = append(out, combination{l.name + " on " + e.name, e.keys, "{name: " + l.agent + ", " + l.keys + ", %s}", l.agent})
+				out = append(out, combination{l.name + " on " + e.name, e.keys,
+					"{name: " + l.agent + ", " + l.keys + ", %s}", l.agent})
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/train/tensorboard"
 )
 
-// logger writes one line of metrics to three places: metrics.jsonl (what), timing.jsonl (when and how fast) and the event
-// file (both).
+// logger writes one line of metrics to three places: metrics.jsonl (what), timing.jsonl (when and how fast) and the
+// event file (both).
 type logger struct {
 	metrics, timing *durable.Log
 	events          *tensorboard.Writer
@@ -112,7 +112,8 @@ func (l *logger) append(to *durable.Log, step int64, at string, values []value) 
 	return to.Append(l.line)
 }
 
-// sync makes what was logged outlive a crash: metrics are on the disk, and event files hold what will not be logged again.
+// sync makes what was logged outlive a crash: metrics are on the disk, and event files hold what will not be logged
+// again.
 func (l *logger) sync() error {
 	if err := l.metrics.Sync(); err != nil {
 		return err

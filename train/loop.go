@@ -94,8 +94,9 @@ func (r *run) remember(finished []envs.Episode) {
 	}
 }
 
-// scheduled does what is due after the last step of every copy: log, evaluate, save, in this order. Where ctx ends the evaluation
-// the error is errInterrupted, and the next call, perhaps in another process, begins with the evaluation: what comes before it is done.
+// scheduled does what is due after the last step of every copy: log, evaluate, save, in this order. Where ctx ends
+// the evaluation the error is errInterrupted, and the next call, perhaps in another process, begins with the
+// evaluation: what comes before it is done.
 func (r *run) scheduled(ctx context.Context) error {
 	plan, now := r.world.x.Train, r.state.Steps
 	before, last := now-int64(r.world.vector.Copies()), now >= plan.Steps
@@ -175,7 +176,8 @@ func (r *run) evaluate(ctx context.Context) error {
 	r.progress.busy(r.state.Steps, &r.phases, "evaluating")
 	r.phases.start()
 	var values []value
-	got, err := r.world.checker.run(ctx, r.world.learner, func(name string, x float64) { values = append(values, value{name, x}) })
+	got, err := r.world.checker.run(ctx, r.world.learner,
+		func(name string, x float64) { values = append(values, value{name, x}) })
 	if err != nil {
 		return fmt.Errorf("evaluating at step %d: %w", r.state.Steps, err)
 	}

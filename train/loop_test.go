@@ -24,7 +24,8 @@ func underway(t testing.TB, text string, sets ...string) *run {
 	t.Cleanup(w.close)
 	must(t, w.vector.Reset())
 	dir := t.TempDir()
-	r := &run{opts: Options{}.filled(), fs: durable.OS{}, dir: dir, world: w, saved: -1, progress: newProgress(os.Stderr, false, 0, 1)}
+	r := &run{opts: Options{}.filled(), fs: durable.OS{}, dir: dir, world: w, saved: -1,
+		progress: newProgress(os.Stderr, false, 0, 1)}
 	r.log, err = openLogger(durable.OS{}, dir, -1)
 	must(t, err)
 	t.Cleanup(func() { r.log.close() })
@@ -40,7 +41,8 @@ const everyStep = "agent.update_every=1"
 // A step of the loop (acting, stepping, remembering, learning, and asking what is due) allocates nothing.
 func TestStepsDoNotAllocate(t *testing.T) {
 	for name, text := range small {
-		r := underway(t, text, everyStep, "train.steps=1000000", "train.log_every=1000000", "train.evaluate.every=0", "train.checkpoint.every=0")
+		r := underway(t, text, everyStep, "train.steps=1000000", "train.log_every=1000000", "train.evaluate.every=0",
+			"train.checkpoint.every=0")
 		n := testing.AllocsPerRun(200, func() {
 			if err := r.step(); err != nil {
 				t.Fatal(err)
@@ -81,7 +83,8 @@ func TestWindow(t *testing.T) {
 		t.Fatalf("%d episodes, %d in the window", r.state.Episodes, len(r.state.Window))
 	}
 	for i, e := range r.state.Window {
-		if want := 150 + i; float64(e.Return) != float64(want) || e.Length != int64(want) || float64(e.Info[0]) != float64(-want) {
+		if want := 150 + i; float64(e.Return) != float64(want) || e.Length != int64(want) ||
+			float64(e.Info[0]) != float64(-want) {
 			t.Errorf("window[%d] is %+v, want episode %d", i, e, want)
 		}
 	}
@@ -89,13 +92,15 @@ func TestWindow(t *testing.T) {
 
 // Whatever environments report can be saved: JSON has no word for numbers that are not finite.
 func TestRealInJSON(t *testing.T) {
-	was := []real{1.5, real(math.NaN()), real(math.Inf(1)), real(math.Inf(-1)), 0.1, real(math.Copysign(0, -1)), 5e-324, math.MaxFloat64}
+	was := []real{1.5, real(math.NaN()), real(math.Inf(1)), real(math.Inf(-1)), 0.1, real(math.Copysign(0, -1)),
+		5e-324, math.MaxFloat64}
 	text, err := json.Marshal(was)
 	must(t, err)
 	var got []real
 	must(t, json.Unmarshal(text, &got))
 	for i, x := range was {
-		if a, b := float64(got[i]), float64(x); math.Float64bits(a) != math.Float64bits(b) && !(math.IsNaN(a) && math.IsNaN(b)) {
+		if a, b := float64(got[i]), float64(x); math.Float64bits(a) != math.Float64bits(b) &&
+			!(math.IsNaN(a) && math.IsNaN(b)) {
 			t.Errorf("%v came back as %v (%s)", b, a, text)
 		}
 	}
@@ -128,7 +133,8 @@ func TestBetter(t *testing.T) {
 		best   *float64
 		want   bool
 	}{
-		{true, -7, nil, true}, {true, 4, &three, true}, {true, 3, &three, false}, {false, 2, &three, true}, {false, 4, &three, false},
+		{true, -7, nil, true}, {true, 4, &three, true}, {true, 3, &three, false}, {false, 2, &three, true}, {false, 4,
+			&three, false},
 		{true, math.NaN(), nil, false}, {true, math.Inf(1), &three, false}, {false, math.Inf(-1), nil, false},
 	} {
 		if got := (&checker{higher: c.higher}).better(c.x, c.best); got != c.want {

@@ -23,7 +23,8 @@ func ThisMachine() Machine {
 	if err != nil {
 		host = "unknown"
 	}
-	return Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: CPUModel(), Cores: runtime.NumCPU(), Go: runtime.Version()}
+	return Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: CPUModel(),
+		Cores: runtime.NumCPU(), Go: runtime.Version()}
 }
 
 // CPUModel returns the processor's name where the system tells it.

@@ -40,8 +40,8 @@ func (p *phases) lap(phase int) {
 	p.mark = now
 }
 
-// shares returns the phases' shares of the time measured since the last report but one, so that there always is something to
-// show.
+// shares returns the phases' shares of the time measured since the last report but one, so that there always is
+// something to show.
 func (p *phases) shares() (out [phaseCount]float64) {
 	var all time.Duration
 	for i := range out {

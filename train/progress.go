@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how a run is getting on: on a terminal a bar and beneath it where time goes and what was measured last; else
-// plain lines.
+// progress shows how a run is getting on: on a terminal a bar and beneath it where time goes and what was measured
+// last; else plain lines.
 type progress struct {
 	out          io.Writer
 	bar          *progressbar.ProgressBar
@@ -24,7 +24,8 @@ type progress struct {
 }
 
 const (
-	// drawEvery bounds how often the bar is drawn, lineEvery is how often a plain line is printed at most unless options say.
+	// drawEvery bounds how often the bar is drawn, lineEvery is how often a plain line is printed at most unless
+	// options say.
 	drawEvery = 200 * time.Millisecond
 	lineEvery = 2 * time.Second
 )
@@ -33,11 +34,19 @@ func newProgress(out io.Writer, terminal bool, steps, total int64) *progress {
 	p := &progress{out: out, total: total, first: steps, every: lineEvery}
 	p.pace.add(time.Now(), steps)
 	if terminal && steps < total {
-		p.bar = progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(out), progressbar.OptionUseANSICodes(true), progressbar.OptionFullWidth(),
-			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false), // ours are over the last seconds
-			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionSetMaxDetailRow(1),
-			progressbar.OptionOnCompletion(func() { fmt.Fprintln(out) }))
+		p.bar = progressbar.NewOptions64(
+			total,
+			progressbar.OptionSetWriter(out),
+			progressbar.OptionUseANSICodes(true),
+			progressbar.OptionFullWidth(),
+			progressbar.OptionSetElapsedTime(
+				false,
+			),
+			progressbar.OptionSetPredictTime(false), // ours are over the last seconds
+			progressbar.OptionShowDescriptionAtLineEnd(),
+			progressbar.OptionSetMaxDetailRow(1),
+			progressbar.OptionOnCompletion(func() { fmt.Fprintln(out) }),
+		)
 		p.draw(steps, &phases{})
 	}
 	return p
@@ -131,8 +140,8 @@ func cut(s string, n int) string {
 	return s
 }
 
-// line prints a plain line where there is no terminal: for every log, but not more often than every few seconds, the first and
-// the last apart.
+// line prints a plain line where there is no terminal: for every log, but not more often than every few seconds, the
+// first and the last apart.
 func (p *progress) line(steps int64) {
 	now := time.Now()
 	p.pace.add(now, steps)

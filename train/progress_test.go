@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// The rate is over the last seconds, whatever was before, and begins with what this process does: a resumed run's first steps
-// don't count.
+// The rate is over the last seconds, whatever was before, and begins with what this process does: a resumed run's
+// first steps don't count.
 func TestPace(t *testing.T) {
 	var p pace
 	now := time.Now()

@@ -70,23 +70,27 @@ func TestHandsChangeNothing(t *testing.T) {
 			}
 			workers, threads, processors := some[j%3], some[j/3%3], some[j/9]
 			runtime.GOMAXPROCS(processors)
-			x := parse(t, text, "train.copies=8", fmt.Sprintf("engine.workers=%d", workers), fmt.Sprintf("engine.threads=%d", threads))
+			x := parse(t, text, "train.copies=8", fmt.Sprintf("engine.workers=%d", workers),
+				fmt.Sprintf("engine.threads=%d", threads))
 			runs++
 			if d := differs(finished(t, x), want); d != "" {
-				t.Errorf("%s with %d workers, %d threads and %d processors: %s", c.name, workers, threads, processors, d)
+				t.Errorf("%s with %d workers, %d threads and %d processors: %s", c.name, workers, threads, processors,
+					d)
 				differ++
 			}
 		}
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "resume",
-		Claim: "every learner on sizing, CartPole and simple_spread, 8 environments, with 1, 2 and 8 workers, threads and processors each: checkpoint and metrics.jsonl " +
+		Claim: "every learner on sizing, CartPole and simple_spread, 8 environments, with 1, 2 and 8 workers, " +
+			"threads and processors each: checkpoint and metrics.jsonl " +
 			"equal those of one worker and one thread",
 		Bound: "0 differ", Measured: fmt.Sprintf("%d differ of %d runs", differ, runs), Holds: differ == 0,
 	})
 }
 
-// What an interrupted process logged beyond its last checkpoint is not there when the run is resumed, torn lines included.
+// What an interrupted process logged beyond its last checkpoint is not there when the run is resumed, torn lines
+// included.
 func TestLogsBeyondTheCheckpoint(t *testing.T) {
 	x := parse(t, small["lqr"])
 	l := newLab(t)
@@ -104,7 +108,8 @@ func TestLogsBeyondTheCheckpoint(t *testing.T) {
 	l.sound(t)
 }
 
-// A finished run resumes to nothing; with more steps it goes on to where a longer run gets, and one with fewer is refused.
+// A finished run resumes to nothing; with more steps it goes on to where a longer run gets, and one with fewer is
+// refused.
 func TestExtend(t *testing.T) {
 	x := parse(t, small["spread"])
 	l := newLab(t)
@@ -117,7 +122,8 @@ func TestExtend(t *testing.T) {
 
 	o := l.options()
 	o.Steps = 30
-	if _, err := Resume(context.Background(), l.dir(), o); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "has done 48") {
+	if _, err := Resume(context.Background(), l.dir(), o); !errors.Is(err, ErrUsage) ||
+		!strings.Contains(err.Error(), "has done 48") {
 		t.Errorf("fewer steps than done: %v", err)
 	}
 	o.Steps = 72
@@ -125,8 +131,8 @@ func TestExtend(t *testing.T) {
 	if err != nil || res.From != 48 || res.Steps != 72 || res.Planned != 72 {
 		t.Fatalf("extended: %+v, %v", res, err)
 	}
-	// The agent's schedules don't depend on the total here, so that its state is a longer run's; only that one didn't log at
-	// step 48, which begins the sums of the metrics anew.
+	// The agent's schedules don't depend on the total here, so that its state is a longer run's; only that one didn't
+	// log at step 48, which begins the sums of the metrics anew.
 	got, long := l.outcome(t), finished(t, parse(t, small["spread"], "train.steps=72"))
 	for _, name := range []string{checkpoints.WeightsFile, checkpoints.EnvsFile, learnerArrays} {
 		if got[name] != long[name] {
@@ -170,7 +176,8 @@ func TestScheduleFollowsTheTotal(t *testing.T) {
 	}
 }
 
-// keep: 2 leaves the last two checkpoints, and the best one where that is older; best names the evaluation that did best.
+// keep: 2 leaves the last two checkpoints, and the best one where that is older; best names the evaluation that did
+// best.
 func TestKeepAndPointers(t *testing.T) {
 	for _, stride := range []int{1000, 5} {
 		l := newLab(t)
@@ -190,8 +197,10 @@ func TestKeepAndPointers(t *testing.T) {
 		for _, e := range entries {
 			names = append(names, e.Name())
 		}
-		if n := len(names); n > 5 || names[n-1] != checkpoints.StepName(48) || !slices.Contains(names, filepath.Base(best)) {
-			t.Errorf("stopped every %d: there are %v, want the pointers, the last two and %s", stride, names, filepath.Base(best))
+		if n := len(names); n > 5 || names[n-1] != checkpoints.StepName(48) ||
+			!slices.Contains(names, filepath.Base(best)) {
+			t.Errorf("stopped every %d: there are %v, want the pointers, the last two and %s", stride, names,
+				filepath.Base(best))
 		}
 		at, top := int64(0), math.Inf(-1)
 		for line := range strings.Lines(l.outcome(t)[checkpoints.MetricsFile]) {
@@ -219,7 +228,8 @@ func TestResumeRefuses(t *testing.T) {
 			if err != nil || !strings.Contains(string(b), old) {
 				t.Fatalf("%s has no %q (%v)", file, old, err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(strings.Replace(string(b), old, to, 1)), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(strings.Replace(string(b), old, to, 1)),
+				0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -231,16 +241,32 @@ func TestResumeRefuses(t *testing.T) {
 		usage  bool
 		want   string
 	}{
-		{"no run", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, configFile))) }, true, "is not a run folder"},
-		{"no checkpoint", func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, checkpoints.CheckpointsDir))) }, false, "nothing to resume"},
-		{"a damaged checkpoint", edit(filepath.Join(last, loopFile), `"steps": 40`, `"steps": 41`), false, "its hash is not the recorded one"},
-		{"another configuration", edit(configFile, "noise_final: 0.01", "noise_final: 0.02"), true, "was made with agent.noise_final: 0.01, the run's config.yaml now says 0.02"},
+		{"no run", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, configFile))) }, true,
+			"is not a run folder"},
+		{"no checkpoint", func(t *testing.T, dir string) {
+			must(t,
+				os.RemoveAll(filepath.Join(dir, checkpoints.CheckpointsDir)))
+		}, false, "nothing to resume"},
+		{"a damaged checkpoint", edit(filepath.Join(last, loopFile), `"steps": 40`, `"steps": 41`), false,
+			"its hash is not the recorded one"},
+		{"another configuration", edit(configFile, "noise_final: 0.01", "noise_final: 0.02"), true,
+			"was made with agent.noise_final: 0.01, the run's config.yaml now says 0.02"},
 		{"a broken configuration", edit(configFile, "noise_final", "noise_fina"), false, "did you mean noise_final?"},
-		{"another total", edit(configFile, "steps: 40", "steps: 80"), true, "train.steps: 40, the run's config.yaml now says 80; put it back, and give a new total by: stoker resume --steps"},
-		{"a changed history", edit(checkpoints.RunFile, `"lqr`, `"lqs`), false, "damaged or edited; it holds the run's history alone: remove it to go on without"},
-		{"a changed line of metrics", edit(checkpoints.MetricsFile, "4", "5"), false, "metrics.jsonl: damaged or edited"},
-		{"no metrics", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, checkpoints.MetricsFile))) }, false, "metrics.jsonl: is missing"},
-		{"lost metrics", func(t *testing.T, dir string) { must(t, os.Truncate(filepath.Join(dir, checkpoints.MetricsFile), 100)) }, false, "lines are missing"},
+		{"another total", edit(configFile, "steps: 40", "steps: 80"), true,
+			"train.steps: 40, the run's config.yaml now says 80; restore it, and give a new total with: stoker " +
+				"resume --steps"},
+		{"a changed history", edit(checkpoints.RunFile, `"lqr`, `"lqs`), false,
+			"damaged or edited; it holds only the run's history: remove it to resume without it"},
+		{"a changed line of metrics", edit(checkpoints.MetricsFile, "4", "5"), false,
+			"metrics.jsonl: damaged or edited"},
+		{"no metrics", func(t *testing.T, dir string) {
+			must(t,
+				os.Remove(filepath.Join(dir, checkpoints.MetricsFile)))
+		}, false, "metrics.jsonl: is missing"},
+		{"lost metrics", func(t *testing.T, dir string) {
+			must(t,
+				os.Truncate(filepath.Join(dir, checkpoints.MetricsFile), 100))
+		}, false, "lines are missing"},
 		{"locked", func(t *testing.T, dir string) {
 			l, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
 			must(t, err)
@@ -297,7 +323,8 @@ func TestAnotherFamilyOfKernels(t *testing.T) {
 	}
 	foreign(t, dir)
 	_, err := Resume(context.Background(), dir, options(""))
-	if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), `"abacus"`) || !strings.Contains(err.Error(), "--inexact") {
+	if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), `"abacus"`) ||
+		!strings.Contains(err.Error(), "--inexact") {
 		t.Fatalf("another family gave %v", err)
 	}
 	o := options("")

@@ -229,7 +229,8 @@ func (r *run) reopen() error {
 		return err
 	}
 	if n := r.opts.Steps; n > 0 && n < r.state.Steps {
-		return Usage("--steps is %d, but run %s has done %d already; want more, or leave it out", n, r.dir, r.state.Steps)
+		return Usage("--steps is %d, but run %s has done %d already; want more, or leave it out", n, r.dir,
+			r.state.Steps)
 	}
 	return durable.Sweep(r.fs, r.dir)
 }
@@ -305,12 +306,14 @@ func (r *run) announce() {
 	if r.from > 0 {
 		from = fmt.Sprintf(", from step %d", r.from)
 	}
-	fmt.Fprintf(r.opts.Out, "%s: %s in %s, %d steps%s, %s on %s (%s)\n", r.dir, x.Agent.Name, x.Env.Name, x.Train.Steps, from, e.Name, e.Device, e.Kernels)
+	fmt.Fprintf(r.opts.Out, "%s: %s in %s, %d steps%s, %s on %s (%s)\n", r.dir, x.Agent.Name, x.Env.Name,
+		x.Train.Steps, from, e.Name, e.Device, e.Kernels)
 	if why := r.world.on.Why; why != "" {
 		fmt.Fprintf(r.opts.Out, "engine.device auto: %s on %s, since %s\n", e.Name, e.Device, why)
 	}
 	if x.Engine.Deterministic && e.Device == "cpu" {
-		fmt.Fprintln(r.opts.Out, "engine.deterministic changes nothing on the CPU, where results repeat to the bit as it is")
+		fmt.Fprintln(r.opts.Out,
+			"engine.deterministic changes nothing on the CPU, where results always repeat to the bit")
 	}
 }
 
@@ -335,7 +338,8 @@ func (r *run) latest(x *configs.Experiment) (*checkpoints.Checkpoint, error) {
 func (r *run) restore(c *checkpoints.Checkpoint) (err error) {
 	have := r.world.kernels()
 	if was := c.Header().Kernels; was != have && !r.opts.Inexact {
-		return Usage("%s was made with kernels %q, this machine has %q: the results would differ in the last bits; allow that with --inexact", c.Dir(), was, have)
+		return Usage("%s was made with kernels %q, this machine has %q: the results would differ in the last bits; "+
+			"allow it with --inexact", c.Dir(), was, have)
 	}
 	if r.store, err = checkpoints.OpenStore(r.fs, filepath.Join(r.dir, checkpoints.CheckpointsDir)); err != nil {
 		return err
@@ -350,7 +354,8 @@ func (r *run) sameMetrics(c *checkpoints.Checkpoint) error {
 	path := filepath.Join(r.dir, checkpoints.MetricsFile)
 	sum, err := durable.Checksum(r.fs, path, counters[checkpoints.MetricsOffset])
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: is missing: %s was taken when it had %d bytes", path, c.Dir(), counters[checkpoints.MetricsOffset])
+		return fmt.Errorf("%s: is missing: %s was taken when it had %d bytes", path, c.Dir(),
+			counters[checkpoints.MetricsOffset])
 	}
 	if want, ok := counters[checkpoints.MetricsChecksum]; err == nil && ok && want != int64(sum) {
 		return fmt.Errorf("%s: damaged or edited: its first %d bytes are not those that it had when %s was taken",
@@ -361,7 +366,8 @@ func (r *run) sameMetrics(c *checkpoints.Checkpoint) error {
 
 func (r *run) result() *Result {
 	b := r.state.Best
-	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps, Episodes: r.state.Episodes, LastValue: r.last.value, LastStep: r.last.step, Phases: r.phases.all()}
+	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps,
+		Episodes: r.state.Episodes, LastValue: r.last.value, LastStep: r.last.step, Phases: r.phases.all()}
 	// Asked of the disk: saving can fail when the pointer has moved already.
 	if at, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest); err == nil {
 		res.Checkpoint = at
@@ -373,5 +379,5 @@ func (r *run) result() *Result {
 }
 
 func exists(dir string) error {
-	return Usage("run %s exists: give another --name, or go on with: stoker resume %s", dir, dir)
+	return Usage("run %s exists: give another --name, or continue it with: stoker resume %s", dir, dir)
 }

@@ -35,7 +35,8 @@ func TestRunFolder(t *testing.T) {
 	if res.Dir != dir || res.From != 0 || res.Steps != 40 || res.Planned != 40 || res.Episodes != 4 {
 		t.Errorf("result is %+v", res)
 	}
-	if res.BestValue == nil || res.BestMetric != "cost" || res.Checkpoint != filepath.Join(dir, "checkpoints", checkpoints.StepName(40)) {
+	if res.BestValue == nil || res.BestMetric != "cost" ||
+		res.Checkpoint != filepath.Join(dir, "checkpoints", checkpoints.StepName(40)) {
 		t.Errorf("result is %+v", res)
 	}
 	entries, err := os.ReadDir(dir)
@@ -44,7 +45,8 @@ func TestRunFolder(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"checkpoints", "config.yaml", "lock", "metrics.jsonl", "run.json", "tensorboard", "timing.jsonl"}; !slices.Equal(names, want) {
+	if want := []string{"checkpoints", "config.yaml", "lock", "metrics.jsonl", "run.json", "tensorboard",
+		"timing.jsonl"}; !slices.Equal(names, want) {
 		t.Errorf("the folder holds %v, want %v", names, want)
 	}
 	sound(t, dir)
@@ -53,12 +55,16 @@ func TestRunFolder(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join(dir, checkpoints.RunFile))
 	must(t, err)
 	must(t, json.Unmarshal(raw, &d))
-	if d.Status != statusFinished || d.Steps != 40 || d.Seed != 8 || d.Env != "stoker/LQR-v1" || d.Agent != "maddpg" || len(d.Sessions) != 1 {
+	if d.Status != statusFinished || d.Steps != 40 || d.Seed != 8 || d.Env != "stoker/LQR-v1" || d.Agent != "maddpg" ||
+		len(d.Sessions) != 1 {
 		t.Errorf("run.json says %+v", d)
 	}
 	s := d.Sessions[0]
-	if s.Revision != "abc" || !slices.Equal(s.Command, o.Command) || s.Engine.Kernels == "" || s.Workers < 1 || s.From != 0 || s.To != 40 ||
-		s.Ended.Before(s.Started) || s.Machine.Cores < 1 || s.Status != statusFinished {
+	if s.Revision != "abc" || !slices.Equal(s.Command, o.Command) || s.Engine.Kernels == "" || s.Workers < 1 ||
+		s.From != 0 || s.To != 40 ||
+		s.Ended.Before(s.Started) ||
+		s.Machine.Cores < 1 ||
+		s.Status != statusFinished {
 		t.Errorf("the session is %+v", s)
 	}
 
@@ -72,7 +78,8 @@ func TestRunFolder(t *testing.T) {
 	}
 
 	// Progress without a terminal: plain lines.
-	for _, want := range []string{dir + ": maddpg in stoker/LQR-v1, 40 steps, native on cpu", "100%  40/40 steps", "evaluation at step 40: cost", "the best so far"} {
+	for _, want := range []string{dir + ": maddpg in stoker/LQR-v1, 40 steps, native on cpu", "100%  40/40 steps",
+		"evaluation at step 40: cost", "the best so far"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("progress has no %q:\n%s", want, &out)
 		}
@@ -84,15 +91,16 @@ func TestRunFolder(t *testing.T) {
 	// Event files hold the same numbers as metrics.jsonl, and the times.
 	curves, err := eventtest.Scalars(filepath.Join(dir, "tensorboard"))
 	must(t, err)
-	for _, tag := range []string{"rollout/ep_rew_mean", "eval/cost", "train/critic_loss", "time/fps", "time/share_update"} {
+	for _, tag := range []string{"rollout/ep_rew_mean", "eval/cost", "train/critic_loss", "time/fps",
+		"time/share_update"} {
 		if len(curves[tag]) == 0 {
 			t.Errorf("event files have no %s", tag)
 		}
 	}
 }
 
-// Lines of metrics.jsonl come at the steps of the schedule, log before evaluation, and say nothing of time, machine or workers;
-// times are in timing.jsonl.
+// Lines of metrics.jsonl come at the steps of the schedule, log before evaluation, and say nothing of time, machine
+// or workers; times are in timing.jsonl.
 func TestMetrics(t *testing.T) {
 	dir := start(t, parse(t, small["lqr"]))
 	var logs, evals []int64
@@ -187,7 +195,8 @@ func TestStartRefuses(t *testing.T) {
 		{"a hidden name", runs, ".b", true, []string{"want letters"}},
 		{"an existing name", runs, "taken", true, []string{filepath.Join(runs, "taken") + " exists", "stoker resume"}},
 		{"a run that another process starts", runs, "busy", false, []string{"is being started", "in use by pid"}},
-		{"a file where the runs should be", filepath.Join(runs, "file"), "b", false, []string{"runs folder", "a file is in the way"}},
+		{"a file where the runs should be", filepath.Join(runs, "file"), "b", false,
+			[]string{"runs folder", "a file is in the way"}},
 		{"a file on the way there", filepath.Join(runs, "file", "runs"), "b", false, []string{"not a directory"}},
 	} {
 		_, err := Start(context.Background(), x, Options{RunsDir: c.runs, Name: c.run})
@@ -277,7 +286,8 @@ func TestSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := read()
-	if len(d.Sessions) != 3 || d.Sessions[1].Status != statusLost || d.Sessions[2].Status != statusFinished || d.Sessions[1].From != 8 {
+	if len(d.Sessions) != 3 || d.Sessions[1].Status != statusLost || d.Sessions[2].Status != statusFinished ||
+		d.Sessions[1].From != 8 {
 		t.Errorf("sessions are %+v", d.Sessions)
 	}
 	if d.Started.After(d.Sessions[0].Started) {
@@ -290,7 +300,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Every experiment that is shipped can be built: its environment, agent and rivals exist, and its evaluation's metric too.
+// Every experiment that is shipped can be built: its environment, agent and rivals exist, and its evaluation's metric
+// too.
 func TestShippedExperiments(t *testing.T) {
 	for _, name := range configs.Shipped() {
 		x, err := configs.Load(name, nil, Tables())

@@ -80,11 +80,23 @@ func (r *run) sameShape(x *configs.Experiment, c *checkpoints.Checkpoint) error 
 	}
 	switch key, a, b, differ := difference("", was, now); {
 	case differ && key == "train.steps":
-		return Usage("%s was made with train.steps: %v, the run's %s now says %v; put it back, and give a new total by: stoker resume --steps",
-			c.Dir(), a, configFile, b)
+		return Usage(
+			"%s was made with train.steps: %v, the run's %s now says %v; restore it, and give a new total with: "+
+				"stoker resume --steps",
+			c.Dir(),
+			a,
+			configFile,
+			b,
+		)
 	case differ:
-		return Usage("%s was made with %s: %v, the run's %s now says %v; put it back, or start a run of its own (train --init-from)",
-			c.Dir(), key, a, configFile, b)
+		return Usage(
+			"%s was made with %s: %v, the run's %s now says %v; restore it, or start a new run (train --init-from)",
+			c.Dir(),
+			key,
+			a,
+			configFile,
+			b,
+		)
 	}
 	return nil
 }

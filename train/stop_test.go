@@ -35,9 +35,9 @@ func (c *inEvaluation) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// A run that is stopped in an evaluation stops there, saves, and begins the evaluation again when it is resumed; it ends with the bytes of
-// one that was not stopped. This goes for every evaluation, for the best and for others, with and without a checkpoint due behind it, and for
-// the last.
+// A run that is stopped in an evaluation stops there, saves, and begins the evaluation again when it is resumed; it
+// ends with the bytes of one that was not stopped. This goes for every evaluation, for the best and for others, with
+// and without a checkpoint due behind it, and for the last.
 func TestStoppedInEvaluation(t *testing.T) {
 	stops, differ := 0, 0
 	for name, text := range small {
@@ -75,7 +75,8 @@ func TestStoppedInEvaluation(t *testing.T) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "resume",
-		Claim: "stopped in the middle of any evaluation during training, twice, and resumed: last checkpoint and metrics.jsonl equal those of a run that was not",
+		Claim: "stopped in the middle of any evaluation during training, twice, and resumed: last checkpoint and " +
+			"metrics.jsonl equal those of a run that was not",
 		Bound: "0 differ", Measured: fmt.Sprintf("%d differ of %d stops", differ, stops), Holds: differ == 0,
 	})
 }
@@ -106,12 +107,13 @@ func TestStopsPromptly(t *testing.T) {
 	}
 }
 
-// Where the data lie is written down as an absolute path, so that a run is resumed and evaluated from any folder, and shapes no result:
-// only the folder's own name does.
+// Where the data lie is written down as an absolute path, so that a run is resumed and evaluated from any folder, and
+// shapes no result: only the folder's own name does.
 func TestDataFromAnotherFolder(t *testing.T) {
 	home := t.TempDir()
 	must(t, os.CopyFS(filepath.Join(home, "a", "trace"), os.DirFS(filepath.Join("..", "envs", "workload", "data"))))
-	must(t, os.CopyFS(filepath.Join(home, "b", "c", "trace"), os.DirFS(filepath.Join("..", "envs", "workload", "data"))))
+	must(t, os.CopyFS(filepath.Join(home, "b", "c", "trace"),
+		os.DirFS(filepath.Join("..", "envs", "workload", "data"))))
 	must(t, os.Mkdir(filepath.Join(home, "elsewhere"), 0o777))
 	text := small["sizing"]
 
@@ -122,7 +124,8 @@ func TestDataFromAnotherFolder(t *testing.T) {
 	want := outcome(t, durable.OS{}, filepath.Join(whole, "a"))
 
 	t.Chdir(filepath.Join(home, "b"))
-	if _, err := Start(&countdown{context.Background(), 5}, parse(t, text, "workload.path=./c/trace/"), options(stopped)); !errors.Is(err, errStop) {
+	if _, err := Start(&countdown{context.Background(), 5}, parse(t, text, "workload.path=./c/trace/"),
+		options(stopped)); !errors.Is(err, errStop) {
 		t.Fatal(err)
 	}
 	t.Chdir(filepath.Join(home, "elsewhere"))
@@ -141,7 +144,8 @@ func TestDataFromAnotherFolder(t *testing.T) {
 	if _, err := NewEnv(x, ""); err != nil {
 		t.Error(err)
 	}
-	if x, err = ReadExperiment(c, []string{"workload.path=other"}, catalog.Default()); err != nil || x.Workload.Path != "other" {
+	if x, err = ReadExperiment(c, []string{"workload.path=other"}, catalog.Default()); err != nil ||
+		x.Workload.Path != "other" {
 		t.Errorf("set to another path, evaluation would look at %v, %v", x.Workload.Path, err)
 	}
 
@@ -152,7 +156,8 @@ func TestDataFromAnotherFolder(t *testing.T) {
 	b, err := y.YAML()
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, configFile), b, 0o666))
-	if _, err := Resume(context.Background(), dir, options("")); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "workload.path: trace") {
+	if _, err := Resume(context.Background(), dir, options("")); !errors.Is(err, ErrUsage) ||
+		!strings.Contains(err.Error(), "workload.path: trace") {
 		t.Errorf("another data set gave %v", err)
 	}
 }

@@ -18,7 +18,7 @@ func newTeacher(c *catalog.Catalog, name string, env envs.Env) (agents.Teacher, 
 		return nil, err
 	}
 	if !slices.Contains(r.Envs, env.Spec().ID) {
-		return nil, fmt.Errorf("%s plays in %s, not in %s", name, strings.Join(r.Envs, ", "), env.Spec().ID)
+		return nil, fmt.Errorf("%s acts in %s, not in %s", name, strings.Join(r.Envs, ", "), env.Spec().ID)
 	}
 	a, err := r.New(r.Config(), env)
 	switch {
@@ -30,7 +30,8 @@ func newTeacher(c *catalog.Catalog, name string, env envs.Env) (agents.Teacher, 
 	if p, ok := a.Planner.(saved); ok {
 		return planTeacher{p}, nil
 	}
-	return nil, fmt.Errorf("%s can't be imitated: it is told what comes of its actions, or its state can't be saved", name)
+	return nil, fmt.Errorf("%s can't be imitated: it learns from rewards while it acts, or its state can't be saved",
+		name)
 }
 
 // saved is a planner whose state can be kept.

@@ -23,9 +23,9 @@ type Outcome struct {
 	Err    error
 }
 
-// Together starts runs side by side, at most jobs at a time, in their order, and waits for all. Each gets its share of the cores where
-// its options leave the number of threads open; what it computes is what it computes alone, to the byte. One that fails
-// leaves the others alone. When ctx ends, those under way save, and the rest are not begun.
+// Together starts runs side by side, at most jobs at a time, in their order, and waits for all. Each gets its share
+// of the cores where its options leave the number of threads open; what it computes is what it computes alone, to the
+// byte. One that fails leaves the others alone. When ctx ends, those under way save, and the rest are not begun.
 func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
 	jobs = max(1, min(jobs, len(runs)))
 	share := max(1, runtime.GOMAXPROCS(0)/jobs)

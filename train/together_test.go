@@ -39,13 +39,15 @@ func TestTogether(t *testing.T) {
 			}
 			same(t, fmt.Sprintf("run %d, %d at a time", i, jobs), labs[i].outcome(t), want[i])
 			x := runs[i].Experiment
-			if o.Result.LastValue == nil || o.Result.LastStep != o.Result.Steps || o.Result.BestMetric != x.Train.Evaluate.Metric {
+			if o.Result.LastValue == nil || o.Result.LastStep != o.Result.Steps ||
+				o.Result.BestMetric != x.Train.Evaluate.Metric {
 				t.Errorf("the last evaluation: %+v", o.Result)
 			}
 		}
 	}
 	proof.Claim(t, proof.Row{
-		Topic: "resume", Claim: fmt.Sprintf("%d runs of three kinds trained side by side, 1, 4 and all at a time, against each alone: bytes of checkpoint and metrics", len(runs)),
+		Topic: "resume", Claim: fmt.Sprintf("%d runs of three kinds trained side by side, 1, 4 and all at a time, "+
+			"against each alone: bytes of checkpoint and metrics", len(runs)),
 		Bound: "equal", Measured: "equal", Holds: true,
 	})
 }
@@ -99,7 +101,8 @@ type panics struct{}
 
 func (panics) Write([]byte) (int, error) { panic("no more paper") }
 
-// When told to stop, runs under way save, and go on to the bytes of runs that were not stopped; the others are not begun.
+// When told to stop, runs under way save, and go on to the bytes of runs that were not stopped; the others are not
+// begun.
 func TestTogetherStopped(t *testing.T) {
 	const long = "train.steps=3000"
 	ctx, cancel := context.WithCancelCause(context.Background())

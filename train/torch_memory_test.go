@@ -33,7 +33,8 @@ var columns = []string{"updates", "live_tensors", "resident_bytes", "of_which_go
 
 func (m memory) row() []float64 { return []float64{m.updates, m.tensors, m.resident, m.goes} }
 
-// now reads the kernel's exact count, which /proc/self/statm is not, after Go has collected its garbage: what stays is what is kept.
+// now reads the kernel's exact count, which /proc/self/statm is not, after Go has collected its garbage: what stays
+// is what is kept.
 func now(t *testing.T, updates int) memory {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -67,7 +68,8 @@ func TestUpdatesOnTorchLeaveNothingBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := envs.Kind{Name: "agent", Agents: agents, Observation: envs.Unbounded(observation), Action: envs.NewBox(action, 0, 1)}
+	k := envs.Kind{Name: "agent", Agents: agents, Observation: envs.Unbounded(observation),
+		Action: envs.NewBox(action, 0, 1)}
 	for i := range agents {
 		k.Neighbours = append(k.Neighbours, []int{(i + 1) % agents, (i + agents - 1) % agents})
 	}
@@ -100,29 +102,33 @@ func TestUpdatesOnTorchLeaveNothingBehind(t *testing.T) {
 		return
 	}
 	slope, wide := trend(seen)
-	what := fmt.Sprintf("libtorch over 100,000 updates (attention MADDPG, %d agents, batch %d, %d×%d hidden)", agents, batch, hidden, hidden)
+	what := fmt.Sprintf("libtorch over 100,000 updates (attention MADDPG, %d agents, batch %d, %d×%d hidden)", agents,
+		batch, hidden, hidden)
 	command := "go test -tags libtorch ./train -run '^TestUpdatesOnTorchLeaveNothingBehind$' -long -v -timeout 0"
 	proof.Claim(t, proof.Row{
 		Topic: "numerics", Claim: what + ": live tensors stay the same", Bound: "no change between updates",
-		Measured: fmt.Sprintf("%g to %g tensors in %d readings", fewest, most, len(seen)), Holds: fewest == most, Command: command,
+		Measured: fmt.Sprintf("%g to %g tensors in %d readings", fewest, most,
+			len(seen)), Holds: fewest == most, Command: command,
 	})
 	proof.Claim(t, proof.Row{
 		// A tensor of libtorch is more than 200 bytes even when it is empty.
 		Topic: "numerics", Claim: what + ": resident memory stays flat after the first 10,000", Bound: "slope below 10 bytes an update at the upper end of its 95 % interval",
-		Measured: fmt.Sprintf("%.2f ± %.2f bytes an update; %.1f MiB at the beginning, %.1f at the end", slope, wide, seen[0].resident/(1<<20), seen[len(seen)-1].resident/(1<<20)),
-		Holds:    slope+wide < 10, Command: command,
+		Measured: fmt.Sprintf("%.2f ± %.2f bytes an update; %.1f MiB at the beginning, %.1f at the end", slope, wide,
+			seen[0].resident/(1<<20), seen[len(seen)-1].resident/(1<<20)),
+		Holds: slope+wide < 10, Command: command,
 	})
 	if dir := os.Getenv(proof.Folder); dir != "" {
-		if err := errors.Join(writeCSV(filepath.Join(dir, "memory.csv"), seen), drawMemory(dir, what, seen), writeJSON(filepath.Join(dir, "memory.json"), map[string]any{
-			"updates": updates, "readings": len(seen), "tensors_least": fewest, "tensors_most": most, "slope_bytes_per_update": slope, "half_width_95": wide,
-		})); err != nil {
+		if err := errors.Join(writeCSV(filepath.Join(dir, "memory.csv"), seen), drawMemory(dir, what, seen),
+			writeJSON(filepath.Join(dir, "memory.json"), map[string]any{
+				"updates": updates, "readings": len(seen), "tensors_least": fewest, "tensors_most": most, "slope_bytes_per_update": slope, "half_width_95": wide,
+			})); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// trend is the least-squares slope of resident bytes by updates with half the width of its 95 % interval. It is taken over the means of
-// 20 parts: readings that follow one another are alike, means of thousands of updates hardly.
+// trend is the least-squares slope of resident bytes by updates with half the width of its 95 % interval. It is taken
+// over the means of 20 parts: readings that follow one another are alike, means of thousands of updates hardly.
 func trend(seen []memory) (slope, wide float64) {
 	const parts = 20
 	const student = 2.1009 // 0.975 quantile of Student's t, 18 degrees of freedom
@@ -206,7 +212,8 @@ func drawMemory(dir, title string, seen []memory) error {
 	}
 	f := chart.Figure{
 		Title: title, Panels: []*chart.Panel{left, right}, Columns: 2, Width: 300, Height: 220,
-		Key: []chart.Entry{{Text: "the process", Style: all, Line: true}, {Text: "of which Go", Style: ours, Line: true}},
+		Key: []chart.Entry{{Text: "the process", Style: all, Line: true},
+			{Text: "of which Go", Style: ours, Line: true}},
 	}
 	_, err := f.Save(dir, "memory")
 	return err

@@ -31,7 +31,8 @@ func keepThreads(t *testing.T) {
 	t.Cleanup(func() { must(t, torch.SetThreads(n)) })
 }
 
-// A run on libtorch that is stopped at any step and resumed leaves the bytes of one that was not, at every number of threads.
+// A run on libtorch that is stopped at any step and resumed leaves the bytes of one that was not, at every number of
+// threads.
 func TestResumeIsExactOnTorch(t *testing.T) {
 	keepThreads(t)
 	all := 0
@@ -53,13 +54,15 @@ func TestResumeIsExactOnTorch(t *testing.T) {
 					t.Errorf("%s was never stopped", name)
 				}
 				all += stops
-				same(t, fmt.Sprintf("%s on %d threads, stopped every %d steps", name, threads, stride), l.outcome(t), want)
+				same(t, fmt.Sprintf("%s on %d threads, stopped every %d steps", name, threads, stride), l.outcome(t),
+					want)
 			}
 		}
 	}
 	proof.Claim(t, proof.Row{
-		Topic:    "resume",
-		Claim:    "libtorch on the CPU, on 1 and on 2 threads: small runs of sizing, simple_spread and LQR, stopped every few steps and resumed, end as an uninterrupted run",
+		Topic: "resume",
+		Claim: "libtorch on the CPU, on 1 and on 2 threads: small runs of sizing, simple_spread and LQR, stopped " +
+			"every few steps and resumed, end as an uninterrupted run",
 		Bound:    "equal bytes",
 		Measured: fmt.Sprintf("equal bytes after %d stops", all),
 		Holds:    true, // same has ended the test where not
@@ -79,7 +82,8 @@ func TestAnotherNumberOfThreadsIsRefused(t *testing.T) {
 	}
 	must(t, torch.SetThreads(1))
 	_, err = Resume(context.Background(), dir, options(""))
-	if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "2threads") || !strings.Contains(err.Error(), "--inexact") {
+	if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "2threads") ||
+		!strings.Contains(err.Error(), "--inexact") {
 		t.Fatalf("another number of threads gave %v", err)
 	}
 	o := options("")
@@ -89,7 +93,8 @@ func TestAnotherNumberOfThreadsIsRefused(t *testing.T) {
 	}
 }
 
-// Runs long enough to be killed a few times, with networks of the sizes that are trained; with -long they last twice as long.
+// Runs long enough to be killed a few times, with networks of the sizes that are trained; with -long they last twice
+// as long.
 var torchRuns = []struct {
 	name  string
 	steps int
@@ -127,7 +132,8 @@ func TestTorchVictim(t *testing.T) {
 		must(t, err)
 		return
 	}
-	x, err := configs.Parse("test.yaml", []byte(os.Getenv(torchConfigVar)), append(onTorch(2), "train.steps="+os.Getenv(torchStepsVar)), Tables())
+	x, err := configs.Parse("test.yaml", []byte(os.Getenv(torchConfigVar)),
+		append(onTorch(2), "train.steps="+os.Getenv(torchStepsVar)), Tables())
 	must(t, err)
 	_, err = Start(context.Background(), x, options(runs))
 	must(t, err)
@@ -138,8 +144,8 @@ func onDisk(path string) bool {
 	return err == nil
 }
 
-// Processes that train on libtorch are killed by SIGKILL at moments drawn by lot; the run goes on each time in a new process, and ends
-// with the bytes of one that was left alone.
+// Processes that train on libtorch are killed by SIGKILL at moments drawn by lot; the run goes on each time in a new
+// process, and ends with the bytes of one that was left alone.
 func TestTorchKilledAtAnyMoment(t *testing.T) {
 	kills, longer := 2, 1
 	if *long {
@@ -180,8 +186,9 @@ func TestTorchKilledAtAnyMoment(t *testing.T) {
 			command += " -long -timeout 0"
 		}
 		proof.Claim(t, proof.Row{
-			Topic:    "resume",
-			Claim:    fmt.Sprintf("libtorch on the CPU, 2 threads, %s: killed by SIGKILL and resumed in a new process, the final checkpoint and metrics.jsonl are those of an uninterrupted run", r.name),
+			Topic: "resume",
+			Claim: fmt.Sprintf("libtorch on the CPU, 2 threads, %s: killed by SIGKILL and resumed in a new process, "+
+				"the final checkpoint and metrics.jsonl are those of an uninterrupted run", r.name),
 			Bound:    "equal bytes",
 			Measured: fmt.Sprintf("equal bytes in %d runs, %d processes killed, %d resumed", runs, killed, resumed),
 			Holds:    true, // same has ended the test where not
@@ -190,7 +197,8 @@ func TestTorchKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// torchVictim runs a process and kills it after a while, where that is positive and the process has not ended by itself.
+// torchVictim runs a process and kills it after a while, where that is positive and the process has not ended by
+// itself.
 func torchVictim(runs string, settings []string, after time.Duration) (killed bool, err error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestTorchVictim$", "-test.v")
 	cmd.Env = append(append(os.Environ(), settings...), torchVictimVar+"="+runs, "OMP_WAIT_POLICY=PASSIVE")

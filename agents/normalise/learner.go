@@ -14,7 +14,8 @@ import (
 type Options struct {
 	// ObservationClip bounds standardised observations by ±clip; 0 leaves observations as they are.
 	ObservationClip float64
-	// RewardClip bounds scaled rewards by ±clip; 0 leaves rewards as they are. Gamma discounts the returns that scale them.
+	// RewardClip bounds scaled rewards by ±clip; 0 leaves rewards as they are. Gamma discounts the returns that scale
+	// them.
 	RewardClip, Gamma float64
 }
 
@@ -68,8 +69,8 @@ func New(o Options, ctx agents.Context, build func(agents.Context) (agents.Learn
 	return l, err
 }
 
-// normalised describes an environment with standardised observations, and makes their statistics. A clip of 0 leaves all
-// as it is. Graphs are left as they are.
+// normalised describes an environment with standardised observations, and makes their statistics. A clip of 0 leaves
+// all as it is. Graphs are left as they are.
 func normalised(s *envs.Spec, clip float64) (*envs.Spec, []*envs.Normalizer, error) {
 	out := *s
 	out.Kinds = slices.Clone(s.Kinds)
@@ -82,7 +83,8 @@ func normalised(s *envs.Spec, clip float64) (*envs.Spec, []*envs.Normalizer, err
 			continue
 		}
 		if k.MaskAfter != nil {
-			return nil, nil, fmt.Errorf("wrappers.normalize_observation: the masks of kind %q of %s read its observations, "+
+			return nil, nil, fmt.Errorf("wrappers.normalize_observation: the masks of kind %q of %s read its "+
+				"observations, "+
 				"want a kind whose masks do not", k.Name, s.ID)
 		}
 		var err error
@@ -158,8 +160,8 @@ func standardise(m *envs.Normalizer, o *envs.KindObservation) {
 	}
 }
 
-// scale divides rewards by the deviation of the discounted return: every agent's return counts, and all agents of a kind
-// share the divisor. Rewards are not shifted.
+// scale divides rewards by the deviation of the discounted return: every agent's return counts, and all agents of a
+// kind share the divisor. Rewards are not shifted.
 func (l *Learner) scale(v *envs.Vector) {
 	for k, m := range l.earned {
 		if m == nil {

@@ -82,21 +82,24 @@ type still struct{ observe func(*envs.Vector) }
 // echo is a policy whose actions are what it sees.
 type echo struct{}
 
-var echoFile = &agents.PolicyFile{Agent: "still", EnvID: lineSpec.ID, Arrays: map[string]agents.Array{"w": {Shape: []int{1}, Data: []float32{4}}}}
+var echoFile = &agents.PolicyFile{Agent: "still", EnvID: lineSpec.ID,
+	Arrays: map[string]agents.Array{"w": {Shape: []int{1}, Data: []float32{4}}}}
 
 var all = normalise.Options{ObservationClip: 1.5, RewardClip: 2, Gamma: 0.9}
 
 func learner(t *testing.T, o normalise.Options, copies int, observe func(*envs.Vector)) *normalise.Learner {
 	t.Helper()
-	l, err := normalise.New(o, agents.Context{Spec: &lineSpec, Copies: copies, NewEnv: newLine}, func(ctx agents.Context) (agents.Learner, error) {
-		if ctx.NewEnv != nil || ctx.Teacher != nil {
-			t.Error("the learner gets copies or teachers, which see other observations")
-		}
-		if b := ctx.Spec.Kinds[0].Observation.(envs.Box); o.ObservationClip > 0 && b.High[0] != float32(o.ObservationClip) {
-			t.Errorf("the learner is told of observations up to %g", b.High[0])
-		}
-		return &still{observe}, nil
-	})
+	l, err := normalise.New(o, agents.Context{Spec: &lineSpec, Copies: copies, NewEnv: newLine},
+		func(ctx agents.Context) (agents.Learner, error) {
+			if ctx.NewEnv != nil || ctx.Teacher != nil {
+				t.Error("the learner gets copies or teachers, which see other observations")
+			}
+			if b := ctx.Spec.Kinds[0].Observation.(envs.Box); o.ObservationClip > 0 &&
+				b.High[0] != float32(o.ObservationClip) {
+				t.Errorf("the learner is told of observations up to %g", b.High[0])
+			}
+			return &still{observe}, nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +122,8 @@ func vector(t *testing.T, copies, workers int) *envs.Vector {
 func play(t *testing.T, l *normalise.Learner, v *envs.Vector, steps int) {
 	t.Helper()
 	for range steps {
-		for _, f := range []func() error{func() error { return l.Act(v) }, v.Step, func() error { return l.Observe(v) }, l.Update} {
+		for _, f := range []func() error{func() error { return l.Act(v) }, v.Step,
+			func() error { return l.Observe(v) }, l.Update} {
 			if err := f(); err != nil {
 				t.Fatal(err)
 			}
@@ -127,8 +131,8 @@ func play(t *testing.T, l *normalise.Learner, v *envs.Vector, steps int) {
 	}
 }
 
-// What the learner sees has mean 0 and deviation 1, within the bound; its rewards are of the size of one over the horizon's
-// root; returns of finished episodes are the environment's. The number of workers changes nothing.
+// What the learner sees has mean 0 and deviation 1, within the bound; its rewards are of the size of one over the
+// horizon's root; returns of finished episodes are the environment's. The number of workers changes nothing.
 func TestLearnerSeesNormalised(t *testing.T) {
 	var digests [2]float64
 	for i, workers := range []int{1, 3} {
@@ -172,8 +176,8 @@ func TestLearnerSeesNormalised(t *testing.T) {
 	}
 }
 
-// The policy acts on the raw observation as the learner saw it, also after it was stored and opened, while the learner's
-// statistics go on.
+// The policy acts on the raw observation as the learner saw it, also after it was stored and opened, while the
+// learner's statistics go on.
 func TestPolicyKeepsItsStatistics(t *testing.T) {
 	v := vector(t, 2, 1)
 	l := learner(t, all, 2, func(*envs.Vector) {})
@@ -238,14 +242,18 @@ func TestPolicyKeepsItsStatistics(t *testing.T) {
 		t.Error("copy of a policy without statistics")
 	}
 	f.Arrays["normalise.0.scale"] = agents.Array{Shape: []int{1}, Data: []float32{1}}
-	if _, err := normalise.Open(f, &lineSpec, open); err == nil || !strings.Contains(err.Error(), `"normalise.0.scale" has 1 numbers, want 2`) {
+	if _, err := normalise.Open(f, &lineSpec, open); err == nil ||
+		!strings.Contains(err.Error(), `"normalise.0.scale" has 1 numbers, want 2`) {
 		t.Errorf("a short array: %v", err)
 	}
 	f.Arrays["normalise.0.clip"] = agents.Array{Shape: []int{1}, Data: []float32{0}}
 	if _, err := normalise.Open(f, &lineSpec, open); err == nil || !strings.Contains(err.Error(), "clip 0") {
 		t.Errorf("no bound: %v", err)
 	}
-	if got, err := normalise.Open(echoFile, &lineSpec, func(*agents.PolicyFile, *envs.Spec) (agents.Policy, error) { return &echo{}, nil }); err != nil || got.Name() != "echo" {
+	if got, err := normalise.Open(echoFile, &lineSpec, func(*agents.PolicyFile, *envs.Spec) (agents.Policy,
+		error) {
+		return &echo{}, nil
+	}); err != nil || got.Name() != "echo" {
 		t.Errorf("a file without statistics: %v", err)
 	}
 }
@@ -306,10 +314,12 @@ func TestNewRefuses(t *testing.T) {
 	none := envs.Spec{ID: "test/None-v1"}
 	build := func(agents.Context) (agents.Learner, error) { return &still{}, nil }
 	for want, spec := range map[string]*envs.Spec{"masks of kind \"walker\"": &masked, "shows graphs alone": &none} {
-		if _, err := normalise.New(all, agents.Context{Spec: spec, Copies: 1}, build); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := normalise.New(all, agents.Context{Spec: spec, Copies: 1}, build); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-		if _, err := normalise.New(normalise.Options{RewardClip: 1}, agents.Context{Spec: spec, Copies: 1}, build); err != nil {
+		if _, err := normalise.New(normalise.Options{RewardClip: 1}, agents.Context{Spec: spec, Copies: 1},
+			build); err != nil {
 			t.Errorf("rewards alone: %v", err)
 		}
 	}

@@ -93,8 +93,8 @@ func (p *Policy) CopyFrom(src envs.Policy) error {
 	return p.Policy.CopyFrom(s.Policy)
 }
 
-// Open makes the policy of a file for an environment: by open alone where the file has no statistics, else a policy that
-// standardises what it sees for the one that open makes.
+// Open makes the policy of a file for an environment: by open alone where the file has no statistics, else a policy
+// that standardises what it sees for the one that open makes.
 func Open(f *agents.PolicyFile, spec *envs.Spec,
 	open func(*agents.PolicyFile, *envs.Spec) (agents.Policy, error)) (agents.Policy, error) {
 	inner := *f

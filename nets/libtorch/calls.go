@@ -37,13 +37,15 @@ func (o Options) calls() (map[string]string, error) {
 			}
 			if x, ok := s.X.(*ast.Ident); ok && name != "" && x.Name == name && places[s.Sel.Name] == "" {
 				at := set.Position(s.Pos())
-				places[s.Sel.Name] = fmt.Sprintf("%s:%d", path.Join("nets", "torch", filepath.Base(at.Filename)), at.Line)
+				places[s.Sel.Name] = fmt.Sprintf("%s:%d", path.Join("nets", "torch", filepath.Base(at.Filename)),
+					at.Line)
 			}
 			return true
 		})
 	}
 	if len(places) == 0 {
-		return nil, fmt.Errorf("no checkout of Stoker in %q: nothing under nets/torch calls %s", o.Root, bindingsPackage)
+		return nil, fmt.Errorf("no checkout of Stoker in %q: nothing under nets/torch calls %s", o.Root,
+			bindingsPackage)
 	}
 	return places, nil
 }

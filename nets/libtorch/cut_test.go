@@ -154,7 +154,8 @@ var engineSources = map[string]string{
 	"nets/torch/add.go": "package torch\n\nimport lib \"" + bindingsPackage + "\"\n\nfunc add() {\n\tlib.AtgAdd(nil, nil)\n\tlib.AtgCat(nil, nil, 0)\n}\n",
 	"nets/torch/add_test.go": "package torch\n\nimport \"" + bindingsPackage + "\"\n\n" +
 		"func shape() { libtch.AtShape(nil, nil); libtch.AtgAdd(nil, nil) }\n",
-	"nets/torch/other.go": "package torch\n\nimport \"strings\"\n\nvar lib = strings.Builder{}\n\nfunc f() { lib.AtgHalf() }\n",
+	"nets/torch/other.go": "package torch\n\nimport \"strings\"\n\nvar lib = strings.Builder{}\n\nfunc f() { " +
+		"lib.AtgHalf() }\n",
 }
 
 func TestCallsAreThoseOfTheSource(t *testing.T) {
@@ -163,7 +164,8 @@ func TestCallsAreThoseOfTheSource(t *testing.T) {
 	wantError(t, err, "no checkout of Stoker", root)
 	writeAll(t, root, engineSources)
 	got, err := Options{Root: root}.calls()
-	want := map[string]string{"AtgAdd": "nets/torch/add.go:6", "AtgCat": "nets/torch/add.go:7", "AtShape": "nets/torch/add_test.go:5"}
+	want := map[string]string{"AtgAdd": "nets/torch/add.go:6", "AtgCat": "nets/torch/add.go:7",
+		"AtShape": "nets/torch/add_test.go:5"}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("calls %v, %v; want %v", got, err, want)
 	}
@@ -197,7 +199,8 @@ func TestCutGoKeepsWhatIsReached(t *testing.T) {
 			}
 		}
 	}
-	holds("tensor.go", []string{"cut down", "func AtShape", "func helper", "type Ctensor = C.tensor", `import "unsafe"`, `//#include "torch_api.h"`},
+	holds("tensor.go", []string{"cut down", "func AtShape", "func helper", "type Ctensor = C.tensor",
+		`import "unsafe"`, `//#include "torch_api.h"`},
 		[]string{"AtPrint", "binary", `"log"`, "Cmodule", "AtLoad", "//export", "init"})
 	holds("c-generated.go", []string{"func AtgCat"}, []string{"AtgAdd", "AtgHalf", "unsafe"})
 	if !slices.Equal(callers["atg_cat"], []string{"AtgCat"}) || callers["atg_add"] != nil {
@@ -209,7 +212,8 @@ func TestCutGoKeepsWhatIsReached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds("tensor.go", []string{"func init() { order = binary", "encoding/binary", "//export callback_fn\nfunc callback_fn"}, []string{"AtShape"})
+	holds("tensor.go", []string{"func init() { order = binary", "encoding/binary",
+		"//export callback_fn\nfunc callback_fn"}, []string{"AtShape"})
 	if files["c-generated.go"] != nil {
 		t.Error("a file with nothing in it")
 	}
@@ -236,12 +240,14 @@ func TestCutCppKeepsWhatIsReached(t *testing.T) {
 	}
 	for file, want := range map[string][2][]string{
 		apiHeader: {
-			{"<stdint.h>", "<stdexcept>", "<torch/types.h>", "typedef torch::Tensor *tensor;", "typedef void *tensor;", "void at_shape", "torch_last_err", "} catch (...) {}\n#else", "};\n#endif"},
+			{"<stdint.h>", "<stdexcept>", "<torch/types.h>", "typedef torch::Tensor *tensor;",
+				"typedef void *tensor;", "void at_shape", "torch_last_err", "} catch (...) {}\n#else", "};\n#endif"},
 			{"torch/torch.h", "Module", "at_print", "at_load", "void *module", "prints", "get_and_reset"},
 		},
 		genHeader: {{"void atg_cat"}, {"atg_add", "atg_half"}},
-		unit:      {{"<vector>", `"torch_api.h"`, bindings, "of_carray_tensor(torch::Tensor **vs,\n", "at_shape"}, {"ATen/", "script.h", "stb", "STB", "manual_seed", "at_set", "template", "print"}},
-		bindings:  {{"torch::cat(of_carray"}, {"atg_add", "dimi"}},
+		unit: {{"<vector>", `"torch_api.h"`, bindings, "of_carray_tensor(torch::Tensor **vs,\n", "at_shape"},
+			{"ATen/", "script.h", "stb", "STB", "manual_seed", "at_set", "template", "print"}},
+		bindings: {{"torch::cat(of_carray"}, {"atg_add", "dimi"}},
 	} {
 		for _, p := range want[0] {
 			if !strings.Contains(texts[file].text, p) {

@@ -112,7 +112,8 @@ func (s *system) unresolved(lib library) []string {
 func (s *system) loaderDirs() []string {
 	arch := multiarch(s.goarch)
 	dirs := filepath.SplitList(s.env("LD_LIBRARY_PATH"))
-	for _, d := range []string{"/lib/" + arch, "/usr/lib/" + arch, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"} {
+	for _, d := range []string{"/lib/" + arch, "/usr/lib/" + arch, "/lib64", "/usr/lib64", "/lib", "/usr/lib",
+		"/usr/local/lib"} {
 		dirs = append(dirs, s.at(d))
 	}
 	confs, err := filepath.Glob(s.at("/etc/ld.so.conf.d/*.conf"))

@@ -88,7 +88,8 @@ func (o Options) choose(ctx context.Context, log func(string)) (Fitted, error) {
 }
 
 // nextCommand is what someone with none of the usual ways open can do.
-const nextCommand = "unpack a libtorch (https://pytorch.org, LibTorch, C++) and run: make cuda LIBTORCH=/path/to/libtorch"
+const nextCommand = "unpack a libtorch (https://pytorch.org, LibTorch, C++) and run: make cuda " +
+	"LIBTORCH=/path/to/libtorch"
 
 func listSkips(skips []Skip) string {
 	lines := make([]string, len(skips))

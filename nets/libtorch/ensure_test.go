@@ -82,13 +82,15 @@ func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 	if !strings.HasPrefix(r.Dir, o.fits()) || !exists(filepath.Join(r.Dir, "libtch", archive)) {
 		t.Errorf("no fitted copy in %s", r.Dir)
 	}
-	for _, name := range []string{"libtch/torch_api.cpp", "libtch/cpp/torch_api.o", "libtch/cpp/probe", "libtch/stb_image.h", "ts"} {
+	for _, name := range []string{"libtch/torch_api.cpp", "libtch/cpp/torch_api.o", "libtch/cpp/probe",
+		"libtch/stb_image.h", "ts"} {
 		if exists(filepath.Join(r.Dir, name)) {
 			t.Errorf("%s should not be in the copy", name)
 		}
 	}
 	lib := read(t, filepath.Join(r.Dir, "libtch/lib.go"))
-	for _, part := range []string{"${SRCDIR}/libtch.a", "-L" + r.Torch.Lib, "-Wl,-rpath," + r.Torch.LibDirs[1], "-ltorch_cpu -lc10"} {
+	for _, part := range []string{"${SRCDIR}/libtch.a", "-L" + r.Torch.Lib, "-Wl,-rpath," + r.Torch.LibDirs[1],
+		"-ltorch_cpu -lc10"} {
 		if !strings.Contains(lib, part) {
 			t.Errorf("lib.go lacks %q:\n%s", part, lib)
 		}
@@ -103,7 +105,8 @@ func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 		}
 	}
 	flags := read(t, filepath.Join(o.Root, flagsFile))
-	for _, part := range []string{"//go:build libtorch", "-std=c++17", "_GLIBCXX_USE_CXX11_ABI=1", `fittedRelease = "2.11.0"`} {
+	for _, part := range []string{"//go:build libtorch", "-std=c++17", "_GLIBCXX_USE_CXX11_ABI=1",
+		`fittedRelease = "2.11.0"`} {
 		if !strings.Contains(flags, part) {
 			t.Errorf("flags file lacks %q:\n%s", part, flags)
 		}
@@ -120,17 +123,20 @@ func TestEnsureFitsOnceAndPointsTheCheckoutAtIt(t *testing.T) {
 	}
 	for _, part := range []string{"download", "-c ", "probe"} {
 		if slices.ContainsFunc(m.ran, func(line string) bool {
-			return strings.Contains(line, part) && !strings.Contains(line, "mod download") && !strings.HasPrefix(line, "python3 -c")
+			return strings.Contains(line, part) && !strings.Contains(line, "mod download") &&
+				!strings.HasPrefix(line, "python3 -c")
 		}) {
 			t.Errorf("did %q again: %v", part, m.ran)
 		}
 	}
 	// A call more in nets/torch is another copy; one that is there already is not.
-	writeAll(t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" + bindingsPackage + "\"\n\nvar _ = lib.AtgAdd\n"})
+	writeAll(t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" + bindingsPackage +
+		"\"\n\nvar _ = lib.AtgAdd\n"})
 	if again, err = Ensure(t.Context(), o, nil); err != nil || again.Dir != r.Dir {
 		t.Errorf("%v: %s for the same calls as %s", err, again.Dir, r.Dir)
 	}
-	writeAll(t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" + bindingsPackage + "\"\n\nvar _ = lib.AtPrint\n"})
+	writeAll(t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" + bindingsPackage +
+		"\"\n\nvar _ = lib.AtPrint\n"})
 	if again, err = Ensure(t.Context(), o, nil); err != nil || again.Dir == r.Dir || again.Functions != 4 {
 		t.Errorf("%v: %s with %d functions after another call, was %s", err, again.Dir, again.Functions, r.Dir)
 	}
@@ -233,7 +239,8 @@ func TestEnsureReportsMisfits(t *testing.T) {
 			}
 		}, []string{"no checkout of Stoker"}},
 		"gotch lacks a function": {func(m *machine, o *Options) {
-			writeAll(m.t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" + bindingsPackage + "\"\n\nvar _ = lib.AtgMore\n"})
+			writeAll(m.t, o.Root, map[string]string{"nets/torch/more.go": "package torch\n\nimport lib \"" +
+				bindingsPackage + "\"\n\nvar _ = lib.AtgMore\n"})
 		}, []string{"nets/torch/more.go:5 calls libtch.AtgMore"}},
 		"odd folder": {func(m *machine, o *Options) {
 			o.Cache = filepath.Join(m.t.TempDir(), "my cache")

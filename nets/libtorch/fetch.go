@@ -199,12 +199,14 @@ func (o Options) tags(ctx context.Context, python string) []string {
 
 // download has pip bring wheels into work and unpacks them, deleting each, so
 // that wheels and their contents do not take up the disk together for long.
-func (p pip) download(ctx context.Context, work, site string, args []string) (notes []wheelNote, metas []string, err error) {
+func (p pip) download(ctx context.Context, work, site string, args []string) (notes []wheelNote, metas []string,
+	err error) {
 	wheels := filepath.Join(work, "wheels")
 	if err := os.MkdirAll(wheels, 0o755); err != nil {
 		return nil, nil, err
 	}
-	c := cmdOf(p.name, slices.Concat(p.args, []string{"download", "--no-cache-dir", "--progress-bar", "off", "-d", wheels}, args)...)
+	c := cmdOf(p.name, slices.Concat(p.args, []string{"download", "--no-cache-dir", "--progress-bar", "off", "-d",
+		wheels}, args)...)
 	// pip loads into TMPDIR first; /tmp is often too small for this.
 	c.env = []string{"TMPDIR=" + work, "PIP_DISABLE_PIP_VERSION_CHECK=1"}
 	if _, err := p.sys.run(ctx, c); err != nil {
@@ -240,7 +242,8 @@ func (p pip) download(ctx context.Context, work, site string, args []string) (no
 func (o Options) room(dir string, need uint64) error {
 	// Where it cannot be told, trying tells.
 	if free, err := o.sys.free(dir); err == nil && free < need {
-		return fmt.Errorf("%s has %.1f GB free, %.1f GB are needed; free some, or set XDG_CACHE_HOME to a folder on another disk",
+		return fmt.Errorf("%s has %.1f GB free, %.1f GB are needed; free some, or set XDG_CACHE_HOME to a folder on "+
+			"another disk",
 			dir, float64(free)/1e9, float64(need)/1e9)
 	}
 	return nil

@@ -11,7 +11,8 @@ import (
 
 func TestRequirementsOfATorchWheel(t *testing.T) {
 	// As the wheels of 2.11.0 and of 2.1.0 write them.
-	old := "Requires-Dist: nvidia-cuda-runtime-cu12 (==12.1.105) ; platform_system == \"Linux\" and platform_machine == \"x86_64\"\n" +
+	old := "Requires-Dist: nvidia-cuda-runtime-cu12 (==12.1.105) ; platform_system == \"Linux\" and " +
+		"platform_machine == \"x86_64\"\n" +
 		"Requires-Dist: nvidia-cuda-cupti-cu12==12.1.105; platform_system == \"Linux\"\n" +
 		"Requires-Dist: nvidia-nccl-cu12 ==2.18.1 ; platform_system == \"Linux\"\n" +
 		"Requires-Dist: sympy\n"
@@ -21,9 +22,11 @@ func TestRequirementsOfATorchWheel(t *testing.T) {
 		want     []string
 	}{
 		{torchMetadata, false, []string{"cuda-toolkit[cudart,cupti]==13.0.2"}},
-		{torchMetadata, true, []string{"cuda-toolkit[cublas,cudart,cufft,cupti]==13.0.2", "nvidia-cudnn-cu13==9.19.0.56"}},
+		{torchMetadata, true, []string{"cuda-toolkit[cublas,cudart,cufft,cupti]==13.0.2",
+			"nvidia-cudnn-cu13==9.19.0.56"}},
 		{old, false, []string{"nvidia-cuda-runtime-cu12==12.1.105", "nvidia-cuda-cupti-cu12==12.1.105"}},
-		{old, true, []string{"nvidia-cuda-runtime-cu12==12.1.105", "nvidia-cuda-cupti-cu12==12.1.105", "nvidia-nccl-cu12==2.18.1"}},
+		{old, true, []string{"nvidia-cuda-runtime-cu12==12.1.105", "nvidia-cuda-cupti-cu12==12.1.105",
+			"nvidia-nccl-cu12==2.18.1"}},
 		{"Requires-Dist: sympy\nRequires-Dist: cuda-toolkit[cublas]==13; x\n", false, nil},
 	} {
 		if got := cudaRequirements(c.metadata, c.all); !slices.Equal(got, c.want) {
@@ -34,7 +37,8 @@ func TestRequirementsOfATorchWheel(t *testing.T) {
 
 func TestPipTagsStopAtTheCLibrary(t *testing.T) {
 	line := strings.Join(pipTags("312", "arm64", 2, 28), " ")
-	for _, want := range []string{"--python-version 312", "--abi cp312", "manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64", "--only-binary=:all:"} {
+	for _, want := range []string{"--python-version 312", "--abi cp312", "manylinux_2_28_aarch64",
+		"manylinux_2_17_aarch64", "manylinux2014_aarch64", "--only-binary=:all:"} {
 		if !strings.Contains(line, want) {
 			t.Errorf("%q lacks %q", line, want)
 		}
@@ -108,9 +112,11 @@ func (m *machine) pypi(fail func(c command) error) {
 			switch {
 			case strings.HasPrefix(want, "torch=="):
 				release := strings.TrimPrefix(want, "torch==")
-				writeWheel(m.t, filepath.Join(dir, "torch-"+release+".whl"), "torch-"+release, torchMetadata, torchFiles())
+				writeWheel(m.t, filepath.Join(dir, "torch-"+release+".whl"), "torch-"+release, torchMetadata,
+					torchFiles())
 			case strings.HasPrefix(want, "cuda-toolkit["):
-				writeWheel(m.t, filepath.Join(dir, "nvidia_cuda_runtime-13.whl"), "nvidia_cuda_runtime-13", "Name: x\n", nvidiaFiles)
+				writeWheel(m.t, filepath.Join(dir, "nvidia_cuda_runtime-13.whl"), "nvidia_cuda_runtime-13",
+					"Name: x\n", nvidiaFiles)
 			case strings.HasPrefix(want, "nvidia-cudnn"):
 				writeWheel(m.t, filepath.Join(dir, "nvidia_cudnn-9.whl"), "nvidia_cudnn-9", "Name: y\n",
 					map[string]string{"nvidia/cu13/lib/libcudnn.so.9": "x"})

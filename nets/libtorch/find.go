@@ -64,7 +64,8 @@ func (o Options) debianIsNext(ctx context.Context) bool {
 // set LIBTORCH means that one.
 func (o Options) local(ctx context.Context) (torches []Torch, skipped []Skip, err error) {
 	if o.sys.goos != "linux" || multiarch(o.sys.goarch) == "" {
-		return nil, nil, fmt.Errorf("%w: on %s/%s Stoker trains on its own CPU engine; libtorch is set up on linux/amd64 and linux/arm64 only",
+		return nil, nil, fmt.Errorf("%w: on %s/%s Stoker trains on its own CPU engine; libtorch is set up on "+
+			"linux/amd64 and linux/arm64 only",
 			ErrAbsent, o.sys.goos, o.sys.goarch)
 	}
 	if o.Folder != "" && o.wants(FromFolder) {

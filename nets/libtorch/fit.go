@@ -137,7 +137,8 @@ func (f *fitter) make(ctx context.Context) (Fitted, error) {
 		return r, err
 	}
 	r.Functions = len(callers)
-	f.log(fmt.Sprintf("compiling the %d functions of gotch that Stoker calls against torch %s", r.Functions, f.t.Release))
+	f.log(fmt.Sprintf("compiling the %d functions of gotch that Stoker calls against torch %s", r.Functions,
+		f.t.Release))
 	if err := f.compile(ctx, texts, callers); err != nil {
 		return r, err
 	}
@@ -252,7 +253,8 @@ func (f *fitter) compile(ctx context.Context, texts map[string]cppText, callers 
 			}
 		}
 		if len(needs) > 0 {
-			return fmt.Errorf("torch %s does not fit: %s\n%s", f.t.Release, strings.Join(needs, "; "), firstErrors(out, 3))
+			return fmt.Errorf("torch %s does not fit: %s\n%s", f.t.Release, strings.Join(needs, "; "),
+				firstErrors(out, 3))
 		}
 		return fmt.Errorf("compiling gotch's bindings against torch %s in %s: %w", f.t.Release, f.t.Lib, err)
 	}
@@ -269,7 +271,8 @@ func (f *fitter) probe(ctx context.Context, r *Fitted) error {
 	if err := os.WriteFile(filepath.Join(dir, "probe.cpp"), probeSource, 0o644); err != nil {
 		return err
 	}
-	args := slices.Concat([]string{"-O1", f.t.abiFlag(), "-std=" + f.t.Std, "probe.cpp", filepath.Join("..", archive), "-o", "probe"},
+	args := slices.Concat([]string{"-O1", f.t.abiFlag(), "-std=" + f.t.Std, "probe.cpp", filepath.Join("..", archive),
+		"-o", "probe"},
 		f.t.linkFlags(), []string{"-ldl"})
 	if _, err := f.o.sys.run(ctx, f.cxx.command(dir, args...)); err != nil {
 		return fmt.Errorf("linking with torch %s: %w", f.t.Release, err)
@@ -312,7 +315,8 @@ var pathForm = regexp.MustCompile(pathLetter)
 func usablePaths(paths []string) error {
 	for _, p := range paths {
 		if !pathForm.MatchString(p) {
-			return fmt.Errorf("the folder %q has characters that cgo does not pass to a compiler; move it, or set XDG_CACHE_HOME to a plain folder", p)
+			return fmt.Errorf("the folder %q has characters that cgo does not pass to a compiler; move it, or set "+
+				"XDG_CACHE_HOME to a plain folder", p)
 		}
 	}
 	return nil

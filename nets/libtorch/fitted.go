@@ -51,7 +51,8 @@ func ReadFitted(dir string) (Fitted, error) {
 		return Fitted{}, fmt.Errorf("%s: %w; run: make cuda", note, err)
 	}
 	if r.Format != fitFormat {
-		return Fitted{}, fmt.Errorf("%s was written by another version of Stoker (format %d, this one writes %d); run: make cuda",
+		return Fitted{}, fmt.Errorf("%s was written by another version of Stoker (format %d, this one writes %d); "+
+			"run: make cuda",
 			note, r.Format, fitFormat)
 	}
 	r.Dir = dir

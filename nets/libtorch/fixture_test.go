@@ -112,11 +112,12 @@ func torchFiles() map[string]string {
 	}
 	cuda := elfSpec{needed: []string{"libtorch_cpu.so", "libcudart.so.13", "libcudnn.so.9"}, rpath: cpu.rpath}
 	return map[string]string{
-		"torch/lib/libc10.so":                                  string(c10.bytes()),
-		"torch/lib/libtorch_cpu.so":                            string(cpu.bytes()),
-		"torch/lib/libtorch_cuda.so":                           string(cuda.bytes()),
-		"torch/include/torch/version":                          "",
-		"torch/version.py":                                     "__version__ = '2.11.0+cu130'\ncuda: Optional[str] = '13.0'\n",
+		"torch/lib/libc10.so":         string(c10.bytes()),
+		"torch/lib/libtorch_cpu.so":   string(cpu.bytes()),
+		"torch/lib/libtorch_cuda.so":  string(cuda.bytes()),
+		"torch/include/torch/version": "",
+		"torch/version.py": "__version__ = '2.11.0+cu130'\ncuda: Optional[str] " +
+			"= '13.0'\n",
 		"torch/include/torch/headeronly/version.h":             versionHeader,
 		"torch/include/torch/csrc/api/include/torch/all.h":     "#if !defined(_MSC_VER) && __cplusplus < 201703L\n",
 		"torch/include/torch/csrc/api/include/torch/version.h": "#include <torch/headeronly/version.h>\n",

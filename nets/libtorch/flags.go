@@ -58,7 +58,8 @@ func (t Torch) environment(libraryPath string) []string {
 // cgoFile replaces gotch's lib.go, whose flags know one libtorch in one place.
 func (f *fitter) cgoFile() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "// Written by Stoker for torch %s; make cuda writes it again.\n\npackage libtch\n\n", f.t.Version())
+	fmt.Fprintf(&b, "// Written by Stoker for torch %s; make cuda writes it again.\n\npackage libtch\n\n",
+		f.t.Version())
 	b.WriteString("// #cgo CFLAGS: -I${SRCDIR} -O2 -Wno-unused-function\n")
 	fmt.Fprintf(&b, "// #cgo LDFLAGS: ${SRCDIR}/%s %s\n", archive, strings.Join(f.t.linkFlags(), " "))
 	b.WriteString("import \"C\"\n")

@@ -87,7 +87,8 @@ func (o Options) cudaInclude(ctx context.Context, t Torch, log func(string)) ([]
 	found, missing := holding(append(places, fetched...))
 	if missing == cudaHeaders[1] {
 		if err := o.fetchHeaders(ctx, t, extra, log); err != nil {
-			return nil, fmt.Errorf("%s is in none of %s, nor to be fetched: %w", missing, strings.Join(places, ", "), err)
+			return nil, fmt.Errorf("%s is in none of %s, nor to be fetched: %w", missing, strings.Join(places, ", "),
+				err)
 		}
 		if fetched, err = filepath.Glob(filepath.Join(extra, "nvidia", "*", "include")); err != nil {
 			return nil, err
@@ -95,7 +96,8 @@ func (o Options) cudaInclude(ctx context.Context, t Torch, log func(string)) ([]
 		found, missing = holding(append(places, fetched...))
 	}
 	if missing != "" {
-		return nil, fmt.Errorf("%s is in none of %s; install the CUDA %s headers or set CUDA_HOME", missing, strings.Join(places, ", "), t.CUDA)
+		return nil, fmt.Errorf("%s is in none of %s; install the CUDA %s headers or set CUDA_HOME", missing,
+			strings.Join(places, ", "), t.CUDA)
 	}
 	return found, nil
 }

@@ -20,7 +20,8 @@ func TestInspectReadsAWheelsLayout(t *testing.T) {
 	if got.Root != root || got.Lib != lib || !slices.Equal(got.LibDirs, []string{lib, nvidia}) {
 		t.Errorf("folders: %+v", got)
 	}
-	if got.Release != "2.11.0" || got.Version() != "2.11.0+cu130" || got.CUDA != "13.0" || got.Std != "c++17" || !got.NewABI {
+	if got.Release != "2.11.0" || got.Version() != "2.11.0+cu130" || got.CUDA != "13.0" || got.Std != "c++17" ||
+		!got.NewABI {
 		t.Errorf("facts: %+v", got)
 	}
 	if !slices.Equal(got.CUDALacks, []string{"libcudnn.so.9"}) {
@@ -50,7 +51,8 @@ func TestInspectReadsAnUnpackedZip(t *testing.T) {
 		"lib/libcudart.so.13": "x",
 		"lib/libcudnn.so.9":   "x",
 		"lib/libc10.so":       string(old.bytes()),
-		"include/torch/csrc/api/include/torch/all.h": "#if (defined(_MSVC_LANG) && _MSVC_LANG < 202002L) || \\\n (__cplusplus < 202002L)\n",
+		"include/torch/csrc/api/include/torch/all.h": "#if (defined(_MSVC_LANG) && _MSVC_LANG < 202002L) || \\\n " +
+			"(__cplusplus < 202002L)\n",
 	})
 	for _, named := range []string{zip, filepath.Dir(zip)} {
 		got, err := inspect(m.system, FromFolder, named)
@@ -68,12 +70,13 @@ func TestInspectReadsDebian(t *testing.T) {
 	lib := "usr/lib/x86_64-linux-gnu/"
 	cpu := elfSpec{needed: []string{"libblas.so.3", "libgomp.so.1"}}
 	writeAll(t, m.sysroot, map[string]string{
-		"usr/include/torch/csrc/api/include/torch/all.h":     "#if __cplusplus < 201402L\n",
-		"usr/include/torch/csrc/api/include/torch/version.h": "#define TORCH_VERSION_MAJOR 1\n#define TORCH_VERSION_MINOR 13\n#define TORCH_VERSION_PATCH 0\n",
-		lib + "libtorch_cpu.so":                              string(cpu.bytes()),
-		lib + "libc10.so":                                    string(elfSpec{}.bytes()),
-		lib + "openblas-pthread/libblas.so.3":                "x",
-		lib + "libgomp.so.1":                                 "x",
+		"usr/include/torch/csrc/api/include/torch/all.h": "#if __cplusplus < 201402L\n",
+		"usr/include/torch/csrc/api/include/torch/version.h": "#define TORCH_VERSION_MAJOR 1\n#define " +
+			"TORCH_VERSION_MINOR 13\n#define TORCH_VERSION_PATCH 0\n",
+		lib + "libtorch_cpu.so":               string(cpu.bytes()),
+		lib + "libc10.so":                     string(elfSpec{}.bytes()),
+		lib + "openblas-pthread/libblas.so.3": "x",
+		lib + "libgomp.so.1":                  "x",
 	})
 	if err := os.Symlink("openblas-pthread/libblas.so.3", filepath.Join(m.sysroot, lib, "libblas.so.3")); err != nil {
 		t.Fatal(err)
@@ -109,7 +112,8 @@ func TestInspectSaysWhatDoesNotFit(t *testing.T) {
 		"no release": {func(t *testing.T, site string) { remove(t, site, "torch/include/torch/headeronly/version.h") },
 			[]string{"names the release", "TORCH_VERSION_MAJOR"}},
 		"other machine": {func(t *testing.T, site string) {
-			writeAll(t, site, map[string]string{"torch/lib/libtorch_cpu.so": string(elfSpec{machine: elf.EM_AARCH64}.bytes())})
+			writeAll(t, site,
+				map[string]string{"torch/lib/libtorch_cpu.so": string(elfSpec{machine: elf.EM_AARCH64}.bytes())})
 		}, []string{"EM_AARCH64", "EM_X86_64"}},
 		"lacking library": {func(t *testing.T, site string) { remove(t, site, "nvidia") },
 			[]string{"libtorch_cpu.so needs libcudart.so.13"}},
@@ -136,7 +140,8 @@ func remove(t *testing.T, dir, name string) {
 }
 
 func TestParseRelease(t *testing.T) {
-	for text, want := range map[string]string{"2.11.0": "2.11.0", "v2.15.0+cu132": "2.15.0", "1.13.0a0+git7c98e70": "1.13.0"} {
+	for text, want := range map[string]string{"2.11.0": "2.11.0", "v2.15.0+cu132": "2.15.0",
+		"1.13.0a0+git7c98e70": "1.13.0"} {
 		got, err := parseRelease(text)
 		if err != nil || got.String() != want {
 			t.Errorf("%s: %v, %v; want %s", text, got, err, want)

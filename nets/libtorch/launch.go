@@ -46,7 +46,8 @@ func FindBinary() (string, error) {
 // program that cannot run it; what names what was asked for.
 func Unavailable(what string, cause error) error {
 	if runtime.GOOS != "linux" {
-		return fmt.Errorf("%s needs libtorch, which Stoker sets up on Linux only; leave it out to train on the CPU engine", what)
+		return fmt.Errorf("%s needs libtorch, which Stoker sets up on Linux only; leave it out to train on the CPU "+
+			"engine", what)
 	}
 	if cause == nil {
 		cause = ErrNoBinary

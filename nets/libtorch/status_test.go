@@ -47,7 +47,8 @@ func TestStatusGoesThroughItsStates(t *testing.T) {
 		t.Errorf("fitted: %+v", rep)
 	}
 	text := strings.Join(rep.Lines(), "\n")
-	for _, part := range []string{"fitted", "2.11.0+cu130", "C++11 ABI", "CUDA 13.0", "1 of its libraries", "BLAS mkl", "2 threads", "the 3 functions that Stoker calls"} {
+	for _, part := range []string{"fitted", "2.11.0+cu130", "C++11 ABI", "CUDA 13.0", "1 of its libraries",
+		"BLAS mkl", "2 threads", "the 3 functions that Stoker calls"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("report lacks %q:\n%s", part, text)
 		}
@@ -77,10 +78,13 @@ func TestReportLinesOfEveryState(t *testing.T) {
 		rep  Report
 		says []string
 	}{
-		{Report{State: Absent, Reason: "no libtorch found", Next: "make cuda"}, []string{"libtorch: absent", "no libtorch found", "run: make cuda"}},
-		{Report{State: Ready, Torch: &Torch{Release: "2.15.0", NewABI: true, Std: "c++20", BLAS: "mkl"}, Fitted: &Fitted{}, Gotch: "v0.9.1"},
+		{Report{State: Absent, Reason: "no libtorch found", Next: "make cuda"},
+			[]string{"libtorch: absent", "no libtorch found", "run: make cuda"}},
+		{Report{State: Ready, Torch: &Torch{Release: "2.15.0", NewABI: true, Std: "c++20", BLAS: "mkl"},
+			Fitted: &Fitted{}, Gotch: "v0.9.1"},
 			[]string{"no CUDA", "c++20"}},
-		{Report{State: Ready, Torch: &old.Torch, Fitted: &old, Gotch: "v0.9.1"}, []string{"old C++ ABI", "gotch v0.9.1, the 68 functions"}},
+		{Report{State: Ready, Torch: &old.Torch, Fitted: &old, Gotch: "v0.9.1"},
+			[]string{"old C++ ABI", "gotch v0.9.1, the 68 functions"}},
 	} {
 		text := strings.Join(c.rep.Lines(), "\n")
 		for _, part := range c.says {
@@ -149,11 +153,13 @@ func TestPrepareChecksTheBinarysLibtorch(t *testing.T) {
 	t.Setenv("PATH", path)
 	binary := filepath.Join(t.TempDir(), Binary)
 	buildFake(t, binary, r)
-	l, err := Prepare(binary, []string{"train", "x.yaml"}, []string{"HOME=/h", "LD_LIBRARY_PATH=/other", "OMP_WAIT_POLICY=ACTIVE"})
+	l, err := Prepare(binary, []string{"train", "x.yaml"},
+		[]string{"HOME=/h", "LD_LIBRARY_PATH=/other", "OMP_WAIT_POLICY=ACTIVE"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"HOME=/h", "OMP_WAIT_POLICY=PASSIVE", "LD_LIBRARY_PATH=" + strings.Join(append(slices.Clone(r.Torch.LibDirs), "/other"), ":")}
+	want := []string{"HOME=/h", "OMP_WAIT_POLICY=PASSIVE",
+		"LD_LIBRARY_PATH=" + strings.Join(append(slices.Clone(r.Torch.LibDirs), "/other"), ":")}
 	if !slices.Equal(l.Env, want) {
 		t.Errorf("environment\n%q, want\n%q", l.Env, want)
 	}

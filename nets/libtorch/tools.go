@@ -91,7 +91,8 @@ func (c compiler) command(dir string, args ...string) command {
 func (o Options) install(ctx context.Context, log func(string), what string, packages ...string) error {
 	line := "apt-get install -y --no-install-recommends " + strings.Join(packages, " ")
 	if _, err := o.sys.look("apt-get"); err != nil {
-		return fmt.Errorf("%s is missing; install it with this system's package manager (on Debian: %s), then run: make cuda", what, line)
+		return fmt.Errorf("%s is missing; install it with this system's package manager (on Debian: %s), then run: "+
+			"make cuda", what, line)
 	}
 	if !o.sys.root {
 		return fmt.Errorf("%s is missing; run: sudo %s && make cuda", what, line)

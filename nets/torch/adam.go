@@ -156,7 +156,8 @@ func (s *scope) norm(g handle) handle {
 // addTo does dst += value·a·b in place.
 func (s *scope) addTo(dst, a, b handle, value float64) {
 	if s.err == nil {
-		s.check("addcmul_", C.sto_addcmul(unsafe.Pointer(dst), unsafe.Pointer(a), unsafe.Pointer(b), C.double(value)), dst, a, b)
+		s.check("addcmul_", C.sto_addcmul(unsafe.Pointer(dst), unsafe.Pointer(a), unsafe.Pointer(b), C.double(value)),
+			dst, a, b)
 	}
 }
 

@@ -42,7 +42,8 @@ func (a *plainAdam) step(grads []float64) {
 }
 
 func TestAdamIsItsEquation(t *testing.T) {
-	for _, c := range []nets.Adam{{Rate: 0.01}, {Rate: 0.1, Clip: 0.8}, {Rate: 0.05, Beta1: 0.5, Beta2: 0.9, Epsilon: 1e-3, Clip: 100}} {
+	for _, c := range []nets.Adam{{Rate: 0.01}, {Rate: 0.1, Clip: 0.8},
+		{Rate: 0.05, Beta1: 0.5, Beta2: 0.9, Epsilon: 1e-3, Clip: 100}} {
 		e := newEngine(t, nets.Float64)
 		n, err := e.NewNet(architectures()["mlp tanh, shared false"])
 		if err != nil {
@@ -55,7 +56,8 @@ func TestAdamIsItsEquation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := plainAdam{c: c.WithDefaults(), p: start, m: make([]float64, size), v: make([]float64, size), norms: make([]float64, 3), groups: 3}
+		want := plainAdam{c: c.WithDefaults(), p: start, m: make([]float64, size), v: make([]float64, size),
+			norms: make([]float64, 3), groups: 3}
 		for i := range 4 {
 			if i == 2 {
 				adam.SetRate(0.5)

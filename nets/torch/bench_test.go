@@ -22,7 +22,8 @@ func BenchmarkOperation(b *testing.B) {
 // BenchmarkForward is acting: a small policy on a batch of one.
 func BenchmarkForward(b *testing.B) {
 	e := newEngine(b, nets.Float32)
-	n, err := e.NewNet(nets.MLP{Agents: 1, In: []nets.Port{{Name: "s", Width: 64}}, Hidden: []int{128, 128}, Out: 8, Activation: nets.ReLU})
+	n, err := e.NewNet(nets.MLP{Agents: 1, In: []nets.Port{{Name: "s", Width: 64}}, Hidden: []int{128, 128}, Out: 8,
+		Activation: nets.ReLU})
 	if err != nil {
 		b.Fatal(err)
 	}

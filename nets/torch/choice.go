@@ -53,7 +53,8 @@ func (e *engine) settleChecks(r *choiceChecks) {
 		var found [2]float64
 		k.found.Get64(found[:])
 		if row := int(found[0]) - 1; row >= 0 {
-			e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d", k.loss, row/k.batch, row%k.batch, found[1], k.below)
+			e.fail("Loss", "%s: the choice of agent %d in sample %d is %v, want the number of a legal one below %d",
+				k.loss, row/k.batch, row%k.batch, found[1], k.below)
 		}
 	}
 }

@@ -21,7 +21,8 @@ func (e *engine) made(values []float64, code int, shape []int) (h handle) {
 	e.within("NewNet", e.own, false, func() {
 		h = e.own.zeros(code, e.device, shape...)
 		if e.own.err == nil {
-			e.own.check("copy", C.sto_set(unsafe.Pointer(h), (*C.char)(unsafe.Pointer(unsafe.SliceData(values))), C.int64_t(len(values)), codeFloat64), h)
+			e.own.check("copy", C.sto_set(unsafe.Pointer(h), (*C.char)(unsafe.Pointer(unsafe.SliceData(values))),
+				C.int64_t(len(values)), codeFloat64), h)
 		}
 	})
 	return h

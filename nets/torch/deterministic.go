@@ -45,7 +45,8 @@ func determined(device int) error {
 		}
 	case workspaces[0], workspaces[1]:
 	default:
-		return fmt.Errorf("nets/torch: %s is %q, want %s for deterministic results, or leave it unset", workspaceVar, was, strings.Join(workspaces, " or "))
+		return fmt.Errorf("nets/torch: %s is %q, want %s for deterministic results, or leave it unset", workspaceVar,
+			was, strings.Join(workspaces, " or "))
 	}
 	SetDeterministic(true)
 	return nil
@@ -61,5 +62,6 @@ func (e *engine) family() string {
 		}
 		return family
 	}
-	return fmt.Sprintf("torch-%s-%s-%dthreads", fittedRelease, strings.ToLower(C.GoString(C.sto_cpu_capability())), Threads())
+	return fmt.Sprintf("torch-%s-%s-%dthreads", fittedRelease, strings.ToLower(C.GoString(C.sto_cpu_capability())),
+		Threads())
 }

@@ -28,7 +28,8 @@ var openCUDA = sync.OnceValue(func() error {
 		return nil
 	}
 	defer C.free(unsafe.Pointer(message))
-	return fmt.Errorf("nets/torch: libtorch's CUDA half cannot be opened: %s; on a machine with a GPU make cuda fetches what it needs", C.GoString(message))
+	return fmt.Errorf("nets/torch: libtorch's CUDA half cannot be opened: %s; on a machine with a GPU make cuda "+
+		"fetches what it needs", C.GoString(message))
 })
 
 // openDevice gives the engine a stream of its own on its GPU, has Set wait for nothing, and opens CUDA graphs.
@@ -97,7 +98,8 @@ func available(device int) error {
 		return err
 	}
 	if n == 0 {
-		return fmt.Errorf("nets/torch: device is cuda:%d, but libtorch finds no CUDA device: no NVIDIA driver, or one too old for this release", device)
+		return fmt.Errorf("nets/torch: device is cuda:%d, but libtorch finds no CUDA device: no NVIDIA driver, or "+
+			"one too old for this release", device)
 	}
 	if device >= n {
 		return fmt.Errorf("nets/torch: device is cuda:%d, but there are %d, cuda:0 to cuda:%d", device, n, n-1)

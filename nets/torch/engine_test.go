@@ -74,27 +74,32 @@ func TestMisuseIsAnErrorOfTheEngine(t *testing.T) {
 	s, a := e.NewTensor(1, 4, 3), e.NewTensor(1, 4, 2)
 	for says, f := range map[string]func(){
 		"Set: 5 values for a tensor of shape [2 3], want 6": func() { x.Set(make([]float32, 5)) },
-		"Get64: 7 values":                                        func() { x.Get64(make([]float64, 7)) },
-		"Copy: source has shape [3 2], want [2 3]":               func() { e.Copy(x, y) },
-		"Add: source is a *torch.tensor, want a tensor of this":  func() { e.Add(x, 1, other.NewTensor(2, 3)) },
-		"Lerp: destination is a <nil>":                           func() { e.Lerp(nil, x, 1) },
-		"TDTarget: q has shape [3 2]":                            func() { e.TDTarget(x, x, x, y) },
-		"NewTensor: shape is [-1 2]":                             func() { e.NewTensor(-1, 2) },
-		"NewTensor: shape is [1000000 1000000 1000000]":          func() { e.NewTensor(1e6, 1e6, 1e6) },
-		"NewWork: batch of mlp":                                  func() { n.NewWork(0) },
-		"too large for 1 agents":                                 func() { n.NewWork(math.MaxInt32) },
-		"Forward: 1 inputs for mlp":                              func() { n.Forward(w, s) },
-		"Forward: input 1 (a) of mlp":                            func() { n.Forward(w, s, s) },
-		"Forward: a is a <nil>":                                  func() { n.Forward(w, s, nil) },
-		"Forward: the Work is not one of mlp":                    func() { n.Forward(nil, s, a) },
-		"in a Work without a Forward before":                     func() { n.Backward(n.NewWork(4), a, nets.Params) },
-		"by 0, want Params, Inputs or Both":                      func() { n.Forward(w, s, a); n.Backward(w, a, 0) },
-		"gradient by the output has shape [1 4 3], want [1 4 2]": func() { n.Forward(w, s, a); n.Backward(w, s, nets.Both) },
-		"GradIn: input 2 of mlp":                                 func() { w.GradIn(2) },
+		"Get64: 7 values":                                       func() { x.Get64(make([]float64, 7)) },
+		"Copy: source has shape [3 2], want [2 3]":              func() { e.Copy(x, y) },
+		"Add: source is a *torch.tensor, want a tensor of this": func() { e.Add(x, 1, other.NewTensor(2, 3)) },
+		"Lerp: destination is a <nil>":                          func() { e.Lerp(nil, x, 1) },
+		"TDTarget: q has shape [3 2]":                           func() { e.TDTarget(x, x, x, y) },
+		"NewTensor: shape is [-1 2]":                            func() { e.NewTensor(-1, 2) },
+		"NewTensor: shape is [1000000 1000000 1000000]":         func() { e.NewTensor(1e6, 1e6, 1e6) },
+		"NewWork: batch of mlp":                                 func() { n.NewWork(0) },
+		"too large for 1 agents":                                func() { n.NewWork(math.MaxInt32) },
+		"Forward: 1 inputs for mlp":                             func() { n.Forward(w, s) },
+		"Forward: input 1 (a) of mlp":                           func() { n.Forward(w, s, s) },
+		"Forward: a is a <nil>":                                 func() { n.Forward(w, s, nil) },
+		"Forward: the Work is not one of mlp":                   func() { n.Forward(nil, s, a) },
+		"in a Work without a Forward before":                    func() { n.Backward(n.NewWork(4), a, nets.Params) },
+		"by 0, want Params, Inputs or Both":                     func() { n.Forward(w, s, a); n.Backward(w, a, 0) },
+		"gradient by the output has shape [1 4 3], want [1 4 2]": func() {
+			n.Forward(w, s, a)
+			n.Backward(w, s,
+				nets.Both)
+		},
+		"GradIn: input 2 of mlp": func() { w.GradIn(2) },
 	} {
 		f()
 		x.Set(make([]float32, 6)) // does nothing: the first failure stays
-		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "nets/torch: ") {
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) ||
+			!strings.HasPrefix(err.Error(), "nets/torch: ") {
 			t.Errorf("error %v, want one that says %q", err, says)
 		}
 	}
@@ -200,7 +205,8 @@ func TestThreads(t *testing.T) {
 		}
 	}
 	i := newEngine(t, nets.Float64).Info()
-	if i.Name != "torch" || i.Device != "cpu" || i.DType != "float64" || i.Version != fittedRelease || !strings.HasPrefix(i.Kernels, "torch-"+fittedRelease+"-") {
+	if i.Name != "torch" || i.Device != "cpu" || i.DType != "float64" || i.Version != fittedRelease ||
+		!strings.HasPrefix(i.Kernels, "torch-"+fittedRelease+"-") {
 		t.Errorf("%+v", i)
 	}
 }
@@ -257,7 +263,8 @@ func newToy(t testing.TB, e nets.Engine, agents, batch int) *toyUpdate {
 		return n
 	}
 	s, a := nets.Port{Name: "s", Width: obs}, nets.Port{Name: "a", Width: act}
-	u.actor, u.critic, u.target = build(field(act, nets.Sigmoid, s)), build(field(1, nets.None, s, a)), build(field(1, nets.None, s, a))
+	u.actor, u.critic, u.target = build(field(act, nets.Sigmoid, s)), build(field(1, nets.None, s, a)), build(field(1,
+		nets.None, s, a))
 	u.wa, u.wq, u.wt = u.actor.NewWork(batch), u.critic.NewWork(batch), u.target.NewWork(batch)
 	var err error
 	if u.adamA, err = e.NewAdam(u.actor, nets.Adam{Rate: 1e-3, Clip: 0.5}); err != nil {

@@ -47,7 +47,8 @@ var cudaGraphs = sync.OnceValues(func() (*grapher, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	if err := told(C.sto_open_graphs(name)); err != nil {
-		return nil, fmt.Errorf("the library for CUDA graphs: %w; make cuda builds it, and a carried binary finds it in its own folder", err)
+		return nil, fmt.Errorf("the library for CUDA graphs: %w; make cuda builds it, and a carried binary finds it "+
+			"in its own folder", err)
 	}
 	return &grapher{
 		begin: func(e *engine) (graph unsafe.Pointer, err error) {

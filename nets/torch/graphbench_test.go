@@ -56,7 +56,8 @@ func benchGraph(b *testing.B, e nets.Engine, edges int) *netstest.GraphSubject {
 	n := edges / 8
 	x, err := netstest.NewGraphSubject(e, netstest.GraphCase{
 		Arch: nets.Graph{
-			Nodes: []nets.GraphNodes{{Name: "function", Width: 16}, {Name: "resource", Width: 16}, {Name: "invocation", Width: 16}},
+			Nodes: []nets.GraphNodes{{Name: "function", Width: 16}, {Name: "resource", Width: 16},
+				{Name: "invocation", Width: 16}},
 			Edges: []nets.GraphEdges{
 				{Name: "dependency", From: 0, To: 0}, {Name: "allocation", From: 2, To: 1},
 				{Name: "temporal", From: 2, To: 2}, {Name: "sharing", From: 1, To: 2},

@@ -179,7 +179,8 @@ func TestMisuseOfAGraphNetIsAnErrorOfTheEngine(t *testing.T) {
 	for says, f := range netstest.GraphMisuses(x, newGraphSubject(t, e, "one kind", 1)) {
 		f()
 		e.Add(x.Net.Params(), 1, x.Net.Params()) // does nothing: the first failure stays
-		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "nets/torch: ") {
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) ||
+			!strings.HasPrefix(err.Error(), "nets/torch: ") {
 			t.Errorf("error %v, want one that says %q", err, says)
 		}
 	}
@@ -188,7 +189,8 @@ func TestMisuseOfAGraphNetIsAnErrorOfTheEngine(t *testing.T) {
 	}
 	wants(t, e.Record("graphs", forward).Run(), `"graphs"`, "within a recorded update")
 	none := x.Net.NewWork()
-	if a, b := none.Embedding(2).Shape(), none.Pooled().Shape(); !slices.Equal(a, []int{1, 0, 4}) || !slices.Equal(b, []int{1, 0, 12}) {
+	if a, b := none.Embedding(2).Shape(), none.Pooled().Shape(); !slices.Equal(a, []int{1, 0, 4}) ||
+		!slices.Equal(b, []int{1, 0, 12}) {
 		t.Errorf("before a Forward there are %v and %v", a, b)
 	}
 	forward()

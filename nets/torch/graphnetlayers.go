@@ -37,7 +37,8 @@ func (n *graphNet) bind() {
 		var layer graphLayer
 		for _, k := range n.g.Edges {
 			leaf := func(of string) handle { return n.leaf("layer%d.%s.%s", l, k.Name, of) }
-			layer.edges = append(layer.edges, edgeWeights{leaf("weight"), leaf("source"), leaf("target"), leaf("features")})
+			layer.edges = append(layer.edges, edgeWeights{leaf("weight"), leaf("source"), leaf("target"),
+				leaf("features")})
 		}
 		for _, k := range n.g.Nodes {
 			leaf := func(of string) handle { return n.leaf("layer%d.%s.%s", l, k.Name, of) }
@@ -47,7 +48,8 @@ func (n *graphNet) bind() {
 	}
 	for _, h := range n.g.Heads {
 		leaf := func(of string) handle { return n.leaf("head.%s.%s", h.Name, of) }
-		n.heads = append(n.heads, graphHead{linear{leaf("0.weight"), leaf("0.bias")}, linear{leaf("1.weight"), leaf("1.bias")}})
+		n.heads = append(n.heads, graphHead{linear{leaf("0.weight"), leaf("0.bias")},
+			linear{leaf("1.weight"), leaf("1.bias")}})
 	}
 }
 
@@ -113,7 +115,8 @@ func (w *graphWork) layer(l int, x []handle) []handle {
 // weight.
 func (s *scope) messages(e *edgesThere, p *edgeWeights, from, to handle) handle {
 	z := s.mm(from, p.weight)
-	ends := s.add(s.rows(s.mv(z, p.source), e.from, e.order, e.outStarts), s.rows(s.mv(to, s.mv(p.weight, p.target)), e.to, nil, e.in))
+	ends := s.add(s.rows(s.mv(z, p.source), e.from, e.order, e.outStarts),
+		s.rows(s.mv(to, s.mv(p.weight, p.target)), e.to, nil, e.in))
 	if e.features != nil {
 		ends = s.add(ends, s.mv(e.features, s.mv(p.features, p.source)))
 	}
@@ -146,7 +149,8 @@ func (w *graphWork) score(head int) handle {
 	whole := s.affine(s.cat(seen...), linear{s.narrow(p.hidden.weight, 0, own, n.g.HeadWidth(head)-own), p.hidden.bias})
 	if spec.Per != nets.WholeGraph {
 		nodes := &w.nodes[spec.Per]
-		whole = s.addmm(s.rows(whole, nodes.graphOf, nil, nodes.starts), w.x[spec.Per], s.narrow(p.hidden.weight, 0, 0, own))
+		whole = s.addmm(s.rows(whole, nodes.graphOf, nil, nodes.starts), w.x[spec.Per],
+			s.narrow(p.hidden.weight, 0, 0, own))
 	}
 	y := s.affine(s.apply("relu", lib.AtgRelu, whole), p.out)
 	return s.reshape(y, 1, run.rows, spec.Out)

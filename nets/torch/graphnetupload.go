@@ -124,7 +124,8 @@ func (s *scope) ship(e *engine, src unsafe.Pointer, n, from, to int) handle {
 	if s.err != nil {
 		return nil
 	}
-	message := C.sto_ship((*unsafe.Pointer)(unsafe.Pointer(s.out())), (*C.char)(src), C.int64_t(n), C.int(from), C.int(to), C.int(e.device))
+	message := C.sto_ship((*unsafe.Pointer)(unsafe.Pointer(s.out())), (*C.char)(src), C.int64_t(n), C.int(from),
+		C.int(to), C.int(e.device))
 	if !s.check("copy to the device", message) {
 		return nil
 	}

@@ -90,7 +90,8 @@ func near(t testing.TB, what string, got, want []float64, tolerance float64) {
 	}
 	for i := range want {
 		if d := math.Abs(got[i] - want[i]); !(d <= tolerance*largest) {
-			t.Fatalf("%s: value %d is %.12g, want %.12g (off by %.2g, allowed %.2g)", what, i, got[i], want[i], d, tolerance*largest)
+			t.Fatalf("%s: value %d is %.12g, want %.12g (off by %.2g, allowed %.2g)", what, i, got[i], want[i], d,
+				tolerance*largest)
 		}
 	}
 }

@@ -93,7 +93,8 @@ func (c *lossCall) take(value, grad nets.Tensor, args []nets.Tensor) bool {
 	}
 	s := c.args[0].shape
 	if len(s) == 0 || c.grad.n == 0 || !slices.Equal(c.value.shape, s[:1]) {
-		c.e.fail("Loss", "%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]", c.name, c.value.shape, s)
+		c.e.fail("Loss", "%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]", c.name,
+			c.value.shape, s)
 		return false
 	}
 	c.agents, c.per = s[0], c.grad.n/s[0]
@@ -122,7 +123,8 @@ func (c *lossCall) wants(shapes ...argShape) bool {
 			return false
 		}
 		if s == column && (len(first) != 3 || !slices.Equal(got, []int{first[0], first[1], 1})) {
-			c.e.fail("Loss", "%s: arg %d has shape %v and arg 0 %v, want [agents batch 1] and [agents batch n]", c.name, i, got, first)
+			c.e.fail("Loss", "%s: arg %d has shape %v and arg 0 %v, want [agents batch 1] and [agents batch n]",
+				c.name, i, got, first)
 			return false
 		}
 	}
@@ -155,7 +157,8 @@ func (c *lossCall) differentiate(f func(s *scope, x handle) handle) {
 		}
 		if s.err == nil {
 			inputs, targets := [1]unsafe.Pointer{unsafe.Pointer(x)}, [1]unsafe.Pointer{unsafe.Pointer(c.grad.h)}
-			s.check("backward", C.sto_backward(unsafe.Pointer(total), unsafe.Pointer(one), nil, nil, 0, &inputs[0], &targets[0], 1), total)
+			s.check("backward", C.sto_backward(unsafe.Pointer(total), unsafe.Pointer(one), nil, nil, 0, &inputs[0],
+				&targets[0], 1), total)
 		}
 		s.copy(c.value.h, s.detach(values))
 		if s.err != nil {

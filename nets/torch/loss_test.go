@@ -87,13 +87,14 @@ func lossCases() map[string]lossCase {
 				return min(r*advantage[row], min(max(r, 0.9), 1.1)*advantage[row])
 			})
 		}}
-	all["custom"] = lossCase{nets.Custom{Name: "cubes", Func: func(value, grad []float64, args [][]float64, shapes [][]int) {
-		per := shapes[0][1] * shapes[0][2]
-		for i, v := range args[0] {
-			value[i/per] += v * v * v
-			grad[i] = 3 * v * v
-		}
-	}}, [][]float64{x}, [][]int{whole}, func(a int) float64 {
+	all["custom"] = lossCase{nets.Custom{Name: "cubes",
+		Func: func(value, grad []float64, args [][]float64, shapes [][]int) {
+			per := shapes[0][1] * shapes[0][2]
+			for i, v := range args[0] {
+				value[i/per] += v * v * v
+				grad[i] = 3 * v * v
+			}
+		}}, [][]float64{x}, [][]int{whole}, func(a int) float64 {
 		return lossBatch * lossWidth * mean(a, func(i int) float64 { return x[i] * x[i] * x[i] })
 	}}
 	return all
@@ -176,7 +177,8 @@ func TestLossesReportMisuse(t *testing.T) {
 		{unknownLoss{}, v, x, []nets.Tensor{x}, "not computed by this engine"},
 	} {
 		e.Loss(c.loss, c.value, c.grad, c.args...)
-		if err := e.Err(); err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "nets/torch: Loss") {
+		if err := e.Err(); err == nil || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), "nets/torch: Loss") {
 			t.Errorf("%T: error %v, want one that says %q", c.loss, err, c.says)
 		}
 	}

@@ -31,7 +31,8 @@ type meanField struct {
 }
 
 func (n *net) newMeanField(m nets.MeanField) (*meanField, error) {
-	f := &meanField{m: m, layers: n.newMLP(m.MLP), own: m.OwnWidth(), apart: m.Others && (m.Mix == nets.Joint || selfish(m.Neighbours))}
+	f := &meanField{m: m, layers: n.newMLP(m.MLP), own: m.OwnWidth(),
+		apart: m.Others && (m.Mix == nets.Joint || selfish(m.Neighbours))}
 	if m.Mix == nets.Attention {
 		f.query, f.key = n.leaf("query.weight"), n.leaf("key.weight")
 		f.scale, f.offset = n.e.number(attentionScale(m)), n.e.number(nets.SquaredOffset)

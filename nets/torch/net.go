@@ -99,9 +99,11 @@ func (n *net) NewWork(batch int) nets.Work {
 		batch = 0
 	}
 	w := &work{net: n, batch: batch, in: make([]*tensor, len(n.ports)), trace: trace{s: newScope()}}
-	w.out = &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{n.agents, batch, n.out}, n: n.agents * batch * n.out, of: w}
+	w.out = &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{n.agents, batch, n.out}, n: n.agents * batch * n.out,
+		of: w}
 	if float64(n.agents)*float64(batch)*float64(n.widest()) > maxValues {
-		n.e.fail("NewWork", "batch of %v is %d, too large for %d agents and %d features", n, batch, n.agents, n.widest())
+		n.e.fail("NewWork", "batch of %v is %d, too large for %d agents and %d features", n, batch, n.agents,
+			n.widest())
 		w.batch = 0
 	}
 	n.e.works = append(n.e.works, w)
@@ -168,7 +170,8 @@ func (n *net) Forward(nw nets.Work, in ...nets.Tensor) nets.Tensor {
 			return w.out
 		}
 		if s := x.shape; len(s) != 3 || s[0] != n.agents || s[1] != w.batch || s[2] != n.ports[i].Width {
-			n.e.fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, s, n.agents, w.batch, n.ports[i].Width)
+			n.e.fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, s,
+				n.agents, w.batch, n.ports[i].Width)
 			return w.out
 		}
 		w.in[i] = x

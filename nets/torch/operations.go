@@ -33,7 +33,8 @@ func (s *scope) zeros(code, device int, shape ...int) handle {
 		return nil
 	}
 	dims := s.ints(shape...)
-	message := C.sto_zeros((*unsafe.Pointer)(unsafe.Pointer(s.out())), (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(dims))),
+	message := C.sto_zeros((*unsafe.Pointer)(unsafe.Pointer(s.out())),
+		(*C.int64_t)(unsafe.Pointer(unsafe.SliceData(dims))),
 		C.size_t(len(dims)), C.int(code), C.int(device))
 	if !s.check("zeros", message) {
 		return nil

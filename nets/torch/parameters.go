@@ -37,7 +37,8 @@ func (e *engine) newParameters(op string, a nets.Arch, stacked bool) (*parameter
 	slots, size := nets.Layout(a)
 	p := &parameters{e: e, arch: a, groups: a.Groups(), size: size, leaves: map[string]handle{}}
 	if _, ok := count([]int{p.groups, size}); !ok {
-		return nil, fmt.Errorf("nets/torch: %s: %s has %d parameters for each of %d groups, want at most %d in all", op, a.Kind(), size, p.groups, maxValues)
+		return nil, fmt.Errorf("nets/torch: %s: %s has %d parameters for each of %d groups, want at most %d in all",
+			op, a.Kind(), size, p.groups, maxValues)
 	}
 	p.params, p.grads = e.newTensor(op, p.groups, size), e.newTensor(op, p.groups, size)
 	e.within(op, e.own, false, func() {
@@ -73,7 +74,8 @@ func (s *scope) view(flat handle, dims, strides []int, offset int) handle {
 	}
 	v := s.ints(append(dims[:len(dims):len(dims)], strides...)...)
 	sizes, steps := (*C.int64_t)(unsafe.Pointer(&v[0])), (*C.int64_t)(unsafe.Pointer(&v[len(dims)]))
-	message := C.sto_view((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(flat), sizes, steps, C.size_t(len(dims)), C.int64_t(offset))
+	message := C.sto_view((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(flat), sizes, steps,
+		C.size_t(len(dims)), C.int64_t(offset))
 	if !s.check("as_strided", message, flat) {
 		return nil
 	}

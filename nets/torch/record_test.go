@@ -165,7 +165,8 @@ func TestCapturedUpdatesLeaveWhatOthersDo(t *testing.T) {
 		}
 	}
 	if r.graph == nil || calls != 9 || len(told) > 0 {
-		t.Errorf("captured %v, the function was called %d times (want 9: the first run's, the capture's, 7 replays'), told %q", r.graph != nil, calls, told)
+		t.Errorf("captured %v, the function was called %d times (want 9: the first run's, the capture's, 7 "+
+			"replays'), told %q", r.graph != nil, calls, told)
 	}
 	if n := Live(); n != live {
 		t.Errorf("%d tensors, %d four runs before", n, live)
@@ -177,8 +178,16 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 		says  string
 		build func(e *engine, u *toyUpdate) func()
 	}{
-		"own loss": {"is computed on the host", func(e *engine, _ *toyUpdate) func() { return lossUpdates(e)["custom"] }},
-		"upload":   {"Set of tensor", func(_ *engine, u *toyUpdate) func() { return func() { u.y.Set(make([]float32, nets.Size(u.y))) } }},
+		"own loss": {"is computed on the host", func(e *engine,
+			_ *toyUpdate) func() {
+			return lossUpdates(e)["custom"]
+		}},
+		"upload": {"Set of tensor", func(_ *engine, u *toyUpdate) func() {
+			return func() {
+				u.y.Set(make([]float32,
+					nets.Size(u.y)))
+			}
+		}},
 		"output": {"computed outside of the update", func(e *engine, u *toyUpdate) func() {
 			q := u.critic.Forward(u.wq, u.s, u.a)
 			return func() { e.Copy(u.y, q) }

@@ -19,7 +19,8 @@ func (s *scope) rows(x, index, order, starts handle) handle {
 	if s.err != nil {
 		return nil
 	}
-	message := C.sto_gather(s.result(), unsafe.Pointer(x), unsafe.Pointer(index), unsafe.Pointer(order), unsafe.Pointer(starts))
+	message := C.sto_gather(s.result(), unsafe.Pointer(x), unsafe.Pointer(index), unsafe.Pointer(order),
+		unsafe.Pointer(starts))
 	return s.made("gather", message, x, index)
 }
 
@@ -27,21 +28,24 @@ func (s *scope) segmentSum(x, starts, of handle) handle {
 	if s.err != nil {
 		return nil
 	}
-	return s.made("segment sum", C.sto_segment_sum(s.result(), unsafe.Pointer(x), unsafe.Pointer(starts), unsafe.Pointer(of)), x, starts)
+	return s.made("segment sum", C.sto_segment_sum(s.result(), unsafe.Pointer(x), unsafe.Pointer(starts),
+		unsafe.Pointer(of)), x, starts)
 }
 
 func (s *scope) segmentSoftmax(x, starts, of handle) handle {
 	if s.err != nil {
 		return nil
 	}
-	return s.made("segment softmax", C.sto_segment_softmax(s.result(), unsafe.Pointer(x), unsafe.Pointer(starts), unsafe.Pointer(of)), x, starts)
+	return s.made("segment softmax", C.sto_segment_softmax(s.result(), unsafe.Pointer(x), unsafe.Pointer(starts),
+		unsafe.Pointer(of)), x, starts)
 }
 
 func (s *scope) mix(p, z handle, e *edgesThere) handle {
 	if s.err != nil {
 		return nil
 	}
-	message := C.sto_mix(s.result(), unsafe.Pointer(p), unsafe.Pointer(z), unsafe.Pointer(e.from), unsafe.Pointer(e.to), unsafe.Pointer(e.in),
+	message := C.sto_mix(s.result(), unsafe.Pointer(p), unsafe.Pointer(z), unsafe.Pointer(e.from),
+		unsafe.Pointer(e.to), unsafe.Pointer(e.in),
 		unsafe.Pointer(e.order), unsafe.Pointer(e.outStarts))
 	return s.made("mix", message, p, z, e.from, e.in)
 }

@@ -36,7 +36,8 @@ func (e *engine) NewTensor(shape ...int) nets.Tensor { return e.newTensor("NewTe
 func (e *engine) newTensor(op string, shape ...int) *tensor {
 	n, ok := count(shape)
 	if !ok {
-		e.fail(op, "shape is %v, want at most %d dimensions of 0 or more and at most %d values", slices.Clone(shape), maxDims, maxValues)
+		e.fail(op, "shape is %v, want at most %d dimensions of 0 or more and at most %d values", slices.Clone(shape),
+			maxDims, maxValues)
 		shape, n = []int{0}, 0
 	}
 	t := &tensor{e: e, id: e.ids.Add(1), shape: slices.Clone(shape), n: n}
@@ -118,7 +119,8 @@ func (t *tensor) stage(s *scope) bool {
 	if t.e.device != onCPU {
 		pinned = 1
 	}
-	if !s.check("pinned memory", C.sto_new_upload((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(t.h), pinned), t.h) {
+	if !s.check("pinned memory", C.sto_new_upload((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(t.h),
+		pinned), t.h) {
 		return false
 	}
 	t.upload = unsafe.Pointer(s.c.out)

@@ -4,6 +4,6 @@
 // resume [Writer.Purge] makes what the stopped process logged beyond its last checkpoint invisible.
 //
 // An event file is a sequence of TFRecords, each an Event in protocol-buffer encoding. The few messages needed are
-// encoded by hand, field by field, in encode.go. What is logged, and when, belongs to package train. Event files are for
-// looking at: nothing is resumed from them, and nothing here reads them (tests do, with eventtest).
+// encoded by hand, field by field, in encode.go. What is logged, and when, belongs to package train. Event files are
+// for looking at: nothing is resumed from them, and nothing here reads them (tests do, with eventtest).
 package tensorboard

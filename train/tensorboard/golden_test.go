@@ -34,7 +34,8 @@ func writeGolden(t testing.TB, dir string) *Writer {
 	tick()
 	if err := errors.Join(
 		w.Text("config", 0, "```yaml\nlr: 0.001\n```"),
-		w.HParams(map[string]any{"lr": 0.001, "agent": "maddpg", "attention": true, "seed": 7, "big": uint64(1) << 40, "tau": float32(0.5), "steps": int64(9)}, []string{"rollout/ep_rew_mean"}),
+		w.HParams(map[string]any{"lr": 0.001, "agent": "maddpg", "attention": true, "seed": 7, "big": uint64(1) << 40,
+			"tau": float32(0.5), "steps": int64(9)}, []string{"rollout/ep_rew_mean"}),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +58,8 @@ func writeGolden(t testing.TB, dir string) *Writer {
 	return w
 }
 
-// golden is the recorded file. It was written by this test with STOKER_UPDATE=1 and read by hand with TensorBoard 2.21.0:
-// its EventFileLoader gave every event, both of its servers the purged curve, its HParams tab the table.
+// golden is the recorded file. It was written by this test with STOKER_UPDATE=1 and read by hand with TensorBoard
+// 2.21.0: its EventFileLoader gave every event, both of its servers the purged curve, its HParams tab the table.
 const golden = "testdata/golden.tfevents"
 
 func TestGolden(t *testing.T) {
@@ -79,7 +80,8 @@ func TestGolden(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("the file has %d bytes that are not the %d recorded", len(got), len(want))
 	}
-	if name := filepath.Base(w.f.Name()); !strings.HasPrefix(name, "events.out.tfevents.1700000000.") || !strings.HasSuffix(name, fmt.Sprintf(".%d", os.Getpid())) {
+	if name := filepath.Base(w.f.Name()); !strings.HasPrefix(name, "events.out.tfevents.1700000000.") ||
+		!strings.HasSuffix(name, fmt.Sprintf(".%d", os.Getpid())) {
 		t.Errorf("the file is called %s", name)
 	}
 }

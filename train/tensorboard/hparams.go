@@ -24,11 +24,12 @@ const (
 	Failure Status = 2
 )
 
-// HParams logs a run's hyperparameters: strings, bools and numbers. metrics names the tags of the scalars to show beside them.
+// HParams logs a run's hyperparameters: strings, bools and numbers. metrics names the tags of the scalars to show
+// beside them.
 //
-// With metrics, TensorBoard takes the table's columns from this run, and where several runs are shown together from any one
-// of them. Without (nil), it gathers the columns from all runs, and every scalar is a metric: better where runs
-// with different hyperparameters are compared.
+// With metrics, TensorBoard takes the table's columns from this run, and where several runs are shown together from
+// any one of them. Without (nil), it gathers the columns from all runs, and every scalar is a metric: better where
+// runs with different hyperparameters are compared.
 func (w *Writer) HParams(params map[string]any, metrics []string) error {
 	names := slices.Sorted(maps.Keys(params))
 	var start []byte
@@ -39,12 +40,14 @@ func (w *Writer) HParams(params map[string]any, metrics []string) error {
 			return fmt.Errorf("hyperparameter %q: %w", name, err)
 		}
 		start = appendMessage(start, startHParams, appendMessage(appendString(nil, mapKey, name), mapValue, value))
-		experiment = appendMessage(experiment, experimentHParam, appendInt(appendString(nil, hparamName, name), hparamType, kind))
+		experiment = appendMessage(experiment, experimentHParam,
+			appendInt(appendString(nil, hparamName, name), hparamType, kind))
 	}
 	start = appendDouble(start, startTime, w.seconds())
 	if len(metrics) > 0 {
 		for _, tag := range metrics {
-			experiment = appendMessage(experiment, experimentMetric, appendMessage(nil, metricName, appendString(nil, metricNameTag, tag)))
+			experiment = appendMessage(experiment, experimentMetric,
+				appendMessage(nil, metricName, appendString(nil, metricNameTag, tag)))
 		}
 		if err := w.hparams(tagExperiment, hparamsExperiment, experiment); err != nil {
 			return err

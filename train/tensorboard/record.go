@@ -11,7 +11,8 @@ const recordHead = 12
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked returns a CRC as TFRecords store it: rotated and offset, so that a CRC over data with CRCs in it stays a good one.
+// masked returns a CRC as TFRecords store it: rotated and offset, so that a CRC over data with CRCs in it stays a
+// good one.
 func masked(data []byte) uint32 {
 	c := crc32.Checksum(data, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8

@@ -102,7 +102,8 @@ func TestEventsAreSeenWhileTheRunGoesOn(t *testing.T) {
 		pass  time.Duration
 		flush bool
 		want  int
-	}{{0, false, 2}, {time.Second, false, 2}, {time.Second, false, 2}, {flushEvery, false, 6}, {0, false, 6}, {0, true, 8}} {
+	}{{0, false, 2}, {time.Second, false, 2}, {time.Second, false, 2}, {flushEvery, false, 6}, {0, false, 6}, {0,
+		true, 8}} {
 		c.t = c.t.Add(s.pass)
 		if err := w.Scalar("a", int64(i), 1); err != nil {
 			t.Fatal(err)
@@ -191,7 +192,8 @@ func TestRefusals(t *testing.T) {
 	if err := w.Text("a", 0, "\xff"); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
 		t.Errorf("text: %v", err)
 	}
-	if err := w.HParams(map[string]any{"layers": []int{1}}, nil); err == nil || !strings.Contains(err.Error(), `hyperparameter "layers": []int cannot be shown`) {
+	if err := w.HParams(map[string]any{"layers": []int{1}}, nil); err == nil ||
+		!strings.Contains(err.Error(), `hyperparameter "layers": []int cannot be shown`) {
 		t.Errorf("hyperparameter: %v", err)
 	}
 	if err := w.Flush(); err != nil {

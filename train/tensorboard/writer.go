@@ -36,8 +36,8 @@ func NewAt(dir string, now func() time.Time) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	// TensorBoard reads the files of a folder in the order of their names, and goes on to a later one only: a run that is
-	// resumed within the second it was started in, or after the clock went back, must still come behind.
+	// TensorBoard reads the files of a folder in the order of their names, and goes on to a later one only: a run
+	// that is resumed within the second it was started in, or after the clock went back, must still come behind.
 	second := now().Unix()
 	last, err := lastSecond(dir)
 	if err != nil {
@@ -136,8 +136,9 @@ func (w *Writer) Text(tag string, step int64, text string) error {
 	return w.write(appendValue(w.event(step), tag, appendText(appendPlugin(nil, "text", nil), text)))
 }
 
-// Purge says that this run goes on from an earlier state, and that all events of earlier files with this step or a later
-// one do not count: TensorBoard drops them. Call it right after [New], with the first step that will be logged again.
+// Purge says that this run goes on from an earlier state, and that all events of earlier files with this step or a
+// later one do not count: TensorBoard drops them. Call it right after [New], with the first step that will be logged
+// again.
 func (w *Writer) Purge(step int64) error {
 	b := w.event(step)
 	return w.write(appendMessage(b, eventSessionLog, appendInt(nil, sessionLogStatus, sessionLogStart)))

@@ -28,14 +28,16 @@ func run(ctx context.Context, args []string) int {
 	set := flag.NewFlagSet("setup", flag.ContinueOnError)
 	set.StringVar(&o.Root, "root", o.Root, "checkout of Stoker to set up")
 	set.StringVar(&o.Folder, "libtorch", o.Folder, "an unpacked libtorch `folder` to use ($LIBTORCH)")
-	set.StringVar(&o.Release, "torch", o.Release, "torch `release` to use, such as 2.15.0 ($STOKER_TORCH); any that fits, else "+libtorch.DefaultRelease)
+	set.StringVar(&o.Release, "torch", o.Release,
+		"torch `release` to use, such as 2.15.0 ($STOKER_TORCH); any that fits, else "+libtorch.DefaultRelease)
 	set.StringVar(&o.Cache, "cache", o.Cache, "`folder` for libtorch and the fitted bindings (the user's cache folder)")
 	set.StringVar((*string)(&o.From), "from", "", "look at one origin only: folder, python, pip, debian")
 	set.StringVar(&o.CUDA, "cuda", "auto", "fetch the CUDA wheels too: auto (where there is a GPU), yes, no")
 	set.BoolVar(&o.Refit, "again", false, "do everything again")
 	status := set.Bool("status", false, "say what is set up, and change nothing")
 	set.Usage = func() {
-		fmt.Fprintf(set.Output(), "usage: go run ./nets/libtorch/setup [flags]\n\nSets libtorch up for `go build -tags libtorch`.\n\n")
+		fmt.Fprintf(set.Output(),
+			"usage: go run ./nets/libtorch/setup [flags]\n\nSets libtorch up for `go build -tags libtorch`.\n\n")
 		set.PrintDefaults()
 	}
 	if err := set.Parse(args); err != nil {
