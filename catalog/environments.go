@@ -61,7 +61,7 @@ func environments() []Env {
 		}, placement.Default, placement.New),
 		DefineEnv(Env{
 			ID: FlatID, Page: "docs/placement.md",
-			Doc: "the same, seen as a vector and decided by one choice, for learners that know no graphs",
+			Doc: "the cluster of unlike nodes seen as a vector and decided by one choice, for learners that know no graphs",
 			Golden: []Golden{{"envs/placement/testdata/placement-flat.golden", []string{
 				"env.window=8", "env.running=8", "env.hold=false", "env.load=1.5"}}},
 		}, placement.Default, newFlat),

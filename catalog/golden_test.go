@@ -1,8 +1,11 @@
 package catalog
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -17,7 +20,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-var update = flag.Bool("update", false, "record golden traces anew")
+var update = flag.Bool("update", false, "write docs/catalog.md anew, and record the golden traces whose files are missing")
 
 // form makes an environment's configuration and workload from the defaults and a golden trace's settings. Traces are
 // recorded under the load of the sizing experiments, unless their settings say otherwise.
@@ -29,6 +32,12 @@ func form(t testing.TB, id string, set []string) *configs.Experiment {
 		t.Fatal(err)
 	}
 	return x
+}
+
+// missing reports whether a file is not there. A trace is recorded anew by deleting its file first.
+func missing(file string) bool {
+	_, err := os.Stat(file)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // counter passes errors on and counts them.
@@ -53,8 +62,8 @@ func TestGoldenTraces(t *testing.T) {
 		for _, g := range e.Golden {
 			t.Run(strings.TrimSuffix(path.Base(g.File), ".golden"), func(t *testing.T) {
 				c := counter{TB: t}
-				x := form(t, e.ID, g.Set)
-				envtest.Golden(&c, filepath.Join("..", filepath.FromSlash(g.File)), *update, func() (envs.Env, error) {
+				x, file := form(t, e.ID, g.Set), filepath.Join("..", filepath.FromSlash(g.File))
+				envtest.Golden(&c, file, *update && missing(file), func() (envs.Env, error) {
 					return e.New(x.Env.Config, x.Workload)
 				})
 				broken += min(c.errors, 1)

@@ -28,7 +28,7 @@ const (
 )
 
 // Main runs the command over a catalog, the names that its arguments and configurations may use, and returns its exit
-// code.
+// code. A nil catalog is [catalog.Default].
 func Main(args []string, names *catalog.Catalog) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -41,7 +41,7 @@ type catalogKey struct{}
 // names returns the catalog that [Main] was given.
 func names(c *cobra.Command) *catalog.Catalog {
 	if ctx := c.Context(); ctx != nil {
-		if n, ok := ctx.Value(catalogKey{}).(*catalog.Catalog); ok {
+		if n, _ := ctx.Value(catalogKey{}).(*catalog.Catalog); n != nil {
 			return n
 		}
 	}

@@ -1,0 +1,89 @@
+package catalog
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// page is the list of all rows for people. It is made by this test: go test ./catalog -run Page -update.
+const page = "docs/catalog.md"
+
+func pageText(c *Catalog) []byte {
+	var b bytes.Buffer
+	link := func(p string) string { return fmt.Sprintf("[%s](%s)", path.Base(p), strings.TrimPrefix(p, "docs/")) }
+	b.WriteString("# What there is\n\nEvery environment, learner and rival that `stoker` knows. `stoker envs` and `stoker agents` print the " +
+		"same; [extending.md](extending.md)\nsays how to add one. This page is made from the table: `go test ./catalog -run Page -update`.\n")
+	b.WriteString("\n## Environments\n\n| id | what is decided | page |\n|---|---|---|\n")
+	for _, e := range c.Envs {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.ID, e.Doc, link(e.Page))
+	}
+	b.WriteString("\n## Learners\n\n| name | how it learns | page |\n|---|---|---|\n")
+	for _, l := range c.Learners {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", l.Name, l.Doc, link(l.Page))
+	}
+	b.WriteString("\n## Rivals\n\nPolicies to compare with. A heuristic sees what a learner sees; an oracle knows more.\n\n" +
+		"| name | in | kind | what it does | page |\n|---|---|---|---|---|\n")
+	for _, r := range c.Rivals {
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", r.Name, strings.Join(r.Envs, "`, `"), r.Kind, r.Doc, link(r.Page))
+	}
+	return b.Bytes()
+}
+
+// The page for people lists what the table has.
+func TestPage(t *testing.T) {
+	file := filepath.Join("..", filepath.FromSlash(page))
+	want := pageText(Default())
+	if *update {
+		if err := os.WriteFile(file, want, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is older than the table: go test ./catalog -run Page -update", page)
+	}
+}
+
+// Every row has a name of its own, a sentence, and a page that names it.
+func TestRows(t *testing.T) {
+	c := Default()
+	seen := map[string]bool{}
+	check := func(name, doc, page string) {
+		t.Helper()
+		if seen[name] {
+			t.Errorf("two rows are called %s", name)
+		}
+		seen[name] = true
+		if strings.TrimSpace(doc) == "" {
+			t.Errorf("%s has no Doc, want a sentence", name)
+		}
+		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(page)))
+		if err != nil {
+			t.Errorf("%s: its page: %v", name, err)
+		} else if !bytes.Contains(text, []byte(name)) {
+			t.Errorf("%s does not name %s", page, name)
+		}
+	}
+	for _, e := range c.Envs {
+		check(e.ID, e.Doc, e.Page)
+	}
+	for _, l := range c.Learners {
+		check(l.Name, l.Doc, l.Page)
+	}
+	for _, r := range c.Rivals {
+		check(r.Name, r.Doc, r.Page)
+		for _, id := range r.Envs {
+			if _, err := c.Env(id); err != nil {
+				t.Errorf("%s is made for an unknown environment: %v", r.Name, err)
+			}
+		}
+	}
+}
