@@ -36,7 +36,8 @@ func trainInRoom() error {
 	c.Mix, c.Hidden, c.Gamma, c.ActorRate, c.CriticRate = maddpg.Single, []int{16, 16}, 0.9, 1e-3, 3e-3
 	c.LearningStarts, c.UpdateEvery, c.Noise, c.NoiseFinal = 400, 2, 0.2, 0.05
 	cpu := native.New(native.Options{})
-	l, err := maddpg.New(c, agents.Context{Spec: v.Spec(), Copies: v.Copies(), Train: cpu, Act: cpu, Seed: 1, Steps: steps})
+	l, err := maddpg.New(c, agents.Context{Spec: v.Spec(), Copies: v.Copies(), Train: cpu, Act: cpu, Seed: 1,
+		Steps: steps})
 	if err != nil {
 		return err
 	}
