@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Sizes of the placement toy: the window of invocations, functions, nodes, amounts of a resource, and invocations of an episode.
+// Sizes of the placement toy: the window of invocations, functions, nodes, amounts of a resource, and invocations of an
+// episode.
 const (
 	window    = 64
 	functions = 8
@@ -15,9 +16,9 @@ const (
 	served    = 90
 )
 
-// placement is the GNN paper's cluster: a scheduler sees a graph and says which invocation gets how much of which node, or
-// lets time pass. State, in x: for each invocation in the window its number, function, work left, node (-1 while it waits)
-// and amount; what each node has free; invocations in the window; invocations arrived.
+// placement is the GNN paper's cluster: a scheduler sees a graph and says which invocation gets how much of which node,
+// or lets time pass. State, in x: for each invocation in the window its number, function, work left, node (-1 while it
+// waits) and amount; what each node has free; invocations in the window; invocations arrived.
 type placement struct{ toy }
 
 type invocation []float64
@@ -61,8 +62,8 @@ func newPlacement() (envs.Env, error) {
 	return &placement{toy{spec: &clusterSpec, x: make([]float64, 5*window+nodes+2)}}, nil
 }
 
-// placementMask reads the graph: what waits stands in the invocations' first feature, what is free in the nodes' only one. Amount
-// a takes a+1 units.
+// placementMask reads the graph: what waits stands in the invocations' first feature, what is free in the nodes' only
+// one. Amount a takes a+1 units.
 func placementMask(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
 	g := obs.Graphs[agent]
 	free := g.Nodes[2].Features[:g.Nodes[2].Len]

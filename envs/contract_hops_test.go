@@ -18,8 +18,8 @@ const (
 	slotLen = 60_000_000
 )
 
-// hops is the world behind both faces. State, in x: queues, what each vGPU hosts (0 none, f+1 a function) and for how many
-// slots it is busy, prices, keep-alive numbers, requests arrived so far, slots so far.
+// hops is the world behind both faces. State, in x: queues, what each vGPU hosts (0 none, f+1 a function) and for how
+// many slots it is busy, prices, keep-alive numbers, requests arrived so far, slots so far.
 type hops struct{ toy }
 
 func (h *hops) queue() []float64   { return h.x[0:3] }
@@ -49,7 +49,8 @@ func (h *hops) deploy(function, vgpu int) {
 	h.host()[vgpu], h.busy()[vgpu] = float64(function), 1
 }
 
-// endSlot lets requests arrive and be served, and returns revenue and how many vGPUs were busy. Demand falls with the price.
+// endSlot lets requests arrive and be served, and returns revenue and how many vGPUs were busy. Demand falls with the
+// price.
 func (h *hops) endSlot() (revenue, used float64) {
 	slot := uint64(*h.slot())
 	for f := range tiers {
@@ -304,8 +305,8 @@ func (h *hopsPrices) UnmarshalBinary(b []byte) error {
 	return h.scheduler.UnmarshalBinary(b[at:])
 }
 
-// HOPS' two-point gradient: two actions tried from one state on a copy, then a third in the world itself. The draws are the
-// same for all three, so the two points differ by their prices alone.
+// HOPS' two-point gradient: two actions tried from one state on a copy, then a third in the world itself. The draws are
+// the same for all three, so the two points differ by their prices alone.
 func TestTwoActionsFromOneState(t *testing.T) {
 	world, err := newHOPSPrices()
 	if err != nil {

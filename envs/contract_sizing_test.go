@@ -8,8 +8,8 @@ import (
 )
 
 // faasconf is FaaSConf's sizing: an agent per function sets CPU, memory, replicas and concurrency of the next window. A
-// workflow of five functions leaves the sixth agent out; the fifth joins after some windows. State, in x: each function's last
-// action and latency.
+// workflow of five functions leaves the sixth agent out; the fifth joins after some windows. State, in x: each
+// function's last action and latency.
 type faasconf struct{ toy }
 
 const (
@@ -107,8 +107,8 @@ func (f *faasconf) AppendSamples(_ int, dst []float64) []float64 {
 	return dst
 }
 
-// stepconf is StepConf: before each step of a workflow its memory (from a set), inter- and intra-function parallelism. A step
-// lasts as long as it runs. State, in x: seconds since the start, the work of the next step.
+// stepconf is StepConf: before each step of a workflow its memory (from a set), inter- and intra-function parallelism.
+// A step lasts as long as it runs. State, in x: seconds since the start, the work of the next step.
 type stepconf struct{ toy }
 
 var memories = []int{512, 1024, 1769, 2048, 3072, 4096, 5120, 6144, 7168, 8192, 10240}
@@ -130,8 +130,8 @@ func newStepConf() (envs.Env, error) {
 	return &stepconf{toy{spec: &stepSpec, x: make([]float64, 2)}}, nil
 }
 
-// stepMask keeps p instances within the cluster's 96 cores and 192 GB, and q processes within an instance's cores. It has no need
-// of what is seen.
+// stepMask keeps p instances within the cluster's 96 cores and 192 GB, and q processes within an instance's cores. It
+// has no need of what is seen.
 func stepMask(_ *envs.KindObservation, _ int, partial []float32, mask []bool) error {
 	for c := range mask {
 		switch len(partial) {

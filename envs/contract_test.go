@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// The five systems' true spaces and timing, held against the contract by small worlds that have them. What is decided, by whom
-// and how long it lasts is the papers'; the dynamics behind it are toys.
+// The five systems' true spaces and timing, held against the contract by small worlds that have them. What is decided,
+// by whom and how long it lasts is the papers'; the dynamics behind it are toys.
 var systems = []struct {
 	name  string
 	build envtest.Build
@@ -34,8 +34,8 @@ func TestSystemsKeepTheContract(t *testing.T) {
 	}
 }
 
-// Every system steps in a vector, with actions sampled under its masks; workers don't change a bit, and a saved vector goes on as
-// the original does.
+// Every system steps in a vector, with actions sampled under its masks; workers don't change a bit, and a saved vector
+// goes on as the original does.
 func TestSystemsInVectors(t *testing.T) {
 	for _, s := range systems {
 		t.Run(s.name, func(t *testing.T) {
@@ -126,7 +126,8 @@ func (w *walker) walk(t testing.TB, n int) {
 func (w *walker) take() {
 	v := w.v
 	for k := range v.Spec().Kinds {
-		for _, x := range [][]float32{v.Before.Kinds[k].Values, v.After.Kinds[k].Values, v.Obs.Kinds[k].Values, v.Rewards[k]} {
+		for _, x := range [][]float32{v.Before.Kinds[k].Values, v.After.Kinds[k].Values, v.Obs.Kinds[k].Values,
+			v.Rewards[k]} {
 			for _, f := range x {
 				w.mix(uint64(math.Float32bits(f)))
 			}

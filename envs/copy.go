@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// CopyState makes dst equal to src, or to the environment of dst's type that src wraps. It is the CopyFrom of environments that
-// list their state.
+// CopyState makes dst equal to src, or to the environment of dst's type that src wraps. It is the CopyFrom of
+// environments that list their state.
 func CopyState[T interface {
 	Env
 	state.Stater

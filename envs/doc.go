@@ -1,8 +1,8 @@
 // Package envs is the contract between worlds and those who act in them.
 //
 // The words and their meaning are Gymnasium's, and for several agents PettingZoo's parallel API: [Env.Reset] with a
-// seed and options, [Env.Step], observation, reward, terminated and truncated kept apart, info, and spaces that know their
-// bounds. Three things differ, because a step here may not allocate and a run must resume bit for bit:
+// seed and options, [Env.Step], observation, reward, terminated and truncated kept apart, info, and spaces that know
+// their bounds. Three things differ, because a step here may not allocate and a run must resume bit for bit:
 //
 //   - Observations, actions and outcomes are written into buffers that the caller owns ([NewObservation],
 //     [NewAction], [NewOutcome]). Agents with the same spaces form a [Kind] and share one float32 array.
@@ -12,13 +12,15 @@
 // Draws of the world are hashes of what they are for (package rng), never consumed in the order of service, so that two
 // policies with one seed face the same world.
 //
-// What an agent may do is in its masks. Where a choice depends on the choices before it, [Kind].MaskAfter says what is left, as a
-// function of what is seen: a policy needs the spec and the observation, never the environment. [ActionSampler] draws
-// legal actions by both. Where a choice is one of the nodes of a graph that is seen, [Kind].Points says of which kind.
+// What an agent may do is in its masks. Where a choice depends on the choices before it, [Kind].MaskAfter says what is
+// left, as a function of what is seen: a policy needs the spec and the observation, never the environment.
+// [ActionSampler] draws legal actions by both. Where a choice is one of the nodes of a graph that is seen,
+// [Kind].Points says of which kind.
 //
-// A [Policy] maps observations to actions; a [Tuner] proposes and is told what came of it; a [Planner] is handed a copy of the
-// environment. [Vector] steps many copies of an environment together. Wrappers ([TimeLimit], [RecordEpisodeStatistics],
-// [NormalizeObservation], [NormalizeReward]) are environments around another one; [As] looks through them.
+// A [Policy] maps observations to actions; a [Tuner] proposes an action and observes its outcome; a [Planner] tries
+// actions on copies of the environment. [Vector] steps many copies of an environment together. Wrappers ([TimeLimit],
+// [RecordEpisodeStatistics], [NormalizeObservation], [NormalizeReward]) are environments around another one; [As] looks
+// through them.
 //
 // Not here: the environments themselves (folders below this one), the table of them (catalog), learning (agents).
 package envs

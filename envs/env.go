@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Env is a world with N ≥ 1 agents. It is used by one goroutine at a time. After a warm-up neither Reset nor Step nor CopyFrom
-// allocates.
+// Env is a world with N ≥ 1 agents. It is used by one goroutine at a time. After a warm-up neither Reset nor Step nor
+// CopyFrom allocates.
 type Env interface {
 	// Spec describes the environment; it does not change and must not be modified.
 	Spec() *Spec
@@ -37,8 +37,8 @@ type Spec struct {
 	Kinds []Kind
 	// Step says how long a step lasts.
 	Step Timing
-	// MaxSteps is the number of steps at which episodes are truncated, 0 where there is none: because nothing is truncated, or
-	// because episodes are cut by time and steps differ in length.
+	// MaxSteps is the number of steps at which episodes are truncated, 0 where there is none: because nothing is
+	// truncated, or because episodes are cut by time and steps differ in length.
 	MaxSteps int
 	// Info lists what Outcome.Info holds, in order.
 	Info []Quantity
@@ -58,19 +58,19 @@ type Kind struct {
 	FeatureUnits, ActionUnits []string
 	// Neighbours lists for each agent those that it interacts with; nil where all do.
 	Neighbours [][]int
-	// Points is set where choices point at nodes of the graph that is seen, for each component of the action: the node kind among
-	// whose nodes it chooses (an index into [Graph].Nodes), so that choice c is node c of that kind, or −1 where the component
-	// is a plain choice. There are at least as many choices as the kind has room for nodes; those beyond, such as
-	// waiting, are plain options of the component. A mask never allows a node that is not there. nil where nothing points.
+	// Points is set where choices are nodes of the observed graph. It has an entry for each component of the action: the
+	// node kind (an index into [Graph].Nodes) whose node c is choice c, or −1 where the component is a plain choice. There
+	// are at least as many choices as the kind's capacity; those beyond it, such as waiting, are plain options. A mask
+	// never allows a node that is not there. nil where no choice is a node.
 	Points []int
-	// MaskAfter is set where what is legal for one component of an action depends on the components before it. It writes the
-	// legal choices of component len(partial) to mask, which has as many entries as that component has choices, for an agent
-	// that sees obs. It is a function of what is seen and of nothing else, so that replayed, served and copied
-	// observations have their masks too; it may be called from several goroutines and does not allocate. Mask then allows what
-	// is legal after some beginning.
+	// MaskAfter is set where the legal choices of a component depend on the components before it. It writes the legal
+	// choices of component len(partial) to mask, which has an entry for each of that component's choices, for an agent
+	// that sees obs. It depends on the observation alone, so that replayed, served and copied observations have masks too.
+	// It may be called from several goroutines and does not allocate. Mask then allows what is legal after at least one
+	// choice of the components before.
 	MaskAfter func(obs *KindObservation, agent int, partial []float32, mask []bool) error `json:"-"`
-	// Legal is the number of entries of an agent's legality table, [KindObservation].Legal, from which MaskAfter tells what is
-	// legal; 0 where there is none.
+	// Legal is the number of entries of an agent's legality table, [KindObservation].Legal, from which MaskAfter tells
+	// what is legal; 0 where there is none.
 	Legal int
 }
 
@@ -121,16 +121,16 @@ type Observation struct {
 
 // KindObservation is what the agents of one kind see.
 type KindObservation struct {
-	// Values is [agents, Observation.Width()]; rows of inactive agents are zero, and so are their masks, tables, graphs and
-	// rewards.
+	// Values is [agents, Observation.Width()]; rows of inactive agents are zero, and so are their masks, tables, graphs
+	// and rewards.
 	Values []float32
 	// Active marks the agents that are present.
 	Active []bool
 	// Mask is [agents, Action.MaskWidth()]: true for legal choices, of which an active agent has at least one for each
 	// component. Empty for continuous actions.
 	Mask []bool
-	// Legal is [agents, Kind.Legal]: small integers that say which choices go together, such as how many of the amounts of an
-	// invocation a node has room for. The environment documents them. Networks do not read them.
+	// Legal is [agents, Kind.Legal]: small integers that say which choices go together, such as how many of the amounts of
+	// an invocation a node has room for. The environment documents them. Networks do not read them.
 	Legal []int8
 	// Graphs holds a graph for each agent where the observation space is a [Graph].
 	Graphs []*GraphValue
@@ -141,7 +141,7 @@ type Action struct {
 	Kinds [][]float32
 }
 
-// Outcome is what came of a step.
+// Outcome is the result of a step.
 type Outcome struct {
 	// Rewards holds for each kind one reward per agent.
 	Rewards [][]float32
@@ -153,13 +153,15 @@ type Outcome struct {
 	Info []float64
 }
 
-// Sampler is implemented (see [As]) by environments that report whole distributions, such as the latencies of the last step's requests.
+// Sampler is implemented (see [As]) by environments that report whole distributions, such as the latencies of the last
+// step's requests.
 type Sampler interface {
 	// AppendSamples appends the last step's values of Spec().Samples[i] to dst.
 	AppendSamples(i int, dst []float64) []float64
 }
 
-// DrawTracer is implemented (see [As]) by environments that can report their draws, for the check that two policies face the same ones.
+// DrawTracer is implemented (see [As]) by environments that can report their draws, for the check that two policies
+// face the same ones.
 type DrawTracer interface {
 	// TraceDraws calls f with every draw that follows: what it is for, its coordinates and its value. nil stops it.
 	TraceDraws(f func(purpose string, a, b, c uint64, value float64))

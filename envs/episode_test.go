@@ -56,7 +56,8 @@ func TestEpisodeStatistics(t *testing.T) {
 
 // Steps of no length give no rate, and no NaN.
 func TestPerTimeWithoutTime(t *testing.T) {
-	s := &envs.Spec{Kinds: []envs.Kind{{Name: "a", Agents: 1, Observation: envs.Unbounded(1), Action: envs.Discrete{N: 1}}},
+	s := &envs.Spec{Kinds: []envs.Kind{{Name: "a", Agents: 1, Observation: envs.Unbounded(1),
+		Action: envs.Discrete{N: 1}}},
 		Info: []envs.Quantity{{Name: "rate", Reduce: envs.PerTime}}}
 	e, out := envs.NewEpisodeStatistics(s), envs.NewOutcome(s)
 	out.Info[0] = 5

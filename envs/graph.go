@@ -20,8 +20,8 @@ type NodeKind struct {
 	Width, Capacity int
 }
 
-// EdgeKind says what edges of one kind join: node kinds From and To (indices into Graph.Nodes), Width features each, at most
-// Capacity of them.
+// EdgeKind says what edges of one kind join: node kinds From and To (indices into Graph.Nodes), Width features each, at
+// most Capacity of them.
 type EdgeKind struct {
 	Name            string
 	From, To        int
@@ -56,8 +56,8 @@ func (g Graph) String() string {
 	return "Graph(" + strings.Join(parts, ", ") + ")"
 }
 
-// GraphValue is one graph: for each node kind the features of its nodes, for each edge kind where its edges start and end.
-// It has the space's capacity from the start and never grows.
+// GraphValue is one graph: for each node kind the features of its nodes, for each edge kind where its edges start and
+// end. It has the space's capacity from the start and never grows.
 type GraphValue struct {
 	Space Graph
 	Nodes []NodeSet
@@ -84,7 +84,8 @@ func NewGraphValue(s Graph) *GraphValue {
 		g.Nodes[i].Features = make([]float32, n.Capacity*n.Width)
 	}
 	for i, e := range s.Edges {
-		g.Edges[i] = EdgeSet{From: make([]int32, e.Capacity), To: make([]int32, e.Capacity), Features: make([]float32, e.Capacity*e.Width)}
+		g.Edges[i] = EdgeSet{From: make([]int32, e.Capacity), To: make([]int32, e.Capacity),
+			Features: make([]float32, e.Capacity*e.Width)}
 	}
 	return g
 }
@@ -147,7 +148,8 @@ func (g *GraphValue) CopyFrom(src *GraphValue) {
 // Check returns an error where the graph is not of the space or has a dangling edge.
 func (g Graph) Check(v *GraphValue) error {
 	if len(v.Nodes) != len(g.Nodes) || len(v.Edges) != len(g.Edges) {
-		return fmt.Errorf("graph has %d kinds of nodes and %d of edges, want %d and %d", len(v.Nodes), len(v.Edges), len(g.Nodes), len(g.Edges))
+		return fmt.Errorf("graph has %d kinds of nodes and %d of edges, want %d and %d", len(v.Nodes), len(v.Edges),
+			len(g.Nodes), len(g.Edges))
 	}
 	for i, n := range g.Nodes {
 		if v.Nodes[i].Len > n.Capacity || v.Nodes[i].Len < 0 {

@@ -61,12 +61,15 @@ func TestGraphOverflowsAndDangles(t *testing.T) {
 
 func TestGraphCheck(t *testing.T) {
 	for want, spoil := range map[string]func(*envs.GraphValue){
-		"3 nodes of kind":                      func(g *envs.GraphValue) { g.Nodes[0].Len = 3 },
-		"-1 nodes of kind":                     func(g *envs.GraphValue) { g.Nodes[0].Len = -1 },
-		"2 edges of kind":                      func(g *envs.GraphValue) { g.Edges[0].Len = 2 },
-		`edge 0 of kind "link", 0→0, dangles`:  func(g *envs.GraphValue) { g.Edges[0].Len = 1 },
-		`edge 0 of kind "link", -1→0, dangles`: func(g *envs.GraphValue) { g.Nodes[0].Len, g.Edges[0].Len, g.Edges[0].From[0] = 1, 1, -1 },
-		"1 kinds of nodes and 0 of edges":      func(g *envs.GraphValue) { g.Edges = nil },
+		"3 nodes of kind":                     func(g *envs.GraphValue) { g.Nodes[0].Len = 3 },
+		"-1 nodes of kind":                    func(g *envs.GraphValue) { g.Nodes[0].Len = -1 },
+		"2 edges of kind":                     func(g *envs.GraphValue) { g.Edges[0].Len = 2 },
+		`edge 0 of kind "link", 0→0, dangles`: func(g *envs.GraphValue) { g.Edges[0].Len = 1 },
+		`edge 0 of kind "link", -1→0, dangles`: func(g *envs.GraphValue) {
+			g.Nodes[0].Len, g.Edges[0].Len,
+				g.Edges[0].From[0] = 1, 1, -1
+		},
+		"1 kinds of nodes and 0 of edges": func(g *envs.GraphValue) { g.Edges = nil },
 	} {
 		g := envs.NewGraphValue(pair)
 		spoil(g)
@@ -101,13 +104,15 @@ func TestBatchLayout(t *testing.T) {
 	o := b.Env(1)
 	o.Kinds[0].Values[4], o.Kinds[0].Active[1], o.Kinds[0].Mask[5] = 7, true, true
 	acts.Env(2).Kinds[1][1] = 9
-	if v := b.Kinds[0]; v.Values[1*6+4] != 7 || !v.Active[1*2+1] || !v.Mask[1*8+5] || len(v.Values) != 18 || len(v.Mask) != 24 {
+	if v := b.Kinds[0]; v.Values[1*6+4] != 7 || !v.Active[1*2+1] || !v.Mask[1*8+5] || len(v.Values) != 18 ||
+		len(v.Mask) != 24 {
 		t.Error("environment 1's observation does not stand at [1, agent, feature]")
 	}
 	if acts.Kinds[1][2*2+1] != 9 || len(acts.Kinds[0]) != 6 || len(acts.Kinds[1]) != 6 {
 		t.Error("environment 2's action does not stand at [2, agent, component]")
 	}
-	if len(b.Kinds[1].Graphs) != 3 || b.Kinds[1].Graphs[1] != o.Kinds[1].Graphs[0] || len(b.Kinds[1].Values) != 0 || len(b.Kinds[1].Mask) != 0 {
+	if len(b.Kinds[1].Graphs) != 3 || b.Kinds[1].Graphs[1] != o.Kinds[1].Graphs[0] || len(b.Kinds[1].Values) != 0 ||
+		len(b.Kinds[1].Mask) != 0 {
 		t.Error("graphs do not stand at [environment, agent]")
 	}
 	if _, _, err := o.Kinds[1].Graphs[0].AddNode(0); err != nil {
@@ -115,7 +120,8 @@ func TestBatchLayout(t *testing.T) {
 	}
 	p := envs.NewObservation(s)
 	p.CopyFrom(o)
-	if p.Kinds[0].Values[4] != 7 || !p.Kinds[0].Active[1] || !p.Kinds[0].Mask[5] || p.Kinds[1].Graphs[0].Nodes[0].Len != 1 {
+	if p.Kinds[0].Values[4] != 7 || !p.Kinds[0].Active[1] || !p.Kinds[0].Mask[5] ||
+		p.Kinds[1].Graphs[0].Nodes[0].Len != 1 {
 		t.Error("CopyFrom forgets a part")
 	}
 	if b.N != 3 || acts.N != 3 {

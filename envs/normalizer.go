@@ -22,8 +22,8 @@ type Normalizer struct {
 	stale        bool
 }
 
-// NewNormalizer returns a normalizer of rows of width numbers, whose results are bounded by ±clip. Before the first Update it
-// leaves values as they are, apart from the bounds.
+// NewNormalizer returns a normalizer of rows of width numbers, whose results are bounded by ±clip. Before the first
+// Update it leaves values as they are, apart from the bounds.
 func NewNormalizer(width int, clip float64) (*Normalizer, error) {
 	if width < 1 {
 		return nil, fmt.Errorf("envs: normalizer of width %d, want at least 1", width)
@@ -64,7 +64,8 @@ func (n *Normalizer) Update(rows []float32) {
 	}
 }
 
-// Apply writes (x − mean)/deviation, bounded, of the rows in src to dst, which may be src. Both hold the same number of rows.
+// Apply writes (x − mean)/deviation, bounded, of the rows in src to dst, which may be src. Both hold the same number of
+// rows.
 func (n *Normalizer) Apply(dst, src []float32) {
 	n.refresh()
 	for ; len(src) >= n.width; dst, src = dst[n.width:], src[n.width:] {
@@ -75,14 +76,14 @@ func (n *Normalizer) Apply(dst, src []float32) {
 	}
 }
 
-// Affine returns what Apply does before it bounds: (x − shift)·scale. A feature that has not varied yet has scale 1. The slices
-// belong to the normalizer and change with the next Update.
+// Affine returns what Apply does before it bounds: (x − shift)·scale. A feature that has not varied yet has scale 1.
+// The slices belong to the normalizer and change with the next Update.
 func (n *Normalizer) Affine() (shift, scale []float32) {
 	n.refresh()
 	return n.shift, n.scale
 }
 
-// varianceFloor keeps a feature that hardly varies from being blown up.
+// varianceFloor bounds the scale of a feature that hardly varies.
 const varianceFloor = 1e-8
 
 func (n *Normalizer) refresh() {
@@ -113,7 +114,8 @@ func (n *Normalizer) AppendBinary(b []byte) ([]byte, error) {
 	return state.Append(b, normalizerKind, n)
 }
 
-// UnmarshalBinary restores statistics written by AppendBinary of a normalizer of the same width. Bounds stay as they are.
+// UnmarshalBinary restores statistics written by AppendBinary of a normalizer of the same width. Bounds stay as they
+// are.
 func (n *Normalizer) UnmarshalBinary(b []byte) error { return state.Load(b, normalizerKind, n) }
 
 // State implements [state.Stater].

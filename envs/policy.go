@@ -2,8 +2,8 @@ package envs
 
 import "encoding"
 
-// Policy maps what is observed to what is done. It may keep state between steps (a Kalman filter, start tags), which it copies
-// and saves as an environment does. Acting does not allocate after a warm-up.
+// Policy maps what is observed to what is done. It may keep state between steps (a Kalman filter, start tags), which it
+// copies and saves as an environment does. Acting does not allocate after a warm-up.
 type Policy interface {
 	// Name is short and stable: it labels results.
 	Name() string
@@ -30,8 +30,8 @@ type Tuner interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Planner chooses an action with the environment itself in hand: it may copy env and step the copy, and must not change
-// env. It is an upper bound to compare with, and is never exported.
+// Planner chooses an action by simulation: it may copy env and step the copy, and must not change env. It is an upper
+// bound to compare with, and is never exported.
 type Planner interface {
 	Name() string
 	Reset(seed uint64) error

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// ActionSampler draws uniformly among the legal actions: each component among what the masks allow after the components before
-// it. It is used by one goroutine at a time.
+// ActionSampler draws uniformly among the legal actions: each component among what the masks allow after the components
+// before it. It is used by one goroutine at a time.
 type ActionSampler struct {
 	spec    *Spec
 	choices [][]int // of the components of each kind's actions
@@ -33,8 +33,8 @@ func NewActionSampler(s *Spec) (*ActionSampler, error) {
 	return a, nil
 }
 
-// Sample draws an action for every active agent of obs; the rows of the others become zero. An active agent without a legal
-// choice is an error.
+// Sample draws an action for every active agent of obs; the rows of the others become zero. An active agent without a
+// legal choice is an error.
 func (a *ActionSampler) Sample(s *rng.Stream, obs *Observation, act *Action) error {
 	for i := range a.spec.Kinds {
 		k, o := &a.spec.Kinds[i], &obs.Kinds[i]

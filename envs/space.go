@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Space is the set of values that an observation or an action may take. A value is Width numbers in float32; choices are
-// whole numbers from 0.
+// Space is the set of values that an observation or an action may take. A value is Width numbers in float32; choices
+// are whole numbers from 0.
 type Space interface {
 	// Width is the number of values.
 	Width() int
@@ -24,8 +24,8 @@ type Space interface {
 	fmt.Stringer
 }
 
-// Box is a product of intervals, each closed. Components with Integer set take whole numbers only. An infinite bound means that
-// there is none; infinity itself is not in the box.
+// Box is a product of intervals, each closed. Components with Integer set take whole numbers only. An infinite bound
+// means that there is none; infinity itself is not in the box.
 type Box struct {
 	Low, High []float32
 	// Integer is nil where all components are continuous.

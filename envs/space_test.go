@@ -14,7 +14,8 @@ import (
 var (
 	inf  = float32(math.Inf(1))
 	nan  = float32(math.NaN())
-	half = envs.Box{Low: []float32{-1, 0, -inf, -inf}, High: []float32{1, inf, 2, inf}, Integer: []bool{false, true, false, true}}
+	half = envs.Box{Low: []float32{-1, 0, -inf, -inf}, High: []float32{1, inf, 2, inf},
+		Integer: []bool{false, true, false, true}}
 	menu = envs.Dict{Keys: []string{"price", "plan"}, Tuple: envs.Tuple{Spaces: []envs.Space{
 		envs.NewBox(2, 0, 3), envs.MultiDiscrete{N: []int{2, 4}}}}}
 )
@@ -64,7 +65,8 @@ func TestContains(t *testing.T) {
 // What is sampled is contained, reaches every choice and every part of a box, and keeps to its mask.
 func TestSamples(t *testing.T) {
 	s := rng.NewStream(1, "samples")
-	for _, sp := range []envs.Space{envs.NewBox(3, -2, 5), envs.Unbounded(2), half, envs.Discrete{N: 4}, envs.MultiDiscrete{N: []int{3, 2, 7}}, menu} {
+	for _, sp := range []envs.Space{envs.NewBox(3, -2, 5), envs.Unbounded(2), half, envs.Discrete{N: 4},
+		envs.MultiDiscrete{N: []int{3, 2, 7}}, menu} {
 		x := make([]float32, sp.Width())
 		for range 2000 {
 			sp.Sample(s, nil, x)
@@ -159,8 +161,10 @@ func TestCheckAction(t *testing.T) {
 	if err := envs.CheckAction(s, func(_, agent int) bool { return agent != 2 }, act); err != nil {
 		t.Errorf("an inactive agent's action is read: %v", err)
 	}
-	for _, a := range []*envs.Action{{}, {Kinds: [][]float32{nil}}, {Kinds: [][]float32{make([]float32, 23)}}, {Kinds: [][]float32{make([]float32, 24), nil}}} {
-		if err := envs.CheckAction(s, nil, a); err == nil || !strings.Contains(err.Error(), `want 6 agents × 4 for kind "function"`) {
+	for _, a := range []*envs.Action{{}, {Kinds: [][]float32{nil}}, {Kinds: [][]float32{make([]float32, 23)}},
+		{Kinds: [][]float32{make([]float32, 24), nil}}} {
+		if err := envs.CheckAction(s, nil, a); err == nil ||
+			!strings.Contains(err.Error(), `want 6 agents × 4 for kind "function"`) {
 			t.Errorf("an action of the wrong size gives %v", err)
 		}
 	}
@@ -199,11 +203,13 @@ func TestSamplerRefusesEmptyMasks(t *testing.T) {
 		}
 		return nil
 	}
-	if err := sampler.Sample(s, obs, act); err == nil || !strings.Contains(err.Error(), "component 1 has no legal choice after [") {
+	if err := sampler.Sample(s, obs, act); err == nil ||
+		!strings.Contains(err.Error(), "component 1 has no legal choice after [") {
 		t.Errorf("error is %v", err)
 	}
 	spec.Kinds[0].Action = envs.NewBox(1, 0, 1)
-	if _, err := envs.NewActionSampler(spec); err == nil || !strings.Contains(err.Error(), "component 0 of its actions is not a choice") {
+	if _, err := envs.NewActionSampler(spec); err == nil ||
+		!strings.Contains(err.Error(), "component 0 of its actions is not a choice") {
 		t.Errorf("a dependent mask over a box gives %v", err)
 	}
 }

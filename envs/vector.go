@@ -12,7 +12,8 @@ type Autoreset string
 
 // Autoreset modes.
 const (
-	// SameStep resets within the step that ended the episode: After holds its last observation, Obs the new episode's first.
+	// SameStep resets within the step that ended the episode: After holds its last observation, Obs the new episode's
+	// first.
 	SameStep Autoreset = "SameStep"
 	// NextStep resets in place of the next step, whose action is not used; learners drop that transition (ResetStep).
 	NextStep Autoreset = "NextStep"
@@ -149,8 +150,8 @@ func EpisodeSeed(seed uint64, copy int, n uint64) uint64 {
 	return rng.New(seed, "episode").With(uint64(copy)).With(n).Uint64()
 }
 
-// Step applies Act to every copy. Where copies fail, the error of the first is returned; the others have stepped, and a copy
-// that refused its action still stands where it stood.
+// Step applies Act to every copy. Where copies fail, the error of the first is returned; the others have stepped, and a
+// copy that refused its action still stands where it stood.
 func (v *Vector) Step() error {
 	v.Before, v.Obs = v.Obs, v.Before
 	if v.workers != nil {

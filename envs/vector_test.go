@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// clock counts steps: episodes last 2, 3 or 4 of them, as their seed says. It shows its seed's remainder by 1,000 and its step; a
-// negative action breaks it, and steps last as long as the action says.
+// clock counts steps: episodes last 2, 3 or 4 of them, as their seed says. It shows its seed's remainder by 1,000 and
+// its step; a negative action breaks it, and steps last as long as the action says.
 type clock struct{ toy }
 
 var clockSpec = envs.Spec{
@@ -108,8 +108,10 @@ func TestSameStep(t *testing.T) {
 				}
 				continue
 			}
-			if len(finished) == 0 || finished[0].Env != i || finished[0].Seed != seed || finished[0].Length != int64(lasts(seed)) ||
-				finished[0].Terminated != v.Terminated[i] || finished[0].Return != finished[0].Info[0] || finished[0].Elapsed != int64(finished[0].Return) {
+			if len(finished) == 0 || finished[0].Env != i || finished[0].Seed != seed ||
+				finished[0].Length != int64(lasts(seed)) ||
+				finished[0].Terminated != v.Terminated[i] || finished[0].Return != finished[0].Info[0] ||
+				finished[0].Elapsed != int64(finished[0].Return) {
 				t.Fatalf("step %d: finished %+v, want copy %d's episode of seed %d", n, finished, i, seed)
 			}
 			finished = finished[1:]
@@ -146,7 +148,8 @@ func TestNextStep(t *testing.T) {
 			if ended[i] {
 				episode[i]++
 				resets++
-				if shown(v.Obs, i) != first(envs.EpisodeSeed(5, i, episode[i])) || v.Rewards[0][i] != 0 || v.Elapsed[i] != 0 || v.Info[i] != 0 ||
+				if shown(v.Obs, i) != first(envs.EpisodeSeed(5, i, episode[i])) || v.Rewards[0][i] != 0 || v.Elapsed[i] != 0 ||
+					v.Info[i] != 0 ||
 					v.Terminated[i] || v.Truncated[i] {
 					t.Fatalf("step %d, copy %d: the reset shows %v, reward %g", n, i, shown(v.Obs, i), v.Rewards[0][i])
 				}
@@ -182,7 +185,8 @@ func TestDisabled(t *testing.T) {
 		if len(v.Finished) != 1 || v.Finished[0].Seed != seed || shown(v.Obs, 0) != after(seed, lasts(seed)) {
 			t.Fatalf("episode %d: finished %+v, sees %v", n, v.Finished, shown(v.Obs, 0))
 		}
-		if err := v.Step(); err == nil || !strings.Contains(err.Error(), "environment 0: test/Clock-v1: step outside an episode") {
+		if err := v.Step(); err == nil || !strings.Contains(err.Error(),
+			"environment 0: test/Clock-v1: step outside an episode") {
 			t.Fatalf("Step after the end gives %v", err)
 		}
 		if err := v.ResetEnv(0); err != nil {
@@ -265,13 +269,16 @@ func TestWorkersDoNotMatter(t *testing.T) {
 }
 
 func TestVectorOptionsAreChecked(t *testing.T) {
-	if _, err := envs.NewVector(newClock, envs.VectorOptions{}); err == nil || !strings.Contains(err.Error(), "vector of 0 copies") {
+	if _, err := envs.NewVector(newClock, envs.VectorOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "vector of 0 copies") {
 		t.Errorf("no copies give %v", err)
 	}
-	if _, err := envs.NewVector(newClock, envs.VectorOptions{Copies: 1, Autoreset: "Sometimes"}); err == nil || !strings.Contains(err.Error(), `mode "Sometimes"`) {
+	if _, err := envs.NewVector(newClock, envs.VectorOptions{Copies: 1, Autoreset: "Sometimes"}); err == nil ||
+		!strings.Contains(err.Error(), `mode "Sometimes"`) {
 		t.Errorf("an unknown mode gives %v", err)
 	}
-	if _, err := envs.NewVector(func() (envs.Env, error) { return nil, errBroken }, envs.VectorOptions{Copies: 1}); !errors.Is(err, errBroken) {
+	if _, err := envs.NewVector(func() (envs.Env, error) { return nil, errBroken },
+		envs.VectorOptions{Copies: 1}); !errors.Is(err, errBroken) {
 		t.Errorf("a failing build gives %v", err)
 	}
 }
@@ -299,11 +306,13 @@ func TestVectorStateIsChecked(t *testing.T) {
 			t.Errorf("%s: %v", s.name, err)
 		}
 		opts.Seed = 4
-		if err := newWalker(t, s.build, opts).v.UnmarshalBinary(saved); err == nil || !strings.Contains(err.Error(), "of seed 3, want 4") {
+		if err := newWalker(t, s.build, opts).v.UnmarshalBinary(saved); err == nil ||
+			!strings.Contains(err.Error(), "of seed 3, want 4") {
 			t.Errorf("%s: another seed gives %v", s.name, err)
 		}
 		opts.Seed, opts.Copies = 3, 3
-		if err := newWalker(t, s.build, opts).v.UnmarshalBinary(saved); err == nil || !strings.Contains(err.Error(), "2 copies, want 3") {
+		if err := newWalker(t, s.build, opts).v.UnmarshalBinary(saved); err == nil ||
+			!strings.Contains(err.Error(), "2 copies, want 3") {
 			t.Errorf("%s: another number of copies gives %v", s.name, err)
 		}
 	}

@@ -12,8 +12,8 @@ const vectorKind = "vector"
 // AppendBinary appends the state of all copies: environments, episodes under way and what they see.
 func (v *Vector) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, vectorKind, v) }
 
-// UnmarshalBinary restores a state written by AppendBinary of a vector with the same environments, copies and seed. What is
-// refused changes nothing.
+// UnmarshalBinary restores a state written by AppendBinary of a vector with the same environments, copies and seed.
+// What is refused changes nothing.
 func (v *Vector) UnmarshalBinary(b []byte) error { return state.Load(b, vectorKind, v) }
 
 // State implements [state.Stater].

@@ -15,8 +15,8 @@ type Wrapper interface {
 	Unwrap() Env
 }
 
-// As finds what an environment can do beyond the contract, such as [Sampler] or [DrawTracer], in it or in what it wraps: the
-// outermost that has it.
+// As finds what an environment can do beyond the contract, such as [Sampler] or [DrawTracer], in it or in what it
+// wraps: the outermost that has it.
 func As[T any](e Env) (T, bool) {
 	for {
 		if t, ok := e.(T); ok {
@@ -31,8 +31,8 @@ func As[T any](e Env) (T, bool) {
 	}
 }
 
-// wrapped is what all wrappers have: the environment inside, their own description of it, and how they are copied and saved.
-// Methods that a wrapper does not have itself are those of the environment inside.
+// wrapped is what all wrappers have: the environment inside, their own description of it, and how they are copied and
+// saved. Methods that a wrapper does not have itself are those of the environment inside.
 type wrapped struct {
 	Env
 	spec *Spec

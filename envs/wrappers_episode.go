@@ -5,8 +5,8 @@ import "github.com/stoker-rl/stoker/envs/state"
 // RecordEpisodeStatistics tells of every episode that has ended. A [Vector] does so by itself.
 type RecordEpisodeStatistics struct {
 	wrapped
-	// OnEpisode, where set, is called at the end of every episode. Its argument belongs to the wrapper and is overwritten by the
-	// next episode. It is not part of copies and saved state.
+	// OnEpisode, where set, is called at the end of every episode. Its argument belongs to the wrapper and is overwritten
+	// by the next episode. It is not part of copies and saved state.
 	OnEpisode func(*Episode)
 
 	stats   *EpisodeStatistics

@@ -9,9 +9,10 @@ import (
 // maxFlat bounds the joint choices of [Flatten].
 const maxFlat = 1 << 16
 
-// Flatten makes vectors of graphs and one choice of several: for learners that know neither. What is seen is, for each kind of node in order, as
-// many rows as the kind has room for, each a 1 and the node's features, or zeros where there is no node; edges are left out. A choice is
-// a tuple of the components' choices, the last component's changing fastest; the mask allows the tuples that the masks of the environment inside do.
+// Flatten shows a graph as a vector and joins several choices into one, for learners that support neither graphs nor
+// several choices. The vector has, for each kind of node in order, Capacity rows of a 1 and the node's features, or of
+// zeros where there is no node; edges are left out. A joint choice is a tuple of the components' choices, the last
+// component changing fastest. The mask allows the tuples that the masks inside allow.
 type Flatten struct {
 	wrapped
 	graph Graph
@@ -22,7 +23,8 @@ type Flatten struct {
 	path  []float32
 }
 
-// NewFlatten wraps an environment whose one agent sees graphs and chooses, and names it: other spaces are another environment.
+// NewFlatten wraps an environment whose one agent sees graphs and chooses, and names it: other spaces are another
+// environment.
 func NewFlatten(e Env, id string) (*Flatten, error) {
 	f := &Flatten{}
 	f.wrapped = wrap(e, f)
@@ -39,7 +41,8 @@ func NewFlatten(e Env, id string) (*Flatten, error) {
 	joint, most := 1, 0
 	for _, n := range f.n {
 		if joint *= n; joint < 1 || joint > maxFlat {
-			return nil, fmt.Errorf("envs: %s: actions of %s are %v, want choices, at most %d of them together", e.Spec().ID, k.Name, k.Action, maxFlat)
+			return nil, fmt.Errorf("envs: %s: actions of %s are %v, want choices, at most %d of them together", e.Spec().ID,
+				k.Name, k.Action, maxFlat)
 		}
 		most = max(most, n)
 	}
@@ -50,7 +53,8 @@ func NewFlatten(e Env, id string) (*Flatten, error) {
 	for _, n := range f.graph.Nodes {
 		width += n.Capacity * (1 + n.Width)
 	}
-	k.Observation, k.Action, k.Actions, k.ActionUnits, k.Points, k.MaskAfter = Unbounded(width), Discrete{N: joint}, nil, nil, nil, nil
+	k.Observation, k.Action, k.Actions, k.ActionUnits, k.Points, k.MaskAfter = Unbounded(width), Discrete{N: joint}, nil,
+		nil, nil, nil
 	k.Legal = 0
 	return f, nil
 }

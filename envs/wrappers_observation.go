@@ -6,18 +6,19 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// NormalizeObservation standardises what agents see by the running means and deviations of all that the agents of their kind have
-// seen so far. Kinds that see graphs are left as they are.
+// NormalizeObservation standardises what agents see by the running means and deviations of all that the agents of their
+// kind have seen so far. Kinds that see graphs are left as they are.
 //
-// Unless frozen, an observation depends on the episodes before, so the same seed does not give the same observations. A learner
-// that keeps a [Normalizer] of its own, as this repository's do, has the statistics where they belong: with the policy.
+// Unless frozen, an observation depends on the episodes before, so the same seed does not give the same observations. A
+// learner that keeps a [Normalizer] of its own, as this repository's do, has the statistics where they belong: with the
+// policy.
 type NormalizeObservation struct {
 	wrapped
 	norms []*Normalizer // nil for graphs
 }
 
-// NewNormalizeObservation wraps an environment; observations are bounded by ±clip. Kinds with dependent masks, which are
-// functions of the values as the environment gives them, are refused.
+// NewNormalizeObservation wraps an environment; observations are bounded by ±clip. Kinds with dependent masks, which
+// are functions of the values as the environment gives them, are refused.
 func NewNormalizeObservation(e Env, clip float64) (*NormalizeObservation, error) {
 	n := &NormalizeObservation{norms: make([]*Normalizer, len(e.Spec().Kinds))}
 	n.wrapped = wrap(e, n)

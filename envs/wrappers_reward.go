@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// NormalizeReward divides rewards by the running deviation of the discounted return, so that returns have a deviation of about
-// one: every agent's return counts, and all agents of a kind share the divisor. Rewards are not shifted.
+// NormalizeReward divides rewards by the running deviation of the discounted return, so that returns have a deviation
+// of about one: every agent's return counts, and all agents of a kind share the divisor. Rewards are not shifted.
 type NormalizeReward struct {
 	wrapped
 	gamma   float64

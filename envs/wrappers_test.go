@@ -37,8 +37,8 @@ func flat(e envs.Env) (*envs.Flatten, error) { return envs.NewFlatten(e, "test/P
 
 func earned(e envs.Env) (*envs.NormalizeReward, error) { return envs.NewNormalizeReward(e, 0.9, 10) }
 
-// Every wrapper keeps the contract: around several agents, around a graph, around another wrapper. What is normalised depends on
-// what was played before, so that the checks of seeds are left out, but for frozen statistics.
+// Every wrapper keeps the contract: around several agents, around a graph, around another wrapper. What is normalised
+// depends on what was played before, so that the checks of seeds are left out, but for frozen statistics.
 func TestWrappersKeepTheContract(t *testing.T) {
 	history := []string{"seeding", "determinism", "independence", "draws", "buffers", "inactive"}
 	for _, c := range []struct {
@@ -228,7 +228,8 @@ func TestNormalizeObservation(t *testing.T) {
 	if sizingSpec.Kinds[0].Observation.(envs.Box).High[0] == 10 {
 		t.Error("the wrapper changed the wrapped environment's spec")
 	}
-	if _, err := envs.NewNormalizeObservation(&stepconf{toy{spec: &stepSpec}}, 10); err == nil || !strings.Contains(err.Error(), "normalise in the learner") {
+	if _, err := envs.NewNormalizeObservation(&stepconf{toy{spec: &stepSpec}}, 10); err == nil ||
+		!strings.Contains(err.Error(), "normalise in the learner") {
 		t.Errorf("masks that read observations give %v", err)
 	}
 }
@@ -321,7 +322,8 @@ func TestWrappedVectorResumes(t *testing.T) {
 	}
 }
 
-// Each tuple that may be chosen step by step is one choice of the flattened environment, and the world goes the same way.
+// Each tuple that may be chosen step by step is one choice of the flattened environment, and the world goes the same
+// way.
 func TestFlattenIsTheSameWorld(t *testing.T) {
 	inner, err := newPlacement()
 	if err != nil {
@@ -365,7 +367,8 @@ func TestFlattenIsTheSameWorld(t *testing.T) {
 			t.Fatalf("step %d: rewards %g and %g", step, out.Rewards[0][0], fout.Rewards[0][0])
 		}
 	}
-	for want, e := range map[string]func() (envs.Env, error){"want graphs": newOptiServe, "agents, want one": newFaaSConf} {
+	for want, e := range map[string]func() (envs.Env, error){"want graphs": newOptiServe,
+		"agents, want one": newFaaSConf} {
 		e, err := e()
 		if err != nil {
 			t.Fatal(err)

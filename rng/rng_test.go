@@ -9,7 +9,8 @@ import (
 // Every draw below must stay what it is: golden traces and resumed runs rest on these numbers.
 func TestGolden(t *testing.T) {
 	k := New(1, "golden")
-	got := []uint64{k.Uint64(), k.With(0).Uint64(), k.With(1).Uint64(), k.With(1).With(2).Uint64(), k.With(2).With(1).Uint64()}
+	got := []uint64{k.Uint64(), k.With(0).Uint64(), k.With(1).Uint64(), k.With(1).With(2).Uint64(),
+		k.With(2).With(1).Uint64()}
 	want := goldenKeys
 	for i := range want {
 		if got[i] != want[i] {
@@ -58,7 +59,8 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// Words are SplitMix64's, from a number of the stream on: 0x6e789e6aa1b965f4 is the second that Vigna's splitmix64.c gives from state 0.
+// Words are SplitMix64's, from a number of the stream on: 0x6e789e6aa1b965f4 is the second that Vigna's splitmix64.c
+// gives from state 0.
 func TestWords(t *testing.T) {
 	const n = 1 << 18
 	s := NewStream(4, "words")

@@ -39,12 +39,12 @@ func (s *Stream) Norm() float64 { s.n++; return s.key.With(s.n).Norm() }
 // Exp returns the next number from the exponential law of mean 1.
 func (s *Stream) Exp() float64 { s.n++; return s.key.With(s.n).Exp() }
 
-// Words fills dst with uniform words of 32 bits, several times as fast as numbers one by one: it takes one number of the stream and goes on from
-// there as SplitMix64 does (Steele, Lea and Flood, 2014), two words a step.
+// Words fills dst with uniform words of 32 bits, several times as fast as numbers one by one: it takes one number of
+// the stream as the seed of SplitMix64 (Steele, Lea and Flood, 2014), which gives two words a step.
 func (s *Stream) Words(dst []uint32) { WordsFrom(s.Uint64(), 0, dst) }
 
-// WordsFrom fills dst with some of the words that [Stream.Words] goes on to from number x of a stream, from the one numbered at on: what is drawn at once can
-// be made in parts, side by side.
+// WordsFrom fills dst with the words that [Stream.Words] makes of the stream's number x, beginning with word at. So
+// several goroutines can each make a part of one draw.
 func WordsFrom(x uint64, at int, dst []uint32) {
 	x += uint64(at/2) * splitMix
 	if at%2 == 1 && len(dst) > 0 {

@@ -21,7 +21,8 @@ func TestCartPoleIsTruncatedWhereItStands(t *testing.T) {
 			}
 		})
 		if steps != 500 || ret != 500 || p.out.Terminated || !p.out.Truncated {
-			t.Errorf("seed %d: return %g after %d steps, terminated %v, truncated %v", seed, ret, steps, p.out.Terminated, p.out.Truncated)
+			t.Errorf("seed %d: return %g after %d steps, terminated %v, truncated %v", seed, ret, steps, p.out.Terminated,
+				p.out.Truncated)
 		}
 	}
 }
@@ -45,7 +46,8 @@ func TestCartPoleUnderRandomActions(t *testing.T) {
 func TestCartPoleOptions(t *testing.T) {
 	c, err := NewCartPole(DefaultCartPole())
 	p := newPlayer(t, c, err)
-	if err := c.Reset(1, envs.Options{"low": 0.1, "high": 0.1}, p.obs); err != nil || c.Pose() != [4]float64{0.1, 0.1, 0.1, 0.1} {
+	if err := c.Reset(1, envs.Options{"low": 0.1, "high": 0.1}, p.obs); err != nil ||
+		c.Pose() != [4]float64{0.1, 0.1, 0.1, 0.1} {
 		t.Errorf("with low and high 0.1 the state is %v, error %v", c.Pose(), err)
 	}
 	for _, o := range []envs.Options{{"low": 1}, {"low": 0.2, "high": 0.1}, {"lo": 0.1}} {

@@ -50,11 +50,16 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		want string
 	}{
 		{"cartpole without steps", (&CartPoleConfig{}).Validate(), "max_steps is 0, want 1 to 2147483647"},
-		{"spread's physics", func() error { c := spread; c.Physics = "modern"; return c.Validate() }(), `physics is "modern", want one of legacy, current`},
-		{"spread's reward", func() error { c := spread; c.Reward = ""; return c.Validate() }(), `reward is "", want one of openai, pettingzoo`},
-		{"spread without agents", func() error { c := spread; c.Agents = 0; return c.Validate() }(), "agents is 0, want 1 to 10000"},
-		{"spread's ratio", func() error { c := spread; c.LocalRatio = 2; return c.Validate() }(), "local_ratio is 2, want 0 to 1"},
-		{"lqr without control", func() error { c := lqr; c.B = 0; return c.Validate() }(), "b is 0, want a system that can be controlled"},
+		{"spread's physics", func() error { c := spread; c.Physics = "modern"; return c.Validate() }(),
+			`physics is "modern", want one of legacy, current`},
+		{"spread's reward", func() error { c := spread; c.Reward = ""; return c.Validate() }(),
+			`reward is "", want one of openai, pettingzoo`},
+		{"spread without agents", func() error { c := spread; c.Agents = 0; return c.Validate() }(),
+			"agents is 0, want 1 to 10000"},
+		{"spread's ratio", func() error { c := spread; c.LocalRatio = 2; return c.Validate() }(),
+			"local_ratio is 2, want 0 to 1"},
+		{"lqr without control", func() error { c := lqr; c.B = 0; return c.Validate() }(),
+			"b is 0, want a system that can be controlled"},
 		{"lqr's cost", func() error { c := lqr; c.R = 0; return c.Validate() }(), "r is 0, want 1e-09 to 1000000"},
 		{"one arm", (&BanditConfig{Means: []float64{1}}).Validate(), "means has 1 arms, want at least 2"},
 	}
@@ -82,7 +87,8 @@ func newPlayer(t testing.TB, env envs.Env, err error) *player {
 	return &player{env, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
 }
 
-// episode plays from a seed to the end and returns the mean agent's return and the number of steps. choose writes p.act.
+// episode plays from a seed to the end and returns the mean agent's return and the number of steps. choose writes
+// p.act.
 func (p *player) episode(t testing.TB, seed uint64, choose func()) (ret float64, steps int) {
 	t.Helper()
 	if err := p.env.Reset(seed, nil, p.obs); err != nil {

@@ -26,7 +26,8 @@ func TestRiccati(t *testing.T) {
 			return (c.Q + c.R*k*k) / (1 - gamma*math.Pow(c.A-c.B*k, 2))
 		}
 		if math.Abs(value(gain)-p) > 1e-12 || value(gain+1e-3) < p || value(gain-1e-3) < p {
-			t.Errorf("with discount %g, the gain %g costs %g, its neighbours %g and %g, p is %g", gamma, gain, value(gain), value(gain-1e-3), value(gain+1e-3), p)
+			t.Errorf("with discount %g, the gain %g costs %g, its neighbours %g and %g, p is %g", gamma, gain, value(gain),
+				value(gain-1e-3), value(gain+1e-3), p)
 		}
 	}
 }

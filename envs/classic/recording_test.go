@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// gymnasium names the environment variable that holds the file of a whole recording, as testdata/record.py FILE writes it, relative to
-// this folder; without it the kept fiftieth is read.
+// gymnasium names the environment variable that holds the file of a whole recording, as testdata/record.py FILE writes
+// it, relative to this folder; without it the kept fiftieth is read.
 const gymnasium = "STOKER_GYMNASIUM"
 
 // recordedStep is one step of Gymnasium from a state; recordedEpisode one of random actions from its start.
@@ -30,7 +30,8 @@ type recordedEpisode struct {
 	Terminated, Truncated uint8
 }
 
-// recording is a file of testdata/record.py, which says how it is laid out. actions holds a bit per step of each episode.
+// recording is a file of testdata/record.py, which says how it is laid out. actions holds a bit per step of each
+// episode.
 type recording struct {
 	file     string
 	steps    []recordedStep
@@ -106,7 +107,8 @@ func proven(test string) string {
 	if os.Getenv(gymnasium) == "" {
 		return ""
 	}
-	return "python3 envs/classic/testdata/record.py bin/cartpole.gz; " + gymnasium + "=../../bin/cartpole.gz go test ./envs/classic -run '^" + test + "$'"
+	return "python3 envs/classic/testdata/record.py bin/cartpole.gz; " + gymnasium +
+		"=../../bin/cartpole.gz go test ./envs/classic -run '^" + test + "$'"
 }
 
 // From each recorded state one step ends where Gymnasium's does and says the same of the end.
@@ -133,7 +135,8 @@ func TestCartPoleStepsAsGymnasium(t *testing.T) {
 		}
 		if p.out.Terminated != (s.Terminated == 1) || p.out.Truncated || p.out.Rewards[0][0] != 1 {
 			flags++
-			t.Errorf("step %d: terminated %v, truncated %v, reward %v, Gymnasium's %d, 0, 1", n, p.out.Terminated, p.out.Truncated, p.out.Rewards, s.Terminated)
+			t.Errorf("step %d: terminated %v, truncated %v, reward %v, Gymnasium's %d, 0, 1", n, p.out.Terminated,
+				p.out.Truncated, p.out.Rewards, s.Terminated)
 		}
 		if p.out.Terminated {
 			ended++
@@ -143,17 +146,18 @@ func TestCartPoleStepsAsGymnasium(t *testing.T) {
 		t.Errorf("%d of %d recorded steps end the episode; the bounds are not tested", ended, len(r.steps))
 	}
 	proof.Claim(t, proof.Row{
-		Topic:    "environments",
-		Claim:    fmt.Sprintf("CartPole-v1: one step from each of %d recorded states agrees with Gymnasium 1.4.0 in float64, with the same flags", len(r.steps)),
-		Bound:    "1e-12, no flag differs",
-		Measured: fmt.Sprintf("largest difference %.2g, %d states equal to the last bit, %d flags differ; %d steps terminate", worst, equal, flags, ended),
-		Holds:    worst <= near && flags == 0,
-		Command:  proven(t.Name()),
+		Topic: "environments",
+		Claim: fmt.Sprintf("CartPole-v1: one step from each of %d recorded states agrees with Gymnasium 1.4.0 in float64, with the same flags", len(r.steps)),
+		Bound: "1e-12, no flag differs",
+		Measured: fmt.Sprintf("largest difference %.2g, %d states equal to the last bit, %d flags differ; %d steps terminate",
+			worst, equal, flags, ended),
+		Holds:   worst <= near && flags == 0,
+		Command: proven(t.Name()),
 	})
 }
 
-// Random episodes that run freely from Gymnasium's start end at the same step and for the same reason, with and without the cut after
-// 20 steps. What single steps leave grows on the way, since a pole falls by itself.
+// Random episodes that run freely from Gymnasium's start end at the same step and for the same reason, with and without
+// the cut after 20 steps. What single steps leave grows on the way, since a pole falls by itself.
 func TestCartPoleEpisodesAsGymnasium(t *testing.T) {
 	r := readRecording(t)
 	players := map[uint16]*player{}
@@ -168,7 +172,8 @@ func TestCartPoleEpisodesAsGymnasium(t *testing.T) {
 		c := p.env.(*CartPole)
 		c.SetPose(e.From, p.obs)
 		length := 0
-		for p.out.Terminated, p.out.Truncated = false, false; !p.out.Terminated && !p.out.Truncated && length < int(e.Length); length++ {
+		for p.out.Terminated, p.out.Truncated = false, false; !p.out.Terminated && !p.out.Truncated &&
+			length < int(e.Length); length++ {
 			p.act.Kinds[0][0] = float32(r.actions[n][length/8] >> (length % 8) & 1)
 			if err := c.Step(p.act, p.obs, p.out); err != nil {
 				t.Fatal(err)
@@ -184,7 +189,8 @@ func TestCartPoleEpisodesAsGymnasium(t *testing.T) {
 		both += int(e.Truncated & e.Terminated)
 	}
 	if truncated == 0 || both == 0 || truncated == len(r.episodes) {
-		t.Errorf("of %d episodes %d are cut and %d of them also end: some of each are wanted", len(r.episodes), truncated, both)
+		t.Errorf("of %d episodes %d are cut and %d of them also end: some of each are wanted", len(r.episodes), truncated,
+			both)
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "environments",

@@ -92,9 +92,11 @@ func NewSpread(c SpreadConfig) (*Spread, error) {
 		}},
 		Step: envs.Timing{Unit: "step", Fixed: 100_000}, MaxSteps: c.Steps,
 		Info: []envs.Quantity{
-			{Name: "distance", Unit: "length", Better: envs.Lower, Reduce: envs.Mean, Doc: "sum over landmarks of the nearest agent's distance"},
+			{Name: "distance", Unit: "length", Better: envs.Lower, Reduce: envs.Mean,
+				Doc: "sum over landmarks of the nearest agent's distance"},
 			{Name: "collisions", Unit: "pairs", Better: envs.Lower, Reduce: envs.Sum, Doc: "pairs of agents that overlap"},
-			{Name: "occupied", Unit: "landmarks", Better: envs.Higher, Reduce: envs.Last, Doc: "landmarks with an agent within 0.1"},
+			{Name: "occupied", Unit: "landmarks", Better: envs.Higher, Reduce: envs.Last,
+				Doc: "landmarks with an agent within 0.1"},
 		},
 	})}
 	s.pos, s.vel, s.mark = s.x[:2*n], s.x[2*n:4*n], s.x[4*n:]

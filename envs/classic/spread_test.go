@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Returns on both scales under policies whose returns are known: three agents, 25 steps. The values were measured with an
-// independent port over 20,000 episodes each (their intervals are in the table), and under random actions MPE2's own code gives
-// −26.39 ± 0.41.
+// Returns on both scales under policies whose returns are known: three agents, 25 steps. The values were measured with
+// an independent port over 20,000 episodes each (their intervals are in the table), and under random actions MPE2's own
+// code gives −26.39 ± 0.41.
 func TestSpreadScales(t *testing.T) {
 	for _, c := range []struct {
 		name, physics, reward string
@@ -55,7 +55,8 @@ func TestSpreadScales(t *testing.T) {
 func TestSpreadObservation(t *testing.T) {
 	env, err := NewSpread(DefaultSpread())
 	p := newPlayer(t, env, err)
-	if err := env.SetBodies([]float64{1, 2, 3, 4, 5, 6}, []float64{.1, .2, .3, .4, .5, .6}, []float64{7, 8, 9, 10, 11, 12}, p.obs); err != nil {
+	if err := env.SetBodies([]float64{1, 2, 3, 4, 5, 6}, []float64{.1, .2, .3, .4, .5, .6}, []float64{7, 8, 9, 10, 11, 12},
+		p.obs); err != nil {
 		t.Fatal(err)
 	}
 	want := []float32{.3, .4, 3, 4, 4, 4, 6, 6, 8, 8, -2, -2, 2, 2, 0, 0, 0, 0}
@@ -85,7 +86,8 @@ func TestSpreadAgentsAtOnePoint(t *testing.T) {
 	}
 }
 
-// The random policy's return on OpenAI's scale per agent: each agent draws one of its five actions uniformly at every step.
+// The random policy's return on OpenAI's scale per agent: each agent draws one of its five actions uniformly at every
+// step.
 func TestSpreadUnderRandomActions(t *testing.T) {
 	const n, want, within = 200_000, -231.4, 0.6
 	cfg := DefaultSpread()

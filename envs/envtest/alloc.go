@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// attempts is how often an allocation is measured: the smallest count is the environment's, others are those of whatever else
-// the process does.
+// attempts is how often an allocation is measured: the smallest count is the environment's, others are those of
+// whatever else the process does.
 const attempts = 5
 
 // allocations returns the smallest number of allocations among several runs of f.

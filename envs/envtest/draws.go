@@ -13,12 +13,12 @@ type draw struct {
 	a, b, c uint64
 }
 
-// few is the number of draws for one purpose from which on two policies must share one: rare draws, such as a request's third
-// attempt, may be one policy's alone.
+// few is the number of draws for one purpose from which on two policies must share one: rare draws, such as a request's
+// third attempt, may be one policy's alone.
 const few = 8
 
-// checkDraws: two policies that face one seed face the same draws, name by name, in whatever order they come to them. An
-// environment that does not report its draws ([envs.DrawTracer]) is not checked.
+// checkDraws: two policies that face one seed face the same draws, name by name, in whatever order they come to them.
+// An environment that does not report its draws ([envs.DrawTracer]) is not checked.
 func checkDraws(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -43,7 +43,8 @@ func checkDraws(c *checker) error {
 				case !known:
 					seen[k] = value
 				case math.Float64bits(was) != math.Float64bits(value):
-					c.report("seed %d: draw %q of (%d, %d, %d) is %g under one policy and %g under another", seed, purpose, x, y, z, was, value)
+					c.report("seed %d: draw %q of (%d, %d, %d) is %g under one policy and %g under another", seed, purpose, x, y, z,
+						was, value)
 				case policy > 1:
 					shared[purpose]++
 				}
@@ -65,7 +66,8 @@ func checkDraws(c *checker) error {
 		}
 		for purpose, n := range drawn {
 			if n >= few && shared[purpose] == 0 {
-				c.report("seed %d: of %d draws %q another policy faces none; draws must be named by what they are for", seed, n, purpose)
+				c.report("seed %d: of %d draws %q another policy faces none; draws must be named by what they are for", seed, n,
+					purpose)
 			}
 		}
 		n := len(seen)

@@ -38,8 +38,9 @@ func (c *checker) drive(env envs.Env) (*driver, error) {
 		return nil, err
 	}
 	return &driver{
-		c: c, env: env, spec: s, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), sampler: sampler,
-		stream: rng.NewStream(0, "envtest actions"),
+		c: c, env: env, spec: s, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s),
+		sampler: sampler,
+		stream:  rng.NewStream(0, "envtest actions"),
 	}, nil
 }
 
@@ -99,7 +100,8 @@ func (d *driver) walk(n int, each func()) error {
 // trace is what an episode emitted: a record per step, the first of them that of Reset.
 type trace [][]byte
 
-// trace resets and walks to the end or the step limit. Before every call, spoil (which may be nil) may write into the buffers.
+// trace resets and walks to the end or the step limit. Before every call, spoil (which may be nil) may write into the
+// buffers.
 func (d *driver) trace(seed, policy uint64, spoil func()) (trace, error) {
 	if spoil != nil {
 		spoil()
@@ -193,7 +195,8 @@ func appendBools(b []byte, x []bool) []byte {
 	return b
 }
 
-// episodes runs an episode per seed in one environment and calls each after Reset and after every step, first saying which.
+// episodes runs an episode per seed in one environment and calls each after Reset and after every step, first saying
+// which.
 func (c *checker) episodes(each func(d *driver, seed uint64)) error {
 	d, err := c.newDriver()
 	if err != nil {

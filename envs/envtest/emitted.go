@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// checkObservations: spaces contain what is emitted, masks leave a choice, absent agents are seen as nothing, and what is
-// written is the caller's buffer.
+// checkObservations: spaces contain what is emitted, masks leave a choice, absent agents are seen as nothing, and what
+// is written is the caller's buffer.
 func checkObservations(c *checker) error {
 	var own *envs.Observation
 	return c.episodes(func(d *driver, seed uint64) {
@@ -43,7 +43,8 @@ func checkSeen(k *envs.Kind, o *envs.KindObservation, agent int) error {
 		if slices.Contains(mask, true) {
 			return fmt.Errorf("is inactive, but its mask is not all false")
 		}
-		if table := o.Legal[agent*k.Legal : (agent+1)*k.Legal]; slices.ContainsFunc(table, func(x int8) bool { return x != 0 }) {
+		if table := o.Legal[agent*k.Legal : (agent+1)*k.Legal]; slices.ContainsFunc(table,
+			func(x int8) bool { return x != 0 }) {
 			return fmt.Errorf("is inactive, but its legality table is not all 0")
 		}
 		if o.Graphs != nil && size(o.Graphs[agent]) != 0 {
@@ -67,7 +68,8 @@ func checkSeen(k *envs.Kind, o *envs.KindObservation, agent int) error {
 		if to := pointsAt(k, c); to >= 0 {
 			nodes := o.Graphs[agent].Nodes[to].Len
 			if x := slices.Index(mask[nodes:g.Nodes[to].Capacity], true); x >= 0 {
-				return fmt.Errorf("may choose node %d of kind %q in component %d of its action, but its graph has %d", nodes+x, g.Nodes[to].Name, c, nodes)
+				return fmt.Errorf("may choose node %d of kind %q in component %d of its action, but its graph has %d", nodes+x,
+					g.Nodes[to].Name, c, nodes)
 			}
 		}
 		mask = mask[n:]
@@ -123,7 +125,8 @@ func sameBuffers(a, b *envs.KindObservation) bool {
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// checkOutcomes: rewards and infos are finite and of the declared lengths, absent agents earn nothing, time is as declared.
+// checkOutcomes: rewards and infos are finite and of the declared lengths, absent agents earn nothing, time is as
+// declared.
 func checkOutcomes(c *checker) error {
 	var before []bool // who was there when the agents acted
 	var rewards [][]float32
@@ -174,7 +177,8 @@ func checkOutcomes(c *checker) error {
 	})
 }
 
-// checkBuffers: what is emitted does not depend on what the buffers held before, nor on their being the same at every call.
+// checkBuffers: what is emitted does not depend on what the buffers held before, nor on their being the same at every
+// call.
 func checkBuffers(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -190,7 +194,8 @@ func checkBuffers(c *checker) error {
 			return fmt.Errorf("with used buffers: %w", err)
 		}
 		if i := differ(clean, dirty); i >= 0 {
-			c.report("seed %d, step %d: what is emitted depends on what the buffers held before; all of it must be written", seed, i)
+			c.report("seed %d, step %d: what is emitted depends on what the buffers held before; all of it must be written",
+				seed, i)
 			return nil
 		}
 		spare := driver{obs: envs.NewObservation(d.spec), act: envs.NewAction(d.spec), out: envs.NewOutcome(d.spec)}
@@ -206,8 +211,8 @@ func checkBuffers(c *checker) error {
 	return nil
 }
 
-// swap takes the buffers of the other driver and leaves it its own, which keep what they hold, as they do where a caller keeps what an
-// agent saw and did. The action is the one that was just chosen, moved over.
+// swap takes the buffers of the other driver and leaves it its own, which keep what they hold, as they do where a
+// caller keeps what an agent saw and did. The action is the one that was just chosen, moved over.
 func (d *driver) swap(o *driver) {
 	for i := range d.act.Kinds {
 		copy(o.act.Kinds[i], d.act.Kinds[i])

@@ -71,7 +71,8 @@ func checkTruncation(c *checker) error {
 		}
 	}
 	if reached > 1 && truncated == 0 {
-		c.report("all %d episodes of %d steps, the most there are, ended as terminated; a time limit truncates", reached, most)
+		c.report("all %d episodes of %d steps, the most there are, ended as terminated; a time limit truncates", reached,
+			most)
 	}
 	return nil
 }

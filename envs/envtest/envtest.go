@@ -21,7 +21,8 @@ func (p Problem) String() string { return p.Check + ": " + p.Detail }
 type Options struct {
 	// Seeds of the episodes; empty means 1, 2, 3.
 	Seeds []uint64
-	// Steps is the most steps of an episode that are looked at; 0 means 200. With more than Spec.MaxSteps truncation is seen.
+	// Steps is the most steps of an episode that are looked at; 0 means 200. With more than Spec.MaxSteps truncation is
+	// seen.
 	Steps int
 	// Reset is given to every Reset.
 	Reset envs.Options

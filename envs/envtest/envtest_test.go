@@ -119,11 +119,12 @@ func TestEveryDefectIsFound(t *testing.T) {
 	}
 	sound := Check(build(""), Options{})
 	proof.Claim(t, proof.Row{
-		Topic:    "environments",
-		Claim:    fmt.Sprintf("envtest's %d checks: each finds the defects planted for it, %d in all, and nothing in a sound environment", len(Checks()), len(defects)),
-		Bound:    "none missed, no check without a defect, no false alarm",
-		Measured: fmt.Sprintf("%d found, %d missed, %d of %d checks proven, %d false alarms", caught, missed, len(found), len(Checks()), len(sound)),
-		Holds:    missed == 0 && len(found) == len(Checks()) && len(sound) == 0,
+		Topic: "environments",
+		Claim: fmt.Sprintf("envtest's %d checks: each finds the defects planted for it, %d in all, and nothing in a sound environment", len(Checks()), len(defects)),
+		Bound: "none missed, no check without a defect, no false alarm",
+		Measured: fmt.Sprintf("%d found, %d missed, %d of %d checks proven, %d false alarms", caught, missed, len(found),
+			len(Checks()), len(sound)),
+		Holds: missed == 0 && len(found) == len(Checks()) && len(sound) == 0,
 	})
 }
 

@@ -16,11 +16,12 @@ const (
 	GoldenBlock = 100
 )
 
-// Golden compares 1,000 steps under each of the seeds 1, 2 and 3, of random legal actions, with the trace in a file: every bit
-// that the environment emits. Episodes follow one another. With update it writes the file instead; do so only where the
-// dynamics were meant to change, and then with a new version of the environment's ID.
+// Golden compares 1,000 steps under each of the seeds 1, 2 and 3, of random legal actions, with the trace in a file:
+// every bit that the environment emits. Episodes follow one another. With update it writes the file instead; do so only
+// where the dynamics were meant to change, and then with a new version of the environment's ID.
 //
-// The first steps of a seed stand in the file as numbers, so that a difference can be read; the rest as a hash per hundred steps.
+// The first steps of a seed stand in the file as numbers, so that a difference can be read; the rest as a hash per
+// hundred steps.
 func Golden(t TB, file string, update bool, build Build) {
 	t.Helper()
 	got, err := goldenTrace(build)
@@ -106,7 +107,8 @@ func goldenSeed(w *bytes.Buffer, d *driver, seed uint64) error {
 		}
 		h.Write(record(nil, d.obs, d.out))
 		if n <= readable {
-			fmt.Fprintf(w, "seed %d step %d does %v sees%s gets %v info %v\n", seed, n, d.act.Kinds, written(d.obs), d.out.Rewards, d.out.Info)
+			fmt.Fprintf(w, "seed %d step %d does %v sees%s gets %v info %v\n", seed, n, d.act.Kinds, written(d.obs),
+				d.out.Rewards, d.out.Info)
 		}
 		if n%GoldenBlock == 0 {
 			fmt.Fprintf(w, "seed %d steps to %d, episode %d: %016x\n", seed, n, episode, h.Sum64())

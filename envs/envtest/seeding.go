@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// checkSeeding: an episode follows from its seed alone, whatever was played before, and different seeds give different episodes.
+// checkSeeding: an episode follows from its seed alone, whatever was played before, and different seeds give different
+// episodes.
 func checkSeeding(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -31,7 +32,8 @@ func checkSeeding(c *checker) error {
 			return err
 		}
 		if k := differ(first[i], again); k >= 0 {
-			c.report("seed %d gives another episode after other episodes, from step %d on; Reset must forget what was before", c.Seeds[i], k)
+			c.report("seed %d gives another episode after other episodes, from step %d on; Reset must forget what was before",
+				c.Seeds[i], k)
 		}
 	}
 	if c.Fixed || len(c.Seeds) < 2 {

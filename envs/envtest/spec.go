@@ -121,7 +121,8 @@ func (c *checker) checkSpace(whose string, s envs.Space) {
 	switch s := s.(type) {
 	case envs.Box:
 		if len(s.Low) != len(s.High) || (s.Integer != nil && len(s.Integer) != len(s.Low)) {
-			c.report("%s space has %d lower and %d upper bounds and %d integer marks", whose, len(s.Low), len(s.High), len(s.Integer))
+			c.report("%s space has %d lower and %d upper bounds and %d integer marks", whose, len(s.Low), len(s.High),
+				len(s.Integer))
 			return
 		}
 		for i := range s.Low {
@@ -132,7 +133,8 @@ func (c *checker) checkSpace(whose string, s envs.Space) {
 	case envs.Graph:
 		for i, e := range s.Edges {
 			if e.From < 0 || e.To < 0 || e.From >= len(s.Nodes) || e.To >= len(s.Nodes) {
-				c.report("%s space: edges of kind %d (%q) join node kinds %d and %d, there are %d", whose, i, e.Name, e.From, e.To, len(s.Nodes))
+				c.report("%s space: edges of kind %d (%q) join node kinds %d and %d, there are %d", whose, i, e.Name, e.From, e.To,
+					len(s.Nodes))
 			}
 		}
 	case envs.Tuple:

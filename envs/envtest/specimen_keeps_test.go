@@ -28,7 +28,8 @@ func (s *specimen) misread() {
 	}
 }
 
-// keep plants the defects in which an observation is kept: written into instead of the next, or read as if it were the state.
+// keep plants the defects in which an observation is kept: written into instead of the next, or read as if it were the
+// state.
 func (s *specimen) keep(obs *envs.Observation) *envs.Observation {
 	switch {
 	case s.is("first observation kept") && s.step == 0:

@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// specimen is a small world that has all that the contract has: two kinds of agents, one of them absent at times, vectors and
-// graphs to see, continuous and discrete actions, masks and dependent masks, samples and traced draws. Its defect, where it has
-// one, is planted at one place.
+// specimen is a small world that has all that the contract has: two kinds of agents, one of them absent at times,
+// vectors and graphs to see, continuous and discrete actions, masks and dependent masks, samples and traced draws. Its
+// defect, where it has one, is planted at one place.
 type specimen struct {
 	defect   string
 	spec     *envs.Spec
@@ -94,7 +94,8 @@ func build(defect string) Build {
 			s.spec.Kinds[1].Action = envs.MultiDiscrete{N: []int{workers, workers - 1}}
 		case "reduction":
 			s.spec.Info[0].Reduce = "median"
-		case "dependent mask allows more", "dependent mask not written", "dependent mask of first component", "dependent mask changes observation":
+		case "dependent mask allows more", "dependent mask not written", "dependent mask of first component",
+			"dependent mask changes observation":
 			s.spec.Kinds[1].MaskAfter = s.spoiledMask
 		}
 		return s, nil

@@ -17,8 +17,8 @@ func (d *driver) bytesOf() ([]byte, error) {
 	return b, nil
 }
 
-// alike checks that b, made from a, has the same state and the same future: under the same actions both emit the same to the
-// end of the episode and in the next one, and stepping b leaves a alone.
+// alike checks that b, made from a, has the same state and the same future: under the same actions both emit the same
+// to the end of the episode and in the next one, and stepping b leaves a alone.
 func (c *checker) alike(what string, a, b *driver) error {
 	was, err := a.bytesOf()
 	if err != nil {
@@ -74,8 +74,8 @@ func (d *driver) future() (trace, error) {
 	return append(t, next[:min(len(next), 4)]...), nil
 }
 
-// moments are the numbers of steps after which copies are made: at the start, soon, in the middle and at the end of an episode
-// of n steps.
+// moments are the numbers of steps after which copies are made: at the start, soon, in the middle and at the end of an
+// episode of n steps.
 func moments(n int) []int {
 	m := []int{0, 1, n / 2, n}
 	slices.Sort(m)

@@ -20,10 +20,11 @@ func FaaSConf(function string) (Law, error) {
 	return Law{}, fmt.Errorf("perfmodel: no law for function %q", function)
 }
 
-// tcktapp holds the seconds of own work, without calls, of TcktApp's functions at ticketCPU. Ours: FaaSConf's code gives a reference p75
-// of each function; from a caller's we take away its callees' and 5 ms for each call. The entry's 3.51 s (which the code lists
-// second, against its own measured row) cannot be the time of one request where each instance takes one at a time: 20 users had 110
-// answers in 30 s and a p75 of 6.78 s, as four instances give that take 1.09 s. Of these, 0.46 s are calls.
+// tcktapp holds the seconds of own work, without calls, of TcktApp's functions at ticketCPU. Ours: FaaSConf's code
+// gives a reference p75 of each function; from a caller's we take away its callees' and 5 ms for each call. The entry's
+// 3.51 s (which the code lists second, against its own measured row) cannot be the time of one request where each
+// instance takes one at a time: 20 users had 110 answers in 30 s and a p75 of 6.78 s, as four instances give that take
+// 1.09 s. Of these, 0.46 s are calls.
 var tcktapp = map[string]float64{
 	"get-left-trip-tickets":                0.6300,
 	"get-left-ticket-of-interval":          0.0815,
@@ -39,7 +40,8 @@ var tcktapp = map[string]float64{
 	"query-for-travel":                     0.1635,
 }
 
-// ticketCPU is the limit in millicores, the middle of TcktApp's range, at which we take its reference latencies to have been measured.
+// ticketCPU is the limit in millicores, the middle of TcktApp's range, at which we take its reference latencies to have
+// been measured.
 const ticketCPU = 625
 
 func ticket(own float64) Law {

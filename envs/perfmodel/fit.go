@@ -2,8 +2,8 @@ package perfmodel
 
 import "math"
 
-// Fit is the regression ln p75 = A + B·ln(cpu/1000) + C·ln(replicas) + D·ln(concurrency) of a function's latency in seconds, and the
-// standard deviation of its residuals.
+// Fit is the regression ln p75 = A + B·ln(cpu/1000) + C·ln(replicas) + D·ln(concurrency) of a function's latency in
+// seconds, and the standard deviation of its residuals.
 type Fit struct {
 	Function   string
 	A, B, C, D float64
@@ -16,7 +16,8 @@ func (f *Fit) P75(cpu, replicas, concurrency int) float64 {
 		float64(f.D*math.Log(float64(concurrency))))
 }
 
-// FaaSConfFit returns the regression over FaaSConf's published measurements of Parallel under 10 users (1,299 configurations).
+// FaaSConfFit returns the regression over FaaSConf's published measurements of Parallel under 10 users (1,299
+// configurations).
 func FaaSConfFit() []Fit {
 	return []Fit{
 		{"starter", 1.244, -1.467, -0.638, 0.299, 0.33},

@@ -5,7 +5,7 @@ import "github.com/stoker-rl/stoker/bounds"
 // Law is what one request asks of a function, and how an instance of that function serves it.
 //
 // An instance limited to c cores with n requests inside has c²/(c + Overhead + Crowding·(n-1)) of them for its
-// requests. The rest goes to what the container does besides, and to the stalls of a CPU quota, which weigh the more
+// requests. The rest is the container's other work and the stalls of a CPU quota, which weigh the more
 // the smaller the quota is. A quota is handed out in slices (5 ms of every 100 ms, Linux'
 // Documentation/scheduler/sched-bwc.rst), one to each core that runs something, and OpenFaaS' classic watchdog forks a
 // process per request: each further one takes slices of its own, leaves what is left of them unused when the others are

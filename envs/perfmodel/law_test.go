@@ -8,17 +8,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-// By hand: 2 cores and an overhead of 0.5 leave 4/2.5 = 1.6; a second request that takes 0.25 more leaves 4/2.75, which is 1.6/1.1.
+// By hand: 2 cores and an overhead of 0.5 leave 4/2.5 = 1.6; a second request that takes 0.25 more leaves 4/2.75, which
+// is 1.6/1.1.
 func TestLaw(t *testing.T) {
 	l := Law{Work: 3, Parallel: 1.25, Overhead: 0.5, Crowding: 0.25, Memory: 250, Idle: 8}
 	for _, c := range []struct {
 		name      string
 		got, want float64
 	}{
-		{"effective", l.Effective(2000), 1.6}, {"speed", l.Speed(2000), 1.25}, {"together", l.Together(2000), 1.28}, {"alone", l.Alone(2000), 2.4},
+		{"effective", l.Effective(2000), 1.6}, {"speed", l.Speed(2000), 1.25}, {"together", l.Together(2000), 1.28}, {"alone",
+			l.Alone(2000), 2.4},
 		{"effective of half a core", l.Effective(500), 0.25}, {"speed of half a core", l.Speed(500), 0.25},
-		{"together of half a core", l.Together(500), 1}, {"slowing", l.Slowing(2000), 0.1}, {"slowing of half a core", l.Slowing(500), 0.25},
-		{"slowing without crowding", (&Law{}).Slowing(0), 0}, {"alone on half a core", l.Alone(500), 12}, {"effective of nothing", l.Effective(0), 0},
+		{"together of half a core", l.Together(500), 1}, {"slowing", l.Slowing(2000), 0.1}, {"slowing of half a core",
+			l.Slowing(500), 0.25},
+		{"slowing without crowding", (&Law{}).Slowing(0), 0}, {"alone on half a core", l.Alone(500),
+			12}, {"effective of nothing", l.Effective(0), 0},
 	} {
 		if math.Abs(c.got-c.want) > 1e-12 {
 			t.Errorf("%s: %g, want %g", c.name, c.got, c.want)
@@ -38,7 +42,8 @@ func TestLaw(t *testing.T) {
 // More CPU never makes a request slower, and what requests have together never exceeds the limit.
 func TestLawIsMonotone(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		l := Law{Work: 1, Parallel: rapid.Float64Range(0.2, 4).Draw(rt, "parallel"), Overhead: rapid.Float64Range(0, 1).Draw(rt, "overhead")}
+		l := Law{Work: 1, Parallel: rapid.Float64Range(0.2, 4).Draw(rt, "parallel"),
+			Overhead: rapid.Float64Range(0, 1).Draw(rt, "overhead")}
 		cpu := rapid.Float64Range(50, 4000).Draw(rt, "cpu")
 		more := cpu + rapid.Float64Range(0, 1000).Draw(rt, "more")
 		if l.Alone(more) > l.Alone(cpu)*(1+1e-12) {
@@ -105,7 +110,8 @@ func TestFit(t *testing.T) {
 		for _, c := range []struct {
 			cpu, replicas, concurrency int
 			want                       float64
-		}{{1000, 1, 1, f.A}, {2000, 1, 1, f.A + f.B*math.Ln2}, {1000, 2, 1, f.A + f.C*math.Ln2}, {1000, 1, 2, f.A + f.D*math.Ln2}} {
+		}{{1000, 1, 1, f.A}, {2000, 1, 1, f.A + f.B*math.Ln2}, {1000, 2, 1, f.A + f.C*math.Ln2}, {1000, 1, 2,
+			f.A + f.D*math.Ln2}} {
 			if got := math.Log(f.P75(c.cpu, c.replicas, c.concurrency)); math.Abs(got-c.want) > 1e-12 {
 				t.Errorf("%s: ln p75 is %g, want %g", f.Function, got, c.want)
 			}

@@ -27,8 +27,8 @@ type MeasuredFunction struct {
 	Action [4]float64
 	// CPU in millicores, Memory in MB, Replicas: what the action stands for.
 	CPU, Memory, Replicas int
-	// UsedCPU (percent of a core), Throttled (periods), UsedMemory (percent of the limit) and Received (bytes per second) are means
-	// over the function's instances.
+	// UsedCPU (percent of a core), Throttled (periods), UsedMemory (percent of the limit) and Received (bytes per second)
+	// are means over the function's instances.
 	UsedCPU, Throttled, UsedMemory, Received float64
 	// P75 and P95 of the function's own latency in seconds.
 	P75, P95 float64
@@ -41,9 +41,9 @@ const (
 	lastColumns   = 6
 )
 
-// ReadFaaSConf reads measurements in the format of FaaSConf's data/parallel_10.csv: a header, then per row the functions' actions, the
-// functions' metrics, and the window's results. The number of functions follows from the number of columns. Errors name line and
-// column.
+// ReadFaaSConf reads measurements in the format of FaaSConf's data/parallel_10.csv: a header, then per row the
+// functions' actions, the functions' metrics, and the window's results. The number of functions follows from the number
+// of columns. Errors name line and column.
 func ReadFaaSConf(r io.Reader) ([]Measured, error) {
 	c := csv.NewReader(r)
 	head, err := c.Read()
@@ -52,7 +52,8 @@ func ReadFaaSConf(r io.Reader) ([]Measured, error) {
 	}
 	n := (len(head) - lastColumns) / (actionColumns + metricColumns)
 	if n < 1 || len(head) != n*(actionColumns+metricColumns)+lastColumns {
-		return nil, fmt.Errorf("perfmodel: the measurements have %d columns, want %d for each function and %d more", len(head),
+		return nil, fmt.Errorf("perfmodel: the measurements have %d columns, want %d for each function and %d more",
+			len(head),
 			actionColumns+metricColumns, lastColumns)
 	}
 	var out []Measured
@@ -89,7 +90,8 @@ func (p *rowParser) number() float64 {
 	x, err := strconv.ParseFloat(s, 64)
 	if (err != nil || x-x != 0) && p.err == nil {
 		line, column := p.csv.FieldPos(p.at - 1)
-		p.err = fmt.Errorf("perfmodel: measurements: line %d, column %d (%s) is %q, want a number", line, column, p.head[p.at-1], s)
+		p.err = fmt.Errorf("perfmodel: measurements: line %d, column %d (%s) is %q, want a number", line, column,
+			p.head[p.at-1], s)
 	}
 	return x
 }

@@ -22,7 +22,8 @@ func TestReadFaaSConf(t *testing.T) {
 	if got[1].Functions[0] != want {
 		t.Errorf("%+v, want %+v", got[1].Functions[0], want)
 	}
-	if m := got[0]; m.Latency != 8.5 || m.P95 != 12 || m.Successes != 20 || m.Requests != 22 || m.Price != 1.2 || m.Users != 10 {
+	if m := got[0]; m.Latency != 8.5 || m.P95 != 12 || m.Successes != 20 || m.Requests != 22 || m.Price != 1.2 ||
+		m.Users != 10 {
 		t.Errorf("%+v", m)
 	}
 }

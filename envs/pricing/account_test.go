@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// hand is a world small enough to be worked out by hand: three vGPUs, a window of four slots, two tiers with a function each. Nothing
-// arrives by itself; tests put jobs in.
+// hand is a world small enough to be worked out by hand: three vGPUs, a window of four slots, two tiers with a function
+// each. Nothing arrives by itself; tests put jobs in.
 type hand struct {
 	*Slots
 	t   *testing.T
@@ -72,10 +72,11 @@ func (h *hand) info(name string) float64 {
 	return h.out.Info[i]
 }
 
-// The accounts of eqs. 2, 3 and 5 in four slots, worked out by hand. A slot's revenue is 1.5·2·3 + 0.5·1·4 = 11 and a keep-alive vGPU of
-// tier 1 costs 8/4 = 2. In the first slot two jobs of function 0 and one of function 1 arrive. The keep-alive vGPU runs one of them,
-// a transient one loads function 1 (1). In the second the job of function 1 is too late (7) and runs all the same, as does the other of function 0.
-// In the third a second transient vGPU loads function 0; in the fourth the first one goes from function 1 to 0.
+// The accounts of eqs. 2, 3 and 5 in four slots, worked out by hand. A slot's revenue is 1.5·2·3 + 0.5·1·4 = 11 and a
+// keep-alive vGPU of tier 1 costs 8/4 = 2. In the first slot two jobs of function 0 and one of function 1 arrive. The
+// keep-alive vGPU runs one of them, a transient one loads function 1 (1). In the second the job of function 1 is too
+// late (7) and runs all the same, as does the other of function 0. In the third a second transient vGPU loads function
+// 0; in the fourth the first one goes from function 1 to 0.
 func TestAccounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Config)
@@ -89,8 +90,8 @@ func TestAccounts(t *testing.T) {
 		"every switch charged": {func(c *Config) { c.Costs.Switches = CountAll }, [4]float64{8, 1, 7, 5}, 1, 1, 3},
 		"revenue of arrivals":  {func(c *Config) { c.Costs.Revenue = ArrivedRevenue }, [4]float64{8, -10, -4, -4}, 0, 1, 3},
 		"revenue of service":   {func(c *Config) { c.Costs.Revenue = ServedRevenue }, [4]float64{1.5, -3.5, -4, -4}, 0, 1, 3},
-		// No keep-alive vGPU: both jobs of function 0 are too late in the third slot (10), and all three vGPUs cost 3·12/4 = 9. The vGPU that
-		// comes last had hosted nothing.
+		// No keep-alive vGPU: both jobs of function 0 are too late in the third slot (10), and all three vGPUs cost 3·12/4 =
+		// 9. The vGPU that comes last had hosted nothing.
 		"fixed pool": {func(c *Config) { c.Pool = Fixed }, [4]float64{2, -5, -8, 2}, 0, 0, 2},
 		"elastic pool": {func(c *Config) { c.Pool = Elastic; c.VGPUs = 2; c.Baselines[0] = 0 },
 			[4]float64{10, 3, -1, 7}, 1, 1, 2},
@@ -108,16 +109,19 @@ func TestAccounts(t *testing.T) {
 				if want := -(h.info("gpu") + h.info("switch") + h.info("sla")); h.out.Rewards[0][0] != float32(want) {
 					t.Errorf("slot %d: the reward is %g, want eq. 5's %g", i, h.out.Rewards[0][0], want)
 				}
-				switched, redeployed, served = switched+h.info("switches"), redeployed+h.info("redeployments"), served+h.info("served")
+				switched, redeployed, served = switched+h.info("switches"), redeployed+h.info("redeployments"),
+					served+h.info("served")
 			}
 			if switched != c.switched || redeployed != c.redeployed || served != c.served {
-				t.Errorf("%g charged switches, %g redeployments, %g served; want %g, %g, %g", switched, redeployed, served, c.switched, c.redeployed, c.served)
+				t.Errorf("%g charged switches, %g redeployments, %g served; want %g, %g, %g", switched, redeployed, served,
+					c.switched, c.redeployed, c.served)
 			}
 		})
 	}
 }
 
-// A keep-alive vGPU that changes its function is charged once (eq. 8 by its text), loads for a slot, and its tier keeps as many (eq. 10).
+// A keep-alive vGPU that changes its function is charged once (eq. 8 by its text), loads for a slot, and its tier keeps
+// as many (eq. 10).
 func TestKeepAliveSwitch(t *testing.T) {
 	h := newHand(t, func(c *Config) { c.Tiers[0].Functions, c.Zipf, c.Baselines[0] = 2, 0, 2 })
 	if h.keep[0] != 1 || h.keep[1] != 1 {
@@ -125,8 +129,10 @@ func TestKeepAliveSwitch(t *testing.T) {
 	}
 	h.arrive(1, 2)
 	h.do([3]int{0, ActGive, 3}, [3]int{1, ActTake, 1}, [3]int{2, ActTake, 1})
-	if h.info("switches") != 1 || h.info("switch") != 2 || h.info("loads") != 1 || h.keep[0] != 0 || h.keep[1] != 2 || h.tierKeep[0] != 2 {
-		t.Errorf("after one handed on: %g switches for %g, %g loads, keep-alive %v", h.info("switches"), h.info("switch"), h.info("loads"), h.keep)
+	if h.info("switches") != 1 || h.info("switch") != 2 || h.info("loads") != 1 || h.keep[0] != 0 || h.keep[1] != 2 ||
+		h.tierKeep[0] != 2 {
+		t.Errorf("after one handed on: %g switches for %g, %g loads, keep-alive %v", h.info("switches"), h.info("switch"),
+			h.info("loads"), h.keep)
 	}
 	h.do([3]int{1, ActGive, 2}, [3]int{2, ActTake, 2}) // function 2 is of the other tier
 	if h.info("switches") != 0 || h.info("served") != 1 {
@@ -134,8 +140,8 @@ func TestKeepAliveSwitch(t *testing.T) {
 	}
 }
 
-// Lateness is counted once, at the first slot in which the job cannot be done by its arrival plus its SLA any more; a job dropped has waited longer
-// than three SLAs.
+// Lateness is counted once, at the first slot in which the job cannot be done by its arrival plus its SLA any more; a
+// job dropped has waited longer than three SLAs.
 func TestLateness(t *testing.T) {
 	h := newHand(t, func(c *Config) {
 		c.Windows, c.Tiers[0].SLA, c.Tiers[0].Lengths, c.Baselines = 9, 3, []float64{0, 1}, []int{0, 0}
@@ -159,7 +165,8 @@ func TestLateness(t *testing.T) {
 	}
 }
 
-// A transient vGPU that is warm serves at once; baselines that fall leave transient vGPUs, and rising ones take them up.
+// A transient vGPU that is warm serves at once; baselines that fall leave transient vGPUs, and rising ones take them
+// up.
 func TestRoles(t *testing.T) {
 	h := newHand(t, nil)
 	h.do([3]int{1, ActCold, 1})

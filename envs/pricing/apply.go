@@ -1,16 +1,18 @@
 package pricing
 
-// offers is scratch for apply: what each function offers, and where each tier's takers stand in its functions.
+// offers is working memory of apply: what each function offers, and the next function of each tier that may take.
 type offers struct{ offered, cursor []int32 }
 
 func (w *world) makeOffers() {
 	w.offers = offers{make([]int32, len(w.fn)), make([]int32, len(w.tiers))}
 }
 
-// apply does what a slot's action asks for, as far as there are vGPUs to do it with: first all releases, then exchanges of keep-alive
-// vGPUs, then warm and then cold activations. Functions come in turn, beginning with another one in each slot, so that none is always first.
+// apply does what a slot's action asks for, as far as there are vGPUs to do it with: first all releases, then exchanges
+// of keep-alive vGPUs, then warm and then cold activations. Functions come in turn, beginning with another one in each
+// slot, so that none is always first.
 //
-// Exchanges stay within a tier: a window's keep-alive vGPUs are as many as its baselines, so that eq. 10 leaves no tier one to spare.
+// Exchanges stay within a tier: a tier has exactly as many keep-alive vGPUs as its baseline (eq. 10), so it has none to
+// give away.
 func (w *world) apply(a []float32) {
 	n := len(w.fn)
 	start := int(w.slot % int64(n))
@@ -50,14 +52,14 @@ func (w *world) apply(a []float32) {
 	}
 }
 
-// take hands function f up to n of what others of its tier offer.
+// take moves up to n vGPUs that others of its tier offer to function f.
 func (w *world) take(f int, n int32) {
 	m := w.fn[f].tier
 	for n > 0 && int(w.cursor[m]) < w.tiers[m].to {
 		g := int(w.cursor[m])
 		k := min(n, w.offered[g])
 		if g != f && k > 0 {
-			w.hand(g, f, k)
+			w.reassign(g, f, k)
 			w.offered[g] -= k
 			n -= k
 		}

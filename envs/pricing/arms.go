@@ -12,12 +12,12 @@ import (
 
 // ARMSConfig is what the paper leaves open of its scheduler.
 type ARMSConfig struct {
-	// Gamma weighs deficits in the score, and the work that a switched vGPU leaves behind.
+	// Gamma weighs deficits in the score, and the queue of the function that a switched vGPU leaves.
 	Gamma float64 `yaml:"gamma" json:"gamma" range:"[0,1e6]"`
 	// Requirement is slack (a queue must be served within half the SLA, for which the tier can wait) or literal (within
 	// the slot, eq. 14 as printed, which causes some ten times the activations).
 	Requirement string `yaml:"requirement" json:"requirement" oneof:"slack|literal"`
-	// Penalty weighs what a function lacks by its tier's penalty; the printed score does not.
+	// Penalty multiplies the vGPUs that a function lacks by its tier's penalty; the printed score does not.
 	Penalty bool `yaml:"penalty" json:"penalty"`
 	// Donors of keep-alive vGPUs, where no vGPU is off, are functions that have more than they require (spare), or of
 	// these only those for which no job waits (empty). The paper has no such case.
@@ -46,7 +46,7 @@ func DefaultARMS() ARMSConfig {
 // Validate reports the first field that is wrong.
 func (c *ARMSConfig) Validate() error { return bounds.Check(c) }
 
-// ARMS is the paper's scheduler (Algorithm 2) on the scheduling face. Stage 1 finds how many vGPUs each function
+// ARMS is the paper's scheduler (Algorithm 2) on the scheduling environment. Stage 1 finds how many vGPUs each function
 // requires (eq. 14) and, in the order of a score, switches keep-alive vGPUs or activates transient ones, whichever is
 // cheaper. Stage 2, the matching by eqs. 15 and 16, is the world's own dispatch: a vGPU serves one function and a
 // function has one tier, so that the priorities order jobs of one deadline distance, by arrival.
@@ -75,7 +75,8 @@ func NewARMS(c ARMSConfig, env *Config) (*ARMS, error) {
 	}
 	n := env.functions()
 	p := &ARMS{
-		config: c, gpu: env.Costs.GPU, change: env.Costs.Switch, shared: env.Layout.Warm == WarmShared, empty: c.Donors == EmptyDonors,
+		config: c, gpu: env.Costs.GPU, change: env.Costs.Switch, shared: env.Layout.Warm == WarmShared,
+		empty:   c.Donors == EmptyDonors,
 		deficit: make([]float64, n), order: make([]ranked, 0, n), need: make([]int32, n), active: make([]int32, n),
 		idle: make([]int32, n), idleKeep: make([]int32, n), queue: make([]int32, n), spare: make([]int32, len(env.Tiers)),
 	}
@@ -193,7 +194,7 @@ func (p *ARMS) step(seen, a []float32, f int, off, warm *int32, donor *int) bool
 	// Lines 6 to 10: the cheaper of switching a keep-alive vGPU and activating a transient one.
 	if p.change < p.gpu {
 		if g := p.keeper(seen, f, p.gpu); g != none {
-			p.hand(a, g, f)
+			p.exchange(a, g, f)
 			return true
 		}
 	}
@@ -219,7 +220,7 @@ func (p *ARMS) step(seen, a []float32, f int, off, warm *int32, donor *int) bool
 		}
 	}
 	if g := p.keeper(seen, f, math.Inf(1)); g != none {
-		p.hand(a, g, f)
+		p.exchange(a, g, f)
 		return true
 	}
 	p.spare[int(seen[f*Sees+SeesTier])] = 0 // nor will others of the tier find one in this slot
@@ -227,7 +228,7 @@ func (p *ARMS) step(seen, a []float32, f int, off, warm *int32, donor *int) bool
 }
 
 // keeper is the function whose keep-alive vGPU is the cheapest to switch to f, below a price: one of f's tier (eq. 10)
-// that has more than it requires. What it leaves behind is its queue.
+// that has more than it requires. The cost of switching includes that function's queue.
 func (p *ARMS) keeper(seen []float32, f int, below float64) int {
 	best := none
 	tier := int(seen[f*Sees+SeesTier])
@@ -245,7 +246,7 @@ func (p *ARMS) keeper(seen []float32, f int, below float64) int {
 	return best
 }
 
-func (p *ARMS) hand(a []float32, g, f int) {
+func (p *ARMS) exchange(a []float32, g, f int) {
 	p.idleKeep[g]--
 	p.active[g]--
 	a[g*Acts+ActGive]++

@@ -7,21 +7,22 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// chunk is the largest mean of one Poisson draw: a greater one is the sum of several, so that e^-mean stays well above 0 and the work is
-// proportional to what arrives.
+// chunk is the largest mean of one Poisson draw: a greater one is the sum of several, so that e^-mean stays well above
+// 0 and the work is proportional to what arrives.
 const chunk = 30
 
 // rate is a function's arrivals per slot made ready to draw from: n Poisson draws of one mean each.
 type rate struct {
 	n    uint64
 	mean float64
-	// below holds the probabilities of at most 0, 1, … as far as draws have asked for them, in units of a draw's 2^-53 and rounded up. sum and last are the
-	// last one's, and its own part of it.
+	// below holds the cumulative probabilities of 0, 1, … as far as draws have needed them, in units of 2^-53 and rounded
+	// up. sum is the last cumulative probability, last the probability of that number alone.
 	below     []int64
 	sum, last float64
 }
 
-// tabled is how many probabilities a rate keeps; what is drawn beyond them, at a mean of chunk one time in 10^7, is summed anew.
+// tabled is how many probabilities a rate stores. A draw beyond them, which happens one time in 10^7 at the largest
+// mean, is summed each time.
 const tabled = 64
 
 func newRates(n int) []rate {
@@ -43,18 +44,18 @@ func (r *rate) set(mean float64) {
 	r.sum, r.below = r.last, append(r.below[:0], draws(r.last))
 }
 
-// next goes on to the probability of at most m.
+// next extends the sum to the probability of at most m.
 func (r *rate) next(m int) int64 {
 	r.last = float64(r.last*r.mean) / float64(m)
 	r.sum += r.last
 	return draws(r.sum)
 }
 
-// count is one draw's number by inversion: the least whose probability a draw of 53 bits does not reach.
+// count returns one draw by inversion: the smallest number whose cumulative probability exceeds u, a draw of 53 bits.
 func (r *rate) count(u int64) int32 {
 	from := 0
 	if k := int(r.mean); k > 8 && k < len(r.below) && u >= r.below[k] {
-		from = k + 1 // large means take half of the way at once
+		from = k + 1 // for large means the search begins at the mean
 	}
 	for m := from; m < len(r.below); m++ {
 		if u < r.below[m] {
@@ -64,7 +65,7 @@ func (r *rate) count(u int64) int32 {
 	return r.beyond(u)
 }
 
-// beyond goes on where the table ends.
+// beyond continues the search where the table ends.
 func (r *rate) beyond(u int64) int32 {
 	m := len(r.below)
 	for ; m < tabled; m++ {
@@ -72,7 +73,7 @@ func (r *rate) beyond(u int64) int32 {
 			return int32(m)
 		}
 	}
-	for c := *r; ; m++ { // is not tabled
+	for c := *r; ; m++ { // a copy: these probabilities are not stored
 		if p := c.next(m); u < p || c.last == 0 {
 			return int32(m)
 		}
@@ -89,7 +90,8 @@ func (w *world) setRates() {
 	}
 }
 
-// calmShare is the factor on the rate outside bursts that keeps the mean: a slot is in a burst if one began in it or in the slots before.
+// calmShare is the factor on the rate outside bursts that keeps the mean: a slot is in a burst if one began in it or in
+// the slots before.
 func calmShare(b *Burst) float64 {
 	quiet := 1.0
 	for range b.Slots {
@@ -98,11 +100,11 @@ func calmShare(b *Burst) float64 {
 	return 1 / (1 + float64((b.Factor-1)*(1-quiet)))
 }
 
-// arrive draws the slot's arrivals of every function and puts them in its queue. Draws are named by function, slot and number, and
-// counts rise with the rate for the same draw: worlds that differ in price alone see nearly the same jobs.
+// arrive draws the slot's arrivals of every function and puts them in its queue. Draws are named by function, slot and
+// number, and counts rise with the rate for the same draw: worlds that differ in price alone see nearly the same jobs.
 func (w *world) arrive() {
 	now := uint64(w.slot)
-	// All first draws at once: they depend on nothing, so that they overlap.
+	// All first draws at once: they are independent, so the processor can overlap them.
 	for f := range w.uniform {
 		w.uniform[f] = draw(w.fn[f].arrivalKey.With(now))
 	}
@@ -142,8 +144,8 @@ func (w *world) widen(f int, n int32, now uint64) (jobs int32) {
 	return jobs
 }
 
-// drawBurst draws when a function's next burst begins: a burst begins in each slot with one probability, so that gaps are geometric. Bursts are
-// numbered.
+// drawBurst draws when a function's next burst begins: a burst begins in each slot with one probability, so that gaps
+// are geometric. Bursts are numbered.
 func (w *world) drawBurst(f int) {
 	p := w.cfg.Burst.Start
 	gap := float64(math.MaxInt32)

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// runEpisode runs an episode of the pricing face with prices and baselines as configured.
+// runEpisode runs an episode of the pricing environment with prices and baselines as configured.
 func runEpisode(tb testing.TB, e *Pricing, seed uint64, obs *envs.Observation, act *envs.Action, out *envs.Outcome) {
 	tb.Helper()
 	if err := e.Reset(seed, nil, obs); err != nil {
@@ -69,7 +69,7 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// BenchmarkSlot is one slot of the scheduling face under a policy that does nothing.
+// BenchmarkSlot is one slot of the scheduling environment under a policy that does nothing.
 func BenchmarkSlot(b *testing.B) {
 	e, err := NewSlots(Default(), workload.Default(), nil)
 	if err != nil {

@@ -2,8 +2,8 @@ package pricing
 
 import "fmt"
 
-// check verifies every invariant of the world: what a saved state must keep before it is trusted, and what the random tests hold
-// against every step. Before an episode there is nothing to verify.
+// check verifies every invariant of the world: what a saved state must keep before it is trusted, and what the random
+// tests hold against every step. Before an episode there is nothing to verify.
 func (w *world) check() error {
 	if w.phase < unbegun || w.phase > over {
 		return fmt.Errorf("phase %d of an episode, want %d to %d", w.phase, unbegun, over)
@@ -14,7 +14,8 @@ func (w *world) check() error {
 	slots := int64(w.cfg.Slots)
 	if w.slot < 0 || w.slot > int64(w.cfg.Windows)*slots || w.window < -1 || w.window > w.slot/slots || w.first < 0 ||
 		w.first >= int64(w.load.windows) || len(w.loads) != 0 && len(w.loads) != w.load.windows {
-		return fmt.Errorf("slot %d, window %d of %d from window %d of the load's %d", w.slot, w.window, w.cfg.Windows, w.first, w.load.windows)
+		return fmt.Errorf("slot %d, window %d of %d from window %d of the load's %d", w.slot, w.window, w.cfg.Windows,
+			w.first, w.load.windows)
 	}
 	for _, f := range []func() error{w.checkItems, w.checkLists, w.checkIdle, w.checkGPUs, w.checkCounts} {
 		if err := f(); err != nil {
@@ -36,11 +37,13 @@ func (w *world) checkItems() error {
 	}
 	n := len(w.jobs)
 	if len(w.jobLinks.places) != int(w.jobLinks.heads)+n || len(w.jobRing.after) != len(w.jobRing.tail)+n {
-		return fmt.Errorf("%d jobs with %d links and %d places in the calendar", n, len(w.jobLinks.places), len(w.jobRing.after))
+		return fmt.Errorf("%d jobs with %d links and %d places in the calendar", n, len(w.jobLinks.places),
+			len(w.jobRing.after))
 	}
 	for k := range w.jobs {
 		j := &w.jobs[k]
-		if j.fn < 0 || j.fn >= nf || j.n < 0 || j.state < jobFree || j.state > jobBegun || j.state != jobFree && j.length < 1 {
+		if j.fn < 0 || j.fn >= nf || j.n < 0 || j.state < jobFree || j.state > jobBegun || j.state != jobFree &&
+			j.length < 1 {
 			return fmt.Errorf("jobs %d are %+v with %d functions", k, *j, nf)
 		}
 	}
@@ -61,7 +64,8 @@ func (w *world) checkLists() error {
 		arena *arena
 		lists []list
 	}{
-		{"idle vGPUs", &w.link, w.idle}, {"vGPUs off by function", &w.link, w.off[:nf+1]}, {"vGPUs off", &w.allLink, w.off[nf+1:]},
+		{"idle vGPUs", &w.link, w.idle}, {"vGPUs off by function", &w.link, w.off[:nf+1]}, {"vGPUs off", &w.allLink,
+			w.off[nf+1:]},
 		{"jobs", &w.jobLinks, w.queues}, {"GPUs with room", &w.roomLink, w.roomList}, {"GPUs by room", &w.gpuLink, w.byOff},
 	} {
 		for i := range l.lists {
@@ -92,7 +96,8 @@ func (w *world) checkIdle() error {
 			}
 		}
 		if fresh := w.fresh[at]; patient != w.patient[at] || first != fresh && (first >= 0 || fresh >= 0) {
-			return fmt.Errorf("list %d has %d patient idle vGPUs and vGPU %d is the first other, says %d and %d", at, patient, first,
+			return fmt.Errorf("list %d has %d patient idle vGPUs and vGPU %d is the first other, says %d and %d", at, patient,
+				first,
 				w.patient[at], fresh)
 		}
 	}
@@ -217,7 +222,8 @@ func (w *world) checkCounts() error {
 		tierKeep, baseline = tierKeep+w.tierKeep[m], baseline+w.baseline[m]
 	}
 	if off != w.allOff().n || busy != w.busy || transients != w.transients {
-		return fmt.Errorf("%d off, %d busy, %d transient; counted %d, %d, %d", off, busy, transients, w.allOff().n, w.busy, w.transients)
+		return fmt.Errorf("%d off, %d busy, %d transient; counted %d, %d, %d", off, busy, transients, w.allOff().n, w.busy,
+			w.transients)
 	}
 	if w.cfg.Pool == Reserved && w.window >= 0 && tierKeep+w.short != baseline {
 		return fmt.Errorf("%d keep-alive vGPUs and %d lacking, baselines %d (eq. 10)", tierKeep, w.short, baseline)

@@ -1,6 +1,6 @@
 package pricing
 
-// Config says what the two faces are. The potential load may come from a workload.Config beside it.
+// Config configures both environments. The potential load may come from a workload.Config beside it.
 type Config struct {
 	// Profile is paper (eq. 1 as printed: every user buys something, so that profit has no bound in price) or
 	// outside-option (users may stay away, worth Demand.Outside to them).
@@ -46,19 +46,19 @@ type Config struct {
 	PriceMin    float64 `yaml:"price_min" json:"price_min" range:"[0,1e6]"`
 	PriceMax    float64 `yaml:"price_max" json:"price_max" range:"[0,1e6]"`
 	BaselineMax int     `yaml:"baseline_max" json:"baseline_max" range:"[0,2^16]"`
-	// Prices and Baselines, one for each tier, hold in the slots' face, and before a provider's first window.
+	// Prices and Baselines, one for each tier, hold in the scheduling environment, and before a provider's first window.
 	Prices    []float64 `yaml:"prices" json:"prices" range:"[0,1e6]"`
 	Baselines []int     `yaml:"baselines" json:"baselines" range:"[0,2^16]"`
-	// Acts is what a scheduler decides for a function in a slot of the slots' face: counts (five numbers of vGPUs) or
-	// moves (one choice).
+	// Acts is what a scheduler decides for a function in a slot of the scheduling environment: counts (five numbers of
+	// vGPUs) or moves (one choice).
 	Acts string `yaml:"acts" json:"acts" oneof:"counts|moves"`
-	// Rewards is whose cost an agent of the slots' face is rewarded with: shared (the whole slot's) or own (its
+	// Rewards is whose cost an agent of the scheduling environment is rewarded with: shared (the whole slot's) or own (its
 	// function's).
 	Rewards string `yaml:"rewards" json:"rewards" oneof:"shared|own"`
-	// Scheduler names the policy that schedules inside the pricing face: arms, the paper's, or another one of the
-	// scheduling face, which package catalog makes.
+	// Scheduler names the policy that schedules inside the pricing environment: arms, the paper's, or another one of the
+	// scheduling environment, which package catalog makes.
 	Scheduler string `yaml:"scheduler" json:"scheduler"`
-	// ARMS configures the paper's scheduler inside the pricing face.
+	// ARMS configures the paper's scheduler inside the pricing environment.
 	ARMS ARMSConfig `yaml:"arms" json:"arms"`
 }
 

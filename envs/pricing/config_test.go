@@ -14,39 +14,78 @@ import (
 // Bad input is an error that names the field and says what would be right.
 func TestErrors(t *testing.T) {
 	for want, change := range map[string]func(*Config, *workload.Config){
-		"baselines is [30 30 30], 90 keep-alive vGPUs in all, want at most vgpus, 64": func(c *Config, _ *workload.Config) { c.Baselines = []int{30, 30, 30} },
-		"baselines[1] is 65, want 0 to 64":                                            func(c *Config, _ *workload.Config) { c.Baselines = []int{0, 65, 0} },
-		"baselines[1] is -1":                                                          func(c *Config, _ *workload.Config) { c.Baselines[1] = -1 },
-		"baselines is [1]":                                                            func(c *Config, _ *workload.Config) { c.Baselines = []int{1} },
-		"prices[2] is -0.5":                                                           func(c *Config, _ *workload.Config) { c.Prices[2] = -0.5 },
-		"prices is [1 1]":                                                             func(c *Config, _ *workload.Config) { c.Prices = []float64{1, 1} },
-		"tiers[1].functions":                                                          func(c *Config, _ *workload.Config) { c.Tiers[1].Functions = 0 },
-		"tiers[0].sla":                                                                func(c *Config, _ *workload.Config) { c.Tiers[0].SLA = 0 },
-		"tiers[0].lengths":                                                            func(c *Config, _ *workload.Config) { c.Tiers[0].Lengths = []float64{0.5, 0.6} },
-		"tiers is a list":                                                             func(c *Config, _ *workload.Config) { c.Tiers = nil },
-		"vgpus is 65537":                                                              func(c *Config, _ *workload.Config) { c.VGPUs = 65537 },
-		"pool is \"rented\"":                                                          func(c *Config, _ *workload.Config) { c.Pool = "rented" },
-		"arms.donors is \"all\"":                                                      func(c *Config, _ *workload.Config) { c.ARMS.Donors = "all" },
-		"arms.gamma is -1":                                                            func(c *Config, _ *workload.Config) { c.ARMS.Gamma = -1 },
-		"demand.start is 24":                                                          func(c *Config, _ *workload.Config) { c.Demand.Start = 24 },
-		"slot_seconds is 61":                                                          func(c *Config, _ *workload.Config) { c.SlotSeconds, c.Slots = 61, 10 },
-		"windows is 1048576":                                                          func(c *Config, _ *workload.Config) { c.Windows, c.Slots = 1<<20, 2000 },
-		"workload.kind":                                                               func(_ *Config, w *workload.Config) { w.Kind = workload.ClosedLoop },
-		"workload.minutes":                                                            func(c *Config, w *workload.Config) { c.Slots = 1441 },
+		"baselines is [30 30 30], 90 keep-alive vGPUs in all, want at most vgpus, 64": func(c *Config, _ *workload.Config) {
+			c.Baselines = []int{30, 30, 30}
+		},
+		"baselines[1] is 65, want 0 to 64": func(c *Config, _ *workload.Config) {
+			c.Baselines = []int{0, 65, 0}
+		},
+		"baselines[1] is -1": func(c *Config, _ *workload.Config) {
+			c.Baselines[1] = -1
+		},
+		"baselines is [1]": func(c *Config, _ *workload.Config) {
+			c.Baselines = []int{1}
+		},
+		"prices[2] is -0.5": func(c *Config, _ *workload.Config) {
+			c.Prices[2] = -0.5
+		},
+		"prices is [1 1]": func(c *Config, _ *workload.Config) {
+			c.Prices = []float64{1, 1}
+		},
+		"tiers[1].functions": func(c *Config, _ *workload.Config) {
+			c.Tiers[1].Functions = 0
+		},
+		"tiers[0].sla": func(c *Config, _ *workload.Config) {
+			c.Tiers[0].SLA = 0
+		},
+		"tiers[0].lengths": func(c *Config, _ *workload.Config) {
+			c.Tiers[0].Lengths = []float64{0.5, 0.6}
+		},
+		"tiers is a list": func(c *Config, _ *workload.Config) {
+			c.Tiers = nil
+		},
+		"vgpus is 65537": func(c *Config, _ *workload.Config) {
+			c.VGPUs = 65537
+		},
+		"pool is \"rented\"": func(c *Config, _ *workload.Config) {
+			c.Pool = "rented"
+		},
+		"arms.donors is \"all\"": func(c *Config, _ *workload.Config) {
+			c.ARMS.Donors = "all"
+		},
+		"arms.gamma is -1": func(c *Config, _ *workload.Config) {
+			c.ARMS.Gamma = -1
+		},
+		"demand.start is 24": func(c *Config, _ *workload.Config) {
+			c.Demand.Start = 24
+		},
+		"slot_seconds is 61": func(c *Config, _ *workload.Config) {
+			c.SlotSeconds, c.Slots = 61, 10
+		},
+		"windows is 1048576": func(c *Config, _ *workload.Config) {
+			c.Windows, c.Slots = 1<<20, 2000
+		},
+		"workload.kind": func(_ *Config, w *workload.Config) {
+			w.Kind = workload.ClosedLoop
+		},
+		"workload.minutes": func(c *Config, w *workload.Config) {
+			c.Slots = 1441
+		},
 		"workload.path": func(c *Config, w *workload.Config) {
 			c.Slots, w.Path = 1, gappy(t)
 		},
 	} {
 		c, w := Default(), workload.Default()
 		change(&c, &w)
-		if _, err := New(c, w, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
+		if _, err := New(c, w, nil); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "want") {
 			t.Errorf("New gives %v, want an error with %q", err, want)
 		}
 	}
 }
 
-// So is an action: a negative price, one above the highest, a baseline that is no whole number or more than there are vGPUs. Baselines that only
-// together are more are projected, as the paper does.
+// So is an action: a negative price, one above the highest, a baseline that is no whole number or more than there are
+// vGPUs. Baselines that only together are more are projected, as the paper does.
 func TestActionErrors(t *testing.T) {
 	e, err := New(Default(), workload.Default(), nil)
 	if err != nil {
@@ -65,7 +104,8 @@ func TestActionErrors(t *testing.T) {
 		"baseline 3: ": {1, 1, 1, 5, 8, -1},
 	} {
 		copy(act.Kinds[0], row)
-		if err := e.Step(act, obs, out); err == nil || !strings.Contains(err.Error(), ID+": "+want) || !strings.Contains(err.Error(), "want") {
+		if err := e.Step(act, obs, out); err == nil || !strings.Contains(err.Error(), ID+": "+want) ||
+			!strings.Contains(err.Error(), "want") {
 			t.Errorf("%v gives %v, want an error with %q", row, err, want)
 		}
 	}
@@ -80,7 +120,8 @@ func gappy(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	text := "HashOwner,HashApp,HashFunction,Trigger,1,2,3,4\no,a,f,http,3,1,0,2\n"
-	if err := os.WriteFile(filepath.Join(dir, "invocations_per_function_md.anon.d01.csv"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "invocations_per_function_md.anon.d01.csv"), []byte(text),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -110,7 +151,8 @@ func TestDayIsTwentyFourWindows(t *testing.T) {
 	}
 }
 
-// The two faces are one simulation: with the same scheduler and the same prices they come to the same accounts, window by window.
+// the two environments are one simulation: with the same scheduler and the same prices they come to the same accounts,
+// window by window.
 func TestFacesAgree(t *testing.T) {
 	c := Default()
 	c.Windows = 4
@@ -158,7 +200,8 @@ func TestFacesAgree(t *testing.T) {
 			t.Error("nothing happened")
 		}
 	}
-	if p.total[accArrived] != s.total[accArrived] || p.total[accServed] != s.total[accServed] || p.total[accRedeployed] != s.total[accRedeployed] {
-		t.Errorf("the faces count %v and %v", p.total, s.total)
+	if p.total[accArrived] != s.total[accArrived] || p.total[accServed] != s.total[accServed] ||
+		p.total[accRedeployed] != s.total[accRedeployed] {
+		t.Errorf("the environments count %v and %v", p.total, s.total)
 	}
 }

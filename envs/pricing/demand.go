@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// Shares writes the share of the potential load that each tier gets at these prices (eq. 1), with the profile's outside option.
+// Shares writes the share of the potential load that each tier gets at these prices (eq. 1), with the profile's outside
+// option.
 func (c *Config) Shares(prices, shares []float64) {
 	top := math.Inf(-1)
 	for m := range shares {
@@ -49,7 +50,8 @@ func openLoad(c *Config, w workload.Config) (load, error) {
 	seconds := float64(float64(c.Slots) * c.SlotSeconds)
 	minutes := int(seconds / 60)
 	if minutes < 1 || float64(minutes)*60 != seconds {
-		return l, fieldError("slot_seconds", c.SlotSeconds, "a length that makes a window whole minutes where demand.source is workload")
+		return l, fieldError("slot_seconds", c.SlotSeconds,
+			"a length that makes a window whole minutes where demand.source is workload")
 	}
 	s, err := workload.Open(w)
 	if err != nil {

@@ -1,17 +1,20 @@
-// Package pricing is HOPS as environments: a provider of serverless GPU functions sets prices and keep-alive vGPUs of its service tiers for
-// every window, and a scheduler deploys functions on vGPUs in every slot of it (Huang et al., Joint Pricing and Scheduling for
-// SLA-aware Serverless GPU Services). One simulation has two faces: stoker/Pricing-v1, a step of which is a window with a scheduling
-// policy inside, and stoker/PricingSlots-v1, a step of which is a slot with a window policy inside.
+// Package pricing is HOPS as environments: a provider of serverless GPU functions sets prices and keep-alive vGPUs of
+// its service tiers for every window, and a scheduler deploys functions on vGPUs in every slot of it (Huang et al.,
+// Joint Pricing and Scheduling for SLA-aware Serverless GPU Services). One simulation serves two environments:
+// stoker/Pricing-v1, a step of which is a window with a scheduling policy inside, and stoker/PricingSlots-v1, a step of
+// which is a slot with a window policy inside.
 //
-// Equation numbers are the paper's. Where it is silent or contradicts itself the default is named in docs/pricing.md and the other
-// reading is a switch of [Config].
+// Equation numbers are the paper's. Where it is silent or contradicts itself the default is named in docs/pricing.md
+// and the other reading is a switch of [Config].
 //
-// Only the clock is the shared simulator's (package sim): its events, nodes and meters serve requests of any length at any
-// moment and cost half a microsecond each, whereas here all that happens happens at a slot's edge. Jobs and vGPUs lie in calendars
-// with one bucket per slot, so that a slot costs its arrivals and a pass over the functions, however many vGPUs there are.
+// Only the clock is the shared simulator's (package sim): its events, nodes and meters serve requests of any length at
+// any moment and cost half a microsecond each, whereas here all that happens happens at a slot's edge. Jobs and vGPUs
+// lie in calendars with one bucket per slot, so that a slot costs its arrivals and a pass over the functions, however
+// many vGPUs there are.
 //
-// What is where: config.go and validate.go what can be configured; demand.go tiers' demand (eq. 1) and the potential load;
-// arrive.go and jobs.go arrivals, queues and lateness; pool.go and gpus.go vGPUs; window.go and slot.go what happens in which order, and
-// the accounts (eqs. 2 to 10); pricing.go, slots.go and observe.go the faces; arms.go the paper's scheduler, which is part of the pricing
-// face's world; state.go copies and saved state. The rivals are in agents/baselines/pricing.
+// What is where: config.go and validate.go what can be configured; demand.go tiers' demand (eq. 1) and the potential
+// load; arrive.go and jobs.go arrivals, queues and lateness; pool.go and gpus.go vGPUs; window.go and slot.go what
+// happens in which order, and the accounts (eqs. 2 to 10); pricing.go, slots.go and observe.go the two environments;
+// arms.go the paper's scheduler, which is part of the pricing environment's world; check.go its invariants; state.go
+// copies and saved state. The rivals are in agents/baselines/pricing.
 package pricing

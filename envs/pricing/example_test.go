@@ -34,7 +34,7 @@ func ExampleNew() {
 	// profit 16240, 2362 jobs, 69 violated
 }
 
-// The other face: nobody switches anything on, so that only the configuration's keep-alive vGPUs serve.
+// The scheduling environment: nobody switches anything on, so that only the configuration's keep-alive vGPUs serve.
 func ExampleNewSlots() {
 	c := pricing.Default()
 	c.Demand.Start = 0

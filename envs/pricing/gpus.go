@@ -1,8 +1,9 @@
 package pricing
 
-// With warm vGPUs of the kind last, those that are off are told apart by what they hosted last. With the kind shared, a function that is on
-// a GPU already can take more of it without a load, and other GPUs are taken least occupied first, of several the one that has been so
-// longest; then each GPU stands in a list by its number of vGPUs that are off, and in one list for each function that it hosts while it has any.
+// With [WarmLast], vGPUs that are off are listed by the function that they hosted last. With [WarmShared], a function
+// that runs on a GPU can use more vGPUs of it without a load, and other GPUs are taken least occupied first; among
+// equals, the one that has been so for the longest time. Each GPU is then in a list by its number of vGPUs that are off
+// and, while it has any, in one list for each function that it hosts.
 
 // gpuOf is the GPU of vGPU j.
 func (w *world) gpuOf(j int32) int32 { return j / int32(w.cfg.Layout.GPU) }
@@ -25,8 +26,8 @@ func (w *world) hosts(g int32, f int) bool {
 	return false
 }
 
-// pickWarm is a vGPU that can serve function f without a load: the one that has been off longest, or with shared GPUs the first that is off on
-// the least occupied of the GPUs that host the function.
+// pickWarm is a vGPU that can serve function f without a load: the one that has been off longest, or with shared GPUs
+// the first that is off on the least occupied of the GPUs that host the function.
 func (w *world) pickWarm(f int) int32 {
 	if !w.shared {
 		return w.link.first(&w.off[f])
@@ -40,7 +41,8 @@ func (w *world) pickWarm(f int) int32 {
 	return w.firstOff(best)
 }
 
-// pickCold is any vGPU that is off: the one that has been off longest, or with shared GPUs one of the least occupied GPU.
+// pickCold is any vGPU that is off: the one that has been off longest, or with shared GPUs one of the least occupied
+// GPU.
 func (w *world) pickCold() int32 {
 	if !w.shared {
 		return w.allLink.first(w.allOff())
@@ -74,7 +76,7 @@ func (w *world) warmRoom(f int) int32 {
 	return w.room[f]
 }
 
-// gpuFree and gpuTaken keep the GPU's lists when a vGPU of it goes off or on.
+// gpuFree and gpuTaken update the GPU's lists when one of its vGPUs is switched off or on.
 func (w *world) gpuFree(j int32)  { w.refile(j, 1) }
 func (w *world) gpuTaken(j int32) { w.refile(j, -1) }
 

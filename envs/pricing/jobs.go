@@ -2,10 +2,11 @@ package pricing
 
 import "github.com/stoker-rl/stoker/rng"
 
-// jobs are requests of a function that arrived in one slot one after another, and are as long. They stand in their function's queue, or in that of late
-// jobs, until they begin; and where some don't in the slot in which they arrived, in the calendar until they can be forgotten.
+// jobs are consecutive requests of a function that arrived in one slot and have the same length. They are in their
+// function's queue, or in its queue of late jobs, until they begin. Those that do not begin in the slot of their
+// arrival are also in the calendar, until nothing more can happen to them.
 type jobs struct {
-	arrived int32 // slot; of a free place the next free one
+	arrived int32 // slot; in a free entry, the next free one
 	fn      int32
 	length  int32
 	n       int32 // that wait
@@ -46,7 +47,8 @@ func (w *world) admit(f int, n int32) {
 		k = w.newJobs()
 		w.jobs[k] = jobs{arrived: now, fn: int32(f), length: length, n: 1, state: jobWaits}
 		w.jobLinks.push(&w.queues[f], k)
-		// Those that are too late when they come are found out in this slot; others can wait for the calendar until it is known that they wait.
+		// Jobs longer than the SLA are late at once and must be in this slot's page; the others are filed later, if they have
+		// to wait at all.
 		if length > p.sla {
 			w.jobRing.put(k, now)
 		} else {
@@ -56,18 +58,20 @@ func (w *world) admit(f int, n int32) {
 	w.waiting[f] += n
 }
 
-// file puts the jobs of function f that arrived in this slot and wait on into the calendar. They come the last one first: on one page they are alike.
+// file puts the jobs of function f that arrived in this slot and still wait into the calendar, the last one first: the
+// order within a page does not matter.
 func (w *world) file(f int) {
 	k := w.jobLinks.last(&w.queues[f])
 	for range min(w.unfiled[f], w.queues[f].n) {
-		// They are on time if they begin in slot a + s - length at the latest: the SLA bounds completion (H5: a deadline from arrival).
+		// They are on time if they begin in slot a + s - length at the latest: the SLA bounds completion (H5: a deadline from
+		// arrival).
 		w.jobRing.put(k, w.jobs[k].arrived+w.fn[f].sla-w.jobs[k].length+1)
 		k = w.jobLinks.before(k)
 	}
 	w.unfiled[f] = 0
 }
 
-// newJobs takes a free place in the arena.
+// newJobs returns a free entry.
 func (w *world) newJobs() int32 {
 	if k := w.freeJob; k != none {
 		w.freeJob = w.jobs[k].arrived
@@ -85,8 +89,8 @@ func (w *world) forget(k int32) {
 	w.freeJob = k
 }
 
-// age makes up the calendar's page of this slot: waiting jobs that can no longer be done in time are violations, counted once, and
-// wait on in the late queue; late ones that have waited too long are dropped.
+// age processes the calendar's page of this slot. Waiting jobs that can no longer meet their SLA are violations,
+// counted once, and move to the late queue; late jobs that have waited too long are dropped.
 func (w *world) age() {
 	now := int32(w.slot)
 	for k := w.jobRing.take(now); k >= 0; {
@@ -120,8 +124,8 @@ func (w *world) age() {
 	}
 }
 
-// dispatch gives the idle vGPUs of every function the heads of its queue, then of its late queue. Within a function all jobs have one
-// tier's SLA, so that eq. 15's order is that of arrival.
+// dispatch gives the idle vGPUs of every function the heads of its queue, then of its late queue. Within a function all
+// jobs have one tier's SLA, so that eq. 15's order is that of arrival.
 func (w *world) dispatch() {
 	for f := range w.fn {
 		idle := w.idleKeep(f).n + w.idleTransient(f).n
@@ -138,7 +142,7 @@ func (w *world) dispatch() {
 	}
 }
 
-// beginFrom has idle vGPUs of function f begin jobs of one of its queues, and returns how many there were.
+// beginFrom starts jobs of one of function f's queues on its idle vGPUs, and returns how many.
 func (w *world) beginFrom(f, queue int, idle int32) (begun int32) {
 	q := &w.queues[queue]
 	for begun < idle && q.n > 0 {

@@ -55,7 +55,8 @@ func readLatencies(dir string, models []string) ([]latencyTable, error) {
 		}
 		name, rows, err := parseLatencies(b)
 		if err == nil && name != model {
-			err = fmt.Errorf("line %d: model_name is %q, want %q as the file's name has it", lineOf(b, int64(bytes.Index(b, []byte(name)))), name, model)
+			err = fmt.Errorf("line %d: model_name is %q, want %q as the file's name has it",
+				lineOf(b, int64(bytes.Index(b, []byte(name)))), name, model)
 		}
 		i := slices.IndexFunc(tables, func(t latencyTable) bool { return t.model == model })
 		if i < 0 {
@@ -105,7 +106,8 @@ func readFile(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// parseLatencies reads {"model_name": …, "profiling_result": [{"batch", "sm", "quota", "latency"}, …]}. Errors name the line and the field.
+// parseLatencies reads {"model_name": …, "profiling_result": [{"batch", "sm", "quota", "latency"}, …]}. Errors name the
+// line and the field.
 func parseLatencies(b []byte) (model string, rows []measurement, err error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	fail := func(at int64, err error) (string, []measurement, error) {
@@ -219,7 +221,8 @@ func (t *latencyTable) add(r measurement) error {
 		shares = slices.Insert(shares, i, sharePoints{sm: r.sm})
 	}
 	s := &shares[i]
-	j, found := slices.BinarySearchFunc(s.points, r.quota, func(p quotaPoint, q float64) int { return cmpFloat(p.quota, q) })
+	j, found := slices.BinarySearchFunc(s.points, r.quota,
+		func(p quotaPoint, q float64) int { return cmpFloat(p.quota, q) })
 	if found {
 		return fmt.Errorf("profiling_result has batch %d, sm %g, quota %g twice", r.batch, r.sm, r.quota)
 	}
@@ -238,8 +241,9 @@ func cmpFloat(a, b float64) int {
 	return 0
 }
 
-// latency is the milliseconds that a batch takes with a share of multiprocessors and of time, both in percent. Between measured quotas, of which some
-// files lack 60 and 80, and between measured shares the rate 1/latency is interpolated: it is what a share buys.
+// latency is the milliseconds that a batch takes with a share of multiprocessors and of time, both in percent. Between
+// measured quotas, of which some files lack 60 and 80, and between measured shares the rate 1/latency is interpolated:
+// it is what a share buys.
 func (t *latencyTable) latency(batch int, sm, quota float64) (float64, error) {
 	shares := t.at[batch]
 	if len(shares) == 0 {
@@ -265,7 +269,8 @@ func (t *latencyTable) latency(batch int, sm, quota float64) (float64, error) {
 func (s *sharePoints) rate(model string, quota float64) (float64, error) {
 	low, high := s.points[0].quota, s.points[len(s.points)-1].quota
 	if !(quota >= low && quota <= high) {
-		return math.NaN(), fieldError("quota", quota, fmt.Sprintf("one of %s's measured ones, from %g to %g", model, low, high))
+		return math.NaN(), fieldError("quota", quota,
+			fmt.Sprintf("one of %s's measured ones, from %g to %g", model, low, high))
 	}
 	above := slices.IndexFunc(s.points, func(p quotaPoint) bool { return p.quota >= quota })
 	p := s.points[above]

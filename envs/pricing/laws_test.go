@@ -17,11 +17,13 @@ func TestConservation(t *testing.T) {
 		generated(&c)
 		c.VGPUs, c.Windows, c.Slots = rapid.IntRange(1, 40).Draw(t, "vgpus"), 3, rapid.IntRange(1, 12).Draw(t, "slots")
 		c.Pool = rapid.SampledFrom([]string{Reserved, Elastic, Fixed}).Draw(t, "pool")
-		c.Layout = Layout{rapid.IntRange(1, 5).Draw(t, "gpu"), rapid.SampledFrom([]string{WarmLast, WarmShared}).Draw(t, "warm")}
+		c.Layout = Layout{rapid.IntRange(1, 5).Draw(t, "gpu"),
+			rapid.SampledFrom([]string{WarmLast, WarmShared}).Draw(t, "warm")}
 		c.Load, c.Preload = rapid.SampledFrom([]float64{0, 0.5, 1, 2.3}).Draw(t, "load"), rapid.Bool().Draw(t, "preload")
 		c.Patience, c.Late = rapid.IntRange(1, 4).Draw(t, "patience"), rapid.Float64Range(1, 3).Draw(t, "late")
 		for m := range c.Tiers {
-			c.Tiers[m].Functions, c.Tiers[m].Service = rapid.IntRange(1, 3).Draw(t, "functions"), rapid.Float64Range(1, 5).Draw(t, "service")
+			c.Tiers[m].Functions, c.Tiers[m].Service = rapid.IntRange(1, 3).Draw(t, "functions"), rapid.Float64Range(1,
+				5).Draw(t, "service")
 			c.Baselines[m] = 0
 		}
 		e, err := NewSlots(c, workload.Default(), &wanderer{})
@@ -72,7 +74,8 @@ func (p *wanderer) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// Eq. 1 at the paper's final prices: 21, 35 and 44 % with a negative alpha, and 70, 21 and 9 % with the sign as printed (H1).
+// Eq. 1 at the paper's final prices: 21, 35 and 44 % with a negative alpha, and 70, 21 and 9 % with the sign as printed
+// (H1).
 func TestShares(t *testing.T) {
 	c := Default()
 	got := make([]float64, 3)

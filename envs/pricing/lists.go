@@ -1,10 +1,10 @@
 package pricing
 
-// none stands for no index. What follows the last item of a list, or comes before its first, is a negative number too.
+// none is no index. The neighbour beyond a list's end is a negative number too.
 const none = -1
 
-// list is a doubly linked ring of items of an arena through a head of its own. So nothing is linked in or out differently at an end: lists
-// change with every job, and a processor would guess half of the time wrongly where in its list an item stands.
+// list is a doubly linked ring of items of an arena, with a head entry of its own. So insertion and removal have no
+// special case at the ends: lists change with every job, and branches on it would be mispredicted half of the time.
 type list struct {
 	at int32 // the place of its head
 	n  int32
@@ -59,7 +59,7 @@ func (a *arena) remove(l *list, i int32) {
 	l.n--
 }
 
-// cut takes the last n items out of a list; i is the one before them, negative where they are all.
+// cut removes the last n items of a list; i is the item before them, negative where they are all of it.
 func (a *arena) cut(l *list, i, n int32) {
 	a.places[a.heads+i].after = l.at
 	a.places[l.at].before = a.heads + i
@@ -74,11 +74,11 @@ func (a *arena) last(l *list) int32  { return a.places[l.at].before - a.heads }
 func (a *arena) next(i int32) int32   { return a.places[a.heads+i].after - a.heads }
 func (a *arena) before(i int32) int32 { return a.places[a.heads+i].before - a.heads }
 
-// ring is a calendar: one page of indices for each of the coming slots, in the order in which they were put there. Its links begin with those of
-// the pages themselves, for the reason that lists have heads.
+// ring is a calendar: one page of indices for each of the coming slots, in order of insertion. The first links are
+// those of the pages, so that an empty page is no special case.
 type ring struct {
-	tail  []int32 // the last place of each page, its own where it is empty; a power of two of them
-	after []int32 // of each place
+	tail  []int32 // the last link of each page, its own where the page is empty; their number is a power of two
+	after []int32 // by link
 }
 
 func newRing(pages, items int) ring { return ring{make([]int32, pages), make([]int32, pages+items)} }
@@ -97,7 +97,7 @@ func (r *ring) put(i, slot int32) {
 	*page = i
 }
 
-// take empties a slot's page and returns its first index; the others follow through next, the last by a negative number.
+// take empties a slot's page and returns its first index. next gives the others, and a negative number after the last.
 func (r *ring) take(slot int32) int32 {
 	page := slot & int32(len(r.tail)-1)
 	r.after[r.tail[page]] = 0

@@ -10,7 +10,8 @@ import (
 const (
 	// ActsCounts is five numbers of vGPUs: to switch on warm and cold, to release, to give and to take.
 	ActsCounts = "counts"
-	// ActsMoves is one choice, by how many vGPUs the function's deployment changes: see [MostOff]. It is what learners of choices take.
+	// ActsMoves is one choice, by how many vGPUs the function's deployment changes: see [MostOff]. It is what learners of
+	// choices take.
 	ActsMoves = "moves"
 )
 
@@ -22,15 +23,16 @@ const (
 	OwnRewards = "own"
 )
 
-// A move is choice k of 0 to MostOff + MostOn: k − MostOff vGPUs more. Fewer are idle transient ones released, then idle keep-alive ones offered
-// to the tier; more are warm ones, then any that are off, then what the tier offers.
+// A move is choice k of 0 to MostOff + MostOn, which adds k − MostOff vGPUs. To remove some, idle transient ones are
+// released, then idle keep-alive ones are offered to the tier. To add some, warm ones are switched on, then any that
+// are off, then the tier's offers are taken.
 const (
 	MostOff = 4
 	MostOn  = 8
 	Moves   = MostOff + 1 + MostOn
 )
 
-// counts writes the numbers of vGPUs that moves stand for, as far as there are vGPUs to make them with.
+// counts translates moves into numbers of vGPUs, as far as there are enough vGPUs.
 func (w *world) counts(moves, a []float32) {
 	clear(a)
 	clear(w.cursor)
@@ -63,8 +65,8 @@ func (w *world) counts(moves, a []float32) {
 	}
 }
 
-// rewardOwn writes each function's part of the last slot's cost, taken negative. kept are its keep-alive vGPUs before the slot's decisions: a
-// change of function is charged to whom it brings a vGPU. What is no function's is spread evenly.
+// rewardOwn writes the negative of each function's part of the last slot's cost. kept are the keep-alive vGPUs before
+// the slot's decisions: a switch is charged to the function that gets the vGPU. Costs of no function are split evenly.
 func (w *world) rewardOwn(kept []int32, rewards []float32) {
 	c := &w.cfg.Costs
 	rest := w.lastAcc[accGPU] + w.lastAcc[accSwitch] + w.lastAcc[accSLA]
@@ -86,8 +88,8 @@ func (w *world) rewardOwn(kept []int32, rewards []float32) {
 	}
 }
 
-// Mover has a policy that decides counts act where moves are to be made: by the sum of what it would switch on and take, less what it would release
-// and give. What is more than a move holds is left for the next slot.
+// Mover lets a policy that decides counts act in an environment of moves: the move is what it would switch on and take,
+// less what it would release and give. What exceeds the largest move waits for the next slot.
 type Mover struct {
 	envs.Policy
 	counts *envs.Action

@@ -19,7 +19,8 @@ func movesConfig() Config {
 // TestOwnRewards: functions' own costs add up to the slot's cost, whatever is charged; some slots have switches.
 func TestOwnRewards(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"default": func(*Config) {}, "all deployed": func(c *Config) { c.Costs.Deployed = CountAll }, "all switches": func(c *Config) { c.Costs.Switches = CountAll },
+		"default": func(*Config) {}, "all deployed": func(c *Config) { c.Costs.Deployed = CountAll },
+		"all switches": func(c *Config) { c.Costs.Switches = CountAll },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := movesConfig()
@@ -47,7 +48,8 @@ func TestOwnRewards(t *testing.T) {
 	}
 }
 
-// TestMoves: ARMS by moves costs about what ARMS by counts does under the same workload; only what moves cannot hold is different.
+// TestMoves: ARMS by moves costs about what ARMS by counts does under the same workload; only what moves cannot hold is
+// different.
 func TestMoves(t *testing.T) {
 	cost := map[string]float64{}
 	for _, acts := range []string{ActsCounts, ActsMoves} {
@@ -73,10 +75,10 @@ func TestMoves(t *testing.T) {
 	t.Log(cost)
 }
 
-// TestMovesRefused: the pricing face has no use for moves.
+// TestMovesRefused: the pricing environment has no use for moves.
 func TestMovesRefused(t *testing.T) {
 	if _, err := New(movesConfig(), workload.Config{}, nil); err == nil {
-		t.Error("moves are accepted in the pricing face")
+		t.Error("moves are accepted in the pricing environment")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // What the scheduler of a slot sees of a function, by place.
 const (
 	SeesQueue     = iota // jobs that wait and can still meet their SLA
-	SeesLate             // jobs that wait though they can't
+	SeesLate             // jobs that wait and can no longer meet it
 	SeesArrived          // jobs that arrived in this slot
 	SeesEstimate         // forecast of arrivals per slot
 	SeesViolated         // jobs found too late in this slot
@@ -37,7 +37,8 @@ const (
 )
 
 var slotFeatures = []string{
-	"queue", "late", "arrived", "estimate", "violated", "begun", "wait", "keep-alive", "transient", "idle keep-alive", "idle", "patient",
+	"queue", "late", "arrived", "estimate", "violated", "begun", "wait", "keep-alive", "transient", "idle keep-alive",
+	"idle", "patient",
 	"idle since", "loading", "warm", "off", "price", "baseline", "tier", "sla", "penalty", "demand", "service", "left",
 }
 
@@ -53,10 +54,11 @@ const (
 
 var slotActions = []string{"warm", "cold", "release", "give", "take"}
 
-// newSlotSpec describes the scheduling face.
+// newSlotSpec describes the scheduling environment.
 func (w *world) newSlotSpec() *envs.Spec {
 	units := []string{
-		"jobs", "jobs", "jobs", "jobs/slot", "jobs", "jobs", "slots", "vGPUs", "vGPUs", "vGPUs", "vGPUs", "vGPUs", "slots", "vGPUs", "vGPUs", "vGPUs",
+		"jobs", "jobs", "jobs", "jobs/slot", "jobs", "jobs", "slots", "vGPUs", "vGPUs", "vGPUs", "vGPUs", "vGPUs", "slots",
+		"vGPUs", "vGPUs", "vGPUs",
 		"per billing unit", "vGPUs", "", "slots", "per job", "billing units", "slots", "of the window",
 	}
 	box := envs.NewBox(Acts, 0, float32(w.cfg.VGPUs))
@@ -66,14 +68,15 @@ func (w *world) newSlotSpec() *envs.Spec {
 		Doc: "A scheduler switches vGPUs on and off for functions of priced service tiers in each slot; prices and baselines of the window are given.",
 		Kinds: []envs.Kind{{
 			Name: "function", Agents: len(w.fn), Observation: envs.Unbounded(Sees), Action: box,
-			Features: slotFeatures, Actions: slotActions, FeatureUnits: units, ActionUnits: []string{"vGPUs", "vGPUs", "vGPUs", "vGPUs", "vGPUs"},
+			Features: slotFeatures, Actions: slotActions, FeatureUnits: units, ActionUnits: []string{"vGPUs", "vGPUs", "vGPUs",
+				"vGPUs", "vGPUs"},
 		}},
 		Step: envs.Timing{Unit: "slot", Fixed: w.slotMicros()}, MaxSteps: w.cfg.Windows * w.cfg.Slots,
 		Info: w.quantities(),
 	}
 }
 
-// newMoveSpec describes the scheduling face where a function's decision is one move.
+// newMoveSpec describes the scheduling environment where a function's decision is one move.
 func (w *world) newMoveSpec() *envs.Spec {
 	s := w.newSlotSpec()
 	k := &s.Kinds[0]
@@ -81,7 +84,7 @@ func (w *world) newMoveSpec() *envs.Spec {
 	return s
 }
 
-// newPriceSpec describes the pricing face.
+// newPriceSpec describes the pricing environment.
 func (w *world) newPriceSpec() *envs.Spec {
 	n := len(w.tiers)
 	box := envs.NewBox(2*n, float32(w.cfg.PriceMin), float32(w.cfg.PriceMax))
@@ -94,13 +97,15 @@ func (w *world) newPriceSpec() *envs.Spec {
 	for m := range n {
 		actions, actionUnits = append(actions, fmt.Sprintf("baseline %d", m+1)), append(actionUnits, "vGPUs")
 		for _, x := range [...][2]string{
-			{"price", "per billing unit"}, {"baseline", "vGPUs"}, {"rate", "jobs/slot"}, {"arrived", "jobs"}, {"violated", "jobs"}, {"begun", "jobs"},
+			{"price", "per billing unit"}, {"baseline", "vGPUs"}, {"rate", "jobs/slot"}, {"arrived", "jobs"}, {"violated",
+				"jobs"}, {"begun", "jobs"},
 			{"waiting", "jobs"},
 		} {
 			features, units = append(features, fmt.Sprintf("%s %d", x[0], m+1)), append(units, x[1])
 		}
 	}
-	features = append(features, "potential", "sine of day", "cosine of day", "revenue", "base", "gpu", "switch", "sla", "utilisation")
+	features = append(features, "potential", "sine of day", "cosine of day", "revenue", "base", "gpu", "switch", "sla",
+		"utilisation")
 	units = append(units, "jobs/slot", "", "", "money", "money", "money", "money", "money", "of vGPUs")
 	return &envs.Spec{
 		ID:  ID,
@@ -114,33 +119,43 @@ func (w *world) newPriceSpec() *envs.Spec {
 	}
 }
 
-// quantities lists what both faces report.
+// quantities lists what both environments report.
 func (w *world) quantities() []envs.Quantity {
 	q := []envs.Quantity{
 		{Name: "profit", Unit: "money", Better: envs.Higher, Reduce: envs.Sum, Doc: "revenue less all costs (eq. 3)"},
-		{Name: "revenue", Unit: "money", Better: envs.Higher, Reduce: envs.Sum, Doc: "price × billing units of the jobs, as costs.revenue counts them"},
-		{Name: "base", Unit: "money", Better: envs.Lower, Reduce: envs.Sum, Doc: "cost of keep-alive vGPUs, or of the fixed pool"},
+		{Name: "revenue", Unit: "money", Better: envs.Higher, Reduce: envs.Sum,
+			Doc: "price × billing units of the jobs, as costs.revenue counts them"},
+		{Name: "base", Unit: "money", Better: envs.Lower, Reduce: envs.Sum,
+			Doc: "cost of keep-alive vGPUs, or of the fixed pool"},
 		{Name: "gpu", Unit: "money", Better: envs.Lower, Reduce: envs.Sum, Doc: "cost of transient vGPUs"},
 		{Name: "switch", Unit: "money", Better: envs.Lower, Reduce: envs.Sum, Doc: "cost of the charged switches"},
 		{Name: "sla", Unit: "money", Better: envs.Lower, Reduce: envs.Sum, Doc: "penalties of violated jobs"},
 		{Name: "arrived", Unit: "jobs", Better: envs.Neither, Reduce: envs.Sum, Doc: "jobs that arrived"},
-		{Name: "violated", Unit: "jobs", Better: envs.Lower, Reduce: envs.Sum, Doc: "jobs that could not be done in time any more"},
+		{Name: "violated", Unit: "jobs", Better: envs.Lower, Reduce: envs.Sum,
+			Doc: "jobs that could not be done in time any more"},
 		{Name: "served", Unit: "jobs", Better: envs.Higher, Reduce: envs.Sum, Doc: "jobs that began"},
 		{Name: "dropped", Unit: "jobs", Better: envs.Lower, Reduce: envs.Sum, Doc: "late jobs that were given up"},
 		{Name: "switches", Unit: "vGPUs", Better: envs.Lower, Reduce: envs.Sum, Doc: "changes of function that are charged"},
-		{Name: "redeployments", Unit: "vGPUs", Better: envs.Lower, Reduce: envs.Sum, Doc: "changes of function on any vGPU: the like-for-like count"},
+		{Name: "redeployments", Unit: "vGPUs", Better: envs.Lower, Reduce: envs.Sum,
+			Doc: "changes of function on any vGPU: the like-for-like count"},
 		{Name: "loads", Unit: "vGPUs", Better: envs.Lower, Reduce: envs.Sum, Doc: "cold loads"},
 		{Name: "utilisation", Unit: "of vGPUs", Better: envs.Neither, Reduce: envs.PerTime, Doc: "vGPUs in service"},
 		{Name: "deployed", Unit: "of vGPUs", Better: envs.Neither, Reduce: envs.PerTime, Doc: "vGPUs that are on"},
-		{Name: "violation_rate", Unit: "of jobs", Better: envs.Lower, Reduce: envs.Last, Doc: "violated over arrived, since the episode began"},
+		{Name: "violation_rate", Unit: "of jobs", Better: envs.Lower, Reduce: envs.Last,
+			Doc: "violated over arrived, since the episode began"},
 	}
 	for m := range w.tiers {
 		q = append(q,
-			envs.Quantity{Name: fmt.Sprintf("price_%d", m+1), Unit: "per billing unit", Reduce: envs.Mean, Doc: "the tier's price"},
-			envs.Quantity{Name: fmt.Sprintf("share_%d", m+1), Unit: "of the potential load", Reduce: envs.Mean, Doc: "the tier's share (eq. 1)"},
-			envs.Quantity{Name: fmt.Sprintf("baseline_%d", m+1), Unit: "vGPUs", Reduce: envs.Mean, Doc: "the tier's keep-alive vGPUs"},
-			envs.Quantity{Name: fmt.Sprintf("arrived_%d", m+1), Unit: "jobs", Reduce: envs.Sum, Doc: "the tier's jobs that arrived"},
-			envs.Quantity{Name: fmt.Sprintf("violated_%d", m+1), Unit: "jobs", Better: envs.Lower, Reduce: envs.Sum, Doc: "the tier's violations"},
+			envs.Quantity{Name: fmt.Sprintf("price_%d", m+1), Unit: "per billing unit", Reduce: envs.Mean,
+				Doc: "the tier's price"},
+			envs.Quantity{Name: fmt.Sprintf("share_%d", m+1), Unit: "of the potential load", Reduce: envs.Mean,
+				Doc: "the tier's share (eq. 1)"},
+			envs.Quantity{Name: fmt.Sprintf("baseline_%d", m+1), Unit: "vGPUs", Reduce: envs.Mean,
+				Doc: "the tier's keep-alive vGPUs"},
+			envs.Quantity{Name: fmt.Sprintf("arrived_%d", m+1), Unit: "jobs", Reduce: envs.Sum,
+				Doc: "the tier's jobs that arrived"},
+			envs.Quantity{Name: fmt.Sprintf("violated_%d", m+1), Unit: "jobs", Better: envs.Lower, Reduce: envs.Sum,
+				Doc: "the tier's violations"},
 		)
 	}
 	return q
@@ -153,10 +168,13 @@ func (w *world) report(info, acc []float64) {
 	if n := w.total[accArrived]; n > 0 {
 		rate = w.total[accViolated] / n
 	}
-	info = append(info[:0], profit(acc), acc[accRevenue], acc[accBase], acc[accGPU], acc[accSwitch], acc[accSLA], acc[accArrived], acc[accViolated],
-		acc[accServed], acc[accDropped], acc[accSwitched], acc[accRedeployed], acc[accLoads], acc[accBusy]/all, acc[accDeployed]/all, rate)
+	info = append(info[:0], profit(acc), acc[accRevenue], acc[accBase], acc[accGPU], acc[accSwitch], acc[accSLA],
+		acc[accArrived], acc[accViolated],
+		acc[accServed], acc[accDropped], acc[accSwitched], acc[accRedeployed], acc[accLoads], acc[accBusy]/all,
+		acc[accDeployed]/all, rate)
 	for m := range w.tiers {
-		info = append(info, w.prices[m], w.shares[m], float64(w.baseline[m]), acc[w.perTier(tierArrived, m)], acc[w.perTier(tierViolated, m)])
+		info = append(info, w.prices[m], w.shares[m], float64(w.baseline[m]), acc[w.perTier(tierArrived, m)],
+			acc[w.perTier(tierViolated, m)])
 	}
 }
 
@@ -201,7 +219,8 @@ func (w *world) seeSlot(obs *envs.Observation) {
 		o[SeesViolated], o[SeesBegun], o[SeesWait] = float32(w.violated[f]), float32(w.begun[f]), wait
 		o[SeesKeep], o[SeesTransient] = float32(w.keep[f]), float32(w.trans[f])
 		o[SeesIdleKeep], o[SeesIdle] = float32(w.idleKeep(f).n), float32(free.n)
-		o[SeesPatient], o[SeesIdleSince], o[SeesLoading] = float32(w.patient[idleList(f, transient)]), idle, float32(w.loading[f])
+		o[SeesPatient], o[SeesIdleSince], o[SeesLoading] = float32(w.patient[idleList(f,
+			transient)]), idle, float32(w.loading[f])
 		o[SeesWarm], o[SeesOff] = float32(w.warmRoom(f)), off
 		o[SeesLeft] = left
 	}

@@ -19,8 +19,8 @@ import (
 
 var long = flag.Bool("long", false, "run the long proofs")
 
-// search finds the least cost of eq. 18 from a state of a small world in which nothing arrives any more, by trying every action in every
-// slot until all jobs are served, too late or gone. Equal states are looked at once.
+// search finds the least cost of eq. 18 from a state of a small world in which nothing arrives any more, by trying
+// every action in every slot until all jobs are served, too late or gone. Equal states are looked at once.
 type search struct {
 	levels []*Slots
 	obs    *envs.Observation
@@ -67,7 +67,8 @@ func (s *search) from(t testing.TB, depth int) float64 {
 			for on := range min(waits, e.cfg.VGPUs) + 1 {
 				for give := range int(e.idleKeep(f).n) + 1 {
 					for take := range min(waits, 2) + 1 {
-						if give > 0 && take > 0 || release > 0 && on > 0 && release+int(e.off[f].n) > 0 && waits <= int(e.idleTransient(f).n)-release {
+						if give > 0 && take > 0 || release > 0 && on > 0 && release+int(e.off[f].n) > 0 &&
+							waits <= int(e.idleTransient(f).n)-release {
 							continue // to give and take, or to switch off what is switched on, is never better
 						}
 						// One that needs no load serves as well as any.
@@ -198,8 +199,8 @@ func optimum(t testing.TB, seed uint64, config ARMSConfig, patience, slots int) 
 	return opt, arms, s.steps
 }
 
-// The cost of ARMS over the exact optimum of eq. 18, by enumeration, in small worlds: 1 + epsilon of Theorem 2, which says that
-// epsilon is below 1. All jobs are known; nothing else arrives.
+// The cost of ARMS over the exact optimum of eq. 18, by enumeration, in small worlds: 1 + epsilon of Theorem 2, which
+// says that epsilon is below 1. All jobs are known; nothing else arrives.
 func TestARMSOptimum(t *testing.T) {
 	worlds := 25
 	if *long {

@@ -10,7 +10,8 @@ import (
 	"strconv"
 )
 
-// readPods counts the pods of a table by the vGPUs that they ask for: entry i is those of i+1. Pods without a GPU are left out.
+// readPods counts the pods of a table by the vGPUs that they ask for: entry i is those of i+1. Pods without a GPU are
+// left out.
 func readPods(path string, perGPU int) ([]float64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -24,8 +25,8 @@ func readPods(path string, perGPU int) ([]float64, error) {
 	return sizes, nil
 }
 
-// parsePods reads a table whose first line names its columns. A pod that asks for gpu_milli thousandths of each of num_gpu GPUs needs so many
-// vGPUs, rounded up: a vGPU is not divided.
+// parsePods reads a table whose first line names its columns. A pod that asks for gpu_milli thousandths of each of
+// num_gpu GPUs needs so many vGPUs, rounded up: a vGPU is not divided.
 func parsePods(r io.Reader, perGPU int) ([]float64, error) {
 	t := csv.NewReader(r)
 	t.ReuseRecord = true

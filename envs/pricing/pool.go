@@ -28,8 +28,9 @@ const (
 	keepAlive
 )
 
-// Each vGPU that is off stands in a list of those that hosted the same function last (index F: none yet) and, with them all, in the
-// order in which they went off; or with shared GPUs in its GPU's count. Each idle one stands in its function's list of its role, longest idle first.
+// A vGPU that is off is in the list of those that hosted the same function last (index F: none yet), and in the list of
+// all that are off, in the order in which they were switched off; with shared GPUs it counts in its GPU's number
+// instead. An idle vGPU is in its function's list for its role, longest idle first.
 
 func (w *world) idleKeep(f int) *list      { return &w.idle[2*f] }
 func (w *world) idleTransient(f int) *list { return &w.idle[2*f+1] }
@@ -60,7 +61,8 @@ func (w *world) goOn(j int32) {
 // idleList is the index of the idle vGPUs of function f in a role, as idleKeep and idleTransient have them.
 func idleList(f int, r role) int { return 2*f + int(keepAlive-r) }
 
-// goIdle files vGPU j of function f under its idle ones. What follows happens with every job and does without branches that would be guessed.
+// goIdle adds vGPU j to function f's idle ones. It runs with every job and avoids branches that the processor would
+// mispredict.
 func (w *world) goIdle(j int32, f int) {
 	v := &w.vgpus[j]
 	v.state, v.since, v.ripe = vgpuIdle, int32(w.slot), 0
@@ -86,7 +88,8 @@ func (w *world) leaveIdle(j int32, f int) {
 	w.link.remove(&w.idle[at], j)
 }
 
-// ripen brings the numbers of patient transient vGPUs up to this slot: fresh points at each function's first one that is not patient.
+// ripen updates the numbers of patient transient vGPUs to this slot. fresh is each list's first vGPU that is not
+// patient yet.
 func (w *world) ripen() {
 	line := int32(w.slot) - int32(w.cfg.Patience)
 	for f := range w.fn {
@@ -99,7 +102,7 @@ func (w *world) ripen() {
 	}
 }
 
-// serve has n idle vGPUs of function f, keep-alive ones as far as there are any and the last used first, run jobs of one length.
+// serve starts jobs of one length on n idle vGPUs of function f: keep-alive ones first, and the last used first.
 func (w *world) serve(f int, length, n int32) {
 	end := int32(w.slot) + length
 	w.busy += n
@@ -210,7 +213,8 @@ func (w *world) count(f int, r role, by int32) {
 	}
 }
 
-// switchCost charges a change of function: on keep-alive vGPUs only, or where there are none, or all are counted, on every one (H4).
+// switchCost charges a change of function: on keep-alive vGPUs only, or where there are none, or all are counted, on
+// every one (H4).
 func (w *world) switchCost(r role) {
 	if r == keepAlive || w.cfg.Pool != Reserved || w.cfg.Costs.Switches == CountAll {
 		w.slotAcc[accSwitched]++
@@ -244,8 +248,8 @@ func (w *world) activate(f int, n int32, warm bool) {
 	}
 }
 
-// hand switches up to n idle keep-alive vGPUs from function g to function f.
-func (w *world) hand(g, f int, n int32) {
+// reassign moves up to n idle keep-alive vGPUs from function g to function f.
+func (w *world) reassign(g, f int, n int32) {
 	for ; n > 0 && w.idleKeep(g).n > 0; n-- {
 		j := w.link.first(w.idleKeep(g))
 		w.leaveIdle(j, g)

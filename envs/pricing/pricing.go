@@ -10,25 +10,26 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// ID is the pricing face's versioned name.
+// ID is the pricing environment's versioned name.
 const ID = "stoker/Pricing-v1"
 
 // Pricing is stoker/Pricing-v1: a step is a window, and a scheduling policy inside acts in its slots.
 type Pricing struct {
 	*world
 	spec, slotSpec *envs.Spec
-	scheduler      envs.Policy // of the scheduling face
-	own            bool        // the scheduler is ours, whose actions need no check
-	maker          Maker       // of the scheduler, nil where it was given as it is
+	scheduler      envs.Policy // of the scheduling environment
+	own            bool        // the scheduler is the default, whose actions need no check
+	maker          Maker       // makes the scheduler; nil where the caller gave a policy
 	workload       workload.Config
 	obs            *envs.Observation
 	act            *envs.Action
 }
 
-// Maker makes a scheduling policy for environments such as one of the scheduling face.
+// Maker makes a scheduling policy for environments such as one of the scheduling environment.
 type Maker func(*Slots) (envs.Policy, error)
 
-// New makes the pricing face. The scheduler acts on [Slots]'s spec, and the configuration then takes its name; nil is the paper's, [ARMS].
+// New makes the pricing environment. The scheduler acts on [Slots]'s spec, and the configuration then takes its name;
+// nil is the paper's, [ARMS].
 func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	if scheduler != nil {
 		c.Scheduler = scheduler.Name()
@@ -43,7 +44,8 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	e := &Pricing{world: o, spec: o.newPriceSpec(), slotSpec: o.newSlotSpec(), scheduler: scheduler, workload: w}
 	if e.scheduler == nil {
 		if c.Scheduler != ARMSName {
-			return nil, fmt.Errorf("%s: %w", ID, fieldError("scheduler", c.Scheduler, ARMSName+"; others are agents, and catalog's NewEnv puts them inside"))
+			return nil, fmt.Errorf("%s: %w", ID, fieldError("scheduler", c.Scheduler,
+				ARMSName+"; others are agents, and catalog's NewEnv puts them inside"))
 		}
 		if e.scheduler, err = NewARMS(c.ARMS, &e.cfg); err != nil {
 			return nil, fmt.Errorf("%s: %w", ID, err)
@@ -55,7 +57,7 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	return e, nil
 }
 
-// Compose makes the pricing face with a scheduler made for it, of which [Pricing.NewEnv] can make more.
+// Compose makes the pricing environment with a scheduler made for it, of which [Pricing.NewEnv] can make more.
 func Compose(c Config, w workload.Config, m Maker) (*Pricing, error) {
 	s, err := NewSlots(c, w, nil)
 	if err != nil {
@@ -73,9 +75,9 @@ func Compose(c Config, w workload.Config, m Maker) (*Pricing, error) {
 	return e, nil
 }
 
-// NewEnv makes another environment of the same configuration and workload, between episodes: one to try actions on by CopyFrom.
-// A given scheduler replaces the one inside, and the two environments can then not be copied from one another. nil makes a
-// scheduler of the same kind, which is an error where [New] was given a policy and no [Maker].
+// NewEnv makes another environment of the same configuration and workload, between episodes: one to try actions on by
+// CopyFrom. A given scheduler replaces the one inside, and the two environments can then not be copied from one
+// another. nil makes a scheduler of the same kind, which is an error where [New] was given a policy and no [Maker].
 func (e *Pricing) NewEnv(scheduler envs.Policy) (*Pricing, error) {
 	switch {
 	case scheduler != nil || e.own:
@@ -83,7 +85,8 @@ func (e *Pricing) NewEnv(scheduler envs.Policy) (*Pricing, error) {
 	case e.maker != nil:
 		return Compose(e.cfg, e.workload, e.maker)
 	}
-	return nil, fmt.Errorf("%s: NewEnv cannot make a scheduler %s: give one, or make the environment by Compose", ID, e.scheduler.Name())
+	return nil, fmt.Errorf("%s: NewEnv cannot make a scheduler %s: give one, or make the environment by Compose", ID,
+		e.scheduler.Name())
 }
 
 // Spec implements [envs.Env].
@@ -108,7 +111,8 @@ func (e *Pricing) Reset(seed uint64, options envs.Options, obs *envs.Observation
 	return nil
 }
 
-// Step implements [envs.Env]. Baselines beyond the vGPUs are projected as the paper does; the reward is the window's profit (eq. 3).
+// Step implements [envs.Env]. Baselines beyond the vGPUs are projected as the paper does; the reward is the window's
+// profit (eq. 3).
 func (e *Pricing) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
 	if e.phase != running {
 		return fmt.Errorf("%s: %w", e.id, errOver)
@@ -141,7 +145,7 @@ func (e *Pricing) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcom
 	return nil
 }
 
-// nameWrong says of an action outside its space which price or baseline is meant.
+// nameWrong adds the name of the price or baseline to an error about an action outside its space.
 func (e *Pricing) nameWrong(act *envs.Action, err error) error {
 	k := &e.spec.Kinds[0]
 	box := k.Action.(envs.Box)
@@ -179,7 +183,8 @@ func (w *world) seeWindow(obs *envs.Observation) {
 		for f := t.from; f < t.to; f++ {
 			waiting += w.waiting[f] + w.waiting[len(w.fn)+f]
 		}
-		row = append(row, float32(w.prices[m]), float32(w.baseline[m]), float32(w.rates[m]), float32(w.winAcc[w.perTier(tierArrived, m)]),
+		row = append(row, float32(w.prices[m]), float32(w.baseline[m]), float32(w.rates[m]),
+			float32(w.winAcc[w.perTier(tierArrived, m)]),
 			float32(w.winAcc[w.perTier(tierViolated, m)]), float32(w.winAcc[w.perTier(tierServed, m)]), float32(waiting))
 	}
 	potential := 0.0
@@ -191,7 +196,8 @@ func (w *world) seeWindow(obs *envs.Observation) {
 	sin, cos := portable.Sincos(day)
 	used := w.winAcc[accBusy] / (float64(w.cfg.VGPUs) * max(w.winAcc[accSlots], 1))
 	copy(k.Values[len(row):], []float32{
-		float32(potential), float32(sin), float32(cos), float32(w.winAcc[accRevenue]), float32(w.winAcc[accBase]), float32(w.winAcc[accGPU]),
+		float32(potential), float32(sin), float32(cos), float32(w.winAcc[accRevenue]), float32(w.winAcc[accBase]),
+		float32(w.winAcc[accGPU]),
 		float32(w.winAcc[accSwitch]), float32(w.winAcc[accSLA]), float32(used),
 	})
 	k.Active[0] = true

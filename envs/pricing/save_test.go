@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// half is the scheduling face in the middle of an episode, with its saved state.
+// half is the scheduling environment in the middle of an episode, with its saved state.
 func half(t testing.TB, change func(*Config)) (*Slots, []byte) {
 	t.Helper()
 	c := Default()

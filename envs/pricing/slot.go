@@ -36,7 +36,8 @@ func profit(acc []float64) float64 {
 	return acc[accRevenue] - acc[accBase] - acc[accGPU] - acc[accSwitch] - acc[accSLA]
 }
 
-// beginSlot does what comes before the decisions of a slot: services and loads end, jobs arrive, and those that are too late are found out.
+// beginSlot does what precedes a slot's decisions: services and loads end, jobs arrive, and jobs that can no longer
+// meet their SLA become late.
 func (w *world) beginSlot() {
 	clear(w.violated)
 	if w.cfg.Load > 0 {
@@ -51,7 +52,7 @@ func (w *world) beginSlot() {
 	}
 }
 
-// endSlot does what comes after them: jobs begin, and the slot is charged.
+// endSlot does what follows the decisions: jobs begin, and the slot's costs are charged.
 func (w *world) endSlot() {
 	w.dispatch()
 	a := w.slotAcc

@@ -9,29 +9,31 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// SlotsID is the scheduling face's versioned name.
+// SlotsID is the scheduling environment's versioned name.
 const SlotsID = "stoker/PricingSlots-v1"
 
 // Slots is stoker/PricingSlots-v1: a step is a slot, and a window policy inside sets prices and baselines.
 type Slots struct {
 	*world
 	spec, priceSpec *envs.Spec
-	prices          envs.Policy // of the pricing face
-	own             bool        // it is ours
+	prices          envs.Policy // of the pricing environment
+	own             bool        // it is the default
 	workload        workload.Config
 	obs             *envs.Observation
 	act             *envs.Action
-	counted         []float32 // what moves come to
+	counted         []float32 // the numbers that moves stand for
 	kept            []int32   // keep-alive vGPUs of the functions before the slot's decisions
 }
 
-// NewSlots makes the scheduling face. The window policy acts on [Pricing]'s spec; nil holds the configured prices and baselines.
+// NewSlots makes the scheduling environment. The window policy acts on [Pricing]'s spec; nil holds the configured
+// prices and baselines.
 func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	o, err := newWorld(c, w, SlotsID)
 	if err != nil {
 		return nil, err
 	}
-	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices, own: prices == nil, workload: w}
+	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices, own: prices == nil,
+		workload: w}
 	if e.own {
 		e.prices = NewStatic(&e.cfg)
 	}
@@ -45,8 +47,9 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	return e, nil
 }
 
-// NewEnv makes another environment of the same configuration and workload, between episodes, with the given window policy inside.
-// nil holds the configured prices and baselines, which is an error where the environment has a policy of another kind.
+// NewEnv makes another environment of the same configuration and workload, between episodes, with the given window
+// policy inside. nil holds the configured prices and baselines, which is an error where the environment has a policy of
+// another kind.
 func (e *Slots) NewEnv(prices envs.Policy) (*Slots, error) {
 	if prices == nil && !e.own {
 		return nil, fmt.Errorf("%s: NewEnv cannot make a window policy %s: give one", SlotsID, e.prices.Name())
@@ -98,7 +101,8 @@ func (e *Slots) decide() error {
 	return nil
 }
 
-// Step implements [envs.Env]. Agents share one reward, the slot's part of eq. 5 taken negative, or have what their own functions cost.
+// Step implements [envs.Env]. Agents share one reward, the slot's part of eq. 5 taken negative, or have what their own
+// functions cost.
 func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
 	if e.phase != running {
 		return fmt.Errorf("%s: %w", e.id, errOver)

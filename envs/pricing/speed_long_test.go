@@ -41,12 +41,13 @@ func (r *timed) String() string {
 	}
 	slots := float64(r.env.cfg.Windows * r.env.cfg.Slots)
 	m := r.median()
-	return fmt.Sprintf("| %d | %s | %.1f | %.2f (%.2f to %.2f) | %.2f | %.1f |", r.vgpus, load, r.env.total[accArrived]/slots,
+	return fmt.Sprintf("| %d | %s | %.1f | %.2f (%.2f to %.2f) | %.2f | %.1f |", r.vgpus, load,
+		r.env.total[accArrived]/slots,
 		1e3*m, 1e3*r.seconds[0], 1e3*r.seconds[len(r.seconds)-1], 1e6*m/slots, r.perUnit())
 }
 
-// A run of 40 windows of 60 slots with the paper's scheduler inside, in seven rounds that take the sizes in turn, of the longest three. What a slot costs grows no faster than
-// its arrivals and F·log N.
+// A run of 40 windows of 60 slots with the paper's scheduler inside, in seven rounds that take the sizes in turn, of
+// the longest three. What a slot costs grows no faster than its arrivals and F·log N.
 func TestHOPSSpeed(t *testing.T) {
 	if !*long {
 		t.Skip("rounds up to 65,536 vGPUs take half a minute: -long")

@@ -56,7 +56,8 @@ func (c *Config) Validate() error {
 
 func (t *Tier) validate(key string) error {
 	if len(t.Lengths) > maxLength {
-		return fieldError(key+".lengths", fmt.Sprintf("a list of %d", len(t.Lengths)), fmt.Sprintf("at most %d probabilities", maxLength))
+		return fieldError(key+".lengths", fmt.Sprintf("a list of %d", len(t.Lengths)),
+			fmt.Sprintf("at most %d probabilities", maxLength))
 	}
 	var sum float64
 	for _, p := range t.Lengths {
@@ -89,7 +90,8 @@ func (c *Config) validateStart() error {
 		sum += n
 	}
 	if sum > c.VGPUs {
-		return fieldError("baselines", fmt.Sprintf("%v, %d keep-alive vGPUs in all", c.Baselines, sum), fmt.Sprintf("at most vgpus, %d", c.VGPUs))
+		return fieldError("baselines", fmt.Sprintf("%v, %d keep-alive vGPUs in all", c.Baselines, sum),
+			fmt.Sprintf("at most vgpus, %d", c.VGPUs))
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package pricing
 
 import "math"
 
-// setWindow takes what was decided for the coming window: prices, and baselines projected onto what there is: while they exceed the
-// vGPUs the largest loses one (the projection of eq. 13).
+// setWindow takes the prices and baselines of the coming window. Baselines are projected onto the number of vGPUs:
+// while their sum exceeds it, the largest loses one (the projection of eq. 13).
 func (w *world) setWindow(prices, baselines []float32) {
 	sum := 0
 	for m := range w.tiers {
@@ -21,7 +21,8 @@ func (w *world) setWindow(prices, baselines []float32) {
 	}
 }
 
-// beginWindow starts the next window: demand answers the prices, and the keep-alive vGPUs become those of the baselines (Algorithm 2, line 1).
+// beginWindow starts the next window: demand answers the prices, and the keep-alive vGPUs become those of the baselines
+// (Algorithm 2, line 1).
 func (w *world) beginWindow() {
 	w.window++
 	clear(w.winAcc)
@@ -65,13 +66,13 @@ func (w *world) eachTarget(do func(f int, target int32)) {
 	}
 }
 
-// promoteAll gives functions the keep-alive vGPUs that they lack: their own transient ones, else vGPUs that are off, else idle transient
-// ones of others. What is lacking still while all are at work is made up in later slots.
+// promoteAll gives functions the keep-alive vGPUs that they lack: their own transient ones, else vGPUs that are off,
+// else idle transient ones of others. If all are busy, the rest follows in later slots.
 func (w *world) promoteAll() {
 	victim := 0
 	w.eachTarget(func(f int, target int32) {
 		m := w.fn[f].tier
-		for w.keep[f] < target && w.tierKeep[m] < w.baseline[m] { // others may have been handed more than their targets
+		for w.keep[f] < target && w.tierKeep[m] < w.baseline[m] { // other functions may have more than their targets
 			if w.trans[f] > 0 {
 				w.promote(f)
 				continue

@@ -81,7 +81,8 @@ func openWork(c *Config) (measured, error) {
 			}
 			slots := w.Inferences / float64(w.Batch) * ms / 1000 / c.SlotSeconds
 			if slots > maxLength {
-				return m, fieldError("work.inferences", w.Inferences, fmt.Sprintf("at most %d slots of %g s; %s takes %.4g", maxLength, c.SlotSeconds, tables[i].model, slots))
+				return m, fieldError("work.inferences", w.Inferences,
+					fmt.Sprintf("at most %d slots of %g s; %s takes %.4g", maxLength, c.SlotSeconds, tables[i].model, slots))
 			}
 			m.slots = append(m.slots, slots)
 		}

@@ -20,7 +20,8 @@ func measuredWork(c *Config) {
 	c.Work.Width, c.Work.Pods = PodsWidth, filepath.Join("testdata", "pods.csv")
 }
 
-// Rates 1/latency are interpolated between shares and quotas, by hand: at 30 of 20 and 40 percent the rate is (1/20 + 1/10)/2 = 0.075.
+// Rates 1/latency are interpolated between shares and quotas, by hand: at 30 of 20 and 40 percent the rate is (1/20 +
+// 1/10)/2 = 0.075.
 func TestLatencies(t *testing.T) {
 	tables, err := readLatencies(filepath.Join("testdata", "latencies"), nil)
 	if err != nil {
@@ -35,7 +36,8 @@ func TestLatencies(t *testing.T) {
 		sm, quota, wants float64
 	}{
 		{0, 8, 20, 100, 20}, {0, 8, 40, 50, 20}, {0, 1, 20, 100, 10}, {1, 8, 25, 100, 4},
-		{0, 8, 30, 100, 1 / 0.075}, {0, 8, 20, 75, 1 / 0.0375}, {0, 8, 25, 60, 1 / (0.75*(0.8*0.025+0.2*0.05) + 0.25*(0.8*0.05+0.2*0.1))},
+		{0, 8, 30, 100, 1 / 0.075}, {0, 8, 20, 75, 1 / 0.0375}, {0, 8, 25, 60,
+			1 / (0.75*(0.8*0.025+0.2*0.05) + 0.25*(0.8*0.05+0.2*0.1))},
 	} {
 		got, err := tables[c.model].latency(c.batch, c.sm, c.quota)
 		if err != nil || math.Abs(got-c.wants) > 1e-12*c.wants {
@@ -53,8 +55,8 @@ func TestLatencies(t *testing.T) {
 	}
 }
 
-// A quarter of a GPU serves 20,000 inferences of "big" in 2500 batches of 1/(0.75/20 + 0.25/10) = 16 ms: 40 s. "tiny_net" takes 10 s. In slots of 10 s
-// that is 4 and 1 slots, and a request asks for 4, 2, 8, 1 or 1 vGPUs.
+// A quarter of a GPU serves 20,000 inferences of "big" in 2500 batches of 1/(0.75/20 + 0.25/10) = 16 ms: 40 s.
+// "tiny_net" takes 10 s. In slots of 10 s that is 4 and 1 slots, and a request asks for 4, 2, 8, 1 or 1 vGPUs.
 func TestMeasuredWork(t *testing.T) {
 	c := Default()
 	measuredWork(&c)
@@ -69,7 +71,8 @@ func TestMeasuredWork(t *testing.T) {
 	if w.fn[0].mean != w.fn[6].mean || math.Abs(w.fn[0].mean-4) > 1e-9 || math.Abs(w.fn[1].mean-1) > 1e-9 {
 		t.Errorf("functions' means %v, %v; %v", w.fn[0].mean, w.fn[1].mean, w.fn[6].mean)
 	}
-	if w.work.mean != 16.0/5 || len(w.work.width) != 8 || w.work.width.length(0.39) != 1 || w.work.width.length(0.41) != 2 || w.work.width.length(0.99) != 8 {
+	if w.work.mean != 16.0/5 || len(w.work.width) != 8 || w.work.width.length(0.39) != 1 ||
+		w.work.width.length(0.41) != 2 || w.work.width.length(0.99) != 8 {
 		t.Errorf("widths %v with the mean %v", w.work.width, w.work.mean)
 	}
 	for mean, want := range map[float64]law{0.3: {1}, 1: {1}, 2.25: {0, 0.75, 1}, 4: {0, 0, 0, 1}} {
@@ -78,10 +81,12 @@ func TestMeasuredWork(t *testing.T) {
 		}
 	}
 	c.SlotSeconds, c.Slots = 60, 10
-	envtest.Run(t, func() (envs.Env, error) { return New(c, workload.Default(), nil) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 5})
+	envtest.Run(t, func() (envs.Env, error) { return New(c, workload.Default(), nil) },
+		envtest.Options{Seeds: []uint64{1, 2}, Steps: 5})
 }
 
-// Requests of several vGPUs leave the mean number of jobs as it is: over 4,000 slots of a constant load it is within 3 %, some four standard errors.
+// Requests of several vGPUs leave the mean number of jobs as it is: over 4,000 slots of a constant load it is within 3
+// %, some four standard errors.
 func TestWidthsKeepTheLoad(t *testing.T) {
 	c := Default()
 	generated(&c)
@@ -123,16 +128,22 @@ func TestWorkErrors(t *testing.T) {
 	const head = "{\"model_name\": \"m\",\n \"profiling_result\": [\n"
 	const good = `  {"batch": 8, "sm": 25, "quota": 100, "latency": 4}`
 	for want, latencies := range map[string]string{
-		`m_25.json: line 4: profiling_result[1].latency is -4, want`:                     file("a", head+good+",\n"+strings.Replace(good, ": 4}", ": -4}", 1)+"]}"),
-		`m_25.json: line 3: profiling_result[0].quota is a string, want a number`:        file("b", head+strings.Replace(good, "100", `"x"`, 1)+"]}"),
-		`line 3: profiling_result[0].sm is missing, want`:                                file("c", head+strings.Replace(good, `"sm": 25, `, "", 1)+"]}"),
-		`line 3: profiling_result[0].batch is 0, want`:                                   file("d", head+strings.Replace(good, `8`, "0", 1)+"]}"),
-		`line 1: model_name is "m2", want "m"`:                                           file("e", strings.Replace(head, `"m"`, `"m2"`, 1)+good+"]}"),
-		`profiling_result has batch 8, sm 25, quota 100 twice`:                           file("f", head+good+","+good+"]}"),
-		`m_25.json: line 3: EOF`:                                                         file("g", head+good),
-		`there is a field name, want model_name`:                                         file("h", `{"name": 3}`),
-		`model_name or profiling_result is missing`:                                      file("i", `{"model_name": "m"}`),
-		`profiling_result begins with {, want [`:                                         file("j", `{"profiling_result": {}}`),
+		`m_25.json: line 4: profiling_result[1].latency is -4, want`: file("a",
+			head+good+",\n"+strings.Replace(good, ": 4}", ": -4}", 1)+"]}"),
+		`m_25.json: line 3: profiling_result[0].quota is a string, want a number`: file("b",
+			head+strings.Replace(good, "100", `"x"`, 1)+"]}"),
+		`line 3: profiling_result[0].sm is missing, want`: file("c",
+			head+strings.Replace(good, `"sm": 25, `, "", 1)+"]}"),
+		`line 3: profiling_result[0].batch is 0, want`: file("d",
+			head+strings.Replace(good, `8`, "0", 1)+"]}"),
+		`line 1: model_name is "m2", want "m"`: file("e",
+			strings.Replace(head, `"m"`, `"m2"`, 1)+good+"]}"),
+		`profiling_result has batch 8, sm 25, quota 100 twice`: file("f", head+good+","+good+"]}"),
+		`m_25.json: line 3: EOF`:                               file("g", head+good),
+		`there is a field name, want model_name`:               file("h", `{"name": 3}`),
+		`model_name or profiling_result is missing`:            file("i", `{"model_name": "m"}`),
+		`profiling_result begins with {, want [`: file("j",
+			`{"profiling_result": {}}`),
 		`work.latencies: open ` + filepath.Join(dir, "nothing"):                          filepath.Join(dir, "nothing"),
 		`testdata has no files MODEL_SM.json`:                                            "testdata",
 		`work.sm is 25, want a share of big's measured ones, from 30 to 30`:              "",
@@ -145,10 +156,12 @@ func TestWorkErrors(t *testing.T) {
 		switch latencies {
 		case "":
 			c.Work.Latencies = file("k", strings.ReplaceAll(head+good+"]}", "25", "30"))
-			if err := os.Rename(filepath.Join(c.Work.Latencies, "m_25.json"), filepath.Join(c.Work.Latencies, "big_30.json")); err != nil {
+			if err := os.Rename(filepath.Join(c.Work.Latencies, "m_25.json"),
+				filepath.Join(c.Work.Latencies, "big_30.json")); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(c.Work.Latencies, "big_30.json"), []byte(strings.ReplaceAll(strings.Replace(head, `"m"`, `"big"`, 1)+good+"]}", "25", "30")), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(c.Work.Latencies, "big_30.json"),
+				[]byte(strings.ReplaceAll(strings.Replace(head, `"m"`, `"big"`, 1)+good+"]}", "25", "30")), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		case " ":
@@ -156,21 +169,24 @@ func TestWorkErrors(t *testing.T) {
 		case "  ":
 			c.Work.Latencies, c.Work.Models = filepath.Join("testdata", "latencies"), []string{"big", "other"}
 		case "   ":
-			c.Work.Latencies, c.Work.Models, c.Work.Inferences = filepath.Join("testdata", "latencies"), []string{"tiny_net"}, 1e9
+			c.Work.Latencies, c.Work.Models, c.Work.Inferences = filepath.Join("testdata",
+				"latencies"), []string{"tiny_net"}, 1e9
 		}
 		if _, err := New(c, workload.Default(), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
 	for want, path := range map[string]string{
-		`a.csv: line 3: gpu_milli is "x", want a whole number from 0 to 1000`: pods("a.csv", "num_gpu,gpu_milli\n1,1000\n1,x\n"),
-		`b.csv: line 2: num_gpu is "-1", want`:                                pods("b.csv", "num_gpu,gpu_milli\n-1,1000\n"),
-		`c.csv: line 1: there is no column gpu_milli`:                         pods("c.csv", "num_gpu,gpu\n1,1\n"),
-		`d.csv: record on line 3: wrong number of fields`:                     pods("d.csv", "num_gpu,gpu_milli\n1,1000\n1\n"),
-		`e.csv: no pod asks for a GPU`:                                        pods("e.csv", "num_gpu,gpu_milli\n0,0\n"),
-		`f.csv: line 1: EOF, want names of columns`:                           pods("f.csv", ""),
-		`work.pods: open`: filepath.Join(dir, "none.csv"),
-		`work.pods is ""`: "",
+		`a.csv: line 3: gpu_milli is "x", want a whole number from 0 to 1000`: pods("a.csv",
+			"num_gpu,gpu_milli\n1,1000\n1,x\n"),
+		`b.csv: line 2: num_gpu is "-1", want`:        pods("b.csv", "num_gpu,gpu_milli\n-1,1000\n"),
+		`c.csv: line 1: there is no column gpu_milli`: pods("c.csv", "num_gpu,gpu\n1,1\n"),
+		`d.csv: record on line 3: wrong number of fields`: pods("d.csv",
+			"num_gpu,gpu_milli\n1,1000\n1\n"),
+		`e.csv: no pod asks for a GPU`:              pods("e.csv", "num_gpu,gpu_milli\n0,0\n"),
+		`f.csv: line 1: EOF, want names of columns`: pods("f.csv", ""),
+		`work.pods: open`:                           filepath.Join(dir, "none.csv"),
+		`work.pods is ""`:                           "",
 	} {
 		c := Default()
 		c.Work.Width, c.Work.Pods = PodsWidth, path
@@ -180,8 +196,9 @@ func TestWorkErrors(t *testing.T) {
 	}
 }
 
-// The published files: 800 measurements of each of three models, 7,064 pods with GPUs. Quotas 60 and 80 by interpolation are near the measured ones, and
-// a day of Azure's trace runs from end to end, 24 windows, with service and widths as measured.
+// The published files: 800 measurements of each of three models, 7,064 pods with GPUs. Quotas 60 and 80 by
+// interpolation are near the measured ones, and a day of Azure's trace runs from end to end, 24 windows, with service
+// and widths as measured.
 func TestRealWork(t *testing.T) {
 	dir := realdata.Dir(t)
 	c := Default()
@@ -216,7 +233,8 @@ func TestRealWork(t *testing.T) {
 		}
 	}
 	slices.Sort(off)
-	t.Logf("quotas 60 and 80 by interpolation: off by %.1f %% in the median, %.1f %% at the 95th percentile of %d", 100*off[len(off)/2], 100*off[len(off)*95/100], len(off))
+	t.Logf("quotas 60 and 80 by interpolation: off by %.1f %% in the median, %.1f %% at the 95th percentile of %d",
+		100*off[len(off)/2], 100*off[len(off)*95/100], len(off))
 	if len(tables) != 3 || off[len(off)/2] > 0.1 {
 		t.Errorf("%d models; the median error of interpolation is %g, want at most 0.1", len(tables), off[len(off)/2])
 	}
@@ -224,8 +242,10 @@ func TestRealWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("services of %.3g slots (%s, %s, %s); requests of %.3g vGPUs in the mean, %d at most", w.work.slots, tables[0].model, tables[1].model, tables[2].model, w.work.mean, len(w.work.width))
-	// 7,064 pods: ceil(4 num_gpu gpu_milli/1000) of each; 20,000 inferences of ResNet-50 in batches of 8 take 27.4 ms each on a quarter.
+	t.Logf("services of %.3g slots (%s, %s, %s); requests of %.3g vGPUs in the mean, %d at most", w.work.slots,
+		tables[0].model, tables[1].model, tables[2].model, w.work.mean, len(w.work.width))
+	// 7,064 pods: ceil(4 num_gpu gpu_milli/1000) of each; 20,000 inferences of ResNet-50 in batches of 8 take 27.4 ms each
+	// on a quarter.
 	if len(w.work.width) != 32 || math.Abs(w.work.slots[1]-2500*27.4e-3/60) > 0.01 {
 		t.Errorf("widths to %d, services %v", len(w.work.width), w.work.slots)
 	}

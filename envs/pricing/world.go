@@ -11,10 +11,10 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// world is the simulation behind both faces.
+// world is the simulation behind both environments.
 type world struct {
 	cfg    Config
-	id     string // of the face, for errors
+	id     string // of the environment, for errors
 	load   load
 	fn     []function
 	tiers  []tierPlan
@@ -88,7 +88,7 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	}
 	o.makeState(buckets(max(longest, int(c.Load)+1)), buckets(ahead+1))
 	h := fnv.New64a()
-	w.Path, c.Work.Latencies, c.Work.Pods = "", "", "" // where the data lie
+	w.Path, c.Work.Latencies, c.Work.Pods = "", "", "" // where the files are, not what they hold
 	fmt.Fprintf(h, "%s %+v %v", id, c, o.work)
 	if c.Demand.Source == FromWorkload {
 		fmt.Fprintf(h, " %+v %v", w, o.load.fixed)
@@ -110,7 +110,8 @@ func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 	}
 	s.baseline, s.tierKeep, s.estimate = make([]int32, nt), make([]int32, nt), make([]float64, nf)
 	for _, p := range [...]*[]int32{
-		&s.nextBurst, &s.burstEnd, &s.bursts, &s.arrived, &s.violated, &s.begun, &s.keep, &s.trans, &s.loading, &s.owed, &s.unfiled, &s.drawn, &s.room,
+		&s.nextBurst, &s.burstEnd, &s.bursts, &s.arrived, &s.violated, &s.begun, &s.keep, &s.trans, &s.loading, &s.owed,
+		&s.unfiled, &s.drawn, &s.room,
 	} {
 		*p = make([]int32, nf)
 	}
@@ -123,7 +124,8 @@ func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 	s.jobRing, s.jobLinks = newRing(jobBuckets, 0), newArena(0, s.queues)
 	if w.shared {
 		s.roomList, s.byOff = make([]list, nf), make([]list, w.cfg.Layout.GPU+1)
-		s.gpuOff, s.filed, s.roomLink, s.gpuLink = make([]int32, gpus), make([]int32, n), newArena(n, s.roomList), newArena(gpus, s.byOff)
+		s.gpuOff, s.filed, s.roomLink, s.gpuLink = make([]int32, gpus), make([]int32, n), newArena(n,
+			s.roomList), newArena(gpus, s.byOff)
 	}
 	w.perSlot, w.uniform = newRates(2*nf), make([]int64, nf)
 }
@@ -144,7 +146,8 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 	s := &w.episode
 	s.seed, s.first, s.window, s.slot = int64(seed), int64(at), -1, 0
 	s.freeJob, s.busy, s.transients, s.short = none, 0, 0, 0
-	for _, p := range [...][]int32{s.tierKeep, s.burstEnd, s.bursts, s.arrived, s.violated, s.begun, s.keep, s.trans, s.loading, s.owed, s.patient, s.waiting, s.unfiled, s.drawn, s.room} {
+	for _, p := range [...][]int32{s.tierKeep, s.burstEnd, s.bursts, s.arrived, s.violated, s.begun, s.keep, s.trans,
+		s.loading, s.owed, s.patient, s.waiting, s.unfiled, s.drawn, s.room} {
 		clear(p)
 	}
 	for _, p := range [...][]float64{s.rates, s.slotAcc, s.winAcc, s.lastAcc, s.total, s.estimate} {
@@ -155,7 +158,8 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 	s.allLink.reset(s.off[nf+1:])
 	s.roomLink.reset(s.roomList)
 	s.gpuLink.reset(s.byOff)
-	s.jobs, s.jobLinks.places, s.jobRing.after = s.jobs[:0], s.jobLinks.places[:s.jobLinks.heads], s.jobRing.after[:len(s.jobRing.tail)]
+	s.jobs, s.jobLinks.places, s.jobRing.after = s.jobs[:0], s.jobLinks.places[:s.jobLinks.heads],
+		s.jobRing.after[:len(s.jobRing.tail)]
 	s.jobLinks.reset(s.queues)
 	for _, p := range [...][]int32{s.fresh, s.filed} {
 		for i := range p {

@@ -135,7 +135,8 @@ func (s *Sim) Launch(function, node int) (InstanceID, error) {
 			return 0, fmt.Errorf("sim: launching %s: node is %d, want AnyNode or 0 to %d", s.name(fi), node, len(s.nodes)-1)
 		}
 		if z := &s.revs[f.revision].Sizing; !s.nodes[node].free.holds(z) {
-			return 0, fmt.Errorf("sim: launching %s: node %d has %+v left, which does not hold %+v", s.name(fi), node, s.nodes[node].free, room(z))
+			return 0, fmt.Errorf("sim: launching %s: node %d has %+v left, which does not hold %+v", s.name(fi), node,
+				s.nodes[node].free, room(z))
 		}
 	}
 	i := s.launch(fi, int32(node))

@@ -14,7 +14,8 @@ func farm(n, concurrency int32) Config {
 	return Config{
 		Functions: []Function{{
 			Demand: Law{Kind: Exponential, Mean: 1.991}, ColdStart: Law{Kind: Exponential, Mean: 0.253},
-			Warm: true, Queue: NoLimit, KeepAlive: 600 * Second, SLO: 4 * Second, RequestCPU: 400, IdleMemory: 60, RequestMemory: 20,
+			Warm: true, Queue: NoLimit, KeepAlive: 600 * Second, SLO: 4 * Second, RequestCPU: 400, IdleMemory: 60,
+			RequestMemory: 20,
 			Sizing: Sizing{
 				CPU: 1000, Memory: 512, GPU: 1, Concurrency: concurrency, Speed: 1.3, Contention: Contention{Cores: 2, Alpha: 0.1},
 				Min: n, Max: n,

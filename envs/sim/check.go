@@ -5,7 +5,8 @@ import "fmt"
 // check verifies every invariant of the state: what UnmarshalBinary must know before it trusts a file, and what the
 // random tests hold against every step. It costs a walk over everything.
 func (s *Sim) check() error {
-	k := &checker{s: s, inst: make([]uint8, len(s.insts)), req: make([]uint8, len(s.reqs)), refs: make([]int32, len(s.revs))}
+	k := &checker{s: s, inst: make([]uint8, len(s.insts)), req: make([]uint8, len(s.reqs)),
+		refs: make([]int32, len(s.revs))}
 	k.calendar()
 	if k.err == nil {
 		k.pools()
@@ -163,7 +164,8 @@ func (k *checker) segments() {
 	}
 	for i := range s.fns {
 		f := &s.fns[i]
-		k.that(f.buckets >= 1 && f.buckets <= MaxConcurrency && claim(buckets, f.bucket, f.buckets) && claim(words, f.mask, (f.buckets+63)/64),
+		k.that(f.buckets >= 1 && f.buckets <= MaxConcurrency && claim(buckets, f.bucket, f.buckets) &&
+			claim(words, f.mask, (f.buckets+63)/64),
 			"function %d's buckets %d at %d are beyond or in another's", i, f.buckets, f.bucket)
 		random := s.plan.cfg.Functions[i].Dispatch == Random
 		k.that(random && f.rowLen >= 1 && claim(rows, f.row, f.rowLen) || !random && f.row == none && f.rowUsed == 0,

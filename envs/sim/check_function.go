@@ -59,7 +59,8 @@ func (k *checker) row(fi int32) {
 		return
 	}
 	for at, i := range s.rows[f.row : f.row+f.rowUsed] {
-		if k.that(within(i, len(s.insts)) && s.insts[i].fn == fi && s.insts[i].avail.prev == int32(at) && s.insts[i].level == 0,
+		if k.that(within(i, len(s.insts)) && s.insts[i].fn == fi && s.insts[i].avail.prev == int32(at) &&
+			s.insts[i].level == 0,
 			"place %d of the row of function %d has instance %d", at, fi, i) {
 			k.inst[i] |= inBucket
 		}
@@ -119,7 +120,8 @@ func (k *checker) levels(fi int32, ages int64) {
 		"function %d was last looked at at %d", fi, f.gauge.since)
 	k.that(c.Timeout == 0 && ages == 0 || c.Timeout > 0 && ages == g[lvWaiting]+g[lvRunning],
 		"function %d has %d requests by age", fi, ages)
-	says := [instanceStates]int32{Pending: f.nPending, Starting: f.nStarting, Idle: f.nIdle, Busy: f.nBusy, Draining: f.nDraining}
+	says := [instanceStates]int32{Pending: f.nPending, Starting: f.nStarting, Idle: f.nIdle, Busy: f.nBusy,
+		Draining: f.nDraining}
 	k.that(states == says && live == f.live && old == f.old,
 		"function %d has instances %v, live %d, old %d; says %v, %d, %d", fi, states, live, old, says, f.live, f.old)
 	k.that(f.live >= f.min && f.live <= f.max,

@@ -17,7 +17,8 @@ func (k *checker) instance(i int32) {
 		!k.that(in.rev == f.revision || in.state >= Idle, "instance %d of an earlier revision is %v", i, in.state) ||
 		!k.that(placed && within(in.node, len(s.nodes)) || !placed && in.node == none,
 			"instance %d (%v) is on node %d", i, in.state, in.node) ||
-		!k.that(in.born <= s.cal.now && in.since <= s.cal.now && in.vAt <= s.cal.now && in.born >= 0 && in.since >= 0 && in.vAt >= 0,
+		!k.that(in.born <= s.cal.now && in.since <= s.cal.now && in.vAt <= s.cal.now && in.born >= 0 && in.since >= 0 &&
+			in.vAt >= 0,
 			"instance %d has moments to come", i) ||
 		!k.that(in.cold >= 1 && in.cold <= MaxSpan, "instance %d has the cold start %d", i, in.cold) {
 		return
@@ -36,7 +37,8 @@ func (k *checker) instance(i int32) {
 		k.that(event == (in.state == Starting) && in.n == 0,
 			"%v instance %d has its event %v, runs %d", in.state, i, event, in.n)
 		if r := in.root; r != none {
-			k.that(in.state == Starting && within(r, len(s.reqs)) && s.reqs[r].state == reqBound && s.reqs[r].inst == i && s.reqs[r].fn == in.fn,
+			k.that(in.state == Starting && within(r, len(s.reqs)) && s.reqs[r].state == reqBound && s.reqs[r].inst == i &&
+				s.reqs[r].fn == in.fn,
 				"instance %d is bound to request %d", i, r)
 		}
 	case Idle:
@@ -103,7 +105,8 @@ func (k *checker) request(r int32) {
 	}
 	if !k.that(q.state < reqStates && q.outcome < outcomes && within(q.fn, len(s.fns)),
 		"request %d of function %d is in state %d with outcome %d", r, q.fn, q.state, q.outcome) ||
-		!k.that(q.demand >= 0 && q.demand <= MaxSpan && q.slo >= 0 && q.arrived >= 0 && q.arrived < maxClock && q.started <= s.cal.now,
+		!k.that(q.demand >= 0 && q.demand <= MaxSpan && q.slo >= 0 && q.arrived >= 0 && q.arrived < maxClock &&
+			q.started <= s.cal.now,
 			"request %d has times out of range", r) {
 		return
 	}

@@ -24,12 +24,15 @@ func (w resizeThenClassify) Finished(s *sim.Sim, r sim.Response) {
 func (resizeThenClassify) Fired(*sim.Sim, sim.Timer) {}
 
 func Example() {
-	pool := sim.Sizing{CPU: 1000, Memory: 512, Concurrency: 2, Speed: 1, Contention: sim.Contention{Cores: 1}, Min: 2, Max: 2}
+	pool := sim.Sizing{CPU: 1000, Memory: 512, Concurrency: 2, Speed: 1, Contention: sim.Contention{Cores: 1}, Min: 2,
+		Max: 2}
 	gpu := sim.Sizing{CPU: 2000, Memory: 2048, GPU: 1, Concurrency: 1, Speed: 1, Max: 4}
 	s, err := sim.New(sim.Config{
 		Functions: []sim.Function{
-			{Name: "resize", Demand: sim.Law{Kind: sim.Lognormal, Mean: 0.12, CV: 0.3}, Sizing: pool, Warm: true, Queue: sim.NoLimit},
-			{Name: "classify", Demand: sim.Law{Mean: 0.3}, ColdStart: sim.Law{Mean: 2}, Sizing: gpu, Queue: sim.NoLimit, KeepAlive: 5 * sim.Second},
+			{Name: "resize", Demand: sim.Law{Kind: sim.Lognormal, Mean: 0.12, CV: 0.3}, Sizing: pool, Warm: true,
+				Queue: sim.NoLimit},
+			{Name: "classify", Demand: sim.Law{Mean: 0.3}, ColdStart: sim.Law{Mean: 2}, Sizing: gpu, Queue: sim.NoLimit,
+				KeepAlive: 5 * sim.Second},
 		},
 		Nodes:     []sim.Node{{CPU: 10000, Memory: 16000, GPU: 4}},
 		Placement: sim.BestFit,
@@ -48,7 +51,8 @@ func Example() {
 	var m sim.Meter
 	s.Meter(1, &m)
 	fmt.Printf("%d workflows, half within %.2f s\n", latencies.N(), latencies.Quantile(0.5).Seconds())
-	fmt.Printf("classify: %d cold starts, %.2f instances, %.2f of them busy\n", m.ColdStarts, m.Instances(), m.BusyInstances())
+	fmt.Printf("classify: %d cold starts, %.2f instances, %.2f of them busy\n", m.ColdStarts, m.Instances(),
+		m.BusyInstances())
 	s.Total(&m)
 	fmt.Printf("window cost %.2f mUSD\n", 1000*s.Cost(&m))
 	// Output:

@@ -12,7 +12,8 @@ func TestFinder(t *testing.T) {
 		var s Sim
 		s.plan = &plan{cfg: Config{Placement: Placement(rapid.IntRange(0, int(placements)-1).Draw(t, "placement"))}}
 		for range rapid.IntRange(1, 40).Draw(t, "nodes") {
-			n := Node{rapid.Int32Range(0, 9).Draw(t, "cpu"), rapid.Int32Range(0, 9).Draw(t, "memory"), rapid.Int32Range(0, 3).Draw(t, "gpu")}
+			n := Node{rapid.Int32Range(0, 9).Draw(t, "cpu"), rapid.Int32Range(0, 9).Draw(t, "memory"),
+				rapid.Int32Range(0, 3).Draw(t, "gpu")}
 			s.plan.cfg.Nodes = append(s.plan.cfg.Nodes, n)
 			s.nodes = append(s.nodes, node{free: n})
 		}
@@ -25,7 +26,8 @@ func TestFinder(t *testing.T) {
 		cursor := int32(0)
 		t.Repeat(map[string]func(*rapid.T){
 			"place": func(t *rapid.T) {
-				z := Sizing{CPU: rapid.Int32Range(0, 5).Draw(t, "cpu"), Memory: rapid.Int32Range(0, 5).Draw(t, "memory"), GPU: rapid.Int32Range(0, 2).Draw(t, "gpu")}
+				z := Sizing{CPU: rapid.Int32Range(0, 5).Draw(t, "cpu"), Memory: rapid.Int32Range(0, 5).Draw(t, "memory"),
+					GPU: rapid.Int32Range(0, 2).Draw(t, "gpu")}
 				want, n := int32(none), int32(len(s.nodes))
 				for j := range n {
 					k := j

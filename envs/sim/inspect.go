@@ -14,8 +14,9 @@ func (s *Sim) Counts(function int) Counts {
 	}
 	f := &s.fns[function]
 	return Counts{
-		Pending: int(f.nPending), Starting: int(f.nStarting), Idle: int(f.nIdle), Busy: int(f.nBusy), Draining: int(f.nDraining),
-		Queued: int(f.gauge.now[lvWaiting]), Running: int(f.gauge.now[lvRunning]),
+		Pending: int(f.nPending), Starting: int(f.nStarting), Idle: int(f.nIdle), Busy: int(f.nBusy),
+		Draining: int(f.nDraining),
+		Queued:   int(f.gauge.now[lvWaiting]), Running: int(f.gauge.now[lvRunning]),
 	}
 }
 

@@ -91,7 +91,8 @@ func (l Law) validate(field string) error {
 				return fmt.Errorf("%s.Table[%d] is %v, want seconds in [0, %v]", field, i, q, top)
 			}
 			if i > 0 && q < l.Table[i-1] {
-				return fmt.Errorf("%s.Table[%d] is %v, below its predecessor %v: quantiles must not fall", field, i, q, l.Table[i-1])
+				return fmt.Errorf("%s.Table[%d] is %v, below its predecessor %v: quantiles must not fall", field, i, q,
+					l.Table[i-1])
 			}
 		}
 	default:

@@ -40,7 +40,8 @@ func TestLawMoments(t *testing.T) {
 
 // Draws lie between 1 µs and MaxSpan whatever the law.
 func TestLawEnds(t *testing.T) {
-	for _, l := range []Law{{}, {Kind: Exponential, Mean: 1e-9}, {Kind: Lognormal, Mean: MaxSpan.Seconds(), CV: 100}, {Kind: Empirical, Table: []float64{0, 0}}} {
+	for _, l := range []Law{{}, {Kind: Exponential, Mean: 1e-9}, {Kind: Lognormal, Mean: MaxSpan.Seconds(), CV: 100},
+		{Kind: Empirical, Table: []float64{0, 0}}} {
 		d := newDrawer(l)
 		for i := range uint64(1000) {
 			if x := d.draw(rng.New(1, "ends").With(i)); x < 1 || x > MaxSpan {
@@ -61,7 +62,8 @@ func TestDrawsAreNamed(t *testing.T) {
 		cfg.Functions[0].Dispatch, cfg.Functions[0].Sizing.Speed = d, speed
 		s := mustNew(t, cfg, 9)
 		got := map[uint64]Time{}
-		p := &poisson{t: t, key: rng.New(9, "arrivals"), rate: 20, limit: 500, done: func(r Response) { got[r.ID] = r.Demand }}
+		p := &poisson{t: t, key: rng.New(9, "arrivals"), rate: 20, limit: 500,
+			done: func(r Response) { got[r.ID] = r.Demand }}
 		p.start(s)
 		s.Run(p, Forever)
 		for id, d := range got {
@@ -72,14 +74,16 @@ func TestDrawsAreNamed(t *testing.T) {
 		return got
 	}
 	want := demands(1, LeastLoaded, 1)
-	for _, got := range []map[uint64]Time{demands(7, LeastLoaded, 2), demands(2, Packed, 0.5), demands(40, Random, 1), demands(3, RoundRobin, 1)} {
+	for _, got := range []map[uint64]Time{demands(7, LeastLoaded, 2), demands(2, Packed, 0.5), demands(40, Random, 1),
+		demands(3, RoundRobin, 1)} {
 		for id, d := range want {
 			if got[id] != d && got[id] != 0 { // 0: a Random choice was full
 				t.Fatalf("request %d drew %d in one pool and %d in another", id, d, got[id])
 			}
 		}
 	}
-	a, b := mustNew(t, station(Law{Kind: Exponential, Mean: 1}, 1, 0), 1), mustNew(t, station(Law{Kind: Exponential, Mean: 1}, 1, 0), 2)
+	a, b := mustNew(t, station(Law{Kind: Exponential, Mean: 1}, 1, 0), 1), mustNew(t,
+		station(Law{Kind: Exponential, Mean: 1}, 1, 0), 2)
 	if a.Demand(0, 5, 0) == b.Demand(0, 5, 0) || a.Demand(0, 5, 0) == a.Demand(0, 5, 1) || a.Demand(1, 5, 0) != 0 {
 		t.Error("seed, attempt or function do not name the draw")
 	}
@@ -120,7 +124,10 @@ func TestValidate(t *testing.T) {
 		"Sizing.Contention.Cores":               func(_ *Config, f *Function) { f.Sizing.Contention.Cores = -1 },
 		"Sizing.Contention.Alpha":               func(_ *Config, f *Function) { f.Sizing.Contention.Alpha = math.NaN() },
 		"Sizing.Min is 3 and Max 2":             func(_ *Config, f *Function) { f.Sizing.Min, f.Sizing.Max = 3, 2 },
-		"Sizing.Min is 2000000":                 func(_ *Config, f *Function) { f.Sizing.Min, f.Sizing.Max = 2000000, 2000000 },
+		"Sizing.Min is 2000000": func(_ *Config, f *Function) {
+			f.Sizing.Min, f.Sizing.Max = 2000000,
+				2000000
+		},
 	} {
 		cfg := good()
 		cfg.Functions[0] = cfg.Functions[1]

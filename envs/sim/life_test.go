@@ -66,7 +66,8 @@ func TestMetersByHand(t *testing.T) {
 	counts(t, s, Counts{})
 	var m Meter
 	s.Meter(0, &m)
-	if want := (Tally{Arrived: 2, Started: 2, Waited: 1, Cold: 1, Completed: 2, Late: 1, ColdStarts: 1, Expired: 1}); m.Tally != want {
+	if want := (Tally{Arrived: 2, Started: 2, Waited: 1, Cold: 1, Completed: 2, Late: 1, ColdStarts: 1,
+		Expired: 1}); m.Tally != want {
 		t.Errorf("counted %+v, want %+v", m.Tally, want)
 	}
 	mean, sd, top := m.Latency()
@@ -133,7 +134,8 @@ func TestTimeouts(t *testing.T) {
 	if err := s.Submit(Request{ID: 9, At: 205 * ms, Demand: Second}); err != nil {
 		t.Fatal(err)
 	}
-	ends(t, s, Second, ended{1, -1, 40 * ms, TimedOut}, ended{0, 0, 100 * ms, Completed}, ended{2, 100 * ms, 200 * ms, Completed},
+	ends(t, s, Second, ended{1, -1, 40 * ms, TimedOut}, ended{0, 0, 100 * ms, Completed},
+		ended{2, 100 * ms, 200 * ms, Completed},
 		ended{9, -1, 235 * ms, TimedOut}, ended{3, 200 * ms, 300 * ms, Completed})
 	if err := s.Submit(Request{ID: 10, At: Second, Demand: Second}); err != nil {
 		t.Fatal(err)
@@ -151,7 +153,8 @@ func TestDispatch(t *testing.T) {
 		slices.Sort(n)
 		return n
 	}
-	for d, want := range map[Dispatch][]int{LeastLoaded: {1, 1, 1}, RoundRobin: {1, 1, 1}, Blind: {1, 1, 1}, Packed: {0, 1, 2}} {
+	for d, want := range map[Dispatch][]int{LeastLoaded: {1, 1, 1}, RoundRobin: {1, 1, 1}, Blind: {1, 1, 1},
+		Packed: {0, 1, 2}} {
 		s := one(t, Function{Warm: true, Sizing: pool, Dispatch: d, Queue: 5})
 		ask(t, s, 0, 0, 0, 0)
 		s.Run(nil, 1)
@@ -165,7 +168,8 @@ func TestDispatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask(t, s, 1, 1, 200*ms, 300*ms)
-	ends(t, s, 2*Second, ended{1, 1, 100*ms + 1, Completed}, ended{2, -1, 200 * ms, Rejected}, ended{3, 300 * ms, 400 * ms, Completed},
+	ends(t, s, 2*Second, ended{1, 1, 100*ms + 1, Completed}, ended{2, -1, 200 * ms, Rejected},
+		ended{3, 300 * ms, 400 * ms, Completed},
 		ended{0, 0, Second, Completed})
 	// Random's choices are uniform: 3,000 requests, one at a time, over three instances, within five standard
 	// deviations.
@@ -221,7 +225,8 @@ func TestCallbacks(t *testing.T) {
 	if err := s.Submit(Request{At: 0}); err == nil || !strings.Contains(err.Error(), "At is 0") {
 		t.Errorf("a request in the past gives %v", err)
 	}
-	for _, r := range []Request{{Function: 1, At: Second}, {Function: -1, At: Second}, {At: Forever}, {At: Second, Demand: -1}, {At: Second, SLO: -1}} {
+	for _, r := range []Request{{Function: 1, At: Second}, {Function: -1, At: Second}, {At: Forever},
+		{At: Second, Demand: -1}, {At: Second, SLO: -1}} {
 		if s.Submit(r) == nil {
 			t.Errorf("%+v was accepted", r)
 		}

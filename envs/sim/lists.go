@@ -182,7 +182,8 @@ func (s *Sim) makeUnavailable(f *function, i int32) {
 }
 
 // addToRow adds instance i to the ready instances of a function whose Dispatch is Random: a dense row, so that one of
-// them can be drawn. instance.avail.prev is the place in the row. removeFromRow takes it out, and the row's last instance moves to its place.
+// them can be drawn. instance.avail.prev is the place in the row. removeFromRow takes it out, and the row's last
+// instance moves to its place.
 func (s *Sim) addToRow(f *function, i int32) {
 	if f.rowUsed == f.rowLen {
 		from := f.row

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain fixes the seed and the number and length of the random checks, more with -long; rapid's own flags give others.
+// TestMain fixes the seed and the number and length of the random checks, more with -long; rapid's own flags give
+// others.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := map[string]bool{}
@@ -15,7 +16,8 @@ func TestMain(m *testing.M) {
 	if *long {
 		checks, steps = "4000", "100"
 	}
-	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": checks, "rapid.steps": steps, "rapid.nofailfile": "true"} {
+	for name, value := range map[string]string{"rapid.seed": "1", "rapid.checks": checks, "rapid.steps": steps,
+		"rapid.nofailfile": "true"} {
 		if given[name] {
 			continue
 		}

@@ -57,7 +57,8 @@ func (w *world) Finished(s *Sim, r Response) {
 	// One in four asks again, now or later: a caller's workflow.
 	w.flip = w.flip*6364136223846793005 + 1442695040888963407
 	if w.flip>>62 == 0 && w.finished < 3000 {
-		w.submit(Request{Function: int32(w.flip>>33) % int32(len(w.cfg.Functions)), At: s.Now() + Time(w.flip>>40&1)*Time(w.flip>>50)})
+		w.submit(Request{Function: int32(w.flip>>33) % int32(len(w.cfg.Functions)),
+			At: s.Now() + Time(w.flip>>40&1)*Time(w.flip>>50)})
 	}
 }
 
@@ -109,11 +110,14 @@ func anyLaw(t *rapid.T, what string, mean float64) Law {
 func anySizing(t *rapid.T) Sizing {
 	low := rapid.Int32Range(0, 3).Draw(t, "min")
 	return Sizing{
-		CPU: rapid.SampledFrom([]int32{100, 500, 900, 2000}).Draw(t, "cpu"), Memory: rapid.SampledFrom([]int32{0, 128, 700}).Draw(t, "memory"),
-		GPU: rapid.SampledFrom([]int32{0, 0, 1, 3}).Draw(t, "gpu"), Concurrency: rapid.SampledFrom([]int32{1, 2, 5, 70}).Draw(t, "concurrency"),
+		CPU: rapid.SampledFrom([]int32{100, 500, 900, 2000}).Draw(t,
+			"cpu"), Memory: rapid.SampledFrom([]int32{0, 128, 700}).Draw(t, "memory"),
+		GPU: rapid.SampledFrom([]int32{0, 0, 1, 3}).Draw(t,
+			"gpu"), Concurrency: rapid.SampledFrom([]int32{1, 2, 5, 70}).Draw(t, "concurrency"),
 		Speed: rapid.SampledFrom([]float64{0.3, 1, 2.5}).Draw(t, "speed"),
 		Contention: Contention{
-			Cores: rapid.SampledFrom([]float64{0, 1, 1.5}).Draw(t, "cores"), Alpha: rapid.SampledFrom([]float64{0, 0.2, 1}).Draw(t, "alpha"),
+			Cores: rapid.SampledFrom([]float64{0, 1, 1.5}).Draw(t,
+				"cores"), Alpha: rapid.SampledFrom([]float64{0, 0.2, 1}).Draw(t, "alpha"),
 		},
 		Min: low, Max: low + rapid.SampledFrom([]int32{0, 1, 5, NoLimit - 3}).Draw(t, "spare"),
 	}
@@ -123,7 +127,8 @@ func anyConfig(t *rapid.T) Config {
 	cfg := Config{Placement: Placement(rapid.IntRange(0, 2).Draw(t, "placement")), SketchBits: 3}
 	for range rapid.IntRange(0, 4).Draw(t, "nodes") {
 		cfg.Nodes = append(cfg.Nodes, Node{
-			CPU: rapid.Int32Range(0, 5000).Draw(t, "node cpu"), Memory: rapid.Int32Range(0, 3000).Draw(t, "node memory"), GPU: rapid.Int32Range(0, 5).Draw(t, "node gpu"),
+			CPU: rapid.Int32Range(0, 5000).Draw(t, "node cpu"), Memory: rapid.Int32Range(0, 3000).Draw(t,
+				"node memory"), GPU: rapid.Int32Range(0, 5).Draw(t, "node gpu"),
 		})
 	}
 	span := func(what string) Time {
@@ -134,7 +139,8 @@ func anyConfig(t *rapid.T) Config {
 			Demand: anyLaw(t, "demand", 0.001), ColdStart: anyLaw(t, "cold start", 0.002), Sizing: anySizing(t),
 			Warm: rapid.Bool().Draw(t, "warm"), BindCold: rapid.Bool().Draw(t, "bind cold"),
 			Dispatch: Dispatch(rapid.IntRange(0, int(dispatches)-1).Draw(t, "dispatch")),
-			Queue:    rapid.SampledFrom([]int32{0, 2, NoLimit}).Draw(t, "queue"), MaxInflight: rapid.SampledFrom([]int32{0, 0, 4}).Draw(t, "max inflight"),
+			Queue: rapid.SampledFrom([]int32{0, 2, NoLimit}).Draw(t,
+				"queue"), MaxInflight: rapid.SampledFrom([]int32{0, 0, 4}).Draw(t, "max inflight"),
 			QueueTimeout: span("queue timeout"), Timeout: span("timeout"), KeepAlive: span("keep-alive"), SLO: span("slo"),
 			RequestCPU: 300, IdleMemory: 64, RequestMemory: 10,
 		})
@@ -150,7 +156,8 @@ func TestModel(t *testing.T) {
 	worlds, requests := 0, uint64(0)
 	var ends [outcomes]int
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, cfg: anyConfig(t), open: map[uint64]Request{}, timers: map[uint64]Timer{}, flip: rapid.Uint64().Draw(t, "flip")}
+		w := &world{t: t, cfg: anyConfig(t), open: map[uint64]Request{}, timers: map[uint64]Timer{},
+			flip: rapid.Uint64().Draw(t, "flip")}
 		s, err := New(w.cfg, rapid.Uint64Range(0, 3).Draw(t, "seed"))
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +178,8 @@ func TestModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": func(t *rapid.T) {
 				for range rapid.IntRange(1, 12).Draw(t, "how many") {
-					w.submit(Request{Function: int32(fn()), At: later(), Demand: Time(rapid.SampledFrom([]int{0, 0, 1, 4000}).Draw(t, "demand")), SLO: 900})
+					w.submit(Request{Function: int32(fn()), At: later(),
+						Demand: Time(rapid.SampledFrom([]int{0, 0, 1, 4000}).Draw(t, "demand")), SLO: 900})
 				}
 			},
 			"timer": func(t *rapid.T) {

@@ -21,7 +21,8 @@ func newPlan(cfg Config) (*plan, error) {
 		p.bits = cfg.SketchBits
 	}
 	for i := range cfg.Functions {
-		p.fn = append(p.fn, functionPlan{demand: newDrawer(cfg.Functions[i].Demand), cold: newDrawer(cfg.Functions[i].ColdStart)})
+		p.fn = append(p.fn, functionPlan{demand: newDrawer(cfg.Functions[i].Demand),
+			cold: newDrawer(cfg.Functions[i].ColdStart)})
 	}
 	var err error
 	if p.fingerprint, err = state.Fingerprint(shape{&p.cfg}); err != nil {

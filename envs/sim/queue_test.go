@@ -60,8 +60,8 @@ func mustNew(t testing.TB, cfg Config, seed uint64) *Sim {
 // windowCount is the number of windows of a run.
 const windowCount = 40
 
-// windows runs the handler's simulation through a warm-up and windowCount windows and returns, for each of the measures, the mean over
-// windows and its standard error.
+// windows runs the handler's simulation through a warm-up and windowCount windows and returns, for each of the
+// measures, the mean over windows and its standard error.
 func windows(s *Sim, h Handler, warm, window Time, measure ...func(m *Meter) float64) (mean, deviation []float64) {
 	const n = windowCount
 	var m Meter
@@ -87,8 +87,8 @@ func windows(s *Sim, h Handler, warm, window Time, measure ...func(m *Meter) flo
 	return mean, deviation
 }
 
-// batches is windows with the half-width of 99.9 % intervals (Student's t with 39 degrees of freedom: 3.558). The tests that use it
-// compare 13 quantities: all intervals hold together with 98.7 %.
+// batches is windows with the half-width of 99.9 % intervals (Student's t with 39 degrees of freedom: 3.558). The tests
+// that use it compare 13 quantities: all intervals hold together with 98.7 %.
 func batches(s *Sim, h Handler, warm, window Time, measure ...func(m *Meter) float64) (mean, half []float64) {
 	mean, half = windows(s, h, warm, window, measure...)
 	for i := range half {

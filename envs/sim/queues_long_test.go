@@ -16,8 +16,8 @@ import (
 
 var long = flag.Bool("long", false, "run the long proofs")
 
-// Lengths of runs of the long test, in requests per window. A pilot with another seed says how long a run must be for its intervals to be
-// aimed wide, relative to theory; runs at loads that are not sure have a fixed length.
+// Lengths of runs of the long test, in requests per window. A pilot with another seed says how long a run must be for
+// its intervals to be aimed wide, relative to theory; runs at loads that are not sure have a fixed length.
 const (
 	pilotWindow  = 10_000
 	looseWindow  = 100_000
@@ -42,7 +42,8 @@ func (q *queue) demand() string {
 // exacting are the quantities that must be within 1 %: waits and probabilities.
 const exacting = 3
 
-// window is how many requests a window of the run at a load must have, as a pilot tells: standard errors fall with the root of the length.
+// window is how many requests a window of the run at a load must have, as a pilot tells: standard errors fall with the
+// root of the length.
 func (q *queue) window(t *testing.T, load, factor float64, want answers) float64 {
 	if load > q.sure {
 		return looseWindow
@@ -63,7 +64,8 @@ type measured struct {
 	want, got, half answers
 }
 
-// Every queue at every load inside simultaneous intervals, and waits and probabilities within 1 %; with the plot and the table of all.
+// Every queue at every load inside simultaneous intervals, and waits and probabilities within 1 %; with the plot and
+// the table of all.
 func TestQueuesLong(t *testing.T) {
 	if !*long {
 		t.Skip("a long proof; -long runs it")
@@ -102,7 +104,8 @@ func TestQueuesLong(t *testing.T) {
 						far++
 					}
 				}
-				t.Logf("%s, load %g, %.3g requests: %s %.6g ± %.2g, theory %.6g", q.name, load, p.requests, quantities[k].name, p.got[k], p.half[k], p.want[k])
+				t.Logf("%s, load %g, %.3g requests: %s %.6g ± %.2g, theory %.6g", q.name, load, p.requests, quantities[k].name,
+					p.got[k], p.half[k], p.want[k])
 			}
 			points[i] = append(points[i], p)
 		}
@@ -111,11 +114,12 @@ func TestQueuesLong(t *testing.T) {
 			seen += fmt.Sprintf(", widest half-interval %.2f %%", 100*widest)
 		}
 		proof.Claim(t, proof.Row{
-			Topic:    "simulator",
-			Claim:    fmt.Sprintf("%s at loads %v: waits and probabilities against theory, long runs", q.name, q.loads),
-			Bound:    fmt.Sprintf("inside its own interval (simultaneous 95 %% of %d, t × %.2f)%s", n, factor, q.demand()),
-			Measured: fmt.Sprintf("%d of %d outside; %s; %.3g requests in all, runs of %d windows", outside, compares, seen, total, windowCount),
-			Holds:    outside == 0 && far == 0,
+			Topic: "simulator",
+			Claim: fmt.Sprintf("%s at loads %v: waits and probabilities against theory, long runs", q.name, q.loads),
+			Bound: fmt.Sprintf("inside its own interval (simultaneous 95 %% of %d, t × %.2f)%s", n, factor, q.demand()),
+			Measured: fmt.Sprintf("%d of %d outside; %s; %.3g requests in all, runs of %d windows", outside, compares, seen,
+				total, windowCount),
+			Holds: outside == 0 && far == 0,
 		})
 	}
 	if dir := os.Getenv(proof.Folder); dir != "" {
@@ -132,7 +136,8 @@ func writePoints(path string, points [][]measured) error {
 	for i, ps := range points {
 		for _, p := range ps {
 			for _, k := range compared(p.want) {
-				rows = append(rows, []string{queues[i].name, number(p.load), number(p.requests), quantities[k].name, number(p.got[k]), number(p.half[k]), number(p.want[k])})
+				rows = append(rows, []string{queues[i].name, number(p.load), number(p.requests), quantities[k].name,
+					number(p.got[k]), number(p.half[k]), number(p.want[k])})
 			}
 		}
 	}

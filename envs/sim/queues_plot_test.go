@@ -22,7 +22,8 @@ var panels = []struct {
 	{"limited room", "probability of loss", []string{"M/M/8/8", "M/M/3/7"}},
 }
 
-// draw draws theory as lines and the simulation, from the folder's queues.csv, as dots; below, their difference with its intervals.
+// draw draws theory as lines and the simulation, from the folder's queues.csv, as dots; below, their difference with
+// its intervals.
 func draw(t *testing.T, dir string) {
 	t.Helper()
 	data, err := os.Open(filepath.Join(dir, "queues.csv"))
@@ -61,7 +62,8 @@ func draw(t *testing.T, dir string) {
 					load, got, half, want := number(t, row[1]), number(t, row[4]), number(t, row[5]), number(t, row[6])
 					above.Cross(style, point(load), point(got))
 					beside := load + 0.008*float64(j-1) // so that intervals at one load don't cover one another
-					off.Cross(style, point(beside), chart.Range{At: 100 * (got/want - 1), Low: 100 * ((got-half)/want - 1), High: 100 * ((got+half)/want - 1)})
+					off.Cross(style, point(beside), chart.Range{At: 100 * (got/want - 1), Low: 100 * ((got-half)/want - 1),
+						High: 100 * ((got+half)/want - 1)})
 				}
 			}
 			f.Panels = append(f.Panels, above)

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// quantities that theory knows of a queue, and how a meter shows them. Waits and probabilities are of requests that were let in; the
-// probability of loss is of all.
+// quantities that theory knows of a queue, and how a meter shows them. Waits and probabilities are of requests that
+// were let in; the probability of loss is of all.
 var quantities = []struct {
 	name    string
 	measure func(m *Meter) float64
@@ -45,21 +45,30 @@ type queue struct {
 	theory func(q *queue, load float64) answers
 }
 
-// queues and the loads of the long test. At 0.9 of one without a limit, and where few of many servers' requests wait, it would take more
-// than 10⁸ requests to know the mean wait to 1 %.
+// queues and the loads of the long test. At 0.9 of one without a limit, and where few of many servers' requests wait,
+// it would take more than 10⁸ requests to know the mean wait to 1 %.
 var queues = []queue{
-	{name: "M/M/1", law: exponential, c: 1, queue: NoLimit, loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: birthDeath},
-	{name: "M/M/3", law: exponential, c: 3, queue: NoLimit, loads: []float64{0.6, 0.7, 0.9}, sure: 0.8, theory: birthDeath},
+	{name: "M/M/1", law: exponential, c: 1, queue: NoLimit, loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8,
+		theory: birthDeath},
+	{name: "M/M/3", law: exponential, c: 3, queue: NoLimit, loads: []float64{0.6, 0.7, 0.9}, sure: 0.8,
+		theory: birthDeath},
 	{name: "M/M/20", law: exponential, c: 20, queue: NoLimit, loads: []float64{0.7, 0.75, 0.8, 0.9}, theory: birthDeath},
-	{name: "M/D/1", law: Law{Kind: Deterministic, Mean: service}, c: 1, queue: NoLimit, loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: pollaczek},
-	{name: "M/Erlang/1", law: Erlang(service, 3), c: 1, queue: NoLimit, loads: []float64{0.6}, sure: 0.8, theory: pollaczek},
-	{name: "M/Lognormal/1", law: Law{Kind: Lognormal, Mean: service, CV: 0.8}, c: 1, queue: NoLimit, loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: pollaczek},
-	{name: "M/Gamma/1", law: Law{Kind: Gamma, Mean: service, CV: 1.4}, c: 1, queue: NoLimit, loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: pollaczek},
-	{name: "M/Empirical/1", law: Law{Kind: Empirical, Table: []float64{0.01, 0.02, 0.05, 0.06, 0.4}}, c: 1, queue: NoLimit, loads: []float64{0.6}, sure: 0.8, theory: pollaczek},
+	{name: "M/D/1", law: Law{Kind: Deterministic, Mean: service}, c: 1, queue: NoLimit,
+		loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: pollaczek},
+	{name: "M/Erlang/1", law: Erlang(service, 3), c: 1, queue: NoLimit, loads: []float64{0.6}, sure: 0.8,
+		theory: pollaczek},
+	{name: "M/Lognormal/1", law: Law{Kind: Lognormal, Mean: service, CV: 0.8}, c: 1, queue: NoLimit,
+		loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: pollaczek},
+	{name: "M/Gamma/1", law: Law{Kind: Gamma, Mean: service, CV: 1.4}, c: 1, queue: NoLimit,
+		loads: []float64{0.3, 0.5, 0.7, 0.9}, sure: 0.8, theory: pollaczek},
+	{name: "M/Empirical/1", law: Law{Kind: Empirical, Table: []float64{0.01, 0.02, 0.05, 0.06, 0.4}}, c: 1, queue: NoLimit,
+		loads: []float64{0.6}, sure: 0.8, theory: pollaczek},
 	{name: "M/M/8/8", law: exponential, c: 8, loads: []float64{0.5, 0.75, 1, 1.25}, sure: 2, theory: birthDeath},
 	{name: "M/M/3/7", law: exponential, c: 3, queue: 4, loads: []float64{0.7, 0.9, 1.1, 1.3}, sure: 2, theory: birthDeath},
-	{name: "M/M/3/7 by MaxInflight", law: exponential, c: 3, queue: NoLimit, limit: 7, loads: []float64{1.1}, sure: 2, theory: birthDeath},
-	{name: "M/M/3//10", law: exponential, c: 3, queue: NoLimit, users: 10, loads: []float64{0.5, 0.7, 0.9, 1.2}, sure: 2, theory: birthDeath},
+	{name: "M/M/3/7 by MaxInflight", law: exponential, c: 3, queue: NoLimit, limit: 7, loads: []float64{1.1}, sure: 2,
+		theory: birthDeath},
+	{name: "M/M/3//10", law: exponential, c: 3, queue: NoLimit, users: 10, loads: []float64{0.5, 0.7, 0.9, 1.2}, sure: 2,
+		theory: birthDeath},
 }
 
 var exponential = Law{Kind: Exponential, Mean: service}
@@ -70,8 +79,8 @@ func (q *queue) rate(load float64) (mean, lambda float64) {
 	return mean, load * float64(q.c) / mean
 }
 
-// birthDeath solves p(n)·arrivals(n) = p(n+1)·departures(n+1), the balance of a queue with exponential service. Without a limit the
-// chain is cut where nothing is left.
+// birthDeath solves p(n)·arrivals(n) = p(n+1)·departures(n+1), the balance of a queue with exponential service. Without
+// a limit the chain is cut where nothing is left.
 func birthDeath(q *queue, load float64) answers {
 	mean, lambda := q.rate(load)
 	most := 5000
@@ -170,7 +179,8 @@ func (q *queue) run(t testing.TB, load float64, seed uint64, requests float64) (
 	return answers(m), answers(d)
 }
 
-// simultaneous is the factor of Student's t by which n intervals hold together with 95 % (Bonferroni), for windowCount windows.
+// simultaneous is the factor of Student's t by which n intervals hold together with 95 % (Bonferroni), for windowCount
+// windows.
 func simultaneous(n int) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: windowCount - 1}.Quantile(1 - 0.05/float64(2*n))
 }
@@ -203,7 +213,8 @@ func TestQueues(t *testing.T) {
 		want := q.theory(q, load)
 		for _, k := range compared(want) {
 			half := factor * sd[k]
-			t.Logf("%-24s load %.2f, λ %.3g: %-24s %.5g ± %.2g, theory %.5g", q.name, load, lambda, quantities[k].name, got[k], half, want[k])
+			t.Logf("%-24s load %.2f, λ %.3g: %-24s %.5g ± %.2g, theory %.5g", q.name, load, lambda, quantities[k].name, got[k],
+				half, want[k])
 			worst = max(worst, math.Abs(got[k]-want[k])/half)
 			if math.Abs(got[k]-want[k]) > half {
 				outside++

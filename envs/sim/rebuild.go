@@ -5,7 +5,8 @@ import "fmt"
 // rebuild makes what a saved state leaves out. It trusts nothing that it indexes with.
 func (s *Sim) rebuild() error {
 	if len(s.fns) != len(s.plan.fn) || len(s.nodes) != len(s.plan.cfg.Nodes) {
-		return fmt.Errorf("%d functions and %d nodes, want %d and %d", len(s.fns), len(s.nodes), len(s.plan.fn), len(s.plan.cfg.Nodes))
+		return fmt.Errorf("%d functions and %d nodes, want %d and %d", len(s.fns), len(s.nodes), len(s.plan.fn),
+			len(s.plan.cfg.Nodes))
 	}
 	for i := range s.fns {
 		s.keys(int32(i))

@@ -128,15 +128,18 @@ func (*log) Fired(*Sim, Timer) {}
 func TestReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := Sizing{
-			Concurrency: rapid.Int32Range(1, 6).Draw(t, "concurrency"), Speed: rapid.SampledFrom([]float64{0.37, 1, 3}).Draw(t, "speed"),
+			Concurrency: rapid.Int32Range(1, 6).Draw(t, "concurrency"), Speed: rapid.SampledFrom([]float64{0.37, 1, 3}).Draw(t,
+				"speed"),
 			Contention: Contention{
-				Cores: rapid.SampledFrom([]float64{0, 1, 2.5}).Draw(t, "cores"), Alpha: rapid.SampledFrom([]float64{0, 0.13, 1}).Draw(t, "alpha"),
+				Cores: rapid.SampledFrom([]float64{0, 1, 2.5}).Draw(t,
+					"cores"), Alpha: rapid.SampledFrom([]float64{0, 0.13, 1}).Draw(t, "alpha"),
 			},
 		}
 		z.Min = rapid.Int32Range(1, 4).Draw(t, "instances")
 		z.Max = z.Min
 		room := rapid.Int32Range(0, 8).Draw(t, "room")
-		s, err := New(Config{Functions: []Function{{Demand: Law{Kind: Lognormal, Mean: 0.0002, CV: 1}, Sizing: z, Warm: true, Queue: room}}}, 1)
+		s, err := New(Config{Functions: []Function{{Demand: Law{Kind: Lognormal, Mean: 0.0002, CV: 1}, Sizing: z, Warm: true,
+			Queue: room}}}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,8 @@ func (s *Sim) Submit(r Request) error {
 	}
 	s.reqs[i] = request{
 		id: r.ID, tag: r.Tag, arrived: r.At, started: -1, demand: r.Demand, given: r.Demand > 0, slo: slo,
-		h: s.reqs[i].h, fn: r.Function, inst: none, child: none, link: emptyLink, age: emptyLink, node: none, state: reqComing,
+		h: s.reqs[i].h, fn: r.Function, inst: none, child: none, link: emptyLink, age: emptyLink, node: none,
+		state: reqComing,
 	}
 	s.cal.schedule(s.reqs[i].h, r.At)
 	return nil

@@ -34,7 +34,8 @@ func TestResize(t *testing.T) {
 	ask(t, s, 2, 60*ms, 60*ms)
 	ends(t, s, 61*ms)
 	counts(t, s, Counts{Draining: 2, Busy: 2, Running: 4})
-	ends(t, s, Second, ended{0, 0, 100 * ms, Completed}, ended{2, 60 * ms, 110 * ms, Completed}, ended{3, 60 * ms, 110 * ms, Completed},
+	ends(t, s, Second, ended{0, 0, 100 * ms, Completed}, ended{2, 60 * ms, 110 * ms, Completed},
+		ended{3, 60 * ms, 110 * ms, Completed},
 		ended{1, 30 * ms, 130 * ms, Completed})
 	counts(t, s, Counts{Idle: 2})
 	if s.Sizing(0) != fast {
@@ -79,9 +80,11 @@ func TestRedeploy(t *testing.T) {
 		// Killed are 1 and 0, by their instances' age; 2 was waiting and goes on. Put back, 0 and 1 stand before 2
 		// and begin again at 70.
 		if requeue {
-			ends(t, s, Second, ended{0, 70 * ms, 170 * ms, Completed}, ended{1, 70 * ms, 170 * ms, Completed}, ended{2, 170 * ms, 270 * ms, Completed})
+			ends(t, s, Second, ended{0, 70 * ms, 170 * ms, Completed}, ended{1, 70 * ms, 170 * ms, Completed},
+				ended{2, 170 * ms, 270 * ms, Completed})
 		} else {
-			ends(t, s, Second, ended{1, 1 * ms, 20 * ms, Killed}, ended{0, 0, 20 * ms, Killed}, ended{2, 70 * ms, 170 * ms, Completed})
+			ends(t, s, Second, ended{1, 1 * ms, 20 * ms, Killed}, ended{0, 0, 20 * ms, Killed},
+				ended{2, 70 * ms, 170 * ms, Completed})
 		}
 		var m Meter
 		s.Total(&m)
@@ -107,7 +110,8 @@ func TestAdjust(t *testing.T) {
 	// Each of two has attained 20 of 100 ms; now each gains 2 ms a ms: done at 80. The third runs alone, four times
 	// as fast.
 	ok(t, s.Adjust(0, z))
-	ends(t, s, Second, ended{0, 0, 80 * ms, Completed}, ended{1, 0, 80 * ms, Completed}, ended{2, 80 * ms, 105 * ms, Completed})
+	ends(t, s, Second, ended{0, 0, 80 * ms, Completed}, ended{1, 0, 80 * ms, Completed},
+		ended{2, 80 * ms, 105 * ms, Completed})
 	// More concurrency lets waiting requests in at once; too much CPU changes nothing.
 	ask(t, s, 3, Second, Second, Second)
 	s.Run(nil, Second+1)

@@ -124,7 +124,8 @@ func (k *Sketch) State(c *state.Codec) {
 	lo, hi := k.lo, k.hi
 	state.Value(c, &lo)
 	state.Value(c, &hi)
-	if !c.Check(lo >= 0 && lo <= hi && hi <= len(k.counts), "a sketch of %d buckets uses those from %d to %d", len(k.counts), lo, hi) {
+	if !c.Check(lo >= 0 && lo <= hi && hi <= len(k.counts), "a sketch of %d buckets uses those from %d to %d",
+		len(k.counts), lo, hi) {
 		return
 	}
 	if c.Loaded() {

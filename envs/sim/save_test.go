@@ -14,14 +14,16 @@ import (
 // lively is a simulation in the middle of everything: starting, pending and draining instances, queues, timers, a
 // rolling resize.
 func lively(t testing.TB) *Sim {
-	z := Sizing{CPU: 700, Memory: 256, GPU: 1, Concurrency: 3, Speed: 1, Contention: Contention{Alpha: 0.3}, Min: 1, Max: 6}
+	z := Sizing{CPU: 700, Memory: 256, GPU: 1, Concurrency: 3, Speed: 1, Contention: Contention{Alpha: 0.3}, Min: 1,
+		Max: 6}
 	f := Function{
 		Demand: Law{Kind: Lognormal, Mean: 0.2, CV: 1}, ColdStart: Law{Kind: Exponential, Mean: 0.3}, Sizing: z, Queue: 30,
 		KeepAlive: Second, QueueTimeout: Second, Timeout: 3 * Second, SLO: 400 * ms, RequestCPU: 300,
 	}
 	g := f
 	g.Dispatch, g.BindCold, g.Sizing.GPU = Random, true, 0
-	s := mustNew(t, Config{Functions: []Function{f, g}, Nodes: []Node{{4000, 2000, 4}, {3000, 1500, 2}}, Placement: BestFit, SketchBits: 4}, 11)
+	s := mustNew(t, Config{Functions: []Function{f, g}, Nodes: []Node{{4000, 2000, 4}, {3000, 1500, 2}},
+		Placement: BestFit, SketchBits: 4}, 11)
 	p := &poisson{t: t, key: rng.New(11, "arrivals"), rate: 60, limit: math.MaxUint64}
 	q := &poisson{t: t, key: rng.New(11, "others"), rate: 30, limit: math.MaxUint64, fn: 1}
 	p.start(s)

@@ -69,7 +69,8 @@ func (s *Sim) addFunction(fi int32) {
 	s.fns = append(s.fns, function{
 		queue: emptyList, ages: emptyList, all: emptyList, idle: emptyList, pending: emptyList, revision: none,
 		keepAlive: c.KeepAlive,
-		expire:    s.cal.handle(evExpire, fi), queueTimer: s.cal.handle(evQueueTimeout, fi), ageTimer: s.cal.handle(evTimeout, fi),
+		expire:    s.cal.handle(evExpire, fi), queueTimer: s.cal.handle(evQueueTimeout, fi),
+		ageTimer: s.cal.handle(evTimeout, fi),
 	})
 	s.keys(fi)
 	f := &s.fns[fi]
@@ -170,7 +171,8 @@ func (s *Sim) Demand(function int32, id uint64, attempt int32) Time {
 // At schedules a call of Handler.Fired at t.At, which is now or later.
 func (s *Sim) At(t Timer) (TimerID, error) {
 	if t.At < s.cal.now || t.At >= maxClock {
-		return 0, fmt.Errorf("sim: timer of kind %d: At is %d µs, want now (%d) or later, below %d", t.Kind, t.At, s.cal.now, maxClock)
+		return 0, fmt.Errorf("sim: timer of kind %d: At is %d µs, want now (%d) or later, below %d", t.Kind, t.At, s.cal.now,
+			maxClock)
 	}
 	i := s.freeTim
 	if i != none {

@@ -12,9 +12,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// simfaas is SimFaaS's published case: exponential service of 1.991 s warm and 2.244 s cold, expiry after 600 s idle (Mahmoudi and
-// Khazaei, SimFaaS, 2021). Its cold service is ours plus a cold start of the difference. It takes the newest idle instance, we the one
-// used last.
+// simfaas is SimFaaS's published case: exponential service of 1.991 s warm and 2.244 s cold, expiry after 600 s idle
+// (Mahmoudi and Khazaei, SimFaaS, 2021). Its cold service is ours plus a cold start of the difference. It takes the
+// newest idle instance, we the one used last.
 func simfaas() Config {
 	return Config{Functions: []Function{{
 		Demand: Law{Kind: Exponential, Mean: 1.991}, ColdStart: Law{Kind: Exponential, Mean: 2.244 - 1.991},
@@ -22,7 +22,8 @@ func simfaas() Config {
 	}}}
 }
 
-// published are the case's figures at 0.9 requests a second: cold starts in per cent of requests, and the mean number of instances.
+// published are the case's figures at 0.9 requests a second: cold starts in per cent of requests, and the mean number
+// of instances.
 var published = [2]float64{0.14, 7.66}
 
 // simfaasRuns measures the case over windows of a length.
@@ -34,8 +35,8 @@ func simfaasRuns(t *testing.T, window Time) (mean, deviation []float64) {
 		func(m *Meter) float64 { return 100 * float64(m.Cold) / float64(m.Started) }, (*Meter).Instances)
 }
 
-// The published figures come from one run of 10⁶ s. Ours of 40 windows gives the interval in which such a run must lie: its own noise
-// and that of our mean. The two intervals hold together with 95 %.
+// The published figures come from one run of 10⁶ s. Ours of 40 windows gives the interval in which such a run must lie:
+// its own noise and that of our mean. The two intervals hold together with 95 %.
 func TestSimFaaS(t *testing.T) {
 	const horizon = 1e6
 	window := 10 * Hour
@@ -64,13 +65,15 @@ func TestSimFaaS(t *testing.T) {
 	}
 }
 
-// peer is what SimFaaS 0.2.2 itself gave in runs of 10⁶ s with max_time=1e6 and np.random.seed(1) to seed(10): cold starts in per cent, instances.
+// peer is what SimFaaS 0.2.2 itself gave in runs of 10⁶ s with max_time=1e6 and np.random.seed(1) to seed(10): cold
+// starts in per cent, instances.
 var peer = [2][]float64{
 	{0.13890, 0.13672, 0.13074, 0.13731, 0.13266, 0.13261, 0.13667, 0.12653, 0.13073, 0.13440},
 	{7.70335, 7.70405, 7.70062, 7.69883, 7.67231, 7.68743, 7.75045, 7.66880, 7.68057, 7.68652},
 }
 
-// besideSimFaaS compares our means with those of SimFaaS's own runs, which know them better than the published run does.
+// besideSimFaaS compares our means with those of SimFaaS's own runs, which know them better than the published run
+// does.
 func besideSimFaaS(t *testing.T, mean, sd []float64) {
 	n := float64(len(peer[0]))
 	factor := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1 - 0.05/4)

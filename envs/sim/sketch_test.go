@@ -61,7 +61,8 @@ func TestSketch(t *testing.T) {
 	if got := all.FractionAbove(20 * Millisecond); math.Abs(got-float64(above)/5000) > 0.01 {
 		t.Errorf("%v lie above 20 ms, want %v", got, float64(above)/5000)
 	}
-	if err := a.Merge(b); err != nil || a.N() != all.N() || !slices.Equal(a.counts, all.counts) || a.lo != all.lo || a.hi != all.hi {
+	if err := a.Merge(b); err != nil || a.N() != all.N() || !slices.Equal(a.counts, all.counts) || a.lo != all.lo ||
+		a.hi != all.hi {
 		t.Errorf("merged halves differ from the whole (%v)", err)
 	}
 	coarse, _ := NewSketch(2)

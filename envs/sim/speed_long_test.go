@@ -26,9 +26,9 @@ var (
 	rounds = flag.Int("rounds", 7, "how often TestSpeed measures each case, ours and the peer's in turn")
 )
 
-// speedPoints are SimFaaS's case at the rates, and for the horizons, of its peer's script, where it has about so many instances; target is
-// how many times its requests a second ours should make. At 10,000 instances the peer is run for 2.2 s of its time, while they start: a
-// steady state would take it an hour.
+// speedPoints are SimFaaS's case at the rates, and for the horizons, of its peer's script, where it has about so many
+// instances; target is how many times its requests a second ours should make. At 10,000 instances the peer is run for
+// 2.2 s of its time, while they start: a steady state would take it an hour.
 var speedPoints = []struct {
 	instances     int
 	rate, horizon float64
@@ -115,8 +115,8 @@ type speedReport struct {
 	PerPool    float64     `json:"bytes_per_instance"`
 }
 
-// TestSpeed measures requests a second with sizing's meters and contention on: beside SimFaaS, in turn, at its own cases; and of fixed pools,
-// for how the cost grows with the instances. -wrap and -peer say how.
+// TestSpeed measures requests a second with sizing's meters and contention on: beside SimFaaS, in turn, at its own
+// cases; and of fixed pools, for how the cost grows with the instances. -wrap and -peer say how.
 func TestSpeed(t *testing.T) {
 	if !*long {
 		t.Skip("a long proof; -long runs it")
@@ -188,10 +188,11 @@ func claimSpeed(t *testing.T, r *speedReport, instance, queued [2]float64) {
 		if p.target > 0 && b.Ratio.Median > 0 {
 			proof.Claim(t, proof.Row{
 				Topic: "speed", Command: command,
-				Claim:    fmt.Sprintf("simulator with every meter and contention on against SimFaaS at %d instances (%g requests/s), in turn", p.instances, p.rate),
-				Bound:    fmt.Sprintf("%g times its requests a second", p.target),
-				Measured: fmt.Sprintf("%.4g times (%.4g to %.4g): %.3g beside %.3g requests/s", b.Ratio.Median, b.Ratio.Low, b.Ratio.High, b.Ours.Median, b.Peer.Median),
-				Holds:    b.Ratio.Median >= p.target,
+				Claim: fmt.Sprintf("simulator with every meter and contention on against SimFaaS at %d instances (%g requests/s), in turn", p.instances, p.rate),
+				Bound: fmt.Sprintf("%g times its requests a second", p.target),
+				Measured: fmt.Sprintf("%.4g times (%.4g to %.4g): %.3g beside %.3g requests/s", b.Ratio.Median, b.Ratio.Low,
+					b.Ratio.High, b.Ours.Median, b.Peer.Median),
+				Holds: b.Ratio.Median >= p.target,
 			})
 		}
 	}
@@ -207,10 +208,11 @@ func claimSpeed(t *testing.T, r *speedReport, instance, queued [2]float64) {
 		few, many, most := cost[8], cost[10_000], cost[100_000]
 		proof.Claim(t, proof.Row{
 			Topic: "speed", Command: command,
-			Claim:    fmt.Sprintf("a request's cost hardly depends on the number of instances (%d at once in each)", c),
-			Bound:    "at 10,000 instances at most 1.5 times that at 8",
-			Measured: fmt.Sprintf("%.3g times: %v ns at 8, %v at 10,000; at 100,000 %v", many.Median/few.Median, few, many, most),
-			Holds:    many.Median <= 1.5*few.Median,
+			Claim: fmt.Sprintf("a request's cost hardly depends on the number of instances (%d at once in each)", c),
+			Bound: "at 10,000 instances at most 1.5 times that at 8",
+			Measured: fmt.Sprintf("%.3g times: %v ns at 8, %v at 10,000; at 100,000 %v", many.Median/few.Median, few, many,
+				most),
+			Holds: many.Median <= 1.5*few.Median,
 		})
 	}
 	for _, b := range r.Beside {
@@ -218,13 +220,16 @@ func claimSpeed(t *testing.T, r *speedReport, instance, queued [2]float64) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "speed", Command: command, Claim: "simulated requests allocate nothing after warm-up, at 1 to 100,000 instances",
-		Bound: "0 allocations a request, to four digits", Measured: fmt.Sprintf("%.1g a request at most, the runtime's own included", allocations),
-		Holds: math.Round(1e4*allocations) == 0,
+		Bound:    "0 allocations a request, to four digits",
+		Measured: fmt.Sprintf("%.1g a request at most, the runtime's own included", allocations),
+		Holds:    math.Round(1e4*allocations) == 0,
 	})
 	proof.Claim(t, proof.Row{
-		Topic: "speed", Command: command, Claim: "memory of an instance and of a waiting request", Bound: "256 bytes each in the pools",
-		Measured: fmt.Sprintf("%.0f and %.0f bytes; %.0f and %.0f with the room that pools keep to grow", instance[1], queued[1], instance[0], queued[0]),
-		Holds:    instance[1] <= 256 && queued[1] <= 256,
+		Topic: "speed", Command: command, Claim: "memory of an instance and of a waiting request",
+		Bound: "256 bytes each in the pools",
+		Measured: fmt.Sprintf("%.0f and %.0f bytes; %.0f and %.0f with the room that pools keep to grow", instance[1],
+			queued[1], instance[0], queued[0]),
+		Holds: instance[1] <= 256 && queued[1] <= 256,
 	})
 }
 
@@ -249,17 +254,20 @@ func (r *speedReport) write(t *testing.T, dir string) {
 	save("speed.json", append(b, '\n'))
 	table := "| instances | ours, requests/s | SimFaaS, requests/s | ratio |\n|---|---|---|---|\n"
 	for i, b := range r.Beside {
-		table += fmt.Sprintf("| %d (ours %.4g, SimFaaS %.4g) | %v | %v | %v |\n", speedPoints[i].instances, b.Instances, b.Peers, b.Ours, b.Peer, b.Ratio)
+		table += fmt.Sprintf("| %d (ours %.4g, SimFaaS %.4g) | %v | %v | %v |\n", speedPoints[i].instances, b.Instances,
+			b.Peers, b.Ours, b.Peer, b.Ratio)
 	}
 	table += "\n| fixed pool of instances | at once in each | ns a request |\n|---|---|---|\n"
 	csv := columns("instances", "concurrency", "ns_per_request", "low", "high", "allocs_per_request")
 	p := chart.NewPanel("time of a simulated request", "instances", "ns")
 	p.LogX()
 	top := 0.0
-	f := &chart.Figure{Title: "Median and range of alternating rounds, every meter and contention on", Columns: 1, Width: 480, Height: 260, Panels: []*chart.Panel{p}}
+	f := &chart.Figure{Title: "Median and range of alternating rounds, every meter and contention on", Columns: 1,
+		Width: 480, Height: 260, Panels: []*chart.Panel{p}}
 	for k, c := range []int32{1, 4} {
 		style := chart.Styles(k)
-		f.Key = append(f.Key, chart.Entry{Text: strconv.Itoa(int(c)) + " at once in an instance", Style: style, Line: true, Dot: true})
+		f.Key = append(f.Key, chart.Entry{Text: strconv.Itoa(int(c)) + " at once in an instance", Style: style, Line: true,
+			Dot: true})
 		var x, y []float64
 		for _, row := range r.Flat {
 			if row.Concurrency != c {
@@ -268,7 +276,8 @@ func (r *speedReport) write(t *testing.T, dir string) {
 			table += fmt.Sprintf("| %d | %d | %v |\n", row.Instances, c, row.Cost)
 			csv += columns(int(row.Instances), int(c), row.Cost.Median, row.Cost.Low, row.Cost.High, row.Allocations)
 			x, y = append(x, float64(row.Instances)), append(y, row.Cost.Median)
-			p.Cross(style, point(float64(row.Instances)), chart.Range{At: row.Cost.Median, Low: row.Cost.Low, High: row.Cost.High})
+			p.Cross(style, point(float64(row.Instances)),
+				chart.Range{At: row.Cost.Median, Low: row.Cost.Low, High: row.Cost.High})
 			top = max(top, row.Cost.High)
 		}
 		p.Line(style, x, y, false)

@@ -35,8 +35,9 @@ type speed struct {
 	Completed   int64   `json:"completed"`
 }
 
-// allMeters is SimFaaS's published case with what sizing has on: contention, a timeout and every meter; quantiles, an SLO and prices too,
-// which sizing does without. None of it changes when requests end: with one request in an instance contention slows nothing.
+// allMeters is SimFaaS's published case with what sizing has on: contention, a timeout and every meter; quantiles, an
+// SLO and prices too, which sizing does without. None of it changes when requests end: with one request in an instance
+// contention slows nothing.
 func allMeters() Config {
 	cfg := simfaas()
 	f := &cfg.Functions[0]
@@ -115,14 +116,15 @@ func TestSpeedOf(t *testing.T) {
 	}
 	for _, c := range []speedCase{{Rate: 9, Seconds: 0.02}, {Instances: 35, Concurrency: 4, Seconds: 0.02}} {
 		v := measureSpeed(t, c)
-		if v.Nanoseconds <= 0 || math.Abs(v.Instances-35) > 8 || v.Completed < v.Requests*9/10 || math.Round(100*v.Allocations) > 0 {
+		if v.Nanoseconds <= 0 || math.Abs(v.Instances-35) > 8 || v.Completed < v.Requests*9/10 ||
+			math.Round(100*v.Allocations) > 0 {
 			t.Errorf("%+v: %+v", c, v)
 		}
 	}
 }
 
-// Memory per instance and per waiting request: what the heap grows by, with room to grow that the pools keep, and what they hold
-// themselves.
+// Memory per instance and per waiting request: what the heap grows by, with room to grow that the pools keep, and what
+// they hold themselves.
 func memoryOf(t testing.TB) (instance, queued [2]float64) {
 	const n = 1 << 17
 	heap := func() float64 {

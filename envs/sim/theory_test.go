@@ -37,7 +37,8 @@ func (u *users) Finished(s *Sim, r Response) { u.sleep(s, r.Tag) }
 // proportional to the demand. With Cores = 1 and with Alpha = 1 alike.
 func TestProcessorSharing(t *testing.T) {
 	for name, contention := range map[string]Contention{"cores": {Cores: 1}, "alpha": {Alpha: 1}} {
-		for _, law := range []Law{{Kind: Exponential, Mean: 0.1}, {Kind: Lognormal, Mean: 0.1, CV: 1.5}, {Kind: Deterministic, Mean: 0.1}} {
+		for _, law := range []Law{{Kind: Exponential, Mean: 0.1}, {Kind: Lognormal, Mean: 0.1, CV: 1.5},
+			{Kind: Deterministic, Mean: 0.1}} {
 			t.Run(name+" "+law.Kind.String(), func(t *testing.T) {
 				const rho, speed = 0.6, 2.0
 				mean := law.Mean / speed

@@ -58,7 +58,8 @@ func (f *Function) validate(name string) error {
 		return fmt.Errorf("sim: %w", err)
 	}
 	if f.Dispatch >= dispatches {
-		return fmt.Errorf("sim: %s.Dispatch is %d, want LeastLoaded (0), Packed (1), RoundRobin (2), Blind (3) or Random (4)", name, f.Dispatch)
+		return fmt.Errorf("sim: %s.Dispatch is %d, want LeastLoaded (0), Packed (1), RoundRobin (2), Blind (3) or Random (4)",
+			name, f.Dispatch)
 	}
 	for _, t := range []struct {
 		name  string

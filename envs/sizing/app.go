@@ -26,13 +26,15 @@ type app struct {
 	flow  *workflow.Workflow
 	laws  []perfmodel.Law
 	rng   Range
-	gated []bool // the function makes calls and holds its place until they have returned
-	// unused: nobody reads what the function returns, so its failure spoils nothing. FaaSConf's handlers drop starter's
-	// answer and send the image's address on.
+	gated []bool // the function calls others and holds its place until they have returned
+	// unused: nobody reads what the function returns, so its failure does not fail the request. FaaSConf's handlers drop
+	// starter's answer and pass the image's address on.
 	unused []bool
-	// queued: requests wait for a place. TcktApp's Java services take them one at a time, in order, where the others refuse.
+	// queued: requests wait for a place. TcktApp's Java services take them one at a time, in order, where the others
+	// refuse.
 	queued bool
-	// refs are the latencies of the local-global reward in seconds: per function, and end to end with the successes of a window.
+	// refs are the latencies of the local-global reward in seconds: per function, and end to end with the successes of a
+	// window.
 	refs         []float64
 	refLatency   float64
 	refSuccesses float64
@@ -40,11 +42,13 @@ type app struct {
 
 var (
 	mlRange = Range{
-		Low: Resources{CPU: 250, Memory: 256, Replicas: 1, Concurrency: 1}, High: Resources{CPU: 2000, Memory: 2048, Replicas: 8, Concurrency: 10},
+		Low: Resources{CPU: 250, Memory: 256, Replicas: 1, Concurrency: 1}, High: Resources{CPU: 2000, Memory: 2048,
+			Replicas: 8, Concurrency: 10},
 		Concurrency: true,
 	}
 	ticketRange = Range{
-		Low: Resources{CPU: 250, Memory: 128, Replicas: 1, Concurrency: 1}, High: Resources{CPU: 1000, Memory: 1024, Replicas: 8, Concurrency: 1},
+		Low: Resources{CPU: 250, Memory: 128, Replicas: 1, Concurrency: 1}, High: Resources{CPU: 1000, Memory: 1024,
+			Replicas: 8, Concurrency: 1},
 	}
 )
 
@@ -84,7 +88,8 @@ func newApp(c *Config) (*app, error) {
 	}
 	for i, l := range c.Laws {
 		if !slices.Contains(flow.Functions(), l.Function) {
-			return nil, bounds.Errorf(fmt.Sprintf("laws[%d].function", i), "is %q, want one of %s", l.Function, strings.Join(flow.Functions(), ", "))
+			return nil, bounds.Errorf(fmt.Sprintf("laws[%d].function", i), "is %q, want one of %s", l.Function,
+				strings.Join(flow.Functions(), ", "))
 		}
 	}
 	// The references of the other workflows are ours: functions alone at full CPU, and Parallel's thresholds.
@@ -100,7 +105,8 @@ func newApp(c *Config) (*app, error) {
 	return a, nil
 }
 
-// law returns the law of a function: the last that the configuration has for it, or the one that comes with the environment.
+// law returns the law of a function: the last that the configuration has for it, or the one that comes with the
+// environment.
 func (c *Config) law(function string) (perfmodel.Law, error) {
 	for _, l := range slices.Backward(c.Laws) {
 		if l.Function == function {

@@ -38,7 +38,7 @@ type Config struct {
 	Reward Reward `yaml:"reward" json:"reward"`
 	// Price is what resources cost.
 	Price Price `yaml:"price" json:"price"`
-	// Noise is what repetitions of a measurement differ by.
+	// Noise is the variation between repetitions of a measurement.
 	Noise Noise `yaml:"noise" json:"noise"`
 	// Platform is what the functions run on.
 	Platform Platform `yaml:"platform" json:"platform"`
@@ -139,7 +139,7 @@ type Platform struct {
 	Drain     float64 `yaml:"drain" json:"drain" range:"[0,3600]"`
 	// Timeout is the time in seconds after which a function gives a request up.
 	Timeout float64 `yaml:"timeout" json:"timeout" range:"[0,86400]"`
-	// OnFailure is continue (the workflow goes on with a spoilt input, as FaaSConf's handlers do) or abort.
+	// OnFailure is continue (the workflow continues with an invalid input, as FaaSConf's handlers do) or abort.
 	OnFailure string `yaml:"on_failure" json:"on_failure" oneof:"continue|abort"`
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// saved returns an environment in the middle of an episode, gates, queues and requests under way included, and its state.
+// saved returns an environment in the middle of an episode, gates, queues and requests under way included, and its
+// state.
 func saved(t testing.TB) (*rig, []byte) {
 	t.Helper()
 	r := newRig(t, poisson(1), func(c *Config) { c.Workflow, c.Windows = TcktApp, 4 })

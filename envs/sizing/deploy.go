@@ -17,7 +17,8 @@ func (e *Env) simConfig() sim.Config {
 		l := &e.app.laws[f]
 		fn := sim.Function{
 			Name: name, Demand: sim.Law{Mean: l.Work}, ColdStart: sim.Law{Mean: p.ColdStart},
-			Sizing: e.sizing(f, e.initial()), Warm: true, Queue: sim.NoLimit, Timeout: sim.Seconds(p.Timeout), Dispatch: sim.Random,
+			Sizing: e.sizing(f, e.initial()), Warm: true, Queue: sim.NoLimit, Timeout: sim.Seconds(p.Timeout),
+			Dispatch:   sim.Random,
 			RequestCPU: int32(math.Round(l.Parallel * 1000)), IdleMemory: int32(l.Idle), RequestMemory: int32(l.Memory),
 		}
 		if e.app.queued {
@@ -40,7 +41,8 @@ func (e *Env) sizing(f int, r Resources) sim.Sizing {
 	l := &e.app.laws[f]
 	return sim.Sizing{
 		CPU: int32(r.CPU), Memory: int32(r.Memory), Concurrency: int32(l.Fits(float64(r.Memory), r.Concurrency)),
-		Speed: l.Speed(float64(r.CPU)), Contention: sim.Contention{Cores: l.Together(float64(r.CPU)), Alpha: l.Slowing(float64(r.CPU))},
+		Speed: l.Speed(float64(r.CPU)), Contention: sim.Contention{Cores: l.Together(float64(r.CPU)),
+			Alpha: l.Slowing(float64(r.CPU))},
 		Min: int32(r.Replicas), Max: int32(r.Replicas),
 	}
 }

@@ -61,7 +61,7 @@ func New(c Config, w workload.Config) (*Env, error) {
 	return NewWith(c, source)
 }
 
-// NewWith is New over a workload that is open already; environments may share one.
+// NewWith is New with a workload that is already open; several environments may share it.
 func NewWith(c Config, source *workload.Source) (*Env, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -84,10 +84,12 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 			return nil, err
 		}
 		if have, need := e.slots(), e.needed(); have < need {
-			return nil, fmt.Errorf("windows and warmup take %d windows of 30 s, but the workload has %d minutes, %d windows", need, source.Minutes(), have)
+			return nil, fmt.Errorf("windows and warmup take %d windows of 30 s, but the workload has %d minutes, %d windows",
+				need, source.Minutes(), have)
 		}
 		if last := float64(e.slots()-e.needed()) / 2; c.Start > last {
-			return nil, bounds.Errorf("start", "is %g, want at most %g, so that the episode ends within the workload", c.Start, last)
+			return nil, bounds.Errorf("start", "is %g, want at most %g, so that the episode ends within the workload", c.Start,
+				last)
 		}
 	}
 	if e.refused(slices.Repeat([]Resources{e.initial()}, a.flow.NumFunctions())) {
@@ -106,7 +108,7 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 	e.tracker = workflow.NewTracker(a.flow, 0)
 	e.spec = e.newSpec()
 	h, load := fnv.New64a(), source.Config()
-	load.Path = "" // where the data lie; what they are, arrivals check by themselves
+	load.Path = "" // where the files are; arrivals check what they hold
 	fmt.Fprintf(h, "%+v %+v", c, load)
 	e.fingerprint = h.Sum64()
 	return e, nil
@@ -134,7 +136,8 @@ func (e *Env) Fresh() bool { return e.fresh }
 // QoS returns the thresholds of the present episode.
 func (e *Env) QoS() QoS { return e.qos }
 
-// Reset implements [envs.Env]. Options are users (a number of closed-loop users) and start (the minute of the workload).
+// Reset implements [envs.Env]. Options are users (a number of closed-loop users) and start (the minute of the
+// workload).
 func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
 	users, start, err := e.options(seed, options)
 	if err != nil {
@@ -164,7 +167,8 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 
 func newKeys(seed uint64) keys {
 	return keys{
-		demand: rng.New(seed, "sizing/demand"), request: rng.New(seed, "sizing/request"), window: rng.New(seed, "sizing/window"),
+		demand: rng.New(seed, "sizing/demand"), request: rng.New(seed, "sizing/request"), window: rng.New(seed,
+			"sizing/window"),
 	}
 }
 
@@ -237,17 +241,19 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	return nil
 }
 
-// Quiet switches the noise off, or on again: work is then what its law has on average. It is not part of the state: a copy that is quiet
-// stays so when it is made equal to one that isn't. What was under way before keeps its work.
+// Quiet switches the noise off or on: without noise a request's work is its law's mean. The switch is not part of the
+// state, so CopyFrom leaves it as it is. Requests that have begun keep their work.
 func (e *Env) Quiet(on bool) { e.quiet = on }
 
-// Salt gives what begins from now on other draws than its seed's, service and choice of instance alike, but the same
-// arrivals: a planner tells luck from merit by several salts. It is part of the state, so that making the environment equal to another undoes it.
+// Salt changes the draws of service and of instances from now on; arrivals stay the same. A planner averages over
+// several salts. It is part of the state, so CopyFrom undoes it.
 func (e *Env) Salt(salt uint64) {
-	e.keys.demand, e.keys.request, e.keys.window = e.keys.demand.With(salt), e.keys.request.With(salt), e.keys.window.With(salt)
+	e.keys.demand, e.keys.request, e.keys.window = e.keys.demand.With(salt), e.keys.request.With(salt),
+		e.keys.window.With(salt)
 }
 
-// Mute lets no request begin from now on, so that a planner sees what those under way will come to. It is part of the state, as salt is.
+// Mute stops new requests from now on, so that a planner sees how those in flight end. It is part of the state, as the
+// salt is.
 func (e *Env) Mute() { e.muted = true }
 
 // Hourly returns the price of a configuration in USD per hour, without execution times.
@@ -259,8 +265,8 @@ func (e *Env) Hourly(rs []Resources) float64 {
 	return sum
 }
 
-// NewEnv makes another environment of the same configuration, over the same workload, between episodes: one to try actions on
-// by CopyFrom.
+// NewEnv makes another environment of the same configuration, over the same workload, between episodes: one to try
+// actions on by CopyFrom.
 func (e *Env) NewEnv() (*Env, error) { return NewWith(e.cfg, e.source) }
 
 // TraceDraws implements [envs.DrawTracer].

@@ -34,10 +34,19 @@ func TestContract(t *testing.T) {
 		"users":            {closed(10), func(c *Config) { c.Windows = 5; c.Users = []int{5, 15} }},
 		"continuous users": {thinking, func(c *Config) { c.Windows, c.Protocol = 8, Continuous }},
 		"fresh arrivals":   {poisson(1), func(c *Config) { c.Windows, c.Protocol = 5, Fresh }},
-		"branch":           {poisson(1), func(c *Config) { c.Workflow, c.Windows, c.Platform.OnFailure = Branch, 12, AbortOnFailure }},
-		"sequential":       {poisson(3), func(c *Config) { c.Workflow, c.Windows, c.Features, c.LoadKnown = Sequential, 12, PaperFeatures, true }},
-		"own":              {poisson(2), func(c *Config) { own(c); c.Windows = 12 }},
-		"tcktapp":          {poisson(2), func(c *Config) { c.Workflow, c.Windows, c.Reward.Form = TcktApp, 12, LocalGlobalReward }},
+		"branch": {poisson(1), func(c *Config) {
+			c.Workflow, c.Windows, c.Platform.OnFailure = Branch, 12,
+				AbortOnFailure
+		}},
+		"sequential": {poisson(3), func(c *Config) {
+			c.Workflow, c.Windows, c.Features, c.LoadKnown = Sequential, 12,
+				PaperFeatures, true
+		}},
+		"own": {poisson(2), func(c *Config) { own(c); c.Windows = 12 }},
+		"tcktapp": {poisson(2), func(c *Config) {
+			c.Workflow, c.Windows, c.Reward.Form = TcktApp, 12,
+				LocalGlobalReward
+		}},
 		"tcktapp users": {closed(20), func(c *Config) {
 			c.Workflow, c.Windows, c.Platform.Timeout, c.Platform.OnFailure = TcktApp, 4, 8, AbortOnFailure
 		}},

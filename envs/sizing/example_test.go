@@ -30,7 +30,8 @@ func Example() {
 		if err := env.Step(act, obs, out); err != nil {
 			panic(err)
 		}
-		fmt.Printf("%.2f USD/h, mean latency %.1f s, %.0f successes, reward %.3f\n", out.Info[0], out.Info[3], out.Info[7], out.Rewards[0][0])
+		fmt.Printf("%.2f USD/h, mean latency %.1f s, %.0f successes, reward %.3f\n", out.Info[0], out.Info[3], out.Info[7],
+			out.Rewards[0][0])
 	}
 	// Output:
 	// 5.00 USD/h, mean latency 11.4 s, 21 successes, reward -0.000

@@ -2,8 +2,8 @@ package sizing
 
 import "github.com/stoker-rl/stoker/envs/sim"
 
-// gate lets as many requests into a function that calls others as it has places, and holds their places until the calls have
-// returned; the simulator's instances would give them up at the end of the function's own work.
+// gate limits the requests inside a function that calls others: a request holds its place until its calls have
+// returned, whereas the simulator's instances free it at the end of the function's own work.
 type gate struct {
 	taken int
 	queue []uint64 // tags of visits, from head
@@ -42,7 +42,7 @@ func (e *Env) enter(g *gate, run, node int32) {
 	e.requests[run].held |= 1 << node
 }
 
-// leave gives a request's place back, and the next in line its turn.
+// leave frees a request's place and lets the next waiting request in.
 func (e *Env) leave(run, node int32) {
 	q := &e.requests[run]
 	if q.held>>node&1 == 0 {
@@ -54,7 +54,7 @@ func (e *Env) leave(run, node int32) {
 	e.openGate(f)
 }
 
-// openGate lets in who waits while there are places.
+// openGate lets waiting requests in while there are free places.
 func (e *Env) openGate(f int) {
 	g := &e.gates[f]
 	for len(g.queue) > 0 && g.taken < e.places(f) {

@@ -10,9 +10,10 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Golden traces: hashes of everything that an episode of random actions emits. They came from this code as stoker/Sizing-v2, when its latencies
-// and their exponents agreed with the published measurements (docs/results/laws); a change of dynamics, laws or draws changes them and needs a new version of the
-// environment. They hold on every architecture.
+// Golden traces: hashes of everything that an episode of random actions emits. They came from this code as
+// stoker/Sizing-v2, when its latencies and their exponents agreed with the published measurements (docs/results/laws);
+// a change of dynamics, laws or draws changes them and needs a new version of the environment. They hold on every
+// architecture.
 var golden = map[string][3]uint64{
 	"trace":   {0xee2d357a596db21b, 0x7613500c2b092824, 0xed45c6c50635793d},
 	"users":   {0xb193608ddcabd3c7, 0xc9ce831ef5666aa7, 0x9b91bf138e24ffda},

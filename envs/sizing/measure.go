@@ -2,7 +2,7 @@ package sizing
 
 import "slices"
 
-// result is what a window came to.
+// result is a window's measurements.
 type result struct {
 	price, cost             float64
 	cores, memory           float64
@@ -13,14 +13,15 @@ type result struct {
 	refusedNow, violated    bool
 }
 
-// functionResult is what a window came to for one function. CPU is in percent of a core, throttled in millicores, memory in percent of the limit,
-// network in bytes per second, each the mean of its instances.
+// functionResult is a window's measurements of one function. CPU is in percent of a core, throttled in millicores,
+// memory in percent of the limit, network in bytes per second, each the mean of its instances.
 type functionResult struct {
 	price                           float64
 	cpu, throttled, memory, network float64
 	p75, p95, mean                  float64
 	rejected                        float64 // share of its requests
-	inside                          float64 // requests at the function, on average, or at the window's end where it holds places
+	// requests at the function, on average, or at the window's end where it holds places
+	inside float64
 }
 
 // measure reads the simulator's meters, as rates over a number of seconds.
@@ -41,7 +42,8 @@ func (e *Env) measure(seconds float64) {
 		}
 		r.inside = m.InSystem()
 		if g := &e.gates[f]; e.app.gated[f] {
-			// Those that hold a place while they call others are not in the simulator, nor are those in line.
+			// The simulator knows neither the requests that hold a place while they call others, nor those that wait at the
+			// gate.
 			r.inside = float64(g.taken + len(g.queue) - g.head)
 		}
 		if m.Arrived > 0 {
@@ -66,7 +68,7 @@ func (e *Env) measureNothing() {
 	}
 }
 
-// conclude makes up the window's result under a configuration.
+// conclude computes the window's result under a configuration.
 func (e *Env) conclude(rs []Resources, refused bool) {
 	r := &e.result
 	e.lastLoad = r.load
@@ -88,7 +90,7 @@ func (e *Env) conclude(rs []Resources, refused bool) {
 	case refused || r.successes == 0 && (r.failed > 0 || e.tracker.Live() > 0 || e.source.Closed()):
 		r.latency, r.p75, r.p95 = Window.Seconds(), Window.Seconds(), Window.Seconds()
 		if refused {
-			// What goes on under the configuration before counts for nothing.
+			// Requests served under the previous configuration do not count.
 			r.successes, e.latencies = 0, e.latencies[:0]
 		}
 	case r.successes == 0: // nobody asked
@@ -112,7 +114,8 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// quantile interpolates linearly between the order statistics of x, which is sorted and not empty, as numpy.percentile does.
+// quantile interpolates linearly between the order statistics of x, which is sorted and not empty, as numpy.percentile
+// does.
 func quantile(x []float64, p float64) float64 {
 	at := float64(p * float64(len(x)-1))
 	i := int(at)

@@ -48,18 +48,22 @@ func (e *Env) newSpec() *envs.Spec {
 		Info: []envs.Quantity{
 			{Name: "price", Unit: "USD/h", Better: envs.Lower, Reduce: envs.Mean, Doc: "what the configuration costs an hour"},
 			{Name: "cost", Unit: "USD", Better: envs.Lower, Reduce: envs.Sum, Doc: "what the window cost"},
-			{Name: "violated", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean, Doc: "windows that missed the QoS"},
-			{Name: "latency", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "mean end-to-end latency of successes; 30 where there were none"},
+			{Name: "violated", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean,
+				Doc: "windows that missed the QoS"},
+			{Name: "latency", Unit: "s", Better: envs.Lower, Reduce: envs.Mean,
+				Doc: "mean end-to-end latency of successes; 30 where there were none"},
 			{Name: "latency_p75", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "its 75th percentile"},
 			{Name: "latency_p95", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "its 95th percentile"},
-			{Name: "success", Unit: "share", Better: envs.Higher, Reduce: envs.Mean, Doc: "successes among the requests that ended"},
+			{Name: "success", Unit: "share", Better: envs.Higher, Reduce: envs.Mean,
+				Doc: "successes among the requests that ended"},
 			{Name: "successes", Unit: "requests", Better: envs.Higher, Reduce: envs.Sum, Doc: "requests that ended well"},
 			{Name: "failed", Unit: "requests", Better: envs.Lower, Reduce: envs.Sum, Doc: "requests that ended badly"},
 			{Name: "requests", Unit: "requests", Reduce: envs.Sum, Doc: "requests that began"},
 			{Name: "load", Unit: unit, Reduce: envs.Mean, Doc: load},
 			{Name: "cores", Unit: "cores", Better: envs.Lower, Reduce: envs.Mean, Doc: "CPU that the configuration takes"},
 			{Name: "memory", Unit: "MB", Better: envs.Lower, Reduce: envs.Mean, Doc: "memory that the configuration takes"},
-			{Name: "refused", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean, Doc: "configurations beyond the machines"},
+			{Name: "refused", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean,
+				Doc: "configurations beyond the machines"},
 		},
 		Samples: []envs.Quantity{
 			{Name: "latency", Unit: "s", Better: envs.Lower, Doc: "end-to-end latency of each success"},
@@ -75,7 +79,7 @@ func (e *Env) AppendSamples(i int, dst []float64) []float64 {
 	return append(dst, e.latencies...)
 }
 
-// report writes what came of the last window.
+// report writes the last window's outcome.
 func (e *Env) report(out *envs.Outcome) {
 	out.Terminated, out.Truncated, out.Elapsed = false, e.ended, int64(Window)
 	r := &e.result
@@ -85,7 +89,8 @@ func (e *Env) report(out *envs.Outcome) {
 		}
 		return 0
 	}
-	out.Info = append(out.Info[:0], r.price, r.cost, flag(r.violated), r.latency, r.p75, r.p95, r.success, float64(r.successes), float64(r.failed),
+	out.Info = append(out.Info[:0], r.price, r.cost, flag(r.violated), r.latency, r.p75, r.p95, r.success,
+		float64(r.successes), float64(r.failed),
 		float64(r.seen), r.load, r.cores, r.memory, flag(r.refusedNow))
 	e.reward(out.Rewards[0])
 }
@@ -129,15 +134,17 @@ func (e *Env) observe(obs *envs.Observation) {
 	for f := range e.functions {
 		x := &e.functions[f]
 		row = append(row, e.action[f*n:(f+1)*n]...)
-		row = append(row, float32(x.cpu), float32(x.throttled), float32(x.memory), float32(x.network), float32(x.p75), float32(x.p95), float32(shown))
+		row = append(row, float32(x.cpu), float32(x.throttled), float32(x.memory), float32(x.network), float32(x.p75),
+			float32(x.p95), float32(shown))
 		if e.cfg.Features == ExtendedFeatures {
-			row = append(row, float32(r.load-e.lastLoad), float32(x.rejected), float32(x.inside), float32(r.latency), float32(r.success))
+			row = append(row, float32(r.load-e.lastLoad), float32(x.rejected), float32(x.inside), float32(r.latency),
+				float32(r.success))
 		}
 		k.Active[f] = true
 	}
 }
 
-// shownLoad is the load that the agents see: the last window's, or where it is known the coming one's.
+// shownLoad is the load that the agents see: the last window's or, with LoadKnown, the coming one's.
 func (e *Env) shownLoad() float64 {
 	if e.source.Closed() || !e.cfg.LoadKnown {
 		return e.result.load

@@ -1,8 +1,8 @@
 package sizing
 
-// Thresholds returns the QoS of a workflow under a number of closed-loop users, and under a trace where users is 0. Between listed
-// numbers of users the next larger counts, beyond the last that. Source says where the numbers are from: FaaSConf's code for Parallel under 10 users;
-// the rest is ours.
+// Thresholds returns the QoS of a workflow under a number of closed-loop users, or under a trace where users is 0. A
+// number of users that is not listed takes the next larger listed one, or the last. Source says where the numbers come
+// from: FaaSConf's code for Parallel under 10 users, experiments of our own for the rest.
 func Thresholds(name string, users int) (q QoS, source string) {
 	rows := thresholds[name]
 	if len(rows) == 0 {
@@ -26,8 +26,8 @@ func Thresholds(name string, users int) (q QoS, source string) {
 	return row.QoS, "ours: at the same quantiles of random configurations as FaaSConf's of Parallel under 10 users"
 }
 
-// traceSuccess is the share of a trace's requests that must succeed. Ours: FaaSConf counts successes, which says nothing where the load decides
-// how many there can be.
+// traceSuccess is the share of a trace's requests that must succeed. It is ours: FaaSConf counts successes, but under a
+// trace the load decides how many there can be.
 const traceSuccess = 0.9
 
 type threshold struct {

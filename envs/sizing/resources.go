@@ -2,7 +2,7 @@ package sizing
 
 import "math"
 
-// Resources is what one function is given.
+// Resources is the configuration of one function.
 type Resources struct {
 	// CPU in millicores and Memory in MB of each instance.
 	CPU, Memory int
@@ -17,7 +17,8 @@ type Range struct {
 	Concurrency bool
 }
 
-// Components returns the number of components of an action: cpu, memory, replicas and, where it is decided, concurrency.
+// Components returns the number of components of an action: cpu, memory, replicas and, where it is decided,
+// concurrency.
 func (r *Range) Components() int {
 	if r.Concurrency {
 		return 4
@@ -25,8 +26,9 @@ func (r *Range) Components() int {
 	return 3
 }
 
-// Decode returns what an action of [Range.Components] numbers in [0, 1] stands for, as FaaSConf's code and data have it: CPU and
-// memory rounded, replicas and concurrency cut to whole numbers, so that their highest values need exactly 1.
+// Decode returns what an action of [Range.Components] numbers in [0, 1] stands for, as FaaSConf's code and data have
+// it: CPU and memory rounded, replicas and concurrency cut to whole numbers, so that their highest values need exactly
+// 1.
 func (r *Range) Decode(a []float32) Resources {
 	var x [4]float64
 	for i, v := range a[:r.Components()] {

@@ -17,7 +17,8 @@ func TestDecode(t *testing.T) {
 		{&mlRange, []float32{1, 1, 1, 1}, Resources{2000, 2048, 8, 10}},
 		{&mlRange, []float32{0.5, 0.5, 0.5, 0.5}, Resources{1125, 1152, 4, 5}},
 		{&mlRange, []float32{0.2, 0.2, 0.2, 0.2}, Resources{600, 614, 2, 2}},
-		{&mlRange, []float32{0.9999, 0.9999, 0.9999, 0.9999}, Resources{2000, 2048, 7, 9}}, // replicas and concurrency are cut
+		// replicas and concurrency are cut
+		{&mlRange, []float32{0.9999, 0.9999, 0.9999, 0.9999}, Resources{2000, 2048, 7, 9}},
 		{&ticketRange, []float32{0, 0, 0}, Resources{250, 128, 1, 1}},
 		{&ticketRange, []float32{1, 1, 1}, Resources{1000, 1024, 8, 1}},
 	} {
@@ -27,7 +28,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// What is encoded stands for what was meant, for every configuration there is; what is outside the range is brought into it.
+// What is encoded stands for what was meant, for every configuration there is; what is outside the range is brought
+// into it.
 func TestEncode(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := rapid.SampledFrom([]*Range{&mlRange, &ticketRange}).Draw(rt, "range")

@@ -44,13 +44,15 @@ func TestQoS(t *testing.T) {
 		change func(*Config)
 		want   QoS
 	}{
-		"FaaSConf's own":        {closed(10), nil, QoS{Latency: 13, Count: 20}},
-		"given":                 {closed(10), func(c *Config) { c.QoS = QoS{Latency: 15, Count: 7} }, QoS{Latency: 15, Count: 7}},
-		"between listed users":  {closed(12), nil, thresholds[Parallel][1].QoS},
-		"beyond listed users":   {closed(99), nil, thresholds[Parallel][4].QoS},
-		"below listed users":    {closed(1), nil, QoS{Latency: 13, Count: 20}},
-		"trace":                 {DefaultWorkload(), nil, QoS{Latency: 13, Success: 0.9}},
-		"trace of another flow": {DefaultWorkload(), func(c *Config) { c.Workflow = Branch }, QoS{Latency: 8.5, Success: 0.9}},
+		"FaaSConf's own": {closed(10), nil, QoS{Latency: 13, Count: 20}},
+		"given": {closed(10), func(c *Config) { c.QoS = QoS{Latency: 15, Count: 7} },
+			QoS{Latency: 15, Count: 7}},
+		"between listed users": {closed(12), nil, thresholds[Parallel][1].QoS},
+		"beyond listed users":  {closed(99), nil, thresholds[Parallel][4].QoS},
+		"below listed users":   {closed(1), nil, QoS{Latency: 13, Count: 20}},
+		"trace":                {DefaultWorkload(), nil, QoS{Latency: 13, Success: 0.9}},
+		"trace of another flow": {DefaultWorkload(), func(c *Config) { c.Workflow = Branch },
+			QoS{Latency: 8.5, Success: 0.9}},
 	} {
 		r := newRig(t, c.w, func(x *Config) {
 			x.Windows, x.Warmup = 1, 0
@@ -170,7 +172,8 @@ func TestSpecs(t *testing.T) {
 			want = 3
 		}
 		if k.Agents != agents || k.Action.Width() != want || len(k.Neighbours) != agents {
-			t.Errorf("%s: %d agents of %d components with %d lists of neighbours, want %d of %d", name, k.Agents, k.Action.Width(), len(k.Neighbours), agents, want)
+			t.Errorf("%s: %d agents of %d components with %d lists of neighbours, want %d of %d", name, k.Agents,
+				k.Action.Width(), len(k.Neighbours), agents, want)
 		}
 		for f, near := range k.Neighbours {
 			if len(near) == 0 {
@@ -196,17 +199,21 @@ func TestOptions(t *testing.T) {
 		o  envs.Options
 		ok bool
 	}{
-		{users, envs.Options{"users": 25}, true}, {users, envs.Options{"users": 0}, false}, {users, envs.Options{"users": 2.5}, false},
+		{users, envs.Options{"users": 25}, true}, {users, envs.Options{"users": 0}, false}, {users,
+			envs.Options{"users": 2.5}, false},
 		{users, envs.Options{"users": "ten"}, false}, {users, envs.Options{"start": 3}, false},
-		{trace, envs.Options{"start": 3}, true}, {trace, envs.Options{"start": 1434.5}, true}, {trace, envs.Options{"start": 1435.0}, false},
-		{trace, envs.Options{"start": -1}, false}, {trace, envs.Options{"users": 5}, false}, {trace, envs.Options{"seed": 5}, false},
+		{trace, envs.Options{"start": 3}, true}, {trace, envs.Options{"start": 1434.5}, true}, {trace,
+			envs.Options{"start": 1435.0}, false},
+		{trace, envs.Options{"start": -1}, false}, {trace, envs.Options{"users": 5}, false}, {trace, envs.Options{"seed": 5},
+			false},
 	} {
 		err := c.r.Reset(1, c.o, c.r.obs)
 		if (err == nil) != c.ok {
 			t.Errorf("options %v: %v", c.o, err)
 		}
 	}
-	if err := users.Reset(1, envs.Options{"users": 25}, users.obs); err != nil || users.seen(0, "load") != 25 || users.QoS() != thresholds[Parallel][3].QoS {
+	if err := users.Reset(1, envs.Options{"users": 25}, users.obs); err != nil || users.seen(0, "load") != 25 ||
+		users.QoS() != thresholds[Parallel][3].QoS {
 		t.Errorf("25 users: load %g, QoS %+v (%v)", users.seen(0, "load"), users.QoS(), err)
 	}
 }

@@ -42,9 +42,9 @@ type progress struct {
 	until  sim.Time // the end of the present window
 	// open lets users ask again, counting takes the ends of requests into the window's numbers.
 	open, counting bool
-	// muted: no request begins any more.
+	// muted: no new request begins.
 	muted bool
-	// generation tells the deployments of the fresh protocol apart.
+	// generation numbers the deployments of the fresh protocol.
 	generation uint32
 	lastLoad   float64
 	// The present window so far.
@@ -74,7 +74,7 @@ func (w *world) reset(seed uint64) {
 	clear(w.functions)
 }
 
-// clear empties the window's books.
+// clear empties the window's measurements.
 func (w *world) clear() {
 	w.begun, w.failures, w.latencies = 0, 0, w.latencies[:0]
 	for f := range w.durations {
@@ -149,7 +149,8 @@ func (g *gate) State(c *state.Codec) {
 func (e *Env) consistent() error {
 	switch {
 	case e.windows < 0 || e.windows > e.cfg.Windows || e.all < 0 || e.all > e.needed():
-		return fmt.Errorf("window %d of %d, %d of %d with those before the episode", e.windows, e.cfg.Windows, e.all, e.needed())
+		return fmt.Errorf("window %d of %d, %d of %d with those before the episode", e.windows, e.cfg.Windows, e.all,
+			e.needed())
 	case e.userCount < 0 || len(e.asked) != e.userCount:
 		return fmt.Errorf("%d users, of whom %d have asked", e.userCount, len(e.asked))
 	case e.tracker.Live() > len(e.requests):

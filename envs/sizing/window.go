@@ -47,7 +47,7 @@ func (e *Env) window(rs []Resources) error {
 	refused := e.refused(rs)
 	switch {
 	case e.fresh && refused:
-		// Nothing is deployed, nobody is served; the load passes.
+		// Nothing is deployed and no request is served, but the load's time passes.
 		e.measureNothing()
 		if e.arrivals != nil {
 			e.arrivals.SeekTo(e.loadTime() + int64(Window))
@@ -67,8 +67,8 @@ func (e *Env) window(rs []Resources) error {
 	return nil
 }
 
-// freshWindow is FaaSConf's protocol: remove, deploy, wait, load for 30 s, and wait while what is under way still shows in the
-// functions' logs.
+// freshWindow is FaaSConf's protocol: remove, deploy, wait, load for 30 s, and wait while requests in flight still
+// appear in the functions' logs.
 func (e *Env) freshWindow(rs []Resources) error {
 	e.generation = uint32(e.all + 1)
 	e.tracker.Reset(e.seed)
@@ -87,7 +87,7 @@ func (e *Env) freshWindow(rs []Resources) error {
 	if err := e.run(e.sim.Now() + sim.Seconds(e.cfg.Platform.Settle)); err != nil {
 		return err
 	}
-	e.clear() // the books have what removing the old deployment ended
+	e.clear() // they hold the requests that the removal of the old deployment ended
 	e.sim.ResetMeters()
 	e.offset = e.loadTime() - int64(e.sim.Now())
 	e.open, e.counting = !e.muted, true

@@ -13,9 +13,9 @@ type request struct {
 	user int32
 	// number counts a user's requests.
 	number uint32
-	// use tells the requests apart that have had this run one after another.
+	// use counts the requests that have had this run, one after another.
 	use uint32
-	// held marks the nodes whose function's gate it has passed and not left.
+	// held is a bit set of the nodes whose gate it has passed and not left.
 	held   uint64
 	failed bool
 }
@@ -34,7 +34,8 @@ func tagOf(run, node, number int32, use uint32) uint64 {
 }
 
 func untag(t uint64) (run, node, number int32, use uint32) {
-	return int32(t & (1<<runBits - 1)), int32(t >> runBits & (1<<nodeBits - 1)), int32(t >> (runBits + nodeBits) & (1<<numberBits - 1)),
+	return int32(t & (1<<runBits - 1)), int32(t >> runBits & (1<<nodeBits - 1)), int32(t >> (runBits +
+			nodeBits) & (1<<numberBits - 1)),
 		uint32(t >> (runBits + nodeBits + numberBits))
 }
 
@@ -44,7 +45,7 @@ const (
 	timerUser          // payload: user, and generation<<32
 )
 
-// handler is what the simulator tells an environment.
+// handler receives the simulator's events.
 type handler struct{ e *Env }
 
 // Fired begins requests.
@@ -90,7 +91,7 @@ func (h handler) Finished(_ *sim.Sim, r sim.Response) {
 	e.proceed(run, 0)
 }
 
-// fail keeps the first error and stops the simulation. There is none unless the environment's own books are wrong.
+// fail records the first error and stops the simulation. An error means that the environment's state is inconsistent.
 func (e *Env) fail(err error) {
 	if err != nil && e.err == nil {
 		e.err = err
@@ -98,7 +99,7 @@ func (e *Env) fail(err error) {
 	}
 }
 
-// begin starts a request that its draws know as (a, b).
+// begin starts a request whose draws are keyed by (a, b).
 func (e *Env) begin(a, b uint64, user int32, number uint32) {
 	run := e.tracker.Begin(a, b, &e.step)
 	for int(run) >= len(e.requests) {
@@ -130,7 +131,7 @@ func (e *Env) proceed(run int32, delay sim.Time) {
 	}
 }
 
-// call hands a visit to its function, or lines it up at the function's gate.
+// call submits a visit to its function, or queues it at the function's gate.
 func (e *Env) call(run int32, v workflow.Visit, at sim.Time) {
 	f := e.app.flow.Function(int(v.Node))
 	if !e.app.gated[f] {
@@ -147,7 +148,7 @@ func (e *Env) call(run int32, v workflow.Visit, at sim.Time) {
 	e.submit(run, v.Node, v.Number, at)
 }
 
-// submit gives a visit to the simulator with the demand that its law and its name give it.
+// submit sends a visit to the simulator, with the demand that its law and its key give.
 func (e *Env) submit(run, node, number int32, at sim.Time) {
 	q := &e.requests[run]
 	f := e.app.flow.Function(int(node))

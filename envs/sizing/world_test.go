@@ -11,7 +11,8 @@ import (
 // rich is a configuration in which requests hardly meet.
 var rich = Resources{CPU: 1600, Memory: 2048, Replicas: 5, Concurrency: 10}
 
-// One user alone waits for nobody: the latency is the functions' own times along the longest path, the hops and the orchestrator.
+// One user alone waits for nobody: the latency is the functions' own times along the longest path, the hops and the
+// orchestrator.
 func TestOneUserAlone(t *testing.T) {
 	r := newRig(t, closed(1), func(c *Config) { quiet(c); c.Windows = 3 })
 	r.reset(1)
@@ -22,7 +23,8 @@ func TestOneUserAlone(t *testing.T) {
 		times[f] = r.app.laws[f].Alone(float64(rich.CPU))
 		near(t, "p75 of "+r.app.flow.Functions()[f], r.seen(f, "p75"), times[f], 1e-5)
 	}
-	want := r.cfg.Platform.Orchestrator + 5*r.cfg.Platform.Hop + times[0] + times[1] + times[2] + times[3] + max(times[4], times[5])
+	want := r.cfg.Platform.Orchestrator + 5*r.cfg.Platform.Hop + times[0] + times[1] + times[2] + times[3] + max(times[4],
+		times[5])
 	near(t, "latency", r.info("latency"), want, 1e-4)
 	if n, k := r.info("successes"), float64(int(30/want)); n != k {
 		t.Errorf("%g successes in 30 s of %g s each, want %g", n, want, k)
@@ -36,8 +38,8 @@ func TestOneUserAlone(t *testing.T) {
 	near(t, "cores", r.info("cores"), 48, 0)
 }
 
-// An instance at its limit refuses; the request goes on, spoilt, and fails in the end. Starter's failure spoils nothing, since nobody
-// uses what it returns.
+// An instance at its limit refuses; the request goes on, spoilt, and fails in the end. Starter's failure spoils
+// nothing, since nobody uses what it returns.
 func TestRefusalSpoilsTheRequest(t *testing.T) {
 	tight := rich
 	tight.Replicas, tight.Concurrency, tight.CPU = 1, 1, 600
@@ -108,7 +110,8 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// A caller keeps its place until its calls have returned: with one instance of each function TcktApp serves one request at a time.
+// A caller keeps its place until its calls have returned: with one instance of each function TcktApp serves one request
+// at a time.
 func TestCallersHoldTheirPlace(t *testing.T) {
 	one := Resources{CPU: 1000, Memory: 1024, Replicas: 1, Concurrency: 1}
 	latency := func(users int) (mean, count float64) {
@@ -196,7 +199,8 @@ func TestRefused(t *testing.T) {
 		r.reset(1)
 		r.all(most)
 		r.step()
-		if r.info("refused") != 1 || r.info("violated") != 1 || r.info("latency") != 30 || r.info("successes") != 0 || r.info("success") != 0 {
+		if r.info("refused") != 1 || r.info("violated") != 1 || r.info("latency") != 30 || r.info("successes") != 0 ||
+			r.info("success") != 0 {
 			t.Errorf("%s: a refused window came to %v", name, r.out.Info)
 		}
 		near(t, "reward", float64(r.out.Rewards[0][0]), -0.1*r.info("price"), 1e-6)
@@ -263,7 +267,12 @@ func TestCounterfactuals(t *testing.T) {
 // A law of one's own replaces the one that comes with the environment.
 func TestOwnLaw(t *testing.T) {
 	own := perfmodel.Law{Work: 4, Parallel: 1}
-	r := newRig(t, closed(1), func(c *Config) { quiet(c); c.Windows = 2; c.Laws = []FunctionLaw{{Function: "update", Law: own}} })
+	r := newRig(t, closed(1), func(c *Config) {
+		quiet(c)
+		c.Windows = 2
+		c.Laws = []FunctionLaw{{Function: "update",
+			Law: own}}
+	})
 	r.reset(1)
 	r.all(rich)
 	r.step()

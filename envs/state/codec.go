@@ -14,8 +14,8 @@ type Stater interface {
 	State(c *Codec)
 }
 
-// Codec walks over the fields that a [Stater] lists. What it does with them depends on who made it: see [Copy], [Append] and
-// [Load]. After a failure it leaves all fields alone.
+// Codec walks over the fields that a [Stater] lists. What it does with them depends on who made it: see [Copy],
+// [Append] and [Load]. After a failure it leaves all fields alone.
 type Codec struct {
 	mode    mode
 	err     error
@@ -37,8 +37,8 @@ const (
 
 var codecs = sync.Pool{New: func() any { return new(Codec) }}
 
-// Value lists a field of plain data: a number, a truth value, or an array or struct of them, such as an rng.Stream or an
-// rng.Key.
+// Value lists a field of plain data: a number, a truth value, or an array or struct of them, such as an rng.Stream or
+// an rng.Key.
 func Value[T any](c *Codec, p *T) {
 	switch c.mode {
 	case collecting:
@@ -79,7 +79,8 @@ func Slice[T any](c *Codec, p *[]T) {
 	}
 }
 
-// Fixed lists the elements, plain data, of a slice or array whose length the configuration sets: another length is refused.
+// Fixed lists the elements, plain data, of a slice or array whose length the configuration sets: another length is
+// refused.
 func Fixed[T any](c *Codec, s []T) {
 	n, ok := len(s), true
 	switch c.mode {
@@ -139,8 +140,8 @@ type Copier[E any] interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Member lists a part that is known by an interface. It is a [Codec.Part] where it is a Stater; else its own methods copy it, and
-// it is saved with its length before it.
+// Member lists a part that is known by an interface. It is a [Codec.Part] where it is a Stater; else its own methods
+// copy it, and it is saved with its length before it.
 func Member[E Copier[E]](c *Codec, e E) {
 	if s, ok := any(e).(Stater); ok {
 		c.Part(s)
@@ -173,8 +174,8 @@ func Member[E Copier[E]](c *Codec, e E) {
 	}
 }
 
-// Same lists a number that must be the same on both sides, such as the fingerprint of a configuration. Begin with it: where it
-// differs nothing is copied or loaded.
+// Same lists a number that must be the same on both sides, such as the fingerprint of a configuration. Begin with it:
+// where it differs nothing is copied or loaded.
 func (c *Codec) Same(what string, x uint64) {
 	was := x
 	switch c.mode {
@@ -214,11 +215,12 @@ func Source[T any](c *Codec, p *T) *T {
 	return nil
 }
 
-// Stored reports whether the state is being saved or loaded, and not copied. After a failure it is false, so that what it guards
-// may index with the fields listed before.
+// Stored reports whether the state is being saved or loaded, and not copied. After a failure it is false, so that what
+// it guards may index with the fields listed before.
 func (c *Codec) Stored() bool { return c.mode == saving || c.mode == loading }
 
-// Loaded reports whether the fields listed so far have been loaded: the time to check them, and before indexing with them.
+// Loaded reports whether the fields listed so far have been loaded: the time to check them, and before indexing with
+// them.
 func (c *Codec) Loaded() bool { return c.mode == loading }
 
 // Filled reports whether the fields listed so far have been loaded or copied: the time to make what follows from them.
@@ -231,8 +233,8 @@ func (c *Codec) Fail(err error) {
 	}
 }
 
-// Check refuses what is loaded unless ok, with a message made by fmt.Sprintf. It is false after any failure. Its arguments may
-// allocate: where copies must not, call it where the state is Loaded or Stored.
+// Check refuses what is loaded unless ok, with a message made by fmt.Sprintf. It is false after any failure. Its
+// arguments may allocate: where copies must not, call it where the state is Loaded or Stored.
 func (c *Codec) Check(ok bool, format string, args ...any) bool {
 	if !ok && c.mode == loading {
 		c.failf(format, args...)

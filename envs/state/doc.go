@@ -19,16 +19,17 @@
 //		}
 //	}
 //
-// [Copy], [Append], [Load] and [Fingerprint] follow from that list. What is there only at times needs no function of its own:
-// list the flag or number first, then branch or loop on it. The list of a source is walked without changing it, so one source may
-// be copied by several goroutines at once.
+// [Copy], [Append], [Load] and [Fingerprint] follow from that list. What is there only at times needs no function of
+// its own: list the flag or number first, then branch or loop on it. The list of a source is walked without changing
+// it, so one source may be copied by several goroutines at once.
 //
-// A saved state has a header (the kind of state, the version of this format, the length), the fields, and a CRC-32C over
-// all. Numbers are little-endian and int takes eight bytes, so the bytes are the same on every architecture. Parts have
-// neither header nor checksum of their own. Equal states give equal bytes.
+// A saved state has a header (the kind of state, the version of this format, the length), the fields, and a CRC-32C
+// over all. Numbers are little-endian and int takes eight bytes, so the bytes are the same on every architecture. Parts
+// have neither header nor checksum of their own. Equal states give equal bytes.
 //
-// A type that embeds a Stater and has fields of its own must have a method State of its own, or the embedded one's is taken for
-// its whole state.
+// A type that embeds a Stater and has fields of its own must have a method State of its own, or the embedded one's is
+// taken for its whole state.
 //
-// What an environment, policy or learner keeps, and which of it is state, is theirs; so are files (package checkpoints).
+// What an environment, policy or learner keeps, and which of it is state, is theirs; so are files (package
+// checkpoints).
 package state

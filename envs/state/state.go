@@ -11,7 +11,8 @@ import (
 // Format is the version of saved states. It rises when the bytes of a state change their meaning.
 const Format = 2
 
-// A saved state: magic, Format, length of the kind's name and the name, length of the body, body, CRC-32C of all before it.
+// A saved state: magic, Format, length of the kind's name and the name, length of the body, body, CRC-32C of all before
+// it.
 const (
 	magic  = "STKS"
 	sumLen = 4
@@ -19,8 +20,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Copy makes dst's state equal to src's. It does not allocate once dst has held as much. src is not changed, so that several
-// goroutines may copy from it. Where the two are of different configurations, dst stays as it was.
+// Copy makes dst's state equal to src's. It does not allocate once dst has held as much. src is not changed, so that
+// several goroutines may copy from it. Where the two are of different configurations, dst stays as it was.
 func Copy(dst, src Stater) error {
 	if dst == src {
 		return nil
@@ -59,7 +60,8 @@ func Append(b []byte, kind string, s Stater) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli)), nil
 }
 
-// Load restores a state that [Append] wrote for the same kind. A damaged or foreign one is refused, and s stays as it was.
+// Load restores a state that [Append] wrote for the same kind. A damaged or foreign one is refused, and s stays as it
+// was.
 func Load(b []byte, kind string, s Stater) error {
 	if err := restore(b, kind, s); err != nil {
 		return fmt.Errorf("%s: saved state of %d bytes: %w", kind, len(b), err)
@@ -97,7 +99,7 @@ func open(b []byte, kind string) ([]byte, error) {
 		return nil, errCut
 	}
 	if m := string(b[:len(magic)]); m != magic {
-		return nil, fmt.Errorf("begins with %q, want %q: saved by a version of Stoker before format %d, or by another program",
+		return nil, fmt.Errorf("begins with %q, want %q: saved by Stoker before format %d, or by another program",
 			m, magic, Format)
 	}
 	switch v := binary.LittleEndian.Uint32(b[len(magic):]); {

@@ -17,9 +17,9 @@ type Path struct {
 	Probability float64
 }
 
-// Response returns the expected response time in seconds of a request that meets no queue, given each node's own
-// time in seconds: the longest of parallel paths, the expectation over branches, a loop's section multiplied by
-// its expected runs (OptiServe's and PRCP's reduction), calls added where they are made one by one, their longest where together.
+// Response returns the expected response time in seconds of a request that meets no queue, given each node's own time
+// in seconds: the longest of parallel paths, the expectation over branches, a loop's section multiplied by its expected
+// runs (OptiServe's and PRCP's reduction), calls added where they are made one by one, their longest where together.
 // times has one entry per node.
 func (w *Workflow) Response(times []float64, d Delays) float64 {
 	var total float64
@@ -34,9 +34,9 @@ func (w *Workflow) Response(times []float64, d Delays) float64 {
 	return total
 }
 
-// CriticalPath appends to dst the nodes of the longest way through the workflow, callees that lengthen it included, and returns
-// it with its length in seconds. Times count as in [Workflow.Response]; of a branch the longest arm counts, whatever its
-// probability.
+// CriticalPath appends to dst the nodes of the longest way through the workflow, callees that lengthen it included, and
+// returns it with its length in seconds. Times count as in [Workflow.Response]; of a branch the longest arm counts,
+// whatever its probability.
 func (w *Workflow) CriticalPath(dst []int, times []float64, d Delays) ([]int, float64) {
 	var total float64
 	at := make([]float64, len(w.function))
@@ -176,7 +176,9 @@ func (w *Workflow) appendCalls(dst []int, n int32, times []float64, d Delays) []
 		}
 		return dst
 	}
-	longest := slices.MaxFunc(w.calls[n], func(a, b int32) int { return cmp.Compare(w.own(a, times, d), w.own(b, times, d)) })
+	longest := slices.MaxFunc(w.calls[n], func(a, b int32) int {
+		return cmp.Compare(w.own(a, times, d), w.own(b, times, d))
+	})
 	return w.appendCalls(dst, longest, times, d)
 }
 

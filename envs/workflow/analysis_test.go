@@ -60,7 +60,8 @@ func TestCriticalPath(t *testing.T) {
 func TestPathsOfBranches(t *testing.T) {
 	w := compile(t, FaaSConfBranch())
 	paths, err := w.Paths(10)
-	if err != nil || len(paths) != 2 || paths[0].Probability != 0.6 || len(paths[0].Nodes) != 3 || paths[1].Probability != 0.4 || len(paths[1].Nodes) != 5 {
+	if err != nil || len(paths) != 2 || paths[0].Probability != 0.6 || len(paths[0].Nodes) != 3 ||
+		paths[1].Probability != 0.4 || len(paths[1].Nodes) != 5 {
 		t.Errorf("paths are %+v (%v)", paths, err)
 	}
 	if got, want := w.Depth(), []int{0, 1, 1, 2, 3, 4, 2}; !slices.Equal(got, want) {
@@ -148,7 +149,8 @@ func TestAnalysisMatchesTracker(t *testing.T) {
 
 // Without loops each scenario's longest path is exact: the mean response follows.
 func TestResponseMatchesTracker(t *testing.T) {
-	w := compile(t, New("", Fork("a", "b", "c"), Choice("b", To("d", 0.3), To("e", 0.7)), Choice("c", To("f", 0.6), To("g", 0.4)),
+	w := compile(t, New("", Fork("a", "b", "c"), Choice("b", To("d", 0.3), To("e", 0.7)),
+		Choice("c", To("f", 0.6), To("g", 0.4)),
 		Join("h", "d", "e", "f", "g"), Chain("c", "h")))
 	times := make([]float64, w.NumNodes())
 	for n := range times {

@@ -209,7 +209,8 @@ func (w *Workflow) checkAlternatives() error {
 			}
 		}
 		if back >= 1-1e-9 {
-			return fmt.Errorf("node %q repeats with probability %v and never ends: want below 1, the rest leading on", w.NodeName(n), back)
+			return fmt.Errorf("node %q repeats with probability %v and never ends: want below 1, the rest leading on",
+				w.NodeName(n), back)
 		}
 		if math.Abs(sum-1) > 1e-9 {
 			return fmt.Errorf("the alternatives of node %q have probabilities that sum to %v, want 1 (leaving the workflow is an edge to %q)",
@@ -232,7 +233,8 @@ func (w *Workflow) names() string {
 	return strings.Join(names, ", ")
 }
 
-// hash makes the fingerprint of all that the tracker's meaning depends on, so that a saved state of another workflow is refused.
+// hash makes the fingerprint of all that the tracker's meaning depends on, so that a saved state of another workflow is
+// refused.
 func (w *Workflow) hash() {
 	h := fnv.New64a()
 	for _, n := range w.graph.Nodes {

@@ -17,8 +17,8 @@ func FaaSConfBranch() Graph {
 		Chain("rgb", "resize", "update", "mobilenet"), Chain("load", "resnet"))
 }
 
-// FaaSConfTcktApp is FaaSConf's TcktApp: the twelve functions behind train-ticket's ticket search, listed in the order of its
-// code. The published adjacency is symmetric. What follows is ours, not the paper's:
+// FaaSConfTcktApp is FaaSConf's TcktApp: the twelve functions behind train-ticket's ticket search, listed in the order
+// of its code. The published adjacency is symmetric. What follows is ours, not the paper's:
 //
 //   - who calls whom, read off the functions' names;
 //   - the order of the calls;

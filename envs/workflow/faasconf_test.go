@@ -13,13 +13,15 @@ func TestFaaSConf(t *testing.T) {
 		"sequential": {5, 5, map[string]float64{"starter": 1, "load": 1, "resnet": 1}},
 		"parallel":   {6, 6, map[string]float64{"update": 1, "resnet": 1, "mobilenet": 1}},
 		"branch":     {7, 7, map[string]float64{"starter": 1, "rgb": 0.4, "mobilenet": 0.4, "load": 0.6, "resnet": 0.6}},
-		"tcktapp":    {12, 17, map[string]float64{"get-left-trip-tickets": 1, "get-route-by-routeid": 3, "query-for-station-id-by-station-name": 2}},
+		"tcktapp": {12, 17, map[string]float64{"get-left-trip-tickets": 1, "get-route-by-routeid": 3,
+			"query-for-station-id-by-station-name": 2}},
 	}
 	for _, g := range FaaSConf() {
 		w := compile(t, g)
 		c := want[g.Name]
 		if w.NumFunctions() != c.functions || w.NumNodes() != c.nodes {
-			t.Errorf("%s has %d functions at %d nodes, want %d at %d", g.Name, w.NumFunctions(), w.NumNodes(), c.functions, c.nodes)
+			t.Errorf("%s has %d functions at %d nodes, want %d at %d", g.Name, w.NumFunctions(), w.NumNodes(), c.functions,
+				c.nodes)
 		}
 		for f, name := range w.Functions() {
 			if want, ok := c.executions[name]; ok && !near(w.FunctionExecutions()[f], want, 1e-12) {
@@ -32,7 +34,8 @@ func TestFaaSConf(t *testing.T) {
 // The adjacency of TcktApp is the matrix in FaaSConf's code, row by row.
 func TestTcktAppNeighbours(t *testing.T) {
 	want := [][]int{
-		{1, 3, 6, 8, 10, 11}, {0, 4, 5, 7, 9}, {11}, {0, 4, 11}, {1, 3}, {1}, {0, 7, 11}, {1, 6}, {0}, {1}, {0, 11}, {0, 2, 3, 6, 10},
+		{1, 3, 6, 8, 10, 11}, {0, 4, 5, 7, 9}, {11}, {0, 4, 11}, {1, 3}, {1}, {0, 7, 11}, {1, 6}, {0}, {1}, {0, 11}, {0, 2, 3,
+			6, 10},
 	}
 	for _, mode := range []CallMode{OneByOne, Together} {
 		if got := compile(t, FaaSConfTcktApp(mode)).Neighbours(); !reflect.DeepEqual(got, want) {

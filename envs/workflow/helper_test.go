@@ -26,8 +26,8 @@ func node(t testing.TB, w *Workflow, name string) int {
 	return -1
 }
 
-// simulate serves requests one after another on machines without queues, every visit taking its node's time, and returns
-// the mean response time and the mean visits per node.
+// simulate serves requests one after another on machines without queues, every visit taking its node's time, and
+// returns the mean response time and the mean visits per node.
 func simulate(t testing.TB, w *Workflow, times []float64, requests int) (response float64, visits []float64) {
 	t.Helper()
 	type event struct {

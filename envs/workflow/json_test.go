@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever a graph says, it is refused or compiles to a workflow that has an answer to everything, and that is the same when it is written
-// out and read back.
+// Whatever a graph says, it is refused or compiles to a workflow that has an answer to everything, and that is the same
+// when it is written out and read back.
 func FuzzGraph(f *testing.F) {
 	for _, g := range append(FaaSConf(), diamond()) {
 		b, err := json.Marshal(g)

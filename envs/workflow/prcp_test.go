@@ -25,10 +25,13 @@ func prcp() []struct {
 		{New("App2", Chain("1", "2"), Repeat("2", "1", 0.1), Choice("2", leave)),
 			map[string]float64{"1": 1 / 0.9, "2": 1 / 0.9}, [2]float64{20.0889, 60.2967}, [2]float64{1140.53, 9412.34}},
 		{New("App3", Chain("1", "2", "4"), Repeat("4", "1", 0.1), Choice("4", leave)),
-			map[string]float64{"1": 1 / 0.9, "2": 1 / 0.9, "4": 1 / 0.9}, [2]float64{34.64, 104.0478}, [2]float64{2046.02, 16301.68}},
+			map[string]float64{"1": 1 / 0.9, "2": 1 / 0.9, "4": 1 / 0.9}, [2]float64{34.64, 104.0478}, [2]float64{2046.02,
+				16301.68}},
 		{New("App4", Fork("1", "2", "3"), Join("4", "2", "3"), Repeat("4", "1", 0.1), Choice("4", leave)),
-			map[string]float64{"1": 1 / 0.9, "3": 1 / 0.9, "4": 1 / 0.9}, [2]float64{40.64, 115.1522}, [2]float64{2046.13, 16301.79}},
-		{New("App5", Fork("1", "2", "3"), Join("4", "2", "3"), Choice("4", To("6", 0.7)), Repeat("4", "4", 0.2), Repeat("4", "1", 0.1)),
+			map[string]float64{"1": 1 / 0.9, "3": 1 / 0.9, "4": 1 / 0.9}, [2]float64{40.64, 115.1522}, [2]float64{2046.13,
+				16301.79}},
+		{New("App5", Fork("1", "2", "3"), Join("4", "2", "3"), Choice("4", To("6", 0.7)), Repeat("4", "4", 0.2),
+			Repeat("4", "1", 0.1)),
 			map[string]float64{"1": 1 / 0.875, "2": 1 / 0.875, "4": 1 / 0.7, "6": 1}, [2]float64{60.0949, 154.3776},
 			[2]float64{2853.46, 25433.23}},
 		{New("App6", Fork("1", "2"), Choice("1", To("5", 0.2), To("3", 0.8)), Join("4", "2", "3", "5"),
@@ -44,9 +47,9 @@ var prcpProfile = map[string][2]float64{
 	"4": {6180.6006, 795.1290}, "5": {1505.1143, 108.4231}, "6": {6853.3137, 475.2245},
 }
 
-// The published boundaries prove loops, cycles and branches. Costs are sums over nodes of expected executions times a price, so
-// they check the executions to the last digit printed. Response times contain the platform's delays, which the
-// published code counts once too often for some nodes; the span between both boundaries is free of them.
+// The published boundaries prove loops, cycles and branches. Costs are sums over nodes of expected executions times a
+// price, so they check the executions to the last digit printed. Response times contain the platform's delays, which
+// the published code counts once too often for some nodes; the span between both boundaries is free of them.
 func TestPRCP(t *testing.T) {
 	price := [2]float64{2.08e-7, 4.897e-6} // per 100 ms at 128 and 3008 MB
 	for _, app := range prcp() {

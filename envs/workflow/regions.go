@@ -2,10 +2,10 @@ package workflow
 
 import "fmt"
 
-// A workflow falls into regions at the nodes through which every request passes. Within a region branches may be
-// taken or not, so a region is kept as its scenarios: each combination of choices with its probability, loops aside. What is
-// asked of a workflow (expected runs, response time) is then a sum over regions of an expectation over
-// scenarios: exact for any graph, not only for nested ones.
+// A workflow falls into regions at the nodes through which every request passes. Within a region branches may be taken
+// or not, so a region is kept as its scenarios: each combination of choices with its probability, loops aside. What is
+// asked of a workflow (expected runs, response time) is then a sum over regions of an expectation over scenarios: exact
+// for any graph, not only for nested ones.
 
 // region lies between two nodes that every request passes, from inclusive, to exclusive (exit at the end).
 type region struct {
@@ -73,8 +73,8 @@ func (w *Workflow) findRegions() error {
 	return nil
 }
 
-// dominators returns the nodes that every way from the entry to the end passes, in order, by the dominator tree of the graph
-// without its loops (Cooper, Harvey and Kennedy's intersection; one pass is enough without cycles).
+// dominators returns the nodes that every way from the entry to the end passes, in order, by the dominator tree of the
+// graph without its loops (Cooper, Harvey and Kennedy's intersection; one pass is enough without cycles).
 func (w *Workflow) dominators() []int32 {
 	n := len(w.function)
 	rank := make([]int, n)

@@ -31,7 +31,8 @@ func (w *Workflow) findEntry() error {
 		return fmt.Errorf("no entry: every node is entered by an edge; make the edge that leads back a loop edge with a probability below 1")
 	}
 	if len(free) > 1 {
-		return fmt.Errorf("nodes %s are entered by no edge: name the entry, and lead to the others from it", strings.Join(free, ", "))
+		return fmt.Errorf("nodes %s are entered by no edge: name the entry, and lead to the others from it",
+			strings.Join(free, ", "))
 	}
 	w.graph.Entry = free[0]
 	return nil
@@ -127,13 +128,14 @@ func (w *Workflow) reach() error {
 		}
 	}
 	if n := slices.Index(seen, false); n >= 0 {
-		return fmt.Errorf("node %q cannot be reached from the entry %q: lead an edge to it or drop it", w.NodeName(n), w.NodeName(w.entry))
+		return fmt.Errorf("node %q cannot be reached from the entry %q: lead an edge to it or drop it", w.NodeName(n),
+			w.NodeName(w.entry))
 	}
 	return nil
 }
 
-// findLoops finds each loop's section and checks that it is entered at its header only and left from its source only: then
-// a section that runs again leaves nothing running outside, and its expected runs are 1/(1-p).
+// findLoops finds each loop's section and checks that it is entered at its header only and left from its source only:
+// then a section that runs again leaves nothing running outside, and its expected runs are 1/(1-p).
 func (w *Workflow) findLoops() error {
 	n := len(w.function)
 	for i := range w.loops {
@@ -200,8 +202,8 @@ func (w *Workflow) checkSection(l *loop, name string) error {
 	return nil
 }
 
-// loopFactors computes how often each loop's section is expected to run per entry, inner loops of a node first: once those that
-// lie inside have been left, an outer one is taken with its share of what remains.
+// loopFactors computes how often each loop's section is expected to run per entry, inner loops of a node first: once
+// those that lie inside have been left, an outer one is taken with its share of what remains.
 func (w *Workflow) loopFactors() {
 	w.factor = slices.Repeat([]float64{1}, len(w.function))
 	for _, as := range w.alts {

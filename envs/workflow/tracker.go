@@ -120,8 +120,8 @@ func (s *Step) clear() {
 	s.Start, s.Returned, s.Finished = s.Start[:0], s.Returned[:0], false
 }
 
-// Done says that a node's own work (service, without its calls) is done, and fills out with what follows. It fails where
-// the run is not in flight or the node is not at work in it.
+// Done says that a node's own work (service, without its calls) is done, and fills out with what follows. It fails
+// where the run is not in flight or the node is not at work in it.
 func (t *Tracker) Done(r, node int32, out *Step) error {
 	if err := t.check(r); err != nil {
 		return err
@@ -131,7 +131,8 @@ func (t *Tracker) Done(r, node int32, out *Step) error {
 	}
 	c := t.cell(r, node)
 	if c.phase != working {
-		return fmt.Errorf("workflow %q: node %q is done in run %d where it is not at work", t.w.Name(), t.w.NodeName(int(node)), r)
+		return fmt.Errorf("workflow %q: node %q is done in run %d where it is not at work", t.w.Name(),
+			t.w.NodeName(int(node)), r)
 	}
 	out.clear()
 	callees := t.w.calls[node]

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/state/statetest"
 )
 
-// diamond forks, joins, chooses and repeats: a -> (b || c), c -> d or e, all meet at f, which starts again from a in one of
-// five cases; b calls two functions.
+// diamond forks, joins, chooses and repeats: a -> (b || c), c -> d or e, all meet at f, which starts again from a in
+// one of five cases; b calls two functions.
 func diamond() Graph {
 	g := New("diamond", Fork("a", "b", "c"), Choice("c", To("d", 0.5), To("e", 0.5)), Join("f", "b", "d", "e"),
 		Repeat("f", "a", 0.2), Choice("f", To("g", 0.8)), Calls("b", "x", "y"))

@@ -64,7 +64,8 @@ func drain(a Arrivals) (out []Arrival) {
 	return out
 }
 
-// The first arrivals of each kind under seed 1, as they were when written: they must never change, or runs can't be compared.
+// The first arrivals of each kind under seed 1, as they were when written: they must never change, or runs can't be
+// compared.
 func TestGoldenArrivals(t *testing.T) {
 	for name, s := range sources(t) {
 		a := open(t, s, 1)
@@ -92,7 +93,8 @@ func TestArrivalsInOrder(t *testing.T) {
 			t.Errorf("%s: no arrivals", name)
 		}
 		for _, a := range all {
-			if a.Time < last.Time || a.Time == last.Time && (a.Stream < last.Stream || a.Stream == last.Stream && a.Number <= last.Number) {
+			if a.Time < last.Time || a.Time == last.Time &&
+				(a.Stream < last.Stream || a.Stream == last.Stream && a.Number <= last.Number) {
 				t.Fatalf("%s: %v after %v", name, a, last)
 			}
 			if a.Time >= int64(s.Minutes())*Minute || int(a.Stream) >= s.Streams() {
@@ -108,7 +110,8 @@ func TestArrivalsInOrder(t *testing.T) {
 	}
 }
 
-// Any window drawn by itself is the same part of the whole, in whatever order windows are drawn: no draw depends on another.
+// Any window drawn by itself is the same part of the whole, in whatever order windows are drawn: no draw depends on
+// another.
 func TestWindowsAreDrawnAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, s := range sources(t) {
@@ -205,7 +208,8 @@ func TestArrivalsDamaged(t *testing.T) {
 		refused("a cut state", good[:n])
 	}
 	refused("a long state", append(slices.Clone(good), 0))
-	for what, at := range map[string]int{"another source": 0, "a minute beyond the end": 18, "a place beyond the minute": 27} {
+	for what, at := range map[string]int{"another source": 0, "a minute beyond the end": 18,
+		"a place beyond the minute": 27} {
 		body := slices.Clone(statetest.Body(good))
 		body[at] ^= 0x40
 		refused(what, statetest.Forge(good, body))

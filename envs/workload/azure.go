@@ -9,9 +9,9 @@ import (
 )
 
 // Files of the Azure Functions 2019 trace (Shahrad et al., "Serverless in the Wild", ATC'20; schema in
-// Azure/AzurePublicDataset, AzureFunctionsDataset2019.md). The publisher's columns are HashOwner, HashApp, HashFunction, Trigger,
-// 1…1440; In-Vitro's samples (vhive-serverless/invitro) have no Trigger and write minute_1…minute_1440. Both are located
-// by name.
+// Azure/AzurePublicDataset, AzureFunctionsDataset2019.md). The publisher's columns are HashOwner, HashApp,
+// HashFunction, Trigger, 1…1440; In-Vitro's samples (vhive-serverless/invitro) have no Trigger and write
+// minute_1…minute_1440. Both are located by name.
 
 // Invocations is a row of an invocations file: one function on one day.
 type Invocations struct {
@@ -70,7 +70,8 @@ func NewInvocationReader(r io.Reader, file string) (*InvocationReader, error) {
 	}
 	for m := 1; m <= ir.minutes; m++ {
 		if !seen[m] {
-			return nil, t.s.failRow(fmt.Sprintf("the header has minute %d but not minute %d", ir.minutes, m), "every minute from 1 on")
+			return nil, t.s.failRow(fmt.Sprintf("the header has minute %d but not minute %d", ir.minutes, m),
+				"every minute from 1 on")
 		}
 	}
 	ir.t = t
@@ -116,9 +117,9 @@ func (r *InvocationReader) Next(row *Invocations) error {
 type Durations struct {
 	Owner, App, Name string
 	Duration         Duration
-	// Negative says that the row had negative times, which the publisher knows of (a clock's fault while the
-	// data was collected; Azure/AzurePublicDataset issue 13) and which have been mended: negative bounds and percentiles are 0,
-	// a negative average is that of the percentiles.
+	// Negative says that the row had negative times, which the publisher knows of (a clock's fault while the data was
+	// collected; Azure/AzurePublicDataset issue 13) and which have been mended: negative bounds and percentiles are 0, a
+	// negative average is that of the percentiles.
 	Negative bool
 	Line     int
 }
@@ -127,7 +128,8 @@ type Durations struct {
 type DurationReader struct{ t *table }
 
 var durationColumns = []string{"Average", "Count", "Minimum", "Maximum", "percentile_Average_0", "percentile_Average_1",
-	"percentile_Average_25", "percentile_Average_50", "percentile_Average_75", "percentile_Average_99", "percentile_Average_100"}
+	"percentile_Average_25", "percentile_Average_50", "percentile_Average_75", "percentile_Average_99",
+	"percentile_Average_100"}
 
 // NewDurationReader reads the header. file is what errors call the file.
 func NewDurationReader(r io.Reader, file string) (*DurationReader, error) {
@@ -140,7 +142,8 @@ func (r *DurationReader) Next(row *Durations) error {
 	*row = Durations{}
 	d := &row.Duration
 	var count float64
-	values := [...]*float64{&d.Average, &count, &d.Minimum, &d.Maximum, &d.P0, &d.P1, &d.P25, &d.P50, &d.P75, &d.P99, &d.P100}
+	values := [...]*float64{&d.Average, &count, &d.Minimum, &d.Maximum, &d.P0, &d.P1, &d.P25, &d.P50, &d.P75, &d.P99,
+		&d.P100}
 	var lost [len(values)]bool
 	more, err := r.t.row(func(role int, f []byte) (err error) {
 		switch {

@@ -108,11 +108,13 @@ func TestInvocationsRefused(t *testing.T) {
 }
 
 func TestDurations(t *testing.T) {
-	rows, err := readDurations(strings.NewReader(runHeader + "o,a,f,49,2,8.0,90.0,8,8,8,8,90,90,90\no,a,g,5,1,,,4,5,5,5,5,5,6\n"))
+	rows, err := readDurations(strings.NewReader(runHeader +
+		"o,a,f,49,2,8.0,90.0,8,8,8,8,90,90,90\no,a,g,5,1,,,4,5,5,5,5,5,6\n"))
 	if !errors.Is(err, io.EOF) || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if want := (Duration{Samples: 2, Average: 49, Minimum: 8, Maximum: 90, P0: 8, P1: 8, P25: 8, P50: 8, P75: 90, P99: 90, P100: 90}); rows[0].Duration != want {
+	if want := (Duration{Samples: 2, Average: 49, Minimum: 8, Maximum: 90, P0: 8, P1: 8, P25: 8, P50: 8, P75: 90, P99: 90,
+		P100: 90}); rows[0].Duration != want {
 		t.Errorf("read %+v, want %+v", rows[0].Duration, want)
 	}
 	// Extremes that were not recorded are those of the percentiles.
@@ -122,7 +124,8 @@ func TestDurations(t *testing.T) {
 	// The publisher's negative times are mended and reported: the average is that of the percentiles, by hand
 	// .01*(0+100)/2 + .24*100 + .25*(100+200)/2 + .25*200 + .24*200 + .01*(200+400)/2 = 163.
 	rows, err = readDurations(strings.NewReader(runHeader + "o,a,f,-41692,2,-1027768,400,-3,100,100,200,200,200,400\n"))
-	if !errors.Is(err, io.EOF) || !rows[0].Negative || rows[0].Duration.Minimum != 0 || rows[0].Duration.P0 != 0 || !nearly(rows[0].Duration.Average, 163) {
+	if !errors.Is(err, io.EOF) || !rows[0].Negative || rows[0].Duration.Minimum != 0 || rows[0].Duration.P0 != 0 ||
+		!nearly(rows[0].Duration.Average, 163) {
 		t.Errorf("read %+v (%v)", rows, err)
 	}
 	for in, want := range map[string]string{
@@ -136,7 +139,8 @@ func TestDurations(t *testing.T) {
 		runHeader + "o,a,f,1,2,8,9,8,8,8,8,90,90,":      `f.csv:2: column 14 (percentile_Average_100): it is ""`,
 		runHeader + "o,a,f,1,2,8":                       "f.csv:2: the row has 6 fields, want 14",
 	} {
-		if _, err := readDurations(strings.NewReader(in)); err == nil || errors.Is(err, io.EOF) || !strings.HasPrefix(err.Error(), want) {
+		if _, err := readDurations(strings.NewReader(in)); err == nil || errors.Is(err, io.EOF) ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: the error is %v, want %s", in, err, want)
 		}
 	}
@@ -152,7 +156,8 @@ func TestMemory(t *testing.T) {
 		memHeader + "o,a,3,10,1,2,3,4,5,6,7,-8": `f.csv:2: column 12 (AverageAllocatedMb_pct100): it is "-8", want a number of MB from 0 up`,
 		memHeader + "o,a,3,nan,1,2,3,4,5,6,7,8": `f.csv:2: column 4 (AverageAllocatedMb): it is "nan"`,
 	} {
-		if _, err := readMemory(strings.NewReader(in)); err == nil || errors.Is(err, io.EOF) || !strings.HasPrefix(err.Error(), want) {
+		if _, err := readMemory(strings.NewReader(in)); err == nil || errors.Is(err, io.EOF) ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: the error is %v, want %s", in, err, want)
 		}
 	}
@@ -165,7 +170,8 @@ func FuzzReadInvocations(f *testing.F) {
 	f.Add([]byte(sampleInv))
 	f.Add([]byte("HashOwner,HashApp,HashFunction,2,1\n\"o\",\"a\n\",f,,-1"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if err := readInvocations(strings.NewReader(string(in))); err == nil || !errors.Is(err, io.EOF) && !strings.HasPrefix(err.Error(), "f.csv") {
+		if err := readInvocations(strings.NewReader(string(in))); err == nil || !errors.Is(err, io.EOF) &&
+			!strings.HasPrefix(err.Error(), "f.csv") {
 			t.Fatalf("the error does not say where: %v", err)
 		}
 	})
@@ -189,7 +195,8 @@ func FuzzReadDurations(f *testing.F) {
 func FuzzReadMemory(f *testing.F) {
 	f.Add([]byte(memHeader + "o,a,3,10,1,2,3,4,5,6,7,8\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if _, err := readMemory(strings.NewReader(string(in))); err == nil || !errors.Is(err, io.EOF) && !strings.HasPrefix(err.Error(), "f.csv") {
+		if _, err := readMemory(strings.NewReader(string(in))); err == nil || !errors.Is(err, io.EOF) &&
+			!strings.HasPrefix(err.Error(), "f.csv") {
 			t.Fatalf("the error does not say where: %v", err)
 		}
 	})
@@ -229,8 +236,8 @@ func (b *bigFile) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Reading keeps identifiers, not rows: for 2,000 functions (6 MB of text, most of which the test itself formats) it allocates far less
-// than the file holds, and a handful of times a row.
+// Reading keeps identifiers, not rows: for 2,000 functions (6 MB of text, most of which the test itself formats) it
+// allocates far less than the file holds, and a handful of times a row.
 func TestReadingStreams(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -6,12 +6,13 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// calibratedLaw draws invocations like a trace's: per stream, a rate profile over the day times a multiplier that has the law of
-// the trace's own invocations relative to the profile, and lasts from minute to minute as they do.
+// calibratedLaw draws invocations like a trace's: per stream, a rate profile over the day times a multiplier that has
+// the law of the trace's own invocations relative to the profile, and lasts from minute to minute as they do.
 //
-// The multiplier is a discrete autoregression of order one (Jacobs and Lewis, 1978): with probability rho a minute keeps the
-// multiplier of the minute before, else it draws its own. Its law is then exactly the one fitted, its autocorrelation rho^lag, and
-// a minute is found from draws keyed by the minutes before it alone, back to the last that drew its own.
+// The multiplier is a discrete autoregression of order one (Jacobs and Lewis, 1978): with probability rho a minute
+// keeps the multiplier of the minute before, else it draws its own. Its law is then exactly the one fitted, its
+// autocorrelation rho^lag, and a minute is found from draws keyed by the minutes before it alone, back to the last that
+// drew its own.
 type calibratedLaw struct {
 	fits      []fit
 	length    int
@@ -39,9 +40,9 @@ func calibrate(t *Trace, smooth, length int, factor float64, placement string) *
 	return l
 }
 
-// fitCounts fits one stream. Two things keep single spikes out of the profile, which would otherwise repeat them every day and
-// hide them from the multiplier: counts above the 99th percentile of the busy minutes are lowered to it, and the
-// window grows until it may expect enoughBusy minutes with invocations.
+// fitCounts fits one stream. Two things keep single spikes out of the profile, which would otherwise repeat them every
+// day and hide them from the multiplier: counts above the 99th percentile of the busy minutes are lowered to it, and
+// the window grows until it may expect enoughBusy minutes with invocations.
 func fitCounts(counts []uint32, smooth int) fit {
 	period := min(len(counts), day)
 	f := fit{profile: make([]float64, period)}
@@ -105,8 +106,8 @@ func fitCounts(counts []uint32, smooth int) fit {
 	return f
 }
 
-// scaleTo scales multipliers to a mean. They are paired with other minutes than their own; scaled, their mean times the profile's is
-// the trace's.
+// scaleTo scales multipliers to a mean. They are paired with other minutes than their own; scaled, their mean times the
+// profile's is the trace's.
 func scaleTo(x []float64, mean float64) {
 	var sum float64
 	for _, v := range x {
@@ -118,9 +119,10 @@ func scaleTo(x []float64, mean float64) {
 	}
 }
 
-// stretch lengthens the multipliers' upper tail, the part beyond their 99th percentile, until their mean square is the one that gives the
-// trace's dispersion, and keeps their mean. Where peaks crowd the profile has risen too and taken some of their height: this
-// gives it back. A dispersion that is nearly Poisson's comes from rounding and is left alone.
+// stretch lengthens the multipliers' upper tail, the part beyond their 99th percentile, until their mean square is the
+// one that gives the trace's dispersion, and keeps their mean. Where peaks crowd the profile has risen too and taken
+// some of their height: this gives it back. A dispersion that is nearly Poisson's comes from rounding and is left
+// alone.
 func stretch(x []float64, mean, square, profileSquare, profileMean float64) {
 	variance := float64(square*profileSquare) - float64(mean*profileMean*mean*profileMean)
 	if variance < 2*mean*profileMean {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Ten days drawn from the fit to the embedded day: near the trace in every figure that is fitted, where a Poisson process of its mean
-// is far away. The bounds leave room for what ten days of rare peaks vary by.
+// Ten days drawn from the fit to the embedded day: near the trace in every figure that is fitted, where a Poisson
+// process of its mean is far away. The bounds leave room for what ten days of rare peaks vary by.
 func TestCalibratedGoodness(t *testing.T) {
 	s := configured(t, func(c *Config) { c.Kind, c.Length = Calibrated, 14400 })
 	g, err := s.Goodness(1)
@@ -43,7 +43,8 @@ func TestCalibratedGoodness(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Total.KSCounts < 0.3 || p.Total.Drawn.Dispersion > 1.2 {
-		t.Errorf("a Poisson process has KS distance %.3f and dispersion %.3g: the comparison tells nothing", p.Total.KSCounts, p.Total.Drawn.Dispersion)
+		t.Errorf("a Poisson process has KS distance %.3f and dispersion %.3g: the comparison tells nothing", p.Total.KSCounts,
+			p.Total.Drawn.Dispersion)
 	}
 	if _, err := poisson.Goodness(1); err == nil {
 		t.Error("a source without a trace was compared with it")
@@ -75,13 +76,15 @@ func TestTraceGoodness(t *testing.T) {
 	}
 }
 
-// A known process is found again: a sine over the day, times a multiplier of 1 or 3 that a minute keeps with probability 0.8.
+// A known process is found again: a sine over the day, times a multiplier of 1 or 3 that a minute keeps with
+// probability 0.8.
 func TestFitFindsItsOwnLaw(t *testing.T) {
 	profile := make([]float64, day)
 	for p := range profile {
 		profile[p] = 100 + 50*math.Sin(2*math.Pi*float64(p)/day)
 	}
-	truth := &calibratedLaw{fits: []fit{{profile: profile, multiplier: []float64{1, 3}, rho: 0.8, mean: 2}}, length: 30 * day, factor: 1}
+	truth := &calibratedLaw{fits: []fit{{profile: profile, multiplier: []float64{1, 3}, rho: 0.8, mean: 2}},
+		length: 30 * day, factor: 1}
 	drawn, _ := tallies(truth, 5)
 	counts := make([]uint32, truth.length)
 	for m, c := range drawn[0].counts {

@@ -10,9 +10,9 @@ import (
 // maxStreams bounds Copies.
 const maxStreams = 1 << 24
 
-// Copies returns a source of n streams for a larger load of the same shape: stream i has the law of this source's stream
-// i mod Streams() and draws of its own. The first Streams() streams are this source's own, arrival by arrival. What the laws hold is
-// shared, so that memory does not grow with n but by the arrivals of a minute.
+// Copies returns a source of n streams for a larger load of the same shape: stream i has the law of this source's
+// stream i mod Streams() and draws of its own. The first Streams() streams are this source's own, arrival by arrival.
+// What the laws hold is shared, so that memory does not grow with n but by the arrivals of a minute.
 func (s *Source) Copies(n int) (*Source, error) {
 	if s.law == nil {
 		return nil, fmt.Errorf("workload: copies of kind %s, want one that arrives in open loop", s.config.Kind)

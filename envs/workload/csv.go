@@ -9,8 +9,8 @@ import (
 )
 
 // scanner reads comma-separated fields one by one from a buffer that does not grow: a trace's rows have thousands of
-// short fields and its files gigabytes. It reads what RFC 4180 describes, with LF or CRLF ends, blank lines skipped. Fields it
-// returns are valid until the next call.
+// short fields and its files gigabytes. It reads what RFC 4180 describes, with LF or CRLF ends, blank lines skipped.
+// Fields it returns are valid until the next call.
 type scanner struct {
 	r        io.Reader
 	file     string

@@ -50,7 +50,8 @@ func TestScanner(t *testing.T) {
 		"a,\"" + "":                       nil, // an error, below
 		strings.Repeat("x", 50000) + ",y": {{strings.Repeat("x", 50000), "y"}},
 	} {
-		for name, r := range map[string]io.Reader{"whole": strings.NewReader(in), "byte by byte": iotest.OneByteReader(strings.NewReader(in))} {
+		for name, r := range map[string]io.Reader{"whole": strings.NewReader(in),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(in))} {
 			rows, _, err := scanAll(r)
 			if in == "a,\"" {
 				if err == nil {
@@ -80,7 +81,8 @@ func TestScannerRefuses(t *testing.T) {
 			t.Errorf("%.20q: the error is %v, want %s", in, err, want)
 		}
 	}
-	if _, _, err := scanAll(iotest.ErrReader(errors.New("the disk is gone"))); err == nil || !strings.Contains(err.Error(), "f.csv:1: the disk is gone") {
+	if _, _, err := scanAll(iotest.ErrReader(errors.New("the disk is gone"))); err == nil ||
+		!strings.Contains(err.Error(), "f.csv:1: the disk is gone") {
 		t.Errorf("a reading error came out as %v", err)
 	}
 	if _, _, err := scanAll(iotest.TimeoutReader(strings.NewReader("a,b"))); err == nil {

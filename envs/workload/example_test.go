@@ -56,7 +56,8 @@ func ExampleSource_Goodness() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("KS distance of counts %.2f, dispersion %.0f against %.0f\n", g.Total.KSCounts, g.Total.Drawn.Dispersion, g.Total.Trace.Dispersion)
+	fmt.Printf("KS distance of counts %.2f, dispersion %.0f against %.0f\n", g.Total.KSCounts, g.Total.Drawn.Dispersion,
+		g.Total.Trace.Dispersion)
 	// Output:
 	// KS distance of counts 0.03, dispersion 154 against 141
 }

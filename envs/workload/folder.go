@@ -97,7 +97,8 @@ func chooseDays(have map[int]*dayFiles, dir string, want []int) ([]dayFiles, err
 	if len(want) == 0 {
 		for i, d := range there {
 			if i > 0 && d != there[i-1]+1 {
-				return nil, wrong("days", want, fmt.Sprintf("the days named, since %s holds day %d and day %d but not day %d", dir, there[i-1], d, there[i-1]+1))
+				return nil, wrong("days", want, fmt.Sprintf("the days named, since %s holds day %d and day %d but not day %d", dir,
+					there[i-1], d, there[i-1]+1))
 			}
 		}
 		want = there

@@ -1,7 +1,7 @@
 package workload
 
-// golden was written from TestGoldenArrivals when the draws were first fixed. Do not change it: a changed draw is a changed
-// workload, for every run and checkpoint there is.
+// golden was written from TestGoldenArrivals when the draws were first fixed. Do not change it: a changed draw is a
+// changed workload, for every run and checkpoint there is.
 var golden = map[string][]Arrival{
 	"azure2019":          {{863114, 0, 69}, {981989, 0, 45}, {1849971, 0, 92}, {3460608, 0, 35}, {6002689502, 0, 30}},
 	"azure2019 each":     {{230190, 14, 4}, {347828, 38, 8}, {356042, 38, 2}, {861622, 37, 15}, {6000116367, 38, 5}},

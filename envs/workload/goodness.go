@@ -25,8 +25,8 @@ type Comparison struct {
 	Drawn Stats `json:"drawn"`
 	// KSCounts is the Kolmogorov-Smirnov distance between the two laws of counts per minute.
 	KSCounts float64 `json:"ks_counts"`
-	// KSGaps is that between the laws of the time from one arrival to the next, over at most the first maxGaps of each. A trace has no
-	// times within the minute: its own are placed as the source places them.
+	// KSGaps is that between the laws of the time from one arrival to the next, over at most the first maxGaps of each. A
+	// trace has no times within the minute: its own are placed as the source places them.
 	KSGaps float64 `json:"ks_gaps"`
 }
 
@@ -79,8 +79,8 @@ func compare(name string, trace, drawn *tally) Comparison {
 	}
 }
 
-// Goodness draws the whole workload under a seed and compares it with the trace behind it. It fails where there is no trace; to set
-// any source against a trace use [CompareWith].
+// Goodness draws the whole workload under a seed and compares it with the trace behind it. It fails where there is no
+// trace; to set any source against a trace use [CompareWith].
 func (s *Source) Goodness(seed uint64) (Goodness, error) {
 	if s.trace == nil {
 		return Goodness{}, fmt.Errorf("workload: kind %s has no trace to compare its draws with", s.config.Kind)
@@ -88,8 +88,8 @@ func (s *Source) Goodness(seed uint64) (Goodness, error) {
 	return CompareWith(s, s.trace, seed)
 }
 
-// CompareWith draws the whole of a source under a seed and compares it with a trace, whose counts are multiplied by the source's
-// factor. Streams are compared one by one where there are as many of them as functions.
+// CompareWith draws the whole of a source under a seed and compares it with a trace, whose counts are multiplied by the
+// source's factor. Streams are compared one by one where there are as many of them as functions.
 func CompareWith(s *Source, t *Trace, seed uint64) (Goodness, error) {
 	if s.Closed() {
 		return Goodness{}, fmt.Errorf("workload: kind %s has no arrivals of its own to compare with a trace", s.config.Kind)
@@ -131,7 +131,8 @@ func (g Goodness) String() string {
 			gaps += s.KSGaps
 		}
 		n := float64(len(g.Streams))
-		fmt.Fprintf(&b, "mean over %d streams: KS of counts %.4f, of times between arrivals %.4f\n", len(g.Streams), counts/n, gaps/n)
+		fmt.Fprintf(&b, "mean over %d streams: KS of counts %.4f, of times between arrivals %.4f\n", len(g.Streams), counts/n,
+			gaps/n)
 	}
 	return b.String()
 }

@@ -6,14 +6,16 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// law says how many arrivals each stream has in each minute and where in the minute they lie. It is shared and does not change.
+// law says how many arrivals each stream has in each minute and where in the minute they lie. It is shared and does not
+// change.
 type law interface {
 	streams() int
 	minutes() int
 	// expected returns the mean number of arrivals of a stream in a minute of the workload.
 	expected(stream, minute int) float64
-	// draw appends the microseconds within the minute at which the stream's arrivals lie, arrival k being the k-th. It is a function of
-	// the key, the stream and the minute alone. The key is the source's; what is drawn from it must depend on the stream first.
+	// draw appends the microseconds within the minute at which the stream's arrivals lie, arrival k being the k-th. It is
+	// a function of the key, the stream and the minute alone. The key is the source's; what is drawn from it must depend
+	// on the stream first.
 	draw(dst []int32, k rng.Key, stream, minute int) []int32
 }
 
@@ -64,8 +66,8 @@ func round(x float64, k rng.Key) int {
 	return int(n)
 }
 
-// traceLaw gives the trace's own invocations per minute times a factor; what the factor leaves of a fraction is one more
-// arrival with that probability.
+// traceLaw gives the trace's own invocations per minute times a factor; what the factor leaves of a fraction is one
+// more arrival with that probability.
 type traceLaw struct {
 	trace     *Trace
 	factor    float64

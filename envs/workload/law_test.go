@@ -20,8 +20,8 @@ func configured(t testing.TB, change func(*Config)) *Source {
 	return s
 }
 
-// The trace at factor 1 arrives exactly as it was counted, function by function and minute by minute, wherever in the minute it
-// is placed; at other factors as much in the mean.
+// The trace at factor 1 arrives exactly as it was counted, function by function and minute by minute, wherever in the
+// minute it is placed; at other factors as much in the mean.
 func TestTraceCounts(t *testing.T) {
 	for _, placement := range []string{Exponential, Uniform, Even} {
 		s := configured(t, func(c *Config) { c.Streams, c.Placement = StreamsFunction, placement })
@@ -58,7 +58,8 @@ func TestTraceCounts(t *testing.T) {
 	}
 }
 
-// Where arrivals lie in the minute: even gaps are equal; uniform has one in each part; exponential is a Poisson process's.
+// Where arrivals lie in the minute: even gaps are equal; uniform has one in each part; exponential is a Poisson
+// process's.
 func TestPlacement(t *testing.T) {
 	const n = 40
 	k := rng.New(1, "test")
@@ -108,7 +109,8 @@ func TestPoisson(t *testing.T) {
 	s := configured(t, func(c *Config) { c.Kind, c.Rate, c.Factor, c.Length = Poisson, 0.25, 2, 3000 })
 	streams, _ := tallies(s.law, 1)
 	st := Describe(streams[0].counts)
-	if math.Abs(st.Mean-30) > 5*math.Sqrt(30.0/3000) || math.Abs(st.Dispersion-1) > 5*math.Sqrt(2.0/3000) || math.Abs(st.Lag1) > 5/math.Sqrt(3000) {
+	if math.Abs(st.Mean-30) > 5*math.Sqrt(30.0/3000) || math.Abs(st.Dispersion-1) > 5*math.Sqrt(2.0/3000) ||
+		math.Abs(st.Lag1) > 5/math.Sqrt(3000) {
 		t.Errorf("counts are %s, want mean 30, dispersion 1, no correlation", st)
 	}
 	if s.Expected(0, 7) != 30 || s.Expected(0, 3000) != 0 || s.Expected(1, 0) != 0 || s.Expected(0, -1) != 0 {
@@ -124,8 +126,9 @@ func TestPoisson(t *testing.T) {
 	}
 }
 
-// Dispersion of the two-state process in windows of t (the index of dispersion of a two-state MMPP; Fischer and Meier-Hellstern, 1993):
-// 1 + 2 s²/(m g) (1 - (1 - exp(-g t))/(g t)), g the sum of both switching rates, s² the variance and m the mean of the rate.
+// Dispersion of the two-state process in windows of t (the index of dispersion of a two-state MMPP; Fischer and
+// Meier-Hellstern, 1993): 1 + 2 s²/(m g) (1 - (1 - exp(-g t))/(g t)), g the sum of both switching rates, s² the
+// variance and m the mean of the rate.
 func TestBursty(t *testing.T) {
 	burst := Burst{Factor: 8, On: 20, Off: 60}
 	s := configured(t, func(c *Config) { c.Kind, c.Rate, c.Burst, c.Length = Bursty, 0.5, burst, 60000 })
@@ -178,7 +181,8 @@ func TestUsers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u.Count() != 30 || u.Spawn(0) != 0 || u.Spawn(9) != 0 || u.Spawn(15) != Second || u.Spawn(29) != 2*Second || u.Think(4, 0) != 0 {
+		if u.Count() != 30 || u.Spawn(0) != 0 || u.Spawn(9) != 0 || u.Spawn(15) != Second || u.Spawn(29) != 2*Second ||
+			u.Think(4, 0) != 0 {
 			t.Errorf("%s: users join at %d, %d; think before the first request %d", law, u.Spawn(0), u.Spawn(15), u.Think(4, 0))
 		}
 		if one := (Users{config: UsersConfig{SpawnRate: 0.5}}); one.Spawn(3) != 6*Second {
@@ -192,7 +196,8 @@ func TestUsers(t *testing.T) {
 			sq += x * x
 		}
 		mean := sum / n
-		if got := math.Sqrt(max(sq/n-mean*mean, 0)) / mean; math.Abs(mean-2.5) > 5*2.5*cv/math.Sqrt(n)+1e-6 || math.Abs(got-cv) > 0.02 {
+		if got := math.Sqrt(max(sq/n-mean*mean, 0)) / mean; math.Abs(mean-2.5) > 5*2.5*cv/math.Sqrt(n)+1e-6 ||
+			math.Abs(got-cv) > 0.02 {
 			t.Errorf("%s: mean %v s, CV %v; want 2.5 s, %v", law, mean, got, cv)
 		}
 		again, _ := s.Users(3)

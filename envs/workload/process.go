@@ -7,10 +7,10 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// The processes below have a rate that is constant between switches. Within each minute a unit-rate Poisson process, the sum of
-// exponential draws E_0 + E_1 + …, is mapped through the cumulative rate: arrival k lies where that has grown to the sum's k-th
-// value. Starting afresh at every minute changes nothing, since the exponential law has no memory, and
-// lets any minute be drawn by itself.
+// The processes below have a rate that is constant between switches. Within each minute a unit-rate Poisson process,
+// the sum of exponential draws E_0 + E_1 + …, is mapped through the cumulative rate: arrival k lies where that has
+// grown to the sum's k-th value. Starting afresh at every minute changes nothing, since the exponential law has no
+// memory, and lets any minute be drawn by itself.
 
 // mapper places a unit-rate process under a rate given piece by piece.
 type mapper struct {
@@ -52,8 +52,8 @@ func (l *poissonLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
 	return m.dst
 }
 
-// periodicLaw has one stream whose rate is rate·(1 + amplitude·sin(2π(t-phase)/period)), constant over each second at its value in
-// the second's middle.
+// periodicLaw has one stream whose rate is rate·(1 + amplitude·sin(2π(t-phase)/period)), constant over each second at
+// its value in the second's middle.
 type periodicLaw struct {
 	rate   float64
 	wave   Wave
@@ -87,10 +87,10 @@ func (l *periodicLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
 	return m.dst
 }
 
-// burstyLaw has one stream that is a two-state Markov-modulated Poisson process: exponential times at a base rate and in bursts
-// of factor times that rate. So that any minute can be drawn without its past, the state starts afresh from its
-// stationary law at the beginning of every block of burstBlock minutes: the mean and each minute's law are those of the process,
-// only what one block remembers of the one before is lost.
+// burstyLaw has one stream that is a two-state Markov-modulated Poisson process: exponential times at a base rate and
+// in bursts of factor times that rate. So that any minute can be drawn without its past, the state starts afresh from
+// its stationary law at the beginning of every block of burstBlock minutes: the mean and each minute's law are those of
+// the process, only what one block remembers of the one before is lost.
 type burstyLaw struct {
 	rate   float64
 	burst  Burst

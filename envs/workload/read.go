@@ -51,8 +51,8 @@ var readEmbedded = sync.OnceValues(func() (*Trace, error) {
 	return readTrace(data, "Azure Functions 2019 (embedded sample of 50)", ReadOptions{})
 })
 
-// Embedded returns the trace that the program carries: In-Vitro's 50-function sample of Azure Functions 2019, one day, 179,342
-// invocations. [Attribution] says whose it is.
+// Embedded returns the trace that the program carries: In-Vitro's 50-function sample of Azure Functions 2019, one day,
+// 179,342 invocations. [Attribution] says whose it is.
 func Embedded() (*Trace, error) { return readEmbedded() }
 
 // key identifies a function across files.
@@ -90,7 +90,8 @@ func readTrace(fsys fs.FS, dir string, o ReadOptions) (*Trace, error) {
 		f.Counts = append(f.Counts, make([]uint32, l.t.Minutes-len(f.Counts))...)
 	}
 	if !o.Total && len(l.t.Functions) == 0 || o.Total && l.sum == nil {
-		return nil, wrong("functions", o.Functions.String(), fmt.Sprintf("a filter that keeps some of the functions of %s", dir))
+		return nil, wrong("functions", o.Functions.String(),
+			fmt.Sprintf("a filter that keeps some of the functions of %s", dir))
 	}
 	if o.Total {
 		return l.total()
@@ -144,7 +145,8 @@ func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minu
 			}
 			k := key{row.Owner, row.App, row.Name}
 			if first, ok := lines[k]; ok {
-				return &ParseError{File: file, Line: row.Line, What: fmt.Sprintf("function %.12s… has a row already, in line %d", row.Name, first),
+				return &ParseError{File: file, Line: row.Line,
+					What: fmt.Sprintf("function %.12s… has a row already, in line %d", row.Name, first),
 					Want: "one row for each function"}
 			}
 			lines[k] = row.Line
@@ -207,7 +209,8 @@ func (l *loader) invocations(name string) error {
 			i = len(l.t.Functions)
 			l.index[k] = i
 			if !l.o.Total {
-				l.t.Functions = append(l.t.Functions, Function{Owner: row.Owner, App: row.App, Name: row.Name, Trigger: row.Trigger})
+				l.t.Functions = append(l.t.Functions, Function{Owner: row.Owner, App: row.App, Name: row.Name,
+					Trigger: row.Trigger})
 			}
 		}
 		switch {
@@ -235,7 +238,8 @@ func (l *loader) total() (*Trace, error) {
 	counts := make([]uint32, l.t.Minutes)
 	for m, n := range l.sum {
 		if n > math.MaxUint32 {
-			return nil, fmt.Errorf("workload: %s has %d invocations in minute %d, want at most %d", l.dir, n, m, uint32(math.MaxUint32))
+			return nil, fmt.Errorf("workload: %s has %d invocations in minute %d, want at most %d", l.dir, n, m,
+				uint32(math.MaxUint32))
 		}
 		counts[m] = uint32(n)
 	}

@@ -54,20 +54,23 @@ func TestReadDays(t *testing.T) {
 		}
 	}
 	// f2 over both days: one sample of 30 ms and three of 10 ms.
-	if d := tr.Functions[1].Duration; d.Samples != 4 || !nearly(d.Average, 15) || !nearly(d.P50, 15) || d.Minimum != 5 || d.Maximum != 60 {
+	if d := tr.Functions[1].Duration; d.Samples != 4 || !nearly(d.Average, 15) || !nearly(d.P50, 15) || d.Minimum != 5 ||
+		d.Maximum != 60 {
 		t.Errorf("durations over both days are %+v", d)
 	}
 	if f := tr.Functions[2]; f.Trigger != "queue" || f.Duration.Samples != 0 || f.Memory.Samples != 0 {
 		t.Errorf("f3 is %+v", f)
 	}
-	if r := tr.Report; r.MissingDurations != 1 || r.MissingMemory != 1 || len(r.Notes) != 2 || r.String() != "1 functions without durations, 1 functions without memory" {
+	if r := tr.Report; r.MissingDurations != 1 || r.MissingMemory != 1 || len(r.Notes) != 2 ||
+		r.String() != "1 functions without durations, 1 functions without memory" {
 		t.Errorf("the report is %+v: %s", r, r.String())
 	}
 	if got := tr.PerMinute(nil); !slices.Equal(got, []uint64{1, 5, 12, 7}) {
 		t.Errorf("per minute %v", got)
 	}
 	// The second day alone, and both the other way round.
-	if tr, err := readTrace(folder(twoDays()), "dir", ReadOptions{Days: []int{2, 1}}); err != nil || !slices.Equal(tr.PerMinute(nil), []uint64{12, 7, 1, 5}) {
+	if tr, err := readTrace(folder(twoDays()), "dir", ReadOptions{Days: []int{2, 1}}); err != nil ||
+		!slices.Equal(tr.PerMinute(nil), []uint64{12, 7, 1, 5}) {
 		t.Errorf("days 2 and 1: %v (%v)", tr, err)
 	}
 }
@@ -115,7 +118,9 @@ func TestReadNarrowed(t *testing.T) {
 		}
 	}
 	for _, total := range []bool{false, true} {
-		if _, err := readTrace(folder(twoDays()), "dir", ReadOptions{Functions: Filter{Names: []string{"x"}}, Total: total}); err == nil || !strings.Contains(err.Error(), "workload.functions") {
+		if _, err := readTrace(folder(twoDays()), "dir",
+			ReadOptions{Functions: Filter{Names: []string{"x"}}, Total: total}); err == nil ||
+			!strings.Contains(err.Error(), "workload.functions") {
 			t.Errorf("a filter that keeps nothing: %v", err)
 		}
 	}
@@ -135,18 +140,24 @@ func TestReadFolderErrors(t *testing.T) {
 		o     ReadOptions
 		want  string
 	}{
-		"empty folder":      {nil, ReadOptions{}, `workload.path is "dir", want a folder with the publisher's files`},
-		"other files":       {map[string]string{"notes.txt": "x", runD1: runHeader}, ReadOptions{}, "no file of invocations is there"},
-		"which sample":      {sample, ReadOptions{}, "workload.sample is 0, want one of those in dir: 50, 100"},
-		"no such sample":    {sample, ReadOptions{Sample: 7}, "workload.sample is 7, want one of those in dir: 50, 100"},
-		"days of a sample":  {sample, ReadOptions{Sample: 50, Days: []int{1}}, "workload.days is [1], want none"},
-		"sample of days":    {twoDays(), ReadOptions{Sample: 50}, "workload.sample is 50, want 0"},
-		"no such day":       {twoDays(), ReadOptions{Days: []int{1, 3}}, "workload.days is 3, want one of those in dir: 1, 2"},
-		"a gap":             {map[string]string{invD1: originalInv, "invocations_per_function_md.anon.d03.csv": originalInv}, ReadOptions{}, "holds day 1 and day 3 but not day 2"},
-		"a function twice":  {with(invD2, "HashOwner,HashApp,HashFunction,1\no,a,f,1\no,a,g,1\no,a,f,1\n"), ReadOptions{}, "dir/" + invD2 + ":4: function f… has a row already, in line 2"},
-		"no rows":           {with(invD1, "HashOwner,HashApp,HashFunction,1\n"), ReadOptions{}, "dir/" + invD1 + ": there is no row below the header"},
-		"empty file":        {with(invD1, ""), ReadOptions{Days: []int{1}}, "workload.days is 1"},
-		"broken durations":  {with(runD2, runHeader+"o,b,f2,10,3,5"), ReadOptions{}, "dir/" + runD2 + ":2: the row has 6 fields"},
+		"empty folder": {nil, ReadOptions{}, `workload.path is "dir", want a folder with the publisher's files`},
+		"other files": {map[string]string{"notes.txt": "x", runD1: runHeader}, ReadOptions{},
+			"no file of invocations is there"},
+		"which sample":     {sample, ReadOptions{}, "workload.sample is 0, want one of those in dir: 50, 100"},
+		"no such sample":   {sample, ReadOptions{Sample: 7}, "workload.sample is 7, want one of those in dir: 50, 100"},
+		"days of a sample": {sample, ReadOptions{Sample: 50, Days: []int{1}}, "workload.days is [1], want none"},
+		"sample of days":   {twoDays(), ReadOptions{Sample: 50}, "workload.sample is 50, want 0"},
+		"no such day": {twoDays(), ReadOptions{Days: []int{1, 3}},
+			"workload.days is 3, want one of those in dir: 1, 2"},
+		"a gap": {map[string]string{invD1: originalInv, "invocations_per_function_md.anon.d03.csv": originalInv},
+			ReadOptions{}, "holds day 1 and day 3 but not day 2"},
+		"a function twice": {with(invD2, "HashOwner,HashApp,HashFunction,1\no,a,f,1\no,a,g,1\no,a,f,1\n"), ReadOptions{},
+			"dir/" + invD2 + ":4: function f… has a row already, in line 2"},
+		"no rows": {with(invD1, "HashOwner,HashApp,HashFunction,1\n"), ReadOptions{},
+			"dir/" + invD1 + ": there is no row below the header"},
+		"empty file": {with(invD1, ""), ReadOptions{Days: []int{1}}, "workload.days is 1"},
+		"broken durations": {with(runD2, runHeader+"o,b,f2,10,3,5"), ReadOptions{},
+			"dir/" + runD2 + ":2: the row has 6 fields"},
 		"broken memory":     {with(memD1, "x\n"), ReadOptions{}, "dir/" + memD1 + `:1: the header has no column "HashOwner"`},
 		"not gzip":          {map[string]string{"50_inv.csv.gz": "plain"}, ReadOptions{}, "dir/50_inv.csv.gz"},
 		"too many a minute": {map[string]string{"50_inv.csv": "HashOwner,HashApp,HashFunction,1\no,a,f,4294967295\no,a,g,1\n"}, ReadOptions{Total: true}, "4294967296 invocations in minute 0"},
@@ -157,7 +168,8 @@ func TestReadFolderErrors(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var fe *FieldError
-	if _, err := ReadTrace(filepath.Join(dir, "none"), ReadOptions{}); !errors.As(err, &fe) || fe.Field != "path" || !strings.Contains(err.Error(), "no such folder") {
+	if _, err := ReadTrace(filepath.Join(dir, "none"), ReadOptions{}); !errors.As(err, &fe) || fe.Field != "path" ||
+		!strings.Contains(err.Error(), "no such folder") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	file := filepath.Join(dir, "50_inv.csv")
@@ -184,10 +196,14 @@ func TestReadMended(t *testing.T) {
 	}
 	f1 := tr.Functions[0]
 	if f1.Duration.Average != 99 || f1.Memory.Average != 500 {
-		t.Errorf("of repeated rows %v ms and %v MB were kept, want those with more samples, 99 and 500", f1.Duration.Average, f1.Memory.Average)
+		t.Errorf("of repeated rows %v ms and %v MB were kept, want those with more samples, 99 and 500", f1.Duration.Average,
+			f1.Memory.Average)
 	}
 	if r := tr.Report; r.RepeatedDurations != 2 || r.RepeatedMemory != 1 || r.NegativeDurations != 1 ||
-		!slices.ContainsFunc(r.Notes, func(n string) bool { return strings.HasPrefix(n, "dir/"+runD1+":4: durations of function f1") }) {
+		!slices.ContainsFunc(r.Notes, func(n string) bool {
+			return strings.HasPrefix(n,
+				"dir/"+runD1+":4: durations of function f1")
+		}) {
 		t.Errorf("the report is %+v", r)
 	}
 }

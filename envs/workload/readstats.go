@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// statistics reads what the days' files say of durations and memory. Over several days averages and percentiles are averaged by
-// their samples; for percentiles that is an approximation.
+// statistics reads what the days' files say of durations and memory. Over several days averages and percentiles are
+// averaged by their samples; for percentiles that is an approximation.
 func (l *loader) statistics(days []dayFiles) error {
 	fs := l.t.Functions
 	for _, d := range days {

@@ -17,7 +17,8 @@ func TestEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := tr.Stats()
-	if len(tr.Functions) != 50 || tr.Minutes != 1440 || s.Total != 179342 || math.Abs(s.CV-1.06) > 0.005 || s.Peak != 2667 {
+	if len(tr.Functions) != 50 || tr.Minutes != 1440 || s.Total != 179342 || math.Abs(s.CV-1.06) > 0.005 ||
+		s.Peak != 2667 {
 		t.Errorf("the embedded trace has %d functions and %s", len(tr.Functions), s)
 	}
 	if r := tr.Report; r.String() != "" || len(r.Files) != 3 {
@@ -47,7 +48,8 @@ func TestRealSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(tr.Functions) != sample || tr.Total() != total || tr.Minutes != 1440 || tr.Report.String() != "" {
-			t.Errorf("sample %d: %d functions, %d invocations, %s; want %d invocations", sample, len(tr.Functions), tr.Total(), tr.Report.String(), total)
+			t.Errorf("sample %d: %d functions, %d invocations, %s; want %d invocations", sample, len(tr.Functions), tr.Total(),
+				tr.Report.String(), total)
 		}
 		if sample == 50 {
 			embedded, err := Embedded()

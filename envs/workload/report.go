@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Report says what reading a trace found missing or mended. None of it stops a run: the publisher's own files have all of it
-// (Azure/AzurePublicDataset issues 13, 23 and 40).
+// Report says what reading a trace found missing or mended. None of it stops a run: the publisher's own files have all
+// of it (Azure/AzurePublicDataset issues 13, 23 and 40).
 type Report struct {
 	// Files read, in order.
 	Files []string `json:"files"`
 	// MissingDurations and MissingMemory count the functions kept for which nothing is known.
 	MissingDurations int `json:"missing_durations"`
 	MissingMemory    int `json:"missing_memory"`
-	// RepeatedDurations and RepeatedMemory count rows for a function or application that had one on that day already; the row
-	// with more samples is kept.
+	// RepeatedDurations and RepeatedMemory count rows for a function or application that had one on that day already; the
+	// row with more samples is kept.
 	RepeatedDurations int `json:"repeated_durations"`
 	RepeatedMemory    int `json:"repeated_memory"`
 	// NegativeDurations counts rows with negative times, mended as [Durations] says.

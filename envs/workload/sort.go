@@ -16,8 +16,9 @@ const (
 	fewest = 1500
 )
 
-// sort sorts order, whose lower orderBits ascend already, and returns the sorted one; the other becomes the spare. Sorting stably by the
-// digits of the time from the lowest on keeps those, so that the result is that of comparing whole numbers.
+// sort sorts order, whose lower orderBits ascend already, and returns the sorted one; the other becomes the spare.
+// Sorting stably by the digits of the time from the lowest on keeps those, so that the result is that of comparing
+// whole numbers.
 func (s *sorter) sort(order []uint64) []uint64 {
 	if len(order) < fewest {
 		slices.Sort(order)

@@ -29,12 +29,13 @@ type Arrival struct {
 // coordinate, beside the stream.
 func (a Arrival) ID() uint64 { return uint64(a.Time/Minute)<<32 | uint64(uint32(a.Number)) }
 
-// Arrivals gives the arrivals of a source in order of time. Arrivals at the same microsecond come by stream, then by number.
-// After warm-up it does not allocate.
+// Arrivals gives the arrivals of a source in order of time. Arrivals at the same microsecond come by stream, then by
+// number. After warm-up it does not allocate.
 type Arrivals interface {
 	// Next gives the next arrival, and false after the last.
 	Next() (Arrival, bool)
-	// SeekTo moves to the first arrival at or after a time in microseconds, forwards or back, without drawing what lies between.
+	// SeekTo moves to the first arrival at or after a time in microseconds, forwards or back, without drawing what lies
+	// between.
 	SeekTo(t int64)
 	// Reset moves to the start under another seed.
 	Reset(seed uint64)
@@ -99,13 +100,15 @@ func (c *Config) openTrace() (*Trace, error) {
 			t, err = t.Sum()
 		}
 	} else {
-		t, err = ReadTrace(c.Path, ReadOptions{Sample: c.Sample, Days: c.Days, Functions: c.Functions, Total: c.Streams == StreamsTotal})
+		t, err = ReadTrace(c.Path, ReadOptions{Sample: c.Sample, Days: c.Days, Functions: c.Functions,
+			Total: c.Streams == StreamsTotal})
 	}
 	if err != nil {
 		return nil, err
 	}
 	if r := c.Minutes; r.To > t.Minutes {
-		return nil, wrong("minutes", fmt.Sprintf("%d to %d", r.From, r.To), fmt.Sprintf("a range within the trace's 0 to %d", t.Minutes))
+		return nil, wrong("minutes", fmt.Sprintf("%d to %d", r.From, r.To),
+			fmt.Sprintf("a range within the trace's 0 to %d", t.Minutes))
 	}
 	if t, err = t.Cut(c.Minutes); err != nil || c.Split == "all" {
 		return t, err
@@ -152,7 +155,8 @@ func (s *Source) hash() {
 // Config returns the configuration that the source was opened with.
 func (s *Source) Config() Config { return s.config }
 
-// Trace returns the trace behind the source, filtered and cut as configured, or nil. Its functions are the source's streams.
+// Trace returns the trace behind the source, filtered and cut as configured, or nil. Its functions are the source's
+// streams.
 func (s *Source) Trace() *Trace { return s.trace }
 
 // Closed reports whether the source is users in a closed loop: then use Users, else Arrivals.

@@ -96,8 +96,8 @@ func (s Stats) String() string {
 		s.Total, s.Minutes, s.Mean, s.Peak, 100*s.Idle, s.CV, s.Dispersion, s.Dispersion10, s.Dispersion60, s.Lag1)
 }
 
-// KS returns the two-sample Kolmogorov-Smirnov distance: the largest difference between the two empirical distribution functions. It sorts
-// both. Without values on either side it is 1, with none on both 0.
+// KS returns the two-sample Kolmogorov-Smirnov distance: the largest difference between the two empirical distribution
+// functions. It sorts both. Without values on either side it is 1, with none on both 0.
 func KS(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		if len(a) == len(b) {

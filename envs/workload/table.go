@@ -30,7 +30,8 @@ func newTable(r io.Reader, file string, role func(name string) (int, error), req
 		return nil, err
 	}
 	if !more {
-		return nil, &ParseError{File: file, What: "the file is empty", Want: "a header with the columns " + strings.Join(required, ", ")}
+		return nil, &ParseError{File: file, What: "the file is empty",
+			Want: "a header with the columns " + strings.Join(required, ", ")}
 	}
 	at := map[string]int{}
 	for {
@@ -61,7 +62,8 @@ func newTable(r io.Reader, file string, role func(name string) (int, error), req
 	}
 	for _, name := range required {
 		if _, ok := at[name]; !ok {
-			return nil, t.s.failRow(fmt.Sprintf("the header has no column %q", name), "the columns "+strings.Join(required, ", "))
+			return nil, t.s.failRow(fmt.Sprintf("the header has no column %q", name),
+				"the columns "+strings.Join(required, ", "))
 		}
 	}
 	return t, nil

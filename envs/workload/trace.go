@@ -42,8 +42,8 @@ func (f *Function) Total() uint64 {
 	return n
 }
 
-// Duration summarises a function's execution times in milliseconds. The percentiles are of averages over 30 s, weighted by
-// invocations, not of single executions (the publisher's note 7).
+// Duration summarises a function's execution times in milliseconds. The percentiles are of averages over 30 s, weighted
+// by invocations, not of single executions (the publisher's note 7).
 type Duration struct {
 	Samples                          uint64
 	Average, Minimum, Maximum        float64
@@ -84,7 +84,8 @@ func (t *Trace) Cut(r Range) (*Trace, error) {
 		return t, nil
 	}
 	if r.From < 0 || r.To <= r.From || r.To > t.Minutes {
-		return nil, fmt.Errorf("workload: minutes %d to %d of %s, want a range within 0 to %d", r.From, r.To, t.Name, t.Minutes)
+		return nil, fmt.Errorf("workload: minutes %d to %d of %s, want a range within 0 to %d", r.From, r.To, t.Name,
+			t.Minutes)
 	}
 	c := *t
 	c.Minutes = r.To - r.From
@@ -133,7 +134,8 @@ func (t *Trace) Select(f Filter) (*Trace, error) {
 		s.Functions = top
 	}
 	if len(s.Functions) == 0 {
-		return nil, wrong("functions", f.String(), fmt.Sprintf("a filter that keeps some of the %d functions of %s", len(t.Functions), t.Name))
+		return nil, wrong("functions", f.String(),
+			fmt.Sprintf("a filter that keeps some of the %d functions of %s", len(t.Functions), t.Name))
 	}
 	return &s, nil
 }
@@ -144,7 +146,8 @@ func (t *Trace) Sum() (*Trace, error) {
 	counts := make([]uint32, t.Minutes)
 	for m, n := range t.PerMinute(nil) {
 		if n > math.MaxUint32 {
-			return nil, fmt.Errorf("workload: %s has %d invocations in minute %d, want at most %d", t.Name, n, m, uint32(math.MaxUint32))
+			return nil, fmt.Errorf("workload: %s has %d invocations in minute %d, want at most %d", t.Name, n, m,
+				uint32(math.MaxUint32))
 		}
 		counts[m] = uint32(n)
 	}

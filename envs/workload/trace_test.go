@@ -56,7 +56,8 @@ func TestDescribe(t *testing.T) {
 		counts[m] = uint64(1 + m%2*2)
 	}
 	s := Describe(counts)
-	if s.Total != 240 || s.Mean != 2 || s.Peak != 3 || s.Idle != 0 || s.CV != 0.5 || s.Dispersion != 0.5 || s.Dispersion10 != 0 || !nearly(s.Lag1, -119.0/120) {
+	if s.Total != 240 || s.Mean != 2 || s.Peak != 3 || s.Idle != 0 || s.CV != 0.5 || s.Dispersion != 0.5 ||
+		s.Dispersion10 != 0 || !nearly(s.Lag1, -119.0/120) {
 		t.Errorf("described as %+v", s)
 	}
 	if s := Describe(make([]uint64, 5)); s.Idle != 1 || s.CV != 0 || s.Dispersion != 0 || s.Lag1 != 0 {

@@ -19,9 +19,9 @@ const Constant = "constant"
 // Count returns the number of users.
 func (u Users) Count() int { return u.config.Count }
 
-// Spawn returns when a user joins, in microseconds from the start. Users join as Locust's do (UsersDispatcher, in its dispatch.py
-// since 2.0): the whole number of the spawn rate at a time, the first of them at once, with the time between that gives the
-// rate. Ten users at 10 a second so begin together; below 2 a second they come one by one.
+// Spawn returns when a user joins, in microseconds from the start. Users join as Locust's do (UsersDispatcher, in its
+// dispatch.py since 2.0): the whole number of the spawn rate at a time, the first of them at once, with the time
+// between that gives the rate. Ten users at 10 a second so begin together; below 2 a second they come one by one.
 func (u Users) Spawn(user int) int64 {
 	batch := max(1, math.Floor(u.config.SpawnRate))
 	return int64(float64(math.Floor(float64(user)/batch)*batch) / u.config.SpawnRate * float64(Second))

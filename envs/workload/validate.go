@@ -27,7 +27,8 @@ func (c *Config) Validate() error {
 	case c.Minutes != (Range{}) && c.Minutes.To <= c.Minutes.From:
 		return wrong("minutes", fmt.Sprintf("%d to %d", c.Minutes.From, c.Minutes.To), "from 0 or above, to above from")
 	case c.peak() > maxPerMinute:
-		return wrong("rate", c.Rate, fmt.Sprintf("one that with factor and bursts gives at most %d arrivals a minute", maxPerMinute))
+		return wrong("rate", c.Rate, fmt.Sprintf("one that with factor and bursts gives at most %d arrivals a minute",
+			maxPerMinute))
 	}
 	return nil
 }

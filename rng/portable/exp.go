@@ -98,8 +98,8 @@ func logOf(f, e, lost float64) float64 {
 	return float64(e*ln2High) - ((half - small) - f)
 }
 
-// Pow returns x^y for x ≥ 0 as exp(y·ln x): the relative error grows with |y·ln x|, by about two units in the last place for each
-// unit of it. A negative x gives NaN.
+// Pow returns x^y for x ≥ 0 as exp(y·ln x): the relative error grows with |y·ln x|, by about two units in the last
+// place for each unit of it. A negative x gives NaN.
 func Pow(x, y float64) float64 {
 	switch {
 	case y == 0 || x == 1:

@@ -2,8 +2,9 @@ package portable
 
 import "math"
 
-// NormQuantile returns the x below which a standard normal number falls with probability p, for p in (0, 1); ∓Inf at the ends, NaN
-// outside. The relative error is about 1e-15 (algorithm AS 241, PPND16: Wichura, Applied Statistics 37, 1988).
+// NormQuantile returns the x below which a standard normal number falls with probability p, for p in (0, 1); ∓Inf at
+// the ends, NaN outside. The relative error is about 1e-15 (algorithm AS 241, PPND16: Wichura, Applied Statistics 37,
+// 1988).
 func NormQuantile(p float64) float64 {
 	q := p - 0.5
 	if math.Abs(q) <= 0.425 {

@@ -68,7 +68,8 @@ func TestAnglesAbsolute(t *testing.T) {
 
 func TestNormQuantile(t *testing.T) {
 	// Published with the algorithm, and symmetric counterparts.
-	for p, want := range map[float64]float64{0.25: -0.6744897501960817, 0.001: -3.090232306167814, 1e-20: -9.262340089798408, 0.75: 0.6744897501960817, 0.5: 0} {
+	for p, want := range map[float64]float64{0.25: -0.6744897501960817, 0.001: -3.090232306167814,
+		1e-20: -9.262340089798408, 0.75: 0.6744897501960817, 0.5: 0} {
 		if got := NormQuantile(p); math.Abs(got-want) > 1e-15*math.Abs(want) {
 			t.Errorf("quantile of %g is %.17g, want %.17g", p, got, want)
 		}
@@ -105,11 +106,14 @@ func TestEdges(t *testing.T) {
 	}{
 		{"exp(-inf)", Exp(-inf), 0}, {"exp(inf)", Exp(inf), inf}, {"exp(nan)", Exp(nan), nan}, {"exp(0)", Exp(0), 1},
 		{"exp(710)", Exp(710), inf}, {"exp(-746)", Exp(-746), 0},
-		{"log(0)", Log(0), -inf}, {"log(-1)", Log(-1), nan}, {"log(inf)", Log(inf), inf}, {"log(1)", Log(1), 0}, {"log(nan)", Log(nan), nan},
-		{"log1p(-1)", Log1p(-1), -inf}, {"log1p(-2)", Log1p(-2), nan}, {"log1p(inf)", Log1p(inf), inf}, {"log1p(nan)", Log1p(nan), nan},
+		{"log(0)", Log(0), -inf}, {"log(-1)", Log(-1), nan}, {"log(inf)", Log(inf), inf}, {"log(1)", Log(1), 0}, {"log(nan)",
+			Log(nan), nan},
+		{"log1p(-1)", Log1p(-1), -inf}, {"log1p(-2)", Log1p(-2), nan}, {"log1p(inf)", Log1p(inf), inf}, {"log1p(nan)",
+			Log1p(nan), nan},
 		{"log1p(1e-300)", Log1p(1e-300), 1e-300},
 		{"sin(0)", Sin(0), 0}, {"cos(0)", Cos(0), 1}, {"sin(inf)", Sin(inf), nan}, {"cos(nan)", Cos(nan), nan},
-		{"pow(0,2)", Pow(0, 2), 0}, {"pow(0,-2)", Pow(0, -2), inf}, {"pow(2,0)", Pow(2, 0), 1}, {"pow(-1,2)", Pow(-1, 2), nan},
+		{"pow(0,2)", Pow(0, 2), 0}, {"pow(0,-2)", Pow(0, -2), inf}, {"pow(2,0)", Pow(2, 0), 1}, {"pow(-1,2)", Pow(-1, 2),
+			nan},
 		{"pow(inf,2)", Pow(inf, 2), inf},
 		{"quantile(0)", NormQuantile(0), -inf}, {"quantile(1)", NormQuantile(1), inf}, {"quantile(2)", NormQuantile(2), nan},
 		{"quantile(nan)", NormQuantile(nan), nan},
@@ -123,8 +127,8 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// The bits themselves, recorded on amd64. Another architecture, GOAMD64 level or processor must give the same; if this test fails
-// there, a product somewhere is fused with a sum.
+// The bits themselves, recorded on amd64. Another architecture, GOAMD64 level or processor must give the same; if this
+// test fails there, a product somewhere is fused with a sum.
 func TestBits(t *testing.T) {
 	for _, c := range []struct {
 		name   string

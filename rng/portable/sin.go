@@ -52,7 +52,8 @@ func sinOf(x float64) float64 {
 	return x + float64(float64(x*z)*p)
 }
 
-// cosOf is the Taylor series for |x| ≤ π/4; x^18/18! is below the last place. 1 − z/2 loses digits, which are added to the rest.
+// cosOf is the Taylor series for |x| ≤ π/4; x^18/18! is below the last place. 1 − z/2 loses digits, which are added to
+// the rest.
 func cosOf(x float64) float64 {
 	z := float64(x * x)
 	p := float64(z*(1.0/20922789888000)) - 1.0/87178291200

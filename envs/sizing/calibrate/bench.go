@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// Users returns the load of FaaSConf's static scenarios: users in a closed loop without thinking time, 10 more at once every second.
+// Users returns the load of FaaSConf's static scenarios: users in a closed loop without thinking time, 10 more at once
+// every second.
 func Users(n int) workload.Config {
 	w := workload.Default()
 	w.Kind = workload.ClosedLoop
@@ -32,7 +33,8 @@ func NewBench(c sizing.Config, users int) (*Bench, error) {
 		return nil, err
 	}
 	s := e.Spec()
-	b := &Bench{env: e, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), info: make(map[string]int)}
+	b := &Bench{env: e, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s),
+		info: make(map[string]int)}
 	for i, q := range s.Info {
 		b.info[q.Name] = i
 	}

@@ -38,9 +38,9 @@ type Comparison struct {
 	// Times is how often each row was simulated, under seeds of its own. Every simulation counts as a row in what follows.
 	Times     int                  `json:"times"`
 	Functions []FunctionComparison `json:"functions"`
-	// Latency and P95 are the ratios simulated/measured of the end-to-end latency's mean and 95th percentile, and LatencyFloor and
-	// P95Floor the ratios of one simulation of a row to the next: what a simulator would reach that is right, noise as large as its
-	// own being in the measurements too.
+	// Latency and P95 are the ratios simulated/measured of the end-to-end latency's mean and 95th percentile, and
+	// LatencyFloor and P95Floor the ratios of one simulation of a row to the next: what a simulator would reach that is
+	// right, noise as large as its own being in the measurements too.
 	Latency      Quartiles `json:"latency"`
 	LatencyFloor Quartiles `json:"latency_floor"`
 	P95          Quartiles `json:"p95"`
@@ -50,8 +50,8 @@ type Comparison struct {
 	Failures      Quartiles  `json:"failures"`
 	MeanSuccesses [2]float64 `json:"mean_successes"`
 	MeanFailures  [2]float64 `json:"mean_failures"`
-	// Feasible is the share of rows that keep the thresholds, simulated and measured; Agree the share on which both say the same, and
-	// AgreeFloor that on which two simulations of a row do.
+	// Feasible is the share of rows that keep the thresholds, simulated and measured; Agree the share on which both say
+	// the same, and AgreeFloor that on which two simulations of a row do.
 	Feasible   [2]float64 `json:"feasible"`
 	Agree      float64    `json:"agree"`
 	AgreeFloor float64    `json:"agree_floor"`
@@ -97,7 +97,8 @@ func Compare(c sizing.Config, rows []perfmodel.Measured, times int) (*Comparison
 	}
 	n := len(rows[0].Functions)
 	if k := b.env.Spec().Kinds[0]; n != k.Agents || k.Action.Width() != 4 {
-		return nil, fmt.Errorf("calibrate: the rows have %d functions with 4 numbers each, the environment %d with %d", n, k.Agents, k.Action.Width())
+		return nil, fmt.Errorf("calibrate: the rows have %d functions with 4 numbers each, the environment %d with %d", n,
+			k.Agents, k.Action.Width())
 	}
 	r := &Comparison{Rows: len(rows), Times: times, Functions: make([]FunctionComparison, n)}
 	sums := make([]functionSums, n)
@@ -191,7 +192,8 @@ func (r *FunctionComparison) conclude(name string, s *functionSums, times int) {
 // String is a table.
 func (r *Comparison) String() string {
 	s := fmt.Sprintf("%d rows, %d times; ratios simulated/measured: median (quartiles); ln p75 = A + B·ln cpu + C·ln replicas + D·ln concurrency\n"+
-		"%-10s %-18s %-18s %-18s %-18s %-32s %s\n", r.Rows, r.Times, "function", "p75", "its floor", "p95", "CPU used", "A B C D; residual: simulated", "measured")
+		"%-10s %-18s %-18s %-18s %-18s %-32s %s\n", r.Rows, r.Times, "function", "p75", "its floor", "p95", "CPU used",
+		"A B C D; residual: simulated", "measured")
 	for _, f := range r.Functions {
 		s += fmt.Sprintf("%-10s %-18v %-18v %-18v %-18v", f.Function, f.P75, f.P75Floor, f.P95, f.CPU)
 		for _, x := range f.Fits {
@@ -201,6 +203,7 @@ func (r *Comparison) String() string {
 	}
 	return s + fmt.Sprintf("end to end: mean %v, floor %v; p95 %v, floor %v\nsuccesses: %.1f, measured %.1f, difference %v\n"+
 		"failures: %.1f, measured %.1f, difference %v\nfeasible: %.3f, measured %.3f, same verdict on %.3f, floor %.3f; price off by at most %g\n",
-		r.Latency, r.LatencyFloor, r.P95, r.P95Floor, r.MeanSuccesses[0], r.MeanSuccesses[1], r.Successes, r.MeanFailures[0], r.MeanFailures[1], r.Failures,
+		r.Latency, r.LatencyFloor, r.P95, r.P95Floor, r.MeanSuccesses[0], r.MeanSuccesses[1], r.Successes, r.MeanFailures[0],
+		r.MeanFailures[1], r.Failures,
 		r.Feasible[0], r.Feasible[1], r.Agree, r.AgreeFloor, r.Price)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// simulated returns rows that were not measured but simulated under a configuration, of random resources in the range of the published ones.
+// simulated returns rows that were not measured but simulated under a configuration, of random resources in the range
+// of the published ones.
 func simulated(t *testing.T, c sizing.Config, n int) []perfmodel.Measured {
 	t.Helper()
 	b, err := NewBench(c, 10)
@@ -75,9 +76,9 @@ func TestCompareWithItself(t *testing.T) {
 	}
 }
 
-// The loss that laws are fitted by is least at the laws that made the rows. The mean squared difference is not: it is lower under
-// laws that feel less of how many requests share an instance, since their latencies scatter less. Laws fitted by it had replicas'
-// exponents a third too small.
+// The loss that laws are fitted by is least at the laws that made the rows. The mean squared difference is not: it is
+// lower under laws that feel less of how many requests share an instance, since their latencies scatter less. Laws
+// fitted by it had replicas' exponents a third too small.
 func TestLossesFindTheLaws(t *testing.T) {
 	c := sizing.Default()
 	rows := simulated(t, c, 400)
@@ -160,7 +161,8 @@ func TestNeighbours(t *testing.T) {
 			{CPU: cpu, Replicas: replicas, Action: [4]float64{3: concurrency}, P75: p75},
 		}}
 	}
-	rows := []perfmodel.Measured{row(1000, 3, 0.5, 2), row(1020, 3, 0.52, 4), row(1000, 4, 0.5, 9), row(1100, 3, 0.5, 9), row(1000, 3, 0.7, 9)}
+	rows := []perfmodel.Measured{row(1000, 3, 0.5, 2), row(1020, 3, 0.52, 4), row(1000, 4, 0.5, 9), row(1100, 3, 0.5, 9),
+		row(1000, 3, 0.7, 9)}
 	ratios, pairs := Neighbours(rows, func(k, f int) float64 { return rows[k].Functions[f].P75 })
 	if len(pairs) != 1 || pairs[0] != 1 || ratios[0] != (Quartiles{0.875, 1.25, 1.625}) {
 		t.Errorf("%v over %v pairs, want the quartiles of 1/2 and 2 over one", ratios, pairs)

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Split divides rows into those that laws are fitted to and those held out, by turns in blocks of 40: neighbours in the published
-// file are steps of one search and resemble each other, so that single rows by turns would hold out little.
+// Split divides rows into those that laws are fitted to and those held out, by turns in blocks of 40: neighbours in the
+// published file are steps of one search and resemble each other, so that single rows by turns would hold out little.
 func Split(rows []perfmodel.Measured) (fitted, held []perfmodel.Measured) {
 	const block = 40
 	for i, r := range rows {
@@ -41,13 +41,14 @@ var knobs = []knob{
 // repeats is how many times FitLaws measures each row in the simulation.
 const repeats = 3
 
-// losses returns, for each function, how far the simulation is from the rows: the mean over rows of the product of two differences
-// ln(simulated/measured), of p75 and again of p95, over all pairs of different repetitions of the row in the simulation.
+// losses returns, for each function, how far the simulation is from the rows: the mean over rows of the product of two
+// differences ln(simulated/measured), of p75 and again of p95, over all pairs of different repetitions of the row in
+// the simulation.
 //
-// The square of one difference would not do. It has the variance of the simulation in it, which is as large as the error
-// sought, and a search that lowers it finds laws whose latencies scatter little: such as feel little of how many requests
-// share an instance, hence little of replicas. Two repetitions have independent noise, so that the expectation of
-// their product has the simulation's error squared and the variance of the measurement, which no law changes.
+// The square of one difference would not do. It has the variance of the simulation in it, which is as large as the
+// error sought, and a search that lowers it finds laws whose latencies scatter little: such as feel little of how many
+// requests share an instance, hence little of replicas. Two repetitions have independent noise, so that the expectation
+// of their product has the simulation's error squared and the variance of the measurement, which no law changes.
 func losses(c sizing.Config, rows []perfmodel.Measured) ([]float64, error) {
 	b, err := NewBench(c, rows[0].Users)
 	if err != nil {
@@ -80,12 +81,13 @@ func losses(c sizing.Config, rows []perfmodel.Measured) ([]float64, error) {
 	return loss, nil
 }
 
-// FitLaws searches the laws under which the simulation is nearest to the rows ([losses]), from those that there are: for each function
-// the work, overhead, parallelism, crowding and variation of its requests. It is a (1+1) evolution strategy: every trial multiplies some of
-// them by lognormal factors, by larger ones after a success and smaller ones after a failure. A function's latency hardly depends on the
-// others' laws, so all functions make their trials in the same run, and each keeps what lowers its own loss. Progress is told
-// every 50 trials, of losses measured afresh.
-func FitLaws(c sizing.Config, rows []perfmodel.Measured, trials int, tell func(trial int, loss []float64)) ([]sizing.FunctionLaw, error) {
+// FitLaws searches the laws under which the simulation is nearest to the rows ([losses]), from those that there are:
+// for each function the work, overhead, parallelism, crowding and variation of its requests. It is a (1+1) evolution
+// strategy: every trial multiplies some of them by lognormal factors, by larger ones after a success and smaller ones
+// after a failure. A function's latency hardly depends on the others' laws, so all functions make their trials in the
+// same run, and each keeps what lowers its own loss. Progress is told every 50 trials, of losses measured afresh.
+func FitLaws(c sizing.Config, rows []perfmodel.Measured, trials int,
+	tell func(trial int, loss []float64)) ([]sizing.FunctionLaw, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("calibrate: there are no rows to fit to")
 	}

@@ -34,8 +34,8 @@ func measured(t *testing.T) []perfmodel.Measured {
 	return rows
 }
 
-// The laws fitted to half of the published measurements agree with them and with the other half. What is achieved is claimed, and written as
-// table, JSON and plots where results are kept. The bounds leave room for other seeds.
+// The laws fitted to half of the published measurements agree with them and with the other half. What is achieved is
+// claimed, and written as table, JSON and plots where results are kept. The bounds leave room for other seeds.
 func TestLaws(t *testing.T) {
 	rows := measured(t)
 	fitted, held := Split(rows)
@@ -83,7 +83,8 @@ func TestMemoryLimitIsInTheData(t *testing.T) {
 		t.Errorf("%.2f failures with the limit, measured %.2f", a.MeanFailures[0], a.MeanFailures[1])
 	}
 	if b.MeanFailures[0] > 0.7*b.MeanFailures[1] {
-		t.Errorf("%.2f failures without the limit, measured %.2f: the limit would not be needed", b.MeanFailures[0], b.MeanFailures[1])
+		t.Errorf("%.2f failures without the limit, measured %.2f: the limit would not be needed", b.MeanFailures[0],
+			b.MeanFailures[1])
 	}
 }
 
@@ -126,7 +127,9 @@ const trials = 150
 // refit redoes the laws from where they are.
 func refit(t *testing.T, rows []perfmodel.Measured) {
 	c := sizing.Default()
-	laws, err := FitLaws(c, rows, trials, func(trial int, loss []float64) { t.Logf("%d trials: losses %.4f", trial, loss) })
+	laws, err := FitLaws(c, rows, trials, func(trial int, loss []float64) {
+		t.Logf("%d trials: losses %.4f", trial, loss)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +140,8 @@ func refit(t *testing.T, rows []perfmodel.Measured) {
 		"// failures, payloads by the network rates.\nvar fitted = map[string]Law{\n")
 	for _, l := range laws {
 		fmt.Fprintf(&b, "%q: {\nWork: %.3f, CV: %.3f, Parallel: %.3f, Overhead: %.3f, Crowding: %.3f, Spoilt: %g, Memory: %g, Idle: %g, Payload: %.0f,\n"+
-			"Source: \"fitted to FaaSConf's measurements\",\n},\n", l.Function, l.Work, l.CV, l.Parallel, l.Overhead, l.Crowding, l.Spoilt, l.Memory, l.Idle, l.Payload)
+			"Source: \"fitted to FaaSConf's measurements\",\n},\n", l.Function, l.Work, l.CV, l.Parallel, l.Overhead, l.Crowding,
+			l.Spoilt, l.Memory, l.Idle, l.Payload)
 	}
 	b.WriteString("}\n")
 	src, err := format.Source(b.Bytes())

@@ -46,16 +46,19 @@ func (r *results) noiseTable() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| function | pairs | measured | simulated |\n|---|---|---|---|\n")
 	for _, n := range r.Noise {
-		fmt.Fprintf(&b, "| %s | %d | %.2f–%.2f | %.2f–%.2f |\n", n.Function, n.Pairs, n.Measured.Lower, n.Measured.Upper, n.Simulated.Lower, n.Simulated.Upper)
+		fmt.Fprintf(&b, "| %s | %d | %.2f–%.2f | %.2f–%.2f |\n", n.Function, n.Pairs, n.Measured.Lower, n.Measured.Upper,
+			n.Simulated.Lower, n.Simulated.Upper)
 	}
 	return b.String()
 }
 
-// claim states the errors. The bounds stood before the laws were fitted anew; a quartile's bound is the floor's and a tenth.
+// claim states the errors. The bounds stood before the laws were fitted anew; a quartile's bound is the floor's and a
+// tenth.
 func (r *results) claim(t *testing.T) {
 	say := func(claim, bound, measured string, holds bool) {
 		t.Helper()
-		proof.Claim(t, proof.Row{Topic: "simulator", Claim: "Sizing against FaaSConf's measurements: " + claim, Bound: bound, Measured: measured, Holds: holds,
+		proof.Claim(t, proof.Row{Topic: "simulator", Claim: "Sizing against FaaSConf's measurements: " + claim, Bound: bound,
+			Measured: measured, Holds: holds,
 			Command: "STOKER_DATA=FOLDER go test ./envs/sizing/calibrate -run '^TestLaws$' -v"})
 	}
 	h := r.Held
@@ -63,11 +66,14 @@ func (r *results) claim(t *testing.T) {
 	near := func(q, floor Quartiles) bool {
 		return within(q.Median, 0.93, 1.07) && q.Lower >= floor.Lower/1.1 && q.Upper <= floor.Upper*1.1
 	}
-	say("price of every row", "exact", fmt.Sprintf("off by at most %g USD/h on %d rows", r.All.Price, r.All.Rows), r.All.Price == 0)
+	say("price of every row", "exact", fmt.Sprintf("off by at most %g USD/h on %d rows", r.All.Price, r.All.Rows),
+		r.All.Price == 0)
 	say("mean latency end to end, simulated/measured, median (quartiles), held-out rows",
 		"median 0.93–1.07, quartiles within 10 % of those of two simulations of a row",
-		fmt.Sprintf("%v; fitted rows %v; two simulations %v", h.Latency, r.Fitted.Latency, h.LatencyFloor), near(h.Latency, h.LatencyFloor))
-	say("p95 latency end to end, held-out rows", "the same", fmt.Sprintf("%v; fitted rows %v; two simulations %v", h.P95, r.Fitted.P95, h.P95Floor), near(h.P95, h.P95Floor))
+		fmt.Sprintf("%v; fitted rows %v; two simulations %v", h.Latency, r.Fitted.Latency, h.LatencyFloor), near(h.Latency,
+			h.LatencyFloor))
+	say("p95 latency end to end, held-out rows", "the same",
+		fmt.Sprintf("%v; fitted rows %v; two simulations %v", h.P95, r.Fitted.P95, h.P95Floor), near(h.P95, h.P95Floor))
 	for _, x := range []struct {
 		name string
 		of   func(*FunctionComparison) (ratio, floor Quartiles)
@@ -82,7 +88,8 @@ func (r *results) claim(t *testing.T) {
 			holds = holds && within(ratio.Median, 0.9, 1.1) && ratio.Lower >= floor.Lower/1.1 && ratio.Upper <= floor.Upper*1.1
 			text = append(text, fmt.Sprintf("%s %v", h.Functions[f].Function, ratio))
 		}
-		say(x.name+" of each function, held-out rows", "medians 0.9–1.1, quartiles within 10 % of those of two simulations", strings.Join(text, ", "), holds)
+		say(x.name+" of each function, held-out rows", "medians 0.9–1.1, quartiles within 10 % of those of two simulations",
+			strings.Join(text, ", "), holds)
 	}
 	for _, x := range []struct {
 		name string
@@ -98,15 +105,20 @@ func (r *results) claim(t *testing.T) {
 			worst = max(worst, math.Abs(s/m-1))
 			text = append(text, fmt.Sprintf("%s %.2f (measured %.2f)", r.All.Functions[f].Function, s, m))
 		}
-		say("exponent of p75 in "+x.name+", all rows", "within 15 % of the measured", strings.Join(text, ", ")+fmt.Sprintf("; at most %.0f %% off", 100*worst), worst <= 0.15)
+		say("exponent of p75 in "+x.name+", all rows", "within 15 % of the measured",
+			strings.Join(text, ", ")+fmt.Sprintf("; at most %.0f %% off", 100*worst), worst <= 0.15)
 	}
-	say("successes in a window, held-out rows", "means within 1", fmt.Sprintf("%.1f, measured %.1f; difference %v", h.MeanSuccesses[0], h.MeanSuccesses[1], h.Successes),
+	say("successes in a window, held-out rows", "means within 1",
+		fmt.Sprintf("%.1f, measured %.1f; difference %v", h.MeanSuccesses[0], h.MeanSuccesses[1], h.Successes),
 		math.Abs(h.MeanSuccesses[0]-h.MeanSuccesses[1]) <= 1)
-	say("failures in a window, held-out rows", "means within 0.5", fmt.Sprintf("%.1f, measured %.1f; difference %v", h.MeanFailures[0], h.MeanFailures[1], h.Failures),
+	say("failures in a window, held-out rows", "means within 0.5",
+		fmt.Sprintf("%.1f, measured %.1f; difference %v", h.MeanFailures[0], h.MeanFailures[1], h.Failures),
 		math.Abs(h.MeanFailures[0]-h.MeanFailures[1]) <= 0.5)
-	say("feasible share (≤ 13 s, ≥ 20 successes), held-out rows", "within 0.04", fmt.Sprintf("%.3f, measured %.3f", h.Feasible[0], h.Feasible[1]),
+	say("feasible share (≤ 13 s, ≥ 20 successes), held-out rows", "within 0.04",
+		fmt.Sprintf("%.3f, measured %.3f", h.Feasible[0], h.Feasible[1]),
 		math.Abs(h.Feasible[0]-h.Feasible[1]) <= 0.04)
-	say("the same verdict on a row, held-out rows", "at most 0.03 rarer than of two simulations", fmt.Sprintf("%.3f; two simulations %.3f", h.Agree, h.AgreeFloor),
+	say("the same verdict on a row, held-out rows", "at most 0.03 rarer than of two simulations",
+		fmt.Sprintf("%.3f; two simulations %.3f", h.Agree, h.AgreeFloor),
 		h.Agree >= h.AgreeFloor-0.03)
 }
 
@@ -173,7 +185,8 @@ func (r *results) table() string {
 	for _, f := range r.All.Functions {
 		for i, x := range [2][2]perfmodel.Fit{f.Fits, f.Fits95} {
 			s, m := x[0], x[1]
-			fmt.Fprintf(&b, "| %s, %s | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f |\n", f.Function, [2]string{"p75", "p95"}[i],
+			fmt.Fprintf(&b, "| %s, %s | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f | %.2f \\| %.2f |\n",
+				f.Function, [2]string{"p75", "p95"}[i],
 				s.A, m.A, s.B, m.B, s.C, m.C, s.D, m.D, s.Residual, m.Residual)
 		}
 	}
@@ -181,14 +194,16 @@ func (r *results) table() string {
 	return b.String()
 }
 
-// ratios plots simulated against measured latencies: all windows, and in each tenth of the measured ones the median and quartiles.
+// ratios plots simulated against measured latencies: all windows, and in each tenth of the measured ones the median and
+// quartiles.
 func (r *results) ratios() *chart.Figure {
 	cloud := chart.Style{Colour: color.RGBA{190, 205, 220, 255}, Glyph: chart.Common().Glyph}
 	line := chart.Styles(1)
 	f := &chart.Figure{
 		Title: "Simulated against measured latency in seconds, held-out rows",
 		Key: []chart.Entry{
-			{Text: "a window", Style: cloud, Dot: true}, {Text: "median and quartiles in a tenth of the rows", Style: line, Line: true, Band: true},
+			{Text: "a window", Style: cloud, Dot: true}, {Text: "median and quartiles in a tenth of the rows", Style: line,
+				Line: true, Band: true},
 			{Text: "equal", Style: chart.Bound(), Line: true},
 		},
 		Columns: 4, Width: 230, Height: 220,
@@ -217,7 +232,8 @@ func (r *results) ratios() *chart.Figure {
 				m, s = append(m, measured[i]), append(s, simulated[i])
 			}
 			q := QuartilesOf(s)
-			at, middle, lower, upper = append(at, QuartilesOf(m).Median), append(middle, q.Median), append(lower, q.Lower), append(upper, q.Upper)
+			at, middle, lower, upper = append(at, QuartilesOf(m).Median), append(middle, q.Median), append(lower,
+				q.Lower), append(upper, q.Upper)
 		}
 		p.Line(chart.Bound(), []float64{lo, hi}, []float64{lo, hi}, false)
 		p.Band(line, at, lower, upper)
@@ -236,7 +252,8 @@ func (r *results) byReplicas(rows []perfmodel.Measured) *chart.Figure {
 	styles := [2]chart.Style{chart.Styles(0), chart.Styles(1)}
 	f := &chart.Figure{
 		Title: "p75 of a function's latency in seconds by its replicas: median and quartiles of all rows",
-		Key:   []chart.Entry{{Text: "measured", Style: styles[0], Line: true, Band: true}, {Text: "simulated", Style: styles[1], Line: true, Band: true}},
+		Key: []chart.Entry{{Text: "measured", Style: styles[0], Line: true, Band: true},
+			{Text: "simulated", Style: styles[1], Line: true, Band: true}},
 		// Eight replicas need an action of exactly 1 and hardly occur.
 		Columns: 3, Width: 260, Height: 200,
 	}
@@ -255,7 +272,8 @@ func (r *results) byReplicas(rows []perfmodel.Measured) *chart.Figure {
 				}
 				if len(some) > 0 {
 					q := QuartilesOf(some)
-					at, middle, lower, upper = append(at, float64(replicas)), append(middle, q.Median), append(lower, q.Lower), append(upper, q.Upper)
+					at, middle, lower, upper = append(at, float64(replicas)), append(middle, q.Median), append(lower,
+						q.Lower), append(upper, q.Upper)
 				}
 			}
 			p.Band(styles[k], at, lower, upper)

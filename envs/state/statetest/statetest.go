@@ -1,5 +1,5 @@
-// Package statetest takes saved states apart and puts them together again, so that tests and fuzz targets reach what lies
-// behind the checksum. What makes and reads them is package state.
+// Package statetest takes saved states apart and puts them together again, so that tests and fuzz targets reach what
+// lies behind the checksum. What makes and reads them is package state.
 package statetest
 
 import (
