@@ -38,17 +38,17 @@ type Param struct {
 	Name string
 	// Shape is [in, out] for weights and [out] for biases.
 	Shape []int
-	// Init is the law of its initial values.
+	// Init is the distribution of its initial values.
 	Init Init
 }
 
 // Size returns the number of values.
 func (p Param) Size() int { return product(p.Shape) }
 
-// Init is a law of initial values: uniform in Centre ± Bound.
+// Init is a distribution of initial values: uniform in Centre ± Bound.
 type Init struct{ Centre, Bound float64 }
 
-// fanIn is PyTorch's law for linear layers, weights and biases alike: uniform in ±1/√in.
+// fanIn is PyTorch's distribution for linear layers, weights and biases alike: uniform in ±1/√in.
 func fanIn(in int) Init { return Init{Bound: 1 / math.Sqrt(float64(in))} }
 
 // Slot says where a parameter lies in a group: values [Offset, Offset+Size).
@@ -58,7 +58,7 @@ type Slot struct {
 }
 
 // Layout returns the slots of one group in order, and the group's size. The flat parameters of a
-// network are [Groups, size], row-major; every engine keeps this order.
+// network are [Groups, size], row-major; every engine uses this order.
 func Layout(a Arch) (slots []Slot, size int) {
 	for _, p := range a.Parameters() {
 		slots = append(slots, Slot{p, size})
@@ -101,7 +101,7 @@ func width(ports []Port) int {
 	return w
 }
 
-// maxWidth bounds agents and widths, and maxParams a network: a description beyond them is a mistake or an attack.
+// maxWidth bounds agents and widths, and maxParams a network: a larger description is refused.
 const (
 	maxWidth  = 1 << 24
 	maxParams = 1 << 30

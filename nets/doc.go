@@ -20,6 +20,6 @@
 // Operations do not return errors one by one: as with a bufio.Writer the first failure sticks, later
 // operations do nothing, and [Engine.Err] or [Recorded.Run] reports it with the operation and the shapes.
 //
-// What is not here: any arithmetic. Engines live in native, torch and gorgonia below this folder, and
-// the table of them in engines.
+// Arithmetic is not here: engines are in native, torch and gorgonia below this folder, and the table of them in
+// engines.
 package nets

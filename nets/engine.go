@@ -103,15 +103,15 @@ type Net interface {
 	// until Backward. A caller that must not allocate keeps the slice of inputs and passes it with three dots:
 	// Go allocates a new one for inputs listed one by one.
 	Forward(w Work, in ...Tensor) Tensor
-	// Backward takes the loss's gradient by the output of the Work's last Forward. With Params it adds to
+	// Backward takes the loss's gradient w.r.t. the output of the Work's last Forward. With Params it adds to
 	// Grads, with Inputs it sets the Work's GradIn; with both it does both.
 	Backward(w Work, gradOut Tensor, wrt Wrt)
 }
 
-// Work is what one pass of a net keeps.
+// Work is the memory of one pass of a net.
 type Work interface {
 	Batch() int
-	// GradIn is the gradient by input port i, as the last Backward with Inputs left it. A recorded update may
+	// GradIn is the gradient w.r.t. input port i, as the last Backward with Inputs left it. A recorded update may
 	// leave out those that nobody has asked for by the time of its first run: ask within the update, or before.
 	GradIn(i int) Tensor
 }

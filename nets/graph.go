@@ -56,7 +56,7 @@ type GraphEdges struct {
 // WholeGraph as GraphHead.Per: a row for each graph.
 const WholeGraph = -1
 
-// GraphHead gives Out numbers for each node of a kind, or for each graph: what a policy scores choices with. A
+// GraphHead gives Out numbers for each node of a kind, or for each graph: the scores of a policy's choices. A
 // hierarchical choice conditions a later head on what was chosen before: Given lists kinds of nodes of which
 // one each is named per graph, and Extra is the number of further inputs per graph, such as a one-hot choice.
 type GraphHead struct {

@@ -6,7 +6,7 @@ import (
 )
 
 // GraphBatch is graphs side by side, without padding: the nodes of a kind stand one after another, graph by
-// graph, and so do the edges until [GraphBatch.Seal] sorts them. It keeps its memory between batches.
+// graph, and so do the edges until [GraphBatch.Seal] sorts them. Its memory is used again by the next batch.
 type GraphBatch struct {
 	// Nodes and Edges hold a set for each kind of the architecture.
 	Nodes []BatchNodes
@@ -57,7 +57,7 @@ func (b *GraphBatch) Arch() Graph { return b.arch }
 // Graphs is the number of graphs.
 func (b *GraphBatch) Graphs() int { return b.graphs }
 
-// Reset removes all graphs and keeps the memory.
+// Reset removes all graphs; the memory is used again.
 func (b *GraphBatch) Reset() {
 	b.graphs, b.sealed = 0, false
 	for k := range b.Nodes {
@@ -97,7 +97,7 @@ func (b *GraphBatch) AddNodes(kind int, features []float32) error {
 }
 
 // AddEdges adds edges of a kind to the last graph, after its nodes: from and to count the nodes within the
-// graph, features is [edges, width]. An edge that dangles is an error, and then none is added.
+// graph, features is [edges, width]. An edge to a node that does not exist is an error, and then no edge is added.
 func (b *GraphBatch) AddEdges(kind int, from, to []int32, features []float32) error {
 	k, e := b.arch.Edges[kind], &b.Edges[kind]
 	if b.graphs == 0 {
@@ -168,7 +168,7 @@ func counts(dst, x []int32, n int) []int32 {
 	return dst
 }
 
-// shift undoes what going through all values did to their beginnings: each had become the next one's.
+// shift moves each value's beginning back: sorting has moved it to that of the next value.
 func shift(starts []int32) {
 	copy(starts[1:], starts[:len(starts)-1])
 	starts[0] = 0

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// CheckBatch says what keeps a network of this architecture from running a batch; nil where nothing does.
+// CheckBatch says why a network of this architecture cannot run a batch; nil where it can.
 func (g Graph) CheckBatch(b *GraphBatch) error {
 	switch {
 	case b == nil:
@@ -20,7 +20,7 @@ func (g Graph) CheckBatch(b *GraphBatch) error {
 	return nil
 }
 
-// CheckHead says what keeps a head from running for a batch with what [GraphNet].Head gives it; nil where nothing does.
+// CheckHead says why a head cannot run for a batch with the arguments of [GraphNet].Head; nil where it can.
 func (g Graph) CheckHead(b *GraphBatch, head int, given [][]int32, extra []float32) error {
 	if head < 0 || head >= len(g.Heads) {
 		return fmt.Errorf("head %d, want one of %d", head, len(g.Heads))

@@ -33,9 +33,9 @@ type GraphNet interface {
 	Backward(w GraphWork)
 }
 
-// GraphWork is what one pass of a graph network keeps.
+// GraphWork is the memory of one pass of a graph network.
 type GraphWork interface {
-	// GradOut is the loss's gradient by the head's last result, of its shape, zero until set. It is nil where
+	// GradOut is the loss's gradient w.r.t. the head's last result, of its shape, zero until set. It is nil where
 	// the head hasn't run since Forward.
 	GradOut(head int) Tensor
 	// Embedding is x of the nodes of a kind after the last layer, [1, rows, hidden].

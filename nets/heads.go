@@ -9,9 +9,9 @@ import (
 //
 //	y = softmax((logits + noise)/Temperature)
 //
-// per segment, with noise drawn by the caller from the standard Gumbel law, −ln(−ln u); with zeros it is a plain
-// softmax. It has no parameters. With Hard the output is one-hot (the first largest y) and the gradient is
-// that of the relaxed y (straight-through).
+// per segment, with noise drawn by the caller from the standard Gumbel distribution, −ln(−ln u); with zeros it is a
+// plain softmax. It has no parameters. With Hard the output is one-hot (the first largest y) and the gradient is that
+// of the relaxed y (straight-through).
 type GumbelSoftmax struct {
 	Agents      int     `json:"agents" yaml:"agents"`
 	Segments    []int   `json:"segments" yaml:"segments"` // number of choices of each component: one for Discrete

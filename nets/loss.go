@@ -41,7 +41,7 @@ func Losses() []Loss {
 	}
 }
 
-// CheckLoss says what keeps a loss from being computed with a value and args of some shapes; nil where nothing does.
+// CheckLoss says why a loss cannot be computed with a value and args of these shapes; nil where it can.
 func CheckLoss(l Loss, value []int, args [][]int) error {
 	if len(args) == 0 {
 		return fmt.Errorf("%s has no args, want at least 1", l.LossName())
@@ -96,7 +96,7 @@ type PolicyGradient struct{ Entropy float64 }
 type ClippedSurrogate struct{ Clip, Entropy float64 }
 
 // Custom is a user's own loss, computed on the host by any engine: Func gets the args' values and shapes,
-// writes the value of each agent and the gradient by the first arg.
+// writes the value of each agent and the gradient w.r.t. the first arg.
 type Custom struct {
 	Name string
 	Func func(value, grad []float64, args [][]float64, shapes [][]int)

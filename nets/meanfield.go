@@ -25,7 +25,7 @@ const (
 	Squared = "squared"
 )
 
-// SquaredOffset keeps the normalisation of Squared scores finite (FaaSConf's code).
+// SquaredOffset makes the normalisation of Squared scores finite (FaaSConf's code).
 const SquaredOffset = 0.001
 
 // MeanField is an MLP over an agent's own features x_i and what it sees of the others:

@@ -7,14 +7,13 @@ type Size struct {
 	Agents, Batch int
 }
 
-// crossing is a row of the rule for `--device auto`: from this many agents on, a batch of at least so many
+// crossing is a row of the table for `--device auto`: from this many agents on, a batch of at least so many
 // samples goes to the GPU.
 type crossing struct{ agents, batch int }
 
-// crossings is to be measured: bench/gpu.sh prints the two engines' updates a second side by side, and the
-// smallest sizes at which the GPU is ahead belong here. Until then the rows are a guess on the careful side,
-// half a million samples of an agent for each update: whoever is sent to the GPU wrongly loses more than who
-// stays.
+// crossings is to be measured: bench/gpu.sh prints the two engines' updates a second side by side, and the smallest
+// sizes at which the GPU is ahead belong here. Until then the rows are a careful guess, half a million samples of an
+// agent for each update: an update that runs on the GPU wrongly loses more than one that stays on the CPU.
 var crossings = []crossing{
 	{agents: 50, batch: 8192},
 	{agents: 200, batch: 2048},

@@ -15,7 +15,7 @@ import (
 
 // device is where libtorch is held against the native engine: CUDA graphs are off in a process with
 // STOKER_CUDA_GRAPH=off.
-var device = flag.String("device", "", "hold libtorch on this device (cuda:0) against the native engine and against itself without graphs")
+var device = flag.String("device", "", "compare libtorch on this device (cuda:0) with the native engine and with itself without graphs")
 
 // TestCUDAAgreement holds libtorch on a GPU, with captured updates, against the native engine on the CPU, and
 // captured updates against those that run operation by operation: STOKER_DEBUG=1 has an engine do that.

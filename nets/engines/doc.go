@@ -4,6 +4,6 @@
 // is an [UnavailableError], on which a command line runs the other binary in its place. Gorgonia, the slow
 // reference, is in every binary too.
 //
-// The tests here hold all engines of a binary against each other over whole updates, and each against finite
+// The tests here compare all engines of a binary with each other over whole updates, and each with finite
 // differences. Not here: engines themselves, and learners, which know package nets only.
 package engines

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/netstest"
 )
 
-var long = flag.Bool("long", false, "hold the gradients of networks over graphs against finite differences on every engine, for minutes")
+var long = flag.Bool("long", false, "compare the gradients of networks over graphs with finite differences on every engine, for minutes")
 
 // TestGraphAgreement holds all engines of this binary against each other on networks over graphs: embeddings,
 // heads, gradients and a step of Adam.

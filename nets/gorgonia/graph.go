@@ -128,7 +128,7 @@ func (b *graph[T]) rows(x node, r int) node { return b.product(b.filled(r, 1, 1)
 // total is each row's sum, in each of n columns; x is [r, m].
 func (b *graph[T]) total(x node, m, n int) node { return b.product(x, b.filled(m, n, 1)) }
 
-// gradients differentiates: outputs with the gradients by them, by leaves that all have an effect on some output.
+// gradients differentiates: outputs with the gradients w.r.t. them, from leaves that all have an effect on some output.
 func (b *graph[T]) gradients(outputs, by, leaves []node) (grads []node, err error) {
 	if b.err != nil {
 		return nil, b.err

@@ -13,7 +13,7 @@ import (
 
 // Gradients themselves are held against finite differences in nets/engines.
 
-// subject is a network with random parameters, inputs and gradient by its output.
+// subject is a network with random parameters, inputs and gradient w.r.t. its output.
 type subject struct {
 	net  nets.Net
 	work nets.Work

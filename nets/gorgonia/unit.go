@@ -24,7 +24,7 @@ type unit[T number] struct {
 	outputs []output[T]
 }
 
-// output is a part of the agent's output: features from on, as an expression, and the gradient by it.
+// output is a part of the agent's output: features from on, as an expression, and the gradient w.r.t. it.
 type output[T number] struct {
 	from, width int
 	value       node

@@ -27,7 +27,7 @@ func families(t testing.TB) []string {
 // Batches: one sample, a tile, tiles with padding, several shares.
 var batches = []int{1, 2, 16, 17, 33, 64, 100, 130, 300}
 
-// Tiles give what plain Go does: outputs, gradients by parameters and by inputs, for every architecture and odd
+// Tiles give what plain Go does: outputs, gradients w.r.t. parameters and inputs, for every architecture and odd
 // batches. Both are held against plain Go in float64: some of these numbers are ill-conditioned, and there
 // plain float32 is off by as much.
 func TestTilesArePlain(t *testing.T) {
@@ -49,7 +49,8 @@ func TestTilesArePlain(t *testing.T) {
 	}
 }
 
-// everything is the output, the gradient by the parameters of two passes backward, and the gradients by the inputs.
+// everything is the output, the gradient w.r.t. the parameters of two passes backward, and the gradients w.r.t. the
+// inputs.
 func everything(x subject) [][]float64 {
 	all := [][]float64{x.forward()}
 	x.net.Backward(x.work, x.g, nets.Both)

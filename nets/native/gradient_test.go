@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Gradients by parameters and inputs are those of finite differences, for every kind of network and every loss.
+// Gradients w.r.t. parameters and inputs are those of finite differences, for every kind of network and every loss.
 func TestGradients(t *testing.T) {
 	all, err := netstest.Gradients(New(Options{DType: nets.Float64}))
 	if err != nil {

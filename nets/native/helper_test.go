@@ -54,7 +54,7 @@ func noError(t testing.TB, e nets.Engine) {
 	}
 }
 
-// subject is a network with random parameters, inputs and gradient by its output.
+// subject is a network with random parameters, inputs and gradient w.r.t. its output.
 type subject struct {
 	net  nets.Net
 	work nets.Work

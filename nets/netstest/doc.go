@@ -1,4 +1,4 @@
-// Package netstest holds an engine's gradients against central finite differences, in the manner of
+// Package netstest compares an engine's gradients with central finite differences, in the manner of
 // testing/fstest: [Gradients] takes any engine of package nets through the networks of [Archs] and the losses
 // of [Losses], and says how far apart the two are. [GraphGradients] does so for the networks over graphs of
 // [Graphs], whose cases also say how far apart two engines are ([RunGraph]), and what all engines owe misuse

@@ -10,14 +10,14 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// GraphSubject is a network over graphs with drawn parameters, batch, heads' inputs and gradients by their outputs.
+// GraphSubject is a network over graphs with drawn parameters, batch, heads' inputs and gradients w.r.t. their outputs.
 type GraphSubject struct {
 	Engine nets.Engine
 	Net    nets.GraphNet
 	Work   nets.GraphWork
 	Batch  *nets.GraphBatch
 	In     []HeadInput
-	// By holds for each head the objective's gradient by its output: the objective is Σ by·out over all heads.
+	// By holds for each head the objective's gradient w.r.t. its output: the objective is Σ by·out over all heads.
 	By   [][]float64
 	Drop *rng.Key
 }
@@ -79,7 +79,8 @@ func (x *GraphSubject) Objective() float64 {
 	return sum
 }
 
-// Backward sets the gradients by the heads' results, as they stand after Forward, and returns those by the parameters.
+// Backward sets the gradients w.r.t. the heads' results, as they stand after Forward, and returns those w.r.t. the
+// parameters.
 func (x *GraphSubject) Backward() []float64 {
 	for h, by := range x.By {
 		x.Work.GradOut(h).Set64(by)

@@ -80,7 +80,7 @@ type subject struct {
 	net  nets.Net
 	work nets.Work
 	in   []nets.Tensor
-	// by is the gradient by the output, and so that of the objective Σ by·out.
+	// by is the gradient w.r.t. the output, and so that of the objective Σ by·out.
 	by nets.Tensor
 }
 

@@ -10,7 +10,7 @@ import (
 // Adam implements [nets.Optimizer] as [nets.Adam] describes it, but for the step itself.
 type Adam[X Tensor] struct {
 	Vectors       *Vectors[X]
-	Group         X // [groups]: gradient norms before clipping
+	GroupNorms    X // [groups]: gradient norms before clipping
 	First, Second X // moments
 	Clip          float64
 	Now           AdamFactors // of the present step
@@ -39,7 +39,7 @@ func (e *Engine[X]) NewAdam(n nets.Weights, c nets.Adam) (nets.Optimizer, error)
 	}
 	w := x.common()
 	a := &Adam[X]{
-		Vectors: w.v, Group: e.newTensor("NewAdam", w.v.Groups), Clip: c.Clip, of: w, config: c,
+		Vectors: w.v, GroupNorms: e.newTensor("NewAdam", w.v.Groups), Clip: c.Clip, of: w, config: c,
 		First: e.newTensor("NewAdam", w.v.Groups, w.v.Size), Second: e.newTensor("NewAdam", w.v.Groups, w.v.Size),
 	}
 	a.stepper = w.learner.NewAdam(a)
@@ -80,7 +80,7 @@ func (a *Adam[X]) SetRate(rate float64) {
 }
 
 // Norms implements [nets.Optimizer].
-func (a *Adam[X]) Norms() nets.Tensor { return a.Group }
+func (a *Adam[X]) Norms() nets.Tensor { return a.GroupNorms }
 
 // Moments implements [nets.Optimizer].
 func (a *Adam[X]) Moments() (first, second nets.Tensor) { return a.First, a.Second }

@@ -49,16 +49,16 @@ type Network[X Tensor] interface {
 
 // Pass is one kind of network at work on a batch.
 type Pass[X Tensor] interface {
-	// Forward reads the inputs and writes the pass's output. It may keep the tensors, not the slice.
+	// Forward reads the inputs and writes the pass's output. It may store the tensors, not the slice.
 	Forward(in []X)
 	// Ready says that there is a Forward to go back from: since the pass was made or, where an update is
 	// captured, in that update.
 	Ready() bool
-	// Backward takes the gradient by the last Forward's output, adds to the network's gradients where params is
-	// set, and sets the gradients by the inputs gradIn, or none where that is nil. It may keep the tensors, not
-	// the slice.
+	// Backward takes the gradient w.r.t. the last Forward's output, adds to the network's gradients where params is set,
+	// and sets the gradients w.r.t. the inputs gradIn, or none where that is nil. It may store the tensors, not the
+	// slice.
 	Backward(gradOut X, gradIn []X, params bool)
-	// Want says that somebody holds the gradient by input i. It is false where a recorded update was made that
+	// Want says that somebody holds the gradient w.r.t. input i. It is false where a recorded update was made that
 	// left it out.
 	Want(i int) bool
 }
@@ -84,6 +84,6 @@ type GraphPass[X Tensor] interface {
 	// Embedding writes x of the nodes of a kind after the last layer to out, Pooled the graphs' vectors.
 	Embedding(kind int, out X)
 	Pooled(out X)
-	// Backward adds to the network's gradients by the gradients of the heads that have run.
+	// Backward adds to the network's gradients, from the gradients of the heads that have run.
 	Backward()
 }

@@ -32,7 +32,7 @@ type GraphRun[X Tensor] struct {
 
 // HeadRun is a head's last run.
 type HeadRun[X Tensor] struct {
-	Out, Grad X // the result and the gradient by it, [1, rows, out]
+	Out, Grad X // the result and the gradient w.r.t. it, [1, rows, out]
 	Given     [][]int32
 	Extra     []float32
 	Rows      int

@@ -94,8 +94,8 @@ func (p *pass) receiveBack(i, worker int) { p.eachBlock(i, (*pass).receiveBlockB
 func (p *pass) spreadBack(i, worker int)  { p.eachBlock(i, (*pass).spreadBlockBack, worker) }
 func (p *pass) embedBack(i, worker int)   { p.eachBlock(i, (*pass).embedBlockBack, worker) }
 
-// receiveBlockBack takes a block's gradient by its new x back to what it received, ∂L/∂y, and on to what was
-// aggregated for it. D_v stands by edge, as what is still to be added to a gradient by a weight.
+// receiveBlockBack takes a block's gradient w.r.t. its new x back to what it received, ∂L/∂y, and on to what was
+// aggregated for it. D_v stands by edge, as what is still to be added to a gradient w.r.t. a weight.
 func (p *pass) receiveBlockBack(b block, s *scratch, sums []float32) {
 	k, l := &p.kinds[b.kind], p.layer
 	layer, n := &p.layers[l], b.to-b.from
@@ -189,7 +189,7 @@ func (p *pass) spreadBlockBack(b block, s *scratch, sums []float32) {
 	}
 }
 
-// termsBack adds to a block's gradient by a layer's x what comes through its nodes' parts of scores.
+// termsBack adds to a block's gradient w.r.t. a layer's x what comes through its nodes' parts of scores.
 func (p *pass) termsBack(b block, s *scratch, sums []float32, l int) {
 	k, n := &p.kinds[b.kind], b.to-b.from
 	if k.terms == 0 {
@@ -232,7 +232,7 @@ func (p *pass) termsBack(b block, s *scratch, sums []float32, l int) {
 	p.k.Product(&s.product)
 }
 
-// embedBlockBack takes a block's gradient by the features embedded to the parameters.
+// embedBlockBack takes a block's gradient w.r.t. the features embedded to the parameters.
 func (p *pass) embedBlockBack(b block, s *scratch, sums []float32) {
 	k, n := &p.kinds[b.kind], b.to-b.from
 	if len(p.layers) > 0 {
@@ -246,7 +246,7 @@ func (p *pass) embedBlockBack(b block, s *scratch, sums []float32) {
 // reduce adds up the shards of one parameter.
 func (p *pass) reduce(i, _ int) { p.par.all[i].reduce(p.k, p.sums[:p.shards]) }
 
-// allTermsBack takes the gradients by W·source, W·target and F·source to their factors.
+// allTermsBack takes the gradients w.r.t. W·source, W·target and F·source to their factors.
 func (p *pass) allTermsBack() {
 	for l := range p.layers {
 		layer := &p.layers[l]

@@ -17,9 +17,9 @@ type head struct {
 	dcommon        []float32
 	hidden, dh     []float32   // [rows][wide]
 	out            []float32   // where its result goes
-	gout           []float32   // gradient by it
+	gout           []float32   // gradient w.r.t. it
 	partial        []float32   // sums of dh over pieces
-	chosen, dgiven [][]float32 // x of the given nodes and the gradient by it, [graphs][wide]
+	chosen, dgiven [][]float32 // x of the given nodes and the gradient w.r.t. it, [graphs][wide]
 	transposed     [][]float32 // w0's parts transposed: of the node itself, of each kind's mean, of each given
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/pool"
 )
 
-// headsBack sets the gradients by the last layer's x from those by the results of the heads that have run.
+// headsBack sets the gradients w.r.t. the last layer's x from those w.r.t. the results of the heads that have run.
 func (p *pass) headsBack() {
 	graphs := p.in.Batch.Graphs()
 	for i := range p.heads {
@@ -61,7 +61,7 @@ func (p *pass) scoreBlockBack(b block, s *scratch, sums []float32) {
 	}
 }
 
-// hiddenBack sets the gradient by the first layer's sums, and adds to those by the second layer's parameters.
+// hiddenBack sets the gradient w.r.t. the first layer's sums, and adds to those w.r.t. the second layer's parameters.
 func (p *pass) hiddenBack(h *head, b block, s *scratch, sums []float32) {
 	n, g := b.to-b.from, h.gout[b.from*h.Out:]
 	hidden, dh, db := rowsOf(h.hidden, b.from, b.to, p.wide), rowsOf(h.dh, b.from, b.to, p.wide), h.b1.in(sums)
@@ -121,7 +121,7 @@ func (p *pass) commonBlockBack(h *head, w *headRun, b block, s *scratch, sums []
 	}
 }
 
-// lastBack sets a block's gradient by its last x: its part of its graph's mean, and the heads per node.
+// lastBack sets a block's gradient w.r.t. its last x: its part of its graph's mean, and the heads per node.
 func (p *pass) lastBack(i, worker int) {
 	b, s := p.blocks[i], p.scratch[worker]
 	k := &p.kinds[b.kind]
@@ -145,7 +145,7 @@ func (p *pass) lastBack(i, worker int) {
 	}
 }
 
-// givenBack adds to the gradients by the nodes that a head was given.
+// givenBack adds to the gradients w.r.t. the nodes that a head was given.
 func (p *pass) givenBack(h *head, w *headRun) {
 	for j, kind := range h.Given {
 		for g, r := range w.Given[j] {

@@ -22,7 +22,7 @@ import (
 //
 // Rows are padded to a multiple of 16. The nodes are cut into blocks of blockRows, each of which goes through
 // all of a layer while it is in the cache: aggregation, product, norm, and the next layer's scores. A phase
-// does that for all blocks, on as many threads as there are; the gradients by the parameters are summed in
+// does that for all blocks, on as many threads as there are; the gradients w.r.t. the parameters are summed in
 // shards that follow from the number of blocks alone.
 //
 // Activations are stored for backward passes from the first one on, which goes forward again for them.
@@ -85,9 +85,9 @@ type edgeKind struct {
 	b              *nets.BatchEdges
 	features       []float32 // [edges][padded]
 	extra          []float32 // what they add to scores
-	c              []float32 // backward: what is added to gradients by weights
+	c              []float32 // backward: what is added to gradients w.r.t. weights
 	back           []kernel.Edge
-	dagg           []float32 // gradient by what is aggregated, [rows][wide]
+	dagg           []float32 // gradient w.r.t. what is aggregated, [rows][wide]
 }
 
 // active says whether there are any edges.

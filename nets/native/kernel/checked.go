@@ -2,7 +2,7 @@ package kernel
 
 import "fmt"
 
-// unchecked is a set of assembly functions: they believe that their slices are long enough and t a multiple of
+// unchecked is a set of assembly functions: they don't check that their slices are long enough and t a multiple of
 // Lanes. Those named beside the Set take a piece of the work.
 type unchecked struct {
 	Set
@@ -22,7 +22,7 @@ type (
 	mixFunc    = func(out []float32, stride int, w, base []float32, at []int32, rows, t int)
 )
 
-// MostTogether is the most agents that go over their neighbours together.
+// MostTogether is the most agents that attend to their neighbours together.
 const MostTogether = 6
 
 // A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces
@@ -34,8 +34,8 @@ const (
 	pieceTile     = 1 << 17 // multiply-adds with both sides from memory
 )
 
-// checked puts before each function of u what finds slices that are too short, by indexing, and what cuts the
-// work into pieces.
+// checked puts checks before each function of u: slices that are too short panic by indexing, and the work is cut
+// into pieces.
 func checked(u *unchecked) *Set {
 	s := &Set{
 		Name: u.Name, Product: u.wholeProduct, Vector: u.wholeVector, Update: u.wholeUpdate, SumSquares: u.sumSquares,

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Best returns the fastest assembly that this CPU and its operating system run, nil where there is none.
+// Best returns the fastest assembly that this CPU and its operating system can run, or nil.
 func Best() *Set {
 	for _, name := range offered() {
 		return assembly(name)

@@ -2,7 +2,7 @@ package kernel
 
 // Graphs are the kernels of networks over graphs. Matrices are row-major, and a row has t float32, a multiple
 // of [Lanes], of which those behind the features are 0. The edges into row v are numbers in[v] … in[v+1]−1, and
-// src and to are where they come from and go to: these numbers are believed, as they are what package nets'
+// src and to are where they come from and go to: these numbers are not checked, as they are what package nets'
 // GraphBatch has sorted. Other slices that are too short panic.
 type Graphs struct {
 	// Weigh sets the weights of the edges into the rows that q has: w = softmax of z over each row's edges, z =
@@ -14,7 +14,7 @@ type Graphs struct {
 	// Combine sets out[r] = Σ |w[e]|·x[e], Sums out[r] = Σ x[e].
 	Combine func(out, w, x []float32, in []int32, t int)
 	Sums    func(out, x []float32, in []int32, t int)
-	// Spread takes gradients by the rows y that edges go to back to the rows x that they leave. For r <
+	// Spread takes gradients w.r.t. the rows y that edges go to back to the rows x that they leave. For r <
 	// len(dp), out[starts[r]:starts[r+1]] are the numbers of the edges that leave it, and each has
 	//
 	//	DZ = |W|·(x[r]·y[To] + C)·(slope where W is negative),  gx[r] += |W|·y[To],  dp[r] = Σ DZ
@@ -25,7 +25,7 @@ type Graphs struct {
 	// all bits set in the n features and none behind them. x may be nil, and hat may be y. scale becomes
 	// 1/√(var + ε).
 	NormRows func(out, hat, scale, y, x, bias, gain, offset, keep []float32, n, epsilon float32)
-	// NormRowsBack replaces the gradient by out by that by v, and adds to those by gain, offset and bias.
+	// NormRowsBack replaces the gradient by out by that w.r.t. v, and adds to those w.r.t. gain, offset and bias.
 	NormRowsBack func(grad, out, hat, scale, gain, keep, dgain, doffset, dbias []float32, n float32)
 	// BiasRows sets out = max(y + bias + x, 0), and BiasRowsBack takes the gradient back and adds to that by bias.
 	BiasRows     func(out, y, x, bias []float32, rows int)
@@ -39,7 +39,7 @@ type Edge struct {
 	DZ   float32
 }
 
-// checkedGraphs puts what finds slices that are too short before each function.
+// checkedGraphs puts checks for slices that are too short before each function.
 func checkedGraphs(u *Graphs) *Graphs {
 	g := *u
 	g.Weigh = func(w, p, q, extra []float32, src, in []int32, slope float32) {

@@ -3,7 +3,7 @@ package kernel
 // Lanes is what a tile's number of samples is a multiple of: one register of AVX-512, two of AVX2.
 const Lanes = 16
 
-// Set is one way of computing. All functions leave their inputs alone, allocate nothing and panic on slices
+// Set is one way of computing. All functions leave their inputs unchanged, allocate nothing and panic on slices
 // that are too short, like Go's own indexing. T is the number of lanes of a tile.
 type Set struct {
 	// Name is avx512, avx2 or go.
@@ -37,7 +37,7 @@ type Set struct {
 	// Softmax replaces the n rows of w by their softmax, lane by lane: w[e·T + l] = exp(w_e − max)/Σ exp(w −
 	// max). NaN in a lane makes that lane NaN.
 	Softmax func(w []float32, n, t int)
-	// SoftmaxBack replaces g = ∂L/∂w by the gradient by the logits, times scale: g_e = scale·w_e·(g_e − Σ w g).
+	// SoftmaxBack replaces g = ∂L/∂w by the gradient w.r.t. the logits, times scale: g_e = scale·w_e·(g_e − Σ w g).
 	SoftmaxBack func(g, w []float32, n, t int, scale float32)
 
 	// Sigmoid and Tanh work in place. NaN stays NaN; ±Inf give the limits.
@@ -72,8 +72,8 @@ type Set struct {
 	// memory.
 	Update func(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32, clear bool)
 
-	// Peak does at least n multiply-adds in registers alone and returns how many: nothing is faster on this
-	// machine, and figures are held against it.
+	// Peak does at least n multiply-adds in registers alone and returns how many: nothing is faster on this machine, and
+	// the speed of other kernels is compared with it.
 	Peak func(n int) int
 }
 
@@ -102,8 +102,8 @@ const (
 //	C[m·LDC + n] = finish(start + Σ_{k<K} A[k·AK + m·AM]·B[k·LDB + n])
 //
 // in the order of k with fused multiply-adds. With N the lanes of a tile and A a weight matrix [in, out] it is
-// a layer forward (AK = out, AM = 1) or the gradient by its input (AK = 1, AM = out); with N the outputs, B a
-// transposed tile [T, N] and A a tile (AK = 1, AM = T) it is the gradient by the weights. C must not overlap
+// a layer forward (AK = out, AM = 1) or the gradient w.r.t. its input (AK = 1, AM = out); with N the outputs, B a
+// transposed tile [T, N] and A a tile (AK = 1, AM = T) it is the gradient w.r.t. the weights. C must not overlap
 // the others.
 type Product struct {
 	M, N, K int

@@ -360,7 +360,7 @@ func update(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32,
 	}
 }
 
-// peak keeps eight sums going, which Go computes one by one.
+// peak adds to eight sums in turn.
 func peak(n int) int {
 	var s [8]float32
 	done := 0

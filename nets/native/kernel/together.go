@@ -2,11 +2,10 @@ package kernel
 
 import "fmt"
 
-// Together says whether some agents can go over their neighbours together, and Fewer how many of n should, and
-// how many are then left.
+// Together says whether this many agents can attend to their neighbours together.
 func Together(agents int) bool { return agents >= 2 && agents <= MostTogether && agents != 5 }
 
-// Fewer is how many of n agents go together next: as many as can, without leaving one alone.
+// Fewer is how many of n agents attend together next: as many as can, without leaving one alone.
 func Fewer(n int) int {
 	switch {
 	case n >= 8 || n == 6:

@@ -24,7 +24,7 @@ func (a *adam[T]) Step() {
 		from, to := g*n, (g+1)*n
 		grads := a.net.grads[from:to]
 		norm := norm(grads)
-		a.Group.data[g] = norm
+		a.GroupNorms.data[g] = norm
 		c.clip = clipFactor(T(a.Clip), norm)
 		adamStep(&c, a.net.params[from:to], grads, a.First.data[from:to], a.Second.data[from:to])
 	}

@@ -13,7 +13,7 @@ import (
 // and back, with g_i = ∂L/∂m_i and the score's own derivative from ∂L/∂w_ij = g_i·x̃_j to ρ_ij = ∂L/∂r_ij:
 //
 //	∂L/∂x̃_j += w_ij g_i,  ∂L/∂q_i = Σ_j ρ_ij k_j,  ∂L/∂k_j = Σ_i ρ_ij q_i
-//	∂L/∂W_q += x_iᵀ ∂L/∂q_i,  ∂L/∂x_i += ∂L/∂q_i W_qᵀ,  and alike for keys
+//	∂L/∂W_q += x_iᵀ ∂L/∂q_i,  ∂L/∂x_i += ∂L/∂q_i W_qᵀ,  and the same for keys
 type attention[T core.Number] struct {
 	neighbours [][]int
 	batch, own int
@@ -35,7 +35,7 @@ type attention[T core.Number] struct {
 
 // score turns one agent's products with its neighbours into weights.
 type score[T core.Number] interface {
-	// forward sets w from r and returns what the score keeps.
+	// forward sets w from r and returns what backward needs.
 	forward(r, w []T) T
 	// backward replaces g = ∂L/∂w by ∂L/∂r.
 	backward(r, w []T, kept T, g []T)

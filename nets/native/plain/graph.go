@@ -13,11 +13,11 @@ type graphPass[T core.Number] struct {
 	h      int
 	in     []linear[T] // by kind of node
 	x      [][][]T     // by layer and kind: the features embedded, then what each layer makes of them
-	gx     [2][][]T    // gradients by two neighbouring layers' x
+	gx     [2][][]T    // gradients w.r.t. two neighbouring layers' x
 	f      [][]T       // features by kind, in T
 	layers []plainLayer[T]
 	heads  []plainHead[T]
-	g, gg  []T // graphs' vectors and the gradient by them
+	g, gg  []T // graphs' vectors and the gradient w.r.t. them
 }
 
 // plainLayer is one layer: its attention by kind of edge, and what is done with the sum by kind of node.
@@ -181,7 +181,7 @@ func (p *graphPass[T]) Backward() {
 	}
 }
 
-// layerBack takes the gradient by a layer's x to that by the x before it.
+// layerBack takes the gradient w.r.t. a layer's x to that w.r.t. the x before it.
 func (p *graphPass[T]) layerBack(l int) {
 	layer, x := &p.layers[l], p.x[l]
 	for k := range layer.nodes {
@@ -263,7 +263,7 @@ func (p *plainNodes[T]) drop(x []T) {
 	}
 }
 
-// backward replaces g, the gradient by the new x as it was before numbers were dropped, by that by y, and sets
+// backward replaces g, the gradient w.r.t. the new x as it was before numbers were dropped, by that w.r.t. y, and sets
 // gx to what goes to x without edges.
 func (p *plainNodes[T]) backward(rows int, x, out, g, gx []T, dropped bool) {
 	reluBack(g, out) // what was dropped has no gradient, so that out serves as well as what it was before

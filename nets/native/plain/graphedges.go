@@ -17,11 +17,11 @@ type plainEdges[T core.Number] struct {
 	project         linear[T]
 	source, target  param[T]
 	features        param[T]
-	m, gm           []T // x·W of all nodes that may be sources, and the gradient by it
+	m, gm           []T // x·W of all nodes that may be sources, and the gradient w.r.t. it
 	f               []T // features in T
-	z, alpha, g     []T // by edge: scores before LeakyReLU, weights, gradient by the weights and then by z
+	z, alpha, g     []T // by edge: scores before LeakyReLU, weights, gradient w.r.t. the weights and then by z
 	message, seen   []T // m_uv and W·target
-	gmessage, gseen []T // gradients by them
+	gmessage, gseen []T // gradients w.r.t. them
 }
 
 func newPlainEdges[T core.Number](n *net[T], a nets.Graph, l, kind int) plainEdges[T] {
@@ -87,7 +87,7 @@ func (p *plainEdges[T]) forward(b *nets.BatchEdges, xs, xt, y []T) {
 	}
 }
 
-// backward takes the gradient gy by y to those by the parameters, by the senders' x and by the receivers' x,
+// backward takes the gradient gy by y to those w.r.t. the parameters, by the senders' x and by the receivers' x,
 // which it adds to gxs and gxt. With D_v = Σ_u α_uv (g_v·m_uv):
 //
 //	∂L/∂z_uv = α_uv (g_v·m_uv − D_v)·LeakyReLU'(z_uv),  ∂L/∂m_uv = α_uv g_v + ∂L/∂z_uv·source

@@ -67,7 +67,7 @@ func (p *plainHead[T]) forward(of *graphPass[T], w *core.HeadRun[*Tensor[T]]) {
 	p.second.forward(w.Rows, stacked(p.hidden, w.Rows, h), w.Out.data)
 }
 
-// backward adds to the gradients by the last layer's x and by the graphs' vectors.
+// backward adds to the gradients w.r.t. the last layer's x and by the graphs' vectors.
 func (p *plainHead[T]) backward(of *graphPass[T], w *core.HeadRun[*Tensor[T]]) {
 	if w.Rows == 0 {
 		return

@@ -15,7 +15,7 @@ type layerNorm[T core.Number] struct {
 	gain, offset  param[T]
 }
 
-// normWork is what a layerNorm keeps of a pass: x̂ [agents, batch, width], 1/√(var + ε) [agents, batch] and y.
+// normWork is what a layerNorm stores of a pass: x̂ [agents, batch, width], 1/√(var + ε) [agents, batch] and y.
 type normWork[T core.Number] struct{ hat, scale, y []T }
 
 func (l *layerNorm[T]) newWork(batch int) normWork[T] {

@@ -17,7 +17,7 @@ type Operands[T core.Number] struct {
 	args64          [][]float64
 }
 
-// Begin takes where the value of each agent and the gradient by the first arg go, and forgets the args.
+// Begin takes where the value of each agent and the gradient w.r.t. the first arg go, and forgets the args.
 func (o *Operands[T]) Begin(agents int, value, grad []T) {
 	o.value, o.grad, o.args, o.shapes = value, grad, o.args[:0], o.shapes[:0]
 	o.agents, o.per = agents, len(grad)/agents
@@ -28,7 +28,7 @@ func (o *Operands[T]) Add(arg []T, shape []int) {
 	o.args, o.shapes = append(o.args, arg), append(o.shapes, shape)
 }
 
-// Compute writes a loss's value and gradient. It doesn't know all losses; the error is one of what the args hold.
+// Compute writes a loss's value and gradient. It doesn't know all losses; the error is about the args' values.
 func (o *Operands[T]) Compute(l nets.Loss) (known bool, err error) {
 	switch l := l.(type) {
 	case nets.SquaredError:

@@ -21,8 +21,8 @@ func (s scene[T]) of(i, j, b, n int) []T {
 type mixer[T core.Number] interface {
 	// forward writes the mixtures.
 	forward(s scene[T], mixture view[T])
-	// backward takes the gradient by the mixtures, adds to the parameters' gradients where params is set, and
-	// adds to the gradients by the features where inputs is set. It is not called with neither, nor with params
+	// backward takes the gradient w.r.t. the mixtures, adds to the parameters' gradients where params is set, and
+	// adds to the gradients w.r.t. the features where inputs is set. It is not called with neither, nor with params
 	// alone where nothing is learned.
 	backward(s scene[T], dmixture view[T], d scene[T], params, inputs bool)
 	// learns says that the mixture has parameters.
@@ -37,7 +37,7 @@ type fieldPass[T core.Number] struct {
 	layers *mlpWork[T]
 	mix    mixer[T] // nil where the layers' input holds all there is to see
 	fieldMemory[T]
-	grad *fieldMemory[T] // the gradients by the same; made by the first backward pass that needs it
+	grad *fieldMemory[T] // the gradients w.r.t. the same; made by the first backward pass that needs it
 }
 
 // fieldMemory is the layers' input and what lies in it or beside it.
@@ -133,7 +133,8 @@ func (p *fieldPass[T]) backward(_ []*Tensor[T], gradOut []T, gradIn []*Tensor[T]
 	}
 }
 
-// gather splits the gradients by the features into those by the ports. Ports that agents and others see alike get both.
+// gather splits the gradients w.r.t. the features into those w.r.t. the ports. Ports that are the same for the agent
+// and for others get both.
 func (p *fieldPass[T]) gather(gradIn []*Tensor[T]) {
 	d := p.grad.scene
 	ports := len(p.m.In)

@@ -36,13 +36,13 @@ func newMLP[T core.Number](n *net[T], m nets.MLP, in int) *mlp[T] {
 	return out
 }
 
-// mlpWork is what an mlp keeps of a pass.
+// mlpWork is what an mlp stores of a pass.
 type mlpWork[T core.Number] struct {
 	*mlp[T]
 	batch int
 	y     [][]T         // of each layer, after its activation
 	norms []normWork[T] // of each layer with a norm
-	// Gradients by two neighbouring layers' outputs, taking turns; made by the first backward pass.
+	// Gradients w.r.t. two neighbouring layers' outputs, taking turns; made by the first backward pass.
 	turns [2][]T
 }
 
@@ -74,7 +74,7 @@ func (w *mlpWork[T]) forward(x view[T]) {
 	}
 }
 
-// output is what layer i hands to the next.
+// output is the input of the layer after i.
 func (w *mlpWork[T]) output(i int) view[T] {
 	l := &w.layers[i]
 	if l.norm != nil {

@@ -9,7 +9,7 @@ import (
 type mlpPass[T core.Number] struct {
 	layers *mlpWork[T]
 	ports  []nets.Port
-	x, gx  view[T] // the inputs side by side, and the gradient by them; empty where there is one input
+	x, gx  view[T] // the inputs side by side, and the gradient w.r.t. them; empty where there is one input
 }
 
 func (n *net[T]) mlpPasses(m nets.MLP) func(int, []T) pass[T] {

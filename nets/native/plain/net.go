@@ -2,7 +2,8 @@ package plain
 
 import "github.com/stoker-rl/stoker/nets/native/core"
 
-// net is a network's parameters at hand for its layers. It implements [core.Network] where newPass is set.
+// net is a network's parameters and gradients as its layers use them. It implements [core.Network] where newPass is
+// set.
 type net[T core.Number] struct {
 	mul           product[T]
 	v             *core.Vectors[*Tensor[T]]
@@ -21,7 +22,7 @@ func (n *net[T]) ZeroGrads() { clear(n.grads) }
 type pass[T core.Number] interface {
 	// forward reads the inputs and writes the output that the pass was made with.
 	forward(in []*Tensor[T])
-	// backward takes the inputs of the last forward and the gradient by its output, adds to the network's
+	// backward takes the inputs of the last forward and the gradient w.r.t. its output, adds to the network's
 	// gradients where params is set, and sets gradIn where that is not nil.
 	backward(in []*Tensor[T], gradOut []T, gradIn []*Tensor[T], params bool)
 }

@@ -92,7 +92,7 @@ func (a *adamStep) Part(g, w int) {
 			a.change(x, from, min(from+piece, (g+1)*n))
 		}
 	}
-	a.Group.data[g] = float32(math.Sqrt(sum))
+	a.GroupNorms.data[g] = float32(math.Sqrt(sum))
 }
 
 // clipFactor is what a group's gradients are multiplied by. A NaN norm makes all NaN.
@@ -136,11 +136,11 @@ func (a *adamStep) reads(t *Tensor) bool {
 }
 
 func (a *adamStep) writes(t *Tensor) bool {
-	return a.net.v.Params == t || a.Group == t || a.First == t || a.Second == t || a.target == t ||
+	return a.net.v.Params == t || a.GroupNorms == t || a.First == t || a.Second == t || a.target == t ||
 		a.reduce != nil && a.net.v.Grads == t
 }
 
-// fuseTargets lets Adam move a target network while it has the parameters at hand, where nothing in between
+// fuseTargets has Adam move a target network in the same pass over the parameters, where nothing in between
 // looks at the target or changes the parameters.
 func (p *program) fuseTargets() {
 	var before []operation // in order

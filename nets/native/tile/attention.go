@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// attention mixes neighbours' features by learned weights; plain/attention.go has the equations. An agent goes
-// over those that it sees on the way forward and for its own query, and over those that see it for its key.
+// attention mixes neighbours' features by learned weights; plain/attention.go has the equations. Forward and for the
+// gradient of its query an agent visits the agents that it sees, for that of its key the agents that see it.
 type attention struct {
 	*field
 	keys       int
@@ -130,7 +130,7 @@ func (a *attention) normalise(m *memory, i int) {
 	a.k.Softmax(w, len(a.keysAt[i]), a.lanes)
 }
 
-// squares sets w = r²/(Σ r² + 0.001), lane by lane, and keeps the sums.
+// squares sets w = r²/(Σ r² + 0.001), lane by lane, and stores the sums.
 func squares(w, r, sums []float32) {
 	t := len(sums)
 	for l := range sums {
@@ -162,8 +162,8 @@ func squaresBack(g, w, r, sums []float32) {
 	}
 }
 
-// backward takes the gradient by agent i's mixture to those by its scores, which it leaves in m.rho, and by its
-// query: adds that by the query's weights to sums, and what comes by way of it to the wanted gradient by its
+// backward takes the gradient w.r.t. agent i's mixture to those w.r.t. its scores, which it leaves in m.rho, and by its
+// query: adds that w.r.t. the query's weights to sums, and what comes by way of it to the wanted gradient w.r.t. its
 // features.
 func (a *attention) backward(x *context, m *memory, i int, w wants, sums []float32) {
 	list := a.keysAt[i]
@@ -176,7 +176,7 @@ func (a *attention) backward(x *context, m *memory, i int, w wants, sums []float
 	a.storeRho(m, i, rho)
 }
 
-// byScores takes the gradient by agent i's weights to that by its scores.
+// byScores takes the gradient w.r.t. agent i's weights to that w.r.t. its scores.
 func (a *attention) byScores(m *memory, i int, rho []float32) {
 	if weights := a.of(m.weights, i); a.squared {
 		squaresBack(rho, weights, a.of(m.raw, i), m.divisors[i*a.lanes:][:a.lanes])
@@ -185,14 +185,14 @@ func (a *attention) byScores(m *memory, i int, rho []float32) {
 	}
 }
 
-// storeRho leaves the gradient by agent i's scores where those that it sees look for it.
+// storeRho leaves the gradient w.r.t. agent i's scores where those that it sees look for it.
 func (a *attention) storeRho(m *memory, i int, rho []float32) {
 	for e := range a.keysAt[i] {
 		copy(m.rho[a.rhoOf[a.edges[i]+e]*a.lanes:][:a.lanes], rho[e*a.lanes:])
 	}
 }
 
-// keyBack takes the gradients by the scores of those that see agent j to those by its keys.
+// keyBack takes the gradients w.r.t. the scores of those that see agent j to those w.r.t. its keys.
 func (a *attention) keyBack(x *context, m *memory, j int, w wants, sums []float32) {
 	a.oneKeyBack(x, m, j, 0, a.startSeen(j), w.seen, sums)
 	a.ownKeyBack(x, m, j, w, sums)
@@ -214,7 +214,7 @@ func (a *attention) oneKeyBack(x *context, m *memory, j, which, place, from int,
 	a.descend(x, m, j, place, a.key, dk, from, sums)
 }
 
-// descend takes the gradient by a projection of the features at a place to that by its weights, in sums, and by
+// descend takes the gradient w.r.t. a projection of the features at a place to that w.r.t. its weights, in sums, and by
 // the features from a row on.
 func (a *attention) descend(x *context, m *memory, i, at int, w param, g []float32, from int, sums []float32) {
 	if sums != nil {

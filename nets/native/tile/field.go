@@ -72,7 +72,7 @@ func (f *field) mixture(v []float32, i int) []float32 {
 	return f.block(v, f.start(i)+f.own*f.lanes, f.own)
 }
 
-// of returns agent i's rows of what is kept for each neighbour.
+// of returns agent i's rows of values that are stored by neighbour.
 func (f *field) of(v []float32, i int) []float32 {
 	return v[f.edges[i]*f.lanes : f.edges[i+1]*f.lanes]
 }
@@ -155,7 +155,7 @@ func (f *field) mix(m *memory, i int) {
 	f.k.Mix(f.mixture(m.x, i), f.weights(m, i), m.x, f.at[i], f.own, f.lanes)
 }
 
-// wants says which gradients by features are asked for: those from a row on, of agents themselves and as seen
+// wants says which gradients w.r.t. features are asked for: those from a row on, of agents themselves and as seen
 // by others. From the end on is none.
 type wants struct{ own, seen int }
 
@@ -179,7 +179,7 @@ func (f *field) wants(gradIn []*Tensor) wants {
 
 // backward goes back through the layers, the mixtures, and the features of those that were seen.
 func (f *field) backward(b *backwardStep) []stage {
-	inputs := b.wanted() || f.att != nil && b.params // whether gradients by features are needed
+	inputs := b.wanted() || f.att != nil && b.params // whether gradients w.r.t. features are needed
 	w := f.wants(b.gradIn)
 	stages := []stage{{agents: f.agents, needs: b.of, run: func(x *context, tile, from, to int) {
 		m, l := b.of.at(x, tile)
@@ -217,7 +217,7 @@ func (f *field) backward(b *backwardStep) []stage {
 	}})
 }
 
-// inputsBack sets the wanted gradients by agent i's inputs, from those of all agents that see it.
+// inputsBack sets the wanted gradients w.r.t. agent i's inputs, from those of all agents that see it.
 func (f *field) inputsBack(x *context, m *memory, tile, i int, b *backwardStep, w wants) {
 	if !f.together() {
 		f.clearSeen(m, i)
@@ -239,15 +239,15 @@ func (f *field) inputsBack(x *context, m *memory, tile, i int, b *backwardStep, 
 	inputRows(f.k, m.dx[f.start(i):], m.dx[f.startSeen(i):], tile, i, b.gradIn, f.m, f.lanes)
 }
 
-// clearSeen sets the gradient by agent i's features as others see them to 0, where they lie apart.
+// clearSeen sets the gradient w.r.t. agent i's features as others see them to 0, where they lie apart.
 func (f *field) clearSeen(m *memory, i int) {
 	if f.m.Others {
 		clear(f.block(m.dx, f.startSeen(i), f.own))
 	}
 }
 
-// inputRows copies agent i's gradients by its features, as its own and as seen by others, to the wanted inputs.
-// Inputs that agents and others see alike get both.
+// inputRows copies agent i's gradients w.r.t. its features, as its own and as seen by others, to the wanted inputs.
+// Inputs that are the same for the agent and for others get both.
 func inputRows(k *kernel.Set, own, seen []float32, tile, i int, gradIn []*Tensor, m nets.MeanField, lanes int) {
 	last := len(m.In) - 1
 	at := 0

@@ -67,7 +67,7 @@ func (p *gumbel) backward(b *backwardStep) []stage {
 	}}}
 }
 
-// agentBack sets the gradient by agent i's inputs, the same by logits and by noise.
+// agentBack sets the gradient w.r.t. agent i's inputs, the same by logits and by noise.
 func (p *gumbel) agentBack(m *memory, tile, i int, b *backwardStep) {
 	y := p.relaxed(m, tile, i, b.of.p.out)
 	for _, t := range b.gradIn {

@@ -42,7 +42,8 @@ func (j *joint) own(v []float32, i int) []float32 {
 	return j.at(v[j.size():], i)
 }
 
-// exchange swaps what others see of agent i and its own features, or the gradients by them; twice, it changes nothing.
+// exchange swaps what others see of agent i and its own features, or the gradients w.r.t. them; twice, it changes
+// nothing.
 func (j *joint) exchange(v []float32, i int) {
 	if !j.m.Others || v == nil {
 		return
@@ -54,7 +55,7 @@ func (j *joint) exchange(v []float32, i int) {
 }
 
 // independent is the number of agents where each can go alone. With Others agents take turns in the one input,
-// and all agents' gradients by it are summed in one place.
+// and all agents' gradients w.r.t. it are summed in one place.
 func (j *joint) independent(inputs bool) int {
 	if j.m.Others || inputs {
 		return 0
@@ -101,7 +102,7 @@ func (j *joint) backward(b *backwardStep) []stage {
 	}})
 }
 
-// agentBack takes the gradient by agent i's output backward.
+// agentBack takes the gradient w.r.t. agent i's output backward.
 func (j *joint) agentBack(x *context, m *memory, l *layersMemory, tile, i int, b *backwardStep, sums []float32,
 	wanted bool) {
 	var all, dx []float32

@@ -10,7 +10,7 @@ type layers struct {
 	k      *kernel.Set
 	lanes  int
 	agents int
-	joined int // features that are put side by side, 0 where they come so
+	joined int // features of several inputs that are concatenated, 0 for one input
 	list   []layer
 }
 
@@ -119,8 +119,8 @@ func (t *layer) product(l *layers, x *context, i int, in, y []float32) {
 	l.k.Product(p)
 }
 
-// backward takes agent i's features, what forward made of them and the gradient by that, and adds to the
-// parameters' gradients in sums where that is not nil. It sets the gradient by the features from a given one
+// backward takes agent i's features, what forward made of them and the gradient w.r.t. that, and adds to the
+// parameters' gradients in sums where that is not nil. It sets the gradient w.r.t. the features from a given one
 // on, as many as dx holds, or adds to it.
 func (l *layers) backward(x *context, m *layersMemory, i int, in, out, g, sums, dx []float32, from int,
 	start kernel.Start) {
@@ -161,7 +161,7 @@ func (l *layers) output(m *layersMemory, li, i int) []float32 {
 	return m.of(m.y[li], i)
 }
 
-// descend takes the gradient by layer li's product to that by the product of the layer below.
+// descend takes the gradient w.r.t. layer li's product to that w.r.t. the product of the layer below.
 func (l *layers) descend(x *context, m *layersMemory, li, i int, g, sums []float32) []float32 {
 	t, below := &l.list[li], &l.list[li-1]
 	y := m.of(m.y[li-1], i)

@@ -60,7 +60,7 @@ func (p *mlp) backward(b *backwardStep) []stage {
 	}}}
 }
 
-// agentBack takes the gradient by agent i's output backward.
+// agentBack takes the gradient w.r.t. agent i's output backward.
 func (p *mlp) agentBack(x *context, l *layersMemory, tile, i int, b *backwardStep, sums []float32) {
 	in, y, g := p.features(l, tile, i, b.of.in), b.of.p.out.of(tile, i), b.g.of(tile, i)
 	if len(b.gradIn) == 1 {
@@ -93,7 +93,7 @@ func wantedRows(gradIn []*Tensor, ports []nets.Port) (from, to int) {
 	return max(from, 0), to
 }
 
-// splitRows copies agent i's gradients by the features, of which src holds those from a given value on, to the
+// splitRows copies agent i's gradients w.r.t. the features, of which src holds those from a given value on, to the
 // wanted inputs.
 func splitRows(src []float32, from int, tile, i int, gradIn []*Tensor, ports []nets.Port, lanes int) {
 	at := -from

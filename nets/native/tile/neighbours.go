@@ -2,16 +2,15 @@ package tile
 
 import "github.com/stoker-rl/stoker/nets/native/kernel"
 
-// sharedNeighbours is lists of neighbours in which agents next to each other have the same but for themselves,
-// as where everyone sees everyone. A few such agents attend to the places at which their lists agree together
-// (see kernel.Set), and to the others one by one. Each goes through its list in order, so that not a bit
-// changes.
+// sharedNeighbours is lists of neighbours in which agents next to each other have the same but for themselves, as
+// where everyone sees everyone. A few such agents attend to the places at which their lists agree together (see
+// kernel.Set), and to the others one by one. Each goes through its list in order, so that no bit of a result changes.
 type sharedNeighbours struct {
 	lists [][]int32
 	runs  [][kernel.MostTogether + 1][]run // by agent, and by how many from there on; none where it is not worth it
 }
 
-// run is a stretch of places in lists, at which they hold the same or not.
+// run is a range of places at which lists hold the same, or do not.
 type run struct {
 	from, to int
 	same     bool

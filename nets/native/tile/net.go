@@ -117,10 +117,10 @@ func totalWidth(ports []nets.Port) int {
 
 // memory is what a pass stores of all agents in a tile.
 type memory struct {
-	x, dx         []float32 // features, and the gradient by them
+	x, dx         []float32 // features, and the gradient w.r.t. them
 	q, k          []float32 // of attention
 	weights       []float32 // of neighbours, by agent
-	rho           []float32 // gradients by the scores, by the agent that is seen
+	rho           []float32 // gradients w.r.t. the scores, by the agent that is seen
 	raw, divisors []float32 // of squared scores
 	relaxed       []float32 // of Gumbel-softmax
 }

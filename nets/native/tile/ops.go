@@ -17,7 +17,7 @@ func (b *Backend) doWhole(w wholeOp) {
 	}
 }
 
-// elementwise is what goes number by number: TDTarget, Add, Copy and Lerp. On tensors in tiles it is a step, on
+// elementwise is an operation on each number: TDTarget, Add, Copy and Lerp. On tensors in tiles it is a step, on
 // others a whole.
 type elementwise struct {
 	k      *kernel.Set

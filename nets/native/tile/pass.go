@@ -22,7 +22,7 @@ type pass struct {
 	captured   *forwardStep // the last Forward of the update that is being captured
 	capturedIn *program     // that update
 	wanted     []bool       // by input: somebody holds its gradient
-	omitted    []bool       // by input: its gradient was not computed, since nobody held it
+	omitted    []bool       // by input: its gradient was not computed, since nobody had asked for it
 }
 
 // NewPass implements [core.Network].

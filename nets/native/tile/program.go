@@ -13,8 +13,8 @@ type wholeOp interface {
 	parts() int
 }
 
-// program is a recorded update as it runs: segments, each of which goes tile by tile through all of its steps,
-// so that what one step leaves is in the cache when the next one wants it, and then does what needs all tiles.
+// program is a recorded update as it runs: segments. Each runs all of its steps tile by tile, so that what one step
+// writes is in the cache when the next one reads it, and then the operations that need all tiles.
 type program struct {
 	b        *Backend
 	segments []*segment
@@ -36,7 +36,7 @@ func (p *program) last(agents, batch int) *segment {
 	return s
 }
 
-// step adds an operation that goes tile by tile.
+// step adds an operation that runs tile by tile.
 func (p *program) step(agents, batch int, s step) {
 	l := p.last(agents, batch)
 	l.steps = append(l.steps, s)

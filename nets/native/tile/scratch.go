@@ -15,13 +15,13 @@ type scratch struct {
 	grad    [1][]float32 // a gradient, for kernels that take several shards
 	one     [1]int32
 
-	grads      [2][]float32 // gradients by two neighbouring layers' outputs, [widest][lanes]
+	grads      [2][]float32 // gradients w.r.t. two neighbouring layers' outputs, [widest][lanes]
 	transposed []float32    // [lanes][widest]
 	ones       []float32    // [lanes]
 	weights    []float32    // of neighbours, [most][lanes]
 	packed     []float32    // of agents that attend together: their queries or weights
-	rho, dq    []float32    // their gradients by scores, and by queries or keys
-	features   []float32    // gradient by the inputs side by side, [widest][lanes]
+	rho, dq    []float32    // their gradients w.r.t. scores, and by queries or keys
+	features   []float32    // gradient w.r.t. the inputs side by side, [widest][lanes]
 }
 
 // place is a list of one place, for kernels that take several.

@@ -73,7 +73,7 @@ func (s *segment) find(n *network) *addition {
 	return nil
 }
 
-// seal ends the part that goes tile by tile: the shards' gradients are added up first of all that follows.
+// seal ends the part that runs tile by tile. The first operation after it adds up the shards' gradients.
 func (s *segment) seal() {
 	if s.sealed {
 		return

@@ -9,7 +9,7 @@ type operation interface {
 	writes(t *Tensor) bool
 }
 
-// step is an operation that goes tile by tile, in stages: what it reads and writes of a tile no other tile touches.
+// step is an operation that runs tile by tile, in stages: no two tiles touch the same numbers.
 type step interface {
 	operation
 	stages() []stage
@@ -102,7 +102,7 @@ type backwardStep struct {
 	g      *Tensor
 	gradIn []*Tensor
 	params bool
-	fresh  bool // an agent's gradients by the parameters are set to zero before its first tile
+	fresh  bool // an agent's gradients w.r.t. the parameters are set to zero before its first tile
 }
 
 func (b *backwardStep) stages() []stage { return b.of.p.model.backward(b) }
@@ -125,7 +125,7 @@ func (b *backwardStep) omit() {
 	}
 }
 
-// begin returns where agents from to to add gradients by the parameters in a tile, nil where those are not
+// begin returns where agents from to to add gradients w.r.t. the parameters in a tile, nil where those are not
 // wanted. Fresh ones it sets to zero.
 func (b *backwardStep) begin(x *context, tile, from, to int) []float32 {
 	n := b.of.p.net
@@ -135,7 +135,7 @@ func (b *backwardStep) begin(x *context, tile, from, to int) []float32 {
 	return b.sums(x)
 }
 
-// sums are where a shard adds gradients by the parameters, nil where those are not wanted.
+// sums are where a shard adds gradients w.r.t. the parameters, nil where those are not wanted.
 func (b *backwardStep) sums(x *context) []float32 {
 	n := b.of.p.net
 	switch {

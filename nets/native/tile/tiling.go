@@ -13,8 +13,9 @@ import (
 // other ranks are row-major (the zero tiling).
 type tiling struct{ lanes, tiles, agents, batch, width int }
 
-// lanesOf is how many samples a tile holds, at most four registers: that keeps the product's sums busy. Where
-// threads share samples, a batch is cut in two at least. One sample is a vector and needs no lanes.
+// lanesOf is how many samples a tile holds, at most four registers: that is enough independent sums to hide the
+// latency of multiply-adds. Where threads divide samples, a batch has at least two tiles. One sample is a vector and
+// needs no lanes.
 func lanesOf(agents, batch int) int {
 	const l = kernel.Lanes
 	switch {
