@@ -44,7 +44,7 @@ func environments() []Env {
 			},
 		}, pricing.Default, func(c pricing.Config, w workload.Config) (*pricing.Slots, error) { return pricing.NewSlots(c, w, nil) }),
 		DefineEnv(Env{
-			ID: deeprm.ID, Doc: "start waiting jobs on a cluster of several resources (DeepRM)", Page: "docs/placement.md",
+			ID: deeprm.ID, Doc: "start waiting jobs on a cluster of several resources (DeepRM)", Page: "docs/deeprm.md",
 			Golden: []Golden{
 				{File: "envs/deeprm/testdata/deeprm.golden"},
 				{"envs/deeprm/testdata/deeprm-published.golden", []string{"env.start=earliest", "env.mask=false",

@@ -38,7 +38,7 @@ func forSizing() []Rival {
 }
 
 func forDeepRM() []Rival {
-	on, page := []string{deeprmenv.ID}, "docs/agents/placement-baselines.md"
+	on, page := []string{deeprmenv.ID}, "docs/agents/deeprm-baselines.md"
 	return []Rival{
 		DefinePolicy(Rival{Name: "fcfs", Envs: on, Page: page,
 			Doc: "starts jobs in the order of arrival; all wait for the oldest, unless backfilled",

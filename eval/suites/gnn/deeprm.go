@@ -59,7 +59,7 @@ type deepRMSize struct {
 	zoo   []*trained
 }
 
-// readings are Fig. 3 with start as docs/placement.md has it: now, the default, and earliest.
+// readings are Fig. 3 with start as docs/deeprm.md has it: now, the default, and earliest.
 type readings [2]*sweep
 
 var starts = [2]string{deeprm.StartNow, deeprm.StartEarliest}
