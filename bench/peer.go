@@ -96,8 +96,8 @@ func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comp
 	}
 	if len(out) == 0 {
 		return nil, errors.New("nothing that the peers measured belongs to a measurement of ours: want the same bench, " +
-			"keys such as agents and batch" +
-			" that are equal where both have them, and a figure of the same name, such as updates_per_second")
+			"keys such as agents and batch that are equal where both have them, and a figure of the same name, such as " +
+			"updates_per_second")
 	}
 	done := make([]Comparison, len(out))
 	for i, c := range out {

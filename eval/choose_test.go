@@ -253,7 +253,8 @@ func TestChooseDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Choose(catalog.Default(), []string{filepath.Join(dir, "run")}, "", nil); err == nil || !strings.Contains(err.Error(), "policy.json") {
+	if _, err := Choose(catalog.Default(), []string{filepath.Join(dir, "run")}, "", nil); err == nil ||
+		!strings.Contains(err.Error(), "policy.json") {
 		t.Errorf("error is %v, want one that names policy.json", err)
 	}
 }

@@ -126,7 +126,10 @@ func TestPlotRuns(t *testing.T) {
 	if !slices.Equal(got.Files, want) {
 		t.Errorf("files %v, want %v", got.Files, want)
 	}
-	if want := []string{"other: 2 runs, agent.rate=0.2", "x (agent.rate=0.1): 2 runs, agent.rate=0.1", "x (agent.rate=0.3): 1 run, agent.rate=0.3"}; !slices.Equal(got.Notes, want) {
+	if want := []string{
+		"other: 2 runs, agent.rate=0.2", "x (agent.rate=0.1): 2 runs, agent.rate=0.1",
+		"x (agent.rate=0.3): 1 run, agent.rate=0.3",
+	}; !slices.Equal(got.Notes, want) {
 		t.Errorf("notes %q, want %q", got.Notes, want)
 	}
 	text := func(i int) string {
@@ -137,7 +140,10 @@ func TestPlotRuns(t *testing.T) {
 		}
 		return string(b)
 	}
-	for _, w := range []string{"x (agent.rate=0.1) (IQM and range of 2 runs)", "Learning curves in stoker/LQR-v1", "rollout/cost", "time/fps (steps/s)"} {
+	for _, w := range []string{
+		"x (agent.rate=0.1) (IQM and range of 2 runs)", "Learning curves in stoker/LQR-v1", "rollout/cost",
+		"time/fps (steps/s)",
+	} {
 		if !strings.Contains(text(1), w) {
 			t.Errorf("the figure does not say %q", w)
 		}
@@ -204,13 +210,17 @@ func TestPlotRunsErrors(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c.p, err, c.want)
 		}
 	}
-	if _, err := PlotRuns(RunPlot{Runs: []string{a}, Metrics: []string{"rollout/cst"}}); err == nil || !strings.Contains(err.Error(), "did you mean rollout/cost?") {
+	if _, err := PlotRuns(RunPlot{Runs: []string{a}, Metrics: []string{"rollout/cst"}}); err == nil ||
+		!strings.Contains(err.Error(), "did you mean rollout/cost?") {
 		t.Errorf("a wrong metric: %v", err)
 	}
-	if _, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "b")}}); err == nil || !strings.Contains(err.Error(), "run.json: ") {
+	if _, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "b")}}); err == nil ||
+		!strings.Contains(err.Error(), "run.json: ") {
 		t.Errorf("a damaged run.json: %v", err)
 	}
-	if _, err := PlotRuns(RunPlot{Runs: []string{a}, Metrics: []string{"rollout/cost"}, Out: filepath.Join(a, "metrics.jsonl", "curves")}); err == nil {
+	if _, err := PlotRuns(RunPlot{Runs: []string{
+		a,
+	}, Metrics: []string{"rollout/cost"}, Out: filepath.Join(a, "metrics.jsonl", "curves")}); err == nil {
 		t.Error("a folder below a file was made")
 	}
 }

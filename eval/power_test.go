@@ -21,7 +21,8 @@ func TestPowerOf(t *testing.T) {
 	}
 	r := rows[0]
 	mean := float64(s.against("attmf", "cost")[0].Difference)
-	if r.A != "attmf" || r.B != "fixed" || r.Unit != "USD" || r.Rivals != 4 || r.TrainingSeeds != 3 || math.Abs(r.Difference-mean) > 1e-12 || !(r.Deviation > 0) || !(r.SeedDeviation >= 0) {
+	if r.A != "attmf" || r.B != "fixed" || r.Unit != "USD" || r.Rivals != 4 || r.TrainingSeeds != 3 ||
+		math.Abs(r.Difference-mean) > 1e-12 || !(r.Deviation > 0) || !(r.SeedDeviation >= 0) {
 		t.Errorf("row %+v, want a difference of %g", r, mean)
 	}
 	if !(rows[1].Power >= r.Power) {
@@ -36,7 +37,8 @@ func TestPowerOf(t *testing.T) {
 	if err := os.Remove(filepath.Join(one, ScoresFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := PowerOf(one, PowerPlan{Training: []int{1}, Workloads: []int{5}, Trials: 100}); err == nil || !strings.Contains(err.Error(), "scores.csv is missing") {
+	if _, err := PowerOf(one, PowerPlan{Training: []int{1}, Workloads: []int{5}, Trials: 100}); err == nil ||
+		!strings.Contains(err.Error(), "scores.csv is missing") {
 		t.Errorf("without scores: %v", err)
 	}
 }

@@ -91,7 +91,9 @@ func TestReportSmall(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	if got, want := commandLine([]string{"stoker", "eval", "runs/a b", "--set", "x=[1]", "it's"}), `stoker eval 'runs/a b' --set 'x=[1]' 'it'\''s'`; got != want {
+	if got, want := commandLine([]string{
+		"stoker", "eval", "runs/a b", "--set", "x=[1]", "it's",
+	}), `stoker eval 'runs/a b' --set 'x=[1]' 'it'\''s'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

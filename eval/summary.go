@@ -53,12 +53,10 @@ type Estimate struct {
 }
 
 const statistic = "interquartile mean over training seeds and workload seeds; 95 % bootstrap intervals resampling " +
-	"both, percentiles " +
-	"expanded for the number of workloads or, with several training seeds, stretched to Student's width; " +
-	"differences are means of paired differences, their intervals stretched alike; p by sign flips over workloads " +
-	"and, with several " +
-	"training seeds, not below Welch's t over both; Holm's correction over the rivals of a policy and metric; " +
-	"better or worse needs p_holm below 0.05 and a simultaneous interval without zero"
+	"both, percentiles expanded for the number of workloads or, with several training seeds, stretched to Student's " +
+	"width; differences are means of paired differences, their intervals stretched alike; p by sign flips over " +
+	"workloads and, with several training seeds, not below Welch's t over both; Holm's correction over the rivals " +
+	"of a policy and metric; better or worse needs p_holm below 0.05 and a simultaneous interval without zero"
 
 // Analysis says what is made of what was played.
 type Analysis struct {

@@ -168,7 +168,8 @@ func TestMissingScore(t *testing.T) {
 	if err := json.Unmarshal(b, &back); err != nil {
 		t.Fatal(err)
 	}
-	if !math.IsNaN(float64(back.Policies[0].Metrics["up"].IQM)) || back.Policies[1].Metrics["up"] != s.Policies[1].Metrics["up"] {
+	if !math.IsNaN(float64(back.Policies[0].Metrics["up"].IQM)) ||
+		back.Policies[1].Metrics["up"] != s.Policies[1].Metrics["up"] {
 		t.Errorf("read back as %+v", back.Policies)
 	}
 	if err := json.Unmarshal([]byte(`{"policies":[{"metrics":{"x":{"iqm":"many"}}}]}`), &back); err == nil {
@@ -249,7 +250,8 @@ func TestAnalysis(t *testing.T) {
 		}
 	}
 	p.Episodes[1][0] = p.Episodes[1][0][:5]
-	if _, err := Summarise(p, Analysis{Metrics: m, Resamples: 100}); err == nil || !strings.Contains(err.Error(), "b: up: ") {
+	if _, err := Summarise(p, Analysis{Metrics: m, Resamples: 100}); err == nil ||
+		!strings.Contains(err.Error(), "b: up: ") {
 		t.Errorf("ragged scores: %v", err)
 	}
 }

@@ -203,7 +203,8 @@ func TestReplot(t *testing.T) {
 // Errors of damaged folders name the file.
 func TestReplotErrors(t *testing.T) {
 	dir, _, _ := writtenSmall(t)
-	if _, err := Replot(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is not an evaluation") {
+	if _, err := Replot(t.TempDir()); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "is not an evaluation") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	for _, c := range []struct{ file, text, want string }{
@@ -270,7 +271,9 @@ func TestRewrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range files(t, dir) {
-		for _, gone := range []string{"wait", "learning_curve", "over_time", "samples", "steps", "scatter.png", "scatter.svg"} {
+		for _, gone := range []string{
+			"wait", "learning_curve", "over_time", "samples", "steps", "scatter.png", "scatter.svg",
+		} {
 			if strings.HasPrefix(name, gone) {
 				t.Errorf("%s is still there", name)
 			}

@@ -93,8 +93,9 @@ func pValue(a, b Scores, diff []float64, resamples int, key rng.Key) float64 {
 
 // pairedInterval is the mean difference with its interval, and the bounds that hold for a family of comparisons at
 // once.
-func pairedInterval(a, b Scores, diff []float64, family, resamples int, stream *rng.Stream) (iv Interval, low,
-	high float64) {
+func pairedInterval(
+	a, b Scores, diff []float64, family, resamples int, stream *rng.Stream,
+) (iv Interval, low, high float64) {
 	iv = Interval{Mean(diff), math.NaN(), math.NaN()}
 	if len(diff) == 1 && len(a) == 1 && len(b) == 1 {
 		return iv, iv.Low, iv.High

@@ -88,7 +88,8 @@ func checkFolder(t *testing.T, res *Result, files map[string]string) {
 	if err := json.Unmarshal([]byte(files["suite.json"]), &raw); err != nil {
 		t.Fatal(err)
 	}
-	if raw.Suite != "toy" || raw.Command != "stoker suite toy --seeds 1-12" || !slices.Equal(raw.Figures, []string{"cost.png"}) {
+	if raw.Suite != "toy" || raw.Command != "stoker suite toy --seeds 1-12" ||
+		!slices.Equal(raw.Figures, []string{"cost.png"}) {
 		t.Errorf("suite.json says %+v", raw)
 	}
 	for _, key := range []string{"figure", "quantity", "unit", "paper", "ours", "lo", "hi", "ratio", "note"} {
@@ -102,19 +103,26 @@ func checkFolder(t *testing.T, res *Result, files map[string]string) {
 	if last := raw.Rows[3]; last["paper"] != nil || last["ratio"] != nil || last["lo"] != nil || last["ours"] != 2401.0 {
 		t.Errorf("a row without the paper's value is %v", last)
 	}
-	if len(raw.Comparisons) != 2 || raw.Comparisons[1]["verdict"] != eval.Better || raw.Comparisons[1]["setting"] != "as it is" {
+	if len(raw.Comparisons) != 2 || raw.Comparisons[1]["verdict"] != eval.Better ||
+		raw.Comparisons[1]["setting"] != "as it is" {
 		t.Errorf("comparisons are %v", raw.Comparisons)
 	}
 	if want := "n,square (m²),square lo,square hi\n2,4,,\n3,9,8,10\n"; files["squares.csv"] != want {
 		t.Errorf("squares.csv is %q, want %q", files["squares.csv"], want)
 	}
-	for _, want := range []string{"`stoker suite toy --seeds 1-12`", "![cost](cost.png)", `a note \| with a bar`, "**holds**", "| 3 | 9.0 (8.0 to 10.0) |", "- 12 seeds", "| **better** |"} {
+	for _, want := range []string{
+		"`stoker suite toy --seeds 1-12`", "![cost](cost.png)", `a note \| with a bar`, "**holds**",
+		"| 3 | 9.0 (8.0 to 10.0) |", "- 12 seeds", "| **better** |",
+	} {
 		if !strings.Contains(files["suite.md"], want) {
 			t.Errorf("suite.md has no %q:\n%s", want, files["suite.md"])
 		}
 	}
 	text := Text(res)
-	for _, want := range []string{"toy: a regulator; workload seeds 1-12", "strong is better than", "the paper  strong steers better", "note: 12 seeds", "2,401"} {
+	for _, want := range []string{
+		"toy: a regulator; workload seeds 1-12", "strong is better than", "the paper  strong steers better",
+		"note: 12 seeds", "2,401",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table has no %q:\n%s", want, text)
 		}
@@ -292,7 +300,9 @@ func TestCompare(t *testing.T) {
 	for i := range seeds {
 		seeds[i], low[i], high[i] = uint64(i), 1+float64(i%5), 2+float64(i%5)+0.1*float64(i%3)
 	}
-	for better, want := range map[envs.Better]string{envs.Lower: eval.Better, envs.Higher: eval.Worse, envs.Neither: eval.Undecided} {
+	for better, want := range map[envs.Better]string{
+		envs.Lower: eval.Better, envs.Higher: eval.Worse, envs.Neither: eval.Undecided,
+	} {
 		r := newReport(seeds)
 		out := r.Compare("s", eval.Metric{Name: "m", Better: better}, eval.Scored{Name: "a", Scores: stats.Scores{low}},
 			eval.Scored{Name: "b", Kind: "learned", Scores: stats.Scores{high}},
@@ -385,7 +395,8 @@ func TestBand(t *testing.T) {
 	if got := ranges([]uint64{1, 2, 3, 7, 9, 10}); got != "1-3,7,9-10" {
 		t.Errorf("seeds are %s", got)
 	}
-	if b := Band([][]float64{{1, 2, 3}, {3, 4}}); len(b) != 2 || b[0].At != 2 || !(b[0].Low < 2 && b[0].High > 2) || Band(nil) != nil {
+	if b := Band([][]float64{{1, 2, 3}, {3, 4}}); len(b) != 2 || b[0].At != 2 || !(b[0].Low < 2 && b[0].High > 2) ||
+		Band(nil) != nil {
 		t.Errorf("band %v", b)
 	}
 }

@@ -42,7 +42,9 @@ func TestFormat(t *testing.T) {
 			t.Errorf("unit %q, want %q", got, c.want[len(c.values)])
 		}
 	}
-	for p, want := range map[float64]string{1: "1.00", 0.5: "0.50", 0.0996: "0.10", 0.04321: "0.043", 0.001: "0.001", 0.00099: "<0.001", math.NaN(): "n/a"} {
+	for p, want := range map[float64]string{
+		1: "1.00", 0.5: "0.50", 0.0996: "0.10", 0.04321: "0.043", 0.001: "0.001", 0.00099: "<0.001", math.NaN(): "n/a",
+	} {
 		if got := PValue(p); got != want {
 			t.Errorf("p of %g is %q, want %q", p, got, want)
 		}
@@ -61,7 +63,9 @@ func TestEstimate(t *testing.T) {
 			t.Errorf("%v is %q, want %q", e, got, want)
 		}
 	}
-	for want, x := range map[string]float64{"670,000": 6.7e5, "52.27": 52.2727, "1.5": 1.5, "10,550": 10550, "−0.25": -0.25, "0": 0} {
+	for want, x := range map[string]float64{
+		"670,000": 6.7e5, "52.27": 52.2727, "1.5": 1.5, "10,550": 10550, "−0.25": -0.25, "0": 0,
+	} {
 		if got := Plain(x); got != want {
 			t.Errorf("%v is %q, want %q", x, got, want)
 		}
@@ -107,7 +111,8 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := f.Rows[0]
-	if f.Text(row, "name") != "one, two" || f.Number(row, "x") != 1.5 || f.Text(row, "y") != "" || !math.IsNaN(f.Number(row, "name")) {
+	if f.Text(row, "name") != "one, two" || f.Number(row, "x") != 1.5 || f.Text(row, "y") != "" ||
+		!math.IsNaN(f.Number(row, "name")) {
 		t.Errorf("read back %+v", f)
 	}
 	if err := WriteFile(dir, "a.csv", [][]string{{"name", "x"}}); err != nil {

@@ -180,7 +180,8 @@ func TestSave(t *testing.T) {
 	if w := img.Bounds().Dx(); w != 1017 { // 488 points at 150 dots per inch
 		t.Errorf("%d pixels wide", w)
 	}
-	if svg, err := os.ReadFile(filepath.Join(dir, "all.svg")); err != nil || !strings.Contains(string(svg), "Everything") || !strings.Contains(string(svg), "Sans,Arial,") {
+	if svg, err := os.ReadFile(filepath.Join(dir, "all.svg")); err != nil ||
+		!strings.Contains(string(svg), "Everything") || !strings.Contains(string(svg), "Sans,Arial,") {
 		t.Errorf("SVG without its title or without fonts to fall back on: %v", err)
 	}
 	if _, err := everything().Save(filepath.Join(dir, "nowhere"), "all"); !errors.Is(err, fs.ErrNotExist) {

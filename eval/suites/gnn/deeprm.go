@@ -184,8 +184,7 @@ func deepRMFigure(r *suite.Report, s *readings) {
 	f := suite.Figure{
 		Name: "fig3-deeprm",
 		Caption: "Fig. 3 on DeepRM's cluster: mean slowdown over the load with 95 % intervals, all and, right, what is " +
-			"below 10. " +
-			"Rings and bars are the paper's values (of “under” and “over” the bound).",
+			"below 10. Rings and bars are the paper's values (of “under” and “over” the bound).",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height, Key: key(players)},
 		Columns: table.Head("start", "load [%]", "policy", "slowdown"),
 	}

@@ -32,8 +32,7 @@ var fig3Claims = []suite.Statement[*fig3Evidence]{
 		Parts: []fig3Part{
 			{Measure: leadsFound},
 			{Measure: sjfFound, Lead: ". The numbers do not fit each other: 60 % below SJF at a slowdown of 5 needs SJF at " +
-				"12.5, " +
-				"and it is stated at 8 to 9 (here "},
+				"12.5, and it is stated at 8 to 9 (here "},
 		},
 		None: nobody,
 	},

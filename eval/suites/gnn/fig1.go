@@ -174,9 +174,9 @@ func power(n int) string {
 func fig1Figure(r *suite.Report, all []*timed, size fig1Size) {
 	f := suite.Figure{
 		Name: "fig1-seconds",
-		Caption: "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the number of edges. " +
-			"Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at 10⁶ edges " +
-			"on its GPU.",
+		Caption: "Fig. 1: seconds of a training step over the whole graph, and of an inference, over the number of " +
+			"edges. Dashed: growth in proportion to the edges, through the largest graph; rings: the paper's bounds at " +
+			"10⁶ edges on its GPU.",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
 		Columns: table.Head("device", "edges", "training step [s]", "inference [s]"),
 	}

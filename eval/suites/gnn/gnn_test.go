@@ -107,7 +107,9 @@ func TestFig3(t *testing.T) {
 		return errors.Join(err, onNodes(ctx, &o, r,
 			nodesSize{loads: []float64{0.7, 1.3, 1.9}, gnn: gnn, dqn: dqn, change: brief}))
 	}, 1, 2, 3)
-	for _, want := range []string{"number by number", "zoo:deeprm-other does not play on DeepRM's cluster: it was trained on another cluster"} {
+	for _, want := range []string{
+		"number by number", "zoo:deeprm-other does not play on DeepRM's cluster: it was trained on another cluster",
+	} {
 		if !noted(res, want) {
 			t.Errorf("notes do not say %q: %q", want, res.Notes)
 		}
@@ -123,7 +125,9 @@ func TestFig3(t *testing.T) {
 			count["dqn"]++
 		}
 	}
-	if want := map[string]int{"fig3": 12 + 4, "effects": len(effects), "dqn": len(effects)}; !reflect.DeepEqual(count, want) {
+	if want := map[string]int{
+		"fig3": 12 + 4, "effects": len(effects), "dqn": len(effects),
+	}; !reflect.DeepEqual(count, want) {
 		t.Errorf("rows: %v, want %v", count, want)
 	}
 	if len(res.Claims) != 7+6 || len(res.Figures) != 2 {
@@ -151,7 +155,9 @@ func TestFig3Rules(t *testing.T) {
 		err := deepRM(ctx, &o, r, deepRMSize{rates: []float64{0.4, 0.7, 1}, per: 2})
 		return errors.Join(err, onNodes(ctx, &o, r, nodesSize{loads: []float64{0.7, 1.3, 1.9}, change: brief}))
 	}, 1, 2)
-	for _, want := range []string{"no policy of stoker/DeepRM-v1", "zoo:gnn-placement does not play", "zoo:dqn-placement does not play"} {
+	for _, want := range []string{
+		"no policy of stoker/DeepRM-v1", "zoo:gnn-placement does not play", "zoo:dqn-placement does not play",
+	} {
 		if !noted(res, want) {
 			t.Errorf("notes do not say %q: %q", want, res.Notes)
 		}
@@ -196,23 +202,30 @@ func TestGeneralise(t *testing.T) {
 			names = append(names, p.name)
 		}
 	}
-	if want := []string{"steady *", "poisson", "system 2", "load 20 %", "load 70 % *", "load 190 %"}; !slices.Equal(names, want) {
+	if want := []string{
+		"steady *", "poisson", "system 2", "load 20 %", "load 70 % *", "load 190 %",
+	}; !slices.Equal(names, want) {
 		t.Errorf("settings %q, want %q", names, want)
 	}
-	for _, want := range []string{"TPC-H's jobs are not played", "at loads from 30 to 100 %", "2 of the loads here lie outside"} {
+	for _, want := range []string{
+		"TPC-H's jobs are not played", "at loads from 30 to 100 %", "2 of the loads here lie outside",
+	} {
 		if !noted(res, want) {
 			t.Errorf("notes do not say %q: %q", want, res.Notes)
 		}
 	}
 	// The same policy with a fifth of the steps has all of the performance.
-	if c := claim(t, res, "a policy fine-tuned"); c.Verdict != suite.Holds || !strings.Contains(c.Found, "after 20 % of the steps") {
+	if c := claim(t, res, "a policy fine-tuned"); c.Verdict != suite.Holds ||
+		!strings.Contains(c.Found, "after 20 % of the steps") {
 		t.Errorf("%+v", c)
 	}
-	if c := claim(t, res, "performance stays"); !strings.Contains(c.Found, "poisson") || strings.Contains(c.Found, "load 190 %)") {
+	if c := claim(t, res, "performance stays"); !strings.Contains(c.Found, "poisson") ||
+		strings.Contains(c.Found, "load 190 %)") {
 		t.Errorf("%+v", c)
 	}
 	size.data = t.TempDir()
-	if _, err := places(&suite.Report{}, size); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "tpch_dags_summary.json") {
+	if _, err := places(&suite.Report{}, size); !errors.Is(err, train.ErrUsage) ||
+		!strings.Contains(err.Error(), "tpch_dags_summary.json") {
 		t.Errorf("%v, want an error that names the file", err)
 	}
 	size.gnn, size.data = dqnOf(t), ""
@@ -246,7 +259,8 @@ func TestFig1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Rows) != 6 && len(res.Rows) != 12 || len(res.Figures) != 1 || res.Rows[0].Quantity != "a training step, 10² edges" || !(res.Rows[0].Ours > 0) {
+	if len(res.Rows) != 6 && len(res.Rows) != 12 || len(res.Figures) != 1 ||
+		res.Rows[0].Quantity != "a training step, 10² edges" || !(res.Rows[0].Ours > 0) {
 		t.Errorf("%d rows, %d figures: %+v", len(res.Rows), len(res.Figures), res.Rows)
 	}
 	if !noted(res, "no GPU is measured") && len(res.Rows) == 6 {

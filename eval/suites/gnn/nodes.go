@@ -91,9 +91,9 @@ func nodesFigure(r *suite.Report, s *sweep) {
 	players := s.fields[0].players
 	f := suite.Figure{
 		Name: "nodes-loads",
-		Caption: "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. " +
-			"Slowdown on a logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held " +
-			"(what a larger amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
+		Caption: "The cluster of unlike nodes over the load: interquartile means with 95 % intervals. Slowdown on a " +
+			"logarithmic axis; utilisation is used over capacity, efficiency work done over CPU held (what a larger " +
+			"amount, a cold start or a transfer wastes), cold share cold starts over all starts.",
 		Chart:   &chart.Figure{Columns: 3, Width: third, Height: height, Key: key(players)},
 		Columns: table.Head("load [%]", "policy"),
 	}

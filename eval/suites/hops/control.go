@@ -50,7 +50,7 @@ func capped(w *world) policy {
 	p := hops(w)
 	c := *p.pba
 	c.Prices.Caps, c.Prices.Step, c.Pairs = paperPrices, 0.08, 4
-	p.name, p.pba = "HOPS, capped at 1.1/1.3/1.5", &c
+	p.name, p.pba = cappedName, &c
 	return p
 }
 
@@ -139,8 +139,8 @@ func (c *control) report(r *suite.Report) {
 	t := table.Table{
 		Name: "control", Title: "The same rivals at other prices",
 		Note: "HOPS' profit less the policy's under the same workload, mean (95 %), with Holm's correction over the " +
-			"policies of a regime. " +
-			"HOPS itself is the same in every regime of a profile: it learns its prices from 1/1/1 within each episode.",
+			"policies of a regime. HOPS itself is the same in every regime of a profile: it learns its prices from 1/1/1 " +
+			"within each episode.",
 		Columns: table.Head("users", "regime", "policy", "profit [money]", "violations [% of jobs]", "charged switches",
 			"all changes", "HOPS less it [money]", "HOPS is"),
 	}

@@ -29,8 +29,8 @@ func figure4(r *suite.Report, mains []*match) {
 		mqfqName: "the paper: an order of magnitude above HOPS"}
 	f := suite.Figure{
 		Name: "fig4-switches-and-utilisation",
-		Caption: "Fig. 4: switches as the paper charges them (keep-alive vGPUs only, for policies that have such), " +
-			"all changes of function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's " +
+		Caption: "Fig. 4: switches as the paper charges them (keep-alive vGPUs only, for policies that have such), all " +
+			"changes of function counted alike, and utilisation. Bars are 95 % intervals over seeds, rings the paper's " +
 			"values.",
 		Chart:   &chart.Figure{Columns: len(quantities), Width: third, Height: vg.Length(40 + 17*len(mains[0].policies))},
 		Columns: table.Head("workload", "policy", "charged switches", "all changes of function", "utilisation [% of vGPUs]"),

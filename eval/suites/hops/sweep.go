@@ -86,9 +86,9 @@ func (c *control) panels(f *suite.Figure, list []*regime) {
 func sweepFigure(r *suite.Report, c *control) {
 	f := suite.Figure{
 		Name: "control-level",
-		Caption: "Profit against the level of prices: all rivals at 1.1/1.3/1.5 and so much more or less. " +
-			"As eq. 1 is printed every user buys something, and profit rises with the price without end; " +
-			"where users may stay away it has an optimum. Dashed: HOPS, which learns its prices.",
+		Caption: "Profit against the level of prices: all rivals at 1.1/1.3/1.5 and so much more or less. As eq. 1 is " +
+			"printed every user buys something, and profit rises with the price without end; where users may stay away it " +
+			"has an optimum. Dashed: HOPS, which learns its prices.",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
 		Columns: table.Head("users", "policy", "shift [money per billing unit]", "profit [money]", "violations [% of jobs]"),
 	}
