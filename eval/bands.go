@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
 	"slices"
@@ -115,25 +116,24 @@ func (o bandOptions) average(v []float64) stats.Interval {
 
 // points are a curve's values in ascending order of steps or seconds; values that are NaN are left out.
 func (c Curve) points(time bool) (x, y []float64) {
-	for i, v := range c.Values {
-		if math.IsNaN(v) {
-			continue
+	at := make([]float64, len(c.Steps))
+	for i, s := range c.Steps {
+		if at[i] = float64(s); time {
+			at[i] = c.Seconds[i]
 		}
-		at := float64(c.Steps[i])
-		if time {
-			at = c.Seconds[i]
-		}
-		x, y = append(x, at), append(y, v)
 	}
-	sort.Stable(byX{x, y})
+	order := make([]int, len(at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(at[i], at[j]) })
+	for _, i := range order {
+		if !math.IsNaN(c.Values[i]) {
+			x, y = append(x, at[i]), append(y, c.Values[i])
+		}
+	}
 	return x, y
 }
-
-type byX struct{ x, y []float64 }
-
-func (b byX) Len() int           { return len(b.x) }
-func (b byX) Less(i, j int) bool { return b.x[i] < b.x[j] }
-func (b byX) Swap(i, j int)      { b.x[i], b.x[j], b.y[i], b.y[j] = b.x[j], b.x[i], b.y[j], b.y[i] }
 
 // smoothed is an exponential moving average that forgets its beginning as TensorBoard's does: the weight of a value
 // falls by the factor for every later one, and the weights of those there are sum to 1. A factor of 0 leaves values

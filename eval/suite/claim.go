@@ -1,20 +1,8 @@
 package suite
 
 import (
-	"math"
+	"cmp"
 	"strings"
-
-	"github.com/stoker-rl/stoker/eval"
-	"github.com/stoker-rl/stoker/eval/table"
-)
-
-// What became of a claim: it holds, it does not, it depends on something that the paper leaves open, or too little is
-// known to tell.
-const (
-	Holds   = "holds"
-	Fails   = "does not hold"
-	Depends = "depends"
-	Unknown = "not decided"
 )
 
 // Claim is what a paper says and what was found.
@@ -22,122 +10,26 @@ type Claim struct {
 	// Claim is the paper's statement, Found what was measured here.
 	Claim string `json:"claim"`
 	Found string `json:"found"`
-	// Verdict is one of the constants above.
+	// Verdict is Holds, Fails, Depends or Unknown.
 	Verdict string `json:"verdict"`
 }
 
-// Rule holds an estimate against the paper's number and says Holds, Fails or Unknown.
-type Rule func(e table.Estimate) string
-
-// Under holds where the whole interval is below x, and fails where it is above.
-func Under(x float64) Rule {
-	return func(e table.Estimate) string {
-		switch {
-		case e.High < x:
-			return Holds
-		case e.Low > x:
-			return Fails
-		}
-		return Unknown
-	}
-}
-
-// Over holds where the whole interval is above x, and fails where it is below.
-func Over(x float64) Rule {
-	return func(e table.Estimate) string {
-		return Under(-x)(table.Estimate{At: -e.At, Low: -e.High, High: -e.Low})
-	}
-}
-
-// Inside holds where the whole interval is between low and high, and fails where none of it is.
-func Inside(low, high float64) Rule {
-	return func(e table.Estimate) string { return All(Over(low)(e), Under(high)(e)) }
-}
-
-// Meets holds where the interval has something in common with low to high, bounds included, else it fails: for numbers
-// that the paper calls "about" so much. A value without an interval is held against the range itself.
-func Meets(low, high float64) Rule {
-	return func(e table.Estimate) string {
-		if math.IsNaN(e.Low) && math.IsNaN(e.High) {
-			e.Low, e.High = e.At, e.At
-		}
-		switch {
-		case math.IsNaN(e.At):
-			return Unknown
-		case e.Low > high || e.High < low:
-			return Fails
-		}
-		return Holds
-	}
-}
-
-// Near holds where the value is within a distance of x.
-func Near(x, distance float64) Rule { return Meets(x-distance, x+distance) }
-
-// Reaches holds where an effect is as large as x in the direction of x: it fails where the whole interval falls
-// short, or is unknown, and is not decided where the interval includes zero.
-func Reaches(x float64) Rule {
-	return func(e table.Estimate) string {
-		if x < 0 {
-			return Reaches(-x)(table.Estimate{At: -e.At, Low: -e.High, High: -e.Low})
-		}
-		switch {
-		case !(e.High >= x): // also for NaN
-			return Fails
-		case e.Low <= 0:
-			return Unknown
-		}
-		return Holds
-	}
-}
-
-// Of is what a comparison's verdict says of "a is better than b".
-func Of(verdict string) string {
-	switch verdict {
-	case eval.Better:
-		return Holds
-	case eval.Worse:
-		return Fails
-	}
-	return Unknown
-}
-
-// If holds where the condition does, else it fails.
-func If(condition bool) string {
-	if condition {
-		return Holds
-	}
-	return Fails
-}
-
-// All is what holds of several things together: the worst of them. With none it holds.
-func All(verdicts ...string) string {
-	out := Holds
-	rank := map[string]int{Holds: 0, Depends: 1, Unknown: 2, Fails: 3}
-	for _, v := range verdicts {
-		if rank[v] > rank[out] {
-			out = v
-		}
-	}
-	return out
-}
-
-// Statement is a row of a paper's table of claims. D is what a suite measures its claims from.
+// Statement is a row of a paper's table of claims. D is the data that a suite's claims are measured from.
 type Statement[D any] struct {
 	// Claim is what the paper says.
 	Claim string
 	Parts []Part[D]
-	// None is what is found where nothing could be measured.
+	// None is the finding where nothing could be measured.
 	None string
 }
 
 // Part is one thing that a statement says.
 type Part[D any] struct {
-	// Rule is the paper's number and how it is meant; nil where the measure's comparisons have their own verdicts.
+	// Rule is the paper's number and how it is meant; nil where verdicts are those of comparisons.
 	Rule Rule
-	// Measure returns what was measured, held against the rule.
+	// Measure measures the data and holds the values against the rule.
 	Measure func(data D, rule Rule) []Finding
-	// Minor says that the statement does not fall with this part: where it fails, the statement depends.
+	// Minor parts cannot refute the statement: where one fails, the statement depends.
 	Minor bool
 	// Lead stands before the findings' texts, Sep between them; "; " where it is empty.
 	Lead, Sep string
@@ -149,15 +41,16 @@ type Finding struct {
 	Text string
 	// Verdict is Holds, Fails or Unknown; empty where the finding is worded but does not count.
 	Verdict string
-	// Reading names one of several ways to read the claim, or one of several policies: where their verdicts differ the
+	// Reading names one of several ways to read the claim, or one of several policies. Where their verdicts differ, the
 	// claim depends.
 	Reading string
 }
 
-// Judge measures the statements of a table and adds what became of each.
+// Judge evaluates a table of claims and adds them to the report. A claim holds where all findings of a reading do, and fails
+// with any of them; see [Part] and [Finding] for when it depends.
 func Judge[D any](r *Report, data D, statements []Statement[D]) {
 	for _, s := range statements {
-		c := Claim{Claim: s.Claim}
+		found := ""
 		readings, minor := map[string]string{}, Holds
 		for _, p := range s.Parts {
 			var texts []string
@@ -170,33 +63,22 @@ func Judge[D any](r *Report, data D, statements []Statement[D]) {
 				case p.Minor:
 					minor = All(minor, f.Verdict)
 				default:
-					if old, ok := readings[f.Reading]; ok {
-						f.Verdict = All(old, f.Verdict)
-					}
-					readings[f.Reading] = f.Verdict
+					readings[f.Reading] = All(cmp.Or(readings[f.Reading], Holds), f.Verdict)
 				}
 			}
-			if len(texts) == 0 {
-				continue
+			if len(texts) > 0 {
+				found += p.Lead + strings.Join(texts, cmp.Or(p.Sep, "; "))
 			}
-			sep := p.Sep
-			if sep == "" {
-				sep = "; "
-			}
-			c.Found += p.Lead + strings.Join(texts, sep)
-		}
-		if c.Verdict = verdictOf(readings); c.Verdict == Holds && minor != Holds {
-			c.Verdict = Depends
 		}
 		if len(readings) == 0 {
-			c.Found = s.None + c.Found
+			found = s.None + found
 		}
-		r.Claim(c)
+		r.Claim(Claim{Claim: s.Claim, Found: found, Verdict: combine(readings, minor)})
 	}
 }
 
-// verdictOf is what the verdicts of all readings come to together.
-func verdictOf(readings map[string]string) string {
+// combine is the verdict on a claim from those of its readings, and of its minor parts.
+func combine(readings map[string]string, minor string) string {
 	out := ""
 	for _, v := range readings {
 		if out != "" && v != out {
@@ -204,8 +86,8 @@ func verdictOf(readings map[string]string) string {
 		}
 		out = v
 	}
-	if out == "" {
-		return Unknown
+	if out == Holds && minor != Holds {
+		return Depends
 	}
-	return out
+	return cmp.Or(out, Unknown)
 }

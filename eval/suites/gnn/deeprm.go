@@ -32,11 +32,11 @@ func runFig3(ctx context.Context, o suite.Options, r *suite.Report) error {
 	if err != nil {
 		return err
 	}
-	gnn, err := the(gnnName)
+	gnn, err := fromZoo(gnnName)
 	if err != nil {
 		return err
 	}
-	dqn, err := the(dqnName)
+	dqn, err := fromZoo(dqnName)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func deepRM(ctx context.Context, o *suite.Options, r *suite.Report, size deepRMS
 	e := &fig3Evidence{readings: s}
 	slowdown := eval.Metric{Name: "slowdown", Unit: "1", Better: envs.Lower}
 	for _, x := range []float64{70, 130, 190} {
-		for _, a := range foremost(s[0].fields[0], starName) {
+		for _, a := range comparedIn(s[0].fields[0], starName) {
 			f, _ := s.at(a, x)
 			e.verdicts = append(e.verdicts, f.compare(a, slowdown, func(p *player) bool { return p.by == nil })...)
 		}
@@ -169,9 +169,9 @@ func learned(f *field) []int {
 	return out
 }
 
-// foremost are the policies whose verdicts are reported: those that were trained, or the named rule where there is
+// comparedIn are the policies whose verdicts are reported: those that were trained, or the named rule where there is
 // none.
-func foremost(f *field, rule string) []int {
+func comparedIn(f *field, rule string) []int {
 	if l := learned(f); len(l) > 0 {
 		return l
 	}
@@ -239,15 +239,15 @@ func deepRMFigure(r *suite.Report, s *readings) {
 // learnedName stands for every policy that was trained on DeepRM's cluster.
 const learnedName = "DeepRM"
 
-// said is a value of the paper's Fig. 3 or of the prose on it.
-type said struct {
+// paperValue is a value of the paper's Fig. 3 or of the prose on it.
+type paperValue struct {
 	load   float64 // %
 	policy string
 	lo, hi float64 // equal where it says one number
 	word   string  // under, over, about, or empty for a range
 }
 
-var published = []said{
+var published = []paperValue{
 	{70, sjfName, 5, 5, "under"}, {70, packerName, 5, 5, "under"}, {70, starName, 5, 5, "under"},
 	{70, learnedName, 5, 5, "under"},
 	{130, starName, 6, 6, "about"}, {130, sjfName, 7, 7, "about"}, {130, packerName, 12, 12, "over"},
@@ -260,7 +260,7 @@ var published = []said{
 const near = 0.1
 
 // says is the paper's value in words.
-func (v said) says() string {
+func (v paperValue) says() string {
 	if v.word == "" {
 		return fmt.Sprintf("%g to %g", v.lo, v.hi)
 	}
@@ -268,7 +268,7 @@ func (v said) says() string {
 }
 
 // rule is how the paper's words are held against an estimate.
-func (v said) rule() suite.Rule {
+func (v paperValue) rule() suite.Rule {
 	switch v.word {
 	case "under":
 		return suite.Under(v.hi)

@@ -47,11 +47,11 @@ func play(ctx context.Context, o *suite.Options, stage string, per int, fields .
 	for _, f := range fields {
 		f.per, f.played, f.place = per, make([]*eval.Played, len(f.players)), make([]int, len(f.players))
 	}
-	for _, draws := range []bool{false, true} {
-		request := eval.Request{Seeds: seeds, Stochastic: draws}
+	for _, stochastic := range []bool{false, true} {
+		request := eval.Request{Seeds: seeds, Stochastic: stochastic}
 		for _, f := range fields {
 			for i, p := range f.players {
-				if p.draws == draws {
+				if p.stochastic == stochastic {
 					f.place[i] = len(request.Contestants)
 					request.Contestants = append(request.Contestants, p.Contestant)
 				}
@@ -60,7 +60,7 @@ func play(ctx context.Context, o *suite.Options, stage string, per int, fields .
 		if len(request.Contestants) == 0 {
 			continue
 		}
-		if draws {
+		if stochastic {
 			stage += ", drawn"
 		}
 		played, err := o.Play(ctx, stage, request)
@@ -69,7 +69,7 @@ func play(ctx context.Context, o *suite.Options, stage string, per int, fields .
 		}
 		for _, f := range fields {
 			for i, p := range f.players {
-				if p.draws == draws {
+				if p.stochastic == stochastic {
 					f.played[i] = played
 				}
 			}
@@ -145,8 +145,8 @@ func (f *field) compare(a int, m eval.Metric, keep func(p *player) bool) []suite
 	return f.r.Compare(f.name, m, scored(a), others...)
 }
 
-// anybody compares with all others.
-func anybody(*player) bool { return true }
+// withAll compares with all others.
+func withAll(*player) bool { return true }
 
 // sweep is the same players at several loads.
 type sweep struct {

@@ -54,7 +54,7 @@ func runGeneralise(ctx context.Context, o suite.Options, r *suite.Report) error 
 		name string
 	}{{&size.gnn, gnnName}, {&size.scratch, scratchName}, {&size.transfer, transferName}} {
 		var err error
-		if *x.at, err = the(x.name); err != nil {
+		if *x.at, err = fromZoo(x.name); err != nil {
 			return err
 		}
 		if *x.at == nil {

@@ -291,7 +291,7 @@ func TestZoo(t *testing.T) {
 		}
 	}
 	for _, name := range []string{gnnName, dqnName, scratchName, transferName} {
-		p, err := the(name)
+		p, err := fromZoo(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,23 +315,23 @@ func TestZoo(t *testing.T) {
 // The paper's words are held against an interval as they are meant.
 func TestSaid(t *testing.T) {
 	for _, c := range []struct {
-		said   said
+		value  paperValue
 		lo, hi float64
 		want   string
 	}{
-		{said{lo: 5, hi: 5, word: "under"}, 3, 4.9, suite.Holds},
-		{said{lo: 5, hi: 5, word: "under"}, 4, 6, suite.Unknown},
-		{said{lo: 5, hi: 5, word: "under"}, 5.1, 6, suite.Fails},
-		{said{lo: 12, hi: 12, word: "over"}, 13, 14, suite.Holds},
-		{said{lo: 12, hi: 12, word: "over"}, 11, 14, suite.Unknown},
-		{said{lo: 12, hi: 12, word: "over"}, 9, 11, suite.Fails},
-		{said{lo: 8, hi: 9}, 8.9, 9.5, suite.Holds},
-		{said{lo: 8, hi: 9}, 9.1, 9.5, suite.Fails},
-		{said{lo: 7, hi: 7, word: "about"}, 5, 6.2, suite.Fails},
-		{said{lo: 7, hi: 7, word: "about"}, 5, 6.4, suite.Holds},
+		{paperValue{lo: 5, hi: 5, word: "under"}, 3, 4.9, suite.Holds},
+		{paperValue{lo: 5, hi: 5, word: "under"}, 4, 6, suite.Unknown},
+		{paperValue{lo: 5, hi: 5, word: "under"}, 5.1, 6, suite.Fails},
+		{paperValue{lo: 12, hi: 12, word: "over"}, 13, 14, suite.Holds},
+		{paperValue{lo: 12, hi: 12, word: "over"}, 11, 14, suite.Unknown},
+		{paperValue{lo: 12, hi: 12, word: "over"}, 9, 11, suite.Fails},
+		{paperValue{lo: 8, hi: 9}, 8.9, 9.5, suite.Holds},
+		{paperValue{lo: 8, hi: 9}, 9.1, 9.5, suite.Fails},
+		{paperValue{lo: 7, hi: 7, word: "about"}, 5, 6.2, suite.Fails},
+		{paperValue{lo: 7, hi: 7, word: "about"}, 5, 6.4, suite.Holds},
 	} {
-		if got := c.said.rule()(table.Estimate{Low: c.lo, High: c.hi}); got != c.want {
-			t.Errorf("%v to %v against %s: %s, want %s", c.lo, c.hi, c.said.says(), got, c.want)
+		if got := c.value.rule()(table.Estimate{Low: c.lo, High: c.hi}); got != c.want {
+			t.Errorf("%v to %v against %s: %s, want %s", c.lo, c.hi, c.value.says(), got, c.want)
 		}
 	}
 }

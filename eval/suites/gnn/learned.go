@@ -34,7 +34,7 @@ func shipped(prefix string) ([]*trained, error) {
 	var out []*trained
 	for _, name := range zoo.Names() {
 		if strings.HasPrefix(name, prefix) {
-			t, err := the(name)
+			t, err := fromZoo(name)
 			if err != nil {
 				return nil, err
 			}
@@ -44,8 +44,8 @@ func shipped(prefix string) ([]*trained, error) {
 	return out, nil
 }
 
-// the returns the zoo's policy of a name, nil where there is none. It acts with one thread: workers play side by side.
-func the(name string) (*trained, error) {
+// fromZoo returns the zoo's policy of a name, nil where there is none. It acts with one thread: workers play side by side.
+func fromZoo(name string) (*trained, error) {
 	t, err := eval.Shipped(name)
 	if t == nil || err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (t *trained) player(newEnv func() (envs.Env, error)) player {
 		Contestant: eval.Contestant{
 			Name: t.source, Kind: catalog.Learned, Versions: []eval.Version{t.Version(t.source)}, NewEnv: newEnv,
 		},
-		draws: t.Experiment.Eval.Stochastic, by: t,
+		stochastic: t.Experiment.Eval.Stochastic, by: t,
 	}
 }
 

@@ -202,7 +202,7 @@ func losses(r *suite.Report, all []*place) (out []loss) {
 				Figure: where, Quantity: "loss against the best rule, " + p.name, Unit: "%", Paper: new(paperLoss),
 				Note: "the paper: at most",
 			}, change(a.rel, home.rel))
-			p.compare(l[0], quantities[0], anybody)
+			p.compare(l[0], quantities[0], withAll)
 		}
 	}
 	f.Chart.Panels = panels

@@ -243,10 +243,10 @@ func nodesVerdicts(s *sweep) []suite.Comparison {
 	var out []suite.Comparison
 	three := []int{s.nearest(70), s.nearest(130), s.nearest(190)}
 	for k, f := range s.fields {
-		for _, a := range foremost(f, tetrisName) {
+		for _, a := range comparedIn(f, tetrisName) {
 			for n, q := range quantities {
 				if n == 0 || slices.Contains(three, k) {
-					out = append(out, f.compare(a, q, anybody)...)
+					out = append(out, f.compare(a, q, withAll)...)
 				}
 			}
 		}

@@ -15,8 +15,8 @@ import (
 // player is a contestant with what the suites must know of it.
 type player struct {
 	eval.Contestant
-	// draws says that it draws its actions, as it did when it was trained; else it takes the likeliest.
-	draws bool
+	// stochastic says that it draws its actions, as it did when it was trained; else it takes the likeliest.
+	stochastic bool
 	// by is the trained policy; nil for rules.
 	by *trained
 }

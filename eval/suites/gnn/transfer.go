@@ -78,7 +78,7 @@ func (t *transfer) report(r *suite.Report) {
 		t.untouched = new(r.Estimate(untouched))
 	}
 	suite.Judge(r, t, transferClaims)
-	t.compare(t.find(t.size.transfer.source), quantities[0], anybody)
+	t.compare(t.find(t.size.transfer.source), quantities[0], withAll)
 	tab := table.Table{
 		Name: "transfer", Title: "Slowdown where the policy was moved to",
 		Columns: table.Head("policy", "slowdown"),

@@ -29,8 +29,8 @@ type evidence struct {
 // part is one thing that a claim says.
 type part = suite.Part[*evidence]
 
-// told is a fixed text between the findings.
-func told(text string) part {
+// remark is a fixed text between the findings.
+func remark(text string) part {
 	return part{Measure: func(*evidence, suite.Rule) []suite.Finding { return []suite.Finding{{Text: text}} }}
 }
 
@@ -41,7 +41,7 @@ var claims = []suite.Statement[*evidence]{
 		{Measure: moreProfit},
 		{Rule: suite.Meets(45, 55), Minor: true, Measure: leads, Lead: "with the rivals at 1.0: ", Sep: ", "},
 		{
-			Minor: true, Measure: seldomBehind,
+			Minor: true, Measure: behindAtOtherPrices,
 			Lead: ". With the rivals at 1.1/1.3/1.5, 1.3/1.5/1.7 or HOPS' own final prices it earns less in ",
 		},
 	}},
@@ -50,7 +50,7 @@ var claims = []suite.Statement[*evidence]{
 		{
 			Measure: higherPrices, Lead: ". Adding 0.2 to every price adds ",
 		},
-		told(" and changes no share: as eq. 1 is printed, profit has no bound in price"),
+		remark(" and changes no share: as eq. 1 is printed, profit has no bound in price"),
 	}},
 	{Claim: "scheduling has its part in the gain", Parts: []part{
 		{Measure: belowPBA, Lead: "with PBA above each scheduler HOPS earns more than the others by: "},
@@ -67,17 +67,17 @@ var claims = []suite.Statement[*evidence]{
 	}},
 	{Claim: "prices stand still after about 20 windows, near 1.1, 1.3 and 1.5", Parts: []part{
 		{Rule: suite.Near(0, nearPrice), Measure: ends("price", 1, paperPrices, "%.2f"), Lead: "at the end "},
-		told(fmt.Sprintf(" (asked: within %g)", nearPrice)),
+		remark(fmt.Sprintf(" (asked: within %g)", nearPrice)),
 		{Rule: suite.Near(0, nearPrice), Measure: priceMoves, Lead: "; "},
 	}},
 	{Claim: "tiers' shares end near 21, 35 and 44 %", Parts: []part{
 		{Rule: suite.Near(0, nearShare), Measure: ends("share", 100, paperShares, "%.1f"), Lead: "at the end "},
-		told(fmt.Sprintf(" (asked: within %g). At the paper's own prices they are 21.0, 35.0 and 44.0 by construction: "+
+		remark(fmt.Sprintf(" (asked: within %g). At the paper's own prices they are 21.0, 35.0 and 44.0 by construction: "+
 			"eq. 1's constants were solved for that", nearShare)),
 	}},
 	{Claim: "keep-alive vGPUs rise to 8, 15 and 20", Parts: []part{
 		{Rule: suite.Near(0, nearBaseline), Measure: ends("baseline", 1, paperBaselines, "%.1f"), Lead: "at the end "},
-		told(fmt.Sprintf(" (asked: within %g)", nearBaseline)),
+		remark(fmt.Sprintf(" (asked: within %g)", nearBaseline)),
 	}},
 	{Claim: "switching is an order of magnitude below MQFQ-Sticky's and under 4 % of HAS-GPU's", Parts: []part{
 		{Rule: suite.Meets(0, 0.1), Measure: switches(mqfqName)},
@@ -120,8 +120,8 @@ func leads(e *evidence, rule suite.Rule) (out []suite.Finding) {
 	return out
 }
 
-// seldomBehind counts where the rivals at other static prices earn more.
-func seldomBehind(e *evidence, _ suite.Rule) []suite.Finding {
+// behindAtOtherPrices counts where the rivals at other static prices earn more.
+func behindAtOtherPrices(e *evidence, _ suite.Rule) []suite.Finding {
 	behind := 0
 	for _, g := range e.control.paper[1:] {
 		for i, v := range g.verdicts["profit"] {

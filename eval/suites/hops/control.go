@@ -24,7 +24,7 @@ type control struct {
 	paper, outside []*regime // every user buys something; users may stay away
 	zoo            []*learned
 	variants       [2]*match // HOPS with other settings, and the best static prices, by profile
-	sweep          []*level1
+	sweep          []*priceLevel
 	// final are HOPS' prices in the last windows, by profile.
 	final [2][]float64
 	// schedulers are the comparisons of ARMS, as the tuned SPSS has it, with the others at equal prices, by profile.
@@ -80,7 +80,7 @@ func playControl(ctx context.Context, o *suite.Options, r *suite.Report, main, f
 		for _, p := range equal[:2-k] {
 			list = append(list, &regime{"rivals at " + priceText(p), with(w, c.static(w, p)), own})
 		}
-		list = append(list, &regime{"each with its own PBA", with(w, priced(w)), own})
+		list = append(list, &regime{"each with its own PBA", with(w, withOwnPBA(w)), own})
 		c.variants[k] = with(w, []policy{eager(w)})
 		if k == 0 {
 			c.paper = list

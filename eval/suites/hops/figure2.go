@@ -24,7 +24,7 @@ func figure2(r *suite.Report, mains []*match) {
 			"rivals charge 1.0. Bands are 95 % intervals over seeds; rings are where the paper's HOPS and HAS-GPU end.",
 		mains, true)
 	for _, m := range mains {
-		rows2(r, m)
+		figure2Rows(r, m)
 	}
 }
 
@@ -92,22 +92,22 @@ func (m *match) rings(money, rates *chart.Panel) {
 	}
 }
 
-// half2 is one half of Fig. 2: a metric of all policies, and what the paper has of it.
-type half2 struct {
+// fig2Quantity is one half of Fig. 2: a metric of all policies, and what the paper has of it.
+type fig2Quantity struct {
 	figure, quantity, unit, metric string
 	factor                         float64
 	hops, has                      float64
 	ofHAS, ofOthers                string
 }
 
-// rows2 are Fig. 2's numbers.
-func rows2(r *suite.Report, m *match) {
+// figure2Rows are Fig. 2's numbers.
+func figure2Rows(r *suite.Report, m *match) {
 	where := ", " + m.world.name
-	profit := half2{
+	profit := fig2Quantity{
 		"2a" + where, "cumulative profit, ", "money", "profit", 1, paperProfit, paperBest,
 		"the paper's best rival", "the paper: below 440,000",
 	}
-	violations := half2{
+	violations := fig2Quantity{
 		"2b" + where, "violations, ", "% of jobs", "violation_rate", 100, paperViolated, paperViolatedH,
 		"the paper: over 19 %", "the paper: between HOPS and HAS-GPU",
 	}
@@ -121,7 +121,7 @@ func rows2(r *suite.Report, m *match) {
 	violations.rows(r, m)
 }
 
-func (h *half2) rows(r *suite.Report, m *match) {
+func (h *fig2Quantity) rows(r *suite.Report, m *match) {
 	for i, p := range m.policies {
 		row := suite.Row{Figure: h.figure, Quantity: h.quantity + p.name, Unit: h.unit}
 		switch p.name {

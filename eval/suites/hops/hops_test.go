@@ -97,7 +97,7 @@ func TestNothingIsTuned(t *testing.T) {
 	if got := *hops(&out).pba; !reflect.DeepEqual(got, pba) || out.config.Profile != pricing.OutsideProfile {
 		t.Errorf("HOPS with the outside option is %+v", got)
 	}
-	for _, p := range append(rivals(at1()), hops(&g)) {
+	for _, p := range append(rivals(unitPrices()), hops(&g)) {
 		contestant, err := p.contestant(&g)
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestZoo(t *testing.T) {
 	for _, l := range zoo {
 		fits := 0
 		for _, w := range []world{generated(), outside()} {
-			list, notes := trained([]*learned{l}, &w, at1())
+			list, notes := trained([]*learned{l}, &w, unitPrices())
 			if len(list)+len(notes) != 1 {
 				t.Errorf("%s on %s: %d policies, notes %q", l.name, w.name, len(list), notes)
 			}
@@ -155,7 +155,7 @@ func TestZoo(t *testing.T) {
 			}
 			fits++
 			w.config.Windows = 2
-			m := &match{world: &w, policies: append(list, rivals(at1())[1])}
+			m := &match{world: &w, policies: append(list, rivals(unitPrices())[1])}
 			if err := play(t.Context(), &suite.Options{Seeds: []uint64{3}}, "zoo", true, m); err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 // at1 are the prices that the rivals charge by default. The paper does not say what they charged.
-func at1() []float64 { return []float64{1, 1, 1} }
+func unitPrices() []float64 { return []float64{1, 1, 1} }
 
 // match is what some policies did in a world.
 type match struct {

@@ -63,8 +63,8 @@ func rivals(prices []float64) []policy {
 	}
 }
 
-// priced are the rivals' schedulers with a PBA of their own above them. Their pools have no baselines to move.
-func priced(w *world) []policy {
+// withOwnPBA are the rivals' schedulers with a PBA of their own above them. Their pools have no baselines to move.
+func withOwnPBA(w *world) []policy {
 	var out []policy
 	for _, p := range rivals(nil) {
 		if p.scheduler == pricing.ARMSName {

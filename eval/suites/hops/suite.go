@@ -38,11 +38,11 @@ func run(ctx context.Context, o suite.Options, r *suite.Report) error {
 // runIn plays Figs. 2 to 4 in worlds, and the control in the first of them and where users may stay away.
 func runIn(ctx context.Context, o *suite.Options, r *suite.Report, worlds []world, away *world, zoo []*learned) error {
 	everybody := func(w *world) *match {
-		fit, notes := trained(zoo, w, at1())
+		fit, notes := trained(zoo, w, unitPrices())
 		for _, n := range notes {
 			r.Note("%s", n)
 		}
-		return &match{r: r, world: w, policies: slices.Concat([]policy{hops(w)}, rivals(at1()), fit)}
+		return &match{r: r, world: w, policies: slices.Concat([]policy{hops(w)}, rivals(unitPrices()), fit)}
 	}
 	var mains []*match
 	for i := range worlds {

@@ -10,26 +10,26 @@ import (
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
-// level1 is all rivals at the paper's final prices and so much more, or less.
-type level1 struct {
+// priceLevel is all rivals at the paper's final prices and so much more, or less.
+type priceLevel struct {
 	shift float64
 	*match
 }
 
 // levels are the price levels of the sweep, in both profiles.
-func levels(o *suite.Options, r *suite.Report, worlds ...*world) []*level1 {
+func levels(o *suite.Options, r *suite.Report, worlds ...*world) []*priceLevel {
 	shifts := []float64{-0.6, -0.45, -0.3, -0.15, 0, 0.15, 0.3, 0.5, 0.75, 1, 1.5}
 	if o.Quick {
 		shifts = []float64{-0.6, -0.3, 0, 0.3, 1}
 	}
-	var out []*level1
+	var out []*priceLevel
 	for _, w := range worlds {
 		for _, x := range shifts {
 			prices := make([]float64, len(paperPrices))
 			for i, p := range paperPrices {
 				prices[i] = p + x
 			}
-			out = append(out, &level1{x, &match{r: r, world: w, policies: rivals(prices)}})
+			out = append(out, &priceLevel{x, &match{r: r, world: w, policies: rivals(prices)}})
 		}
 	}
 	return out
