@@ -16,7 +16,8 @@ var keptGraph = filepath.Join("..", "docs", "results", "graph")
 // TestKeptGraph is TestKept for the graph policy.
 func TestKeptGraph(t *testing.T) {
 	from := cmp.Or(*measured, keptGraph)
-	claims, table := graphClaims(t, readKept[Comparison](t, from, "peers.jsonl"), readKept[Result](t, from, "growth.jsonl"))
+	claims, table := graphClaims(t, readKept[Comparison](t, from, "peers.jsonl"), readKept[Result](t, from,
+		"growth.jsonl"))
 	if *measured == "" {
 		sameClaims(t, keptGraph, claims)
 		sameFile(t, filepath.Join(keptGraph, "table.md"), table)
@@ -42,7 +43,8 @@ func graphClaims(t *testing.T, rows []Comparison, growth []Result) (claims []pro
 			for _, kernels := range []string{"avx512", "avx2"} {
 				found := false
 				for _, r := range rows {
-					if !strings.HasPrefix(r.What, "graph "+edges+" edges") || r.Figure != f.figure || !strings.Contains(r.Ours, kernels) {
+					if !strings.HasPrefix(r.What, "graph "+edges+" edges") || r.Figure != f.figure ||
+						!strings.Contains(r.Ours, kernels) {
 						continue
 					}
 					found = true
@@ -50,8 +52,10 @@ func graphClaims(t *testing.T, rows []Comparison, growth []Result) (claims []pro
 						edges, f.name, kernels, r.OurValue, r.PeerValue, r.Ratio, r.Low, r.High, r.Least, r.Most)
 					claims = append(claims, proof.Row{
 						Topic: "speed", Claim: fmt.Sprintf("graph policy, %s edges, hidden 64, %s, %s, two threads each, against PyTorch Geometric", edges, f.name, kernels),
-						Bound: fmt.Sprintf("%g times", f.least), Holds: r.Ratio >= f.least, Command: "make verify NAME=graph",
-						Measured: fmt.Sprintf("%.1f times (quartiles %.1f–%.1f of %d rounds), %.3g and %.3g s", r.Ratio, r.Low, r.High, r.Rounds, r.OurValue, r.PeerValue),
+						Bound: fmt.Sprintf("%g times",
+							f.least), Holds: r.Ratio >= f.least, Command: "make verify NAME=graph",
+						Measured: fmt.Sprintf("%.1f times (quartiles %.1f–%.1f of %d rounds), %.3g and %.3g s", r.Ratio,
+							r.Low, r.High, r.Rounds, r.OurValue, r.PeerValue),
 					})
 				}
 				if !found {

@@ -24,7 +24,8 @@ type growthLine struct {
 func growthLines(rows []Result, peers []Comparison) (lines []growthLine) {
 	for _, neighbours := range []string{"sparse", "dense"} {
 		for _, batch := range []int{64, 1024} {
-			l := growthLine{text: fmt.Sprintf("ours, %s, batch %d", neighbours, batch), neighbours: neighbours, batch: batch}
+			l := growthLine{text: fmt.Sprintf("ours, %s, batch %d", neighbours, batch), neighbours: neighbours,
+				batch: batch}
 			for _, r := range rows {
 				if r.Bench == "attmf" && r.Threads == 2 && r.Batch == batch && r.Neighbours == neighbours {
 					l.who = "stoker " + r.Kernels
@@ -39,11 +40,13 @@ func growthLines(rows []Result, peers []Comparison) (lines []growthLine) {
 		best := map[int]float64{}
 		for _, r := range peers {
 			var n, b int
-			if _, err := fmt.Sscanf(r.What, "attmf %d agents × %d", &n, &b); err == nil && b == batch && !strings.HasSuffix(r.What, "dense") {
+			if _, err := fmt.Sscanf(r.What, "attmf %d agents × %d", &n, &b); err == nil && b == batch &&
+				!strings.HasSuffix(r.What, "dense") {
 				best[n] = max(best[n], r.PeerValue)
 			}
 		}
-		l := growthLine{text: fmt.Sprintf("PyTorch's best form, batch %d", batch), who: "PyTorch, best form", neighbours: "sparse", batch: batch}
+		l := growthLine{text: fmt.Sprintf("PyTorch's best form, batch %d", batch), who: "PyTorch, best form",
+			neighbours: "sparse", batch: batch}
 		for _, n := range []int{5, 12, 50, 200} {
 			if best[n] > 0 {
 				l.agents, l.ms = append(l.agents, float64(n)), append(l.ms, 1e3/best[n])
@@ -81,7 +84,8 @@ func growthTable(rows []Result, peers []Comparison) string {
 
 // growthFigure draws milliseconds of an update and peak memory over the number of agents, ours and PyTorch's best form.
 func growthFigure(rows []Result, peers []Comparison) *chart.Figure {
-	f := &chart.Figure{Title: "One update of attention mean-field MADDPG, two threads", Columns: 2, Width: 20 * vg.Centimeter, Height: 9 * vg.Centimeter}
+	f := &chart.Figure{Title: "One update of attention mean-field MADDPG, two threads", Columns: 2,
+		Width: 20 * vg.Centimeter, Height: 9 * vg.Centimeter}
 	cost, memory := chart.NewPanel("", "agents", "milliseconds"), chart.NewPanel("", "agents", "peak memory, MB")
 	for _, p := range []*chart.Panel{cost, memory} {
 		p.LogX()

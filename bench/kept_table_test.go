@@ -20,9 +20,11 @@ func peersTable(rows []Comparison) string {
 			what = r.What
 			fmt.Fprintf(&b, "\n## %s\n\n| ours | %s | peer | its | ratio | quartiles | rounds |\n|---|---|---|---|---|---|---|\n", what, strings.ReplaceAll(r.Figure, "_", " "))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s–%s | %d |\n", r.Ours, Digits(r.OurValue), r.Peer, Digits(r.PeerValue), Digits(r.Ratio), Digits(r.Low), Digits(r.High), r.Rounds)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s–%s | %d |\n", r.Ours, Digits(r.OurValue), r.Peer,
+			Digits(r.PeerValue), Digits(r.Ratio), Digits(r.Low), Digits(r.High), r.Rounds)
 		ours, _, _ := strings.Cut(r.OurCommand, " --peer-cmd")
-		for _, c := range []string{"stoker" + strings.TrimPrefix(ours, strings.SplitN(ours, " ", 2)[0]), portable(r.PeerCommand)} {
+		for _, c := range []string{"stoker" + strings.TrimPrefix(ours, strings.SplitN(ours, " ", 2)[0]),
+			portable(r.PeerCommand)} {
 			if !slices.Contains(commands, c) {
 				commands = append(commands, c)
 			}

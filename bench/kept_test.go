@@ -21,8 +21,8 @@ var measured = flag.String("measured", "", "folder of new measurements, of which
 // kept is the folder of the measurements that the documentation shows.
 var kept = filepath.Join("..", "docs", "results", "speed")
 
-// The claims, the table and the figure's data that are kept follow from the measurements kept beside them. With -measured
-// those of new measurements are written where the proof keeps its files.
+// The claims, the table and the figure's data that are kept follow from the measurements kept beside them. With
+// -measured those of new measurements are written where the proof keeps its files.
 func TestKept(t *testing.T) {
 	from := cmp.Or(*measured, kept)
 	rows := readKept[Comparison](t, from, "peers.jsonl")
@@ -130,7 +130,8 @@ func claimForms(t *testing.T, rows []Comparison) (claims []proof.Row) {
 				what := fmt.Sprintf("attmf %d agents × %d sparse", size.agents, batch)
 				var lean, best *Comparison
 				for i, r := range rows {
-					if r.What != what || r.Ours != "native "+k.name+" 2 threads" || !strings.HasSuffix(r.Peer, " 2 threads") {
+					if r.What != what || r.Ours != "native "+k.name+" 2 threads" || !strings.HasSuffix(r.Peer,
+						" 2 threads") {
 						continue
 					}
 					if strings.HasPrefix(r.Peer, "lean") {
@@ -170,7 +171,8 @@ func claimDense(t *testing.T, rows []Comparison) (claims []proof.Row) {
 		what := fmt.Sprintf("attmf %d agents × 64 dense", n)
 		var best *Comparison
 		for i, r := range rows {
-			if r.What == what && r.Ours == "native avx512 2 threads" && strings.HasSuffix(r.Peer, " 2 threads") && (best == nil || r.Ratio < best.Ratio) {
+			if r.What == what && r.Ours == "native avx512 2 threads" && strings.HasSuffix(r.Peer, " 2 threads") &&
+				(best == nil || r.Ratio < best.Ratio) {
 				best = &rows[i]
 			}
 		}
@@ -189,8 +191,8 @@ func claimDense(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	return claims
 }
 
-// claimSpread goes from two lengths of training, without and with updates, to the 25,000 episodes of the recipe: what an episode costs doesn't
-// change after the first update.
+// claimSpread goes from two lengths of training, without and with updates, to the 25,000 episodes of the recipe: what
+// an episode costs doesn't change after the first update.
 func claimSpread(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	t.Helper()
 	const first, whole = 1024, 25_000
@@ -199,7 +201,8 @@ func claimSpread(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	second := 0
 	for _, r := range rows {
 		var n int
-		if _, err := fmt.Sscanf(r.What[strings.LastIndex(r.What, "agents ")+len("agents "):], "%d episodes", &n); err != nil || !strings.HasPrefix(r.What, "spread") {
+		if _, err := fmt.Sscanf(r.What[strings.LastIndex(r.What, "agents ")+len("agents "):], "%d episodes",
+			&n); err != nil || !strings.HasPrefix(r.What, "spread") {
 			continue
 		}
 		f := strings.Fields(r.Ours)
@@ -242,7 +245,8 @@ func claimBeside(rows []Result) (claims []proof.Row) {
 		alone, beside := rows[i+1].UpdatesPerSecond/rows[i].UpdatesPerSecond, rows[i+3].UpdatesPerSecond/rows[i+2].UpdatesPerSecond
 		claims = append(claims, proof.Row{
 			Topic: "speed", Claim: fmt.Sprintf("Two threads against one beside one busy process on two cores, %d agents × %d", rows[i].Agents, rows[i].Batch),
-			Bound: "0.8 times", Holds: beside >= 0.8, Command: command, Measured: fmt.Sprintf("%.2f times (alone %.2f)", beside, alone),
+			Bound: "0.8 times", Holds: beside >= 0.8, Command: command, Measured: fmt.Sprintf("%.2f times (alone %.2f)",
+				beside, alone),
 		})
 	}
 	return claims

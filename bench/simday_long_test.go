@@ -47,7 +47,8 @@ func TestWholeDay(t *testing.T) {
 	}
 	claim := func(holds bool, text, bound, measured string, args ...any) {
 		proof.Claim(t, proof.Row{
-			Topic: "speed", Command: command, Holds: holds, Claim: text, Bound: bound, Measured: fmt.Sprintf(measured, args...),
+			Topic: "speed", Command: command, Holds: holds, Claim: text, Bound: bound, Measured: fmt.Sprintf(measured,
+				args...),
 		})
 	}
 	claim(took <= 600, "a day of 50,000 functions like the Azure Functions sample's, generated, simulated and metered on one core", "10 minutes",

@@ -66,8 +66,8 @@ func held(t *testing.T, e *hops.Pricing, p point, seed uint64) []float64 {
 	return all
 }
 
-// grid looks for the best action by blocks, prices and baselines in turn, coarse and then fine, each point on the same seeds. Seeds are others than those on
-// which the pricer is held against what is found.
+// grid looks for the best action by blocks, prices and baselines in turn, coarse and then fine, each point on the same
+// seeds. Seeds are others than those on which the pricer is held against what is found.
 type grid struct {
 	t    *testing.T
 	env  *hops.Pricing
@@ -111,7 +111,8 @@ var found = flag.String("best", "", "with -long, skip HOPS' grid and take its be
 func gridBest(t *testing.T) point {
 	g := &grid{t: t, env: hopsWorld(t, gridWindows), best: point{1.4, 1.4, 1.4, 8, 15, 20}}
 	if *found != "" {
-		if n, err := fmt.Sscanf(*found, "%g,%g,%g,%g,%g,%g", &g.best[0], &g.best[1], &g.best[2], &g.best[3], &g.best[4], &g.best[5]); n != 6 {
+		if n, err := fmt.Sscanf(*found, "%g,%g,%g,%g,%g,%g", &g.best[0], &g.best[1], &g.best[2], &g.best[3], &g.best[4],
+			&g.best[5]); n != 6 {
 			t.Fatalf("-best is %q, want six numbers with commas: %v", *found, err)
 		}
 		return g.best
@@ -134,10 +135,12 @@ func gridBest(t *testing.T) point {
 	return g.best
 }
 
-// stages are windows by which the pricer is compared: where the paper's experiment ends, and the last fifths of longer ones.
+// stages are windows by which the pricer is compared: where the paper's experiment ends, and the last fifths of longer
+// ones.
 var stages = [][2]int{{32, 40}, {160, 200}, {400, 500}, {hopsWindows - hopsWindows/5, hopsWindows}}
 
-// Against the best of a grid of actions in the full simulator: the pricer's profit over the last fifth of its windows, on the same windows of the same seeds.
+// Against the best of a grid of actions in the full simulator: the pricer's profit over the last fifth of its windows,
+// on the same windows of the same seeds.
 func TestHOPSGrid(t *testing.T) {
 	if !*long {
 		t.Skip("a search over a grid takes minutes: -long")
@@ -203,12 +206,14 @@ func priceHOPS(t *testing.T, c Config, world *hops.Pricing, best point, bests []
 		out.rows = append(out.rows, row)
 	}
 	out.write(file + "-seeds.csv")
-	drawPaths(t, file, fmt.Sprintf("PBA in the full simulator, %s: %d seeds", name, len(runs)), [3]float64(best[:3]), runs)
+	drawPaths(t, file, fmt.Sprintf("PBA in the full simulator, %s: %d seeds", name, len(runs)), [3]float64(best[:3]),
+		runs)
 	told, holds := "", false
 	for j, s := range stages {
 		d, half := interval(differences[j])
 		level, levelHalf := interval(levels[j])
-		told = fmt.Sprintf("windows %d to %d: %+.1f ± %.1f of %.1f ± %.1f a window (%+.2f %%, %+.2f to %+.2f)", s[0]+1, s[1], d, half, level, levelHalf,
+		told = fmt.Sprintf("windows %d to %d: %+.1f ± %.1f of %.1f ± %.1f a window (%+.2f %%, %+.2f to %+.2f)", s[0]+1,
+			s[1], d, half, level, levelHalf,
 			100*d/level, 100*(d-half)/level, 100*(d+half)/level)
 		t.Log(name + ", " + told)
 		holds = d-half > -0.02*level
@@ -218,8 +223,9 @@ func priceHOPS(t *testing.T, c Config, world *hops.Pricing, best point, bests []
 	proof.Claim(t, proof.Row{
 		Topic: "agents", Claim: fmt.Sprintf("PBA in HOPS' full simulator with the outside option, %s, against the best of a grid (prices by 0.025, baselines by 1: %v): profit on the same windows, 95 %% over %d seeds",
 			name, best, len(runs)),
-		Bound:    "the interval's lower end at most 2 % below",
-		Measured: fmt.Sprintf("%s; median %+.1f, worst seed %+.1f, %d seeds more than 2 %% below", told, quantile(last, 0.5), last[0], below), Holds: holds,
+		Bound: "the interval's lower end at most 2 % below",
+		Measured: fmt.Sprintf("%s; median %+.1f, worst seed %+.1f, %d seeds more than 2 %% below", told, quantile(last,
+			0.5), last[0], below), Holds: holds,
 	})
 }
 

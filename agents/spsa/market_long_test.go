@@ -24,9 +24,9 @@ var (
 
 // pricing is a configuration for the market: BASELINES' c = 0.05 and A = 10, steps large enough for 1/t to converge.
 //
-// With e_t = (A+1)/(A+t+1) an error along a direction of curvature λ (of the profit over Unit) falls as t^{−a(A+1)λ}, and
-// at t^{−1/2}, the best there is with noise, only where a(A+1)λ > 1/2. At the market's optimum λ_m = β q_m g_m/U, 0.14 for the flattest
-// price, so that a must exceed 0.33; it is 1 here.
+// With e_t = (A+1)/(A+t+1) an error along a direction of curvature λ (of the profit over Unit) falls as t^{−a(A+1)λ},
+// and at t^{−1/2}, the best there is with noise, only where a(A+1)λ > 1/2. At the market's optimum λ_m = β q_m g_m/U,
+// 0.14 for the flattest price, so that a must exceed 0.33; it is 1 here.
 func pricing(start []float64) Config {
 	c := Default()
 	c.Objective = "profit"
@@ -94,7 +94,10 @@ var modes = []mode{
 	{name: "expected demand, Adam", change: func(c *Config) { c.Adam.On, c.Prices.Step = true, 0.05 }},
 	{name: "expected demand, a = 0.05", change: func(c *Config) { c.Prices.Step = 0.05 }, told: true},
 	{name: "expected demand, without copies", change: func(c *Config) { c.Realised = Perturbed }, told: true},
-	{name: "expected demand, without copies, a = 0.05", change: func(c *Config) { c.Realised, c.Prices.Step = Perturbed, 0.05 }, told: true},
+	{name: "expected demand, without copies, a = 0.05", change: func(c *Config) {
+		c.Realised, c.Prices.Step = Perturbed,
+			0.05
+	}, told: true},
 }
 
 // result is a row of spsa.json.
@@ -103,8 +106,8 @@ type result struct {
 	Seeds   int        `json:"seeds"`
 	Windows int        `json:"windows"`
 	Optimum [3]float64 `json:"optimum"`
-	// Mean and Half are, per tier, the mean price over the last fifth with half its 95 % interval over seeds (Student's), Off the former's
-	// distance to the optimum, and Worst the worst seed's, as shares of the optimum.
+	// Mean and Half are, per tier, the mean price over the last fifth with half its 95 % interval over seeds
+	// (Student's), Off the former's distance to the optimum, and Worst the worst seed's, as shares of the optimum.
 	Mean  [3]float64 `json:"mean"`
 	Half  [3]float64 `json:"half"`
 	Off   [3]float64 `json:"off"`
@@ -129,7 +132,8 @@ func summarise(m mode, best [3]float64, runs []path) result {
 	return r
 }
 
-// The mean price over the last fifth of 10,000 windows lies within 2 % of the optimum, for every tier and on every seed.
+// The mean price over the last fifth of 10,000 windows lies within 2 % of the optimum, for every tier and on every
+// seed.
 func TestMarketOptimum(t *testing.T) {
 	n, runModes := uint64(10), modes[:1]
 	if *long {
@@ -144,7 +148,8 @@ func TestMarketOptimum(t *testing.T) {
 		}
 		var runs []path
 		for seed := uint64(1); seed <= n; seed++ {
-			runs = append(runs, search(t, c, marketOptions{demand: recommended, users: m.users, jobs: marketJobs, length: marketWindows}, seed))
+			runs = append(runs, search(t, c, marketOptions{demand: recommended, users: m.users, jobs: marketJobs,
+				length: marketWindows}, seed))
 		}
 		r := summarise(m, best, runs)
 		results = append(results, r)
@@ -153,7 +158,8 @@ func TestMarketOptimum(t *testing.T) {
 		}
 		told, holds := "", true
 		for tier := range best {
-			told += fmt.Sprintf(", tier %d %.4f ± %.1g of %.4f (%+.2f %%, worst seed %.2f %%)", tier+1, r.Mean[tier], r.Half[tier], best[tier], 100*r.Off[tier], 100*r.Worst[tier])
+			told += fmt.Sprintf(", tier %d %.4f ± %.1g of %.4f (%+.2f %%, worst seed %.2f %%)", tier+1, r.Mean[tier],
+				r.Half[tier], best[tier], 100*r.Off[tier], 100*r.Worst[tier])
 			holds = holds && r.Worst[tier] < 0.02
 		}
 		if m.told {

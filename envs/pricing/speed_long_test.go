@@ -26,7 +26,8 @@ type timed struct {
 // perUnit is the median's nanoseconds for each of a slot's arrivals and F·log2 N.
 func (r *timed) perUnit() float64 {
 	slots := float64(r.env.cfg.Windows * r.env.cfg.Slots)
-	return 1e9 * r.median() / (r.env.total[accArrived] + float64(slots*float64(len(r.env.fn)))*math.Log2(float64(r.vgpus)))
+	return 1e9 * r.median() / (r.env.total[accArrived] +
+		float64(slots*float64(len(r.env.fn)))*math.Log2(float64(r.vgpus)))
 }
 
 func (r *timed) median() float64 {

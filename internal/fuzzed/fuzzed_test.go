@@ -131,7 +131,8 @@ type seen struct {
 	spent             time.Duration
 }
 
-// Every reader is fuzzed for some minutes with one process: nothing it is given makes it panic, hang, or break what its target claims.
+// Every reader is fuzzed for some minutes with one process: nothing it is given makes it panic, hang, or break what its
+// target claims.
 func TestReaders(t *testing.T) {
 	if !*long {
 		t.Skip("hours with -long; without it, the corpora run as tests of their packages")
@@ -171,10 +172,12 @@ func TestReaders(t *testing.T) {
 			continue
 		}
 		proof.Claim(t, proof.Row{
-			Topic: "resume", Claim: fmt.Sprintf("readers of %s, fuzzed for %v each (%d targets)", kind, *each, k.targets),
-			Bound:    "no panic, no hang, nothing accepted that does not read back the same or run",
-			Measured: fmt.Sprintf("%d findings in %d executions over %v", k.findings, k.executions, k.spent.Round(time.Second)),
-			Holds:    k.findings == 0,
+			Topic: "resume", Claim: fmt.Sprintf("readers of %s, fuzzed for %v each (%d targets)", kind, *each,
+				k.targets),
+			Bound: "no panic, no hang, nothing accepted that does not read back the same or run",
+			Measured: fmt.Sprintf("%d findings in %d executions over %v", k.findings, k.executions,
+				k.spent.Round(time.Second)),
+			Holds: k.findings == 0,
 		})
 	}
 }
@@ -184,7 +187,8 @@ var progress = regexp.MustCompile(`fuzz: elapsed: \S+, execs: (\d+)`)
 // fuzz runs one target and returns its number of executions. The error has the end of the output.
 func fuzz(t *testing.T, g target) (executions int64, spent time.Duration, err error) {
 	t.Helper()
-	cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+g.name+"$", "-fuzztime", each.String(), "-fuzzminimizetime", "2s",
+	cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+g.name+"$", "-fuzztime", each.String(),
+		"-fuzzminimizetime", "2s",
 		"-parallel", "1", "./"+g.pkg)
 	cmd.Dir = root
 	began := time.Now()
@@ -199,14 +203,15 @@ func fuzz(t *testing.T, g target) (executions int64, spent time.Duration, err er
 	return executions, spent, err
 }
 
-// corpusBytes and corpusFiles bound what is kept of a target's corpus: all together stay under 200 kB, and tests that run them fast.
+// corpusBytes and corpusFiles bound what is kept of a target's corpus: all together stay under 200 kB, and tests that
+// run them fast.
 const (
 	corpusBytes = 7_000
 	corpusFiles = 40
 )
 
-// keepCorpus copies inputs that the fuzzer found interesting into the target's testdata, of all sizes that the bounds allow. What stands
-// there stays.
+// keepCorpus copies inputs that the fuzzer found interesting into the target's testdata, of all sizes that the bounds
+// allow. What stands there stays.
 func keepCorpus(t *testing.T, g target) error {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()

@@ -33,7 +33,8 @@ func TestClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{ClaimsFile: fmt.Sprintf("%s\n%s\n", line, line), FiguresFile: "2 and 2\n"} {
+	for name, want := range map[string]string{ClaimsFile: fmt.Sprintf("%s\n%s\n", line, line),
+		FiguresFile: "2 and 2\n"} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 			t.Errorf("%s holds %q (error %v), want %q", name, got, err, want)
 		}

@@ -101,8 +101,8 @@ func ReadSentences(dir string) (all []Sentence, err error) {
 // ErrSentence is the error of claims that fall short without a sentence, and of sentences without a claim.
 var ErrSentence = errors.New("sentences and claims that fall short do not match")
 
-// Match pairs sentences with the claims that fall short: each such claim needs one sentence, and each sentence a claim. The
-// error is [ErrSentence].
+// Match pairs sentences with the claims that fall short: each such claim needs one sentence, and each sentence a claim.
+// The error is [ErrSentence].
 func Match(rows []Row, all []Sentence) (text []string, err error) {
 	used := make([]int, len(all))
 	for _, r := range rows {
@@ -122,7 +122,8 @@ func Match(rows []Row, all []Sentence) (text []string, err error) {
 	}
 	for i, s := range all {
 		if used[i] == 0 {
-			err = errors.Join(err, fmt.Errorf("%w: no claim falls short to which the line of %s about %q belongs", ErrSentence, ShortFile, s.Part))
+			err = errors.Join(err, fmt.Errorf("%w: no claim falls short to which the line of %s about %q belongs",
+				ErrSentence, ShortFile, s.Part))
 		}
 		text = append(text, s.Text)
 	}

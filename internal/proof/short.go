@@ -56,7 +56,8 @@ func Shorts() []Short {
 	pass := func(name, packages, run string) {
 		shorts = append(shorts, Short{Name: name, Steps: []Step{goTest(packages, run)}})
 	}
-	pass("worlds", "./envs/envtest ./catalog ./envs/classic", "EveryDefect|Entries|Golden|Workers|Gymnasium|SpreadUnder")
+	pass("worlds", "./envs/envtest ./catalog ./envs/classic",
+		"EveryDefect|Entries|Golden|Workers|Gymnasium|SpreadUnder")
 	pass("numerics", "./nets/engines ./nets/native", "Gradients|Agreement|AdamIsPyTorchs")
 	pass("agents", "./agents/maddpg ./eval/explain ./catalog/schema", "Uniform|OneAgent|Permutation|Linear|Agrees")
 	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|HandsChangeNothing|StoppedInEvaluation")
@@ -65,12 +66,13 @@ func Shorts() []Short {
 	return shorts
 }
 
-// train is a configuration's short run: training with two evaluations on the way, then two workload seeds of every policy.
-// learner.safetensors is left out: it has the learner's state in a format that changes with the program.
+// train is a configuration's short run: training with two evaluations on the way, then two workload seeds of every
+// policy. learner.safetensors is left out: it has the learner's state in a format that changes with the program.
 func train(name, config string, steps, episodes int) Short {
 	return Short{
-		Name:  name,
-		Files: []string{"run/metrics.jsonl", "run/checkpoints/*/weights.safetensors", "run/checkpoints/*/optimiser.safetensors", "run/eval/scores.csv"},
+		Name: name,
+		Files: []string{"run/metrics.jsonl", "run/checkpoints/*/weights.safetensors",
+			"run/checkpoints/*/optimiser.safetensors", "run/eval/scores.csv"},
 		Steps: []Step{
 			stoker(fmt.Sprintf("train configs/%s.yaml --name run --runs $OUT --set train.steps=%d "+
 				"--set train.evaluate.every=%d --set train.evaluate.episodes=%d", config, steps, steps/2, episodes)),

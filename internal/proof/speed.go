@@ -1,7 +1,8 @@
 package proof
 
 func speed() []Proof {
-	pace := goTest("./agents/baselines/deeprm", "TestPace", "-peer=python3 ../../../envs/deeprm/testdata/steps.py $DEEPRM")
+	pace := goTest("./agents/baselines/deeprm", "TestPace",
+		"-peer=python3 ../../../envs/deeprm/testdata/steps.py $DEEPRM")
 	pace.Env = []string{"GOMAXPROCS=1"}
 	return []Proof{
 		{

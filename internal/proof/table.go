@@ -9,8 +9,8 @@ import (
 // Kind says what a proof measures, and with that how its result stays fresh.
 type Kind string
 
-// The first three are deterministic: a short run's digest tells whether the result is fresh. A short run of numerics and
-// robustness must pass. A speed holds for its revision, date and machine.
+// The first three are deterministic: a short run's digest tells whether the result is fresh. A short run of numerics
+// and robustness must pass. A speed holds for its revision, date and machine.
 const (
 	Training   Kind = "training"
 	Evaluation Kind = "evaluation"
@@ -43,8 +43,8 @@ var (
 	SimFaaS     = Need{Env: "SIMFAAS", Text: "the command simfaas-rate of docs/results/simspeed/README.md"}
 )
 
-// Step is one command. In arguments and environment, $OUT is the folder of the proof's files, $TMP a temporary folder, and
-// the variables of the proof's needs are replaced.
+// Step is one command. In arguments and environment, $OUT is the folder of the proof's files, $TMP a temporary folder,
+// and the variables of the proof's needs are replaced.
 type Step struct {
 	Args []string `json:"args"`
 	Env  []string `json:"env,omitempty"` // added to the environment
@@ -122,7 +122,8 @@ func torchTest(packages, run string, flags ...string) Step {
 	return s
 }
 
-// stoker is a step that runs the workbench, given as words separated by spaces and then further arguments as they stand.
+// stoker is a step that runs the workbench, given as words separated by spaces and then further arguments as they
+// stand.
 func stoker(words string, more ...string) Step {
 	return Step{Args: append(append([]string{"bin/stoker"}, strings.Fields(words)...), more...)}
 }

@@ -30,7 +30,8 @@ func TestTableIsComplete(t *testing.T) {
 		}
 		names[p.Name] = true
 		if !slices.Contains(Kinds, p.Kind) || !slices.Contains(Subjects, p.Subject) {
-			t.Errorf("%s is of kind %q and subject %q, want kinds %q and subjects %q", p.Name, p.Kind, p.Subject, Kinds, Subjects)
+			t.Errorf("%s is of kind %q and subject %q, want kinds %q and subjects %q", p.Name, p.Kind, p.Subject, Kinds,
+				Subjects)
 		}
 		digests := 0
 		for _, s := range p.Short {
@@ -38,11 +39,13 @@ func TestTableIsComplete(t *testing.T) {
 				t.Errorf("%s has the short run %q, which there is not", p.Name, s)
 			}
 			shorts[s]++
-			if i := slices.IndexFunc(Shorts(), func(x Short) bool { return x.Name == s }); i >= 0 && len(Shorts()[i].Files) > 0 {
+			if i := slices.IndexFunc(Shorts(), func(x Short) bool { return x.Name == s }); i >= 0 &&
+				len(Shorts()[i].Files) > 0 {
 				digests++
 			}
 		}
-		if k := p.Kind; (k == Training || k == Evaluation || k == Simulation) && digests < len(p.Short) || len(p.Short) == 0 && k != Speed && !slices.Contains(p.Needs, Libtorch) {
+		if k := p.Kind; (k == Training || k == Evaluation || k == Simulation) && digests < len(p.Short) ||
+			len(p.Short) == 0 && k != Speed && !slices.Contains(p.Needs, Libtorch) {
 			t.Errorf("%s, a proof of %s, has short runs %q, want some with digests", p.Name, k, p.Short)
 		}
 	}
@@ -68,7 +71,8 @@ func TestResultsAreKept(t *testing.T) {
 	}
 	for _, p := range Table() {
 		if kept[p.Name] == (p.Nothing != "") {
-			t.Errorf("%s: a result is kept: %v, although its row says that nothing is kept because %q", p.Name, kept[p.Name], p.Nothing)
+			t.Errorf("%s: a result is kept: %v, although its row says that nothing is kept because %q", p.Name,
+				kept[p.Name], p.Nothing)
 			continue
 		}
 		if p.Nothing != "" {
@@ -79,7 +83,8 @@ func TestResultsAreKept(t *testing.T) {
 			t.Error(err)
 		}
 		if r.Revision == "" || r.Date == "" || r.Machine == "" {
-			t.Errorf("the result of %s has revision %q, date %q and machine %q, want all", p.Name, r.Revision, r.Date, r.Machine)
+			t.Errorf("the result of %s has revision %q, date %q and machine %q, want all", p.Name, r.Revision, r.Date,
+				r.Machine)
 		}
 	}
 }
@@ -116,8 +121,8 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// checkTests holds a go test command against the sources: each alternative of -run names a test in its packages, and every
-// flag of the packages' own is defined.
+// checkTests holds a go test command against the sources: each alternative of -run names a test in its packages, and
+// every flag of the packages' own is defined.
 func checkTests(t *testing.T, name string, args []string, known map[string]*testFiles) {
 	t.Helper()
 	var all testFiles
@@ -197,7 +202,8 @@ func TestFind(t *testing.T) {
 	if p, err := Find("sizing"); err != nil || p.Name != "sizing" {
 		t.Errorf("Find(sizing) gives %q, %v", p.Name, err)
 	}
-	for name, want := range map[string]string{"verify-sizing": "close names: sizing", "gnnfig2": "gnnfig1", "zzz": "the names: "} {
+	for name, want := range map[string]string{"verify-sizing": "close names: sizing", "gnnfig2": "gnnfig1",
+		"zzz": "the names: "} {
 		if _, err := Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Find(%s) gives %v, want %q", name, err, want)
 		}

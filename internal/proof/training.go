@@ -25,7 +25,7 @@ func training() []Proof {
 			Short:  []string{"spread"},
 		},
 		{
-			Name: "reinforce", Kind: Training, Subject: "learning", Minutes: 5,
+			Name: "reinforce", Kind: Training, Subject: "learning", Minutes: 1,
 			Claims: "The policy gradient equals the analytic one on a bandit, and REINFORCE learns CartPole, five seeds.",
 			Steps:  []Step{goTest("./agents/reinforce", "CartPole|Bandit|Variance", "-long")},
 			Keep:   []string{"cartpole.csv", "cartpole.svg"},
@@ -94,8 +94,8 @@ func deepRMPolicy() Proof {
 	return p
 }
 
-// hopsLearned trains pricers and schedulers where runs are missing, evaluates them under both loads, and holds the zoo's
-// policies against their rivals.
+// hopsLearned trains pricers and schedulers where runs are missing, evaluates them under both loads, and holds the
+// zoo's policies against their rivals.
 func hopsLearned() Proof {
 	p := Proof{
 		Name: "hopslearned", Kind: Training, Subject: "learning", Minutes: 240,
@@ -107,7 +107,8 @@ func hopsLearned() Proof {
 		Short: []string{"hops-pricer", "hops-pba", "hops-scheduler", "zoo-pricing"},
 	}
 	train := func(name, config, flags string) {
-		p.Steps = append(p.Steps, unless("runs/"+name, stoker("train configs/pricing/"+config+".yaml --name "+name+" "+flags)))
+		p.Steps = append(p.Steps, unless("runs/"+name,
+			stoker("train configs/pricing/"+config+".yaml --name "+name+" "+flags)))
 	}
 	for seed := 1; seed <= 3; seed++ {
 		s := fmt.Sprintf("--seed %d ", seed)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Dir returns the folder that STOKER_DATA names; a relative name counts from the checkout's root, since go test runs each package
-// in its own folder. Where it is not set the test is skipped, saying so.
+// Dir returns the folder that STOKER_DATA names; a relative name counts from the checkout's root, since go test runs
+// each package in its own folder. Where it is not set the test is skipped, saying so.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("STOKER_DATA")

@@ -18,8 +18,8 @@ import (
 
 var long = flag.Bool("long", false, "run the proofs that take minutes")
 
-// reference holds mean slowdowns over 100 job sets at the rates 0.1, 0.2, … 1: FCFS, SJF, Packer, Tetris* with k = 0.5, random. They
-// were computed apart from this code, by a script of their own, and are given to a tenth.
+// reference holds mean slowdowns over 100 job sets at the rates 0.1, 0.2, … 1: FCFS, SJF, Packer, Tetris* with k = 0.5,
+// random. They were computed apart from this code, by a script of their own, and are given to a tenth.
 var reference = [10][5]float64{
 	{1.9, 1.6, 1.7, 1.6, 2.3},
 	{3.1, 2.1, 2.5, 2.1, 3.5},
@@ -33,8 +33,9 @@ var reference = [10][5]float64{
 	{31.5, 9.0, 21.2, 8.5, 22.5},
 }
 
-// referenceMany holds the same over 20,000 sequences: at rate 1, and at 0.5 for two of them. All of them are what comes out under the
-// published rule that never gives the job of time step 0, so that this is the rule they are compared under.
+// referenceMany holds the same over 20,000 sequences: at rate 1, and at 0.5 for two of them. All of them are what comes
+// out under the published rule that never gives the job of time step 0, so that this is the rule they are compared
+// under.
 var referenceMany = []struct {
 	rate, policy int // indices
 	slowdown     float64
@@ -60,7 +61,8 @@ func measure(t *testing.T, r rule, c deeprm.Config, sequences int) (e estimate) 
 	for n := range sequences {
 		s, jobs := w.episode(envs.EpisodeSeed(2026, 0, uint64(n)))
 		if w.out.Truncated || w.out.Info[2] != 0 {
-			t.Errorf("%s at rate %.1f, sequence %d: truncated %v, %g jobs dropped", r.name, c.Rate, n, w.out.Truncated, w.out.Info[2])
+			t.Errorf("%s at rate %.1f, sequence %d: truncated %v, %g jobs dropped", r.name, c.Rate, n, w.out.Truncated,
+				w.out.Info[2])
 		}
 		if jobs == 0 {
 			e.empty++
@@ -103,13 +105,15 @@ func TestLoads(t *testing.T) {
 			got[i][p] = measure(t, r, atRate(i), sequences)
 		}
 	}
-	bound := fmt.Sprintf("|z| ≤ 3, with the deviation of one of our sequences for the %d of the other side", referenceSets)
+	bound := fmt.Sprintf("|z| ≤ 3, with the deviation of one of our sequences for the %d of the other side",
+		referenceSets)
 	for p, r := range rules {
 		worst, at, text := 0.0, 0, make([]string, len(reference))
 		for i := range reference {
 			z := got[i][p].z(reference[i][p], referenceSets)
 			text[i] = fmt.Sprintf("%.2f", got[i][p].mean)
-			t.Logf("%s at rate %.1f: %.3f ± %.3f, reference %.1f, z %+.2f", r.name, float64(i+1)/10, got[i][p].mean, got[i][p].error(), reference[i][p], z)
+			t.Logf("%s at rate %.1f: %.3f ± %.3f, reference %.1f, z %+.2f", r.name, float64(i+1)/10, got[i][p].mean,
+				got[i][p].error(), reference[i][p], z)
 			if math.Abs(z) > math.Abs(worst) {
 				worst, at = z, i
 			}
@@ -122,7 +126,8 @@ func TestLoads(t *testing.T) {
 			Topic: "environments",
 			Claim: fmt.Sprintf("stoker/DeepRM-v1 under %s: mean slowdown over %d sequences at each of ten loads, 0.18 to 1.85, against 100 job sets of another implementation", r.name, sequences),
 			Bound: bound,
-			Measured: fmt.Sprintf("%s; farthest z %+.2f at rate %.1f (ours %.2f, theirs %.1f)", strings.Join(text, ", "), worst, float64(at+1)/10,
+			Measured: fmt.Sprintf("%s; farthest z %+.2f at rate %.1f (ours %.2f, theirs %.1f)", strings.Join(text,
+				", "), worst, float64(at+1)/10,
 				got[at][p].mean, reference[at][p]),
 			Holds: math.Abs(worst) <= 3,
 		})
@@ -136,9 +141,10 @@ func TestLoads(t *testing.T) {
 			Topic: "environments",
 			Claim: fmt.Sprintf("stoker/DeepRM-v1 without its first job (defects.skip_first) under %s at rate %.1f: mean slowdown over %d sequences against 20,000 of another implementation",
 				rules[m.policy].name, c.Rate, sequences),
-			Bound:    "|z| ≤ 3",
-			Measured: fmt.Sprintf("%.3f ± %.3f against %g: z %+.2f; with the first job %.3f, z %+.2f", e.mean, e.error(), m.slowdown, z, d.mean, d.z(m.slowdown, manySets)),
-			Holds:    math.Abs(z) <= 3,
+			Bound: "|z| ≤ 3",
+			Measured: fmt.Sprintf("%.3f ± %.3f against %g: z %+.2f; with the first job %.3f, z %+.2f", e.mean,
+				e.error(), m.slowdown, z, d.mean, d.z(m.slowdown, manySets)),
+			Holds: math.Abs(z) <= 3,
 		})
 	}
 	// Figure 3's own marks, as its text gives them for 190 %.
@@ -194,9 +200,11 @@ func TestLoadsShort(t *testing.T) {
 	for _, i := range []int{4, 9} {
 		for p, r := range rules[:randomColumn] {
 			e := measure(t, r, atRate(i), 150)
-			proof.Log(t, "%s at rate %.1f: %.10g, deviation %.10g of %d sequences", r.name, float64(i+1)/10, e.mean, e.deviation, e.n)
+			proof.Log(t, "%s at rate %.1f: %.10g, deviation %.10g of %d sequences", r.name, float64(i+1)/10, e.mean,
+				e.deviation, e.n)
 			if z := e.z(reference[i][p], referenceSets); math.Abs(z) > 3.5 { // eight of them together at 0.4 %
-				t.Errorf("%s at rate %.1f: %.2f, reference %.1f, z %+.2f", r.name, float64(i+1)/10, e.mean, reference[i][p], z)
+				t.Errorf("%s at rate %.1f: %.2f, reference %.1f, z %+.2f", r.name, float64(i+1)/10, e.mean,
+					reference[i][p], z)
 			}
 		}
 	}

@@ -89,7 +89,8 @@ func foreign(ctx context.Context, t *testing.T, form string) float64 {
 	return line.StepsPerSecond
 }
 
-// Steps a second beside DeepRM's Python code, at its default rate with ten visible jobs, while SJF decides on both sides.
+// Steps a second beside DeepRM's Python code, at its default rate with ten visible jobs, while SJF decides on both
+// sides.
 func TestPace(t *testing.T) {
 	if *peer == "" {
 		t.Skip("-peer COMMAND runs DeepRM's own environment beside ours")
@@ -112,7 +113,8 @@ func TestPace(t *testing.T) {
 	for _, p := range paces {
 		ratios := p.ratios()
 		for i, r := range ratios {
-			rows = append(rows, []string{p.form, p.peerForm, strconv.Itoa(i + 1), fmt.Sprintf("%.0f", p.ours[i]), fmt.Sprintf("%.0f", p.theirs[i]), fmt.Sprintf("%.1f", r)})
+			rows = append(rows, []string{p.form, p.peerForm, strconv.Itoa(i + 1), fmt.Sprintf("%.0f", p.ours[i]),
+				fmt.Sprintf("%.0f", p.theirs[i]), fmt.Sprintf("%.1f", r)})
 		}
 		median, low, high := span(ratios)
 		ours, ourLow, ourHigh := span(p.ours)

@@ -34,7 +34,8 @@ var spreading = []rule{
 }
 
 // sweepQuantities are those of the table, as the environment names them.
-var sweepQuantities = []string{"slowdown", "utilisation", "cost", "cold share", "violations", "dropped", "efficiency", "evictions", "finished", "return"}
+var sweepQuantities = []string{"slowdown", "utilisation", "cost", "cold share", "violations", "dropped", "efficiency",
+	"evictions", "finished", "return"}
 
 // sweepLoads are the ten ticks of the paper's axis.
 var sweepLoads = []float64{0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9}
@@ -90,12 +91,14 @@ func TestNodesSweep(t *testing.T) {
 			proof.Log(t, "%s at load %g: %.10g", r.name, load, mean)
 			for i, name := range sweepQuantities {
 				number := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
-				rows = append(rows, []string{c.Workload, number(load), r.name, name, number(mean[i]), number(off[i]), strconv.Itoa(episodes)})
+				rows = append(rows, []string{c.Workload, number(load), r.name, name, number(mean[i]), number(off[i]),
+					strconv.Itoa(episodes)})
 			}
 			slowdown[p] = append(slowdown[p], mean[0])
 			for i := range last {
 				if mean[i] <= last[i] {
-					falls[i] = append(falls[i], fmt.Sprintf("%s at load %g (%.3f after %.3f)", r.name, load, mean[i], last[i]))
+					falls[i] = append(falls[i], fmt.Sprintf("%s at load %g (%.3f after %.3f)", r.name, load, mean[i],
+						last[i]))
 				}
 				last[i] = mean[i]
 			}
@@ -154,7 +157,8 @@ func writeSweep(t *testing.T, dir string, rows [][]string) {
 	}
 	var b strings.Builder
 	for _, quantity := range []string{"slowdown", "utilisation", "violations", "cold share", "cost", "return"} {
-		fmt.Fprintf(&b, "## %s\n\n| load | %s |\n|---|%s\n", quantity, strings.Join(policies, " | "), strings.Repeat("---|", len(policies)))
+		fmt.Fprintf(&b, "## %s\n\n| load | %s |\n|---|%s\n", quantity, strings.Join(policies, " | "),
+			strings.Repeat("---|", len(policies)))
 		for _, load := range sweepLoads {
 			key := strconv.FormatFloat(load, 'g', 6, 64)
 			fmt.Fprintf(&b, "| %s |", key)

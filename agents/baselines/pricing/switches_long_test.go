@@ -60,10 +60,12 @@ func variants() []variant {
 		{policy: "pba", reading: "default", pba: true, change: func(*pricing.Config) {}},
 		{policy: "pba", reading: "D = 0", pba: true, change: noDeficit},
 		{policy: "pba", reading: "donors without jobs", pba: true, change: donors},
-		{policy: "pba", reading: "donors without jobs, D = 0, transient vGPUs go after 1 slot", pba: true, change: both(donors, noDeficit, patience(1))},
+		{policy: "pba", reading: "donors without jobs, D = 0, transient vGPUs go after 1 slot", pba: true,
+			change: both(donors, noDeficit, patience(1))},
 		{policy: "has-gpu", reading: "default", change: terms("has-gpu"), scheduler: has},
 		{policy: "mqfq-sticky", reading: "default", change: terms("mqfq-sticky"), scheduler: mqfq(ChooseSticky)},
-		{policy: "mqfq-sticky", reading: "the longest backlog", change: terms("mqfq-sticky"), scheduler: mqfq(ChooseLongest)},
+		{policy: "mqfq-sticky", reading: "the longest backlog", change: terms("mqfq-sticky"),
+			scheduler: mqfq(ChooseLongest)},
 		{policy: "torpor", reading: "default", change: terms("torpor"), scheduler: torpor},
 		{policy: "torpor", reading: "a swap takes a slot", change: both(terms("torpor"), load(1)), scheduler: torpor},
 	}
@@ -90,7 +92,8 @@ func variants() []variant {
 	return all
 }
 
-// theirs are the counts that a comparison made by others with the same constants found, on generated arrivals and ten seeds.
+// theirs are the counts that a comparison made by others with the same constants found, on generated arrivals and ten
+// seeds.
 var theirs = []struct {
 	policy                string
 	charged, redeployment float64
@@ -106,8 +109,8 @@ const (
 // switchColumns are the quantities of a row, as the environment names them.
 var switchColumns = []string{"profit", "violation_rate", "utilisation", "switches", "redeployments", "loads"}
 
-// Both counts of switches of every policy under every reading, on generated arrivals from seed 101 on: ten seeds with -long,
-// one without.
+// Both counts of switches of every policy under every reading, on generated arrivals from seed 101 on: ten seeds with
+// -long, one without.
 func TestSwitchCounts(t *testing.T) {
 	n := 1
 	if *long {
@@ -150,7 +153,10 @@ func play(t *testing.T, v variant, n int) []float64 {
 	if v.scheduler == nil {
 		e, err = pricing.New(c, workload.Default(), nil)
 	} else {
-		e, err = pricing.Compose(c, workload.Default(), func(s *pricing.Slots) (envs.Policy, error) { return v.scheduler(s) })
+		e, err = pricing.Compose(c, workload.Default(), func(s *pricing.Slots) (envs.Policy,
+			error) {
+			return v.scheduler(s)
+		})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +186,8 @@ func play(t *testing.T, v variant, n int) []float64 {
 	return mean
 }
 
-// claimSwitches claims what the rule on donors does to the counts, and with ten seeds how far they are from others' counts.
+// claimSwitches claims what the rule on donors does to the counts, and with ten seeds how far they are from others'
+// counts.
 func claimSwitches(t *testing.T, mean map[[2]string]map[string]float64, n int) {
 	t.Helper()
 	of := func(policy, reading, quantity string) float64 {
@@ -201,7 +208,8 @@ func claimSwitches(t *testing.T, mean map[[2]string]map[string]float64, n int) {
 		late = append(late, fmt.Sprintf("%s %.3f and %.3f", o.policy, a, b))
 		a = of(o.policy, nearTheirs, "redeployments")
 		near = near && math.Abs(a/o.redeployment-1) < 0.13
-		all = append(all, fmt.Sprintf("%s %.0f of %.0f (%+.0f %%)", o.policy, a, o.redeployment, 100*(a/o.redeployment-1)))
+		all = append(all, fmt.Sprintf("%s %.0f of %.0f (%+.0f %%)", o.policy, a, o.redeployment,
+			100*(a/o.redeployment-1)))
 		a = of(o.policy, nearTheirs, "switches")
 		same = same && math.Abs(a/o.charged-1) < 0.13
 		beside = append(beside, fmt.Sprintf("%s %.0f of %.0f (%.1f times)", o.policy, a, o.charged, a/o.charged))

@@ -38,8 +38,8 @@ var forms = []form{
 	{"image", "jobs start now or not at all, the published image", []string{"deeprm-image"}, nil},
 }
 
-// Workload seeds of the comparison. Training never sees them: it has the hundred recurring sets of env.set_seed, and these sequences
-// are drawn anew from each seed.
+// Workload seeds of the comparison. Training never sees them: it has the hundred recurring sets of env.set_seed, and
+// these sequences are drawn anew from each seed.
 const (
 	firstSeed, sequences = 10_001, 500
 	resamples            = 2000
@@ -73,14 +73,16 @@ func choose(t *testing.T, f form, rate float64) *eval.Choice {
 	if len(paths) == 0 {
 		t.Skipf("%s has no runs of %q", *runs, f.learned)
 	}
-	choice, err := eval.Choose(catalog.Default(), append(paths, rules...), "", append([]string{fmt.Sprintf("env.rate=%g", rate), "env.sets=0"}, f.sets...))
+	choice, err := eval.Choose(catalog.Default(), append(paths, rules...), "",
+		append([]string{fmt.Sprintf("env.rate=%g", rate), "env.sets=0"}, f.sets...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range choice.Contestants { // a run is named by its folder, whatever its experiment is called
 		c := &choice.Contestants[i]
 		for _, name := range f.learned {
-			if c.Kind == catalog.Learned && strings.Contains(c.Versions[0].Source, string(filepath.Separator)+name+"-s") {
+			if c.Kind == catalog.Learned && strings.Contains(c.Versions[0].Source,
+				string(filepath.Separator)+name+"-s") {
 				c.Name = name
 			}
 		}
@@ -119,7 +121,8 @@ func contest(t *testing.T, f form, rate float64, drawn bool) []result {
 func results(f form, rate float64, p *eval.Played, s *eval.Summary) (out []result) {
 	slowdown := slices.IndexFunc(p.Spec.Info, func(q envs.Quantity) bool { return q.Name == "slowdown" })
 	for c, con := range p.Contestants {
-		r := result{form: f.name, rate: rate, policy: con.Name, learned: con.Kind == catalog.Learned, versions: len(con.Versions)}
+		r := result{form: f.name, rate: rate, policy: con.Name, learned: con.Kind == catalog.Learned,
+			versions: len(con.Versions)}
 		var over []float64 // sequences with jobs
 		for i := range p.Seeds {
 			if p.Episodes[c][0][i].Info[slowdown] == 0 {
@@ -159,8 +162,9 @@ func results(f form, rate float64, p *eval.Played, s *eval.Summary) (out []resul
 	return out
 }
 
-// interval is half of the 95 % interval of a mean over sequences, each the mean over versions. With several versions, half of the interval over
-// their means (Student's) comes in at a right angle: what chance did in training has nothing to do with which sequences came.
+// interval is half of the 95 % interval of a mean over sequences, each the mean over versions. With several versions,
+// half of the interval over their means (Student's) comes in at a right angle: what chance did in training has nothing
+// to do with which sequences came.
 func interval(over, each []float64) float64 {
 	half := stats.MeanInterval(over).High - stats.Mean(over)
 	if len(each) < 2 {
@@ -184,7 +188,8 @@ func TestCompare(t *testing.T) {
 			top := slices.DeleteFunc(slices.Clone(all), func(r result) bool { return r.form != f.name || r.rate != 1 })
 			claim(t, f, top)
 			greedy := contest(t, f, 1, false)
-			t.Logf("%s with the likeliest actions at rate 1: %.2f ± %.2f", greedy[0].policy, greedy[0].mean, greedy[0].half)
+			t.Logf("%s with the likeliest actions at rate 1: %.2f ± %.2f", greedy[0].policy, greedy[0].mean,
+				greedy[0].half)
 		})
 	}
 	write(t, all)
@@ -211,11 +216,12 @@ func claim(t *testing.T, f form, top []result) {
 		each[i] = fmt.Sprintf("%.2f", m)
 	}
 	proof.Claim(t, proof.Row{
-		Topic:    "agents",
-		Claim:    fmt.Sprintf("DeepRM's policy, configs/placement/%s.yaml (%s): mean slowdown at load 1.85 over %d unseen sequences", x.policy, f.text, sequences),
-		Bound:    "below every rule's: the verdict on the paired differences is better, Holm's p < 0.05",
-		Measured: fmt.Sprintf("%.2f ± %.2f, training seeds %s; %s", x.mean, x.half, strings.Join(each, ", "), strings.Join(text, "; ")),
-		Holds:    below == len(rules), Command: command,
+		Topic: "agents",
+		Claim: fmt.Sprintf("DeepRM's policy, configs/placement/%s.yaml (%s): mean slowdown at load 1.85 over %d unseen sequences", x.policy, f.text, sequences),
+		Bound: "below every rule's: the verdict on the paired differences is better, Holm's p < 0.05",
+		Measured: fmt.Sprintf("%.2f ± %.2f, training seeds %s; %s", x.mean, x.half, strings.Join(each, ", "),
+			strings.Join(text, "; ")),
+		Holds: below == len(rules), Command: command,
 	})
 	proof.Claim(t, proof.Row{
 		Topic:    "agents",

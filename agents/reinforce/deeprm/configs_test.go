@@ -33,7 +33,8 @@ func TestConfigurations(t *testing.T) {
 		}
 		if !slices.Equal(c.Hidden, []int{20}) || c.Activation != nets.ReLU || c.Baseline != reinforce.Sequence ||
 			c.Gamma != gamma || c.Lambda != 1 {
-			t.Errorf("%s: hidden %v, %s, baseline %s, gamma %g, lambda %g", x.Name, c.Hidden, c.Activation, c.Baseline, c.Gamma,
+			t.Errorf("%s: hidden %v, %s, baseline %s, gamma %g, lambda %g", x.Name, c.Hidden, c.Activation, c.Baseline,
+				c.Gamma,
 				c.Lambda)
 		}
 		e, err := train.NewEnv(x, "")

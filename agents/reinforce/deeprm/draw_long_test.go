@@ -47,9 +47,11 @@ func save(t *testing.T, name string, rows [][]string) (dir string, ok bool) {
 // write keeps the comparison as loads.csv, as table.md and drawn as loads.
 func write(t *testing.T, all []result) {
 	t.Helper()
-	rows := [][]string{{"form", "rate", "load", "policy", "training_seeds", "slowdown", "half_interval", "verdict_of_first", "p_holm"}}
+	rows := [][]string{{"form", "rate", "load", "policy", "training_seeds", "slowdown", "half_interval",
+		"verdict_of_first", "p_holm"}}
 	for _, r := range all {
-		rows = append(rows, []string{r.form, number(r.rate), number(load(r.rate)), r.policy, strconv.Itoa(r.versions), number(r.mean), number(r.half), r.verdict, number(r.p)})
+		rows = append(rows, []string{r.form, number(r.rate), number(load(r.rate)), r.policy, strconv.Itoa(r.versions),
+			number(r.mean), number(r.half), r.verdict, number(r.p)})
 	}
 	dir, ok := save(t, "loads", rows)
 	if !ok {
@@ -58,7 +60,8 @@ func write(t *testing.T, all []result) {
 	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(table(all)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	figure := &chart.Figure{Title: fmt.Sprintf("Mean slowdown over %d unseen job sequences, 95 %% intervals", sequences), Columns: 2, Width: 420, Height: 320}
+	figure := &chart.Figure{Title: fmt.Sprintf("Mean slowdown over %d unseen job sequences, 95 %% intervals",
+		sequences), Columns: 2, Width: 420, Height: 320}
 	style := map[string]chart.Style{}
 	for _, f := range forms {
 		mine := slices.DeleteFunc(slices.Clone(all), func(r result) bool { return r.form != f.name })
@@ -78,7 +81,8 @@ func write(t *testing.T, all []result) {
 			var x, y, lo, hi []float64
 			for _, r := range mine {
 				if r.policy == name {
-					x, y, lo, hi = append(x, load(r.rate)), append(y, r.mean), append(lo, r.mean-r.half), append(hi, r.mean+r.half)
+					x, y, lo, hi = append(x, load(r.rate)), append(y, r.mean), append(lo, r.mean-r.half), append(hi,
+						r.mean+r.half)
 				}
 			}
 			panel.Band(s, x, lo, hi)
@@ -101,8 +105,8 @@ func policies(of []result) (names []string) {
 	return names
 }
 
-// table has a row per form and rate: means with half their intervals, and a star where the form's first learner is better by its
-// verdict, a dagger where it is worse.
+// table has a row per form and rate: means with half their intervals, and a star where the form's first learner is
+// better by its verdict, a dagger where it is worse.
 func table(all []result) string {
 	var b strings.Builder
 	for _, f := range forms {
@@ -111,7 +115,8 @@ func table(all []result) string {
 		if len(mine) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s\n\n| rate | load | %s |\n|---|---|%s\n", f.text, strings.Join(names, " | "), strings.Repeat("---|", len(names)))
+		fmt.Fprintf(&b, "\n%s\n\n| rate | load | %s |\n|---|---|%s\n", f.text, strings.Join(names, " | "),
+			strings.Repeat("---|", len(names)))
 		for at := 0; at < len(mine); at += len(names) {
 			fmt.Fprintf(&b, "| %.1f | %.2f |", mine[at].rate, load(mine[at].rate))
 			for _, r := range mine[at : at+len(names)] {
@@ -124,12 +129,14 @@ func table(all []result) string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// curves draws the slowdown of training episodes, exploration included, on the recurring job sets: each run, and per configuration the mean
-// over its seeds with its interval. The rules stand beside them with what they come to on the unseen sequences.
+// curves draws the slowdown of training episodes, exploration included, on the recurring job sets: each run, and per
+// configuration the mean over its seeds with its interval. The rules stand beside them with what they come to on the
+// unseen sequences.
 func curves(t *testing.T, all []result) {
 	t.Helper()
 	rows := [][]string{{"configuration", "run", "step", "slowdown"}}
-	figure := &chart.Figure{Title: "Slowdown of the last 100 training episodes, load 1.85", Columns: 2, Width: 420, Height: 300}
+	figure := &chart.Figure{Title: "Slowdown of the last 100 training episodes, load 1.85", Columns: 2, Width: 420,
+		Height: 300}
 	for _, f := range forms {
 		for _, name := range f.learned {
 			found, err := filepath.Glob(filepath.Join(*runs, name+"-s[0-9]*"))
@@ -144,7 +151,8 @@ func curves(t *testing.T, all []result) {
 				}
 				each = append(each, c)
 				for i, n := range c.Steps {
-					rows = append(rows, []string{name, filepath.Base(dir), strconv.FormatInt(n, 10), number(c.Values[i])})
+					rows = append(rows, []string{name, filepath.Base(dir), strconv.FormatInt(n, 10),
+						number(c.Values[i])})
 				}
 			}
 			if len(each) > 0 {
@@ -157,8 +165,10 @@ func curves(t *testing.T, all []result) {
 		return
 	}
 	figure.Key = []chart.Entry{
-		{Text: "mean over training seeds with its 95 % interval", Style: chart.Styles(0), Line: true, Band: true}, {Text: "each seed", Style: chart.Styles(5), Line: true},
-		{Text: "tetris-star, unseen sequences", Style: chart.Styles(1), Line: true}, {Text: "packer", Style: chart.Styles(2), Line: true},
+		{Text: "mean over training seeds with its 95 % interval", Style: chart.Styles(0), Line: true,
+			Band: true}, {Text: "each seed", Style: chart.Styles(5), Line: true},
+		{Text: "tetris-star, unseen sequences", Style: chart.Styles(1), Line: true}, {Text: "packer",
+			Style: chart.Styles(2), Line: true},
 	}
 	if _, err := figure.Save(dir, "curves"); err != nil {
 		t.Error(err)

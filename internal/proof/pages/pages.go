@@ -1,5 +1,5 @@
-// Package pages makes docs/claims.md and a page per subject under docs/claims of what proofs keep under docs/results. It
-// measures nothing and runs nothing.
+// Package pages makes docs/claims.md and a page per subject under docs/claims of what proofs keep under docs/results.
+// It measures nothing and runs nothing.
 package pages
 
 import (
@@ -136,7 +136,8 @@ func subject(name string, parts []part) string {
 		if p.Subject != name {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s `make verify NAME=%s` measures it again, in about %d min", p.Name, p.Claims, p.Name, p.Minutes)
+		fmt.Fprintf(&b, "\n## %s\n\n%s `make verify NAME=%s` measures it again, in about %d min", p.Name, p.Claims,
+			p.Name, p.Minutes)
 		if len(p.Needs) > 0 {
 			var needs []string
 			for _, n := range p.Needs {

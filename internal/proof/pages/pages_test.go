@@ -72,7 +72,8 @@ func TestSentences(t *testing.T) {
 			t.Errorf("%s lacks %q:\n%s", name, want, all[name])
 		}
 	}
-	if row := `| \|error\| of M/M/1 | 1 % | **falls short:** 3 % |`; !strings.Contains(all["claims/simulator.md"], row) {
+	if row := `| \|error\| of M/M/1 | 1 % | **falls short:** 3 % |`; !strings.Contains(all["claims/simulator.md"],
+		row) {
 		t.Errorf("claims/simulator.md lacks %q:\n%s", row, all["claims/simulator.md"])
 	}
 	put("queues/claims.jsonl", "{}\nnonsense\n")

@@ -8,8 +8,8 @@
 //	verify adopt NAME…   records today's short runs beside kept results; right only where the code of their
 //	                     revision leaves the same bytes
 //
-// A bound that is missed is written as a claim that falls short. A crash, a missing need and a failed test are errors: the
-// kept result stays as it was, and the exit code is 1. What a proof prints and writes is in out/verify/NAME.
+// A bound that is missed is written as a claim that falls short. A crash, a missing need and a failed test are errors:
+// the kept result stays as it was, and the exit code is 1. What a proof prints and writes is in out/verify/NAME.
 package main
 
 import (

@@ -102,7 +102,8 @@ func check(ctx context.Context, p proof.Proof, now proof.Result, runs *shortRuns
 		return s, nil
 	case len(r.Digests) > 0 && (r.Arch != now.Arch || r.Kernels != now.Kernels):
 		s.State = notComparable
-		s.Detail = fmt.Sprintf("%s; recorded on %s with %s kernels, this is %s with %s", at, r.Arch, r.Kernels, now.Arch, now.Kernels)
+		s.Detail = fmt.Sprintf("%s; recorded on %s with %s kernels, this is %s with %s", at, r.Arch, r.Kernels,
+			now.Arch, now.Kernels)
 		return s, nil
 	}
 	var differ []string

@@ -33,7 +33,8 @@ func TestKeep(t *testing.T) {
 		"claims.jsonl": "{}\n", "log.txt": "long", "big.csv": "1", "sub/table.md": "a\n![shown](shown.svg)\n![gone](../big.png)\n",
 		"sub/shown.svg": "<svg/>", "table.md": "# Table\n[kept](sub/table.md)\n![not kept](big.png)\n[page](../../page.md)\n",
 	})
-	to := files(t, map[string]string{"README.md": "by hand", "falls-short.txt": "by hand", "old.svg": "old", "sub/old.svg": "old"})
+	to := files(t, map[string]string{"README.md": "by hand", "falls-short.txt": "by hand", "old.svg": "old",
+		"sub/old.svg": "old"})
 	if err := keep(proof.Proof{Keep: []string{"table.md", "sub/*"}}, from, to); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestKeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"README.md", "claims.jsonl", "falls-short.txt", "sub/shown.svg", "sub/table.md", "table.md"}; !slices.Equal(got, want) {
+	if want := []string{"README.md", "claims.jsonl", "falls-short.txt", "sub/shown.svg", "sub/table.md",
+		"table.md"}; !slices.Equal(got, want) {
 		t.Errorf("kept %q, want %q", got, want)
 	}
 	page, err := os.ReadFile(filepath.Join(to, "table.md"))
@@ -50,8 +52,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A digest follows names and bytes of the files that count, and what claims measured, not how they are worded or where the
-// test lives.
+// A digest follows names and bytes of the files that count, and what claims measured, not how they are worded or where
+// the test lives.
 func TestDigest(t *testing.T) {
 	digest := func(all map[string]string) string {
 		t.Helper()
@@ -94,7 +96,8 @@ func TestDigest(t *testing.T) {
 func TestSteps(t *testing.T) {
 	needed := proof.Need{Env: "STOKER_TEST_NEED", Text: "a word"}
 	t.Setenv(needed.Env, "")
-	if _, err := newFolders(filepath.Join(t.TempDir(), "out"), []proof.Need{needed}); err == nil || !strings.Contains(err.Error(), needed.Env) {
+	if _, err := newFolders(filepath.Join(t.TempDir(), "out"), []proof.Need{needed}); err == nil ||
+		!strings.Contains(err.Error(), needed.Env) {
 		t.Errorf("a missing need gives %v, want its name", err)
 	}
 	t.Setenv(needed.Env, "word")
@@ -105,7 +108,8 @@ func TestSteps(t *testing.T) {
 	var log bytes.Buffer
 	run := func(s proof.Step) error { return f.run(t.Context(), s, &log) }
 	sh := func(script string) []string { return []string{"sh", "-c", script} }
-	if err := run(proof.Step{Args: sh("echo $STOKER_TEST_NEED $HERE $1; echo $STOKER_PROOF >$OUT/where"), Env: []string{"HERE=$OUT"}, Stdout: "said"}); err != nil {
+	if err := run(proof.Step{Args: sh("echo $STOKER_TEST_NEED $HERE $1; echo $STOKER_PROOF >$OUT/where"),
+		Env: []string{"HERE=$OUT"}, Stdout: "said"}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"said": "word " + f.out + "\n", "where": f.out + "\n"} {
@@ -116,7 +120,8 @@ func TestSteps(t *testing.T) {
 	if err := run(proof.Step{Args: sh("exit 3"), Unless: f.out}); err != nil {
 		t.Errorf("a step whose result exists was not left out: %v", err)
 	}
-	if err := run(proof.Step{Args: sh("exit 3"), Unless: filepath.Join(f.out, "nothing")}); err == nil || !strings.Contains(err.Error(), "exit 3") {
+	if err := run(proof.Step{Args: sh("exit 3"), Unless: filepath.Join(f.out, "nothing")}); err == nil ||
+		!strings.Contains(err.Error(), "exit 3") {
 		t.Errorf("a failing step gives %v, want its command", err)
 	}
 	if err := f.close(); err != nil {
@@ -131,7 +136,8 @@ func TestSteps(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
 	p := proof.Proof{Name: "lqr", Kind: proof.Training, Short: []string{"lqr"}}
-	kept := proof.Result{Revision: "0123456789", Arch: "amd64", Kernels: "x86-fma", Digests: map[string]string{"lqr": "ab"}}
+	kept := proof.Result{Revision: "0123456789", Arch: "amd64", Kernels: "x86-fma",
+		Digests: map[string]string{"lqr": "ab"}}
 	today := func(digest string) *shortRuns {
 		r := newShortRuns()
 		ready := make(chan struct{})
@@ -179,7 +185,8 @@ func TestCommand(t *testing.T) {
 		t.Errorf("outside the root: %v", err)
 	}
 	t.Chdir(filepath.Join("..", "..", ".."))
-	if err := command(t.Context(), []string{"lqr", "sizings"}); err == nil || !strings.Contains(err.Error(), "close names: sizing") {
+	if err := command(t.Context(), []string{"lqr", "sizings"}); err == nil || !strings.Contains(err.Error(),
+		"close names: sizing") {
 		t.Errorf("an unknown name gives %v, want the close ones", err)
 	}
 }
