@@ -5,7 +5,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Laws of the temporal-difference error.
+// Losses of the temporal-difference error.
 const (
 	Squared = "squared"
 	Huber   = "huber"
@@ -75,8 +75,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// law is the loss as networks know it.
-func (c Config) law() nets.Loss {
+// lossFunction is the loss as an engine takes it.
+func (c Config) lossFunction() nets.Loss {
 	if c.Loss == Huber {
 		return nets.Huber{Delta: 1}
 	}

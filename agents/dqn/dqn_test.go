@@ -64,7 +64,7 @@ func TestLearnsUnderMasks(t *testing.T) {
 }
 
 // Where everything pays 1 a state is worth 1/(1−γ) if episodes are cut, and 1 if the world ends with each step.
-func TestTruncationGoesOn(t *testing.T) {
+func TestTruncationBootstraps(t *testing.T) {
 	for _, k := range []struct {
 		cut  bool
 		want float64
@@ -107,7 +107,7 @@ func TestUpdateByHand(t *testing.T) {
 			w, w2 := draw((obs+1)*n), draw((obs+1)*n)
 			w[obs*n+2], w2[obs*n+2] = 50, 40 // the bias of choice 2, illegal in every next state
 			u.net.Params().Set64(w)
-			u.other.Params().Set64(w2)
+			u.target.Params().Set64(w2)
 			b := newBatch(batch, obs, n)
 			for i := range b.s {
 				b.s[i], b.s2[i] = float32(s.Norm()), float32(s.Norm())
@@ -277,7 +277,7 @@ func BenchmarkStep(b *testing.B) {
 func TestTargetsUnderMasks(t *testing.T) {
 	b := newBatch(2, 1, 3)
 	copy(b.q2, []float32{9, 1, 1, 9, 2, 3})
-	copy(b.by, []float32{9, 1, 1, 9, 5, 4})
+	copy(b.online2, []float32{9, 1, 1, 9, 5, 4})
 	copy(b.mask2, []float32{0, 1, 1, 0, 1, 1})
 	copy(b.discount, []float32{0.5, 0.5})
 	b.a[1] = 2

@@ -28,16 +28,16 @@ type Learner struct {
 	update *update
 	memory *memory
 	actor  *choice.Actor
-	params []float32 // on their way from the net that learns to the one that acts
-	random []int     // what the last Act drew for each row, choice.None for the best
+	params []float32 // buffer of syncActor
+	random []int     // by row, the random choice of the last Act; choice.None for the greedy one
 	acted  bool
 
 	explore, batch *rng.Stream
 
-	steps   int64 // environment steps over all copies
-	pending int64 // of them, since the last update
-	aimed   int64 // steps at which the target was last due, in units of TargetEvery
-	summed  int64 // updates in the sums of the metrics
+	steps         int64 // environment steps over all copies
+	pending       int64 // of them, since the last update
+	targetUpdates int64 // that have been due so far
+	summed        int64 // updates in the sums of the metrics
 }
 
 var _ agents.Learner = (*Learner)(nil)
@@ -92,7 +92,7 @@ func (l *Learner) syncActor() error { return l.actor.Sync(l.ctx.Train, l.update.
 // Act implements [agents.Learner].
 func (l *Learner) Act(v *envs.Vector) error {
 	o, n := &v.Obs.Kinds[0], l.p.N
-	eps, look := l.epsilon(), false
+	eps, greedy := l.epsilon(), false
 	for i, here := range o.Active {
 		l.random[i] = choice.None
 		if !here {
@@ -101,10 +101,10 @@ func (l *Learner) Act(v *envs.Vector) error {
 		if eps > 0 && l.explore.Float64() < eps {
 			l.random[i] = choice.Uniform(o.Mask[i*n:(i+1)*n], l.explore)
 		} else {
-			look = true
+			greedy = true
 		}
 	}
-	if look { // else nobody asks the network
+	if greedy { // else no agent needs the network
 		if err := l.actor.Run(o.Values); err != nil {
 			return fmt.Errorf("dqn: acting: %w", err)
 		}
@@ -170,9 +170,9 @@ func (l *Learner) Update() error {
 		}
 		l.summed++
 	}
-	if due := l.steps / l.c.TargetEvery; due > l.aimed {
-		l.update.follows(l.c.Tau)
-		l.aimed = due
+	if due := l.steps / l.c.TargetEvery; due > l.targetUpdates {
+		l.update.updateTarget(l.c.Tau)
+		l.targetUpdates = due
 	}
 	if err := l.syncActor(); err != nil {
 		return fmt.Errorf("dqn: %w", err)
@@ -222,12 +222,12 @@ func (l *Learner) State(c *state.Codec) {
 // parts is what a checkpoint holds; the replay is saved beside it.
 func (l *Learner) parts() *saved.Parts {
 	p, u := saved.New(Name, l.ctx.Train), l.update
-	p.Weights["q"], p.Weights["q_target"] = u.net.Params(), u.other.Params()
+	p.Weights["q"], p.Weights["q_target"] = u.net.Params(), u.target.Params()
 	p.Adam("q", u.adam)
 	p.Optimiser["sum.loss"], p.Optimiser["sum.norm"] = u.sumLoss, u.sumNorm
 	p.Blobs["streams"] = l
 	p.Counters["steps"], p.Counters["pending_steps"] = &l.steps, &l.pending
-	p.Counters["target_updates"], p.Counters["summed_updates"] = &l.aimed, &l.summed
+	p.Counters["target_updates"], p.Counters["summed_updates"] = &l.targetUpdates, &l.summed
 	return p
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// memory keeps transitions, a row for each agent and step, and makes batches of them.
+// memory is the replay: a row of transition for each agent and step, from which batches are drawn.
 type memory struct {
 	p        *choice.Problem
 	discount learning.Discount
@@ -46,7 +46,8 @@ func newMemory(c *Config, p *choice.Problem) (*memory, error) {
 	}, nil
 }
 
-// store adds what the present agents of copy i went through. The discount is 0 for one that leaves, as if it had ended.
+// store adds the last transition of copy i's present agents. The discount is 0 for an agent that leaves: it has
+// terminated.
 func (m *memory) store(v *envs.Vector, i int) error {
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, obs, n := v.Act.Env(i).Kinds[0], m.p.Obs, m.p.N
@@ -97,7 +98,7 @@ func (m *memory) sample(u *update, s *rng.Stream) error {
 		m.buf.Gather(c.column, m.index, 1, c.to)
 	}
 	for i, a := range b.a {
-		if !(a >= 0 && a < float32(m.p.N)) { // a saved replay can say anything
+		if !(a >= 0 && a < float32(m.p.N)) { // a loaded replay may hold any number
 			return fmt.Errorf("replay holds the choice %g, want 0 to %d", a, m.p.N-1)
 		}
 		b.r[i] *= m.scale
@@ -113,7 +114,7 @@ type batch struct {
 	s, s2          []float32 // [batch, obs]
 	a, r, discount []float32 // [batch]
 	mask2          []float32 // [batch, choices]: 1 for what is legal in s'
-	q2, by         []float32 // Q'(s', ·), and Q(s', ·) where double
+	q2, online2    []float32 // Q'(s', ·), and Q(s', ·) where double
 	taken, y       []float32 // [batch, choices]: 1 and y where a is, 0 elsewhere
 }
 
@@ -121,7 +122,7 @@ func newBatch(size, obs, n int) batch {
 	row := func(w int) []float32 { return make([]float32, size*w) }
 	return batch{
 		n: n, s: row(obs), s2: row(obs), a: row(1), r: row(1), discount: row(1),
-		mask2: row(n), q2: row(n), by: row(n), taken: row(n), y: row(n),
+		mask2: row(n), q2: row(n), online2: row(n), taken: row(n), y: row(n),
 	}
 }
 
@@ -130,7 +131,7 @@ func newBatch(size, obs, n int) batch {
 func (b *batch) targets(double bool) {
 	by := b.q2
 	if double {
-		by = b.by
+		by = b.online2
 	}
 	clear(b.taken)
 	clear(b.y)

@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// acting is π as it acts: a net, and memory for what rows of environments see and get. It doesn't allocate once made.
+// acting runs π for several environments: a net with memory for their observations and outputs. It does not allocate
+// once made.
 type acting struct {
 	p    *problem
 	rows int
@@ -17,7 +18,7 @@ type acting struct {
 	out  []float32     // [rows, agents, act]: u in [0, 1], or logits
 }
 
-// newActing returns memory to act in a number of environments together with a net's present parameters.
+// newActing returns memory to act in rows environments with a net's present parameters.
 func newActing(p *problem, e nets.Engine, net nets.Net, rows int) (*acting, error) {
 	a := &acting{
 		p: p, rows: rows, net: net, work: net.NewWork(rows), in: []nets.Tensor{e.NewTensor(p.agents, rows, p.obs)},
@@ -31,7 +32,7 @@ func newActing(p *problem, e nets.Engine, net nets.Net, rows int) (*acting, erro
 	return a, nil
 }
 
-// see takes what environments see, [rows, agents, obs], into x, agent by agent.
+// see copies observations, [rows, agents, obs], into x, agent by agent.
 func (a *acting) see(values []float32) { transpose(a.x, values, a.rows, a.p.agents, a.p.obs) }
 
 // run fills out from x.

@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// codec translates between actions as the environment takes them and as networks see them: u in [0, 1] for intervals,
-// one-hot for choices. Rows are of one agent of the environment.
-type codec struct {
+// actionCodec translates between actions as the environment takes them and as networks see them: u in [0, 1] for
+// intervals, one-hot for choices. Rows are of one agent of the environment.
+type actionCodec struct {
 	// Low and High bound each component of a Box; Integer marks whole-numbered ones, nil for none.
 	Low     []float32 `json:"low,omitempty"`
 	High    []float32 `json:"high,omitempty"`
@@ -19,33 +19,34 @@ type codec struct {
 	Choices []int `json:"choices,omitempty"`
 }
 
-func newCodec(s envs.Space) (codec, error) {
+func newActionCodec(s envs.Space) (actionCodec, error) {
 	switch s := s.(type) {
 	case envs.Discrete:
-		return codec{Choices: []int{s.N}}, nil
+		return actionCodec{Choices: []int{s.N}}, nil
 	case envs.MultiDiscrete:
-		return codec{Choices: s.N}, nil
+		return actionCodec{Choices: s.N}, nil
 	case envs.Box:
 		for i := range s.Low {
 			if r := float64(s.High[i]) - float64(s.Low[i]); math.IsInf(r, 0) || math.IsNaN(r) || r < 0 {
-				return codec{}, fmt.Errorf("action component %d ranges over [%g, %g], want finite bounds", i, s.Low[i], s.High[i])
+				return actionCodec{}, fmt.Errorf("action component %d ranges over [%g, %g], want finite bounds", i, s.Low[i],
+					s.High[i])
 			}
 		}
-		return codec{Low: s.Low, High: s.High, Integer: s.Integer}, nil
+		return actionCodec{Low: s.Low, High: s.High, Integer: s.Integer}, nil
 	}
-	return codec{}, fmt.Errorf("action space is %v, want Box, Discrete or MultiDiscrete", s)
+	return actionCodec{}, fmt.Errorf("action space is %v, want Box, Discrete or MultiDiscrete", s)
 }
 
-func (c *codec) equal(o codec) bool {
+func (c *actionCodec) equal(o actionCodec) bool {
 	return slices.Equal(c.Low, o.Low) && slices.Equal(c.High, o.High) && slices.Equal(c.Integer, o.Integer) &&
 		slices.Equal(c.Choices, o.Choices)
 }
 
 // discrete says whether the components are choices.
-func (c *codec) discrete() bool { return c.Choices != nil }
+func (c *actionCodec) discrete() bool { return c.Choices != nil }
 
 // width is what networks see, components what the environment takes.
-func (c *codec) width() int {
+func (c *actionCodec) width() int {
 	if !c.discrete() {
 		return len(c.Low)
 	}
@@ -56,7 +57,7 @@ func (c *codec) width() int {
 	return w
 }
 
-func (c *codec) components() int {
+func (c *actionCodec) components() int {
 	if c.discrete() {
 		return len(c.Choices)
 	}
@@ -64,7 +65,7 @@ func (c *codec) components() int {
 }
 
 // stretch writes the environment's action for u. Whole-numbered components take the nearest.
-func (c *codec) stretch(u, out []float32) {
+func (c *actionCodec) stretch(u, out []float32) {
 	for i, x := range u {
 		lo, hi := c.Low[i], c.High[i]
 		y := lo + float32(x*(hi-lo))
@@ -76,7 +77,7 @@ func (c *codec) stretch(u, out []float32) {
 }
 
 // choose writes for each component the number of the first largest score, and its one-hot form.
-func (c *codec) choose(scores, hot, out []float32) {
+func (c *actionCodec) choose(scores, hot, out []float32) {
 	for i, n := range c.Choices {
 		best := 0
 		for k, x := range scores[:n] {

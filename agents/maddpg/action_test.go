@@ -11,7 +11,8 @@ import (
 )
 
 func TestStretch(t *testing.T) {
-	c, err := newCodec(envs.Box{Low: []float32{-1, 1, 5}, High: []float32{3, 8, 5}, Integer: []bool{false, true, false}})
+	c, err := newActionCodec(envs.Box{Low: []float32{-1, 1, 5}, High: []float32{3, 8, 5},
+		Integer: []bool{false, true, false}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestStretch(t *testing.T) {
 func TestActionsStayInTheirSpace(t *testing.T) {
 	// Bounds at which rounding in float32 could step outside.
 	b := envs.Box{Low: []float32{-0.1, 0.1, -1e7}, High: []float32{0.3, 0.7, 1}}
-	c, err := newCodec(b)
+	c, err := newActionCodec(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestActionsStayInTheirSpace(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	c, _ := newCodec(envs.MultiDiscrete{N: []int{3, 2}})
+	c, _ := newActionCodec(envs.MultiDiscrete{N: []int{3, 2}})
 	hot, out := make([]float32, 5), make([]float32, 2)
 	c.choose([]float32{1, 4, 4, -2, -1}, hot, out)
 	if want := []float32{0, 1, 0, 0, 1}; !slices.Equal(hot, want) {
@@ -68,7 +69,7 @@ func TestSpacesRefused(t *testing.T) {
 		{envs.Unbounded(2), "component 0 ranges over [-Inf, +Inf], want finite bounds"},
 		{envs.Tuple{Spaces: []envs.Space{envs.Discrete{N: 2}}}, "want Box, Discrete or MultiDiscrete"},
 	} {
-		if _, err := newCodec(k.s); err == nil || !strings.Contains(err.Error(), k.want) {
+		if _, err := newActionCodec(k.s); err == nil || !strings.Contains(err.Error(), k.want) {
 			t.Errorf("%v: error %v, want one with %q", k.s, err, k.want)
 		}
 	}

@@ -2,19 +2,18 @@ package maddpg
 
 import "github.com/stoker-rl/stoker/nets"
 
-// blocks brings numbers into a tensor [agents, batch, width] block by block: a number of samples of one agent, and of
-// them some features, from rows in which they lie side by side with others. Engines whose tensors take no blocks get
-// them all at once, by way of the host.
+// blocks writes a tensor [agents, batch, width] block by block. A block is some samples of one agent and some of their
+// features, taken from wider rows. Tensors that take no blocks are filled on the host and set at once.
 type blocks struct {
 	t            nets.Tensor
-	direct       taker
+	direct       blockSetter
 	host         []float32
 	batch, width int
 }
 
-// taker is a tensor that takes blocks: samples row to row+rows of one agent, features from to from+width; that of
-// sample row + r are src[r·stride] and those behind it.
-type taker interface {
+// blockSetter is a tensor that takes blocks: samples row to row+rows of one agent, features from to from+width. Sample
+// row + r is at src[r·stride:].
+type blockSetter interface {
 	SetBlock(agent, row, rows, from, width int, src []float32, stride int)
 }
 
@@ -22,7 +21,7 @@ func newBlocks(t nets.Tensor) *blocks {
 	shape := t.Shape()
 	b := &blocks{t: t, batch: shape[1], width: shape[2]}
 	var ok bool
-	if b.direct, ok = t.(taker); !ok {
+	if b.direct, ok = t.(blockSetter); !ok {
 		b.host = make([]float32, nets.Size(t))
 	}
 	return b
@@ -41,7 +40,7 @@ func (b *blocks) put(agent, row, rows, from, width int, src []float32, stride in
 	}
 }
 
-// done ends a batch.
+// done finishes a batch.
 func (b *blocks) done() {
 	if b.direct == nil {
 		b.t.Set(b.host)

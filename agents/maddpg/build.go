@@ -130,7 +130,7 @@ func (b *builder) pass(n nets.Net) pass {
 	return pass{net: n, work: n.NewWork(b.batch)}
 }
 
-func (b *builder) loss(l nets.Loss) loss { return loss{e: b.e, law: l, value: b.e.NewTensor(b.n)} }
+func (b *builder) loss(l nets.Loss) loss { return loss{e: b.e, fn: l, value: b.e.NewTensor(b.n)} }
 
 func (b *builder) tensor(width int) nets.Tensor { return b.e.NewTensor(b.n, b.batch, width) }
 

@@ -8,11 +8,11 @@
 //	single     all s                             all (s, a), one agent for all             DDPG (Lillicrap et al., 2016)
 //	none       s_j                               (s_j, a_j)                                independent DDPG
 //
-// The update stands in update.go, gradient by gradient, with the paper's equation numbers; it knows package nets and no
-// engine. The other files are what surrounds it: the configuration (config.go), how an environment becomes what
-// networks see (problem.go, action.go), replay and minibatches (memory.go, sampler.go, blocks.go; separate.go where
-// each agent has its own), acting and learning (learner.go, explore.go), the paper's safe exploration (safe.go), saving
-// (state.go) and the policy that leaves training (policy.go, policyfile.go).
+// Read update.go first: it is the update, gradient by gradient, with the paper's equation numbers. problem.go and
+// action.go turn an environment into what networks see; memory.go, sampler.go and blocks.go are replay and
+// minibatches, separate.go those where each agent has its own; learner.go and explore.go act and learn, safe.go is
+// the paper's safe exploration, state.go lists what is saved, policy.go and policyfile.go are the policy that leaves
+// training.
 //
 // Continuous actions are a sigmoid's output u in [0, 1], stretched to the bounds of the action space; critics and
 // replay see u. Choices are Gumbel-softmax samples (Jang et al., 2017), and masks of illegal choices travel in the

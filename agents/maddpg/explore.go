@@ -33,7 +33,7 @@ func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, ran
 	if random {
 		clear(out)
 	}
-	w, k := l.p.codec.width(), l.p.codec.components()
+	w, k := l.p.actionCodec.width(), l.p.actionCodec.components()
 	sigma := l.noise()
 	for j := range l.p.kind.Agents {
 		y, u, a := out[j*w:(j+1)*w], l.row(i)[j*w:(j+1)*w], act.Kinds[0][j*k:(j+1)*k]

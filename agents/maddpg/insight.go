@@ -54,7 +54,7 @@ func (p *TrainedPolicy) Insight(act nets.Engine, rows int) (agents.Insight, erro
 // Outputs implements [agents.Insight].
 func (x *insight) Outputs() []agents.Output {
 	var out []agents.Output
-	c := &x.p.prob.codec
+	c := &x.p.prob.actionCodec
 	if !c.discrete() {
 		for i := range c.Low {
 			out = append(out, agents.Output{Component: i, Choice: -1})
@@ -104,7 +104,7 @@ func (x *insight) Forward(seen []float32) ([]float32, error) {
 		return nil, err
 	}
 	copy(x.out, x.act.out)
-	c := &x.p.prob.codec
+	c := &x.p.prob.actionCodec
 	if !c.discrete() {
 		n := len(c.Low)
 		for i, u := range x.out {

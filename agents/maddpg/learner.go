@@ -26,7 +26,7 @@ type Learner struct {
 	safe    *guard // nil where off
 
 	acting *acting
-	params []float32 // on their way from the net that learns to the one that acts
+	params []float32 // buffer of syncActor
 	taken  []float32 // what the last Act did, as critics see it: [copies, agents, act]
 	acted  bool
 

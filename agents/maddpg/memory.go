@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// memory keeps transitions. Rows hold observations as the environment gave them, actions as critics see them, and
-// rewards unscaled.
+// memory is the replay. Its rows hold observations as the environment gave them, actions as critics see them, and
+// unscaled rewards.
 type memory struct {
 	c   *Config
 	p   *problem
@@ -53,7 +53,7 @@ func newMemory(c *Config, p *problem) (*memory, error) {
 	return m, err
 }
 
-// store adds what copy i of the vector went through; u is its action as critics see it.
+// store adds the last transition of copy i; u is its action as critics see it.
 func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	n := m.p.kind.Agents
@@ -79,7 +79,7 @@ func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 		d[j] = discount
 	}
 	if m.mask > 0 {
-		w := m.p.codec.width()
+		w := m.p.actionCodec.width()
 		for j := range n {
 			packMask(before.Mask[j*w:(j+1)*w], row.Column(m.mask)[j*m.p.words:(j+1)*m.p.words])
 			packMask(after.Mask[j*w:(j+1)*w], row.Column(m.mask2)[j*m.p.words:(j+1)*m.p.words])
@@ -88,15 +88,15 @@ func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 	if m.present > 0 {
 		here, hereAfter := row.Column(m.present), row.Column(m.present2)
 		for j := range n {
-			here[j], hereAfter[j] = number(before.Active[j]), number(after.Active[j])
+			here[j], hereAfter[j] = oneIf(before.Active[j]), oneIf(after.Active[j])
 			r[j] *= here[j]
-			d[j] *= hereAfter[j] // an agent that leaves has ended
+			d[j] *= hereAfter[j] // an agent that leaves has terminated
 		}
 	}
 	return nil
 }
 
-// check refuses what would poison the weights, and absent agents that the configuration doesn't expect.
+// check refuses what would poison the weights, and absent agents that the configuration does not expect.
 func (m *memory) check(v *envs.Vector, i int, after *envs.KindObservation, rewards []float32) error {
 	if err := check.Rewards(i, m.p.kind, rewards); err != nil {
 		return fmt.Errorf("maddpg: %w", err)
@@ -116,7 +116,8 @@ func (m *memory) check(v *envs.Vector, i int, after *envs.KindObservation, rewar
 	return nil
 }
 
-func number(b bool) float32 {
+// oneIf is 1 for true, else 0.
+func oneIf(b bool) float32 {
 	if b {
 		return 1
 	}

@@ -100,7 +100,7 @@ func TestAbsentAgentsLearnNothing(t *testing.T) {
 	}
 }
 
-// TestBatch checks what a sample brings to the device against the rows it was drawn from: standardised, scaled, agent
+// TestBatch checks the uploaded minibatch against the rows it was drawn from: standardised, scaled, agent
 // by agent, each mask in the noise of its own time.
 func TestBatch(t *testing.T) {
 	c := quick()

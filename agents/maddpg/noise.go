@@ -7,21 +7,21 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// noise draws standard Gumbel noise, −ln(−ln u), in numbers, by an engine's kernels where it has some.
+// noise draws standard Gumbel noise, −ln(−ln u), with the engine's kernel where it has one.
 type noise struct {
 	s      *rng.Stream
 	words  []uint32
 	kernel func(dst []float32, words []uint32)
 }
 
-// noisy is what an engine may offer: see [noise].
-type noisy interface {
+// gumbelEngine is an engine with a kernel for Gumbel noise.
+type gumbelEngine interface {
 	Gumbel(dst []float32, words []uint32)
 }
 
 func newNoise(s *rng.Stream, e nets.Engine) *noise {
 	n := &noise{s: s, kernel: gumbels}
-	if k, ok := e.(noisy); ok {
+	if k, ok := e.(gumbelEngine); ok {
 		n.kernel = k.Gumbel
 	}
 	return n
@@ -37,23 +37,23 @@ func (n *noise) fill(dst []float32) {
 	n.kernel(dst, words)
 }
 
-// begin draws the number of the stream that a drawing in parts goes on from.
+// begin draws the number of the stream from which parts follow.
 func (n *noise) begin() uint64 { return n.s.Uint64() }
 
-// part makes the numbers of a drawing from the one numbered at on, with room for as many words: all parts are what fill
-// makes, and may be made side by side.
+// part draws the numbers from index at on; words is scratch of the same length. All parts together are what fill draws,
+// in any order and in parallel.
 func (n *noise) part(x uint64, at int, dst []float32, words []uint32) {
 	words = words[:len(dst)]
 	rng.WordsFrom(x, at, words)
 	n.kernel(dst, words)
 }
 
-// gumbels is the kernel where the engine has none.
+// gumbels is the kernel for engines without one.
 func gumbels(dst []float32, words []uint32) {
 	for i, w := range words {
 		dst[i] = float32(-math.Log(-math.Log((float64(w>>9) + 0.5) / (1 << 23))))
 	}
 }
 
-// gumbel draws from the standard Gumbel law, −ln(−ln u).
+// gumbel draws from the standard Gumbel distribution, −ln(−ln u).
 func gumbel(s *rng.Stream) float32 { return float32(-math.Log(s.Exp())) }

@@ -37,7 +37,7 @@ func (p *TrainedPolicy) Act(obs *envs.Observation, act *envs.Action, determinist
 		p.acting.hide(o.Active)
 	}
 	p.acting.run()
-	w, k := p.prob.codec.width(), p.prob.codec.components()
+	w, k := p.prob.actionCodec.width(), p.prob.actionCodec.components()
 	for j := range p.prob.kind.Agents {
 		y, out := p.acting.out[j*w:(j+1)*w], a[j*k:(j+1)*k]
 		if !o.Active[j] {

@@ -26,7 +26,7 @@ type description struct {
 	// Actor is the architecture, as nets.EncodeArch writes it. Its parameters are the array "actor".
 	Actor json.RawMessage `json:"actor"`
 	// Action says how outputs become actions.
-	Action codec `json:"action"`
+	Action actionCodec `json:"action"`
 	// ObservationClip is 0 where observations are not standardised; else the actor sees (x − "shift")·"scale", two arrays
 	// of [agents, width], bounded by it.
 	ObservationClip float64 `json:"observation_clip,omitempty"`
@@ -55,7 +55,7 @@ func (l *Learner) file() (*agents.PolicyFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := description{Format: format, Name: l.c.label(), Single: l.c.Mix == Single, Actor: arch, Action: l.p.codec}
+	d := description{Format: format, Name: l.c.label(), Single: l.c.Mix == Single, Actor: arch, Action: l.p.actionCodec}
 	agents.PutTensor(f.Arrays, arrayActor, l.update.actor.Params())
 	if err := l.ctx.Train.Err(); err != nil {
 		return nil, fmt.Errorf("maddpg: reading the actor: %w", err)
@@ -101,7 +101,7 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 		return nil, err
 	}
 	if !prob.equal(d.Action) {
-		return nil, fmt.Errorf("trained for the actions %+v, the environment has %+v", d.Action, prob.codec)
+		return nil, fmt.Errorf("trained for the actions %+v, the environment has %+v", d.Action, prob.actionCodec)
 	}
 	arch, err := nets.DecodeArch(d.Actor)
 	if err != nil {
@@ -125,7 +125,7 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 	}
 	t := &TrainedPolicy{
 		Policy: frozen.New(f, d.Name, "maddpg: policy", frozen.Sum(f, slices.Sorted(maps.Keys(f.Arrays))...)),
-		prob:   prob, clip: float32(d.ObservationClip), hot: make([]float32, prob.codec.width()),
+		prob:   prob, clip: float32(d.ObservationClip), hot: make([]float32, prob.actionCodec.width()),
 	}
 	if d.ObservationClip > 0 {
 		for _, a := range []struct {

@@ -12,7 +12,7 @@ import (
 // numbers seen as one agent's.
 type problem struct {
 	kind *envs.Kind
-	codec
+	actionCodec
 	// agents is the networks' leading dimension: the environment's agents or, with single, 1.
 	agents int
 	// obs and act are the widths of one agent's observation and action.
@@ -33,11 +33,12 @@ func newProblem(mix string, s *envs.Spec) (problem, error) {
 			fmt.Errorf("maddpg: %s: %s: what is legal depends on earlier components of the action, but here they are chosen"+
 				" independently", s.ID, k.Name)
 	}
-	c, err := newCodec(k.Action)
+	c, err := newActionCodec(k.Action)
 	if err != nil {
 		return problem{}, fmt.Errorf("maddpg: %s: %s: %w", s.ID, k.Name, err)
 	}
-	p := problem{kind: k, codec: c, agents: k.Agents, obs: k.Observation.Width(), act: c.width(), segments: c.Choices}
+	p := problem{kind: k, actionCodec: c, agents: k.Agents, obs: k.Observation.Width(), act: c.width(),
+		segments: c.Choices}
 	if c.discrete() {
 		p.words = maskWords(p.act)
 	}

@@ -127,7 +127,7 @@ func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
 	for i, x := range u {
 		u[i] = min(max(x+float32(g.c.Noise*g.stream.Norm()), float32(g.c.Low)), float32(g.c.High))
 	}
-	w, k := g.p.codec.width(), g.p.codec.components()
+	w, k := g.p.actionCodec.width(), g.p.actionCodec.components()
 	for j := range g.p.kind.Agents {
 		g.p.stretch(u[j*w:(j+1)*w], a.Kinds[0][j*k:(j+1)*k])
 	}

@@ -2,33 +2,33 @@ package maddpg
 
 import "github.com/stoker-rl/stoker/rng"
 
-// sampler draws an update's minibatches from a memory and brings them to the device: a block of rows at a time, which
-// stays in the cache while each tensor takes its part of it.
+// sampler draws an update's minibatches from a memory and uploads them to the device, a block of rows at a time: the
+// block stays in the cache while each tensor takes its part of it.
 type sampler struct {
-	m     *memory
-	u     *update
-	std   *standardiser
-	batch *rng.Stream
-	noise *noise
-	index []int64        // the rows drawn: one minibatch, or one for each agent, one after the other
-	rows  [][]float32    // a block, [blockRows][width], of each worker
-	part  func(i, w int) // brings block i, on worker w
-	share func(parts int, part func(i, w int))
+	m        *memory
+	u        *update
+	std      *standardiser
+	batch    *rng.Stream
+	noise    *noise
+	index    []int64        // row numbers of one minibatch, or of one per agent in turn
+	rows     [][]float32    // by worker, a block of [blockRows, width]
+	part     func(i, w int) // uploads block i, on worker w
+	parallel func(parts int, part func(i, w int))
 
 	s, s2, a, r, discount *blocks
-	own, next             drawn      // noise
-	words                 [][]uint32 // room for a block's, of each worker
+	own, next             noiseBlocks // of π(s) and π'(s')
+	words                 [][]uint32  // by worker, the random words of a block
 	// Presence at s and s', [agents, batch], and by action.
 	here, hereAfter, on []float32
 }
 
-// sharer is an engine that lends its threads between updates: it does parts side by side, no two on one worker.
-type sharer interface {
+// parallelEngine is an engine that lends its threads between updates: it runs parts in parallel, no two on one worker.
+type parallelEngine interface {
 	Parallel(parts int, part func(i, w int))
 	Workers() int
 }
 
-// blockRows is how many rows a block has: a number that tiles of all sizes divide.
+// blockRows is the number of rows of a block: a multiple of every tile size.
 const blockRows = 192
 
 func newSampler(m *memory, u *update, std *standardiser, batch *rng.Stream, noise *noise) *sampler {
@@ -37,9 +37,9 @@ func newSampler(m *memory, u *update, std *standardiser, batch *rng.Stream, nois
 		s: newBlocks(u.s), a: newBlocks(u.a), r: newBlocks(u.r), discount: newBlocks(u.discount),
 	}
 	workers := 1
-	s.share = alone
-	if e, ok := u.e.(sharer); ok {
-		workers, s.share = e.Workers(), e.Parallel
+	s.parallel = serial
+	if e, ok := u.e.(parallelEngine); ok {
+		workers, s.parallel = e.Workers(), e.Parallel
 	}
 	s.rows = make([][]float32, workers)
 	for w := range s.rows {
@@ -59,8 +59,8 @@ func newSampler(m *memory, u *update, std *standardiser, batch *rng.Stream, nois
 		s.s2 = newBlocks(u.s2)
 	}
 	if m.mask > 0 {
-		s.own = drawn{x: make([]float32, all*m.p.act), put: newBlocks(u.noise)}
-		s.next = drawn{x: make([]float32, next*m.p.act), put: newBlocks(u.noise2)}
+		s.own = noiseBlocks{x: make([]float32, all*m.p.act), put: newBlocks(u.noise)}
+		s.next = noiseBlocks{x: make([]float32, next*m.p.act), put: newBlocks(u.noise2)}
 		s.words = make([][]uint32, workers)
 		for w := range s.words {
 			s.words[w] = make([]uint32, min(blockRows, m.c.Batch)*m.p.act)
@@ -83,7 +83,7 @@ func (s *sampler) sample() error {
 		s.next.from = s.noise.begin()
 	}
 	s.std.ready()
-	s.share(len(s.index)/m.c.Batch*s.blocks(), s.part)
+	s.parallel(len(s.index)/m.c.Batch*s.blocks(), s.part)
 	for _, b := range [...]*blocks{s.s, s.s2, s.a, s.r, s.discount} {
 		b.done()
 	}
@@ -101,7 +101,7 @@ func (s *sampler) sample() error {
 }
 
 // alone is share of an engine that has no threads to lend.
-func alone(parts int, part func(i, w int)) {
+func serial(parts int, part func(i, w int)) {
 	for i := range parts {
 		part(i, 0)
 	}
@@ -110,7 +110,7 @@ func alone(parts int, part func(i, w int)) {
 // blocks is the number of blocks in a minibatch.
 func (s *sampler) blocks() int { return (s.m.c.Batch + blockRows - 1) / blockRows }
 
-// block brings block i of all minibatches' to the device: what it touches there no other block does.
+// block uploads block i of all minibatches'. No two blocks write the same place.
 func (s *sampler) block(i, w int) {
 	m, size := s.m, s.m.c.Batch
 	k, row := i/s.blocks(), i%s.blocks()*blockRows
@@ -119,32 +119,32 @@ func (s *sampler) block(i, w int) {
 	m.buf.Rows(s.index[k*size+row:][:n], b.rows)
 	b.prepare()
 	if len(s.index) > size {
-		b.bring(k, k+1)
+		b.upload(k, k+1)
 	} else {
-		b.bring(0, m.p.agents)
+		b.upload(0, m.p.agents)
 	}
 	if m.mask > 0 {
 		b.choices(k, s.words[w])
 	}
 	if s.u.separate != nil {
-		s.u.separate.bring(b, k)
+		s.u.separate.upload(b, k)
 	}
 	if m.present > 0 {
 		b.presence()
 	}
 }
 
-// block is n rows on their way to samples row and following.
+// block is n rows, which become the samples from row on.
 type block struct {
 	*sampler
 	rows   []float32
 	row, n int
 }
 
-// columns is where a column's numbers lie in a block, from agent i's on, each width wide.
+// columns are a column's numbers in a block from agent i on, each width wide.
 func (s block) columns(c, i, width int) []float32 { return s.rows[s.m.buf.Offset(c)+i*width:] }
 
-// prepare standardises and scales.
+// prepare standardises observations and scales rewards.
 func (s block) prepare() {
 	p, w := s.m.p, s.m.buf.Width()
 	scale := float32(s.m.c.RewardScale)
@@ -167,8 +167,8 @@ func (s block) prepare() {
 	}
 }
 
-// bring takes the rows to agents from to to.
-func (s block) bring(from, to int) {
+// upload gives the rows to the agents from to to.
+func (s block) upload(from, to int) {
 	p, w := s.m.p, s.m.buf.Width()
 	for i := from; i < to; i++ {
 		s.s.put(i, s.row, s.n, 0, p.obs, s.columns(colObservation, i, p.obs), w)
@@ -181,15 +181,15 @@ func (s block) bring(from, to int) {
 	}
 }
 
-// drawn is an update's noise on its way: [agents, batch, act], for the target's actions as many minibatches of it.
-type drawn struct {
+// noiseBlocks is an update's Gumbel noise before it is uploaded: [agents, batch, act], for the target's actions one
+// such array per minibatch.
+type noiseBlocks struct {
 	x    []float32
-	from uint64 // the number that its words follow from
+	from uint64 // number of the stream from which its words follow
 	put  *blocks
 }
 
-// choices draws a block's noise, pushes out of reach what the masks forbid and brings it to the device; the block is of
-// minibatch k.
+// choices draws a block's noise, makes illegal choices unreachable and uploads it; the block is of minibatch k.
 func (s block) choices(k int, words []uint32) {
 	size, act, agents := s.m.c.Batch, s.m.p.act, s.m.p.agents
 	from, to := 0, agents
@@ -200,11 +200,11 @@ func (s block) choices(k int, words []uint32) {
 	if s.u.separate != nil {
 		next, end, row = 0, agents, k*size+s.row
 	}
-	draw := func(d *drawn, i, row int) {
+	draw := func(d *noiseBlocks, i, row int) {
 		at := (i*d.put.batch + row) * act
 		s.noise.part(d.from, at, d.x[at:][:s.n*act], words)
 	}
-	bring := func(d *drawn, i, row int) { d.put.put(i, row, s.n, 0, act, d.x[(i*d.put.batch+row)*act:], act) }
+	upload := func(d *noiseBlocks, i, row int) { d.put.put(i, row, s.n, 0, act, d.x[(i*d.put.batch+row)*act:], act) }
 	for i := from; i < to; i++ {
 		draw(&s.own, i, s.row)
 	}
@@ -213,14 +213,14 @@ func (s block) choices(k int, words []uint32) {
 	}
 	s.forbid(k)
 	for i := from; i < to; i++ {
-		bring(&s.own, i, s.row)
+		upload(&s.own, i, s.row)
 	}
 	for i := next; i < end; i++ {
-		bring(&s.next, i, row)
+		upload(&s.next, i, row)
 	}
 }
 
-// forbid pushes out of reach what the masks forbid; the block is of minibatch k.
+// forbid makes what the masks forbid unreachable; the block is of minibatch k.
 func (s block) forbid(k int) {
 	agents, size, row := s.m.p.kind.Agents, s.m.c.Batch, s.row
 	switch {
@@ -242,8 +242,8 @@ func (s block) forbid(k int) {
 // forbidIn does so in noise, whose item at + j·agent + r·row is that of agent j of the environment, from to to, and the
 // block's row r.
 func (s block) forbidIn(noise []float32, column, from, to, at, agent, row int) {
-	w, words := s.m.p.codec.width(), s.m.p.words
-	all := float32(uint32(1)<<min(w, maskBits) - 1) // of one word: all are legal
+	w, words := s.m.p.actionCodec.width(), s.m.p.words
+	all := float32(uint32(1)<<min(w, maskBits) - 1) // one word in which all are legal
 	for r := range s.n {
 		masks := s.rows[r*s.m.buf.Width()+s.m.buf.Offset(column):]
 		for j := from; j < to; j++ {
@@ -256,7 +256,7 @@ func (s block) forbidIn(noise []float32, column, from, to, at, agent, row int) {
 	}
 }
 
-// presence keeps who was there.
+// presence records which agents were present.
 func (s block) presence() {
 	for r := range s.n {
 		at := r * s.m.buf.Width()

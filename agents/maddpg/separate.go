@@ -6,33 +6,33 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// separate is what an update holds where each agent learns from a minibatch of its own and its critic sees all agents,
-// as in the code of Lowe et al. (2017). Agent i's critic then sees what all agents saw and did in minibatch i, its own
-// first: a stack of its own weights over
+// separate is the part of an update for which each agent learns from its own minibatch and its critic sees all
+// agents, as in the code of Lowe et al. (2017). Agent i's critic sees what all agents saw and did in minibatch i, its
+// own numbers first. Its inputs are
 //
 //	(s_i, s_others), a_i, a_others
 //
-// The targets' actions in all minibatches come first, in a recorded pass of their own, since each agent's actor answers
+// The targets' actions in all minibatches are computed first, in a recorded pass of their own: every agent's actor acts
 // in every minibatch.
 type separate struct {
 	agents, batch, obs, act int
 
-	s2     nets.Tensor // of the targets' actors: agent j in all minibatches, [agents, agents·batch, obs]
-	noise2 nets.Tensor // alike, where actions are choices
-	policy policy      // π' on those
-	record nets.Recorded
-	chosen nets.Tensor // what it chose
-	host   []float32
-	share  func(parts int, part func(i, w int))
-	part   func(i, w int) // hand, as share takes it
+	s2       nets.Tensor // of the targets' actors: agent j in all minibatches, [agents, agents·batch, obs]
+	noise2   nets.Tensor // alike, where actions are choices
+	policy   policy      // π' on those
+	record   nets.Recorded
+	chosen   nets.Tensor // what it chose
+	host     []float32
+	parallel func(parts int, part func(i, w int))
+	part     func(i, w int) // distribute, as parallel takes it
 
 	seen, seen2         nets.Tensor // what critics see of all agents, [agents, batch, agents·obs]
 	a2, others, others2 nets.Tensor // the agent's own next action, the others' action and next action
 	put                 struct{ seen, seen2, a2, others, others2 *blocks }
 }
 
-// bring takes a block's rows to what agent i's critic sees.
-func (a *separate) bring(s block, i int) {
+// upload writes a block's rows to the inputs of agent i's critic.
+func (a *separate) upload(s block, i int) {
 	w, row, n := s.m.buf.Width(), s.row, s.n
 	for j := range a.agents {
 		s.s2.put(j, i*a.batch+row, n, 0, a.obs, s.columns(colNext, j, a.obs), w)
@@ -48,44 +48,44 @@ func (a *separate) bring(s block, i int) {
 	a.put.others.put(i, row, n, i*a.act, (a.agents-1-i)*a.act, s.columns(colAction, i+1, a.act), w)
 }
 
-// done ends a sample.
+// done finishes a sample.
 func (a *separate) done() {
 	for _, b := range [...]*blocks{a.put.seen, a.put.seen2, a.put.others} {
 		b.done()
 	}
 }
 
-// choose has the targets' actors choose in all minibatches, and takes to each critic what they chose in its own.
+// choose runs the target actors on all minibatches, and gives each critic the actions in its own.
 func (a *separate) choose() error {
 	if err := a.record.Run(); err != nil {
 		return fmt.Errorf("maddpg: the targets' actions: %w", err)
 	}
-	if _, ok := a.chosen.(giver); !ok {
+	if _, ok := a.chosen.(blockGetter); !ok {
 		a.chosen.Get(a.host)
 	}
-	a.share(a.agents*a.parts(), a.part)
+	a.parallel(a.agents*a.parts(), a.part)
 	a.put.a2.done()
 	a.put.others2.done()
 	return nil
 }
 
-// giver is a tensor that gives blocks, as a [taker] takes them.
-type giver interface {
+// blockGetter is a tensor from which blocks can be read, as a [blockSetter] takes them.
+type blockGetter interface {
 	GetBlock(agent, row, rows int, dst []float32)
 }
 
-// parts is how many blocks a minibatch has.
+// parts is the number of blocks of a minibatch.
 func (a *separate) parts() int { return (a.batch + blockRows - 1) / blockRows }
 
-// hand takes a block of one minibatch's actions to the critic that sees it.
-func (a *separate) hand(part, _ int) {
+// distribute gives a block of one minibatch's actions to the critic that sees it.
+func (a *separate) distribute(part, _ int) {
 	i, row := part/a.parts(), part%a.parts()*blockRows
 	n := min(blockRows, a.batch-row)
 	at := 0
 	for j := range a.agents {
 		first := i*a.batch + row
 		src := a.host[(j*a.agents*a.batch+first)*a.act:][:n*a.act]
-		if g, ok := a.chosen.(giver); ok {
+		if g, ok := a.chosen.(blockGetter); ok {
 			g.GetBlock(j, first, n, src)
 		}
 		if j == i {
@@ -112,9 +112,9 @@ func (b *builder) separate(u *update, p *problem, head nets.Net) *separate {
 	a.put.seen, a.put.seen2, a.put.a2 = newBlocks(a.seen), newBlocks(a.seen2), newBlocks(a.a2)
 	a.put.others, a.put.others2 = newBlocks(a.others), newBlocks(a.others2)
 	a.record = b.e.Record("maddpg: targets' actions", func() { a.chosen = a.policy.act(a.s2, a.noise2) })
-	a.part, a.share = a.hand, alone
-	if e, ok := b.e.(sharer); ok {
-		a.share = e.Parallel
+	a.part, a.parallel = a.distribute, serial
+	if e, ok := b.e.(parallelEngine); ok {
+		a.parallel = e.Parallel
 	}
 	return a
 }

@@ -20,8 +20,8 @@ func independent(mix string) Config {
 	return c
 }
 
-// Every agent's minibatch is drawn apart, and what its networks see comes from its own: compared with the rows that
-// were drawn.
+// Every agent's minibatch is drawn apart, and what its networks see comes from its own: compared with the rows
+// that were drawn.
 func TestIndependentMinibatches(t *testing.T) {
 	for _, mix := range []string{Joint, None} {
 		c := independent(mix)
@@ -315,7 +315,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// Noise is of the standard Gumbel law, with an engine's kernels and without, and follows from the stream.
+// Noise is of the standard Gumbel distribution, with an engine's kernels and without, and follows from the stream.
 func TestNoiseLaw(t *testing.T) {
 	const n = 200_001
 	e := native.New(native.Options{})
@@ -336,6 +336,23 @@ func TestNoiseLaw(t *testing.T) {
 		const euler, want = 0.5772156649, math.Pi * math.Pi / 6
 		if math.Abs(mean-euler) > 5*math.Sqrt(want/n) || math.Abs(variance-want) > 0.03*want {
 			t.Errorf("%s noise has mean %g and variance %g, want %g and %g", name, mean, variance, euler, want)
+		}
+	}
+}
+
+// The native engines lend their threads and take blocks: sampling then runs in parallel and without a copy on the host.
+func TestNativeEnginesHelp(t *testing.T) {
+	for _, dtype := range []nets.DType{nets.Float32, nets.Float64} {
+		e := native.New(native.Options{DType: dtype})
+		if _, ok := e.(parallelEngine); !ok {
+			t.Errorf("%v: the engine %T lends no threads", dtype, e)
+		}
+		x := e.NewTensor(1, 1, 1)
+		if _, ok := x.(blockSetter); !ok {
+			t.Errorf("%v: a tensor %T takes no blocks", dtype, x)
+		}
+		if _, ok := x.(blockGetter); !ok {
+			t.Errorf("%v: a tensor %T gives no blocks", dtype, x)
 		}
 	}
 }

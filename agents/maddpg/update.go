@@ -12,14 +12,14 @@ type update struct {
 	actorTarget, criticTarget nets.Net // π', Q'
 	actorAdam, criticAdam     nets.Optimizer
 
-	// The batch, on the device: what was seen, done and earned, what was seen next, γ (0 where all ended) and, for
-	// choices, the noise of π(s) and π'(s').
+	// The batch, on the device: s, a, r, s', γ (0 where the episode terminated) and, for choices, the noise of π(s) and
+	// π'(s').
 	s, a, r, s2, discount nets.Tensor
 	noise, noise2         nets.Tensor
 	// others says that in the actor step the others' actions are the batch's, not the policies'.
 	others bool
 
-	// separate is what critics see where agents have minibatches of their own, else nil.
+	// separate is set where each agent has its own minibatch and its critic sees all agents, else nil.
 	separate *separate
 
 	policy, targetPolicy     policy
@@ -68,7 +68,7 @@ func (u *update) learn() {
 // actionPort is the critic's input that holds the agents' own actions.
 const actionPort = 1
 
-// q is Q(s, a). Where the critic sees the others' actions apart, those are the batch's.
+// q is Q(s, a). Where the others' actions are an input of their own, those are the batch's.
 func (u *update) q(p *pass, a nets.Tensor) nets.Tensor {
 	switch {
 	case u.separate != nil:
@@ -88,8 +88,8 @@ func (u *update) next() nets.Tensor {
 	return u.targetQ.forward(u.s2, a2)
 }
 
-// byLogits takes the actor's gradient from its actions to the logits beneath, and adds the penalty on large logits: it
-// keeps sigmoid and softmax where they still have a slope, and choices open.
+// byLogits is the actor's gradient by its logits, given that by its actions, plus the penalty on large logits: it keeps
+// sigmoid and softmax from saturating.
 func (u *update) byLogits(da nets.Tensor) nets.Tensor {
 	u.policy.head.backward(da, nets.Inputs)
 	u.penalty.gradient(u.dlogits, u.policy.logits)
@@ -97,7 +97,8 @@ func (u *update) byLogits(da nets.Tensor) nets.Tensor {
 	return u.dlogits
 }
 
-// pass is one way of a batch through a net and back. It keeps the list of inputs, so that calling doesn't make one.
+// pass is a net with memory for one forward and backward pass of a batch. It reuses the list of inputs, so that a call
+// does not allocate.
 type pass struct {
 	net  nets.Net
 	work nets.Work
@@ -111,7 +112,7 @@ func (p *pass) forward(in ...nets.Tensor) nets.Tensor {
 
 func (p *pass) backward(grad nets.Tensor, wrt nets.Wrt) { p.net.Backward(p.work, grad, wrt) }
 
-// policy is π or π': a net that gives logits, and the head that makes actions of them: a sigmoid, or for choices the
+// policy is π or π': a net that gives logits, and the head that turns them into actions: a sigmoid, or for choices the
 // Gumbel-softmax with its noise.
 type policy struct {
 	pass
@@ -130,7 +131,7 @@ func (p *policy) act(s, noise nets.Tensor) nets.Tensor {
 // loss is a named loss with its value for each agent.
 type loss struct {
 	e     nets.Engine
-	law   nets.Loss
+	fn    nets.Loss
 	value nets.Tensor // [agents]
 	args  [2]nets.Tensor
 }
@@ -138,7 +139,7 @@ type loss struct {
 // gradient writes the gradient by the first of args.
 func (l *loss) gradient(grad nets.Tensor, args ...nets.Tensor) {
 	n := copy(l.args[:], args)
-	l.e.Loss(l.law, l.value, grad, l.args[:n]...)
+	l.e.Loss(l.fn, l.value, grad, l.args[:n]...)
 }
 
 // presence keeps absent agents out of an update: their actions are zero, as replay has them, and so are all gradients
@@ -162,7 +163,7 @@ func (m *mask) of(x nets.Tensor) nets.Tensor {
 	return m.out
 }
 
-// sums add up each update's numbers on the device, so that learning never waits for the host.
+// sums add up the metrics of updates on the device, so that updates need no round trip to the host.
 type sums struct{ criticLoss, actorLoss, criticNorm, actorNorm nets.Tensor }
 
 func (s *sums) add(u *update) {
