@@ -2,10 +2,10 @@ package agents
 
 import "github.com/stoker-rl/stoker/nets"
 
-// Transparent is implemented by learned policies that show what their decisions depend on.
+// Transparent is implemented by learned policies whose decisions can be explained.
 type Transparent interface {
 	Policy
-	// Insight opens the policy for rows states at a time, on an engine such as it acts on.
+	// Insight builds the policy's function for rows observations at a time, on a CPU engine.
 	Insight(act nets.Engine, rows int) (Insight, error)
 }
 
@@ -13,15 +13,15 @@ type Transparent interface {
 // terms: what is seen is [rows, agents, observation] as the environment gives it, outputs are [rows, agents, Outputs].
 // A slice returned is overwritten by the next call.
 type Insight interface {
-	// Outputs describes what the function gives for each agent.
+	// Outputs describes the outputs of each agent.
 	Outputs() []Output
-	// Forward returns the outputs for what is seen.
-	Forward(seen []float32) ([]float32, error)
-	// Gradient returns, for each row of the last Forward, the derivative of Σ weights·outputs by what is seen.
+	// Forward returns the outputs for observations.
+	Forward(obs []float32) ([]float32, error)
+	// Gradient returns, for each row of the last Forward, the derivative of Σ weights·outputs by the observation.
 	Gradient(weights []float32) ([]float32, error)
-	// Attention returns the weights with which agents look at each other in the states given: [rows, agents, agents], each
-	// row summing to at most 1, zero where there is no link; nil for policies without attention.
-	Attention(seen []float32) ([]float32, error)
+	// Attention returns the agents' attention weights for observations: [rows, agents, agents], each row summing to at
+	// most 1, zero where there is no link; nil for policies without attention.
+	Attention(obs []float32) ([]float32, error)
 }
 
 // Output is one output of an agent.

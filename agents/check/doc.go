@@ -1,5 +1,4 @@
-// Package check says what is wrong with what a learner is made for, in the same words for all learners.
+// Package check refuses environments, engines and numbers that a learner cannot use, in the same words for all learners.
 //
-// Not here: what a configuration's values may be (package bounds and each learner), and reading configurations
-// (configs).
+// Not here: bounds of configurations (package bounds), and reading configurations (package configs).
 package check

@@ -1,9 +1,8 @@
-// Package graphs is what learners share that see graphs and choose in steps: which node, how much of it, where. It
-// turns an environment with a Graph observation and a MultiDiscrete action into a network over graphs ([Problem]),
-// scores one component of the action after the other given those before ([Scorer]), draws and differentiates under
-// the masks ([Gradient]), records the graphs that were seen ([List]), and writes the policy that leaves training
-// ([Policy]).
+// Package graphs is what learners share whose agents observe a graph and choose in components: which node, how much of it,
+// where. [Problem] turns an environment with a Graph observation and a MultiDiscrete action into a network over graphs.
+// [Scorer] scores one component after the other, given those before; [Gradient] differentiates under the masks; [Actor]
+// acts. [List] records observed graphs, [Policy] is the policy that leaves training.
 //
-// Not here: how the network learns (agents/reinforce), one choice over vectors (agents/choice), the network's
-// arithmetic (nets).
+// Not here: how the network learns (agents/reinforce), one choice over vectors (agents/choice), the network's arithmetic
+// (nets).
 package graphs

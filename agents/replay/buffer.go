@@ -118,13 +118,11 @@ func (b *Buffer) Width() int { return b.width }
 // Offset is where column c begins in a row.
 func (b *Buffer) Offset(c int) int { return b.offset[c] }
 
-// line is how many numbers a processor fetches from memory at once, ahead how many rows Rows asks for before it reads
-// them.
+// line is the number of float32 in a cache line, ahead the number of rows that Rows prefetches.
 const line, ahead = 16, 16
 
 // Rows copies whole rows, one after another, into dst. Several goroutines may do so at once. Rows drawn at random are
-// rarely in a cache, and copying one after the other would wait for each: so it asks for some of them together, by
-// reading a number of every line, before it copies the first.
+// rarely in a cache, so Rows touches every cache line of the next rows before it copies them: the misses overlap.
 func (b *Buffer) Rows(index []int64, dst []float32) {
 	for len(index) > 0 {
 		some := index[:min(ahead, len(index))]
@@ -136,8 +134,7 @@ func (b *Buffer) Rows(index []int64, dst []float32) {
 	}
 }
 
-// touch reads a number of every line of some rows. It must not be inlined: then the reading would be left out, since
-// nobody wants the sum.
+// touch reads a number of every cache line of some rows. It must not be inlined: the compiler would drop the unused sum.
 //
 //go:noinline
 func (b *Buffer) touch(index []int64) float32 {

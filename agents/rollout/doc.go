@@ -1,7 +1,5 @@
-// Package rollout runs whoever acts through episodes: policies, tuners and planners alike, so that evaluation during
-// training, comparison afterwards and examples count the same steps the same way. Every step in which somebody acts is
-// charged.
+// Package rollout runs policies, tuners and planners through episodes. Evaluation during training, comparison afterwards
+// and examples use it, so that all count the same steps in the same way; every step in which an actor acts counts.
 //
-// Not here: many environments at once and learning in them (package train), the comparison of what episodes gave
-// (package eval).
+// Not here: several environments at once and learning in them (package train), comparing results (package eval).
 package rollout

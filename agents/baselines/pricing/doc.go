@@ -1,5 +1,6 @@
-// Package pricing holds what HOPS is compared with on stoker/Pricing-v1 and stoker/PricingSlots-v1: [ARMS] its own
-// scheduler, [SPSS] static prices above it, and the schedulers of [Torpor], [HASGPU] and [MQFQ] as they act in a world
-// of slots. Each is one file. The schedulers are policies of the slots' face; SPSS is one of the pricing face. A
-// scheduler says which kind of pool it is made for and refuses others.
+// Package pricing holds the baselines of HOPS on stoker/Pricing-v1 and stoker/PricingSlots-v1, a file each: the schedulers
+// [ARMS] (the paper's own), [Torpor], [HASGPU] and [MQFQ], which are policies of the slots' face, and the pricers [SPSS]
+// (static prices) and PBA. A scheduler says which kind of pool it is made for and refuses others.
+//
+// Not here: the environments (envs/pricing), and Algorithm 1 (agents/spsa).
 package pricing

@@ -1,7 +1,6 @@
-// Package choicetest is what the tests of learners of choices share: a small environment with a mask ([Toy]), training
-// on an environment as a shipped configuration says ([Train], [Seeds]), one step of a learner at a time ([Loop]), the
-// curves of several seeds kept as files and drawn ([Keep], [Draw]), and forged states and policy files ([FuzzState],
-// [Forge]).
+// Package choicetest is what the tests of learners share: a small environment with a mask ([Toy]), training as a shipped
+// configuration says ([Train], [Seeds]), one step of a learner at a time ([Loop]), learning curves as files and figures
+// ([Keep], [Draw]), and forged states and policy files ([FuzzState], [Forge], [Seal]).
 //
 // Not here: learners and their claims, which stand beside the learners.
 package choicetest
