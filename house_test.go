@@ -6,68 +6,152 @@ import (
 	"testing"
 )
 
-// allowed lists, for each package that serving programs and learners stand on, what it may depend on beside the standard library
-// and this module's packages listed with it.
-var allowed = []struct {
-	packages []string
-	modules  []string // prefixes of import paths
-}{
-	{
-		[]string{"./rng/...", "./nets", "./nets/native/...", "./envs", "./checkpoints/..."},
-		[]string{"golang.org/x/sys/", "gonum.org/v1/gonum/"},
-	},
-	{[]string{"./agents", "./agents/maddpg", "./agents/spsa", "./agents/dqn", "./agents/reinforce", "./agents/rollout", "./envs/sim", "./envs/workflow", "./envs/sizing"}, []string{"golang.org/x/sys/", "gonum.org/v1/gonum/"}},
+const module = "github.com/stoker-rl/stoker"
+
+// ranks orders the folders at the module's root. A package, its tests included, imports packages of lower ranks and of
+// its own folder only. Folders of one rank stand beside each other and do not import each other. The package at the
+// root is "main".
+var ranks = map[string]int{
+	"internal": 0, "rng": 0, "bounds": 0, // what everybody may use
+	"nets": 1, "envs": 1, "checkpoints": 1,
+	"configs": 2,
+	"agents":  3,
+	"catalog": 4,
+	"train":   5,
+	"bench":   6,
+	"eval":    7,
+	"cli":     8,
+	"main":    9, "examples": 9,
 }
 
-const module = "github.com/stoker-rl/stoker/"
+// listed is a package as go list tells of it.
+type listed struct {
+	path, name     string
+	imports, tests []string // of the package, and of its tests
+}
 
-// What serving programs import depends on the standard library, golang.org/x/sys and gonum alone.
-func TestDependencies(t *testing.T) {
-	for _, a := range allowed {
-		for _, path := range deps(t, a.packages...) {
-			if !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") || strings.HasPrefix(path, module) {
-				continue
-			}
-			ok := false
-			for _, m := range a.modules {
-				ok = ok || strings.HasPrefix(path, m)
-			}
-			if !ok {
-				t.Errorf("%v depend on %s, want only %v beside the standard library", a.packages, path, a.modules)
-			}
-		}
+// folder is the folder at the root in which a package of this module lies.
+func folder(path string) string {
+	if path == module {
+		return "main"
 	}
+	top, _, _ := strings.Cut(strings.TrimPrefix(path, module+"/"), "/")
+	return top
 }
 
-// Arrows point one way: main → eval, train → agents → nets, envs; tables and engines are imported above learners only; checkpoints are beside
-// agents.
+// Arrows point down: every package of the module is ranked by its folder.
 func TestArrows(t *testing.T) {
-	for _, c := range []struct{ from, never []string }{
-		{[]string{"./rng/..."}, []string{"nets", "envs", "agents", "checkpoints", "configs", "train", "eval", "cli"}},
-		{[]string{"./nets", "./nets/native/..."}, []string{"envs", "agents", "checkpoints", "configs", "train", "eval", "cli"}},
-		{[]string{"./envs/..."}, []string{"nets", "agents", "checkpoints", "configs", "train", "eval", "cli"}},
-		{[]string{"./checkpoints/..."}, []string{"nets", "envs", "agents", "configs", "train", "eval", "cli"}},
-		{[]string{"./agents", "./agents/maddpg", "./agents/spsa", "./agents/dqn", "./agents/reinforce", "./agents/replay", "./agents/rollout"}, []string{"nets/native", "nets/torch", "nets/gorgonia", "nets/engines", "checkpoints", "configs", "train", "eval", "cli"}},
-		{[]string{"./configs"}, []string{"nets", "agents", "train", "eval", "cli", "catalog"}},
-		{[]string{"./train"}, []string{"eval", "cli"}},
-		{[]string{"./eval/..."}, []string{"cli"}},
-	} {
-		for _, path := range deps(t, c.from...) {
-			for _, n := range c.never {
-				if p := module + n; path == p || strings.HasPrefix(path, p+"/") {
-					t.Errorf("%v import %s", c.from, path)
+	for _, p := range packages(t) {
+		own, ok := ranks[folder(p.path)]
+		if !ok {
+			t.Errorf("package %s lies in a folder without a rank: give %s a rank in house_test.go", p.path, folder(p.path))
+			continue
+		}
+		for what, imports := range map[string][]string{"imports": p.imports, "has tests that import": p.tests} {
+			for _, i := range imports {
+				to := folder(i)
+				if !strings.HasPrefix(i, module) || to == folder(p.path) {
+					continue
+				}
+				if rank, ok := ranks[to]; ok && rank >= own {
+					t.Errorf("%s %s %s, of rank %d; its own rank is %d, and arrows point down", p.path, what, i, rank, own)
 				}
 			}
 		}
 	}
 }
 
+// own says what each folder's packages may depend on in the end: what serving programs and learners stand on needs the
+// standard library, golang.org/x/sys and gonum alone. Helpers of tests, whose names end in test, are not meant.
+var own = []struct {
+	under  []string // packages at and below these folders
+	except []string // but not these
+	never  []string // folders of this module that they do not depend on either
+}{
+	{under: []string{"rng", "bounds", "envs", "checkpoints"}},
+	{under: []string{"nets"}, except: []string{"nets/torch", "nets/gorgonia", "nets/engines", "nets/libtorch"}},
+	// No learner knows an engine, nor how anything is stored.
+	{under: []string{"agents"}, never: []string{"nets/native", "nets/torch", "nets/gorgonia", "nets/engines", "checkpoints"}},
+}
+
+// dependencies are the modules that they may use.
+var dependencies = []string{"golang.org/x/sys/", "gonum.org/v1/gonum/"}
+
+func TestDependencies(t *testing.T) {
+	all := packages(t)
+	for _, rule := range own {
+		var from []string
+		for _, p := range all {
+			rel := strings.TrimPrefix(p.path, module+"/")
+			if within(rel, rule.under) && !within(rel, rule.except) && !strings.HasSuffix(p.name, "test") && p.name != "main" {
+				from = append(from, p.path)
+			}
+		}
+		if len(from) == 0 {
+			t.Errorf("there are no packages under %v", rule.under)
+			continue
+		}
+		for _, d := range deps(t, from...) {
+			rel, ours := strings.CutPrefix(d, module+"/")
+			foreign := strings.Contains(strings.SplitN(d, "/", 2)[0], ".") && !ours
+			switch {
+			case ours && within(rel, rule.never):
+				t.Errorf("%v depend on %s, want nothing of %v", rule.under, d, rule.never)
+			case foreign && !prefixed(d, dependencies):
+				t.Errorf("%v depend on %s, want only %v beside the standard library", rule.under, d, dependencies)
+			}
+		}
+	}
+}
+
+// within reports whether a path is one of some folders, or below one.
+func within(path string, folders []string) bool {
+	for _, f := range folders {
+		if path == f || strings.HasPrefix(path, f+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func prefixed(path string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(path, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// packages lists the packages of this module.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	const format = `{{.ImportPath}}|{{.Name}}|{{join .Imports " "}}|{{join .TestImports " "}} {{join .XTestImports " "}}`
+	var out []listed
+	for _, line := range strings.Split(strings.TrimSpace(golist(t, "-f", format, "./...")), "\n") {
+		part := strings.Split(line, "|")
+		out = append(out, listed{part[0], part[1], strings.Fields(part[2]), strings.Fields(part[3])})
+	}
+	if len(out) < 10 {
+		t.Fatalf("go list finds %d packages, want all of the module", len(out))
+	}
+	return out
+}
+
 // deps lists the packages that the given ones depend on.
 func deps(t *testing.T, packages ...string) []string {
 	t.Helper()
-	out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
-	if err != nil {
-		t.Skipf("go list does not run here: %v", err)
+	return strings.Fields(golist(t, append([]string{"-deps"}, packages...)...))
+}
+
+func golist(t *testing.T, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command")
 	}
-	return strings.Fields(string(out))
+	out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return string(out)
 }

@@ -90,7 +90,7 @@ func deepRMPolicy() Proof {
 		}
 	}
 	train("deeprm-dqn", 1)
-	p.Steps = append(p.Steps, goTest("./agents/reinforce/deeprm", "Compare|HeldBack", "-runs=../../../runs"))
+	p.Steps = append(p.Steps, goTest("./eval/deeprm", "Compare|HeldBack", "-runs=../../runs"))
 	return p
 }
 
@@ -152,6 +152,6 @@ func hopsLearned() Proof {
 	compare("slots-shipped-azure", "runs/hops-scheduler-s1", azureDay, allHours)
 	compare("counts", "arms --config configs/pricing/hops-scheduler.yaml", "env.acts=counts")
 	compare("paper", "runs/paper-s1", "eval.rivals=[{name: pba, objective: profit}, {name: spss}]")
-	p.Steps = append(p.Steps, goTest("./checkpoints/zoo", "Shipped|Verdicts", "-long"))
+	p.Steps = append(p.Steps, goTest("./eval/shipped", "Shipped|Verdicts", "-long"))
 	return p
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/envs/deeprm"
-	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
@@ -45,7 +44,8 @@ func (p *pace) ratios() []float64 {
 // span is median, least and most.
 func span(x []float64) (median, low, high float64) {
 	x = slices.Sorted(slices.Values(x))
-	return stats.Quantile(x, 0.5), x[0], x[len(x)-1]
+	n := len(x)
+	return (x[(n-1)/2] + x[n/2]) / 2, x[0], x[n-1]
 }
 
 // own is steps a second of environment and SJF together, episodes' beginnings included.

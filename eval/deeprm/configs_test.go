@@ -16,7 +16,7 @@ import (
 // parameters.
 func TestConfigurations(t *testing.T) {
 	for _, f := range forms {
-		x, err := configs.Load("../../../configs/placement/"+f.learned[0]+".yaml", nil, train.Tables())
+		x, err := configs.Load("../../configs/placement/"+f.learned[0]+".yaml", nil, train.Tables())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package zoo_test
+package shipped
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ func TestShipped(t *testing.T) {
 			if err := e.Card.Check(ck); err != nil {
 				t.Error(err)
 			}
-			page, err := os.ReadFile(filepath.Join(e.Name, zoo.PageFile))
+			page, err := os.ReadFile(filepath.Join("../../checkpoints/zoo", e.Name, zoo.PageFile))
 			if err != nil {
 				t.Fatal(err)
 			}
