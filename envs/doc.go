@@ -7,6 +7,7 @@
 //   - Observations, actions and outcomes are written into buffers that the caller owns ([NewObservation],
 //     [NewAction], [NewOutcome]). Agents with the same spaces form a [Kind] and share one float32 array.
 //   - [Env.CopyFrom] copies a whole environment in memory, and AppendBinary/UnmarshalBinary put the same state on disk.
+//     An environment that lists its state (package state) gets all three: see [CopyState].
 //   - A step says how long it took ([Outcome.Elapsed]), since slots, windows and workflow steps differ.
 //
 // Draws of the world are hashes of what they are for (package rng), never consumed in the order of service, so that two

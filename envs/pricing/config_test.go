@@ -178,7 +178,9 @@ func TestFacesAgree(t *testing.T) {
 	}
 	static := NewStatic(&c)
 	for window := range c.Windows {
-		_ = static.Act(po, pa, true)
+		if err := static.Act(po, pa, true); err != nil {
+			t.Fatal(err)
+		}
 		if err := p.Step(pa, po, pr); err != nil {
 			t.Fatal(err)
 		}

@@ -269,7 +269,9 @@ func day(t *testing.T, c Config) {
 	}
 	var arrived float64
 	for i := range 24 {
-		_ = NewStatic(&c).Act(obs, act, true)
+		if err := NewStatic(&c).Act(obs, act, true); err != nil {
+			t.Fatal(err)
+		}
 		if err := e.Step(act, obs, out); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -55,22 +56,35 @@ func BenchmarkStepTcktApp(b *testing.B) {
 	bench(b, c, closed(20))
 }
 
+// BenchmarkCopyFrom copies an environment at the start of an episode, and after ten windows under load.
 func BenchmarkCopyFrom(b *testing.B) {
-	e, err := New(Default(), DefaultWorkload())
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := e.Reset(1, nil, envs.NewObservation(e.Spec())); err != nil {
-		b.Fatal(err)
-	}
-	t, err := e.NewEnv()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := t.CopyFrom(e); err != nil {
-			b.Fatal(err)
-		}
+	for _, windows := range []int{0, 10} {
+		b.Run(fmt.Sprintf("windows=%d", windows), func(b *testing.B) {
+			c := Default()
+			e, err := New(c, DefaultWorkload())
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := e.Spec()
+			obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
+			if err := e.Reset(1, nil, obs); err != nil {
+				b.Fatal(err)
+			}
+			for range windows {
+				if err := e.Step(act, obs, out); err != nil {
+					b.Fatal(err)
+				}
+			}
+			o, err := New(c, DefaultWorkload())
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := o.CopyFrom(e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

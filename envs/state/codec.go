@@ -20,7 +20,7 @@ type Codec struct {
 	mode    mode
 	err     error
 	b       []byte   // saving: what is written so far; loading: what is left to read
-	fields  []any    // copying: pointers to the fields of the source
+	fields  []any    // copying: pointers to the fields of the source, nil for a number of Same
 	numbers []uint64 // copying: lengths of fixed slices, and the numbers of Same
 	at, num int      // copying: the next of fields and of numbers
 }
@@ -180,25 +180,22 @@ func (c *Codec) Same(what string, x uint64) {
 	was := x
 	switch c.mode {
 	case collecting:
-		c.fields = append(c.fields, same{})
+		c.fields = append(c.fields, nil)
 		c.numbers = append(c.numbers, x)
 	case copying:
-		if c.at < len(c.fields) && c.fields[c.at] == any(same{}) {
+		if c.at < len(c.fields) && c.fields[c.at] == nil {
 			c.at++
 			was = c.number()
 		} else {
-			c.mismatch(same{})
+			c.mismatch(nil)
 		}
 	default:
 		was = c.word(x)
 	}
 	if was != x && c.mode != failed {
-		c.failf("of another %s (fingerprint %016x, want %016x)", what, was, x)
+		c.failf("of another %s (%d, want %d)", what, was, x)
 	}
 }
-
-// same marks a number of [Codec.Same] among a source's fields.
-type same struct{}
 
 // Source is for fields that are copied by code of their own. While a copy is made it returns the source's p, else nil.
 //
@@ -267,7 +264,15 @@ func (c *Codec) mismatch(want any) {
 		c.failf("only %d fields, want more", len(c.fields))
 		return
 	}
-	c.failf("a %T for field %d, want a %T", c.fields[c.at], c.at, want)
+	c.failf("%s for field %d, want %s", formOf(c.fields[c.at]), c.at, formOf(want))
+}
+
+// formOf names the type of a field for an error.
+func formOf(p any) string {
+	if p == nil {
+		return "a fingerprint"
+	}
+	return fmt.Sprintf("a %T", p)
 }
 
 var errShort = errors.New("ends too early")
