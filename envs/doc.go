@@ -20,8 +20,8 @@
 //
 // A [Policy] maps observations to actions; a [Tuner] proposes an action and observes its outcome; a [Planner] tries
 // actions on copies of the environment. [Vector] steps many copies of an environment together. Wrappers ([TimeLimit],
-// [RecordEpisodeStatistics], [NormalizeObservation], [NormalizeReward]) are environments around another one; [As] looks
-// through them.
+// [Flatten]) are environments around another one; [As] looks through them.
 //
-// Not here: the environments themselves (folders below this one), the table of them (catalog), learning (agents).
+// Not here: the environments themselves (folders below this one), the table of them (catalog), learning (agents), and
+// normalisation over all copies of a vector (agents/normalise).
 package envs

@@ -2,8 +2,6 @@ package envs_test
 
 import (
 	"errors"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -27,46 +25,21 @@ func limited(n int) func(envs.Env) (*envs.TimeLimit, error) {
 	return func(e envs.Env) (*envs.TimeLimit, error) { return envs.NewTimeLimit(e, n) }
 }
 
-func recorded(e envs.Env) (*envs.RecordEpisodeStatistics, error) {
-	return envs.NewRecordEpisodeStatistics(e), nil
-}
-
-func seen(e envs.Env) (*envs.NormalizeObservation, error) { return envs.NewNormalizeObservation(e, 10) }
-
 func flat(e envs.Env) (*envs.Flatten, error) { return envs.NewFlatten(e, "test/PlacementFlat-v1") }
 
-func earned(e envs.Env) (*envs.NormalizeReward, error) { return envs.NewNormalizeReward(e, 0.9, 10) }
-
-// Every wrapper keeps the contract: around several agents, around a graph, around another wrapper. What is normalised
-// depends on what was played before, so that the checks of seeds are left out, but for frozen statistics.
+// Every wrapper keeps the contract: around several agents, around a graph, around another wrapper.
 func TestWrappersKeepTheContract(t *testing.T) {
-	history := []string{"seeding", "determinism", "independence", "draws", "buffers", "inactive"}
 	for _, c := range []struct {
 		name  string
 		build envtest.Build
-		skip  []string
 	}{
-		{"time limit", wrap(newFaaSConf, limited(6)), nil},
-		{"time limit around a graph", wrap(newPlacement, limited(20)), nil},
-		{"time limit that never comes", wrap(newOptiServe, limited(20)), nil},
-		{"episode statistics", wrap(newStepConf, recorded), nil},
-		{"normalised observations", wrap(newFaaSConf, seen), history},
-		{"frozen observations", wrap(newFaaSConf, func(e envs.Env) (*envs.NormalizeObservation, error) {
-			n, err := envs.NewNormalizeObservation(e, 10)
-			if err == nil {
-				n.Normalizers()[0].Update([]float32{1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7})
-				n.Freeze()
-			}
-			return n, err
-		}), nil},
-		{"flattened graphs", wrap(newPlacement, flat), nil},
-		{"graphs pass unchanged", wrap(newPlacement, func(e envs.Env) (*envs.NormalizeObservation, error) {
-			return envs.NewNormalizeObservation(e, 10)
-		}), nil},
-		{"normalised rewards", wrap(newFaaSConf, earned), history},
-		{"all of them", wrap(wrap(wrap(wrap(newFaaSConf, limited(5)), recorded), seen), earned), history},
+		{"time limit", wrap(newFaaSConf, limited(6))},
+		{"time limit around a graph", wrap(newPlacement, limited(20))},
+		{"time limit that never comes", wrap(newOptiServe, limited(20))},
+		{"flattened graphs", wrap(newPlacement, flat)},
+		{"flattened graphs with a time limit", wrap(wrap(newPlacement, flat), limited(5))},
 	} {
-		t.Run(c.name, func(t *testing.T) { envtest.Run(t, c.build, envtest.Options{Skip: c.skip, Steps: 60}) })
+		t.Run(c.name, func(t *testing.T) { envtest.Run(t, c.build, envtest.Options{Steps: 60}) })
 	}
 }
 
@@ -140,152 +113,9 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-func TestRecordEpisodeStatistics(t *testing.T) {
-	g := newGame(t, wrap(newStepConf, recorded))
-	var got []envs.Episode
-	w := g.env.(*envs.RecordEpisodeStatistics)
-	w.OnEpisode = func(e *envs.Episode) {
-		c := *e
-		c.Info = slices.Clone(e.Info)
-		got = append(got, c)
-	}
-	for seed := uint64(5); seed < 7; seed++ {
-		var ret, cost float64
-		n, elapsed := int64(-1), int64(0)
-		g.episode(t, seed, func() {
-			if n++; n > 0 {
-				ret += float64(g.out.Rewards[0][0])
-				cost += g.out.Info[0]
-				elapsed += g.out.Elapsed
-			}
-		})
-		e := got[len(got)-1]
-		if e.Seed != seed || e.Return != ret || e.Length != n || e.Elapsed != elapsed || e.Info[0] != cost || !e.Terminated {
-			t.Errorf("recorded %+v, want seed %d, return %g, length %d, elapsed %d, cost %g", e, seed, ret, n, elapsed, cost)
-		}
-	}
-	if len(got) != 2 {
-		t.Errorf("%d episodes were recorded, want 2", len(got))
-	}
-}
-
-// Observations of present agents, and only those, count; after a while they have mean 0 and deviation 1.
-func TestNormalizeObservation(t *testing.T) {
-	raw, g := newGame(t, newFaaSConf), newGame(t, wrap(newFaaSConf, seen))
-	w := g.env.(*envs.NormalizeObservation)
-	want, err := envs.NewNormalizer(6, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for seed := range uint64(20) {
-		var rows [][]float32
-		raw.episode(t, seed, func() {
-			k := raw.obs.Kinds[0]
-			row := slices.Clone(k.Values)
-			for j, here := range k.Active {
-				if here {
-					want.Update(row[6*j : 6*j+6])
-				}
-			}
-			rows = append(rows, row)
-		})
-		n := 0
-		g.episode(t, seed, func() { n++ })
-		if n != len(rows) {
-			t.Fatalf("seed %d: the wrapped episode has %d observations, the other %d", seed, n, len(rows))
-		}
-	}
-	shift, scale := w.Normalizers()[0].Affine()
-	wantShift, wantScale := want.Affine()
-	if !slices.Equal(shift, wantShift) || !slices.Equal(scale, wantScale) {
-		t.Errorf("statistics are %v, %v, want %v, %v", shift, scale, wantShift, wantScale)
-	}
-	// Frozen, they stay, and what is seen is the raw observation through them.
-	w.Freeze()
-	raw.stream, g.stream = rng.NewStream(3, ""), rng.NewStream(3, "")
-	var rows []float32
-	raw.episode(t, 99, func() { rows = append(rows, raw.obs.Kinds[0].Values...) })
-	i := 0
-	g.episode(t, 99, func() {
-		for j, x := range g.obs.Kinds[0].Values {
-			f := j % 6
-			y := float32((rows[i] - shift[f]) * scale[f])
-			if !g.obs.Kinds[0].Active[j/6] {
-				y = 0
-			}
-			if math.Abs(float64(x-min(max(y, -10), 10))) > 1e-6 {
-				t.Fatalf("number %d is seen as %g, want %g", i, x, y)
-			}
-			i++
-		}
-	})
-	if again, _ := w.Normalizers()[0].Affine(); !slices.Equal(again, wantShift) {
-		t.Error("frozen statistics change")
-	}
-	if b := w.Spec().Kinds[0].Observation.(envs.Box); b.Low[0] != -10 || b.High[5] != 10 {
-		t.Errorf("the observation space is %v", b)
-	}
-	if sizingSpec.Kinds[0].Observation.(envs.Box).High[0] == 10 {
-		t.Error("the wrapper changed the wrapped environment's spec")
-	}
-	if _, err := envs.NewNormalizeObservation(&stepconf{toy{spec: &stepSpec}}, 10); err == nil ||
-		!strings.Contains(err.Error(), "normalise in the learner") {
-		t.Errorf("masks that read observations give %v", err)
-	}
-}
-
-// Rewards are divided by the deviation of the discounted returns so far.
-func TestNormalizeReward(t *testing.T) {
-	const gamma = 0.9
-	raw, g := newGame(t, newFaaSConf), newGame(t, wrap(newFaaSConf, earned))
-	want, err := envs.NewNormalizer(1, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for seed := range uint64(5) {
-		var rewards, scales []float32
-		var returns [sized]float64
-		active := make([]bool, sized)
-		first := true
-		raw.episode(t, seed, func() {
-			if !first {
-				for j, r := range raw.out.Rewards[0] {
-					if active[j] {
-						returns[j] = float64(float32(gamma*returns[j] + float64(r)))
-						want.Update([]float32{float32(returns[j])})
-					}
-				}
-				_, scale := want.Affine()
-				rewards = append(rewards, raw.out.Rewards[0]...)
-				scales = append(scales, scale[0])
-			}
-			first = false
-			copy(active, raw.obs.Kinds[0].Active)
-		})
-		n := -1
-		g.episode(t, seed, func() {
-			if n++; n == 0 {
-				return
-			}
-			for j, r := range g.out.Rewards[0] {
-				y := float32(rewards[(n-1)*sized+j] * scales[n-1])
-				if math.Abs(float64(r-min(max(y, -10), 10))) > 1e-5 {
-					t.Fatalf("seed %d, step %d: reward of agent %d is %g, want %g", seed, n, j, r, y)
-				}
-			}
-		})
-	}
-	if _, err := envs.NewNormalizeReward(g.env, 1.5, 10); err == nil {
-		t.Error("gamma 1.5 was accepted")
-	}
-	if _, err := envs.NewNormalizeReward(g.env, 0.9, 0); err == nil {
-		t.Error("clip 0 was accepted")
-	}
-}
-
 // What an environment can do beyond the contract is found through all wrappers.
 func TestAs(t *testing.T) {
-	e, err := wrap(wrap(newFaaSConf, limited(3)), recorded)()
+	e, err := wrap(wrap(newFaaSConf, limited(3)), limited(4))()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,10 +130,10 @@ func TestAs(t *testing.T) {
 	}
 }
 
-// A normalised vector is saved with its statistics.
+// A vector of wrapped environments is saved with what the wrappers know.
 func TestWrappedVectorResumes(t *testing.T) {
 	opts := envs.VectorOptions{Copies: 3, Seed: 2, Workers: 2}
-	build := wrap(wrap(newFaaSConf, seen), earned)
+	build := wrap(newFaaSConf, limited(4))
 	a, b := newWalker(t, build, opts), newWalker(t, build, opts)
 	a.reset(t)
 	a.walk(t, 25)
