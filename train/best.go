@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// PolicyFile is the file of a checkpoint that says how its weights act. It goes with them into a policy checkpoint.
+// PolicyFile is the file of a checkpoint that says how its weights act. A policy checkpoint holds both.
 const PolicyFile = policyFile
 
 // Trial plays the policy of checkpoint c of experiment x over episodes of the training's split that are the same for

@@ -144,7 +144,7 @@ func TestKilledAtEveryOperation(t *testing.T) {
 	)
 }
 
-// powerCuts goes on from what a process leaves that was ended after n operations: killed, and with the power cut in
+// powerCuts resumes from what a process leaves that was ended after n operations: killed, and with the power cut in
 // two ways.
 func (y *tally) powerCuts(t *testing.T, l lab, last string, n int, text string, want map[string]string) {
 	t.Helper()
@@ -170,7 +170,7 @@ func (y *tally) powerCuts(t *testing.T, l lab, last string, n int, text string, 
 }
 
 // The disk is full at each operation in turn, for once or from then on. The run ends with an error that says so, its
-// last checkpoint is whole, and when there is space again it goes on to the bytes of one that nothing happened to.
+// last checkpoint is whole, and when there is space again it resumes to the bytes of an undisturbed run.
 func TestFullDiskAtEveryOperation(t *testing.T) {
 	var all []tally
 	for k, c := range combinations() {

@@ -12,7 +12,8 @@ import (
 )
 
 // create makes the run's folder with all that resuming needs (the configuration and a checkpoint of the beginning)
-// under another name, and renames it into place: a run folder is there whole or not at all. It leaves the run locked.
+// under another name, and renames it into place, so that no incomplete run folder is ever visible. It leaves the run
+// locked.
 //
 // What a process killed before that leaves, runs/.tmp-NAME, is cleared by the next that starts a run of the name.
 func (r *run) create() error {

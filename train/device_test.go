@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// What is named stands; auto goes by the rule, by the learner's size and by what the program has.
+// A named device is used as it is; auto follows the rule: the learner's size and what the program has.
 func TestChoose(t *testing.T) {
 	all := []string{"native", "torch", "gorgonia"}
 	large := "agent.batch=1000000"

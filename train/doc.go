@@ -1,6 +1,6 @@
-// Package train runs experiments: a configuration goes in, a run folder comes out.
+// Package train runs experiments: it makes a run folder from a configuration.
 //
-// [Start] makes the folder, [Resume] goes on in one; both run the same loop (loop.go) until the planned steps are
+// [Start] makes the folder, [Resume] continues one; both run the same loop (loop.go) until the planned steps are
 // done or a signal comes, and then save. What belongs to results (metrics.jsonl, checkpoints) has no times in it, so
 // that an interrupted run that was resumed leaves the same bytes as one that was not; times are in timing.jsonl,
 // run.json and the event files.

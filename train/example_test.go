@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// A configuration goes in, a run folder comes out, whose best checkpoint is a policy.
+// A run folder is made from a configuration; its best checkpoint is a policy.
 func ExampleStart() {
 	x, err := configs.Parse("lqr.yaml", []byte(`
 name: lqr

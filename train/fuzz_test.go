@@ -88,7 +88,7 @@ func FuzzRunFolder(f *testing.F) {
 }
 
 // Whatever stands in a file of a checkpoint whose hashes agree, as only someone who means it makes them: the run is
-// refused or goes on from it, and a policy is refused or opened; an error is fine, a panic is not.
+// refused or resumed, and a policy is refused or opened; an error is fine, a panic is not.
 func FuzzForgedCheckpoint(f *testing.F) {
 	d := killedBehindItsCheckpoint(f, combinations()[0].brief())
 	x, err := readConfig(d.base, d.dir(), catalog.Default())

@@ -41,9 +41,9 @@ func TestMain(m *testing.M) {
 }
 
 // victim runs to the end, unless it is killed.
-func victim(runs, text, hands string) error {
+func victim(runs, text, settings string) error {
 	var sets []string
-	for _, h := range strings.Fields(hands) {
+	for _, h := range strings.Fields(settings) {
 		sets = append(sets, "engine."+h)
 	}
 	dir := filepath.Join(runs, "a")
@@ -54,7 +54,7 @@ func victim(runs, text, hands string) error {
 		}
 		return err
 	}
-	// How many hands do the work is the folder's own affair: who wants others writes so in config.yaml.
+	// The numbers of workers and threads are in the folder's config.yaml: to change them it is edited.
 	file := filepath.Join(dir, configFile)
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -74,8 +74,8 @@ func victim(runs, text, hands string) error {
 	return err
 }
 
-// hands draws how many workers, threads and processors a process has.
-func hands(s *rng.Stream) (workers, threads, processors int) {
+// parallelism draws how many workers, threads and processors a process has.
+func parallelism(s *rng.Stream) (workers, threads, processors int) {
 	some := []int{1, 2, 8}
 	return some[s.IntN(3)], some[s.IntN(3)], some[s.IntN(3)]
 }
@@ -88,7 +88,7 @@ type killed struct {
 	Differ int    `json:"differ"`
 }
 
-// Processes are killed by SIGKILL at moments drawn by lot, on a real disk, and the run goes on each time in a new
+// Processes are killed by SIGKILL at random moments, on a real disk, and the run is resumed each time in a new
 // one, with another number of environment workers, threads and processors.
 func TestKilledAtAnyMoment(t *testing.T) {
 	all, kills := combinations(), *moments
@@ -131,7 +131,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		Topic: "resume",
 		Claim: fmt.Sprintf(
 			"every learner on sizing, CartPole and simple_spread (%d combinations), processes killed by SIGKILL at "+
-				"moments drawn by lot and resumed in "+
+				"random moments and resumed in "+
 				"others with 1, 2 or 8 environment workers, threads and processors: last checkpoint, its name, best "+
 				"and metrics.jsonl equal those of an uninterrupted run",
 			len(seen),
@@ -143,11 +143,11 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	})
 }
 
-// spawn begins the run in folder in a process of its own, or goes on with it, and kills it after a while. It says
+// spawn begins the run in folder in a process of its own, or resumes it, and kills it after a while. It says
 // whether the run came to its end before.
 func spawn(t *testing.T, folder, text string, stream *rng.Stream, after time.Duration) (through bool) {
 	t.Helper()
-	workers, threads, processors := hands(stream)
+	workers, threads, processors := parallelism(stream)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), victimVar+"="+folder, victimText+"="+text, "GOMAXPROCS="+strconv.Itoa(processors),
 		fmt.Sprintf("%s=workers=%d threads=%d", victimHands, workers, threads))

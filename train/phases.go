@@ -2,7 +2,7 @@ package train
 
 import "time"
 
-// Phases of the loop, whose shares of time are shown.
+// Phases of the loop; the fraction of time of each is shown.
 const (
 	phaseAct = iota
 	phaseStep
@@ -16,7 +16,7 @@ const (
 
 var phaseNames = [phaseCount]string{"act", "step", "observe", "update", "log", "evaluate", "save"}
 
-// phases measures where time goes, since the last report.
+// phases measures how time is spent, since the last report.
 type phases struct {
 	mark         time.Time
 	spent        [phaseCount]time.Duration

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how a run is getting on: on a terminal a bar and beneath it where time goes and what was measured
+// progress shows how far a run is: on a terminal a bar, and beneath it how time is spent and what was measured
 // last; else plain lines.
 type progress struct {
 	out          io.Writer

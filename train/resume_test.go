@@ -57,7 +57,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 }
 
 // Nor does it with any learner, together with any number of threads and of processors.
-func TestHandsChangeNothing(t *testing.T) {
+func TestThreadsChangeNothing(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	some := []int{1, 2, 8}
 	runs, differ := 0, 0
@@ -108,7 +108,7 @@ func TestLogsBeyondTheCheckpoint(t *testing.T) {
 	l.sound(t)
 }
 
-// A finished run resumes to nothing; with more steps it goes on to where a longer run gets, and one with fewer is
+// A finished run resumes to nothing; with more steps it continues to what a longer run gets, and one with fewer is
 // refused.
 func TestExtend(t *testing.T) {
 	x := parse(t, small["spread"])

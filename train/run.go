@@ -34,7 +34,7 @@ type Options struct {
 	Terminal bool
 	// LineEvery bounds how often progress is a plain line: every two seconds where 0.
 	LineEvery time.Duration
-	// Threads are the run's share of the machine where the configuration leaves the number open; 0 is all of it.
+	// Threads is the number of threads where the configuration leaves it open; 0 is one per core.
 	Threads int
 	// Version and Revision of the program, and the command that started it, are written down.
 	Version, Revision string
@@ -176,7 +176,7 @@ func Folder(x *configs.Experiment, o Options) (string, error) {
 	return dir, nil
 }
 
-// Resume goes on in a run folder from its latest checkpoint.
+// Resume continues a run from its latest checkpoint.
 func Resume(ctx context.Context, dir string, o Options) (*Result, error) {
 	o = o.filled()
 	dir = filepath.Clean(dir)

@@ -36,7 +36,7 @@ func (c *inEvaluation) Done() <-chan struct{} {
 }
 
 // A run that is stopped in an evaluation stops there, saves, and begins the evaluation again when it is resumed; it
-// ends with the bytes of one that was not stopped. This goes for every evaluation, for the best and for others, with
+// ends with the bytes of one that was not stopped. This is true of every evaluation, for the best and for others, with
 // and without a checkpoint due behind it, and for the last.
 func TestStoppedInEvaluation(t *testing.T) {
 	stops, differ := 0, 0
@@ -81,7 +81,7 @@ func TestStoppedInEvaluation(t *testing.T) {
 	})
 }
 
-// A total that grows after a stop in what was the last evaluation: that one is made up for, and the run goes on.
+// A total that grows after a stop in what was the last evaluation: that evaluation is made, and the run continues.
 func TestStoppedInTheLastEvaluationAndExtended(t *testing.T) {
 	l := newLab(t)
 	text := small["lqr"]

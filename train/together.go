@@ -23,12 +23,12 @@ type Outcome struct {
 	Err    error
 }
 
-// Together starts runs side by side, at most jobs at a time, in their order, and waits for all. Each gets its share
+// Together starts runs side by side, at most jobs at a time, in their order, and waits for all. Each gets its part
 // of the cores where its options leave the number of threads open; what it computes is what it computes alone, to the
 // byte. One that fails leaves the others alone. When ctx ends, those under way save, and the rest are not begun.
 func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
 	jobs = max(1, min(jobs, len(runs)))
-	share := max(1, runtime.GOMAXPROCS(0)/jobs)
+	threads := max(1, runtime.GOMAXPROCS(0)/jobs)
 	out := make([]Outcome, len(runs))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -37,7 +37,7 @@ func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
 			for i := range next {
 				o := runs[i].Options
 				if o.Threads == 0 && jobs > 1 {
-					o.Threads = share
+					o.Threads = threads
 				}
 				out[i].Begun = true
 				out[i].Result, out[i].Err = guarded(ctx, runs[i].Experiment, o)

@@ -26,12 +26,12 @@ import (
 )
 
 // memory is what the process held after a number of updates: bytes, but for the tensors.
-type memory struct{ updates, tensors, resident, goes float64 }
+type memory struct{ updates, tensors, resident, inGo float64 }
 
 // columns of the CSV file, in memory's order.
 var columns = []string{"updates", "live_tensors", "resident_bytes", "of_which_go_bytes"}
 
-func (m memory) row() []float64 { return []float64{m.updates, m.tensors, m.resident, m.goes} }
+func (m memory) row() []float64 { return []float64{m.updates, m.tensors, m.resident, m.inGo} }
 
 // now reads the kernel's exact count, which /proc/self/statm is not, after Go has collected its garbage: what stays
 // is what is kept.
@@ -195,16 +195,16 @@ func writeJSON(path string, v any) error {
 
 // drawMemory draws tensors and memory over updates, each from 0: flat is to look flat.
 func drawMemory(dir, title string, seen []memory) error {
-	var x, tensors, resident, goes []float64
+	var x, tensors, resident, inGo []float64
 	for _, m := range seen {
 		x, tensors = append(x, m.updates), append(tensors, m.tensors)
-		resident, goes = append(resident, m.resident/(1<<20)), append(goes, m.goes/(1<<20))
+		resident, inGo = append(resident, m.resident/(1<<20)), append(inGo, m.inGo/(1<<20))
 	}
 	left, right := chart.NewPanel("Tensors", "updates", "live tensors"), chart.NewPanel("Memory", "updates", "MiB")
 	all, ours := chart.Styles(0), chart.Styles(1)
 	left.Line(all, x, tensors, false)
 	right.Line(all, x, resident, false)
-	right.Line(ours, x, goes, false)
+	right.Line(ours, x, inGo, false)
 	for _, p := range []*chart.Panel{left, right} {
 		p.RangeX(0, x[len(x)-1])
 		p.RangeY(0, 0)

@@ -121,7 +121,7 @@ const (
 	torchStepsVar  = "STOKER_TEST_TORCH_STEPS"
 )
 
-// TestTorchVictim is what the copy does: it begins the run, or goes on with it, to the end unless it is killed.
+// TestTorchVictim is what the copy does: it begins the run, or resumes it, to the end unless it is killed.
 func TestTorchVictim(t *testing.T) {
 	runs := os.Getenv(torchVictimVar)
 	if runs == "" {
@@ -144,7 +144,7 @@ func onDisk(path string) bool {
 	return err == nil
 }
 
-// Processes that train on libtorch are killed by SIGKILL at moments drawn by lot; the run goes on each time in a new
+// Processes that train on libtorch are killed by SIGKILL at random moments; the run is resumed each time in a new
 // process, and ends with the bytes of one that was left alone.
 func TestTorchKilledAtAnyMoment(t *testing.T) {
 	kills, longer := 2, 1

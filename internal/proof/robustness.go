@@ -5,7 +5,7 @@ func robustness() []Proof {
 		{
 			Name: "resume", Kind: Robustness, Subject: "runs", Minutes: 30,
 			Claims: "Runs killed at every operation and at any moment, with any number of workers, end with the same bytes.",
-			Steps: []Step{goTest("./train", "EveryOperation|AnyMoment|FullDisk|HandsChangeNothing|StoppedInEvaluation",
+			Steps: []Step{goTest("./train", "EveryOperation|AnyMoment|FullDisk|ThreadsChangeNothing|StoppedInEvaluation",
 				"-long")},
 			Keep:  []string{"*.json"},
 			Short: []string{"resume"},

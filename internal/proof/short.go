@@ -60,7 +60,7 @@ func Shorts() []Short {
 		"EveryDefect|Entries|Golden|Workers|Gymnasium|SpreadUnder")
 	pass("numerics", "./nets/engines ./nets/native", "Gradients|Agreement|AdamIsPyTorchs")
 	pass("agents", "./agents/maddpg ./eval/explain ./catalog/schema", "Uniform|OneAgent|Permutation|Linear|Agrees")
-	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|HandsChangeNothing|StoppedInEvaluation")
+	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|ThreadsChangeNothing|StoppedInEvaluation")
 	pass("damage", "./train", "DamagedRun")
 	pass("fuzz", "./internal/fuzzed", "Targets")
 	return shorts
