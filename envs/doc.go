@@ -14,7 +14,8 @@
 // policies with one seed face the same world.
 //
 // What an agent may do is in its masks. Where a choice depends on the choices before it, [Kind].MaskAfter says what is
-// left, as a function of what is seen: a policy needs the spec and the observation, never the environment.
+// left, as a function of what is seen: a policy needs the spec and the observation, never the environment. What it reads
+// may be a table of integers, [KindObservation].Legal, so that legality is computed once, by the environment.
 // [ActionSampler] draws legal actions by both. Where a choice is one of the nodes of a graph that is seen,
 // [Kind].Points says of which kind.
 //

@@ -88,12 +88,12 @@ func (e *Env) leave() {
 		return
 	}
 	e.soonest = math.MaxInt32
-	kept := e.active[:0]
+	remaining := e.active[:0]
 	skip := false
 	for _, i := range e.active {
 		j := &e.jobs[i]
 		if j.finish > e.now || skip {
-			kept = append(kept, i)
+			remaining = append(remaining, i)
 			e.soonest = min(e.soonest, j.finish)
 			skip = false
 			continue
@@ -108,7 +108,7 @@ func (e *Env) leave() {
 		e.tally.finished++
 		e.ends = append(e.ends, s)
 	}
-	e.active = kept
+	e.active = remaining
 	if len(e.ends) > 0 {
 		e.tally.mean = e.tally.slowdown / float64(e.tally.finished)
 	}

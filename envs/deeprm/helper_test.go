@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// player steps an environment and keeps what came of it.
+// player steps an environment and holds its last observation and outcome.
 type player struct {
 	t   testing.TB
 	env *Env

@@ -16,17 +16,22 @@ type job struct {
 
 // source draws the jobs. Which job arrives in a time step depends on the job set and the time step alone.
 type source struct {
-	c      *Config
-	given  [][]job // by set and time step, nil where jobs are drawn
-	set    int     // of the episode, -1 where every seed has its own
-	arrive rng.Key
-	shape  rng.Key // length and dominant resource
-	demand rng.Key
+	c     *Config
+	given [][]job // by set and time step, nil where jobs are drawn
+	draws
 	traced func(purpose string, a, b, c uint64, value float64)
 }
 
+// draws are the job set of an episode, and the keys of its draws.
+type draws struct {
+	set    int // -1 where every seed has its own
+	arrive rng.Key
+	shape  rng.Key // length and dominant resource
+	demand rng.Key
+}
+
 func newSource(c *Config) source {
-	s := source{c: c, set: -1}
+	s := source{c: c, draws: draws{set: -1}}
 	for _, set := range c.Jobs {
 		row := make([]job, c.Steps)
 		for _, j := range set {

@@ -82,11 +82,13 @@ func TestAsPublished(t *testing.T) {
 	}
 	command := ""
 	if os.Getenv(recordedFile) != "" {
-		command = "python3 envs/deeprm/testdata/record.py DEEPRM bin/deeprm.json.gz 40; STOKER_DEEPRM=../../bin/deeprm.json.gz go test ./envs/deeprm -run '^TestAsPublished$'"
+		command = "python3 envs/deeprm/testdata/record.py DEEPRM bin/deeprm.json.gz 40; " +
+			"STOKER_DEEPRM=../../bin/deeprm.json.gz go test ./envs/deeprm -run '^TestAsPublished$'"
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "environments",
-		Claim: fmt.Sprintf("stoker/DeepRM-v1 under the published rules: %d episodes of DeepRM's own code (fa78411; %d steps, %d jobs, %d numbers seen), images and compact", episodes, steps, jobs, seen),
+		Claim: fmt.Sprintf("stoker/DeepRM-v1 under the published rules: %d episodes of DeepRM's own code (fa78411; %d "+
+			"steps, %d jobs, %d numbers seen), images and compact", episodes, steps, jobs, seen),
 		Bound: "every observation, end and finishing time equal, rewards to 1e-9",
 		Measured: fmt.Sprintf("all equal, rewards within %.2g; %d steps with jobs that overstay, %d jobs dropped",
 			worst, late, dropped),

@@ -209,7 +209,8 @@ func TestConfigurationsAreChecked(t *testing.T) {
 	}{
 		{func(c *Config) { c.Dominant.High = 11 },
 			"dominant.high is 11: such a job never fits, the cluster has 10 slots of each resource"},
-		{func(c *Config) { c.Long.High = 21 }, "long.high is 21: such a job never fits, the cluster has 20 time steps that can be booked"},
+		{func(c *Config) { c.Long.High = 21 }, "long.high is 21: such a job never fits, the cluster has 20 time steps " +
+			"that can be booked"},
 		{func(c *Config) { c.Other = Between{2, 1} }, "other is 2 to 1, want low ≤ high"},
 		{func(c *Config) { c.Rate = math.NaN() }, "rate is NaN, want 0 to 1"},
 		{func(c *Config) { c.Resources = 5 }, "resources is 5, want 1 to 4"},

@@ -38,7 +38,7 @@ func fingerprint(c *Config) uint64 {
 func (e *Env) State(c *state.Codec) {
 	c.Same("configuration", e.fingerprint)
 	state.Value(c, &e.episode)
-	state.Value(c, &e.source.set)
+	state.Value(c, &e.source.draws)
 	state.Fixed(c, e.jobs)
 	state.Fixed(c, e.visible)
 	state.Fixed(c, e.backlog)
@@ -50,10 +50,8 @@ func (e *Env) State(c *state.Codec) {
 		state.Fixed(c, e.needs)
 		state.Value(c, &e.sums)
 	}
-	if c.Filled() {
-		e.source.begin(e.seed, e.source.set)
-	}
 	if c.Loaded() && e.begun {
+		e.source.begin(e.seed, e.source.set)
 		c.Fail(e.restore())
 	}
 	c.Check(e.begun || !e.running, "an episode is under way that has not begun")

@@ -19,7 +19,7 @@ func TestImagine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		twin, err := e.System().Environment()
+		copied, err := e.System().Environment()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,11 +41,11 @@ func TestImagine(t *testing.T) {
 			e.now = from // as if all of that had been served
 			var futures [][]int64
 			for _, k := range []uint64{seed, seed, seed + 1} {
-				if err := twin.CopyFrom(e); err != nil {
+				if err := copied.CopyFrom(e); err != nil {
 					t.Fatal(err)
 				}
-				twin.Imagine(1e6 + k)
-				futures = append(futures, later(&twin.arrivals))
+				copied.Imagine(1e6 + k)
+				futures = append(futures, later(&copied.arrivals))
 			}
 			if !slices.Equal(futures[0], futures[1]) {
 				t.Fatalf("%s, seed %d: the same seed imagines %d and %d arrivals", kind, seed, len(futures[0]), len(futures[1]))

@@ -218,7 +218,8 @@ func TestInvariants(t *testing.T) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "environments",
-		Claim: fmt.Sprintf("placement: over %d random steps under five workloads, resources, instances, prices and masks agree with what is counted anew, and the latency "+
+		Claim: fmt.Sprintf("placement: over %d random steps under five workloads, resources, instances, prices and "+
+			"masks agree with what is counted anew, and the latency "+
 			"term's return is minus the sum of slowdowns", steps),
 		Bound:    "no difference; 1e-6 of the sum",
 		Measured: fmt.Sprintf("no difference; %.1e", worst),

@@ -60,8 +60,9 @@ func TestOfferedLoad(t *testing.T) {
 		measure(name+", thinned", c, 0.3)
 	}
 	proof.Claim(t, proof.Row{
-		Topic:    "environments",
-		Claim:    "placement: the load that arrives over 1,500 episodes is the one configured, for six workloads at loads 0.3 and 0.9",
+		Topic: "environments",
+		Claim: "placement: the load that arrives over 1,500 episodes is the one configured, for six workloads at " +
+			"loads 0.3 and 0.9",
 		Bound:    "|z| ≤ 4 or within 1 %",
 		Measured: fmt.Sprintf("largest |z| %.1f", worst),
 		Holds:    holds,
