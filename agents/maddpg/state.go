@@ -6,7 +6,6 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/saved"
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
@@ -71,17 +70,8 @@ func (l *Learner) Adopt(s *agents.State) error {
 // State implements [state.Stater].
 func (s *standardiser) State(c *state.Codec) {
 	for _, n := range s.of {
-		state.Member(c, normalizer{n})
+		c.Part(n)
 	}
-}
-
-// normalizer lets the statistics' own methods copy and save them.
-type normalizer struct{ *envs.Normalizer }
-
-// CopyFrom implements [state.Copier].
-func (n normalizer) CopyFrom(src normalizer) error {
-	n.Normalizer.CopyFrom(src.Normalizer)
-	return nil
 }
 
 // State implements [state.Stater].

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )
@@ -203,58 +204,54 @@ func (l *Learner) Policy() (agents.Policy, error) {
 	return &Policy{Policy: p, tables: tables}, nil
 }
 
-// statistics calls f with each statistic's name.
-func (l *Learner) statistics(f func(name string, m *envs.Normalizer) error) error {
+// parts is what a checkpoint holds beside the inner learner's state; statistics names those of its entries that belong to
+// the weights.
+func (l *Learner) parts() (p *saved.Parts, statistics []string) {
+	p = saved.New("normalise", nil)
+	p.Blobs["normalise.progress"] = &l.progress
 	for what, list := range map[string][]*envs.Normalizer{"seen": l.seen, "earned": l.earned} {
 		for k, m := range list {
-			if m == nil {
-				continue
-			}
-			if err := f(fmt.Sprintf("normalise.%s.%d", what, k), m); err != nil {
-				return err
+			if m != nil {
+				name := fmt.Sprintf("normalise.%s.%d", what, k)
+				p.Blobs[name] = m
+				statistics = append(statistics, name)
 			}
 		}
 	}
-	return nil
+	slices.Sort(statistics)
+	return p, statistics
 }
-
-// progressBlob names what is saved beside the statistics.
-const progressBlob = "normalise.progress"
 
 // Save implements [agents.Learner].
 func (l *Learner) Save(s *agents.State) error {
-	var err error
-	if s.Blobs[progressBlob], err = state.Append(nil, progressBlob, &l.progress); err != nil {
-		return err
-	}
-	return errors.Join(l.Learner.Save(s), l.statistics(func(name string, m *envs.Normalizer) error {
-		b, err := m.AppendBinary(nil)
-		s.Blobs[name] = b
-		return err
-	}))
+	p, _ := l.parts()
+	return errors.Join(l.Learner.Save(s), p.Save(s))
 }
 
 // Load implements [agents.Learner].
 func (l *Learner) Load(s *agents.State) error {
-	b, err := s.GetBlob(progressBlob)
-	if err != nil {
-		return err
-	}
-	if err := state.Load(b, progressBlob, &l.progress); err != nil {
-		return err
-	}
-	return errors.Join(l.restore(s), l.Learner.Load(s))
+	p, _ := l.parts()
+	return l.change(func() error { return p.Load(s) }, func() error { return l.Learner.Load(s) })
 }
 
 // Adopt implements [agents.Learner]: the statistics go with the weights.
-func (l *Learner) Adopt(s *agents.State) error { return errors.Join(l.restore(s), l.Learner.Adopt(s)) }
+func (l *Learner) Adopt(s *agents.State) error {
+	p, statistics := l.parts()
+	return l.change(func() error { return p.Adopt(s, statistics...) }, func() error { return l.Learner.Adopt(s) })
+}
 
-func (l *Learner) restore(s *agents.State) error {
-	return l.statistics(func(name string, m *envs.Normalizer) error {
-		b, err := s.GetBlob(name)
-		if err != nil {
-			return err
-		}
-		return m.UnmarshalBinary(b)
-	})
+// change does what changes the normalisation, then what changes the learner; where the second fails the first is undone.
+func (l *Learner) change(own, inner func() error) error {
+	p, _ := l.parts()
+	before := agents.NewState()
+	if err := p.Save(before); err != nil {
+		return err
+	}
+	if err := own(); err != nil {
+		return err
+	}
+	if err := inner(); err != nil {
+		return errors.Join(err, p.Load(before))
+	}
+	return nil
 }

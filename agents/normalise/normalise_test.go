@@ -1,6 +1,7 @@
 package normalise_test
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func (*still) Update() error                          { return nil }
 func (*still) Metrics(func(string, float64))          {}
 func (*still) Replay() *replay.Buffer                 { return nil }
 func (*still) Save(s *agents.State) error             { s.Blobs["still"] = nil; return nil }
-func (*still) Load(*agents.State) error               { return nil }
+func (s *still) Load(*agents.State) error             { return s.refuses }
 func (*still) Adopt(*agents.State) error              { return nil }
 func (s *still) Policy() (agents.Policy, error)       { return &echo{}, nil }
 func (*echo) Name() string                            { return "echo" }
@@ -77,7 +78,10 @@ func (*echo) Act(o *envs.Observation, a *envs.Action, _ bool) error {
 }
 
 // still is a learner that does nothing but look.
-type still struct{ observe func(*envs.Vector) }
+type still struct {
+	observe func(*envs.Vector)
+	refuses error // what Load returns
+}
 
 // echo is a policy whose actions are what it sees.
 type echo struct{}
@@ -98,7 +102,7 @@ func learner(t *testing.T, o normalise.Options, copies int, observe func(*envs.V
 				b.High[0] != float32(o.ObservationClip) {
 				t.Errorf("the learner is told of observations up to %g", b.High[0])
 			}
-			return &still{observe}, nil
+			return &still{observe: observe}, nil
 		})
 	if err != nil {
 		t.Fatal(err)
@@ -303,6 +307,33 @@ func TestStateHasTheStatistics(t *testing.T) {
 		delete(cut.Blobs, blob)
 		if err := b.Load(cut); err == nil || !strings.Contains(err.Error(), blob) {
 			t.Errorf("without %s: %v", blob, err)
+		}
+	}
+}
+
+// Where the inner learner refuses a state, the statistics stay as they were.
+func TestRefusedStateChangesNothing(t *testing.T) {
+	v := vector(t, 2, 1)
+	a := learner(t, all, 2, func(*envs.Vector) {})
+	play(t, a, v, 33)
+	s, before, after := agents.NewState(), agents.NewState(), agents.NewState()
+	if err := a.Save(s); err != nil {
+		t.Fatal(err)
+	}
+	b := learner(t, all, 2, func(*envs.Vector) {})
+	if err := b.Save(before); err != nil {
+		t.Fatal(err)
+	}
+	b.Learner.(*still).refuses = errors.New("not this one")
+	if err := b.Load(s); err == nil || !strings.Contains(err.Error(), "not this one") {
+		t.Errorf("got %v", err)
+	}
+	if err := b.Save(after); err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range before.Blobs {
+		if !slices.Equal(after.Blobs[name], x) {
+			t.Errorf("the refused state changed %s", name)
 		}
 	}
 }

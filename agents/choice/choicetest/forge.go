@@ -83,8 +83,36 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 				t.Fatal(err)
 			}
 		}()
-		if l.Load(s) == nil && v.Reset() == nil && run(8) == nil {
+		if l.Load(s) != nil {
+			unchanged(t, l, whole)
+			return
+		}
+		if v.Reset() == nil && run(8) == nil {
 			l.Metrics(func(string, float64) {})
 		}
 	})
+}
+
+// unchanged holds that a learner still has the state that it saved as want.
+func unchanged(t *testing.T, l agents.Learner, want *agents.State) {
+	t.Helper()
+	got := agents.NewState()
+	if err := l.Save(got); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range [2][2]map[string]agents.Array{{got.Weights, want.Weights}, {got.Optimiser, want.Optimiser}} {
+		for name, a := range m[1] {
+			if !slices.Equal(m[0][name].Data, a.Data) {
+				t.Errorf("the refused state changed %s", name)
+			}
+		}
+	}
+	for name, b := range want.Blobs {
+		if !slices.Equal(got.Blobs[name], b) {
+			t.Errorf("the refused state changed %s", name)
+		}
+	}
+	if !maps.Equal(got.Counters, want.Counters) {
+		t.Errorf("the refused state changed the counters to %v, want %v", got.Counters, want.Counters)
+	}
 }
