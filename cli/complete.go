@@ -1,19 +1,21 @@
 package cli
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/configs"
 )
 
-// completeSets completes --set with the keys of the configuration that is named on the line, and their present values.
+// completeSets completes --set by the configuration that is named on the line: keys, with their present values and what
+// they may be, and behind a key's = the words that are allowed.
 func completeSets(c *cobra.Command) {
-	err := c.RegisterFlagCompletionFunc("set", func(c *cobra.Command, a []string, prefix string) ([]string,
-		cobra.ShellCompDirective) {
+	err := c.RegisterFlagCompletionFunc("set", func(c *cobra.Command, a []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		path := "configs/sizing/attmf.yaml"
 		if len(a) > 0 {
 			path = a[0]
@@ -30,13 +32,36 @@ func completeSets(c *cobra.Command) {
 		if yaml.Load(text, &root) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		keys := flatten(&root, "", nil)
+		rules := rulesOf(x)
+		if key, _, ok := strings.Cut(prefix, "="); ok {
+			var words []string
+			for _, w := range rules[key].Words {
+				words = append(words, key+"="+w)
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		}
+		keys := flatten(&root, "", rules, nil)
 		keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, prefix) })
 		return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 	if err != nil {
 		panic(err) // the flag was just defined
 	}
+}
+
+// rulesOf says what the values of an experiment's keys may be, as the tags of its configurations do.
+func rulesOf(x *configs.Experiment) map[string]bounds.Rule {
+	rules := map[string]bounds.Rule{}
+	for section, config := range map[string]any{"": x, "env.": x.Env.Config, "agent.": x.Agent.Config} {
+		fields, err := bounds.Fields(reflect.TypeOf(config))
+		if err != nil {
+			continue // a wrong tag is reported where the configuration is checked
+		}
+		for _, f := range fields {
+			rules[section+strings.TrimSuffix(f.Key, "[]")] = f.Rule
+		}
+	}
+	return rules
 }
 
 // completeWords completes a flag by one of a few words.
@@ -47,12 +72,16 @@ func completeWords(c *cobra.Command, flag string, words ...string) {
 	}
 }
 
-// flatten lists a mapping's dotted keys as completions: key=, a tab, and the value now.
-func flatten(n *yaml.Node, path string, out []string) []string {
+// flatten lists a mapping's dotted keys as completions: key=, a tab, the value now, and what it may be.
+func flatten(n *yaml.Node, path string, rules map[string]bounds.Rule, out []string) []string {
+	rule := ""
+	if r := rules[path].String(); r != "" {
+		rule = " (" + r + ")"
+	}
 	switch n.Kind {
 	case yaml.DocumentNode:
 		for _, c := range n.Content {
-			out = flatten(c, path, out)
+			out = flatten(c, path, rules, out)
 		}
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -60,12 +89,12 @@ func flatten(n *yaml.Node, path string, out []string) []string {
 			if path != "" {
 				key = path + "." + key
 			}
-			out = flatten(n.Content[i+1], key, out)
+			out = flatten(n.Content[i+1], key, rules, out)
 		}
 	case yaml.ScalarNode:
-		return append(out, path+"=\t"+n.Value)
+		return append(out, path+"=\t"+n.Value+rule)
 	default:
-		return append(out, path+"=")
+		return append(out, strings.TrimSuffix(path+"=\t"+strings.TrimSpace(rule), "\t"))
 	}
 	return out
 }

@@ -53,6 +53,7 @@ code is 1 if something is damaged; the report says what and where.`,
 type envLine struct {
 	ID    string          `json:"id"`
 	Doc   string          `json:"doc"`
+	Page  string          `json:"page,omitempty"`
 	Step  string          `json:"step,omitempty"`
 	Max   int             `json:"max_steps,omitempty"`
 	Kinds []kindLine      `json:"agents,omitempty"`
@@ -105,7 +106,7 @@ func envsCommand() *cobra.Command {
 func listEnvs(c *cobra.Command, list []catalog.Env, whole, asJSON bool) error {
 	var lines []envLine
 	for _, e := range list {
-		l := envLine{ID: e.ID, Doc: e.Doc}
+		l := envLine{ID: e.ID, Doc: e.Doc, Page: e.Page}
 		if whole || asJSON {
 			env, err := e.New(e.Config(), workload.Default())
 			if err != nil {
@@ -131,7 +132,7 @@ func listEnvs(c *cobra.Command, list []catalog.Env, whole, asJSON bool) error {
 }
 
 func lineOf(e catalog.Env, s *envs.Spec) envLine {
-	l := envLine{ID: e.ID, Doc: e.Doc, Step: s.Step.Unit, Max: s.MaxSteps, Info: s.Info}
+	l := envLine{ID: e.ID, Doc: e.Doc, Page: e.Page, Step: s.Step.Unit, Max: s.MaxSteps, Info: s.Info}
 	if s.Step.Fixed > 0 {
 		l.Step += fmt.Sprintf(" of %g s", float64(s.Step.Fixed)/1e6)
 	}
@@ -144,7 +145,11 @@ func lineOf(e catalog.Env, s *envs.Spec) envLine {
 
 func printEnv(c *cobra.Command, l envLine) {
 	w := c.OutOrStdout()
-	fmt.Fprintf(w, "%s\n%s\n\nstep: %s", l.ID, l.Doc, l.Step)
+	fmt.Fprintf(w, "%s\n%s\n", l.ID, l.Doc)
+	if l.Page != "" {
+		fmt.Fprintf(w, "page: %s\n", l.Page)
+	}
+	fmt.Fprintf(w, "\nstep: %s", l.Step)
 	if l.Max > 0 {
 		fmt.Fprintf(w, ", episodes are truncated after %d", l.Max)
 	}
@@ -225,13 +230,14 @@ func agentsCommand() *cobra.Command {
 				Kind catalog.Kind `json:"kind"`
 				Envs []string     `json:"envs,omitempty"`
 				Doc  string       `json:"doc"`
+				Page string       `json:"page,omitempty"`
 			}
 			var lines []line
 			for _, a := range names(c).Learners {
-				lines = append(lines, line{a.Name, catalog.Learned, nil, a.Doc})
+				lines = append(lines, line{a.Name, catalog.Learned, nil, a.Doc, a.Page})
 			}
 			for _, r := range names(c).Rivals {
-				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc})
+				lines = append(lines, line{r.Name, r.Kind, r.Envs, r.Doc, r.Page})
 			}
 			if asJSON {
 				return printJSON(c.OutOrStdout(), lines)
