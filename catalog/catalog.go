@@ -36,6 +36,9 @@ type Env struct {
 	// Golden lists the recorded traces that the environment must repeat to the bit: of its defaults, and of forms whose
 	// dynamics those do not reach.
 	Golden []Golden
+	// Short are the sections env and workload of a short, light form, in which proofs kill and resume runs of learners.
+	// It may be empty.
+	Short string
 	// Config returns a pointer to the environment's configuration, filled with defaults. It has yaml and json tags and,
 	// where values can be wrong, a method Validate() error.
 	Config func() any
@@ -52,12 +55,25 @@ type Golden struct {
 	Set []string
 }
 
+// Form is a way of learning, by what it keeps.
+type Form struct {
+	// Name is for people; Keys are the learner's keys that make it, as in a configuration.
+	Name, Keys string
+	// Envs are the ids of environments with a Short in which it learns.
+	Envs []string
+}
+
 // Learner is a row for a learner; [DefineLearner] makes it.
 type Learner struct {
 	// Name stands in configurations and policy files.
 	Name string
 	// Doc says in a sentence how it learns, Page documents it (a path from the module's root).
 	Doc, Page string
+	// Forms are the ways of learning whose runs proofs of exact resume kill, resume and damage.
+	Forms []Form
+	// Brief and Longer are the keys with which every form does all that it can in 16 steps, and in 400; Metric is
+	// logged when it learns.
+	Brief, Longer, Metric string
 	// Config returns a pointer to the learner's configuration, filled with defaults.
 	Config func() any
 	// New makes a learner from what Config returned.

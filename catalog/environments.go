@@ -19,6 +19,8 @@ func environments() []Env {
 	return []Env{
 		DefineEnv(Env{
 			ID: sizing.ID, Doc: "size the functions of a workflow, window by window (FaaSConf)", Page: "docs/sizing.md",
+			// A load that the services can bear: safe exploration needs windows that keep the QoS.
+			Short: "env: {id: stoker/Sizing-v2, windows: 3}\nworkload: {factor: 0.05}",
 			Golden: []Golden{
 				{File: "envs/sizing/testdata/sizing.golden"},
 				{"envs/sizing/testdata/sizing-users.golden", []string{
@@ -29,6 +31,7 @@ func environments() []Env {
 		}, sizing.Default, sizing.New),
 		DefineEnv(Env{
 			ID: pricing.ID, Doc: "price service tiers and keep vGPUs alive for them, window by window (HOPS)", Page: "docs/pricing.md",
+			Short: "env: {id: stoker/Pricing-v1, windows: 3, slots: 4, demand: {source: generated}}",
 			Golden: []Golden{
 				{File: "envs/pricing/testdata/pricing.golden"},
 				{"envs/pricing/testdata/outside.golden", []string{
@@ -53,7 +56,8 @@ func environments() []Env {
 		}, deeprm.Default, alone(deeprm.New)),
 		DefineEnv(Env{
 			ID: placement.ID, Page: "docs/placement.md",
-			Doc: "start invocations on a cluster of unlike nodes, with how much and where, and see a graph",
+			Doc:   "start invocations on a cluster of unlike nodes, with how much and where, and see a graph",
+			Short: "env: {id: stoker/Placement-v2, seconds: 1, load: 1.5, window: 3, running: 2, hold: false}",
 			Golden: []Golden{
 				{File: "envs/placement/testdata/placement.golden"},
 				{"envs/placement/testdata/placement-azure.golden", []string{"env.workload=azure"}},
@@ -67,11 +71,13 @@ func environments() []Env {
 		}, placement.Default, newFlat),
 		DefineEnv(Env{
 			ID: "stoker/CartPole-v1", Doc: "balance a pole on a cart (Gymnasium's CartPole-v1)", Page: "docs/environments.md",
+			Short:  "env: {id: stoker/CartPole-v1, max_steps: 3}",
 			Golden: []Golden{{File: "envs/classic/testdata/cartpole.golden"}},
 		}, classic.DefaultCartPole, alone(classic.NewCartPole)),
 		DefineEnv(Env{
 			ID: "stoker/SimpleSpread-v1", Page: "docs/environments.md",
 			Doc:    "cover landmarks together (simple_spread of the particle environments)",
+			Short:  "env: {id: stoker/SimpleSpread-v1, steps: 4}",
 			Golden: []Golden{{File: "envs/classic/testdata/spread.golden"}},
 		}, classic.DefaultSpread, alone(classic.NewSpread)),
 		DefineEnv(Env{

@@ -172,7 +172,7 @@ func TestDamagedRun(t *testing.T) {
 	var all []verdicts
 	for _, c := range combinations() {
 		// One with a continuous action, the history of safe exploration and the simulator's state, one with choices.
-		if c.name != "attention on simple_spread" && (!*long || c.name != "safe exploration on sizing") {
+		if c.name != "attention on stoker/SimpleSpread-v1" && (!*long || c.name != "safe exploration on stoker/Sizing-v2") {
 			continue
 		}
 		d := killedBehindItsCheckpoint(t, c.brief())
@@ -199,7 +199,7 @@ func TestDamagedRun(t *testing.T) {
 			v := verdicts{File: c.name + "/" + path, Why: files[path]}
 			// One bit of each byte; all where the text has a meaning beneath its checksum, and of the smaller
 			// checkpoint.
-			everyBit := c.name == "attention on simple_spread" && (path == configFile || strings.Contains(path, at))
+			everyBit := c.name == "attention on stoker/SimpleSpread-v1" && (path == configFile || strings.Contains(path, at))
 			v.damage(t, d, stride, everyBit, path)
 			all = append(all, v)
 		}
