@@ -29,6 +29,9 @@ func Ensure(ctx context.Context, o Options, log func(string)) (Fitted, error) {
 
 // choose tries one libtorch after the other until one can be fitted.
 func (o Options) choose(ctx context.Context, log func(string)) (Fitted, error) {
+	if _, err := o.calls(); err != nil { // no libtorch would do
+		return Fitted{}, err
+	}
 	local, skipped, err := o.local(ctx)
 	if err != nil {
 		return Fitted{}, err
