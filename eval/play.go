@@ -109,8 +109,15 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 	}
 	traces := make([]trace, len(jobs))
 	workers := make([]worker, max(1, r.Workers))
-	err := Each(ctx, r.Workers, len(jobs), r.Progress, func(w, i int) error {
-		return workers[w].play(ctx, &r, jobs[i], p, &traces[i])
+	blocks, count := r.blocks(), counter(r.Progress, len(jobs))
+	err := Each(ctx, r.Workers, len(blocks), nil, func(w, k int) error {
+		for i := blocks[k].from; i < blocks[k].to; i++ {
+			if err := workers[w].play(ctx, &r, jobs[i], p, &traces[i]); err != nil {
+				return err
+			}
+			count()
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -127,4 +134,26 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 		}
 	}
 	return p, nil
+}
+
+// block is jobs that one worker plays in a row.
+type block struct{ from, to int }
+
+// blocks are all jobs in order. In the request's environment each is a block of its own. A contestant's own environment takes
+// time to make, so its jobs form only as many blocks as there are workers for each contestant.
+func (r *Request) blocks() []block {
+	var out []block
+	each := max(1, (r.Workers+len(r.Contestants)-1)/len(r.Contestants))
+	from := 0
+	for i := range r.Contestants {
+		n, size := len(r.Contestants[i].Versions)*len(r.Seeds), 1
+		if r.Contestants[i].NewEnv != nil {
+			size = (n + each - 1) / each
+		}
+		for end := from + n; from < end; {
+			b := block{from, min(from+size, end)}
+			out, from = append(out, b), b.to
+		}
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents/rollout"
@@ -101,6 +102,23 @@ func TestOwnEnvironment(t *testing.T) {
 	r.Traced = 0
 	if _, err := run(t, r).Series(0, "cost"); err == nil || !strings.Contains(err.Error(), "set Request.Traced") {
 		t.Errorf("steps that were not traced: %v", err)
+	}
+}
+
+// Jobs in the shared environment are taken one by one. A contestant with its own stays on as few workers as keep all of them
+// busy, so that its environment is made as seldom as possible.
+func TestOwnEnvironmentsMade(t *testing.T) {
+	for _, c := range []struct{ contestants, workers, most int }{{20, 4, 20}, {4, 4, 4}, {2, 4, 4}, {1, 3, 3}} {
+		var made atomic.Int32
+		r := request()
+		r.Workers, r.NewEnv = c.workers, nil
+		idle := r.Contestants[1]
+		idle.NewEnv = func() (envs.Env, error) { made.Add(1); return lqr(), nil }
+		r.Contestants = slices.Repeat([]Contestant{idle}, c.contestants)
+		run(t, r)
+		if n := int(made.Load()); n > c.most {
+			t.Errorf("%d contestants on %d workers: %d environments were made, want at most %d", c.contestants, c.workers, n, c.most)
+		}
 	}
 }
 

@@ -15,9 +15,9 @@ func Each(ctx context.Context, workers, n int, progress func(done, all int), do 
 		wait   sync.WaitGroup
 		mu     sync.Mutex
 		next   int
-		done   int
 		failed bool
 		errs   = make([]error, n)
+		count  = counter(progress, n)
 	)
 	take := func() int {
 		mu.Lock()
@@ -29,15 +29,13 @@ func Each(ctx context.Context, workers, n int, progress func(done, all int), do 
 		return next - 1
 	}
 	finish := func(part int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil {
-			errs[part], failed = err, true
+		if err == nil {
+			count()
 			return
 		}
-		if done++; progress != nil {
-			progress(done, n)
-		}
+		mu.Lock()
+		defer mu.Unlock()
+		errs[part], failed = err, true
 	}
 	for w := range min(max(1, workers), n) {
 		wait.Go(func() {
@@ -56,4 +54,17 @@ func Each(ctx context.Context, workers, n int, progress func(done, all int), do 
 		}
 	}
 	return nil
+}
+
+// counter returns a function that counts one more of n as done, for any goroutine.
+func counter(progress func(done, all int), n int) func() {
+	var mu sync.Mutex
+	done := 0
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; progress != nil {
+			progress(done, n)
+		}
+	}
 }
