@@ -88,14 +88,14 @@ func Find(name string) (Proof, error) {
 		}
 		names = append(names, p.Name)
 	}
-	if near := close(name, names); len(near) > 0 {
+	if near := similar(name, names); len(near) > 0 {
 		return Proof{}, fmt.Errorf("no proof is named %q; close names: %s", name, strings.Join(near, ", "))
 	}
 	return Proof{}, fmt.Errorf("no proof is named %q; the names: %s", name, strings.Join(names, ", "))
 }
 
-// close lists the names that contain the given one, are contained in it or start as it does.
-func close(name string, names []string) (near []string) {
+// similar lists the names that contain the given one, are contained in it or start as it does.
+func similar(name string, names []string) (near []string) {
 	if name == "" {
 		return nil
 	}
