@@ -22,21 +22,21 @@ type Context struct {
 	Seed uint64
 	// Steps is the planned number of environment steps over all copies, for schedules.
 	Steps int64
-	// NewEnv makes one more environment such as those that step together, for learners that try actions on copies; nil
-	// where that can't be.
+	// NewEnv makes one more environment like those that step together, for learners that try actions on copies; nil where
+	// none can be made.
 	NewEnv func() (envs.Env, error)
-	// Teacher makes one that is not learned for environments such as those that step together, by its name in the table of
-	// rivals and with its defaults, for learners that begin by imitating; nil where that can't be.
+	// Teacher makes a rival with its defaults, by its name in the catalog, for learners that imitate or compare with it;
+	// nil where none can be made.
 	Teacher func(name string) (Teacher, error)
 }
 
-// Teacher shows a learner what to do.
+// Teacher is a rule whose actions a learner imitates, or compares its own with.
 type Teacher interface {
 	Name() string
 	// Reset starts an episode; draws of its own follow from seed.
 	Reset(seed uint64) error
-	// Show writes what the agents of env, who see obs, are to do. It may step copies of env, and must not change env.
-	// Those of other environments may be shown something at the same time.
+	// Show writes the actions of env's agents, who observe obs. It may step copies of env, and must not change env. Calls
+	// for other environments may run at the same time.
 	Show(env envs.Env, obs *envs.Observation, act *envs.Action) error
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
@@ -54,8 +54,8 @@ type Learner interface {
 	Observe(v *envs.Vector) error
 	// Update does the gradient steps that are due, possibly none.
 	Update() error
-	// Metrics calls f with each metric since the last call, such as "train/critic_loss", in a fixed order, and starts
-	// anew.
+	// Metrics calls f with each metric since the last call, such as "train/critic_loss", in a fixed order, and resets
+	// them.
 	Metrics(f func(name string, value float64))
 	// Policy returns a policy with the present parameters that does not change as learning goes on.
 	Policy() (Policy, error)

@@ -12,7 +12,7 @@ import (
 
 // Learner is the pricer over a vector of environments: all copies of the vector run the same action, and the estimates
 // from all of them are averaged. The vector must reset its copies within the step that ends an episode
-// ([envs.SameStep]): an ended world can't be tried.
+// ([envs.SameStep]): an ended episode cannot be stepped.
 type Learner struct {
 	ctx       agents.Context
 	pricer    *Pricer
@@ -35,7 +35,7 @@ func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
 	case ctx.Copies < 1:
 		return nil, fmt.Errorf("spsa: copies is %d, want at least 1", ctx.Copies)
 	case ctx.NewEnv == nil && c.Realised != Perturbed:
-		return nil, errors.New("spsa: the context can't make environments, want one to try actions on")
+		return nil, errors.New("spsa: the context cannot make environments, want one to try actions on")
 	}
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("spsa: %w", err)

@@ -353,7 +353,7 @@ func TestLearnerRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := NewLearner(c, agents.Context{Spec: env.Spec(), Copies: 1}); err == nil ||
-		!strings.Contains(err.Error(), "can't make environments") {
+		!strings.Contains(err.Error(), "cannot make environments") {
 		t.Error(err)
 	}
 	s := newTrainer(t, build, c, 1, 1)

@@ -28,7 +28,7 @@ type Pricer struct {
 	phase          int64     // windows since the last move, where the world runs perturbed ones
 	plus           float64   // Φ⁺ of a pair whose Φ⁻ is still to come
 	delta          []float64 // Δ_t
-	at             []float64 // a perturbed strategy
+	at             []float64 // a perturbed action
 	above, below   []float64 // s⁺ and s⁻ as the environment takes them, before the capacity
 	gradient, step float64   // norm of the last estimate in units, e_t of the last move
 }
@@ -91,7 +91,7 @@ func (p *Pricer) Reset(seed uint64) {
 	p.stream = rng.NewStream(seed, "spsa: perturbations")
 }
 
-// Action writes what is to be done in the present window.
+// Action writes the action of the present window.
 func (p *Pricer) Action(act []float32) { p.space.use(p.x, act, false) }
 
 // Windows is the number of moves so far.
@@ -100,7 +100,7 @@ func (p *Pricer) Windows() int64 { return p.window }
 // Names are the action's components by name.
 func (p *Pricer) Names() []string { return p.space.names }
 
-// Estimate adds an estimate of the profit's slope in the window that a world is about to run (lines 2 to 5). The world
+// Estimate adds an estimate of the profit's slope in the window that world is about to run (lines 2 to 5). The world
 // does not change.
 func (p *Pricer) Estimate(world envs.Env) error {
 	for range p.c.Pairs {
@@ -125,7 +125,7 @@ func (p *Pricer) draw(blocks [2]bool) {
 	}
 }
 
-// along tries the pair of strategies along Δ (lines 3 and 4) and adds the slope that it shows.
+// along tries the pair of actions along Δ (lines 3 and 4) and adds the slope between them.
 func (p *Pricer) along(world envs.Env) error {
 	above, err := p.try(world, 1, p.above)
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *Pricer) along(world envs.Env) error {
 	return nil
 }
 
-// add is line 5, eq. 12: Δ(Φ⁺ − Φ⁻)/2c, with the distance that bounds and rounding have left of 2cΔ.
+// add is line 5, eq. 12: Δ(Φ⁺ − Φ⁻)/2c. Bounds and rounding may shorten the distance 2cΔ; the real one is used.
 func (p *Pricer) add(difference float64) {
 	for i := range p.x {
 		if d := p.above[i] - p.below[i]; p.delta[i] != 0 && d != 0 {
@@ -158,7 +158,7 @@ func (p *Pricer) try(world envs.Env, sign float64, where []float64) (float64, er
 	return x, nil
 }
 
-// perturbed writes s + sign·cΔ as the environment takes it, and where that lies before the capacity.
+// perturbed writes s + sign·cΔ as the environment takes it, and to where its value before the capacity.
 func (p *Pricer) perturbed(sign float64, where []float64, act []float32) {
 	for i, d := range p.delta {
 		p.at[i] = p.space.clip(i, p.x[i]+float64(sign*float64(p.perturbation(p.space.whole[i])*d)))
@@ -180,8 +180,8 @@ func (p *Pricer) perturbation(whole bool) float64 {
 	return p.c.Prices.Perturbation / portable.Pow(float64(p.window+1), p.c.PerturbationDecay)
 }
 
-// Move does the projected step (line 6, eq. 13) along the mean of the estimates since the last one, and goes on to the
-// next window.
+// Move takes the projected step (line 6, eq. 13) along the mean of the estimates since the last one; the next window
+// begins.
 func (p *Pricer) Move() {
 	n := float64(max(p.worlds, 1)) * float64(p.c.Pairs)
 	e := 1.0

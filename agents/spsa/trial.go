@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// trials evaluates actions on counterfactual copies: one environment that is made equal to the world before each of
-// them. Draws are keyed by what they are for, so that every copy faces the workload that the world will face.
+// trials evaluates actions on counterfactual copies: one environment that is made equal to the world before each
+// trial. Draws are keyed by their purpose, so every copy faces the workload that the world will face.
 type trials struct {
 	env    envs.Env
 	obs    *envs.Observation
@@ -18,7 +18,7 @@ type trials struct {
 	sign   float64
 }
 
-// newTrials takes an environment that nobody else uses; nil where nothing is to be tried.
+// newTrials takes an environment that nothing else uses; nil where nothing is tried.
 func newTrials(c *Config, s *envs.Spec, spare envs.Env) (*trials, error) {
 	t := &trials{env: spare, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), metric: -1,
 		sign: 1}
@@ -50,7 +50,7 @@ func (t *trials) profit(world envs.Env) (float64, error) {
 	return t.sign * x, finite(x, t.act.Kinds[0])
 }
 
-// finite refuses what is no number.
+// finite refuses an objective that is not finite.
 func finite(x float64, act []float32) error {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return fmt.Errorf("the objective is %g after action %v, want a finite number", x, act)

@@ -5,12 +5,11 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
 
-// ARMS is the paper's scheduler (Algorithm 2). It lies with the environment, since it is the follower in the pricing
-// face's world.
+// ARMS is the paper's scheduler (Algorithm 2). Its code is in envs/pricing, whose pricing face runs it inside.
 type ARMS = pricing.ARMS
 
-// NewARMS returns it for environments such as env, whose pool must have keep-alive vGPUs; where moves are to be made,
-// it makes moves.
+// NewARMS returns ARMS for environments such as env, whose pool must have keep-alive vGPUs. Where the environment's
+// actions are moves, it makes moves.
 func NewARMS(c pricing.ARMSConfig, env envs.Env) (envs.Policy, error) {
 	w, err := newWorld("arms", env, pricing.Reserved)
 	if err != nil {

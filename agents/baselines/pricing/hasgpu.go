@@ -47,10 +47,10 @@ func (c *HASConfig) Validate() error {
 }
 
 // HASGPU is HAS-GPU's autoscaler on an elastic pool with shared GPUs (layout.warm: shared). A Kalman filter predicts
-// each function's rate; capacity is scaled up where the prediction exceeds a share of it, vertically first (another
-// slice on a GPU that hosts the function, which needs no load), then horizontally (a slice of the least occupied GPU),
-// and down where it falls below another share. A function keeps its last slice. The environment chooses among the GPUs
-// of a kind; where two functions ask for one GPU's last slice, one waits a slot.
+// each function's rate. Where the prediction exceeds the fraction Up of the capacity, the function gets slices:
+// vertically first (on a GPU that hosts it, which needs no load), then horizontally (on the least occupied GPU).
+// Below the fraction Down it loses slices, but keeps one. The environment chooses among the GPUs of a kind; where two
+// functions ask for the last slice of a GPU, one waits a slot.
 type HASGPU struct {
 	world
 	config         HASConfig
@@ -102,8 +102,8 @@ func (p *HASGPU) predict(f int, z float64) float64 {
 	return x
 }
 
-// change is how many slices function f should get, or lose (negative), at a predicted rate, with slices that each do so
-// many jobs a slot.
+// change is the number of slices that function f should gain, or lose (negative), at a predicted rate. Each slice
+// serves so many jobs a slot.
 func (p *HASGPU) change(predicted, slices, each float64) int {
 	capacity := float64(slices * each)
 	switch {

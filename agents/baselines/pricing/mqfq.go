@@ -41,13 +41,12 @@ func DefaultMQFQ() MQFQConfig {
 func (c *MQFQConfig) Validate() error { return bounds.Check(c) }
 
 // MQFQ is MQFQ-Sticky on a fixed pool: fair queueing over functions by start tags, which lets a function keep its
-// vGPUs. A function's jobs all take its mean service, so that its queue's tags are the first one's plus multiples of it
-// and two numbers hold them all: the start tag of the next job (behind it, the finish tag of the last follows from the
-// queue's length).
+// vGPUs. All jobs of a function take its mean service, so the tags in its queue are multiples of it, and the start
+// tag of the next job stands for all of them.
 //
-// In a slot, each function's backlog beyond its idle vGPUs asks for further ones, one at a time: the function is chosen
-// by its tags among those not throttled, and gets a vGPU that hosted it last, one that hosts nothing, or the one that
-// has been idle for the TTL at least.
+// In a slot, each function's backlog beyond its idle vGPUs asks for further ones, one at a time. The function is
+// chosen by its tag among those not throttled. It gets a vGPU that hosted it last, one that hosts nothing, or the one
+// that has been idle longest, for the TTL at least.
 type MQFQ struct {
 	world
 	config  MQFQConfig
@@ -140,10 +139,10 @@ func (p *MQFQ) cost(seen []float32, f int) float64 {
 	return see(seen, f, pricing.SeesService) / p.config.Weight
 }
 
-// tags brings start tags and virtual time up to this slot. Jobs that began advance their function's start tag; one that
-// had none waiting starts at virtual time at the earliest, S = max(VT, F). VT is the least start tag over the functions
-// with a backlog: jobs beyond those that idle vGPUs take at once. Where there is none, a busy period has ended and VT
-// becomes the largest tag, as start-time fair queueing has it.
+// tags updates start tags and virtual time (VT) for this slot. Jobs that began advance their function's start tag; a
+// function that had none waiting starts at S = max(VT, F). VT is the least start tag among functions with a backlog,
+// that is, with more jobs than idle vGPUs take at once. Without a backlog the busy period has ended, and VT becomes
+// the largest tag, as in start-time fair queueing.
 func (p *MQFQ) tags(seen []float32) {
 	least, most, any := 0.0, p.virtual, false
 	for f := range p.n {
@@ -164,7 +163,7 @@ func (p *MQFQ) tags(seen []float32) {
 	p.virtual = max(p.virtual, least)
 }
 
-// choose is the function that gets the next vGPU, -1 where none asks or all are throttled.
+// choose is the function that gets the next vGPU, -1 where none needs one or all are throttled.
 func (p *MQFQ) choose(seen []float32) int {
 	active := func(f int) bool { return p.want[f] > 0 && p.tag[f]-p.virtual <= p.config.Overrun }
 	if f := p.chosen; p.config.Choice == ChooseSticky && f >= 0 && f < p.n && active(f) {

@@ -6,16 +6,16 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
 
-// Terms has a scheduler play inside c's pricing face, on the terms that it is made for: the pool with what is charged
-// in it, the time of a load, when a vGPU is given up. All else of c stays. docs/agents/pricing-baselines.md says where
-// the terms come from.
+// Terms changes c so that a scheduler plays inside the pricing face under the conditions that it is made for: the
+// pool and its charges, the time of a load, and the patience after which a vGPU is given up. The rest of c stays.
+// docs/agents/pricing-baselines.md says where these values come from.
 func Terms(scheduler string, c *pricing.Config) error {
 	d := pricing.Default()
 	pool, load, patience, warm := d.Pool, d.Load, d.Patience, d.Layout.Warm
 	switch scheduler {
 	case pricing.ARMSName:
 	case "torpor":
-		// A swap from host memory: a slot or none, each as likely.
+		// A swap from host memory takes one slot or none, with equal probability.
 		pool, load = pricing.Fixed, 0.5
 	case "has-gpu":
 		pool, warm = pricing.Elastic, pricing.WarmShared

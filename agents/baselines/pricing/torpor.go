@@ -25,14 +25,13 @@ func DefaultTorpor() TorporConfig { return TorporConfig{Percentile: 0.98, Heavy:
 // Validate reports the first field that is wrong.
 func (c *TorporConfig) Validate() error { return bounds.Check(c) }
 
-// Torpor binds requests late, on a fixed pool: any vGPU that is idle may serve any function after a swap (the
-// environment's load: 0.5 slots is the recommended one), and one whose model is resident needs none. Functions that can
-// still come back to their percentile go first, by the requests in time that they would need for it (the required
-// request count). A model that makes room has another copy if there is one, else is light, else was used least
-// recently.
+// Torpor binds requests late, on a fixed pool. Any idle vGPU may serve any function after a swap (the environment's
+// load; 0.5 slots is recommended); a vGPU whose model is resident needs no swap. Functions that can still reach their
+// percentile go first, ordered by how many further requests in time that takes (the required request count). The
+// model evicted is one that has another copy, else a light one, else the least recently used one.
 //
-// A vGPU holds one model, so that a swap over NVLink and one over PCIe cost the same here and the published order of
-// GPUs for them has no effect.
+// A vGPU holds one model, so a swap over NVLink and one over PCIe cost the same here, and the published order of GPUs
+// has no effect.
 type Torpor struct {
 	world
 	config          TorporConfig
@@ -105,8 +104,8 @@ func (p *Torpor) before(a, b int32) int {
 	return int(a - b)
 }
 
-// count takes in a slot's arrivals and failures. At a window's beginning the threshold becomes the median of the
-// required counts, and counting begins anew.
+// count adds a slot's arrivals and failures. At the beginning of a window the threshold becomes the median of the
+// required counts, and counting starts again.
 func (p *Torpor) count(seen []float32) {
 	if see(seen, 0, pricing.SeesLeft) == 1 {
 		for f := range p.n {
@@ -120,7 +119,7 @@ func (p *Torpor) count(seen []float32) {
 	for f := range p.n {
 		p.arrived[f] += see(seen, f, pricing.SeesArrived)
 		p.failed[f] += see(seen, f, pricing.SeesViolated)
-		// What waits and may yet be in time is not in time yet.
+		// Requests that wait are not in time yet.
 		m := max(0, p.arrived[f]-p.failed[f]-see(seen, f, pricing.SeesQueue))
 		p.rrc[f], p.wait[f] = p.required(p.arrived[f], m), see(seen, f, pricing.SeesWait)
 		p.order[f] = int32(f)
@@ -172,9 +171,9 @@ func (p *Torpor) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// evict is the function whose idle vGPU is taken for f, -1 where none is idle: one with another copy, else a light one,
-// else the least recently used; of several alike the least recently used. What a function behind f in the order would
-// use at once goes last: that is ours.
+// evict is the function whose idle vGPU is taken for f, -1 where none is idle: one with another copy, else a light
+// one, else the least recently used; ties go to the least recently used. Functions behind f in the order that would
+// use their vGPU at once are taken last; this is our addition.
 func (p *Torpor) evict(seen, do []float32, f int) int {
 	best, rank := -1, 0
 	for g := range p.n {

@@ -72,8 +72,8 @@ func rivals() map[string]func(envs.Env) (rollout.Actor, error) {
 	}
 }
 
-// At the default factor the oracle keeps the QoS of Parallel in about nine of ten windows of the embedded trace, and the
-// configuration in the middle of the ranges does not.
+// At the default factor the oracle keeps the QoS of Parallel in about nine of ten windows of the embedded trace, and
+// the configuration in the middle of the ranges does not.
 func TestFactor(t *testing.T) {
 	all := rivals()
 	oracle := episodes(t, sizing.Parallel, sizing.DefaultFactor, 20, 2, all["oracle"])

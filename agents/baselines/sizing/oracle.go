@@ -22,8 +22,8 @@ type OracleConfig struct {
 	Sweeps int `yaml:"sweeps" json:"sweeps" range:"[0,]"`
 	// Samples is the number of copies over which a trial is averaged, each with other choices of instances.
 	Samples int `yaml:"samples" json:"samples" range:"[1,]"`
-	// Margin is the share of the room below each threshold that a configuration must leave, since the world has noise and
-	// the copy has none.
+	// Margin is the fraction below each threshold that a configuration must leave free, since the environment has noise
+	// and the copy has none.
 	Margin float64 `yaml:"margin" json:"margin" range:"[0,1)"`
 	Spare  float64 `yaml:"spare" json:"spare" range:"[0,1)"`
 }
@@ -36,13 +36,15 @@ func DefaultOracle() OracleConfig {
 // Validate reports the first number that is wrong.
 func (c *OracleConfig) Validate() error { return bounds.Check(c) }
 
-// Oracle looks for the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment
-// that has the same state and the same arrivals but no noise, and whose gateway chooses other instances in each of
-// several samples: a configuration that is good only by the luck of these choices would not be so in the world. Where
-// requests carry over, those under way at the window's end are followed to theirs, or the cheapest would be what leaves
-// most to the next window. The search starts from what served earlier windows, the best of that grown and shrunk as a
-// whole, or random configurations, and goes on one component at a time. Where nothing keeps the QoS it takes what comes
-// nearest.
+// Oracle searches the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment
+// with the same state and the same arrivals but without noise. The copy's gateway chooses other instances in each of
+// several samples, so that no configuration is good by the luck of these choices alone. Where requests carry over,
+// those under way at the window's end are followed to their own end; else the cheapest configuration would be the one
+// that leaves most work to the next window.
+//
+// The search starts from the configurations of earlier windows, the best of them grown and shrunk as a whole, or
+// random ones, and continues one component at a time. Where nothing keeps the QoS it takes the configuration that
+// misses it least.
 type Oracle struct {
 	world
 	config OracleConfig
@@ -244,7 +246,7 @@ func (p *Oracle) sweep(e *sizing.Env) error {
 				return err
 			}
 		}
-		// A replica less of more CPU each, and the other way round.
+		// One replica fewer with more CPU each, and the reverse.
 		for _, by := range [...]int{-1, 1} {
 			if err := step(func(r *sizing.Resources) {
 				n := min(max(r.Replicas+by, low.Replicas), high.Replicas)
@@ -258,7 +260,7 @@ func (p *Oracle) sweep(e *sizing.Env) error {
 	return nil
 }
 
-// try simulates the window under the trial configuration and keeps it where it scores lower than the best.
+// try simulates the window under the trial configuration and makes it the best where it scores lower.
 func (p *Oracle) try(e *sizing.Env) error {
 	price := e.Hourly(p.trial)
 	if price >= p.score {
