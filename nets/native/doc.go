@@ -23,16 +23,24 @@
 //
 // # Adding a loss
 //
-// A loss is four files: nets/loss.go (its type, args and constants, and a row of Losses), plain/loss.go,
-// nets/torch/loss.go and nets/gorgonia/loss.go (its equation). Tiles compute it by the text in plain, and all
-// engines' tests take it from Losses. A form for tiles (tile/loss.go) is only for speed.
+// A loss is four files: nets/loss.go (its type, args and constants, and a row of Losses), and its equation in
+// plain/loss.go, nets/torch/loss.go and nets/gorgonia/loss.go. Tiles compute it by the text in plain, and the tests of
+// all engines take it from Losses. A form for tiles (tile/loss.go) is only for speed.
 //
 // # Adding a layer
 //
-// A layer of an MLP, such as an activation or a norm, is: its description in nets/mlp.go; a file in plain,
-// named in plain/mlp.go; tile/layers.go; nets/torch/mlp.go and nets/gorgonia/mlp.go; a network in
-// nets/netstest/archs.go; and the configuration keys and exports that shall offer it. Where it wants a kernel,
-// also kernel/kernel.go, kernel/reference.go, kernel/checked.go and a generator in asm.
+// A layer of an MLP, such as a norm, is nine files:
+//
+//   - its description: nets/mlp.go
+//   - plain: a file of its own, and its place in plain/mlp.go
+//   - tiles: a file of its own, and its place in tile/layers.go
+//   - the other engines: nets/torch/mlp.go and nets/gorgonia/mlp.go
+//   - a network with it for the tests of all engines: nets/netstest/archs.go
+//   - the configuration key that offers it, such as norm in agents/maddpg/config.go
+//
+// An activation needs no files of its own: it is a case in plain/activation.go and tile/layers.go. With a kernel of its
+// own instead of a file in tile, a layer also changes kernel/kernel.go, reference.go, checked.go and choose_amd64.go,
+// and has a generator in asm.
 //
 // What is not here: descriptions of networks, their checks and initial values (package nets), other devices
 // (nets/torch).

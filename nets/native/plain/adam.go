@@ -23,9 +23,9 @@ func (a *adam[T]) Step() {
 	for g := range a.net.v.Groups {
 		from, to := g*n, (g+1)*n
 		grads := a.net.grads[from:to]
-		norm := norm(grads)
-		a.GroupNorms.data[g] = norm
-		c.clip = clipFactor(T(a.Clip), norm)
+		length := euclidean(grads)
+		a.GroupNorms.data[g] = length
+		c.clip = clipFactor(T(a.Clip), length)
 		adamStep(&c, a.net.params[from:to], grads, a.First.data[from:to], a.Second.data[from:to])
 	}
 }
@@ -52,8 +52,8 @@ func adamStep[T core.Number](c *adamFactors[T], p, g, m, v []T) {
 	}
 }
 
-// norm is √Σg², summed in float64 so that float32's range is enough.
-func norm[T core.Number](g []T) T {
+// euclidean is the norm √Σg², summed in float64 so that float32's range is enough.
+func euclidean[T core.Number](g []T) T {
 	var sum float64
 	for _, v := range g {
 		sum += float64(v) * float64(v)
