@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -38,7 +39,6 @@ func TestNoAllocation(t *testing.T) {
 		s.Run(p, s.Now()+500*ms)
 		s.Total(&m)
 		s.Meter(1, &m)
-		c.CopyFrom(s)
 		s.ResetMeters()
 		if turn%40 == 0 {
 			s.Reset(uint64(turn))
@@ -50,6 +50,13 @@ func TestNoAllocation(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(200, cycle); n != 0 || failed {
 		t.Errorf("a window allocates %v times (%v)", n, failed)
+	}
+	c.CopyFrom(s)
+	if n := statetest.Allocations(func() {
+		cycle()
+		c.CopyFrom(s)
+	}); n != 0 || failed {
+		t.Errorf("a window with a copy allocates %v times (%v)", n, failed)
 	}
 }
 

@@ -1,11 +1,13 @@
-// Package statetest takes saved states apart and puts them together again, so that tests and fuzz targets reach what
-// lies behind the checksum. What makes and reads them is package state.
+// Package statetest helps tests of types that list their state. It takes saved states apart and puts them together
+// again, so that tests and fuzz targets reach what the checksum protects, and it counts the allocations of copies. What
+// makes and reads saved states is package state.
 package statetest
 
 import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
+	"testing"
 )
 
 // A saved state's layout, as package state writes it.
@@ -25,6 +27,16 @@ func Forge(saved, body []byte) []byte {
 	b := append(slices.Clone(saved[:at]), body...)
 	binary.LittleEndian.PutUint64(b[at-8:], uint64(len(body)))
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// Allocations returns how often a copy by f allocates after a warm-up: the least of several runs, since the garbage
+// collector and the race detector take codecs out of their pool now and then.
+func Allocations(f func()) float64 {
+	least := testing.AllocsPerRun(1, f)
+	for range 20 {
+		least = min(least, testing.AllocsPerRun(1, f))
+	}
+	return least
 }
 
 func bodyAt(saved []byte) int { return kindAt + 1 + int(saved[kindAt]) + 8 }
