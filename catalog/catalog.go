@@ -169,7 +169,8 @@ func find[E any](what, name string, all []E, of func(E) string) (E, error) {
 	list := strings.Join(slices.Sorted(slices.Values(known)), ", ")
 	var none E
 	if near := configs.Nearest(bare(name), short); near != "" {
-		return none, fmt.Errorf("no %s %q. Did you mean %q? There are: %s", what, name, known[slices.Index(short, near)], list)
+		near = known[slices.Index(short, near)]
+		return none, fmt.Errorf("no %s %q. Did you mean %q? There are: %s", what, name, near, list)
 	}
 	return none, fmt.Errorf("no %s %q; there are: %s", what, name, list)
 }

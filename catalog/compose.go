@@ -41,5 +41,7 @@ func (c *Catalog) NewEnv(id string, config any, w workload.Config) (envs.Env, er
 
 // schedulers are the rivals that can act inside stoker/Pricing-v1.
 func (c *Catalog) schedulers() []Rival {
-	return slices.DeleteFunc(slices.Clone(c.Rivals), func(r Rival) bool { return !slices.Contains(r.Envs, pricing.SlotsID) })
+	return slices.DeleteFunc(slices.Clone(c.Rivals), func(r Rival) bool {
+		return !slices.Contains(r.Envs, pricing.SlotsID)
+	})
 }

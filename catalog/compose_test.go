@@ -28,7 +28,7 @@ func on(t testing.TB, scheduler string) *pricing.Config {
 	return &c
 }
 
-func newPricing(t testing.TB, c *pricing.Config) *pricing.Pricing {
+func priced(t testing.TB, c *pricing.Config) *pricing.Pricing {
 	t.Helper()
 	e, err := Default().NewEnv(pricing.ID, c, workload.Default())
 	if err != nil {
@@ -47,7 +47,7 @@ func TestSchedulersByName(t *testing.T) {
 	for _, name := range schedulerNames {
 		t.Run(name, func(t *testing.T) {
 			c := on(t, name)
-			p := newPricing(t, c)
+			p := priced(t, c)
 			s, err := pricing.NewSlots(*c, workload.Default(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -86,7 +86,7 @@ func TestSchedulersByName(t *testing.T) {
 func TestNewEnv(t *testing.T) {
 	for _, name := range schedulerNames {
 		c := on(t, name)
-		world := newPricing(t, c)
+		world := priced(t, c)
 		try, err := world.NewEnv(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestNewEnv(t *testing.T) {
 		}
 	}
 	// With another scheduler inside it is another configuration's.
-	world := newPricing(t, on(t, "torpor"))
+	world := priced(t, on(t, "torpor"))
 	arms, err := pricing.NewARMS(pricing.DefaultARMS(), world.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestPBAIsARival(t *testing.T) {
 		t.Errorf("pba is of kind %s", r.Kind)
 	}
 	for _, name := range schedulerNames {
-		env := newPricing(t, on(t, name))
+		env := priced(t, on(t, name))
 		actor, err := r.New(r.Config(), env)
 		if err != nil {
 			t.Fatal(err)

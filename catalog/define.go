@@ -32,8 +32,8 @@ func DefineEnv[C any, E envs.Env](row Env, config func() C, build func(C, worklo
 
 // DefineLearner completes row, which has Name, Doc and Page, with a configuration's type C, the constructor that takes
 // it, and the function that makes a policy from its file.
-func DefineLearner[C any, L agents.Learner, P agents.Policy](row Learner, config func() C, build func(C, agents.Context) (L, error),
-	open func(*agents.PolicyFile, *envs.Spec, nets.Engine) (P, error)) Learner {
+func DefineLearner[C any, L agents.Learner, P agents.Policy](row Learner, config func() C,
+	build func(C, agents.Context) (L, error), open func(*agents.PolicyFile, *envs.Spec, nets.Engine) (P, error)) Learner {
 	row.Config = func() any { c := config(); return &c }
 	row.New = func(config any, ctx agents.Context) (agents.Learner, error) {
 		c, err := as[C](row.Name, config)
@@ -74,7 +74,8 @@ func DefinePlanner[C any, P envs.Planner](row Rival, config func() C, build func
 	return define(row, config, build, func(p P) rollout.Actor { return rollout.Actor{Planner: p} })
 }
 
-func define[C, P any](row Rival, config func() C, build func(C, envs.Env) (P, error), actor func(P) rollout.Actor) Rival {
+func define[C, P any](row Rival, config func() C, build func(C, envs.Env) (P, error),
+	actor func(P) rollout.Actor) Rival {
 	if row.Kind == "" {
 		row.Kind = Heuristic
 	}

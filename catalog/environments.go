@@ -30,22 +30,24 @@ func environments() []Env {
 			},
 		}, sizing.Default, sizing.New),
 		DefineEnv(Env{
-			ID: pricing.ID, Doc: "price service tiers and keep vGPUs alive for them, window by window (HOPS)", Page: "docs/pricing.md",
+			ID: pricing.ID, Page: "docs/pricing.md",
+			Doc:   "price service tiers and keep vGPUs alive for them, window by window (HOPS)",
 			Short: "env: {id: stoker/Pricing-v1, windows: 3, slots: 4, demand: {source: generated}}",
 			Golden: []Golden{
 				{File: "envs/pricing/testdata/pricing.golden"},
 				{"envs/pricing/testdata/outside.golden", []string{
 					"env.profile=outside-option", "env.demand.source=generated", "env.slots=20"}},
 			},
-		}, pricing.Default, func(c pricing.Config, w workload.Config) (*pricing.Pricing, error) { return pricing.New(c, w, nil) }),
+		}, pricing.Default, newPricing),
 		DefineEnv(Env{
-			ID: pricing.SlotsID, Doc: "deploy functions on vGPUs, slot by slot, under given prices (HOPS)", Page: "docs/pricing.md",
+			ID: pricing.SlotsID, Page: "docs/pricing.md",
+			Doc: "deploy functions on vGPUs, slot by slot, under given prices (HOPS)",
 			Golden: []Golden{
 				{File: "envs/pricing/testdata/slots.golden"},
 				{"envs/pricing/testdata/elastic.golden", []string{"env.pool=elastic", "env.layout.warm=shared", "env.load=1.5"}},
 				{"envs/pricing/testdata/fixed.golden", []string{"env.pool=fixed", "env.load=0.5", "env.costs.revenue=served"}},
 			},
-		}, pricing.Default, func(c pricing.Config, w workload.Config) (*pricing.Slots, error) { return pricing.NewSlots(c, w, nil) }),
+		}, pricing.Default, newSlots),
 		DefineEnv(Env{
 			ID: deeprm.ID, Doc: "start waiting jobs on a cluster of several resources (DeepRM)", Page: "docs/deeprm.md",
 			Golden: []Golden{
@@ -94,6 +96,14 @@ func environments() []Env {
 // alone is the constructor of an environment that serves no workload.
 func alone[C, E any](build func(C) (E, error)) func(C, workload.Config) (E, error) {
 	return func(c C, _ workload.Config) (E, error) { return build(c) }
+}
+
+func newPricing(c pricing.Config, w workload.Config) (*pricing.Pricing, error) {
+	return pricing.New(c, w, nil)
+}
+
+func newSlots(c pricing.Config, w workload.Config) (*pricing.Slots, error) {
+	return pricing.NewSlots(c, w, nil)
 }
 
 func newFlat(c placement.Config, w workload.Config) (*envs.Flatten, error) {

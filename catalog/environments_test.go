@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -18,10 +19,13 @@ func TestEntries(t *testing.T) {
 	for _, e := range Default().Envs {
 		t.Run(e.ID, func(t *testing.T) {
 			config := e.Config()
-			if v, ok := config.(interface{ Validate() error }); !ok {
-				t.Errorf("%T has no Validate() error", config)
-			} else if err := v.Validate(); err != nil {
+			if err := bounds.Check(config); err != nil {
 				t.Errorf("the defaults are invalid: %v", err)
+			}
+			if v, ok := config.(interface{ Validate() error }); ok {
+				if err := v.Validate(); err != nil {
+					t.Errorf("the defaults are invalid: %v", err)
+				}
 			}
 			checkTags(t, reflect.TypeOf(config).Elem())
 			env, err := e.New(config, workload.Default())
@@ -108,7 +112,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q gives %v, want a message with %s", given, err, want)
 		}
 	}
-	if _, err := Default().Env("x"); err == nil || strings.Contains(err.Error(), "mean") || !strings.Contains(err.Error(), "stoker/LQR-v1") {
+	_, err := Default().Env("x")
+	if err == nil || strings.Contains(err.Error(), "mean") || !strings.Contains(err.Error(), "stoker/LQR-v1") {
 		t.Errorf("a name that is near none gives %v", err)
 	}
 }

@@ -85,7 +85,8 @@ func FuzzVector(f *testing.F) {
 	made := make([]*envs.Vector, len(all))
 	for i, e := range all {
 		var err error
-		made[i], err = envs.NewVector(func() (envs.Env, error) { return e.New(e.Config(), shortLoad()) }, envs.VectorOptions{Copies: 2, Seed: 3})
+		build := func() (envs.Env, error) { return e.New(e.Config(), shortLoad()) }
+		made[i], err = envs.NewVector(build, envs.VectorOptions{Copies: 2, Seed: 3})
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -21,7 +21,8 @@ func learners() []Learner {
 	return []Learner{
 		DefineLearner(Learner{
 			Name: maddpg.Name, Page: "docs/agents/maddpg.md",
-			Doc: "multi-agent deterministic policy gradient with attention mean-field (FaaSConf), mean-field, joint or single critics",
+			Doc: "multi-agent deterministic policy gradient with attention mean-field (FaaSConf), mean-field, joint or " +
+				"single critics",
 			Forms: []Form{
 				{"attention", "mix: attention, keys: 2", both},
 				{"attention, shared weights", "mix: attention, keys: 2, score: squared, shared: true, norm: layer", both},

@@ -62,7 +62,8 @@ func forPlacement() []Rival {
 	on, page := []string{placementenv.ID}, "docs/agents/placement-baselines.md"
 	return []Rival{
 		DefinePolicy(Rival{Name: "fcfs-nodes", Envs: on, Page: page,
-			Doc: "starts invocations in the order in which they came to wait, on the quickest node; all wait for the first, unless backfilled",
+			Doc: "starts invocations in the order in which they came to wait, on the quickest node; all wait for the first, " +
+				"unless backfilled",
 		}, placement.DefaultFCFS, placement.NewFCFS),
 		DefinePolicy(Rival{Name: "sjf-nodes", Envs: on, Page: page,
 			Doc: "starts the invocation with the least work that fits, on the quickest node",
@@ -71,7 +72,8 @@ func forPlacement() []Rival {
 			Doc: "starts the invocation that lies best along what a node has free",
 		}, placement.DefaultPacker, placement.NewPacker),
 		DefinePolicy(Rival{Name: "tetris", Envs: on, Page: page,
-			Doc: "weighs alignment with a node and the request's remaining work, with fairness and barriers (Tetris, several machines)",
+			Doc: "weighs alignment with a node and the request's remaining work, with fairness and barriers (Tetris, " +
+				"several machines)",
 		}, placement.DefaultTetris, placement.NewTetris),
 		DefinePlanner(Rival{Name: "lookahead", Envs: on, Page: page, Kind: Oracle,
 			Doc: "tries what several rules would do on copies of the world in which SJF goes on, and does what earns most",

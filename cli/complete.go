@@ -15,7 +15,7 @@ import (
 // completeSets completes --set by the configuration that is named on the line: keys, with their present values and what
 // they may be, and behind a key's = the words that are allowed.
 func completeSets(c *cobra.Command) {
-	err := c.RegisterFlagCompletionFunc("set", func(c *cobra.Command, a []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	complete := func(c *cobra.Command, a []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		path := "configs/sizing/attmf.yaml"
 		if len(a) > 0 {
 			path = a[0]
@@ -43,8 +43,8 @@ func completeSets(c *cobra.Command) {
 		keys := flatten(&root, "", rules, nil)
 		keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, prefix) })
 		return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	})
-	if err != nil {
+	}
+	if err := c.RegisterFlagCompletionFunc("set", complete); err != nil {
 		panic(err) // the flag was just defined
 	}
 }

@@ -28,7 +28,8 @@ func (e *Experiment) check(r *reader) {
 		r.report("", bounds.Errorf("name", "is %q, want letters, digits, '.', '_' and '-', a letter or digit first", e.Name))
 	}
 	if n := e.Wrappers.NormalizeReward; n.Gamma != 0 && n.Clip == 0 {
-		r.report("", bounds.Errorf("wrappers.normalize_reward.gamma", "is %g without a clip, want clip: 10 or so beside it", n.Gamma))
+		r.report("", bounds.Errorf("wrappers.normalize_reward.gamma",
+			"is %g without a clip, want clip: 10 or so beside it", n.Gamma))
 	}
 	if t.Evaluate.Every != 0 && t.Evaluate.Episodes < 1 {
 		r.report("", bounds.Errorf("train.evaluate.episodes", "is %d, want at least 1", t.Evaluate.Episodes))
@@ -37,7 +38,8 @@ func (e *Experiment) check(r *reader) {
 	case !isDevice(g.Device):
 		r.report("", bounds.Errorf("engine.device", "is %q, want auto, cpu or cuda:N", g.Device))
 	case g.Name != "torch" && strings.HasPrefix(g.Device, "cuda"):
-		r.report("", bounds.Errorf("engine.device", "is %q, want auto or cpu with engine.name %s; CUDA needs torch", g.Device, g.Name))
+		r.report("", bounds.Errorf("engine.device",
+			"is %q, want auto or cpu with engine.name %s; CUDA needs torch", g.Device, g.Name))
 	}
 	if _, err := ParseSeeds(e.Eval.Seeds); err != nil {
 		r.add(r.lines["eval.seeds"], "eval.seeds: %v", err)

@@ -23,6 +23,7 @@ func (c Choice) MarshalYAML() (any, error) {
 		key = "name"
 	}
 	m.Style = 0
-	m.Content = append([]*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, {Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Name}}, m.Content...)
+	name := []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, {Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Name}}
+	m.Content = append(name, m.Content...)
 	return m, nil
 }
