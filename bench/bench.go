@@ -224,8 +224,8 @@ func (o Options) each(f func(e nets.Engine, i nets.Info) error) error {
 	return nil
 }
 
-// kernelsNamed are the kernels that the native engine takes when asked for name. Its Info names the family of kernels with
-// equal bits instead.
+// kernelsNamed are the kernels that the native engine takes when asked for name. Its Info names the family of kernels
+// with equal bits instead.
 func kernelsNamed(name string) string {
 	if name == "" {
 		name = os.Getenv("STOKER_KERNELS")

@@ -129,8 +129,8 @@ func (r *graphRun) step() error {
 	return r.e.Err()
 }
 
-// graph measures inference and a training step of the policy on a random graph. Each has a Work of its own, since one that
-// has gone backward holds more memory.
+// graph measures inference and a training step of the policy on a random graph. Each has a Work of its own, since one
+// that has gone backward holds more memory.
 func (o Options) graph(e nets.Engine, edges, hidden int) (Result, error) {
 	r, err := newGraphRun(e, hidden, edges)
 	if err != nil {

@@ -70,8 +70,8 @@ func ReadCurve(run, group, metric string) (Curve, error) {
 // timingFile is the log of times, beside that of metrics.
 const timingFile = "timing.jsonl"
 
-// readLog calls take with every line of a log: the step and every other number. What is null was not known, a word (such
-// as a time of day) is passed over in a log of times only.
+// readLog calls take with every line of a log: the step and every other number. What is null was not known, a word
+// (such as a time of day) is passed over in a log of times only.
 func readLog(path string, take func(step int64, line map[string]float64)) error {
 	f, err := os.Open(path)
 	if err != nil {

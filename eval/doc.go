@@ -17,6 +17,6 @@
 //	NAME_cdf        a distribution that the environment samples, such as latency, and its tail
 //	over_time       quantities through one episode
 //
-// Package suite redoes papers' figures with the same episodes, comparisons and tables. Package stats holds the statistics,
-// package table writes numbers and tables, package chart draws. Training is not here.
+// Package suite redoes papers' figures with the same episodes, comparisons and tables. Package stats holds the
+// statistics, package table writes numbers and tables, package chart draws. Training is not here.
 package eval

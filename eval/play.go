@@ -139,8 +139,8 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 // block is jobs that one worker plays in a row.
 type block struct{ from, to int }
 
-// blocks are all jobs in order. In the request's environment each is a block of its own. A contestant's own environment takes
-// time to make, so its jobs form only as many blocks as there are workers for each contestant.
+// blocks are all jobs in order. In the request's environment each is a block of its own. A contestant's own
+// environment takes time to make, so its jobs form only as many blocks as there are workers for each contestant.
 func (r *Request) blocks() []block {
 	var out []block
 	each := max(1, (r.Workers+len(r.Contestants)-1)/len(r.Contestants))

@@ -10,7 +10,8 @@ import (
 // chance is a squared standard error put together from independent sources, with Satterthwaite's degrees of freedom.
 type chance struct{ sum, weight float64 }
 
-// add adds the mean of x as a source: s²/n with n − 1 degrees of freedom. One value alone adds nothing: its variance is unknown.
+// add adds the mean of x as a source: s²/n with n − 1 degrees of freedom. One value alone adds nothing: its variance
+// is unknown.
 func (c *chance) add(x []float64) { c.addTrimmed(x, len(x)) }
 
 // addTrimmed adds the mean of pseudo-values of a trimmed mean that keeps h of them: Tukey and McLaughlin's standard

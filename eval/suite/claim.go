@@ -46,8 +46,8 @@ type Finding struct {
 	Reading string
 }
 
-// Judge evaluates a table of claims and adds them to the report. A claim holds where all findings of a reading do, and fails
-// with any of them; see [Part] and [Finding] for when it depends.
+// Judge evaluates a table of claims and adds them to the report. A claim holds where all findings of a reading do,
+// and fails with any of them; see [Part] and [Finding] for when it depends.
 func Judge[D any](r *Report, data D, statements []Statement[D]) {
 	for _, s := range statements {
 		found := ""

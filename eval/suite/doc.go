@@ -9,10 +9,10 @@
 //	figures      a chart, as PNG, with its data as CSV beside it
 //	notes        what is missing or could not be measured
 //
-// A paper's claims are a table of [Statement]: the text, what is measured, and a [Rule] with the paper's number; [Judge]
-// evaluates them all. [Options.Play] plays policies under shared workload seeds, [Options.Each] spreads other work over
-// workers, and [Run] runs a suite and leaves its folder, suite.json last, so that a folder with a suite.json is complete.
-// The bytes of a result do not depend on the number of workers, and it holds no times.
+// A paper's claims are a table of [Statement]: the text, what is measured, and a [Rule] with the paper's number;
+// [Judge] evaluates them all. [Options.Play] plays policies under shared workload seeds, [Options.Each] spreads other
+// work over workers, and [Run] runs a suite and leaves its folder, suite.json last, so that a folder with a
+// suite.json is complete. The bytes of a result do not depend on the number of workers, and it holds no times.
 //
 // The table of suites is package suites; each suite is a package of its own. Playing and comparing is package eval, the
 // statistics are package stats, numbers and tables package table, charts package chart.

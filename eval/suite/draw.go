@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"bytes"
+
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
@@ -19,4 +21,13 @@ func Line(p *chart.Panel, s chart.Style, x []float64, e []table.Estimate) {
 func Ring(s chart.Style) chart.Style {
 	s.Glyph = chart.Bound().Glyph
 	return s
+}
+
+// drawn is a figure as the bytes of a PNG file.
+func drawn(f *chart.Figure) ([]byte, error) {
+	var b bytes.Buffer
+	if err := f.PNG(&b, dpi); err != nil {
+		return nil, err
+	}
+	return chart.CompactPNG(b.Bytes())
 }

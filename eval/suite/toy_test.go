@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
 
 	"gonum.org/v1/plot/vg"
 
@@ -99,4 +100,15 @@ func runToy(ctx context.Context, o Options, r *Report) error {
 	}
 	r.Row(Row{Figure: "2", Quantity: fmt.Sprint("square of ", len(squares)-1), Ours: eval.Number(squares[len(squares)-1])})
 	return nil
+}
+
+// Seeds are written as they are typed, and a band is as long as the shortest series.
+func TestBand(t *testing.T) {
+	if got := ranges([]uint64{1, 2, 3, 7, 9, 10}); got != "1-3,7,9-10" {
+		t.Errorf("seeds are %s", got)
+	}
+	if b := Band([][]float64{{1, 2, 3}, {3, 4}}); len(b) != 2 || b[0].At != 2 || !(b[0].Low < 2 && b[0].High > 2) ||
+		Band(nil) != nil {
+		t.Errorf("band %v", b)
+	}
 }

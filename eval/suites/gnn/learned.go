@@ -44,7 +44,8 @@ func shipped(prefix string) ([]*trained, error) {
 	return out, nil
 }
 
-// fromZoo returns the zoo's policy of a name, nil where there is none. It acts with one thread: workers play side by side.
+// fromZoo returns the zoo's policy of a name, nil where there is none. It acts with one thread: workers play side by
+// side.
 func fromZoo(name string) (*trained, error) {
 	t, err := eval.Shipped(name)
 	if t == nil || err != nil {

@@ -2,12 +2,12 @@
 // Services): its Figs. 2 to 4 on generated arrivals and on a day of Azure, and the control that the paper lacks, the
 // same rivals at other prices.
 //
-// A policy of the suite is a scheduler with prices above it: static prices, the paper's pricer (PBA), or a
-// trained policy (package zoo). Each plays stoker/Pricing-v1 with its scheduler inside, with the pool that the scheduler
-// is made for. Under one workload seed all face the same jobs, as far as their prices attract the same users.
+// A policy of the suite is a scheduler with prices above it: static prices, the paper's pricer (PBA), or a trained
+// policy (package zoo). Each plays stoker/Pricing-v1 with its scheduler inside, with the pool that the scheduler is
+// made for. Under one workload seed all face the same jobs, as far as their prices attract the same users.
 //
-// policies.go and learned.go list the policies, worlds.go where they play, match.go what they did; suite.go plays Figs.
-// 2 to 4 and figure2.go to figure4.go draw them; control.go and sweep.go are the control of prices, paper.go the paper's
-// numbers, claims.go the table of its claims, reference.go a second simulator's numbers. Nothing here is fitted: the
-// constants are those of pricing.Default and spsa.Default. docs/hops.md discusses the result.
+// policies.go and learned.go list the policies, worlds.go where they play, match.go what they did; suite.go plays
+// Figs. 2 to 4 and figure2.go to figure4.go draw them; control.go and sweep.go are the control of prices, paper.go
+// the paper's numbers, claims.go the table of its claims, reference.go a second simulator's numbers. Nothing here is
+// fitted: the constants are those of pricing.Default and spsa.Default. docs/hops.md discusses the result.
 package hops

@@ -5,10 +5,10 @@ import (
 	"github.com/stoker-rl/stoker/eval/table"
 )
 
-// known is what a second simulator gave: means over ten seeds. It is a small one in Python, written before this one from
-// the same rules with the same constants, on arrivals of its own (seeds 101 to 110). Its schedulers are simpler: HAS-GPU
-// without vertical and horizontal scaling, MQFQ-Sticky by backlog in place of start tags, Torpor without required request
-// counts. It checks the world, not the rivals.
+// known is what a second simulator gave: means over ten seeds. It is a small one in Python, written before this one
+// from the same rules with the same constants, on arrivals of its own (seeds 101 to 110). Its schedulers are simpler:
+// HAS-GPU without vertical and horizontal scaling, MQFQ-Sticky by backlog in place of start tags, Torpor without
+// required request counts. It checks the world, not the rivals.
 type known struct {
 	policy               string
 	profit               float64
