@@ -23,13 +23,13 @@ var (
 	proceed  = flag.Bool("continue", false, "keep the seeds whose curves are complete in $STOKER_PROOF, as after an interruption")
 )
 
-// school is a learner on a vector of environments with a known return.
-type school struct {
+// trainer is a learner on a vector of environments with a known return.
+type trainer struct {
 	run
 	build func() (envs.Env, error)
 }
 
-func newSchool(t *testing.T, build func() (envs.Env, error), copies int, c Config, seed uint64, steps int64) *school {
+func newTrainer(t *testing.T, build func() (envs.Env, error), copies int, c Config, seed uint64, steps int64) *trainer {
 	t.Helper()
 	v, err := envs.NewVector(build, envs.VectorOptions{Copies: copies, Seed: seed})
 	if err != nil {
@@ -44,11 +44,11 @@ func newSchool(t *testing.T, build func() (envs.Env, error), copies int, c Confi
 	if err := v.Reset(); err != nil {
 		t.Fatal(err)
 	}
-	return &school{run{t, l, v}, build}
+	return &trainer{run{t, l, v}, build}
 }
 
 // exam is the mean return of a policy over n episodes, always the same, and half its 95 % interval.
-func (s *school) exam(p envs.Policy, n uint64, stochastic bool) (mean, half float64) {
+func (s *trainer) exam(p envs.Policy, n uint64, stochastic bool) (mean, half float64) {
 	s.t.Helper()
 	env, err := s.build()
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *school) exam(p envs.Policy, n uint64, stochastic bool) (mean, half floa
 	return mean, 1.96 * math.Sqrt((sum2/float64(n)-mean*mean)/float64(n))
 }
 
-func (s *school) policy() agents.Policy {
+func (s *trainer) policy() agents.Policy {
 	s.t.Helper()
 	p, err := s.l.Policy()
 	if err != nil {

@@ -60,7 +60,7 @@ func TestDDPGOnLQR(t *testing.T) {
 	n := max(*seeds, 5)
 	var curves []curve
 	for seed := uint64(1); seed <= n; seed++ {
-		s := newSchool(t, func() (envs.Env, error) { return classic.NewLQR(problem) }, train.Copies, c, seed, train.Steps)
+		s := newTrainer(t, func() (envs.Env, error) { return classic.NewLQR(problem) }, train.Copies, c, seed, train.Steps)
 		best, _ := s.exam(regulator{s.policy(), float32(gain), float32(problem.Bound)}, lqrEpisodes, false)
 		l, rounds, done := curve{seed: seed}, int(train.Steps)/train.Copies, 0
 		for i := range lqrExams + 1 {

@@ -23,7 +23,7 @@ func learnSpread(t *testing.T, seed uint64) curve {
 	c := Default()
 	c.Mix, c.ActorRate, c.CriticRate, c.Gamma, c.Batch, c.Replay = Joint, 1e-2, 1e-2, 0.95, 1_024, 1_000_000
 	c.RandomSteps, c.LearningStarts, c.UpdateEvery, c.Standardise, c.Batches = 0, 25*1_024, 100, false, Independent
-	s := newSchool(t, func() (envs.Env, error) { return classic.NewSpread(classic.DefaultSpread()) }, spreadCopies, c,
+	s := newTrainer(t, func() (envs.Env, error) { return classic.NewSpread(classic.DefaultSpread()) }, spreadCopies, c,
 		seed, int64(*episodes)*25)
 	l := curve{seed: seed}
 	rounds, done := *episodes/spreadCopies, 0
