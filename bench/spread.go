@@ -21,7 +21,7 @@ const spreadConfig = "configs/classic/simple_spread.yaml"
 // updating. Evaluation and saving, which users choose for themselves, are left out. With fewer than 1,024 episodes it
 // would be acting alone.
 func runSpread(o Options, emit func(Result)) error {
-	x, err := configs.Load(spreadConfig, nil, train.Tables())
+	x, err := configs.Load(spreadConfig, nil, catalog.Default())
 	if err != nil {
 		return err
 	}

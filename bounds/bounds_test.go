@@ -112,21 +112,6 @@ func TestWrongTags(t *testing.T) {
 	}
 }
 
-func TestIn(t *testing.T) {
-	if err := In("arms", Errorf("gamma", "is %d, want 0", 3)); err.Error() != "arms.gamma is 3, want 0" {
-		t.Error(err)
-	}
-	if err := In("arms", fmt.Errorf("law: %w", Errorf("gamma", "is 3"))); err.Error() != "arms.gamma is 3" {
-		t.Error(err)
-	}
-	if err := In("arms", errors.New("no file")); err.Error() != "arms is wrong: no file" {
-		t.Error(err)
-	}
-	if err := In("arms", nil); err != nil {
-		t.Error(err)
-	}
-}
-
 func ExampleFields() {
 	fields, err := Fields(reflect.TypeFor[sample]())
 	if err != nil {

@@ -1,7 +1,6 @@
 package bounds
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,19 +21,6 @@ func (e *Error) Error() string { return e.Key + " " + e.Text }
 // Errorf returns an error about a key: Errorf("batch", "is %d, want at most the %d of replay", 64, 32).
 func Errorf(key, format string, args ...any) error {
 	return &Error{key, fmt.Sprintf(format, args...)}
-}
-
-// In places an error from a section's own check under the section's key. Other errors get the section in front of their
-// text.
-func In(section string, err error) error {
-	var e *Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &e):
-		return &Error{section + "." + e.Key, e.Text}
-	}
-	return &Error{section, "is wrong: " + err.Error()}
 }
 
 // Check returns the first value of a struct, or of what a pointer points to, that its field's tags do not allow, as an

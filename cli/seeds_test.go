@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -39,7 +40,7 @@ func TestSeeds(t *testing.T) {
 
 // A seed that fails, here as its run appears meanwhile, leaves the others alone, and is in report and exit code.
 func TestSeedFails(t *testing.T) {
-	x, err := configs.Load(config(t, brief), nil, train.Tables())
+	x, err := configs.Load(config(t, brief), nil, catalog.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ var runs = sync.OnceValues(func() (string, error) {
 		"told": {"seed=4", "eval.seeds=7-9", "train.log_every=50"},
 		"pole": {"env.id=stoker/CartPole-v1"},
 	} {
-		x, err := configs.Parse(name, []byte(tiny), sets, train.Tables())
+		x, err := configs.Parse(name, []byte(tiny), sets, catalog.Default())
 		if err != nil {
 			return "", err
 		}

@@ -17,9 +17,6 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Tables is the catalog that comes with Stoker.
-func Tables() configs.Catalog { return catalog.Default() }
-
 // NewEnv builds an experiment's environment over a split of its workload (train, test or all; empty leaves the
 // configuration's own).
 func NewEnv(x *configs.Experiment, split string) (envs.Env, error) {

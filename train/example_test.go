@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -17,7 +18,7 @@ name: lqr
 env: stoker/LQR-v1
 agent: {name: maddpg, mix: single, hidden: [16], batch: 32, random_steps: 100, learning_starts: 100}
 train: {steps: 400, copies: 4, log_every: 100, evaluate: {every: 200, episodes: 2, metric: cost}, checkpoint: {every: 200}}
-`), nil, train.Tables())
+`), nil, catalog.Default())
 	if err != nil {
 		fmt.Println(err)
 		return

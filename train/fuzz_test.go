@@ -22,7 +22,7 @@ func FuzzExperiment(f *testing.F) {
 		f.Add(c.brief(), "train.steps=3")
 	}
 	for _, name := range configs.Shipped() {
-		x, err := configs.Load(name, nil, Tables())
+		x, err := configs.Load(name, nil, catalog.Default())
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func FuzzExperiment(f *testing.F) {
 		f.Add(string(text), "workload.path=a/b")
 	}
 	f.Fuzz(func(t *testing.T, text, set string) {
-		x, err := configs.Parse("fuzz", []byte(text), []string{set}, Tables())
+		x, err := configs.Parse("fuzz", []byte(text), []string{set}, catalog.Default())
 		if err != nil {
 			return
 		}
@@ -41,7 +41,7 @@ func FuzzExperiment(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		y, err := configs.Parse("dump", a, nil, Tables())
+		y, err := configs.Parse("dump", a, nil, catalog.Default())
 		if err != nil {
 			t.Fatalf("accepted, but its dump is not: %v\n%s", err, a)
 		}

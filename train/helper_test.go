@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
@@ -56,7 +57,7 @@ train: {steps: 36, copies: 3, log_every: 10, evaluate: {every: 14, episodes: 1, 
 
 func parse(t testing.TB, text string, sets ...string) *configs.Experiment {
 	t.Helper()
-	x, err := configs.Parse("test.yaml", []byte(text), sets, Tables())
+	x, err := configs.Parse("test.yaml", []byte(text), sets, catalog.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -48,7 +49,7 @@ func victim(runs, text, settings string) error {
 	}
 	dir := filepath.Join(runs, "a")
 	if _, err := os.Lstat(dir); err != nil {
-		x, err := configs.Parse("test.yaml", []byte(text), sets, Tables())
+		x, err := configs.Parse("test.yaml", []byte(text), sets, catalog.Default())
 		if err == nil {
 			_, err = Start(context.Background(), x, options(runs))
 		}
@@ -60,7 +61,7 @@ func victim(runs, text, settings string) error {
 	if err != nil {
 		return err
 	}
-	x, err := configs.Parse(file, b, sets, Tables())
+	x, err := configs.Parse(file, b, sets, catalog.Default())
 	if err != nil {
 		return err
 	}

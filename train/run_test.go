@@ -304,7 +304,7 @@ func TestSessions(t *testing.T) {
 // too.
 func TestShippedExperiments(t *testing.T) {
 	for _, name := range configs.Shipped() {
-		x, err := configs.Load(name, nil, Tables())
+		x, err := configs.Load(name, nil, catalog.Default())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -133,7 +134,7 @@ func TestTorchVictim(t *testing.T) {
 		return
 	}
 	x, err := configs.Parse("test.yaml", []byte(os.Getenv(torchConfigVar)),
-		append(onTorch(2), "train.steps="+os.Getenv(torchStepsVar)), Tables())
+		append(onTorch(2), "train.steps="+os.Getenv(torchStepsVar)), catalog.Default())
 	must(t, err)
 	_, err = Start(context.Background(), x, options(runs))
 	must(t, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/reinforce"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/train"
@@ -16,7 +17,7 @@ import (
 // parameters.
 func TestConfigurations(t *testing.T) {
 	for _, f := range forms {
-		x, err := configs.Load("../../configs/placement/"+f.learned[0]+".yaml", nil, train.Tables())
+		x, err := configs.Load("../../configs/placement/"+f.learned[0]+".yaml", nil, catalog.Default())
 		if err != nil {
 			t.Fatal(err)
 		}

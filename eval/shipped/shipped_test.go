@@ -67,11 +67,11 @@ func remake(t *testing.T, c *zoo.Card) {
 	if len(words) < 3 || words[1] != "train" {
 		t.Fatalf("the card's first command is %q, want stoker train CONFIG", c.Remake[0])
 	}
-	was, err := configs.Parse(zoo.CardFile, c.Config, nil, train.Tables())
+	was, err := configs.Parse(zoo.CardFile, c.Config, nil, catalog.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := configs.Load(words[2], nil, train.Tables())
+	now, err := configs.Load(words[2], nil, catalog.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

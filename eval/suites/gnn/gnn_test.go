@@ -39,7 +39,7 @@ const (
 // practice trains a stand-in and gives it the name of one of the zoo's.
 func practice(t *testing.T, name, yaml string) *trained {
 	t.Helper()
-	x, err := configs.Parse(name, []byte(yaml), nil, train.Tables())
+	x, err := configs.Parse(name, []byte(yaml), nil, catalog.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
