@@ -16,23 +16,23 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/kernel"
 )
 
-// Options choose sizes. Zero means the benchmark's own.
+// Options choose sizes. Zero means the benchmark's default.
 type Options struct {
 	Agents, Batch, Instances []int
 	// Dense lets every agent see all agents instead of about four.
 	Dense bool
 	EnvID string
-	// Edges of graphs, and the width of the network over them.
+	// Edges are numbers of edges of graphs, Hidden is the width of the network over them.
 	Edges  []int
 	Hidden int
-	// Episodes of training that spread takes.
+	// Episodes is how many episodes spread trains for.
 	Episodes       int
 	Device, Engine string
-	// Threads and Kernels are tried one after the other.
+	// Each combination of Threads and Kernels is measured.
 	Threads []int
 	Kernels []string
 	Time    time.Duration // of each measurement
-	// Repeat takes each measurement so often, for its median and quartiles.
+	// Repeat is how often each measurement is taken, for its median and quartiles.
 	Repeat int
 	// Revision of the program, for the results.
 	Revision string
@@ -60,15 +60,15 @@ type Result struct {
 	RequestsPerSecond float64 `json:"requests_per_second,omitempty"`
 	EpisodesPerSecond float64 `json:"episodes_per_second,omitempty"`
 	GFLOPS            float64 `json:"gflops,omitempty"`
-	// InferenceSeconds and StepSeconds are of a whole graph; the sample below is the step's.
+	// InferenceSeconds and StepSeconds are times for a whole graph; the sample below is the training step's.
 	InferenceSeconds float64 `json:"inference_seconds,omitempty"`
 	StepSeconds      float64 `json:"step_seconds,omitempty"`
-	// Peak is what the core's multiply-adds give at most, measured at the same time.
+	// Peak is the core's peak of multiply-adds in registers, measured at the same time.
 	Peak       float64 `json:"peak_gflops,omitempty"`
 	PartOfPeak float64 `json:"part_of_peak,omitempty"`
 	sample
 
-	// PeakMemory of the process during this measurement; absent where the system doesn't tell.
+	// PeakMemory is that of the process during this measurement; absent where the system doesn't report it.
 	PeakMemory float64 `json:"peak_mb,omitempty"`
 	Machine
 	Revision string `json:"revision,omitempty"`
@@ -111,10 +111,10 @@ type Benchmark struct {
 func All() []Benchmark {
 	return []Benchmark{
 		{"op", "one small operation of libtorch from Go (needs the torch engine)", runOp},
-		{"product", "the matrix product of 64 × 64 × 64, and its part of the core's peak", runProduct},
+		{"product", "the matrix product of 64 × 64 × 64, and its fraction of the core's peak", runProduct},
 		{"forward", "acting: a 64-128-128-8 policy on a batch of one", runForward},
 		{"attmf", "one attention mean-field MADDPG update: critic, actor, targets", runUpdate},
-		{"graph", "a policy over a graph by number of edges: scores and value, and a step of training", runGraph},
+		{"graph", "a policy over a graph by number of edges: inference (scores and value) and a training step", runGraph},
 		{"env", "environment steps with observations, one core", runEnv},
 		{"sim", "simulated requests, one core, by number of instances", runSim},
 		{"spread", "MADDPG training on simple_spread: acting, stepping, replay, updates", runSpread},
@@ -142,7 +142,7 @@ func Find(names []string) ([]Benchmark, error) {
 	return out, nil
 }
 
-// Validate says which option is wrong, by its flag.
+// Validate returns an error that names the flag of the first wrong option.
 func (o Options) Validate() error {
 	for _, list := range []struct {
 		flag        string
@@ -164,7 +164,7 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--engine is %q, want %s", o.Engine, strings.Join(known[1:], ", "))
 	}
 	if len(o.Kernels) > 0 && o.engine() != engines.Native {
-		return fmt.Errorf("--kernels is for the engine %s only", engines.Native)
+		return fmt.Errorf("--kernels needs the engine %s", engines.Native)
 	}
 	for _, k := range o.Kernels {
 		e := native.New(native.Options{Kernels: k})
@@ -192,7 +192,7 @@ func (o Options) fill(r Result, s sample) Result {
 	return r
 }
 
-// engine is the engine asked for, native by default.
+// engine is the requested engine: by default torch on CUDA devices, else native.
 func (o Options) engine() string {
 	switch {
 	case o.Engine != "":
@@ -203,7 +203,7 @@ func (o Options) engine() string {
 	return engines.Native
 }
 
-// each runs f with an engine for each of the kernels and numbers of threads asked for.
+// each runs f with an engine for each combination of the requested kernels and numbers of threads.
 func (o Options) each(f func(e nets.Engine, i nets.Info) error) error {
 	for _, k := range orDefault(o.Kernels, "") {
 		for _, t := range orDefault(o.Threads, 0) {
@@ -224,7 +224,7 @@ func (o Options) each(f func(e nets.Engine, i nets.Info) error) error {
 	return nil
 }
 
-// kernelsNamed are the kernels that the native engine takes when asked for name. Its Info names the family of kernels
+// kernelsNamed are the kernels that the native engine uses when name is requested. Its Info names the family of kernels
 // with equal bits instead.
 func kernelsNamed(name string) string {
 	if name == "" {

@@ -15,7 +15,7 @@ import (
 
 var sink []byte
 
-// measure counts what one operation takes: here a known number of allocations and at least a known time.
+// measure gives time and allocations per operation: here a known number of allocations and at least a known time.
 func TestMeasure(t *testing.T) {
 	calls := 0
 	s, err := measure(20*time.Millisecond, func() error {
@@ -51,8 +51,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Each benchmark that this binary has gives results with a figure, at each size asked for. Stepping, acting, updating
-// and simulating allocate nothing.
+// Each benchmark of this binary gives a result with a figure for each requested size. Stepping, acting, updating and
+// simulating allocate nothing.
 func TestBenchmarks(t *testing.T) {
 	o := Options{Agents: []int{2}, Batch: []int{4, 8}, Instances: []int{3, 20}, EnvID: "stoker/CartPole-v1",
 		Edges: []int{1000, 3000}, Episodes: 16, Time: 10 * time.Millisecond}
@@ -87,8 +87,8 @@ func TestBenchmarks(t *testing.T) {
 	}
 }
 
-// With as much load as loadFor says, about as many instances are kept as asked for: the peer's runs are at 7.66 for 0.9
-// requests a second.
+// At the load that loadFor returns, about the requested number of instances is alive. The peer has 7.66 at 0.9 requests
+// a second.
 func TestLoadFor(t *testing.T) {
 	for _, n := range []int{1, 8, 35, 230, 10_000} {
 		load := loadFor(n)

@@ -1,4 +1,6 @@
-// Package bench measures what the binary can measure by itself: no test harness, no data files, no peers. Each
-// measurement is one line of JSON, with machine, engine, kernels and threads, so that figures from two machines can
-// be told apart.
+// Package bench is what `stoker bench` runs: speed measurements that need only the binary, without test harness or data
+// files. Each measurement is one line of JSON that names machine, engine, kernels and threads, so that results of
+// different machines stay distinguishable. [Peers] runs other programs in turn with ours and compares.
+//
+// Whether results meet the project's bounds is decided by this package's tests and internal/proof.
 package bench

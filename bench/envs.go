@@ -35,8 +35,8 @@ func runEnv(o Options, emit func(Result)) error {
 	return nil
 }
 
-// stepRate steps env with actions drawn beforehand, so that drawing is not measured. Where masks forbid some, what is
-// legal is known only then: each action is drawn before its step, and its drawing is measured too.
+// stepRate steps env with actions sampled beforehand, so that sampling is not measured. Where the environment masks
+// actions, the legal ones are known only in each step: sampling is measured too then.
 func (o Options) stepRate(env envs.Env) (sample, error) {
 	spec := env.Spec()
 	obs, out := envs.NewObservation(spec), envs.NewOutcome(spec)

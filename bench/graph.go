@@ -62,16 +62,16 @@ func randomGraph(a nets.Graph, edges int) (*nets.GraphBatch, error) {
 	return b, nil
 }
 
-// graphRun is the policy at work on one graph.
+// graphRun holds the policy, its optimiser and the buffers for one graph.
 type graphRun struct {
 	e     nets.Engine
 	net   nets.GraphNet
 	work  nets.GraphWork
 	batch *nets.GraphBatch
 	adam  nets.Optimizer
-	s, g  []float32 // scores, and the gradient by them
-	v     []float32 // the value, then the gradient by it
-	act   int
+	s, g  []float32 // scores, and the loss's gradient with respect to them
+	v     []float32 // the value, then the loss's gradient with respect to it
+	act   int       // the chosen invocation
 }
 
 func newGraphRun(e nets.Engine, hidden, edges int) (*graphRun, error) {
@@ -103,7 +103,7 @@ func (r *graphRun) infer() error {
 	return r.e.Err()
 }
 
-// step does one of training: −log softmax(scores) of the chosen one, and (value − 1)², backward, Adam.
+// step is one training step: the loss −log softmax(scores)[act] + (value − 1)², backward, Adam.
 func (r *graphRun) step() error {
 	if err := r.infer(); err != nil {
 		return err
@@ -129,8 +129,8 @@ func (r *graphRun) step() error {
 	return r.e.Err()
 }
 
-// graph measures inference and a training step of the policy on a random graph. Each has a Work of its own, since one
-// that has gone backward holds more memory.
+// graph measures inference and a training step of the policy on a random graph. Each has its own Work, since a backward
+// pass makes a Work larger.
 func (o Options) graph(e nets.Engine, edges, hidden int) (Result, error) {
 	r, err := newGraphRun(e, hidden, edges)
 	if err != nil {
@@ -151,7 +151,7 @@ func (o Options) graph(e nets.Engine, edges, hidden int) (Result, error) {
 	}.of(e.Info()), step), nil
 }
 
-// runGraph measures the policy at every number of edges.
+// runGraph measures the policy for each number of edges.
 func runGraph(o Options, emit func(Result)) error {
 	hidden := cmp.Or(o.Hidden, 64)
 	for _, edges := range orDefault(o.Edges, 1_000, 10_000, 100_000, 1_000_000) {

@@ -37,7 +37,7 @@ func peersTable(rows []Comparison) string {
 	return b.String()
 }
 
-// portable leaves out where this machine keeps its programs.
+// portable shortens paths to file names, since folders differ between machines.
 func portable(command string) string {
 	words := strings.Fields(command)
 	for i, w := range words {

@@ -15,14 +15,14 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// measured names the folder in which a peer's script has left its measurements: the proofs of internal/proof set it.
+// measured names the folder with the measurements of a peer's script. The proofs of internal/proof set it.
 var measured = flag.String("measured", "", "folder of new measurements, of which claims, tables and figures are made")
 
 // kept is the folder of the measurements that the documentation shows.
 var kept = filepath.Join("..", "docs", "results", "speed")
 
-// The claims, the table and the figure's data that are kept follow from the measurements kept beside them. With
-// -measured those of new measurements are written where the proof keeps its files.
+// The claims, the table and the figure's data in docs/results/speed equal those computed from the measurements beside
+// them. With -measured, those of new measurements are written to the proof's folder instead.
 func TestKept(t *testing.T) {
 	from := cmp.Or(*measured, kept)
 	rows := readKept[Comparison](t, from, "peers.jsonl")
@@ -64,7 +64,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// sameFile holds a kept file against the text that the kept measurements make.
+// sameFile compares a kept file with the text computed from the kept measurements.
 func sameFile(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -76,7 +76,7 @@ func sameFile(t *testing.T, path, want string) {
 	}
 }
 
-// sameClaims holds a folder's kept claims against those that the kept measurements make.
+// sameClaims compares a folder's kept claims with those computed from the kept measurements.
 func sameClaims(t *testing.T, folder string, want []proof.Row) {
 	t.Helper()
 	got, err := proof.ReadClaims(filepath.Join(folder, proof.ClaimsFile))
@@ -115,7 +115,7 @@ func readKept[T any](t *testing.T, folder, name string) []T {
 // command of a claim.
 const command = "make verify NAME=speed"
 
-// claimForms: two threads of ours against PyTorch's forms with two, the best of which depends on the size.
+// claimForms compares our two threads with each of PyTorch's forms on two threads; which form is best depends on size.
 func claimForms(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	t.Helper()
 	for _, size := range []struct {
@@ -164,7 +164,8 @@ func claimForms(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	return claims
 }
 
-// claimDense: where every agent sees every other, against the best of PyTorch's forms, which compute all pairs anyway.
+// claimDense compares the case where every agent sees all others with the best of PyTorch's forms, which always compute
+// all pairs.
 func claimDense(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	t.Helper()
 	for _, n := range []int{50, 200} {
@@ -191,8 +192,8 @@ func claimDense(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	return claims
 }
 
-// claimSpread goes from two lengths of training, without and with updates, to the 25,000 episodes of the recipe: what
-// an episode costs doesn't change after the first update.
+// claimSpread extrapolates from two lengths of training, one without and one with updates, to the recipe's 25,000
+// episodes: after the first update the cost of an episode is constant.
 func claimSpread(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	t.Helper()
 	const first, whole = 1024, 25_000
@@ -239,7 +240,7 @@ func claimSpread(t *testing.T, rows []Comparison) (claims []proof.Row) {
 	return claims
 }
 
-// claimBeside: two threads beside a busy process against one thread beside it.
+// claimBeside compares two threads with one, both beside a busy process.
 func claimBeside(rows []Result) (claims []proof.Row) {
 	for i := 0; i+3 < len(rows); i += 4 { // alone with one thread and two, then beside
 		alone, beside := rows[i+1].UpdatesPerSecond/rows[i].UpdatesPerSecond, rows[i+3].UpdatesPerSecond/rows[i+2].UpdatesPerSecond

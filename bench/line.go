@@ -13,16 +13,17 @@ import (
 	"strings"
 )
 
-// Line is a measurement as JSON holds it, ours or a peer's.
+// Line is a measurement decoded from JSON, ours or a peer's.
 type Line map[string]any
 
-// keys say what was measured; two lines belong together where no key that both have differs.
+// keys say what was measured. Two lines match where all keys that both have are equal.
 var keys = []string{"bench", "env", "what", "agents", "batch", "neighbours", "instances", "episodes", "edges", "hidden"}
 
-// sameInstances is how far two numbers of instances may be apart: which there are is an outcome of a simulation.
+// sameInstances is the relative difference at which two numbers of instances still match: they are an outcome of
+// simulations.
 const sameInstances = 0.2
 
-// AsLine is a result as its JSON line.
+// AsLine converts a result to its JSON line.
 func AsLine(r Result) (Line, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -31,7 +32,7 @@ func AsLine(r Result) (Line, error) {
 	return ParseLine(b)
 }
 
-// ParseLine reads one measurement. It must name its bench and have a figure.
+// ParseLine reads one measurement. It must have the key "bench" and at least one figure.
 func ParseLine(b []byte) (Line, error) {
 	var l Line
 	if err := json.Unmarshal(b, &l); err != nil {
@@ -52,7 +53,7 @@ func ParseLine(b []byte) (Line, error) {
 	return l, nil
 }
 
-// ReadLines reads measurements from text in which other lines may stand too: those that don't begin with a brace.
+// ReadLines reads measurements, one a line. It skips lines that don't begin with a brace.
 func ReadLines(r io.Reader) ([]Line, error) {
 	var out []Line
 	in := bufio.NewScanner(r)
@@ -71,7 +72,7 @@ func ReadLines(r io.Reader) ([]Line, error) {
 	return out, in.Err()
 }
 
-// shorten cuts what a peer printed to what an error message bears.
+// shorten cuts a peer's output to a length that suits an error message.
 func shorten(s string) string {
 	const most = 300
 	if r := []rune(s); len(r) > most {
@@ -91,12 +92,13 @@ func (l Line) Figures() []string {
 	return out
 }
 
-// isTime says that less of a figure is better.
+// isTime reports whether a figure is a time: less is better.
 func isTime(figure string) bool {
 	return strings.HasSuffix(figure, "_seconds") || figure == "ns_per_op"
 }
 
-// Matches says that two lines measure the same: the same bench, and no other key that both have differs.
+// Matches reports whether two lines measure the same: all keys that both have are equal, except that numbers of
+// instances may differ by 20 %.
 func (l Line) Matches(o Line) bool {
 	for _, k := range keys {
 		a, b := l[k], o[k]
@@ -116,7 +118,7 @@ func (l Line) Matches(o Line) bool {
 	return true
 }
 
-// shared are the figures to compare two lines by: times of one operation only where there is nothing else.
+// shared are the figures that both lines have. ns_per_op is used only where it is the only one.
 func (l Line) shared(o Line) []string {
 	var out []string
 	for _, f := range l.Figures() {
@@ -130,7 +132,7 @@ func (l Line) shared(o Line) []string {
 	return out
 }
 
-// advantage is how many times better than o the line is in a figure.
+// advantage is how many times better than o the line is in a figure: a ratio of rates, or the inverse ratio of times.
 func (l Line) advantage(o Line, figure string) float64 {
 	a, b := l[figure].(float64), o[figure].(float64)
 	if isTime(figure) {
@@ -139,7 +141,7 @@ func (l Line) advantage(o Line, figure string) float64 {
 	return a / b
 }
 
-// String says what was measured, for tables: its keys.
+// String describes what was measured, for tables: the values of the keys.
 func (l Line) String() string {
 	var parts []string
 	for _, k := range keys {
@@ -158,7 +160,7 @@ func (l Line) String() string {
 	return strings.Join(parts, " ")
 }
 
-// by says who measured: a peer's own name, or our engine with its kernels, and the threads.
+// by names the program that was measured: a peer's name, or our engine with its kernels, and the threads.
 func (l Line) by() string {
 	var parts []string
 	for _, k := range []string{"peer", "engine", "kernels"} {

@@ -11,11 +11,11 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// Machine is what a figure was measured on.
+// Machine describes where a figure was measured.
 type Machine struct {
 	CPU    string  `json:"cpu"`
 	Cores  int     `json:"cores"`
-	Memory float64 `json:"memory_mb,omitempty"` // absent where the system doesn't tell
+	Memory float64 `json:"memory_mb,omitempty"` // absent where the system doesn't report it
 	OS     string  `json:"os"`
 	Arch   string  `json:"arch"`
 	Go     string  `json:"go"`
@@ -29,13 +29,14 @@ func ThisMachine() Machine {
 	}
 }
 
-// startMemory lets peakMemory count from now on. Where the system can't do that, peaks are those of the process so far.
+// startMemory resets the peak that peakMemory returns. Where the system can't do that, the peak is that of the process
+// so far.
 func startMemory() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // 5 resets the peak of the resident set (proc(5))
 }
 
-// peakMemory is the most memory that was resident, in MB; 0 where the system doesn't tell.
+// peakMemory is the peak of the resident memory in MB; 0 where the system doesn't report it.
 func peakMemory() float64 { return procMB("/proc/self/status", "VmHWM") }
 
 // procMB reads a line such as "VmHWM:  1234 kB".
@@ -56,7 +57,7 @@ func procMB(path, key string) float64 {
 	return 0
 }
 
-// cpuSeconds is the time that this process has computed; 0 where the system doesn't tell.
+// cpuSeconds is the processor time of this process; 0 where the system doesn't report it.
 func cpuSeconds() float64 {
 	b, err := os.ReadFile("/proc/self/stat")
 	if err != nil {

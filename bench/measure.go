@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// sample is what measure found: per operation. Where a measurement was repeated, Nanoseconds is the median, and Low
-// and High are the quartiles.
+// sample is a measurement, per operation. Where it was repeated, Nanoseconds is the median, and Low and High are the
+// quartiles.
 type sample struct {
 	Operations  int64   `json:"operations"`
 	Nanoseconds float64 `json:"ns_per_op"`
@@ -19,10 +19,10 @@ type sample struct {
 	Bytes       float64 `json:"bytes_per_op"`
 }
 
-// perSecond is operations a second.
+// perSecond is the number of operations a second.
 func (s sample) perSecond() float64 { return 1e9 / s.Nanoseconds }
 
-// scaled takes each operation for n smaller ones.
+// scaled counts each operation as n smaller ones.
 func (s sample) scaled(n float64) sample {
 	s.Operations = int64(float64(s.Operations) * n)
 	for _, x := range []*float64{&s.Nanoseconds, &s.Low, &s.High, &s.Allocations, &s.Bytes} {
@@ -31,8 +31,8 @@ func (s sample) scaled(n float64) sample {
 	return s
 }
 
-// measure calls f often enough to last about as long as wanted, after a warm-up, counts time and allocations, and
-// does so as often as Repeat says.
+// measure calls f repeatedly for about Options.Time after a warm-up, measures time and allocations, and does so Repeat
+// times.
 func (o Options) measure(f func() error) (sample, error) {
 	first, err := measure(o.time(), f)
 	if err != nil || o.Repeat <= 1 {
@@ -46,11 +46,11 @@ func (o Options) measure(f func() error) (sample, error) {
 		}
 		all = append(all, s)
 	}
-	return middle(all), nil
+	return medianSample(all), nil
 }
 
-// middle is the sample of median time, with the quartiles.
-func middle(all []sample) sample {
+// medianSample is the sample of median time, with the quartiles.
+func medianSample(all []sample) sample {
 	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) })
 	ns := make([]float64, len(all))
 	for i, s := range all {
@@ -72,7 +72,7 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// measure calls f often enough to last about as long as wanted, after a warm-up.
+// measure calls f repeatedly, for at least the wanted time after a warm-up.
 func measure(wanted time.Duration, f func() error) (sample, error) {
 	if err := f(); err != nil {
 		return sample{}, err
@@ -82,12 +82,12 @@ func measure(wanted time.Duration, f func() error) (sample, error) {
 		if err != nil || took >= wanted {
 			return s, err
 		}
-		// Aim a fifth beyond what is wanted, and at most a hundredfold at a time.
+		// Aim for 1.2 times the wanted time; grow n by at most a factor of 100.
 		n = min(100*n, max(n+1, int64(1.2*float64(n)*float64(wanted)/float64(max(took, 1)))))
 	}
 }
 
-// count calls f n times.
+// count calls f n times and measures it.
 func count(n int64, f func() error) (sample, time.Duration, error) {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -48,7 +48,7 @@ func runUpdate(o Options, emit func(Result)) error {
 	return nil
 }
 
-// sizedSpec is a problem of n agents, each with a random neighbourhood of about meanDegree or, where dense, of all.
+// sizedSpec is a problem of n agents, each with about meanDegree random neighbours or, where dense, with all.
 func sizedSpec(n int, dense bool) *envs.Spec {
 	k := envs.Kind{Name: "agent", Agents: n, Observation: envs.Unbounded(stateWidth),
 		Action: envs.NewBox(actionWidth, 0, 1), Neighbours: make([][]int, n)}
@@ -87,7 +87,7 @@ func runForward(o Options, emit func(Result)) error {
 	})
 }
 
-// runOp measures one small operation of libtorch: the cost of crossing into it.
+// runOp measures one small operation of libtorch: the cost of a call from Go.
 func runOp(o Options, emit func(Result)) error {
 	o.Engine, o.Kernels = engines.Torch, nil
 	return o.each(func(e nets.Engine, i nets.Info) error {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Comparison is ours against a peer's, taken in turn: the ratio is of the two that were measured one after the other.
+// Comparison compares a figure of ours with a peer's. The two are measured in turn, and each ratio is of two
+// measurements taken one after the other.
 type Comparison struct {
 	What   string `json:"what"`
 	Ours   string `json:"ours"`
@@ -22,12 +23,12 @@ type Comparison struct {
 	// OurValue and PeerValue are medians.
 	OurValue  float64 `json:"our_value"`
 	PeerValue float64 `json:"peer_value"`
-	// Ratio is how many times better ours is: the median over rounds, and the quartiles.
+	// Ratio is how many times better ours is, the median over rounds; Low and High are the quartiles.
 	Ratio  float64 `json:"ratio"`
 	Low    float64 `json:"ratio_low"`
 	High   float64 `json:"ratio_high"`
 	Rounds int     `json:"rounds"`
-	// Least and Most are the extremes.
+	// Least and Most are the smallest and largest ratio.
 	Least float64 `json:"ratio_least"`
 	Most  float64 `json:"ratio_most"`
 
@@ -39,20 +40,20 @@ type Comparison struct {
 	ratios, ours, peers []float64
 }
 
-// Peers are commands that measure what we measure, in turn with us.
+// Peers are commands of other programs that measure the same, run in turn with ours.
 type Peers struct {
 	Commands []string // for the system's shell
 	Rounds   int
-	// Pause is between two rounds: the processor cools, and others work.
+	// Pause is the time between two rounds, in which the processor cools.
 	Pause time.Duration
-	// OurCommand and Revision are written down.
+	// OurCommand and Revision are recorded in the comparisons.
 	OurCommand, Revision string
-	// Log is where progress is written.
+	// Log receives the progress.
 	Log io.Writer
 }
 
-// Compare runs ours and each peer in turn, Rounds times over, and compares what belongs together. It fails where a
-// peer fails, prints what is no measurement, or measures nothing that ours does.
+// Compare runs ours and each peer in turn, Rounds times, and compares lines that match. It fails where a peer fails or
+// prints no valid measurement, and where nothing matches.
 func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comparison, error) {
 	var out []*Comparison
 	unmatched := map[string]bool{}
@@ -89,13 +90,13 @@ func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comp
 				}
 				if s := peer.String(); n == 0 && !unmatched[s] {
 					unmatched[s] = true
-					fmt.Fprintf(p.Log, "nothing of ours belongs to the peer's %s (%s)\n", s, strings.Join(peer.Figures(), ", "))
+					fmt.Fprintf(p.Log, "no measurement of ours matches the peer's %s (%s)\n", s, strings.Join(peer.Figures(), ", "))
 				}
 			}
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("nothing that the peers measured belongs to a measurement of ours: want the same bench, " +
+		return nil, errors.New("no measurement of the peers matches one of ours: want the same bench, " +
 			"keys such as agents and batch that are equal where both have them, and a figure of the same name, such as " +
 			"updates_per_second")
 	}
@@ -106,7 +107,7 @@ func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comp
 	return done, nil
 }
 
-// add takes in one pair.
+// add adds one pair of measurements to its comparison.
 func (p Peers) add(list []*Comparison, ours, peer Line, figure, command string) []*Comparison {
 	what, by, peerBy := ours.String(), ours.by(), peer.by()
 	i := slices.IndexFunc(list, func(c *Comparison) bool {
@@ -154,7 +155,7 @@ func runPeer(ctx context.Context, command string) ([]Line, error) {
 	}
 	lines, err := ReadLines(bytes.NewReader(out.Bytes()))
 	if err != nil {
-		return nil, fmt.Errorf("the peer %q printed what is no measurement: %w", command, err)
+		return nil, fmt.Errorf("the peer %q printed an invalid measurement: %w", command, err)
 	}
 	if len(lines) == 0 {
 		said := "nothing"
@@ -168,7 +169,7 @@ func runPeer(ctx context.Context, command string) ([]Line, error) {
 	return lines, nil
 }
 
-// tail is the end of what went to standard error, for an error message.
+// tail is the end of the standard error, for an error message.
 func tail(s string) string {
 	const most = 8
 	lines := strings.Split(strings.TrimSpace(s), "\n")
@@ -178,8 +179,8 @@ func tail(s string) string {
 	return "\n" + strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
 
-// Beside finds, for each of ours, the recorded lines that belong to it and were measured by the same engine, kernels
-// and threads, or by a peer.
+// Beside returns the recorded lines that match ours and were measured with the same engine, kernels and threads, or by
+// a peer.
 func Beside(ours Line, recorded []Line) []Line {
 	var out []Line
 	for _, r := range recorded {
@@ -190,7 +191,7 @@ func Beside(ours Line, recorded []Line) []Line {
 	return out
 }
 
-// Against writes ours in parts of a recorded line: "1.02 of 3456 updates_per_second (lean 2 threads)".
+// Against writes how many times better ours is than a recorded line: "1.02 × 3456 (lean 2 threads)".
 func Against(ours, recorded Line) string {
 	f := ours.shared(recorded)[0]
 	x := recorded[f].(float64)

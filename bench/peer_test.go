@@ -19,7 +19,7 @@ func lines(t *testing.T, text string) []Line {
 	return out
 }
 
-// Two measurements belong together where no key that both have differs; instances need be about equal only.
+// Two measurements match where all keys that both have are equal; numbers of instances need only be about equal.
 func TestMatches(t *testing.T) {
 	ours := lines(t, `{"bench":"attmf","agents":5,"batch":64,"neighbours":"sparse","threads":1,"updates_per_second":9,"ns_per_op":1}`)[0]
 	for text, want := range map[string]bool{
@@ -46,7 +46,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// What is no measurement is refused with what is wrong; other lines are passed over.
+// An invalid measurement is refused with the reason; other lines are skipped.
 func TestReadLines(t *testing.T) {
 	if got := lines(t, "torch 2.11\n\n {\"bench\":\"op\",\"ns_per_op\":5}\nbye\n"); len(got) != 1 || got[0]["ns_per_op"] != 5.0 {
 		t.Errorf("%v", got)
@@ -65,8 +65,8 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
-// Ratios are of neighbours in time: ours doubles from round to round, and so does the peer's, which counts its calls
-// in a file.
+// Each ratio is of two measurements of the same round: ours doubles from round to round, and so does the peer's, which
+// counts its calls in a file.
 func TestCompare(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the peer here is a script of sh")
@@ -98,7 +98,7 @@ echo '{"bench":"b","step_seconds":0.5,"ns_per_op":7}'`
 	if b.Ratio != 2 || b.Figure != "step_seconds" || b.Peer != "peer" {
 		t.Errorf("a time of a half gives %+v", b)
 	}
-	if s := log.String(); strings.Count(s, "nothing of ours belongs to the peer's a 7 agents (updates_per_second)") != 1 || !strings.Contains(s, "round 3 of 3") {
+	if s := log.String(); strings.Count(s, "no measurement of ours matches the peer's a 7 agents (updates_per_second)") != 1 || !strings.Contains(s, "round 3 of 3") {
 		t.Errorf("log:\n%s", s)
 	}
 }
@@ -111,8 +111,8 @@ func TestCompareFails(t *testing.T) {
 		"echo no torch here >&2; exit 3": "exit status 3\nno torch here",
 		"true":                           "printed no measurement, want lines such as {",
 		"echo 88 updates/s":              "it printed: 88 updates/s",
-		`echo '{"bench":"a","updates_per_second":"fast"}'`: `printed what is no measurement: line 1: "updates_per_second" is fast`,
-		`echo '{"bench":"c","updates_per_second":1}'`:      "nothing that the peers measured belongs to a measurement of ours",
+		`echo '{"bench":"a","updates_per_second":"fast"}'`: `printed an invalid measurement: line 1: "updates_per_second" is fast`,
+		`echo '{"bench":"c","updates_per_second":1}'`:      "no measurement of the peers matches one of ours",
 		`echo '{"bench":"a","requests_per_second":1}'`:     "a figure of the same name",
 		"/nowhere/python torch.py":                         "exit status 127",
 	} {
@@ -132,7 +132,7 @@ func TestCompareFails(t *testing.T) {
 	}
 }
 
-// Of recorded lines those of the same engine, kernels and threads are shown, and peers'.
+// Recorded lines of the same engine, kernels and threads are returned, and peers' lines.
 func TestBeside(t *testing.T) {
 	ours := lines(t, `{"bench":"a","agents":5,"engine":"native","kernels":"go","threads":1,"updates_per_second":30}`)[0]
 	past := lines(t, `{"bench":"a","agents":5,"engine":"native","kernels":"go","threads":1,"updates_per_second":20}
@@ -145,7 +145,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// Memory is counted anew for each measurement, where the system allows it.
+// Peak memory is reset for each measurement, where the system allows it.
 func TestPeakMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("read from Linux's proc")

@@ -10,8 +10,8 @@ import (
 // productSize is the number of rows, columns and terms of the product measured.
 const productSize = 64
 
-// runProduct measures the matrix product with bias and ReLU, of each kind of kernels that this processor has, against
-// multiply-adds in registers alone: nothing on the core is faster.
+// runProduct measures the matrix product with bias and ReLU, for each set of kernels that this processor runs, against
+// the core's peak: multiply-adds in registers alone.
 func runProduct(o Options, emit func(Result)) error {
 	names := o.Kernels
 	if len(names) == 0 {
@@ -30,9 +30,9 @@ func runProduct(o Options, emit func(Result)) error {
 		}
 		top := set
 		if best := kernel.Best(); name == "go" && best != nil {
-			top = best // what the core can do, however it is asked
+			top = best // the peak is the core's, whatever kernels are measured
 		}
-		// The peak is taken before and after, so that a clock that changes meanwhile changes both.
+		// The peak is measured before and after, in case the clock rate changes meanwhile.
 		before := peakOf(top, o.time()/4)
 		s, err := o.measure(func() error {
 			set.Product(p)

@@ -7,15 +7,15 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// SimFaaS's published case (Mahmoudi and Khazaei, 2021), which its peer script runs too: exponential service of 1.991 s
-// warm, 600 s of keep-alive, one request at a time in an instance, instances started on demand.
+// The published example of SimFaaS (Mahmoudi and Khazaei, 2021), which its peer script runs too: exponential warm
+// service of 1.991 s on average, 600 s of keep-alive, one request at a time per instance, instances started on demand.
 const (
 	warmService = 1.991
 	coldStart   = 2.244 - warmService
 	keepAlive   = 600 * sim.Second
 )
 
-// arrivals feeds Poisson arrivals one at a time.
+// arrivals submits Poisson arrivals one at a time.
 type arrivals struct {
 	key  rng.Key
 	rate float64
@@ -29,10 +29,10 @@ func (a *arrivals) next(s *sim.Sim) error {
 	return s.Submit(sim.Request{ID: a.n, At: sim.Time(a.at * float64(sim.Second))})
 }
 
-// feeder submits the next request when one arrives, through a timer, so that the calendar stays small.
+// feeder submits the next request when one arrives, through a timer, so that the event calendar stays small.
 type feeder struct {
 	arrivals
-	until uint64 // pause when so many have come; 0: never
+	until uint64 // pause after so many arrivals; 0: never
 	err   error
 }
 
@@ -47,8 +47,8 @@ func (f *feeder) Fired(s *sim.Sim, _ sim.Timer) {
 	}
 }
 
-// simConfig has on what sizing has: contention, a timeout and every meter, and quantiles, an SLO and prices too. With
-// one request in an instance none of it changes when requests end.
+// simConfig turns on what the sizing environment uses (contention, a timeout, every meter) and quantiles, an SLO and
+// prices. With one request per instance none of it changes when requests end.
 func simConfig() sim.Config {
 	return sim.Config{
 		Functions: []sim.Function{{
@@ -65,18 +65,18 @@ func simConfig() sim.Config {
 	}
 }
 
-// loadFor is the offered load, in busy instances, at which about n are kept: n is the peak of the busy ones over a
-// keep-alive, load + 3√load, solved for load.
+// loadFor is the offered load, in busy instances, at which about n instances are alive. n is taken as the peak of busy
+// instances over one keep-alive time, load + 3√load, and solved for load.
 func loadFor(n int) float64 {
 	root := (math.Sqrt(9+4*float64(n)) - 3) / 2
 	return root * root
 }
 
-// peerRates are the requests a second at which the peer's script has about so many instances: there both do the same
+// peerRates are the requests a second, by number of instances, that the peer's script uses, so that both do the same
 // work.
 var peerRates = map[int]float64{8: 0.9, 35: 9, 230: 90, 940: 450}
 
-// runSim measures requests a second at a load that holds about as many instances as asked for.
+// runSim measures simulated requests a second at loads that keep about the requested numbers of instances alive.
 func runSim(o Options, emit func(Result)) error {
 	for _, n := range orDefault(o.Instances, 8, 35, 230, 940, 10_000) {
 		rate, ok := peerRates[n]
@@ -92,7 +92,7 @@ func runSim(o Options, emit func(Result)) error {
 		f.Fired(s, sim.Timer{})
 		s.Run(f, 2*keepAlive)
 		f.until = f.n
-		const chunk = 1000 // requests between two looks at the clock
+		const chunk = 1000 // requests between two readings of the clock
 		got, err := o.measure(func() error {
 			f.until += chunk
 			s.Run(f, sim.Forever)

@@ -17,7 +17,8 @@ var (
 	dayFile  = flag.String("day", "", "file with the line of stoker bench sim-day --json, to be judged instead of a day simulated here")
 )
 
-// TestWholeDay holds the day of 50,000 functions against time, memory, the law that generates it and Little's law.
+// TestWholeDay compares the day of 50,000 functions with its bounds on time and memory, with the expected number of
+// requests, and with Little's law.
 func TestWholeDay(t *testing.T) {
 	if !*wholeDay && *dayFile == "" {
 		t.Skip("a long proof; -whole-day simulates the day, -day FILE judges one")

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/sim"
 )
 
-// busiest is the share of functions whose applications make nearly all requests in the whole trace (Shahrad et al.,
-// figure 5).
+// busiest is the fraction of functions whose applications receive nearly all requests of the whole trace (Shahrad et
+// al., figure 5).
 const busiest = 0.186
 
 func (d *day) result(s *sim.Sim, latency *sim.Sketch) *DayResult {
@@ -56,7 +56,7 @@ func (d *day) result(s *sim.Sim, latency *sim.Sketch) *DayResult {
 	return r
 }
 
-// topShare is the busiest functions' share of all requests.
+// topShare is the fraction of all requests that go to the busiest functions.
 func topShare(counts []float64) float64 {
 	slices.Sort(counts)
 	var top, all float64
@@ -69,7 +69,7 @@ func topShare(counts []float64) float64 {
 	return top / max(all, 1)
 }
 
-// mean of the law whose quantiles are joined by straight lines.
+// mean is that of the distribution whose quantile function interpolates the table linearly.
 func mean(table []float64) float64 {
 	var sum float64
 	for i := 1; i < len(table); i++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// day is a workload and what simulates it.
+// day is a workload and the configuration of its simulation.
 type day struct {
 	functions int
 	minutes   int
@@ -34,7 +34,7 @@ func newDay(o Day) (*day, error) {
 	if d.source, err = s.Copies(d.functions); err != nil {
 		return nil, err
 	}
-	d.config.SketchBits = sim.NoSketch // one sketch for all functions takes their place
+	d.config.SketchBits = sim.NoSketch // one sketch for all functions replaces those of each
 	templates := make([]sim.Function, len(d.trace.Functions))
 	for i := range templates {
 		templates[i] = functionOf(&d.trace.Functions[i])
@@ -45,7 +45,7 @@ func newDay(o Day) (*day, error) {
 	return d, nil
 }
 
-// functionOf is a function of the trace, with every meter on.
+// functionOf converts a function of the trace, with every meter on.
 func functionOf(f *workload.Function) sim.Function {
 	memory := int32(max(128, math.Ceil(f.Memory.P100)))
 	return sim.Function{
@@ -57,8 +57,8 @@ func functionOf(f *workload.Function) sim.Function {
 	}
 }
 
-// durations is the law whose quantile function joins the trace's percentiles by straight lines: they all lie on a
-// hundred steps.
+// durations is the distribution whose quantile function interpolates the trace's percentiles linearly, as a table with
+// an entry for each percent.
 func durations(d *workload.Duration) sim.Law {
 	p, q := [...]int{0, 1, 25, 50, 75, 99, 100}, [...]float64{d.P0, d.P1, d.P25, d.P50, d.P75, d.P99, d.P100}
 	table := make([]float64, 101)
@@ -71,7 +71,7 @@ func durations(d *workload.Duration) sim.Law {
 	return sim.Law{Kind: sim.Empirical, Table: table}
 }
 
-// observer notes latencies.
+// observer collects latencies.
 type observer struct{ latency *sim.Sketch }
 
 func (o observer) Finished(_ *sim.Sim, r sim.Response) { o.latency.Add(r.Latency()) }
@@ -99,7 +99,7 @@ func (d *day) run(progress func(done, all int)) (*DayResult, error) {
 				progress(m, d.minutes)
 			}
 		}
-		// No timer brings the next request: the simulation runs up to it.
+		// No timer announces the next request: the simulation runs up to its arrival.
 		at := sim.Time(a.Time)
 		if at > s.Now() {
 			s.Run(h, at)

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// A small day has the requests that the generator's law gives and keeps Little's law; what it reports fits together.
+// A small day has about the expected number of requests and obeys Little's law, and its figures are consistent.
 func TestDay(t *testing.T) {
 	var seen []int
 	o := Day{Functions: 120, Hours: 1.5, Factor: 0.5, Progress: func(done, all int) { seen = append(seen, done, all) }}
@@ -47,7 +47,7 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// The law of durations has the trace's percentiles and is drawn as its table says.
+// The distribution of durations has the trace's percentiles, and its mean is that of its table.
 func TestDurations(t *testing.T) {
 	l := durations(&workload.Duration{P0: 10, P1: 20, P25: 100, P50: 200, P75: 400, P99: 1000, P100: 5000})
 	for k, want := range map[int]float64{0: 0.010, 1: 0.020, 13: 0.060, 25: 0.1, 50: 0.2, 75: 0.4, 99: 1, 100: 5} {

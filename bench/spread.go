@@ -17,9 +17,8 @@ import (
 // spreadConfig is the training that runSpread measures.
 const spreadConfig = "configs/classic/simple_spread.yaml"
 
-// runSpread measures training on simple_spread from an empty memory on: acting, stepping, storing, sampling,
-// updating. Evaluation and saving, which users choose for themselves, are left out. With fewer than 1,024 episodes it
-// would be acting alone.
+// runSpread measures training on simple_spread from an empty replay buffer: acting, stepping, storing, sampling and
+// updating, without evaluation and saving. Updates begin after 1,024 episodes: with fewer, only acting is measured.
 func runSpread(o Options, emit func(Result)) error {
 	x, err := configs.Load(spreadConfig, nil, catalog.Default())
 	if err != nil {
@@ -38,7 +37,7 @@ func runSpread(o Options, emit func(Result)) error {
 			}
 			all = append(all, sample{Operations: int64(episodes), Nanoseconds: float64(took) / float64(episodes)})
 		}
-		s := middle(all)
+		s := medianSample(all)
 		emit(o.fill(Result{Bench: "spread", Env: x.Env.Name, Agents: 3, Episodes: episodes,
 			EpisodesPerSecond: s.perSecond()}.of(i), s))
 		return nil
@@ -58,7 +57,7 @@ func trainFor(x *configs.Experiment, e nets.Engine, episodes int) (time.Duration
 	if err != nil {
 		return 0, err
 	}
-	start := time.Now() // the peer, too, makes its memory within its time
+	start := time.Now() // the peer's time includes the allocation of its replay buffer too
 	l, err := a.New(x.Agent.Config, agents.Context{Spec: v.Spec(), Copies: x.Train.Copies, Train: e, Act: e,
 		Seed: x.Seed, Steps: x.Train.Steps})
 	if err != nil {

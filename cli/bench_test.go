@@ -38,7 +38,7 @@ func TestBenchPeer(t *testing.T) {
 	for cmd, want := range map[string]string{
 		"exit 7":           "exit status 7",
 		"echo hello":       "printed no measurement",
-		"echo '{\"a\":1}'": "printed what is no measurement",
+		"echo '{\"a\":1}'": "printed an invalid measurement",
 	} {
 		code, out, errs = stoker("bench", "forward", "--seconds", "0.001", "--repeat", "1", "--peer-cmd", cmd)
 		if code != exitFailed || out != "" || !strings.Contains(errs, want) {
