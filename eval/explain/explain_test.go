@@ -227,7 +227,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// opaque is a policy that doesn't show itself.
+// opaque is a policy without gradients.
 type opaque struct{ agents.Policy }
 
 func (opaque) Name() string { return "opaque" }
@@ -242,7 +242,7 @@ func TestRefused(t *testing.T) {
 		{"steps is 0", func(r *Request) { r.Steps = 0 }},
 		{"states is -1", func(r *Request) { r.States = -1 }},
 		{"is missing", func(r *Request) { r.Act = nil }},
-		{"opaque doesn't show", func(r *Request) { r.Policy = opaque{} }},
+		{"opaque gives no gradients", func(r *Request) { r.Policy = opaque{} }},
 	} {
 		r := request(t, p)
 		c.set(&r)

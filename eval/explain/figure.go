@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// figure draws the features' shares, own and others', as bars with intervals, and beside them what shuffling costs.
+// figure draws the features' shares, own and others', as bars with intervals, and beside them the return that shuffling
+// loses.
 func (e *Explanation) figure() *chart.Figure {
 	own, others, lost := chart.Styles(0), chart.Styles(1), chart.Styles(2)
 	f := &chart.Figure{

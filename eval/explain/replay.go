@@ -9,10 +9,10 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// shuffled is a policy that sees one feature of another state than the present.
+// shuffled is a policy that observes one feature as it was in another, recorded state.
 type shuffled struct {
 	envs.Policy
-	rec     *record
+	rec     *recording
 	feature int
 	width   int
 	key     rng.Key
@@ -42,8 +42,8 @@ func (s *shuffled) Act(obs *envs.Observation, act *envs.Action, deterministic bo
 	return s.Policy.Act(&s.obs, act, deterministic)
 }
 
-// replay plays every episode again with each feature shuffled, and fills in what that costs.
-func replay(ctx context.Context, r *Request, rec *record, e *Explanation, tell func()) error {
+// replay plays every episode again with each feature shuffled, and fills in the return that is lost.
+func replay(ctx context.Context, r *Request, rec *recording, e *Explanation, tell func()) error {
 	run := rollout.NewRunner(r.Env)
 	for i := range e.Features {
 		f := &e.Features[i]
@@ -68,7 +68,7 @@ func replay(ctx context.Context, r *Request, rec *record, e *Explanation, tell f
 	return nil
 }
 
-// paired is the mean of differences with Student's interval.
+// paired is the mean of paired differences with Student's t interval.
 func paired(x []float64) *Interval {
 	sum := 0.0
 	for _, v := range x {

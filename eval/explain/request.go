@@ -11,33 +11,33 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Request says what to explain, and how thoroughly.
+// Request says what to explain, and with which effort.
 type Request struct {
-	// Env is the environment, Policy acts in it, Act is the engine that it acts on.
+	// Policy acts in Env; Act is the engine that computes its network.
 	Env    envs.Env
 	Policy agents.Policy
 	Act    nets.Engine
-	// Seeds are the episodes', at least two.
+	// Seeds are the workload seeds of the episodes, at least two.
 	Seeds []uint64
-	// States is the most that are explained, spread evenly over what was seen; 0 takes all.
+	// States is the largest number of states to explain, spread evenly over those recorded; 0 explains all.
 	States int
-	// Steps is the number of points on the way from the mean state to each state.
+	// Steps is the number of points of the integral between the mean state and each state.
 	Steps int
-	// Replay plays every episode again for each feature, shuffled.
+	// Replay plays every episode again for each feature, with that feature shuffled.
 	Replay bool
 	// Progress, where set, is told how many of how many episodes have been played.
 	Progress func(done, all int)
 }
 
-// mostRows is the most states that go through the policy at a time.
-const mostRows = 128
+// maxBatch is the largest number of states in one forward pass.
+const maxBatch = 128
 
 func (r *Request) check() error {
 	switch {
 	case r.Env == nil || r.Policy == nil || r.Act == nil:
 		return errors.New("environment, policy or engine is missing")
 	case len(r.Seeds) < 2:
-		return fmt.Errorf("%d episodes, want at least 2: without more there are no intervals", len(r.Seeds))
+		return fmt.Errorf("%d episodes, want at least 2: one gives no interval", len(r.Seeds))
 	case r.States < 0:
 		return fmt.Errorf("states is %d, want at least 1, or 0 for all", r.States)
 	case r.Steps < 1:
@@ -48,17 +48,18 @@ func (r *Request) check() error {
 	return nil
 }
 
-// Explain plays the episodes and explains what the policy did in them. Where ctx ends it ends within an episode's
-// time and returns ctx's cause.
+// Explain plays the episodes and explains the policy's decisions in them. When ctx is cancelled it stops after the
+// current episode at the latest and returns ctx's cause.
 func Explain(ctx context.Context, r Request) (*Explanation, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("explain: %w", err)
 	}
-	open, ok := r.Policy.(agents.Transparent)
+	policy, ok := r.Policy.(agents.Transparent)
 	if !ok {
-		return nil, fmt.Errorf("explain: policy %s doesn't show what its decisions depend on", r.Policy.Name())
+		return nil, fmt.Errorf("explain: policy %s gives no gradients of its decisions (it is not an agents.Transparent)",
+			r.Policy.Name())
 	}
-	x, err := open.Insight(r.Act, min(r.Steps, mostRows))
+	x, err := policy.Insight(r.Act, min(r.Steps, maxBatch))
 	if err != nil {
 		return nil, err
 	}
@@ -73,21 +74,21 @@ func Explain(ctx context.Context, r Request) (*Explanation, error) {
 			r.Progress(played, all)
 		}
 	}
-	seen, err := watch(ctx, &r, tell)
+	seen, err := playEpisodes(ctx, &r, tell)
 	if err != nil {
 		return nil, err
 	}
-	w := newWork(&r, x, seen.thin(r.States))
+	w := newWork(&r, x, seen.subsample(r.States))
 	if err := w.attribute(ctx); err != nil {
 		return nil, err
 	}
 	if err := w.shuffle(); err != nil {
 		return nil, err
 	}
-	if err := w.attend(); err != nil {
+	if err := w.sumAttention(); err != nil {
 		return nil, err
 	}
-	e := w.conclude()
+	e := w.explanation()
 	if r.Replay {
 		if err := replay(ctx, &r, seen, e, tell); err != nil {
 			return nil, err
@@ -96,25 +97,25 @@ func Explain(ctx context.Context, r Request) (*Explanation, error) {
 	return e, nil
 }
 
-// record is what was seen in episodes.
-type record struct {
+// recording holds the observed states of all episodes.
+type recording struct {
 	values  []float32 // [states, agents × width]
 	active  []bool    // [states, agents]
 	mask    []bool    // [states, agents × choices]
-	episode []int
-	returns []float64
+	episode []int     // [states]
+	returns []float64 // [episodes]
 
 	width, agents, choices int
 }
 
-func (r *record) states() int { return len(r.episode) }
+func (r *recording) states() int { return len(r.episode) }
 
-func (r *record) state(i int) []float32 { return r.values[i*r.width:][:r.width] }
+func (r *recording) state(i int) []float32 { return r.values[i*r.width:][:r.width] }
 
-// watch plays the episodes.
-func watch(ctx context.Context, r *Request, tell func()) (*record, error) {
+// playEpisodes plays the episodes and records what the agents observe.
+func playEpisodes(ctx context.Context, r *Request, tell func()) (*recording, error) {
 	k := &r.Env.Spec().Kinds[0]
-	rec := &record{width: k.Agents * k.Observation.Width(), agents: k.Agents, choices: k.Agents * k.Action.MaskWidth()}
+	rec := &recording{width: k.Agents * k.Observation.Width(), agents: k.Agents, choices: k.Agents * k.Action.MaskWidth()}
 	run := rollout.NewRunner(r.Env)
 	for i, seed := range r.Seeds {
 		if ctx.Err() != nil {
@@ -135,12 +136,12 @@ func watch(ctx context.Context, r *Request, tell func()) (*record, error) {
 	return rec, nil
 }
 
-// thin keeps at most n states, evenly spread.
-func (r *record) thin(n int) *record {
+// subsample returns at most n of the states, evenly spread; 0 means all.
+func (r *recording) subsample(n int) *recording {
 	if n == 0 || n >= r.states() {
 		return r
 	}
-	t := &record{returns: r.returns, width: r.width, agents: r.agents, choices: r.choices}
+	t := &recording{returns: r.returns, width: r.width, agents: r.agents, choices: r.choices}
 	for i := range n {
 		s := i * r.states() / n
 		t.values, t.episode = append(t.values, r.state(s)...), append(t.episode, r.episode[s])

@@ -9,42 +9,42 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// work explains recorded states.
+// work computes the explanation of recorded states.
 type work struct {
 	r    *Request
 	x    agents.Insight
-	rec  *record
+	rec  *recording
 	kind *envs.Kind
 	outs []agents.Output
 
-	rows          int // that go through the policy at a time
+	rows          int // states in one forward pass
 	agents, width int // of an observation
 	components    int
-	mean          []float32   // state from which gradients are integrated
-	chosen        []int       // [states, agents, components]: the output that is explained
+	mean          []float32   // the mean state, from which gradients are integrated
+	chosen        []int       // [states, agents, components]: the output to explain
 	value         []float64   // [states, agents, components]: the decision
 	decisions     []*decision // [agents × components]
-	gap, span     float64     // what gradients leave unexplained, and of how much
+	gap, span     float64     // Σ|f(x) − f(x') − Σ IG| and Σ|f(x) − f(x')|
 	moved         [][]float64 // [feature][decision]: mean change where the feature is shuffled
-	looked        [][]float64 // [agent × agent][episode]: sums of attention
-	here          [][]float64 // [agent][episode]: states in which the agent was there
+	attention     [][]float64 // [agent × agent][episode]: sums of attention weights
+	present       [][]float64 // [agent][episode]: states in which the agent was active
 	in, weights   []float32
 	integral      []float64 // of one chunk's states: [states, agents × width]
 }
 
-// decision gathers what is attributed to one component of one agent's action: sums over an episode's states.
+// decision accumulates the attributions of one component of one agent's action: sums over an episode's states.
 type decision struct {
 	size  [][]float64 // [source agent × feature][episode]: of |IG|
-	slope []float64   // [source agent × feature]: of the mean derivative
+	slope []float64   // [source agent × feature]: of the derivative averaged over the path
 	n     []float64   // [episode]: states
-	value []float64   // of all states, for its deviation
+	value []float64   // [states]: the decision, for its deviation
 }
 
-func newWork(r *Request, x agents.Insight, rec *record) *work {
+func newWork(r *Request, x agents.Insight, rec *recording) *work {
 	k := &r.Env.Spec().Kinds[0]
 	w := &work{r: r, x: x, rec: rec, kind: k, outs: x.Outputs(), agents: k.Agents, width: k.Observation.Width(),
 		components: k.Action.Width()}
-	w.rows = min(r.Steps, mostRows)
+	w.rows = min(r.Steps, maxBatch)
 	episodes := len(r.Seeds)
 	matrix := func(n int) [][]float64 {
 		m := make([][]float64, n)
@@ -57,7 +57,7 @@ func newWork(r *Request, x agents.Insight, rec *record) *work {
 		w.decisions = append(w.decisions, &decision{size: matrix(rec.width), slope: make([]float64, rec.width),
 			n: make([]float64, episodes)})
 	}
-	w.looked, w.here = matrix(w.agents*w.agents), matrix(w.agents)
+	w.attention, w.present = matrix(w.agents*w.agents), matrix(w.agents)
 	w.mean = make([]float32, rec.width)
 	for k := range w.mean {
 		sum, n := 0.0, 0
@@ -76,12 +76,12 @@ func newWork(r *Request, x agents.Insight, rec *record) *work {
 	return w
 }
 
-// each puts states through the policy, a chunk at a time: row writes the state of a row's place in n, see is given the
-// outputs [agents × outputs] of each.
-func (w *work) each(n int, row func(i int, state []float32), see func(i int, out []float32)) error {
+// forward passes n states through the policy in batches: row(i, state) writes state i, and see(i, out) receives its
+// outputs [agents × outputs].
+func (w *work) forward(n int, row func(i int, state []float32), see func(i int, out []float32)) error {
 	per := w.agents * len(w.outs)
 	for at := 0; at < n; at += w.rows {
-		for b := range w.rows { // beyond the end the last is repeated
+		for b := range w.rows { // the last batch is filled up with the last state
 			row(min(at+b, n-1), w.in[b*w.rec.width:][:w.rec.width])
 		}
 		out, err := w.x.Forward(w.in)
@@ -95,7 +95,8 @@ func (w *work) each(n int, row func(i int, state []float32), see func(i int, out
 	return nil
 }
 
-// decide returns the value of decision d in outputs, of the chosen output or −1 for the largest that the mask allows.
+// decide returns the value of decision d in the outputs, for the given chosen output; −1 chooses the largest that the
+// mask allows.
 func (w *work) decide(out []float32, d, chosen int, mask []bool) (value float64, which int) {
 	agent, component := d/w.components, d%w.components
 	out = out[agent*len(w.outs):][:len(w.outs)]
@@ -114,14 +115,14 @@ func (w *work) decide(out []float32, d, chosen int, mask []bool) (value float64,
 			chosen = o
 		}
 	}
-	if chosen < 0 { // an agent that is not there
+	if chosen < 0 { // the agent is not active
 		return 0, chosen
 	}
 	return float64(out[chosen]) - sum/float64(n), chosen
 }
 
-// weigh fills the weights of decision d's value in the outputs of one state.
-func (w *work) weigh(weights []float32, d, chosen int) {
+// outputGradient writes the derivative of decision d's value with respect to the outputs of one state.
+func (w *work) outputGradient(weights []float32, d, chosen int) {
 	agent, component := d/w.components, d%w.components
 	weights = weights[agent*len(w.outs):][:len(w.outs)]
 	n := 0
@@ -138,11 +139,11 @@ func (w *work) weigh(weights []float32, d, chosen int) {
 	weights[chosen]++
 }
 
-// attribute integrates the gradients of every decision in every state.
+// attribute computes the integrated gradients of every decision in every state.
 func (w *work) attribute(ctx context.Context) error {
 	n, d := w.rec.states(), len(w.decisions)
 	var base []float32
-	err := w.each(n, func(i int, s []float32) { copy(s, w.rec.state(i)) }, func(i int, out []float32) {
+	err := w.forward(n, func(i int, s []float32) { copy(s, w.rec.state(i)) }, func(i int, out []float32) {
 		mask := w.rec.mask[i*w.rec.choices:][:w.rec.choices]
 		for k := range w.decisions {
 			w.value[i*d+k], w.chosen[i*d+k] = w.decide(out, k, -1, mask)
@@ -151,7 +152,7 @@ func (w *work) attribute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = w.each(1, func(_ int, s []float32) { copy(s, w.mean) },
+	err = w.forward(1, func(_ int, s []float32) { copy(s, w.mean) },
 		func(_ int, out []float32) { base = append(base, out...) })
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (w *work) attribute(ctx context.Context) error {
 	return nil
 }
 
-// integrate explains one state: all its decisions from one forward pass for each chunk of the way.
+// integrate explains one state: each batch of points on the path takes one forward pass for all decisions.
 func (w *work) integrate(i int, base []float32) error {
 	x, d, per := w.rec.state(i), len(w.decisions), w.agents*len(w.outs)
 	w.integral = append(w.integral[:0], make([]float64, d*w.rec.width)...)
@@ -187,7 +188,7 @@ func (w *work) integrate(i int, base []float32) error {
 			}
 			clear(w.weights)
 			for b := range min(w.rows, w.r.Steps-at) {
-				w.weigh(w.weights[b*per:][:per], k, w.chosen[i*d+k])
+				w.outputGradient(w.weights[b*per:][:per], k, w.chosen[i*d+k])
 			}
 			g, err := w.x.Gradient(w.weights)
 			if err != nil {
@@ -203,14 +204,14 @@ func (w *work) integrate(i int, base []float32) error {
 	}
 	for k, dec := range w.decisions {
 		if w.rec.active[i*w.agents+k/w.components] {
-			w.book(i, k, dec, base)
+			w.accumulate(i, k, dec, base)
 		}
 	}
 	return nil
 }
 
-// book adds what one state's decision is attributed to.
-func (w *work) book(i, k int, dec *decision, base []float32) {
+// accumulate adds the attributions of one state's decision.
+func (w *work) accumulate(i, k int, dec *decision, base []float32) {
 	ep, total := w.rec.episode[i], 0.0
 	x := w.rec.state(i)
 	for s, sum := range w.integral[k*w.rec.width:][:w.rec.width] {
@@ -228,13 +229,14 @@ func (w *work) book(i, k int, dec *decision, base []float32) {
 	w.span += math.Abs(value - from)
 }
 
-// shuffle replaces each feature, of all agents at once, by that of another state, and measures how far decisions move.
+// shuffle replaces each feature, for all agents at once, by its value in another state, and measures how far decisions
+// move.
 func (w *work) shuffle() error {
 	n, d := w.rec.states(), len(w.decisions)
 	for f := range w.width {
 		key := rng.New(1, "explain: shuffled states").With(uint64(f))
 		w.moved[f] = make([]float64, d)
-		err := w.each(n, func(i int, s []float32) {
+		err := w.forward(n, func(i int, s []float32) {
 			copy(s, w.rec.state(i))
 			replaceFeature(s, w.rec.state(key.With(uint64(i)).IntN(n)), f, w.width)
 		}, func(i int, out []float32) {
@@ -252,15 +254,15 @@ func (w *work) shuffle() error {
 	return nil
 }
 
-// replaceFeature takes feature f of every agent from another state.
+// replaceFeature copies feature f of every agent from another state.
 func replaceFeature(state, from []float32, f, width int) {
 	for k := f; k < len(state); k += width {
 		state[k] = from[k]
 	}
 }
 
-// attend sums up the attention of each agent.
-func (w *work) attend() error {
+// sumAttention sums the attention weights of each agent.
+func (w *work) sumAttention() error {
 	n := w.rec.states()
 	for at := 0; at < n; at += w.rows {
 		for b := range w.rows {
@@ -271,7 +273,7 @@ func (w *work) attend() error {
 			return err
 		}
 		if a == nil {
-			w.looked = nil
+			w.attention = nil
 			return nil
 		}
 		for b := range min(w.rows, n-at) {
@@ -280,9 +282,9 @@ func (w *work) attend() error {
 				if !w.rec.active[(at+b)*w.agents+i] {
 					continue
 				}
-				w.here[i][ep]++
+				w.present[i][ep]++
 				for j := range w.agents {
-					w.looked[i*w.agents+j][ep] += float64(a[(b*w.agents+i)*w.agents+j])
+					w.attention[i*w.agents+j][ep] += float64(a[(b*w.agents+i)*w.agents+j])
 				}
 			}
 		}

@@ -105,13 +105,13 @@ func percent(i Interval) string {
 	return fmt.Sprintf("%.1f %% [%.1f, %.1f]", 100*i.Value, 100*i.Low, 100*i.High)
 }
 
-// Text is the explanation as tables, with the top weightiest numbers of each decision.
+// Text writes the explanation as tables, with the top largest attributions of each decision.
 func Text(w io.Writer, e *Explanation, top int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s in %s: %d × %s, %d states of %d episodes, mean return %.4g\n\n",
 		e.Policy, e.Env, e.Agents, e.Agent, e.States, e.Episodes, e.Return)
 	b.WriteString("What drives decisions: shares of integrated gradients with 95 % intervals; " +
-		"shuffled: what a feature of another state does\n")
+		"shuffled: effect of the feature's value from another state\n")
 	rows := [][]string{{"feature", "unit", "own", "others'", "shuffled: decision moves"}}
 	if len(e.Features) > 0 && e.Features[0].Lost != nil {
 		rows[0] = append(rows[0], "shuffled: return lost")
@@ -124,9 +124,9 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		rows = append(rows, row)
 	}
 	b.WriteString(table.Columns(rows, false))
-	fmt.Fprintf(&b, "Gradients leave %.1f %% of decisions' distance from the mean state's unexplained; "+
-		"ranks agree with shuffled decisions: Spearman %.2f.\n", 100*e.Unexplained, e.Agreement)
-	b.WriteString("\nEach decision, what weighs most, and which way it goes as that rises\n")
+	fmt.Fprintf(&b, "Integrated gradients leave %.1f %% unexplained (numerical error); "+
+		"rank correlation with the effect of shuffling: %.2f (Spearman).\n", 100*e.Unexplained, e.Agreement)
+	b.WriteString("\nEach decision, its largest shares, and whether it rises (↑) or falls (↓) as the feature rises\n")
 	rows = nil
 	for _, d := range e.Decisions {
 		var parts []string
@@ -138,7 +138,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 			parts = append(parts, fmt.Sprintf("%s %s %.0f %%%s", whose, a.Feature, 100*a.Share.Value, arrow(d.Choice, a.Slope)))
 		}
 		if len(parts) == 0 {
-			parts = []string{"nothing: it is always the same"}
+			parts = []string{"nothing: it never changes"}
 		}
 		rows = append(rows, []string{fmt.Sprintf("%s %d", e.Agent, d.Agent), d.Component, strings.Join(parts, ", ")})
 	}
@@ -150,7 +150,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 	return err
 }
 
-// arrow is the direction in which a decision moves as a number rises; choices have none.
+// arrow is the direction in which a decision moves as the feature rises; discrete components have none.
 func arrow(choice bool, slope float64) string {
 	switch {
 	case choice:

@@ -11,13 +11,13 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Level is the coverage that intervals aim at.
+// Level is the nominal coverage of intervals.
 const Level = 0.95
 
 // Scores are one policy's values: Scores[i][j] of training seed i under workload seed j. A heuristic has one row.
 type Scores [][]float64
 
-// Check reports scores that are empty, ragged or of another number of workloads than want.
+// Check returns an error where scores are empty, or a row has another number of workloads than want.
 func (s Scores) Check(want int) error {
 	if len(s) == 0 || want == 0 {
 		return fmt.Errorf("stats: %d rows of scores under %d workloads, want at least one of each", len(s), want)
@@ -42,12 +42,12 @@ func (s Scores) column(j int) float64 {
 	return sum / float64(len(s))
 }
 
-// missing reports whether a score is NaN: no order holds among such scores, and no statistic of them means anything.
+// missing reports whether a score is NaN. Such scores cannot be ordered, so every statistic of them is NaN.
 func (s Scores) missing() bool {
 	return slices.ContainsFunc(s, func(row []float64) bool { return slices.ContainsFunc(row, math.IsNaN) })
 }
 
-// Interval is an estimate and where it may lie.
+// Interval is a point estimate and the bounds of its interval.
 type Interval struct{ Point, Low, High float64 }
 
 func unknown() Interval { return Interval{math.NaN(), math.NaN(), math.NaN()} }
@@ -55,7 +55,7 @@ func unknown() Interval { return Interval{math.NaN(), math.NaN(), math.NaN()} }
 // tail is the fraction of resamples beyond each end of an interval.
 const tail = (1 - Level) / 2
 
-// percentiles is the interval around point that the resampled values span. It sorts them.
+// percentiles is the percentile interval of resampled values around point. It sorts them.
 func percentiles(point float64, draws []float64) Interval {
 	slices.Sort(draws)
 	return Interval{point, Quantile(draws, tail), Quantile(draws, 1-tail)}
@@ -73,10 +73,10 @@ func draw(count []int, stream *rng.Stream) {
 	}
 }
 
-// IQMInterval returns the IQM of all scores with an interval over resamples of training seeds and workloads: of one
-// training seed the expanded percentile interval, which stays within the scores; of several the bootstrap's interval
-// stretched to the width that Student's t asks for. Coverage of both, and of the plain percentile interval, is
-// measured in docs/statistics.md. NaN where a score is; NaN bounds where a single score says nothing of chance.
+// IQMInterval returns the IQM of all scores with an interval over resamples of training seeds and workloads. With one
+// training seed it is the expanded percentile interval, which stays within the scores; with several it is the bootstrap
+// interval stretched to the width of Student's t. docs/statistics.md measures the coverage of both, and of the plain
+// percentile interval. Everything is NaN where a score is NaN; the bounds are NaN where there is a single score.
 func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
 	if s.missing() {
 		return unknown()
@@ -87,19 +87,19 @@ func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
 	return iqmInterval(s, iqmDraws(s, resamples, stream))
 }
 
-// iqmInterval is the interval that resamples of s, in ascending order, make.
+// iqmInterval is the interval from draws, the IQMs of resamples of s in ascending order.
 func iqmInterval(s Scores, draws []float64) Interval {
 	point := IQM(s.Flat())
 	if len(s) == 1 {
 		a := expandedTail(len(s[0]))
 		return Interval{point, Quantile(draws, a), Quantile(draws, 1-a)}
 	}
-	low, high := stretched(point, draws, s.iqmChance(), tail)
+	low, high := stretched(point, draws, s.iqmErrorVariance(), tail)
 	return Interval{point, low, high}
 }
 
-// PercentileInterval is the plain percentile interval that rliable reports, over the same resamples: for comparison
-// with published tables. With few scores it is too narrow.
+// PercentileInterval is the plain percentile interval that rliable reports, over the same resamples, for comparison
+// with published tables. It is too narrow where scores are few.
 func PercentileInterval(s Scores, resamples int, stream *rng.Stream) Interval {
 	if s.missing() {
 		return unknown()
@@ -120,10 +120,10 @@ func iqmDraws(s Scores, resamples int, stream *rng.Stream) []float64 {
 	return draws
 }
 
-// iqmChance is that of the IQM over training seeds and workloads. What the two contribute only together is counted
-// twice, on the safe side.
-func (s Scores) iqmChance() chance {
-	var c chance
+// iqmErrorVariance is that of the IQM over training seeds and workloads. The interaction of the two is counted twice,
+// which errs on the safe side.
+func (s Scores) iqmErrorVariance() errorVariance {
+	var c errorVariance
 	sorted := sortedOf(s.Flat())
 	if lo, hi := sorted[len(sorted)/4], sorted[len(sorted)-len(sorted)/4-1]; finite(lo) && finite(hi) {
 		p := s.pseudo(sorted)
@@ -133,7 +133,7 @@ func (s Scores) iqmChance() chance {
 	return c
 }
 
-// resampled is scores in ascending order, each counted as often as its row times its column was drawn, so that a
+// resampled holds scores in ascending order. Each counts as often as its row was drawn times its column, so that a
 // resample needs no sorting.
 type resampled struct {
 	sorted     []ranked
@@ -156,7 +156,7 @@ func newResampled(s Scores) *resampled {
 	return b
 }
 
-// iqm is the IQM of the present resample.
+// iqm is the IQM of the current resample.
 func (b *resampled) iqm() float64 {
 	cut := len(b.sorted) / 4
 	end := len(b.sorted) - cut
@@ -173,8 +173,8 @@ func (b *resampled) iqm() float64 {
 	return sum / float64(end-cut)
 }
 
-// ProfileInterval is the performance profile of s at the thresholds tau, the share of scores above each, with pointwise
-// intervals over resamples of training seeds and workloads.
+// ProfileInterval is the performance profile of s at the thresholds tau, the fraction of scores above each, with
+// pointwise intervals over resamples of training seeds and workloads.
 func ProfileInterval(s Scores, tau []float64, resamples int, stream *rng.Stream) []Interval {
 	out := make([]Interval, len(tau))
 	if s.missing() {
@@ -226,7 +226,7 @@ func pairedDraws(a, b Scores, resamples int, stream *rng.Stream) []float64 {
 		draw(cols, stream)
 		sum := 0.0
 		for j, d := range diff {
-			if cols[j] > 0 { // 0 times an infinite difference is nothing
+			if cols[j] > 0 { // 0 times an infinite difference would be NaN
 				sum += float64(cols[j]) * d
 			}
 		}
@@ -236,7 +236,7 @@ func pairedDraws(a, b Scores, resamples int, stream *rng.Stream) []float64 {
 	return draws
 }
 
-// addRows adds the mean of the rows drawn, times sign.
+// addRows adds the mean of the drawn rows, times sign, to diff.
 func addRows(diff []float64, s Scores, count []int, sign float64) {
 	for i, row := range s {
 		if count[i] == 0 {
@@ -255,7 +255,7 @@ func improvementInterval(a, b Scores, resamples int, stream *rng.Stream) Interva
 	return widened(percentiles(pairedImprovement(a, b), improvementDraws(a, b, resamples, stream)), len(a[0]))
 }
 
-// widened is at least as wide as Wilson's interval of a share of n.
+// widened extends iv to Wilson's interval of a proportion of n where that is wider.
 func widened(iv Interval, n int) Interval {
 	low, high := wilson(iv.Point, n)
 	return Interval{iv.Point, min(iv.Low, low), max(iv.High, high)}
@@ -289,8 +289,8 @@ func improvementDraws(a, b Scores, resamples int, stream *rng.Stream) []float64 
 	return draws
 }
 
-// wilson is Wilson's score interval of a share p of n. Resamples of workloads of which all agree are all alike, and
-// would claim certainty; this one doesn't.
+// wilson is Wilson's score interval of a proportion p of n. Where all workloads agree, all resamples are equal and a
+// bootstrap interval has width zero; Wilson's doesn't.
 func wilson(p float64, n int) (low, high float64) {
 	z := distuv.UnitNormal.Quantile(1 - tail)
 	k := z * z / float64(n)

@@ -11,12 +11,12 @@ import (
 // Comparison is a paired comparison of a with b.
 type Comparison struct {
 	// Difference is the mean of a − b over shared workloads, with an interval of Level coverage: the hierarchical
-	// bootstrap's, stretched to the width of Student's t over training seeds and workloads. Its bounds are NaN where a
-	// single pair says nothing of chance.
+	// bootstrap's, stretched to the width of Student's t over training seeds and workloads. Its bounds are NaN where
+	// there is a single pair of scores.
 	Difference Interval
-	// SimultaneousLow and SimultaneousHigh bound it for all comparisons of a family at once (Bonferroni).
+	// SimultaneousLow and SimultaneousHigh bound the difference for all comparisons of a family at once (Bonferroni).
 	SimultaneousLow, SimultaneousHigh float64
-	// P is two-sided, of no difference. PHolm is corrected for the family.
+	// P is the two-sided p value of no difference. PHolm is corrected for the family.
 	P, PHolm float64
 	// Improvement is the probability that a run of a exceeds a run of b under the same workload, ties counted half.
 	Improvement Interval
@@ -25,14 +25,14 @@ type Comparison struct {
 // Alpha is the level at which a comparison counts as decided.
 const Alpha = 0.05
 
-// Decided reports whether the difference is beyond chance: Holm's p under Alpha and a simultaneous interval without
+// Decided reports whether the difference is significant: Holm's p is below Alpha and the simultaneous interval excludes
 // zero.
 func (c *Comparison) Decided() bool {
 	return c.PHolm < Alpha && (c.SimultaneousLow > 0 || c.SimultaneousHigh < 0)
 }
 
-// Workloads is the least number of workload seeds with which one comparison in a family of rivals can be decided:
-// with fewer not even differences of one sign throughout are rarer than Alpha after Holm's correction.
+// Workloads is the least number of workload seeds with which one comparison in a family of rivals can be decided. With
+// fewer, Holm's p is not below Alpha even if all differences have the same sign.
 func Workloads(rivals int) int {
 	n := 1
 	for 2*float64(max(1, rivals)) >= Alpha*float64(uint64(1)<<n) {
@@ -42,11 +42,11 @@ func Workloads(rivals int) int {
 }
 
 // Compare compares a with each of rivals under the same workloads; the comparisons form one family. The scores must
-// have passed Check with the same number of workloads. Where a score is NaN or a mean difference infinite, nothing is
-// decided: P is 1 and what cannot be computed NaN.
+// have passed Check with the same number of workloads. Where a score is NaN or a mean difference is infinite,
+// nothing is decided: P is 1, and what cannot be computed is NaN.
 //
-// P is of a sign-flip test over workloads. Where training seeds are several, they are a second source of chance, of
-// which that test knows nothing: P is then the larger of it and Welch's t over both.
+// P comes from a sign-flip test over workloads. That test ignores the variance between training seeds: where there are
+// several, P is the larger of its p and that of Welch's t test over seeds and workloads.
 func Compare(a Scores, rivals []Scores, resamples int, key rng.Key) []Comparison {
 	out := make([]Comparison, len(rivals))
 	p := make([]float64, len(rivals))
@@ -78,7 +78,7 @@ func compare(a, b Scores, family, resamples int, key rng.Key) Comparison {
 	return c
 }
 
-// differences are a − b by workload, of means over training seeds.
+// differences are a − b, one per workload, of means over training seeds.
 func differences(a, b Scores) []float64 {
 	diff := make([]float64, len(a[0]))
 	for j := range diff {
@@ -91,8 +91,7 @@ func pValue(a, b Scores, diff []float64, resamples int, key rng.Key) float64 {
 	return max(signFlip(diff, resamples, key.With(1).Stream()), welch(a, b, diff))
 }
 
-// pairedInterval is the mean difference with its interval, and the bounds that hold for a family of comparisons at
-// once.
+// pairedInterval is the mean difference with its interval, and with simultaneous bounds for a family of comparisons.
 func pairedInterval(
 	a, b Scores, diff []float64, family, resamples int, stream *rng.Stream,
 ) (iv Interval, low, high float64) {
@@ -100,16 +99,16 @@ func pairedInterval(
 	if len(diff) == 1 && len(a) == 1 && len(b) == 1 {
 		return iv, iv.Low, iv.High
 	}
-	draws, by := pairedDraws(a, b, resamples, stream), chanceOf(a, b, diff)
+	draws, by := pairedDraws(a, b, resamples, stream), errorVarianceOf(a, b, diff)
 	iv.Low, iv.High = stretched(iv.Point, draws, by, tail)
 	low, high = stretched(iv.Point, draws, by, tail/float64(family))
 	return iv, low, high
 }
 
-// chanceOf is that of the mean difference of a and b: s_a²/n_a + s_b²/n_b + s_d²/n, the squares being the variances
-// of the training seeds' means and of the differences by workload.
-func chanceOf(a, b Scores, diff []float64) chance {
-	var c chance
+// errorVarianceOf is that of the mean difference of a and b: s_a²/n_a + s_b²/n_b + s_d²/n, where s_a² and s_b² are the
+// variances of the training seeds' means and s_d² is that of the differences over workloads.
+func errorVarianceOf(a, b Scores, diff []float64) errorVariance {
+	var c errorVariance
 	c.add(a.rowMeans())
 	c.add(b.rowMeans())
 	c.add(diff)
@@ -120,7 +119,7 @@ func chanceOf(a, b Scores, diff []float64) chance {
 func signFlip(diff []float64, resamples int, stream *rng.Stream) float64 {
 	n := len(diff)
 	observed := math.Abs(Mean(diff)) * float64(n)
-	// Sums of the same numbers in another order differ by rounding; a tie must count as one.
+	// Sums of the same numbers in another order differ by rounding: the margin makes ties count as ties.
 	scale := 0.0
 	for _, d := range diff {
 		scale += math.Abs(d)
@@ -153,14 +152,15 @@ func signFlip(diff []float64, resamples int, stream *rng.Stream) float64 {
 	return float64(hits+1) / float64(total+1)
 }
 
-// welch is the two-sided p of a zero mean difference where training seeds and workloads are both drawn at random: t
-// is the mean of diff over the root of chanceOf; degrees of freedom are Welch's and Satterthwaite's. What seeds and
-// workloads contribute only together is counted twice, on the safe side. 0 where neither has several training seeds.
+// welch is the two-sided p of a zero mean difference where training seeds and workloads are both drawn at random: t is
+// the mean of diff divided by the root of errorVarianceOf; degrees of freedom are Welch's and Satterthwaite's. The
+// interaction of seeds and workloads is counted twice, which errs on the safe side. It is 0 where both have a single
+// training seed.
 func welch(a, b Scores, diff []float64) float64 {
 	if len(a) == 1 && len(b) == 1 {
 		return 0
 	}
-	return chanceOf(a, b, diff).p(Mean(diff))
+	return errorVarianceOf(a, b, diff).p(Mean(diff))
 }
 
 func (s Scores) rowMeans() []float64 {
@@ -180,7 +180,7 @@ func variance(x []float64) float64 {
 	return sum / float64(len(x)-1)
 }
 
-// pairedImprovement averages the probability of improvement over workloads.
+// pairedImprovement is the probability of improvement, averaged over workloads.
 func pairedImprovement(a, b Scores) float64 {
 	sum, n := 0.0, len(a[0])
 	x, y := make([]float64, len(a)), make([]float64, len(b))
@@ -196,7 +196,7 @@ func pairedImprovement(a, b Scores) float64 {
 	return sum / float64(n)
 }
 
-// Holm returns p values corrected for their number by Holm's step-down method.
+// Holm returns the p values corrected for multiple comparisons by Holm's step-down method.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Worked by hand, step by step: the smallest of k is multiplied by k, the next by k − 1, …; none is below one before
-// it, none above 1.
+// Holm's correction computed by hand: the smallest of k p values is multiplied by k, the next by k − 1, …; each is at
+// least the one before it and at most 1.
 func TestHolmByHand(t *testing.T) {
 	for _, c := range []struct{ p, want []float64 }{
 		{[]float64{0.03}, []float64{0.03}},
@@ -35,7 +35,7 @@ func TestHolmByHand(t *testing.T) {
 	}
 }
 
-// null is an evaluation of a policy against four rivals that are no better or worse in expectation.
+// null is an evaluation of a policy against four rivals that are equal to it in expectation.
 type null struct {
 	name  string
 	m, n  int
@@ -45,7 +45,7 @@ type null struct {
 
 const nullRivals = 4
 
-// decide is eval's decision, without what it doesn't read.
+// decide is eval's decision, without the fields of Comparison that it doesn't read.
 func decide(a, b Scores, family, resamples int, key rng.Key) decision {
 	diff := differences(a, b)
 	d := decision{p: pValue(a, b, diff, resamples, key)}
@@ -53,8 +53,8 @@ func decide(a, b Scores, family, resamples int, key rng.Key) decision {
 	return d
 }
 
-// play returns what verdicts an evaluation without any difference makes: by any p alone, by any corrected p, and by
-// eval's decision.
+// play returns whether an evaluation without any true difference has a false verdict: by any p alone, by any corrected
+// p, and by eval's decision.
 func (c null) play(s *rng.Stream, resamples int, key rng.Key) (uncorrected, holm, decided bool) {
 	a := grid(c.m, c.n)
 	for i := range a {

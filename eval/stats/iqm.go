@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// IQM is the interquartile mean: the mean of what is left when a quarter of the values, rounded down, is cut from
-// each end. With fewer than four values it is the plain mean. NaN where there are none, or one of them is: sorted, it
-// would be the first to be cut.
+// IQM is the interquartile mean: a quarter of the values, rounded down, is cut from each end, and the rest is averaged.
+// With fewer than four values it is the plain mean. It is NaN without values or if any value is NaN: sorted, a NaN
+// would be cut first and stay unnoticed.
 func IQM(x []float64) float64 {
 	if slices.ContainsFunc(x, math.IsNaN) {
 		return math.NaN()
@@ -19,7 +19,7 @@ func IQM(x []float64) float64 {
 
 func sortedOf(x []float64) []float64 { return slices.Sorted(slices.Values(x)) }
 
-// Mean is the arithmetic mean, NaN where there are no values.
+// Mean is the arithmetic mean, NaN without values.
 func Mean(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
@@ -31,7 +31,7 @@ func Mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// Quantile returns the q-quantile of sorted values, linear between them (Hyndman and Fan's type 7).
+// Quantile returns the q-quantile of sorted values, interpolated linearly (Hyndman and Fan's type 7).
 func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()
@@ -48,8 +48,8 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[i]*(1-f) + sorted[i+1]*f
 }
 
-// ProbabilityOfImprovement is P(X > Y) + ½P(X = Y) for independent draws of the two: Mann and Whitney's U over its
-// maximum. Where lower is better, swap the arguments.
+// ProbabilityOfImprovement is P(X > Y) + ½P(X = Y) for independent draws of x and y: Mann and Whitney's U divided by
+// its maximum. Where lower is better, swap the arguments.
 func ProbabilityOfImprovement(x, y []float64) float64 {
 	sum := 0.0
 	for _, a := range x {
@@ -60,7 +60,7 @@ func ProbabilityOfImprovement(x, y []float64) float64 {
 	return sum / float64(len(x)*len(y))
 }
 
-// Profile is the performance profile at the thresholds tau: the share of values above each.
+// Profile is the performance profile at the thresholds tau: the fraction of values above each.
 func Profile(x, tau []float64) []float64 {
 	out := make([]float64, len(tau))
 	for i, t := range tau {

@@ -19,7 +19,7 @@ import (
 
 var long = flag.Bool("long", false, "the simulations at full size")
 
-// law is a distribution by its quantile function.
+// law is a distribution, given by its quantile function.
 type law struct {
 	name     string
 	quantile func(u float64) float64
@@ -27,7 +27,7 @@ type law struct {
 
 func (l law) draw(s *rng.Stream) float64 { return l.quantile(s.Open()) }
 
-// between is the mean of what lies between two quantiles: from ¼ to ¾ it is the IQM that an interval is to cover.
+// between is the mean between two quantiles: from ¼ to ¾ it is the true IQM.
 func (l law) between(lo, hi float64) float64 {
 	const points = 100_000
 	sum := 0.0
@@ -39,7 +39,7 @@ func (l law) between(lo, hi float64) float64 {
 
 func gauss(u float64) float64 { return distuv.UnitNormal.Quantile(u) }
 
-// normalLaw and skewedLaw are of a sum of normal effects whose variances sum to sd², as it is and as a logarithm.
+// normalLaw and skewedLaw are the distributions of x and exp(x), where x is normal with variance sd².
 func normalLaw(sd float64) law {
 	return law{"normal", func(u float64) float64 { return sd * gauss(u) }}
 }
@@ -48,7 +48,7 @@ func skewedLaw(sd float64) law {
 	return law{"log-normal", func(u float64) float64 { return math.Exp(sd * gauss(u)) }}
 }
 
-// rate is the share of failures among tries.
+// rate is the fraction of failures among tries.
 func rate(tries int, p float64) law {
 	b := distuv.Binomial{N: float64(tries), P: p}
 	var cdf []float64

@@ -7,12 +7,12 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Variation is how much differences differ, in the metric's unit: standard deviations of a method's training seeds,
-// and of the paired differences that one trained policy shows under different workloads.
+// Variation holds two standard deviations, in the metric's unit. Seeds is that of a method's scores over training
+// seeds; Workloads is that of one trained policy's paired differences over workloads.
 type Variation struct{ Seeds, Workloads float64 }
 
-// Pilot estimates the variation of the difference of a from b: what training seeds of both add to it, and what
-// workloads do for any one pair of them. Seeds is NaN where neither has several.
+// Pilot estimates the variation of the difference a − b: Seeds from the training seeds of both, Workloads within each
+// pair of training seeds. Seeds is NaN where neither has more than one.
 func Pilot(a, b Scores) Variation {
 	var v Variation
 	v.Seeds = math.NaN()
@@ -35,7 +35,7 @@ func Pilot(a, b Scores) Variation {
 		}
 	}
 	v.Workloads = math.Sqrt(sum / float64(n))
-	if several { // what workloads do to the mean of a seed is not the seed's
+	if several { // take off the part of the seeds' variance that comes from workloads
 		v.Seeds = math.Sqrt(max(0, seeds-sum/float64(n)/float64(len(diff))))
 	}
 	return v
@@ -46,15 +46,15 @@ type Plan struct {
 	// Effect is the true mean difference, in the unit of Variation.
 	Effect float64
 	Variation
-	// TrainingSeeds of the method, 1 where the verdict is to hold for one checkpoint; a rival has one row.
-	// WorkloadSeeds are shared.
+	// TrainingSeeds is the method's number of them, 1 where the verdict is about one checkpoint; a rival has one row.
+	// Method and rivals share the WorkloadSeeds.
 	TrainingSeeds, WorkloadSeeds int
-	// Rivals is the size of the family that Holm's correction and the simultaneous interval allow for; the others are
-	// taken to be as hard to beat.
+	// Rivals is the size of the family for Holm's correction and the simultaneous interval. All rivals are taken to be
+	// equally hard to beat.
 	Rivals int
 }
 
-// Check reports what of a plan cannot be.
+// Check returns an error that names the plan's impossible values.
 func (p Plan) Check() error {
 	switch {
 	case p.TrainingSeeds < 1 || p.WorkloadSeeds < 1 || p.Rivals < 1:
@@ -67,10 +67,10 @@ func (p Plan) Check() error {
 	return nil
 }
 
-// Power is the share of trials in which eval declares the true sign of the effect against the first of the rivals, by
-// simulation with normal scores. With an effect of 0 it is the share of false verdicts. The decision is
-// [Comparison.Decided]; its interval and p are Student's, which for normal scores are as good as the stretched
-// bootstrap's and the sign flips', and need no resampling.
+// Power is the fraction of simulated trials in which eval finds the true sign of the effect against the first rival.
+// With an effect of 0 it is the fraction of false verdicts. Scores are normal. The decision is [Comparison.Decided];
+// interval and p are Student's: for normal scores they are as good as the stretched bootstrap and the sign-flip test,
+// and need no resampling.
 func Power(p Plan, trials int, key rng.Key) (float64, error) {
 	if err := p.Check(); err != nil {
 		return 0, err
@@ -85,16 +85,16 @@ func Power(p Plan, trials int, key rng.Key) (float64, error) {
 	return float64(hits) / float64(trials), nil
 }
 
-// trial plays one evaluation and returns the comparison with the first rival, with what Decided reads.
+// trial simulates one evaluation and returns the comparison with the first rival: the fields that Decided reads.
 func (p Plan) trial(key rng.Key, decide func(a, b Scores, family int, key rng.Key) decision) Comparison {
 	s := key.Stream()
 	seeds := make([]float64, p.TrainingSeeds)
-	if p.TrainingSeeds > 1 { // one checkpoint is what the verdict is about, not a draw of its method
+	if p.TrainingSeeds > 1 { // with one, the verdict is about that checkpoint: nothing is drawn
 		for i := range seeds {
 			seeds[i] = p.Seeds * s.Norm()
 		}
 	}
-	deviation := p.Workloads / math.Sqrt2 // of each of the two that are compared
+	deviation := p.Workloads / math.Sqrt2 // of each of the two scores in a difference
 	a := make(Scores, p.TrainingSeeds)
 	for i := range a {
 		a[i] = make([]float64, p.WorkloadSeeds)
@@ -115,13 +115,13 @@ func (p Plan) trial(key rng.Key, decide func(a, b Scores, family int, key rng.Ke
 	return Comparison{PHolm: Holm(ps)[0], SimultaneousLow: family[0].low, SimultaneousHigh: family[0].high}
 }
 
-// decision is what a verdict stands on.
+// decision holds the numbers that a verdict depends on.
 type decision struct{ p, low, high float64 }
 
 func student(a, b Scores, family int, _ rng.Key) decision {
 	diff := differences(a, b)
-	c, mean := chanceOf(a, b, diff), Mean(diff)
-	reach := c.reach(tail / float64(family))
-	// n signs flip in 2ⁿ ways, and no p is less than two of them.
-	return decision{max(c.p(mean), math.Pow(2, 1-float64(len(diff)))), mean - reach, mean + reach}
+	c, mean := errorVarianceOf(a, b, diff), Mean(diff)
+	half := c.halfWidth(tail / float64(family))
+	// n signs flip in 2ⁿ ways, and the smallest two-sided p is 2/2ⁿ.
+	return decision{max(c.p(mean), math.Pow(2, 1-float64(len(diff)))), mean - half, mean + half}
 }

@@ -20,9 +20,9 @@ func power(t *testing.T, p Plan, trials int) float64 {
 	return x
 }
 
-// Against one rival the decision is a t test in all but name: its power is that of the noncentral t. One sample of n
-// differences with effect d has, by the tables of Cohen (1988, d for a one-sample test at two-sided 0.05), 0.80 at n
-// = 34 for d = 0.5, 0.80 at n = 15 for d = 0.8 within a hundredth or two.
+// With one rival the decision is a paired t test, whose power follows from the noncentral t. By the tables of Cohen
+// (1988, one-sample test, two-sided 0.05) the power is 0.80 for d = 0.5 with n = 34 differences, and for d = 0.8 with n
+// = 15, within 0.01 or 0.02.
 func TestPowerKnown(t *testing.T) {
 	trials := size(2000, 20_000)
 	worst := 0.0
@@ -42,7 +42,7 @@ func TestPowerKnown(t *testing.T) {
 	})
 }
 
-// Power's shortcut makes the verdicts that eval makes with its bootstrap.
+// Power's Student intervals lead to the same verdicts as eval's bootstrap.
 func TestPowerIsEvals(t *testing.T) {
 	trials, apart := size(30, 200), 0
 	plans := []Plan{
@@ -116,7 +116,7 @@ func TestPowerTable(t *testing.T) {
 	})
 }
 
-// A pilot's variation is that which made it.
+// Pilot estimates the variation with which the scores were drawn.
 func TestPilot(t *testing.T) {
 	s := rng.NewStream(1, "pilot")
 	a, b := grid(40, 60), grid(1, 60)

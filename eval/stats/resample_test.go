@@ -40,8 +40,8 @@ func TestCountedIQM(t *testing.T) {
 	}
 }
 
-// Three training seeds that differ by chance, against a policy of the same expectation: workloads agree that these
-// three are better or worse, but that says nothing of the method. Decided in at most 5 % of 400 trials, with four
+// Three training seeds that differ by chance, against a policy of the same expectation: workloads agree that
+// these three are better or worse, but that says nothing of the method. Decided in at most 5 % of 400 trials, with four
 // standard errors' allowance; the sign flips alone would decide most.
 func TestFewTrainingSeeds(t *testing.T) {
 	s := rng.NewStream(7, "few")
@@ -76,7 +76,7 @@ func TestFewTrainingSeeds(t *testing.T) {
 	}
 }
 
-// Five training seeds whose method is better by twice their deviation: found.
+// A method with five training seeds that is better by twice their deviation is found to be better.
 func TestTrainingSeedsPower(t *testing.T) {
 	s := rng.NewStream(9, "power")
 	found := 0
@@ -134,7 +134,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// What holds for four rivals at once is wider than what holds for one, and no narrower than 98.75 % of the resamples.
+// The simultaneous interval for four rivals is wider than the interval for one, and no narrower than 98.75 % of the
+// resamples.
 func TestSimultaneous(t *testing.T) {
 	s := rng.NewStream(13, "wide")
 	a, b := normals(s, 1, 30), normals(s, 1, 30)
@@ -176,7 +177,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// One infinite score of eight is cut away; no resample may make NaN of it.
+// The IQM cuts off one infinite score of eight, and no resample turns it into NaN.
 func TestInfinite(t *testing.T) {
 	iv := IQMInterval(Scores{{math.Inf(-1), 2, 3, 4, 5, 6, 7, 8}}, 1000, rng.NewStream(1, "inf"))
 	near(t, "IQM", iv.Point, 4.5, 0)

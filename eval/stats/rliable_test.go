@@ -101,7 +101,7 @@ func TestRliable(t *testing.T) {
 
 func interval(b [2]float64) Interval { return Interval{Low: b[0], High: b[1]} }
 
-// gather is the scores at the rows drawn for each cell.
+// gather returns, for each cell, the score at the row drawn for it, in the same column.
 func gather(x Scores, rows [][]int) Scores {
 	out := make(Scores, len(rows))
 	for i, r := range rows {
@@ -113,7 +113,7 @@ func gather(x Scores, rows [][]int) Scores {
 	return out
 }
 
-// stratified are IQMs of resamples in which every task draws runs of its own, as rliable does.
+// stratified are IQMs of resamples in which runs are drawn for each task separately, as in rliable.
 func stratified(x Scores, resamples int, s *rng.Stream) []float64 {
 	rows := make([][]int, len(x))
 	for i := range rows {

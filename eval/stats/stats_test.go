@@ -25,7 +25,7 @@ func TestRliableVectors(t *testing.T) {
 	near(t, "P(x > y)", pairedImprovement(x, y), 1.0/3, 1e-15)
 }
 
-// With 8 values two are cut from each end, as scipy's trim_mean with 0.25 does; with 3 none.
+// With 8 values two are cut from each end, as by scipy's trim_mean with 0.25; with 3 none is.
 func TestIQMCuts(t *testing.T) {
 	near(t, "IQM of 8", IQM([]float64{100, 1, 2, 3, 4, 5, 6, -50}), 3.5, 0)
 	near(t, "IQM of 3", IQM([]float64{1, 2, 9}), 4, 0)
@@ -48,8 +48,8 @@ func TestSignFlipExact(t *testing.T) {
 	near(t, "p of zeros", signFlip([]float64{0, 0, 0}, 1000, nil), 1, 0)
 }
 
-// A difference that every workload shows is decided, although the workloads differ by far more; unpaired, it would
-// drown.
+// A difference that every workload shows is decided, although workloads differ by far more. An unpaired interval would
+// be too wide.
 func TestPairingDecides(t *testing.T) {
 	s := rng.NewStream(1, "test")
 	a, b, c := make([]float64, 20), make([]float64, 20), make([]float64, 20)

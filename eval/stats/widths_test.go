@@ -14,13 +14,13 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// unpaired is Student's interval of a difference of means of two independent samples (Welch), as one would have to
-// report it had the two not faced the same workloads.
+// unpaired is the width of Welch's interval of the difference of two independent means: the interval to report if the
+// two policies had not faced the same workloads.
 func unpaired(a, b []float64) float64 {
-	var c chance
+	var c errorVariance
 	c.add(a)
 	c.add(b)
-	return 2 * c.reach(tail)
+	return 2 * c.halfWidth(tail)
 }
 
 func pairedWidth(a, b []float64, key rng.Key) float64 {

@@ -17,21 +17,21 @@ type Explanation struct {
 	Episodes int    `json:"episodes"`
 	States   int    `json:"states"`
 	Steps    int    `json:"integration_steps"`
-	// Unexplained is the part of decisions' distance from those in the mean state that integrated gradients leave out:
-	// what the integral's steps are too coarse for.
+	// Unexplained is the numerical error of the integral, Σ|f(x) − f(x') − Σ IG| over Σ|f(x) − f(x')|: more Steps make it
+	// smaller.
 	Unexplained float64 `json:"unexplained"`
-	// Agreement is Spearman's correlation of the features' shares with how far decisions move where they are shuffled.
+	// Agreement is Spearman's rank correlation, over features, of the share with how far shuffling moves decisions.
 	Agreement float64 `json:"rank_agreement"`
-	// Features are ranked over all decisions, the weightiest first.
+	// Features are sorted by their share over all decisions, the largest first.
 	Features  []Feature  `json:"features"`
 	Decisions []Decision `json:"decisions"`
-	// Attention is empty for policies without.
+	// Attention is empty for policies without attention.
 	Attention []Link `json:"attention,omitempty"`
 	// Return is the mean return of the episodes.
 	Return float64 `json:"return"`
 }
 
-// Interval is an estimate and where it may lie.
+// Interval is an estimate with the bounds of its interval.
 type Interval struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"lo"`
@@ -42,20 +42,21 @@ type Interval struct {
 type Feature struct {
 	Name string `json:"name"`
 	Unit string `json:"unit,omitempty"`
-	// Own and Others are its shares of what decisions are attributed to: as the deciding agent sees it of itself, and
-	// as it sees it of others; means over decisions.
+	// Own and Others are the feature's shares of all attributions, means over decisions: where the deciding agent observes
+	// it of itself, and where it observes it of other agents.
 	Own    Interval `json:"own"`
 	Others Interval `json:"others"`
-	// Moved is how far decisions move where it is shuffled, in their own standard deviations, the mean over decisions.
+	// Moved is how far decisions move when the feature is shuffled, in standard deviations of the decision, the mean over
+	// decisions.
 	Moved float64 `json:"decision_moved"`
-	// Lost is the return lost where it is shuffled while playing, the mean over paired episodes; nil where that was
-	// not tried.
+	// Lost is the return lost when the feature is shuffled in played episodes, the mean over paired episodes; nil without
+	// Request.Replay.
 	Lost *Interval `json:"return_lost,omitempty"`
 
 	index int
 }
 
-// share is of both, by which features are ranked.
+// share is Own plus Others; features are sorted by it.
 func (f *Feature) share() float64 { return f.Own.Value + f.Others.Value }
 
 // Decision is a component of one agent's action.
@@ -63,37 +64,37 @@ type Decision struct {
 	Agent     int    `json:"agent"`
 	Component string `json:"component"`
 	Unit      string `json:"unit,omitempty"`
-	// Choice marks choices: what is explained is the logit of the chosen one less the mean of all.
+	// Choice marks a discrete component: its logit of the chosen option minus the mean logit is explained.
 	Choice bool `json:"choice,omitempty"`
 	// Deviation is its standard deviation over states.
 	Deviation float64 `json:"deviation"`
-	// By lists what it is attributed to, the weightiest first; what has no weight is left out.
+	// By lists the attributions, the largest first, without those that are zero.
 	By []Attribution `json:"by"`
 }
 
-// Attribution is how much of a decision follows from one number seen.
+// Attribution is how much of a decision is attributed to one observed feature of one agent.
 type Attribution struct {
-	// Of is the agent about which the number is.
+	// Of is the agent whose feature it is.
 	Of      int    `json:"of"`
 	Feature string `json:"feature"`
 	Unit    string `json:"unit,omitempty"`
 	// Effect is the mean size of the integrated gradient, in the decision's unit.
 	Effect Interval `json:"effect"`
-	// Share is its part of all effects on the decision.
+	// Share is its fraction of the decision's summed effects.
 	Share Interval `json:"share"`
-	// Slope is the mean derivative, in the decision's unit per the feature's. Of choices it is the chosen one's,
-	// whichever it was.
+	// Slope is the mean derivative, in the decision's unit per unit of the feature. For a discrete component it is that of
+	// the chosen option, which differs between states.
 	Slope float64 `json:"slope"`
 }
 
-// Link is how much an agent attends to another.
+// Link is the mean attention weight that an agent gives to another.
 type Link struct {
 	Agent  int      `json:"agent"`
 	To     int      `json:"to"`
 	Weight Interval `json:"weight"`
 }
 
-// ratio is Σ num / Σ den over episodes with its linearised interval; zero where there is nothing.
+// ratio is Σ num / Σ den over episodes with its linearised interval; zero where Σ den is 0.
 func ratio(num, den []float64) Interval {
 	var top, bottom, squares, n float64
 	for i, d := range den {
@@ -108,17 +109,19 @@ func ratio(num, den []float64) Interval {
 	for i, d := range den {
 		squares += (num[i] - r*d) * (num[i] - r*d)
 	}
-	return Interval{r, r - spread(squares, n)/bottom, r + spread(squares, n)/bottom}
+	return Interval{r, r - halfWidth(squares, n)/bottom, r + halfWidth(squares, n)/bottom}
 }
 
-// spread is half the interval of a sum of n independent numbers with that sum of squares about their expectation.
-func spread(squares, n float64) float64 {
+// halfWidth is half the width of the interval of a sum of n independent numbers; squares is the sum of their squared
+// deviations from the expectation.
+func halfWidth(squares, n float64) float64 {
 	if n < 2 {
 		return math.Inf(1)
 	}
 	return student(n-1) * math.Sqrt(squares*n/(n-1))
 }
 
+// student is the 0.975 quantile of Student's t.
 func student(freedom float64) float64 { return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.975) }
 
 func deviation(x []float64) float64 {
@@ -133,16 +136,16 @@ func deviation(x []float64) float64 {
 	return math.Sqrt(squares / float64(max(len(x), 1)))
 }
 
-// named returns entry i of names, or a number.
-func named(names []string, i int, otherwise string) string {
+// nameOr returns entry i of names, or otherwise where names are too few.
+func nameOr(names []string, i int, otherwise string) string {
 	if i < len(names) {
 		return names[i]
 	}
 	return otherwise
 }
 
-// conclude makes up the explanation of what was gathered.
-func (w *work) conclude() *Explanation {
+// explanation turns the accumulated sums into shares, effects and intervals.
+func (w *work) explanation() *Explanation {
 	e := &Explanation{
 		Env: w.r.Env.Spec().ID, Policy: w.r.Policy.Name(), Agent: w.kind.Name, Agents: w.agents, Episodes: len(w.r.Seeds),
 		States: w.rec.states(), Steps: w.r.Steps, Features: w.features(),
@@ -156,8 +159,8 @@ func (w *work) conclude() *Explanation {
 	for k, d := range w.decisions {
 		e.Decisions = append(e.Decisions, w.decision(k, d))
 	}
-	for k, sums := range w.looked {
-		if l := (Link{k / w.agents, k % w.agents, ratio(sums, w.here[k/w.agents])}); l.Weight.Value > 0 {
+	for k, sums := range w.attention {
+		if l := (Link{k / w.agents, k % w.agents, ratio(sums, w.present[k/w.agents])}); l.Weight.Value > 0 {
 			e.Attention = append(e.Attention, l)
 		}
 	}
@@ -180,7 +183,7 @@ func descending(a, b float64) int {
 	return 0
 }
 
-// total is all that a decision is attributed to, by episode.
+// total is the sum of a decision's attributions, per episode.
 func (d *decision) total() []float64 {
 	sum := make([]float64, len(d.n))
 	for _, s := range d.size {
@@ -194,8 +197,8 @@ func (d *decision) total() []float64 {
 func (w *work) decision(k int, d *decision) Decision {
 	c := k % w.components
 	out := Decision{
-		Agent: k / w.components, Component: named(w.kind.Actions, c, "component "+itoa(c)),
-		Unit:      named(w.kind.ActionUnits, c, ""),
+		Agent: k / w.components, Component: nameOr(w.kind.Actions, c, "component "+itoa(c)),
+		Unit:      nameOr(w.kind.ActionUnits, c, ""),
 		Deviation: deviation(d.value), By: []Attribution{},
 	}
 	for _, o := range w.outs {
@@ -214,7 +217,7 @@ func (w *work) decision(k int, d *decision) Decision {
 		}
 		f := s % w.width
 		out.By = append(out.By, Attribution{
-			Of: s / w.width, Feature: w.feature(f), Unit: named(w.kind.FeatureUnits, f, ""), Effect: effect,
+			Of: s / w.width, Feature: w.feature(f), Unit: nameOr(w.kind.FeatureUnits, f, ""), Effect: effect,
 			Share: ratio(sums, total),
 			Slope: d.slope[s] / states,
 		})
@@ -223,10 +226,10 @@ func (w *work) decision(k int, d *decision) Decision {
 	return out
 }
 
-func (w *work) feature(f int) string { return named(w.kind.Features, f, "feature "+itoa(f)) }
+func (w *work) feature(f int) string { return nameOr(w.kind.Features, f, "feature "+itoa(f)) }
 
-// features are the shares of each over all decisions that vary at all. A decision's effects count in units of its
-// total, so that decisions of any unit weigh alike.
+// features are the shares of each feature over all decisions that vary. A decision's effects are divided by their
+// total, so that decisions of all units have the same weight.
 func (w *work) features() []Feature {
 	out := make([]Feature, w.width)
 	episodes := len(w.r.Seeds)
@@ -262,14 +265,14 @@ func (w *work) features() []Feature {
 		}
 	}
 	for f := range out {
-		out[f].Name, out[f].Unit, out[f].index = w.feature(f), named(w.kind.FeatureUnits, f, ""), f
+		out[f].Name, out[f].Unit, out[f].index = w.feature(f), nameOr(w.kind.FeatureUnits, f, ""), f
 		out[f].Own, out[f].Others = ratio(own[f], all), ratio(others[f], all)
 		out[f].Moved /= float64(max(varied, 1))
 	}
 	return out
 }
 
-// spearman is the correlation of ranks, ties sharing theirs; 0 where there is no order.
+// spearman is the rank correlation, with mean ranks for ties; 0 where all of x or all of y are equal.
 func spearman(x, y []float64) float64 {
 	a, b := ranks(x), ranks(y)
 	mean := float64(len(x)-1) / 2
