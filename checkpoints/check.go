@@ -19,11 +19,11 @@ type Status string
 // The outcomes.
 const (
 	Good    Status = "ok"
-	Notice  Status = "note" // worth knowing, nothing wrong
+	Notice  Status = "note" // information, not a fault
 	Problem Status = "problem"
 )
 
-// Finding is one thing that was looked at.
+// Finding is the result of checking one thing.
 type Finding struct {
 	Status Status `json:"status"`
 	What   string `json:"what"`
@@ -52,7 +52,7 @@ func (r *Report) problems() (n int) {
 	return n
 }
 
-// String returns the report for people: a line per finding, then the verdict.
+// String returns the report as text: a line per finding, then the verdict.
 func (r *Report) String() string {
 	var b strings.Builder
 	for _, f := range r.Findings {
@@ -66,9 +66,8 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Check verifies a checkpoint folder, a run folder or a lone .safetensors file, without changing anything. Where
-// something is wrong the report lists it and the error says how much; for a path that is none of these there is
-// no report.
+// Check verifies a checkpoint folder, a run folder or a single .safetensors file, without changing anything. The report
+// lists the problems, and the error gives their number. For any other path the report is nil.
 func Check(path string) (*Report, error) { return CheckFS(durable.OS{}, path) }
 
 // CheckFS is [Check] on another file system.
@@ -88,7 +87,7 @@ func CheckFS(fsys durable.FS, path string) (*Report, error) {
 		r.Kind = "run"
 		r.run(fsys, path)
 	default:
-		return nil, fmt.Errorf("%s: nothing that can be checked: want a checkpoint (with %s), a run folder (with %s) "+
+		return nil, fmt.Errorf("%s: cannot be checked: want a checkpoint (with %s), a run folder (with %s) "+
 			"or a .safetensors file", path, SumsFile, RunFile)
 	}
 	if n := r.problems(); n > 0 {
@@ -128,7 +127,7 @@ func counters(m map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// open verifies a checkpoint and everything in it that has a structure of its own. prefix names it in the report.
+// open verifies a checkpoint, its tensor files and its replay. prefix names the checkpoint in the report.
 func (r *Report) open(fsys durable.FS, dir, prefix string) *Checkpoint {
 	c, err := OpenFS(fsys, dir)
 	if err != nil {
@@ -206,7 +205,7 @@ func (r *Report) tensorFile(fsys durable.FS, path string) {
 	r.add(Problem, what, "%v", err)
 }
 
-// maxTensorFile bounds a lone tensor file, whose size nothing else vouches for.
+// maxTensorFile bounds the size of a single tensor file, which no manifest records.
 const maxTensorFile = 64 << 30
 
 // missing reports whether err says that a file is not there.

@@ -142,7 +142,7 @@ func TestCheckOneThing(t *testing.T) {
 			t.Errorf("as JSON: %s, %v", b, err)
 		}
 	}
-	for path, want := range map[string]string{"/other": "nothing that can be checked", "/none": "does not exist"} {
+	for path, want := range map[string]string{"/other": "cannot be checked", "/none": "does not exist"} {
 		if r, err := checkpoints.CheckFS(d, path); r != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
@@ -196,7 +196,7 @@ func TestExportPolicy(t *testing.T) {
 	}
 }
 
-// TestForeignFilesOnARealDisk: what only a real disk has.
+// TestForeignFilesOnARealDisk: links and folders in place of files, which the disk in memory does not have.
 func TestForeignFilesOnARealDisk(t *testing.T) {
 	dir := t.TempDir()
 	s, err := openStore(durable.OS{}, dir)
@@ -210,7 +210,7 @@ func TestForeignFilesOnARealDisk(t *testing.T) {
 	if k, err := expect(durable.OS{}, at); k != 1 || err != nil {
 		t.Fatalf("step %d, %v", k, err)
 	}
-	// A link in place of a file could be changed behind the hash.
+	// A link is refused: its target could change after the hash was checked.
 	file := filepath.Join(at, checkpoints.EnvsFile)
 	if err := os.Rename(file, filepath.Join(dir, "moved")); err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestForeignFilesOnARealDisk(t *testing.T) {
 	}
 }
 
-// A sealed file with any bit flipped, or cut anywhere, is refused or has lost its seal's key.
+// A sealed file with any flipped bit, or cut at any byte, is refused or no longer has the key "crc32c".
 func TestSeal(t *testing.T) {
 	sealed := []byte(`{"config": {"a": [1, 2]}, "crc32c": "` + checkpoints.NoSeal + `"}` + "\n")
 	checkpoints.Seal(sealed)

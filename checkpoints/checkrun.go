@@ -17,11 +17,11 @@ import (
 const (
 	RunFile     = "run.json"      // the resolved config, the command and the machine
 	MetricsFile = "metrics.jsonl" // a JSON object per line, no times in it
-	TimingFile  = "timing.jsonl"  // the times
+	TimingFile  = "timing.jsonl"  // a JSON object per line, with times
 	LockFile    = "lock"          // see [durable.AcquireLock]
 )
 
-// Counters that say how long [MetricsFile] was when a checkpoint was taken, and the CRC-32C of those bytes.
+// Counters that hold the length of [MetricsFile] when a checkpoint was taken, and the CRC-32C of those bytes.
 const (
 	MetricsOffset   = "metrics_offset"
 	MetricsChecksum = "metrics_crc32c"
@@ -59,7 +59,7 @@ func (r *Report) run(fsys durable.FS, dir string) {
 	r.pointers(fsys, store)
 }
 
-// member checks one checkpoint of a run.
+// member checks one checkpoint of a run, and that the metrics up to its offset are unchanged.
 func (r *Report) member(fsys durable.FS, store, name string, metrics *lineIndex) {
 	at := filepath.Join(store, name)
 	before := len(r.Findings)
@@ -138,7 +138,7 @@ func jsonObject(b []byte) error {
 	return nil
 }
 
-// lineIndex says where a log's lines end, and the CRC-32C of the bytes until there.
+// lineIndex holds the offsets at which a log's lines end, each with the CRC-32C of the bytes up to it.
 type lineIndex struct {
 	size int64
 	sums map[int64]uint32
@@ -158,7 +158,7 @@ func (r *Report) lines(fsys durable.FS, dir, name string) *lineIndex {
 	defer f.Close()
 	index, sum := &lineIndex{sums: map[int64]uint32{0: 0}}, uint32(0)
 	in := bufio.NewReader(f)
-	sound := true // until the first bad line: one finding says enough, the offsets are wanted to the end
+	sound := true // until the first bad line: only that one is reported, but the index needs all offsets
 	for number := 1; ; number++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -167,7 +167,7 @@ func (r *Report) lines(fsys durable.FS, dir, name string) *lineIndex {
 		}
 		if err != nil {
 			if len(line) > 0 {
-				// What a killed process leaves. Resume cuts it, unless a checkpoint counts on it, which is found there.
+				// A killed process leaves this. Resume cuts it off; where a checkpoint needs these bytes, member reports it.
 				r.add(Notice, name, "line %d is torn after %d bytes (resume cuts it)", number, len(line))
 			}
 			index.size += int64(len(line))

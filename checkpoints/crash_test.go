@@ -30,8 +30,9 @@ func saved(t *testing.T, steps ...int64) *durabletest.Disk {
 	return d
 }
 
-// sound checks all that must hold on a disk after any crash: the pointers name whole checkpoints from those
-// allowed, everything with a checkpoint's name is whole, and the run can go on. It returns where latest stands.
+// sound checks everything that must hold on a disk after any crash: the pointers name complete checkpoints among the
+// allowed ones, every checkpoint folder is complete, and the run can continue. It returns the checkpoint that latest
+// names.
 func sound(d *durabletest.Disk, latest, best []int64) (int64, error) {
 	r, err := checkpoints.CheckFS(d, storeDir+"/..")
 	if r == nil {
@@ -59,7 +60,7 @@ func sound(d *durabletest.Disk, latest, best []int64) (int64, error) {
 			at = steps
 		}
 	}
-	// Go on from there to the next step and one more.
+	// Continue from there: save the next step and one more.
 	s, err := openStore(d, storeDir)
 	if err != nil {
 		return 0, err
@@ -86,9 +87,9 @@ func sound(d *durabletest.Disk, latest, best []int64) (int64, error) {
 	return at, nil
 }
 
-// TestCrashAtEveryOperation stops the saving of step 4 (the latest was 3, the best 1; with keep-2 step 2 goes, and
-// with it step 1 where 4 becomes the best) after each operation and in the middle of each write, by killing the
-// process and by cutting the power, and looks at what is left.
+// TestCrashAtEveryOperation stops the saving of step 4 after each operation and in the middle of each write, by killing
+// the process and by cutting the power, and checks the disk. Before, the latest step is 3 and the best 1. Two are kept:
+// step 2 is removed, and step 1 too where 4 becomes the best.
 func TestCrashAtEveryOperation(t *testing.T) {
 	stop := errors.New("the world ends here")
 	base := saved(t, 1, 2, 3)
@@ -155,8 +156,8 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	}
 }
 
-// TestFullDiskAtEveryOperation fails each operation in turn, once or for good, in a process that lives on: the error
-// says so, nothing saved before is lost, and the same process can save again when there is space.
+// TestFullDiskAtEveryOperation makes each operation in turn fail, once or for good, in a process that continues: it
+// returns the error, nothing saved before is lost, and the same process can save again when there is space.
 func TestFullDiskAtEveryOperation(t *testing.T) {
 	base := saved(t, 1, 2, 3)
 	for _, forGood := range []bool{false, true} {
@@ -181,7 +182,7 @@ func TestFullDiskAtEveryOperation(t *testing.T) {
 				}
 				break
 			}
-			// A link that fails is made up for by writing; all else must be told.
+			// Where a link fails the file is written instead; every other error must be returned.
 			if err != nil && !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("operation %d: error %v does not say that the disk is full", k, err)
 			}
@@ -234,7 +235,7 @@ func TestBytesDoNotDependOnInterruption(t *testing.T) {
 	if got := contents(d, checkpoints.StepName(6)); got != want {
 		t.Errorf("interrupted:\n%s\nthrough:\n%s", got, want)
 	}
-	// And once from nothing, with no base to link from.
+	// And once without a base checkpoint to link from.
 	if got := contents(saved(t, 6), checkpoints.StepName(6)); got != want {
 		t.Errorf("without a base:\n%s\nthrough:\n%s", got, want)
 	}

@@ -30,7 +30,7 @@ func files(t *testing.T, d *durabletest.Disk) (dir string, data map[string][]byt
 	return dir, data
 }
 
-// refused opens a damaged checkpoint and wants it refused with the folder and a file's name.
+// refused checks that a damaged checkpoint is refused with the folder and the file's name.
 func refused(t *testing.T, d *durabletest.Disk, dir, what string) {
 	t.Helper()
 	_, err := checkpoints.OpenFS(d, dir)
@@ -116,7 +116,7 @@ func TestEveryCutIsRefused(t *testing.T) {
 		if err := d.Set(path, raw); err != nil {
 			t.Fatal(err)
 		}
-		// Missing altogether, and something that is not listed in its place.
+		// A missing file, and an unlisted one in its place.
 		if err := d.Rename(path, path+"2"); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func refusedSomehow(t *testing.T, d *durabletest.Disk, dir, what string) {
 	}
 }
 
-// TestRefusalsSayWhy: each way in which a folder can be no checkpoint, with the words.
+// TestRefusalsSayWhy: each reason for which a folder is no checkpoint has its error.
 func TestRefusalsSayWhy(t *testing.T) {
 	write := func(d *durabletest.Disk, name, text string) {
 		t.Helper()
@@ -158,7 +158,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// resum makes MANIFEST.sha256 agree with an edited manifest, as one who means well (or harm) would.
+	// resum makes MANIFEST.sha256 agree with an edited manifest.
 	edit := func(d *durabletest.Disk, old, with string) {
 		t.Helper()
 		dir, data := files(t, d)
@@ -232,7 +232,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}
 }
 
-// TestDamageWhileOpen: bytes that change after Open are found when they are read.
+// TestDamageWhileOpen: bytes that change after Open are detected when they are read.
 func TestDamageWhileOpen(t *testing.T) {
 	d := saved(t, 5)
 	dir, data := files(t, d)
@@ -316,7 +316,7 @@ func TestWriterRefuses(t *testing.T) {
 			}
 			defer w.Abort()
 			return errors.Join(w.Blob("a.bin", nil), w.Blob("a.bin", nil))
-		}, "a.bin: is there already"},
+		}, "a.bin: was written already"},
 		{"the manifest's name", func() error {
 			w, err := s.Create("x", good)
 			if err != nil {
@@ -332,7 +332,7 @@ func TestWriterRefuses(t *testing.T) {
 			}
 			defer w.Abort()
 			return w.Blob("a.seg-1-2.bin", nil)
-		}, "kept for replay"},
+		}, "reserved for replay segments"},
 		{"replay that gives too little", func() error {
 			w, err := s.Create("x", good)
 			if err != nil {
@@ -375,7 +375,7 @@ func TestWriterRefuses(t *testing.T) {
 			}
 			_, err = w.Commit()
 			return err
-		}, "exists already with another content, and a pointer names it"},
+		}, "exists already with other content, and a pointer names it"},
 		{"a folder that is there", func() error {
 			_, err := checkpoints.Create(d, filepath.Join(storeDir, checkpoints.StepName(5)), good)
 			return err
@@ -388,7 +388,7 @@ func TestWriterRefuses(t *testing.T) {
 	if names, err := d.ReadDir(storeDir); err != nil || len(names) != 2 {
 		t.Errorf("refusals left %v, %v", names, err)
 	}
-	// The same content again is no conflict.
+	// Saving the same content again is no error.
 	if err := save(s, 5, false); err != nil {
 		t.Errorf("the same checkpoint again: %v", err)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
-// ExportPolicy writes what acting needs of checkpoint c as a policy checkpoint in the new folder dest, whose parent
-// must exist: the weights, and the files named in also. Counters and config come along; optimiser, replay and
-// random states stay behind.
+// ExportPolicy writes the part of checkpoint c that acting needs as a policy checkpoint in the new folder dest, whose
+// parent must exist: the weights, the files named in also, counters and config. It leaves out optimiser, replay and
+// random states.
 func ExportPolicy(c *Checkpoint, fsys durable.FS, dest string, also ...string) (*Checkpoint, error) {
 	h := c.Header()
 	h.Kind = Policy
@@ -18,7 +18,7 @@ func ExportPolicy(c *Checkpoint, fsys durable.FS, dest string, also ...string) (
 	if err != nil {
 		return nil, err
 	}
-	defer w.Abort() //nolint:errcheck // after Commit it does nothing; before, the error that led here is the one to report
+	defer w.Abort() //nolint:errcheck // after Commit it does nothing; before, the first error is returned
 	files := append([]string{WeightsFile}, also...)
 	slices.Sort(files)
 	for _, name := range slices.Compact(files) {

@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable/durabletest"
 )
 
-// killVar tells a copy of this test program to save the next checkpoint in the run folder it names and to kill itself
-// after as many operations as killAfterVar says.
+// killVar is the environment variable that makes this test program save the next checkpoint in the run folder that it
+// names, and kill itself after the number of operations in killAfterVar.
 const (
 	killVar      = "STOKER_TEST_SAVE_AND_DIE"
 	killAfterVar = "STOKER_TEST_DIE_AFTER"
@@ -35,8 +35,8 @@ func saveAndDie(run string) int {
 	if _, err := durable.AcquireLock(filepath.Join(run, checkpoints.LockFile)); err != nil {
 		return fail(err)
 	}
-	// What the process before left is swept first, uncounted: else the operations of sweeping stand in for those of
-	// saving.
+	// The previous process's leftovers are removed first, without counting: otherwise the count would include operations
+	// that are not part of saving.
 	dir := filepath.Join(run, checkpoints.CheckpointsDir)
 	if err := durable.Sweep(durable.OS{}, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)

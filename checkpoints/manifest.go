@@ -14,18 +14,18 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a checkpoint is good for.
+// Kind is what a checkpoint can be used for.
 type Kind string
 
 // The kinds.
 const (
-	// Full holds all that a run needs to go on, bit for bit.
+	// Full holds everything that a run needs to resume, bit for bit.
 	Full Kind = "full"
-	// Policy holds what acting needs: weights, and statistics that belong to them.
+	// Policy holds what acting needs: weights, and the statistics that belong to them.
 	Policy Kind = "policy"
 )
 
-// Names of files in a checkpoint. Others are free: see [Writer.Blob].
+// Names of files in a checkpoint. A caller may add others: see [Writer.Blob].
 const (
 	WeightsFile   = "weights.safetensors"
 	OptimiserFile = "optimiser.safetensors"
@@ -37,21 +37,22 @@ const (
 
 const (
 	formatName = "stoker-checkpoint"
-	// formatVersion is what this program writes. It rises when the states of learners or environments change their bytes.
+	// formatVersion is the version that this program writes. It rises when saved states of learners or environments
+	// change.
 	formatVersion = 2
-	// oldestPolicy is the oldest version whose policies it still reads: they hold weights and a description alone.
+	// oldestPolicy is the oldest version whose policies can still be read: they hold only weights and a description.
 	oldestPolicy = 1
-	// maxManifest bounds what is read into memory before any hash has been checked.
+	// maxManifest is the most bytes that are read into memory before any hash has been checked.
 	maxManifest = 64 << 20
 )
 
-// Header is what a checkpoint says about itself.
+// Header describes a checkpoint.
 type Header struct {
 	Kind Kind `json:"kind"`
 	// CreatedBy is the program and its version, for people.
 	CreatedBy string `json:"created_by"`
-	// Kernels is the family of kernels whose arithmetic made this state. Resuming in another family does not
-	// give the same bits.
+	// Kernels is the family of kernels that computed this state. Resuming with another family does not give the same
+	// bits.
 	Kernels string `json:"kernel_family"`
 	// Config is the part of the configuration that shapes results: any JSON value.
 	Config json.RawMessage `json:"config"`
@@ -75,7 +76,7 @@ type manifest struct {
 	Files  map[string]FileInfo   `json:"files"`
 }
 
-// encode returns the one text that a manifest has: [decodeManifest] refuses any other.
+// encode returns the canonical text of a manifest: [decodeManifest] refuses any other.
 func (m *manifest) encode() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -107,7 +108,7 @@ func decodeManifest(b []byte) (*manifest, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something stands after the manifest's end")
+		return nil, errors.New("there are bytes after the manifest's end")
 	}
 	if err := m.validate(); err != nil {
 		return nil, err
@@ -117,12 +118,12 @@ func decodeManifest(b []byte) (*manifest, error) {
 		return nil, err
 	}
 	if !bytes.Equal(canonical, b) {
-		return nil, errors.New("is not written as this program writes it (a key twice, other spacing): it has been edited")
+		return nil, errors.New("is not in this program's form (a duplicate key, other spacing): it has been edited")
 	}
 	return m, nil
 }
 
-// checkVersion refuses the checkpoints that other versions of Stoker made, and says what to do.
+// checkVersion refuses checkpoints that other versions of Stoker made; the error says what to do.
 func checkVersion(version int, kind Kind) error {
 	switch {
 	case version == formatVersion, kind == Policy && version >= oldestPolicy && version < formatVersion:
@@ -136,7 +137,7 @@ func checkVersion(version int, kind Kind) error {
 		formatVersion)
 }
 
-// validate checks what every manifest must satisfy, when it is written as when it is read.
+// validate checks a manifest, both before it is written and after it is read.
 func (m *manifest) validate() error {
 	if err := m.Header.validate(); err != nil {
 		return err
@@ -146,7 +147,8 @@ func (m *manifest) validate() error {
 			return err
 		}
 		if f.Bytes < 0 || !isHash(f.SHA256) {
-			return fmt.Errorf("files: %s: bytes %d, sha256 %q is not a size and a hash", name, f.Bytes, f.SHA256)
+			return fmt.Errorf("files: %s: bytes %d, sha256 %q, want at least 0 and 64 hexadecimal digits",
+				name, f.Bytes, f.SHA256)
 		}
 	}
 	if _, ok := m.Files[WeightsFile]; !ok {
@@ -184,7 +186,7 @@ func (h *Header) validate() error {
 	return nil
 }
 
-// fileName is strict so that a checkpoint can live on any file system, case-blind ones included.
+// fileName is strict so that a checkpoint can be stored on any file system, also one that ignores case.
 var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,99}$`)
 
 func checkFileName(name string) error {
@@ -216,7 +218,7 @@ func encodeSums(sums map[string]string) []byte {
 	return b
 }
 
-// decodeSums accepts what encodeSums writes and nothing else.
+// decodeSums accepts only what encodeSums writes.
 func decodeSums(b []byte) (map[string]string, error) {
 	sums := map[string]string{}
 	for i, line := range bytes.SplitAfter(b, []byte("\n")) {
@@ -234,7 +236,7 @@ func decodeSums(b []byte) (map[string]string, error) {
 			}
 		}
 		if _, twice := sums[file]; twice {
-			return nil, fmt.Errorf("line %d: %s stands there twice", i+1, file)
+			return nil, fmt.Errorf("line %d: %s is listed twice", i+1, file)
 		}
 		sums[file] = string(hash)
 	}
@@ -242,7 +244,7 @@ func decodeSums(b []byte) (map[string]string, error) {
 		return nil, errors.New("is empty")
 	}
 	if !bytes.Equal(encodeSums(sums), b) {
-		return nil, errors.New("its lines are not in order")
+		return nil, errors.New("its lines are not sorted by file name")
 	}
 	return sums, nil
 }

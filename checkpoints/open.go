@@ -17,11 +17,11 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 )
 
-// RefusedError says why something is not accepted as a checkpoint.
+// RefusedError says why a folder is not accepted as a checkpoint.
 type RefusedError struct {
-	// Dir is the folder, File the file in it that is at fault; empty where it is the folder as a whole.
+	// Dir is the folder, File the faulty file in it; empty where the fault is the folder's.
 	Dir, File string
-	// Foreign is true for what is no checkpoint at all, false for one that is damaged or unfinished.
+	// Foreign is true where the folder is no checkpoint at all, false where it is a damaged or unfinished one.
 	Foreign bool
 	// Err is the fault.
 	Err error
@@ -38,7 +38,7 @@ func (e *RefusedError) Error() string {
 // Unwrap returns the fault.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Checkpoint is a verified checkpoint. Its methods read files as they are asked for.
+// Checkpoint is a verified checkpoint. Its methods read files on demand.
 type Checkpoint struct {
 	fsys durable.FS
 	dir  string
@@ -46,8 +46,8 @@ type Checkpoint struct {
 	id   string
 }
 
-// Open verifies the checkpoint folder dir, every byte of it, and returns it. What is damaged, unfinished or no
-// checkpoint is a [*RefusedError].
+// Open verifies every byte of the checkpoint folder dir and returns it. The error is a [*RefusedError] where the folder
+// is damaged, unfinished or no checkpoint.
 func Open(dir string) (*Checkpoint, error) { return OpenFS(durable.OS{}, dir) }
 
 // OpenFS is [Open] on another file system.
@@ -177,18 +177,18 @@ func (c *Checkpoint) Dir() string { return c.dir }
 // Name returns the last part of the folder's name.
 func (c *Checkpoint) Name() string { return filepath.Base(c.dir) }
 
-// ID returns the hash that stands for the whole content.
+// ID returns the hash of the whole content: that of MANIFEST.sha256.
 func (c *Checkpoint) ID() string { return c.id }
 
-// Header returns what the checkpoint says about itself. It is shared: do not change it.
+// Header returns the checkpoint's description. It is shared: do not change it.
 func (c *Checkpoint) Header() Header { return c.m.Header }
 
 // Files returns the files that the checkpoint holds, by name. It is shared: do not change it.
 func (c *Checkpoint) Files() map[string]FileInfo { return c.m.Files }
 
-// Replay returns what is saved of a replay, and whether it is there.
-func (c *Checkpoint) Replay(name string) (ReplayInfo, bool) {
-	info, ok := c.m.Replay[name]
+// Replay describes the saved replay of a name; ok is false where there is none.
+func (c *Checkpoint) Replay(name string) (info ReplayInfo, ok bool) {
+	info, ok = c.m.Replay[name]
 	return info, ok
 }
 

@@ -15,9 +15,9 @@ type Pointer string
 
 // The pointers.
 const (
-	// Latest is where resume goes on.
+	// Latest is the checkpoint from which resume continues.
 	Latest Pointer = "latest"
-	// Best is the checkpoint that did best in evaluation.
+	// Best is the checkpoint with the best evaluation.
 	Best Pointer = "best"
 )
 
@@ -36,7 +36,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// SetPointer makes a pointer name a checkpoint of this store, in one step.
+// SetPointer atomically points p at a checkpoint of this store.
 func (s *Store) SetPointer(p Pointer, name string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -63,8 +63,8 @@ func parsePointer(fsys durable.FS, dir string, p Pointer) (name, id string, err 
 	return name, id, nil
 }
 
-// ReadPointer returns the folder of the checkpoint that a pointer in dir names, having checked that it is that
-// checkpoint (not that it is whole: that is [Open]). The error satisfies fs.ErrNotExist where there is no pointer.
+// ReadPointer returns the folder of the checkpoint that a pointer in dir names. It checks the checkpoint's ID, not its
+// files: that is [Open]. The error satisfies fs.ErrNotExist where there is no pointer.
 func ReadPointer(fsys durable.FS, dir string, p Pointer) (string, error) {
 	name, id, err := parsePointer(fsys, dir, p)
 	if err != nil {
@@ -80,26 +80,27 @@ func ReadPointer(fsys durable.FS, dir string, p Pointer) (string, error) {
 		return "", err
 	}
 	if hashOf(raw) != id {
-		return "", fmt.Errorf("pointer %s: names checkpoint %s, but that is another one than was meant (its %s has "+
+		return "", fmt.Errorf("pointer %s: names checkpoint %s, but another checkpoint has that name now (its %s has "+
 			"another hash)", filepath.Join(dir, string(p)), name, SumsFile)
 	}
 	return at, nil
 }
 
-// unset says that a run has no such pointer yet.
-type unset struct {
+// pointerNotSet is the error of a run that has no such pointer yet.
+type pointerNotSet struct {
 	path    string
 	pointer Pointer
 }
 
-func (e unset) Error() string {
+func (e pointerNotSet) Error() string {
 	return fmt.Sprintf("%s: this run has no %s checkpoint yet", e.path, e.pointer)
 }
 
-func (e unset) Is(target error) bool { return target == fs.ErrNotExist }
+func (e pointerNotSet) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Find returns the checkpoint folder that path means: path itself, or what the pointer says in a run folder or a
-// folder of checkpoints. The error satisfies fs.ErrNotExist where the run has no such pointer yet.
+// Find returns the checkpoint folder for path: path itself where it is a checkpoint, else the one that the pointer
+// names in a run folder or a folder of checkpoints. The error satisfies fs.ErrNotExist where the run has no such
+// pointer yet.
 func Find(fsys durable.FS, path string, p Pointer) (string, error) {
 	if exists(fsys, filepath.Join(path, SumsFile)) {
 		return path, nil
@@ -114,7 +115,7 @@ func Find(fsys durable.FS, path string, p Pointer) (string, error) {
 		return "", err
 	}
 	if exists(fsys, filepath.Join(path, CheckpointsDir)) {
-		return "", unset{path, p}
+		return "", pointerNotSet{path, p}
 	}
 	return "", fmt.Errorf("%s: neither a checkpoint (no %s) nor a run folder (no %s folder)", path, SumsFile,
 		CheckpointsDir)

@@ -10,21 +10,21 @@ import (
 	"path/filepath"
 )
 
-// Replay is a memory of transitions to be saved: rows of one length, numbered from 0 in the order they came.
-// A row never changes once it is there; that is what lets one checkpoint share files with the next.
+// Replay is a replay buffer to save: rows of one length, numbered from 0 in the order of arrival. A row never changes,
+// so one checkpoint can share files with the next.
 type Replay struct {
 	// RowBytes is the length of a row.
 	RowBytes int
-	// Total is the number of rows ever appended, Capacity how many of the last are kept.
+	// Total is the number of rows ever appended; the last Capacity of them are kept.
 	Total, Capacity int64
-	// SegmentRows is the number of rows in a sealed file; 0 means as many as fill about 4 MiB. It must stay the same
-	// over a run, or nothing can be shared.
+	// SegmentRows is the number of rows in a full segment; 0 means as many as fill about 4 MiB. It must stay the same
+	// during a run: otherwise no file can be shared.
 	SegmentRows int64
-	// Append appends rows first … first+n-1 to dst. It is asked only for the last min(Total, Capacity) rows.
+	// Append appends rows first … first+n-1 to dst. It is called only for the last min(Total, Capacity) rows.
 	Append func(dst []byte, first int64, n int) ([]byte, error)
 }
 
-// ReplayInfo is what a manifest says about a replay.
+// ReplayInfo describes a replay in the manifest.
 type ReplayInfo struct {
 	RowBytes    int   `json:"row_bytes"`
 	Total       int64 `json:"total"`
@@ -38,11 +38,11 @@ func (r ReplayInfo) First() int64 { return max(0, r.Total-r.Capacity) }
 // Rows returns how many rows are kept.
 func (r ReplayInfo) Rows() int64 { return r.Total - r.First() }
 
-// sealedBytes is what a segment holds by default: enough for a disk to write at full speed, little enough that
-// writing the two unsealed ends again at each checkpoint costs nothing.
+// sealedBytes is the default size of a segment: large enough to write at the disk's full speed, small enough that
+// writing the two partial segments again at each checkpoint is cheap.
 const sealedBytes = 4 << 20
 
-// maxRow bounds a row, so that a damaged header cannot ask for the machine's memory.
+// maxRow bounds a row, so that a damaged header cannot make the program allocate all memory.
 const maxRow = 1 << 30
 
 func (r ReplayInfo) validate() error {
@@ -50,7 +50,7 @@ func (r ReplayInfo) validate() error {
 		return fmt.Errorf("%+v is not a replay: rows have 1 to %d bytes, capacity and segment_rows are at least 1", r, maxRow)
 	}
 	if r.Rows() > math.MaxInt64/int64(r.RowBytes) {
-		return fmt.Errorf("%+v takes more bytes than a disk can have", r)
+		return fmt.Errorf("%+v takes more than 2^63-1 bytes", r)
 	}
 	return nil
 }
@@ -58,13 +58,13 @@ func (r ReplayInfo) validate() error {
 // segment is one file of a replay: rows first … first+rows-1.
 type segment struct{ first, rows int64 }
 
-// segments returns the files of a replay. Files end at multiples of SegmentRows, the first begins at the oldest
-// row kept, and the last ends with the newest: what there is depends on the rows alone, not on when checkpoints
-// were taken, so that an interrupted run ends with the same files as one that was not.
+// segments calls each for every file of a replay. Files end at multiples of SegmentRows; the first begins at the oldest
+// row kept, and the last ends with the newest. The files depend only on the rows, not on when checkpoints were taken,
+// so that an interrupted run ends with the same files as an uninterrupted one.
 func (r ReplayInfo) segments(each func(segment) error) error {
 	for at := r.First(); at < r.Total; {
 		end := min(r.Total, at+(r.SegmentRows-at%r.SegmentRows))
-		if end < at { // beyond what an int64 can count
+		if end < at { // the int64 overflowed
 			end = r.Total
 		}
 		if err := each(segment{at, end - at}); err != nil {
@@ -133,7 +133,7 @@ func (s segment) write(w io.Writer, r Replay) error {
 	return err
 }
 
-// read reads a segment file. each gets every row in order; the slice is only good during the call.
+// read reads a segment file. each receives every row in order; the slice is valid only during the call.
 func (s segment) read(r io.Reader, rowBytes int, each func(index int64, row []byte) error) error {
 	head := make([]byte, segmentHeader)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -169,7 +169,7 @@ func (s segment) read(r io.Reader, rowBytes int, each func(index int64, row []by
 	case n > segmentTail:
 		return errors.New("has bytes after its end")
 	case binary.LittleEndian.Uint32(tail[:]) != crc:
-		return errors.New("its rows do not have the checksum written behind them")
+		return errors.New("its rows do not match the checksum at its end")
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func cutShort(err error) error {
 	return err
 }
 
-// validateReplay checks that the segment files are those that the replays call for.
+// validateReplay checks that the segment files are exactly those of the replays.
 func (m *manifest) validateReplay() error {
 	want := map[string]bool{}
 	for name, info := range m.Replay {
@@ -215,14 +215,14 @@ func (m *manifest) validateReplay() error {
 	return nil
 }
 
-// segmentName reports whether a name is kept for segments.
+// segmentName reports whether a name is reserved for segments.
 func segmentName(file string) bool {
 	ok, _ := filepath.Match("*.seg-*.bin", file)
 	return ok
 }
 
-// ReplayRows calls each for every row of a replay in order, oldest first, with the row's number. The row is only
-// good during the call.
+// ReplayRows calls each for every row of a replay in order, oldest first, with the row's number. The row is valid only
+// during the call.
 func (c *Checkpoint) ReplayRows(name string, each func(index int64, row []byte) error) error {
 	info, ok := c.m.Replay[name]
 	if !ok {
@@ -235,7 +235,7 @@ func (c *Checkpoint) ReplayRows(name string, each func(index int64, row []byte) 
 			return c.refuse(file, err)
 		}
 		defer f.Close()
-		var callers error // the caller's own error is no fault of the file
+		var callers error // an error of each is returned as it is: the file is not at fault
 		err = s.read(f, info.RowBytes, func(index int64, row []byte) error {
 			callers = each(index, row)
 			return callers
@@ -247,8 +247,8 @@ func (c *Checkpoint) ReplayRows(name string, each func(index int64, row []byte) 
 	})
 }
 
-// Replay saves a replay. Files that the base checkpoint (see [Store]) has with the same rows are linked, not
-// written again; where the file system cannot link they are written from memory.
+// Replay saves a replay. Files of the base checkpoint (see [Store.Continue]) that have the same rows are hard-linked;
+// where the file system cannot link, they are written again from memory.
 func (w *Writer) Replay(name string, r Replay) error {
 	if w.err != nil {
 		return w.err
@@ -262,7 +262,7 @@ func (w *Writer) Replay(name string, r Replay) error {
 		err = checkFileName(name)
 	}
 	if _, twice := w.m.Replay[name]; twice && err == nil {
-		err = errors.New("is there already")
+		err = errors.New("was written already")
 	}
 	if err != nil {
 		return w.fail(fmt.Errorf("replay %s: %w", name, err))
@@ -284,7 +284,7 @@ func (w *Writer) Replay(name string, r Replay) error {
 	return nil
 }
 
-// link tries to take a segment over from the base checkpoint. The hash comes with it: the file is not read.
+// link tries to hard-link a segment of the base checkpoint. It takes the hash from there and does not read the file.
 func (w *Writer) link(replay, file string, rowBytes int) bool {
 	if w.base == nil || w.base.m.Replay[replay].RowBytes != rowBytes {
 		return false

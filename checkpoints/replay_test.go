@@ -95,7 +95,7 @@ func numbers(from, to int64) (out []int64) {
 	return out
 }
 
-// TestOnlyNewRowsAreWritten: sealed segments are the previous checkpoint's files, and what is too old is gone.
+// TestOnlyNewRowsAreWritten: full segments are hard links to the previous checkpoint's files, and old rows are gone.
 func TestOnlyNewRowsAreWritten(t *testing.T) {
 	dir := t.TempDir()
 	s, err := OpenStore(durable.OS{}, dir)
@@ -127,7 +127,7 @@ func TestOnlyNewRowsAreWritten(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(third.Dir(), "r.seg-000000000010-10.bin")); err == nil {
 		t.Error("a segment that is too old was carried along")
 	}
-	// The older checkpoint goes, the younger keeps its rows.
+	// Removing the older checkpoint leaves the newer one's rows.
 	if err := durable.Retire(durable.OS{}, second.Dir()); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestOnlyNewRowsAreWritten(t *testing.T) {
 		t.Errorf("first checkpoint's rows %v", got)
 	}
 
-	// A base that has vanished, or cannot be linked from, costs writing, nothing else.
+	// Where the base is missing or cannot be linked from, the rows are written.
 	written = nil
 	s.Continue(second)
 	if got := rowsOf(t, saveRows(t, s, 46, &written)); !slices.Equal(got, numbers(16, 46)) || !slices.Equal(written, got) {
@@ -177,7 +177,7 @@ func TestOnlyNewRowsAreWritten(t *testing.T) {
 	if _, err := w.Commit(); err != nil {
 		t.Errorf("rows of another length: %v", err)
 	}
-	// No rows yet is a replay too.
+	// A replay may have no rows yet.
 	if got := rowsOf(t, saveRows(t, s, 0, &written)); len(got) != 0 {
 		t.Errorf("empty replay holds %v", got)
 	}
@@ -208,13 +208,12 @@ func TestReplayRefuses(t *testing.T) {
 	}
 	empty := Replay{RowBytes: 1, Capacity: 1, Append: none}
 	if err := errors.Join(w.Replay("r", empty), w.Replay("r", empty)); err == nil ||
-		!strings.Contains(err.Error(), "is there already") {
+		!strings.Contains(err.Error(), "was written already") {
 		t.Errorf("a replay twice: %v", err)
 	}
 }
 
-// TestSegmentRefuses: what a segment file can be that it should not be. A checkpoint's hashes find all of it first;
-// this is the check behind them.
+// TestSegmentRefuses: every fault of a segment file is found when it is read, even without the checkpoint's hashes.
 func TestSegmentRefuses(t *testing.T) {
 	seg := segment{first: 7, rows: 3}
 	var b strings.Builder

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The run that these tests save: everything in it follows from the number of steps.
+// The run that these tests save. Its whole content is a function of the number of steps.
 const (
 	rowBytes    = 6
 	rowsPerStep = 7
@@ -112,7 +112,7 @@ func openStore(fsys durable.FS, dir string) (*checkpoints.Store, error) {
 	return s, nil
 }
 
-// expect checks that dir is the checkpoint of so many steps, whole.
+// expect checks that dir is the complete checkpoint of so many steps.
 func expect(fsys durable.FS, dir string) (steps int64, err error) {
 	c, err := checkpoints.OpenFS(fsys, dir)
 	if err != nil {

@@ -7,18 +7,18 @@ import (
 	"hash/crc32"
 )
 
-// NoSeal stands in a JSON file where [Seal] puts the file's checksum.
+// NoSeal is the placeholder in a JSON file that [Seal] replaces by the file's checksum.
 const NoSeal = "........"
 
-// Seal puts the CRC-32C of b, in hexadecimal, in the place of the last NoSeal in it: the value of the key "crc32c" of a
-// small JSON file that no manifest vouches for, such as [RunFile]. [CheckSeal] finds what has changed since.
+// Seal replaces the last NoSeal in b by the CRC-32C of b, in hexadecimal. It is the value of the key "crc32c" in a
+// small JSON file whose hash is in no manifest, such as [RunFile]. [CheckSeal] detects changes since.
 func Seal(b []byte) {
 	if at := bytes.LastIndex(b, []byte(NoSeal)); at >= 0 {
 		copy(b[at:], fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)))
 	}
 }
 
-// CheckSeal checks a JSON object that [Seal] has sealed. One without "crc32c" is of an earlier version and passes.
+// CheckSeal checks a JSON object sealed by [Seal]. One without the key "crc32c" is from an earlier version and passes.
 func CheckSeal(b []byte) error {
 	var v struct {
 		Sum *string `json:"crc32c"`

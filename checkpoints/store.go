@@ -10,16 +10,16 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
-// Store is the folder of one run's checkpoints, with its pointers. It belongs to one process, the holder of the
-// run's lock; anybody may read with [Open], [ReadPointer] and [Check].
+// Store is the folder of one run's checkpoints, with its pointers. Only the process that holds the run's lock may use
+// it; any process may read with [Open], [ReadPointer] and [Check].
 type Store struct {
 	fsys durable.FS
 	dir  string
 	base *Checkpoint
 }
 
-// OpenStore takes a run's folder of checkpoints, making it where it is missing, and deletes what a crash left
-// unfinished. The caller holds the run's lock.
+// OpenStore opens a run's folder of checkpoints. It creates a missing folder and deletes unfinished checkpoints that a
+// crash left. The caller must hold the run's lock.
 func OpenStore(fsys durable.FS, dir string) (*Store, error) {
 	if err := durable.MkdirAll(fsys, dir); err != nil {
 		return nil, err
@@ -33,12 +33,12 @@ func OpenStore(fsys durable.FS, dir string) (*Store, error) {
 // StepName returns the name of the checkpoint taken after so many environment steps. Names sort as steps do.
 func StepName(steps int64) string { return fmt.Sprintf("step-%012d", steps) }
 
-// Continue makes c the checkpoint from which the next one takes over unchanged replay files. Call it at resume
-// with the checkpoint resumed from, and with no other: files of the same name may differ there.
+// Continue makes c the base of the next checkpoint, which links c's unchanged replay files. Call it at resume with the
+// checkpoint resumed from, and with no other: its files of the same name may differ.
 func (s *Store) Continue(c *Checkpoint) { s.base = c }
 
-// Create starts a checkpoint called name. One of that name that a crash left, and that no pointer names, is
-// replaced by Commit.
+// Create starts a checkpoint called name. Commit replaces one of that name that a crash left, unless a pointer names
+// it.
 func (s *Store) Create(name string, h Header) (*Writer, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -68,12 +68,12 @@ func list(fsys durable.FS, dir string) ([]string, error) {
 	return names, nil
 }
 
-// Publish makes a committed checkpoint the latest one, and the best one if it is, then prunes: it keeps the
-// newest keep checkpoints (all, where keep is less than 1) and those that pointers name. Newer checkpoints than this
-// one come from a past that was cut off by resuming earlier; they go too.
+// Publish points latest, and best if set, at a committed checkpoint, then removes old ones: the newest keep checkpoints
+// (all, where keep is less than 1) and those that pointers name stay. Checkpoints newer than c are removed too: they
+// are from before the run was resumed at an earlier checkpoint.
 //
-// A crash between the two pointers leaves best behind. So the caller keeps the name of the best checkpoint in its
-// own saved state and calls [Store.SetPointer] with it at resume.
+// A crash between the two pointers leaves best at its old value. So the caller saves the name of the best checkpoint in
+// its own state and calls [Store.SetPointer] with it at resume.
 func (s *Store) Publish(c *Checkpoint, best bool, keep int) error {
 	if err := s.SetPointer(Latest, c.Name()); err != nil {
 		return err
@@ -107,14 +107,14 @@ func (s *Store) prune(latest string, keep int) error {
 	return nil
 }
 
-// retire makes room for another checkpoint of the same name.
+// retire removes the checkpoint called name, so that another can take the name.
 func (s *Store) retire(name string) error {
 	pointed, err := s.pointed()
 	if err != nil {
 		return err
 	}
 	if pointed[name] {
-		return errors.New("exists already with another content, and a pointer names it")
+		return errors.New("exists already with other content, and a pointer names it")
 	}
 	return durable.Retire(s.fsys, filepath.Join(s.dir, name))
 }

@@ -75,7 +75,7 @@ func TestPruning(t *testing.T) {
 	}
 }
 
-// TestResumingEarlier: a store goes on from an older checkpoint; the newer ones belong to a past that is cut off.
+// TestResumingEarlier: a store continues from an older checkpoint, and the newer ones are removed.
 func TestResumingEarlier(t *testing.T) {
 	d := saved(t, 1, 2, 3, 6)
 	s, err := openStore(d, storeDir)
@@ -94,7 +94,7 @@ func TestResumingEarlier(t *testing.T) {
 	if got, want := stepsIn(t, s), []int64{1, 3, 4}; !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
-	// One that a crash left unpublished, with another content, makes room.
+	// A checkpoint of the same name that a crash left unpublished, with other content, is replaced.
 	w, err := s.Create(checkpoints.StepName(5), header(checkpoints.Full, 99))
 	if err != nil {
 		t.Fatal(err)
@@ -129,13 +129,13 @@ func TestPointers(t *testing.T) {
 	if err := s.SetPointer(checkpoints.Best, "../x"); err == nil {
 		t.Error("pointer out of the folder")
 	}
-	// Another checkpoint of the same name is not what was meant; a missing one even less, and neither is "no pointer".
+	// A pointer to a replaced or missing checkpoint is an error, and not the error of a missing pointer.
 	one, two := filepath.Join(storeDir, checkpoints.StepName(1)), filepath.Join(storeDir, checkpoints.StepName(2))
 	if err := errors.Join(d.Rename(one, "/aside"), d.Rename(two, one)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Best); err == nil ||
-		!strings.Contains(err.Error(), "another one than was meant") {
+		!strings.Contains(err.Error(), "another checkpoint has that name now") {
 		t.Errorf("swapped: %v", err)
 	}
 	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Latest); err == nil ||
@@ -148,7 +148,7 @@ func TestPointers(t *testing.T) {
 	if _, err := checkpoints.ReadPointer(d, storeDir, checkpoints.Best); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no pointer: %v", err)
 	}
-	// A damaged pointer stops pruning: what it named is not known.
+	// A damaged pointer stops pruning: it is unknown which checkpoint it named.
 	if err := durable.WriteFile(d, filepath.Join(storeDir, "best"), []byte("step-1\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestLeftoversAreSwept: only the owner of a run clears up, and only what is unfinished.
+// TestLeftoversAreSwept: OpenStore removes the unfinished folders and no others; checking removes nothing.
 func TestLeftoversAreSwept(t *testing.T) {
 	d := saved(t, 1, 2)
 	for _, dir := range []string{".tmp-step-000000000003", ".old-step-000000000001"} {

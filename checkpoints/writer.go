@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 )
 
-// Writer builds one checkpoint. Its folder gets its name in [Writer.Commit]; until then there is only a folder that no
-// reader accepts. After an error every method returns it, and [Writer.Abort] clears up:
+// Writer builds one checkpoint under a temporary name, which no reader accepts; [Writer.Commit] renames it. After an
+// error every method returns that error, and [Writer.Abort] removes the files:
 //
 //	w, err := store.Create(name, header)
 //	if err != nil { … }
@@ -77,7 +77,7 @@ func (w *Writer) Tensors(file string, metadata map[string]string, tensors ...saf
 	return w.Stream(file, func(out io.Writer) error { return safetensors.Write(out, metadata, tensors...) })
 }
 
-// Blob writes a file of bytes that mean something to the caller alone.
+// Blob writes a file of bytes whose meaning only the caller knows.
 func (w *Writer) Blob(file string, data []byte) error {
 	return w.Stream(file, func(out io.Writer) error {
 		_, err := out.Write(data)
@@ -85,10 +85,10 @@ func (w *Writer) Blob(file string, data []byte) error {
 	})
 }
 
-// Stream writes a file of what write gives.
+// Stream writes a file with the bytes that write produces.
 func (w *Writer) Stream(file string, write func(io.Writer) error) error {
 	if segmentName(file) {
-		return w.fail(fmt.Errorf("file name %q is kept for replay", file))
+		return w.fail(fmt.Errorf("file name %q is reserved for replay segments", file))
 	}
 	return w.file(file, write)
 }
@@ -102,7 +102,7 @@ func (w *Writer) file(name string, write func(io.Writer) error) error {
 		return w.fail(err)
 	}
 	if _, twice := w.m.Files[name]; twice {
-		return w.fail(fmt.Errorf("%s: is there already", name))
+		return w.fail(fmt.Errorf("%s: was written already", name))
 	}
 	info, err := w.synced(name, write)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *Writer) synced(name string, write func(io.Writer) error) (FileInfo, err
 	return FileInfo{Bytes: sum.n, SHA256: hexSum(sum.h)}, err
 }
 
-// hashing passes bytes on and keeps their hash and number.
+// hashing passes bytes on, hashes and counts them.
 type hashing struct {
 	w io.Writer
 	h hash.Hash
@@ -149,8 +149,8 @@ func (s *hashing) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Commit finishes the checkpoint: manifest, then MANIFEST.sha256, then the name. When it returns an error there
-// is no such checkpoint, or (only the last sync having failed) a whole one.
+// Commit finishes the checkpoint: it writes the manifest, then MANIFEST.sha256, then renames the folder. After an error
+// the checkpoint does not exist, or it is complete where only the last sync failed.
 func (w *Writer) Commit() (*Checkpoint, error) {
 	if w.err != nil {
 		return nil, w.err
@@ -207,8 +207,8 @@ func (w *Writer) commit() (*Checkpoint, error) {
 	return &Checkpoint{fsys: w.fsys, dir: w.dir, m: &m, id: hashOf(last)}, nil
 }
 
-// place gives the finished folder its name. In a store, a checkpoint of that name may stand there from before a
-// crash: the same one is left alone, another one makes room unless a pointer names it.
+// place renames the finished folder. In a store, a crash may have left a checkpoint of that name: one with the same
+// content stays, another is removed unless a pointer names it.
 func (w *Writer) place(sums []byte) error {
 	if w.store != nil {
 		switch _, err := w.fsys.Lstat(w.dir); {
@@ -226,7 +226,7 @@ func (w *Writer) place(sums []byte) error {
 	return w.fsys.Rename(w.temp, w.dir)
 }
 
-// Abort clears what was written. After [Writer.Commit] succeeded it does nothing, so that it can be deferred.
+// Abort removes what was written. It does nothing after a successful [Writer.Commit], so that it can be deferred.
 func (w *Writer) Abort() error {
 	if w.done {
 		return nil

@@ -129,7 +129,7 @@ func TestExitCodes(t *testing.T) {
 		{"resume " + run + " --steps 10", 2, "has done 40 already"},
 		{"resume " + damaged, 1, "damaged"},
 		{"check nope", 2, "there is no nope"},
-		{"check " + file, 1, "nothing that can be checked"},
+		{"check " + file, 1, "cannot be checked"},
 		{"check " + damaged, 1, "1 problem(s)"},
 		{"eval", 2, "is missing"},
 		{"eval nope", 2, `no policy "nope"`},

@@ -8,17 +8,17 @@ import (
 	"path/filepath"
 )
 
-// TempPrefix starts the name of everything that is not finished yet, OldPrefix of everything that is being
-// removed. Neither is ever read; [Sweep] deletes what a crash left of them.
+// TempPrefix begins the names of unfinished files and folders, OldPrefix the names of those being removed. They are
+// never read; [Sweep] deletes those that a crash left.
 const (
 	TempPrefix = ".tmp-"
 	OldPrefix  = ".old-"
 )
 
-var errNotFolder = errors.New("a file is in the way: a folder is needed here")
+var errNotFolder = errors.New("a file is in the way: want a folder here")
 
 func tooLong(size, limit int64) error {
-	return fmt.Errorf("has %d bytes, more than the %d that this kind of file may have", size, limit)
+	return fmt.Errorf("has %d bytes, want at most %d", size, limit)
 }
 
 func regular(name string, info fs.FileInfo) error {
@@ -26,14 +26,14 @@ func regular(name string, info fs.FileInfo) error {
 	case info.Mode().IsRegular():
 		return nil
 	case info.IsDir():
-		return &fs.PathError{Op: "read", Path: name, Err: errors.New("is a folder, a file is needed")}
+		return &fs.PathError{Op: "read", Path: name, Err: errors.New("is a folder, want a file")}
 	}
 	return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("is not an ordinary file (%v)", info.Mode().Type())}
 }
 
-// WriteFile replaces a file in one step: after a crash at any moment the file holds all of the old bytes or
-// all of the new. It writes beside the file, syncs, renames, and syncs the folder. When it returns an error
-// the file holds the old bytes, or, if only the folder's sync failed, the new.
+// WriteFile replaces a file atomically: after a crash at any moment it holds all of the old bytes or all of the new. It
+// writes a temporary file, syncs and renames it, and syncs the folder. After an error the file holds the old bytes, or
+// the new ones where only the folder's sync failed.
 func WriteFile(fsys FS, name string, data []byte) error {
 	dir, base := filepath.Split(name)
 	if dir == "" {
@@ -44,7 +44,7 @@ func WriteFile(fsys FS, name string, data []byte) error {
 		return fmt.Errorf("clear a leftover: %w", err)
 	}
 	if err := createSynced(fsys, temp, data); err != nil {
-		// The leftover is harmless and Sweep finds it: the first error is the one to tell.
+		// The first error is returned: Sweep deletes the temporary file where Remove fails too.
 		_ = fsys.Remove(temp)
 		return err
 	}
@@ -76,8 +76,8 @@ func SameFile(fsys FS, name string, data []byte) bool {
 	return err == nil && bytes.Equal(have, data)
 }
 
-// Retire removes a file or folder so that a crash leaves it whole or not at all under its name: it is renamed
-// to an [OldPrefix] name, the rename is synced, and only then are its contents deleted.
+// Retire removes a file or folder atomically: after a crash it is complete under its name or has no name. It is renamed
+// to an [OldPrefix] name, the rename is synced, and only then its contents are deleted.
 func Retire(fsys FS, name string) error {
 	dir := filepath.Dir(name)
 	old := filepath.Join(dir, OldPrefix+filepath.Base(name))
@@ -93,8 +93,8 @@ func Retire(fsys FS, name string) error {
 	return RemoveTree(fsys, old)
 }
 
-// RemoveTree deletes a file, or a folder with all it holds, one operation at a time. A missing one is no error.
-// Links are deleted, not followed.
+// RemoveTree deletes a file, or a folder with its contents, one operation at a time. A missing name is no error. Links
+// are deleted, not followed.
 func RemoveTree(fsys FS, name string) error {
 	info, err := fsys.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,8 +120,8 @@ func RemoveTree(fsys FS, name string) error {
 	return nil
 }
 
-// Sweep deletes what a crash left in a folder: everything with [TempPrefix] or [OldPrefix]. Only the owner of
-// the folder (the holder of the run's lock) may call it.
+// Sweep deletes what a crash left in a folder: every name with [TempPrefix] or [OldPrefix]. Only the holder of the
+// run's lock may call it.
 func Sweep(fsys FS, dir string) error {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {

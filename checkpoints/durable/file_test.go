@@ -37,8 +37,9 @@ func oldFile(t *testing.T) *durabletest.Disk {
 	return d
 }
 
-// afterEach runs change on a fresh disk once for every operation it does, stopping the world after that operation (or,
-// with cut, in the middle of it), and hands over each disk that may remain: the process killed, or the power cut.
+// afterEach runs change on a fresh disk once for each of its operations and stops it after that operation (or, with
+// cut, in the middle of it). It calls back with each disk that may remain: after a killed process, and after power
+// cuts.
 func afterEach(t *testing.T, fresh func() *durabletest.Disk, change func(durable.FS) error,
 	look func(t *testing.T, what string, d *durabletest.Disk)) {
 	t.Helper()
@@ -83,7 +84,7 @@ func TestWriteFileIsOldOrNew(t *testing.T) {
 			t.Errorf("%s: file holds %q", what, got)
 		}
 		seen[got]++
-		// Whoever comes next can write, leftovers or not, and clear up.
+		// The next process can write and clean up, whatever was left.
 		if err := durable.WriteFile(d, "/a/file", []byte("next")); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -98,7 +99,7 @@ func TestWriteFileIsOldOrNew(t *testing.T) {
 		t.Errorf("outcomes %v: one of the two was never seen", seen)
 	}
 
-	// Finished means finished: no power cut takes it back.
+	// After WriteFile returned, no power cut undoes it.
 	d := oldFile(t)
 	if err := write(d); err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestWriteFileIsOldOrNew(t *testing.T) {
 	}
 }
 
-// TestDiskForgets holds the disk against the mistakes it is to find: each sync left out must be noticed.
+// TestDiskForgets checks that the disk in memory exposes each kind of missing sync.
 func TestDiskForgets(t *testing.T) {
 	for _, c := range []struct {
 		name   string

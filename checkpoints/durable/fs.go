@@ -9,8 +9,8 @@ import (
 	"runtime"
 )
 
-// FS is the file system as checkpoints, pointers and logs use it. Every method that changes the disk is one
-// operation, in the sense of durabletest.WithHooks; so is every Write, Sync, Truncate and Close of a [File].
+// FS is the file system that checkpoints, pointers and logs use. Every method that changes the disk counts as one
+// operation of durabletest.WithHooks, and so does every Write, Sync, Truncate and Close of a [File].
 type FS interface {
 	// Open opens a file for reading.
 	Open(name string) (Reader, error)
@@ -21,11 +21,11 @@ type FS interface {
 
 	// Create makes a new file for writing and fails where the name exists.
 	Create(name string) (File, error)
-	// Append opens a file for writing at its end, making it where it is missing.
+	// Append opens a file for writing at its end and creates a missing one.
 	Append(name string) (File, error)
 	// Mkdir makes one folder and fails where the name exists.
 	Mkdir(name string) error
-	// Rename gives a file or folder another name; a file there is replaced, a folder that holds something not.
+	// Rename gives a file or folder another name. It replaces a file of that name, but no folder with contents.
 	Rename(from, to string) error
 	// Link gives a file a second name (a hard link) and fails where the name exists.
 	Link(from, to string) error
@@ -45,7 +45,7 @@ type Reader interface {
 // File is a file open for writing at its end.
 type File interface {
 	io.Writer
-	// Sync makes the bytes written so far survive a power cut. The name needs [FS.SyncDir].
+	// Sync makes the bytes written so far survive a power cut. The file's name needs [FS.SyncDir].
 	Sync() error
 	// Truncate cuts the file to size bytes; the next Write continues there.
 	Truncate(size int64) error
@@ -102,8 +102,8 @@ func (OS) Link(from, to string) error { return os.Link(from, to) }
 // Remove deletes a file or an empty folder.
 func (OS) Remove(name string) error { return os.Remove(name) }
 
-// SyncDir makes the names in a folder survive a power cut. Windows has no such call: its file system's own
-// journal orders names there.
+// SyncDir makes the names in a folder survive a power cut. Windows has no such call: the file system's journal orders
+// the changes of names.
 func (OS) SyncDir(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -119,8 +119,8 @@ func (OS) SyncDir(name string) error {
 	return err
 }
 
-// ReadFile reads a whole file of at most limit bytes; a longer one is an error. It never asks for more memory
-// than the file fills.
+// ReadFile reads a whole file of at most limit bytes; a longer one is an error. It allocates no more memory than the
+// file needs.
 func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	info, err := fsys.Lstat(name)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Lock is a file held by one process. The operating system drops it when the process ends, however it ends;
-// the file itself stays.
+// Lock is a file lock held by one process. The operating system releases it when the process ends, also in a crash; the
+// file itself stays.
 type Lock struct {
 	f *os.File
 }
@@ -18,7 +18,7 @@ type Lock struct {
 type HeldError struct {
 	// Path is the lock file.
 	Path string
-	// Holder is what the holder wrote there, for example "pid 4711 on host gpu3"; empty when it cannot be read.
+	// Holder is the text that the holder wrote there, for example "pid 4711 on host gpu3"; empty when it cannot be read.
 	Holder string
 }
 
@@ -31,14 +31,14 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s: in use by %s", e.Path, who)
 }
 
-// errHeld is what lockFile returns where somebody else has the lock.
+// errHeld is the error of lockFile where another process has the lock.
 var errHeld = errors.New("held")
 
-// holderBytes bounds what is read of a lock file: it is written by whoever holds it.
+// holderBytes is the most bytes that are read of a lock file, since another process writes it.
 const holderBytes = 300
 
-// AcquireLock takes the lock at path, making the file where it is missing, and writes into it which process
-// holds it. It does not wait: where another process has it the error is a [*HeldError].
+// AcquireLock takes the lock at path, creates a missing file, and writes this process's id and host into it. It does
+// not wait: where another process has the lock, the error is a [*HeldError].
 func AcquireLock(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -63,7 +63,7 @@ func AcquireLock(path string) (*Lock, error) {
 	return l, nil
 }
 
-// describe replaces the lock file's text. It is a help for people only, so it is not synced.
+// describe replaces the lock file's text. It only informs people, so it is not synced.
 func (l *Lock) describe(text string) error {
 	if err := l.f.Truncate(0); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (l *Lock) describe(text string) error {
 	return err
 }
 
-// Release gives the lock back.
+// Release releases the lock.
 func (l *Lock) Release() error {
 	if err := l.describe(""); err != nil {
 		l.f.Close()

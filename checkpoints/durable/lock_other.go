@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// lockFile refuses: without a lock that goes with its process two runs could share a folder.
+// lockFile refuses: without a lock that ends with its process, two runs could use the same folder.
 func lockFile(*os.File) error {
 	return errors.New("file locks are not available on " + runtime.GOOS + ": runs need Linux, macOS, a BSD or Windows")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
-// lockVar tells a copy of this test program to take a lock and wait to be killed.
+// lockVar is the environment variable that makes this test program take a lock and wait to be killed.
 const lockVar = "STOKER_TEST_HOLD_LOCK"
 
 func TestMain(m *testing.M) {

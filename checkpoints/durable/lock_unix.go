@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes an advisory lock that belongs to the open file: it goes with the process.
+// lockFile takes an advisory lock on the open file: the system releases it when the process ends.
 func lockFile(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile locks one byte far beyond the file's text: a locked range cannot be read by others on Windows, and
-// they are to read who holds the lock.
+// lockFile locks one byte far beyond the file's text: on Windows other processes cannot read a locked range, and they
+// must be able to read who holds the lock.
 func lockFile(f *os.File) error {
 	at := &windows.Overlapped{OffsetHigh: 1 << 30}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0,

@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 )
 
-// Log is an append-only file of lines, such as metrics.jsonl. A line is whole or it is not there: a write that
-// fails is undone, and a line torn by a crash is found when the log is opened.
+// Log is an append-only file of lines, such as metrics.jsonl. Only complete lines count: a failed write is undone, and
+// a line cut by a crash is found when the log is opened.
 type Log struct {
 	fsys FS
 	name string
 	f    File
-	// size is the file's length, whole the offset behind its last complete line.
+	// size is the file's length, whole the offset after its last complete line.
 	size, whole int64
 	sum         uint32 // CRC-32C of the complete lines; see Checksum
 	buf         []byte
@@ -25,7 +25,7 @@ type Log struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// OpenLog opens a log for appending, making it where it is missing. It reads the file's end to find a torn line.
+// OpenLog opens a log for appending and creates a missing one. It reads the file's end to find an incomplete line.
 func OpenLog(fsys FS, name string) (*Log, error) {
 	size, whole, err := lastLine(fsys, name)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -37,7 +37,7 @@ func OpenLog(fsys FS, name string) (*Log, error) {
 		return nil, err
 	}
 	if missing {
-		// A log whose name a power cut can take away loses the lines that a checkpoint counts on.
+		// A power cut could remove the name of a new log, and with it lines that a checkpoint needs.
 		if err := fsys.SyncDir(filepath.Dir(name)); err != nil {
 			f.Close()
 			return nil, err
@@ -46,7 +46,7 @@ func OpenLog(fsys FS, name string) (*Log, error) {
 	return &Log{fsys: fsys, name: name, f: f, size: size, whole: whole}, nil
 }
 
-// lastLine returns a log's length and the offset behind its last newline.
+// lastLine returns a log's length and the offset after its last newline.
 func lastLine(fsys FS, name string) (size, whole int64, err error) {
 	info, err := fsys.Lstat(name)
 	if err != nil {
@@ -75,26 +75,26 @@ func lastLine(fsys FS, name string) (size, whole int64, err error) {
 	return size, 0, nil
 }
 
-// Torn returns how many bytes of an incomplete line stand at the end: 0 for a sound log. [Log.Append] refuses
-// to write behind them; [Log.TruncateTo] takes them away.
+// Torn returns the number of bytes of an incomplete line at the end, 0 for an intact log. [Log.Append] refuses to write
+// after them; [Log.TruncateTo] removes them.
 func (l *Log) Torn() int64 { return l.size - l.whole }
 
-// Offset returns the length of the log's complete lines: what a checkpoint names so that resume can cut there.
+// Offset returns the length of the log's complete lines. A checkpoint records it, and resume truncates the log there.
 func (l *Log) Offset() int64 { return l.whole }
 
-// Checksum returns the CRC-32C of the complete lines: what a checkpoint names beside [Log.Offset], so that lines that
-// changed since are found, see [Checksum]. It is known of a log that was empty when it was opened, or since
+// Checksum returns the CRC-32C of the complete lines. A checkpoint records it beside [Log.Offset], so that later
+// changes of the lines are detected, see [Checksum]. It is valid for a log that was empty when opened, or after
 // [Log.TruncateTo].
 func (l *Log) Checksum() uint32 { return l.sum }
 
-// Append adds one line; line must not hold a newline. When the write fails the log is cut back to where it was,
-// so that the next Append or reader finds whole lines only.
+// Append adds one line; line must not hold a newline. After a failed write the log is truncated to its former length,
+// so that it holds only complete lines.
 func (l *Log) Append(line []byte) error {
 	if l.broken != nil {
 		return l.broken
 	}
 	if t := l.Torn(); t != 0 {
-		return fmt.Errorf("%s: %d bytes of a torn line at offset %d: cut them first", l.name, t, l.whole)
+		return fmt.Errorf("%s: %d bytes of an incomplete line at offset %d: call TruncateTo first", l.name, t, l.whole)
 	}
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
 		return fmt.Errorf("%s: a line to append has a newline at byte %d", l.name, i)
@@ -111,30 +111,30 @@ func (l *Log) Append(line []byte) error {
 		return nil
 	}
 	if terr := l.f.Truncate(l.whole); terr != nil {
-		// What stands at the end is unknown now: nothing more may be written behind it.
+		// The end of the file is unknown now: nothing may be written after it.
 		l.broken = fmt.Errorf("%s: not usable after a failed write: %w", l.name, errors.Join(err, terr))
 		return l.broken
 	}
 	return err
 }
 
-// Sync makes all lines appended so far survive a power cut. A checkpoint that names [Log.Offset] is committed
-// after it, never before.
+// Sync makes all lines appended so far survive a power cut. A checkpoint that records [Log.Offset] is committed only
+// after Sync.
 func (l *Log) Sync() error {
 	if l.broken != nil {
 		return l.broken
 	}
 	if err := l.f.Sync(); err != nil {
-		// After a failed fsync the kernel may have dropped the pages and call them clean: a second fsync that
-		// succeeds would prove nothing.
+		// After a failed fsync the kernel may have dropped the pages and marked them clean: a second fsync could succeed
+		// although the data is lost.
 		l.broken = fmt.Errorf("%s: not usable after a failed sync: %w", l.name, err)
 		return l.broken
 	}
 	return nil
 }
 
-// TruncateTo cuts the log at offset, which must be the end of a line, and syncs; from then on [Log.Checksum] is known.
-// It refuses an offset beyond the log's end: lines that a checkpoint counts on are gone then.
+// TruncateTo truncates the log at offset, which must be the end of a line, and syncs; after it [Log.Checksum] is valid.
+// It refuses an offset beyond the log's end: lines that a checkpoint needs are missing then.
 func (l *Log) TruncateTo(offset int64) error {
 	if l.broken != nil {
 		return l.broken
@@ -156,8 +156,8 @@ func (l *Log) TruncateTo(offset int64) error {
 	return l.Sync()
 }
 
-// Checksum returns the CRC-32C of the first n bytes of a log, which must end a line. Fewer bytes are an error: lines
-// that a checkpoint counts on are gone.
+// Checksum returns the CRC-32C of the first n bytes of a log, which must end with a newline. A shorter log is an error:
+// lines that a checkpoint needs are missing.
 func Checksum(fsys FS, name string, n int64) (uint32, error) {
 	if n == 0 {
 		return 0, nil
@@ -180,7 +180,7 @@ func Checksum(fsys FS, name string, n int64) (uint32, error) {
 		}
 		sum = crc32.Update(sum, castagnoli, part)
 		if at == n && part[len(part)-1] != '\n' {
-			return 0, fmt.Errorf("%s: offset %d is inside a line, not behind one: this is not the log that the "+
+			return 0, fmt.Errorf("%s: offset %d is inside a line, not after one: this is not the log that the "+
 				"checkpoint was taken with", name, n)
 		}
 	}

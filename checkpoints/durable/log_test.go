@@ -122,7 +122,7 @@ func TestLogOnAFullDisk(t *testing.T) {
 		if got := read(t, d, "/m"); got != "first\nthird\n" {
 			t.Errorf("log holds %q", got)
 		}
-		// A failed write that cannot be undone ends the log's use.
+		// After a failed write that cannot be undone the log is unusable.
 		full, truncates = true, false
 		for range 2 {
 			if err := l.Append([]byte("fourth")); !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, syscall.EIO) {
@@ -157,7 +157,7 @@ func TestLogAfterAFailedSync(t *testing.T) {
 	}
 }
 
-// TestLogSyncedLinesStay: what Sync returned for is there after any power cut, and so is the log's name.
+// TestLogSyncedLinesStay: lines appended before a successful Sync survive any power cut, and so does the log's name.
 func TestLogSyncedLinesStay(t *testing.T) {
 	d := durabletest.New()
 	l := openLog(t, d, "/m")
@@ -200,7 +200,7 @@ func BenchmarkLogAppend(b *testing.B) {
 	}
 }
 
-// A log's checksum is that of its complete lines, appended or read back, and changes with every bit of them.
+// A log's checksum is that of its complete lines, whether appended or read back, and changes with every bit.
 func TestChecksum(t *testing.T) {
 	d := durabletest.New()
 	l := openLog(t, d, "/log")

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxHeader bounds the JSON header, as the format's own library does.
+// maxHeader is the most bytes of a JSON header, as in the format's own library.
 const maxHeader = 100_000_000
 
 // metadataKey is the header's one entry that is not a tensor.
@@ -23,7 +23,7 @@ const metadataKey = "__metadata__"
 
 // File is a parsed file.
 type File struct {
-	// Metadata is the header's own text, by key; empty where there is none.
+	// Metadata is the header's "__metadata__"; empty where there is none.
 	Metadata map[string]string
 	tensors  map[string]Tensor
 }
@@ -40,26 +40,26 @@ func (f *File) Tensors() []Tensor {
 	return out
 }
 
-// Tensor returns a tensor by name. The error for a missing one says what there is.
+// Tensor returns a tensor by name. The error for a missing one lists the names.
 func (f *File) Tensor(name string) (Tensor, error) {
 	t, ok := f.tensors[name]
 	if !ok {
-		return Tensor{}, fmt.Errorf("no tensor %q: there are %q", name, f.Names())
+		return Tensor{}, fmt.Errorf("no tensor %q; the names are %q", name, f.Names())
 	}
 	return t, nil
 }
 
-// place is a tensor and where its bytes are, counted from the end of the header.
+// place is a tensor and the offsets of its bytes, counted from the end of the header.
 type place struct {
 	Tensor
 	begin, end int64
 }
 
-// Parse reads a whole file held in b. The tensors' Data are parts of b, not copies. Any fault is an error that
-// says where and what; b may come from anyone.
+// Parse reads a whole file held in b. The tensors' Data are parts of b, not copies. The error says what is wrong and
+// where; b may come from an untrusted source.
 func Parse(b []byte) (*File, error) {
 	if len(b) < 8 {
-		return nil, fmt.Errorf("safetensors: file has %d bytes, its first field alone takes 8", len(b))
+		return nil, fmt.Errorf("safetensors: file has %d bytes, want at least the 8 of the header's length", len(b))
 	}
 	n := binary.LittleEndian.Uint64(b)
 	if n > maxHeader {
@@ -67,7 +67,7 @@ func Parse(b []byte) (*File, error) {
 			"or a damaged one", n, maxHeader)
 	}
 	if n > uint64(len(b)-8) {
-		return nil, fmt.Errorf("safetensors: header should have %d bytes, the file has %d after its length: cut short", n,
+		return nil, fmt.Errorf("safetensors: header should have %d bytes, the file has %d: cut short", n,
 			len(b)-8)
 	}
 	header, data := b[8:8+n], b[8+n:]
@@ -82,7 +82,7 @@ func Parse(b []byte) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("safetensors: header: %w", err)
 	}
-	// Bytes are laid end to end: sorted by place, each tensor must begin where the last one ended.
+	// There are no gaps: sorted by offset, each tensor must begin where the previous one ended.
 	slices.SortFunc(places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.Name, b.Name))
 	})
@@ -90,7 +90,7 @@ func Parse(b []byte) (*File, error) {
 	for _, p := range places {
 		switch {
 		case p.begin > at:
-			return nil, fmt.Errorf("safetensors: tensor %q begins at byte %d, the one before it ends at %d: a hole", p.Name,
+			return nil, fmt.Errorf("safetensors: tensor %q begins at byte %d, the one before it ends at %d: a gap", p.Name,
 				p.begin, at)
 		case p.begin < at:
 			return nil, fmt.Errorf("safetensors: tensor %q begins at byte %d, the one before it ends at %d: an overlap", p.Name,
@@ -104,12 +104,12 @@ func Parse(b []byte) (*File, error) {
 		at = p.end
 	}
 	if at != int64(len(data)) {
-		return nil, fmt.Errorf("safetensors: %d bytes after the last tensor belong to none", int64(len(data))-at)
+		return nil, fmt.Errorf("safetensors: %d bytes after the last tensor belong to no tensor", int64(len(data))-at)
 	}
 	return f, nil
 }
 
-// header decodes the JSON by token, since encoding/json lets the last of two equal keys win in silence.
+// header decodes the JSON token by token, since encoding/json silently takes the last of two equal keys.
 func (f *File) header(b []byte) ([]place, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -117,7 +117,7 @@ func (f *File) header(b []byte) ([]place, error) {
 	seen := map[string]bool{}
 	err := object(dec, func(key string) error {
 		if seen[key] {
-			return fmt.Errorf("%q stands there twice", key)
+			return fmt.Errorf("duplicate key %q", key)
 		}
 		seen[key] = true
 		if key == metadataKey {
@@ -135,7 +135,7 @@ func (f *File) header(b []byte) ([]place, error) {
 		return nil, err
 	}
 	if rest := bytes.TrimRight(b[dec.InputOffset():], " "); len(rest) > 0 {
-		return nil, fmt.Errorf("%d bytes stand after the object where only spaces may", len(rest))
+		return nil, fmt.Errorf("%d bytes after the object, want only spaces", len(rest))
 	}
 	return places, nil
 }
@@ -152,7 +152,7 @@ func (f *File) metadata(dec *json.Decoder) error {
 			return fmt.Errorf("%q is not a string", key)
 		}
 		if _, twice := f.Metadata[key]; twice {
-			return fmt.Errorf("%q stands there twice", key)
+			return fmt.Errorf("duplicate key %q", key)
 		}
 		f.Metadata[key] = v
 		return nil
@@ -170,7 +170,7 @@ func tensorPlace(dec *json.Decoder) (place, error) {
 	seen := map[string]bool{}
 	err := object(dec, func(key string) error {
 		if seen[key] {
-			return fmt.Errorf("%q stands there twice", key)
+			return fmt.Errorf("duplicate key %q", key)
 		}
 		seen[key] = true
 		switch key {
@@ -205,7 +205,7 @@ func tensorPlace(dec *json.Decoder) (place, error) {
 			}
 			return nil
 		}
-		return fmt.Errorf("%q is not a field: dtype, shape and data_offsets are", key)
+		return fmt.Errorf("unknown field %q: want dtype, shape and data_offsets", key)
 	})
 	if err != nil {
 		return p, err
@@ -220,7 +220,7 @@ func tensorPlace(dec *json.Decoder) (place, error) {
 	}
 	p.begin, p.end = offsets[0], offsets[1]
 	if p.begin > p.end {
-		return p, fmt.Errorf("ends at byte %d, before it begins at %d", p.end, p.begin)
+		return p, fmt.Errorf("ends at byte %d, but begins at %d", p.end, p.begin)
 	}
 	size, err := bytesOf(p.DType, p.Shape)
 	if err != nil {
@@ -232,7 +232,7 @@ func tensorPlace(dec *json.Decoder) (place, error) {
 	return p, nil
 }
 
-// object decodes an object, calling field behind each key; field must take the value.
+// object decodes an object and calls field after each key; field must read the value.
 func object(dec *json.Decoder, field func(key string) error) error {
 	if err := delim(dec, '{'); err != nil {
 		return err
@@ -283,7 +283,7 @@ func delim(dec *json.Decoder, want json.Delim) error {
 		return err
 	}
 	if tok != want {
-		return fmt.Errorf("%v stands where %v should", tok, want)
+		return fmt.Errorf("found %v, want %v", tok, want)
 	}
 	return nil
 }

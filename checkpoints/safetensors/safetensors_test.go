@@ -71,7 +71,7 @@ func same[T Number](t *testing.T, f *File, name string, want []T, shape ...int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Bit for bit: printed, because NaN is not equal to itself.
+	// Compare printed values: a NaN is not equal to itself.
 	if fmt.Sprint(got) != fmt.Sprint(want) || !slices.Equal(tensor.Shape, shape) {
 		t.Errorf("%s: values %v, shape %v, want %v %v", name, got, tensor.Shape, want, shape)
 	}
@@ -106,12 +106,12 @@ func TestValuesAreViewsAndCopiesWhereTheyMustBe(t *testing.T) {
 		}
 	}
 	f, _ := Parse(b)
-	if _, err := f.Tensor("v"); err == nil || !strings.Contains(err.Error(), `no tensor "v": there are ["w"]`) {
+	if _, err := f.Tensor("v"); err == nil || !strings.Contains(err.Error(), `no tensor "v"; the names are ["w"]`) {
 		t.Errorf("missing tensor: %v", err)
 	}
 }
 
-// file builds a file from a header and data as they are, sound or not.
+// file builds a file from a header and data, valid or not.
 func file(header string, data int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	b = append(b, header...)
@@ -133,40 +133,40 @@ func TestRefusals(t *testing.T) {
 		{"empty header", file("", 0), "does not begin with"},
 		{"array", file("[]", 0), "does not begin with"},
 		{"no JSON", file("{", 0), "ends too early"},
-		{"text behind", file("{} x", 0), "where only spaces may"},
-		{"two objects", file("{}{}", 0), "where only spaces may"},
+		{"text behind", file("{} x", 0), "want only spaces"},
+		{"two objects", file("{}{}", 0), "want only spaces"},
 		{"bad UTF-8", file("{\"\xff\":{}}", 0), "not UTF-8"},
 		{"data behind", file("{}", 3), "3 bytes after the last tensor"},
 		{"no dtype", one(`"shape":[2],"data_offsets":[0,8]`), `tensor "w": "dtype" is missing`},
 		{"no shape", one(`"dtype":"F32","data_offsets":[0,8]`), `"shape" is missing`},
 		{"no place", one(`"dtype":"F32","shape":[2]`), `"data_offsets" is missing`},
-		{"unknown type", one(`"dtype":"BF16","shape":[4],"data_offsets":[0,8]`), `element type "BF16" is not known`},
+		{"unknown type", one(`"dtype":"BF16","shape":[4],"data_offsets":[0,8]`), `element type "BF16" is unknown`},
 		{"type is a number", one(`"dtype":1,"shape":[2],"data_offsets":[0,8]`), "not a string"},
-		{"unknown field", one(`"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1`), `"x" is not a field`},
-		{"field twice", one(`"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]`), "stands there twice"},
+		{"unknown field", one(`"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1`), `unknown field "x"`},
+		{"field twice", one(`"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]`), "duplicate key"},
 		{"tensor twice",
 			file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"w":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8),
-			`"w" stands there twice`},
+			`duplicate key "w"`},
 		{"negative shape", one(`"dtype":"F32","shape":[-2],"data_offsets":[0,8]`), "not a whole number"},
 		{"fraction", one(`"dtype":"F32","shape":[2.5],"data_offsets":[0,8]`), "not a whole number"},
 		{"shape is text", one(`"dtype":"F32","shape":["2"],"data_offsets":[0,8]`), "is not a number"},
-		{"shape is null", one(`"dtype":"F32","shape":null,"data_offsets":[0,8]`), "stands where [ should"},
+		{"shape is null", one(`"dtype":"F32","shape":null,"data_offsets":[0,8]`), "want ["},
 		{"overflow", one(`"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,8]`), "larger than any file"},
 		{"overflow to the size", one(`"dtype":"U8","shape":[4294967296,4294967296,1],"data_offsets":[0,0]`),
 			"larger than any file"},
 		{"three offsets", one(`"dtype":"F32","shape":[2],"data_offsets":[0,8,9]`), "has 3 numbers"},
-		{"backwards", one(`"dtype":"F32","shape":[2],"data_offsets":[8,0]`), "before it begins"},
+		{"backwards", one(`"dtype":"F32","shape":[2],"data_offsets":[8,0]`), "but begins at"},
 		{"wrong size", one(`"dtype":"F32","shape":[3],"data_offsets":[0,8]`), "takes 12 bytes, data_offsets gives it 8"},
-		{"hole at the start", file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8), "a hole"},
-		{"hole", file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[6,8]}}`, 8), "a hole"},
+		{"hole at the start", file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8), "a gap"},
+		{"hole", file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[6,8]}}`, 8), "a gap"},
 		{"overlap", file(`{"a":{"dtype":"U8","shape":[6],"data_offsets":[0,6]},"b":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}`, 8), "an overlap"},
 		{"same place",
 			file(`{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, 8),
 			"an overlap"},
 		{"beyond the end", file(`{"w":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}`, 8), "cut short"},
 		{"metadata number", file(`{"__metadata__":{"a":1}}`, 0), `"a" is not a string`},
-		{"metadata twice", file(`{"__metadata__":{"a":"1","a":"2"}}`, 0), "stands there twice"},
-		{"metadata is text", file(`{"__metadata__":"x"}`, 0), "stands where { should"},
+		{"metadata twice", file(`{"__metadata__":{"a":"1","a":"2"}}`, 0), "duplicate key"},
+		{"metadata is text", file(`{"__metadata__":"x"}`, 0), "want {"},
 		{"one byte less", sound[:len(sound)-1], "cut short"},
 		{"one byte more", append(slices.Clone(sound), 0), "1 bytes after the last tensor"},
 	} {
@@ -197,7 +197,7 @@ func TestWriteRefuses(t *testing.T) {
 		{"reserved", nil, []Tensor{Of("__metadata__", []float32{1, 2}, 2)}, "cannot be a tensor's name"},
 		{"name", nil, []Tensor{Of("\xff", []float32{1, 2}, 2)}, "cannot be a tensor's name"},
 		{"metadata", map[string]string{"a": "\xff"}, []Tensor{ok}, "not UTF-8"},
-		{"type", nil, []Tensor{{Name: "w", DType: "F16", Data: []byte{0, 0}, Shape: []int{1}}}, `"F16" is not known`},
+		{"type", nil, []Tensor{{Name: "w", DType: "F16", Data: []byte{0, 0}, Shape: []int{1}}}, `"F16" is unknown`},
 	} {
 		if err := Write(io.Discard, c.meta, c.tensors...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
@@ -272,7 +272,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is accepted can be written again and means the same.
+		// An accepted file can be written and read again with the same content.
 		tensors := file.Tensors()
 		total := 0
 		for i, tensor := range tensors {

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// DType is a tensor's element type, by the format's own name.
+// DType is a tensor's element type, by the name that the format gives it.
 type DType string
 
 // The element types that are read and written.
@@ -46,7 +46,7 @@ type Number interface {
 	float32 | float64 | int64 | uint8
 }
 
-// hostLittle says whether numbers lie in memory as they do in the file, so that a slice can be a view.
+// hostLittle is whether this machine is little-endian, as the file is, so that a slice can be a view.
 var hostLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 func dtypeOf[T Number]() DType {
@@ -144,10 +144,10 @@ func decode[T Number](dst []T, data []byte) {
 func bytesOf(d DType, shape []int) (int64, error) {
 	size := d.Size()
 	if size == 0 {
-		return 0, fmt.Errorf("element type %q is not known: F32, F64, I64 and U8 are", d)
+		return 0, fmt.Errorf("element type %q is unknown: want F32, F64, I64 or U8", d)
 	}
 	if slices.Contains(shape, 0) {
-		// The other dimensions must be sound too, but cannot overflow a product that is zero.
+		// The other dimensions must not be negative either, but the product is zero and cannot overflow.
 		for _, n := range shape {
 			if n < 0 {
 				return 0, fmt.Errorf("shape %v has a negative dimension", shape)

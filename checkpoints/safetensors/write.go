@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Write writes tensors and metadata (may be nil) as one file. The same tensors in any order give the same
-// bytes: wider element types come first, so that every tensor is aligned, then names in order.
+// Write writes tensors and metadata (may be nil) as one file. The order of tensors does not change the bytes: they are
+// sorted by element size, the widest first, so that every tensor is aligned, and then by name.
 func Write(w io.Writer, metadata map[string]string, tensors ...Tensor) error {
 	header, sorted, err := encodeHeader(metadata, tensors)
 	if err != nil {
@@ -59,7 +59,7 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, []Tenso
 		}
 		before = ','
 	}
-	// Entries stand in the order of the data: some readers want an empty tensor before the one that shares its place.
+	// Entries are in the order of the data: some readers want an empty tensor before the one with the same offset.
 	type entry struct {
 		DType   DType    `json:"dtype"`
 		Shape   []int    `json:"shape"`
@@ -109,7 +109,7 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, []Tenso
 	return header, sorted, nil
 }
 
-// putJSON appends one value without a newline, and without the escapes that HTML wants.
+// putJSON appends one value without a newline and without HTML escapes.
 func putJSON(buf *bytes.Buffer, v any) error {
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)

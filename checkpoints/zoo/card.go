@@ -11,39 +11,39 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 )
 
-// Card says what a policy of the zoo is. All of it but About is made from the checkpoint, its run and its evaluations.
+// Card describes a policy of the zoo. Everything but About is computed from the checkpoint, its run and its
+// evaluations.
 type Card struct {
 	Name string `json:"name"`
-	// About is what the policy is for, in a sentence.
+	// About is a sentence about the policy's purpose.
 	About string `json:"about"`
-	// Env is the environment for which it was trained, Agent the learner, Experiment the configuration's name.
+	// Env is the environment in which it was trained, Agent the learner, Experiment the configuration's name.
 	Env        string `json:"env"`
 	Agent      string `json:"agent"`
 	Experiment string `json:"experiment"`
-	// Seed is the training seed of the policy, Seeds those of all runs among which it was chosen.
+	// Seed is the policy's training seed, Seeds those of all runs from which it was chosen.
 	Seed  uint64   `json:"seed"`
 	Seeds []uint64 `json:"seeds"`
-	// Steps is how many steps of the environment it had learned from, Planned how many the whole run did.
+	// Steps is the number of environment steps until its checkpoint, Planned that of the whole run.
 	Steps   int64 `json:"steps"`
 	Planned int64 `json:"planned"`
-	// Engine, Kernels and CreatedBy are what computed it.
+	// Engine, Kernels and CreatedBy (the program and its version) computed it.
 	Engine    string `json:"engine"`
 	Kernels   string `json:"kernel_family"`
 	CreatedBy string `json:"created_by"`
-	// Remake are the commands that make it anew, and its evaluations.
+	// Remake are the commands that train and evaluate it again.
 	Remake []string `json:"remake"`
-	// ID is the hash of the whole checkpoint, Files what it consists of, Bytes their size with the manifest's and that of
-	// the hashes.
+	// ID is the hash of the whole checkpoint, Files are its files, Bytes is the sum of their sizes.
 	ID    string                          `json:"sha256"`
 	Bytes int64                           `json:"bytes"`
 	Files map[string]checkpoints.FileInfo `json:"files"`
-	// Evaluations are what `stoker eval` found.
+	// Evaluations are results of `stoker eval`.
 	Evaluations []Evaluation `json:"evaluations"`
 	// Config is the whole configuration, as the checkpoint has it.
 	Config json.RawMessage `json:"config"`
 }
 
-// Evaluation is the part of an eval.json that a card has.
+// Evaluation is the part of an eval.json that a card contains.
 type Evaluation struct {
 	// Policy is the policy's name in it; where it was trained with several seeds, the numbers are of all of them together.
 	Policy    string          `json:"policy"`
@@ -94,8 +94,8 @@ type Comparison struct {
 	Verdict    string   `json:"verdict"`
 }
 
-// ReadEvaluation takes from an eval.json what concerns the policy with one of the given sources, or of the given name
-// where sources is empty.
+// ReadEvaluation returns the part of an eval.json about one policy: the one of the given name or with one of the given
+// sources.
 func ReadEvaluation(text []byte, name string, sources ...string) (*Evaluation, error) {
 	var e Evaluation
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -111,13 +111,13 @@ func ReadEvaluation(text []byte, name string, sources ...string) (*Evaluation, e
 	}
 	e.Policy = e.Policies[at].Name
 	for i := range e.Policies {
-		e.Policies[i].Sources = nil // paths of the machine at hand
+		e.Policies[i].Sources = nil // paths of the machine that evaluated
 	}
 	e.Comparisons = slices.DeleteFunc(e.Comparisons, func(c Comparison) bool { return c.A != e.Policy && c.B != e.Policy })
 	return &e, nil
 }
 
-// describe fills in what the checkpoint says of itself.
+// describe fills in the fields that follow from the checkpoint.
 func (c *Card) describe(ck *checkpoints.Checkpoint) error {
 	h := ck.Header()
 	var x struct {
@@ -154,7 +154,7 @@ func (c *Card) describe(ck *checkpoints.Checkpoint) error {
 	return nil
 }
 
-// Check says whether a card is that of a checkpoint.
+// Check returns an error where the card is not that of the checkpoint, or the checkpoint is too large.
 func (c *Card) Check(ck *checkpoints.Checkpoint) error {
 	is := *c
 	if err := is.describe(ck); err != nil {

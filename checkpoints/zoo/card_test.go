@@ -18,8 +18,7 @@ const evaluated = `{
   {"a": "a", "b": "b", "metric": "share", "difference": 2, "simultaneous_lo": 1, "simultaneous_hi": 3, "p_holm": 0.01, "scope": "method", "verdict": "undecided"},
   {"a": "c", "b": "b", "metric": "return", "difference": 2, "simultaneous_lo": 1, "simultaneous_hi": 3, "p_holm": 0.01, "scope": "method", "verdict": "better"}]}`
 
-// TestPage: a card's page says the numbers, the verdicts and the settings in which the evaluation is another than the
-// training.
+// TestPage: a card's page has the numbers, the verdicts and the settings in which evaluation and training differ.
 func TestPage(t *testing.T) {
 	e, err := ReadEvaluation([]byte(evaluated), "zoo:x", "runs/a-s2/checkpoints/x")
 	if err != nil {
@@ -53,7 +52,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestReadEvaluationRefuses: what is no eval.json, or has another policy, is an error.
+// TestReadEvaluationRefuses: a text that is no eval.json, or has not the policy, is an error.
 func TestReadEvaluationRefuses(t *testing.T) {
 	for _, c := range [][3]string{{"[]", "a", "eval.json"}, {"{}", "a", "none of them"},
 		{evaluated, "q", "none of them is q"}} {
@@ -63,7 +62,7 @@ func TestReadEvaluationRefuses(t *testing.T) {
 	}
 }
 
-// TestNames: an entry's name is one that stands for itself on a command line and as a folder.
+// TestNames: an entry's name needs no quoting on a command line or as a folder.
 func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{"hops-pricer": true, "a1": true, "": false, "1a": false, "A": false,
 		"a/b": false, "-a": false, "a b": false} {

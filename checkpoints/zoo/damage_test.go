@@ -12,8 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 )
 
-// TestDamaged: a byte changed, a file cut, missing or added anywhere in a policy is refused by the file's name, as in
-// any checkpoint.
+// TestDamaged: a policy with a changed byte, or a cut, missing or additional file, is refused with the file's name.
 func TestDamaged(t *testing.T) {
 	name := Names()[0]
 	for _, d := range []struct {

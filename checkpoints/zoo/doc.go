@@ -1,10 +1,10 @@
-// Package zoo holds trained policies that come with the program: policy checkpoints of at most [MaxBytes], embedded,
-// verified byte by byte when they are opened like any checkpoint, each with a card that says what it is, how it was
-// made and how it did.
+// Package zoo holds the trained policies that are embedded in the program: policy checkpoints of at most [MaxBytes].
+// Like any checkpoint they are verified byte by byte when opened. Each has a card that says what it is, how it was
+// trained and how it performed.
 //
-// An entry is the folder NAME: policy holds the checkpoint, card.json the [Card], CARD.md the same for people. [Make]
-// writes all three from a run's checkpoint and from what `stoker eval` found; nothing in a card is written by hand but
-// a sentence of what the policy is for. A policy of the zoo is named zoo:NAME wherever the program takes a checkpoint.
+// An entry is the folder NAME with the checkpoint in policy, the [Card] in card.json, and the same as a page in
+// CARD.md. [Make] writes all three from a run's checkpoint and the results of `stoker eval`; only the sentence about
+// the policy's purpose is written by hand. zoo:NAME names a policy wherever the program takes a checkpoint.
 //
-// What opens a policy for acting is package catalog, above this one; nothing here needs more than the standard library.
+// Package catalog, above this one, builds a policy that can act. This package needs only the standard library.
 package zoo

@@ -10,21 +10,22 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
-// Recipe is what [Make] cannot read from a checkpoint.
+// Recipe holds what [Make] cannot read from a checkpoint.
 type Recipe struct {
 	Name, About string
-	// Seeds are the training seeds of the runs among which the policy was chosen.
+	// Seeds are the training seeds of the runs from which the policy was chosen.
 	Seeds []uint64
-	// Remake are the commands that make the policy and its evaluations anew.
+	// Remake are the commands that train and evaluate the policy again.
 	Remake []string
-	// Evaluations are the eval.json texts; Policy is the policy's name in them, Sources the checkpoints that stand for it.
+	// Evaluations are the texts of eval.json files; Policy is the policy's name in them, Sources are its checkpoints
+	// there.
 	Evaluations [][]byte
 	Policy      string
 	Sources     []string
 }
 
-// Make writes the entry of a checkpoint into the folder dir of entries, replacing one of that name: the policy alone
-// with the files named in also (see [checkpoints.ExportPolicy]), and its card.
+// Make writes the entry of a checkpoint into the folder dir of entries and replaces one of that name: the exported
+// policy with the files named in also (see [checkpoints.ExportPolicy]), and its card.
 func Make(dir string, ck *checkpoints.Checkpoint, r Recipe, also ...string) (*Card, error) {
 	c := &Card{Name: r.Name, About: r.About, Seeds: slices.Sorted(slices.Values(r.Seeds)), Remake: r.Remake,
 		Evaluations: []Evaluation{}}

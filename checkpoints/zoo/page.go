@@ -11,12 +11,13 @@ import (
 	"strings"
 )
 
-// Page returns the card for people, as CARD.md holds it.
+// Page returns the card as Markdown, the content of CARD.md.
 func (c *Card) Page() ([]byte, error) {
 	var b bytes.Buffer
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("# %s\n\n%s\n", c.Name, c.About)
-	p("Use it as `%s%s` wherever a checkpoint may stand: `stoker eval %s%s --out compare/%s`, for example. This page is made by `stoker zoo card`.\n", Prefix, c.Name, Prefix, c.Name, c.Name)
+	p("Use it as `%s%s` wherever a checkpoint may stand: `stoker eval %s%s --out compare/%s`, for example. "+
+		"This page is made by `stoker zoo card`.\n", Prefix, c.Name, Prefix, c.Name, c.Name)
 	p("| | |\n|---|---|")
 	p("| environment | `%s` |", c.Env)
 	p("| learner | %s, experiment %s |", c.Agent, c.Experiment)
@@ -81,7 +82,8 @@ func (e *Evaluation) page(b *bytes.Buffer, config json.RawMessage) error {
 		}
 		p("%s", row)
 	}
-	p("\nPaired differences, where one direction is better:\n\n| | metric | difference | simultaneous 95 %% interval | p (Holm) | verdict | of |\n|---|---|---|---|---|---|---|")
+	p("\nPaired differences, where one direction is better:\n\n" +
+		"| | metric | difference | simultaneous 95 %% interval | p (Holm) | verdict | of |\n|---|---|---|---|---|---|---|")
 	for _, c := range e.Comparisons {
 		if !slices.ContainsFunc(e.Metrics, func(m Metric) bool { return m.Name == c.Metric && arrow(m.Better) != "" }) {
 			continue
@@ -93,7 +95,7 @@ func (e *Evaluation) page(b *bytes.Buffer, config json.RawMessage) error {
 	return nil
 }
 
-// differences says in which settings of environment and workload the evaluation is another than the training's
+// differences lists the settings of environment and workload in which the evaluation differs from the training's
 // configuration.
 func (e *Evaluation) differences(config json.RawMessage) (string, error) {
 	var x struct{ Env, Workload any }
@@ -141,7 +143,7 @@ func differ(at string, was, now any, out *[]string) {
 
 func text(v any) string {
 	b, err := json.Marshal(v)
-	if err != nil { // of what was JSON: it can't
+	if err != nil { // impossible: v was decoded from JSON
 		return fmt.Sprint(v)
 	}
 	if s := string(b); s != "null" && s != "[]" {
@@ -165,7 +167,7 @@ func number(x *float64) string {
 	return strings.Replace(strconv.FormatFloat(*x, 'g', 4, 64), "-", "−", 1)
 }
 
-// thousands writes a whole number with its groups apart.
+// thousands writes a whole number with commas between groups of three digits.
 func thousands(n int64) string {
 	s, sign := strconv.FormatInt(n, 10), ""
 	if n < 0 {
@@ -177,7 +179,7 @@ func thousands(n int64) string {
 	return sign + s
 }
 
-// list writes numbers, runs of neighbours as ranges.
+// list writes numbers, consecutive ones as ranges.
 func list(all []uint64) string {
 	var parts []string
 	for i := 0; i < len(all); {

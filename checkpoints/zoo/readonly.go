@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 )
 
-// readOnly shows the policies of a file system of entries as checkpoint folders zoo:NAME. All that changes something
-// fails.
+// readOnly presents the policies in a file system of entries as checkpoint folders zoo:NAME. Every method that changes
+// something fails.
 type readOnly struct{ fsys fs.FS }
 
 var _ durable.FS = readOnly{}

@@ -15,10 +15,10 @@ import (
 //go:embed */policy/* */card.json */CARD.md
 var shipped embed.FS
 
-// Prefix begins the names by which policies of the zoo are called where a checkpoint's path may stand.
+// Prefix begins the names of the zoo's policies wherever a checkpoint's path is expected.
 const Prefix = "zoo:"
 
-// MaxBytes bounds the size of an entry's checkpoint.
+// MaxBytes is the largest size of an entry's checkpoint.
 const MaxBytes = 1 << 20
 
 // Files of an entry.
@@ -34,7 +34,7 @@ type Entry struct {
 	Card *Card  `json:"card"`
 }
 
-// Cut returns the entry's name in path, and whether path names one.
+// Cut returns the entry's name in path; ok is whether path has [Prefix].
 func Cut(path string) (name string, ok bool) { return strings.CutPrefix(path, Prefix) }
 
 // Names lists the entries.
@@ -43,7 +43,7 @@ func Names() []string { return names(shipped) }
 func names(fsys fs.FS) []string {
 	var out []string
 	entries, err := fs.ReadDir(fsys, ".")
-	if err != nil { // of an embedded file system: it can't
+	if err != nil { // impossible for an embedded file system
 		return nil
 	}
 	for _, e := range entries {
@@ -67,8 +67,8 @@ func List() ([]Entry, error) {
 	return out, nil
 }
 
-// Open verifies the policy of a name, every byte of it, and returns it. A name that there is not, in an error that
-// satisfies fs.ErrNotExist, comes with those that there are; what is damaged is a [*checkpoints.RefusedError].
+// Open verifies every byte of a policy and returns it. For an unknown name the error lists the known ones and satisfies
+// fs.ErrNotExist; for a damaged policy it is a [*checkpoints.RefusedError].
 func Open(name string) (*checkpoints.Checkpoint, error) { return open(shipped, name) }
 
 func open(fsys fs.FS, name string) (*checkpoints.Checkpoint, error) {
@@ -112,14 +112,14 @@ func readFile(fsys fs.FS, name, file string) ([]byte, error) {
 	return b, nil
 }
 
-// unknown is the error for a name that there is not.
+// unknown is the error for an unknown name.
 type unknown struct {
 	name string
 	all  []string
 }
 
 func (e *unknown) Error() string {
-	return fmt.Sprintf("no policy %q in the zoo; there are: %s", e.name, strings.Join(e.all, ", "))
+	return fmt.Sprintf("no policy %q in the zoo; the names are %s", e.name, strings.Join(e.all, ", "))
 }
 
 func (e *unknown) Is(target error) bool { return target == fs.ErrNotExist }

@@ -20,7 +20,7 @@ type Disk struct {
 
 var _ durable.FS = (*Disk)(nil)
 
-// node is a file or a folder: what a running process sees of it, and what is known to be on the platter.
+// node is a file or a folder: its state as a running process sees it, and the state that is synced.
 type node struct {
 	folder        bool
 	names, synced map[string]*node // a folder's entries
@@ -219,7 +219,7 @@ func (d *Disk) SyncDir(name string) error {
 	return nil
 }
 
-// SyncAll makes everything on the disk survive: the state from which a test starts.
+// SyncAll syncs everything on the disk: the state from which a test starts.
 func (d *Disk) SyncAll() {
 	var walk func(n *node)
 	walk = func(n *node) {
@@ -236,9 +236,8 @@ func (d *Disk) SyncAll() {
 // Clone returns an independent copy of what a running process sees: the disk after the process was killed.
 func (d *Disk) Clone() *Disk { return d.copy(func(int) int { return 1 }) }
 
-// PowerCut returns the disk as a power cut might leave it. Seed 0 loses all that was not synced; seed 1 keeps
-// every name but none of the unsynced bytes; other seeds decide for each name and file by lot, and may keep a
-// part of a file.
+// PowerCut returns the disk as a power cut might leave it. Seed 0 loses everything that was not synced; seed 1 keeps
+// every name but no unsynced bytes; other seeds draw for each name and file, and may keep a part of a file.
 func (d *Disk) PowerCut(seed uint64) *Disk {
 	draw := rng.NewStream(seed, "power cut")
 	return d.copy(func(choices int) int {
@@ -258,7 +257,7 @@ const (
 	dataChoices = 3
 )
 
-// copy builds the disk that remains; pick says what becomes of each name and each file's bytes.
+// copy builds the disk that remains; pick chooses the outcome for each name and each file's bytes.
 func (d *Disk) copy(pick func(choices int) int) *Disk {
 	made := map[*node]*node{} // a file with two names stays one file
 	var build func(n *node) *node
@@ -306,7 +305,7 @@ func (d *Disk) copy(pick func(choices int) int) *Disk {
 	return &Disk{root: build(d.root)}
 }
 
-// Set replaces a file's bytes, synced: damage done behind the program's back.
+// Set replaces a file's bytes, synced: it simulates damage from outside the program.
 func (d *Disk) Set(name string, data []byte) error {
 	n, err := d.find("set", name)
 	if err != nil {

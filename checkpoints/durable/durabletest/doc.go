@@ -1,7 +1,7 @@
-// Package durabletest has a disk in memory that forgets: a [durable.FS] that knows which bytes and names were
-// synced, and shows what a power cut would leave. Tests of whatever saves state run on it, with
-// [WithHooks] stopping them after each operation in turn.
+// Package durabletest has a disk in memory for tests of crash safety: a [durable.FS] that knows which bytes and names
+// were synced, and returns the disk that a power cut would leave. [WithHooks] stops a test after each operation in
+// turn.
 //
-// It is stricter than most disks (each unsynced name survives or not on its own), so what holds here holds
-// there. It keeps no permissions, times or links other than hard ones.
+// It is stricter than most disks: each unsynced name survives or is lost independently. So code that is safe here is
+// safe on real disks. It has no permissions, no times and no symbolic links.
 package durabletest

@@ -23,15 +23,14 @@ type Op struct {
 // String names the operation, for example "#12 sync runs/a/checkpoints/.tmp-x/weights.safetensors".
 func (o Op) String() string { return fmt.Sprintf("#%d %s %s", o.N, o.Kind, o.Path) }
 
-// Hooks look at every operation. Either may be nil. They are called in the order of the operations; a file
-// system with hooks must not be used from two goroutines at once.
+// Hooks are called for every operation, in order. Either may be nil. A file system with hooks must not be used from two
+// goroutines at once.
 type Hooks struct {
-	// Before runs ahead of an operation. If it returns an error the operation is not done and fails with it;
-	// a [Cut] makes a write do its first bytes and then fail, as on a disk that fills up.
+	// Before is called before an operation. If it returns an error, the operation is not done and fails with it. A [Cut]
+	// makes a write do its first bytes and then fail, as on a full disk.
 	Before func(Op) error
-	// After runs behind an operation that succeeded: the place to end the process in order to see what a
-	// crash there leaves. Some operations fail and are meant to (removing what is not there), so a failpoint
-	// compares N with >=.
+	// After is called after an operation that succeeded: end the process here to test a crash. Some operations are
+	// expected to fail (removing a missing file) and skip After, so compare N with >=.
 	After func(Op)
 }
 
@@ -139,7 +138,7 @@ func (f *hookedFile) Truncate(size int64) error {
 	return f.fs.do("truncate", f.name, 0, func(int) error { return f.file.Truncate(size) })
 }
 
-// Close closes the file even when the hook fails it: a process that goes on after an error must not leak files.
+// Close closes the file even if the hook fails it: a process that continues after an error must not leak files.
 func (f *hookedFile) Close() error {
 	closed := false
 	err := f.fs.do("close", f.name, 0, func(int) error {
