@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// fit makes an axis that can be drawn: finite, of a width above rounding, widened by margin times its width at both
-// ends. Nothing on it gives 0 to 1 (1 to 10 where it is logarithmic), a single value a tenth of itself to either
-// side, and 0 alone 0 to 1.
+// fit makes an axis that can be drawn: finite, wider than rounding errors, and extended by margin times its width at
+// both ends. An axis without values becomes 0 to 1 (1 to 10 where it is logarithmic); a single value x becomes 0.9 x to
+// 1.1 x, and a single 0 becomes 0 to 1.
 func fit(a *plot.Axis, margin float64) {
 	log := logarithmic(a)
 	if !(a.Min <= a.Max) || !finite(a.Min) || !finite(a.Max) {
@@ -29,13 +29,13 @@ func fit(a *plot.Axis, margin float64) {
 		w = most / 10
 		a.Min, a.Max = a.Min-w, a.Max+w
 	}
-	if w == 0 { // all is 0
+	if w == 0 { // all values are 0
 		a.Max, w = 1, 1
 	}
 	a.Min, a.Max = a.Min-margin*w, a.Max+margin*w
 }
 
-// linear marks round numbers, about Want of them, and only whole ones where Whole is set.
+// linear marks about Want round numbers, only whole ones where Whole is set.
 type linear struct {
 	Want  int
 	Whole bool

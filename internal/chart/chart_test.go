@@ -29,7 +29,7 @@ func labels(ticks []plot.Tick) []string {
 	return out
 }
 
-// Round numbers, as many decimals as their step needs, thousands and millions short.
+// Ticks are round numbers with as many decimals as their step needs; thousands and millions are abbreviated.
 func TestLinear(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi float64
@@ -66,7 +66,7 @@ func TestDecades(t *testing.T) {
 	}
 }
 
-// However odd the range, the axis that is drawn is finite and has a width that floating point can tell.
+// For every range the axis is finite and wider than rounding errors.
 func TestFit(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct{ lo, hi, wantLo, wantHi float64 }{
@@ -90,7 +90,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Lines break at what is missing; on a logarithmic axis that is what is not positive, too.
+// Lines break at missing values, on a logarithmic axis also at values that are not positive.
 func TestSegments(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	x, y := []float64{-1, 0, 1, 2, 3, 4, 5, 6}, []float64{1, 1, nan, 2, 3, inf, -1, 5}
@@ -116,7 +116,7 @@ func lengths(segs []plotter.XYs) []int {
 	return out
 }
 
-// everything is a figure of everything that can be drawn, gaps, single points and bounds that are missing among it.
+// everything is a figure with everything that can be drawn, including gaps, single points and missing bounds.
 func everything() *Figure {
 	nan := math.NaN()
 	lines := NewPanel("lines, a step, a gap, a point", "x", "y")
@@ -193,7 +193,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// The first 24 styles differ, and none looks as the bound does.
+// The first 24 styles differ from each other and from the bound's.
 func TestStylesDiffer(t *testing.T) {
 	type look struct {
 		c      color.RGBA

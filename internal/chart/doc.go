@@ -1,7 +1,7 @@
-// Package chart draws figures in one manner: panels in a grid with shared colours, a key above them that never covers
-// data, axes with few round numbers, PNG and SVG alike. It knows lines, bands, points and intervals, and nothing of
-// evaluation; it stands on gonum/plot.
+// Package chart draws the project's figures as PNG and SVG: panels in a grid with shared colours, a key above them that
+// never covers data, and axes with few round numbers. It draws lines, bands, points and intervals with gonum/plot, and
+// knows nothing of evaluation.
 //
-// What cannot be drawn (NaN, an infinity, on a logarithmic axis what is not positive) is left out, never an error:
-// one missing value must not cost the figure.
+// Values that cannot be drawn (NaN, infinities, on a logarithmic axis also those that are not positive) are left out
+// without an error, so that one missing value does not lose the figure.
 package chart

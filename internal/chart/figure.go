@@ -16,18 +16,18 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is panels in a grid under a title and a key.
+// Figure is a grid of panels under a title and a key.
 type Figure struct {
 	Title string
 	Key   []Entry
-	// Panels are set row by row, Columns in each.
+	// Panels are in row order, Columns in each row.
 	Panels  []*Panel
 	Columns int
-	// Width and Height are those of one panel with its labels.
+	// Width and Height are the size of one panel with its labels.
 	Width, Height vg.Length
 }
 
-// Entry is a line of the key: a text and how the thing looks.
+// Entry is an entry of the key: a text and a sample of its style.
 type Entry struct {
 	Text  string
 	Style Style
@@ -55,8 +55,8 @@ func (f *Figure) PNG(w io.Writer, dpi int) error {
 	return err
 }
 
-// SVG draws the figure as a vector graphic. Where Liberation Sans is not installed, fonts of the same widths take its
-// place.
+// SVG draws the figure as a vector graphic. Where Liberation Sans is not installed, fonts of the same widths replace
+// it.
 func (f *Figure) SVG(w io.Writer) error {
 	svg := vgsvg.New(f.size())
 	f.draw(draw.New(svg))

@@ -14,8 +14,8 @@ type polygon struct {
 	turn    float64
 }
 
-// DrawGlyph implements [draw.GlyphDrawer]. All polygons have the area of the circle of the style's radius, so that
-// none looks weightier.
+// DrawGlyph implements [draw.GlyphDrawer]. Every polygon has the area of the circle with the style's radius, so that
+// all glyphs look equally large.
 func (g polygon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	n := float64(g.corners)
 	r := s.Radius * vg.Length(math.Sqrt(2*math.Pi/(n*math.Sin(2*math.Pi/n))))

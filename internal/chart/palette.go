@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// CompactPNG encodes a PNG file of a chart anew with a palette, in a third to half of the bytes: a chart has few
-// colours, and the many shades of its edges move to the nearest of the 256 most frequent colours. Where that is no
-// smaller it returns the file as it is.
+// CompactPNG encodes the PNG file of a chart again with a palette, in a third to half of the bytes. A chart has few
+// colours; the many shades at edges become the nearest of the 256 most frequent colours. Where the result is not
+// smaller, CompactPNG returns file itself.
 func CompactPNG(file []byte) ([]byte, error) {
 	img, err := png.Decode(bytes.NewReader(file))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A chart in few colours keeps every one of them; of many shades each moves to a near one, and the file becomes smaller.
+// A chart with few colours keeps all of them; with many shades, each becomes a near one, and the file becomes smaller.
 func TestCompactPNG(t *testing.T) {
 	for _, c := range []struct {
 		name     string

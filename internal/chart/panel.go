@@ -13,11 +13,11 @@ import (
 // Panel is one pair of axes with what is drawn on it.
 type Panel struct {
 	plot *plot.Plot
-	// Spare room beside the data, as a share of the axes' lengths.
+	// MarginX and MarginY are the free space beside the data, as fractions of the axes' lengths.
 	MarginX, MarginY float64
 }
 
-// NewPanel returns an empty panel. Empty texts take no room.
+// NewPanel returns an empty panel. Empty texts take no space.
 func NewPanel(title, x, y string) *Panel {
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = x, y
@@ -45,32 +45,32 @@ func NewPanel(title, x, y string) *Panel {
 
 const titleGap = vg.Length(4)
 
-// heading writes a panel's title from the left end of its data, where it has most room; gonum's would be centred over
-// the labels too.
+// heading writes a panel's title, starting at the left end of the data, where it has most space; gonum would centre it
+// over data and labels.
 type heading string
 
 // Plot implements [plot.Plotter].
 func (h heading) Plot(c draw.Canvas, _ *plot.Plot) {
 	s := writing(labelSize)
-	if w := s.Width(string(h)); w > c.Size().X { // smaller letters rather than another panel's room
+	if w := s.Width(string(h)); w > c.Size().X { // shrink it rather than write into the next panel
 		s = writing(max(6, labelSize*c.Size().X/w))
 	}
 	c.FillText(s, vg.Point{X: c.Min.X, Y: c.Max.Y + titleGap}, string(h))
 }
 
-// TicksX and TicksY set about how many numbers stand along the axes.
+// TicksX sets about how many numbers the horizontal axis has.
 func (p *Panel) TicksX(n int) { p.plot.X.Tick.Marker = linear{Want: n} }
 
-// TicksY is TicksX of the vertical axis.
+// TicksY is TicksX for the vertical axis.
 func (p *Panel) TicksY(n int) { p.plot.Y.Tick.Marker = linear{Want: n} }
 
 // WholeX keeps the numbers along the horizontal axis whole.
 func (p *Panel) WholeX() { p.plot.X.Tick.Marker = linear{Want: 8, Whole: true} }
 
-// LogX makes the horizontal axis logarithmic; what is not positive is left out. Call it before anything is added.
+// LogX makes the horizontal axis logarithmic; values that are not positive are left out. Call it before adding data.
 func (p *Panel) LogX() { p.plot.X.Scale, p.plot.X.Tick.Marker = plot.LogScale{}, decades{} }
 
-// LogY is LogX of the vertical axis.
+// LogY is LogX for the vertical axis.
 func (p *Panel) LogY() { p.plot.Y.Scale, p.plot.Y.Tick.Marker = plot.LogScale{}, decades{} }
 
 // RangeX makes sure that the horizontal axis shows lo to hi.
@@ -78,7 +78,7 @@ func (p *Panel) RangeX(lo, hi float64) {
 	p.plot.X.Min, p.plot.X.Max = min(p.plot.X.Min, lo), max(p.plot.X.Max, hi)
 }
 
-// RangeY is RangeX of the vertical axis.
+// RangeY is RangeX for the vertical axis.
 func (p *Panel) RangeY(lo, hi float64) {
 	p.plot.Y.Min, p.plot.Y.Max = min(p.plot.Y.Min, lo), max(p.plot.Y.Max, hi)
 }
@@ -138,7 +138,7 @@ func (p *Panel) Band(s Style, x, lo, hi []float64) {
 	flush()
 }
 
-// Range is a value and where it may lie.
+// Range is a value and the bounds of its interval.
 type Range struct{ At, Low, High float64 }
 
 // Exactly is a value without an interval.
@@ -164,7 +164,7 @@ func (p *Panel) Cross(s Style, x, y Range) {
 	p.plot.Add(&plotter.Scatter{XYs: plotter.XYs{{X: x.At, Y: y.At}}, GlyphStyle: s.dot()})
 }
 
-// orX is x where it can be drawn at y, else another.
+// orX is x where it can be drawn at y, else instead.
 func (p *Panel) orX(x, instead, y float64) float64 {
 	if p.drawable(x, y) {
 		return x
@@ -179,7 +179,7 @@ func (p *Panel) orY(y, instead, x float64) float64 {
 	return instead
 }
 
-// segments are the runs of points that can be drawn.
+// segments splits a line at the points that cannot be drawn.
 func (p *Panel) segments(x, y []float64) []plotter.XYs {
 	var out []plotter.XYs
 	open := false

@@ -15,7 +15,8 @@ type Style struct {
 	Glyph  draw.GlyphDrawer
 }
 
-// palette is Okabe and Ito's without yellow and black, which readers with any kind of colour vision can tell apart.
+// palette is Okabe and Ito's without yellow and black: readers with any kind of colour vision can tell its colours
+// apart.
 var palette = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255},
 	{86, 180, 233, 255},
@@ -27,19 +28,19 @@ var dashes = [][]vg.Length{nil, {7, 3}, {2, 2}, {7, 2, 2, 2}}
 var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, polygon{4, 0.125}, polygon{3, 0}, polygon{3, 0.5}, polygon{4, 0},
 	polygon{5, 0}}
 
-// Styles returns the i-th style. The first 24 differ in colour or dashes; glyphs differ along with the colours, for
-// prints in black.
+// Styles returns the i-th style. The first 24 differ in colour or dashes. Glyphs differ between colours too, for black
+// and white prints.
 func Styles(i int) Style {
 	n := len(palette)
 	return Style{palette[i%n], dashes[i/n%len(dashes)], glyphs[(i+i/n)%len(glyphs)]}
 }
 
-// Bound is the style of what is not a peer but a limit of what can be had, such as an oracle.
+// Bound is the style of a theoretical limit, such as an oracle.
 func Bound() Style {
 	return Style{color.RGBA{90, 90, 90, 255}, []vg.Length{5, 2.5}, hollow{}}
 }
 
-// Common is the style of what is the same for all, such as the load.
+// Common is the style of data shared by all policies, such as the load.
 func Common() Style { return Style{color.RGBA{40, 40, 40, 255}, nil, draw.CircleGlyph{}} }
 
 // faint is the colour of bands beneath lines.

@@ -1,5 +1,4 @@
-// Package fuzzed goes over everything that reads what others wrote (configurations, traces, checkpoints, saved states,
-// policies) and fuzzes each reader for some minutes. There is nothing here to call: the targets stand beside the
-// readers, this package lists them, makes sure that the list is whole, and runs them one after another (make verify
-// NAME=fuzz).
+// Package fuzzed lists the fuzz targets of every reader of external files (configurations, traces, checkpoints, saved
+// states, policies), checks that the list is complete, and fuzzes each target for some minutes (make verify NAME=fuzz).
+// It has only tests; the targets are in the packages of the readers.
 package fuzzed

@@ -29,7 +29,7 @@ var (
 	keep = flag.Bool("keep", false, "with -long, copy some interesting inputs to testdata/fuzz")
 )
 
-// Kinds of readers, by whose text they read.
+// Kinds of readers, by what they read.
 const (
 	configuration = "configuration"
 	traces        = "traces and profiles"
@@ -83,7 +83,7 @@ var targets = []target{
 
 const root = "../.."
 
-// The list is whole: every fuzz test of the repository is on it, and nothing else is.
+// The list is complete: it has every fuzz test of the repository and nothing else.
 func TestTargetsAreListed(t *testing.T) {
 	var found []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -124,15 +124,15 @@ func TestTargetsAreListed(t *testing.T) {
 	}
 }
 
-// seen is what a kind's targets came to.
-type seen struct {
+// tally sums the results of a kind's targets.
+type tally struct {
 	targets, findings int
 	executions        int64
 	spent             time.Duration
 }
 
-// Every reader is fuzzed for some minutes with one process: nothing it is given makes it panic, hang, or break what its
-// target claims.
+// Every reader is fuzzed for some minutes by one process: no input makes it panic, hang, or violate what its target
+// checks.
 func TestReaders(t *testing.T) {
 	if !*long {
 		t.Skip("hours with -long; without it, the corpora run as tests of their packages")
@@ -141,7 +141,7 @@ func TestReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[string]*seen{}
+	kinds := map[string]*tally{}
 	for _, g := range targets {
 		if !wanted.MatchString(g.String()) {
 			continue
@@ -149,7 +149,7 @@ func TestReaders(t *testing.T) {
 		executions, spent, err := fuzz(t, g)
 		k := kinds[g.kind]
 		if k == nil {
-			k = &seen{}
+			k = &tally{}
 			kinds[g.kind] = k
 		}
 		k.targets++
@@ -161,7 +161,7 @@ func TestReaders(t *testing.T) {
 		}
 		t.Logf("%s: %d executions in %v", g, executions, spent.Round(time.Second))
 		if *keep && err == nil {
-			if err := keepCorpus(t, g); err != nil {
+			if err := copyCorpus(t, g); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -184,7 +184,7 @@ func TestReaders(t *testing.T) {
 
 var progress = regexp.MustCompile(`fuzz: elapsed: \S+, execs: (\d+)`)
 
-// fuzz runs one target and returns its number of executions. The error has the end of the output.
+// fuzz runs one target and returns its number of executions. The error contains the end of the output.
 func fuzz(t *testing.T, g target) (executions int64, spent time.Duration, err error) {
 	t.Helper()
 	cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+g.name+"$", "-fuzztime", each.String(),
@@ -203,16 +203,16 @@ func fuzz(t *testing.T, g target) (executions int64, spent time.Duration, err er
 	return executions, spent, err
 }
 
-// corpusBytes and corpusFiles bound what is kept of a target's corpus: all together stay under 200 kB, and tests that
-// run them fast.
+// corpusBytes and corpusFiles limit what is kept of a target's corpus, so that all corpora together stay under 200 kB
+// and their tests are fast.
 const (
 	corpusBytes = 7_000
 	corpusFiles = 40
 )
 
-// keepCorpus copies inputs that the fuzzer found interesting into the target's testdata, of all sizes that the bounds
-// allow. What stands there stays.
-func keepCorpus(t *testing.T, g target) error {
+// copyCorpus copies inputs that the fuzzer found interesting into the target's testdata, spread over all sizes, up to
+// the limits. Inputs that are there stay.
+func copyCorpus(t *testing.T, g target) error {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -233,7 +233,7 @@ func keepCorpus(t *testing.T, g target) error {
 	}
 	found, err := sizes(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was interesting beyond what stands in the test
+		return nil // the fuzzer found nothing beyond the test's own inputs
 	}
 	if err != nil {
 		return err

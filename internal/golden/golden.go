@@ -1,5 +1,5 @@
-// Package golden compares what tests make with files under testdata, which -update writes anew. Look at an image before
-// committing it.
+// Package golden compares the output of tests with files under testdata. The flag -update writes these files again;
+// look at an image before committing it.
 package golden
 
 import (
@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write golden files anew")
+var update = flag.Bool("update", false, "write golden files again")
 
 // Text compares a text with testdata/name.
 func Text(t *testing.T, name, got string) {
@@ -34,20 +34,20 @@ func Text(t *testing.T, name, got string) {
 		}
 		return "(no such line)"
 	}
-	t.Errorf("%s:%d (of %d lines, made %d; write it anew with -update):\n%s\nmade is\n%s",
+	t.Errorf("%s:%d (of %d lines; the output has %d; write it again with -update):\n%s\nthe output is\n%s",
 		filepath.Join("testdata", name), n+1, len(want), len(made), at(want), at(made))
 }
 
 const (
-	// far is the difference in one channel from which a pixel counts as another.
-	far = 64
-	// most is the share of other pixels that is allowed: edges may be smoothed differently on another architecture,
-	// while a line or a word elsewhere changes more.
-	most = 0.0005
+	// pixelThreshold is the difference in one channel from which a pixel counts as different.
+	pixelThreshold = 64
+	// maxDifferent is the allowed fraction of different pixels: another architecture may smooth edges differently, while a
+	// moved line or word changes more pixels.
+	maxDifferent = 0.0005
 )
 
-// Image compares a PNG with testdata/name: the same size, and all but a few pixels about equal. Where it differs,
-// what was made is left in a folder that the failure names.
+// Image compares a PNG with testdata/name: the same size, and all but a few pixels about equal. Where it differs, the
+// output is written to a temporary folder that the failure names.
 func Image(t *testing.T, name string, got []byte) {
 	t.Helper()
 	want, ok := read(t, name, got)
@@ -55,11 +55,11 @@ func Image(t *testing.T, name string, got []byte) {
 		return
 	}
 	a, b := decode(t, got), decode(t, want)
-	other := 1.0
+	share := 1.0
 	if a.Bounds() == b.Bounds() {
-		other = different(a, b)
+		share = different(a, b)
 	}
-	if other <= most {
+	if share <= maxDifferent {
 		return
 	}
 	dir, err := os.MkdirTemp("", "golden")
@@ -70,11 +70,11 @@ func Image(t *testing.T, name string, got []byte) {
 	if err := os.WriteFile(left, got, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	t.Errorf("%s is %v, what was made %v, %.2f %% of pixels differ: look at %s, and write it anew with -update",
-		filepath.Join("testdata", name), b.Bounds().Size(), a.Bounds().Size(), 100*other, left)
+	t.Errorf("%s is %v, the output is %v, %.2f %% of pixels differ: look at %s, and write it again with -update",
+		filepath.Join("testdata", name), b.Bounds().Size(), a.Bounds().Size(), 100*share, left)
 }
 
-// read returns the golden file, or writes it and says that there is nothing to compare.
+// read returns the golden file; with -update it writes got instead and returns false.
 func read(t *testing.T, name string, got []byte) ([]byte, bool) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -104,7 +104,7 @@ func decode(t *testing.T, b []byte) image.Image {
 	return m
 }
 
-// different is the share of pixels in which two images of one size differ.
+// different is the fraction of pixels in which two images of one size differ.
 func different(a, b image.Image) float64 {
 	n := 0
 	r := a.Bounds()
@@ -119,4 +119,4 @@ func different(a, b image.Image) float64 {
 	return float64(n) / float64(r.Dx()*r.Dy())
 }
 
-func apart(x, y uint8) bool { return max(x, y)-min(x, y) >= far }
+func apart(x, y uint8) bool { return max(x, y)-min(x, y) >= pixelThreshold }

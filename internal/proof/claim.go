@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Folder names the environment variable that holds the folder where a proof's files are written. Without it nothing is
-// written.
+// Folder is the name of the environment variable with the folder for a proof's files. Without it nothing is written.
 const Folder = "STOKER_PROOF"
 
 // Files that tests write in the folder: a JSON object per [Row], and the lines of [Log].
@@ -30,15 +29,15 @@ type Row struct {
 	Bound string `json:"bound"`
 	// Measured is what was seen, with its unit and interval: "0 (equal bits)".
 	Measured string `json:"measured"`
-	// Holds is whether it does.
+	// Holds is whether the measurement is within the bound.
 	Holds bool `json:"holds"`
-	// Command measures it again, from the repository's root.
+	// Command repeats the measurement, from the repository's root.
 	Command string `json:"command"`
 }
 
-// Claim logs a row. An ordinary test fails where the bound does not hold. A proof, which runs with [Folder] set, writes
-// the row instead, as one that falls short: the measurement is the result, whatever it is. An empty Command becomes the
-// test's own.
+// Claim logs a row. Without [Folder] set, in an ordinary test, a bound that does not hold fails the test. In a proof,
+// with [Folder] set, it writes every row, also one whose bound does not hold: the measurement is the result. An empty
+// Command becomes the command of the test.
 func Claim(tb testing.TB, r Row) {
 	tb.Helper()
 	if r.Command == "" {
@@ -66,7 +65,8 @@ func Claim(tb testing.TB, r Row) {
 	}
 }
 
-// Log logs a line of figures, and in a proof writes it too: a short run's digest covers it. It must hold no times.
+// Log logs a line of figures, and in a proof also writes it. Digests of short runs cover these lines, so they must hold
+// no times.
 func Log(tb testing.TB, format string, args ...any) {
 	tb.Helper()
 	text := fmt.Sprintf(format, args...)

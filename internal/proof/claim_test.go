@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that remembers whether it was failed.
+// recorder is a testing.TB that records whether it failed.
 type recorder struct {
 	testing.TB
 	failed bool

@@ -1,7 +1,8 @@
-// Package proof is the table of long proofs: what takes longer than `make test` and is kept under docs/results. Tests
-// report what they measured with [Claim] and [Log]. [Table] lists the proofs: what each claims, the commands that
-// measure it, what they need, and the short run whose bytes tell whether the kept result still describes the code.
+// Package proof is the table of long proofs: measurements that take longer than `make test` and whose results are
+// stored under docs/results. Tests report what they measured with [Claim] and [Log]. [Table] lists the proofs: what
+// each claims, the commands that measure it, what they need, and a short run. The bytes that the short run writes tell
+// whether the stored result still describes the code.
 //
-// Command verify (internal/proof/verify) runs proofs, says which results are fresh, and makes docs/claims.md. What a
-// claim means is stated by the test that makes it, not here.
+// Command verify (internal/proof/verify) runs proofs, lists which results are fresh, and generates docs/claims.md. The
+// meaning of a claim is defined by the test that makes it, not here.
 package proof

@@ -1,6 +1,6 @@
 package proof
 
-// goldenOn compares golden traces on another architecture or level of this one.
+// goldenOn compares golden traces on another architecture or instruction set level, given as GOARCH=… or GOAMD64=….
 func goldenOn(setting string) Step {
 	s := goTest("./catalog", "Golden")
 	s.Env = []string{setting}

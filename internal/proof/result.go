@@ -18,14 +18,14 @@ const (
 	ShortFile  = "falls-short.txt" // a [Sentence] a line, written by hand
 )
 
-// Result says where and when a kept result was measured.
+// Result records where and when a kept result was measured.
 type Result struct {
 	Revision string `json:"revision"`
 	Date     string `json:"date"`    // year-month-day
 	Machine  string `json:"machine"` // processor and cores
 	Arch     string `json:"arch"`    // GOARCH
 	Kernels  string `json:"kernels"` // family of kernels: x86-fma (AVX-512 and AVX2 give the same bits) or go
-	// Digests of the short runs at that revision, by their names; a run without files must pass and has none.
+	// Digests of the short runs at that revision, by name. A short run without files has none: it only has to pass.
 	Digests map[string]string `json:"digests,omitempty"`
 }
 
@@ -51,7 +51,7 @@ func (r Result) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, ResultFile), append(b, '\n'), 0o644)
 }
 
-// ReadClaims reads a file of claims; one that is missing holds none.
+// ReadClaims reads a file of claims; for a missing file it returns none.
 func ReadClaims(path string) (rows []Row, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,13 +72,13 @@ func ReadClaims(path string) (rows []Row, err error) {
 	return rows, lines.Err()
 }
 
-// Sentence says in plain words how claims fall short.
+// Sentence describes in plain words how claims fall short of their bounds.
 type Sentence struct {
-	Part string // in the text of every claim that it is about
+	Part string // substring of the text of every claim that it describes
 	Text string
 }
 
-// ReadSentences reads a folder's sentences: a line each, the part of the claims' text, " => ", and the sentence.
+// ReadSentences reads a folder's sentences. Each is a line: the part of the claims' text, " => ", and the sentence.
 func ReadSentences(dir string) (all []Sentence, err error) {
 	path := filepath.Join(dir, ShortFile)
 	b, err := os.ReadFile(path)
@@ -98,7 +98,7 @@ func ReadSentences(dir string) (all []Sentence, err error) {
 	return all, nil
 }
 
-// ErrSentence is the error of claims that fall short without a sentence, and of sentences without a claim.
+// ErrSentence is the error where a claim falls short without a sentence, or a sentence matches no claim that does.
 var ErrSentence = errors.New("sentences and claims that fall short do not match")
 
 // Match pairs sentences with the claims that fall short: each such claim needs one sentence, and each sentence a claim.

@@ -6,11 +6,11 @@ import "fmt"
 type Short struct {
 	Name  string
 	Steps []Step // as a proof's
-	// Files are patterns (path.Match) of the files whose bytes make the digest. Without any, the run must pass.
+	// Files are patterns (path.Match) of the files in the digest. Without any, the run only has to pass.
 	Files []string
 }
 
-// What a short run of tests leaves: claims, figures and tables.
+// tested are the files that a short run of tests writes: claims, figures and tables.
 var tested = []string{ClaimsFile, FiguresFile, "*.csv"}
 
 // Shorts lists all short runs.
@@ -66,8 +66,8 @@ func Shorts() []Short {
 	return shorts
 }
 
-// train is a configuration's short run: training with two evaluations on the way, then two workload seeds of every
-// policy. learner.safetensors is left out: it has the learner's state in a format that changes with the program.
+// train is a configuration's short run: training with two evaluations, then an evaluation of every policy on two
+// workload seeds. The digest leaves out learner.safetensors, whose format changes with the program.
 func train(name, config string, steps, episodes int) Short {
 	return Short{
 		Name: name,

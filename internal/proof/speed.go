@@ -62,7 +62,7 @@ func speed() []Proof {
 	}
 }
 
-// kept turns what a peer's script measured, in $OUT, into claims, tables and figures.
+// kept computes claims, tables and figures from the measurements of a peer's script in $OUT.
 func kept(run string) Step {
 	return goTest("./bench", run, "-measured=$OUT")
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Kind says what a proof measures, and with that how its result stays fresh.
+// Kind is what a proof measures; it decides how the freshness of the result is checked.
 type Kind string
 
-// The first three are deterministic: a short run's digest tells whether the result is fresh. A short run of numerics
-// and robustness must pass. A speed holds for its revision, date and machine.
+// The first three are deterministic: the digest of a short run tells whether the result is fresh. Numerics and
+// Robustness are fresh if their short run passes. A Speed holds only for its revision, date and machine.
 const (
 	Training   Kind = "training"
 	Evaluation Kind = "evaluation"
@@ -23,15 +23,15 @@ const (
 // Kinds lists all kinds.
 var Kinds = []Kind{Training, Evaluation, Simulation, Numerics, Robustness, Speed}
 
-// Need is something beside Go that a proof needs.
+// Need is something that a proof needs in addition to Go.
 type Need struct {
-	// Env is the environment variable that must name it; "" where none does.
+	// Env is the environment variable that must name it; "" for none.
 	Env string `json:"env,omitempty"`
-	// Text says what it is.
+	// Text describes it.
 	Text string `json:"text"`
 }
 
-// What proofs need beside Go.
+// What proofs need in addition to Go.
 var (
 	Libtorch    = Need{Text: "libtorch (make cuda)"}
 	IdleMachine = Need{Text: "an idle machine"}
@@ -48,9 +48,9 @@ var (
 type Step struct {
 	Args []string `json:"args"`
 	Env  []string `json:"env,omitempty"` // added to the environment
-	// Unless names a path: where it exists the step is left out, so that runs of hours are trained once.
+	// Unless is a path: where it exists the step is skipped, so that runs of hours are trained only once.
 	Unless string `json:"unless,omitempty"`
-	// Stdout names the file in $OUT that gets the standard output; "" leaves it in the log.
+	// Stdout is the file in $OUT for the standard output; "" writes it to the log.
 	Stdout string `json:"stdout,omitempty"`
 }
 
@@ -65,7 +65,7 @@ type Proof struct {
 	Steps   []Step   `json:"steps"`
 	Keep    []string `json:"keep,omitempty"`  // patterns (path.Match) of files beside claims that docs/results keeps
 	Short   []string `json:"short,omitempty"` // names of short runs
-	// Nothing says why no result is kept; "" where one is.
+	// Nothing is the reason why no result is kept; "" where one is.
 	Nothing string `json:"nothing_kept,omitempty"`
 }
 
@@ -108,7 +108,7 @@ func similar(name string, names []string) (near []string) {
 	return near
 }
 
-// goTest is a step that runs tests of packages (separated by spaces) with flags.
+// goTest is a step that runs tests of packages (separated by spaces), with flags.
 func goTest(packages, run string, flags ...string) Step {
 	args := append([]string{"go", "test"}, strings.Fields(packages)...)
 	return Step{Args: append(append(args, "-run", run, "-count=1", "-v", "-timeout=0"), flags...)}
@@ -122,8 +122,7 @@ func torchTest(packages, run string, flags ...string) Step {
 	return s
 }
 
-// stoker is a step that runs the workbench, given as words separated by spaces and then further arguments as they
-// stand.
+// stoker is a step that runs the workbench: words are split at spaces, the arguments in more are not.
 func stoker(words string, more ...string) Step {
 	return Step{Args: append(append([]string{"bin/stoker"}, strings.Fields(words)...), more...)}
 }

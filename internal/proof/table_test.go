@@ -89,7 +89,7 @@ func TestResultsAreKept(t *testing.T) {
 	}
 }
 
-// What commands name is there: packages, tests, flags, configurations, programs.
+// Everything that commands name exists: packages, tests, flags, configurations, programs.
 func TestCommandsExist(t *testing.T) {
 	tests := map[string]*testFiles{}
 	check := func(name string, s Step) {
@@ -121,8 +121,8 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// checkTests holds a go test command against the sources: each alternative of -run names a test in its packages, and
-// every flag of the packages' own is defined.
+// checkTests compares a go test command with the sources: each alternative of -run names a test in its packages, and
+// the packages define every flag that is not go test's own.
 func checkTests(t *testing.T, name string, args []string, known map[string]*testFiles) {
 	t.Helper()
 	var all testFiles
@@ -161,7 +161,7 @@ func checkTests(t *testing.T, name string, args []string, known map[string]*test
 	}
 }
 
-// testFiles holds the names of a package's tests, and of the flags that they define.
+// testFiles holds the names of a package's tests and of the flags that they define.
 type testFiles struct{ tests, flags []string }
 
 func readTests(t *testing.T, dir string) *testFiles {
@@ -210,7 +210,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// No recipe of the Makefile is longer than a reader's line, none swallows its failure, and targets are few.
+// The Makefile has few targets, no long line, and no recipe that hides a failure.
 func TestMakefile(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {

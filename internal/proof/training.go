@@ -66,7 +66,7 @@ func training() []Proof {
 
 const gnnRuns = "runs/gnn-placement-s1 runs/gnn-placement-s2 runs/gnn-placement-s3"
 
-// unless leaves a step out where a path exists.
+// unless skips a step where a path exists.
 func unless(path string, s Step) Step {
 	s.Unless = path
 	return s
@@ -94,8 +94,8 @@ func deepRMPolicy() Proof {
 	return p
 }
 
-// hopsLearned trains pricers and schedulers where runs are missing, evaluates them under both loads, and holds the
-// zoo's policies against their rivals.
+// hopsLearned trains pricers and schedulers whose runs are missing, evaluates them under both loads, and compares the
+// zoo's policies with their rivals.
 func hopsLearned() Proof {
 	p := Proof{
 		Name: "hopslearned", Kind: Training, Subject: "learning", Minutes: 240,

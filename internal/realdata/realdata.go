@@ -1,4 +1,4 @@
-// Package realdata finds the real data that some tests read, which is not in the repository.
+// Package realdata finds the folder of real data that some tests read. The data is not in the repository.
 package realdata
 
 import (
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Dir returns the folder that STOKER_DATA names; a relative name counts from the checkout's root, since go test runs
-// each package in its own folder. Where it is not set the test is skipped, saying so.
+// Dir returns the folder that STOKER_DATA names. A relative name is resolved from the checkout's root, since go test
+// runs each package in its own folder. Where STOKER_DATA is not set, Dir skips the test.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("STOKER_DATA")
@@ -28,7 +28,7 @@ func Dir(t testing.TB) string {
 		}
 		parent := filepath.Dir(root)
 		if parent == root {
-			t.Fatalf("STOKER_DATA is %q, but there is no go.mod above the test's folder from which it would count", dir)
+			t.Fatalf("STOKER_DATA is %q, but no folder above the test's has a go.mod to resolve it from: use an absolute path", dir)
 		}
 		root = parent
 	}

@@ -1,5 +1,5 @@
-// Package pages makes docs/claims.md and a page per subject under docs/claims of what proofs keep under docs/results.
-// It measures nothing and runs nothing.
+// Package pages generates docs/claims.md, and a page per subject under docs/claims, from the results under
+// docs/results. It runs no proofs.
 package pages
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// part is a proof with what is kept of it.
+// part is a proof with its kept result.
 type part struct {
 	proof.Proof
 	result    proof.Result
@@ -22,7 +22,7 @@ type part struct {
 	sentences []string
 }
 
-// short is how many of the claims fall short.
+// short is the number of claims that fall short.
 func (p *part) short() (n int) {
 	for _, r := range p.rows {
 		if !r.Holds {
@@ -32,7 +32,7 @@ func (p *part) short() (n int) {
 	return n
 }
 
-// Make returns the pages by their paths below the folder of documentation. Every claim that falls short needs its
+// Make returns the pages by their paths below the folder of documentation. Every claim that falls short needs a
 // sentence; the error names those without.
 func Make(results string) (map[string]string, error) {
 	parts, err := read(results)
@@ -46,7 +46,7 @@ func Make(results string) (map[string]string, error) {
 	return all, nil
 }
 
-// Write makes the pages in a folder of documentation, and removes those of subjects that are gone.
+// Write writes the pages into a folder of documentation, and removes pages of subjects that no longer exist.
 func Write(results, docs string) error {
 	all, err := Make(results)
 	if err != nil {
@@ -74,7 +74,7 @@ func Write(results, docs string) error {
 	return nil
 }
 
-// read reads what is kept of every proof; a proof of which nothing is kept is left out.
+// read reads the kept results; proofs without one are left out.
 func read(results string) (parts []part, err error) {
 	for _, p := range proof.Table() {
 		dir := filepath.Join(results, p.Name)
@@ -164,7 +164,7 @@ func subject(name string, parts []part) string {
 	return b.String()
 }
 
-// rank puts what falls short first.
+// rank sorts claims that fall short first.
 func rank(r proof.Row) int {
 	if r.Holds {
 		return 1
@@ -172,7 +172,7 @@ func rank(r proof.Row) int {
 	return 0
 }
 
-// cell keeps a text inside its column.
+// cell escapes a text for a table cell.
 func cell(s string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
 }

@@ -14,7 +14,7 @@ const (
 	docs    = "../../../docs"
 )
 
-// The pages in docs are those that the kept claims make.
+// The pages in docs are those generated from the kept claims.
 func TestPagesAreMade(t *testing.T) {
 	all, err := Make(results)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// What is kept stays small: what a command makes again is not kept.
+// docs/results stays small: it holds no files that a command can make again.
 func TestResultsAreSmall(t *testing.T) {
 	size := int64(0)
 	err := filepath.WalkDir(results, func(_ string, d fs.DirEntry, err error) error {

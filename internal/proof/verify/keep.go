@@ -17,7 +17,7 @@ import (
 // byHand are the files of a result's folder that people write.
 var byHand = []string{"README.md", proof.ShortFile}
 
-// keep copies what a proof's row keeps from one folder to another, where it takes the place of what was kept before.
+// keep copies the files that a proof's row keeps from one folder to another, and removes those kept there before.
 func keep(p proof.Proof, from, to string) error {
 	files, err := matching(from, append([]string{proof.ClaimsFile}, p.Keep...))
 	if err != nil {

@@ -1,15 +1,15 @@
 // Command verify runs the long proofs of the table in internal/proof. From the repository's root:
 //
 //	verify               runs all proofs; a failure doesn't stop the others
-//	verify NAME…         runs these
+//	verify NAME…         runs the named ones
 //	verify list          lists them; with --json for programs
-//	verify status        says which kept results are fresh, by short runs; with --json for programs
-//	verify pages         makes docs/claims.md and docs/claims/ from the kept claims
-//	verify adopt NAME…   records today's short runs beside kept results; right only where the code of their
-//	                     revision leaves the same bytes
+//	verify status        checks by short runs which kept results are fresh; with --json for programs
+//	verify pages         generates docs/claims.md and docs/claims/ from the kept claims
+//	verify adopt NAME…   records the current code's short runs beside kept results; correct only if the code of
+//	                     the result's revision gives the same bytes
 //
-// A bound that is missed is written as a claim that falls short. A crash, a missing need and a failed test are errors:
-// the kept result stays as it was, and the exit code is 1. What a proof prints and writes is in out/verify/NAME.
+// A missed bound is recorded as a claim that falls short. A crash, a missing need and a failed test are errors: the
+// kept result stays unchanged, and the exit code is 1. A proof's log and files are in out/verify/NAME.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 
 func command(ctx context.Context, args []string) error {
 	if _, err := os.Stat("go.mod"); err != nil {
-		return errors.New("there is no go.mod here: run it in the repository's root")
+		return errors.New("no go.mod in this folder: run verify in the repository's root")
 	}
 	asJSON := slices.Contains(args, "--json")
 	args = slices.DeleteFunc(args, func(a string) bool { return a == "--json" })
@@ -67,7 +67,7 @@ func command(ctx context.Context, args []string) error {
 	return runAll(ctx, proofs)
 }
 
-// find looks names up before anything runs.
+// find looks up all names before anything runs.
 func find(names []string) (all []proof.Proof, err error) {
 	for _, n := range names {
 		p, err := proof.Find(n)

@@ -25,34 +25,34 @@ func runAll(ctx context.Context, proofs []proof.Proof) error {
 	for i, p := range proofs {
 		fmt.Printf("== %s (%d of %d, about %d minutes): %s\n", p.Name, i+1, len(proofs), p.Minutes, p.Claims)
 		began := time.Now()
-		said, err := run(ctx, p)
+		summary, err := run(ctx, p)
 		if err != nil {
 			failed++
-			said = "error: " + err.Error()
+			summary = "error: " + err.Error()
 		}
-		fmt.Printf("== %s: %s\n", p.Name, said)
-		report = append(report, fmt.Sprintf("%-14s %8s  %s", p.Name, time.Since(began).Round(time.Second), said))
+		fmt.Printf("== %s: %s\n", p.Name, summary)
+		report = append(report, fmt.Sprintf("%-14s %8s  %s", p.Name, time.Since(began).Round(time.Second), summary))
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	fmt.Println("\n" + strings.Join(report, "\n"))
 	err := pages.Write(results, "docs")
-	if errors.Is(err, proof.ErrSentence) { // a missed bound is a result: the pages wait for a sentence about it
-		fmt.Printf("docs/claims.md is as before. Write the sentences, then: make verify NAME=pages\n%v\n", err)
+	if errors.Is(err, proof.ErrSentence) { // a missed bound is a result, but its page needs a sentence first
+		fmt.Printf("docs/claims.md is unchanged. Write the sentences, then: make verify NAME=pages\n%v\n", err)
 		err = nil
 	}
 	if err != nil {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d proofs could not be run to their end", failed, len(proofs))
+		return fmt.Errorf("%d of %d proofs failed to finish", failed, len(proofs))
 	}
 	return nil
 }
 
-// run runs one proof, and keeps its result where all steps went well.
-func run(ctx context.Context, p proof.Proof) (said string, err error) {
+// run runs one proof, and keeps its result if all steps succeed. It returns a summary.
+func run(ctx context.Context, p proof.Proof) (summary string, err error) {
 	f, err := newFolders(filepath.Join("out", "verify", p.Name), p.Needs)
 	if err != nil {
 		return "", err
@@ -86,11 +86,11 @@ func run(ctx context.Context, p proof.Proof) (said string, err error) {
 			short++
 		}
 	}
-	said = fmt.Sprintf("%d claims, %d fall short", len(rows), short)
+	summary = fmt.Sprintf("%d claims, %d fall short", len(rows), short)
 	if p.Nothing != "" {
-		return said, nil
+		return summary, nil
 	}
-	r, err := here(ctx)
+	r, err := currentResult(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -101,11 +101,11 @@ func run(ctx context.Context, p proof.Proof) (said string, err error) {
 	if err := keep(p, f.out, dir); err != nil {
 		return "", err
 	}
-	return said, r.Write(dir)
+	return summary, r.Write(dir)
 }
 
-// here describes this revision and machine.
-func here(ctx context.Context) (r proof.Result, err error) {
+// currentResult describes this revision and machine.
+func currentResult(ctx context.Context) (r proof.Result, err error) {
 	rev, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
 	if err != nil {
 		return r, fmt.Errorf("git rev-parse HEAD: %w", err)

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// shortRuns makes short runs, each at most once and as many at a time as there are processors.
+// shortRuns runs short runs in parallel, each at most once, as many at a time as there are processors.
 type shortRuns struct {
 	table map[string]proof.Short
 	slots chan struct{}
@@ -26,7 +26,8 @@ type shortRuns struct {
 	done  map[string]*outcome
 }
 
-// outcome is what a short run gave once ready is closed: a digest, "" where it only had to pass, or an error.
+// outcome is the result of a short run, valid once ready is closed: a digest, "" where it only had to pass, or an
+// error.
 type outcome struct {
 	ready  chan struct{}
 	digest string
@@ -43,7 +44,7 @@ func newShortRuns() *shortRuns {
 	return r
 }
 
-// start begins short runs that have not begun.
+// start starts those short runs that have not been started.
 func (r *shortRuns) start(ctx context.Context, names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +64,7 @@ func (r *shortRuns) start(ctx context.Context, names ...string) {
 	}
 }
 
-// run makes a short run, or says what it gave.
+// run returns the digest of a short run. It starts the run if needed and waits for it.
 func (r *shortRuns) run(ctx context.Context, name string) (string, error) {
 	if _, known := r.table[name]; !known {
 		return "", fmt.Errorf("there is no short run %q", name)
@@ -76,7 +77,7 @@ func (r *shortRuns) run(ctx context.Context, name string) (string, error) {
 	return o.digest, o.err
 }
 
-// shortRun runs one and digests what it leaves. Where it fails, the error ends with what it printed.
+// shortRun runs one and digests its files. Where it fails, the error ends with its output.
 func shortRun(ctx context.Context, s proof.Short) (digest string, err error) {
 	f, err := newFolders(filepath.Join("out", "verify", "short", s.Name), nil)
 	if err != nil {
@@ -122,7 +123,7 @@ func digestOf(dir string, patterns []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// measuredOf is what the claims of a file measured, a line each, whatever their wording.
+// measuredOf is the measurements of a file's claims, a line each, without the claims' wording.
 func measuredOf(path string) ([]byte, error) {
 	rows, err := proof.ReadClaims(path)
 	if err != nil {
@@ -135,7 +136,7 @@ func measuredOf(path string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// digests are those of a proof's short runs; nil where it has none.
+// digests are the digests of a proof's short runs; nil where there are none.
 func digests(ctx context.Context, p proof.Proof) (map[string]string, error) {
 	runs := newShortRuns()
 	runs.start(ctx, p.Short...)

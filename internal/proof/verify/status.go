@@ -16,13 +16,13 @@ import (
 
 // States of a kept result.
 const (
-	fresh         = "fresh"          // the short runs leave the recorded bytes, or pass
-	stale         = "stale"          // they don't
+	fresh         = "fresh"          // the short runs give the recorded digests, or pass
+	stale         = "stale"          // a short run gives another digest, or fails
 	notComparable = "not comparable" // recorded on another family of kernels or architecture
 	measured      = "measured"       // a speed: it holds for its revision, date and machine
-	unchecked     = "unchecked"      // no short run can be made with Go alone
+	unchecked     = "unchecked"      // there is no short run that needs only Go
 	missing       = "missing"        // no result is kept
-	passFail      = "nothing kept"   // it passes or fails
+	passFail      = "nothing kept"   // the proof keeps no result: it passes or fails
 )
 
 // state is one line of the status.
@@ -33,12 +33,12 @@ type state struct {
 	Detail string `json:"detail"`
 }
 
-// status prints the state of every kept result; the error says how many are stale.
+// status prints the state of every kept result; the error gives the number of stale and missing ones.
 func status(ctx context.Context, asJSON bool) error {
 	if err := build(ctx); err != nil {
 		return err
 	}
-	now, err := here(ctx)
+	now, err := currentResult(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func status(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-// check compares a kept result with the short runs of today.
+// check compares a kept result with short runs of the current code.
 func check(ctx context.Context, p proof.Proof, now proof.Result, runs *shortRuns) (state, error) {
 	s := state{Name: p.Name, Kind: string(p.Kind)}
 	if p.Nothing != "" {
@@ -126,7 +126,7 @@ func check(ctx context.Context, p proof.Proof, now proof.Result, runs *shortRuns
 	return s, nil
 }
 
-// adopt records today's digests beside kept results.
+// adopt records the current code's digests beside kept results.
 func adopt(ctx context.Context, names []string) error {
 	proofs, err := find(names)
 	if err != nil {
@@ -135,7 +135,7 @@ func adopt(ctx context.Context, names []string) error {
 	if err := build(ctx); err != nil {
 		return err
 	}
-	now, err := here(ctx)
+	now, err := currentResult(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// folders are those of one proof or short run, and the values that its steps may name.
+// folders holds the folders of one proof or short run, and the values of the variables in its steps.
 type folders struct {
 	out, tmp string
 	values   map[string]string
@@ -56,17 +56,17 @@ func newFolders(out string, needed []proof.Need) (*folders, error) {
 
 func (f *folders) close() error { return os.RemoveAll(f.tmp) }
 
-// replace puts values in the place of their names.
+// replace expands the variables of steps.
 func (f *folders) replace(text string) string {
 	return os.Expand(text, func(name string) string {
 		if v, ok := f.values[name]; ok {
 			return v
 		}
-		return "$" + name // none of ours
+		return "$" + name // not a variable of steps
 	})
 }
 
-// run runs one step; what it prints goes to a log.
+// run runs one step; its output goes to a log.
 func (f *folders) run(ctx context.Context, s proof.Step, log io.Writer) (err error) {
 	var args []string
 	for _, a := range s.Args {
@@ -74,7 +74,7 @@ func (f *folders) run(ctx context.Context, s proof.Step, log io.Writer) (err err
 	}
 	if s.Unless != "" {
 		if _, err := os.Stat(s.Unless); err == nil {
-			fmt.Fprintf(log, "%s is there: left out %s\n", s.Unless, strings.Join(args, " "))
+			fmt.Fprintf(log, "%s exists: skipped %s\n", s.Unless, strings.Join(args, " "))
 			return nil
 		}
 	}
@@ -101,7 +101,7 @@ func (f *folders) run(ctx context.Context, s proof.Step, log io.Writer) (err err
 	return nil
 }
 
-// build builds the program that steps call bin/stoker.
+// build builds bin/stoker, which steps run.
 func build(ctx context.Context) error {
 	c := exec.CommandContext(ctx, "make", "build")
 	c.Stdout, c.Stderr = io.Discard, os.Stderr

@@ -27,7 +27,8 @@ func files(t *testing.T, all map[string]string) string {
 	return dir
 }
 
-// What a row keeps takes the place of what was kept; what people wrote stays; pages lose the links to what is not kept.
+// keep replaces the files that were kept before, leaves files written by hand, and drops links to files that are not
+// kept.
 func TestKeep(t *testing.T) {
 	from := files(t, map[string]string{
 		"claims.jsonl": "{}\n", "log.txt": "long", "big.csv": "1", "sub/table.md": "a\n![shown](shown.svg)\n![gone](../big.png)\n",
@@ -52,8 +53,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A digest follows names and bytes of the files that count, and what claims measured, not how they are worded or where
-// the test lives.
+// A digest depends on names and bytes of the matching files and on the claims' measurements, not on the claims' wording
+// or the test's package.
 func TestDigest(t *testing.T) {
 	digest := func(all map[string]string) string {
 		t.Helper()
@@ -91,8 +92,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Steps get their folders and needs by name, write where they say, are left out where their result exists, and fail as
-// their command does.
+// Steps have their variables expanded, write their output where Stdout says, are skipped where their result exists, and
+// fail where their command fails.
 func TestSteps(t *testing.T) {
 	needed := proof.Need{Env: "STOKER_TEST_NEED", Text: "a word"}
 	t.Setenv(needed.Env, "")
@@ -118,7 +119,7 @@ func TestSteps(t *testing.T) {
 		}
 	}
 	if err := run(proof.Step{Args: sh("exit 3"), Unless: f.out}); err != nil {
-		t.Errorf("a step whose result exists was not left out: %v", err)
+		t.Errorf("a step whose result exists was not skipped: %v", err)
 	}
 	if err := run(proof.Step{Args: sh("exit 3"), Unless: filepath.Join(f.out, "nothing")}); err == nil ||
 		!strings.Contains(err.Error(), "exit 3") {
@@ -132,7 +133,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// The state of a result follows from its digests, the machine and the short runs of today.
+// The state of a result follows from its digests, the machine and the current short runs.
 func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
 	p := proof.Proof{Name: "lqr", Kind: proof.Training, Short: []string{"lqr"}}
@@ -179,7 +180,7 @@ func TestCheck(t *testing.T) {
 	check("an unknown short run", stale, unknown, kept, newShortRuns())
 }
 
-// A word that is no proof is refused before anything runs, and so is another folder than the repository's root.
+// An unknown name is refused before anything runs, and so is a folder that is not the repository's root.
 func TestCommand(t *testing.T) {
 	if err := command(t.Context(), []string{"list"}); err == nil || !strings.Contains(err.Error(), "root") {
 		t.Errorf("outside the root: %v", err)
