@@ -40,7 +40,7 @@ func TestCartPole(t *testing.T) {
 	if *set != "" || *first != 1 {
 		return
 	}
-	choicetest.Keep(t, "cartpole", curves)
+	choicetest.WriteCurves(t, "cartpole", curves)
 	choicetest.Draw(t, "cartpole", "DQN on CartPole-v1, CleanRL's settings", curves, choicetest.Mark{Text: "CleanRL at 500,000 steps, 488.7", Y: 488.7})
 	five := last[:min(5, len(last))]
 	reached := 0

@@ -6,19 +6,19 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// acting runs π for several environments: a net with memory for their observations and outputs. It does not allocate
-// once made.
+// acting runs π for several environments: a network with buffers for their observations and outputs. It allocates
+// nothing after newActing.
 type acting struct {
 	p    *problem
 	rows int
 	net  nets.Net
 	work nets.Work
-	in   []nets.Tensor // the observation: a slice, so that Forward's call doesn't make one
-	x, y []float32     // [agents, rows, width], as networks take and give it
+	in   []nets.Tensor // the observation, as a slice that every call of Forward reuses
+	x, y []float32     // input and output of the network, [agents, rows, width]
 	out  []float32     // [rows, agents, act]: u in [0, 1], or logits
 }
 
-// newActing returns memory to act in rows environments with a net's present parameters.
+// newActing returns buffers to act in rows environments with the network's present parameters.
 func newActing(p *problem, e nets.Engine, net nets.Net, rows int) (*acting, error) {
 	a := &acting{
 		p: p, rows: rows, net: net, work: net.NewWork(rows), in: []nets.Tensor{e.NewTensor(p.agents, rows, p.obs)},
@@ -32,10 +32,10 @@ func newActing(p *problem, e nets.Engine, net nets.Net, rows int) (*acting, erro
 	return a, nil
 }
 
-// see copies observations, [rows, agents, obs], into x, agent by agent.
+// see copies observations [rows, agents, obs] to x, which is [agents, rows, obs].
 func (a *acting) see(values []float32) { transpose(a.x, values, a.rows, a.p.agents, a.p.obs) }
 
-// run fills out from x.
+// run computes out from x.
 func (a *acting) run() {
 	a.in[0].Set(a.x)
 	a.net.Forward(a.work, a.in...).Get(a.y)
@@ -57,7 +57,7 @@ func transpose(dst, src []float32, m, n, width int) {
 	}
 }
 
-// hide zeroes what absent agents see; active is [rows, agents].
+// hide zeroes the observations of absent agents; active is [rows, agents].
 func (a *acting) hide(active []bool) {
 	n := a.p.agents
 	for i, here := range active {

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// actionCodec translates between actions as the environment takes them and as networks see them: u in [0, 1] for
-// intervals, one-hot for choices. Rows are of one agent of the environment.
+// actionCodec translates between the environment's actions and what networks see: u in [0, 1] for intervals, one-hot
+// vectors for choices. It works on the numbers of one agent.
 type actionCodec struct {
 	// Low and High bound each component of a Box; Integer marks whole-numbered ones, nil for none.
 	Low     []float32 `json:"low,omitempty"`
@@ -42,10 +42,10 @@ func (c *actionCodec) equal(o actionCodec) bool {
 		slices.Equal(c.Choices, o.Choices)
 }
 
-// discrete says whether the components are choices.
+// discrete reports whether the components are choices.
 func (c *actionCodec) discrete() bool { return c.Choices != nil }
 
-// width is what networks see, components what the environment takes.
+// width is how many numbers networks see for an action, components how many the environment takes.
 func (c *actionCodec) width() int {
 	if !c.discrete() {
 		return len(c.Low)
@@ -64,7 +64,7 @@ func (c *actionCodec) components() int {
 	return len(c.Low)
 }
 
-// stretch writes the environment's action for u. Whole-numbered components take the nearest.
+// stretch writes the environment's action for u. Whole-numbered components are rounded to the nearest whole number.
 func (c *actionCodec) stretch(u, out []float32) {
 	for i, x := range u {
 		lo, hi := c.Low[i], c.High[i]
@@ -76,7 +76,8 @@ func (c *actionCodec) stretch(u, out []float32) {
 	}
 }
 
-// choose writes for each component the number of the first largest score, and its one-hot form.
+// choose writes, for each component, the index of its largest score (the first of several), and the one-hot form of all
+// components.
 func (c *actionCodec) choose(scores, hot, out []float32) {
 	for i, n := range c.Choices {
 		best := 0
@@ -92,11 +93,11 @@ func (c *actionCodec) choose(scores, hot, out []float32) {
 	}
 }
 
-// illegal is added to the scores of choices that a mask forbids: far below any logit, and finite, so that differences
-// stay defined where a component has no legal choice.
+// illegal is added to the scores of choices that a mask forbids. It is far below any logit, but finite, so that
+// differences stay defined where a component has no legal choice.
 const illegal = -1e9
 
-// forbid adds illegal to the scores that mask doesn't allow.
+// forbid adds illegal to the scores that the mask doesn't allow.
 func forbid(scores []float32, mask []bool) {
 	for i, ok := range mask {
 		if !ok {
@@ -105,12 +106,13 @@ func forbid(scores []float32, mask []bool) {
 	}
 }
 
-// maskBits is the number of choices that one float32 of a stored mask holds: its whole numbers are exact so far.
+// maskBits is the number of choices that one float32 of a stored mask holds: float32 is exact for whole numbers up to
+// 2^24.
 const maskBits = 24
 
 func maskWords(choices int) int { return (choices + maskBits - 1) / maskBits }
 
-// packMask stores a mask as whole numbers.
+// packMask stores a mask as whole numbers, maskBits choices in each.
 func packMask(mask []bool, words []float32) {
 	for w := range words {
 		var bits uint32

@@ -3,7 +3,7 @@ package maddpg
 import "github.com/stoker-rl/stoker/nets"
 
 // blocks writes a tensor [agents, batch, width] block by block. A block is some samples of one agent and some of their
-// features, taken from wider rows. Tensors that take no blocks are filled on the host and set at once.
+// features, taken from wider rows. A tensor that can't be written in blocks is filled on the host and set at once.
 type blocks struct {
 	t            nets.Tensor
 	direct       blockSetter
@@ -11,8 +11,8 @@ type blocks struct {
 	batch, width int
 }
 
-// blockSetter is a tensor that takes blocks: samples row to row+rows of one agent, features from to from+width. Sample
-// row + r is at src[r·stride:].
+// blockSetter is a tensor that can be written in blocks: samples row to row+rows of one agent, features from to
+// from+width. Sample row + r is at src[r·stride:].
 type blockSetter interface {
 	SetBlock(agent, row, rows, from, width int, src []float32, stride int)
 }
@@ -29,7 +29,7 @@ func newBlocks(t nets.Tensor) *blocks {
 
 func (b *blocks) put(agent, row, rows, from, width int, src []float32, stride int) {
 	switch {
-	case width == 0: // then there may be no src
+	case width == 0: // src may be empty then
 		return
 	case b.direct != nil:
 		b.direct.SetBlock(agent, row, rows, from, width, src, stride)
@@ -40,7 +40,7 @@ func (b *blocks) put(agent, row, rows, from, width int, src []float32, stride in
 	}
 }
 
-// done finishes a batch.
+// done ends a minibatch: it sets the tensors that were filled on the host.
 func (b *blocks) done() {
 	if b.direct == nil {
 		b.t.Set(b.host)

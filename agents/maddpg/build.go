@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// newUpdate builds networks, optimisers and memory on an engine. Initial weights follow from key alone; targets begin
-// as copies.
+// newUpdate builds networks, optimisers and buffers on an engine. Initial weights follow from key alone; targets begin
+// as copies of the learned networks.
 func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
 	b := builder{e: e, n: p.agents, batch: c.Batch}
 	u := &update{e: e, tau: c.Tau, others: c.othersFromReplay()}
@@ -65,7 +65,7 @@ func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, erro
 	return u, nil
 }
 
-// run does one update on the batch that lies in the tensors.
+// run does one update on the minibatch that is in the tensors.
 func (u *update) run() error {
 	if u.separate != nil {
 		if err := u.separate.choose(); err != nil {
@@ -80,7 +80,7 @@ func (u *update) run() error {
 	return nil
 }
 
-// builder makes an update's parts and remembers the first failure.
+// builder makes an update's parts and remembers the first error.
 type builder struct {
 	e        nets.Engine
 	n, batch int
@@ -99,8 +99,8 @@ func (b *builder) net(a nets.Arch) nets.Net {
 	return n
 }
 
-// head builds what turns logits into actions; where that is a layer, it is the identity before its sigmoid, and stays
-// so.
+// head builds what turns logits into actions. Where that is a layer, its weights are the identity, and nothing trains
+// them.
 func (b *builder) head(a nets.Arch, p *problem) nets.Net {
 	n := b.net(a)
 	if b.err != nil || p.discrete() {

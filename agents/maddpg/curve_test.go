@@ -20,14 +20,14 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// curve is how one seed learned: a point per examination.
+// curve is the learning curve of one seed: a point per evaluation.
 type curve struct {
 	seed   uint64
 	points []point
 }
 
-// point is an examination after a number of episodes (of steps, for LQR): mean over the exam's episodes and half its 95
-// % interval, of actions as training draws them and without exploration.
+// point is an evaluation after a number of episodes (of steps, for LQR): the mean return over its episodes and half its
+// 95 % interval, for actions as training draws them and for actions without exploration (greedy).
 type point struct {
 	episode                        int
 	mean, half, greedy, greedyHalf float64
@@ -35,7 +35,7 @@ type point struct {
 
 func (c curve) last() point { return c.points[len(c.points)-1] }
 
-// at is the last point that lies within a number of episodes.
+// at is the last point at or before a number of episodes.
 func (c curve) at(episodes int) point {
 	p := c.points[0]
 	for _, q := range c.points {
@@ -46,13 +46,14 @@ func (c curve) at(episodes int) point {
 	return p
 }
 
-// curveHeads name the columns by topic: LQR's points are after steps, its greedy numbers costs over the best control's.
+// curveHeads are the columns of each topic. LQR's points are after steps, and its greedy numbers are costs divided by
+// the best control's.
 var curveHeads = map[string][]string{
 	"spread": {"episode", "mean", "half", "greedy", "greedy_half"},
 	"lqr":    {"step", "cost", "half", "ratio", "ratio_half"},
 }
 
-// proofFile is a file in the folder where proofs are kept, empty where none is asked for.
+// proofFile is the path of a file in the folder for proofs, empty where no folder is named.
 func proofFile(name string) string {
 	dir := os.Getenv(proof.Folder)
 	if dir == "" {
@@ -65,8 +66,8 @@ func curveFile(topic string, seed uint64) string {
 	return proofFile(fmt.Sprintf("%s-seed-%d.csv", topic, seed))
 }
 
-// keep writes the curve, if a folder for it is named.
-func (c curve) keep(t *testing.T, topic string) {
+// write writes the curve to the folder for proofs, if there is one.
+func (c curve) write(t *testing.T, topic string) {
 	t.Helper()
 	path := curveFile(topic, c.seed)
 	if path == "" {
@@ -89,8 +90,8 @@ func (c curve) keep(t *testing.T, topic string) {
 	}
 }
 
-// kept reads a curve that keep wrote; ok is false where there is none.
-func kept(t *testing.T, topic string, seed uint64) (c curve, ok bool) {
+// readCurve reads a curve that write wrote; ok is false where there is none.
+func readCurve(t *testing.T, topic string, seed uint64) (c curve, ok bool) {
 	t.Helper()
 	path := curveFile(topic, seed)
 	f, err := os.Open(path)
@@ -128,7 +129,7 @@ func overSeeds(x []float64) (mean, half float64) {
 	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * sd / math.Sqrt(n)
 }
 
-// values are one number of each curve.
+// values returns one number of each curve.
 func values(curves []curve, of func(curve) float64) []float64 {
 	var x []float64
 	for _, c := range curves {
@@ -145,14 +146,14 @@ type mark struct {
 	y    float64
 }
 
-// draw draws the mean over seeds with its interval, each seed faintly, and marks.
+// draw draws the mean over seeds with its interval, each seed as a thin line, and marks.
 func draw(t *testing.T, name, title, y string, curves []curve, of func(point) float64, marks ...mark) {
 	t.Helper()
 	same := func(x float64) float64 { return x }
 	drawOn(t, chart.NewPanel("", "episodes", y), name, title, curves, of, marks, same, same)
 }
 
-// drawLogarithmic is draw where what is left to learn is small.
+// drawLogarithmic is draw on a logarithmic axis, for differences that become small.
 func drawLogarithmic(t *testing.T, name, title, x, y string, curves []curve, of func(point) float64, marks ...mark) {
 	t.Helper()
 	panel := chart.NewPanel("", x, y)
@@ -160,7 +161,7 @@ func drawLogarithmic(t *testing.T, name, title, x, y string, curves []curve, of 
 	drawOn(t, panel, name, title, curves, of, marks, math.Log, math.Exp)
 }
 
-// drawOn draws curves whose mean and interval are of numbers transformed, and shown as they were.
+// drawOn draws curves on a panel. Mean and interval are computed of transformed numbers (to) and transformed back.
 func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve, of func(point) float64, marks []mark,
 	to, back func(float64) float64) {
 	t.Helper()
@@ -196,7 +197,7 @@ func drawOn(t *testing.T, panel *chart.Panel, name, title string, curves []curve
 	}
 }
 
-// along are one number of each point.
+// along returns one number of each point.
 func along(points []point, of func(point) float64) []float64 {
 	var y []float64
 	for _, p := range points {

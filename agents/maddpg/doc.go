@@ -1,26 +1,29 @@
-// Package maddpg is multi-agent deep deterministic policy gradient with attention mean-field critics and actors, and
-// what it is compared with:
+// Package maddpg implements multi-agent deep deterministic policy gradient (MADDPG) with attention mean-field actors
+// and critics, and the methods that it is compared with. [Config.Mix] selects the method:
 //
-//	mix        actor of agent j sees             critic of agent j sees                    known as
-//	attention  s_j and its neighbours' mixture   (s_j, a_j) and its neighbours' mixture    AttMF (FaaSConf, ASE 2024, eqs. 6–9)
-//	mean       the same, neighbours weighed      alike                                     MF (Yang et al., 2018; eq. 5)
-//	joint      s_j                               all (s, a)                                MADDPG (Lowe et al., 2017; eqs. 3–4)
-//	single     all s                             all (s, a), one agent for all             DDPG (Lillicrap et al., 2016)
-//	none       s_j                               (s_j, a_j)                                independent DDPG
+//	mix        actor of agent j sees                critic of agent j sees                     known as
+//	attention  s_j, its neighbours' weighted mean   (s_j, a_j), its neighbours' weighted mean  AttMF (FaaSConf, ASE 2024, eqs. 6–9)
+//	mean       s_j, its neighbours' mean            (s_j, a_j), its neighbours' mean           MF (Yang et al., 2018; eq. 5)
+//	joint      s_j                                  all (s, a)                                 MADDPG (Lowe et al., 2017; eqs. 3–4)
+//	single     all s                                all (s, a); one agent controls all         DDPG (Lillicrap et al., 2016)
+//	none       s_j                                  (s_j, a_j)                                 independent DDPG
 //
-// Read update.go first: it is the update, gradient by gradient, with the paper's equation numbers. problem.go and
-// action.go turn an environment into what networks see; memory.go, sampler.go and blocks.go are replay and
-// minibatches, separate.go those where each agent has its own; learner.go and explore.go act and learn, safe.go is
-// the paper's safe exploration, state.go lists what is saved, policy.go and policyfile.go are the policy that leaves
-// training.
+// Read update.go first: it is the whole update, gradient by gradient, with the paper's equation numbers. The other
+// files:
 //
-// Continuous actions are a sigmoid's output u in [0, 1], stretched to the bounds of the action space; critics and
-// replay see u. Choices are Gumbel-softmax samples (Jang et al., 2017), and masks of illegal choices travel in the
-// noise. One kind of agents is supported, with vectors as observations: graphs and several kinds are refused when the
-// learner is made.
+//   - problem.go and action.go translate an environment's observations and actions for the networks.
+//   - memory.go, sampler.go and blocks.go are the replay buffer and its minibatches; separate.go is the update in which
+//     each agent has its own minibatch.
+//   - learner.go and explore.go act and learn; safe.go is the paper's safe exploration.
+//   - state.go lists what a checkpoint holds; policy.go and policyfile.go are the trained policy and its file;
+//     insight.go gives the policy's derivatives and attention weights.
 //
-// Where paper and code of FaaSConf disagree: attention is a softmax as printed in eq. 9, the code's squared product is
-// the switch score; every agent has weights of its own as the paper says, the code's one set for all is the switch
-// shared; hidden layers have no normalisation, the nearest to the code's batch normalisation, without its dependence on
-// the batch, is the switch norm: layer.
+// Continuous actions are u = sigmoid(logit) in [0, 1], scaled to the bounds of the action space; critics and replay see
+// u. Discrete actions (choices) are Gumbel-softmax samples (Jang et al., 2017); illegal choices get a very negative
+// noise. The package supports one kind of agents with vector observations: [New] refuses graphs and several kinds.
+//
+// Where FaaSConf's paper and code disagree, the default follows the paper and a switch follows the code. Attention is
+// the softmax of eq. 9; score: squared is the code's squared product. Every agent has its own weights; shared: true is
+// the code's one set for all. Hidden layers have no normalisation; norm: layer is the nearest to the code's batch
+// normalisation that does not depend on the batch.
 package maddpg

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// learned runs an update a number of times on its batch and returns actor and critic.
+// learned runs an update n times on its minibatch and returns the parameters of actor and critic.
 func (b *bench) learned(times int) (actor, critic []float64) {
 	b.t.Helper()
 	for range times {
@@ -21,7 +21,7 @@ func (b *bench) learned(times int) (actor, critic []float64) {
 	return get(b.u.actor.Params()), get(b.u.critic.Params())
 }
 
-// takeBatch gives b the batch of o, whose tensors have the same sizes.
+// takeBatch copies o's minibatch, whose tensors have the same sizes, to b.
 func (b *bench) takeBatch(o *bench) {
 	for _, x := range [][2]nets.Tensor{
 		{b.u.s, o.u.s}, {b.u.a, o.u.a}, {b.u.r, o.u.r}, {b.u.s2, o.u.s2}, {b.u.discount, o.u.discount},
@@ -40,8 +40,8 @@ func (b *bench) takeParams(o *bench) {
 	b.u.criticTarget.Params().Set64(get(o.u.criticTarget.Params()))
 }
 
-// apart is the largest difference of two lists.
-func apart(t *testing.T, got, want []float64) float64 {
+// maxDifference is the largest absolute difference of two lists.
+func maxDifference(t *testing.T, got, want []float64) float64 {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%d numbers, want %d", len(got), len(want))
@@ -57,17 +57,17 @@ func apart(t *testing.T, got, want []float64) float64 {
 	return worst
 }
 
-// apartRelative is the largest difference in units of the largest number wanted.
-func apartRelative(t *testing.T, got, want []float64) float64 {
+// maxRelative is maxDifference divided by the largest number wanted.
+func maxRelative(t *testing.T, got, want []float64) float64 {
 	t.Helper()
 	largest := 0.0
 	for _, x := range want {
 		largest = max(largest, math.Abs(x))
 	}
-	return apart(t, got, want) / largest
+	return maxDifference(t, got, want) / largest
 }
 
-// figure is a difference as claims show it.
+// figure formats a difference for a claim.
 func figure(x float64) string {
 	if x == 0 {
 		return "0 (equal bits)"
@@ -75,7 +75,7 @@ func figure(x float64) string {
 	return fmt.Sprintf("%.1e", x)
 }
 
-// claimWithin claims that a difference stays within a bound.
+// claimWithin claims that a difference is within a bound.
 func claimWithin(t *testing.T, claim, unit string, measured, bound float64) {
 	t.Helper()
 	proof.Claim(t, proof.Row{
@@ -84,8 +84,8 @@ func claimWithin(t *testing.T, claim, unit string, measured, bound float64) {
 	})
 }
 
-// TestUniformAttentionIsMeanField: with queries and keys of zero all scores are equal, and their gradients vanish too,
-// so that learning is that of mean-field for ever.
+// TestUniformAttentionIsMeanField: with queries and keys of zero all scores are equal and their gradients are zero too,
+// so that learning is mean-field's at every update.
 func TestUniformAttentionIsMeanField(t *testing.T) {
 	worst := 0.0
 	for _, others := range []string{Policy, Batch} {
@@ -102,15 +102,15 @@ func TestUniformAttentionIsMeanField(t *testing.T) {
 		a1, c1 := att.learned(20)
 		a2, c2 := mean.learned(20)
 		worst = max(worst,
-			apart(t, a1, embed(a2, mean.u.actor.Arch(), att.u.actor.Arch())),
-			apart(t, c1, embed(c2, mean.u.critic.Arch(), att.u.critic.Arch())))
+			maxDifference(t, a1, embed(a2, mean.u.actor.Arch(), att.u.actor.Arch())),
+			maxDifference(t, c1, embed(c2, mean.u.critic.Arch(), att.u.critic.Arch())))
 	}
 	claimWithin(t, "uniform attention is mean-field: weights of actor and critic after 20 updates, float64", "", worst,
 		1e-11)
 }
 
-// embed puts the parameters of one architecture where another has those of the same names; all else is zero. Where a
-// weight has more rows there (a mixture that is always zero), its first rows are taken.
+// embed copies the parameters of one architecture to the parameters of the same names in another; all others are zero.
+// Where a weight has more rows there (for a mixture that is always zero), it fills the first rows.
 func embed(p []float64, from, to nets.Arch) []float64 {
 	fs, fsize := nets.Layout(from)
 	ts, tsize := nets.Layout(to)
@@ -124,8 +124,8 @@ func embed(p []float64, from, to nets.Arch) []float64 {
 	return out
 }
 
-// TestOneAgentIsDDPG: with one agent every form is DDPG. Joint has DDPG's very shape; attention and mean-field have
-// rows for a mixture of nobody, which meet zeros and don't change what is learned.
+// TestOneAgentIsDDPG: with one agent every form is DDPG. Joint has exactly DDPG's shape; attention and mean-field have
+// rows for the mixture of no neighbours, which are multiplied by zeros and don't change what is learned.
 func TestOneAgentIsDDPG(t *testing.T) {
 	one, worst := toyOptions{agents: 1}, 0.0
 	for _, choices := range []bool{false, true} {
@@ -147,7 +147,8 @@ func TestOneAgentIsDDPG(t *testing.T) {
 				}
 				a1, c1 := b.learned(20)
 				a2, c2 := ddpg.learned(20)
-				worst = max(worst, apart(t, a1, embed(a2, a, b.u.actor.Arch())), apart(t, c1, embed(c2, c, b.u.critic.Arch())))
+				worst = max(worst, maxDifference(t, a1, embed(a2, a, b.u.actor.Arch())),
+					maxDifference(t, c1, embed(c2, c, b.u.critic.Arch())))
 			})
 		}
 	}
@@ -156,9 +157,9 @@ func TestOneAgentIsDDPG(t *testing.T) {
 }
 
 // TestPermutationEquivariance: with shared weights, agents that change places (and neighbours) learn the same weights;
-// with weights of their own, each takes its weights along. In float32 what is compared is one update's actions, values
-// and gradients: Adam's step is the sign of a gradient at first, and that of a rounding error where a gradient is
-// nothing else.
+// with their own weights, each takes its weights along. In float32 only one update's actions, values and gradients are
+// compared: Adam's first step is the sign of a gradient, and where a gradient is zero but for rounding, that sign is
+// random.
 func TestPermutationEquivariance(t *testing.T) {
 	var passes, learned float64
 	var passes32 float64
@@ -176,7 +177,7 @@ func TestPermutationEquivariance(t *testing.T) {
 	claimWithin(t, what+"actions, values and gradients of an update, float32", " of the largest", passes32, 1e-5)
 }
 
-// permuted is how far agents that changed places are from what they were: in one update's passes, relative to the
+// permuted returns how much agents that changed places differ from before: in the passes of one update, relative to the
 // largest number of each kind, and in weights after five updates.
 func permuted(t *testing.T, mix string, shared bool, d nets.DType) (passes, weights float64) {
 	t.Helper()
@@ -208,7 +209,7 @@ func permuted(t *testing.T, mix string, shared bool, d nets.DType) (passes, weig
 	} {
 		n[1].Params().Set64(move(get(n[0].Params())))
 	}
-	far := func(got, want []float64) { passes = max(passes, apartRelative(t, got, want)) }
+	far := func(got, want []float64) { passes = max(passes, maxRelative(t, got, want)) }
 	far(get(b.u.policy.act(b.u.s, nil)), permute(get(a.u.policy.act(a.u.s, nil)), perm))
 	far(get(b.u.q(&b.u.chosenQ, b.u.a)), permute(get(a.u.q(&a.u.chosenQ, a.u.a)), perm))
 	a.learned(1)
@@ -219,7 +220,7 @@ func permuted(t *testing.T, mix string, shared bool, d nets.DType) (passes, weig
 	if d == nets.Float64 {
 		a1, c1 := a.learned(4)
 		a2, c2 := b.learned(4)
-		weights = max(apartRelative(t, a2, move(a1)), apartRelative(t, c2, move(c1)))
+		weights = max(maxRelative(t, a2, move(a1)), maxRelative(t, c2, move(c1)))
 	}
 	return passes, weights
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// A learner in a loop of its own, its policy written to a file's content and opened again.
+// A learner in its own training loop; its policy is exported and opened again.
 func Example() {
 	if err := learn(); err != nil {
 		fmt.Println(err)

@@ -17,7 +17,7 @@ func (l *Learner) noise() float64 {
 	return learning.Linear(l.c.Noise, l.c.NoiseFinal, float64(l.steps), float64(over))
 }
 
-// drawn is the noise of copy i's choices.
+// drawn is the Gumbel noise of copy i's choices, nil for continuous actions.
 func (l *Learner) drawn(i int) []float32 {
 	if l.draws == nil {
 		return nil
@@ -26,8 +26,8 @@ func (l *Learner) drawn(i int) []float32 {
 	return l.draws[i*w : (i+1)*w]
 }
 
-// exploreEnv turns the actor's output for copy i into an action: with normal noise for continuous ones; choices are
-// drawn from the softmax of the logits, by Gumbel noise. Random actions don't look at the output.
+// exploreEnv turns the actor's output for copy i into an exploring action. Continuous actions get normal noise; choices
+// are drawn from the softmax of the logits, by Gumbel noise. Random actions ignore the actor's output.
 func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, random bool) error {
 	o, out, draws := &obs.Kinds[0], l.acting.row(i), l.drawn(i)
 	if random {
@@ -44,7 +44,7 @@ func (l *Learner) exploreEnv(i int, obs *envs.Observation, act *envs.Action, ran
 		}
 		if m := check.NotFinite(y); m >= 0 {
 			return fmt.Errorf("maddpg: environment %d: the actor of %s %d gives %g for output %d: training has diverged;"+
-				" smaller actor_rate and critic_rate, or clip, help", i, l.p.kind.Name, j, y[m], m)
+				" try a smaller actor_rate and critic_rate, or clip", i, l.p.kind.Name, j, y[m], m)
 		}
 		if l.p.discrete() {
 			for m := range y {

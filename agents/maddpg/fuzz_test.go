@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// Whatever a policy file says, it is refused or the policy acts; an error is fine, a panic or gigabytes are not.
+// Whatever a policy file holds, it is refused with an error or its policy acts: no panic, no gigabytes.
 func FuzzPolicyFile(f *testing.F) {
 	options := []toyOptions{{agents: 2}, {agents: 2, choices: true, masked: true}}
 	var files []*agents.PolicyFile

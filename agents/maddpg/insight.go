@@ -9,19 +9,19 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// insight is a policy's actor with its derivatives: continuous actions in the environment's units, for choices their
-// logits.
+// insight gives a policy's outputs, their derivatives and its attention weights. Outputs are continuous actions in the
+// environment's units, or the logits of choices.
 type insight struct {
 	p    *TrainedPolicy
 	e    nets.Engine
 	act  *acting
-	grad nets.Tensor // by the actor's output
-	raw  []float32   // what was seen last, agent by agent, before it was standardised
-	dy   []float32   // as the network takes it: [agents, rows, act]
-	dx   []float32
-	by   []float32 // as the caller gets it: [rows, agents, obs]
-	out  []float32
-	mix  *mixing // nil without attention
+	grad nets.Tensor // gradient with respect to the actor's output
+	raw  []float32   // last observations [agents, rows, obs], before standardisation
+	dy   []float32   // gradient of the output in the network's layout, [agents, rows, act]
+	dx   []float32   // gradient of the input in the network's layout, [agents, rows, obs]
+	by   []float32   // dx as the caller gets it, [rows, agents, obs]
+	out  []float32   // outputs, [rows, agents, act]
+	mix  *mixing     // nil without attention
 }
 
 var _ agents.Transparent = (*TrainedPolicy)(nil)
@@ -68,21 +68,21 @@ func (x *insight) Outputs() []agents.Output {
 	return out
 }
 
-// see takes what environments see into the network's input.
-func (x *insight) see(seen []float32) error {
+// load checks observations [rows, agents, obs] and writes them into the network's input, standardised.
+func (x *insight) load(seen []float32) error {
 	if len(seen) != len(x.act.x) {
-		return fmt.Errorf("maddpg: insight: %d numbers seen, want %d rows of %d agents × %d", len(seen), x.act.rows,
-			x.p.prob.agents, x.p.prob.obs)
+		return fmt.Errorf("maddpg: insight: the observations have %d numbers, want %d rows × %d agents × %d",
+			len(seen), x.act.rows, x.p.prob.agents, x.p.prob.obs)
 	}
 	x.act.see(seen)
 	copy(x.raw, x.act.x)
-	x.standardise(func(i, k int) { x.act.x[i] = min(max(x.scaled(i, k), -x.p.clip), x.p.clip) })
+	x.eachFeature(func(i, k int) { x.act.x[i] = min(max(x.scaled(i, k), -x.p.clip), x.p.clip) })
 	return nil
 }
 
-// standardise calls f for each number of the input and its place among the statistics, where observations are
-// standardised.
-func (x *insight) standardise(f func(i, k int)) {
+// eachFeature calls f for each number of the input with its index i and the index k of its statistics. It does nothing
+// where observations are not standardised.
+func (x *insight) eachFeature(f func(i, k int)) {
 	if x.p.shift == nil {
 		return
 	}
@@ -92,11 +92,12 @@ func (x *insight) standardise(f func(i, k int)) {
 	}
 }
 
+// scaled is number i of the input, standardised but not clipped.
 func (x *insight) scaled(i, k int) float32 { return float32((x.raw[i] - x.p.shift[k]) * x.p.scale[k]) }
 
 // Forward implements [agents.Insight].
 func (x *insight) Forward(seen []float32) ([]float32, error) {
-	if err := x.see(seen); err != nil {
+	if err := x.load(seen); err != nil {
 		return nil, err
 	}
 	x.act.run()
@@ -134,7 +135,7 @@ func (x *insight) Gradient(weights []float32) ([]float32, error) {
 	if err := x.e.Err(); err != nil {
 		return nil, err
 	}
-	x.standardise(func(i, k int) {
+	x.eachFeature(func(i, k int) {
 		if s := x.scaled(i, k); s < -x.p.clip || s > x.p.clip {
 			x.dx[i] = 0
 		} else {
@@ -150,13 +151,14 @@ func (x *insight) Attention(seen []float32) ([]float32, error) {
 	if x.mix == nil {
 		return nil, nil
 	}
-	if err := x.see(seen); err != nil {
+	if err := x.load(seen); err != nil {
 		return nil, err
 	}
 	return x.mix.weights(x.act.x, x.act.rows)
 }
 
-// mixing computes FaaSConf's eqs. 8 and 9 apart from the network, which keeps its weights to itself.
+// mixing computes the attention weights of eqs. 8 and 9 from the actor's parameters, because networks do not return
+// them.
 type mixing struct {
 	m          nets.MeanField
 	query, key []([]float32) // of each agent: [own, keys]
@@ -181,7 +183,7 @@ func newMixing(m nets.MeanField, params []float32) *mixing {
 	return x
 }
 
-// weights are w_ij for inputs [agents, rows, own].
+// weights returns w_ij, [rows, agents, agents], for inputs [agents, rows, own].
 func (x *mixing) weights(in []float32, rows int) ([]float32, error) {
 	n, own := x.m.Agents, x.m.OwnWidth()
 	if len(x.query) != n || len(x.key) != n {
@@ -208,7 +210,7 @@ func (x *mixing) weights(in []float32, rows int) ([]float32, error) {
 	return x.out, nil
 }
 
-// project writes the row vector x times a matrix.
+// project writes the row vector x times a matrix [len(x), len(out)].
 func project(out []float64, x, matrix []float32) {
 	clear(out)
 	for i, v := range x {
@@ -218,7 +220,7 @@ func project(out []float64, x, matrix []float32) {
 	}
 }
 
-// normalise makes weights of scores: eq. 9 with the usual 1/√d, or the squares of FaaSConf's code.
+// normalise turns scores into weights: eq. 9 with the usual 1/√d, or the squares of FaaSConf's code.
 func (x *mixing) normalise(r []float64) {
 	sum, most := 0.0, math.Inf(-1)
 	for _, v := range r {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// opened is the policy of a learner that has learned a little, and what rows states look like.
+// opened returns the policy of a learner that has learned a little, and the observations of rows states.
 func opened(t *testing.T, set func(*Config), o toyOptions, rows int) (*TrainedPolicy, agents.Insight, []float32) {
 	t.Helper()
 	c := quick()
@@ -49,7 +49,7 @@ var insightForms = []struct {
 	{"single, choices", func(c *Config) { c.Mix = Single }, toyOptions{agents: 2, choices: true}},
 }
 
-// TestInsightIsThePolicy: outputs are what the policy does, the largest logit what it chooses.
+// TestInsightIsThePolicy: outputs are the policy's actions; of choices the policy takes the one with the largest logit.
 func TestInsightIsThePolicy(t *testing.T) {
 	for _, f := range insightForms {
 		t.Run(f.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestInsightIsThePolicy(t *testing.T) {
 					}
 					for m, x := range a {
 						if math.Abs(float64(x-y[m])) > 1e-5 {
-							t.Errorf("state %d, agent %d: the policy does %g, its insight says %g", b, j, a, y)
+							t.Errorf("state %d, agent %d: the policy's action is %g, the insight's output %g", b, j, a, y)
 						}
 					}
 				}
@@ -92,12 +92,13 @@ func TestInsightIsThePolicy(t *testing.T) {
 	}
 }
 
-// TestInsightGradient holds derivatives by what is seen, standardisation and its bounds included, against differences.
+// TestInsightGradient compares derivatives with respect to observations, through standardisation and clipping, with
+// finite differences.
 func TestInsightGradient(t *testing.T) {
 	for _, f := range insightForms {
 		t.Run(f.name, func(t *testing.T) {
 			const rows = 4
-			// Without kinks, so that differences are derivatives.
+			// Smooth networks, so that differences are derivatives.
 			_, in, seen := opened(t, func(c *Config) { f.set(c); c.Activation = nets.Tanh }, f.o, rows)
 			out, err := in.Forward(seen)
 			if err != nil {
@@ -139,14 +140,15 @@ func TestInsightGradient(t *testing.T) {
 				down := value()
 				seen[i] = x
 				if want := (up - down) / (2 * h); math.Abs(want-float64(got[i])) > 0.002*(largest+0.1) {
-					t.Errorf("by number %d the derivative is %g, differences say %g", i, got[i], want)
+					t.Errorf("derivative with respect to number %d is %g, finite differences give %g", i, got[i], want)
 				}
 			}
 		})
 	}
 }
 
-// TestAttentionWeights are the network's: an actor that shows its mixture alone gives Σ w_ij x_j.
+// TestAttentionWeights: the weights are those that the network uses: an actor that outputs its mixture alone gives Σ
+// w_ij x_j.
 func TestAttentionWeights(t *testing.T) {
 	for _, score := range []string{nets.Exp, nets.Squared} {
 		const rows, own = 6, 3
@@ -190,7 +192,7 @@ func TestAttentionWeights(t *testing.T) {
 						want += float64(w[(b*3+i)*3+j]) * float64(x[(j*rows+b)*own+k])
 					}
 					if got := seen[(i*rows+b)*own+k]; math.Abs(got-want) > 1e-6 {
-						t.Errorf("%s: agent %d sees %g of the others, the weights say %g", score, i, got, want)
+						t.Errorf("%s: agent %d's mixture is %g, the weights give %g", score, i, got, want)
 					}
 				}
 			}
@@ -198,7 +200,7 @@ func TestAttentionWeights(t *testing.T) {
 	}
 }
 
-// BenchmarkInsight is one forward pass and one gradient of 32 states, of which an explanation takes thousands.
+// BenchmarkInsight is one forward pass and one gradient of 32 states; an explanation takes thousands of them.
 func BenchmarkInsight(b *testing.B) {
 	const rows = 32
 	o := toyOptions{agents: 6}
@@ -229,12 +231,12 @@ func BenchmarkInsight(b *testing.B) {
 func TestInsightRefuses(t *testing.T) {
 	p, in, seen := opened(t, func(*Config) {}, toyOptions{agents: 2}, 3)
 	if _, err := p.Insight(native.New(native.Options{}), 0); err == nil {
-		t.Error("no rows are accepted")
+		t.Error("0 rows were accepted")
 	}
 	if _, err := in.Forward(seen[1:]); err == nil {
-		t.Error("a state that is cut is accepted")
+		t.Error("a truncated state was accepted")
 	}
 	if _, err := in.Gradient(seen[:1]); err == nil {
-		t.Error("too few weights are accepted")
+		t.Error("too few weights were accepted")
 	}
 }

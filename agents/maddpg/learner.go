@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Learner is MADDPG in one of its forms; see [Config.Mix].
+// Learner is MADDPG or one of the methods that [Config.Mix] names.
 type Learner struct {
 	c   Config
 	ctx agents.Context
@@ -23,26 +23,26 @@ type Learner struct {
 	memory  *memory
 	sampler *sampler
 	std     *standardiser
-	safe    *guard // nil where off
+	safe    *guard // safe exploration, nil where off
 
 	acting *acting
 	params []float32 // buffer of syncActor
-	taken  []float32 // what the last Act did, as critics see it: [copies, agents, act]
+	taken  []float32 // actions of the last Act, as critics see them: [copies, agents, act]
 	acted  bool
 
 	explore, batch, gumbel *rng.Stream
-	choices                *noise    // of exploring choices
-	draws                  []float32 // of the last Act, [copies, agents, act]; nil for continuous actions
+	choices                *noise    // Gumbel noise of exploration, for choices
+	draws                  []float32 // noise of the last Act, [copies, agents, act]; nil for continuous actions
 
 	steps   int64 // environment steps over all copies
-	pending int64 // of them, since the last bout of learning
-	summed  int64 // updates in the sums of the metrics
+	pending int64 // steps since the last round of updates
+	summed  int64 // updates in the metrics' sums
 }
 
 var _ agents.Learner = (*Learner)(nil)
 
 // New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
-// environment is not of those that the package supports.
+// package does not support the environment.
 func New(c Config, ctx agents.Context) (*Learner, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("maddpg: %w", err)
@@ -89,7 +89,7 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 	return l, l.syncActor()
 }
 
-// syncActor copies the learned actor to the net that acts.
+// syncActor copies the learned actor's parameters to the network that acts.
 func (l *Learner) syncActor() error {
 	if err := learning.CopyParams(l.ctx.Train, l.update.actor, l.ctx.Act, l.acting.net, l.params); err != nil {
 		return fmt.Errorf("maddpg: %w", err)
@@ -133,7 +133,7 @@ func (l *Learner) Act(v *envs.Vector) error {
 	return nil
 }
 
-// row is what the last Act did in copy i.
+// row is the last action in copy i, as critics see it: [agents, act].
 func (l *Learner) row(i int) []float32 {
 	w := l.p.agents * l.p.act
 	return l.taken[i*w : (i+1)*w]
@@ -188,7 +188,7 @@ func (l *Learner) Update() error {
 	return l.syncActor()
 }
 
-// rateFactor is what the learning rates are multiplied by at the present step.
+// rateFactor is the present factor of the learning rates, from 1 to RateFinal.
 func (l *Learner) rateFactor() float64 {
 	return learning.Linear(1, l.c.RateFinal, float64(l.steps), float64(l.ctx.Steps))
 }
@@ -197,13 +197,13 @@ func (l *Learner) rateFactor() float64 {
 func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
 
 // Metrics implements [agents.Learner]. Losses and gradient norms (before clipping) are means over agents and over the
-// updates since the last call, and are left out where there were none:
+// updates since the last call; they are left out where there was no update:
 //
-//	train/critic_loss       the TD error's square (eq. 3), of scaled rewards
-//	train/actor_loss        −Q(s, π(s)), so that its negative is what the critics expect of the present policies
+//	train/critic_loss       the squared TD error (eq. 3), of scaled rewards
+//	train/actor_loss        −Q(s, π(s)): minus the critics' value of the present policies
 //	train/critic_grad_norm, train/actor_grad_norm
 //	train/n_updates         updates since the beginning
-//	train/learning_rate     the present one of actors
+//	train/learning_rate     the actors' present learning rate
 //	train/noise             the present standard deviation of exploration, for continuous actions
 //	train/replay            transitions held
 //	train/safe_replaced     the share of actions that safe exploration replaced, where it is on

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// quick is a configuration that learns soon.
+// quick is a configuration that learns fast.
 func quick() Config {
 	c := Default()
 	c.Hidden, c.Keys, c.Batch, c.Replay = []int{16, 16}, 4, 16, 64
@@ -23,7 +23,7 @@ func quick() Config {
 	return c
 }
 
-// run is a learner and its vector.
+// run is a learner and its vector of environments.
 type run struct {
 	t testing.TB
 	l *Learner
@@ -74,7 +74,7 @@ func (r *run) steps(n int) {
 	}
 }
 
-// hash is of the parameters of all four networks.
+// hash is the hash of the parameters of all four networks.
 func (r *run) hash() string {
 	r.t.Helper()
 	h := sha256.New()
@@ -95,7 +95,7 @@ func (r *run) metrics() map[string]float64 {
 	return m
 }
 
-// TestResume: a learner restored from a state and a replay goes on bit for bit, metrics included.
+// TestResume: a learner restored from a state and a replay buffer continues bit for bit, metrics included.
 func TestResume(t *testing.T) {
 	safe := quick()
 	safe.Safe.On, safe.Safe.MinHistory, safe.Safe.History = true, 5, 30
@@ -124,13 +124,13 @@ func TestResume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newRun(t, k.c, k.o, envs.VectorOptions{})
-			a.steps(30) // beyond the replay's capacity
+			a.steps(30) // more than the replay buffer holds
 			b := newRun(t, k.c, k.o, envs.VectorOptions{})
 			b.restore(a)
 			a.steps(25)
 			b.steps(25)
 			if ha, hb := a.hash(), b.hash(); ha != hb {
-				t.Errorf("parameters after going on: %s, restored: %s", ha, hb)
+				t.Errorf("parameters after continuing: %s, after restoring: %s", ha, hb)
 			}
 			am, bm := a.metrics(), b.metrics()
 			for name, x := range am {
@@ -145,7 +145,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// restore gives r the state of a: learner, replay and environments.
+// restore copies the state of a to r: learner, replay buffer and environments.
 func (r *run) restore(a *run) {
 	r.t.Helper()
 	s := agents.NewState()
@@ -207,9 +207,9 @@ func TestUpdatesDue(t *testing.T) {
 		want          float64
 	}{
 		{1, 50, 20, 1, 1, 30},
-		{1, 50, 20, 3, 2, 20}, // bouts after 23, 26, … 50
+		{1, 50, 20, 3, 2, 20}, // rounds of updates after steps 23, 26, … 50
 		{8, 10, 16, 1, 1, 64},
-		{8, 50, 200, 100, 1, 2}, // 200 steps of learning, two bouts
+		{8, 50, 200, 100, 1, 2}, // 200 steps of learning, two rounds
 		{4, 10, 1_000, 1, 1, 0},
 	} {
 		c := quick()
@@ -222,7 +222,7 @@ func TestUpdatesDue(t *testing.T) {
 	}
 }
 
-// TestExplorationNoise: the schedule, and the bounds of what is tried.
+// TestExplorationNoise checks the noise schedule and the bounds of exploring actions.
 func TestExplorationNoise(t *testing.T) {
 	c := quick()
 	c.Noise, c.NoiseFinal, c.NoiseSteps, c.NoiseLow, c.NoiseHigh, c.LearningStarts = 0.4, 0.2, 100, 0.1, 0.9, 1e6
@@ -237,7 +237,7 @@ func TestExplorationNoise(t *testing.T) {
 		}
 	}
 	lo, hi := float32(1), float32(0)
-	for _, at := range []int64{0, 500} { // random, and noisy
+	for _, at := range []int64{0, 500} { // random actions, then actions with noise
 		r.l.steps = at
 		for range 300 {
 			if err := r.l.Act(r.v); err != nil {
@@ -316,7 +316,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestRatesFall: a falling rate changes what is learned, and the metrics tell it.
+// TestRatesFall: a falling learning rate changes what is learned, and the metrics report it.
 func TestRatesFall(t *testing.T) {
 	o := toyOptions{agents: 2, length: 5}
 	c := quick()
@@ -334,7 +334,7 @@ func TestRatesFall(t *testing.T) {
 	}
 }
 
-// TestTwoEngines: acting on another engine than the one that trains changes nothing.
+// TestTwoEngines: a learner that acts on another engine than the one it trains on learns the same.
 func TestTwoEngines(t *testing.T) {
 	o := toyOptions{agents: 3, length: 5}
 	a := newRun(t, quick(), o, envs.VectorOptions{})

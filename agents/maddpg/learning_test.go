@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// meanReturn is of the present policy without exploration, over 200 episodes that training didn't see.
+// meanReturn is the present policy's mean return without exploration, over 200 episodes that training didn't use.
 func (r *run) meanReturn(o toyOptions) float64 {
 	r.t.Helper()
 	p, err := r.l.Policy()
@@ -28,8 +28,8 @@ func (r *run) meanReturn(o toyOptions) float64 {
 	return sum / 200
 }
 
-// TestLearnsTheBandit: in a one-step world whose reward is −(x − ideal(o))² summed over two components, every form
-// finds the ideal: random actions earn about −3.5, the best 0. Choices earn 1/3 at random and 1 at best.
+// TestLearnsTheBandit: in one-step episodes with reward −(x − ideal(o))², summed over two components, every form finds
+// the ideal: random actions earn about −3.5, the best 0. With choices random actions earn 1/3 and the best 1.
 func TestLearnsTheBandit(t *testing.T) {
 	for _, mix := range []string{Attention, Mean, Joint, Single, None} {
 		for _, choices := range []bool{false, true} {
@@ -54,10 +54,10 @@ func TestLearnsTheBandit(t *testing.T) {
 	}
 }
 
-// TestGoldenTrace pins learning itself, bit for bit: hashes of all parameters after every 100 updates, on the
-// assembly's kernels and on plain Go's (amd64's: elsewhere sums may be fused). They were recorded by this test when the
-// gradients had been proved (TestGradients); they change with any change of arithmetic, draws or their order, and only
-// such a change is a reason to record them anew.
+// TestGoldenTrace compares learning itself, bit for bit: hashes of all parameters after every 100 updates, with the
+// assembly's kernels and with plain Go's on amd64 (other architectures may fuse multiply and add). The hashes were
+// recorded when TestGradients had passed. Record them again only after a change of arithmetic, of draws or of their
+// order.
 func TestGoldenTrace(t *testing.T) {
 	family := native.New(native.Options{}).Info().Kernels
 	for _, k := range []struct {
@@ -103,7 +103,7 @@ func TestGoldenTrace(t *testing.T) {
 	}
 }
 
-// benchmark updates, at the sizes of the numbers to hold: observations of 10, actions of 4, about four neighbours.
+// benchmark measures updates at the sizes of the speed tables: observations of 10, actions of 4, about four neighbours.
 func benchmarkUpdate(b *testing.B, n int) {
 	spec := envs.Spec{ID: "test/Sizes-v1", Kinds: []envs.Kind{{
 		Name: "function", Agents: n, Observation: envs.Unbounded(10), Action: envs.NewBox(4, 0, 1),
@@ -141,7 +141,7 @@ func benchmarkUpdate(b *testing.B, n int) {
 func BenchmarkUpdate5x64(b *testing.B)  { benchmarkUpdate(b, 5) }
 func BenchmarkUpdate12x64(b *testing.B) { benchmarkUpdate(b, 12) }
 
-// BenchmarkStep is acting and remembering for eight copies, without updates.
+// BenchmarkStep is acting and storing transitions for eight copies, without updates.
 func BenchmarkStep(b *testing.B) {
 	c := quick()
 	c.LearningStarts = 1e9

@@ -11,16 +11,16 @@ import (
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// Learning to a known return takes minutes, so that it wants to be asked for:
+// Learning to a known return takes minutes, so these tests run only with -long:
 //
 //	go test ./agents/maddpg -run 'LQR|Spread' -long -v -timeout 0 [-episodes 25000 -seeds 10 -first 1 -continue]
 var (
 	long     = flag.Bool("long", false, "learn simple_spread and LQR to their known returns")
-	episodes = flag.Int("episodes", 2_500, "of simple_spread, for each seed")
+	episodes = flag.Int("episodes", 2_500, "episodes of simple_spread for each seed")
 	seeds    = flag.Uint64("seeds", 1, "last seed")
-	first    = flag.Uint64("first", 1, "first seed, so that several processes can share the work")
-	change   = flag.String("set", "", "with LQR: a key to change, as in agent.standardise=true; nothing is claimed then")
-	proceed  = flag.Bool("continue", false, "keep the seeds whose curves are complete in $STOKER_PROOF, as after an interruption")
+	first    = flag.Uint64("first", 1, "first seed: several processes can divide the seeds")
+	change   = flag.String("set", "", "with LQR: a key to change, as in agent.standardise=true; the run then makes no claim")
+	proceed  = flag.Bool("continue", false, "after an interruption: skip the seeds whose curves are complete in $STOKER_PROOF")
 )
 
 // trainer is a learner on a vector of environments with a known return.
@@ -47,8 +47,8 @@ func newTrainer(t *testing.T, build func() (envs.Env, error), copies int, c Conf
 	return &trainer{run{t, l, v}, build}
 }
 
-// exam is the mean return of a policy over n episodes, always the same, and half its 95 % interval.
-func (s *trainer) exam(p envs.Policy, n uint64, stochastic bool) (mean, half float64) {
+// evaluate returns the mean return of a policy over n episodes, always the same ones, and half its 95 % interval.
+func (s *trainer) evaluate(p envs.Policy, n uint64, stochastic bool) (mean, half float64) {
 	s.t.Helper()
 	env, err := s.build()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// regulator is the control −gain·x, within the bound.
+// regulator is the control −gain·x, clipped to the bound.
 type regulator struct {
 	agents.Policy
 	gain, bound float32
@@ -23,7 +23,7 @@ func (r regulator) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// shippedLQR is configs/classic/lqr.yaml, with what -set changes.
+// shippedLQR is configs/classic/lqr.yaml, with the change that -set asks for.
 func shippedLQR(t *testing.T) (classic.LQRConfig, Config, configs.Train) {
 	t.Helper()
 	problem, c := classic.DefaultLQR(), Default()
@@ -42,15 +42,15 @@ func shippedLQR(t *testing.T) (classic.LQRConfig, Config, configs.Train) {
 	return problem, c, x.Train
 }
 
-// lqrExams is how often a seed is examined on its way, lqrEpisodes how long each exam is: always the same episodes,
-// which Riccati's control plays too, so that their luck cancels.
+// lqrEvaluations is the number of evaluations during training, lqrEpisodes the number of episodes in each. The episodes
+// are always the same, and Riccati's control plays them too, so that the luck of the draws cancels.
 const (
-	lqrExams    = 20
-	lqrEpisodes = 400
+	lqrEvaluations = 20
+	lqrEpisodes    = 400
 )
 
-// TestDDPGOnLQR holds DDPG, as it is shipped, against the best control there is: −k·x with k from Riccati's equation.
-// Points of its curves are costs over that control's.
+// TestDDPGOnLQR compares DDPG, with its shipped configuration, with the best control: −k·x with k from Riccati's
+// equation. The points of its curves are costs divided by that control's.
 func TestDDPGOnLQR(t *testing.T) {
 	if !*long {
 		t.Skip("takes a minute: -long")
@@ -61,24 +61,24 @@ func TestDDPGOnLQR(t *testing.T) {
 	var curves []curve
 	for seed := uint64(1); seed <= n; seed++ {
 		s := newTrainer(t, func() (envs.Env, error) { return classic.NewLQR(problem) }, train.Copies, c, seed, train.Steps)
-		best, _ := s.exam(regulator{s.policy(), float32(gain), float32(problem.Bound)}, lqrEpisodes, false)
+		best, _ := s.evaluate(regulator{s.policy(), float32(gain), float32(problem.Bound)}, lqrEpisodes, false)
 		l, rounds, done := curve{seed: seed}, int(train.Steps)/train.Copies, 0
-		for i := range lqrExams + 1 {
-			s.steps(rounds*i/lqrExams - done)
-			done = rounds * i / lqrExams
-			cost, half := s.exam(s.policy(), lqrEpisodes, false)
+		for i := range lqrEvaluations + 1 {
+			s.steps(rounds*i/lqrEvaluations - done)
+			done = rounds * i / lqrEvaluations
+			cost, half := s.evaluate(s.policy(), lqrEpisodes, false)
 			l.points = append(l.points, point{episode: done * train.Copies, greedy: cost / best, greedyHalf: half / -best,
 				mean: -cost, half: half})
 		}
 		if *change == "" {
-			l.keep(t, "lqr")
+			l.write(t, "lqr")
 		}
 		t.Logf("seed %d: cost %.4f, Riccati's control %.4f (%.4f in expectation): %.4f of it", seed, l.last().mean, -best,
 			problem.Cost(gain), l.last().greedy)
 		curves = append(curves, l)
 	}
 	if *change != "" {
-		return // what changes do is told, not claimed
+		return // a changed configuration makes no claim
 	}
 	drawLogarithmic(t, "lqr", fmt.Sprintf("DDPG on LQR, episodes of %d steps: cost over Riccati's", problem.Steps),
 		"environment steps", "excess cost",

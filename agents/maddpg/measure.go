@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Updater returns a function that does one whole update (critics, actors, targets) on a batch of random numbers, for
-// measurements: what it costs does not depend on what is learned.
+// Updater returns a function that does one whole update (critics, actors, targets) on a minibatch of random numbers. It
+// is for measuring speed: an update's cost does not depend on the values.
 func Updater(c Config, s *envs.Spec, e nets.Engine) (func() error, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("maddpg: %w", err)

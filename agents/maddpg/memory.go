@@ -9,15 +9,15 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// memory is the replay. Its rows hold observations as the environment gave them, actions as critics see them, and
-// unscaled rewards.
+// memory is the replay buffer. Its rows hold observations as the environment gave them, actions as critics see them,
+// and unscaled rewards.
 type memory struct {
 	c   *Config
 	p   *problem
 	buf *replay.Buffer
 
 	discount learning.Discount
-	// Columns that not every problem has, 0 where absent (column 0 is the observation).
+	// Columns that only some problems have, 0 where there is none (column 0 is the observation).
 	mask, mask2, present, present2 int
 }
 
@@ -96,7 +96,8 @@ func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 	return nil
 }
 
-// check refuses what would poison the weights, and absent agents that the configuration does not expect.
+// check refuses numbers that are not finite, which would spoil the weights, and absent agents that the configuration
+// does not allow.
 func (m *memory) check(v *envs.Vector, i int, after *envs.KindObservation, rewards []float32) error {
 	if err := check.Rewards(i, m.p.kind, rewards); err != nil {
 		return fmt.Errorf("maddpg: %w", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// TestWhatReplayHolds checks rows against what the environments went through, in both autoreset modes.
+// TestWhatReplayHolds compares rows of the replay buffer with what the environments did, in both autoreset modes.
 func TestWhatReplayHolds(t *testing.T) {
 	for _, mode := range []envs.Autoreset{envs.SameStep, envs.NextStep} {
 		for _, end := range []bool{true, false} {
@@ -66,8 +66,8 @@ func TestWhatReplayHolds(t *testing.T) {
 	}
 }
 
-// TestAbsentAgentsLearnNothing: in a world where agent 1 comes and goes, replay marks it, and its next value counts for
-// nothing where it leaves.
+// TestAbsentAgentsLearnNothing: where agent 1 comes and goes, the replay buffer marks its presence, and its discount is
+// 0 where it leaves.
 func TestAbsentAgentsLearnNothing(t *testing.T) {
 	c := quick()
 	c.Absent, c.LearningStarts = true, 1_000
@@ -100,8 +100,8 @@ func TestAbsentAgentsLearnNothing(t *testing.T) {
 	}
 }
 
-// TestBatch checks the uploaded minibatch against the rows it was drawn from: standardised, scaled, agent
-// by agent, each mask in the noise of its own time.
+// TestBatch compares the uploaded minibatch with the rows it was drawn from: standardised, scaled, agent by agent, each
+// mask in the noise of its own step.
 func TestBatch(t *testing.T) {
 	c := quick()
 	c.LearningStarts, c.RewardScale, c.Batch = 1_000, 0.5, 8

@@ -37,18 +37,18 @@ func (n *noise) fill(dst []float32) {
 	n.kernel(dst, words)
 }
 
-// begin draws the number of the stream from which parts follow.
+// begin draws the key of a stream of random words for part.
 func (n *noise) begin() uint64 { return n.s.Uint64() }
 
-// part draws the numbers from index at on; words is scratch of the same length. All parts together are what fill draws,
-// in any order and in parallel.
+// part draws the noise from number at on of the stream x, which begin returned; words is scratch of dst's length. All
+// parts together are what fill draws, in any order and in parallel.
 func (n *noise) part(x uint64, at int, dst []float32, words []uint32) {
 	words = words[:len(dst)]
 	rng.WordsFrom(x, at, words)
 	n.kernel(dst, words)
 }
 
-// gumbels is the kernel for engines without one.
+// gumbels is fill's arithmetic for engines without a kernel.
 func gumbels(dst []float32, words []uint32) {
 	for i, w := range words {
 		dst[i] = float32(-math.Log(-math.Log((float64(w>>9) + 0.5) / (1 << 23))))

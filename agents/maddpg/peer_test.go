@@ -60,7 +60,7 @@ func (p peerFile) number(name string) int {
 	return n
 }
 
-// params gathers a network's numbers in our order: agent by agent, in each the slots of the layout.
+// params returns a network's parameters in our order: agent by agent, each in the order of the layout's slots.
 func (p peerFile) params(prefix string, a nets.Arch) []float64 {
 	p.t.Helper()
 	slots, size := nets.Layout(a)
@@ -77,7 +77,7 @@ func (p peerFile) params(prefix string, a nets.Arch) []float64 {
 	return out
 }
 
-// spec is the peer's problem: who sees whom.
+// spec is the peer's problem: which agents see each other.
 func (p peerFile) spec() *envs.Spec {
 	n, mask := p.number("agents"), p.values("mask")
 	k := envs.Kind{Name: "agent", Agents: n, Observation: envs.Unbounded(10), Action: envs.NewBox(4, 0, 1),
@@ -92,8 +92,8 @@ func (p peerFile) spec() *envs.Spec {
 	return &envs.Spec{ID: "peer", Kinds: []envs.Kind{k}}
 }
 
-// firstGradients does the peer's first update on ours with an engine: the largest differences from the peer's
-// gradients, in parts of the largest gradient, and how many are beyond a bound.
+// firstGradients does the peer's first update with our learner on an engine. It returns the largest differences from
+// the peer's gradients, relative to the largest gradient, and how many exceed a bound.
 func (p peerFile) firstGradients(o native.Options, bound float64) (critic, actor float64, beyond int) {
 	p.t.Helper()
 	c := Default()
@@ -199,9 +199,9 @@ func (p peerFile) claim(command string) {
 //
 //	python agents/maddpg/testdata/peer_gradients.py torch_attmf.py OUT --form stacked --agents 3 --batch 8 --hidden 12 --keys 8
 //
-// with torch 2.11.0. Where ReLU's input is 0 but for rounding, float32 can't say which way its gradient goes, and with
-// millions of inputs there is always one: what is left without rounding is compared in float64. With -peer-python and
-// -peer-script the comparison is made anew at the sizes that are measured.
+// with torch 2.11.0. Where ReLU's input is 0 but for rounding, the direction of its float32 gradient is arbitrary, and
+// among millions of inputs there is always one such; differences without rounding are compared in float64. With
+// -peer-python and -peer-script the script runs again, at the sizes that are measured.
 func TestPeerGradients(t *testing.T) {
 	readPeer(t, filepath.Join("testdata", "torch_attmf.safetensors")).claim("")
 	if *peerPython == "" {

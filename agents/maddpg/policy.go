@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// TrainedPolicy is a learned policy: actors with frozen weights and a frozen view of observations. Continuous actions
-// never vary; choices are drawn from the softmax of the logits unless deterministic ones are asked for. Its changing
-// state is the stream of those draws. Its name is attmf, mf, maddpg, ddpg or iddpg.
+// TrainedPolicy is a trained policy: actors with frozen weights and frozen observation statistics. Continuous actions
+// are deterministic; choices are drawn from the softmax of the logits unless a deterministic action is asked for. Its
+// only changing state is the random stream of these draws. Its name is attmf, mf, maddpg, ddpg or iddpg.
 type TrainedPolicy struct {
 	frozen.Policy
 	prob         problem

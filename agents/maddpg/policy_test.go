@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// observed is a fresh observation of a toy.
+// observed is a new observation of a toy.
 func observed(t *testing.T, o toyOptions, seed uint64) (*envs.Observation, *envs.Action) {
 	t.Helper()
 	e := newToy(o)
@@ -22,7 +22,7 @@ func observed(t *testing.T, o toyOptions, seed uint64) (*envs.Observation, *envs
 	return obs, act
 }
 
-// TestPolicyActsAsTheLearner: without exploration both do the same, also for copies acting together.
+// TestPolicyActsAsTheLearner: without exploration policy and learner do the same, also for several copies.
 func TestPolicyActsAsTheLearner(t *testing.T) {
 	for _, mix := range []string{Attention, Joint, Single} {
 		c := quick()
@@ -30,7 +30,7 @@ func TestPolicyActsAsTheLearner(t *testing.T) {
 		o := toyOptions{agents: 3, length: 5}
 		r := newRun(t, c, o, envs.VectorOptions{Copies: 4})
 		r.steps(30)
-		if err := r.l.Act(r.v); err != nil { // takes the present observations into the statistics
+		if err := r.l.Act(r.v); err != nil { // adds the present observations to the statistics
 			t.Fatal(err)
 		}
 		p, err := r.l.Policy()
@@ -51,7 +51,8 @@ func TestPolicyActsAsTheLearner(t *testing.T) {
 	}
 }
 
-// TestPolicyFileRoundTrip: a policy opened from its file acts the same bits, and stays as it is while learning goes on.
+// TestPolicyFileRoundTrip: a policy opened from its file acts with the same bits, and does not change while learning
+// continues.
 func TestPolicyFileRoundTrip(t *testing.T) {
 	for _, choices := range []bool{false, true} {
 		o := toyOptions{agents: 2, length: 5, choices: choices}
@@ -209,7 +210,7 @@ func TestActingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestUpdatesDoNotAllocate covers sampling, upload and the recorded update, on the engine that stands for all CPUs.
+// TestUpdatesDoNotAllocate covers sampling, upload and the recorded update, on the native engine.
 func TestUpdatesDoNotAllocate(t *testing.T) {
 	for _, f := range []struct{ mix, batches string }{{Attention, SharedBatch}, {Joint, SharedBatch}, {Joint, Independent},
 		{None, Independent}} {

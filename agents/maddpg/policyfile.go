@@ -21,14 +21,14 @@ type description struct {
 	Format int `json:"format"`
 	// Name labels results: attmf, mf, maddpg, ddpg or iddpg.
 	Name string `json:"name"`
-	// Single says that one actor sees and steers all agents.
+	// Single says that one actor sees and controls all agents.
 	Single bool `json:"single,omitempty"`
 	// Actor is the architecture, as nets.EncodeArch writes it. Its parameters are the array "actor".
 	Actor json.RawMessage `json:"actor"`
 	// Action says how outputs become actions.
 	Action actionCodec `json:"action"`
-	// ObservationClip is 0 where observations are not standardised; else the actor sees (x − "shift")·"scale", two arrays
-	// of [agents, width], bounded by it.
+	// ObservationClip is 0 where observations are not standardised. Else the actor sees (x − "shift")·"scale", clipped
+	// to ± this value; both arrays are [agents, width].
 	ObservationClip float64 `json:"observation_clip,omitempty"`
 }
 
@@ -48,7 +48,7 @@ func (l *Learner) Policy() (agents.Policy, error) {
 	return OpenPolicy(f, l.ctx.Spec, l.ctx.Act)
 }
 
-// file describes the present actor.
+// file writes the present actor as a policy file.
 func (l *Learner) file() (*agents.PolicyFile, error) {
 	f := &agents.PolicyFile{Agent: Name, EnvID: l.ctx.Spec.ID, Arrays: map[string]agents.Array{}}
 	arch, err := nets.EncodeArch(l.acting.net.Arch())
@@ -74,8 +74,8 @@ func (l *Learner) file() (*agents.PolicyFile, error) {
 	return f, err
 }
 
-// OpenPolicy builds a policy from a file, for an environment that offers the same spaces to as many agents, on the
-// engine act.
+// OpenPolicy builds a policy from a file, on the engine act. The environment must have the spaces and the number of
+// agents that the policy was trained with.
 func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
 	p, err := openPolicy(f, spec, act)
 	if err != nil {

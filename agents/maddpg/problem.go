@@ -8,18 +8,18 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// problem is an environment as networks see it. Rows are [agents, obs] and [agents, act]; with single they are the same
-// numbers seen as one agent's.
+// problem is an environment as networks see it. Observations are [agents, obs] and actions [agents, act]. With single
+// the same numbers are the observation and action of one agent.
 type problem struct {
 	kind *envs.Kind
 	actionCodec
-	// agents is the networks' leading dimension: the environment's agents or, with single, 1.
+	// agents is the networks' leading dimension: the environment's number of agents or, with single, 1.
 	agents int
 	// obs and act are the widths of one agent's observation and action.
 	obs, act int
-	// segments lists the numbers of choices of an agent's action, nil for continuous ones.
+	// segments lists the number of choices of each component of an agent's action, nil for continuous actions.
 	segments []int
-	// words is the number of float32 of one environment's stored mask per agent of the environment.
+	// words is the number of float32 that hold the stored mask of one agent of the environment.
 	words int
 }
 
@@ -51,7 +51,7 @@ func newProblem(mix string, s *envs.Spec) (problem, error) {
 	return p, nil
 }
 
-// neighbours lists whom each agent sees: as the environment says, all others where it doesn't.
+// neighbours lists which agents each agent sees: those that the environment names or, where it names none, all others.
 func (p *problem) neighbours() [][]int {
 	if p.kind.Neighbours != nil {
 		return p.kind.Neighbours
@@ -68,8 +68,8 @@ func (p *problem) neighbours() [][]int {
 	return out
 }
 
-// actorArch is π from observations to logits, one for each component or choice. Inputs: observation. The net that acts
-// has final Sigmoid for continuous actions: the same parameters, and u for its output.
+// actorArch is π from the observation to logits, one for each component or choice. The network that acts ends in
+// Sigmoid for continuous actions: it has the same parameters and gives u.
 func (c *Config) actorArch(p *problem, final string) nets.Arch {
 	m := nets.MLP{
 		Agents: p.agents, Shared: c.Shared, In: []nets.Port{{Name: "observation", Width: p.obs}}, Hidden: c.Hidden,
@@ -82,7 +82,7 @@ func (c *Config) actorArch(p *problem, final string) nets.Arch {
 	return m
 }
 
-// actingArch is π as it acts.
+// actingArch is the architecture of π for acting.
 func (c *Config) actingArch(p *problem) nets.Arch {
 	if p.discrete() {
 		return c.actorArch(p, nets.None)
@@ -90,7 +90,7 @@ func (c *Config) actingArch(p *problem) nets.Arch {
 	return c.actorArch(p, nets.Sigmoid)
 }
 
-// criticArch is Q. Inputs: observation, action and, where others is set, the others' actions.
+// criticArch is Q. Its inputs are observation, action and, where others is set, the others' actions.
 func (c *Config) criticArch(p *problem, others bool) nets.Arch {
 	m := nets.MLP{
 		Agents: p.agents, Shared: c.Shared, Hidden: c.Hidden, Out: 1, Activation: c.Activation, Norm: c.Norm,
@@ -104,7 +104,7 @@ func (c *Config) criticArch(p *problem, others bool) nets.Arch {
 	return f
 }
 
-// separateArch is Q of joint where agents have minibatches of their own: see separate.
+// separateArch is Q of joint where each agent has its own minibatch: see separate.
 func (c *Config) separateArch(p *problem) nets.Arch {
 	return nets.MLP{
 		Agents: p.agents, Shared: c.Shared, Hidden: c.Hidden, Out: 1, Activation: c.Activation, Norm: c.Norm,
@@ -127,7 +127,7 @@ func (c *Config) mixed(p *problem, m nets.MLP) nets.MeanField {
 }
 
 // headArch turns logits into actions as critics see them: relaxed choices, or u = sigmoid(logit) by a layer whose
-// weights are the identity (see newHead).
+// weights are the identity (see builder.head).
 func (c *Config) headArch(p *problem) nets.Arch {
 	if p.discrete() {
 		return nets.GumbelSoftmax{Agents: p.agents, Segments: p.segments, Temperature: c.Temperature, Hard: c.Hard}

@@ -10,28 +10,29 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Safe configures FaaSConf's safe exploration strategy (SES, §4.3): an action whose price is outside the range of what
-// was good so far is replaced by a good one with noise. It is meant for learning on a system that serves people; in a
-// simulator it narrows what can be learned, so it is off unless asked for.
+// Safe configures FaaSConf's safe exploration strategy (SES, §4.3): an action whose price is outside the range of past
+// good actions is replaced by a good one with noise. It is meant for learning on a live system. In a simulator it
+// narrows what can be learned, so it is off by default.
 type Safe struct {
 	// On turns the strategy on.
 	On bool `yaml:"on" json:"on"`
-	// Price and Violated name the quantities of the environment that hold a step's price, and 0 where the step met its
-	// objectives.
+	// Price and Violated name two quantities that the environment reports: a step's price, and a number that is 0 where
+	// the step met its objectives.
 	Price    string `yaml:"price" json:"price"`
 	Violated string `yaml:"violated" json:"violated"`
-	// Cheapest is the share τ of the feasible history that makes the range, the cheapest first.
+	// Cheapest is the size of τ, the cheapest steps of the feasible history that define the range, as a share of the
+	// history.
 	Cheapest float64 `yaml:"cheapest" json:"cheapest" range:"(0,1]"`
-	// Deviations is N in the range mean ± N·deviation of the prices in τ.
+	// Deviations is N in the range mean ± N standard deviations of the prices in τ.
 	Deviations float64 `yaml:"deviations" json:"deviations" range:"(0,]"`
-	// Noise is the standard deviation of the noise on a safe action, which is bounded by Low and High.
+	// Noise is the standard deviation of the noise added to a safe action. Low and High bound the result.
 	Noise float64 `yaml:"noise" json:"noise" range:"[0,]"`
 	Low   float64 `yaml:"low" json:"low" range:"[0,1)"`
 	High  float64 `yaml:"high" json:"high" range:"(0,1]"`
-	// History is the number of feasible steps remembered, MinHistory the number before the first range.
+	// History is the number of feasible steps remembered, MinHistory the number needed before the first range.
 	History    int `yaml:"history" json:"history" range:"[1,]"`
 	MinHistory int `yaml:"min_history" json:"min_history" range:"[1,]"`
-	// Violations is the number of steps that missed their objectives after which the range is made anew.
+	// Violations is the number of steps that miss their objectives before the range is computed again.
 	Violations int `yaml:"violations" json:"violations" range:"[1,]"`
 }
 
@@ -57,30 +58,30 @@ func (s Safe) validate() error {
 	return nil
 }
 
-// Pricer is implemented (see envs.As) by environments that know what an action costs before it is used (eq. 2), in the
-// unit of the quantity that safe.price names.
+// Pricer is implemented (see envs.As) by environments that know the price of an action before it is used (eq. 2), in
+// the unit of the quantity that safe.price names.
 type Pricer interface {
 	PriceOf(a *envs.Action) (float64, error)
 }
 
-// guard is the strategy at work.
+// guard applies the strategy.
 type guard struct {
 	c               *Safe
 	p               *problem
-	price, violated int // where the quantities stand
+	price, violated int // indices of the quantities in the environment's info
 	stream          *rng.Stream
 
-	// The feasible history: a ring of prices and actions (as critics see them).
+	// The feasible history: a ring buffer of prices and of actions as critics see them.
 	prices  []float64
 	actions []float32
-	n       int64 // ever added
+	n       int64 // steps ever added
 
-	lo, hi     float64 // the range, where made
+	lo, hi     float64 // the range of prices, valid where made is true
 	made       bool
-	cheapest   []int32 // τ: places in the ring
-	violations int     // since the range was made
+	cheapest   []int32 // τ: indices in the ring
+	violations int     // since the range was computed
 
-	seen, replaced int64 // since the metrics were read
+	seen, replaced int64 // actions since the last metrics
 }
 
 func newGuard(c *Config, p *problem, s *envs.Spec, seed uint64) (*guard, error) {
@@ -102,8 +103,8 @@ func newGuard(c *Config, p *problem, s *envs.Spec, seed uint64) (*guard, error) 
 	return g, nil
 }
 
-// filter is eq. 10: it replaces an action whose price is outside the range by one of τ, with noise. u is the same
-// action as critics see it.
+// filter is eq. 10: it replaces an action whose price is outside the range by one of τ with noise. u is the same action
+// as critics see it.
 func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
 	g.seen++
 	if !g.made {
@@ -139,7 +140,7 @@ func (g *guard) action(i int32) []float32 {
 	return g.actions[int(i)*w : (int(i)+1)*w]
 }
 
-// observe takes in what a step gave.
+// observe adds a step's outcome to the history or, where it missed its objectives, counts it.
 func (g *guard) observe(info []float64, u []float32) {
 	if info[g.violated] != 0 {
 		g.violations++
@@ -156,7 +157,7 @@ func (g *guard) observe(info []float64, u []float32) {
 	}
 }
 
-// bound makes the range from the cheapest feasible steps held.
+// bound computes the range from the cheapest feasible steps in the history.
 func (g *guard) bound(held int) {
 	g.cheapest = g.cheapest[:0]
 	for i := range held {
@@ -184,7 +185,7 @@ func (g *guard) bound(held int) {
 	g.lo, g.hi = mean-reach, mean+reach
 }
 
-// replacedShare is the fraction of actions replaced since the last call.
+// replacedShare is the share of actions replaced since the last call.
 func (g *guard) replacedShare() float64 {
 	share := 0.0
 	if g.seen > 0 {

@@ -27,8 +27,8 @@ func newTestGuard(t *testing.T, agents int) (*guard, *toy) {
 	return g, env
 }
 
-// TestSafeRange: τ is the cheapest fifth of the feasible history and the range mean ± 2 deviations of its prices, made
-// when there is enough history and again after three violations.
+// TestSafeRange: τ is the cheapest fifth of the feasible history, and the range is mean ± 2 standard deviations of its
+// prices. It is computed once the history is long enough, and again after three violations.
 func TestSafeRange(t *testing.T) {
 	g, _ := newTestGuard(t, 1)
 	u := []float32{0.5, 0.5}
@@ -36,9 +36,9 @@ func TestSafeRange(t *testing.T) {
 		g.observe([]float64{price, 0}, u)
 	}
 	if g.made {
-		t.Fatal("a range was made of 9 steps, want 10")
+		t.Fatal("there is a range after 9 steps, want 10")
 	}
-	g.observe([]float64{0.5, 1}, u) // misses its objectives: not history
+	g.observe([]float64{0.5, 1}, u) // misses its objectives: not in the history
 	g.observe([]float64{1, 0}, []float32{0.25, 0.75})
 	// τ = {1, 2}: mean 1.5, deviation 0.5.
 	if !g.made || g.lo != 0.5 || g.hi != 2.5 {
@@ -47,12 +47,12 @@ func TestSafeRange(t *testing.T) {
 	if got := g.action(g.cheapest[0]); !slices.Equal(got, []float32{0.25, 0.75}) {
 		t.Errorf("the cheapest action is %v, want that of price 1", got)
 	}
-	for range 10 { // cheaper ones, but the range holds until violations
+	for range 10 { // cheaper ones, but the range stays until there are violations
 		g.observe([]float64{0.1, 0}, u)
 	}
 	for n := 1; n <= 3; n++ {
 		if g.lo != 0.5 {
-			t.Fatalf("the range was made anew after %d violations, want 3", n-1)
+			t.Fatalf("the range changed after %d violations, want 3", n-1)
 		}
 		g.observe([]float64{9, 1}, u)
 	}
@@ -61,7 +61,8 @@ func TestSafeRange(t *testing.T) {
 	}
 }
 
-// TestSafeFilter is eq. 10: an action within the range stays, another becomes one of τ with noise, in both forms.
+// TestSafeFilter is eq. 10: an action within the range stays, another is replaced by one of τ with noise, in both forms
+// of the action.
 func TestSafeFilter(t *testing.T) {
 	g, env := newTestGuard(t, 2)
 	obs, act := envs.NewObservation(env.Spec()), envs.NewAction(env.Spec())
@@ -121,7 +122,7 @@ func TestSafeNeedsPrices(t *testing.T) {
 	}
 }
 
-// A forged state of safe exploration is refused, and changes nothing.
+// A forged state of safe exploration is refused and changes nothing.
 func TestSafeStateRefused(t *testing.T) {
 	g, _ := newTestGuard(t, 1)
 	for range 12 {
@@ -133,7 +134,7 @@ func TestSafeStateRefused(t *testing.T) {
 	}
 	h, _ := newTestGuard(t, 1)
 	if err := state.Load(b, "safe", h); err != nil || !h.made {
-		t.Fatalf("range made: %v, %v", h.made, err)
+		t.Fatalf("is there a range: %v, %v", h.made, err)
 	}
 	for want, change := range map[string]func(*guard){
 		"-1 feasible steps, want 0": func(g *guard) { g.n = -1 },

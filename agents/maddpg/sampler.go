@@ -2,27 +2,28 @@ package maddpg
 
 import "github.com/stoker-rl/stoker/rng"
 
-// sampler draws an update's minibatches from a memory and uploads them to the device, a block of rows at a time: the
-// block stays in the cache while each tensor takes its part of it.
+// sampler draws an update's minibatches from a memory and uploads them to the device, one block of rows at a time: the
+// block stays in the CPU's cache while all tensors take their parts of it.
 type sampler struct {
 	m        *memory
 	u        *update
 	std      *standardiser
 	batch    *rng.Stream
 	noise    *noise
-	index    []int64        // row numbers of one minibatch, or of one per agent in turn
-	rows     [][]float32    // by worker, a block of [blockRows, width]
+	index    []int64        // row numbers: of one minibatch, or of one minibatch per agent, one after the other
+	rows     [][]float32    // for each worker, a block of [blockRows, width]
 	part     func(i, w int) // uploads block i, on worker w
 	parallel func(parts int, part func(i, w int))
 
 	s, s2, a, r, discount *blocks
-	own, next             noiseBlocks // of π(s) and π'(s')
-	words                 [][]uint32  // by worker, the random words of a block
-	// Presence at s and s', [agents, batch], and by action.
+	own, next             noiseBlocks // noise of π(s) and of π'(s')
+	words                 [][]uint32  // for each worker, the random words of a block
+	// 1 for present agents, 0 for absent ones: at s and at s', [agents, batch]; on has the shape of actions.
 	here, hereAfter, on []float32
 }
 
-// parallelEngine is an engine that lends its threads between updates: it runs parts in parallel, no two on one worker.
+// parallelEngine is an engine whose threads the sampler may use between updates. Parallel runs the parts in parallel,
+// and never two at a time on one worker.
 type parallelEngine interface {
 	Parallel(parts int, part func(i, w int))
 	Workers() int
@@ -72,7 +73,7 @@ func newSampler(m *memory, u *update, std *standardiser, batch *rng.Stream, nois
 	return s
 }
 
-// sample draws what an update learns from, and the noise of its choices.
+// sample draws an update's minibatches and the noise of its choices.
 func (s *sampler) sample() error {
 	m, u := s.m, s.u
 	if err := m.buf.Sample(s.batch, s.index); err != nil {
@@ -100,7 +101,7 @@ func (s *sampler) sample() error {
 	return nil
 }
 
-// alone is share of an engine that has no threads to lend.
+// serial is Parallel for an engine without threads to use.
 func serial(parts int, part func(i, w int)) {
 	for i := range parts {
 		part(i, 0)
@@ -110,7 +111,7 @@ func serial(parts int, part func(i, w int)) {
 // blocks is the number of blocks in a minibatch.
 func (s *sampler) blocks() int { return (s.m.c.Batch + blockRows - 1) / blockRows }
 
-// block uploads block i of all minibatches'. No two blocks write the same place.
+// block uploads block i of all minibatches, on worker w. No two blocks write the same place.
 func (s *sampler) block(i, w int) {
 	m, size := s.m, s.m.c.Batch
 	k, row := i/s.blocks(), i%s.blocks()*blockRows
@@ -134,14 +135,14 @@ func (s *sampler) block(i, w int) {
 	}
 }
 
-// block is n rows, which become the samples from row on.
+// block is n rows of the replay buffer, which become the samples row to row + n.
 type block struct {
 	*sampler
 	rows   []float32
 	row, n int
 }
 
-// columns are a column's numbers in a block from agent i on, each width wide.
+// columns are a column's numbers in a block, from agent i on; each agent's are width wide.
 func (s block) columns(c, i, width int) []float32 { return s.rows[s.m.buf.Offset(c)+i*width:] }
 
 // prepare standardises observations and scales rewards.
@@ -167,7 +168,7 @@ func (s block) prepare() {
 	}
 }
 
-// upload gives the rows to the agents from to to.
+// upload writes the rows to the inputs of the agents from to to.
 func (s block) upload(from, to int) {
 	p, w := s.m.p, s.m.buf.Width()
 	for i := from; i < to; i++ {
@@ -181,15 +182,15 @@ func (s block) upload(from, to int) {
 	}
 }
 
-// noiseBlocks is an update's Gumbel noise before it is uploaded: [agents, batch, act], for the target's actions one
+// noiseBlocks is an update's Gumbel noise before it is uploaded: [agents, batch, act]; for the target's actions one
 // such array per minibatch.
 type noiseBlocks struct {
 	x    []float32
-	from uint64 // number of the stream from which its words follow
+	from uint64 // the key of its stream: see noise.begin
 	put  *blocks
 }
 
-// choices draws a block's noise, makes illegal choices unreachable and uploads it; the block is of minibatch k.
+// choices draws a block's noise, makes illegal choices unreachable and uploads it. The block is of minibatch k.
 func (s block) choices(k int, words []uint32) {
 	size, act, agents := s.m.c.Batch, s.m.p.act, s.m.p.agents
 	from, to := 0, agents
@@ -220,11 +221,11 @@ func (s block) choices(k int, words []uint32) {
 	}
 }
 
-// forbid makes what the masks forbid unreachable; the block is of minibatch k.
+// forbid makes the choices that the masks forbid unreachable. The block is of minibatch k.
 func (s block) forbid(k int) {
 	agents, size, row := s.m.p.kind.Agents, s.m.c.Batch, s.row
 	switch {
-	case s.m.p.agents < agents: // single: an item is [agents, width]
+	case s.m.p.agents < agents: // single: a sample is [agents, width]
 		s.forbidIn(s.own.x, s.m.mask, 0, agents, row*agents, 1, agents)
 		s.forbidIn(s.next.x, s.m.mask2, 0, agents, row*agents, 1, agents)
 	case s.u.separate != nil:
@@ -239,11 +240,11 @@ func (s block) forbid(k int) {
 	}
 }
 
-// forbidIn does so in noise, whose item at + j·agent + r·row is that of agent j of the environment, from to to, and the
-// block's row r.
+// forbidIn does this in noise for the environment's agents from to to. Agent j in the block's row r has item at +
+// j·agent + r·row of noise.
 func (s block) forbidIn(noise []float32, column, from, to, at, agent, row int) {
 	w, words := s.m.p.actionCodec.width(), s.m.p.words
-	all := float32(uint32(1)<<min(w, maskBits) - 1) // one word in which all are legal
+	all := float32(uint32(1)<<min(w, maskBits) - 1) // a word in which all choices are legal
 	for r := range s.n {
 		masks := s.rows[r*s.m.buf.Width()+s.m.buf.Offset(column):]
 		for j := from; j < to; j++ {

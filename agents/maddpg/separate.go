@@ -6,27 +6,27 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// separate is the part of an update for which each agent learns from its own minibatch and its critic sees all
-// agents, as in the code of Lowe et al. (2017). Agent i's critic sees what all agents saw and did in minibatch i, its
-// own numbers first. Its inputs are
+// separate is the part of an update that differs where each agent learns from its own minibatch and its critic sees all
+// agents, as in the code of Lowe et al. (2017). Agent i's critic sees the observations and actions of all agents in
+// minibatch i, its own numbers first. Its inputs are
 //
 //	(s_i, s_others), a_i, a_others
 //
-// The targets' actions in all minibatches are computed first, in a recorded pass of their own: every agent's actor acts
-// in every minibatch.
+// The targets' actions in all minibatches are computed first, in a separate recorded pass: every agent's target actor
+// acts in every minibatch.
 type separate struct {
 	agents, batch, obs, act int
 
-	s2       nets.Tensor // of the targets' actors: agent j in all minibatches, [agents, agents·batch, obs]
-	noise2   nets.Tensor // alike, where actions are choices
+	s2       nets.Tensor // next observations of agent j in all minibatches, [agents, agents·batch, obs]
+	noise2   nets.Tensor // Gumbel noise in the same order, where actions are choices
 	policy   policy      // π' on those
 	record   nets.Recorded
-	chosen   nets.Tensor // what it chose
+	chosen   nets.Tensor // its actions
 	host     []float32
 	parallel func(parts int, part func(i, w int))
 	part     func(i, w int) // distribute, as parallel takes it
 
-	seen, seen2         nets.Tensor // what critics see of all agents, [agents, batch, agents·obs]
+	seen, seen2         nets.Tensor // all agents' observations and next observations, [agents, batch, agents·obs]
 	a2, others, others2 nets.Tensor // the agent's own next action, the others' action and next action
 	put                 struct{ seen, seen2, a2, others, others2 *blocks }
 }
@@ -48,14 +48,14 @@ func (a *separate) upload(s block, i int) {
 	a.put.others.put(i, row, n, i*a.act, (a.agents-1-i)*a.act, s.columns(colAction, i+1, a.act), w)
 }
 
-// done finishes a sample.
+// done ends the upload of the minibatches.
 func (a *separate) done() {
 	for _, b := range [...]*blocks{a.put.seen, a.put.seen2, a.put.others} {
 		b.done()
 	}
 }
 
-// choose runs the target actors on all minibatches, and gives each critic the actions in its own.
+// choose runs the target actors on all minibatches and gives each critic the actions of its own minibatch.
 func (a *separate) choose() error {
 	if err := a.record.Run(); err != nil {
 		return fmt.Errorf("maddpg: the targets' actions: %w", err)
@@ -69,7 +69,7 @@ func (a *separate) choose() error {
 	return nil
 }
 
-// blockGetter is a tensor from which blocks can be read, as a [blockSetter] takes them.
+// blockGetter is a tensor that can be read in blocks, as a [blockSetter] is written.
 type blockGetter interface {
 	GetBlock(agent, row, rows int, dst []float32)
 }
@@ -77,7 +77,7 @@ type blockGetter interface {
 // parts is the number of blocks of a minibatch.
 func (a *separate) parts() int { return (a.batch + blockRows - 1) / blockRows }
 
-// distribute gives a block of one minibatch's actions to the critic that sees it.
+// distribute copies a block of one minibatch's actions to the critic that learns from it.
 func (a *separate) distribute(part, _ int) {
 	i, row := part/a.parts(), part%a.parts()*blockRows
 	n := min(blockRows, a.batch-row)
@@ -97,7 +97,7 @@ func (a *separate) distribute(part, _ int) {
 	}
 }
 
-// separate builds it.
+// separate builds the part of the update for minibatches of each agent's own.
 func (b *builder) separate(u *update, p *problem, head nets.Net) *separate {
 	n := p.agents
 	a := &separate{agents: n, batch: b.batch, obs: p.obs, act: p.act, host: make([]float32, n*n*b.batch*p.act)}

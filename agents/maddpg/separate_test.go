@@ -20,8 +20,8 @@ func independent(mix string) Config {
 	return c
 }
 
-// Every agent's minibatch is drawn apart, and what its networks see comes from its own: compared with the rows
-// that were drawn.
+// Every agent's minibatch is drawn separately, and its networks see their own minibatch: compared with the rows that
+// were drawn.
 func TestIndependentMinibatches(t *testing.T) {
 	for _, mix := range []string{Joint, None} {
 		c := independent(mix)
@@ -50,7 +50,7 @@ func TestIndependentMinibatches(t *testing.T) {
 			}
 			return x
 		}
-		// ownFirst is a column of all agents as agent i's critic sees it.
+		// ownFirst is a column of all agents in the order that agent i's critic sees.
 		ownFirst := func(column int, number int64, i, width int) []float32 {
 			x := slices.Clone(row(column, number, i, width))
 			for j := range n {
@@ -112,9 +112,9 @@ func TestIndependentMinibatches(t *testing.T) {
 	}
 }
 
-// Each agent's update is the shared one on its minibatch: a shared update is fed with one agent's minibatch at a time,
-// and does to that agent's networks what the independent one did. In float64, so that what is left is the rounding of
-// the targets' actions, which pass through the host in float32.
+// Each agent's update is the shared update on its minibatch: a shared update gets one agent's minibatch at a time, and
+// must change that agent's networks as the independent update did. In float64, so that only the targets' actions, which
+// pass through the host in float32, are rounded.
 func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 	for name, choices := range map[string]bool{"choices": true, "continuous": false} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,8 @@ func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 				}
 			}
 			b.randomise(own.discount, func() float64 { return 0.9 * float64(b.s.IntN(2)) })
-			// What actors and critics see agrees: own observations are the first of all, next ones those of the targets' actors.
+			// The inputs of actors and critics agree: the agent's own observation is the first of all, its next one is
+			// the target actor's.
 			n, size, obs, act := p.agents, c.Batch, p.obs, p.act
 			seen, seen2, s, s2 := get(e.seen), get(e.seen2), get(own.s), get(own.s2)
 			for i := range n {
@@ -235,7 +236,7 @@ func TestIndependentIsSharedOnEachMinibatch(t *testing.T) {
 	}
 }
 
-// order is agents with i first.
+// order lists the agents, i first.
 func order(n, i int) []int {
 	out := []int{i}
 	for j := range n {
@@ -246,7 +247,7 @@ func order(n, i int) []int {
 	return out
 }
 
-// reorder takes critics' parameters from their own agent's order, observations first, to that of the joint critic,
+// reorder converts critics' parameters from their own agent's order, observations first, to that of the joint critic,
 // agent after agent; or back.
 func reorder(params []float64, p problem, hidden int, back bool) []float64 {
 	n, own := p.agents, p.obs+p.act
@@ -272,7 +273,7 @@ func reorder(params []float64, p problem, hidden int, back bool) []float64 {
 	return out
 }
 
-// Weights learned in the other way are refused: their critics see the same in another order.
+// Weights learned with the other kind of minibatch are refused: their critics' inputs have another order.
 func TestIndependentWeightsAreTheirOwn(t *testing.T) {
 	c := independent(Joint)
 	a := newRun(t, c, toyOptions{agents: 3}, envs.VectorOptions{})
@@ -289,7 +290,7 @@ func TestIndependentWeightsAreTheirOwn(t *testing.T) {
 	}
 }
 
-// Tensors that take no blocks get the same numbers by way of the host.
+// Tensors that can't be written in blocks get the same numbers through the host.
 func TestBlocks(t *testing.T) {
 	e := native.New(native.Options{})
 	a, b := e.NewTensor(2, 30, 3), e.NewTensor(2, 30, 3)
@@ -315,7 +316,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// Noise is of the standard Gumbel distribution, with an engine's kernels and without, and follows from the stream.
+// The noise has the standard Gumbel distribution, with an engine's kernel and without, and is a function of the stream.
 func TestNoiseLaw(t *testing.T) {
 	const n = 200_001
 	e := native.New(native.Options{})
@@ -325,7 +326,7 @@ func TestNoiseLaw(t *testing.T) {
 		newNoise(s, k).fill(x)
 		newNoise(rng.NewStream(1, "noise"), k).fill(y)
 		if !slices.Equal(x, y) {
-			t.Errorf("%s noise does not follow from the stream", name)
+			t.Errorf("%s noise is not a function of the stream", name)
 		}
 		var sum, square float64
 		for _, v := range x {
@@ -340,19 +341,20 @@ func TestNoiseLaw(t *testing.T) {
 	}
 }
 
-// The native engines lend their threads and take blocks: sampling then runs in parallel and without a copy on the host.
+// The native engines offer their threads and tensors that are written and read in blocks: sampling then runs in
+// parallel and without a copy on the host.
 func TestNativeEnginesHelp(t *testing.T) {
 	for _, dtype := range []nets.DType{nets.Float32, nets.Float64} {
 		e := native.New(native.Options{DType: dtype})
 		if _, ok := e.(parallelEngine); !ok {
-			t.Errorf("%v: the engine %T lends no threads", dtype, e)
+			t.Errorf("%v: the engine %T offers no threads", dtype, e)
 		}
 		x := e.NewTensor(1, 1, 1)
 		if _, ok := x.(blockSetter); !ok {
-			t.Errorf("%v: a tensor %T takes no blocks", dtype, x)
+			t.Errorf("%v: a tensor %T can't be written in blocks", dtype, x)
 		}
 		if _, ok := x.(blockGetter); !ok {
-			t.Errorf("%v: a tensor %T gives no blocks", dtype, x)
+			t.Errorf("%v: a tensor %T can't be read in blocks", dtype, x)
 		}
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// Simple_spread is learned in so many copies of it, and examined so often on the way.
+// The number of copies of simple_spread that train together, and of evaluations during training.
 const (
-	spreadCopies = 16
-	spreadExams  = 20
+	spreadCopies      = 16
+	spreadEvaluations = 20
 )
 
-// learnSpread runs OpenAI's recipe with one seed: returns per agent, on their scale.
+// learnSpread trains with OpenAI's recipe and one seed. Returns are per agent, on OpenAI's scale.
 func learnSpread(t *testing.T, seed uint64) curve {
 	t.Helper()
 	c := Default()
@@ -27,22 +27,22 @@ func learnSpread(t *testing.T, seed uint64) curve {
 		seed, int64(*episodes)*25)
 	l := curve{seed: seed}
 	rounds, done := *episodes/spreadCopies, 0
-	for i := range spreadExams + 1 {
-		next := rounds * i / spreadExams
+	for i := range spreadEvaluations + 1 {
+		next := rounds * i / spreadEvaluations
 		s.steps((next - done) * 25)
 		done = next
 		p := point{episode: done * spreadCopies}
-		p.mean, p.half = s.exam(s.policy(), 1_000, true)
-		p.greedy, p.greedyHalf = s.exam(s.policy(), 1_000, false)
+		p.mean, p.half = s.evaluate(s.policy(), 1_000, true)
+		p.greedy, p.greedyHalf = s.evaluate(s.policy(), 1_000, false)
 		l.points = append(l.points, p)
 	}
-	l.keep(t, "spread")
+	l.write(t, "spread")
 	return l
 }
 
-// TestSimpleSpread learns simple_spread by OpenAI's recipe, on their scale per agent (random actions −231.4, the best
-// assignment of agents to landmarks −121). A plain PyTorch learner with this recipe, of which we ran 21, returns −200 ±
-// 4 after 2,500 episodes and −160.2 ± 4.1 (standard deviation) after 25,000.
+// TestSimpleSpread trains on simple_spread with OpenAI's recipe. Returns are per agent, on OpenAI's scale: random
+// actions return −231.4, the best assignment of agents to landmarks −121. We ran a plain PyTorch learner with this
+// recipe 21 times: it returns −200 ± 4 after 2,500 episodes and −160.2 ± 4.1 (standard deviation) after 25,000.
 func TestSimpleSpread(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes a seed: -long")
@@ -51,7 +51,7 @@ func TestSimpleSpread(t *testing.T) {
 	for seed := *first; seed <= *seeds; seed++ {
 		c, ok := curve{}, false
 		if *proceed {
-			c, ok = kept(t, "spread", seed)
+			c, ok = readCurve(t, "spread", seed)
 			ok = ok && c.last().episode == *episodes/spreadCopies*spreadCopies
 		}
 		if !ok {
@@ -74,12 +74,12 @@ func claimSpread(t *testing.T, curves []curve) {
 	row := func(claim, bound string, at func(curve) point, holds func(lo, hi, mean float64) bool) {
 		t.Helper()
 		x := values(curves, func(c curve) float64 { return at(c).mean })
-		exam := slices.Max(values(curves, func(c curve) float64 { return at(c).half }))
+		widest := slices.Max(values(curves, func(c curve) float64 { return at(c).half }))
 		mean, half := overSeeds(x)
 		lo, hi := slices.Min(x), slices.Max(x)
-		measured := fmt.Sprintf("%.1f ± %.1f by the exam's 1,000 episodes", mean, exam)
+		measured := fmt.Sprintf("%.1f ± %.1f by the exam's 1,000 episodes", mean, widest)
 		if len(x) > 1 {
-			measured = fmt.Sprintf("mean %.1f ± %.1f (95 %% over seeds), seeds %.1f to %.1f, each ± %.1f by its exam's 1,000 episodes", mean, half, lo, hi, exam)
+			measured = fmt.Sprintf("mean %.1f ± %.1f (95 %% over seeds), seeds %.1f to %.1f, each ± %.1f by its exam's 1,000 episodes", mean, half, lo, hi, widest)
 		}
 		proof.Claim(t, proof.Row{
 			Topic: "agents", Claim: fmt.Sprintf("MADDPG on simple_spread, scale A, sampled actions, %d seeds: %s", len(x),

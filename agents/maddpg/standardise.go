@@ -6,9 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// standardiser holds the running statistics of observations: one for each agent, or one where agents share their
-// weights (so that what one agent learns holds for another, and agents can change places). nil leaves observations as
-// they are.
+// standardiser holds the running statistics of observations: one set for each agent, or one set for all where agents
+// share their weights (so that agents can change places). nil leaves observations as they are.
 type standardiser struct {
 	width  int
 	agents int
@@ -35,7 +34,7 @@ func newStandardiser(c *Config, p *problem) (*standardiser, error) {
 
 func (s *standardiser) agent(i int) *envs.Normalizer { return s.of[min(i, len(s.of)-1)] }
 
-// update takes in what the present agents of one environment see, [agents, width].
+// update adds the observations of one environment's present agents, [agents, width].
 func (s *standardiser) update(values []float32, active []bool) {
 	if s == nil {
 		return
@@ -49,7 +48,7 @@ func (s *standardiser) update(values []float32, active []bool) {
 	}
 }
 
-// ready brings all statistics up to date, so that several may apply them at once.
+// ready brings all statistics up to date, so that several goroutines may apply them at once.
 func (s *standardiser) ready() {
 	if s == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// State lists the learner's streams and safe exploration; see parts for the rest.
+// State lists the learner's random streams and safe exploration; see parts for the rest.
 func (l *Learner) State(c *state.Codec) {
 	state.Value(c, l.explore)
 	state.Value(c, l.batch)
@@ -19,10 +19,10 @@ func (l *Learner) State(c *state.Codec) {
 	}
 }
 
-// observations is the entry that holds the statistics of observations, which belong to the weights.
+// observations is the checkpoint's entry for the observation statistics, which are adopted together with the weights.
 const observations = "observations"
 
-// parts is what a checkpoint holds; the replay is saved beside it.
+// parts is what a checkpoint holds; the replay buffer is saved beside it.
 func (l *Learner) parts() *saved.Parts {
 	p, u := saved.New(Name, l.ctx.Train), l.update
 	critic := "critic"
@@ -94,7 +94,7 @@ func (g *guard) State(c *state.Codec) {
 	}
 }
 
-// check says what is wrong with a loaded guard.
+// check reports what is wrong with a loaded guard.
 func (g *guard) check() error {
 	for _, k := range []struct {
 		what string

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// toy is a small environment with all that a learner may meet. Every agent sees two numbers drawn from [−1, 1]
-// per step, and gets
+// toy is a small environment with every feature that a learner must handle. Every agent sees two numbers drawn from
+// [−1, 1] per step, and earns
 //
 //	continuous:  −Σ_m (x_m − ideal(o)_m)²,  ideal(o)_m = 0.5 + 0.3·o_m in the action's own range from −1 to 3 (stretched)
 //	choices:     1 where the chosen number is 0 for o_0 < 0 and 2 else, 0 elsewhere

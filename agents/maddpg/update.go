@@ -2,7 +2,7 @@ package maddpg
 
 import "github.com/stoker-rl/stoker/nets"
 
-// update is one step of learning on a batch: critics, actors, targets. Equation numbers are FaaSConf's (ASE 2024);
+// update is one step of learning on a minibatch: critics, actors, targets. Equation numbers are FaaSConf's (ASE 2024);
 // MADDPG and DDPG are the same equations with another Q.
 type update struct {
 	e   nets.Engine
@@ -12,29 +12,29 @@ type update struct {
 	actorTarget, criticTarget nets.Net // π', Q'
 	actorAdam, criticAdam     nets.Optimizer
 
-	// The batch, on the device: s, a, r, s', γ (0 where the episode terminated) and, for choices, the noise of π(s) and
-	// π'(s').
+	// The minibatch, on the device: s, a, r, s', γ (0 where the episode terminated) and, for choices, the noise of π(s)
+	// and π'(s').
 	s, a, r, s2, discount nets.Tensor
 	noise, noise2         nets.Tensor
-	// others says that in the actor step the others' actions are the batch's, not the policies'.
+	// others says that the actor step takes the others' actions from the minibatch, not from the policies.
 	others bool
 
 	// separate is set where each agent has its own minibatch and its critic sees all agents, else nil.
 	separate *separate
 
 	policy, targetPolicy     policy
-	takenQ, chosenQ, targetQ pass // Q of the batch's actions, Q of the policies' actions, Q' of the target's
+	takenQ, chosenQ, targetQ pass // Q of the minibatch's actions, Q of the policies' actions, Q' of the targets' actions
 	y, dq                    nets.Tensor
 	tdError, ascent, penalty loss
-	dlogits                  nets.Tensor // gradient by the logits
+	dlogits                  nets.Tensor // gradient with respect to the logits
 	present                  presence
 	sums                     sums
 	recorded                 nets.Recorded
 }
 
-// learn is the update: from top to bottom, operations on tensors only, so that an engine can record it. Losses are
-// means over the batch for each agent, and the gradient is that of their sum: each agent's weights follow the losses
-// that depend on them, shared weights all of them.
+// learn is the update. It consists of operations on tensors only, so that an engine can record it. Losses are means
+// over the minibatch for each agent, and the gradient is that of their sum: weights of one agent's own follow the
+// losses that depend on them, shared weights follow all of them.
 func (u *update) learn() {
 	e := u.e
 
@@ -47,13 +47,13 @@ func (u *update) learn() {
 	u.takenQ.backward(u.present.error.of(u.dq), nets.Params) // ∇_θ ℓ; with attention, θ holds W_q and W_k of eq. 9
 	u.criticAdam.Step()
 
-	// Eq. 4: ∇_φ J = E[∇_φ π(s) ∇_a Q(s, a)] at a = π(s). The critic stands still; the gradient passes through it to the
-	// action, with attention also by way of the weights of eq. 7.
+	// Eq. 4: ∇_φ J = E[∇_φ π(s) ∇_a Q(s, a)] at a = π(s). The critic's weights do not change here; the gradient passes
+	// through the critic to the action and, with attention, also through the weights of eq. 7.
 	a := u.present.action.of(u.policy.act(u.s, u.noise))
 	q = u.q(&u.chosenQ, a)
 	u.ascent.gradient(u.dq, q)
 	u.chosenQ.backward(u.present.value.of(u.dq), nets.Inputs)
-	da := u.chosenQ.work.GradIn(actionPort) // ∇_a Q, of −J
+	da := u.chosenQ.work.GradIn(actionPort) // the gradient of −J with respect to the action
 	u.actor.ZeroGrads()
 	u.policy.backward(u.present.slope.of(u.byLogits(da)), nets.Params) // ∇_φ π ∇_a Q
 	u.actorAdam.Step()
@@ -68,7 +68,7 @@ func (u *update) learn() {
 // actionPort is the critic's input that holds the agents' own actions.
 const actionPort = 1
 
-// q is Q(s, a). Where the others' actions are an input of their own, those are the batch's.
+// q is Q(s, a). Where the others' actions are a separate input, they are the minibatch's.
 func (u *update) q(p *pass, a nets.Tensor) nets.Tensor {
 	switch {
 	case u.separate != nil:
@@ -88,8 +88,8 @@ func (u *update) next() nets.Tensor {
 	return u.targetQ.forward(u.s2, a2)
 }
 
-// byLogits is the actor's gradient by its logits, given that by its actions, plus the penalty on large logits: it keeps
-// sigmoid and softmax from saturating.
+// byLogits is the gradient with respect to the actor's logits, given that with respect to its actions, plus the penalty
+// on large logits, which keeps sigmoid and softmax from saturating.
 func (u *update) byLogits(da nets.Tensor) nets.Tensor {
 	u.policy.head.backward(da, nets.Inputs)
 	u.penalty.gradient(u.dlogits, u.policy.logits)
@@ -97,8 +97,8 @@ func (u *update) byLogits(da nets.Tensor) nets.Tensor {
 	return u.dlogits
 }
 
-// pass is a net with memory for one forward and backward pass of a batch. It reuses the list of inputs, so that a call
-// does not allocate.
+// pass is a network with buffers for one forward and backward pass of a minibatch. It reuses the list of inputs, so
+// that a call does not allocate.
 type pass struct {
 	net  nets.Net
 	work nets.Work
@@ -112,8 +112,8 @@ func (p *pass) forward(in ...nets.Tensor) nets.Tensor {
 
 func (p *pass) backward(grad nets.Tensor, wrt nets.Wrt) { p.net.Backward(p.work, grad, wrt) }
 
-// policy is π or π': a net that gives logits, and the head that turns them into actions: a sigmoid, or for choices the
-// Gumbel-softmax with its noise.
+// policy is π or π': a network that gives logits, and the head that turns them into actions: a sigmoid, or for choices
+// the Gumbel-softmax with its noise.
 type policy struct {
 	pass
 	head   pass
@@ -136,17 +136,17 @@ type loss struct {
 	args  [2]nets.Tensor
 }
 
-// gradient writes the gradient by the first of args.
+// gradient writes the gradient with respect to the first of args.
 func (l *loss) gradient(grad nets.Tensor, args ...nets.Tensor) {
 	n := copy(l.args[:], args)
 	l.e.Loss(l.fn, l.value, grad, l.args[:n]...)
 }
 
-// presence keeps absent agents out of an update: their actions are zero, as replay has them, and so are all gradients
-// that pass them. Its masks are nil where agents are never absent.
+// presence leaves absent agents out of an update: their actions are zero, as in the replay buffer, and so are all
+// gradients that pass through them. Its masks are nil where agents are never absent.
 type presence struct {
-	next, action, slope *mask // by action: π'(s'), π(s), the gradient by π's net
-	error, value        *mask // by Q: the gradient of the critic's error and of the actor's value
+	next, action, slope *mask // shaped as actions: for π'(s'), π(s) and the gradient into π
+	error, value        *mask // shaped as Q: for the gradient of the critic's loss and of the actor's
 }
 
 // mask multiplies by 1 for present agents and by 0 for absent ones.
@@ -163,7 +163,7 @@ func (m *mask) of(x nets.Tensor) nets.Tensor {
 	return m.out
 }
 
-// sums add up the metrics of updates on the device, so that updates need no round trip to the host.
+// sums adds up the metrics of updates on the device, so that an update needs no transfer to the host.
 type sums struct{ criticLoss, actorLoss, criticNorm, actorNorm nets.Tensor }
 
 func (s *sums) add(u *update) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// form is a configuration to prove the update of.
+// form is a configuration whose update is tested.
 type form struct {
 	name string
 	set  func(*Config)
@@ -43,8 +43,8 @@ func forms() []form {
 	}
 }
 
-// small is a configuration whose update is quick to prove: no clipping, so that gradients are the loss's, and relaxed
-// choices, so that they are derivatives at all.
+// small is a configuration whose update is fast to test. It has no clipping, so that gradients are the loss's, and
+// relaxed choices, so that they are differentiable.
 func small() Config {
 	c := Default()
 	c.Hidden, c.Keys, c.Batch, c.Clip, c.Hard, c.LogitPenalty = []int{7, 5}, 3, 6, 0, false, 0.03
@@ -52,7 +52,7 @@ func small() Config {
 	return c
 }
 
-// bench is an update with a random batch, in float64 where nothing else is asked for.
+// bench is an update with a random minibatch, in float64 by default.
 type bench struct {
 	t *testing.T
 	c Config
@@ -112,7 +112,7 @@ func get(x nets.Tensor) []float64 {
 	return v
 }
 
-// on is a mask's values, or ones.
+// on is a mask's values, or ones without a mask.
 func (b *bench) on(m *mask, n int) []float64 {
 	if m != nil {
 		return get(m.on)
@@ -135,7 +135,7 @@ func (b *bench) times(x nets.Tensor, by []float64) nets.Tensor {
 	return out
 }
 
-// targets is y of eq. 3, by the formula.
+// targets is y of eq. 3, computed by the formula.
 func (b *bench) targets() []float64 {
 	u := b.u
 	a2 := b.times(u.targetPolicy.act(u.s2, u.noise2), b.on(u.present.next, nets.Size(u.a)))
@@ -172,7 +172,7 @@ func (b *bench) actorLoss() float64 {
 	return sum / float64(b.c.Batch)
 }
 
-// matches compares a gradient with central differences of loss, at some coordinates and along a random direction.
+// matches compares a gradient with central differences of loss, for some coordinates and along a random direction.
 func (b *bench) matches(what string, params nets.Tensor, grad []float64, loss func() float64) {
 	b.t.Helper()
 	const h = 1e-6
@@ -197,7 +197,7 @@ func (b *bench) matches(what string, params nets.Tensor, grad []float64, loss fu
 		largest = max(largest, math.Abs(grad[i]))
 	}
 	if got := slope(dir); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
-		b.t.Errorf("%s: along a random direction the loss rises by %g, the gradient says %g", what, got, want)
+		b.t.Errorf("%s: along a random direction the loss has slope %g, the gradient gives %g", what, got, want)
 	}
 	if largest == 0 {
 		b.t.Errorf("%s: the gradient is zero", what)
@@ -207,12 +207,12 @@ func (b *bench) matches(what string, params nets.Tensor, grad []float64, loss fu
 		clear(dir)
 		dir[i] = 1
 		if got := slope(dir); math.Abs(got-grad[i]) > 1e-6*(1+largest) {
-			b.t.Errorf("%s: by parameter %d the loss rises by %g, the gradient says %g", what, i, got, grad[i])
+			b.t.Errorf("%s: for parameter %d the loss has slope %g, the gradient gives %g", what, i, got, grad[i])
 		}
 	}
 }
 
-// TestGradients holds the gradients of both steps against differences of the losses, written out by their formulas.
+// TestGradients compares the gradients of both steps with finite differences of the losses, computed by their formulas.
 func TestGradients(t *testing.T) {
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// TestStepAndTargets checks what becomes of the gradients: Adam's first step and the soft targets, by their formulas.
+// TestStepAndTargets checks the use of the gradients: Adam's first step and the soft target update, by their formulas.
 func TestStepAndTargets(t *testing.T) {
 	b := newBench(t, forms()[0])
 	u := b.u
@@ -284,8 +284,9 @@ func TestStepAndTargets(t *testing.T) {
 //	y = 3 + 0.5·(−0.5 + 0.25 + 1 − 0.5 + 1) = 3.625
 //	dℓ/dQ = 2(1.75 − 3.625) = −3.75, so dℓ/dθ = −3.75·(1, 2, 0.25, 0.75, 1)
 //
-// The critic then moves by rate 0.1 against the sign: θ = (0.6, 0.35, 2.1, −0.9, 1.1). −J has slope (−2.1, 0.9) by the
-// action, and ¼ of it by π's sums: (−0.525, 0.225), times s = (1, 2) by the weights.
+// The critic then moves by the rate 0.1 against the sign: θ = (0.6, 0.35, 2.1, −0.9, 1.1). −J has the gradient (−2.1,
+// 0.9) with respect to the action, and ¼ of it with respect to π's logits: (−0.525, 0.225), times s = (1, 2) for the
+// weights.
 func TestByHand(t *testing.T) {
 	c := small()
 	c.Mix, c.Hidden, c.Batch, c.CriticRate, c.ActorRate = None, nil, 1, 0.1, 0.1

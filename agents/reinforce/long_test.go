@@ -43,7 +43,7 @@ func TestCartPole(t *testing.T) {
 	if *set != "" || *first != 1 {
 		return
 	}
-	choicetest.Keep(t, "cartpole", curves)
+	choicetest.WriteCurves(t, "cartpole", curves)
 	choicetest.Draw(t, "cartpole", "REINFORCE on CartPole-v1", curves, choicetest.Mark{Text: "bound at 200,000 steps, 450", Y: 450})
 	mean, half := choicetest.Interval(last)
 	proof.Claim(t, proof.Row{

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// clock is what the worlds of these tests have in common: windows that follow each other, a state of nothing else, and
-// an observation of how many have been.
+// clock is the common part of these tests' environments: windows that follow each other, no other state, and the
+// window's number as observation.
 type clock struct {
 	spec   envs.Spec
 	seed   uint64
@@ -32,7 +32,7 @@ func (c *clock) see(obs *envs.Observation) {
 	obs.Kinds[0].Values[0], obs.Kinds[0].Active[0] = float32(c.window)/float32(c.spec.MaxSteps), true
 }
 
-// check says whether a window may be played so.
+// check reports whether a window may be played with this action.
 func (c *clock) check(act *envs.Action) error {
 	if c.over {
 		return errors.New(c.spec.ID + ": step outside an episode")

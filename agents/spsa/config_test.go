@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// What is wrong with a configuration is said by its key.
+// Errors of a configuration name its key.
 func TestConfigRefuses(t *testing.T) {
 	nan := math.NaN()
 	for want, change := range map[string]func(c *Config){
@@ -65,7 +65,7 @@ func TestConfigRefuses(t *testing.T) {
 	}
 }
 
-// Environments without numbers to choose are refused, and those without a block ask for none.
+// Environments without continuous or whole-number components are refused; a missing block needs no configuration.
 func TestSpecRefuses(t *testing.T) {
 	choices := newQuadratic(plain(1, 0, 1, 0))
 	choices.spec.Kinds[0].Action = envs.Discrete{N: 3}
@@ -80,7 +80,7 @@ func TestSpecRefuses(t *testing.T) {
 	}
 }
 
-// A quantity of which less is better is made small.
+// A quantity where lower is better is minimised.
 func TestObjectiveLower(t *testing.T) {
 	o := plain(1, 0, 1, 2)
 	c := searching(&o, []float64{0})

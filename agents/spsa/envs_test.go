@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/envtest"
 )
 
-// The worlds that the pricer is held against keep the contract themselves.
+// The environments of these tests pass the conformance checker.
 func TestWorlds(t *testing.T) {
 	t.Run("quadratic", func(t *testing.T) {
 		o := plain(2, 2, 1, 3)

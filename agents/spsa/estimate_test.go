@@ -18,7 +18,7 @@ func begun(t testing.TB, e envs.Env, seed uint64) envs.Env {
 	return e
 }
 
-// searching is a configuration for a quadratic: starts at the given point, every slope of one counts as one.
+// searching is a configuration for a quadratic: it starts at the given point, and a slope of 1 counts as 1.
 func searching(o *quadraticOptions, start []float64) Config {
 	c := Default()
 	c.Objective = "profit"
@@ -42,7 +42,7 @@ func newPricer(t testing.TB, c Config, spare envs.Env, seed uint64) *Pricer {
 //	[Σ_{j≠i} (c_j/c_i)² s_j² + (1 + (K−1)/2^{d−1}) σ²/(2c_i²)] / K
 //
 // over the d components that are perturbed together. The factor of the noise is there because a pair that is drawn
-// again in a window meets the same copies again, and tells nothing new.
+// twice in a window runs on the same copies twice, and adds no information.
 func theory(c *Config, o *quadraticOptions, slopes []float64, i int) float64 {
 	width := func(j int) float64 {
 		if j < o.prices {
@@ -130,7 +130,7 @@ func TestEstimatorOnQuadratic(t *testing.T) {
 	}
 }
 
-// sample sums powers of what has expectation 0 if theory is right.
+// sample sums powers of a number whose expectation is 0 if the theory is right.
 type sample struct{ n, s1, s2, s4 float64 }
 
 func (s *sample) add(x float64) {
@@ -150,7 +150,7 @@ func (s *sample) varianceError() float64 {
 	return max(math.Sqrt(max(s.s4/s.n-v*v, 0)/s.n), 1e-9*v)
 }
 
-// expected is the estimate's expectation over Δ, by going through all of them.
+// expected is the estimate's expectation over Δ, by enumerating all of them.
 func expected(t *testing.T, p *Pricer, world envs.Env) []float64 {
 	t.Helper()
 	n := len(p.x)
@@ -197,7 +197,7 @@ func TestBiasIsQuadraticInPerturbation(t *testing.T) {
 	})
 }
 
-// On HOPS's demand the bias of the published perturbation moves the point at which the search comes to rest by little.
+// On HOPS's demand the bias of the published perturbation changes the point where the search stops by little.
 func TestBiasOfPublishedPerturbation(t *testing.T) {
 	best := optimum(recommended)
 	o := marketOptions{demand: recommended, steady: true, jobs: marketJobs, length: 1 << 30}

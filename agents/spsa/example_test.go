@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/classic"
 )
 
-// Find the constant control that costs least: a regulator that pushes its state away has to pay for it, so that it is
-// none.
+// Find the constant control that costs least. A control that pushes the state away costs more, so the best is no
+// control.
 func Example() {
 	if err := findControl(); err != nil {
 		fmt.Println(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// shown are the windows of a figure: every one at first, then ever fewer, evenly on a logarithmic axis.
+// shown are the windows in a figure: all of the first ones, then fewer and fewer, evenly on a logarithmic axis.
 func shown(n int) (at []int) {
 	for w := 1.0; int(w) <= n; w *= 1.03 {
 		if i := int(w); len(at) == 0 || i > at[len(at)-1] {
@@ -27,8 +27,8 @@ func shown(n int) (at []int) {
 	return append(at, n)
 }
 
-// drawPaths draws prices by window: the mean over seeds, the band that 95 % of the seeds lie in, and the optimum; and
-// keeps what is drawn beside it.
+// drawPaths draws prices by window: the mean over seeds, the band that holds 95 % of the seeds, and the optimum. It
+// also writes the data of the figure.
 func drawPaths(t *testing.T, name, title string, best [3]float64, runs []path) {
 	t.Helper()
 	dir := os.Getenv(proof.Folder)

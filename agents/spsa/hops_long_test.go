@@ -27,7 +27,8 @@ const (
 	gridWindows = 72
 )
 
-// hopsWorld is HOPS' world with users that may stay away, the paper's scheduler inside and Azure's trace coming round.
+// hopsWorld is HOPS' environment with users that may stay away, the paper's scheduler inside and Azure's trace
+// repeated.
 func hopsWorld(t *testing.T, windows int) *hops.Pricing {
 	t.Helper()
 	c := hops.Default()
@@ -46,7 +47,7 @@ func (p point) String() string {
 	return fmt.Sprintf("%.3f %.3f %.3f at %.0f %.0f %.0f", p[0], p[1], p[2], p[3], p[4], p[5])
 }
 
-// held is the profit of every window under one action.
+// held is the profit of every window under one constant action.
 func held(t *testing.T, e *hops.Pricing, p point, seed uint64) []float64 {
 	t.Helper()
 	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
@@ -66,8 +67,8 @@ func held(t *testing.T, e *hops.Pricing, p point, seed uint64) []float64 {
 	return all
 }
 
-// grid looks for the best action by blocks, prices and baselines in turn, coarse and then fine, each point on the same
-// seeds. Seeds are others than those on which the pricer is held against what is found.
+// grid searches the best action block by block, prices and baselines in turn, on a coarse and then a fine grid, every
+// point on the same seeds. The pricer is compared with the result on other seeds.
 type grid struct {
 	t    *testing.T
 	env  *hops.Pricing
@@ -104,7 +105,7 @@ func (g *grid) try(round string, first int, offsets []float64, seeds uint64) {
 	g.t.Logf("%s: %v, profit %.1f a window", round, g.best, most)
 }
 
-// found is the grid's best as an earlier run of the search had it, which is then left out.
+// found is the best action of an earlier grid search; with it the search is skipped.
 var found = flag.String("best", "", "with -long, skip HOPS' grid and take its best action from here: six numbers with commas")
 
 // gridBest is the grid's best action.
@@ -135,12 +136,12 @@ func gridBest(t *testing.T) point {
 	return g.best
 }
 
-// stages are windows by which the pricer is compared: where the paper's experiment ends, and the last fifths of longer
-// ones.
+// stages are the windows at which the pricer is compared: the end of the paper's experiment, and the last fifths of
+// longer ones.
 var stages = [][2]int{{32, 40}, {160, 200}, {400, 500}, {hopsWindows - hopsWindows/5, hopsWindows}}
 
-// Against the best of a grid of actions in the full simulator: the pricer's profit over the last fifth of its windows,
-// on the same windows of the same seeds.
+// Compares the pricer's profit over the last fifth of its windows with that of the best action of a grid, in the full
+// simulator, on the same windows of the same seeds.
 func TestHOPSGrid(t *testing.T) {
 	if !*long {
 		t.Skip("a search over a grid takes minutes: -long")
@@ -236,7 +237,7 @@ func interval(x []float64) (mean, half float64) {
 	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * sd / math.Sqrt(n)
 }
 
-// write keeps the rows where proofs are kept.
+// write writes the rows to the folder for proofs.
 func (g *grid) write(name string) {
 	dir := os.Getenv(proof.Folder)
 	if dir == "" {

@@ -10,26 +10,26 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Learner is the pricer over a vector of environments: all copies of the vector run the same action, and the estimates
-// from all of them are averaged. The vector must reset its copies within the step that ends an episode
-// ([envs.SameStep]): an ended episode cannot be stepped.
+// Learner is the pricer over a vector of environments: all copies run the same action, and the estimates from all of
+// them are averaged. The vector must reset its copies within the step that ends an episode ([envs.SameStep]), because
+// an ended episode can't be stepped.
 type Learner struct {
 	ctx       agents.Context
 	pricer    *Pricer
 	act       []float32
 	metrics   []string // names of the action's components
 	acted     bool
-	moved     bool    // the world has run a window since the last Update
+	moved     bool    // a window has been run since the last Update
 	objective float64 // mean of the objective over the copies in that window
 
 	realised float64 // sum of the objective over the steps since the last metrics
-	steps    int64   // of them
+	steps    int64   // the number of these steps
 }
 
 var _ agents.Learner = (*Learner)(nil)
 
-// NewLearner returns a learner for the environments of ctx, which must be able to make one more. It fails where the
-// configuration is wrong or does not suit the environment's action.
+// NewLearner returns a learner for the environments of ctx, which must be able to make one more for the trials. It
+// fails where the configuration is wrong or does not fit the environment's action.
 func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
 	switch {
 	case ctx.Copies < 1:
@@ -44,7 +44,7 @@ func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
 	var err error
 	if c.Realised == Unperturbed {
 		if spare, err = ctx.NewEnv(); err != nil {
-			return nil, fmt.Errorf("spsa: an environment to try actions on: %w", err)
+			return nil, fmt.Errorf("spsa: making an environment to try actions on: %w", err)
 		}
 	}
 	l := &Learner{ctx: ctx}
@@ -58,7 +58,7 @@ func NewLearner(c Config, ctx agents.Context) (*Learner, error) {
 	return l, nil
 }
 
-// Act implements [agents.Learner]: the world runs the action unperturbed, or all copies the same perturbed one.
+// Act implements [agents.Learner]: all copies run the action unperturbed, or all the same perturbed one.
 func (l *Learner) Act(v *envs.Vector) error {
 	online := l.pricer.c.Realised == Perturbed
 	if online {
@@ -112,7 +112,7 @@ func (l *Learner) Update() error {
 
 // Metrics implements [agents.Learner]:
 //
-//	train/objective     mean of the objective over the world's own windows since the last call
+//	train/objective     mean of the objective over the environments' own windows since the last call
 //	train/gradient      length of the last estimate, each block in its Unit
 //	train/step          e_t of the last move
 //	train/n_updates     moves since the beginning

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// trainer is a learner with the environments that it learns from.
+// trainer is a learner with its environments.
 type trainer struct {
 	v *envs.Vector
 	l *Learner
@@ -39,7 +39,7 @@ func newTrainer(t testing.TB, build func() (envs.Env, error), c Config, copies i
 	return &trainer{v, l}
 }
 
-// window is one step of every copy and the move after it.
+// window is one step of every copy and the update after it.
 func (s *trainer) window() error {
 	if err := s.l.Act(s.v); err != nil {
 		return err
@@ -85,7 +85,8 @@ func (s *trainer) state(t testing.TB) *agents.State {
 	return st
 }
 
-// mixed is a world with prices and baselines, short episodes and noise, and a configuration with every switch on.
+// mixed is an environment with prices and baselines, short episodes and noise, and a configuration with every switch
+// on.
 func mixed(length int) (func() (envs.Env, error), Config) {
 	o := plain(3, 2, 0.5, 3)
 	o.length, o.common, o.own, o.bound = length, 1, 0.1, 5
@@ -94,7 +95,7 @@ func mixed(length int) (func() (envs.Env, error), Config) {
 	return func() (envs.Env, error) { return newQuadratic(o), nil }, c
 }
 
-// A run that is saved and restored ends with the bytes of one that wasn't, and metrics go on.
+// A run that is saved and restored ends with the same bytes as one that isn't, and its metrics continue.
 func TestResume(t *testing.T) {
 	build, c := mixed(7)
 	for _, copies := range []int{1, 3} {
@@ -107,7 +108,7 @@ func TestResume(t *testing.T) {
 		}
 		whole.windows(t, 50)
 
-		resumed := newTrainer(t, build, c, copies, 5) // which has gone some way of its own
+		resumed := newTrainer(t, build, c, copies, 5) // which has run some windows of its own
 		resumed.windows(t, 3)
 		if err := resumed.v.UnmarshalBinary(world); err != nil {
 			t.Fatal(err)
@@ -131,7 +132,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A state that is cut, forged or of another environment is refused by name, and changes nothing.
+// A state that is truncated, forged or of another environment is refused with the reason, and changes nothing.
 func TestLoadRefuses(t *testing.T) {
 	build, c := mixed(7)
 	s := newTrainer(t, build, c, 1, 5)
@@ -193,7 +194,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// Adopting takes the action, and keeps count, stream and moments.
+// Adopt takes the action, and keeps window count, stream and moments.
 func TestAdopt(t *testing.T) {
 	build, c := mixed(7)
 	from, to := newTrainer(t, build, c, 1, 5), newTrainer(t, build, c, 1, 6)
@@ -212,7 +213,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// Neither face allocates in a window.
+// Neither the learner nor the planner allocates in a window.
 func TestNoAllocation(t *testing.T) {
 	build, c := mixed(7)
 	s := newTrainer(t, build, c, 3, 5)
@@ -248,7 +249,7 @@ func TestNoAllocation(t *testing.T) {
 	})
 }
 
-// Copies face the workload that the world will face, and trying changes nothing of the world.
+// Copies have the workload that the environment itself will have, and trials change nothing in the environment.
 func TestCounterfactuals(t *testing.T) {
 	o := marketOptions{demand: recommended, users: true, jobs: 500, length: 200}
 	world := begun(t, newMarket(o), 11)
@@ -308,7 +309,7 @@ func TestCounterfactuals(t *testing.T) {
 	})
 }
 
-// The planner begins anew in every episode, and what it does follows from the seed.
+// The planner starts anew in every episode, and its actions are a function of the seed.
 func TestPlanner(t *testing.T) {
 	o := marketOptions{demand: recommended, jobs: marketJobs, length: 40}
 	p, err := NewPlanner(pricing([]float64{1, 1, 1}), newMarket(o))
@@ -341,7 +342,7 @@ func TestPlanner(t *testing.T) {
 	}
 }
 
-// What learners refuse says why.
+// Learners refuse with the reason.
 func TestLearnerRefuses(t *testing.T) {
 	build, c := mixed(7)
 	env, err := build()

@@ -16,13 +16,13 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// These flags are for proofs that take longer than a test may.
+// Flags for proofs that take longer than a test may.
 var (
 	long  = flag.Bool("long", false, "many more estimates, seeds and windows")
 	seeds = flag.Uint64("seeds", 20, "with -long, seeds of each search for the market's optimum")
 )
 
-// pricing is a configuration for the market: BASELINES' c = 0.05 and A = 10, steps large enough for 1/t to converge.
+// pricing is a configuration for the market: the recommended c = 0.05 and A = 10, steps large enough for 1/t to converge.
 //
 // With e_t = (A+1)/(A+t+1) an error along a direction of curvature λ (of the profit over Unit) falls as t^{−a(A+1)λ},
 // and at t^{−1/2}, the best there is with noise, only where a(A+1)λ > 1/2. At the market's optimum λ_m = β q_m g_m/U,
@@ -37,7 +37,7 @@ func pricing(start []float64) Config {
 
 const marketWindows = 10_000
 
-// path is one seed's search: prices per window.
+// path is one seed's search: the prices in each window.
 type path [][3]float64
 
 // last is the mean price over the last fifth of the windows.
@@ -51,7 +51,7 @@ func (p path) last() (mean [3]float64) {
 	return mean
 }
 
-// search prices the market for a number of windows: an episode of that length, planned.
+// search runs the planner on the market for a number of windows: one episode of that length.
 func search(t *testing.T, c Config, o marketOptions, seed uint64) path {
 	t.Helper()
 	var a rollout.Actor
@@ -76,12 +76,12 @@ func search(t *testing.T, c Config, o marketOptions, seed uint64) path {
 	return run
 }
 
-// mode is a way of searching and what is known of the demand.
+// mode is a way of searching and what the search knows of the demand.
 type mode struct {
 	name   string
 	users  bool
 	change func(c *Config)
-	// told modes are no claims: they show what settings made for 40 windows do in 10,000, and what copies are worth.
+	// told modes make no claims: they show what settings for 40 windows do in 10,000, and what copies are worth.
 	told   bool
 	figure string // its name, where there is one
 }

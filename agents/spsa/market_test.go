@@ -9,18 +9,18 @@ import (
 )
 
 // market is HOPS without vGPUs: users choose among three tiers and staying away (eq. 1 with an outside option),
-// capacity is unlimited, and a billing unit of each tier has a cost. Constants are those of BASELINES, section 1.8:
-// what the published prices follow from.
+// capacity is unlimited, and a billing unit of each tier has a cost. The constants are those from which HOPS's
+// published prices follow.
 type market struct {
 	clock
 	o marketOptions
-	// edges are the tiers' cumulated shares while a window is drawn.
+	// edges are the tiers' cumulative shares while a window is drawn.
 	edges [3]float64
 }
 
 type marketOptions struct {
 	demand [3]float64 // g_m, billing units of a job
-	// users draws every potential job's choice; otherwise the profit is the expected one, as the paper's revenue is.
+	// users draws every potential job's choice; without it the profit is the expected one, as the paper's revenue is.
 	users bool
 	// steady keeps the potential load at its mean.
 	steady bool
@@ -108,7 +108,7 @@ func (k *market) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome
 	return nil
 }
 
-// draw lets every user choose: user i has one number, the same whatever the prices are, and prices move the edges
+// draw draws every user's choice: user i has one random number, the same at all prices, and prices move the limits
 // between the tiers.
 func (k *market) draw(p [3]float64, users int) (profit float64) {
 	edge, q := 0.0, marketShares(p)

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Without copies the world runs s⁺ and s⁻ of the prices, then of the baselines, and the strategy moves after the fourth
-// window. By hand as in TestTwoWindowsByHand: slopes 2 and 4 at (1, 5.4).
+// Without copies the environment runs s⁺ and s⁻ of the prices, then of the baselines, and the action moves after the
+// fourth window. Worked by hand as in TestTwoWindowsByHand: the slopes are 2 and 4 at (1, 5.4).
 func TestOnlineByHand(t *testing.T) {
 	o := plain(1, 1, 1, 0)
 	o.h[0][0], o.best = 2, []float64{2, 9}
@@ -27,7 +27,7 @@ func TestOnlineByHand(t *testing.T) {
 	seen := map[[2]float32]int{}
 	for w := range 4 {
 		if tuner.Pricer().Windows() != 0 {
-			t.Errorf("it has moved before window %d", w)
+			t.Errorf("the action moved before window %d", w)
 		}
 		if err := tuner.Propose(obs, act); err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestOnlineByHand(t *testing.T) {
 	}
 	for _, want := range [][2]float32{{1.5, 5}, {0.5, 5}, {1, 6}, {1, 4}} {
 		if seen[want] != 1 {
-			t.Errorf("the world ran %v, want %v among them", seen, want)
+			t.Errorf("the environment ran %v, want %v among them", seen, want)
 		}
 	}
 	if p := tuner.Pricer(); !near(p.x, []float64{1.5, 6.9}, 1e-12) || p.Windows() != 1 {
@@ -50,7 +50,7 @@ func TestOnlineByHand(t *testing.T) {
 	}
 }
 
-// A run without copies goes on bit for bit from every window of a pair, needs no spare environment and allocates
+// A run without copies resumes bit for bit from every window of a pair, needs no spare environment and allocates
 // nothing.
 func TestOnlineResume(t *testing.T) {
 	build, c := mixed(7)
@@ -73,7 +73,7 @@ func TestOnlineResume(t *testing.T) {
 		}
 		resumed.windows(t, 20)
 		if !bytes.Equal(whole.saved(t), resumed.saved(t)) {
-			t.Errorf("resumed after %d windows it ends with other bytes", 16+at)
+			t.Errorf("a run resumed after %d windows ends with other bytes", 16+at)
 		}
 		if n := testing.AllocsPerRun(50, func() { whole.windows(t, 1) }); n != 0 {
 			t.Errorf("a window allocates %g times", n)
@@ -88,7 +88,7 @@ func TestOnlineResume(t *testing.T) {
 	}
 }
 
-// Without noise it comes to the best point within an episode, as the planner does.
+// Without noise it reaches the best action within an episode, as the planner does.
 func TestOnlineFinds(t *testing.T) {
 	o := plain(2, 0, 1, 2)
 	o.length = 400
@@ -123,7 +123,7 @@ func TestOnlineFinds(t *testing.T) {
 	}
 }
 
-// Each face refuses what it can't do.
+// Learner, planner and tuner each refuse what they can't do.
 func TestFacesRefuse(t *testing.T) {
 	build, c := mixed(7)
 	env, err := build()

@@ -34,7 +34,7 @@ func optimum(demand [3]float64) (p [3]float64) {
 	return p
 }
 
-// searched finds the optimum without derivatives: golden sections along one price after the other.
+// searched finds the optimum without derivatives, by golden-section search along one price after the other.
 func searched(demand [3]float64) (p [3]float64) {
 	p = [3]float64{1, 1, 1}
 	ratio := (math.Sqrt(5) - 1) / 2
@@ -55,8 +55,8 @@ func searched(demand [3]float64) (p [3]float64) {
 	return p
 }
 
-// The optimum is held against its first-order conditions by central differences, against a search that knows no
-// derivatives, and against the figures of BASELINES, section 1.8 (7).
+// The optimum is compared with its first-order conditions by central differences, with a search without derivatives,
+// and with reference figures.
 func TestOptimum(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -75,14 +75,14 @@ func TestOptimum(t *testing.T) {
 			slope := (8*(f(h)-f(-h)) - (f(2*h) - f(-2*h))) / (12 * h)
 			worst = max(worst, math.Abs(slope)/c.demand[m])
 			if curve := f(h) + f(-h) - 2*f(0); curve >= 0 {
-				t.Errorf("%s: the profit does not bend down along price %d", c.name, m+1)
+				t.Errorf("%s: the profit is not concave along price %d", c.name, m+1)
 			}
 		}
 		found := searched(c.demand)
 		for m := range p {
 			away = max(away, math.Abs(found[m]-p[m]))
 			if math.Abs(p[m]-c.published[m]) > 0.005 {
-				t.Errorf("%s: price %d is %.4f, BASELINES has %.3f", c.name, m+1, p[m], c.published[m])
+				t.Errorf("%s: price %d is %.4f, want %.3f", c.name, m+1, p[m], c.published[m])
 			}
 		}
 		proof.Claim(t, proof.Row{

@@ -6,14 +6,14 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Planner is the pricer within one episode, as the paper's experiment has it: it begins at the configured start and
-// moves after every window. Only the windows that the world itself runs count as results.
+// Planner is the pricer within one episode, as in the paper's experiment: it starts at the configured action and moves
+// after every window. Only the windows that the environment itself runs count as results.
 type Planner struct{ pricer *Pricer }
 
 var _ envs.Planner = (*Planner)(nil)
 
-// NewPlanner returns a planner for environments such as spare, which it takes to try actions on: spare must not be the
-// one that is played.
+// NewPlanner returns a planner for environments such as spare, on which it tries actions: spare must not be the
+// environment that is played.
 func NewPlanner(c Config, spare envs.Env) (*Planner, error) {
 	if c.Realised == Perturbed {
 		return nil, fmt.Errorf("spsa: realised is %q, which a planner cannot do, want %q", c.Realised, Unperturbed)
@@ -34,7 +34,7 @@ func (p *Planner) Reset(seed uint64) error {
 	return nil
 }
 
-// Pricer is what the planner moves, to read.
+// Pricer returns the planner's pricer, to read.
 func (p *Planner) Pricer() *Pricer { return p.pricer }
 
 // Plan implements [envs.Planner].
@@ -43,6 +43,6 @@ func (p *Planner) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) erro
 	if err := p.pricer.Estimate(env); err != nil {
 		return err
 	}
-	p.pricer.Move() // what comes next is for the next window (line 7)
+	p.pricer.Move() // the next action is for the next window (line 7)
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// Name is the learner's name in the table of agents and in policy files; label is the policies' in results.
+// Name is the learner's name in the table of agents and in policy files; label is the policy's name in results.
 const (
 	Name  = "spsa"
 	label = "pba"
@@ -32,7 +32,7 @@ var _ agents.Policy = (*Held)(nil)
 type description struct {
 	// Format is the version of this description: 1.
 	Format int `json:"format"`
-	// Windows is how many moves found the action.
+	// Windows is the number of moves that led to the action.
 	Windows int64 `json:"windows"`
 }
 
@@ -56,7 +56,7 @@ func (l *Learner) Policy() (agents.Policy, error) {
 	}, l.ctx.Spec)
 }
 
-// OpenPolicy builds a policy from a file, for an environment in whose action space the held action lies.
+// OpenPolicy builds a policy from a file, for an environment whose action space contains the held action.
 func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec) (*Held, error) {
 	var d description
 	if err := frozen.Describe(f, Name, spec, &d); err != nil {
@@ -103,7 +103,7 @@ func (p *Held) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// State implements [state.Stater]: nothing changes, but the action must be the same.
+// State implements [state.Stater]: nothing changes, and a loaded state must have the same action.
 func (p *Held) State(c *state.Codec) { c.Same("action", p.sum) }
 
 // CopyFrom implements [envs.Policy]: src must hold the same action.

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// A policy holds the action that the learner holds now, and goes through its file unchanged.
+// A policy holds the learner's present action, and its file gives the same action.
 func TestPolicy(t *testing.T) {
 	build, c := mixed(7)
 	s := newTrainer(t, build, c, 1, 5)
@@ -65,7 +65,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Damaged and foreign files are refused by name.
+// Damaged and foreign files are refused with the reason.
 func TestOpenPolicyRefuses(t *testing.T) {
 	build, c := mixed(7)
 	s := newTrainer(t, build, c, 1, 5)
@@ -99,7 +99,7 @@ func TestOpenPolicyRefuses(t *testing.T) {
 	}
 }
 
-// FuzzState feeds the reader of states: what it takes, it gives back.
+// FuzzState gives forged states to the reader: what it accepts it writes again as it was.
 func FuzzState(f *testing.F) {
 	build, c := mixed(7)
 	env, err := build()

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// Pricer is Algorithm 1: the action that it holds, and how it moves. It does not allocate once made.
+// Pricer is Algorithm 1: the present action and its moves. It allocates nothing after NewPricer.
 type Pricer struct {
 	c      Config
 	space  *space
@@ -19,21 +19,21 @@ type Pricer struct {
 	x      []float64 // s_t = (p_t, n_t), whole numbers kept as reals
 	window int64     // t
 	stream *rng.Stream
-	// first and second are Adam's running means; estimate sums ∇̂Φ_t over worlds and pairs.
+	// first and second are Adam's running means; estimate sums ∇̂Φ_t over environments and pairs.
 	first, second []float64
 	estimate      []float64
-	worlds        int // of which estimate is the sum
+	worlds        int // the number of environments in estimate
 
 	searched       [][2]bool // the blocks (prices, baselines) of each pair
-	phase          int64     // windows since the last move, where the world runs perturbed ones
-	plus           float64   // Φ⁺ of a pair whose Φ⁻ is still to come
+	phase          int64     // windows since the last move, where the environment runs perturbed actions
+	plus           float64   // Φ⁺ of a pair whose Φ⁻ is not known yet
 	delta          []float64 // Δ_t
 	at             []float64 // a perturbed action
 	above, below   []float64 // s⁺ and s⁻ as the environment takes them, before the capacity
 	gradient, step float64   // norm of the last estimate in units, e_t of the last move
 }
 
-// NewPricer returns a pricer for environments such as spare, which it takes to try actions on.
+// NewPricer returns a pricer for environments such as spare, on which it tries actions.
 func NewPricer(c Config, spare envs.Env, seed uint64) (*Pricer, error) {
 	return makePricer(c, spare.Spec(), spare, seed)
 }
@@ -80,7 +80,7 @@ func (p *Pricer) begin(x []float64) {
 	p.space.use(p.x, p.trials.act.Kinds[0], true)
 }
 
-// Reset begins again at the configured start.
+// Reset starts the search again at the configured start.
 func (p *Pricer) Reset(seed uint64) {
 	copy(p.x, p.space.start)
 	clear(p.first)
@@ -97,11 +97,11 @@ func (p *Pricer) Action(act []float32) { p.space.use(p.x, act, false) }
 // Windows is the number of moves so far.
 func (p *Pricer) Windows() int64 { return p.window }
 
-// Names are the action's components by name.
+// Names are the names of the action's components.
 func (p *Pricer) Names() []string { return p.space.names }
 
-// Estimate adds an estimate of the profit's slope in the window that world is about to run (lines 2 to 5). The world
-// does not change.
+// Estimate adds an estimate of the profit's slope in the window that world is about to run (lines 2 to 5). It does not
+// change world.
 func (p *Pricer) Estimate(world envs.Env) error {
 	for range p.c.Pairs {
 		for _, blocks := range p.searched {
@@ -125,7 +125,7 @@ func (p *Pricer) draw(blocks [2]bool) {
 	}
 }
 
-// along tries the pair of actions along Δ (lines 3 and 4) and adds the slope between them.
+// along tries the two actions along Δ (lines 3 and 4) and adds the slope between them.
 func (p *Pricer) along(world envs.Env) error {
 	above, err := p.try(world, 1, p.above)
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *Pricer) along(world envs.Env) error {
 	return nil
 }
 
-// add is line 5, eq. 12: Δ(Φ⁺ − Φ⁻)/2c. Bounds and rounding may shorten the distance 2cΔ; the real one is used.
+// add is line 5, eq. 12: Δ(Φ⁺ − Φ⁻)/2c. Bounds and rounding may shorten the distance 2cΔ; the true distance is used.
 func (p *Pricer) add(difference float64) {
 	for i := range p.x {
 		if d := p.above[i] - p.below[i]; p.delta[i] != 0 && d != 0 {
@@ -158,7 +158,8 @@ func (p *Pricer) try(world envs.Env, sign float64, where []float64) (float64, er
 	return x, nil
 }
 
-// perturbed writes s + sign·cΔ as the environment takes it, and to where its value before the capacity.
+// perturbed writes s + sign·cΔ as the environment takes it to act, and its value before the capacity is applied to
+// where.
 func (p *Pricer) perturbed(sign float64, where []float64, act []float32) {
 	for i, d := range p.delta {
 		p.at[i] = p.space.clip(i, p.x[i]+float64(sign*float64(p.perturbation(p.space.whole[i])*d)))
@@ -180,8 +181,8 @@ func (p *Pricer) perturbation(whole bool) float64 {
 	return p.c.Prices.Perturbation / portable.Pow(float64(p.window+1), p.c.PerturbationDecay)
 }
 
-// Move takes the projected step (line 6, eq. 13) along the mean of the estimates since the last one; the next window
-// begins.
+// Move takes the projected step (line 6, eq. 13) along the mean of the estimates since the last move, and starts the
+// next window.
 func (p *Pricer) Move() {
 	n := float64(max(p.worlds, 1)) * float64(p.c.Pairs)
 	e := 1.0

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Π on cases worked by hand: half up, bounds, then the largest lowered while the sum exceeds the capacity.
+// Π on cases worked by hand: rounding half up, bounds, then the largest baseline lowered while the sum exceeds the
+// capacity.
 func TestProjection(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -54,7 +55,7 @@ func near(a, b []float64, within float64) bool {
 	return len(a) == len(b)
 }
 
-// Two windows worked by hand: one price and one baseline, Φ = −(p−2)² − ½(n−9)², so that slopes don't depend on the
+// Two windows worked by hand: one price and one baseline, Φ = −(p−2)² − ½(n−9)², so that the slopes don't depend on the
 // signs drawn.
 //
 //	window 0, e = 1:      p = 1,    slope 2;   n = 5.4 → tries 6 and 4, slope (−½·9 + ½·25)/2 = 4
@@ -106,7 +107,7 @@ func TestAdamByHand(t *testing.T) {
 	}
 }
 
-// At a bound the estimate has the distance that the bound leaves; on a slope without curvature it stays right.
+// At a bound the slope is over the distance that the bound leaves; where the profit is linear it stays exact.
 func TestEstimateAtBounds(t *testing.T) {
 	o := plain(1, 1, 0, 0)
 	o.bound, o.most = 1, 8
@@ -133,7 +134,7 @@ func TestEstimateAtBounds(t *testing.T) {
 	}
 }
 
-// sloped is a world with the profit a·x.
+// sloped is an environment with the profit a·x.
 type sloped struct {
 	quadratic
 	a []float64
@@ -152,7 +153,7 @@ func (s *sloped) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome
 
 func (s *sloped) CopyFrom(src envs.Env) error { return s.quadratic.CopyFrom(&src.(*sloped).quadratic) }
 
-// A block with steps of 0 stays, and costs no trials.
+// A block with a step of 0 stays and needs no trials.
 func TestFrozenBlock(t *testing.T) {
 	build, c := mixed(7)
 	c.Baselines.Step = 0
@@ -175,8 +176,8 @@ func (c *counting) Step(act *envs.Action, obs *envs.Observation, out *envs.Outco
 	return c.Env.Step(act, obs, out)
 }
 
-// Whatever happens, what the world gets is feasible, also where the best point lies beyond the capacity; the search
-// then rests on it.
+// The environment always gets a feasible action, also where the best one exceeds the capacity; the search then rests on
+// the capacity.
 func TestCapacityBinds(t *testing.T) {
 	o := plain(1, 3, 0.5, 12)
 	o.best[0] = 1

@@ -7,12 +7,12 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// quadratic is a world with a known slope. In window t an action x gives
+// quadratic is an environment with a known slope. In window t an action x gives
 //
 //	Φ(x) = −½ Σ_ij H_ij (x−x*)_i (x−x*)_j + cubic·Σ_ij (x−x*)_i (x−x*)_j² + common·N(t) + own·N(t, x)
 //
-// N(t) is the same for all actions of a window, as a workload is; N(t, x) is another one for every action, as what a
-// workload makes of two different schedules may be.
+// N(t) is the same for all actions of a window, as a workload is; N(t, x) differs from action to action, as the results
+// of one workload under two schedules may.
 type quadratic struct {
 	clock
 	o quadraticOptions
@@ -53,7 +53,8 @@ func newQuadratic(o quadraticOptions) *quadratic {
 	return q
 }
 
-// plain is a quadratic of prices and baselines with curvature h on the diagonal and its best point at best everywhere.
+// plain is a quadratic of prices and baselines with curvature h on the diagonal and the optimum at best in every
+// component.
 func plain(prices, baselines int, h, best float64) quadraticOptions {
 	n := prices + baselines
 	o := quadraticOptions{prices: prices, baselines: baselines, length: 1 << 30, most: 64}

@@ -8,12 +8,11 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// On a quadratic the estimate's expectation is the slope, so that the mean of many searches follows gradient ascent
-// itself:
+// On a quadratic the estimate's expectation is the slope, so the mean of many searches follows exact gradient ascent:
 //
 //	E[x_{t+1} − x*] = (I − a e_t H) E[x_t − x*],   e_t = (A+1)/(A+t+1)
 //
-// The deviations of the mean are in standard errors over seeds; the bound is corrected for their number.
+// Deviations of the mean are in standard errors over seeds; the bound is corrected for their number.
 func TestMeanPathIsAscent(t *testing.T) {
 	n, windows := 4_000, 30
 	if *long {

@@ -8,14 +8,14 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// space is the environment's action as two blocks of components, with what is feasible.
+// space is the environment's action as two blocks of components, with the feasible set.
 type space struct {
 	spec *envs.Spec
-	// names, low and high belong to the action's numbers, [agents × width]; whole says which block each is in.
+	// names, low and high are per number of the action, [agents × width]; whole says which block each is in.
 	names     []string
 	low, high []float64
 	whole     []bool
-	// capacity bounds the sum of the whole-number components; infinite where nothing does.
+	// capacity is the largest sum of the whole-number components, infinite where there is no limit.
 	capacity float64
 	start    []float64
 }
@@ -23,7 +23,7 @@ type space struct {
 // mostWhole bounds whole-number components.
 const mostWhole = 1 << 24
 
-// newSpace reads the blocks off a spec, and checks the configuration against it.
+// newSpace finds the blocks in a spec and checks the configuration against them.
 func newSpace(c *Config, s *envs.Spec) (*space, error) {
 	k, err := check.OneKind(s)
 	if err != nil {
@@ -71,7 +71,7 @@ func newSpace(c *Config, s *envs.Spec) (*space, error) {
 	return p, p.checkCapacity()
 }
 
-// take reads one block's numbers into the components that it has.
+// take copies one block's configured numbers to its components.
 func (p *space) take(key, what string, b *Block, whole bool) error {
 	n := 0
 	for _, w := range p.whole {
@@ -117,7 +117,7 @@ func (p *space) take(key, what string, b *Block, whole bool) error {
 	return nil
 }
 
-// checkCapacity says what doesn't fit in the capacity.
+// checkCapacity reports floors and starts that exceed the capacity.
 func (p *space) checkCapacity() error {
 	least, start := 0.0, 0.0
 	for i, w := range p.whole {
@@ -148,9 +148,9 @@ func (p *space) has(whole bool) bool {
 // clip bounds one component.
 func (p *space) clip(i int, x float64) float64 { return min(max(x, p.low[i]), p.high[i]) }
 
-// use writes x, whose components are within their bounds, as the environment takes it: whole numbers rounded half up,
-// then, while they add up to more than the capacity, the largest one lowered (the lowest-numbered of several). Where
-// given, x itself is lowered by as much, so that the search doesn't run on where nothing changes.
+// use writes x, whose components are within their bounds, as the environment takes it: whole numbers are rounded half
+// up; then, while they sum to more than the capacity, the largest is lowered (the lowest-numbered of several). With
+// lower, x itself is lowered by as much, so that the search does not continue where the profit no longer changes.
 func (p *space) use(x []float64, act []float32, lower bool) {
 	sum := 0.0
 	for i, w := range p.whole {

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// State lists all that the pricer needs to continue bit for bit.
+// State lists everything that the pricer needs to continue bit for bit.
 func (p *Pricer) State(c *state.Codec) {
 	state.Value(c, &p.window)
 	state.Value(c, &p.worlds)
@@ -26,7 +26,7 @@ func (p *Pricer) State(c *state.Codec) {
 	}
 }
 
-// check says what is wrong with a loaded pricer.
+// check reports what is wrong with a loaded pricer.
 func (p *Pricer) check() error {
 	switch {
 	case p.window < 0 || p.window > saved.MaxCount || p.worlds < 0 || p.worlds > saved.MaxCount:
@@ -87,7 +87,7 @@ func (l *Learner) Load(s *agents.State) error {
 	return nil
 }
 
-// Adopt implements [agents.Learner]: the search begins at the other run's action, with its own steps and perturbations.
+// Adopt implements [agents.Learner]: the search starts at the other run's action, with its own steps and perturbations.
 func (l *Learner) Adopt(s *agents.State) error {
 	mine := agents.NewState()
 	p := l.parts()

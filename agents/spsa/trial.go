@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// trials evaluates actions on counterfactual copies: one environment that is made equal to the world before each
-// trial. Draws are keyed by their purpose, so every copy faces the workload that the world will face.
+// trials evaluates actions on counterfactual copies: one spare environment that is made equal to the real one before
+// each trial. Draws are keyed by their purpose, so every copy has the workload that the real environment will have.
 type trials struct {
 	env    envs.Env
 	obs    *envs.Observation
@@ -18,7 +18,7 @@ type trials struct {
 	sign   float64
 }
 
-// newTrials takes an environment that nothing else uses; nil where nothing is tried.
+// newTrials returns trials on spare, an environment that nothing else uses; spare is nil where nothing is tried.
 func newTrials(c *Config, s *envs.Spec, spare envs.Env) (*trials, error) {
 	t := &trials{env: spare, obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s), metric: -1,
 		sign: 1}
@@ -38,7 +38,7 @@ func newTrials(c *Config, s *envs.Spec, spare envs.Env) (*trials, error) {
 	return t, nil
 }
 
-// profit is Φ of the window that world is about to run, were its action t.act's. The world does not change.
+// profit is Φ of the window that world is about to run, with the action t.act. It does not change world.
 func (t *trials) profit(world envs.Env) (float64, error) {
 	if err := t.env.CopyFrom(world); err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (t *trials) profit(world envs.Env) (float64, error) {
 	return t.sign * x, finite(x, t.act.Kinds[0])
 }
 
-// finite refuses an objective that is not finite.
+// finite returns an error for an objective that is not finite.
 func finite(x float64, act []float32) error {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return fmt.Errorf("the objective is %g after action %v, want a finite number", x, act)
@@ -58,7 +58,7 @@ func finite(x float64, act []float32) error {
 	return nil
 }
 
-// realised is the objective of a step, in the environment's own sense.
+// realised is the objective of a step, not negated where lower is better.
 func (t *trials) realised(rewards []float32, info []float64) float64 {
 	if t.metric >= 0 {
 		return info[t.metric]

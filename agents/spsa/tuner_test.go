@@ -36,7 +36,7 @@ func (t *Tuner) Reset(seed uint64) error {
 	return nil
 }
 
-// Pricer is what the tuner moves, to read.
+// Pricer returns the tuner's pricer, to read.
 func (t *Tuner) Pricer() *Pricer { return t.pricer }
 
 // Propose implements [envs.Tuner].

@@ -17,15 +17,15 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// Interval is the mean of one value per seed with half its 95 % interval (Student's).
+// Interval returns the mean of one value per seed and half its 95 % interval (Student's).
 func Interval(x []float64) (mean, half float64) {
 	mean, sd := stat.MeanStdDev(x, nil)
 	n := float64(len(x))
 	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * sd / math.Sqrt(n)
 }
 
-// Keep writes the curves as NAME.csv, a row for each seed and point, where a folder for proofs is named.
-func Keep(t testing.TB, name string, curves []Curve) {
+// WriteCurves writes the curves as NAME.csv, a row for each seed and point, to the folder for proofs, if there is one.
+func WriteCurves(t testing.TB, name string, curves []Curve) {
 	t.Helper()
 	dir := os.Getenv(proof.Folder)
 	if dir == "" {
@@ -53,7 +53,8 @@ type Mark struct {
 	Y    float64
 }
 
-// Draw draws the mean over seeds with its interval, each seed faintly, and marks, where a folder for proofs is named.
+// Draw draws the mean over seeds with its interval, each seed as a thin line, and marks, to the folder for proofs, if
+// there is one.
 func Draw(t testing.TB, name, title string, curves []Curve, marks ...Mark) {
 	t.Helper()
 	dir := os.Getenv(proof.Folder)

@@ -1,6 +1,6 @@
-// Package choicetest is what the tests of learners share: a small environment with a mask ([Toy]), training as a shipped
-// configuration says ([Train], [Seeds]), one step of a learner at a time ([Loop]), learning curves as files and figures
-// ([Keep], [Draw]), and forged states and policy files ([FuzzState], [Forge], [Seal]).
+// Package choicetest is what the tests of learners share: a small environment with a mask ([Toy]), training as a
+// shipped configuration says ([Train], [Seeds]), one step of a learner at a time ([Loop]), learning curves as files and
+// figures ([WriteCurves], [Draw]), and forged states and policy files ([FuzzState], [Forge], [Seal]).
 //
 // Not here: learners and their claims, which stand beside the learners.
 package choicetest
