@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/deeprm"
 )
 
-// BenchmarkStep plays whole episodes, environment and rule together, per step.
+// BenchmarkStep plays whole episodes, environment and rule together, and reports the time per step.
 func BenchmarkStep(b *testing.B) {
 	for _, form := range []string{deeprm.Compact, deeprm.Image} {
 		for _, r := range rules {

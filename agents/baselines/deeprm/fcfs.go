@@ -9,7 +9,7 @@ import (
 
 // FCFSConfig configures [FCFS].
 type FCFSConfig struct {
-	// Backfill starts the oldest job that fits; without it all wait for the oldest.
+	// Backfill starts the oldest job that fits; without it all wait until the oldest one fits.
 	Backfill bool `yaml:"backfill" json:"backfill"`
 }
 

@@ -13,7 +13,7 @@ type rule struct {
 	build func(envs.Env) (envs.Policy, error)
 }
 
-// rules are all rules here with their defaults.
+// rules are all rules of this package with their defaults.
 var rules = []rule{
 	{"fcfs", func(e envs.Env) (envs.Policy, error) { return NewFCFS(DefaultFCFS(), e) }},
 	{"sjf", func(e envs.Env) (envs.Policy, error) { return NewSJF(DefaultSJF(), e) }},
@@ -30,7 +30,7 @@ var variants = []rule{
 	{"tetris-star", func(e envs.Env) (envs.Policy, error) { return NewTetrisStar(TetrisStarConfig{K: 1}, e) }},
 }
 
-// world is an environment and a policy in it.
+// world is an environment with a policy.
 type world struct {
 	t      testing.TB
 	env    *deeprm.Env
@@ -65,7 +65,7 @@ func (w *world) reset(seed uint64) {
 	w.out.Terminated, w.out.Truncated = false, false
 }
 
-// step returns the place that was chosen. It is timed by benchmarks: t.Helper would take longer than the rest.
+// step returns the chosen place. It has no t.Helper: benchmarks time it, and t.Helper would take longer than the rest.
 func (w *world) step() int {
 	if err := w.policy.Act(w.obs, w.act, true); err != nil {
 		w.t.Fatal(err)
@@ -93,7 +93,7 @@ func compact() deeprm.Config {
 	return c
 }
 
-// waiting is an environment in which a first job holds the whole cluster for as many time steps as there are others;
+// waiting is an environment in which a first job uses the whole cluster for as many time steps as there are other jobs;
 // then all others wait, in the places from 0 on.
 func waiting(others ...deeprm.Job) deeprm.Config {
 	c := compact()

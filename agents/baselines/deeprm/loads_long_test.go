@@ -19,7 +19,7 @@ import (
 var long = flag.Bool("long", false, "run the proofs that take minutes")
 
 // reference holds mean slowdowns over 100 job sets at the rates 0.1, 0.2, … 1: FCFS, SJF, Packer, Tetris* with k = 0.5,
-// random. They were computed apart from this code, by a script of their own, and are given to a tenth.
+// random. An independent script computed them; they are rounded to a tenth.
 var reference = [10][5]float64{
 	{1.9, 1.6, 1.7, 1.6, 2.3},
 	{3.1, 2.1, 2.5, 2.1, 3.5},
@@ -33,9 +33,8 @@ var reference = [10][5]float64{
 	{31.5, 9.0, 21.2, 8.5, 22.5},
 }
 
-// referenceMany holds the same over 20,000 sequences: at rate 1, and at 0.5 for two of them. All of them are what comes
-// out under the published rule that never gives the job of time step 0, so that this is the rule they are compared
-// under.
+// referenceMany holds the same over 20,000 sequences: at rate 1, and at 0.5 for two of them. All of them follow from
+// the published rule that never gives the job of time step 0, so the rules are compared under it.
 var referenceMany = []struct {
 	rate, policy int // indices
 	slowdown     float64
@@ -47,13 +46,13 @@ const (
 	randomColumn  = 4
 )
 
-// estimate is a mean over sequences of each sequence's mean slowdown, and the deviation of one sequence.
+// estimate is a mean over sequences of each sequence's mean slowdown, and the standard deviation over sequences.
 type estimate struct {
 	mean, deviation float64
 	n, empty        int // sequences with and without jobs
 }
 
-// measure plays sequences under a rule; sequence n has the same jobs under every rule.
+// measure plays sequences with a rule; sequence n has the same jobs for every rule.
 func measure(t *testing.T, r rule, c deeprm.Config, sequences int) (e estimate) {
 	t.Helper()
 	w := newWorld(t, c, r)
@@ -68,7 +67,7 @@ func measure(t *testing.T, r rule, c deeprm.Config, sequences int) (e estimate) 
 			e.empty++
 			continue
 		}
-		// Welford's.
+		// Welford's online mean and variance.
 		e.n++
 		d := s - e.mean
 		e.mean += d / float64(e.n)
@@ -88,12 +87,12 @@ func atRate(i int) deeprm.Config {
 // error is the standard error of the mean.
 func (e estimate) error() float64 { return e.deviation / math.Sqrt(float64(e.n)) }
 
-// z is how many standard errors apart an estimate and a mean over n other sequences are.
+// z is the difference of an estimate and a mean over n other sequences, in standard errors.
 func (e estimate) z(other float64, n int) float64 {
 	return (e.mean - other) / (e.deviation * math.Sqrt(1/float64(e.n)+1/float64(n)))
 }
 
-// All rules at all ten loads of Figure 3: means over 5,000 sequences against those of the reference over 100.
+// All rules at all ten loads of Figure 3: means over 5,000 sequences compared with those of the reference over 100.
 func TestLoads(t *testing.T) {
 	if !*long {
 		t.Skip("-long plays 5,000 sequences at ten loads under five rules")
@@ -147,7 +146,7 @@ func TestLoads(t *testing.T) {
 			Holds: math.Abs(z) <= 3,
 		})
 	}
-	// Figure 3's own marks, as its text gives them for 190 %.
+	// Figure 3's own values, as its text gives them for 190 %.
 	top := got[9]
 	proof.Claim(t, proof.Row{
 		Topic:    "environments",
@@ -195,7 +194,7 @@ func writeLoads(t *testing.T, dir string, got [10][5]estimate) {
 	}
 }
 
-// A short form of TestLoads for every run: 150 sequences at rates 0.5 and 1.
+// A short form of TestLoads that always runs: 150 sequences at rates 0.5 and 1.
 func TestLoadsShort(t *testing.T) {
 	for _, i := range []int{4, 9} {
 		for p, r := range rules[:randomColumn] {

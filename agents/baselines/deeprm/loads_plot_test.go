@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
-// draw draws the mean slowdown of each rule over the load with its interval, lines, and the reference, dots; beside it, how
-// many standard errors the two are apart.
+// draw draws each rule's mean slowdown over the load with its interval as lines and the reference as dots; beside it,
+// their difference in standard errors.
 func draw(t *testing.T, dir string) {
 	t.Helper()
 	rows, number := loads(t, dir)
@@ -36,7 +36,7 @@ func draw(t *testing.T, dir string) {
 			load, mean, deviation, other := number(row[1]), number(row[3]), number(row[4]), number(row[7])
 			x, y, zs = append(x, load), append(y, mean), append(zs, number(row[8]))
 			half := 1.96 * deviation / math.Sqrt(referenceSets)
-			at := load + 0.012*float64(p-2) // so that intervals at one load don't cover one another
+			at := load + 0.012*float64(p-2) // so that intervals at one load don't overlap
 			left.Cross(style, exactly(at), chart.Range{At: other, Low: other - half, High: other + half})
 			right.Cross(style, exactly(load), exactly(number(row[8])))
 		}
@@ -50,7 +50,7 @@ func draw(t *testing.T, dir string) {
 	}
 }
 
-// loads returns the rows of a folder's loads.csv, without its head, and what reads their numbers.
+// loads returns the rows of a folder's loads.csv without the header, and a function that parses their numbers.
 func loads(t *testing.T, dir string) (rows [][]string, number func(s string) float64) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "loads.csv"))

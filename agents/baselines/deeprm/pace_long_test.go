@@ -22,17 +22,17 @@ import (
 
 var peer = flag.String("peer", "", "command that runs DeepRM's own environment, to compare the pace with: 'python3 ../../../envs/deeprm/testdata/steps.py CHECKOUT'")
 
-// paceRounds is how often both sides are measured, in turn.
+// paceRounds is how often each side is measured, in turn.
 const paceRounds = 7
 
-// A pace is what both sides do in a second, seen in the same form, round by round.
+// A pace is the steps per second of both sides with the same form of observation, round by round.
 type pace struct {
 	form, peerForm string
 	ours, theirs   []float64
 	wanted         float64 // least ratio, 0 where none is claimed
 }
 
-// ratios are of neighbours in time.
+// ratios are the ratios of measurements next to each other in time.
 func (p *pace) ratios() []float64 {
 	r := make([]float64, len(p.ours))
 	for i := range r {
@@ -41,14 +41,14 @@ func (p *pace) ratios() []float64 {
 	return r
 }
 
-// span is median, least and most.
+// span is median, minimum and maximum.
 func span(x []float64) (median, low, high float64) {
 	x = slices.Sorted(slices.Values(x))
 	n := len(x)
 	return (x[(n-1)/2] + x[n/2]) / 2, x[0], x[n-1]
 }
 
-// own is steps a second of environment and SJF together, episodes' beginnings included.
+// own is the steps per second of environment and SJF together, resets included.
 func own(t *testing.T, form string) float64 {
 	t.Helper()
 	c := deeprm.Default()
@@ -69,7 +69,7 @@ func own(t *testing.T, form string) float64 {
 	return float64(n) / time.Since(begun).Seconds()
 }
 
-// foreign is the peer's.
+// foreign is the peer's steps per second.
 func foreign(ctx context.Context, t *testing.T, form string) float64 {
 	t.Helper()
 	out, err := exec.CommandContext(ctx, "sh", "-c", *peer+" "+form).Output()
@@ -131,11 +131,11 @@ func TestPace(t *testing.T) {
 			Command: "make verify NAME=deeprmpace DEEPRM=CHECKOUT",
 		})
 	}
-	keepPace(t, rows)
+	writePace(t, rows)
 }
 
-// keepPace writes every measurement as pace.csv where a folder for proofs is named.
-func keepPace(t *testing.T, rows [][]string) {
+// writePace writes every measurement as pace.csv to the folder for proofs, if there is one.
+func writePace(t *testing.T, rows [][]string) {
 	t.Helper()
 	dir := os.Getenv(proof.Folder)
 	if dir == "" {

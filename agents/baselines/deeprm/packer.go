@@ -8,8 +8,8 @@ type PackerConfig struct{}
 // DefaultPacker returns the only configuration.
 func DefaultPacker() PackerConfig { return PackerConfig{} }
 
-// Packer starts the job that fits and has the largest alignment Σ_r free_r·demand_r; of equals the one in the lowest
-// place. It ignores how long jobs run.
+// Packer starts, of the jobs that fit, the one with the largest alignment Σ_r free_r·demand_r, in the lowest place of
+// several. It ignores how long jobs run.
 type Packer struct{ stateless }
 
 // NewPacker returns a policy for environments such as env.

@@ -2,9 +2,9 @@ package deeprm
 
 import "github.com/stoker-rl/stoker/envs/state"
 
-// queue numbers visible jobs in the order of their arrival, which an observation does not show. A place that was empty
-// now holds the job that has just arrived; a place whose job was started now holds the oldest of the backlog. Both
-// arrived after all other visible jobs.
+// queue numbers the visible jobs in the order of their arrival, which an observation does not show. A place that was
+// empty and now holds a job holds the one that has just arrived; a place whose job was started now holds the oldest of
+// the backlog. Both arrived after all other visible jobs.
 type queue struct {
 	numbers []uint32 // by place, from 1; 0 where there is no job
 	last    uint32   // the largest number so far

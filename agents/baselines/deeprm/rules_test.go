@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/deeprm"
 )
 
-// want plays a waiting world's first decision and those after it in the same time step.
+// want plays a waiting environment's first decision and the later ones in the same time step.
 func want(t *testing.T, c deeprm.Config, r rule, places ...int) {
 	t.Helper()
 	w := newWorld(t, c, r)
@@ -32,14 +32,14 @@ func want(t *testing.T, c deeprm.Config, r rule, places ...int) {
 	}
 }
 
-// Four jobs of which each rule takes another. With 10 free of both resources, Σ free·demand and 1/length are
+// Four jobs, of which each rule starts another. With 10 free of both resources, Σ free·demand and 1/length are
 //
 //	0: 9 steps of (6, 1): 70, 1/9     oldest
-//	1: 10 steps of (10, 2): 120, 1/10  lies best
+//	1: 10 steps of (10, 2): 120, 1/10  largest alignment
 //	2: 5 steps of (9, 2): 110, 1/5     0.5·110/200 + 0.5/5 = 0.375; the others have 0.231, 0.35 and 0.275
 //	3: 4 steps of (5, 1): 60, 1/4      shortest
 //
-// After the chosen one none of the others has room beside it, and time passes.
+// After the chosen one none of the others fits beside it, and time passes.
 func TestEachRuleTakesAnother(t *testing.T) {
 	jobs := []deeprm.Job{
 		{Length: 9, Demand: []int{6, 1}}, {Length: 10, Demand: []int{10, 2}},
@@ -55,7 +55,7 @@ func TestEachRuleTakesAnother(t *testing.T) {
 	want(t, c, variants[3], 1, hold) // k = 1 is Packer
 }
 
-// Of equals the lowest place is taken, then the next as long as there is room: three times 3 of 10.
+// Of equal jobs the one in the lowest place starts, then the next while there is room: three times 3 of 10.
 func TestTiesGoToTheLowestPlace(t *testing.T) {
 	j := deeprm.Job{Length: 2, Demand: []int{3, 3}}
 	c := waiting(j, j, j, j)
@@ -64,8 +64,8 @@ func TestTiesGoToTheLowestPlace(t *testing.T) {
 	}
 }
 
-// Jobs arrive in the order 0, 1, 2: the second does not fit beside the first. Strictly all wait for it; with backfill
-// the third runs meanwhile.
+// Jobs arrive in the order 0, 1, 2; the second does not fit beside the first. Strict FCFS makes all wait for it; with
+// backfill the third runs meanwhile.
 func TestFCFSBlocksUnlessBackfilled(t *testing.T) {
 	c := waiting(deeprm.Job{Length: 5, Demand: []int{6, 1}}, deeprm.Job{Length: 2, Demand: []int{5, 1}},
 		deeprm.Job{Length: 9, Demand: []int{1, 5}})
@@ -73,7 +73,8 @@ func TestFCFSBlocksUnlessBackfilled(t *testing.T) {
 	want(t, c, variants[0], 0, 2, c.Visible)
 }
 
-// Packer's products change with what is free: of (1, 3) and (1, 6), beside a job of (8, 1), it takes the second first.
+// Packer's products change with the free resources: of (1, 3) and (1, 6), beside a job of (8, 1), it starts the second
+// first.
 func TestPackerSeesWhatIsLeft(t *testing.T) {
 	c := waiting(deeprm.Job{Length: 3, Demand: []int{8, 1}}, deeprm.Job{Length: 1, Demand: []int{1, 3}},
 		deeprm.Job{Length: 9, Demand: []int{1, 6}})
@@ -110,7 +111,7 @@ func TestFCFSKeepsTheOrderOfArrival(t *testing.T) {
 	}
 }
 
-// Random takes each job that fits equally often, never one that does not, and time passes only where none fits.
+// Random starts each job that fits equally often, never one that does not, and lets time pass only where none fits.
 func TestRandomIsUniform(t *testing.T) {
 	c := waiting(deeprm.Job{Length: 1, Demand: []int{9, 1}}, deeprm.Job{Length: 9, Demand: []int{2, 9}},
 		deeprm.Job{Length: 5, Demand: []int{5, 5}})
@@ -136,7 +137,8 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-// Noise changes what SJF does, but not within a job's life: with two jobs and no arrivals it never changes its mind.
+// Noise changes SJF's choices, but not a job's estimate while it waits: with two jobs and no arrivals the order of the
+// two never changes.
 func TestSJFEstimates(t *testing.T) {
 	c := waiting(deeprm.Job{Length: 5, Demand: []int{6, 1}}, deeprm.Job{Length: 6, Demand: []int{6, 1}})
 	first := map[int]int{}
@@ -166,7 +168,7 @@ func TestSJFEstimates(t *testing.T) {
 	}
 }
 
-// Whatever is seen, image or compact, masked or not, a rule decides alike.
+// With every form of observation, image or compact, masked or not, a rule decides the same.
 func TestObservationsDoNotMatter(t *testing.T) {
 	for _, r := range append(slices.Clone(rules), variants...) {
 		for seed := range uint64(3) {
@@ -191,7 +193,7 @@ func TestObservationsDoNotMatter(t *testing.T) {
 	}
 }
 
-// Copies and restored states go on alike, and foreign ones are refused.
+// Copies and restored states continue the same, and foreign ones are refused.
 func TestStates(t *testing.T) {
 	all := append(slices.Clone(rules), variants...)
 	for n, r := range all {

@@ -12,18 +12,18 @@ import (
 
 // SJFConfig configures [SJF].
 type SJFConfig struct {
-	// Noise is the deviation of the logarithm of estimated over true length: 0 knows the true one. A job's estimate does
-	// not change while it waits.
+	// Noise is the standard deviation of the logarithm of estimated over true length; 0 knows the true length. A job's
+	// estimate does not change while it waits.
 	Noise float64 `yaml:"noise" json:"noise" range:"[0,10]"`
 }
 
 // DefaultSJF returns the rule that knows every length.
 func DefaultSJF() SJFConfig { return SJFConfig{} }
 
-// Validate names the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *SJFConfig) Validate() error { return bounds.Check(c) }
 
-// SJF starts the shortest job that fits; of equals the one in the lowest place.
+// SJF starts the shortest job that fits, in the lowest place of several.
 type SJF struct {
 	view
 	config    SJFConfig
@@ -70,8 +70,9 @@ func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// shortest returns the shortest job that fits. Where the mask says which jobs fit, the common case and a hot path,
-// length and place are compared as one number without branches: a branch on whether a job fits cannot be predicted.
+// shortest returns the shortest job that fits. Where the mask says which jobs fit (the common case, and a hot path),
+// length and place are compared as one number without branches, because a branch on whether a job fits can't be
+// predicted.
 func (p *SJF) shortest(o *envs.KindObservation) int {
 	if !p.exact || p.Image {
 		best, least := -1, 0
@@ -100,7 +101,7 @@ func (p *SJF) shortest(o *envs.KindObservation) int {
 	return int(least & (1<<32 - 1))
 }
 
-// estimated returns the job that fits and has the smallest estimated length.
+// estimated returns the job with the smallest estimated length, of those that fit.
 func (p *SJF) estimated(o *envs.KindObservation) int {
 	p.queue.observe(&p.view, o.Values)
 	best, least := -1, 0.0

@@ -7,23 +7,23 @@ import (
 
 // TetrisStarConfig configures [TetrisStar].
 type TetrisStarConfig struct {
-	// K is the weight of packing: 1 is Packer, 0 is SJF. No source gives DeepRM's value; 0.2 and 0.5 are equally good, and
-	// better than 0.8.
+	// K is the weight of packing: 1 is Packer, 0 is SJF. No source gives DeepRM's value; 0.2 and 0.5 are equally good,
+	// and better than 0.8.
 	K float64 `yaml:"k" json:"k" range:"[0,1]"`
 }
 
 // DefaultTetrisStar returns equal weights.
 func DefaultTetrisStar() TetrisStarConfig { return TetrisStarConfig{K: 0.5} }
 
-// Validate names the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *TetrisStarConfig) Validate() error { return bounds.Check(c) }
 
-// TetrisStar is DeepRM's Tetris*, for one machine: of the jobs that fit it starts the one with the largest
+// TetrisStar is DeepRM's Tetris*, for one machine. Of the jobs that fit it starts the one with the largest
 //
 //	k · Σ_r free_r·demand_r / (R·C²) + (1 − k) / length
 //
-// with R resources of C slots; of equals the one in the lowest place. DeepRM's code adds the two terms unscaled; here
-// both are at most 1.
+// with R resources of C slots, in the lowest place of several. DeepRM's code adds the two terms unscaled; here both are
+// at most 1.
 type TetrisStar struct {
 	stateless
 	config TetrisStarConfig

@@ -7,10 +7,10 @@ import (
 	"github.com/stoker-rl/stoker/envs/deeprm"
 )
 
-// view reads what a rule needs from an observation.
+// view reads from an observation what a rule needs.
 type view struct {
 	deeprm.Layout
-	// exact says that the mask tells which jobs fit now: where the environment masks and starts are not booked ahead.
+	// exact says that the mask shows which jobs fit now: where the environment masks, and starts are not booked ahead.
 	exact bool
 }
 
@@ -31,7 +31,7 @@ func (v *view) fits(o *envs.KindObservation, place int) bool {
 	return v.compare(o, place)
 }
 
-// compare is fits from the observation alone, for environments whose mask does not tell.
+// compare is fits from the observation alone, for environments whose mask does not show it.
 func (v *view) compare(o *envs.KindObservation, place int) bool {
 	n := v.Length(o.Values, place)
 	for r := range v.Resources {
@@ -45,7 +45,7 @@ func (v *view) compare(o *envs.KindObservation, place int) bool {
 	return n > 0
 }
 
-// alignment is Σ_r free_r·demand_r in this time step: the larger, the better the job fills what is free.
+// alignment is Σ_r free_r·demand_r in this time step: the larger, the better the job uses the free resources.
 func (v *view) alignment(values []float32, place int) int {
 	a := 0
 	for r := range v.Resources {
@@ -62,7 +62,7 @@ func (v *view) choose(act *envs.Action, place int) {
 	act.Kinds[0][0] = float32(place)
 }
 
-// stateless is a rule that looks at the present observation only.
+// stateless is a rule that reads the present observation only.
 type stateless struct {
 	view
 	name string

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 )
 
-// BenchmarkStep is a decision and what comes of it, graph and all.
+// BenchmarkStep is one decision and one environment step, graph included.
 func BenchmarkStep(b *testing.B) {
 	for _, load := range []float64{0.7, 1.9} {
 		for _, r := range rules {

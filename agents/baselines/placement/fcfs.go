@@ -8,14 +8,14 @@ import "github.com/stoker-rl/stoker/envs"
 type FCFSConfig struct {
 	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
 	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
-	// Backfill starts the first invocation that fits; without it all wait for the first.
+	// Backfill starts the first invocation that fits; without it all wait until the first one fits.
 	Backfill bool `yaml:"backfill" json:"backfill"`
 }
 
 // DefaultFCFS returns strict order and nominal amounts.
 func DefaultFCFS() FCFSConfig { return FCFSConfig{Amount: Nominal} }
 
-// Validate names the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *FCFSConfig) Validate() error { return bounds.Check(c) }
 
 // FCFS starts invocations in the order in which they began to wait, each on the node on which it is expected to end
@@ -40,7 +40,7 @@ func (p *FCFS) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns the choice of the rule.
+// decide returns the rule's choice.
 func (p *FCFS) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best := none

@@ -14,7 +14,7 @@ type rule struct {
 	build func(envs.Env) (envs.Policy, error)
 }
 
-// rules are all rules here with their defaults.
+// rules are all rules of this package with their defaults.
 var rules = []rule{
 	{"fcfs-nodes", func(e envs.Env) (envs.Policy, error) { return NewFCFS(DefaultFCFS(), e) }},
 	{"sjf-nodes", func(e envs.Env) (envs.Policy, error) { return NewSJF(DefaultSJF(), e) }},
@@ -23,7 +23,7 @@ var rules = []rule{
 	{"random-nodes", func(e envs.Env) (envs.Policy, error) { return NewRandom(DefaultRandom(), e) }},
 }
 
-// world is an environment and a policy in it.
+// world is an environment with a policy.
 type world struct {
 	t      testing.TB
 	env    *placement.Env
@@ -57,7 +57,7 @@ func (w *world) reset(seed uint64, o envs.Options) {
 	w.out.Terminated, w.out.Truncated = false, false
 }
 
-// step is timed by benchmarks: t.Helper would take longer than the rest.
+// step has no t.Helper: benchmarks time it, and t.Helper would take longer than the rest.
 func (w *world) step() {
 	if err := w.policy.Act(w.obs, w.act, true); err != nil {
 		w.t.Fatal(err)
@@ -69,7 +69,7 @@ func (w *world) step() {
 
 func (w *world) ended() bool { return w.out.Terminated || w.out.Truncated }
 
-// episode plays to the end and returns what it reports.
+// episode plays to the end and returns the environment's report.
 func (w *world) episode(seed uint64, o envs.Options) envs.Episode {
 	s := envs.NewEpisodeStatistics(w.env.Spec())
 	for w.reset(seed, o); !w.ended(); {

@@ -15,29 +15,29 @@ import (
 type LookaheadConfig struct {
 	// Seconds is how long each choice is simulated.
 	Seconds float64 `yaml:"seconds" json:"seconds" range:"(0,3600]"`
-	// Futures is the number of futures that are imagined for each choice, the same for all; their returns are summed. 0
-	// simulates the true future.
+	// Futures is the number of imagined futures for each choice, the same ones for all choices; their returns are
+	// summed. 0 simulates the true future.
 	Futures int `yaml:"futures" json:"futures" range:"[0,2^16]"`
 }
 
-// DefaultLookahead simulates twenty seconds, in which most of what a choice delays has arrived and ended.
+// DefaultLookahead simulates twenty seconds. Most of what a choice delays arrives and ends within this time.
 func DefaultLookahead() LookaheadConfig { return LookaheadConfig{Seconds: 20} }
 
-// Validate names the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *LookaheadConfig) Validate() error { return bounds.Check(c) }
 
-// Lookahead tries what several rules would do next, each on a copy of the environment in which SJF then takes over, and
-// does what earns most (a rollout policy: Tesauro and Galperin, 1996). A copy shows what will arrive and how long
-// executions take, so Lookahead is no policy: it is an upper bound for its rules, and a teacher. With imagined futures
-// it sees nothing of later arrivals ([placement.Env.Imagine]).
+// Lookahead tries several rules' next choices, each on a copy of the environment in which SJF then continues, and takes
+// the one with the largest return (a rollout policy: Tesauro and Galperin, 1996). A copy shows future arrivals and
+// execution times, so Lookahead is no policy: it is an upper bound for its rules, and a teacher for imitation. With
+// imagined futures it does not see later arrivals ([placement.Env.Imagine]).
 type Lookahead struct {
 	c     LookaheadConfig
-	rules []envs.Policy // the first takes over after a choice
+	rules []envs.Policy // the first one continues after a choice
 	world *placement.Env
 	obs   *envs.Observation
 	act   *envs.Action
 	out   *envs.Outcome
-	seed  uint64 // of what is imagined
+	seed  uint64 // of the imagined futures
 	asked uint64 // choices since Reset
 	tried [][3]float32
 }
@@ -141,7 +141,7 @@ func (l *Lookahead) was(a [3]float32) bool {
 	return false
 }
 
-// follow carries out an action in a copy, lets the first rule take over in one future, and returns the rewards.
+// follow applies an action to a copy, lets the first rule continue in one future, and returns the sum of rewards.
 func (l *Lookahead) follow(now *placement.Env, a [3]float32, future int) (earned float64, err error) {
 	if err := l.world.CopyFrom(now); err != nil {
 		return 0, err

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// Who sees what comes of the rules' choices earns more than the rules do, and leaves the world as it was.
+// Lookahead earns more than the rules, and does not change the environment.
 func TestLookahead(t *testing.T) {
 	c := placement.Default()
 	c.Seconds, c.Load = 10, 1.3
@@ -56,7 +56,7 @@ func TestLookahead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after, err := env.AppendBinary(nil); err != nil || !bytes.Equal(before, after) {
-			t.Fatalf("planning changed the world (%v)", err)
+			t.Fatalf("planning changed the environment (%v)", err)
 		}
 		if err := env.Step(act, obs, out); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestLookaheadRefuses(t *testing.T) {
 	}
 }
 
-// A planner that imagines futures can be saved and restored.
+// A planner with imagined futures can be saved and restored.
 func TestLookaheadImagines(t *testing.T) {
 	c := placement.Default()
 	c.Seconds, c.Load = 10, 1.3

@@ -19,7 +19,7 @@ import (
 
 var long = flag.Bool("long", false, "run the proofs that take minutes")
 
-// spreading are the rules with amounts by how many wait.
+// spreading are the rules with the amount spread.
 var spreading = []rule{
 	{"fcfs-nodes, spread", func(e envs.Env) (envs.Policy, error) { return NewFCFS(FCFSConfig{Amount: Spread}, e) }},
 	{"sjf-nodes, spread", func(e envs.Env) (envs.Policy, error) { return NewSJF(SJFConfig{Amount: Spread}, e) }},
@@ -33,7 +33,7 @@ var spreading = []rule{
 	}},
 }
 
-// sweepQuantities are those of the table, as the environment names them.
+// sweepQuantities are the table's quantities, by the environment's names.
 var sweepQuantities = []string{"slowdown", "utilisation", "cost", "cold share", "violations", "dropped", "efficiency",
 	"evictions", "finished", "return"}
 
@@ -59,7 +59,7 @@ func sweep(t *testing.T, c placement.Config, r rule, episodes int) (mean, off []
 				}
 				x = e.Info[k]
 			}
-			// Welford's.
+			// Welford's online mean and variance.
 			d := x - mean[i]
 			mean[i] += d / float64(n+1)
 			off[i] += d * (x - mean[i])
@@ -71,7 +71,8 @@ func sweep(t *testing.T, c placement.Config, r rule, episodes int) (mean, off []
 	return mean, off
 }
 
-// All rules at ten loads from 0.1 to 1.9, steady: slowdown and utilisation rise with the load under every one.
+// All rules at ten loads from 0.1 to 1.9, in steady state: slowdown and utilisation rise with the load under every
+// rule.
 func TestNodesSweep(t *testing.T) {
 	episodes := 4
 	loads := []float64{0.1, 0.9, 1.9}

@@ -10,7 +10,7 @@ import (
 type PackerConfig struct {
 	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
 	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
-	// Warm looks only at nodes where an invocation's function is warm, if it fits any of those.
+	// Warm considers only nodes where an invocation's function is warm, if it fits any of those.
 	Warm bool `yaml:"warm" json:"warm"`
 }
 
@@ -19,11 +19,11 @@ func DefaultPacker() PackerConfig {
 	return PackerConfig{Amount: Nominal, Warm: true}
 }
 
-// Validate names the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *PackerConfig) Validate() error { return bounds.Check(c) }
 
-// Packer starts the pair of invocation and node with the largest alignment Σ_r free_r·demand_r, both in shares of the
-// most that a node has.
+// Packer starts the pair of invocation and node with the largest alignment Σ_r free_r·demand_r, both as shares of the
+// largest node.
 type Packer struct {
 	stateless
 	config PackerConfig
@@ -44,7 +44,7 @@ func (p *Packer) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns the choice of the rule.
+// decide returns the rule's choice.
 func (p *Packer) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, most := none, 0.0
@@ -77,8 +77,8 @@ func (p *Packer) decide(o *envs.KindObservation) pick {
 	return best
 }
 
-// alignment is Σ_r free_r·demand_r, in shares of the most that any node has, or of this node's capacity. The memory of
-// idle instances counts as free.
+// alignment is Σ_r free_r·demand_r, as shares of the largest node or of this node's capacity. The memory of idle
+// instances counts as free.
 func (c *cluster) alignment(v, node []float32, amount int, own bool) float64 {
 	s := 0.0
 	for r := range placement.NumResources {

@@ -47,7 +47,7 @@ func drawSweep(t *testing.T, dir string) {
 	}
 }
 
-// loads returns the rows of a folder's loads.csv, without its head, and what reads their numbers.
+// loads returns the rows of a folder's loads.csv without the header, and a function that parses their numbers.
 func loads(t *testing.T, dir string) (rows [][]string, number func(s string) float64) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "loads.csv"))

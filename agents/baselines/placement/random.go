@@ -18,7 +18,7 @@ type RandomConfig struct {
 // DefaultRandom returns nominal amounts.
 func DefaultRandom() RandomConfig { return RandomConfig{Amount: Nominal} }
 
-// Validate names the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *RandomConfig) Validate() error { return bounds.Check(c) }
 
 // Random starts any invocation on any node that it fits, all pairs with equal probability; it waits only where none
@@ -53,7 +53,7 @@ func (p *Random) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns the choice of the rule.
+// decide returns the rule's choice.
 func (p *Random) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, count := none, 0

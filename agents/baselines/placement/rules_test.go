@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// threeSteps: a request has three invocations that wait from the start: a needs a core, b and c half a one, and c a
-// slice of a GPU. Node 0 is small and slow, node 1 twice as large, twice as fast, and has two slices. Requests arrive
-// at seconds 1 and 2. Other steps may take their place.
+// threeSteps: a request has three invocations that wait from the start: a needs a core, b and c half a core each, and c
+// a slice of a GPU. Node 0 is small and slow; node 1 is twice as large and twice as fast, and has two slices. Requests
+// arrive at seconds 1 and 2. Tests can replace the steps.
 func threeSteps(t testing.TB, requests int, others ...placement.Step) placement.Config {
 	t.Helper()
 	steps := []placement.Step{{Name: "a", Function: "f", Work: 4}, {Name: "b", Function: "h", Work: 1},
@@ -66,7 +66,7 @@ func (w *world) idle() {
 	}
 }
 
-// chooses checks what the policy would do.
+// chooses checks the policy's next choice.
 func (w *world) chooses(what string, which, amount, node int) {
 	w.t.Helper()
 	act := envs.NewAction(w.env.Spec())
@@ -122,17 +122,17 @@ func TestSJF(t *testing.T) {
 	w.chooses("c fits nowhere", wait, 0, 0)
 }
 
-// Shares of the largest node: a demands (0.5, 0.3, 0.05, 0), b (0.25, 0.3, 0.05, 0), c (0.25, 0.25, 0.05, 0.5); node
+// As shares of the largest node, a demands (0.5, 0.3, 0.05, 0), b (0.25, 0.3, 0.05, 0), c (0.25, 0.25, 0.05, 0.5); node
 // 0 has (0.5, 0.5, 0.5, 0) free, node 1 all.
 func TestPacker(t *testing.T) {
 	w := newThree(t, 1, rules[2].build)
 	w.chooses("c on node 1 makes 1.05, a there 0.85", 2, 1, 1)
 	w.do(2, 1, 1)
-	// Node 1 has (0.75, 0.75, 0.95, 0.5) left: a makes 0.375 + 0.225 + 0.0475 there, on node 0 0.425.
+	// Node 1 has (0.75, 0.75, 0.95, 0.5) left: a scores 0.375 + 0.225 + 0.0475 there, and 0.425 on node 0.
 	w.chooses("a on node 1 makes 0.6475", 0, 1, 1)
 }
 
-// Of nodes where its function is warm an invocation takes one if it fits, though another makes more.
+// An invocation takes a node where its function is warm if it fits there, even if another node scores more.
 func TestWarmNodesComeFirst(t *testing.T) {
 	for _, r := range rules[2:4] {
 		c := threeSteps(t, 1, placement.Step{Name: "a", Function: "h", Work: 1},
@@ -149,8 +149,8 @@ func TestWarmNodesComeFirst(t *testing.T) {
 	}
 }
 
-// In shares of the node itself a makes 1 + 0.6 + 0.1 on node 0 and 0.85 on node 1, b 1.2 and 0.6, c 1.05 on node 1.
-// All of a request have as much work left: 4·0.85 + 1·0.6 + 10·1.05 = 14.5.
+// As shares of the node itself a scores 1 + 0.6 + 0.1 on node 0 and 0.85 on node 1, b 1.2 and 0.6, c 1.05 on node 1.
+// All invocations of a request have the same work left: 4·0.85 + 1·0.6 + 10·1.05 = 14.5.
 func TestTetris(t *testing.T) {
 	with := func(change func(*TetrisConfig)) func(envs.Env) (envs.Policy, error) {
 		return func(e envs.Env) (envs.Policy, error) {
@@ -163,8 +163,8 @@ func TestTetris(t *testing.T) {
 	w.chooses("the best alignment", 0, 1, 0)
 
 	// Two requests; of the second a and b are done: c alone is left, with 10.5 of work. The mean alignment of the six
-	// pairs is 1.075, the mean work (5·14.5 + 10.5)/6 = 13.83, so ε = 0.0777: a of the first makes 1.7 − 1.127 = 0.573,
-	// c of the second 1.05 − 0.816 = 0.234.
+	// pairs is 1.075, the mean work (5·14.5 + 10.5)/6 = 13.83, so ε = 0.0777: a of the first scores 1.7 − 1.127 =
+	// 0.573, c of the second 1.05 − 0.816 = 0.234.
 	advanced := func(build func(envs.Env) (envs.Policy, error), done ...int) *world {
 		w := newThree(t, 2, build)
 		for _, i := range done {
@@ -177,8 +177,8 @@ func TestTetris(t *testing.T) {
 	w.chooses("alignment outweighs work", 0, 1, 0)
 	w = advanced(with(func(c *TetrisConfig) { c.Barrier = 0.6 }), 3, 3)
 	w.chooses("two thirds of its stage are done", 3, 1, 1)
-	// Of the second request b and c are done: a is left, with 3.4 of work; it makes as much as the first one's a, less
-	// for less work.
+	// Of the second request b and c are done: a is left, with 3.4 of work. It has the alignment of the first one's a,
+	// and loses less for less work.
 	w = advanced(rules[3].build, 4, 4)
 	w.chooses("of equal alignments that with less work left", 3, 1, 0)
 
@@ -187,7 +187,7 @@ func TestTetris(t *testing.T) {
 	w.do(2, 1, 1)
 	w.chooses("not of the request that holds more", 2, 1, 0)
 
-	// Of the second step's input all lies on node 1: node 0 makes 1.2 less a tenth, or less all of it.
+	// All input of the second step is on node 1: node 0 scores 1.2 less a tenth, or less all of it.
 	for _, x := range []struct {
 		remote float64
 		node   int
@@ -203,7 +203,7 @@ func TestTetris(t *testing.T) {
 	}
 }
 
-// Spread gives as much as all that wait could have: of 3 cores three get one each, one alone gets two.
+// Spread gives as much as all waiting invocations could have: of 3 cores three get one each, one alone gets two.
 func TestSpread(t *testing.T) {
 	spread := func(e envs.Env) (envs.Policy, error) { return NewFCFS(FCFSConfig{Amount: Spread}, e) }
 	w := newThree(t, 1, spread)
@@ -220,7 +220,7 @@ func TestSpread(t *testing.T) {
 	w.chooses("b with the most that fits", 0, 2, 1)
 }
 
-// All pairs that fit are as likely: a and b on two nodes, c on one.
+// All pairs that fit are equally likely: a and b on two nodes, c on one.
 func TestRandom(t *testing.T) {
 	w := newThree(t, 1, rules[4].build)
 	counts := map[[3]float32]int{}
@@ -240,7 +240,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// Every rule acts without allocation, the same again after it was copied or saved, and finishes what arrives.
+// Every rule acts without allocation, continues the same after it was copied or saved, and finishes all requests.
 func TestPolicies(t *testing.T) {
 	pole, err := classic.NewCartPole(classic.DefaultCartPole())
 	if err != nil {
@@ -319,7 +319,7 @@ func TestPolicies(t *testing.T) {
 }
 
 // Where waiting is not allowed while something fits, every rule plays, with the smallest amount where it would wait;
-// where it is, that changes nothing.
+// where waiting is allowed, nothing changes.
 func TestConserve(t *testing.T) {
 	c := placement.Default()
 	c.Load, c.Seconds, c.Hold = 1.5, 8, false
@@ -336,7 +336,7 @@ func TestConserve(t *testing.T) {
 	w.do(3, 2, 1)
 	w.do(1, 1, 1)
 	w.chooses("a fits with the smallest amount alone", wait, 0, 0)
-	// The mask of an environment without hold.
+	// The mask of an environment with hold: false.
 	w.obs.Kinds[0].Mask[wait] = false
 	w.chooses("a may not wait", 0, 0, 1)
 }

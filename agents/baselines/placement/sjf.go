@@ -13,7 +13,7 @@ type SJFConfig struct {
 // DefaultSJF returns nominal amounts.
 func DefaultSJF() SJFConfig { return SJFConfig{Amount: Nominal} }
 
-// Validate names the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *SJFConfig) Validate() error { return bounds.Check(c) }
 
 // SJF starts, of the invocations that fit any node, the one with the least work, on the node on which it is expected to
@@ -38,7 +38,7 @@ func (p *SJF) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns the choice of the rule.
+// decide returns the rule's choice.
 func (p *SJF) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	best, least := none, 0.0

@@ -7,17 +7,17 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// TetrisConfig configures [Tetris]. The defaults are those of its paper as far as they are known.
+// TetrisConfig configures [Tetris]. The defaults are its paper's, as far as they are known.
 type TetrisConfig struct {
 	// Amount is how much an invocation gets: nominal, smallest, largest or spread.
 	Amount string `yaml:"amount" json:"amount" oneof:"nominal|smallest|largest|spread"`
-	// Warm looks only at nodes where an invocation's function is warm, if it fits any of those.
+	// Warm considers only nodes where an invocation's function is warm, if it fits any of those.
 	Warm bool `yaml:"warm" json:"warm"`
-	// Remote is the share of the alignment that is subtracted on a node that does not have all of an invocation's input.
+	// Remote is the share of the alignment that is subtracted on a node without all of an invocation's input.
 	Remote float64 `yaml:"remote" json:"remote" range:"[0,1]"`
-	// Fairness is the share of the invocations that are left out: those whose requests hold most.
+	// Fairness is the share of the invocations that are left out: those whose requests hold the most resources.
 	Fairness float64 `yaml:"fairness" json:"fairness" range:"[0,0.999]"`
-	// Barrier is the done share of a stage above which its last invocations come first.
+	// Barrier is the share of a stage that must be done before its last invocations come first.
 	Barrier float64 `yaml:"barrier" json:"barrier" range:"[0,1]"`
 }
 
@@ -26,7 +26,7 @@ func DefaultTetris() TetrisConfig {
 	return TetrisConfig{Amount: Nominal, Warm: true, Remote: 0.1, Fairness: 0.25, Barrier: 0.9}
 }
 
-// Validate names the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *TetrisConfig) Validate() error { return bounds.Check(c) }
 
 // Tetris is the rule of Grandl et al. for several machines (SIGCOMM 2014): of all pairs of invocation and node that fit
@@ -67,7 +67,7 @@ func (p *Tetris) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// decide returns the choice of the rule.
+// decide returns the rule's choice.
 func (p *Tetris) decide(o *envs.KindObservation) pick {
 	g := o.Graphs[0]
 	n := p.look(o)
@@ -83,7 +83,7 @@ func (p *Tetris) decide(o *envs.KindObservation) pick {
 	return p.best()
 }
 
-// fair is the quantile 1 − Fairness of what the requests of the invocations hold.
+// fair is the quantile 1 − Fairness of the resources that the invocations' requests hold.
 func (p *Tetris) fair(g *envs.GraphValue, n int) float32 {
 	if n == 0 {
 		return 0
@@ -128,7 +128,7 @@ func (p *Tetris) score(g *envs.GraphValue, i int, v []float32) {
 	}
 }
 
-// best is the pair with the largest score; of equals the first.
+// best is the pair with the largest score, the first of several.
 func (p *Tetris) best() pick {
 	alignment, left, last := 0.0, 0.0, false
 	for i := range p.pairs {

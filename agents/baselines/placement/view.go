@@ -7,20 +7,20 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 )
 
-// How much an invocation gets: the key amount of each rule.
+// The values of each rule's key amount: how much an invocation gets.
 const (
-	// Nominal gives what its function demands: amount 1.
+	// Nominal is what the function demands: amount 1.
 	Nominal = "nominal"
-	// Smallest gives the least, which wastes least and takes longest.
+	// Smallest is the least, which wastes least and takes longest.
 	Smallest = "smallest"
-	// Largest gives the most that fits.
+	// Largest is the most that fits.
 	Largest = "largest"
-	// Spread gives the largest amount that all waiting invocations could have: what is free on all nodes, over their
-	// number; at least the smallest.
+	// Spread is the largest amount that all waiting invocations could have: what is free on all nodes, divided by their
+	// number; at least the smallest amount.
 	Spread = "spread"
 )
 
-// cluster reads what a rule needs from an observation.
+// cluster reads from an observation what a rule needs.
 type cluster struct {
 	placement.Layout
 	grant string // one of the amounts
@@ -31,11 +31,11 @@ type cluster struct {
 	next  int       // first allocation edge of the next invocation
 	free  [placement.NumResources]float64
 	count int // invocations that wait
-	// forced is set where a rule would wait, but may not: then it takes the smallest amount.
+	// forced is set where a rule would wait but may not: it then takes the smallest amount.
 	forced bool
 }
 
-// newCluster checks a rule's configuration, whose amount is given apart, and the environment.
+// newCluster checks a rule's configuration, its amount and the environment.
 func newCluster(name string, c interface{ Validate() error }, amount string, env envs.Env) (cluster, error) {
 	if err := c.Validate(); err != nil {
 		return cluster{}, err
@@ -49,7 +49,7 @@ func newCluster(name string, c interface{ Validate() error }, amount string, env
 		open: make([]int, 0, l.Nodes)}, nil
 }
 
-// stateless is a rule that looks at the present observation only.
+// stateless is a rule that reads the present observation only.
 type stateless struct {
 	cluster
 	name string
@@ -85,7 +85,7 @@ func (s *stateless) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// look takes in an observation and returns how many of its invocations wait.
+// look reads an observation and returns the number of waiting invocations.
 func (c *cluster) look(o *envs.KindObservation) int {
 	g := o.Graphs[0]
 	c.next = 0
@@ -110,10 +110,10 @@ func (c *cluster) look(o *envs.KindObservation) int {
 	return c.count
 }
 
-// near reads warm and local of waiting invocation i. Call it in ascending order of i.
+// near reads warm and local of waiting invocation i. Calls must be in ascending order of i.
 func (c *cluster) near(g *envs.GraphValue, i int) { c.next = c.Near(g, c.next, i, c.warm, c.local) }
 
-// wants is the amount that an invocation asks for; Largest and Spread take less where a node has less.
+// wants is the amount that an invocation asks for; with Largest and Spread it gets less where a node has less.
 func (c *cluster) wants(v []float32) int {
 	if c.forced {
 		return 0
@@ -157,10 +157,10 @@ func (c *cluster) fits(i, n, amount int) int {
 	return -1
 }
 
-// pick is a choice of invocation, amount and node; none is to wait.
+// pick is a choice of invocation, amount and node; none means waiting.
 type pick struct{ invocation, amount, node int }
 
-// act writes what a rule decides. Where it would wait, but may not, it decides once more with forced set.
+// act writes a rule's choice. Where it would wait but may not, the rule decides a second time, with forced set.
 func (c *cluster) act(obs *envs.Observation, act *envs.Action, decide func(*envs.KindObservation) pick) {
 	o := &obs.Kinds[0]
 	best := decide(o)
@@ -171,7 +171,7 @@ func (c *cluster) act(obs *envs.Observation, act *envs.Action, decide func(*envs
 	c.choose(act, best)
 }
 
-// again reports whether a rule must decide once more: it would wait, which the mask forbids (hold: false).
+// again reports whether a rule must decide a second time: it would wait, which the mask forbids (hold: false).
 func (c *cluster) again(o *envs.KindObservation, p pick) bool {
 	c.forced = !c.forced && p == none && !o.Mask[c.Wait()]
 	return c.forced
@@ -189,8 +189,8 @@ func (c *cluster) choose(act *envs.Action, p pick) {
 
 var none = pick{invocation: -1}
 
-// quickest is the node on which an invocation is expected to end first, warm starts and local input counted; of equals
-// the first.
+// quickest is the node on which an invocation is expected to end first, cold starts and remote input included; the
+// first of several.
 func (c *cluster) quickest(g *envs.GraphValue, i int) pick {
 	v := c.Invocation(g, i)
 	amount := c.wants(v)

@@ -5,11 +5,12 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
 
-// ARMS is the paper's scheduler (Algorithm 2). Its code is in envs/pricing, whose pricing face runs it inside.
+// ARMS is the paper's scheduler (Algorithm 2). Its code is in envs/pricing, because the pricing environment runs it
+// inside.
 type ARMS = pricing.ARMS
 
 // NewARMS returns ARMS for environments such as env, whose pool must have keep-alive vGPUs. Where the environment's
-// actions are moves, it makes moves.
+// actions are moves, ARMS returns moves.
 func NewARMS(c pricing.ARMSConfig, env envs.Env) (envs.Policy, error) {
 	w, err := newWorld("arms", env, pricing.Reserved)
 	if err != nil {

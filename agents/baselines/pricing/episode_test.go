@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// contest is the setting in which a scheduler acts, and how it is made.
+// contest is the environment in which a scheduler acts, and the scheduler's constructor.
 type contest struct {
 	change func(*pricing.Config)
 	build  func(envs.Env) (envs.Policy, error)
@@ -29,7 +29,7 @@ func contests() map[string]contest {
 	}
 }
 
-// rig is an environment under a scheduler.
+// rig is an environment with a scheduler.
 type rig struct {
 	*pricing.Slots
 	envs.Policy
@@ -75,14 +75,14 @@ func (r *rig) slot(t testing.TB) {
 	}
 }
 
-// Every scheduler copies and saves all that its decisions rest on, refuses what is damaged or foreign, and does not
-// allocate.
+// Every scheduler copies and saves everything that its decisions depend on, refuses damaged or foreign states, and does
+// not allocate.
 func TestSchedulers(t *testing.T) {
 	for name, c := range contests() {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, c, 3)
 			if r.Name() != name {
-				t.Errorf("it calls itself %q", r.Name())
+				t.Errorf("its name is %q", r.Name())
 			}
 			r.begin(t, 1)
 			for range 70 {
@@ -108,9 +108,9 @@ func TestSchedulers(t *testing.T) {
 						t.Fatal(err)
 					}
 					if !slices.Equal(o.act.Kinds[0], r.act.Kinds[0]) {
-						t.Fatalf("%s, it does something else", what)
+						t.Fatalf("%s, its action differs", what)
 					}
-					// Both took in the observation once; the third must too.
+					// Both have read the observation once; the third must too.
 					other := map[string]*rig{"restored": copied, "copied": restored}[what]
 					if err := other.Act(r.obs, other.act, true); err != nil {
 						t.Fatal(err)
@@ -133,8 +133,8 @@ func TestSchedulers(t *testing.T) {
 	}
 }
 
-// Over 40 windows each of them keeps the service up: most jobs are served, most in time, on most of the vGPUs. The
-// bounds are wide; the published order is not asserted.
+// Over 40 windows each of them serves most jobs, most in time, on most of the vGPUs. The bounds are wide; the published
+// order is not asserted.
 func TestServiceIsKeptUp(t *testing.T) {
 	for name, c := range contests() {
 		r := newRig(t, c, 40)

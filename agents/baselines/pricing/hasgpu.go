@@ -11,21 +11,21 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// HASConfig is the rule of [HASGPU]. The filter's numbers are the published code's; thresholds and floor are fitted to
-// a world whose unit is jobs per slot, where the code has requests per second.
+// HASConfig configures [HASGPU]. The filter's numbers are the published code's. Thresholds and floor are adapted to
+// jobs per slot, where the code has requests per second.
 type HASConfig struct {
-	// Process and Measurement are the variances Q and R of the Kalman filter, Initial is P at the beginning.
+	// Process and Measurement are the variances Q and R of the Kalman filter, Initial is its first P.
 	Process     float64 `yaml:"process" json:"process" range:"[0,1e9]"`
 	Measurement float64 `yaml:"measurement" json:"measurement" range:"[1e-9,1e9]"`
 	Initial     float64 `yaml:"initial" json:"initial" range:"[0,1e9]"`
-	// Margin is alpha: so many standard deviations are added to the prediction (1 in the code).
+	// Margin is alpha: the number of standard deviations added to the prediction (1 in the code).
 	Margin float64 `yaml:"margin" json:"margin" range:"[0,1e3]"`
-	// Floor is added to the measured rate, where that is more than the prediction (5 requests/s in the code); 0 leaves it
-	// out.
+	// Floor is added to the measured rate where the sum is more than the prediction (5 requests/s in the code); 0 turns
+	// it off.
 	Floor float64 `yaml:"floor" json:"floor" range:"[0,1e9]"`
-	// WriteBack has margin and floor feed the next prediction, as they do in the code.
+	// WriteBack writes the prediction with margin and floor back to the filter, as the code does.
 	WriteBack bool `yaml:"write_back" json:"write_back"`
-	// Up and Down are the shares of the capacity above and below which it is scaled (0.9 and 0.3 in the code).
+	// Up and Down are the shares of the capacity above and below which a function is scaled (0.9 and 0.3 in the code).
 	Up   float64 `yaml:"up" json:"up" range:"[1e-3,1]"`
 	Down float64 `yaml:"down" json:"down" range:"[0,1]"`
 }
@@ -35,7 +35,7 @@ func DefaultHAS() HASConfig {
 	return HASConfig{Process: 1, Measurement: 10, Initial: 1, Up: 0.9, Down: 0.6}
 }
 
-// Validate reports the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *HASConfig) Validate() error {
 	if err := bounds.Check(c); err != nil {
 		return err
@@ -47,10 +47,10 @@ func (c *HASConfig) Validate() error {
 }
 
 // HASGPU is HAS-GPU's autoscaler on an elastic pool with shared GPUs (layout.warm: shared). A Kalman filter predicts
-// each function's rate. Where the prediction exceeds the fraction Up of the capacity, the function gets slices:
-// vertically first (on a GPU that hosts it, which needs no load), then horizontally (on the least occupied GPU).
-// Below the fraction Down it loses slices, but keeps one. The environment chooses among the GPUs of a kind; where two
-// functions ask for the last slice of a GPU, one waits a slot.
+// each function's rate. Where the prediction exceeds the share Up of the capacity, the function gets slices: first
+// vertically (on a GPU that hosts it, which needs no load), then horizontally (on the least occupied GPU). Below the
+// share Down it loses slices, but keeps one. The environment chooses among the GPUs of a kind; where two functions ask
+// for the last slice of a GPU, one waits a slot.
 type HASGPU struct {
 	world
 	config         HASConfig
@@ -102,8 +102,8 @@ func (p *HASGPU) predict(f int, z float64) float64 {
 	return x
 }
 
-// change is the number of slices that function f should gain, or lose (negative), at a predicted rate. Each slice
-// serves so many jobs a slot.
+// change is the number of slices that a function should gain, or lose (negative), at a predicted rate, where a slice
+// serves so many jobs (each) in a slot.
 func (p *HASGPU) change(predicted, slices, each float64) int {
 	capacity := float64(slices * each)
 	switch {

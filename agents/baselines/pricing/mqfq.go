@@ -10,21 +10,21 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// MQFQConfig is the rule of [MQFQ], in slots where the original counts seconds.
+// MQFQConfig configures [MQFQ]. Times are in slots, where the original has seconds.
 type MQFQConfig struct {
-	// Overrun is T: a function whose next start tag is further ahead of virtual time is throttled.
+	// Overrun is T: a function whose next start tag exceeds virtual time by more is throttled.
 	Overrun float64 `yaml:"overrun" json:"overrun" range:"[0,1e9]"`
 	// Weight is every function's weight.
 	Weight float64 `yaml:"weight" json:"weight" range:"[1e-6,1e6]"`
-	// Choice is sticky (the function chosen last, while it may be; then the smallest start tag, warm ones first), warm
-	// (warm ones first, then the smallest start tag: the code's default) or longest (of the first Among the longest
-	// queue).
+	// Choice says which function gets the next vGPU. sticky: the one chosen last, while it may be; then the smallest
+	// start tag, warm functions first. warm: warm functions first, then the smallest start tag (the code's default).
+	// longest: of the first Among functions, the one with the longest queue.
 	Choice string `yaml:"choice" json:"choice" oneof:"sticky|warm|longest"`
-	// Among is the number of functions, by their start tags, of which longest chooses.
+	// Among is the number of functions, in the order of their start tags, among which longest chooses.
 	Among int `yaml:"among" json:"among" range:"[1,1e6]"`
 }
 
-// Choices, as [MQFQConfig.Choice] names them.
+// The values of [MQFQConfig.Choice].
 const (
 	ChooseSticky  = "sticky"
 	ChooseWarm    = "warm"
@@ -32,21 +32,21 @@ const (
 )
 
 // DefaultMQFQ returns the published code's defaults with the sticky choice. The TTL of 4 slots, after which an idle
-// vGPU may be given to another function, is the environment's patience.
+// vGPU may change its function, is the environment's patience.
 func DefaultMQFQ() MQFQConfig {
 	return MQFQConfig{Overrun: 10, Weight: 1, Choice: ChooseSticky, Among: 3}
 }
 
-// Validate reports the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *MQFQConfig) Validate() error { return bounds.Check(c) }
 
 // MQFQ is MQFQ-Sticky on a fixed pool: fair queueing over functions by start tags, which lets a function keep its
-// vGPUs. All jobs of a function take its mean service, so the tags in its queue are multiples of it, and the start
-// tag of the next job stands for all of them.
+// vGPUs. All jobs of a function are charged its mean service, so the tags in its queue are multiples of it, and the
+// next job's start tag stands for all of them.
 //
-// In a slot, each function's backlog beyond its idle vGPUs asks for further ones, one at a time. The function is
-// chosen by its tag among those not throttled. It gets a vGPU that hosted it last, one that hosts nothing, or the one
-// that has been idle longest, for the TTL at least.
+// In each slot, a function whose backlog exceeds its idle vGPUs asks for more, one at a time. Functions that are not
+// throttled are chosen by their tags. The chosen one gets a vGPU that hosted it last, one that hosts nothing, or the
+// one that has been idle longest, for at least the TTL.
 type MQFQ struct {
 	world
 	config  MQFQConfig
@@ -54,7 +54,7 @@ type MQFQ struct {
 	virtual float64   // VT
 	chosen  int       // the function chosen last, -1 for none
 	last    []float64 // backlogs at the end of the last slot
-	// Scratch of one slot.
+	// Buffers of one slot.
 	want, spare, warm []int
 	tag               []float64
 }
@@ -98,7 +98,8 @@ func (p *MQFQ) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	p.tags(seen)
 	blank := int(see(seen, 0, pricing.SeesOff))
 	for f := range p.n {
-		// Idle vGPUs take the head of their function's queue by themselves; the rest of the backlog asks for more.
+		// Idle vGPUs start the first jobs of their function's queue by themselves; the rest of the backlog asks for
+		// more.
 		idle := int(see(seen, f, pricing.SeesIdle))
 		waits := backlog(seen, f)
 		p.want[f] = max(0, waits-idle-int(see(seen, f, pricing.SeesLoading)))
@@ -140,9 +141,9 @@ func (p *MQFQ) cost(seen []float32, f int) float64 {
 }
 
 // tags updates start tags and virtual time (VT) for this slot. Jobs that began advance their function's start tag; a
-// function that had none waiting starts at S = max(VT, F). VT is the least start tag among functions with a backlog,
-// that is, with more jobs than idle vGPUs take at once. Without a backlog the busy period has ended, and VT becomes
-// the largest tag, as in start-time fair queueing.
+// function without waiting jobs before starts at S = max(VT, F). VT is the least start tag of the functions with a
+// backlog, that is, with more jobs than their idle vGPUs start at once. Without a backlog the busy period has ended,
+// and VT becomes the largest tag, as in start-time fair queueing.
 func (p *MQFQ) tags(seen []float32) {
 	least, most, any := 0.0, p.virtual, false
 	for f := range p.n {
@@ -208,7 +209,8 @@ func (p *MQFQ) longest(active func(int) bool) int {
 	return best
 }
 
-// victim is the function with the longest idle vGPU among those idle for the TTL, -1 where there is none.
+// victim is the function whose idle vGPU is taken: the longest idle one among those idle for the TTL, -1 where there is
+// none.
 func (p *MQFQ) victim(seen []float32, f int) int {
 	best := -1
 	for g := range p.n {

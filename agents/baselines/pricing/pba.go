@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
 
-// NewPBA returns the paper's pricer (Algorithm 1) within one episode, for environments such as env. It begins at the
-// configured start, tries actions on a copy of env, and moves after every window. The units of its steps come from the
+// NewPBA returns the paper's pricer (Algorithm 1) within one episode, for environments such as env. It starts at the
+// configured action, tries actions on a copy of env, and moves after every window. The units of its steps come from the
 // configuration, not from env.
 func NewPBA(c spsa.Config, env envs.Env) (*spsa.Planner, error) {
 	e, ok := envs.As[*pricing.Pricing](env)

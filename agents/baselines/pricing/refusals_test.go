@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// A scheduler refuses a pool, a layout or a face that it is not made for.
+// A scheduler refuses a pool, a layout or an environment that it is not made for.
 func TestRefusals(t *testing.T) {
 	x, f := newTable(t, 1, nil), newTable(t, 1, fixed)
 	p, err := pricing.New(pricing.Default(), workload.Default(), nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// table is an observation and an action of a scheduler, written by hand.
+// table is a scheduler's observation and action, written by hand.
 type table struct {
 	t    *testing.T
 	env  *pricing.Slots
@@ -46,14 +46,14 @@ func newTable(t *testing.T, n int, change func(*pricing.Config)) *table {
 
 func (x *table) set(f, what int, v float64) { x.seen[f*pricing.Sees+what] = float32(v) }
 
-// off says how many vGPUs are off.
+// off sets how many vGPUs are off.
 func (x *table) off(n float64) {
 	for f := range len(x.seen) / pricing.Sees {
 		x.set(f, pricing.SeesOff, n)
 	}
 }
 
-// does has the policy act and compares one function's row: warm, cold, release, give, take.
+// does runs the policy and compares one function's row: warm, cold, release, give, take.
 func (x *table) does(p envs.Policy, want ...[pricing.Acts]float32) {
 	x.t.Helper()
 	if err := p.Act(x.obs, x.act, true); err != nil {
@@ -94,7 +94,7 @@ func TestARMSRequirement(t *testing.T) {
 
 // With two vGPUs left, scores decide: function 0 lacks 2 with a score of 2·1 + 0.5·2 = 3, function 1 lacks 1 with 1.5.
 // Function 2, which has more than it requires, gives its idle transient vGPU before a keep-alive one is switched; what
-// has been idle for long goes off first.
+// has been idle for long is turned off first.
 func TestARMSOrder(t *testing.T) {
 	x := newTable(t, 3, nil)
 	p, err := NewARMS(pricing.DefaultARMS(), x.env)
@@ -171,7 +171,8 @@ func TestMQFQTags(t *testing.T) {
 	if p.start[1] != 3 {
 		t.Errorf("a function that was empty starts at %g, want virtual time 3", p.start[1])
 	}
-	// An idle vGPU takes the only job of each function at once: nobody is behind, and virtual time is the largest tag.
+	// An idle vGPU starts the only job of each function at once: there is no backlog, and virtual time is the largest
+	// tag.
 	p.start[0] = 7
 	x.set(0, pricing.SeesIdle, 1)
 	x.set(1, pricing.SeesIdle, 1)
@@ -181,8 +182,8 @@ func TestMQFQTags(t *testing.T) {
 	}
 }
 
-// Choices: the smallest start tag; warm functions before it; sticky stays with the last; a function too far ahead is
-// throttled; an idle vGPU changes hands only after the TTL, the longest idle first.
+// The choices: the smallest start tag; warm functions first; sticky stays with the last function; a function too far
+// ahead is throttled; an idle vGPU changes its function only after the TTL, the longest idle first.
 func TestMQFQChoice(t *testing.T) {
 	x := newTable(t, 3, fixed)
 	set := func(choice string, overrun float64) *MQFQ {
@@ -242,7 +243,7 @@ func TestHASFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := p.predict(0, 12); got != 17 || p.rate[0] != 2 {
-		t.Errorf("with a floor of 5 above 12 it predicts %g and keeps %g, want 17 and 2", got, p.rate[0])
+		t.Errorf("with a floor of 5 above 12 it predicts %g and stores %g, want 17 and 2", got, p.rate[0])
 	}
 	if got, want := p.predict(0, -10), 2-12*8.0/38+math.Sqrt(30.0/38*8/3); math.Abs(got-want) > 1e-12 {
 		t.Errorf("with a margin of one deviation it predicts %g, want %g", got, want)
@@ -252,7 +253,7 @@ func TestHASFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.predict(0, 12); p.rate[0] != 17 {
-		t.Errorf("with writing back the filter keeps %g, want 17", p.rate[0])
+		t.Errorf("with write_back the filter stores %g, want 17", p.rate[0])
 	}
 }
 
@@ -314,7 +315,7 @@ func TestTorporOrder(t *testing.T) {
 	if p.order[0] != 1 || p.order[1] != 0 || p.order[2] != 2 {
 		t.Errorf("the order is %v, want [1 0 2]", p.order)
 	}
-	// A new window: the threshold is the median of the three, and counting begins anew.
+	// A new window: the threshold is the median of the three, and the counts start at zero.
 	x.set(0, pricing.SeesLeft, 1)
 	x.does(p)
 	if math.Abs(p.threshold-40) > 1e-9 || p.arrived[0] != 10 {

@@ -8,10 +8,11 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
 
-// SPSSConfig is what [SPSS] holds.
+// SPSSConfig configures [SPSS].
 type SPSSConfig struct {
-	// Prices and Baselines of the tiers. The paper states neither: a price of 1 decides the comparison of profits, and an
-	// even split of 43 vGPUs is the plain one; 8, 15 and 20, where HOPS ends, is a stronger one.
+	// Prices and Baselines are the tiers' prices and keep-alive vGPUs. The paper states neither. The price of 1 decides
+	// the comparison of profits; the baselines are an even split of 43 vGPUs. 8, 15 and 20, where HOPS ends, are
+	// stronger.
 	Prices    []float64 `yaml:"prices" json:"prices" range:"[0,1e6]"`
 	Baselines []int     `yaml:"baselines" json:"baselines" range:"[0,2^16]"`
 }
@@ -33,8 +34,8 @@ func (c *SPSSConfig) Validate() error {
 	return nil
 }
 
-// SPSS is the paper's ablation of HOPS: static pricing with separate scheduling. It is a policy of the pricing face,
-// which has the paper's scheduler inside.
+// SPSS is the paper's ablation of HOPS: static pricing with separate scheduling. It is a policy of the pricing
+// environment, which runs the paper's scheduler inside.
 type SPSS struct{ pricing.Static }
 
 // NewSPSS returns the policy for environments such as env.

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
 
-// A forged state is refused with the number that is wrong, and changes nothing; copies do not allocate.
+// A forged state is refused with the wrong number, and changes nothing; copies do not allocate.
 func TestStates(t *testing.T) {
 	elastic := func(c *pricing.Config) { c.Pool, c.Layout.Warm = pricing.Elastic, pricing.WarmShared }
 	has := func() *HASGPU {

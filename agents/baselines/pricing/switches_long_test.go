@@ -22,7 +22,7 @@ import (
 
 var long = flag.Bool("long", false, "every variant of every policy on ten seeds")
 
-// variant is a policy under one reading of what the published comparison leaves open.
+// variant is a policy under one reading of what the published comparison does not say.
 type variant struct {
 	policy, reading string
 	change          func(*pricing.Config)
@@ -92,24 +92,23 @@ func variants() []variant {
 	return all
 }
 
-// theirs are the counts that a comparison made by others with the same constants found, on generated arrivals and ten
-// seeds.
+// theirs are the counts of a comparison made by others with the same constants, on generated arrivals and ten seeds.
 var theirs = []struct {
 	policy                string
 	charged, redeployment float64
 }{{"pba", 97, 4563}, {"spss 14/14/15", 400, 3537}, {"spss 8/15/20", 206, 3853}}
 
-// Readings that the claims name.
+// The readings that the claims name.
 const (
 	asWritten  = "default"
 	emptyOnly  = "donors without jobs"
 	nearTheirs = "donors without jobs, D = 0, transient vGPUs go after 1 slot"
 )
 
-// switchColumns are the quantities of a row, as the environment names them.
+// switchColumns are the quantities of a row, by the environment's names.
 var switchColumns = []string{"profit", "violation_rate", "utilisation", "switches", "redeployments", "loads"}
 
-// Both counts of switches of every policy under every reading, on generated arrivals from seed 101 on: ten seeds with
+// Both counts of switches, for every policy and every reading, on generated arrivals from seed 101 on: ten seeds with
 // -long, one without.
 func TestSwitchCounts(t *testing.T) {
 	n := 1
@@ -142,7 +141,7 @@ func TestSwitchCounts(t *testing.T) {
 	}
 }
 
-// play returns the means over n seeds of a variant's quantities.
+// play returns a variant's quantities as means over n seeds.
 func play(t *testing.T, v variant, n int) []float64 {
 	t.Helper()
 	c := pricing.Default()
@@ -186,8 +185,8 @@ func play(t *testing.T, v variant, n int) []float64 {
 	return mean
 }
 
-// claimSwitches claims what the rule on donors does to the counts, and with ten seeds how far they are from others'
-// counts.
+// claimSwitches claims the effect of the rule on donors on the counts and, with ten seeds, how far they are from
+// others' counts.
 func claimSwitches(t *testing.T, mean map[[2]string]map[string]float64, n int) {
 	t.Helper()
 	of := func(policy, reading, quantity string) float64 {

@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/pricing"
 )
 
-// Terms changes c so that a scheduler plays inside the pricing face under the conditions that it is made for: the
+// Terms changes c so that a scheduler runs inside the pricing environment under the conditions that it is made for: the
 // pool and its charges, the time of a load, and the patience after which a vGPU is given up. The rest of c stays.
 // docs/agents/pricing-baselines.md says where these values come from.
 func Terms(scheduler string, c *pricing.Config) error {

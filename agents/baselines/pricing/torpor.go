@@ -11,24 +11,26 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// TorporConfig is the rule of [Torpor].
+// TorporConfig configures [Torpor].
 type TorporConfig struct {
 	// Percentile is the share of a function's requests that should be in time.
 	Percentile float64 `yaml:"percentile" json:"percentile" range:"[0,0.9999]"`
-	// Heavy is the mean service in slots from which on a model counts as heavy: light ones are evicted first.
+	// Heavy is the mean service, in slots, from which on a model counts as heavy: light models are evicted first.
 	Heavy float64 `yaml:"heavy" json:"heavy" range:"[0,1e9]"`
 }
 
-// DefaultTorpor returns the published percentile. What is heavy is ours: the tier with the longest service.
+// DefaultTorpor returns the published percentile. The threshold of heavy models is ours: the tier with the longest
+// service.
 func DefaultTorpor() TorporConfig { return TorporConfig{Percentile: 0.98, Heavy: 1.15} }
 
-// Validate reports the first field that is wrong.
+// Validate reports the first wrong field.
 func (c *TorporConfig) Validate() error { return bounds.Check(c) }
 
-// Torpor binds requests late, on a fixed pool. Any idle vGPU may serve any function after a swap (the environment's
-// load; 0.5 slots is recommended); a vGPU whose model is resident needs no swap. Functions that can still reach their
-// percentile go first, ordered by how many further requests in time that takes (the required request count). The
-// model evicted is one that has another copy, else a light one, else the least recently used one.
+// Torpor assigns requests to vGPUs late, on a fixed pool. Any idle vGPU may serve any function after a swap (the
+// environment's load; 0.5 slots is recommended); a vGPU with the function's model needs no swap. Functions that can
+// still reach their percentile come first, ordered by the number of further requests in time that this takes (the
+// required request count). The evicted model is one that has another copy, else a light one, else the least recently
+// used one.
 //
 // A vGPU holds one model, so a swap over NVLink and one over PCIe cost the same here, and the published order of GPUs
 // has no effect.
@@ -37,11 +39,11 @@ type Torpor struct {
 	config          TorporConfig
 	arrived, failed []float64 // in this window, by function
 	threshold       float64   // theta
-	// Scratch of one slot.
+	// Buffers of one slot.
 	rrc, wait []float64
 	order     []int32
 	idle      []int
-	need      []int // of functions that have not had their turn
+	need      []int // vGPUs that the functions later in the order need
 	sorted    []float64
 	less      func(a, b int32) int
 }
@@ -74,8 +76,8 @@ func (p *Torpor) Reset(uint64) error {
 	return nil
 }
 
-// required is the required request count: with n requests so far, m of them in time, (p·n - m)/(1 - p) further ones in
-// time bring the function back to percentile p.
+// required is the required request count: after n requests, m of them in time, (p·n - m)/(1 - p) further ones in time
+// bring the function back to percentile p.
 func (p *Torpor) required(n, m float64) float64 {
 	return (float64(p.config.Percentile*n) - m) / (1 - p.config.Percentile)
 }
@@ -105,7 +107,7 @@ func (p *Torpor) before(a, b int32) int {
 }
 
 // count adds a slot's arrivals and failures. At the beginning of a window the threshold becomes the median of the
-// required counts, and counting starts again.
+// required counts, and the counts start at zero.
 func (p *Torpor) count(seen []float32) {
 	if see(seen, 0, pricing.SeesLeft) == 1 {
 		for f := range p.n {
@@ -119,7 +121,7 @@ func (p *Torpor) count(seen []float32) {
 	for f := range p.n {
 		p.arrived[f] += see(seen, f, pricing.SeesArrived)
 		p.failed[f] += see(seen, f, pricing.SeesViolated)
-		// Requests that wait are not in time yet.
+		// Waiting requests are not in time yet.
 		m := max(0, p.arrived[f]-p.failed[f]-see(seen, f, pricing.SeesQueue))
 		p.rrc[f], p.wait[f] = p.required(p.arrived[f], m), see(seen, f, pricing.SeesWait)
 		p.order[f] = int32(f)
@@ -171,9 +173,9 @@ func (p *Torpor) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	return nil
 }
 
-// evict is the function whose idle vGPU is taken for f, -1 where none is idle: one with another copy, else a light
-// one, else the least recently used; ties go to the least recently used. Functions behind f in the order that would
-// use their vGPU at once are taken last; this is our addition.
+// evict is the function whose idle vGPU is taken for f, -1 where none is idle: one with another copy, else a light one,
+// else the least recently used, which also decides ties. Functions behind f in the order that would use their vGPU at
+// once are taken last; this is our addition.
 func (p *Torpor) evict(seen, do []float32, f int) int {
 	best, rank := -1, 0
 	for g := range p.n {

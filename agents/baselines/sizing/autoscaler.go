@@ -12,29 +12,30 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// AutoscalerConfig is the rule of [Autoscaler]. The defaults are those of Kubernetes' HorizontalPodAutoscaler
+// AutoscalerConfig configures [Autoscaler]. The defaults are those of Kubernetes' HorizontalPodAutoscaler
 // (autoscaling/v2), and of Knative for concurrency.
 type AutoscalerConfig struct {
-	// Base is the configuration of every function, of which the replicas are where it starts: the middle of each range.
+	// Base is the first configuration of every function; CPU, memory and concurrency limits stay at it. The default is
+	// the middle of each range.
 	Base []float64 `yaml:"base" json:"base" range:"[0,1]"`
-	// CPU is the target for the CPU used by an instance as a share of its limit; 0 leaves CPU out.
+	// CPU is the target for an instance's used CPU as a share of its limit; 0 turns this target off.
 	CPU float64 `yaml:"cpu" json:"cpu" range:"[0,1]"`
-	// Concurrency is the target for the requests inside an instance as a share of its concurrency limit, as Knative's
-	// target utilisation; 0 leaves it out. It needs the extended features.
+	// Concurrency is the target for the requests inside an instance as a share of its concurrency limit (Knative's
+	// target utilisation); 0 turns this target off. It needs the extended features.
 	Concurrency float64 `yaml:"concurrency" json:"concurrency" range:"[0,1]"`
-	// Tolerance is how far from its target a ratio may be without any change.
+	// Tolerance is how far the ratio of metric to target may be from 1 without any change.
 	Tolerance float64 `yaml:"tolerance" json:"tolerance" range:"[0,1]"`
-	// Stabilization is the time in seconds over which the highest recommendation counts before instances are taken away.
+	// Stabilization is the time in seconds over which the highest recommendation counts before instances are removed.
 	Stabilization float64 `yaml:"stabilization" json:"stabilization" range:"[0,86400]"`
 }
 
-// DefaultAutoscaler returns Kubernetes' defaults: 80 % CPU, tolerance 0.1, 300 s before scaling down. A scaling up is
-// not slowed: the default policy's 4 pods every 15 s reach the most replicas there can be within one window.
+// DefaultAutoscaler returns Kubernetes' defaults: 80 % CPU, tolerance 0.1, 300 s before scaling down. Scaling up is not
+// limited: the default policy's 4 pods every 15 s reach the largest number of replicas within one window.
 func DefaultAutoscaler() AutoscalerConfig {
 	return AutoscalerConfig{Base: middle(), CPU: 0.8, Concurrency: 0.7, Tolerance: 0.1, Stabilization: 300}
 }
 
-// Validate reports the first number that is wrong.
+// Validate reports the first wrong number.
 func (c *AutoscalerConfig) Validate() error {
 	if err := bounds.Check(c); err != nil {
 		return err
@@ -45,16 +46,16 @@ func (c *AutoscalerConfig) Validate() error {
 	return checkShares("base", c.Base)
 }
 
-// Autoscaler changes the number of replicas of each function by itself, so that a metric comes back to its target:
-// desired = ⌈replicas · metric/target⌉ where the ratio leaves the tolerance, the largest over the metrics, and no fewer
-// than any desired within the stabilisation time. CPU, memory and concurrency limits stay.
+// Autoscaler changes the number of replicas of each function separately, so that its metrics return to their targets:
+// desired = ⌈replicas · metric/target⌉ where the ratio leaves the tolerance; the largest over the metrics; and at least
+// the largest desired number within the stabilisation time. CPU, memory and concurrency limits stay.
 type Autoscaler struct {
 	world
 	config       AutoscalerConfig
 	base         sizing.Resources
 	used, inside int // features
 	history      []int32
-	at           int // the next place in every function's history
+	at           int // the next index in every function's history
 	windows      int
 	started      bool
 }
@@ -97,7 +98,7 @@ func (p *Autoscaler) Act(obs *envs.Observation, act *envs.Action, _ bool) error 
 	k := p.rng.Components()
 	for f := range p.n {
 		row := p.seen(obs, f)
-		// The first deployment is the base; afterwards replicas are counted from what is there.
+		// The first deployment is the base; later the count starts from the present replicas.
 		now := p.base
 		if p.started {
 			now.Replicas = p.rng.Decode(row[:k]).Replicas
@@ -126,7 +127,7 @@ func (p *Autoscaler) desired(now sizing.Resources, row []float32) int {
 		want = max(want, n)
 	}
 	if p.config.CPU > 0 {
-		// Percent of a core, against the limit in millicores.
+		// The feature is in percent of a core, the limit in millicores.
 		consider(float64(row[p.used]) * 10 / float64(now.CPU) / p.config.CPU)
 	}
 	if p.config.Concurrency > 0 && p.inside >= 0 {

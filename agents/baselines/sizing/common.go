@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 )
 
-// world is what a baseline knows of the environment it acts in.
+// world is what a baseline knows of its environment.
 type world struct {
 	spec *envs.Spec
 	rng  sizing.Range
@@ -31,7 +31,7 @@ func (w *world) action(a *envs.Action, f int) []float32 {
 	return a.Kinds[0][f*k : (f+1)*k]
 }
 
-// feature returns where a feature stands in a function's observation, -1 where the environment does not show it.
+// feature returns the index of a feature in a function's observation, -1 where the environment does not show it.
 func (w *world) feature(name string) int { return slices.Index(w.spec.Kinds[0].Features, name) }
 
 // seen returns function f's part of an observation.
@@ -40,8 +40,7 @@ func (w *world) seen(o *envs.Observation, f int) []float32 {
 	return o.Kinds[0].Values[f*k : (f+1)*k]
 }
 
-// resources decodes a configuration given as numbers in [0, 1], of which a workflow without concurrency limits takes
-// the first three.
+// resources decodes a configuration of numbers in [0, 1]; a workflow without concurrency limits uses the first three.
 func (w *world) resources(key string, a []float64) (sizing.Resources, error) {
 	k := w.rng.Components()
 	if len(a) < k || len(a) > 4 {
@@ -64,5 +63,5 @@ func checkShares(key string, a []float64) error {
 	return nil
 }
 
-// middle is the configuration in the middle of every range, which stands for what nobody has tuned.
+// middle is the middle of every range: the untuned configuration.
 func middle() []float64 { return []float64{0.5, 0.5, 0.5, 0.5} }

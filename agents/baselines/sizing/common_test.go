@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// world of Parallel under ten users, or of a Poisson stream.
+// Parallel under ten users, or under a Poisson stream.
 func newEnv(t testing.TB, rate float64, change func(*sizing.Config)) *sizing.Env {
 	t.Helper()
 	w := workload.Default()
@@ -42,7 +42,7 @@ func steps(t testing.TB, e *sizing.Env, a rollout.Actor, seed uint64) [][]float3
 	return out
 }
 
-// Every rival runs a whole episode of every workflow, the same twice, and refuses another environment.
+// Every rival runs a whole episode of every workflow, twice with the same result, and refuses another environment.
 func TestRivals(t *testing.T) {
 	pole, err := classic.NewCartPole(classic.DefaultCartPole())
 	if err != nil {
@@ -108,7 +108,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// Saved and copied, policies and tuners go on as they would have.
+// Saved and copied policies and tuners continue as the originals do.
 func TestSavedRivals(t *testing.T) {
 	e := newEnv(t, 1, func(c *sizing.Config) { c.Windows = 30 })
 	s := e.Spec()

@@ -1,6 +1,6 @@
-// Package sizing holds the baselines of stoker/Sizing-v2, a file each: [Fixed] holds one configuration, [Autoscaler]
-// is Kubernetes' threshold autoscaler, [RandomSearch] tries fifteen configurations and keeps the best, and [Oracle]
-// searches each window's configuration on a noise-free copy of the environment.
+// Package sizing holds the baselines of stoker/Sizing-v2, one in each file: [Fixed] holds one configuration,
+// [Autoscaler] is Kubernetes' threshold autoscaler, [RandomSearch] tries fifteen configurations and keeps the best, and
+// [Oracle] searches for each window's configuration on a noise-free copy of the environment.
 //
 // Not here: the environment (envs/sizing).
 package sizing

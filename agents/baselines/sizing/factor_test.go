@@ -12,7 +12,7 @@ import (
 // shares are means over episodes.
 type shares struct{ violated, price, latency, success, load, ret float64 }
 
-// episodes runs an actor over the trace at a factor.
+// episodes runs an actor on the trace with a load factor.
 func episodes(t *testing.T, workflow string, factor float64, windows int, seeds uint64,
 	actor func(envs.Env) (rollout.Actor, error)) shares {
 	t.Helper()
@@ -50,7 +50,7 @@ func episodes(t *testing.T, workflow string, factor float64, windows int, seeds 
 	return sum
 }
 
-// rivals by name, with their defaults.
+// rivals are the rivals by name, with their defaults.
 func rivals() map[string]func(envs.Env) (rollout.Actor, error) {
 	return map[string]func(envs.Env) (rollout.Actor, error){
 		"fixed": func(e envs.Env) (rollout.Actor, error) {
@@ -80,12 +80,12 @@ func TestFactor(t *testing.T) {
 	fixed := episodes(t, sizing.Parallel, sizing.DefaultFactor, 60, 20, all["fixed"])
 	t.Logf("oracle %+v, fixed %+v", oracle, fixed)
 	if oracle.violated > 0.2 {
-		t.Errorf("the oracle misses the QoS in a share of %.2f of the windows, want about 0.1", oracle.violated)
+		t.Errorf("the oracle misses the QoS in %.2f of the windows, want about 0.1", oracle.violated)
 	}
 	if fixed.violated < 0.2 {
-		t.Errorf("the fixed configuration misses it in a share of %.2f, want more than 0.2", fixed.violated)
+		t.Errorf("the fixed configuration misses it in %.2f of the windows, want more than 0.2", fixed.violated)
 	}
 	if oracle.price > 4.5 || oracle.ret < 0 {
-		t.Errorf("the oracle pays %.2f USD/h for a return of %.2f; the reward would rather do without QoS", oracle.price, oracle.ret)
+		t.Errorf("the oracle pays %.2f USD/h for a return of %.2f: the reward favours missing the QoS", oracle.price, oracle.ret)
 	}
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/stoker-rl/stoker/envs/state"
 )
 
-// FixedConfig is what [Fixed] holds.
+// FixedConfig configures [Fixed].
 type FixedConfig struct {
-	// Configuration of every function as numbers in [0, 1]: cpu, memory, replicas, concurrency. The default is the middle
-	// of each range: for the machine-learning workflows 1125 mC, 1152 MB, 4 replicas and 5 requests in each.
+	// Configuration is every function's configuration as numbers in [0, 1]: cpu, memory, replicas, concurrency. The
+	// default is the middle of each range: for the machine-learning workflows 1125 mC, 1152 MB, 4 replicas and 5
+	// requests in each.
 	Configuration []float64 `yaml:"configuration" json:"configuration" range:"[0,1]"`
 }
 
 // DefaultFixed returns the middle of every range.
 func DefaultFixed() FixedConfig { return FixedConfig{Configuration: middle()} }
 
-// Validate reports the first number that is wrong.
+// Validate reports the first wrong number.
 func (c *FixedConfig) Validate() error {
 	if err := bounds.Check(c); err != nil {
 		return err

@@ -12,39 +12,39 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// OracleConfig is the budget of [Oracle].
+// OracleConfig is the search budget of [Oracle].
 type OracleConfig struct {
-	// Memory is the number of configurations of earlier windows from which a search starts.
+	// Memory is the number of earlier windows whose configurations a search starts from.
 	Memory int `yaml:"memory" json:"memory" range:"[3,]"`
-	// Random is the number of random configurations tried where none of these will do.
+	// Random is the number of random configurations tried where none of these keeps the QoS.
 	Random int `yaml:"random" json:"random" range:"[0,]"`
-	// Sweeps is how often every component of every function is tried a step up and down from the best.
+	// Sweeps is how often every component of every function of the best configuration is tried one step up and down.
 	Sweeps int `yaml:"sweeps" json:"sweeps" range:"[0,]"`
-	// Samples is the number of copies over which a trial is averaged, each with other choices of instances.
+	// Samples is the number of copies over which a trial is averaged; in each the gateway chooses other instances.
 	Samples int `yaml:"samples" json:"samples" range:"[1,]"`
-	// Margin is the fraction below each threshold that a configuration must leave free, since the environment has noise
+	// Margin is how far below each threshold a configuration must stay, as a fraction, since the environment has noise
 	// and the copy has none.
 	Margin float64 `yaml:"margin" json:"margin" range:"[0,1)"`
 	Spare  float64 `yaml:"spare" json:"spare" range:"[0,1)"`
 }
 
-// DefaultOracle returns a budget of a few hundred trials a window.
+// DefaultOracle returns a budget of a few hundred trials in each window.
 func DefaultOracle() OracleConfig {
 	return OracleConfig{Memory: 24, Random: 24, Sweeps: 2, Samples: 4, Margin: 0.2, Spare: 0.8}
 }
 
-// Validate reports the first number that is wrong.
+// Validate reports the first wrong number.
 func (c *OracleConfig) Validate() error { return bounds.Check(c) }
 
-// Oracle searches the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment
-// with the same state and the same arrivals but without noise. The copy's gateway chooses other instances in each of
-// several samples, so that no configuration is good by the luck of these choices alone. Where requests carry over,
-// those under way at the window's end are followed to their own end; else the cheapest configuration would be the one
-// that leaves most work to the next window.
+// Oracle searches for the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment
+// with the same state and the same arrivals but without noise. In each of several samples the copy's gateway chooses
+// other instances, so that no configuration wins by the luck of these choices. Where requests carry over, those in
+// progress at the window's end are simulated to their end; otherwise the cheapest configuration would be the one that
+// leaves most work to the next window.
 //
-// The search starts from the configurations of earlier windows, the best of them grown and shrunk as a whole, or
-// random ones, and continues one component at a time. Where nothing keeps the QoS it takes the configuration that
-// misses it least.
+// The search starts from the configurations of earlier windows, the best of them grown and shrunk as a whole, or random
+// ones, and continues one component at a time. Where nothing keeps the QoS it takes the configuration that misses it by
+// the least.
 type Oracle struct {
 	world
 	config OracleConfig
@@ -60,7 +60,7 @@ type Oracle struct {
 	best   []sizing.Resources
 	trial  []sizing.Resources
 	score  float64
-	missed float64 // by the best
+	missed float64 // by how much the best misses the QoS
 	closed bool
 	trials int
 }
@@ -141,8 +141,8 @@ func (p *Oracle) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error
 	return nil
 }
 
-// start tries what was held before, the best of it grown and shrunk, and where nothing keeps the QoS random
-// configurations.
+// start tries the configurations of earlier windows, the best of them grown and shrunk, and random ones where none
+// keeps the QoS.
 func (p *Oracle) start(e *sizing.Env) error {
 	slices.SortStableFunc(p.memory, func(a, b remembered) int { return cmp.Compare(a.price, b.price) })
 	for _, m := range p.memory {
@@ -185,7 +185,8 @@ type remembered struct {
 	resources []sizing.Resources
 }
 
-// remember keeps the best configuration for later windows to start from, in place of the oldest.
+// remember stores the best configuration for later windows to start from; a full memory loses the entry nearest in
+// price.
 func (p *Oracle) remember(price float64) {
 	for i := range p.memory {
 		if slices.Equal(p.memory[i].resources, p.best) {
@@ -196,7 +197,7 @@ func (p *Oracle) remember(price float64) {
 		p.memory = append(p.memory, remembered{price, slices.Clone(p.best)})
 		return
 	}
-	// Sorted by price as they are, the one nearest in price is the least missed.
+	// Prices spread the memory over the range, so the entry nearest in price is the one missed least.
 	near := 0
 	for i := range p.memory {
 		if math.Abs(p.memory[i].price-price) < math.Abs(p.memory[near].price-price) {
@@ -211,7 +212,7 @@ func scaled(x int, by float64, low, high int) int {
 	return int(min(max(math.Round(float64(x)*by), float64(low)), float64(high)))
 }
 
-// sweep tries a step up and down of every component of every function.
+// sweep tries one step up and down of every component of every function.
 func (p *Oracle) sweep(e *sizing.Env) error {
 	low, high := p.rng.Low, p.rng.High
 	for f := range p.n {
@@ -260,11 +261,11 @@ func (p *Oracle) sweep(e *sizing.Env) error {
 	return nil
 }
 
-// try simulates the window under the trial configuration and makes it the best where it scores lower.
+// try simulates the window with the trial configuration, and makes it the best where its score is lower.
 func (p *Oracle) try(e *sizing.Env) error {
 	price := e.Hourly(p.trial)
 	if price >= p.score {
-		return nil // dearer than one that keeps the QoS
+		return nil // costs more than one that keeps the QoS
 	}
 	for f, r := range p.trial {
 		p.rng.Encode(r, p.action(p.act, f))
@@ -285,7 +286,7 @@ func (p *Oracle) try(e *sizing.Env) error {
 		p.add(&now)
 		p.add(&all)
 		if !e.Fresh() && !p.out.Truncated {
-			// What is under way at the end comes out in the next window.
+			// Requests in progress at the end show their result in the next window.
 			p.copy.Mute()
 			if err := p.copy.Step(p.act, p.obs, p.out); err != nil {
 				return err
@@ -308,10 +309,10 @@ func (p *Oracle) try(e *sizing.Env) error {
 	return nil
 }
 
-// window sums up what came of requests.
+// window adds up the outcomes of requests.
 type window struct{ successes, failed, latency float64 }
 
-// add takes in the copy's last window.
+// add adds the copy's last window.
 func (p *Oracle) add(w *window) {
 	n := p.out.Info[p.info.successes]
 	w.successes += n
@@ -319,13 +320,14 @@ func (p *Oracle) add(w *window) {
 	w.latency += n * p.out.Info[p.info.latency]
 }
 
-// infeasible is more than any price, and abandon a miss that further samples are not expected to mend.
+// infeasible exceeds any price; abandon is a miss that further samples are not expected to correct.
 const (
 	infeasible = 1e6
 	abandon    = 0.05
 )
 
-// miss says by how much requests of a number of samples miss the QoS with its margins, as shares: 0 where they keep it.
+// miss is by how much the requests of a number of samples miss the QoS with its margins, as shares: 0 where they keep
+// it.
 func (p *Oracle) miss(w *window, samples int) float64 {
 	c := &p.config
 	var late, lost float64

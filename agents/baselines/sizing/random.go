@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// RandomSearchConfig is the budget of [RandomSearch].
+// RandomSearchConfig is the search budget of [RandomSearch].
 type RandomSearchConfig struct {
-	// Windows is the number of random configurations tried: FaaSConf gives every search 15.
+	// Windows is the number of random configurations tried; FaaSConf gives every search 15.
 	Windows int `yaml:"windows" json:"windows" range:"[1,]"`
 	// Low and High bound every component of the configurations drawn.
 	Low  float64 `yaml:"low" json:"low" range:"[0,1)"`
@@ -23,7 +23,7 @@ func DefaultRandomSearch() RandomSearchConfig {
 	return RandomSearchConfig{Windows: 15, Low: 0, High: 1}
 }
 
-// Validate reports the first number that is wrong.
+// Validate reports the first wrong number.
 func (c *RandomSearchConfig) Validate() error {
 	if err := bounds.Check(c); err != nil {
 		return err
@@ -35,12 +35,12 @@ func (c *RandomSearchConfig) Validate() error {
 }
 
 // RandomSearch draws each component of each function's configuration uniformly for a number of windows, then holds the
-// cheapest of those that kept the QoS. Where none did it holds the one with most successes of all that ended, the
-// cheapest of several: it has to run something.
+// cheapest of those that kept the QoS. Where none kept it, it holds the one with the largest share of successes, the
+// cheapest of several, because it must run something.
 type RandomSearch struct {
 	world
 	config                   RandomSearchConfig
-	price, violated, success int // in the outcome's info
+	price, violated, success int // indices in the outcome's info
 	stream                   *rng.Stream
 	tried                    int
 	feasible                 bool

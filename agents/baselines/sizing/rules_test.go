@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 )
 
-// The autoscaler's arithmetic by hand, on observations made for it: 1125 mC and 5 requests an instance.
+// The autoscaler's arithmetic worked by hand, on observations written by hand: 1125 mC and 5 requests an instance.
 func TestAutoscalerArithmetic(t *testing.T) {
 	e := newEnv(t, 1, nil)
 	c := DefaultAutoscaler()
@@ -19,7 +19,7 @@ func TestAutoscalerArithmetic(t *testing.T) {
 	s := e.Spec()
 	obs, act := envs.NewObservation(s), envs.NewAction(s)
 	rs := e.Range()
-	// see writes what function 0 shows: replicas, CPU used in percent of the limit, requests inside.
+	// see writes function 0's features: replicas, CPU used in percent of the limit, requests inside.
 	see := func(replicas int, used, inside float64) {
 		row := p.seen(obs, 0)
 		rs.Encode(sizing.Resources{CPU: 1125, Memory: 1152, Replicas: replicas, Concurrency: 5}, row[:4])
@@ -51,7 +51,7 @@ func TestAutoscalerArithmetic(t *testing.T) {
 	}
 }
 
-// The search tries as many as it says, then holds the cheapest that kept the QoS.
+// The search tries the configured number of configurations, then holds the cheapest that kept the QoS.
 func TestRandomSearchHoldsTheCheapest(t *testing.T) {
 	e := newEnv(t, 0, func(c *sizing.Config) { c.Windows = 18 })
 	p, err := NewRandomSearch(DefaultRandomSearch(), e)
@@ -94,7 +94,7 @@ func TestRandomSearchHoldsTheCheapest(t *testing.T) {
 	}
 }
 
-// Of configurations none of which keeps the QoS, the one with most successes is held.
+// Where no configuration keeps the QoS, the one with most successes is held.
 func TestRandomSearchWithoutSolution(t *testing.T) {
 	p, err := NewRandomSearch(RandomSearchConfig{Windows: 4, High: 1}, newEnv(t, 0, nil))
 	if err != nil {
@@ -113,7 +113,8 @@ func TestRandomSearchWithoutSolution(t *testing.T) {
 	}
 }
 
-// The oracle leaves the world as it was, and finds what is cheaper than the middle and keeps the QoS.
+// The oracle does not change the environment, and finds a configuration that is cheaper than the middle and keeps the
+// QoS.
 func TestOracle(t *testing.T) {
 	for name, rate := range map[string]float64{"users": 0, "arrivals": 1} {
 		e := newEnv(t, rate, func(c *sizing.Config) { c.Windows, c.Noise = 4, sizing.Noise{} })
