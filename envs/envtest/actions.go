@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// refused steps with d.act, which must be refused and change nothing, neither the environment nor any buffer.
-func (d *driver) refused(what string) {
+// mustRefuse steps with d.act. Step must return an error and change neither the environment nor any buffer.
+func (d *driver) mustRefuse(what string) {
 	before, err := d.env.AppendBinary(nil)
 	if err != nil {
 		d.c.report("%v", err)
@@ -50,7 +50,7 @@ func cloneAction(a *envs.Action) *envs.Action {
 	return c
 }
 
-// checkActions: an action outside its space or of the wrong size is refused.
+// checkActions checks that Step refuses an action outside its space or of the wrong size.
 func checkActions(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -60,7 +60,7 @@ func checkActions(c *checker) error {
 	if err := d.reset(seed, seed); err != nil {
 		return err
 	}
-	for range 3 { // at the first observation and a little later
+	for range 3 { // at the first observation and at two later ones
 		if err := d.choose(); err != nil {
 			return err
 		}
@@ -70,12 +70,12 @@ func checkActions(c *checker) error {
 			c.trySizes(d, i)
 		}
 		d.act.Kinds = nil
-		d.refused("an action without any kind")
+		d.mustRefuse("an action without any kind")
 		d.act.Kinds = legal.Kinds
 		if c.enough() {
 			return nil
 		}
-		// After all that was refused the legal action is still accepted.
+		// The legal action is still accepted after the refusals.
 		legal = cloneAction(d.act)
 		if err := d.apply(); err != nil {
 			return err
@@ -92,7 +92,7 @@ func checkActions(c *checker) error {
 	return nil
 }
 
-// tryValues puts each wrong value into each component of the first and the last active agent of a kind.
+// tryValues puts each illegal value into each component of the first and the last active agent of a kind.
 func (c *checker) tryValues(d *driver, kind int) {
 	k := &d.spec.Kinds[kind]
 	w := k.Action.Width()
@@ -109,9 +109,9 @@ func (c *checker) tryValues(d *driver, kind int) {
 	for _, agent := range slices.Compact([]int{first, last}) {
 		row := d.act.Kinds[kind][agent*w : (agent+1)*w]
 		for i, was := range row {
-			for _, x := range wrong(k.Action, i) {
+			for _, x := range illegalValues(k.Action, i) {
 				row[i] = x
-				d.refused(fmt.Sprintf("%g in component %d of the action of %s %d", x, i, k.Name, agent))
+				d.mustRefuse(fmt.Sprintf("%g in component %d of the action of %s %d", x, i, k.Name, agent))
 				if c.enough() {
 					return
 				}
@@ -121,8 +121,8 @@ func (c *checker) tryValues(d *driver, kind int) {
 	}
 }
 
-// wrong lists values that component i of a space does not take.
-func wrong(s envs.Space, i int) []float32 {
+// illegalValues lists values that are not allowed in component i of a space.
+func illegalValues(s envs.Space, i int) []float32 {
 	out := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}
 	switch s := s.(type) {
 	case envs.Box:
@@ -142,11 +142,11 @@ func wrong(s envs.Space, i int) []float32 {
 		}
 		return out
 	case envs.Dict:
-		return wrong(s.Tuple, i)
+		return illegalValues(s.Tuple, i)
 	case envs.Tuple:
 		for _, p := range s.Spaces {
 			if i < p.Width() {
-				return wrong(p, i)
+				return illegalValues(p, i)
 			}
 			i -= p.Width()
 		}
@@ -156,17 +156,17 @@ func wrong(s envs.Space, i int) []float32 {
 
 func abs(x float32) float32 { return max(x, -x) }
 
-// trySizes gives a kind's action one number less, one more and none.
+// trySizes tries actions of a kind with one number less, one more and none.
 func (c *checker) trySizes(d *driver, kind int) {
 	was, name := d.act.Kinds[kind], d.spec.Kinds[kind].Name
 	for _, a := range [][]float32{was[:len(was)-1], append(slices.Clone(was), 0), nil} {
 		d.act.Kinds[kind] = a
-		d.refused(fmt.Sprintf("an action of kind %q with %d numbers instead of %d", name, len(a), len(was)))
+		d.mustRefuse(fmt.Sprintf("an action of kind %q with %d numbers instead of %d", name, len(a), len(was)))
 	}
 	d.act.Kinds[kind] = was
 }
 
-// checkInactive: the rows of agents that are absent are not read.
+// checkInactive checks that Step does not read the actions of inactive agents.
 func checkInactive(c *checker) error {
 	a, err := c.newDriver()
 	if err != nil {
@@ -181,31 +181,31 @@ func checkInactive(c *checker) error {
 		if err != nil {
 			return err
 		}
-		got, err := b.trace(seed, seed, func() { spoilAbsent(b) })
+		got, err := b.trace(seed, seed, func() { fillInactive(b) })
 		if err != nil {
-			c.report("seed %d: with nonsense as the actions of inactive agents: %v", seed, err)
+			c.report("seed %d: with NaN as the actions of inactive agents: %v", seed, err)
 			return nil
 		}
 		if i := differ(want, got); i >= 0 {
-			c.report("seed %d, step %d: the actions of inactive agents matter; they must not be read", seed, i)
+			c.report("seed %d, step %d: the actions of inactive agents change the episode; Step must not read them", seed, i)
 		}
 	}
 	return nil
 }
 
-// spoilAbsent writes nonsense into the actions of the agents that are inactive now.
-func spoilAbsent(d *driver) {
+// fillInactive writes NaN into the actions of the inactive agents.
+func fillInactive(d *driver) {
 	for i, k := range d.spec.Kinds {
 		w := k.Action.Width()
-		for j, here := range d.obs.Kinds[i].Active {
-			if !here {
+		for j, active := range d.obs.Kinds[i].Active {
+			if !active {
 				fill(d.act.Kinds[i][j*w:(j+1)*w], float32(math.NaN()))
 			}
 		}
 	}
 }
 
-// checkOption: Reset refuses an option that it does not know.
+// checkOption checks that Reset refuses an unknown option.
 func checkOption(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// attempts is how often an allocation is measured: the smallest count is the environment's, others are those of
-// whatever else the process does.
+// attempts is the number of times that allocations are counted. The smallest count is that of the environment; the
+// other counts include what other goroutines allocate.
 const attempts = 5
 
 // allocations returns the smallest number of allocations among several runs of f.
@@ -27,7 +27,7 @@ func allocations(f func() error) (uint64, error) {
 	return least, nil
 }
 
-// checkAllocation: after a warm-up neither Reset nor Step nor CopyFrom allocates.
+// checkAllocation checks that neither Reset nor Step nor CopyFrom allocates after a warm-up.
 func checkAllocation(c *checker) error {
 	a, err := c.newDriver()
 	if err != nil {
@@ -52,7 +52,7 @@ func checkAllocation(c *checker) error {
 			if err := a.reset(seed, seed); err != nil {
 				return err
 			}
-			if err := a.walk(c.Steps, nil); err != nil {
+			if err := a.run(c.Steps, nil); err != nil {
 				return err
 			}
 			steps += a.steps
@@ -65,7 +65,7 @@ func checkAllocation(c *checker) error {
 		}
 		return b.env.CopyFrom(a.env)
 	}
-	// The very episodes that are measured warm up, so that every buffer has its size.
+	// The warm-up runs the same episodes as the measurement, so that every buffer has its final size.
 	for _, f := range []func() error{resets, episodes, copies} {
 		if err := f(); err != nil {
 			return err
@@ -91,7 +91,7 @@ func checkAllocation(c *checker) error {
 	return nil
 }
 
-// checkSamples: an environment that declares distributions reports them, appending.
+// checkSamples checks that an environment that declares distributions appends finite samples of them.
 func checkSamples(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -108,7 +108,7 @@ func checkSamples(c *checker) error {
 	if err := d.reset(c.Seeds[0], 0); err != nil {
 		return err
 	}
-	return d.walk(c.Steps, func() {
+	return d.run(c.Steps, func() {
 		for i := range n {
 			x := s.AppendSamples(i, []float64{-7})
 			if len(x) == 0 || x[0] != -7 {

@@ -7,18 +7,18 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// draw is what a draw is for.
+// draw is the key of a draw.
 type draw struct {
 	purpose string
 	a, b, c uint64
 }
 
-// few is the number of draws for one purpose from which on two policies must share one: rare draws, such as a request's
-// third attempt, may be one policy's alone.
-const few = 8
+// minShared is the number of draws for one purpose from which two policies must share at least one. Rare draws, such as
+// those of a request's third attempt, may occur under one policy only.
+const minShared = 8
 
-// checkDraws: two policies that face one seed face the same draws, name by name, in whatever order they come to them.
-// An environment that does not report its draws ([envs.DrawTracer]) is not checked.
+// checkDraws checks that draws with equal keys have equal values under different policies and the same seed, in
+// whatever order they occur. An environment that does not report its draws ([envs.DrawTracer]) is not checked.
 func checkDraws(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -65,8 +65,8 @@ func checkDraws(c *checker) error {
 			}
 		}
 		for purpose, n := range drawn {
-			if n >= few && shared[purpose] == 0 {
-				c.report("seed %d: of %d draws %q another policy faces none; draws must be named by what they are for", seed, n,
+			if n >= minShared && shared[purpose] == 0 {
+				c.report("seed %d: other policies share none of %d draws %q; draws must be keyed by their purpose", seed, n,
 					purpose)
 			}
 		}
@@ -75,7 +75,7 @@ func checkDraws(c *checker) error {
 			return err
 		}
 		if len(seen) != n {
-			return fmt.Errorf("TraceDraws(nil) does not stop the tracing")
+			return fmt.Errorf("TraceDraws(nil) does not stop tracing")
 		}
 	}
 	return nil

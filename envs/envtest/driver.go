@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// driver steps one environment with random legal actions from a stream of its own.
+// driver steps one environment with random legal actions, drawn from its own stream.
 type driver struct {
 	c       *checker
 	env     envs.Env
@@ -44,7 +44,7 @@ func (c *checker) drive(env envs.Env) (*driver, error) {
 	}, nil
 }
 
-// reset starts an episode; policy names the stream of actions.
+// reset starts an episode. policy is the seed of the stream of actions.
 func (d *driver) reset(seed, policy uint64) error {
 	*d.stream = *rng.NewStream(policy, "envtest actions")
 	d.steps = 0
@@ -81,8 +81,8 @@ func (d *driver) step() error {
 
 func (d *driver) ended() bool { return d.out.Terminated || d.out.Truncated }
 
-// walk steps at most n times, to the end of the episode at most, calling each after every step.
-func (d *driver) walk(n int, each func()) error {
+// run takes n steps, or fewer if the episode ends, and calls each after every step.
+func (d *driver) run(n int, each func()) error {
 	for range n {
 		if d.ended() {
 			break
@@ -97,29 +97,29 @@ func (d *driver) walk(n int, each func()) error {
 	return nil
 }
 
-// trace is what an episode emitted: a record per step, the first of them that of Reset.
+// trace is what an episode emitted: one record for Reset, then one per step.
 type trace [][]byte
 
-// trace resets and walks to the end or the step limit. Before every call, spoil (which may be nil) may write into the
-// buffers.
-func (d *driver) trace(seed, policy uint64, spoil func()) (trace, error) {
-	if spoil != nil {
-		spoil()
+// trace runs an episode to its end or to the step limit. It calls before, unless that is nil, before every Reset and
+// Step; before may write into the buffers.
+func (d *driver) trace(seed, policy uint64, before func()) (trace, error) {
+	if before != nil {
+		before()
 	}
 	if err := d.reset(seed, policy); err != nil {
 		return nil, err
 	}
-	return d.rest(trace{record(nil, d.obs, nil)}, spoil)
+	return d.rest(trace{record(nil, d.obs, nil)}, before)
 }
 
-// rest walks on from where the driver stands and appends to t.
-func (d *driver) rest(t trace, spoil func()) (trace, error) {
+// rest continues the episode to its end or to the step limit and appends to t.
+func (d *driver) rest(t trace, before func()) (trace, error) {
 	for d.steps < d.c.Steps && !d.ended() {
 		if err := d.choose(); err != nil {
 			return nil, err
 		}
-		if spoil != nil {
-			spoil()
+		if before != nil {
+			before()
 		}
 		if err := d.apply(); err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ func (d *driver) rest(t trace, spoil func()) (trace, error) {
 	return t, nil
 }
 
-// differ returns the first step at which two traces differ, -1 where they don't.
+// differ returns the first step at which two traces differ, or -1 if they are equal.
 func differ(a, b trace) int {
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || string(a[i]) != string(b[i]) {
@@ -195,8 +195,7 @@ func appendBools(b []byte, x []bool) []byte {
 	return b
 }
 
-// episodes runs an episode per seed in one environment and calls each after Reset and after every step, first saying
-// which.
+// episodes runs one episode per seed in one environment and calls each after Reset and after every step.
 func (c *checker) episodes(each func(d *driver, seed uint64)) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -207,7 +206,7 @@ func (c *checker) episodes(each func(d *driver, seed uint64)) error {
 			return err
 		}
 		each(d, seed)
-		if err := d.walk(c.Steps, func() { each(d, seed) }); err != nil {
+		if err := d.run(c.Steps, func() { each(d, seed) }); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 		if c.enough() {

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// checkObservations: spaces contain what is emitted, masks leave a choice, absent agents are seen as nothing, and what
-// is written is the caller's buffer.
+// checkObservations checks that observations are in their spaces and in the caller's buffers, that masks leave a legal
+// choice, and that the observations of inactive agents are zero.
 func checkObservations(c *checker) error {
 	var own *envs.Observation
 	return c.episodes(func(d *driver, seed uint64) {
@@ -20,11 +20,11 @@ func checkObservations(c *checker) error {
 		for i := range d.spec.Kinds {
 			k, o := &d.spec.Kinds[i], &d.obs.Kinds[i]
 			if !sameBuffers(o, &own.Kinds[i]) {
-				c.report("%s: observation buffers of kind %q were replaced, want them written into", at, k.Name)
+				c.report("%s: the observation buffers of kind %q were replaced, want the caller's buffers filled", at, k.Name)
 				return
 			}
 			for j := range k.Agents {
-				if err := checkSeen(k, o, j); err != nil {
+				if err := checkAgent(k, o, j); err != nil {
 					c.report("%s: %s %d: %v", at, k.Name, j, err)
 				}
 			}
@@ -32,8 +32,8 @@ func checkObservations(c *checker) error {
 	})
 }
 
-// checkSeen looks at what one agent sees.
-func checkSeen(k *envs.Kind, o *envs.KindObservation, agent int) error {
+// checkAgent checks the observation of one agent.
+func checkAgent(k *envs.Kind, o *envs.KindObservation, agent int) error {
 	w, m := k.Observation.Width(), k.Action.MaskWidth()
 	row, mask := o.Values[agent*w:(agent+1)*w], o.Mask[agent*m:(agent+1)*m]
 	if !o.Active[agent] {
@@ -83,7 +83,7 @@ func checkSeen(k *envs.Kind, o *envs.KindObservation, agent int) error {
 	return nil
 }
 
-// pointsAt is the kind of nodes among which a component chooses, -1 where it doesn't.
+// pointsAt returns the kind of nodes among which a component chooses, or -1.
 func pointsAt(k *envs.Kind, component int) int {
 	if len(k.Points) == 0 {
 		return -1
@@ -125,10 +125,10 @@ func sameBuffers(a, b *envs.KindObservation) bool {
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// checkOutcomes: rewards and infos are finite and of the declared lengths, absent agents earn nothing, time is as
-// declared.
+// checkOutcomes checks that rewards and infos are finite and of the declared lengths, that inactive agents have reward
+// 0, and that the elapsed time is as declared.
 func checkOutcomes(c *checker) error {
-	var before []bool // who was there when the agents acted
+	var before []bool // which agents were active before the step
 	var rewards [][]float32
 	var info []float64
 	return c.episodes(func(d *driver, seed uint64) {
@@ -145,12 +145,12 @@ func checkOutcomes(c *checker) error {
 		at := fmt.Sprintf("seed %d, step %d", seed, d.steps)
 		o, agent := d.out, 0
 		if len(o.Rewards) != len(rewards) || !same(o.Info, info) {
-			c.report("%s: the outcome's buffers were replaced, want them written into", at)
+			c.report("%s: the outcome's buffers were replaced, want the caller's buffers filled", at)
 			return
 		}
 		for i, k := range d.spec.Kinds {
 			if !same(o.Rewards[i], rewards[i]) {
-				c.report("%s: the reward buffer of kind %q was replaced, want it written into", at, k.Name)
+				c.report("%s: the reward buffer of kind %q was replaced, want the caller's buffer filled", at, k.Name)
 				return
 			}
 			for j, r := range o.Rewards[i] {
@@ -177,8 +177,8 @@ func checkOutcomes(c *checker) error {
 	})
 }
 
-// checkBuffers: what is emitted does not depend on what the buffers held before, nor on their being the same at every
-// call.
+// checkBuffers checks that what is emitted depends neither on the previous contents of the buffers nor on whether they
+// are the same at every call.
 func checkBuffers(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -189,30 +189,31 @@ func checkBuffers(c *checker) error {
 		if err != nil {
 			return err
 		}
-		dirty, err := d.trace(seed, seed, func() { spoil(d.obs, d.out) })
+		dirty, err := d.trace(seed, seed, func() { fillGarbage(d.obs, d.out) })
 		if err != nil {
-			return fmt.Errorf("with used buffers: %w", err)
+			return fmt.Errorf("with garbage in the buffers: %w", err)
 		}
 		if i := differ(clean, dirty); i >= 0 {
-			c.report("seed %d, step %d: what is emitted depends on what the buffers held before; all of it must be written",
-				seed, i)
+			c.report("seed %d, step %d: what is emitted depends on the previous contents of the buffers; "+
+				"every value must be written", seed, i)
 			return nil
 		}
 		spare := driver{obs: envs.NewObservation(d.spec), act: envs.NewAction(d.spec), out: envs.NewOutcome(d.spec)}
 		changing, err := d.trace(seed, seed, func() { d.swap(&spare) })
 		if err != nil {
-			return fmt.Errorf("with other buffers at every call: %w", err)
+			return fmt.Errorf("with different buffers at every call: %w", err)
 		}
 		if i := differ(clean, changing); i >= 0 {
-			c.report("seed %d, step %d: with other buffers at every call something else is emitted; none may be kept", seed, i)
+			c.report("seed %d, step %d: what is emitted depends on whether the buffers are the same at every call; "+
+				"do not keep them", seed, i)
 			return nil
 		}
 	}
 	return nil
 }
 
-// swap takes the buffers of the other driver and leaves it its own, which keep what they hold, as they do where a
-// caller keeps what an agent saw and did. The action is the one that was just chosen, moved over.
+// swap exchanges the buffers with those of the other driver. The observation and the outcome are not copied: a caller
+// may still use them, so the environment must not write to them. The action just chosen moves to the new buffer.
 func (d *driver) swap(o *driver) {
 	for i := range d.act.Kinds {
 		copy(o.act.Kinds[i], d.act.Kinds[i])
@@ -221,8 +222,8 @@ func (d *driver) swap(o *driver) {
 	d.obs, o.obs, d.act, o.act, d.out, o.out = o.obs, d.obs, o.act, d.act, o.out, d.out
 }
 
-// spoil fills buffers with what no environment emits.
-func spoil(o *envs.Observation, out *envs.Outcome) {
+// fillGarbage fills buffers with values that no environment emits.
+func fillGarbage(o *envs.Observation, out *envs.Outcome) {
 	nan := float32(math.NaN())
 	for _, k := range o.Kinds {
 		fill(k.Values, nan)

@@ -1,6 +1,6 @@
 package envtest
 
-// checkEnd: an episode begins with Reset, and nothing follows its end.
+// checkEnd checks that Step is refused before the first Reset and after the end of an episode.
 func checkEnd(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -18,13 +18,13 @@ func checkEnd(c *checker) error {
 		return err
 	}
 	if d.env.Step(other.act, d.obs, d.out) == nil {
-		c.report("Step before the first Reset was accepted")
+		c.report("Step before the first Reset was accepted, want an error")
 	}
 	for _, seed := range c.Seeds {
 		if err := d.reset(seed, seed); err != nil {
 			return err
 		}
-		if err := d.walk(c.Steps, nil); err != nil {
+		if err := d.run(c.Steps, nil); err != nil {
 			return err
 		}
 		if !d.ended() {
@@ -32,8 +32,8 @@ func checkEnd(c *checker) error {
 		}
 		for range 2 {
 			if d.env.Step(d.act, d.obs, d.out) == nil {
-				c.report("seed %d: Step after the episode's end (terminated or truncated at step %d) was accepted, want an error until Reset",
-					seed, d.steps)
+				c.report("seed %d: Step after the episode's end (terminated or truncated at step %d) was accepted, "+
+					"want an error until Reset", seed, d.steps)
 				return nil
 			}
 		}
@@ -41,7 +41,8 @@ func checkEnd(c *checker) error {
 	return nil
 }
 
-// checkTruncation: no episode is longer than MaxSteps, and one that is cut there is truncated, not terminated.
+// checkTruncation checks that no episode is longer than MaxSteps, and that the time limit truncates and does not
+// terminate.
 func checkTruncation(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -56,11 +57,11 @@ func checkTruncation(c *checker) error {
 		if err := d.reset(seed, seed); err != nil {
 			return err
 		}
-		if err := d.walk(most, nil); err != nil {
+		if err := d.run(most, nil); err != nil {
 			return err
 		}
 		if !d.ended() {
-			c.report("seed %d: the episode goes on after %d steps, which the spec says is the most", seed, most)
+			c.report("seed %d: the episode continues after %d steps, want it to end there: MaxSteps", seed, most)
 			return nil
 		}
 		if d.steps == most {
@@ -71,8 +72,7 @@ func checkTruncation(c *checker) error {
 		}
 	}
 	if reached > 1 && truncated == 0 {
-		c.report("all %d episodes of %d steps, the most there are, ended as terminated; a time limit truncates", reached,
-			most)
+		c.report("all %d episodes of MaxSteps = %d steps were terminated; a time limit must truncate", reached, most)
 	}
 	return nil
 }

@@ -7,24 +7,24 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// Problem is one thing that an environment does not keep.
+// Problem is one violation of the contract.
 type Problem struct {
 	// Check is the name of the check that failed, one of [Checks].
 	Check string `json:"check"`
-	// Detail says what was seen and what would be right.
+	// Detail says what was observed and what is expected.
 	Detail string `json:"detail"`
 }
 
 func (p Problem) String() string { return p.Check + ": " + p.Detail }
 
-// Options say how an environment is checked.
+// Options configure the checks of an environment.
 type Options struct {
 	// Seeds of the episodes; empty means 1, 2, 3.
 	Seeds []uint64
-	// Steps is the most steps of an episode that are looked at; 0 means 200. With more than Spec.MaxSteps truncation is
-	// seen.
+	// Steps is the most steps of an episode that are checked; 0 means 200. Truncation is checked only if Steps is at least
+	// Spec.MaxSteps.
 	Steps int
-	// Reset is given to every Reset.
+	// Reset are the options of every Reset.
 	Reset envs.Options
 	// Fixed says that the world does not depend on the seed.
 	Fixed bool
@@ -32,7 +32,7 @@ type Options struct {
 	Skip []string
 }
 
-// Build makes an environment; each call gives another one of the same configuration.
+// Build returns a new environment. All calls use the same configuration.
 type Build func() (envs.Env, error)
 
 // TB is the part of testing.TB that [Run] needs.
@@ -54,7 +54,7 @@ type check struct {
 	run  func(c *checker) error
 }
 
-// checks in the order in which they are made: what later ones build on comes first.
+// checks are in the order in which they run: a check comes after those that it relies on.
 var checks = []check{
 	{"spec", checkSpec},
 	{"observation", checkObservations},
@@ -85,7 +85,7 @@ func Checks() []string {
 	return out
 }
 
-// Check returns what an environment does not keep, at most [MostPerCheck] problems per check. A panic is a problem too.
+// Check returns the violations of the contract, at most [MostPerCheck] per check. A panic is a problem too.
 func Check(build Build, o Options) []Problem {
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{1, 2, 3}
@@ -101,16 +101,16 @@ func Check(build Build, o Options) []Problem {
 		c.check, c.found = k.name, 0
 		c.protect(k.run)
 		if k.name == "spec" && c.found > 0 {
-			break // nothing further can be relied on
+			break // the other checks rely on the spec
 		}
 	}
 	return c.problems
 }
 
-// MostPerCheck is the number of problems after which a check gives up: the next ones seldom say more.
+// MostPerCheck is the number of problems after which a check stops.
 const MostPerCheck = 3
 
-// checker is one call of Check.
+// checker is the state of one call of Check.
 type checker struct {
 	build Build
 	Options
@@ -119,16 +119,17 @@ type checker struct {
 	problems []Problem
 }
 
-// report notes a problem of the present check.
+// report records a problem of the current check.
 func (c *checker) report(format string, args ...any) {
 	if c.found++; c.found <= MostPerCheck {
 		c.problems = append(c.problems, Problem{c.check, fmt.Sprintf(format, args...)})
 	}
 }
 
-// enough reports whether the present check has found all that it will report.
+// enough reports whether the current check has found MostPerCheck problems.
 func (c *checker) enough() bool { return c.found >= MostPerCheck }
 
+// protect runs a check and reports its error or panic as a problem.
 func (c *checker) protect(run func(*checker) error) {
 	defer func() {
 		if r := recover(); r != nil {

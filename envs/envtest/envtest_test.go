@@ -120,7 +120,8 @@ func TestEveryDefectIsFound(t *testing.T) {
 	sound := Check(build(""), Options{})
 	proof.Claim(t, proof.Row{
 		Topic: "environments",
-		Claim: fmt.Sprintf("envtest's %d checks: each finds the defects planted for it, %d in all, and nothing in a sound environment", len(Checks()), len(defects)),
+		Claim: fmt.Sprintf("envtest's %d checks: each finds the defects planted for it, %d in all, and nothing in a sound "+
+			"environment", len(Checks()), len(defects)),
 		Bound: "none missed, no check without a defect, no false alarm",
 		Measured: fmt.Sprintf("%d found, %d missed, %d of %d checks proven, %d false alarms", caught, missed, len(found),
 			len(Checks()), len(sound)),
@@ -128,7 +129,7 @@ func TestEveryDefectIsFound(t *testing.T) {
 	})
 }
 
-// concerns are what an environment is held to, by the checks that look at it.
+// concerns maps each part of the contract to the checks that cover it.
 var concerns = map[string][]string{
 	"spaces":                {"spec", "observation", "outcome", "buffers", "samples"},
 	"seeding":               {"seeding", "option"},
@@ -141,7 +142,7 @@ var concerns = map[string][]string{
 	"draws keyed":           {"draws"},
 }
 
-// Every check stands for a concern and every concern has its checks.
+// Every check belongs to a part of the contract, and every part has checks that exist.
 func TestConcernsAreCovered(t *testing.T) {
 	var covered []string
 	for concern, names := range concerns {

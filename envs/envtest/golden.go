@@ -10,18 +10,17 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// GoldenSteps is the length of a golden trace per seed, and GoldenBlock the number of steps that share a hash.
+// GoldenSteps is the number of steps of a golden trace per seed, and GoldenBlock the number of steps per hash.
 const (
 	GoldenSteps = 1000
 	GoldenBlock = 100
 )
 
-// Golden compares 1,000 steps under each of the seeds 1, 2 and 3, of random legal actions, with the trace in a file:
-// every bit that the environment emits. Episodes follow one another. With update it writes the file instead; do so only
-// where the dynamics were meant to change, and then with a new version of the environment's ID.
+// Golden compares an environment with the golden trace in a file: every bit that it emits in 1,000 steps of random
+// legal actions under each of the seeds 1, 2 and 3, episode after episode. With update it writes the file instead. Do
+// that only if the dynamics were changed on purpose, and then with a new version in the environment's ID.
 //
-// The first steps of a seed stand in the file as numbers, so that a difference can be read; the rest as a hash per
-// hundred steps.
+// The file has the first steps of each seed as numbers, so that a difference can be read, and a hash per hundred steps.
 func Golden(t TB, file string, update bool, build Build) {
 	t.Helper()
 	got, err := goldenTrace(build)
@@ -57,8 +56,8 @@ func Golden(t TB, file string, update bool, build Build) {
 	}
 }
 
-// readable is the number of steps at a seed's beginning that are written out.
-const readable = 3
+// plainSteps is the number of steps at the beginning of a seed that the file has as numbers.
+const plainSteps = 3
 
 func goldenTrace(build Build) ([]byte, error) {
 	c := &checker{build: build, Options: Options{Steps: GoldenSteps}}
@@ -67,8 +66,8 @@ func goldenTrace(build Build) ([]byte, error) {
 		return nil, err
 	}
 	var w bytes.Buffer
-	fmt.Fprintf(&w, "# %s, %d steps under each seed: observations, rewards, infos. Hashes are FNV-1a over all bits of %d steps.\n",
-		d.spec.ID, GoldenSteps, GoldenBlock)
+	fmt.Fprintf(&w, "# %s, %d steps under each seed: observations, rewards, infos. "+
+		"Hashes are FNV-1a over all bits of %d steps.\n", d.spec.ID, GoldenSteps, GoldenBlock)
 	for seed := uint64(1); seed <= 3; seed++ {
 		if err := goldenSeed(&w, d, seed); err != nil {
 			return nil, fmt.Errorf("seed %d: %w", seed, err)
@@ -86,7 +85,7 @@ func goldenSeed(w *bytes.Buffer, d *driver, seed uint64) error {
 			return err
 		}
 		if episode > 0 {
-			*d.stream = stream // one stream of actions through all episodes of a seed
+			*d.stream = stream // all episodes of a seed share one stream of actions
 		}
 		episode++
 		h.Write(record(nil, d.obs, nil))
@@ -95,7 +94,7 @@ func goldenSeed(w *bytes.Buffer, d *driver, seed uint64) error {
 	if err := begin(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "seed %d step 0 sees%s\n", seed, written(d.obs))
+	fmt.Fprintf(w, "seed %d step 0 sees%s\n", seed, formatObservation(d.obs))
 	for n := 1; n <= GoldenSteps; n++ {
 		if d.ended() {
 			if err := begin(); err != nil {
@@ -106,8 +105,8 @@ func goldenSeed(w *bytes.Buffer, d *driver, seed uint64) error {
 			return err
 		}
 		h.Write(record(nil, d.obs, d.out))
-		if n <= readable {
-			fmt.Fprintf(w, "seed %d step %d does %v sees%s gets %v info %v\n", seed, n, d.act.Kinds, written(d.obs),
+		if n <= plainSteps {
+			fmt.Fprintf(w, "seed %d step %d does %v sees%s gets %v info %v\n", seed, n, d.act.Kinds, formatObservation(d.obs),
 				d.out.Rewards, d.out.Info)
 		}
 		if n%GoldenBlock == 0 {
@@ -117,8 +116,8 @@ func goldenSeed(w *bytes.Buffer, d *driver, seed uint64) error {
 	return nil
 }
 
-// written shows the first numbers of an observation.
-func written(o *envs.Observation) string {
+// formatObservation returns the first numbers of an observation as text.
+func formatObservation(o *envs.Observation) string {
 	s := ""
 	for _, k := range o.Kinds {
 		s += fmt.Sprint(" ", k.Values[:min(len(k.Values), 24)])

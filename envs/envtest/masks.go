@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// checkMasks: forbidden choices are refused, and a dependent mask is a function of what is seen.
+// checkMasks checks that Step refuses forbidden choices, and that a dependent mask is a function of the observation and
+// the partial action.
 func checkMasks(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -40,13 +41,13 @@ func checkMasks(c *checker) error {
 	return nil
 }
 
-// tryForbidden replaces one component of the legal action in d.act at a time by a choice that is forbidden there.
+// tryForbidden replaces one component of the legal action in d.act at a time by a choice that its mask forbids.
 func (c *checker) tryForbidden(d *driver, kind int) {
 	k, o := &d.spec.Kinds[kind], &d.obs.Kinds[kind]
 	w, m := k.Action.Width(), k.Action.MaskWidth()
 	choices := envs.Choices(k.Action)
-	for j, here := range o.Active {
-		if !here {
+	for j, active := range o.Active {
+		if !active {
 			continue
 		}
 		row, mask := d.act.Kinds[kind][j*w:(j+1)*w], o.Mask[j*m:(j+1)*m]
@@ -66,7 +67,7 @@ func (c *checker) tryForbidden(d *driver, kind int) {
 			if x := slices.Index(allowed, false); x >= 0 {
 				was := row[i]
 				row[i] = float32(x)
-				d.refused(fmt.Sprintf("step %d: %d in component %d of the action of %s %d, which its mask forbids after %v",
+				d.mustRefuse(fmt.Sprintf("step %d: %d in component %d of the action of %s %d, which its mask forbids after %v",
 					d.steps, x, i, k.Name, j, row[:i]))
 				row[i] = was
 			}
@@ -74,15 +75,15 @@ func (c *checker) tryForbidden(d *driver, kind int) {
 	}
 }
 
-// tryDependent checks MaskAfter along the legal action in d.act.
+// tryDependent checks MaskAfter for each component of the legal action in d.act.
 func (c *checker) tryDependent(d *driver, kind int) error {
 	k, o := &d.spec.Kinds[kind], &d.obs.Kinds[kind]
 	w, m := k.Action.Width(), k.Action.MaskWidth()
 	seen := envs.NewObservation(d.spec)
 	seen.CopyFrom(d.obs)
 	before := record(nil, d.obs, nil)
-	for j, here := range o.Active {
-		if !here {
+	for j, active := range o.Active {
+		if !active {
 			continue
 		}
 		row, whole := d.act.Kinds[kind][j*w:(j+1)*w], o.Mask[j*m:(j+1)*m]
@@ -92,13 +93,13 @@ func (c *checker) tryDependent(d *driver, kind int) error {
 			if err := k.MaskAfter(o, j, row[:i], a); err != nil {
 				return fmt.Errorf("mask of component %d of %s %d after %v: %w", i, k.Name, j, row[:i], err)
 			}
-			// On a copy of the observation, and over other contents of the mask.
+			// Again on a copy of the observation, with other previous contents of the mask.
 			if err := k.MaskAfter(&seen.Kinds[kind], j, row[:i], b); err != nil {
 				return err
 			}
 			at := fmt.Sprintf("step %d: mask of component %d of %s %d after %v", d.steps, i, k.Name, j, row[:i])
 			if !slices.Equal(a, b) {
-				c.report("%s differs between two calls for the same observation, or is not written whole", at)
+				c.report("%s differs between two calls for the same observation, or is not fully written", at)
 			}
 			for x := range a {
 				if a[x] && !whole[x] {
@@ -107,7 +108,7 @@ func (c *checker) tryDependent(d *driver, kind int) error {
 				}
 			}
 			if i == 0 && !slices.Equal(a, whole[:n]) {
-				c.report("%s differs from the observation's mask, though nothing comes before", at)
+				c.report("%s differs from the observation's mask, want it equal for the first component", at)
 			}
 			whole = whole[n:]
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// checkSeeding: an episode follows from its seed alone, whatever was played before, and different seeds give different
-// episodes.
+// checkSeeding checks that an episode depends on its seed alone, not on earlier episodes, and that different seeds give
+// different episodes.
 func checkSeeding(c *checker) error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -19,11 +19,11 @@ func checkSeeding(c *checker) error {
 			return err
 		}
 	}
-	// Again in the other order, the last episode broken off in the middle.
+	// Again in reverse order, after an episode that was not finished.
 	if err := d.reset(c.Seeds[0], 0); err != nil {
 		return err
 	}
-	if err := d.walk(1+len(first[0])/2, nil); err != nil {
+	if err := d.run(1+len(first[0])/2, nil); err != nil {
 		return err
 	}
 	for i := len(c.Seeds) - 1; i >= 0; i-- {
@@ -32,7 +32,7 @@ func checkSeeding(c *checker) error {
 			return err
 		}
 		if k := differ(first[i], again); k >= 0 {
-			c.report("seed %d gives another episode after other episodes, from step %d on; Reset must forget what was before",
+			c.report("seed %d gives another episode after other episodes, from step %d on; Reset must clear all state",
 				c.Seeds[i], k)
 		}
 	}
@@ -46,7 +46,7 @@ func checkSeeding(c *checker) error {
 	return c.wholeSeed(d, first)
 }
 
-// wholeSeed checks that each of a seed's eight bytes matters.
+// wholeSeed checks that the episode depends on each of the seed's eight bytes.
 func (c *checker) wholeSeed(d *driver, first []trace) error {
 	for b := range 8 {
 		matters := false
@@ -58,19 +58,20 @@ func (c *checker) wholeSeed(d *driver, first []trace) error {
 			matters = differ(first[i], t) >= 0
 		}
 		if !matters {
-			c.report("seeds that differ in byte %d alone, counted from the lowest, give the same episodes; all 64 bits must matter", b)
+			c.report("seeds that differ only in byte %d, counted from the lowest, give the same episodes; all 64 bits of "+
+				"the seed must be used", b)
 		}
 	}
 	return nil
 }
 
-// checkDeterminism: two environments with the same seed and actions emit the same bits.
+// checkDeterminism checks that two environments with the same seed and actions emit the same bits.
 func checkDeterminism(c *checker) error {
 	a, err := c.newDriver()
 	if err != nil {
 		return err
 	}
-	// No seed stands for "any", as 0 and −1 do elsewhere.
+	// 0 and the largest seed are ordinary seeds: they must not mean "choose a random seed".
 	for _, seed := range append(slices.Clone(c.Seeds), 0, math.MaxUint64) {
 		b, err := c.newDriver()
 		if err != nil {
@@ -91,7 +92,7 @@ func checkDeterminism(c *checker) error {
 	return nil
 }
 
-// checkIndependence: stepping one environment does not change another.
+// checkIndependence checks that stepping one environment does not change another.
 func checkIndependence(c *checker) error {
 	seed := c.Seeds[0]
 	a, err := c.newDriver()
@@ -120,7 +121,7 @@ func checkIndependence(c *checker) error {
 			}
 		}
 		if err := b.step(); err != nil {
-			return fmt.Errorf("the environment beside: %w", err)
+			return fmt.Errorf("the other environment: %w", err)
 		}
 		if err := a.step(); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]+/[A-Za-z0-9_.-]+-v[0-9]+$`)
 
-// checkSpec looks at the description alone.
+// checkSpec checks the spec.
 func checkSpec(c *checker) error {
 	env, err := c.build()
 	if err != nil {
@@ -26,7 +26,7 @@ func checkSpec(c *checker) error {
 		c.report("ID is %q, want the form maker/Name-v1", s.ID)
 	}
 	if s.Doc == "" {
-		c.report("Doc is empty, want a sentence on what is decided")
+		c.report("Doc is empty, want a sentence that says what the agents decide")
 	}
 	if s.Step.Unit == "" || s.Step.Fixed < 0 || s.MaxSteps < 0 {
 		c.report("timing is %+v and MaxSteps %d, want a unit and nothing negative", s.Step, s.MaxSteps)
@@ -43,7 +43,7 @@ func checkSpec(c *checker) error {
 	c.checkQuantities("Info", s.Info, true)
 	c.checkQuantities("Samples", s.Samples, false)
 	if env.Spec() != s {
-		c.report("Spec returns another pointer at each call, want always the same")
+		c.report("Spec returns another pointer at each call, want the same one")
 	}
 	return nil
 }
@@ -62,16 +62,16 @@ func (c *checker) checkKind(k *envs.Kind) {
 	c.checkSpace(k.Name+"'s observation", k.Observation)
 	c.checkSpace(k.Name+"'s action", k.Action)
 	if n := len(k.Features); n != 0 && n != k.Observation.Width() {
-		c.report("kind %q names %d features, its observation has %d", k.Name, n, k.Observation.Width())
+		c.report("kind %q names %d features, but its observation has %d", k.Name, n, k.Observation.Width())
 	}
 	if n := len(k.Actions); n != 0 && n != k.Action.Width() {
-		c.report("kind %q names %d actions, its action space has %d", k.Name, n, k.Action.Width())
+		c.report("kind %q names %d actions, but its action space has %d", k.Name, n, k.Action.Width())
 	}
 	if n := len(k.FeatureUnits); n != 0 && n != len(k.Features) {
-		c.report("kind %q gives %d units of features, it names %d", k.Name, n, len(k.Features))
+		c.report("kind %q has %d units of features, but names %d features", k.Name, n, len(k.Features))
 	}
 	if n := len(k.ActionUnits); n != 0 && n != len(k.Actions) {
-		c.report("kind %q gives %d units of actions, it names %d", k.Name, n, len(k.Actions))
+		c.report("kind %q has %d units of actions, but names %d actions", k.Name, n, len(k.Actions))
 	}
 	c.distinct("features of "+k.Name, k.Features)
 	c.distinct("actions of "+k.Name, k.Actions)
@@ -79,7 +79,7 @@ func (c *checker) checkKind(k *envs.Kind) {
 		c.report("kind %q %v", k.Name, err)
 	}
 	if k.Neighbours != nil && len(k.Neighbours) != k.Agents {
-		c.report("kind %q lists neighbours of %d agents, it has %d", k.Name, len(k.Neighbours), k.Agents)
+		c.report("kind %q lists neighbours of %d agents, but has %d agents", k.Name, len(k.Neighbours), k.Agents)
 		return
 	}
 	for i, ns := range k.Neighbours {
@@ -92,26 +92,27 @@ func (c *checker) checkKind(k *envs.Kind) {
 	}
 }
 
-// checkPoints: components that choose among nodes name a kind of nodes, and have a choice for each.
+// checkPoints checks that components that choose among nodes name a kind of nodes and have a choice for each node.
 func checkPoints(k *envs.Kind) error {
 	if len(k.Points) == 0 {
 		return nil
 	}
 	choices := envs.Choices(k.Action)
 	if len(k.Points) != len(choices) {
-		return fmt.Errorf("says of %d components at what they point, its action has %d", len(k.Points), len(choices))
+		return fmt.Errorf("lists %d components in Points, but its action has %d", len(k.Points), len(choices))
 	}
 	g, ok := k.Observation.(envs.Graph)
 	for i, to := range k.Points {
 		switch {
 		case to == -1:
 		case !ok:
-			return fmt.Errorf("points at nodes in component %d of its action, but sees no graph: %v", i, k.Observation)
+			return fmt.Errorf("points at nodes in component %d of its action, but its observation is not a graph: %v", i,
+				k.Observation)
 		case to < 0 || to >= len(g.Nodes):
 			return fmt.Errorf("points in component %d of its action at nodes of kind %d, want -1 to %d", i, to, len(g.Nodes)-1)
 		case choices[i] < g.Nodes[to].Capacity:
-			return fmt.Errorf("has %d choices in component %d of its action, want one for each of the %d nodes of kind %q at which it points",
-				choices[i], i, g.Nodes[to].Capacity, g.Nodes[to].Name)
+			return fmt.Errorf("has %d choices in component %d of its action, want one for each of the %d nodes of kind %q "+
+				"that it points at", choices[i], i, g.Nodes[to].Capacity, g.Nodes[to].Name)
 		}
 	}
 	return nil
@@ -133,8 +134,8 @@ func (c *checker) checkSpace(whose string, s envs.Space) {
 	case envs.Graph:
 		for i, e := range s.Edges {
 			if e.From < 0 || e.To < 0 || e.From >= len(s.Nodes) || e.To >= len(s.Nodes) {
-				c.report("%s space: edges of kind %d (%q) join node kinds %d and %d, there are %d", whose, i, e.Name, e.From, e.To,
-					len(s.Nodes))
+				c.report("%s space: edges of kind %d (%q) join node kinds %d and %d, but there are %d kinds", whose, i,
+					e.Name, e.From, e.To, len(s.Nodes))
 			}
 		}
 	case envs.Tuple:
@@ -167,7 +168,7 @@ func (c *checker) checkQuantities(what string, qs []envs.Quantity, reduced bool)
 			c.report("%s: %q is better %q, want %q, %q or %q", what, q.Name, q.Better, envs.Lower, envs.Higher, envs.Neither)
 		}
 		if reduced && !slices.Contains([]envs.Reduce{envs.Mean, envs.Sum, envs.Last, envs.Max, envs.PerTime}, q.Reduce) {
-			c.report("%s: %q is reduced by %q, which is none of the reductions", what, q.Name, q.Reduce)
+			c.report("%s: %q is reduced by %q, which is not a reduction of package envs", what, q.Name, q.Reduce)
 		}
 	}
 	c.distinct(what, names)

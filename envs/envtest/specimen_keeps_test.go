@@ -2,18 +2,18 @@ package envtest
 
 import "github.com/stoker-rl/stoker/envs"
 
-// keeps is what an environment must not keep between calls: the caller's buffers.
-type keeps struct {
+// keptBuffers are buffers of the caller that a defect keeps between calls.
+type keptBuffers struct {
 	obs *envs.Observation
 	act *envs.Action
 	out *envs.Outcome
 	own float64
 }
 
-// built counts specimens, for the defect that each is another world.
+// built counts specimens, for the defect that each instance has other dynamics.
 var built float64
 
-// misread plants the defects in how a seed is read.
+// misread has the defects in the use of the seed.
 func (s *specimen) misread() {
 	switch {
 	case s.is("seed ignored"):
@@ -28,26 +28,25 @@ func (s *specimen) misread() {
 	}
 }
 
-// keep plants the defects in which an observation is kept: written into instead of the next, or read as if it were the
-// state.
+// keep has the defects in which the environment keeps an observation and writes into it later, or reads it as state.
 func (s *specimen) keep(obs *envs.Observation) *envs.Observation {
 	switch {
 	case s.is("first observation kept") && s.step == 0:
 		s.obs = obs
 	case s.is("first observation kept"):
 		return s.obs
-	case s.is("observation read") && s.step > 0 && s.here(0, 0):
+	case s.is("observation read") && s.step > 0 && s.active(0, 0):
 		s.level[0] += float64(obs.Kinds[0].Values[0]) / 1000
 	}
 	return obs
 }
 
-// keepStep plants the like for actions and outcomes.
+// keepStep has the same defects for actions and outcomes.
 func (s *specimen) keepStep(act *envs.Action, out *envs.Outcome) (*envs.Action, *envs.Outcome) {
 	switch {
 	case s.is("action kept"):
 		if s.step > 0 {
-			s.level[1] += float64(s.act.Kinds[1][1]) // meant to be what was done before
+			s.level[1] += float64(s.act.Kinds[1][1]) // reads the previous action
 		}
 		s.act = act
 	case s.is("outcome kept") && s.step == 0:

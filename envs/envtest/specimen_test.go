@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// specimen is a small world that has all that the contract has: two kinds of agents, one of them absent at times,
-// vectors and graphs to see, continuous and discrete actions, masks and dependent masks, samples and traced draws. Its
-// defect, where it has one, is planted at one place.
+// specimen is a small environment that uses every part of the contract: two kinds of agents, one of them inactive at
+// times, vector and graph observations, continuous and discrete actions, masks and dependent masks, samples and traced
+// draws. It has at most one defect.
 type specimen struct {
 	defect   string
 	spec     *envs.Spec
@@ -23,7 +23,7 @@ type specimen struct {
 	traced   func(purpose string, a, b, c uint64, value float64)
 	garbage  []byte
 	others   *specimen
-	keeps
+	keptBuffers
 }
 
 const (
@@ -31,7 +31,7 @@ const (
 	specimenSteps = 12
 )
 
-// shared is what environments must not have.
+// shared is state of the whole package, which environments must not have.
 var shared float64
 
 func specimenSpec() *envs.Spec {
@@ -96,14 +96,14 @@ func build(defect string) Build {
 			s.spec.Info[0].Reduce = "median"
 		case "dependent mask allows more", "dependent mask not written", "dependent mask of first component",
 			"dependent mask changes observation":
-			s.spec.Kinds[1].MaskAfter = s.spoiledMask
+			s.spec.Kinds[1].MaskAfter = s.wrongMask
 		}
 		return s, nil
 	}
 }
 
-// spoiledMask is pairMask with a defect.
-func (s *specimen) spoiledMask(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
+// wrongMask is pairMask with a defect.
+func (s *specimen) wrongMask(obs *envs.KindObservation, agent int, partial []float32, mask []bool) error {
 	was := append([]bool(nil), mask...)
 	if err := pairMask(obs, agent, partial, mask); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (s *specimen) Spec() *envs.Spec {
 	return s.spec
 }
 
-// here: the last worker comes and goes.
-func (s *specimen) here(kind, agent int) bool {
+// active reports whether an agent is active: the last worker is so in some steps only.
+func (s *specimen) active(kind, agent int) bool {
 	return kind == 1 || agent < workers-1 || s.step%3 != 0
 }
 
@@ -200,7 +200,7 @@ func (s *specimen) see(obs *envs.Observation) error {
 	k := &obs.Kinds[0]
 	for i := range workers {
 		row, mask := k.Values[2*i:2*i+2], k.Mask[3*i:3*i+3]
-		k.Active[i] = s.here(0, i)
+		k.Active[i] = s.active(0, i)
 		if !k.Active[i] {
 			if s.is("inactive rows stay") {
 				continue
@@ -262,7 +262,7 @@ func (s *specimen) see(obs *envs.Observation) error {
 	return nil
 }
 
-// admit says whether an action may be taken.
+// admit returns an error if an action is illegal.
 func (s *specimen) admit(act *envs.Action, obs *envs.Observation) error {
 	if !s.running && !s.is("step after end") {
 		return errors.New("step outside an episode")
@@ -281,7 +281,7 @@ func (s *specimen) admit(act *envs.Action, obs *envs.Observation) error {
 	if s.is("sizes unchecked") && (len(act.Kinds) != 2 || len(act.Kinds[0]) != 3*workers || len(act.Kinds[1]) != 2) {
 		return nil
 	}
-	if err := envs.CheckAction(s.spec, s.here, act); err != nil {
+	if err := envs.CheckAction(s.spec, s.active, act); err != nil {
 		switch s.defect {
 		case "refusal changes state":
 			s.level[1]++
@@ -291,7 +291,7 @@ func (s *specimen) admit(act *envs.Action, obs *envs.Observation) error {
 		return err
 	}
 	for i := range workers {
-		if s.here(0, i) && act.Kinds[0][3*i+2] == 2 && s.level[i] <= 0 && !s.is("mask not enforced") {
+		if s.active(0, i) && act.Kinds[0][3*i+2] == 2 && s.level[i] <= 0 && !s.is("mask not enforced") {
 			return errors.New("choice 2 needs a positive level")
 		}
 	}
@@ -313,7 +313,7 @@ func (s *specimen) Step(act *envs.Action, obs *envs.Observation, out *envs.Outco
 	sum := 0.0
 	for i := range workers {
 		out.Rewards[0][i] = 0
-		if !s.here(0, i) {
+		if !s.active(0, i) {
 			if s.is("inactive earns") {
 				out.Rewards[0][i] = 1
 			}
@@ -344,7 +344,7 @@ func (s *specimen) Step(act *envs.Action, obs *envs.Observation, out *envs.Outco
 	return s.see(obs)
 }
 
-// plant puts in the defects of Step that are about what it says; was is what the outcome said before.
+// plant has the defects in Step's outcome. was is the outcome before the step.
 func (s *specimen) plant(was, out *envs.Outcome) {
 	switch s.defect {
 	case "Step allocates":

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// bytesOf is the environment's saved state.
-func (d *driver) bytesOf() ([]byte, error) {
+// saved returns the environment's saved state.
+func (d *driver) saved() ([]byte, error) {
 	b, err := d.env.AppendBinary(nil)
 	if err != nil {
 		return nil, fmt.Errorf("AppendBinary: %w", err)
@@ -17,19 +17,19 @@ func (d *driver) bytesOf() ([]byte, error) {
 	return b, nil
 }
 
-// alike checks that b, made from a, has the same state and the same future: under the same actions both emit the same
-// to the end of the episode and in the next one, and stepping b leaves a alone.
-func (c *checker) alike(what string, a, b *driver) error {
-	was, err := a.bytesOf()
+// checkEqual checks that b, a copy of a, has the same state and behaves in the same way: under the same actions both
+// emit the same to the end of the episode and in the next one, and stepping b does not change a.
+func (c *checker) checkEqual(what string, a, b *driver) error {
+	was, err := a.saved()
 	if err != nil {
 		return err
 	}
-	now, err := b.bytesOf()
+	now, err := b.saved()
 	if err != nil {
 		return err
 	}
 	if string(was) != string(now) {
-		c.report("%s after %d steps: AppendBinary gives other bytes than the original's", what, a.steps)
+		c.report("%s after %d steps: AppendBinary returns other bytes than for the original", what, a.steps)
 		return nil
 	}
 	b.obs.CopyFrom(a.obs)
@@ -41,7 +41,7 @@ func (c *checker) alike(what string, a, b *driver) error {
 		c.report("%s after %d steps: %v", what, a.steps, err)
 		return nil
 	}
-	if again, err := a.bytesOf(); err != nil {
+	if again, err := a.saved(); err != nil {
 		return err
 	} else if string(again) != string(was) {
 		c.report("%s after %d steps: stepping the copy changed the original; they share state", what, a.steps)
@@ -58,7 +58,7 @@ func (c *checker) alike(what string, a, b *driver) error {
 	return nil
 }
 
-// future walks to the end and through the beginning of another episode.
+// future runs to the end of the episode and through the beginning of the next one.
 func (d *driver) future() (trace, error) {
 	t, err := d.rest(nil, nil)
 	if err != nil {
@@ -74,16 +74,16 @@ func (d *driver) future() (trace, error) {
 	return append(t, next[:min(len(next), 4)]...), nil
 }
 
-// moments are the numbers of steps after which copies are made: at the start, soon, in the middle and at the end of an
-// episode of n steps.
-func moments(n int) []int {
+// copySteps returns the numbers of steps after which copies are made: at the start, after one step, in the middle and
+// at the end of an episode of n steps.
+func copySteps(n int) []int {
 	m := []int{0, 1, n / 2, n}
 	slices.Sort(m)
 	return slices.Compact(m)
 }
 
-// eachMoment calls f with environments that stand at each moment of each seed's episode.
-func (c *checker) eachMoment(f func(d *driver, seed uint64) error) error {
+// eachCopyStep calls f after each of the copySteps of each seed's episode.
+func (c *checker) eachCopyStep(f func(d *driver, seed uint64) error) error {
 	d, err := c.newDriver()
 	if err != nil {
 		return err
@@ -92,14 +92,14 @@ func (c *checker) eachMoment(f func(d *driver, seed uint64) error) error {
 		if err := d.reset(seed, seed); err != nil {
 			return err
 		}
-		if err := d.walk(c.Steps, nil); err != nil {
+		if err := d.run(c.Steps, nil); err != nil {
 			return err
 		}
-		for _, n := range moments(d.steps) {
+		for _, n := range copySteps(d.steps) {
 			if err := d.reset(seed, seed); err != nil {
 				return err
 			}
-			if err := d.walk(n, nil); err != nil {
+			if err := d.run(n, nil); err != nil {
 				return err
 			}
 			if err := f(d, seed); err != nil || c.enough() {
@@ -110,31 +110,31 @@ func (c *checker) eachMoment(f func(d *driver, seed uint64) error) error {
 	return nil
 }
 
-// checkCopies: CopyFrom makes an equal and independent environment, whatever the copy was before.
+// checkCopies checks that CopyFrom makes an equal and independent environment, whatever the copy's state was.
 func checkCopies(c *checker) error {
 	b, err := c.newDriver()
 	if err != nil {
 		return err
 	}
-	// First into an environment that was never reset, later into one that has a past.
-	err = c.eachMoment(func(a *driver, seed uint64) error {
+	// The first copy is into an environment that was never reset, the later ones are into a used environment.
+	err = c.eachCopyStep(func(a *driver, seed uint64) error {
 		if err := b.env.CopyFrom(a.env); err != nil {
 			return fmt.Errorf("CopyFrom an equal environment: %w", err)
 		}
-		return c.alike("copy", a, b)
+		return c.checkEqual("copy", a, b)
 	})
 	if err != nil {
 		return err
 	}
-	before, err := b.bytesOf()
+	before, err := b.saved()
 	if err != nil {
 		return err
 	}
-	if b.env.CopyFrom(foreign{b.env}) == nil {
+	if b.env.CopyFrom(otherType{b.env}) == nil {
 		c.report("CopyFrom an environment of another type was accepted, want an error")
 		return nil
 	}
-	if after, err := b.bytesOf(); err != nil {
+	if after, err := b.saved(); err != nil {
 		return err
 	} else if string(before) != string(after) {
 		c.report("CopyFrom refused an environment of another type, but changed the state")
@@ -142,12 +142,13 @@ func checkCopies(c *checker) error {
 	return nil
 }
 
-// foreign is an environment of another type than any.
-type foreign struct{ envs.Env }
+// otherType is an environment of a type that no tested environment has.
+type otherType struct{ envs.Env }
 
-// checkSaves: AppendBinary and UnmarshalBinary restore an equal environment, and damaged bytes are refused.
+// checkSaves checks that AppendBinary and UnmarshalBinary restore an equal environment, and that damaged bytes are
+// refused.
 func checkSaves(c *checker) error {
-	err := c.eachMoment(func(a *driver, seed uint64) error {
+	err := c.eachCopyStep(func(a *driver, seed uint64) error {
 		b, err := c.newDriver()
 		if err != nil {
 			return err
@@ -158,16 +159,16 @@ func checkSaves(c *checker) error {
 			return err
 		}
 		if len(saved) < len(prefix) || string(saved[:len(prefix)]) != prefix {
-			c.report("AppendBinary does not append: it overwrote what was there")
+			c.report("AppendBinary does not append: it overwrote the bytes before")
 			return nil
 		}
 		saved = saved[len(prefix):]
 		bytes := slices.Clone(saved)
 		if err := b.env.UnmarshalBinary(bytes); err != nil {
-			return fmt.Errorf("UnmarshalBinary of what AppendBinary gave: %w", err)
+			return fmt.Errorf("UnmarshalBinary of AppendBinary's bytes: %w", err)
 		}
-		fill(bytes, 0xa5) // the environment may not keep the caller's bytes
-		return c.alike("restored state", a, b)
+		fill(bytes, 0xa5) // the environment must not keep the caller's bytes
+		return c.checkEqual("restored state", a, b)
 	})
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func checkSaves(c *checker) error {
 	return c.damaged()
 }
 
-// damaged cuts, lengthens and flips a saved state. Not every flipped bit can be seen, but none may panic.
+// damaged checks that a saved state that is cut or too long is refused, and that one with flipped bits causes no panic.
 func (c *checker) damaged() error {
 	d, err := c.newDriver()
 	if err != nil {
@@ -184,10 +185,10 @@ func (c *checker) damaged() error {
 	if err := d.reset(c.Seeds[0], 0); err != nil {
 		return err
 	}
-	if err := d.walk(2, nil); err != nil {
+	if err := d.run(2, nil); err != nil {
 		return err
 	}
-	good, err := d.bytesOf()
+	good, err := d.saved()
 	if err != nil {
 		return err
 	}
@@ -198,13 +199,13 @@ func (c *checker) damaged() error {
 		}
 	}
 	if d.env.UnmarshalBinary(append(slices.Clone(good), 0)) == nil {
-		c.report("a saved state with a byte too many was accepted")
+		c.report("a saved state with one byte too many was accepted")
 	}
 	for i := 0; i < len(good); i += 1 + len(good)/100 {
 		for _, x := range []byte{0x01, 0xff} {
 			bad := slices.Clone(good)
 			bad[i] ^= x
-			_ = d.env.UnmarshalBinary(bad) // an error or not; a panic is what is looked for
+			_ = d.env.UnmarshalBinary(bad) // not every flipped bit can be detected, but none may cause a panic
 		}
 	}
 	if err := d.env.UnmarshalBinary(good); err != nil {

@@ -1,9 +1,9 @@
-// Package perfmodel holds laws of what functions demand, and what their resources cost.
+// Package perfmodel models the work of a request in a function, the speed of an instance, and the price of resources.
 //
-// A [Law] says how much work one request asks of a function and how fast an instance with a given CPU limit does it:
-// D(cpu), the service time of a request that is alone. Waiting, rejection and contention are not here: they come about
-// in the simulator (package sim), which is given D and the noise around it. [FaaSConf] gives the laws of FaaSConf's
-// functions, fitted so that the latencies that come out of the simulation are those of its published measurements
-// ([ReadFaaSConf] reads the file, [FaaSConfFit] holds the regression that describes it); the program in
-// envs/sizing/calibrate redoes the fit. [Rates] is the price.
+// A [Law] is the performance model of one function: the work of a request and the speed of an instance with a given CPU
+// limit. They give D(cpu), the service time of a request that is alone in an instance. Waiting, rejection and
+// contention are not here: they result from the simulation (package sim), whose inputs are D and the noise around it.
+// [FaaSConf] returns the laws of FaaSConf's functions. They are fitted so that the simulated latencies agree with the
+// published measurements, which [ReadFaaSConf] reads; [FaaSConfFit] returns the regression over them. The tests in
+// envs/sizing/calibrate repeat the fit. [Rates] are the prices.
 package perfmodel

@@ -3,12 +3,13 @@ package perfmodel
 import "fmt"
 
 // FaaSConf returns the law of one of FaaSConf's functions by its name in the published code. The seven machine-learning
-// functions' laws are fitted to the published measurements (see fitted.go); the twelve of TcktApp are ours.
+// functions' laws are fitted to the published measurements (see fitted.go); those of TcktApp's twelve are our
+// estimates.
 func FaaSConf(function string) (Law, error) {
 	if l, ok := fitted[function]; ok {
 		return l, nil
 	}
-	// load fetches an image and encodes it as JPEG, as rgb does, and was measured nowhere: it shares rgb's law.
+	// There are no measurements of load. It has rgb's law, since both fetch an image and encode it as JPEG.
 	if function == "load" {
 		l := fitted["rgb"]
 		l.Source = "ours: rgb's law"
@@ -17,14 +18,14 @@ func FaaSConf(function string) (Law, error) {
 	if own, ok := tcktapp[function]; ok {
 		return ticket(own), nil
 	}
-	return Law{}, fmt.Errorf("perfmodel: no law for function %q", function)
+	return Law{}, fmt.Errorf("perfmodel: there is no law for function %q", function)
 }
 
-// tcktapp holds the seconds of own work, without calls, of TcktApp's functions at ticketCPU. Ours: FaaSConf's code
-// gives a reference p75 of each function; from a caller's we take away its callees' and 5 ms for each call. The entry's
-// 3.51 s (which the code lists second, against its own measured row) cannot be the time of one request where each
-// instance takes one at a time: 20 users had 110 answers in 30 s and a p75 of 6.78 s, as four instances give that take
-// 1.09 s. Of these, 0.46 s are calls.
+// tcktapp holds the seconds of work at ticketCPU, without calls, of TcktApp's functions. They are our estimates:
+// FaaSConf's code has a reference p75 of each function; from that of a caller we subtract its callees' and 5 ms for
+// each call. The entry's 3.51 s (which the code lists second, unlike its own measured row) cannot be the time of one
+// request, since each instance takes one request at a time: 20 users had 110 responses in 30 s and a p75 of 6.78 s,
+// which four instances give if a request takes 1.09 s. Of these, 0.46 s are calls.
 var tcktapp = map[string]float64{
 	"get-left-trip-tickets":                0.6300,
 	"get-left-ticket-of-interval":          0.0815,
@@ -40,8 +41,8 @@ var tcktapp = map[string]float64{
 	"query-for-travel":                     0.1635,
 }
 
-// ticketCPU is the limit in millicores, the middle of TcktApp's range, at which we take its reference latencies to have
-// been measured.
+// ticketCPU is the CPU limit in millicores at which we assume that TcktApp's reference latencies were measured: the
+// middle of its range.
 const ticketCPU = 625
 
 func ticket(own float64) Law {

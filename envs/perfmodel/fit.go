@@ -10,7 +10,7 @@ type Fit struct {
 	Residual   float64
 }
 
-// P75 returns the fitted 75th percentile of the latency in seconds.
+// P75 returns the regression's 75th percentile of the latency in seconds.
 func (f *Fit) P75(cpu, replicas, concurrency int) float64 {
 	return math.Exp(f.A + float64(f.B*math.Log(float64(cpu)/1000)) + float64(f.C*math.Log(float64(replicas))) +
 		float64(f.D*math.Log(float64(concurrency))))

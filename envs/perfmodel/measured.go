@@ -11,11 +11,11 @@ import (
 // Measured is one row of FaaSConf's published measurements: a 30 s window of one configuration under closed-loop users.
 type Measured struct {
 	Functions []MeasuredFunction
-	// Latency and P95 are of the successful requests end to end, in seconds.
+	// Latency and P95 are the mean and the 95th percentile of the successful requests' end-to-end latency, in seconds.
 	Latency, P95 float64
-	// Successes and Requests count those that were answered within the window.
+	// Successes and Requests count the successful and all requests that ended within the window.
 	Successes, Requests int
-	// Price in USD per hour, and the number of users.
+	// Price is in USD per hour. Users is the number of closed-loop users.
 	Price float64
 	Users int
 }
@@ -25,7 +25,7 @@ type MeasuredFunction struct {
 	Name string
 	// Action is the normalised configuration: cpu, memory, replicas, concurrency in [0, 1].
 	Action [4]float64
-	// CPU in millicores, Memory in MB, Replicas: what the action stands for.
+	// CPU in millicores, Memory in MB and Replicas are the configuration that the action stands for.
 	CPU, Memory, Replicas int
 	// UsedCPU (percent of a core), Throttled (periods), UsedMemory (percent of the limit) and Received (bytes per second)
 	// are means over the function's instances.
@@ -34,7 +34,7 @@ type MeasuredFunction struct {
 	P75, P95 float64
 }
 
-// actionColumns and metricColumns are how many columns a function has in the two parts of the file.
+// actionColumns and metricColumns are the numbers of columns of a function in the two parts of the file.
 const (
 	actionColumns = 4
 	metricColumns = 10
@@ -48,7 +48,7 @@ func ReadFaaSConf(r io.Reader) ([]Measured, error) {
 	c := csv.NewReader(r)
 	head, err := c.Read()
 	if err != nil {
-		return nil, fmt.Errorf("perfmodel: header of the measurements: %w", err)
+		return nil, fmt.Errorf("perfmodel: reading the header of the measurements: %w", err)
 	}
 	n := (len(head) - lastColumns) / (actionColumns + metricColumns)
 	if n < 1 || len(head) != n*(actionColumns+metricColumns)+lastColumns {
@@ -74,7 +74,7 @@ func ReadFaaSConf(r io.Reader) ([]Measured, error) {
 	}
 }
 
-// rowParser reads a row's fields in order and keeps the first error.
+// rowParser reads a row's fields in order and records the first error.
 type rowParser struct {
 	csv    *csv.Reader
 	head   []string

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-const header = "cpu-func1,mem-func1,replicas-func1,concurrency-func1,func1,cpu,mem,replicas,cpu_metric,thr_metric,mem_metric,network_metric," +
-	"latency_p75,latency-p95,e2e-latency,p95-latency,thoughput(success),total_request,price,qps\n"
+const header = "cpu-func1,mem-func1,replicas-func1,concurrency-func1,func1,cpu,mem,replicas,cpu_metric,thr_metric," +
+	"mem_metric,network_metric,latency_p75,latency-p95,e2e-latency,p95-latency,thoughput(success),total_request," +
+	"price,qps\n"
 
 const row = "0.5,0.25,0.75,1,f,1125,704,6,9.5,12,0.4,1500,1.25,2.5,8.5,12,20,22,1.2,10\n"
 

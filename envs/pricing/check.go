@@ -31,7 +31,8 @@ func (w *world) checkItems() error {
 	for j := range w.vgpus {
 		v := &w.vgpus[j]
 		if v.host < none || v.host >= nf || v.last < none || v.last >= nf || v.state < vgpuOff || v.state > vgpuBusy ||
-			v.role < transient || v.role > keepAlive || v.ripe < 0 || v.ripe > 1 || (v.state == vgpuOff) != (v.host == none) {
+			v.role < transient || v.role > keepAlive || v.patient < 0 || v.patient > 1 ||
+			(v.state == vgpuOff) != (v.host == none) {
 			return fmt.Errorf("vGPU %d is %+v with %d functions", j, *v, nf)
 		}
 	}
@@ -83,22 +84,21 @@ func (w *world) checkLists() error {
 	return nil
 }
 
-// checkIdle verifies where each list of idle vGPUs begins to be impatient: patient ones come first.
+// checkIdle verifies each list of idle vGPUs: the number of patient ones, and the first that is not patient.
 func (w *world) checkIdle() error {
 	for at := range w.idle {
 		patient, first := int32(0), int32(none)
 		for j := w.link.first(&w.idle[at]); j >= 0; j = w.link.next(j) {
-			if w.vgpus[j].ripe == 1 {
+			if w.vgpus[j].patient == 1 {
 				patient++
 			}
-			if first < 0 && w.vgpus[j].ripe == 0 {
+			if first < 0 && w.vgpus[j].patient == 0 {
 				first = j
 			}
 		}
-		if fresh := w.fresh[at]; patient != w.patient[at] || first != fresh && (first >= 0 || fresh >= 0) {
+		if says := w.firstImpatient[at]; patient != w.patient[at] || first != says && (first >= 0 || says >= 0) {
 			return fmt.Errorf("list %d has %d patient idle vGPUs and vGPU %d is the first other, says %d and %d", at, patient,
-				first,
-				w.patient[at], fresh)
+				first, w.patient[at], says)
 		}
 	}
 	return nil
@@ -184,9 +184,9 @@ func (w *world) checkCounts() error {
 		case vgpuIdle:
 			s.idle++
 			if v.role == transient {
-				s.patient += int32(v.ripe)
+				s.patient += int32(v.patient)
 			}
-			if v.ripe == 1 && !w.patientSince(v) {
+			if v.patient == 1 && !w.patientSince(v) {
 				return fmt.Errorf("vGPU %d counts as patient, but is idle since slot %d", j, v.since)
 			}
 		case vgpuLoading:
@@ -201,8 +201,8 @@ func (w *world) checkCounts() error {
 		busy, transients = busy+s.busy, transients+w.trans[f]
 		if s.keep-w.owed[f] != w.keep[f] || s.trans+w.owed[f] != w.trans[f] || s.loading != w.loading[f] ||
 			s.patient != w.patient[idleList(f, transient)] || s.idle != w.idleKeep(f).n+w.idleTransient(f).n {
-			return fmt.Errorf("function %d counts keep-alive %d, transient %d, owed %d, loading %d, patient %d; its vGPUs are %+v",
-				f, w.keep[f], w.trans[f], w.owed[f], w.loading[f], w.patient[idleList(f, transient)], *s)
+			return fmt.Errorf("function %d counts keep-alive %d, transient %d, owed %d, loading %d, patient %d; its "+
+				"vGPUs are %+v", f, w.keep[f], w.trans[f], w.owed[f], w.loading[f], w.patient[idleList(f, transient)], *s)
 		}
 		for _, q := range [...]int{f, len(w.fn) + f} {
 			in := int32(0)

@@ -43,8 +43,8 @@ func TestConservation(t *testing.T) {
 			}
 			for j := range e.vgpus {
 				v := &e.vgpus[j]
-				if v.state == vgpuIdle && v.role == transient && (v.ripe == 1) != e.patientSince(v) {
-					t.Fatalf("vGPU %d is idle since slot %d; in slot %d it counts as patient: %d", j, v.since, e.slot, v.ripe)
+				if v.state == vgpuIdle && v.role == transient && (v.patient == 1) != e.patientSince(v) {
+					t.Fatalf("vGPU %d is idle since slot %d; in slot %d it counts as patient: %d", j, v.since, e.slot, v.patient)
 				}
 			}
 			for i := range act.Kinds[0] {

@@ -65,9 +65,10 @@ func (w *world) counts(moves, a []float32) {
 	}
 }
 
-// rewardOwn writes the negative of each function's part of the last slot's cost. kept are the keep-alive vGPUs before
-// the slot's decisions: a switch is charged to the function that gets the vGPU. Costs of no function are split evenly.
-func (w *world) rewardOwn(kept []int32, rewards []float32) {
+// rewardOwn writes the negative of each function's part of the last slot's cost. keepBefore has each function's number
+// of keep-alive vGPUs before the slot's decisions: a switch is charged to the function that gets the vGPU. Costs that
+// belong to no function are split evenly.
+func (w *world) rewardOwn(keepBefore []int32, rewards []float32) {
 	c := &w.cfg.Costs
 	rest := w.lastAcc[accGPU] + w.lastAcc[accSwitch] + w.lastAcc[accSLA]
 	for f := range w.fn {
@@ -79,7 +80,7 @@ func (w *world) rewardOwn(kept []int32, rewards []float32) {
 			charged += w.keep[f]
 		}
 		cost := float64(c.GPU*float64(charged)) + float64(w.cfg.Tiers[w.fn[f].tier].Penalty*float64(w.violated[f])) +
-			float64(c.Switch*float64(max(w.keep[f]-kept[f], 0)))
+			float64(c.Switch*float64(max(w.keep[f]-keepBefore[f], 0)))
 		rest -= cost
 		rewards[f] = float32(-cost)
 	}

@@ -64,8 +64,9 @@ func (w *world) newSlotSpec() *envs.Spec {
 	box := envs.NewBox(Acts, 0, float32(w.cfg.VGPUs))
 	box.Integer = []bool{true, true, true, true, true}
 	return &envs.Spec{
-		ID:  SlotsID,
-		Doc: "A scheduler switches vGPUs on and off for functions of priced service tiers in each slot; prices and baselines of the window are given.",
+		ID: SlotsID,
+		Doc: "A scheduler switches vGPUs on and off for functions of priced service tiers in each slot; prices and " +
+			"baselines of the window are given.",
 		Kinds: []envs.Kind{{
 			Name: "function", Agents: len(w.fn), Observation: envs.Unbounded(Sees), Action: box,
 			Features: slotFeatures, Actions: slotActions, FeatureUnits: units, ActionUnits: []string{"vGPUs", "vGPUs", "vGPUs",

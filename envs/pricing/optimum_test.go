@@ -241,7 +241,8 @@ func TestARMSOptimum(t *testing.T) {
 			over--
 		}
 		over = len(ratios) - over
-		text := fmt.Sprintf("ratio at the 10th, 50th, 90th, 99th percentile %.2f, %.2f, %.2f, %.2f, at most %.2f; 2 or more in %d of %d (%d cost nothing); optimal in %d",
+		text := fmt.Sprintf("ratio at the 10th, 50th, 90th, 99th percentile %.2f, %.2f, %.2f, %.2f, at most %.2f; "+
+			"2 or more in %d of %d (%d cost nothing); optimal in %d",
 			at(0.1), at(0.5), at(0.9), at(0.99), ratios[len(ratios)-1], over, worlds, free, optimal)
 		if !*long {
 			t.Logf("%s: %s", requirement, text)
@@ -249,7 +250,8 @@ func TestARMSOptimum(t *testing.T) {
 		}
 		proof.Claim(t, proof.Row{
 			Topic: "HOPS",
-			Claim: fmt.Sprintf("ARMS (%s) over the exact optimum of eq. 18 in %d worlds of up to 6 vGPUs and 8 jobs stays below 2 (Theorem 2: epsilon in [0, 1))",
+			Claim: fmt.Sprintf("ARMS (%s) over the exact optimum of eq. 18 in %d worlds of up to 6 vGPUs and 8 jobs stays "+
+				"below 2 (Theorem 2: epsilon in [0, 1))",
 				requirement, worlds),
 			Bound: "every ratio below 2", Measured: text, Holds: over == 0,
 		})

@@ -2,12 +2,12 @@ package pricing
 
 // vgpu is one vGPU.
 type vgpu struct {
-	host  int32 // the function that it serves or loads, none while it is off
-	last  int32 // the function that it hosted last, none at the beginning
-	since int32 // the slot since which it is idle or off
-	state vgpuState
-	role  role
-	ripe  int8 // 1 where it counts as patient
+	host    int32 // the function that it serves or loads, none while it is off
+	last    int32 // the function that it hosted last, none at the beginning
+	since   int32 // the slot since which it is idle or off
+	state   vgpuState
+	role    role
+	patient int8 // 1 if it counts as patient, see [Config.Patience]
 }
 
 // vgpuState is what a vGPU does.
@@ -65,39 +65,39 @@ func idleList(f int, r role) int { return 2*f + int(keepAlive-r) }
 // mispredict.
 func (w *world) goIdle(j int32, f int) {
 	v := &w.vgpus[j]
-	v.state, v.since, v.ripe = vgpuIdle, int32(w.slot), 0
+	v.state, v.since, v.patient = vgpuIdle, int32(w.slot), 0
 	at := idleList(f, v.role)
 	w.link.push(&w.idle[at], j)
-	fresh := w.fresh[at]
-	if fresh < 0 {
-		fresh = j
+	first := w.firstImpatient[at]
+	if first < 0 {
+		first = j
 	}
-	w.fresh[at] = fresh
+	w.firstImpatient[at] = first
 }
 
 // leaveIdle takes vGPU j out of its function's idle ones.
 func (w *world) leaveIdle(j int32, f int) {
 	v := &w.vgpus[j]
 	at := idleList(f, v.role)
-	w.patient[at] -= int32(v.ripe)
-	fresh, next := w.fresh[at], w.link.next(j)
-	if fresh == j {
-		fresh = next
+	w.patient[at] -= int32(v.patient)
+	first, next := w.firstImpatient[at], w.link.next(j)
+	if first == j {
+		first = next
 	}
-	w.fresh[at] = fresh
+	w.firstImpatient[at] = first
 	w.link.remove(&w.idle[at], j)
 }
 
-// ripen updates the numbers of patient transient vGPUs to this slot. fresh is each list's first vGPU that is not
-// patient yet.
-func (w *world) ripen() {
+// updatePatient counts the transient vGPUs that are patient in this slot. firstImpatient holds each list's first vGPU
+// that is not patient yet.
+func (w *world) updatePatient() {
 	line := int32(w.slot) - int32(w.cfg.Patience)
 	for f := range w.fn {
 		at := idleList(f, transient)
-		for j := w.fresh[at]; j >= 0 && w.vgpus[j].since <= line; j = w.fresh[at] {
-			w.vgpus[j].ripe = 1
+		for j := w.firstImpatient[at]; j >= 0 && w.vgpus[j].since <= line; j = w.firstImpatient[at] {
+			w.vgpus[j].patient = 1
 			w.patient[at]++
-			w.fresh[at] = w.link.next(j)
+			w.firstImpatient[at] = w.link.next(j)
 		}
 	}
 }
@@ -113,19 +113,19 @@ func (w *world) serve(f int, length, n int32) {
 			continue
 		}
 		n -= k
-		j, fresh, ripe := w.link.last(l), w.fresh[at], int32(0)
+		j, first, patient := w.link.last(l), w.firstImpatient[at], int32(0)
 		for range k {
 			v := &w.vgpus[j]
 			v.state = vgpuBusy
-			ripe += int32(v.ripe)
-			if fresh == j {
-				fresh = none
+			patient += int32(v.patient)
+			if first == j {
+				first = none
 			}
 			w.vgpuRing.put(j, end)
 			j = w.link.before(j)
 		}
-		w.fresh[at] = fresh
-		w.patient[at] -= ripe
+		w.firstImpatient[at] = first
+		w.patient[at] -= patient
 		w.link.cut(l, j, k)
 	}
 }

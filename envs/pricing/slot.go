@@ -44,7 +44,7 @@ func (w *world) beginSlot() {
 		clear(w.drawn)
 	}
 	w.free()
-	w.ripen()
+	w.updatePatient()
 	w.arrive()
 	w.age()
 	if w.short > 0 {

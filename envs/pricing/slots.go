@@ -22,7 +22,7 @@ type Slots struct {
 	obs             *envs.Observation
 	act             *envs.Action
 	counted         []float32 // the numbers that moves stand for
-	kept            []int32   // keep-alive vGPUs of the functions before the slot's decisions
+	keepBefore      []int32   // keep-alive vGPUs of the functions before the slot's decisions
 }
 
 // NewSlots makes the scheduling environment. The window policy acts on [Pricing]'s spec; nil holds the configured
@@ -43,7 +43,7 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 		e.spec = o.newMoveSpec()
 		e.counted = make([]float32, len(o.fn)*Acts)
 	}
-	e.kept = make([]int32, len(o.fn))
+	e.keepBefore = make([]int32, len(o.fn))
 	return e, nil
 }
 
@@ -115,12 +115,12 @@ func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome)
 		e.counts(decided, e.counted)
 		decided = e.counted
 	}
-	copy(e.kept, e.keep)
+	copy(e.keepBefore, e.keep)
 	e.apply(decided)
 	e.endSlot()
 	e.report(out.Info, e.lastAcc)
 	if e.cfg.Rewards == OwnRewards {
-		e.rewardOwn(e.kept, out.Rewards[0])
+		e.rewardOwn(e.keepBefore, out.Rewards[0])
 	} else {
 		cost := e.lastAcc[accGPU] + e.lastAcc[accSwitch] + e.lastAcc[accSLA]
 		for f := range out.Rewards[0] {

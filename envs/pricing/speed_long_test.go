@@ -85,7 +85,8 @@ func TestHOPSSpeed(t *testing.T) {
 			}
 		}
 	}
-	text := "| vGPUs | load | jobs a slot | run of 2,400 slots, ms (least to most) | µs a slot | ns for each arrival and F·log2 N |\n|---|---|---|---|---|---|\n"
+	text := "| vGPUs | load | jobs a slot | run of 2,400 slots, ms (least to most) | µs a slot | " +
+		"ns for each arrival and F·log2 N |\n|---|---|---|---|---|---|\n"
 	worst := [2]float64{}
 	for i, r := range all {
 		text += r.String() + "\n"
@@ -99,13 +100,16 @@ func TestHOPSSpeed(t *testing.T) {
 	}
 	first := strings.Split(all[0].String(), "|")[4]
 	proof.Claim(t, proof.Row{
-		Topic: "speed", Claim: "A run of 40 windows of 60 slots of HOPS' world at 64 vGPUs, ARMS inside, one core, median of seven rounds (least to most)",
+		Topic: "speed", Claim: "A run of 40 windows of 60 slots of HOPS' world at 64 vGPUs, ARMS inside, one core, " +
+			"median of seven rounds (least to most)",
 		Bound: "under 10 ms", Measured: strings.TrimSpace(first) + " ms", Holds: all[0].median() < 0.01,
 	})
 	proof.Claim(t, proof.Row{
-		Topic: "speed", Claim: "HOPS' world from 64 to 65,536 vGPUs: a slot's time over its arrivals and F·log2 N, against that at 64",
+		Topic: "speed", Claim: "HOPS' world from 64 to 65,536 vGPUs: a slot's time over its arrivals and F·log2 N, " +
+			"against that at 64",
 		Bound: "at most 2 (memory beyond the caches included)",
-		Measured: fmt.Sprintf("at most %.2f with the load in proportion, %.2f with a constant one; runs of %.3g, %.3g, %.3g and %.3g ms in proportion", worst[0], worst[1],
+		Measured: fmt.Sprintf("at most %.2f with the load in proportion, %.2f with a constant one; runs of %.3g, %.3g, "+
+			"%.3g and %.3g ms in proportion", worst[0], worst[1],
 			1e3*all[0].median(), 1e3*all[1].median(), 1e3*all[2].median(), 1e3*all[3].median()),
 		Holds: max(worst[0], worst[1]) <= 2,
 	})

@@ -27,12 +27,12 @@ type episode struct {
 	keep, trans, loading []int32   // vGPUs
 	// keep-alive vGPUs at work that will be transient when they are done; negative: the other way
 	owed []int32
-	// of each list of idle ones: patient ones, where transient, and the first one that is not
-	patient, fresh []int32
-	waiting        []int32 // jobs in the queues
-	unfiled        []int32 // of the queue's last entries, how many stand in no page of the calendar yet
-	drawn          []int32 // loads drawn in this slot
-	room           []int32 // vGPUs off on GPUs that host the function, with shared GPUs
+	// of each list of idle vGPUs: the number of patient ones (transient lists only), and the first that is not patient
+	patient, firstImpatient []int32
+	waiting                 []int32 // jobs in the queues
+	unfiled                 []int32 // of the queue's last entries, how many stand in no page of the calendar yet
+	drawn                   []int32 // loads drawn in this slot
+	room                    []int32 // vGPUs off on GPUs that host the function, with shared GPUs
 
 	// Lists and their arenas.
 	idle, off, queues, roomList, byOff []list
@@ -85,9 +85,8 @@ func (e *episode) list(c *state.Codec) {
 	}
 	for _, s := range [...][]int32{
 		e.baseline, e.tierKeep, e.nextBurst, e.burstEnd, e.bursts, e.arrived, e.violated, e.begun, e.keep, e.trans, e.loading,
-		e.owed,
-		e.patient, e.fresh, e.waiting, e.unfiled, e.drawn, e.room, e.gpuOff, e.filed, e.vgpuRing.tail, e.vgpuRing.after,
-		e.jobRing.tail,
+		e.owed, e.patient, e.firstImpatient, e.waiting, e.unfiled, e.drawn, e.room, e.gpuOff, e.filed,
+		e.vgpuRing.tail, e.vgpuRing.after, e.jobRing.tail,
 	} {
 		state.Fixed(c, s)
 	}

@@ -40,7 +40,7 @@ func (w *world) beginWindow() {
 	if w.cfg.Pool != Reserved {
 		return
 	}
-	w.ripen() // the slot has moved on since the last count
+	w.updatePatient() // a slot has begun since the last count
 	w.eachTarget(func(f int, target int32) {
 		for w.keep[f] > target {
 			w.demote(f)

@@ -115,7 +115,7 @@ func (w *world) makeState(vgpuBuckets, jobBuckets int) {
 	} {
 		*p = make([]int32, nf)
 	}
-	for _, p := range [...]*[]int32{&s.patient, &s.fresh, &s.waiting} {
+	for _, p := range [...]*[]int32{&s.patient, &s.firstImpatient, &s.waiting} {
 		*p = make([]int32, 2*nf)
 	}
 	s.idle, s.off, s.queues = make([]list, 2*nf), make([]list, nf+2), make([]list, 2*nf)
@@ -161,7 +161,7 @@ func (w *world) begin(seed uint64, options envs.Options) error {
 	s.jobs, s.jobLinks.places, s.jobRing.after = s.jobs[:0], s.jobLinks.places[:s.jobLinks.heads],
 		s.jobRing.after[:len(s.jobRing.tail)]
 	s.jobLinks.reset(s.queues)
-	for _, p := range [...][]int32{s.fresh, s.filed} {
+	for _, p := range [...][]int32{s.firstImpatient, s.filed} {
 		for i := range p {
 			p[i] = none
 		}

@@ -21,20 +21,20 @@ const (
 
 var workflows = []string{Sequential, Parallel, Branch, TcktApp, Own}
 
-// app is an application: its workflow and what there is to know of its functions, in their order.
+// app is an application: its workflow and the properties of its functions, in their order.
 type app struct {
 	flow  *workflow.Workflow
 	laws  []perfmodel.Law
 	rng   Range
-	gated []bool // the function calls others and holds its place until they have returned
-	// unused: nobody reads what the function returns, so its failure does not fail the request. FaaSConf's handlers drop
-	// starter's answer and pass the image's address on.
+	gated []bool // the function calls others and holds its concurrency slot until they have returned
+	// unused: the function's result is not used, so its failure does not fail the request. FaaSConf's handlers drop
+	// starter's response and pass on the image's address.
 	unused []bool
-	// queued: requests wait for a place. TcktApp's Java services take them one at a time, in order, where the others
-	// refuse.
+	// queued: requests wait for a free slot, first come, first served, as in TcktApp's Java services, which serve one
+	// request at a time. The functions of the other workflows refuse instead.
 	queued bool
-	// refs are the latencies of the local-global reward in seconds: per function, and end to end with the successes of a
-	// window.
+	// refs are the reference latencies of the local-global reward in seconds, one per function. refLatency is the
+	// end-to-end one, refSuccesses the reference number of successes in a window.
 	refs         []float64
 	refLatency   float64
 	refSuccesses float64
@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// ticketRefs are the reference p75 in FaaSConf's code, in the order in which it has them.
+// ticketRefs are the reference p75 latencies of FaaSConf's code, in the code's order.
 var ticketRefs = []float64{0.194, 3.51, 0.0118, 0.0083, 0.0383, 0.0082, 0.01, 0.0372, 0.011, 0.0088, 0.0109, 0.2245}
 
 func newApp(c *Config) (*app, error) {
@@ -77,7 +77,7 @@ func newApp(c *Config) (*app, error) {
 	for f, name := range flow.Functions() {
 		l, err := c.law(name)
 		if err != nil {
-			return nil, fmt.Errorf("laws: %w; give it one", err)
+			return nil, fmt.Errorf("laws: %w; add one to laws", err)
 		}
 		if !c.MemoryLimit {
 			l.Memory = 0
@@ -92,7 +92,7 @@ func newApp(c *Config) (*app, error) {
 				strings.Join(flow.Functions(), ", "))
 		}
 	}
-	// The references of the other workflows are ours: functions alone at full CPU, and Parallel's thresholds.
+	// The references of the other workflows are our choice: a lone request at full CPU, and Parallel's thresholds.
 	a.refLatency, a.refSuccesses = 13, 20
 	if c.Workflow == TcktApp {
 		a.rng, a.queued, a.refs, a.refLatency, a.refSuccesses = ticketRange, true, ticketRefs, 3.5, 110
@@ -105,8 +105,7 @@ func newApp(c *Config) (*app, error) {
 	return a, nil
 }
 
-// law returns the law of a function: the last that the configuration has for it, or the one that comes with the
-// environment.
+// law returns the law of a function: the last one that the configuration has for it, or else the built-in one.
 func (c *Config) law(function string) (perfmodel.Law, error) {
 	for _, l := range slices.Backward(c.Laws) {
 		if l.Function == function {
@@ -116,8 +115,8 @@ func (c *Config) law(function string) (perfmodel.Law, error) {
 	return perfmodel.FaaSConf(function)
 }
 
-// maxNodes is what a request's set of held places, and a visit's tag, have room for.
+// maxNodes is the most nodes that fit into a request's bit set of held slots and into a visit's tag.
 const maxNodes = 64
 
-// anyGated reports whether some function holds its place while it calls others.
+// anyGated reports whether some function holds its slot while it calls others.
 func (a *app) anyGated() bool { return slices.Contains(a.gated, true) }

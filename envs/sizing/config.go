@@ -9,54 +9,54 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// Config says what stoker/Sizing-v2 is. The load is a workload.Config beside it.
+// Config configures stoker/Sizing-v2, except for its load, which is a workload.Config.
 type Config struct {
-	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12) or own, which is Graph.
+	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12) or own (the workflow in Graph).
 	Workflow string `yaml:"workflow" json:"workflow" oneof:"sequential|parallel|branch|tcktapp|own"`
-	// Graph is a workflow of one's own. Its functions need laws: FaaSConf's by their names, or those in Laws; and QoS
-	// must be given.
+	// Graph is the workflow if Workflow is own. Each of its functions needs a law: one of FaaSConf's, by its name, or one
+	// in Laws. QoS must then be given, too.
 	Graph workflow.Graph `yaml:"graph,omitempty" json:"graph,omitzero"`
 	// Windows is the length of an episode; each window lasts 30 s. FaaSConf searches for 15 windows under static users
 	// and runs its trace for 170.
 	Windows int `yaml:"windows" json:"windows" range:"[1,2^20]"`
-	// Warmup is the number of windows before an episode under Initial, so that the first observation is of something.
+	// Warmup is the number of windows under Initial before an episode, which give the first observation.
 	Warmup int `yaml:"warmup" json:"warmup" range:"[0,1000]"`
 	// Protocol is fresh (every window a new deployment: remove, deploy, wait, ramp up; as FaaSConf measured),
-	// continuous (instances, requests and queues carry on from window to window, resizing as a rolling update does) or
-	// auto: fresh for users in a closed loop, continuous for arrivals.
+	// continuous (instances, requests and queues continue from window to window; a resize is a rolling update) or auto:
+	// fresh for closed-loop users, continuous for arrivals.
 	Protocol string `yaml:"protocol" json:"protocol" oneof:"auto|fresh|continuous"`
 	// Initial is the normalised configuration of every function before the first decision (without concurrency where
-	// that is not decided). Its middle is also what the fixed baseline holds.
+	// that is not decided). The default is the middle of the ranges, as in the fixed baseline.
 	Initial []float64 `yaml:"initial" json:"initial" range:"[0,1]"`
-	// Start is the minute of the workload at which episodes start; -1 draws one for each.
+	// Start is the minute of the workload at which episodes start; -1 draws one for each episode.
 	Start float64 `yaml:"start" json:"start" range:"[-1,2^24]"`
-	// Users is the numbers of closed-loop users among which each episode draws one; empty takes the workload's number.
+	// Users lists numbers of closed-loop users; each episode draws one of them. Empty means the workload's number.
 	Users []int `yaml:"users" json:"users" range:"[1,2^16]"`
-	// QoS is what a window must keep.
+	// QoS are the thresholds that each window must meet.
 	QoS QoS `yaml:"qos" json:"qos"`
-	// Reward is what the agents earn.
+	// Reward is the agents' reward.
 	Reward Reward `yaml:"reward" json:"reward"`
-	// Price is what resources cost.
+	// Price is the price of resources.
 	Price Price `yaml:"price" json:"price"`
 	// Noise is the variation between repetitions of a measurement.
 	Noise Noise `yaml:"noise" json:"noise"`
-	// Platform is what the functions run on.
+	// Platform is the platform of the functions.
 	Platform Platform `yaml:"platform" json:"platform"`
-	// MemoryLimit lets memory bound the requests in an instance, where a law says what one holds: resnet refuses what
-	// does not fit.
+	// MemoryLimit lets memory limit the requests in an instance, if the function's law says how much one holds: resnet
+	// refuses requests that do not fit.
 	MemoryLimit bool `yaml:"memory_limit" json:"memory_limit"`
 	// Laws replaces the laws of functions.
 	Laws []FunctionLaw `yaml:"laws" json:"laws"`
 	// Features is paper (11 numbers per function, 10 where concurrency is not decided) or extended (five more).
 	Features string `yaml:"features" json:"features" oneof:"paper|extended"`
-	// LoadKnown shows the load of the coming window in place of the last one's, as FaaSConf's dynamic experiment does.
-	// In a trace it is the expected number, not the drawn one.
+	// LoadKnown lets agents observe the load of the next window instead of the last one's, as in FaaSConf's dynamic
+	// experiment. In a trace it is the expected number, not the drawn one.
 	LoadKnown bool `yaml:"load_known" json:"load_known"`
 }
 
 // FunctionLaw is the law of a function of the workflow.
 type FunctionLaw struct {
-	// Function is its name.
+	// Function is the function's name.
 	Function      string `yaml:"function" json:"function"`
 	perfmodel.Law `yaml:",inline"`
 }
@@ -74,24 +74,24 @@ const (
 	ExtendedFeatures = "extended"
 )
 
-// QoS is the threshold of a window. What is 0 comes from the table of [Thresholds].
+// QoS are the thresholds of a window. A threshold of 0 is replaced by that of [Thresholds].
 type QoS struct {
-	// Latency is the most that the mean latency of successful requests may be, in seconds.
+	// Latency is the highest allowed mean latency of successful requests, in seconds.
 	Latency float64 `yaml:"latency" json:"latency" range:"[0,1e6]"`
-	// Count is the fewest successes of a window of closed-loop users.
+	// Count is the smallest allowed number of successes in a window with closed-loop users.
 	Count int `yaml:"count" json:"count" range:"[0,2^30]"`
-	// Success is the smallest share of successes among the requests that end in a window of a trace.
+	// Success is the smallest allowed fraction of successes among the requests that end in a window of a trace.
 	Success float64 `yaml:"success" json:"success" range:"[0,1]"`
 }
 
-// Reward says what the agents earn.
+// Reward configures the agents' reward.
 type Reward struct {
-	// Form is paper (-price·Price + QoS where it is kept), code (-price·Price - QoS where it is not) or local-global
+	// Form is paper (-price·Price + QoS if the QoS is met), code (-price·Price - QoS if it is not) or local-global
 	// (the code's first form: half each agent's own price and latency, half the workflow's latency and throughput).
 	Form string `yaml:"form" json:"form" oneof:"paper|code|local-global"`
-	// Price is the weight of a USD per hour.
+	// Price is the weight of the price, per USD per hour.
 	Price float64 `yaml:"price" json:"price" range:"[0,1e6]"`
-	// QoS is what keeping it is worth.
+	// QoS is the reward for meeting the QoS, or the penalty for missing it.
 	QoS float64 `yaml:"qos" json:"qos" range:"[0,1e6]"`
 }
 
@@ -102,61 +102,62 @@ const (
 	LocalGlobalReward = "local-global"
 )
 
-// Price is what resources cost.
+// Price is the price of resources.
 type Price struct {
-	// CPU in USD per vCPU and hour, Memory in USD per 1000 MB and hour: 0.012 as in the code, exact on its data; the
-	// paper's text has 0.0123.
+	// CPU is in USD per vCPU-hour, Memory in USD per 1000 MB and hour. FaaSConf's code has 0.012 for memory, which agrees
+	// with its data; the paper's text has 0.0123.
 	CPU    float64 `yaml:"cpu" json:"cpu" range:"[0,1e6]"`
 	Memory float64 `yaml:"memory" json:"memory" range:"[0,1e6]"`
 	// ExecTime multiplies each function's price by its mean execution time of the window in seconds, as Eq. 2 of the
-	// paper is written; code and data don't.
+	// paper says. FaaSConf's code and data do not.
 	ExecTime bool `yaml:"exec_time" json:"exec_time"`
 }
 
-// Noise is what repetitions of a measurement differ by.
+// Noise is the variation between repetitions of a measurement.
 type Noise struct {
-	// Request scales the deviation of a request's work from its mean: 1 as the laws have it, 0 none.
+	// Request scales the coefficient of variation of a request's work: 1 is that of the laws, 0 is none.
 	Request float64 `yaml:"request" json:"request" range:"[0,100]"`
-	// Window is the coefficient of variation of a factor on all work of a function in a window: what neighbours and
-	// machines do.
+	// Window is the coefficient of variation of a random factor on all work of a function in a window. The factor stands
+	// for the influence of the machines and of other containers.
 	Window float64 `yaml:"window" json:"window" range:"[0,10]"`
 }
 
-// Platform is what the functions run on: FaaSConf's testbed.
+// Platform describes the platform of the functions. The default is FaaSConf's testbed.
 type Platform struct {
-	// Nodes machines of CPU millicores and Memory MB each. A configuration that needs more than all of them is refused.
+	// Nodes is the number of machines; each has CPU millicores and Memory MB. A configuration that needs more than all of
+	// them have is refused.
 	Nodes  int `yaml:"nodes" json:"nodes" range:"[1,2^20]"`
 	CPU    int `yaml:"cpu" json:"cpu" range:"[250,2^30]"`
 	Memory int `yaml:"memory" json:"memory" range:"[128,2^30]"`
-	// Orchestrator is the time in seconds that a request spends outside its functions, Hop that of handing it to a
+	// Orchestrator is the time in seconds that a request spends outside its functions, Hop the time to pass it to a
 	// function.
 	Orchestrator float64 `yaml:"orchestrator" json:"orchestrator" range:"[0.001,3600]"`
 	Hop          float64 `yaml:"hop" json:"hop" range:"[0,3600]"`
-	// ColdStart is the time in seconds until a new instance takes requests. Settle is the time between a fresh
-	// deployment and its load, Drain that after the load in which functions' latencies are still measured.
+	// ColdStart is the time in seconds until a new instance accepts requests. Settle is the time in seconds between a new
+	// deployment and its load, Drain the time after the load in which functions' latencies are still measured.
 	ColdStart float64 `yaml:"cold_start" json:"cold_start" range:"[0,3600]"`
 	Settle    float64 `yaml:"settle" json:"settle" range:"[0,3600]"`
 	Drain     float64 `yaml:"drain" json:"drain" range:"[0,3600]"`
-	// Timeout is the time in seconds after which a function gives a request up.
+	// Timeout is the time in seconds after which a function aborts a request.
 	Timeout float64 `yaml:"timeout" json:"timeout" range:"[0,86400]"`
 	// OnFailure is continue (the workflow continues with an invalid input, as FaaSConf's handlers do) or abort.
 	OnFailure string `yaml:"on_failure" json:"on_failure" oneof:"continue|abort"`
 }
 
-// What follows a function's failure, as [Platform.OnFailure] names it.
+// Reactions to a function's failure, as [Platform.OnFailure] names them.
 const (
 	ContinueOnFailure = "continue"
 	AbortOnFailure    = "abort"
 )
 
-// rates returns the prices per millicore and MB. Both are decimal fractions: divided once, they round as the literals
-// of FaaSConf's code do.
+// rates returns the prices per millicore and MB. They are rounded decimal fractions, divided once, so that they equal
+// the literals of FaaSConf's code bit for bit.
 func (p *Price) rates() perfmodel.Rates {
 	per := func(x float64) float64 { return math.Round(x*1e9) / 1e12 }
 	return perfmodel.Rates{CPU: per(p.CPU), Memory: per(p.Memory)}
 }
 
-// Default returns the Parallel workflow as the main experiment has it.
+// Default returns the configuration of FaaSConf's main experiment, with the Parallel workflow.
 func Default() Config {
 	return Config{
 		Workflow: Parallel, Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
@@ -171,11 +172,11 @@ func Default() Config {
 	}
 }
 
-// DefaultFactor scales the embedded Azure trace for the default configuration. With it the oracle keeps the QoS in
-// nearly nine of ten windows, and the configuration in the middle of the ranges in about half. From 0.25 to 1.2 the
-// oracle does as well, at rising prices; but from 0.8 the QoS costs more than the 5 USD/h at which the paper's reward
-// would rather do without it, and below 0.4 the middle keeps it too. The experiment is TestFactor in
-// agents/baselines/sizing.
+// DefaultFactor scales the embedded Azure trace for the default configuration. With it the oracle meets the QoS in
+// nearly nine of ten windows, and the middle of the ranges as a fixed configuration does so in about half. From 0.25 to
+// 1.2 the oracle meets it as often, at rising prices; but from 0.8 it costs more than 5 USD/h, the price from which
+// missing it gives a higher reward of the paper's form, and below 0.4 the middle of the ranges meets it too. The
+// experiment is TestFactor in agents/baselines/sizing.
 const DefaultFactor = 0.6
 
 // DefaultWorkload returns the embedded trace at [DefaultFactor].
@@ -185,7 +186,7 @@ func DefaultWorkload() workload.Config {
 	return w
 }
 
-// Validate reports the first field that is wrong, by its key, and what would be right.
+// Validate reports the first wrong field by its key and says what is expected.
 func (c *Config) Validate() error {
 	if err := bounds.Check(c); err != nil {
 		return err
@@ -195,7 +196,8 @@ func (c *Config) Validate() error {
 			map[bool]string{true: "empty", false: "given"}[own])
 	}
 	if c.Workflow == Own && (c.QoS.Latency == 0 || c.QoS.Count == 0 && c.QoS.Success == 0) {
-		return bounds.Errorf("qos", "is %+v, want a latency, and a count (users) or a share of successes (arrivals), where workflow is own", c.QoS)
+		return bounds.Errorf("qos", "is %+v, want a latency, and a count (users) or a share of successes (arrivals), "+
+			"where workflow is own", c.QoS)
 	}
 	want := 4
 	if c.Workflow == TcktApp {

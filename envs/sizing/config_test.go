@@ -59,7 +59,7 @@ func TestConfigErrors(t *testing.T) {
 			own(c)
 			c.Graph.Edges = append(c.Graph.Edges, workflow.Edge{From: "rgb", To: "nowhere"})
 		},
-		"laws: perfmodel: no law for function \"mine\"": func(c *Config) {
+		"laws: perfmodel: there is no law for function \"mine\"": func(c *Config) {
 			own(c)
 			c.Graph = workflow.New("mine", workflow.Chain("rgb", "mine"))
 		},

@@ -36,7 +36,7 @@ func (e *Env) initial() Resources {
 	return e.app.rng.decode(a)
 }
 
-// sizing says what resources mean to the simulator.
+// sizing converts resources to the simulator's settings.
 func (e *Env) sizing(f int, r Resources) sim.Sizing {
 	l := &e.app.laws[f]
 	return sim.Sizing{
@@ -47,7 +47,7 @@ func (e *Env) sizing(f int, r Resources) sim.Sizing {
 	}
 }
 
-// demanded returns the cores and MB that a configuration takes.
+// demanded returns the cores and MB that a configuration allocates.
 func demanded(rs []Resources) (cores, memory float64) {
 	for _, r := range rs {
 		cores += float64(r.CPU*r.Replicas) / 1000
@@ -56,14 +56,14 @@ func demanded(rs []Resources) (cores, memory float64) {
 	return cores, memory
 }
 
-// refused reports whether a configuration is more than the machines together have.
+// refused reports whether a configuration needs more than all machines together have.
 func (e *Env) refused(rs []Resources) bool {
 	p := &e.cfg.Platform
 	cores, memory := demanded(rs)
 	return cores*1000 > float64(p.Nodes*p.CPU) || memory > float64(p.Nodes*p.Memory)
 }
 
-// deploy puts a configuration in force: afresh, or by rolling update.
+// deploy deploys a configuration: as a new deployment, or by rolling update.
 func (e *Env) deploy(rs []Resources) error {
 	for f, r := range rs {
 		z := e.sizing(f, r)

@@ -1,17 +1,17 @@
 // Package sizing is FaaSConf as an environment, stoker/Sizing-v2: one agent per function of a workflow decides, for
 // each window of 30 s, that function's CPU, memory, replicas and concurrency limit (Wang et al., ASE 2024).
 //
-// Nothing of a latency is drawn from a fit. Users in a closed loop, or arrivals from a trace, walk through the
-// workflow's graph (package workflow); each visit of a function is a request to the simulator (package sim) with the
-// service demand that its law gives (package perfmodel); replicas, concurrency limits, memory and contention act
-// through the simulator's instances. The platform is OpenFaaS as FaaSConf ran it: each request goes to a random
-// instance, which refuses it when it is at its limit. The workflow then continues with an invalid input, so that the
-// request fails in the end.
+// Latencies are simulated, not drawn from a fitted distribution. Requests of closed-loop users, or of a trace, run
+// through the workflow's graph (package workflow). Each visit of a function is a request to the simulator (package
+// sim); its work comes from the function's law (package perfmodel). Replicas, concurrency limits, memory and contention
+// act through the simulator's instances. The platform is OpenFaaS as FaaSConf used it: each request goes to a random
+// instance, which refuses it at its concurrency limit. The workflow then continues with an invalid input, and the
+// request fails at its end.
 //
-// What is where: config.go says what can be configured; app.go which functions, ranges and laws an application has;
-// qos.go and thresholds.go the thresholds; env.go Reset and Step; window.go the two protocols, every window a fresh
-// deployment or all of them one operation; world.go and gate.go what happens to a request; deploy.go what a
-// configuration means; measure.go a window's numbers; observe.go what agents see and earn; state.go what changes in an
-// episode, copies and saved state. Package calibrate redoes the laws' fit and the thresholds; the baselines are in
+// Files: config.go has the configuration; app.go an application's functions, ranges and laws; qos.go and thresholds.go
+// the QoS thresholds; env.go Reset and Step; window.go the two protocols, a new deployment for every window or one
+// deployment that continues; world.go and gate.go the events of a request; deploy.go the deployment of a configuration;
+// measure.go the measurements of a window; observe.go observations and rewards; state.go the state of an episode, its
+// copies and its saved form. Package calibrate repeats the fit of the laws and of the thresholds; the baselines are in
 // agents/baselines/sizing.
 package sizing

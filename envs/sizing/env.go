@@ -46,13 +46,13 @@ type Env struct {
 	step   workflow.Step
 	meter  sim.Meter
 	wanted []Resources
-	err    error // the first that happened inside the simulator's loop
+	err    error // the first error inside the simulator's loop
 }
 
 // keys name the draws of an episode.
 type keys struct{ demand, request, window rng.Key }
 
-// New makes the environment that a configuration and a load describe. It reads the load's trace.
+// New returns an environment with a configuration and a load. It reads the load's trace.
 func New(c Config, w workload.Config) (*Env, error) {
 	source, err := workload.Open(w)
 	if err != nil {
@@ -78,7 +78,7 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 		}
 	} else {
 		if len(c.Users) > 0 {
-			return nil, bounds.Errorf("users", "is %v, want none: the workload is not users in a closed loop", c.Users)
+			return nil, bounds.Errorf("users", "is %v, want none: the workload has no closed-loop users", c.Users)
 		}
 		if e.arrivals, err = source.Arrivals(0); err != nil {
 			return nil, err
@@ -108,13 +108,13 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 	e.tracker = workflow.NewTracker(a.flow, 0)
 	e.spec = e.newSpec()
 	h, load := fnv.New64a(), source.Config()
-	load.Path = "" // where the files are; arrivals check what they hold
+	load.Path = "" // only the files' contents matter, and the arrivals check those
 	fmt.Fprintf(h, "%+v %+v", c, load)
 	e.fingerprint = h.Sum64()
 	return e, nil
 }
 
-// slots and needed are the windows of an open-loop workload, and those that an episode takes.
+// slots is the number of windows in an open-loop workload, needed the number that an episode takes.
 func (e *Env) slots() int  { return e.source.Minutes() * 2 }
 func (e *Env) needed() int { return e.cfg.Windows + e.cfg.Warmup }
 
@@ -124,16 +124,16 @@ func (e *Env) Spec() *envs.Spec { return e.spec }
 // Config returns the environment's configuration.
 func (e *Env) Config() Config { return e.cfg }
 
-// Range returns what a function may be given.
+// Range returns the range of a function's resources.
 func (e *Env) Range() Range { return e.app.rng }
 
-// Closed reports whether the load is users in a closed loop.
+// Closed reports whether the load is closed-loop users.
 func (e *Env) Closed() bool { return e.source.Closed() }
 
 // Fresh reports whether every window is a new deployment.
 func (e *Env) Fresh() bool { return e.fresh }
 
-// QoS returns the thresholds of the present episode.
+// QoS returns the thresholds of the current episode.
 func (e *Env) QoS() QoS { return e.qos }
 
 // Reset implements [envs.Env]. Options are users (a number of closed-loop users) and start (the minute of the
@@ -215,7 +215,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-var errOver = errors.New(ID + ": the episode is over, or has not begun: Reset comes first")
+var errOver = errors.New(ID + ": the episode has ended or not begun, call Reset first")
 
 // Step implements [envs.Env].
 func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
@@ -241,19 +241,19 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	return nil
 }
 
-// Quiet switches the noise off or on: without noise a request's work is its law's mean. The switch is not part of the
-// state, so CopyFrom leaves it as it is. Requests that have begun keep their work.
+// Quiet turns the noise off (on is true) or on. Without noise a request's work is the mean of its law. Requests that
+// have begun keep their work. The setting is not part of the state, so CopyFrom does not change it.
 func (e *Env) Quiet(on bool) { e.quiet = on }
 
-// Salt changes the draws of service and of instances from now on; arrivals stay the same. A planner averages over
-// several salts. It is part of the state, so CopyFrom undoes it.
+// Salt changes the draws of service times and instances from now on, but not the arrivals. A planner averages over
+// several salts. The salt is part of the state, so CopyFrom overwrites it.
 func (e *Env) Salt(salt uint64) {
 	e.keys.demand, e.keys.request, e.keys.window = e.keys.demand.With(salt), e.keys.request.With(salt),
 		e.keys.window.With(salt)
 }
 
-// Mute stops new requests from now on, so that a planner sees how those in flight end. It is part of the state, as the
-// salt is.
+// Mute stops new requests from now on, so that a planner can simulate only the requests in flight. It is part of the
+// state, as the salt is.
 func (e *Env) Mute() { e.muted = true }
 
 // Hourly returns the price of a configuration in USD per hour, without execution times.
@@ -265,8 +265,8 @@ func (e *Env) Hourly(rs []Resources) float64 {
 	return sum
 }
 
-// NewEnv makes another environment of the same configuration, over the same workload, between episodes: one to try
-// actions on by CopyFrom.
+// NewEnv returns a new environment with the same configuration and workload, for a planner that tries actions on a copy
+// made with CopyFrom.
 func (e *Env) NewEnv() (*Env, error) { return NewWith(e.cfg, e.source) }
 
 // TraceDraws implements [envs.DrawTracer].

@@ -2,8 +2,8 @@ package sizing
 
 import "github.com/stoker-rl/stoker/envs/sim"
 
-// gate limits the requests inside a function that calls others: a request holds its place until its calls have
-// returned, whereas the simulator's instances free it at the end of the function's own work.
+// gate limits the requests inside a function that calls others. A request holds its slot until its calls have returned,
+// but the simulator's instances free the slot when the function's own work ends.
 type gate struct {
 	taken int
 	queue []uint64 // tags of visits, from head
@@ -29,10 +29,10 @@ func (g *gate) pop() uint64 {
 
 func (g *gate) clear() { g.taken, g.queue, g.head = 0, g.queue[:0], 0 }
 
-// places is the number of requests that a function's instances hold.
+// places is the number of requests that a function's instances can hold.
 func (e *Env) places(f int) int { return e.inForce[f].Replicas * e.inForce[f].Concurrency }
 
-// visit is when a visit of a gated function began.
+// visit returns where the start time of a visit of a gated function is stored.
 func (e *Env) visit(run, node int32) *sim.Time {
 	return &e.visited[int(run)*e.app.flow.NumNodes()+int(node)]
 }
@@ -42,7 +42,7 @@ func (e *Env) enter(g *gate, run, node int32) {
 	e.requests[run].held |= 1 << node
 }
 
-// leave frees a request's place and lets the next waiting request in.
+// leave frees a request's slot and lets the next waiting request in.
 func (e *Env) leave(run, node int32) {
 	q := &e.requests[run]
 	if q.held>>node&1 == 0 {
@@ -54,7 +54,7 @@ func (e *Env) leave(run, node int32) {
 	e.openGate(f)
 }
 
-// openGate lets waiting requests in while there are free places.
+// openGate lets waiting requests in while there are free slots.
 func (e *Env) openGate(f int) {
 	g := &e.gates[f]
 	for len(g.queue) > 0 && g.taken < e.places(f) {

@@ -19,12 +19,12 @@ type functionResult struct {
 	price                           float64
 	cpu, throttled, memory, network float64
 	p75, p95, mean                  float64
-	rejected                        float64 // share of its requests
-	// requests at the function, on average, or at the window's end where it holds places
+	rejected                        float64 // fraction of its requests
+	// requests at the function: the mean, or the number at the window's end if the function is gated
 	inside float64
 }
 
-// measure reads the simulator's meters, as rates over a number of seconds.
+// measure reads the simulator's meters and converts them to rates over a number of seconds.
 func (e *Env) measure(seconds float64) {
 	for f := range e.functions {
 		r := &e.functions[f]
@@ -42,8 +42,7 @@ func (e *Env) measure(seconds float64) {
 		}
 		r.inside = m.InSystem()
 		if g := &e.gates[f]; e.app.gated[f] {
-			// The simulator knows neither the requests that hold a place while they call others, nor those that wait at the
-			// gate.
+			// The simulator does not count requests that hold a slot while they call others, or that wait at the gate.
 			r.inside = float64(g.taken + len(g.queue) - g.head)
 		}
 		if m.Arrived > 0 {
@@ -61,7 +60,7 @@ func (e *Env) measure(seconds float64) {
 	}
 }
 
-// measureNothing is measure where nothing was deployed.
+// measureNothing replaces measure if nothing was deployed.
 func (e *Env) measureNothing() {
 	for f := range e.functions {
 		e.functions[f] = functionResult{p75: Window.Seconds(), p95: Window.Seconds(), mean: Window.Seconds()}
@@ -90,10 +89,10 @@ func (e *Env) conclude(rs []Resources, refused bool) {
 	case refused || r.successes == 0 && (r.failed > 0 || e.tracker.Live() > 0 || e.source.Closed()):
 		r.latency, r.p75, r.p95 = Window.Seconds(), Window.Seconds(), Window.Seconds()
 		if refused {
-			// Requests served under the previous configuration do not count.
+			// Do not count requests that were served under the previous configuration.
 			r.successes, e.latencies = 0, e.latencies[:0]
 		}
-	case r.successes == 0: // nobody asked
+	case r.successes == 0: // there were no requests
 		r.success = 1
 	default:
 		slices.Sort(e.latencies)

@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// newSpec describes the environment.
+// newSpec returns the environment's spec.
 func (e *Env) newSpec() *envs.Spec {
 	a := e.app
 	n := a.flow.NumFunctions()
@@ -37,8 +37,8 @@ func (e *Env) newSpec() *envs.Spec {
 	}
 	return &envs.Spec{
 		ID: ID,
-		Doc: fmt.Sprintf("The agents of %s's %d functions choose CPU, memory, replicas and concurrency limit for each window of 30 s.",
-			a.flow.Name(), n),
+		Doc: fmt.Sprintf("The agents of %s's %d functions choose CPU, memory, replicas and concurrency limit for each "+
+			"window of 30 s.", a.flow.Name(), n),
 		Kinds: []envs.Kind{{
 			Name: "function", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.NewBox(len(actions), 0, 1),
 			Features: features, Actions: actions, FeatureUnits: units, ActionUnits: share, Neighbours: neighbours,
@@ -95,7 +95,7 @@ func (e *Env) report(out *envs.Outcome) {
 	e.reward(out.Rewards[0])
 }
 
-// reward writes what each agent earned in the last window.
+// reward writes each agent's reward for the last window.
 func (e *Env) reward(out []float32) {
 	r, w := &e.result, &e.cfg.Reward
 	if w.Form == LocalGlobalReward {
@@ -124,7 +124,7 @@ func (e *Env) reward(out []float32) {
 	}
 }
 
-// observe writes what the agents see after the last window.
+// observe writes the agents' observations after the last window.
 func (e *Env) observe(obs *envs.Observation) {
 	k := &obs.Kinds[0]
 	r := &e.result
@@ -144,7 +144,7 @@ func (e *Env) observe(obs *envs.Observation) {
 	}
 }
 
-// shownLoad is the load that the agents see: the last window's or, with LoadKnown, the coming one's.
+// shownLoad is the load in the observations: the last window's or, with LoadKnown, the next one's.
 func (e *Env) shownLoad() float64 {
 	if e.source.Closed() || !e.cfg.LoadKnown {
 		return e.result.load

@@ -2,8 +2,8 @@ package sizing
 
 import "github.com/stoker-rl/stoker/envs"
 
-// PriceOf returns what an action would cost in USD per hour, without execution times and without taking it. Safe
-// exploration (FaaSConf, §4.3) uses it.
+// PriceOf returns the price of an action in USD per hour, without execution times. It does not step the environment.
+// Safe exploration (FaaSConf, §4.3) uses it.
 func (e *Env) PriceOf(act *envs.Action) (float64, error) {
 	if err := envs.CheckAction(e.spec, nil, act); err != nil {
 		return 0, err

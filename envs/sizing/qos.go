@@ -1,12 +1,12 @@
 package sizing
 
-// Thresholds returns the QoS of a workflow under a number of closed-loop users, or under a trace where users is 0. A
-// number of users that is not listed takes the next larger listed one, or the last. Source says where the numbers come
-// from: FaaSConf's code for Parallel under 10 users, experiments of our own for the rest.
+// Thresholds returns the QoS of a workflow under a number of closed-loop users, or under a trace if users is 0. If the
+// table lacks the number of users, the next larger number in it counts, or the last. source says where the thresholds
+// come from: FaaSConf's code for Parallel under 10 users, our own experiments for the others.
 func Thresholds(name string, users int) (q QoS, source string) {
 	rows := thresholds[name]
 	if len(rows) == 0 {
-		return q, "none: the thresholds of one's own workflow are given in the configuration"
+		return q, "none: for workflow own the configuration gives the thresholds"
 	}
 	if users == 0 {
 		q = rows[0].QoS
@@ -26,8 +26,8 @@ func Thresholds(name string, users int) (q QoS, source string) {
 	return row.QoS, "ours: at the same quantiles of random configurations as FaaSConf's of Parallel under 10 users"
 }
 
-// traceSuccess is the share of a trace's requests that must succeed. It is ours: FaaSConf counts successes, but under a
-// trace the load decides how many there can be.
+// traceSuccess is the fraction of a trace's requests that must succeed. It is our choice: FaaSConf requires a number of
+// successes, but under a trace the largest possible number depends on the load.
 const traceSuccess = 0.9
 
 type threshold struct {

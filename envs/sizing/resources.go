@@ -10,10 +10,10 @@ type Resources struct {
 	Replicas, Concurrency int
 }
 
-// Range says what a function may be given and how an action in [0, 1] stands for it.
+// Range is the range of a function's resources. It converts between resources and actions in [0, 1].
 type Range struct {
 	Low, High Resources
-	// Concurrency says whether the concurrency limit is part of the action; where it isn't, Low.Concurrency is the limit.
+	// Concurrency says whether the concurrency limit is part of the action. If not, Low.Concurrency is the limit.
 	Concurrency bool
 }
 
@@ -26,9 +26,9 @@ func (r *Range) Components() int {
 	return 3
 }
 
-// Decode returns what an action of [Range.Components] numbers in [0, 1] stands for, as FaaSConf's code and data have
-// it: CPU and memory rounded, replicas and concurrency cut to whole numbers, so that their highest values need exactly
-// 1.
+// Decode returns the resources of an action of [Range.Components] numbers in [0, 1], as in FaaSConf's code and data:
+// CPU and memory are rounded, replicas and concurrency are rounded down, so that only an action of exactly 1 gives
+// their highest values.
 func (r *Range) Decode(a []float32) Resources {
 	var x [4]float64
 	for i, v := range a[:r.Components()] {
@@ -51,12 +51,12 @@ func (r *Range) decode(a [4]float64) Resources {
 	return out
 }
 
-// Encode writes an action that stands for what is wanted, brought into the range.
+// Encode writes an action that decodes to the wanted resources, clipped to the range.
 func (r *Range) Encode(want Resources, a []float32) {
 	share := func(x, low, high int, whole bool) float32 {
 		x = min(max(x, low), high)
 		if whole && x < high {
-			return float32((float64(x-low) + 0.5) / float64(high-low)) // the middle of what is cut to x
+			return float32((float64(x-low) + 0.5) / float64(high-low)) // the middle of the interval that is rounded down to x
 		}
 		return float32(float64(x-low) / float64(high-low))
 	}

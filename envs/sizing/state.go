@@ -9,10 +9,10 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// world is what changes during an episode, beside the simulation, the tracker and the arrivals.
+// world is the state of an episode, except for the simulation, the tracker and the arrivals.
 type world struct {
 	progress
-	asked    []uint32 // requests of each user in this generation
+	asked    []uint32 // number of requests of each user in this generation
 	inForce  []Resources
 	action   []float32
 	requests []request
@@ -25,29 +25,29 @@ type world struct {
 	functions    []functionResult // of the last window
 }
 
-// progress is the world's single numbers.
+// progress holds the scalars of the world.
 type progress struct {
 	seed           uint64
 	keys           keys
 	started, ended bool
-	windows        int // decided ones so far
-	all            int // all so far, those before the episode included
+	windows        int // windows of the episode so far
+	all            int // windows so far, with those before the episode
 	qos            QoS
 	userCount      int
-	slot           int // of the workload, at which the windows before the episode begin
-	// offset is the workload's time less the simulation's.
+	slot           int // window of the workload at which the windows before the episode begin
+	// offset is the workload's time minus the simulation's.
 	offset int64
 	next   workload.Arrival
 	more   bool
-	until  sim.Time // the end of the present window
-	// open lets users ask again, counting takes the ends of requests into the window's numbers.
+	until  sim.Time // end of the current window
+	// open: users may send requests. counting: requests that end count in the window's measurements.
 	open, counting bool
 	// muted: no new request begins.
 	muted bool
 	// generation numbers the deployments of the fresh protocol.
 	generation uint32
 	lastLoad   float64
-	// The present window so far.
+	// The current window so far.
 	begun, failures int
 	// The last window's numbers.
 	result

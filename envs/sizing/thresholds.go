@@ -1,8 +1,9 @@
 package sizing
 
-// thresholds by workflow, ascending in users; the first row is that of 10 users. Parallel's first row is FaaSConf's: it asks for a
-// mean latency that three of four of the published random configurations keep (13.07 s is their upper quartile) and one success more
-// than their median of 19. The others stand at the same quantiles of random configurations in this simulation.
+// thresholds has the rows of each workflow, ascending in users; the first row is that of 10 users.
+// Parallel's first row is FaaSConf's: it asks for a mean latency that three of four of the published random
+// configurations keep (13.07 s is their upper quartile) and for one success more than their median of 19.
+// The other rows are at the same quantiles of random configurations in this simulation.
 // Written by: go test ./envs/sizing/calibrate -run TestThresholds -update
 var thresholds = map[string][]threshold{
 	"sequential": {

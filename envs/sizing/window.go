@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// load sets what the episode faces: users, or the part of the workload that begins at a slot.
+// load sets the load of the episode: the number of users, or the slot at which its part of the workload begins.
 func (e *Env) load(users, slot int) {
 	e.userCount, e.slot = users, slot
 	table, _ := Thresholds(e.cfg.Workflow, users)
@@ -37,7 +37,7 @@ func (e *Env) load(users, slot int) {
 	}
 }
 
-// loadTime is where in the workload the present window begins, in microseconds.
+// loadTime is the time in the workload at which the current window begins, in microseconds.
 func (e *Env) loadTime() int64 { return int64(e.slot+e.all) * int64(Window) }
 
 // window runs one window under a configuration.
@@ -47,7 +47,7 @@ func (e *Env) window(rs []Resources) error {
 	refused := e.refused(rs)
 	switch {
 	case e.fresh && refused:
-		// Nothing is deployed and no request is served, but the load's time passes.
+		// Nothing is deployed and no request is served, but time passes in the workload.
 		e.measureNothing()
 		if e.arrivals != nil {
 			e.arrivals.SeekTo(e.loadTime() + int64(Window))
@@ -67,8 +67,8 @@ func (e *Env) window(rs []Resources) error {
 	return nil
 }
 
-// freshWindow is FaaSConf's protocol: remove, deploy, wait, load for 30 s, and wait while requests in flight still
-// appear in the functions' logs.
+// freshWindow is FaaSConf's protocol: remove, deploy, wait, apply the load for 30 s, and wait for the requests in
+// flight, which still appear in the functions' logs.
 func (e *Env) freshWindow(rs []Resources) error {
 	e.generation = uint32(e.all + 1)
 	e.tracker.Reset(e.seed)
@@ -87,7 +87,7 @@ func (e *Env) freshWindow(rs []Resources) error {
 	if err := e.run(e.sim.Now() + sim.Seconds(e.cfg.Platform.Settle)); err != nil {
 		return err
 	}
-	e.clear() // they hold the requests that the removal of the old deployment ended
+	e.clear() // the measurements contain the requests that the removal of the old deployment ended
 	e.sim.ResetMeters()
 	e.offset = e.loadTime() - int64(e.sim.Now())
 	e.open, e.counting = !e.muted, true
@@ -105,12 +105,12 @@ func (e *Env) freshWindow(rs []Resources) error {
 	if err := e.run(e.until + sim.Seconds(e.cfg.Platform.Drain)); err != nil {
 		return err
 	}
-	// As the testbed's metrics, which are rates over a minute.
+	// The testbed's metrics are rates over a minute.
 	e.measure(60)
 	return nil
 }
 
-// continuousWindow carries on from the last window.
+// continuousWindow continues from the last window.
 func (e *Env) continuousWindow(rs []Resources, refused bool) error {
 	if !refused {
 		if err := e.deploy(rs); err != nil {
@@ -143,22 +143,22 @@ func (e *Env) run(until sim.Time) error {
 	return err
 }
 
-// interfere draws the factors of the present window.
+// interfere draws each function's random factor for the current window.
 func (e *Env) interfere() {
-	law := newLogNormal(e.cfg.Noise.Window)
+	factor := newLogNormal(e.cfg.Noise.Window)
 	for f := range e.interference {
 		e.interference[f] = 1
-		if law.sigma > 0 && !e.quiet {
-			e.interference[f] = law.draw(e.keys.window.With(uint64(f)).With(uint64(e.all)))
+		if factor.sigma > 0 && !e.quiet {
+			e.interference[f] = factor.draw(e.keys.window.With(uint64(f)).With(uint64(e.all)))
 			e.draws("window", uint64(f), uint64(e.all), 0, e.interference[f])
 		}
 	}
 }
 
-// logNormal is the lognormal law of mean 1, by the mean and deviation of its logarithm.
+// logNormal is the lognormal distribution with mean 1, given by the mean and standard deviation of its logarithm.
 type logNormal struct{ mu, sigma float64 }
 
-// newLogNormal returns the law of a coefficient of variation.
+// newLogNormal returns the distribution with a coefficient of variation.
 func newLogNormal(cv float64) logNormal {
 	v := portable.Log1p(cv * cv)
 	return logNormal{-v / 2, math.Sqrt(v)}

@@ -5,22 +5,22 @@ import (
 	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
-// request is a user's or the trace's request on its way through the workflow. It is found by its tracker's run.
+// request is a user's or the trace's request in the workflow. Its index is the tracker's run.
 type request struct {
 	begun sim.Time
-	// a and b name the request in its draws: stream and arrival, or user and number.
+	// a and b are the request's part of the keys of its draws: stream and arrival, or user and number.
 	a, b uint64
 	user int32
-	// number counts a user's requests.
+	// number is the request's index among those of its user.
 	number uint32
-	// use counts the requests that have had this run, one after another.
+	// use counts the requests that have used this run, one after another.
 	use uint32
-	// held is a bit set of the nodes whose gate it has passed and not left.
+	// held is the bit set of the nodes whose gate the request has entered and not left.
 	held   uint64
 	failed bool
 }
 
-// A tag says which visit a simulated request is: run, node, number of the visit, use of the run.
+// A tag identifies the visit that a simulated request belongs to: run, node, number of the visit, use of the run.
 const (
 	runBits    = 24
 	nodeBits   = 8
@@ -48,7 +48,7 @@ const (
 // handler receives the simulator's events.
 type handler struct{ e *Env }
 
-// Fired begins requests.
+// Fired handles timers: it begins requests.
 func (h handler) Fired(_ *sim.Sim, t sim.Timer) {
 	e := h.e
 	if t.Kind == timerUser {
@@ -67,7 +67,7 @@ func (h handler) Fired(_ *sim.Sim, t sim.Timer) {
 	e.arm()
 }
 
-// Finished follows a visit whose function has done its own work, or has not.
+// Finished handles the end of a function's own work in a visit, or its failure.
 func (h handler) Finished(_ *sim.Sim, r sim.Response) {
 	e := h.e
 	run, node, _, use := untag(r.Tag)
@@ -77,7 +77,7 @@ func (h handler) Finished(_ *sim.Sim, r sim.Response) {
 	}
 	q := &e.requests[run]
 	if q.use&useMask != use {
-		return // of a request that is over
+		return // the request has already ended
 	}
 	if r.Outcome != sim.Completed && !e.app.unused[f] {
 		q.failed = true
@@ -115,7 +115,7 @@ func (e *Env) begin(a, b uint64, user int32, number uint32) {
 	e.proceed(run, e.delay)
 }
 
-// proceed does what the tracker's step says, after a delay.
+// proceed performs the tracker's step after a delay.
 func (e *Env) proceed(run int32, delay sim.Time) {
 	for _, v := range e.step.Returned {
 		if f := e.app.flow.Function(int(v.Node)); e.app.gated[f] {
@@ -148,7 +148,7 @@ func (e *Env) call(run int32, v workflow.Visit, at sim.Time) {
 	e.submit(run, v.Node, v.Number, at)
 }
 
-// submit sends a visit to the simulator, with the demand that its law and its key give.
+// submit sends a visit to the simulator, with the work that its law and its key give.
 func (e *Env) submit(run, node, number int32, at sim.Time) {
 	q := &e.requests[run]
 	f := e.app.flow.Function(int(node))
@@ -168,7 +168,7 @@ func (e *Env) submit(run, node, number int32, at sim.Time) {
 	}))
 }
 
-// finish ends a request; in a closed loop its user thinks and asks again.
+// finish ends a request. In a closed loop its user thinks and then sends the next request.
 func (e *Env) finish(run int32) {
 	q := &e.requests[run]
 	for n := int32(0); q.held>>n != 0; n++ {
@@ -200,7 +200,7 @@ func (e *Env) timer(kind int32, at sim.Time, payload uint64) {
 	e.fail(err)
 }
 
-// draw takes the next arrival from the workload; arm sets its timer if it falls into the present window.
+// draw takes the next arrival from the workload. arm sets its timer if it is in the current window.
 func (e *Env) draw() { e.next, e.more = e.arrivals.Next() }
 
 func (e *Env) arm() {

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Delays are what the platform adds between functions, in seconds: per run of a node and per edge taken.
+// Delays are the times in seconds that the platform adds for each run of a node and for each edge taken.
 type Delays struct{ Node, Edge float64 }
 
-// Path is a way through the workflow from entry to end.
+// Path is a path through the workflow from the entry to the end.
 type Path struct {
 	// Nodes in the order of the path.
 	Nodes []int
-	// Probability of the choices that it makes.
+	// Probability is the product of the probabilities of its branches.
 	Probability float64
 }
 
-// Response returns the expected response time in seconds of a request that meets no queue, given each node's own time
-// in seconds: the longest of parallel paths, the expectation over branches, a loop's section multiplied by its expected
-// runs (OptiServe's and PRCP's reduction), calls added where they are made one by one, their longest where together.
-// times has one entry per node.
+// Response returns the expected response time in seconds of a request that waits in no queue. times has each node's own
+// time in seconds. Parallel paths count as the longest of them, branches by their expectation, and a loop's section as
+// many times as it is expected to run (OptiServe's and PRCP's reduction). Calls one by one add up; of calls together
+// the longest counts.
 func (w *Workflow) Response(times []float64, d Delays) float64 {
 	var total float64
 	at := make([]float64, len(w.function))
@@ -34,9 +34,9 @@ func (w *Workflow) Response(times []float64, d Delays) float64 {
 	return total
 }
 
-// CriticalPath appends to dst the nodes of the longest way through the workflow, callees that lengthen it included, and
-// returns it with its length in seconds. Times count as in [Workflow.Response]; of a branch the longest arm counts,
-// whatever its probability.
+// CriticalPath appends to dst the nodes of the longest path through the workflow, with the callees that lengthen it,
+// and returns it with its length in seconds. Times count as in [Workflow.Response], except that a branch counts as its
+// longest alternative, however improbable.
 func (w *Workflow) CriticalPath(dst []int, times []float64, d Delays) ([]int, float64) {
 	var total float64
 	at := make([]float64, len(w.function))
@@ -77,8 +77,8 @@ func (w *Workflow) CriticalPath(dst []int, times []float64, d Delays) ([]int, fl
 	return dst, total
 }
 
-// longest returns the length of a region's longest way in a scenario. at and, where wanted, before receive per node
-// when it starts, and which node it then follows.
+// longest returns the length of a region's longest path in a scenario. It writes into at when each node starts and into
+// before, unless that is nil, which node it then follows.
 func (w *Workflow) longest(r *region, s *scenario, times []float64, d Delays, at []float64, before []int32) float64 {
 	for _, l := range s.links {
 		if l.to != exit {
@@ -105,9 +105,9 @@ func (w *Workflow) longest(r *region, s *scenario, times []float64, d Delays, at
 	return length
 }
 
-// finish returns when an edge has been passed: its node's start, time and delays.
+// finish returns the time at which a request has passed an edge: its node's start, plus the node's time and delays.
 func (w *Workflow) finish(l link, times []float64, d Delays, at []float64) float64 {
-	t := at[l.from] + float64(w.factor[l.from]*w.own(l.from, times, d))
+	t := at[l.from] + float64(w.factor[l.from]*w.runTime(l.from, times, d))
 	if d.Edge == 0 {
 		return t
 	}
@@ -115,7 +115,7 @@ func (w *Workflow) finish(l link, times []float64, d Delays, at []float64) float
 	if l.to != exit || w.ends(l.from) {
 		edge = 1
 	}
-	// An edge is taken once per run of the loops around both its ends, a loop's own edge once less.
+	// An edge is taken once for each run of the loops around both its ends, a loop edge once less.
 	for i := range w.loops {
 		in := w.loops[i].in
 		if in[l.from] && l.to != exit && in[l.to] {
@@ -124,19 +124,19 @@ func (w *Workflow) finish(l link, times []float64, d Delays, at []float64) float
 	}
 	for i := range w.loops {
 		if lp := &w.loops[i]; lp.source == l.from {
-			edge += float64((lp.factor - 1) * w.outside(lp))
+			edge += float64((lp.factor - 1) * w.entries(lp))
 		}
 	}
 	return t + float64(edge*d.Edge)
 }
 
-// ends reports whether a node has an edge to End of its own.
+// ends reports whether a node has an edge to [End].
 func (w *Workflow) ends(n int32) bool {
 	return slices.Contains(w.next[n], exit) || slices.ContainsFunc(w.alts[n], func(a alt) bool { return a.to == exit })
 }
 
-// outside returns how often a loop's section is expected to be entered, for the loops around it.
-func (w *Workflow) outside(l *loop) float64 {
+// entries returns how often a loop's section is expected to be entered, because of the loops around it.
+func (w *Workflow) entries(l *loop) float64 {
 	f := 1.0
 	for i := range w.loops {
 		o := &w.loops[i]
@@ -147,12 +147,12 @@ func (w *Workflow) outside(l *loop) float64 {
 	return f
 }
 
-// own returns the time of one run of a node with its calls.
-func (w *Workflow) own(n int32, times []float64, d Delays) float64 {
+// runTime returns the time of one run of a node with its calls.
+func (w *Workflow) runTime(n int32, times []float64, d Delays) float64 {
 	t := times[n] + d.Node
 	var longest float64
 	for _, m := range w.calls[n] {
-		c := w.own(m, times, d) + d.Edge
+		c := w.runTime(m, times, d) + d.Edge
 		if w.mode[n] == OneByOne {
 			t += c
 		}
@@ -164,7 +164,7 @@ func (w *Workflow) own(n int32, times []float64, d Delays) float64 {
 	return t
 }
 
-// appendCalls appends a node and those of its callees that its time is made of.
+// appendCalls appends a node and the callees that its time depends on.
 func (w *Workflow) appendCalls(dst []int, n int32, times []float64, d Delays) []int {
 	dst = append(dst, int(n))
 	if len(w.calls[n]) == 0 {
@@ -177,13 +177,13 @@ func (w *Workflow) appendCalls(dst []int, n int32, times []float64, d Delays) []
 		return dst
 	}
 	longest := slices.MaxFunc(w.calls[n], func(a, b int32) int {
-		return cmp.Compare(w.own(a, times, d), w.own(b, times, d))
+		return cmp.Compare(w.runTime(a, times, d), w.runTime(b, times, d))
 	})
 	return w.appendCalls(dst, longest, times, d)
 }
 
-// Paths returns all ways from entry to end, loops aside and calls left out, the likeliest first. It fails where there
-// are more than limit.
+// Paths returns all paths from the entry to the end, without loops and calls, the most probable first. It fails if
+// there are more than limit.
 func (w *Workflow) Paths(limit int) ([]Path, error) {
 	var out []Path
 	var way []int

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// Validate reports what [Graph.Compile] would refuse.
+// Validate returns the error of [Graph.Compile].
 func (g Graph) Validate() error { _, err := g.Compile(); return err }
 
-// Compile checks the graph and numbers it. An error names the node or edge that is wrong and what would be right.
+// Compile checks the graph and numbers its nodes and functions. An error names the wrong node or edge and says what is
+// expected.
 func (g Graph) Compile() (*Workflow, error) {
 	w := &Workflow{graph: g.clone()}
 	for _, step := range []func() error{
-		w.numberNodes, w.numberFunctions, w.connect, w.findEntry, w.sort, w.reach, w.checkAlternatives, w.findLoops,
+		w.numberNodes, w.numberFunctions, w.connect, w.findEntry, w.sort, w.checkReachable, w.checkAlternatives, w.findLoops,
 		w.findRegions,
 	} {
 		if err := step(); err != nil {
@@ -35,10 +36,10 @@ func (g Graph) clone() Graph {
 	return g
 }
 
-// numberNodes checks names and fills in what nodes left out.
+// numberNodes checks the nodes' names and fills in their defaults.
 func (w *Workflow) numberNodes() error {
 	if len(w.graph.Nodes) == 0 {
-		return fmt.Errorf("it has no nodes, so no entry: want at least one")
+		return fmt.Errorf("it has no nodes, want at least one")
 	}
 	seen := map[string]bool{}
 	for i := range w.graph.Nodes {
@@ -47,7 +48,8 @@ func (w *Workflow) numberNodes() error {
 		case n.Name == "":
 			return fmt.Errorf("node %d has no name", i+1)
 		case n.Name == End:
-			return fmt.Errorf("node %d is named %q, which stands for leaving the workflow: name it otherwise", i+1, End)
+			return fmt.Errorf("node %d is named %q, which is reserved for the end of the workflow: give it another name",
+				i+1, End)
 		case seen[n.Name]:
 			return fmt.Errorf("node %q is there twice", n.Name)
 		}
@@ -94,14 +96,14 @@ func (w *Workflow) numberFunctions() error {
 	}
 	for f, name := range w.graph.Functions {
 		if !slices.Contains(w.function, f) {
-			return fmt.Errorf("function %q is listed but runs at no node", name)
+			return fmt.Errorf("function %q is listed but runs at no node: remove it or add a node that runs it", name)
 		}
 	}
 	w.functions = w.graph.Functions
 	return nil
 }
 
-// connect checks each edge by itself and sorts the edges by what they do.
+// connect checks each edge and stores it by its kind.
 func (w *Workflow) connect() error {
 	n := len(w.graph.Nodes)
 	index := make(map[string]int32, n)
@@ -109,7 +111,7 @@ func (w *Workflow) connect() error {
 		index[node.Name] = int32(i)
 	}
 	w.next, w.alts, w.calls = make([][]int32, n), make([][]alt, n), make([][]int32, n)
-	w.in, w.of = make([]int32, n), slices.Repeat([]int32{-1}, n)
+	w.indegree, w.caller = make([]int32, n), slices.Repeat([]int32{-1}, n)
 	type pair struct{ from, to int32 }
 	seen := map[pair]bool{}
 	for i := range w.graph.Edges {
@@ -118,9 +120,9 @@ func (w *Workflow) connect() error {
 		if err == nil && seen[pair{from, to}] {
 			err = errors.New("it is there twice: want one edge from a node to another")
 		}
-		if err == nil && e.Kind == Call && w.of[to] >= 0 {
+		if err == nil && e.Kind == Call && w.caller[to] >= 0 {
 			err = fmt.Errorf("%q is called by %q already: give each caller a node of its own, with the same function", e.To,
-				w.graph.Nodes[w.of[to]].Name)
+				w.graph.Nodes[w.caller[to]].Name)
 		}
 		if err != nil {
 			return fmt.Errorf("edge %d (%s -> %s): %w", i+1, e.From, e.To, err)
@@ -135,37 +137,38 @@ func (w *Workflow) connect() error {
 			w.alts[from] = append(w.alts[from], alt{to, e.Probability, int32(len(w.loops))})
 			w.loops = append(w.loops, loop{header: to, source: from, p: e.Probability})
 		case Call:
-			w.of[to] = from
+			w.caller[to] = from
 			w.calls[from] = append(w.calls[from], to)
 		}
 		if to != exit && (e.Kind == Next || e.Kind == Branch) {
-			w.in[to]++
+			w.indegree[to]++
 		}
 	}
-	for m, caller := range w.of {
+	for m, caller := range w.caller {
 		if caller < 0 {
 			continue
 		}
-		if w.in[m] > 0 || len(w.next[m]) > 0 || len(w.alts[m]) > 0 {
-			return fmt.Errorf("node %q is called by %q and has other edges too: a called node only calls; where it also runs by "+
-				"itself, give it a second node", w.graph.Nodes[m].Name, w.graph.Nodes[caller].Name)
+		if w.indegree[m] > 0 || len(w.next[m]) > 0 || len(w.alts[m]) > 0 {
+			return fmt.Errorf("node %q is called by %q and has other edges too: a called node may only have call edges; "+
+				"if its function also runs without a call, give it a second node", w.graph.Nodes[m].Name,
+				w.graph.Nodes[caller].Name)
 		}
 	}
 	return nil
 }
 
-// checkEdge checks an edge by itself, fills in what it left out and returns its ends.
+// checkEdge checks an edge, fills in its defaults and returns its ends.
 func (w *Workflow) checkEdge(e *Edge, index map[string]int32) (from, to int32, err error) {
 	from, ok := index[e.From]
 	if !ok {
-		return 0, 0, fmt.Errorf("there is no node %q to leave: want one of %s", e.From, w.names())
+		return 0, 0, fmt.Errorf("there is no node %q: want one of %s", e.From, w.names())
 	}
 	to, ok = index[e.To]
 	if e.To == End {
 		to, ok = exit, true
 	}
 	if !ok {
-		return 0, 0, fmt.Errorf("it dangles, there is no node %q: want %q or one of %s", e.To, End, w.names())
+		return 0, 0, fmt.Errorf("there is no node %q: want %q or one of %s", e.To, End, w.names())
 	}
 	if e.Kind == "" {
 		e.Kind = Next
@@ -180,22 +183,22 @@ func (w *Workflow) checkEdge(e *Edge, index map[string]int32) (from, to int32, e
 		}
 	case Next, Call:
 		if p != 0 && p != 1 {
-			return 0, 0, fmt.Errorf("a %s edge is always taken, but its probability is %v: leave that out", e.Kind, p)
+			return 0, 0, fmt.Errorf("a %s edge is always taken, but its probability is %v: remove the probability", e.Kind, p)
 		}
 		e.Probability = 0
 	default:
 		return 0, 0, fmt.Errorf("its kind is %q, want %s, %s, %s or %s", e.Kind, Next, Branch, Loop, Call)
 	}
 	if to == exit && (e.Kind == Loop || e.Kind == Call) {
-		return 0, 0, fmt.Errorf("a %s edge cannot leave the workflow", e.Kind)
+		return 0, 0, fmt.Errorf("a %s edge cannot end the workflow: want a node as its target", e.Kind)
 	}
 	if to == from && e.Kind != Loop {
-		return 0, 0, errors.New("a node that runs again needs a loop edge with a probability below 1")
+		return 0, 0, errors.New("an edge from a node to itself must be a loop edge with a probability below 1")
 	}
 	return from, to, nil
 }
 
-// checkAlternatives checks that the probabilities of each node's alternatives sum to one, and that loops end.
+// checkAlternatives checks that the probabilities of each node's alternatives sum to 1, and that every loop can end.
 func (w *Workflow) checkAlternatives() error {
 	for n, as := range w.alts {
 		if len(as) == 0 {
@@ -209,12 +212,12 @@ func (w *Workflow) checkAlternatives() error {
 			}
 		}
 		if back >= 1-1e-9 {
-			return fmt.Errorf("node %q repeats with probability %v and never ends: want below 1, the rest leading on",
-				w.NodeName(n), back)
+			return fmt.Errorf("node %q repeats with probability %v and never ends: want a probability below 1 "+
+				"and an edge that leads on", w.NodeName(n), back)
 		}
 		if math.Abs(sum-1) > 1e-9 {
-			return fmt.Errorf("the alternatives of node %q have probabilities that sum to %v, want 1 (leaving the workflow is an edge to %q)",
-				w.NodeName(n), sum, End)
+			return fmt.Errorf("the alternatives of node %q have probabilities that sum to %v, want 1 (an edge to %q "+
+				"ends the workflow)", w.NodeName(n), sum, End)
 		}
 	}
 	return nil
@@ -233,8 +236,8 @@ func (w *Workflow) names() string {
 	return strings.Join(names, ", ")
 }
 
-// hash makes the fingerprint of all that the tracker's meaning depends on, so that a saved state of another workflow is
-// refused.
+// hash computes the fingerprint of all that a tracker's state depends on. Saved states of a workflow with another one
+// are refused.
 func (w *Workflow) hash() {
 	h := fnv.New64a()
 	for _, n := range w.graph.Nodes {

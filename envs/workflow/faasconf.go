@@ -1,30 +1,29 @@
 package workflow
 
-// FaaSConfSequential is FaaSConf's Sequential workflow: five machine-learning functions in a row.
+// FaaSConfSequential is FaaSConf's Sequential workflow: five machine-learning functions in sequence.
 func FaaSConfSequential() Graph {
 	return New("sequential", Chain("starter", "load", "resize", "update", "resnet"))
 }
 
-// FaaSConfParallel is FaaSConf's Parallel workflow: four functions in a row, then two classifiers side by side.
+// FaaSConfParallel is FaaSConf's Parallel workflow: four functions in sequence, then two classifiers in parallel.
 func FaaSConfParallel() Graph {
 	return New("parallel", Chain("starter", "rgb", "resize", "update"), Fork("update", "resnet", "mobilenet"))
 }
 
-// FaaSConfBranch is FaaSConf's Branch workflow: two of five requests go through colour conversion to
-// mobilenet, three through load to resnet (the mix of its load generator).
+// FaaSConfBranch is FaaSConf's Branch workflow: of five requests two run rgb and mobilenet, three run load and resnet
+// (the mix of its load generator).
 func FaaSConfBranch() Graph {
 	return New("branch", Choice("starter", To("rgb", 0.4), To("load", 0.6)),
 		Chain("rgb", "resize", "update", "mobilenet"), Chain("load", "resnet"))
 }
 
 // FaaSConfTcktApp is FaaSConf's TcktApp: the twelve functions behind train-ticket's ticket search, listed in the order
-// of its code. The published adjacency is symmetric. What follows is ours, not the paper's:
+// of its code. The published adjacency is symmetric and leaves these points open, which we chose:
 //
-//   - who calls whom, read off the functions' names;
+//   - which function calls which, inferred from their names;
 //   - the order of the calls;
-//   - mode, how they are made: one by one, since the application's Java services block on each call, or together, for
-//     comparison;
-//   - that a function which several others call runs at a node of its own for each, named caller/callee.
+//   - mode: calls one by one, since the application's Java services block on each call, or together, for comparison;
+//   - a function with several callers runs at a separate node for each of them, named caller/callee.
 func FaaSConfTcktApp(mode CallMode) Graph {
 	const (
 		left     = "get-left-trip-tickets"
@@ -67,7 +66,7 @@ func FaaSConfTcktApp(mode CallMode) Graph {
 	return g
 }
 
-// FaaSConf returns FaaSConf's four workflows, their functions as agents count them.
+// FaaSConf returns FaaSConf's four workflows, with their functions in the order of the agents.
 func FaaSConf() []Graph {
 	return []Graph{FaaSConfSequential(), FaaSConfParallel(), FaaSConfBranch(), FaaSConfTcktApp(OneByOne)}
 }

@@ -4,15 +4,15 @@ package workflow
 type Kind string
 
 const (
-	// Next is taken whenever its node returns. Several from one node are a fork: all are taken, side by side.
+	// Next is taken whenever its node returns. Several from one node are a fork: all are taken, in parallel.
 	Next Kind = "next"
 	// Branch is one of a node's alternatives: exactly one of the branch and loop edges of a node is taken.
 	Branch Kind = "branch"
-	// Loop leads back to a node that came before, or to the node itself: the section in between runs again.
+	// Loop leads back to an earlier node, or to the node itself: the section in between runs again.
 	// Its probability counts among the node's alternatives.
 	Loop Kind = "loop"
 	// Call is a synchronous call: the callee runs after the caller's own work, and the caller returns (and frees
-	// its place on its instance) only after all its callees have returned.
+	// its slot on its instance) only after all its callees have returned.
 	Call Kind = "call"
 )
 
@@ -20,28 +20,28 @@ const (
 type CallMode string
 
 const (
-	// OneByOne makes each call after the one before has returned, in the order of the edges.
+	// OneByOne makes the calls in the order of the edges, each after the previous one has returned.
 	OneByOne CallMode = "one-by-one"
-	// Together makes all calls at once and waits for the last.
+	// Together makes all calls at the same time and waits for all of them.
 	Together CallMode = "together"
 )
 
-// End is the name that an edge uses as its target to leave the workflow. A node without a next or branch edge
-// ends there anyway; the name is needed where leaving is one of several alternatives.
+// End is the target of an edge that ends the workflow. A path ends anyway at a node without next and branch edges; End
+// is needed where ending is one of several alternatives.
 const End = "end"
 
-// Graph is a workflow as it is written down. Its zero value is not valid: it has no entry.
+// Graph is the description of a workflow. Its zero value is not valid: it has no entry.
 type Graph struct {
-	// Name is what reports call the workflow.
+	// Name is the workflow's name in reports.
 	Name string `yaml:"name" json:"name"`
-	// Entry is the node at which every request starts. Empty means the only node that no edge enters.
+	// Entry is the node at which every request starts. Empty means the only node without an incoming edge.
 	Entry string `yaml:"entry,omitempty" json:"entry,omitempty"`
-	// Functions lists the functions in the order in which agents, states and actions count them. Empty means
-	// the order in which nodes name them.
+	// Functions lists the functions in the order of the agents, observations and actions. Empty means the order in which
+	// the nodes name them.
 	Functions []string `yaml:"functions,omitempty" json:"functions,omitempty"`
 	// Nodes are the places where a function runs. A function may run at several nodes.
 	Nodes []Node `yaml:"nodes" json:"nodes"`
-	// Edges lead from node to node.
+	// Edges connect the nodes.
 	Edges []Edge `yaml:"edges" json:"edges"`
 }
 
@@ -49,10 +49,10 @@ type Graph struct {
 type Node struct {
 	// Name identifies the node within its graph. It is not empty and not "end".
 	Name string `yaml:"name" json:"name"`
-	// Function is the function that runs here. Empty means the one of the node's own name.
+	// Function is the function that runs here. Empty means the function with the node's name.
 	Function string `yaml:"function,omitempty" json:"function,omitempty"`
-	// Join states that paths of a fork meet here. Every node waits for all paths that can still reach it, stated or
-	// not; where it is stated, a graph in which no fork's paths meet here is refused.
+	// Join asserts that parallel paths meet here; a graph in which none do is refused. Every node, with Join or without,
+	// waits for all paths that can still reach it.
 	Join bool `yaml:"join,omitempty" json:"join,omitempty"`
 	// Calls says how the node makes its calls. Empty means one by one.
 	Calls CallMode `yaml:"calls,omitempty" json:"calls,omitempty"`
@@ -66,7 +66,7 @@ type Edge struct {
 	To string `yaml:"to" json:"to"`
 	// Kind says when the edge is taken. Empty means branch where there is a probability, else next.
 	Kind Kind `yaml:"kind,omitempty" json:"kind,omitempty"`
-	// Probability is that of a branch or loop edge, in (0, 1]. Those of one node sum to one. Next and call edges
+	// Probability of a branch or loop edge, in (0, 1]. The probabilities of one node's edges sum to 1. Next and call edges
 	// have none (0 or 1).
 	Probability float64 `yaml:"probability,omitempty" json:"probability,omitempty"`
 }
@@ -89,7 +89,7 @@ func Chain(nodes ...string) []Edge {
 	return es
 }
 
-// Fork returns the edges from a node to several that run side by side.
+// Fork returns the edges from a node to several that run in parallel.
 func Fork(from string, to ...string) []Edge {
 	es := make([]Edge, 0, len(to))
 	for _, t := range to {
@@ -98,7 +98,7 @@ func Fork(from string, to ...string) []Edge {
 	return es
 }
 
-// Join returns the edges from several nodes to the one where they meet.
+// Join returns the edges from several nodes to the node at which they meet.
 func Join(to string, from ...string) []Edge {
 	es := make([]Edge, 0, len(from))
 	for _, f := range from {
@@ -107,7 +107,7 @@ func Join(to string, from ...string) []Edge {
 	return es
 }
 
-// Choice returns the edges of a node's alternatives.
+// Choice returns the branch edges of a node, one for each arm.
 func Choice(from string, arms ...Arm) []Edge {
 	es := make([]Edge, 0, len(arms))
 	for _, a := range arms {
@@ -130,8 +130,8 @@ func Calls(caller string, callees ...string) []Edge {
 	return es
 }
 
-// New returns a graph from its edges. Its nodes, each running the function of its name, are those the edges
-// name, in that order; the first is the entry. Change the value where that is not what is meant.
+// New returns a graph of the given edges. Its nodes are those that the edges name, in that order; each runs the
+// function of its name, and the first is the entry. Set the graph's fields to change this.
 func New(name string, parts ...[]Edge) Graph {
 	g := Graph{Name: name}
 	seen := map[string]bool{End: true, "": true}

@@ -2,34 +2,34 @@ package workflow
 
 import "fmt"
 
-// A workflow falls into regions at the nodes through which every request passes. Within a region branches may be taken
-// or not, so a region is kept as its scenarios: each combination of choices with its probability, loops aside. What is
-// asked of a workflow (expected runs, response time) is then a sum over regions of an expectation over scenarios: exact
-// for any graph, not only for nested ones.
+// The nodes that every request passes cut a workflow into regions. A region is stored as its scenarios: every
+// combination of branches with its probability, without loops. Expected runs and response times are then sums over
+// regions of an expectation over scenarios. This is exact for any graph, not only for nested ones.
 
-// region lies between two nodes that every request passes, from inclusive, to exclusive (exit at the end).
+// region is the part of a workflow between two nodes that every request passes: from is inside, to is not (exit means
+// the end).
 type region struct {
 	from, to  int32
 	scenarios []scenario
 }
 
-// scenario is one combination of choices in a region.
+// scenario is one combination of branches in a region.
 type scenario struct {
 	p     float64
-	links []link // live edges, in topological order of where they start
+	links []link // edges taken, in topological order of their sources
 }
 
 type link struct{ from, to int32 }
 
-// maxScenarios bounds the combinations of choices between two nodes that every request passes.
+// maxScenarios is the most scenarios of a region.
 const maxScenarios = 4096
 
-// findRegions cuts the workflow and works out its scenarios and what follows from them.
+// findRegions finds the regions, their scenarios and the expected runs of each node.
 func (w *Workflow) findRegions() error {
 	n := len(w.function)
 	passed := w.dominators()
 	w.execs = make([]float64, n)
-	meets := make([]bool, n) // whether live paths meet at a node in some scenario
+	meets := make([]bool, n) // whether parallel paths meet at the node in some scenario
 	for i, from := range passed {
 		to := exit
 		if i+1 < len(passed) {
@@ -58,23 +58,23 @@ func (w *Workflow) findRegions() error {
 		w.regions = append(w.regions, r)
 	}
 	for _, m := range w.order {
-		if w.of[m] >= 0 {
-			w.execs[m] = w.execs[w.of[m]] // the caller's own factor is in already
+		if w.caller[m] >= 0 {
+			w.execs[m] = w.execs[w.caller[m]] // includes the caller's factor
 			continue
 		}
 		w.execs[m] = float64(w.execs[m] * w.factor[m])
 	}
 	for m, node := range w.graph.Nodes {
 		if node.Join && !meets[m] {
-			return fmt.Errorf("node %q is a join without a fork: no two paths that run side by side meet there; drop the join or lead a second path to it",
-				node.Name)
+			return fmt.Errorf("node %q is a join without a fork: no parallel paths meet there; remove the join or "+
+				"lead a second path to it", node.Name)
 		}
 	}
 	return nil
 }
 
-// dominators returns the nodes that every way from the entry to the end passes, in order, by the dominator tree of the
-// graph without its loops (Cooper, Harvey and Kennedy's intersection; one pass is enough without cycles).
+// dominators returns the nodes on every path from the entry to the end, in order. It computes the dominator tree of the
+// graph without its loops, with the intersection of Cooper, Harvey and Kennedy; without cycles one pass is enough.
 func (w *Workflow) dominators() []int32 {
 	n := len(w.function)
 	rank := make([]int, n)
@@ -93,7 +93,7 @@ func (w *Workflow) dominators() []int32 {
 		}
 		return a
 	}
-	last := int32(-1) // what dominates the end
+	last := int32(-1) // immediate dominator of the end
 	enter := func(from, to int32) {
 		switch {
 		case to == exit && last < 0:
@@ -108,7 +108,7 @@ func (w *Workflow) dominators() []int32 {
 	}
 	for _, m := range w.order {
 		m := int32(m)
-		if w.of[m] >= 0 {
+		if w.caller[m] >= 0 {
 			continue
 		}
 		ends := true
@@ -136,12 +136,12 @@ func (w *Workflow) dominators() []int32 {
 	return passed
 }
 
-// explorer walks a region's nodes in topological order and branches at every choice.
+// explorer enumerates a region's scenarios: it visits the nodes in topological order and tries every branch.
 type explorer struct {
 	w     *Workflow
 	r     *region
-	state []int8  // per node: 1 live
-	live  []int32 // per node: live edges into it
+	state []int8  // per node: 1 if the scenario runs it
+	live  []int32 // per node: edges taken into it
 	links []link
 }
 
@@ -152,7 +152,7 @@ func (e *explorer) explore(at int, p float64) error {
 		if e.state[m] == 0 || m == e.r.to {
 			continue
 		}
-		kept := len(e.links)
+		before := len(e.links)
 		for _, t := range w.next[m] {
 			e.take(m, t)
 		}
@@ -182,12 +182,13 @@ func (e *explorer) explore(at int, p float64) error {
 			}
 			e.undo(with)
 		}
-		e.undo(kept)
+		e.undo(before)
 		return nil
 	}
 	if len(e.r.scenarios) == maxScenarios {
-		return fmt.Errorf("between node %q and the next that every request passes there are more than %d combinations of branches: "+
-			"split the workflow there", w.NodeName(int(e.r.from)), maxScenarios)
+		return fmt.Errorf("between node %q and the next node that every request passes there are more than %d "+
+			"combinations of branches: add a node between them that every request passes", w.NodeName(int(e.r.from)),
+			maxScenarios)
 	}
 	links := make([]link, len(e.links))
 	copy(links, e.links)

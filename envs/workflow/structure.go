@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// findEntry settles where requests start.
+// findEntry finds the node at which requests start.
 func (w *Workflow) findEntry() error {
 	var free []string
 	for n := range w.function {
-		if w.in[n] == 0 && w.of[n] < 0 {
+		if w.indegree[n] == 0 && w.caller[n] < 0 {
 			free = append(free, w.NodeName(n))
 			w.entry = n
 		}
@@ -20,18 +20,19 @@ func (w *Workflow) findEntry() error {
 		n := slices.IndexFunc(w.graph.Nodes, func(n Node) bool { return n.Name == name })
 		switch {
 		case n < 0:
-			return fmt.Errorf("the entry %q is no node: want one of %s", name, w.names())
-		case w.in[n] > 0 || w.of[n] >= 0:
-			return fmt.Errorf("the entry %q is entered by an edge: want a node that only loop edges enter", name)
+			return fmt.Errorf("the entry %q is not a node: want one of %s", name, w.names())
+		case w.indegree[n] > 0 || w.caller[n] >= 0:
+			return fmt.Errorf("the entry %q has an incoming edge: want a node whose only incoming edges are loop edges", name)
 		}
 		w.entry = n
 		return nil
 	}
 	if len(free) == 0 {
-		return fmt.Errorf("no entry: every node is entered by an edge; make the edge that leads back a loop edge with a probability below 1")
+		return fmt.Errorf("no entry: every node has an incoming edge; make the edge that leads back a loop edge with a " +
+			"probability below 1")
 	}
 	if len(free) > 1 {
-		return fmt.Errorf("nodes %s are entered by no edge: name the entry, and lead to the others from it",
+		return fmt.Errorf("nodes %s have no incoming edge: name the entry, and lead edges from it to the others",
 			strings.Join(free, ", "))
 	}
 	w.graph.Entry = free[0]
@@ -53,11 +54,11 @@ func (w *Workflow) successors(dst []int32, n int32) []int32 {
 	return append(dst, w.calls[n]...)
 }
 
-// sort puts the nodes in topological order, or names a cycle.
+// sort computes the topological order and the depths of the nodes. If there is a cycle, the error names it.
 func (w *Workflow) sort() error {
-	left := slices.Clone(w.in)
+	left := slices.Clone(w.indegree)
 	for n := range left {
-		if w.of[n] >= 0 {
+		if w.caller[n] >= 0 {
 			left[n]++
 		}
 	}
@@ -83,13 +84,14 @@ func (w *Workflow) sort() error {
 	if len(w.order) == len(left) {
 		return nil
 	}
-	return fmt.Errorf("%s form a cycle that never ends: make the edge that leads back a loop edge with a probability below 1", w.cycle(left))
+	return fmt.Errorf("%s form a cycle that never ends: make the edge that leads back a loop edge with a probability "+
+		"below 1", w.cycle(left))
 }
 
-// cycle spells out one cycle among the nodes that sorting left over.
+// cycle describes one cycle among the nodes that the sort could not order.
 func (w *Workflow) cycle(left []int32) string {
 	n := int32(slices.IndexFunc(left, func(k int32) bool { return k > 0 }))
-	// Every left-over node has a left-over predecessor: walking backwards must come round.
+	// Each of these nodes has a predecessor among them, so that walking backwards visits some node twice.
 	at := map[int32]int{}
 	var back []int32
 	for {
@@ -113,8 +115,8 @@ func (w *Workflow) cycle(left []int32) string {
 	return "edges " + strings.Join(names, " -> ")
 }
 
-// reach checks that every node can be reached from the entry.
-func (w *Workflow) reach() error {
+// checkReachable checks that every node can be reached from the entry.
+func (w *Workflow) checkReachable() error {
 	seen := make([]bool, len(w.function))
 	seen[w.entry] = true
 	var out []int32
@@ -128,14 +130,14 @@ func (w *Workflow) reach() error {
 		}
 	}
 	if n := slices.Index(seen, false); n >= 0 {
-		return fmt.Errorf("node %q cannot be reached from the entry %q: lead an edge to it or drop it", w.NodeName(n),
+		return fmt.Errorf("node %q cannot be reached from the entry %q: lead an edge to it or remove it", w.NodeName(n),
 			w.NodeName(w.entry))
 	}
 	return nil
 }
 
-// findLoops finds each loop's section and checks that it is entered at its header only and left from its source only:
-// then a section that runs again leaves nothing running outside, and its expected runs are 1/(1-p).
+// findLoops finds each loop's section and checks that it is entered at its header only and left from its source only.
+// Then nothing outside is still running when a section runs again, and its expected number of runs is 1/(1-p).
 func (w *Workflow) findLoops() error {
 	n := len(w.function)
 	for i := range w.loops {
@@ -157,13 +159,13 @@ func (w *Workflow) findLoops() error {
 		}
 		name := fmt.Sprintf("the loop edge %s -> %s", w.NodeName(int(l.source)), w.NodeName(int(l.header)))
 		if !from[l.source] {
-			return fmt.Errorf("%s does not lead back: no way leads from %q to %q; make it a next or branch edge", name,
+			return fmt.Errorf("%s does not lead back: there is no path from %q to %q; make it a next or branch edge", name,
 				w.NodeName(int(l.header)), w.NodeName(int(l.source)))
 		}
 		l.in = make([]bool, n)
 		for _, m := range w.order {
 			// A callee runs whenever its caller does.
-			l.in[m] = from[m] && to[m] || w.of[m] >= 0 && l.in[w.of[m]]
+			l.in[m] = from[m] && to[m] || w.caller[m] >= 0 && l.in[w.caller[m]]
 			if l.in[m] {
 				l.body = append(l.body, int32(m))
 			}
@@ -177,6 +179,7 @@ func (w *Workflow) findLoops() error {
 	return nil
 }
 
+// checkSection checks that a loop's section is entered and left as findLoops says.
 func (w *Workflow) checkSection(l *loop, name string) error {
 	within := func(m int32) bool { return m != exit && l.in[m] }
 	for m := range l.in {
@@ -190,20 +193,20 @@ func (w *Workflow) checkSection(l *loop, name string) error {
 				to = w.NodeName(int(t))
 			}
 			if l.in[m] && int32(m) != l.source && !within(t) {
-				return fmt.Errorf("%s repeats a section that is also left by the edge %s -> %s: a section is left from the node that repeats it, %q",
-					name, w.NodeName(m), to, w.NodeName(int(l.source)))
+				return fmt.Errorf("%s repeats a section that is also left by the edge %s -> %s: a section may only be "+
+					"left from its last node, %q", name, w.NodeName(m), to, w.NodeName(int(l.source)))
 			}
 			if !l.in[m] && within(t) && t != l.header {
-				return fmt.Errorf("%s repeats a section that is also entered by the edge %s -> %s: a section is entered at the node it starts from, %q",
-					name, w.NodeName(m), to, w.NodeName(int(l.header)))
+				return fmt.Errorf("%s repeats a section that is also entered by the edge %s -> %s: a section may only be "+
+					"entered at its first node, %q", name, w.NodeName(m), to, w.NodeName(int(l.header)))
 			}
 		}
 	}
 	return nil
 }
 
-// loopFactors computes how often each loop's section is expected to run per entry, inner loops of a node first: once
-// those that lie inside have been left, an outer one is taken with its share of what remains.
+// loopFactors computes how often each loop's section is expected to run per entry. Of the loops of one node the inner
+// ones come first: an outer loop is taken with its part of the probability that remains when the inner ones have ended.
 func (w *Workflow) loopFactors() {
 	w.factor = slices.Repeat([]float64{1}, len(w.function))
 	for _, as := range w.alts {

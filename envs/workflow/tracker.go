@@ -6,39 +6,39 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Visit is one run of a node within a request. Number counts the node's runs in that request from 0; it
-// tells a loop's draws apart.
+// Visit is one run of a node within a request. Number counts the node's runs in that request from 0. It is part of the
+// key of the visit's draws, so that each run of a loop has its own.
 type Visit struct{ Node, Number int32 }
 
-// Step is what follows from an event. Its slices belong to the caller and are used again by the next event: keep
-// one Step per simulator.
+// Step is what follows from an event. The next event overwrites its slices, which belong to the caller: one Step per
+// simulator is enough.
 type Step struct {
-	// Start are the visits that begin now: hand each to its function.
+	// Start are the visits that begin now: submit each to its function.
 	Start []Visit
-	// Returned are the visits whose invocation ends now: their place on their instance is free. A visit that makes
-	// calls returns after its callees; any other returns as soon as its work is done.
+	// Returned are the visits whose invocation ends now, which frees their slot on their instance. A visit with calls
+	// returns after its callees; any other visit returns when its work is done.
 	Returned []Visit
-	// Finished says that the request is over and its run is given back.
+	// Finished says that the request has ended. Its run may then be used for another request.
 	Finished bool
 }
 
-// Tracker follows requests through a workflow. Branches and loops are decided by draws keyed by (seed, user,
-// request, node, number), so that they are the same under every policy. Its state is pooled: after
-// warm-up it does not allocate.
+// Tracker follows requests through a workflow. The draws of branches and loops are keyed by (seed, user, request, node,
+// number), so that they are the same under every policy. After warm-up a tracker does not allocate: it reuses the state
+// of requests that have ended.
 //
-// A node starts when every edge into it has been settled, taken or not, and at least one was taken; a node that
-// none leads to settles its own edges as not taken. So paths of a fork wait for each other where they meet, and
-// alternatives do not.
+// A node starts when it is known for every edge into it whether it is taken, and at least one is taken. If none is
+// taken, the node does not run, and none of its own edges is taken either. So parallel paths wait for each other where
+// they meet, and alternatives do not.
 type Tracker struct {
 	w *Workflow
 	draws
 	runs []run
-	free []int32 // runs to use next, from the end
-	// Per run and node, run-major.
+	free []int32 // runs that are not in use, a stack
+	// cells[run*nodes+node].
 	cells []cell
 }
 
-// draws names a tracker's draws.
+// draws holds the keys of a tracker's draws.
 type draws struct {
 	seed uint64
 	key  rng.Key
@@ -47,16 +47,16 @@ type draws struct {
 // run is one request in flight.
 type run struct {
 	user, request uint64
-	active        int32 // visits begun and not returned
+	active        int32 // visits that have begun and not returned
 	used          bool
 }
 
-// cell is a node of a run.
+// cell is the state of a node in a run.
 type cell struct {
-	open   int32 // edges into the node not settled yet
-	number int32 // visits begun
-	calls  int32 // callees begun, one by one, or not returned, together
-	taken  bool  // an edge into the node was taken
+	open   int32 // edges into the node of which it is not known yet whether they are taken
+	number int32 // visits that have begun
+	calls  int32 // callees that have begun (one by one) or have not returned (together)
+	taken  bool  // whether an edge into the node was taken
 	phase  phase
 }
 
@@ -76,10 +76,10 @@ func NewTracker(w *Workflow, seed uint64) *Tracker {
 	return t
 }
 
-// Workflow returns what the requests go through.
+// Workflow returns the workflow of the requests.
 func (t *Tracker) Workflow() *Workflow { return t.w }
 
-// Reset drops all requests and starts again with a seed.
+// Reset drops all requests and sets the seed of the draws.
 func (t *Tracker) Reset(seed uint64) {
 	t.seed = seed
 	t.key = rng.New(seed, "workflow")
@@ -93,8 +93,8 @@ func (t *Tracker) Reset(seed uint64) {
 // Live returns the number of requests in flight.
 func (t *Tracker) Live() int { return len(t.runs) - len(t.free) }
 
-// Begin starts a request and fills out with its first visit. The run it returns stands for the request until a
-// Step says Finished, or Cancel. User and request name it in the draws: user 0 in open loop.
+// Begin starts a request and fills out with its first visit. The run that it returns identifies the request until a
+// Step says Finished, or until Cancel. User and request are part of the keys of its draws; in an open loop user is 0.
 func (t *Tracker) Begin(user, request uint64, out *Step) int32 {
 	n := len(t.w.function)
 	if len(t.free) == 0 {
@@ -109,7 +109,7 @@ func (t *Tracker) Begin(user, request uint64, out *Step) int32 {
 	t.runs[r] = run{user: user, request: request, used: true}
 	cs := t.cells[int(r)*n:][:n]
 	for m := range cs {
-		cs[m] = cell{open: t.w.in[m]}
+		cs[m] = cell{open: t.w.indegree[m]}
 	}
 	out.clear()
 	t.start(r, int32(t.w.entry), out)
@@ -120,18 +120,18 @@ func (s *Step) clear() {
 	s.Start, s.Returned, s.Finished = s.Start[:0], s.Returned[:0], false
 }
 
-// Done says that a node's own work (service, without its calls) is done, and fills out with what follows. It fails
-// where the run is not in flight or the node is not at work in it.
+// Done tells the tracker that a node has finished its own work (without its calls), and fills out with what follows. It
+// fails if the run is not in flight or the node is not running in it.
 func (t *Tracker) Done(r, node int32, out *Step) error {
 	if err := t.check(r); err != nil {
 		return err
 	}
 	if node < 0 || int(node) >= len(t.w.function) {
-		return fmt.Errorf("workflow %q: node %d, want one below %d", t.w.Name(), node, len(t.w.function))
+		return fmt.Errorf("workflow %q: node is %d, want 0 to %d", t.w.Name(), node, len(t.w.function)-1)
 	}
 	c := t.cell(r, node)
 	if c.phase != working {
-		return fmt.Errorf("workflow %q: node %q is done in run %d where it is not at work", t.w.Name(),
+		return fmt.Errorf("workflow %q: node %q is done in run %d, but it is not running there", t.w.Name(),
 			t.w.NodeName(int(node)), r)
 	}
 	out.clear()
@@ -155,8 +155,8 @@ func (t *Tracker) Done(r, node int32, out *Step) error {
 	return nil
 }
 
-// Cancel drops a request, whatever it is doing: one that was refused or ran out of time. Visits it had begun are the
-// simulator's to remove.
+// Cancel drops a request in any state, for example one that was refused or timed out. The caller must remove its visits
+// from the simulator.
 func (t *Tracker) Cancel(r int32) error {
 	if err := t.check(r); err != nil {
 		return err
@@ -187,13 +187,13 @@ func (t *Tracker) start(r, node int32, out *Step) {
 	t.runs[r].active++
 }
 
-// returns ends a visit: its caller goes on, or its edges are settled.
+// returns ends a visit: its caller continues, or the edges that leave the node are settled.
 func (t *Tracker) returns(r, node int32, out *Step) {
 	c := t.cell(r, node)
 	c.phase = idle
 	out.Returned = append(out.Returned, Visit{node, c.number - 1})
 	t.runs[r].active--
-	caller := t.w.of[node]
+	caller := t.w.caller[node]
 	if caller < 0 {
 		t.leave(r, node, c.number-1, out)
 		return
@@ -213,7 +213,7 @@ func (t *Tracker) returns(r, node int32, out *Step) {
 	t.returns(r, caller, out)
 }
 
-// leave chooses among a node's alternatives and settles its edges.
+// leave draws one of a node's alternatives and settles the edges that leave the node.
 func (t *Tracker) leave(r, node, number int32, out *Step) {
 	w := t.w
 	alts := w.alts[node]
@@ -223,13 +223,13 @@ func (t *Tracker) leave(r, node, number int32, out *Step) {
 		u := t.key.With(run.user).With(run.request).With(uint64(node)).With(uint64(number)).Float64()
 		for chosen = range alts {
 			if u -= alts[chosen].p; u < 0 {
-				break // else the last, where rounding left a little over
+				break // without a break the last one is taken: rounding may leave a small rest
 			}
 		}
 		if l := alts[chosen].loop; l >= 0 {
 			for _, m := range w.loops[l].body {
 				c := t.cell(r, m)
-				c.open, c.taken = w.in[m], false
+				c.open, c.taken = w.indegree[m], false
 			}
 			t.start(r, w.loops[l].header, out)
 			return
@@ -245,7 +245,7 @@ func (t *Tracker) leave(r, node, number int32, out *Step) {
 	}
 }
 
-// settle counts an edge into a node as taken or not.
+// settle records that an edge into a node is taken or not taken, and starts the node if it was the last one.
 func (t *Tracker) settle(r, node int32, taken bool, out *Step) {
 	if node == exit {
 		return

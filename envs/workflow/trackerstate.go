@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// trackerKind names saved trackers.
+// trackerKind is the name of a saved tracker in the state codec.
 const trackerKind = "workflow tracker"
 
 // CopyFrom makes t equal to another tracker of the same workflow.
@@ -17,10 +17,11 @@ func (t *Tracker) CopyFrom(src *Tracker) error { return state.Copy(t, src) }
 // AppendBinary appends the tracker's state.
 func (t *Tracker) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, trackerKind, t) }
 
-// UnmarshalBinary restores a state of the same workflow. A damaged or foreign one is refused and leaves t as it was.
+// UnmarshalBinary restores a saved state of the same workflow. It refuses a damaged state, or one of another workflow,
+// and then leaves t unchanged.
 func (t *Tracker) UnmarshalBinary(b []byte) error { return state.Load(b, trackerKind, t) }
 
-// State implements [state.Stater]. Cells of runs that are not in flight hold nothing and are not saved.
+// State implements [state.Stater]. Cells of runs that are not in flight are empty and not saved.
 func (t *Tracker) State(c *state.Codec) {
 	c.Same("workflow", t.w.fingerprint)
 	state.Value(c, &t.draws)
@@ -45,7 +46,7 @@ func (t *Tracker) State(c *state.Codec) {
 	}
 }
 
-// consistent checks what every later event relies on.
+// consistent checks the invariants that later events rely on.
 func (t *Tracker) consistent() error {
 	used := 0
 	for _, r := range t.runs {
@@ -78,7 +79,7 @@ func (t *Tracker) consistent() error {
 
 func (t *Tracker) consistentRun(r int32) error {
 	active := int32(0)
-	for m, in := range t.w.in {
+	for m, in := range t.w.indegree {
 		c := t.cell(r, int32(m))
 		if c.phase != idle {
 			active++

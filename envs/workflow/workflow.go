@@ -2,32 +2,32 @@ package workflow
 
 import "slices"
 
-// Workflow is a checked graph with its nodes and functions numbered in the order of its lists. It does not
-// change once made and may be used from several goroutines. Slices it returns are its own: read, do not write.
+// Workflow is a checked graph whose nodes and functions are numbered in the order of its lists. It never changes and
+// may be used by several goroutines. Callers must not write to the slices that it returns.
 type Workflow struct {
 	graph       Graph
 	functions   []string
 	function    []int // function of each node
 	entry       int
-	fingerprint uint64 // of the structure, for saved states
+	fingerprint uint64 // hash of the structure, for saved states
 
-	next  [][]int32 // targets of next edges; exit for End
-	alts  [][]alt   // branch and loop edges of each node
-	calls [][]int32 // callees in order
-	mode  []CallMode
-	of    []int32 // caller of a called node, else -1
-	in    []int32 // next and branch edges that enter a node
-	loops []loop
+	next     [][]int32 // targets of next edges; exit for End
+	alts     [][]alt   // branch and loop edges of each node
+	calls    [][]int32 // callees in order
+	mode     []CallMode
+	caller   []int32 // caller of a called node, else -1
+	indegree []int32 // number of next and branch edges that enter a node
+	loops    []loop
 
 	order   []int
 	depth   []int
-	factor  []float64 // expected runs of a node per run of its surroundings: the loops around it
+	factor  []float64 // expected runs of a node because of the loops around it
 	regions []region
 	execs   []float64
 	near    [][]int
 }
 
-// exit stands for End among targets.
+// exit is the number of [End] among the targets of edges.
 const exit int32 = -1
 
 // alt is one alternative of a node.
@@ -37,7 +37,7 @@ type alt struct {
 	loop int32 // index into loops, -1 for a branch
 }
 
-// loop is a section that runs again: the nodes on ways from header to source.
+// loop is a section that may run again: the nodes on paths from header to source.
 type loop struct {
 	header, source int32
 	p              float64
@@ -49,7 +49,7 @@ type loop struct {
 // Name returns the graph's name.
 func (w *Workflow) Name() string { return w.graph.Name }
 
-// Graph returns a copy of the graph as it was written, with what it left out filled in.
+// Graph returns a copy of the graph, with its defaults filled in.
 func (w *Workflow) Graph() Graph { return w.graph.clone() }
 
 // NumNodes returns the number of nodes.
@@ -73,17 +73,18 @@ func (w *Workflow) Entry() int { return w.entry }
 // Callees returns the nodes that node n calls, in order.
 func (w *Workflow) Callees(n int) []int32 { return w.calls[n] }
 
-// Order returns the nodes such that each comes after those that lead to it (loops aside) and after its caller.
+// Order returns a topological order of the nodes: each comes after those that lead to it, without loops, and after its
+// caller.
 func (w *Workflow) Order() []int { return w.order }
 
-// Depth returns per node how many nodes come before it on the longest way from the entry, loops aside.
+// Depth returns per node how many nodes come before it on the longest path from the entry, without loops.
 func (w *Workflow) Depth() []int { return w.depth }
 
-// Executions returns per node how often a request is expected to run it: the probability of reaching it, times
+// Executions returns the expected number of runs of each node in a request: the probability of reaching it, times
 // 1/(1-p) for every loop around it.
 func (w *Workflow) Executions() []float64 { return w.execs }
 
-// FunctionExecutions returns per function how often a request is expected to run it.
+// FunctionExecutions returns the expected number of runs of each function in a request.
 func (w *Workflow) FunctionExecutions() []float64 {
 	out := make([]float64, len(w.functions))
 	for n, f := range w.function {
@@ -92,8 +93,8 @@ func (w *Workflow) FunctionExecutions() []float64 {
 	return out
 }
 
-// Neighbours returns per function the functions it is joined to by an edge in either direction, ascending,
-// without itself: the caller-or-callee relation of FaaSConf's attention.
+// Neighbours returns for each function the other functions that an edge in either direction connects to it, ascending.
+// FaaSConf's attention is over these neighbours.
 func (w *Workflow) Neighbours() [][]int { return w.near }
 
 // neighbours fills near from the graph's edges.

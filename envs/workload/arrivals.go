@@ -8,34 +8,38 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// cursor walks a law's arrivals minute by minute. Its state is its position; the rest is the minute drawn.
+// cursor iterates over the arrivals of a process, minute by minute. Its position is its whole state: the arrivals of
+// the current minute are drawn again from it.
 type cursor struct {
-	law         law
+	process     process
 	fingerprint uint64 // of the source
 	position
 
-	// The minute's arrivals as they were drawn, stream by stream, and the order of their times: microsecond in the minute
-	// above orderBits, place among those drawn below. Drawn in that order, equal times keep it.
+	// The current minute's arrivals in the order of the draws, stream by stream: the microsecond within the minute, and
+	// which arrival it is. order sorts them by time. Each of its entries holds the microsecond in the bits from orderBits
+	// up and the index into offsets in the bits below, so that equal times keep the order of the draws.
 	offsets []int32
-	who     []name
+	ids     []arrivalID
 	order   []uint64
-	sorter  *sorter // made where a minute needs it
+	sorter  *sorter // allocated by the first minute that is not drawn in order of time
 }
 
-// position is where a cursor stands.
+// position says which arrival a cursor returns next.
 type position struct {
 	seed   uint64
 	key    rng.Key
-	minute int // the minute drawn
-	at     int // next of order
+	minute int // the current minute
+	at     int // index into order of the next arrival
 }
 
-type name struct{ stream, number int32 }
+// arrivalID names an arrival within its minute.
+type arrivalID struct{ stream, number int32 }
 
+// orderBits is the number of low bits of an entry of order that hold the index.
 const orderBits = 38
 
-func newCursor(l law, fingerprint, seed uint64) *cursor {
-	c := &cursor{law: l, fingerprint: fingerprint}
+func newCursor(p process, fingerprint, seed uint64) *cursor {
+	c := &cursor{process: p, fingerprint: fingerprint}
 	c.Reset(seed)
 	return c
 }
@@ -45,18 +49,18 @@ func (c *cursor) Reset(seed uint64) {
 	c.load(0)
 }
 
-// load draws a minute. Beyond the last there are no arrivals.
+// load draws the arrivals of a minute. After the last minute there are none.
 func (c *cursor) load(minute int) {
-	c.minute, c.at = min(minute, c.law.minutes()), 0
-	c.offsets, c.who, c.order = c.offsets[:0], c.who[:0], c.order[:0]
-	if c.minute >= c.law.minutes() {
+	c.minute, c.at = min(minute, c.process.minutes()), 0
+	c.offsets, c.ids, c.order = c.offsets[:0], c.ids[:0], c.order[:0]
+	if c.minute >= c.process.minutes() {
 		return
 	}
-	for s := range c.law.streams() {
+	for s := range c.process.streams() {
 		from := len(c.offsets)
-		c.offsets = c.law.draw(c.offsets, c.key, s, c.minute)
+		c.offsets = c.process.draw(c.offsets, c.key, s, c.minute)
 		for i := range c.offsets[from:] {
-			c.who = append(c.who, name{int32(s), int32(i)})
+			c.ids = append(c.ids, arrivalID{int32(s), int32(i)})
 		}
 	}
 	sorted := true
@@ -74,21 +78,21 @@ func (c *cursor) load(minute int) {
 
 func (c *cursor) Next() (Arrival, bool) {
 	for c.at == len(c.order) {
-		if c.minute >= c.law.minutes() {
+		if c.minute >= c.process.minutes() {
 			return Arrival{}, false
 		}
 		c.load(c.minute + 1)
 	}
 	o := c.order[c.at]
 	c.at++
-	w := c.who[o&(1<<orderBits-1)]
-	return Arrival{Time: int64(c.minute)*Minute + int64(o>>orderBits), Stream: w.stream, Number: w.number}, true
+	id := c.ids[o&(1<<orderBits-1)]
+	return Arrival{Time: int64(c.minute)*Minute + int64(o>>orderBits), Stream: id.stream, Number: id.number}, true
 }
 
 func (c *cursor) SeekTo(t int64) {
 	t = max(t, 0)
 	minute := t / Minute
-	if last := int64(c.law.minutes()); minute > last {
+	if last := int64(c.process.minutes()); minute > last {
 		minute = last
 	}
 	if int(minute) != c.minute {
@@ -97,13 +101,13 @@ func (c *cursor) SeekTo(t int64) {
 	c.at, _ = slices.BinarySearch(c.order, uint64(t-minute*Minute)<<orderBits)
 }
 
-// kind names saved arrivals.
+// kind is the name of a saved iterator in the state codec.
 const kind = "arrivals"
 
 func (c *cursor) CopyFrom(src Arrivals) error {
 	o, ok := src.(*cursor)
 	if !ok {
-		return fmt.Errorf("workload: arrivals copied from a %T, want those of an equal source", src)
+		return fmt.Errorf("workload: arrivals are copied from a %T, want the arrivals of an equal source", src)
 	}
 	return state.Copy(c, o)
 }
@@ -112,13 +116,13 @@ func (c *cursor) AppendBinary(b []byte) ([]byte, error) { return state.Append(b,
 
 func (c *cursor) UnmarshalBinary(b []byte) error { return state.Load(b, kind, c) }
 
-// State implements [state.Stater]. Where it is loaded the minute is drawn again.
+// State implements [state.Stater]. Loading draws the arrivals of the current minute again.
 func (c *cursor) State(k *state.Codec) {
 	k.Same("source", c.fingerprint)
 	if !k.Stored() {
 		state.Value(k, &c.position)
 		state.Slice(k, &c.offsets)
-		state.Slice(k, &c.who)
+		state.Slice(k, &c.ids)
 		state.Slice(k, &c.order)
 		return
 	}
@@ -126,7 +130,7 @@ func (c *cursor) State(k *state.Codec) {
 	state.Value(k, &seed)
 	state.Value(k, &minute)
 	state.Value(k, &at)
-	last := c.law.minutes()
+	last := c.process.minutes()
 	if k.Check(minute >= 0 && minute <= last, "minute %d, want 0 to %d", minute, last) && k.Loaded() {
 		c.seed, c.key = seed, rng.New(seed, "workload/arrivals")
 		c.load(minute)

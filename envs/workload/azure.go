@@ -10,20 +10,20 @@ import (
 
 // Files of the Azure Functions 2019 trace (Shahrad et al., "Serverless in the Wild", ATC'20; schema in
 // Azure/AzurePublicDataset, AzureFunctionsDataset2019.md). The publisher's columns are HashOwner, HashApp,
-// HashFunction, Trigger, 1…1440; In-Vitro's samples (vhive-serverless/invitro) have no Trigger and write
-// minute_1…minute_1440. Both are located by name.
+// HashFunction, Trigger, 1…1440. In-Vitro's samples (vhive-serverless/invitro) have no Trigger and call the minutes
+// minute_1…minute_1440. Columns are found by their names.
 
 // Invocations is a row of an invocations file: one function on one day.
 type Invocations struct {
 	Owner, App, Name, Trigger string
-	// Counts holds the invocations of each minute. It is used again for the next row.
+	// Counts holds the invocations of each minute. The next row overwrites it.
 	Counts []uint32
-	// Line of the file.
+	// Line is the row's line in the file.
 	Line int
 }
 
-// InvocationReader reads an invocations file row by row, in memory that does not grow with the file but by its
-// identifiers.
+// InvocationReader reads an invocations file row by row. Its memory grows with the number of different identifiers, not
+// with the length of the file.
 type InvocationReader struct {
 	t       *table
 	minutes int
@@ -32,7 +32,7 @@ type InvocationReader struct {
 // maxMinutes is the most minutes a file may have: two weeks.
 const maxMinutes = 14 * 1440
 
-// NewInvocationReader reads the header. file is what errors call the file.
+// NewInvocationReader reads the header. Error messages call the file by the name file.
 func NewInvocationReader(r io.Reader, file string) (*InvocationReader, error) {
 	ir := &InvocationReader{}
 	seen := map[int]bool{}
@@ -117,9 +117,9 @@ func (r *InvocationReader) Next(row *Invocations) error {
 type Durations struct {
 	Owner, App, Name string
 	Duration         Duration
-	// Negative says that the row had negative times, which the publisher knows of (a clock's fault while the data was
-	// collected; Azure/AzurePublicDataset issue 13) and which have been mended: negative bounds and percentiles are 0, a
-	// negative average is that of the percentiles.
+	// Negative says that the row had negative times and that the reader corrected them: negative bounds and percentiles
+	// become 0, and a negative average becomes the mean of the percentiles. The publisher knows of these rows: a clock
+	// was wrong while the data was collected (Azure/AzurePublicDataset issue 13).
 	Negative bool
 	Line     int
 }
@@ -131,7 +131,7 @@ var durationColumns = []string{"Average", "Count", "Minimum", "Maximum", "percen
 	"percentile_Average_25", "percentile_Average_50", "percentile_Average_75", "percentile_Average_99",
 	"percentile_Average_100"}
 
-// NewDurationReader reads the header. file is what errors call the file.
+// NewDurationReader reads the header. Error messages call the file by the name file.
 func NewDurationReader(r io.Reader, file string) (*DurationReader, error) {
 	t, err := newStatsTable(r, file, durationColumns, "HashOwner", "HashApp", "HashFunction")
 	return &DurationReader{t}, err
@@ -144,7 +144,7 @@ func (r *DurationReader) Next(row *Durations) error {
 	var count float64
 	values := [...]*float64{&d.Average, &count, &d.Minimum, &d.Maximum, &d.P0, &d.P1, &d.P25, &d.P50, &d.P75, &d.P99,
 		&d.P100}
-	var lost [len(values)]bool
+	var missing [len(values)]bool
 	more, err := r.t.row(func(role int, f []byte) (err error) {
 		switch {
 		case role == owner:
@@ -154,7 +154,7 @@ func (r *DurationReader) Next(row *Durations) error {
 		case role == function:
 			row.Name, err = r.t.id(f)
 		case len(f) == 0 && (role == 2 || role == 3):
-			lost[role] = true // some versions of the runtime did not record the extremes (publisher's note 6)
+			missing[role] = true // some versions of the runtime recorded no minimum and maximum (publisher's note 6)
 		default:
 			if *values[role], err = r.t.s.number(f, "a number of milliseconds"); err == nil && role == 1 {
 				err = r.t.s.whole(f, count)
@@ -170,18 +170,18 @@ func (r *DurationReader) Next(row *Durations) error {
 	}
 	row.Line = r.t.s.rowLine
 	d.Samples = uint64(count)
-	if lost[2] {
+	if missing[2] {
 		d.Minimum = d.P0
 	}
-	if lost[3] {
+	if missing[3] {
 		d.Maximum = d.P100
 	}
-	row.Negative = d.mend()
+	row.Negative = d.correct()
 	return nil
 }
 
-// mend replaces negative times and reports whether there were any.
-func (d *Duration) mend() bool {
+// correct replaces negative times and reports whether there were any.
+func (d *Duration) correct() bool {
 	negative := d.Average < 0
 	for _, x := range []*float64{&d.Minimum, &d.Maximum, &d.P0, &d.P1, &d.P25, &d.P50, &d.P75, &d.P99, &d.P100} {
 		if *x < 0 {
@@ -194,7 +194,7 @@ func (d *Duration) mend() bool {
 	return negative
 }
 
-// quantileMean returns the mean of the law whose quantile function joins the percentiles by straight lines.
+// quantileMean returns the mean of the distribution whose quantile function is linear between the percentiles.
 func (d *Duration) quantileMean() float64 {
 	p := [...]float64{0, 0.01, 0.25, 0.5, 0.75, 0.99, 1}
 	q := [...]float64{d.P0, d.P1, d.P25, d.P50, d.P75, d.P99, d.P100}
@@ -219,7 +219,7 @@ var memoryColumns = []string{"SampleCount", "AverageAllocatedMb", "AverageAlloca
 	"AverageAllocatedMb_pct25", "AverageAllocatedMb_pct50", "AverageAllocatedMb_pct75", "AverageAllocatedMb_pct95",
 	"AverageAllocatedMb_pct99", "AverageAllocatedMb_pct100"}
 
-// NewMemoryReader reads the header. file is what errors call the file.
+// NewMemoryReader reads the header. Error messages call the file by the name file.
 func NewMemoryReader(r io.Reader, file string) (*MemoryReader, error) {
 	t, err := newStatsTable(r, file, memoryColumns, "HashOwner", "HashApp")
 	return &MemoryReader{t}, err
@@ -262,7 +262,7 @@ func (r *MemoryReader) Next(row *Memories) error {
 	return nil
 }
 
-// whole checks a number of samples. Both publishers' tools have written some as 12.0.
+// whole checks that a number of samples x is an integer. Files of both publishers have some written as 12.0.
 func (s *scanner) whole(f []byte, x float64) error {
 	if x < 0 || x > 1<<53 || x != float64(uint64(x)) {
 		return s.fail("the count is "+show(f), "a whole number from 0 up")

@@ -11,11 +11,15 @@ import (
 
 const (
 	originalInv = "HashOwner,HashApp,HashFunction,Trigger,1,2,3\no1,a1,f1,http,1,0,2\no1,a1,f2,timer,0,0,4294967295\n"
-	sampleInv   = "HashFunction,HashApp,HashOwner,minute_1,minute_2,minute_3\r\n\"f1\",a1,o1,1,0,2\r\nf2,a1,o1,0,0,4294967295\r\n"
-	runHeader   = "HashOwner,HashApp,HashFunction,Average,Count,Minimum,Maximum,percentile_Average_0,percentile_Average_1," +
+	sampleInv   = "HashFunction,HashApp,HashOwner,minute_1,minute_2,minute_3\r\n" +
+		"\"f1\",a1,o1,1,0,2\r\nf2,a1,o1,0,0,4294967295\r\n"
+	runHeader = "HashOwner,HashApp,HashFunction,Average,Count,Minimum,Maximum,percentile_Average_0," +
+		"percentile_Average_1," +
 		"percentile_Average_25,percentile_Average_50,percentile_Average_75,percentile_Average_99,percentile_Average_100\n"
-	memHeader = "HashOwner,HashApp,SampleCount,AverageAllocatedMb,AverageAllocatedMb_pct1,AverageAllocatedMb_pct5,AverageAllocatedMb_pct25," +
-		"AverageAllocatedMb_pct50,AverageAllocatedMb_pct75,AverageAllocatedMb_pct95,AverageAllocatedMb_pct99,AverageAllocatedMb_pct100\n"
+	memHeader = "HashOwner,HashApp,SampleCount,AverageAllocatedMb,AverageAllocatedMb_pct1,AverageAllocatedMb_pct5," +
+		"AverageAllocatedMb_pct25," +
+		"AverageAllocatedMb_pct50,AverageAllocatedMb_pct75,AverageAllocatedMb_pct95,AverageAllocatedMb_pct99," +
+		"AverageAllocatedMb_pct100\n"
 )
 
 func TestInvocations(t *testing.T) {
@@ -78,15 +82,18 @@ func readMemory(r io.Reader) (rows []Memories, err error) {
 func TestInvocationsRefused(t *testing.T) {
 	with := func(counts string) string { return "HashOwner,HashApp,HashFunction,1,2\no,a,f," + counts }
 	for in, want := range map[string]string{
-		"":                                   "f.csv: the file is empty, want a header with the columns HashOwner, HashApp, HashFunction",
+		"": "f.csv: the file is empty, want a header with the columns HashOwner, " +
+			"HashApp, HashFunction",
 		"\n\n":                               "f.csv: the file is empty",
 		"HashOwner,HashApp,1\n":              `f.csv:1: the header has no column "HashFunction", want the columns`,
 		"HashOwner,HashApp,HashFunction\n":   "f.csv:1: the header has no minutes, want columns 1, 2",
 		"HashOwner,HashApp,HashFunction,1,3": "f.csv:1: the header has minute 3 but not minute 2",
 		"HashOwner,HashApp,HashFunction,0,1": `f.csv:1: column 4: the header has "0", want minutes from 1 to 20160`,
-		"HashOwner,HashApp,HashFunction,1,1": `f.csv:1: column 5: the header names "1" again, first in column 4, want each column once`,
+		"HashOwner,HashApp,HashFunction,1,1": `f.csv:1: column 5: the header names "1" again, ` +
+			`first in column 4, want each column once`,
 		"HashOwner,HashApp,HashFunction,1,minute_1": `f.csv:1: column 5: the header has "minute_1", want each minute once`,
-		with("1,-1"):                      `f.csv:2: column 5 (2): the count is "-1", want a whole number from 0 to 4294967295`,
+		with("1,-1"): `f.csv:2: column 5 (2): the count is "-1", ` +
+			`want a whole number from 0 to 4294967295`,
 		with("1,NaN"):                     `f.csv:2: column 5 (2): the count is "NaN"`,
 		with("1.5,2"):                     `f.csv:2: column 4 (1): the count is "1.5"`,
 		with("1,"):                        `f.csv:2: column 5 (2): the count is ""`,
@@ -130,8 +137,9 @@ func TestDurations(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"": "f.csv: the file is empty",
-		"HashOwner,HashApp,HashFunction,Average\n":      `f.csv:1: the header has no column "Count"`,
-		runHeader + "o,a,f,x,2,8,90,8,8,8,8,90,90,90":   `f.csv:2: column 4 (Average): it is "x", want a number of milliseconds`,
+		"HashOwner,HashApp,HashFunction,Average\n": `f.csv:1: the header has no column "Count"`,
+		runHeader + "o,a,f,x,2,8,90,8,8,8,8,90,90,90": `f.csv:2: column 4 (Average): it is "x", ` +
+			`want a number of milliseconds`,
 		runHeader + "o,a,f,NaN,2,8,90,8,8,8,8,90,90,90": `f.csv:2: column 4 (Average): it is "NaN"`,
 		runHeader + "o,a,f,1,2,8,Inf,8,8,8,8,90,90,90":  `f.csv:2: column 7 (Maximum): it is "Inf"`,
 		runHeader + "o,a,f,1,2.5,8,9,8,8,8,8,90,90,90":  `f.csv:2: column 5 (Count): the count is "2.5", want a whole number`,
@@ -152,8 +160,9 @@ func TestMemory(t *testing.T) {
 		t.Errorf("read %+v (%v)", rows, err)
 	}
 	for in, want := range map[string]string{
-		"x":                                     `f.csv:1: the header has no column "HashOwner"`,
-		memHeader + "o,a,3,10,1,2,3,4,5,6,7,-8": `f.csv:2: column 12 (AverageAllocatedMb_pct100): it is "-8", want a number of MB from 0 up`,
+		"x": `f.csv:1: the header has no column "HashOwner"`,
+		memHeader + "o,a,3,10,1,2,3,4,5,6,7,-8": `f.csv:2: column 12 (AverageAllocatedMb_pct100): it is "-8", ` +
+			`want a number of MB from 0 up`,
 		memHeader + "o,a,3,nan,1,2,3,4,5,6,7,8": `f.csv:2: column 4 (AverageAllocatedMb): it is "nan"`,
 	} {
 		if _, err := readMemory(strings.NewReader(in)); err == nil || errors.Is(err, io.EOF) ||

@@ -6,43 +6,44 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// calibratedLaw draws invocations like a trace's: per stream, a rate profile over the day times a multiplier that has
-// the law of the trace's own invocations relative to the profile, and lasts from minute to minute as they do.
+// calibratedProcess draws invocations that resemble a trace's. The rate of a stream is its profile over the day times a
+// random multiplier. The multiplier has the distribution of the trace's counts divided by the profile, and the same
+// correlation from one minute to the next.
 //
 // The multiplier is a discrete autoregression of order one (Jacobs and Lewis, 1978): with probability rho a minute
-// keeps the multiplier of the minute before, else it draws its own. Its law is then exactly the one fitted, its
-// autocorrelation rho^lag, and a minute is found from draws keyed by the minutes before it alone, back to the last that
-// drew its own.
-type calibratedLaw struct {
+// keeps the multiplier of the minute before, else it draws a new one. The marginal distribution is then exactly the
+// fitted one, and the autocorrelation is rho^lag. A minute needs only its own draws and those of earlier minutes, back
+// to the last one that drew a new multiplier.
+type calibratedProcess struct {
 	fits      []fit
 	length    int
 	factor    float64
 	placement string
 }
 
-// fit is what one stream's counts gave.
+// fit holds the parameters fitted to one stream's counts.
 type fit struct {
-	profile    []float64 // mean invocations by minute of the period, smoothed
-	multiplier []float64 // sorted: equally likely multipliers
+	profile    []float64 // smoothed mean invocations in each minute of the period
+	multiplier []float64 // equally likely values, sorted
 	mean       float64   // of the multipliers
-	rho        float64
+	rho        float64   // probability that a minute keeps the multiplier of the minute before
 }
 
-// day is the period of a profile where the trace is that long.
+// day is the period of a profile in minutes. A shorter trace has its own length as period.
 const day = 1440
 
-// calibrate fits each function of a trace, its profile averaged over a window of smooth minutes.
-func calibrate(t *Trace, smooth, length int, factor float64, placement string) *calibratedLaw {
-	l := &calibratedLaw{length: length, factor: factor, placement: placement}
+// calibrate fits each function of a trace. Profiles are averaged over a window of smooth minutes.
+func calibrate(t *Trace, smooth, length int, factor float64, placement string) *calibratedProcess {
+	p := &calibratedProcess{length: length, factor: factor, placement: placement}
 	for i := range t.Functions {
-		l.fits = append(l.fits, fitCounts(t.Functions[i].Counts, smooth))
+		p.fits = append(p.fits, fitCounts(t.Functions[i].Counts, smooth))
 	}
-	return l
+	return p
 }
 
-// fitCounts fits one stream. Two things keep single spikes out of the profile, which would otherwise repeat them every
-// day and hide them from the multiplier: counts above the 99th percentile of the busy minutes are lowered to it, and
-// the window grows until it may expect enoughBusy minutes with invocations.
+// fitCounts fits one stream. A single spike must not enter the profile: the profile would repeat it every day, and the
+// multiplier would not show it. Hence counts above the 99th percentile of the busy minutes are lowered to that
+// percentile, and the window grows until it is expected to hold enoughBusy minutes with invocations.
 func fitCounts(counts []uint32, smooth int) fit {
 	period := min(len(counts), day)
 	f := fit{profile: make([]float64, period)}
@@ -73,7 +74,7 @@ func fitCounts(counts []uint32, smooth int) fit {
 		for q := p - smooth/2; q < p-smooth/2+smooth; q++ {
 			at := q
 			if period == day || smooth == period {
-				at = (q%period + period) % period // the day comes round
+				at = (q%period + period) % period // the profile is periodic
 			}
 			if at >= 0 && at < period {
 				f.profile[p] += mean[at]
@@ -106,8 +107,8 @@ func fitCounts(counts []uint32, smooth int) fit {
 	return f
 }
 
-// scaleTo scales multipliers to a mean. They are paired with other minutes than their own; scaled, their mean times the
-// profile's is the trace's.
+// scaleTo scales multipliers to a mean, so that the mean of the drawn counts is that of the trace although each
+// multiplier is drawn for other minutes than its own.
 func scaleTo(x []float64, mean float64) {
 	var sum float64
 	for _, v := range x {
@@ -119,10 +120,10 @@ func scaleTo(x []float64, mean float64) {
 	}
 }
 
-// stretch lengthens the multipliers' upper tail, the part beyond their 99th percentile, until their mean square is the
-// one that gives the trace's dispersion, and keeps their mean. Where peaks crowd the profile has risen too and taken
-// some of their height: this gives it back. A dispersion that is nearly Poisson's comes from rounding and is left
-// alone.
+// stretch scales the multipliers' upper tail, the part beyond their 99th percentile, until their mean square gives the
+// trace's dispersion. Their mean stays the same. This is needed where peaks are close to each other: they raise the
+// profile, so that the multipliers there are too small. A dispersion close to that of a Poisson process comes from
+// rounding and is not changed.
 func stretch(x []float64, mean, square, profileSquare, profileMean float64) {
 	variance := float64(square*profileSquare) - float64(mean*profileMean*mean*profileMean)
 	if variance < 2*mean*profileMean {
@@ -156,16 +157,16 @@ func stretch(x []float64, mean, square, profileSquare, profileMean float64) {
 	scaleTo(x, mean)
 }
 
-// enoughBusy is how many busy minutes tell a rate.
+// enoughBusy is the number of busy minutes from which a rate can be estimated.
 const enoughBusy = 30
 
-// maxRho and maxBack bound how long a multiplier lasts and so how far a minute looks back: 0.99^1000 is under 5e-5.
+// maxRho bounds rho, and maxBack bounds how many earlier minutes the draw of a minute reads: 0.99^1000 is under 5e-5.
 const (
 	maxRho  = 0.99
 	maxBack = 1000
 )
 
-// lag1 returns the correlation of neighbours.
+// lag1 returns the correlation of each value with the next one.
 func lag1(x []float64) float64 {
 	var mean, variance, next float64
 	for _, v := range x {
@@ -184,16 +185,16 @@ func lag1(x []float64) float64 {
 	return next / variance
 }
 
-func (l *calibratedLaw) streams() int { return len(l.fits) }
-func (l *calibratedLaw) minutes() int { return l.length }
+func (p *calibratedProcess) streams() int { return len(p.fits) }
+func (p *calibratedProcess) minutes() int { return p.length }
 
-func (l *calibratedLaw) expected(stream, minute int) float64 {
-	f := &l.fits[stream]
-	return l.factor * f.profile[minute%len(f.profile)] * f.mean
+func (p *calibratedProcess) expected(stream, minute int) float64 {
+	f := &p.fits[stream]
+	return p.factor * f.profile[minute%len(f.profile)] * f.mean
 }
 
-func (l *calibratedLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
-	f := &l.fits[stream]
+func (p *calibratedProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+	f := &p.fits[stream]
 	rate := f.profile[minute%len(f.profile)]
 	if rate == 0 || len(f.multiplier) == 0 {
 		return dst
@@ -206,5 +207,5 @@ func (l *calibratedLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32
 	}
 	multiplier := f.multiplier[k.With(1<<40+1).With(uint64(int64(last))).IntN(len(f.multiplier))]
 	k = k.With(uint64(minute))
-	return place(dst, k, round(float64(l.factor*rate*multiplier), k), l.placement)
+	return place(dst, k, round(float64(p.factor*rate*multiplier), k), p.placement)
 }

@@ -83,7 +83,7 @@ func TestFitFindsItsOwnLaw(t *testing.T) {
 	for p := range profile {
 		profile[p] = 100 + 50*math.Sin(2*math.Pi*float64(p)/day)
 	}
-	truth := &calibratedLaw{fits: []fit{{profile: profile, multiplier: []float64{1, 3}, rho: 0.8, mean: 2}},
+	truth := &calibratedProcess{fits: []fit{{profile: profile, multiplier: []float64{1, 3}, rho: 0.8, mean: 2}},
 		length: 30 * day, factor: 1}
 	drawn, _ := tallies(truth, 5)
 	counts := make([]uint32, truth.length)
@@ -106,7 +106,7 @@ func TestFitFindsItsOwnLaw(t *testing.T) {
 	}
 }
 
-// Series too short, too idle or too regular to fit still give a law.
+// Series too short, too idle or too regular to fit still give a process.
 func TestFitCorners(t *testing.T) {
 	for name, counts := range map[string][]uint32{
 		"idle": make([]uint32, 100), "one minute": {7}, "once": append(make([]uint32, 99), 4), "steady": {5, 5, 5, 5, 5, 5},

@@ -16,7 +16,7 @@ const (
 	StreamsFunction = "function"
 )
 
-// Config says what load an environment faces.
+// Config describes the load on an environment.
 type Config struct {
 	// Kind is azure2019 (the trace itself), calibrated (drawn from a fit to the trace), poisson, bursty, periodic
 	// or closed-loop.
@@ -35,8 +35,8 @@ type Config struct {
 	Streams string `yaml:"streams" json:"streams" oneof:"total|function"`
 	// Minutes cuts the trace, before the split: from inclusive, to exclusive, counted from 0. Zero for both means all.
 	Minutes Range `yaml:"minutes" json:"minutes"`
-	// Split is all, train (the first part of the minutes) or test (the rest). Calibrated fits the part. Kinds without a
-	// trace have no parts; there train and test differ by their seeds alone.
+	// Split is all, train (the first part of the minutes) or test (the rest). Calibrated fits the selected part. Kinds
+	// without a trace ignore Split: their train and test loads differ by the seeds alone.
 	Split string `yaml:"split" json:"split" oneof:"all|train|test"`
 	// TrainFraction is the share of the minutes that train has, in (0, 1).
 	TrainFraction float64 `yaml:"train_fraction" json:"train_fraction" range:"(0,1)"`
@@ -45,11 +45,11 @@ type Config struct {
 	// Placement says where in a minute a trace's invocations fall: exponential (anywhere, independently: the gaps of a
 	// Poisson process), uniform (one anywhere in each of n equal parts) or even (equal gaps).
 	Placement string `yaml:"placement" json:"placement" oneof:"exponential|uniform|even"`
-	// Smooth is the width in minutes of the window over which calibrated averages the rate profile.
+	// Smooth is the width in minutes of the moving average that calibrated takes as the rate profile.
 	Smooth int `yaml:"smooth" json:"smooth" range:"[1,1440]"`
 	// Rate is the mean arrivals per second of poisson and periodic, and of bursty outside bursts.
 	Rate float64 `yaml:"rate" json:"rate" range:"(0,]"`
-	// Length is the minutes that poisson, bursty, periodic and calibrated last, up to a century.
+	// Length is the duration in minutes of poisson, bursty, periodic and calibrated, at most a century.
 	Length int `yaml:"length" json:"length" range:"[1,52704000]"`
 	// Burst shapes bursty.
 	Burst Burst `yaml:"burst" json:"burst"`
@@ -59,7 +59,7 @@ type Config struct {
 	Users UsersConfig `yaml:"users" json:"users"`
 }
 
-// Filter selects functions of a trace. Its parts narrow in turn: names, then triggers, then the top.
+// Filter selects functions of a trace: first by name, then by trigger, then those with the most invocations.
 type Filter struct {
 	// Names keeps functions whose HashFunction begins with one of these. Empty keeps all.
 	Names []string `yaml:"names" json:"names"`
@@ -78,7 +78,7 @@ type Range struct {
 
 // Burst shapes the two-state Markov-modulated Poisson process.
 type Burst struct {
-	// Factor is how many times the rate is higher in a burst. Real peaks are 5 to 10.
+	// Factor is the rate in a burst divided by the rate outside. In real traces it is 5 to 10.
 	Factor float64 `yaml:"factor" json:"factor" range:"[1,]"`
 	// On is the mean length of a burst in seconds.
 	On float64 `yaml:"mean_on" json:"mean_on" range:"[1,]"`
@@ -96,19 +96,19 @@ type Wave struct {
 	Phase float64 `yaml:"phase" json:"phase" range:"[,]"`
 }
 
-// UsersConfig describes users who each wait for an answer before they ask again.
+// UsersConfig describes closed-loop users: each waits for a response before the next request.
 type UsersConfig struct {
 	// Count is the number of users.
 	Count int `yaml:"count" json:"count" range:"[1,]"`
-	// SpawnRate is how many users a second join until all are there, so many whole ones at a time.
+	// SpawnRate is the number of users that join per second, in groups of its integer part, until all have joined.
 	SpawnRate float64 `yaml:"spawn_rate" json:"spawn_rate" range:"(0,]"`
-	// Think is the mean time in seconds between an answer and the next request.
+	// Think is the mean think time in seconds: from a response to the user's next request.
 	Think float64 `yaml:"think" json:"think" range:"[0,1e9]"`
 	// ThinkLaw is constant, uniform (0 to twice the mean) or exponential.
 	ThinkLaw string `yaml:"think_law" json:"think_law" oneof:"constant|uniform|exponential"`
 }
 
-// Default returns the embedded Azure trace as one stream at its own rate.
+// Default returns the configuration of the embedded Azure trace as one stream at its original rate.
 func Default() Config {
 	return Config{
 		Kind: Azure2019, Streams: StreamsTotal, Split: "all", TrainFraction: 0.7, Factor: 1, Placement: Exponential,

@@ -7,43 +7,43 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// maxStreams bounds Copies.
+// maxStreams is the most streams that Copies accepts.
 const maxStreams = 1 << 24
 
-// Copies returns a source of n streams for a larger load of the same shape: stream i has the law of this source's
-// stream i mod Streams() and draws of its own. The first Streams() streams are this source's own, arrival by arrival.
-// What the laws hold is shared, so that memory does not grow with n but by the arrivals of a minute.
+// Copies returns a source of n streams, a larger load of the same shape: stream i has the arrival process of this
+// source's stream i mod Streams(), with independent draws. The first Streams() streams equal this source's, arrival by
+// arrival. The copies share the data of the processes: only the arrivals of one minute take more memory as n grows.
 func (s *Source) Copies(n int) (*Source, error) {
-	if s.law == nil {
-		return nil, fmt.Errorf("workload: copies of kind %s, want one that arrives in open loop", s.config.Kind)
+	if s.process == nil {
+		return nil, fmt.Errorf("workload: kind %s has no streams to copy, want an open-loop kind", s.config.Kind)
 	}
 	if n < 1 || n > maxStreams {
-		return nil, fmt.Errorf("workload: %d copied streams, want 1 to %d", n, maxStreams)
+		return nil, fmt.Errorf("workload: Copies is asked for %d streams, want 1 to %d", n, maxStreams)
 	}
 	c := *s
-	c.law = &copiedLaw{s.law, n}
+	c.process = &copiedProcess{s.process, n}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "copies %x %d", s.fingerprint, n)
 	c.fingerprint = h.Sum64()
 	return &c, nil
 }
 
-// copiedLaw repeats another's streams.
-type copiedLaw struct {
-	law
+// copiedProcess has n streams whose processes repeat those of process.
+type copiedProcess struct {
+	process
 	n int
 }
 
-func (l *copiedLaw) streams() int { return l.n }
+func (p *copiedProcess) streams() int { return p.n }
 
-func (l *copiedLaw) expected(stream, minute int) float64 {
-	return l.law.expected(stream%l.law.streams(), minute)
+func (p *copiedProcess) expected(stream, minute int) float64 {
+	return p.process.expected(stream%p.process.streams(), minute)
 }
 
-func (l *copiedLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
-	own := l.law.streams()
+func (p *copiedProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+	own := p.process.streams()
 	if c := stream / own; c > 0 {
-		k = k.With(1 << 41).With(uint64(c)) // no stream has so high a number
+		k = k.With(1 << 41).With(uint64(c)) // greater than every stream's number
 	}
-	return l.law.draw(dst, k, stream%own, minute)
+	return p.process.draw(dst, k, stream%own, minute)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The first streams of a copied source are the source's own, further ones have its law and draws of their own.
+// The first streams of a copied source equal the source's; further ones have the same process and independent draws.
 func TestCopies(t *testing.T) {
 	c := Default()
 	c.Kind, c.Streams, c.Length = Calibrated, StreamsFunction, 40
@@ -62,7 +62,7 @@ func TestCopies(t *testing.T) {
 			}
 		}
 	}
-	// Four standard errors: a right law fails once in 16,000.
+	// Four standard errors: a correct process fails once in 16,000.
 	if half := 4 * math.Sqrt(square/times); math.Abs(mean-expected) > half || half > 0.5*expected {
 		t.Errorf("copies have %g arrivals on average ± %g, want %g", mean, half, expected)
 	}
@@ -80,7 +80,7 @@ func TestCopies(t *testing.T) {
 	if s, err = Open(c); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Copies(2); err == nil || !strings.Contains(err.Error(), "open loop") {
+	if _, err := s.Copies(2); err == nil || !strings.Contains(err.Error(), "want an open-loop kind") {
 		t.Errorf("copies of users: %v", err)
 	}
 }

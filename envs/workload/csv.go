@@ -8,22 +8,23 @@ import (
 	"strconv"
 )
 
-// scanner reads comma-separated fields one by one from a buffer that does not grow: a trace's rows have thousands of
-// short fields and its files gigabytes. It reads what RFC 4180 describes, with LF or CRLF ends, blank lines skipped.
-// Fields it returns are valid until the next call.
+// scanner reads comma-separated values field by field, in the format of RFC 4180, with LF or CRLF line ends; it skips
+// blank lines. Its buffer does not grow, since a row of a trace has thousands of short fields and a file gigabytes. A
+// field is valid until the next call.
 type scanner struct {
 	r        io.Reader
 	file     string
 	buf      []byte
 	pos, end int
 	eof      bool
-	line     int // of the next byte
-	rowLine  int // where the current row began
-	column   int // of the last field, from 1
+	line     int // line number of the next byte
+	rowLine  int // line number of the current row's beginning
+	column   int // number of the last field, from 1
 	names    []string
 	rowOver  bool
 }
 
+// maxField is the size of the buffer, and so the most bytes of a field.
 const maxField = 64 << 10
 
 func newScanner(r io.Reader, file string) *scanner {
@@ -44,7 +45,7 @@ func (s *scanner) failRow(what, want string) error {
 	return &ParseError{File: s.file, Line: s.rowLine, What: what, Want: want}
 }
 
-// fill reads more behind what is not consumed yet, and reports whether there is more.
+// fill reads more bytes and appends them to those not yet consumed. It reports whether there were any.
 func (s *scanner) fill() (bool, error) {
 	if s.eof {
 		return false, nil
@@ -144,14 +145,14 @@ func (s *scanner) field() ([]byte, bool, error) {
 		case '"':
 			if i != s.pos {
 				s.column++
-				return nil, false, s.fail("a quote stands inside a field that does not begin with one", "the whole field in quotes")
+				return nil, false, s.fail("a quote is inside a field that does not begin with a quote", "the whole field in quotes")
 			}
 			return s.quoted()
 		}
 	}
 }
 
-// quoted reads a field that begins with a quote at pos. Doubled quotes are undone in place.
+// quoted reads a field that begins with a quote at pos. It replaces each doubled quote by one, in place.
 func (s *scanner) quoted() ([]byte, bool, error) {
 	at := func(i int) (byte, error) { // the i-th byte from pos, 0 at the end of the file
 		for s.pos+i >= s.end {
@@ -161,7 +162,7 @@ func (s *scanner) quoted() ([]byte, bool, error) {
 		}
 		return s.buf[s.pos+i], nil
 	}
-	n := 0 // bytes of the field, kept from pos+1 on
+	n := 0 // length of the field, which is stored from pos+1 on
 	for i := 1; ; i++ {
 		c, err := at(i)
 		if err != nil {
@@ -212,7 +213,7 @@ func (s *scanner) quoted() ([]byte, bool, error) {
 	}
 }
 
-// show quotes a field for an error message, cut where it is long.
+// show quotes a field for an error message, at most its first 40 bytes.
 func show(f []byte) string {
 	if len(f) > 40 {
 		return strconv.Quote(string(f[:40])) + "…"

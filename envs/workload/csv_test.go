@@ -71,7 +71,7 @@ func TestScanner(t *testing.T) {
 
 func TestScannerRefuses(t *testing.T) {
 	for in, want := range map[string]string{
-		"a,b\"c\n":                        `f.csv:1: column 2: a quote stands inside`,
+		"a,b\"c\n":                        `f.csv:1: column 2: a quote is inside`,
 		"x\n\"a\"b\n":                     `f.csv:2: column 1: text follows a closing quote`,
 		"a\nb,\"c":                        `f.csv:2: column 2: the file ends inside quotes`,
 		"a," + strings.Repeat("x", 70000): `f.csv:1: column 2: a field is longer than 65536 bytes`,

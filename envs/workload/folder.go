@@ -15,16 +15,18 @@ import (
 type dayFiles struct{ inv, run, mem string }
 
 var (
-	originalFile = regexp.MustCompile(`^(invocations_per_function_md|function_durations_percentiles|app_memory_percentiles)\.anon\.d(\d\d)\.csv(\.gz)?$`)
-	sampleFile   = regexp.MustCompile(`^(\d+)_(inv|run|mem)\.csv(\.gz)?$`)
-	plainFile    = regexp.MustCompile(`^(invocations|durations|memory)\.csv(\.gz)?$`)
+	originalFile = regexp.MustCompile(`^(invocations_per_function_md|function_durations_percentiles|` +
+		`app_memory_percentiles)\.anon\.d(\d\d)\.csv(\.gz)?$`)
+	sampleFile = regexp.MustCompile(`^(\d+)_(inv|run|mem)\.csv(\.gz)?$`)
+	plainFile  = regexp.MustCompile(`^(invocations|durations|memory)\.csv(\.gz)?$`)
 )
 
-const folderFormat = "a folder with the publisher's files (invocations_per_function_md.anon.d01.csv, function_durations_percentiles.anon.d01.csv, " +
-	"app_memory_percentiles.anon.d01.csv, …) or one of In-Vitro's samples of them (50_inv.csv, 50_run.csv, 50_mem.csv)"
+const folderFormat = "a folder with the publisher's files (invocations_per_function_md.anon.d01.csv, " +
+	"function_durations_percentiles.anon.d01.csv, app_memory_percentiles.anon.d01.csv, …) or one of In-Vitro's " +
+	"samples of them (50_inv.csv, 50_run.csv, 50_mem.csv)"
 
 // findFiles finds the trace in a folder: the publisher's days, or one of In-Vitro's samples (N_inv.csv and its
-// companions, or invocations.csv, durations.csv and memory.csv as that project's own folders have them).
+// companion files, or invocations.csv, durations.csv and memory.csv, the names in In-Vitro's own folders).
 func findFiles(fsys fs.FS, dir string, o ReadOptions) ([]dayFiles, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -47,7 +49,7 @@ func findFiles(fsys fs.FS, dir string, o ReadOptions) ([]dayFiles, error) {
 		case 'a', 'm':
 			at = &d.mem
 		}
-		if *at == "" || len(name) < len(*at) { // the plain file rather than its compressed copy
+		if *at == "" || len(name) < len(*at) { // prefer the plain file to its compressed copy
 			*at = name
 		}
 	}
@@ -91,7 +93,8 @@ func findFiles(fsys fs.FS, dir string, o ReadOptions) ([]dayFiles, error) {
 	return []dayFiles{*d}, nil
 }
 
-// chooseDays returns the days asked for in that order, or all that are there, which must then follow each other.
+// chooseDays returns the days of want in that order. An empty want means all days of the folder, which must then be
+// consecutive.
 func chooseDays(have map[int]*dayFiles, dir string, want []int) ([]dayFiles, error) {
 	there := slices.Sorted(maps.Keys(have))
 	if len(want) == 0 {

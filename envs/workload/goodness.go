@@ -5,35 +5,35 @@ import (
 	"strings"
 )
 
-// Goodness says how near a source's draws are to the trace behind it.
+// Goodness compares a source's draws with the trace that the source was made from.
 type Goodness struct {
-	// Trace is the trace's name, Kind the source's kind, Seed that of the draws.
+	// Trace is the trace's name, Kind the source's kind and Seed the seed of the draws.
 	Trace string `json:"trace"`
 	Kind  string `json:"kind"`
 	Seed  uint64 `json:"seed"`
-	// Total compares all streams together, Streams each.
+	// Total compares the sum of all streams, Streams each stream.
 	Total   Comparison   `json:"total"`
 	Streams []Comparison `json:"streams"`
 }
 
-// Comparison sets draws against a trace.
+// Comparison compares draws with a trace.
 type Comparison struct {
 	// Name is the function's, or "total".
 	Name string `json:"name"`
-	// Trace and Drawn describe the counts per minute: the trace's times the source's factor, and those drawn.
+	// Trace and Drawn describe the counts per minute: the trace's, multiplied by the source's factor, and the drawn ones.
 	Trace Stats `json:"trace"`
 	Drawn Stats `json:"drawn"`
-	// KSCounts is the Kolmogorov-Smirnov distance between the two laws of counts per minute.
+	// KSCounts is the Kolmogorov-Smirnov distance between the two distributions of counts per minute.
 	KSCounts float64 `json:"ks_counts"`
-	// KSGaps is that between the laws of the time from one arrival to the next, over at most the first maxGaps of each. A
-	// trace has no times within the minute: its own are placed as the source places them.
+	// KSGaps is the distance between the distributions of interarrival times, over at most the first maxGaps of each. A
+	// trace has no times within the minute; its arrivals are placed there as the source places them.
 	KSGaps float64 `json:"ks_gaps"`
 }
 
-// maxGaps bounds what is kept to compare times between arrivals.
+// maxGaps is the most interarrival times that are compared.
 const maxGaps = 1 << 18
 
-// tally gathers one stream of draws.
+// tally collects the counts per minute and the interarrival times of one stream.
 type tally struct {
 	counts []uint64
 	gaps   []float64
@@ -49,14 +49,14 @@ func (t *tally) add(at int64) {
 	t.last, t.begun = at, true
 }
 
-// tallies draws a law through: one tally per stream, and one for all.
-func tallies(l law, seed uint64) (streams []tally, total tally) {
-	streams = make([]tally, l.streams())
+// tallies draws all arrivals of a process and returns a tally for each stream and one for all streams together.
+func tallies(p process, seed uint64) (streams []tally, total tally) {
+	streams = make([]tally, p.streams())
 	for i := range streams {
-		streams[i].counts = make([]uint64, l.minutes())
+		streams[i].counts = make([]uint64, p.minutes())
 	}
-	total.counts = make([]uint64, l.minutes())
-	c := newCursor(l, 0, seed)
+	total.counts = make([]uint64, p.minutes())
+	c := newCursor(p, 0, seed)
 	for a, ok := c.Next(); ok; a, ok = c.Next() {
 		streams[a.Stream].add(a.Time)
 		total.add(a.Time)
@@ -64,7 +64,7 @@ func tallies(l law, seed uint64) (streams []tally, total tally) {
 	return streams, total
 }
 
-// compare sets one tally against another.
+// compare compares the tally of the draws with that of the trace.
 func compare(name string, trace, drawn *tally) Comparison {
 	floats := func(counts []uint64) []float64 {
 		out := make([]float64, len(counts))
@@ -79,8 +79,8 @@ func compare(name string, trace, drawn *tally) Comparison {
 	}
 }
 
-// Goodness draws the whole workload under a seed and compares it with the trace behind it. It fails where there is no
-// trace; to set any source against a trace use [CompareWith].
+// Goodness draws the whole workload under a seed and compares it with the source's trace. It fails if the source has no
+// trace; [CompareWith] compares any open-loop source with a trace.
 func (s *Source) Goodness(seed uint64) (Goodness, error) {
 	if s.trace == nil {
 		return Goodness{}, fmt.Errorf("workload: kind %s has no trace to compare its draws with", s.config.Kind)
@@ -89,16 +89,17 @@ func (s *Source) Goodness(seed uint64) (Goodness, error) {
 }
 
 // CompareWith draws the whole of a source under a seed and compares it with a trace, whose counts are multiplied by the
-// source's factor. Streams are compared one by one where there are as many of them as functions.
+// source's factor. Streams are compared one by one if there are as many of them as functions.
 func CompareWith(s *Source, t *Trace, seed uint64) (Goodness, error) {
 	if s.Closed() {
-		return Goodness{}, fmt.Errorf("workload: kind %s has no arrivals of its own to compare with a trace", s.config.Kind)
+		return Goodness{}, fmt.Errorf("workload: kind %s is a closed loop and has no arrivals to compare with a trace",
+			s.config.Kind)
 	}
 	g := Goodness{Trace: t.Name, Kind: s.config.Kind, Seed: seed}
-	own := &traceLaw{trace: t, factor: s.config.Factor, placement: s.config.Placement}
-	// Another seed places the trace's own arrivals, so that nothing agrees by sharing draws.
+	own := &traceProcess{trace: t, factor: s.config.Factor, placement: s.config.Placement}
+	// The trace's arrivals are placed under another seed: shared draws would make the two agree.
 	traced, traceTotal := tallies(own, seed+1)
-	drawn, drawnTotal := tallies(s.law, seed)
+	drawn, drawnTotal := tallies(s.process, seed)
 	g.Total = compare("total", &traceTotal, &drawnTotal)
 	if len(traced) == len(drawn) {
 		for i := range traced {
@@ -108,7 +109,7 @@ func CompareWith(s *Source, t *Trace, seed uint64) (Goodness, error) {
 	return g, nil
 }
 
-// String gives the total's comparison in a table, and the worst streams.
+// String returns a table that compares the totals, and the mean distances over the streams.
 func (g Goodness) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s against %s (seed %d)\n", g.Kind, g.Trace, g.Seed)

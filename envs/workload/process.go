@@ -4,128 +4,92 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/rng"
-	"github.com/stoker-rl/stoker/rng/portable"
 )
 
-// The processes below have a rate that is constant between switches. Within each minute a unit-rate Poisson process,
-// the sum of exponential draws E_0 + E_1 + …, is mapped through the cumulative rate: arrival k lies where that has
-// grown to the sum's k-th value. Starting afresh at every minute changes nothing, since the exponential law has no
-// memory, and lets any minute be drawn by itself.
-
-// mapper places a unit-rate process under a rate given piece by piece.
-type mapper struct {
-	k    rng.Key // of the stream and minute
-	n    uint64
-	left float64 // of the unit-rate process until the next arrival
-	dst  []int32
+// process is an arrival process: it gives the number of arrivals of each stream in each minute and their times within
+// the minute. It never changes, so several iterators share one.
+type process interface {
+	streams() int
+	minutes() int
+	// expected returns the mean number of arrivals of a stream in a minute of the workload.
+	expected(stream, minute int) float64
+	// draw appends the times of the stream's arrivals, in microseconds within the minute; arrival k is the k-th. It is a
+	// function of the key, the stream and the minute alone. The key is the source's: a process must derive its keys from
+	// the stream first.
+	draw(dst []int32, k rng.Key, stream, minute int) []int32
 }
 
-func newMapper(dst []int32, k rng.Key, stream, minute int) mapper {
+// Placements, as [Config.Placement] names them.
+const (
+	Exponential = "exponential"
+	Uniform     = "uniform"
+	Even        = "even"
+)
+
+// place appends the times of n arrivals of a minute. k is the key of the stream and minute.
+func place(dst []int32, k rng.Key, n int, placement string) []int32 {
+	switch placement {
+	case Uniform:
+		for i := range n {
+			lo, hi := part(i, n), part(i+1, n)
+			at := lo
+			if hi > lo {
+				at += int64(k.With(uint64(i)).IntN(int(hi - lo)))
+			}
+			dst = append(dst, int32(at))
+		}
+	case Even:
+		if n == 0 {
+			return dst
+		}
+		phase := int64(k.With(0).IntN(int(max(part(1, n), 1))))
+		for i := range n {
+			dst = append(dst, int32(min(part(i, n)+phase, Minute-1)))
+		}
+	default: // given their number, the arrivals of a Poisson process are independent and uniform
+		for i := range n {
+			dst = append(dst, int32(k.With(uint64(i)).IntN(int(Minute))))
+		}
+	}
+	return dst
+}
+
+// part returns where the i-th of n equal parts of a minute begins.
+func part(i, n int) int64 { return int64(i) * Minute / int64(n) }
+
+// round returns x rounded down or up at random, such that the mean over keys is x.
+func round(x float64, k rng.Key) int {
+	n := math.Floor(x)
+	if k.Float64() < x-n {
+		n++
+	}
+	return int(n)
+}
+
+// traceProcess draws the trace's invocations per minute times a factor. A fraction in the product is the probability of
+// one more arrival.
+type traceProcess struct {
+	trace     *Trace
+	factor    float64
+	placement string
+}
+
+func (p *traceProcess) streams() int { return len(p.trace.Functions) }
+func (p *traceProcess) minutes() int { return p.trace.Minutes }
+
+func (p *traceProcess) expected(stream, minute int) float64 {
+	return float64(p.trace.Functions[stream].Counts[minute]) * p.factor
+}
+
+func (p *traceProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+	c := p.trace.Functions[stream].Counts[minute]
+	if c == 0 {
+		return dst
+	}
 	k = k.With(uint64(stream)).With(uint64(minute))
-	return mapper{k: k, left: k.With(0).Exp(), dst: dst}
+	return place(dst, k, round(float64(float64(c)*p.factor), k), p.placement)
 }
 
-// piece appends the arrivals between two microseconds of the minute at a rate per microsecond.
-func (m *mapper) piece(from, to, rate float64) {
-	for mass := float64(rate * (to - from)); m.left < mass; mass = float64(rate * (to - from)) {
-		from += m.left / rate
-		m.dst = append(m.dst, int32(min(int64(from), Minute-1)))
-		m.n++
-		m.left = m.k.With(m.n).Exp()
-	}
-	m.left -= float64(rate * (to - from))
-}
-
-// poissonLaw has one stream of constant rate.
-type poissonLaw struct {
-	rate   float64 // per second
-	length int
-}
-
-func (l *poissonLaw) streams() int              { return 1 }
-func (l *poissonLaw) minutes() int              { return l.length }
-func (l *poissonLaw) expected(_, _ int) float64 { return 60 * l.rate }
-
-func (l *poissonLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
-	m := newMapper(dst, k, stream, minute)
-	m.piece(0, float64(Minute), l.rate/float64(Second))
-	return m.dst
-}
-
-// periodicLaw has one stream whose rate is rate·(1 + amplitude·sin(2π(t-phase)/period)), constant over each second at
-// its value in the second's middle.
-type periodicLaw struct {
-	rate   float64
-	wave   Wave
-	length int
-}
-
-func (l *periodicLaw) streams() int { return 1 }
-func (l *periodicLaw) minutes() int { return l.length }
-
-// at returns the rate per second at a second of the workload.
-func (l *periodicLaw) at(second int) float64 {
-	minutes := (float64(second) + 0.5) / 60
-	turn := (minutes - l.wave.Phase) / l.wave.Period
-	turn -= math.Floor(turn)
-	return l.rate * (1 + float64(l.wave.Amplitude*portable.Sin(2*math.Pi*turn)))
-}
-
-func (l *periodicLaw) expected(_, minute int) float64 {
-	var n float64
-	for s := range 60 {
-		n += l.at(60*minute + s)
-	}
-	return n
-}
-
-func (l *periodicLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
-	m := newMapper(dst, k, stream, minute)
-	for s := range 60 {
-		m.piece(float64(int64(s)*Second), float64(int64(s+1)*Second), l.at(60*minute+s)/float64(Second))
-	}
-	return m.dst
-}
-
-// burstyLaw has one stream that is a two-state Markov-modulated Poisson process: exponential times at a base rate and
-// in bursts of factor times that rate. So that any minute can be drawn without its past, the state starts afresh from
-// its stationary law at the beginning of every block of burstBlock minutes: the mean and each minute's law are those of
-// the process, only what one block remembers of the one before is lost.
-type burstyLaw struct {
-	rate   float64
-	burst  Burst
-	length int
-}
-
-const burstBlock = 60
-
-func (l *burstyLaw) streams() int { return 1 }
-func (l *burstyLaw) minutes() int { return l.length }
-
-// share returns the share of time spent in bursts.
-func (l *burstyLaw) share() float64 { return l.burst.On / (l.burst.On + l.burst.Off) }
-
-func (l *burstyLaw) expected(_, _ int) float64 {
-	return 60 * l.rate * (1 + float64(l.share()*(l.burst.Factor-1)))
-}
-
-func (l *burstyLaw) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
-	m := newMapper(dst, k, stream, minute)
-	state := k.With(uint64(stream)).With(1<<40 + uint64(minute/burstBlock))
-	on := state.With(0).Float64() < l.share()
-	begin := float64(int64(minute%burstBlock) * Minute) // of this minute, in the block
-	end := begin + float64(Minute)
-	at := 0.0
-	for j := uint64(1); at < end; j++ {
-		mean, rate := l.burst.Off, l.rate
-		if on {
-			mean, rate = l.burst.On, l.rate*l.burst.Factor
-		}
-		next := at + float64(state.With(j).Exp()*mean*float64(Second))
-		if next > begin {
-			m.piece(max(at, begin)-begin, min(next, end)-begin, rate/float64(Second))
-		}
-		at, on = next, !on
-	}
-	return m.dst
-}
+// maxPerMinute is the most arrivals of a stream in a minute: a wrong number in a configuration must give an error, not
+// use up the memory.
+const maxPerMinute = 1 << 24

@@ -14,19 +14,19 @@ import (
 	"sync"
 )
 
-// ReadOptions narrow what [ReadTrace] keeps, so that the whole trace, gigabytes of text, can be read in little memory.
+// ReadOptions select what [ReadTrace] returns. The whole trace is gigabytes of text; a selection needs little memory.
 type ReadOptions struct {
 	// Sample and Days are as in [Config].
 	Sample int
 	Days   []int
-	// Functions keeps only what it selects.
+	// Functions selects functions; the others are dropped.
 	Functions Filter
-	// Total keeps one function, the sum of those selected, without durations and memory.
+	// Total replaces the selected functions by one, their sum, without durations and memory.
 	Total bool
 }
 
-// ReadTrace reads a folder in the publisher's format: the original files, of which several days are joined, or one of
-// In-Vitro's samples. Files of durations and of memory may be absent: the trace's report then says so.
+// ReadTrace reads a folder in the publisher's format: the original files, whose days are joined, or one of In-Vitro's
+// samples. Files of durations and of memory may be absent; the trace's report then says so.
 func ReadTrace(dir string, o ReadOptions) (*Trace, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, wrong("path", dir, folderFormat+"; this is a file")
@@ -40,7 +40,7 @@ var embedded embed.FS
 //go:embed data/ATTRIBUTION
 var attribution string
 
-// Attribution returns whose the embedded trace is and under which licence, as that licence asks.
+// Attribution returns the author and the licence of the embedded trace, as that licence requires.
 func Attribution() string { return attribution }
 
 var readEmbedded = sync.OnceValues(func() (*Trace, error) {
@@ -51,21 +51,21 @@ var readEmbedded = sync.OnceValues(func() (*Trace, error) {
 	return readTrace(data, "Azure Functions 2019 (embedded sample of 50)", ReadOptions{})
 })
 
-// Embedded returns the trace that the program carries: In-Vitro's 50-function sample of Azure Functions 2019, one day,
-// 179,342 invocations. [Attribution] says whose it is.
+// Embedded returns the trace that is part of the program: In-Vitro's 50-function sample of Azure Functions 2019, one
+// day, 179,342 invocations. [Attribution] names its author.
 func Embedded() (*Trace, error) { return readEmbedded() }
 
 // key identifies a function across files.
 type key struct{ owner, app, name string }
 
-// loader gathers a trace from its files.
+// loader reads the files of a trace and builds it.
 type loader struct {
 	fsys  fs.FS
 	dir   string
 	o     ReadOptions
 	t     *Trace
-	index map[key]int // function -> place, -1 where it is not kept
-	sum   []uint64    // with Total, invocations per minute
+	index map[key]int // function -> index in the trace, -1 if it is not selected
+	sum   []uint64    // invocations per minute of all selected functions, with Total
 	apps  map[key][]int
 }
 
@@ -108,7 +108,7 @@ func readTrace(fsys fs.FS, dir string, o ReadOptions) (*Trace, error) {
 	return l.t, nil
 }
 
-// open opens a file of the trace, compressed or not.
+// open opens a file of the trace, gzip-compressed or plain, and calls read on it.
 func (l *loader) open(name string, read func(r io.Reader, file string) error) (err error) {
 	file := l.dir + "/" + name
 	f, err := l.fsys.Open(name)
@@ -127,7 +127,7 @@ func (l *loader) open(name string, read func(r io.Reader, file string) error) (e
 	return read(z, file)
 }
 
-// scan calls fn for every row of an invocations file, whose functions must differ.
+// scan calls fn for every row of an invocations file. A function may have one row only.
 func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minutes int, err error) {
 	err = l.open(name, func(r io.Reader, file string) error {
 		ir, err := NewInvocationReader(r, file)
@@ -162,7 +162,7 @@ func (l *loader) scan(name string, fn func(k key, row *Invocations) error) (minu
 	return minutes, err
 }
 
-// rank reads the files once beforehand to find the functions with the most invocations.
+// rank finds the functions with the most invocations. It reads all invocations files once more for that.
 func (l *loader) rank(days []dayFiles) error {
 	var keys []key
 	var totals []uint64
@@ -171,7 +171,7 @@ func (l *loader) rank(days []dayFiles) error {
 		_, err := l.scan(d.inv, func(k key, row *Invocations) error {
 			i, ok := at[k]
 			if !ok {
-				if !l.o.Functions.keeps(row.Name, row.Trigger) {
+				if !l.o.Functions.matches(row.Name, row.Trigger) {
 					return nil
 				}
 				i = len(keys)
@@ -197,13 +197,13 @@ func (l *loader) rank(days []dayFiles) error {
 	return nil
 }
 
-// invocations appends a day.
+// invocations appends the counts of a day.
 func (l *loader) invocations(name string) error {
 	before := l.t.Minutes
 	minutes, err := l.scan(name, func(k key, row *Invocations) error {
 		i, ok := l.index[k]
 		if !ok {
-			if !l.o.Functions.keeps(row.Name, row.Trigger) {
+			if !l.o.Functions.matches(row.Name, row.Trigger) {
 				return nil
 			}
 			i = len(l.t.Functions)
@@ -224,7 +224,7 @@ func (l *loader) invocations(name string) error {
 			}
 		default:
 			f := &l.t.Functions[i]
-			f.Counts = append(f.Counts, make([]uint32, before-len(f.Counts))...) // days on which it was not there
+			f.Counts = append(f.Counts, make([]uint32, before-len(f.Counts))...) // zeros for the days without this function
 			f.Counts = append(f.Counts, row.Counts...)
 		}
 		return nil
@@ -233,7 +233,7 @@ func (l *loader) invocations(name string) error {
 	return err
 }
 
-// total makes the sum the trace's only function.
+// total returns a trace whose only function is the sum of those selected.
 func (l *loader) total() (*Trace, error) {
 	counts := make([]uint32, l.t.Minutes)
 	for m, n := range l.sum {

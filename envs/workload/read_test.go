@@ -158,9 +158,12 @@ func TestReadFolderErrors(t *testing.T) {
 		"empty file": {with(invD1, ""), ReadOptions{Days: []int{1}}, "workload.days is 1"},
 		"broken durations": {with(runD2, runHeader+"o,b,f2,10,3,5"), ReadOptions{},
 			"dir/" + runD2 + ":2: the row has 6 fields"},
-		"broken memory":     {with(memD1, "x\n"), ReadOptions{}, "dir/" + memD1 + `:1: the header has no column "HashOwner"`},
-		"not gzip":          {map[string]string{"50_inv.csv.gz": "plain"}, ReadOptions{}, "dir/50_inv.csv.gz"},
-		"too many a minute": {map[string]string{"50_inv.csv": "HashOwner,HashApp,HashFunction,1\no,a,f,4294967295\no,a,g,1\n"}, ReadOptions{Total: true}, "4294967296 invocations in minute 0"},
+		"broken memory": {with(memD1, "x\n"), ReadOptions{}, "dir/" + memD1 + `:1: the header has no column "HashOwner"`},
+		"not gzip":      {map[string]string{"50_inv.csv.gz": "plain"}, ReadOptions{}, "dir/50_inv.csv.gz"},
+		"too many a minute": {
+			map[string]string{"50_inv.csv": "HashOwner,HashApp,HashFunction,1\no,a,f,4294967295\no,a,g,1\n"},
+			ReadOptions{Total: true}, "4294967296 invocations in minute 0",
+		},
 	} {
 		if _, err := readTrace(folder(c.files), "dir", c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: the error is %v, want %s", name, err, c.want)
@@ -187,7 +190,8 @@ func TestReadFolderErrors(t *testing.T) {
 // What the publisher's files are known to have wrong is mended and reported.
 func TestReadMended(t *testing.T) {
 	files := twoDays()
-	files[runD1] += "o,a,f1,99,7,1,20,1,1,5,99,15,20,20\no,a,f1,98,2,1,20,1,1,5,98,15,20,20\no,x,unknown,1,1,1,1,1,1,1,1,1,1,1\n"
+	files[runD1] += "o,a,f1,99,7,1,20,1,1,5,99,15,20,20\no,a,f1,98,2,1,20,1,1,5,98,15,20,20\n" +
+		"o,x,unknown,1,1,1,1,1,1,1,1,1,1,1\n"
 	files[runD2] = runHeader + "o,b,f2,-5,1,-5,30,0,0,10,10,10,30,30\n"
 	files[memD1] += "o,a,99,500,1,2,3,4,5,6,7,8\n"
 	tr, err := readTrace(folder(files), "dir", ReadOptions{})

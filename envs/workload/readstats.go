@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// statistics reads what the days' files say of durations and memory. Over several days averages and percentiles are
-// averaged by their samples; for percentiles that is an approximation.
+// statistics reads the durations and the memory of all days. Averages and percentiles of several days are averaged,
+// weighted by their numbers of samples; for percentiles this is an approximation.
 func (l *loader) statistics(days []dayFiles) error {
 	fs := l.t.Functions
 	for _, d := range days {
@@ -63,7 +63,7 @@ func (l *loader) durations(name string, day map[int]Duration) error {
 			}
 			if row.Negative {
 				r.NegativeDurations++
-				r.note("%s:%d: negative durations of function %.12s…, mended", file, row.Line, row.Name)
+				r.note("%s:%d: negative durations of function %.12s… were corrected", file, row.Line, row.Name)
 			}
 			old, again := day[i]
 			if again {
@@ -109,7 +109,7 @@ func (l *loader) memories(name string, day map[int]Memory) error {
 	})
 }
 
-// add merges another day.
+// add merges the statistics of another day.
 func (d *Duration) add(o Duration) {
 	if o.Samples == 0 {
 		return
@@ -124,7 +124,7 @@ func (d *Duration) add(o Duration) {
 	d.Samples += o.Samples
 }
 
-// add merges another day.
+// add merges the statistics of another day.
 func (m *Memory) add(o Memory) {
 	if o.Samples == 0 {
 		return
@@ -138,7 +138,7 @@ func (m *Memory) add(o Memory) {
 	m.Samples += o.Samples
 }
 
-// mix averages values by numbers of samples.
+// mix averages the values of to and from, weighted by a and b samples, into to.
 func mix(a, b uint64, to []*float64, from []float64) {
 	share := float64(b) / (float64(a) + float64(b))
 	for i, x := range to {

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Report says what reading a trace found missing or mended. None of it stops a run: the publisher's own files have all
-// of it (Azure/AzurePublicDataset issues 13, 23 and 40).
+// Report lists what is missing in a trace and what its reader corrected. Nothing of it stops a run: the publisher's own
+// files have all these defects (Azure/AzurePublicDataset issues 13, 23 and 40).
 type Report struct {
 	// Files read, in order.
 	Files []string `json:"files"`
-	// MissingDurations and MissingMemory count the functions kept for which nothing is known.
+	// MissingDurations and MissingMemory count the selected functions without such data.
 	MissingDurations int `json:"missing_durations"`
 	MissingMemory    int `json:"missing_memory"`
-	// RepeatedDurations and RepeatedMemory count rows for a function or application that had one on that day already; the
-	// row with more samples is kept.
+	// RepeatedDurations and RepeatedMemory count second rows of a function or application on the same day. The reader
+	// takes the row with more samples.
 	RepeatedDurations int `json:"repeated_durations"`
 	RepeatedMemory    int `json:"repeated_memory"`
-	// NegativeDurations counts rows with negative times, mended as [Durations] says.
+	// NegativeDurations counts rows with negative times, which are corrected as [Durations] says.
 	NegativeDurations int `json:"negative_durations"`
-	// Notes names the first places, with file and line.
+	// Notes describes the first defects, with file and line.
 	Notes []string `json:"notes"`
 }
 
-// maxNotes bounds Report.Notes.
+// maxNotes is the most notes in a Report.
 const maxNotes = 20
 
 func (r *Report) note(format string, a ...any) {
@@ -32,7 +32,7 @@ func (r *Report) note(format string, a ...any) {
 	}
 }
 
-// String says in a line what was missing or mended, or nothing where all was there.
+// String lists the defects in one line. It is empty if there are none.
 func (r *Report) String() string {
 	var parts []string
 	for _, p := range []struct {

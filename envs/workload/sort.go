@@ -2,25 +2,24 @@ package workload
 
 import "slices"
 
-// sorter puts a minute's order into order of time. Its buffers are used again.
+// sorter sorts the arrivals of a minute by time. It reuses its buffers.
 type sorter struct {
 	spare []uint64
 	count [2][radix]int32
 }
 
 const (
-	// Microseconds of a minute have 26 bits: two digits of 13.
+	// Radix sort: the microseconds of a minute have 26 bits, two digits of 13 bits.
 	digitBits = 13
 	radix     = 1 << digitBits
-	// fewest is the number of arrivals from which counting digits is faster than comparing.
-	fewest = 1500
+	// minRadix is the number of arrivals from which a radix sort is faster than slices.Sort.
+	minRadix = 1500
 )
 
-// sort sorts order, whose lower orderBits ascend already, and returns the sorted one; the other becomes the spare.
-// Sorting stably by the digits of the time from the lowest on keeps those, so that the result is that of comparing
-// whole numbers.
+// sort sorts order, whose low orderBits are ascending, and returns the sorted slice; the other slice becomes the spare.
+// The radix sort on the bits of the time alone is stable: its result equals that of slices.Sort on the whole numbers.
 func (s *sorter) sort(order []uint64) []uint64 {
-	if len(order) < fewest {
+	if len(order) < minRadix {
 		slices.Sort(order)
 		return order
 	}

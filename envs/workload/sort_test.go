@@ -10,7 +10,7 @@ import (
 // Counting digits gives the order that comparing gives, ties included, at any number of arrivals.
 func TestSort(t *testing.T) {
 	var s sorter
-	for _, n := range []int{0, 1, 2, fewest - 1, fewest, fewest + 1, 5 * fewest, 3*fewest + 7, 100_000} {
+	for _, n := range []int{0, 1, 2, minRadix - 1, minRadix, minRadix + 1, 5 * minRadix, 3*minRadix + 7, 100_000} {
 		for _, top := range []int{1, 50, int(Minute)} {
 			k := rng.New(uint64(n), "sort").With(uint64(top))
 			order := make([]uint64, n)

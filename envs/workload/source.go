@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Microseconds of a second and of a minute: arrivals are placed minute by minute, on the simulator's clock.
+// Microseconds in a second and in a minute. Times of arrivals are microseconds, as in the simulator.
 const (
 	Second int64 = 1_000_000
 	Minute int64 = 60 * Second
@@ -18,44 +18,45 @@ const (
 type Arrival struct {
 	// Time in microseconds from the workload's start.
 	Time int64
-	// Stream is the function of the trace, or 0 where the workload is one stream.
+	// Stream is the function's index in the trace, or 0 if the workload has one stream.
 	Stream int32
-	// Number counts the stream's draws within its minute from 0; it says nothing of their order in time. (Stream, minute,
-	// Number) names the request.
+	// Number is the index of the draw among those of the stream in this minute; it is not their order in time. (Stream,
+	// minute, Number) identifies the request.
 	Number int32
 }
 
-// ID returns a number that names the request within its stream: its minute and its number there. Use it as a draw's
-// coordinate, beside the stream.
+// ID returns a number that identifies the request within its stream, made of its minute and its Number. Use it with the
+// stream in the key of a draw.
 func (a Arrival) ID() uint64 { return uint64(a.Time/Minute)<<32 | uint64(uint32(a.Number)) }
 
-// Arrivals gives the arrivals of a source in order of time. Arrivals at the same microsecond come by stream, then by
-// number. After warm-up it does not allocate.
+// Arrivals iterates over the arrivals of a source in order of time. Arrivals in the same microsecond are ordered by
+// stream, then by number. After warm-up it does not allocate.
 type Arrivals interface {
-	// Next gives the next arrival, and false after the last.
+	// Next returns the next arrival, and false after the last.
 	Next() (Arrival, bool)
-	// SeekTo moves to the first arrival at or after a time in microseconds, forwards or back, without drawing what lies
-	// between.
+	// SeekTo moves to the first arrival at or after a time in microseconds, forwards or backwards. It does not draw the
+	// minutes in between.
 	SeekTo(t int64)
 	// Reset moves to the start under another seed.
 	Reset(seed uint64)
 	// CopyFrom makes this iterator equal to another of the same source.
 	CopyFrom(src Arrivals) error
-	// AppendBinary appends the iterator's state: a few numbers, whatever the length of the workload.
+	// AppendBinary appends the iterator's state: a few numbers, however long the workload is.
 	AppendBinary(b []byte) ([]byte, error)
-	// UnmarshalBinary restores a state of an equal source. A damaged or foreign one is refused and changes nothing.
+	// UnmarshalBinary restores a saved state of an equal source. It refuses a damaged state, or one of another source,
+	// and then changes nothing.
 	UnmarshalBinary(b []byte) error
 }
 
-// Source is a workload ready to be drawn from. It does not change and may be shared; what it gives may not.
+// Source is an opened workload. It never changes and may be shared between goroutines; its [Arrivals] may not.
 type Source struct {
 	config      Config
 	trace       *Trace
-	law         law
-	fingerprint uint64 // of what the draws depend on
+	process     process
+	fingerprint uint64 // of all that the draws depend on
 }
 
-// Open makes the source that a configuration describes, reading its trace if it has one.
+// Open returns the source that a configuration describes. It reads the trace if there is one.
 func Open(c Config) (*Source, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -74,21 +75,21 @@ func Open(c Config) (*Source, error) {
 	rate := c.Rate * c.Factor
 	switch c.Kind {
 	case Azure2019:
-		s.law = &traceLaw{s.trace, c.Factor, c.Placement}
+		s.process = &traceProcess{s.trace, c.Factor, c.Placement}
 	case Calibrated:
-		s.law = calibrate(s.trace, c.Smooth, c.Length, c.Factor, c.Placement)
+		s.process = calibrate(s.trace, c.Smooth, c.Length, c.Factor, c.Placement)
 	case Poisson:
-		s.law = &poissonLaw{rate, c.Length}
+		s.process = &poissonProcess{rate, c.Length}
 	case Bursty:
-		s.law = &burstyLaw{rate, c.Burst, c.Length}
+		s.process = &burstyProcess{rate, c.Burst, c.Length}
 	case Periodic:
-		s.law = &periodicLaw{rate, c.Wave, c.Length}
+		s.process = &periodicProcess{rate, c.Wave, c.Length}
 	}
 	s.hash()
 	return s, nil
 }
 
-// openTrace reads the trace, filtered, cut and split as configured.
+// openTrace reads the trace, then filters, cuts and splits it as configured.
 func (c *Config) openTrace() (*Trace, error) {
 	var t *Trace
 	var err error
@@ -120,20 +121,20 @@ func (c *Config) openTrace() (*Trace, error) {
 	return train, err
 }
 
-// checkPeak refuses a factor that gives more arrivals than a minute may have.
+// checkPeak refuses a factor that gives more arrivals in a minute than are allowed.
 func (c *Config) checkPeak(t *Trace) error {
 	for i := range t.Functions {
 		for m, n := range t.Functions[i].Counts {
 			if float64(n)*c.Factor > maxPerMinute/2 { // half, since a calibrated minute may exceed the trace's busiest
-				return wrong("factor", c.Factor, fmt.Sprintf("one that gives at most %d arrivals a minute; minute %d of %.12s has %d invocations",
-					maxPerMinute/2, m, t.Functions[i].Name, n))
+				return wrong("factor", c.Factor, fmt.Sprintf("one that gives at most %d arrivals a minute; minute %d of "+
+					"%.12s has %d invocations", maxPerMinute/2, m, t.Functions[i].Name, n))
 			}
 		}
 	}
 	return nil
 }
 
-// hash makes the fingerprint of what the draws depend on, so that a saved state of another source is refused.
+// hash computes the fingerprint of all that the draws depend on. Saved states of a source with another one are refused.
 func (s *Source) hash() {
 	h := fnv.New64a()
 	c := s.config
@@ -155,50 +156,50 @@ func (s *Source) hash() {
 // Config returns the configuration that the source was opened with.
 func (s *Source) Config() Config { return s.config }
 
-// Trace returns the trace behind the source, filtered and cut as configured, or nil. Its functions are the source's
-// streams.
+// Trace returns the source's trace, filtered and cut as configured, or nil if it has none. Its functions are the
+// source's streams.
 func (s *Source) Trace() *Trace { return s.trace }
 
-// Closed reports whether the source is users in a closed loop: then use Users, else Arrivals.
+// Closed reports whether the source has closed-loop users. Then use Users, else Arrivals.
 func (s *Source) Closed() bool { return s.config.Kind == ClosedLoop }
 
-// Streams returns the number of arrival streams: functions of the trace, or 1. In closed loop it is 0.
+// Streams returns the number of arrival streams: functions of the trace, or 1. In a closed loop it is 0.
 func (s *Source) Streams() int {
-	if s.law == nil {
+	if s.process == nil {
 		return 0
 	}
-	return s.law.streams()
+	return s.process.streams()
 }
 
-// Minutes returns the length of the workload. In closed loop it is 0: that has no end.
+// Minutes returns the length of the workload. In a closed loop, which has no end, it is 0.
 func (s *Source) Minutes() int {
-	if s.law == nil {
+	if s.process == nil {
 		return 0
 	}
-	return s.law.minutes()
+	return s.process.minutes()
 }
 
-// Expected returns the mean number of arrivals of a stream in a minute of the workload (0 beyond its ends): what
-// one who knows the law, but not the draws, would expect.
+// Expected returns the mean number of arrivals of a stream in a minute of the workload, over all seeds. It is 0 outside
+// the workload.
 func (s *Source) Expected(stream, minute int) float64 {
 	if stream < 0 || stream >= s.Streams() || minute < 0 || minute >= s.Minutes() {
 		return 0
 	}
-	return s.law.expected(stream, minute)
+	return s.process.expected(stream, minute)
 }
 
-// Arrivals returns an iterator at the start of the workload. In closed loop it fails.
+// Arrivals returns an iterator at the start of the workload. It fails in a closed loop.
 func (s *Source) Arrivals(seed uint64) (Arrivals, error) {
-	if s.law == nil {
-		return nil, fmt.Errorf("workload: kind %s is users in a closed loop, want Users", s.config.Kind)
+	if s.process == nil {
+		return nil, fmt.Errorf("workload: kind %s is a closed loop and has no arrivals: use Users", s.config.Kind)
 	}
-	return newCursor(s.law, s.fingerprint, seed), nil
+	return newCursor(s.process, s.fingerprint, seed), nil
 }
 
-// Users returns the closed-loop users. In open loop it fails.
+// Users returns the closed-loop users. It fails in an open loop.
 func (s *Source) Users(seed uint64) (Users, error) {
 	if !s.Closed() {
-		return Users{}, fmt.Errorf("workload: kind %s arrives in open loop, want Arrivals", s.config.Kind)
+		return Users{}, fmt.Errorf("workload: kind %s is an open loop and has no users: use Arrivals", s.config.Kind)
 	}
 	return Users{config: s.config.Users, think: rng.New(seed, "workload/think")}, nil
 }

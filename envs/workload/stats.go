@@ -14,14 +14,14 @@ type Stats struct {
 	Peak    uint64  `json:"peak"`
 	// Idle is the share of minutes without invocations.
 	Idle float64 `json:"idle"`
-	// CV is the standard deviation over the mean.
+	// CV is the coefficient of variation: standard deviation divided by mean.
 	CV float64 `json:"cv"`
-	// Dispersion is the index of dispersion of counts, variance over mean, in windows of 1, 10 and 60 minutes: 1 for a
-	// Poisson process at every width, growing with the width where bursts last.
+	// Dispersion is the index of dispersion of counts, variance divided by mean, in windows of 1, 10 and 60 minutes. It is
+	// 1 for a Poisson process at every width; if bursts last for several minutes it grows with the width.
 	Dispersion   float64 `json:"dispersion"`
 	Dispersion10 float64 `json:"dispersion_10"`
 	Dispersion60 float64 `json:"dispersion_60"`
-	// Lag1 is the correlation of neighbouring minutes.
+	// Lag1 is the correlation of each minute with the next one.
 	Lag1 float64 `json:"lag1"`
 }
 
@@ -37,7 +37,8 @@ func (f *Function) Stats() Stats {
 // Stats describes the invocations of all functions together.
 func (t *Trace) Stats() Stats { return Describe(t.PerMinute(nil)) }
 
-// Describe returns the figures of counts per minute. Those that a series is too short or too idle for are 0.
+// Describe returns the statistics of counts per minute. A statistic is 0 if the series is too short or has too few
+// invocations for it.
 func Describe(counts []uint64) Stats {
 	s := Stats{Minutes: len(counts)}
 	if s.Minutes == 0 {
@@ -71,7 +72,7 @@ func Describe(counts []uint64) Stats {
 	return s
 }
 
-// dispersion returns variance over mean of the counts in whole windows.
+// dispersion returns the variance of the counts in whole windows, divided by their mean.
 func dispersion(counts []uint64, width int) float64 {
 	n := len(counts) / width
 	var mean, m2 float64 // Welford's recurrence
@@ -90,14 +91,15 @@ func dispersion(counts []uint64, width int) float64 {
 	return m2 / float64(n) / mean
 }
 
-// String gives the figures in a line.
+// String returns the statistics in one line.
 func (s Stats) String() string {
-	return fmt.Sprintf("%d in %d minutes: mean %.2f, peak %d, idle %.0f %%, CV %.2f, dispersion %.1f (1 min) %.1f (10) %.1f (60), lag-1 %.2f",
+	return fmt.Sprintf("%d in %d minutes: mean %.2f, peak %d, idle %.0f %%, CV %.2f, dispersion %.1f (1 min) "+
+		"%.1f (10) %.1f (60), lag-1 %.2f",
 		s.Total, s.Minutes, s.Mean, s.Peak, 100*s.Idle, s.CV, s.Dispersion, s.Dispersion10, s.Dispersion60, s.Lag1)
 }
 
 // KS returns the two-sample Kolmogorov-Smirnov distance: the largest difference between the two empirical distribution
-// functions. It sorts both. Without values on either side it is 1, with none on both 0.
+// functions. It sorts both samples. If one sample is empty it is 1, if both are it is 0.
 func KS(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		if len(a) == len(b) {

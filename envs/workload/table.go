@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Roles of a column. Minutes and numbers are roles from 0 up.
+// Roles of a column. Columns of minutes and of numbers have the roles 0, 1, …
 const (
 	ignored = -1 - iota
 	owner
@@ -15,11 +15,11 @@ const (
 	trigger
 )
 
-// table reads a file whose header names its columns, whatever their order.
+// table reads a file whose header names its columns, in any order.
 type table struct {
 	s     *scanner
 	roles []int
-	known map[string]string // strings seen, so that hashes that repeat are stored once
+	known map[string]string // identifiers seen so far, so that each is stored once
 }
 
 // newTable reads the header. role gives a column's role by its name; required are the names that must be there.
@@ -69,10 +69,10 @@ func newTable(r io.Reader, file string, role func(name string) (int, error), req
 	return t, nil
 }
 
-// maxColumns is far beyond the widest file known, a day of minutes.
+// maxColumns is far more than the widest known file has, which is a day of minutes.
 const maxColumns = 1 << 17
 
-// row calls set for every field of the next row, and reports whether there was one.
+// row reads the next row and calls set for each of its fields. It reports whether there was a row.
 func (t *table) row(set func(role int, f []byte) error) (bool, error) {
 	more, err := t.s.row()
 	if !more {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Trace is invocations per minute of a set of functions, with what is known of their durations and memory. It does not
-// change once read; cuts and selections share its numbers.
+// Trace holds the invocations per minute of a set of functions, with their durations and memory where known. It never
+// changes; cuts and selections share its data.
 type Trace struct {
-	// Name says where the trace comes from: a folder, or the embedded sample.
+	// Name says where the trace comes from: the folder, or the embedded sample.
 	Name string
 	// Minutes is the number of minutes.
 	Minutes int
 	// Functions in the order of the files.
 	Functions []Function
-	// Report says what reading found missing or mended.
+	// Report lists what is missing and what the reader corrected.
 	Report Report
 }
 
@@ -27,9 +27,9 @@ type Function struct {
 	Owner, App, Name, Trigger string
 	// Counts holds the invocations of each minute.
 	Counts []uint32
-	// Duration of an execution in milliseconds, cold start excluded. Samples is 0 where it is not known.
+	// Duration of an execution in milliseconds, without cold starts. Samples is 0 if it is not known.
 	Duration Duration
-	// Memory that the function's application had allocated, in MB. Samples is 0 where it is not known.
+	// Memory allocated by the function's application, in MB. Samples is 0 if it is not known.
 	Memory Memory
 }
 
@@ -43,7 +43,7 @@ func (f *Function) Total() uint64 {
 }
 
 // Duration summarises a function's execution times in milliseconds. The percentiles are of averages over 30 s, weighted
-// by invocations, not of single executions (the publisher's note 7).
+// by invocations, not of single executions (publisher's note 7).
 type Duration struct {
 	Samples                          uint64
 	Average, Minimum, Maximum        float64
@@ -66,7 +66,7 @@ func (t *Trace) Total() uint64 {
 	return n
 }
 
-// PerMinute appends the invocations of all functions in each minute.
+// PerMinute appends the number of invocations of all functions together in each minute.
 func (t *Trace) PerMinute(dst []uint64) []uint64 {
 	from := len(dst)
 	dst = append(dst, make([]uint64, t.Minutes)...)
@@ -78,7 +78,7 @@ func (t *Trace) PerMinute(dst []uint64) []uint64 {
 	return dst
 }
 
-// Cut returns the minutes from inclusive to exclusive. The zero range is all.
+// Cut returns the minutes from r.From to r.To, the latter excluded. The zero range means all minutes.
 func (t *Trace) Cut(r Range) (*Trace, error) {
 	if r == (Range{}) {
 		return t, nil
@@ -97,10 +97,11 @@ func (t *Trace) Cut(r Range) (*Trace, error) {
 	return &c, nil
 }
 
-// Split cuts the trace in two by time: the first share of its minutes, and the rest. Both have at least a minute.
+// Split cuts the trace in two by time: the first minutes, a fraction train of all, and the rest. Both parts have at
+// least one minute.
 func (t *Trace) Split(train float64) (first, rest *Trace, err error) {
 	if !(train > 0 && train < 1) {
-		return nil, nil, fmt.Errorf("workload: the share of training minutes is %v, want it in (0, 1)", train)
+		return nil, nil, fmt.Errorf("workload: the fraction of training minutes is %v, want it in (0, 1)", train)
 	}
 	if t.Minutes < 2 {
 		return nil, nil, fmt.Errorf("workload: %s has %d minutes, want at least 2 to split", t.Name, t.Minutes)
@@ -113,12 +114,12 @@ func (t *Trace) Split(train float64) (first, rest *Trace, err error) {
 	return first, rest, err
 }
 
-// Select returns the functions that a filter keeps, in the trace's order.
+// Select returns the functions that a filter selects, in the trace's order.
 func (t *Trace) Select(f Filter) (*Trace, error) {
 	s := *t
 	s.Functions = nil
 	for i := range t.Functions {
-		if fn := &t.Functions[i]; f.keeps(fn.Name, fn.Trigger) {
+		if fn := &t.Functions[i]; f.matches(fn.Name, fn.Trigger) {
 			s.Functions = append(s.Functions, *fn)
 		}
 	}
@@ -140,7 +141,7 @@ func (t *Trace) Select(f Filter) (*Trace, error) {
 	return &s, nil
 }
 
-// Sum returns the trace as one function that has all invocations.
+// Sum returns a trace of one function, the sum of all functions.
 func (t *Trace) Sum() (*Trace, error) {
 	sum := *t
 	counts := make([]uint32, t.Minutes)
@@ -155,8 +156,8 @@ func (t *Trace) Sum() (*Trace, error) {
 	return &sum, nil
 }
 
-// keeps reports whether a filter's names and triggers let a function through.
-func (f Filter) keeps(name, trigger string) bool {
+// matches reports whether a function has one of the filter's names and triggers.
+func (f Filter) matches(name, trigger string) bool {
 	if len(f.Names) > 0 && !slices.ContainsFunc(f.Names, func(p string) bool { return strings.HasPrefix(name, p) }) {
 		return false
 	}
@@ -177,7 +178,7 @@ func (f Filter) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// topOf returns the places of the n largest totals, ascending; of equal ones the first.
+// topOf returns the indices of the n largest totals, ascending. Of equal totals it takes the first.
 func topOf(totals []uint64, n int) []int {
 	at := make([]int, len(totals))
 	for i := range at {

@@ -6,29 +6,31 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Users are the requests of users who each wait for an answer before they ask again. It holds no state: when a
-// user's request k begins depends on when request k-1 was answered, which only the simulator knows.
+// Users are closed-loop users: each waits for a response and thinks before the next request. Users has no state:
+// request k of a user begins some time after the response to request k-1, and only the simulator knows that time.
 type Users struct {
 	config UsersConfig
 	think  rng.Key
 }
 
-// Constant is a law of think time, as [UsersConfig.ThinkLaw] names it. [Uniform] and [Exponential] are the others.
+// Constant is a distribution of think time, as [UsersConfig.ThinkLaw] names it. The others are [Uniform] and
+// [Exponential].
 const Constant = "constant"
 
 // Count returns the number of users.
 func (u Users) Count() int { return u.config.Count }
 
-// Spawn returns when a user joins, in microseconds from the start. Users join as Locust's do (UsersDispatcher, in its
-// dispatch.py since 2.0): the whole number of the spawn rate at a time, the first of them at once, with the time
-// between that gives the rate. Ten users at 10 a second so begin together; below 2 a second they come one by one.
+// Spawn returns when a user joins, in microseconds from the start. Users join as in Locust since 2.0 (UsersDispatcher
+// in dispatch.py): in groups as large as the integer part of the spawn rate, the first at time 0, at intervals that
+// give the rate. Ten users at a rate of 10 per second join together; at a rate below 2 per second users join one by
+// one.
 func (u Users) Spawn(user int) int64 {
 	batch := max(1, math.Floor(u.config.SpawnRate))
 	return int64(float64(math.Floor(float64(user)/batch)*batch) / u.config.SpawnRate * float64(Second))
 }
 
-// Think returns the microseconds between the answer to a user's request k-1 and that user's request k, a
-// function of (seed, user, request) alone. Request 0 follows joining at once.
+// Think returns the microseconds between the response to a user's request k-1 and that user's request k. It is a
+// function of (seed, user, request) alone. Request 0 begins when the user joins.
 func (u Users) Think(user int, request uint64) int64 {
 	mean := u.config.Think * float64(Second)
 	if mean == 0 || request == 0 {

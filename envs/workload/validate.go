@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 )
 
-// Validate reports the first field that is wrong, by its name, and what would be right. It opens no file. Fields that
-// the kind does not use are checked too: a configuration that is right for one kind is right when the kind changes.
+// Validate reports the first wrong field by its name and says what is expected. It opens no file. It also checks the
+// fields that the kind does not use, so that a valid configuration stays valid when the kind changes.
 func (c *Config) Validate() error {
 	var w *bounds.Error
 	if errors.As(bounds.Check(c), &w) {
@@ -17,13 +17,13 @@ func (c *Config) Validate() error {
 	}
 	switch {
 	case c.Path == "" && c.Sample != 0 && c.Sample != embeddedSample:
-		return wrong("sample", c.Sample, fmt.Sprintf("0 or %d, that of the embedded trace, or a path", embeddedSample))
+		return wrong("sample", c.Sample, fmt.Sprintf("0 or %d, which is the embedded trace, or set path", embeddedSample))
 	case c.Path == "" && len(c.Days) > 0:
 		return wrong("days", c.Days, "none: the embedded trace has one day; set path")
 	case repeats(c.Days):
 		return wrong("days", c.Days, "each day once")
 	case slices.Contains(c.Functions.Names, ""):
-		return wrong("functions.names", c.Functions.Names, "beginnings of names, none empty")
+		return wrong("functions.names", c.Functions.Names, "prefixes of names, none of them empty")
 	case c.Minutes != (Range{}) && c.Minutes.To <= c.Minutes.From:
 		return wrong("minutes", fmt.Sprintf("%d to %d", c.Minutes.From, c.Minutes.To), "from 0 or above, to above from")
 	case c.peak() > maxPerMinute:
@@ -33,7 +33,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// embeddedSample is the N of the embedded trace.
+// embeddedSample is the sample number N of the embedded trace.
 const embeddedSample = 50
 
 // peak returns the highest mean arrivals per minute of a process without a trace.

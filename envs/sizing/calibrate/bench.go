@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// Users returns the load of FaaSConf's static scenarios: users in a closed loop without thinking time, 10 more at once
-// every second.
+// Users returns the load of FaaSConf's static scenarios: n closed-loop users without think time, of whom 10 join
+// together every second.
 func Users(n int) workload.Config {
 	w := workload.Default()
 	w.Kind = workload.ClosedLoop
@@ -16,7 +16,7 @@ func Users(n int) workload.Config {
 	return w
 }
 
-// Bench measures configurations one window at a time, each on a fresh deployment.
+// Bench measures configurations, each in one window on a new deployment.
 type Bench struct {
 	env  *sizing.Env
 	obs  *envs.Observation
@@ -25,7 +25,7 @@ type Bench struct {
 	info map[string]int
 }
 
-// NewBench returns a bench under a configuration, of which workflow, laws, platform and noise matter.
+// NewBench returns a bench with the workflow, laws, platform and noise of a configuration.
 func NewBench(c sizing.Config, users int) (*Bench, error) {
 	c.Windows, c.Warmup, c.Protocol, c.Features, c.Users = 1, 0, sizing.Fresh, sizing.PaperFeatures, nil
 	e, err := sizing.New(c, Users(users))
@@ -41,7 +41,7 @@ func NewBench(c sizing.Config, users int) (*Bench, error) {
 	return b, nil
 }
 
-// Measure deploys the action in Action under a seed.
+// Measure simulates one window of the action in Action under a seed.
 func (b *Bench) Measure(seed uint64) error {
 	if err := b.env.Reset(seed, nil, b.obs); err != nil {
 		return err
@@ -49,10 +49,10 @@ func (b *Bench) Measure(seed uint64) error {
 	return b.env.Step(b.act, b.obs, b.out)
 }
 
-// Action is what the next Measure deploys.
+// Action is the action that the next Measure deploys.
 func (b *Bench) Action() []float32 { return b.act.Kinds[0] }
 
-// Configure puts a row's configuration into Action.
+// Configure copies a row's configuration into Action.
 func (b *Bench) Configure(row perfmodel.Measured) {
 	for f, m := range row.Functions {
 		for j, a := range m.Action {
@@ -64,13 +64,13 @@ func (b *Bench) Configure(row perfmodel.Measured) {
 // Info returns a quantity of the last measurement.
 func (b *Bench) Info(name string) float64 { return b.out.Info[b.info[name]] }
 
-// function returns a feature of a function, counted from behind the last action.
+// function returns a feature of a function; feature 0 is the first one after the last action.
 func (b *Bench) function(f, feature int) float64 {
 	k := &b.env.Spec().Kinds[0]
 	return float64(b.obs.Kinds[0].Values[f*k.Observation.Width()+k.Action.Width()+feature])
 }
 
-// Features behind the last action.
+// Features after the last action, for function.
 const (
 	usedCPU = 0
 	p75     = 4

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 )
 
-// Quartiles are those of a sample.
+// Quartiles are the quartiles of a sample.
 type Quartiles struct {
 	Lower  float64 `json:"lower"`
 	Median float64 `json:"median"`
@@ -32,32 +32,33 @@ func QuartilesOf(x []float64) Quartiles {
 	return Quartiles{at(0.25), at(0.5), at(0.75)}
 }
 
-// Comparison is simulation against measurement, row by row.
+// Comparison compares the simulation with the measurements, row by row.
 type Comparison struct {
 	Rows int `json:"rows"`
-	// Times is how often each row was simulated, under seeds of its own. Every simulation counts as a row in what follows.
+	// Times is the number of simulations of each row, each under another seed. Below, each simulation counts as a row.
 	Times     int                  `json:"times"`
 	Functions []FunctionComparison `json:"functions"`
 	// Latency and P95 are the ratios simulated/measured of the end-to-end latency's mean and 95th percentile, and
-	// LatencyFloor and P95Floor the ratios of one simulation of a row to the next: what a simulator would reach that is
-	// right, noise as large as its own being in the measurements too.
+	// LatencyFloor and P95Floor the ratios of one simulation of a row to the next. The floors are what an exact simulator
+	// would reach if the measurements have as much noise as the simulation.
 	Latency      Quartiles `json:"latency"`
 	LatencyFloor Quartiles `json:"latency_floor"`
 	P95          Quartiles `json:"p95"`
 	P95Floor     Quartiles `json:"p95_floor"`
-	// Successes and Failures are the differences simulated - measured, and the means of both.
+	// Successes and Failures are the differences simulated - measured; MeanSuccesses and MeanFailures are the means of
+	// both, simulated first.
 	Successes     Quartiles  `json:"successes"`
 	Failures      Quartiles  `json:"failures"`
 	MeanSuccesses [2]float64 `json:"mean_successes"`
 	MeanFailures  [2]float64 `json:"mean_failures"`
-	// Feasible is the share of rows that keep the thresholds, simulated and measured; Agree the share on which both say
-	// the same, and AgreeFloor that on which two simulations of a row do.
+	// Feasible is the fraction of rows that meet the thresholds, simulated and measured. Agree is the fraction of rows on
+	// which both agree, AgreeFloor the fraction on which two simulations of a row agree.
 	Feasible   [2]float64 `json:"feasible"`
 	Agree      float64    `json:"agree"`
 	AgreeFloor float64    `json:"agree_floor"`
 	// Price is the largest difference in USD/h.
 	Price float64 `json:"price"`
-	// Measured and Simulated are the mean latencies end to end, row by row, each row Times in a row.
+	// Measured and Simulated are the mean end-to-end latencies, row by row, with Times values for each row.
 	Measured  []float64 `json:"-"`
 	Simulated []float64 `json:"-"`
 }
@@ -79,14 +80,14 @@ type FunctionComparison struct {
 	Simulated []float64 `json:"-"`
 }
 
-// functionSums gathers a FunctionComparison.
+// functionSums collects the data of a FunctionComparison.
 type functionSums struct {
 	p75, p95, cpu, floor75, floor95 []float64
 	fit75, fit95                    [2]regression
 	last                            [2]float64
 }
 
-// Compare measures every row's configuration in the simulation so many times and holds it against the row.
+// Compare simulates every row's configuration a number of times and compares the results with the row.
 func Compare(c sizing.Config, rows []perfmodel.Measured, times int) (*Comparison, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("calibrate: there are no rows to compare with")
@@ -97,8 +98,8 @@ func Compare(c sizing.Config, rows []perfmodel.Measured, times int) (*Comparison
 	}
 	n := len(rows[0].Functions)
 	if k := b.env.Spec().Kinds[0]; n != k.Agents || k.Action.Width() != 4 {
-		return nil, fmt.Errorf("calibrate: the rows have %d functions with 4 numbers each, the environment %d with %d", n,
-			k.Agents, k.Action.Width())
+		return nil, fmt.Errorf("calibrate: the rows have %d functions with 4 numbers each, want the environment's %d with %d",
+			n, k.Agents, k.Action.Width())
 	}
 	r := &Comparison{Rows: len(rows), Times: times, Functions: make([]FunctionComparison, n)}
 	sums := make([]functionSums, n)
@@ -151,7 +152,7 @@ func Compare(c sizing.Config, rows []perfmodel.Measured, times int) (*Comparison
 	return r, nil
 }
 
-// seed is that of a row's i-th repetition.
+// seed returns the seed of a row's i-th repetition.
 func seed(row, i int) uint64 { return uint64(i)<<32 | uint64(row) }
 
 func one(b bool) float64 {
@@ -161,7 +162,7 @@ func one(b bool) float64 {
 	return 0
 }
 
-// add takes the bench's last measurement of function f in, which follows another of the same row where repeated is set.
+// add adds the bench's last measurement of function f. repeated says that the one before was of the same row.
 func (s *functionSums) add(b *Bench, f int, m perfmodel.MeasuredFunction, repeated bool) {
 	now := [2]float64{b.function(f, p75), b.function(f, p95)}
 	s.p75, s.p95 = append(s.p75, now[0]/m.P75), append(s.p95, now[1]/m.P95)
@@ -189,9 +190,10 @@ func (r *FunctionComparison) conclude(name string, s *functionSums, times int) {
 	}
 }
 
-// String is a table.
+// String returns the comparison as a table.
 func (r *Comparison) String() string {
-	s := fmt.Sprintf("%d rows, %d times; ratios simulated/measured: median (quartiles); ln p75 = A + B·ln cpu + C·ln replicas + D·ln concurrency\n"+
+	s := fmt.Sprintf("%d rows, %d times; ratios simulated/measured: median (quartiles); "+
+		"ln p75 = A + B·ln cpu + C·ln replicas + D·ln concurrency\n"+
 		"%-10s %-18s %-18s %-18s %-18s %-32s %s\n", r.Rows, r.Times, "function", "p75", "its floor", "p95", "CPU used",
 		"A B C D; residual: simulated", "measured")
 	for _, f := range r.Functions {
@@ -201,8 +203,9 @@ func (r *Comparison) String() string {
 		}
 		s += "\n"
 	}
-	return s + fmt.Sprintf("end to end: mean %v, floor %v; p95 %v, floor %v\nsuccesses: %.1f, measured %.1f, difference %v\n"+
-		"failures: %.1f, measured %.1f, difference %v\nfeasible: %.3f, measured %.3f, same verdict on %.3f, floor %.3f; price off by at most %g\n",
+	return s + fmt.Sprintf("end to end: mean %v, floor %v; p95 %v, floor %v\n"+
+		"successes: %.1f, measured %.1f, difference %v\nfailures: %.1f, measured %.1f, difference %v\n"+
+		"feasible: %.3f, measured %.3f, same verdict on %.3f, floor %.3f; price off by at most %g\n",
 		r.Latency, r.LatencyFloor, r.P95, r.P95Floor, r.MeanSuccesses[0], r.MeanSuccesses[1], r.Successes, r.MeanFailures[0],
 		r.MeanFailures[1], r.Failures,
 		r.Feasible[0], r.Feasible[1], r.Agree, r.AgreeFloor, r.Price)

@@ -128,7 +128,8 @@ func TestLossesFindTheLaws(t *testing.T) {
 		t.Errorf("less crowding: loss %.4f, at the laws of the rows %.4f", got, truth)
 	}
 	if less >= squared {
-		t.Errorf("less crowding: mean squared difference %.4f, at the laws of the rows %.4f: there is no need of another loss", less, squared)
+		t.Errorf("less crowding: mean squared difference %.4f, at the laws of the rows %.4f: the squared difference "+
+			"would do as the loss", less, squared)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Split divides rows into those that laws are fitted to and those held out, by turns in blocks of 40: neighbours in the
-// published file are steps of one search and resemble each other, so that single rows by turns would hold out little.
+// Split divides rows into those for the fit and those held out, in alternating blocks of 40. Neighbouring rows of the
+// published file are steps of one search and similar: alternating single rows would not be independent.
 func Split(rows []perfmodel.Measured) (fitted, held []perfmodel.Measured) {
 	const block = 40
 	for i, r := range rows {
@@ -24,13 +24,13 @@ func Split(rows []perfmodel.Measured) (fitted, held []perfmodel.Measured) {
 	return fitted, held
 }
 
-// knob is a number of a law that FitLaws turns, within bounds.
-type knob struct {
+// parameter is a number of a law that FitLaws fits, with its bounds.
+type parameter struct {
 	of        func(*perfmodel.Law) *float64
 	low, high float64
 }
 
-var knobs = []knob{
+var parameters = []parameter{
 	{func(l *perfmodel.Law) *float64 { return &l.Work }, 0.05, 20},
 	{func(l *perfmodel.Law) *float64 { return &l.Overhead }, 0.01, 1},
 	{func(l *perfmodel.Law) *float64 { return &l.Parallel }, 0.5, 4},
@@ -38,17 +38,17 @@ var knobs = []knob{
 	{func(l *perfmodel.Law) *float64 { return &l.CV }, 0.02, 0.5},
 }
 
-// repeats is how many times FitLaws measures each row in the simulation.
+// repeats is the number of times that FitLaws simulates each row.
 const repeats = 3
 
-// losses returns, for each function, how far the simulation is from the rows: the mean over rows of the product of two
-// differences ln(simulated/measured), of p75 and again of p95, over all pairs of different repetitions of the row in
-// the simulation.
+// losses returns the loss of each function: the mean over rows, and over all pairs of different repetitions of a row,
+// of the product of their two differences ln(simulated/measured), for p75 plus the same for p95.
 //
-// The square of one difference would not do. It has the variance of the simulation in it, which is as large as the
-// error sought, and a search that lowers it finds laws whose latencies scatter little: such as feel little of how many
-// requests share an instance, hence little of replicas. Two repetitions have independent noise, so that the expectation
-// of their product has the simulation's error squared and the variance of the measurement, which no law changes.
+// The square of one difference would be biased: its expectation contains the variance of the simulation, which is as
+// large as the error to be minimised. The search would then prefer laws whose latencies vary little, which depend too
+// little on how many requests share an instance, and so on the replicas. Two repetitions have independent noise. Hence
+// the expectation of their product is the squared error of the simulation plus the variance of the measurement, which
+// does not depend on the law.
 func losses(c sizing.Config, rows []perfmodel.Measured) ([]float64, error) {
 	b, err := NewBench(c, rows[0].Users)
 	if err != nil {
@@ -66,7 +66,7 @@ func losses(c sizing.Config, rows []perfmodel.Measured) ([]float64, error) {
 			}
 			for f, m := range row.Functions {
 				for j, ratio := range [2]float64{b.function(f, p75) / m.P75, b.function(f, p95) / m.P95} {
-					d := min(max(math.Log(ratio), -1.5), 1.5) // no single window decides
+					d := min(max(math.Log(ratio), -1.5), 1.5) // limits the influence of a single window
 					sums[f][j][0] += d
 					sums[f][j][1] += d * d
 				}
@@ -81,13 +81,13 @@ func losses(c sizing.Config, rows []perfmodel.Measured) ([]float64, error) {
 	return loss, nil
 }
 
-// FitLaws searches the laws under which the simulation is nearest to the rows ([losses]), from those that there are:
-// for each function the work, overhead, parallelism, crowding and variation of its requests. It is a (1+1) evolution
-// strategy: every trial multiplies some of them by lognormal factors, by larger ones after a success and smaller ones
-// after a failure. A function's latency hardly depends on the others' laws, so all functions make their trials in the
-// same run, and each keeps what lowers its own loss. Progress is told every 50 trials, of losses measured afresh.
+// FitLaws searches for the laws that minimise [losses] on the rows. For each function it fits Work, Overhead, Parallel,
+// Crowding and CV, starting from the present laws. It is a (1+1) evolution strategy: every trial multiplies some of the
+// parameters by lognormal factors, which grow after a success and shrink after a failure. A function's latency hardly
+// depends on the laws of the others, so all functions share the simulations of a trial, and each keeps its new
+// parameters if they lower its own loss. Every 50 trials FitLaws computes the losses again and passes them to progress.
 func FitLaws(c sizing.Config, rows []perfmodel.Measured, trials int,
-	tell func(trial int, loss []float64)) ([]sizing.FunctionLaw, error) {
+	progress func(trial int, loss []float64)) ([]sizing.FunctionLaw, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("calibrate: there are no rows to fit to")
 	}
@@ -109,10 +109,10 @@ func FitLaws(c sizing.Config, rows []perfmodel.Measured, trials int,
 	for trial := range trials {
 		next := slices.Clone(laws)
 		for f := range next {
-			for _, k := range knobs {
-				turn, by := s.Float64() < 0.6, s.Norm()
-				if x := k.of(&next[f].Law); turn {
-					*x = min(max(*x*math.Exp(step[f]*by), k.low), k.high)
+			for _, k := range parameters {
+				mutate, z := s.Float64() < 0.6, s.Norm()
+				if x := k.of(&next[f].Law); mutate {
+					*x = min(max(*x*math.Exp(step[f]*z), k.low), k.high)
 				}
 			}
 		}
@@ -130,12 +130,12 @@ func FitLaws(c sizing.Config, rows []perfmodel.Measured, trials int,
 			}
 		}
 		if trial%50 == 49 {
-			// With the others' present laws: a trial's were with the others' trials.
+			// best came from trials with other laws of the other functions: compute it again under the present laws.
 			c.Laws = laws
 			if best, err = losses(c, rows); err != nil {
 				return nil, err
 			}
-			tell(trial+1, best)
+			progress(trial+1, best)
 		}
 	}
 	return laws, nil

@@ -121,10 +121,10 @@ func TestPublishedFit(t *testing.T) {
 	}
 }
 
-// trials is how many FitLaws makes under -update.
+// trials is the number of trials of FitLaws under -update.
 const trials = 150
 
-// refit redoes the laws from where they are.
+// refit repeats the fit, starting from the present laws, and writes fitted.go.
 func refit(t *testing.T, rows []perfmodel.Measured) {
 	c := sizing.Default()
 	laws, err := FitLaws(c, rows, trials, func(trial int, loss []float64) {
@@ -134,12 +134,16 @@ func refit(t *testing.T, rows []perfmodel.Measured) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	b.WriteString("package perfmodel\n\n// fitted is written by: go test ./envs/sizing/calibrate -run TestLaws -update\n//\n" +
-		"// Work, CV, parallelism, overhead and crowding minimise the differences of ln p75 and ln p95 between the simulation and the published\n" +
-		"// measurements' fitted half (calibrate.FitLaws, calibrate.Split). The rest was set by hand: resnet's memory and the spoilt shares by the\n" +
-		"// failures, payloads by the network rates.\nvar fitted = map[string]Law{\n")
+	b.WriteString("package perfmodel\n\n" +
+		"// fitted is written by: go test ./envs/sizing/calibrate -run TestLaws -update\n//\n" +
+		"// Work, CV, Parallel, Overhead and Crowding minimise the differences of ln p75 and ln p95 between the\n" +
+		"// simulation and the fitted half of the published measurements (calibrate.FitLaws, calibrate.Split). The\n" +
+		"// rest was set by hand: resnet's Memory and each Spoilt from the numbers of failures, Payload from the\n" +
+		"// network rates.\n" +
+		"var fitted = map[string]Law{\n")
 	for _, l := range laws {
-		fmt.Fprintf(&b, "%q: {\nWork: %.3f, CV: %.3f, Parallel: %.3f, Overhead: %.3f, Crowding: %.3f, Spoilt: %g, Memory: %g, Idle: %g, Payload: %.0f,\n"+
+		fmt.Fprintf(&b, "%q: {\nWork: %.3f, CV: %.3f, Parallel: %.3f, Overhead: %.3f, Crowding: %.3f, Spoilt: %g,\n"+
+			"Memory: %g, Idle: %g, Payload: %.0f,\n"+
 			"Source: \"fitted to FaaSConf's measurements\",\n},\n", l.Function, l.Work, l.CV, l.Parallel, l.Overhead, l.Crowding,
 			l.Spoilt, l.Memory, l.Idle, l.Payload)
 	}

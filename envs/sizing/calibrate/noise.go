@@ -6,13 +6,13 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel"
 )
 
-// Near is how far CPU limits of neighbours may be apart, as a share.
+// Near is the largest relative difference between the CPU limits of neighbours.
 const Near = 0.03
 
 // Neighbours returns, for each function, the quartiles of the ratio of a value between rows that give the function the
 // same replicas and concurrency and nearly the same CPU ([Near]), in both orders, and the number of pairs. No
-// configuration was measured twice; but a function's latency hardly depends on the other functions' resources, so that
-// this is about what repetitions of a measurement differ by. Value takes a row's number and a function's.
+// configuration was measured twice, but a function's latency hardly depends on the other functions' resources. So these
+// ratios estimate how much repeated measurements differ. value takes the indices of a row and of a function.
 func Neighbours(rows []perfmodel.Measured, value func(row, function int) float64) (ratios []Quartiles, pairs []int) {
 	type key struct{ replicas, concurrency int }
 	for f := range rows[0].Functions {

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 )
 
-// regression gathers the normal equations of [perfmodel.Fit].
+// regression accumulates the normal equations of [perfmodel.Fit].
 type regression struct {
 	xx [4][4]float64
 	xy [4]float64

@@ -52,8 +52,8 @@ func (r *results) noiseTable() string {
 	return b.String()
 }
 
-// claim states the errors. The bounds stood before the laws were fitted anew; a quartile's bound is the floor's and a
-// tenth.
+// claim states the errors. The bounds were set before the last fit of the laws. Quartiles may differ from the floor's
+// by a tenth.
 func (r *results) claim(t *testing.T) {
 	say := func(claim, bound, measured string, holds bool) {
 		t.Helper()
@@ -122,7 +122,7 @@ func (r *results) claim(t *testing.T) {
 		h.Agree >= h.AgreeFloor-0.03)
 }
 
-// write keeps table, JSON and plots in a folder. Rows are all of them.
+// write writes the table, the JSON and the plots into a folder. rows are all rows.
 func (r *results) write(t *testing.T, dir string, rows []perfmodel.Measured) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -148,11 +148,13 @@ func (r *results) write(t *testing.T, dir string, rows []perfmodel.Measured) {
 	}
 }
 
-// table is the comparison as Markdown.
+// table returns the comparison as Markdown.
 func (r *results) table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The sizing environment against FaaSConf's measurements\n\nParallel under 10 users: %d rows that the laws are fitted to and %d held out (blocks of 40 rows by turns), "+
-		"each simulated %d times.\nRatios are simulated/measured, median (quartiles). The floor is the ratio of two simulations of the same row.\n\n",
+	fmt.Fprintf(&b, "# The sizing environment against FaaSConf's measurements\n\n"+
+		"Parallel under 10 users: %d rows that the laws are fitted to and %d held out (blocks of 40 rows by turns), "+
+		"each simulated %d times.\nRatios are simulated/measured, median (quartiles). "+
+		"The floor is the ratio of two simulations of the same row.\n\n",
 		r.Fitted.Rows, r.Held.Rows, r.Held.Times)
 	fmt.Fprintf(&b, "| latency | held out | fitted | floor |\n|---|---|---|---|\n")
 	line := func(name string, held, fitted, floor Quartiles) {
@@ -170,7 +172,8 @@ func (r *results) table() string {
 	for f, h := range r.Held.Functions {
 		fmt.Fprintf(&b, "| %s | %v | %v |\n", h.Function, h.CPU, r.Fitted.Functions[f].CPU)
 	}
-	fmt.Fprintf(&b, "\n| in a window | held out: simulated | measured | fitted: simulated | measured |\n|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "\n| in a window | held out: simulated | measured | fitted: simulated | measured |\n"+
+		"|---|---|---|---|---|\n")
 	two := func(name, format string, of func(*Comparison) [2]float64) {
 		h, f := of(r.Held), of(r.Fitted)
 		fmt.Fprintf(&b, "| %s | "+format+" | "+format+" | "+format+" | "+format+" |\n", name, h[0], h[1], f[0], f[1])
@@ -178,9 +181,11 @@ func (r *results) table() string {
 	two("successes", "%.1f", func(c *Comparison) [2]float64 { return c.MeanSuccesses })
 	two("failures", "%.1f", func(c *Comparison) [2]float64 { return c.MeanFailures })
 	two("feasible share (≤ 13 s, ≥ 20 successes)", "%.3f", func(c *Comparison) [2]float64 { return c.Feasible })
-	fmt.Fprintf(&b, "\nThe same verdict on a row: held out %.3f, fitted %.3f; two simulations of a row: %.3f. The price is off by at most %g USD/h.\n",
+	fmt.Fprintf(&b, "\nThe same verdict on a row: held out %.3f, fitted %.3f; two simulations of a row: %.3f. "+
+		"The price is off by at most %g USD/h.\n",
 		r.Held.Agree, r.Fitted.Agree, r.Held.AgreeFloor, r.All.Price)
-	fmt.Fprintf(&b, "\nln latency = A + B·ln(cpu/1000) + C·ln(replicas) + D·ln(concurrency) with a residual deviation, all rows, simulated | measured:\n\n"+
+	fmt.Fprintf(&b, "\nln latency = A + B·ln(cpu/1000) + C·ln(replicas) + D·ln(concurrency) with a residual deviation, "+
+		"all rows, simulated | measured:\n\n"+
 		"| | A | B | C | D | residual |\n|---|---|---|---|---|---|\n")
 	for _, f := range r.All.Functions {
 		for i, x := range [2][2]perfmodel.Fit{f.Fits, f.Fits95} {
@@ -190,7 +195,8 @@ func (r *results) table() string {
 				s.A, m.A, s.B, m.B, s.C, m.C, s.D, m.D, s.Residual, m.Residual)
 		}
 	}
-	fmt.Fprintf(&b, "\nWhat measurements differ by, and simulations: quartiles of the ratio of p75 between rows that give a function the same replicas and concurrency and CPU within 3 %%.\n\n%s", r.noiseTable())
+	fmt.Fprintf(&b, "\nWhat measurements differ by, and simulations: quartiles of the ratio of p75 between rows that "+
+		"give a function the same replicas and concurrency and CPU within 3 %%.\n\n%s", r.noiseTable())
 	return b.String()
 }
 

@@ -11,10 +11,10 @@ import (
 // Levels are FaaSConf's numbers of closed-loop users.
 var Levels = []int{10, 15, 20, 25, 30}
 
-// Thresholds returns the QoS of a workflow under a number of users that stands where FaaSConf's stands among the
-// published measurements of Parallel under 10 users: its mean latency of 13 s is the upper quartile of random
-// configurations, its 20 successes are one more than their median. Latencies are rounded up to half a second, below 5 s
-// to a tenth. Feasible is the share of the configurations that keep both.
+// Thresholds returns the QoS of a workflow under a number of users, at the same quantiles of random configurations as
+// FaaSConf's QoS for Parallel under 10 users has in the published measurements: its mean latency of 13 s is the upper
+// quartile, its 20 successes are one more than the median. Latencies are rounded up to a multiple of 0.5 s, below 5 s
+// of 0.1 s. feasible is the fraction of the configurations that meet both thresholds.
 func Thresholds(c sizing.Config, users, configurations int) (q sizing.QoS, feasible float64, err error) {
 	b, err := NewBench(c, users)
 	if err != nil {

@@ -11,15 +11,17 @@ import (
 	"github.com/stoker-rl/stoker/envs/sizing"
 )
 
-// configurations is the number of random ones per scenario.
+// configurations is the number of random configurations per scenario.
 const configurations = 300
 
-// The table of thresholds is what the experiment gives, but for Parallel under 10 users, which is FaaSConf's own.
+// The table of thresholds equals the experiment's results, except Parallel under 10 users, which is FaaSConf's.
 func TestThresholds(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("package sizing\n\n// thresholds by workflow, ascending in users; the first row is that of 10 users. Parallel's first row is FaaSConf's: it asks for a\n" +
-		"// mean latency that three of four of the published random configurations keep (13.07 s is their upper quartile) and one success more\n" +
-		"// than their median of 19. The others stand at the same quantiles of random configurations in this simulation.\n" +
+	b.WriteString("package sizing\n\n" +
+		"// thresholds has the rows of each workflow, ascending in users; the first row is that of 10 users.\n" +
+		"// Parallel's first row is FaaSConf's: it asks for a mean latency that three of four of the published random\n" +
+		"// configurations keep (13.07 s is their upper quartile) and for one success more than their median of 19.\n" +
+		"// The other rows are at the same quantiles of random configurations in this simulation.\n" +
 		"// Written by: go test ./envs/sizing/calibrate -run TestThresholds -update\n" +
 		"var thresholds = map[string][]threshold{\n")
 	for _, name := range []string{sizing.Sequential, sizing.Parallel, sizing.Branch, sizing.TcktApp} {
@@ -37,7 +39,7 @@ func TestThresholds(t *testing.T) {
 				if has.Latency != 13 || has.Count != 20 || source != "FaaSConf's code" {
 					t.Errorf("Parallel under 10 users has %+v from %s, want FaaSConf's 13 s and 20", has, source)
 				}
-				// The rule applied to the simulation comes near.
+				// The rule, applied to the simulation, gives nearly the same.
 				if q.Latency < 11.5 || q.Latency > 14.5 || q.Count < 18 || q.Count > 25 {
 					t.Errorf("the rule gives Parallel under 10 users %+v, want about 13 s and 20", q)
 				}
