@@ -52,7 +52,8 @@ func TestWholeDay(t *testing.T) {
 				args...),
 		})
 	}
-	claim(took <= 600, "a day of 50,000 functions like the Azure Functions sample's, generated, simulated and metered on one core", "10 minutes",
+	claim(took <= 600, "a day of 50,000 functions like the Azure Functions sample's, "+
+		"generated, simulated and metered on one core", "10 minutes",
 		"%.0f s of %s for %d requests: %.3g µs each", took, what, r.Requests, 1e6*took/float64(r.Requests))
 	claim(r.PeakMemory > 0 && r.PeakMemory <= 1000, "peak memory of that day", "1,000 MB",
 		"%.0f MB with %.0f instances and %.0f requests under way on average", r.PeakMemory, r.Instances, r.Busy)

@@ -122,7 +122,8 @@ func hopsLearned() Proof {
 		}
 		train(fmt.Sprintf("hops-scheduler-s%d", seed), "hops-scheduler", s)
 	}
-	train("paper-s1", "hops-pricer", "--seed 1 --set env.profile=paper --set train.steps=20000 --set agent.learning_starts=2000")
+	train("paper-s1", "hops-pricer",
+		"--seed 1 --set env.profile=paper --set train.steps=20000 --set agent.learning_starts=2000")
 
 	compare := func(folder, contestants string, sets ...string) {
 		var flags []string

@@ -28,7 +28,8 @@ func Dir(t testing.TB) string {
 		}
 		parent := filepath.Dir(root)
 		if parent == root {
-			t.Fatalf("STOKER_DATA is %q, but no folder above the test's has a go.mod to resolve it from: use an absolute path", dir)
+			t.Fatalf("STOKER_DATA is %q, but no folder above the test's has a go.mod to resolve it from: "+
+				"use an absolute path", dir)
 		}
 		root = parent
 	}

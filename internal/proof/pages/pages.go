@@ -124,7 +124,8 @@ func index(parts []part) string {
 		}
 		fmt.Fprintf(&b, "| [%s](claims/%[1]s.md) | %s | %d | %d |\n", s, strings.Join(names, ", "), claims, short)
 	}
-	b.WriteString("\n`make verify NAME=list` lists the proofs, `make verify NAME=sizing` runs one, and `make verify-status` says which\n" +
+	b.WriteString("\n`make verify NAME=list` lists the proofs, `make verify NAME=sizing` runs one, " +
+		"and `make verify-status` says which\n" +
 		"results still describe the code ([docs/reproduce.md](reproduce.md#the-long-proofs)).\n")
 	return b.String()
 }
