@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// adam implements [nets.Optimizer] as [nets.Adam] describes it. Each number's step is taken in float64,
-// whatever the engine's format.
+// adam implements [nets.Optimizer] as [nets.Adam] describes it. Each parameter's step is computed in
+// float64, whatever the engine's format.
 type adam[T number] struct {
 	net           *parameters[T]
 	c             nets.Adam
@@ -75,8 +75,8 @@ func (a *adam[T]) Step() {
 	a.net.params.version++
 	unbias1 := 1 - math.Pow(a.c.Beta1, float64(a.steps))
 	unbias2 := 1 - math.Pow(a.c.Beta2, float64(a.steps))
-	// In float32 the factors are float32's nearest, as PyTorch has them: over a thousand steps that shows in
-	// the second moments.
+	// In float32 the factors are rounded to float32, as PyTorch does: over a thousand steps the difference is
+	// visible in the second moments.
 	beta1, rest1 := float64(T(a.c.Beta1)), float64(T(1-a.c.Beta1))
 	beta2, rest2 := float64(T(a.c.Beta2)), float64(T(1-a.c.Beta2))
 	size := a.net.size
@@ -89,7 +89,7 @@ func (a *adam[T]) Step() {
 		norm := math.Sqrt(square)
 		a.norms.data[group] = T(norm)
 		clip := 1.0
-		if a.c.Clip > 0 { // 1e-6 as in PyTorch's clip_grad_norm_; a NaN norm makes all NaN
+		if a.c.Clip > 0 { // 1e-6 as in PyTorch's clip_grad_norm_; a NaN norm makes all numbers of the group NaN
 			clip = min(1, a.c.Clip/(norm+1e-6))
 		}
 		for i := at; i < at+size; i++ {

@@ -45,7 +45,7 @@ func TestAdamClosedForm(t *testing.T) {
 }
 
 // Each group is clipped by its own norm; norms are those before clipping, and gradients stay as they are. A
-// norm that is not a number spoils its group alone.
+// NaN norm makes only its own group NaN.
 func TestAdamClip(t *testing.T) {
 	e, n, o := adamSubject(t, nets.Float64, nets.Adam{Rate: 1, Clip: 1})
 	g := []float64{3, 4, 0.3, 0.4}
@@ -67,7 +67,7 @@ func TestAdamClip(t *testing.T) {
 	}
 }
 
-// An optimiser with moments and steps restored goes on bit for bit.
+// An optimiser with restored moments and steps continues bit for bit.
 func TestAdamResumes(t *testing.T) {
 	_, n, o := adamSubject(t, nets.Float32, nets.Adam{Rate: 0.1})
 	e, n2, o2 := adamSubject(t, nets.Float32, nets.Adam{Rate: 0.1})

@@ -1,26 +1,24 @@
 // Package gorgonia is the reference engine: the networks and losses of package nets as expression graphs of
-// gorgonia.org/gorgonia, whose automatic differentiation knows nothing of the other engines. It is slow, and
-// here to hold their gradients against.
+// gorgonia.org/gorgonia. Its automatic differentiation is independent of the other engines, so their gradients are
+// tested against it. It is slow.
 //
-// A network is a graph per agent over matrices of [batch, features]: an agent's own features, what it sees of
-// others, and the parameters that it uses are leaves of the graph, rows of a weight being a leaf of their own
-// where inputs stand side by side, so that nothing needs to be joined or cut apart within a graph. Gradients
-// are gorgonia's symbolic ones ([gorgonia.Backpropagate]); losses are graphs too. What the learner's arithmetic
-// is beside gradients (Adam, targets, sums of agents' gradients) is plain Go.
+// A network is one expression graph per agent over matrices [batch, features]. The leaves of the graph are the
+// agent's features, the features of other agents that it sees, and its parameters. Where a layer has several inputs,
+// the rows of its weight for each input are a leaf of their own, so that a graph never concatenates or slices.
+// Gradients are gorgonia's symbolic ones ([gorgonia.Backpropagate]); losses are graphs too. The rest of an update
+// (Adam, targets, sums of agents' gradients) is plain Go.
 //
-// Networks over graphs (graphnetpass.go) have edges as dense matrices of incidence, so that all in them is
-// products of matrices. Each call builds its expressions anew, since sizes differ from batch to batch; memory
-// and time go with nodes × edges.
+// Networks over graphs (graphnetpass.go) represent edges as dense incidence matrices, so that they need only matrix
+// products. Each call builds its expressions anew, because sizes differ from batch to batch. Memory and time grow
+// with nodes × edges.
 //
-// Graphs run operation by operation in order (program.go), not on gorgonia's tape machine: that one reuses
-// registers and merges nodes by a hash of 32 bits, which a reference shouldn't have to trust. Gorgonia's
-// operations and tensors are used as they are but for its softmax (softmax.go), each result in memory of its
-// own; so an update allocates.
+// Graphs run operation by operation in order (program.go). Gorgonia's tape machine is not used: it reuses registers
+// and merges nodes by a 32-bit hash, which a reference should not depend on. Gorgonia's operations and tensors are
+// used, but for its softmax (softmax.go). Each result has its own memory, so an update allocates.
 //
-// What it computes otherwise than the other engines do: an activation of −Inf leaves ReLU as NaN, where they
-// give 0, and the clipped surrogate is NaN where π(a)/π_old(a) is beyond the range of numbers. Everything else
-// in package nets is here.
+// Two results differ from the other engines': ReLU of −Inf is NaN (there 0), and the clipped surrogate is NaN where
+// π(a)/π_old(a) overflows. Everything else in package nets is supported.
 //
-// Recorded updates are called each time. What is not here: descriptions of networks (package nets), the table
-// of engines (nets/engines), and devices other than the CPU.
+// A recorded update calls its function on each run. What is not here: descriptions of networks (package nets), the
+// table of engines (nets/engines), and devices other than the CPU.
 package gorgonia

@@ -45,10 +45,10 @@ func newEngine[T number](d nets.DType, format dense.Dtype) *engine[T] {
 	return &engine[T]{dtype: d, format: format, losses: map[lossKey]*lossGraph[T]{}}
 }
 
-// release is gorgonia's, as go.mod has it.
+// release is the version of gorgonia in go.mod.
 const release = "0.9.18"
 
-// Info implements [nets.Engine]. Large matrix products may spread over the process's threads.
+// Info implements [nets.Engine]. Large matrix products may use several threads of the process.
 func (e *engine[T]) Info() nets.Info {
 	return nets.Info{
 		Name: "gorgonia", Device: "cpu", DType: e.dtype.String(), Threads: runtime.GOMAXPROCS(0),
@@ -69,7 +69,7 @@ func (e *engine[T]) Err() error {
 	return err
 }
 
-// fail keeps the first failure. The format says what was wrong and what would be right.
+// fail stores the first failure. The format says what was wrong and what would be right.
 func (e *engine[T]) fail(op, format string, args ...any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -79,7 +79,7 @@ func (e *engine[T]) fail(op, format string, args ...any) {
 	}
 }
 
-// failed says that operations do nothing until Err is called.
+// failed says whether an operation failed since Err; operations then do nothing.
 func (e *engine[T]) failed() bool { return e.failing.Load() }
 
 // recorded implements [nets.Recorded]: it calls the function each time.

@@ -93,7 +93,7 @@ func TestVectorOperations(t *testing.T) {
 	}
 }
 
-// Every misuse is an error with the operation and the shapes, and never a panic; after it the engine goes on.
+// Every misuse is an error with the operation and the shapes, and never a panic; after Err the engine works again.
 func TestErrors(t *testing.T) {
 	e, other := newTest(t, nets.Float32), newTest(t, nets.Float64)
 	a := nets.MLP{Agents: 2, In: []nets.Port{{Name: "state", Width: 3}}, Hidden: []int{4}, Out: 1, Activation: nets.ReLU}
@@ -157,7 +157,7 @@ func TestErrors(t *testing.T) {
 			e.Loss(nets.PolicyGradient{},
 				v, x, x, x, y, x)
 		},
-		"Loss: mine has no function":                                          func() { e.Loss(nets.Custom{Name: "mine"}, v, x, x) },
+		"Loss: mine: no function": func() { e.Loss(nets.Custom{Name: "mine"}, v, x, x) },
 		"Loss: foreign (gorgonia.foreignLoss) is not computed by this engine": func() { e.Loss(foreignLoss{}, v, x, x) },
 		"Step: Adam of mlp 1 at step 0":                                       opt.Step,
 		"SetRate: Adam of mlp 1 at rate NaN":                                  func() { opt.SetRate(math.NaN()) },
@@ -215,7 +215,7 @@ func TestRecord(t *testing.T) {
 	noError(t, e)
 }
 
-// An operation of gorgonia's that panics, and one that it refuses, are errors.
+// A panic in gorgonia and an error of gorgonia both become errors.
 func TestGorgoniasFailures(t *testing.T) {
 	g := newGraph[float64](newTest(t, nets.Float64).(*engine[float64]).format)
 	x := g.leaf(2, 3, make([]float64, 6))

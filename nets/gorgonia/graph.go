@@ -7,10 +7,10 @@ import (
 	dense "gorgonia.org/tensor"
 )
 
-// node is an expression: a matrix.
+// node is an expression whose value is a matrix.
 type node = *lib.Node
 
-// graph builds expressions. The first failure sticks, and operations after it return nil.
+// graph builds expressions. It stores the first failure, and operations after it return nil.
 type graph[T number] struct {
 	g      *lib.ExprGraph
 	format dense.Dtype
@@ -19,7 +19,7 @@ type graph[T number] struct {
 	err    error
 }
 
-// fixedKey names a fixed matrix: r rows, c columns, with a value where row and column say so; −1 stands for all.
+// fixedKey names a constant matrix of r rows and c columns: one row and one column (−1 for all) hold the value.
 type fixedKey struct {
 	r, c, row, column int
 	value             float64
@@ -29,19 +29,19 @@ func newGraph[T number](format dense.Dtype) *graph[T] {
 	return &graph[T]{g: lib.NewGraph(), format: format, values: map[node]lib.Value{}, fixed: map[fixedKey]node{}}
 }
 
-// leaf is a matrix whose numbers lie in data.
+// leaf is a matrix whose values are in data.
 func (b *graph[T]) leaf(rows, cols int, data []T) node {
 	n := lib.NewMatrix(b.g, b.format, lib.WithShape(rows, cols), lib.WithName(fmt.Sprintf("leaf%d", len(b.values))))
 	b.values[n] = dense.New(dense.WithShape(rows, cols), dense.WithBacking(data))
 	return n
 }
 
-// filled is a matrix of one number.
+// filled is a matrix of equal values.
 func (b *graph[T]) filled(rows, cols int, v float64) node {
 	return b.marked(fixedKey{rows, cols, -1, -1, v})
 }
 
-// marked is a matrix of zeros but for the rows and columns of the key.
+// marked is a matrix of zeros with the key's value in the key's row and column.
 func (b *graph[T]) marked(k fixedKey) node {
 	if n, ok := b.fixed[k]; ok {
 		return n
@@ -100,7 +100,7 @@ func (b *graph[T]) scaled(x node, v float64) node { return b.times(x, lib.NewCon
 // plus is x + v.
 func (b *graph[T]) plus(x node, v float64) node { return b.add(x, lib.NewConstant(T(v))) }
 
-// sum adds what is there: nil stands for nothing.
+// sum is x + y, where nil is zero.
 func (b *graph[T]) sum(x, y node) node {
 	if x == nil {
 		return y
@@ -125,10 +125,10 @@ func (b *graph[T]) not(x node) node { return b.plus(b.neg(x), 1) }
 // rows repeats x [1, n] for each of r rows.
 func (b *graph[T]) rows(x node, r int) node { return b.product(b.filled(r, 1, 1), x) }
 
-// total is each row's sum, in each of n columns; x is [r, m].
+// total is the sum of each row of x [r, m], repeated in n columns.
 func (b *graph[T]) total(x node, m, n int) node { return b.product(x, b.filled(m, n, 1)) }
 
-// gradients differentiates: outputs with the gradients w.r.t. them, from leaves that all have an effect on some output.
+// gradients returns the gradients w.r.t. leaves; by are the gradients w.r.t. outputs. Each leaf must affect an output.
 func (b *graph[T]) gradients(outputs, by, leaves []node) (grads []node, err error) {
 	if b.err != nil {
 		return nil, b.err

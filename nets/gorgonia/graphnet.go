@@ -7,9 +7,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// graphNet implements [nets.GraphNet]. Edges are dense matrices of incidence, so that all is products of
-// matrices, whose gradients are gorgonia's. Each call builds its expressions anew: one for the embeddings, one
-// for a head on what the embeddings were, and one of all for the way back.
+// graphNet implements [nets.GraphNet]. Edges are dense incidence matrices, so that a pass needs only matrix products,
+// whose gradients are gorgonia's. Each call builds new expressions: Forward for the embeddings, Head for one head on
+// the computed embeddings, Backward for all of them together.
 type graphNet[T number] struct {
 	*parameters[T]
 	g nets.Graph
@@ -35,7 +35,7 @@ type graphWork[T number] struct {
 	heads   []headRun[T]
 }
 
-// headRun is the last run of a head since Forward.
+// headRun is the last run of a head since the last Forward.
 type headRun[T number] struct {
 	given     [][]int32
 	extra     []float32
@@ -86,7 +86,7 @@ func (n *graphNet[T]) Forward(nw nets.GraphWork, b *nets.GraphBatch, drop *rng.K
 	w.ran, w.version = true, n.params.version
 }
 
-// usable says whether a Forward with the net's present parameters has run.
+// usable says whether Forward has run with the net's present parameters.
 func (w *graphWork[T]) usable(op string) bool {
 	if !w.ran {
 		w.net.e.fail(op, "%v in a Work without a Forward before", w.net)
@@ -134,7 +134,7 @@ func (n *graphNet[T]) Head(nw nets.GraphWork, head int, given [][]int32, extra [
 	return run.out
 }
 
-// suits says whether a head can be run with what it is given.
+// suits says whether the inputs of a head fit it.
 func (w *graphWork[T]) suits(head int, given [][]int32, extra []float32) bool {
 	err := w.net.g.CheckHead(w.batch, head, given, extra)
 	if err != nil {

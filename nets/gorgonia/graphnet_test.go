@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/netstest"
 )
 
-// Gradients are held against finite differences, and whole updates against other engines, in nets/engines.
+// Gradients are compared with finite differences, and whole updates with other engines, in nets/engines.
 
 func newGraphSubject(t testing.TB, e nets.Engine, name string) *netstest.GraphSubject {
 	t.Helper()
@@ -20,7 +20,7 @@ func newGraphSubject(t testing.TB, e nets.Engine, name string) *netstest.GraphSu
 	return x
 }
 
-// A head's last run counts, earlier results stay, and gradients add up.
+// Backward uses a head's last run, earlier results stay valid, and gradients accumulate.
 func TestHeadsRunAgain(t *testing.T) {
 	e := newTest(t, nets.Float64)
 	x := newGraphSubject(t, e, "kinds, all on")
@@ -72,7 +72,7 @@ func TestGraphMisuse(t *testing.T) {
 		t.Errorf("before a Forward there are %v and %v", a, b)
 	}
 	x.Net.Forward(x.Work, x.Batch, nil)
-	noError(t, e) // it goes on
+	noError(t, e) // the engine works again
 }
 
 // A batch without graphs, and kinds without nodes, give results without rows.

@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// graphPass is expressions over a batch of graphs, with the leaves of parameters that they use. A nil node is a
-// matrix of zeros: there are no matrices without rows.
+// graphPass builds expressions over a batch of graphs and holds the leaves of the parameters that they use. A nil
+// node stands for a matrix of zeros or without rows, because gorgonia has no matrices without rows.
 type graphPass[T number] struct {
 	*graph[T]
 	w      *graphWork[T]
@@ -46,7 +46,7 @@ func (p *graphPass[T]) affine(x node, rows, row, width int, weight, bias string)
 	return y
 }
 
-// incidence is [rows, cols] with 1 at row i's column at(i), where that is not negative.
+// incidence is [rows, cols] with 1 in row i and column at(i), unless at(i) is negative.
 func (p *graphPass[T]) incidence(rows, cols int, at func(i int) int) node {
 	data := make([]T, rows*cols)
 	for i := range rows {
@@ -80,7 +80,7 @@ func (p *graphPass[T]) embed() []node {
 	return x
 }
 
-// layer is x ← ReLU(norm(x + y)), times what is left of it by dropout.
+// layer is x ← ReLU(norm(x + y)), times the dropout mask.
 func (p *graphPass[T]) layer(l int, x []node) []node {
 	a, h := p.w.net.g, p.w.net.g.Hidden
 	y := make([]node, len(x))
@@ -117,8 +117,8 @@ func (p *graphPass[T]) layer(l int, x []node) []node {
 	return next
 }
 
-// messages is Σ softmax_u(s_uv)·m_uv for each v that edges of a kind end at. With S and D the matrices that say
-// of each edge where it starts and ends:
+// messages is Σ softmax_u(s_uv)·m_uv for each node v that edges of one kind enter. With S and D the incidence
+// matrices of the edges' sources and destinations:
 //
 //	m = S·x·W + f·F,  s = LeakyReLU(m·source + D·x·W·target),  y = Dᵀ·(softmax(s) ∘ m)
 func (p *graphPass[T]) messages(kind int, name string, from, to node) node {
@@ -164,7 +164,7 @@ func (p *graphPass[T]) pool(x []node) []node {
 	return g
 }
 
-// head is a head's result with what its last run was given, or nil without rows.
+// head is the result of a head with the inputs of its last run, or nil without rows.
 func (p *graphPass[T]) head(head int, x, g []node) node {
 	a, run, h, graphs := p.w.net.g, &p.w.heads[head], p.w.net.g.Hidden, p.w.batch.Graphs()
 	spec := a.Heads[head]
@@ -173,7 +173,7 @@ func (p *graphPass[T]) head(head int, x, g []node) node {
 		return nil
 	}
 	name, at := "head."+spec.Name+".", 0
-	var own, seen node // what the rows and their graphs give to the hidden layer
+	var own, seen node // the hidden layer's inputs from the rows and from their graphs
 	term := func(x node, width int) node {
 		if x != nil {
 			x = p.product(x, p.parameter(name+"0.weight", at, width))
@@ -221,7 +221,7 @@ func (p *graphPass[T]) head(head int, x, g []node) node {
 	return p.affine(p.relu(z), rows, 0, h, name+"1.weight", name+"1.bias")
 }
 
-// run computes expressions; nil gives nil.
+// run computes expressions; the result of a nil expression is nil.
 func (p *graphPass[T]) run(targets []node) ([][]T, error) {
 	var program program[T]
 	var there []node
@@ -274,7 +274,7 @@ func (p *graphPass[T]) differentiate(outputs, by []node) error {
 	return nil
 }
 
-// used marks what expressions depend on: what a layer without edges makes of x does not depend on x.
+// used marks the nodes that the outputs depend on: a layer without edges may not depend on x.
 func (b *graph[T]) used(outputs []node) map[node]bool {
 	seen := map[node]bool{}
 	var visit func(n node)

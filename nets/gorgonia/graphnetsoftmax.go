@@ -19,8 +19,8 @@ func (b *graph[T]) largestInto(x node, to []int32, name string) (node, error) {
 	return lib.ApplyOp(largestIntoOp[T]{like.Op(), to, name}, x)
 }
 
-// largestIntoOp replaces each edge's number by the largest of those that end where it does. To differentiation
-// it is a constant, as a softmax doesn't depend on it.
+// largestIntoOp replaces each edge's number by the largest number of the edges into the same node. Differentiation
+// treats it as a constant, because the softmax does not depend on it.
 type largestIntoOp[T number] struct {
 	lib.Op
 	to   []int32
@@ -31,7 +31,7 @@ type largestIntoOp[T number] struct {
 func (o largestIntoOp[T]) Do(v ...lib.Value) (lib.Value, error) {
 	x, ok := v[0].(*dense.Dense)
 	if !ok || x.Size() != len(o.to) {
-		return nil, fmt.Errorf("largest of a %T, want a number for each of %d edges", v[0], len(o.to))
+		return nil, fmt.Errorf("largest per node of a %T, want a number for each of %d edges", v[0], len(o.to))
 	}
 	in, top := matrix[T](x), map[int32]T{}
 	for i, v := range o.to {

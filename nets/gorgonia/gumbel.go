@@ -3,7 +3,7 @@ package gorgonia
 import "github.com/stoker-rl/stoker/nets"
 
 // gumbel is [nets.GumbelSoftmax] of the unit's agent: softmax((logits + noise)/temperature) per segment.
-// Gradients are always those of this; where the choice is hard, [choose] marks it in the output.
+// Gradients are always those of this softmax; if the choice is hard, [choose] makes the output one-hot.
 func (u *unit[T]) gumbel(g nets.GumbelSoftmax) {
 	b := u.graph
 	at := 0
@@ -14,8 +14,7 @@ func (u *unit[T]) gumbel(g nets.GumbelSoftmax) {
 	}
 }
 
-// choose replaces each segment by 1 at its first largest value and 0 elsewhere. Where there is a NaN there is
-// no choice: all of the segment is NaN.
+// choose replaces each segment by 1 at its first largest value and 0 elsewhere. A segment with a NaN becomes NaN.
 func choose[T number](y []T, segments []int) {
 	for at := 0; at < len(y); {
 		for _, n := range segments {

@@ -35,13 +35,13 @@ func TestLossValues(t *testing.T) {
 	choice, advantage := of(e, []float64{1, 2}, 2, 1, 1), of(e, []float64{2, -1}, 2, 1, 1)
 	check("policy gradient", nets.PolicyGradient{}, []float64{-2 * math.Log(0.75), math.Log(0.5)},
 		[]float64{0.5, -0.5, 0, -0.125, -0.375, 0.5}, logits, choice, advantage, mask)
-	// r = 1.5 with A = 2 is held at 1.2; r = 1.5 with A = −1 is not.
+	// r = 1.5 with A = 2 is clipped at 1.2; r = 1.5 with A = −1 is not.
 	old := of(e, []float64{math.Log(0.5), math.Log(0.5 / 1.5)}, 2, 1, 1)
 	check("clipped surrogate", nets.ClippedSurrogate{Clip: 0.2}, []float64{-2.4, 1.5},
 		[]float64{0, 0, 0, -0.1875, -0.5625, 0.75}, logits, choice, advantage, mask, old)
 }
 
-// A choice all but certain leaves finite gradients where probabilities underflow, and Huber's tails stay exact.
+// Gradients stay finite where probabilities underflow, and Huber's gradient is exact for large differences.
 func TestLossTails(t *testing.T) {
 	e := newTest(t, nets.Float32)
 	value, grad := e.NewTensor(1), e.NewTensor(1, 1, 2)
@@ -57,7 +57,7 @@ func TestLossTails(t *testing.T) {
 	}
 }
 
-// Only legal choices are taken, but where there is none the choice isn't read.
+// An illegal choice is an error, but for a sample without legal choices the choice is not read.
 func TestChoices(t *testing.T) {
 	e := newTest(t, nets.Float64)
 	value, grad := e.NewTensor(1), e.NewTensor(1, 2, 3)
@@ -77,7 +77,7 @@ func TestChoices(t *testing.T) {
 	near(t, "gradient", values(grad), []float64{-0.75, 0.75, 0, 0, 0, 0}, 1e-12)
 }
 
-// The same loss with other constants, shapes or numbers is another one.
+// A loss with other constants or shapes gets its own graph; other values of the args do not.
 func TestLossesAreKeptApart(t *testing.T) {
 	e := newTest(t, nets.Float64)
 	value := e.NewTensor(1)

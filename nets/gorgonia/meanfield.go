@@ -21,7 +21,7 @@ func (u *unit[T]) meanField(m nets.MeanField) {
 	}
 	in := u.seen(m, u.agent)
 	neighbours := m.Neighbours[u.agent]
-	if len(neighbours) == 0 { // sees zeros
+	if len(neighbours) == 0 { // the mixture is zero
 		u.layers(m.MLP, in)
 		return
 	}
@@ -34,7 +34,8 @@ func (u *unit[T]) meanField(m nets.MeanField) {
 	u.layers(m.MLP, append(in, u.mixture(m, neighbours, weights)...))
 }
 
-// seen are agent j's features as the unit's agent sees them: with Others, its last port is another one.
+// seen returns agent j's features as the unit's agent sees them: with Others, other agents' last features come from an
+// extra input port.
 func (u *unit[T]) seen(m nets.MeanField, j int) []term {
 	var ts []term
 	at := 0
@@ -49,7 +50,7 @@ func (u *unit[T]) seen(m nets.MeanField, j int) []term {
 	return ts
 }
 
-// mixture is Σ_j w_j x_j, below the agent's own features in the first layer's weight.
+// mixture is Σ_j w_j x_j. Its rows in the first layer's weight follow those of the agent's own features.
 func (u *unit[T]) mixture(m nets.MeanField, neighbours []int, weights node) []term {
 	b := u.graph
 	mixed := make([]term, len(m.In))

@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// term is what a layer sees: features in rows of its weight from row on.
+// term is one input of a layer: its features, and the first of its rows in the layer's weight.
 type term struct {
 	x     node
 	row   int
@@ -24,7 +24,7 @@ func (u *unit[T]) mlp(m nets.MLP) {
 	u.layers(m, in)
 }
 
-// layers are the layers of an MLP over the terms, up to the unit's output:
+// layers builds the layers of an MLP from the terms to the unit's output:
 //
 //	x ← f(Σ x_i·W_i + b) for each layer, W_i being the rows for term i
 func (u *unit[T]) layers(m nets.MLP, in []term) {
@@ -48,7 +48,7 @@ func (u *unit[T]) layers(m nets.MLP, in []term) {
 	}
 }
 
-// repeated is one of the agent's vectors for every sample.
+// repeated is one of the agent's vectors, repeated for every sample.
 func (u *unit[T]) repeated(name string) node {
 	return u.graph.rows(u.parameter(u.agent, name, 0, 1), u.w.batch)
 }

@@ -11,7 +11,7 @@ type net[T number] struct {
 	*parameters[T]
 	ports       []nets.Port
 	agents, out int
-	// expression writes an agent's network with the unit's leaves.
+	// expression builds an agent's network from the unit's leaves.
 	expression func(u *unit[T])
 	hard       []int // segments of one-hot outputs; nil for other networks
 }
@@ -49,7 +49,7 @@ type work[T number] struct {
 	in     []*tensor[T]
 	out    *tensor[T]
 	gradIn []*tensor[T]
-	// features are the inputs' numbers as leaves want them, and units the agents' graphs; made by the first Forward.
+	// features are copies of the inputs for the leaves, and units the agents' graphs. The first Forward makes them.
 	features map[featureKey]*feature[T]
 	units    []*unit[T]
 	ran      bool  // Forward has run
@@ -82,7 +82,7 @@ func (n *net[T]) widest() int {
 // Batch implements [nets.Work].
 func (w *work[T]) Batch() int { return w.batch }
 
-// GradIn implements [nets.Work]. A port that isn't there is reported by Err.
+// GradIn implements [nets.Work]. An unknown port is reported by Err.
 func (w *work[T]) GradIn(i int) nets.Tensor {
 	if i < 0 || i >= len(w.net.ports) {
 		w.net.e.fail("GradIn", "input %d of %v, want one of %d", i, w.net, len(w.net.ports))
@@ -91,7 +91,7 @@ func (w *work[T]) GradIn(i int) nets.Tensor {
 	return w.gradients()[i]
 }
 
-// gradients makes the memory of the inputs' gradients on first use: acting needs none.
+// gradients allocates the inputs' gradients on first use: acting needs none.
 func (w *work[T]) gradients() []*tensor[T] {
 	for i := len(w.gradIn); i < len(w.net.ports); i++ {
 		w.gradIn = append(w.gradIn, w.net.e.newTensor("GradIn", w.net.agents, w.batch, w.net.ports[i].Width))
@@ -145,7 +145,7 @@ func (n *net[T]) Forward(nw nets.Work, in ...nets.Tensor) nets.Tensor {
 	return w.out
 }
 
-// nothing is what Forward returns after a failure: an output that is there, with whatever it holds.
+// nothing is what Forward returns after a failure: the Work's output if there is one, with old values.
 func (n *net[T]) nothing(w nets.Work) nets.Tensor {
 	if x, ok := w.(*work[T]); ok && x != nil {
 		return x.out

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Gradients themselves are held against finite differences in nets/engines.
+// Gradients are compared with finite differences in nets/engines.
 
 // subject is a network with random parameters, inputs and gradient w.r.t. its output.
 type subject struct {
@@ -54,9 +54,8 @@ func product(shape []int) int {
 
 func (x subject) forward() []float64 { return values(x.net.Forward(x.work, x.in...)) }
 
-// Params alone and Inputs alone give what Both gives; Params adds, Inputs sets; a second backward pass sees the
-// same forward. Neither pass changes parameters or inputs, and the same numbers give the same bits in another
-// engine.
+// Params and Inputs give the same gradients as Both. Params adds to gradients, Inputs overwrites them. A second
+// backward pass uses the same forward pass. No pass changes parameters or inputs, and another engine gives the same bits.
 func TestPasses(t *testing.T) {
 	for name, a := range netstest.Archs() {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +93,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// Two passes of one net before either goes backward don't disturb each other.
+// Two forward passes of one net before either backward pass do not affect each other.
 func TestTwoWorks(t *testing.T) {
 	e := newTest(t, nets.Float64)
 	a := netstest.Archs()["attention others self exp"]
@@ -111,7 +110,7 @@ func TestTwoWorks(t *testing.T) {
 	near(t, "gradient with a pass between", values(x.net.Grads()), want, 0)
 }
 
-// Passes with a Work each run side by side and give the same numbers; under -race nothing is shared.
+// Concurrent passes with a Work each give the same numbers, without data races.
 func TestConcurrentForward(t *testing.T) {
 	for _, name := range []string{"mlp norm", "attention self exp shared", "gumbel"} {
 		e := newTest(t, nets.Float32)
@@ -135,7 +134,7 @@ func TestConcurrentForward(t *testing.T) {
 	}
 }
 
-// Ties go to the first, noise of −Inf rules a choice out, and where there is a NaN there is no choice in its segment.
+// Of equal values the first is chosen, noise of −Inf excludes a choice, and a NaN makes its whole segment NaN.
 func TestHardChoice(t *testing.T) {
 	e := newTest(t, nets.Float64)
 	n, err := e.NewNet(nets.GumbelSoftmax{Agents: 1, Segments: []int{3, 2}, Temperature: 0.5, Hard: true})
@@ -156,7 +155,7 @@ func TestHardChoice(t *testing.T) {
 	near(t, "gradient without the one ruled out", g[5:8], []float64{0, -0.5, 0.5}, 1e-12)
 }
 
-// Far apart logits, in a row and between rows, don't overflow.
+// Logits that differ much, within a row and between rows, do not overflow.
 func TestSoftmaxRange(t *testing.T) {
 	e := newTest(t, nets.Float32)
 	n, err := e.NewNet(nets.GumbelSoftmax{Agents: 1, Segments: []int{2}, Temperature: 1})
@@ -169,7 +168,7 @@ func TestSoftmaxRange(t *testing.T) {
 	near(t, "softmax", values(y), []float64{1, 0, 0.5, 0.5, 0.5, 0.5, 0, 1}, 0)
 }
 
-// NaN in an input reaches its sample alone, and in float32 results are those of float64 to seven digits.
+// NaN in an input affects its own sample only, and float32 results agree with float64 to seven digits.
 func TestNumbers(t *testing.T) {
 	for name, a := range netstest.Archs() {
 		e := newTest(t, nets.Float64)

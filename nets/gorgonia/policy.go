@@ -16,10 +16,9 @@ type policyLoss struct {
 	clip    float64
 }
 
-// policy computes the loss from logits, choices, advantages, mask and, where clipped, ℓ_old. The graph gets
-// what doesn't depend on the logits' gradient ready-made: the choice as a one-hot row, and logits less the
-// largest legal one, with 0 in place of illegal ones. Neither changes a gradient: π depends on differences of
-// legal logits alone.
+// policy computes the loss from logits, choices, advantages, mask and, where clipped, ℓ_old. Before the graph runs,
+// each choice is converted to a one-hot row, the largest legal logit is subtracted from the legal logits, and illegal
+// logits are set to 0. This changes no gradient, because π depends only on differences of legal logits.
 func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
 	batch, n := c.args[0].shape[1], c.args[0].shape[2]
 	rows := c.agents * batch
@@ -43,8 +42,8 @@ func (c *lossCall[T]) policy(l nets.Loss, p policyLoss) {
 	c.finish(g, batch)
 }
 
-// row readies a sample's logits, choice and mask; the value counts for weight. A sample without a legal choice
-// counts for nothing, and any numbers do.
+// row sets a sample's logits, choice and mask in the graph, and its weight in the mean. A sample without a legal
+// choice has weight 0.
 func (c *lossCall[T]) row(g *lossGraph[T], row, n int, weight T) bool {
 	logits, choice, mask := g.args[0][row*n:][:n], g.args[1][row*n:][:n], g.args[3][row*n:][:n]
 	z, legal := c.args[0].data[row*n:][:n], c.args[3].data[row*n:][:n]

@@ -7,15 +7,15 @@ import (
 	dense "gorgonia.org/tensor"
 )
 
-// program runs expressions of a graph in order. Results stay until they are computed again, so that what goes
-// backward finds what went forward.
+// program runs expressions of a graph in order. Results stay until they are computed again, so that a backward pass
+// can read the results of the forward pass.
 type program[T number] struct {
 	steps  []step
 	values []lib.Value
 	places map[node]int // in values
 }
 
-// step is an operation on values. Need says for which passes it must run; see [program.compile].
+// step is an operation on values. need is the set of passes that it must run in; see [program.compile].
 type step struct {
 	op   lib.Op
 	args []int
@@ -23,8 +23,8 @@ type step struct {
 	need uint8
 }
 
-// compile adds the steps that the targets need, but for those that earlier calls have added for the passes in
-// have. Each call's need is a pass of its own.
+// compile adds the steps that the targets need to the pass need, except for steps that already run in the passes in
+// have. Each call is for a pass of its own.
 func (p *program[T]) compile(b *graph[T], targets []node, need, have uint8) (err error) {
 	if b.err != nil {
 		return b.err
@@ -87,7 +87,7 @@ func (p *program[T]) compile(b *graph[T], targets []node, need, have uint8) (err
 	return nil
 }
 
-// run takes the steps of the given passes.
+// run executes the steps of the given passes.
 func (p *program[T]) run(passes uint8) (err error) {
 	defer rescue(&err)
 	var args [3]lib.Value // operations have at most three operands
@@ -105,7 +105,7 @@ func (p *program[T]) run(passes uint8) (err error) {
 	return nil
 }
 
-// numbers are a computed matrix's, row by row.
+// numbers are the values of a computed matrix, row by row.
 func (p *program[T]) numbers(n node) []T { return matrix[T](p.values[p.places[n]].(*dense.Dense)) }
 
 // matrix is a value's memory.

@@ -9,9 +9,9 @@ import (
 	dense "gorgonia.org/tensor"
 )
 
-// softmax is exp(x − t)/Σ exp(x − t) over each row's n numbers, t being the row's largest, which doesn't matter
-// to the gradient. Gorgonia's own softmax takes the first number of the whole matrix into every row's largest,
-// and overflows where a row's first is the largest by much.
+// softmax is exp(x − t)/Σ exp(x − t) over each row's n numbers, with t the row's largest number, which does not
+// affect the gradient. Gorgonia's own softmax includes the first number of the whole matrix in every row's maximum,
+// and overflows where a row's first number is much larger than the others.
 func (b *graph[T]) softmax(x node, n int) node {
 	e := b.exp(b.sub(x, b.one(b.largest, x)))
 	return b.over(e, b.total(e, n, n))
@@ -26,8 +26,8 @@ func (b *graph[T]) largest(x node) (node, error) {
 	return lib.ApplyOp(largestOp[T]{like.Op()}, x)
 }
 
-// largestOp replaces each number by the largest of its row. To differentiation it is a constant. Its type and
-// shape are those of another operation of one matrix.
+// largestOp replaces each number by the largest of its row. Differentiation treats it as a constant. It takes its type
+// and shape from another operation of one matrix.
 type largestOp[T number] struct{ lib.Op }
 
 // Do implements [lib.Op].
@@ -62,7 +62,7 @@ func (largestOp[T]) SymDiff(lib.Nodes, node, node) (lib.Nodes, error) {
 	return nil, errors.New("largest has no gradient")
 }
 
-// WriteHash implements [lib.Op]: it tells this operation from the one whose type it has.
+// WriteHash implements [lib.Op]. It differs from the hash of the embedded operation.
 func (o largestOp[T]) WriteHash(h hash.Hash) { fmt.Fprint(h, o.String()) }
 
 func (largestOp[T]) String() string { return "largest" }

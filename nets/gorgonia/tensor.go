@@ -7,16 +7,16 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// maxValues bounds a tensor, at 4 GiB of float32: more is taken for a mistake in the shape.
+// maxValues is the largest number of values in a tensor, 4 GiB of float32: a larger shape is probably a mistake.
 const maxValues = 1 << 30
 
-// tensor implements [nets.Tensor]: numbers in Go's memory, which leaves of graphs share.
+// tensor implements [nets.Tensor] in Go's memory, which leaves of graphs share.
 type tensor[T number] struct {
 	e     *engine[T]
 	id    int64
 	shape []int
 	data  []T
-	// version counts the changes, so that a pass can tell whether its parameters are still those of its Forward.
+	// version counts the changes, so that Backward can detect that parameters changed since its Forward.
 	version int64
 }
 
@@ -75,7 +75,7 @@ func (t *tensor[T]) Get64(dst []float64) {
 	}
 }
 
-// host says whether n numbers may pass between the host and the tensor.
+// host says whether n numbers may be copied between the host and the tensor; if not it stores the failure.
 func (t *tensor[T]) host(op string, n int) bool {
 	if t.e.failed() {
 		return false

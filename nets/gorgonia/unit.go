@@ -7,13 +7,13 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Passes of a unit's program. Those back are a [nets.Wrt] shifted by one.
+// Passes of a unit's program, as bits: one forward, and a backward pass for each bit of [nets.Wrt].
 const forwards uint8 = 1
 
 func back(wrt nets.Wrt) uint8 { return uint8(wrt) << 1 }
 
-// unit is one agent's network in a Work: its graph, and where the numbers of its leaves come from and their
-// gradients go.
+// unit is one agent's network in a Work: its graph, the sources of its leaves' values and the destinations of their
+// gradients.
 type unit[T number] struct {
 	w       *work[T]
 	agent   int
@@ -24,14 +24,14 @@ type unit[T number] struct {
 	outputs []output[T]
 }
 
-// output is a part of the agent's output: features from on, as an expression, and the gradient w.r.t. it.
+// output is a part of the agent's output: width features from feature from on, and the gradient w.r.t. them.
 type output[T number] struct {
 	from, width int
 	value       node
 	by          []T
 }
 
-// paramKey names rows of a parameter of a group.
+// paramKey identifies rows of a parameter of a group.
 type paramKey struct {
 	group     int
 	name      string
@@ -44,10 +44,10 @@ type param[T number] struct {
 	at             int // in the flat vectors
 }
 
-// featureKey names features from on, width of them, of an agent in an input port.
+// featureKey identifies width features of an agent in an input port, from feature from on.
 type featureKey struct{ port, agent, from, width int }
 
-// feature is a copy of such features, [batch, width], that the units' leaves share.
+// feature is a copy of those features, [batch, width], that the leaves of all units share.
 type feature[T number] struct {
 	featureKey
 	batch int
@@ -124,7 +124,7 @@ func (u *unit[T]) feature(port, agent, from, width int) node {
 	return x.leaf
 }
 
-// output says what features of the agent's output are.
+// output adds a part of the agent's output.
 func (u *unit[T]) output(from, width int, value node) {
 	u.outputs = append(u.outputs, output[T]{from: from, width: width, value: value})
 }
@@ -143,7 +143,7 @@ func (u *unit[T]) forward(out *tensor[T]) error {
 	return nil
 }
 
-// backward adds the agent's share of the gradients.
+// backward adds the agent's part of the gradients.
 func (u *unit[T]) backward(g *tensor[T], wrt nets.Wrt) error {
 	if u.outputs[0].by == nil {
 		if err := u.differentiate(); err != nil {
@@ -177,7 +177,7 @@ func (u *unit[T]) backward(g *tensor[T], wrt nets.Wrt) error {
 	return nil
 }
 
-// differentiate has gorgonia write the gradients' expressions.
+// differentiate builds the gradients' expressions with gorgonia.
 func (u *unit[T]) differentiate() error {
 	var values, by, leaves []node
 	for i := range u.outputs {
@@ -212,7 +212,7 @@ func (u *unit[T]) differentiate() error {
 	return u.program.compile(u.graph, grads[len(params):], back(nets.Inputs), forwards)
 }
 
-// sorted lists a map's values in an order of their own, so that graphs are the same in every run.
+// sorted lists a map's values in a fixed order, so that graphs are the same in every run.
 func sorted[K comparable, V any](m map[K]V, order func(a, b V) int) []V {
 	var all []V
 	for _, v := range m {

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/engines"
 )
 
-// recording is testdata/adam.json: what PyTorch made of the gradients of testdata/adam.py, which also says how.
+// recording is testdata/adam.json: PyTorch's parameters and moments for the gradients of testdata/adam.py.
 type recording struct {
 	Torch        string
 	Groups, Size int
@@ -64,7 +64,7 @@ func recordedGradient(t, i int) float64 {
 // recordedStart is start in testdata/adam.py.
 func recordedStart(i int) float64 { return math.Ldexp(float64(12289*i%65537-32768), -15) }
 
-// Every engine's Adam, driven by the recorded gradients, stays with PyTorch's over 1,000 steps.
+// With the recorded gradients, every engine's Adam agrees with PyTorch's over 1,000 steps.
 func TestAdamIsPyTorchs(t *testing.T) {
 	const bound = 1e-6
 	r := readRecording(t)
@@ -99,7 +99,7 @@ func TestAdamIsPyTorchs(t *testing.T) {
 	}
 }
 
-// command shows an engine's row again: libtorch's needs its build tag.
+// command reproduces an engine's row; libtorch's engine needs its build tag.
 func command(engine string) string {
 	tags := ""
 	if engine == engines.Torch {
@@ -108,11 +108,11 @@ func command(engine string) string {
 	return "go test " + tags + "./nets/native -run '^TestAdamIsPyTorchs$' -v"
 }
 
-// replay does the recorded steps and returns the largest difference of a parameter. Moments must agree to the
-// same digits, in parts of the largest: their own scale is that of the gradients.
+// replay does the recorded steps and returns the largest difference of a parameter. Moments are compared relative to
+// the largest moment, because their scale is that of the gradients.
 func (r recordedRun) replay(t *testing.T, e nets.Engine, all recording) (worst float64) {
 	t.Helper()
-	// A linear layer of 6 inputs and 2 outputs: 14 parameters for each of two agents, who are clipped apart.
+	// A linear layer of 6 inputs and 2 outputs: 14 parameters for each of two agents, clipped separately.
 	n, err := e.NewNet(nets.MLP{Agents: all.Groups, In: []nets.Port{{Name: "x", Width: 6}}, Out: 2, Activation: nets.ReLU})
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func (r recordedRun) replay(t *testing.T, e nets.Engine, all recording) (worst f
 	return worst
 }
 
-// largestDifference is infinite where a number is none, so that no bound holds.
+// largestDifference is infinite if a number is NaN, so that no bound holds.
 func largestDifference(t *testing.T, got, want []float64) (d float64) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// pair of groups with one weight and one bias each.
+// adamSubject is an optimiser of two groups with one weight and one bias each.
 func adamSubject(t testing.TB, d nets.DType, c nets.Adam) (nets.Engine, nets.Net, nets.Optimizer) {
 	e := New(Options{DType: d})
 	n := mustNet(t, e, nets.MLP{Agents: 2, In: []nets.Port{{Name: "x", Width: 1}}, Out: 1, Activation: nets.ReLU})
@@ -19,7 +19,7 @@ func adamSubject(t testing.TB, d nets.DType, c nets.Adam) (nets.Engine, nets.Net
 	return e, n, o
 }
 
-// Three steps worked out from the equations by hand (in decimal): p = 1, gradients 0.1, −0.2, 0.3, rate 0.1.
+// Three steps calculated from the equations by hand (in decimal): p = 1, gradients 0.1, −0.2, 0.3, rate 0.1.
 //
 //	t  m         v              m/(1−0.9ᵗ)       v/(1−0.999ᵗ)     p
 //	1  0.01      0.00001        0.1              0.01             1 − 0.1·0.1/(0.1 + 1e-8)
@@ -93,7 +93,7 @@ func TestAdamClip(t *testing.T) {
 	}
 }
 
-// Norms whose squares leave float32's range are found.
+// Norms are right even if their squares overflow or underflow float32.
 func TestAdamNormRange(t *testing.T) {
 	e, n, o := adamSubject(t, nets.Float32, nets.Adam{Rate: 1, Clip: 1})
 	n.Grads().Set([]float32{3e30, 4e30, 3e-30, 4e-30})
@@ -106,7 +106,7 @@ func TestAdamNormRange(t *testing.T) {
 	}
 }
 
-// An optimiser with moments and steps restored goes on bit for bit.
+// An optimiser with restored moments and steps continues bit for bit.
 func TestAdamResumes(t *testing.T) {
 	e, n, o := adamSubject(t, nets.Float32, nets.Adam{Rate: 0.1, Clip: 0.5})
 	e2, n2, o2 := adamSubject(t, nets.Float32, nets.Adam{Rate: 0.1, Clip: 0.5})

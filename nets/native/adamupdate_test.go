@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// An update whose step of Adam goes agent by agent within its segment, because the batch is one tile, leaves
-// what the operations one after the other leave, outside a recorded update: bit for bit, on one thread and on
-// two, with and without clipping, for the target and for what is computed from the new parameters too.
+// If the batch is one tile, a recorded update runs Adam agent by agent within a segment. It gives the same bits as the
+// separate operations outside a recorded update: on one thread and on two, with and without clipping, for parameters,
+// target and everything computed from the new parameters.
 func TestAdamWithinASegment(t *testing.T) {
 	const agents, batch = 6, 40
 	in := []nets.Port{{Name: "state", Width: 5}, {Name: "action", Width: 3}}

@@ -17,13 +17,13 @@ func noAllocs(t *testing.T, what string, f func()) {
 	}
 }
 
-// Acting on a batch of one doesn't allocate, and learning doesn't after its first time.
+// Acting on a batch of one does not allocate, nor does learning after its first step.
 func TestNoAllocation(t *testing.T) { onBackends(t, checkNoAllocation) }
 
 func checkNoAllocation(t *testing.T, o Options, _ float64) {
 	for name, a := range archs() {
 		e := New(o)
-		for _, batch := range []int{1, 300} { // 300 would make gonum's product go parallel
+		for _, batch := range []int{1, 300} { // gonum would compute products of 300 rows in parallel
 			x := newSubject(t, e, a, batch, 1)
 			adam, err := e.NewAdam(x.net, nets.Adam{Rate: 1e-3, Clip: 1})
 			if err != nil {
@@ -50,7 +50,7 @@ func checkNoAllocation(t *testing.T, o Options, _ float64) {
 	}
 }
 
-// A wide product in the shape that gonum would spread over goroutines.
+// A wide product, which gonum would compute on several goroutines.
 func TestNoAllocationWide(t *testing.T) { onBackends(t, checkNoAllocationWide) }
 
 func checkNoAllocationWide(t *testing.T, o Options, _ float64) {
@@ -61,8 +61,8 @@ func checkNoAllocationWide(t *testing.T, o Options, _ float64) {
 	noAllocs(t, "backward", func() { x.net.Backward(x.work, x.g, nets.Both) })
 }
 
-// Passes with a Work each run side by side and give the same numbers; under -race nothing is shared. A failure
-// in one is seen once.
+// Concurrent passes with a Work each give the same numbers, without data races. Err reports a failure in one of them
+// once.
 func TestConcurrentForward(t *testing.T) { onBackends(t, checkConcurrentForward) }
 
 func checkConcurrentForward(t *testing.T, o Options, _ float64) {

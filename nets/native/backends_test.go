@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// families are the kernels that this machine has, the Go that defines them among them.
+// families are the kernels that this machine can run, the Go reference included.
 func families(t testing.TB) []string {
 	names := []string{Reference}
 	for _, name := range []string{"avx2", "avx512"} {
@@ -24,12 +24,12 @@ func families(t testing.TB) []string {
 	return names
 }
 
-// Batches: one sample, a tile, tiles with padding, several shares.
+// Batches: one sample, a tile, tiles with padding, several shards.
 var batches = []int{1, 2, 16, 17, 33, 64, 100, 130, 300}
 
-// Tiles give what plain Go does: outputs, gradients w.r.t. parameters and inputs, for every architecture and odd
-// batches. Both are held against plain Go in float64: some of these numbers are ill-conditioned, and there
-// plain float32 is off by as much.
+// Tiles agree with plain Go: outputs and gradients w.r.t. parameters and inputs, for every architecture and odd
+// batches. Both are compared with plain Go in float64, because some of these numbers are ill-conditioned: there float32 in plain
+// Go has errors of the same size.
 func TestTilesArePlain(t *testing.T) {
 	families := families(t)
 	for name, a := range archs() {
@@ -49,7 +49,7 @@ func TestTilesArePlain(t *testing.T) {
 	}
 }
 
-// everything is the output, the gradient w.r.t. the parameters of two passes backward, and the gradients w.r.t. the
+// everything is the output, the gradient w.r.t. the parameters after two backward passes, and the gradients w.r.t. the
 // inputs.
 func everything(x subject) [][]float64 {
 	all := [][]float64{x.forward()}
@@ -62,7 +62,7 @@ func everything(x subject) [][]float64 {
 	return all
 }
 
-// apart is the largest difference in parts of the largest number.
+// apart is the largest difference relative to the largest number.
 func apart(got, want []float64) float64 {
 	d, scale := 0.0, 1e-3
 	for i, v := range want {
@@ -71,7 +71,7 @@ func apart(got, want []float64) float64 {
 	return d / scale
 }
 
-// learner is one update of every kind of operation, with two batches in turn.
+// learner is one update that uses every kind of operation, alternating between two batches.
 type learner struct {
 	e       nets.Engine
 	x       subject
@@ -115,7 +115,7 @@ func newLearner(t testing.TB, e nets.Engine, a nets.Arch, batch int) *learner {
 		e.Add(l.dq, 0.5, l.y)
 		l.adam.Step()
 		e.Loss(nets.Custom{Name: "mean", Func: meanLoss}, l.value, l.dq, q, l.y)
-		l.x.net.Backward(l.x.work, l.dq, nets.Inputs) // by what the first forward pass of the update left
+		l.x.net.Backward(l.x.work, l.dq, nets.Inputs) // from the update's first forward pass
 		e.Lerp(l.target, l.x.net.Params(), 0.1)
 		e.Copy(l.y, l.dq)
 	}
@@ -151,7 +151,7 @@ func (l *learner) run(t testing.TB, record bool) (all []float64) {
 	return all
 }
 
-// threadsFor is how many threads are tried: one number will do for the slow reference.
+// threadsFor is the numbers of threads to try; only one for the slow reference.
 func threadsFor(family string) []int {
 	if family == Reference {
 		return []int{2}
@@ -172,7 +172,7 @@ func TestUpdateBits(t *testing.T) {
 				for _, threads := range threadsFor(family) {
 					if got := newLearner(t, New(Options{Kernels: family, Threads: threads}), a, batch).run(t,
 						true); !slices.Equal(got, want) {
-						t.Errorf("%s, batch %d, %s: recorded on %d threads, the results differ from those step by step",
+						t.Errorf("%s, batch %d, %s: recorded on %d threads, the results differ from those of single operations",
 							name, batch, family, threads)
 					}
 				}
@@ -190,7 +190,7 @@ func TestUpdateBits(t *testing.T) {
 	}
 }
 
-// A recorded update allocates nothing once it has run.
+// A recorded update allocates nothing after its first run.
 func TestUpdateAllocations(t *testing.T) {
 	for name, a := range archs() {
 		if a.Kind() == "gumbel-softmax" {
@@ -207,8 +207,8 @@ func TestUpdateAllocations(t *testing.T) {
 	}
 }
 
-// A way back needs its way forward on the same side of the recording; otherwise it is an error, on every kind
-// of kernels that records.
+// A backward pass within a recorded update needs its forward pass within it too, and one outside needs it outside.
+// Otherwise it is an error, with all kernels that record.
 func TestBackwardAcrossRecording(t *testing.T) {
 	for name, a := range archs() {
 		e := New(Options{Kernels: Reference})
@@ -228,7 +228,7 @@ func TestBackwardAcrossRecording(t *testing.T) {
 	}
 }
 
-// A soft target that is some net's gradients is not moved before that net has gone backward.
+// If the source of a soft target is a net's gradients, Lerp runs after that net's backward pass.
 func TestLerpOfGradients(t *testing.T) {
 	a := nets.MLP{Agents: 5, In: []nets.Port{{Name: "x", Width: 3}}, Hidden: []int{4}, Out: 2, Activation: nets.Tanh}
 	results := map[string][]float64{}

@@ -39,7 +39,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// newAttMF returns an update on a fixed batch. Slices of operands are kept: Go allocates them where they are listed.
+// newAttMF returns an update on a fixed batch. Slices of operands are made once, because a variadic call
+// would allocate them each time.
 func newAttMF(b *testing.B, e nets.Engine, agents, batch int) func() {
 	s := rng.NewStream(1, "attmf")
 	neighbours := make([][]int, agents)
@@ -110,7 +111,7 @@ func newAttMF(b *testing.B, e nets.Engine, agents, batch int) func() {
 	}
 }
 
-// Rows on their way into tiles: a batch of 256 observations of 4,480 numbers.
+// Copying rows into tiles: a batch of 256 observations of 4,480 numbers.
 func BenchmarkSet(b *testing.B) {
 	e := New(Options{})
 	x := e.NewTensor(1, 256, 4480)

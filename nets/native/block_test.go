@@ -9,14 +9,14 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// blocks is what tensors of this engine can do beside package nets' contract.
+// blocks are the methods of this engine's tensors that package nets does not require.
 type blocks interface {
 	SetBlock(agent, row, rows, from, width int, src []float32, stride int)
 	GetBlock(agent, row, rows int, dst []float32)
 }
 
-// A tensor that is set block by block, from rows of something larger, holds what Set brings at once, and gives
-// it back block by block: in tiles of all sizes, with blocks that begin and end anywhere, and in plain Go.
+// SetBlock from rows of a larger array gives the same tensor as one Set, and GetBlock returns its blocks: in tiles
+// of all sizes, with blocks that begin and end anywhere, and in plain Go.
 func TestSetBlock(t *testing.T) {
 	s := rng.NewStream(1, "blocks")
 	for _, o := range []Options{{}, {Kernels: Reference}, {Kernels: Go}, {DType: nets.Float64}} {
@@ -29,7 +29,7 @@ func TestSetBlock(t *testing.T) {
 				x[i] = float32(s.Norm())
 			}
 			want.Set(x)
-			// Rows of something larger: all agents' features side by side, and something before and behind them.
+			// Rows of a larger array: the features of all agents, with other values before and after them.
 			stride := agents*width + 3
 			rows := make([]float32, batch*stride)
 			for b := range batch {
@@ -81,13 +81,13 @@ func checkSetBlockRefuses(t *testing.T, o Options, _ float64) {
 		{0, 0, 20, 0, 3, 6}, {0, -1, 1, 0, 1, 5}, {0, 0, 1, 0, 1, -1}} {
 		x.SetBlock(c[0], c[1], c[2], c[3], c[4], src, c[5])
 		if err := e.Err(); err == nil || !strings.Contains(err.Error(), "SetBlock") {
-			t.Errorf("%v was taken: %v", c, err)
+			t.Errorf("SetBlock accepted %v: %v", c, err)
 		}
 	}
 	for _, c := range [][4]int{{2, 0, 1, 3}, {-1, 0, 1, 3}, {0, 19, 2, 6}, {0, -1, 1, 3}, {0, 0, 2, 3}} {
 		x.GetBlock(c[0], c[1], c[2], src[:c[3]])
 		if err := e.Err(); err == nil || !strings.Contains(err.Error(), "GetBlock") {
-			t.Errorf("%v was given: %v", c, err)
+			t.Errorf("GetBlock accepted %v: %v", c, err)
 		}
 	}
 	x.SetBlock(0, 0, 0, 0, 3, nil, 0) // nothing

@@ -115,7 +115,7 @@ func (foreignLoss) LossName() string     { return "foreign" }
 func (foreignLoss) Args() []nets.LossArg { return nil }
 func (foreignLoss) Validate() error      { return nil }
 
-// The first failure sticks: what follows does nothing, and Err forgets it.
+// After the first failure operations do nothing until Err returns it.
 func TestSticky(t *testing.T) { onBackends(t, checkSticky) }
 
 func checkSticky(t *testing.T, o Options, _ float64) {
@@ -152,7 +152,7 @@ func checkSticky(t *testing.T, o Options, _ float64) {
 	}
 }
 
-// NaN and infinities reach what depends on them, and nothing else.
+// NaN and infinities reach the results that depend on them, and no others.
 func TestNaN(t *testing.T) { onBackends(t, checkNaN) }
 
 func checkNaN(t *testing.T, o Options, _ float64) {
@@ -206,7 +206,7 @@ func checkVectorOperations(t *testing.T, o Options, _ float64) {
 	}
 }
 
-// Info names what computes the same bits.
+// Info names all that the bits depend on.
 func TestInfo(t *testing.T) {
 	onBackends(t, func(t *testing.T, o Options, _ float64) {
 		o.Threads = 3

@@ -21,8 +21,8 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// Params alone and Inputs alone give what Both gives; Params adds, Inputs sets; a second backward pass sees the
-// same forward.
+// Params and Inputs give the same gradients as Both. Params adds to gradients, Inputs overwrites them. A second
+// backward pass uses the same forward pass.
 func TestWrt(t *testing.T) { onBackends(t, checkWrt) }
 
 func checkWrt(t *testing.T, o Options, tol float64) {
@@ -55,7 +55,7 @@ func checkWrt(t *testing.T, o Options, tol float64) {
 	}
 }
 
-// Two passes of one net before either goes backward don't disturb each other.
+// Two forward passes of one net before either backward pass do not affect each other.
 func TestTwoWorks(t *testing.T) { onBackends(t, checkTwoWorks) }
 
 func checkTwoWorks(t *testing.T, o Options, _ float64) {
@@ -81,7 +81,7 @@ func checkTwoWorks(t *testing.T, o Options, _ float64) {
 	noError(t, e)
 }
 
-// float32 gives float64's numbers to its own precision.
+// float32 agrees with float64 to float32's precision.
 func TestFloat32(t *testing.T) {
 	for name, a := range archs() {
 		e32, e64 := New(Options{}), New(Options{DType: nets.Float64})

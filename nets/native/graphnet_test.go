@@ -41,12 +41,12 @@ func TestGraphGradients(t *testing.T) {
 	})
 }
 
-// graphCommand shows a claim again.
+// graphCommand reproduces a claim.
 func graphCommand(test string) string {
 	return "go test ./nets/native -run '^TestGraph" + test + "$' -v"
 }
 
-// float32, with and without kernels, gives float64's numbers to its own precision.
+// float32, with and without assembly, agrees with float64 to float32's precision.
 func TestGraphFloat32(t *testing.T) {
 	for _, kernels := range graphFamilies() {
 		var values, grads, params float64
@@ -76,7 +76,7 @@ func TestGraphFloat32(t *testing.T) {
 	}
 }
 
-// graphFamilies are the kernels to test here.
+// graphFamilies are the kernels to test on this machine.
 func graphFamilies() []string {
 	names := []string{Go, Reference}
 	for _, k := range []string{"avx2", "avx512"} {
@@ -122,7 +122,7 @@ func TestGraphSameBits(t *testing.T) {
 					want = &got
 				}
 				if !reflect.DeepEqual(got, *want) {
-					t.Errorf("%s: %s on %d threads gives other bits", name, kernels, threads)
+					t.Errorf("%s: %s on %d threads gives different bits", name, kernels, threads)
 				}
 				compared++
 			}

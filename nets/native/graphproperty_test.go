@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// reordered is a batch of one graph whose nodes of each kind stand in another order: node i of kind k at place[k][i].
+// reordered is a batch of one graph with permuted nodes: node i of kind k becomes node place[k][i].
 func reordered(t *testing.T, b *nets.GraphBatch, place [][]int) *nets.GraphBatch {
 	t.Helper()
 	p, a := nets.NewGraphBatch(b.Arch()), b.Arch()
@@ -41,10 +41,10 @@ func reordered(t *testing.T, b *nets.GraphBatch, place [][]int) *nets.GraphBatch
 	return p
 }
 
-// Nodes in another order have their embeddings and scores in that order, and graphs' vectors and values stay.
+// Permuted nodes have permuted embeddings and scores; the graphs' vectors and values are unchanged.
 func TestGraphPermutation(t *testing.T) {
 	c := netstest.Graphs()["kinds, all on"]
-	c.Arch.Dropout, c.Drop = 0, false // whose masks go by place
+	c.Arch.Dropout, c.Drop = 0, false // dropout masks depend on the order
 	c.Nodes, c.Edges = [][]int{{13, 6, 31}}, [][]int{{20, 50, 40, 33}}
 	for name, e := range graphEngines() {
 		x := mustGraph(t, e, c, 3)
@@ -99,9 +99,9 @@ func moved(x []float64, place []int, width int) []float64 {
 	return out
 }
 
-// A graph without edges is an MLP over each node: with Own, the MLP that NewNet builds of the same parameters,
-// with the unit matrix as its last layer, gives the embeddings. (An MLP normalises after its activation and the
-// layers of graphs before it: so there is no norm here.)
+// Without edges, a graph network with Own is an MLP over each node: NewNet's MLP with the same parameters, and the unit
+// matrix as its last layer, gives the embeddings. (There is no norm here, because an MLP normalises after its
+// activation and graph layers before it.)
 func TestGraphWithoutEdgesIsMLP(t *testing.T) {
 	const rows, width, hidden = 37, 3, 20
 	a := nets.Graph{
@@ -140,7 +140,7 @@ func TestGraphWithoutEdgesIsMLP(t *testing.T) {
 	})
 }
 
-// Graphs in one batch give what each gives alone.
+// Graphs in one batch give the same results as each graph alone.
 func TestGraphsAlone(t *testing.T) {
 	for _, name := range []string{"kinds, all on", "wide 64", "given", "extra"} {
 		c := netstest.Graphs()[name]
@@ -205,7 +205,7 @@ func onlyGraph(t *testing.T, b *nets.GraphBatch, g int) *nets.GraphBatch {
 	return one
 }
 
-// Without a key nothing is dropped; with one, the part that is zeroed is about the rate.
+// Without a key there is no dropout; with one, about the rate of the values is zero.
 func TestGraphDropout(t *testing.T) {
 	c := netstest.Graphs()["wide 64"]
 	off := c
@@ -231,7 +231,7 @@ func TestGraphDropout(t *testing.T) {
 	}
 }
 
-// NaN and infinity in a node's features reach what depends on it and nothing else.
+// NaN and infinity in a node's features reach the results that depend on them, and no others.
 func TestGraphNaN(t *testing.T) {
 	c := netstest.Graphs()["three layers"]
 	c.Nodes, c.Edges, c.Arch.Layers = [][]int{{4}, {4}}, [][]int{{0}, {0}}, 1

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// What PyTorch Geometric computes from the same parameters and graph (testdata/graph_pyg.py says how it was
-// recorded): embeddings, scores, value and the gradient by every parameter.
+// Embeddings, scores, value and the gradient w.r.t. every parameter agree with PyTorch Geometric's from the same
+// parameters and graph (recorded by testdata/graph_pyg.py).
 func TestGraphIsPyTorchGeometrics(t *testing.T) {
 	text, err := os.ReadFile("testdata/graph_pyg.json")
 	if err != nil {

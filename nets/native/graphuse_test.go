@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/netstest"
 )
 
-// What was computed before leaves no trace in a Work: results are those of a new one, bit for bit.
+// A used Work gives the same bits as a new one.
 func TestGraphNoHiddenState(t *testing.T) {
 	for _, name := range []string{"kinds, all on", "wide 20", "given"} {
 		c := netstest.Graphs()[name]
@@ -33,7 +33,7 @@ func TestGraphNoHiddenState(t *testing.T) {
 	}
 }
 
-// Backward adds; heads that have not run don't count, and have no gradient to set.
+// Backward adds to gradients. Heads that have not run are ignored, and their GradOut is nil.
 func TestGraphBackwardAdds(t *testing.T) {
 	c := netstest.Graphs()["kinds, all on"]
 	for name, e := range graphEngines() {
@@ -55,7 +55,7 @@ func TestGraphBackwardAdds(t *testing.T) {
 		x.Net.Head(x.Work, 2, nil, nil)
 		x.Net.Backward(x.Work)
 		near(t, name+" before GradOut is set", values(x.Net.Grads()), make([]float64, len(g)), 0)
-		for range 2 { // the last run counts
+		for range 2 { // Backward uses the last run
 			x.Net.Head(x.Work, 2, nil, nil)
 			x.Work.GradOut(2).Set64(x.By[2])
 		}
@@ -128,7 +128,7 @@ func TestGraphErrors(t *testing.T) {
 	}
 }
 
-// Neither acting nor learning allocates once the largest batch has been seen.
+// Neither acting nor learning allocates after the largest batch.
 func TestGraphNoAllocation(t *testing.T) {
 	for _, name := range []string{"kinds, all on", "wide 64", "many graphs"} {
 		c := netstest.Graphs()[name]
@@ -161,7 +161,7 @@ func TestGraphNoAllocation(t *testing.T) {
 	}
 }
 
-// A batch without graphs, and graphs without nodes, give no rows and values that rest on nothing.
+// A batch without graphs has results without rows; graphs without nodes have finite values.
 func TestGraphEmpty(t *testing.T) {
 	c := netstest.Graphs()["kinds, all on"]
 	for _, graphs := range []int{0, 2} {
@@ -185,7 +185,7 @@ func TestGraphEmpty(t *testing.T) {
 	}
 }
 
-// Passes with a Work each run side by side and give the same numbers.
+// Concurrent passes with a Work each give the same numbers.
 func TestGraphConcurrentForward(t *testing.T) {
 	c := netstest.Graphs()["wide 64"]
 	for _, kernels := range graphFamilies() {

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// Hard gives one-hot outputs at the first largest y, and the gradient of the relaxed y.
+// Hard outputs are one-hot at the first largest y, with the gradient of the relaxed y.
 func TestGumbelHard(t *testing.T) { onBackends(t, checkGumbelHard) }
 
 func checkGumbelHard(t *testing.T, o Options, _ float64) {
@@ -45,7 +45,7 @@ func checkGumbelHard(t *testing.T, o Options, _ float64) {
 	noError(t, e)
 }
 
-// Ties go to the first; noise of −Inf or −1e9 rules a choice out and takes its gradient away.
+// Of equal values the first is chosen. Noise of −Inf or −1e9 excludes a choice, and its gradient is 0.
 func TestGumbelNoise(t *testing.T) { onBackends(t, checkGumbelNoise) }
 
 func checkGumbelNoise(t *testing.T, o Options, tol float64) {
@@ -58,13 +58,13 @@ func checkGumbelNoise(t *testing.T, o Options, tol float64) {
 	n.Backward(w, of(e, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, 1, 3, 3), nets.Inputs)
 	g := values(w.GradIn(0))
 	if g[3] != 0 || g[6] != 0 {
-		t.Errorf("gradients of ruled-out logits are %g and %g, want 0", g[3], g[6])
+		t.Errorf("gradients of excluded logits are %g and %g, want 0", g[3], g[6])
 	}
 	near(t, "gradient among the rest", g[4:6], []float64{-0.25, 0.25}, tol)
 	noError(t, e)
 }
 
-// Every engine makes the noise of one law, whatever computes it.
+// All kernels compute the noise by the same equation.
 func TestGumbelOfWords(t *testing.T) {
 	words := make([]uint32, 1001)
 	s := rng.NewStream(2, "words")

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// normal returns n draws from the standard normal law.
+// normal returns n draws from the standard normal distribution.
 func normal(s *rng.Stream, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -31,7 +31,7 @@ func values(t nets.Tensor) []float64 {
 	return x
 }
 
-// of returns a tensor with given numbers.
+// of returns a tensor with the given numbers.
 func of(e nets.Engine, x []float64, shape ...int) nets.Tensor {
 	t := e.NewTensor(shape...)
 	t.Set64(x)
@@ -82,7 +82,7 @@ func newSubject(t testing.TB, e nets.Engine, a nets.Arch, batch int, seed uint64
 
 func (x subject) forward() []float64 { return values(x.net.Forward(x.work, x.in...)) }
 
-// near wants every number within tol times the largest of want (or of 1e-3, for gradients that are all but zero).
+// near wants every number within tol times the largest of want (or of 1e-3, for gradients that are nearly zero).
 func near(t testing.TB, what string, got, want []float64, tol float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -99,11 +99,11 @@ func near(t testing.TB, what string, got, want []float64, tol float64) {
 	}
 }
 
-// archs are networks of every kind, odd in their sizes.
+// archs are networks of every kind, with odd sizes.
 func archs() map[string]nets.Arch { return netstest.Archs() }
 
-// onBackends runs a test on every backend that this machine has, with what rounding leaves in its number format:
-// float64 and float32 in plain Go, and tiles with each family of kernels.
+// onBackends runs a test on every backend of this machine, with a tolerance for its number format: float64 and float32
+// in plain Go, and tiles with each family of kernels.
 func onBackends(t *testing.T, test func(t *testing.T, o Options, tol float64)) {
 	t.Run("float64", func(t *testing.T) { test(t, Options{DType: nets.Float64}, 1e-12) })
 	for _, kernels := range append(families(t), Go) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// Values of small cases, worked out by hand.
+// Values and gradients of small cases, calculated by hand.
 func TestLossValues(t *testing.T) { onBackends(t, checkLossValues) }
 
 func checkLossValues(t *testing.T, o Options, tol float64) {
@@ -42,13 +42,13 @@ func checkLossValues(t *testing.T, o Options, tol float64) {
 		0.25 * (math.Log(0.25) + h), 0.75 * (math.Log(0.75) + h), 0,
 		0.125 * (math.Log(0.125) + h2), 0.375 * (math.Log(0.375) + h2), 0.5 * (math.Log(0.5) + h2),
 	}, logits, choice, of(e, []float64{0, 0}, 2, 1, 1), mask)
-	// r = 1.5 with A = 2 is held at 1.2; r = 1.5 with A = −1 is not.
+	// r = 1.5 with A = 2 is clipped at 1.2; r = 1.5 with A = −1 is not.
 	old := of(e, []float64{math.Log(0.5), math.Log(0.5 / 1.5)}, 2, 1, 1)
 	check("clipped surrogate", nets.ClippedSurrogate{Clip: 0.2}, []float64{-2.4, 1.5},
 		[]float64{0, 0, 0, -0.1875, -0.5625, 0.75}, logits, choice, advantage, mask, old)
 }
 
-// Illegal logits have no say, NaN and infinities included; a sample without a legal choice adds nothing.
+// Illegal logits have no effect, even if they are NaN or infinite; a sample without a legal choice adds nothing.
 func TestMasks(t *testing.T) { onBackends(t, checkMasks) }
 
 func checkMasks(t *testing.T, o Options, tol float64) {
@@ -70,7 +70,7 @@ func checkMasks(t *testing.T, o Options, tol float64) {
 	}
 }
 
-// A choice all but certain leaves finite gradients where probabilities underflow.
+// Gradients stay finite where probabilities underflow.
 func TestPolicyUnderflow(t *testing.T) { onBackends(t, checkPolicyUnderflow) }
 
 func checkPolicyUnderflow(t *testing.T, o Options, _ float64) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// With zero queries every neighbour scores the same, and attention is the mean field.
+// With zero queries all neighbours have the same weight, so attention is the mean field.
 func TestUniformAttentionIsMean(t *testing.T) { onBackends(t, checkUniformAttentionIsMean) }
 
 func checkUniformAttentionIsMean(t *testing.T, o Options, tol float64) {
@@ -39,11 +39,11 @@ func checkUniformAttentionIsMean(t *testing.T, o Options, tol float64) {
 	near(t, "uniform attention", x.forward(), y.forward(), tol)
 }
 
-// Agents with shared weights and the same neighbourhood rules may change places: the outputs change places with them.
+// If agents with shared weights and symmetric neighbourhoods are permuted, their outputs are permuted.
 func TestPermutationEquivariance(t *testing.T) { onBackends(t, checkPermutationEquivariance) }
 
 func checkPermutationEquivariance(t *testing.T, o Options, tol float64) {
-	perm := []int{2, 0, 1} // agent i goes to place perm[i]
+	perm := []int{2, 0, 1} // agent i becomes agent perm[i]
 	for name, a := range archs() {
 		f, ok := a.(nets.MeanField)
 		if !ok || f.Mix == nets.Joint {
@@ -66,7 +66,7 @@ func checkPermutationEquivariance(t *testing.T, o Options, tol float64) {
 	}
 }
 
-// permuted moves agent i's part of x to place perm[i].
+// permuted moves agent i's part of x to agent perm[i].
 func permuted(x []float64, perm []int) []float64 {
 	out := make([]float64, len(x))
 	n := len(x) / len(perm)
@@ -76,7 +76,7 @@ func permuted(x []float64, perm []int) []float64 {
 	return out
 }
 
-// What one agent does reaches exactly those who list it.
+// An agent's features affect exactly the agents that list it as a neighbour, and itself.
 func TestNeighbourhood(t *testing.T) { onBackends(t, checkNeighbourhood) }
 
 func checkNeighbourhood(t *testing.T, o Options, _ float64) {
@@ -105,7 +105,7 @@ func checkNeighbourhood(t *testing.T, o Options, _ float64) {
 				for l := range n {
 					differs = differs || before[i*n+l] != after[i*n+l]
 				}
-				// In float32 a small weight's change may round away.
+				// In float32 the effect of a small weight may be lost by rounding.
 				if differs && !sees || sees && !differs && o.DType == nets.Float64 {
 					t.Errorf("%s: agent %d changed with agent %d: %v, want %v", name, i, j, differs, sees)
 				}

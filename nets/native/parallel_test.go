@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every part is done once, on a worker of its own, without allocating.
+// Every part runs once, no two parts at a time on one worker, without allocation.
 func TestParallel(t *testing.T) {
 	for _, o := range []Options{{Threads: 2}, {Threads: 1}, {Kernels: Go}} {
 		engine := New(o)
@@ -14,7 +14,8 @@ func TestParallel(t *testing.T) {
 			Parallel(parts int, part func(i, w int))
 			Workers() int
 		})
-		if err := engine.Record("nothing", func() {}).Run(); err != nil { // as many threads as an update took are used
+		// Parallel uses as many threads as the last update.
+		if err := engine.Record("nothing", func() {}).Run(); err != nil {
 			t.Fatal(err)
 		}
 		var busy [8]atomic.Int32

@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// A recorded update runs each time and reports its failure.
+// A recorded update runs on each call and reports its failure.
 func TestRecord(t *testing.T) { onBackends(t, checkRecord) }
 
 func checkRecord(t *testing.T, o Options, _ float64) {
@@ -27,7 +27,7 @@ func checkRecord(t *testing.T, o Options, _ float64) {
 	wantError(t, e.Record("empty", nil).Run(), `"empty" has no function`)
 }
 
-// In debug mode a run whose operations differ from the first's is an error that names both.
+// In debug mode a run whose operations differ from the first run's is an error that names both operations.
 func TestRecordDebug(t *testing.T) { onBackends(t, checkRecordDebug) }
 
 func checkRecordDebug(t *testing.T, o Options, _ float64) {

@@ -8,8 +8,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// reference computes a network's output for one sample straight from the definitions in package nets, one
-// number at a time.
+// reference computes a network's output for one sample from the definitions in package nets, one number at a time.
 type reference struct {
 	arch   nets.Arch
 	params []float64
@@ -73,7 +72,7 @@ func (r reference) mlp(m nets.MLP, agent int, x []float64) []float64 {
 
 // field is the output of agent i; ports[p][j] are agent j's features of port p.
 func (r reference) field(m nets.MeanField, i int, ports [][][]float64) []float64 {
-	features := func(j int) []float64 { // of agent j as agent i sees it
+	features := func(j int) []float64 { // agent j's features as agent i sees them
 		var x []float64
 		for p := range m.In {
 			if m.Others && j != i && p == len(m.In)-1 {
@@ -138,7 +137,7 @@ func (r reference) gumbel(g nets.GumbelSoftmax, logits, noise []float64) []float
 	return y
 }
 
-// Forward gives what the definitions say.
+// Forward agrees with the definitions.
 func TestForward(t *testing.T) { onBackends(t, checkForward) }
 
 func checkForward(t *testing.T, o Options, tol float64) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/native/tile"
 )
 
-// crowds are networks in which agents see nearly the same.
-func crowds() map[string]nets.MeanField {
+// sharedNeighbours are networks whose agents have nearly the same neighbours.
+func sharedNeighbours() map[string]nets.MeanField {
 	const n = 19
 	everyone := func(self bool) [][]int {
 		lists := make([][]int, n)
@@ -26,7 +26,7 @@ func crowds() map[string]nets.MeanField {
 		}
 		return lists
 	}
-	// Some see all, some only a few: those between them go alone.
+	// Most agents see all others, some only a few: those cannot be processed together.
 	some := everyone(false)
 	some[4], some[5], some[18] = []int{1, 2}, nil, slices.Clone(some[18][:15])
 	in := []nets.Port{{Name: "state", Width: 5}, {Name: "action", Width: 3}}
@@ -51,7 +51,7 @@ func crowds() map[string]nets.MeanField {
 	}
 }
 
-// newAlone returns an engine with tiles in which each agent attends to its neighbours alone.
+// newAlone returns an engine with tiles that processes the attention of each agent alone.
 func newAlone(t testing.TB, o Options) nets.Engine {
 	t.Helper()
 	set, err := kernels(o.Kernels)
@@ -63,10 +63,10 @@ func newAlone(t testing.TB, o Options) nets.Engine {
 	return core.New[*tile.Tensor](s, nets.Float32, b, graph.New(b))
 }
 
-// Agents that go over their neighbours together get the bits that each gets alone, whatever the threads and the
-// batch, and all assembly the same; and what they get is what plain Go says.
+// Attention of several agents together gives the same bits as of each agent alone, for all batches and with both
+// assemblies, and agrees with plain Go.
 func TestTogetherIsAlone(t *testing.T) {
-	for name, a := range crowds() {
+	for name, a := range sharedNeighbours() {
 		for _, batch := range []int{17, 130} {
 			exact := everything(newSubject(t, New(Options{DType: nets.Float64}), a, batch, 3))
 			single := everything(newSubject(t, New(Options{Kernels: Go}), a, batch, 3))
@@ -91,7 +91,7 @@ func TestTogetherIsAlone(t *testing.T) {
 				}
 				for i := range first {
 					if !slices.Equal(together[i], first[i]) {
-						t.Errorf("%s: result %d differs from that of other assembly", what, i)
+						t.Errorf("%s: result %d differs from that of the other assembly", what, i)
 					}
 				}
 			}
@@ -99,13 +99,13 @@ func TestTogetherIsAlone(t *testing.T) {
 	}
 }
 
-// Whole updates, too, leave the same bits on any number of threads, together or alone.
+// Whole updates give the same bits on one thread and on two, together or alone.
 func TestTogetherInUpdates(t *testing.T) {
 	best := kernel.Best()
 	if best == nil {
 		t.Skip("no assembly for this CPU")
 	}
-	for name, a := range crowds() {
+	for name, a := range sharedNeighbours() {
 		for _, batch := range []int{64, 300} {
 			run := func(e nets.Engine) [][]float64 {
 				l := newLearner(t, e, a, batch)

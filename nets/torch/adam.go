@@ -14,8 +14,8 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// adam implements [nets.Optimizer] as [nets.Adam] describes it: operations on whole vectors [groups, size]. What
-// changes from step to step lies on the device, so that Step reads nothing of the host.
+// adam implements [nets.Optimizer] as [nets.Adam] describes it: operations on whole vectors [groups, size]. The
+// factors that change from step to step are on the device, so that Step reads nothing from the host.
 type adam struct {
 	net           *parameters
 	c             nets.Adam
@@ -23,13 +23,13 @@ type adam struct {
 	first, second *tensor
 	// rate is [1]: −rate/(1−β₁ᵗ); scale is [1]: 1/√(1−β₂ᵗ).
 	rate, scale *tensor
-	number      []float64 // on its way there
+	number      []float64 // one number, to be copied to the device
 	steps       int64
 
 	rest1, beta2, epsilon, clip lib.Cscalar
 }
 
-// clipEpsilon keeps the clipping factor finite; PyTorch's clip_grad_norm_ has the same.
+// clipEpsilon keeps the clipping factor finite; PyTorch's clip_grad_norm_ uses the same.
 const clipEpsilon = 1e-6
 
 // NewAdam implements [nets.Engine].
@@ -57,7 +57,7 @@ func (a *adam) Advance() {
 	a.refresh()
 }
 
-// refresh sets what depends on the count of steps and on the rate.
+// refresh sets the factors that depend on the number of steps and on the rate.
 func (a *adam) refresh() {
 	if a.steps == 0 {
 		return
@@ -131,7 +131,7 @@ func (a *adam) step(s *scope) {
 	s.addTo(p, change, a.rate.h, 1)
 }
 
-// clipping is [groups, 1]: min(1, clip/(norm + 1e-6)). A norm that is not a number makes all of the group's so.
+// clipping is [groups, 1]: min(1, clip/(norm + 1e-6)). A NaN norm makes the whole group NaN.
 func (s *scope) clipping(norm handle, a *adam) handle {
 	small := s.filled(a.net.e, clipEpsilon)
 	factor := s.scale(s.apply("reciprocal", lib.AtgReciprocal, s.add(norm, small)), a.clip)
@@ -139,7 +139,7 @@ func (s *scope) clipping(norm handle, a *adam) handle {
 	return factor
 }
 
-// norm is √Σg² of each row, [groups, 1], summed in float64 so that float32's range is enough.
+// norm is √Σg² of each row, [groups, 1], summed in float64 so that squares do not overflow.
 func (s *scope) norm(g handle) handle {
 	if s.err != nil {
 		return nil

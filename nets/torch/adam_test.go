@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// plainAdam is package nets' equation by a loop, in float64.
+// plainAdam is package nets' equation as a loop in float64.
 type plainAdam struct {
 	c          nets.Adam
 	p, m, v    []float64
@@ -64,7 +64,7 @@ func TestAdamIsItsEquation(t *testing.T) {
 				want.c.Rate = 0.5
 			}
 			grads := draws(string(rune('a'+i)), size)
-			clear(grads[:size/3]) // a group that is clipped by nothing
+			clear(grads[:size/3]) // a group whose norm is below the clip
 			n.Grads().Set64(grads)
 			adam.Advance()
 			adam.Step()

@@ -14,7 +14,7 @@ var minusInf = math.Inf(-1)
 func attentionScale(m nets.MeanField) float64 { return 1 / math.Sqrt(float64(m.Keys)) }
 
 // attention is m_i = Σ_j w_ij x_j over the neighbours, with weights from the products of queries and keys (FaaSConf,
-// eqs. 8–10). Samples lead: products are [batch, agents, agents].
+// eqs. 8–10). The batch is the first dimension: products are [batch, agents, agents].
 func (f *meanField) attention(s *scope, v scene, batch int) handle {
 	q := s.transpose(f.project(s, v.x, f.query, batch), 0, 1)
 	k := s.transpose(f.project(s, v.seen, f.key, batch), 0, 1)
@@ -22,7 +22,7 @@ func (f *meanField) attention(s *scope, v scene, batch int) handle {
 	if f.apart {
 		w = f.weights(s, f.withSelf(s, q, k, v, batch))
 	} else if f.m.Score == nets.Exp {
-		// The mask and the factor ride in the product.
+		// One operation computes the product, the factor and the mask.
 		w = s.softmax(s.baddbmm(f.barred, q, s.transpose(k, 1, 2), f.scale))
 	} else {
 		w = f.weights(s, s.bmm(q, s.transpose(k, 1, 2)))
@@ -37,7 +37,7 @@ func (f *meanField) attention(s *scope, v scene, batch int) handle {
 		mixture = s.bmm(w, seen)
 	}
 	mixture = s.transpose(mixture, 0, 1)
-	if f.alone != nil { // a softmax over no neighbours is not zero
+	if f.alone != nil { // without neighbours the softmax is not zero
 		mixture = s.mul(mixture, f.alone)
 	}
 	return mixture
@@ -52,7 +52,7 @@ func (f *meanField) project(s *scope, x, weight handle, batch int) handle {
 	return s.reshape(s.bmm(s.reshape(x, 1, n*batch, f.own), weight), n, batch, f.m.Keys)
 }
 
-// withSelf is q_i·k_j, where k_i of agent i's own query is of the features that it has to itself.
+// withSelf is q_i·k_j, where k_i for agent i's own query is computed from the features that it sees of itself.
 func (f *meanField) withSelf(s *scope, q, k handle, v scene, batch int) handle {
 	r := s.bmm(q, s.transpose(k, 1, 2))
 	own := s.transpose(f.project(s, v.x, f.key, batch), 0, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// BenchmarkOperation is one call of libtorch from Go: an addition of two small tensors, with the check for an error and
-// the freeing of the result. The aim is at most a microsecond.
+// BenchmarkOperation is one call of libtorch from Go: an addition of two small tensors, including the check for an
+// error and freeing the result. The goal is at most a microsecond.
 func BenchmarkOperation(b *testing.B) {
 	b.ReportAllocs()
 	runtime.LockOSThread()
@@ -67,7 +67,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// TestOperationsDoNotAllocateInGo holds for those that an update repeats.
+// Operations that an update repeats do not allocate in Go's memory.
 func TestOperationsDoNotAllocateInGo(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	u := newToy(t, e, 3, 8)

@@ -6,30 +6,29 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// choiceCheck is what a loss over choices leaves for the host: whether a sample with a legal choice was given another
-// one. The device finds that out; reading it makes the host wait for the device, so that within a recorded update it
-// is read after the run.
+// choiceCheck is a loss's check for illegal choices in samples that have a legal one. The device computes it. Reading
+// the result makes the host wait for the device, so a recorded update reads it after the run.
 type choiceCheck struct {
 	loss         string
 	batch, below int // samples of an agent, and choices
-	// found is [2]: 1 + the first such row of [agents·batch], 0 where there is none, and the choice there.
+	// found is [2]: 1 + the index of the first wrong row of [agents·batch], or 0 if there is none; and its choice.
 	found *tensor
 }
 
-// choiceChecks are those of a run.
+// choiceChecks are the checks of one run.
 type choiceChecks struct {
-	checks  []*choiceCheck // of its losses, in their order
-	checked int            // how many of them the run has used
+	checks  []*choiceCheck // one for each loss, in order
+	checked int            // number that the run has used so far
 }
 
 func (e *engine) newChoiceCheck() *choiceCheck {
 	k := &choiceCheck{found: &tensor{e: e, id: e.ids.Add(1), shape: []int{2}, n: 2}}
-	// In float64 whatever the engine's format: float32 can't count all rows.
+	// In float64 whatever the engine's format: float32 cannot represent all row numbers.
 	e.within("Loss", e.own, false, func() { k.found.h = e.own.zeros(codeFloat64, e.device, 2) })
 	return k
 }
 
-// nextCheck is the check of the loss at hand: in a recorded update one for each loss, kept from run to run.
+// nextCheck returns the check for the next loss. A recorded update has one for each of its losses and reuses them.
 func (e *engine) nextCheck(loss string, batch, below int) *choiceCheck {
 	r := &e.direct
 	if x := e.recording.Load(); x != nil {
@@ -59,16 +58,16 @@ func (e *engine) settleChecks(r *choiceChecks) {
 	}
 }
 
-// choices are a loss's choices as they can be used, and where.
+// choices are a loss's choices as valid indices, and a mask of the samples that count.
 type choices struct {
-	index handle // [agents, batch, 1], 0 where a choice is none
-	use   handle // [agents, batch, 1]: where there is a legal choice and it is one
+	index handle // [agents, batch, 1], 0 where a choice is not legal
+	use   handle // [agents, batch, 1]: true where the choice is legal
 }
 
-// choose checks choices against the legal ones [agents, batch, n] and leaves what it found to the check.
+// choose compares choices with the mask of legal ones [agents, batch, n] and stores the first wrong one in the check.
 func (s *scope) choose(k *choiceCheck, choice, legal, some handle, rows int) choices {
 	c := s.asNumber(choice, codeFloat64)
-	whole := s.both("eq", lib.AtgEqTensor, c, s.apply("floor", lib.AtgFloor, c)) // false for what is no number
+	whole := s.both("eq", lib.AtgEqTensor, c, s.apply("floor", lib.AtgFloor, c)) // false for NaN
 	number := s.both("logical_and", lib.AtgLogicalAnd, whole, s.both("logical_and", lib.AtgLogicalAnd,
 		s.compareTo("ge", lib.AtgGe, c, 0), s.compareTo("lt", lib.AtgLt, c, float64(k.below))))
 	index := s.asNumber(s.where(number, c, s.zeros(codeFloat64, k.found.e.device)), codeInt64)
@@ -84,7 +83,7 @@ func (s *scope) choose(k *choiceCheck, choice, legal, some handle, rows int) cho
 	return choices{index, use}
 }
 
-// both is an operation of two tensors.
+// both applies an operation of two tensors.
 func (s *scope) both(name string, f func(*handle, handle, handle), a, b handle) handle {
 	if s.err != nil {
 		return nil
@@ -93,14 +92,14 @@ func (s *scope) both(name string, f func(*handle, handle, handle), a, b handle) 
 	return s.keep(name, a, b)
 }
 
-// compareTo is compare with a number that is not worth keeping.
+// compareTo is compare with a number for which no scalar is stored.
 func (s *scope) compareTo(name string, f func(*handle, handle, lib.Cscalar), t handle, v float64) handle {
 	c := lib.AtsFloat(v)
 	defer lib.AtsFree(c)
 	return s.compare(name, f, t, c)
 }
 
-// firstLargest is the number of the first of the largest values.
+// firstLargest is the index of the largest value, the first of equal ones.
 func (s *scope) firstLargest(t handle) handle {
 	if s.err != nil {
 		return nil
@@ -109,7 +108,7 @@ func (s *scope) firstLargest(t handle) handle {
 	return s.keep("argmax", t)
 }
 
-// pick takes the values at an index [1] of a vector.
+// pick takes the value at an index [1] of a vector.
 func (s *scope) pick(t, index handle) handle {
 	if s.err != nil {
 		return nil

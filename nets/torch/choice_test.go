@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// A wrong choice is the same error in a recorded update, where it is told after the run, as outside of one.
+// A wrong choice gives the same error in a recorded update (after the run) as outside one.
 func TestWrongChoicesAreFoundAfterTheRun(t *testing.T) {
 	c := lossCases()["clipped surrogate"]
 	e := newEngine(t, nets.Float32)
@@ -60,7 +60,7 @@ func TestWrongChoicesAreFoundAfterTheRun(t *testing.T) {
 			}
 		})
 	}
-	// The first wrong row is named, and later runs know nothing of it.
+	// The error names the first wrong row, and later runs do not repeat it.
 	choices := append([]float64(nil), c.args[1]...)
 	choices[5], choices[6] = 9, 8
 	args[1].Set64(choices)

@@ -7,12 +7,12 @@ import "C"
 
 import "unsafe"
 
-// constant makes a tensor of the engine's own numbers, for as long as it lives.
+// constant makes a tensor in the engine's number format that lives until Close.
 func (e *engine) constant(values []float64, shape ...int) handle {
 	return e.made(values, e.code, shape)
 }
 
-// truth makes a tensor of truth values: what is not 0 holds.
+// truth makes a tensor of booleans: true where a value is not 0.
 func (e *engine) truth(values []float64, shape ...int) handle {
 	return e.made(values, codeBool, shape)
 }

@@ -31,7 +31,7 @@ func TestCUDA(t *testing.T) {
 	}
 	gpu, err := New(Options{Device: "cuda:0"})
 	if err != nil {
-		// Without a GPU the reason is told: the wheels for one are not here, or there is no driver.
+		// Without a GPU the error gives the reason: the CUDA wheels are missing, or there is no driver.
 		for _, reason := range []string{"CUDA half cannot be opened", "finds no CUDA device"} {
 			if strings.Contains(err.Error(), reason) {
 				t.Logf("no GPU: %v", err)

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// workspaceVar is read by cuBLAS when CUDA is first used. With the sizes in workspaces its products are the same each
-// time; left alone it takes what memory is there, and streams compete for it (cuBLAS documentation, "Results
-// reproducibility").
+// workspaceVar is the environment variable that cuBLAS reads when CUDA is first used. With a size of workspaces its
+// products are reproducible; by default they are not, because streams compete for workspace memory (cuBLAS
+// documentation, "Results reproducibility").
 const workspaceVar = "CUBLAS_WORKSPACE_CONFIG"
 
 var workspaces = []string{":4096:8", ":16:8"}
 
-// SetDeterministic says whether operations that libtorch cannot repeat to the bit are refused, in the whole process.
-// An engine whose update needs one then reports it by Err, with libtorch's message.
+// SetDeterministic says whether libtorch refuses operations that are not reproducible to the bit, in the whole process.
+// An engine that needs such an operation then reports libtorch's message by Err.
 func SetDeterministic(on bool) {
 	if on {
 		C.sto_deterministic(1)
@@ -28,18 +28,18 @@ func SetDeterministic(on bool) {
 	}
 }
 
-// Deterministic says what SetDeterministic last said.
+// Deterministic returns the setting of SetDeterministic.
 func Deterministic() bool { return C.sto_is_deterministic() != 0 }
 
-// determined makes the operations of a device repeat to the bit. On the CPU all that this engine uses do so already,
-// at a fixed number of threads, and nothing is changed.
+// determined makes the operations of a device reproducible to the bit. On the CPU all operations of this engine are
+// reproducible with a fixed number of threads, and nothing is changed.
 func determined(device int) error {
 	if device == onCPU {
 		return nil
 	}
 	switch was := os.Getenv(workspaceVar); was {
 	case "":
-		// Reaches C's environment too, as cgo is in.
+		// With cgo this sets C's environment too.
 		if err := os.Setenv(workspaceVar, workspaces[0]); err != nil {
 			return fmt.Errorf("nets/torch: %s: %w", workspaceVar, err)
 		}
@@ -52,8 +52,8 @@ func determined(device int) error {
 	return nil
 }
 
-// family names what decides an operation's bits. On the CPU work is divided by the number of threads, and sums are
-// added up in that order; libtorch's kernels exist for several sets of instructions.
+// family names all that an operation's bits depend on. On the CPU the number of threads determines how work is split
+// and in which order sums are added, and libtorch has kernels for several instruction sets.
 func (e *engine) family() string {
 	if e.device != onCPU {
 		family := "torch-" + fittedRelease + "-cuda"

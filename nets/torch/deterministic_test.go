@@ -11,7 +11,7 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// What libtorch cannot repeat is refused with the operation's name, and allowed again afterwards.
+// Operations that are not reproducible are refused with their name, and allowed again afterwards.
 func TestWhatCannotBeRepeatedIsRefused(t *testing.T) {
 	defer SetDeterministic(false)
 	put := func() error {
@@ -21,7 +21,7 @@ func TestWhatCannotBeRepeatedIsRefused(t *testing.T) {
 		if s.err != nil {
 			t.Fatal(s.err)
 		}
-		lib.AtgPut_(s.out(), x, at, v, 0) // two values for one place: which one stays is open
+		lib.AtgPut_(s.out(), x, at, v, 0) // two values for one place: which one stays is not defined
 		s.drop("put_", x, at, v)
 		return s.err
 	}
@@ -36,7 +36,7 @@ func TestWhatCannotBeRepeatedIsRefused(t *testing.T) {
 	}
 }
 
-// The whole update runs on the CPU where all that cannot be repeated is refused: nothing there needs it.
+// A whole update on the CPU uses no operation that SetDeterministic refuses.
 func TestTheUpdateIsDeterministic(t *testing.T) {
 	defer SetDeterministic(false)
 	SetDeterministic(true)
@@ -81,7 +81,7 @@ func TestDeterministicByDevice(t *testing.T) {
 	}
 }
 
-// The number of threads holds on threads of the system that have computed with another number before.
+// SetThreads also holds on system threads that computed with another number before.
 func TestThreadsHoldEverywhere(t *testing.T) {
 	before := Threads()
 	defer func() {
@@ -92,7 +92,7 @@ func TestThreadsHoldEverywhere(t *testing.T) {
 	locked := make(chan func() int)
 	seen := make(chan int)
 	go func() {
-		runtime.LockOSThread() // one thread of the system from here on; it ends with the goroutine
+		runtime.LockOSThread() // the goroutine keeps its system thread, which ends with it
 		for f := range locked {
 			seen <- f()
 		}

@@ -18,7 +18,7 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// onCPU is libtorch's number of the CPU as gotch counts devices; CUDA's start at 0.
+// onCPU is gotch's number for the CPU; CUDA devices start at 0.
 const onCPU = -1
 
 // openCUDA loads libtorch's CUDA half, once.
@@ -32,7 +32,7 @@ var openCUDA = sync.OnceValue(func() error {
 		"fetches what it needs", C.GoString(message))
 })
 
-// openDevice gives the engine a stream of its own on its GPU, has Set wait for nothing, and opens CUDA graphs.
+// openDevice gives the engine its own stream on its GPU, makes Set asynchronous, and opens CUDA graphs.
 func (e *engine) openDevice() error {
 	var stream C.int64_t
 	if message := C.sto_new_stream(&stream, C.int(e.device)); message != nil {
@@ -42,13 +42,13 @@ func (e *engine) openDevice() error {
 	e.stream, e.staged = int64(stream), true
 	var err error
 	if e.graphs, err = cudaGraphs(); err != nil {
-		e.tell("recorded updates run operation by operation: %v", err)
+		e.notify("recorded updates run operation by operation: %v", err)
 	}
 	return nil
 }
 
-// tell passes a notice on, the first time.
-func (e *engine) tell(format string, args ...any) {
+// notify passes on the first notice only.
+func (e *engine) notify(format string, args ...any) {
 	e.told.Do(func() {
 		line := "nets/torch: " + fmt.Sprintf(format, args...)
 		if e.notice != nil {
@@ -59,11 +59,11 @@ func (e *engine) tell(format string, args ...any) {
 	})
 }
 
-// oneHeap keeps resident memory from growing whenever a goroutine goes on on another thread of the system, once.
+// oneHeap, called once, keeps resident memory from growing each time a goroutine moves to another system thread.
 var oneHeap = sync.OnceFunc(func() { C.sto_one_heap() })
 
-// Devices is the number of CUDA devices that libtorch can use, after loading its CUDA half. Ask before anything else
-// of this package: libtorch counts devices once, when it first differentiates.
+// Devices is the number of CUDA devices that libtorch can use, after loading its CUDA half. Call it before anything
+// else of this package: libtorch counts devices once, when it first differentiates.
 func Devices() (int, error) {
 	if err := openCUDA(); err != nil {
 		return 0, err
@@ -114,7 +114,7 @@ func deviceName(device int) string {
 	return "cuda:" + strconv.Itoa(device)
 }
 
-// threads is what SetThreads last said, 0 before.
+// threads is the number that SetThreads set, 0 before.
 var threads atomic.Int64
 
 // SetThreads sets how many threads one operation of libtorch may use on the CPU, in the whole process, from the next
@@ -127,8 +127,8 @@ func SetThreads(n int) error {
 	return nil
 }
 
-// Threads is how many threads one operation of libtorch may use on the CPU: libtorch's own choice where SetThreads
-// has said nothing.
+// Threads is how many threads one operation of libtorch may use on the CPU: the number that SetThreads set, or else
+// libtorch's own choice.
 func Threads() int {
 	if n := threads.Load(); n > 0 {
 		return int(n)
@@ -136,11 +136,11 @@ func Threads() int {
 	return threadsHere()
 }
 
-// threadsHere is how many libtorch uses from this thread of the system.
+// threadsHere is how many threads libtorch uses when called from this system thread.
 func threadsHere() int { return int(C.sto_threads()) }
 
-// enter prepares the thread of the system that runs: whether its operations build a graph, and on how many threads.
-// libtorch keeps both for each thread of the system, and goroutines change theirs.
+// enter sets up the current system thread: whether operations build a graph, and how many threads they use. libtorch
+// stores both per system thread, and a goroutine may move to another one.
 func enter(graph bool) {
 	if graph {
 		C.sto_enter(1, C.int(threads.Load()))

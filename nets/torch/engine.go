@@ -18,23 +18,24 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// Options of an engine. The zero value computes in float32 on the CPU with as many threads as libtorch likes.
+// Options of an engine. The zero value computes in float32 on the CPU with libtorch's own number of threads.
 type Options struct {
 	// Device is cpu or cuda:N; empty stands for cpu.
 	Device string
 	DType  nets.DType
-	// Threads, where positive, is how many threads an operation on the CPU may use. It is libtorch's, so one for the
+	// Threads, if positive, is how many threads an operation on the CPU may use. libtorch has one setting for the
 	// whole process.
 	Threads int
-	// Deterministic has CUDA repeat its results to the bit, and refuses operations that cannot: an error of the
-	// engine that uses one. It holds for the whole process from then on. On the CPU it changes nothing, as results
-	// repeat there already at a fixed number of threads.
+	// Deterministic makes results on CUDA reproducible to the bit. Operations that are not reproducible become
+	// errors of the engine. The setting holds for the whole process from then on. It changes nothing on the CPU, where
+	// results are reproducible with a fixed number of threads.
 	Deterministic bool
-	// Debug has every run of a recorded update list what libtorch is asked to do, with all numbers, and fail where
-	// that differs from the first run; the environment variable STOKER_DEBUG=1 turns it on too. A CUDA graph would
-	// repeat the first run's.
+	// Debug lists libtorch's operations, with all their numbers, in every run of a recorded update. A run fails if its
+	// list differs from the first run's, which is what a CUDA graph would repeat. The environment variable
+	// STOKER_DEBUG=1 also turns it on.
 	Debug bool
-	// Notice is told, once, why recorded updates run operation by operation on a GPU; nil writes it on standard error.
+	// Notice receives, once, the reason why recorded updates run operation by operation on a GPU; nil writes it to
+	// standard error.
 	Notice func(string)
 }
 
@@ -47,28 +48,28 @@ type engine struct {
 
 	deterministic, debug bool
 
-	stream  int64            // on a GPU, where all work of the engine goes
-	staged  bool             // Set goes through staging memory
+	stream  int64            // of all the engine's work, on a GPU
+	staged  bool             // Set copies through staging memory
 	uploads []unsafe.Pointer // staging memory, freed by Close
 	graphs  *grapher         // nil where updates are not captured
 	notice  func(string)
 	told    sync.Once
-	updates []*recorded // those captured
+	updates []*recorded // the captured ones
 	passes  int64       // runs of recorded updates so far
 
 	ids    atomic.Int64
-	own    *scope                 // what lives until Close
-	tmp    *scope                 // what lives until the end of the operation
+	own    *scope                 // tensors that live until Close
+	tmp    *scope                 // tensors that live until the end of the operation
 	works  []interface{ close() } // of all nets
 	closed atomic.Bool
 
 	scalars []lib.Cscalar // freed by Close
 
-	recording atomic.Pointer[recorded] // the recorded update that runs, nil outside of one
-	direct    choiceChecks             // of losses there
+	recording atomic.Pointer[recorded] // the recorded update that is running, or nil
+	direct    choiceChecks             // checks of losses outside recorded updates
 }
 
-// New returns an engine. A device that isn't there is an error, as is libtorch's CUDA half where it can't be loaded.
+// New returns an engine. A missing device is an error, and so is a CUDA half of libtorch that cannot be loaded.
 func New(o Options) (nets.Engine, error) {
 	e := &engine{dtype: o.DType, deterministic: o.Deterministic}
 	switch o.DType {
@@ -142,19 +143,19 @@ func (e *engine) Close() error {
 	return nil
 }
 
-// number makes a constant in libtorch's form, for as long as the engine lives.
+// number makes a libtorch scalar that lives until Close.
 func (e *engine) number(v float64) lib.Cscalar {
 	c := lib.AtsFloat(v)
 	e.scalars = append(e.scalars, c)
 	return c
 }
 
-// fail keeps the first failure. The format says what was wrong and what would be right.
+// fail stores the first failure. The format says what was wrong and what would be right.
 func (e *engine) fail(op, format string, args ...any) {
 	e.failure.report(fmt.Errorf("nets/torch: "+op+": "+format, args...))
 }
 
-// stopped says that operations do nothing: after a failure until Err is called, and once the engine is closed.
+// stopped says whether operations must do nothing: after a failure until Err is called, and after Close.
 func (e *engine) stopped(op string) bool {
 	if e.closed.Load() {
 		e.fail(op, "the engine is closed")
@@ -184,7 +185,7 @@ func (e *engine) settle(op string, s *scope) {
 	}
 }
 
-// briefly runs an operation whose intermediate results nobody keeps.
+// briefly runs an operation and frees its intermediate results.
 func (e *engine) briefly(op string, f func(s *scope)) {
 	e.within(op, e.tmp, false, func() { f(e.tmp) })
 	e.tmp.clear()

@@ -97,7 +97,7 @@ func TestMisuseIsAnErrorOfTheEngine(t *testing.T) {
 		"GradIn: input 2 of mlp": func() { w.GradIn(2) },
 	} {
 		f()
-		x.Set(make([]float32, 6)) // does nothing: the first failure stays
+		x.Set(make([]float32, 6)) // does nothing: Err returns the first failure
 		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) ||
 			!strings.HasPrefix(err.Error(), "nets/torch: ") {
 			t.Errorf("error %v, want one that says %q", err, says)
@@ -107,7 +107,7 @@ func TestMisuseIsAnErrorOfTheEngine(t *testing.T) {
 		t.Errorf("a failure was not forgotten: %v", err)
 	}
 	n.Forward(w, s, a)
-	ok(t, e) // it goes on
+	ok(t, e) // the engine works again
 	for _, arch := range []nets.Arch{nil, nets.MLP{}, unknownArch{}} {
 		if _, err := e.NewNet(arch); err == nil {
 			t.Errorf("%T was built", arch)
@@ -154,7 +154,7 @@ func TestLibtorchsErrorsNameOperationAndShapes(t *testing.T) {
 	if s.err != nil || Live() != before {
 		t.Errorf("after clear: %v, %d tensors more", s.err, Live()-before)
 	}
-	// An integer type and one of truth values; where a message is the shim's.
+	// Conversion from boolean to integer, and an error message from the shim.
 	if i := s.asNumber(s.zeros(codeBool, onCPU, 3), codeInt64); i == nil || lib.AtScalarType(i) != codeInt64 {
 		t.Errorf("no integers: %v", s.err)
 	}
@@ -196,7 +196,7 @@ func TestThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The number of threads decides how sums are cut, so that it belongs to the family.
+		// The number of threads determines how sums are split, so it is part of the family.
 		if i := e.Info(); i.Threads != n || !strings.HasSuffix(i.Kernels, fmt.Sprintf("-%dthreads", n)) {
 			t.Errorf("%+v, want %d threads", i, n)
 		}
@@ -307,14 +307,14 @@ func TestAnUpdateLeavesNoTensorBehind(t *testing.T) {
 		ok(t, e)
 		return Live()
 	}
-	count() // makes what is made on first use
+	count() // allocates what is allocated on first use
 	baseline := count()
 	for range 20 {
 		if n := count(); n != baseline {
 			t.Fatalf("%d tensors after an update, %d before", n, baseline)
 		}
 	}
-	// A failing update leaves none either.
+	// A failing update leaves no tensors either.
 	e.Loss(nets.SquaredError{}, u.criticLoss, u.dq, u.critic.Forward(u.wq, u.s), u.y)
 	if e.Err() == nil {
 		t.Fatal("no error")

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/torch"
 )
 
-// One linear layer for one agent: forth, and back by its parameters and its input.
+// One linear layer for one agent: the forward pass, and the gradients w.r.t. parameters and input.
 func ExampleNew() {
 	e, err := torch.New(torch.Options{Device: "cpu", Threads: 1})
 	if err != nil {

@@ -4,7 +4,7 @@ package torch
 
 import "sync"
 
-// failure keeps an engine's first error until it is asked for. Forward passes on several goroutines may report.
+// failure stores an engine's first error until take. Forward passes on several goroutines may report.
 type failure struct {
 	mu  sync.Mutex
 	err error

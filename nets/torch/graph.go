@@ -17,9 +17,9 @@ import (
 	"github.com/stoker-rl/stoker/nets/libtorch"
 )
 
-// grapher is what captures and replays; a test has one that needs no GPU. Between begin and end nothing is computed,
-// and memory comes from the graph's own pool, which lives as long as the graph: what is freed there is used again by
-// nobody else.
+// grapher captures and replays updates; a test has one that needs no GPU. Between begin and end nothing is computed,
+// and memory comes from the graph's own pool, which lives as long as the graph. Memory freed there is reused by the
+// graph only.
 type grapher struct {
 	begin  func(e *engine) (unsafe.Pointer, error)
 	end    func(e *engine, graph unsafe.Pointer) error
@@ -27,7 +27,7 @@ type grapher struct {
 	free   func(graph unsafe.Pointer)
 }
 
-// graphVar set to off has recorded updates run operation by operation, to compare.
+// graphVar set to off makes recorded updates run operation by operation, for comparison.
 const graphVar = "STOKER_CUDA_GRAPH"
 
 // cudaGraphs opens the library for CUDA graphs, once.
@@ -36,7 +36,7 @@ var cudaGraphs = sync.OnceValues(func() (*grapher, error) {
 		return nil, fmt.Errorf("%s is off", graphVar)
 	}
 	path := graphsLibrary
-	if self, err := os.Executable(); err == nil { // a binary that was carried here brings its own
+	if self, err := os.Executable(); err == nil { // a binary copied from another machine has the library beside it
 		if beside := filepath.Join(filepath.Dir(self), libtorch.GraphsLibrary); readable(beside) {
 			path = beside
 		}
@@ -46,26 +46,26 @@ var cudaGraphs = sync.OnceValues(func() (*grapher, error) {
 	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
-	if err := told(C.sto_open_graphs(name)); err != nil {
-		return nil, fmt.Errorf("the library for CUDA graphs: %w; make cuda builds it, and a carried binary finds it "+
-			"in its own folder", err)
+	if err := asError(C.sto_open_graphs(name)); err != nil {
+		return nil, fmt.Errorf("the library for CUDA graphs: %w; make cuda builds it, and a copied binary looks for "+
+			"it in its own folder", err)
 	}
 	return &grapher{
 		begin: func(e *engine) (graph unsafe.Pointer, err error) {
-			e.onStream(func() { err = told(C.sto_graph_begin(&graph)) })
+			e.onStream(func() { err = asError(C.sto_graph_begin(&graph)) })
 			return graph, err
 		},
 		end: func(e *engine, graph unsafe.Pointer) (err error) {
-			e.onStream(func() { err = told(C.sto_graph_end(graph)) })
+			e.onStream(func() { err = asError(C.sto_graph_end(graph)) })
 			return err
 		},
 		replay: func(e *engine, r *recorded) (err error) {
-			e.onStream(func() { err = told(C.sto_graph_replay(r.graph)) })
+			e.onStream(func() { err = asError(C.sto_graph_replay(r.graph)) })
 			return err
 		},
 		free: func(graph unsafe.Pointer) {
 			if message := C.sto_graph_free(graph); message != nil {
-				C.free(unsafe.Pointer(message)) // the device has failed, which its next operation tells
+				C.free(unsafe.Pointer(message)) // the device has failed: its next operation reports that
 			}
 		},
 	}, nil
@@ -76,8 +76,8 @@ func readable(path string) bool {
 	return err == nil
 }
 
-// told makes an error of a message and frees it.
-func told(message *C.char) error {
+// asError converts a message to an error and frees it.
+func asError(message *C.char) error {
 	if message == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func told(message *C.char) error {
 // onStream runs f on the engine's stream.
 func (e *engine) onStream(f func()) { e.within("Run", e.tmp, false, f) }
 
-// bump counts a change that libtorch has not seen.
+// bump increments libtorch's version of a tensor that changed outside its view.
 func (t *tensor) bump() {
 	if t.h != nil {
 		C.sto_bump(unsafe.Pointer(t.h))

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/nets/netstest"
 )
 
-// BenchmarkGraph is a policy over graphs at work: a score for each invocation (infer), and a whole step of training,
-// with the CPU's own loops over segments and with libtorch's operations, as a GPU runs them.
+// BenchmarkGraph is inference (a score for each invocation) and a whole training step of a policy over graphs, with the
+// CPU's loops over segments and with libtorch's operations, which a GPU uses.
 func BenchmarkGraph(b *testing.B) {
 	for _, edges := range []int{1_000, 10_000, 100_000} {
 		for _, composed := range []bool{false, true} {
@@ -50,7 +50,7 @@ func BenchmarkGraph(b *testing.B) {
 	}
 }
 
-// benchGraph is one graph of three kinds of nodes, an eighth as many as edges of four kinds.
+// benchGraph is one graph with edges of four kinds and, for each eight edges, one node of three kinds.
 func benchGraph(b *testing.B, e nets.Engine, edges int) *netstest.GraphSubject {
 	b.Helper()
 	n := edges / 8

@@ -34,26 +34,26 @@ func (e *engine) NewGraphNet(a nets.Graph) (nets.GraphNet, error) {
 // graphWork implements [nets.GraphWork].
 type graphWork struct {
 	net *graphNet
-	s   *scope // of all that a pass makes
+	s   *scope // of the tensors of a pass
 
 	batch *nets.GraphBatch
 	drop  *rng.Key
 	uploaded
-	x      []handle // the nodes' by kind, after the last layer
+	x      []handle // the nodes' embeddings by kind
 	pooled handle
 	heads  []headRun
-	lent   []*tensor // results of this pass, which end with it
+	lent   []*tensor // results that are valid until the next pass
 
 	backward bool // see work
 	ran      bool
 	graphed  bool
 	version  int64
 
-	ints   []int32 // on their way to the device
+	ints   []int32 // staging memory for the upload
 	floats []float32
 }
 
-// headRun is the last run of a head since Forward.
+// headRun is the last run of a head since the last Forward.
 type headRun struct {
 	given [][]int32
 	extra []float32
@@ -70,7 +70,7 @@ func (n *graphNet) NewWork() nets.GraphWork {
 	return w
 }
 
-// forget frees what the last pass made.
+// forget frees the tensors of the last pass.
 func (w *graphWork) forget() {
 	w.s.clear()
 	for _, t := range w.lent {
@@ -87,7 +87,7 @@ func (w *graphWork) close() {
 	w.s.close()
 }
 
-// lend makes a result of the pass of a handle, which may be nil after a failure.
+// lend makes a tensor of a handle, valid until the next pass. The handle may be nil after a failure.
 func (w *graphWork) lend(h handle, shape ...int) *tensor {
 	t := &tensor{e: w.net.e, id: w.net.e.ids.Add(1), shape: shape, h: h, passing: true}
 	t.n, _ = count(shape)
@@ -136,7 +136,7 @@ func (n *graphNet) Forward(nw nets.GraphWork, b *nets.GraphBatch, drop *rng.Key)
 	})
 }
 
-// usable says whether a Forward with the net's present parameters has run.
+// usable says whether Forward has run with the net's present parameters.
 func (w *graphWork) usable(op string) bool {
 	n := w.net
 	if !w.ran {
@@ -171,7 +171,7 @@ func (n *graphNet) Head(nw nets.GraphWork, head int, given [][]int32, extra []fl
 	return w.lend(values, 1, run.rows, spec.Out)
 }
 
-// suits says whether a head can be run with what it is given.
+// suits says whether the inputs of a head fit it.
 func (w *graphWork) suits(head int, given [][]int32, extra []float32) bool {
 	err := w.net.g.CheckHead(w.batch, head, given, extra)
 	if err != nil {
@@ -224,7 +224,7 @@ func (w *graphWork) Pooled() nets.Tensor {
 	return w.seen(op, w.pooled, w.batch.Graphs(), w.net.g.Output().Width)
 }
 
-// seen lends what a pass computed, without its graph; nil stands for a tensor without rows.
+// seen lends a result of the pass without its gradient graph; a nil handle stands for zeros.
 func (w *graphWork) seen(op string, x handle, rows, width int) nets.Tensor {
 	var h handle
 	w.net.e.within(op, w.s, false, func() {
@@ -261,7 +261,7 @@ func (n *graphNet) Backward(nw nets.GraphWork) {
 	}
 }
 
-// again repeats the pass with a graph. Results that were lent stay: they are the same.
+// again repeats the pass with a gradient graph. Results that were lent stay valid: their values are the same.
 func (w *graphWork) again(op string, heads []int) {
 	w.net.e.within(op, w.s, true, func() {
 		w.embed()

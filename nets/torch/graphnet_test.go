@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/nets/netstest"
 )
 
-// routes runs a test with both ways in which segments are computed: the CPU's own loops, and what a GPU does.
+// routes runs a test with both implementations of segments: the CPU's loops, and libtorch's operations as on a GPU.
 func routes(t *testing.T, f func(t *testing.T)) {
 	for _, composed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("composed=%v", composed), func(t *testing.T) {
@@ -24,7 +24,7 @@ func routes(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// A GPU's way of computing is held against the CPU's, which are apart by rounding.
+// The two implementations of segments agree up to rounding.
 func TestBothRoutesOfSegmentsAgree(t *testing.T) {
 	e := newEngine(t, nets.Float64)
 	for name, c := range netstest.Graphs() {
@@ -62,7 +62,7 @@ func TestAGraphUpdateLeavesNoTensorBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		count := func(seed uint64) int64 { // batches differ in what they hold
+		count := func(seed uint64) int64 { // batches of different sizes
 			x.Batch.Reset()
 			if err := c.Fill(x.Batch, seed); err != nil {
 				t.Fatal(err)
@@ -97,7 +97,7 @@ func TestAGraphUpdateLeavesNoTensorBehind(t *testing.T) {
 	})
 }
 
-// A head's last run counts, and earlier results stay until the next Forward.
+// Backward uses a head's last run, and earlier results are valid until the next Forward.
 func TestHeadsRunAgain(t *testing.T) {
 	e := newEngine(t, nets.Float64)
 	x := newGraphSubject(t, e, "kinds", 1)
@@ -178,7 +178,7 @@ func TestMisuseOfAGraphNetIsAnErrorOfTheEngine(t *testing.T) {
 	forward := func() { x.Net.Forward(x.Work, x.Batch, nil) }
 	for says, f := range netstest.GraphMisuses(x, newGraphSubject(t, e, "one kind", 1)) {
 		f()
-		e.Add(x.Net.Params(), 1, x.Net.Params()) // does nothing: the first failure stays
+		e.Add(x.Net.Params(), 1, x.Net.Params()) // does nothing: Err returns the first failure
 		if err := e.Err(); err == nil || !strings.Contains(err.Error(), says) ||
 			!strings.HasPrefix(err.Error(), "nets/torch: ") {
 			t.Errorf("error %v, want one that says %q", err, says)
@@ -194,7 +194,7 @@ func TestMisuseOfAGraphNetIsAnErrorOfTheEngine(t *testing.T) {
 		t.Errorf("before a Forward there are %v and %v", a, b)
 	}
 	forward()
-	ok(t, e) // it goes on
+	ok(t, e) // the engine works again
 }
 
 // A batch without graphs, and kinds without nodes, give results without rows.

@@ -21,14 +21,14 @@ type graphLayer struct {
 // edgeWeights of a kind of edges; features is nil for edges without.
 type edgeWeights struct{ weight, source, target, features handle }
 
-// nodeWeights of a kind of nodes. All are nil for a kind that keeps its x; own, gain and offset where the
-// architecture has none.
+// nodeWeights of a kind of nodes. All are nil for a kind whose x the layer does not change; own, gain and offset are
+// nil if the architecture has none.
 type nodeWeights struct{ own, bias, gain, offset handle }
 
 // graphHead is a head's two layers.
 type graphHead struct{ hidden, out linear }
 
-// bind looks the parameters up.
+// bind looks up the parameters by name.
 func (n *graphNet) bind() {
 	for _, k := range n.g.Nodes {
 		n.inputs = append(n.inputs, linear{n.leaf("in.%s.weight", k.Name), n.leaf("in.%s.bias", k.Name)})
@@ -94,7 +94,7 @@ func (w *graphWork) layer(l int, x []handle) []handle {
 		if g.Skip {
 			y[k] = s.with(y[k], x[k])
 		}
-		if y[k] == nil { // nothing but the bias
+		if y[k] == nil { // no edges: only the bias
 			y[k] = s.expand(p.bias, w.nodes[k].rows, g.Hidden)
 		} else {
 			y[k] = s.add(y[k], p.bias)
@@ -110,10 +110,9 @@ func (w *graphWork) layer(l int, x []handle) []handle {
 	return next
 }
 
-// messages is Σ softmax(s_uv)·m_uv of one kind of edges. Neither m nor anything else as wide is made for edges: what
-// the nodes at both ends give to the scores is computed by node, and features are mixed before they meet their
-// weight.
-func (s *scope) messages(e *edgesThere, p *edgeWeights, from, to handle) handle {
+// messages is Σ softmax(s_uv)·m_uv of one kind of edges. It never stores m, or anything as wide, for each edge: the
+// nodes' parts of the scores are computed per node, and edge features are summed before the product with their weight.
+func (s *scope) messages(e *edgesOnDevice, p *edgeWeights, from, to handle) handle {
 	z := s.mm(from, p.weight)
 	ends := s.add(s.rows(s.mv(z, p.source), e.from, e.order, e.outStarts),
 		s.rows(s.mv(to, s.mv(p.weight, p.target)), e.to, nil, e.in))
@@ -129,7 +128,7 @@ func (s *scope) messages(e *edgesThere, p *edgeWeights, from, to handle) handle 
 	return y
 }
 
-// score runs a head: [1, rows, out]. What it sees of the whole graph goes through its first layer once per graph.
+// score runs a head: [1, rows, out]. Inputs that belong to a whole graph pass its first layer once per graph.
 func (w *graphWork) score(head int) handle {
 	s, n, run := w.s, w.net, &w.heads[head]
 	spec, p := n.g.Heads[head], n.heads[head]

@@ -11,25 +11,25 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// uploaded is a batch on the engine's device. Its numbers travel in two pieces, one of each format, and the rest are
-// views of those.
+// uploaded is a batch on the engine's device. It is copied as two tensors, one of integers and one of floats; all other
+// handles are views of those.
 type uploaded struct {
-	nodes []nodesThere
-	edges []edgesThere
-	// masks are what the layers' nodes are multiplied by, [layers·kinds]; nil where nothing is dropped.
+	nodes []nodesOnDevice
+	edges []edgesOnDevice
+	// masks are the layers' dropout masks, [layers·kinds]; nil without dropout.
 	masks []handle
 }
 
-// nodesThere is the nodes of a kind, by graphs.
-type nodesThere struct {
+// nodesOnDevice are the nodes of a kind on the device, graph after graph.
+type nodesOnDevice struct {
 	rows            int
 	features        handle // [rows, width]
 	starts, graphOf handle // as in [nets.BatchNodes]; each row's graph
 	counts          handle // [graphs, 1]: the number of a graph's nodes, or 1
 }
 
-// edgesThere is the edges of a kind as in [nets.BatchEdges]; handles are nil where there are none.
-type edgesThere struct {
+// edgesOnDevice are the edges of a kind on the device, as in [nets.BatchEdges]; handles are nil without edges.
+type edgesOnDevice struct {
 	n                              int
 	from, to, in, order, outStarts handle
 	features                       handle // [edges, width]
@@ -37,7 +37,7 @@ type edgesThere struct {
 
 const codeInt32 = 3
 
-// part is where a slice lies among its format's numbers.
+// part is the position of a slice in the tensor of its format.
 type part struct{ at, n int }
 
 func packed[E any](all *[]E, x []E) part {
@@ -46,7 +46,7 @@ func packed[E any](all *[]E, x []E) part {
 	return p
 }
 
-// upload brings a batch to the device.
+// upload copies a batch to the device.
 func (w *graphWork) upload(b *nets.GraphBatch) {
 	s, g := w.s, w.net.g
 	w.ints, w.floats = w.ints[:0], w.floats[:0]
@@ -73,10 +73,10 @@ func (w *graphWork) upload(b *nets.GraphBatch) {
 	}
 	ints := s.ship(w.net.e, unsafe.Pointer(unsafe.SliceData(w.ints)), len(w.ints), codeInt32, codeInt32)
 	floats := s.ship(w.net.e, unsafe.Pointer(unsafe.SliceData(w.floats)), len(w.floats), codeFloat32, w.net.e.code)
-	w.nodes, w.edges = make([]nodesThere, len(b.Nodes)), make([]edgesThere, len(b.Edges))
+	w.nodes, w.edges = make([]nodesOnDevice, len(b.Nodes)), make([]edgesOnDevice, len(b.Edges))
 	for k, at := range nodeAt {
 		rows := b.Nodes[k].Rows()
-		w.nodes[k] = nodesThere{
+		w.nodes[k] = nodesOnDevice{
 			rows:     rows,
 			features: s.reshape(s.part(floats, at.features), rows, g.Nodes[k].Width),
 			starts:   s.part(ints, at.starts), graphOf: s.part(ints, at.graphOf),
@@ -87,7 +87,7 @@ func (w *graphWork) upload(b *nets.GraphBatch) {
 		if at.from.n == 0 {
 			continue
 		}
-		e := edgesThere{
+		e := edgesOnDevice{
 			n: at.from.n, from: s.part(ints, at.from), to: s.part(ints, at.to), in: s.part(ints, at.in),
 			order: s.part(ints, at.order), outStarts: s.part(ints, at.outStarts),
 		}
@@ -101,7 +101,7 @@ func (w *graphWork) upload(b *nets.GraphBatch) {
 	}
 }
 
-// mask brings what the layers' nodes are multiplied by.
+// mask copies the dropout masks to the device.
 func (w *graphWork) mask() {
 	g := w.net.g
 	w.masks = make([]handle, g.Layers*len(g.Nodes))
@@ -119,7 +119,7 @@ func (w *graphWork) mask() {
 	}
 }
 
-// ship makes a tensor on the engine's device of n numbers of the host.
+// ship makes a tensor on the engine's device from n numbers on the host.
 func (s *scope) ship(e *engine, src unsafe.Pointer, n, from, to int) handle {
 	if s.err != nil {
 		return nil

@@ -39,8 +39,7 @@ func (g *gumbel) build(s *scope, in []handle, _ int) (root, values handle) {
 	return root, root
 }
 
-// oneHot marks the first largest value of the last dimension. Where that has a NaN there is no choice, and all of it
-// is NaN.
+// oneHot is 1 at the first largest value of the last dimension and 0 elsewhere. A NaN makes the whole dimension NaN.
 func (s *scope) oneHot(y handle) handle {
 	y = s.detach(y)
 	if s.err != nil {

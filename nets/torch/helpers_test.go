@@ -18,7 +18,7 @@ var (
 	baseline int64
 )
 
-// newEngine returns an engine that is closed at the test's end, when no tensor of its may be left.
+// newEngine returns an engine that is closed at the test's end. Then none of its tensors may be left.
 func newEngine(t testing.TB, d nets.DType) *engine {
 	t.Helper()
 	if open == 0 {
@@ -50,7 +50,7 @@ func ok(t testing.TB, e nets.Engine) {
 	}
 }
 
-// draws are numbers in ±1 that depend on the name alone.
+// draws are numbers in ±1 that depend only on the name.
 func draws(name string, n int) []float64 {
 	k := rng.New(7, name)
 	out := make([]float64, n)
@@ -78,7 +78,7 @@ func values(x nets.Tensor) []float64 {
 	return out
 }
 
-// near compares to a tolerance relative to the largest value wanted.
+// near compares with a tolerance relative to the largest wanted value.
 func near(t testing.TB, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -96,7 +96,7 @@ func near(t testing.TB, what string, got, want []float64, tolerance float64) {
 	}
 }
 
-// architectures are all kinds of networks in all their forms, small.
+// architectures are small networks of all kinds, with all their options.
 func architectures() map[string]nets.Arch {
 	all := map[string]nets.Arch{}
 	in := []nets.Port{{Name: "s", Width: 3}, {Name: "a", Width: 2}}

@@ -6,7 +6,6 @@ package torch
 import "C"
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/stoker-rl/stoker/nets"
@@ -32,39 +31,25 @@ func (e *engine) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tensor)
 		return
 	}
 	c := lossCall{e: e, name: l.LossName()}
-	if !c.take(value, grad, args) {
+	if !c.take(l, value, grad, args) {
 		return
 	}
 	switch l := l.(type) {
 	case nets.SquaredError:
-		if c.wants(whole, whole) {
-			c.differentiate(func(s *scope, x handle) handle {
-				d := s.sub(x, c.args[1].h)
-				return c.means(s, s.mul(d, d))
-			})
-		}
+		c.differentiate(func(s *scope, x handle) handle {
+			d := s.sub(x, c.args[1].h)
+			return c.means(s, s.mul(d, d))
+		})
 	case nets.Huber:
-		if c.wants(whole, whole) && c.inRange("delta", l.Delta, l.Delta > 0) {
-			c.differentiate(func(s *scope, x handle) handle {
-				return c.means(s, s.huber(x, c.args[1].h, l.Delta))
-			})
-		}
+		c.differentiate(func(s *scope, x handle) handle { return c.means(s, s.huber(x, c.args[1].h, l.Delta)) })
 	case nets.Ascent:
-		if c.wants(whole) {
-			c.differentiate(func(s *scope, x handle) handle { return s.negative(c.means(s, x)) })
-		}
+		c.differentiate(func(s *scope, x handle) handle { return s.negative(c.means(s, x)) })
 	case nets.Penalty:
-		if c.wants(whole) {
-			c.differentiate(func(s *scope, x handle) handle { return s.times(c.means(s, s.mul(x, x)), l.Coef) })
-		}
+		c.differentiate(func(s *scope, x handle) handle { return s.times(c.means(s, s.mul(x, x)), l.Coef) })
 	case nets.PolicyGradient:
-		if c.wants(whole, column, column, whole) {
-			c.policy(policyLoss{entropy: l.Entropy})
-		}
+		c.policy(policyLoss{entropy: l.Entropy})
 	case nets.ClippedSurrogate:
-		if c.wants(whole, column, column, whole, column) && c.inRange("clip", l.Clip, l.Clip >= 0) {
-			c.policy(policyLoss{entropy: l.Entropy, clipped: true, clip: l.Clip})
-		}
+		c.policy(policyLoss{entropy: l.Entropy, clipped: true, clip: l.Clip})
 	case nets.Custom:
 		c.custom(l)
 	default:
@@ -72,77 +57,37 @@ func (e *engine) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tensor)
 	}
 }
 
-// take keeps the operands of a loss, if their kinds and the shapes of results fit.
-func (c *lossCall) take(value, grad nets.Tensor, args []nets.Tensor) bool {
+// take stores a loss's operands, if they are this engine's tensors and have the shapes that the loss needs.
+func (c *lossCall) take(l nets.Loss, value, grad nets.Tensor, args []nets.Tensor) bool {
+	shapes := make([][]int, 0, len(args))
 	for _, a := range args {
 		x := c.e.take("Loss", "an arg", a)
 		if x == nil {
 			return false
 		}
-		c.args = append(c.args, x)
-	}
-	if len(args) == 0 {
-		c.e.fail("Loss", "%s has no args, want at least 1", c.name)
-		return false
-	}
-	if c.grad = c.e.alike("Loss", "the gradient", grad, c.args[0]); c.grad == nil {
-		return false
+		c.args, shapes = append(c.args, x), append(shapes, x.shape)
 	}
 	if c.value = c.e.take("Loss", "the value", value); c.value == nil {
 		return false
 	}
-	s := c.args[0].shape
-	if len(s) == 0 || c.grad.n == 0 || !slices.Equal(c.value.shape, s[:1]) {
-		c.e.fail("Loss", "%s: the value has shape %v and arg 0 %v, want [agents] and [agents, batch, …]", c.name,
-			c.value.shape, s)
-		return false
-	}
-	c.agents, c.per = s[0], c.grad.n/s[0]
-	return true
-}
-
-// argShape is what a loss wants of an arg.
-type argShape uint8
-
-const (
-	whole  argShape = iota // the shape of arg 0
-	column                 // [agents, batch, 1], where arg 0 is [agents, batch, n]
-)
-
-// wants checks the number and the shapes of the args.
-func (c *lossCall) wants(shapes ...argShape) bool {
-	if len(c.args) != len(shapes) {
-		c.e.fail("Loss", "%s has %d args, want %d", c.name, len(c.args), len(shapes))
-		return false
-	}
-	first := c.args[0].shape
-	for i, s := range shapes {
-		got := c.args[i].shape
-		if s == whole && !slices.Equal(got, first) {
-			c.e.fail("Loss", "%s: arg %d has shape %v, want %v", c.name, i, got, first)
-			return false
-		}
-		if s == column && (len(first) != 3 || !slices.Equal(got, []int{first[0], first[1], 1})) {
-			c.e.fail("Loss", "%s: arg %d has shape %v and arg 0 %v, want [agents batch 1] and [agents batch n]",
-				c.name, i, got, first)
+	if len(args) > 0 {
+		if c.grad = c.e.alike("Loss", "the gradient", grad, c.args[0]); c.grad == nil {
 			return false
 		}
 	}
+	if err := nets.CheckLoss(l, c.value.shape, shapes); err != nil {
+		c.e.fail("Loss", "%w", err)
+		return false
+	}
+	c.agents = shapes[0][0]
+	c.per = c.grad.n / c.agents
 	return true
 }
 
-// inRange reports a constant of the loss that is out of range.
-func (c *lossCall) inRange(field string, value float64, ok bool) bool {
-	if !ok {
-		c.e.fail("Loss", "%s: %s is %g, want it positive", c.name, field, value)
-	}
-	return ok
-}
-
-// means takes the mean of each agent's values.
+// means is the mean of each agent's values.
 func (c *lossCall) means(s *scope, x handle) handle { return s.means(x, c.agents, c.per) }
 
-// differentiate has f compute each agent's value from arg 0, and writes it and the gradient of their sum.
+// differentiate computes each agent's value by f from arg 0, and writes the values and the gradient of their sum.
 func (c *lossCall) differentiate(f func(s *scope, x handle) handle) {
 	s := c.e.tmp
 	c.e.within("Loss", s, true, func() {
@@ -180,19 +125,15 @@ func (s *scope) huber(x, y handle, delta float64) handle {
 
 func (s *scope) negative(x handle) handle { return s.apply("neg", lib.AtgNeg, x) }
 
-// times multiplies by a number that is not worth keeping.
+// times multiplies by a number for which no scalar is stored.
 func (s *scope) times(x handle, v float64) handle {
 	c := lib.AtsFloat(v)
 	defer lib.AtsFree(c)
 	return s.scale(x, c)
 }
 
-// custom runs a user's loss on the host: args in, value and gradient, both zeroed, out.
+// custom calls a user's loss on the host with the args and with zeroed slices for value and gradient.
 func (c *lossCall) custom(l nets.Custom) {
-	if l.Func == nil {
-		c.e.fail("Loss", "%s has no function", c.name)
-		return
-	}
 	c.e.recording.Load().refuse("the loss %s is computed on the host", c.name)
 	value, grad := make([]float64, c.agents), make([]float64, c.grad.n)
 	args, shapes := make([][]float64, len(c.args)), make([][]int, len(c.args))

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// lossCase is a loss, its args, and its value for one agent by a loop.
+// lossCase is a loss, its args, and its value for one agent computed by a loop.
 type lossCase struct {
 	loss   nets.Loss
 	args   [][]float64
@@ -173,7 +173,7 @@ func TestLossesReportMisuse(t *testing.T) {
 		{nets.PolicyGradient{}, v, x, []nets.Tensor{x, x, col, x}, "arg 1 has shape [2 4 3]"},
 		{nets.PolicyGradient{}, v, x, []nets.Tensor{x, bad, col, ones}, "agent 1 in sample 0 is 3"},
 		{nets.ClippedSurrogate{Clip: -1}, v, x, []nets.Tensor{x, col, col, ones, col}, "clip is -1"},
-		{nets.Custom{Name: "mine"}, v, x, []nets.Tensor{x}, "mine has no function"},
+		{nets.Custom{Name: "mine"}, v, x, []nets.Tensor{x}, "mine: no function"},
 		{unknownLoss{}, v, x, []nets.Tensor{x}, "not computed by this engine"},
 	} {
 		e.Loss(c.loss, c.value, c.grad, c.args...)

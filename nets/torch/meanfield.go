@@ -9,13 +9,13 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// meanField is [nets.MeanField]: layers over an agent's own features and what it sees of the others. The mixtures are
-// dense products over all pairs of agents, with weights of zero for those that are no neighbours.
+// meanField is [nets.MeanField]: layers over an agent's own features and a mixture of its neighbours' features. The
+// mixtures are dense products over all pairs of agents, with weight 0 for pairs that are not neighbours.
 type meanField struct {
 	m      nets.MeanField
 	layers *mlp
 	own    int
-	// apart says that an agent meets itself among the others with other features than they see of it.
+	// apart says that an agent is its own neighbour and sees other features of itself than the others do.
 	apart bool
 
 	query, key handle // of Attention
@@ -25,14 +25,14 @@ type meanField struct {
 	adjacent handle // [agents, agents]: 1 for neighbours; divided by their number for Mean
 	others   handle // adjacent without the diagonal
 	self     handle // the diagonal alone
-	same     handle // [agents, agents], of truth values: the diagonal
+	same     handle // [agents, agents], boolean: the diagonal
 	barred   handle // −∞ where there is no neighbour, for the softmax; rows without any are 0
 	alone    handle // [agents, 1, 1]: 0 for agents without neighbours, else 1; nil where all have some
 }
 
 func (n *net) newMeanField(m nets.MeanField) (*meanField, error) {
 	f := &meanField{m: m, layers: n.newMLP(m.MLP), own: m.OwnWidth(),
-		apart: m.Others && (m.Mix == nets.Joint || selfish(m.Neighbours))}
+		apart: m.Others && (m.Mix == nets.Joint || listsItself(m.Neighbours))}
 	if m.Mix == nets.Attention {
 		f.query, f.key = n.leaf("query.weight"), n.leaf("key.weight")
 		f.scale, f.offset = n.e.number(attentionScale(m)), n.e.number(nets.SquaredOffset)
@@ -41,8 +41,8 @@ func (n *net) newMeanField(m nets.MeanField) (*meanField, error) {
 	return f, n.e.failure.take()
 }
 
-// selfish says whether an agent lists itself among its neighbours.
-func selfish(neighbours [][]int) bool {
+// listsItself says whether some agent is its own neighbour.
+func listsItself(neighbours [][]int) bool {
 	for i, list := range neighbours {
 		if slices.Contains(list, i) {
 			return true
@@ -51,7 +51,7 @@ func selfish(neighbours [][]int) bool {
 	return false
 }
 
-// constants makes the matrices that say who sees whom.
+// constants makes the matrices of neighbours.
 func (f *meanField) constants(e *engine) {
 	n := f.m.Agents
 	adjacent, others, self := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
@@ -96,7 +96,7 @@ func (f *meanField) constants(e *engine) {
 	}
 }
 
-// scene holds the agents' features [agents, batch, own] twice: as agents are to themselves and as the others see them.
+// scene holds the agents' features [agents, batch, own] twice: as each agent sees itself and as the others see it.
 type scene struct{ x, seen handle }
 
 // build implements graph.
@@ -136,15 +136,15 @@ func (f *meanField) mean(s *scope, v scene, batch int) handle {
 	return out
 }
 
-// joint is [x_1, …, x_n] for each sample: [1, batch, n·own], or [agents, batch, n·own] where agents see themselves
-// otherwise.
+// joint is [x_1, …, x_n] for each sample: [1, batch, n·own], or [agents, batch, n·own] if agents see
+// themselves differently.
 func (f *meanField) joint(s *scope, v scene, batch int) (x handle, rows int) {
 	n := f.m.Agents
 	all := s.transpose(v.seen, 0, 1) // [batch, agents, own]
 	if !f.apart {
 		return s.reshape(all, 1, batch, n*f.own), 1
 	}
-	// Agent i's row has its own features in its own place.
+	// Replace agent i's features in its own row by those that it sees of itself.
 	mine := s.reshape(v.x, n, batch, 1, f.own)
 	theirs := s.reshape(all, 1, batch, n, f.own)
 	diagonal := s.reshape(f.same, n, 1, n, 1)

@@ -7,7 +7,7 @@ import (
 	lib "github.com/sugarme/gotch/libtch"
 )
 
-// layerNormEpsilon is that of package nets' LayerNorm.
+// layerNormEpsilon is the ε of package nets' LayerNorm.
 const layerNormEpsilon = 1e-5
 
 // mlp is the stack of layers of [nets.MLP]: y = norm(f(xW + b)), all agents in one batched product.
@@ -38,19 +38,19 @@ func (n *net) newMLP(m nets.MLP) *mlp {
 	return out
 }
 
-// build implements graph: the inputs side by side, then the layers.
+// build implements graph: it concatenates the inputs and applies the layers.
 func (m *mlp) build(s *scope, in []handle, batch int) (root, values handle) {
 	y := m.forward(s, s.cat(in...), m.agents, batch)
 	return y, y
 }
 
-// forward takes x of [rows, batch, in], rows being the agents or, where all see the same, 1. It returns [agents,
+// forward takes x of [rows, batch, in], rows being the agents, or 1 if all have the same input. It returns [agents,
 // batch, out].
 func (m *mlp) forward(s *scope, x handle, rows, batch int) handle {
 	switch {
 	case m.groups > 1 && rows == 1:
 		x = s.expand(x, m.groups, batch, -1)
-	case m.groups == 1 && rows > 1: // one weight for all: one tall matrix
+	case m.groups == 1 && rows > 1: // shared weights: one tall matrix
 		x = s.reshape(x, 1, rows*batch, -1)
 	}
 	for i := range m.layers {
@@ -83,7 +83,7 @@ func (s *scope) activate(name string, x handle) handle {
 	return x
 }
 
-// normalise brings the last dimension to mean 0 and variance 1; gain and offset are the groups' own and come after.
+// normalise brings the last dimension to mean 0 and variance 1; gain and offset, which differ by group, come after.
 func (s *scope) normalise(x handle, width int) handle {
 	if s.err != nil {
 		return nil

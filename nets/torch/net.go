@@ -21,8 +21,8 @@ type net struct {
 	graph       graph
 }
 
-// graph builds one kind of network: from the input leaves to root, which gradients start from, and to the output's
-// values, which are root itself but where the way back differs from the way forth.
+// graph builds one kind of network from the input leaves. Backward passes start from root. values is the output: root
+// itself unless the output and the gradient differ (straight-through).
 type graph interface {
 	build(s *scope, in []handle, batch int) (root, values handle)
 }
@@ -62,18 +62,18 @@ type work struct {
 	batch int
 
 	in     []*tensor
-	out    *tensor // its handle is the trace's
+	out    *tensor // its handle is the trace's values
 	gradIn []*tensor
-	// backward says that a Backward was asked for: from then on Forward builds a graph. A Work that never goes
-	// backward (acting, target networks) builds none; the first Backward goes forward again with one.
+	// backward says that Backward was called: from then on Forward builds a gradient graph. A Work without backward
+	// passes (acting, target networks) builds none; the first Backward repeats the forward pass with a graph.
 	backward bool
 	trace
 
-	pass int64 // of a recorded update in which the last Forward ran, 0 outside
+	pass int64 // the run of a recorded update in which the last Forward ran, 0 outside
 }
 
-// trace is what a Forward leaves in a Work. A captured update has its own, which are put in place of whatever was
-// there.
+// trace is the state that Forward leaves in a Work. A captured update has its own traces, and a replay puts them into
+// the Works.
 type trace struct {
 	s       *scope
 	leaves  []handle // of the inputs, in the graph
@@ -131,7 +131,7 @@ func (w *work) GradIn(i int) nets.Tensor {
 	return w.gradients()[i]
 }
 
-// gradients makes the memory of the inputs' gradients on first use: acting needs none.
+// gradients allocates the inputs' gradients on first use: acting needs none.
 func (w *work) gradients() []*tensor {
 	for i := len(w.gradIn); i < len(w.net.ports); i++ {
 		w.gradIn = append(w.gradIn, w.net.e.newTensor("GradIn", w.net.agents, w.batch, w.net.ports[i].Width))
@@ -159,7 +159,7 @@ func (n *net) Forward(nw nets.Work, in ...nets.Tensor) nets.Tensor {
 		return n.nothing(nw)
 	}
 	w.forget()
-	n.e.recording.Load().saw(w)
+	n.e.recording.Load().forwarded(w)
 	if len(in) != len(n.ports) {
 		n.e.fail("Forward", "%d inputs for %v, want %d: %v", len(in), n, len(n.ports), n.ports)
 		return w.out
@@ -180,7 +180,7 @@ func (n *net) Forward(nw nets.Work, in ...nets.Tensor) nets.Tensor {
 	return w.out
 }
 
-// nothing is what Forward returns after a failure: an output that is there, without values.
+// nothing is what Forward returns after a failure: the Work's output if there is one.
 func (n *net) nothing(w nets.Work) nets.Tensor {
 	if x, ok := w.(*work); ok && x != nil {
 		return x.out
@@ -188,7 +188,7 @@ func (n *net) nothing(w nets.Work) nets.Tensor {
 	return &tensor{e: n.e, id: n.e.ids.Add(1), shape: []int{0}}
 }
 
-// forget frees what the last Forward made, or leaves it to the captured update that it belongs to.
+// forget frees the tensors of the last Forward, unless they belong to a captured update.
 func (w *work) forget() {
 	if w.kept {
 		w.swap(trace{s: newScope()})
@@ -199,13 +199,13 @@ func (w *work) forget() {
 	w.ran, w.graphed = false, false
 }
 
-// close frees all that the Work holds.
+// close frees the tensors of the Work.
 func (w *work) close() {
 	w.forget()
 	w.s.close()
 }
 
-// run goes forward, with or without a graph. The inputs' leaves share the inputs' memory.
+// run computes the forward pass, with or without a gradient graph. The inputs' leaves share the inputs' memory.
 func (w *work) run(op string, graphed bool) {
 	n := w.net
 	n.e.within(op, w.s, graphed, func() {
@@ -274,7 +274,7 @@ func (n *net) Backward(nw nets.Work, gradOut nets.Tensor, wrt nets.Wrt) {
 	})
 }
 
-// again repeats the last Forward with a graph. The output's values are the same; they stay where they are.
+// again repeats the last Forward with a gradient graph. The output keeps its tensor: the values are the same.
 func (w *work) again() {
 	out := w.out.h
 	w.run("Backward", true)
@@ -283,7 +283,7 @@ func (w *work) again() {
 	}
 }
 
-// pointers lists the inputs' leaves and where their gradients go.
+// pointers lists the inputs' leaves and the tensors for their gradients.
 func (w *work) pointers() (inputs, targets []unsafe.Pointer) {
 	for i, t := range w.gradients() {
 		inputs = append(inputs, unsafe.Pointer(w.leaves[i]))

@@ -120,7 +120,7 @@ func TestHardGumbelIsOneHotWithTheSoftGradient(t *testing.T) {
 	soft := nets.GumbelSoftmax{Agents: 1, Segments: []int{3, 2}, Temperature: 0.5}
 	hard := soft
 	hard.Hard = true
-	logits := []float64{1, 3, 3, 2, 2, 0, -1, 0, 5, 6} // ties go to the first
+	logits := []float64{1, 3, 3, 2, 2, 0, -1, 0, 5, 6} // of equal values the first is chosen
 	var grads [2][]float64
 	for i, a := range []nets.Arch{soft, hard} {
 		n, err := e.NewNet(a)
@@ -140,7 +140,7 @@ func TestHardGumbelIsOneHotWithTheSoftGradient(t *testing.T) {
 	near(t, "straight-through", grads[1], grads[0], 0)
 }
 
-// field is MeanField's mixture and attention by plain loops over agents, samples and neighbours, from package nets'
+// MeanField's output is that of plain loops over agents, samples and neighbours, written from package nets'
 // description.
 func TestAttentionIsThatOfTheDescription(t *testing.T) {
 	eachArchitecture(t, func(t *testing.T, a nets.Arch) {

@@ -21,7 +21,7 @@ const (
 	codeBool    = 11
 )
 
-// scalars are the numbers that operations here take as objects of libtorch. They are made once.
+// scalars are constants as libtorch's scalar objects, made once.
 type scalars struct{ zero, one, minusInf, two lib.Cscalar }
 
 var numbers = sync.OnceValue(func() scalars {
@@ -42,7 +42,7 @@ func (s *scope) zeros(code, device int, shape ...int) handle {
 	return s.keep("zeros")
 }
 
-// leaf shares t's memory and starts a graph.
+// leaf shares t's memory and is a leaf of a gradient graph.
 func (s *scope) leaf(t handle) handle {
 	if s.err != nil || !s.check("leaf", C.sto_leaf((*unsafe.Pointer)(unsafe.Pointer(s.out())), unsafe.Pointer(t)), t) {
 		return nil
@@ -100,7 +100,7 @@ func (s *scope) contiguous(t handle) handle {
 	return s.keep("contiguous", t)
 }
 
-// cat joins along the last dimension; one tensor is returned as it is.
+// cat concatenates along the last dimension; a single tensor is returned unchanged.
 func (s *scope) cat(t ...handle) handle {
 	if s.err != nil {
 		return nil
@@ -108,7 +108,7 @@ func (s *scope) cat(t ...handle) handle {
 	if len(t) == 1 {
 		return t[0]
 	}
-	s.list = append(s.list[:0], t...) // what C is shown must not lie on the stack
+	s.list = append(s.list[:0], t...) // memory passed to C must not be on the stack
 	lib.AtgCat(s.out(), s.list, len(t), -1)
 	return s.keep("cat", t...)
 }
@@ -208,7 +208,7 @@ func (s *scope) where(condition, a, b handle) handle {
 	return s.keep("where", condition, a, b)
 }
 
-// apply is an operation of one tensor.
+// apply runs an operation of one tensor.
 func (s *scope) apply(name string, f func(*handle, handle), t handle) handle {
 	if s.err != nil {
 		return nil

@@ -25,8 +25,8 @@ type parameters struct {
 }
 
 // newParameters makes an architecture's parameters. Stacked, a leaf is [groups, in, out] for weights and [groups, 1,
-// out] for the rest, so that both go with [groups, rows, features]; else it has the parameter's own shape, and there
-// is one group.
+// out] for the rest, so that both broadcast with [groups, rows, features]; else it has the parameter's own shape, and
+// there is one group.
 func (e *engine) newParameters(op string, a nets.Arch, stacked bool) (*parameters, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (p *parameters) shape(slot nets.Slot, stacked bool) (dims, strides []int) {
 	return []int{cols}, []int{1}
 }
 
-// view is a strided part of a flat vector that starts a graph.
+// view is a strided part of a flat vector, a leaf of a gradient graph.
 func (s *scope) view(flat handle, dims, strides []int, offset int) handle {
 	if s.err != nil {
 		return nil

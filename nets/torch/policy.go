@@ -12,7 +12,7 @@ import (
 //	plain:    L = −mean(Aℓ) − entropy·mean(H)
 //	clipped:  L = −mean(min(rA, clip(r, 1−c, 1+c)A)) − entropy·mean(H),  r = e^(ℓ−ℓ_old)
 //
-// A sample without a legal choice adds nothing, nor does one whose choice is wrong, which is an error.
+// A sample without a legal choice adds nothing. A wrong choice is an error, and its sample adds nothing.
 type policyLoss struct {
 	entropy float64
 	clipped bool
@@ -28,8 +28,8 @@ func (c *lossCall) policy(l policyLoss) {
 		legal := s.compare("ne", lib.AtgNe, mask, numbers().zero)
 		some := s.compare("gt", lib.AtgGt, s.sum(s.asNumber(legal, c.e.code)), numbers().zero) // [agents, batch, 1]
 		none, zero := s.filled(c.e, minusInf), s.filled(c.e, 0)
-		// Twice where: the logarithm of what is illegal must be out of the way forth (−∞) and out of the way back
-		// (times 0).
+		// Two calls of where: illegal logits must be −∞ in the forward pass, and must get gradient 0, not NaN, in the
+		// backward pass.
 		logs := s.where(legal, s.logSoftmax(s.where(legal, z, none)), zero)
 		p := s.where(legal, s.apply("exp", lib.AtgExp, logs), zero)
 		h := s.negative(s.sum(s.mul(p, logs)))
@@ -50,7 +50,7 @@ func (c *lossCall) policy(l policyLoss) {
 	}
 }
 
-// compare is an operation of a tensor and a number that gives truth values.
+// compare compares a tensor with a number; the result is boolean.
 func (s *scope) compare(name string, f func(*handle, handle, lib.Cscalar), t handle, v lib.Cscalar) handle {
 	if s.err != nil {
 		return nil
@@ -67,7 +67,7 @@ func (s *scope) less(a, b handle) handle {
 	return s.keep("lt", a, b)
 }
 
-// asNumber converts to one of libtorch's number formats.
+// asNumber converts to another of libtorch's number formats.
 func (s *scope) asNumber(t handle, code int) handle {
 	if s.err != nil {
 		return nil
@@ -76,13 +76,14 @@ func (s *scope) asNumber(t handle, code int) handle {
 	return s.keep("to", t)
 }
 
-// filled is a tensor of one number, without dimensions.
+// filled is one number as a tensor without dimensions.
 func (s *scope) filled(e *engine, v float64) handle {
 	t := s.zeros(e.code, e.device)
 	if s.err == nil && v != 0 {
 		c := lib.AtsFloat(v)
 		defer lib.AtsFree(c)
-		s.inPlace("fill_", t, func(out *handle) { lib.AtgFill_(out, t, c) }) // on the device: nothing passes from the host
+		// On the device, without a copy from the host.
+		s.inPlace("fill_", t, func(out *handle) { lib.AtgFill_(out, t, c) })
 	}
 	return t
 }

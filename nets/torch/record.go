@@ -14,19 +14,19 @@ import (
 
 // recorded implements [nets.Recorded]. On a GPU the first run calls the function once, then once more to capture what
 // it does as a CUDA graph, and later runs replay that; elsewhere, and where it cannot be captured, each run calls the
-// function. What only the device can tell, such as a wrong choice, is asked when all has run, so that nothing within
-// waits for the device.
+// function. Results that only the device knows, such as a wrong choice, are read after the run, so that nothing
+// within the update waits for the device.
 type recorded struct {
 	e      *engine
 	name   string
 	update func()
 	ran    bool
-	twice  bool     // it ran once, in debug mode
-	first  []string // what libtorch was asked to do in the second run, in debug mode
+	twice  bool     // in debug mode: it ran once
+	first  []string // in debug mode: libtorch's operations in the second run
 
 	choiceChecks
 	mu       sync.Mutex // of works: Forward may run in several goroutines
-	works    []*work    // those that went forward in this run
+	works    []*work    // Works with a Forward in this run
 	pass     int64      // this run's number
 	changed  []*tensor
 	obstacle error // why it is not captured
@@ -88,8 +88,8 @@ func (r *recorded) once() {
 	r.ran = true
 }
 
-// runAndCapture is the first run on a GPU. It must be of one thread of the system: handles of libraries beneath
-// libtorch are a thread's own, and cannot be made during a capture.
+// runAndCapture is the first run on a GPU. It must stay on one system thread: the libraries below libtorch have
+// handles per thread, which cannot be created during a capture.
 func (r *recorded) runAndCapture() {
 	e := r.e
 	runtime.LockOSThread()
@@ -112,12 +112,12 @@ func (r *recorded) runAndCapture() {
 		r.capture()
 	}
 	if r.obstacle != nil {
-		e.tell("recorded update %q runs operation by operation: %v", r.name, r.obstacle)
+		e.notify("recorded update %q runs operation by operation: %v", r.name, r.obstacle)
 	}
 }
 
-// capture has the graph made. Nothing is computed meanwhile, so that what the run before left in the Works is put
-// aside and back again.
+// capture makes the graph. Nothing is computed meanwhile, so the traces of the run before are taken out of the Works
+// and put back at the end.
 func (r *recorded) capture() {
 	e := r.e
 	works := append([]*work(nil), r.works...)
@@ -150,7 +150,7 @@ func (r *recorded) capture() {
 	e.updates = append(e.updates, r)
 }
 
-// replay puts the captured traces into their Works and launches the graph, which does not wait.
+// replay puts the captured traces into their Works and launches the graph, without waiting for it.
 func (r *recorded) replay() {
 	e := r.e
 	for i, w := range r.works {
@@ -167,7 +167,7 @@ func (r *recorded) replay() {
 	}
 }
 
-// free gives back the graph and what it computes with.
+// free frees the graph and its tensors.
 func (r *recorded) free() {
 	for i, t := range r.captured {
 		if w := r.works[i]; w.s == t.s {
@@ -182,17 +182,17 @@ func (r *recorded) free() {
 	}
 }
 
-// The methods that follow are told what happens in a run; outside of one they are called on nil.
+// The engine calls the following methods during a run to report what happens. Outside a run they are called on nil.
 
-// refuse keeps the first reason why an update cannot be captured.
+// refuse stores the first reason why an update cannot be captured.
 func (r *recorded) refuse(format string, args ...any) {
 	if r != nil && r.obstacle == nil {
 		r.obstacle = fmt.Errorf(format, args...)
 	}
 }
 
-// saw is told that a Work goes forward.
-func (r *recorded) saw(w *work) {
+// forwarded reports a Forward of a Work.
+func (r *recorded) forwarded(w *work) {
 	w.pass = 0
 	if r == nil {
 		return
@@ -208,14 +208,15 @@ func (r *recorded) saw(w *work) {
 	r.works = append(r.works, w)
 }
 
-// reads is told that what a Work's Forward left is used: a graph would go on reading that memory.
+// reads reports that an operation uses the results of a Work's Forward. If that ran outside the update, a graph would
+// read stale memory.
 func (r *recorded) reads(op string, w *work) {
 	if r != nil && w.pass != r.pass {
 		r.refuse("%s uses what %v computed outside of the update", op, w.net)
 	}
 }
 
-// copies says whether numbers may pass between the host and a tensor.
+// copies reports a copy between the host and a tensor, and says whether it is allowed.
 func (r *recorded) copies(op string, t *tensor) bool {
 	if r == nil {
 		return true
@@ -228,8 +229,8 @@ func (r *recorded) copies(op string, t *tensor) bool {
 	return true
 }
 
-// changes is told that a tensor's values change: a replay tells libtorch's own count of changes, which guards
-// backward passes.
+// changes reports that a tensor's values change. A replay increments libtorch's version counters of these tensors,
+// which protect backward passes.
 func (r *recorded) changes(t *tensor) {
 	if r != nil {
 		r.changed = append(r.changed, t)

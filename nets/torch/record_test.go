@@ -12,15 +12,14 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// fill sets a toy's batch to numbers of its own.
+// fill sets a toy's batch to numbers that depend on the name.
 func (u *toyUpdate) fill(name string) {
 	for _, x := range []nets.Tensor{u.s, u.a, u.r, u.discount} {
 		x.Set64(draws(name, nets.Size(x)))
 	}
 }
 
-// What libtorch is asked to do, with every number that it gets, must be the same whatever the host's numbers are: a
-// graph repeats it.
+// libtorch's operations, with all their numbers, must not depend on values on the host, because a graph repeats them.
 func TestNothingInAnUpdateDependsOnTheHost(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	e.debug = true
@@ -38,7 +37,7 @@ func TestNothingInAnUpdateDependsOnTheHost(t *testing.T) {
 	if n := len(r.(*recorded).first); n < 50 {
 		t.Errorf("%d operations of an update were seen", n)
 	}
-	// Numbers that do change are found.
+	// Numbers that change are found.
 	tau := 0.5
 	bad := e.Record("bad", func() { tau /= 2; e.Lerp(u.target.Params(), u.critic.Params(), tau) })
 	for range 2 {
@@ -67,8 +66,8 @@ func lossUpdates(e nets.Engine) map[string]func() {
 	}
 }
 
-// TestUpdatesDoNotWaitForTheDevice counts what makes the host wait, or passes numbers, within updates: none, but
-// where a user's own loss is computed on the host.
+// Within updates no operation makes the host wait or copies between host and device, except for a user's own loss,
+// which is computed on the host.
 func TestUpdatesDoNotWaitForTheDevice(t *testing.T) {
 	e := newEngine(t, nets.Float32)
 	u := newToy(t, e, 3, 8)
@@ -95,8 +94,8 @@ func TestUpdatesDoNotWaitForTheDevice(t *testing.T) {
 	}
 }
 
-// onPaper is a grapher without a GPU: what runs between begin and end is undone, and a replay calls the function.
-func onPaper(tensors func() []nets.Tensor) *grapher {
+// fakeGrapher needs no GPU: end undoes what ran since begin, and a replay calls the function.
+func fakeGrapher(tensors func() []nets.Tensor) *grapher {
 	var before [][]float64
 	mark := new(int)
 	return &grapher{
@@ -118,7 +117,7 @@ func onPaper(tensors func() []nets.Tensor) *grapher {
 	}
 }
 
-// all lists what an update changes.
+// all lists the tensors that an update changes.
 func (u *toyUpdate) all() []nets.Tensor {
 	out := []nets.Tensor{u.y, u.dq, u.criticLoss, u.actorLoss, u.wq.GradIn(0), u.wq.GradIn(1)}
 	for _, n := range []nets.Net{u.actor, u.critic, u.target} {
@@ -134,7 +133,7 @@ func (u *toyUpdate) all() []nets.Tensor {
 func TestCapturedUpdatesLeaveWhatOthersDo(t *testing.T) {
 	plain, e := newEngine(t, nets.Float32), newEngine(t, nets.Float32)
 	v, u := newToy(t, plain, 3, 8), newToy(t, e, 3, 8)
-	e.graphs = onPaper(u.all)
+	e.graphs = fakeGrapher(u.all)
 	var told []string
 	e.notice = func(line string) { told = append(told, line) }
 	calls := 0
@@ -155,7 +154,7 @@ func TestCapturedUpdatesLeaveWhatOthersDo(t *testing.T) {
 		for j, x := range v.all() {
 			near(t, fmt.Sprintf("run %d: tensor %d", i, j), values(u.all()[j]), values(x), 0)
 		}
-		// What a Work's Forward left is there after each run, and a Work may be used in between.
+		// A Work's output is valid after each run, and a Work may be used between runs.
 		near(t, "output", values(u.wq.(*work).out), values(v.wq.(*work).out), 0)
 		if i%2 == 1 {
 			near(t, "forward in between", probe(u), probe(v), 0)
@@ -212,7 +211,7 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, nets.Float32)
 			u := newToy(t, e, 3, 8)
-			e.graphs = onPaper(func() []nets.Tensor { return nil })
+			e.graphs = fakeGrapher(func() []nets.Tensor { return nil })
 			var told []string
 			e.notice = func(line string) { told = append(told, line) }
 			r := e.Record(name, c.build(e, u)).(*recorded)
@@ -226,10 +225,10 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 			}
 		})
 	}
-	// A graph that fails is an error of the run; one that cannot begin is told.
+	// A graph that fails to replay is an error of the run; one that cannot begin is a notice.
 	e := newEngine(t, nets.Float32)
 	u := newToy(t, e, 3, 8)
-	broken := onPaper(u.all)
+	broken := fakeGrapher(u.all)
 	broken.replay = func(*engine, *recorded) error { return fmt.Errorf("lost device") }
 	e.graphs = broken
 	u.advance()
@@ -240,7 +239,7 @@ func TestWhatCannotBeCapturedRunsAsBefore(t *testing.T) {
 	wants(t, r.Run(), `"toy"`, "lost device")
 }
 
-// Set through staging memory, as on a GPU, without pinning it.
+// Set copies through staging memory, as on a GPU, but not pinned.
 func TestStagedUploads(t *testing.T) {
 	for _, d := range []nets.DType{nets.Float32, nets.Float64} {
 		e := newEngine(t, d)

@@ -24,10 +24,10 @@ var live atomic.Int64
 // an engine.
 func Live() int64 { return live.Load() }
 
-// maxDims bounds the dimensions of anything here.
+// maxDims is the largest number of dimensions of a tensor here.
 const maxDims = 8
 
-// cells is what a scope hands to C: where a function writes its result, and the sizes it reads. In C's memory, so
+// cells is a scope's memory for calls of C: a function's result and the sizes that it reads. It is in C's memory, so
 // that a call passes no Go pointer and allocates nothing.
 type cells struct {
 	out  handle
@@ -35,7 +35,7 @@ type cells struct {
 }
 
 // scope owns the tensors of one operation or pass and frees them together. Its methods are libtorch's operations; the
-// first that fails is kept, and those that follow do nothing and return nil.
+// first failure is stored, and later operations do nothing and return nil.
 type scope struct {
 	c    *cells
 	held []handle
@@ -47,13 +47,13 @@ func newScope() *scope {
 	return &scope{c: (*cells)(C.calloc(1, C.size_t(unsafe.Sizeof(cells{}))))}
 }
 
-// clear frees what the scope holds and forgets its failure.
+// clear frees the scope's tensors and forgets its failure.
 func (s *scope) clear() {
 	s.release(0)
 	s.err = nil
 }
 
-// release frees what was made after the first n.
+// release frees all tensors but the first n.
 func (s *scope) release(n int) {
 	rest := s.held[n:]
 	if len(rest) == 0 {
@@ -71,7 +71,7 @@ func (s *scope) close() {
 	s.c = nil
 }
 
-// out is where the next operation writes its result.
+// out is the cell to which the next operation writes its result.
 func (s *scope) out() *handle {
 	s.c.out = nil
 	return &s.c.out
@@ -85,8 +85,8 @@ func (s *scope) ints(v ...int) []int64 {
 	return s.c.ints[:len(v)]
 }
 
-// keep takes the result of an operation in. Where libtorch failed, the cell is as it was, and the message is to be
-// had: asking for it after every call would double the calls.
+// keep adds the result of an operation to the scope. If libtorch failed, the cell is unchanged, and only then is the
+// message read: reading it after every call would double the calls.
 func (s *scope) keep(op string, in ...handle) handle {
 	h := s.c.out
 	if h == nil {
@@ -98,7 +98,7 @@ func (s *scope) keep(op string, in ...handle) handle {
 	return h
 }
 
-// drop is keep for an operation in place: its result is another handle of a tensor that is held already.
+// drop is keep for an operation in place: its result is a second handle of a tensor, which is freed.
 func (s *scope) drop(op string, in ...handle) {
 	if s.c.out == nil {
 		s.fault(op, unsafe.Pointer(lib.GetAndResetLastErr()), in)
@@ -107,7 +107,7 @@ func (s *scope) drop(op string, in ...handle) {
 	lib.AtFree(s.c.out)
 }
 
-// check is for functions of the shim, which return their message.
+// check handles the message that a function of the shim returns.
 func (s *scope) check(op string, message *C.char, in ...handle) bool {
 	if message != nil {
 		s.fault(op, unsafe.Pointer(message), in)
@@ -116,11 +116,11 @@ func (s *scope) check(op string, message *C.char, in ...handle) bool {
 	return true
 }
 
-// fault keeps libtorch's message with the operation and its operands' shapes, and frees it.
+// fault stores libtorch's message, with the operation and its operands' shapes, as the scope's error, and frees it.
 func (s *scope) fault(op string, message unsafe.Pointer, in []handle) {
 	text := C.GoString((*C.char)(message))
 	C.free(message)
-	// What follows is libtorch's own call stack.
+	// The rest is libtorch's own call stack.
 	text, _, _ = strings.Cut(text, "\nException raised from")
 	shapes := make([]string, 0, len(in))
 	for _, h := range in {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-// Compiled for several sets of instructions, one of which is taken when the
-// program starts, as libtorch's own kernels are. -O2 alone leaves loops whose
-// length is unknown as they are.
+// Compiled for several instruction sets, one of which is chosen when the program
+// starts, as with libtorch's own kernels. -O2 alone does not vectorise loops of
+// unknown length.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #define CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))

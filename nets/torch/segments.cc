@@ -32,9 +32,9 @@ bool own(const Tensor &t) { return t.device().is_cpu() && !composed; }
 
 const int32_t *indices(const Tensor &t) { return t.defined() ? t.data_ptr<int32_t>() : nullptr; }
 
-// each calls f(first, last) for parts of the n values that carrier holds, on
-// libtorch's own threads: they are reached through its iterator, as what is
-// compiled here has no OpenMP. work is the number of operations in all.
+// each calls f(first, last) for parts of carrier's n values on libtorch's
+// threads. It uses libtorch's iterator, because this file is compiled without
+// OpenMP. work is the total number of operations.
 template <typename F> void each(const Tensor &carrier, int64_t n, int64_t work, F f) {
   if (n == 0)
     return;
@@ -194,7 +194,7 @@ char *sto_ship(void **out, const char *src, int64_t n, int from, int to, int dev
     if (n > 0)
       std::memcpy(t.data_ptr(), src, n * t.element_size());
     const at::Device there = device < 0 ? at::Device(at::kCPU) : at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device));
-    // libtorch keeps pinned memory from being used again until the copy is over.
+    // libtorch does not reuse pinned memory before the copy has ended.
     *out = new Tensor(t.to(there, type_of(to), /*non_blocking=*/true));
   });
 }

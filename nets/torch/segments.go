@@ -40,7 +40,7 @@ func (s *scope) segmentSoftmax(x, starts, of handle) handle {
 		unsafe.Pointer(of)), x, starts)
 }
 
-func (s *scope) mix(p, z handle, e *edgesThere) handle {
+func (s *scope) mix(p, z handle, e *edgesOnDevice) handle {
 	if s.err != nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (s *scope) mix(p, z handle, e *edgesThere) handle {
 
 func (s *scope) result() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(s.out())) }
 
-// made takes in the result of one of the shim's functions.
+// made is keep for functions of the shim.
 func (s *scope) made(op string, message *C.char, in ...handle) handle {
 	if message != nil {
 		s.fault(op, unsafe.Pointer(message), in)
@@ -61,7 +61,7 @@ func (s *scope) made(op string, message *C.char, in ...handle) handle {
 	return s.keep(op, in...)
 }
 
-// differentiate adds to the parameters' gradients by the gradients by heads' results.
+// differentiate adds to the parameters' gradients, from the gradients w.r.t. the heads' results.
 func (w *graphWork) differentiate(heads []int) {
 	var roots, grads []unsafe.Pointer
 	for _, i := range heads {
@@ -72,7 +72,7 @@ func (w *graphWork) differentiate(heads []int) {
 		unsafe.SliceData(weights), unsafe.SliceData(sums), C.size_t(len(weights))), w.heads[heads[0]].root)
 }
 
-// composedSegments has the CPU compute segments by libtorch's operations, as a GPU does, in the whole process.
+// composedSegments makes the CPU compute segments with libtorch's operations, as a GPU does, in the whole process.
 func composedSegments(on bool) {
 	if on {
 		C.sto_composed(1)
@@ -81,7 +81,7 @@ func composedSegments(on bool) {
 	}
 }
 
-// What libtorch has.
+// Operations of libtorch itself.
 
 // affine is x·weight + bias of rows.
 func (s *scope) affine(x handle, p linear) handle { return s.addmm(p.bias, x, p.weight) }
@@ -103,7 +103,7 @@ func (s *scope) mv(a, x handle) handle {
 	return s.keep("mv", a, x)
 }
 
-// with adds what is there: nil stands for nothing.
+// with is x + y, where a nil x is zero.
 func (s *scope) with(x, y handle) handle {
 	if x == nil {
 		return y
@@ -111,7 +111,7 @@ func (s *scope) with(x, y handle) handle {
 	return s.add(x, y)
 }
 
-// leaky is LeakyReLU with [nets.Slope]; gotch's has another slope.
+// leaky is LeakyReLU with [nets.Slope]; gotch's binding has a fixed other slope.
 func (s *scope) leaky(x handle) handle {
 	if s.err != nil {
 		return nil

@@ -1,7 +1,7 @@
-// Operations over the edges of graphs: rows of a tensor taken by index, and sums
-// over segments of sorted rows. Each is differentiated by hand; none adds into
-// one place from several threads, so that results repeat to the bit on every
-// device. Conventions are shim.h's.
+// Operations over the edges of graphs: gather of rows by index, and sums over
+// segments of sorted rows. Each has a derivative written here. None adds to one
+// place from several threads, so that results are reproducible to the bit on
+// every device. Conventions are shim.h's.
 #ifndef STOKER_TORCH_SEGMENTS_H
 #define STOKER_TORCH_SEGMENTS_H
 
@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-// sto_ship makes a device's tensor of n values of the host, which may be changed
-// as soon as it returns; the copy to a GPU is queued. from and to are types.
+// sto_ship makes a tensor on a device from n values on the host, which may be
+// changed as soon as it returns; the copy to a GPU is queued. from and to are types.
 char *sto_ship(void **out, const char *src, int64_t n, int from, int to, int device);
 
 // Index arrays are int32. A segment v is [starts[v], starts[v+1]).
@@ -31,12 +31,12 @@ char *sto_mix(void **out, void *p, void *z, void *from, void *to, void *in,
               void *order, void *starts);
 // sto_leaky is x where positive, else slope·x.
 char *sto_leaky(void **out, void *x, double slope);
-// sto_composed has the CPU compute these by libtorch's operations, as a GPU does,
-// in the whole process.
+// sto_composed makes the CPU compute these with libtorch's operations, as a GPU
+// does, in the whole process.
 void sto_composed(int on);
 
-// sto_backward_all differentiates several roots at once; what it finds by the
-// params is added to sums. The graph stays.
+// sto_backward_all differentiates several roots at once and adds the gradients
+// w.r.t. the params to sums. The gradient graph stays.
 char *sto_backward_all(void *const *roots, void *const *grads, size_t nroots,
                        void *const *params, void *const *sums, size_t nparams);
 

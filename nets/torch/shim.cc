@@ -23,7 +23,7 @@
 
 namespace {
 
-// direct says whether a plain copy of memory does.
+// direct says whether a plain copy of memory is enough.
 bool direct(const at::Tensor &t, int type) {
   return t.device().is_cpu() && t.scalar_type() == type_of(type) && t.is_contiguous();
 }
@@ -99,8 +99,8 @@ char *sto_backward(void *root, void *grad, void *const *params, void *const *sum
       by.push_back(ref(inputs[i]));
     if (by.empty())
       return;
-    // Asked for by name, gradients are handed over, not stored in the leaves:
-    // libtorch frowns on stored ones that are views with gaps.
+    // With explicit inputs, gradients are returned, not stored in the leaves:
+    // libtorch warns about stored gradients that are views with gaps.
     auto found = torch::autograd::grad({ref(root)}, by, {ref(grad)}, /*retain_graph=*/true,
                                        /*create_graph=*/false, /*allow_unused=*/true);
     for (size_t i = 0; i < nparams; ++i)
@@ -136,8 +136,8 @@ void sto_bump(void *t) { ref(t).unsafeGetTensorImpl()->bump_version(); }
 
 void sto_enter(int graph, int threads) {
   torch::autograd::GradMode::set_enabled(graph != 0);
-  // OpenMP keeps the number per thread that calls it: setting it on one says
-  // nothing to those that have computed before.
+  // OpenMP stores the number per calling thread: setting it on one does not
+  // change it on threads that have computed before.
   if (threads > 0 && at::get_num_threads() != threads)
     at::set_num_threads(threads);
 }
@@ -163,7 +163,7 @@ void sto_one_heap(void) {
 }
 
 char *sto_open_cuda(void) {
-  // The half that belongs to the loaded library lies beside it.
+  // The CUDA half is in the folder of the loaded library.
   Dl_info info;
   if (dladdr(reinterpret_cast<void *>(&at::get_num_threads), &info) == 0)
     return strdup("the folder of libtorch_cpu.so cannot be told");

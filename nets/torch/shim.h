@@ -1,4 +1,4 @@
-// What the engine needs of libtorch beside gotch's functions. Tensors are
+// What the engine needs of libtorch in addition to gotch's functions. Tensors are
 // at::Tensor pointers, as gotch's are. Functions that can fail return a message
 // to be freed, or NULL.
 #ifndef STOKER_TORCH_SHIM_H
@@ -21,28 +21,28 @@ char *sto_get(void *t, char *dst, int64_t n, int type);
 // sto_free deletes tensors.
 void sto_free(void *const *t, size_t n);
 
-// sto_leaf makes a tensor that shares t's memory and starts a graph.
+// sto_leaf makes a tensor that shares t's memory, a leaf of a gradient graph.
 char *sto_leaf(void **out, void *t);
 // sto_view is sto_leaf for a strided part of flat.
 char *sto_view(void **out, void *flat, const int64_t *dims, const int64_t *strides,
                size_t ndims, int64_t offset);
-// sto_backward differentiates root, with grad as the gradient by it. What it
-// finds by the params is added to sums, what it finds by the inputs is copied
-// to targets. The graph stays.
+// sto_backward differentiates root, with grad as the gradient w.r.t. it. It adds
+// the gradients w.r.t. the params to sums, and copies those w.r.t. the inputs to
+// targets. The gradient graph stays.
 char *sto_backward(void *root, void *grad, void *const *params, void *const *sums,
                    size_t nparams, void *const *inputs, void *const *targets, size_t ninputs);
 
-// In place, with plain numbers: gotch's want a scalar object, or have no alpha.
+// In place, with plain numbers: gotch's need a scalar object, or have no alpha.
 char *sto_add(void *dst, void *src, double alpha);
 // sto_addcmul does dst += value·a·b.
 char *sto_addcmul(void *dst, void *a, void *b, double value);
 char *sto_lerp(void *dst, void *src, double weight);
 char *sto_copy(void *dst, void *src);
 
-// sto_enter says of this thread of the system whether operations build a graph,
-// and how many threads one may use, 0 for what libtorch takes by itself.
+// sto_enter sets for this system thread whether operations build a gradient graph,
+// and how many threads an operation may use, 0 for libtorch's own number.
 void sto_enter(int graph, int threads);
-// sto_threads is how many libtorch uses from this thread of the system.
+// sto_threads is how many threads libtorch uses when called from this system thread.
 int sto_threads(void);
 // sto_deterministic makes operations that have no deterministic form fail, in
 // the whole process.
@@ -51,15 +51,15 @@ int sto_is_deterministic(void);
 // sto_cpu_capability names the instructions that libtorch's own kernels use.
 const char *sto_cpu_capability(void);
 
-// A stream of a CUDA device, by libtorch's number of it. sto_use_stream has this
-// thread of the system put its work there.
+// A stream of a CUDA device, by libtorch's id of it. sto_use_stream makes this
+// system thread queue its work there.
 char *sto_new_stream(int64_t *id, int device);
 char *sto_use_stream(int64_t id, int device);
 char *sto_wait_stream(int64_t id, int device);
 
 // An upload sets one tensor again and again without waiting for the device: two
-// staging buffers take turns, pinned on a machine with CUDA, and a buffer is
-// written again only after the copy out of it is over.
+// staging buffers are used in turn, pinned on a machine with CUDA. A buffer is
+// written again only after the copy from it has ended.
 char *sto_new_upload(void **out, void *t, int pinned);
 char *sto_upload(void *upload, void *t, const char *src, int64_t n, int type);
 void sto_free_upload(void *upload);
@@ -70,7 +70,7 @@ void sto_free_upload(void *upload);
 char *sto_watch(void);
 // sto_unwatch ends that and returns one line for each, to be freed.
 char *sto_unwatch(void);
-// sto_bump counts a change of t that libtorch has not seen.
+// sto_bump increments libtorch's version counter of t.
 void sto_bump(void *t);
 
 // CUDA graphs, by the library that sto_open_graphs opens after the CUDA half.
@@ -80,8 +80,8 @@ char *sto_graph_end(void *graph);
 char *sto_graph_replay(void *graph);
 char *sto_graph_free(void *graph);
 
-// sto_one_heap has all threads of the system take C's memory from one heap: glibc
-// gives each its own, and what one freed does not serve the next.
+// sto_one_heap makes all system threads allocate C's memory from one heap. By
+// default glibc gives each its own, and memory freed in one is not reused by others.
 void sto_one_heap(void);
 
 // sto_open_cuda loads the CUDA half of the libtorch that is loaded.

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/nets"
 )
 
-// maxValues bounds a tensor, at 8 GiB of float32: more is taken for a mistake in the shape.
+// maxValues is the largest number of values in a tensor, 8 GiB of float32: a larger shape is probably a mistake.
 const maxValues = 1 << 31
 
 // tensor implements [nets.Tensor].
@@ -26,7 +26,7 @@ type tensor struct {
 	h handle
 
 	of      *work          // whose output it is, nil for others
-	passing bool           // it lives as long as one pass
+	passing bool           // it is valid until the next pass
 	upload  unsafe.Pointer // its staging memory, made by the first Set that needs one
 }
 
@@ -49,7 +49,7 @@ func (e *engine) newTensor(op string, shape ...int) *tensor {
 	return t
 }
 
-// count multiplies a shape out, in floating point first, so that absurd ones do not overflow.
+// count is the number of values of a shape, computed in floating point so that absurd shapes do not overflow.
 func count(shape []int) (int, bool) {
 	n := 1.0
 	for _, d := range shape {
@@ -128,7 +128,7 @@ func (t *tensor) stage(s *scope) bool {
 	return true
 }
 
-// passes says whether n numbers may pass between the host and the tensor.
+// passes says whether n numbers may be copied between the host and the tensor; if not it stores the failure.
 func (t *tensor) passes(op string, n int) bool {
 	if t.e.stopped(op) || t.h == nil {
 		return false

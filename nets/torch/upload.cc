@@ -19,8 +19,8 @@ c10::Stream stream_of(int64_t id, int device) {
   return c10::Stream::unpack3(id, static_cast<c10::DeviceIndex>(device), c10::DeviceType::CUDA);
 }
 
-// Upload is the staging memory of one tensor. Buffers stay as long as it does,
-// so that a copy that is under way never reads memory that was given back.
+// Upload is the staging memory of one tensor. Buffers live as long as it
+// does, so that a running copy never reads freed memory.
 struct Upload {
   struct Buffer {
     at::Tensor memory;               // of the tensor's format, on the host
@@ -43,7 +43,7 @@ struct Upload {
       try {
         if (b.over)
           b.over->synchronize();
-      } catch (...) { // the device has failed: nothing is under way any more
+      } catch (...) { // the device has failed: no copy is running
       }
     }
   }
@@ -53,7 +53,7 @@ struct Upload {
 
 char *sto_new_stream(int64_t *id, int device) {
   return protect([&] {
-    // Of libtorch's own, never the default one: graphs are not captured there.
+    // One of libtorch's streams, not the default one: that cannot be captured.
     *id = cuda().getStreamFromGlobalPool(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device))).id();
   });
 }
@@ -79,7 +79,7 @@ char *sto_upload(void *upload, void *t, const char *src, int64_t n, int type) {
     Upload::Buffer &b = u.buffers[u.next];
     u.next = 1 - u.next;
     if (b.over)
-      b.over->synchronize(); // of the time before last: long over, unless the host runs two updates ahead
+      b.over->synchronize(); // of the last but one Set: over, unless the host is two updates ahead
     b.memory.copy_(hosted(const_cast<char *>(src), n, type));
     x.view({n}).copy_(b.memory, /*non_blocking=*/true);
     if (b.over)

@@ -15,7 +15,7 @@
 
 namespace {
 
-std::mutex guard;    // of what follows: the backward thread writes too
+std::mutex guard;    // of the variables below: the backward thread writes too
 std::string lines;
 bool watching = false;
 at::CallbackHandle handle = 0;
@@ -92,8 +92,8 @@ char *sto_watch(void) {
       watching = here = true;
       lines.clear();
     }
-    // The callback is this thread's; libtorch hands it on to the thread that
-    // goes backward for it.
+    // The callback is this thread's; libtorch passes it to the thread that runs
+    // its backward pass.
     handle = at::addThreadLocalCallback(
         at::RecordFunctionCallback(began).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
   });

@@ -14,12 +14,12 @@ import (
 	"unsafe"
 )
 
-// watch runs f and lists what libtorch is asked to do meanwhile: a line for each operation with the shapes and all
-// numbers that it gets, and for each copy between the host and a tensor.
+// watch runs f and lists libtorch's operations meanwhile: a line for each operation, with the shapes and all numbers of
+// its arguments, and for each copy between the host and a tensor.
 func watch(f func()) ([]string, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := told(C.sto_watch()); err != nil {
+	if err := asError(C.sto_watch()); err != nil {
 		f()
 		return nil, err
 	}
@@ -29,20 +29,20 @@ func watch(f func()) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(C.GoString(text), "\n"), "\n"), nil
 }
 
-// waiting are operations that make the host wait for the device: their result's value or size is the host's to know.
+// waiting are operations that make the host wait for the device, because it needs their result's value or size.
 var waiting = []string{
 	"aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::equal", "aten::allclose",
 	"aten::nonzero", "aten::masked_select", "aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive",
 	"aten::repeat_interleave", "aten::bincount", "stoker::to_host", "stoker::to_device",
 }
 
-// waits says whether a line of watch is one that makes the host wait, or passes its numbers.
+// waits says whether a line of watch makes the host wait, or copies between host and device.
 func waits(line string) bool {
 	name, _, _ := strings.Cut(line, " ")
 	return slices.Contains(waiting, name)
 }
 
-// compare runs the update and holds what libtorch is asked to do against the first run's.
+// compare runs the update and compares libtorch's operations with those of the first run.
 func (r *recorded) compare() error {
 	if r.e.recording.Load() != nil {
 		r.e.fail("Run", "%q within another recorded update, want one after the other", r.name)
@@ -54,8 +54,8 @@ func (r *recorded) compare() error {
 	}
 	r.e.settleChecks(&r.choiceChecks)
 	if r.first == nil {
-		// The first run goes forward twice where it finds out that it goes backward, so that the second is the one to
-		// repeat.
+		// In the first run, a Work's first Backward repeats the forward pass with a graph. The second run is therefore
+		// the one to compare with.
 		if r.twice = !r.twice; r.twice {
 			return nil
 		}

@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The coefficients of this file interpolate, at Chebyshev's nodes and then rounded to float32, (eˣ − 1 − x)/x²
-// for |x| ≤ 1.001·ln 2/2 and (tanh x/x − 1)/x² for |x| ≤ 0.625: within 0.02 and 0.08 units in the last place.
+// The coefficients interpolate (eˣ − 1 − x)/x² for |x| ≤ 1.001·ln 2/2 and (tanh x/x − 1)/x² for |x| ≤ 0.625 at
+// Chebyshev nodes, rounded to float32. The errors are at most 0.02 and 0.08 units in the last place.
 var (
 	expCoefficients = []float64{0.5, 0.1666666716337204, 0.041666463017463684, 0.00833331048488617,
 		0.0013933731243014336, 0.000198910798644647}
@@ -16,13 +16,13 @@ var (
 
 const (
 	log2e   = 1.44269504088896341
-	ln2High = 0.693147182464599609375 // ln 2 as float32; a multiply-add takes it away exactly
+	ln2High = 0.693147182464599609375 // ln 2 as float32; a multiply-add subtracts a multiple of it exactly
 	ln2Low  = -1.904654299957767878e-9
-	// Beyond expMax eˣ overflows. Below expMin it is less than the smallest normal number and set to 0.
+	// Above expMax eˣ overflows. Below expMin it is smaller than the smallest normal number, and is set to 0.
 	expMax, expMin = 88.72283172607421875, -87.33654022216796875
 )
 
-// Comparisons, and bits.
+// Predicates of VCMPPS, and bit masks.
 const (
 	notLess   = 0x15 // true where unordered
 	greater   = 0x1e // false where unordered
@@ -70,7 +70,7 @@ func (g *gen) exp(x, p vec) {
 	}
 }
 
-// holdExp holds what exp needs, and 1.
+// holdExp keeps the constants of exp, and 1, in registers.
 func (g *gen) holdExp() {
 	g.hold(g.float(1), g.float(log2e), g.float(ln2High), g.float(ln2Low), g.float(expMax), g.float(expMin),
 		g.word(infinity))
@@ -79,7 +79,7 @@ func (g *gen) holdExp() {
 	}
 }
 
-// replace sets p to y where x compares to limit.
+// replace sets p to y in lanes where the comparison of x with limit is true.
 func (g *gen) replace(comparison uint8, limit constant, x vec, y any, p vec) {
 	for r := range x {
 		var from operand.Op
@@ -194,7 +194,7 @@ func (g *gen) activations() {
 	})
 }
 
-// logic is a bitwise operation: that on float32 of AVX2, that on integers of AVX-512.
+// logic is a bitwise operation: AVX2's instruction for float32, or AVX-512's for integers.
 func (g *gen) logic(narrow, wide func(...operand.Op), args ...any) {
 	if g.wide {
 		g.do(wide, args...)

@@ -25,8 +25,8 @@ func (g *gen) attention() {
 	g.softmaxBack()
 }
 
-// scores multiplies one row of q with the same row of several neighbours at once: the sums run in registers, in
-// the order of the rows.
+// scores multiplies one row of q with the same row of several neighbours at once. The sums stay in registers and are
+// taken in the order of the rows.
 func (g *gen) scores() {
 	g.begin("Scores", "(out, q, base []float32, at []int32, rows, t int, scale float32)",
 		"sets out[e·t + l] = scale·Σ q[u·t + l]·base[at[e] + u·t + l] over u < rows.")
@@ -67,7 +67,7 @@ func (g *gen) scores() {
 	g.end()
 }
 
-// scoresOf computes the scores of some neighbours for some vecs of lanes and steps to the row of out behind them.
+// scoresOf computes the scores of some neighbours for some vecs of lanes, and advances out behind them.
 func (g *gen) scoresOf(vecs, some int, places, out, l, t4 reg.GPVirtual) {
 	base, q, rows := g.pointer("base"), g.pointer("q"), g.value("rows")
 	p := make([]reg.GPVirtual, some)
@@ -104,8 +104,7 @@ func (g *gen) scoresOf(vecs, some int, places, out, l, t4 reg.GPVirtual) {
 	}
 }
 
-// mix keeps four rows' sums in registers while it goes through the neighbours, so that a weight is read once
-// for four rows.
+// mix keeps the sums of four rows in registers over all neighbours, so that a weight is read once for four rows.
 func (g *gen) mix() {
 	g.begin("Mix", "(out, w, base []float32, at []int32, rows, t int)",
 		"sets out[g·t + l] = Σ w[e·t + l]·base[at[e] + g·t + l] over the neighbours e, for g < rows.")
@@ -210,8 +209,8 @@ func (g *gen) scatter() {
 	g.end()
 }
 
-// softmax goes three times through a column of 16 lanes: largest, exponentials and their sum, division by it as
-// one true reciprocal.
+// softmax makes three passes over a column of 16 lanes: the largest value; the exponentials and their sum;
+// multiplication by the sum's reciprocal, which is computed by a division.
 func (g *gen) softmax() {
 	g.begin("Softmax", "(w []float32, n, t int)", "replaces the n ≥ 1 rows of w by their softmax, lane by lane.")
 	g.holdExp()
@@ -231,7 +230,7 @@ func (g *gen) softmax() {
 		g.get(at(p, 0), nil, top)
 		g.each(k, func() {
 			g.get(at(p, 0), nil, x)
-			g.do(g.VMAXPS, top, x, top) // top, where x is NaN: it comes through its own exponential
+			g.do(g.VMAXPS, top, x, top) // returns top where x is NaN: the exponential of x makes the lane NaN
 			g.ADDQ(t4, p)
 		})
 		p, k = rewind()

@@ -1,15 +1,15 @@
 // Command asm writes the assembly of package kernel, for AVX-512 and for AVX2 with FMA, and the Go declarations
-// of its functions. It is a module of its own, so that who builds Stoker needs neither avo nor what that
-// depends on. After a change here:
+// of its functions. It is a module of its own, so that building Stoker needs neither avo nor its dependencies.
+// After a change here run
 //
 //	go generate ./nets/native/kernel
 //
-// Both sets come from the same functions. Those on tiles and slices are written in vecs of sixteen float32
-// (lanes.go), one register or two, so that both do the same operations in the same order; the product, the
-// transpose and the vector's product are written in registers of either width, where width does not show in the
-// result. Functions are leaves without a stack check: they are short (package kernel cuts long work into
-// pieces), touch no memory beyond the slices' ends (masks cut what fills no register), and leave the upper
-// halves of the registers clean.
+// The same Go functions generate both sets. Kernels on tiles and slices use vecs of sixteen float32 (lanes.go), one
+// register of AVX-512 or two of AVX2, so that both sets do the same operations in the same order. The product, the
+// transpose and the vector's product use registers of either width, because there the width does not change the
+// result. Functions are leaves without a stack check: they are short (package kernel splits long work into pieces),
+// use masks for the last elements so that they touch no memory beyond a slice, and clear the upper halves of the
+// registers.
 //
-// Nothing is checked here: slices' lengths are package kernel's affair.
+// What is not here: checks of slices' lengths (package kernel).
 package main

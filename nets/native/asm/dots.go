@@ -5,8 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// dots and rowDots take as many rows at a time as a register has float32: the sums of all of them are then
-// added up together.
+// dots and rowDots process as many rows at a time as a register has float32, and reduce their partial sums together.
 func (g *gen) dots() {
 	g.begin("Dots", "(out []float32, stride int, x []float32, rows int, d []float32)",
 		"does out[i·stride] += Σ x[i·t + l]·d[l] for i < rows, t = len(d).")
@@ -19,7 +18,7 @@ func (g *gen) dots() {
 	g.end()
 }
 
-// dotLoop multiplies the rows of x with the slice of the given name, or with its rows where they are many.
+// dotLoop multiplies the rows of x with the slice of the given name or, with many, with that slice's rows.
 func (g *gen) dotLoop(other string, rows, stride, t reg.GPVirtual, many bool) {
 	out, x, y := g.pointer("out"), g.pointer("x"), g.pointer(other)
 	t4, t12, sums := g.GP64(), g.GP64(), g.AllocLocal(4*g.width)
@@ -103,8 +102,8 @@ func fourth(p, t4, t12 reg.GPVirtual, i int) operand.Mem {
 		{Base: p, Index: t12, Scale: 1}}[i]
 }
 
-// halve adds up sixteen partial sums: the upper eight to the lower, then four, two and one. The result is in
-// the lowest lane.
+// halve adds sixteen partial sums as a binary tree: the upper eight to the lower eight, then four, two and one. The
+// result is in the lowest lane.
 func (g *gen) halve(s vec) reg.VecVirtual {
 	t := g.YMM()
 	if g.wide {
@@ -123,7 +122,7 @@ func (g *gen) halve(s vec) reg.VecVirtual {
 	return t
 }
 
-// manyDots returns the sums of as many rows as a register holds, in their order, and steps over the rows.
+// manyDots returns the sums of as many rows as a register has lanes, in order, and advances over the rows.
 func (g *gen) manyDots(x, y, t4, t12 reg.GPVirtual, many bool) reg.VecVirtual {
 	var s []reg.VecVirtual // rows i and i+4 beside each other: eights (AVX2: fours) of partial sums
 	if g.wide {
@@ -161,7 +160,7 @@ func (g *gen) skip(x, y, t4 reg.GPVirtual, rows int, many bool) {
 	}
 }
 
-// merge adds what two shuffles choose from a and b.
+// merge adds two shuffles of a and b.
 func (g *gen) merge(shuffle func(...operand.Op), one, other uint8, a, b reg.VecVirtual) reg.VecVirtual {
 	x, y := g.reg(), g.reg()
 	shuffle(operand.U8(one), b, a, x)
@@ -170,7 +169,7 @@ func (g *gen) merge(shuffle func(...operand.Op), one, other uint8, a, b reg.VecV
 	return x
 }
 
-// addSums adds a register of sums to out, and steps out over them.
+// addSums adds a register of sums to out, and advances out.
 func (g *gen) addSums(s reg.VecVirtual, out, stride reg.GPVirtual, local operand.Mem) {
 	apart, done := g.label("apart"), g.label("written")
 	g.CMPQ(stride, operand.I32(4))

@@ -12,7 +12,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// lanes is kernel.Lanes: what a vec holds.
+// lanes is kernel.Lanes, the number of float32 in a vec.
 const lanes = 16
 
 // gen writes the kernels of one instruction set.
@@ -27,7 +27,7 @@ type gen struct {
 	held   map[string]reg.VecVirtual // constants of the function being written
 }
 
-// kernel stands for package kernel: the types of parameters.
+// kernel is a stand-in for package kernel with the types of parameters.
 var kernel = func() *types.Package {
 	p := types.NewPackage("kernel", "kernel")
 	for _, name := range []string{"Product", "Adam", "Edge"} {
@@ -60,13 +60,13 @@ func (g *gen) begin(name, signature, doc string) {
 	g.prefix, g.held = name, map[string]reg.VecVirtual{}
 }
 
-// end returns to Go, which wants the upper halves of the registers clean.
+// end clears the upper halves of the registers, as Go requires, and returns.
 func (g *gen) end() {
 	g.VZEROUPPER()
 	g.RET()
 }
 
-// label makes a label of its own.
+// label makes a unique label.
 func (g *gen) label(what string) string {
 	g.labels++
 	return fmt.Sprintf("%s_%s_%d", g.prefix, what, g.labels)
@@ -95,17 +95,17 @@ func (g *gen) regs(n int) []reg.VecVirtual {
 // zero clears registers.
 func (g *gen) zero(rs ...reg.VecVirtual) {
 	for _, r := range rs {
-		g.VXORPS(r, r, r) // the one xor of all widths that avo knows not to read r
+		g.VXORPS(r, r, r) // avo knows only of this xor, in all widths, that it does not read r
 	}
 }
 
 // at is the memory disp bytes behind a pointer.
 func at(base reg.Register, disp int) operand.Mem { return operand.Mem{Base: base, Disp: disp} }
 
-// mask says which of a register's float32 are looked at: all of them where it is nil.
+// mask selects float32 of a register; a nil mask selects all.
 type mask struct{ r reg.Register }
 
-// low makes the mask of the n lowest float32 of one register, 0 ≤ n ≤ width. n is left as it is.
+// low makes the mask of the n lowest float32 of one register, 0 ≤ n ≤ width. n is unchanged.
 func (g *gen) low(n reg.Register) *mask {
 	if g.wide {
 		t, k := g.GP32(), g.K()
@@ -141,7 +141,7 @@ func (g *gen) window() operand.Mem {
 	return m
 }
 
-// load reads one register; what a mask leaves out is zero and is not touched.
+// load reads one register. Elements outside the mask become 0 and their memory is not read.
 func (g *gen) load(m operand.Mem, k *mask, r reg.Register) {
 	switch {
 	case k == nil:
@@ -153,7 +153,7 @@ func (g *gen) load(m operand.Mem, k *mask, r reg.Register) {
 	}
 }
 
-// store writes one register; what a mask leaves out stays.
+// store writes one register. Memory outside the mask is unchanged.
 func (g *gen) store(r reg.Register, k *mask, m operand.Mem) {
 	switch {
 	case k == nil:

@@ -20,7 +20,7 @@ func (g *gen) graphs() {
 	g.biasRowsBack()
 }
 
-// weigh is attention's softmax: where a row has 16 edges or fewer all stays in registers.
+// weigh is attention's softmax. For rows of at most 16 edges all values stay in registers.
 func (g *gen) weigh() {
 	g.begin("Weigh", "(w, p, q, extra []float32, src, in []int32, slope float32)",
 		"sets the weights of the edges into len(q) rows.")
@@ -38,7 +38,7 @@ func (g *gen) weigh() {
 		for _, x := range [][2]reg.GPVirtual{{pw, w}, {ps, src}, {pc, pc}} {
 			g.LEAQ(operand.Mem{Base: x[1], Index: first, Scale: 4}, x[0])
 		}
-		// score is LeakyReLU(p + q + extra), the larger of that and slope times it.
+		// score is LeakyReLU(z), z = p + q + extra, computed as max(z, slope·z).
 		score := func(pw, ps, pc reg.GPVirtual, c cut) vec {
 			z, s := g.vec(), g.vec()
 			g.pick(p, at(ps, 0), c, z)
@@ -54,7 +54,7 @@ func (g *gen) weigh() {
 			g.do(g.VMAXPS, z, s, z)
 			return z
 		}
-		// signed puts the sign of scores that are not above 0 on their weights.
+		// signed sets the sign bit of weights whose scores are not above 0.
 		signed := func(e, z vec) {
 			for i := range z {
 				m := g.reg()
@@ -140,10 +140,10 @@ func (g *gen) weigh() {
 	g.end()
 }
 
-// notGreater is true where unordered, and quiet.
+// notGreater is quiet, and true where unordered.
 const notGreater = 0x1a
 
-// gather has the sums of up to 64 columns of a row in registers through all its edges.
+// gather keeps the sums of up to 64 columns of a row in registers over all its edges.
 func (g *gen) gather(name string, weighted, indexed bool) {
 	signature, doc := "(out, ", "sums rows of x over"
 	if weighted {

@@ -5,20 +5,20 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// total is the sum of a vec's lanes, in their tree's order, in all lanes of a register.
+// total is the sum of a vec's lanes in fold's order, in all lanes of a register.
 func (g *gen) total(v vec) reg.VecVirtual { return g.everywhere(g.fold(g.VADDPS, v)) }
 
 // highest is the largest of a vec's lanes, in all lanes of a register.
 func (g *gen) highest(v vec) reg.VecVirtual { return g.everywhere(g.fold(g.VMAXPS, v)) }
 
-// fold joins a vec's lanes by an operation: the upper eight to the lower, then four, two and one. The result is
-// in the lowest lane.
+// fold reduces a vec's lanes as a binary tree: the upper eight with the lower eight, then four, two and one. The
+// result is in the lowest lane.
 func (g *gen) fold(op func(...operand.Op), v vec) reg.VecVirtual {
 	t, u := g.YMM(), g.XMM()
 	if g.wide {
 		g.VEXTRACTF64X4(operand.U8(1), v[0], t)
 		op(t, v[0].AsY(), t)
-		g.VEXTRACTF32X4(operand.U8(1), t, u) // VEXTRACTF128 doesn't know the upper registers
+		g.VEXTRACTF32X4(operand.U8(1), t, u) // VEXTRACTF128 cannot encode registers 16 to 31
 	} else {
 		op(v[1], v[0], t)
 		g.VEXTRACTF128(operand.U8(1), t, u)
@@ -31,14 +31,14 @@ func (g *gen) fold(op func(...operand.Op), v vec) reg.VecVirtual {
 	return t
 }
 
-// everywhere spreads a register's lowest lane.
+// everywhere broadcasts a register's lowest lane.
 func (g *gen) everywhere(x reg.VecVirtual) reg.VecVirtual {
 	r := g.reg()
 	g.VBROADCASTSS(x.AsX(), r)
 	return r
 }
 
-// only clears the lanes that are cut off.
+// only clears the lanes outside the cut.
 func (g *gen) only(c cut, v vec) {
 	if c == nil {
 		return
@@ -52,7 +52,7 @@ func (g *gen) only(c cut, v vec) {
 	}
 }
 
-// raise sets top to the larger of top and x, and leaves it in lanes that are cut off or where x is NaN.
+// raise sets top to max(top, x). Lanes outside the cut, and those where x is NaN, keep their value.
 func (g *gen) raise(top, x vec, c cut) {
 	for i, r := range top {
 		switch {
@@ -68,7 +68,7 @@ func (g *gen) raise(top, x vec, c cut) {
 	}
 }
 
-// pick reads table[index] for 16 indices in memory; lanes cut off are zero.
+// pick reads table[index] for 16 indices in memory; lanes outside the cut are 0.
 func (g *gen) pick(table reg.GPVirtual, index operand.Mem, c cut, v vec) {
 	for i, r := range v {
 		x, m := g.reg(), step(index, 4*g.width*i)

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// along goes through the t columns of a row sixteen by sixteen: l is their offset in bytes.
+// along loops over the t columns of a row, sixteen at a time; l is the offset in bytes.
 func (g *gen) along(t string, body func(l reg.GPVirtual)) {
 	l, n := g.GP64(), g.size(t)
 	g.XORQ(l, l)
@@ -19,7 +19,7 @@ func (g *gen) along(t string, body func(l reg.GPVirtual)) {
 // and keeps the lanes whose words in memory are all ones.
 func (g *gen) and(m operand.Mem, v vec) { g.logic(g.VANDPS, g.VPANDD, m, v, v) }
 
-// biased reads y + bias, and + x where the row's x is there.
+// biased reads y + bias, plus x if there is an x.
 func (g *gen) biased(y, bias, x, l reg.GPVirtual) vec {
 	r, without := g.vec(), g.label("without")
 	g.get(indexed(y, l), nil, r)
@@ -31,7 +31,7 @@ func (g *gen) biased(y, bias, x, l reg.GPVirtual) vec {
 	return r
 }
 
-// next steps x over a row of bytes in t4, where it is there.
+// next advances x, if there is one, by a row of t4 bytes.
 func (g *gen) next(t4, x reg.GPVirtual) {
 	without := g.label("without")
 	g.TESTQ(x, x)

@@ -6,10 +6,10 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// ahead is how many edges before its turn a row is asked for, and twice as many an edge.
+// ahead is the prefetch distance in edges for the rows that edges enter; the edges themselves use twice that.
 const ahead = 4
 
-// Where the fields of kernel.Edge are, which has 16 bytes (a test of package kernel compares).
+// Offsets of the fields of kernel.Edge, which has 16 bytes (a test of package kernel compares them).
 const (
 	edgeW  = 0
 	edgeC  = 4
@@ -17,7 +17,7 @@ const (
 	edgeDZ = 12
 )
 
-// spreadBack goes through the edges that leave each row. Rows of up to 64 columns have their sums in registers.
+// spreadBack loops over the edges that leave each row. The sums of rows of up to 64 columns stay in registers.
 func (g *gen) spreadBack() {
 	g.begin("Spread", "(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32)",
 		"takes gradients back along the edges that leave len(dp) rows.")
@@ -48,7 +48,7 @@ func (g *gen) spreadBack() {
 	g.end()
 }
 
-// spreadRows is spreadBack for rows of nv vecs, or of any number where it is 0.
+// spreadRows is spreadBack for rows of nv vecs, or of any number of vecs if nv is 0.
 func (g *gen) spreadRows(slopes operand.Mem, nv int) {
 	gx, x, dp, starts, rows, t4 := g.pointer("gx"), g.pointer("x"), g.pointer("dp"), g.pointer("starts"),
 		g.size("dp"), g.value("t")

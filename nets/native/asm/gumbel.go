@@ -7,17 +7,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logCoefficients interpolate, at Chebyshev's nodes and then rounded to float32, (ln(1 + f) − f + f²/2)/f³ for
-// √½ ≤ 1 + f ≤ √2: within 0.07 units in the last place.
+// logCoefficients interpolate (ln(1 + f) − f + f²/2)/f³ for √½ ≤ 1 + f ≤ √2 at Chebyshev nodes, rounded to float32.
+// The error is at most 0.07 units in the last place.
 var logCoefficients = []float64{0.3333333134651184, -0.2499999701976776, 0.20000718533992767, -0.1666780561208725,
 	0.14248967170715332,
 	-0.1242552399635315, 0.1168622225522995, -0.11481407284736633, 0.06971478462219238}
 
-// rootHalf is √½ as float32: mantissas from there to √2 are closest to 1.
+// rootHalf is √½ as float32, the lower end of the mantissas: those from √½ to √2 are closest to 1.
 var rootHalf = math.Float32bits(float32(math.Sqrt2 / 2))
 
 // minusLog sets y = −ln x, for x positive and neither denormal nor infinite: x = 2ⁿ·(1 + f) with 1 + f from √½
-// to √2, and ln(1 + f) = f − f²/2 + f³·P(f). x is lost.
+// to √2, and ln(1 + f) = f − f²/2 + f³·P(f). x is overwritten.
 func (g *gen) minusLog(x, y vec) {
 	n, f := g.vec(), g.vec()
 	g.do(g.VPSUBD, g.word(rootHalf), x, n)
@@ -37,8 +37,8 @@ func (g *gen) minusLog(x, y vec) {
 	g.logic(g.VXORPS, g.VPXORD, g.word(signBit), y, y)
 }
 
-// oneHot goes twice through a column of 16 lanes: largest, then which row has it first. Rows that are NaN equal
-// nothing; NaN − NaN makes them NaN.
+// oneHot makes two passes over a column of 16 lanes: the largest value, then the first row that has it. NaN equals
+// nothing, so a lane of NaN is set to NaN by NaN − NaN.
 func (g *gen) oneHot() {
 	g.begin("OneHot", "(out, y []float32, n, t int)",
 		"sets out to 1 in the first row with the largest of the n ≥ 1 rows of y, else 0, lane by lane; NaN where the first row is NaN.")
@@ -54,10 +54,10 @@ func (g *gen) oneHot() {
 		g.get(at(p, 0), nil, top)
 		g.each(k, func() {
 			g.get(at(p, 0), nil, x)
-			g.do(g.VMAXPS, top, x, top) // top, where either is NaN
+			g.do(g.VMAXPS, top, x, top) // returns top where either is NaN
 			g.ADDQ(t4, p)
 		})
-		g.do(g.VSUBPS, top, top, nan) // 0, or NaN; also for infinities, which no softmax gives
+		g.do(g.VSUBPS, top, top, nan) // 0, or NaN (infinities give NaN too, but softmax gives none)
 		g.set(one, g.float(1))
 		found := g.found()
 		g.LEAQ(indexed(y, l), p)
@@ -75,7 +75,7 @@ func (g *gen) oneHot() {
 	g.end()
 }
 
-// found is a register for each of a vec's that remembers lanes: none so far.
+// found makes a mask register for each register of a vec, with no lanes set.
 func (g *gen) found() []reg.Register {
 	var f []reg.Register
 	for range lanes / g.width {
@@ -112,7 +112,7 @@ func (g *gen) firstEqual(x, top, one vec, found []reg.Register) {
 	}
 }
 
-// gumbel takes the upper 23 bits of a word, k, to u = (k + ½)·2⁻²³, which is exact and neither 0 nor 1.
+// gumbel computes u = (k + ½)·2⁻²³ from a word's upper 23 bits k: u is exact, above 0 and below 1.
 func (g *gen) gumbel() {
 	g.begin("Gumbel", "(dst []float32, words []uint32)",
 		"sets dst = −ln(−ln u), u the middle of the interval of width 2⁻²³ that a word's upper bits name.")

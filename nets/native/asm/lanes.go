@@ -44,7 +44,7 @@ func (g *gen) word(bits uint32) constant {
 	return constant(m)
 }
 
-// hold keeps constants in registers from here to the function's end, of which only AVX-512 has enough.
+// hold keeps constants in registers to the end of the function. Only AVX-512 has enough registers; AVX2 reads memory.
 func (g *gen) hold(constants ...constant) {
 	for _, c := range constants {
 		if g.wide {
@@ -61,8 +61,8 @@ func (g *gen) operand(c constant) operand.Op {
 	return operand.Mem(c)
 }
 
-// do emits an instruction for each register of its vecs; a memory operand steps with them, the other operands
-// are as they are.
+// do emits an instruction for each register of its vecs. Memory operands advance with the registers; other operands
+// are the same in each instruction.
 func (g *gen) do(f func(...operand.Op), args ...any) {
 	for i := range lanes / g.width {
 		ops := make([]operand.Op, len(args))
@@ -84,7 +84,7 @@ func (g *gen) do(f func(...operand.Op), args ...any) {
 	}
 }
 
-// step is memory some bytes on.
+// step is the memory some bytes after m.
 func step(m operand.Mem, bytes int) operand.Mem {
 	m.Disp += bytes
 	return m
@@ -101,7 +101,7 @@ func (g *gen) set(dst vec, from any) {
 
 func (g *gen) clear(v vec) { g.zero(v...) }
 
-// spread sets all lanes to one float32 in memory.
+// spread broadcasts one float32 in memory to all lanes.
 func (g *gen) spread(m operand.Mem, v vec) {
 	for _, r := range v {
 		g.VBROADCASTSS(m, r)
@@ -129,7 +129,7 @@ func (g *gen) lowest(n reg.GPVirtual) cut {
 	return c
 }
 
-// get reads a vec; lanes cut off are zero.
+// get reads a vec; lanes outside the cut are 0.
 func (g *gen) get(m operand.Mem, c cut, v vec) {
 	for i, r := range v {
 		var k *mask
@@ -140,7 +140,7 @@ func (g *gen) get(m operand.Mem, c cut, v vec) {
 	}
 }
 
-// put writes a vec, without the lanes cut off.
+// put writes the lanes of a vec that are inside the cut.
 func (g *gen) put(v vec, c cut, m operand.Mem) {
 	for i, r := range v {
 		var k *mask
@@ -151,7 +151,7 @@ func (g *gen) put(v vec, c cut, m operand.Mem) {
 	}
 }
 
-// elementwise goes through n float32 sixteen by sixteen, the last ones cut; pointers step along.
+// elementwise loops over n float32, sixteen at a time with a cut for the last ones, and advances the pointers.
 func (g *gen) elementwise(n reg.GPVirtual, pointers []reg.GPVirtual, body func(c cut)) {
 	loop, tail, done := g.label("lanes"), g.label("tail"), g.label("done")
 	g.Label(loop)
@@ -177,7 +177,7 @@ func (g *gen) value(name string) reg.GPVirtual   { return g.gp(g.Load(g.Param(na
 
 func (g *gen) gp(r reg.Register) reg.GPVirtual { return r.(reg.GPVirtual) }
 
-// address is where a parameter that is no slice lies.
+// address is the memory of a parameter that is not a slice.
 func (g *gen) address(name string) operand.Mem {
 	c, err := g.Param(name).Resolve()
 	if err != nil {
@@ -186,14 +186,14 @@ func (g *gen) address(name string) operand.Mem {
 	return c.Addr
 }
 
-// scalar spreads a float32 over one register, which stands for all of a vec's.
+// scalar broadcasts a float32 to one register, which serves for all registers of a vec.
 func (g *gen) scalar(m operand.Mem) reg.VecVirtual {
 	r := g.reg()
 	g.VBROADCASTSS(m, r)
 	return r
 }
 
-// each begins a loop of n ≥ 0 turns, for which it counts the register n down.
+// each is a loop of n ≥ 0 iterations that counts the register n down.
 func (g *gen) each(n reg.GPVirtual, body func()) {
 	loop, done := g.label("each"), g.label("none")
 	g.TESTQ(n, n)
@@ -205,8 +205,8 @@ func (g *gen) each(n reg.GPVirtual, body func()) {
 	g.Label(done)
 }
 
-// blocks goes through the t lanes of a tile, t a multiple of 16, many vecs at a time and then one by one; l is
-// the offset of the first in bytes. t is counted down.
+// blocks loops over the t lanes of a tile, t a multiple of 16: many vecs at a time, then one at a time. l is the
+// offset of the first lane in bytes. t is counted down.
 func (g *gen) blocks(t reg.GPVirtual, many int, body func(l reg.GPVirtual, vecs int)) {
 	l := g.GP64()
 	g.XORQ(l, l)
@@ -226,7 +226,7 @@ func (g *gen) blocks(t reg.GPVirtual, many int, body func(l reg.GPVirtual, vecs 
 	}
 }
 
-// many is how many vecs of a tile's lanes are worked on at once where a sum each must stay in registers.
+// many is the number of vecs of a tile's lanes to process at once if one sum for each must stay in registers.
 func (g *gen) many() int {
 	if g.wide {
 		return 4

@@ -43,7 +43,7 @@ func (g *gen) tiles() {
 	g.together()
 }
 
-// write makes kernels of one instruction set: NAME_amd64.s and their declarations, NAME_amd64.go.
+// write writes the kernels of one instruction set, NAME_amd64.s, and their declarations, NAME_amd64.go.
 func (g *gen) write(dir, name string) error {
 	file, err := g.Result()
 	if err != nil {

@@ -20,7 +20,7 @@ func (g *gen) count(n reg.GPVirtual, v vec) {
 	}
 }
 
-// columns runs body with pointers that begin at lanes l of tiles and end behind their last row.
+// columns runs body once per row, with pointers to lanes l of that row in each tile.
 func (g *gen) columns(tiles []reg.GPVirtual, l, t4, rows reg.GPVirtual, body func(p []reg.GPVirtual)) {
 	p, k := make([]reg.GPVirtual, len(tiles)), g.GP64()
 	for i := range p {

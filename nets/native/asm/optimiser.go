@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Where the fields of kernel.Adam are (a test of package kernel compares).
+// Offsets of the fields of kernel.Adam (a test of package kernel compares them).
 const (
 	adamBeta1 = 4 * iota
 	adamRest1
@@ -45,13 +45,13 @@ func (g *gen) optimisers() {
 	g.update()
 }
 
-// lerp does y += t·(x − y) and spends x.
+// lerp does y += t·(x − y) and overwrites x.
 func (g *gen) lerp(t reg.VecVirtual, x, y vec) {
 	g.do(g.VSUBPS, y, x, x)
 	g.do(g.VFMADD231PS, x, t, y)
 }
 
-// sumSquares keeps sixteen float64 in registers; the square of a float32 is one exactly.
+// sumSquares keeps sixteen float64 in registers; the square of a float32 is exact in float64.
 func (g *gen) sumSquares() {
 	g.begin("SumSquares", "(s *[16]float64, x []float32)", "adds the squares of x to s, lane by lane.")
 	s, x, n := g.value("s"), g.pointer("x"), g.size("x")
@@ -92,7 +92,7 @@ func (g *gen) factors(c reg.GPVirtual) func(field int) reg.VecVirtual {
 	return func(field int) reg.VecVirtual { return f[field/4] }
 }
 
-// adamStep changes m, v and p in memory by the gradient x, which it spends; it returns the new p.
+// adamStep updates m, v and p in memory from the gradient x, which it overwrites. It returns the new p.
 func (g *gen) adamStep(f func(int) reg.VecVirtual, x vec, p, m, v operand.Mem, c cut) vec {
 	a, b, t := g.vec(), g.vec(), g.vec()
 	g.do(g.VMULPS, f(adamClip), x, x)
@@ -115,9 +115,9 @@ func (g *gen) adamStep(f func(int) reg.VecVirtual, x vec, p, m, v operand.Mem, c
 	return x
 }
 
-// flushed runs body with denormal results and inputs taken as 0, in the control word of this thread, and sets
-// that back. Moments of parameters whose gradient has become 0 shrink step by step until they are denormal,
-// where each operation would take hundreds of cycles.
+// flushed runs body with denormal results and inputs treated as 0 (bits of the thread's control word MXCSR), and then
+// restores the control word. The moments of a parameter whose gradient stays 0 shrink until they are denormal, and
+// each operation on a denormal number would take hundreds of cycles.
 func (g *gen) flushed(body func()) {
 	const both = 0x8040 // results and inputs
 	before, now, word := g.AllocLocal(8), g.AllocLocal(8), g.GP32()
@@ -144,8 +144,8 @@ func (g *gen) adam() {
 	g.end()
 }
 
-// update reads every share once, and leaves zeros there if asked to: what follows of a parameter is then done
-// while it is in registers.
+// update reads every shard of the gradient (the parameter shares) once, and clears it if asked. The rest of a
+// parameter's step is then done in registers.
 func (g *gen) update() {
 	g.begin("Update", "(c *Adam, p, m, v, target []float32, shares [][]float32, from int, tau float32, clear bool)",
 		"is one step of Adam for the length of p by the sum of at least one share's elements from on, then target += tau·(p − target) if there is one.")

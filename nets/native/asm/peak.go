@@ -1,6 +1,6 @@
 package main
 
-// peak keeps the multiply-add units busy with nothing but registers: as many sums as the product has, all of zeros.
+// peak does multiply-adds on registers alone: as many independent sums as the product has, all of zeros.
 func (g *gen) peak() {
 	g.begin("Peak", "(rounds int)", "does rounds times the multiply-adds of one step of the product's largest tile, in registers alone.")
 	n, x := g.value("rounds"), g.reg()

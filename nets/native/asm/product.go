@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Where the fields of kernel.Product are (a test of package kernel compares).
+// Offsets of the fields of kernel.Product (a test of package kernel compares them).
 const (
 	productK      = 16
 	productA      = 24
@@ -24,9 +24,9 @@ const (
 	productLDM    = 192
 )
 
-// A panel is a kernel's way through some columns: for a width of nv registers, how many rows have their sums in
-// registers at once, largest first. nv·rows sums (8 and more hide the latency of multiply-adds) + nv columns +
-// a factor must fit.
+// A panel is a block of columns nv registers wide, with the numbers of rows whose sums fit in registers at once,
+// largest first. The registers must hold nv·rows sums (8 or more hide the latency of multiply-adds), nv columns and
+// one factor.
 type panel struct {
 	nv   int
 	rows []int
@@ -40,19 +40,18 @@ func (g *gen) panels() []panel {
 	return []panel{{2, []int{6, 5, 4, 3, 2, 1}}, {1, []int{12, 8, 4, 2, 1}}}
 }
 
-// productState holds what lives through a whole product: pointers in registers, and in memory what is looked at
-// once a tile.
+// productState holds what a whole product needs: pointers in registers and, in memory, values read once per tile.
 type productState struct {
 	p, a, c, rows         reg.GPVirtual
 	ak, am, am3, ldb, ldc reg.GPVirtual
-	b                     operand.Mem // of the block's first column, as are all of these
+	b                     operand.Mem // of the block's first column, as are the next ones
 	bias, mask            operand.Mem
 	cols                  operand.Mem
 	rows0, a0, c0, bias0  operand.Mem // of the first row
 	mask0                 operand.Mem
 }
 
-// product goes through blocks of columns as wide as a panel, in each through tiles of rows, in each through k.
+// product loops over blocks of columns as wide as a panel, then over tiles of rows, then over k.
 func (g *gen) product() {
 	g.begin("Product", "(p *Product, m, rows, n, cols int)",
 		"computes rows m to m+rows and columns n to n+cols of a product, at least one each.")
@@ -101,7 +100,8 @@ func (g *gen) product() {
 	g.MOVQ(s.cols, cols)
 	var full, masked []string
 	panels := g.panels()
-	// The widest panel that the columns fill, if one has exactly their width or they are more than the widest.
+	// The widest panel takes as many columns or more, another panel exactly its width; any other number of columns
+	// takes the next wider panel with a mask.
 	for i, p := range panels {
 		full, masked = append(full, g.label(fmt.Sprintf("full%d", p.nv))),
 			append(masked, g.label(fmt.Sprintf("masked%d", p.nv)))
@@ -139,7 +139,7 @@ func (g *gen) product() {
 	g.end()
 }
 
-// panel goes through the tiles of a block of columns.
+// panel loops over the tiles of a block of columns.
 func (g *gen) panel(s *productState, p panel, cut bool) {
 	var k *mask
 	if cut {
@@ -170,7 +170,7 @@ func (g *gen) panel(s *productState, p panel, cut bool) {
 	}
 }
 
-// tile computes rows × nv registers of the product and steps to the next rows.
+// tile computes rows × nv registers of the product and advances to the next rows.
 func (g *gen) tile(s *productState, rows, nv int, cut *mask) {
 	last := func(v int) *mask { // the mask of a row's register v
 		if v == nv-1 {
@@ -229,7 +229,7 @@ func (g *gen) tile(s *productState, rows, nv int, cut *mask) {
 	g.ADDQ(operand.I32(4*rows), s.bias)
 }
 
-// start sets the sums to 0, to their row's bias or to what is in c.
+// start sets the sums to 0, to their row's bias or to c.
 func (g *gen) start(s *productState, acc [][]reg.VecVirtual, last func(int) *mask) {
 	bias, add, done := g.label("bias"), g.label("add"), g.label("started")
 	g.CMPB(at(s.p, productStart), operand.I8(1))
@@ -260,7 +260,7 @@ func (g *gen) start(s *productState, acc [][]reg.VecVirtual, last func(int) *mas
 	g.Label(done)
 }
 
-// finish applies ReLU or the mask and writes the sums to c, which it steps on.
+// finish applies ReLU or the mask, writes the sums to c and advances c.
 func (g *gen) finish(s *productState, acc [][]reg.VecVirtual, last func(int) *mask) {
 	relu, store := g.label("relu"), g.label("store")
 	g.CMPB(at(s.p, productFinish), operand.I8(1))
@@ -285,7 +285,7 @@ func (g *gen) finish(s *productState, acc [][]reg.VecVirtual, last func(int) *ma
 	g.Label(relu)
 	for _, row := range acc {
 		for _, r := range row {
-			g.VMAXPS(r, zero, r) // gives its last source, r, where that is NaN
+			g.VMAXPS(r, zero, r) // returns its last source, r, where that is NaN
 		}
 	}
 	g.Label(store)
@@ -297,7 +297,7 @@ func (g *gen) finish(s *productState, acc [][]reg.VecVirtual, last func(int) *ma
 	}
 }
 
-// keepAbove sets dst to x where y > 0 or y is NaN, else to 0. y is spent.
+// keepAbove sets dst to x where y > 0 or y is NaN, else to 0. y is overwritten.
 func (g *gen) keepAbove(y, zero, x, dst reg.VecVirtual) {
 	const notLessEqual = 0x16 // quiet, true where unordered
 	if g.wide {

@@ -7,11 +7,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Some agents that see the same neighbours go over them together: what is read of a neighbour serves all. Their
-// own parts are packed, sixteen lanes of one agent beside those of the next, since rows that are a tile apart
-// would fall into few sets of the first cache.
+// These kernels process several agents with the same neighbours in one call, so that a neighbour's values are read
+// once for all agents. The agents' own values are packed, sixteen lanes of one agent next to those of the next:
+// rows that are a tile apart would map to few sets of the L1 cache.
 
-// sizesTogether are how many agents that can be.
+// sizesTogether are the possible numbers of agents.
 var sizesTogether = []int{6, 4, 3, 2}
 
 func (g *gen) together() {
@@ -63,8 +63,8 @@ func (g *gen) halves() []int {
 	return []int{0, 32}
 }
 
-// beside is how many neighbours, or rows, have their sums in registers at once: with six agents that leaves one
-// for each of them and one more.
+// beside is the number of neighbours, or rows, whose sums are in registers at once. With six agents that leaves one
+// register for each agent and one more.
 func (g *gen) beside() int {
 	if g.wide {
 		return 4
@@ -72,7 +72,7 @@ func (g *gen) beside() int {
 	return 2
 }
 
-// scoresTogether is Scores of some agents: neighbours' rows stream past packed queries.
+// scoresTogether is Scores of several agents: packed queries, and neighbours' rows that are read in order.
 func (g *gen) scoresTogether(agents int) {
 	g.begin(fmt.Sprintf("Scores%d", agents), "(out []float32, stride int, q, base []float32, at []int32, rows, t int, scale float32)",
 		fmt.Sprintf("sets out[i·stride + e·t + l] = scale·Σ q_i[u·t + l]·base[at[e] + u·t + l] over u < rows, for i < %d; q is packed.", agents))
@@ -166,7 +166,7 @@ func (g *gen) scoresBlock(agents, some int, places, out, l, t4 reg.GPVirtual, q0
 	}
 }
 
-// mixTogether is Mix of some agents, added to what is there: neighbours' rows stream past packed weights.
+// mixTogether is Mix of several agents, added to out: packed weights, and neighbours' rows that are read in order.
 func (g *gen) mixTogether(agents int) {
 	g.begin(fmt.Sprintf("Mix%d", agents), "(out []float32, stride int, w, base []float32, at []int32, rows, t int)",
 		fmt.Sprintf("does out[i·stride + r·t + l] += Σ w_i[e·t + l]·base[at[e] + r·t + l] over the neighbours e, for r < rows and i < %d; w is packed.", agents))
@@ -211,7 +211,7 @@ func (g *gen) mixTogether(agents int) {
 	g.end()
 }
 
-// mixBlock adds to some rows of sixteen lanes of all agents.
+// mixBlock adds the neighbours' values to some rows of sixteen lanes of all agents.
 func (g *gen) mixBlock(agents, some int, out, row, t4, t12 reg.GPVirtual, w0 operand.Mem) {
 	rowsAt := func(p reg.GPVirtual, half int) []operand.Mem {
 		return []operand.Mem{

@@ -5,12 +5,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose goes through squares as wide as a register. Rows that are not there are zero: so dst is filled up to ldd.
+// transpose loops over squares as wide as a register. Missing rows are 0, so that dst is filled up to ldd.
 func (g *gen) transpose() {
 	g.begin("Transpose", "(dst []float32, ldd int, src []float32, lds, rows, cols int)",
 		"sets dst[c·ldd + r] = src[r·lds + c], and 0 for rows ≤ r < ldd, where c < cols.")
 	dst, src, ldd, lds, rows := g.pointer("dst"), g.pointer("src"), g.value("ldd"), g.value("lds"), g.value("rows")
-	space, ldd4 := g.GP64(), g.GP64() // columns of dst that are left
+	space, ldd4 := g.GP64(), g.GP64() // remaining columns of dst
 	g.MOVQ(ldd, space)
 	g.MOVQ(ldd, ldd4)
 	g.SHLQ(operand.U8(2), ldd4)
@@ -56,9 +56,9 @@ func (g *gen) transpose() {
 	g.end()
 }
 
-// wholeSquare transposes a square from memory. It gathers, for each four columns, the quarters (AVX2: halves)
-// of rows four apart in one register: reading them to their places costs less than shuffling them there, for
-// which there are fewer units.
+// wholeSquare transposes a square from memory. For each four columns it loads the quarters (AVX2: halves) of rows
+// four apart into one register. Loads to the right place cost less than shuffles, because a core has fewer shuffle
+// units.
 func (g *gen) wholeSquare(s, lds reg.GPVirtual) []reg.VecVirtual {
 	r := g.regs(g.width)
 	p := g.GP64()
@@ -100,7 +100,7 @@ func (g *gen) quads(r []reg.VecVirtual) []reg.VecVirtual {
 	return append(g.pair(t[0], u[0], g.VUNPCKLPD, g.VUNPCKHPD), g.pair(t[1], u[1], g.VUNPCKLPD, g.VUNPCKHPD)...)
 }
 
-// partialSquare transposes what is there of a square, and steps d as far.
+// partialSquare transposes a square of which some rows or columns are missing, and advances d.
 func (g *gen) partialSquare(s, d, lds, ldd4, rows, cols, space reg.GPVirtual) {
 	w := g.width
 	atMost := func(n reg.GPVirtual) reg.GPVirtual {
@@ -143,7 +143,7 @@ func (g *gen) pair(a, b reg.VecVirtual, one, other func(...operand.Op)) []reg.Ve
 	return []reg.VecVirtual{x, y}
 }
 
-// square transposes a square of registers: first 4 × 4 within each 128 bits, then those as a whole.
+// square transposes a square of registers: first 4 × 4 within each 128 bits, then the 128-bit blocks.
 func (g *gen) square(r []reg.VecVirtual) []reg.VecVirtual {
 	q := make([]reg.VecVirtual, 0, len(r)) // q[4i + c]: columns c, c+4, … of rows 4i to 4i+3
 	for i := 0; i < len(r); i += 4 {

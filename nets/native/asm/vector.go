@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector has a block of outputs in registers through all inputs: the product with one row, where the matrix
-// streams past. The sums are in the order of the inputs, as in the product.
+// vector keeps a block of outputs in registers over all inputs while it reads the matrix once. The sums are taken in
+// the order of the inputs, as in the product.
 func (g *gen) vector() {
 	g.begin("Vector", "(y, x, w, bias []float32, stride int, relu bool)",
 		"computes y = x·w + bias, or max of that and 0; row k of w begins at k·stride.")
@@ -32,7 +32,7 @@ func (g *gen) vector() {
 	g.end()
 }
 
-// vectorBlock computes nv registers of outputs and steps over them.
+// vectorBlock computes nv registers of outputs and advances over them.
 func (g *gen) vectorBlock(y, w, bias, stride reg.GPVirtual, nv int, cut *mask) {
 	acc := g.regs(nv)
 	start, ready := g.label("biased"), g.label("k")

@@ -34,7 +34,7 @@ func (e *Engine[X]) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tens
 		return
 	}
 	c.State, c.Law, c.Agents = e.State, l, c.shapes[0][0]
-	c.Per = c.Grad.head().n / c.Agents
+	c.Per = c.Grad.Len() / c.Agents
 	if e.debug {
 		e.trace.add("Loss %s to %v and %v from %v", describe(l), c.Value, c.Grad, c.Args)
 	}

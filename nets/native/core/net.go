@@ -117,7 +117,7 @@ func (n *net[X]) Forward(with nets.Work, in ...nets.Tensor) nets.Tensor {
 				n.ports[i].Name, n, t, n.e.dtype)
 			return w.out
 		}
-		if shape := x.head().shape; !isShape(shape, n.v.Agents, w.batch, n.ports[i].Width) {
+		if shape := x.Shape(); !isShape(shape, n.v.Agents, w.batch, n.ports[i].Width) {
 			n.e.Fail("Forward", "input %d (%s) of %v has shape %v, want [%d %d %d]", i, n.ports[i].Name, n, shape,
 				n.v.Agents, w.batch, n.ports[i].Width)
 			return w.out

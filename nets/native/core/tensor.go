@@ -19,7 +19,10 @@ type Tensor interface {
 	Resize(rows int)
 	// Clear sets all values to 0.
 	Clear()
-	head() *Header
+	// Len is the number of values, without padding.
+	Len() int
+	// ID tells tensors of one engine apart in errors.
+	ID() int64
 }
 
 // Header is what core knows of a tensor. Backends' tensors embed it.
@@ -30,13 +33,14 @@ type Header struct {
 	n     int
 }
 
-func (h *Header) head() *Header { return h }
-
 // Shape implements [nets.Tensor].
 func (h *Header) Shape() []int { return h.shape }
 
-// Len is the number of values, without padding.
+// Len implements [Tensor].
 func (h *Header) Len() int { return h.n }
+
+// ID implements [Tensor].
+func (h *Header) ID() int64 { return h.id }
 
 // Width is the size of the last dimension.
 func (h *Header) Width() int { return h.shape[len(h.shape)-1] }

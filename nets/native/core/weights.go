@@ -83,7 +83,7 @@ func (w *weights[X]) ZeroGrads() {
 
 // String names the network in errors and recordings.
 func (w *weights[X]) String() string {
-	return fmt.Sprintf("%s %d", w.v.Arch.Kind(), w.v.Params.head().id)
+	return fmt.Sprintf("%s %d", w.v.Arch.Kind(), w.v.Params.ID())
 }
 
 func (w *weights[X]) common() *weights[X] { return w }

@@ -8,13 +8,13 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// ulps is how far x is from want in units of the last place of a float32 of want's size.
+// ulps is the distance from x to want in units in the last place of a float32 of want's size.
 func ulps(x float32, want float64) float64 {
 	unit := math.Nextafter32(float32(math.Abs(want)), float32(math.Inf(1))) - float32(math.Abs(want))
 	return math.Abs(float64(x)-want) / float64(unit)
 }
 
-// grid is every stride-th float32 of both signs from smallest on up to largest.
+// grid is every stride-th float32 from smallest to largest, with both signs.
 func grid(smallest, largest float32, stride uint32) []float32 {
 	var x []float32
 	for b := math.Float32bits(smallest); b <= math.Float32bits(largest); b += stride {
@@ -53,7 +53,7 @@ func TestActivations(t *testing.T) {
 	}
 }
 
-// The exponential, seen through a softmax of 0 and x < −17, where the sum is 1.
+// The exponential is measured through a softmax of 0 and x < −17, where the sum rounds to 1.
 func TestExponential(t *testing.T) {
 	for _, s := range assemblies(t) {
 		var worst float64
@@ -70,7 +70,7 @@ func TestExponential(t *testing.T) {
 			switch {
 			case x < -87.33655:
 				if got != 0 {
-					t.Fatalf("%s: exp(%g) = %g, want 0: it would be denormal", s.Name, x, got)
+					t.Fatalf("%s: exp(%g) = %g, want 0: the result would be denormal", s.Name, x, got)
 				}
 			default:
 				worst = max(worst, ulps(got, want))
@@ -107,8 +107,7 @@ func TestActivationLimits(t *testing.T) {
 	}
 }
 
-// Any float32 whatever gives the same bits from all assemblies, and a softmax of huge logits is one of NaN
-// where the reference's is.
+// For arbitrary float32 bits both assemblies give the same bits, and their softmax is NaN where the reference's is.
 func TestActivationBits(t *testing.T) {
 	sets := withReference(t)
 	d := newDraws(t, 12)
@@ -131,7 +130,7 @@ func TestActivationBits(t *testing.T) {
 	d.claim("Sigmoid, Tanh, Softmax of any words")
 }
 
-// Gumbel noise of the smallest, the largest and many other words is what its equation says.
+// Gumbel noise of the smallest, the largest and many other words satisfies its equation.
 func TestGumbel(t *testing.T) {
 	words := []uint32{0, 1, 511, 512, 1<<31 - 1, 1 << 31, math.MaxUint32 - 512, math.MaxUint32}
 	for w := uint32(0); w < math.MaxUint32-99991; w += 99991 {
@@ -143,9 +142,9 @@ func TestGumbel(t *testing.T) {
 		var worst float64
 		var where uint32
 		for i, w := range words {
-			e := -math.Log((float64(w>>9) + 0.5) / (1 << 23)) // exact where 1 − u is tiny: u is
+			e := -math.Log((float64(w>>9) + 0.5) / (1 << 23)) // exact also where 1 − u is tiny, because u is exact
 			want := -math.Log(e)
-			// What is rounded before the second logarithm is as good as its argument's last place.
+			// The argument of the second logarithm is rounded to float32: the error is relative to max(1, |noise|).
 			if d := math.Abs(float64(dst[i])-want) / (0x1p-23 * max(1, math.Abs(want))); !(d <= worst) {
 				worst, where = d, w
 			}
@@ -157,7 +156,7 @@ func TestGumbel(t *testing.T) {
 	}
 }
 
-// Any words give the same bits from all assemblies, at any length.
+// All assemblies give the same bits for any words and any length.
 func TestGumbelBits(t *testing.T) {
 	sets := withReference(t)
 	times(t, "Gumbel", 14, 140, func(d *draws) {
@@ -177,14 +176,14 @@ func TestGumbelBits(t *testing.T) {
 	})
 }
 
-// The first of equals is chosen; NaN in a lane is NaN in it.
+// Of equal values the first is chosen; a lane with NaN becomes NaN.
 func TestOneHot(t *testing.T) {
 	sets := withReference(t)
 	times(t, "OneHot", 15, 200, func(d *draws) {
 		n, lanes := d.between(1, 9), Lanes*d.between(1, 9)
 		y, out := d.slice(n*lanes), d.output(n*lanes)
 		for i := range y {
-			y[i] = float32(d.IntN(4)) / 4 // many equals
+			y[i] = float32(d.IntN(4)) / 4 // many equal values
 		}
 		for range d.IntN(4) {
 			l := d.IntN(lanes)

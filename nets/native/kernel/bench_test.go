@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// load is a call as training makes it: how many floating-point operations it does, with a multiply-add as two
-// and an exponential as one, and how many bytes it reads and writes where nothing is read twice.
+// load is a call as training makes it, with its number of floating-point operations (a multiply-add counts two, an
+// exponential one) and of bytes read and written (each operand counted once).
 type load struct {
 	name         string
 	flops, bytes float64
 	f            func()
 }
 
-// measure times it: GFLOP/s and GB/s are of the fastest batch.
+// measure reports GFLOP/s and GB/s of the fastest batch of calls.
 func (l load) measure(b *testing.B) {
 	best := measure(b, l.f)
 	b.ReportMetric(best, "best-ns")
@@ -21,7 +21,7 @@ func (l load) measure(b *testing.B) {
 	b.ReportMetric(l.bytes/best, "GB/s")
 }
 
-// products are the shapes that networks of 64 and 32 units meet with tiles of 64, 32 and 16 samples, and larger ones.
+// products have the shapes of networks of 64 and 32 units with tiles of 64, 32 and 16 samples, and larger ones.
 func products(d *draws, s *Set) []load {
 	var loads []load
 	for _, c := range [][3]int{
@@ -47,7 +47,7 @@ func tiles(d *draws, s *Set) []load {
 	hat, gain, offset, scale, wide := d.slice(64*t), d.slice(64), d.slice(64), d.slice(t), d.slice(64*t)
 	at := []int32{0, rows * t, 2 * rows * t, 3 * rows * t, 4 * rows * t}
 	dots, tiny := d.slice(64*64), d.slice(64*t)
-	for i := range tiny { // what is added up again and again must not grow
+	for i := range tiny { // repeated additions must not overflow
 		tiny[i] *= 1e-9
 	}
 	return []load{
@@ -80,22 +80,22 @@ func lengths(d *draws, s *Set, n int) []load {
 	for i := range words {
 		words[i] = d.Uint32()
 	}
-	shares := [][]float32{d.slice(n), d.slice(n), d.slice(n), d.slice(n)}
+	shards := [][]float32{d.slice(n), d.slice(n), d.slice(n), d.slice(n)}
 	size := float64(n)
 	return []load{
 		{"Axpy", 2 * size, 12 * size, func() { s.Axpy(1e-9, p, y) }},
 		{"Lerp", 3 * size, 12 * size, func() { s.Lerp(0.01, p, target) }},
 		{"SumSquares", 2 * size, 4 * size, func() { s.SumSquares(p) }},
 		{"Adam", 14 * size, 28 * size, func() { s.Adam(c, p, g, m, v) }},
-		{"Update1", 17 * size, 36 * size, func() { s.Update(c, p, m, v, target, shares[:1], 0.01, false) }},
-		{"Update4", 20 * size, 64 * size, func() { s.Update(c, p, m, v, target, shares, 0.01, true) }},
+		{"Update1", 17 * size, 36 * size, func() { s.Update(c, p, m, v, target, shards[:1], 0.01, false) }},
+		{"Update4", 20 * size, 64 * size, func() { s.Update(c, p, m, v, target, shards, 0.01, true) }},
 		{"Separate4", 23 * size, 64 * size, func() {
-			for _, x := range shares[1:] {
-				s.Axpy(1, x, shares[0])
+			for _, x := range shards[1:] {
+				s.Axpy(1, x, shards[0])
 			}
-			s.Adam(c, p, shares[0], m, v)
+			s.Adam(c, p, shards[0], m, v)
 			s.Lerp(0.01, p, target)
-			for _, x := range shares {
+			for _, x := range shards {
 				clear(x)
 			}
 		}},
@@ -107,7 +107,7 @@ func lengths(d *draws, s *Set, n int) []load {
 	}
 }
 
-// one is one sample through a network of 64-128-128-8.
+// one is a batch of one through a network of 64-128-128-8.
 func one(d *draws, s *Set) load {
 	x, h1, h2, y := d.slice(64), d.slice(128), d.slice(128), d.slice(8)
 	w1, w2, w3, bias := d.slice(64*128), d.slice(128*128), d.slice(128*8), d.slice(128)
@@ -119,8 +119,8 @@ func one(d *draws, s *Set) load {
 	}}
 }
 
-// crowd is attention of six agents to two hundred, from the second cache, together and one by one.
-func crowd(d *draws, s *Set) []load {
+// sharedNeighbours is attention of six agents to the same 200 agents (in the L2 cache), together and one by one.
+func sharedNeighbours(d *draws, s *Set) []load {
 	const agents, n, rows, own, t = 6, 200, 32, 14, 64
 	keys, features, q, w := d.slice(n*rows*t), d.slice(n*own*t), d.slice(agents*rows*t), d.slice(agents*n*t)
 	out, mixed, packed := d.slice(agents*n*t), d.slice(agents*rows*t), make([]float32, agents*n*t)
@@ -155,7 +155,7 @@ func crowd(d *draws, s *Set) []load {
 
 func BenchmarkCrowd(b *testing.B) {
 	for _, s := range assemblies(b) {
-		for _, l := range crowd(newDraws(b, 1), s) {
+		for _, l := range sharedNeighbours(newDraws(b, 1), s) {
 			b.Run(s.Name+"/"+l.name, l.measure)
 		}
 	}

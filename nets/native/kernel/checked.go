@@ -2,15 +2,15 @@ package kernel
 
 import "fmt"
 
-// unchecked is a set of assembly functions: they don't check that their slices are long enough and t a multiple of
-// Lanes. Those named beside the Set take a piece of the work.
+// unchecked is a set of assembly functions. They don't check that their slices are long enough and that t is a
+// multiple of Lanes. The functions declared beside the Set compute a part of a kernel's work.
 type unchecked struct {
 	Set
 	scores     [MostTogether + 1]scoresFunc // by the number of agents
 	mix        [MostTogether + 1]mixFunc
 	product    func(p *Product, m, rows, n, cols int)
 	vector     func(y, x, w, bias []float32, stride int, relu bool)
-	update     func(c *Adam, p, m, v, target []float32, shares [][]float32, from int, tau float32, clear bool)
+	update     func(c *Adam, p, m, v, target []float32, shards [][]float32, from int, tau float32, clear bool)
 	sumSquares func(x []float32) float64
 	peak       func(rounds int)
 	round      int // multiply-adds of a round
@@ -22,20 +22,19 @@ type (
 	mixFunc    = func(out []float32, stride int, w, base []float32, at []int32, rows, t int)
 )
 
-// MostTogether is the most agents that attend to their neighbours together.
+// MostTogether is the largest number of agents that ScoresTogether and MixTogether process in one call.
 const MostTogether = 6
 
-// A call of assembly cannot be interrupted, and a collection of garbage waits for it: calls are cut into pieces
-// of at most some 50 µs.
+// The Go runtime cannot interrupt a call of assembly, so a garbage collection waits for it. Calls are therefore
+// split into pieces of at most about 50 µs.
 const (
 	pieceProduct  = 1 << 21 // multiply-adds
 	pieceColumns  = 256
-	pieceElements = 1 << 14 // what is done to one may take a division and a root, or come from main memory
-	pieceTile     = 1 << 17 // multiply-adds with both sides from memory
+	pieceElements = 1 << 14 // an element may need a division and a root, or a read from main memory
+	pieceTile     = 1 << 17 // multiply-adds with both operands from memory
 )
 
-// checked puts checks before each function of u: slices that are too short panic by indexing, and the work is cut
-// into pieces.
+// checked wraps each function of u: slices that are too short panic by indexing, and the work is split into pieces.
 func checked(u *unchecked) *Set {
 	s := &Set{
 		Name: u.Name, Product: u.wholeProduct, Vector: u.wholeVector, Update: u.wholeUpdate, SumSquares: u.sumSquares,
@@ -102,7 +101,7 @@ func checked(u *unchecked) *Set {
 	return s
 }
 
-// inTile tells whether a tile has lanes, and panics where their number is none of a tile.
+// inTile says whether a tile has lanes. It panics if their number is not a multiple of Lanes.
 func inTile(t int) bool {
 	if t < 0 || t%Lanes != 0 {
 		panic(fmt.Sprintf("kernel: a tile of %d lanes, want a multiple of %d", t, Lanes))
@@ -142,13 +141,13 @@ func pairInPieces(f func(a float32, x, y []float32)) func(a float32, x, y []floa
 	}
 }
 
-func (u *unchecked) wholeUpdate(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32, clear bool) {
+func (u *unchecked) wholeUpdate(c *Adam, p, m, v, target []float32, shards [][]float32, tau float32, clear bool) {
 	if len(p) == 0 {
 		return
 	}
 	m, v = m[:len(p)], v[:len(p)]
-	_ = shares[0]
-	for _, s := range shares {
+	_ = shards[0]
+	for _, s := range shards {
 		_ = s[len(p)-1]
 	}
 	if target != nil {
@@ -160,7 +159,7 @@ func (u *unchecked) wholeUpdate(c *Adam, p, m, v, target []float32, shares [][]f
 		if target != nil {
 			t = target[from:to]
 		}
-		u.update(c, p[from:to], m[from:to], v[from:to], t, shares, from, tau, clear)
+		u.update(c, p[from:to], m[from:to], v[from:to], t, shards, from, tau, clear)
 	}
 }
 

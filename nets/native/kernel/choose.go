@@ -13,8 +13,8 @@ func Best() *Set {
 	return nil
 }
 
-// Named returns the kernels called avx512, avx2 or go, whose results differ between assembly and go only by
-// rounding. The error says what this CPU offers.
+// Named returns the kernels avx512, avx2 or go. Results of assembly and of go differ only by rounding. The error
+// lists the names that this CPU offers.
 func Named(name string) (*Set, error) {
 	if name == "go" {
 		return Reference(), nil
@@ -24,6 +24,6 @@ func Named(name string) (*Set, error) {
 			return assembly(name), nil
 		}
 	}
-	return nil, fmt.Errorf("kernel: kernels %q, want one of those that this CPU offers: %s", name,
+	return nil, fmt.Errorf("kernel: kernels are %q, want one of those that this CPU offers: %s", name,
 		strings.Join(append(offered(), "go"), ", "))
 }

@@ -2,8 +2,8 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// offered lists the sets of kernels in assembly that run here, fastest first. What the operating system does
-// not save at a switch of threads, x/sys/cpu does not report.
+// offered lists the assembly kernels that run on this CPU, fastest first. x/sys/cpu reports an instruction set only
+// if the operating system saves its registers at a thread switch.
 func offered() []string {
 	x := &cpu.X86
 	avx2 := x.HasAVX2 && x.HasFMA && x.HasBMI2
@@ -17,7 +17,7 @@ func offered() []string {
 	return names
 }
 
-// assembly returns one of the sets offered.
+// assembly returns the set of one of the offered names.
 func assembly(name string) *Set {
 	if name == "avx512" {
 		return checked(&unchecked{

@@ -32,7 +32,7 @@ func TestNamed(t *testing.T) {
 
 func ExampleNamed() {
 	_, err := Named("neon")
-	fmt.Println(strings.HasPrefix(err.Error(), `kernel: kernels "neon", want one of those that this CPU offers: `))
+	fmt.Println(strings.HasPrefix(err.Error(), `kernel: kernels are "neon", want one of those that this CPU offers: `))
 	// Output: true
 }
 
@@ -41,7 +41,7 @@ func TestAllocations(t *testing.T) {
 	f := func(n int) []float32 { return make([]float32, n) }
 	p := &Product{M: 7, N: 20, K: 3, AK: 7, AM: 1, A: f(21), B: f(60), LDB: 20, C: f(140), LDC: 20}
 	big := &Product{M: 200, N: 300, K: 100, AK: 200, AM: 1, A: f(20000), B: f(30000), LDB: 300, C: f(60000), LDC: 300}
-	x, y, z, u, at, shares, adam := f(40000), f(40000), f(40000), f(40000), []int32{0, 16, 0},
+	x, y, z, u, at, shards, adam := f(40000), f(40000), f(40000), f(40000), []int32{0, 16, 0},
 		[][]float32{f(40000), f(40000)}, &Adam{}
 	words := make([]uint32, 40000)
 	for _, s := range withReference(t) {
@@ -59,7 +59,8 @@ func TestAllocations(t *testing.T) {
 			"OneHot":   func() { s.OneHot(y, x, 3, 16) }, "Gumbel": func() { s.Gumbel(x, words) },
 			"Norm": func() { s.Norm(x, y, z, x, u[:3], u, 16, 1) }, "NormBack": func() { s.NormBack(x, y, z, u[:3], 16) },
 			"Axpy": func() { s.Axpy(1, x, y) }, "Lerp": func() { s.Lerp(0.5, x, y) }, "SumSquares": func() { s.SumSquares(x) },
-			"Adam": func() { s.Adam(adam, x, y, z, u) }, "Update": func() { s.Update(adam, x, y, z, u, shares, 0.1, true) },
+			"Adam":   func() { s.Adam(adam, x, y, z, u) },
+			"Update": func() { s.Update(adam, x, y, z, u, shards, 0.1, true) },
 		} {
 			if n := testing.AllocsPerRun(3, run); n != 0 {
 				t.Errorf("%s of %s allocates %g times", what, s.Name, n)

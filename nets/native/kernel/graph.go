@@ -1,45 +1,45 @@
 package kernel
 
-// Graphs are the kernels of networks over graphs. Matrices are row-major, and a row has t float32, a multiple
-// of [Lanes], of which those behind the features are 0. The edges into row v are numbers in[v] … in[v+1]−1, and
-// src and to are where they come from and go to: these numbers are not checked, as they are what package nets'
-// GraphBatch has sorted. Other slices that are too short panic.
+// Graphs are the kernels of networks over graphs. Matrices are row-major. A row has t float32, a multiple of
+// [Lanes], padded with 0 behind the features. The edges into row v have the indices in[v] … in[v+1]−1; src and to
+// hold the rows that edges leave and enter. These indices are not checked: package nets' GraphBatch has checked and
+// sorted them. Other slices that are too short panic.
 type Graphs struct {
-	// Weigh sets the weights of the edges into the rows that q has: w = softmax of z over each row's edges, z =
-	// LeakyReLU(p[src] + q + extra), where w is negative (−0 among them) where z ≤ 0 or NaN, so that Spread
-	// knows. extra is by edge, or empty.
+	// Weigh sets the attention weights of the edges into the len(q) rows: w = softmax of z over each row's edges, z
+	// = LeakyReLU(p[src] + q + extra). The sign bit of w is set where z ≤ 0 or NaN: Spread reads it. extra has one
+	// number per edge, or is empty.
 	Weigh func(w, p, q, extra []float32, src, in []int32, slope float32)
-	// Gather sets out[r] = Σ |w[e]|·x[src[e]] over the edges into the rows that in has, one fewer than len(in).
+	// Gather sets out[r] = Σ |w[e]|·x[src[e]] over the edges e into row r, for r < len(in) − 1.
 	Gather func(out, w, x []float32, src, in []int32, t int)
 	// Combine sets out[r] = Σ |w[e]|·x[e], Sums out[r] = Σ x[e].
 	Combine func(out, w, x []float32, in []int32, t int)
 	Sums    func(out, x []float32, in []int32, t int)
-	// Spread takes gradients w.r.t. the rows y that edges go to back to the rows x that they leave. For r <
-	// len(dp), out[starts[r]:starts[r+1]] are the numbers of the edges that leave it, and each has
+	// Spread propagates gradients y w.r.t. the rows that edges enter back to the rows x that they leave. For r <
+	// len(dp), out[starts[r]:starts[r+1]] are the indices of the edges that leave row r, and for each of them
 	//
 	//	DZ = |W|·(x[r]·y[To] + C)·(slope where W is negative),  gx[r] += |W|·y[To],  dp[r] = Σ DZ
 	Spread func(gx, dp, x, y []float32, edges []Edge, out, starts []int32, t int, slope float32)
 
-	// NormRows normalises rows (layer normalisation) and cuts at 0, for r < len(scale) and t = len(bias): with
-	// v = y + bias + x, hat = (v − mean)/√(var + ε) over n features, out = max(gain·hat + offset, 0). keep has
-	// all bits set in the n features and none behind them. x may be nil, and hat may be y. scale becomes
-	// 1/√(var + ε).
+	// NormRows is layer normalisation and ReLU of rows r < len(scale) of t = len(bias) numbers: with v = y + bias +
+	// x, hat = (v − mean)/√(var + ε) over n features, out = max(gain·hat + offset, 0) and scale = 1/√(var + ε).
+	// keep is a bit mask: all bits set in the n features, none in the padding. x may be nil, and hat may be y.
 	NormRows func(out, hat, scale, y, x, bias, gain, offset, keep []float32, n, epsilon float32)
-	// NormRowsBack replaces the gradient by out by that w.r.t. v, and adds to those w.r.t. gain, offset and bias.
+	// NormRowsBack replaces grad, ∂L/∂out, by ∂L/∂v, and adds to the gradients w.r.t. gain, offset and bias.
 	NormRowsBack func(grad, out, hat, scale, gain, keep, dgain, doffset, dbias []float32, n float32)
-	// BiasRows sets out = max(y + bias + x, 0), and BiasRowsBack takes the gradient back and adds to that by bias.
+	// BiasRows sets out = max(y + bias + x, 0). BiasRowsBack replaces grad, ∂L/∂out, by ∂L/∂y, and adds to the
+	// gradient w.r.t. bias.
 	BiasRows     func(out, y, x, bias []float32, rows int)
 	BiasRowsBack func(grad, out, dbias []float32, rows int)
 }
 
-// Edge is what Spread reads and writes of an edge: together, since edges come in another order than they lie.
+// Edge holds all that Spread reads and writes of an edge in one place, because Spread visits edges out of order.
 type Edge struct {
 	W, C float32
 	To   int32
 	DZ   float32
 }
 
-// checkedGraphs puts checks for slices that are too short before each function.
+// checkedGraphs wraps each function with checks for slices that are too short.
 func checkedGraphs(u *Graphs) *Graphs {
 	g := *u
 	g.Weigh = func(w, p, q, extra []float32, src, in []int32, slope float32) {
@@ -112,7 +112,7 @@ func checkedGraphs(u *Graphs) *Graphs {
 	return &g
 }
 
-// OfGraphs returns the kernels for graphs of the same family.
+// OfGraphs returns the kernels for networks over graphs with the same instructions.
 func (s *Set) OfGraphs() *Graphs {
 	if g := graphAssembly(s.Name); g != nil {
 		return checkedGraphs(g)

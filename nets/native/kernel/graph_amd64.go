@@ -1,6 +1,6 @@
 package kernel
 
-// graphAssembly returns the kernels of a set of assembly, nil for another.
+// graphAssembly returns the graph kernels of an assembly set, or nil for the reference.
 func graphAssembly(name string) *Graphs {
 	switch name {
 	case "avx512":

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// graph draws edges into rows from sources: some rows have none, few have many. out, starts are the same edges
-// by source.
+// graph draws edges from sources into rows: some rows have no edges, a few have many. out and starts list the same
+// edges by source.
 func (d *draws) graph(rows, sources int) (src, to, in, out, starts []int32) {
 	in = append(in, 0)
 	for r := range rows {
@@ -34,7 +34,7 @@ func (d *draws) graph(rows, sources int) (src, to, in, out, starts []int32) {
 	return atEnd(d.t, src), atEnd(d.t, to), atEnd(d.t, in), atEnd(d.t, out), atEnd(d.t, starts)
 }
 
-// edgesOf puts together what Spread wants of edges.
+// edgesOf returns the edges as Spread takes them.
 func edgesOf(t testing.TB, w, c []float32, to []int32) []Edge {
 	edges := guarded[Edge](t, len(w))
 	for e := range edges {
@@ -43,7 +43,7 @@ func edgesOf(t testing.TB, w, c []float32, to []int32) []Edge {
 	return edges
 }
 
-// The assembly reads the fields of an Edge where its generator believes them.
+// The fields of Edge are at the offsets that the generator assumes.
 func TestEdgeLayout(t *testing.T) {
 	var e Edge
 	if got := [5]uintptr{unsafe.Offsetof(e.W), unsafe.Offsetof(e.C), unsafe.Offsetof(e.To), unsafe.Offsetof(e.DZ),
@@ -52,7 +52,7 @@ func TestEdgeLayout(t *testing.T) {
 	}
 }
 
-// atEnd is a copy before a page without access.
+// atEnd is a copy that ends where a page without access begins.
 func atEnd(t testing.TB, x []int32) []int32 {
 	c := guarded[int32](t, len(x))
 	copy(c, x)
@@ -83,7 +83,7 @@ func TestWeigh(t *testing.T) {
 	})
 }
 
-// Weights add up to 1 whatever is added to all scores, and tell where scores are not above 0.
+// Weights sum to 1 even if a large constant is added to all scores, and their sign bit marks scores of 0 or less.
 func TestWeighLargeScores(t *testing.T) {
 	_, graphs := graphSets(t)
 	for _, g := range graphs {
@@ -164,23 +164,23 @@ func TestNormRows(t *testing.T) {
 		for i, k := range graphs {
 			k.NormRows(out.of(i), hat.of(i), scale.of(i), y, x, bias, gain, offset, keep, float32(n), 1e-5)
 			k.BiasRows(plain.of(i), y, x, bias, rows)
-			first := 0 // backward from the same numbers: a bit of difference may make a number of out 0
+			first := 0 // all sets go backward from set 0's results: a rounding difference may make a number of out 0
 			k.NormRowsBack(g.of(i), out.of(first), hat.of(first), scale.of(first), gain, keep, dgain.of(i),
 				doffset.of(i), dbias.of(i), float32(n))
 			k.BiasRowsBack(h.of(i), plain.of(first), dplain.of(i), rows)
 			for r := range rows {
 				for _, o := range []*outputs{out, hat, plain, g, h} {
 					row := o.of(i)[r*width:][:width]
-					// NaN may go on to the row's end.
+					// NaN may reach the padding.
 					if row[0] == row[0] && slices.ContainsFunc(row[n:], func(v float32) bool { return v != 0 }) {
-						t.Fatalf("%s: row %d of width %d has something behind it", sets[i].Name, r, n)
+						t.Fatalf("%s: row %d of width %d has values in its padding", sets[i].Name, r, n)
 					}
 				}
 			}
 		}
 		tolerance := 1e-4
 		if n < 4 {
-			tolerance = 1e-2 // the few numbers of a row may all but cancel
+			tolerance = 1e-2 // the few numbers of a row may nearly cancel
 		}
 		for what, o := range map[string]*outputs{"out": out, "hat": hat, "scale": scale, "plain": plain, "grad": g,
 			"plain grad": h, "dgain": dgain, "doffset": doffset, "dbias": dbias, "plain dbias": dplain} {
@@ -189,7 +189,7 @@ func TestNormRows(t *testing.T) {
 	})
 }
 
-// A slice that is too short panics before anything is touched.
+// A slice that is too short panics before anything is written.
 func TestGraphsPanic(t *testing.T) {
 	_, graphs := graphSets(t)
 	f := func(n int) []float32 { return make([]float32, n) }
@@ -233,7 +233,7 @@ func BenchmarkGraphsWide(b *testing.B) {
 	}
 	w, x, out, order := d.slice(n), d.slice(sources*width), d.slice(rows*width), make([]int32, n)
 	edges := edgesOf(b, w, w, to)
-	for e := range order { // where an edge lies says nothing of where it begins
+	for e := range order { // the order of edges is independent of their sources
 		order[e] = int32(e)
 	}
 	d.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })

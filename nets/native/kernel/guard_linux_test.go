@@ -6,8 +6,7 @@ import (
 	"unsafe"
 )
 
-// guarded returns n float32 (or other values of fixed size) that end where a page without access begins: who
-// reads or writes one too many dies.
+// guarded returns n values that end where a page without access begins: reading or writing one more is a fault.
 func guarded[T any](t testing.TB, n int) []T {
 	t.Helper()
 	size := n * int(unsafe.Sizeof(*new(T)))

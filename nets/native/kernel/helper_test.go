@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-// assemblies are the sets of assembly that run here.
+// assemblies are the assembly sets that this CPU can run.
 func assemblies(t testing.TB) []*Set {
 	var sets []*Set
 	for _, name := range offered() {
@@ -26,13 +26,13 @@ func assemblies(t testing.TB) []*Set {
 	return sets
 }
 
-// draws makes inputs: odd sizes and values, always the same.
+// draws makes reproducible inputs with odd sizes and special values.
 type draws struct {
 	*rand.Rand
 	t testing.TB
-	// special is how often a value is NaN, infinite, denormal or a zero.
+	// special is the probability that a value is NaN, infinite, denormal or zero.
 	special float64
-	// compared is how many values of two assemblies have had the same bits.
+	// compared counts the values for which two assemblies gave the same bits.
 	compared int
 }
 
@@ -52,7 +52,7 @@ func (d *draws) value() float32 {
 	return 2*d.Float32() - 1
 }
 
-// slice is n values before a page without access.
+// slice is n values that end where a page without access begins.
 func (d *draws) slice(n int) []float32 {
 	s := guarded[float32](d.t, n)
 	for i := range s {
@@ -61,7 +61,7 @@ func (d *draws) slice(n int) []float32 {
 	return s
 }
 
-// outputs are a kernel's outputs, for each set of kernels a copy with the same values in it and around it.
+// outputs holds a kernel's output for each set of kernels: copies with the same initial values, margin included.
 type outputs struct {
 	d *draws
 	s [][]float32
@@ -87,8 +87,8 @@ func (d *draws) outputOf(x []float32) *outputs {
 // of is the i-th set's copy.
 func (o *outputs) of(i int) []float32 { return o.s[i][margin:] }
 
-// check compares what the sets left: with the reference, set 0, within tolerance, relative to values above 1;
-// between assemblies, bits. What is before the outputs must be as it was.
+// check compares the outputs of all sets: with set 0, the reference, within tolerance (relative to values above 1),
+// and between assemblies bit for bit. The margin before the outputs must be unchanged.
 func (o *outputs) check(t *testing.T, what string, sets []*Set, tolerance float64) {
 	t.Helper()
 	for i := range sets {
@@ -118,7 +118,7 @@ func near(x, want float32, tolerance float64) bool {
 	return math.Abs(float64(x)-float64(want)) <= tolerance*max(1, math.Abs(float64(want)))
 }
 
-// same compares bits, where any NaN is as good as another.
+// same compares bits; all NaN are equal.
 func same(x, y float32) bool {
 	return math.Float32bits(x) == math.Float32bits(y) || x != x && y != y
 }
@@ -126,8 +126,8 @@ func same(x, y float32) bool {
 // withReference puts the reference before the assemblies.
 func withReference(t testing.TB) []*Set { return append([]*Set{Reference()}, assemblies(t)...) }
 
-// measure runs a benchmark and returns ns a call in its fastest batch of some 20 µs: on a machine with other
-// work the mean says little.
+// measure runs a benchmark and returns ns per call of its fastest batch of about 20 µs: other work on the machine
+// distorts the mean.
 func measure(b *testing.B, f func()) float64 {
 	b.Helper()
 	f()
@@ -146,7 +146,7 @@ func measure(b *testing.B, f func()) float64 {
 	return best
 }
 
-// claim says that the assemblies agreed.
+// claim records that the assemblies agreed.
 func (d *draws) claim(kernels string) {
 	if d.compared > 0 {
 		proof.Claim(d.t, proof.Row{Topic: "numerics",

@@ -1,10 +1,10 @@
 package kernel
 
-// Lanes is what a tile's number of samples is a multiple of: one register of AVX-512, two of AVX2.
+// Lanes divides a tile's number of samples: float32 in one register of AVX-512, or in two of AVX2.
 const Lanes = 16
 
-// Set is one way of computing. All functions leave their inputs unchanged, allocate nothing and panic on slices
-// that are too short, like Go's own indexing. T is the number of lanes of a tile.
+// Set is one implementation of the kernels. All functions leave their inputs unchanged, allocate nothing and panic
+// on slices that are too short, as Go's indexing does. T is the number of lanes of a tile.
 type Set struct {
 	// Name is avx512, avx2 or go.
 	Name string
@@ -24,15 +24,16 @@ type Set struct {
 	Scores func(out, q, base []float32, at []int32, rows, t int, scale float32)
 	// Mix sets out[g·T + l] = Σ_e w[e·T + l]·base[at[e] + g·T + l] for g < rows; without neighbours, zeros.
 	Mix func(out, w, base []float32, at []int32, rows, t int)
-	// Scatter does base[at[e] + g·T + l] += w[e·T + l]·x[g·T + l] for every e in turn and g < rows.
+	// Scatter does base[at[e] + g·T + l] += w[e·T + l]·x[g·T + l] for g < rows, neighbour e after neighbour e.
 	Scatter func(base []float32, at []int32, w, x []float32, rows, t int)
-	// Pack puts the rows of some agents side by side, for ScoresTogether and MixTogether: dst[((v·rows +
+	// Pack interleaves the rows of several agents, as ScoresTogether and MixTogether read them: dst[((v·rows +
 	// u)·agents + i)·Lanes + l] = src[i·stride + u·t + v·Lanes + l] for v < t/Lanes, u < rows, i < agents.
 	Pack func(dst, src []float32, stride, agents, rows, t int)
-	// ScoresTogether is Scores of 2, 3, 4 or 6 agents that see the same neighbours: those of agent i begin at
+	// ScoresTogether is Scores for 2, 3, 4 or 6 agents with the same neighbours. The scores of agent i begin at
 	// out[i·stride]. q is packed.
 	ScoresTogether func(out []float32, stride int, q, base []float32, at []int32, agents, rows, t int, scale float32)
-	// MixTogether is Mix of as many, added to what is there: that of agent i begins at out[i·stride]. w is packed.
+	// MixTogether is Mix for 2, 3, 4 or 6 agents with the same neighbours, added to out. The rows of agent i begin
+	// at out[i·stride]. w is packed.
 	MixTogether func(out []float32, stride int, w, base []float32, at []int32, agents, rows, t int)
 	// Softmax replaces the n rows of w by their softmax, lane by lane: w[e·T + l] = exp(w_e − max)/Σ exp(w −
 	// max). NaN in a lane makes that lane NaN.
@@ -42,15 +43,15 @@ type Set struct {
 
 	// Sigmoid and Tanh work in place. NaN stays NaN; ±Inf give the limits.
 	Sigmoid, Tanh func(y []float32)
-	// SigmoidBack, TanhBack and ReLUBack set dst = g·f'(x), where f' follows from y = f(x): y(1 − y), 1 − y²,
-	// and 0 where y ≤ 0 (else g, also for NaN). dst may be g.
+	// SigmoidBack, TanhBack and ReLUBack set dst = g·f'(x), with f' computed from y = f(x): y(1 − y), 1 − y², and
+	// 0 where y ≤ 0, else 1 (also for NaN). dst may be g.
 	SigmoidBack, TanhBack, ReLUBack func(dst, y, g []float32)
 
-	// OneHot sets out to 1 in the first of the n rows of y that is the largest, and to 0 in the others, lane by
-	// lane. y is what Softmax gives: from 0 to 1, or NaN in all of a lane, which is then NaN in out.
+	// OneHot sets out to 1 in the row with the largest y (the first of equal ones) and to 0 in the other rows, lane
+	// by lane. y is a result of Softmax: from 0 to 1, or NaN in a whole lane, which is then NaN in out.
 	OneHot func(out, y []float32, n, t int)
-	// Gumbel makes standard Gumbel noise of random words: dst = −ln(−ln u) with u = (word>>9 + ½)/2²³, which
-	// lies in (0, 1). Both have one length.
+	// Gumbel converts random words to standard Gumbel noise: dst = −ln(−ln u) with u = (word>>9 + ½)/2²³, which
+	// lies in (0, 1). dst and words have the same length.
 	Gumbel func(dst []float32, words []uint32)
 
 	// Norm normalises the rows of each lane (layer normalisation): hat = (x − mean)/√(var + ε), y = gain·hat + offset;
@@ -61,23 +62,22 @@ type Set struct {
 
 	// Axpy does y += a·x, Lerp y += t·(x − y), for any length.
 	Axpy, Lerp func(a float32, x, y []float32)
-	// SumSquares is Σ x², in float64: [Lanes] partial sums.
+	// SumSquares is Σ x² in float64, from [Lanes] partial sums.
 	SumSquares func(x []float32) float64
-	// Adam changes parameters p and moments m, v by gradients g: see the type [Adam]. Here and in Update the
-	// assembly takes denormal numbers as 0: moments of parameters that have no gradient any more end there, and
-	// would cost hundreds of cycles each.
+	// Adam updates parameters p and moments m, v from gradients g: see the type [Adam]. Here and in Update the
+	// assembly treats denormal numbers as 0. The moments of a parameter whose gradient stays 0 become denormal, and
+	// each such number would cost hundreds of cycles.
 	Adam func(c *Adam, p, g, m, v []float32)
-	// Update is Adam by the sum of one or more shares of the gradient, added in their order; then target +=
-	// tau·(p − target) unless target is nil; and with clear the shares become 0: all in one pass through
-	// memory.
-	Update func(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32, clear bool)
+	// Update is a fused step in one pass over memory: it sums one or more shards of the gradient in their order,
+	// applies Adam, does target += tau·(p − target) unless target is nil, and with clear sets the shards to 0.
+	Update func(c *Adam, p, m, v, target []float32, shards [][]float32, tau float32, clear bool)
 
-	// Peak does at least n multiply-adds in registers alone and returns how many: nothing is faster on this machine, and
-	// the speed of other kernels is compared with it.
+	// Peak does at least n multiply-adds in registers, without memory access, and returns how many it did. Its speed
+	// is this CPU's peak, with which other kernels are compared.
 	Peak func(n int) int
 }
 
-// Start is what a product's sums begin with.
+// Start is the initial value of a product's sums.
 type Start uint8
 
 // Starts: 0, the row's bias, or what c holds.
@@ -87,7 +87,7 @@ const (
 	Add
 )
 
-// Finish is what is done to a product's result.
+// Finish is the last operation on a product's result.
 type Finish uint8
 
 // Finishes: nothing; max(c, 0), where NaN stays NaN; or 0 where Mask ≤ 0, and c elsewhere and where Mask is NaN.
@@ -101,10 +101,10 @@ const (
 //
 //	C[m·LDC + n] = finish(start + Σ_{k<K} A[k·AK + m·AM]·B[k·LDB + n])
 //
-// in the order of k with fused multiply-adds. With N the lanes of a tile and A a weight matrix [in, out] it is
-// a layer forward (AK = out, AM = 1) or the gradient w.r.t. its input (AK = 1, AM = out); with N the outputs, B a
-// transposed tile [T, N] and A a tile (AK = 1, AM = T) it is the gradient w.r.t. the weights. C must not overlap
-// the others.
+// in the order of k with fused multiply-adds. With N the lanes of a tile and A a weight matrix [in, out] it is a
+// layer's forward pass (AK = out, AM = 1) or the gradient w.r.t. its input (AK = 1, AM = out). With N the outputs,
+// B a transposed tile [T, N] and A a tile (AK = 1, AM = T) it is the gradient w.r.t. the weights. C must not
+// overlap the other operands.
 type Product struct {
 	M, N, K int
 	A       []float32
@@ -120,9 +120,9 @@ type Product struct {
 	LDM     int
 }
 
-// Begin makes p a plain product of a size, whose operands are to be set: sums from 0, no finish. To set fields
-// one by one is faster than to assign a whole Product: copying that waits until all that was stored before,
-// such as another product's result, has left for the cache.
+// Begin resets p to a product of the given size with sums from 0 and no finish; the caller then sets the operands.
+// Setting fields one by one is faster than assigning a whole Product: the copy would wait until all earlier stores,
+// such as another product's result, have left the store buffer.
 func (p *Product) Begin(m, n, k int) *Product {
 	p.M, p.N, p.K, p.Start, p.Finish = m, n, k, Zero, None
 	return p

@@ -24,7 +24,7 @@ func TestVector(t *testing.T) {
 	})
 }
 
-// One sample's outputs are those of a tile, bit for bit.
+// Vector and Product give the same bits for a sample.
 func TestVectorIsProduct(t *testing.T) {
 	d := newDraws(t, 8)
 	for _, s := range assemblies(t) {
@@ -95,16 +95,16 @@ func TestAdam(t *testing.T) {
 		}
 		g, second := d.slice(size), moments()
 		p, m, v := d.output(size), d.output(size), d.outputOf(second)
-		shares := make([]*outputs, d.between(1, 9))
-		for i := range shares {
-			shares[i] = d.output(size)
+		shards := make([]*outputs, d.between(1, 9))
+		for i := range shards {
+			shards[i] = d.output(size)
 		}
 		q, a, b, target := d.output(size), d.output(size), d.outputOf(second), d.output(size)
 		clear, alone := d.IntN(2) == 0, d.IntN(3) == 0
 		for i, s := range sets {
 			s.Adam(&c, p.of(i), g, m.of(i), v.of(i))
 			var parts [][]float32
-			for _, o := range shares {
+			for _, o := range shards {
 				parts = append(parts, o.of(i))
 			}
 			to := target.of(i)
@@ -113,13 +113,13 @@ func TestAdam(t *testing.T) {
 			}
 			s.Update(&c, q.of(i), a.of(i), b.of(i), to, parts, 0.01, clear)
 		}
-		for _, o := range append(shares, p, m, v, q, a, b, target) {
+		for _, o := range append(shards, p, m, v, q, a, b, target) {
 			o.check(t, "Adam", sets, 3e-5)
 		}
 	})
 }
 
-// One pass does what the passes would do.
+// The fused Update gives the results of the separate kernels.
 func TestUpdateIsItsParts(t *testing.T) {
 	c := Adam{Beta1: 0.9, Rest1: 0.1, Beta2: 0.999, Rest2: 0.001, Rate: 1e-3, Scale: 1.3, Epsilon: 1e-8, Clip: 0.7}
 	for _, s := range assemblies(t) {
@@ -142,17 +142,17 @@ func TestUpdateIsItsParts(t *testing.T) {
 		s.Update(&c, p, m, v, target, [][]float32{one, two}, 0.01, true)
 		for i := range p {
 			if !same(p[i], q[i]) || !same(m[i], a[i]) || !same(v[i], b[i]) || !same(target[i], u[i]) {
-				t.Fatalf("%s: element %d: %g, %g, %g, %g in one pass, want %g, %g, %g, %g", s.Name, i, p[i], m[i],
+				t.Fatalf("%s: element %d: %g, %g, %g, %g by Update, want %g, %g, %g, %g", s.Name, i, p[i], m[i],
 					v[i], target[i], q[i], a[i], b[i], u[i])
 			}
 			if one[i] != 0 || two[i] != 0 {
-				t.Fatalf("%s: share %d is %g, %g, want 0", s.Name, i, one[i], two[i])
+				t.Fatalf("%s: shard %d is %g, %g, want 0", s.Name, i, one[i], two[i])
 			}
 		}
 	}
 }
 
-// The assembly reads the fields of an Adam where its generator believes them.
+// The fields of Adam are at the offsets that the generator assumes.
 func TestAdamLayout(t *testing.T) {
 	var c Adam
 	for i, offset := range []uintptr{

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// The assembly reads the fields of a Product where its generator believes them.
+// The fields of Product are at the offsets that the generator assumes.
 func TestProductLayout(t *testing.T) {
 	var p Product
 	for _, c := range []struct {

@@ -2,7 +2,7 @@ package kernel
 
 import "math"
 
-// Reference returns the kernels in plain Go: what the assembly is tested against, on every architecture.
+// Reference returns the kernels in plain Go. They run on every architecture, and the assembly is tested against them.
 func Reference() *Set {
 	return &Set{
 		Name: "go", Product: product, Vector: vector, Transpose: transpose, Dots: dots, RowDots: rowDots,
@@ -86,7 +86,7 @@ func rowDots(out, x, y []float32, t int) {
 	}
 }
 
-// dot is Σ xy over y's length: partial sums lane by lane, then their tree.
+// dot is Σ xy over y's length: [Lanes] partial sums, added by tree.
 func dot(x, y []float32) float32 {
 	var s [Lanes]float32
 	for i, v := range y {
@@ -156,7 +156,7 @@ func mixTogether(out []float32, stride int, w, base []float32, at []int32, agent
 	}
 }
 
-// unpack is agent i's rows of what pack made.
+// unpack returns agent i's rows of a packed slice.
 func unpack(packed []float32, i, agents, rows, t int) []float32 {
 	out := make([]float32, rows*t)
 	for v := range t / Lanes {
@@ -323,7 +323,7 @@ func sumSquares(x []float32) float64 {
 	return tree(&s)
 }
 
-// tree adds up partial sums: the upper half to the lower, and so on.
+// tree adds partial sums as a binary tree: the upper half to the lower half, until one is left.
 func tree[T float32 | float64](s *[Lanes]T) T {
 	for n := Lanes / 2; n > 0; n /= 2 {
 		for i := range n {
@@ -342,14 +342,14 @@ func adam(c *Adam, p, g, m, v []float32) {
 	}
 }
 
-func update(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32, clear bool) {
+func update(c *Adam, p, m, v, target []float32, shards [][]float32, tau float32, clear bool) {
 	for i := range p {
-		sum := shares[0][i]
-		for _, s := range shares[1:] {
+		sum := shards[0][i]
+		for _, s := range shards[1:] {
 			sum += s[i]
 		}
 		if clear {
-			for _, s := range shares {
+			for _, s := range shards {
 				s[i] = 0
 			}
 		}
@@ -360,7 +360,7 @@ func update(c *Adam, p, m, v, target []float32, shares [][]float32, tau float32,
 	}
 }
 
-// peak adds to eight sums in turn.
+// peak does multiply-adds on eight independent sums.
 func peak(n int) int {
 	var s [8]float32
 	done := 0

@@ -16,7 +16,7 @@ import (
 
 var long = flag.Bool("long", false, "measure every kernel against the machine's limits (a minute on an idle machine)")
 
-// timed is ns a call of f over at least some 20 µs.
+// timed is ns per call of f, over at least about 20 µs.
 func timed(f func()) float64 {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
@@ -29,8 +29,8 @@ func timed(f func()) float64 {
 	}
 }
 
-// against times f and the limit's own call in turn, so that both see the same clock: the median of the limit's
-// part of f's time, where limit returns ns that f's work takes at the limit, its quartiles, and f's median ns.
+// against times f and limit in turn, so that both run at the same clock rate. limit returns the ns that f's work
+// takes at the machine's limit. part is the median of limit/f, low and high its quartiles, and ns f's median time.
 func against(f func(), limit func() float64) (part, low, high, ns float64) {
 	const most = 300
 	var parts, all []float64
@@ -45,8 +45,8 @@ func against(f func(), limit func() float64) (part, low, high, ns float64) {
 	return parts[n/2], parts[n/4], parts[3*n/4], all[n/2]
 }
 
-// TestRoofline holds every kernel against what a core can do: multiply-adds in registers, and for long slices
-// copying in memory.
+// TestRoofline compares every kernel with the limits of a core: multiply-adds in registers and, for long slices,
+// copying memory.
 func TestRoofline(t *testing.T) {
 	if !*long {
 		t.Skip("a measurement for an idle machine: -long")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// times tries a kernel with ordinary values and then with NaN, infinities, denormals and zeros among them.
+// times tries a kernel with ordinary values, and then with some NaN, infinities, denormals and zeros.
 func times(t *testing.T, kernels string, seed uint64, n int, try func(d *draws)) {
 	t.Helper()
 	d := newDraws(t, seed)
@@ -19,7 +19,7 @@ func times(t *testing.T, kernels string, seed uint64, n int, try func(d *draws))
 	d.claim(kernels)
 }
 
-// lanesOf is the lanes of some tile.
+// lanesOf draws a tile's number of lanes.
 func (d *draws) lanesOf() int { return Lanes * d.between(1, 9) }
 
 func TestTranspose(t *testing.T) {
@@ -50,7 +50,7 @@ func TestDots(t *testing.T) {
 	})
 }
 
-// neighbours are n places of parts of a size, some of them the same.
+// neighbours draws n offsets of parts of the given size, with repetitions.
 func (d *draws) neighbours(n, size, parts int) []int32 {
 	at := guarded[int32](d.t, n)
 	for i := range at {
@@ -93,7 +93,7 @@ func TestSoftmax(t *testing.T) {
 			s.SoftmaxBack(g.of(i), x, e, n, 0.5)
 		}
 		w.check(t, fmt.Sprintf("softmax %d × %d", e, n), sets, 1e-6)
-		g.check(t, fmt.Sprintf("softmax backward %d × %d", e, n), sets, 2e-3) // of x up to 30 squared
+		g.check(t, fmt.Sprintf("softmax backward %d × %d", e, n), sets, 2e-3) // relative to x up to 30 squared
 	})
 }
 
@@ -115,7 +115,7 @@ func TestNorm(t *testing.T) {
 	})
 }
 
-// Too short slices and lanes of no tile panic before anything is touched.
+// Slices that are too short, and lanes that are not a multiple of Lanes, panic before anything is written.
 func TestPanics(t *testing.T) {
 	s := make([]float32, 1000)
 	at := []int32{0, 16}
@@ -151,7 +151,7 @@ func TestPanics(t *testing.T) {
 			"tanh back":    func() { k.TanhBack(s, s[:2:2], s[:3]) },
 			"adam":         func() { k.Adam(&c, s[:3], s, s, s[:2:2]) },
 			"update":       func() { k.Update(&c, s[:3], s, s, nil, [][]float32{s, s[:2:2]}, 0, false) },
-			"no shares":    func() { k.Update(&c, s[:3], s, s, nil, nil, 0, false) },
+			"no shards":    func() { k.Update(&c, s[:3], s, s, nil, nil, 0, false) },
 		} {
 			func() {
 				defer func() {

@@ -20,7 +20,7 @@ func (u *unchecked) wholeProduct(p *Product) {
 	}
 }
 
-// check panics unless all that the product touches is there.
+// check panics unless every operand is long enough for the product.
 func (p *Product) check() {
 	if p.K < 0 || p.AK < 0 || p.AM < 0 || p.LDB < 0 || p.LDC < 0 || p.LDM < 0 {
 		panic(fmt.Sprintf("kernel: product with K, AK, AM, LDB, LDC, LDM = %d, %d, %d, %d, %d, %d, want none negative",
@@ -45,8 +45,8 @@ func (u *unchecked) wholeTranspose(dst []float32, ldd int, src []float32, lds, r
 		return
 	}
 	if rows < 0 || rows > ldd || lds < 0 {
-		panic(fmt.Sprintf("kernel: transpose of %d rows at %d to a leading dimension of %d, want at most that", rows,
-			lds, ldd))
+		panic(fmt.Sprintf("kernel: transpose of %d rows from stride %d to stride %d, want 0 to %d rows and "+
+			"no negative stride", rows, lds, ldd, ldd))
 	}
 	_ = dst[cols*ldd-1]
 	if rows > 0 {
@@ -93,7 +93,7 @@ func (u *unchecked) wholeRowDots(out, x, y []float32, t int) {
 	u.RowDots(out, x, y, t)
 }
 
-// checkNeighbours panics unless every neighbour has its rows in base.
+// checkNeighbours panics unless base holds size values for every neighbour.
 func checkNeighbours(base []float32, at []int32, size int) {
 	for _, from := range at {
 		_ = base[int(from)+size-1]

@@ -2,10 +2,10 @@ package kernel
 
 import "fmt"
 
-// Together says whether this many agents can attend to their neighbours together.
+// Together says whether ScoresTogether and MixTogether exist for this number of agents: 2, 3, 4 or 6.
 func Together(agents int) bool { return agents >= 2 && agents <= MostTogether && agents != 5 }
 
-// Fewer is how many of n agents attend together next: as many as can, without leaving one alone.
+// Fewer is how many of n agents to process together next: as many as possible without leaving a single one.
 func Fewer(n int) int {
 	switch {
 	case n >= 8 || n == 6:
@@ -18,11 +18,11 @@ func Fewer(n int) int {
 	return n
 }
 
-// checkTogether panics unless all that agents touch of out is there.
+// checkTogether panics unless out holds size values for each agent.
 func checkTogether(out []float32, stride, agents, size int) {
 	if !Together(agents) || stride < 0 {
-		panic(fmt.Sprintf("kernel: %d agents together, %d apart, want 2, 3, 4 or 6 of them and no negative distance",
-			agents, stride))
+		panic(fmt.Sprintf("kernel: %d agents together with a stride of %d, want 2, 3, 4 or 6 agents and "+
+			"a stride of 0 or more", agents, stride))
 	}
 	if size > 0 {
 		_ = out[(agents-1)*stride+size-1]
@@ -34,7 +34,7 @@ func (u *unchecked) wholePack(dst, src []float32, stride, agents, rows, t int) {
 		return
 	}
 	if stride < 0 {
-		panic(fmt.Sprintf("kernel: agents %d apart, want 0 or more", stride))
+		panic(fmt.Sprintf("kernel: pack with a stride of %d, want 0 or more", stride))
 	}
 	_, _ = dst[agents*rows*t-1], src[(agents-1)*stride+rows*t-1]
 	u.Pack(dst, src, stride, agents, rows, t)

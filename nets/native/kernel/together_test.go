@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Agents that attend together get what each gets alone, bit for bit, and both sets the same bits.
+// ScoresTogether gives each agent the bits of Scores, MixTogether the results of Mix, and both assemblies the same
+// bits.
 func TestTogether(t *testing.T) {
 	sets := withReference(t)
 	times(t, "Pack, ScoresTogether, MixTogether", 16, 150, func(d *draws) {
@@ -14,7 +15,7 @@ func TestTogether(t *testing.T) {
 		size := (rows + d.IntN(2)) * n
 		at := d.neighbours(e, size, parts)
 		base := d.slice((parts-1)*size + rows*n)
-		qs, ws := rows*n+d.IntN(3)*n, e*n+d.IntN(3)*n // from one agent to the next
+		qs, ws := rows*n+d.IntN(3)*n, e*n+d.IntN(3)*n // strides between agents
 		q, w := d.slice((agents-1)*qs+rows*n), d.slice((agents-1)*ws+e*n)
 		packed, weights := d.output(agents*rows*n), d.output(agents*e*n)
 		scores, mixed := d.output((agents-1)*ws+e*n), d.output((agents-1)*qs+rows*n)
@@ -31,7 +32,7 @@ func TestTogether(t *testing.T) {
 				s.Scores(one[k*ws:], q[k*qs:], base, at, rows, n, 0.25)
 				alone := make([]float32, rows*n)
 				s.Mix(alone, w[k*ws:], base, at, rows, n)
-				for j, v := range alone { // which begins with 0, and this with what is there
+				for j, v := range alone { // Mix overwrites, MixTogether adds
 					sum[k*qs+j] += v
 				}
 			}
@@ -54,7 +55,7 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// A mixture that begins with zeros and goes on in parts is that of Mix, bit for bit.
+// MixTogether over parts of the neighbours, from zeros, gives the bits of Mix over all of them.
 func TestMixInParts(t *testing.T) {
 	for _, s := range assemblies(t) {
 		d := newDraws(t, 17)
@@ -81,18 +82,18 @@ func TestMixInParts(t *testing.T) {
 	}
 }
 
-// Every crowd is cut into sizes that can go together, and none is left alone.
+// Fewer splits every number of agents from 2 into sizes that Together accepts, so that none is left alone.
 func TestFewer(t *testing.T) {
 	for n := 2; n < 100; n++ {
 		for left := n; left > 0; {
 			k := Fewer(left)
 			if !Together(k) || k > left {
-				t.Fatalf("of %d agents %d go next", left, k)
+				t.Fatalf("Fewer(%d) = %d", left, k)
 			}
 			left -= k
 		}
 	}
 	if Together(1) || Together(5) || Together(7) || Fewer(1) != 1 {
-		t.Error("1, 5 or 7 can go together")
+		t.Error("Together accepts 1, 5 or 7, or Fewer(1) is not 1")
 	}
 }
