@@ -1,18 +1,18 @@
 package deeprm
 
 // cluster holds the free slots of each resource in each time step of the horizon. The numbers of one time step share a
-// word, 16 bits (a lane) for each resource, so that one subtraction compares all of them.
+// word, 16 bits (a lane) for each resource, so that one subtraction compares all of them: a configuration has at most
+// four resources of at most 4,096 slots each.
 type cluster struct {
 	free []uint64 // by time step from now
 	full uint64   // all slots free
 }
 
 const (
-	lanes = 4
 	// guards are the lanes' top bits, which are not used by numbers: a lane that would fall below zero borrows from its
 	// own guard bit.
 	guards = 0x8000_8000_8000_8000
-	// never is a demand that exceeds any cluster: [mostSlots] is smaller in every lane.
+	// never is a demand that exceeds any cluster: 4,096 slots are fewer in every lane.
 	never = 0x7fff_7fff_7fff_7fff
 )
 

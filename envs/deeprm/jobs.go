@@ -92,7 +92,7 @@ func (s *source) at(step int) job {
 }
 
 // digits is a uniform number in [0, 1) in units of 2⁻⁶⁴ from which several small draws are taken: what is left after a
-// draw is again uniform. Four draws among [mostSlots] leave 16 bits, so no probability is off by more than a factor of
+// draw is again uniform. Four draws among 4,096 leave 16 bits, so no probability is off by more than a factor of
 // 2⁻¹⁶.
 type digits uint64
 
