@@ -8,6 +8,9 @@ func (w *world) check() error {
 	if w.phase < unbegun || w.phase > over {
 		return fmt.Errorf("phase %d of an episode, want %d to %d", w.phase, unbegun, over)
 	}
+	if err := w.checkHeads(); err != nil {
+		return err
+	}
 	if w.phase == unbegun {
 		return nil
 	}
@@ -17,9 +20,38 @@ func (w *world) check() error {
 		return fmt.Errorf("slot %d, window %d of %d from window %d of the load's %d", w.slot, w.window, w.cfg.Windows,
 			w.first, w.load.windows)
 	}
-	for _, f := range []func() error{w.checkItems, w.checkLists, w.checkIdle, w.checkGPUs, w.checkCounts} {
+	for _, f := range []func() error{w.checkLoads, w.checkItems, w.checkLists, w.checkPlaces, w.checkIdle,
+		w.checkGPUs, w.checkCounts} {
 		if err := f(); err != nil {
 			return fmt.Errorf("slot %d: %w", w.slot, err)
+		}
+	}
+	return nil
+}
+
+// checkLoads verifies the potential loads, which have a mean.
+func (w *world) checkLoads() error {
+	most := w.load.mean * float64(len(w.loads)) * 1.01 // rounding
+	for i, x := range w.loads {
+		if !(x >= 0 && x <= most) {
+			return fmt.Errorf("window %d has a load of %g jobs per slot, want 0 to %g", i, x, most)
+		}
+	}
+	return nil
+}
+
+// checkRates verifies that tiers bring the jobs that their prices bring. It needs what follows from the episode.
+func (w *world) checkRates() error {
+	if w.phase == unbegun {
+		return nil
+	}
+	potential := 0.0
+	if w.window >= 0 {
+		potential = w.potential(int(w.window))
+	}
+	for m, x := range w.rates {
+		if want := float64(potential * w.shares[m]); x != want {
+			return fmt.Errorf("tier %d brings %g jobs per slot, want %g", m, x, want)
 		}
 	}
 	return nil
@@ -120,7 +152,7 @@ func (w *world) checkGPUs() error {
 			return fmt.Errorf("GPU %d has %d vGPUs off, counts %d", g, off[g], n)
 		}
 	}
-	return nil
+	return w.checkGPULists()
 }
 
 // check walks a list forwards and back.
@@ -200,7 +232,8 @@ func (w *world) checkCounts() error {
 		s := &counts[f]
 		busy, transients = busy+s.busy, transients+w.trans[f]
 		if s.keep-w.owed[f] != w.keep[f] || s.trans+w.owed[f] != w.trans[f] || s.loading != w.loading[f] ||
-			s.patient != w.patient[idleList(f, transient)] || s.idle != w.idleKeep(f).n+w.idleTransient(f).n {
+			s.patient != w.patient[idleList(f, transient)] || s.idle != w.idleKeep(f).n+w.idleTransient(f).n ||
+			w.owed[f] > s.loading+s.busy || w.owed[f] < -s.loading-s.busy {
 			return fmt.Errorf("function %d counts keep-alive %d, transient %d, owed %d, loading %d, patient %d; its "+
 				"vGPUs are %+v", f, w.keep[f], w.trans[f], w.owed[f], w.loading[f], w.patient[idleList(f, transient)], *s)
 		}

@@ -75,6 +75,9 @@ func (w *world) list(c *state.Codec, inside envs.Policy) {
 	if c.Filled() {
 		w.derive()
 	}
+	if c.Loaded() {
+		c.Fail(w.checkRates())
+	}
 }
 
 // list lists an episode's fields.
