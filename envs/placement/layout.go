@@ -167,7 +167,12 @@ func (l *Layout) MaskAfter(obs *envs.KindObservation, agent int, partial []float
 	}
 	fits := table[i*l.Nodes : (i+1)*l.Nodes]
 	if len(partial) == 1 {
-		for a := range slices.Max(fits) {
+		most := int(slices.Max(fits))
+		if most > len(mask) {
+			return fmt.Errorf("%s: the legality table says that %d amounts of invocation %d fit a node, there are %d", ID, most,
+				i, len(mask))
+		}
+		for a := range most {
 			mask[a] = true
 		}
 	} else {

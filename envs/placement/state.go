@@ -242,32 +242,38 @@ func (e *Env) restoreWaiting() error {
 // waits reports whether an invocation waits.
 func (e *Env) waits(i int32) bool {
 	v := &e.invocations[i]
-	q := &e.requests[int(i)/e.s.steps]
-	return q.left > 0 && int(i)%e.s.steps < len(e.s.workflows[q.workflow].steps) && v.pending == 0 && v.node < 0
+	return e.exists(i) && v.pending == 0 && v.node < 0
 }
 
 // restoreRunning gives the invocations that run their resources.
 func (e *Env) restoreRunning() error {
 	listed := make([]bool, len(e.invocations))
 	for _, i := range e.active {
-		if i < 0 || int(i) >= len(e.invocations) || listed[i] || e.requests[int(i)/e.s.steps].left == 0 {
-			return fmt.Errorf("invocation %d is none, or is listed twice among those that run", i)
+		if i < 0 || int(i) >= len(e.invocations) || listed[i] || !e.runs(i) {
+			return fmt.Errorf("invocation %d does not run, or is listed twice among those that do", i)
 		}
 		listed[i] = true
-		v := &e.invocations[i]
-		if v.node < 0 || v.finish <= e.now {
-			return fmt.Errorf("invocation %d is listed among those that run, but does not", i)
-		}
-		e.occupy(v, 1)
+		e.occupy(&e.invocations[i], 1)
 		e.push(i)
 	}
 	for i := range e.invocations {
-		q, v := &e.requests[i/e.s.steps], &e.invocations[i]
-		if q.left > 0 && i%e.s.steps < len(e.s.workflows[q.workflow].steps) && v.node >= 0 && v.finish > e.now && !listed[i] {
+		if e.runs(int32(i)) && !listed[i] {
 			return fmt.Errorf("invocation %d runs, but is not listed", i)
 		}
 	}
 	return nil
+}
+
+// runs reports whether an invocation runs.
+func (e *Env) runs(i int32) bool {
+	v := &e.invocations[i]
+	return e.exists(i) && v.node >= 0 && v.finish > e.now
+}
+
+// exists reports whether there is such an invocation: its request is in the system, and its workflow has the step.
+func (e *Env) exists(i int32) bool {
+	q := &e.requests[int(i)/e.s.steps]
+	return q.left > 0 && int(i)%e.s.steps < len(e.s.workflows[q.workflow].steps)
 }
 
 // restoreIdle gives the idle warm instances their memory. After it no node may lack a resource.

@@ -150,8 +150,8 @@ func TestImpossibleStates(t *testing.T) {
 		{func(e *Env) { e.head = 9 }, "from 9 on"},
 		{func(e *Env) { e.window[0] = 99 }, "invocation 99 does not wait"},
 		{func(e *Env) { e.window = e.window[:0] }, "neither in the window nor in the backlog"},
-		{func(e *Env) { e.active = append(e.active, 0) }, "but does not"},
-		{func(e *Env) { e.active = append(e.active, 77) }, "invocation 77 is none"},
+		{func(e *Env) { e.active = append(e.active, 0) }, "invocation 0 does not run"},
+		{func(e *Env) { e.active = append(e.active, 77) }, "invocation 77 does not run"},
 		{func(e *Env) { e.active = nil }, "runs, but is not listed"},
 		{func(e *Env) { e.idle[0].node = 2 }, "on node 2"},
 		{func(e *Env) { e.idle[0].expires = 0 }, "expires at 0 µs"},
@@ -171,5 +171,30 @@ func TestImpossibleStates(t *testing.T) {
 		if now, _ := w.e.AppendBinary(nil); !slices.Equal(now, good) {
 			t.Fatalf("a refused state (%s) has changed the environment", x.want)
 		}
+	}
+}
+
+// Where workflows differ in length, a shorter one leaves the last places of its request empty. What stands there cannot
+// run.
+func TestNoInvocationBeyondTheWorkflow(t *testing.T) {
+	c := twoNodes(t, 4, Step{Name: "a", Function: "h", Work: 1})
+	c.Workflows = append(c.Workflows, Workflow{Name: "long", Share: 1e-9, Steps: []Step{
+		{Name: "a", Function: "h", Work: 1}, {Name: "b", Function: "h", Work: 1, After: []string{"a"}},
+	}})
+	w := newWorld(t, c)
+	w.wait()
+	w.start(0, 1, 1)
+	e := w.e
+	if e.s.steps != 2 || len(e.active) != 1 || len(e.s.workflows[e.requests[0].workflow].steps) != 1 {
+		t.Fatalf("%v run, want one of the short workflow", e.active)
+	}
+	e.invocations[1] = e.invocations[0]
+	e.active = append(e.active, 1)
+	b, err := e.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newWorld(t, c).e.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), "invocation 1 does not run") {
+		t.Errorf("%v, want invocation 1 refused", err)
 	}
 }
