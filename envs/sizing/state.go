@@ -153,6 +153,8 @@ func (e *Env) consistent() error {
 			e.needed())
 	case e.userCount < 0 || len(e.asked) != e.userCount:
 		return fmt.Errorf("%d users, of whom %d have asked", e.userCount, len(e.asked))
+	case e.userCount > 0 && !e.source.Closed():
+		return fmt.Errorf("%d users, but the load is not one of users", e.userCount)
 	case e.tracker.Live() > len(e.requests):
 		return fmt.Errorf("%d requests are in flight, but %d known", e.tracker.Live(), len(e.requests))
 	}
@@ -173,9 +175,13 @@ func (e *Env) consistent() error {
 			}
 		}
 	}
+	users := 1 // the load as a whole
+	if e.source.Closed() {
+		users = e.userCount
+	}
 	for i := range e.requests {
-		if q := &e.requests[i]; q.held>>nodes != 0 || q.user < 0 || int(q.user) >= max(e.userCount, 1) {
-			return fmt.Errorf("request %d of user %d of %d holds places %b of %d nodes", i, q.user, e.userCount, q.held, nodes)
+		if q := &e.requests[i]; q.held>>nodes != 0 || q.user < 0 || int(q.user) >= users {
+			return fmt.Errorf("request %d of user %d of %d holds places %b of %d nodes", i, q.user, users, q.held, nodes)
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package sizing
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/stoker-rl/stoker/envs/sim"
 	"github.com/stoker-rl/stoker/envs/workflow"
 )
@@ -54,10 +57,18 @@ func (h handler) Fired(_ *sim.Sim, t sim.Timer) {
 	if t.Kind == timerUser {
 		user := int32(uint32(t.Payload))
 		if uint32(t.Payload>>32) == e.generation && e.open {
+			if uint32(t.Payload) >= uint32(len(e.asked)) {
+				e.fail(fmt.Errorf("a timer of user %d of %d", uint32(t.Payload), len(e.asked)))
+				return
+			}
 			n := e.asked[user]
 			e.asked[user]++
 			e.begin(uint64(user), uint64(e.generation)<<32|uint64(n), user, n)
 		}
+		return
+	}
+	if e.arrivals == nil {
+		e.fail(errors.New("a timer of an arrival, but users bring the load"))
 		return
 	}
 	a := e.next
@@ -72,6 +83,10 @@ func (h handler) Finished(_ *sim.Sim, r sim.Response) {
 	e := h.e
 	run, node, _, use := untag(r.Tag)
 	f := int(r.Function)
+	if int(run) >= len(e.requests) {
+		e.fail(fmt.Errorf("a visit of request %d of %d ends", run, len(e.requests)))
+		return
+	}
 	if r.Outcome == sim.Completed && !e.app.gated[f] {
 		e.durations[f] = append(e.durations[f], (r.Ended - r.Arrived).Seconds())
 	}
