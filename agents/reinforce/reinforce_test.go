@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/rng"
@@ -354,9 +355,9 @@ func TestSaveAndLoad(t *testing.T) {
 		refused(fmt.Sprintf("%d of %d bytes", cut, len(whole)), whole[:cut])
 	}
 	refused("a byte too many", append(slices.Clone(whole), 0))
-	body := choicetest.Body(whole)
+	body := statetest.Body(whole)
 	for cut := 0; cut < len(body); cut += 7 {
-		refused(fmt.Sprintf("%d of %d bytes under a checksum", cut, len(body)), choicetest.Seal(whole, body[:cut]))
+		refused(fmt.Sprintf("%d of %d bytes under a checksum", cut, len(body)), statetest.Forge(whole, body[:cut]))
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/choice/choicetest"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 )
 
 // A policy holds the learner's present action, and its file gives the same action.
@@ -111,13 +111,14 @@ func FuzzState(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	body := choicetest.Body(good)
+	body := statetest.Body(good)
 	f.Add(body)
 	f.Add(body[:100])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		b := choicetest.Seal(good, body)
-		if state.Load(b, "pricer", p) != nil {
+		b := statetest.Forge(good, body)
+		if err := state.Load(b, "pricer", p); err != nil {
+			statetest.FieldsRead(t, err)
 			return
 		}
 		again, err := state.Append(nil, "pricer", p)

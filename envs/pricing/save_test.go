@@ -88,10 +88,10 @@ func FuzzForgedState(f *testing.F) {
 		}
 		body := slices.Clone(statetest.Body(saved))
 		body[int(at)%len(body)] ^= change
-		if env.UnmarshalBinary(statetest.Forge(saved, body)) == nil {
-			if err := env.check(); err != nil {
-				t.Errorf("accepted, and then %v", err)
-			}
+		if err := env.UnmarshalBinary(statetest.Forge(saved, body)); err != nil {
+			statetest.FieldsRead(t, err)
+		} else if err := env.check(); err != nil {
+			t.Errorf("accepted, and then %v", err)
 		}
 	})
 }

@@ -80,6 +80,7 @@ func TestForged(t *testing.T) {
 		{forge(good, func(b []byte) []byte { return append(b, 1, 2) }), "2 bytes are left over"},
 		{forge(good, func(b []byte) []byte { return b[:len(b)-2] }), "ends too early"},
 		{forge(good, func(b []byte) []byte { b[16+8+3+8] = 2; return b }), "neither 0 nor 1"},
+		{header(good, len(good)-1, ^good[len(good)-1]), "checksum does not match"}, // what statetest.FieldsRead looks for
 		{forge(header(good, 4, 1), same), "saved by an older version of Stoker, format 1, this one reads format 2"},
 		{forge(header(good, 4, 3), same), "saved by a newer version of Stoker, format 3"},
 		{forge(header(good, 0, 'X'), same), `begins with "XTKS"`},
@@ -97,7 +98,8 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		o := full()
 		b := statetest.Forge(good, body)
-		if state.Load(b, kind, o) != nil {
+		if err := state.Load(b, kind, o); err != nil {
+			statetest.FieldsRead(t, err)
 			return
 		}
 		if again := saved(t, o); !bytes.Equal(again, b) {

@@ -2,10 +2,8 @@ package choicetest
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"maps"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -42,18 +40,3 @@ func Restores(t testing.TB, p agents.Policy) {
 		t.Fatalf("its own state is refused: %v", err)
 	}
 }
-
-// Body returns the fields in a saved state: what lies between its header and its checksum.
-func Body(b []byte) []byte { return b[headOf(b) : len(b)-4] }
-
-// Seal returns a saved state with other fields, and with the length and the checksum that they need.
-func Seal(b, body []byte) []byte {
-	head := headOf(b)
-	b = append(slices.Clone(b[:head-8]), binary.LittleEndian.AppendUint64(nil, uint64(len(body)))...)
-	b = append(b, body...)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
-}
-
-// headOf is the length of a saved state's header: magic, format, the kind after its length, and the length of the
-// fields.
-func headOf(b []byte) int { return 4 + 4 + 1 + int(b[8]) + 8 }

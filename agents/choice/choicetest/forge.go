@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
@@ -43,7 +44,7 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 		f.Fatal(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole.Blobs)) {
-		f.Add(name, Body(whole.Blobs[name]), int64(1), []byte{})
+		f.Add(name, statetest.Body(whole.Blobs[name]), int64(1), []byte{})
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole.Counters)) {
 		f.Add(name, []byte{}, whole.Counters[name]+1, []byte{})
@@ -60,7 +61,7 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 			t.Fatal(err)
 		}
 		if b, ok := s.Blobs[name]; ok {
-			s.Blobs[name] = Seal(b, body)
+			s.Blobs[name] = statetest.Forge(b, body)
 		}
 		if _, ok := s.Counters[name]; ok {
 			s.Counters[name] = n
@@ -83,7 +84,8 @@ func FuzzState(f *testing.F, env func() envs.Env, steps int, build func(agents.C
 				t.Fatal(err)
 			}
 		}()
-		if l.Load(s) != nil {
+		if err := l.Load(s); err != nil {
+			statetest.FieldsRead(t, err)
 			unchanged(t, l, whole)
 			return
 		}

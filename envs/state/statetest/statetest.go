@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,16 @@ func Forge(saved, body []byte) []byte {
 	b := append(slices.Clone(saved[:at]), body...)
 	binary.LittleEndian.PutUint64(b[at-8:], uint64(len(body)))
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// FieldsRead fails a test with forged fields where loading them gave an error about a checksum. Such an error means that
+// they were never read: they hold a saved state with a checksum of its own, or [Forge] makes a wrong one. Other errors,
+// and nil, are fine.
+func FieldsRead(t testing.TB, err error) {
+	t.Helper()
+	if err != nil && strings.Contains(err.Error(), "checksum does not match") {
+		t.Errorf("the forged fields were not read: %v", err)
+	}
 }
 
 // Allocations returns how often a copy by f allocates after a warm-up: the least of several runs, since the garbage
