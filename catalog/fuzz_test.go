@@ -1,9 +1,12 @@
 package catalog
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -15,11 +18,59 @@ func shortLoad() workload.Config {
 	return w
 }
 
-// Whatever a saved state says, every environment of the table refuses it or goes on from it: an error is fine, a panic
-// is not, and a state that was refused leaves an environment that can be reset.
+// saver is what has a saved state.
+type saver interface {
+	AppendBinary(b []byte) ([]byte, error)
+	UnmarshalBinary(b []byte) error
+}
+
+// addFields adds the fields of the saved state of s as seeds of row i: whole, which s must accept, cut, and with a bit
+// changed in many places. It returns the saved state, to forge others from.
+func addFields(f *testing.F, i int, s saver) []byte {
+	f.Helper()
+	saved, err := s.AppendBinary(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	fields := statetest.Body(saved)
+	if err := s.UnmarshalBinary(statetest.Forge(saved, fields)); err != nil {
+		f.Fatalf("its own state is refused: %v", err)
+	}
+	f.Add(uint(i), fields)
+	f.Add(uint(i), fields[:len(fields)/2])
+	const places = 24
+	for k := range min(places, len(fields)) {
+		damaged := slices.Clone(fields)
+		damaged[(2*k+1)*len(damaged)/(2*places)] ^= 1 << (k % 8)
+		f.Add(uint(i), damaged)
+	}
+	return saved
+}
+
+// load gives s the fields in place of those in saved, under a checksum that is right. What is refused must change
+// nothing.
+func load(t *testing.T, s saver, saved, fields []byte) (accepted bool) {
+	t.Helper()
+	before, err := s.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.UnmarshalBinary(statetest.Forge(saved, fields))
+	statetest.FieldsRead(t, err)
+	if err == nil {
+		return true
+	}
+	if after, err := s.AppendBinary(nil); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the refused state left traces (%v)", err)
+	}
+	return false
+}
+
+// Whatever the fields of a saved state say, every environment of the table refuses it or goes on from it: an error is
+// fine, a panic is not, and a state that was refused changes nothing.
 func FuzzState(f *testing.F) {
 	all := Default().Envs
-	made := make([]envs.Env, len(all))
+	made, saved := make([]envs.Env, len(all)), make([][]byte, len(all))
 	for i, e := range all {
 		var err error
 		if made[i], err = e.New(e.Config(), shortLoad()); err != nil {
@@ -39,15 +90,11 @@ func FuzzState(f *testing.F) {
 				f.Fatal(err)
 			}
 		}
-		b, err := made[i].AppendBinary(nil)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(uint(i), b)
-		f.Add(uint(i), b[:len(b)/2])
+		saved[i] = addFields(f, i, made[i])
 	}
-	f.Fuzz(func(t *testing.T, which uint, b []byte) {
-		e := made[which%uint(len(made))]
+	f.Fuzz(func(t *testing.T, which uint, fields []byte) {
+		i := which % uint(len(made))
+		e := made[i]
 		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
 		if err := e.Reset(1, envs.Options{}, obs); err != nil {
 			t.Fatal(err)
@@ -60,7 +107,7 @@ func FuzzState(f *testing.F) {
 		if err := s.Sample(stream, obs, act); err != nil {
 			t.Fatal(err)
 		}
-		if e.UnmarshalBinary(b) == nil {
+		if load(t, e, saved[i], fields) {
 			for range 2 {
 				if e.Step(act, obs, out) != nil || out.Terminated || out.Truncated {
 					break
@@ -68,7 +115,7 @@ func FuzzState(f *testing.F) {
 			}
 		}
 		if err := e.Reset(2, envs.Options{}, obs); err != nil {
-			t.Fatalf("good for nothing after a state that was refused or ran: %v", err)
+			t.Fatalf("no episode can begin after a state that was refused or ran: %v", err)
 		}
 		if err := s.Sample(stream, obs, act); err != nil {
 			t.Fatal(err)
@@ -79,10 +126,11 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// FuzzVector is FuzzState for the state of several copies and the episodes under way.
+// FuzzVector is FuzzState for the state of several copies and the episodes under way. Actions are drawn from what the
+// loaded state shows.
 func FuzzVector(f *testing.F) {
 	all := Default().Envs
-	made := make([]*envs.Vector, len(all))
+	made, saved := make([]*envs.Vector, len(all)), make([][]byte, len(all))
 	for i, e := range all {
 		var err error
 		build := func() (envs.Env, error) { return e.New(e.Config(), shortLoad()) }
@@ -94,23 +142,34 @@ func FuzzVector(f *testing.F) {
 		if err := made[i].Reset(); err != nil {
 			f.Fatal(err)
 		}
-		b, err := made[i].AppendBinary(nil)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(uint(i), b)
-		f.Add(uint(i), b[:len(b)/2])
+		saved[i] = addFields(f, i, made[i])
 	}
-	f.Fuzz(func(t *testing.T, which uint, b []byte) {
-		v := made[which%uint(len(made))]
+	f.Fuzz(func(t *testing.T, which uint, fields []byte) {
+		i := which % uint(len(made))
+		v := made[i]
 		if err := v.Reset(); err != nil {
 			t.Fatal(err)
 		}
-		if v.UnmarshalBinary(b) == nil {
-			_ = v.Step()
+		s, err := envs.NewActionSampler(v.Spec())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if load(t, v, saved[i], fields) && sample(v, s) == nil {
+			_ = v.Step() // an error is fine
 		}
 		if err := v.Reset(); err != nil {
-			t.Fatalf("good for nothing after a state that was refused or ran: %v", err)
+			t.Fatalf("no episode can begin after a state that was refused or ran: %v", err)
 		}
 	})
+}
+
+// sample draws an action for every copy.
+func sample(v *envs.Vector, s *envs.ActionSampler) error {
+	stream := rng.NewStream(1, "fuzz")
+	for c := range v.Copies() {
+		if err := s.Sample(stream, v.Obs.Env(c), v.Act.Env(c)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
-	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs/state/statetest"
 )
 
 // Whatever a configuration says, with the keys of every environment, agent and rival of the tables: it is refused, or
@@ -87,35 +88,106 @@ func FuzzRunFolder(f *testing.F) {
 	})
 }
 
-// Whatever stands in a file of a checkpoint whose hashes agree, as only someone who means it makes them: the run is
-// refused or resumed, and a policy is refused or opened; an error is fine, a panic is not.
-func FuzzForgedCheckpoint(f *testing.F) {
-	d := killedBehindItsCheckpoint(f, combinations()[0].brief())
+// forgeable is a run killed behind a checkpoint that is whole, and a world of its configuration, which loads others.
+type forgeable struct {
+	*damaged
+	name  string // of the learner's form and the environment
+	x     *configs.Experiment
+	whole *checkpoints.Checkpoint
+	world *world
+}
+
+func newForgeable(f *testing.F, c combination) *forgeable {
+	f.Helper()
+	d := killedBehindItsCheckpoint(f, c.brief())
 	x, err := readConfig(d.base, d.dir(), catalog.Default())
 	must(f, err)
 	from, err := checkpoints.Find(d.base, d.dir(), checkpoints.Latest)
 	must(f, err)
 	whole, err := checkpoints.OpenFS(d.base, from)
 	must(f, err)
-	var files []string
-	for _, name := range slices.Sorted(maps.Keys(whole.Files())) {
-		if !strings.Contains(name, ".seg-") {
-			files = append(files, name)
-		}
-	}
-	for i, name := range files {
-		b, err := whole.Read(name)
-		must(f, err)
-		f.Add(uint(i), b, int64(0))
-	}
-	f.Add(uint(0), []byte{}, int64(1)<<62)
 	w, err := build(x, 0) // once: loading replaces all that an earlier one left
 	must(f, err)
 	f.Cleanup(w.close)
+	return &forgeable{d, c.name, x, whole, w}
+}
+
+// part is what a forger replaces in a checkpoint: a file, or the fields of a saved state in it, whose checksum holds
+// then. Saved states are the environments' file and the blobs in the learner's.
+type part struct {
+	*forgeable
+	file, blob string
+}
+
+// parts are those of a checkpoint, without its replay.
+func (r *forgeable) parts(t testing.TB) (all []part) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(r.whole.Files())) {
+		if !strings.Contains(name, ".seg-") {
+			all = append(all, part{r, name, ""})
+		}
+	}
+	var l learnerState
+	must(t, readJSON(r.whole, learnerStateFile, &l))
+	for _, name := range slices.Sorted(maps.Keys(l.Blobs)) {
+		all = append(all, part{r, learnerStateFile, name})
+	}
+	return all
+}
+
+// isState reports whether the part is the fields of a saved state.
+func (p part) isState() bool { return p.file == checkpoints.EnvsFile || p.blob != "" }
+
+// content returns the part, and a function that makes its file with another content.
+func (p part) content(t testing.TB) (b []byte, file func([]byte) []byte) {
+	t.Helper()
+	raw, err := p.whole.Read(p.file)
+	must(t, err)
+	switch {
+	case !p.isState():
+		return raw, func(b []byte) []byte { return b }
+	case p.blob == "":
+		return statetest.Body(raw), func(b []byte) []byte { return statetest.Forge(raw, b) }
+	}
+	var l learnerState
+	must(t, json.Unmarshal(raw, &l))
+	blob := l.Blobs[p.blob]
+	return statetest.Body(blob), func(b []byte) []byte {
+		l.Blobs[p.blob] = statetest.Forge(blob, b)
+		raw, err := json.Marshal(l)
+		must(t, err)
+		return raw
+	}
+}
+
+// Whatever stands in a checkpoint of any learner whose hashes and checksums agree, as only someone who means it makes
+// them: the run is refused or resumed, and a policy is refused or opened; an error is fine, a panic is not.
+func FuzzForgedCheckpoint(f *testing.F) {
+	var parts []part
+	for _, l := range catalog.Default().Learners {
+		all := combinations()
+		i := slices.IndexFunc(all, func(c combination) bool { return c.row.Name == l.Name })
+		if i < 0 {
+			f.Fatalf("learner %s has no short run", l.Name)
+		}
+		parts = append(parts, newForgeable(f, all[i]).parts(f)...)
+	}
+	for i, p := range parts {
+		b, file := p.content(f)
+		f.Add(uint(i), b, int64(0))
+		p.anew()
+		c, err := checkpoints.OpenFS(p.disk, forge(f, p, file(b), 0))
+		must(f, err)
+		if err := p.run(f, c).load(c); err != nil {
+			f.Fatalf("%s with its own %s %s is refused: %v", p.name, p.file, p.blob, err)
+		}
+	}
+	f.Add(uint(0), []byte{}, int64(1)<<62)
 	f.Fuzz(func(t *testing.T, which uint, b []byte, more int64) {
-		d.anew()
-		at := forge(t, d.disk, whole, files[which%uint(len(files))], b, more)
-		c, err := checkpoints.OpenFS(d.disk, at)
+		p := parts[which%uint(len(parts))]
+		p.anew()
+		_, file := p.content(t)
+		c, err := checkpoints.OpenFS(p.disk, forge(t, p, file(b), more))
 		if err != nil {
 			var refused *checkpoints.RefusedError
 			if !errors.As(err, &refused) {
@@ -123,18 +195,19 @@ func FuzzForgedCheckpoint(f *testing.F) {
 			}
 			return
 		}
-		if p, err := ReadPolicy(c); err == nil {
-			if a, err := catalog.Default().Learner(p.Agent); err == nil {
-				_, _ = a.Open(p, w.vector.Spec(), w.actor)
+		if policy, err := ReadPolicy(c); err == nil {
+			if a, err := catalog.Default().Learner(policy.Agent); err == nil {
+				_, _ = a.Open(policy, p.world.vector.Spec(), p.world.actor)
 			}
 		}
-		r := &run{opts: Options{}.filled(), fs: d.disk, dir: d.dir(), world: w}
-		r.store, err = checkpoints.OpenStore(d.disk, filepath.Dir(at))
-		must(t, err)
-		if r.load(c) != nil {
+		r := p.run(t, c)
+		if err := r.load(c); err != nil {
+			if p.isState() {
+				statetest.FieldsRead(t, err)
+			}
 			return
 		}
-		r.progress = newProgress(r.opts.Out, false, r.state.Steps, x.Train.Steps)
+		r.progress = newProgress(r.opts.Out, false, r.state.Steps, p.x.Train.Steps)
 		r.phases = newPhases(r.state.Steps)
 		for range 6 {
 			if r.step() != nil {
@@ -144,11 +217,20 @@ func FuzzForgedCheckpoint(f *testing.F) {
 	})
 }
 
-// forge writes whole anew with b for one of its files, and with more rows said to have gone through its replay. It
-// returns the folder.
-func forge(t testing.TB, fsys durable.FS, whole *checkpoints.Checkpoint, file string, b []byte, more int64) string {
+// run returns a run that can load a checkpoint and go on from it.
+func (r *forgeable) run(t testing.TB, c *checkpoints.Checkpoint) *run {
 	t.Helper()
-	s, err := checkpoints.OpenStore(fsys, filepath.Dir(whole.Dir()))
+	store, err := checkpoints.OpenStore(r.disk, filepath.Dir(c.Dir()))
+	must(t, err)
+	return &run{opts: Options{}.filled(), fs: r.disk, dir: r.dir(), world: r.world, store: store}
+}
+
+// forge writes a checkpoint anew with b for a part's file, and with more rows said to have gone through its replay,
+// where it has one. It returns the folder.
+func forge(t testing.TB, p part, b []byte, more int64) string {
+	t.Helper()
+	whole := p.whole
+	s, err := checkpoints.OpenStore(p.disk, filepath.Dir(whole.Dir()))
 	must(t, err)
 	w, err := s.Create("forged", whole.Header())
 	must(t, err)
@@ -157,13 +239,24 @@ func forge(t testing.TB, fsys durable.FS, whole *checkpoints.Checkpoint, file st
 			continue
 		}
 		data := b
-		if name != file {
+		if name != p.file {
 			data, err = whole.Read(name)
 			must(t, err)
 		}
 		must(t, w.Blob(name, data))
 	}
-	info, _ := whole.Replay(replayName)
+	if info, ok := whole.Replay(replayName); ok {
+		forgeReplay(t, w, whole, info, more)
+	}
+	_, err = w.Commit()
+	must(t, err)
+	return filepath.Join(filepath.Dir(whole.Dir()), "forged")
+}
+
+// forgeReplay writes the replay of whole.
+func forgeReplay(t testing.TB, w *checkpoints.Writer, whole *checkpoints.Checkpoint, info checkpoints.ReplayInfo,
+	more int64) {
+	t.Helper()
 	var rows []byte
 	must(t, whole.ReplayRows(replayName, func(_ int64, row []byte) error { rows = append(rows, row...); return nil }))
 	total := info.Total
@@ -180,7 +273,4 @@ func forge(t testing.TB, fsys durable.FS, whole *checkpoints.Checkpoint, file st
 			return dst, nil
 		},
 	}))
-	_, err = w.Commit()
-	must(t, err)
-	return filepath.Join(filepath.Dir(whole.Dir()), "forged")
 }
