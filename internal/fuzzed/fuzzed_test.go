@@ -5,9 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -28,101 +24,6 @@ var (
 	only = flag.String("only", "", "with -long, a regular expression for the targets, as in checkpoints.Fuzz")
 	keep = flag.Bool("keep", false, "with -long, copy some interesting inputs to testdata/fuzz")
 )
-
-// Kinds of readers, by what they read.
-const (
-	configuration = "configuration"
-	traces        = "traces and profiles"
-	checkpoint    = "checkpoints and run folders"
-	states        = "saved states, policies and networks"
-)
-
-// target is a fuzz test and what it reads.
-type target struct{ pkg, name, kind string }
-
-func (t target) String() string { return t.pkg + "." + t.name }
-
-var targets = []target{
-	{"configs", "FuzzParse", configuration},
-	{"train", "FuzzExperiment", configuration},
-	{"envs/workflow", "FuzzGraph", configuration},
-	{"envs/workload", "FuzzReadInvocations", traces},
-	{"envs/workload", "FuzzReadDurations", traces},
-	{"envs/workload", "FuzzReadMemory", traces},
-	{"envs/workload", "FuzzScanner", traces},
-	{"envs/perfmodel", "FuzzReadFaaSConf", traces},
-	{"envs/placement", "FuzzTPCH", traces},
-	{"envs/pricing", "FuzzLatencies", traces},
-	{"envs/pricing", "FuzzPods", traces},
-	{"checkpoints", "FuzzManifest", checkpoint},
-	{"checkpoints", "FuzzSums", checkpoint},
-	{"checkpoints", "FuzzSegment", checkpoint},
-	{"checkpoints", "FuzzOpen", checkpoint},
-	{"checkpoints/safetensors", "FuzzParse", checkpoint},
-	{"train", "FuzzRunFolder", checkpoint},
-	{"train", "FuzzForgedCheckpoint", checkpoint},
-	{"nets", "FuzzDecodeArch", states},
-	{"agents/choice", "FuzzPolicyFile", states},
-	{"agents/dqn", "FuzzState", states},
-	{"agents/reinforce", "FuzzState", states},
-	{"agents/reinforce", "FuzzGraphState", states},
-	{"agents/graphs", "FuzzPolicyFile", states},
-	{"agents/maddpg", "FuzzPolicyFile", states},
-	{"agents/maddpg", "FuzzState", states},
-	{"agents/spsa", "FuzzState", states},
-	{"agents/replay", "FuzzRestore", states},
-	{"catalog", "FuzzState", states},
-	{"catalog", "FuzzVector", states},
-	{"envs/state", "FuzzLoad", states},
-	{"envs/pricing", "FuzzForgedState", states},
-	{"envs/sizing", "FuzzState", states},
-	{"envs/sim", "FuzzForgedState", states},
-	{"envs/workflow", "FuzzTrackerState", states},
-	{"envs/workload", "FuzzArrivalsState", states},
-}
-
-const root = "../.."
-
-// The list is complete: it has every fuzz test of the repository and nothing else.
-func TestTargetsAreListed(t *testing.T) {
-	var found []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		pkg, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
-				found = append(found, target{pkg: filepath.ToSlash(pkg), name: f.Name.Name}.String())
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var listed []string
-	for _, g := range targets {
-		listed = append(listed, g.String())
-	}
-	slices.Sort(found)
-	slices.Sort(listed)
-	if !slices.Equal(found, listed) {
-		t.Errorf("there are the fuzz tests\n%v\nlisted are\n%v", strings.Join(found, "\n"), strings.Join(listed, "\n"))
-	}
-}
 
 // tally sums the results of a kind's targets.
 type tally struct {
@@ -141,16 +42,16 @@ func TestReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[string]*tally{}
-	for _, g := range targets {
+	of := map[string]*tally{}
+	for _, g := range find(t) {
 		if !wanted.MatchString(g.String()) {
 			continue
 		}
 		executions, spent, err := fuzz(t, g)
-		k := kinds[g.kind]
+		k := of[g.kind]
 		if k == nil {
 			k = &tally{}
-			kinds[g.kind] = k
+			of[g.kind] = k
 		}
 		k.targets++
 		k.executions += executions
@@ -166,13 +67,16 @@ func TestReaders(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{configuration, traces, checkpoint, states} {
-		k := kinds[kind]
+	if len(of) == 0 {
+		t.Fatalf("no fuzz test matches -only %q", *only)
+	}
+	for _, kind := range kinds {
+		k := of[kind.name]
 		if k == nil {
 			continue
 		}
 		proof.Claim(t, proof.Row{
-			Topic: "resume", Claim: fmt.Sprintf("readers of %s, fuzzed for %v each (%d targets)", kind, *each,
+			Topic: "resume", Claim: fmt.Sprintf("readers of %s, fuzzed for %v each (%d targets)", kind.name, *each,
 				k.targets),
 			Bound: "no panic, no hang, nothing accepted that does not read back the same or run",
 			Measured: fmt.Sprintf("%d findings in %d executions over %v", k.findings, k.executions,
@@ -188,8 +92,7 @@ var progress = regexp.MustCompile(`fuzz: elapsed: \S+, execs: (\d+)`)
 func fuzz(t *testing.T, g target) (executions int64, spent time.Duration, err error) {
 	t.Helper()
 	cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+g.name+"$", "-fuzztime", each.String(),
-		"-fuzzminimizetime", "2s",
-		"-parallel", "1", "./"+g.pkg)
+		"-fuzzminimizetime", "2s", "-parallel", "1", "./"+g.pkg)
 	cmd.Dir = root
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
@@ -197,8 +100,11 @@ func fuzz(t *testing.T, g target) (executions int64, spent time.Duration, err er
 	if all := progress.FindAllSubmatch(out, -1); len(all) > 0 {
 		executions, _ = strconv.ParseInt(string(all[len(all)-1][1]), 10, 64)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		err = fmt.Errorf("%w: %s", err, out[max(0, len(out)-3000):])
+	case executions == 0:
+		err = fmt.Errorf("it was never executed: %s", out[max(0, len(out)-3000):])
 	}
 	return executions, spent, err
 }
@@ -218,7 +124,7 @@ func copyCorpus(t *testing.T, g target) error {
 	if err != nil {
 		return err
 	}
-	from := filepath.Join(string(bytes.TrimSpace(cache)), "fuzz", "github.com/stoker-rl/stoker", g.pkg, g.name)
+	from := filepath.Join(string(bytes.TrimSpace(cache)), "fuzz", module, g.pkg, g.name)
 	to := filepath.Join(root, g.pkg, "testdata", "fuzz", g.name)
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return err
