@@ -32,7 +32,7 @@ func CopyPolicy[T interface {
 		return fmt.Errorf("%s: cannot be copied from a %T, want a %T", dst.Name(), src, dst)
 	}
 	if err := state.Copy(dst, s); err != nil {
-		return fmt.Errorf("%s: %w", dst.Name(), err)
+		return fmt.Errorf("%s: cannot be copied from another configuration: %w", dst.Name(), err)
 	}
 	return nil
 }

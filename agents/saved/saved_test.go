@@ -163,7 +163,7 @@ func (p *counting) State(c *state.Codec) {
 func (*counting) Name() string                                    { return "counting" }
 func (*counting) Reset(uint64) error                              { return nil }
 func (*counting) Act(*envs.Observation, *envs.Action, bool) error { return nil }
-func (p *counting) CopyFrom(src envs.Policy) error                { return saved.CopyPolicy(p, src) }
+func (p *counting) CopyFrom(src envs.Policy) error                { return envs.CopyPolicy(p, src) }
 func (p *counting) AppendBinary(b []byte) ([]byte, error)         { return state.Append(b, p.Name(), p) }
 func (p *counting) UnmarshalBinary(b []byte) error                { return state.Load(b, p.Name(), p) }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/frozen"
-	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 )
@@ -107,7 +106,7 @@ func (p *Held) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 func (p *Held) State(c *state.Codec) { c.Same("action", p.sum) }
 
 // CopyFrom implements [envs.Policy]: src must hold the same action.
-func (p *Held) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
+func (p *Held) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
 func (p *Held) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, heldKind, p) }

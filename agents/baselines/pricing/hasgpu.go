@@ -149,7 +149,7 @@ func (p *HASGPU) State(c *state.Codec) {
 }
 
 // CopyFrom implements [envs.Policy].
-func (p *HASGPU) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
+func (p *HASGPU) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
 func (p *HASGPU) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }

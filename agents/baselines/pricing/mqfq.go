@@ -237,7 +237,7 @@ func (p *MQFQ) State(c *state.Codec) {
 }
 
 // CopyFrom implements [envs.Policy].
-func (p *MQFQ) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
+func (p *MQFQ) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
 func (p *MQFQ) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }

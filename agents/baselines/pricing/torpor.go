@@ -209,7 +209,7 @@ func (p *Torpor) State(c *state.Codec) {
 }
 
 // CopyFrom implements [envs.Policy].
-func (p *Torpor) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
+func (p *Torpor) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
 func (p *Torpor) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -147,7 +146,7 @@ func (p *Autoscaler) State(c *state.Codec) {
 }
 
 // CopyFrom implements [envs.Policy].
-func (p *Autoscaler) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
+func (p *Autoscaler) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
 func (p *Autoscaler) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }

@@ -1,7 +1,6 @@
 package sizing
 
 import (
-	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -70,7 +69,7 @@ func (p *Fixed) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 func (p *Fixed) State(*state.Codec) {}
 
 // CopyFrom implements [envs.Policy].
-func (p *Fixed) CopyFrom(src envs.Policy) error { return saved.CopyPolicy(p, src) }
+func (p *Fixed) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
 
 // AppendBinary implements [envs.Policy].
 func (p *Fixed) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
