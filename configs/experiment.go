@@ -102,10 +102,10 @@ type Eval struct {
 	Split string `yaml:"split" json:"split" oneof:"test|train|all"`
 	// Metrics are the quantities compared, the first one foremost; empty means all that have a better direction.
 	Metrics []string `yaml:"metrics" json:"metrics"`
-	// Scatter are the two quantities of the cost-against-violations figure, x first; Series those drawn over time, one
-	// panel each.
+	// Scatter are the two quantities of the figure that sets one against the other, as cost and violations; x first.
 	Scatter []string `yaml:"scatter" json:"scatter"`
-	Series  []string `yaml:"series" json:"series"`
+	// Series are the quantities drawn over time, one panel each.
+	Series []string `yaml:"series" json:"series"`
 	// Rivals are the policies beside the learned one: names, each with its own keys.
 	Rivals []Choice `yaml:"rivals" json:"rivals"`
 	// Resamples is the number of bootstrap resamples.

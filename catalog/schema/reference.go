@@ -1,0 +1,213 @@
+package schema
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/invopop/jsonschema"
+)
+
+// sections are the top-level keys that hold further keys, in the order of the reference. Those with a key of choice
+// have a table for each thing that can be chosen.
+var sections = []struct{ key, at, choice, title string }{
+	{"env", "env", "id", "Environments: `env`"},
+	{"agent", "agent", "name", "Learners: `agent`"},
+	{"eval.rivals[]", "eval.rivals[]", "name", "Rivals: `eval.rivals`"},
+}
+
+// Reference returns the tables of docs/configuration.md: every key of a configuration with its type, bounds, default
+// and meaning. They are made from the schema that Generate returns.
+func Reference(text []byte) ([]byte, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	var b bytes.Buffer
+	contents(&b, &s)
+
+	top := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		if p.Value.Properties == nil && len(p.Value.OneOf) == 0 {
+			top.Properties.Set(p.Key, p.Value)
+		}
+	}
+	b.WriteString("\n## At the top\n\n")
+	table(&b, top)
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		if p.Value.Properties == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", p.Key, escape(meaning(p.Key, p.Value)))
+		table(&b, p.Value)
+	}
+	for _, c := range sections {
+		fmt.Fprintf(&b, "\n## %s\n", c.title)
+		for _, one := range choices(&s, c.at) {
+			fmt.Fprintf(&b, "\n### `%s`\n\n%s.\n\n", one.Title, escape(capital(one.Description)))
+			one.Properties.Delete(c.choice)
+			if one.Properties.Len() == 0 {
+				b.WriteString("It has no keys.\n")
+				continue
+			}
+			table(&b, one)
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// contents lists the sections with links.
+func contents(b *bytes.Buffer, s *jsonschema.Schema) {
+	b.WriteString("\n| section | keys of |\n|---|---|\n")
+	var plain []string
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		if p.Value.Properties != nil {
+			plain = append(plain, fmt.Sprintf("[`%s`](#%s)", p.Key, anchor(p.Key)))
+		}
+	}
+	fmt.Fprintf(b, "| the experiment | [at the top](#at-the-top), %s |\n", strings.Join(plain, ", "))
+	for _, c := range sections {
+		var names []string
+		for _, one := range choices(s, c.at) {
+			names = append(names, fmt.Sprintf("[`%s`](#%s)", one.Title, anchor(one.Title)))
+		}
+		fmt.Fprintf(b, "| `%s` | %s |\n", strings.TrimSuffix(c.key, "[]"), strings.Join(names, ", "))
+	}
+}
+
+// choices are what a section can name, those with keys of their own.
+func choices(s *jsonschema.Schema, key string) (out []*jsonschema.Schema) {
+	for _, one := range at(s, key).OneOf {
+		if one.Properties != nil {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// anchor is the fragment that GitHub gives to a heading.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		case r == ' ':
+			return '-'
+		}
+		return -1
+	}, heading)
+}
+
+// table writes a row for each key of a section, those of sections within it under dotted names.
+func table(b *bytes.Buffer, s *jsonschema.Schema) {
+	b.WriteString("| key | type and bounds | default | meaning |\n|---|---|---|---|\n")
+	rows(b, "", s)
+}
+
+func rows(b *bytes.Buffer, prefix string, s *jsonschema.Schema) {
+	if s.Properties == nil {
+		return
+	}
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		key := prefix + p.Key
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", key, kindOf(p.Value), defaultOf(p.Value),
+			escape(meaning(p.Key, p.Value)))
+		inner, brackets := p.Value, ""
+		for inner.Items != nil {
+			inner, brackets = inner.Items, brackets+"[]"
+		}
+		rows(b, key+brackets+".", inner)
+	}
+}
+
+// kindOf says what a value may be, in a few words.
+func kindOf(s *jsonschema.Schema) string {
+	switch {
+	case len(s.Enum) > 0:
+		var words []string
+		for _, w := range s.Enum {
+			words = append(words, fmt.Sprintf("`%s`", cmp.Or(fmt.Sprint(w), `""`)))
+		}
+		return strings.Join(words, ", ")
+	case len(s.OneOf) > 0:
+		return "a name, or a name with its own keys"
+	case s.Type == "array" && s.Items != nil:
+		return "list of: " + kindOf(s.Items)
+	case s.Type == "object":
+		return "section"
+	case s.Type == "":
+		return "any"
+	}
+	return s.Type + bound(s)
+}
+
+// bound is the range of a number: ", 1 to 10", ", above 0".
+func bound(s *jsonschema.Schema) string {
+	closed := s.Minimum != "" && s.Maximum != "" && s.ExclusiveMinimum == "" && s.ExclusiveMaximum == ""
+	if closed {
+		return fmt.Sprintf(", %s to %s", s.Minimum, s.Maximum)
+	}
+	var parts []string
+	for _, p := range []struct {
+		sign  string
+		limit json.Number
+	}{{"≥", s.Minimum}, {">", s.ExclusiveMinimum}, {"≤", s.Maximum}, {"<", s.ExclusiveMaximum}} {
+		if p.limit != "" {
+			parts = append(parts, p.sign+" "+string(p.limit))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(parts, ", ")
+}
+
+func defaultOf(s *jsonschema.Schema) string {
+	if s.Default == nil {
+		return ""
+	}
+	text, err := json.Marshal(s.Default)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("`%s`", strings.ReplaceAll(strings.Trim(string(text), `"`), ",", ", "))
+}
+
+// meaning is a description in the words of a configuration. Comments begin with the name of their Go field, which
+// says nothing there: "LogEvery is the number of steps" becomes "The number of steps". Before other verbs the field is
+// called as the key is.
+func meaning(key string, s *jsonschema.Schema) string {
+	description := s.Description
+	name, rest, _ := strings.Cut(description, " ")
+	if !strings.EqualFold(name, strings.ReplaceAll(key, "_", "")) {
+		return description
+	}
+	if verb, what, _ := strings.Cut(rest, " "); verb == "is" || verb == "are" {
+		first := strings.FieldsFunc(what, func(r rune) bool { return r == ' ' || r == ',' })
+		if slices.ContainsFunc(s.Enum, func(word any) bool { return len(first) > 0 && word == first[0] }) {
+			return what // a word of the configuration stays as it is
+		}
+		return capital(what)
+	}
+	if strings.Contains(key, "_") {
+		return "`" + key + "` " + rest
+	}
+	return description
+}
+
+func capital(s string) string {
+	r := []rune(s)
+	if len(r) > 0 {
+		r[0] = unicode.ToUpper(r[0])
+	}
+	return string(r)
+}
+
+// escape keeps a text within its cell of a table.
+func escape(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ", "*", `\*`).Replace(s)
+}

@@ -1,0 +1,84 @@
+package schema
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
+)
+
+// The reference's introduction is written by hand, up to this line; what follows is made from the schema.
+const (
+	reference = "../../docs/configuration.md"
+	marker    = "<!-- From here on the page is made: go test ./catalog/... -update -->\n"
+)
+
+// TestReference: the page that lists all keys says what the schema says.
+func TestReference(t *testing.T) {
+	text, err := Generate("../..", catalog.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := Reference(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intro, _, ok := bytes.Cut(page, []byte(marker))
+	if !ok {
+		t.Fatalf("%s lacks the line %q", reference, marker)
+	}
+	want := string(intro) + marker + string(tables)
+	if *update {
+		if err := os.WriteFile(reference, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(page) != want {
+		t.Errorf("%s is older than the schema: go test ./catalog/... -update", reference)
+	}
+}
+
+// A small schema shows each kind of row.
+func TestReferenceRows(t *testing.T) {
+	got, err := Reference([]byte(`{"properties": {
+		"name": {"type": "string", "description": "Name begins the names of runs."},
+		"env": {"oneOf": [{"type": "string", "enum": ["a/B-v1"]}, {"title": "a/B-v1", "description": "an example", "properties": {
+			"id": {"const": "a/B-v1"},
+			"log_every": {"type": "integer", "minimum": 1, "description": "LogEvery is the steps between two lines.", "default": 10},
+			"share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": "Share of a|b."},
+			"mode": {"type": "string", "enum": ["fast", ""], "default": "fast"},
+			"sizes": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}, "default": [1, 2]},
+			"parts": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "boolean"}}}}
+		}}]},
+		"train": {"type": "object", "description": "Train is the training.", "properties": {"steps": {"type": "integer"}}}
+	}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| `name` | string |  | Name begins the names of runs. |",
+		"## `train`\n\nThe training.\n",
+		"### `a/B-v1`\n\nAn example.\n",
+		"| `log_every` | integer, ≥ 1 | `10` | The steps between two lines. |",
+		"| `share` | number, > 0, ≤ 1 |  | Share of a\\|b. |",
+		"| `mode` | `fast`, `\"\"` | `fast` |  |",
+		"| `sizes` | list of: integer, 1 to 9 | `[1, 2]` |  |",
+		"| `parts[].x` | boolean |  |  |",
+		"[`a/B-v1`](#ab-v1)",
+	} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("the reference lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(string(got), "`id`") {
+		t.Error("the key that names the choice has a row of its own")
+	}
+	if _, err := Reference([]byte("{")); err == nil {
+		t.Error("a schema that ends too early is no error")
+	}
+}
