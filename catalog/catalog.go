@@ -100,12 +100,15 @@ type Rival struct {
 	// Doc says in a sentence what it does, Page documents it (a path from the module's root).
 	Doc, Page string
 	Kind      Kind
-	// Envs are the ids of the environments for which it is made.
+	// Envs are the ids of the environments for which it is made; nil stands for all.
 	Envs   []string
 	Config func() any
 	// New makes the rival for an environment such as env, from what Config returned.
 	New func(config any, env envs.Env) (rollout.Actor, error)
 }
+
+// In reports whether the rival is made for the environment of an id.
+func (r *Rival) In(id string) bool { return r.Envs == nil || slices.Contains(r.Envs, id) }
 
 // Env returns the environment of an id.
 func (c *Catalog) Env(id string) (Env, error) {

@@ -29,7 +29,11 @@ func pageText(c *Catalog) []byte {
 	b.WriteString("\n## Rivals\n\nPolicies to compare with. A heuristic sees what a learner sees; an oracle knows more.\n\n" +
 		"| name | in | kind | what it does | page |\n|---|---|---|---|---|\n")
 	for _, r := range c.Rivals {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", r.Name, strings.Join(r.Envs, "`, `"), r.Kind, r.Doc, link(r.Page))
+		in := "all"
+		if r.Envs != nil {
+			in = "`" + strings.Join(r.Envs, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.Name, in, r.Kind, r.Doc, link(r.Page))
 	}
 	return b.Bytes()
 }

@@ -6,8 +6,10 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/deeprm"
 	"github.com/stoker-rl/stoker/agents/baselines/placement"
 	"github.com/stoker-rl/stoker/agents/baselines/pricing"
+	"github.com/stoker-rl/stoker/agents/baselines/random"
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
 	"github.com/stoker-rl/stoker/agents/spsa"
+	"github.com/stoker-rl/stoker/envs"
 	deeprmenv "github.com/stoker-rl/stoker/envs/deeprm"
 	placementenv "github.com/stoker-rl/stoker/envs/placement"
 	hops "github.com/stoker-rl/stoker/envs/pricing"
@@ -16,7 +18,25 @@ import (
 
 // rivals are the rows that come with Stoker, by the environment for which they are made.
 func rivals() []Rival {
-	return slices.Concat(forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots())
+	return slices.Concat(forAll(), forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots())
+}
+
+// forAll are the rivals of every environment, also of those that a program of its own adds.
+func forAll() []Rival {
+	return []Rival{
+		DefinePolicy(Rival{Name: "random", Page: "docs/agents/random.md",
+			Doc: "draws uniformly among the legal actions; in stoker/DeepRM-v1 among the jobs that fit",
+		}, random.Default, newRandom),
+	}
+}
+
+// newRandom makes the uniform policy of an environment. In DeepRM's cluster letting time pass is always legal: there it
+// draws among the jobs that fit.
+func newRandom(c random.Config, env envs.Env) (envs.Policy, error) {
+	if env.Spec().ID == deeprmenv.ID {
+		return deeprm.NewRandom(env)
+	}
+	return random.New(c, env)
 }
 
 func forSizing() []Rival {
@@ -52,9 +72,6 @@ func forDeepRM() []Rival {
 		DefinePolicy(Rival{Name: "tetris-star", Envs: on, Page: page,
 			Doc: "weighs packing and shortness (DeepRM's Tetris*)",
 		}, deeprm.DefaultTetrisStar, deeprm.NewTetrisStar),
-		DefinePolicy(Rival{Name: "random", Envs: on, Page: page,
-			Doc: "starts any job that fits, each as likely",
-		}, deeprm.DefaultRandom, deeprm.NewRandom),
 	}
 }
 

@@ -244,7 +244,11 @@ func agentsCommand() *cobra.Command {
 			}
 			t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, l := range lines {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, l.Kind, strings.Join(l.Envs, " "), l.Doc)
+				in := strings.Join(l.Envs, " ")
+				if in == "" && l.Kind != catalog.Learned {
+					in = "all"
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, l.Kind, in, l.Doc)
 			}
 			return t.Flush()
 		},

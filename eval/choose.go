@@ -184,7 +184,7 @@ func (c *Choice) addRival(choice configs.Choice) error {
 	if err != nil {
 		return err
 	}
-	if len(r.Envs) > 0 && !slices.Contains(r.Envs, c.Experiment.Env.Name) {
+	if !r.In(c.Experiment.Env.Name) {
 		return train.Usage("%s is made for %v, not for %s", r.Name, r.Envs, c.Experiment.Env.Name)
 	}
 	c.Contestants = append(c.Contestants, rivalOf(r, c.freeName(r.Name), choice.Config))

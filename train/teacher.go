@@ -3,7 +3,6 @@ package train
 import (
 	"encoding"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -17,7 +16,7 @@ func newTeacher(c *catalog.Catalog, name string, env envs.Env) (agents.Teacher, 
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(r.Envs, env.Spec().ID) {
+	if !r.In(env.Spec().ID) {
 		return nil, fmt.Errorf("%s acts in %s, not in %s", name, strings.Join(r.Envs, ", "), env.Spec().ID)
 	}
 	a, err := r.New(r.Config(), env)

@@ -1,6 +1,9 @@
 package proof
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Short is a run of seconds on the configuration of a proof.
 type Short struct {
@@ -13,21 +16,27 @@ type Short struct {
 // tested are the files that a short run of tests writes: claims, figures and tables.
 var tested = []string{ClaimsFile, FiguresFile, "*.csv"}
 
+// The rivals of kept results. They are named, so that a rival added to a configuration leaves these results as they are.
+var (
+	gnnRivals    = []string{"fcfs-nodes", "sjf-nodes", "packer-nodes", "tetris", "random-nodes"}
+	deepRMRivals = []string{"sjf", "tetris-star", "packer", "fcfs", "random"}
+)
+
 // Shorts lists all short runs.
 func Shorts() []Short {
 	shorts := []Short{
 		train("lqr", "classic/lqr", 6000, 2),
 		train("cartpole-reinforce", "classic/cartpole-reinforce", 6000, 2),
 		train("cartpole-dqn", "classic/cartpole-dqn", 14_000, 2),
-		train("sizing", "sizing/attmf", 4000, 2),
-		train("gnn-twin", "placement/gnn-twin", 6000, 1),
-		train("deeprm-discount", "placement/deeprm-discount", 150_000, 2),
-		train("deeprm-reinforce", "placement/deeprm-reinforce", 150_000, 2),
-		train("deeprm-book", "placement/deeprm-book", 150_000, 2),
-		train("deeprm-dqn", "placement/deeprm-dqn", 20_000, 2),
-		train("hops-pba", "pricing/hops-pba", 200, 1),
-		train("hops-pricer", "pricing/hops-pricer", 1000, 1),
-		train("hops-scheduler", "pricing/hops-scheduler", 8000, 1),
+		train("sizing", "sizing/attmf", 4000, 2, "fixed", "autoscaler", "random-search", "oracle"),
+		train("gnn-twin", "placement/gnn-twin", 6000, 1, gnnRivals...),
+		train("deeprm-discount", "placement/deeprm-discount", 150_000, 2, deepRMRivals...),
+		train("deeprm-reinforce", "placement/deeprm-reinforce", 150_000, 2, deepRMRivals...),
+		train("deeprm-book", "placement/deeprm-book", 150_000, 2, deepRMRivals...),
+		train("deeprm-dqn", "placement/deeprm-dqn", 20_000, 2, deepRMRivals...),
+		train("hops-pba", "pricing/hops-pba", 200, 1, "spss"),
+		train("hops-pricer", "pricing/hops-pricer", 1000, 1, "pba", "spss"),
+		train("hops-scheduler", "pricing/hops-scheduler", 8000, 1, "arms"),
 		{
 			Name: "zoo-pricing", Files: []string{"*/scores.csv"},
 			Steps: []Step{
@@ -66,9 +75,13 @@ func Shorts() []Short {
 	return shorts
 }
 
-// train is a configuration's short run: training with two evaluations, then an evaluation of every policy on two
-// workload seeds. The digest leaves out learner.safetensors, whose format changes with the program.
-func train(name, config string, steps, episodes int) Short {
+// train is a configuration's short run: training with two evaluations, then an evaluation of the policy and of rivals
+// on two workload seeds. The digest leaves out learner.safetensors, whose format changes with the program.
+func train(name, config string, steps, episodes int, rivals ...string) Short {
+	among := "--set eval.rivals=[]"
+	if len(rivals) > 0 {
+		among = strings.Join(rivals, " ")
+	}
 	return Short{
 		Name: name,
 		Files: []string{"run/metrics.jsonl", "run/checkpoints/*/weights.safetensors",
@@ -76,7 +89,7 @@ func train(name, config string, steps, episodes int) Short {
 		Steps: []Step{
 			stoker(fmt.Sprintf("train configs/%s.yaml --name run --runs $OUT --set train.steps=%d "+
 				"--set train.evaluate.every=%d --set train.evaluate.episodes=%d", config, steps, steps/2, episodes)),
-			stoker("eval $OUT/run --seeds 1-2 --set eval.resamples=200"),
+			stoker("eval $OUT/run " + among + " --seeds 1-2 --set eval.resamples=200"),
 		},
 	}
 }

@@ -12,7 +12,8 @@ func training() []Proof {
 			Claims: "The main job, three training seeds, against its rivals on 20 workload seeds.",
 			Steps: []Step{
 				stoker("train configs/sizing/attmf.yaml --seeds 1-3 --name verify --runs $OUT/runs"),
-				stoker("eval $OUT/runs/verify-s1 $OUT/runs/verify-s2 $OUT/runs/verify-s3 --out $OUT"),
+				stoker("eval $OUT/runs/verify-s1 $OUT/runs/verify-s2 $OUT/runs/verify-s3 " +
+					"fixed autoscaler random-search oracle --out $OUT"),
 			},
 			Keep:  append([]string{"scores.csv"}, evalFigures...),
 			Short: []string{"sizing"},
@@ -147,10 +148,10 @@ func hopsLearned() Proof {
 	compare("azure", shipped, azureDay, allHours, published)
 	compare("method", seeds("hops-pricer")+plateau, noise, rivals)
 	compare("method-azure", seeds("hops-pricer")+plateau, azureDay, allHours, rivals)
-	compare("slots", seeds("hops-scheduler"))
-	compare("slots-azure", seeds("hops-scheduler"), azureDay, allHours)
-	compare("slots-shipped", "runs/hops-scheduler-s1")
-	compare("slots-shipped-azure", "runs/hops-scheduler-s1", azureDay, allHours)
+	compare("slots", seeds("hops-scheduler")+"arms")
+	compare("slots-azure", seeds("hops-scheduler")+"arms", azureDay, allHours)
+	compare("slots-shipped", "runs/hops-scheduler-s1 arms")
+	compare("slots-shipped-azure", "runs/hops-scheduler-s1 arms", azureDay, allHours)
 	compare("counts", "arms --config configs/pricing/hops-scheduler.yaml", "env.acts=counts")
 	compare("paper", "runs/paper-s1", "eval.rivals=[{name: pba, objective: profit}, {name: spss}]")
 	p.Steps = append(p.Steps, goTest("./eval/shipped", "Shipped|Verdicts", "-long"))

@@ -19,7 +19,7 @@ var rules = []rule{
 	{"sjf", func(e envs.Env) (envs.Policy, error) { return NewSJF(DefaultSJF(), e) }},
 	{"packer", func(e envs.Env) (envs.Policy, error) { return NewPacker(DefaultPacker(), e) }},
 	{"tetris-star", func(e envs.Env) (envs.Policy, error) { return NewTetrisStar(DefaultTetrisStar(), e) }},
-	{"random", func(e envs.Env) (envs.Policy, error) { return NewRandom(DefaultRandom(), e) }},
+	{"random", func(e envs.Env) (envs.Policy, error) { return NewRandom(e) }},
 }
 
 // variants are rules with other settings.

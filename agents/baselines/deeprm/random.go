@@ -8,12 +8,6 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// RandomConfig has no settings.
-type RandomConfig struct{}
-
-// DefaultRandom returns the only configuration.
-func DefaultRandom() RandomConfig { return RandomConfig{} }
-
 // Random starts any of the jobs that fit, with equal probability; it lets time pass only where none fits.
 type Random struct {
 	view
@@ -21,7 +15,7 @@ type Random struct {
 }
 
 // NewRandom returns a policy for environments such as env.
-func NewRandom(_ RandomConfig, env envs.Env) (*Random, error) {
+func NewRandom(env envs.Env) (*Random, error) {
 	v, err := newView("random", env)
 	if err != nil {
 		return nil, err
