@@ -44,6 +44,10 @@ type Spec struct {
 	Info []Quantity
 	// Samples lists the distributions that [Sampler] reports.
 	Samples []Quantity
+	// Objective is the quantity of Info that policies are judged by, and Constraint the one that has to be kept at least
+	// as well first, such as a share of violations. Empty are the return, and no constraint. A configuration can name
+	// others.
+	Objective, Constraint string
 }
 
 // Kind is agents with the same spaces.
@@ -112,6 +116,11 @@ type Quantity struct {
 	Better Better `json:"better"`
 	Reduce Reduce `json:"reduce"`
 	Doc    string `json:"doc"`
+	// Bounds are the least and the greatest value that a step's number and an episode's can have.
+	Bounds Bounds `json:"bounds"`
+	// AssumesService says that values can be compared only where the load is served: a policy that serves nothing has a
+	// low price.
+	AssumesService bool `json:"assumes_service,omitempty"`
 }
 
 // Observation is what the agents see. The slices belong to the caller and may be parts of larger arrays.

@@ -66,7 +66,7 @@ func NewBandit(c BanditConfig) (*Bandit, error) {
 			Features: []string{"one"}, Actions: []string{"arm"},
 		}},
 		Step: envs.Timing{Unit: "pull"},
-		Info: []envs.Quantity{{Name: "regret", Unit: "reward", Better: envs.Lower, Reduce: envs.Sum,
+		Info: []envs.Quantity{{Name: "regret", Unit: "reward", Better: envs.Lower, Reduce: envs.Sum, Bounds: envs.AtLeast(0),
 			Doc: "the best arm's mean less the pulled arm's"}},
 	})}, nil
 }

@@ -82,7 +82,8 @@ func NewLQR(c LQRConfig) (*LQR, error) {
 			Features: []string{"state"}, Actions: []string{"control"},
 		}},
 		Step: envs.Timing{Unit: "step"}, MaxSteps: c.Steps,
-		Info: []envs.Quantity{{Name: "cost", Unit: "cost", Better: envs.Lower, Reduce: envs.Sum, Doc: "q·x² + r·u²"}},
+		Info: []envs.Quantity{{Name: "cost", Unit: "cost", Better: envs.Lower, Reduce: envs.Sum,
+			Bounds: envs.AtLeast(0), Doc: "q·x² + r·u²"}},
 	})}, nil
 }
 

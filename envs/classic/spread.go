@@ -92,10 +92,11 @@ func NewSpread(c SpreadConfig) (*Spread, error) {
 		}},
 		Step: envs.Timing{Unit: "step", Fixed: 100_000}, MaxSteps: c.Steps,
 		Info: []envs.Quantity{
-			{Name: "distance", Unit: "length", Better: envs.Lower, Reduce: envs.Mean,
+			{Name: "distance", Unit: "length", Better: envs.Lower, Reduce: envs.Mean, Bounds: envs.AtLeast(0),
 				Doc: "sum over landmarks of the nearest agent's distance"},
-			{Name: "collisions", Unit: "pairs", Better: envs.Lower, Reduce: envs.Sum, Doc: "pairs of agents that overlap"},
-			{Name: "occupied", Unit: "landmarks", Better: envs.Higher, Reduce: envs.Last,
+			{Name: "collisions", Unit: "pairs", Better: envs.Lower, Reduce: envs.Sum, Bounds: envs.AtLeast(0),
+				Doc: "pairs of agents that overlap"},
+			{Name: "occupied", Unit: "landmarks", Better: envs.Higher, Reduce: envs.Last, Bounds: envs.AtLeast(0),
 				Doc: "landmarks with an agent within 0.1"},
 		},
 	})}

@@ -110,23 +110,25 @@ func New(c Config) (*Env, error) {
 func (e *Env) describe() *envs.Spec {
 	layout := NewLayout(&e.c)
 	features, units := layout.names()
+	some := envs.AtLeast(0)
 	return &envs.Spec{
 		ID: ID, Doc: "Start waiting jobs on a cluster of several resources, one after another, then let a time step pass.",
 		Kinds: []envs.Kind{{
 			Name: "scheduler", Agents: 1, Observation: layout.space(), Action: envs.Discrete{N: e.c.Visible + 1},
 			Features: features, FeatureUnits: units, Actions: []string{"place"},
 		}},
-		Step: envs.Timing{Unit: "decision"},
+		Step: envs.Timing{Unit: "decision"}, Objective: "slowdown",
 		Info: []envs.Quantity{
-			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Last,
+			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Last, Bounds: some,
 				Doc: "mean over the jobs finished so far of (finish − arrival) / length; " +
 					"at a cut the others count too, with their time so far"},
-			{Name: "finished", Unit: "jobs", Better: envs.Higher, Reduce: envs.Last, Doc: "jobs finished so far"},
-			{Name: "dropped", Unit: "jobs", Better: envs.Lower, Reduce: envs.Last,
+			{Name: "finished", Unit: "jobs", Better: envs.Higher, Reduce: envs.Last, Bounds: some,
+				Doc: "jobs finished so far"},
+			{Name: "dropped", Unit: "jobs", Better: envs.Lower, Reduce: envs.Last, Bounds: some,
 				Doc: "jobs that found the backlog full so far"},
-			{Name: "waiting", Unit: "jobs", Better: envs.Lower, Reduce: envs.PerTime,
+			{Name: "waiting", Unit: "jobs", Better: envs.Lower, Reduce: envs.PerTime, Bounds: some,
 				Doc: "jobs that are visible or in the backlog"},
-			{Name: "utilisation", Unit: "1", Better: envs.Higher, Reduce: envs.PerTime,
+			{Name: "utilisation", Unit: "1", Better: envs.Higher, Reduce: envs.PerTime, Bounds: envs.Share(),
 				Doc: "share of the slots in use, mean over resources"},
 		},
 		Samples: []envs.Quantity{{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Mean,

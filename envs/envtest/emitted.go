@@ -166,6 +166,9 @@ func checkOutcomes(c *checker) error {
 		for i, x := range o.Info {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
 				c.report("%s: info %q is %g", at, d.spec.Info[i].Name, x)
+			} else if q := &d.spec.Info[i]; !q.Bounds.Contain(x) {
+				low, high := q.Bounds.Limits()
+				c.report("%s: info %q is %g, outside its bounds %g to %g", at, q.Name, x, low, high)
 			}
 		}
 		switch fixed := d.spec.Step.Fixed; {

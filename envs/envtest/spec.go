@@ -42,6 +42,11 @@ func checkSpec(c *checker) error {
 	c.distinct("kinds", names)
 	c.checkQuantities("Info", s.Info, true)
 	c.checkQuantities("Samples", s.Samples, false)
+	for what, name := range map[string]string{"Objective": s.Objective, "Constraint": s.Constraint} {
+		if i, err := s.InfoIndex(name); name != "" && (err != nil || s.Info[i].Better == envs.Neither) {
+			c.report("%s is %q, want a quantity of Info that is better lower or higher, or none", what, name)
+		}
+	}
 	if env.Spec() != s {
 		c.report("Spec returns another pointer at each call, want the same one")
 	}
@@ -169,6 +174,9 @@ func (c *checker) checkQuantities(what string, qs []envs.Quantity, reduced bool)
 		}
 		if reduced && !slices.Contains([]envs.Reduce{envs.Mean, envs.Sum, envs.Last, envs.Max, envs.PerTime}, q.Reduce) {
 			c.report("%s: %q is reduced by %q, which is not a reduction of package envs", what, q.Name, q.Reduce)
+		}
+		if low, high := q.Bounds.Limits(); !(low < high) {
+			c.report("%s: the bounds of %q are %g to %g, want the first below the second", what, q.Name, low, high)
 		}
 	}
 	c.distinct(what, names)

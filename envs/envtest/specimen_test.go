@@ -94,6 +94,12 @@ func build(defect string) Build {
 			s.spec.Kinds[1].Action = envs.MultiDiscrete{N: []int{workers, workers - 1}}
 		case "reduction":
 			s.spec.Info[0].Reduce = "median"
+		case "bounds the wrong way":
+			s.spec.Info[0].Bounds = envs.Bounds{Low: 1, High: -1}
+		case "constraint without a direction":
+			s.spec.Constraint, s.spec.Info[0].Better = s.spec.Info[0].Name, envs.Neither
+		case "info outside its bounds":
+			s.spec.Info[0].Bounds = envs.AtLeast(0)
 		case "dependent mask allows more", "dependent mask not written", "dependent mask of first component",
 			"dependent mask changes observation":
 			s.spec.Kinds[1].MaskAfter = s.wrongMask
@@ -355,6 +361,8 @@ func (s *specimen) plant(was, out *envs.Outcome) {
 		out.Rewards[0] = make([]float32, workers)
 	case "info not finite":
 		out.Info[0] = math.Inf(1)
+	case "info outside its bounds":
+		out.Info[0] = -0.061
 	case "info buffer replaced":
 		out.Info = make([]float64, 1)
 	case "elapsed differs":

@@ -43,31 +43,46 @@ func (e *Env) newSpec() *envs.Spec {
 			Name: "function", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.NewBox(len(actions), 0, 1),
 			Features: features, Actions: actions, FeatureUnits: units, ActionUnits: share, Neighbours: neighbours,
 		}},
-		Step:     envs.Timing{Unit: "window", Fixed: int64(Window)},
-		MaxSteps: e.cfg.Windows,
-		Info: []envs.Quantity{
-			{Name: "price", Unit: "USD/h", Better: envs.Lower, Reduce: envs.Mean, Doc: "what the configuration costs an hour"},
-			{Name: "cost", Unit: "USD", Better: envs.Lower, Reduce: envs.Sum, Doc: "what the window cost"},
-			{Name: "violated", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean,
-				Doc: "windows that missed the QoS"},
-			{Name: "latency", Unit: "s", Better: envs.Lower, Reduce: envs.Mean,
-				Doc: "mean end-to-end latency of successes; 30 where there were none"},
-			{Name: "latency_p75", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "its 75th percentile"},
-			{Name: "latency_p95", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "its 95th percentile"},
-			{Name: "success", Unit: "share", Better: envs.Higher, Reduce: envs.Mean,
-				Doc: "successes among the requests that ended"},
-			{Name: "successes", Unit: "requests", Better: envs.Higher, Reduce: envs.Sum, Doc: "requests that ended well"},
-			{Name: "failed", Unit: "requests", Better: envs.Lower, Reduce: envs.Sum, Doc: "requests that ended badly"},
-			{Name: "requests", Unit: "requests", Reduce: envs.Sum, Doc: "requests that began"},
-			{Name: "load", Unit: unit, Reduce: envs.Mean, Doc: load},
-			{Name: "cores", Unit: "cores", Better: envs.Lower, Reduce: envs.Mean, Doc: "CPU that the configuration takes"},
-			{Name: "memory", Unit: "MB", Better: envs.Lower, Reduce: envs.Mean, Doc: "memory that the configuration takes"},
-			{Name: "refused", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean,
-				Doc: "configurations beyond the machines"},
-		},
+		Step:       envs.Timing{Unit: "window", Fixed: int64(Window)},
+		MaxSteps:   e.cfg.Windows,
+		Constraint: "violated", Objective: "price",
+		Info: info(load, unit),
 		Samples: []envs.Quantity{
 			{Name: "latency", Unit: "s", Better: envs.Lower, Doc: "end-to-end latency of each success"},
 		},
+	}
+}
+
+// info lists what a step reports, in the order of the places in type report; load says what its load is.
+func info(load, unit string) []envs.Quantity {
+	some, share := envs.AtLeast(0), envs.Share()
+	return []envs.Quantity{
+		{Name: "price", Unit: "USD/h", Better: envs.Lower, Reduce: envs.Mean, Bounds: some, AssumesService: true,
+			Doc: "what the configuration costs an hour"},
+		{Name: "cost", Unit: "USD", Better: envs.Lower, Reduce: envs.Sum, Bounds: some, AssumesService: true,
+			Doc: "what the window cost"},
+		{Name: "violated", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean, Bounds: share,
+			Doc: "windows that missed the QoS"},
+		{Name: "latency", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Bounds: some, AssumesService: true,
+			Doc: "mean end-to-end latency of successes; 30 where there were none"},
+		{Name: "latency_p75", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Bounds: some, AssumesService: true,
+			Doc: "its 75th percentile"},
+		{Name: "latency_p95", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Bounds: some, AssumesService: true,
+			Doc: "its 95th percentile"},
+		{Name: "success", Unit: "share", Better: envs.Higher, Reduce: envs.Mean, Bounds: share,
+			Doc: "successes among the requests that ended"},
+		{Name: "successes", Unit: "requests", Better: envs.Higher, Reduce: envs.Sum, Bounds: some,
+			Doc: "requests that ended well"},
+		{Name: "failed", Unit: "requests", Better: envs.Lower, Reduce: envs.Sum, Bounds: some,
+			Doc: "requests that ended badly"},
+		{Name: "requests", Unit: "requests", Reduce: envs.Sum, Bounds: some, Doc: "requests that began"},
+		{Name: "load", Unit: unit, Reduce: envs.Mean, Bounds: some, Doc: load},
+		{Name: "cores", Unit: "cores", Better: envs.Lower, Reduce: envs.Mean, Bounds: some, AssumesService: true,
+			Doc: "CPU that the configuration takes"},
+		{Name: "memory", Unit: "MB", Better: envs.Lower, Reduce: envs.Mean, Bounds: some, AssumesService: true,
+			Doc: "memory that the configuration takes"},
+		{Name: "refused", Unit: "share of windows", Better: envs.Lower, Reduce: envs.Mean, Bounds: share,
+			Doc: "configurations beyond the machines"},
 	}
 }
 
