@@ -19,9 +19,11 @@ func plotCommand() *cobra.Command {
 		Short: "Compare the learning curves of runs, or draw an evaluation's figures again",
 		Long: `Draw metrics of runs over training, or the figures of an evaluation's folder again from its data.
 
-Runs with the same configuration except the seed are one line: the IQM over their seeds with its 95 % interval (with fewer
-than four runs the mean; the interval is Tukey and McLaughlin's and is wide with few seeds). Values of runs that log at
-different steps are interpolated; a line ends where its shortest run ends. Runs are folders or quoted patterns of them.
+Runs with the same configuration except the seed are one line, named by the configuration and by the keys in which lines
+differ, as in "attmf actor_rate=1e-4"; --label gives other names. A line is the IQM over their seeds with its 95 % interval
+(with fewer than four runs the mean; the interval is Tukey and McLaughlin's and is wide with few seeds). Values of runs
+that log at different steps are interpolated; a line ends where its shortest run ends. Runs are folders or quoted
+patterns of them.
 --metric takes every tag of metrics.jsonl and timing.jsonl; a wrong one lists the tags.
 
 NAME.png and NAME.svg are the figure, NAME.csv every run's values, NAME_bands.csv the lines as drawn.`,

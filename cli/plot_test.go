@@ -22,7 +22,7 @@ func TestPlot(t *testing.T) {
 	if code != exitDone {
 		t.Fatal(notes)
 	}
-	contains(t, "notes", notes, "a: 2 runs")
+	contains(t, "notes", notes, "small: 2 runs")
 	for _, name := range strings.Fields(files) {
 		if _, err := os.Stat(name); err != nil || !strings.HasPrefix(name, filepath.Join(out, "both")) {
 			t.Errorf("file %s: %v", name, err)

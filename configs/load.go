@@ -61,14 +61,15 @@ func Shipped() []string {
 // Load reads the file at path, or where there is none the shipped experiment of that name (with or without configs/
 // before and .yaml behind), applies the settings key=value in order, and checks the whole.
 func Load(path string, sets []string, t Catalog) (*Experiment, error) {
-	b, err := read(path)
+	b, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
 	return Parse(path, b, sets, t)
 }
 
-func read(path string) ([]byte, error) {
+// Read returns the text that Load parses.
+func Read(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return b, err

@@ -202,7 +202,7 @@ func TestAliases(t *testing.T) {
 func TestShipped(t *testing.T) {
 	for _, name := range Shipped() {
 		for _, path := range []string{name, "configs/" + name, strings.TrimSuffix(name, ".yaml")} {
-			if b, err := read(path); err != nil || len(b) == 0 {
+			if b, err := Read(path); err != nil || len(b) == 0 {
 				t.Errorf("%s: %d bytes, %v", path, len(b), err)
 			}
 		}

@@ -27,6 +27,8 @@ type Choice struct {
 
 	names  *catalog.Catalog
 	groups map[string]int // contestants by what made them, see groupOf
+	called []named        // what the learned contestants are called by
+	runOf  []int          // the contestant of each of Runs
 }
 
 // RunOf is a run folder and its contestant's name.
@@ -46,7 +48,7 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 		}
 		c.Experiment = x
 	}
-	var named []catalog.Rival
+	var rivals []catalog.Rival
 	for _, path := range paths {
 		_, inZoo := zoo.Cut(path)
 		if _, err := os.Stat(path); inZoo || !errors.Is(err, fs.ErrNotExist) {
@@ -59,15 +61,16 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 		if err != nil {
 			return nil, train.Usage("%s is neither a run nor a checkpoint, and there is %w", path, err)
 		}
-		if slices.ContainsFunc(named, func(o catalog.Rival) bool { return o.Name == r.Name }) {
+		if slices.ContainsFunc(rivals, func(o catalog.Rival) bool { return o.Name == r.Name }) {
 			return nil, train.Usage("policy %s is named twice", path)
 		}
-		named = append(named, r)
+		rivals = append(rivals, r)
 	}
 	if c.Experiment == nil {
 		return nil, train.Usage("no run or checkpoint names an environment: give a configuration with --config")
 	}
-	for _, r := range c.rivals(named) {
+	c.nameLearned()
+	for _, r := range c.rivals(rivals) {
 		if err := c.addRival(r); err != nil {
 			return nil, err
 		}
@@ -113,8 +116,12 @@ func (c *Choice) addLearned(path string, sets []string) error {
 	if !ok {
 		at = len(c.Contestants)
 		c.groups[key] = at
-		c.Contestants = append(c.Contestants, Contestant{Name: c.freeName(labels(ck, path, x.Name)...),
-			Kind: catalog.Learned})
+		called, err := callOf(ck, path, x.Name)
+		if err != nil {
+			return err
+		}
+		c.called = append(c.called, called)
+		c.Contestants = append(c.Contestants, Contestant{Name: called.base, Kind: catalog.Learned})
 	}
 	con := &c.Contestants[at]
 	for _, o := range con.Versions {
@@ -125,8 +132,19 @@ func (c *Choice) addLearned(path string, sets []string) error {
 	con.Versions = append(con.Versions, v)
 	if _, err := os.Stat(filepath.Join(path, checkpoints.MetricsFile)); err == nil {
 		c.Runs = append(c.Runs, RunOf{path, con.Name})
+		c.runOf = append(c.runOf, at)
 	}
 	return nil
+}
+
+// nameLearned gives the learned contestants, which come first, their names.
+func (c *Choice) nameLearned() {
+	for i, label := range labelsOf(c.called) {
+		c.Contestants[i].Name = label
+	}
+	for i, at := range c.runOf {
+		c.Runs[i].Contestant = c.Contestants[at].Name
+	}
 }
 
 // isCheckpoint reports whether path is the checkpoint itself, not its run.
@@ -150,10 +168,10 @@ func groupOf(ck *checkpoints.Checkpoint, path string) (string, error) {
 	return string(b), err
 }
 
-// labels are names for what path holds, the best first: the experiment's; where others have it, the run folder's.
-func labels(ck *checkpoints.Checkpoint, path, experiment string) []string {
+// callOf is what the policy in path is called by.
+func callOf(ck *checkpoints.Checkpoint, path, experiment string) (named, error) {
 	if name, ok := zoo.Cut(path); ok {
-		return []string{name, path}
+		return named{base: name, folder: path}, nil
 	}
 	run, at := path, ""
 	if isCheckpoint(ck, path) {
@@ -163,20 +181,17 @@ func labels(ck *checkpoints.Checkpoint, path, experiment string) []string {
 			run = filepath.Dir(run)
 		}
 	}
-	return []string{experiment + at, groupName(run) + at}
+	m, err := policyShape(ck.Header().Config)
+	return named{experiment + at, groupName(run) + at, m}, err
 }
 
-// freeName returns the first of names that no contestant has, or the first of them numbered.
-func (c *Choice) freeName(names ...string) string {
-	first := names[0]
-	for n := 2; ; n++ {
-		for _, name := range names {
-			if !slices.ContainsFunc(c.Contestants, func(o Contestant) bool { return o.Name == name }) {
-				return name
-			}
-		}
-		names = []string{fmt.Sprintf("%s-%d", first, n)}
+// freeName returns the name, numbered where a contestant has it.
+func (c *Choice) freeName(name string) string {
+	free := name
+	for n := 2; slices.ContainsFunc(c.Contestants, func(o Contestant) bool { return o.Name == free }); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
 	}
+	return free
 }
 
 func (c *Choice) addRival(choice configs.Choice) error {

@@ -110,12 +110,12 @@ func TestChoose(t *testing.T) {
 	}{
 		{"seeds form one", of(t, "s1", "s2", "s3"), "", []string{"tiny learned 1 2 3"}, []string{"tiny", "tiny", "tiny"}},
 		{"how it was told does not count", of(t, "told", "s1"), "", []string{"tiny learned 4 1"}, []string{"tiny", "tiny"}},
-		{"another width is another", of(t, "s1", "wide", "s2"), "", []string{"tiny learned 1 2", "wide learned 1"},
-			[]string{"tiny", "wide", "tiny"}},
+		{"another width is another", of(t, "s1", "wide", "s2"), "", []string{"tiny hidden=[4] learned 1 2", "tiny hidden=[5] learned 1"},
+			[]string{"tiny hidden=[4]", "tiny hidden=[5]", "tiny hidden=[4]"}},
 		{"checkpoints by their step", []string{checkpoint("s1", "100"), checkpoint("s2", "100"), checkpoint("s1", "200")}, "",
 			[]string{"tiny@100 learned 1 2", "tiny@200 learned 1"}, nil},
 		{"checkpoints of another width", []string{checkpoint("s1", "100"), checkpoint("wide", "100"), of(t, "s1")[0]}, "",
-			[]string{"tiny@100 learned 1", "wide@100 learned 1", "tiny learned 1"}, []string{"tiny"}},
+			[]string{"tiny@100 hidden=[4] learned 1", "tiny@100 hidden=[5] learned 1", "tiny learned 1"}, []string{"tiny"}},
 		{"rivals of the configuration", nil, sizing(t, "{rivals: [fixed, {name: autoscaler}, fixed]}"),
 			[]string{"fixed heuristic", "autoscaler heuristic", "fixed-2 heuristic"}, nil},
 		{"named rivals instead", []string{"oracle", "random-search"}, sizing(t, "{rivals: [fixed]}"),
@@ -261,8 +261,8 @@ func TestChooseDamaged(t *testing.T) {
 
 func TestFreeName(t *testing.T) {
 	c := Choice{}
-	for _, want := range []string{"a", "b", "a-2", "a-3"} {
-		got := c.freeName("a", "b")
+	for _, want := range []string{"a", "a-2", "a-3"} {
+		got := c.freeName("a")
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

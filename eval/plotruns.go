@@ -232,7 +232,7 @@ func (p RunPlot) notes(groups []runGroup, all []Curve) []string {
 		if len(g.runs) > 1 {
 			note += "s"
 		}
-		if len(groups) > 1 && len(g.differs) > 0 && !p.Separate {
+		if len(groups) > 1 && !strings.Contains(g.label, "=") && len(g.differs) > 0 && !p.Separate {
 			most := g.differs[:min(len(g.differs), 6)]
 			note += ", " + strings.Join(most, ", ")
 			if len(g.differs) > len(most) {

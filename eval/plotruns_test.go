@@ -127,8 +127,7 @@ func TestPlotRuns(t *testing.T) {
 		t.Errorf("files %v, want %v", got.Files, want)
 	}
 	if want := []string{
-		"other: 2 runs, agent.rate=0.2", "x (agent.rate=0.1): 2 runs, agent.rate=0.1",
-		"x (agent.rate=0.3): 1 run, agent.rate=0.3",
+		"x rate=0.2: 2 runs", "x rate=0.1: 2 runs", "x rate=0.3: 1 run",
 	}; !slices.Equal(got.Notes, want) {
 		t.Errorf("notes %q, want %q", got.Notes, want)
 	}
@@ -141,17 +140,17 @@ func TestPlotRuns(t *testing.T) {
 		return string(b)
 	}
 	for _, w := range []string{
-		"x (agent.rate=0.1) (IQM and range of 2 runs)", "Learning curves in stoker/LQR-v1", "rollout/cost",
+		"x rate=0.1 (IQM and range of 2 runs)", "Learning curves in stoker/LQR-v1", "rollout/cost",
 		"time/fps (steps/s)",
 	} {
 		if !strings.Contains(text(1), w) {
 			t.Errorf("the figure does not say %q", w)
 		}
 	}
-	if first := "other," + filepath.Join(dir, "other-s9") + ",rollout/cost,0,50\n"; !strings.Contains(text(2), "step,value\n"+first) {
+	if first := "x rate=0.2," + filepath.Join(dir, "other-s9") + ",rollout/cost,0,50\n"; !strings.Contains(text(2), "step,value\n"+first) {
 		t.Errorf("values begin otherwise than with %s: %.200s", first, text(2))
 	}
-	if !strings.Contains(text(3), "x (agent.rate=0.1),rollout/cost,10,22,11,33,2\n") {
+	if !strings.Contains(text(3), "x rate=0.1,rollout/cost,10,22,11,33,2\n") {
 		t.Errorf("lines are %s", text(3))
 	}
 	// Over time, named, every run for itself.

@@ -160,8 +160,8 @@ type runGroup struct {
 	differs []string // the keys and values by which it differs from other groups
 }
 
-// groupRuns groups runs and names the groups: by their folders' names without the seed where those differ, else by
-// what their configurations differ in. Separate makes every run a group of its own.
+// groupRuns groups runs and names the groups, see labelsOf. Separate makes every run a group of its own, called by its
+// folder.
 func groupRuns(infos []runInfo, separate bool) []runGroup {
 	var groups []runGroup
 	at := map[string]int{}
@@ -174,72 +174,31 @@ func groupRuns(infos []runInfo, separate bool) []runGroup {
 		if !ok {
 			i = len(groups)
 			at[key] = i
-			groups = append(groups, runGroup{label: r.name})
-			if separate {
-				groups[i].label = filepath.Base(r.dir)
-			}
+			groups = append(groups, runGroup{})
 		}
 		groups[i].runs = append(groups[i].runs, r)
 	}
-	flat := make([]map[string]string, len(groups))
+	flat, list := make([]map[string]string, len(groups)), make([]named, len(groups))
 	for i, g := range groups {
+		r := g.runs[0]
 		flat[i] = map[string]string{}
-		flatten(flat[i], "", g.runs[0].config)
+		flatten(flat[i], "", r.config)
+		list[i] = named{r.name, r.name, r.config}
+		if name, ok := r.config["name"].(string); ok && name != "" {
+			list[i].base = name
+		}
+		if separate {
+			list[i] = named{base: filepath.Base(r.dir), folder: r.dir}
+		}
 	}
-	for i := range groups {
-		groups[i].differs = differing(flat, i)
-	}
-	for i := range groups {
-		same := func(g runGroup) bool { return g.label == groups[i].label }
-		if first := slices.IndexFunc(groups, same); first != i || slices.ContainsFunc(groups[i+1:], same) {
-			defer func(i int) { groups[i].label = groups[i].distinct(i) }(i) // after all were looked at
+	for i, label := range labelsOf(list) {
+		groups[i].label = label
+		own := differing(flat, i)
+		for _, k := range slices.Sorted(maps.Keys(own)) {
+			groups[i].differs = append(groups[i].differs, k+"="+own[k])
 		}
 	}
 	return groups
-}
-
-// distinct is a label for a group whose folders' names are not its own.
-func (g runGroup) distinct(i int) string {
-	switch {
-	case len(g.differs) == 0:
-		return fmt.Sprintf("%s (%d)", g.label, i+1)
-	case len(g.differs) > 3:
-		return fmt.Sprintf("%s (%s …)", g.label, strings.Join(g.differs[:3], ", "))
-	}
-	return fmt.Sprintf("%s (%s)", g.label, strings.Join(g.differs, ", "))
-}
-
-func flatten(out map[string]string, path string, v any) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		if path != "" {
-			out[path] = fmt.Sprint(v)
-		}
-		return
-	}
-	for k, x := range m {
-		if path != "" {
-			k = path + "." + k
-		}
-		flatten(out, k, x)
-	}
-}
-
-// differing lists key=value of flat[i] where another has another value, the name of the experiment aside.
-func differing(flat []map[string]string, i int) []string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(flat[i])) {
-		if k == "name" {
-			continue
-		}
-		for _, other := range flat {
-			if x, ok := other[k]; len(other) > 0 && (!ok || x != flat[i][k]) {
-				out = append(out, k+"="+flat[i][k])
-				break
-			}
-		}
-	}
-	return out
 }
 
 var seedSuffix = regexp.MustCompile(`-s[0-9]+$`)

@@ -72,8 +72,16 @@ func (r *run) step() error {
 	}
 	p.lap(phaseUpdate)
 	r.state.Steps += int64(v.Copies())
+	r.count()
 	r.remember(v.Finished)
 	return nil
+}
+
+// count tells who counts how many steps are done.
+func (r *run) count() {
+	if c := r.opts.Count; c != nil {
+		c.Store(r.state.Steps)
+	}
 }
 
 // remember adds finished episodes to the window.

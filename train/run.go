@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/stoker-rl/stoker/catalog"
@@ -34,6 +35,8 @@ type Options struct {
 	Terminal bool
 	// LineEvery bounds how often progress is a plain line: every two seconds where 0.
 	LineEvery time.Duration
+	// Count, where set, always holds the number of steps that are done: progress over several runs reads it.
+	Count *atomic.Int64
 	// Threads is the number of threads where the configuration leaves it open; 0 is one per core.
 	Threads int
 	// Version and Revision of the program, and the command that started it, are written down.
@@ -272,6 +275,7 @@ func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error
 		return nil, err
 	}
 	r.from = r.state.Steps
+	r.count()
 	r.sessions = append(r.sessions, r.newSession())
 	if err := r.describe(statusRunning); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -14,6 +15,12 @@ import (
 type Planned struct {
 	Experiment *configs.Experiment
 	Options    Options
+	// Resume continues the run of that name from its latest checkpoint; Experiment is not used then.
+	Resume bool
+	// Begin and End, where set, are called when the run's turn comes and when it is over. Those of several runs are
+	// called at the same time.
+	Begin func()
+	End   func(Outcome)
 }
 
 // Outcome is what became of a planned run. Begun is false where ctx ended before its turn.
@@ -23,7 +30,7 @@ type Outcome struct {
 	Err    error
 }
 
-// Together starts runs side by side, at most jobs at a time, in their order, and waits for all. Each gets its part
+// Together carries out runs side by side, at most jobs at a time, in their order, and waits for all. Each gets its part
 // of the cores where its options leave the number of threads open; what it computes is what it computes alone, to the
 // byte. One that fails leaves the others alone. When ctx ends, those under way save, and the rest are not begun.
 func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
@@ -39,8 +46,7 @@ func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
 				if o.Threads == 0 && jobs > 1 {
 					o.Threads = threads
 				}
-				out[i].Begun = true
-				out[i].Result, out[i].Err = guarded(ctx, runs[i].Experiment, o)
+				out[i] = runs[i].carryOut(ctx, o)
 			}
 		})
 	}
@@ -58,12 +64,28 @@ func Together(ctx context.Context, runs []Planned, jobs int) []Outcome {
 	return out
 }
 
-// guarded is Start, where a bug that panics is the run's own failure and not the others'.
-func guarded(ctx context.Context, x *configs.Experiment, o Options) (res *Result, err error) {
+// carryOut starts or resumes the run, and tells when.
+func (p Planned) carryOut(ctx context.Context, o Options) Outcome {
+	if p.Begin != nil {
+		p.Begin()
+	}
+	out := Outcome{Begun: true}
+	out.Result, out.Err = p.guarded(ctx, o)
+	if p.End != nil {
+		p.End(out)
+	}
+	return out
+}
+
+// guarded is Start or Resume, where a bug that panics is the run's own failure and not the others'.
+func (p Planned) guarded(ctx context.Context, o Options) (res *Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panicked, which is a bug: %v\n%s", r, debug.Stack())
 		}
 	}()
-	return Start(ctx, x, o)
+	if p.Resume {
+		return Resume(ctx, filepath.Join(o.RunsDir, o.Name), o)
+	}
+	return Start(ctx, p.Experiment, o)
 }

@@ -24,7 +24,7 @@ func TestTogether(t *testing.T) {
 		for seed := range 3 {
 			set := fmt.Sprintf("seed=%d", seed+1)
 			l := newLab(t)
-			labs, runs = append(labs, l), append(runs, Planned{parse(t, text, set), l.options()})
+			labs, runs = append(labs, l), append(runs, Planned{Experiment: parse(t, text, set), Options: l.options()})
 			want = append(want, finished(t, parse(t, text, set)))
 		}
 	}
@@ -73,7 +73,7 @@ func TestTogetherFailures(t *testing.T) {
 	planned := func(name string) Planned {
 		o := options(dir)
 		o.Name = name
-		return Planned{parse(t, small["lqr"]), o}
+		return Planned{Experiment: parse(t, small["lqr"]), Options: o}
 	}
 	runs := []Planned{planned("a"), planned("a/b"), planned("full"), planned("panics"), planned("z")}
 	runs[2].Options.FS = full{}
@@ -111,7 +111,7 @@ func TestTogetherStopped(t *testing.T) {
 	text := func(i int) []string { return []string{long, fmt.Sprintf("seed=%d", i+1)} }
 	for i := range runs {
 		labs[i] = newLab(t)
-		runs[i] = Planned{parse(t, small["lqr"], text(i)...), labs[i].options()}
+		runs[i] = Planned{Experiment: parse(t, small["lqr"], text(i)...), Options: labs[i].options()}
 		runs[i].Options.Out = begun
 	}
 	out := Together(ctx, runs, 2)

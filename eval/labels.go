@@ -1,0 +1,142 @@
+package eval
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// named is what a group of runs, or of checkpoints, is called by.
+type named struct {
+	base   string         // the experiment's name
+	folder string         // the run folder's name without the seed
+	config map[string]any // as policyShape returns it
+}
+
+// mostKeys is the number of differing keys up to which a label names them.
+const mostKeys = 3
+
+// labelsOf names groups: by the experiment where no other group has it, else by the experiment and the keys in which
+// groups of that experiment differ, as in "attmf actor_rate=1e-4". Where many keys differ, or none, the name is the run
+// folder's. No name is given twice.
+func labelsOf(groups []named) []string {
+	out := make([]string, len(groups))
+	for i, g := range groups {
+		var same []named
+		at := 0
+		for j, o := range groups {
+			if j == i {
+				at = len(same)
+			}
+			if o.base == g.base {
+				same = append(same, o)
+			}
+		}
+		out[i] = labelAmong(same, at)
+	}
+	for i := range out {
+		for n, name := 2, out[i]; slices.Contains(out[:i], out[i]); n++ {
+			out[i] = fmt.Sprintf("%s-%d", name, n)
+		}
+	}
+	return out
+}
+
+// labelAmong names group i among those of the same experiment.
+func labelAmong(same []named, i int) string {
+	if len(same) == 1 {
+		return same[i].base
+	}
+	flat := make([]map[string]string, len(same))
+	for k, g := range same {
+		flat[k] = map[string]string{}
+		flatten(flat[k], "", g.config)
+	}
+	var keys []string
+	for k := range flat {
+		keys = append(keys, slices.Collect(maps.Keys(differing(flat, k)))...)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	own := differing(flat, i)
+	if len(own) == 0 || len(own) > mostKeys {
+		return same[i].folder
+	}
+	label := same[i].base
+	for _, k := range slices.Sorted(maps.Keys(own)) {
+		label += " " + ShortKey(k, keys) + "=" + own[k]
+	}
+	return label
+}
+
+// ShortKey is the last part of a dotted key, or as many of its last parts as no other of keys ends with.
+func ShortKey(key string, keys []string) string {
+	parts := strings.Split(key, ".")
+	for n := 1; n < len(parts); n++ {
+		short := strings.Join(parts[len(parts)-n:], ".")
+		if !slices.ContainsFunc(keys, func(o string) bool { return o != key && strings.HasSuffix("."+o, "."+short) }) {
+			return short
+		}
+	}
+	return key
+}
+
+// flatten lists the values of a configuration by their dotted keys.
+func flatten(out map[string]string, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			if path != "" {
+				k = path + "." + k
+			}
+			flatten(out, k, x)
+		}
+	case json.Number:
+		out[path] = shortNumber(v.String())
+	case []any:
+		b, err := json.Marshal(v)
+		if err != nil { // it was JSON before
+			b = fmt.Append(nil, v)
+		}
+		out[path] = string(b)
+	default:
+		if path != "" {
+			out[path] = fmt.Sprint(v)
+		}
+	}
+}
+
+// shortNumber writes small and large numbers as people set them: 1e-4.
+func shortNumber(s string) string {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || x == 0 || (math.Abs(x) >= 1e-3 && math.Abs(x) < 1e7) {
+		return s
+	}
+	digits, power, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
+	n, err := strconv.Atoi(power)
+	if err != nil {
+		return s
+	}
+	return fmt.Sprintf("%se%d", digits, n)
+}
+
+// differing are the keys and values of flat[i] where another has another value or none, the name of the experiment
+// aside. Keys of an agent are compared with those of the same agent only.
+func differing(flat []map[string]string, i int) map[string]string {
+	const agent = "agent."
+	out := map[string]string{}
+	for k, x := range flat[i] {
+		for _, other := range flat {
+			another := strings.HasPrefix(k, agent) && k != agent+"name" && other[agent+"name"] != flat[i][agent+"name"]
+			if y, ok := other[k]; k != "name" && len(other) > 0 && !another && (!ok || x != y) {
+				out[k] = x
+				break
+			}
+		}
+	}
+	return out
+}
