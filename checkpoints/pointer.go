@@ -49,6 +49,18 @@ func (s *Store) SetPointer(p Pointer, name string) error {
 	return durable.WriteFile(s.fsys, filepath.Join(s.dir, string(p)), []byte(line))
 }
 
+// RemovePointer removes a pointer; where there is none it does nothing.
+func (s *Store) RemovePointer(p Pointer) error {
+	err := s.fsys.Remove(filepath.Join(s.dir, string(p)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.fsys.SyncDir(s.dir)
+}
+
 func parsePointer(fsys durable.FS, dir string, p Pointer) (name, id string, err error) {
 	path := filepath.Join(dir, string(p))
 	raw, err := durable.ReadFile(fsys, path, maxPointer)

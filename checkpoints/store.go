@@ -52,9 +52,10 @@ func (s *Store) Create(name string, h Header) (*Writer, error) {
 }
 
 // List returns the names of the checkpoints, sorted. They are not opened.
-func (s *Store) List() ([]string, error) { return list(s.fsys, s.dir) }
+func (s *Store) List() ([]string, error) { return List(s.fsys, s.dir) }
 
-func list(fsys durable.FS, dir string) ([]string, error) {
+// List returns the names of the checkpoints in a run's folder of them, sorted. They are not opened.
+func List(fsys durable.FS, dir string) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/configs"
 )
 
@@ -45,6 +48,23 @@ func completeSets(c *cobra.Command) {
 		return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 	if err := c.RegisterFlagCompletionFunc("set", complete); err != nil {
+		panic(err) // the flag was just defined
+	}
+}
+
+// completeCheckpoints completes --from by the checkpoints of the run that is named on the line.
+func completeCheckpoints(c *cobra.Command) {
+	complete := func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(a) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		list, err := checkpoints.List(durable.OS{}, filepath.Join(a[0], checkpoints.CheckpointsDir))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return append(list, string(checkpoints.Best)), cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := c.RegisterFlagCompletionFunc("from", complete); err != nil {
 		panic(err) // the flag was just defined
 	}
 }

@@ -100,7 +100,7 @@ func TestWords(t *testing.T) {
 		{"agents", []string{"maddpg", "learned"}},
 		{"version", []string{"stoker ", "processor", "engine     native on cpu", "libtorch"}},
 		{"check " + run, []string{"every hash agrees", "(run): sound"}},
-		{"resume " + run, []string{"nothing to do", "has finished its 40 steps", "--steps"}},
+		{"resume " + run, []string{"is finished: 40 of 40 steps, nothing was written", "--steps 80", "--steps"}},
 		{"resume " + run + " --steps 60", []string{"trained 60 steps", "best return in evaluation",
 			"compare it: stoker eval " + run}},
 		{"eval " + run, []string{"redraw with: stoker plot " + run}},

@@ -199,14 +199,22 @@ func load(names *catalog.Catalog, path string, f trainFlags) (*configs.Experimen
 
 func resumeCommand() *cobra.Command {
 	var steps int64
+	var from string
 	var inexact, asJSON bool
 	c := &cobra.Command{
 		Use:   "resume RUN",
-		Short: "Resume a run from its latest checkpoint",
-		Long: `Resume a run from its latest checkpoint. The result is byte for byte that of an uninterrupted run.
-With --steps the run gets a new total; schedules that depend on the total follow it.`,
+		Short: "Resume a run from its latest checkpoint, or from an earlier one",
+		Long: `Resume a run from its latest checkpoint. The result is byte for byte that of an uninterrupted run. A run that is
+finished stays as it is: nothing is written.
+
+With --steps the run gets a new total; schedules that depend on the total follow it.
+
+With --from the run goes back to an earlier checkpoint: its name, its folder, its number of steps, or best. Nothing is
+lost: the run as it stood is kept in the run's folder, under aside/1, aside/2, …, and plot, eval, check and resume take
+that folder like any run.`,
 		Example: `  stoker resume runs/sizing-attmf-s1
-  stoker resume runs/sizing-attmf-s1 --steps 200000`,
+  stoker resume runs/sizing-attmf-s1 --steps 200000
+  stoker resume runs/sizing-attmf-s1 --from step-000000050000`,
 		Args: args(1, 1, "RUN"),
 		RunE: func(c *cobra.Command, a []string) error {
 			if c.Flags().Changed("steps") && steps < 1 {
@@ -220,7 +228,7 @@ With --steps the run gets a new total; schedules that depend on the total follow
 				return err
 			}
 			o := options(c)
-			o.Steps, o.Inexact = steps, inexact
+			o.Steps, o.Inexact, o.From = steps, inexact, from
 			ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "saving, then stopping")
 			defer release()
 			res, err := train.Resume(ctx, a[0], o)
@@ -235,9 +243,12 @@ With --steps the run gets a new total; schedules that depend on the total follow
 		},
 	}
 	c.Flags().Int64Var(&steps, "steps", 0, "new total number of environment steps")
+	c.Flags().StringVar(&from, "from", "",
+		"checkpoint of this run to go back to: its name, folder or number of steps, or best")
 	c.Flags().
 		BoolVar(&inexact, "inexact", false, "resume although the kernels differ from those that made the checkpoint")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	completeCheckpoints(c)
 	return c
 }
 
@@ -268,8 +279,8 @@ func goOn(c *cobra.Command, res *train.Result, err error) error {
 func printResult(c *cobra.Command, r *train.Result) {
 	w := c.OutOrStdout()
 	if r.From == r.Steps {
-		fmt.Fprintf(w, "nothing to do: %s has finished its %d steps; give a larger total with --steps\n", r.Dir,
-			r.Steps)
+		fmt.Fprintf(w, "%s is finished: %d of %d steps, nothing was written; go on with a larger total: "+
+			"stoker resume %s --steps %d\n", r.Dir, r.Steps, r.Planned, quote(r.Dir), 2*r.Steps)
 		return
 	}
 	fmt.Fprintf(w, "trained %d steps, %d episodes: %s\n", r.Steps, r.Episodes, r.Dir)

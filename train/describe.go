@@ -81,13 +81,19 @@ type session struct {
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended,omitzero"`
 	Status   string    `json:"status"`
+	// Aside is the folder, in the run's, that keeps the run as it stood before this session went back to From.
+	Aside string `json:"aside,omitempty"`
 }
 
 func (r *run) newSession() session {
+	aside := ""
+	if r.aside != "" {
+		aside = filepath.Join(asideFolder, filepath.Base(r.aside))
+	}
 	return session{
 		Command: r.opts.Command, Version: r.opts.Version, Revision: r.opts.Revision, Folder: workingFolder(),
 		Machine: ThisMachine(), Engine: r.world.trainer.Info(), Auto: r.world.on.Why, Workers: r.world.workers,
-		From: r.state.Steps, To: r.state.Steps, Started: time.Now().UTC(), Status: statusRunning,
+		From: r.state.Steps, To: r.state.Steps, Started: time.Now().UTC(), Status: statusRunning, Aside: aside,
 	}
 }
 
@@ -106,7 +112,8 @@ func (r *run) readSessions() error {
 	if err := d.decode(b); err != nil {
 		return fmt.Errorf("%s: %w; it holds only the run's history: remove it to resume without it", path, err)
 	}
-	r.sessions, r.started, r.planned, r.opts.InitFrom = d.Sessions, d.Started, d.Planned, d.InitFrom
+	r.sessions, r.started, r.planned, r.status = d.Sessions, d.Started, d.Planned, d.Status
+	r.opts.InitFrom = d.InitFrom
 	for i := range r.sessions {
 		if s := &r.sessions[i]; s.Status == statusRunning {
 			s.Status = statusLost

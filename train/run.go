@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"sync/atomic"
@@ -30,6 +29,9 @@ type Options struct {
 	Inexact bool
 	// Steps, where positive, is the new total at resume.
 	Steps int64
+	// From is the checkpoint of the run from which it is resumed, by its name, folder, pointer or number of steps; empty
+	// is the latest.
+	From string
 	// Out gets progress; Terminal says that it can draw bars.
 	Out      io.Writer
 	Terminal bool
@@ -74,6 +76,8 @@ type Result struct {
 	Episodes int64 `json:"episodes"`
 	// Checkpoint is the latest.
 	Checkpoint string `json:"checkpoint"`
+	// Aside is the folder in which the run is kept as it stood before it was resumed from an earlier checkpoint.
+	Aside string `json:"aside,omitempty"`
 	// BestValue is the best evaluation during training, of BestMetric; nil where there was none.
 	BestValue  *float64 `json:"best_value"`
 	BestMetric string   `json:"best_metric,omitempty"`
@@ -103,6 +107,8 @@ type run struct {
 	saved    int64     // steps of the last checkpoint, -1 before the first
 	started  time.Time // when the run's first process began
 	planned  int64     // steps that run.json names, 0 where there is none
+	status   string    // that run.json names, of the process before this one
+	aside    string    // where the run as it stood is kept, after a resume from an earlier checkpoint
 	sessions []session // of the processes that worked on the run; the last is this one
 }
 
@@ -179,82 +185,6 @@ func Folder(x *configs.Experiment, o Options) (string, error) {
 	return dir, nil
 }
 
-// Resume continues a run from its latest checkpoint.
-func Resume(ctx context.Context, dir string, o Options) (*Result, error) {
-	o = o.filled()
-	dir = filepath.Clean(dir)
-	full, err := filepath.Abs(dir) // the folder's name, should dir be a dot
-	if err != nil {
-		return nil, err
-	}
-	o.RunsDir, o.Name = filepath.Split(full)
-	if _, err := readConfig(o.FS, dir, o.Catalog); err != nil { // no lock file in a folder that is no run
-		return nil, err
-	}
-	lock, err := durable.AcquireLock(filepath.Join(dir, checkpoints.LockFile))
-	if err != nil {
-		return nil, fmt.Errorf("run %s can't be resumed: %w", dir, err)
-	}
-	r := &run{opts: o, fs: o.FS, dir: dir, lock: lock, saved: -1}
-	if err := r.reopen(); err != nil {
-		if r.world != nil {
-			r.world.close()
-		}
-		return nil, errors.Join(err, lock.Release())
-	}
-	defer r.world.close()
-	return r.carryOut(ctx, r.state.Steps+1) // what was logged up to and at Steps belongs to the checkpoint
-}
-
-// reopen builds what the folder's configuration describes and loads the latest checkpoint into it.
-func (r *run) reopen() error {
-	x, err := readConfig(r.fs, r.dir, r.opts.Catalog)
-	if err != nil {
-		return err
-	}
-	if r.opts.Steps > 0 {
-		x.Train.Steps = r.opts.Steps
-	}
-	if r.shape, err = shapeOf(x); err != nil {
-		return err
-	}
-	if err := r.readSessions(); err != nil {
-		return err
-	}
-	c, err := r.latest(x)
-	if err != nil {
-		return err
-	}
-	if r.world, err = build(x, r.opts.Threads); err != nil {
-		return err
-	}
-	if err := r.restore(c); err != nil {
-		return err
-	}
-	if n := r.opts.Steps; n > 0 && n < r.state.Steps {
-		return Usage("--steps is %d, but run %s has done %d already; want more, or leave it out", n, r.dir,
-			r.state.Steps)
-	}
-	return durable.Sweep(r.fs, r.dir)
-}
-
-// ReadConfig reads a run's configuration, which names rows of a catalog.
-func ReadConfig(dir string, names *catalog.Catalog) (*configs.Experiment, error) {
-	return readConfig(durable.OS{}, dir, names)
-}
-
-// maxConfig bounds what is read of a configuration.
-const maxConfig = 1 << 24
-
-func readConfig(fsys durable.FS, dir string, names *catalog.Catalog) (*configs.Experiment, error) {
-	path := filepath.Join(dir, configFile)
-	text, err := durable.ReadFile(fsys, path, maxConfig)
-	if err != nil {
-		return nil, Usage("%s is not a run folder: %w", dir, err)
-	}
-	return configs.Parse(path, text, nil, names)
-}
-
 // carryOut opens the logs of a run whose state stands in memory, and loops. It gives the lock back. purge is as for
 // openLogger.
 func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error) {
@@ -300,7 +230,7 @@ func (r *run) carryOut(ctx context.Context, purge int64) (res *Result, err error
 	if e := r.describe(status); err == nil {
 		err = e
 	}
-	return r.result(), err
+	return r.result(r.world.x), err
 }
 
 // announce says in a line what is about to be done.
@@ -321,63 +251,16 @@ func (r *run) announce() {
 	}
 }
 
-// latest opens the latest checkpoint, and checks that the rest of the folder is what was there when it was taken. It
-// builds nothing: a damaged config.yaml could ask for the memory of a hundred machines.
-func (r *run) latest(x *configs.Experiment) (*checkpoints.Checkpoint, error) {
-	dir, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest)
-	if err != nil {
-		return nil, fmt.Errorf("nothing to resume: %w", err)
-	}
-	c, err := checkpoints.OpenFS(r.fs, dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.sameShape(x, c); err != nil {
-		return nil, err
-	}
-	return c, r.sameMetrics(c)
-}
-
-// restore loads a checkpoint.
-func (r *run) restore(c *checkpoints.Checkpoint) (err error) {
-	have := r.world.kernels()
-	if was := c.Header().Kernels; was != have && !r.opts.Inexact {
-		return Usage("%s was made with kernels %q, this machine has %q: the results would differ in the last bits; "+
-			"allow it with --inexact", c.Dir(), was, have)
-	}
-	if r.store, err = checkpoints.OpenStore(r.fs, filepath.Join(r.dir, checkpoints.CheckpointsDir)); err != nil {
-		return err
-	}
-	return r.load(c)
-}
-
-// sameMetrics refuses to go on where what metrics.jsonl held when the checkpoint was taken has changed since, or is
-// gone.
-func (r *run) sameMetrics(c *checkpoints.Checkpoint) error {
-	counters := c.Header().Counters
-	path := filepath.Join(r.dir, checkpoints.MetricsFile)
-	sum, err := durable.Checksum(r.fs, path, counters[checkpoints.MetricsOffset])
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: is missing: %s was taken when it had %d bytes", path, c.Dir(),
-			counters[checkpoints.MetricsOffset])
-	}
-	if want, ok := counters[checkpoints.MetricsChecksum]; err == nil && ok && want != int64(sum) {
-		return fmt.Errorf("%s: damaged or edited: its first %d bytes are not those that it had when %s was taken",
-			path, counters[checkpoints.MetricsOffset], c.Dir())
-	}
-	return err
-}
-
-func (r *run) result() *Result {
+func (r *run) result(x *configs.Experiment) *Result {
 	b := r.state.Best
-	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: r.world.x.Train.Steps,
-		Episodes: r.state.Episodes, LastValue: r.last.value, LastStep: r.last.step, Phases: r.phases.all()}
+	res := &Result{Dir: r.dir, From: r.from, Steps: r.state.Steps, Planned: x.Train.Steps, Episodes: r.state.Episodes,
+		Aside: r.aside, LastValue: r.last.value, LastStep: r.last.step, Phases: r.phases.all()}
 	// Asked of the disk: saving can fail when the pointer has moved already.
 	if at, err := checkpoints.Find(r.fs, r.dir, checkpoints.Latest); err == nil {
 		res.Checkpoint = at
 	}
 	if b.Value != nil {
-		res.BestValue, res.BestMetric, res.BestStep = b.Value, r.world.x.Train.Evaluate.Metric, b.Steps
+		res.BestValue, res.BestMetric, res.BestStep = b.Value, x.Train.Evaluate.Metric, b.Steps
 	}
 	return res
 }

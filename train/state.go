@@ -229,7 +229,7 @@ func readLearner(c *checkpoints.Checkpoint) (*agents.State, error) {
 	return s, nil
 }
 
-// load restores everything from a checkpoint.
+// load restores from a checkpoint everything but the loop's state, which open has read.
 func (r *run) load(c *checkpoints.Checkpoint) error {
 	s, err := readLearner(c)
 	if err != nil {
@@ -237,9 +237,6 @@ func (r *run) load(c *checkpoints.Checkpoint) error {
 	}
 	if err := r.world.learner.Load(s); err != nil {
 		return fmt.Errorf("%s: %w", c.Dir(), err)
-	}
-	if err := readJSON(c, loopFile, &r.state); err != nil {
-		return err
 	}
 	b, err := c.Read(checkpoints.EnvsFile)
 	if err != nil {
@@ -255,11 +252,6 @@ func (r *run) load(c *checkpoints.Checkpoint) error {
 	}
 	r.saved = r.state.Steps
 	r.store.Continue(c)
-	if b := r.state.Best.Checkpoint; b != "" {
-		if err := r.store.SetPointer(checkpoints.Best, b); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
 	return nil
 }
 
