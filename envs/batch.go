@@ -1,5 +1,7 @@
 package envs
 
+import "slices"
+
 // Batch is the observations of n environments in one array per kind: Values is [n, agents, width].
 type Batch struct {
 	N     int
@@ -7,7 +9,7 @@ type Batch struct {
 	views []Observation
 }
 
-// NewBatch returns empty observations for n environments.
+// NewBatch returns empty observations for n environments, in which every choice is legal.
 func NewBatch(s *Spec, n int) *Batch {
 	b := &Batch{N: n, Kinds: make([]KindObservation, len(s.Kinds)), views: make([]Observation, n)}
 	for i := range n {
@@ -18,7 +20,7 @@ func NewBatch(s *Spec, n int) *Batch {
 		all := KindObservation{
 			Values: make([]float32, n*kind.Agents*w),
 			Active: make([]bool, n*kind.Agents),
-			Mask:   make([]bool, n*kind.Agents*m),
+			Mask:   newMask(kind, n*kind.Agents),
 			Legal:  make([]int8, n*kind.Agents*kind.Legal),
 			Graphs: newGraphs(kind, n*kind.Agents),
 		}
@@ -34,6 +36,9 @@ func NewBatch(s *Spec, n int) *Batch {
 			}
 			b.views[i].Kinds[k] = v
 		}
+	}
+	for i := range b.views {
+		b.views[i].own = slices.Clone(b.views[i].Kinds)
 	}
 	return b
 }

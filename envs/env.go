@@ -3,6 +3,7 @@ package envs
 import (
 	"encoding"
 	"fmt"
+	"slices"
 )
 
 // Env is a world with N ≥ 1 agents. It is used by one goroutine at a time. After a warm-up neither Reset nor Step nor
@@ -123,9 +124,12 @@ type Quantity struct {
 	AssumesService bool `json:"assumes_service,omitempty"`
 }
 
-// Observation is what the agents see. The slices belong to the caller and may be parts of larger arrays.
+// Observation is what the agents see. The slices belong to the caller and may be parts of larger arrays: environments
+// write into them and do not replace them.
 type Observation struct {
 	Kinds []KindObservation
+
+	own []KindObservation // the buffers as they were made, by which [Guard] finds replaced ones
 }
 
 // KindObservation is what the agents of one kind see.
@@ -136,7 +140,9 @@ type KindObservation struct {
 	// Active marks the agents that are present.
 	Active []bool
 	// Mask is [agents, Action.MaskWidth()]: true for legal choices, of which an active agent has at least one for each
-	// component. Empty for continuous actions.
+	// component. It is all true from the start: an environment whose choices are always legal never writes it, any other
+	// writes it whole at each Reset and Step. Empty for continuous actions; policies take an empty mask to mean that all
+	// choices are legal.
 	Mask []bool
 	// Legal is [agents, Kind.Legal]: small integers that say which choices go together, such as how many of the amounts of
 	// an invocation a node has room for. The environment documents them. Networks do not read them.
@@ -160,6 +166,10 @@ type Outcome struct {
 	Elapsed int64
 	// Info holds the quantities of Spec.Info.
 	Info []float64
+
+	// The buffers as they were made, by which [Guard] finds replaced ones.
+	ownRewards [][]float32
+	ownInfo    []float64
 }
 
 // Sampler is implemented (see [As]) by environments that report whole distributions, such as the latencies of the last
@@ -176,19 +186,37 @@ type DrawTracer interface {
 	TraceDraws(f func(purpose string, a, b, c uint64, value float64))
 }
 
-// NewObservation returns an empty observation of the right sizes.
+// MaskOf is an agent's part of Mask, for width choices in all; nil, which allows all, where there is no mask.
+func (o *KindObservation) MaskOf(agent, width int) []bool {
+	if len(o.Mask) == 0 {
+		return nil
+	}
+	return o.Mask[agent*width : (agent+1)*width]
+}
+
+// NewObservation returns an empty observation of the right sizes, in which every choice is legal.
 func NewObservation(s *Spec) *Observation {
 	o := &Observation{Kinds: make([]KindObservation, len(s.Kinds))}
 	for i, k := range s.Kinds {
 		o.Kinds[i] = KindObservation{
 			Values: make([]float32, k.Agents*k.Observation.Width()),
 			Active: make([]bool, k.Agents),
-			Mask:   make([]bool, k.Agents*k.Action.MaskWidth()),
+			Mask:   newMask(k, k.Agents),
 			Legal:  make([]int8, k.Agents*k.Legal),
 			Graphs: newGraphs(k, k.Agents),
 		}
 	}
+	o.own = slices.Clone(o.Kinds)
 	return o
+}
+
+// newMask returns a mask of n agents that allows every choice.
+func newMask(k Kind, n int) []bool {
+	mask := make([]bool, n*k.Action.MaskWidth())
+	for i := range mask {
+		mask[i] = true
+	}
+	return mask
 }
 
 func newGraphs(k Kind, n int) []*GraphValue {
@@ -218,8 +246,17 @@ func NewOutcome(s *Spec) *Outcome {
 	for i, k := range s.Kinds {
 		o.Rewards[i] = make([]float32, k.Agents)
 	}
+	o.keepOwn()
 	return o
 }
+
+// restore puts back buffers that an environment has replaced.
+func (o *Observation) restore() { o.Kinds = append(o.Kinds[:0], o.own...) }
+
+func (o *Outcome) restore() { o.Rewards, o.Info = append(o.Rewards[:0], o.ownRewards...), o.ownInfo }
+
+// keepOwn remembers the buffers.
+func (o *Outcome) keepOwn() { o.ownRewards, o.ownInfo = slices.Clone(o.Rewards), o.Info }
 
 // CheckAction returns an error where an active agent's action is outside its space, naming kind, agent and component.
 // Environments call it first in Step. It does not look at masks.

@@ -40,7 +40,7 @@ func (a *ActionSampler) Sample(s *rng.Stream, obs *Observation, act *Action) err
 		k, o := &a.spec.Kinds[i], &obs.Kinds[i]
 		w, m := k.Action.Width(), k.Action.MaskWidth()
 		for j := range k.Agents {
-			row, mask := act.Kinds[i][j*w:(j+1)*w], o.Mask[j*m:(j+1)*m]
+			row, mask := act.Kinds[i][j*w:(j+1)*w], o.MaskOf(j, m)
 			var err error
 			switch {
 			case !o.Active[j]:
@@ -60,8 +60,11 @@ func (a *ActionSampler) Sample(s *rng.Stream, obs *Observation, act *Action) err
 	return nil
 }
 
-// legal returns an error where a component of a kind's actions has no legal choice.
+// legal returns an error where a component of a kind's actions has no legal choice. No mask allows all.
 func (a *ActionSampler) legal(kind int, mask []bool) error {
+	if mask == nil {
+		return nil
+	}
 	for c, n := range a.choices[kind] {
 		if n > 0 && !slices.Contains(mask[:n], true) {
 			return fmt.Errorf("component %d has no legal choice", c)

@@ -50,6 +50,7 @@ type Vector struct {
 	Finished []Episode
 
 	spec     *Spec
+	guard    *Guard
 	opts     VectorOptions
 	envs     []Env
 	outcomes []Outcome
@@ -87,6 +88,7 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 		v.envs[i] = e
 	}
 	v.spec = v.envs[0].Spec()
+	v.guard = NewGuard(v.spec)
 	v.Obs, v.Before, v.After = NewBatch(v.spec, n), NewBatch(v.spec, n), NewBatch(v.spec, n)
 	v.Act = NewActionBatch(v.spec, n)
 	v.Info = make([]float64, n*len(v.spec.Info))
@@ -100,6 +102,7 @@ func NewVector(build func() (Env, error), opts VectorOptions) (*Vector, error) {
 		for k, kind := range v.spec.Kinds {
 			v.outcomes[i].Rewards[k] = v.Rewards[k][i*kind.Agents : (i+1)*kind.Agents]
 		}
+		v.outcomes[i].keepOwn()
 		v.stats[i] = NewEpisodeStatistics(v.spec)
 		v.pool[i].Info = make([]float64, len(v.spec.Info))
 	}
@@ -142,7 +145,11 @@ func (v *Vector) ResetEnv(i int) error {
 	v.stats[i].Reset()
 	v.pool[i].Seed = EpisodeSeed(v.opts.Seed, i, v.episodes[i])
 	v.episodes[i]++
-	return v.envs[i].Reset(v.pool[i].Seed, nil, v.Obs.Env(i))
+	obs := v.Obs.Env(i)
+	if err := v.envs[i].Reset(v.pool[i].Seed, nil, obs); err != nil {
+		return err
+	}
+	return v.guard.Observation(obs)
 }
 
 // EpisodeSeed is the seed of a copy's n-th episode, counted from 0, under a vector's seed.
@@ -151,7 +158,8 @@ func EpisodeSeed(seed uint64, copy int, n uint64) uint64 {
 }
 
 // Step applies Act to every copy. Where copies fail, the error of the first is returned; the others have stepped, and a
-// copy that refused its action still stands where it stood.
+// copy that refused its action still stands where it stood. What a copy emits against the contract is an error too: see
+// [Guard].
 func (v *Vector) Step() error {
 	v.Before, v.Obs = v.Obs, v.Before
 	if v.workers != nil {
@@ -201,8 +209,10 @@ func (v *Vector) stepOne(i int) {
 		return
 	}
 	after := v.After.Env(i)
-	if err := v.envs[i].Step(v.Act.Env(i), after, out); err != nil {
+	if err := v.stepEnv(i, after, out); err != nil {
 		v.errs[i] = err
+		after.restore()
+		out.restore()
 		v.clearOutcome(i)
 		v.Obs.Env(i).CopyFrom(v.Before.Env(i))
 		after.CopyFrom(v.Before.Env(i))
@@ -220,6 +230,17 @@ func (v *Vector) stepOne(i int) {
 		}
 	}
 	v.Obs.Env(i).CopyFrom(after)
+}
+
+// stepEnv steps copy i and checks what it emits.
+func (v *Vector) stepEnv(i int, after *Observation, out *Outcome) error {
+	if err := v.envs[i].Step(v.Act.Env(i), after, out); err != nil {
+		return err
+	}
+	if err := v.guard.Outcome(out); err != nil {
+		return err
+	}
+	return v.guard.Observation(after)
 }
 
 func (v *Vector) clearOutcome(i int) {

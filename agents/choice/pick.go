@@ -11,16 +11,18 @@ import (
 // None is what picking returns where no choice is legal.
 const None = -1
 
-// Best is the first of the legal choices with the largest score, [None] where the mask allows none.
+// Best is the first of the legal choices with the largest score, [None] where the mask allows none. No mask allows all.
 func Best(scores []float32, mask []bool) int {
 	best := None
-	for i, ok := range mask {
-		if ok && (best == None || scores[i] > scores[best]) {
+	for i := range scores {
+		if legal(mask, i) && (best == None || scores[i] > scores[best]) {
 			best = i
 		}
 	}
 	return best
 }
+
+func legal(mask []bool, i int) bool { return mask == nil || mask[i] }
 
 // Uniform is a legal choice drawn uniformly, [None] where there is none.
 func Uniform(mask []bool, s *rng.Stream) int {
@@ -46,7 +48,7 @@ func Uniform(mask []bool, s *rng.Stream) int {
 }
 
 // Softmax writes the probabilities of a softmax over the legal choices, 0 for the others, to p. Without a legal choice
-// all are 0.
+// all are 0; no mask allows all.
 func Softmax(p []float64, scores []float32, mask []bool) {
 	clear(p)
 	best := Best(scores, mask)
@@ -54,8 +56,8 @@ func Softmax(p []float64, scores []float32, mask []bool) {
 		return
 	}
 	top, sum := float64(scores[best]), 0.0
-	for i, ok := range mask {
-		if ok {
+	for i := range scores {
+		if legal(mask, i) {
 			p[i] = portable.Exp(float64(scores[i]) - top)
 			sum += p[i]
 		}

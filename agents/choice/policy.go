@@ -119,7 +119,7 @@ func (p *Policy) Act(obs *envs.Observation, act *envs.Action, deterministic bool
 			a[j] = 0
 			continue
 		}
-		scores, mask := p.actor.Row(j), o.Mask[j*n:(j+1)*n]
+		scores, mask := p.actor.Row(j), o.MaskOf(j, n)
 		if err := Finite(scores); err != nil {
 			return fmt.Errorf("%s: policy: %s %d: %w", p.Name(), p.prob.Kind.Name, j, err)
 		}

@@ -3,7 +3,6 @@ package dqn
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
@@ -52,12 +51,6 @@ func (m *memory) store(v *envs.Vector, i int) error {
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, obs, n := v.Act.Env(i).Kinds[0], m.p.Obs, m.p.N
 	rewards := v.Rewards[0][i*m.p.Agents : (i+1)*m.p.Agents]
-	if err := check.Rewards(i, m.p.Kind, rewards); err != nil {
-		return err
-	}
-	if err := check.Observation(i, m.p.Kind, after.Values); err != nil {
-		return err
-	}
 	discount := float32(m.discount.Of(v.Terminated[i], v.Elapsed[i]))
 	for j, here := range before.Active {
 		if !here {

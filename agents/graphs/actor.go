@@ -59,6 +59,21 @@ func (a *Actor) Run(obs []*envs.KindObservation, act [][]float32, pick Pick) err
 	return nil
 }
 
+// see writes what is legal in component c: all that is there where there is no mask.
+func (a *Actor) see(o *envs.KindObservation, agent, c int, mask []bool) {
+	if whole := o.MaskOf(agent, a.p.N); whole != nil {
+		copy(mask, whole[a.p.Components[c].From:])
+		return
+	}
+	for i := range mask {
+		mask[i] = true
+	}
+	if p := a.p.Kind.Points; len(p) > 0 && p[c] >= 0 {
+		n := o.Graphs[agent].Nodes[p[c]]
+		clear(mask[n.Len:a.p.Space.Nodes[p[c]].Capacity])
+	}
+}
+
 // one makes one agent's choice of component c.
 func (a *Actor) one(c, row int, o *envs.KindObservation, agent int, act, scores []float32, pick Pick) error {
 	k, width := &a.p.Components[c], len(a.p.Components)
@@ -69,7 +84,7 @@ func (a *Actor) one(c, row int, o *envs.KindObservation, agent int, act, scores 
 	}
 	mask := a.Mask[row*a.p.N+k.From:][:k.N]
 	if a.p.Kind.MaskAfter == nil {
-		copy(mask, o.Mask[agent*a.p.N+k.From:])
+		a.see(o, agent, c, mask)
 	} else if err := a.p.Kind.MaskAfter(o, agent, mine[:c], mask); err != nil {
 		return err
 	}

@@ -182,20 +182,3 @@ func (p *Problem) addEdges(b *nets.GraphBatch, kind int, from, to []int32, featu
 	}
 	return nil
 }
-
-// Finite refuses what would poison the weights: a feature that is no finite number, named by its kind of node or edge.
-func (p *Problem) Finite(g *envs.GraphValue) error {
-	for k, n := range p.Space.Nodes {
-		if i := check.NotFinite(g.Nodes[k].Features[:g.Nodes[k].Len*n.Width]); i >= 0 {
-			return fmt.Errorf("feature %d of %s %d is %g, want a finite number", i%n.Width, n.Name, i/n.Width,
-				g.Nodes[k].Features[i])
-		}
-	}
-	for k, e := range p.Space.Edges {
-		if i := check.NotFinite(g.Edges[k].Features[:g.Edges[k].Len*e.Width]); i >= 0 {
-			return fmt.Errorf("feature %d of %s edge %d is %g, want a finite number", i%e.Width, e.Name, i/e.Width,
-				g.Edges[k].Features[i])
-		}
-	}
-	return nil
-}

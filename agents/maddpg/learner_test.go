@@ -253,7 +253,7 @@ func TestExplorationNoise(t *testing.T) {
 	}
 }
 
-func TestNotFiniteIsRefused(t *testing.T) {
+func TestDivergedActorIsRefused(t *testing.T) {
 	r := newRun(t, quick(), toyOptions{agents: 2}, envs.VectorOptions{Copies: 2})
 	if err := r.l.Act(r.v); err != nil {
 		t.Fatal(err)
@@ -261,9 +261,8 @@ func TestNotFiniteIsRefused(t *testing.T) {
 	if err := r.v.Step(); err != nil {
 		t.Fatal(err)
 	}
-	r.v.Rewards[0][3] = float32(math.NaN())
-	if err := r.l.Observe(r.v); err == nil || !strings.Contains(err.Error(), "environment 1: reward of toy 1 is NaN") {
-		t.Errorf("a reward that is not a number gave %v", err)
+	if err := r.l.Observe(r.v); err != nil {
+		t.Fatal(err)
 	}
 	if err := r.l.Observe(r.v); err == nil {
 		t.Error("Observe without Act was accepted")

@@ -3,7 +3,6 @@ package maddpg
 import (
 	"fmt"
 
-	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/envs"
@@ -96,15 +95,8 @@ func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 	return nil
 }
 
-// check refuses numbers that are not finite, which would spoil the weights, and absent agents that the configuration
-// does not allow.
+// check refuses absent agents that the configuration does not allow.
 func (m *memory) check(v *envs.Vector, i int, after *envs.KindObservation, rewards []float32) error {
-	if err := check.Rewards(i, m.p.kind, rewards); err != nil {
-		return fmt.Errorf("maddpg: %w", err)
-	}
-	if err := check.Observation(i, m.p.kind, after.Values); err != nil {
-		return fmt.Errorf("maddpg: %w", err)
-	}
 	if m.present > 0 || m.c.Mix == Single {
 		return nil
 	}

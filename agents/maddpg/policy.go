@@ -56,7 +56,7 @@ func (p *TrainedPolicy) Act(obs *envs.Observation, act *envs.Action, determinist
 				y[m] += gumbel(&p.Draws)
 			}
 		}
-		forbid(y, o.Mask[j*w:(j+1)*w])
+		forbid(y, o.MaskOf(j, w))
 		p.prob.choose(y, p.hot, out)
 	}
 	return nil

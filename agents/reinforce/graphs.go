@@ -2,7 +2,6 @@ package reinforce
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/choice"
@@ -108,15 +107,6 @@ func (o graphObservations) clear()    { o.Clear() }
 
 func (m *graphModel) record(s observations, o *envs.KindObservation, agent int) {
 	s.(graphObservations).Append(o.Graphs[agent])
-}
-
-func (m *graphModel) check(i int, o *envs.KindObservation) error {
-	for j, g := range o.Graphs {
-		if err := m.p.Finite(g); err != nil {
-			return fmt.Errorf("environment %d: %s %d: %w", i, m.p.Kind.Name, j, err)
-		}
-	}
-	return nil
 }
 
 func (m *graphModel) act(v *envs.Vector, s *rng.Stream, logp []float32, teacher *imitation) error {

@@ -16,11 +16,9 @@ type model interface {
 	// components are the numbers of choices of each component of an action.
 	components() []int
 
-	// newObservations returns empty memory, record adds what an agent observes, and check refuses observations that are
-	// not finite; i is the environment's number, for the message.
+	// newObservations returns empty memory, and record adds what an agent observes.
 	newObservations() observations
 	record(s observations, o *envs.KindObservation, agent int)
-	check(i int, o *envs.KindObservation) error
 
 	// act draws the actions of all agents and writes their ln π by row. Rows of the teacher take its action. legal is the
 	// mask of a row in the last act, over all components.

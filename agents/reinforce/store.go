@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -57,12 +56,6 @@ func (s *store) observe(v *envs.Vector, i int, d decision) error {
 	k := s.m.kind()
 	before, after := &v.Before.Env(i).Kinds[0], &v.After.Env(i).Kinds[0]
 	acts, rewards := v.Act.Env(i).Kinds[0], v.Rewards[0][i*k.Agents:(i+1)*k.Agents]
-	if err := check.Rewards(i, k, rewards); err != nil {
-		return err
-	}
-	if err := s.m.check(i, after); err != nil {
-		return err
-	}
 	discount, width := float32(s.discount.Of(v.Terminated[i], v.Elapsed[i])), len(s.m.components())
 	for j, here := range before.Active {
 		if !here {

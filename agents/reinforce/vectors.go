@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
-	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/agents/choice"
 	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/envs"
@@ -53,10 +52,6 @@ func (m *vectors) newObservations() observations { return &vectorObservations{wi
 
 func (m *vectors) record(s observations, o *envs.KindObservation, agent int) {
 	s.(*vectorObservations).add(o.Values[agent*m.p.Obs : (agent+1)*m.p.Obs])
-}
-
-func (m *vectors) check(i int, o *envs.KindObservation) error {
-	return check.Observation(i, m.p.Kind, o.Values)
 }
 
 func (m *vectors) syncActor() error { return m.actor.Sync(m.ctx.Train, m.u.policy.Net, m.params) }

@@ -40,6 +40,7 @@ type Step struct {
 // Runner runs episodes in one environment, without allocating for a step.
 type Runner struct {
 	env       envs.Env
+	guard     *envs.Guard
 	seen, now *envs.Observation
 	act       *envs.Action
 	out       *envs.Outcome
@@ -56,7 +57,7 @@ type Runner struct {
 func NewRunner(env envs.Env) *Runner {
 	s := env.Spec()
 	return &Runner{
-		env: env, seen: envs.NewObservation(s), now: envs.NewObservation(s),
+		env: env, guard: envs.NewGuard(s), seen: envs.NewObservation(s), now: envs.NewObservation(s),
 		act: envs.NewAction(s), out: envs.NewOutcome(s), stats: envs.NewEpisodeStatistics(s),
 	}
 }
@@ -69,6 +70,9 @@ func (r *Runner) Episode(a Actor, seed uint64) (envs.Episode, error) {
 		return ep, err
 	}
 	if err := r.env.Reset(seed, r.Options, r.now); err != nil {
+		return ep, fmt.Errorf("seed %d: %w", seed, err)
+	}
+	if err := r.guard.Observation(r.now); err != nil {
 		return ep, fmt.Errorf("seed %d: %w", seed, err)
 	}
 	if err := a.reset(rng.New(seed, "actor").Uint64()); err != nil {
@@ -106,6 +110,12 @@ func (r *Runner) step(a Actor) error {
 		return err
 	}
 	if err := r.env.Step(r.act, r.now, r.out); err != nil {
+		return err
+	}
+	if err := r.guard.Outcome(r.out); err != nil {
+		return err
+	}
+	if err := r.guard.Observation(r.now); err != nil {
 		return err
 	}
 	if a.Tuner != nil {

@@ -144,7 +144,7 @@ func TestFacesRefuse(t *testing.T) {
 		c.Realised = Perturbed
 		return c
 	}(), 1, 1)
-	if err := s.window(); err == nil || !strings.Contains(err.Error(), "the objective is NaN") {
+	if err := s.window(); err == nil || !strings.Contains(err.Error(), "reward of provider 0 is NaN") {
 		t.Error(err)
 	}
 }

@@ -23,8 +23,12 @@ func checkObservations(c *checker) error {
 				c.report("%s: the observation buffers of kind %q were replaced, want the caller's buffers filled", at, k.Name)
 				return
 			}
+			if c.maskless[i] && slices.Contains(o.Mask, false) {
+				c.report("%s: obs.Kinds[%d].Mask: a choice is forbidden, but Reset did not write the mask; write it whole at each "+
+					"Reset and Step, or never", at, i)
+			}
 			for j := range k.Agents {
-				if err := checkAgent(k, o, j); err != nil {
+				if err := checkAgent(k, o, j, c.maskless[i]); err != nil {
 					c.report("%s: %s %d: %v", at, k.Name, j, err)
 				}
 			}
@@ -32,15 +36,15 @@ func checkObservations(c *checker) error {
 	})
 }
 
-// checkAgent checks the observation of one agent.
-func checkAgent(k *envs.Kind, o *envs.KindObservation, agent int) error {
+// checkAgent checks the observation of one agent; maskless says that its kind's mask is never written.
+func checkAgent(k *envs.Kind, o *envs.KindObservation, agent int, maskless bool) error {
 	w, m := k.Observation.Width(), k.Action.MaskWidth()
 	row, mask := o.Values[agent*w:(agent+1)*w], o.Mask[agent*m:(agent+1)*m]
 	if !o.Active[agent] {
 		if i := slices.IndexFunc(row, func(x float32) bool { return x != 0 }); i >= 0 {
 			return fmt.Errorf("is inactive, but feature %d is %g, want 0", i, row[i])
 		}
-		if slices.Contains(mask, true) {
+		if !maskless && slices.Contains(mask, true) {
 			return fmt.Errorf("is inactive, but its mask is not all false")
 		}
 		if table := o.Legal[agent*k.Legal : (agent+1)*k.Legal]; slices.ContainsFunc(table,
@@ -192,7 +196,7 @@ func checkBuffers(c *checker) error {
 		if err != nil {
 			return err
 		}
-		dirty, err := d.trace(seed, seed, func() { fillGarbage(d.obs, d.out) })
+		dirty, err := d.trace(seed, seed, func() { c.fillGarbage(d.obs, d.out) })
 		if err != nil {
 			return fmt.Errorf("with garbage in the buffers: %w", err)
 		}
@@ -225,16 +229,16 @@ func (d *driver) swap(o *driver) {
 	d.obs, o.obs, d.act, o.act, d.out, o.out = o.obs, d.obs, o.act, d.act, o.out, d.out
 }
 
-// fillGarbage fills buffers with values that no environment emits.
-func fillGarbage(o *envs.Observation, out *envs.Outcome) {
+// fillGarbage fills buffers with values that no environment emits. Masks that are never written stay all true.
+func (c *checker) fillGarbage(o *envs.Observation, out *envs.Outcome) {
 	nan := float32(math.NaN())
-	for _, k := range o.Kinds {
+	for kind, k := range o.Kinds {
 		fill(k.Values, nan)
 		for i := range k.Active {
 			k.Active[i] = !k.Active[i]
 		}
 		for i := range k.Mask {
-			k.Mask[i] = !k.Mask[i]
+			k.Mask[i] = c.maskless[kind] || !k.Mask[i]
 		}
 		fill(k.Legal, -1)
 		for _, g := range k.Graphs {

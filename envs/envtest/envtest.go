@@ -103,6 +103,9 @@ func Check(build Build, o Options) []Problem {
 		if k.name == "spec" && c.found > 0 {
 			break // the other checks rely on the spec
 		}
+		if k.name == "spec" {
+			c.protect((*checker).probeMasks)
+		}
 	}
 	return c.problems
 }
@@ -117,6 +120,10 @@ type checker struct {
 	check    string
 	found    int
 	problems []Problem
+	// maskless marks the kinds whose masks the environment never writes: all choices are legal. unwritten tells of those
+	// that it writes in part.
+	maskless  []bool
+	unwritten []string
 }
 
 // report records a problem of the current check.

@@ -67,6 +67,8 @@ var defects = []struct{ defect, check string }{
 	{"refusal changes state", "action"},
 	{"refusal writes", "action"},
 	{"action changed", "action"},
+	{"mask written in part", "mask"},
+	{"mask written at steps only", "mask"},
 	{"mask not enforced", "mask"},
 	{"dependent mask not enforced", "mask"},
 	{"dependent mask allows more", "mask"},
@@ -101,6 +103,9 @@ var defects = []struct{ defect, check string }{
 }
 
 func TestSoundSpecimenPasses(t *testing.T) { Run(t, build(""), Options{}) }
+
+// An environment that never writes the masks of a kind allows all choices, of agents that are absent too.
+func TestMasksThatAreNeverWritten(t *testing.T) { Run(t, build("masks never written"), Options{}) }
 
 func TestEveryDefectIsFound(t *testing.T) {
 	found, caught, missed := map[string]bool{}, 0, 0

@@ -7,9 +7,55 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// checkMasks checks that Step refuses forbidden choices, and that a dependent mask is a function of the observation and
+// probeMasks finds out whose masks the environment writes at Reset: those that come out the same from a mask that was all
+// true and from one that was all false.
+func (c *checker) probeMasks() error {
+	d, err := c.newDriver()
+	if err != nil {
+		return err
+	}
+	n := len(d.spec.Kinds)
+	c.maskless = make([]bool, n)
+	var after [2][][]bool
+	for i, was := range []bool{true, false} {
+		for k := range n {
+			fill(d.obs.Kinds[k].Mask, was)
+		}
+		if err := d.reset(c.Seeds[0], c.Seeds[0]); err != nil {
+			return err
+		}
+		for k := range n {
+			after[i] = append(after[i], slices.Clone(d.obs.Kinds[k].Mask))
+		}
+	}
+	for i, k := range d.spec.Kinds {
+		left, first := 0, -1
+		for x := range after[0][i] {
+			if after[0][i][x] && !after[1][i][x] {
+				if left++; first < 0 {
+					first = x
+				}
+			}
+		}
+		w := k.Action.MaskWidth()
+		switch {
+		case w == 0 || left == 0:
+		case left == k.Agents*w:
+			c.maskless[i] = true
+		default:
+			c.unwritten = append(c.unwritten, fmt.Sprintf("obs.Kinds[%d].Mask: choice %d of %s %d is not written at Reset; write "+
+				"the whole mask at each Reset and Step, or never: then all choices are legal", i, first%w, k.Name, first/w))
+		}
+	}
+	return nil
+}
+
+// checkMasks checks that masks are written whole or never, that Step refuses forbidden choices, and that a dependent mask is a function of the observation and
 // the partial action.
 func checkMasks(c *checker) error {
+	for _, u := range c.unwritten {
+		c.report("%s", u)
+	}
 	d, err := c.newDriver()
 	if err != nil {
 		return err

@@ -211,7 +211,7 @@ func (s *specimen) see(obs *envs.Observation) error {
 			if s.is("inactive rows stay") {
 				continue
 			}
-			if !s.is("inactive mask stays") {
+			if !s.is("inactive mask stays") && !s.is("masks never written") {
 				clear(mask)
 			}
 			if s.is("inactive rows not zero") {
@@ -231,7 +231,14 @@ func (s *specimen) see(obs *envs.Observation) error {
 		case s.is("observation NaN") && s.step == 5:
 			row[0] = float32(math.NaN())
 		}
-		mask[0], mask[1], mask[2] = true, true, s.level[i] > 0
+		switch {
+		case s.is("masks never written"):
+		case s.is("mask written in part"):
+			mask[2] = s.level[i] > 0
+		case s.is("mask written at steps only") && s.step == 0:
+		default:
+			mask[0], mask[1], mask[2] = true, true, s.level[i] > 0
+		}
 		if s.is("no legal choice") && s.step == 4 {
 			clear(mask)
 		}
@@ -297,7 +304,8 @@ func (s *specimen) admit(act *envs.Action, obs *envs.Observation) error {
 		return err
 	}
 	for i := range workers {
-		if s.active(0, i) && act.Kinds[0][3*i+2] == 2 && s.level[i] <= 0 && !s.is("mask not enforced") {
+		if s.active(0, i) && act.Kinds[0][3*i+2] == 2 && s.level[i] <= 0 && !s.is("mask not enforced") &&
+			!s.is("masks never written") {
 			return errors.New("choice 2 needs a positive level")
 		}
 	}
