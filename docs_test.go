@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// skipped are folders that hold no pages of the repository.
+var skipped = map[string]bool{".git": true, "runs": true, "out": true, "bin": true, "testdata": true}
+
+// A page is a Markdown file of the repository.
+type page struct {
+	path    string
+	lines   []string        // without those in blocks of code
+	anchors map[string]bool // of its headings
+}
+
+// pagesOf reads every Markdown file below a folder, by its path with slashes.
+func pagesOf(t *testing.T, root string) map[string]*page {
+	t.Helper()
+	pages := map[string]*page{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if skipped[d.Name()] {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(root, path)
+		pages[filepath.ToSlash(rel)] = newPage(filepath.ToSlash(rel), string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+func newPage(path, text string) *page {
+	p := &page{path: path, anchors: map[string]bool{}}
+	code := false
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+		} else if !code {
+			p.lines = append(p.lines, line)
+			if m := heading.FindStringSubmatch(line); m != nil {
+				p.anchors[slug(m[1], p.anchors)] = true
+			}
+		}
+	}
+	return p
+}
+
+var (
+	heading = regexp.MustCompile(`^#{1,6} +(.+?) *#*$`)
+	linked  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	target  = regexp.MustCompile(`\]\(([^)\s]+)[^)]*\)|(?:src|srcset|href)="([^"]+)"`)
+	span    = regexp.MustCompile("`[^`]*`")
+)
+
+// slug is the anchor that GitHub gives to a heading; repeated headings are numbered.
+func slug(text string, taken map[string]bool) string {
+	text = linked.ReplaceAllString(text, "$1")
+	s := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		case r == ' ':
+			return '-'
+		}
+		return -1
+	}, text)
+	once := s
+	for n := 1; taken[s]; n++ {
+		s = fmt.Sprintf("%s-%d", once, n)
+	}
+	return s
+}
+
+// broken lists the relative links of pages that lead nowhere: to no file, or to no heading of a page. It also says how
+// many links it looked at.
+func broken(root string, pages map[string]*page) (bad []string, links int) {
+	for _, p := range pages {
+		for _, line := range p.lines {
+			for _, m := range target.FindAllStringSubmatch(span.ReplaceAllString(line, "``"), -1) {
+				to := m[1] + m[2]
+				if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
+					continue
+				}
+				links++
+				file, anchor, _ := strings.Cut(to, "#")
+				path := p.path
+				if file != "" {
+					path = filepath.ToSlash(filepath.Join(filepath.Dir(p.path), file))
+				}
+				if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+					bad = append(bad, fmt.Sprintf("%s links %s, which does not exist", p.path, to))
+				} else if at, ok := pages[path]; ok && anchor != "" && !at.anchors[anchor] {
+					bad = append(bad, fmt.Sprintf("%s links %s, but %s has no such heading", p.path, to, path))
+				}
+			}
+		}
+	}
+	return bad, links
+}
+
+// Every relative link and anchor of every page leads somewhere.
+func TestLinks(t *testing.T) {
+	bad, links := broken(".", pagesOf(t, "."))
+	for _, b := range bad {
+		t.Error(b)
+	}
+	if links < 300 {
+		t.Errorf("the pages have %d links, want hundreds: is the pattern right?", links)
+	}
+}
+
+// Links that lead nowhere are found.
+func TestBrokenLinks(t *testing.T) {
+	root := t.TempDir()
+	text := "# A `b`, c\n\n## Twice\n\n## Twice\n\n[ok](#a-b-c) [ok](#twice-1) [ok](b.md) [bad](#twice-2) [bad](c.md)\n" +
+		"![bad](d.png \"title\") <img src=\"e.png\"> `[code](f.md)`\n```sh\n[code](g.md) # not a heading\n```\n[ok](https://example.com/#x)\n"
+	for name, s := range map[string]string{"a.md": text, "b.md": "[bad](a.md#none)\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(s), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bad, links := broken(root, pagesOf(t, root))
+	if len(bad) != 5 || links != 8 {
+		t.Errorf("found %d links, %d of them broken; want 8 and 5:\n%s", links, len(bad), strings.Join(bad, "\n"))
+	}
+}
+
+// Every page of docs is reached from its index, and the README stays short.
+func TestIndex(t *testing.T) {
+	pages := pagesOf(t, ".")
+	index := strings.Join(pages["docs/README.md"].lines, "\n")
+	for path := range pages {
+		rel, ok := strings.CutPrefix(path, "docs/")
+		if !ok || path == "docs/README.md" || strings.HasPrefix(rel, "results/") || strings.HasPrefix(rel, "claims/") {
+			continue
+		}
+		if !strings.Contains(index, "("+rel+")") {
+			t.Errorf("docs/README.md does not link %s", path)
+		}
+	}
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n > 100 {
+		t.Errorf("README.md has %d lines, want at most 100", n)
+	}
+}

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// The lower target costs more and violates less, beyond chance.
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "price: 80 % CPU minus 40 % CPU is -") ||
+		!strings.HasSuffix(lines[0], ": better") || !strings.HasSuffix(lines[1], ": worse") {
+		t.Errorf("want 80 %% CPU better by price and worse by violations:\n%s", out.String())
+	}
+}
