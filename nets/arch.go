@@ -8,7 +8,8 @@ import (
 )
 
 // Arch describes a network: a plain value, comparable by its encoding, that a checkpoint stores. The kinds are
-// [MLP], [MeanField], [GumbelSoftmax] and [Graph]; an engine refuses those that it doesn't build, by name.
+// [MLP], [MeanField], [GumbelSoftmax], [SquashedGaussian], [SoftValue] and [Graph]; an engine refuses those that it
+// doesn't build, by name.
 type Arch interface {
 	// Kind is the name under which [EncodeArch] stores the description.
 	Kind() string

@@ -23,10 +23,12 @@ func specimens() map[string]Arch {
 		"attention": MeanField{
 			MLP: shared, Mix: Attention, Score: Exp, Keys: 6, Neighbours: [][]int{{1}, {0, 1}}, Others: true,
 		},
-		"mean":   MeanField{MLP: mlp, Mix: Mean, Neighbours: [][]int{{1}, {}}},
-		"joint":  MeanField{MLP: mlp, Mix: Joint},
-		"gumbel": GumbelSoftmax{Agents: 2, Segments: []int{3, 1, 2}, Temperature: 0.5, Hard: true},
-		"graph":  cluster(),
+		"mean":     MeanField{MLP: mlp, Mix: Mean, Neighbours: [][]int{{1}, {}}},
+		"joint":    MeanField{MLP: mlp, Mix: Joint},
+		"gumbel":   GumbelSoftmax{Agents: 2, Segments: []int{3, 1, 2}, Temperature: 0.5, Hard: true},
+		"squashed": SquashedGaussian{Agents: 2, Actions: 3},
+		"soft":     SoftValue{Agents: 2},
+		"graph":    cluster(),
 	}
 }
 
@@ -158,6 +160,10 @@ func TestValidate(t *testing.T) {
 		{gumbel(func(g *GumbelSoftmax) { g.Segments[1] = 0 }), "segments[1] is 0"},
 		{gumbel(func(g *GumbelSoftmax) { g.Temperature = 0 }), "temperature is 0"},
 		{gumbel(func(g *GumbelSoftmax) { g.Temperature = math.Inf(1) }), "temperature is +Inf"},
+		{SquashedGaussian{Actions: 2}, "squashed-gaussian: agents is 0"},
+		{SquashedGaussian{Agents: 2, Actions: -1}, "squashed-gaussian: actions is -1"},
+		{SquashedGaussian{Agents: 2, Actions: 1 << 24}, "squashed-gaussian: actions is 16777216"},
+		{SoftValue{}, "soft-value: agents is 0"},
 	} {
 		if err := c.arch.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error is %v, want one with %q", err, c.want)
@@ -173,6 +179,8 @@ func TestPorts(t *testing.T) {
 		"attention": "2 agents, 1 groups, in [{state 3} {action 2} {others'-action 2}], out {out 2}",
 		"joint":     "2 agents, 2 groups, in [{state 3} {action 2}], out {out 2}",
 		"gumbel":    "2 agents, 1 groups, in [{logits 6} {noise 6}], out {choice 6}",
+		"squashed":  "2 agents, 1 groups, in [{moments 6} {noise 3}], out {action 3}",
+		"soft":      "2 agents, 1 groups, in [{q1 1} {q2 1} {log-prob 1} {log-alpha 1}], out {value 1}",
 	} {
 		a := specimens()[name]
 		if got := sprint(a.AgentCount(), "agents,", a.Groups(), "groups, in", sprint(a.Inputs())+",", "out",

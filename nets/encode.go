@@ -35,6 +35,10 @@ func DecodeArch(b []byte) (Arch, error) {
 		return decodeInto[MeanField](env.Arch)
 	case GumbelSoftmax{}.Kind():
 		return decodeInto[GumbelSoftmax](env.Arch)
+	case SquashedGaussian{}.Kind():
+		return decodeInto[SquashedGaussian](env.Arch)
+	case SoftValue{}.Kind():
+		return decodeInto[SoftValue](env.Arch)
 	case Graph{}.Kind():
 		return decodeInto[Graph](env.Arch)
 	}

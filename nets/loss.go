@@ -38,6 +38,7 @@ func Losses() []Loss {
 	return []Loss{
 		SquaredError{}, Huber{Delta: 0.8}, Ascent{}, Penalty{Coef: 0.3},
 		PolicyGradient{}, PolicyGradient{Entropy: 0.2}, ClippedSurrogate{Clip: 0.2, Entropy: 0.1},
+		Temperature{Target: -1.5},
 	}
 }
 
@@ -84,6 +85,10 @@ type Ascent struct{}
 // Penalty is L = Coef·mean(x²) over batch and features: MADDPG's logit regulariser. Args: x.
 type Penalty struct{ Coef float64 }
 
+// Temperature is L = −mean(x·(ln π + Target)): where x = ln α it moves the weight α of the entropy until the policy's
+// entropy is Target (Haarnoja et al., 2018b, eq. 18, by ln α as in their code). Args: x, ln π.
+type Temperature struct{ Target float64 }
+
 // PolicyGradient is L = −mean(A·ln π(a)) − Entropy·mean(H(π)), π the softmax of the logits over the legal
 // choices (Williams, 1992). Args: logits [agents, batch, n], the choice's number a [agents, batch, 1],
 // advantage A [agents, batch, 1], mask [agents, batch, n] with 1 for legal. Illegal choices get no gradient,
@@ -115,6 +120,9 @@ func (Ascent) LossName() string { return "ascent" }
 func (Penalty) LossName() string { return "penalty" }
 
 // LossName implements [Loss].
+func (Temperature) LossName() string { return "temperature" }
+
+// LossName implements [Loss].
 func (PolicyGradient) LossName() string { return "policy gradient" }
 
 // LossName implements [Loss].
@@ -144,6 +152,9 @@ func (Ascent) Args() []LossArg { return argsOne }
 func (Penalty) Args() []LossArg { return argsOne }
 
 // Args implements [Loss].
+func (Temperature) Args() []LossArg { return argsTwo }
+
+// Args implements [Loss].
 func (PolicyGradient) Args() []LossArg { return argsPolicy }
 
 // Args implements [Loss].
@@ -168,6 +179,14 @@ func (Ascent) Validate() error { return nil }
 
 // Validate implements [Loss].
 func (Penalty) Validate() error { return nil }
+
+// Validate implements [Loss].
+func (t Temperature) Validate() error {
+	if t.Target-t.Target != 0 {
+		return fmt.Errorf("target is %g, want a finite number", t.Target)
+	}
+	return nil
+}
 
 // Validate implements [Loss].
 func (PolicyGradient) Validate() error { return nil }

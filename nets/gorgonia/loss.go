@@ -57,6 +57,8 @@ func (e *engine[T]) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tens
 		c.regression(l, func(b *graph[T], x []node) node { return b.neg(x[0]) })
 	case nets.Penalty:
 		c.regression(l, func(b *graph[T], x []node) node { return b.scaled(b.times(x[0], x[0]), l.Coef) })
+	case nets.Temperature:
+		c.regression(l, func(b *graph[T], x []node) node { return b.neg(b.times(x[0], b.plus(x[1], l.Target))) })
 	case nets.PolicyGradient:
 		c.policy(l, policyLoss{entropy: l.Entropy})
 	case nets.ClippedSurrogate:

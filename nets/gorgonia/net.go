@@ -36,6 +36,10 @@ func (e *engine[T]) NewNet(a nets.Arch) (nets.Net, error) {
 		if a.Hard {
 			n.hard = a.Segments
 		}
+	case nets.SquashedGaussian:
+		n.expression = func(u *unit[T]) { u.squashed(a) }
+	case nets.SoftValue:
+		n.expression = func(u *unit[T]) { u.softValue() }
 	default:
 		return nil, fmt.Errorf("nets/gorgonia: NewNet: kind %q (%T) is not built by this engine", a.Kind(), a)
 	}

@@ -137,6 +137,22 @@ func (r reference) gumbel(g nets.GumbelSoftmax, logits, noise []float64) []float
 	return y
 }
 
+func (reference) squashed(g nets.SquashedGaussian, moments, noise []float64) []float64 {
+	var actions []float64
+	logProb := 0.0
+	for j, e := range noise {
+		std := math.Exp(-5 + 3.5*(1+math.Tanh(moments[g.Actions+j])))
+		u := moments[j] + std*e
+		actions = append(actions, math.Tanh(u))
+		// 1 − tanh² is 1/cosh².
+		logProb += -e*e/2 - math.Log(std) - math.Log(2*math.Pi)/2 + 2*math.Log(math.Cosh(u))
+	}
+	if g.LogProb {
+		return []float64{logProb}
+	}
+	return actions
+}
+
 // Forward agrees with the definitions.
 func TestForward(t *testing.T) { onBackends(t, checkForward) }
 
@@ -170,6 +186,10 @@ func checkForward(t *testing.T, o Options, tol float64) {
 					want = r.field(a, i, ports)
 				case nets.GumbelSoftmax:
 					want = r.gumbel(a, ports[0][i], ports[1][i])
+				case nets.SquashedGaussian:
+					want = r.squashed(a, ports[0][i], ports[1][i])
+				case nets.SoftValue:
+					want = []float64{min(ports[0][i][0], ports[1][i][0]) - math.Exp(ports[3][i][0])*ports[2][i][0]}
 				}
 				near(t, name, got[(i*batch+b)*out:][:out], want, tol)
 			}

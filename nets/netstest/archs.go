@@ -16,17 +16,20 @@ func Archs() map[string]nets.Arch {
 	shared := func(m *nets.MLP) { m.Shared = true }
 	norm := func(m *nets.MLP) { m.Norm, m.Shared = nets.LayerNorm, true }
 	out := map[string]nets.Arch{
-		"mlp tanh":        mlp(nil),
-		"mlp relu":        mlp(func(m *nets.MLP) { m.Activation = nets.ReLU }),
-		"mlp shared":      mlp(shared),
-		"mlp one port":    mlp(func(m *nets.MLP) { m.In = ports[:1] }),
-		"mlp no hidden":   mlp(func(m *nets.MLP) { m.Hidden = nil }),
-		"mlp sigmoid":     mlp(func(m *nets.MLP) { m.Final = nets.Sigmoid }),
-		"mlp final tanh":  mlp(func(m *nets.MLP) { m.Final = nets.Tanh }),
-		"mlp norm":        mlp(func(m *nets.MLP) { m.Norm = nets.LayerNorm }),
-		"mlp norm shared": mlp(norm),
-		"mlp one agent":   mlp(func(m *nets.MLP) { m.Agents, m.Shared = 1, true }),
-		"gumbel":          nets.GumbelSoftmax{Agents: 3, Segments: []int{3, 1, 2}, Temperature: 0.7},
+		"mlp tanh":          mlp(nil),
+		"mlp relu":          mlp(func(m *nets.MLP) { m.Activation = nets.ReLU }),
+		"mlp shared":        mlp(shared),
+		"mlp one port":      mlp(func(m *nets.MLP) { m.In = ports[:1] }),
+		"mlp no hidden":     mlp(func(m *nets.MLP) { m.Hidden = nil }),
+		"mlp sigmoid":       mlp(func(m *nets.MLP) { m.Final = nets.Sigmoid }),
+		"mlp final tanh":    mlp(func(m *nets.MLP) { m.Final = nets.Tanh }),
+		"mlp norm":          mlp(func(m *nets.MLP) { m.Norm = nets.LayerNorm }),
+		"mlp norm shared":   mlp(norm),
+		"mlp one agent":     mlp(func(m *nets.MLP) { m.Agents, m.Shared = 1, true }),
+		"gumbel":            nets.GumbelSoftmax{Agents: 3, Segments: []int{3, 1, 2}, Temperature: 0.7},
+		"squashed action":   nets.SquashedGaussian{Agents: 3, Actions: 2},
+		"squashed log-prob": nets.SquashedGaussian{Agents: 3, Actions: 2, LogProb: true},
+		"soft value":        nets.SoftValue{Agents: 3},
 	}
 	for name, f := range fields() { // one hidden layer is enough here
 		f.MLP = mlp(func(m *nets.MLP) { m.Hidden = []int{4} })

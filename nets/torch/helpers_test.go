@@ -136,6 +136,9 @@ func architectures() map[string]nets.Arch {
 		}
 	}
 	all["gumbel"] = nets.GumbelSoftmax{Agents: 2, Segments: []int{3, 1, 4}, Temperature: 0.7}
+	all["squashed action"] = nets.SquashedGaussian{Agents: 2, Actions: 3}
+	all["squashed log-prob"] = nets.SquashedGaussian{Agents: 2, Actions: 3, LogProb: true}
+	all["soft value"] = nets.SoftValue{Agents: 2}
 	all["one agent"] = nets.MLP{Agents: 1, In: in, Hidden: []int{4}, Out: 2, Activation: nets.Tanh}
 	return all
 }

@@ -46,6 +46,11 @@ func (e *engine) Loss(l nets.Loss, value, grad nets.Tensor, args ...nets.Tensor)
 		c.differentiate(func(s *scope, x handle) handle { return s.negative(c.means(s, x)) })
 	case nets.Penalty:
 		c.differentiate(func(s *scope, x handle) handle { return s.times(c.means(s, s.mul(x, x)), l.Coef) })
+	case nets.Temperature:
+		c.differentiate(func(s *scope, x handle) handle {
+			beyond := s.add(c.args[1].h, s.filled(c.e, l.Target))
+			return s.negative(c.means(s, s.mul(x, beyond)))
+		})
 	case nets.PolicyGradient:
 		c.policy(policyLoss{entropy: l.Entropy})
 	case nets.ClippedSurrogate:

@@ -44,6 +44,10 @@ func (e *engine) NewNet(a nets.Arch) (nets.Net, error) {
 		n.graph, err = n.newMeanField(a)
 	case nets.GumbelSoftmax:
 		n.graph = n.newGumbel(a)
+	case nets.SquashedGaussian:
+		n.graph = n.newSquashed(a)
+	case nets.SoftValue:
+		n.graph = softValue{}
 	default:
 		err = fmt.Errorf("nets/torch: NewNet: kind %q is not built by this engine", a.Kind())
 	}

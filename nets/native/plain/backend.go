@@ -49,6 +49,10 @@ func (b *Backend[T]) NewNet(v *core.Vectors[*Tensor[T]]) (core.Network[*Tensor[T
 		n.newPass = n.fieldPasses(a)
 	case nets.GumbelSoftmax:
 		n.newPass = n.gumbelPasses(a)
+	case nets.SquashedGaussian:
+		n.newPass = n.squashedPasses(a)
+	case nets.SoftValue:
+		n.newPass = n.softPasses()
 	default:
 		return nil, fmt.Errorf("nets/native: NewNet: kind %q (%T) is not built by this engine", a.Kind(), a)
 	}

@@ -39,6 +39,8 @@ func (o *Operands[T]) Compute(l nets.Loss) (known bool, err error) {
 		o.ascent()
 	case nets.Penalty:
 		o.penalty(T(l.Coef))
+	case nets.Temperature:
+		o.temperature(T(l.Target))
 	case nets.PolicyGradient:
 		return true, o.policy(policyLoss[T]{entropy: T(l.Entropy)})
 	case nets.ClippedSurrogate:
@@ -118,6 +120,21 @@ func (o *Operands[T]) penalty(coef T) {
 			g[j] = scale * v
 		}
 		o.value[i] = T(float64(coef) * sum / float64(o.per))
+	}
+}
+
+// temperature is L = −mean(x(y + target)), ∂L/∂x = −(y + target)/n.
+func (o *Operands[T]) temperature(target T) {
+	scale := -1 / T(o.per)
+	for i := range o.agents {
+		x, y, g := o.part(o.args[0], i), o.part(o.args[1], i), o.part(o.grad, i)
+		sum := 0.0
+		for j, v := range x {
+			d := y[j] + target
+			sum -= float64(v) * float64(d)
+			g[j] = scale * d
+		}
+		o.value[i] = T(sum / float64(o.per))
 	}
 }
 

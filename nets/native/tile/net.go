@@ -18,7 +18,7 @@ type network struct {
 // NewNet implements [core.Backend].
 func (b *Backend) NewNet(v *core.Vectors[*Tensor]) (core.Network[*Tensor], error) {
 	switch a := v.Arch.(type) {
-	case nets.MLP, nets.MeanField, nets.GumbelSoftmax:
+	case nets.MLP, nets.MeanField, nets.GumbelSoftmax, nets.SquashedGaussian, nets.SoftValue:
 		return b.network(v), nil
 	default:
 		return nil, fmt.Errorf("nets/native: NewNet: kind %q (%T) is not built by this engine", a.Kind(), a)
@@ -103,6 +103,10 @@ func (n *network) newModel(lanes int, need *scratchNeed) model {
 		return newField(n, a, lanes, need)
 	case nets.GumbelSoftmax:
 		return &gumbel{g: a, k: n.b.kernels(lanes), lanes: lanes, width: a.Width()}
+	case nets.SquashedGaussian:
+		return &squashed{a, lanes}
+	case nets.SoftValue:
+		return &softValue{a.Agents}
 	}
 	return nil
 }
