@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -149,7 +151,7 @@ func kindOf(s *jsonschema.Schema) string {
 func bound(s *jsonschema.Schema) string {
 	closed := s.Minimum != "" && s.Maximum != "" && s.ExclusiveMinimum == "" && s.ExclusiveMaximum == ""
 	if closed {
-		return fmt.Sprintf(", %s to %s", s.Minimum, s.Maximum)
+		return fmt.Sprintf(", %s to %s", short(s.Minimum), short(s.Maximum))
 	}
 	var parts []string
 	for _, p := range []struct {
@@ -157,13 +159,25 @@ func bound(s *jsonschema.Schema) string {
 		limit json.Number
 	}{{"≥", s.Minimum}, {">", s.ExclusiveMinimum}, {"≤", s.Maximum}, {"<", s.ExclusiveMaximum}} {
 		if p.limit != "" {
-			parts = append(parts, p.sign+" "+string(p.limit))
+			parts = append(parts, p.sign+" "+short(p.limit))
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return ", " + strings.Join(parts, ", ")
+}
+
+// short writes a bound as a person would: 2^50, 1e9.
+func short(n json.Number) string {
+	x, err := n.Float64()
+	if err != nil || x < 1e6 {
+		return string(n)
+	}
+	if fraction, exponent := math.Frexp(x); fraction == 0.5 {
+		return fmt.Sprintf("2^%d", exponent-1)
+	}
+	return strings.Replace(strings.Replace(strconv.FormatFloat(x, 'g', -1, 64), "e+0", "e", 1), "e+", "e", 1)
 }
 
 func defaultOf(s *jsonschema.Schema) string {
@@ -201,7 +215,7 @@ func meaning(key string, s *jsonschema.Schema) string {
 
 func capital(s string) string {
 	r := []rune(s)
-	if len(r) > 0 {
+	if len(r) > 0 && r[0] < unicode.MaxASCII { // λ stays λ
 		r[0] = unicode.ToUpper(r[0])
 	}
 	return string(r)

@@ -51,6 +51,8 @@ func TestReferenceRows(t *testing.T) {
 			"id": {"const": "a/B-v1"},
 			"log_every": {"type": "integer", "minimum": 1, "description": "LogEvery is the steps between two lines.", "default": 10},
 			"share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": "Share of a|b."},
+			"rows": {"type": "integer", "minimum": 1, "maximum": 1.125899906842624e+15, "description": "Rows is λ."},
+			"rate": {"type": "number", "minimum": 0, "maximum": 1e9},
 			"mode": {"type": "string", "enum": ["fast", ""], "default": "fast"},
 			"sizes": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}, "default": [1, 2]},
 			"parts": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "boolean"}}}}
@@ -66,6 +68,7 @@ func TestReferenceRows(t *testing.T) {
 		"### `a/B-v1`\n\nAn example.\n",
 		"| `log_every` | integer, ≥ 1 | `10` | The steps between two lines. |",
 		"| `share` | number, > 0, ≤ 1 |  | Share of a\\|b. |",
+		"| `rows` | integer, 1 to 2^50 |  | λ. |", "| `rate` | number, 0 to 1e9 |  |  |",
 		"| `mode` | `fast`, `\"\"` | `fast` |  |",
 		"| `sizes` | list of: integer, 1 to 9 | `[1, 2]` |  |",
 		"| `parts[].x` | boolean |  |  |",
