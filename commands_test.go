@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// command is one of stoker's in a page's blocks of shell.
+type command struct {
+	at   string // page
+	args []string
+}
+
+// commands lists those of a page: lines that begin with stoker or bin/stoker, in blocks of shell, joined where a
+// backslash ends them.
+func commands(path, text string) (all []command) {
+	for _, b := range blocks(text) {
+		if b.kind != "sh" {
+			continue
+		}
+		for _, line := range strings.Split(strings.ReplaceAll(b.text, "\\\n", " "), "\n") {
+			line = strings.TrimSpace(comment.ReplaceAllString(line, ""))
+			rest, ok := strings.CutPrefix(strings.TrimPrefix(line, "bin/"), "stoker ")
+			if ok {
+				rest, _, _ = strings.Cut(rest, " > ")
+				all = append(all, command{path, words(rest)})
+			}
+		}
+	}
+	return all
+}
+
+var comment = regexp.MustCompile(`\s+#.*`)
+
+// words splits a line as a shell does, with single and double quotes and without variables.
+func words(line string) (all []string) {
+	word, quote, in := strings.Builder{}, rune(0), false
+	for _, r := range line + " " {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote, in = r, true
+		case quote == 0 && r == ' ':
+			if in {
+				all = append(all, word.String())
+			}
+			word.Reset()
+			in = false
+		default:
+			word.WriteRune(r)
+			in = true
+		}
+	}
+	return all
+}
+
+// Every stoker command of the pages has a subcommand and flags that exist, and one that trains has a shipped
+// configuration and keys that exist.
+func TestCommands(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "stoker")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	seen := map[string]bool{}
+	for path := range pagesOf(t, ".") {
+		text, err := os.ReadFile(filepath.FromSlash(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range commands(path, string(text)) {
+			args := append(c.args, "--help")
+			if c.args[0] == "train" && len(c.args) > 1 && strings.HasPrefix(c.args[1], "configs/") {
+				args[len(args)-1] = "--print-config"
+			}
+			line := strings.Join(args, " ")
+			if seen[line] {
+				continue
+			}
+			seen[line] = true
+			cmd := exec.CommandContext(t.Context(), program, args...)
+			cmd.Dir = t.TempDir()
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: stoker %s: %v\n%s", c.at, strings.Join(c.args, " "), err, firstLines(string(out), 3))
+			}
+		}
+	}
+	if len(seen) < 60 {
+		t.Errorf("the pages have %d different commands, want dozens: is the pattern right?", len(seen))
+	}
+}
+
+func firstLines(s string, n int) string {
+	lines := strings.SplitN(s, "\n", n+1)
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}
+
+// A command is read as a shell reads it.
+func TestCommandWords(t *testing.T) {
+	text := "```sh\nstoker train a.yaml --set 'eval.rivals=[a, b]'   # why\nbin/stoker eval \\\n  runs/x > out.txt\ngo build\n```\n"
+	got := commands("p.md", text)
+	if len(got) != 2 || len(got[0].args) != 4 || got[0].args[3] != "eval.rivals=[a, b]" || len(got[1].args) != 2 ||
+		got[1].args[1] != "runs/x" {
+		t.Errorf("found %q", got)
+	}
+}
