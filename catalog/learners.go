@@ -4,6 +4,7 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/dqn"
 	"github.com/stoker-rl/stoker/agents/maddpg"
+	"github.com/stoker-rl/stoker/agents/ppo"
 	"github.com/stoker-rl/stoker/agents/reinforce"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
@@ -62,6 +63,18 @@ func learners() []Learner {
 			Brief: "hidden: [3], episodes: 2, rows: 4", Longer: "hidden: [8], episodes: 4, rows: 16",
 			Metric: "train/policy_loss",
 		}, reinforce.Default, reinforce.New, reinforce.OpenPolicy),
+		DefineLearner(Learner{
+			Name: ppo.Name, Page: "docs/agents/ppo.md",
+			Doc: "proximal policy optimisation over choices with masks, continuous actions and graphs; CleanRL's settings",
+			Forms: []Form{
+				{"choices", "epochs: 2", []string{cartPole, spread}},
+				{"own weights, KL stop", "shared: false, target_kl: 0.01, value_clip: false", []string{spread}},
+				{"continuous", "orthogonal: false, bounds: tanh", []string{sizing.ID}},
+				{"graphs", "graph: {hidden: 4, layers: 1, dropout: 0.1}", []string{placement.ID}},
+			},
+			Brief: "hidden: [3], rollout: 3, minibatches: 2", Longer: "hidden: [8], rollout: 16",
+			Metric: "train/loss",
+		}, ppo.Default, ppo.New, ppo.OpenPolicy),
 		DefineLearner(Learner{
 			Name: spsa.Name, Page: "docs/agents/spsa.md",
 			Doc: "two-point search of one action for all windows on counterfactual copies (HOPS' pricer, PBA)",

@@ -46,8 +46,9 @@ type Param struct {
 // Size returns the number of values.
 func (p Param) Size() int { return product(p.Shape) }
 
-// Init is a distribution of initial values: uniform in Centre ± Bound.
-type Init struct{ Centre, Bound float64 }
+// Init is a distribution of initial values: uniform in Centre ± Bound or, where Gain is positive, a random matrix with
+// orthonormal rows or columns, whichever are fewer, times Gain (Saxe et al., 2014).
+type Init struct{ Centre, Bound, Gain float64 }
 
 // fanIn is PyTorch's distribution for linear layers, weights and biases alike: uniform in ±1/√in.
 func fanIn(in int) Init { return Init{Bound: 1 / math.Sqrt(float64(in))} }
@@ -77,6 +78,10 @@ func InitialParams(a Arch, key rng.Key) []float32 {
 		for i, s := range slots {
 			k := key.With(uint64(g)).With(uint64(i))
 			p := out[g*size+s.Offset:][:s.Size()]
+			if s.Init.Gain > 0 {
+				orthogonal(p, s.Shape[0], s.Shape[1], s.Init.Gain, k)
+				continue
+			}
 			for j := range p {
 				p[j] = float32(s.Init.Centre + s.Init.Bound*(2*k.With(uint64(j)).Float64()-1))
 			}

@@ -44,6 +44,9 @@ type MLP struct {
 	Final string `json:"final,omitempty" yaml:"final,omitempty"`
 	// FinalBound, where positive, draws the last layer from ±FinalBound in place of ±1/√in.
 	FinalBound float64 `json:"final_bound,omitempty" yaml:"final_bound,omitempty"`
+	// OrthogonalGain, where positive, draws orthogonal weights: of the hidden layers with gain √2, of the last one with
+	// this gain. Biases are then 0, and FinalBound is not used.
+	OrthogonalGain float64 `json:"orthogonal_gain,omitempty" yaml:"orthogonal_gain,omitempty"`
 }
 
 // Kind implements [Arch].
@@ -73,14 +76,11 @@ func (m MLP) Parameters() []Param { return m.layers(width(m.In)) }
 func (m MLP) layers(in int) []Param {
 	var ps []Param
 	for i, out := range append(slices.Clone(m.Hidden), m.Out) {
-		law := fanIn(in)
 		last := i == len(m.Hidden)
-		if last && m.FinalBound > 0 {
-			law = Init{Bound: m.FinalBound}
-		}
+		weight, bias := m.initial(in, last)
 		ps = append(ps,
-			Param{fmt.Sprintf("layer%d.weight", i), []int{in, out}, law},
-			Param{fmt.Sprintf("layer%d.bias", i), []int{out}, law})
+			Param{fmt.Sprintf("layer%d.weight", i), []int{in, out}, weight},
+			Param{fmt.Sprintf("layer%d.bias", i), []int{out}, bias})
 		if !last && m.Norm == LayerNorm {
 			ps = append(ps,
 				Param{fmt.Sprintf("layer%d.gain", i), []int{out}, Init{Centre: 1}},
@@ -89,6 +89,19 @@ func (m MLP) layers(in int) []Param {
 		in = out
 	}
 	return ps
+}
+
+// initial is the distribution of a layer's weights and biases.
+func (m MLP) initial(in int, last bool) (weight, bias Init) {
+	switch {
+	case m.OrthogonalGain > 0 && last:
+		return Init{Gain: m.OrthogonalGain}, Init{}
+	case m.OrthogonalGain > 0:
+		return Init{Gain: math.Sqrt2}, Init{}
+	case m.FinalBound > 0 && last:
+		return Init{Bound: m.FinalBound}, Init{Bound: m.FinalBound}
+	}
+	return fanIn(in), fanIn(in)
 }
 
 // Validate implements [Arch].
@@ -122,6 +135,9 @@ func (m MLP) validate(kind string) error {
 	}
 	if !(m.FinalBound >= 0) || math.IsInf(m.FinalBound, 0) {
 		return fmt.Errorf("nets: %s: final_bound is %g, want 0 or more", kind, m.FinalBound)
+	}
+	if !(m.OrthogonalGain >= 0) || math.IsInf(m.OrthogonalGain, 0) {
+		return fmt.Errorf("nets: %s: orthogonal_gain is %g, want 0 or more", kind, m.OrthogonalGain)
 	}
 	return nil
 }

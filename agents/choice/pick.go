@@ -11,8 +11,11 @@ import (
 // None is what picking returns where no choice is legal.
 const None = -1
 
+// Number is a score.
+type Number interface{ float32 | float64 }
+
 // Best is the first of the legal choices with the largest score, [None] where the mask allows none. No mask allows all.
-func Best(scores []float32, mask []bool) int {
+func Best[N Number](scores []N, mask []bool) int {
 	best := None
 	for i := range scores {
 		if legal(mask, i) && (best == None || scores[i] > scores[best]) {
@@ -49,7 +52,7 @@ func Uniform(mask []bool, s *rng.Stream) int {
 
 // Softmax writes the probabilities of a softmax over the legal choices, 0 for the others, to p. Without a legal choice
 // all are 0; no mask allows all.
-func Softmax(p []float64, scores []float32, mask []bool) {
+func Softmax[N Number](p []float64, scores []N, mask []bool) {
 	clear(p)
 	best := Best(scores, mask)
 	if best == None {

@@ -19,6 +19,9 @@ type Steps struct {
 // Gradient differentiates a policy of several components, whose probability is the product of theirs, each given those
 // before.
 type Gradient struct {
+	// Entropy is Σ H over the batch of the last Policy.
+	Entropy float64
+
 	s     *Scorer
 	grads [][]float32
 	p     []float64
@@ -34,6 +37,7 @@ func NewGradient(s *Scorer) *Gradient {
 // before it that were made.
 func (g *Gradient) Policy(x Steps, scale, entropy float64) (loss float64, err error) {
 	n := g.s.batch.Graphs()
+	g.Entropy = 0
 	for c := range g.s.p.Components {
 		k := &g.s.p.Components[c]
 		g.grads[c] = resize(g.grads[c], n*k.N)
@@ -45,6 +49,7 @@ func (g *Gradient) Policy(x Steps, scale, entropy float64) (loss float64, err er
 					h -= p * portable.Log(p)
 				}
 			}
+			g.Entropy += h
 			a := float64(x.Advantage[i])
 			loss -= scale * (a*portable.Log(max(g.p[choice], least)) + entropy*h)
 			row := g.grads[c][i*k.N : (i+1)*k.N]

@@ -1,0 +1,12 @@
+// Package ppo is proximal policy optimisation (Schulman et al., 2017) with the details of Huang et al., "The 37
+// implementation details of proximal policy optimization" (2022). The defaults are CleanRL's for CartPole-v1.
+//
+// Read update.go first: it is the update, with its equations. surrogate.go has what one sample adds to a gradient;
+// choices.go and gaussian.go are the two kinds of action; vectors.go and graphs.go are the networks over vectors and over
+// graphs; buffer.go holds the rollout; learner.go acts, observes and saves; config.go is the configuration.
+//
+// Agents of a kind share weights, or have their own; each learns from its own observations and rewards (independent PPO).
+//
+// Not here: picking under a mask (agents/choice), policies over graphs (agents/graphs), normalised observations and
+// rewards (agents/normalise).
+package ppo

@@ -1,0 +1,331 @@
+package ppo
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice"
+	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// vectors is the model of agents that observe vectors. The deviation of continuous actions is a third network whose
+// input is 0: its bias is ln σ.
+//
+// A recorded update reads a fixed number of rows, so a minibatch is filled up with rows that have no gradient. The
+// losses are computed on the host from the networks' outputs, in the same words for all engines.
+type vectors struct {
+	kind       *envs.Kind
+	e          nets.Engine
+	head       head
+	gauss      *gaussian // the head, where actions are continuous; else nil
+	actor      *actor
+	groups     int
+	obs, rows  int // width of an observation, and rows of a minibatch
+	outputs    int
+	width, all int // of a stored action, and of a mask
+
+	policy, value, deviation choice.Pass
+	judge                    choice.Pass // the value, in memory apart from that of learning
+	adams                    []nets.Optimizer
+
+	s, zero                   nets.Tensor // [groups, rows, observation], [groups, 1, 1]
+	dout, dvalue, ddeviation  nets.Tensor
+	v                         nets.Tensor // [groups, rows, 1], what judge gives
+	loss                      nets.Tensor // [groups], not read
+	surrogate, square, spread nets.Custom
+	gradient, evaluate        nets.Recorded
+
+	host, norms []float32
+	stds        []float32 // parameters of deviation
+	out         []float32
+	lists       [][]int32 // of values
+	// Of the minibatch that step is at.
+	b *batch
+	c *Config
+	m *metrics
+}
+
+// newVectors makes the model of a kind; key draws the initial weights.
+func newVectors(c *Config, ctx *agents.Context, kind *envs.Kind, key rng.Key) (*vectors, error) {
+	if kind.Observation.Width() == 0 {
+		return nil, fmt.Errorf("%s: observation space of %s is %v, want a vector, or a graph where there is one kind of "+
+			"agents", ctx.Spec.ID, kind.Name, kind.Observation)
+	}
+	m := &vectors{kind: kind, e: ctx.Train, groups: 1, obs: kind.Observation.Width()}
+	if !c.Shared {
+		m.groups = kind.Agents
+	}
+	var err error
+	if m.head, err = newHead(c, ctx.Spec.ID, kind, m.groups); err != nil {
+		return nil, err
+	}
+	m.gauss, _ = m.head.(*gaussian)
+	m.outputs, m.width, m.all = m.head.sizes()
+	samples := c.Rollout * ctx.Copies * kind.Agents / m.groups
+	m.rows = (samples + c.Minibatches - 1) / c.Minibatches
+	policy := c.arch(m.groups, m.obs, m.outputs, 0.01)
+	if err := m.network(&m.policy, policy, m.rows, c, nets.InitialParams(policy, key.With(0))); err != nil {
+		return nil, err
+	}
+	value := c.arch(m.groups, m.obs, 1, 1)
+	if err := m.network(&m.value, value, m.rows, c, nets.InitialParams(value, key.With(1))); err != nil {
+		return nil, err
+	}
+	if err := m.newDeviation(c); err != nil {
+		return nil, err
+	}
+	m.allocate()
+	if m.actor, err = newActor(kind, m.head, ctx.Act, policy, ctx.Copies); err != nil {
+		return nil, err
+	}
+	return m, m.e.Err()
+}
+
+// arch is an MLP for each group.
+func (c *Config) arch(groups, in, out int, gain float64) nets.MLP {
+	m := nets.MLP{
+		Agents: groups, In: []nets.Port{{Name: "observation", Width: in}}, Hidden: c.Hidden, Out: out,
+		Activation: c.Activation,
+	}
+	if c.Orthogonal {
+		m.OrthogonalGain = gain
+	}
+	return m
+}
+
+// network builds a network with its optimiser.
+func (m *vectors) network(p *choice.Pass, a nets.Arch, rows int, c *Config, params []float32) error {
+	if err := a.Validate(); err != nil {
+		return err
+	}
+	net, err := m.e.NewNet(a)
+	if err != nil {
+		return err
+	}
+	net.Params().Set(params)
+	*p = choice.NewPass(net, rows)
+	adam, err := m.e.NewAdam(net, nets.Adam{Rate: c.Rate, Clip: c.Clip, Epsilon: 1e-5})
+	m.adams = append(m.adams, adam)
+	return err
+}
+
+func (m *vectors) newDeviation(c *Config) error {
+	if m.gauss == nil {
+		return nil
+	}
+	a := nets.MLP{
+		Agents: m.groups, In: []nets.Port{{Name: "zero", Width: 1}}, Out: m.outputs, Activation: nets.Tanh,
+	}
+	m.stds = make([]float32, 2*m.groups*m.outputs) // of each group a row of weights, and the biases
+	for g := range m.groups {
+		for i := range m.outputs {
+			m.stds[(2*g+1)*m.outputs+i] = float32(c.LogStd)
+		}
+	}
+	return m.network(&m.deviation, a, 1, c, m.stds)
+}
+
+func (m *vectors) allocate() {
+	e := m.e
+	m.s = e.NewTensor(m.groups, m.rows, m.obs)
+	m.dout, m.dvalue = e.NewTensor(m.groups, m.rows, m.outputs), e.NewTensor(m.groups, m.rows, 1)
+	m.v = e.NewTensor(m.groups, m.rows, 1)
+	m.loss = e.NewTensor(m.groups)
+	m.host, m.norms = make([]float32, m.groups*m.rows*m.obs), make([]float32, m.groups)
+	m.out, m.lists = make([]float32, m.groups*m.rows), make([][]int32, m.groups)
+	m.surrogate = nets.Custom{Name: "ppo: surrogate", Func: m.surrogateLoss}
+	m.square = nets.Custom{Name: "ppo: value", Func: m.valueLoss}
+	m.spread = nets.Custom{Name: "ppo: deviation", Func: m.deviationGradient}
+	if m.gauss != nil {
+		m.zero, m.ddeviation = e.NewTensor(m.groups, 1, 1), e.NewTensor(m.groups, 1, m.outputs)
+	}
+	m.gradient = e.Record("ppo: update", m.learn)
+	m.judge = choice.NewPass(m.value.Net, m.rows)
+	m.evaluate = e.Record("ppo: values", func() { e.Copy(m.v, m.judge.Forward(m.s)) })
+}
+
+// learn is one gradient step of all networks.
+func (m *vectors) learn() {
+	m.descend(&m.policy, 0, &m.surrogate, m.dout, m.policy.Forward(m.s))
+	m.descend(&m.value, 1, &m.square, m.dvalue, m.value.Forward(m.s))
+	if m.gauss != nil { // after the policy, whose loss leaves the gradient
+		m.descend(&m.deviation, 2, &m.spread, m.ddeviation, m.deviation.Forward(m.zero))
+	}
+}
+
+func (m *vectors) descend(p *choice.Pass, adam int, loss *nets.Custom, grad, out nets.Tensor) {
+	m.e.Loss(*loss, m.loss, grad, out)
+	p.Net.ZeroGrads()
+	p.Net.Backward(p.Work, grad, nets.Params)
+	m.adams[adam].Step()
+}
+
+// surrogateLoss is the policy's loss; see [Learner.learn]. args[0] is [groups, rows, outputs].
+func (m *vectors) surrogateLoss(_, grad []float64, args [][]float64, _ [][]int) {
+	b := m.b
+	if m.gauss != nil {
+		for _, g := range m.gauss.grad {
+			clear(g)
+		}
+	}
+	for g, list := range b.samples {
+		scale := 1 / float64(len(list))
+		for i, s := range list {
+			at := (g*m.rows + i) * m.outputs
+			logp, h := m.head.sample(g, args[0][at:at+m.outputs], b.buf.action[int(s)*m.width:int(s+1)*m.width],
+				b.buf.mask[int(s)*m.all:int(s+1)*m.all])
+			loss, slope := m.m.surrogate(logp, float64(b.buf.logp[s]), b.advantage[g][i], m.c.ClipRange)
+			m.m.policyLoss += loss
+			m.m.entropy += h
+			m.head.gradient(g, grad[at:at+m.outputs], float64(slope*scale), float64(m.c.Entropy*scale))
+		}
+	}
+}
+
+// deviationGradient is the gradient by ln σ, which the policy's loss has left.
+func (m *vectors) deviationGradient(_, grad []float64, _ [][]float64, _ [][]int) {
+	for g, d := range m.gauss.grad {
+		copy(grad[g*m.outputs:], d)
+	}
+}
+
+// valueLoss is the value's loss; args[0] is [groups, rows, 1].
+func (m *vectors) valueLoss(_, grad []float64, args [][]float64, _ [][]int) {
+	b := m.b
+	for g, list := range b.samples {
+		for i, s := range list {
+			at := g*m.rows + i
+			loss, slope := valueLoss(args[0][at], float64(b.value[s]), b.ret[s], m.c.ClipRange, m.c.ValueClip)
+			m.m.valueLoss += loss
+			grad[at] = slope / float64(len(list))
+		}
+	}
+}
+
+// step implements [model].
+func (m *vectors) step(b *batch, c *Config, sums *metrics) error {
+	m.b, m.c, m.m = b, c, sums
+	m.gather(b.buf.obs.(*vectorRows), b.samples)
+	for _, a := range m.adams {
+		a.Advance()
+	}
+	if err := m.gradient.Run(); err != nil {
+		return fmt.Errorf("gradient step %d: %w", m.adams[0].Steps(), err)
+	}
+	sums.policyNorm += m.norm(0)
+	sums.valueNorm += m.norm(1)
+	return m.readDeviation()
+}
+
+// norm is the mean over groups of a gradient's norm.
+func (m *vectors) norm(adam int) float64 {
+	m.adams[adam].Norms().Get(m.norms)
+	sum := 0.0
+	for _, x := range m.norms {
+		sum += float64(x)
+	}
+	return sum / float64(m.groups)
+}
+
+// readDeviation takes over ln σ.
+func (m *vectors) readDeviation() error {
+	if m.gauss == nil {
+		return nil
+	}
+	m.deviation.Net.Params().Get(m.stds)
+	for g, std := range m.gauss.logStd {
+		for i := range std {
+			std[i] = float64(m.stds[(2*g+1)*m.outputs+i])
+		}
+	}
+	return m.e.Err()
+}
+
+// gather uploads the observations of some samples of each group, filled up with zeros.
+func (m *vectors) gather(from *vectorRows, lists [][]int32) {
+	for g, list := range lists {
+		rows := m.host[g*m.rows*m.obs : (g+1)*m.rows*m.obs]
+		for i, s := range list {
+			copy(rows[i*m.obs:(i+1)*m.obs], from.row(s))
+		}
+		clear(rows[len(list)*m.obs:])
+	}
+	m.s.Set(m.host)
+}
+
+// values implements [model].
+func (m *vectors) values(obs observations, rows []int32, dst []float32) error {
+	for g := range m.lists {
+		m.lists[g] = m.lists[g][:0]
+	}
+	run := func() error {
+		m.gather(obs.(*vectorRows), m.lists)
+		if err := m.evaluate.Run(); err != nil {
+			return err
+		}
+		m.v.Get(m.out)
+		for g, list := range m.lists {
+			for i, s := range list {
+				dst[s] = m.out[g*m.rows+i]
+			}
+			m.lists[g] = list[:0]
+		}
+		return m.e.Err()
+	}
+	for i, row := range rows {
+		g := int(row) % m.kind.Agents % m.groups
+		if len(m.lists[g]) == m.rows {
+			if err := run(); err != nil {
+				return err
+			}
+		}
+		m.lists[g] = append(m.lists[g], int32(i))
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return run()
+}
+
+// weights implements [model].
+func (m *vectors) weights(p *saved.Parts, prefix string) {
+	for i, w := range []struct {
+		name string
+		pass *choice.Pass
+	}{{"policy", &m.policy}, {"value", &m.value}, {"log_std", &m.deviation}}[:len(m.adams)] {
+		p.Weights[prefix+w.name] = w.pass.Net.Params()
+		p.Adam(prefix+w.name, m.adams[i])
+	}
+}
+
+func (m *vectors) optimisers() []nets.Optimizer { return m.adams }
+
+func (m *vectors) std() float64 {
+	if m.gauss == nil {
+		return 0
+	}
+	return m.gauss.std()
+}
+
+func (m *vectors) sync() error {
+	if err := m.readDeviation(); err != nil {
+		return err
+	}
+	return m.actor.sync(m.e, m.policy.Net)
+}
+
+// act implements [model].
+func (m *vectors) act(w world, s *rng.Stream, d *decision) error {
+	if err := m.actor.run(w.v.Obs.Kinds[w.kind].Values); err != nil {
+		return err
+	}
+	for i := range w.v.Copies() {
+		if err := m.actor.act(i, w.seen(i), s, w.act(i), d.of(i, m.kind.Agents)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
