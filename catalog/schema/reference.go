@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ func Reference(text []byte) ([]byte, error) {
 		if p.Value.Properties == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", p.Key, escape(meaning(p.Key, p.Value)))
+		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", p.Key, escape(meaning(p.Key, p.Value, &s)))
 		table(&b, p.Value)
 	}
 	for _, c := range sections {
@@ -117,7 +118,7 @@ func rows(b *bytes.Buffer, prefix string, s *jsonschema.Schema) {
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		key := prefix + p.Key
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", key, kindOf(p.Value), defaultOf(p.Value),
-			escape(meaning(p.Key, p.Value)))
+			escape(meaning(p.Key, p.Value, s)))
 		inner, brackets := p.Value, ""
 		for inner.Items != nil {
 			inner, brackets = inner.Items, brackets+"[]"
@@ -191,26 +192,48 @@ func defaultOf(s *jsonschema.Schema) string {
 	return fmt.Sprintf("`%s`", strings.ReplaceAll(strings.Trim(string(text), `"`), ",", ", "))
 }
 
-// meaning is a description in the words of a configuration. Comments begin with the name of their Go field, which
-// says nothing there: "LogEvery is the number of steps" becomes "The number of steps". Before other verbs the field is
-// called as the key is.
-func meaning(key string, s *jsonschema.Schema) string {
-	description := s.Description
-	name, rest, _ := strings.Cut(description, " ")
-	if !strings.EqualFold(name, strings.ReplaceAll(key, "_", "")) {
-		return description
-	}
-	if verb, what, _ := strings.Cut(rest, " "); verb == "is" || verb == "are" {
+// meaning is the description of a key of section s in the words of a configuration. Comments begin with the name of
+// their Go field, which says nothing there: "LogEvery is the number of steps" becomes "The number of steps". Elsewhere
+// fields are called as their keys are, also in a comment that several of them share.
+func meaning(key string, s, section *jsonschema.Schema) string {
+	name, rest, _ := strings.Cut(s.Description, " ")
+	own, shared := strings.EqualFold(name, strings.ReplaceAll(key, "_", "")), sharing(s, section)
+	verb, what, _ := strings.Cut(rest, " ")
+	if own && len(shared) == 1 && (verb == "is" || verb == "are") {
+		what = fieldNames(what, section, shared)
 		first := strings.FieldsFunc(what, func(r rune) bool { return r == ' ' || r == ',' })
 		if slices.ContainsFunc(s.Enum, func(word any) bool { return len(first) > 0 && word == first[0] }) {
 			return what // a word of the configuration stays as it is
 		}
 		return capital(what)
 	}
-	if strings.Contains(key, "_") {
-		return "`" + key + "` " + rest
+	return fieldNames(s.Description, section, shared)
+}
+
+// sharing lists the keys of a section whose description is that of s.
+func sharing(s, section *jsonschema.Schema) (keys []string) {
+	for p := section.Properties.Oldest(); p != nil; p = p.Next() {
+		if p.Value.Description == s.Description {
+			keys = append(keys, p.Key)
+		}
 	}
-	return description
+	return keys
+}
+
+var camel = regexp.MustCompile(`\b[A-Z][A-Za-z0-9]*\b`)
+
+// fieldNames writes the names of Go fields as the keys of their section: names of several words always, a single word
+// only where it is that of a key that shares the description.
+func fieldNames(text string, section *jsonschema.Schema, shared []string) string {
+	return camel.ReplaceAllStringFunc(text, func(word string) string {
+		for p := section.Properties.Oldest(); p != nil; p = p.Next() {
+			several := strings.Contains(p.Key, "_") || len(shared) > 1 && slices.Contains(shared, p.Key)
+			if several && strings.EqualFold(word, strings.ReplaceAll(p.Key, "_", "")) {
+				return "`" + p.Key + "`"
+			}
+		}
+		return word
+	})
 }
 
 func capital(s string) string {
