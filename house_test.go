@@ -14,14 +14,15 @@ const module = "github.com/stoker-rl/stoker"
 var ranks = map[string]int{
 	"internal": 0, "rng": 0, "bounds": 0, // what everybody may use
 	"nets": 1, "envs": 1, "checkpoints": 1,
-	"configs": 2,
-	"agents":  3,
-	"catalog": 4,
-	"train":   5,
-	"bench":   6,
-	"eval":    7,
-	"cli":     8,
-	"main":    9, "examples": 9,
+	"configs":   2,
+	"agents":    3,
+	"catalog":   4,
+	"train":     5,
+	"bench":     6,
+	"eval":      7,
+	"cli":       8,
+	"workbench": 9,
+	"main":      10, "examples": 10,
 }
 
 // listed is a package as go list tells of it.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -33,6 +34,9 @@ type Env struct {
 	Doc string
 	// Page documents it, as a path from the module's root.
 	Page string
+	// Source is the source of the configuration's package, as from //go:embed *.go: the comments of fields describe the
+	// keys in the schema. Rows of this repository need none.
+	Source fs.FS
 	// Golden lists the recorded traces that the environment must repeat to the bit: of its defaults, and of forms whose
 	// dynamics those do not reach.
 	Golden []Golden
@@ -69,6 +73,8 @@ type Learner struct {
 	Name string
 	// Doc says in a sentence how it learns, Page documents it (a path from the module's root).
 	Doc, Page string
+	// Source is as in [Env].
+	Source fs.FS
 	// Forms are the ways of learning whose runs proofs of exact resume kill, resume and damage.
 	Forms []Form
 	// Brief and Longer are the keys with which every form does all that it can in 16 steps, and in 400; Metric is
@@ -99,7 +105,9 @@ type Rival struct {
 	Name string
 	// Doc says in a sentence what it does, Page documents it (a path from the module's root).
 	Doc, Page string
-	Kind      Kind
+	// Source is as in [Env].
+	Source fs.FS
+	Kind   Kind
 	// Envs are the ids of the environments for which it is made; nil stands for all.
 	Envs   []string
 	Config func() any

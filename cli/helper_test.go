@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"github.com/stoker-rl/stoker/catalog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +16,7 @@ const mainVar = "STOKER_TEST_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(mainVar) != "" {
-		os.Exit(Main(os.Args[1:], catalog.Default()))
+		os.Exit(Main(os.Args[1:], Default()))
 	}
 	os.Exit(m.Run())
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -27,25 +26,14 @@ const (
 	exitTerminated  = 143 // SIGTERM, after saving
 )
 
-// Main runs the command over a catalog, the names that its arguments and configurations may use, and returns its exit
-// code. A nil catalog is [catalog.Default].
-func Main(args []string, names *catalog.Catalog) int {
+// Main runs the command of a program and returns its exit code.
+func Main(args []string, p *Program) int {
 	root := newRoot()
-	root.SetArgs(args)
-	return report(root, root.ExecuteContext(context.WithValue(context.Background(), catalogKey{}, names)))
-}
-
-// catalogKey finds the catalog in a command's context.
-type catalogKey struct{}
-
-// names returns the catalog that [Main] was given.
-func names(c *cobra.Command) *catalog.Catalog {
-	if ctx := c.Context(); ctx != nil {
-		if n, _ := ctx.Value(catalogKey{}).(*catalog.Catalog); n != nil {
-			return n
-		}
+	if err := p.check(); err != nil {
+		return report(root, err)
 	}
-	return catalog.Default()
+	root.SetArgs(args)
+	return report(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, p)))
 }
 
 // report prints an error and returns the exit code that it means.
@@ -76,12 +64,19 @@ func newRoot() *cobra.Command {
 		Example: `  stoker train configs/sizing/attmf.yaml      train a policy; the run is written to runs/
   stoker eval runs/sizing-attmf-s1            compare it with the published heuristics, with intervals and plots
   stoker envs                                 list the environments`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Args:              knownCommand,
-		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          knownCommand,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if v, err := c.Flags().GetBool("version"); err == nil && v {
+				_, err := fmt.Fprintln(c.OutOrStdout(), versionLine())
+				return err
+			}
+			return c.Help()
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	root.Flags().Bool("version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"})
 	root.SetHelpCommandGroupID("look")

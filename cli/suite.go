@@ -10,7 +10,6 @@ import (
 
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/suite"
-	"github.com/stoker-rl/stoker/eval/suites"
 )
 
 type suiteFlags struct {
@@ -42,10 +41,10 @@ suite is refused. The same seeds give the same result with any --workers; only g
 			}
 			return runSuite(c, a[0], f)
 		},
-		ValidArgsFunction: func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(c *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var out []string
 			if len(a) == 0 {
-				for _, s := range suites.All() {
+				for _, s := range program(c).Suites {
 					out = append(out, s.Name+"\t"+s.Doc)
 				}
 			}
@@ -77,7 +76,7 @@ func listSuites(c *cobra.Command, f suiteFlags) error {
 		Seeds int    `json:"seeds"`
 	}
 	lines := []line{}
-	for _, s := range suites.All() {
+	for _, s := range program(c).Suites {
 		lines = append(lines, line{s.Name, s.Doc, s.Paper, s.Seeds})
 	}
 	if f.json {
@@ -95,7 +94,7 @@ func listSuites(c *cobra.Command, f suiteFlags) error {
 }
 
 func runSuite(c *cobra.Command, name string, f suiteFlags) error {
-	s, err := suites.Find(name)
+	s, err := suite.Find(program(c).Suites, name)
 	if err != nil {
 		return usage("%w", err)
 	}

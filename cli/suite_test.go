@@ -26,13 +26,13 @@ func TestSuites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, a := range map[string][]string{
-		`no suite "hop"; there are: gnn`:  {"suite", "hop"},
-		"no suite is named":               {"suite", "--quick"},
-		`--seeds: "1-" is not a list`:     {"suite", "hops", "--seeds", "1-"},
-		"--workers is -1":                 {"suite", "hops", "--workers", "-1"},
-		"--data is nowhere, want a":       {"suite", "hops", "--data", "nowhere"},
-		"holds other things than a suite": {"suite", "hops", "--out", full},
-		"too many arguments":              {"suite", "hops", "hops"},
+		`no suite "hop"; did you mean "hops"?`: {"suite", "hop"},
+		"no suite is named":                    {"suite", "--quick"},
+		`--seeds: "1-" is not a list`:          {"suite", "hops", "--seeds", "1-"},
+		"--workers is -1":                      {"suite", "hops", "--workers", "-1"},
+		"--data is nowhere, want a":            {"suite", "hops", "--data", "nowhere"},
+		"holds other things than a suite":      {"suite", "hops", "--out", full},
+		"too many arguments":                   {"suite", "hops", "hops"},
 	} {
 		if code, _, errs := stoker(a...); code != exitUsage {
 			t.Errorf("%v: exit %d: %s", a, code, errs)

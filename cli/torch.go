@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,10 +28,10 @@ func trainInTorch(x *configs.Experiment) error {
 	return nil
 }
 
-// isBuilt reports whether there is a stoker-torch.
+// isBuilt reports whether there is a stoker-torch that knows what this program knows.
 func isBuilt() bool {
 	_, err := libtorch.FindBinary()
-	return err == nil
+	return err == nil && ownModule() == ""
 }
 
 // runInTorch hands the whole command over to stoker-torch where it needs libtorch and this program has none linked
@@ -38,6 +39,10 @@ func isBuilt() bool {
 func runInTorch(e configs.Engine) error {
 	if e.Name != engines.Torch || slices.Contains(engines.Names(), engines.Torch) {
 		return nil
+	}
+	if m := ownModule(); m != "" {
+		return usage("engine %s: %s has no libtorch in it, and stoker-torch does not know the rows of %s; "+
+			"want --engine %s --device cpu", engines.Torch, filepath.Base(os.Args[0]), m, engines.Native)
 	}
 	what := "--engine torch"
 	if strings.HasPrefix(e.Device, "cuda") {

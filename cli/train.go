@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/catalog/schema"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
@@ -51,7 +52,11 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save before they sto
 		},
 		RunE: func(c *cobra.Command, a []string) error {
 			if f.schema {
-				_, err := c.OutOrStdout().Write(configs.Schema())
+				text, err := schema.Of(names(c))
+				if err != nil {
+					return err
+				}
+				_, err = c.OutOrStdout().Write(text)
 				return err
 			}
 			return runTrain(c, a[0], f)

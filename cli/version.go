@@ -15,15 +15,36 @@ import (
 // version and commit are set by the Makefile (-ldflags -X).
 var version, commit string
 
-// Version is the program's version.
+// module is Stoker's own, whose version counts in other programs too.
+const module = "github.com/stoker-rl/stoker"
+
+// Version is Stoker's version.
 func Version() string {
 	if version != "" {
 		return version
 	}
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(b.Deps, &b.Main) {
+			if m.Path != module {
+				continue
+			}
+			if m.Replace != nil {
+				m = m.Replace
+			}
+			if m.Version != "" {
+				return m.Version
+			}
+		}
 	}
 	return "(devel)"
+}
+
+// ownModule is the module of a program that is not Stoker's own, empty for that.
+func ownModule() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Path != module {
+		return b.Main.Path
+	}
+	return ""
 }
 
 // revision is the source's revision, where it is known.
@@ -41,17 +62,28 @@ func revision() string {
 	return "unknown"
 }
 
+// versionLine is what --version prints.
+func versionLine() string {
+	in := ""
+	if m := ownModule(); m != "" {
+		in = " in " + m
+	}
+	return fmt.Sprintf("stoker %s (%s)%s, %s %s/%s", Version(), revision(), in, runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
+}
+
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, engines, libtorch and processor",
+		Short:   "Print the version, engines, libtorch and processor (--version: the version alone)",
 		Example: "  stoker version\n  stoker version --json",
 		Args:    args(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
 			type line struct {
 				Version  string      `json:"version"`
 				Revision string      `json:"revision"`
+				Program  string      `json:"program,omitempty"` // the module, where it is not Stoker's own
 				Go       string      `json:"go"`
 				OS       string      `json:"os"`
 				Arch     string      `json:"arch"`
@@ -60,7 +92,7 @@ func versionCommand() *cobra.Command {
 				Engines  []nets.Info `json:"engines"`
 				Torch    any         `json:"libtorch"`
 			}
-			l := line{Version(), revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH, train.CPUModel(),
+			l := line{Version(), revision(), ownModule(), runtime.Version(), runtime.GOOS, runtime.GOARCH, train.CPUModel(),
 				runtime.NumCPU(), nil, nil}
 			native, err := engines.Open(engines.Native, engines.Options{Device: "cpu"})
 			if err != nil {
@@ -73,7 +105,7 @@ func versionCommand() *cobra.Command {
 				return printJSON(c.OutOrStdout(), l)
 			}
 			w := c.OutOrStdout()
-			fmt.Fprintf(w, "stoker %s (%s), %s %s/%s\n", l.Version, l.Revision, l.Go, l.OS, l.Arch)
+			fmt.Fprintln(w, versionLine())
 			fmt.Fprintf(w, "processor  %s, %d cores\n", l.CPU, l.Cores)
 			for _, e := range l.Engines {
 				fmt.Fprintf(w, "engine     %s on %s, %s kernels, %d threads\n", e.Name, e.Device, e.Kernels, e.Threads)

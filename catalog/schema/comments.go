@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -30,30 +31,43 @@ func readComments(root string, e *configs.Experiment, kinds ...[]kind) (map[stri
 		if !ours {
 			continue // its source is not under root
 		}
-		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
+		source := os.DirFS(filepath.Join(root, filepath.FromSlash(dir)))
+		files, err := fs.Glob(source, "*.go")
 		if err != nil {
 			return nil, err
 		}
 		if len(files) == 0 {
 			return nil, &fs.PathError{Op: "read comments", Path: filepath.Join(root, dir), Err: fs.ErrNotExist}
 		}
-		set := token.NewFileSet()
-		for _, name := range files {
-			f, err := parser.ParseFile(set, name, nil, parser.ParseComments)
-			if err != nil {
-				return nil, err
-			}
-			ast.Inspect(f, func(n ast.Node) bool {
-				if t, ok := n.(*ast.TypeSpec); ok {
-					if s, ok := t.Type.(*ast.StructType); ok {
-						fieldComments(set, pkg+"."+t.Name.Name, s, out)
-					}
-				}
-				return true
-			})
+		if err := fileComments(source, files, pkg, out); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// fileComments adds the comments of the structs in the files of a package.
+func fileComments(source fs.FS, files []string, pkg string, out map[string]string) error {
+	set := token.NewFileSet()
+	for _, name := range files {
+		text, err := fs.ReadFile(source, name)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(set, name, text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if t, ok := n.(*ast.TypeSpec); ok {
+				if s, ok := t.Type.(*ast.StructType); ok {
+					fieldComments(set, pkg+"."+t.Name.Name, s, out)
+				}
+			}
+			return true
+		})
+	}
+	return nil
 }
 
 // collect adds the packages of a type and of all that it holds.

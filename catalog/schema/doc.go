@@ -5,5 +5,6 @@
 //
 //	go test ./catalog/schema -update
 //
-// This package is a tool of the repository: it reads the source, and nothing that serves or trains imports it.
+// [Of] adds the rows of a program's own catalog to it as the program runs. Nothing that serves or trains imports this
+// package.
 package schema

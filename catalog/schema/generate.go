@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
 	"reflect"
 	"strconv"
@@ -23,6 +24,7 @@ const draft = "http://json-schema.org/draft-07/schema#"
 type kind struct {
 	name, doc string
 	config    any
+	source    fs.FS // of the configuration's package, where it does not come with Stoker
 }
 
 // maker makes schemas of structs.
@@ -36,16 +38,7 @@ type maker struct {
 func Generate(root string, c *catalog.Catalog) ([]byte, error) {
 	e := configs.Default()
 	e.Name = "experiment"
-	var worlds, learners, rivals []kind
-	for _, x := range c.Envs {
-		worlds = append(worlds, kind{x.ID, x.Doc, x.Config()})
-	}
-	for _, x := range c.Learners {
-		learners = append(learners, kind{x.Name, x.Doc, x.Config()})
-	}
-	for _, x := range c.Rivals {
-		rivals = append(rivals, kind{x.Name, x.Doc, x.Config()})
-	}
+	worlds, learners, rivals := kindsOf(c)
 	comments, err := readComments(root, &e, worlds, learners, rivals)
 	if err != nil {
 		return nil, err
@@ -66,6 +59,20 @@ func Generate(root string, c *catalog.Catalog) ([]byte, error) {
 	}
 	b, err := json.MarshalIndent(s, "", "  ")
 	return append(b, '\n'), err
+}
+
+// kindsOf lists a catalog's rows.
+func kindsOf(c *catalog.Catalog) (worlds, learners, rivals []kind) {
+	for _, x := range c.Envs {
+		worlds = append(worlds, kind{x.ID, x.Doc, x.Config(), x.Source})
+	}
+	for _, x := range c.Learners {
+		learners = append(learners, kind{x.Name, x.Doc, x.Config(), x.Source})
+	}
+	for _, x := range c.Rivals {
+		rivals = append(rivals, kind{x.Name, x.Doc, x.Config(), x.Source})
+	}
+	return worlds, learners, rivals
 }
 
 // at is the property under a dotted key, where key[] stands for the elements of a list.

@@ -3,6 +3,8 @@ package suites
 import (
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/eval/suite"
 )
 
 // Every suite has a name of its own by which it is found; a wrong one is answered with those that there are.
@@ -13,11 +15,11 @@ func TestTable(t *testing.T) {
 			t.Errorf("two suites are called %s", s.Name)
 		}
 		seen[s.Name] = true
-		if got, err := Find(s.Name); err != nil || got.Name != s.Name || s.Seeds < 20 || s.QuickSeeds > s.Seeds {
+		if got, err := suite.Find(All(), s.Name); err != nil || got.Name != s.Name || s.Seeds < 20 || s.QuickSeeds > s.Seeds {
 			t.Errorf("%s: found %s (%v), %d seeds and %d quick ones", s.Name, got.Name, err, s.Seeds, s.QuickSeeds)
 		}
 	}
-	if _, err := Find("hop"); err == nil || !strings.Contains(err.Error(), "there are: ") {
+	if _, err := suite.Find(All(), "hop"); err == nil || !strings.Contains(err.Error(), `did you mean "hops"? there are: `) {
 		t.Errorf("%v, want an error that lists the suites", err)
 	}
 }

@@ -1,4 +1,4 @@
-package extend
+package main
 
 import (
 	"errors"
@@ -8,11 +8,17 @@ import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/rng"
 )
+
+// climb is the learner's row.
+var climb = catalog.DefineLearner(catalog.Learner{
+	Name: "climb", Doc: "hill climbing over one constant action", Source: source,
+}, DefaultClimb, NewClimb, OpenHeld)
 
 // ClimbConfig is what a configuration file may say of the learner.
 type ClimbConfig struct {

@@ -1,9 +1,10 @@
-// Package extend adds an environment, a learner, a rival and a suite to Stoker without touching it. docs/extending.md
-// explains it.
+// Command room is Stoker with an environment, a learner, a rival and a suite of its own, in a module of its own. Each
+// is a file with its row: room.go, climb.go, thermostat.go, suite.go. main.go names the rows, and every command then
+// knows them:
 //
-// Each is a file: room.go, climb.go, thermostat.go, suite.go. [Catalog] has their rows; a main of one's own is
+//	go build -o stoker .
+//	./stoker train room.yaml
+//	./stoker eval runs/room-s1
 //
-//	func main() { os.Exit(cli.Main(os.Args[1:], extend.Catalog())) }
-//
-// after which every command knows them: stoker train, eval, explain, envs, agents.
-package extend
+// README.md has all steps, docs/extending.md of Stoker explains them.
+package main

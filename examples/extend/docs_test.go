@@ -1,14 +1,19 @@
-package extend
+package main
 
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // The pages quote this package as it stands: every block of Go in them is in one of its files.
 func TestDocsQuoteTheExample(t *testing.T) {
+	if _, err := os.Stat("../../docs"); err != nil {
+		t.Skip("the pages are in Stoker's repository")
+	}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -36,5 +41,14 @@ func TestDocsQuoteTheExample(t *testing.T) {
 				t.Errorf("docs/%s: no file here has\n%s", page, block)
 			}
 		}
+		for _, row := range lines.FindAllStringSubmatch(string(text), -1) {
+			b, err := os.ReadFile(row[1])
+			if n := strconv.Itoa(strings.Count(string(b), "\n")); err != nil || n != row[2] {
+				t.Errorf("docs/%s: %s has %s lines, want %s (%v)", page, row[1], row[2], n, err)
+			}
+		}
 	}
 }
+
+// lines are the rows of a table that say how long a file is.
+var lines = regexp.MustCompile(`\| \[(.+)\]\(.*\) \| (\d+) \|`)

@@ -1,4 +1,4 @@
-package extend
+package main
 
 import (
 	"fmt"

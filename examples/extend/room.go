@@ -1,4 +1,4 @@
-package extend
+package main
 
 import (
 	"errors"
@@ -6,13 +6,20 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // RoomID names the environment.
 const RoomID = "example/Room-v1"
+
+// room is its row.
+var room = catalog.DefineEnv(catalog.Env{
+	ID: RoomID, Doc: "keep a room at 20 °C, minute by minute", Source: source,
+}, DefaultRoom, func(c RoomConfig, _ workload.Config) (*Room, error) { return NewRoom(c) })
 
 // RoomConfig is what a configuration file may say of the room.
 type RoomConfig struct {

@@ -1,4 +1,4 @@
-package extend
+package main
 
 import (
 	"context"
@@ -10,12 +10,10 @@ import (
 	"github.com/stoker-rl/stoker/eval/suite"
 )
 
-// Suite compares a thermostat that heats below 20 °C with one that heats below 18 °C, on the same weather.
-func Suite() suite.Suite {
-	return suite.Suite{
-		Name: "thermostats", Doc: "two thermostats in the room", Paper: "none: an example",
-		Seeds: 20, QuickSeeds: 10, Run: playThermostats,
-	}
+// thermostats compares one that heats below 20 °C with one that heats below 18 °C, on the same weather.
+var thermostats = suite.Suite{
+	Name: "thermostats", Doc: "two thermostats in the room", Paper: "none: an example",
+	Seeds: 20, QuickSeeds: 10, Run: playThermostats,
 }
 
 func playThermostats(ctx context.Context, o suite.Options, r *suite.Report) error {

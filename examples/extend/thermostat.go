@@ -1,11 +1,17 @@
-package extend
+package main
 
 import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
 )
+
+// thermostat is the rival's row.
+var thermostat = catalog.DefinePolicy(catalog.Rival{
+	Name: "thermostat", Doc: "full power below a temperature, none above", Envs: []string{RoomID}, Source: source,
+}, DefaultThermostat, NewThermostat)
 
 // ThermostatConfig is what a configuration file may say of the rival.
 type ThermostatConfig struct {

@@ -6,16 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-rl/stoker/catalog"
-	"github.com/stoker-rl/stoker/cli"
+	"github.com/stoker-rl/stoker/workbench"
 )
 
 // What stoker eval writes is read, and its verdicts and scores are printed.
 func TestRun(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "eval")
-	if code := cli.Main([]string{"eval", "sjf", "fcfs", "--config", "configs/placement/deeprm-reinforce.yaml", "--seeds",
-		"1-8", "--set", "eval.resamples=200", "--set", "eval.metrics=[slowdown]", "--out", folder},
-		catalog.Default()); code != 0 {
+	if code := workbench.Run([]string{"eval", "sjf", "fcfs", "--config", "configs/placement/deeprm-reinforce.yaml", "--seeds",
+		"1-8", "--set", "eval.resamples=200", "--set", "eval.metrics=[slowdown]", "--out", folder}); code != 0 {
 		t.Fatalf("stoker eval ended with exit code %d", code)
 	}
 	var out strings.Builder

@@ -1,0 +1,39 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+)
+
+// The shipped catalog is sound; each thing that can be wrong with a row is said, with the row's name.
+func TestCheck(t *testing.T) {
+	if err := Default().Check(); err != nil {
+		t.Error(err)
+	}
+	good := Default()
+	env, learner, rival := good.Envs[0], good.Learners[0], good.Rivals[0]
+	for want, spoil := range map[string]func(c *Catalog){
+		`two environments are called "` + env.ID + `"`: func(c *Catalog) { c.Envs = append(c.Envs, env) },
+		`two learners are called "` + learner.Name:     func(c *Catalog) { c.Learners = append(c.Learners, learner) },
+		`two rivals are called "` + rival.Name:         func(c *Catalog) { c.Rivals = append(c.Rivals, rival) },
+		`environment "Room": want a name such as mine/Room-v1`: func(c *Catalog) {
+			c.Envs = append(c.Envs, env)
+			c.Envs[len(c.Envs)-1].ID = "Room"
+		},
+		`learner "my learner": want a name such as climb`: func(c *Catalog) { c.Learners[0].Name = "my learner" },
+		`Doc is empty`: func(c *Catalog) { c.Envs[0].Doc = "" },
+		`make it with catalog.DefineLearner`: func(c *Catalog) {
+			c.Learners = append(c.Learners, Learner{Name: "mine", Doc: "it learns"})
+		},
+		`its Config returns a int, want a pointer to a struct`: func(c *Catalog) {
+			c.Rivals[0].Config = func() any { return 3 }
+		},
+		`Envs: no environment "mine/Room-v1"`: func(c *Catalog) { c.Rivals[0].Envs = []string{"mine/Room-v1"} },
+	} {
+		c := Default()
+		spoil(c)
+		if err := c.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
