@@ -26,8 +26,19 @@ func TestJSON(t *testing.T) {
 		t.Errorf("envs are %+v", list)
 	}
 	one := decode[[]envLine](t, get("envs", "stoker/LQR-v1", "--json"))
-	if len(one) != 1 || one[0].Kinds[0].Features[0] != "state" || one[0].Info[0].Name != "cost" || one[0].Max != 50 {
+	if len(one) != 1 || one[0].Kinds[0].Features[0].Name != "state" || one[0].Info[0].Name != "cost" || one[0].Max != 50 {
 		t.Errorf("LQR is %+v", one)
+	}
+	if u := one[0].Kinds[0].Actions[0]; u.Range.Low != -2 || u.Range.High != 2 || u.Doc == "" {
+		t.Errorf("LQR's control is %+v", u)
+	}
+	if k := one[0].Keys; len(k) < 8 || k[0].Key == "id" || k[0].Default == nil || k[0].Doc == "" {
+		t.Errorf("LQR's keys are %+v", k)
+	}
+	for _, e := range list {
+		if len(e.Keys) == 0 {
+			t.Errorf("%s has no keys", e.ID)
+		}
 	}
 	checked := decode[[]map[string]any](t, get("envs", "stoker/Bandit-v1", "--check", "--json"))
 	if len(checked) != 1 || checked[0]["conforms"] != true || len(checked[0]["problems"].([]any)) != 0 {
@@ -96,6 +107,11 @@ func TestWords(t *testing.T) {
 		{"envs", []string{"stoker/CartPole-v1", "balance a pole"}},
 		{"envs stoker/SimpleSpread-v1", []string{"3 × agent", "velocity x", "collisions", "lower is better",
 			"truncated after 25"}},
+		{"envs stoker/Sizing-v2", []string{"of its range", "0 stands for 250, 1 for 2000 millicores", "p75",
+			"policies are judged by price, with violated kept at least as well", "windows  (integer, 1 to 2^20; default 60)",
+			"length of an episode"}},
+		{"envs stoker/Placement-v2", []string{"nodes: invocation, up to 128", "s, as t/(t+1)",
+			"edges: sharing, from function to node", "128 lets time pass"}},
 		{"envs stoker/LQR-v1 --check", []string{"stoker/LQR-v1: conforms"}},
 		{"agents", []string{"maddpg", "learned"}},
 		{"version", []string{"stoker ", "processor", "engine     native on cpu", "libtorch"}},

@@ -53,7 +53,9 @@ type Spec struct {
 
 // Kind is agents with the same spaces.
 type Kind struct {
-	Name   string
+	Name string
+	// Doc says what holds for all numbers of an observation or an action, such as how an image is laid out.
+	Doc    string
 	Agents int // the most there can be; those not present are inactive
 	// Observation and Action are the spaces of one agent.
 	Observation, Action Space
@@ -61,6 +63,9 @@ type Kind struct {
 	Features, Actions []string
 	// FeatureUnits and ActionUnits are their units, where these are known: empty texts for pure numbers.
 	FeatureUnits, ActionUnits []string
+	// FeatureDocs and ActionDocs say what the components mean: how a feature is made, what the ends of an action's range
+	// stand for on the platform, what each choice does. [Columns] gives names, units and docs from a list.
+	FeatureDocs, ActionDocs []string
 	// Neighbours lists for each agent those that it interacts with; nil where all do.
 	Neighbours [][]int
 	// Points is set where choices are nodes of the observed graph. It has an entry for each component of the action: the
@@ -77,6 +82,17 @@ type Kind struct {
 	// Legal is the number of entries of an agent's legality table, [KindObservation].Legal, from which MaskAfter tells
 	// what is legal; 0 where there is none.
 	Legal int
+}
+
+// Component is one number of an observation or an action.
+type Component struct{ Name, Unit, Doc string }
+
+// Columns are the names, units and docs of components, as [Kind] lists them.
+func Columns(components []Component) (names, units, docs []string) {
+	for _, c := range components {
+		names, units, docs = append(names, c.Name), append(units, c.Unit), append(docs, c.Doc)
+	}
+	return names, units, docs
 }
 
 // Timing says how long a step lasts.

@@ -18,6 +18,8 @@ type Graph struct {
 type NodeKind struct {
 	Name            string
 	Width, Capacity int
+	// Features describes the features; nil where they have no names.
+	Features []Component
 }
 
 // EdgeKind says what edges of one kind join: node kinds From and To (indices into Graph.Nodes), Width features each, at
@@ -26,6 +28,8 @@ type EdgeKind struct {
 	Name            string
 	From, To        int
 	Width, Capacity int
+	// Features describes the features; nil where they have no names.
+	Features []Component
 }
 
 // Width implements [Space].

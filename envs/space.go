@@ -286,6 +286,28 @@ func widthError(s Space, x []float32) error {
 	return fmt.Errorf("value has %d components, want %d for %v", len(x), s.Width(), s)
 }
 
+// Ranges returns the bounds of the components of a space; those of a choice are its first and last number.
+func Ranges(s Space) []Bounds {
+	var out []Bounds
+	switch s := s.(type) {
+	case Box:
+		for i := range s.Low {
+			out = append(out, Bounds{float64(s.Low[i]), float64(s.High[i])})
+		}
+	case Dict:
+		return Ranges(s.Tuple)
+	case Tuple:
+		for _, part := range s.Spaces {
+			out = append(out, Ranges(part)...)
+		}
+	default:
+		for _, n := range Choices(s) {
+			out = append(out, Bounds{0, float64(n - 1)})
+		}
+	}
+	return out
+}
+
 // Choices returns the number of choices of each component of a space, 0 for components that are not choices.
 func Choices(s Space) []int {
 	switch s := s.(type) {

@@ -2,6 +2,7 @@ package envs
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/stoker-rl/stoker/envs/state"
 )
@@ -49,14 +50,33 @@ func NewFlatten(e Env, id string) (*Flatten, error) {
 	f.obs, f.act = NewObservation(e.Spec()), NewAction(e.Spec())
 	f.mask, f.path = make([]bool, len(f.n)*most), make([]float32, len(f.n))
 	width := 0
-	k.Features, k.FeatureUnits = nil, nil
+	k.Doc = f.doc(k)
+	k.Features, k.FeatureUnits, k.FeatureDocs = nil, nil, nil
 	for _, n := range f.graph.Nodes {
 		width += n.Capacity * (1 + n.Width)
 	}
-	k.Observation, k.Action, k.Actions, k.ActionUnits, k.Points, k.MaskAfter = Unbounded(width), Discrete{N: joint}, nil,
-		nil, nil, nil
+	k.Observation, k.Action, k.Points, k.MaskAfter = Unbounded(width), Discrete{N: joint}, nil, nil
+	k.Actions, k.ActionUnits, k.ActionDocs = nil, nil, nil
 	k.Legal = 0
 	return f, nil
+}
+
+// doc says how the graphs and actions of a kind become vectors and choices.
+func (f *Flatten) doc(k *Kind) string {
+	var rows, parts []string
+	for _, n := range f.graph.Nodes {
+		rows = append(rows, fmt.Sprintf("%d of %s (%d features)", n.Capacity, n.Name, n.Width))
+	}
+	for i, n := range f.n {
+		name := fmt.Sprintf("component %d", i)
+		if i < len(k.Actions) {
+			name = k.Actions[i]
+		}
+		parts = append(parts, fmt.Sprintf("%s (%d)", name, n))
+	}
+	return fmt.Sprintf("A graph as rows of a 1 and the node's features, zeros where there is no node: %s; edges are left "+
+		"out. One choice stands for %s together, the last changing fastest.", strings.Join(rows, ", "),
+		strings.Join(parts, ", "))
 }
 
 // Reset implements [Env].

@@ -112,18 +112,24 @@ func table(b *bytes.Buffer, s *jsonschema.Schema) {
 }
 
 func rows(b *bytes.Buffer, prefix string, s *jsonschema.Schema) {
+	walk(prefix, s, func(path, key string, s, section *jsonschema.Schema) {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", path, kindOf(s), defaultOf(s), escape(meaning(key, s, section)))
+	})
+}
+
+// walk visits each key of a section and of the sections within it: its path from prefix on, its own name, its schema,
+// and that of the section in which it stands.
+func walk(prefix string, s *jsonschema.Schema, visit func(path, key string, s, section *jsonschema.Schema)) {
 	if s.Properties == nil {
 		return
 	}
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-		key := prefix + p.Key
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", key, kindOf(p.Value), defaultOf(p.Value),
-			escape(meaning(p.Key, p.Value, s)))
+		visit(prefix+p.Key, p.Key, p.Value, s)
 		inner, brackets := p.Value, ""
 		for inner.Items != nil {
 			inner, brackets = inner.Items, brackets+"[]"
 		}
-		rows(b, key+brackets+".", inner)
+		walk(prefix+p.Key+brackets+".", inner, visit)
 	}
 }
 

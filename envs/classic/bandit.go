@@ -63,7 +63,8 @@ func NewBandit(c BanditConfig) (*Bandit, error) {
 		ID: "stoker/Bandit-v1", Doc: "Pull one arm of several.",
 		Kinds: []envs.Kind{{
 			Name: "player", Agents: 1, Observation: envs.NewBox(1, 1, 1), Action: envs.Discrete{N: len(c.Means)},
-			Features: []string{"one"}, Actions: []string{"arm"},
+			Features: []string{"one"}, Actions: []string{"arm"}, FeatureUnits: []string{""}, ActionUnits: []string{""},
+			FeatureDocs: []string{"always 1: there is nothing to see"}, ActionDocs: []string{"which arm to pull, from 0"},
 		}},
 		Step: envs.Timing{Unit: "pull"},
 		Info: []envs.Quantity{{Name: "regret", Unit: "reward", Better: envs.Lower, Reduce: envs.Sum, Bounds: envs.AtLeast(0),

@@ -65,7 +65,10 @@ func NewCartPole(c CartPoleConfig) (*CartPole, error) {
 		Kinds: []envs.Kind{{
 			Name: "cart", Agents: 1, Observation: envs.Box{Low: low, High: high}, Action: envs.Discrete{N: 2},
 			Features: []string{"position", "velocity", "angle", "angular velocity"}, Actions: []string{"direction"},
-			FeatureUnits: []string{"m", "m/s", "rad", "rad/s"},
+			FeatureUnits: []string{"m", "m/s", "rad", "rad/s"}, ActionUnits: []string{""},
+			FeatureDocs: []string{"of the cart, 0 in the middle of the track; the episode ends beyond ±2.4", "of the cart",
+				"of the pole, 0 upright; the episode ends beyond ±0.21", "of the pole"},
+			ActionDocs: []string{"0 pushes to the left, 1 to the right, with 10 N"},
 		}},
 		Step: envs.Timing{Unit: "step", Fixed: 20_000}, MaxSteps: c.MaxSteps,
 	})}, nil

@@ -79,7 +79,9 @@ func NewLQR(c LQRConfig) (*LQR, error) {
 		ID: "stoker/LQR-v1", Doc: "Steer a disturbed linear system to zero at the least quadratic cost.",
 		Kinds: []envs.Kind{{
 			Name: "controller", Agents: 1, Observation: envs.Unbounded(1), Action: envs.NewBox(1, -b, b),
-			Features: []string{"state"}, Actions: []string{"control"},
+			Features: []string{"state"}, Actions: []string{"control"}, FeatureUnits: []string{""}, ActionUnits: []string{""},
+			FeatureDocs: []string{"x, which the next step takes to a·x + b·u + noise"},
+			ActionDocs:  []string{"u, within ±bound"},
 		}},
 		Step: envs.Timing{Unit: "step"}, MaxSteps: c.Steps,
 		Info: []envs.Quantity{{Name: "cost", Unit: "cost", Better: envs.Lower, Reduce: envs.Sum,

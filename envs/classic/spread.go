@@ -75,20 +75,31 @@ func NewSpread(c SpreadConfig) (*Spread, error) {
 		return nil, err
 	}
 	n := c.Agents
-	features := []string{"velocity x", "velocity y", "x", "y"}
+	sees := []envs.Component{
+		{Name: "velocity x", Unit: "length/s", Doc: "of the agent"}, {Name: "velocity y", Unit: "length/s", Doc: "of the agent"},
+		{Name: "x", Unit: "length", Doc: "of the agent"}, {Name: "y", Unit: "length", Doc: "of the agent"},
+	}
 	for _, f := range []struct {
-		form  string
-		count int
-	}{{"landmark %d %s", n}, {"other %d %s", n - 1}, {"word of other %d %s", n - 1}} {
+		form, unit, doc string
+		count           int
+	}{
+		{"landmark %d %s", "length", "where the landmark is, seen from the agent", n},
+		{"other %d %s", "length", "where the other agent is, seen from this one", n - 1},
+		{"word of other %d %s", "", "always 0: agents are silent", n - 1},
+	} {
 		for i := range f.count {
-			features = append(features, fmt.Sprintf(f.form, i, "x"), fmt.Sprintf(f.form, i, "y"))
+			for _, axis := range []string{"x", "y"} {
+				sees = append(sees, envs.Component{Name: fmt.Sprintf(f.form, i, axis), Unit: f.unit, Doc: f.doc})
+			}
 		}
 	}
+	features, units, docs := envs.Columns(sees)
 	s := &Spread{c: c, push: make([]float64, 2*n), world: newWorld(6*n, &envs.Spec{
 		ID: "stoker/SimpleSpread-v1", Doc: "Agents cover landmarks without bumping into one another.",
 		Kinds: []envs.Kind{{
 			Name: "agent", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.Discrete{N: 5},
-			Features: features, Actions: []string{"direction"},
+			Features: features, FeatureUnits: units, FeatureDocs: docs, Actions: []string{"direction"}, ActionUnits: []string{""},
+			ActionDocs: []string{"0 pushes nowhere, 1 left, 2 right, 3 down, 4 up"},
 		}},
 		Step: envs.Timing{Unit: "step", Fixed: 100_000}, MaxSteps: c.Steps,
 		Info: []envs.Quantity{

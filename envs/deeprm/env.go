@@ -109,13 +109,15 @@ func New(c Config) (*Env, error) {
 
 func (e *Env) describe() *envs.Spec {
 	layout := NewLayout(&e.c)
-	features, units := layout.names()
+	features, units, docs := envs.Columns(layout.components())
 	some := envs.AtLeast(0)
 	return &envs.Spec{
 		ID: ID, Doc: "Start waiting jobs on a cluster of several resources, one after another, then let a time step pass.",
 		Kinds: []envs.Kind{{
 			Name: "scheduler", Agents: 1, Observation: layout.space(), Action: envs.Discrete{N: e.c.Visible + 1},
-			Features: features, FeatureUnits: units, Actions: []string{"place"},
+			Doc: layout.doc(), Features: features, FeatureUnits: units, FeatureDocs: docs,
+			Actions: []string{"place"}, ActionUnits: []string{""}, ActionDocs: []string{fmt.Sprintf(
+				"0 to %d starts the job in that place, %d lets a time step pass", e.c.Visible-1, e.c.Visible)},
 		}},
 		Step: envs.Timing{Unit: "decision"}, Objective: "slowdown",
 		Info: []envs.Quantity{

@@ -116,28 +116,40 @@ func (l *Layout) space() envs.Box {
 	return b
 }
 
-// names are the names and units of a compact observation's features; the pixels of an image have none.
-func (l *Layout) names() (features, units []string) {
-	if l.Image {
-		return nil, nil
+// doc says how an observation is laid out.
+func (l *Layout) doc() string {
+	if !l.Image {
+		return "Numbers are not scaled. Time steps are counted from now, places and resources from 0."
 	}
-	add := func(name, unit string) { features, units = append(features, name), append(units, unit) }
+	return fmt.Sprintf("An image of %d rows, one for each time step from now on, and %d columns, row by row. For each of the "+
+		"%d resources: %d columns for the cluster's slots, 0 where free and else the grey level of the job there, then for "+
+		"each of the %d places a block of %d columns with ones, as wide as the job's demand and as high as its length. Then "+
+		"%d columns with a one for each job in the backlog, and one column with the time since the last arrival, 0 to 1 for "+
+		"0 to since steps.", l.Horizon, l.columns(), l.Resources, l.Slots, l.Visible, l.Size, l.backlogColumns())
+}
+
+// components describes a compact observation's features; the pixels of an image have no names.
+func (l *Layout) components() (out []envs.Component) {
+	if l.Image {
+		return nil
+	}
+	add := func(name, unit, doc string) { out = append(out, envs.Component{Name: name, Unit: unit, Doc: doc}) }
 	for t := range l.Horizon {
-		add(fmt.Sprintf("jobs placed at +%d", t), "jobs")
+		add(fmt.Sprintf("jobs placed at +%d", t), "jobs", "jobs that run in this time step")
 	}
 	for r := range l.Resources {
 		for t := range l.Horizon {
-			add(fmt.Sprintf("free of resource %d at +%d", r, t), "slots")
+			add(fmt.Sprintf("free of resource %d at +%d", r, t), "slots", "slots that no job takes in this time step")
 		}
 	}
 	for p := range l.Visible {
-		add(fmt.Sprintf("length in place %d", p), "steps")
+		add(fmt.Sprintf("length in place %d", p), "steps", "of the job in the place, 0 where there is none")
 		for r := range l.Resources {
-			add(fmt.Sprintf("demand of resource %d in place %d", r, p), "slots")
+			add(fmt.Sprintf("demand of resource %d in place %d", r, p), "slots", "of the job in the place")
 		}
 	}
-	add("backlog", "jobs")
-	return features, units
+	add("backlog", "jobs", "jobs that wait beyond the places")
+	return out
 }
 
 func fill(s []float32, x float32) {

@@ -78,6 +78,12 @@ func (c *checker) checkKind(k *envs.Kind) {
 	if n := len(k.ActionUnits); n != 0 && n != len(k.Actions) {
 		c.report("kind %q has %d units of actions, but names %d actions", k.Name, n, len(k.Actions))
 	}
+	if n := len(k.FeatureDocs); n != 0 && n != len(k.Features) {
+		c.report("kind %q describes %d features, but names %d", k.Name, n, len(k.Features))
+	}
+	if n := len(k.ActionDocs); n != 0 && n != len(k.Actions) {
+		c.report("kind %q describes %d actions, but names %d", k.Name, n, len(k.Actions))
+	}
 	c.distinct("features of "+k.Name, k.Features)
 	c.distinct("actions of "+k.Name, k.Actions)
 	if err := checkPoints(k); err != nil {
@@ -137,7 +143,11 @@ func (c *checker) checkSpace(whose string, s envs.Space) {
 			}
 		}
 	case envs.Graph:
+		for _, n := range s.Nodes {
+			c.checkFeatures(fmt.Sprintf("%s space: nodes of kind %q", whose, n.Name), n.Features, n.Width)
+		}
 		for i, e := range s.Edges {
+			c.checkFeatures(fmt.Sprintf("%s space: edges of kind %q", whose, e.Name), e.Features, e.Width)
 			if e.From < 0 || e.To < 0 || e.From >= len(s.Nodes) || e.To >= len(s.Nodes) {
 				c.report("%s space: edges of kind %d (%q) join node kinds %d and %d, but there are %d kinds", whose, i,
 					e.Name, e.From, e.To, len(s.Nodes))
@@ -160,6 +170,15 @@ func (c *checker) checkSpace(whose string, s envs.Space) {
 			}
 		}
 	}
+}
+
+// checkFeatures checks that the features of a kind of nodes or edges are described all or not at all.
+func (c *checker) checkFeatures(whose string, features []envs.Component, width int) {
+	if len(features) != 0 && len(features) != width {
+		c.report("%s describe %d features, but have %d", whose, len(features), width)
+	}
+	names, _, _ := envs.Columns(features)
+	c.distinct("features of "+whose, names)
 }
 
 func (c *checker) checkQuantities(what string, qs []envs.Quantity, reduced bool) {

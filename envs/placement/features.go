@@ -1,11 +1,5 @@
 package placement
 
-import (
-	"fmt"
-
-	"github.com/stoker-rl/stoker/envs"
-)
-
 // Kinds of nodes of the graph that is seen, as indices into envs.Graph.Nodes.
 const (
 	FunctionNodes = iota
@@ -150,59 +144,6 @@ const (
 	widthOfSharing = 3
 )
 
-// Features names the features of each kind of node, and of each kind of edge.
-func (l *Layout) Features() (nodes, edges [][]string) {
-	var of []string
-	of = append(of, "waiting")
-	for _, r := range ResourceNames {
-		for _, a := range l.Amounts {
-			of = append(of, fmt.Sprintf("%s at %g", r, a))
-		}
-	}
-	of = append(of, "cold start")
-	for _, a := range l.Amounts {
-		of = append(of, fmt.Sprintf("time at %g", a))
-	}
-	of = append(of, "size", "work", "path", "priority", "input", "waited", "slack", "age", "held", "remaining",
-		"stage done", "left", "warm nodes",
-		"runs on", "amount")
-	var node, function []string
-	for _, r := range ResourceNames {
-		node, function = append(node, r), append(function, r)
-	}
-	for _, r := range ResourceNames {
-		node = append(node, "free "+r)
-	}
-	node = append(node, "warm memory", "speed", "price", "running", "next end", "recent cpu")
-	function = append(function, "work", "parallel", "cold start", "waiting", "backlog", "running", "warm", "since",
-		"cold share")
-	return [][]string{function, node, of}, [][]string{
-		{"frequency", "data"},
-		{"granted", "share of cpu", "share of memory", "share of network", "share of gpu", "remains", "warm", "local input"},
-		{"gap"},
-		{"warm", "running", "share of memory"},
-	}
-}
-
-// space is the space of the graphs.
-func (l *Layout) space() envs.Graph {
-	return envs.Graph{
-		Nodes: []envs.NodeKind{
-			{Name: "function", Width: widthOfFunction, Capacity: l.Functions},
-			{Name: "node", Width: widthOfNode, Capacity: l.Nodes},
-			{Name: "invocation", Width: l.width(), Capacity: l.Window + l.Running},
-		},
-		Edges: []envs.EdgeKind{
-			{Name: "dependency", From: FunctionNodes, To: FunctionNodes, Width: widthOfDependency, Capacity: l.dependencies},
-			{Name: "allocation", From: InvocationNodes, To: ResourceNodes, Width: widthOfAllocation,
-				Capacity: l.Running + l.Window*l.Nodes},
-			{Name: "temporal", From: InvocationNodes, To: InvocationNodes, Width: widthOfTemporal,
-				Capacity: l.Window + l.Running},
-			{Name: "sharing", From: FunctionNodes, To: ResourceNodes, Width: widthOfSharing, Capacity: l.Functions * l.Nodes},
-		},
-	}
-}
-
 // squash maps [0, ∞) to [0, 1); stretch is its inverse.
 func squash(x, scale float64) float32 { return float32(x / (x + scale)) }
 
@@ -214,26 +155,4 @@ func signed(x float64) float32 {
 		return -squash(-x, timeScale)
 	}
 	return squash(x, timeScale)
-}
-
-// describe is the environment's spec.
-func (e *Env) describe() *envs.Spec {
-	l := &e.layout
-	return &envs.Spec{
-		ID: ID,
-		Doc: "Start waiting invocations on unlike nodes, each with how much and where, one after another, then let time " +
-			"pass.",
-		Kinds: []envs.Kind{{
-			Name: "scheduler", Agents: 1, Observation: l.space(),
-			Action:    envs.MultiDiscrete{N: []int{l.Wait() + 1, len(l.Amounts), l.Nodes}},
-			Actions:   []string{"invocation", "amount", "node"},
-			MaskAfter: e.layout.MaskAfter, Legal: l.Window * l.Nodes, Points: []int{InvocationNodes, -1, ResourceNodes},
-		}},
-		Step: envs.Timing{Unit: "decision"},
-		Info: quantities(), Constraint: "violations", Objective: "slowdown",
-		Samples: []envs.Quantity{
-			{Name: "slowdown", Unit: "1", Better: envs.Lower, Reduce: envs.Mean, Doc: "of each request that left"},
-			{Name: "response time", Unit: "s", Better: envs.Lower, Reduce: envs.Mean, Doc: "of each request that left"},
-		},
-	}
 }

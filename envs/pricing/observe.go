@@ -36,10 +36,31 @@ const (
 	Sees                 // how many these are
 )
 
-var slotFeatures = []string{
-	"queue", "late", "arrived", "estimate", "violated", "begun", "wait", "keep-alive", "transient", "idle keep-alive",
-	"idle", "patient",
-	"idle since", "loading", "warm", "off", "price", "baseline", "tier", "sla", "penalty", "demand", "service", "left",
+var slotFeatures = []envs.Component{
+	{Name: "queue", Unit: "jobs", Doc: "jobs that wait and can still meet their SLA"},
+	{Name: "late", Unit: "jobs", Doc: "jobs that wait and can no longer meet it"},
+	{Name: "arrived", Unit: "jobs", Doc: "jobs that arrived in this slot"},
+	{Name: "estimate", Unit: "jobs/slot", Doc: "forecast of arrivals"},
+	{Name: "violated", Unit: "jobs", Doc: "jobs found too late in this slot"},
+	{Name: "begun", Unit: "jobs", Doc: "jobs that began in the last slot"},
+	{Name: "wait", Unit: "slots", Doc: "how long the first job of the queue has waited"},
+	{Name: "keep-alive", Unit: "vGPUs", Doc: "keep-alive vGPUs of the function"},
+	{Name: "transient", Unit: "vGPUs", Doc: "transient vGPUs of the function"},
+	{Name: "idle keep-alive", Unit: "vGPUs", Doc: "keep-alive ones that are loaded and idle"},
+	{Name: "idle", Unit: "vGPUs", Doc: "transient ones that are loaded and idle"},
+	{Name: "patient", Unit: "vGPUs", Doc: "of these, idle for the configured patience at least"},
+	{Name: "idle since", Unit: "slots", Doc: "how long the longest idle of these has been so"},
+	{Name: "loading", Unit: "vGPUs", Doc: "vGPUs that load the function"},
+	{Name: "warm", Unit: "vGPUs", Doc: "vGPUs that are off and could serve it without a load"},
+	{Name: "off", Unit: "vGPUs", Doc: "vGPUs that are off, whatever they hosted"},
+	{Name: "price", Unit: "per billing unit", Doc: "the tier's price"},
+	{Name: "baseline", Unit: "vGPUs", Doc: "the tier's baseline of keep-alive vGPUs"},
+	{Name: "tier", Doc: "the tier's number, from 0"},
+	{Name: "sla", Unit: "slots", Doc: "slots within which a job of the tier must be done"},
+	{Name: "penalty", Unit: "per job", Doc: "what a violation costs"},
+	{Name: "demand", Unit: "billing units", Doc: "billing units of a job"},
+	{Name: "service", Unit: "slots", Doc: "mean length of a job"},
+	{Name: "left", Unit: "of the window", Doc: "share of the window that is left"},
 }
 
 // What the scheduler of a slot does for a function, by place: numbers of vGPUs, granted as far as there are.
@@ -52,15 +73,18 @@ const (
 	Acts              // how many these are
 )
 
-var slotActions = []string{"warm", "cold", "release", "give", "take"}
+var slotActions = []envs.Component{
+	{Name: "warm", Unit: "vGPUs", Doc: "how many to switch on that need no load"},
+	{Name: "cold", Unit: "vGPUs", Doc: "how many to switch on of any that are off"},
+	{Name: "release", Unit: "vGPUs", Doc: "how many idle transient ones to switch off, longest idle first"},
+	{Name: "give", Unit: "vGPUs", Doc: "how many idle keep-alive ones to offer to functions of the same tier"},
+	{Name: "take", Unit: "vGPUs", Doc: "how many of such offers to take"},
+}
 
 // newSlotSpec describes the scheduling environment.
 func (w *world) newSlotSpec() *envs.Spec {
-	units := []string{
-		"jobs", "jobs", "jobs", "jobs/slot", "jobs", "jobs", "slots", "vGPUs", "vGPUs", "vGPUs", "vGPUs", "vGPUs", "slots",
-		"vGPUs", "vGPUs", "vGPUs",
-		"per billing unit", "vGPUs", "", "slots", "per job", "billing units", "slots", "of the window",
-	}
+	features, units, seen := envs.Columns(slotFeatures)
+	actions, actionUnits, decided := envs.Columns(slotActions)
 	box := envs.NewBox(Acts, 0, float32(w.cfg.VGPUs))
 	box.Integer = []bool{true, true, true, true, true}
 	return &envs.Spec{
@@ -69,8 +93,9 @@ func (w *world) newSlotSpec() *envs.Spec {
 			"baselines of the window are given.",
 		Kinds: []envs.Kind{{
 			Name: "function", Agents: len(w.fn), Observation: envs.Unbounded(Sees), Action: box,
-			Features: slotFeatures, Actions: slotActions, FeatureUnits: units, ActionUnits: []string{"vGPUs", "vGPUs", "vGPUs",
-				"vGPUs", "vGPUs"},
+			Doc:      "One function, in this slot. Numbers are not scaled; decisions are granted as far as there are vGPUs.",
+			Features: features, FeatureUnits: units, FeatureDocs: seen,
+			Actions: actions, ActionUnits: actionUnits, ActionDocs: decided,
 		}},
 		Step: envs.Timing{Unit: "slot", Fixed: w.slotMicros()}, MaxSteps: w.cfg.Windows * w.cfg.Slots,
 		Info: w.quantities(), Constraint: "violation_rate", Objective: "profit",
@@ -81,7 +106,10 @@ func (w *world) newSlotSpec() *envs.Spec {
 func (w *world) newMoveSpec() *envs.Spec {
 	s := w.newSlotSpec()
 	k := &s.Kinds[0]
-	k.Action, k.Actions, k.ActionUnits = envs.Discrete{N: Moves}, []string{"move"}, []string{""}
+	k.Action = envs.Discrete{N: Moves}
+	k.Actions, k.ActionUnits, k.ActionDocs = envs.Columns([]envs.Component{{Name: "move", Doc: fmt.Sprintf(
+		"by how many vGPUs the function's deployment changes: 0 is %d fewer, %d no change, %d is %d more", MostOff, MostOff,
+		Moves-1, MostOn)}})
 	return s
 }
 
@@ -90,30 +118,42 @@ func (w *world) newPriceSpec() *envs.Spec {
 	n := len(w.tiers)
 	box := envs.NewBox(2*n, float32(w.cfg.PriceMin), float32(w.cfg.PriceMax))
 	box.Integer = make([]bool, 2*n)
-	var actions, actionUnits, features, units []string
+	var prices, baselines, sees []envs.Component
 	for m := range n {
-		actions, actionUnits = append(actions, fmt.Sprintf("price %d", m+1)), append(actionUnits, "per billing unit")
 		box.Low[n+m], box.High[n+m], box.Integer[n+m] = 0, float32(w.cfg.baselineMax()), true
-	}
-	for m := range n {
-		actions, actionUnits = append(actions, fmt.Sprintf("baseline %d", m+1)), append(actionUnits, "vGPUs")
-		for _, x := range [...][2]string{
-			{"price", "per billing unit"}, {"baseline", "vGPUs"}, {"rate", "jobs/slot"}, {"arrived", "jobs"}, {"violated",
-				"jobs"}, {"begun", "jobs"},
-			{"waiting", "jobs"},
-		} {
-			features, units = append(features, fmt.Sprintf("%s %d", x[0], m+1)), append(units, x[1])
+		of := func(name, unit, doc string) envs.Component {
+			return envs.Component{Name: fmt.Sprintf("%s %d", name, m+1), Unit: unit, Doc: doc}
 		}
+		prices = append(prices, of("price", "per billing unit", "price of the tier in the next window"))
+		baselines = append(baselines, of("baseline", "vGPUs", "keep-alive vGPUs of the tier in the next window; baselines "+
+			"that exceed the vGPUs together are projected onto them"))
+		sees = append(sees, of("price", "per billing unit", "price of the tier in the last window"),
+			of("baseline", "vGPUs", "keep-alive vGPUs of the tier in the last window"),
+			of("rate", "jobs/slot", "expected arrivals: the tier's share of the potential load"),
+			of("arrived", "jobs", "jobs of the tier that arrived"), of("violated", "jobs", "of these, found too late"),
+			of("begun", "jobs", "jobs that began"), of("waiting", "jobs", "jobs that wait now"))
 	}
-	features = append(features, "potential", "sine of day", "cosine of day", "revenue", "base", "gpu", "switch", "sla",
-		"utilisation")
-	units = append(units, "jobs/slot", "", "", "money", "money", "money", "money", "money", "of vGPUs")
+	sees = append(sees, []envs.Component{
+		{Name: "potential", Unit: "jobs/slot", Doc: "load of which each tier draws its share"},
+		{Name: "sine of day", Doc: "−1 to 1: the time of day on a circle"},
+		{Name: "cosine of day", Doc: "−1 to 1: the time of day on a circle"},
+		{Name: "revenue", Unit: "money", Doc: "revenue of the last window"},
+		{Name: "base", Unit: "money", Doc: "what keep-alive vGPUs cost in it"},
+		{Name: "gpu", Unit: "money", Doc: "what transient vGPUs cost in it"},
+		{Name: "switch", Unit: "money", Doc: "what switches cost in it"},
+		{Name: "sla", Unit: "money", Doc: "penalties of violated jobs in it"},
+		{Name: "utilisation", Unit: "of vGPUs", Doc: "0 to 1: vGPUs in service"},
+	}...)
+	features, units, seen := envs.Columns(sees)
+	actions, actionUnits, decided := envs.Columns(append(prices, baselines...))
 	return &envs.Spec{
 		ID:  ID,
 		Doc: "A provider of serverless GPU functions sets prices and keep-alive vGPUs of its service tiers for each window.",
 		Kinds: []envs.Kind{{
 			Name: "provider", Agents: 1, Observation: envs.Unbounded(len(features)), Action: box,
-			Features: features, Actions: actions, FeatureUnits: units, ActionUnits: actionUnits,
+			Doc:      "Numbers are of the last window and are not scaled.",
+			Features: features, FeatureUnits: units, FeatureDocs: seen,
+			Actions: actions, ActionUnits: actionUnits, ActionDocs: decided,
 		}},
 		Step: envs.Timing{Unit: "window", Fixed: int64(w.cfg.Slots) * w.slotMicros()}, MaxSteps: w.cfg.Windows,
 		Info: w.quantities(), Constraint: "violation_rate", Objective: "profit",

@@ -10,20 +10,6 @@ import (
 func (e *Env) newSpec() *envs.Spec {
 	a := e.app
 	n := a.flow.NumFunctions()
-	actions := []string{"cpu", "memory", "replicas", "concurrency"}[:a.rng.Components()]
-	features := append([]string{}, actions...)
-	for i := range features {
-		features[i] = "last " + features[i]
-	}
-	features = append(features, "cpu used", "throttled", "memory used", "network", "p75", "p95", "load")
-	if e.cfg.Features == ExtendedFeatures {
-		features = append(features, "load change", "rejected", "inside", "latency", "success")
-	}
-	share, units := make([]string, len(actions)), make([]string, 0, len(features))
-	for i := range share {
-		share[i] = "of its range"
-	}
-	units = append(append(units, share...), "% of a core", "millicores", "% of the limit", "bytes/s", "s", "s")
 	neighbours := make([][]int, n)
 	for f, near := range a.flow.Neighbours() {
 		neighbours[f] = append([]int{}, near...)
@@ -32,16 +18,17 @@ func (e *Env) newSpec() *envs.Spec {
 	if e.source.Closed() {
 		unit, load = "users", "users in the closed loop"
 	}
-	if units = append(units, unit); e.cfg.Features == ExtendedFeatures {
-		units = append(units, unit, "of requests", "requests", "s", "of requests")
-	}
+	decided := a.rng.describe()
+	features, units, seen := envs.Columns(e.describeFeatures(decided, unit))
+	actions, share, decides := envs.Columns(decided)
 	return &envs.Spec{
 		ID: ID,
 		Doc: fmt.Sprintf("The agents of %s's %d functions choose CPU, memory, replicas and concurrency limit for each "+
 			"window of 30 s.", a.flow.Name(), n),
 		Kinds: []envs.Kind{{
 			Name: "function", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.NewBox(len(actions), 0, 1),
-			Features: features, Actions: actions, FeatureUnits: units, ActionUnits: share, Neighbours: neighbours,
+			Features: features, FeatureUnits: units, FeatureDocs: seen, Actions: actions, ActionUnits: share, ActionDocs: decides,
+			Neighbours: neighbours, Doc: "One function of the workflow. Numbers are of the last window; they are not scaled.",
 		}},
 		Step:       envs.Timing{Unit: "window", Fixed: int64(Window)},
 		MaxSteps:   e.cfg.Windows,
@@ -51,6 +38,38 @@ func (e *Env) newSpec() *envs.Spec {
 			{Name: "latency", Unit: "s", Better: envs.Lower, Doc: "end-to-end latency of each success"},
 		},
 	}
+}
+
+// describeFeatures lists what a function sees; load is the unit of the load.
+func (e *Env) describeFeatures(decided []envs.Component, load string) []envs.Component {
+	var out []envs.Component
+	for _, c := range decided {
+		out = append(out, envs.Component{Name: "last " + c.Name, Unit: c.Unit,
+			Doc: "the function's last action; " + c.Doc})
+	}
+	shown := "load of the last window"
+	if e.cfg.LoadKnown && !e.source.Closed() {
+		shown = "load expected in the next window"
+	}
+	out = append(out, []envs.Component{
+		{Name: "cpu used", Unit: "% of a core", Doc: "CPU that an instance used, the mean of the instances"},
+		{Name: "throttled", Unit: "millicores", Doc: "CPU that an instance wanted beyond its limit, the mean"},
+		{Name: "memory used", Unit: "% of the limit", Doc: "memory that the instances used"},
+		{Name: "network", Unit: "bytes/s", Doc: "payload that an instance received, the mean"},
+		{Name: "p75", Unit: "s", Doc: "75th percentile of the function's latency"},
+		{Name: "p95", Unit: "s", Doc: "95th percentile of the function's latency"},
+		{Name: "load", Unit: load, Doc: shown},
+	}...)
+	if e.cfg.Features == ExtendedFeatures {
+		out = append(out, []envs.Component{
+			{Name: "load change", Unit: load, Doc: "load of the last window less that of the window before"},
+			{Name: "rejected", Unit: "of requests", Doc: "0 to 1: requests that the function turned away"},
+			{Name: "inside", Unit: "requests", Doc: "requests at the function"},
+			{Name: "latency", Unit: "s", Doc: "mean end-to-end latency of the workflow's successes"},
+			{Name: "success", Unit: "of requests", Doc: "0 to 1: successes among the workflow's requests that ended"},
+		}...)
+	}
+	return out
 }
 
 // info lists what a step reports, in the order of the places in type report; load says what its load is.

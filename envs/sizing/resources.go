@@ -1,6 +1,11 @@
 package sizing
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+)
 
 // Resources is the configuration of one function.
 type Resources struct {
@@ -24,6 +29,21 @@ func (r *Range) Components() int {
 		return 4
 	}
 	return 3
+}
+
+// describe says what the components of an action stand for.
+func (r *Range) describe() []envs.Component {
+	of := func(name, unit, round string, low, high int) envs.Component {
+		return envs.Component{Name: name, Unit: "of its range",
+			Doc: fmt.Sprintf("0 stands for %d, 1 for %d %s; rounded%s", low, high, unit, round)}
+	}
+	out := []envs.Component{
+		of("cpu", "millicores an instance", "", r.Low.CPU, r.High.CPU),
+		of("memory", "MB an instance", "", r.Low.Memory, r.High.Memory),
+		of("replicas", "instances", " down", r.Low.Replicas, r.High.Replicas),
+		of("concurrency", "requests at once in an instance", " down", r.Low.Concurrency, r.High.Concurrency),
+	}
+	return out[:r.Components()]
 }
 
 // Decode returns the resources of an action of [Range.Components] numbers in [0, 1], as in FaaSConf's code and data:
