@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -75,26 +76,27 @@ func draw(count []int, stream *rng.Stream) {
 
 // IQMInterval returns the IQM of all scores with an interval over resamples of training seeds and workloads. With one
 // training seed it is the expanded percentile interval, which stays within the scores; with several it is the bootstrap
-// interval stretched to the width of Student's t. docs/statistics.md measures the coverage of both, and of the plain
-// percentile interval. Everything is NaN where a score is NaN; the bounds are NaN where there is a single score.
-func IQMInterval(s Scores, resamples int, stream *rng.Stream) Interval {
+// interval stretched to the width of Student's t within the metric's bounds. docs/statistics.md measures the coverage of
+// both, and of the plain percentile interval. Everything is NaN where a score is NaN; the bounds are NaN where there is a
+// single score.
+func IQMInterval(s Scores, b envs.Bounds, resamples int, stream *rng.Stream) Interval {
 	if s.missing() {
 		return unknown()
 	}
 	if len(s)*len(s[0]) == 1 {
 		return Interval{s[0][0], math.NaN(), math.NaN()}
 	}
-	return iqmInterval(s, iqmDraws(s, resamples, stream))
+	return iqmInterval(s, b, iqmDraws(s, resamples, stream))
 }
 
 // iqmInterval is the interval from draws, the IQMs of resamples of s in ascending order.
-func iqmInterval(s Scores, draws []float64) Interval {
+func iqmInterval(s Scores, b envs.Bounds, draws []float64) Interval {
 	point := IQM(s.Flat())
 	if len(s) == 1 {
 		a := expandedTail(len(s[0]))
 		return Interval{point, Quantile(draws, a), Quantile(draws, 1-a)}
 	}
-	low, high := stretched(point, draws, s.iqmErrorVariance(), tail)
+	low, high := stretched(point, draws, s.iqmErrorVariance(), tail, b)
 	return Interval{point, low, high}
 }
 

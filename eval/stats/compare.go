@@ -5,14 +5,15 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )
 
 // Comparison is a paired comparison of a with b.
 type Comparison struct {
-	// Difference is the mean of a − b over shared workloads, with an interval of Level coverage: the hierarchical
-	// bootstrap's, stretched to the width of Student's t over training seeds and workloads. Its bounds are NaN where
-	// there is a single pair of scores.
+	// Difference is the mean of a − b over shared workloads, the difference of the means, with an interval of Level
+	// coverage: the hierarchical bootstrap's, stretched to the width of Student's t over training seeds and workloads.
+	// Its bounds are NaN where there is a single pair of scores.
 	Difference Interval
 	// SimultaneousLow and SimultaneousHigh bound the difference for all comparisons of a family at once (Bonferroni).
 	SimultaneousLow, SimultaneousHigh float64
@@ -41,17 +42,31 @@ func Workloads(rivals int) int {
 	return n
 }
 
-// Compare compares a with each of rivals under the same workloads; the comparisons form one family. The scores must
-// have passed Check with the same number of workloads. Where a score is NaN or a mean difference is infinite,
+// NotWorse reports whether a is shown to be worse than b by no more than margin: the simultaneous interval of the
+// difference ends there. Worse is higher where lower is better.
+func (c *Comparison) NotWorse(margin float64, lowerIsBetter bool) bool {
+	if lowerIsBetter {
+		return c.SimultaneousHigh <= margin
+	}
+	return c.SimultaneousLow >= -margin
+}
+
+// NotBetter reports whether a is shown to be better than b by no more than margin: b, seen from its side, is not worse.
+func (c *Comparison) NotBetter(margin float64, lowerIsBetter bool) bool {
+	return c.NotWorse(margin, !lowerIsBetter)
+}
+
+// Compare compares a with each of rivals under the same workloads by a metric with bounds; the comparisons form one
+// family. The scores must have passed Check with the same number of workloads. Where a score is NaN or a mean difference is infinite,
 // nothing is decided: P is 1, and what cannot be computed is NaN.
 //
 // P comes from a sign-flip test over workloads. That test ignores the variance between training seeds: where there are
 // several, P is the larger of its p and that of Welch's t test over seeds and workloads.
-func Compare(a Scores, rivals []Scores, resamples int, key rng.Key) []Comparison {
+func Compare(a Scores, rivals []Scores, in envs.Bounds, resamples int, key rng.Key) []Comparison {
 	out := make([]Comparison, len(rivals))
 	p := make([]float64, len(rivals))
 	for k, b := range rivals {
-		out[k] = compare(a, b, len(rivals), resamples, key.With(uint64(k)))
+		out[k] = compare(a, b, in, len(rivals), resamples, key.With(uint64(k)))
 		p[k] = out[k].P
 	}
 	for k, q := range Holm(p) {
@@ -60,7 +75,7 @@ func Compare(a Scores, rivals []Scores, resamples int, key rng.Key) []Comparison
 	return out
 }
 
-func compare(a, b Scores, family, resamples int, key rng.Key) Comparison {
+func compare(a, b Scores, in envs.Bounds, family, resamples int, key rng.Key) Comparison {
 	none := Comparison{Difference: unknown(), SimultaneousLow: math.NaN(), SimultaneousHigh: math.NaN(), P: 1,
 		Improvement: unknown()}
 	if a.missing() || b.missing() {
@@ -73,8 +88,8 @@ func compare(a, b Scores, family, resamples int, key rng.Key) Comparison {
 		return none
 	}
 	c := Comparison{P: pValue(a, b, diff, resamples, key), Improvement: none.Improvement}
-	c.Difference, c.SimultaneousLow, c.SimultaneousHigh = pairedInterval(a, b, diff, family, resamples,
-		key.With(0).Stream())
+	c.Difference, c.SimultaneousLow, c.SimultaneousHigh = pairedInterval(a, b, diff, ofDifferences(in), family,
+		resamples, key.With(0).Stream())
 	return c
 }
 
@@ -91,17 +106,18 @@ func pValue(a, b Scores, diff []float64, resamples int, key rng.Key) float64 {
 	return max(signFlip(diff, resamples, key.With(1).Stream()), welch(a, b, diff))
 }
 
-// pairedInterval is the mean difference with its interval, and with simultaneous bounds for a family of comparisons.
+// pairedInterval is the mean difference with its interval, and with simultaneous bounds for a family of comparisons; in
+// are the bounds of differences.
 func pairedInterval(
-	a, b Scores, diff []float64, family, resamples int, stream *rng.Stream,
+	a, b Scores, diff []float64, in envs.Bounds, family, resamples int, stream *rng.Stream,
 ) (iv Interval, low, high float64) {
 	iv = Interval{Mean(diff), math.NaN(), math.NaN()}
 	if len(diff) == 1 && len(a) == 1 && len(b) == 1 {
 		return iv, iv.Low, iv.High
 	}
 	draws, by := pairedDraws(a, b, resamples, stream), errorVarianceOf(a, b, diff)
-	iv.Low, iv.High = stretched(iv.Point, draws, by, tail)
-	low, high = stretched(iv.Point, draws, by, tail/float64(family))
+	iv.Low, iv.High = stretched(iv.Point, draws, by, tail, in)
+	low, high = stretched(iv.Point, draws, by, tail/float64(family), in)
 	return iv, low, high
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -65,13 +66,13 @@ func TestCoverageIQM(t *testing.T) {
 // noteIQM notes both intervals of the same resamples.
 func noteIQM(truth float64, s Scores, draws []float64, plain, ours *cell) {
 	plain.note(truth, Quantile(draws, tail), Quantile(draws, 1-tail))
-	iv := iqmInterval(s, draws)
+	iv := iqmInterval(s, envs.Bounds{}, draws)
 	ours.note(truth, iv.Low, iv.High)
 }
 
 func noteDifference(truth float64, a, b Scores, diff []float64, tail float64, draws []float64, plain, ours *cell) {
 	plain.note(truth, Quantile(draws, tail), Quantile(draws, 1-tail))
-	low, high := stretched(Mean(diff), draws, errorVarianceOf(a, b, diff), tail)
+	low, high := stretched(Mean(diff), draws, errorVarianceOf(a, b, diff), tail, envs.Bounds{})
 	ours.note(truth, low, high)
 }
 
@@ -264,7 +265,7 @@ func TestCoverageSimultaneous(t *testing.T) {
 					}
 					key := rng.New(1, "simultaneous").With(uint64(k)).With(uint64(r))
 					draws := pairedDraws(a, b, resamples, key.Stream())
-					if lo, hi := stretched(Mean(diff), draws, errorVarianceOf(a, b, diff), tail/rivals); lo > 0 || hi < 0 {
+					if lo, hi := stretched(Mean(diff), draws, errorVarianceOf(a, b, diff), tail/rivals, envs.Bounds{}); lo > 0 || hi < 0 {
 						outside++
 					}
 					if Quantile(draws, tail/rivals) > 0 || Quantile(draws, 1-tail/rivals) < 0 {

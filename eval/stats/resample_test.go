@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -56,7 +57,7 @@ func TestFewTrainingSeeds(t *testing.T) {
 			}
 		}
 		b := Scores{make([]float64, 20)}
-		got := Compare(a, []Scores{b}, 400, rng.New(8, "few").With(uint64(k)))[0]
+		got := Compare(a, []Scores{b}, envs.Bounds{}, 400, rng.New(8, "few").With(uint64(k)))[0]
 		if got.Decided() {
 			decided++
 		}
@@ -91,7 +92,7 @@ func TestTrainingSeedsPower(t *testing.T) {
 		for j := range b[0] {
 			b[0][j] *= 0.3
 		}
-		if got := Compare(a, []Scores{b}, 400, rng.New(10, "power").With(uint64(k)))[0]; got.Decided() && got.Difference.Point > 0 {
+		if got := Compare(a, []Scores{b}, envs.Bounds{}, 400, rng.New(10, "power").With(uint64(k)))[0]; got.Decided() && got.Difference.Point > 0 {
 			found++
 		}
 	}
@@ -128,7 +129,7 @@ func TestWorkloads(t *testing.T) {
 		for j := range a {
 			a[j] = 1
 		}
-		if got := Compare(Scores{a}, []Scores{{b}}, 1000, rng.New(1, "least"))[0]; got.Decided() != (n == 6) {
+		if got := Compare(Scores{a}, []Scores{{b}}, envs.Bounds{}, 1000, rng.New(1, "least"))[0]; got.Decided() != (n == 6) {
 			t.Errorf("%d workloads: %+v", n, got)
 		}
 	}
@@ -139,8 +140,8 @@ func TestWorkloads(t *testing.T) {
 func TestSimultaneous(t *testing.T) {
 	s := rng.NewStream(13, "wide")
 	a, b := normals(s, 1, 30), normals(s, 1, 30)
-	one := Compare(a, []Scores{b}, 4000, rng.New(1, "wide"))[0]
-	four := Compare(a, []Scores{b, b, b, b}, 4000, rng.New(1, "wide"))[0]
+	one := Compare(a, []Scores{b}, envs.Bounds{}, 4000, rng.New(1, "wide"))[0]
+	four := Compare(a, []Scores{b, b, b, b}, envs.Bounds{}, 4000, rng.New(1, "wide"))[0]
 	near(t, "low of one", one.SimultaneousLow, one.Difference.Low, 0)
 	near(t, "high of one", one.SimultaneousHigh, one.Difference.High, 0)
 	if !(four.SimultaneousLow < four.Difference.Low && four.SimultaneousHigh > four.Difference.High) {
@@ -155,7 +156,7 @@ func TestSimultaneous(t *testing.T) {
 func TestMissing(t *testing.T) {
 	nan := math.NaN()
 	holed := Scores{{nan, 2, 3, 4, 5, 6, 7, 8}}
-	if iv := IQMInterval(holed, 100, rng.NewStream(1, "x")); !math.IsNaN(iv.Point) || !math.IsNaN(iv.Low) || !math.IsNaN(IQM(holed[0])) {
+	if iv := IQMInterval(holed, envs.Bounds{}, 100, rng.NewStream(1, "x")); !math.IsNaN(iv.Point) || !math.IsNaN(iv.Low) || !math.IsNaN(IQM(holed[0])) {
 		t.Errorf("IQM with a NaN: %+v", iv)
 	}
 	for _, iv := range ProfileInterval(holed, []float64{1, 2}, 100, rng.NewStream(1, "x")) {
@@ -164,14 +165,14 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	a := Scores{{1, 1, 1, 1, 1, 1, 1, 1}}
-	got := Compare(a, []Scores{holed, {{0, 0, 0, 0, 0, 0, 0, 0}}}, 1000, rng.New(1, "x"))
+	got := Compare(a, []Scores{holed, {{0, 0, 0, 0, 0, 0, 0, 0}}}, envs.Bounds{}, 1000, rng.New(1, "x"))
 	if got[0].Decided() || got[0].P != 1 || !math.IsNaN(got[0].Difference.Point) {
 		t.Errorf("compared with NaN: %+v", got[0])
 	}
 	if !got[1].Decided() {
 		t.Errorf("the other comparison: %+v", got[1])
 	}
-	inf := Compare(a, []Scores{{{math.Inf(-1), 0, 0, 0, 0, 0, 0, 0}}}, 1000, rng.New(1, "x"))[0]
+	inf := Compare(a, []Scores{{{math.Inf(-1), 0, 0, 0, 0, 0, 0, 0}}}, envs.Bounds{}, 1000, rng.New(1, "x"))[0]
 	if inf.Decided() || inf.Improvement.Point != 1 {
 		t.Errorf("compared with an infinite score: %+v", inf)
 	}
@@ -179,7 +180,7 @@ func TestMissing(t *testing.T) {
 
 // The IQM cuts off one infinite score of eight, and no resample turns it into NaN.
 func TestInfinite(t *testing.T) {
-	iv := IQMInterval(Scores{{math.Inf(-1), 2, 3, 4, 5, 6, 7, 8}}, 1000, rng.NewStream(1, "inf"))
+	iv := IQMInterval(Scores{{math.Inf(-1), 2, 3, 4, 5, 6, 7, 8}}, envs.Bounds{}, 1000, rng.NewStream(1, "inf"))
 	near(t, "IQM", iv.Point, 4.5, 0)
 	if math.IsNaN(iv.Low) || math.IsNaN(iv.High) {
 		t.Errorf("interval %+v", iv)
@@ -204,7 +205,7 @@ func BenchmarkIQMInterval(b *testing.B) {
 	s := normals(rng.NewStream(1, "bench"), 5, 50)
 	b.ReportAllocs()
 	for b.Loop() {
-		IQMInterval(s, 1000, rng.NewStream(2, "bench"))
+		IQMInterval(s, envs.Bounds{}, 1000, rng.NewStream(2, "bench"))
 	}
 }
 
@@ -213,6 +214,6 @@ func BenchmarkCompare(b *testing.B) {
 	s, r := normals(x, 5, 50), normals(x, 1, 50)
 	b.ReportAllocs()
 	for b.Loop() {
-		Compare(s, []Scores{r, r, r, r}, 1000, rng.New(2, "bench"))
+		Compare(s, []Scores{r, r, r, r}, envs.Bounds{}, 1000, rng.New(2, "bench"))
 	}
 }

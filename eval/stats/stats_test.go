@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -57,14 +58,14 @@ func TestPairingDecides(t *testing.T) {
 		w := 100 * s.Norm()
 		a[j], b[j], c[j] = w+0.1*s.Norm(), w+1+0.1*s.Norm(), w+0.1*s.Norm()
 	}
-	got := Compare(Scores{a}, []Scores{{b}, {c}}, 2000, rng.New(1, "compare"))
+	got := Compare(Scores{a}, []Scores{{b}, {c}}, envs.Bounds{}, 2000, rng.New(1, "compare"))
 	if !got[0].Decided() || got[0].Difference.High > -0.8 || got[0].Difference.Low < -1.2 {
 		t.Errorf("a against b, 1 below: %+v", got[0])
 	}
 	if got[1].Decided() {
 		t.Errorf("a against its equal: %+v", got[1])
 	}
-	if unpaired := IQMInterval(Scores{a}, 2000, rng.NewStream(1, "iqm")); unpaired.High-unpaired.Low < 10 {
+	if unpaired := IQMInterval(Scores{a}, envs.Bounds{}, 2000, rng.NewStream(1, "iqm")); unpaired.High-unpaired.Low < 10 {
 		t.Errorf("the unpaired interval %+v is too narrow for workloads that differ by 100", unpaired)
 	}
 }
@@ -80,7 +81,7 @@ func TestCoverage(t *testing.T) {
 		for j := range row {
 			row[j] = s.Norm()
 		}
-		if iv := IQMInterval(Scores{row}, 400, rng.New(3, "boot").With(uint64(i)).Stream()); iv.Low <= 0 && 0 <= iv.High {
+		if iv := IQMInterval(Scores{row}, envs.Bounds{}, 400, rng.New(3, "boot").With(uint64(i)).Stream()); iv.Low <= 0 && 0 <= iv.High {
 			hit++
 		}
 	}
@@ -99,7 +100,7 @@ func TestNullP(t *testing.T) {
 		for j := range a {
 			a[j], b[j] = s.Exp(), s.Exp()
 		}
-		if Compare(Scores{a}, []Scores{{b}}, 300, rng.New(5, "null").With(uint64(i)))[0].P < 0.05 {
+		if Compare(Scores{a}, []Scores{{b}}, envs.Bounds{}, 300, rng.New(5, "null").With(uint64(i)))[0].P < 0.05 {
 			low++
 		}
 	}
@@ -111,7 +112,7 @@ func TestNullP(t *testing.T) {
 func TestHierarchical(t *testing.T) {
 	// Two training seeds far apart: the interval must span both, although workloads agree.
 	s := Scores{{1, 1, 1, 1}, {5, 5, 5, 5}}
-	iv := IQMInterval(s, 1000, rng.NewStream(6, "two"))
+	iv := IQMInterval(s, envs.Bounds{}, 1000, rng.NewStream(6, "two"))
 	if iv.Low > 1 || iv.High < 5 {
 		t.Errorf("interval %+v hides that training seeds differ", iv)
 	}

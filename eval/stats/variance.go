@@ -79,19 +79,6 @@ func (s Scores) columns() []float64 {
 	return out
 }
 
-// stretched is an interval with the bootstrap's shape and the width of Student's t. Resamples of n values are too
-// narrow by the factor √((n−1)/n) and ignore how small n is; with a few training seeds no resample is as far out as the
-// interval's end must be. So both ends of the bootstrap interval are moved away from the point by the ratio of t's half
-// width to that of a normal with the resamples' deviation. They are never moved towards it. sorted are the resamples.
-func stretched(point float64, sorted []float64, c errorVariance, tail float64) (low, high float64) {
-	low, high = Quantile(sorted, tail), Quantile(sorted, 1-tail)
-	if sd := math.Sqrt(variance(sorted)); sd > 0 && finite(sd) {
-		by := max(1, c.halfWidth(tail)/(sd*distuv.UnitNormal.Quantile(1-tail)))
-		low, high = point-by*(point-low), point+by*(high-point)
-	}
-	return low, high
-}
-
 // expandedTail is the fraction of resamples of n values to cut at each end of a percentile interval, so that for normal
 // values it is as wide as Student's t interval (Hesterberg 2015, "What teachers should know about the bootstrap").
 func expandedTail(n int) float64 {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -25,7 +26,7 @@ func unpaired(a, b []float64) float64 {
 
 func pairedWidth(a, b []float64, key rng.Key) float64 {
 	diff := differences(Scores{a}, Scores{b})
-	iv, _, _ := pairedInterval(Scores{a}, Scores{b}, diff, 1, 1000, key.Stream())
+	iv, _, _ := pairedInterval(Scores{a}, Scores{b}, diff, envs.Bounds{}, 1, 1000, key.Stream())
 	return iv.High - iv.Low
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/table"
@@ -65,7 +66,7 @@ func Band(series [][]float64) []table.Estimate {
 		for i, s := range series {
 			column[i] = s[t]
 		}
-		out[t] = table.Of(stats.IQMInterval(stats.Scores{column}, bandResamples, rng.New(1, "suite/band").Stream()))
+		out[t] = table.Of(stats.IQMInterval(stats.Scores{column}, envs.Bounds{}, bandResamples, rng.New(1, "suite/band").Stream()))
 	}
 	return out
 }

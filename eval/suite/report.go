@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/table"
@@ -106,7 +107,7 @@ func (r *Report) Estimate(scores stats.Scores) table.Estimate {
 		r.Fail("an estimate of no scores")
 		return table.None()
 	}
-	return table.Of(stats.IQMInterval(scores, Resamples, rng.New(1, "suite/estimate").Stream()))
+	return table.Of(stats.IQMInterval(scores, envs.Bounds{}, Resamples, rng.New(1, "suite/estimate").Stream()))
 }
 
 // Scores are a contestant's values of a quantity that its environment reports, times a factor. What is not reported
