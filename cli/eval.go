@@ -22,7 +22,7 @@ type evalFlags struct {
 	sets               []string
 	seeds, out, config string
 	workers            int
-	json               bool
+	json, force        bool
 }
 
 func evalCommand() *cobra.Command {
@@ -36,10 +36,16 @@ used.
 
 The folder given by --out (default: eval in the first run's folder) gets report.html, one page with verdicts, tables and
 figures for any browser, phone or printer; eval.json, scores.csv and table.md; and the figures as PNG and SVG with
-their data as CSV.`,
+their data as CSV. An evaluation there is written again where its settings are the same, else it is kept: give --out or
+--force.
+
+The verdict is on the configuration's constraint and objective, eval.constraint and eval.objective (default: the
+environment's): better is a better objective with the constraint kept at least as well, within eval.tolerance. Where no
+policy keeps the constraint, prices and returns give no verdict (docs/statistics.md).`,
 		Example: `  stoker eval runs/sizing-attmf-s1
   stoker eval runs/sizing-attmf-s1 runs/sizing-attmf-s2 runs/sizing-attmf-s3 --seeds 1-50
   stoker eval runs/sizing-attmf-s1 autoscaler oracle --set eval.split=train
+  stoker eval runs/sizing-attmf-s1 --set eval.objective=return --set eval.constraint=none --out by-return/
   stoker eval zoo:deeprm --set env.sets=0 --out compare/
   stoker eval fixed autoscaler --config configs/sizing/attmf.yaml --out compare/`,
 		Args: args(1, -1, "what to compare, a run, checkpoint or policy,"),
@@ -59,6 +65,7 @@ their data as CSV.`,
 	fl.StringVar(&f.config, "config", "",
 		"configuration of environment and workload (default: that of the first checkpoint)")
 	fl.IntVar(&f.workers, "workers", 0, "episodes that run at the same time, as in 4; 0 is one per core")
+	fl.BoolVar(&f.force, "force", false, "replace an evaluation with other settings in that folder, and say what it was")
 	fl.BoolVar(&f.json, "json", false, "print eval.json instead of the table")
 	completeSets(c)
 	return c
@@ -88,6 +95,17 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 		}
 		out = filepath.Join(choice.Runs[0].Dir, "eval")
 	}
+	settings, err := choice.Settings()
+	if err != nil {
+		return err
+	}
+	replaced, err := settings.May(out, f.force)
+	if err != nil {
+		return err
+	}
+	if replaced != "" {
+		fmt.Fprintln(c.ErrOrStderr(), replaced)
+	}
 	if err := os.MkdirAll(out, 0o777); err != nil { // before the work, not after it
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -95,6 +113,7 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 	if err != nil {
 		return err
 	}
+	s.Settings, s.SettingsDigest = settings, settings.Digest()
 	s.EnvConfig, s.Workload, s.Split = x.Env.Config, x.Workload, x.Eval.Split
 	s.Command, s.Version, s.Revision = os.Args, Version(), revision()
 	if err := eval.Write(out, p, s, curvesOf(c, choice)); err != nil {
@@ -132,6 +151,10 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	if err != nil {
 		return nil, nil, usage("eval.metrics: %w", err)
 	}
+	by, err := eval.NewCriteria(probe.Spec(), x.Eval.Constraint, x.Eval.Objective, x.Eval.Tolerance)
+	if err != nil {
+		return nil, nil, usage("%w", err)
+	}
 	plots, err := eval.NewPlots(probe.Spec(), x.Eval.Scatter, x.Eval.Series)
 	if err != nil {
 		return nil, nil, usage("%w", err)
@@ -149,7 +172,9 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := eval.Summarise(p, eval.Analysis{Metrics: metrics, Plots: plots, Resamples: x.Eval.Resamples, Seed: 1})
+	s, err := eval.Summarise(p, eval.Analysis{
+		Metrics: metrics, Plots: plots, Criteria: by, Resamples: x.Eval.Resamples, Seed: 1,
+	})
 	return s, p, err
 }
 

@@ -29,6 +29,7 @@ type Choice struct {
 	groups map[string]int // contestants by what made them, see groupOf
 	called []named        // what the learned contestants are called by
 	runOf  []int          // the contestant of each of Runs
+	played []string       // what each contestant is, see Settings
 }
 
 // RunOf is a run folder and its contestant's name.
@@ -130,6 +131,7 @@ func (c *Choice) addLearned(path string, sets []string) error {
 		}
 	}
 	con.Versions = append(con.Versions, v)
+	c.note(at, fmt.Sprintf("training seed %d at step %d (%.12s)", v.TrainingSeed, steps(ck), ck.ID()))
 	if _, err := os.Stat(filepath.Join(path, checkpoints.MetricsFile)); err == nil {
 		c.Runs = append(c.Runs, RunOf{path, con.Name})
 		c.runOf = append(c.runOf, at)
@@ -202,6 +204,12 @@ func (c *Choice) addRival(choice configs.Choice) error {
 	if !r.In(c.Experiment.Env.Name) {
 		return train.Usage("%s is made for %v, not for %s", r.Name, r.Envs, c.Experiment.Env.Name)
 	}
-	c.Contestants = append(c.Contestants, rivalOf(r, c.freeName(r.Name), choice.Config))
+	config, err := json.Marshal(choice.Config)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
+	name := c.freeName(r.Name)
+	c.note(len(c.Contestants), r.Name+" "+string(config))
+	c.Contestants = append(c.Contestants, rivalOf(r, name, choice.Config))
 	return nil
 }

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
@@ -15,9 +16,12 @@ const (
 	Better    = "better"
 	Worse     = "worse"
 	Undecided = "undecided"
+	// Infeasible is the verdict where no policy serves the load, by what assumes that it is served.
+	Infeasible = "infeasible"
 )
 
-// Comparison is a against b by one metric: the mean difference a − b under the same workloads.
+// Comparison is a against b by one metric: the difference of the means, a − b, which is the mean of the differences
+// under the same workloads.
 type Comparison struct {
 	A          string `json:"a"`
 	B          string `json:"b"`
@@ -28,16 +32,24 @@ type Comparison struct {
 	// SimultaneousLo and SimultaneousHi hold for all rivals at once.
 	SimultaneousLo Number `json:"simultaneous_lo"`
 	SimultaneousHi Number `json:"simultaneous_hi"`
-	P              Number `json:"p"`
-	PHolm          Number `json:"p_holm"`
+	// SeedsLo and SeedsHi are the range of the difference over training seeds, null where neither policy has several. It
+	// is shown in place of the interval where one has fewer than stats.FewSeeds of them.
+	SeedsLo Number `json:"seeds_lo"`
+	SeedsHi Number `json:"seeds_hi"`
+	P       Number `json:"p"`
+	PHolm   Number `json:"p_holm"`
 	// Improvement is the probability that a does better than b under one workload; where neither direction is better,
 	// that its value is the higher.
 	Improvement   Number `json:"probability_of_improvement"`
 	ImprovementLo Number `json:"probability_of_improvement_lo"`
 	ImprovementHi Number `json:"probability_of_improvement_hi"`
+	// ImprovementSeedsLo and ImprovementSeedsHi are its range over training seeds.
+	ImprovementSeedsLo Number `json:"probability_of_improvement_seeds_lo"`
+	ImprovementSeedsHi Number `json:"probability_of_improvement_seeds_hi"`
 	// Scope says of what the verdict holds: the method where it was trained with several seeds, else the checkpoint.
 	Scope string `json:"scope"`
-	// Verdict is better or worse where a's difference from b is beyond chance, else undecided.
+	// Verdict is better or worse where a's difference from b is beyond chance, else undecided; infeasible where the metric
+	// assumes that the load is served and no policy serves it.
 	Verdict string `json:"verdict"`
 }
 
@@ -57,21 +69,38 @@ func Compare(m Metric, a Scored, rivals []Scored, resamples int, key rng.Key) []
 		scores[i] = b.Scores
 	}
 	var out []Comparison
-	for i, c := range stats.Compare(a.Scores, scores, resamples, key) {
+	for i, c := range stats.Compare(a.Scores, scores, m.Bounds, resamples, key) {
 		up := c.Improvement
 		if m.Better == envs.Lower {
 			up = stats.Interval{Point: 1 - up.Point, Low: 1 - up.High, High: 1 - up.Low}
 		}
-		out = append(out, Comparison{
+		next := Comparison{
 			A: a.Name, B: rivals[i].Name, Metric: m.Name,
 			Difference: Number(c.Difference.Point), Lo: Number(c.Difference.Low), Hi: Number(c.Difference.High),
 			SimultaneousLo: Number(c.SimultaneousLow), SimultaneousHi: Number(c.SimultaneousHigh),
 			P: Number(c.P), PHolm: Number(c.PHolm),
 			Improvement: Number(up.Point), ImprovementLo: Number(up.Low), ImprovementHi: Number(up.High),
 			Scope: scope(a, rivals[i]), Verdict: verdict(&c, m.Better),
-		})
+		}
+		next.overSeeds(m, a.Scores, rivals[i].Scores)
+		out = append(out, next)
 	}
 	return out
+}
+
+// overSeeds adds the ranges over training seeds.
+func (c *Comparison) overSeeds(m Metric, a, b stats.Scores) {
+	missing := Number(math.NaN())
+	c.SeedsLo, c.SeedsHi, c.ImprovementSeedsLo, c.ImprovementSeedsHi = missing, missing, missing, missing
+	if len(a) == 1 && len(b) == 1 {
+		return
+	}
+	lo, hi := stats.DifferenceRange(a, b)
+	c.SeedsLo, c.SeedsHi = Number(lo), Number(hi)
+	if lo, hi = stats.ImprovementRange(a, b); m.Better == envs.Lower {
+		lo, hi = 1-hi, 1-lo
+	}
+	c.ImprovementSeedsLo, c.ImprovementSeedsHi = Number(lo), Number(hi)
 }
 
 func verdict(c *stats.Comparison, better envs.Better) string {
@@ -103,7 +132,7 @@ func scope(a, b Scored) string {
 // OneCheckpoint reports whether the policy was trained, with one training seed only.
 func (s *Scored) OneCheckpoint() bool { return s.Kind == catalog.Learned && len(s.Scores) == 1 }
 
-// Interval is the mean difference with its interval.
+// Interval is the difference with its interval.
 func (c *Comparison) Interval() table.Estimate {
 	return table.Estimate{At: float64(c.Difference), Low: float64(c.Lo), High: float64(c.Hi)}
 }

@@ -199,10 +199,10 @@ func curveFigure(curves []Curve, style func(group string, i int) chart.Style) *c
 	panel.RangeX(0, 0)
 	f := &chart.Figure{Title: "Learning curve", Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel,
 		Height: panelHeight}
-	for i, b := range bands(curves, bandOptions{Band: BandRange}) {
+	for i, b := range bands(curves, bandOptions{Average: AverageMean, Band: BandRange}) {
 		e := chart.Entry{Text: b.group, Style: style(b.group, i), Line: true}
 		if b.runs > 1 {
-			e.Text, e.Band = fmt.Sprintf("%s (IQM and range of %d runs)", b.group, b.runs), true
+			e.Text, e.Band = fmt.Sprintf("%s (mean and range of %d runs)", b.group, b.runs), true
 			panel.Band(e.Style, b.x, b.lo, b.hi)
 		}
 		panel.Line(e.Style, b.x, b.mid, false)

@@ -64,17 +64,21 @@ func Example() {
 	}
 	fmt.Print(eval.Text(s))
 	// Output:
+	// riccati is better than cautious and timid: cost 7 % lower than cautious's [2, 12], over 20 workload seeds
+	//
 	// stoker/LQR-v1, 20 workload seeds, deterministic policies
 	// heuristic: riccati, cautious, timid
 	//
-	//             IQM [95 %]         riccati − it [95 %]      p (Holm)  P(better)  riccati is
+	//             mean [95 %]        riccati − it [95 %]      p (Holm)  P(better)  riccati is
 	// ───────────────────────────────────────────────────────────────────────────────────────
 	// cost ↓
-	//   riccati    7.3 [ 6.6,  8.1]
-	//   cautious   7.6 [ 6.7,  8.7]   -0.53 [ -0.96,  -0.16]  0.007     0.75       better
-	//   timid     16.6 [13.0, 25.8]  -13.27 [-19.73,  -7.68]  <0.001    0.95       better
+	//   riccati    7.4 [ 6.7,  8.1]
+	//   cautious   7.9 [ 6.9,  9.0]   -0.53 [ -0.96,  -0.16]  0.007     0.75       better
+	//   timid     20.6 [15.1, 28.2]  -13.27 [-19.73,  -7.68]  <0.001    0.95       better
 	//
-	// riccati against cautious: better by cost
-	// riccati against timid: better by cost
+	// verdicts by cost:
+	//   riccati against cautious: better
+	//   riccati against timid: better
+	//
 	// scope of the verdicts on riccati: this policy
 }

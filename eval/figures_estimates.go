@@ -4,17 +4,55 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
-func rangeOf(at, lo, hi Number) chart.Range {
-	return chart.Range{At: float64(at), Low: float64(lo), High: float64(hi)}
+// seedMark is the mark of one training seed beside the mean of all: smaller, and hollow.
+type seedMark struct{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (seedMark) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	s.Radius *= 0.7
+	draw.RingGlyph{}.DrawGlyph(c, s, at)
 }
 
-func (e Estimate) fields() []string {
-	return []string{table.Exact(float64(e.IQM)), table.Exact(float64(e.Lo)), table.Exact(float64(e.Hi))}
+// seedMarks draws the means of a policy's training seeds where they are too few for an interval, at x and y.
+func (p *painter) seedMarks(panel *chart.Panel, policy int, x, y func(seed int) float64) {
+	pol := &p.s.Policies[policy]
+	if !p.s.few(pol.Name) {
+		return
+	}
+	style := p.styles[policy]
+	style.Glyph = seedMark{}
+	for k := range p.s.trained(pol.Name) {
+		panel.Cross(style, chart.Exactly(x(k)), chart.Exactly(y(k)))
+	}
+}
+
+// bySeed are the means of a policy's training seeds by a metric.
+func (p *painter) bySeed(policy int, metric string) func(seed int) float64 {
+	return func(seed int) float64 { return float64(p.s.Policies[policy].Metrics[metric].BySeed[seed]) }
+}
+
+// spread says what the bars of a policy's probabilities are.
+func (p *painter) spread(policy string) string {
+	if p.s.few(policy) {
+		return "range over training seeds"
+	}
+	return "95 % intervals"
+}
+
+// bounds says what the bars of a figure are.
+func (p *painter) bounds() string {
+	for _, pol := range p.s.Policies {
+		if p.s.few(pol.Name) {
+			return "95 % intervals; rings and range of 2 or 3 training seeds"
+		}
+	}
+	return "95 % intervals"
 }
 
 // scatter draws the policies as points of two quantities, with intervals.
@@ -25,17 +63,20 @@ func (p *painter) scatter() ([]string, error) {
 	mx, my := p.s.Plots.Scatter[0], p.s.Plots.Scatter[1]
 	panel := chart.NewPanel("", mx.direction(), my.direction())
 	panel.MarginX, panel.MarginY = 0.06, 0.08
-	rows := [][]string{{"policy", mx.Name, mx.Name + "_lo", mx.Name + "_hi", my.Name, my.Name + "_lo", my.Name + "_hi"}}
-	for i, pol := range p.s.Policies {
-		x, y := pol.Metrics[mx.Name], pol.Metrics[my.Name]
-		rows = append(rows, slices.Concat([]string{pol.Name}, x.fields(), y.fields()))
-		panel.Cross(p.styles[i], rangeOf(x.IQM, x.Lo, x.Hi), rangeOf(y.IQM, y.Lo, y.Hi))
+	rows := [][]string{{"policy", mx.Name, mx.Name + "_lo", mx.Name + "_hi", my.Name, my.Name + "_lo", my.Name + "_hi",
+		"bounds"}}
+	for i := range p.s.Policies {
+		pol := &p.s.Policies[i]
+		x, y := p.s.of(pol, mx.Name), p.s.of(pol, my.Name)
+		rows = append(rows, slices.Concat([]string{pol.Name}, x.fields(), y.fields(), []string{x.kind()}))
+		p.seedMarks(panel, i, p.bySeed(i, mx.Name), p.bySeed(i, my.Name))
+		panel.Cross(p.styles[i], x.onAxis(), y.onAxis())
 	}
 	if err := table.WriteFile(p.dir, "scatter.csv", rows); err != nil {
 		return nil, err
 	}
 	f := chart.Figure{
-		Title: my.Name + " against " + mx.Name + ": IQM, 95 % intervals", Key: p.key(chart.Entry{Dot: true}),
+		Title: my.Name + " against " + mx.Name + ": mean, " + p.bounds(), Key: p.key(chart.Entry{Dot: true}),
 		Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel, Height: panelHeight,
 	}
 	return p.save(&f, "scatter")
@@ -56,18 +97,20 @@ func forest(title string, names []string, panels int, panel func(i int, hideName
 
 // intervals draws a panel per metric, the policies as lines with their intervals.
 func (p *painter) intervals() ([]string, error) {
-	rows := [][]string{{"metric", "unit", "policy", "iqm", "lo", "hi"}}
-	f := forest("IQM, 95 % intervals (↓ lower is better, ↑ higher is better)", p.names(), len(p.s.Metrics),
+	rows := [][]string{{"metric", "unit", "policy", "mean", "lo", "hi", "bounds"}}
+	f := forest("Mean, "+p.bounds()+" (↓ lower, ↑ higher is better)", p.names(), len(p.s.Metrics),
 		func(k int, hide bool) *chart.Panel {
 			m := p.s.Metrics[k]
 			panel := chart.NewPanel(m.arrowed(), "", "")
 			panel.Names(p.names(), hide)
 			panel.TicksX(4)
 			panel.MarginX = 0.12
-			for i, pol := range p.s.Policies {
-				e := pol.Metrics[m.Name]
-				rows = append(rows, append([]string{m.Name, m.Unit, pol.Name}, e.fields()...))
-				panel.Interval(p.styles[i], i, rangeOf(e.IQM, e.Lo, e.Hi))
+			for i := range p.s.Policies {
+				pol := &p.s.Policies[i]
+				e := p.s.of(pol, m.Name)
+				rows = append(rows, slices.Concat([]string{m.Name, m.Unit, pol.Name}, e.fields(), []string{e.kind()}))
+				p.seedMarks(panel, i, p.bySeed(i, m.Name), func(int) float64 { return -float64(i) })
+				panel.Interval(p.styles[i], i, e.onAxis())
 			}
 			return panel
 		})
@@ -80,7 +123,7 @@ func (p *painter) intervals() ([]string, error) {
 // improvement draws, for each policy compared, the probability that it does better than each of the others under one
 // workload.
 func (p *painter) improvement() ([]string, error) {
-	rows := [][]string{{"policy", "rival", "metric", "probability", "lo", "hi"}}
+	rows := [][]string{{"policy", "rival", "metric", "probability", "lo", "hi", "bounds"}}
 	var files []string
 	for _, a := range p.s.compared() {
 		metrics := slices.DeleteFunc(slices.Clone(p.s.Metrics), func(m Metric) bool { return m.Better == "" })
@@ -91,7 +134,7 @@ func (p *painter) improvement() ([]string, error) {
 		for _, c := range p.s.against(a, metrics[0].Name) {
 			rivals = append(rivals, c.B)
 		}
-		f := forest("Probability that "+a+" does better than each under one workload, 95 % intervals", rivals, len(metrics),
+		f := forest("Probability that "+a+" does better than each under one workload, "+p.spread(a), rivals, len(metrics),
 			func(k int, hide bool) *chart.Panel {
 				panel := chart.NewPanel(metrics[k].Name, "", "")
 				panel.Names(rivals, hide)
@@ -100,10 +143,10 @@ func (p *painter) improvement() ([]string, error) {
 				panel.MarginX = 0.04
 				panel.Rule(0.5)
 				for i, c := range p.s.against(a, metrics[k].Name) {
-					rows = append(rows, []string{a, c.B, c.Metric, table.Exact(float64(c.Improvement)),
-						table.Exact(float64(c.ImprovementLo)), table.Exact(float64(c.ImprovementHi))})
+					x := p.s.improves(&c)
+					rows = append(rows, slices.Concat([]string{a, c.B, c.Metric}, x.fields(), []string{x.kind()}))
 					style := p.styles[slices.Index(p.names(), c.B)]
-					panel.Interval(style, i, rangeOf(c.Improvement, c.ImprovementLo, c.ImprovementHi))
+					panel.Interval(style, i, x.onAxis())
 				}
 				return panel
 			})

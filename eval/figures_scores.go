@@ -28,7 +28,7 @@ func (p *painter) profile() ([]string, error) {
 	}
 	rows := [][]string{{"policy", "metric", "threshold", "share_better", "lo", "hi"}}
 	f := chart.Figure{
-		Title:   "Performance profiles: share of episodes that do better than x, 95 % bands",
+		Title:   "Performance profiles: share of episodes that do better than x",
 		Key:     p.key(chart.Entry{Line: true, Band: true}),
 		Columns: 2, Width: onePanel / 2, Height: panelHeight * 2 / 3,
 	}
@@ -52,6 +52,9 @@ func (p *painter) profile() ([]string, error) {
 			key := rng.New(1, "profile").With(uint64(i)).With(uint64(len(f.Panels)))
 			share := stats.ProfileInterval(scores[i], tau, profileResamples, key.Stream())
 			mid, lo, hi := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
+			if p.s.few(pol.Name) {
+				stats.OverSeeds(scores[i], tau, share)
+			}
 			for k, iv := range share {
 				mid[k], lo[k], hi[k] = iv.Point, iv.Low, iv.High
 				rows = append(rows, []string{pol.Name, m.Name, table.Exact(x[k]), table.Exact(iv.Point), table.Exact(iv.Low),

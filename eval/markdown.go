@@ -13,8 +13,8 @@ import (
 // row per metric and a column per policy.
 func Markdown(s *Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", s.heading(), s.who())
-	b.WriteString("## Estimates\n\nIQM [95 % interval]; ↓ lower is better, ↑ higher is better.\n\n")
+	fmt.Fprintf(&b, "# %s\n\n%s.\n\n%s.\n\n", s.heading(), s.Summary, s.who())
+	b.WriteString("## Estimates\n\nMean [95 % interval]; ↓ lower is better, ↑ higher is better.\n\n")
 	head := []string{"metric"}
 	for _, p := range s.Policies {
 		head = append(head, p.Name)
@@ -24,7 +24,7 @@ func Markdown(s *Summary) string {
 		l := s.lines("", m)
 		row := []string{title(m, l.write)}
 		for _, e := range l.estimates {
-			row = append(row, l.write.Cell(e))
+			row = append(row, e.cell(l.write))
 		}
 		rows = append(rows, row)
 	}
@@ -46,29 +46,41 @@ func Markdown(s *Summary) string {
 
 // markdownVerdicts writes policy a's comparisons: a row per metric, a column per rival.
 func (s *Summary) markdownVerdicts(b *strings.Builder, a string) {
-	fmt.Fprintf(b, "## Verdicts on %s\n\nMean difference %s − other under the same workload [95 %% interval], p "+
-		"after Holm's correction, and what %s is.\n\n", a, a, a)
+	fmt.Fprintf(b, "## Verdicts on %s\n\nBy %s.\n\n", a, s.criteria())
+	rows := [][]string{{"against", "verdict", "why"}}
+	for _, v := range s.Verdicts {
+		if v.A == a {
+			rows = append(rows, []string{v.B, bold(v.Verdict), v.Why})
+		}
+	}
+	table.Markdown(b, rows)
+	fmt.Fprintf(b, "\nBy single metrics: difference of the means %s − other under the same workload [95 %% interval], p "+
+		"after Holm's correction, and what %s is.\n\n", a, a)
 	head := []string{"metric"}
 	for _, c := range s.against(a, s.Metrics[0].Name) {
 		head = append(head, c.B)
 	}
-	rows := [][]string{head}
+	rows = [][]string{head}
 	for _, m := range s.Metrics {
 		l := s.lines(a, m)
 		row := []string{title(m, l.write)}
 		for i := range l.diff {
 			c := &l.diff[i]
-			verdict := c.Verdict
-			if verdict != Undecided {
-				verdict = "**" + verdict + "**"
-			}
-			row = append(row, fmt.Sprintf("%s, p %s: %s", l.writeDiffs.Cell(c.Interval()),
-				equal(table.PValue(float64(c.PHolm))), verdict))
+			row = append(row, fmt.Sprintf("%s, p %s: %s", l.diffs[i].cell(l.writeDiffs),
+				equal(table.PValue(float64(c.PHolm))), bold(c.Verdict)))
 		}
 		rows = append(rows, row)
 	}
 	table.Markdown(b, rows)
 	b.WriteString("\n")
+}
+
+// bold marks a verdict that decides.
+func bold(verdict string) string {
+	if verdict == Better || verdict == Worse {
+		return "**" + verdict + "**"
+	}
+	return verdict
 }
 
 // equal puts an equals sign before a number that has no sign of its own.

@@ -16,19 +16,31 @@ type Metric struct {
 	// Better is lower or higher; empty where neither direction is, and nothing is ever decided.
 	Better envs.Better `json:"better"`
 	Doc    string      `json:"doc"`
+	// Bounds are the least and the greatest possible value: no interval leaves them.
+	Bounds envs.Bounds `json:"bounds"`
+	// AssumesService says that values mean nothing where no policy serves the load.
+	AssumesService bool `json:"assumes_service,omitempty"`
 }
 
 // ReturnMetric is the episode's return, compared beside the environment's own quantities.
 var ReturnMetric = Metric{Name: "return", Unit: "1", Better: envs.Higher,
 	Doc: "sum over steps of the mean reward of the agents"}
 
+// returnIn is the return of an environment. Where that names a constraint, a return assumes service: rewards sum up
+// prices and returns of requests.
+func returnIn(spec *envs.Spec) Metric {
+	m := ReturnMetric
+	m.AssumesService = spec.Constraint != ""
+	return m
+}
+
 // Metrics returns the metrics of the given names, or all quantities that have a better direction, and the return.
 func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
 	known := []Metric{}
 	for _, q := range spec.Info {
-		known = append(known, Metric{q.Name, q.Unit, q.Better, q.Doc})
+		known = append(known, Metric{q.Name, q.Unit, q.Better, q.Doc, q.Bounds, q.AssumesService})
 	}
-	known = append(known, ReturnMetric)
+	known = append(known, returnIn(spec))
 	if len(names) == 0 {
 		return slices.DeleteFunc(known, func(m Metric) bool { return m.Better == envs.Neither }), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -25,6 +26,7 @@ var reportText string
 type report struct {
 	*Summary
 	Title, Heading string
+	Criteria       string
 	Verdicts       []reportVerdicts
 	Notes          []string
 	Estimates      [][]reportCell // a row per metric, the first cell names it
@@ -46,14 +48,16 @@ type reportVerdicts struct {
 
 // reportLine is the verdicts against one rival in words.
 type reportLine struct {
-	Rival                    string
-	Better, Worse, Undecided string
+	Rival        string
+	Verdict, Why string
+	// Single are the verdicts by single metrics.
+	Single string
 }
 
 // reportCell is a number with its interval, or a metric's name.
 type reportCell struct {
 	Text, Range, Unit, Doc string
-	Mean                   string
+	IQM                    string
 	P, Chance, Verdict     string
 }
 
@@ -85,7 +89,7 @@ func writeReport(dir string, s *Summary) error {
 }
 
 func newReport(dir string, s *Summary) (*report, error) {
-	r := &report{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Notes: s.shortfalls(),
+	r := &report{Summary: s, Title: "Evaluation in " + s.Env, Heading: s.heading(), Criteria: s.criteria(), Notes: s.reportNotes(),
 		Command: commandLine(s.Command)}
 	for _, p := range s.Policies {
 		r.Policies = append(r.Policies, p.Name)
@@ -95,7 +99,7 @@ func newReport(dir string, s *Summary) (*report, error) {
 		row := []reportCell{l.head(m)}
 		for i, e := range l.estimates {
 			c := split(l.write, e)
-			c.Mean = l.write.Number(float64(s.Policies[i].Metrics[m.Name].Mean))
+			c.IQM = l.write.Number(float64(s.Policies[i].Metrics[m.Name].IQM))
 			row = append(row, c)
 		}
 		r.Estimates = append(r.Estimates, row)
@@ -133,10 +137,10 @@ func (l *lines) head(m Metric) reportCell {
 }
 
 // split writes a number and its interval into two fields.
-func split(f table.Format, v table.Estimate) reportCell {
+func split(f table.Format, v shown) reportCell {
 	c := reportCell{Text: f.Number(v.At)}
 	if table.Finite(v.At) {
-		c.Range = fmt.Sprintf("%s to %s", f.Number(v.Low), f.Number(v.High))
+		c.Range = v.ends(f)
 	}
 	return c
 }
@@ -145,16 +149,18 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 	v := reportVerdicts{Policy: a, Scopes: s.scopes(a)}
 	for _, c := range s.against(a, s.Metrics[0].Name) {
 		v.Rivals = append(v.Rivals, c.B)
-		by := s.verdictsAgainst(a, c.B)
-		v.Lines = append(v.Lines, reportLine{c.B, strings.Join(by[Better], ", "), strings.Join(by[Worse], ", "),
-			strings.Join(by[Undecided], ", ")})
+		line := reportLine{Rival: c.B, Single: s.conclusion(a, c.B)}
+		if i := slices.IndexFunc(s.Verdicts, func(v Verdict) bool { return v.A == a && v.B == c.B }); i >= 0 {
+			line.Verdict, line.Why = s.Verdicts[i].Verdict, s.Verdicts[i].Why
+		}
+		v.Lines = append(v.Lines, line)
 	}
 	for _, m := range s.Metrics {
 		l := s.lines(a, m)
 		row := []reportCell{l.head(m)}
 		for i := range l.diff {
 			d := &l.diff[i]
-			c := split(l.writeDiffs, d.Interval())
+			c := split(l.writeDiffs, l.diffs[i])
 			c.P, c.Chance, c.Verdict = equal(table.PValue(float64(d.PHolm))), table.Probability(float64(d.Improvement)),
 				d.Verdict
 			if m.Better == envs.Neither {
@@ -167,16 +173,29 @@ func (s *Summary) reportVerdicts(a string) reportVerdicts {
 	return v
 }
 
+// reportNotes are what a reader has to know of the numbers.
+func (s *Summary) reportNotes() []string {
+	out := s.shortfalls()
+	if r := s.rangesNote(); r != "" {
+		out = append(out, r)
+	}
+	return out
+}
+
 // captions say what a figure shows, by the beginning of its name.
 var captions = []struct{ prefix, title, text string }{
-	{"learning_curve", "Learning curve", "Over training: the IQM over the runs of a method, and the range from the " +
-		"lowest to the highest of them."},
-	{"scatter", "Two metrics at once", "Each policy as a point with its 95 % intervals."},
-	{"intervals", "Estimates", "The IQM of every metric by policy, with 95 % intervals."},
+	{"learning_curve", "Learning curve", "Over training: the mean over the runs of a method, and the range from the " +
+		"lowest to the highest of them. Its points are of training's own evaluations, on other seeds and another part of " +
+		"the trace than the tables."},
+	{"scatter", "Two metrics at once", "Each policy's means as a point with 95 % intervals, or with small points and the " +
+		"range of its training seeds where there are fewer than four."},
+	{"intervals", "Estimates", "The mean of every metric by policy, with 95 % intervals, or with small points and the " +
+		"range of its training seeds where there are fewer than four."},
 	{"improvement", "Probability of improvement",
 		"How probable it is that a run of the one does better than the other under the same workload; at ½ they are even."},
 	{"profile", "Performance profiles", "The share of episodes that do better than a threshold: the whole " +
-		"distribution, not its middle alone. Bands are pointwise 95 % percentile intervals."},
+		"distribution, not its mean alone. Bands are pointwise 95 % percentile intervals, or the range over training seeds " +
+		"where there are two or three."},
 	{"over_time", "One episode", "Quantities through the first traced episode."},
 }
 

@@ -20,15 +20,28 @@ type Summary struct {
 	Split string   `json:"split"`
 	// Stochastic says that policies drew their actions; else they took the likeliest.
 	Stochastic bool `json:"stochastic"`
+	// Summary is the evaluation in one sentence.
+	Summary string `json:"summary"`
 	// Statistic says how the numbers are made, in a sentence.
-	Statistic   string         `json:"statistic"`
-	Resamples   int            `json:"resamples"`
-	Metrics     []Metric       `json:"metrics"`
-	Policies    []PolicyResult `json:"policies"`
-	Comparisons []Comparison   `json:"comparisons"`
-	Command     []string       `json:"command"`
-	Version     string         `json:"version"`
-	Revision    string         `json:"revision"`
+	Statistic string         `json:"statistic"`
+	Resamples int            `json:"resamples"`
+	Metrics   []Metric       `json:"metrics"`
+	Policies  []PolicyResult `json:"policies"`
+	// Objective, Constraint and Tolerance are what Verdicts are made by; an empty constraint is none.
+	Objective  string  `json:"objective"`
+	Constraint string  `json:"constraint"`
+	Tolerance  float64 `json:"tolerance"`
+	// Infeasible is set where no policy serves the load.
+	Infeasible *Unserved `json:"infeasible,omitempty"`
+	// Verdicts are on every policy compared and each of the others; Comparisons are by single metrics.
+	Verdicts    []Verdict    `json:"verdicts"`
+	Comparisons []Comparison `json:"comparisons"`
+	// Settings are what the numbers depend on, SettingsDigest is their digest.
+	Settings       Settings `json:"settings,omitempty"`
+	SettingsDigest string   `json:"settings_digest,omitempty"`
+	Command        []string `json:"command"`
+	Version        string   `json:"version"`
+	Revision       string   `json:"revision"`
 	// Plots say what the figures show, Figures are the files drawn, relative to the folder.
 	Plots   Plots    `json:"plots"`
 	Figures []string `json:"figures"`
@@ -43,18 +56,24 @@ type PolicyResult struct {
 	Metrics       map[string]Estimate `json:"metrics"`
 }
 
-// Estimate is an interquartile mean with a 95 % interval; null in JSON where a score is missing.
+// Estimate is the mean and the interquartile mean of the same scores with 95 % intervals; null in JSON where a score is
+// missing. Tables and figures show the mean, whose differences comparisons are of.
 type Estimate struct {
-	IQM Number `json:"iqm"`
-	Lo  Number `json:"lo"`
-	Hi  Number `json:"hi"`
-	// Mean over the same scores, for comparison with papers that report means.
-	Mean Number `json:"mean"`
+	// IQM lies in Lo to Hi.
+	IQM    Number `json:"iqm"`
+	Lo     Number `json:"lo"`
+	Hi     Number `json:"hi"`
+	Mean   Number `json:"mean"`
+	MeanLo Number `json:"mean_lo"`
+	MeanHi Number `json:"mean_hi"`
+	// BySeed are the means of the training seeds, where there are several. With fewer than stats.FewSeeds their range is
+	// shown in place of the interval.
+	BySeed []Number `json:"by_training_seed,omitempty"`
 }
 
-const statistic = "interquartile mean over training seeds and workload seeds; 95 % bootstrap intervals resampling " +
-	"both, percentiles expanded for the number of workloads or, with several training seeds, stretched to Student's " +
-	"width; differences are means of paired differences, their intervals stretched alike; p by sign flips over " +
+const statistic = "mean over training seeds and workload seeds; 95 % intervals within the metric's bounds by a " +
+	"bootstrap that resamples both, nowhere narrower than Student's t; with two or three training seeds their range in " +
+	"place of an interval; differences are of these means, paired by workload; p by sign flips over " +
 	"workloads and, with several training seeds, not below Welch's t over both; Holm's correction over the rivals " +
 	"of a policy and metric; better or worse needs p_holm below 0.05 and a simultaneous interval without zero"
 
@@ -63,6 +82,8 @@ type Analysis struct {
 	// Metrics are compared. Those that the scatter figure shows are added where they are missing.
 	Metrics []Metric
 	Plots   Plots
+	// Criteria are what verdicts are made by; without an objective the first metric is it.
+	Criteria Criteria
 	// Resamples is the number of bootstrap resamples, at least 100; Seed names their draws.
 	Resamples int
 	Seed      uint64
@@ -80,11 +101,18 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 			metrics = append(metrics, m)
 		}
 	}
-	if len(metrics) == 0 {
+	if metrics = a.Criteria.with(metrics); len(metrics) == 0 {
 		return nil, fmt.Errorf("eval: no metrics to compare in %s", p.Spec.ID)
 	}
+	if a.Criteria.Objective.Name == "" {
+		a.Criteria.Objective = metrics[0]
+	}
 	s := &Summary{Env: p.Spec.ID, Seeds: p.Seeds, Stochastic: p.Stochastic, Statistic: statistic, Resamples: a.Resamples,
-		Metrics: metrics, Plots: a.Plots, Comparisons: []Comparison{}}
+		Metrics: metrics, Plots: a.Plots, Comparisons: []Comparison{}, Objective: a.Criteria.Objective.Name,
+		Tolerance: a.Criteria.Tolerance}
+	if c := a.Criteria.Constraint; c != nil {
+		s.Constraint = c.Name
+	}
 	all, err := allScores(p, metrics)
 	if err != nil {
 		return nil, err
@@ -98,10 +126,8 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 			}
 		}
 		for k, m := range metrics {
-			scores := all[k][c].Scores
-			iv := stats.IQMInterval(scores, a.Resamples, key.With(0).With(uint64(c)).With(uint64(k)).Stream())
-			mean := stats.Mean(scores.Flat())
-			r.Metrics[m.Name] = Estimate{Number(iv.Point), Number(iv.Low), Number(iv.High), Number(mean)}
+			of := func(kind uint64) *rng.Stream { return key.With(kind).With(uint64(c)).With(uint64(k)).Stream() }
+			r.Metrics[m.Name] = estimate(all[k][c].Scores, m, a.Resamples, of(0), of(2))
 		}
 		s.Policies = append(s.Policies, r)
 	}
@@ -112,7 +138,22 @@ func Summarise(p *Played, a Analysis) (*Summary, error) {
 			s.Comparisons = append(s.Comparisons, Compare(m, all[k][c], rivals, a.Resamples, of)...)
 		}
 	}
+	s.decide(a.Criteria)
+	s.Summary = s.sentence()
 	return s, nil
+}
+
+// estimate is what scores say of a metric; the streams are those of the resamples of the IQM and of the mean.
+func estimate(scores stats.Scores, m Metric, resamples int, iqm, mean *rng.Stream) Estimate {
+	q, x := stats.IQMInterval(scores, m.Bounds, resamples, iqm), stats.MeanOf(scores, m.Bounds, resamples, mean)
+	e := Estimate{IQM: Number(q.Point), Lo: Number(q.Low), Hi: Number(q.High),
+		Mean: Number(x.Point), MeanLo: Number(x.Low), MeanHi: Number(x.High)}
+	if len(scores) > 1 {
+		for _, row := range scores {
+			e.BySeed = append(e.BySeed, Number(stats.Mean(row)))
+		}
+	}
+	return e
 }
 
 // allScores is [metric][contestant].

@@ -161,7 +161,7 @@ func TestMissingScore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(b), `"up":{"iqm":null,"lo":null,"hi":null,"mean":null}`) {
+	if !strings.Contains(string(b), `"up":{"iqm":null,"lo":null,"hi":null,"mean":null,"mean_lo":null,"mean_hi":null}`) {
 		t.Errorf("no null in %s", b)
 	}
 	var back Summary
@@ -169,7 +169,7 @@ func TestMissingScore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !math.IsNaN(float64(back.Policies[0].Metrics["up"].IQM)) ||
-		back.Policies[1].Metrics["up"] != s.Policies[1].Metrics["up"] {
+		!reflect.DeepEqual(back.Policies[1].Metrics["up"], s.Policies[1].Metrics["up"]) {
 		t.Errorf("read back as %+v", back.Policies)
 	}
 	if err := json.Unmarshal([]byte(`{"policies":[{"metrics":{"x":{"iqm":"many"}}}]}`), &back); err == nil {

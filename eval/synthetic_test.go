@@ -14,12 +14,13 @@ import (
 // Workloads differ by far more than policies.
 func synthetic() *Played {
 	spec := &envs.Spec{ID: "stoker/Synthetic-v1", Step: envs.Timing{Unit: "window", Fixed: 30e6},
+		Constraint: "violated", Objective: "cost",
 		Info: []envs.Quantity{
-			{Name: "cost", Unit: "USD", Better: envs.Lower},
-			{Name: "violated", Unit: "share of windows", Better: envs.Lower},
-			{Name: "latency", Unit: "s", Better: envs.Lower},
-			{Name: "latency_p95", Unit: "s", Better: envs.Lower},
-			{Name: "success", Unit: "share", Better: envs.Higher},
+			{Name: "cost", Unit: "USD", Better: envs.Lower, Bounds: envs.AtLeast(0), AssumesService: true},
+			{Name: "violated", Unit: "share of windows", Better: envs.Lower, Bounds: envs.Share()},
+			{Name: "latency", Unit: "s", Better: envs.Lower, Bounds: envs.AtLeast(0)},
+			{Name: "latency_p95", Unit: "s", Better: envs.Lower, Bounds: envs.AtLeast(0)},
+			{Name: "success", Unit: "share", Better: envs.Higher, Bounds: envs.Share()},
 			{Name: "successes", Unit: "requests", Better: envs.Higher},
 			{Name: "load", Unit: "requests/s"},
 			{Name: "cores", Unit: "cores", Better: envs.Lower},
@@ -122,7 +123,11 @@ func summarise(t testing.TB, p *Played) *Summary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Summarise(p, Analysis{Metrics: metrics, Plots: plots, Resamples: 1000, Seed: 1})
+	by, err := NewCriteria(p.Spec, "", "", 0.02)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Summarise(p, Analysis{Metrics: metrics, Plots: plots, Criteria: by, Resamples: 1000, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

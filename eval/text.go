@@ -9,47 +9,42 @@ import (
 	"github.com/stoker-rl/stoker/eval/table"
 )
 
-// interval is the IQM with its interval.
-func (e Estimate) interval() table.Estimate {
-	return table.Estimate{At: float64(e.IQM), Low: float64(e.Lo), High: float64(e.Hi)}
-}
-
 // lines is what stands in one metric's block: estimates in the order of policies, policy a's comparisons with the
 // others, and how to write both, in one power of ten.
 type lines struct {
-	estimates  []table.Estimate
+	estimates  []shown
 	diff       []Comparison
+	diffs      []shown // in the order of diff
 	write      table.Format
 	writeDiffs table.Format
 }
 
 func (s *Summary) lines(a string, m Metric) lines {
 	l := lines{diff: s.against(a, m.Name)}
-	for _, p := range s.Policies {
-		l.estimates = append(l.estimates, p.Metrics[m.Name].interval())
+	var levels, diffs []table.Estimate
+	for i := range s.Policies {
+		x := s.of(&s.Policies[i], m.Name)
+		l.estimates, levels = append(l.estimates, x), append(levels, x.Estimate)
 	}
-	var diffs []table.Estimate
 	for i := range l.diff {
-		diffs = append(diffs, l.diff[i].Interval())
+		x := s.differs(&l.diff[i])
+		l.diffs, diffs = append(l.diffs, x), append(diffs, x.Estimate)
 	}
-	power := table.Power(l.estimates)
-	l.write, l.writeDiffs = table.Fit(l.estimates, power, false), table.Fit(diffs, power, true)
+	power := table.Power(levels)
+	l.write, l.writeDiffs = table.Fit(levels, power, false), table.Fit(diffs, power, true)
 	return l
 }
 
-// with returns the comparison with policy b, nil where there is none.
-func (l *lines) with(b string) *Comparison {
-	if i := slices.IndexFunc(l.diff, func(c Comparison) bool { return c.B == b }); i >= 0 {
-		return &l.diff[i]
-	}
-	return nil
+// with returns the place of the comparison with policy b, −1 where there is none.
+func (l *lines) with(b string) int {
+	return slices.IndexFunc(l.diff, func(c Comparison) bool { return c.B == b })
 }
 
-// Text returns the evaluation for a terminal: a block of lines per metric, the first compared policy's verdicts
-// beside the estimates, those of further ones below, then each verdict in words and what it holds of.
+// Text returns the evaluation for a terminal: one sentence first, then a block of lines per metric, the first compared
+// policy's differences beside the means, those of further ones below, then the verdicts in words and what they hold of.
 func Text(s *Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n\n", s.heading(), s.who())
+	fmt.Fprintf(&b, "%s\n\n%s\n%s\n\n", s.Summary, s.heading(), s.who())
 	compared := s.compared()
 	if len(compared) == 0 {
 		compared = []string{""}
@@ -60,8 +55,10 @@ func Text(s *Summary) string {
 		}
 		b.WriteString(table.Columns(s.blocks(a, i == 0), true))
 	}
-	if words := append(s.conclusions(), s.notes()...); len(words) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", strings.Join(words, "\n"))
+	for _, words := range [][]string{s.verdictLines(), s.conclusions(), s.notes()} {
+		if len(words) > 0 {
+			fmt.Fprintf(&b, "\n%s\n", strings.Join(words, "\n"))
+		}
 	}
 	return b.String()
 }
@@ -105,7 +102,7 @@ func (s *Summary) who() string {
 func (s *Summary) blocks(a string, estimates bool) [][]string {
 	head := []string{""}
 	if estimates {
-		head = append(head, "IQM [95 %]")
+		head = append(head, "mean [95 %]")
 	}
 	if a != "" {
 		head = append(head, a+" − it [95 %]", "p (Holm)", "P(better)", a+" is")
@@ -117,12 +114,13 @@ func (s *Summary) blocks(a string, estimates bool) [][]string {
 		for i, p := range s.Policies {
 			row := []string{"  " + p.Name}
 			if estimates {
-				row = append(row, l.write.Aligned(l.estimates[i]))
+				row = append(row, l.estimates[i].aligned(l.write))
 			}
-			c := l.with(p.Name)
+			k := l.with(p.Name)
 			switch {
-			case c != nil:
-				row = append(row, l.writeDiffs.Aligned(c.Interval()),
+			case k >= 0:
+				c := &l.diff[k]
+				row = append(row, l.diffs[k].aligned(l.writeDiffs),
 					table.PValue(float64(c.PHolm)), table.Probability(float64(c.Improvement)), c.Verdict)
 			case !estimates:
 				continue

@@ -95,6 +95,9 @@ func Replot(dir string) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Objective == "" {
+		return nil, fmt.Errorf("%s was made by an older version, which kept no intervals of means: evaluate again", dir)
+	}
 	if err := newPainter(dir, s).drawAll(); err != nil {
 		return s, err
 	}

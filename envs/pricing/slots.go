@@ -18,6 +18,7 @@ type Slots struct {
 	spec, priceSpec *envs.Spec
 	prices          envs.Policy // of the pricing environment
 	own             bool        // it is the default
+	workload        workload.Config
 	obs             *envs.Observation
 	act             *envs.Action
 	counted         []float32 // the numbers that moves stand for
@@ -31,7 +32,8 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices, own: prices == nil}
+	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices, own: prices == nil,
+		workload: w}
 	if e.own {
 		e.prices = NewStatic(&e.cfg)
 	}

@@ -84,6 +84,23 @@ func (f Format) Cell(v Estimate) string {
 	return fmt.Sprintf("%s [%s, %s]", f.Number(v.At), f.Number(v.Low), f.Number(v.High))
 }
 
+// AlignedRange is Aligned for a range in place of an interval: "0.12 (0.09 to 0.16)".
+func (f Format) AlignedRange(v Estimate) string {
+	padded := func(x float64) string { return fmt.Sprintf("%*s", f.width, f.Number(x)) }
+	if !Finite(v.At) {
+		return padded(v.At)
+	}
+	return fmt.Sprintf("%s (%s to %s)", padded(v.At), padded(v.Low), padded(v.High))
+}
+
+// CellRange is Cell for a range in place of an interval.
+func (f Format) CellRange(v Estimate) string {
+	if !Finite(v.At) {
+		return missing
+	}
+	return fmt.Sprintf("%s (%s to %s)", f.Number(v.At), f.Number(v.Low), f.Number(v.High))
+}
+
 // Unit is the unit with the power of ten that was split off; the unit 1 is not written.
 func (f Format) Unit(unit string) string {
 	if unit == "1" {

@@ -1,0 +1,120 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/stats"
+)
+
+// Verdict is on a against b: better where a keeps the constraint at least as well and the objective is better, worse
+// where that holds of b against a.
+type Verdict struct {
+	A string `json:"a"`
+	B string `json:"b"`
+	// Constraint is empty where there is none.
+	Constraint string `json:"constraint,omitempty"`
+	Objective  string `json:"objective"`
+	// Margin is by how much less well the constraint may be kept, in its unit.
+	Margin Number `json:"margin"`
+	// ConstraintKept says that a keeps the constraint at least as well as b, ConstraintKeptByB that b does as a.
+	ConstraintKept    bool `json:"constraint_kept"`
+	ConstraintKeptByB bool `json:"constraint_kept_by_b"`
+	// Verdict is better, worse, undecided or infeasible; with a constraint Why says in words how it came about.
+	Verdict string `json:"verdict"`
+	Why     string `json:"why,omitempty"`
+	Scope   string `json:"scope"`
+}
+
+// decide makes the verdicts of all comparisons, and marks as infeasible those by metrics that assume service where no
+// policy serves the load.
+func (s *Summary) decide(by Criteria) {
+	s.Verdicts = []Verdict{}
+	s.Infeasible = by.infeasible(s.Policies)
+	if s.Infeasible != nil {
+		for i := range s.Comparisons {
+			if m := s.metric(s.Comparisons[i].Metric); m.AssumesService || m.Name == by.Objective.Name {
+				s.Comparisons[i].Verdict = Infeasible
+			}
+		}
+	}
+	for _, o := range s.Comparisons {
+		if o.Metric == by.Objective.Name {
+			s.Verdicts = append(s.Verdicts, s.verdict(by, o))
+		}
+	}
+}
+
+// metric is the one of a name, the zero value where there is none.
+func (s *Summary) metric(name string) Metric {
+	for _, m := range s.Metrics {
+		if m.Name == name {
+			return m
+		}
+	}
+	return Metric{}
+}
+
+// policy is the one of a name, the zero value where there is none.
+func (s *Summary) policy(name string) PolicyResult {
+	for _, p := range s.Policies {
+		if p.Name == name {
+			return p
+		}
+	}
+	return PolicyResult{}
+}
+
+// verdict is that of a comparison by the objective and the one by the constraint beside it.
+func (s *Summary) verdict(by Criteria, o Comparison) Verdict {
+	v := Verdict{A: o.A, B: o.B, Objective: o.Metric, Scope: o.Scope, ConstraintKept: true, ConstraintKeptByB: true,
+		Verdict: o.Verdict}
+	if by.Constraint == nil {
+		return v
+	}
+	m := *by.Constraint
+	at := slices.IndexFunc(s.Comparisons, func(c Comparison) bool { return c.A == o.A && c.B == o.B && c.Metric == m.Name })
+	c := s.Comparisons[at]
+	v.Constraint, v.Margin = m.Name, Number(by.margin(float64(s.policy(o.B).Metrics[m.Name].Mean)))
+	ends := stats.Comparison{SimultaneousLow: float64(c.SimultaneousLo), SimultaneousHigh: float64(c.SimultaneousHi)}
+	lower := m.Better == envs.Lower
+	v.ConstraintKept = ends.NotWorse(float64(v.Margin), lower)
+	v.ConstraintKeptByB = ends.NotBetter(float64(v.Margin), lower)
+	switch {
+	case s.Infeasible != nil:
+		v.Verdict, v.Why = Infeasible, "no policy serves the load"
+	case o.Verdict == Better && v.ConstraintKept || o.Verdict == Worse && v.ConstraintKeptByB:
+		v.Why = fmt.Sprintf("%s, %s kept at least as well", wordOf(o), m.Name)
+		if o.Verdict == Worse {
+			v.Why += " by " + o.B
+		}
+	default:
+		v.Verdict, v.Why = Undecided, undecidedWhy(o, c)
+	}
+	return v
+}
+
+// wordOf is a comparison's verdict in words.
+func wordOf(c Comparison) string {
+	if c.Verdict == Undecided {
+		return c.Metric + " undecided"
+	}
+	return c.Verdict + " by " + c.Metric
+}
+
+// undecidedWhy says why objective o and constraint c decide nothing.
+func undecidedWhy(o, c Comparison) string {
+	opposed := o.Verdict == Better && c.Verdict == Worse || o.Verdict == Worse && c.Verdict == Better
+	switch {
+	case opposed:
+		return fmt.Sprintf("a trade-off: %s, %s", wordOf(o), wordOf(c))
+	case o.Verdict == Undecided && c.Verdict == Undecided:
+		return "neither " + o.Metric + " nor " + c.Metric + " decided"
+	case o.Verdict == Undecided:
+		return fmt.Sprintf("%s, %s", wordOf(c), wordOf(o))
+	case o.Verdict == Worse:
+		return fmt.Sprintf("%s, but it is not shown that %s keeps %s as well", wordOf(o), o.B, c.Metric)
+	}
+	return fmt.Sprintf("%s, but it is not shown that %s is kept as well", wordOf(o), c.Metric)
+}
