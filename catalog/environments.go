@@ -77,6 +77,12 @@ func environments() []Env {
 			Golden: []Golden{{File: "envs/classic/testdata/cartpole.golden"}},
 		}, classic.DefaultCartPole, alone(classic.NewCartPole)),
 		DefineEnv(Env{
+			ID: "stoker/Pendulum-v1", Page: "docs/environments.md",
+			Doc:    "swing a rod up and hold it, by a torque (Gymnasium's Pendulum-v1)",
+			Short:  "env: {id: stoker/Pendulum-v1, max_steps: 4}",
+			Golden: []Golden{{File: "envs/classic/testdata/pendulum.golden"}},
+		}, classic.DefaultPendulum, alone(classic.NewPendulum)),
+		DefineEnv(Env{
 			ID: "stoker/SimpleSpread-v1", Page: "docs/environments.md",
 			Doc:    "cover landmarks together (simple_spread of the particle environments)",
 			Short:  "env: {id: stoker/SimpleSpread-v1, steps: 4}",

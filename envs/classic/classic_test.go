@@ -18,6 +18,7 @@ var problems = []struct {
 	build envtest.Build
 }{
 	{"cartpole", func() (envs.Env, error) { return NewCartPole(DefaultCartPole()) }},
+	{"pendulum", func() (envs.Env, error) { return NewPendulum(DefaultPendulum()) }},
 	{"spread", func() (envs.Env, error) { return NewSpread(DefaultSpread()) }},
 	{"spread-pettingzoo", func() (envs.Env, error) {
 		c := DefaultSpread()
@@ -50,6 +51,7 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		want string
 	}{
 		{"cartpole without steps", (&CartPoleConfig{}).Validate(), "max_steps is 0, want 1 to 2147483647"},
+		{"pendulum without steps", (&PendulumConfig{}).Validate(), "max_steps is 0, want 1 to 2147483647"},
 		{"spread's physics", func() error { c := spread; c.Physics = "modern"; return c.Validate() }(),
 			`physics is "modern", want one of legacy, current`},
 		{"spread's reward", func() error { c := spread; c.Reward = ""; return c.Validate() }(),
