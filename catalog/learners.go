@@ -6,6 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/agents/ppo"
 	"github.com/stoker-rl/stoker/agents/reinforce"
+	"github.com/stoker-rl/stoker/agents/sac"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
@@ -50,6 +51,20 @@ func learners() []Learner {
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, learning_starts: 30",
 			Metric: "train/loss",
 		}, dqn.Default, dqn.New, dqn.OpenPolicy),
+		DefineLearner(Learner{
+			Name: sac.Name, Page: "docs/agents/sac.md",
+			Doc: "soft actor-critic for continuous actions: twin critics, tuned temperature, several agents with own or " +
+				"shared weights",
+			Forms: []Form{
+				{"own weights", "shared: false", []string{sizing.ID}},
+				{"shared weights, fixed temperature", "shared: true, norm: layer, autotune: false, alpha: 0.2, " +
+					"gamma_seconds: 60", []string{sizing.ID}},
+				{"one agent", "rate_final: 0.1", []string{"stoker/Pendulum-v1"}},
+			},
+			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
+			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
+			Metric: "train/critic_loss",
+		}, sac.Default, sac.New, sac.OpenPolicy),
 		DefineLearner(Learner{
 			Name: reinforce.Name, Page: "docs/agents/reinforce.md",
 			Doc: "policy gradient over choices with masks: a learned value, a sequence's mean (DeepRM) or no baseline",

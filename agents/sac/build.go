@@ -1,0 +1,134 @@
+package sac
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// newUpdate builds networks, optimisers and buffers on an engine. Initial weights follow from key alone; targets begin
+// as copies of the critics.
+func newUpdate(c *Config, p *problem, e nets.Engine, key rng.Key) (*update, error) {
+	b := builder{e: e, agents: p.agents, batch: c.Batch}
+	u := &update{e: e, tau: c.Tau, autotune: c.Autotune}
+	u.actor, u.temperature = b.net(c.actorArch(p)), b.net(c.temperatureArch(p))
+	u.actorAdam = b.adam(u.actor, nets.Adam{Rate: c.ActorRate, Clip: c.Clip})
+	u.alphaAdam = b.adam(u.temperature, nets.Adam{Rate: c.AlphaRate})
+	action := b.net(nets.SquashedGaussian{Agents: p.agents, Actions: p.act})
+	logProb := b.net(nets.SquashedGaussian{Agents: p.agents, Actions: p.act, LogProb: true})
+	value := b.net(nets.SoftValue{Agents: p.agents})
+	for i := range u.critics {
+		u.critics[i], u.targets[i] = b.net(c.criticArch(p)), b.net(c.criticArch(p))
+		u.criticAdams[i] = b.adam(u.critics[i], nets.Adam{Rate: c.CriticRate, Clip: c.Clip})
+		u.takenQ[i], u.chosenQ[i], u.nextQ[i] = b.pass(u.critics[i]), b.pass(u.critics[i]), b.pass(u.targets[i])
+	}
+	u.policy = policy{b.pass(u.actor), b.pass(action), b.pass(logProb)}
+	u.nextPolicy = policy{b.pass(u.actor), b.pass(action), b.pass(logProb)}
+	u.logAlpha, u.value, u.nextValue = b.pass(u.temperature), b.pass(value), b.pass(value)
+	if b.err != nil {
+		return nil, b.err
+	}
+	u.tdError = [2]loss{b.loss(nets.SquaredError{}), b.loss(nets.SquaredError{})}
+	u.ascent, u.measure = b.loss(nets.Ascent{}), b.loss(nets.Ascent{})
+	u.tune = b.loss(nets.Temperature{Target: c.TargetEntropy * float64(p.act)})
+
+	u.s, u.s2, u.a = b.tensor(p.obs), b.tensor(p.obs), b.tensor(p.act)
+	u.noise, u.noise2, u.da, u.dmoments = b.tensor(p.act), b.tensor(p.act), b.tensor(p.act), b.tensor(2*p.act)
+	for _, t := range []*nets.Tensor{&u.r, &u.discount, &u.present, &u.zero, &u.y, &u.dq, &u.dv, &u.dalpha, &u.unused} {
+		*t = b.tensor(1)
+	}
+	for _, t := range []*nets.Tensor{&u.sums.criticLoss, &u.sums.actorLoss, &u.sums.alphaLoss, &u.sums.entropy} {
+		*t = e.NewTensor(p.agents)
+	}
+	u.sums.criticNorm = e.NewTensor(u.criticAdams[0].Norms().Shape()...)
+	u.sums.actorNorm = e.NewTensor(u.actorAdam.Norms().Shape()...)
+
+	u.actor.Params().Set(nets.InitialParams(u.actor.Arch(), key.With(0)))
+	for i := range u.critics {
+		u.critics[i].Params().Set(nets.InitialParams(u.critics[i].Arch(), key.With(1+uint64(i))))
+		e.Copy(u.targets[i].Params(), u.critics[i].Params())
+	}
+	groups := u.temperature.Arch().Groups()
+	u.temperature.Params().Set(slices.Repeat([]float32{0, float32(math.Log(c.Alpha))}, groups)) // weight, bias
+	if err := e.Err(); err != nil {
+		return nil, err
+	}
+	u.recorded = e.Record("sac", u.learn)
+	return u, nil
+}
+
+// run does one update on the minibatch that is in the tensors.
+func (u *update) run() error {
+	for i := range u.criticAdams {
+		u.criticAdams[i].Advance()
+	}
+	u.actorAdam.Advance()
+	u.alphaAdam.Advance()
+	if err := u.recorded.Run(); err != nil {
+		return fmt.Errorf("update %d: %w", u.actorAdam.Steps(), err)
+	}
+	return nil
+}
+
+// setRates multiplies the configured learning rates by a factor.
+func (u *update) setRates(c *Config, factor float64) {
+	u.actorAdam.SetRate(factor * c.ActorRate)
+	u.alphaAdam.SetRate(factor * c.AlphaRate)
+	for _, a := range u.criticAdams {
+		a.SetRate(factor * c.CriticRate)
+	}
+}
+
+// alpha is the present temperature, the mean over agents.
+func (u *update) alpha() float64 {
+	p := u.temperature.Params()
+	x := make([]float32, nets.Size(p))
+	p.Get(x)
+	sum := 0.0
+	for i := 1; i < len(x); i += 2 { // weight, bias
+		sum += math.Exp(float64(x[i]))
+	}
+	return sum / float64(len(x)/2)
+}
+
+// builder makes an update's parts and remembers the first error.
+type builder struct {
+	e             nets.Engine
+	agents, batch int
+	err           error
+}
+
+func (b *builder) net(a nets.Arch) nets.Net {
+	if b.err != nil {
+		return nil
+	}
+	if b.err = a.Validate(); b.err != nil {
+		return nil
+	}
+	n, err := b.e.NewNet(a)
+	b.err = err
+	return n
+}
+
+func (b *builder) adam(n nets.Net, c nets.Adam) nets.Optimizer {
+	if b.err != nil {
+		return nil
+	}
+	o, err := b.e.NewAdam(n, c)
+	b.err = err
+	return o
+}
+
+func (b *builder) pass(n nets.Net) pass {
+	if b.err != nil {
+		return pass{}
+	}
+	return pass{net: n, work: n.NewWork(b.batch)}
+}
+
+func (b *builder) loss(l nets.Loss) loss { return loss{e: b.e, fn: l, value: b.e.NewTensor(b.agents)} }
+
+func (b *builder) tensor(width int) nets.Tensor { return b.e.NewTensor(b.agents, b.batch, width) }

@@ -1,0 +1,15 @@
+// Package sac implements soft actor-critic (Haarnoja et al., Soft Actor-Critic Algorithms and Applications, 2018b) for
+// continuous actions: a stochastic policy that maximises return and entropy, twin critics with target networks, and a
+// temperature that is tuned until the policy's entropy is a target.
+//
+// Read update.go first: it is the whole update, gradient by gradient, with the paper's equation numbers. The other
+// files:
+//
+//   - problem.go says which environments the package takes, and scales actions to their bounds.
+//   - build.go makes networks, optimisers and buffers; memory.go is the replay and its minibatches.
+//   - learner.go and acting.go act and learn; policy.go is the trained policy and its file, insight.go its derivatives.
+//
+// Several agents of a kind each have their own actor, critics and temperature, or share one set (shared). An agent's
+// critics see its own observation and action alone: for critics that see all agents take package maddpg. Agents that
+// are absent in a step are left out of the update. [New] refuses choices, graphs and several kinds of agents.
+package sac

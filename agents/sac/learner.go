@@ -1,0 +1,256 @@
+package sac
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/check"
+	"github.com/stoker-rl/stoker/agents/learning"
+	"github.com/stoker-rl/stoker/agents/replay"
+	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Name is the learner's name in the table of agents and in policy files.
+const Name = "sac"
+
+// Learner is soft actor-critic.
+type Learner struct {
+	c   Config
+	ctx agents.Context
+	p   problem
+
+	update *update
+	memory *memory
+	acting *acting
+	params []float32 // buffer of syncActor
+	drawn  []float32 // buffer of a minibatch's noise
+	acted  bool
+
+	explore, batch, noise *rng.Stream
+
+	steps   int64 // environment steps over all copies
+	pending int64 // of them, since the last round of updates
+	summed  int64 // updates in the sums of the metrics
+}
+
+var _ agents.Learner = (*Learner)(nil)
+
+// New returns a learner for the environment and engines of ctx. It fails where the configuration is wrong or the
+// environment is not of those that the package supports.
+func New(c Config, ctx agents.Context) (*Learner, error) {
+	l, err := build(c, ctx)
+	if err != nil {
+		return nil, fmt.Errorf("sac: %w", err)
+	}
+	return l, nil
+}
+
+func build(c Config, ctx agents.Context) (*Learner, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if err := check.Context(&ctx); err != nil {
+		return nil, err
+	}
+	p, err := newProblem(ctx.Spec)
+	if err != nil {
+		return nil, err
+	}
+	l := &Learner{
+		c: c, ctx: ctx, p: p, drawn: make([]float32, p.agents*c.Batch*p.act),
+		explore: rng.NewStream(ctx.Seed, "sac: exploration"), batch: rng.NewStream(ctx.Seed, "sac: minibatches"),
+		noise: rng.NewStream(ctx.Seed, "sac: noise of updates"),
+	}
+	if l.memory, err = newMemory(&l.c, &l.p); err != nil {
+		return nil, err
+	}
+	if l.update, err = newUpdate(&l.c, &l.p, ctx.Train, rng.New(ctx.Seed, "sac: initial weights")); err != nil {
+		return nil, err
+	}
+	actor, err := ctx.Act.NewNet(c.actorArch(&p))
+	if err != nil {
+		return nil, err
+	}
+	if l.acting, err = newActing(&l.p, ctx.Act, actor, ctx.Copies); err != nil {
+		return nil, err
+	}
+	l.params = make([]float32, nets.Size(actor.Params()))
+	return l, l.syncActor()
+}
+
+// syncActor copies the learned actor's parameters to the network that acts.
+func (l *Learner) syncActor() error {
+	return learning.CopyParams(l.ctx.Train, l.update.actor, l.ctx.Act, l.acting.actor, l.params)
+}
+
+// Act implements [agents.Learner].
+func (l *Learner) Act(v *envs.Vector) error {
+	a := l.acting
+	if l.steps < l.c.RandomSteps {
+		for i := range a.out {
+			a.out[i] = float32(2*l.explore.Float64() - 1)
+		}
+	} else {
+		a.see(v.Obs.Kinds[0].Values)
+		fill(a.eps, l.explore)
+		if err := a.run(); err != nil {
+			return fmt.Errorf("sac: %w", err)
+		}
+	}
+	for i := range l.ctx.Copies {
+		if err := l.p.give(a.row(i), v.Act.Env(i).Kinds[0], v.Obs.Env(i).Kinds[0].Active); err != nil {
+			return fmt.Errorf("sac: environment %d: %w", i, err)
+		}
+	}
+	l.acted = true
+	return nil
+}
+
+// fill draws from the standard normal law.
+func fill(x []float32, s *rng.Stream) {
+	for i := range x {
+		x[i] = float32(s.Norm())
+	}
+}
+
+// Observe implements [agents.Learner].
+func (l *Learner) Observe(v *envs.Vector) error {
+	if !l.acted {
+		return errors.New("sac: Observe without Act before it")
+	}
+	l.acted = false
+	for i := range l.ctx.Copies {
+		if v.ResetStep[i] {
+			continue // the action was not used
+		}
+		l.memory.store(v, i, l.acting.row(i))
+	}
+	l.steps += int64(l.ctx.Copies)
+	if l.steps > l.c.LearningStarts {
+		l.pending += int64(l.ctx.Copies)
+	}
+	return nil
+}
+
+// Update implements [agents.Learner].
+func (l *Learner) Update() error {
+	if l.pending < l.c.UpdateEvery || l.memory.buf.Len() < l.c.Batch {
+		return nil
+	}
+	if l.c.RateFinal < 1 {
+		l.update.setRates(&l.c, l.rateFactor())
+	}
+	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
+		for range l.c.GradientSteps {
+			if err := l.learn(); err != nil {
+				return fmt.Errorf("sac: %w", err)
+			}
+		}
+	}
+	if err := l.syncActor(); err != nil {
+		return fmt.Errorf("sac: %w", err)
+	}
+	return nil
+}
+
+// learn does one update on a new minibatch.
+func (l *Learner) learn() error {
+	u := l.update
+	if err := l.memory.sample(u, l.batch); err != nil {
+		return err
+	}
+	for _, t := range [...]nets.Tensor{u.noise, u.noise2} {
+		fill(l.drawn, l.noise)
+		t.Set(l.drawn)
+	}
+	l.summed++
+	return u.run()
+}
+
+// rateFactor is the present factor of the learning rates, from 1 to RateFinal.
+func (l *Learner) rateFactor() float64 {
+	return learning.Linear(1, l.c.RateFinal, float64(l.steps), float64(l.ctx.Steps))
+}
+
+// Replay implements [agents.Learner].
+func (l *Learner) Replay() *replay.Buffer { return l.memory.buf }
+
+// Metrics implements [agents.Learner]. Losses, entropy and gradient norms (before clipping) are means over agents and
+// over the updates since the last call; they are left out where there was no update:
+//
+//	train/critic_loss    the squared TD error, mean of the two critics, of scaled rewards
+//	train/actor_loss     α ln π − min Q
+//	train/ent_coef_loss  −ln α·(ln π + target entropy)
+//	train/entropy        −ln π: the policy's entropy, of the action in (−1, 1)
+//	train/critic_grad_norm, train/actor_grad_norm
+//	train/ent_coef       the present temperature α
+//	train/n_updates      updates since the beginning
+//	train/learning_rate  the actors' present learning rate
+//	train/replay         transitions held
+func (l *Learner) Metrics(f func(name string, value float64)) {
+	u := l.update
+	if l.summed > 0 {
+		for _, m := range []struct {
+			name string
+			sum  nets.Tensor
+		}{
+			{"train/critic_loss", u.sums.criticLoss}, {"train/actor_loss", u.sums.actorLoss},
+			{"train/ent_coef_loss", u.sums.alphaLoss}, {"train/entropy", u.sums.entropy},
+			{"train/critic_grad_norm", u.sums.criticNorm}, {"train/actor_grad_norm", u.sums.actorNorm},
+		} {
+			f(m.name, learning.TakeMean(m.sum, l.summed))
+		}
+		l.summed = 0
+	}
+	f("train/ent_coef", u.alpha())
+	f("train/n_updates", float64(u.actorAdam.Steps()))
+	f("train/learning_rate", l.rateFactor()*l.c.ActorRate)
+	f("train/replay", float64(l.memory.buf.Len()))
+}
+
+// State lists the learner's streams; see parts for the rest.
+func (l *Learner) State(c *state.Codec) {
+	state.Value(c, l.explore)
+	state.Value(c, l.batch)
+	state.Value(c, l.noise)
+}
+
+// parts is what a checkpoint holds; the replay is saved beside it.
+func (l *Learner) parts() *saved.Parts {
+	p, u := saved.New(Name, l.ctx.Train), l.update
+	p.Weights["actor"], p.Weights["temperature"] = u.actor.Params(), u.temperature.Params()
+	p.Adam("actor", u.actorAdam)
+	p.Adam("temperature", u.alphaAdam)
+	for i, name := range []string{"critic1", "critic2"} {
+		p.Weights[name], p.Weights[name+"_target"] = u.critics[i].Params(), u.targets[i].Params()
+		p.Adam(name, u.criticAdams[i])
+	}
+	for name, t := range map[string]nets.Tensor{
+		"critic_loss": u.sums.criticLoss, "actor_loss": u.sums.actorLoss, "alpha_loss": u.sums.alphaLoss,
+		"entropy": u.sums.entropy, "critic_norm": u.sums.criticNorm, "actor_norm": u.sums.actorNorm,
+	} {
+		p.Optimiser["sum."+name] = t
+	}
+	p.Blobs["streams"] = l
+	p.Counters["steps"], p.Counters["pending_steps"], p.Counters["summed_updates"] = &l.steps, &l.pending, &l.summed
+	return p
+}
+
+// Save implements [agents.Learner].
+func (l *Learner) Save(s *agents.State) error { return l.parts().Save(s) }
+
+// Load implements [agents.Learner].
+func (l *Learner) Load(s *agents.State) error {
+	l.acted = false
+	return errors.Join(l.parts().Load(s), l.syncActor())
+}
+
+// Adopt implements [agents.Learner].
+func (l *Learner) Adopt(s *agents.State) error {
+	return errors.Join(l.parts().Adopt(s), l.syncActor())
+}
