@@ -13,25 +13,34 @@ import (
 
 // small stands before the program in the tutorial's test: it makes training and evaluation short. What follows a
 // command's own flags wins over them.
-const small = `#!/bin/sh
+const small = `#!/bin/bash
 case "$1" in
 train)
 	case " $* " in
 	*" --schema "*|*" --print-config "*) ;;
 	*) set -- "$@" --set train.steps=400 --set train.copies=4 --set train.log_every=200 --set train.evaluate.every=200 \
 		--set train.evaluate.episodes=1 ;;
-	esac ;;
+	esac
+	case " $* " in *sizing/attmf*|*mine.yaml*) set -- "$@" --set env.windows=3 ;; esac ;;
 eval) set -- "$@" --seeds 1-2 --set eval.resamples=100 ;;
 esac
 exec "$STOKER" "$@"
 `
 
-// preamble is what the tutorial's commands run under: the program is this checkout's instead of the published one's.
+// preamble is what the tutorial's commands run under: program and source are this checkout's instead of the published
+// ones.
 const preamble = `set -eu
 go() {
 	case "$*" in
 	"install github.com/stoker-rl/stoker@latest") ;;
 	*) command go "$@" ;;
+	esac
+}
+./stoker() { STOKER=./stoker command stoker "$@"; }
+git() {
+	case "$*" in
+	"clone https://github.com/stoker-rl/stoker") ln -s "$CHECKOUT" stoker ;;
+	*) command git "$@" ;;
 	esac
 }
 `
