@@ -12,7 +12,6 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/catalog/schema"
-	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
 	"github.com/stoker-rl/stoker/envs/workload"
@@ -103,6 +102,10 @@ can give under env, with types, bounds and defaults.`,
 }
 
 func listEnvs(c *cobra.Command, list []catalog.Env, whole, asJSON bool) error {
+	text, err := schema.Of(names(c))
+	if err != nil {
+		return err
+	}
 	var lines []envLine
 	for _, e := range list {
 		l := envLine{ID: e.ID, Doc: e.Doc, Page: e.Page}
@@ -112,7 +115,7 @@ func listEnvs(c *cobra.Command, list []catalog.Env, whole, asJSON bool) error {
 				return fmt.Errorf("%s: %w", e.ID, err)
 			}
 			l = lineOf(e, env.Spec())
-			if l.Keys, err = schema.Keys(configs.Schema(), "env", e.ID); err != nil {
+			if l.Keys, err = schema.Keys(text, "env", e.ID); err != nil {
 				return err
 			}
 		}

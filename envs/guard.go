@@ -90,19 +90,19 @@ func (g *Guard) Outcome(out *Outcome) error {
 // checkBuffers checks that the buffers have the right sizes and are those that the caller gave, own.
 func (k *guarded) checkBuffers(o, own *KindObservation) error {
 	if err := checkBuffer(o.Values, own.Values, k.Agents, k.values); err != nil {
-		return fmt.Errorf("Values %w", err)
+		return fmt.Errorf("%s %w", "Values", err)
 	}
 	if err := checkBuffer(o.Active, own.Active, k.Agents, 1); err != nil {
-		return fmt.Errorf("Active %w", err)
+		return fmt.Errorf("%s %w", "Active", err)
 	}
 	if err := checkBuffer(o.Mask, own.Mask, k.Agents, k.mask); err != nil {
-		return fmt.Errorf("Mask %w; where all choices are legal leave it as it is", err)
+		return fmt.Errorf("%s %w; where all choices are legal leave it as it is", "Mask", err)
 	}
 	if err := checkBuffer(o.Legal, own.Legal, k.Agents, k.Legal); err != nil {
-		return fmt.Errorf("Legal %w", err)
+		return fmt.Errorf("%s %w", "Legal", err)
 	}
 	if err := checkBuffer(o.Graphs, own.Graphs, k.Agents, k.graphs); err != nil {
-		return fmt.Errorf("Graphs %w", err)
+		return fmt.Errorf("%s %w", "Graphs", err)
 	}
 	return nil
 }
