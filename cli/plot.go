@@ -21,8 +21,7 @@ func plotCommand() *cobra.Command {
 
 Runs with the same configuration except the seed are one line, named by the configuration and by the keys in which lines
 differ, as in "attmf actor_rate=1e-4"; --label gives other names. A line is the IQM over their seeds with its 95 % interval
-(with fewer than four runs the mean; the interval is Tukey and McLaughlin's and is wide with few seeds). Values of runs
-that log at different steps are interpolated; a line ends where its shortest run ends. Runs are folders or quoted
+(with fewer than four runs the mean and their range; the interval is Tukey and McLaughlin's). Values of runs that log at different steps are interpolated; a line ends where its shortest run ends. Runs are folders or quoted
 patterns of them.
 --metric takes every tag of metrics.jsonl and timing.jsonl; a wrong one lists the tags.
 
@@ -66,7 +65,7 @@ NAME.png and NAME.svg are the figure, NAME.csv every run's values, NAME_bands.cs
 	fl.Float64Var(&p.Smooth, "smooth", 0,
 		"factor of an exponential moving average, 0 (none) to below 1, as TensorBoard's")
 	fl.StringVar(&p.Average, "average", eval.AverageIQM, "over the runs of a line: iqm or mean")
-	fl.StringVar(&p.Band, "band", eval.BandInterval, "around a line of several runs: interval (95 %), range or none")
+	fl.StringVar(&p.Band, "band", eval.BandInterval, "around a line of several runs: interval (95 %, from 4 runs; the range of fewer), range or none")
 	fl.BoolVar(&p.Separate, "separate", false, "draw every run as its own line")
 	fl.StringSliceVar(&p.Labels, "label", nil, "names of the lines, in the order of their first runs")
 	fl.StringVar(&p.Title, "title", "", "title of the figure")

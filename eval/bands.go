@@ -19,7 +19,8 @@ type band struct {
 
 // What a band shows beside the average of several runs.
 const (
-	// BandInterval is the 95 % interval of the average over training seeds.
+	// BandInterval is the 95 % interval of the average over training seeds, and their range where they are fewer than
+	// stats.FewSeeds.
 	BandInterval = "interval"
 	// BandRange reaches from the lowest run to the highest.
 	BandRange = "range"
@@ -108,7 +109,7 @@ func (o bandOptions) average(v []float64) stats.Interval {
 	switch {
 	case len(v) == 1 || o.Band == BandNone:
 		at.Low, at.High = at.Point, at.Point
-	case o.Band == BandRange:
+	case o.Band == BandRange || len(v) < stats.FewSeeds:
 		at.Low, at.High = slices.Min(v), slices.Max(v)
 	}
 	return at

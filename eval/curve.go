@@ -190,7 +190,16 @@ func (p *painter) curve() ([]string, error) {
 		}
 		return chart.Styles(len(p.styles) + i)
 	})
+	f.Title = "Learning curve: " + ofWhat(curves[0].Metric)
 	return p.save(f, curveName)
+}
+
+// ofWhat says of which episodes a curve is: the tables' are others, so that its last point is not their number.
+func ofWhat(metric string) string {
+	if strings.HasPrefix(metric, "eval/") {
+		return "evaluations during training, other episodes than the tables'"
+	}
+	return "training's own episodes, not the tables'"
 }
 
 // curveFigure draws curves of one metric: a line per group, the range over its runs as a band.

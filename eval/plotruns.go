@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
@@ -194,10 +195,10 @@ func (p RunPlot) entry(b band, s chart.Style) chart.Entry {
 		return e
 	}
 	what := map[string]string{AverageIQM: "IQM", AverageMean: "mean"}[p.Average]
-	switch p.Band {
-	case BandInterval:
+	switch {
+	case p.Band == BandInterval && b.runs >= stats.FewSeeds:
 		what, e.Band = what+" and 95 % interval", true
-	case BandRange:
+	case p.Band != BandNone:
 		what, e.Band = what+" and range", true
 	}
 	e.Text = fmt.Sprintf("%s (%s of %d runs)", b.group, what, b.runs)

@@ -45,22 +45,20 @@ func TestBands(t *testing.T) {
 
 // Averages, bands and smoothing are what they say.
 func TestAverage(t *testing.T) {
-	v := []float64{1, 2, 3, 4, 100}
+	five := []float64{1, 2, 3, 4, 100}
 	for _, c := range []struct {
 		o               bandOptions
+		v               []float64
 		point, low, top float64
 	}{
-		{bandOptions{Average: AverageMean, Band: BandRange}, 22, 1, 100},
-		{bandOptions{Average: AverageIQM, Band: BandNone}, 3, 3, 3},
-		// Student's interval of 1, 2, 3: 2 ± 4.3027·1/√3.
-		{bandOptions{Average: AverageMean, Band: BandInterval}, 2, 2 - 4.302652729911275/math.Sqrt(3),
-			2 + 4.302652729911275/math.Sqrt(3)},
+		{bandOptions{Average: AverageMean, Band: BandRange}, five, 22, 1, 100},
+		{bandOptions{Average: AverageIQM, Band: BandNone}, five, 3, 3, 3},
+		// Student's interval of 1, 2, 3, 4: 2.5 ± 3.1824·√(5/3)/2; three runs have their range.
+		{bandOptions{Average: AverageMean, Band: BandInterval}, five[:4], 2.5, 2.5 - 3.182446305284263*math.Sqrt(5.0/3)/2,
+			2.5 + 3.182446305284263*math.Sqrt(5.0/3)/2},
+		{bandOptions{Average: AverageMean, Band: BandInterval}, five[:3], 2, 1, 3},
 	} {
-		x := v
-		if c.o.Band == BandInterval {
-			x = v[:3]
-		}
-		got := c.o.average(x)
+		got := c.o.average(c.v)
 		if math.Abs(got.Point-c.point) > 1e-12 || math.Abs(got.Low-c.low) > 1e-9 || math.Abs(got.High-c.top) > 1e-9 {
 			t.Errorf("%+v: %+v, want %g [%g, %g]", c.o, got, c.point, c.low, c.top)
 		}

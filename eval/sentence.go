@@ -111,7 +111,7 @@ func (s *Summary) sentenceOn(a string, whole bool) string {
 	by := map[string][]Verdict{}
 	for _, v := range s.Verdicts {
 		if v.A == a {
-			by[v.Verdict] = append(by[v.Verdict], v)
+			by[v.said()] = append(by[v.said()], v)
 		}
 	}
 	over := ", over " + s.seeds(p)
@@ -121,19 +121,46 @@ func (s *Summary) sentenceOn(a string, whole bool) string {
 		}
 	}
 	var clauses []string
-	for _, word := range []string{Better, Worse} {
-		if group := by[word]; len(group) > 0 {
-			clauses = append(clauses, fmt.Sprintf("%s than %s: %s", word, names(group), s.detail(s.closest(group), len(group) > 1)))
+	for _, said := range []string{Better, Worse, keptBetter, keptWorse, tradeOff, Undecided} {
+		group := by[said]
+		if len(group) == 0 {
+			continue
 		}
-	}
-	if group := by[Undecided]; len(group) > 0 {
-		clause := "undecided against " + names(group)
-		if len(clauses) == 0 {
+		clause := map[string]string{Better: "is better than ", Worse: "is worse than ", Undecided: "is undecided against ",
+			keptBetter: "keeps " + s.Constraint + " better than ", keptWorse: "keeps " + s.Constraint + " worse than ",
+			tradeOff: "is a trade-off against "}[said] + names(group)
+		if said == keptBetter || said == keptWorse {
+			clause += ", " + s.Objective + " undecided"
+		}
+		if said != Undecided || len(clauses) == 0 {
 			clause += ": " + s.detail(s.closest(group), len(group) > 1)
 		}
 		clauses = append(clauses, clause)
 	}
-	return s.called(p) + " is " + clauses[0] + over + strings.Join(append([]string{""}, clauses[1:]...), "; ")
+	return s.called(p) + " " + clauses[0] + over + strings.Join(append([]string{""}, clauses[1:]...), "; ")
+}
+
+// What the sentence says of undecided verdicts by which one metric decides something.
+const (
+	keptBetter = "kept better"
+	keptWorse  = "kept worse"
+	tradeOff   = "trade-off"
+)
+
+// said is a verdict, or what the sentence says of an undecided one.
+func (v *Verdict) said() string {
+	if v.Verdict != Undecided {
+		return v.Verdict
+	}
+	switch o, c := v.ObjectiveVerdict, v.ConstraintVerdict; {
+	case o == Better && c == Worse, o == Worse && c == Better:
+		return tradeOff
+	case o == Undecided && c == Better:
+		return keptBetter
+	case o == Undecided && c == Worse:
+		return keptWorse
+	}
+	return Undecided
 }
 
 func names(group []Verdict) string {

@@ -21,6 +21,9 @@ type Verdict struct {
 	// ConstraintKept says that a keeps the constraint at least as well as b, ConstraintKeptByB that b does as a.
 	ConstraintKept    bool `json:"constraint_kept"`
 	ConstraintKeptByB bool `json:"constraint_kept_by_b"`
+	// ObjectiveVerdict and ConstraintVerdict are those by the single metrics.
+	ObjectiveVerdict  string `json:"objective_verdict"`
+	ConstraintVerdict string `json:"constraint_verdict,omitempty"`
 	// Verdict is better, worse, undecided or infeasible; with a constraint Why says in words how it came about.
 	Verdict string `json:"verdict"`
 	Why     string `json:"why,omitempty"`
@@ -69,13 +72,14 @@ func (s *Summary) policy(name string) PolicyResult {
 // verdict is that of a comparison by the objective and the one by the constraint beside it.
 func (s *Summary) verdict(by Criteria, o Comparison) Verdict {
 	v := Verdict{A: o.A, B: o.B, Objective: o.Metric, Scope: o.Scope, ConstraintKept: true, ConstraintKeptByB: true,
-		Verdict: o.Verdict}
+		ObjectiveVerdict: o.Verdict, Verdict: o.Verdict}
 	if by.Constraint == nil {
 		return v
 	}
 	m := *by.Constraint
 	at := slices.IndexFunc(s.Comparisons, func(c Comparison) bool { return c.A == o.A && c.B == o.B && c.Metric == m.Name })
 	c := s.Comparisons[at]
+	v.ConstraintVerdict = c.Verdict
 	v.Constraint, v.Margin = m.Name, Number(by.margin(float64(s.policy(o.B).Metrics[m.Name].Mean)))
 	ends := stats.Comparison{SimultaneousLow: float64(c.SimultaneousLo), SimultaneousHigh: float64(c.SimultaneousHi)}
 	lower := m.Better == envs.Lower

@@ -170,9 +170,15 @@ func TestSentence(t *testing.T) {
 	}{
 		{"better and worse", service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1}, [2]float64{3, 0.05}),
 			"this checkpoint of learned is better than rival: price 19.6 % lower [18.5, 20.8], violated 0.10 against 0.10, " +
-				"over 20 workload seeds; worse than oracle: price 33.9 % higher [32.2, 35.6], violated 0.10 against 0.051"},
+				"over 20 workload seeds; is worse than oracle: price 33.9 % higher [32.2, 35.6], violated 0.10 against 0.051"},
 		{"undecided", service(0.02, [2]float64{5, 0.1}, [2]float64{5, 0.1}),
 			"this checkpoint of learned is undecided against rival: price 0.5 % higher [−0.8, 1.7], violated 0.10 against 0.10, " +
+				"over 20 workload seeds"},
+		{"undecided, violations decided", service(0.02, [2]float64{5, 0.02}, [2]float64{5, 0.1}),
+			"this checkpoint of learned keeps violated better than rival, price undecided: price 0.5 % higher [−0.8, 1.7], violated " +
+				"0.020 against 0.10, over 20 workload seeds"},
+		{"a trade-off", service(0.02, [2]float64{4, 0.3}, [2]float64{5, 0.1}),
+			"this checkpoint of learned is a trade-off against rival: price 19.6 % lower [18.5, 20.8], violated 0.30 against 0.10, " +
 				"over 20 workload seeds"},
 		{"alone", service(0, [2]float64{5, 0.1}),
 			"this checkpoint of learned: price 5.06 [4.92, 5.22] USD/h, violated 0.1013 [0.0983, 0.1043] share of windows, over 20 " +

@@ -156,7 +156,7 @@ func TestLinear(t *testing.T) {
 	}
 	sum := 0.0
 	for _, f := range e.Features {
-		sum += f.share()
+		sum += f.Share.Value
 		// What has no weight can be shuffled at no cost.
 		if f.Name == "position" && (f.Moved != 0 || f.Lost.Value != 0) {
 			t.Errorf("position shuffled moves decisions by %g and costs %g", f.Moved, f.Lost.Value)
@@ -213,7 +213,7 @@ func TestWrite(t *testing.T) {
 	}
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(rows) != 5 || len(rows[1]) != 12 {
+	if err != nil || len(rows) != 5 || len(rows[1]) != 17 {
 		t.Errorf("%s: %v, %v", FeaturesFile, rows, err)
 	}
 	var out bytes.Buffer

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/stats"
 )
 
 // Explanation is what a policy's decisions depend on.
@@ -20,6 +23,8 @@ type Explanation struct {
 	// Unexplained is the numerical error of the integral, Σ|f(x) − f(x') − Σ IG| over Σ|f(x) − f(x')|: more Steps make it
 	// smaller.
 	Unexplained float64 `json:"unexplained"`
+	// Ranked is false where the episodes are too few to rank any two features: the intervals of all shares overlap.
+	Ranked bool `json:"ranked"`
 	// Agreement is Spearman's rank correlation, over features, of the share with how far shuffling moves decisions.
 	Agreement float64 `json:"rank_agreement"`
 	// Features are sorted by their share over all decisions, the largest first.
@@ -46,6 +51,10 @@ type Feature struct {
 	// it of itself, and where it observes it of other agents.
 	Own    Interval `json:"own"`
 	Others Interval `json:"others"`
+	// Share is the sum of both, Ranks the first and the last rank that a feature can have: of two features whose
+	// intervals of Share overlap, neither is before the other.
+	Share Interval `json:"share"`
+	Ranks [2]int   `json:"ranks"`
 	// Moved is how far decisions move when the feature is shuffled, in standard deviations of the decision, the mean over
 	// decisions.
 	Moved float64 `json:"decision_moved"`
@@ -55,9 +64,6 @@ type Feature struct {
 
 	index int
 }
-
-// share is Own plus Others; features are sorted by it.
-func (f *Feature) share() float64 { return f.Own.Value + f.Others.Value }
 
 // Decision is a component of one agent's action.
 type Decision struct {
@@ -94,8 +100,8 @@ type Link struct {
 	Weight Interval `json:"weight"`
 }
 
-// ratio is Σ num / Σ den over episodes with its linearised interval; zero where Σ den is 0.
-func ratio(num, den []float64) Interval {
+// ratio is Σ num / Σ den over episodes with its linearised interval, within bounds; zero where Σ den is 0.
+func ratio(num, den []float64, in envs.Bounds) Interval {
 	var top, bottom, squares, n float64
 	for i, d := range den {
 		if d != 0 {
@@ -109,7 +115,8 @@ func ratio(num, den []float64) Interval {
 	for i, d := range den {
 		squares += (num[i] - r*d) * (num[i] - r*d)
 	}
-	return Interval{r, r - halfWidth(squares, n)/bottom, r + halfWidth(squares, n)/bottom}
+	low, high := stats.Around(r, halfWidth(squares, n)/bottom, in)
+	return Interval{r, low, high}
 }
 
 // halfWidth is half the width of the interval of a sum of n independent numbers; squares is the sum of their squared
@@ -160,17 +167,35 @@ func (w *work) explanation() *Explanation {
 		e.Decisions = append(e.Decisions, w.decision(k, d))
 	}
 	for k, sums := range w.attention {
-		if l := (Link{k / w.agents, k % w.agents, ratio(sums, w.present[k/w.agents])}); l.Weight.Value > 0 {
+		if l := (Link{k / w.agents, k % w.agents, ratio(sums, w.present[k/w.agents], envs.Share())}); l.Weight.Value > 0 {
 			e.Attention = append(e.Attention, l)
 		}
 	}
 	shares, moved := make([]float64, len(e.Features)), make([]float64, len(e.Features))
 	for i := range e.Features {
-		shares[i], moved[i] = e.Features[i].share(), e.Features[i].Moved
+		shares[i], moved[i] = e.Features[i].Share.Value, e.Features[i].Moved
 	}
 	e.Agreement = spearman(shares, moved)
-	slices.SortStableFunc(e.Features, func(a, b Feature) int { return descending(a.share(), b.share()) })
+	slices.SortStableFunc(e.Features, func(a, b Feature) int { return descending(a.Share.Value, b.Share.Value) })
+	e.rank()
 	return e
+}
+
+// rank finds the ranks that each feature can have.
+func (e *Explanation) rank() {
+	for i := range e.Features {
+		f := &e.Features[i]
+		f.Ranks = [2]int{1, len(e.Features)}
+		for _, o := range e.Features {
+			switch {
+			case o.Share.Low > f.Share.High:
+				f.Ranks[0]++
+			case o.Share.High < f.Share.Low:
+				f.Ranks[1]--
+			}
+		}
+		e.Ranked = e.Ranked || f.Ranks != [2]int{1, len(e.Features)}
+	}
 }
 
 func descending(a, b float64) int {
@@ -211,14 +236,14 @@ func (w *work) decision(k int, d *decision) Decision {
 		states += n
 	}
 	for s, sums := range d.size {
-		effect := ratio(sums, d.n)
+		effect := ratio(sums, d.n, envs.AtLeast(0))
 		if effect.Value == 0 {
 			continue
 		}
 		f := s % w.width
 		out.By = append(out.By, Attribution{
 			Of: s / w.width, Feature: w.feature(f), Unit: nameOr(w.kind.FeatureUnits, f, ""), Effect: effect,
-			Share: ratio(sums, total),
+			Share: ratio(sums, total, envs.Share()),
 			Slope: d.slope[s] / states,
 		})
 	}
@@ -266,7 +291,12 @@ func (w *work) features() []Feature {
 	}
 	for f := range out {
 		out[f].Name, out[f].Unit, out[f].index = w.feature(f), nameOr(w.kind.FeatureUnits, f, ""), f
-		out[f].Own, out[f].Others = ratio(own[f], all), ratio(others[f], all)
+		out[f].Own, out[f].Others = ratio(own[f], all, envs.Share()), ratio(others[f], all, envs.Share())
+		both := slices.Clone(own[f])
+		for ep, x := range others[f] {
+			both[ep] += x
+		}
+		out[f].Share = ratio(both, all, envs.Share())
 		out[f].Moved /= float64(max(varied, 1))
 	}
 	return out

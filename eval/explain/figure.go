@@ -17,6 +17,9 @@ func (e *Explanation) figure() *chart.Figure {
 		Key: []chart.Entry{{Text: "of the deciding agent", Style: own, Dot: true, Band: true},
 			{Text: "of others", Style: others, Dot: true, Band: true}},
 	}
+	if e.tooFew() != "" {
+		f.Title += fmt.Sprintf(": %d episodes rank nothing", e.Episodes)
+	}
 	names := make([]string, len(e.Features))
 	shares := chart.NewPanel("", "share of integrated gradients", "")
 	var cost *chart.Panel

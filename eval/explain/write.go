@@ -60,11 +60,13 @@ func (i Interval) cells() []string { return []string{number(i.Value), number(i.L
 
 func (e *Explanation) featureRows() [][]string {
 	rows := [][]string{{
-		"feature", "unit", "own", "own_lo", "own_hi", "others", "others_lo", "others_hi",
+		"feature", "unit", "share", "share_lo", "share_hi", "first_rank", "last_rank",
+		"own", "own_lo", "own_hi", "others", "others_lo", "others_hi",
 		"decision_moved", "return_lost", "return_lost_lo", "return_lost_hi",
 	}}
 	for _, f := range e.Features {
-		row := append([]string{f.Name, f.Unit}, f.Own.cells()...)
+		row := append([]string{f.Name, f.Unit}, f.Share.cells()...)
+		row = append(append(row, itoa(f.Ranks[0]), itoa(f.Ranks[1])), f.Own.cells()...)
 		row = append(append(row, f.Others.cells()...), number(f.Moved))
 		if f.Lost == nil {
 			row = append(row, "", "", "")
@@ -110,14 +112,17 @@ func Text(w io.Writer, e *Explanation, top int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s in %s: %d × %s, %d states of %d episodes, mean return %.4g\n\n",
 		e.Policy, e.Env, e.Agents, e.Agent, e.States, e.Episodes, e.Return)
-	b.WriteString("What drives decisions: shares of integrated gradients with 95 % intervals; " +
-		"shuffled: effect of the feature's value from another state\n")
-	rows := [][]string{{"feature", "unit", "own", "others'", "shuffled: decision moves"}}
+	if note := e.tooFew(); note != "" {
+		b.WriteString(note + "\n\n")
+	}
+	b.WriteString("What drives decisions: shares of integrated gradients with 95 % intervals, and the ranks that these " +
+		"leave open; shuffled: effect of the feature's value from another state\n")
+	rows := [][]string{{"rank", "feature", "unit", "own", "others'", "shuffled: decision moves"}}
 	if len(e.Features) > 0 && e.Features[0].Lost != nil {
 		rows[0] = append(rows[0], "shuffled: return lost")
 	}
 	for _, f := range e.Features {
-		row := []string{f.Name, f.Unit, percent(f.Own), percent(f.Others), fmt.Sprintf("%.2f sd", f.Moved)}
+		row := []string{f.rank(), f.Name, f.Unit, percent(f.Own), percent(f.Others), fmt.Sprintf("%.2f sd", f.Moved)}
 		if f.Lost != nil {
 			row = append(row, fmt.Sprintf("%.3g [%.3g, %.3g]", f.Lost.Value, f.Lost.Low, f.Lost.High))
 		}
@@ -148,6 +153,23 @@ func Text(w io.Writer, e *Explanation, top int) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// tooFew says that the episodes are too few to rank any two features; empty where they are not.
+func (e *Explanation) tooFew() string {
+	if e.Ranked || len(e.Features) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("Too few episodes to rank anything: with %d of them the intervals of all %d features overlap. The order "+
+		"below may be chance; take more episodes, as in --seeds 1-%d.", e.Episodes, len(e.Features), max(20, 3*e.Episodes))
+}
+
+// rank is the rank of a feature, or from which to which.
+func (f *Feature) rank() string {
+	if f.Ranks[0] == f.Ranks[1] {
+		return itoa(f.Ranks[0])
+	}
+	return fmt.Sprintf("%d–%d", f.Ranks[0], f.Ranks[1])
 }
 
 // arrow is the direction in which a decision moves as the feature rises; discrete components have none.

@@ -66,6 +66,18 @@ func (s scale) slope(x float64) float64 {
 	return 1
 }
 
+// Around is the interval of an estimate within bounds, where half is half the width of the interval without them: both
+// ends are as far away on the line to which the bounds are mapped, by the delta method.
+func Around(point, half float64, b envs.Bounds) (low, high float64) {
+	on := scaleOf(b, point)
+	at := on.line(point)
+	if !finite(at) || half == 0 { // the point is a bound
+		return point, point
+	}
+	half *= on.slope(point)
+	return on.back(at - half), on.back(at + half)
+}
+
 // moved moves the bounds of an interval away from point by a factor, on the line. Where the point itself is one of the
 // bounds, the line has no place for it: the far end is moved as the value is, up to the other bound.
 func (s scale) moved(point, low, high, by float64) (newLow, newHigh float64) {
@@ -108,13 +120,8 @@ func MeanOf(s Scores, b envs.Bounds, resamples int, stream *rng.Stream) Interval
 func meanInterval(s Scores, b envs.Bounds, draws []float64) Interval {
 	none := Scores{make([]float64, len(s[0]))}
 	iv := Interval{Mean(s.Flat()), Quantile(draws, tail), Quantile(draws, 1-tail)}
-	on := scaleOf(b, iv.Point)
-	at := on.line(iv.Point)
-	if !finite(at) { // all scores are equal to a bound
-		return iv
-	}
-	half := on.slope(iv.Point) * errorVarianceOf(s, none, s.columns()).halfWidth(tail)
-	iv.Low, iv.High = on.back(min(on.line(iv.Low), at-half)), on.back(max(on.line(iv.High), at+half))
+	low, high := Around(iv.Point, errorVarianceOf(s, none, s.columns()).halfWidth(tail), b)
+	iv.Low, iv.High = min(iv.Low, low), max(iv.High, high)
 	return iv
 }
 
