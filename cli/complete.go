@@ -15,9 +15,21 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 )
 
-// completeSets completes --set by the configuration that is named on the line: keys, with their present values and what
-// they may be, and behind a key's = the words that are allowed.
-func completeSets(c *cobra.Command) {
+// completeConfigs completes an argument by the shipped configurations, and files.
+func completeConfigs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, s := range configs.Shipped() {
+		out = append(out, filepath.Join("configs", s))
+	}
+	return out, cobra.ShellCompDirectiveDefault
+}
+
+// completeSets completes --set, or the flags named instead, by the configuration that is named on the line: keys, with
+// their present values and what they may be, and behind a key's = the words that are allowed.
+func completeSets(c *cobra.Command, flags ...string) {
+	if len(flags) == 0 {
+		flags = []string{"set"}
+	}
 	complete := func(c *cobra.Command, a []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		path := "configs/sizing/attmf.yaml"
 		if len(a) > 0 {
@@ -47,8 +59,10 @@ func completeSets(c *cobra.Command) {
 		keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, prefix) })
 		return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
-	if err := c.RegisterFlagCompletionFunc("set", complete); err != nil {
-		panic(err) // the flag was just defined
+	for _, f := range flags {
+		if err := c.RegisterFlagCompletionFunc(f, complete); err != nil {
+			panic(err) // the flag was just defined
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"})
 	root.SetHelpCommandGroupID("look")
 	root.SetCompletionCommandGroupID("look")
-	for _, c := range []*cobra.Command{trainCommand(), resumeCommand(), evalCommand(), explainCommand(),
+	for _, c := range []*cobra.Command{trainCommand(), sweepCommand(), resumeCommand(), evalCommand(), explainCommand(),
 		plotCommand(), powerCommand(), suiteCommand()} {
 		c.GroupID = "work"
 		root.AddCommand(c)
@@ -113,7 +113,7 @@ func exitHint(dir string) string {
 }
 
 func quote(s string) string {
-	if strings.ContainsAny(s, " \t'\"$") {
+	if strings.ContainsAny(s, " \t'\"$[]{}()*?&;|<>`\\#") {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	return s

@@ -23,19 +23,17 @@ import (
 	"github.com/stoker-rl/stoker/train"
 )
 
-// jobsOf is how many of n runs are trained at a time.
-func jobsOf(c *cobra.Command, x *configs.Experiment, n int, f trainFlags) (int, error) {
+// jobsOf is how many of n runs are trained at a time, where --jobs asks for some.
+func jobsOf(c *cobra.Command, x *configs.Experiment, n, jobs int) (int, error) {
 	if c.Flags().Changed("jobs") {
 		switch {
-		case f.seeds == "":
-			return 0, usage("--jobs is given without --seeds, want both")
-		case f.jobs < 1:
-			return 0, usage("--jobs is %d, want at least 1", f.jobs)
-		case f.jobs > 1 && x.Engine.Name != engines.Native:
+		case jobs < 1:
+			return 0, usage("--jobs is %d, want at least 1", jobs)
+		case jobs > 1 && x.Engine.Name != engines.Native:
 			return 0, usage("--jobs is %d, but engine %s trains one run at a time in a process; want 1, or engine %s",
-				f.jobs, x.Engine.Name, engines.Native)
+				jobs, x.Engine.Name, engines.Native)
 		}
-		return min(f.jobs, n), nil
+		return min(jobs, n), nil
 	}
 	if x.Engine.Name != engines.Native {
 		return 1, nil
@@ -220,33 +218,35 @@ func (b *board) every(jobs int) time.Duration {
 }
 
 // of is where run i writes.
-func (b *board) of(i int) io.Writer { return &boardLine{b: b, i: i} }
+func (b *board) of(i int) io.Writer {
+	return &lines{say: func(line string) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.say(i, line)
+	}}
+}
 
-// boardLine takes whole lines from one run.
-type boardLine struct {
-	b    *board
-	i    int
+// lines takes what one run writes and says its whole lines, those without text aside.
+type lines struct {
+	say  func(line string)
 	rest []byte
 }
 
-func (l *boardLine) Write(p []byte) (int, error) {
-	l.b.mu.Lock()
-	defer l.b.mu.Unlock()
+func (l *lines) Write(p []byte) (int, error) {
 	l.rest = append(l.rest, p...)
 	for {
 		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
 		if !whole {
 			return len(p), nil
 		}
-		l.b.say(l.i, strings.TrimSpace(string(line)))
+		if text := strings.TrimSpace(string(line)); text != "" {
+			l.say(text)
+		}
 		l.rest = append(l.rest[:0], rest...)
 	}
 }
 
 func (b *board) say(i int, line string) {
-	if line == "" {
-		return
-	}
 	if !b.terminal {
 		fmt.Fprintf(b.out, "%s: %s\n", b.names[i], line)
 		return

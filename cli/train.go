@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
+	"github.com/stoker-rl/stoker/train/sweep"
 )
 
 // runsFolder is where runs come without --runs.
@@ -61,13 +62,7 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save before they sto
 			}
 			return runTrain(c, a[0], f)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var out []string
-			for _, s := range configs.Shipped() {
-				out = append(out, filepath.Join("configs", s))
-			}
-			return out, cobra.ShellCompDirectiveDefault
-		},
+		ValidArgsFunction: completeConfigs,
 	}
 	fl := c.Flags()
 	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in train.steps=1000 (repeatable)")
@@ -110,7 +105,10 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 		_, err = c.OutOrStdout().Write(text)
 		return err
 	}
-	jobs, err := jobsOf(c, x, len(seeds), f)
+	if c.Flags().Changed("jobs") && f.seeds == "" {
+		return usage("--jobs is given without --seeds, want both")
+	}
+	jobs, err := jobsOf(c, x, len(seeds), f.jobs)
 	if err != nil {
 		return err
 	}
@@ -178,6 +176,15 @@ func plan(c *cobra.Command, x *configs.Experiment, seed uint64, f trainFlags, se
 
 // load reads a configuration with the flags that stand for keys.
 func load(names *catalog.Catalog, path string, f trainFlags) (*configs.Experiment, error) {
+	x, err := configs.Load(path, f.settings(), names)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return x, nil
+}
+
+// settings are those of --set and of the flags that stand for keys.
+func (f trainFlags) settings() []string {
 	sets := f.sets
 	engine := f.engine
 	if strings.HasPrefix(f.device, "cuda") && engine == "" {
@@ -195,20 +202,17 @@ func load(names *catalog.Catalog, path string, f trainFlags) (*configs.Experimen
 	if engine != "" {
 		sets = append(sets, "engine.name="+engine)
 	}
-	x, err := configs.Load(path, sets, names)
-	if err != nil {
-		return nil, usage("%w", err)
-	}
-	return x, nil
+	return sets
 }
 
 func resumeCommand() *cobra.Command {
 	var steps int64
 	var from string
+	var jobs int
 	var inexact, asJSON bool
 	c := &cobra.Command{
-		Use:   "resume RUN",
-		Short: "Resume a run from its latest checkpoint, or from an earlier one",
+		Use:   "resume RUN|SWEEP",
+		Short: "Resume a run from its latest checkpoint, or from an earlier one, or go on with a sweep",
 		Long: `Resume a run from its latest checkpoint. The result is byte for byte that of an uninterrupted run. A run that is
 finished stays as it is: nothing is written.
 
@@ -216,14 +220,23 @@ With --steps the run gets a new total; schedules that depend on the total follow
 
 With --from the run goes back to an earlier checkpoint: its name, its folder, its number of steps, or best. Nothing is
 lost: the run as it stood is kept in the run's folder, under aside/1, aside/2, …, and plot, eval, check and resume take
-that folder like any run.`,
+that folder like any run.
+
+A sweep's folder goes on with what is not finished in it: runs that were stopped, killed or failed, and those not begun.`,
 		Example: `  stoker resume runs/sizing-attmf-s1
   stoker resume runs/sizing-attmf-s1 --steps 200000
-  stoker resume runs/sizing-attmf-s1 --from step-000000050000`,
+  stoker resume runs/sizing-attmf-s1 --from step-000000050000
+  stoker resume runs/cartpole-actor_rate --jobs 2                    # a sweep`,
 		Args: args(1, 1, "RUN"),
 		RunE: func(c *cobra.Command, a []string) error {
 			if c.Flags().Changed("steps") && steps < 1 {
 				return usage("--steps is %d, want at least 1", steps)
+			}
+			if sweep.Is(a[0]) {
+				return resumeSweep(c, a[0], jobs, inexact, asJSON)
+			}
+			if c.Flags().Changed("jobs") {
+				return usage("--jobs is for sweeps; %s is none", a[0])
 			}
 			x, err := train.ReadConfig(a[0], names(c))
 			if err != nil {
@@ -248,6 +261,7 @@ that folder like any run.`,
 		},
 	}
 	c.Flags().Int64Var(&steps, "steps", 0, "new total number of environment steps")
+	c.Flags().IntVar(&jobs, "jobs", 0, "of a sweep: runs at a time (default: one per core)")
 	c.Flags().StringVar(&from, "from", "",
 		"checkpoint of this run to go back to: its name, folder or number of steps, or best")
 	c.Flags().

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/train"
+	"github.com/stoker-rl/stoker/train/sweep"
 )
 
 // Choice is the contestants and the experiment in which they are compared.
@@ -35,7 +36,7 @@ type Choice struct {
 // RunOf is a run folder and its contestant's name.
 type RunOf struct{ Dir, Contestant string }
 
-// Choose reads what paths stand for: run folders (their best checkpoint), checkpoints, policies of the zoo, or rivals
+// Choose reads what paths stand for: run folders (their best checkpoint), sweeps (their finished runs), checkpoints, policies of the zoo, or rivals
 // of the catalog names. Runs whose configurations are equal but for the seed form one contestant, and so do checkpoints
 // of such runs after the same number of steps. Rivals that the experiment lists are added, unless the caller named
 // some; a named one has the experiment's configuration where it lists that rival. What the caller got wrong is marked
@@ -51,6 +52,18 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 	}
 	var rivals []catalog.Rival
 	for _, path := range paths {
+		if sweep.Is(path) {
+			finished, err := sweep.FinishedRuns(path, names)
+			if err != nil {
+				return nil, err
+			}
+			for _, dir := range finished {
+				if err := c.addLearned(dir, sets); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
 		_, inZoo := zoo.Cut(path)
 		if _, err := os.Stat(path); inZoo || !errors.Is(err, fs.ErrNotExist) {
 			if err := c.addLearned(path, sets); err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stoker-rl/stoker/configs"
 )
 
 // named is what a group of runs, or of checkpoints, is called by.
@@ -68,21 +70,9 @@ func labelAmong(same []named, i int) string {
 	}
 	label := same[i].base
 	for _, k := range slices.Sorted(maps.Keys(own)) {
-		label += " " + ShortKey(k, keys) + "=" + own[k]
+		label += " " + configs.ShortKey(k, keys) + "=" + own[k]
 	}
 	return label
-}
-
-// ShortKey is the last part of a dotted key, or as many of its last parts as no other of keys ends with.
-func ShortKey(key string, keys []string) string {
-	parts := strings.Split(key, ".")
-	for n := 1; n < len(parts); n++ {
-		short := strings.Join(parts[len(parts)-n:], ".")
-		if !slices.ContainsFunc(keys, func(o string) bool { return o != key && strings.HasSuffix("."+o, "."+short) }) {
-			return short
-		}
-	}
-	return key
 }
 
 // flatten lists the values of a configuration by their dotted keys.

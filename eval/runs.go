@@ -13,12 +13,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/train"
+	"github.com/stoker-rl/stoker/train/sweep"
 )
 
 // FindRuns returns the run folders that paths and patterns (as in runs/sizing-*) stand for, each once, in natural
-// order within a pattern. What is no run is an error that says what it is.
+// order within a pattern. A sweep's folder stands for its finished runs. What is no run is an error that says what it is.
 func FindRuns(paths []string) ([]string, error) {
 	var out []string
 	add := func(dir string) {
@@ -27,6 +29,16 @@ func FindRuns(paths []string) ([]string, error) {
 		}
 	}
 	for _, p := range paths {
+		if sweep.Is(p) {
+			runs, err := sweep.FinishedRuns(p, catalog.Default())
+			if err != nil {
+				return nil, err
+			}
+			for _, dir := range runs {
+				add(dir)
+			}
+			continue
+		}
 		if _, err := os.Stat(p); err == nil {
 			if err := isRun(p); err != nil {
 				return nil, err

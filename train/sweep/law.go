@@ -1,0 +1,209 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// Law is a distribution of values: uniform(a,b), log(a,b), int(a,b) or choice(x,y,…). Its text form is the same.
+type Law struct {
+	kind      string
+	low, high float64  // of uniform, log and int; int has both ends
+	words     []string // of choice
+}
+
+// Kinds of laws.
+const (
+	uniformLaw = "uniform"
+	logLaw     = "log"
+	intLaw     = "int"
+	choiceLaw  = "choice"
+)
+
+const lawsWanted = "want uniform(a,b), log(a,b), int(a,b) or choice(x,y,…)"
+
+// ParseLaw reads a law's text.
+func ParseLaw(s string) (Law, error) {
+	name, inside, ok := strings.Cut(strings.TrimSpace(s), "(")
+	inside, closed := strings.CutSuffix(inside, ")")
+	if !ok || !closed {
+		return Law{}, fmt.Errorf("is %q, %s", s, lawsWanted)
+	}
+	l := Law{kind: strings.TrimSpace(name)}
+	parts, err := split(inside)
+	if err != nil {
+		return l, err
+	}
+	switch l.kind {
+	case choiceLaw:
+		if l.words = parts; len(parts) < 2 {
+			return l, fmt.Errorf("is %q, want at least two values to choose from", s)
+		}
+		return l, nil
+	case uniformLaw, logLaw, intLaw:
+	default:
+		hint := ""
+		if near := configs.Nearest(l.kind, []string{uniformLaw, logLaw, intLaw, choiceLaw}); near != "" {
+			hint = fmt.Sprintf("did you mean %s? ", near)
+		}
+		return l, fmt.Errorf("is %q: %s%s", s, hint, lawsWanted)
+	}
+	if len(parts) != 2 {
+		return l, fmt.Errorf("is %q, want two numbers, as in %s(1,10)", s, l.kind)
+	}
+	for i, end := range []*float64{&l.low, &l.high} {
+		if *end, err = strconv.ParseFloat(parts[i], 64); err != nil || math.IsNaN(*end) || math.IsInf(*end, 0) {
+			return l, fmt.Errorf("is %q: %q is not a number", s, parts[i])
+		}
+	}
+	const exact = 1 << 53 // beyond it a float64 does not hold every whole number
+	switch {
+	case l.low >= l.high:
+		return l, fmt.Errorf("is %q, want the smaller number first", s)
+	case l.kind == logLaw && l.low <= 0:
+		return l, fmt.Errorf("is %q, want positive numbers for log", s)
+	case l.kind == intLaw && (l.low != math.Trunc(l.low) || l.high != math.Trunc(l.high) ||
+		max(-l.low, l.high) > exact || l.high-l.low >= math.MaxInt32):
+		return l, fmt.Errorf("is %q, want whole numbers, less than 2^31 apart", s)
+	}
+	return l, nil
+}
+
+// String is the text that ParseLaw reads.
+func (l Law) String() string {
+	if l.kind == choiceLaw {
+		return choiceLaw + "(" + strings.Join(l.words, ",") + ")"
+	}
+	return fmt.Sprintf("%s(%s,%s)", l.kind, number(l.low), number(l.high))
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (l Law) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (l *Law) UnmarshalText(b []byte) (err error) {
+	*l, err = ParseLaw(string(b))
+	return err
+}
+
+// Log reports whether the law is even over the logarithm of its values.
+func (l Law) Log() bool { return l.kind == logLaw }
+
+// edges are the values that must be valid if all draws are to be.
+func (l Law) edges() []string {
+	if l.kind == choiceLaw {
+		return l.words
+	}
+	return []string{number(l.low), number(l.high)}
+}
+
+// draw is the value of a key's number. Numbers are rounded, to a thousandth of the range or four figures, so that they
+// can be read and set by hand.
+func (l Law) draw(k rng.Key) string {
+	switch l.kind {
+	case choiceLaw:
+		return l.words[k.IntN(len(l.words))]
+	case intLaw:
+		return number(l.low + float64(k.IntN(int(l.high-l.low)+1)))
+	case logLaw:
+		a, b := portable.Log(l.low), portable.Log(l.high)
+		x, err := strconv.ParseFloat(strconv.FormatFloat(portable.Exp(a+float64(k.Float64()*(b-a))), 'g', 4, 64), 64)
+		if err != nil { // it was written by FormatFloat
+			return number(l.low)
+		}
+		return number(min(max(x, l.low), l.high))
+	}
+	x := l.low + float64(k.Float64()*(l.high-l.low))
+	x, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', max(0, 3-magnitude(l.high-l.low)), 64), 64)
+	if err != nil {
+		return number(l.low)
+	}
+	return number(min(max(x, l.low), l.high))
+}
+
+// magnitude is the power of ten of x's first digit.
+func magnitude(x float64) int {
+	_, power, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
+	n, err := strconv.Atoi(power)
+	if err != nil { // not finite
+		return 0
+	}
+	return n
+}
+
+// number writes a number as people set it: 0.001, 3e-4, 1000000.
+func number(x float64) string {
+	if m := magnitude(x); x != 0 && (m < -3 || m > 15) {
+		digits, _, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
+		return fmt.Sprintf("%se%d", digits, m)
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+// split cuts a list at its commas, those within brackets and quotes aside.
+func split(s string) ([]string, error) {
+	var out []string
+	depth, from := 0, 0
+	var quote byte
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case strings.IndexByte("[{(", c) >= 0:
+			depth++
+		case strings.IndexByte("]})", c) >= 0:
+			depth--
+		case c == ',' && depth == 0:
+			out, from = append(out, strings.TrimSpace(s[from:i])), i+1
+		}
+	}
+	out = append(out, strings.TrimSpace(s[from:]))
+	for _, v := range out {
+		if v == "" {
+			return nil, fmt.Errorf("is %q, where a value is empty", s)
+		}
+	}
+	if depth != 0 || quote != 0 {
+		return nil, fmt.Errorf("is %q, where a bracket or quote is not closed", s)
+	}
+	return out, nil
+}
+
+// ParseAxis reads KEY=VALUE,VALUE….
+func ParseAxis(s string) (Axis, error) {
+	key, list, ok := strings.Cut(s, "=")
+	key = strings.TrimSpace(key)
+	if !ok || key == "" {
+		return Axis{}, fmt.Errorf("is %q, want KEY=VALUE,VALUE, as in agent.actor_rate=1e-4,3e-4", s)
+	}
+	values, err := split(list)
+	if err != nil {
+		return Axis{}, fmt.Errorf("%s %w", key, err)
+	}
+	return Axis{key, values}, nil
+}
+
+// ParseRange reads KEY=LAW.
+func ParseRange(s string) (Range, error) {
+	key, law, ok := strings.Cut(s, "=")
+	key = strings.TrimSpace(key)
+	if !ok || key == "" {
+		return Range{}, fmt.Errorf("is %q, want KEY=LAW, as in agent.actor_rate=log(1e-5,1e-2)", s)
+	}
+	l, err := ParseLaw(law)
+	if err != nil {
+		return Range{}, fmt.Errorf("%s %w", key, err)
+	}
+	return Range{key, l}, nil
+}

@@ -1,0 +1,235 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// Options say how a sweep is carried out; nothing here shapes its results.
+type Options struct {
+	// Jobs is the number of runs that are trained at a time.
+	Jobs int
+	// Train is what all runs share; RunsDir, Name, Out and Count are set for each run.
+	Train train.Options
+	// Out, where set, gives where a run's progress is written.
+	Out func(r Run) io.Writer
+	// Report, where set, is called about twice a second, and at the end.
+	Report func(p Progress)
+	// Ended, where set, is called when a run is over; several runs call it at the same time.
+	Ended func(a Arm, r Run)
+}
+
+// Progress is how far a sweep is.
+type Progress struct {
+	Runs, Running, Finished, Failed int
+	Steps, Planned                  int64
+	// Planned leaves out what failed runs will not do. Rate is in environment steps a second over all runs since this
+	// process began, Left the time to the end at that rate; both are 0 before the first step.
+	Rate float64
+	Left time.Duration
+}
+
+const reportEvery = 500 * time.Millisecond
+
+// Run carries out all runs that are not finished: it begins those that have no folder and resumes the others. A run
+// that fails is written down with its error and leaves the others alone; the error then tells how many did. When ctx
+// ends, the runs under way save and stop, and the error is ctx's cause.
+func (s *Sweep) Run(ctx context.Context, o Options) error {
+	if err := durable.MkdirAll(durable.OS{}, s.Dir); err != nil {
+		return fmt.Errorf("the sweep's folder: %w", err)
+	}
+	lock, err := durable.AcquireLock(filepath.Join(s.Dir, checkpoints.LockFile))
+	if err != nil {
+		return fmt.Errorf("sweep %s can't be carried out: %w", s.Dir, err)
+	}
+	err = s.locked(ctx, o)
+	return errors.Join(err, lock.Release())
+}
+
+// locked is Run with the folder's lock held.
+func (s *Sweep) locked(ctx context.Context, o Options) error {
+	if err := durable.Sweep(durable.OS{}, s.Dir); err != nil {
+		return err
+	}
+	if err := s.write(); err != nil {
+		return err
+	}
+	c := &carrier{sweep: s, options: o, began: time.Now()}
+	if err := c.plan(ctx); err != nil {
+		return err
+	}
+	if len(c.runs) == 0 {
+		return nil
+	}
+	stop := c.reports()
+	outcomes := train.Together(ctx, c.runs, o.Jobs)
+	stop()
+	return c.result(ctx, outcomes)
+}
+
+// carrier is a sweep being carried out.
+type carrier struct {
+	sweep    *Sweep
+	options  Options
+	began    time.Time
+	runs     []train.Planned
+	counts   []*atomic.Int64 // of runs: steps done
+	finished int64           // steps of the runs that were finished before
+	before   int64           // steps that were done before, those included
+	lost     int64           // steps that failed runs will not do; guarded by the sweep's mutex
+	broken   error           // sweep.json could not be written; guarded by the sweep's mutex
+}
+
+// plan lists the runs that are not finished.
+func (c *carrier) plan(ctx context.Context) error {
+	s := c.sweep
+	for i := range s.Arms {
+		a := &s.Arms[i]
+		for k := range a.Runs {
+			r := &a.Runs[k]
+			if r.Status == Finished {
+				c.finished += a.Steps
+				continue
+			}
+			p, err := c.planned(*a, *r)
+			if err != nil {
+				return err
+			}
+			count := p.Options.Count
+			c.before += count.Load()
+			p.Begin = func() { c.tell(*a, r, Running, "", nil) }
+			p.End = func(o train.Outcome) {
+				switch {
+				case o.Err == nil:
+					c.tell(*a, r, Finished, "", c.options.Ended)
+				case ctx.Err() != nil && errors.Is(o.Err, context.Cause(ctx)):
+					c.tell(*a, r, Stopped, "", c.options.Ended)
+				default:
+					c.lose(a.Steps - count.Load())
+					c.tell(*a, r, Failed, o.Err.Error(), c.options.Ended)
+				}
+			}
+			c.runs, c.counts = append(c.runs, p), append(c.counts, count)
+		}
+	}
+	c.before += c.finished
+	return nil
+}
+
+// planned is a run as package train takes it.
+func (c *carrier) planned(a Arm, r Run) (p train.Planned, err error) {
+	p = train.Planned{Options: c.options.Train}
+	if p.Experiment, err = c.sweep.Experiment(a, r.Seed); err != nil {
+		return p, err
+	}
+	o := &p.Options
+	o.RunsDir, o.Name, o.Terminal, o.Out, o.Count = c.sweep.Dir, r.Folder, false, io.Discard, new(atomic.Int64)
+	if c.options.Out != nil {
+		o.Out = c.options.Out(r)
+	}
+	standing, err := train.ReadStanding(c.sweep.Folder(r))
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	p.Resume = true
+	o.Count.Store(standing.Steps)
+	return p, err
+}
+
+// tell writes a run's status down and passes it on.
+func (c *carrier) tell(a Arm, r *Run, status Status, text string, on func(Arm, Run)) {
+	c.sweep.mu.Lock()
+	r.Status, r.Error = status, text
+	if err := c.sweep.write(); err != nil && c.broken == nil {
+		c.broken = err
+	}
+	now := *r
+	c.sweep.mu.Unlock()
+	if on != nil {
+		on(a, now)
+	}
+}
+
+func (c *carrier) lose(steps int64) {
+	c.sweep.mu.Lock()
+	c.lost += steps
+	c.sweep.mu.Unlock()
+}
+
+// reports calls Report now and then, until the returned function is called, which does so once more.
+func (c *carrier) reports() (stop func()) {
+	report := c.options.Report
+	if report == nil {
+		return func() {}
+	}
+	done, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		tick := time.NewTicker(reportEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				report(c.progress())
+			case <-done:
+				report(c.progress())
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-told }
+}
+
+func (c *carrier) progress() Progress {
+	c.sweep.mu.Lock()
+	p := Progress{Planned: c.sweep.Steps() - c.lost, Steps: c.finished}
+	p.Runs, p.Finished = c.sweep.Runs(Finished)
+	_, p.Failed = c.sweep.Runs(Failed)
+	_, p.Running = c.sweep.Runs(Running)
+	c.sweep.mu.Unlock()
+	for _, n := range c.counts {
+		p.Steps += n.Load()
+	}
+	if done := p.Steps - c.before; done > 0 {
+		p.Rate = float64(done) / max(time.Since(c.began).Seconds(), 1e-3)
+		p.Left = time.Duration(float64(max(p.Planned-p.Steps, 0)) / p.Rate * float64(time.Second))
+	}
+	return p
+}
+
+// result is the error that the sweep ends with.
+func (c *carrier) result(ctx context.Context, outcomes []train.Outcome) error {
+	if c.broken != nil {
+		return fmt.Errorf("the sweep's status could not be written: %w", c.broken)
+	}
+	var failed []string
+	stopped := false
+	for i, o := range outcomes {
+		switch {
+		case !o.Begun, o.Err != nil && ctx.Err() != nil && errors.Is(o.Err, context.Cause(ctx)):
+			stopped = true
+		case o.Err != nil:
+			line, _, _ := strings.Cut(o.Err.Error(), "\n")
+			failed = append(failed, c.runs[i].Options.Name+": "+line)
+		}
+	}
+	switch {
+	case stopped:
+		return context.Cause(ctx)
+	case len(failed) > 0:
+		all, _ := c.sweep.Runs(Failed)
+		return fmt.Errorf("%d of %d runs failed:\n%s", len(failed), all, strings.Join(failed, "\n"))
+	}
+	return nil
+}
