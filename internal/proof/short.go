@@ -28,6 +28,8 @@ func Shorts() []Short {
 		train("lqr", "classic/lqr", 6000, 2),
 		train("cartpole-reinforce", "classic/cartpole-reinforce", 6000, 2),
 		train("cartpole-dqn", "classic/cartpole-dqn", 14_000, 2),
+		train("cartpole-ppo", "classic/cartpole-ppo", 6000, 2),
+		train("lqr-ppo", "classic/lqr-ppo", 6000, 2),
 		train("sizing", "sizing/attmf", 4000, 2, "fixed", "autoscaler", "random-search", "oracle"),
 		train("gnn-twin", "placement/gnn-twin", 6000, 1, gnnRivals...),
 		train("deeprm-discount", "placement/deeprm-discount", 150_000, 2, deepRMRivals...),

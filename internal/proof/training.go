@@ -40,6 +40,13 @@ func training() []Proof {
 			Short:  []string{"cartpole-dqn"},
 		},
 		{
+			Name: "ppo", Kind: Training, Subject: "learning", Minutes: 1,
+			Claims: "PPO learns CartPole with CleanRL's settings and comes within 2 % of Riccati's control, five seeds each.",
+			Steps:  []Step{goTest("./agents/ppo", "CartPole|LQR", "-long")},
+			Keep:   []string{"cartpole.csv", "cartpole.svg", "lqr.csv", "lqr.svg"},
+			Short:  []string{"cartpole-ppo", "lqr-ppo"},
+		},
+		{
 			Name: "lqr", Kind: Training, Subject: "learning", Minutes: 3,
 			Claims: "DDPG comes within its bound of Riccati's optimal control, five seeds.",
 			Steps:  []Step{goTest("./agents/maddpg", "LQR", "-long")},
