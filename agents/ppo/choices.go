@@ -45,8 +45,8 @@ type choices struct {
 	kind  *envs.Kind
 	n     []int
 	total int
-	// Of the last sample: probabilities, entropies and choices of the components.
-	p     []float64
+	// Of the last sample: probabilities and their logarithms, entropies and choices of the components.
+	p, ln []float64
 	h     []float64
 	taken []int
 }
@@ -56,7 +56,7 @@ func newChoices(k *envs.Kind, n []int) *choices {
 	for _, n := range n {
 		c.total += n
 	}
-	c.p = make([]float64, c.total)
+	c.p, c.ln = make([]float64, c.total), make([]float64, c.total)
 	return c
 }
 
@@ -64,6 +64,8 @@ func (c *choices) sizes() (outputs, width, choices int) { return c.total, len(c.
 
 // least keeps logarithms finite.
 const least = 1e-300
+
+var lnLeast = portable.Log(least)
 
 func (c *choices) act(_ int, out []float32, seen *envs.KindObservation, agent int, s *rng.Stream, act, stored []float32,
 	mask []bool) (logp float64, err error) {
@@ -112,12 +114,15 @@ func (c *choices) sample(_ int, out []float64, stored []float32, mask []bool) (l
 		p := c.p[from : from+n]
 		choice.Softmax(p, out[from:from+n], mask[from:from+n])
 		c.taken[i], c.h[i] = int(stored[i]), 0
-		for _, x := range p {
-			if x > 0 {
-				c.h[i] -= float64(x * portable.Log(x))
+		for k, x := range p {
+			if x == 0 { // illegal, or too unlikely for a number
+				c.ln[from+k] = lnLeast
+				continue
 			}
+			c.ln[from+k] = portable.Log(x)
+			c.h[i] -= float64(x * c.ln[from+k])
 		}
-		logp += portable.Log(max(p[c.taken[i]], least))
+		logp += c.ln[from+c.taken[i]]
 		entropy += c.h[i]
 		from += n
 	}
@@ -128,11 +133,7 @@ func (c *choices) gradient(_ int, dst []float64, slope, bonus float64) {
 	from := 0
 	for i, n := range c.n {
 		for k, p := range c.p[from : from+n] {
-			d := float64(slope * p)
-			if p > 0 {
-				d += float64(bonus * p * (portable.Log(p) + c.h[i]))
-			}
-			dst[from+k] = d
+			dst[from+k] = float64(slope*p) + float64(bonus*p*(c.ln[from+k]+c.h[i]))
 		}
 		dst[from+c.taken[i]] -= slope
 		from += n
