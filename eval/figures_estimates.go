@@ -2,6 +2,7 @@ package eval
 
 import (
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -43,6 +44,11 @@ func (p *painter) spread(policy string) string {
 		return "range over training seeds"
 	}
 	return "95 % intervals"
+}
+
+// bandsAre says what the bands of a figure are.
+func (p *painter) bandsAre() string {
+	return strings.ReplaceAll(strings.ReplaceAll(p.bounds(), "intervals", "bands"), "rings and range", "range")
 }
 
 // bounds says what the bars of a figure are.

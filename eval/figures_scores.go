@@ -28,7 +28,7 @@ func (p *painter) profile() ([]string, error) {
 	}
 	rows := [][]string{{"policy", "metric", "threshold", "share_better", "lo", "hi"}}
 	f := chart.Figure{
-		Title:   "Performance profiles: share of episodes that do better than x",
+		Title:   "Performance profiles: share of episodes better than x; " + p.bandsAre(),
 		Key:     p.key(chart.Entry{Line: true, Band: true}),
 		Columns: 2, Width: onePanel / 2, Height: panelHeight * 2 / 3,
 	}
