@@ -65,7 +65,7 @@ type Metric struct {
 	Better string `json:"better"`
 }
 
-// Result is one policy's interquartile means.
+// Result is one policy's estimates.
 type Result struct {
 	Name          string              `json:"name"`
 	Kind          string              `json:"kind"`
@@ -74,11 +74,32 @@ type Result struct {
 	Metrics       map[string]Estimate `json:"metrics"`
 }
 
-// Estimate is a number with its 95 % interval; nil where a score is missing.
+// Estimate is an interquartile mean and a mean with their 95 % intervals; nil where a score is missing. Cards of older
+// evaluations have no mean.
 type Estimate struct {
-	IQM *float64 `json:"iqm"`
-	Lo  *float64 `json:"lo"`
-	Hi  *float64 `json:"hi"`
+	IQM    *float64 `json:"iqm"`
+	Lo     *float64 `json:"lo"`
+	Hi     *float64 `json:"hi"`
+	Mean   *float64 `json:"mean,omitempty"`
+	MeanLo *float64 `json:"mean_lo,omitempty"`
+	MeanHi *float64 `json:"mean_hi,omitempty"`
+	// BySeed are the means of the training seeds, where there are several.
+	BySeed []float64 `json:"by_training_seed,omitempty"`
+}
+
+// fewSeeds is the number of training seeds from which an estimate has an interval: with fewer their range is shown.
+const fewSeeds = 4
+
+// String writes the mean as evaluations show it, or the interquartile mean where the mean has no interval.
+func (e Estimate) String() string {
+	switch {
+	case e.MeanLo == nil:
+		return fmt.Sprintf("%s [%s, %s]", number(e.IQM), number(e.Lo), number(e.Hi))
+	case len(e.BySeed) > 1 && len(e.BySeed) < fewSeeds:
+		low, high := slices.Min(e.BySeed), slices.Max(e.BySeed)
+		return fmt.Sprintf("%s (%s to %s)", number(e.Mean), number(&low), number(&high))
+	}
+	return fmt.Sprintf("%s [%s, %s]", number(e.Mean), number(e.MeanLo), number(e.MeanHi))
 }
 
 // Comparison is the mean paired difference a − b, with its simultaneous interval and the verdict.

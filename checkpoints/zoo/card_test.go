@@ -75,3 +75,24 @@ func TestNames(t *testing.T) {
 		t.Error("a card that says nothing of its policy is accepted")
 	}
 }
+
+// TestEstimate: a card shows the mean with its interval, the range of two or three training seeds, or what an older
+// evaluation has.
+func TestEstimate(t *testing.T) {
+	x := func(v float64) *float64 { return &v }
+	mean := Estimate{IQM: x(9), Lo: x(8), Hi: x(10), Mean: x(2), MeanLo: x(1), MeanHi: x(4)}
+	few := mean
+	few.BySeed = []float64{1.5, 3, 1.75}
+	many := mean
+	many.BySeed = []float64{1, 2, 3, 2}
+	for want, e := range map[string]Estimate{
+		"2 [1, 4]": many, "2 (1.5 to 3)": few, "9 [8, 10]": {IQM: x(9), Lo: x(8), Hi: x(10), Mean: x(2)}, "– [–, –]": {},
+	} {
+		if e.String() != want {
+			t.Errorf("%s, want %s", e, want)
+		}
+	}
+	if mean.String() != many.String() {
+		t.Errorf("one policy: %s", mean)
+	}
+}

@@ -77,8 +77,7 @@ func (e *Evaluation) page(b *bytes.Buffer, config json.RawMessage) error {
 	for _, r := range e.Policies {
 		row := "| " + r.Name + " |"
 		for _, m := range e.Metrics {
-			x := r.Metrics[m.Name]
-			row += fmt.Sprintf(" %s [%s, %s] |", number(x.IQM), number(x.Lo), number(x.Hi))
+			row += fmt.Sprintf(" %s |", r.Metrics[m.Name])
 		}
 		p("%s", row)
 	}
