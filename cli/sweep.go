@@ -35,21 +35,18 @@ func sweepCommand() *cobra.Command {
 		Long: `Train a configuration with many values of its keys, several runs at a time, and rank the values.
 
 --grid takes every combination of the values that are listed; --random draws values, --trials times: uniform(a,b),
-log(a,b) (even over the logarithm), int(a,b) (both ends included) or choice(x,y,…). With both,
-	every trial is trained at
-every point of the grid. Values are written as for --set, and all of them are checked before anything runs.
+log(a,b) (even over the logarithm), int(a,b) (both ends included) or choice(x,y,…). With both, every trial is trained
+at every point of the grid. Values are written as for --set, and all of them are checked before anything runs.
 
 runs/SWEEP/ gets a run folder for each arm and seed, sweep.json (what was asked for, and each run's status),
-leaderboard.csv and .json, and effects/KEY.png,
-	.svg and .csv: the metric against the values of a key. The ranking is by
-the evaluation of each run's best checkpoint during training; other metrics: stoker sweep show SWEEP --metric NAME.
+leaderboard.csv and .json, and effects/KEY.png, .svg and .csv: the metric against the values of a key. The ranking is
+by the evaluation of each run's best checkpoint during training; other metrics: stoker sweep show SWEEP --metric NAME.
 
-After Ctrl-C, SIGTERM, a crash or a power cut the same command, or stoker resume runs/SWEEP,
-	goes on: finished runs are
-not trained again, and the others continue from their checkpoints. The results are the same to the byte. An arm that
-fails is written down with its error and the others go on; the exit code is then 1,
-	and the same command tries it again.
---extend adds values, trials and seeds to a sweep.
+After Ctrl-C, SIGTERM, a crash or a power cut the same command, or stoker resume runs/SWEEP, goes on: finished runs
+are not trained again, and the others continue from their checkpoints. The results are the same to the byte. An arm
+that fails is written down with its error and the others go on; the exit code is then 1, and the same command tries it
+again. --extend adds values, trials and seeds to a sweep. stoker eval and stoker plot take the folder of a sweep for
+its finished runs.
 
 With --file the sweep stands in a file, with these keys, all of which may be left out; flags go over it:
 

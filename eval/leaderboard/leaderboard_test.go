@@ -178,7 +178,7 @@ func TestNoEvaluations(t *testing.T) {
 	}
 }
 
-// The text says what is not there and why, and what the winner's figure is worth.
+// The text says what is not there and why, and what the winner's numbers are worth.
 func TestText(t *testing.T) {
 	s := swept(t, filepath.Join(t.TempDir(), "rates"), 2, 0, "train.steps=20")
 	s.Arms[0].Runs[0] = sweep.Run{Seed: 1, Folder: s.Arms[0].Runs[0].Folder, Status: sweep.Failed,
@@ -202,7 +202,7 @@ func TestText(t *testing.T) {
 		}
 	}
 	best := b.Arms[0]
-	if want := best.Name + " is the best of 3 arms by the same seeds: its figure is optimistic"; !strings.Contains(b.Caution(), want) {
+	if want := best.Name + " is the best of 3 arms by the same seeds: its numbers are optimistic"; !strings.Contains(b.Caution(), want) {
 		t.Errorf("%s, want %s", b.Caution(), want)
 	}
 	want := fmt.Sprintf("[stoker train tiny.yaml --set train.steps=20 --set %s --set %s --seeds 3-7 --name rates-best]",

@@ -91,7 +91,7 @@ func (b *Board) Text() string {
 	return strings.TrimRight(t.String(), "\n") + "\n"
 }
 
-// Caution says what the winner's figure is worth, empty where there is no winner.
+// Caution says what the winner's numbers are worth, empty where there is no winner.
 func (b *Board) Caution() string {
 	w := b.Winner
 	if w == nil {
@@ -104,7 +104,11 @@ func (b *Board) Caution() string {
 	if ranked < 2 {
 		return "there is one arm with results: nothing to choose from"
 	}
-	text := fmt.Sprintf("%s is the best of %d arms by the same seeds: its figure is optimistic", w.Name, ranked)
+	seeds := "seeds"
+	if len(b.Seeds) == 1 {
+		seeds = "seed"
+	}
+	text := fmt.Sprintf("%s is the best of %d arms by the same %s: its numbers are optimistic", w.Name, ranked, seeds)
 	if len(b.Seeds) > 1 && w.Overlap > 0 {
 		text += fmt.Sprintf(", and its range over seeds meets those of %s", count(w.Overlap, "other arm"))
 	}
