@@ -25,7 +25,7 @@ func newDay(o Day) (*day, error) {
 		factor: cmp.Or(o.Factor, 1), seed: cmp.Or(o.Seed, 1),
 	}
 	c := workload.Default()
-	c.Kind, c.Streams, c.Factor, c.Length = workload.Calibrated, workload.StreamsFunction, d.factor, d.minutes
+	c.Kind, c.Streams, c.Factor, c.Length = workload.Calibrated, workload.StreamsFunction, workload.Factor(d.factor), d.minutes
 	s, err := workload.Open(c)
 	if err != nil {
 		return nil, err

@@ -92,6 +92,9 @@ func (r *reader) mapping(n *yaml.Node, t reflect.Type, path, key string) {
 
 // want says what a field of type t holds.
 func want(t reflect.Type) string {
+	if w, ok := reflect.Zero(t).Interface().(interface{ Words() []string }); ok { // a number with words for some values
+		return "a number above 0, or " + strings.Join(w.Words(), ", ")
+	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"

@@ -151,6 +151,9 @@ func (m *maker) of(config any) *jsonschema.Schema {
 			if t == reflect.TypeFor[configs.Choice]() || reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]()) {
 				return &jsonschema.Schema{}
 			}
+			if w, ok := reflect.Zero(t).Interface().(interface{ Words() []string }); ok {
+				return numberOr(w.Words())
+			}
 			return nil
 		},
 	}
@@ -166,6 +169,15 @@ func (m *maker) of(config any) *jsonschema.Schema {
 	}
 	defaults(reflect.ValueOf(config).Elem(), s)
 	return s
+}
+
+// numberOr is a number above 0, or one of some words.
+func numberOr(words []string) *jsonschema.Schema {
+	list := &jsonschema.Schema{Type: "string"}
+	for _, w := range words {
+		list.Enum = append(list.Enum, w)
+	}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "number", ExclusiveMinimum: "0"}, list}}
 }
 
 // defaults writes the values of a configuration into the schema of its struct, those of structs within it included.

@@ -142,6 +142,8 @@ func kindOf(s *jsonschema.Schema) string {
 			words = append(words, fmt.Sprintf("`%s`", cmp.Or(fmt.Sprint(w), `""`)))
 		}
 		return strings.Join(words, ", ")
+	case len(s.OneOf) == 2 && s.OneOf[0].Type == "number": // a number, or a word for one that follows
+		return kindOf(s.OneOf[0]) + ", or " + kindOf(s.OneOf[1])
 	case len(s.OneOf) > 0:
 		return "a name, or a name with its own keys"
 	case s.Type == "array" && s.Items != nil:

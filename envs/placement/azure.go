@@ -14,7 +14,7 @@ const shortestWork = 0.01
 // Longest; memory is the mean of the function's application. What the trace does not say is drawn from the first class,
 // by the function's index.
 func (s *System) fromTrace(w workload.Config) (shares []float64, err error) {
-	w.Kind, w.Streams, w.Factor = workload.Azure2019, workload.StreamsFunction, 1
+	w.Kind, w.Streams, w.Factor, w.Mean = workload.Azure2019, workload.StreamsFunction, 1, 0
 	source, err := workload.Open(w)
 	if err != nil {
 		return nil, err

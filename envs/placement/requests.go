@@ -38,8 +38,8 @@ func (s *System) open(w workload.Config) error {
 			return fmt.Errorf("seconds is %g, but the trace has %g", c.Seconds, 60*minutes)
 		}
 		d = w
-		d.Kind, d.Streams = workload.Azure2019, workload.StreamsFunction
-		d.Factor = rate * 60 * float64(trace.Minutes) / float64(trace.Total())
+		d.Kind, d.Streams, d.Mean = workload.Azure2019, workload.StreamsFunction, 0
+		d.Factor = workload.Factor(rate * 60 * float64(trace.Minutes) / float64(trace.Total()))
 	}
 	if max(c.Load, c.LoadTo) == 0 {
 		s.source = nil

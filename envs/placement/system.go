@@ -225,6 +225,9 @@ func (s *System) finish(shares []float64, w workload.Config) error {
 	for r := range s.scarcity {
 		s.scarcity[r] /= all
 	}
+	if err := s.scaled(w); err != nil {
+		return err
+	}
 	return s.open(w)
 }
 

@@ -36,6 +36,7 @@ type load struct {
 	arrivals workload.Arrivals // of a process that each episode draws anew
 	windows  int               // of the load
 	mean     float64
+	missing  []string // of the trace
 }
 
 // openLoad reads the workload where the demand comes from one.
@@ -62,6 +63,9 @@ func openLoad(c *Config, w workload.Config) (load, error) {
 	}
 	if c.Demand.Start >= l.windows {
 		return l, fieldError("demand.start", c.Demand.Start, fmt.Sprintf("a window below the load's %d", l.windows))
+	}
+	if t := s.Trace(); t != nil {
+		l.missing = t.Report.Missing
 	}
 	if s.Trace() == nil || w.Kind != workload.Azure2019 {
 		l.arrivals, err = s.Arrivals(0)
@@ -133,8 +137,7 @@ func (w *world) potential(window int) float64 {
 		return w.loads[at%len(w.loads)]
 	}
 	d := &w.cfg.Demand
-	day := 2 * math.Pi * float64(at%d.Period) / float64(d.Period)
-	x := 1 + float64(d.Amplitude*portable.Sin(day-d.Phase))
+	x := 1 + d.wave(at)
 	if d.Noise > 0 {
 		z := w.keys.demand.With(uint64(at)).Norm()
 		w.traced("demand", uint64(at), 0, 0, z)

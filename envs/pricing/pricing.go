@@ -20,7 +20,6 @@ type Pricing struct {
 	scheduler      envs.Policy // of the scheduling environment
 	own            bool        // the scheduler is the default, whose actions need no check
 	maker          Maker       // makes the scheduler; nil where the caller gave a policy
-	workload       workload.Config
 	obs            *envs.Observation
 	act            *envs.Action
 }
@@ -41,7 +40,7 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Pricing{world: o, spec: o.newPriceSpec(), slotSpec: o.newSlotSpec(), scheduler: scheduler, workload: w}
+	e := &Pricing{world: o, spec: o.newPriceSpec(), slotSpec: o.newSlotSpec(), scheduler: scheduler}
 	if e.scheduler == nil {
 		if c.Scheduler != ARMSName {
 			return nil, fmt.Errorf("%s: %w", ID, fieldError("scheduler", c.Scheduler,

@@ -18,7 +18,6 @@ type Slots struct {
 	spec, priceSpec *envs.Spec
 	prices          envs.Policy // of the pricing environment
 	own             bool        // it is the default
-	workload        workload.Config
 	obs             *envs.Observation
 	act             *envs.Action
 	counted         []float32 // the numbers that moves stand for
@@ -32,8 +31,7 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices, own: prices == nil,
-		workload: w}
+	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices, own: prices == nil}
 	if e.own {
 		e.prices = NewStatic(&e.cfg)
 	}

@@ -21,7 +21,9 @@ type world struct {
 	shared bool
 	calm   float64
 	work   measured
-	trace  func(purpose string, a, b, c uint64, value float64)
+	// workload is that of the experiment, its scale in cfg.Demand.Mean where it has one.
+	workload workload.Config
+	trace    func(purpose string, a, b, c uint64, value float64)
 
 	fingerprint uint64 // of the configuration, for copies and saved states
 	episode
@@ -57,9 +59,6 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	c.Tiers, c.Prices, c.Baselines = slices.Clone(c.Tiers), slices.Clone(c.Prices), slices.Clone(c.Baselines)
 	o := &world{cfg: c, id: id, shared: c.Layout.Warm == WarmShared, calm: calmShare(&c.Burst)}
 	var err error
-	if o.load, err = openLoad(&o.cfg, w); err != nil {
-		return nil, fmt.Errorf("%s: %w", id, err)
-	}
 	if o.work, err = openWork(&o.cfg); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
@@ -86,12 +85,19 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 		}
 		o.tiers = append(o.tiers, tierPlan{from, len(o.fn)})
 	}
+	if o.workload, err = o.scaled(w); err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
+	if o.load, err = openLoad(&o.cfg, o.workload); err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
 	o.makeState(buckets(max(longest, int(c.Load)+1)), buckets(ahead+1))
 	h := fnv.New64a()
-	w.Path, c.Work.Latencies, c.Work.Pods = "", "", "" // where the files are, not what they hold
+	c.Work.Latencies, c.Work.Pods = "", "" // where the files are, not what they hold
+	c.Demand.Mean = o.cfg.Demand.Mean
 	fmt.Fprintf(h, "%s %+v %v", id, c, o.work)
 	if c.Demand.Source == FromWorkload {
-		fmt.Fprintf(h, " %+v %v", w, o.load.fixed)
+		fmt.Fprintf(h, " %s %v", o.workload.Identity(), o.load.fixed)
 	}
 	o.fingerprint = h.Sum64()
 	return o, nil

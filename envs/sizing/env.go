@@ -54,7 +54,7 @@ type keys struct{ demand, request, window rng.Key }
 
 // New returns an environment with a configuration and a load. It reads the load's trace.
 func New(c Config, w workload.Config) (*Env, error) {
-	source, err := workload.Open(w)
+	source, err := workload.OpenFor(w, c.Serves)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,7 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 	e.tracker = workflow.NewTracker(a.flow, 0)
 	e.spec = e.newSpec()
 	h, load := fnv.New64a(), source.Config()
-	load.Path = "" // only the files' contents matter, and the arrivals check those
-	fmt.Fprintf(h, "%+v %+v", c, load)
+	fmt.Fprintf(h, "%+v %s", c, load.Identity())
 	e.fingerprint = h.Sum64()
 	return e, nil
 }

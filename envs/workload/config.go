@@ -40,8 +40,15 @@ type Config struct {
 	Split string `yaml:"split" json:"split" oneof:"all|train|test"`
 	// TrainFraction is the share of the minutes that train has, in (0, 1).
 	TrainFraction float64 `yaml:"train_fraction" json:"train_fraction" range:"(0,1)"`
-	// Factor multiplies the trace's invocations per minute, and Rate. It has no effect on closed-loop.
-	Factor float64 `yaml:"factor" json:"factor" range:"(0,]"`
+	// Factor multiplies the trace's invocations per minute, and Rate; auto brings the workload to TargetUtilisation. It
+	// has no effect on closed-loop.
+	Factor Factor `yaml:"factor" json:"factor"`
+	// Mean, where above 0, is the mean arrivals per second to which the workload is scaled, in place of a factor. It is
+	// that of all minutes before the split: training and evaluation have one factor.
+	Mean float64 `yaml:"mean" json:"mean" range:"[0,]"`
+	// TargetUtilisation is the mean arrivals per second, over what the environment's action ranges serve, that factor
+	// auto makes; of all minutes before the split, as Mean.
+	TargetUtilisation float64 `yaml:"target_utilisation" json:"target_utilisation" range:"(0,10]"`
 	// Placement says where in a minute a trace's invocations fall: exponential (anywhere, independently: the gaps of a
 	// Poisson process), uniform (one anywhere in each of n equal parts) or even (equal gaps).
 	Placement string `yaml:"placement" json:"placement" oneof:"exponential|uniform|even"`
@@ -111,8 +118,8 @@ type UsersConfig struct {
 // Default returns the configuration of the embedded Azure trace as one stream at its original rate.
 func Default() Config {
 	return Config{
-		Kind: Azure2019, Streams: StreamsTotal, Split: "all", TrainFraction: 0.7, Factor: 1, Placement: Exponential,
-		Smooth: 60, Rate: 1, Length: 1440,
+		Kind: Azure2019, Streams: StreamsTotal, Split: "all", TrainFraction: 0.7, Factor: 1,
+		TargetUtilisation: 0.7, Placement: Exponential, Smooth: 60, Rate: 1, Length: 1440,
 		Burst: Burst{Factor: 8, On: 60, Off: 600},
 		Wave:  Wave{Period: 1440, Amplitude: 0.5},
 		Users: UsersConfig{Count: 10, SpawnRate: 10, ThinkLaw: Constant},

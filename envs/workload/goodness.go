@@ -96,7 +96,7 @@ func CompareWith(s *Source, t *Trace, seed uint64) (Goodness, error) {
 			s.config.Kind)
 	}
 	g := Goodness{Trace: t.Name, Kind: s.config.Kind, Seed: seed}
-	own := &traceProcess{trace: t, factor: s.config.Factor, placement: s.config.Placement}
+	own := &traceProcess{trace: t, factor: float64(s.config.Factor), placement: s.config.Placement}
 	// The trace's arrivals are placed under another seed: shared draws would make the two agree.
 	traced, traceTotal := tallies(own, seed+1)
 	drawn, drawnTotal := tallies(s.process, seed)

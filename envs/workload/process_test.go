@@ -39,7 +39,7 @@ func TestTraceCounts(t *testing.T) {
 		}
 	}
 	for _, factor := range []float64{0.01, 0.35, 2.75} {
-		s := configured(t, func(c *Config) { c.Streams, c.Factor = StreamsFunction, factor })
+		s := configured(t, func(c *Config) { c.Streams, c.Factor = StreamsFunction, Factor(factor) })
 		// Each function's minute rounds by less than one, with variance at most 1/4, where it has invocations.
 		busy := 0
 		var expected float64

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -23,15 +25,19 @@ type ReadOptions struct {
 	Functions Filter
 	// Total replaces the selected functions by one, their sum, without durations and memory.
 	Total bool
+
+	only string // the file of invocations to read, where not the whole folder is meant
 }
 
-// ReadTrace reads a folder in the publisher's format: the original files, whose days are joined, or one of In-Vitro's
-// samples. Files of durations and of memory may be absent; the trace's report then says so.
-func ReadTrace(dir string, o ReadOptions) (*Trace, error) {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, wrong("path", dir, folderFormat+"; this is a file")
+// ReadTrace reads a trace: a folder in the publisher's format (the original files, whose days are joined, or one of
+// In-Vitro's samples), or a single file of invocations. Files of durations and of memory may be absent; the trace's
+// report then says so.
+func ReadTrace(path string, o ReadOptions) (*Trace, error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		o.only = filepath.Base(path)
+		return readTrace(os.DirFS(filepath.Dir(path)), filepath.Dir(path), o)
 	}
-	return readTrace(os.DirFS(dir), dir, o)
+	return readTrace(os.DirFS(path), path, o)
 }
 
 //go:embed data/*.csv.gz
@@ -74,7 +80,8 @@ func readTrace(fsys fs.FS, dir string, o ReadOptions) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{fsys: fsys, dir: dir, o: o, t: &Trace{Name: dir}, index: map[key]int{}}
+	l := &loader{fsys: fsys, dir: dir, o: o, t: &Trace{Name: filepath.Join(dir, o.only)}, index: map[key]int{}}
+	l.t.Report.Missing = missing(fsys, days)
 	if o.Functions.Top > 0 {
 		if err := l.rank(days); err != nil {
 			return nil, err
@@ -199,7 +206,7 @@ func (l *loader) rank(days []dayFiles) error {
 
 // invocations appends the counts of a day.
 func (l *loader) invocations(name string) error {
-	before := l.t.Minutes
+	before, busy := l.t.Minutes, false
 	minutes, err := l.scan(name, func(k key, row *Invocations) error {
 		i, ok := l.index[k]
 		if !ok {
@@ -213,6 +220,7 @@ func (l *loader) invocations(name string) error {
 					Trigger: row.Trigger})
 			}
 		}
+		busy = busy || i >= 0 && slices.ContainsFunc(row.Counts, func(n uint32) bool { return n > 0 })
 		switch {
 		case i < 0:
 		case l.o.Total:
@@ -229,6 +237,9 @@ func (l *loader) invocations(name string) error {
 		}
 		return nil
 	})
+	if err == nil && !busy {
+		l.t.Report.Missing = append(l.t.Report.Missing, name+" (no invocation in it)")
+	}
 	l.t.Minutes += minutes
 	return err
 }

@@ -27,6 +27,7 @@ const (
 	runD1 = "function_durations_percentiles.anon.d01.csv"
 	runD2 = "function_durations_percentiles.anon.d02.csv"
 	memD1 = "app_memory_percentiles.anon.d01.csv"
+	memD2 = "app_memory_percentiles.anon.d02.csv"
 )
 
 // twoDays has f1 and f2 on the first day, f2 and f3 on the second.
@@ -142,11 +143,12 @@ func TestReadFolderErrors(t *testing.T) {
 	}{
 		"empty folder": {nil, ReadOptions{}, `workload.path is "dir", want a folder with the publisher's files`},
 		"other files": {map[string]string{"notes.txt": "x", runD1: runHeader}, ReadOptions{},
-			"no file of invocations is there"},
-		"which sample":     {sample, ReadOptions{}, "workload.sample is 0, want one of those in dir: 50, 100"},
-		"no such sample":   {sample, ReadOptions{Sample: 7}, "workload.sample is 7, want one of those in dir: 50, 100"},
-		"days of a sample": {sample, ReadOptions{Sample: 50, Days: []int{1}}, "workload.days is [1], want none"},
-		"sample of days":   {twoDays(), ReadOptions{Sample: 50}, "workload.sample is 50, want 0"},
+			"want " + invD1 + " beside " + runD1},
+		"no file of invocations": {map[string]string{"notes.txt": "x"}, ReadOptions{}, "no file of invocations is there"},
+		"which sample":           {sample, ReadOptions{}, "workload.sample is 0, want one of those in dir: 50, 100"},
+		"no such sample":         {sample, ReadOptions{Sample: 7}, "workload.sample is 7, want one of those in dir: 50, 100"},
+		"days of a sample":       {sample, ReadOptions{Sample: 50, Days: []int{1}}, "workload.days is [1], want none"},
+		"sample of days":         {twoDays(), ReadOptions{Sample: 50}, "workload.sample is 50, want 0"},
 		"no such day": {twoDays(), ReadOptions{Days: []int{1, 3}},
 			"workload.days is 3, want one of those in dir: 1, 2"},
 		"a gap": {map[string]string{invD1: originalInv, "invocations_per_function_md.anon.d03.csv": originalInv},
@@ -155,7 +157,7 @@ func TestReadFolderErrors(t *testing.T) {
 			"dir/" + invD2 + ":4: function f… has a row already, in line 2"},
 		"no rows": {with(invD1, "HashOwner,HashApp,HashFunction,1\n"), ReadOptions{},
 			"dir/" + invD1 + ": there is no row below the header"},
-		"empty file": {with(invD1, ""), ReadOptions{Days: []int{1}}, "workload.days is 1"},
+		"a day without invocations": {with(invD1, ""), ReadOptions{Days: []int{1}}, "want " + invD1 + " beside " + runD1},
 		"broken durations": {with(runD2, runHeader+"o,b,f2,10,3,5"), ReadOptions{},
 			"dir/" + runD2 + ":2: the row has 6 fields"},
 		"broken memory": {with(memD1, "x\n"), ReadOptions{}, "dir/" + memD1 + `:1: the header has no column "HashOwner"`},
@@ -179,12 +181,75 @@ func TestReadFolderErrors(t *testing.T) {
 	if err := os.WriteFile(file, []byte(sampleInv), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadTrace(file, ReadOptions{}); err == nil || !strings.Contains(err.Error(), "this is a file") {
+	if tr, err := ReadTrace(file, ReadOptions{}); err != nil || tr.Total() != 3+4294967295 || tr.Name != file {
 		t.Errorf("a file in place of a folder: %v", err)
 	}
 	if tr, err := ReadTrace(dir, ReadOptions{}); err != nil || tr.Total() != 3+4294967295 {
 		t.Errorf("a folder with one sample: %v", err)
 	}
+}
+
+// What a folder lacks is named: files beside those of invocations, empty ones, and days in which nothing happens.
+func TestMissing(t *testing.T) {
+	oneDay := "HashOwner,HashApp,HashFunction,1\no,a,f,1\n"
+	some := twoDays()
+	delete(some, memD1)
+	delete(some, runD2)
+	quiet := twoDays()
+	quiet[invD2] = "HashOwner,HashApp,HashFunction,1,2\no,a,f1,0,0\n"
+	empty := map[string]string{"50_inv.csv": oneDay, "50_run.csv": "", "50_mem.csv": ""}
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"whole":         {with2(memD2), []string{}},
+		"files":         {some, []string{memD1, runD2, memD2}},
+		"quiet day":     {quiet, []string{memD2, invD2 + " (no invocation in it)"}},
+		"empty files":   {empty, []string{"50_run.csv (empty)", "50_mem.csv (empty)"}},
+		"of a sample":   {map[string]string{"50_inv.csv": oneDay}, []string{"50_run.csv", "50_mem.csv"}},
+		"under one day": {map[string]string{"invocations.csv": oneDay}, []string{"durations.csv", "memory.csv"}},
+	} {
+		tr, err := readTrace(folder(c.files), "dir", ReadOptions{Total: true})
+		if err != nil || !slices.Equal(tr.Report.Missing, c.want) {
+			t.Errorf("%s: %v, %v; want %v", name, tr, err, c.want)
+		}
+	}
+	// Without Total the durations are read, and an empty file of them is an error that names it.
+	if _, err := readTrace(folder(empty), "dir", ReadOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "dir/50_run.csv: the file is empty") {
+		t.Errorf("an empty file of durations: %v", err)
+	}
+}
+
+// One file is read with the files beside it that belong to it, and alone where its name says nothing.
+func TestReadFile(t *testing.T) {
+	for only, want := range map[string]struct {
+		total uint64
+		files int
+		text  string
+	}{
+		invD2: {files: 2}, runD1: {text: invD1}, "50_inv.csv": {files: 1}, "counts.csv": {files: 1},
+		"none.csv": {text: "none.csv"},
+	} {
+		files := twoDays()
+		files["50_inv.csv"], files["counts.csv"] = sampleInv, sampleInv
+		tr, err := readTrace(folder(files), "dir", ReadOptions{only: only})
+		switch {
+		case want.text != "":
+			if err == nil || !strings.Contains(err.Error(), want.text) {
+				t.Errorf("%s: %v, want an error with %s", only, err, want.text)
+			}
+		case err != nil || len(tr.Report.Files) != want.files:
+			t.Errorf("%s: read %v, %v; want %d files", only, tr, err, want.files)
+		}
+	}
+}
+
+// with2 is the two days with one more file, a copy of the first day's memory.
+func with2(name string) map[string]string {
+	files := twoDays()
+	files[name] = files[memD1]
+	return files
 }
 
 // What the publisher's files are known to have wrong is mended and reported.

@@ -10,6 +10,8 @@ import (
 type Report struct {
 	// Files read, in order.
 	Files []string `json:"files"`
+	// Missing names files that the folder lacks, and files or days without data in them.
+	Missing []string `json:"missing"`
 	// MissingDurations and MissingMemory count the selected functions without such data.
 	MissingDurations int `json:"missing_durations"`
 	MissingMemory    int `json:"missing_memory"`

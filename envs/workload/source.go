@@ -56,41 +56,58 @@ type Source struct {
 	fingerprint uint64 // of all that the draws depend on
 }
 
-// Open returns the source that a configuration describes. It reads the trace if there is one.
-func Open(c Config) (*Source, error) {
+// Open returns the source that a configuration describes. It reads the trace if there is one. A factor auto needs
+// [OpenFor].
+func Open(c Config) (*Source, error) { return OpenFor(c, nil) }
+
+// OpenFor is Open for an environment whose action ranges serve so many requests a second in the mean. It calls serves
+// only if the factor is auto. The source's configuration has the factor that follows, from auto or from a mean.
+func OpenFor(c Config, serves func() (float64, error)) (*Source, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	whole, err := c.openTrace()
+	if err != nil {
+		return nil, err
+	}
+	if c, err = c.scaled(whole, serves); err != nil {
+		return nil, err
+	}
 	s := &Source{config: c}
-	if c.Kind == Azure2019 || c.Kind == Calibrated {
-		t, err := c.openTrace()
-		if err != nil {
-			return nil, err
-		}
-		s.trace = t
-		if err := c.checkPeak(t); err != nil {
-			return nil, err
-		}
+	if s.trace, err = c.part(whole); err != nil {
+		return nil, err
 	}
-	rate := c.Rate * c.Factor
-	switch c.Kind {
-	case Azure2019:
-		s.process = &traceProcess{s.trace, c.Factor, c.Placement}
-	case Calibrated:
-		s.process = calibrate(s.trace, c.Smooth, c.Length, c.Factor, c.Placement)
-	case Poisson:
-		s.process = &poissonProcess{rate, c.Length}
-	case Bursty:
-		s.process = &burstyProcess{rate, c.Burst, c.Length}
-	case Periodic:
-		s.process = &periodicProcess{rate, c.Wave, c.Length}
+	if err := c.checkPeak(s.trace); err != nil {
+		return nil, err
 	}
+	s.process = c.process(s.trace)
 	s.hash()
 	return s, nil
 }
 
-// openTrace reads the trace, then filters, cuts and splits it as configured.
+// process returns the arrival process of a configuration, nil in a closed loop.
+func (c *Config) process(t *Trace) process {
+	rate, factor := c.Rate*float64(c.Factor), float64(c.Factor)
+	switch c.Kind {
+	case Azure2019:
+		return &traceProcess{t, factor, c.Placement}
+	case Calibrated:
+		return calibrate(t, c.Smooth, c.Length, factor, c.Placement)
+	case Poisson:
+		return &poissonProcess{rate, c.Length}
+	case Bursty:
+		return &burstyProcess{rate, c.Burst, c.Length}
+	case Periodic:
+		return &periodicProcess{rate, c.Wave, c.Length}
+	}
+	return nil
+}
+
+// openTrace reads the trace, if there is one, then filters and cuts it as configured.
 func (c *Config) openTrace() (*Trace, error) {
+	if c.Kind != Azure2019 && c.Kind != Calibrated {
+		return nil, nil //nolint:nilnil // a process needs no trace
+	}
 	var t *Trace
 	var err error
 	if c.Path == "" {
@@ -111,8 +128,13 @@ func (c *Config) openTrace() (*Trace, error) {
 		return nil, wrong("minutes", fmt.Sprintf("%d to %d", r.From, r.To),
 			fmt.Sprintf("a range within the trace's 0 to %d", t.Minutes))
 	}
-	if t, err = t.Cut(c.Minutes); err != nil || c.Split == "all" {
-		return t, err
+	return t.Cut(c.Minutes)
+}
+
+// part splits a trace as configured.
+func (c *Config) part(t *Trace) (*Trace, error) {
+	if t == nil || c.Split == "all" {
+		return t, nil
 	}
 	train, test, err := t.Split(c.TrainFraction)
 	if c.Split == "test" {
@@ -123,9 +145,12 @@ func (c *Config) openTrace() (*Trace, error) {
 
 // checkPeak refuses a factor that gives more arrivals in a minute than are allowed.
 func (c *Config) checkPeak(t *Trace) error {
+	if t == nil {
+		return nil
+	}
 	for i := range t.Functions {
 		for m, n := range t.Functions[i].Counts {
-			if float64(n)*c.Factor > maxPerMinute/2 { // half, since a calibrated minute may exceed the trace's busiest
+			if float64(n)*float64(c.Factor) > maxPerMinute/2 { // half, since a calibrated minute may exceed the trace's busiest
 				return wrong("factor", c.Factor, fmt.Sprintf("one that gives at most %d arrivals a minute; minute %d of "+
 					"%.12s has %d invocations", maxPerMinute/2, m, t.Functions[i].Name, n))
 			}
@@ -139,7 +164,7 @@ func (s *Source) hash() {
 	h := fnv.New64a()
 	c := s.config
 	fmt.Fprintf(h, "%q %q %d %v %v %v %x %x %d %d", c.Kind, c.Placement, c.Smooth, c.Burst, c.Wave, c.Users,
-		math.Float64bits(c.Factor), math.Float64bits(c.Rate), s.Minutes(), s.Streams())
+		math.Float64bits(float64(c.Factor)), math.Float64bits(c.Rate), s.Minutes(), s.Streams())
 	if s.trace != nil {
 		for i := range s.trace.Functions {
 			f := &s.trace.Functions[i]

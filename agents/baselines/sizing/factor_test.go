@@ -19,7 +19,7 @@ func episodes(t *testing.T, workflow string, factor float64, windows int, seeds 
 	c := sizing.Default()
 	c.Workflow, c.Windows = workflow, windows
 	w := workload.Default()
-	w.Factor = factor
+	w.Factor = workload.Factor(factor)
 	e, err := sizing.New(c, w)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,114 @@
+package sizing
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// played is the mean of what an episode of one configuration reports.
+func played(t *testing.T, e *Env, rs []Resources, seed uint64) (load, violated float64) {
+	t.Helper()
+	obs, act, out := envs.NewObservation(e.spec), envs.NewAction(e.spec), envs.NewOutcome(e.spec)
+	n := e.app.rng.Components()
+	for f, r := range rs {
+		e.app.rng.Encode(r, act.Kinds[0][f*n:(f+1)*n])
+	}
+	if err := e.Reset(seed, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	for range e.cfg.Windows {
+		if err := e.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+		load += e.result.load / float64(e.cfg.Windows)
+		if e.result.violated {
+			violated += 1 / float64(e.cfg.Windows)
+		}
+	}
+	return load, violated
+}
+
+// The configuration that the search for a capacity finds keeps the QoS at that rate under seeds that it has not seen,
+// and misses it at half as much again.
+func TestCapacity(t *testing.T) {
+	c := Default()
+	found, err := c.Capacity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", found)
+	if found.Rate < 3.5 || found.Rate > 6 {
+		t.Errorf("the ranges serve %v requests a second, want about 4: 64 cores at 6.1 core-seconds a request, half used", found.Rate)
+	}
+	for _, k := range []struct{ times, low, high float64 }{{1, 0, 0.13}, {1.5, 0.5, 1.01}} {
+		w := workload.Default()
+		w.Kind, w.Rate, w.Length = workload.Poisson, k.times*found.Rate, 120
+		d := c
+		d.Windows, d.Warmup, d.Start = 200, 2, 0
+		e, err := New(d, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, violated := played(t, e, found.Resources, 77); violated < k.low || violated > k.high {
+			t.Errorf("at %v times the capacity %.2f of the windows are violated, want %v to %v", k.times, violated, k.low, k.high)
+		}
+	}
+}
+
+// Factor auto brings the mean of the requests that begin to the target share of what is served.
+func TestFactorAuto(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	c := Default()
+	c.Windows, c.Warmup, c.Start = 2878, 2, 0
+	w := DefaultWorkload()
+	w.Factor, w.TargetUtilisation = workload.Auto, 0.4
+	e, err := New(c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serves, err := e.Serves()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := e.Workload()
+	if math.Abs(l.Mean/serves-0.4) > 1e-9 || l.Key != "workload.factor" || !(l.Value > 0) {
+		t.Errorf("the load is %+v of %v served, want 0.4 of it", l, serves)
+	}
+	rs := make([]Resources, len(e.functions))
+	for f := range rs {
+		rs[f] = e.initial()
+	}
+	if load, _ := played(t, e, rs, 3); math.Abs(load/serves-0.4) > 0.01 {
+		t.Errorf("%v requests begin in a second, %v of what is served; want 0.4", load, load/serves)
+	}
+	if entries, err := os.ReadDir(os.Getenv("XDG_CACHE_HOME")); err != nil || len(entries) > 1 {
+		t.Errorf("the cache folder holds %v, %v", entries, err)
+	}
+}
+
+// With users the load is their number, and what is served is not known.
+func TestUsersLoad(t *testing.T) {
+	c := Default()
+	c.Users = []int{10, 30}
+	w := workload.Default()
+	w.Kind = workload.ClosedLoop
+	e, err := New(c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := e.Workload(); l.Mean != 20 || l.Least != 10 || l.Most != 30 || l.Unit != "users" {
+		t.Errorf("the load is %+v", l)
+	}
+	if serves, err := e.Serves(); serves != 0 || err != nil {
+		t.Errorf("%v users are served, %v", serves, err)
+	}
+	w.Mean = 2
+	if _, err := New(c, w); err == nil || !strings.Contains(err.Error(), "workload.mean is 2, want 0 with closed-loop users") {
+		t.Errorf("a mean with users: %v", err)
+	}
+}

@@ -1,0 +1,92 @@
+// Package cached keeps numbers that take seconds to compute and follow from a configuration alone: in memory, and in
+// the user's cache folder for later processes. What cannot be read or written there is computed again.
+package cached
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// entry is a number under way or computed.
+type entry struct {
+	once  sync.Once
+	value float64
+	err   error
+}
+
+var (
+	mu    sync.Mutex
+	known = map[string]*entry{}
+)
+
+// file is what a cache file holds. Key is whole, so that a collision of hashes is noticed.
+type file struct {
+	Key   string  `json:"key"`
+	Value float64 `json:"value"`
+}
+
+// Number returns the number of a key, of a kind such as "sizing-capacity". compute is called once where neither this
+// process nor the cache folder has it; others that ask meanwhile wait. The key must describe all that the number
+// depends on, a version of its computation included.
+func Number(kind, key string, compute func() (float64, error)) (float64, error) {
+	mu.Lock()
+	e := known[kind+" "+key]
+	if e == nil {
+		e = &entry{}
+		known[kind+" "+key] = e
+	}
+	mu.Unlock()
+	e.once.Do(func() {
+		path := place(kind, key)
+		if x, ok := read(path, key); ok {
+			e.value = x
+			return
+		}
+		if e.value, e.err = compute(); e.err == nil {
+			write(path, file{key, e.value})
+		}
+	})
+	return e.value, e.err
+}
+
+// place is the file of a key, empty where the user has no cache folder.
+func place(kind, key string) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	return filepath.Join(dir, "stoker", fmt.Sprintf("%s-%016x.json", kind, h.Sum64()))
+}
+
+func read(path, key string) (float64, bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	var f file
+	err = json.Unmarshal(b, &f)
+	return f.Value, err == nil && f.Key == key
+}
+
+// write is silent where it fails: the number is then computed again by the next process. The file is renamed into
+// place, so that another process never reads half of it.
+func write(path string, f file) {
+	b, err := json.Marshal(f)
+	if err != nil || path == "" || os.MkdirAll(filepath.Dir(path), 0o777) != nil {
+		return
+	}
+	t, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return
+	}
+	_, err = t.Write(b)
+	if closed := t.Close(); err != nil || closed != nil || os.Rename(t.Name(), path) != nil {
+		_ = os.Remove(t.Name())
+	}
+}

@@ -1,0 +1,51 @@
+package cached
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+func TestNumber(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	calls := 0
+	ask := func(key string, x float64, err error) (float64, error) {
+		return Number("test", key, func() (float64, error) { calls++; return x, err })
+	}
+	for range 2 {
+		if x, err := ask("a", 1.0/3, nil); x != 1.0/3 || err != nil {
+			t.Fatalf("%v, %v", x, err)
+		}
+	}
+	forget()
+	if x, err := ask("a", 9, nil); x != 1.0/3 || err != nil || calls != 1 {
+		t.Errorf("%v, %v after %d computations, want the first one's from the folder", x, err, calls)
+	}
+	if err := os.WriteFile(place("test", "a"), []byte(`{"key": "another", "value": 5}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	forget()
+	if x, _ := ask("a", 9, nil); x != 9 || calls != 2 {
+		t.Errorf("%v, want a file of another key to be passed over", x)
+	}
+	wrong := errors.New("wrong")
+	if _, err := ask("b", 1, wrong); !errors.Is(err, wrong) {
+		t.Errorf("%v, want what the computation says", err)
+	}
+	forget()
+	if x, err := ask("b", 2, nil); x != 2 || err != nil {
+		t.Errorf("%v, %v, want a failure not to be kept", x, err)
+	}
+}
+
+// forget empties the memory, as a new process has it.
+func forget() { known = map[string]*entry{} }
+
+// Where nothing can be written the number is computed all the same.
+func TestNoFolder(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", "/dev/null/none")
+	if x, err := Number("test", "nowhere", func() (float64, error) { return 4, nil }); x != 4 || err != nil {
+		t.Errorf("%v, %v", x, err)
+	}
+}
