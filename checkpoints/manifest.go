@@ -56,6 +56,8 @@ type Header struct {
 	Kernels string `json:"kernel_family"`
 	// Config is the part of the configuration that shapes results: any JSON value.
 	Config json.RawMessage `json:"config"`
+	// Load is the load that the policy was trained on, as the environment describes it, where it has one.
+	Load json.RawMessage `json:"load,omitempty"`
 	// Counters hold steps, episodes, updates and the like.
 	Counters map[string]int64 `json:"counters"`
 	// Random holds the saved random states by name. A policy has none.

@@ -175,7 +175,14 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	s, err := eval.Summarise(p, eval.Analysis{
 		Metrics: metrics, Plots: plots, Criteria: by, Resamples: x.Eval.Resamples, Seed: 1,
 	})
-	return s, p, err
+	if err != nil {
+		return nil, nil, err
+	}
+	load, err := train.ReportLoad(probe, choice.TrainedLoads(), c.ErrOrStderr())
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, p, s.SetLoad(p, load)
 }
 
 // countProgress shows how many of the things named are done: a bar on a terminal, else a line now and then.

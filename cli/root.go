@@ -86,7 +86,7 @@ func newRoot() *cobra.Command {
 		c.GroupID = "work"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{checkCommand(), envsCommand(), agentsCommand(), zooCommand(), benchCommand(),
+	for _, c := range []*cobra.Command{checkCommand(), traceCommand(), envsCommand(), agentsCommand(), zooCommand(), benchCommand(),
 		versionCommand()} {
 		c.GroupID = "look"
 		root.AddCommand(c)

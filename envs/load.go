@@ -128,16 +128,24 @@ func ReportLoad(e Env, trained []TrainedLoad) (*LoadReport, error) {
 	if r.Serves > 0 && l.Mean > 0 {
 		r.Utilisation, r.Above = l.Mean/r.Serves, l.Above(r.Serves)
 		r.AtMost = floor(l.Value * l.Slack / r.Utilisation)
-		if r.Utilisation > l.Slack {
-			r.warn("the load is heavier than anything within the action ranges serves: %s, about %s served (utilisation %s%s); "+
-				"%s at most %s, now %s", l, short(r.Serves*l.Slack), short(r.Utilisation/l.Slack), r.above(), l.Key,
-				short(r.AtMost), short(l.Value))
+		if r.Overloaded() {
+			r.warn("the load is heavier than anything within the action ranges serves: %s", r.Bound())
 		}
 	}
 	for i := range trained {
 		r.compare(&trained[i])
 	}
 	return r, nil
+}
+
+// Overloaded reports whether the load is heavier than what is served.
+func (r *LoadReport) Overloaded() bool { return r.Utilisation > r.Load.Slack }
+
+// Bound says in numbers what the load is, what is served, and which value of which key makes the one the other.
+func (r *LoadReport) Bound() string {
+	l := &r.Load
+	return fmt.Sprintf("the workload has %s, the ranges serve about %s (utilisation %s%s); %s at most %s, now %s", l,
+		short(r.Serves*l.Slack), short(r.Utilisation/l.Slack), r.above(), l.Key, short(r.AtMost), short(l.Value))
 }
 
 func (r *LoadReport) warn(format string, a ...any) {
@@ -163,15 +171,19 @@ func (r *LoadReport) compare(t *TrainedLoad) {
 	switch {
 	case l.Mean > foreign*t.Most:
 		like = t.Most
-		how = short(l.Mean/like) + " times as much as"
+		how = short(l.Mean/like) + " times"
 	case l.Mean < t.Least/foreign:
 		like = t.Least
 		how = short(100*l.Mean/like) + " % of"
 	default:
 		return
 	}
-	r.warn("%s was trained on %s; this load has %s, %s that; its scores say how it carries over, not how well it learned; "+
-		"%s=%s gives the load trained on", t.Policy, &t.Load, l, how, l.Key, short(l.Value*like/l.Mean))
+	served := ""
+	if r.Serves > 0 && !r.Overloaded() {
+		served = fmt.Sprintf("; the ranges serve about %s, %s at most %s", short(r.Serves*l.Slack), l.Key, short(r.AtMost))
+	}
+	r.warn("%s was trained on %s, and this load has %s, %s that: its scores say how it carries over, not how well it "+
+		"learned; %s=%s gives the load trained on%s", t.Policy, &t.Load, l, how, l.Key, short(l.Value*like/l.Mean), served)
 }
 
 // list joins the first names of a list.

@@ -48,11 +48,12 @@ func TestReportLoad(t *testing.T) {
 		t.Errorf("a load that is served: %+v", r)
 	}
 	for want, r := range map[string]*envs.LoadReport{
-		"heavier than anything within the action ranges serves: 5.05 requests/s (0.6 to 9.5 in 90 % of the minutes), about 4.2 " +
-			"served (utilisation 1.2, 58 % of the minutes above that); workload.factor at most 1.66, now 2": reported(t, l, 4.2),
-		"attmf was trained on 1.2 requests/s (1 to 1.4 in 90 % of the minutes); this load has 5.05 requests/s (0.6 to 9.5 in 90 % " +
-			"of the minutes), 4.21 times as much as that": reported(t, l, 0, trained),
-		"workload.factor=0.475 gives the load trained on": reported(t, l, 0, trained),
+		"heavier than anything within the action ranges serves: the workload has 5.05 requests/s (0.6 to 9.5 in 90 % of the minutes), " +
+			"the ranges serve about 4.2 (utilisation 1.2, 58 % of the minutes above that); workload.factor at most 1.66, now 2": reported(t, l, 4.2),
+		"attmf was trained on 1.2 requests/s (1 to 1.4 in 90 % of the minutes), and this load has 5.05 requests/s (0.6 to 9.5 " +
+			"in 90 % of the minutes), 4.21 times that": reported(t, l, 0, trained),
+		"workload.factor=0.475 gives the load trained on":                                   reported(t, l, 0, trained),
+		"gives the load trained on; the ranges serve about 8, workload.factor at most 3.16": reported(t, l, 8, trained),
 		"this load has 1.2 requests/s (1 to 1.4 in 90 % of the minutes), 23.8 % of that": reported(t, small, 0,
 			envs.TrainedLoad{Policy: "b", Load: l}),
 	} {

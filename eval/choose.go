@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
@@ -26,6 +27,7 @@ type Choice struct {
 	// Runs are the run folders among the sources, for learning curves, with the contestant they belong to.
 	Runs []RunOf
 
+	loads  map[int]*envs.Load // that learned contestants were trained on, as far as they are known
 	names  *catalog.Catalog
 	groups map[string]int // contestants by what made them, see groupOf
 	called []named        // what the learned contestants are called by
@@ -42,7 +44,7 @@ type RunOf struct{ Dir, Contestant string }
 // some; a named one has the experiment's configuration where it lists that rival. What the caller got wrong is marked
 // as train.ErrUsage.
 func Choose(names *catalog.Catalog, paths []string, config string, sets []string) (*Choice, error) {
-	c := &Choice{names: names, groups: map[string]int{}}
+	c := &Choice{names: names, groups: map[string]int{}, loads: map[int]*envs.Load{}}
 	if config != "" {
 		x, err := configs.Load(config, sets, names)
 		if err != nil {
@@ -136,6 +138,7 @@ func (c *Choice) addLearned(path string, sets []string) error {
 		}
 		c.called = append(c.called, called)
 		c.Contestants = append(c.Contestants, Contestant{Name: called.base, Kind: catalog.Learned})
+		c.trainedOn(at, trained)
 	}
 	con := &c.Contestants[at]
 	for _, o := range con.Versions {

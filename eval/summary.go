@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -15,6 +16,9 @@ type Summary struct {
 	// EnvConfig and Workload are the configurations of both.
 	EnvConfig any `json:"env_config"`
 	Workload  any `json:"workload"`
+	// Load is the load, what the ranges serve of it, and the loads that policies were trained on; none where the
+	// environment has none.
+	Load *envs.LoadReport `json:"load,omitempty"`
 	// Seeds are the workload seeds, Split the part of the trace.
 	Seeds []uint64 `json:"seeds"`
 	Split string   `json:"split"`

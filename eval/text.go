@@ -45,6 +45,9 @@ func (l *lines) with(b string) int {
 func Text(s *Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n%s\n\n", s.Summary, s.heading(), s.who())
+	for _, w := range s.loadLines() {
+		fmt.Fprintf(&b, "Load: %s.\n\n", w)
+	}
 	compared := s.compared()
 	if len(compared) == 0 {
 		compared = []string{""}

@@ -68,7 +68,8 @@ type world struct {
 	workers        int // that step environments
 	vector         *envs.Vector
 	learner        agents.Learner
-	checker        *checker // nil where evaluation during training is off
+	checker        *checker         // nil where evaluation during training is off
+	load           *envs.LoadReport // nil where the environment has none
 }
 
 // build makes what a run computes with. Threads, of the engine and of those that step environments, are used where the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/durable"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 )
 
@@ -38,6 +39,8 @@ type description struct {
 	InitFrom string `json:"init_from,omitempty"`
 	// Sessions are the processes that worked on the run, in order: one, and one more for each resume.
 	Sessions []session `json:"sessions"`
+	// Load is the load that the run trains on, where the environment has one.
+	Load *envs.Load `json:"load,omitempty"`
 	// Config is the resolved configuration that shapes results.
 	Config json.RawMessage `json:"config"`
 	// Checksum is the file's own: see [checkpoints.Seal].
@@ -137,7 +140,7 @@ func (r *run) describe(status string) error {
 	}
 	b, err := description{
 		Name: r.opts.Name, Status: status, Started: r.started, Updated: now, Seed: x.Seed, Env: x.Env.Name, Agent: x.Agent.Name,
-		Steps: r.state.Steps, Planned: x.Train.Steps, InitFrom: r.opts.InitFrom, Sessions: r.sessions, Config: r.shape,
+		Steps: r.state.Steps, Planned: x.Train.Steps, InitFrom: r.opts.InitFrom, Sessions: r.sessions, Load: r.world.loadOf(), Config: r.shape,
 	}.encode()
 	if err != nil {
 		return err

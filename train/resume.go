@@ -89,6 +89,9 @@ func (r *run) reopen() error {
 	if r.world, err = build(x, r.opts.Threads); err != nil {
 		return err
 	}
+	if r.world.load, err = ReportLoad(r.world.vector.Env(0), nil, r.opts.Out); err != nil {
+		return err
+	}
 	if err := r.restore(c); err != nil {
 		return err
 	}

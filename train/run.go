@@ -148,6 +148,9 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 		return nil, err
 	}
 	defer w.close()
+	if w.load, err = ReportLoad(w.vector.Env(0), nil, o.Out); err != nil {
+		return nil, err
+	}
 	if err := w.vector.Reset(); err != nil {
 		return nil, fmt.Errorf("environment %s: %w", x.Env.Name, err)
 	}
@@ -242,6 +245,7 @@ func (r *run) announce() {
 	}
 	fmt.Fprintf(r.opts.Out, "%s: %s in %s, %d steps%s, %s on %s (%s)\n", r.dir, x.Agent.Name, x.Env.Name,
 		x.Train.Steps, from, e.Name, e.Device, e.Kernels)
+	r.warnLoad()
 	if why := r.world.on.Why; why != "" {
 		fmt.Fprintf(r.opts.Out, "engine.device auto: %s on %s, since %s\n", e.Name, e.Device, why)
 	}

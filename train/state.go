@@ -115,7 +115,7 @@ func (r *run) save(best bool) error {
 	counters[checkpoints.MetricsOffset], counters[checkpoints.MetricsChecksum] = r.state.MetricsOffset, int64(checksum)
 	w, err := r.store.Create(name, checkpoints.Header{
 		Kind: checkpoints.Full, CreatedBy: "stoker " + r.opts.Version, Kernels: r.world.kernels(),
-		Config: r.shape, Counters: counters,
+		Config: r.shape, Load: r.world.loadJSON(), Counters: counters,
 	})
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ const (
 	capacityViolated = 0.1
 	// capacityWindows are simulated in a trial, capacityProof windows under other seeds for the result.
 	capacityWindows, capacityProof = 20, 100
-	// capacityTrials bounds the search; it takes a few seconds.
+	// capacityTrials bounds the search with up to six functions; with more it is shorter, so that it takes seconds.
 	capacityTrials = 200
 	// Rates that are tried are capacityLow·capacityStep^k.
 	capacityLow, capacityStep = 0.01, 1.02
@@ -82,6 +82,9 @@ type capacitySearch struct {
 	hasty  bool // give up a trial as soon as it misses too often, instead of measuring by how much
 	trials int
 }
+
+// budget is the number of trials after which the search ends.
+func (s *capacitySearch) budget() int { return capacityTrials * 6 / max(6, len(s.demand)) }
 
 // rate is the k-th rate, in requests a second.
 func rate(k int) float64 { return capacityLow * math.Pow(capacityStep, float64(k)) }
@@ -223,10 +226,10 @@ func (s *capacitySearch) climb(best []Resources, k int) ([]Resources, int, error
 	for ; err == nil && score.kept(); score, err = s.try(k+up, now) {
 		k, best = k+up, slices.Clone(now)
 	}
-	for improved := true; err == nil && improved && s.trials < capacityTrials; {
+	for improved := true; err == nil && improved && s.trials < s.budget(); {
 		improved = false
 		for _, next := range s.changes(now) {
-			if s.trials >= capacityTrials {
+			if s.trials >= s.budget() {
 				return best, k, nil
 			}
 			t, failed := s.try(k+up, next)

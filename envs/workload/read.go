@@ -49,12 +49,14 @@ var attribution string
 // Attribution returns the author and the licence of the embedded trace, as that licence requires.
 func Attribution() string { return attribution }
 
+const embeddedName = "Azure Functions 2019 (embedded sample of 50)"
+
 var readEmbedded = sync.OnceValues(func() (*Trace, error) {
 	data, err := fs.Sub(embedded, "data")
 	if err != nil {
 		return nil, err
 	}
-	return readTrace(data, "Azure Functions 2019 (embedded sample of 50)", ReadOptions{})
+	return readTrace(data, embeddedName, ReadOptions{})
 })
 
 // Embedded returns the trace that is part of the program: In-Vitro's 50-function sample of Azure Functions 2019, one

@@ -66,14 +66,14 @@ func Describe(counts []uint64) Stats {
 		s.Lag1 = next / variance
 		s.CV = math.Sqrt(variance/n) / s.Mean
 	}
-	s.Dispersion = dispersion(counts, 1)
-	s.Dispersion10 = dispersion(counts, 10)
-	s.Dispersion60 = dispersion(counts, 60)
+	s.Dispersion = Dispersion(counts, 1)
+	s.Dispersion10 = Dispersion(counts, 10)
+	s.Dispersion60 = Dispersion(counts, 60)
 	return s
 }
 
-// dispersion returns the variance of the counts in whole windows, divided by their mean.
-func dispersion(counts []uint64, width int) float64 {
+// Dispersion returns the variance of the counts in whole windows of some minutes, divided by their mean.
+func Dispersion(counts []uint64, width int) float64 {
 	n := len(counts) / width
 	var mean, m2 float64 // Welford's recurrence
 	for i := range n {
