@@ -89,7 +89,7 @@ func environments() []Env {
 			Golden: []Golden{{File: "envs/classic/testdata/spread.golden"}},
 		}, classic.DefaultSpread, alone(classic.NewSpread)),
 		DefineEnv(Env{
-			ID: "stoker/LQR-v1", Doc: "steer a linear system; the optimum is known", Page: "docs/environments.md",
+			ID: classic.LQRID, Doc: "steer a linear system; the optimum is known", Page: "docs/environments.md",
 			Golden: []Golden{{File: "envs/classic/testdata/lqr.golden"}},
 		}, classic.DefaultLQR, alone(classic.NewLQR)),
 		DefineEnv(Env{

@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/baselines/classic"
 	"github.com/stoker-rl/stoker/agents/baselines/deeprm"
 	"github.com/stoker-rl/stoker/agents/baselines/placement"
 	"github.com/stoker-rl/stoker/agents/baselines/pricing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
+	classicenv "github.com/stoker-rl/stoker/envs/classic"
 	deeprmenv "github.com/stoker-rl/stoker/envs/deeprm"
 	placementenv "github.com/stoker-rl/stoker/envs/placement"
 	hops "github.com/stoker-rl/stoker/envs/pricing"
@@ -18,7 +20,7 @@ import (
 
 // rivals are the rows that come with Stoker, by the environment for which they are made.
 func rivals() []Rival {
-	return slices.Concat(forAll(), forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots())
+	return slices.Concat(forAll(), forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots(), forClassic())
 }
 
 // forAll are the rivals of every environment, also of those that a program of its own adds.
@@ -128,5 +130,13 @@ func forSlots() []Rival {
 		DefinePolicy(Rival{Name: "mqfq-sticky", Envs: on, Page: page,
 			Doc: "queues fairly by start tags on a fixed pool, and sticks to functions",
 		}, pricing.DefaultMQFQ, pricing.NewMQFQ),
+	}
+}
+
+func forClassic() []Rival {
+	return []Rival{
+		DefinePolicy(Rival{Name: "riccati", Envs: []string{classicenv.LQRID}, Page: "docs/environments.md", Kind: Oracle,
+			Doc: "the best control of the linear-quadratic regulator, by Riccati's equation",
+		}, classic.DefaultRiccati, classic.NewRiccati),
 	}
 }

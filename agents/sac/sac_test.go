@@ -80,7 +80,8 @@ func TestLearnsLQR(t *testing.T) {
 	_, gain := c.Riccati(1)
 	best, idle := cost(t, regulator{p, float32(gain)}), cost(t, regulator{p, 0})
 	if got := cost(t, p); got > 1.05*best || idle < 1.3*best {
-		t.Errorf("an episode costs %.2f, want at most 5 %% more than the optimum, %.2f; doing nothing costs %.2f", got, best, idle)
+		t.Errorf("an episode costs %.2f, want at most 5 %% more than the optimum, %.2f; doing nothing costs %.2f", got,
+			best, idle)
 	}
 	// The temperature keeps the entropy at its target, −1.
 	metrics := map[string]float64{}

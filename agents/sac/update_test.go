@@ -114,7 +114,10 @@ func TestGradientsAreThePapers(t *testing.T) {
 			{"temperature", b.u.temperature, func(_ [2]float64, _, a float64) float64 { return a }},
 		} {
 			got, w := numbers(x.net.Grads()), numbers(x.net.Params())
-			scale := math.Abs(slices.MaxFunc(got, func(a, b float64) int { return int(math.Copysign(1, math.Abs(a)-math.Abs(b))) }))
+			scale := 0.0
+			for _, g := range got {
+				scale = max(scale, math.Abs(g))
+			}
 			if scale == 0 {
 				t.Errorf("%s has no gradient", x.name)
 			}

@@ -7,6 +7,9 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
+// LQRID names [LQR].
+const LQRID = "stoker/LQR-v1"
+
 // LQRConfig describes a linear system with one state and one control, x' = a·x + b·u + noise·w, w standard normal, and
 // its cost q·x² + r·u² per step.
 type LQRConfig struct {
@@ -76,7 +79,7 @@ func NewLQR(c LQRConfig) (*LQR, error) {
 	}
 	b := float32(c.Bound)
 	return &LQR{c: c, world: newWorld(1, &envs.Spec{
-		ID: "stoker/LQR-v1", Doc: "Steer a disturbed linear system to zero at the least quadratic cost.",
+		ID: LQRID, Doc: "Steer a disturbed linear system to zero at the least quadratic cost.",
 		Kinds: []envs.Kind{{
 			Name: "controller", Agents: 1, Observation: envs.Unbounded(1), Action: envs.NewBox(1, -b, b),
 			Features: []string{"state"}, Actions: []string{"control"}, FeatureUnits: []string{""}, ActionUnits: []string{""},
@@ -88,6 +91,9 @@ func NewLQR(c LQRConfig) (*LQR, error) {
 			Bounds: envs.AtLeast(0), Doc: "q·x² + r·u²"}},
 	})}, nil
 }
+
+// Config returns the system's configuration.
+func (l *LQR) Config() LQRConfig { return l.c }
 
 // Reset implements [envs.Env].
 func (l *LQR) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {

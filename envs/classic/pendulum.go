@@ -52,6 +52,9 @@ func NewPendulum(c PendulumConfig) (*Pendulum, error) {
 			Action:   envs.NewBox(1, -strongest, strongest),
 			Features: []string{"cos angle", "sin angle", "angular velocity"}, Actions: []string{"torque"},
 			FeatureUnits: []string{"", "", "rad/s"}, ActionUnits: []string{"N·m"},
+			FeatureDocs: []string{"1 upright, −1 hanging", "1 a quarter turn from upright, counter-clockwise",
+				"positive counter-clockwise, within ±8"},
+			ActionDocs: []string{"positive counter-clockwise; ±2 cannot lift the rod at once"},
 		}},
 		Step: envs.Timing{Unit: "step", Fixed: 50_000}, MaxSteps: c.MaxSteps,
 	})}, nil
