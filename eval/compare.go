@@ -16,7 +16,7 @@ const (
 	Better    = "better"
 	Worse     = "worse"
 	Undecided = "undecided"
-	// Infeasible is the verdict where no policy serves the load, by what assumes that it is served.
+	// Infeasible is the verdict by what assumes that the load is served, where neither policy serves it.
 	Infeasible = "infeasible"
 )
 
@@ -49,7 +49,7 @@ type Comparison struct {
 	// Scope says of what the verdict holds: the method where it was trained with several seeds, else the checkpoint.
 	Scope string `json:"scope"`
 	// Verdict is better or worse where a's difference from b is beyond chance, else undecided; infeasible where the metric
-	// assumes that the load is served and no policy serves it.
+	// assumes that the load is served and neither policy serves it.
 	Verdict string `json:"verdict"`
 }
 

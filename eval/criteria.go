@@ -90,35 +90,51 @@ func (c Criteria) margin(mean float64) float64 {
 	return c.Tolerance * max(mean, -mean)
 }
 
-// infeasibleFrom is the part of the way from the best to the worst possible value of a constraint from which the load
-// counts as one that nobody serves.
-const infeasibleFrom = 0.9
+// infeasibleFrom is the part of the way from the best to the worst possible value of a constraint from which a policy
+// counts as one that does not serve the load.
+const infeasibleFrom = 0.8
 
-// infeasible returns the least violating policy where even that one violates the constraint nearly always, nil where it
-// does not or where the constraint has no two bounds to say so.
-func (c Criteria) infeasible(policies []PolicyResult) *Unserved {
-	if c.Constraint == nil || len(policies) == 0 {
-		return nil
+// ends are the best and the worst possible value of the constraint; ok is false where there is no constraint or one
+// without two bounds.
+func (c Criteria) ends() (good, bad float64, ok bool) {
+	if c.Constraint == nil {
+		return 0, 0, false
 	}
-	good, bad := c.Constraint.Bounds.Limits()
+	good, bad = c.Constraint.Bounds.Limits()
 	if c.Constraint.Better == envs.Higher {
 		good, bad = bad, good
 	}
-	if !table.Finite(bad - good) {
-		return nil
+	return good, bad, table.Finite(bad - good)
+}
+
+// way is how far a policy's mean is on the way from the constraint's best value to its worst, from 0 to 1; 0 where
+// there is nothing to tell it by.
+func (c Criteria) way(p PolicyResult) float64 {
+	good, bad, ok := c.ends()
+	if !ok {
+		return 0
 	}
-	of := func(p PolicyResult) float64 {
-		return (float64(p.Metrics[c.Constraint.Name].Mean) - good) / (bad - good)
+	return (float64(p.Metrics[c.Constraint.Name].Mean) - good) / (bad - good)
+}
+
+// fails reports whether a policy violates the constraint so often that it does not serve the load.
+func (c Criteria) fails(p PolicyResult) bool { return c.way(p) >= infeasibleFrom }
+
+// infeasible returns the least violating policy where even that one does not serve the load, else nil.
+func (c Criteria) infeasible(policies []PolicyResult) *Unserved {
+	if len(policies) == 0 {
+		return nil
 	}
 	best := policies[0]
 	for _, p := range policies[1:] {
-		if of(p) < of(best) {
+		if c.way(p) < c.way(best) {
 			best = p
 		}
 	}
-	if !(of(best) >= infeasibleFrom) {
+	if !c.fails(best) {
 		return nil
 	}
+	good, bad, _ := c.ends()
 	return &Unserved{Constraint: c.Constraint.Name, Best: best.Name, Value: best.Metrics[c.Constraint.Name].Mean,
 		From: Number(good + infeasibleFrom*(bad-good))}
 }

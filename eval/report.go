@@ -185,8 +185,8 @@ func (s *Summary) reportNotes() []string {
 // captions say what a figure shows, by the beginning of its name.
 var captions = []struct{ prefix, title, text string }{
 	{"learning_curve", "Learning curve", "Over training: the mean over the runs of a method, and the range from the " +
-		"lowest to the highest of them. Its points are of training's own evaluations, on other seeds and another part of " +
-		"the trace than the tables."},
+		"lowest to the highest of them. Its points are of training's own evaluations, on other seeds than the tables, " +
+		"and of a trace on the part that training sees."},
 	{"scatter", "Two metrics at once", "Each policy's means as a point with 95 % intervals, or with small points and the " +
 		"range of its training seeds where there are fewer than four."},
 	{"intervals", "Estimates", "The mean of every metric by policy, with 95 % intervals, or with small points and the " +

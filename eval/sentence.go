@@ -15,6 +15,16 @@ import (
 // sentence sums the evaluation up: what each policy compared is better and worse than, by how much against the
 // strongest of these, and against which nothing is decided.
 func (s *Summary) sentence() string {
+	out := s.said()
+	for _, word := range []string{"no ", "this "} { // else it begins with a policy's name
+		if strings.HasPrefix(out, word) {
+			out = strings.ToUpper(out[:1]) + out[1:]
+		}
+	}
+	return out
+}
+
+func (s *Summary) said() string {
 	compared := s.compared()
 	switch {
 	case s.Infeasible != nil:
@@ -53,7 +63,7 @@ func (s *Summary) infeasibleSentence() string {
 		best = u.Best
 	}
 	return fmt.Sprintf("no policy serves this load: %s has %s %s (infeasible from %s), so there is no verdict by %s", best,
-		u.Constraint, figures(float64(u.Value)), figures(float64(u.From)), listed(silent))
+		u.Constraint, s.figures(u.Constraint, float64(u.Value)), s.figures(u.Constraint, float64(u.From)), listed(silent))
 }
 
 // aloneSentence is that of one policy without any other.
@@ -121,18 +131,21 @@ func (s *Summary) sentenceOn(a string, whole bool) string {
 		}
 	}
 	var clauses []string
-	for _, said := range []string{Better, Worse, keptBetter, keptWorse, tradeOff, Undecided} {
+	for _, said := range []string{Better, Worse, keptBetter, keptWorse, tradeOff, Undecided, Infeasible} {
 		group := by[said]
 		if len(group) == 0 {
 			continue
 		}
 		clause := map[string]string{Better: "is better than ", Worse: "is worse than ", Undecided: "is undecided against ",
 			keptBetter: "keeps " + s.Constraint + " better than ", keptWorse: "keeps " + s.Constraint + " worse than ",
-			tradeOff: "is a trade-off against "}[said] + names(group)
+			tradeOff: "is a trade-off against ", Infeasible: "cannot be compared with "}[said] + names(group)
 		if said == keptBetter || said == keptWorse {
 			clause += ", " + s.Objective + " undecided"
 		}
-		if said != Undecided || len(clauses) == 0 {
+		switch {
+		case said == Infeasible:
+			clause += fmt.Sprintf(", by %s neither serves the load", s.Constraint)
+		case said != Undecided || len(clauses) == 0:
 			clause += ": " + s.detail(s.closest(group), len(group) > 1)
 		}
 		clauses = append(clauses, clause)
@@ -206,7 +219,7 @@ func (s *Summary) detail(v Verdict, named bool) string {
 	out := s.change(v, named)
 	if v.Constraint != "" {
 		x, y := s.policy(v.A).Metrics[v.Constraint].Mean, s.policy(v.B).Metrics[v.Constraint].Mean
-		out += fmt.Sprintf(", %s %s against %s", v.Constraint, figures(float64(x)), figures(float64(y)))
+		out += fmt.Sprintf(", %s %s", v.Constraint, s.figures(v.Constraint, float64(x), float64(y)))
 	}
 	return out
 }
@@ -245,10 +258,23 @@ func (s *Summary) change(v Verdict, named bool) string {
 // minus writes a true minus sign.
 func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }
 
-// figures writes a number with two figures.
-func figures(x float64) string {
-	if x == 0 || !table.Finite(x) {
-		return table.Plain(x)
+// figures writes values of a metric with two figures of the largest, and of what has two bounds at least a hundredth of
+// their distance.
+func (s *Summary) figures(metric string, x ...float64) string {
+	most := 0.0
+	for _, v := range x {
+		most = max(most, math.Abs(v))
 	}
-	return table.Round(x, int(math.Floor(math.Log10(math.Abs(x))))-1)
+	place := 0
+	if most > 0 && table.Finite(most) {
+		place = int(math.Floor(math.Log10(most))) - 1
+	}
+	if low, high := s.metric(metric).Bounds.Limits(); table.Finite(high - low) {
+		place = min(place, int(math.Floor(math.Log10(high-low)))-2)
+	}
+	var out []string
+	for _, v := range x {
+		out = append(out, table.Round(v, place))
+	}
+	return strings.Join(out, " against ")
 }

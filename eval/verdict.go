@@ -30,16 +30,16 @@ type Verdict struct {
 	Scope   string `json:"scope"`
 }
 
-// decide makes the verdicts of all comparisons, and marks as infeasible those by metrics that assume service where no
-// policy serves the load.
+// decide makes the verdicts of all comparisons, and marks as infeasible those by metrics that assume service where
+// neither of the two policies serves the load.
 func (s *Summary) decide(by Criteria) {
 	s.Verdicts = []Verdict{}
 	s.Infeasible = by.infeasible(s.Policies)
-	if s.Infeasible != nil {
-		for i := range s.Comparisons {
-			if m := s.metric(s.Comparisons[i].Metric); m.AssumesService || m.Name == by.Objective.Name {
-				s.Comparisons[i].Verdict = Infeasible
-			}
+	for i := range s.Comparisons {
+		c := &s.Comparisons[i]
+		assumes := s.metric(c.Metric).AssumesService || c.Metric == by.Objective.Name
+		if assumes && by.fails(s.policy(c.A)) && by.fails(s.policy(c.B)) {
+			c.Verdict = Infeasible
 		}
 	}
 	for _, o := range s.Comparisons {
@@ -87,7 +87,9 @@ func (s *Summary) verdict(by Criteria, o Comparison) Verdict {
 	v.ConstraintKeptByB = ends.NotBetter(float64(v.Margin), lower)
 	switch {
 	case s.Infeasible != nil:
-		v.Verdict, v.Why = Infeasible, "no policy serves the load"
+		v.Why = "no policy serves the load"
+	case o.Verdict == Infeasible:
+		v.Why = "neither of the two serves the load"
 	case o.Verdict == Better && v.ConstraintKept || o.Verdict == Worse && v.ConstraintKeptByB:
 		v.Why = fmt.Sprintf("%s, %s kept at least as well", wordOf(o), m.Name)
 		if o.Verdict == Worse {

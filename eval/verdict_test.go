@@ -96,7 +96,7 @@ func TestOrderedVerdict(t *testing.T) {
 // Where even the best policy violates nearly always, what assumes service gives no verdict; what does not still does.
 func TestInfeasible(t *testing.T) {
 	s := judged(t, service(0.001, [2]float64{1, 0.99}, [2]float64{5, 0.97}, [2]float64{9, 0.95}), "")
-	if u := s.Infeasible; u == nil || u.Best != "oracle" || u.Constraint != "violated" || u.From != 0.9 || u.Value < 0.9 {
+	if u := s.Infeasible; u == nil || u.Best != "oracle" || u.Constraint != "violated" || u.From != 0.8 || u.Value < 0.9 {
 		t.Fatalf("infeasible is %+v", u)
 	}
 	want := map[string]string{"price": Infeasible, "return": Infeasible, "success": Worse, "violated": Worse}
@@ -110,7 +110,7 @@ func TestInfeasible(t *testing.T) {
 			t.Errorf("%+v, want infeasible", v)
 		}
 	}
-	const sentence = "no policy serves this load: even oracle, the best of 3 policies, has violated 0.95 (infeasible from 0.90)"
+	const sentence = "No policy serves this load: even oracle, the best of 3 policies, has violated 0.95 (infeasible from 0.80)"
 	for name, text := range map[string]string{"summary": s.Summary, "terminal": Text(s), "Markdown": Markdown(s)} {
 		if !strings.Contains(text, sentence) || !strings.Contains(text, "no verdict by price and return") {
 			t.Errorf("the %s does not say it: %s", name, text)
@@ -119,13 +119,22 @@ func TestInfeasible(t *testing.T) {
 			t.Errorf("the %s has a verdict by price: %s", name, text)
 		}
 	}
-	// One policy that serves half of the windows is enough.
-	if s := judged(t, service(0.01, [2]float64{1, 0.99}, [2]float64{5, 0.99}, [2]float64{9, 0.5}), ""); s.Infeasible != nil {
+	// One policy that serves half of the windows is enough, but a price of two that serve none says nothing.
+	s = judged(t, service(0.01, [2]float64{1, 0.99}, [2]float64{5, 0.99}, [2]float64{9, 0.5}), "")
+	if s.Infeasible != nil {
 		t.Errorf("oracle serves half: %+v", s.Infeasible)
+	}
+	for i, want := range []string{Infeasible, Undecided} {
+		if v := s.Verdicts[i]; v.Verdict != want {
+			t.Errorf("%+v, want %s", v, want)
+		}
+	}
+	if want := "cannot be compared with rival, by violated neither serves the load"; !strings.Contains(s.Summary, want) {
+		t.Errorf("%q, want %q in it", s.Summary, want)
 	}
 	// A share of success is infeasible where it is near 0.
 	p := service(0.001, [2]float64{1, 0.99}, [2]float64{5, 0.99})
-	if s := judged(t, p, "success"); s.Infeasible == nil || math.Abs(float64(s.Infeasible.From)-0.1) > 1e-12 {
+	if s := judged(t, p, "success"); s.Infeasible == nil || math.Abs(float64(s.Infeasible.From)-0.2) > 1e-12 {
 		t.Errorf("by success: %+v", s.Infeasible)
 	}
 	// What has no bounds says nothing of it.
@@ -169,19 +178,19 @@ func TestSentence(t *testing.T) {
 		want string
 	}{
 		{"better and worse", service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1}, [2]float64{3, 0.05}),
-			"this checkpoint of learned is better than rival: price 19.6 % lower [18.5, 20.8], violated 0.10 against 0.10, " +
-				"over 20 workload seeds; is worse than oracle: price 33.9 % higher [32.2, 35.6], violated 0.10 against 0.051"},
+			"This checkpoint of learned is better than rival: price 19.6 % lower [18.5, 20.8], violated 0.10 against 0.10, " +
+				"over 20 workload seeds; is worse than oracle: price 33.9 % higher [32.2, 35.6], violated 0.10 against 0.05"},
 		{"undecided", service(0.02, [2]float64{5, 0.1}, [2]float64{5, 0.1}),
-			"this checkpoint of learned is undecided against rival: price 0.5 % higher [−0.8, 1.7], violated 0.10 against 0.10, " +
+			"This checkpoint of learned is undecided against rival: price 0.5 % higher [−0.8, 1.7], violated 0.10 against 0.10, " +
 				"over 20 workload seeds"},
 		{"undecided, violations decided", service(0.02, [2]float64{5, 0.02}, [2]float64{5, 0.1}),
-			"this checkpoint of learned keeps violated better than rival, price undecided: price 0.5 % higher [−0.8, 1.7], violated " +
-				"0.020 against 0.10, over 20 workload seeds"},
+			"This checkpoint of learned keeps violated better than rival, price undecided: price 0.5 % higher [−0.8, 1.7], violated " +
+				"0.02 against 0.10, over 20 workload seeds"},
 		{"a trade-off", service(0.02, [2]float64{4, 0.3}, [2]float64{5, 0.1}),
-			"this checkpoint of learned is a trade-off against rival: price 19.6 % lower [18.5, 20.8], violated 0.30 against 0.10, " +
+			"This checkpoint of learned is a trade-off against rival: price 19.6 % lower [18.5, 20.8], violated 0.30 against 0.10, " +
 				"over 20 workload seeds"},
 		{"alone", service(0, [2]float64{5, 0.1}),
-			"this checkpoint of learned: price 5.06 [4.92, 5.22] USD/h, violated 0.1013 [0.0983, 0.1043] share of windows, over 20 " +
+			"This checkpoint of learned: price 5.06 [4.92, 5.22] USD/h, violated 0.1013 [0.0983, 0.1043] share of windows, over 20 " +
 				"workload seeds; there is nothing to compare it with"},
 	} {
 		if got := judged(t, c.p, "").Summary; got != c.want {
