@@ -30,7 +30,7 @@ type Choice struct {
 	loads  map[int]*envs.Load // that learned contestants were trained on, as far as they are known
 	names  *catalog.Catalog
 	groups map[string]int // contestants by what made them, see groupOf
-	called []named        // what the learned contestants are called by
+	called []named        // what the contestants are called by
 	runOf  []int          // the contestant of each of Runs
 	played []string       // what each contestant is, see Settings
 }
@@ -85,12 +85,12 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 	if c.Experiment == nil {
 		return nil, train.Usage("no run or checkpoint names an environment: give a configuration with --config")
 	}
-	c.nameLearned()
 	for _, r := range c.rivals(rivals) {
 		if err := c.addRival(r); err != nil {
 			return nil, err
 		}
 	}
+	c.name()
 	return c, nil
 }
 
@@ -155,8 +155,8 @@ func (c *Choice) addLearned(path string, sets []string) error {
 	return nil
 }
 
-// nameLearned gives the learned contestants, which come first, their names.
-func (c *Choice) nameLearned() {
+// name gives all contestants their names.
+func (c *Choice) name() {
 	for i, label := range labelsOf(c.called) {
 		c.Contestants[i].Name = label
 	}
@@ -200,16 +200,7 @@ func callOf(ck *checkpoints.Checkpoint, path, experiment string) (named, error) 
 		}
 	}
 	m, err := policyShape(ck.Header().Config)
-	return named{experiment + at, groupName(run) + at, m}, err
-}
-
-// freeName returns the name, numbered where a contestant has it.
-func (c *Choice) freeName(name string) string {
-	free := name
-	for n := 2; slices.ContainsFunc(c.Contestants, func(o Contestant) bool { return o.Name == free }); n++ {
-		free = fmt.Sprintf("%s-%d", name, n)
-	}
-	return free
+	return named{base: experiment + at, folder: groupName(run) + at, config: m}, err
 }
 
 func (c *Choice) addRival(choice configs.Choice) error {
@@ -224,8 +215,12 @@ func (c *Choice) addRival(choice configs.Choice) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
-	name := c.freeName(r.Name)
+	m, err := keysOf(config)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
 	c.note(len(c.Contestants), r.Name+" "+string(config))
-	c.Contestants = append(c.Contestants, rivalOf(r, name, choice.Config))
+	c.called = append(c.called, named{base: r.Name, folder: r.Name, config: m, plain: true})
+	c.Contestants = append(c.Contestants, rivalOf(r, r.Name, choice.Config))
 	return nil
 }

@@ -118,6 +118,8 @@ func TestChoose(t *testing.T) {
 			[]string{"tiny@100 hidden=[4] learned 1", "tiny@100 hidden=[5] learned 1", "tiny learned 1"}, []string{"tiny"}},
 		{"rivals of the configuration", nil, sizing(t, "{rivals: [fixed, {name: autoscaler}, fixed]}"),
 			[]string{"fixed heuristic", "autoscaler heuristic", "fixed-2 heuristic"}, nil},
+		{"rivals by what differs", nil, sizing(t, "{rivals: [autoscaler, {name: autoscaler, cpu: 0.4}, fixed]}"),
+			[]string{"autoscaler cpu=0.8 heuristic", "autoscaler cpu=0.4 heuristic", "fixed heuristic"}, nil},
 		{"named rivals instead", []string{"oracle", "random-search"}, sizing(t, "{rivals: [fixed]}"),
 			[]string{"oracle oracle", "random-search heuristic"}, nil},
 	} {
@@ -256,16 +258,5 @@ func TestChooseDamaged(t *testing.T) {
 	if _, err := Choose(catalog.Default(), []string{filepath.Join(dir, "run")}, "", nil); err == nil ||
 		!strings.Contains(err.Error(), "policy.json") {
 		t.Errorf("error is %v, want one that names policy.json", err)
-	}
-}
-
-func TestFreeName(t *testing.T) {
-	c := Choice{}
-	for _, want := range []string{"a", "a-2", "a-3"} {
-		got := c.freeName("a")
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		c.Contestants = append(c.Contestants, Contestant{Name: got})
 	}
 }

@@ -17,6 +17,7 @@ type named struct {
 	base   string         // the experiment's name
 	folder string         // the run folder's name without the seed
 	config map[string]any // as policyShape returns it
+	plain  bool           // name it by no key whose value is a list
 }
 
 // mostKeys is the number of differing keys up to which a label names them.
@@ -67,6 +68,11 @@ func labelAmong(same []named, i int) string {
 	own := differing(flat, i)
 	if len(own) == 0 || len(own) > mostKeys {
 		return same[i].folder
+	}
+	for _, value := range own {
+		if same[i].plain && strings.HasPrefix(value, "[") {
+			return same[i].folder
+		}
 	}
 	label := same[i].base
 	for _, k := range slices.Sorted(maps.Keys(own)) {

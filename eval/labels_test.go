@@ -18,7 +18,7 @@ func TestGroupLabels(t *testing.T) {
 		if err := d.Decode(&m); err != nil {
 			t.Fatal(err)
 		}
-		return named{base, folder, m}
+		return named{base: base, folder: folder, config: m}
 	}
 	for _, c := range []struct {
 		groups []named

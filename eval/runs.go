@@ -137,17 +137,25 @@ func readRun(dir string) (runInfo, error) {
 
 // policyShape is a configuration without the training seed and without what cannot change the policy.
 func policyShape(config []byte) (map[string]any, error) {
-	var m map[string]any
-	d := json.NewDecoder(bytes.NewReader(config))
-	d.UseNumber()
-	if err := d.Decode(&m); err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+	m, err := keysOf(config)
+	if err != nil {
+		return nil, err
 	}
 	delete(m, "seed")
 	delete(m, "eval")
 	if t, ok := m["train"].(map[string]any); ok {
 		delete(t, "log_every")
 		delete(t, "checkpoint")
+	}
+	return m, nil
+}
+
+// keysOf reads a configuration that was written as JSON; numbers stay as they are written.
+func keysOf(config []byte) (m map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(config))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
 	}
 	return m, nil
 }
@@ -195,7 +203,7 @@ func groupRuns(infos []runInfo, separate bool) []runGroup {
 		r := g.runs[0]
 		flat[i] = map[string]string{}
 		flatten(flat[i], "", r.config)
-		list[i] = named{r.name, r.name, r.config}
+		list[i] = named{base: r.name, folder: r.name, config: r.config}
 		if name, ok := r.config["name"].(string); ok && name != "" {
 			list[i].base = name
 		}
