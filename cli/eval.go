@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/train"
+	"github.com/stoker-rl/stoker/train/sweep"
 )
 
 type evalFlags struct {
@@ -28,15 +29,15 @@ type evalFlags struct {
 func evalCommand() *cobra.Command {
 	var f evalFlags
 	c := &cobra.Command{
-		Use:   "eval RUN|CHECKPOINT|POLICY…",
+		Use:   "eval RUN|SWEEP|CHECKPOINT|POLICY…",
 		Short: "Compare policies on the same workloads, with intervals, verdicts and plots",
 		Long: `Compare policies on the same workload seeds. Runs that differ only by their seed count as one method. They are compared
 with the policies that the configuration lists, or with those named (see stoker agents). Of a run the best checkpoint is
-used.
+used; a sweep stands for its finished runs, which are named by the keys that differ.
 
-The folder given by --out (default: eval in the first run's folder) gets report.html, one page with verdicts, tables and
-figures for any browser, phone or printer; eval.json, scores.csv and table.md; and the figures as PNG and SVG with
-their data as CSV. An evaluation there is written again where its settings are the same, else it is kept: give --out or
+The folder given by --out (default: eval in the first run's folder, or the sweep's) gets report.html, one page with
+verdicts, tables and figures for any browser, phone or printer; eval.json, scores.csv and table.md; and the figures as
+PNG and SVG with their data as CSV. An evaluation there is written again where its settings are the same, else it is kept: give --out or
 --force.
 
 The verdict is on the configuration's constraint and objective, eval.constraint and eval.objective (default: the
@@ -61,7 +62,7 @@ policy keeps the constraint, prices and returns give no verdict (docs/statistics
 	fl := c.Flags()
 	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the configuration's)")
 	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in eval.split=train (repeatable)")
-	fl.StringVar(&f.out, "out", "", "folder of the result (default: eval in the first run's folder)")
+	fl.StringVar(&f.out, "out", "", "folder of the result (default: eval in the first run's folder, or the sweep's)")
 	fl.StringVar(&f.config, "config", "",
 		"configuration of environment and workload (default: that of the first checkpoint)")
 	fl.IntVar(&f.workers, "workers", 0, "episodes that run at the same time, as in 4; 0 is one per core")
@@ -94,6 +95,9 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 			return usage("there is no run's folder: name a folder for the result with --out")
 		}
 		out = filepath.Join(choice.Runs[0].Dir, "eval")
+		if sweep.Is(a[0]) {
+			out = filepath.Join(a[0], "eval")
+		}
 	}
 	settings, err := choice.Settings()
 	if err != nil {

@@ -49,9 +49,17 @@ func TestSweep(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, errs, out)
 	}
 	// Its finished runs are compared and drawn as one, by what they differ in.
-	eval := t.TempDir()
-	if code, out, errs = stoker("eval", dir, "--out", eval); code != exitDone {
+	eval := filepath.Join(dir, "eval")
+	if code, out, errs = stoker("eval", dir); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if _, err := os.Stat(filepath.Join(eval, "eval.json")); err != nil {
+		t.Error(err)
+	}
+	part := filepath.Join(dir, "leaderboard.csv")
+	if code, _, errs := stoker("eval", part, "--out", eval); code != exitUsage ||
+		!strings.Contains(errs, part+" is no run, but a part of the sweep "+dir) {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 	contains(t, "evaluation", out, "small actor_rate=1e-4", "small actor_rate=0.001")
 	if code, _, errs = stoker("plot", dir, "--out", eval, "--metric", "eval/cost"); code != exitDone {

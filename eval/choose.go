@@ -54,6 +54,10 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 	}
 	var rivals []catalog.Rival
 	for _, path := range paths {
+		if folder := filepath.Dir(filepath.Clean(path)); sweep.Is(folder) && !logsMetrics(path) {
+			return nil, train.Usage("%s is no run, but a part of the sweep %s: give %s for its finished runs, or some of %s",
+				path, folder, folder, filepath.Join(folder, "*-s*"))
+		}
 		if sweep.Is(path) {
 			finished, err := sweep.FinishedRuns(path, names)
 			if err != nil {
