@@ -38,6 +38,9 @@ type graphNets struct {
 	seen   []*envs.KindObservation
 	acts   [][]float32
 	probs  []float64
+	pick   graphs.Pick // draws from draws into did
+	draws  *rng.Stream
+	did    *decision
 }
 
 // graphPass is a net with its optimiser and memory for a pass.
@@ -84,6 +87,7 @@ func newGraphs(c *Config, ctx *agents.Context, key rng.Key) (*graphNets, error) 
 		return nil, err
 	}
 	m.acting, m.params = graphs.NewActor(p, ctx.Act, m.net), make([]float32, nets.Size(m.net.Params()))
+	m.pick = m.draw
 	return m, errors.Join(ctx.Train.Err(), ctx.Act.Err())
 }
 
@@ -108,19 +112,23 @@ func (m *graphNets) act(w world, s *rng.Stream, d *decision) error {
 	for i := range m.seen {
 		m.seen[i], m.acts[i] = w.seen(i), w.act(i)
 	}
+	m.draws, m.did = s, d
 	clear(d.logp)
-	err := m.acting.Run(m.seen, m.acts, func(row, component int, scores []float32, mask []bool) int {
-		m.probs = grow(m.probs, len(scores))
-		choice.Softmax(m.probs, scores, mask)
-		c := choice.Draw(m.probs, s.Float64())
-		if c != choice.None {
-			d.logp[row] += float32(portable.Log(max(m.probs[c], least)))
-			d.action[row*len(m.n)+component] = float32(c)
-		}
-		return c
-	})
+	err := m.acting.Run(m.seen, m.acts, m.pick)
 	copy(d.mask, m.acting.Mask)
 	return err
+}
+
+// draw is one choice of an agent.
+func (m *graphNets) draw(row, component int, scores []float32, mask []bool) int {
+	m.probs = grow(m.probs, len(scores))
+	choice.Softmax(m.probs, scores, mask)
+	c := choice.Draw(m.probs, m.draws.Float64())
+	if c != choice.None {
+		m.did.logp[row] += float32(portable.Log(max(m.probs[c], least)))
+		m.did.action[row*len(m.n)+component] = float32(c)
+	}
+	return c
 }
 
 // fill makes a batch of some graphs.
