@@ -36,6 +36,7 @@ With --env it also says what that environment's action ranges serve, and the set
 			if c.Flags().Changed("target-utilisation") && env == "" {
 				return usage("--target-utilisation is one of an environment: name it with --env")
 			}
+			s.Progress = countProgress(c, "days")
 			r, err := traces.Read(s)
 			if err != nil {
 				return usage("%w", err)

@@ -132,10 +132,28 @@ func ReportLoad(e Env, trained []TrainedLoad) (*LoadReport, error) {
 			r.warn("the load is heavier than anything within the action ranges serves: %s", r.Bound())
 		}
 	}
-	for i := range trained {
-		r.compare(&trained[i])
+	for _, t := range together(trained) {
+		r.compare(&t)
 	}
 	return r, nil
+}
+
+// together joins the names of policies that were trained on the same load.
+func together(trained []TrainedLoad) []TrainedLoad {
+	var out []TrainedLoad
+	var names [][]string
+	for _, t := range trained {
+		i := slices.IndexFunc(out, func(o TrainedLoad) bool {
+			return o.Unit == t.Unit && o.Mean == t.Mean && o.Least == t.Least && o.Most == t.Most && o.Low == t.Low && o.High == t.High
+		})
+		if i < 0 {
+			i = len(out)
+			out, names = append(out, t), append(names, nil)
+		}
+		names[i] = append(names[i], t.Policy)
+		out[i].Policy = list(names[i])
+	}
+	return out
 }
 
 // Overloaded reports whether the load is heavier than what is served.
@@ -182,7 +200,7 @@ func (r *LoadReport) compare(t *TrainedLoad) {
 	if r.Serves > 0 && !r.Overloaded() {
 		served = fmt.Sprintf("; the ranges serve about %s, %s at most %s", short(r.Serves*l.Slack), l.Key, short(r.AtMost))
 	}
-	r.warn("%s was trained on %s, and this load has %s, %s that: its scores say how it carries over, not how well it "+
+	r.warn("%s learned on %s, and this load has %s, %s that: scores say how that carries over, not how well it was "+
 		"learned; %s=%s gives the load trained on%s", t.Policy, &t.Load, l, how, l.Key, short(l.Value*like/l.Mean), served)
 }
 

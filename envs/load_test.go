@@ -50,7 +50,7 @@ func TestReportLoad(t *testing.T) {
 	for want, r := range map[string]*envs.LoadReport{
 		"heavier than anything within the action ranges serves: the workload has 5.05 requests/s (0.6 to 9.5 in 90 % of the minutes), " +
 			"the ranges serve about 4.2 (utilisation 1.2, 58 % of the minutes above that); workload.factor at most 1.66, now 2": reported(t, l, 4.2),
-		"attmf was trained on 1.2 requests/s (1 to 1.4 in 90 % of the minutes), and this load has 5.05 requests/s (0.6 to 9.5 " +
+		"attmf learned on 1.2 requests/s (1 to 1.4 in 90 % of the minutes), and this load has 5.05 requests/s (0.6 to 9.5 " +
 			"in 90 % of the minutes), 4.21 times that": reported(t, l, 0, trained),
 		"workload.factor=0.475 gives the load trained on":                                   reported(t, l, 0, trained),
 		"gives the load trained on; the ranges serve about 8, workload.factor at most 3.16": reported(t, l, 8, trained),
@@ -60,6 +60,12 @@ func TestReportLoad(t *testing.T) {
 		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], want) {
 			t.Errorf("%q, want %s", r.Warnings, want)
 		}
+	}
+	// Policies that learned on the same load share a sentence.
+	other := trained
+	other.Policy = "mean-field"
+	if r := reported(t, l, 0, trained, other); len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "attmf, mean-field learned on") {
+		t.Errorf("%q, want one warning for two policies", r.Warnings)
 	}
 	// A load within what episodes drew in training is no other load, nor is one of another unit.
 	wide := trained

@@ -43,6 +43,10 @@ func (s *Summary) SetLoad(p *Played, r *envs.LoadReport) error {
 	if r == nil || s.Constraint == "" {
 		return nil
 	}
+	if s.Infeasible != nil && r.Serves > 0 && !r.Overloaded() {
+		r.Warnings = append(r.Warnings, "no policy here serves the load, though a steady one of that mean can be served: "+r.Bound())
+		return nil
+	}
 	metrics, err := Metrics(p.Spec, []string{s.Constraint})
 	if err != nil {
 		return err

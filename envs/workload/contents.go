@@ -49,7 +49,7 @@ func readContents(fsys fs.FS, dir string, o ReadOptions) (*Contents, error) {
 	l := &loader{fsys: fsys, dir: dir, o: o, t: &Trace{}}
 	c := &Contents{Name: filepath.Join(dir, o.only)}
 	at := map[key]int{}
-	for _, d := range days {
+	for i, d := range days {
 		from, busy := len(c.PerMinute), false
 		_, err := l.scan(d.inv, func(k key, row *Invocations) error {
 			if !o.Functions.matches(row.Name, row.Trigger) {
@@ -73,6 +73,9 @@ func readContents(fsys fs.FS, dir string, o ReadOptions) (*Contents, error) {
 		})
 		if err != nil {
 			return nil, err
+		}
+		if o.Progress != nil {
+			o.Progress(i+1, len(days))
 		}
 		if !busy {
 			l.t.Report.Missing = append(l.t.Report.Missing, d.inv+" (no invocation in it)")

@@ -26,6 +26,9 @@ type ReadOptions struct {
 	// Total replaces the selected functions by one, their sum, without durations and memory.
 	Total bool
 
+	// Progress, where set, is told by [ReadContents] after every day how many of how many are read.
+	Progress func(done, all int)
+
 	only string // the file of invocations to read, where not the whole folder is meant
 }
 

@@ -116,7 +116,7 @@ func (r *Report) figure() *chart.Figure {
 	share.Line(line, rank, sum, false)
 	share.RangeY(0, 1)
 
-	burst := chart.NewPanel("Index of dispersion of counts", "window (min)", "variance / mean")
+	burst := chart.NewPanel("Index of dispersion: variance over mean", "window (min)", "")
 	burst.LogX()
 	burst.LogY()
 	minutes, index := r.dispersion()

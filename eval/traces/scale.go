@@ -39,11 +39,13 @@ type Source struct {
 	Path   string
 	Sample int
 	Days   []int
+	// Progress, where set, is told after every day how many of how many are read.
+	Progress func(done, all int)
 }
 
 // Read reads what a trace holds.
 func Read(s Source) (*Report, error) {
-	c, err := workload.ReadContents(s.Path, workload.ReadOptions{Sample: s.Sample, Days: s.Days})
+	c, err := workload.ReadContents(s.Path, workload.ReadOptions{Sample: s.Sample, Days: s.Days, Progress: s.Progress})
 	if err != nil {
 		return nil, err
 	}
