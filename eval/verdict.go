@@ -91,10 +91,7 @@ func (s *Summary) verdict(by Criteria, o Comparison) Verdict {
 	case o.Verdict == Infeasible:
 		v.Why = "neither of the two serves the load"
 	case o.Verdict == Better && v.ConstraintKept || o.Verdict == Worse && v.ConstraintKeptByB:
-		v.Why = fmt.Sprintf("%s, %s kept at least as well", wordOf(o), m.Name)
-		if o.Verdict == Worse {
-			v.Why += " by " + o.B
-		}
+		v.Why = decidedWhy(o, c)
 	default:
 		v.Verdict, v.Why = Undecided, undecidedWhy(o, c)
 	}
@@ -107,6 +104,19 @@ func wordOf(c Comparison) string {
 		return c.Metric + " undecided"
 	}
 	return c.Verdict + " by " + c.Metric
+}
+
+// decidedWhy says how objective o and constraint c decide. A constraint may be shown to be kept less well, within the
+// tolerance.
+func decidedWhy(o, c Comparison) string {
+	kept := c.Metric + " kept at least as well"
+	if o.Verdict == Better && c.Verdict == Worse || o.Verdict == Worse && c.Verdict == Better {
+		kept = c.Metric + " kept less well within the tolerance"
+	}
+	if o.Verdict == Worse {
+		kept += " by " + o.B
+	}
+	return wordOf(o) + ", " + kept
 }
 
 // undecidedWhy says why objective o and constraint c decide nothing.

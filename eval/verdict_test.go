@@ -66,7 +66,8 @@ func TestOrderedVerdict(t *testing.T) {
 	}{
 		{"cheaper, as few violations", [2]float64{4, 0.1}, 0.02, Better, "better by price, violated kept at least as well", Better},
 		{"cheaper, fewer violations", [2]float64{4, 0.05}, 0.02, Better, "better by price, violated kept at least as well", Better},
-		{"cheaper, a little more violations", [2]float64{4, 0.11}, 0.02, Better, "better by price, violated kept at least as well", Better},
+		{"cheaper, a little more violations", [2]float64{4, 0.11}, 0.02, Better, "better by price, violated kept less well within the tolerance", Better},
+		{"dearer, a little fewer violations", [2]float64{6, 0.09}, 0.02, Worse, "worse by price, violated kept less well within the tolerance by rival", Worse},
 		{"cheaper, far more violations", [2]float64{4, 0.3}, 0.02, Undecided, "a trade-off: better by price, worse by violated", Better},
 		{"dearer, far fewer violations", [2]float64{6, 0.02}, 0.02, Undecided, "a trade-off: worse by price, better by violated", Worse},
 		{"dearer, as many violations", [2]float64{6, 0.1}, 0.02, Worse, "worse by price, violated kept at least as well by rival", Worse},
