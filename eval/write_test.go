@@ -212,6 +212,7 @@ func TestReplotErrors(t *testing.T) {
 		{"scores.csv", "a,b\n1\n", "scores.csv: record on line 2: wrong number of fields"},
 		{"learning_curve.csv", "a,\"b\n", "learning_curve.csv: parse error on line 1"},
 		{"eval.json", "{", "eval.json: unexpected end of JSON input"},
+		{"eval.json", "{}", "was made by an older version, which kept no intervals of means: evaluate again"},
 	} {
 		old, err := os.ReadFile(filepath.Join(dir, c.file))
 		if err != nil {
