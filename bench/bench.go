@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/nets/native"
@@ -135,7 +136,11 @@ func Find(names []string) ([]Benchmark, error) {
 			for _, b := range all {
 				known = append(known, b.Name)
 			}
-			return nil, fmt.Errorf("no benchmark %q; there are: %s", n, strings.Join(known, ", "))
+			near := configs.Nearest(n, known)
+			if near != "" {
+				near = " did you mean " + near + "?"
+			}
+			return nil, fmt.Errorf("no benchmark %q;%s there are: %s", n, near, strings.Join(known, ", "))
 		}
 		out = append(out, all[i])
 	}
@@ -159,6 +164,9 @@ func (o Options) Validate() error {
 				return fmt.Errorf("%s has %d, want %d to %d", list.flag, n, list.least, list.most)
 			}
 		}
+	}
+	if o.Device != "" && (o.Device == "auto" || !configs.IsDevice(o.Device)) {
+		return fmt.Errorf("--device is %q, want cpu or cuda:N", o.Device)
 	}
 	if known := []string{"", engines.Native, engines.Torch, engines.Gorgonia}; !slices.Contains(known, o.Engine) {
 		return fmt.Errorf("--engine is %q, want %s", o.Engine, strings.Join(known[1:], ", "))

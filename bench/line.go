@@ -160,8 +160,12 @@ func (l Line) String() string {
 	return strings.Join(parts, " ")
 }
 
-// by names the program that was measured: a peer's name, or our engine with its kernels, and the threads.
-func (l Line) by() string {
+// ours is the name of this program in comparisons.
+const ours = "stoker"
+
+// by names what was measured: a peer's name, or our engine with its kernels, and the threads; who where the line says
+// nothing.
+func (l Line) by(who string) string {
 	var parts []string
 	for _, k := range []string{"peer", "engine", "kernels"} {
 		if s, ok := l[k].(string); ok {
@@ -172,7 +176,7 @@ func (l Line) by() string {
 		parts = append(parts, fmt.Sprintf("%g threads", t))
 	}
 	if len(parts) == 0 {
-		return "peer"
+		return who
 	}
 	return strings.Join(parts, " ")
 }

@@ -108,8 +108,8 @@ func (p Peers) Compare(ctx context.Context, ours func() ([]Line, error)) ([]Comp
 }
 
 // add adds one pair of measurements to its comparison.
-func (p Peers) add(list []*Comparison, ours, peer Line, figure, command string) []*Comparison {
-	what, by, peerBy := ours.String(), ours.by(), peer.by()
+func (p Peers) add(list []*Comparison, mine, peer Line, figure, command string) []*Comparison {
+	what, by, peerBy := mine.String(), mine.by(ours), peer.by("peer")
 	i := slices.IndexFunc(list, func(c *Comparison) bool {
 		return c.What == what && c.Ours == by && c.Peer == peerBy && c.Figure == figure && c.PeerCommand == command
 	})
@@ -121,8 +121,8 @@ func (p Peers) add(list []*Comparison, ours, peer Line, figure, command string) 
 		})
 	}
 	c := list[i]
-	c.ratios = append(c.ratios, ours.advantage(peer, figure))
-	c.ours = append(c.ours, ours[figure].(float64))
+	c.ratios = append(c.ratios, mine.advantage(peer, figure))
+	c.ours = append(c.ours, mine[figure].(float64))
 	c.peers = append(c.peers, peer[figure].(float64))
 	return list
 }
@@ -181,10 +181,10 @@ func tail(s string) string {
 
 // Beside returns the recorded lines that match ours and were measured with the same engine, kernels and threads, or by
 // a peer.
-func Beside(ours Line, recorded []Line) []Line {
+func Beside(mine Line, recorded []Line) []Line {
 	var out []Line
 	for _, r := range recorded {
-		if r.Matches(ours) && len(ours.shared(r)) > 0 && (r["peer"] != nil || r.by() == ours.by()) {
+		if r.Matches(mine) && len(mine.shared(r)) > 0 && (r["peer"] != nil || r.by(ours) == mine.by(ours)) {
 			out = append(out, r)
 		}
 	}
@@ -192,12 +192,12 @@ func Beside(ours Line, recorded []Line) []Line {
 }
 
 // Against writes how many times better ours is than a recorded line: "1.02 × 3456 (lean 2 threads)".
-func Against(ours, recorded Line) string {
-	f := ours.shared(recorded)[0]
+func Against(mine, recorded Line) string {
+	f := mine.shared(recorded)[0]
 	x := recorded[f].(float64)
-	text := fmt.Sprintf("%.2f × %s", ours.advantage(recorded, f), Digits(x))
+	text := fmt.Sprintf("%.2f × %s", mine.advantage(recorded, f), Digits(x))
 	if recorded["peer"] != nil {
-		text += " (" + recorded.by() + ")"
+		text += " (" + recorded.by("peer") + ")"
 	}
 	return text
 }

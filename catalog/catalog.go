@@ -170,27 +170,16 @@ func (c *Catalog) RivalConfig(name string) (any, error) {
 
 // find returns the row of a name; an unknown one is an error that names the nearest and all that there are.
 func find[E any](what, name string, all []E, of func(E) string) (E, error) {
-	known, short := make([]string, len(all)), make([]string, len(all))
+	known := make([]string, len(all))
 	for i, e := range all {
 		if known[i] = of(e); known[i] == name {
 			return e, nil
 		}
-		short[i] = bare(known[i])
 	}
 	list := strings.Join(slices.Sorted(slices.Values(known)), ", ")
 	var none E
-	if near := configs.Nearest(bare(name), short); near != "" {
-		near = known[slices.Index(short, near)]
+	if near := configs.Nearest(name, known); near != "" {
 		return none, fmt.Errorf("no %s %q. Did you mean %q? There are: %s", what, name, near, list)
 	}
 	return none, fmt.Errorf("no %s %q; there are: %s", what, name, list)
-}
-
-// bare is a name in lower case, without maker and version.
-func bare(id string) string {
-	id = id[strings.LastIndexByte(id, '/')+1:]
-	if i := strings.LastIndex(id, "-v"); i > 0 {
-		id = id[:i]
-	}
-	return strings.ToLower(id)
 }

@@ -117,6 +117,9 @@ func Find(fsys durable.FS, path string, p Pointer) (string, error) {
 	if exists(fsys, filepath.Join(path, SumsFile)) {
 		return path, nil
 	}
+	if info, err := fsys.Lstat(path); err == nil && info.Mode().IsRegular() {
+		return "", notCheckpoint(path + ": is a file, want the folder of a checkpoint or a run")
+	}
 	for _, dir := range []string{filepath.Join(path, CheckpointsDir), path} {
 		at, err := ReadPointer(fsys, dir, p)
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -129,9 +132,18 @@ func Find(fsys durable.FS, path string, p Pointer) (string, error) {
 	if exists(fsys, filepath.Join(path, CheckpointsDir)) {
 		return "", pointerNotSet{path, p}
 	}
-	return "", fmt.Errorf("%s: neither a checkpoint (no %s) nor a run folder (no %s folder)", path, SumsFile,
-		CheckpointsDir)
+	return "", notCheckpoint(fmt.Sprintf("%s: neither a checkpoint (no %s) nor a run folder (no %s folder)", path, SumsFile,
+		CheckpointsDir))
 }
+
+// ErrNotCheckpoint is the error of [Find] where a path exists and is neither a checkpoint nor a run's folder.
+var ErrNotCheckpoint = errors.New("not a checkpoint")
+
+// notCheckpoint is ErrNotCheckpoint to errors.Is, and says what the path is.
+type notCheckpoint string
+
+func (e notCheckpoint) Error() string        { return string(e) }
+func (e notCheckpoint) Is(target error) bool { return target == ErrNotCheckpoint }
 
 func exists(fsys durable.FS, name string) bool {
 	_, err := fsys.Lstat(name)

@@ -72,6 +72,10 @@ func benchCommand() *cobra.Command {
 			if slices.Contains(f.peers, "") {
 				return usage("--peer-cmd is empty, want a command that prints measurements")
 			}
+			past, err := recorded(f.beside)
+			if err != nil {
+				return err
+			}
 			if o.Engine != "" || o.Device != "" {
 				e := configs.Engine{Name: o.Engine, Device: o.Device}
 				if e.Name == "" && e.Device != "cpu" {
@@ -89,7 +93,7 @@ func benchCommand() *cobra.Command {
 			if len(f.peers) > 0 {
 				return comparePeers(c, list, o, f)
 			}
-			return runBench(c, list, o, f)
+			return runBench(c, list, o, past, f.json)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
@@ -106,8 +110,8 @@ func benchCommand() *cobra.Command {
 	fl.IntSliceVar(&o.Instances, "instances", nil, "numbers of instances (sim)")
 	fl.StringVar(&o.EnvID, "env", "", "one environment (env)")
 	fl.IntSliceVar(&o.Edges, "edges", nil, "numbers of edges (graph)")
-	fl.IntVar(&o.Hidden, "hidden", 0, "width of the network (graph; default 64)")
-	fl.IntVar(&o.Episodes, "episodes", 0, "episodes of training (spread; default 2500)")
+	countVar(fl, &o.Hidden, "hidden", 0, 1, "width of the network (graph; default 64)")
+	countVar(fl, &o.Episodes, "episodes", 0, 1, "episodes of training (spread; default 2500)")
 	fl.StringVar(&o.Engine, "engine", "", "native (default), torch or gorgonia")
 	fl.StringVar(&o.Device, "device", "", "cpu or cuda:N")
 	fl.IntSliceVar(&o.Threads, "threads", nil,
@@ -115,7 +119,7 @@ func benchCommand() *cobra.Command {
 	fl.StringSliceVar(&o.Kernels, "kernels", nil,
 		"kernels of the native engine (avx512, avx2, go), one measurement for each")
 	fl.Float64Var(&f.seconds, "seconds", 1, "length of each measurement")
-	fl.IntVar(&o.Repeat, "repeat", 0, "repeat each measurement this often, for its median and quartiles")
+	countVar(fl, &o.Repeat, "repeat", 0, 1, "repeat each measurement this often, for its median and quartiles")
 	fl.StringArrayVar(&f.peers, "peer-cmd", nil, "a command that measures the same, run in turn with ours (repeatable)")
 	fl.Float64Var(&f.pause, "pause", 0, "with --peer-cmd: seconds of rest between two rounds")
 	fl.StringVar(&f.beside, "beside", "", "a file of measurements (JSON lines) to show beside the new ones")
@@ -154,12 +158,8 @@ func recorded(path string) ([]bench.Line, error) {
 	return lines, nil
 }
 
-// runBench runs the measurements and prints each when it is there.
-func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f benchFlags) error {
-	past, err := recorded(f.beside)
-	if err != nil {
-		return err
-	}
+// runBench runs the measurements and prints each when it is there, beside those of the past that match.
+func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, past []bench.Line, asJSON bool) error {
 	w := c.OutOrStdout()
 	// Not a tabwriter: each line is printed when it is measured.
 	const row = "%-8s %-24s %-14s %7s %20s %17s %11s %9s  %s\n"
@@ -185,7 +185,7 @@ func runBench(c *cobra.Command, list []bench.Benchmark, o bench.Options, f bench
 				failed = errors.Join(failed, err)
 				return
 			}
-			if f.json {
+			if asJSON {
 				text, err := json.Marshal(r)
 				failed = errors.Join(failed, err)
 				fmt.Fprintf(w, "%s\n", text)

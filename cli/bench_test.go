@@ -35,6 +35,15 @@ func TestBenchPeer(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	contains(t, "the table", out, "attmf 3 agents × 8 sparse", "native go 1 threads", "slow", "quartiles")
+	// A simulation has no engine: it is this program's all the same.
+	code, out, errs = stoker("bench", "sim", "--instances", "8", "--seconds", "0.001", "--repeat", "1", "--json", "--peer-cmd",
+		`echo '{"bench":"sim","requests_per_second":1}'`)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if c := decode[bench.Comparison](t, out); c.Ours != "stoker" || c.Peer != "peer" {
+		t.Errorf("ours is %q and the peer %q, want stoker and peer", c.Ours, c.Peer)
+	}
 	for cmd, want := range map[string]string{
 		"exit 7":           "exit status 7",
 		"echo hello":       "printed no measurement",

@@ -22,11 +22,10 @@ func benchDayCommand() *cobra.Command {
 			"cold start of a second. It takes\n" +
 			"some minutes on one core. With --json, one JSON object.",
 		Example: "  stoker bench sim-day\n  stoker bench sim-day --functions 5000 --hours 2 --json",
-		Args:    cobra.NoArgs,
+		Args:    args(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.Functions == 0 || o.Hours == 0 || o.Factor == 0 {
-				return usage("--functions, --hours and --factor are %d, %g and %g, want more than 0", o.Functions,
-					o.Hours, o.Factor)
+			if o.Hours == 0 || o.Factor == 0 { // which stand for the defaults in Go
+				return usage("--hours and --factor are %g and %g, want more than 0", o.Hours, o.Factor)
 			}
 			if err := o.Validate(); err != nil {
 				return usage("%w", err)
@@ -60,7 +59,7 @@ func benchDayCommand() *cobra.Command {
 		},
 	}
 	fl := c.Flags()
-	fl.IntVar(&o.Functions, "functions", o.Functions, "number of functions")
+	countVar(fl, &o.Functions, "functions", o.Functions, 1, "number of functions")
 	fl.Float64Var(&o.Hours, "hours", o.Hours, "length of the day")
 	fl.Float64Var(&o.Factor, "factor", o.Factor, "times the sample's requests")
 	fl.Uint64Var(&o.Seed, "seed", o.Seed, "seed of arrivals and durations")

@@ -21,7 +21,7 @@ func TestBenchDay(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	for _, c := range []struct{ flag, value, want string }{
-		{"--functions", "0", "--functions, --hours and --factor are 0"}, {"--hours", "-1",
+		{"--functions", "0", `--functions is "0", want a whole number of at least 1`}, {"--hours", "-1",
 			"--hours is -1"}, {"--factor", "1e9", "--factor is 1e+09"},
 	} {
 		if code, _, errs := stoker("bench", "sim-day", c.flag, c.value); code != exitUsage ||

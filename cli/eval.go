@@ -60,12 +60,12 @@ policy keeps the constraint, prices and returns give no verdict (docs/statistics
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the configuration's)")
+	seedsVar(fl, &f.seeds, "seeds", "workload seeds, as in 1-20 (default: the configuration's)")
 	fl.StringArrayVar(&f.sets, "set", nil, "set a key of the configuration, as in eval.split=train (repeatable)")
 	fl.StringVar(&f.out, "out", "", "folder of the result (default: eval in the first run's folder, or the sweep's)")
 	fl.StringVar(&f.config, "config", "",
 		"configuration of environment and workload (default: that of the first checkpoint)")
-	fl.IntVar(&f.workers, "workers", 0, "episodes that run at the same time, as in 4; 0 is one per core")
+	countVar(fl, &f.workers, "workers", 0, 0, "episodes that run at the same time, as in 4; 0 is one per core")
 	fl.BoolVar(&f.force, "force", false, "replace an evaluation with other settings in that folder, and say what it was")
 	fl.BoolVar(&f.json, "json", false, "print eval.json instead of the table")
 	completeSets(c)

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -45,13 +44,13 @@ attention.csv and the ranking as a figure.`,
 		RunE: func(c *cobra.Command, a []string) error { return runExplain(c, a[0], f) },
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.seeds, "seeds", "",
+	seedsVar(fl, &f.seeds, "seeds",
 		fmt.Sprintf("workload seeds of the episodes, as in 1-20 (default: the configuration's first %d)",
 			explainedSeeds))
-	fl.IntVar(&f.states, "states", 400,
+	countVar(fl, &f.states, "states", 400, 0,
 		"largest number of states to explain, spread evenly over the episodes; 0 takes all")
-	fl.IntVar(&f.steps, "steps", 32, "points between the mean state and each state where gradients are taken")
-	fl.IntVar(&f.top, "top", 3, "how many observations to print for each decision")
+	countVar(fl, &f.steps, "steps", 32, 1, "points between the mean state and each state where gradients are taken")
+	countVar(fl, &f.top, "top", 3, 1, "how many observations to print for each decision")
 	fl.BoolVar(&f.replay, "replay", true,
 		"run all episodes again with each feature shuffled, to measure its effect on the return")
 	fl.StringVar(&f.out, "out", "", "folder of the result (default: explain in the run's folder)")
@@ -61,17 +60,6 @@ attention.csv and the ranking as a figure.`,
 }
 
 func runExplain(c *cobra.Command, path string, f explainFlags) error {
-	for _, n := range []struct {
-		flag       string
-		got, least int
-	}{{"states", f.states, 0}, {"steps", f.steps, 1}, {"top", f.top, 1}} {
-		if n.got < n.least {
-			return usage("--%s is %d, want at least %d", n.flag, n.got, n.least)
-		}
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !inZoo(path) {
-		return usage("there is no %s: want a run's folder, a checkpoint or an exported policy", path)
-	}
 	ck, err := train.OpenCheckpoint(path)
 	if err != nil {
 		return err

@@ -43,8 +43,8 @@ func TestExplainRefuses(t *testing.T) {
 		{"there is no nowhere", []string{"explain", "nowhere"}},
 		{"at least 2", []string{"explain", run, "--seeds", "3"}},
 		{"seeds", []string{"explain", run, "--seeds", "x"}},
-		{"--steps is 0", []string{"explain", run, "--steps", "0"}},
-		{"--states is -1", []string{"explain", run, "--states", "-1"}},
+		{`--steps is "0", want a whole number of at least 1`, []string{"explain", run, "--steps", "0"}},
+		{`--states is "-1", want a whole number of at least 0`, []string{"explain", run, "--states", "-1"}},
 		{"did you mean --seeds", []string{"explain", run, "--seed", "3"}},
 	} {
 		code, _, errs := stoker(c.args...)

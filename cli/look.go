@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/train"
 )
 
 func checkCommand() *cobra.Command {
@@ -30,7 +31,7 @@ code is 1 if something is damaged; the report says what and where.`,
 			if name, ok := zoo.Cut(a[0]); ok {
 				check = func(string) (*checkpoints.Report, error) { return zoo.Check(name) }
 			} else if _, err := os.Lstat(a[0]); errors.Is(err, fs.ErrNotExist) {
-				return usage("there is no %s", a[0])
+				return train.Missing(a[0], "a run's folder, a checkpoint or an exported policy")
 			}
 			rep, err := check(a[0])
 			if asJSON && rep != nil {

@@ -41,7 +41,7 @@ NAME.png and NAME.svg are the figure, NAME.csv every run's values, NAME_bands.cs
 			default:
 				return usage("--x is %q, want steps or time", x)
 			}
-			p.Runs = a
+			p.Runs, p.Catalog = a, names(c)
 			drawn, err := draw(c, p)
 			if err != nil {
 				return err

@@ -47,9 +47,9 @@ func TestPlot(t *testing.T) {
 		{[]string{"power", evaluation, "--rivals", "2"}, "--rivals is for a table without an evaluation"},
 		{[]string{"power", evaluation, "--metric", "price"}, `metric "price" is not among those of`},
 		{[]string{"power", "--metric", "price"}, "--metric is one of an evaluation"},
-		{[]string{"power", "--trials", "1"}, "1 trials, want at least 100"},
-		{[]string{"power", "--rivals", "0"}, "0 rivals, want at least 1"},
-		{[]string{"power", "--workloads", "0"}, "0 seeds, want 1 to 10000"},
+		{[]string{"power", "--trials", "1"}, `--trials is "1", want a whole number of at least 100`},
+		{[]string{"power", "--rivals", "0"}, `--rivals is "0", want a whole number of at least 1`},
+		{[]string{"power", "--workloads", "0"}, `--workloads is "0", want whole numbers of at least 1`},
 	} {
 		if code, _, errs := stoker(c.args...); code != exitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("stoker %s: exit %d, %s, want %q", strings.Join(c.args, " "), code, errs, c.want)
@@ -58,7 +58,7 @@ func TestPlot(t *testing.T) {
 	if code, _, errs := stoker("plot", evaluation); code != exitDone {
 		t.Error(errs)
 	}
-	if code, _, errs := stoker("plot", filepath.Join(runs, "a-s1"), "--metric", "rollout/cst"); code != exitFailed ||
+	if code, _, errs := stoker("plot", filepath.Join(runs, "a-s1"), "--metric", "rollout/cst"); code != exitUsage ||
 		!strings.Contains(errs, "did you mean rollout/cost?") {
 		t.Errorf("a wrong metric: exit %d, %s", code, errs)
 	}

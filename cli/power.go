@@ -57,12 +57,12 @@ verdict holds for that checkpoint only; for a method use --training 3,5,10.`,
 	fl := c.Flags()
 	fl.Float64SliceVar(&p.Effects, "effect", []float64{0.2, 0.5, 0.8, 1, 1.5, 2},
 		"true differences, in standard deviations between workloads")
-	fl.IntSliceVar(&p.Workloads, "workloads", []int{10, 20, 50, 100}, "numbers of workload seeds")
-	fl.IntSliceVar(&p.Training, "training", []int{1}, "numbers of training seeds")
+	countsVar(fl, &p.Workloads, "workloads", []int{10, 20, 50, 100}, "numbers of workload seeds")
+	countsVar(fl, &p.Training, "training", []int{1}, "numbers of training seeds")
 	fl.Float64Var(&p.SeedDeviation, "seed-deviation", 1, "deviation between training seeds over that between workloads")
-	fl.IntVar(&p.Rivals, "rivals", 4, "policies compared with, over which p is corrected")
+	countVar(fl, &p.Rivals, "rivals", 4, 1, "policies compared with, over which p is corrected")
 	fl.StringSliceVar(&p.Metrics, "metric", nil, "metrics of the evaluation (default: all)")
-	fl.IntVar(&p.Trials, "trials", 400, "simulated evaluations for each number")
+	countVar(fl, &p.Trials, "trials", 400, 100, "simulated evaluations for each number")
 	fl.BoolVar(&asJSON, "json", false, "print as JSON")
 	return c
 }

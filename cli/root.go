@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -80,18 +81,50 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"})
 	root.SetHelpCommandGroupID("look")
-	root.SetCompletionCommandGroupID("look")
 	for _, c := range []*cobra.Command{trainCommand(), sweepCommand(), resumeCommand(), evalCommand(), explainCommand(),
 		plotCommand(), powerCommand(), suiteCommand()} {
 		c.GroupID = "work"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{checkCommand(), traceCommand(), envsCommand(), agentsCommand(), zooCommand(), benchCommand(),
-		versionCommand()} {
+	for _, c := range []*cobra.Command{checkCommand(), traceCommand(), envsCommand(), agentsCommand(), zooCommand(),
+		benchCommand(), versionCommand(), completionCommand()} {
 		c.GroupID = "look"
 		root.AddCommand(c)
 	}
+	root.SetHelpCommand(helpCommand())
 	return root
+}
+
+// helpCommand is cobra's, which does not refuse what is no command.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command",
+		RunE: func(c *cobra.Command, a []string) error {
+			at := c.Root()
+			for _, name := range a {
+				i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+				if i < 0 {
+					return knownCommand(at, []string{name})
+				}
+				at = at.Commands()[i]
+			}
+			return at.Help()
+		},
+		ValidArgsFunction: func(c *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
+			at, _, err := c.Root().Find(a)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var out []string
+			for _, sub := range at.Commands() {
+				if sub.IsAvailableCommand() {
+					out = append(out, sub.Name()+"\t"+sub.Short)
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // printJSON writes v as indented JSON.

@@ -26,10 +26,7 @@ import (
 // jobsOf is how many of n runs are trained at a time, where --jobs asks for some.
 func jobsOf(c *cobra.Command, x *configs.Experiment, n, jobs int) (int, error) {
 	if c.Flags().Changed("jobs") {
-		switch {
-		case jobs < 1:
-			return 0, usage("--jobs is %d, want at least 1", jobs)
-		case jobs > 1 && x.Engine.Name != engines.Native:
+		if jobs > 1 && x.Engine.Name != engines.Native {
 			return 0, usage("--jobs is %d, but engine %s trains one run at a time in a process; want 1, or engine %s",
 				jobs, x.Engine.Name, engines.Native)
 		}

@@ -131,7 +131,7 @@ func TestJobsRefused(t *testing.T) {
 	file := config(t, brief)
 	for a, want := range map[string]string{
 		"--jobs 2":                               "--jobs is given without --seeds",
-		"--seeds 1-2 --jobs 0":                   "--jobs is 0, want at least 1",
+		"--seeds 1-2 --jobs 0":                   `--jobs is "0", want a whole number of at least 1`,
 		"--seeds 1-2 --jobs 2 --engine gorgonia": "engine gorgonia trains one run at a time",
 	} {
 		if code, _, errs := stoker(append([]string{"train", file}, strings.Fields(a)...)...); code != exitUsage ||

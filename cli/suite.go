@@ -53,9 +53,9 @@ suite is refused. The same seeds give the same result with any --workers; only g
 	}
 	fl := c.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "fewer seeds and shorter runs: under two minutes on two cores")
-	fl.StringVar(&f.seeds, "seeds", "", "workload seeds, as in 1-20 (default: the suite's)")
+	seedsVar(fl, &f.seeds, "seeds", "workload seeds, as in 1-20 (default: the suite's)")
 	fl.StringVar(&f.out, "out", "", "folder of the result, as in compare/hops (default: runs/suites/NAME)")
-	fl.IntVar(&f.workers, "workers", 0, "episodes that run at the same time, as in 4; 0 is one per core")
+	countVar(fl, &f.workers, "workers", 0, 0, "episodes that run at the same time, as in 4; 0 is one per core")
 	fl.StringVar(&f.data, "data", "",
 		"folder of real traces that are not part of the program, as in DATA/azure2019/100_inv.csv for --data DATA")
 	fl.BoolVar(&f.json, "json", false, "print suite.json instead of the table, or the list as JSON")
@@ -99,12 +99,9 @@ func runSuite(c *cobra.Command, name string, f suiteFlags) error {
 		return usage("%w", err)
 	}
 	o := suite.Options{Quick: f.quick, Workers: f.workers, Data: f.data, Progress: stageProgress(c)}
-	if f.workers < 0 {
-		return usage("--workers is %d, want at least 0", f.workers)
-	}
 	if f.seeds != "" {
 		if o.Seeds, err = configs.ParseSeeds(f.seeds); err != nil {
-			return usage("--seeds: %w", err)
+			return err
 		}
 	}
 	if f.data != "" {

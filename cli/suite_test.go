@@ -29,7 +29,7 @@ func TestSuites(t *testing.T) {
 		`no suite "hop"; did you mean "hops"?`: {"suite", "hop"},
 		"no suite is named":                    {"suite", "--quick"},
 		`--seeds: "1-" is not a list`:          {"suite", "hops", "--seeds", "1-"},
-		"--workers is -1":                      {"suite", "hops", "--workers", "-1"},
+		`--workers is "-1", want`:              {"suite", "hops", "--workers", "-1"},
 		"--data is nowhere, want a":            {"suite", "hops", "--data", "nowhere"},
 		"holds other things than a suite":      {"suite", "hops", "--out", full},
 		"too many arguments":                   {"suite", "hops", "hops"},

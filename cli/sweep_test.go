@@ -150,7 +150,7 @@ func TestSweepRefused(t *testing.T) {
 		{[]string{"sweep", file, "--random", "agent.tau=0.1"}, "want uniform(a,b)"},
 		{[]string{"sweep", file, "--grid", "agent.tau=0.1", "--seed", "3"}, "--seed is that of --random's draws"},
 		{[]string{"sweep", file, "--grid", "agent.tau=0.1", "--metric", "cots"}, "did you mean cost?"},
-		{[]string{"sweep", file, "--grid", "agent.tau=0.1", "--jobs", "0"}, "--jobs is 0, want at least 1"},
+		{[]string{"sweep", file, "--grid", "agent.tau=0.1", "--jobs", "0"}, `--jobs is "0", want a whole number of at least 1`},
 		{[]string{"sweep", file, "--grid", "agent.tau=0.1", "--seeds", "2-1"}, "--seeds: "},
 		{[]string{"sweep", "nowhere.yaml", "--grid", "agent.tau=0.1"}, "nowhere.yaml"},
 		{[]string{"sweep", file, "--file", "nowhere.yaml"}, "--file: "},

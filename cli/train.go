@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/catalog/schema"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/nets/engines"
 	"github.com/stoker-rl/stoker/train"
 	"github.com/stoker-rl/stoker/train/sweep"
@@ -69,8 +70,8 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save before they sto
 	fl.StringVar(&f.name, "name", "", "name of the run (default: the experiment's name and the seed)")
 	fl.StringVar(&f.runs, "runs", runsFolder, "folder of the runs")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of the run (default: the configuration's)")
-	fl.StringVar(&f.seeds, "seeds", "", "several runs, one per seed, as in 1-5, side by side")
-	fl.IntVar(&f.jobs, "jobs", 0, "with --seeds: runs at a time (default: one per core)")
+	seedsVar(fl, &f.seeds, "seeds", "several runs, one per seed, as in 1-5, side by side")
+	countVar(fl, &f.jobs, "jobs", 0, 1, "with --seeds: runs at a time (default: one per core)")
 	fl.StringVar(&f.device, "device", "", "auto, cpu or cuda:N (default: the configuration's)")
 	fl.StringVar(&f.engine, "engine", "", "native, torch or gorgonia (default: the configuration's)")
 	fl.BoolVar(&f.deterministic, "deterministic", false,
@@ -107,6 +108,9 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 	}
 	if c.Flags().Changed("jobs") && f.seeds == "" {
 		return usage("--jobs is given without --seeds, want both")
+	}
+	if err := evaluates(x); err != nil {
+		return err
 	}
 	jobs, err := jobsOf(c, x, len(seeds), f.jobs)
 	if err != nil {
@@ -145,6 +149,22 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 	return nil
 }
 
+// evaluates refuses what the evaluation could not show, before training rather than after it. What is wrong with the
+// environment is said where training makes it.
+func evaluates(x *configs.Experiment) error {
+	env, err := train.NewEnv(x, x.Eval.Split)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	if _, err := eval.Metrics(env.Spec(), x.Eval.Metrics); err != nil {
+		return usage("%s: eval.metrics: %w", x.Source, err)
+	}
+	if _, err := eval.NewPlots(env.Spec(), x.Eval.Scatter, x.Eval.Series); err != nil {
+		return usage("%s: %w", x.Source, err)
+	}
+	return nil
+}
+
 // seedsOf are the seeds of the runs to do.
 func seedsOf(c *cobra.Command, x *configs.Experiment, f trainFlags) ([]uint64, error) {
 	one := c.Flags().Changed("seed")
@@ -156,11 +176,7 @@ func seedsOf(c *cobra.Command, x *configs.Experiment, f trainFlags) ([]uint64, e
 	case f.seeds == "":
 		return []uint64{x.Seed}, nil
 	}
-	seeds, err := configs.ParseSeeds(f.seeds)
-	if err != nil {
-		return nil, usage("--seeds: %w", err)
-	}
-	return seeds, nil
+	return configs.ParseSeeds(f.seeds)
 }
 
 func plan(c *cobra.Command, x *configs.Experiment, seed uint64, f trainFlags, several bool) (train.Planned, error) {
@@ -261,7 +277,7 @@ A sweep's folder goes on with what is not finished in it: runs that were stopped
 		},
 	}
 	c.Flags().Int64Var(&steps, "steps", 0, "new total number of environment steps")
-	c.Flags().IntVar(&jobs, "jobs", 0, "of a sweep: runs at a time (default: one per core)")
+	countVar(c.Flags(), &jobs, "jobs", 0, 1, "of a sweep: runs at a time (default: one per core)")
 	c.Flags().StringVar(&from, "from", "",
 		"checkpoint of this run to go back to: its name, folder or number of steps, or best")
 	c.Flags().

@@ -33,14 +33,20 @@ func knownCommand(c *cobra.Command, a []string) error {
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
+	var wrong wants
 	text := err.Error()
+	errors.As(err, &invalid)
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		text = fmt.Sprintf("no flag --%s%s", unknown.GetSpecifiedName(),
 			didYouMean(unknown.GetSpecifiedName(), names, "--"))
-	case errors.As(err, &invalid):
+	case errors.As(err, &wrong):
+		text = fmt.Sprintf("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), string(wrong))
+	case invalid != nil && invalid.GetFlag().Name == "seeds":
+		text = fmt.Sprintf("--seeds: %v", invalid.Unwrap())
+	case invalid != nil:
 		text = fmt.Sprintf("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(),
 			flagWants(invalid.GetFlag().Value.Type()))
 	}

@@ -30,9 +30,10 @@ and evaluation. Write zoo:NAME wherever a command takes a checkpoint.`,
 			if len(a) == 0 {
 				return listZoo(c, asJSON)
 			}
-			card, err := zoo.ReadCard(strings.TrimPrefix(a[0], zoo.Prefix))
+			name := strings.TrimPrefix(a[0], zoo.Prefix)
+			card, err := zoo.ReadCard(name)
 			if err != nil {
-				return usage("%w", err)
+				return usage("%w%s", err, didYouMean(name, zoo.Names(), ""))
 			}
 			if asJSON {
 				return printJSON(c.OutOrStdout(), card)
@@ -211,10 +212,4 @@ func sameConfig(x *configs.Experiment, path string) error {
 			"with its config.yaml", path, path)
 	}
 	return nil
-}
-
-// inZoo reports whether path names a policy of the zoo.
-func inZoo(path string) bool {
-	_, ok := zoo.Cut(path)
-	return ok
 }

@@ -35,7 +35,7 @@ func (e *Experiment) check(r *reader) {
 		r.report("", bounds.Errorf("train.evaluate.episodes", "is %d, want at least 1", t.Evaluate.Episodes))
 	}
 	switch {
-	case !isDevice(g.Device):
+	case !IsDevice(g.Device):
 		r.report("", bounds.Errorf("engine.device", "is %q, want auto, cpu or cuda:N", g.Device))
 	case g.Name != "torch" && strings.HasPrefix(g.Device, "cuda"):
 		r.report("", bounds.Errorf("engine.device",
@@ -101,7 +101,8 @@ func (r *reader) report(section string, err error) {
 	r.add(line, "%s %s", key, e.Text)
 }
 
-func isDevice(d string) bool {
+// IsDevice reports whether d is auto, cpu or cuda:N.
+func IsDevice(d string) bool {
 	var n int
 	if d == "auto" || d == "cpu" {
 		return true

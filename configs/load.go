@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -71,6 +72,9 @@ func Load(path string, sets []string, t Catalog) (*Experiment, error) {
 // Read returns the text that Load parses.
 func Read(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
+	if info, e := os.Stat(path); e == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder, want a configuration's file", path)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return b, err
 	}
@@ -120,6 +124,10 @@ func (r *reader) add(line int, format string, args ...any) {
 // document returns a text's mapping, nil where it has none.
 func (r *reader) document(text []byte) *yaml.Node {
 	var doc yaml.Node
+	if len(bytes.TrimSpace(text)) == 0 {
+		r.add(0, "the file is empty, want at least name, env and agent")
+		return nil
+	}
 	if err := yaml.Load(text, &doc); err != nil {
 		r.problems = problems(err)
 		return nil

@@ -216,15 +216,6 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"steps", "copies", "checkpoint"}
-	for key, want := range map[string]string{"stps": "steps", "step": "steps", "copys": "copies", "chekpont": "checkpoint", "zebra": "", "": "", "st": ""} {
-		if got := Nearest(key, names); got != want {
-			t.Errorf("nearest to %q is %q, want %q", key, got, want)
-		}
-	}
-}
-
 // Whatever is accepted dumps to a text that reads back to the same.
 func FuzzParse(f *testing.F) {
 	f.Add(good, "train.steps=3")

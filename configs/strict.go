@@ -150,35 +150,3 @@ func suggest(key string, fields map[string]reflect.Type) string {
 	}
 	return "allowed here: " + strings.Join(names, ", ")
 }
-
-// Nearest returns the name that differs from key by the fewest edits, where that is at most a third of its length, else
-// "".
-func Nearest(key string, names []string) string {
-	best, least := "", len(key)/3+1
-	for _, n := range names {
-		if d := edits(key, n); d < least || (d == least && best == "") {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			prev, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, prev+cost)
-		}
-	}
-	return row[len(b)]
-}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
@@ -78,6 +79,9 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 			continue
 		}
 		r, err := names.Rival(path)
+		if err != nil && strings.ContainsAny(path, `/\\`) { // no policy's name
+			return nil, train.Missing(path, "a run's folder, a checkpoint, a policy of the zoo or a rival's name")
+		}
 		if err != nil {
 			return nil, train.Usage("%s is neither a run nor a checkpoint, and there is %w", path, err)
 		}

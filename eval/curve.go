@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/train"
 )
 
 // Curve is one metric of one run over training.
@@ -64,7 +65,7 @@ func ReadCurve(run, group, metric string) (Curve, error) {
 	if near := configs.Nearest(metric, names); near != "" && len(metric) > 3 {
 		hint = fmt.Sprintf(" (did you mean %s?)", near)
 	}
-	return c, fmt.Errorf("%s has no %q%s; it has %s", path, metric, hint, strings.Join(names, ", "))
+	return c, train.Usage("%s has no %q%s; it has %s", path, metric, hint, strings.Join(names, ", "))
 }
 
 // timingFile is the log of times, beside that of metrics.

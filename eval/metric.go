@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/stats"
 )
@@ -52,7 +53,11 @@ func Metrics(spec *envs.Spec, names []string) ([]Metric, error) {
 			for _, m := range known {
 				all = append(all, m.Name)
 			}
-			return nil, fmt.Errorf("metric %q: %s reports %s", n, spec.ID, strings.Join(all, ", "))
+			near := configs.Nearest(n, all)
+			if near != "" {
+				near = "; did you mean " + near + "?"
+			}
+			return nil, fmt.Errorf("metric %q: %s reports %s%s", n, spec.ID, strings.Join(all, ", "), near)
 		}
 		if slices.Contains(out, known[i]) {
 			return nil, fmt.Errorf("metric %q is named twice", n)

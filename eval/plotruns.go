@@ -36,6 +36,8 @@ type RunPlot struct {
 	Title  string
 	// Log makes the vertical axes logarithmic.
 	Log bool
+	// Catalog has the environments whose quantities have units; nil is that of [catalog.Default].
+	Catalog *catalog.Catalog
 	// Out is the folder of the figure, Name that of its files without the extension.
 	Out, Name string
 }
@@ -153,7 +155,7 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 		lines := bands(slices.DeleteFunc(slices.Clone(all), func(c Curve) bool { return c.Metric != m }),
 			bandOptions{Average: p.Average, Band: p.Band, Smooth: p.Smooth, Time: p.Time})
 		div, xlabel := p.axis(lines)
-		panel := chart.NewPanel("", xlabel, label(m, unitOf(groups[0].runs[0].env, m)))
+		panel := chart.NewPanel("", xlabel, label(m, unitOf(p.Catalog, groups[0].runs[0].env, m)))
 		if p.Log {
 			panel.LogY()
 		}
@@ -260,7 +262,7 @@ func (p RunPlot) notes(groups []runGroup, all []Curve) []string {
 }
 
 // unitOf is the unit of a logged metric: that of the environment's quantity, empty where there is none.
-func unitOf(env, metric string) string {
+func unitOf(names *catalog.Catalog, env, metric string) string {
 	switch metric {
 	case "rollout/ep_len_mean":
 		return "steps"
@@ -269,7 +271,10 @@ func unitOf(env, metric string) string {
 	case "time/elapsed_s":
 		return "s"
 	}
-	entry, err := catalog.Default().Env(env)
+	if names == nil {
+		names = catalog.Default()
+	}
+	entry, err := names.Env(env)
 	if err != nil {
 		return ""
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -101,6 +102,9 @@ func PowerOf(dir string, p PowerPlan) ([]PowerRow, error) {
 	}
 	s, err := ReadSummary(dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, e := os.Stat(dir); e != nil {
+			return nil, train.Missing(dir, "the folder of an evaluation")
+		}
 		return nil, train.Usage("%w", err)
 	}
 	if err != nil {

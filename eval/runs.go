@@ -55,7 +55,7 @@ func FindRuns(paths []string) ([]string, error) {
 			if strings.ContainsAny(p, "*?[") {
 				return nil, train.Usage("no run folder matches %s", p)
 			}
-			return nil, train.Usage("there is no %s", p)
+			return nil, train.Missing(p, "a run's folder")
 		}
 		slices.SortFunc(found, natural)
 		for _, dir := range found {

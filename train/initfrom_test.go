@@ -76,7 +76,7 @@ func TestInitFromRefuses(t *testing.T) {
 		usage      bool
 		want       string
 	}{
-		{"nothing there", teacher + "x", nil, true, "no such file"},
+		{"nothing there", teacher + "x", nil, true, "there is no "},
 		{"no run", t.TempDir(), nil, true, "neither a checkpoint"},
 		{"a policy only", policy, nil, true, "want a full checkpoint"},
 		{"damaged", damaged, nil, false, "refused"},

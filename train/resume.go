@@ -118,7 +118,10 @@ func readConfig(fsys durable.FS, dir string, names *catalog.Catalog) (*configs.E
 	path := filepath.Join(dir, configFile)
 	text, err := durable.ReadFile(fsys, path, maxConfig)
 	if err != nil {
-		return nil, Usage("%s is not a run folder: %w", dir, err)
+		if _, e := fsys.Lstat(dir); errors.Is(e, fs.ErrNotExist) {
+			return nil, Missing(dir, "a run's folder")
+		}
+		return nil, Usage("%s is not a run folder: it has no %s (%w)", dir, configFile, err)
 	}
 	return configs.Parse(path, text, nil, names)
 }

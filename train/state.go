@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -271,14 +272,24 @@ func readReplay(c *checkpoints.Checkpoint, m *replay.Buffer) error {
 }
 
 // OpenCheckpoint opens the checkpoint that path means: a checkpoint's folder, a run's best one (the latest where none
-// is best yet), or a policy of the zoo.
+// is best yet), or a policy of the zoo. A path that is not there, or is no such thing, is a usage error.
 func OpenCheckpoint(path string) (*checkpoints.Checkpoint, error) {
 	if name, ok := zoo.Cut(path); ok {
-		return zoo.Open(name)
+		c, err := zoo.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = Usage("%w", err)
+		}
+		return c, err
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, Missing(path, "the folder of a checkpoint or a run, or a policy of the zoo")
 	}
 	dir, err := checkpoints.Find(durable.OS{}, path, checkpoints.Best)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, err = checkpoints.Find(durable.OS{}, path, checkpoints.Latest)
+	}
+	if errors.Is(err, checkpoints.ErrNotCheckpoint) {
+		err = Usage("%w", err)
 	}
 	if err != nil {
 		return nil, err
