@@ -52,7 +52,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// shellWords splits a line as a shell does, as far as examples go: single quotes hold words together, and > sends the
+// shellWords splits a line as a shell does, as far as examples go: single quotes hold words together, > and | send the
 // output elsewhere.
 func shellWords(line string) (words []string) {
 	for i, part := range strings.Split(line, "'") {
@@ -60,10 +60,10 @@ func shellWords(line string) (words []string) {
 			words = append(words, part)
 			continue
 		}
-		command, _, elsewhere := strings.Cut(part, ">")
-		if words = append(words, strings.Fields(command)...); elsewhere {
-			return words
+		if end := strings.IndexAny(part, ">|"); end >= 0 {
+			return append(words, strings.Fields(part[:end])...)
 		}
+		words = append(words, strings.Fields(part)...)
 	}
 	return words
 }
