@@ -67,8 +67,8 @@ With --env it also says what that environment's action ranges serve, and the set
 	fl := c.Flags()
 	fl.StringVar(&env, "env", "", "environment to scale the trace to, as in stoker/Sizing-v2")
 	fl.Float64Var(&target, "target-utilisation", 0.7, "mean load over what the environment serves, with --env")
-	fl.IntVar(&s.Sample, "sample", 0, "N of In-Vitro's files N_inv.csv, where the folder holds several")
-	fl.IntSliceVar(&s.Days, "days", nil, "days of the publisher's files, as in 1,2 (default: all that are there)")
+	countVar(fl, &s.Sample, "sample", 0, 1, "N of In-Vitro's files N_inv.csv, where the folder holds several")
+	countsVar(fl, &s.Days, "days", nil, "days of the publisher's files, as in 1,2 (default: all that are there)")
 	fl.StringVar(&out, "out", "", "folder for the figure and its data")
 	fl.BoolVar(&asJSON, "json", false, "print as JSON")
 	complete := func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
