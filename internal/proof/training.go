@@ -53,6 +53,7 @@ func training() []Proof {
 			Keep:   []string{"lqr.svg"},
 			Short:  []string{"lqr"},
 		},
+		softActorCritic(),
 		deepRMPolicy(),
 		{
 			Name: "gnnpolicy", Kind: Training, Subject: "learning", Minutes: 30,
@@ -70,6 +71,36 @@ func training() []Proof {
 		},
 		hopsLearned(),
 	}
+}
+
+// softActorCritic trains SAC on a problem of known optimum, on one with published returns, and on sizing beside
+// attention mean-field MADDPG with the same budget. Workload seeds from 5001 on played no part in choosing settings.
+func softActorCritic() Proof {
+	p := Proof{
+		Name: "sac", Kind: Training, Subject: "learning", Minutes: 40,
+		Claims: "SAC against Riccati's control, on Pendulum-v1, and beside attention mean-field MADDPG on sizing.",
+		Keep:   []string{"*/table.md", "*/learning_curve.png"},
+		Short:  []string{"lqr-sac", "pendulum-sac", "sizing-sac"},
+	}
+	const runs = " --runs $OUT/runs"
+	names := func(name string, seeds int) string {
+		all := ""
+		for seed := 1; seed <= seeds; seed++ {
+			all += fmt.Sprintf("$OUT/runs/%s-s%d ", name, seed)
+		}
+		return all
+	}
+	p.Steps = append(p.Steps,
+		stoker("train configs/classic/lqr-sac.yaml --seeds 1-5 --name lqr"+runs),
+		stoker("train configs/classic/pendulum-sac.yaml --seeds 1-5 --name pendulum"+runs),
+		stoker("train configs/sizing/sac.yaml --seeds 1-3 --name sizing"+runs),
+		stoker("train configs/sizing/attmf.yaml --seeds 1-3 --name attmf"+runs),
+		stoker("eval "+names("lqr", 5)+"riccati random --seeds 5001-5400 --out $OUT/lqr"),
+		stoker("eval "+names("pendulum", 5)+"random --seeds 5001-5100 --out $OUT/pendulum"),
+		stoker("eval "+names("sizing", 3)+names("attmf", 3)+
+			"fixed autoscaler random-search oracle random --seeds 5001-5020 --out $OUT/sizing"),
+	)
+	return p
 }
 
 const gnnRuns = "runs/gnn-placement-s1 runs/gnn-placement-s2 runs/gnn-placement-s3"
