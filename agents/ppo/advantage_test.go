@@ -4,6 +4,10 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
+	"github.com/stoker-rl/stoker/envs"
 )
 
 // Two rows: one is cut after two steps, goes on and reaches the rollout's end; the other one terminates. Advantages are
@@ -69,5 +73,45 @@ func TestMinibatches(t *testing.T) {
 		if seen[s] != 1 {
 			t.Errorf("sample %d is in %d minibatches", s, seen[s])
 		}
+	}
+}
+
+// Where an episode's reset takes the place of a step, that step leaves no sample: 12 steps of an environment with episodes
+// of 5 leave 10. Absent agents leave none either: of two pickers in 12 steps one is away in 6.
+func TestSamples(t *testing.T) {
+	for _, k := range []struct {
+		env       envs.Env
+		autoreset envs.Autoreset
+		want      int
+	}{
+		{choicetest.NewToy(choicetest.Toy{Length: 5}), envs.NextStep, 10},
+		{choicetest.NewToy(choicetest.Toy{Length: 5}), envs.SameStep, 12},
+		{newCrew(), envs.SameStep, 12 + 6},
+	} {
+		v, err := envs.NewVector(func() (envs.Env, error) { return k.env, nil }, envs.VectorOptions{Copies: 1, Seed: 1,
+			Autoreset: k.autoreset})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := newEngine(t)
+		l, err := New(quick(), agents.Context{Spec: v.Spec(), Copies: 1, Train: e, Act: e, Seed: 1, Steps: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		for range 12 {
+			for _, do := range []func() error{func() error { return l.Act(v) }, v.Step,
+				func() error { return l.Observe(v) }, l.Update} {
+				if err := do(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n := l.parts[0].buf.len(); n != k.want {
+			t.Errorf("%s, %s: %d samples, want %d", k.env.Spec().ID, k.autoreset, n, k.want)
+		}
+		v.Close()
 	}
 }

@@ -35,7 +35,8 @@ type vectors struct {
 	dout, dvalue, ddeviation  nets.Tensor
 	v                         nets.Tensor // [groups, rows, 1], what judge gives
 	loss                      nets.Tensor // [groups], not read
-	surrogate, square, spread nets.Custom
+	args                      [1]nets.Tensor
+	surrogate, square, spread nets.Loss // of policy, value and deviation
 	gradient, evaluate        nets.Recorded
 
 	host, norms []float32
@@ -149,15 +150,16 @@ func (m *vectors) allocate() {
 
 // learn is one gradient step of all networks.
 func (m *vectors) learn() {
-	m.descend(&m.policy, 0, &m.surrogate, m.dout, m.policy.Forward(m.s))
-	m.descend(&m.value, 1, &m.square, m.dvalue, m.value.Forward(m.s))
+	m.descend(&m.policy, 0, m.surrogate, m.dout, m.policy.Forward(m.s))
+	m.descend(&m.value, 1, m.square, m.dvalue, m.value.Forward(m.s))
 	if m.gauss != nil { // after the policy, whose loss leaves the gradient
-		m.descend(&m.deviation, 2, &m.spread, m.ddeviation, m.deviation.Forward(m.zero))
+		m.descend(&m.deviation, 2, m.spread, m.ddeviation, m.deviation.Forward(m.zero))
 	}
 }
 
-func (m *vectors) descend(p *choice.Pass, adam int, loss *nets.Custom, grad, out nets.Tensor) {
-	m.e.Loss(*loss, m.loss, grad, out)
+func (m *vectors) descend(p *choice.Pass, adam int, loss nets.Loss, grad, out nets.Tensor) {
+	m.args[0] = out
+	m.e.Loss(loss, m.loss, grad, m.args[:]...)
 	p.Net.ZeroGrads()
 	p.Net.Backward(p.Work, grad, nets.Params)
 	m.adams[adam].Step()
