@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/learning"
 	"github.com/stoker-rl/stoker/agents/replay"
 	"github.com/stoker-rl/stoker/agents/saved"
+	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
@@ -49,6 +50,10 @@ func build(c Config, ctx agents.Context) (*Learner, error) {
 	}
 	if err := check.Context(&ctx); err != nil {
 		return nil, err
+	}
+	if n := c.Rollout * ctx.Copies; c.Minibatches > n {
+		return nil, bounds.Errorf("minibatches", "is %d, want at most the %d steps of a rollout in all copies", c.Minibatches,
+			n)
 	}
 	l := &Learner{
 		c: c, ctx: ctx, discount: learning.Discount{Gamma: c.Gamma, Seconds: c.GammaSeconds},

@@ -109,14 +109,17 @@ func TestRefusals(t *testing.T) {
 		return &envs.Spec{ID: "test/E-v1", Kinds: []envs.Kind{k}}
 	}
 	graph := envs.Graph{Nodes: []envs.NodeKind{{Name: "n", Width: 1, Capacity: 2}}}
-	own := quick()
+	own, many := quick(), quick()
 	own.Shared = false
+	many.Minibatches = many.Rollout + 1
 	for want, x := range map[string]struct {
 		c Config
 		s *envs.Spec
 	}{
-		"action space of a is Dict":           {quick(), spec(envs.Kind{Observation: envs.Unbounded(1), Action: envs.Dict{}})},
-		"observation space of a is Box(0)":    {quick(), spec(envs.Kind{Observation: envs.Unbounded(0), Action: envs.Discrete{N: 2}})},
+		"action space of a is Dict":        {quick(), spec(envs.Kind{Observation: envs.Unbounded(1), Action: envs.Dict{}})},
+		"observation space of a is Box(0)": {quick(), spec(envs.Kind{Observation: envs.Unbounded(0), Action: envs.Discrete{N: 2}})},
+		"minibatches is 65, want at most": {many, spec(envs.Kind{Observation: envs.Unbounded(1),
+			Action: envs.Discrete{N: 2}})},
 		"they share their weights":            {own, spec(envs.Kind{Observation: graph, Action: envs.Discrete{N: 3}})},
 		"rollout is 0, want":                  {Config{}, spec(envs.Kind{})},
 		"action space of a is Box(1, [0, 1])": {quick(), spec(envs.Kind{Observation: graph, Action: envs.NewBox(1, 0, 1)})},
