@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/stoker-rl/stoker/catalog"
 )
 
 // skipped are folders that hold no pages of the repository.
@@ -151,7 +153,8 @@ func TestIndex(t *testing.T) {
 	index := strings.Join(pages["docs/README.md"].lines, "\n")
 	for path := range pages {
 		rel, ok := strings.CutPrefix(path, "docs/")
-		if !ok || path == "docs/README.md" || strings.HasPrefix(rel, "results/") || strings.HasPrefix(rel, "claims/") {
+		if !ok || path == "docs/README.md" || strings.HasPrefix(rel, "results/") || strings.HasPrefix(rel, "claims/") ||
+			rel == "picture/table.md" {
 			continue
 		}
 		if !strings.Contains(index, "("+rel+")") {
@@ -164,5 +167,32 @@ func TestIndex(t *testing.T) {
 	}
 	if n := strings.Count(string(text), "\n"); n > 100 {
 		t.Errorf("README.md has %d lines, want at most 100", n)
+	}
+}
+
+// A learner's page has these parts, and a learning curve.
+var parts = []string{"When to use it", "Commands", "Equations", "Keys", "Metrics", "Results", "Differences to the paper", "Limits"}
+
+// Every learner's page has the same parts, as readers of CleanRL's pages know them.
+func TestLearnerPages(t *testing.T) {
+	pages := pagesOf(t, ".")
+	for _, l := range catalog.Default().Learners {
+		p, ok := pages[l.Page]
+		if !ok {
+			t.Errorf("%s: there is no %s", l.Name, l.Page)
+			continue
+		}
+		text := strings.Join(p.lines, "\n")
+		for _, part := range parts {
+			if !strings.Contains(text, "\n## "+part) {
+				t.Errorf("%s lacks the section %q", l.Page, part)
+			}
+		}
+		if !strings.Contains(text, "](../results/") || !strings.Contains(text, "\n![") {
+			t.Errorf("%s shows no learning curve of docs/results", l.Page)
+		}
+		if !strings.Contains(text, "(../configuration.md#"+l.Name+")") {
+			t.Errorf("%s does not link its keys in configuration.md", l.Page)
+		}
 	}
 }
