@@ -171,7 +171,7 @@ func play(c *cobra.Command, choice *eval.Choice, f evalFlags) (*eval.Summary, *e
 	defer release()
 	p, err := eval.Run(ctx, eval.Request{
 		NewEnv: newEnv, Contestants: choice.Contestants, Seeds: seeds, Workers: workers,
-		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: countProgress(c, "episodes"),
+		Stochastic: x.Eval.Stochastic, Traced: tracedSeeds, Progress: evalProgress(c),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stoker-rl/stoker/envs"
 )
@@ -23,8 +24,8 @@ type Request struct {
 	Stochastic bool
 	// Traced is the number of seeds, from the first, whose steps and samples are recorded.
 	Traced int
-	// Progress, where set, is told after every episode how many of how many are done.
-	Progress func(done, all int)
+	// Progress, where set, is told after every episode how far the evaluation is, never twice at a time.
+	Progress func(Progress)
 }
 
 func (r *Request) check() error {
@@ -85,8 +86,8 @@ type SampleSet []float64
 type job struct{ contestant, version, seed int }
 
 // Run plays every version of every contestant under every seed. The result does not depend on the number of workers. An
-// error names the contestant and the seed; of several it is the first in the order of contestants and seeds. Where
-// ctx ends, Run ends within a step and returns ctx's cause.
+// error names the contestant and the seed; of several it is the first in the order of play: the first episode of every
+// contestant, then the others by contestants and seeds. Where ctx ends, Run ends within a step and returns ctx's cause.
 func Run(ctx context.Context, r Request) (*Played, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("eval: %w", err)
@@ -109,13 +110,14 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 	}
 	traces := make([]trace, len(jobs))
 	workers := make([]worker, max(1, r.Workers))
-	blocks, count := r.blocks(), counter(r.Progress, len(jobs))
+	blocks, meter := r.blocks(), newMeter(&r)
 	err := Each(ctx, r.Workers, len(blocks), nil, func(w, k int) error {
 		for i := blocks[k].from; i < blocks[k].to; i++ {
+			begun := time.Now()
 			if err := workers[w].play(ctx, &r, jobs[i], p, &traces[i]); err != nil {
 				return err
 			}
-			count()
+			meter.add(jobs[i].contestant, time.Since(begun))
 		}
 		return nil
 	})
@@ -139,10 +141,11 @@ func Run(ctx context.Context, r Request) (*Played, error) {
 // block is jobs that one worker plays in a row.
 type block struct{ from, to int }
 
-// blocks are all jobs in order. In the request's environment each is a block of its own. A contestant's own
+// blocks are all jobs: the first of every contestant, then the others in order, so that what the episodes of each take
+// is known early. In the request's environment each is a block of its own. A contestant's own
 // environment takes time to make, so its jobs form only as many blocks as there are workers for each contestant.
 func (r *Request) blocks() []block {
-	var out []block
+	var first, out []block
 	each := max(1, (r.Workers+len(r.Contestants)-1)/len(r.Contestants))
 	from := 0
 	for i := range r.Contestants {
@@ -152,8 +155,13 @@ func (r *Request) blocks() []block {
 		}
 		for end := from + n; from < end; {
 			b := block{from, min(from+size, end)}
-			out, from = append(out, b), b.to
+			if from == end-n {
+				first = append(first, b)
+			} else {
+				out = append(out, b)
+			}
+			from = b.to
 		}
 	}
-	return out
+	return append(first, out...)
 }

@@ -14,7 +14,10 @@ import (
 // Play plays a request as a stage of the suite: with the options' workers and progress. Contestants that have
 // an environment of their own need not differ by name.
 func (o *Options) Play(ctx context.Context, stage string, r eval.Request) (*eval.Played, error) {
-	r.Workers, r.Progress = o.workers(), o.progress(stage)
+	r.Workers = o.workers()
+	if show := o.progress(stage); show != nil {
+		r.Progress = func(p eval.Progress) { show(p.Done, p.All) }
+	}
 	p, err := eval.Run(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", stage, err)
