@@ -62,7 +62,7 @@ func (s *Summary) infeasibleSentence() string {
 	if len(s.Policies) == 1 {
 		best = u.Best
 	}
-	return fmt.Sprintf("no policy serves this load: %s has %s %s (infeasible from %s), so there is no verdict by %s", best,
+	return fmt.Sprintf("no policy here serves the load: %s has %s %s (infeasible from %s), so there is no verdict by %s", best,
 		u.Constraint, s.figures(u.Constraint, float64(u.Value)), s.figures(u.Constraint, float64(u.From)), listed(silent))
 }
 

@@ -87,7 +87,7 @@ func (s *Summary) verdict(by Criteria, o Comparison) Verdict {
 	v.ConstraintKeptByB = ends.NotBetter(float64(v.Margin), lower)
 	switch {
 	case s.Infeasible != nil:
-		v.Why = "no policy serves the load"
+		v.Why = "no policy here serves the load"
 	case o.Verdict == Infeasible:
 		v.Why = "neither of the two serves the load"
 	case o.Verdict == Better && v.ConstraintKept || o.Verdict == Worse && v.ConstraintKeptByB:

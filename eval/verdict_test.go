@@ -111,7 +111,7 @@ func TestInfeasible(t *testing.T) {
 			t.Errorf("%+v, want infeasible", v)
 		}
 	}
-	const sentence = "No policy serves this load: even oracle, the best of 3 policies, has violated 0.95 (infeasible from 0.80)"
+	const sentence = "No policy here serves the load: even oracle, the best of 3 policies, has violated 0.95 (infeasible from 0.80)"
 	for name, text := range map[string]string{"summary": s.Summary, "terminal": Text(s), "Markdown": Markdown(s)} {
 		if !strings.Contains(text, sentence) || !strings.Contains(text, "no verdict by price and return") {
 			t.Errorf("the %s does not say it: %s", name, text)
