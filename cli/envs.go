@@ -72,7 +72,7 @@ can give under env, with types, bounds and defaults.`,
 		Example: `  stoker envs
   stoker envs stoker/Sizing-v2
   stoker envs stoker/Sizing-v2 --check
-  stoker envs stoker/Sizing-v2 --json | jq '.[0].keys[] | select(.key == "windows")'`,
+  stoker envs stoker/Sizing-v2 --json`,
 		Args: args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
 			list := names(c).Envs

@@ -132,7 +132,7 @@ func runEval(c *cobra.Command, a []string, f evalFlags) error {
 	fmt.Fprintf(w, "data:   %s, %s\n", filepath.Join(out, eval.SummaryFile), filepath.Join(out, eval.ScoresFile))
 	for _, fig := range s.Figures {
 		if filepath.Ext(fig) == ".png" {
-			fmt.Fprintf(w, "plot:   %s (and .svg)\n", filepath.Join(out, fig))
+			fmt.Fprintf(w, "plot:   %s (and .svg, .pdf)\n", filepath.Join(out, fig))
 		}
 	}
 	fmt.Fprintf(w, "redraw with: stoker plot %s\n", quote(out))

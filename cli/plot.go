@@ -25,7 +25,7 @@ differ, as in "attmf actor_rate=1e-4"; --label gives other names. A line is the 
 patterns of them.
 --metric takes every tag of metrics.jsonl and timing.jsonl; a wrong one lists the tags.
 
-NAME.png and NAME.svg are the figure, NAME.csv every run's values, NAME_bands.csv the lines as drawn.`,
+NAME.png, NAME.svg and NAME.pdf are the figure, NAME.csv every run's values, NAME_bands.csv the lines as drawn.`,
 		Example: `  stoker plot runs/sizing-attmf-s1/eval                                      # an evaluation's figures again
   stoker plot 'runs/sizing-*' --out curves/                                  # every method, its seeds as a band
   stoker plot 'runs/sizing-*' --metric eval/price,eval/violated              # a panel each

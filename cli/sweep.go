@@ -39,8 +39,8 @@ log(a,b) (even over the logarithm), int(a,b) (both ends included) or choice(x,y,
 at every point of the grid. Values are written as for --set, and all of them are checked before anything runs.
 
 runs/SWEEP/ gets a run folder for each arm and seed, sweep.json (what was asked for, and each run's status),
-leaderboard.csv and .json, and effects/KEY.png, .svg and .csv: the metric against the values of a key. The ranking is
-by the evaluation of each run's best checkpoint during training; other metrics: stoker sweep show SWEEP --metric NAME.
+leaderboard.csv and .json, and effects/KEY.png, .svg, .pdf and .csv: the metric against the values of a key. The
+ranking is by the evaluation of each run's best checkpoint during training; other metrics: stoker sweep show SWEEP --metric NAME.
 
 After Ctrl-C, SIGTERM, a crash or a power cut the same command, or stoker resume runs/SWEEP, goes on: finished runs
 are not trained again, and the others continue from their checkpoints. The results are the same to the byte. An arm
@@ -289,7 +289,7 @@ func printBoard(c *cobra.Command, b *leaderboard.Board, dir string, figures []st
 	}
 	for _, f := range figures {
 		if filepath.Ext(f) == ".png" {
-			fmt.Fprintf(w, "plot:   %s (and .svg, .csv)\n", f)
+			fmt.Fprintf(w, "plot:   %s (and .svg, .pdf, .csv)\n", f)
 		}
 	}
 	return nil

@@ -49,7 +49,21 @@ type Spec struct {
 	// as well first, such as a share of violations. Empty are the return, and no constraint. A configuration can name
 	// others.
 	Objective, Constraint string
+	// Levels are values of quantities that are known beforehand; figures show them as lines.
+	Levels []Level
 }
+
+// Level is a value of a quantity that is known beforehand: what a service promises, or the best that is possible.
+type Level struct {
+	// Of is the quantity of Info, or [ReturnLevel] for the return of an episode.
+	Of    string  `json:"of"`
+	Value float64 `json:"value"`
+	// Doc says in a few words what is known.
+	Doc string `json:"doc"`
+}
+
+// ReturnLevel in place of a quantity's name means the return of an episode.
+const ReturnLevel = "return"
 
 // Kind is agents with the same spaces.
 type Kind struct {

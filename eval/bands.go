@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/stats"
 )
 
@@ -38,6 +39,8 @@ type bandOptions struct {
 	Average, Band string
 	Smooth        float64
 	Time          bool
+	// Bounds are those of what is drawn: no interval leaves them.
+	Bounds envs.Bounds
 }
 
 // bands joins curves by group. Where the runs of a group have no stretch in common, each is a band of its own.
@@ -106,6 +109,7 @@ func (o bandOptions) average(v []float64) stats.Interval {
 	} else {
 		at = stats.TrimmedInterval(v)
 	}
+	at.Low, at.High = stats.Around(at.Point, at.Point-at.Low, o.Bounds)
 	switch {
 	case len(v) == 1 || o.Band == BandNone:
 		at.Low, at.High = at.Point, at.Point

@@ -16,7 +16,9 @@ import (
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -185,14 +187,16 @@ func (p *painter) curve() ([]string, error) {
 		curves[i].Steps = append(curves[i].Steps, int64(t.Number(r, "step")))
 		curves[i].Values = append(curves[i].Values, t.Number(r, "value"))
 	}
-	f := curveFigure(curves, func(group string, i int) chart.Style {
+	f := curveFigure(curves, p.s.metricUnit(curves[0].Metric), func(group string, i int) chart.Style {
 		if at := slices.Index(p.names(), group); at >= 0 {
 			return p.styles[at]
 		}
 		return chart.Styles(len(p.styles) + i)
 	})
+	f.Under = p.s.Env
 	f.Title = "Learning curve: " + ofWhat(curves[0].Metric)
-	return p.save(f, curveName)
+	curveLevels(f, p.s.Plots.Levels, curves[0].Metric, p.s.metricUnit(curves[0].Metric))
+	return p.finish(f, curveName)
 }
 
 // ofWhat says of which episodes a curve is: the tables' are others, so that its last point is not their number.
@@ -203,9 +207,29 @@ func ofWhat(metric string) string {
 	return "training's own episodes, not the tables'"
 }
 
+// metricUnit is the unit of a logged metric, "" where it is none of the evaluation's.
+func (s *Summary) metricUnit(tag string) string {
+	name := tag[strings.LastIndexByte(tag, '/')+1:]
+	for _, m := range s.Metrics {
+		if m.Name == name {
+			return m.Unit
+		}
+	}
+	return ""
+}
+
+// curveLevels draws the known levels of what a tag logs.
+func curveLevels(f *chart.Figure, levels []envs.Level, tag, unit string) {
+	name := tag[strings.LastIndexByte(tag, '/')+1:]
+	if tag == "eval/mean_reward" || tag == "rollout/ep_rew_mean" {
+		name = envs.ReturnLevel
+	}
+	level(f, levels, Metric{Name: name, Unit: unit}, f.Panels[len(f.Panels)-1].LevelY)
+}
+
 // curveFigure draws curves of one metric: a line per group, the range over its runs as a band.
-func curveFigure(curves []Curve, style func(group string, i int) chart.Style) *chart.Figure {
-	panel := chart.NewPanel("", "environment steps", curves[0].Metric)
+func curveFigure(curves []Curve, unit string, style func(group string, i int) chart.Style) *chart.Figure {
+	panel := chart.NewPanel("", "environment steps", words.Label(curves[0].Metric, unit))
 	panel.RangeX(0, 0)
 	f := &chart.Figure{Title: "Learning curve", Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel,
 		Height: panelHeight}

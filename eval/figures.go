@@ -2,12 +2,14 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -57,6 +59,26 @@ func styles(policies []PolicyResult) []chart.Style {
 	return out
 }
 
+// finish writes below a figure's title what it is of, and saves it.
+func (p *painter) finish(f *chart.Figure, name string) ([]string, error) {
+	if f.Under == "" {
+		f.Under = under(p.s)
+	}
+	return p.save(f, name)
+}
+
+// under says what all figures of an evaluation are of.
+func under(s *Summary) string {
+	out := s.Env
+	if s.Split != "" {
+		out += ", split " + s.Split
+	}
+	if n := len(s.Seeds); n > 0 {
+		out += fmt.Sprintf(", %d workload seeds", n)
+	}
+	return out
+}
+
 // names are the policies' names.
 func (p *painter) names() []string {
 	out := make([]string, len(p.s.Policies))
@@ -83,15 +105,27 @@ const (
 	lowPanel    = vg.Length(130) // of several, one below the other
 )
 
-// label is a quantity with its unit, where that says more.
-func label(name, unit string) string {
-	if unit == "" || unit == "1" || unit == name {
-		return name
-	}
-	return fmt.Sprintf("%s (%s)", name, unit)
-}
+// label is a metric's label on an axis.
+func (m Metric) label() string { return words.Label(m.Name, m.Unit) }
 
-func (m Metric) label() string { return label(m.Name, m.Unit) }
+// level draws the known levels of a quantity by draw, which reports whether there was room, and adds those drawn to the
+// key of f.
+func level(f *chart.Figure, levels []envs.Level, m Metric, draw func(float64) bool) {
+	for _, l := range levels {
+		if l.Of != m.Name || !draw(l.Value) {
+			continue
+		}
+		unit := " " + m.Unit
+		if m.Unit == "1" || m.Unit == "" || m.Unit == m.Name {
+			unit = ""
+		}
+		e := chart.Entry{Text: fmt.Sprintf("%s: %s %.4g%s", words.Of(m.Name), l.Doc, l.Value, unit), Style: chart.Limit(),
+			Line: true}
+		if !slices.ContainsFunc(f.Key, func(k chart.Entry) bool { return k.Text == e.Text }) {
+			f.Key = append(f.Key, e)
+		}
+	}
+}
 
 // arrowed is the label with an arrow to where it is better.
 func (m Metric) arrowed() string { return strings.TrimSpace(m.label() + " " + arrow(m.Better)) }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 )
 
@@ -82,10 +83,12 @@ func (p *painter) scatter() ([]string, error) {
 		return nil, err
 	}
 	f := chart.Figure{
-		Title: my.Name + " against " + mx.Name + ": mean, " + p.bounds(), Key: p.key(chart.Entry{Dot: true}),
+		Title: words.Of(my.Name) + " against " + words.Of(mx.Name) + ": mean, " + p.bounds(), Key: p.key(chart.Entry{Dot: true}),
 		Panels: []*chart.Panel{panel}, Columns: 1, Width: onePanel, Height: panelHeight,
 	}
-	return p.save(&f, "scatter")
+	level(&f, p.s.Plots.Levels, mx, panel.LevelX)
+	level(&f, p.s.Plots.Levels, my, panel.LevelY)
+	return p.finish(&f, "scatter")
 }
 
 // forest lays out panels of one line per name each, names at the left of each row only.
@@ -120,10 +123,13 @@ func (p *painter) intervals() ([]string, error) {
 			}
 			return panel
 		})
+	for k, m := range p.s.Metrics {
+		level(f, p.s.Plots.Levels, m, f.Panels[k].LevelX)
+	}
 	if err := table.WriteFile(p.dir, "intervals.csv", rows); err != nil {
 		return nil, err
 	}
-	return p.save(f, "intervals")
+	return p.finish(f, "intervals")
 }
 
 // improvement draws, for each policy compared, the probability that it does better than each of the others under one
@@ -142,7 +148,7 @@ func (p *painter) improvement() ([]string, error) {
 		}
 		f := forest("Probability that "+a+" does better than each under one workload, "+p.spread(a), rivals, len(metrics),
 			func(k int, hide bool) *chart.Panel {
-				panel := chart.NewPanel(metrics[k].Name, "", "")
+				panel := chart.NewPanel(words.Of(metrics[k].Name), "", "")
 				panel.Names(rivals, hide)
 				panel.RangeX(0, 1)
 				panel.TicksX(3)
@@ -160,7 +166,7 @@ func (p *painter) improvement() ([]string, error) {
 		if a != p.s.compared()[0] {
 			name += "_" + fileName(a)
 		}
-		more, err := p.save(f, name)
+		more, err := p.finish(f, name)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -36,7 +37,7 @@ func (p *painter) profile() ([]string, error) {
 		if m.Better == envs.Neither || len(f.Panels) == profiled {
 			continue
 		}
-		panel := chart.NewPanel("", m.arrowed(), "")
+		panel := chart.NewPanel("", m.arrowed(), "share of episodes")
 		panel.TicksX(4)
 		panel.TicksY(5)
 		panel.RangeY(0, 1)
@@ -63,6 +64,7 @@ func (p *painter) profile() ([]string, error) {
 			panel.Band(p.styles[i], x, lo, hi)
 			panel.Line(p.styles[i], x, mid, false)
 		}
+		level(&f, p.s.Plots.Levels, m, panel.LevelX)
 		f.Panels = append(f.Panels, panel)
 	}
 	if len(f.Panels) == 0 {
@@ -74,7 +76,7 @@ func (p *painter) profile() ([]string, error) {
 	if err := table.WriteFile(p.dir, "profile.csv", rows); err != nil {
 		return nil, err
 	}
-	return p.save(&f, "profile")
+	return p.finish(&f, "profile")
 }
 
 // scores are a policy's values of a metric as upward scores: negated where lower is better.
@@ -160,8 +162,8 @@ func (p *painter) distribution(t *table.File, q string) ([]string, error) {
 			all = append(all, t.Number(r, "value"))
 		}
 	}
-	cdf, rest := chart.NewPanel("share of samples up to x", label(q, unit), ""),
-		chart.NewPanel("share of samples above x", label(q, unit), "")
+	cdf, rest := chart.NewPanel("share of samples up to x", words.Label(q, unit), "share"),
+		chart.NewPanel("share of samples above x", words.Label(q, unit), "share")
 	cdf.RangeY(0, 1)
 	rest.LogY()
 	for _, panel := range []*chart.Panel{cdf, rest} {
@@ -178,10 +180,10 @@ func (p *painter) distribution(t *table.File, q string) ([]string, error) {
 		rest.Line(p.styles[i], x[i], above, false)
 	}
 	f := chart.Figure{
-		Title: "Distribution of " + q, Key: p.key(chart.Entry{Line: true}),
+		Title: "Distribution of " + words.Of(q), Key: p.key(chart.Entry{Line: true}),
 		Panels: []*chart.Panel{cdf, rest}, Columns: 2, Width: onePanel / 2, Height: panelHeight * 4 / 5,
 	}
-	return p.save(&f, fileName(q)+"_cdf")
+	return p.finish(&f, fileName(q)+"_cdf")
 }
 
 // longTailed reports whether a logarithmic axis shows values better: all positive, and the largest far from the middle.
@@ -221,6 +223,7 @@ func (p *painter) series() ([]string, error) {
 		}
 		same := p.drawSeries(panel, t, seed, m, at)
 		common = common || same
+		level(&f, p.s.Plots.Levels, m, panel.LevelY)
 		f.Panels = append(f.Panels, panel)
 	}
 	if common {
@@ -229,7 +232,7 @@ func (p *painter) series() ([]string, error) {
 	if len(f.Panels) == 1 {
 		f.Height = panelHeight
 	}
-	return p.save(&f, "over_time")
+	return p.finish(&f, "over_time")
 }
 
 // drawSeries draws a quantity of every policy, or one line where all are alike, as the load is, and says which.

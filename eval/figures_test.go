@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
@@ -37,6 +38,40 @@ func checkFigures(t *testing.T, prefix string, p *Played, s *Summary, curves []C
 	}
 	if err := painter.drawAll(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Known levels are drawn where the data is near them, and the key says what they are.
+func TestLevels(t *testing.T) {
+	levels := []envs.Level{{Of: "latency", Value: 4, Doc: "QoS, at most"}, {Of: "latency", Value: 90, Doc: "far away"},
+		{Of: envs.ReturnLevel, Value: 3, Doc: "the best,"}}
+	draw := func(m Metric, tag string) string {
+		panel := chart.NewPanel("", "", "")
+		panel.Line(chart.Styles(0), []float64{0, 1}, []float64{2, 3}, false)
+		f := &chart.Figure{Panels: []*chart.Panel{panel}}
+		if tag != "" {
+			curveLevels(f, levels, tag, m.Unit)
+		} else {
+			level(f, levels, m, panel.LevelY)
+		}
+		var out []string
+		for _, e := range f.Key {
+			out = append(out, e.Text)
+		}
+		return strings.Join(out, "; ")
+	}
+	latency := Metric{Name: "latency", Unit: "s"}
+	for tag, want := range map[string]string{
+		"": "latency: QoS, at most 4 s", "eval/latency": "latency: QoS, at most 4 s",
+		"eval/mean_reward": "return: the best, 3", "rollout/ep_rew_mean": "return: the best, 3", "train/loss": "",
+	} {
+		m := latency
+		if want != "" && !strings.Contains(want, "latency") {
+			m.Unit = ""
+		}
+		if got := draw(m, tag); got != want {
+			t.Errorf("%q: the key says %q, want %q", tag, got, want)
+		}
 	}
 }
 

@@ -72,11 +72,13 @@ type Plots struct {
 	// Scatter is x and y of the figure of policies as points; Series are drawn over time, a panel each.
 	Scatter []Metric `json:"scatter"`
 	Series  []Metric `json:"series"`
+	// Levels are drawn as lines: what is known beforehand of quantities.
+	Levels []envs.Level `json:"levels,omitempty"`
 }
 
 // NewPlots resolves the quantities that figures show.
 func NewPlots(spec *envs.Spec, scatter, series []string) (Plots, error) {
-	var p Plots
+	p := Plots{Levels: spec.Levels}
 	if len(scatter) != 0 && len(scatter) != 2 {
 		return p, fmt.Errorf("eval.scatter names %d quantities, want two: x and y", len(scatter))
 	}

@@ -10,9 +10,12 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/catalog"
-	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -52,6 +55,9 @@ func (p RunPlot) filled() (RunPlot, error) {
 	if len(p.Metrics) == 0 {
 		p.Metrics = []string{"rollout/ep_rew_mean"}
 	}
+	if p.Catalog == nil {
+		p.Catalog = catalog.Default()
+	}
 	if p.Average == "" {
 		p.Average = AverageIQM
 	}
@@ -78,7 +84,7 @@ func (p RunPlot) filled() (RunPlot, error) {
 }
 
 // PlotRuns draws metrics of several runs over training: a line per group of runs that are equal but for the seed,
-// with a band over its seeds. It leaves a PNG, an SVG and two CSV files, the runs' values and the lines as drawn.
+// with a band over its seeds. It leaves a PNG, an SVG, a PDF and two CSV files, the runs' values and the lines as drawn.
 func PlotRuns(p RunPlot) (*Plotted, error) {
 	p, err := p.filled()
 	if err != nil {
@@ -151,11 +157,12 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 	if len(p.Metrics) > 1 {
 		f.Columns, f.Width, f.Height = 2, onePanel*2/3, panelHeight*4/5
 	}
+	spec := specOf(groups[0].runs[0], p.Catalog)
 	for k, m := range p.Metrics {
 		lines := bands(slices.DeleteFunc(slices.Clone(all), func(c Curve) bool { return c.Metric != m }),
-			bandOptions{Average: p.Average, Band: p.Band, Smooth: p.Smooth, Time: p.Time})
+			bandOptions{Average: p.Average, Band: p.Band, Smooth: p.Smooth, Time: p.Time, Bounds: boundsOf(spec, m)})
 		div, xlabel := p.axis(lines)
-		panel := chart.NewPanel("", xlabel, label(m, unitOf(p.Catalog, groups[0].runs[0].env, m)))
+		panel := chart.NewPanel("", xlabel, words.Label(m, unitOf(spec, m)))
 		if p.Log {
 			panel.LogY()
 		}
@@ -176,6 +183,9 @@ func (p RunPlot) draw(groups []runGroup, all []Curve) (*Plotted, error) {
 			}
 		}
 		f.Panels = append(f.Panels, panel)
+		if spec != nil {
+			curveLevels(f, spec.Levels, m, unitOf(spec, m))
+		}
 	}
 	err := errors.Join(
 		table.WriteFile(p.Out, p.Name+".csv", curveRows(all)),
@@ -261,30 +271,36 @@ func (p RunPlot) notes(groups []runGroup, all []Curve) []string {
 	return out
 }
 
-// unitOf is the unit of a logged metric: that of the environment's quantity, empty where there is none.
-func unitOf(names *catalog.Catalog, env, metric string) string {
-	switch metric {
-	case "rollout/ep_len_mean":
-		return "steps"
-	case "time/fps":
-		return "steps/s"
-	case "time/elapsed_s":
-		return "s"
-	}
-	if names == nil {
-		names = catalog.Default()
-	}
-	entry, err := names.Env(env)
+// specOf is the spec of a run's environment; nil where it cannot be made. Units and levels are then missing, which is
+// no reason to draw nothing.
+func specOf(r runInfo, names *catalog.Catalog) *envs.Spec {
+	x, err := configs.Parse(filepath.Join(r.dir, checkpoints.RunFile), r.raw, nil, names)
 	if err != nil {
-		return ""
+		return nil
 	}
-	made, err := entry.New(entry.Config(), workload.Default())
-	if err != nil { // no unit is no reason to draw nothing
-		return ""
+	env, err := train.NewEnv(x, "test")
+	if err != nil {
+		return nil
 	}
-	name := metric[strings.LastIndexByte(metric, '/')+1:]
-	if i, err := made.Spec().InfoIndex(name); err == nil && made.Spec().Info[i].Unit != name {
-		return made.Spec().Info[i].Unit
+	return env.Spec()
+}
+
+// unitOf is the unit of a logged metric: that of the environment's quantity, empty where there is none.
+func unitOf(spec *envs.Spec, metric string) string {
+	return quantityOf(spec, metric).Unit
+}
+
+// boundsOf are the bounds of a logged metric: those of the environment's quantity.
+func boundsOf(spec *envs.Spec, metric string) envs.Bounds { return quantityOf(spec, metric).Bounds }
+
+// quantityOf is the environment's quantity that a metric logs; one without a name where there is none.
+func quantityOf(spec *envs.Spec, metric string) envs.Quantity {
+	if spec == nil {
+		return envs.Quantity{}
 	}
-	return ""
+	i, err := spec.InfoIndex(metric[strings.LastIndexByte(metric, '/')+1:])
+	if err != nil {
+		return envs.Quantity{}
+	}
+	return spec.Info[i]
 }

@@ -117,7 +117,8 @@ func TestPlotRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"learning_curve.png", "learning_curve.svg", "learning_curve.csv", "learning_curve_bands.csv"}
+	want := []string{"learning_curve.png", "learning_curve.svg", "learning_curve.pdf", "learning_curve.csv",
+		"learning_curve_bands.csv"}
 	for i := range want {
 		want[i] = filepath.Join(out, want[i])
 	}
@@ -138,18 +139,18 @@ func TestPlotRuns(t *testing.T) {
 		return string(b)
 	}
 	for _, w := range []string{
-		"x rate=0.1 (IQM and range of 2 runs)", "Learning curves in stoker/LQR-v1", "rollout/cost",
-		"time/fps (steps/s)",
+		"x rate=0.1 (IQM and range of 2 runs)", "Learning curves in stoker/LQR-v1",
+		"cost in training episodes", "training speed (environment steps/s)",
 	} {
 		if !strings.Contains(text(1), w) {
 			t.Errorf("the figure does not say %q", w)
 		}
 	}
-	if first := "x rate=0.2," + filepath.Join(dir, "other-s9") + ",rollout/cost,0,50\n"; !strings.Contains(text(2), "step,value\n"+first) {
-		t.Errorf("values begin otherwise than with %s: %.200s", first, text(2))
+	if first := "x rate=0.2," + filepath.Join(dir, "other-s9") + ",rollout/cost,0,50\n"; !strings.Contains(text(3), "step,value\n"+first) {
+		t.Errorf("values begin otherwise than with %s: %.200s", first, text(3))
 	}
-	if !strings.Contains(text(3), "x rate=0.1,rollout/cost,10,22,11,33,2\n") {
-		t.Errorf("lines are %s", text(3))
+	if !strings.Contains(text(4), "x rate=0.1,rollout/cost,10,22,11,33,2\n") {
+		t.Errorf("lines are %s", text(4))
 	}
 	// Over time, named, every run for itself.
 	if _, err := PlotRuns(RunPlot{Runs: []string{filepath.Join(dir, "x-s1"), filepath.Join(dir, "x-s2")},

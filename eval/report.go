@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/words"
 )
 
 // ReportFile is the evaluation as one page for people: nothing of it lies elsewhere but the data that it links to.
@@ -214,7 +215,7 @@ func (r *report) draw(dir string) error {
 			Caption: "How a quantity that the environment samples is distributed, and its tail.",
 			Image:   template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(b)),
 			//nolint:gosec // what we drew ourselves
-			Files: []reportFile{{Name: name + ".png", What: "PNG"}, {Name: f, What: "SVG"}}}
+			Files: []reportFile{{Name: name + ".png", What: "PNG"}, {Name: f, What: "SVG"}, {Name: name + ".pdf", What: "PDF"}}}
 		for _, c := range captions {
 			if strings.HasPrefix(name, c.prefix) {
 				fig.Title, fig.Caption = c.title, c.text
@@ -224,7 +225,7 @@ func (r *report) draw(dir string) error {
 		data := name + ".csv"
 		switch {
 		case strings.HasSuffix(name, "_cdf"):
-			fig.Title, data = "Distribution of "+strings.TrimSuffix(name, "_cdf"), samplesFile
+			fig.Title, data = "Distribution of "+words.Of(strings.TrimSuffix(name, "_cdf")), samplesFile
 		case name == "over_time":
 			data = stepsFile
 		case strings.HasPrefix(name, "improvement"):

@@ -39,8 +39,8 @@ func TestReport(t *testing.T) {
 		}
 	}
 	images := regexp.MustCompile(`src="data:image/svg&#43;xml;base64,([^"]*)"|src="data:image/svg\+xml;base64,([^"]*)"`).FindAllStringSubmatch(page, -1)
-	if len(images) != len(s.Figures)/2 {
-		t.Errorf("%d figures, want %d", len(images), len(s.Figures)/2)
+	if len(images) != len(s.Figures)/3 { // each as PNG, SVG and PDF
+		t.Errorf("%d figures, want %d", len(images), len(s.Figures)/3)
 	}
 	for i, m := range images {
 		code := strings.ReplaceAll(m[1]+m[2], "&#43;", "+")

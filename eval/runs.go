@@ -107,7 +107,8 @@ func natural(a, b string) int {
 // runInfo is what run.json says of how a run was made.
 type runInfo struct {
 	dir, name, env string
-	config         map[string]any // without what cannot change the policy, see policyShape
+	raw            json.RawMessage // the whole configuration
+	config         map[string]any  // without what cannot change the policy, see policyShape
 }
 
 // readRun reads run.json. A run whose run.json is missing is known by its folder's name only.
@@ -126,7 +127,7 @@ func readRun(dir string) (runInfo, error) {
 		Config json.RawMessage `json:"config"`
 	}
 	if err = json.Unmarshal(b, &d); err == nil {
-		r.env = d.Env
+		r.env, r.raw = d.Env, d.Config
 		r.config, err = policyShape(d.Config)
 	}
 	if err != nil {

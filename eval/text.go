@@ -149,3 +149,11 @@ func arrow(b envs.Better) string {
 	}
 	return ""
 }
+
+// label is a quantity with its unit, where that says more.
+func label(name, unit string) string {
+	if unit == "" || unit == "1" || unit == name {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, unit)
+}

@@ -171,7 +171,7 @@ func TestScoresFile(t *testing.T) {
 func TestReplot(t *testing.T) {
 	dir, _, s := written(t)
 	before := files(t, dir)
-	if len(s.Figures) != 14 {
+	if len(s.Figures) != 21 {
 		t.Errorf("figures %v", s.Figures)
 	}
 	for _, f := range append([]string{"scatter.csv", "intervals.csv", "improvement.csv", "profile.csv"}, s.Figures...) {
@@ -274,6 +274,7 @@ func TestRewrite(t *testing.T) {
 	for name := range files(t, dir) {
 		for _, gone := range []string{
 			"wait", "learning_curve", "over_time", "samples", "steps", "scatter.png", "scatter.svg",
+			"scatter.pdf",
 		} {
 			if strings.HasPrefix(name, gone) {
 				t.Errorf("%s is still there", name)

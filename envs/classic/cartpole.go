@@ -71,6 +71,7 @@ func NewCartPole(c CartPoleConfig) (*CartPole, error) {
 			ActionDocs: []string{"0 pushes to the left, 1 to the right, with 10 N"},
 		}},
 		Step: envs.Timing{Unit: "step", Fixed: 20_000}, MaxSteps: c.MaxSteps,
+		Levels: []envs.Level{{Of: envs.ReturnLevel, Value: float64(c.MaxSteps), Doc: "upright to the end,"}},
 	})}, nil
 }
 

@@ -78,6 +78,8 @@ func NewLQR(c LQRConfig) (*LQR, error) {
 		return nil, err
 	}
 	b := float32(c.Bound)
+	_, gain := c.Riccati(1)
+	best := c.Cost(gain)
 	return &LQR{c: c, world: newWorld(1, &envs.Spec{
 		ID: LQRID, Doc: "Steer a disturbed linear system to zero at the least quadratic cost.",
 		Kinds: []envs.Kind{{
@@ -89,6 +91,10 @@ func NewLQR(c LQRConfig) (*LQR, error) {
 		Step: envs.Timing{Unit: "step"}, MaxSteps: c.Steps,
 		Info: []envs.Quantity{{Name: "cost", Unit: "cost", Better: envs.Lower, Reduce: envs.Sum,
 			Bounds: envs.AtLeast(0), Doc: "q·x² + r·u²"}},
+		Levels: []envs.Level{
+			{Of: "cost", Value: best, Doc: "best gain (Riccati), on average"},
+			{Of: envs.ReturnLevel, Value: -best, Doc: "best gain (Riccati), on average"},
+		},
 	})}, nil
 }
 

@@ -42,6 +42,14 @@ func checkSpec(c *checker) error {
 	c.distinct("kinds", names)
 	c.checkQuantities("Info", s.Info, true)
 	c.checkQuantities("Samples", s.Samples, false)
+	for _, l := range s.Levels {
+		if _, err := s.InfoIndex(l.Of); err != nil && l.Of != envs.ReturnLevel {
+			c.report("Levels names %q, which is neither a quantity of Info nor %q", l.Of, envs.ReturnLevel)
+		}
+		if l.Doc == "" || math.IsNaN(l.Value) || math.IsInf(l.Value, 0) {
+			c.report("the level of %q is %g (%q), want a finite number and what is known of it", l.Of, l.Value, l.Doc)
+		}
+	}
 	for what, name := range map[string]string{"Objective": s.Objective, "Constraint": s.Constraint} {
 		if i, err := s.InfoIndex(name); name != "" && (err != nil || s.Info[i].Better == envs.Neither) {
 			c.report("%s is %q, want a quantity of Info that is better lower or higher, or none", what, name)

@@ -32,7 +32,7 @@ func (e *Env) newSpec() *envs.Spec {
 		}},
 		Step:       envs.Timing{Unit: "window", Fixed: int64(Window)},
 		MaxSteps:   e.cfg.Windows,
-		Constraint: "violated", Objective: "price",
+		Constraint: "violated", Objective: "price", Levels: e.levels(),
 		Info: info(load, unit),
 		Samples: []envs.Quantity{
 			{Name: "latency", Unit: "s", Better: envs.Lower, Doc: "end-to-end latency of each success"},

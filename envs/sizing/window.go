@@ -11,17 +11,7 @@ import (
 // load sets the load of the episode: the number of users, or the slot at which its part of the workload begins.
 func (e *Env) load(users, slot int) {
 	e.userCount, e.slot = users, slot
-	table, _ := Thresholds(e.cfg.Workflow, users)
-	e.qos = e.cfg.QoS
-	if e.qos.Latency == 0 {
-		e.qos.Latency = table.Latency
-	}
-	if e.qos.Count == 0 {
-		e.qos.Count = table.Count
-	}
-	if e.qos.Success == 0 {
-		e.qos.Success = table.Success
-	}
+	e.qos = e.cfg.thresholds(users)
 	for range users {
 		e.asked = append(e.asked, 0)
 	}

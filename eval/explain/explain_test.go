@@ -196,8 +196,8 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 6 {
-		t.Errorf("files are %v, want JSON, three tables and the figure twice", files)
+	if len(files) != 7 {
+		t.Errorf("files are %v, want JSON, three tables and the figure as PNG, SVG and PDF", files)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, File))
 	if err != nil {

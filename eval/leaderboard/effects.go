@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/eval/stats"
 	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/eval/words"
 	"github.com/stoker-rl/stoker/internal/chart"
 	"github.com/stoker-rl/stoker/train/sweep"
 )
@@ -158,7 +159,7 @@ func (b *Board) effect(key, dir string) ([]string, error) {
 	if numeric {
 		panel = b.numbers(key, list, parts, joined)
 	}
-	title := fmt.Sprintf("Effect of %s on %s in %s", configs.ShortKey(key, b.Keys), b.Metric.Name, b.Env)
+	title := fmt.Sprintf("Effect of %s on %s in %s", configs.ShortKey(key, b.Keys), words.Of(b.Metric.Name), b.Env)
 	f := &chart.Figure{Title: title, Panels: []*chart.Panel{panel}, Columns: 1, Width: 480, Height: b.height(list)}
 	if len(parts) == 1 {
 		f.Key = []chart.Entry{{Text: "a run", Style: runStyle, Dot: true}}
@@ -188,11 +189,7 @@ func (b *Board) height(list []level) vg.Length {
 
 // axis is the metric's label: its name, its unit and of when it is.
 func (b *Board) axis() string {
-	unit := ""
-	if b.Metric.Unit != "" && b.Metric.Unit != "1" && b.Metric.Unit != b.Metric.Name {
-		unit = " (" + b.Metric.Unit + ")"
-	}
-	return b.Metric.Name + unit + ", " + map[bool]string{true: "best evaluation", false: b.when()}[b.At == Best]
+	return words.Label(b.Metric.Name, b.Metric.Unit) + ", " + map[bool]string{true: "best evaluation", false: b.when()}[b.At == Best]
 }
 
 // numbers is the figure of a key whose values are numbers, which stand along the horizontal axis.

@@ -91,7 +91,7 @@ func TestBoard(t *testing.T) {
 		if first == nil {
 			first = files
 		}
-		if len(files) != 2+3*3 {
+		if len(files) != 2+3*4 {
 			t.Errorf("files: %d", len(files))
 		}
 		for name, text := range files {

@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 
 func checkFolder(t *testing.T, res *Result, files map[string]string) {
 	t.Helper()
-	for _, name := range []string{"suite.json", "suite.md", "rows.csv", "cost.png", "cost.csv", "squares.csv"} {
+	for _, name := range []string{"suite.json", "suite.md", "rows.csv", "cost.png", "cost.pdf", "cost.csv", "squares.csv"} {
 		if files[name] == "" {
 			t.Errorf("there is no %s", name)
 		}

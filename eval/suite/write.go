@@ -1,12 +1,14 @@
 package suite
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/stoker-rl/stoker/checkpoints/durable"
 	"github.com/stoker-rl/stoker/eval/table"
@@ -41,7 +43,8 @@ type Result struct {
 	Claims      []Claim      `json:"claims"`
 	Comparisons []Comparison `json:"comparisons"`
 	Notes       []string     `json:"notes"`
-	// Tables and Figures are files, relative to the folder. Beside each figure lies its data under the same name as CSV.
+	// Tables and Figures are files, relative to the folder. Beside each figure lie its PDF and its
+	// data as CSV, under the same name.
 	Tables  []string `json:"tables"`
 	Figures []string `json:"figures"`
 }
@@ -51,7 +54,8 @@ func (r *Result) files() []string {
 	out := []string{PageFile, rowsFile}
 	out = append(out, r.Tables...)
 	for _, f := range r.Figures {
-		out = append(out, f, f[:len(f)-len(filepath.Ext(f))]+".csv")
+		name := strings.TrimSuffix(f, filepath.Ext(f))
+		out = append(out, f, name+".pdf", name+".csv")
 	}
 	return out
 }
@@ -110,7 +114,11 @@ func write(dir string, r *Report, res *Result) error {
 		if err != nil {
 			return fmt.Errorf("%s.png: %w", f.Name, err)
 		}
-		files[f.Name+".png"] = image
+		var page bytes.Buffer
+		if err := f.Chart.PDF(&page); err != nil {
+			return fmt.Errorf("%s.pdf: %w", f.Name, err)
+		}
+		files[f.Name+".png"], files[f.Name+".pdf"] = image, page.Bytes()
 		all = append(all, f.data())
 	}
 	for _, t := range all {

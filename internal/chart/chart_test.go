@@ -138,11 +138,15 @@ func everything() *Figure {
 	hidden := NewPanel("a title that is far too long for the panel that it stands over, so smaller", "", "")
 	hidden.Names([]string{"first", "second", "third"}, true)
 	hidden.Interval(Bound(), 1, Range{1e-9, 0.9e-9, 1.1e-9})
+	if names.LevelX(2.2) != true || names.LevelX(9) || names.LevelX(nan) || logs.LevelY(0) {
+		panic("a level near the data is drawn, another is not")
+	}
 	points := NewPanel("", "the one", "the other")
 	points.Cross(Styles(3), Range{1, 0.5, 2}, Range{10, 5, 15})
 	points.Cross(Styles(4), Range{2, 2, 2}, Range{20, 10, nan})
 	points.Cross(Styles(5), Range{1.5, 1, 2}, Range{nan, 1, 2})
-	f := &Figure{Title: "Everything", Columns: 2, Width: 230, Height: 120,
+	points.LevelY(16)
+	f := &Figure{Title: "Everything", Under: "with arrows ↓ ↑ and signs ≤ − × µ", Columns: 2, Width: 230, Height: 120,
 		Panels: []*Panel{lines, logs, names, hidden, points}}
 	for i := range 8 {
 		f.Key = append(f.Key, Entry{Text: strings.Repeat("entry ", 1+i%3), Style: Styles(i), Line: i%2 == 0, Dot: i%3 == 0,
@@ -166,7 +170,7 @@ func TestFigure(t *testing.T) {
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
 	files, err := everything().Save(dir, "all")
-	if err != nil || !slices.Equal(files, []string{"all.png", "all.svg"}) {
+	if err != nil || !slices.Equal(files, []string{"all.png", "all.svg", "all.pdf"}) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "all.png"))
@@ -183,6 +187,14 @@ func TestSave(t *testing.T) {
 	if svg, err := os.ReadFile(filepath.Join(dir, "all.svg")); err != nil ||
 		!strings.Contains(string(svg), "Everything") || !strings.Contains(string(svg), "Sans,Arial,") {
 		t.Errorf("SVG without its title or without fonts to fall back on: %v", err)
+	}
+	pdf, err := os.ReadFile(filepath.Join(dir, "all.pdf"))
+	if err != nil || !bytes.HasPrefix(pdf, []byte("%PDF-")) || !bytes.Contains(pdf, []byte("%%EOF")) {
+		t.Errorf("the PDF begins with %q (%v)", pdf[:min(8, len(pdf))], err)
+	}
+	var again bytes.Buffer
+	if err := everything().PDF(&again); err != nil || !bytes.Equal(again.Bytes(), pdf) {
+		t.Errorf("drawn again, the PDF differs (%v)", err)
 	}
 	if _, err := everything().Save(filepath.Join(dir, "nowhere"), "all"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("into a folder that is not there: %v", err)

@@ -19,6 +19,8 @@ import (
 // Figure is a grid of panels under a title and a key.
 type Figure struct {
 	Title string
+	// Under stands below the title in smaller letters: what the figure was made of.
+	Under string
 	Key   []Entry
 	// Panels are in row order, Columns in each row.
 	Panels  []*Panel
@@ -42,6 +44,8 @@ const (
 	keyGap    = vg.Length(14)
 	keyHeight = vg.Length(15)
 	panelGap  = vg.Length(12)
+
+	underHeight = vg.Length(14)
 	// dpi is the resolution of PNGs: sharp at the width of a README's column on a dense screen.
 	dpi = 150
 )
@@ -69,12 +73,13 @@ func (f *Figure) SVG(w io.Writer) error {
 	return err
 }
 
-// Save writes the figure into dir as name.png and name.svg and returns the file names.
+// Save writes the figure into dir as name.png, name.svg and name.pdf and returns the file names.
 func (f *Figure) Save(dir, name string) ([]string, error) {
-	files := []string{name + ".png", name + ".svg"}
+	files := []string{name + ".png", name + ".svg", name + ".pdf"}
 	return files, errors.Join(
 		writeTo(filepath.Join(dir, files[0]), func(w io.Writer) error { return f.PNG(w, dpi) }),
 		writeTo(filepath.Join(dir, files[1]), f.SVG),
+		writeTo(filepath.Join(dir, files[2]), f.PDF),
 	)
 }
 
@@ -84,7 +89,7 @@ func (f *Figure) rows() int { return (len(f.Panels) + f.columns() - 1) / f.colum
 
 func (f *Figure) size() (w, h vg.Length) {
 	w = vg.Length(f.columns())*(f.Width+panelGap) - panelGap + 2*border
-	w = max(w, writing(titleSize).Width(f.Title)+2*border)
+	w = max(w, writing(titleSize).Width(f.Title)+2*border, writing(tickSize).Width(f.Under)+2*border)
 	h = vg.Length(f.rows())*(f.Height+panelGap) - panelGap + 2*border
 	return w, h + f.head(w)
 }
@@ -94,6 +99,9 @@ func (f *Figure) head(width vg.Length) vg.Length {
 	h := vg.Length(0)
 	if f.Title != "" {
 		h += titleSize + 8
+	}
+	if f.Under != "" {
+		h += underHeight
 	}
 	if n := len(f.keyRows(width)); n > 0 {
 		h += vg.Length(n)*keyHeight + 6
@@ -113,6 +121,12 @@ func (f *Figure) draw(c draw.Canvas) {
 	if f.Title != "" {
 		c.FillText(writing(titleSize), vg.Point{X: c.Min.X + border, Y: y - titleSize}, f.Title)
 		y -= titleSize + 8
+	}
+	if f.Under != "" {
+		s := writing(tickSize)
+		s.Color = axisColour
+		c.FillText(s, vg.Point{X: c.Min.X + border, Y: y - tickSize + 2}, f.Under)
+		y -= underHeight
 	}
 	for _, row := range f.keyRows(width) {
 		y -= keyHeight

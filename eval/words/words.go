@@ -1,0 +1,80 @@
+// Package words says in words what is measured: the labels of figures and tables for the tags of logs (rollout/…, eval/…,
+// train/…, time/…) and for the quantities of environments. There is one table, so that a metric has one name everywhere.
+//
+// Not here: units of an environment's quantities, which its Spec has.
+package words
+
+import "strings"
+
+// tags are the words and units for tags that every run, or every run of a learner, logs.
+var tags = map[string][2]string{
+	"rollout/ep_rew_mean": {"return per training episode", ""},
+	"rollout/ep_len_mean": {"length of training episodes", "steps"},
+	"eval/mean_reward":    {"return in evaluation", ""},
+	"eval/mean_ep_length": {"length of episodes in evaluation", "steps"},
+
+	"train/loss":                 {"loss", ""},
+	"train/actor_loss":           {"loss of the actor", ""},
+	"train/critic_loss":          {"loss of the critic", ""},
+	"train/policy_loss":          {"loss of the policy", ""},
+	"train/policy_gradient_loss": {"loss of the policy", ""},
+	"train/value_loss":           {"loss of the value", ""},
+	"train/entropy":              {"entropy of the policy", "nats"},
+	"train/entropy_loss":         {"minus the policy's entropy", "nats"},
+	"train/grad_norm":            {"norm of the gradient", ""},
+	"train/actor_grad_norm":      {"norm of the actor's gradient", ""},
+	"train/critic_grad_norm":     {"norm of the critic's gradient", ""},
+	"train/policy_grad_norm":     {"norm of the policy's gradient", ""},
+	"train/value_grad_norm":      {"norm of the value's gradient", ""},
+	"train/learning_rate":        {"learning rate", ""},
+	"train/epsilon":              {"probability of a random choice (ε)", ""},
+	"train/noise":                {"deviation of the exploration noise", ""},
+	"train/std":                  {"deviation of the actions drawn", ""},
+	"train/replay":               {"transitions in replay", ""},
+	"train/n_updates":            {"updates", ""},
+	"train/epochs":               {"passes over the batch", ""},
+	"train/approx_kl":            {"divergence from the last policy (KL)", "nats"},
+	"train/clip_fraction":        {"share of clipped ratios", ""},
+	"train/explained":            {"share of returns' variance explained", ""},
+	"train/explained_variance":   {"share of returns' variance explained", ""},
+	"train/ent_coef":             {"weight of the entropy (α)", ""},
+	"train/ent_coef_loss":        {"loss of the entropy's weight", ""},
+	"train/safe_replaced":        {"share of actions replaced as unsafe", ""},
+
+	"time/fps":       {"training speed", "environment steps/s"},
+	"time/elapsed_s": {"training time", "s"},
+}
+
+// Label is the label of an axis: what a tag or a quantity means, with its unit where that is known. Unit is the
+// environment's, for its quantities; pass "" for others. "eval/latency_p95", "s" is "latency p95 in evaluation (s)".
+func Label(tag, unit string) string {
+	name := Of(tag)
+	if t, ok := tags[tag]; ok {
+		unit = t[1]
+	}
+	if unit == "" || unit == "1" || unit == plain(tag[strings.LastIndexByte(tag, '/')+1:]) {
+		return name
+	}
+	return name + " (" + unit + ")"
+}
+
+// Of is what a tag or a quantity means, without its unit.
+func Of(tag string) string {
+	if t, ok := tags[tag]; ok {
+		return t[0]
+	}
+	section, name, ok := strings.Cut(tag, "/")
+	if !ok {
+		return plain(tag)
+	}
+	switch section {
+	case "eval":
+		return plain(name) + " in evaluation"
+	case "rollout":
+		return plain(name) + " in training episodes"
+	}
+	return plain(name)
+}
+
+// plain is a name as text.
+func plain(name string) string { return strings.ReplaceAll(name, "_", " ") }
