@@ -27,16 +27,19 @@ func commands(path, text string) (all []command) {
 			rest, ok := strings.CutPrefix(strings.TrimPrefix(line, "bin/"), "stoker ")
 			if ok {
 				rest, _, _ = strings.Cut(rest, " > ")
-				all = append(all, command{path, words(rest)})
+				all = append(all, command{path, words(variable.ReplaceAllString(rest, "1"))})
 			}
 		}
 	}
 	return all
 }
 
-var comment = regexp.MustCompile(`\s+#.*`)
+var (
+	comment  = regexp.MustCompile(`\s+#.*`)
+	variable = regexp.MustCompile(`\$[a-z]+\b`) // of a loop over seeds
+)
 
-// words splits a line as a shell does, with single and double quotes and without variables.
+// words splits a line as a shell does, with single and double quotes.
 func words(line string) (all []string) {
 	word, quote, in := strings.Builder{}, rune(0), false
 	for _, r := range line + " " {
