@@ -1,5 +1,5 @@
-// Package words says in words what is measured: the labels of figures and tables for the tags of logs (rollout/…, eval/…,
-// train/…, time/…) and for the quantities of environments. There is one table, so that a metric has one name everywhere.
+// Package words says in words what is measured: the labels of figures for the tags of logs (rollout/…, eval/…, train/…,
+// time/…) and for the quantities of environments. There is one table, so that a metric has one name everywhere.
 //
 // Not here: units of an environment's quantities, which its Spec has.
 package words
