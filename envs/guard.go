@@ -52,7 +52,7 @@ func (g *Guard) Observation(obs *Observation) error {
 			err = k.checkMask(o)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: obs.Kinds[%d].%w", g.spec.ID, i, err)
+			return fmt.Errorf("%s: obs.Kinds[%d]%w", g.spec.ID, i, err)
 		}
 	}
 	return nil
@@ -90,19 +90,19 @@ func (g *Guard) Outcome(out *Outcome) error {
 // checkBuffers checks that the buffers have the right sizes and are those that the caller gave, own.
 func (k *guarded) checkBuffers(o, own *KindObservation) error {
 	if err := checkBuffer(o.Values, own.Values, k.Agents, k.values); err != nil {
-		return fmt.Errorf("%s %w", "Values", err)
+		return fmt.Errorf(".Values %w", err)
 	}
 	if err := checkBuffer(o.Active, own.Active, k.Agents, 1); err != nil {
-		return fmt.Errorf("%s %w", "Active", err)
+		return fmt.Errorf(".Active %w", err)
 	}
 	if err := checkBuffer(o.Mask, own.Mask, k.Agents, k.mask); err != nil {
-		return fmt.Errorf("%s %w; where all choices are legal leave it as it is", "Mask", err)
+		return fmt.Errorf(".Mask %w; where all choices are legal leave it as it is", err)
 	}
 	if err := checkBuffer(o.Legal, own.Legal, k.Agents, k.Legal); err != nil {
-		return fmt.Errorf("%s %w", "Legal", err)
+		return fmt.Errorf(".Legal %w", err)
 	}
 	if err := checkBuffer(o.Graphs, own.Graphs, k.Agents, k.graphs); err != nil {
-		return fmt.Errorf("%s %w", "Graphs", err)
+		return fmt.Errorf(".Graphs %w", err)
 	}
 	return nil
 }
@@ -128,12 +128,12 @@ func (k *guarded) checkFinite(o *KindObservation) error {
 		if len(k.Features) == w {
 			name = " (" + k.Features[at%w] + ")"
 		}
-		return fmt.Errorf("Values[%d]: feature %d%s of %s %d is %g, want a finite number", at, at%w, name, k.Name, at/w,
+		return fmt.Errorf(".Values[%d]: feature %d%s of %s %d is %g, want a finite number", at, at%w, name, k.Name, at/w,
 			o.Values[at])
 	}
 	for j, g := range o.Graphs {
 		if err := checkGraph(g); err != nil {
-			return fmt.Errorf("Graphs[%d]%w", j, err)
+			return fmt.Errorf(".Graphs[%d]%w", j, err)
 		}
 	}
 	return nil
@@ -172,14 +172,14 @@ func (k *guarded) checkMask(o *KindObservation) error {
 		row := o.Mask[j*k.mask : (j+1)*k.mask]
 		for c, n := range k.choices {
 			if n > 0 && !slices.Contains(row[:n], true) {
-				return fmt.Errorf("Mask: %s %d is active and has no legal choice in component %d of its action%s; allow at "+
+				return fmt.Errorf(".Mask: %s %d is active and has no legal choice in component %d of its action%s; allow at "+
 					"least one of its %d choices, or leave the mask as it is where all are legal", k.Name, j, c, k.actionName(c), n)
 			}
 			if k.MaskAfter == nil && len(k.Points) > 0 && k.Points[c] >= 0 {
 				nodes := o.Graphs[j].Nodes[k.Points[c]].Len
 				space := o.Graphs[j].Space.Nodes[k.Points[c]]
 				if x := slices.Index(row[nodes:space.Capacity], true); x >= 0 {
-					return fmt.Errorf("Mask: %s %d may choose node %d in component %d of its action%s, but its graph has %d "+
+					return fmt.Errorf(".Mask: %s %d may choose node %d in component %d of its action%s, but its graph has %d "+
 						"nodes of kind %q; forbid those that are not there", k.Name, j, nodes+x, c, k.actionName(c), nodes, space.Name)
 				}
 			}
