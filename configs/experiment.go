@@ -37,7 +37,8 @@ type Choice struct {
 	key    string // id or name: under which the file has Name
 }
 
-// Wrappers change what the learner sees of the environment, and when episodes end. What is left out, or 0, is off.
+// Wrappers change what the learner sees of the environment, and when episodes end. What is left out, or has a clip of 0,
+// is off; keys left out of a section that stands there are as in Stable-Baselines3's VecNormalize: clip 10, gamma 0.99.
 type Wrappers struct {
 	// TimeLimit truncates episodes after this number of steps, in training and in evaluation; 0 is the environment's
 	// own limit.
@@ -50,15 +51,16 @@ type Wrappers struct {
 
 // NormalizeObservation standardises what agents see. The statistics are the policy's: in evaluation they do not change.
 type NormalizeObservation struct {
-	// Clip bounds a standardised observation to ±clip, such as 10; 0 is off.
+	// Clip bounds a standardised observation to ±clip: 10 where the section leaves it out; 0 is off.
 	Clip float64 `yaml:"clip" json:"clip" range:"[0,1e6]"`
 }
 
 // NormalizeReward scales the rewards that the learner sees. Returns of episodes and evaluations stay the environment's.
 type NormalizeReward struct {
-	// Gamma discounts the return whose deviation divides rewards, such as the learner's own gamma.
+	// Gamma discounts the return whose deviation divides rewards: 0.99 where the section leaves it out. The learner's own
+	// gamma suits.
 	Gamma float64 `yaml:"gamma" json:"gamma" range:"[0,1]"`
-	// Clip bounds a scaled reward to ±clip, such as 10; 0 is off.
+	// Clip bounds a scaled reward to ±clip: 10 where the section leaves it out; 0 is off.
 	Clip float64 `yaml:"clip" json:"clip" range:"[0,1e6]"`
 }
 

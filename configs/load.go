@@ -158,9 +158,21 @@ func (r *reader) decode(root *yaml.Node, e *Experiment, t Catalog) {
 	if !r.examine(root, reflect.TypeFor[Experiment](), "") {
 		return
 	}
+	e.Wrappers = wrappersNamed(value(root, "wrappers"))
 	if err := root.Load(e); err != nil {
 		r.problems = append(r.problems, problems(err)...)
 	}
+}
+
+// wrappersNamed returns the defaults of the sections that stand in a text, so that an empty one is on.
+func wrappersNamed(n *yaml.Node) (w Wrappers) {
+	if value(n, "normalize_observation") != nil {
+		w.NormalizeObservation.Clip = 10
+	}
+	if value(n, "normalize_reward") != nil {
+		w.NormalizeReward = NormalizeReward{Gamma: 0.99, Clip: 10}
+	}
+	return w
 }
 
 func (r *reader) rivals(n *yaml.Node, e *Experiment, t Catalog) {

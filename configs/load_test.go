@@ -120,7 +120,7 @@ func TestErrors(t *testing.T) {
 			[]string{"x.yaml:4", "wrappers.time_limits", "did you mean time_limit?"}},
 		{"a number for a wrapper", "name: x\nenv: pond\nagent: pond\nwrappers: {normalize_observation: 10}\n", nil,
 			[]string{`x.yaml:4: wrappers.normalize_observation is "10", want keys and values; allowed are clip`}},
-		{"gamma without clip", "name: x\nenv: pond\nagent: pond\nwrappers:\n  normalize_reward: {gamma: 0.9}\n", nil,
+		{"gamma without clip", "name: x\nenv: pond\nagent: pond\nwrappers:\n  normalize_reward: {gamma: 0.9, clip: 0}\n", nil,
 			[]string{"x.yaml:5: wrappers.normalize_reward.gamma is 0.9 without a clip"}},
 		{"name", "name: a/b\nenv: pond\nagent: pond\n", nil, []string{`x.yaml:1: name is "a/b", want letters`}},
 		{"no name", "env: pond\nagent: pond\n", nil, []string{"name is missing, want a short name"}},
@@ -239,4 +239,24 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("the dump's dump differs (%v):\n%s\n%s", err, a, b)
 		}
 	})
+}
+
+func TestWrappersNamed(t *testing.T) {
+	for text, want := range map[string]Wrappers{
+		"":                                      {},
+		"wrappers: {time_limit: 3}":             {TimeLimit: 3},
+		"wrappers: {normalize_observation: {}}": {NormalizeObservation: NormalizeObservation{Clip: 10}},
+		"wrappers: {normalize_observation: {clip: 5}}": {NormalizeObservation: NormalizeObservation{Clip: 5}},
+		"wrappers: {normalize_observation: {clip: 0}}": {},
+		"wrappers: {normalize_reward: {}}":             {NormalizeReward: NormalizeReward{Gamma: 0.99, Clip: 10}},
+		"wrappers: {normalize_reward: {gamma: 0.9}}":   {NormalizeReward: NormalizeReward{Gamma: 0.9, Clip: 10}},
+	} {
+		x, err := Parse("x.yaml", []byte("name: x\nenv: pond\nagent: pond\n"+text), nil, tables())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Wrappers != want {
+			t.Errorf("%q: wrappers are %+v, want %+v", text, x.Wrappers, want)
+		}
+	}
 }
