@@ -145,7 +145,7 @@ func (s *Summary) sentenceOn(a string, whole bool) string {
 		switch {
 		case said == Infeasible:
 			clause += fmt.Sprintf(", by %s neither serves the load", s.Constraint)
-		case said != Undecided || len(clauses) == 0:
+		case len(clauses) == 0 || whole && said != Undecided: // of several policies the first clause alone has numbers
 			clause += ": " + s.detail(s.closest(group), len(group) > 1)
 		}
 		clauses = append(clauses, clause)

@@ -198,7 +198,12 @@ func TestSentence(t *testing.T) {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
 		}
 	}
-	p := service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1})
+	p := service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1}, [2]float64{3, 0.05})
+	p.Contestants[1].Kind, p.Contestants[1].Versions = catalog.Learned, p.Contestants[0].Versions
+	if got := judged(t, p, "").Summary; !strings.Contains(got, "; is worse than oracle; this checkpoint of rival is worse than") {
+		t.Errorf("two learned policies, numbers beside the first clause of each alone: %s", got)
+	}
+	p = service(0.02, [2]float64{4, 0.1}, [2]float64{5, 0.1})
 	con, eps := &p.Contestants[0], p.Episodes[0][0]
 	for k := range uint64(2) {
 		con.Versions = append(con.Versions, Version{TrainingSeed: k + 1, Source: "runs/y"})
