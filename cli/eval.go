@@ -44,7 +44,7 @@ The verdict is on the configuration's constraint and objective, eval.constraint 
 environment's): better is a better objective with the constraint kept at least as well, within eval.tolerance. Where no
 policy keeps the constraint, prices and returns give no verdict (docs/statistics.md).`,
 		Example: `  stoker eval runs/sizing-attmf-s1
-  stoker eval runs/sizing-attmf-s1 runs/sizing-attmf-s2 runs/sizing-attmf-s3 --seeds 1-50
+  stoker eval 'runs/sizing-attmf-s*' --seeds 1-50
   stoker eval runs/sizing-attmf-s1 autoscaler oracle --set eval.split=train
   stoker eval runs/sizing-attmf-s1 --set eval.objective=return --set eval.constraint=none --out by-return/
   stoker eval zoo:deeprm --set env.sets=0 --out compare/

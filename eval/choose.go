@@ -39,8 +39,25 @@ type Choice struct {
 // RunOf is a run folder and its contestant's name.
 type RunOf struct{ Dir, Contestant string }
 
-// Choose reads what paths stand for: run folders (their best checkpoint), sweeps (their finished runs), checkpoints, policies of the zoo, or rivals
-// of the catalog names. Runs whose configurations are equal but for the seed form one contestant, and so do checkpoints
+// matched puts the run folders in the place of the patterns that they match, as a shell does with patterns not quoted.
+func matched(paths []string) ([]string, error) {
+	var out []string
+	for _, p := range paths {
+		if _, err := os.Lstat(p); err == nil || !strings.ContainsAny(p, "*?[") {
+			out = append(out, p)
+			continue
+		}
+		found, err := FindRuns([]string{p})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// Choose reads what paths stand for: run folders (their best checkpoint) or patterns of them, sweeps (their finished
+// runs), checkpoints, policies of the zoo, or rivals of the catalog names. Runs whose configurations are equal but for the seed form one contestant, and so do checkpoints
 // of such runs after the same number of steps. Rivals that the experiment lists are added, unless the caller named
 // some; a named one has the experiment's configuration where it lists that rival. What the caller got wrong is marked
 // as train.ErrUsage.
@@ -52,6 +69,10 @@ func Choose(names *catalog.Catalog, paths []string, config string, sets []string
 			return nil, err
 		}
 		c.Experiment = x
+	}
+	paths, err := matched(paths)
+	if err != nil {
+		return nil, err
 	}
 	var rivals []catalog.Rival
 	for _, path := range paths {

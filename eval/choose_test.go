@@ -109,6 +109,7 @@ func TestChoose(t *testing.T) {
 		runs   []string // contestants of the learning curves
 	}{
 		{"seeds form one", of(t, "s1", "s2", "s3"), "", []string{"tiny learned 1 2 3"}, []string{"tiny", "tiny", "tiny"}},
+		{"a pattern", of(t, "s[12]"), "", []string{"tiny learned 1 2"}, []string{"tiny", "tiny"}},
 		{"how it was told does not count", of(t, "told", "s1"), "", []string{"tiny learned 4 1"}, []string{"tiny", "tiny"}},
 		{"another width is another", of(t, "s1", "wide", "s2"), "", []string{"tiny hidden=[4] learned 1 2", "tiny hidden=[5] learned 1"},
 			[]string{"tiny hidden=[4]", "tiny hidden=[5]", "tiny hidden=[4]"}},
