@@ -137,11 +137,9 @@ func (s *Summary) sentenceOn(a string, whole bool) string {
 			continue
 		}
 		clause := map[string]string{Better: "is better than ", Worse: "is worse than ", Undecided: "is undecided against ",
-			keptBetter: "keeps " + s.Constraint + " better than ", keptWorse: "keeps " + s.Constraint + " worse than ",
-			tradeOff: "is a trade-off against ", Infeasible: "cannot be compared with "}[said] + names(group)
-		if said == keptBetter || said == keptWorse {
-			clause += ", " + s.Objective + " undecided"
-		}
+			keptBetter: "is better by " + s.Constraint + " alone than ",
+			keptWorse:  "is worse by " + s.Constraint + " alone than ",
+			tradeOff:   "is a trade-off against ", Infeasible: "cannot be compared with "}[said] + names(group)
 		switch {
 		case said == Infeasible:
 			clause += fmt.Sprintf(", by %s neither serves the load", s.Constraint)

@@ -185,7 +185,7 @@ func TestSentence(t *testing.T) {
 			"This checkpoint of learned is undecided against rival: price 0.5 % higher [−0.8, 1.7], violated 0.10 against 0.10, " +
 				"over 20 workload seeds"},
 		{"undecided, violations decided", service(0.02, [2]float64{5, 0.02}, [2]float64{5, 0.1}),
-			"This checkpoint of learned keeps violated better than rival, price undecided: price 0.5 % higher [−0.8, 1.7], violated " +
+			"This checkpoint of learned is better by violated alone than rival: price 0.5 % higher [−0.8, 1.7], violated " +
 				"0.02 against 0.10, over 20 workload seeds"},
 		{"a trade-off", service(0.02, [2]float64{4, 0.3}, [2]float64{5, 0.1}),
 			"This checkpoint of learned is a trade-off against rival: price 19.6 % lower [18.5, 20.8], violated 0.30 against 0.10, " +
