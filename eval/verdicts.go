@@ -48,7 +48,8 @@ func (s *Summary) conclusions() []string {
 	if len(s.Metrics) == 1 || len(s.Comparisons) == 0 {
 		return nil // the verdicts say it
 	}
-	out := []string{"by single metrics:"}
+	out := []string{"by single metrics (better or worse: p (Holm) below 0.05, and no zero in the interval " +
+		"that holds for all others at once):"}
 	for _, a := range s.compared() {
 		for _, first := range s.against(a, s.Metrics[0].Name) {
 			if line := s.conclusion(a, first.B); line != "" {
