@@ -161,7 +161,8 @@ func TestOpenPolicyRefuses(t *testing.T) {
 	}{
 		"agent":       {func(f *agents.PolicyFile, _ *envs.Spec) { f.Agent = "dqn" }, `made by agent "dqn"`},
 		"environment": {func(_ *agents.PolicyFile, s *envs.Spec) { s.ID = "test/Toy-v2" }, "not for test/Toy-v2"},
-		"agents":      {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Agents = 3 }, "for 2 agents"},
+		"agents": {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Agents = 3 },
+			"separate weights for 2 agents"},
 		"actions": {func(_ *agents.PolicyFile, s *envs.Spec) { s.Kinds[0].Action = envs.NewBox(2, 0, 1) },
 			"trained for the actions"},
 		"weights":    {func(f *agents.PolicyFile, _ *envs.Spec) { delete(f.Arrays, "actor") }, `"actor"`},

@@ -74,8 +74,9 @@ func (l *Learner) file() (*agents.PolicyFile, error) {
 	return f, err
 }
 
-// OpenPolicy builds a policy from a file, on the engine act. The environment must have the spaces and the number of
-// agents that the policy was trained with.
+// OpenPolicy builds a policy from a file, on the engine act. The environment must have the spaces that the policy was
+// trained with. Where its weights are shared it acts for any number of agents on any graph; else the environment must
+// have the same agents and neighbours.
 func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
 	p, err := openPolicy(f, spec, act)
 	if err != nil {
@@ -107,11 +108,8 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 	if err != nil {
 		return nil, err
 	}
-	if in := arch.Inputs(); arch.AgentCount() != prob.agents || len(in) != 1 || in[0].Width != prob.obs ||
-		arch.Output().Width != prob.act {
-		return nil, fmt.Errorf("actor takes %v and gives %v for %d agents, the environment has observations of %d and "+
-			"actions of %d for %d",
-			in, arch.Output(), arch.AgentCount(), prob.obs, prob.act, prob.agents)
+	if arch, err = place(arch, d.Single, &prob); err != nil {
+		return nil, err
 	}
 	if err := frozen.Fits(f, arrayActor, arch); err != nil {
 		return nil, err
@@ -132,13 +130,9 @@ func openPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*Traine
 			name string
 			dst  *[]float32
 		}{{arrayShift, &t.shift}, {arrayScale, &t.scale}} {
-			x := f.Arrays[a.name]
-			if len(x.Data) != prob.agents*prob.obs {
-				return nil, fmt.Errorf("array %q has %d numbers, want %d; the file has %v", a.name, len(x.Data),
-					prob.agents*prob.obs,
-					slices.Sorted(maps.Keys(f.Arrays)))
+			if *a.dst, err = statistic(f, a.name, arch, prob.agents, prob.obs); err != nil {
+				return nil, err
 			}
-			*a.dst = x.Data
 		}
 	}
 	if t.acting, err = newActing(&t.prob, act, net, 1); err != nil {
