@@ -2,6 +2,7 @@ package suites
 
 import (
 	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/suites/faasconf"
 	"github.com/stoker-rl/stoker/eval/suites/gnn"
 	"github.com/stoker-rl/stoker/eval/suites/hops"
 )
@@ -10,6 +11,7 @@ import (
 func All() []suite.Suite {
 	return []suite.Suite{
 		hops.Suite(),
+		faasconf.Suite(),
 		gnn.Fig1(),
 		gnn.Fig3(),
 		gnn.Generalise(),
