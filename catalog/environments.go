@@ -18,7 +18,8 @@ const FlatID = "stoker/PlacementFlat-v1"
 func environments() []Env {
 	return []Env{
 		DefineEnv(Env{
-			ID: sizing.ID, Doc: "size the functions of a workflow, window by window (FaaSConf)", Page: "docs/sizing.md",
+			ID: sizing.ID, Page: "docs/sizing.md",
+			Doc: "size the functions of a workflow, window by window (FaaSConf)",
 			// A load that the services can bear: safe exploration needs windows that keep the QoS.
 			Short: "env: {id: stoker/Sizing-v2, windows: 3}\nworkload: {factor: 0.05}",
 			Golden: []Golden{
@@ -29,6 +30,12 @@ func environments() []Env {
 					"env.workflow=tcktapp", "workload.kind=poisson", "workload.rate=0.5", "workload.factor=1"}},
 			},
 		}, sizing.Default, sizing.New),
+		DefineEnv(Env{
+			ID: sizing.CountedID, Page: "docs/sizing.md",
+			Doc:    "size the functions of a workflow where every refusal counts (FaaSConf)",
+			Short:  "env: {id: stoker/Sizing-v3, windows: 3}\nworkload: {factor: 0.05}",
+			Golden: []Golden{{File: "envs/sizing/testdata/counted.golden"}},
+		}, sizing.DefaultCounted, sizing.NewCounted),
 		DefineEnv(Env{
 			ID: pricing.ID, Page: "docs/pricing.md",
 			Doc:   "price service tiers and keep vGPUs alive for them, window by window (HOPS)",

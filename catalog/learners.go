@@ -27,7 +27,8 @@ func learners() []Learner {
 				"single critics",
 			Forms: []Form{
 				{"attention", "mix: attention, keys: 2", both},
-				{"attention, shared weights", "mix: attention, keys: 2, score: squared, shared: true, norm: layer", both},
+				{"attention, shared weights", "mix: attention, keys: 2, score: squared, shared: true, norm: layer",
+					[]string{sizing.ID, sizing.CountedID, spread}},
 				{"mean", "mix: mean", both},
 				{"joint", "mix: joint", both},
 				{"single", "mix: single, standardise: false", both},

@@ -42,7 +42,7 @@ func newRandom(c random.Config, env envs.Env) (envs.Policy, error) {
 }
 
 func forSizing() []Rival {
-	on, page := []string{sizingenv.ID}, "docs/agents/sizing-baselines.md"
+	on, page := sizingenv.IDs(), "docs/agents/sizing-baselines.md"
 	return []Rival{
 		DefinePolicy(Rival{Name: "fixed", Envs: on, Page: page,
 			Doc: "holds one configuration, the middle of every range by default",

@@ -28,7 +28,7 @@ type app struct {
 	rng   Range
 	gated []bool // the function calls others and holds its concurrency slot until they have returned
 	// unused: the function's result is not used, so its failure does not fail the request. FaaSConf's handlers drop
-	// starter's response and pass on the image's address.
+	// starter's response and pass on the image's address. With [CountedRefusals] there is no such function.
 	unused []bool
 	// queued: requests wait for a free slot, first come, first served, as in TcktApp's Java services, which serve one
 	// request at a time. The functions of the other workflows refuse instead.
@@ -83,7 +83,7 @@ func newApp(c *Config) (*app, error) {
 			l.Memory = 0
 		}
 		a.laws = append(a.laws, l)
-		a.unused[f] = name == "starter" && c.Workflow != Own
+		a.unused[f] = name == "starter" && c.Workflow != Own && c.Refusals == PublishedRefusals
 		a.refs[f] = l.Alone(float64(a.rng.High.CPU))
 	}
 	for i, l := range c.Laws {

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
-// Config configures stoker/Sizing-v2, except for its load, which is a workload.Config.
+// Config configures stoker/Sizing-v2 and stoker/Sizing-v3, except for their load, which is a workload.Config.
 type Config struct {
 	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12) or own (the workflow in Graph).
 	Workflow string `yaml:"workflow" json:"workflow" oneof:"sequential|parallel|branch|tcktapp|own"`
@@ -38,6 +38,9 @@ type Config struct {
 	Reward Reward `yaml:"reward" json:"reward"`
 	// Price is the price of resources.
 	Price Price `yaml:"price" json:"price"`
+	// Refusals says which refusals fail a request: counted (that of every function) or published (all but those by
+	// starter, whose response FaaSConf's handlers drop).
+	Refusals string `yaml:"refusals" json:"refusals" oneof:"counted|published"`
 	// Noise is the variation between repetitions of a measurement.
 	Noise Noise `yaml:"noise" json:"noise"`
 	// Platform is the platform of the functions.
@@ -72,6 +75,12 @@ const (
 const (
 	PaperFeatures    = "paper"
 	ExtendedFeatures = "extended"
+)
+
+// What refusals do, as [Config.Refusals] names it.
+const (
+	CountedRefusals   = "counted"
+	PublishedRefusals = "published"
 )
 
 // QoS are the thresholds of a window. A threshold of 0 is replaced by that of [Thresholds].
@@ -157,7 +166,7 @@ func (p *Price) rates() perfmodel.Rates {
 	return perfmodel.Rates{CPU: per(p.CPU), Memory: per(p.Memory)}
 }
 
-// Default returns the configuration of FaaSConf's main experiment, with the Parallel workflow.
+// Default returns the configuration of FaaSConf's main experiment, with the Parallel workflow: stoker/Sizing-v2.
 func Default() Config {
 	return Config{
 		Workflow: Parallel, Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
@@ -168,8 +177,16 @@ func Default() Config {
 			Nodes: 8, CPU: 8000, Memory: 16384, Orchestrator: 1, Hop: 0.02, ColdStart: 3, Settle: 20, Drain: 20, Timeout: 120,
 			OnFailure: ContinueOnFailure,
 		},
-		MemoryLimit: true, Features: ExtendedFeatures,
+		MemoryLimit: true, Features: ExtendedFeatures, Refusals: PublishedRefusals,
 	}
+}
+
+// DefaultCounted returns the configuration of stoker/Sizing-v3: [Default], with every refusal counted. A policy cannot
+// save money by a single replica of starter that refuses most requests.
+func DefaultCounted() Config {
+	c := Default()
+	c.Refusals = CountedRefusals
+	return c
 }
 
 // DefaultFactor scales the embedded Azure trace for the default configuration. With it the oracle meets the QoS in

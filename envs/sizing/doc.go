@@ -1,5 +1,6 @@
-// Package sizing is FaaSConf as an environment, stoker/Sizing-v2: one agent per function of a workflow decides, for
-// each window of 30 s, that function's CPU, memory, replicas and concurrency limit (Wang et al., ASE 2024).
+// Package sizing is FaaSConf as an environment: one agent per function of a workflow decides, for each window of 30 s,
+// that function's CPU, memory, replicas and concurrency limit (Wang et al., ASE 2024). It has two names:
+// stoker/Sizing-v2 is the published system, in which a refusal by starter spoils nothing; stoker/Sizing-v3 counts it.
 //
 // Latencies are simulated, not drawn from a fitted distribution. Requests of closed-loop users, or of a trace, run
 // through the workflow's graph (package workflow). Each visit of a function is a request to the simulator (package

@@ -1,7 +1,6 @@
 package sizing
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -15,14 +14,23 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// ID is the environment's versioned name.
-const ID = "stoker/Sizing-v2"
+// The environment's versioned names. They share all code and differ in the defaults of their configurations.
+const (
+	// ID is the published system: a refusal by starter spoils nothing ([Default]).
+	ID = "stoker/Sizing-v2"
+	// CountedID counts every refusal ([DefaultCounted]).
+	CountedID = "stoker/Sizing-v3"
+)
+
+// IDs returns the environment's names.
+func IDs() []string { return []string{ID, CountedID} }
 
 // Window is the length of a window.
 const Window = 30 * sim.Second
 
-// Env is stoker/Sizing-v2.
+// Env is stoker/Sizing-v2 or stoker/Sizing-v3.
 type Env struct {
+	id     string
 	cfg    Config
 	app    *app
 	source *workload.Source
@@ -52,17 +60,22 @@ type Env struct {
 // keys name the draws of an episode.
 type keys struct{ demand, request, window rng.Key }
 
-// New returns an environment with a configuration and a load. It reads the load's trace.
-func New(c Config, w workload.Config) (*Env, error) {
+// New returns stoker/Sizing-v2 with a configuration and a load. It reads the load's trace.
+func New(c Config, w workload.Config) (*Env, error) { return open(ID, c, w) }
+
+// NewCounted is New for stoker/Sizing-v3.
+func NewCounted(c Config, w workload.Config) (*Env, error) { return open(CountedID, c, w) }
+
+func open(id string, c Config, w workload.Config) (*Env, error) {
 	source, err := workload.OpenFor(w, c.Serves)
 	if err != nil {
 		return nil, err
 	}
-	return NewWith(c, source)
+	return NewWith(id, c, source)
 }
 
-// NewWith is New with a workload that is already open; several environments may share it.
-func NewWith(c Config, source *workload.Source) (*Env, error) {
+// NewWith returns the environment of a name with a workload that is already open; several environments may share it.
+func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -70,7 +83,7 @@ func NewWith(c Config, source *workload.Source) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{cfg: c, app: a, source: source, rates: c.Price.rates()}
+	e := &Env{id: id, cfg: c, app: a, source: source, rates: c.Price.rates()}
 	e.fresh = c.Protocol == Fresh || c.Protocol == Auto && source.Closed()
 	if source.Closed() {
 		if e.users, err = source.Users(0); err != nil {
@@ -186,15 +199,15 @@ func (e *Env) options(seed uint64, options envs.Options) (users, slot int, err e
 		switch {
 		case name == "users" && e.source.Closed():
 			if users = int(x); !ok || float64(users) != x || users < 1 || users > 1<<16 {
-				return 0, 0, fmt.Errorf("%s: option users is %v, want a whole number of 1 or more", ID, v)
+				return 0, 0, fmt.Errorf("%s: option users is %v, want a whole number of 1 or more", e.id, v)
 			}
 		case name == "start" && !e.source.Closed():
 			last := float64(e.slots()-e.needed()) / 2
 			if slot = int(x * 2); !ok || !(x >= 0 && x <= last) {
-				return 0, 0, fmt.Errorf("%s: option start is %v, want a minute from 0 to %g", ID, v, last)
+				return 0, 0, fmt.Errorf("%s: option start is %v, want a minute from 0 to %g", e.id, v, last)
 			}
 		default:
-			return 0, 0, fmt.Errorf("%s: no option %q here, want users (in a closed loop) or start (otherwise)", ID, name)
+			return 0, 0, fmt.Errorf("%s: no option %q here, want users (in a closed loop) or start (otherwise)", e.id, name)
 		}
 	}
 	return users, slot, nil
@@ -214,12 +227,10 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-var errOver = errors.New(ID + ": the episode has ended or not begun, call Reset first")
-
 // Step implements [envs.Env].
 func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
 	if !e.started || e.ended {
-		return errOver
+		return fmt.Errorf("%s: the episode has ended or not begun, call Reset first", e.id)
 	}
 	if err := envs.CheckAction(e.spec, nil, act); err != nil {
 		return err
@@ -266,7 +277,7 @@ func (e *Env) Hourly(rs []Resources) float64 {
 
 // NewEnv returns a new environment with the same configuration and workload, for a planner that tries actions on a copy
 // made with CopyFrom.
-func (e *Env) NewEnv() (*Env, error) { return NewWith(e.cfg, e.source) }
+func (e *Env) NewEnv() (*Env, error) { return NewWith(e.id, e.cfg, e.source) }
 
 // TraceDraws implements [envs.DrawTracer].
 func (e *Env) TraceDraws(f func(purpose string, a, b, c uint64, value float64)) { e.trace = f }

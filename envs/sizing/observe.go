@@ -22,7 +22,7 @@ func (e *Env) newSpec() *envs.Spec {
 	features, units, seen := envs.Columns(e.describeFeatures(decided, unit))
 	actions, share, decides := envs.Columns(decided)
 	return &envs.Spec{
-		ID: ID,
+		ID: e.id,
 		Doc: fmt.Sprintf("The agents of %s's %d functions choose CPU, memory, replicas and concurrency limit for each "+
 			"window of 30 s.", a.flow.Name(), n),
 		Kinds: []envs.Kind{{

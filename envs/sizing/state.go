@@ -86,10 +86,10 @@ func (w *world) clear() {
 func (e *Env) CopyFrom(src envs.Env) error { return envs.CopyState(e, src) }
 
 // AppendBinary implements [envs.Env].
-func (e *Env) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, ID, e) }
+func (e *Env) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, e.id, e) }
 
 // UnmarshalBinary implements [envs.Env].
-func (e *Env) UnmarshalBinary(b []byte) error { return state.Load(b, ID, e) }
+func (e *Env) UnmarshalBinary(b []byte) error { return state.Load(b, e.id, e) }
 
 // State implements [state.Stater].
 func (e *Env) State(c *state.Codec) {

@@ -39,24 +39,27 @@ func TestOneUserAlone(t *testing.T) {
 }
 
 // An instance at its limit refuses; the request goes on, spoilt, and fails in the end. Starter's failure spoils
-// nothing, since nobody uses what it returns.
+// nothing as published, since nobody uses what it returns, unless refusals count.
 func TestRefusalSpoilsTheRequest(t *testing.T) {
 	tight := rich
 	tight.Replicas, tight.Concurrency, tight.CPU = 1, 1, 600
 	for f, name := range []string{"starter", "rgb", "resize", "update", "resnet", "mobilenet"} {
-		r := newRig(t, closed(10), func(c *Config) { quiet(c); c.Windows = 2 })
-		r.reset(1)
-		r.all(rich)
-		r.give(f, tight)
-		r.step()
-		if r.seen(f, "rejected") == 0 {
-			t.Errorf("%s with room for one request refused none of ten users'", name)
-		}
-		if failed := r.info("failed"); (failed > 0) != (name != "starter") {
-			t.Errorf("%g requests failed by %s's refusals", failed, name)
-		}
-		if got, want := r.info("success"), r.info("successes")/(r.info("successes")+r.info("failed")); got != want {
-			t.Errorf("success is %g, want %g", got, want)
+		for _, refusals := range []string{PublishedRefusals, CountedRefusals} {
+			r := newRig(t, closed(10), func(c *Config) { quiet(c); c.Windows, c.Refusals = 2, refusals })
+			r.reset(1)
+			r.all(rich)
+			r.give(f, tight)
+			r.step()
+			if r.seen(f, "rejected") == 0 {
+				t.Errorf("%s with room for one request refused none of ten users'", name)
+			}
+			spoils := name != "starter" || refusals == CountedRefusals
+			if failed := r.info("failed"); (failed > 0) != spoils {
+				t.Errorf("%g requests failed by %s's %s refusals", failed, name, refusals)
+			}
+			if got, want := r.info("success"), r.info("successes")/(r.info("successes")+r.info("failed")); got != want {
+				t.Errorf("success is %g, want %g", got, want)
+			}
 		}
 	}
 }

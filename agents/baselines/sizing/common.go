@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -19,10 +20,15 @@ type world struct {
 func newWorld(name string, env envs.Env) (*sizing.Env, world, error) {
 	e, ok := envs.As[*sizing.Env](env)
 	if !ok {
-		return nil, world{}, fmt.Errorf("%s: acts in %s only, not in %s", name, sizing.ID, env.Spec().ID)
+		return nil, world{}, elsewhere(name, env)
 	}
 	s := e.Spec()
 	return e, world{s, e.Range(), s.Kinds[0].Agents}, nil
+}
+
+// elsewhere is the error of a baseline in an environment for which it is not made.
+func elsewhere(name string, env envs.Env) error {
+	return fmt.Errorf("%s: acts in %s only, not in %s", name, strings.Join(sizing.IDs(), " and "), env.Spec().ID)
 }
 
 // action returns function f's part of an action.

@@ -1,4 +1,4 @@
-// Package sizing holds the baselines of stoker/Sizing-v2, one in each file: [Fixed] holds one configuration,
+// Package sizing holds the baselines of stoker/Sizing, one in each file: [Fixed] holds one configuration,
 // [Autoscaler] is Kubernetes' threshold autoscaler, [RandomSearch] tries fifteen configurations and keeps the best, and
 // [Oracle] searches for each window's configuration on a noise-free copy of the environment.
 //

@@ -2,7 +2,6 @@ package sizing
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -119,7 +118,7 @@ func (p *Oracle) Trials() int { return p.trials }
 func (p *Oracle) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error {
 	e, ok := envs.As[*sizing.Env](env)
 	if !ok {
-		return fmt.Errorf("oracle: acts in %s only, not in %s", sizing.ID, env.Spec().ID)
+		return elsewhere("oracle", env)
 	}
 	p.qos, p.score, p.missed, p.trials = e.QoS(), math.Inf(1), math.Inf(1), 0
 	if err := p.start(e); err != nil {
