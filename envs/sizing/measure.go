@@ -99,10 +99,7 @@ func (e *Env) conclude(rs []Resources, refused bool) {
 		r.latency, r.p75, r.p95 = mean(e.latencies), quantile(e.latencies, 0.75), quantile(e.latencies, 0.95)
 		r.success = float64(r.successes) / float64(r.successes+r.failed)
 	}
-	r.violated = refused || r.latency > e.qos.Latency || r.success < e.qos.Success
-	if e.source.Closed() {
-		r.violated = r.violated || r.successes < e.qos.Count
-	}
+	r.violated = r.misses(e.qos, e.source.Closed())
 }
 
 func mean(x []float64) float64 {

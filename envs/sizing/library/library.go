@@ -1,0 +1,203 @@
+package library
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+)
+
+// Row is one window.
+type Row struct {
+	// Workflow is the workflow's name. Users is the number of closed-loop users, 0 under arrivals.
+	Workflow string
+	Users    int
+	// Seed is that of the episode, Window the window's number in it, from 0.
+	Seed   uint64
+	Window int
+	// Action is the configuration, [functions, components], in [0, 1].
+	Action []float32
+	// Observation is what the agents see after the window, [functions, features].
+	Observation []float32
+	// Info holds the quantities that the environment reports, NaN where the source does not have one.
+	Info []float64
+}
+
+// Column is the name and the unit of a number; the unit is empty for pure numbers.
+type Column struct{ Name, Unit string }
+
+// Layout says what the numbers of rows are.
+type Layout struct {
+	Functions []string
+	// Actions and Features are those of one function, Info those of a window.
+	Actions, Features, Info []Column
+}
+
+// LayoutOf returns the layout of an environment's rows.
+func LayoutOf(e *sizing.Env) Layout {
+	s := e.Spec()
+	k := &s.Kinds[0]
+	l := Layout{Functions: e.Functions()}
+	for i, name := range k.Actions {
+		l.Actions = append(l.Actions, Column{name, k.ActionUnits[i]})
+	}
+	for i, name := range k.Features {
+		l.Features = append(l.Features, Column{name, k.FeatureUnits[i]})
+	}
+	for _, q := range s.Info {
+		l.Info = append(l.Info, Column{q.Name, q.Unit})
+	}
+	return l
+}
+
+// index is the place of a quantity, −1 where there is none.
+func (l *Layout) index(name string) int { return slices.IndexFunc(l.Info, named(name)) }
+
+func named(name string) func(Column) bool { return func(c Column) bool { return c.Name == name } }
+
+// Library is what a file holds.
+type Library struct {
+	Layout
+	Rows []Row
+	// Path is where it was read, Digest the SHA-256 of the file, in hex; both empty for one made in memory.
+	Path, Digest string
+	// lines are those of the rows in the file.
+	lines []int
+}
+
+// where names row i in errors.
+func (l *Library) where(i int) string {
+	if i < len(l.lines) {
+		return fmt.Sprintf("%s:%d", l.Path, l.lines[i])
+	}
+	return fmt.Sprintf("row %d", i)
+}
+
+// Fit returns the rows in the layout of env, judged by its thresholds. Rows of another workflow and features that the
+// library lacks are errors; columns that env does not know are left out. There must be a feasible row.
+func (l *Library) Fit(env *sizing.Env) ([]Row, error) {
+	want := LayoutOf(env)
+	if err := l.sameWorkflow(env.Workflow(), want.Functions); err != nil {
+		return nil, err
+	}
+	name := func(c Column) string { return c.Name }
+	actions, err := l.places("action", names(l.Actions, name), names(want.Actions, name))
+	if err != nil {
+		return nil, err
+	}
+	features, err := l.places("feature", names(l.Features, name), names(want.Features, name))
+	if err != nil {
+		return nil, fmt.Errorf("%w; env.features: paper needs the fewest", err)
+	}
+	functions, err := l.places("function", l.Functions, want.Functions)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Row, len(l.Rows))
+	feasible := false
+	for i, r := range l.Rows {
+		closed := r.Users > 0
+		if closed != env.Closed() {
+			return nil, fmt.Errorf("%s: users is %d, but the load of %s is %s", l.where(i), r.Users, env.Spec().ID,
+				map[bool]string{true: "closed-loop users (workload.kind: closed-loop)", false: "arrivals, for which it is 0"}[env.Closed()])
+		}
+		x := Row{Workflow: env.Workflow(), Users: r.Users, Seed: r.Seed, Window: r.Window}
+		for _, f := range functions {
+			for _, c := range actions {
+				x.Action = append(x.Action, r.Action[f*len(l.Actions)+c])
+			}
+			for _, c := range features {
+				x.Observation = append(x.Observation, r.Observation[f*len(l.Features)+c])
+			}
+		}
+		for _, q := range want.Info {
+			v := math.NaN()
+			if c := l.index(q.Name); c >= 0 {
+				v = r.Info[c]
+			}
+			x.Info = append(x.Info, v)
+		}
+		env.Outcome(x.Action, x.Info)
+		if err := env.Judge(x.Users, x.Info, nil); err != nil {
+			return nil, err
+		}
+		feasible = feasible || x.Info[want.index("violated")] == 0
+		out[i] = x
+	}
+	if !feasible {
+		return nil, fmt.Errorf("%s: none of its %d rows keeps the thresholds of this environment (env.qos, for %s: %s); want "+
+			"one at least", l.Path, len(out), env.Workflow(), l.thresholds(env))
+	}
+	return out, nil
+}
+
+// sameWorkflow refuses rows of another workflow, and another graph of the same name.
+func (l *Library) sameWorkflow(want string, functions []string) error {
+	for i, r := range l.Rows {
+		if r.Workflow != want {
+			return fmt.Errorf("%s, column workflow: the row is of workflow %s, want %s (env.workflow)", l.where(i), r.Workflow,
+				want)
+		}
+	}
+	have, need := slices.Sorted(slices.Values(l.Functions)), slices.Sorted(slices.Values(functions))
+	if !slices.Equal(have, need) {
+		return fmt.Errorf("%s:1: the functions are %s, but those of the environment's workflow %s are %s", l.Path,
+			strings.Join(l.Functions, ", "), want, strings.Join(functions, ", "))
+	}
+	return nil
+}
+
+// places finds each of want in have.
+func (l *Library) places(what string, have, want []string) ([]int, error) {
+	out := make([]int, len(want))
+	for i, name := range want {
+		if out[i] = slices.Index(have, name); out[i] < 0 {
+			return nil, fmt.Errorf("%s:1: there is no %s %q of the functions, which the environment has; the file's are %s",
+				l.Path, what, name, strings.Join(have, ", "))
+		}
+	}
+	return out, nil
+}
+
+func (l *Library) thresholds(env *sizing.Env) string {
+	var users []int
+	for _, r := range l.Rows {
+		if !slices.Contains(users, r.Users) {
+			users = append(users, r.Users)
+		}
+	}
+	slices.Sort(users)
+	var out []string
+	for _, u := range users {
+		q := env.Thresholds(u)
+		t := fmt.Sprintf("at most %g s", q.Latency)
+		if u > 0 && q.Count > 0 {
+			t += fmt.Sprintf(", at least %d successes", q.Count)
+		}
+		if q.Success > 0 {
+			t += fmt.Sprintf(", a share of at least %g", q.Success)
+		}
+		if u > 0 {
+			t = fmt.Sprintf("%d users: %s", u, t)
+		}
+		out = append(out, t)
+	}
+	return strings.Join(out, "; ")
+}
+
+func names[T any](list []T, of func(T) string) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = of(x)
+	}
+	return out
+}
+
+// Outcome returns a row as what a tuner is told: the action and the outcome of a window. The slices are the row's.
+func (r *Row) Outcome(s *envs.Spec) (*envs.Action, *envs.Outcome) {
+	return &envs.Action{Kinds: [][]float32{r.Action}},
+		&envs.Outcome{Rewards: [][]float32{make([]float32, s.Kinds[0].Agents)}, Elapsed: int64(sizing.Window), Info: r.Info}
+}
