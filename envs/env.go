@@ -71,6 +71,8 @@ type Kind struct {
 	// Doc says what holds for all numbers of an observation or an action, such as how an image is laid out.
 	Doc    string
 	Agents int // the most there can be; those not present are inactive
+	// Names are the agents' names, such as those of a workflow's functions; nil where they have none.
+	Names []string
 	// Observation and Action are the spaces of one agent.
 	Observation, Action Space
 	// Features and Actions name the components, where they have names.
@@ -82,6 +84,9 @@ type Kind struct {
 	FeatureDocs, ActionDocs []string
 	// Neighbours lists for each agent those that it interacts with; nil where all do.
 	Neighbours [][]int
+	// Next lists for each agent those whose work comes right after its own or within it: the functions that a request
+	// visits next, or that its function calls. No agent comes after itself. nil where there is no such order.
+	Next [][]int
 	// Points is set where choices are nodes of the observed graph. It has an entry for each component of the action: the
 	// node kind (an index into [Graph].Nodes) whose node c is choice c, or −1 where the component is a plain choice. There
 	// are at least as many choices as the kind's capacity; those beyond it, such as waiting, are plain options. A mask

@@ -15,6 +15,7 @@ import (
 var defects = []struct{ defect, check string }{
 	{"id", "spec"},
 	{"neighbour out of range", "spec"},
+	{"an agent after itself", "spec"}, {"agent names", "spec"},
 	{"feature names", "spec"},
 	{"empty box", "spec"},
 	{"info twice", "spec"},

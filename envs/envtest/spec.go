@@ -97,18 +97,59 @@ func (c *checker) checkKind(k *envs.Kind) {
 	if err := checkPoints(k); err != nil {
 		c.report("kind %q %v", k.Name, err)
 	}
-	if k.Neighbours != nil && len(k.Neighbours) != k.Agents {
-		c.report("kind %q lists neighbours of %d agents, but has %d agents", k.Name, len(k.Neighbours), k.Agents)
+	if n := len(k.Names); n != 0 && n != k.Agents {
+		c.report("kind %q names %d agents, but has %d agents", k.Name, n, k.Agents)
+	}
+	c.distinct("names of "+k.Name, k.Names)
+	c.others(k, "neighbours", k.Neighbours)
+	c.others(k, "next", k.Next)
+	if i := onCycle(k.Next); i >= 0 {
+		c.report("next: %s %d comes after itself", k.Name, i)
+	}
+}
+
+// others checks lists of other agents, one for each agent.
+func (c *checker) others(k *envs.Kind, what string, lists [][]int) {
+	if lists != nil && len(lists) != k.Agents {
+		c.report("kind %q lists %s of %d agents, but has %d agents", k.Name, what, len(lists), k.Agents)
 		return
 	}
-	for i, ns := range k.Neighbours {
+	for i, ns := range lists {
 		for j, n := range ns {
 			if n < 0 || n >= k.Agents || n == i || slices.Contains(ns[:j], n) {
-				c.report("neighbours of %s %d are %v, want distinct others in [0, %d)", k.Name, i, ns, k.Agents)
+				c.report("%s of %s %d are %v, want distinct others in [0, %d)", what, k.Name, i, ns, k.Agents)
 				break
 			}
 		}
 	}
+}
+
+// onCycle is an agent that comes after itself, -1 where there is none.
+func onCycle(next [][]int) int {
+	before := make([]int, len(next))
+	for _, ns := range next {
+		for _, n := range ns {
+			if n >= 0 && n < len(next) {
+				before[n]++
+			}
+		}
+	}
+	var free []int
+	for i, n := range before {
+		if n == 0 {
+			free = append(free, i)
+		}
+	}
+	for ; len(free) > 0; free = free[1:] {
+		for _, n := range next[free[0]] {
+			if n >= 0 && n < len(next) {
+				if before[n]--; before[n] == 0 {
+					free = append(free, n)
+				}
+			}
+		}
+	}
+	return slices.IndexFunc(before, func(n int) bool { return n > 0 })
 }
 
 // checkPoints checks that components that choose among nodes name a kind of nodes and have a choice for each node.

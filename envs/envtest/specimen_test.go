@@ -78,6 +78,10 @@ func build(defect string) Build {
 			s.spec.ID = "Specimen"
 		case "neighbour out of range":
 			k.Neighbours[2] = []int{3}
+		case "an agent after itself":
+			k.Next = [][]int{{1}, {2}, {0}}
+		case "agent names":
+			k.Names = []string{"a", "b"}
 		case "feature names":
 			k.Features = k.Features[:1]
 		case "empty box":

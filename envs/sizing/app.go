@@ -97,6 +97,12 @@ func newApp(c *Config) (*app, error) {
 	if c.Workflow == TcktApp {
 		a.rng, a.queued, a.refs, a.refLatency, a.refSuccesses = ticketRange, true, ticketRefs, 3.5, 110
 	}
+	if c.Decide == Hardware && a.rng.Concurrency {
+		a.rng.Concurrency, a.rng.Low.Concurrency = false, c.Concurrency
+		if c.Concurrency == 0 {
+			a.rng.Low.Concurrency = noLimit
+		}
+	}
 	for node := range flow.NumNodes() {
 		if len(flow.Callees(node)) > 0 {
 			a.gated[flow.Function(node)] = true
@@ -114,6 +120,9 @@ func (c *Config) law(function string) (perfmodel.Law, error) {
 	}
 	return perfmodel.FaaSConf(function)
 }
+
+// noLimit is a concurrency limit that no instance reaches: the machines are overloaded long before.
+const noLimit = 4096
 
 // maxNodes is the most nodes that fit into a request's bit set of held slots and into a visit's tag.
 const maxNodes = 64

@@ -32,6 +32,12 @@ type Config struct {
 	Start float64 `yaml:"start" json:"start" range:"[-1,2^24]"`
 	// Users lists numbers of closed-loop users; each episode draws one of them. Empty means the workload's number.
 	Users []int `yaml:"users" json:"users" range:"[1,2^16]"`
+	// Decide is hybrid (CPU, memory, replicas and concurrency limit) or hardware (the first three, as the hardware-only
+	// methods of FaaSConf's Figs. 11 and 12). TcktApp's functions have no limit to decide.
+	Decide string `yaml:"decide" json:"decide" oneof:"hybrid|hardware"`
+	// Concurrency is the concurrency limit of every instance if Decide is hardware; 0 is no limit, which is OpenFaaS'
+	// default and what the published files leave it at (max_inflight is commented out there).
+	Concurrency int `yaml:"concurrency" json:"concurrency" range:"[0,4096]"`
 	// QoS are the thresholds that each window must meet.
 	QoS QoS `yaml:"qos" json:"qos"`
 	// Reward is the agents' reward.
@@ -69,6 +75,12 @@ const (
 	Auto       = "auto"
 	Fresh      = "fresh"
 	Continuous = "continuous"
+)
+
+// What is decided, as [Config.Decide] names it.
+const (
+	Hybrid   = "hybrid"
+	Hardware = "hardware"
 )
 
 // Sets of features, as [Config.Features] names them.
@@ -170,6 +182,7 @@ func (p *Price) rates() perfmodel.Rates {
 func Default() Config {
 	return Config{
 		Workflow: Parallel, Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
+		Decide: Hybrid,
 		Reward: Reward{Form: PaperReward, Price: 0.1, QoS: 0.5},
 		Price:  Price{CPU: 0.173, Memory: 0.012},
 		Noise:  Noise{Request: 1, Window: 0.08},
@@ -216,8 +229,12 @@ func (c *Config) Validate() error {
 		return bounds.Errorf("qos", "is %+v, want a latency, and a count (users) or a share of successes (arrivals), "+
 			"where workflow is own", c.QoS)
 	}
+	if c.Concurrency > 0 && c.Decide == Hybrid {
+		return bounds.Errorf("concurrency", "is %d, want 0 where decide is %s: the agents then choose the limit",
+			c.Concurrency, Hybrid)
+	}
 	want := 4
-	if c.Workflow == TcktApp {
+	if c.Workflow == TcktApp || c.Decide == Hardware {
 		want = 3
 	}
 	if len(c.Initial) < want || len(c.Initial) > 4 {

@@ -44,6 +44,9 @@ func TestConfigErrors(t *testing.T) {
 		"platform.nodes is":                   func(c *Config) { c.Platform.Nodes = 0 },
 		"platform.orchestrator is":            func(c *Config) { c.Platform.Orchestrator = 0 },
 		"platform.on_failure is":              func(c *Config) { c.Platform.OnFailure = "retry" },
+		"decide is":                           func(c *Config) { c.Decide = "software" },
+		"concurrency is 3, want 0 where":      func(c *Config) { c.Concurrency = 3 },
+		"concurrency is 5000":                 func(c *Config) { c.Decide, c.Concurrency = Hardware, 5000 },
 		"features is":                         func(c *Config) { c.Features = "all" },
 		"laws[0].work is 0, want more than 0": func(c *Config) { c.Laws = []FunctionLaw{{Function: "rgb"}} },
 		"laws[0].function is": func(c *Config) {

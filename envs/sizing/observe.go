@@ -18,17 +18,21 @@ func (e *Env) newSpec() *envs.Spec {
 	if e.source.Closed() {
 		unit, load = "users", "users in the closed loop"
 	}
+	choose := "CPU, memory, replicas and concurrency limit"
+	if !a.rng.Concurrency {
+		choose = "CPU, memory and replicas"
+	}
 	decided := a.rng.describe()
 	features, units, seen := envs.Columns(e.describeFeatures(decided, unit))
 	actions, share, decides := envs.Columns(decided)
 	return &envs.Spec{
-		ID: e.id,
-		Doc: fmt.Sprintf("The agents of %s's %d functions choose CPU, memory, replicas and concurrency limit for each "+
-			"window of 30 s.", a.flow.Name(), n),
+		ID:  e.id,
+		Doc: fmt.Sprintf("The agents of %s's %d functions choose %s for each window of 30 s.", a.flow.Name(), n, choose),
 		Kinds: []envs.Kind{{
 			Name: "function", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.NewBox(len(actions), 0, 1),
 			Features: features, FeatureUnits: units, FeatureDocs: seen, Actions: actions, ActionUnits: share, ActionDocs: decides,
-			Neighbours: neighbours, Doc: "One function of the workflow. Numbers are of the last window; they are not scaled.",
+			Names: a.flow.Functions(), Neighbours: neighbours, Next: a.flow.Next(),
+			Doc: "One function of the workflow. Numbers are of the last window; they are not scaled.",
 		}},
 		Step:       envs.Timing{Unit: "window", Fixed: int64(Window)},
 		MaxSteps:   e.cfg.Windows,
