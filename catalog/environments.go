@@ -28,6 +28,8 @@ func environments() []Env {
 					"env.workflow=branch", "workload.kind=closed-loop", "workload.users.count=12"}},
 				{"envs/sizing/testdata/sizing-tcktapp.golden", []string{
 					"env.workflow=tcktapp", "workload.kind=poisson", "workload.rate=0.5", "workload.factor=1"}},
+				{"envs/sizing/testdata/sizing-drawn.golden", []string{"env.windows=15", "workload.factor=1",
+					"workload.mean=1.2", "workload.draw={factor: [0.5, 2], traces: [{kind: azure2019}, {kind: bursty}]}"}},
 			},
 		}, sizing.Default, sizing.New),
 		DefineEnv(Env{

@@ -32,6 +32,8 @@ type Load struct {
 	// Mean.
 	Least float64 `json:"least"`
 	Most  float64 `json:"most"`
+	// Drawn are the loads of which each episode draws one, where it draws its load.
+	Drawn []DrawnLoad `json:"drawn,omitempty"`
 	// Key is the configuration's key that scales the load in proportion, Value its value.
 	Key   string  `json:"key"`
 	Value float64 `json:"value"`
@@ -42,6 +44,15 @@ type Load struct {
 	Missing []string `json:"missing,omitempty"`
 	// Rates are the expected rates of all parts.
 	Rates []float64 `json:"-"`
+}
+
+// DrawnLoad is a load that episodes can draw.
+type DrawnLoad struct {
+	// Name says what it is: azure2019 (embedded), poisson.
+	Name string `json:"name"`
+	// Factor multiplies its arrivals as they are in its data or configuration, before the factor that an episode draws:
+	// the one that is configured, or that follows from a mean.
+	Factor float64 `json:"factor"`
 }
 
 // NewLoad describes a load by the expected rates of its parts.

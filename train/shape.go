@@ -25,8 +25,9 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	if y.Engine.Name == "native" {
 		y.Engine.Threads, y.Engine.Deterministic = 0, false
 	}
-	if p := y.Workload.Path; p != "" {
-		y.Workload.Path = filepath.Base(p)
+	var err error
+	if y.Workload, err = y.Workload.EachPath(func(p string) (string, error) { return filepath.Base(p), nil }); err != nil {
+		return nil, err
 	}
 	text, err := y.YAML()
 	if err != nil {
@@ -42,15 +43,11 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 // located returns the experiment with the path of its data made absolute: a run may be resumed, and evaluated, from
 // another folder than it was started in.
 func located(x *configs.Experiment) (*configs.Experiment, error) {
-	if x.Workload.Path == "" || filepath.IsAbs(x.Workload.Path) {
-		return x, nil
-	}
-	path, err := filepath.Abs(x.Workload.Path)
-	if err != nil {
+	y := *x
+	var err error
+	if y.Workload, err = y.Workload.EachPath(filepath.Abs); err != nil {
 		return nil, fmt.Errorf("workload.path: %w", err)
 	}
-	y := *x
-	y.Workload.Path = path
 	return &y, nil
 }
 

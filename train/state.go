@@ -22,6 +22,7 @@ import (
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 // Files of a run's checkpoints beside those that package checkpoints names. Weights hold the policy, in the form in
@@ -319,14 +320,30 @@ func ReadPolicy(c *checkpoints.Checkpoint) (*agents.PolicyFile, error) {
 func ReadExperiment(c *checkpoints.Checkpoint, sets []string, names *catalog.Catalog) (*configs.Experiment, error) {
 	run := filepath.Dir(filepath.Dir(c.Dir()))
 	_, shipped := zoo.Cut(c.Dir())
-	if x, err := ReadConfig(run, names); !shipped && err == nil && x.Workload.Path != "" {
-		path, err := json.Marshal(x.Workload.Path)
+	if x, err := ReadConfig(run, names); !shipped && err == nil {
+		located, err := dataPaths(&x.Workload)
 		if err != nil {
 			return nil, err
 		}
-		sets = append([]string{"workload.path=" + string(path)}, sets...)
+		sets = append(located, sets...)
 	}
 	return experiment(c, sets, names)
+}
+
+// dataPaths are the settings that say where a workload's data lie; none where they are inside the program.
+func dataPaths(w *workload.Config) (sets []string, err error) {
+	set := func(key string, v any) error {
+		text, err := json.Marshal(v)
+		sets = append(sets, key+"="+string(text))
+		return err
+	}
+	if w.Path != "" {
+		err = set("workload.path", w.Path)
+	}
+	if slices.ContainsFunc(w.Draw.Traces, func(t workload.Drawable) bool { return t.Path != "" }) {
+		err = errors.Join(err, set("workload.draw.traces", w.Draw.Traces))
+	}
+	return sets, err
 }
 
 func experiment(c *checkpoints.Checkpoint, sets []string, names *catalog.Catalog) (*configs.Experiment, error) {

@@ -43,6 +43,9 @@ func (e *Env) Workload() envs.Load {
 func (s *System) scaled(w workload.Config) error {
 	c := &s.config
 	auto := w.Factor == workload.Auto
+	if w.Draw.On() {
+		return fmt.Errorf("workload.draw is given, want none: env.load and env.load_to are the range of loads drawn")
+	}
 	switch {
 	case w.Mean == 0 && !auto:
 		return nil

@@ -36,12 +36,16 @@ type load struct {
 	arrivals workload.Arrivals // of a process that each episode draws anew
 	windows  int               // of the load
 	mean     float64
-	missing  []string // of the trace
+	missing  []string // of the traces
+	draw     workload.Draw
 }
 
 // openLoad reads the workload where the demand comes from one.
 func openLoad(c *Config, w workload.Config) (load, error) {
 	l := load{mean: c.mean(), windows: c.Demand.Period}
+	if c.Demand.Source == Generated && w.Draw.On() {
+		return l, fieldError("workload.draw", "given", "none where demand.source is generated: its loads come from no workload")
+	}
 	if c.Demand.Source == Generated {
 		return l, nil
 	}
@@ -64,10 +68,9 @@ func openLoad(c *Config, w workload.Config) (load, error) {
 	if c.Demand.Start >= l.windows {
 		return l, fieldError("demand.start", c.Demand.Start, fmt.Sprintf("a window below the load's %d", l.windows))
 	}
-	if t := s.Trace(); t != nil {
-		l.missing = t.Report.Missing
-	}
-	if s.Trace() == nil || w.Kind != workload.Azure2019 {
+	l.missing = s.Missing()
+	l.draw = w.Draw
+	if s.Trace() == nil || w.Kind != workload.Azure2019 || w.Draw.On() {
 		l.arrivals, err = s.Arrivals(0)
 		return l, err
 	}
@@ -81,12 +84,12 @@ func openLoad(c *Config, w workload.Config) (load, error) {
 				fmt.Sprintf("a trace without gaps; minutes %d to %d have no invocations", i*minutes, (i+1)*minutes))
 		}
 	}
-	l.scale(l.fixed)
+	l.scale(l.fixed, 1)
 	return l, nil
 }
 
-// scale brings windows' numbers to the mean load in jobs per slot.
-func (l *load) scale(x []float64) bool {
+// scale brings windows' numbers to a factor on the mean load in jobs per slot.
+func (l *load) scale(x []float64, factor float64) bool {
 	var sum float64
 	for _, n := range x {
 		sum += n
@@ -94,7 +97,7 @@ func (l *load) scale(x []float64) bool {
 	if sum == 0 {
 		return false
 	}
-	f := l.mean * float64(len(x)) / sum
+	f := l.mean * factor * float64(len(x)) / sum
 	for i := range x {
 		x[i] = float64(f * x[i])
 	}
@@ -121,7 +124,7 @@ func (w *world) drawLoads(seed uint64) error {
 			w.loads[i]++
 		}
 	}
-	if !w.load.scale(w.loads) {
+	if !w.load.scale(w.loads, w.load.arrivals.Drawn().Factor) {
 		return fieldError("workload.rate", w.load.windows, "one at which anything arrives in so many windows")
 	}
 	return nil

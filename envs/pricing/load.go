@@ -49,6 +49,10 @@ func (w *world) Workload() envs.Load {
 	}
 	l := envs.NewLoad("jobs/slot", "window", rates, "env.demand.mean", w.cfg.mean())
 	l.Missing = w.load.missing
+	if w.load.draw.On() {
+		low, mean, high := w.load.draw.Factors()
+		l.Least, l.Mean, l.Most = low*l.Mean, mean*l.Mean, high*l.Mean
+	}
 	return l
 }
 

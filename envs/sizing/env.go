@@ -96,11 +96,11 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 		if e.arrivals, err = source.Arrivals(0); err != nil {
 			return nil, err
 		}
-		if have, need := e.slots(), e.needed(); have < need {
+		if have, need := 2*source.Minutes(), e.needed(); have < need {
 			return nil, fmt.Errorf("windows and warmup take %d windows of 30 s, but the workload has %d minutes, %d windows",
 				need, source.Minutes(), have)
 		}
-		if last := float64(e.slots()-e.needed()) / 2; c.Start > last {
+		if last := float64(2*source.Minutes()-e.needed()) / 2; c.Start > last {
 			return nil, bounds.Errorf("start", "is %g, want at most %g, so that the episode ends within the workload", c.Start,
 				last)
 		}
@@ -126,9 +126,10 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	return e, nil
 }
 
-// slots is the number of windows in an open-loop workload, needed the number that an episode takes.
-func (e *Env) slots() int  { return e.source.Minutes() * 2 }
-func (e *Env) needed() int { return e.cfg.Windows + e.cfg.Warmup }
+// slots is the number of windows in the load that a seed draws, in an open loop; needed the number that an episode
+// takes.
+func (e *Env) slots(seed uint64) int { return e.source.Drawn(seed).Minutes * 2 }
+func (e *Env) needed() int           { return e.cfg.Windows + e.cfg.Warmup }
 
 // Spec implements [envs.Env].
 func (e *Env) Spec() *envs.Spec { return e.spec }
@@ -192,7 +193,7 @@ func (e *Env) options(seed uint64, options envs.Options) (users, slot int, err e
 			users = e.cfg.Users[k.IntN(len(e.cfg.Users))]
 		}
 	} else if slot = int(e.cfg.Start * 2); e.cfg.Start < 0 {
-		slot = k.IntN(e.slots() - e.needed() + 1)
+		slot = k.IntN(e.slots(seed) - e.needed() + 1)
 	}
 	for name, v := range options {
 		x, ok := number(v)
@@ -202,7 +203,7 @@ func (e *Env) options(seed uint64, options envs.Options) (users, slot int, err e
 				return 0, 0, fmt.Errorf("%s: option users is %v, want a whole number of 1 or more", e.id, v)
 			}
 		case name == "start" && !e.source.Closed():
-			last := float64(e.slots()-e.needed()) / 2
+			last := float64(e.slots(seed)-e.needed()) / 2
 			if slot = int(x * 2); !ok || !(x >= 0 && x <= last) {
 				return 0, 0, fmt.Errorf("%s: option start is %v, want a minute from 0 to %g", e.id, v, last)
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/cached"
 )
 
@@ -51,9 +52,22 @@ func (e *Env) Workload() envs.Load {
 		return l
 	}
 	w := e.source.Config()
-	l := envs.NewLoad("requests/s", "minute", e.source.Rates(), "workload.factor", float64(w.Factor))
-	if t := e.source.Trace(); t != nil {
-		l.Missing = t.Report.Missing
+	key, value := "workload.factor", float64(w.Factor)
+	loads := e.source.Loads()
+	switch { // several loads have several factors that follow
+	case len(loads) > 1 && w.Factor == workload.Auto:
+		key, value = "workload.target_utilisation", w.TargetUtilisation
+	case len(loads) > 1 && w.Mean > 0:
+		key, value = "workload.mean", w.Mean
+	}
+	l := envs.NewLoad("requests/s", "minute", e.source.Rates(), key, value)
+	l.Missing = e.source.Missing()
+	if !w.Draw.On() {
+		return l
+	}
+	l.Least, l.Most = e.source.Means()
+	for i := range loads {
+		l.Drawn = append(l.Drawn, envs.DrawnLoad{Name: loads[i].Label(), Factor: float64(loads[i].Factor)})
 	}
 	return l
 }

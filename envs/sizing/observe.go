@@ -190,7 +190,7 @@ func (e *Env) shownLoad() float64 {
 	var perMinute float64
 	minute := (e.slot + e.all) / 2
 	for s := range e.source.Streams() {
-		perMinute += e.source.Expected(s, minute)
+		perMinute += e.arrivals.Expected(s, minute)
 	}
 	return perMinute / 60
 }

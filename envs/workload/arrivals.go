@@ -11,8 +11,7 @@ import (
 // cursor iterates over the arrivals of a process, minute by minute. Its position is its whole state: the arrivals of
 // the current minute are drawn again from it.
 type cursor struct {
-	process     process
-	fingerprint uint64 // of the source
+	source *Source
 	position
 
 	// The current minute's arrivals in the order of the draws, stream by stream: the microsecond within the minute, and
@@ -26,10 +25,13 @@ type cursor struct {
 
 // position says which arrival a cursor returns next.
 type position struct {
-	seed   uint64
+	seed   uint64 // of the arrivals
 	key    rng.Key
 	minute int // the current minute
 	at     int // index into order of the next arrival
+	// drawer is the seed of what is drawn of the load; it differs from seed after Resample.
+	drawer uint64
+	drawn  Drawn
 }
 
 // arrivalID names an arrival within its minute.
@@ -38,27 +40,52 @@ type arrivalID struct{ stream, number int32 }
 // orderBits is the number of low bits of an entry of order that hold the index.
 const orderBits = 38
 
-func newCursor(p process, fingerprint, seed uint64) *cursor {
-	c := &cursor{process: p, fingerprint: fingerprint}
+func newCursor(s *Source, seed uint64) *cursor {
+	c := &cursor{source: s}
 	c.Reset(seed)
 	return c
 }
 
 func (c *cursor) Reset(seed uint64) {
-	c.seed, c.key = seed, rng.New(seed, "workload/arrivals")
+	c.begin(seed, seed)
 	c.load(0)
 }
 
+func (c *cursor) Resample(seed uint64) {
+	c.begin(seed, c.drawer)
+	c.load(c.minute)
+}
+
+// begin sets the seeds of the arrivals and of what is drawn of the load.
+func (c *cursor) begin(seed, drawer uint64) {
+	c.seed, c.key = seed, rng.New(seed, "workload/arrivals")
+	c.drawer, c.drawn = drawer, c.source.Drawn(drawer)
+}
+
+func (c *cursor) Drawn() Drawn { return c.drawn }
+
+func (c *cursor) Expected(stream, minute int) float64 {
+	p := c.process()
+	if stream < 0 || stream >= p.streams() || minute < 0 || minute >= p.minutes() {
+		return 0
+	}
+	return p.expected(stream, minute) * c.drawn.Factor
+}
+
+// process is that of the load drawn.
+func (c *cursor) process() process { return c.source.loads[c.drawn.Load].process }
+
 // load draws the arrivals of a minute. After the last minute there are none.
 func (c *cursor) load(minute int) {
-	c.minute, c.at = min(minute, c.process.minutes()), 0
+	p := c.process()
+	c.minute, c.at = min(minute, p.minutes()), 0
 	c.offsets, c.ids, c.order = c.offsets[:0], c.ids[:0], c.order[:0]
-	if c.minute >= c.process.minutes() {
+	if c.minute >= p.minutes() {
 		return
 	}
-	for s := range c.process.streams() {
+	for s := range p.streams() {
 		from := len(c.offsets)
-		c.offsets = c.process.draw(c.offsets, c.key, s, c.minute)
+		c.offsets = p.draw(c.offsets, c.key, s, c.minute, c.drawn.Factor)
 		for i := range c.offsets[from:] {
 			c.ids = append(c.ids, arrivalID{int32(s), int32(i)})
 		}
@@ -78,7 +105,7 @@ func (c *cursor) load(minute int) {
 
 func (c *cursor) Next() (Arrival, bool) {
 	for c.at == len(c.order) {
-		if c.minute >= c.process.minutes() {
+		if c.minute >= c.drawn.Minutes {
 			return Arrival{}, false
 		}
 		c.load(c.minute + 1)
@@ -92,7 +119,7 @@ func (c *cursor) Next() (Arrival, bool) {
 func (c *cursor) SeekTo(t int64) {
 	t = max(t, 0)
 	minute := t / Minute
-	if last := int64(c.process.minutes()); minute > last {
+	if last := int64(c.drawn.Minutes); minute > last {
 		minute = last
 	}
 	if int(minute) != c.minute {
@@ -118,7 +145,7 @@ func (c *cursor) UnmarshalBinary(b []byte) error { return state.Load(b, kind, c)
 
 // State implements [state.Stater]. Loading draws the arrivals of the current minute again.
 func (c *cursor) State(k *state.Codec) {
-	k.Same("source", c.fingerprint)
+	k.Same("source", c.source.fingerprint)
 	if !k.Stored() {
 		state.Value(k, &c.position)
 		state.Slice(k, &c.offsets)
@@ -126,13 +153,16 @@ func (c *cursor) State(k *state.Codec) {
 		state.Slice(k, &c.order)
 		return
 	}
-	seed, minute, at := c.seed, c.minute, c.at
+	seed, minute, at, drawer := c.seed, c.minute, c.at, c.drawer
 	state.Value(k, &seed)
 	state.Value(k, &minute)
 	state.Value(k, &at)
-	last := c.process.minutes()
+	if c.source.config.Draw.On() { // elsewhere nothing is drawn of the load
+		state.Value(k, &drawer)
+	}
+	last := c.source.Drawn(drawer).Minutes
 	if k.Check(minute >= 0 && minute <= last, "minute %d, want 0 to %d", minute, last) && k.Loaded() {
-		c.seed, c.key = seed, rng.New(seed, "workload/arrivals")
+		c.begin(seed, drawer)
 		c.load(minute)
 		k.Check(at >= 0 && at <= len(c.order), "arrival %d of minute %d, which has %d", at, minute, len(c.order))
 		c.at = at

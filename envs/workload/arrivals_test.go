@@ -25,15 +25,20 @@ func sources(t testing.TB) map[string]*Source {
 var openSources = sync.OnceValues(func() (map[string]*Source, error) {
 	out := map[string]*Source{}
 	for name, change := range map[string]func(*Config){
-		"azure2019":          func(c *Config) { c.Kind, c.Factor = Azure2019, 0.7 },
-		"azure2019 each":     func(c *Config) { c.Kind, c.Streams, c.Factor = Azure2019, StreamsFunction, 1.3 },
-		"azure2019 uniform":  func(c *Config) { c.Kind, c.Placement = Azure2019, Uniform },
-		"azure2019 even":     func(c *Config) { c.Kind, c.Placement, c.Split = Azure2019, Even, "test" },
-		"calibrated":         func(c *Config) { c.Kind = Calibrated },
-		"calibrated each":    func(c *Config) { c.Kind, c.Streams = Calibrated, StreamsFunction },
-		"poisson":            func(c *Config) { c.Kind, c.Rate = Poisson, 3 },
-		"bursty":             func(c *Config) { c.Kind, c.Rate = Bursty, 0.5 },
-		"periodic":           func(c *Config) { c.Kind, c.Rate = Periodic, 2 },
+		"azure2019":         func(c *Config) { c.Kind, c.Factor = Azure2019, 0.7 },
+		"azure2019 each":    func(c *Config) { c.Kind, c.Streams, c.Factor = Azure2019, StreamsFunction, 1.3 },
+		"azure2019 uniform": func(c *Config) { c.Kind, c.Placement = Azure2019, Uniform },
+		"azure2019 even":    func(c *Config) { c.Kind, c.Placement, c.Split = Azure2019, Even, "test" },
+		"calibrated":        func(c *Config) { c.Kind = Calibrated },
+		"calibrated each":   func(c *Config) { c.Kind, c.Streams = Calibrated, StreamsFunction },
+		"poisson":           func(c *Config) { c.Kind, c.Rate = Poisson, 3 },
+		"bursty":            func(c *Config) { c.Kind, c.Rate = Bursty, 0.5 },
+		"periodic":          func(c *Config) { c.Kind, c.Rate = Periodic, 2 },
+		"drawn": func(c *Config) {
+			c.Mean = 2
+			c.Draw = Draw{Factor: []float64{0.5, 2}, Traces: []Drawable{{Kind: Azure2019, Minutes: Range{0, 300}},
+				{Kind: Poisson}, {Kind: Bursty, Burst: &Burst{Factor: 5, On: 30, Off: 60}}, {Kind: Periodic}}}
+		},
 		"periodic and quick": func(c *Config) { c.Kind, c.Wave = Periodic, Wave{Period: 0.5, Amplitude: 1, Phase: 0.1} },
 	} {
 		c := Default()
@@ -163,7 +168,7 @@ func TestArrivalsCopyAndSave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if state = state[len("before"):]; len(state) > 64 {
+		if state = state[len("before"):]; len(state) > 72 {
 			t.Errorf("%s: the state has %d bytes", name, len(state))
 		}
 		copied, restored := open(t, s, 9), open(t, s, 9)

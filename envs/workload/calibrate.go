@@ -193,7 +193,7 @@ func (p *calibratedProcess) expected(stream, minute int) float64 {
 	return p.factor * f.profile[minute%len(f.profile)] * f.mean
 }
 
-func (p *calibratedProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+func (p *calibratedProcess) draw(dst []int32, k rng.Key, stream, minute int, scale float64) []int32 {
 	f := &p.fits[stream]
 	rate := f.profile[minute%len(f.profile)]
 	if rate == 0 || len(f.multiplier) == 0 {
@@ -207,5 +207,5 @@ func (p *calibratedProcess) draw(dst []int32, k rng.Key, stream, minute int) []i
 	}
 	multiplier := f.multiplier[k.With(1<<40+1).With(uint64(int64(last))).IntN(len(f.multiplier))]
 	k = k.With(uint64(minute))
-	return place(dst, k, round(float64(p.factor*rate*multiplier), k), p.placement)
+	return place(dst, k, round(float64(float64(p.factor*rate*multiplier)*scale), k), p.placement)
 }

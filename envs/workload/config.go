@@ -64,6 +64,37 @@ type Config struct {
 	Wave Wave `yaml:"wave" json:"wave"`
 	// Users are the users of closed-loop.
 	Users UsersConfig `yaml:"users" json:"users"`
+	// Draw lets every episode draw its load, by its seed.
+	Draw Draw `yaml:"draw,omitempty" json:"draw,omitzero"`
+}
+
+// Draw says what an episode draws of its load: a factor, a trace, or both. The seed alone decides, so that all policies
+// face the same load under a seed. With closed-loop users there is nothing to draw here.
+type Draw struct {
+	// Factor is a range, low and high, from which each episode draws a factor on the load, log-uniformly: half of the
+	// draws from 0.5 to 2 are below 1. It multiplies workload.factor, or the mean. Empty means that none is drawn.
+	Factor []float64 `yaml:"factor,omitempty" json:"factor,omitempty" range:"(0,1e6]"`
+	// Traces are the loads of which each episode draws one, each as likely. They take the place of the section's own kind
+	// and trace, which must be listed to be among them. With workload.mean all have that mean. Empty means that none is
+	// drawn.
+	Traces []Drawable `yaml:"traces,omitempty" json:"traces,omitempty"`
+}
+
+// Drawable is one of the loads that an episode can draw. All that is not said here is as in the section around it, such
+// as split, factor, mean, rate and length.
+type Drawable struct {
+	// Kind is as in the section, without closed-loop.
+	Kind string `yaml:"kind" json:"kind" oneof:"azure2019|calibrated|poisson|bursty|periodic"`
+	// Path, Sample, Days, Functions and Minutes say which trace, as in the section; what is left out has the default.
+	Path      string `yaml:"path,omitempty" json:"path,omitempty"`
+	Sample    int    `yaml:"sample,omitempty" json:"sample,omitempty" range:"[0,]"`
+	Days      []int  `yaml:"days,omitempty" json:"days,omitempty" range:"[1,99]"`
+	Functions Filter `yaml:"functions,omitempty" json:"functions,omitzero"`
+	Minutes   Range  `yaml:"minutes,omitempty" json:"minutes,omitzero"`
+	// Burst shapes bursty. What is left out is as in the section.
+	Burst *Burst `yaml:"burst,omitempty" json:"burst,omitempty"`
+	// Wave shapes periodic. What is left out is as in the section.
+	Wave *Wave `yaml:"wave,omitempty" json:"wave,omitempty"`
 }
 
 // Filter selects functions of a trace: first by name, then by trigger, then those with the most invocations.

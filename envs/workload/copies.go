@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -14,14 +15,17 @@ const maxStreams = 1 << 24
 // source's stream i mod Streams(), with independent draws. The first Streams() streams equal this source's, arrival by
 // arrival. The copies share the data of the processes: only the arrivals of one minute take more memory as n grows.
 func (s *Source) Copies(n int) (*Source, error) {
-	if s.process == nil {
+	if s.Closed() {
 		return nil, fmt.Errorf("workload: kind %s has no streams to copy, want an open-loop kind", s.config.Kind)
 	}
 	if n < 1 || n > maxStreams {
 		return nil, fmt.Errorf("workload: Copies is asked for %d streams, want 1 to %d", n, maxStreams)
 	}
 	c := *s
-	c.process = &copiedProcess{s.process, n}
+	c.loads = slices.Clone(s.loads)
+	for i := range c.loads {
+		c.loads[i].process = &copiedProcess{s.loads[i].process, n}
+	}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "copies %x %d", s.fingerprint, n)
 	c.fingerprint = h.Sum64()
@@ -40,10 +44,10 @@ func (p *copiedProcess) expected(stream, minute int) float64 {
 	return p.process.expected(stream%p.process.streams(), minute)
 }
 
-func (p *copiedProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+func (p *copiedProcess) draw(dst []int32, k rng.Key, stream, minute int, scale float64) []int32 {
 	own := p.process.streams()
 	if c := stream / own; c > 0 {
 		k = k.With(1 << 41).With(uint64(c)) // greater than every stream's number
 	}
-	return p.process.draw(dst, k, stream%own, minute)
+	return p.process.draw(dst, k, stream%own, minute, scale)
 }

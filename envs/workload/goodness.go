@@ -56,7 +56,7 @@ func tallies(p process, seed uint64) (streams []tally, total tally) {
 		streams[i].counts = make([]uint64, p.minutes())
 	}
 	total.counts = make([]uint64, p.minutes())
-	c := newCursor(p, 0, seed)
+	c := newCursor(&Source{loads: []load{{process: p}}}, seed)
 	for a, ok := c.Next(); ok; a, ok = c.Next() {
 		streams[a.Stream].add(a.Time)
 		total.add(a.Time)
@@ -82,10 +82,10 @@ func compare(name string, trace, drawn *tally) Comparison {
 // Goodness draws the whole workload under a seed and compares it with the source's trace. It fails if the source has no
 // trace; [CompareWith] compares any open-loop source with a trace.
 func (s *Source) Goodness(seed uint64) (Goodness, error) {
-	if s.trace == nil {
+	if s.Trace() == nil {
 		return Goodness{}, fmt.Errorf("workload: kind %s has no trace to compare its draws with", s.config.Kind)
 	}
-	return CompareWith(s, s.trace, seed)
+	return CompareWith(s, s.Trace(), seed)
 }
 
 // CompareWith draws the whole of a source under a seed and compares it with a trace, whose counts are multiplied by the
@@ -99,7 +99,7 @@ func CompareWith(s *Source, t *Trace, seed uint64) (Goodness, error) {
 	own := &traceProcess{trace: t, factor: float64(s.config.Factor), placement: s.config.Placement}
 	// The trace's arrivals are placed under another seed: shared draws would make the two agree.
 	traced, traceTotal := tallies(own, seed+1)
-	drawn, drawnTotal := tallies(s.process, seed)
+	drawn, drawnTotal := tallies(s.loads[s.Drawn(seed).Load].process, seed)
 	g.Total = compare("total", &traceTotal, &drawnTotal)
 	if len(traced) == len(drawn) {
 		for i := range traced {

@@ -46,9 +46,9 @@ func (p *poissonProcess) streams() int              { return 1 }
 func (p *poissonProcess) minutes() int              { return p.length }
 func (p *poissonProcess) expected(_, _ int) float64 { return 60 * p.rate }
 
-func (p *poissonProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+func (p *poissonProcess) draw(dst []int32, k rng.Key, stream, minute int, scale float64) []int32 {
 	m := newMapper(dst, k, stream, minute)
-	m.piece(0, float64(Minute), p.rate/float64(Second))
+	m.piece(0, float64(Minute), p.rate*scale/float64(Second))
 	return m.dst
 }
 
@@ -79,10 +79,10 @@ func (p *periodicProcess) expected(_, minute int) float64 {
 	return n
 }
 
-func (p *periodicProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+func (p *periodicProcess) draw(dst []int32, k rng.Key, stream, minute int, scale float64) []int32 {
 	m := newMapper(dst, k, stream, minute)
 	for s := range 60 {
-		m.piece(float64(int64(s)*Second), float64(int64(s+1)*Second), p.at(60*minute+s)/float64(Second))
+		m.piece(float64(int64(s)*Second), float64(int64(s+1)*Second), p.at(60*minute+s)*scale/float64(Second))
 	}
 	return m.dst
 }
@@ -111,7 +111,7 @@ func (p *burstyProcess) expected(_, _ int) float64 {
 	return 60 * p.rate * (1 + float64(p.share()*(p.burst.Factor-1)))
 }
 
-func (p *burstyProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+func (p *burstyProcess) draw(dst []int32, k rng.Key, stream, minute int, scale float64) []int32 {
 	m := newMapper(dst, k, stream, minute)
 	state := k.With(uint64(stream)).With(1<<40 + uint64(minute/burstBlock))
 	on := state.With(0).Float64() < p.share()
@@ -119,9 +119,9 @@ func (p *burstyProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32
 	end := begin + float64(Minute)
 	at := 0.0
 	for j := uint64(1); at < end; j++ {
-		mean, rate := p.burst.Off, p.rate
+		mean, rate := p.burst.Off, p.rate*scale
 		if on {
-			mean, rate = p.burst.On, p.rate*p.burst.Factor
+			mean, rate = p.burst.On, p.rate*scale*p.burst.Factor
 		}
 		next := at + float64(state.With(j).Exp()*mean*float64(Second))
 		if next > begin {

@@ -13,10 +13,10 @@ type process interface {
 	minutes() int
 	// expected returns the mean number of arrivals of a stream in a minute of the workload.
 	expected(stream, minute int) float64
-	// draw appends the times of the stream's arrivals, in microseconds within the minute; arrival k is the k-th. It is a
-	// function of the key, the stream and the minute alone. The key is the source's: a process must derive its keys from
-	// the stream first.
-	draw(dst []int32, k rng.Key, stream, minute int) []int32
+	// draw appends the times of the stream's arrivals at scale times the rate, in microseconds within the minute; arrival
+	// k is the k-th. It is a function of the key, the stream, the minute and the scale alone. The key is the source's: a
+	// process must derive its keys from the stream first.
+	draw(dst []int32, k rng.Key, stream, minute int, scale float64) []int32
 }
 
 // Placements, as [Config.Placement] names them.
@@ -81,13 +81,13 @@ func (p *traceProcess) expected(stream, minute int) float64 {
 	return float64(p.trace.Functions[stream].Counts[minute]) * p.factor
 }
 
-func (p *traceProcess) draw(dst []int32, k rng.Key, stream, minute int) []int32 {
+func (p *traceProcess) draw(dst []int32, k rng.Key, stream, minute int, scale float64) []int32 {
 	c := p.trace.Functions[stream].Counts[minute]
 	if c == 0 {
 		return dst
 	}
 	k = k.With(uint64(stream)).With(uint64(minute))
-	return place(dst, k, round(float64(float64(c)*p.factor), k), p.placement)
+	return place(dst, k, round(float64(float64(float64(c)*p.factor)*scale), k), p.placement)
 }
 
 // maxPerMinute is the most arrivals of a stream in a minute: a wrong number in a configuration must give an error, not

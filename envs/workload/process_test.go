@@ -107,7 +107,7 @@ func TestPlacement(t *testing.T) {
 // A Poisson process: mean and dispersion of counts, and exponential gaps across minutes' ends too.
 func TestPoisson(t *testing.T) {
 	s := configured(t, func(c *Config) { c.Kind, c.Rate, c.Factor, c.Length = Poisson, 0.25, 2, 3000 })
-	streams, _ := tallies(s.process, 1)
+	streams, _ := tallies(s.loads[0].process, 1)
 	st := Describe(streams[0].counts)
 	if math.Abs(st.Mean-30) > 5*math.Sqrt(30.0/3000) || math.Abs(st.Dispersion-1) > 5*math.Sqrt(2.0/3000) ||
 		math.Abs(st.Lag1) > 5/math.Sqrt(3000) {
@@ -132,7 +132,7 @@ func TestPoisson(t *testing.T) {
 func TestBursty(t *testing.T) {
 	burst := Burst{Factor: 8, On: 20, Off: 60}
 	s := configured(t, func(c *Config) { c.Kind, c.Rate, c.Burst, c.Length = Bursty, 0.5, burst, 60000 })
-	streams, _ := tallies(s.process, 1)
+	streams, _ := tallies(s.loads[0].process, 1)
 	st := Describe(streams[0].counts)
 	low, high, p := 0.5, 4.0, 0.25
 	mean := p*high + (1-p)*low
@@ -153,7 +153,7 @@ func TestPeriodic(t *testing.T) {
 		c.Kind, c.Rate, c.Length = Periodic, 5, 6000
 		c.Wave = Wave{Period: 120, Amplitude: 0.8, Phase: 30}
 	})
-	streams, _ := tallies(s.process, 1)
+	streams, _ := tallies(s.loads[0].process, 1)
 	byPhase := make([]float64, 120)
 	for m, c := range streams[0].counts {
 		byPhase[m%120] += float64(c) / 50

@@ -27,6 +27,15 @@ func (c Config) scaled(whole *Trace, serves func() (float64, error)) (Config, er
 	return c, c.Validate()
 }
 
+// rateAt is the expected arrivals per second of all streams together in a minute.
+func rateAt(p process, minute int) float64 {
+	var sum float64
+	for s := range p.streams() {
+		sum += p.expected(s, minute)
+	}
+	return sum / 60
+}
+
 // meanRate is the mean arrivals per second of a process, over all its streams and minutes.
 func meanRate(p process) float64 {
 	var sum float64
@@ -36,19 +45,6 @@ func meanRate(p process) float64 {
 		}
 	}
 	return sum / 60 / float64(max(1, p.minutes()))
-}
-
-// Rates returns the expected arrivals per second of all streams together, in each minute of the workload. In a closed
-// loop there are none.
-func (s *Source) Rates() []float64 {
-	out := make([]float64, s.Minutes())
-	for m := range out {
-		for i := range s.Streams() {
-			out[m] += s.Expected(i, m)
-		}
-		out[m] /= 60
-	}
-	return out
 }
 
 // Identity describes all of a configuration that shapes draws. Saved states of environments hold a hash of it, so its
@@ -73,5 +69,5 @@ func (c *Config) Identity() string {
 		Wave          Wave
 		Users         UsersConfig
 	}{c.Kind, "", c.Sample, c.Days, c.Functions, c.Streams, c.Minutes, c.Split, c.TrainFraction, float64(c.Factor),
-		c.Placement, c.Smooth, c.Rate, c.Length, c.Burst, c.Wave, c.Users})
+		c.Placement, c.Smooth, c.Rate, c.Length, c.Burst, c.Wave, c.Users}) + c.drawIdentity()
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math"
 
 	"github.com/stoker-rl/stoker/rng"
@@ -37,8 +38,15 @@ type Arrivals interface {
 	// SeekTo moves to the first arrival at or after a time in microseconds, forwards or backwards. It does not draw the
 	// minutes in between.
 	SeekTo(t int64)
-	// Reset moves to the start under another seed.
+	// Reset moves to the start under another seed, of the load that the seed draws.
 	Reset(seed uint64)
+	// Resample draws all arrivals from another seed, under the load already drawn, and moves to the beginning of the
+	// current minute. It is for a planner that knows the law of the arrivals, but not the arrivals.
+	Resample(seed uint64)
+	// Drawn is what the seed has drawn of the load.
+	Drawn() Drawn
+	// Expected returns the mean number of arrivals of a stream in a minute of the load drawn, 0 outside it.
+	Expected(stream, minute int) float64
 	// CopyFrom makes this iterator equal to another of the same source.
 	CopyFrom(src Arrivals) error
 	// AppendBinary appends the iterator's state: a few numbers, however long the workload is.
@@ -51,9 +59,22 @@ type Arrivals interface {
 // Source is an opened workload. It never changes and may be shared between goroutines; its [Arrivals] may not.
 type Source struct {
 	config      Config
-	trace       *Trace
-	process     process
+	loads       []load // of which each episode draws one; a closed loop has one without a process
 	fingerprint uint64 // of all that the draws depend on
+}
+
+// load is a load that an episode can have.
+type load struct {
+	config  Config // with the factor that follows
+	trace   *Trace
+	process process
+}
+
+func (l *load) minutes() int {
+	if l.process == nil {
+		return 0
+	}
+	return l.process.minutes()
 }
 
 // Open returns the source that a configuration describes. It reads the trace if there is one. A factor auto needs
@@ -66,23 +87,47 @@ func OpenFor(c Config, serves func() (float64, error)) (*Source, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	whole, err := c.openTrace()
-	if err != nil {
-		return nil, err
-	}
-	if c, err = c.scaled(whole, serves); err != nil {
-		return nil, err
-	}
 	s := &Source{config: c}
-	if s.trace, err = c.part(whole); err != nil {
-		return nil, err
+	if len(c.Draw.Traces) == 0 {
+		l, err := c.open(serves)
+		if err != nil {
+			return nil, err
+		}
+		s.config, s.loads = l.config, []load{l}
 	}
-	if err := c.checkPeak(s.trace); err != nil {
-		return nil, err
+	for i := range c.Draw.Traces {
+		l, err := c.choose(i).open(serves)
+		if err != nil {
+			return nil, inTrace(i, err)
+		}
+		if n := l.process.streams(); i > 0 && n != s.Streams() {
+			return nil, wrong("streams", c.Streams, fmt.Sprintf("total: of the loads in draw.traces, number 0 has %d streams "+
+				"and number %d has %d", s.Streams(), i, n))
+		}
+		s.loads = append(s.loads, l)
 	}
-	s.process = c.process(s.trace)
 	s.hash()
 	return s, nil
+}
+
+// open opens the one load of a configuration.
+func (c Config) open(serves func() (float64, error)) (load, error) {
+	whole, err := c.openTrace()
+	if err != nil {
+		return load{}, err
+	}
+	if c, err = c.scaled(whole, serves); err != nil {
+		return load{}, err
+	}
+	l := load{config: c}
+	if l.trace, err = c.part(whole); err != nil {
+		return load{}, err
+	}
+	if err := c.checkPeak(l.trace); err != nil {
+		return load{}, err
+	}
+	l.process = c.process(l.trace)
+	return l, nil
 }
 
 // process returns the arrival process of a configuration, nil in a closed loop.
@@ -150,7 +195,7 @@ func (c *Config) checkPeak(t *Trace) error {
 	}
 	for i := range t.Functions {
 		for m, n := range t.Functions[i].Counts {
-			if float64(n)*float64(c.Factor) > maxPerMinute/2 { // half, since a calibrated minute may exceed the trace's busiest
+			if float64(n)*float64(c.Factor)*c.Draw.high() > maxPerMinute/2 { // half, since a calibrated minute may exceed the trace's busiest
 				return wrong("factor", c.Factor, fmt.Sprintf("one that gives at most %d arrivals a minute; minute %d of "+
 					"%.12s has %d invocations", maxPerMinute/2, m, t.Functions[i].Name, n))
 			}
@@ -162,63 +207,89 @@ func (c *Config) checkPeak(t *Trace) error {
 // hash computes the fingerprint of all that the draws depend on. Saved states of a source with another one are refused.
 func (s *Source) hash() {
 	h := fnv.New64a()
-	c := s.config
-	fmt.Fprintf(h, "%q %q %d %v %v %v %x %x %d %d", c.Kind, c.Placement, c.Smooth, c.Burst, c.Wave, c.Users,
-		math.Float64bits(float64(c.Factor)), math.Float64bits(c.Rate), s.Minutes(), s.Streams())
-	if s.trace != nil {
-		for i := range s.trace.Functions {
-			f := &s.trace.Functions[i]
-			var weighted uint64
-			for m, n := range f.Counts {
-				weighted += uint64(n) * uint64(2*m+1)
-			}
-			fmt.Fprintf(h, " %q %d", f.Name, weighted)
-		}
+	for i := range s.loads {
+		s.loads[i].describe(h, s.Streams())
+	}
+	if f := s.config.Draw.Factor; len(f) > 0 {
+		fmt.Fprintf(h, " factor %v", f)
 	}
 	s.fingerprint = h.Sum64()
 }
 
-// Config returns the configuration that the source was opened with.
+// describe writes all of a load that the draws depend on.
+func (l *load) describe(h io.Writer, streams int) {
+	c := &l.config
+	fmt.Fprintf(h, "%q %q %d %v %v %v %x %x %d %d", c.Kind, c.Placement, c.Smooth, c.Burst, c.Wave, c.Users,
+		math.Float64bits(float64(c.Factor)), math.Float64bits(c.Rate), l.minutes(), streams)
+	if l.trace == nil {
+		return
+	}
+	for i := range l.trace.Functions {
+		f := &l.trace.Functions[i]
+		var weighted uint64
+		for m, n := range f.Counts {
+			weighted += uint64(n) * uint64(2*m+1)
+		}
+		fmt.Fprintf(h, " %q %d", f.Name, weighted)
+	}
+}
+
+// Config returns the configuration that the source was opened with, and the factor that follows where there is one
+// load; for several see [Source.Loads].
 func (s *Source) Config() Config { return s.config }
 
-// Trace returns the source's trace, filtered and cut as configured, or nil if it has none. Its functions are the
-// source's streams.
-func (s *Source) Trace() *Trace { return s.trace }
+// Trace returns the source's trace, filtered and cut as configured, or nil if it has none or draws one of several. Its
+// functions are the source's streams.
+func (s *Source) Trace() *Trace {
+	if len(s.loads) > 1 {
+		return nil
+	}
+	return s.loads[0].trace
+}
 
 // Closed reports whether the source has closed-loop users. Then use Users, else Arrivals.
 func (s *Source) Closed() bool { return s.config.Kind == ClosedLoop }
 
 // Streams returns the number of arrival streams: functions of the trace, or 1. In a closed loop it is 0.
 func (s *Source) Streams() int {
-	if s.process == nil {
+	if s.Closed() {
 		return 0
 	}
-	return s.process.streams()
+	return s.loads[0].process.streams()
 }
 
-// Minutes returns the length of the workload. In a closed loop, which has no end, it is 0.
+// Minutes returns the length of the workload, of the shortest load where episodes draw one of several. In a closed
+// loop, which has no end, it is 0.
 func (s *Source) Minutes() int {
-	if s.process == nil {
-		return 0
+	n := s.loads[0].minutes()
+	for i := range s.loads {
+		n = min(n, s.loads[i].minutes())
 	}
-	return s.process.minutes()
+	return n
 }
 
 // Expected returns the mean number of arrivals of a stream in a minute of the workload, over all seeds. It is 0 outside
-// the workload.
+// the workload. [Arrivals.Expected] is that of the load that an episode has drawn.
 func (s *Source) Expected(stream, minute int) float64 {
 	if stream < 0 || stream >= s.Streams() || minute < 0 || minute >= s.Minutes() {
 		return 0
 	}
-	return s.process.expected(stream, minute)
+	var sum float64
+	for i := range s.loads {
+		sum += s.loads[i].process.expected(stream, minute)
+	}
+	if !s.config.Draw.On() {
+		return sum
+	}
+	return sum / float64(len(s.loads)) * s.config.Draw.mean()
 }
 
 // Arrivals returns an iterator at the start of the workload. It fails in a closed loop.
 func (s *Source) Arrivals(seed uint64) (Arrivals, error) {
-	if s.process == nil {
+	if s.Closed() {
 		return nil, fmt.Errorf("workload: kind %s is a closed loop and has no arrivals: use Users", s.config.Kind)
 	}
-	return newCursor(s.process, s.fingerprint, seed), nil
+	return newCursor(s, seed), nil
 }
 
 // Users returns the closed-loop users. It fails in an open loop.

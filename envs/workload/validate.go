@@ -36,13 +36,13 @@ func (c *Config) Validate() error {
 	case c.Mean > 0 && c.Factor != 1:
 		return wrong("mean", c.Mean, fmt.Sprintf("either a mean or a factor, and workload.factor is %v; set "+
 			"workload.factor=1 to have the mean, workload.mean=0 to have the factor", c.Factor))
-	case c.Mean*60 > maxPerMinute:
+	case c.Mean*60*c.Draw.high() > maxPerMinute:
 		return wrong("mean", c.Mean, fmt.Sprintf("at most %d arrivals a minute", maxPerMinute))
 	case c.peak() > maxPerMinute:
 		return wrong("rate", c.Rate, fmt.Sprintf("one that with factor and bursts gives at most %d arrivals a minute",
 			maxPerMinute))
 	}
-	return nil
+	return c.validateDraw()
 }
 
 // embeddedSample is the sample number N of the embedded trace.
@@ -50,7 +50,7 @@ const embeddedSample = 50
 
 // peak returns the highest mean arrivals per minute of a process without a trace.
 func (c *Config) peak() float64 {
-	rate := 60 * c.Rate * max(0, float64(c.Factor))
+	rate := 60 * c.Rate * max(0, float64(c.Factor)) * c.Draw.high()
 	switch c.Kind {
 	case Bursty:
 		return rate * c.Burst.Factor
