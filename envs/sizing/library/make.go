@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -57,7 +58,7 @@ func Make(ctx context.Context, p Plan) (*Library, error) {
 	}
 	env, ok := envs.As[*sizing.Env](probe)
 	if !ok {
-		return nil, fmt.Errorf("a library holds runs of %s, not of %s", sizing.ID, probe.Spec().ID)
+		return nil, fmt.Errorf("a library holds runs of %s, not of %s", strings.Join(sizing.IDs(), " and "), probe.Spec().ID)
 	}
 	windows := env.Config().Windows
 	episodes := (p.Rows + windows - 1) / windows
@@ -111,7 +112,7 @@ func newMaker(p *Plan) (*maker, error) {
 	}
 	e, ok := envs.As[*sizing.Env](env)
 	if !ok {
-		return nil, fmt.Errorf("a library holds runs of %s, not of %s", sizing.ID, env.Spec().ID)
+		return nil, fmt.Errorf("a library holds runs of %s, not of %s", strings.Join(sizing.IDs(), " and "), env.Spec().ID)
 	}
 	s := env.Spec()
 	m := &maker{p, env, e, nil, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}

@@ -10,7 +10,7 @@ import (
 // publishedFirst is the first column of FaaSConf's published measurements.
 const publishedFirst = "cpu-func1"
 
-// publishedUsers are the columns whose values a file of FaaSConf's measurements gives under other names.
+// These are the columns that a file of FaaSConf's measurements has under other names.
 var (
 	publishedActions = map[string]string{"cpu": "cpu", "mem": "memory", "replicas": "replicas", "concurrency": "concurrency"}
 	publishedFeature = []struct{ theirs, ours, unit string }{

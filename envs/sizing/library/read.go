@@ -81,7 +81,6 @@ type parser struct {
 
 	first                   [4]int // of workflow, users, seed, window; −1 where the file has none
 	workflow                string // where the file has no column for it
-	users                   int    // the column of users under a published file's name
 	action, feature, window []int
 }
 

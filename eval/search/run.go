@@ -1,0 +1,222 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/sizing/library"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Decider is implemented by tuners that say who made the last proposal.
+type Decider interface{ Decided() string }
+
+// Run measures an actor in an environment. A tuner is told the warm-up rows before its first proposal, by Observe; a
+// policy and a planner get none. The result follows from the protocol, the environment and the actor alone. Where ctx
+// ends, Run ends within a window and returns ctx's cause.
+func Run(ctx context.Context, env envs.Env, a rollout.Actor, p Protocol) (*Result, error) {
+	r, err := newRunner(env, a, p)
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	out := &Result{Method: a.Name(), Env: env.Spec().ID, Workflow: r.sizing.Workflow(), Users: p.Users, Protocol: p}
+	for i := range p.Repetitions {
+		rep, err := r.repetition(ctx, i)
+		if err != nil {
+			return nil, fmt.Errorf("search: %s: repetition %d: %w", a.Name(), i+1, err)
+		}
+		out.Repetitions = append(out.Repetitions, rep)
+	}
+	out.conclude()
+	out.Seconds = r.spent.Seconds() / float64(p.Repetitions*p.Windows)
+	return out, nil
+}
+
+// runner holds the buffers of a measurement.
+type runner struct {
+	p       Protocol
+	env     envs.Env
+	sizing  *sizing.Env
+	actor   rollout.Actor
+	guard   *envs.Guard
+	options envs.Options
+	rows    []library.Row
+	at      places
+	obs     *envs.Observation
+	act     *envs.Action
+	out     *envs.Outcome
+	spent   time.Duration
+}
+
+// places are those of a window's quantities.
+type places struct{ price, violated, latency, p95, success, successes, failed int }
+
+func newRunner(env envs.Env, a rollout.Actor, p Protocol) (*runner, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	e, ok := envs.As[*sizing.Env](env)
+	if !ok {
+		return nil, fmt.Errorf("the protocol measures configurations of the sizing environment, not of %s", env.Spec().ID)
+	}
+	s := env.Spec()
+	if have := e.Config().Windows; have < p.Windows {
+		return nil, fmt.Errorf("env.windows is %d, but a search takes %d windows; want as many at least", have, p.Windows)
+	}
+	if p.Users > 0 && !e.Closed() {
+		return nil, fmt.Errorf("users is %d, but the load of the environment is arrivals; want workload.kind: closed-loop", p.Users)
+	}
+	r := &runner{
+		p: p, env: env, sizing: e, actor: a, guard: envs.NewGuard(s), rows: p.rows(),
+		obs: envs.NewObservation(s), act: envs.NewAction(s), out: envs.NewOutcome(s),
+	}
+	if p.Users > 0 {
+		r.options = envs.Options{"users": p.Users}
+	}
+	for _, q := range []struct {
+		name string
+		at   *int
+	}{
+		{"price", &r.at.price}, {"violated", &r.at.violated}, {"latency", &r.at.latency}, {"latency_p95", &r.at.p95},
+		{"success", &r.at.success}, {"successes", &r.at.successes}, {"failed", &r.at.failed},
+	} {
+		var err error
+		if *q.at, err = s.InfoIndex(q.name); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.rows) > 0 && len(r.rows[0].Action) != len(r.act.Kinds[0]) {
+		return nil, fmt.Errorf("the library's rows have actions of %d numbers, those of %s have %d: fit the library first",
+			len(r.rows[0].Action), s.ID, len(r.act.Kinds[0]))
+	}
+	return r, nil
+}
+
+// repetition searches once and measures the best again.
+func (r *runner) repetition(ctx context.Context, number int) (Repetition, error) {
+	key := rng.New(r.p.Seed, "search").With(uint64(number))
+	rep := Repetition{Seed: key.Uint64(), Best: -1, Windows: make([]Window, 0, r.p.Windows)}
+	if err := r.reset(rep.Seed); err != nil {
+		return rep, err
+	}
+	if err := r.resetActor(key.With(1).Uint64()); err != nil {
+		return rep, err
+	}
+	if t := r.actor.Tuner; t != nil {
+		for _, row := range library.Pick(r.rows, r.p.Warm, key.With(2).Uint64()) {
+			act, out := row.Outcome(r.env.Spec())
+			if err := t.Observe(act, out); err != nil {
+				return rep, fmt.Errorf("warming up: %w", err)
+			}
+			rep.Warm++
+		}
+	}
+	for n := range r.p.Windows {
+		if ctx.Err() != nil {
+			return rep, context.Cause(ctx)
+		}
+		by, err := r.decide()
+		if err != nil {
+			return rep, fmt.Errorf("window %d: %w", n+1, err)
+		}
+		if err := r.step(); err != nil {
+			return rep, fmt.Errorf("window %d: %w", n+1, err)
+		}
+		if t := r.actor.Tuner; t != nil {
+			if err := t.Observe(r.act, r.out); err != nil {
+				return rep, fmt.Errorf("window %d: %w", n+1, err)
+			}
+		}
+		w := r.window(n, rep.Seed, by)
+		if !w.Violated && (rep.Best < 0 || w.Price < rep.Windows[rep.Best].Price) {
+			rep.Best, rep.Action = n, slices.Clone(r.act.Kinds[0])
+		}
+		rep.Windows = append(rep.Windows, w)
+	}
+	return rep, r.again(ctx, &rep)
+}
+
+// again measures the best configuration in fresh windows, the same for all methods and repetitions.
+func (r *runner) again(ctx context.Context, rep *Repetition) error {
+	if rep.Best < 0 {
+		return nil
+	}
+	key := rng.New(r.p.Seed, "search: fresh windows")
+	for n := range r.p.Fresh {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		seed := key.With(uint64(n)).Uint64()
+		if err := r.reset(seed); err != nil {
+			return err
+		}
+		copy(r.act.Kinds[0], rep.Action)
+		if err := r.step(); err != nil {
+			return fmt.Errorf("fresh window %d: %w", n+1, err)
+		}
+		rep.Fresh = append(rep.Fresh, r.window(n, seed, ""))
+	}
+	return nil
+}
+
+func (r *runner) reset(seed uint64) error {
+	if err := r.env.Reset(seed, r.options, r.obs); err != nil {
+		return err
+	}
+	return r.guard.Observation(r.obs)
+}
+
+func (r *runner) resetActor(seed uint64) error {
+	switch a := r.actor; {
+	case a.Policy != nil:
+		return a.Policy.Reset(seed)
+	case a.Tuner != nil:
+		return a.Tuner.Reset(seed)
+	case a.Planner != nil:
+		return a.Planner.Reset(seed)
+	}
+	return fmt.Errorf("the actor is no policy, tuner or planner")
+}
+
+// decide writes the next action and says who decided, where that is known.
+func (r *runner) decide() (by string, err error) {
+	begun := time.Now()
+	defer func() { r.spent += time.Since(begun) }()
+	switch a := r.actor; {
+	case a.Policy != nil:
+		return "", a.Policy.Act(r.obs, r.act, true)
+	case a.Planner != nil:
+		return "", a.Planner.Plan(r.env, r.obs, r.act)
+	}
+	if err := r.actor.Tuner.Propose(r.obs, r.act); err != nil {
+		return "", err
+	}
+	if d, ok := r.actor.Tuner.(Decider); ok {
+		by = d.Decided()
+	}
+	return by, nil
+}
+
+func (r *runner) step() error {
+	if err := r.env.Step(r.act, r.obs, r.out); err != nil {
+		return err
+	}
+	if err := r.guard.Outcome(r.out); err != nil {
+		return err
+	}
+	return r.guard.Observation(r.obs)
+}
+
+// window is the last window's outcome.
+func (r *runner) window(number int, seed uint64, by string) Window {
+	x, at := r.out.Info, r.at
+	return Window{
+		Number: number, Seed: seed, By: by, Price: x[at.price], Latency: x[at.latency], P95: x[at.p95],
+		Success: x[at.success], Successes: x[at.successes], Failed: x[at.failed], Violated: x[at.violated] != 0,
+	}
+}
