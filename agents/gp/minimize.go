@@ -1,0 +1,205 @@
+package gp
+
+import "math"
+
+// Box is a product of intervals, in which [Maximize] searches and fits are bounded.
+type Box struct{ Low, High []float64 }
+
+// clip moves x to the nearest point of the box.
+func (b *Box) clip(x []float64) {
+	for i := range x {
+		x[i] = min(max(x[i], b.Low[i]), b.High[i])
+	}
+}
+
+// memory is the number of steps from which curvature is estimated.
+const memory = 10
+
+// minimizer is projected L-BFGS: coordinates on a bound that would leave the box are held, the others take the
+// quasi-Newton direction of Nocedal's two loops, and the step is clipped to the box and shortened until the value falls
+// enough. (gonum's optimize depends on a module beyond gonum, and has no bounds.)
+type minimizer struct {
+	f          func(x, gradient []float64) float64
+	box        Box
+	x, g       []float64
+	nx, ng, d  []float64
+	held       []bool
+	steps      [memory][]float64 // changes of x, the latest last
+	changes    [memory][]float64 // changes of the gradient
+	kept       int
+	tolerance  float64 // of the projected gradient
+	iterations int
+}
+
+func newMinimizer(f func(x, gradient []float64) float64, box Box, tolerance float64, iterations int) *minimizer {
+	n := len(box.Low)
+	z := &minimizer{f: f, box: box, tolerance: tolerance, iterations: iterations, held: make([]bool, n)}
+	for _, v := range []*[]float64{&z.x, &z.g, &z.nx, &z.ng, &z.d} {
+		*v = make([]float64, n)
+	}
+	for i := range memory {
+		z.steps[i], z.changes[i] = make([]float64, n), make([]float64, n)
+	}
+	return z
+}
+
+// run minimizes from start. The point it returns is valid until the next run.
+func (z *minimizer) run(start []float64) (best []float64, value float64) {
+	copy(z.x, start)
+	z.box.clip(z.x)
+	z.kept = 0
+	value = z.at(z.x, z.g)
+	small := 0
+	for range z.iterations {
+		if z.direction() {
+			break
+		}
+		next, ok := z.step(value)
+		if !ok {
+			if z.kept == 0 {
+				break // not even the gradient leads down
+			}
+			z.kept = 0
+			continue
+		}
+		z.remember()
+		// Rounding bounds what can still be won.
+		if small++; value-next > 1e-15*math.Abs(value) {
+			small = 0
+		}
+		value = next
+		z.x, z.nx, z.g, z.ng = z.nx, z.x, z.ng, z.g
+		if small == 3 {
+			break
+		}
+	}
+	return z.x, value
+}
+
+// at is f with what cannot be compared counted as very large.
+func (z *minimizer) at(x, g []float64) float64 {
+	clear(g)
+	v := z.f(x, g)
+	if math.IsNaN(v) || v > huge {
+		clear(g)
+		return huge
+	}
+	return v
+}
+
+const huge = 1e100
+
+// direction sets d. It reports whether the point is stationary.
+func (z *minimizer) direction() bool {
+	most := 0.0
+	for i, g := range z.g {
+		z.held[i] = g > 0 && z.x[i] <= z.box.Low[i] || g < 0 && z.x[i] >= z.box.High[i]
+		z.d[i] = -g
+		if z.held[i] {
+			z.d[i] = 0
+		} else {
+			most = max(most, math.Abs(g))
+		}
+	}
+	if most <= z.tolerance {
+		return true
+	}
+	var factor [memory]float64
+	var curvature [memory]float64
+	scale := 0.0
+	for i := z.kept - 1; i >= 0; i-- {
+		s, y := z.steps[i], z.changes[i]
+		sy, yy := z.free(s, y), z.free(y, y)
+		if sy <= 1e-12*yy {
+			continue
+		}
+		curvature[i] = sy
+		if scale == 0 {
+			scale = sy / yy
+		}
+		factor[i] = z.free(s, z.d) / sy
+		z.add(-factor[i], y)
+	}
+	if scale == 0 {
+		// A first step of a tenth of the box at most.
+		scale = 1
+		for i, d := range z.d {
+			if d != 0 {
+				scale = min(scale, (z.box.High[i]-z.box.Low[i])/(10*math.Abs(d)))
+			}
+		}
+	}
+	for i := range z.d {
+		z.d[i] *= scale
+	}
+	for i := range z.kept {
+		if curvature[i] > 0 {
+			z.add(factor[i]-z.free(z.changes[i], z.d)/curvature[i], z.steps[i])
+		}
+	}
+	if z.free(z.g, z.d) >= 0 {
+		z.kept = 0
+		return z.direction()
+	}
+	return false
+}
+
+// free is the inner product over the coordinates that are not held.
+func (z *minimizer) free(a, b []float64) float64 {
+	var sum float64
+	for i, held := range z.held {
+		if !held {
+			sum += a[i] * b[i]
+		}
+	}
+	return sum
+}
+
+// add adds c·v to d, but where coordinates are held.
+func (z *minimizer) add(c float64, v []float64) {
+	for i, held := range z.held {
+		if !held {
+			z.d[i] += c * v[i]
+		}
+	}
+}
+
+// step searches along d, clipped to the box, for a value that is low enough (Armijo's rule), and leaves it in nx and
+// ng.
+func (z *minimizer) step(value float64) (next float64, ok bool) {
+	length := 1.0
+	for range 30 {
+		var fall float64
+		for i := range z.nx {
+			z.nx[i] = min(max(z.x[i]+length*z.d[i], z.box.Low[i]), z.box.High[i])
+			fall += z.g[i] * (z.nx[i] - z.x[i])
+		}
+		next = z.at(z.nx, z.ng)
+		if fall < 0 && next < value && next <= value+1e-4*fall {
+			return next, true
+		}
+		// The minimum of the parabola through both values and the slope, within a tenth and a half.
+		t := 0.5
+		if next < huge && fall < 0 {
+			t = -fall / (2 * (next - value - fall))
+		}
+		length *= min(max(t, 0.1), 0.5)
+	}
+	return value, false
+}
+
+// remember keeps the last step and the change of the gradient over it.
+func (z *minimizer) remember() {
+	if z.kept == memory {
+		s, y := z.steps[0], z.changes[0]
+		copy(z.steps[:], z.steps[1:])
+		copy(z.changes[:], z.changes[1:])
+		z.steps[memory-1], z.changes[memory-1] = s, y
+		z.kept--
+	}
+	s, y := z.steps[z.kept], z.changes[z.kept]
+	for i := range s {
+		s[i], y[i] = z.nx[i]-z.x[i], z.ng[i]-z.g[i]
+	}
+	z.kept++
+}

@@ -1,0 +1,208 @@
+package gp
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// Model is a Gaussian process, conditioned on rows by [Model.Fit] or [Model.Set].
+type Model struct {
+	config         Config
+	inputs, rows   int
+	params         Params
+	jitter         float64 // added to the diagonal so that the matrix could be factored
+	x, scaled, y   []float64
+	lower          []float64 // Cholesky factor of K + (noise + jitter)·I, row-major, lower triangle
+	alpha          []float64 // (K + (noise + jitter)·I)⁻¹·y
+	inverse, slope []float64 // scratch of the gradient
+	likelihood     float64
+}
+
+// Params are the positive numbers of a model.
+type Params struct {
+	Signal, Noise float64
+	// Length has one length scale per input, all equal where they are shared.
+	Length []float64
+}
+
+// New returns a model of points with a number of inputs.
+func New(c Config, inputs int) (*Model, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if inputs < 1 {
+		return nil, fmt.Errorf("gp: %d inputs, want 1 or more", inputs)
+	}
+	m := &Model{config: c, inputs: inputs}
+	m.params = Params{Signal: c.Signal.Start, Noise: c.Noise.Start, Length: make([]float64, inputs)}
+	for i := range m.params.Length {
+		m.params.Length[i] = c.Length.Start
+	}
+	return m, nil
+}
+
+// Rows is the number of rows.
+func (m *Model) Rows() int { return m.rows }
+
+// Params returns the model's parameters.
+func (m *Model) Params() Params {
+	p := m.params
+	p.Length = append([]float64(nil), p.Length...)
+	return p
+}
+
+// Jitter is the variance that was added to the diagonal because the matrix was singular without; mostly 0.
+func (m *Model) Jitter() float64 { return m.jitter }
+
+// Likelihood is the log marginal likelihood of the rows (GPML eq. 2.30).
+func (m *Model) Likelihood() float64 { return m.likelihood }
+
+// Set conditions the model on rows with given parameters. It copies what it is given.
+func (m *Model) Set(x, y []float64, p Params) error {
+	if err := m.load(x, y); err != nil {
+		return err
+	}
+	if len(p.Length) != m.inputs {
+		return fmt.Errorf("gp: %d length scales, want %d", len(p.Length), m.inputs)
+	}
+	for _, v := range append([]float64{p.Signal, p.Noise + math.SmallestNonzeroFloat64}, p.Length...) {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("gp: signal %g, noise %g and length scales %v, want finite numbers above 0 (noise may be 0)",
+				p.Signal, p.Noise, p.Length)
+		}
+	}
+	m.take(p)
+	return m.condition()
+}
+
+func (m *Model) take(p Params) {
+	m.params.Signal, m.params.Noise = p.Signal, p.Noise
+	copy(m.params.Length, p.Length)
+}
+
+func (m *Model) load(x, y []float64) error {
+	n := len(y)
+	if n == 0 || len(x) != n*m.inputs {
+		return fmt.Errorf("gp: %d numbers of input for %d outputs, want 1 output or more and %d inputs for each", len(x), n,
+			m.inputs)
+	}
+	for i, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("gp: input %d of row %d is %g, want a finite number", i%m.inputs, i/m.inputs, v)
+		}
+	}
+	for i, v := range y {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("gp: output of row %d is %g, want a finite number", i, v)
+		}
+	}
+	m.rows = n
+	m.x, m.y = append(m.x[:0], x...), append(m.y[:0], y...)
+	m.scaled, m.alpha = grow(m.scaled, n*m.inputs), grow(m.alpha, n)
+	m.lower, m.slope = grow(m.lower, n*n), grow(m.slope, n*n)
+	return nil
+}
+
+func grow(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}
+
+func (m *Model) row(i int) []float64 { return m.scaled[i*m.inputs : (i+1)*m.inputs] }
+
+// jitters are tried in turn, as shares of the signal's variance.
+var jitters = []float64{0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8}
+
+// condition factors the matrix and solves for alpha (GPML algorithm 2.1).
+func (m *Model) condition() error {
+	n, p := m.rows, &m.params
+	for i := range n {
+		for j := range m.inputs {
+			m.scaled[i*m.inputs+j] = m.x[i*m.inputs+j] / p.Length[j]
+		}
+	}
+	for _, share := range jitters {
+		m.jitter = share * p.Signal
+		if same := m.covariances(); same && p.Noise == 0 {
+			break // jitter would only hide that such a function cannot be
+		}
+		if potrf(m.lower, n) {
+			copy(m.alpha, m.y)
+			potrs(m.lower, n, m.alpha)
+			m.likelihood = -float64(n) / 2 * math.Log(2*math.Pi)
+			for i := range n {
+				m.likelihood -= m.y[i]*m.alpha[i]/2 + math.Log(m.lower[i*n+i])
+			}
+			return nil
+		}
+	}
+	return m.singular()
+}
+
+// covariances fills the lower triangles of K + (noise + jitter)·I, and of the kernel's slopes. It reports whether two
+// rows have the same inputs.
+func (m *Model) covariances() (same bool) {
+	n, p := m.rows, &m.params
+	for i := range n {
+		for j := range i {
+			q := distance(m.row(i), m.row(j))
+			same = same || q == 0
+			k, slope := m.config.Kernel.of(q)
+			m.lower[i*n+j], m.slope[i*n+j] = p.Signal*k, p.Signal*slope
+		}
+		m.lower[i*n+i] = p.Signal + p.Noise + m.jitter
+	}
+	return same
+}
+
+// singular names the rows that are too near to each other.
+func (m *Model) singular() error {
+	near, a, b := math.Inf(1), 0, 0
+	for i := range m.rows {
+		for j := range i {
+			if q := distance(m.row(i), m.row(j)); q < near {
+				near, a, b = q, j, i
+			}
+		}
+	}
+	what := fmt.Sprintf("rows %d and %d are %.2g length scales apart", a, b, math.Sqrt(near))
+	if near == 0 {
+		what = fmt.Sprintf("rows %d and %d have the same inputs", a, b)
+	}
+	return fmt.Errorf("gp: the kernel matrix of %d rows is singular: %s, and the noise is %g of the signal's variance "+
+		"%g. Drop one of them, or give the model more noise", m.rows, what, m.params.Noise/m.params.Signal, m.params.Signal)
+}
+
+func triangular(lower []float64, n int) blas64.Triangular {
+	return blas64.Triangular{N: n, Stride: max(1, n), Data: lower, Uplo: blas.Lower, Diag: blas.NonUnit}
+}
+
+func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
+
+// potrs solves L·Lᵀ·x = b in place.
+func potrs(lower []float64, n int, b []float64) {
+	t := triangular(lower, n)
+	blas64.Trsv(blas.NoTrans, t, vector(b))
+	blas64.Trsv(blas.Trans, t, vector(b))
+}
+
+// inverted returns the lower triangle of the inverse of K + (noise + jitter)·I.
+func (m *Model) inverted() []float64 {
+	n := m.rows
+	m.inverse = grow(m.inverse, n*n)
+	copy(m.inverse, m.lower)
+	lapack64.Potri(triangular(m.inverse, n))
+	return m.inverse
+}
+
+// potrf factors the lower triangle of a matrix in place, and reports whether the factor is finite.
+func potrf(a []float64, n int) bool {
+	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: max(1, n), Data: a, Uplo: blas.Lower})
+	return ok && !math.IsInf(a[n*n-1], 0) && !math.IsNaN(a[n*n-1])
+}
