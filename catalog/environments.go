@@ -34,9 +34,13 @@ func environments() []Env {
 		}, sizing.Default, sizing.New),
 		DefineEnv(Env{
 			ID: sizing.CountedID, Page: "docs/sizing.md",
-			Doc:    "size the functions of a workflow where every refusal counts (FaaSConf)",
-			Short:  "env: {id: stoker/Sizing-v3, windows: 3}\nworkload: {factor: 0.05}",
-			Golden: []Golden{{File: "envs/sizing/testdata/counted.golden"}},
+			Doc:   "size the functions of a workflow where every refusal counts (FaaSConf)",
+			Short: "env: {id: stoker/Sizing-v3, windows: 3}\nworkload: {factor: 0.05}",
+			Golden: []Golden{
+				{File: "envs/sizing/testdata/counted.golden"},
+				{"envs/sizing/testdata/described.golden", []string{"env.features=described", "env.reward.dial=[0.5, 8]",
+					"env.reward.near_miss.credit=0.5"}},
+			},
 		}, sizing.DefaultCounted, sizing.NewCounted),
 		DefineEnv(Env{
 			ID: pricing.ID, Page: "docs/pricing.md",

@@ -103,6 +103,7 @@ func newApp(c *Config) (*app, error) {
 			a.rng.Low.Concurrency = noLimit
 		}
 	}
+	a.rng.Padded = c.Features == Described
 	for node := range flow.NumNodes() {
 		if len(flow.Callees(node)) > 0 {
 			a.gated[flow.Function(node)] = true

@@ -56,8 +56,11 @@ type Config struct {
 	MemoryLimit bool `yaml:"memory_limit" json:"memory_limit"`
 	// Laws replaces the laws of functions.
 	Laws []FunctionLaw `yaml:"laws" json:"laws"`
-	// Features is paper (11 numbers per function, 10 where concurrency is not decided) or extended (five more).
-	Features string `yaml:"features" json:"features" oneof:"paper|extended"`
+	// Features is paper (11 numbers per function, 10 where concurrency is not decided), extended (five more) or described:
+	// what the function is, its load relative to what is deployed, and the trend, the same columns for every workflow, so
+	// that one set of weights serves any function of any workflow. An action then always has four components; where the
+	// concurrency limit is not decided the fourth is ignored.
+	Features string `yaml:"features" json:"features" oneof:"paper|extended|described"`
 	// LoadKnown lets agents observe the load of the next window instead of the last one's, as in FaaSConf's dynamic
 	// experiment. In a trace it is the expected number, not the drawn one.
 	LoadKnown bool `yaml:"load_known" json:"load_known"`
@@ -87,6 +90,7 @@ const (
 const (
 	PaperFeatures    = "paper"
 	ExtendedFeatures = "extended"
+	Described        = "described"
 )
 
 // What refusals do, as [Config.Refusals] names it.
@@ -114,6 +118,26 @@ type Reward struct {
 	Price float64 `yaml:"price" json:"price" range:"[0,1e6]"`
 	// QoS is the reward for meeting the QoS, or the penalty for missing it.
 	QoS float64 `yaml:"qos" json:"qos" range:"[0,1e6]"`
+	// NearMiss gives windows that miss the QoS a part of QoS.
+	NearMiss NearMiss `yaml:"near_miss" json:"near_miss"`
+	// Dial replaces QoS. [] is off; [2] is 2 in every episode; [0.5, 8] draws a number for each episode by its seed, log
+	// uniform, which the described features show. One policy that learned under a range then serves every number in it:
+	// small ones ask for low prices, large ones for few violations. Returns under different numbers are not comparable,
+	// prices and violations are.
+	Dial []float64 `yaml:"dial" json:"dial" range:"(0,1e6]"`
+}
+
+// NearMiss is the credit for a window that misses the QoS: the share
+//
+//	Credit · (min(1, success/threshold) · min(1, latency threshold/latency))^Power
+//
+// of the reward for a kept one (with the form code: that share of the penalty is let off). With closed-loop users the
+// number of successes over its threshold is a factor, too. Prices and violations are not changed.
+type NearMiss struct {
+	// Credit is the share that a window just short of the thresholds earns; 0 is off.
+	Credit float64 `yaml:"credit" json:"credit" range:"[0,1]"`
+	// Power is how fast the credit falls with the distance.
+	Power float64 `yaml:"power" json:"power" range:"(0,100]"`
 }
 
 // Forms of the reward, as [Reward.Form] names them.
@@ -183,7 +207,7 @@ func Default() Config {
 	return Config{
 		Workflow: Parallel, Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
 		Decide: Hybrid,
-		Reward: Reward{Form: PaperReward, Price: 0.1, QoS: 0.5},
+		Reward: Reward{Form: PaperReward, Price: 0.1, QoS: 0.5, NearMiss: NearMiss{Power: 4}, Dial: []float64{}},
 		Price:  Price{CPU: 0.173, Memory: 0.012},
 		Noise:  Noise{Request: 1, Window: 0.08},
 		Platform: Platform{
@@ -234,11 +258,11 @@ func (c *Config) Validate() error {
 			c.Concurrency, Hybrid)
 	}
 	want := 4
-	if c.Workflow == TcktApp || c.Decide == Hardware {
+	if (c.Workflow == TcktApp || c.Decide == Hardware) && c.Features != Described {
 		want = 3
 	}
 	if len(c.Initial) < want || len(c.Initial) > 4 {
 		return bounds.Errorf("initial", "is %v, want %d numbers: cpu, memory, replicas, concurrency", c.Initial, want)
 	}
-	return nil
+	return c.Reward.validate(c.Features)
 }

@@ -39,10 +39,12 @@ type Env struct {
 	fresh  bool
 	rates  perfmodel.Rates
 	noise  []logNormal // of each function's work
-	delay  sim.Time    // outside the functions, per request
-	hop    sim.Time    // before each function
-	quiet  bool
-	trace  func(purpose string, a, b, c uint64, value float64)
+	// described makes the described features; nil with the other sets.
+	described *description
+	delay     sim.Time // outside the functions, per request
+	hop       sim.Time // before each function
+	quiet     bool
+	trace     func(purpose string, a, b, c uint64, value float64)
 
 	fingerprint uint64 // of the configuration, for copies and saved states
 
@@ -119,6 +121,9 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 		return nil, err
 	}
 	e.tracker = workflow.NewTracker(a.flow, 0)
+	if e.dial = c.Reward.draw(0); c.Features == Described {
+		e.described = newDescription(e)
+	}
 	e.spec = e.newSpec()
 	h, load := fnv.New64a(), source.Config()
 	fmt.Fprintf(h, "%+v %s", c, load.Identity())
@@ -149,10 +154,10 @@ func (e *Env) Fresh() bool { return e.fresh }
 // QoS returns the thresholds of the current episode.
 func (e *Env) QoS() QoS { return e.qos }
 
-// Reset implements [envs.Env]. Options are users (a number of closed-loop users) and start (the minute of the
-// workload).
+// Reset implements [envs.Env]. Options are users (a number of closed-loop users), start (the minute of the workload)
+// and, where the reward has one, dial (a number).
 func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
-	users, start, err := e.options(seed, options)
+	users, start, dial, err := e.options(seed, options)
 	if err != nil {
 		return err
 	}
@@ -164,6 +169,7 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 	e.sim.Reset(seed)
 	e.tracker.Reset(seed)
 	e.world.reset(seed)
+	e.dial = dial
 	e.load(users, start)
 	for f := range e.wanted {
 		e.inForce[f] = e.initial()
@@ -185,8 +191,9 @@ func newKeys(seed uint64) keys {
 	}
 }
 
-// options returns the number of users and the first slot of an episode.
-func (e *Env) options(seed uint64, options envs.Options) (users, slot int, err error) {
+// options returns the number of users, the first slot and the dial of an episode.
+func (e *Env) options(seed uint64, options envs.Options) (users, slot int, dial float64, err error) {
+	dial = e.cfg.Reward.draw(seed)
 	k := rng.New(seed, "sizing/start")
 	if e.source.Closed() {
 		if users = e.users.Count(); len(e.cfg.Users) > 0 {
@@ -200,18 +207,23 @@ func (e *Env) options(seed uint64, options envs.Options) (users, slot int, err e
 		switch {
 		case name == "users" && e.source.Closed():
 			if users = int(x); !ok || float64(users) != x || users < 1 || users > 1<<16 {
-				return 0, 0, fmt.Errorf("%s: option users is %v, want a whole number of 1 or more", e.id, v)
+				return 0, 0, 0, fmt.Errorf("%s: option users is %v, want a whole number of 1 or more", e.id, v)
 			}
 		case name == "start" && !e.source.Closed():
 			last := float64(e.slots(seed)-e.needed()) / 2
 			if slot = int(x * 2); !ok || !(x >= 0 && x <= last) {
-				return 0, 0, fmt.Errorf("%s: option start is %v, want a minute from 0 to %g", e.id, v, last)
+				return 0, 0, 0, fmt.Errorf("%s: option start is %v, want a minute from 0 to %g", e.id, v, last)
+			}
+		case name == "dial" && len(e.cfg.Reward.Dial) > 0:
+			if dial = x; !ok || !(x > 0 && x <= 1e6) {
+				return 0, 0, 0, fmt.Errorf("%s: option dial is %v, want a number above 0", e.id, v)
 			}
 		default:
-			return 0, 0, fmt.Errorf("%s: no option %q here, want users (in a closed loop) or start (otherwise)", e.id, name)
+			return 0, 0, 0, fmt.Errorf("%s: no option %q here, want users (in a closed loop), start (otherwise) or dial "+
+				"(where env.reward.dial is given)", e.id, name)
 		}
 	}
-	return users, slot, nil
+	return users, slot, dial, nil
 }
 
 func number(v any) (float64, bool) {

@@ -42,7 +42,10 @@ func TestContract(t *testing.T) {
 			c.Workflow, c.Windows, c.Features, c.LoadKnown = Sequential, 12,
 				PaperFeatures, true
 		}},
-		"own": {poisson(2), func(c *Config) { own(c); c.Windows = 12 }},
+		"described":         {DefaultWorkload(), func(c *Config) { described(c); c.Windows = 12 }},
+		"described users":   {closed(10), func(c *Config) { described(c); c.Workflow, c.Windows = Branch, 4 }},
+		"described tcktapp": {poisson(2), func(c *Config) { described(c); c.Workflow, c.Windows = TcktApp, 12 }},
+		"own":               {poisson(2), func(c *Config) { own(c); c.Windows = 12 }},
 		"tcktapp": {poisson(2), func(c *Config) {
 			c.Workflow, c.Windows, c.Reward.Form = TcktApp, 12,
 				LocalGlobalReward

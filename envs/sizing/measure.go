@@ -71,6 +71,7 @@ func (e *Env) measureNothing() {
 func (e *Env) conclude(rs []Resources, refused bool) {
 	r := &e.result
 	e.lastLoad = r.load
+	e.trend.pass(e.all, r.seen)
 	*r = result{refusedNow: refused, seen: e.begun, failed: e.failures, successes: len(e.latencies)}
 	for f, x := range rs {
 		fr := &e.functions[f]

@@ -23,7 +23,15 @@ func (e *Env) newSpec() *envs.Spec {
 		choose = "CPU, memory and replicas"
 	}
 	decided := a.rng.describe()
-	features, units, seen := envs.Columns(e.describeFeatures(decided, unit))
+	columns := e.describeFeatures(decided, unit)
+	if e.described != nil {
+		columns = e.described.columns(e, unit)
+	}
+	features, units, seen := envs.Columns(columns)
+	scale := "Numbers are of the last window; they are not scaled."
+	if e.described != nil {
+		scale = "The columns are the same for every workflow."
+	}
 	actions, share, decides := envs.Columns(decided)
 	return &envs.Spec{
 		ID:  e.id,
@@ -32,7 +40,7 @@ func (e *Env) newSpec() *envs.Spec {
 			Name: "function", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.NewBox(len(actions), 0, 1),
 			Features: features, FeatureUnits: units, FeatureDocs: seen, Actions: actions, ActionUnits: share, ActionDocs: decides,
 			Names: a.flow.Functions(), Neighbours: neighbours, Next: a.flow.Next(),
-			Doc: "One function of the workflow. Numbers are of the last window; they are not scaled.",
+			Doc: "One function of the workflow. " + scale,
 		}},
 		Step:       envs.Timing{Unit: "window", Fixed: int64(Window)},
 		MaxSteps:   e.cfg.Windows,
@@ -133,38 +141,13 @@ func (e *Env) report(out *envs.Outcome) {
 	e.reward(out.Rewards[0])
 }
 
-// reward writes each agent's reward for the last window.
-func (e *Env) reward(out []float32) {
-	r, w := &e.result, &e.cfg.Reward
-	if w.Form == LocalGlobalReward {
-		global := float64(0.7*e.app.refLatency/r.latency) + float64(0.3*float64(r.successes)/e.app.refSuccesses)
-		if r.latency == 0 {
-			global = 0
-		}
-		for f := range out {
-			local := -e.functions[f].price
-			if p := e.functions[f].p75; p > 0 {
-				local += float64(0.2 * e.app.refs[f] / p)
-			}
-			out[f] = float32(float64(0.5*local) + float64(0.5*global))
-		}
-		return
-	}
-	y := -float64(w.Price * r.price)
-	switch {
-	case w.Form == PaperReward && !r.violated:
-		y += w.QoS
-	case w.Form == CodeReward && r.violated:
-		y -= w.QoS
-	}
-	for f := range out {
-		out[f] = float32(y)
-	}
-}
-
 // observe writes the agents' observations after the last window.
 func (e *Env) observe(obs *envs.Observation) {
 	k := &obs.Kinds[0]
+	if e.described != nil {
+		e.described.observe(e, k)
+		return
+	}
 	r := &e.result
 	row := k.Values[:0]
 	n := e.app.rng.Components()

@@ -20,12 +20,14 @@ type Range struct {
 	Low, High Resources
 	// Concurrency says whether the concurrency limit is part of the action. If not, Low.Concurrency is the limit.
 	Concurrency bool
+	// Padded says that an action has a fourth component even where the concurrency limit is not decided. It is ignored.
+	Padded bool
 }
 
-// Components returns the number of components of an action: cpu, memory, replicas and, where it is decided,
-// concurrency.
+// Components returns the number of components of an action: cpu, memory, replicas and, where it is decided or the
+// action is padded, concurrency.
 func (r *Range) Components() int {
-	if r.Concurrency {
+	if r.Concurrency || r.Padded {
 		return 4
 	}
 	return 3
@@ -42,6 +44,9 @@ func (r *Range) describe() []envs.Component {
 		of("memory", "MB an instance", "", r.Low.Memory, r.High.Memory),
 		of("replicas", "instances", " down", r.Low.Replicas, r.High.Replicas),
 		of("concurrency", "requests at once in an instance", " down", r.Low.Concurrency, r.High.Concurrency),
+	}
+	if !r.Concurrency {
+		out[3].Doc = "ignored: the concurrency limit is not decided"
 	}
 	return out[:r.Components()]
 }
@@ -83,7 +88,10 @@ func (r *Range) Encode(want Resources, a []float32) {
 	a[0] = share(want.CPU, r.Low.CPU, r.High.CPU, false)
 	a[1] = share(want.Memory, r.Low.Memory, r.High.Memory, false)
 	a[2] = share(want.Replicas, r.Low.Replicas, r.High.Replicas, true)
-	if r.Concurrency {
+	switch {
+	case r.Concurrency:
 		a[3] = share(want.Concurrency, r.Low.Concurrency, r.High.Concurrency, true)
+	case r.Padded:
+		a[3] = 0
 	}
 }

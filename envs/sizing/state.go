@@ -20,6 +20,8 @@ type world struct {
 	visited  []sim.Time // per run and node, where there are gates
 	// interference is the factor on each function's work in this window.
 	interference []float64
+	dial         float64          // of the episode; 0 where the reward has none
+	trend        trend            // where the described features show it
 	latencies    []float64        // of successes in this window, in seconds
 	durations    [][]float64      // of each function's completed visits in this window, in seconds
 	functions    []functionResult // of the last window
@@ -67,6 +69,7 @@ func (w *world) init(a *app) {
 func (w *world) reset(seed uint64) {
 	w.clear()
 	w.progress = progress{seed: seed, keys: newKeys(seed)}
+	w.trend = trend{}
 	w.asked, w.requests, w.visited = w.asked[:0], w.requests[:0], w.visited[:0]
 	for i := range w.gates {
 		w.gates[i].clear()
@@ -100,6 +103,12 @@ func (e *Env) State(c *state.Codec) {
 	}
 	c.Part(e.sim)
 	state.Value(c, &e.progress)
+	if len(e.cfg.Reward.Dial) > 0 {
+		state.Value(c, &e.dial)
+	}
+	if e.described != nil {
+		state.Value(c, &e.trend)
+	}
 	state.Slice(c, &e.asked)
 	state.Fixed(c, e.inForce)
 	state.Fixed(c, e.action)
@@ -155,6 +164,10 @@ func (e *Env) consistent() error {
 		return fmt.Errorf("%d users, of whom %d have asked", e.userCount, len(e.asked))
 	case e.userCount > 0 && !e.source.Closed():
 		return fmt.Errorf("%d users, but the load is not one of users", e.userCount)
+	case e.dial < 0 || !(e.dial <= 1e6):
+		return fmt.Errorf("a dial of %g, want 0 to 1e6", e.dial)
+	case !e.trend.finite():
+		return fmt.Errorf("a trend of %+v", e.trend)
 	case e.tracker.Live() > len(e.requests):
 		return fmt.Errorf("%d requests are in flight, but %d known", e.tracker.Live(), len(e.requests))
 	}

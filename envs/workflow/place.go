@@ -44,7 +44,7 @@ func (w *Workflow) Through(times []float64, d Delays) (through []float64, longes
 	through = make([]float64, n)
 	var out []int32
 	for _, m := range w.order {
-		out = w.leads(out[:0], int32(m))
+		out = w.onward(out[:0], int32(m))
 		end := before[m] + w.own(int32(m), times, d) + d.Edge
 		for _, k := range out {
 			before[k] = max(before[k], end)
@@ -52,7 +52,7 @@ func (w *Workflow) Through(times []float64, d Delays) (through []float64, longes
 	}
 	for i := range w.order {
 		m := w.order[n-1-i]
-		out = w.leads(out[:0], int32(m))
+		out = w.onward(out[:0], int32(m))
 		for _, k := range out {
 			after[m] = max(after[m], after[k]+w.own(k, times, d)+d.Edge)
 		}
@@ -81,8 +81,8 @@ func (w *Workflow) own(n int32, times []float64, d Delays) float64 {
 	return float64(w.factor[n] * w.runTime(n, times, d))
 }
 
-// leads appends the nodes that n leads to by next and branch edges.
-func (w *Workflow) leads(dst []int32, n int32) []int32 {
+// onward appends the nodes that n leads to by next and branch edges.
+func (w *Workflow) onward(dst []int32, n int32) []int32 {
 	for _, m := range w.next[n] {
 		if m != exit {
 			dst = append(dst, m)

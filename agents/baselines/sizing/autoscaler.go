@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // AutoscalerConfig configures [Autoscaler]. The defaults are those of Kubernetes' HorizontalPodAutoscaler
@@ -20,7 +21,7 @@ type AutoscalerConfig struct {
 	// CPU is the target for an instance's used CPU as a share of its limit; 0 turns this target off.
 	CPU float64 `yaml:"cpu" json:"cpu" range:"[0,1]"`
 	// Concurrency is the target for the requests inside an instance as a share of its concurrency limit (Knative's
-	// target utilisation); 0 turns this target off. It needs the extended features.
+	// target utilisation); 0 turns this target off. It needs the extended or the described features.
 	Concurrency float64 `yaml:"concurrency" json:"concurrency" range:"[0,1]"`
 	// Tolerance is how far the ratio of metric to target may be from 1 without any change.
 	Tolerance float64 `yaml:"tolerance" json:"tolerance" range:"[0,1]"`
@@ -52,7 +53,8 @@ type Autoscaler struct {
 	world
 	config       AutoscalerConfig
 	base         sizing.Resources
-	used, inside int // features
+	used, inside int // features; with the described ones used is a share and inside a logarithm of one
+	shares       bool
 	history      []int32
 	at           int // the next index in every function's history
 	windows      int
@@ -73,6 +75,9 @@ func NewAutoscaler(c AutoscalerConfig, env envs.Env) (*Autoscaler, error) {
 		return nil, err
 	}
 	p.used, p.inside = p.feature("cpu used"), p.feature("inside")
+	if p.shares = p.used < 0; p.shares {
+		p.used, p.inside = p.feature("cpu share"), p.feature("places taken")
+	}
 	if c.CPU == 0 && p.inside < 0 {
 		return nil, errors.New("autoscaler: concurrency is the only target, but the environment shows paper features, " +
 			"want extended")
@@ -124,6 +129,15 @@ func (p *Autoscaler) desired(now sizing.Resources, row []float32) int {
 			n = int(math.Ceil(float64(now.Replicas)*ratio - 1e-9)) // 3.0000000000000004 is 3
 		}
 		want = max(want, n)
+	}
+	if p.shares {
+		if p.config.CPU > 0 {
+			consider(float64(row[p.used]) / p.config.CPU)
+		}
+		if p.config.Concurrency > 0 {
+			consider(portable.Exp(float64(row[p.inside])) / p.config.Concurrency)
+		}
+		return min(max(want, p.rng.Low.Replicas), p.rng.High.Replicas)
 	}
 	if p.config.CPU > 0 {
 		// The feature is in percent of a core, the limit in millicores.

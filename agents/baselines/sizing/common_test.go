@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,27 @@ func TestConfigErrors(t *testing.T) {
 	f.Configuration = []float64{0.1, 0.2, 0.3}
 	if _, err := NewFixed(f, paper); err == nil || !strings.Contains(err.Error(), "want 4") {
 		t.Errorf("three numbers where four are needed: %v", err)
+	}
+}
+
+// The autoscaler decides the same whichever features show it the metrics.
+func TestAutoscalerReadsDescribedFeatures(t *testing.T) {
+	play := func(features string) [][]float32 {
+		e := newEnv(t, 1.5, func(c *sizing.Config) { c.Windows, c.Features = 40, features })
+		a, err := NewAutoscaler(DefaultAutoscaler(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return steps(t, e, rollout.Actor{Policy: a}, 2)
+	}
+	extended, described := play(sizing.ExtendedFeatures), play(sizing.Described)
+	for k := range extended {
+		if !slices.Equal(extended[k], described[k]) {
+			t.Fatalf("window %d: %v with extended features, %v with described ones", k, extended[k], described[k])
+		}
+	}
+	if slices.Equal(extended[0], extended[len(extended)-1]) {
+		t.Error("the autoscaler never acted")
 	}
 }
 
