@@ -209,11 +209,14 @@ func countProgress(c *cobra.Command, things string) func(done, all int) {
 			_ = bar.Set(done) // a bar that cannot be drawn must not end an evaluation
 		}
 	}
-	last := time.Now()
+	begun := time.Now()
+	last := begun
 	return func(done, all int) {
 		if now := time.Now(); now.Sub(last) > 5*time.Second {
 			last = now
-			fmt.Fprintf(w, "%d of %d %s\n", done, all, things)
+			rate := float64(done) / now.Sub(begun).Seconds()
+			left := time.Duration(float64(all-done) / max(rate, 1e-9) * float64(time.Second))
+			fmt.Fprintf(w, "%d of %d %s  %.3g/s  ETA %s\n", done, all, things, rate, left.Round(time.Second))
 		}
 	}
 }

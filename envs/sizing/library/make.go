@@ -30,8 +30,8 @@ type Plan struct {
 	Noise  float64
 	// Workers is the number of goroutines; rows do not depend on it.
 	Workers int
-	// Progress, where set, is told how many rows are done. It is called by several goroutines.
-	Progress func(done int)
+	// Progress, where set, is told how many rows are done, never twice at a time.
+	Progress func(done, all int)
 }
 
 func (p *Plan) validate() error {
@@ -64,11 +64,12 @@ func Make(ctx context.Context, p Plan) (*Library, error) {
 	episodes := (p.Rows + windows - 1) / windows
 	out := &Library{Layout: LayoutOf(env), Rows: make([]Row, p.Rows)}
 	var (
-		wait    sync.WaitGroup
-		next    atomic.Int64
-		done    atomic.Int64
-		workers = min(max(1, p.Workers), episodes)
-		errs    = make([]error, workers)
+		wait     sync.WaitGroup
+		next     atomic.Int64
+		counting sync.Mutex
+		done     int
+		workers  = min(max(1, p.Workers), episodes)
+		errs     = make([]error, workers)
 	)
 	for w := range workers {
 		wait.Go(func() {
@@ -80,8 +81,11 @@ func Make(ctx context.Context, p Plan) (*Library, error) {
 				}
 				rows := out.Rows[k*windows : min((k+1)*windows, p.Rows)]
 				errs[w] = m.episode(ctx, rng.New(p.Seed, "library").With(uint64(k)), rows, func() {
-					if n := done.Add(1); p.Progress != nil {
-						p.Progress(int(n))
+					if p.Progress != nil {
+						counting.Lock()
+						done++
+						p.Progress(done, p.Rows)
+						counting.Unlock()
 					}
 				})
 			}
