@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ const runsFolder = "runs"
 type trainFlags struct {
 	sets                                     []string
 	name, runs, seeds, device, engine, from  string
-	profile                                  string
+	profile, library                         string
 	seed                                     uint64
 	jobs                                     int
 	printConfig, schema, json, deterministic bool
@@ -44,6 +45,7 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save before they sto
   stoker train configs/sizing/attmf.yaml --device cuda:0
   stoker train configs/sizing/attmf.yaml --set workload.path=azure2019/      # a folder with the publisher's files
   stoker train configs/sizing/attmf.yaml --init-from runs/sizing-attmf-s1 --name again
+  stoker train configs/sizing/attmf.yaml --library rows.csv --name offline   # from a library of runs alone
   stoker train configs/sizing/attmf.yaml --print-config
   stoker train --schema > stoker.schema.json`,
 		Args: func(c *cobra.Command, a []string) error {
@@ -77,6 +79,8 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save before they sto
 	fl.BoolVar(&f.deterministic, "deterministic", false,
 		"make results on CUDA repeat to the bit: slower, and operations that cannot fail")
 	fl.StringVar(&f.from, "init-from", "", "start from the weights of a checkpoint or run")
+	fl.StringVar(&f.library, "library", "",
+		"learn from the rows of this library alone (stoker library), without a step in the environment")
 	fl.StringVar(&f.profile, "profile", "",
 		"write a CPU profile for go tool pprof to this file, and print where the time went")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print the resolved configuration and stop")
@@ -211,6 +215,9 @@ func (f trainFlags) settings() []string {
 	}
 	if f.device != "" {
 		sets = append(sets, "engine.device="+f.device)
+	}
+	if f.library != "" {
+		sets = append(sets, "train.library.path="+strconv.Quote(f.library))
 	}
 	if f.deterministic {
 		sets = append(sets, "engine.deterministic=true")

@@ -76,6 +76,17 @@ type Train struct {
 	Evaluate Evaluate `yaml:"evaluate" json:"evaluate"`
 	// Checkpoint saves the whole state.
 	Checkpoint Checkpoint `yaml:"checkpoint" json:"checkpoint"`
+	// Library, where it names a file, is all that is learned from: no step is taken in the environment.
+	Library Library `yaml:"library,omitempty" json:"library,omitzero"`
+}
+
+// Library is a library of runs to learn from. Steps are then updates, each from a minibatch of its rows; copies has no
+// effect.
+type Library struct {
+	// Path is the file, as stoker library writes it.
+	Path string `yaml:"path" json:"path"`
+	// Digest is the SHA-256 of the file, in hex. A run writes it down; where it is given, another file is refused.
+	Digest string `yaml:"digest,omitempty" json:"digest,omitempty"`
 }
 
 // Evaluate is the evaluation during training.

@@ -68,6 +68,7 @@ type world struct {
 	workers        int // that step environments
 	vector         *envs.Vector
 	learner        agents.Learner
+	offline        agents.Offline   // the learner where it learns from a library alone, else nil
 	checker        *checker         // nil where evaluation during training is off
 	load           *envs.LoadReport // nil where the environment has none
 }
@@ -90,10 +91,11 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	if w.trainer, w.actor, err = openEngines(engine, w.on); err != nil {
 		return w, err
 	}
-	w.workers = min(cmp.Or(engine.Workers, threads, runtime.GOMAXPROCS(0)), x.Train.Copies)
+	copies := copiesOf(x)
+	w.workers = min(cmp.Or(engine.Workers, threads, runtime.GOMAXPROCS(0)), copies)
 	newEnv := func() (envs.Env, error) { return NewEnv(x, trainSplit(x.Workload)) }
 	w.vector, err = envs.NewVector(newEnv, envs.VectorOptions{
-		Copies: x.Train.Copies, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
+		Copies: copies, Workers: w.workers, Seed: rng.New(x.Seed, "training episodes").Uint64(),
 	})
 	if err != nil {
 		return w, err
@@ -103,7 +105,7 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 		return w, err
 	}
 	w.learner, err = newLearner(x, a, agents.Context{
-		Spec: w.vector.Spec(), Copies: x.Train.Copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
+		Spec: w.vector.Spec(), Copies: copies, Train: w.trainer, Act: w.actor, Seed: x.Seed, Steps: x.Train.Steps,
 		NewEnv: newEnv, Teacher: func(name string) (agents.Teacher,
 			error) {
 			return newTeacher(catalog.Of(x), name, w.vector.Env(0))
@@ -111,6 +113,9 @@ func build(x *configs.Experiment, threads int) (w *world, err error) {
 	})
 	if err != nil {
 		return w, fmt.Errorf("agent %s: %w", x.Agent.Name, err)
+	}
+	if w.offline, err = offlineOf(x, w.learner); err != nil {
+		return w, err
 	}
 	if x.Train.Evaluate.Every > 0 {
 		w.checker, err = newChecker(x)

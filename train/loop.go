@@ -51,10 +51,19 @@ func (r *run) stop(ctx context.Context) error {
 	return cause
 }
 
-// step is one step of every copy, and the updates that are due.
+// step is one step of every copy, and the updates that are due; with a library it is one update.
 func (r *run) step() error {
 	l, v, p := r.world.learner, r.world.vector, &r.phases
 	p.start()
+	if o := r.world.offline; o != nil {
+		if err := o.Learn(); err != nil {
+			return fmt.Errorf("updating: %w", err)
+		}
+		p.lap(phaseUpdate)
+		r.state.Steps++
+		r.count()
+		return nil
+	}
 	if err := l.Act(v); err != nil {
 		return fmt.Errorf("acting: %w", err)
 	}

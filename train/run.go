@@ -159,6 +159,10 @@ func Start(ctx context.Context, x *configs.Experiment, o Options) (*Result, erro
 			return nil, err
 		}
 	}
+	if err := w.fill(); err != nil {
+		return nil, err
+	}
+	x = w.x
 	r := &run{opts: o, fs: o.FS, dir: dir, world: w, saved: -1}
 	if r.shape, err = shapeOf(x); err != nil {
 		return nil, err

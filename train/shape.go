@@ -29,6 +29,9 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	if y.Workload, err = y.Workload.EachPath(func(p string) (string, error) { return filepath.Base(p), nil }); err != nil {
 		return nil, err
 	}
+	if p := y.Train.Library.Path; p != "" {
+		y.Train.Library.Path = filepath.Base(p)
+	}
 	text, err := y.YAML()
 	if err != nil {
 		return nil, err
@@ -47,6 +50,11 @@ func located(x *configs.Experiment) (*configs.Experiment, error) {
 	var err error
 	if y.Workload, err = y.Workload.EachPath(filepath.Abs); err != nil {
 		return nil, fmt.Errorf("workload.path: %w", err)
+	}
+	if p := y.Train.Library.Path; p != "" {
+		if y.Train.Library.Path, err = filepath.Abs(p); err != nil {
+			return nil, fmt.Errorf("train.library.path: %w", err)
+		}
 	}
 	return &y, nil
 }

@@ -76,6 +76,16 @@ func (c *actionCodec) stretch(u, out []float32) {
 	}
 }
 
+// squeeze writes u for the environment's action: the inverse of stretch.
+func (c *actionCodec) squeeze(a, u []float32) {
+	for i, x := range a {
+		u[i] = 0.5
+		if lo, hi := c.Low[i], c.High[i]; hi > lo {
+			u[i] = min(max((x-lo)/(hi-lo), 0), 1)
+		}
+	}
+}
+
 // choose writes, for each component, the index of its largest score (the first of several), and the one-hot form of all
 // components.
 func (c *actionCodec) choose(scores, hot, out []float32) {

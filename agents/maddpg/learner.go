@@ -169,23 +169,36 @@ func (l *Learner) Update() error {
 	if l.pending < l.c.UpdateEvery || l.memory.buf.Len() < l.c.Batch {
 		return nil
 	}
+	l.setRates()
+	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
+		for range l.c.GradientSteps {
+			if err := l.learn(); err != nil {
+				return err
+			}
+		}
+	}
+	return l.syncActor()
+}
+
+// learn is one update.
+func (l *Learner) learn() error {
+	if err := l.sampler.sample(); err != nil {
+		return err
+	}
+	if err := l.update.run(); err != nil {
+		return err
+	}
+	l.summed++
+	return nil
+}
+
+// setRates gives the optimisers their present learning rates.
+func (l *Learner) setRates() {
 	if l.c.RateFinal < 1 {
 		factor := l.rateFactor()
 		l.update.actorAdam.SetRate(factor * l.c.ActorRate)
 		l.update.criticAdam.SetRate(factor * l.c.CriticRate)
 	}
-	for ; l.pending >= l.c.UpdateEvery; l.pending -= l.c.UpdateEvery {
-		for range l.c.GradientSteps {
-			if err := l.sampler.sample(); err != nil {
-				return err
-			}
-			if err := l.update.run(); err != nil {
-				return err
-			}
-			l.summed++
-		}
-	}
-	return l.syncActor()
 }
 
 // rateFactor is the present factor of the learning rates, from 1 to RateFinal.

@@ -64,19 +64,7 @@ func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 	copy(row.Column(colObservation), before.Values)
 	copy(row.Column(colAction), u)
 	copy(row.Column(colNext), after.Values)
-	discount := float32(m.discount.Of(v.Terminated[i], v.Elapsed[i]))
-	r, d := row.Column(colReward), row.Column(colDiscount)
-	copy(r, rewards)
-	if m.p.agents < n { // single: the mean reward, as in an episode's return
-		var sum float64
-		for _, x := range rewards {
-			sum += float64(x)
-		}
-		r[0] = float32(sum / float64(n))
-	}
-	for j := range d {
-		d[j] = discount
-	}
+	r, d := m.credit(row, rewards, m.discount.Of(v.Terminated[i], v.Elapsed[i]))
 	if m.mask > 0 {
 		w := m.p.actionCodec.width()
 		for j := range n {
@@ -93,6 +81,23 @@ func (m *memory) store(v *envs.Vector, i int, u []float32) error {
 		}
 	}
 	return nil
+}
+
+// credit writes a row's rewards and discounts, and returns them.
+func (m *memory) credit(row replay.Row, rewards []float32, discount float64) (r, d []float32) {
+	r, d = row.Column(colReward), row.Column(colDiscount)
+	copy(r, rewards)
+	if n := m.p.kind.Agents; m.p.agents < n { // single: the mean reward, as in an episode's return
+		var sum float64
+		for _, x := range rewards {
+			sum += float64(x)
+		}
+		r[0] = float32(sum / float64(n))
+	}
+	for j := range d {
+		d[j] = float32(discount)
+	}
+	return r, d
 }
 
 // check refuses absent agents that the configuration does not allow.
