@@ -2,11 +2,12 @@ package maddpg
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
+	"github.com/stoker-rl/stoker/agents/safe"
+	"github.com/stoker-rl/stoker/agents/saved"
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -34,13 +35,22 @@ type Safe struct {
 	MinHistory int `yaml:"min_history" json:"min_history" range:"[1,]"`
 	// Violations is the number of steps that miss their objectives before the range is computed again.
 	Violations int `yaml:"violations" json:"violations" range:"[1,]"`
+	// LoadStep is the width of a class of loads with a range of its own, in the unit of the quantity load: 5 gives users
+	// a range for each 5. A class without enough history has the range of the nearest. 0 is one range for all loads.
+	LoadStep float64 `yaml:"load_step" json:"load_step" range:"[0,1e9]"`
 }
 
 func defaultSafe() Safe {
+	r := safe.Default()
 	return Safe{
-		Price: "price", Violated: "violated", Cheapest: 0.2, Deviations: 2, Noise: 0.05, Low: 0.1, High: 0.9,
-		History: 1_000, MinHistory: 50, Violations: 3,
+		Price: "price", Violated: "violated", Cheapest: r.Cheapest, Deviations: r.Deviations, Noise: r.Noise, Low: r.Low,
+		High: r.High, History: r.History, MinHistory: r.MinHistory, Violations: r.Violations,
 	}
+}
+
+func (s *Safe) rule() safe.Rule {
+	return safe.Rule{Cheapest: s.Cheapest, Deviations: s.Deviations, Noise: s.Noise, Low: s.Low, High: s.High,
+		History: s.History, MinHistory: s.MinHistory, Violations: s.Violations, LoadStep: s.LoadStep}
 }
 
 func (s Safe) validate() error {
@@ -60,26 +70,14 @@ func (s Safe) validate() error {
 
 // Pricer is implemented (see envs.As) by environments that know the price of an action before it is used (eq. 2), in
 // the unit of the quantity that safe.price names.
-type Pricer interface {
-	PriceOf(a *envs.Action) (float64, error)
-}
+type Pricer = safe.Pricer
 
-// guard applies the strategy.
+// guard applies the strategy to what the learner does.
 type guard struct {
-	c               *Safe
-	p               *problem
-	price, violated int // indices of the quantities in the environment's info
-	stream          *rng.Stream
-
-	// The feasible history: a ring buffer of prices and of actions as critics see them.
-	prices  []float64
-	actions []float32
-	n       int64 // steps ever added
-
-	lo, hi     float64 // the range of prices, valid where made is true
-	made       bool
-	cheapest   []int32 // τ: indices in the ring
-	violations int     // since the range was computed
+	*safe.Guard
+	c                     *Safe
+	p                     *problem
+	price, violated, load int // places of the quantities in the environment's info; load is −1 with one range for all
 
 	seen, replaced int64 // actions since the last metrics
 }
@@ -89,13 +87,15 @@ func newGuard(c *Config, p *problem, s *envs.Spec, seed uint64) (*guard, error) 
 		return nil, fmt.Errorf("maddpg: safe exploration adds noise to actions, but those of %s are choices", s.ID)
 	}
 	g := &guard{
-		c: &c.Safe, p: p, stream: rng.NewStream(seed, "maddpg: safe exploration"),
-		prices: make([]float64, c.Safe.History), actions: make([]float32, c.Safe.History*p.agents*p.act),
-		cheapest: make([]int32, 0, c.Safe.History),
+		Guard: safe.New(c.Safe.rule(), p.agents*p.act, rng.NewStream(seed, "maddpg: safe exploration")),
+		c:     &c.Safe, p: p, load: -1,
 	}
 	var err error
 	if g.price, err = s.InfoIndex(c.Safe.Price); err == nil {
 		g.violated, err = s.InfoIndex(c.Safe.Violated)
+	}
+	if err == nil && c.Safe.LoadStep > 0 {
+		g.load, err = s.InfoIndex("load")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("maddpg: safe exploration: %w", err)
@@ -103,31 +103,30 @@ func newGuard(c *Config, p *problem, s *envs.Spec, seed uint64) (*guard, error) 
 	return g, nil
 }
 
-// filter is eq. 10: it replaces an action whose price is outside the range by one of τ with noise. u is the same action
-// as critics see it.
+// filter is eq. 10: it replaces an action whose price is outside the range by a safe one with noise. u is the same
+// action as critics see it.
 func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
 	g.seen++
-	if !g.made {
+	load, err := g.loadNow(e)
+	if err != nil {
+		return err
+	}
+	if _, _, ok := g.Range(load); !ok {
 		return nil
 	}
 	pricer, ok := envs.As[Pricer](e)
 	if !ok {
 		return fmt.Errorf("maddpg: safe exploration needs an environment that prices an action before it is used, and "+
-			"%s doesn't",
-			e.Spec().ID)
+			"%s doesn't", e.Spec().ID)
 	}
 	y, err := pricer.PriceOf(a)
 	if err != nil {
 		return fmt.Errorf("maddpg: safe exploration: %w", err)
 	}
-	if y >= g.lo && y <= g.hi {
+	if !g.Filter(load, y, u) {
 		return nil
 	}
 	g.replaced++
-	copy(u, g.action(g.cheapest[g.stream.IntN(len(g.cheapest))]))
-	for i, x := range u {
-		u[i] = min(max(x+float32(g.c.Noise*g.stream.Norm()), float32(g.c.Low)), float32(g.c.High))
-	}
 	w, k := g.p.actionCodec.width(), g.p.actionCodec.components()
 	for j := range g.p.kind.Agents {
 		g.p.stretch(u[j*w:(j+1)*w], a.Kinds[0][j*k:(j+1)*k])
@@ -135,54 +134,25 @@ func (g *guard) filter(e envs.Env, a *envs.Action, u []float32) error {
 	return nil
 }
 
-func (g *guard) action(i int32) []float32 {
-	w := g.p.agents * g.p.act
-	return g.actions[int(i)*w : (int(i)+1)*w]
+// loadNow is the load that the agents see, 0 where there is one range for all loads.
+func (g *guard) loadNow(e envs.Env) (float64, error) {
+	if g.load < 0 {
+		return 0, nil
+	}
+	l, ok := envs.As[safe.Loader](e)
+	if !ok {
+		return 0, fmt.Errorf("maddpg: safe.load_step needs an environment that knows its load, and %s doesn't", e.Spec().ID)
+	}
+	return l.LoadNow(), nil
 }
 
 // observe adds a step's outcome to the history or, where it missed its objectives, counts it.
 func (g *guard) observe(info []float64, u []float32) {
-	if info[g.violated] != 0 {
-		g.violations++
-	} else {
-		i := g.n % int64(len(g.prices))
-		g.prices[i] = info[g.price]
-		copy(g.action(int32(i)), u)
-		g.n++
+	load := 0.0
+	if g.load >= 0 {
+		load = info[g.load]
 	}
-	held := min(g.n, int64(len(g.prices)))
-	if held >= int64(g.c.MinHistory) && (!g.made || g.violations >= g.c.Violations) {
-		g.bound(int(held))
-		g.made, g.violations = true, 0
-	}
-}
-
-// bound computes the range from the cheapest feasible steps in the history.
-func (g *guard) bound(held int) {
-	g.cheapest = g.cheapest[:0]
-	for i := range held {
-		g.cheapest = append(g.cheapest, int32(i))
-	}
-	slices.SortStableFunc(g.cheapest, func(a, b int32) int {
-		switch pa, pb := g.prices[a], g.prices[b]; {
-		case pa < pb:
-			return -1
-		case pa > pb:
-			return 1
-		}
-		return 0
-	})
-	g.cheapest = g.cheapest[:max(1, int(math.Round(g.c.Cheapest*float64(held))))]
-	var mean, m2 float64
-	for _, i := range g.cheapest {
-		mean += g.prices[i] / float64(len(g.cheapest))
-	}
-	for _, i := range g.cheapest {
-		d := g.prices[i] - mean
-		m2 += float64(d*d) / float64(len(g.cheapest))
-	}
-	reach := g.c.Deviations * math.Sqrt(m2)
-	g.lo, g.hi = mean-reach, mean+reach
+	g.Observe(load, info[g.price], info[g.violated] != 0, u)
 }
 
 // replacedShare is the share of actions replaced since the last call.
@@ -193,4 +163,13 @@ func (g *guard) replacedShare() float64 {
 	}
 	g.seen, g.replaced = 0, 0
 	return share
+}
+
+// State implements [state.Stater].
+func (g *guard) State(c *state.Codec) {
+	g.Guard.State(c)
+	state.Value(c, &g.seen)
+	state.Value(c, &g.replaced)
+	c.Check(g.seen >= 0 && g.seen <= saved.MaxCount, "safe exploration: %d actions", g.seen)
+	c.Check(g.replaced >= 0 && g.replaced <= saved.MaxCount, "safe exploration: %d replaced actions", g.replaced)
 }

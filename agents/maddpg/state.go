@@ -2,7 +2,6 @@ package maddpg
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/saved"
@@ -72,45 +71,4 @@ func (s *standardiser) State(c *state.Codec) {
 	for _, n := range s.of {
 		c.Part(n)
 	}
-}
-
-// State implements [state.Stater].
-func (g *guard) State(c *state.Codec) {
-	state.Value(c, g.stream)
-	state.Value(c, &g.n)
-	state.Value(c, &g.lo)
-	state.Value(c, &g.hi)
-	state.Value(c, &g.violations)
-	state.Value(c, &g.seen)
-	state.Value(c, &g.replaced)
-	state.Slice(c, &g.cheapest)
-	state.Fixed(c, g.prices)
-	state.Fixed(c, g.actions)
-	if c.Loaded() {
-		c.Fail(g.check())
-	}
-	if c.Filled() {
-		g.made = len(g.cheapest) > 0
-	}
-}
-
-// check reports what is wrong with a loaded guard.
-func (g *guard) check() error {
-	for _, k := range []struct {
-		what string
-		n    int64
-	}{
-		{"feasible steps", g.n}, {"violations", int64(g.violations)}, {"actions", g.seen}, {"replaced actions", g.replaced},
-	} {
-		if k.n < 0 || k.n > saved.MaxCount {
-			return fmt.Errorf("safe exploration: %d %s, want 0 to %d", k.n, k.what, int64(saved.MaxCount))
-		}
-	}
-	held := min(g.n, int64(len(g.prices)))
-	for _, i := range g.cheapest {
-		if i < 0 || int64(i) >= held {
-			return fmt.Errorf("safe exploration: the cheapest steps name entry %d of %d", i, held)
-		}
-	}
-	return nil
 }

@@ -12,7 +12,12 @@ import (
 func (e *Env) Workflow() string { return e.app.flow.Name() }
 
 // LoadNow returns the load that the agents see: users in a closed loop, else requests per second.
-func (e *Env) LoadNow() float64 { return e.shownLoad() }
+func (e *Env) LoadNow() float64 {
+	if e.source.Closed() {
+		return float64(e.userCount)
+	}
+	return e.shownLoad()
+}
 
 // errUnjudged says why a reward is not known.
 var errUnjudged = errors.New("reward.form: local-global needs measurements of the functions, which outcomes lack; want " +
