@@ -15,15 +15,21 @@ import (
 // 2019, eqs. 4 to 6), the quantity that BoTorch's qNoisyExpectedImprovement estimates: the mean over joint posterior
 // draws of all functions at the observed rows of
 //
-//	E[max(0, f(x) − best) | draw] · Π P(g(x) ≤ 0 | draw)
+//	E[max(0, f(x) − best) | draw] · Π P(g(x) ≤ limit | draw)
 //
-// where best is the draw's largest f among the rows at which all its g are at most 0. A draw without such a row has for
-// best its smallest f, so that what is feasible improves on every row. The draws are Sobol points, scrambled and taken
-// to the normal law; given a draw, the candidate's own law is normal, and its expectation is exact.
+// where best is the draw's largest f among the rows at which each of its g is at most its limit. A draw without such a
+// row has for best its smallest f, so that what is feasible improves on every row. The draws are Sobol points,
+// scrambled and taken to the normal law; given a draw, the candidate's own law is normal, and its expectation is exact.
 type NoisyEI struct {
 	models   []*noisy // the objective, then the constraints
 	best     []float64
 	feasible int // draws with a feasible row
+}
+
+// Constraint is a function that is to stay at or below a limit.
+type Constraint struct {
+	*Model
+	Limit float64
 }
 
 // noisy is a model conditioned on draws of its own function at its rows. With A = K + τ·I the posterior there has the
@@ -31,6 +37,7 @@ type NoisyEI struct {
 // deviates z the mean at x is k(x)ᵀ(α + τ·A⁻¹·L⁻ᵀ·z), and the variance falls by |τ·L⁻¹·A⁻¹·k(x)|².
 type noisy struct {
 	*Query
+	limit   float64
 	weights []float64 // draws × rows: k(x)ᵀ·weights is the mean at x given each draw
 	reduce  []float64 // rows × rows: kᵀ·reduce·k is what the rows take from the variance
 	values  []float64 // draws × rows: the function at the rows
@@ -40,14 +47,17 @@ type noisy struct {
 	sd      float64
 }
 
-// NewNoisyEI returns the acquisition function of an objective, to be maximised, and of constraints, at most 0, all
+// NewNoisyEI returns the acquisition function of an objective, to be maximised, and of constraints, all
 // conditioned on the same rows, from a number of draws.
-func NewNoisyEI(objective *Model, constraints []*Model, draws int, stream *rng.Stream) (*NoisyEI, error) {
+func NewNoisyEI(objective *Model, constraints []Constraint, draws int, stream *rng.Stream) (*NoisyEI, error) {
 	if draws < 1 {
 		return nil, fmt.Errorf("gp: %d draws, want 1 or more", draws)
 	}
 	a := &NoisyEI{best: make([]float64, draws)}
-	all := append([]*Model{objective}, constraints...)
+	all := append([]Constraint{{Model: objective}}, constraints...)
+	if len(all) > maxModels {
+		return nil, fmt.Errorf("gp: %d constraints, want %d at most", len(constraints), maxModels-1)
+	}
 	n := objective.rows
 	z := Scrambled(draws, n*len(all), stream)
 	for i, u := range z {
@@ -57,10 +67,11 @@ func NewNoisyEI(objective *Model, constraints []*Model, draws int, stream *rng.S
 		if m.rows != n {
 			return nil, errors.New("gp: objective and constraints are conditioned on different rows")
 		}
-		d, err := newNoisy(m, z, k*n, n*len(all), draws)
+		d, err := newNoisy(m.Model, z, k*n, n*len(all), draws)
 		if err != nil {
 			return nil, err
 		}
+		d.limit = m.Limit
 		a.models = append(a.models, d)
 	}
 	for s := range draws {
@@ -77,7 +88,7 @@ func (a *NoisyEI) incumbent(s, n int) float64 {
 		least = min(least, f)
 		ok := true
 		for _, c := range a.models[1:] {
-			ok = ok && c.values[s*n+i] <= 0
+			ok = ok && c.values[s*n+i] <= c.limit
 		}
 		if ok {
 			best = max(best, f)
@@ -174,7 +185,7 @@ func (a *NoisyEI) At(x, g []float64) float64 {
 			if k == 0 {
 				parts[k], slopes[0][k], slopes[1][k] = Expected(d.means[s], d.sd, best)
 			} else {
-				parts[k], slopes[0][k], slopes[1][k] = Feasible(d.means[s], d.sd)
+				parts[k], slopes[0][k], slopes[1][k] = Feasible(d.means[s]-d.limit, d.sd)
 			}
 			product *= parts[k]
 		}

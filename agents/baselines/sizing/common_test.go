@@ -76,7 +76,10 @@ func TestRivals(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	f, a, r, o := DefaultFixed(), DefaultAutoscaler(), DefaultRandomSearch(), DefaultOracle()
-	for _, v := range []interface{ Validate() error }{&f, &a, &r, &o} {
+	bo, nei := DefaultRAMBO(), DefaultAquatope()
+	wrongBO, wrongNEI := bo, nei
+	wrongBO.Low, wrongNEI.Outliers = 0.8, "some"
+	for _, v := range []interface{ Validate() error }{&f, &a, &r, &o, &bo, &nei} {
 		if err := v.Validate(); err != nil {
 			t.Errorf("default %+v: %v", v, err)
 		}
@@ -89,6 +92,9 @@ func TestConfigErrors(t *testing.T) {
 		"base has 0":                           &AutoscalerConfig{CPU: 1},
 		"windows is 0":                         &RandomSearchConfig{High: 1},
 		"low is 0.5, want less than high, 0.5": &RandomSearchConfig{Windows: 1, Low: 0.5, High: 0.5},
+		"low is 0.8, want less than high, 0.8": &wrongBO,
+		"outliers is \"some\"":                 &wrongNEI,
+		"windows is 0, want 1 to 500":          &AquatopeConfig{},
 		"memory is 0":                          &OracleConfig{},
 		"samples is 0":                         &OracleConfig{Memory: 3},
 		"margin is 1":                          &OracleConfig{Memory: 3, Samples: 1, Margin: 1},

@@ -65,6 +65,14 @@ func rivals() map[string]func(envs.Env) (rollout.Actor, error) {
 			p, err := NewRandomSearch(DefaultRandomSearch(), e)
 			return rollout.Actor{Tuner: p}, err
 		},
+		"rambo": func(e envs.Env) (rollout.Actor, error) {
+			p, err := NewRAMBO(DefaultRAMBO(), e)
+			return rollout.Actor{Tuner: p}, err
+		},
+		"aquatope": func(e envs.Env) (rollout.Actor, error) {
+			p, err := NewAquatope(DefaultAquatope(), e)
+			return rollout.Actor{Tuner: p}, err
+		},
 		"oracle": func(e envs.Env) (rollout.Actor, error) {
 			p, err := NewOracle(DefaultOracle(), e)
 			return rollout.Actor{Planner: p}, err

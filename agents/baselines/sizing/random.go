@@ -1,8 +1,6 @@
 package sizing
 
 import (
-	"math"
-
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
@@ -38,14 +36,9 @@ func (c *RandomSearchConfig) Validate() error {
 // cheapest of those that kept the QoS. Where none kept it, it holds the one with the largest share of successes, the
 // cheapest of several, because it must run something.
 type RandomSearch struct {
-	world
-	config                   RandomSearchConfig
-	price, violated, success int // indices in the outcome's info
-	stream                   *rng.Stream
-	tried                    int
-	feasible                 bool
-	bestPrice, bestSuccess   float64
-	best                     []float32
+	trials
+	config RandomSearchConfig
+	stream *rng.Stream
 }
 
 // NewRandomSearch returns a tuner for environments such as env.
@@ -55,18 +48,9 @@ func NewRandomSearch(c RandomSearchConfig, env envs.Env) (*RandomSearch, error) 
 	}
 	p := &RandomSearch{config: c}
 	var err error
-	if _, p.world, err = newWorld("random-search", env); err != nil {
+	if p.trials, err = newTrials("random-search", c.Windows, env); err != nil {
 		return nil, err
 	}
-	for _, x := range []struct {
-		name string
-		at   *int
-	}{{"price", &p.price}, {"violated", &p.violated}, {"success", &p.success}} {
-		if *x.at, err = p.spec.InfoIndex(x.name); err != nil {
-			return nil, err
-		}
-	}
-	p.best = make([]float32, p.n*p.rng.Components())
 	return p, p.Reset(0)
 }
 
@@ -76,53 +60,32 @@ func (*RandomSearch) Name() string { return "random-search" }
 // Reset implements [envs.Tuner].
 func (p *RandomSearch) Reset(seed uint64) error {
 	p.stream = rng.NewStream(seed, "random search")
-	p.tried, p.feasible, p.bestPrice, p.bestSuccess = 0, false, math.Inf(1), -1
+	p.reset()
 	return nil
 }
 
 // Propose implements [envs.Tuner].
 func (p *RandomSearch) Propose(_ *envs.Observation, act *envs.Action) error {
-	a := act.Kinds[0]
-	if p.tried >= p.config.Windows {
-		copy(a, p.best)
+	if p.holds(act) {
 		return nil
 	}
+	a := act.Kinds[0]
 	for i := range a {
 		a[i] = float32(p.config.Low + float64(p.stream.Float64()*(p.config.High-p.config.Low)))
 	}
 	return nil
 }
 
-// Observe implements [envs.Tuner].
+// Observe implements [envs.Tuner]. Rows of a library change nothing.
 func (p *RandomSearch) Observe(act *envs.Action, out *envs.Outcome) error {
-	if p.tried >= p.config.Windows {
-		return nil
-	}
-	p.tried++
-	price, success, feasible := out.Info[p.price], out.Info[p.success], out.Info[p.violated] == 0
-	better := feasible && !p.feasible || feasible == p.feasible && price < p.bestPrice &&
-		(feasible || success >= p.bestSuccess) ||
-		!feasible && !p.feasible && success > p.bestSuccess
-	if better {
-		p.feasible, p.bestPrice, p.bestSuccess = feasible, price, success
-		copy(p.best, act.Kinds[0])
-	}
+	p.count(act, out)
 	return nil
 }
 
 // State implements [state.Stater].
 func (p *RandomSearch) State(c *state.Codec) {
 	state.Value(c, p.stream)
-	state.Value(c, &p.tried)
-	state.Value(c, &p.feasible)
-	state.Value(c, &p.bestPrice)
-	state.Value(c, &p.bestSuccess)
-	state.Fixed(c, p.best)
-	c.Check(p.tried >= 0 && p.tried <= p.config.Windows, "%d configurations tried, want 0 to %d", p.tried,
-		p.config.Windows)
-	for i, x := range p.best {
-		c.Check(x >= 0 && x <= 1, "number %d of the best configuration is %g, want 0 to 1", i, x)
-	}
+	p.trials.State(c)
 }
 
 // AppendBinary implements [envs.Tuner].

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -81,7 +82,7 @@ func TestRandomSearchHoldsTheCheapest(t *testing.T) {
 		if err := p.Observe(act, out); err != nil {
 			t.Fatal(err)
 		}
-		if price := out.Info[p.price]; k < 15 && out.Info[p.violated] == 0 {
+		if price := out.Info[p.at.price]; k < 15 && out.Info[p.at.violated] == 0 {
 			feasible++
 			if price < best {
 				best = price
@@ -101,15 +102,51 @@ func TestRandomSearchWithoutSolution(t *testing.T) {
 		t.Fatal(err)
 	}
 	act, out := envs.NewAction(p.spec), envs.NewOutcome(p.spec)
+	if err := p.Propose(nil, act); err != nil {
+		t.Fatal(err)
+	}
 	for k, x := range []struct{ price, success float64 }{{5, 0.2}, {7, 0.6}, {6, 0.6}, {1, 0.1}} {
 		act.Kinds[0][0] = float32(k) / 10
-		out.Info[p.price], out.Info[p.success], out.Info[p.violated] = x.price, x.success, 1
+		out.Info[p.at.price], out.Info[p.at.success], out.Info[p.at.violated] = x.price, x.success, 1
 		if err := p.Observe(act, out); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := p.Propose(nil, act); err != nil || act.Kinds[0][0] != 0.2 {
 		t.Errorf("holds configuration %g (%v), want that of 0.2", act.Kinds[0][0], err)
+	}
+}
+
+// Rows of a library come before the first proposal: they take nothing of the budget, are not held, and change no draw.
+func TestRandomSearchIgnoresALibrary(t *testing.T) {
+	e := newEnv(t, 0, nil)
+	var proposals [2][]float32
+	for k := range proposals {
+		p, err := NewRandomSearch(RandomSearchConfig{Windows: 1, High: 1}, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		act, out := envs.NewAction(p.spec), envs.NewOutcome(p.spec)
+		out.Info[p.at.price] = 0.1
+		for range 20 * k {
+			if err := p.Observe(act, out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Propose(nil, act); err != nil {
+			t.Fatal(err)
+		}
+		proposals[k] = append([]float32(nil), act.Kinds[0]...)
+		out.Info[p.at.price] = 9
+		if err := p.Observe(act, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Propose(nil, act); err != nil || !slices.Equal(act.Kinds[0], proposals[k]) {
+			t.Errorf("%d rows: holds %v (%v), want its only trial", 20*k, act.Kinds[0], err)
+		}
+	}
+	if !slices.Equal(proposals[0], proposals[1]) {
+		t.Error("a library changes what is drawn")
 	}
 }
 
