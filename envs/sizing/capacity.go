@@ -43,6 +43,7 @@ const (
 // The result is a lower bound: another configuration may serve more. docs/traces.md says by how much.
 func (c Config) Capacity() (Capacity, error) {
 	c.Users, c.Start, c.Warmup, c.Windows, c.Features = nil, 0, 2, capacityWindows, PaperFeatures
+	c.Reward = Default().Reward // it does not matter here, and only some features show a dial
 	a, err := newApp(&c)
 	if err != nil {
 		return Capacity{}, err

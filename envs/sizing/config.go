@@ -118,12 +118,16 @@ type Reward struct {
 	Price float64 `yaml:"price" json:"price" range:"[0,1e6]"`
 	// QoS is the reward for meeting the QoS, or the penalty for missing it.
 	QoS float64 `yaml:"qos" json:"qos" range:"[0,1e6]"`
+	// Served is the reward for one request per second that succeeds. Beyond the load that the ranges serve every window
+	// misses the QoS, so that without it giving up (nearly no price, nearly no success) is the best policy there.
+	Served float64 `yaml:"served" json:"served" range:"[0,1e6]"`
 	// NearMiss gives windows that miss the QoS a part of QoS.
 	NearMiss NearMiss `yaml:"near_miss" json:"near_miss"`
 	// Dial replaces QoS. [] is off; [2] is 2 in every episode; [0.5, 8] draws a number for each episode by its seed, log
 	// uniform, which the described features show. One policy that learned under a range then serves every number in it:
 	// small ones ask for low prices, large ones for few violations. Returns under different numbers are not comparable,
-	// prices and violations are.
+	// prices and violations are. Where it is drawn the reward is divided by its square root, so that in learning episodes
+	// with large numbers do not drown the others; which policy is best under a number does not depend on this.
 	Dial []float64 `yaml:"dial" json:"dial" range:"(0,1e6]"`
 }
 

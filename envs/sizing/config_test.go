@@ -45,6 +45,7 @@ func TestConfigErrors(t *testing.T) {
 		"only the described ones show it": func(c *Config) { c.Reward.Dial = []float64{1, 2} },
 		"it has no qos":                   func(c *Config) { c.Reward.Form, c.Reward.Dial = LocalGlobalReward, []float64{1} },
 		"reward.near_miss.power is":       func(c *Config) { c.Reward.NearMiss.Power = 0 },
+		"reward.served is 0.5, want 0":    func(c *Config) { c.Reward.Form, c.Reward.Served = LocalGlobalReward, 0.5 },
 		"reward.near_miss.credit is 0.5, want 0": func(c *Config) {
 			c.Reward.Form, c.Reward.NearMiss.Credit = LocalGlobalReward, 0.5
 		},

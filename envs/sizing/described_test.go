@@ -149,7 +149,7 @@ func TestDial(t *testing.T) {
 	drawn := r.dial
 	r.all(rich)
 	r.step()
-	near(t, "reward", float64(r.out.Rewards[0][0]), drawn-0.1*r.info("price"), 1e-5)
+	near(t, "reward", float64(r.out.Rewards[0][0]), (drawn-0.1*r.info("price"))/math.Sqrt(drawn), 1e-5)
 	b, err := r.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -168,6 +168,23 @@ func TestDial(t *testing.T) {
 	if err := off.Reset(6, envs.Options{"dial": 3}, off.obs); err == nil {
 		t.Error("option dial is accepted where the reward has none")
 	}
+}
+
+// A fixed dial is a kept window's reward, and each request per second that succeeds earns more.
+func TestServed(t *testing.T) {
+	run := func(served float64) *rig {
+		r := newRig(t, closed(10), func(c *Config) { c.Windows, c.Reward.Dial, c.Reward.Served = 2, []float64{3}, served })
+		r.reset(5)
+		r.all(rich)
+		r.step()
+		return r
+	}
+	off, on := run(0), run(0.5)
+	near(t, "without", float64(off.out.Rewards[0][0]), 3-0.1*off.info("price"), 1e-6)
+	if on.info("successes") < 20 {
+		t.Fatalf("%g successes", on.info("successes"))
+	}
+	near(t, "with", float64(on.out.Rewards[0][0]), 3-0.1*on.info("price")+0.5*on.info("successes")/30, 1e-6)
 }
 
 // A near miss earns a share of a kept window's reward; price and violations stay.

@@ -1,6 +1,8 @@
 package sizing
 
 import (
+	"math"
+
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/rng"
 	"github.com/stoker-rl/stoker/rng/portable"
@@ -16,6 +18,8 @@ func (w *Reward) validate(features string) error {
 	case n == 2 && features != Described:
 		return bounds.Errorf("reward.dial", "is %v, want one number where features is %s: only the described ones show it",
 			w.Dial, features)
+	case w.Served > 0 && w.Form == LocalGlobalReward:
+		return bounds.Errorf("reward.served", "is %g, want 0 where reward.form is local-global", w.Served)
 	case w.NearMiss.Credit > 0 && w.Form == LocalGlobalReward:
 		return bounds.Errorf("reward.near_miss.credit", "is %g, want 0 where reward.form is local-global",
 			w.NearMiss.Credit)
@@ -57,13 +61,16 @@ func (e *Env) reward(out []float32) {
 	if len(w.Dial) > 0 {
 		qos = e.dial
 	}
-	y := -float64(w.Price * r.price)
+	y := float64(w.Served*float64(r.successes))/Window.Seconds() - float64(w.Price*r.price)
 	kept := e.kept()
 	switch {
 	case w.Form == PaperReward && kept > 0:
 		y += float64(qos * kept)
 	case w.Form == CodeReward && kept < 1:
 		y -= float64(qos * (1 - kept))
+	}
+	if len(w.Dial) == 2 {
+		y /= math.Sqrt(e.dial)
 	}
 	for f := range out {
 		out[f] = float32(y)
