@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
@@ -113,6 +114,9 @@ type Rival struct {
 	Config func() any
 	// New makes the rival for an environment such as env, from what Config returned.
 	New func(config any, env envs.Env) (rollout.Actor, error)
+	// Space is what stoker search varies, from what Config returned; nil where there is nothing to search for. [Searched]
+	// sets it.
+	Space func(config any, env envs.Env) (*crossentropy.Space, error)
 }
 
 // In reports whether the rival is made for the environment of an id.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/agents/normalise"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
@@ -90,6 +91,18 @@ func define[C, P any](row Rival, config func() C, build func(C, envs.Env) (P, er
 			return rollout.Actor{}, err
 		}
 		return actor(p), nil
+	}
+	return row
+}
+
+// Searched completes a rival with what stoker search varies.
+func Searched[C any](row Rival, space func(C, envs.Env) (*crossentropy.Space, error)) Rival {
+	row.Space = func(config any, env envs.Env) (*crossentropy.Space, error) {
+		c, err := as[C](row.Name, config)
+		if err != nil {
+			return nil, err
+		}
+		return space(*c, env)
 	}
 	return row
 }

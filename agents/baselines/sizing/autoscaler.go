@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -15,6 +17,8 @@ import (
 // AutoscalerConfig configures [Autoscaler]. The defaults are those of Kubernetes' HorizontalPodAutoscaler
 // (autoscaling/v2), and of Knative for concurrency.
 type AutoscalerConfig struct {
+	// File is one that stoker search autoscaler wrote; it takes the place of all other keys.
+	File string `yaml:"file,omitempty" json:"file,omitempty"`
 	// Base is the first configuration of every function; CPU, memory and concurrency limits stay at it. The default is
 	// the middle of each range.
 	Base []float64 `yaml:"base" json:"base" range:"[0,1]"`
@@ -27,6 +31,16 @@ type AutoscalerConfig struct {
 	Tolerance float64 `yaml:"tolerance" json:"tolerance" range:"[0,1]"`
 	// Stabilization is the time in seconds over which the highest recommendation counts before instances are removed.
 	Stabilization float64 `yaml:"stabilization" json:"stabilization" range:"[0,86400]"`
+	// Functions gives functions a base of their own; the others have Base.
+	Functions []FunctionBase `yaml:"functions,omitempty" json:"functions,omitempty"`
+}
+
+// FunctionBase is the first configuration of one function.
+type FunctionBase struct {
+	// Function is its name in the workflow.
+	Function string `yaml:"function" json:"function"`
+	// Base is as [AutoscalerConfig.Base].
+	Base []float64 `yaml:"base" json:"base" range:"[0,1]"`
 }
 
 // DefaultAutoscaler returns Kubernetes' defaults: 80 % CPU, tolerance 0.1, 300 s before scaling down. Scaling up is not
@@ -43,6 +57,11 @@ func (c *AutoscalerConfig) Validate() error {
 	if c.CPU == 0 && c.Concurrency == 0 {
 		return bounds.Errorf("cpu", "and concurrency are 0, want a target for one of them at least")
 	}
+	for i := range c.Functions {
+		if err := checkShares(fmt.Sprintf("functions[%d].base", i), c.Functions[i].Base); err != nil {
+			return err
+		}
+	}
 	return checkShares("base", c.Base)
 }
 
@@ -52,8 +71,8 @@ func (c *AutoscalerConfig) Validate() error {
 type Autoscaler struct {
 	world
 	config       AutoscalerConfig
-	base         sizing.Resources
-	used, inside int // features; with the described ones used is a share and inside a logarithm of one
+	bases        []sizing.Resources // of each function
+	used, inside int                // features; with the described ones used is a share and inside a logarithm of one
 	shares       bool
 	history      []int32
 	at           int // the next index in every function's history
@@ -66,12 +85,18 @@ func NewAutoscaler(c AutoscalerConfig, env envs.Env) (*Autoscaler, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	if c.File != "" {
+		var err error
+		if c, err = readFound[AutoscalerConfig]("autoscaler", c.File); err != nil {
+			return nil, err
+		}
+	}
 	p := &Autoscaler{config: c}
 	var err error
 	if _, p.world, err = newWorld("autoscaler", env); err != nil {
 		return nil, err
 	}
-	if p.base, err = p.resources("base", c.Base); err != nil {
+	if err := p.setBases(); err != nil {
 		return nil, err
 	}
 	p.used, p.inside = p.feature("cpu used"), p.feature("inside")
@@ -85,6 +110,27 @@ func NewAutoscaler(c AutoscalerConfig, env envs.Env) (*Autoscaler, error) {
 	p.windows = max(1, int(math.Ceil(c.Stabilization/sizing.Window.Seconds())))
 	p.history = make([]int32, p.n*p.windows)
 	return p, nil
+}
+
+// setBases gives every function its base.
+func (p *Autoscaler) setBases() error {
+	common, err := p.resources("base", p.config.Base)
+	if err != nil {
+		return err
+	}
+	p.bases = slices.Repeat([]sizing.Resources{common}, p.n)
+	names := p.spec.Kinds[0].Names
+	for i, b := range p.config.Functions {
+		f := slices.Index(names, b.Function)
+		if f < 0 {
+			return fmt.Errorf("autoscaler: functions[%d].function is %q, want one of the workflow's: %s", i, b.Function,
+				strings.Join(names, ", "))
+		}
+		if p.bases[f], err = p.resources(fmt.Sprintf("functions[%d].base", i), b.Base); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Name implements [envs.Policy].
@@ -103,7 +149,7 @@ func (p *Autoscaler) Act(obs *envs.Observation, act *envs.Action, _ bool) error 
 	for f := range p.n {
 		row := p.seen(obs, f)
 		// The first deployment is the base; later the count starts from the present replicas.
-		now := p.base
+		now := p.bases[f]
 		if p.started {
 			now.Replicas = p.rng.Decode(row[:k]).Replicas
 			now.Replicas = p.desired(now, row)

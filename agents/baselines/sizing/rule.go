@@ -1,0 +1,174 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// RuleConfig configures [Rule]. Without Functions and File it has the numbers that come with Stoker for the workflow.
+type RuleConfig struct {
+	// File is one that stoker search rule wrote; its numbers take the place of load and functions.
+	File string `yaml:"file,omitempty" json:"file,omitempty"`
+	// Weight chooses among the numbers that come with Stoker: those found where env.reward.qos, the worth of a kept window,
+	// was nearest to it. 0 is the environment's own worth.
+	Weight float64 `yaml:"weight,omitempty" json:"weight,omitempty" range:"[0,1e6]"`
+	// Load is the load at which every function has its base, in requests a second or users.
+	Load float64 `yaml:"load,omitempty" json:"load,omitempty" range:"[0,1e9]"`
+	// Functions are the numbers of each function of the workflow, in any order.
+	Functions []FunctionRule `yaml:"functions,omitempty" json:"functions,omitempty"`
+}
+
+// FunctionRule holds the numbers of a function, one for each component: cpu, memory, replicas, concurrency (three where
+// concurrency is not decided).
+type FunctionRule struct {
+	// Function is its name in the workflow.
+	Function string `yaml:"function" json:"function"`
+	// Base is the configuration at the load of the rule, as shares of the ranges. Beyond 0 to 1 they are cut after the
+	// slope is added.
+	Base []float64 `yaml:"base" json:"base" range:"[-10,10]"`
+	// Slope is added for every factor e of the load.
+	Slope []float64 `yaml:"slope" json:"slope" range:"[-10,10]"`
+}
+
+// DefaultRule returns the numbers that come with Stoker.
+func DefaultRule() RuleConfig { return RuleConfig{} }
+
+// Validate reports the first wrong number.
+func (c *RuleConfig) Validate() error {
+	if err := bounds.Check(c); err != nil {
+		return err
+	}
+	switch {
+	case c.File != "" && len(c.Functions) > 0:
+		return bounds.Errorf("functions", "has %d entries beside a file, want one of both", len(c.Functions))
+	case len(c.Functions) > 0 && c.Load == 0:
+		return bounds.Errorf("load", "is 0, want the load at which functions have their base")
+	}
+	for i := range c.Functions {
+		f := &c.Functions[i]
+		key := fmt.Sprintf("functions[%d].", i)
+		if err := checkShares(key+"base", f.Base); err != nil {
+			return err
+		}
+		if len(f.Slope) != len(f.Base) {
+			return bounds.Errorf(key+"slope", "has %d numbers, want %d as base", len(f.Slope), len(f.Base))
+		}
+	}
+	return nil
+}
+
+// Rule sets every component of every function by the last window's load alone:
+//
+//	share = base + slope · ln(last load / load of the rule), cut to 0 to 1
+//
+// It is what a few numbers can do that cross-entropy search finds ([RuleSpace]). It has no state.
+type Rule struct {
+	world
+	load        float64
+	base, slope []float64 // functions × components
+	seen        int       // the column of the load
+	logarithm   bool      // the load is shown as its logarithm
+}
+
+// NewRule returns a policy for environments such as env.
+func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	e, w, err := newWorld("rule", env)
+	if err != nil {
+		return nil, err
+	}
+	from := "rule"
+	switch {
+	case c.File != "":
+		from = c.File
+		c, err = readFound[RuleConfig]("rule", c.File)
+	case len(c.Functions) == 0:
+		c, err = shippedRule(c.Weight, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Rule{world: w, load: c.Load}
+	if p.seen = p.feature("load"); p.seen < 0 {
+		return nil, fmt.Errorf("rule: %s shows no load", p.spec.ID)
+	}
+	if units := p.spec.Kinds[0].FeatureUnits; units != nil {
+		p.logarithm = strings.HasPrefix(units[p.seen], "ln ")
+	}
+	if len(c.Functions) == 0 {
+		return nil, fmt.Errorf("%s: it has no functions", from)
+	}
+	return p, p.fill(c.Functions, from)
+}
+
+// fill puts the numbers of functions in the order of the workflow.
+func (p *Rule) fill(functions []FunctionRule, from string) error {
+	names, k := p.spec.Kinds[0].Names, p.rng.Components()
+	at := map[string]*FunctionRule{}
+	for i := range functions {
+		at[functions[i].Function] = &functions[i]
+	}
+	if len(at) != len(names) || len(functions) != len(names) {
+		return fmt.Errorf("%s: it has numbers of %d functions, want one entry for each of the workflow's %d: %s", from,
+			len(functions), len(names), strings.Join(names, ", "))
+	}
+	for _, name := range names {
+		f := at[name]
+		if f == nil {
+			return fmt.Errorf("%s: it has no numbers for function %s, want one entry for each of: %s", from, name,
+				strings.Join(names, ", "))
+		}
+		if len(f.Base) < k {
+			return fmt.Errorf("%s: function %s has %d numbers, want %d: cpu, memory, replicas, concurrency", from, name,
+				len(f.Base), k)
+		}
+		p.base, p.slope = append(p.base, f.Base[:k]...), append(p.slope, f.Slope[:k]...)
+	}
+	return nil
+}
+
+// Name implements [envs.Policy].
+func (*Rule) Name() string { return "rule" }
+
+// Reset implements [envs.Policy].
+func (*Rule) Reset(uint64) error { return nil }
+
+// furthest bounds how far a load may be from that of the rule, as a factor: a window without requests is not 0 times as
+// heavy.
+const furthest = 32
+
+// Act implements [envs.Policy].
+func (p *Rule) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
+	load := float64(p.world.seen(obs, 0)[p.seen])
+	if p.logarithm {
+		load = portable.Exp(load)
+	}
+	x := portable.Log(min(max(load/p.load, 1.0/furthest), furthest))
+	if math.IsNaN(x) {
+		return fmt.Errorf("rule: the load seen is %v", load)
+	}
+	for i, b := range p.base {
+		act.Kinds[0][i] = float32(min(max(b+float64(p.slope[i]*x), 0), 1))
+	}
+	return nil
+}
+
+// State implements [state.Stater]: nothing changes.
+func (*Rule) State(*state.Codec) {}
+
+// CopyFrom implements [envs.Policy].
+func (p *Rule) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
+
+// AppendBinary implements [envs.Policy].
+func (p *Rule) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, p.Name(), p) }
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *Rule) UnmarshalBinary(b []byte) error { return state.Load(b, p.Name(), p) }
