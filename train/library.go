@@ -96,7 +96,7 @@ func RowTransitions(rows []library.Row, e *sizing.Env) ([]agents.Transition, err
 			Before: rows[k].Observation, After: rows[i].Observation, Action: rows[i].Action,
 			Rewards: make([]float32, len(e.Functions())), Elapsed: int64(sizing.Window),
 		}
-		if err := e.Judge(rows[i].Users, rows[i].Info, t.Rewards); err != nil {
+		if err := e.Judge(rows[i].Users, e.DialOf(rows[i].Observation), rows[i].Info, t.Rewards); err != nil {
 			return nil, err
 		}
 		out = append(out, t)

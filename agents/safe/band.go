@@ -62,23 +62,25 @@ func Decode(name string, text []byte) (Bands, error) {
 	return b, nil
 }
 
+// For returns the bands of an application, none where there are none.
+func (b Bands) For(application string) []Band {
+	return slices.DeleteFunc(slices.Clone(b.Bands), func(x Band) bool { return x.Application != application })
+}
+
 // Of returns the bands of an application. A file that has bands of others only is an error: prices of another workflow
-// say nothing.
+// say nothing. name is the file's.
 func (b Bands) Of(application, name string) ([]Band, error) {
-	var out []Band
+	out := b.For(application)
+	if len(out) > 0 || len(b.Bands) == 0 {
+		return out, nil
+	}
 	var others []string
 	for _, x := range b.Bands {
-		switch {
-		case x.Application == application:
-			out = append(out, x)
-		case !slices.Contains(others, x.Application):
+		if !slices.Contains(others, x.Application) {
 			others = append(others, x.Application)
 		}
 	}
-	if len(out) == 0 && len(others) > 0 {
-		return nil, fmt.Errorf("%s: the bands are of %s, want those of %s", name, strings.Join(others, ", "), application)
-	}
-	return out, nil
+	return nil, fmt.Errorf("%s: the bands are of %s, want those of %s", name, strings.Join(others, ", "), application)
 }
 
 // With returns the bands with those of an application replaced.

@@ -173,6 +173,19 @@ func (g *Guard) remake(b *band) {
 	b.lo, b.hi, b.made, b.violations = mean-reach, mean+reach, true, 0
 }
 
+// Settle makes every band that has enough history from all of it: after a library has been observed, whose violations say
+// nothing about the bands.
+func (g *Guard) Settle() {
+	for i := range g.bands {
+		b := &g.bands[i]
+		if b.rows >= int64(g.rule.MinHistory) {
+			b.made = false
+			g.remake(b)
+		}
+		b.violations, b.remade = 0, 0
+	}
+}
+
 // Range returns the range of prices for a load: its own, or that of the nearest load that has one. ok is false where no
 // load has one.
 func (g *Guard) Range(load float64) (lo, hi float64, ok bool) {

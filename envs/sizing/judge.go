@@ -26,10 +26,14 @@ var errUnjudged = errors.New("reward.form: local-global needs measurements of th
 // Judge says what a window that was measured elsewhere is worth under this environment's thresholds and reward. users is
 // the number of closed-loop users, 0 under arrivals. Info has the quantities of the spec; Judge reads the measured ones
 // (price, latency, success, successes, failed, requests, load, refused) and writes violated. Rewards gets one number
-// per agent; nil asks for none. The environment's own episode is not touched.
-func (e *Env) Judge(users int, info []float64, rewards []float32) error {
+// per agent; nil asks for none. dial is that of the window's episode where the reward draws one. The environment's own
+// episode is not touched.
+func (e *Env) Judge(users int, dial float64, info []float64, rewards []float32) error {
 	if rewards != nil && e.cfg.Reward.Form == LocalGlobalReward {
 		return errUnjudged
+	}
+	if len(e.cfg.Reward.Dial) == 1 {
+		dial = e.cfg.Reward.Dial[0]
 	}
 	at := func(name string) *float64 {
 		return &info[slices.IndexFunc(e.spec.Info, func(q envs.Quantity) bool { return q.Name == name })]
@@ -48,10 +52,10 @@ func (e *Env) Judge(users int, info []float64, rewards []float32) error {
 	if rewards == nil {
 		return nil
 	}
-	was, wasQoS := e.result, e.qos
-	e.result, e.qos = r, qos
+	was, wasQoS, wasDial := e.result, e.qos, e.dial
+	e.result, e.qos, e.dial = r, qos, dial
 	e.reward(rewards)
-	e.result, e.qos = was, wasQoS
+	e.result, e.qos, e.dial = was, wasQoS, wasDial
 	return nil
 }
 
@@ -97,3 +101,12 @@ func (e *Env) Outcome(act []float32, info []float64) {
 
 // Thresholds returns the QoS of windows under a number of closed-loop users, or under arrivals where users is 0.
 func (e *Env) Thresholds(users int) QoS { return e.cfg.thresholds(users) }
+
+// DialOf returns the dial of the episode in which an agent made an observation: what its column dial says, 0 where there
+// is none.
+func (e *Env) DialOf(observation []float32) float64 {
+	if i := slices.Index(e.spec.Kinds[0].Features, "dial"); i >= 0 {
+		return math.Exp(float64(observation[i]))
+	}
+	return 0
+}

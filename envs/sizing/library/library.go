@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -121,7 +122,7 @@ func (l *Library) Fit(env *sizing.Env) ([]Row, error) {
 			x.Info = append(x.Info, v)
 		}
 		env.Outcome(x.Action, x.Info)
-		if err := env.Judge(x.Users, x.Info, nil); err != nil {
+		if err := env.Judge(x.Users, 0, x.Info, nil); err != nil {
 			return nil, err
 		}
 		feasible = feasible || x.Info[want.index("violated")] == 0
@@ -129,7 +130,7 @@ func (l *Library) Fit(env *sizing.Env) ([]Row, error) {
 	}
 	if !feasible {
 		return nil, fmt.Errorf("%s: none of its %d rows keeps the thresholds of this environment (env.qos, for %s: %s); want "+
-			"one at least", l.Path, len(out), env.Workflow(), l.thresholds(env))
+			"one at least", cmp.Or(l.Path, "the library"), len(out), env.Workflow(), l.thresholds(env))
 	}
 	return out, nil
 }
