@@ -13,6 +13,7 @@ func traceCommand() *cobra.Command {
 	var s traces.Source
 	var env, out string
 	var target float64
+	var stretch int
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "trace [FOLDER|FILE]",
@@ -23,10 +24,12 @@ trace inside the program. A folder holds the publisher's files of Azure Function
 invocations.
 
 With --env it also says what that environment's action ranges serve, and the settings that bring the trace to
---target-utilisation of it. With --out it draws the trace and writes the figure's data. See docs/traces.md.`,
+--target-utilisation of it. With --stretch it finds minutes for an episode as FaaSConf's Fig. 7 has them: of all stretches
+of that length in the last 30 % of the trace, the one whose thirds are most clearly calm, swinging and bursting. With --out it draws the trace and writes the figure's data. See docs/traces.md.`,
 		Example: `  stoker trace
   stoker trace azure2019/ --sample 100 --out trace/
   stoker trace azure2019/100_inv.csv --env stoker/Sizing-v2 --target-utilisation 0.5
+  stoker trace --stretch 85 --out trace/
   stoker trace azurefunctions2019/ --days 1,2,3 --json`,
 		Args: args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -44,6 +47,11 @@ With --env it also says what that environment's action ranges serve, and the set
 			if env != "" {
 				if err := r.ScaleFor(names(c), s, env, target); err != nil {
 					return usage("%w", err)
+				}
+			}
+			if stretch > 0 {
+				if err := r.FindStretch(stretch); err != nil {
+					return usage("--stretch: %w", err)
 				}
 			}
 			if out != "" {
@@ -69,6 +77,8 @@ With --env it also says what that environment's action ranges serve, and the set
 	fl.Float64Var(&target, "target-utilisation", 0.7, "mean load over what the environment serves, with --env")
 	countVar(fl, &s.Sample, "sample", 0, 1, "N of In-Vitro's files N_inv.csv, where the folder holds several")
 	countsVar(fl, &s.Days, "days", nil, "days of the publisher's files, as in 1,2 (default: all that are there)")
+	countVar(fl, &stretch, "stretch", 0, 9,
+		"find so many minutes of the evaluation part with a calm, a swinging and a bursting third (FaaSConf has 85)")
 	fl.StringVar(&out, "out", "", "folder for the figure and its data")
 	fl.BoolVar(&asJSON, "json", false, "print as JSON")
 	complete := func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

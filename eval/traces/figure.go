@@ -21,6 +21,7 @@ const (
 	rateFile       = "rate.csv"
 	functionsFile  = "functions.csv"
 	dispersionFile = "dispersion.csv"
+	stretchFile    = "stretch.csv"
 )
 
 // most is the number of points of a line: a longer trace is drawn by means and ranges of blocks.
@@ -31,10 +32,17 @@ func Write(dir string, r *Report) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	for _, f := range []struct {
+	data := []struct {
 		name string
 		rows [][]string
-	}{{rateFile, r.rateRows()}, {functionsFile, r.functionRows()}, {dispersionFile, r.dispersionRows()}} {
+	}{{rateFile, r.rateRows()}, {functionsFile, r.functionRows()}, {dispersionFile, r.dispersionRows()}}
+	if r.Stretch != nil {
+		data = append(data, struct {
+			name string
+			rows [][]string
+		}{stretchFile, r.Stretch.rows(r.perMinute)})
+	}
+	for _, f := range data {
 		if err := table.WriteFile(dir, f.name, f.rows); err != nil {
 			return err
 		}
@@ -43,7 +51,10 @@ func Write(dir string, r *Report) error {
 	if err != nil {
 		return err
 	}
-	r.Figures = append(files, rateFile, functionsFile, dispersionFile)
+	r.Figures = files
+	for _, f := range data {
+		r.Figures = append(r.Figures, f.name)
+	}
 	b, err := table.JSON(r)
 	if err != nil {
 		return err
@@ -130,9 +141,15 @@ func (r *Report) figure() *chart.Figure {
 	}
 	key = append(key, chart.Entry{Text: fmt.Sprintf("mean, %s requests/s", short(r.Rate)), Style: flat, Line: true},
 		chart.Entry{Text: "Poisson process", Style: chart.Styles(2), Line: true})
+	panels, columns := []*chart.Panel{over, share, burst}, 3
+	if r.Stretch != nil {
+		marks := chart.Styles(3)
+		panels, columns = append(panels, r.Stretch.panel(r.perMinute, line, marks)), 2
+		key = append(key, chart.Entry{Text: "low, middle and high minute", Style: marks, Dot: true})
+	}
 	return &chart.Figure{
 		Title: fmt.Sprintf("%s: %d functions, %s requests in %s", r.Trace, r.Functions, grouped(r.Requests), length(r.Minutes)),
-		Key:   key, Panels: []*chart.Panel{over, share, burst}, Columns: 3, Width: 260 * vg.Points(1), Height: 200 * vg.Points(1),
+		Key:   key, Panels: panels, Columns: columns, Width: 260 * vg.Points(1), Height: 200 * vg.Points(1),
 	}
 }
 

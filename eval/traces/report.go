@@ -31,6 +31,8 @@ type Report struct {
 	Top []Share `json:"top"`
 	// Scale is what a factor does in an environment, where one was named.
 	Scale *Scale `json:"scale,omitempty"`
+	// Stretch is a part of it with a calm, a swinging and a bursting third, where one was asked for.
+	Stretch *Stretch `json:"stretch,omitempty"`
 	// Figures are the files drawn.
 	Figures []string `json:"figures,omitempty"`
 

@@ -40,6 +40,9 @@ func Text(r *Report) string {
 	if r.Scale != nil {
 		b.WriteString(r.Scale.text(r.Rate))
 	}
+	if r.Stretch != nil {
+		b.WriteString(r.Stretch.text(r.perMinute))
+	}
 	return b.String()
 }
 

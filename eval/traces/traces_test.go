@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
@@ -167,5 +169,46 @@ func TestRealTraces(t *testing.T) {
 	}
 	if r, err := Read(Source{Path: dir, Sample: 100}); err != nil || r.Functions != 100 {
 		t.Errorf("sample 100: %v", err)
+	}
+}
+
+// The stretch is found in the last 30 % of the trace, and the settings play its minutes: the window before the first,
+// then two for each.
+func TestFindStretch(t *testing.T) {
+	c, err := workload.ReadContents("", workload.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Describe(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.FindStretch(85); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Stretch
+	if s.Part != 1008 || s.From != 223 || strings.Join(s.Set, " ") != "env.windows=170 env.warmup=1 env.start=222.5" {
+		t.Errorf("found %+v", s)
+	}
+	if text := Text(r); !strings.Contains(text, "bursting   minutes 279 to 308") {
+		t.Errorf("the text is\n%s", text)
+	}
+	dir := t.TempDir()
+	if err := Write(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, stretchFile))
+	if err != nil || strings.Count(string(b), "\n") != 86 || !strings.Contains(string(b), "\n284,bursting,high,632,") {
+		t.Errorf("%v: %s", err, b)
+	}
+	x, err := configs.Load("faasconf/trace", nil, catalog.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := x.Env.Config.(*sizing.Config); e.Windows != 170 || e.Warmup != 1 || e.Start != 222.5 {
+		t.Errorf("configs/faasconf/trace.yaml plays %d windows from %v", e.Windows, e.Start)
+	}
+	if err := r.FindStretch(433); err == nil || !strings.Contains(err.Error(), "433 minutes, want 9 to the 432") {
+		t.Errorf("longer than the part: %v", err)
 	}
 }

@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Stretch is a part of a trace with a calm, a swinging and a bursting third.
+type Stretch struct {
+	// From is its first minute, Minutes its length.
+	From    int `json:"from"`
+	Minutes int `json:"minutes"`
+	// Ends are the minutes at which the calm and the swinging third end; the bursting one goes on to the end.
+	Ends [2]int `json:"ends"`
+	// Variation is the coefficient of variation of each third's counts, Peak its largest count over its median.
+	Variation [3]float64 `json:"variation"`
+	Peak      [3]float64 `json:"peak"`
+	// Low, Middle and High are the minutes with the fewest, the median and the most invocations; of several the first.
+	Low    int `json:"low"`
+	Middle int `json:"middle"`
+	High   int `json:"high"`
+}
+
+// burstPeak is the largest count over the median from which on a third has a burst.
+const burstPeak = 2
+
+// Stretch finds the stretch of so many minutes whose thirds are most clearly calm, swinging and bursting, in this order,
+// as in Fig. 7 of FaaSConf: the last third alone has a minute with at least twice its median, and the smaller of the two
+// ratios of variation, swinging over calm and bursting over swinging, is the largest there is. Counts are of all
+// functions together. It fails where no stretch is of the kind.
+func (t *Trace) Stretch(minutes int) (Stretch, error) { return FindStretch(t.PerMinute(nil), minutes) }
+
+// FindStretch is [Trace.Stretch] for the counts of all minutes.
+func FindStretch(counts []uint64, minutes int) (Stretch, error) {
+	if minutes < 9 || minutes > len(counts) {
+		return Stretch{}, fmt.Errorf("a stretch of %d minutes, want 9 to the %d there are", minutes, len(counts))
+	}
+	best, score := Stretch{}, 1.0
+	for from := range len(counts) - minutes + 1 {
+		s := describeStretch(counts, from, minutes)
+		bursts := s.Peak[0] < burstPeak && s.Peak[1] < burstPeak && s.Peak[2] >= burstPeak
+		if x := min(s.Variation[1]/s.Variation[0], s.Variation[2]/s.Variation[1]); bursts && x > score {
+			best, score = s, x
+		}
+	}
+	if best.Minutes == 0 {
+		return best, fmt.Errorf("no %d of the %d minutes have a calm, a swinging and a bursting third", minutes, len(counts))
+	}
+	return best, nil
+}
+
+func describeStretch(counts []uint64, from, minutes int) Stretch {
+	third := minutes / 3
+	s := Stretch{From: from, Minutes: minutes, Ends: [2]int{from + third, from + 2*third}}
+	bounds := [...]int{from, s.Ends[0], s.Ends[1], from + minutes}
+	for i := range 3 {
+		s.Variation[i], s.Peak[i] = variation(counts[bounds[i]:bounds[i+1]])
+	}
+	order := make([]int, minutes)
+	for i := range order {
+		order[i] = from + i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(counts[a], counts[b]) })
+	first := func(m int) int { return from + slices.Index(counts[from:from+minutes], counts[m]) }
+	s.Low, s.Middle, s.High = first(order[0]), first(order[(minutes-1)/2]), first(order[minutes-1])
+	return s
+}
+
+// variation is the standard deviation of counts over their mean, and the largest over the median; infinite where the
+// median or the mean is 0.
+func variation(counts []uint64) (cv, peak float64) {
+	sorted := slices.Sorted(slices.Values(counts))
+	var sum, square float64
+	for _, c := range counts {
+		sum += float64(c)
+	}
+	mean := sum / float64(len(counts))
+	for _, c := range counts {
+		d := float64(c) - mean
+		square += float64(d * d)
+	}
+	return math.Sqrt(square/float64(len(counts))) / mean, float64(sorted[len(sorted)-1]) / float64(sorted[(len(sorted)-1)/2])
+}
