@@ -31,7 +31,7 @@ func environments() []Env {
 				{"envs/sizing/testdata/sizing-drawn.golden", []string{"env.windows=15", "workload.factor=1",
 					"workload.mean=1.2", "workload.draw={factor: [0.5, 2], traces: [{kind: azure2019}, {kind: bursty}]}"}},
 			},
-		}, sizing.Default, sizing.New),
+		}, sizing.Default, sizing.Open),
 		DefineEnv(Env{
 			ID: sizing.CountedID, Page: "docs/sizing.md",
 			Doc:   "size the functions of a workflow where every refusal counts (FaaSConf)",
@@ -40,8 +40,10 @@ func environments() []Env {
 				{File: "envs/sizing/testdata/counted.golden"},
 				{"envs/sizing/testdata/described.golden", []string{"env.features=described", "env.reward.dial=[0.5, 8]",
 					"env.reward.near_miss.credit=0.5"}},
+				{"envs/sizing/testdata/side-by-side.golden", []string{"env.workflows=[sequential, branch, tcktapp]",
+					"env.features=described"}},
 			},
-		}, sizing.DefaultCounted, sizing.NewCounted),
+		}, sizing.DefaultCounted, sizing.OpenCounted),
 		DefineEnv(Env{
 			ID: pricing.ID, Page: "docs/pricing.md",
 			Doc:   "price service tiers and keep vGPUs alive for them, window by window (HOPS)",

@@ -13,6 +13,10 @@ import (
 type Config struct {
 	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12) or own (the workflow in Graph).
 	Workflow string `yaml:"workflow" json:"workflow" oneof:"sequential|parallel|branch|tcktapp|own"`
+	// Workflows puts several workflows side by side in one environment, such as [sequential, parallel, branch], so that
+	// one policy learns on all of them. Workflow is then not read. Each has its own machines, its own draws of the same
+	// workload, its own QoS and reward; what is reported is the mean over them. features must be described. [] is off.
+	Workflows []string `yaml:"workflows" json:"workflows" oneof:"sequential|parallel|branch|tcktapp|own"`
 	// Graph is the workflow if Workflow is own. Each of its functions needs a law: one of FaaSConf's, by its name, or one
 	// in Laws. QoS must then be given, too.
 	Graph workflow.Graph `yaml:"graph,omitempty" json:"graph,omitzero"`
@@ -209,7 +213,7 @@ func (p *Price) rates() perfmodel.Rates {
 // Default returns the configuration of FaaSConf's main experiment, with the Parallel workflow: stoker/Sizing-v2.
 func Default() Config {
 	return Config{
-		Workflow: Parallel, Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
+		Workflow: Parallel, Workflows: []string{}, Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
 		Decide: Hybrid,
 		Reward: Reward{Form: PaperReward, Price: 0.1, QoS: 0.5, NearMiss: NearMiss{Power: 4}, Dial: []float64{}},
 		Price:  Price{CPU: 0.173, Memory: 0.012},
@@ -248,6 +252,9 @@ func DefaultWorkload() workload.Config {
 func (c *Config) Validate() error {
 	if err := bounds.Check(c); err != nil {
 		return err
+	}
+	if len(c.Workflows) > 0 {
+		return c.validateMany()
 	}
 	if own := c.Workflow == Own; own != (len(c.Graph.Nodes)+len(c.Graph.Edges) > 0) {
 		return bounds.Errorf("graph", "is %s, want a graph where workflow is own, and only there",

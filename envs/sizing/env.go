@@ -81,6 +81,9 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	if len(c.Workflows) > 0 {
+		return nil, bounds.Errorf("workflows", "is %v, want [] for one workflow", c.Workflows)
+	}
 	a, err := newApp(&c)
 	if err != nil {
 		return nil, err

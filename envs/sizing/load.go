@@ -18,6 +18,9 @@ func (c Config) Serves() (float64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, err
 	}
+	if len(c.Workflows) > 0 {
+		return least(c.each(), Config.Serves)
+	}
 	// What does not change the capacity must not part caches.
 	k := c
 	k.Windows, k.Warmup, k.Start, k.Users, k.Reward, k.Price, k.Features, k.LoadKnown, k.Initial = 0, 0, 0, nil, Reward{},

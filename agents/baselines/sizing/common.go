@@ -28,6 +28,10 @@ func newWorld(name string, env envs.Env) (*sizing.Env, world, error) {
 
 // elsewhere is the error of a baseline in an environment for which it is not made.
 func elsewhere(name string, env envs.Env) error {
+	if m, ok := envs.As[*sizing.Many](env); ok {
+		return fmt.Errorf("%s: acts in one workflow, but env.workflows puts %d side by side: compare on each of them, such as "+
+			"by --set env.workflows=[] --set env.workflow=%s", name, len(m.Workflows()), m.Workflows()[0].Config().Workflow)
+	}
 	return fmt.Errorf("%s: acts in %s only, not in %s", name, strings.Join(sizing.IDs(), " and "), env.Spec().ID)
 }
 

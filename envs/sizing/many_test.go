@@ -1,0 +1,138 @@
+package sizing
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// newSides returns Sequential, TcktApp and Branch side by side.
+func newSides(t testing.TB, w workload.Config, change func(*Config)) *Many {
+	t.Helper()
+	c := Default()
+	described(&c)
+	c.Workflows, c.Windows = []string{Sequential, TcktApp, Branch}, 5
+	if change != nil {
+		change(&c)
+	}
+	e, err := Open(c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.(*Many)
+}
+
+func TestManyContract(t *testing.T) {
+	for name, w := range map[string]workload.Config{"trace": DefaultWorkload(), "users": closed(8)} {
+		t.Run(name, func(t *testing.T) {
+			envtest.Run(t, func() (envs.Env, error) { return newSides(t, w, nil), nil }, envtest.Options{})
+		})
+	}
+}
+
+// Each workflow runs as it does alone under its seed; rewards are its own, and what is reported is the mean.
+func TestManyIsEachAlone(t *testing.T) {
+	m := newSides(t, DefaultWorkload(), nil)
+	spec := m.Spec()
+	obs, act, out := envs.NewObservation(spec), envs.NewAction(spec), envs.NewOutcome(spec)
+	if err := m.Reset(9, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	var alone []*rig
+	for i, name := range []string{Sequential, TcktApp, Branch} {
+		r := newRig(t, DefaultWorkload(), func(c *Config) { described(c); c.Workflow, c.Windows = name, 5 })
+		r.reset(seedOf(9, i))
+		alone = append(alone, r)
+	}
+	s := rng.NewStream(1, "actions")
+	for range 5 {
+		for i := range act.Kinds[0] {
+			act.Kinds[0][i] = float32(s.Float64())
+		}
+		if err := m.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+		sum := make([]float64, len(out.Info))
+		for i, r := range alone {
+			from, to := m.first[i], m.first[i+1]
+			copy(r.act.Kinds[0], act.Kinds[0][4*from:4*to])
+			r.step()
+			w := spec.Kinds[0].Observation.Width()
+			if !slices.Equal(r.obs.Kinds[0].Values, obs.Kinds[0].Values[w*from:w*to]) {
+				t.Fatalf("workflow %d sees something else than alone", i)
+			}
+			if !slices.Equal(r.out.Rewards[0], out.Rewards[0][from:to]) {
+				t.Errorf("workflow %d: rewards %v, alone %v", i, out.Rewards[0][from:to], r.out.Rewards[0])
+			}
+			for q, x := range r.out.Info {
+				sum[q] += x
+			}
+		}
+		for q, x := range sum {
+			near(t, "mean "+spec.Info[q].Name, out.Info[q], x/3, 1e-9*(1+x))
+		}
+	}
+	if !out.Truncated {
+		t.Error("the episode has not ended")
+	}
+	if alone[0].slot == alone[1].slot && alone[1].slot == alone[2].slot {
+		t.Error("all workflows have the same part of the trace")
+	}
+}
+
+// No function has a neighbour in another workflow.
+func TestManyNeighbours(t *testing.T) {
+	m := newSides(t, DefaultWorkload(), nil)
+	k := m.Spec().Kinds[0]
+	if k.Agents != 5+12+7 || len(k.Names) != k.Agents || k.Names[5] != "1 tcktapp/get-left-trip-tickets" {
+		t.Fatalf("%d agents, names %v", k.Agents, k.Names)
+	}
+	block := func(f int) int { return slices.IndexFunc(m.First(), func(n int) bool { return n > f }) }
+	edges := 0
+	for _, lists := range [][][]int{k.Neighbours, k.Next} {
+		if len(lists) != k.Agents {
+			t.Fatalf("%d lists for %d agents", len(lists), k.Agents)
+		}
+		for f, l := range lists {
+			for _, g := range l {
+				edges++
+				if block(f) != block(g) {
+					t.Errorf("%s leads to %s", k.Names[f], k.Names[g])
+				}
+			}
+		}
+	}
+	if edges == 0 {
+		t.Error("no function has a neighbour")
+	}
+}
+
+func TestManyErrors(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"features is extended, want described": func(c *Config) { c.Features, c.Reward.Dial = ExtendedFeatures, nil },
+		"workflows[1] is":                      func(c *Config) { c.Workflows[1] = "line" },
+		"workflows[2] (own): graph is empty":   func(c *Config) { c.Workflows[2] = Own },
+		"laws has 1":                           func(c *Config) { own(c); c.Graph.Nodes = nil },
+		"graph is given":                       func(c *Config) { own(c); c.Laws = nil },
+		"workflows[0] (sequential): initial":   func(c *Config) { c.Initial = []float64{0.5, 0.5, 0.5} },
+	} {
+		c := Default()
+		described(&c)
+		c.Workflows = []string{Sequential, TcktApp, Branch}
+		change(&c)
+		if _, err := Open(c, DefaultWorkload()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+	c := Default()
+	described(&c)
+	c.Workflows = []string{Sequential}
+	if _, err := New(c, DefaultWorkload()); err == nil || !strings.Contains(err.Error(), "want [] for one workflow") {
+		t.Errorf("New with a list of workflows: %v", err)
+	}
+}
