@@ -213,7 +213,8 @@ func (p *Price) rates() perfmodel.Rates {
 // Default returns the configuration of FaaSConf's main experiment, with the Parallel workflow: stoker/Sizing-v2.
 func Default() Config {
 	return Config{
-		Workflow: Parallel, Workflows: []string{}, Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
+		Workflow: Parallel, Workflows: []string{}, Windows: 60, Warmup: 1, Protocol: Auto,
+		Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
 		Decide: Hybrid,
 		Reward: Reward{Form: PaperReward, Price: 0.1, QoS: 0.5, NearMiss: NearMiss{Power: 4}, Dial: []float64{}},
 		Price:  Price{CPU: 0.173, Memory: 0.012},

@@ -37,6 +37,7 @@ func played(t *testing.T, e *Env, rs []Resources, seed uint64) (load, violated f
 // and misses it at half as much again.
 func TestCapacity(t *testing.T) {
 	c := Default()
+	described(&c) // whatever the features and the reward
 	found, err := c.Capacity()
 	if err != nil {
 		t.Fatal(err)
