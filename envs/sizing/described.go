@@ -155,7 +155,7 @@ func (d *description) columns(e *Env, unit string) []envs.Component {
 			"most"},
 		{Name: "trend", Unit: ln, Doc: "requests of " + load + ", over those of the window before; 1 is added to both"},
 		{Name: "slow trend", Unit: ln, Doc: "the same over an exponential mean of the windows before, about five"},
-		{Name: "cpu share", Unit: "of the limit", Doc: "0 to 1: CPU that an instance used, the mean of the instances"},
+		{Name: "cpu share", Unit: "of the limit", Doc: "CPU that an instance used, the mean of the instances"},
 		{Name: "throttling", Unit: "ln(1 + ratio)", Doc: "CPU that an instance wanted beyond its limit, over the limit"},
 		{Name: "memory share", Unit: "of the limit", Doc: "0 to 1: memory that the instances used"},
 		{Name: "places taken", Unit: ln, Doc: "requests at the function over its places, replicas × concurrency"},

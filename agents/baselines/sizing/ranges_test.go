@@ -65,9 +65,9 @@ func TestDescribedRanges(t *testing.T) {
 	for _, flow := range []string{sizing.Sequential, sizing.Parallel, sizing.Branch, sizing.TcktApp} {
 		for _, factor := range []float64{0.25, 0.5, 1, 2, 4} {
 			for _, name := range []string{"fixed", "autoscaler"} {
-				play(flow, factor, 30, func(e *sizing.Env) (rollout.Actor, error) { return known[name](e) })
+				play(flow, factor, 20, func(e *sizing.Env) (rollout.Actor, error) { return known[name](e) })
 			}
-			play(flow, factor, 30, func(*sizing.Env) (rollout.Actor, error) {
+			play(flow, factor, 20, func(*sizing.Env) (rollout.Actor, error) {
 				return rollout.Actor{Tuner: randomly{stream: rng.NewStream(1, flow)}}, nil
 			})
 		}
