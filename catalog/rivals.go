@@ -63,8 +63,11 @@ func forSizing() []Rival {
 			Doc: "tries 15 configurations by noisy expected improvement under the QoS, then holds its cheapest feasible one",
 		}, sizing.DefaultAquatope, sizing.NewAquatope),
 		DefinePlanner(Rival{Name: "oracle", Envs: on, Page: page, Kind: Oracle,
-			Doc: "knows the coming window's arrivals and searches on a copy without noise",
+			Doc: "knows the arrivals and the noise to come and plans several windows ahead on copies",
 		}, sizing.DefaultOracle, sizing.NewOracle),
+		DefinePlanner(Rival{Name: "forecast", Envs: on, Page: page, Kind: Oracle,
+			Doc: "knows the law of the arrivals, not the arrivals, and plans as the oracle does on copies with others",
+		}, sizing.DefaultForecast, sizing.NewForecast),
 	}
 }
 

@@ -57,7 +57,7 @@ func TestLoadsAreSaid(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	want := []string{"oracle, which sees what will arrive, too violates all windows: the workload has 19.1 requests/s", "serve about 4.2",
+	want := []string{"oracle, which knows the load to come, too violates all windows: the workload has 19.1 requests/s", "serve about 4.2",
 		"workload.factor at most 1.75, now 8", "small learned on 0.583 requests/s",
 		"workload.factor=0.244 gives the load trained on"}
 	contains(t, "evaluation", out, want...)

@@ -67,7 +67,7 @@ func (s *Summary) SetLoad(p *Played, r *envs.LoadReport) error {
 			continue
 		}
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasSuffix(w, r.Bound()) })
-		r.Warnings = append([]string{fmt.Sprintf("%s, which sees what will arrive, too violates all %s: %s", con.Name, of,
+		r.Warnings = append([]string{fmt.Sprintf("%s, which knows the load to come, too violates all %s: %s", con.Name, of,
 			r.Bound())}, r.Warnings...)
 		break
 	}

@@ -235,7 +235,8 @@ func DefaultCounted() Config {
 	return c
 }
 
-// DefaultFactor scales the embedded Azure trace for the default configuration. With it the oracle meets the QoS in
+// DefaultFactor scales the embedded Azure trace for the default configuration. With it an oracle that sees one window
+// ahead, without noise, meets the QoS in
 // nearly nine of ten windows, and the middle of the ranges as a fixed configuration does so in about half. From 0.25 to
 // 1.2 the oracle meets it as often, at rising prices; but from 0.8 it costs more than 5 USD/h, the price from which
 // missing it gives a higher reward of the paper's form, and below 0.4 the middle of the ranges meets it too. The

@@ -75,11 +75,11 @@ func TestRivals(t *testing.T) {
 }
 
 func TestConfigErrors(t *testing.T) {
-	f, a, r, o := DefaultFixed(), DefaultAutoscaler(), DefaultRandomSearch(), DefaultOracle()
+	f, a, r := DefaultFixed(), DefaultAutoscaler(), DefaultRandomSearch()
 	bo, nei := DefaultRAMBO(), DefaultAquatope()
 	wrongBO, wrongNEI := bo, nei
 	wrongBO.Low, wrongNEI.Outliers = 0.8, "some"
-	for _, v := range []interface{ Validate() error }{&f, &a, &r, &o, &bo, &nei} {
+	for _, v := range []interface{ Validate() error }{&f, &a, &r, &bo, &nei} {
 		if err := v.Validate(); err != nil {
 			t.Errorf("default %+v: %v", v, err)
 		}
@@ -95,9 +95,6 @@ func TestConfigErrors(t *testing.T) {
 		"low is 0.8, want less than high, 0.8": &wrongBO,
 		"outliers is \"some\"":                 &wrongNEI,
 		"windows is 0, want 1 to 500":          &AquatopeConfig{},
-		"memory is 0":                          &OracleConfig{},
-		"samples is 0":                         &OracleConfig{Memory: 3},
-		"margin is 1":                          &OracleConfig{Memory: 3, Samples: 1, Margin: 1},
 	} {
 		if err := v.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)

@@ -77,18 +77,24 @@ func rivals() map[string]func(envs.Env) (rollout.Actor, error) {
 			p, err := NewOracle(DefaultOracle(), e)
 			return rollout.Actor{Planner: p}, err
 		},
+		"forecast": func(e envs.Env) (rollout.Actor, error) {
+			c := DefaultForecast()
+			c.Budget = 200
+			p, err := NewForecast(c, e)
+			return rollout.Actor{Planner: p}, err
+		},
 	}
 }
 
-// At the default factor the oracle keeps the QoS of Parallel in about nine of ten windows of the embedded trace, and
-// the configuration in the middle of the ranges does not.
+// At the default factor the oracle keeps the QoS of Parallel in nearly all windows of the embedded trace, and the
+// configuration in the middle of the ranges does not.
 func TestFactor(t *testing.T) {
 	all := rivals()
 	oracle := episodes(t, sizing.Parallel, sizing.DefaultFactor, 20, 2, all["oracle"])
 	fixed := episodes(t, sizing.Parallel, sizing.DefaultFactor, 60, 20, all["fixed"])
 	t.Logf("oracle %+v, fixed %+v", oracle, fixed)
-	if oracle.violated > 0.2 {
-		t.Errorf("the oracle misses the QoS in %.2f of the windows, want about 0.1", oracle.violated)
+	if oracle.violated > 0.1 {
+		t.Errorf("the oracle misses the QoS in %.2f of the windows, want at most 0.1", oracle.violated)
 	}
 	if fixed.violated < 0.2 {
 		t.Errorf("the fixed configuration misses it in %.2f of the windows, want more than 0.2", fixed.violated)

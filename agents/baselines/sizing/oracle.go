@@ -1,9 +1,7 @@
 package sizing
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -11,104 +9,153 @@ import (
 	"github.com/stoker-rl/stoker/rng"
 )
 
-// OracleConfig is the search budget of [Oracle].
-type OracleConfig struct {
-	// Memory is the number of earlier windows whose configurations a search starts from.
-	Memory int `yaml:"memory" json:"memory" range:"[3,]"`
-	// Random is the number of random configurations tried where none of these keeps the QoS.
-	Random int `yaml:"random" json:"random" range:"[0,]"`
-	// Sweeps is how often every component of every function of the best configuration is tried one step up and down.
-	Sweeps int `yaml:"sweeps" json:"sweeps" range:"[0,]"`
-	// Samples is the number of copies over which a trial is averaged; in each the gateway chooses other instances.
-	Samples int `yaml:"samples" json:"samples" range:"[1,]"`
-	// Margin is how far below each threshold a configuration must stay, as a fraction, since the environment has noise
-	// and the copy has none.
-	Margin float64 `yaml:"margin" json:"margin" range:"[0,1)"`
-	Spare  float64 `yaml:"spare" json:"spare" range:"[0,1)"`
+// PlanConfig is the aim and the budget of a planner: of [NewOracle] and of [NewForecast].
+type PlanConfig struct {
+	// Horizon is the number of windows planned ahead. It is 1 where every window is a new deployment (env.protocol
+	// fresh), because then no window depends on another.
+	Horizon int `yaml:"horizon" json:"horizon" range:"[1,1000]"`
+	// Weight is what a kept window is worth, in USD per hour: the planner minimises price + weight · violated over the
+	// horizon. A larger weight gives fewer violations at a higher price.
+	Weight float64 `yaml:"weight" json:"weight" range:"(0,1e6]"`
+	// Credit is the part of the weight that a missed window still earns where it misses by nothing: with the shares s =
+	// min(1, success/threshold) and l = min(1, threshold/latency) it earns credit · (s·l)⁴. So a window that cannot be
+	// kept is served as well as is worth its price, not given up.
+	Credit float64 `yaml:"credit" json:"credit" range:"[0,1)"`
+	// Samples is the number of copies over which a plan is averaged. A planner that knows all draws needs one.
+	Samples int `yaml:"samples" json:"samples" range:"[1,1000]"`
+	// Smooth is half the width of the ramp from kept to missed, as a share of each threshold, that takes the place of the
+	// step. With few samples it counts a window as partly missed that is kept by little.
+	Smooth float64 `yaml:"smooth" json:"smooth" range:"[0,1]"`
+	// Memory is the number of configurations from which a search starts: at first those that spread CPU over the functions
+	// by their work, later those of earlier windows.
+	Memory int `yaml:"memory" json:"memory" range:"[3,10000]"`
+	// Sweeps is how often every component of every function is tried some steps up and down.
+	Sweeps int `yaml:"sweeps" json:"sweeps" range:"[0,1000]"`
+	// Budget is the number of windows simulated for a decision after which its search ends.
+	Budget int `yaml:"budget" json:"budget" range:"[1,2^30]"`
 }
 
-// DefaultOracle returns a budget of a few hundred trials in each window.
+// OracleConfig configures [NewOracle].
+type OracleConfig struct {
+	PlanConfig `yaml:",inline"`
+	// Noise is known (the work of every request, the interference of every window and the gateway's choices are known as
+	// the arrivals are: a bound on every policy) or sampled (they are drawn anew for every sample: what a planner could do
+	// that knows only the arrivals).
+	Noise string `yaml:"noise" json:"noise" oneof:"known|sampled"`
+	// Violations, where it is more than 0, is the largest share of windows of an episode that the plan may miss: the
+	// episode is rehearsed under several weights, and the smallest that does is taken. Where none does, the largest is.
+	// A fraction of a window is rounded at random, so that the mean over episodes is the share. It needs noise known.
+	Violations float64 `yaml:"violations" json:"violations" range:"[0,1)"`
+}
+
+// KnownNoise and SampledNoise are the values of [OracleConfig.Noise].
+const (
+	KnownNoise   = "known"
+	SampledNoise = "sampled"
+)
+
+// DefaultOracle returns a budget of about a thousand simulated windows for a decision.
 func DefaultOracle() OracleConfig {
-	return OracleConfig{Memory: 24, Random: 24, Sweeps: 2, Samples: 4, Margin: 0.2, Spare: 0.8}
+	return OracleConfig{
+		PlanConfig: PlanConfig{Horizon: 4, Weight: 20, Credit: 0.5, Samples: 1, Memory: 96, Sweeps: 2, Budget: 2000},
+		Noise:      KnownNoise,
+	}
 }
 
 // Validate reports the first wrong number.
-func (c *OracleConfig) Validate() error { return bounds.Check(c) }
-
-// Oracle searches for the cheapest configuration of the coming window that keeps the QoS, on a copy of the environment
-// with the same state and the same arrivals but without noise. In each of several samples the copy's gateway chooses
-// other instances, so that no configuration wins by the luck of these choices. Where requests carry over, those in
-// progress at the window's end are simulated to their end; otherwise the cheapest configuration would be the one that
-// leaves most work to the next window.
-//
-// The search starts from the configurations of earlier windows, the best of them grown and shrunk as a whole, or random
-// ones, and continues one component at a time. Where nothing keeps the QoS it takes the configuration that misses it by
-// the least.
-type Oracle struct {
-	world
-	config OracleConfig
-	copy   *sizing.Env
-	qos    sizing.QoS
-	obs    *envs.Observation
-	act    *envs.Action
-	out    *envs.Outcome
-	info   struct{ latency, successes, failed, refused int }
-	stream *rng.Stream
-	memory []remembered
-	base   []sizing.Resources
-	best   []sizing.Resources
-	trial  []sizing.Resources
-	score  float64
-	missed float64 // by how much the best misses the QoS
-	closed bool
-	trials int
+func (c *OracleConfig) Validate() error {
+	if err := bounds.Check(c); err != nil {
+		return err
+	}
+	if c.Noise == KnownNoise && c.Samples > 1 {
+		return bounds.Errorf("samples", "is %d, want 1 where noise is known: all samples would be the same", c.Samples)
+	}
+	if c.Noise != KnownNoise && c.Violations > 0 {
+		return bounds.Errorf("violations", "is %g, want 0 where noise is sampled: use weight", c.Violations)
+	}
+	return nil
 }
 
-// NewOracle returns a planner for environments such as env.
+// Oracle plans several windows ahead on copies of the environment with the same state: requests in progress, queues,
+// rolling updates and the cold starts of a change are simulated. It minimises price + weight · violated over the windows
+// of its horizon, carries out the first window's configuration, and plans again with the rest as a start.
+//
+// A search begins with the last plan. It tries to hold each of a number of configurations from each window on, then
+// changes one function's configuration in one window after another. A trial is given up as soon as it costs more than
+// the best plan. A plan is the best found, not proven the best.
+type Oracle struct {
+	world
+	config PlanConfig
+	label  string
+	// foresee makes a sample's copy of the environment the world that the planner believes in; nil leaves it as it is.
+	foresee    func(copy *sizing.Env, decision, sample uint64)
+	violations float64
+	closed     bool
+	fresh      bool
+
+	weight   float64
+	share    float64 // the random part of the rounding of violations
+	menu     []remembered
+	memory   []remembered
+	plan     [][]sizing.Resources // of each window of the horizon
+	depth    int                  // windows that the plan has
+	decision uint64
+	lookahead
+}
+
+// NewOracle returns a planner that knows the arrivals, for environments such as env.
 func NewOracle(c OracleConfig, env envs.Env) (*Oracle, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Oracle{config: c}
-	e, w, err := newWorld("oracle", env)
+	p, err := newPlanner("oracle", c.PlanConfig, env)
 	if err != nil {
 		return nil, err
 	}
-	p.world = w
-	if p.copy, err = e.NewEnv(); err != nil {
+	p.violations = c.Violations
+	if c.Noise == SampledNoise {
+		p.foresee = func(e *sizing.Env, decision, sample uint64) { e.Salt(decision<<16 | (sample + 1)) }
+	}
+	return p, nil
+}
+
+func newPlanner(label string, c PlanConfig, env envs.Env) (*Oracle, error) {
+	e, w, err := newWorld(label, env)
+	if err != nil {
 		return nil, err
 	}
-	p.copy.Quiet(true)
-	p.closed = e.Closed()
-	p.obs, p.act, p.out = envs.NewObservation(p.spec), envs.NewAction(p.spec), envs.NewOutcome(p.spec)
-	for name, at := range map[string]*int{
-		"latency": &p.info.latency, "successes": &p.info.successes, "failed": &p.info.failed, "refused": &p.info.refused,
-	} {
-		if *at, err = p.spec.InfoIndex(name); err != nil {
-			return nil, err
-		}
+	p := &Oracle{world: w, config: c, label: label, closed: e.Closed(), fresh: e.Fresh(), weight: c.Weight}
+	if p.fresh {
+		p.config.Horizon = 1
 	}
-	p.base = make([]sizing.Resources, p.n)
-	p.best, p.trial = slices.Clone(p.base), slices.Clone(p.base)
+	p.menu = w.menu(e)
+	if err := p.lookahead.init(p, e); err != nil {
+		return nil, err
+	}
 	return p, p.Reset(0)
 }
 
 // Name implements [envs.Planner].
-func (*Oracle) Name() string { return "oracle" }
+func (p *Oracle) Name() string { return p.label }
 
 // Reset implements [envs.Planner].
 func (p *Oracle) Reset(seed uint64) error {
-	p.stream = rng.NewStream(seed, "oracle")
-	p.memory = p.memory[:0]
-	for _, a := range [...]float64{0.3, 0.5, 0.7} {
-		r, err := p.resources("start", []float64{a, a, a, a})
-		if err != nil {
-			return err
-		}
-		rs := slices.Repeat([]sizing.Resources{r}, p.n)
-		p.memory = append(p.memory, remembered{p.copy.Hourly(rs), rs})
-	}
+	p.share = rng.New(seed, "oracle/violations").Float64()
+	p.weight = p.config.Weight
+	p.forget()
 	return nil
+}
+
+// forget begins an episode.
+func (p *Oracle) forget() {
+	p.depth, p.decision = 0, 0
+	p.memory = p.memory[:0]
+	for k := range p.order {
+		p.order[k] = k
+	}
+	for _, m := range p.menu {
+		p.remember(m.resources)
+	}
 }
 
 // Trials is the number of windows that the last Plan simulated.
@@ -118,228 +165,123 @@ func (p *Oracle) Trials() int { return p.trials }
 func (p *Oracle) Plan(env envs.Env, _ *envs.Observation, act *envs.Action) error {
 	e, ok := envs.As[*sizing.Env](env)
 	if !ok {
-		return elsewhere("oracle", env)
+		return elsewhere(p.label, env)
 	}
-	p.qos, p.score, p.missed, p.trials = e.QoS(), math.Inf(1), math.Inf(1), 0
-	if err := p.start(e); err != nil {
-		return err
-	}
-	for range p.config.Sweeps {
-		before := p.score
-		if err := p.sweep(e); err != nil {
+	p.qos = e.QoS()
+	if p.violations > 0 && p.decision == 0 {
+		if err := p.rehearse(e); err != nil {
 			return err
 		}
-		if p.score == before {
-			break
-		}
 	}
-	p.remember(e.Hourly(p.best))
-	for f, r := range p.best {
+	if err := p.decide(e); err != nil {
+		return err
+	}
+	for f, r := range p.plan[0] {
 		p.rng.Encode(r, p.action(act, f))
 	}
 	return nil
 }
 
-// start tries the configurations of earlier windows, the best of them grown and shrunk, and random ones where none
-// keeps the QoS.
-func (p *Oracle) start(e *sizing.Env) error {
-	slices.SortStableFunc(p.memory, func(a, b remembered) int { return cmp.Compare(a.price, b.price) })
-	for _, m := range p.memory {
-		copy(p.trial, m.resources)
-		if err := p.try(e); err != nil {
+// decide plans the coming windows.
+func (p *Oracle) decide(e *sizing.Env) error {
+	p.trials = 0
+	for k, s := range p.states[0] {
+		if err := s.CopyFrom(e); err != nil {
 			return err
 		}
-	}
-	copy(p.base, p.best)
-	for _, grow := range [...]struct{ cpu, replicas float64 }{
-		{1, 0.7}, {0.7, 1}, {0.85, 1}, {1.25, 1}, {1, 1.5}, {1.25, 1.5}, {1.6, 1.5}, {2, 1}, {1, 2},
-	} {
-		for f, r := range p.base {
-			r.CPU = scaled(r.CPU, grow.cpu, p.rng.Low.CPU, p.rng.High.CPU)
-			r.Replicas = scaled(r.Replicas, grow.replicas, p.rng.Low.Replicas, p.rng.High.Replicas)
-			p.trial[f] = r
+		if p.foresee != nil {
+			p.foresee(s, p.decision, uint64(k))
 		}
-		if err := p.try(e); err != nil {
+	}
+	p.decision++
+	if p.depth > 0 { // the last plan, one window on
+		p.plan = append(p.plan[1:], p.plan[0])
+		p.depth--
+	}
+	if err := p.extend(); err != nil {
+		return err
+	}
+	p.planned = math.Inf(1)
+	// What a later window does is planned again before it comes. Where all draws are known, to plan it now saves that.
+	windows := p.depth
+	if p.foresee != nil {
+		windows = 1
+	}
+	for {
+		before := p.planned
+		if err := p.pass(windows, true); err != nil {
 			return err
 		}
-	}
-	for n := 0; n < p.config.Random && p.score >= infeasible; n++ {
-		var a [4]float32
-		for f := range p.trial {
-			for i := range a {
-				a[i] = float32(p.stream.Float64())
-			}
-			p.trial[f] = p.rng.Decode(a[:p.rng.Components()])
+		if p.planned >= before || windows == 1 {
+			break
 		}
-		if err := p.try(e); err != nil {
+	}
+	for sweep := range p.config.Sweeps {
+		before := p.planned
+		if sweep > 0 {
+			windows = 1
+		}
+		if err := p.pass(windows, false); err != nil {
+			return err
+		}
+		if p.planned >= before {
+			break
+		}
+	}
+	p.remember(p.plan[0])
+	return nil
+}
+
+// pass improves the plan's first windows, one after another.
+func (p *Oracle) pass(windows int, recall bool) error {
+	for h := range windows {
+		if err := p.improve(h, recall); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remembered is a configuration of an earlier window.
-type remembered struct {
-	price     float64
-	resources []sizing.Resources
-}
-
-// remember stores the best configuration for later windows to start from; a full memory loses the entry nearest in
-// price.
-func (p *Oracle) remember(price float64) {
-	for i := range p.memory {
-		if slices.Equal(p.memory[i].resources, p.best) {
-			return
+// rehearse sets the smallest weight under which a plan of the whole episode misses no more windows than it may.
+func (p *Oracle) rehearse(e *sizing.Env) error {
+	low, high := 0, 8 // powers of 2; the last is not rehearsed
+	for low < high {
+		mid := (low + high) / 2
+		p.weight = math.Ldexp(1, mid)
+		kept, err := p.keeps(e)
+		if err != nil {
+			return err
+		}
+		if kept {
+			high = mid
+		} else {
+			low = mid + 1
 		}
 	}
-	if len(p.memory) < p.config.Memory {
-		p.memory = append(p.memory, remembered{price, slices.Clone(p.best)})
-		return
-	}
-	// Prices spread the memory over the range, so the entry nearest in price is the one missed least.
-	near := 0
-	for i := range p.memory {
-		if math.Abs(p.memory[i].price-price) < math.Abs(p.memory[near].price-price) {
-			near = i
-		}
-	}
-	p.memory[near].price = price
-	copy(p.memory[near].resources, p.best)
-}
-
-func scaled(x int, by float64, low, high int) int {
-	return int(min(max(math.Round(float64(x)*by), float64(low)), float64(high)))
-}
-
-// sweep tries one step up and down of every component of every function.
-func (p *Oracle) sweep(e *sizing.Env) error {
-	low, high := p.rng.Low, p.rng.High
-	for f := range p.n {
-		step := func(change func(r *sizing.Resources)) error {
-			copy(p.trial, p.best)
-			change(&p.trial[f])
-			if p.trial[f] == p.best[f] {
-				return nil
-			}
-			return p.try(e)
-		}
-		for _, by := range [...]float64{0.7, 0.85, 0.95, 1.1, 1.3} {
-			if err := step(func(r *sizing.Resources) { r.CPU = scaled(r.CPU, by, low.CPU, high.CPU) }); err != nil {
-				return err
-			}
-		}
-		for _, by := range [...]float64{0.5, 0.8, 1.25, 2} {
-			if err := step(func(r *sizing.Resources) { r.Memory = scaled(r.Memory, by, low.Memory, high.Memory) }); err != nil {
-				return err
-			}
-		}
-		for _, by := range [...]int{-2, -1, 1, 2} {
-			if err := step(func(r *sizing.Resources) {
-				r.Replicas = min(max(r.Replicas+by, low.Replicas),
-					high.Replicas)
-			}); err != nil {
-				return err
-			}
-			if err := step(func(r *sizing.Resources) {
-				r.Concurrency = min(max(r.Concurrency+by, low.Concurrency), high.Concurrency)
-			}); err != nil {
-				return err
-			}
-		}
-		// One replica fewer with more CPU each, and the reverse.
-		for _, by := range [...]int{-1, 1} {
-			if err := step(func(r *sizing.Resources) {
-				n := min(max(r.Replicas+by, low.Replicas), high.Replicas)
-				r.CPU = scaled(r.CPU, float64(r.Replicas)/float64(n), low.CPU, high.CPU)
-				r.Replicas = n
-			}); err != nil {
-				return err
-			}
-		}
-	}
+	p.weight = math.Ldexp(1, high)
+	p.forget()
 	return nil
 }
 
-// try simulates the window with the trial configuration, and makes it the best where its score is lower.
-func (p *Oracle) try(e *sizing.Env) error {
-	price := e.Hourly(p.trial)
-	if price >= p.score {
-		return nil // costs more than one that keeps the QoS
+// keeps plans the rest of an episode and reports whether it misses no more windows than it may.
+func (p *Oracle) keeps(e *sizing.Env) (bool, error) {
+	if err := p.stage.CopyFrom(e); err != nil {
+		return false, err
 	}
-	for f, r := range p.trial {
-		p.rng.Encode(r, p.action(p.act, f))
-	}
-	var now, all window
-	for k := range p.config.Samples {
-		p.trials++
-		if err := p.copy.CopyFrom(e); err != nil {
-			return err
+	p.forget()
+	allowed := math.Floor(p.violations*float64(e.Config().Windows) + p.share)
+	for missed := 0.0; ; {
+		if err := p.decide(p.stage); err != nil {
+			return false, err
 		}
-		p.copy.Salt(uint64(k))
-		if err := p.copy.Step(p.act, p.obs, p.out); err != nil {
-			return err
+		if err := p.step(p.stage, p.plan[0]); err != nil {
+			return false, err
 		}
-		if p.out.Info[p.info.refused] > 0 {
-			return nil
+		if missed += p.out.Info[p.info.violated]; missed > allowed {
+			return false, nil
 		}
-		p.add(&now)
-		p.add(&all)
-		if !e.Fresh() && !p.out.Truncated {
-			// Requests in progress at the end show their result in the next window.
-			p.copy.Mute()
-			if err := p.copy.Step(p.act, p.obs, p.out); err != nil {
-				return err
-			}
-			p.add(&all)
-		}
-		if p.miss(&now, k+1)+p.miss(&all, k+1) > p.missed+abandon {
-			return nil
+		if p.out.Truncated {
+			return true, nil
 		}
 	}
-	miss := p.miss(&now, p.config.Samples) + p.miss(&all, p.config.Samples)
-	s := price
-	if miss > 0 {
-		s += infeasible * (1 + miss)
-	}
-	if s < p.score {
-		p.score, p.missed = s, miss
-		copy(p.best, p.trial)
-	}
-	return nil
-}
-
-// window adds up the outcomes of requests.
-type window struct{ successes, failed, latency float64 }
-
-// add adds the copy's last window.
-func (p *Oracle) add(w *window) {
-	n := p.out.Info[p.info.successes]
-	w.successes += n
-	w.failed += p.out.Info[p.info.failed]
-	w.latency += n * p.out.Info[p.info.latency]
-}
-
-// infeasible exceeds any price; abandon is a miss that further samples are not expected to correct.
-const (
-	infeasible = 1e6
-	abandon    = 0.05
-)
-
-// miss is by how much the requests of a number of samples miss the QoS with its margins, as shares: 0 where they keep
-// it.
-func (p *Oracle) miss(w *window, samples int) float64 {
-	c := &p.config
-	var late, lost float64
-	switch {
-	case w.successes > 0:
-		late = max(0, w.latency/w.successes/(p.qos.Latency*(1-c.Margin))-1)
-	case w.failed > 0 || p.closed:
-		late = 1
-	}
-	if p.closed {
-		lost = max(0, 1-w.successes/(float64(p.qos.Count*samples)*(1+c.Margin)))
-	} else if ended := w.successes + w.failed; ended > 0 {
-		lost = max(0, w.failed/ended-(1-p.qos.Success)*(1-c.Spare))
-	}
-	return late + lost
 }

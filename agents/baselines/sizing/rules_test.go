@@ -150,55 +150,6 @@ func TestRandomSearchIgnoresALibrary(t *testing.T) {
 	}
 }
 
-// The oracle does not change the environment, and finds a configuration that is cheaper than the middle and keeps the
-// QoS.
-func TestOracle(t *testing.T) {
-	for name, rate := range map[string]float64{"users": 0, "arrivals": 1} {
-		e := newEnv(t, rate, func(c *sizing.Config) { c.Windows, c.Noise = 4, sizing.Noise{} })
-		c := DefaultOracle()
-		c.Samples = 2
-		p, err := NewOracle(c, e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := e.Spec()
-		obs, act, out := envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)
-		if err := e.Reset(1, nil, obs); err != nil {
-			t.Fatal(err)
-		}
-		violated, price := 0.0, 0.0
-		for range 4 {
-			before, err := e.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Plan(e, obs, act); err != nil {
-				t.Fatal(err)
-			}
-			after, err := e.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(before) != string(after) {
-				t.Fatalf("%s: planning changed the environment", name)
-			}
-			if p.Trials() < 50 {
-				t.Errorf("%s: %d trials", name, p.Trials())
-			}
-			if err := e.Step(act, obs, out); err != nil {
-				t.Fatal(err)
-			}
-			price += out.Info[0] / 4
-			violated += out.Info[2] / 4
-		}
-		t.Logf("%s: %.2f USD/h, violated %.2f", name, price, violated)
-		if price > 4.9 || violated > 0.25 {
-			t.Errorf("%s: %.2f USD/h, violated in %.2f of the windows; want less than the middle's 5 and none or one of four",
-				name, price, violated)
-		}
-	}
-}
-
 func BenchmarkAutoscaler(b *testing.B) {
 	e := newEnv(b, 1, nil)
 	p, err := NewAutoscaler(DefaultAutoscaler(), e)
@@ -215,25 +166,4 @@ func BenchmarkAutoscaler(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-func BenchmarkOracle(b *testing.B) {
-	e := newEnv(b, 1, nil)
-	p, err := NewOracle(DefaultOracle(), e)
-	if err != nil {
-		b.Fatal(err)
-	}
-	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
-	if err := e.Reset(1, nil, obs); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	trials := 0
-	for b.Loop() {
-		if err := p.Plan(e, obs, act); err != nil {
-			b.Fatal(err)
-		}
-		trials += p.Trials()
-	}
-	b.ReportMetric(float64(trials)/float64(b.N), "trials/op")
 }
