@@ -25,7 +25,7 @@ func onlineCommand() *cobra.Command {
 	o := search.DefaultOnline("")
 	var f onlineFlags
 	c := &cobra.Command{
-		Use:   "online RUN|CHECKPOINT",
+		Use:   "online RUN|CHECKPOINT [RIVAL]…",
 		Short: "Serve a workflow with a trained policy that goes on learning, for a few windows",
 		Long: `Serve a workflow as FaaSConf does online: 15 windows of 30 s, in each of which the policy proposes a configuration. What
 comes of it goes into the replay, and every third window begins with a gradient step. Safe exploration replaces a
@@ -38,15 +38,36 @@ with noise first. All rows of the library are history for safe exploration, whos
 checkpoint: a range of prices for each application and load. A range is made again after three violations; a load without one
 has that of the nearest load.
 
+Rivals that are named, such as random-search, play under the same protocol and draws; searches among them warm up with 40
+rows of the library.
+
 The folder of --out (default: online in the run's folder) gets search.json, windows.csv, iterations.csv, methods.csv and
 the figure iterations.png, .svg and .pdf.`,
 		Example: `  stoker online runs/lab-s1 --workflow parallel --users 10
   stoker online runs/lab-s1 --users 20 --library parallel.csv --compare       # with and without safe exploration
+  stoker online runs/lab-s1 random-search rambo fixed --users 20 --library parallel.csv --out compare/
   stoker online runs/lab-s1 --users 30 --no-safe --windows 30 --json`,
-		Args: args(1, 1, "RUN|CHECKPOINT"),
+		Args: args(1, -1, "RUN|CHECKPOINT"),
 		RunE: func(c *cobra.Command, a []string) error {
 			o.Checkpoint = a[0]
-			return runOnline(c, o, &f)
+			for _, name := range a[1:] { // before the work, not after it
+				if _, err := names(c).Rival(name); err != nil {
+					return usage("%w", err)
+				}
+			}
+			return runOnline(c, o, a[1:], &f)
+		},
+		ValidArgsFunction: func(c *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(a) == 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			var out []string
+			for _, r := range names(c).Rivals {
+				if r.In(sizing.ID) {
+					out = append(out, r.Name+"\t"+r.Doc)
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	fl := c.Flags()
@@ -71,7 +92,7 @@ the figure iterations.png, .svg and .pdf.`,
 	return c
 }
 
-func runOnline(c *cobra.Command, o search.Online, f *onlineFlags) error {
+func runOnline(c *cobra.Command, o search.Online, rivals []string, f *onlineFlags) error {
 	if f.noSafe && f.compare {
 		return usage("--no-safe and --compare are both given, want one of them")
 	}
@@ -114,6 +135,13 @@ func runOnline(c *cobra.Command, o search.Online, f *onlineFlags) error {
 		}
 		results = append(results, r)
 	}
+	for _, name := range rivals {
+		r, err := server.Rival(ctx, name)
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+	}
 	files, err := search.Save(out, server.Title(), server.QoS(), results...)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", out, err)
@@ -123,8 +151,11 @@ func runOnline(c *cobra.Command, o search.Online, f *onlineFlags) error {
 	}
 	w := c.OutOrStdout()
 	fmt.Fprintln(w, server.About())
-	for _, r := range results {
+	for _, r := range results[:len(results)-len(rivals)] {
 		fmt.Fprintf(w, "\n%s\n%s", r.Method, search.Text(r))
+	}
+	if len(results) > 1 {
+		fmt.Fprintf(w, "\n%s", search.Comparison(results...))
 	}
 	fmt.Fprintln(w)
 	if b := server.BandsFile(); b != "" && !f.noSafe {

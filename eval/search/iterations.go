@@ -110,3 +110,21 @@ func Text(r *Result) string {
 	}
 	return text
 }
+
+// Comparison is a line for each result, for a terminal.
+func Comparison(results ...*Result) string {
+	rows := [][]string{{"method", "found", "price, USD/h", "latency seen, s", "again, s", "violated again", "violated in search",
+		"ms a decision"}}
+	for _, r := range results {
+		line := []string{r.Method, fmt.Sprintf("%d of %d", r.Found, len(r.Repetitions)), none, none, none, none,
+			fmt.Sprintf("%.0f %%", 100*r.Search.Violated), fmt.Sprintf("%.3g", 1000*r.Seconds)}
+		if r.Seen != nil {
+			line[2], line[3] = fmt.Sprintf("%.3f", r.Seen.Price), fmt.Sprintf("%.2f", r.Seen.Latency)
+		}
+		if r.Again != nil {
+			line[4], line[5] = fmt.Sprintf("%.2f", r.Again.Latency), fmt.Sprintf("%.0f %%", 100*r.Again.Violated)
+		}
+		rows = append(rows, line)
+	}
+	return table.Columns(rows, true)
+}

@@ -301,6 +301,30 @@ func (s *Server) Run(ctx context.Context, safely bool) (*Result, error) {
 	return r, durable.WriteFile(durable.OS{}, s.path, text)
 }
 
+// rivalRows is the number of the library's rows with which a rival's search warms up.
+const rivalRows = 40
+
+// Rival measures a rival of the catalog, with its defaults, under the same protocol: a search warms up with 40 rows of the
+// same library, and faces the same draws.
+func (s *Server) Rival(ctx context.Context, name string) (*Result, error) {
+	r, err := s.o.Names.Rival(name)
+	if err != nil {
+		return nil, train.Usage("%w", err)
+	}
+	a, err := r.New(r.Config(), s.env)
+	if err != nil {
+		return nil, err
+	}
+	p := s.o.Protocol
+	if a.Tuner != nil {
+		p.Warm, p.Library = rivalRows, s.rows
+		if len(p.rows()) == 0 {
+			p.Warm = 0
+		}
+	}
+	return Run(ctx, s.env, a, p)
+}
+
 // Title is a line for figures, About says what is served and with which rows.
 func (s *Server) Title() string {
 	load := "arrivals"

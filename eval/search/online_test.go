@@ -109,6 +109,17 @@ func TestServe(t *testing.T) {
 		!strings.Contains(string(text), `"workload": 20`) || s.BandsFile() != path {
 		t.Errorf("the bands in %s are %s (%v)", s.BandsFile(), text, err)
 	}
+	rival, err := s.Rival(context.Background(), "random-search")
+	if err != nil || rival.Method != "random-search" || rival.Repetitions[0].Warm != 40 ||
+		rival.Repetitions[0].Seed != with.Repetitions[0].Seed {
+		t.Errorf("the rival's result is %+v (%v)", rival, err)
+	}
+	if lines := Comparison(with, without, rival); strings.Count(lines, "\n") != 5 {
+		t.Errorf("compared:\n%s", lines)
+	}
+	if _, err := s.Rival(context.Background(), "nobody"); err == nil || !strings.Contains(err.Error(), `no policy "nobody"`) {
+		t.Errorf("an unknown rival: %v", err)
+	}
 	again, _, _ := serve(t, withBands(o, filepath.Join(t.TempDir(), "new.json")))
 	if encoded(t, again) != encoded(t, with) {
 		t.Error("the same protocol gives another result")
