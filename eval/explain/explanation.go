@@ -12,14 +12,16 @@ import (
 
 // Explanation is what a policy's decisions depend on.
 type Explanation struct {
-	Env      string `json:"env"`
-	Policy   string `json:"policy"`
-	Source   string `json:"source,omitempty"`
-	Agent    string `json:"agents_called"`
-	Agents   int    `json:"agents"`
-	Episodes int    `json:"episodes"`
-	States   int    `json:"states"`
-	Steps    int    `json:"integration_steps"`
+	Env    string `json:"env"`
+	Policy string `json:"policy"`
+	Source string `json:"source,omitempty"`
+	Agent  string `json:"agents_called"`
+	Agents int    `json:"agents"`
+	// Names are the agents' names, such as those of a workflow's functions; empty where they have none.
+	Names    []string `json:"names,omitempty"`
+	Episodes int      `json:"episodes"`
+	States   int      `json:"states"`
+	Steps    int      `json:"integration_steps"`
 	// Unexplained is the numerical error of the integral, Σ|f(x) − f(x') − Σ IG| over Σ|f(x) − f(x')|: more Steps make it
 	// smaller.
 	Unexplained float64 `json:"unexplained"`
@@ -154,7 +156,7 @@ func nameOr(names []string, i int, otherwise string) string {
 // explanation turns the accumulated sums into shares, effects and intervals.
 func (w *work) explanation() *Explanation {
 	e := &Explanation{
-		Env: w.r.Env.Spec().ID, Policy: w.r.Policy.Name(), Agent: w.kind.Name, Agents: w.agents, Episodes: len(w.r.Seeds),
+		Env: w.r.Env.Spec().ID, Policy: w.r.Policy.Name(), Agent: w.kind.Name, Agents: w.agents, Names: w.kind.Names, Episodes: len(w.r.Seeds),
 		States: w.rec.states(), Steps: w.r.Steps, Features: w.features(),
 	}
 	for _, r := range w.rec.returns {

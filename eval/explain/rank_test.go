@@ -41,3 +41,16 @@ func TestRanks(t *testing.T) {
 		t.Errorf("one feature alone: %s", e.tooFew())
 	}
 }
+
+// Agents are called by their names where they have some.
+func TestAgentsAreNamed(t *testing.T) {
+	e := &Explanation{Agent: "function", Agents: 2, Names: []string{"starter", "resnet"},
+		Attention: []Link{{Agent: 0, To: 1, Weight: Interval{1, 1, 1}}}}
+	rows := e.attentionLines()
+	if len(rows) != 1 || rows[0][0] != "starter" || rows[0][1] != "resnet 1.00 [1.00, 1.00]" {
+		t.Errorf("attention is shown as %v", rows)
+	}
+	if e.Names = nil; e.attentionLines()[0][0] != "function 0" {
+		t.Errorf("without names it is shown as %v", e.attentionLines())
+	}
+}

@@ -138,14 +138,14 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		for _, a := range d.By[:min(top, len(d.By))] {
 			whose := "own"
 			if a.Of != d.Agent {
-				whose = fmt.Sprintf("%s %d's", e.Agent, a.Of)
+				whose = e.agent(a.Of) + "'s"
 			}
 			parts = append(parts, fmt.Sprintf("%s %s %.0f %%%s", whose, a.Feature, 100*a.Share.Value, arrow(d.Choice, a.Slope)))
 		}
 		if len(parts) == 0 {
 			parts = []string{"nothing: it never changes"}
 		}
-		rows = append(rows, []string{fmt.Sprintf("%s %d", e.Agent, d.Agent), d.Component, strings.Join(parts, ", ")})
+		rows = append(rows, []string{e.agent(d.Agent), d.Component, strings.Join(parts, ", ")})
 	}
 	b.WriteString(table.Columns(rows, false))
 	if len(e.Attention) > 0 {
@@ -153,6 +153,11 @@ func Text(w io.Writer, e *Explanation, top int) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// agent is what an agent is called: its name, or its kind and number.
+func (e *Explanation) agent(i int) string {
+	return nameOr(e.Names, i, fmt.Sprintf("%s %d", e.Agent, i))
 }
 
 // tooFew says that the episodes are too few to rank any two features; empty where they are not.
@@ -190,12 +195,12 @@ func (e *Explanation) attentionLines() [][]string {
 		var parts []string
 		for _, l := range e.Attention {
 			if l.Agent == i {
-				parts = append(parts, fmt.Sprintf("%s %d %.2f [%.2f, %.2f]", e.Agent, l.To, l.Weight.Value, l.Weight.Low,
+				parts = append(parts, fmt.Sprintf("%s %.2f [%.2f, %.2f]", e.agent(l.To), l.Weight.Value, l.Weight.Low,
 					l.Weight.High))
 			}
 		}
 		if len(parts) > 0 {
-			rows = append(rows, []string{fmt.Sprintf("%s %d", e.Agent, i), strings.Join(parts, ", ")})
+			rows = append(rows, []string{e.agent(i), strings.Join(parts, ", ")})
 		}
 	}
 	return rows
