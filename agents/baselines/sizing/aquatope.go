@@ -212,8 +212,7 @@ func (p *Aquatope) kept(objective, constraint *gp.Model, price, excess []float64
 
 // Observe implements [envs.Tuner].
 func (p *Aquatope) Observe(act *envs.Action, out *envs.Outcome) error {
-	p.keep(act, out)
-	return nil
+	return p.keep(p.Name(), act, out)
 }
 
 // Dropped is the number of rows that the last proposal left out.

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/stoker-rl/stoker/agents/gp"
@@ -79,27 +80,46 @@ func (b *bayes) restart(seed uint64, purpose string) {
 	b.reset()
 }
 
-// keep adds a row, a library's or a trial's.
-func (b *bayes) keep(act *envs.Action, out *envs.Outcome) {
+// keep adds a row, a library's or a trial's. A library may not know successes and load, which are then not a number.
+func (b *bayes) keep(name string, act *envs.Action, out *envs.Outcome) error {
 	if b.tried >= b.windows {
-		return
+		return nil
+	}
+	at := &b.at
+	r := row{out.Info[at.price], out.Info[at.latency], out.Info[at.success], out.Info[at.successes], out.Info[at.load]}
+	for _, known := range []float64{r.Price, r.Latency, r.Successes} {
+		if !(known >= 0 && known <= math.MaxFloat32) {
+			return fmt.Errorf("%s: row %d has price %g, latency %g and %g successes, want finite numbers of at least 0", name,
+				len(b.rows)+1, r.Price, r.Latency, r.Successes)
+		}
+	}
+	if math.IsNaN(r.Success) {
+		r.Success = 1
+	}
+	if math.IsNaN(r.Load) {
+		r.Load = 0
 	}
 	for _, i := range b.columns {
 		b.x = append(b.x, float64(act.Kinds[0][i]))
 	}
-	at := &b.at
-	b.rows = append(b.rows, row{out.Info[at.price], out.Info[at.latency], out.Info[at.success], out.Info[at.successes],
-		out.Info[at.load]})
+	b.rows = append(b.rows, r)
 	b.count(act, out)
+	return nil
 }
 
-// qos are the thresholds of the latest row's load.
+// qos are the thresholds of the latest row that knows its load, and those under arrivals where none does.
 func (b *bayes) qos() sizing.QoS {
-	users := 0
-	if b.env.Closed() {
-		users = int(math.Round(b.rows[len(b.rows)-1].Load))
+	q := b.env.Thresholds(0)
+	for i := len(b.rows) - 1; i >= 0; i-- {
+		if load := b.rows[i].Load; load > 0 {
+			users := 0
+			if b.env.Closed() {
+				users = int(math.Round(load))
+			}
+			q = b.env.Thresholds(users)
+			break
+		}
 	}
-	q := b.env.Thresholds(users)
 	if b.search.Latency > 0 {
 		q.Latency = b.search.Latency
 	}

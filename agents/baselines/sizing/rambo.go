@@ -13,7 +13,7 @@ import (
 type RAMBOConfig struct {
 	SearchConfig `yaml:",inline"`
 	// Acquisition is ei (expected improvement of one weighted objective, as FaaSConf ran it) or ehvi (expected
-	// hypervolume improvement of latency and price, as RAMBO's authors describe it).
+	// hypervolume improvement of latency and price within the QoS, after RAMBO's authors).
 	Acquisition string `yaml:"acquisition" json:"acquisition" oneof:"ei|ehvi"`
 	// Xi is what an improvement must exceed, in standard deviations of the objective.
 	Xi float64 `yaml:"xi" json:"xi" range:"[0,100]"`
@@ -149,13 +149,14 @@ func (p *RAMBO) acquisition() (gp.Acquisition, error) {
 	}, nil
 }
 
-// hypervolume is the growth of the area that the rows dominate above the worst of each objective.
+// hypervolume is the growth of the area that the rows dominate within the QoS and above the worst price: a is 0 at the
+// latency that the QoS allows.
 func (p *RAMBO) hypervolume(a, b []float64) (gp.Acquisition, error) {
 	var models [2]*gp.Query
 	pairs := make([]gp.Pair, len(a))
 	reference := gp.Pair{math.Inf(1), math.Inf(1)}
 	for k, y := range [][]float64{a, b} {
-		z, _, _ := standardise(y)
+		z, mean, sd := standardise(y)
 		m, err := p.model(z)
 		if err != nil {
 			return nil, err
@@ -164,6 +165,9 @@ func (p *RAMBO) hypervolume(a, b []float64) (gp.Acquisition, error) {
 		for i, v := range z {
 			pairs[i][k] = v
 			reference[k] = min(reference[k], v)
+		}
+		if k == 0 {
+			reference[k] = -mean / sd
 		}
 	}
 	front := gp.Front(pairs, reference)
@@ -182,8 +186,7 @@ func (p *RAMBO) hypervolume(a, b []float64) (gp.Acquisition, error) {
 
 // Observe implements [envs.Tuner].
 func (p *RAMBO) Observe(act *envs.Action, out *envs.Outcome) error {
-	p.keep(act, out)
-	return nil
+	return p.keep(p.Name(), act, out)
 }
 
 // State implements [state.Stater].
