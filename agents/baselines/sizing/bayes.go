@@ -61,12 +61,13 @@ func newBayes(name string, c SearchConfig, env envs.Env) (bayes, error) {
 	if b.trials, err = newTrials(name, c.Windows, env); err != nil {
 		return b, err
 	}
-	k := b.rng.Components()
-	initial := b.env.Config().Initial
+	// An action may have a fourth component that is ignored, and the first configuration need not give one.
+	k, hybrid := b.rng.Components(), c.Decide == sizing.Hybrid && b.rng.Concurrency
+	initial := append(append([]float64(nil), b.env.Config().Initial...), 0.5)
 	b.held = make([]float32, b.n*k)
 	for i := range b.held {
 		b.held[i] = float32(initial[i%k])
-		if c.Decide == sizing.Hybrid || i%k < 3 {
+		if hybrid || i%k < 3 {
 			b.columns = append(b.columns, i)
 			b.box.Low, b.box.High = append(b.box.Low, c.Low), append(b.box.High, c.High)
 		}

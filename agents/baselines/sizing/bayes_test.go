@@ -300,6 +300,21 @@ func TestSearchesKeepToTheirSpace(t *testing.T) {
 	}
 }
 
+// A component that the environment ignores is not searched.
+func TestSearchesLeaveOutWhatIsIgnored(t *testing.T) {
+	e := newEnv(t, 0, func(c *sizing.Config) {
+		c.Workflow, c.Features = sizing.TcktApp, sizing.Described
+	})
+	for name, p := range build(t, e) {
+		b, ok := p.(interface{ space() int })
+		if ok && b.space() != 36 {
+			t.Errorf("%s searches %d components of TcktApp's twelve functions, want 36", name, b.space())
+		}
+	}
+}
+
+func (b *bayes) space() int { return len(b.columns) }
+
 func BenchmarkPropose(b *testing.B) {
 	for _, w := range []string{sizing.Parallel, sizing.TcktApp} {
 		e := newEnv(b, 0, func(c *sizing.Config) { c.Workflow = w })
@@ -338,8 +353,7 @@ func BenchmarkPropose(b *testing.B) {
 }
 
 // In the simulated lab (Parallel, ten users, a new deployment in every window) both searches find something feasible in
-// each of four episodes, and Aquatope that knows the whole QoS holds a cheaper configuration than random search in the
-// mean.
+// each of four episodes, and RAMBO holds a cheaper configuration than random search in the mean.
 func TestSearchesInTheLab(t *testing.T) {
 	e := newEnv(t, 0, func(c *sizing.Config) { c.Windows = 16 })
 	held := map[string]float64{}
@@ -357,8 +371,8 @@ func TestSearchesInTheLab(t *testing.T) {
 		}
 	}
 	t.Logf("held, USD/h: %v", held)
-	if held["aquatope qos"] >= held["random-search"] {
-		t.Errorf("Aquatope holds %.2f USD/h, random search %.2f", held["aquatope qos"], held["random-search"])
+	if held["rambo"] >= held["random-search"] {
+		t.Errorf("RAMBO holds %.2f USD/h, random search %.2f", held["rambo"], held["random-search"])
 	}
 }
 
