@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/eval/pareto"
+)
+
+func frontierCommand() *cobra.Command {
+	q := pareto.Request{Levels: []float64{0.02, 0.05, 0.1}, Resamples: 2000}
+	var seeds, out string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "frontier [RUN…]",
+		Short: "Draw price over violations of policies under several settings, and compare prices at equal violations",
+		Long: `Play policies under several settings on the same workload seeds, draw each family's price over its violations, and print
+the price at equal violations: by interpolation along each frontier, with intervals of a bootstrap over workload seeds and
+training seeds. Policies that are cheaper only because they violate more gain nothing by it here.
+
+A run, a checkpoint or a policy of the zoo plays under every value of --dial (env.reward.dial), where it was trained with
+one. --rival adds a rival under several values of one of its keys. The first family is what the others are compared with.
+The folder gets frontier.json, the points and the prices as CSV, and the figure.`,
+		Example: `  stoker frontier --config configs/sizing/attmf.yaml --rival rule --rival autoscaler.cpu=0.2,0.4,0.6,0.8 --out frontier/
+  stoker frontier runs/faasconf-s1 --dial 0.5,1,2,4,8 --rival rule.weight=1,2,4 --rival oracle.margin=0.1,0.3 --out frontier/
+  stoker frontier runs/faasconf-s* --dial 1,2,4 --levels 0.03 --set workload.factor=0.9 --out heavier/ --json`,
+		Args: args(0, -1, ""),
+		RunE: func(c *cobra.Command, a []string) error {
+			q.Names, q.Paths = names(c), a
+			if out == "" {
+				return usage("--out is missing: a folder for the result")
+			}
+			if err := pareto.ParseLevels(q.Levels); err != nil {
+				return err
+			}
+			if seeds != "" {
+				q.Sets = append(q.Sets, "eval.seeds="+seeds)
+			}
+			if q.Workers == 0 {
+				q.Workers = runtime.GOMAXPROCS(0)
+			}
+			if err := os.MkdirAll(out, 0o777); err != nil { // before the work, not after it
+				return fmt.Errorf("--out: %w", err)
+			}
+			ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing is written")
+			defer release()
+			q.Progress = evalProgress(c)
+			r, err := pareto.Run(ctx, q)
+			if err != nil {
+				return err
+			}
+			r.Command, r.Version, r.Revision = os.Args, Version(), revision()
+			files, err := pareto.Write(out, r)
+			if err != nil {
+				return fmt.Errorf("writing %s: %w", out, err)
+			}
+			w := c.OutOrStdout()
+			if asJSON {
+				return printJSON(w, r)
+			}
+			fmt.Fprintln(w, pareto.Text(r))
+			for _, f := range files {
+				fmt.Fprintf(w, "wrote %s\n", filepath.Join(out, f))
+			}
+			return nil
+		},
+	}
+	fl := c.Flags()
+	fl.StringSliceVar(&q.Dial, "dial", nil, "values of env.reward.dial under which learned policies play, as in 0.5,1,2,4")
+	fl.StringArrayVar(&q.Rivals, "rival", nil, "a rival, or a key of it and values, as in autoscaler.cpu=0.3,0.5 (repeatable)")
+	fl.Float64SliceVar(&q.Levels, "levels", q.Levels, "shares of violated windows at which prices are compared")
+	fl.StringVar(&q.Config, "config", "", "configuration of environment and workload (default: that of the first checkpoint)")
+	seedsVar(fl, &seeds, "seeds", "workload seeds, as in 1-20 (default: the configuration's)")
+	fl.StringArrayVar(&q.Sets, "set", nil, "set a key of the configuration (repeatable)")
+	countVar(fl, &q.Resamples, "resamples", q.Resamples, 100, "bootstrap resamples")
+	countVar(fl, &q.Workers, "workers", 0, 1, "goroutines that play (default: one per core)")
+	fl.StringVar(&out, "out", "", "folder for the result")
+	fl.BoolVar(&asJSON, "json", false, "print frontier.json")
+	completeSets(c, "set")
+	completeRivals(c)
+	return c
+}
+
+// completeRivals completes --rival by the rivals' names.
+func completeRivals(c *cobra.Command) {
+	complete := func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var out []string
+		for _, r := range names(c).Rivals {
+			out = append(out, r.Name+"\t"+r.Doc)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	if err := c.RegisterFlagCompletionFunc("rival", complete); err != nil {
+		panic(err) // the flag was just defined
+	}
+}

@@ -1,0 +1,235 @@
+package pareto
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// Point is what one setting of a family played: [training seed][workload seed].
+type Point struct {
+	Setting  string
+	Violated [][]float64
+	Price    [][]float64
+}
+
+// Family is a policy under several settings, such as an autoscaler under several thresholds.
+type Family struct {
+	Name   string
+	Points []Point
+}
+
+// Number is an estimate with its 95 % interval; NaN where the frontier does not reach so few violations.
+type Number struct {
+	Mean eval.Number `json:"mean"`
+	Lo   eval.Number `json:"lo"`
+	Hi   eval.Number `json:"hi"`
+}
+
+// Row is a point with its estimates.
+type Row struct {
+	Family   string `json:"family"`
+	Setting  string `json:"setting"`
+	Violated Number `json:"violated"`
+	Price    Number `json:"price"`
+	// Beaten says that another point of the family is no worse in both and better in one.
+	Beaten bool `json:"beaten"`
+}
+
+// At is a family's price where at most Level of the windows are violated.
+type At struct {
+	Family string      `json:"family"`
+	Level  eval.Number `json:"level"`
+	Price  Number      `json:"price"`
+	// Ratio is the price over that of the first family at the same level.
+	Ratio Number `json:"ratio"`
+	// Reached is the share of the resamples in which this family, and the first one, have a frontier at the level.
+	Reached float64 `json:"reached"`
+}
+
+// Result is frontier.json.
+type Result struct {
+	Env       string   `json:"env"`
+	Objective string   `json:"objective"`
+	Unit      string   `json:"unit"`
+	Limit     string   `json:"constraint"`
+	Seeds     []uint64 `json:"seeds"`
+	Resamples int      `json:"resamples"`
+	Points    []Row    `json:"points"`
+	Levels    []At     `json:"levels"`
+	Command   []string `json:"command,omitempty"`
+	Version   string   `json:"version,omitempty"`
+	Revision  string   `json:"revision,omitempty"`
+}
+
+// xy is a point's mean share of violated windows and mean price.
+type xy struct{ x, y float64 }
+
+// PriceAt is the smallest price at which at most so much is violated: that of the points that none of the others beat,
+// joined by straight lines, since two policies used in turn have all that lies between them. It is NaN where every point
+// violates more.
+func PriceAt(points []xy, level float64) float64 {
+	p := slices.Clone(points)
+	slices.SortFunc(p, func(a, b xy) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y)) })
+	price, last := math.NaN(), xy{}
+	for i, q := range p {
+		switch {
+		case i == 0 && q.x > level:
+			return price
+		case i > 0 && q.y >= last.y: // beaten by the one before
+			continue
+		case q.x > level:
+			share := (level - last.x) / (q.x - last.x)
+			return last.y + share*(q.y-last.y)
+		}
+		price, last = q.y, q
+	}
+	return price
+}
+
+// beaten reports which points others of the family beat.
+func beaten(points []xy) []bool {
+	out := make([]bool, len(points))
+	for i, p := range points {
+		out[i] = slices.ContainsFunc(points, func(q xy) bool {
+			return q.x <= p.x && q.y <= p.y && (q.x < p.x || q.y < p.y)
+		})
+	}
+	return out
+}
+
+// Analyse computes estimates and intervals; the first family is what the others are compared with.
+func Analyse(families []Family, levels []float64, resamples int, seed uint64) (*Result, error) {
+	seeds, err := check(families)
+	if err != nil {
+		return nil, err
+	}
+	whole := func(n int) []int {
+		out := make([]int, n)
+		for i := range out {
+			out[i] = i
+		}
+		return out
+	}
+	r := &Result{Resamples: resamples}
+	all := make([]int, seeds)
+	copy(all, whole(seeds))
+	mean := make([][]xy, len(families))
+	for f := range families {
+		mean[f] = families[f].means(whole(len(families[f].Points[0].Price)), all)
+	}
+	stream := rng.NewStream(seed, "bootstrap of frontiers")
+	draws := make([][][]xy, resamples)
+	for b := range draws {
+		draw := func(n int) []int {
+			out := make([]int, n)
+			for i := range out {
+				out[i] = stream.IntN(n)
+			}
+			return out
+		}
+		own := draw(seeds)
+		for f := range families {
+			draws[b] = append(draws[b], families[f].means(draw(len(families[f].Points[0].Price)), own))
+		}
+	}
+	over := func(value func(d [][]xy) float64, m float64) (Number, float64) {
+		var x []float64
+		for _, d := range draws {
+			if v := value(d); !math.IsNaN(v) {
+				x = append(x, v)
+			}
+		}
+		return interval(m, x), float64(len(x)) / float64(max(1, len(draws)))
+	}
+	for f := range families {
+		lost := beaten(mean[f])
+		for i, m := range mean[f] {
+			row := Row{Family: families[f].Name, Setting: families[f].Points[i].Setting, Beaten: lost[i]}
+			row.Violated, _ = over(func(d [][]xy) float64 { return d[f][i].x }, m.x)
+			row.Price, _ = over(func(d [][]xy) float64 { return d[f][i].y }, m.y)
+			r.Points = append(r.Points, row)
+		}
+	}
+	for _, level := range levels {
+		first := PriceAt(mean[0], level)
+		for f := range families {
+			at := At{Family: families[f].Name, Level: eval.Number(level)}
+			own := PriceAt(mean[f], level)
+			at.Price, _ = over(func(d [][]xy) float64 { return PriceAt(d[f], level) }, own)
+			at.Ratio, at.Reached = over(func(d [][]xy) float64 { return PriceAt(d[f], level) / PriceAt(d[0], level) }, own/first)
+			r.Levels = append(r.Levels, at)
+		}
+	}
+	return r, nil
+}
+
+// interval is the percentile interval of resampled values around an estimate.
+func interval(mean float64, x []float64) Number {
+	if math.IsNaN(mean) || len(x) == 0 {
+		nan := eval.Number(math.NaN())
+		return Number{nan, nan, nan}
+	}
+	slices.Sort(x)
+	at := func(p float64) eval.Number { return eval.Number(x[int(math.Round(p*float64(len(x)-1)))]) }
+	return Number{eval.Number(mean), min(at(0.025), eval.Number(mean)), max(at(0.975), eval.Number(mean))}
+}
+
+// means are the points under some training and workload seeds.
+func (f *Family) means(versions, seeds []int) []xy {
+	out := make([]xy, len(f.Points))
+	n := float64(len(versions) * len(seeds))
+	for i := range f.Points {
+		p := &f.Points[i]
+		for _, v := range versions {
+			for _, s := range seeds {
+				out[i].x += p.Violated[v][s] / n
+				out[i].y += p.Price[v][s] / n
+			}
+		}
+	}
+	return out
+}
+
+func check(families []Family) (seeds int, err error) {
+	if len(families) == 0 {
+		return 0, errors.New("no family of policies, want at least one")
+	}
+	for _, f := range families {
+		if len(f.Points) == 0 || len(f.Points[0].Price) == 0 {
+			return 0, fmt.Errorf("%s has no points, want at least one that was played", f.Name)
+		}
+		seeds = max(seeds, len(f.Points[0].Price[0]))
+		for _, p := range f.Points {
+			if len(p.Price) != len(f.Points[0].Price) || len(p.Violated) != len(p.Price) {
+				return 0, fmt.Errorf("%s at %s has %d training seeds, want %d as its other points", f.Name, p.Setting, len(p.Price),
+					len(f.Points[0].Price))
+			}
+			for v := range p.Price {
+				if len(p.Price[v]) != seeds || len(p.Violated[v]) != seeds {
+					return 0, fmt.Errorf("%s at %s played %d workload seeds, want %d", f.Name, p.Setting, len(p.Price[v]), seeds)
+				}
+			}
+		}
+	}
+	return seeds, nil
+}
+
+// Of makes points of what contestants played: the objective and the constraint, by their places in the spec's info.
+func Of(setting string, episodes [][]envs.Episode, objective, constraint int) Point {
+	p := Point{Setting: setting}
+	for _, of := range episodes {
+		var price, violated []float64
+		for i := range of {
+			price, violated = append(price, of[i].Info[objective]), append(violated, of[i].Info[constraint])
+		}
+		p.Price, p.Violated = append(p.Price, price), append(p.Violated, violated)
+	}
+	return p
+}

@@ -1,0 +1,120 @@
+package pareto
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// The price at a level, worked out by hand: between points on the line that joins them, left of all none, right of all
+// the cheapest; a point that another beats does not count, in whatever order they come.
+func TestPriceAt(t *testing.T) {
+	points := []xy{{0.5, 2}, {0.1, 6}, {0.3, 7}, {0.3, 4}, {0.7, 2.5}}
+	for level, want := range map[float64]float64{0.1: 6, 0.2: 5, 0.3: 4, 0.4: 3, 0.5: 2, 0.9: 2} {
+		if got := PriceAt(points, level); math.Abs(got-want) > 1e-12 {
+			t.Errorf("at most %v violated costs %v, want %v", level, got, want)
+		}
+	}
+	if got := PriceAt(points, 0.09); !math.IsNaN(got) {
+		t.Errorf("fewer violations than any point has cost %v", got)
+	}
+	if got := beaten(points); !got[2] || !got[4] || got[0] || got[1] || got[3] {
+		t.Errorf("beaten are %v", got)
+	}
+}
+
+// family draws a family of two points whose price is 10 and 6 times a factor, with noise shared over workload seeds.
+func family(name string, factor float64, seeds int) Family {
+	f := Family{Name: name}
+	for i, base := range []xy{{0.02, 10}, {0.1, 6}} {
+		p := Point{Setting: string(rune('a' + i))}
+		var price, violated []float64
+		for s := range seeds {
+			shared := rng.New(uint64(s), "shared").Norm()
+			own := rng.New(uint64(s), name).With(uint64(i)).Norm()
+			price = append(price, factor*(base.y+2*shared+0.1*own))
+			violated = append(violated, base.x)
+		}
+		p.Price, p.Violated = [][]float64{price}, [][]float64{violated}
+		f.Points = append(f.Points, p)
+	}
+	return f
+}
+
+// Pairing by workload seeds makes the ratio's interval far narrower than the prices': what all families share cancels.
+func TestAnalyse(t *testing.T) {
+	r, err := Analyse([]Family{family("one", 1, 40), family("other", 1.3, 40)}, []float64{0.01, 0.06, 0.2}, 1000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Points) != 4 || len(r.Levels) != 6 {
+		t.Fatalf("%d points, %d levels", len(r.Points), len(r.Levels))
+	}
+	if at := r.Levels[1]; !math.IsNaN(float64(at.Price.Mean)) || at.Reached != 0 {
+		t.Errorf("a level that nothing reaches has %+v", at)
+	}
+	at := r.Levels[3]
+	if at.Family != "other" || at.Reached != 1 || math.Abs(float64(at.Ratio.Mean)-1.3) > 0.05 {
+		t.Errorf("at 0.06: %+v, want 1.3 times the price", at)
+	}
+	if width := at.Ratio.Hi - at.Ratio.Lo; width > 0.03 || at.Ratio.Lo > 1.3 || at.Ratio.Hi < 1.3 {
+		t.Errorf("the ratio is in %v to %v", at.Ratio.Lo, at.Ratio.Hi)
+	}
+	if width := at.Price.Hi - at.Price.Lo; width < 0.8 {
+		t.Errorf("the price is in %v to %v; its seeds differ by 2.6", at.Price.Lo, at.Price.Hi)
+	}
+	again, err := Analyse([]Family{family("one", 1, 40), family("other", 1.3, 40)}, []float64{0.06}, 1000, 1)
+	if err != nil || again.Levels[1].Ratio != at.Ratio {
+		t.Errorf("the same seed resamples otherwise: %v", err)
+	}
+	short := family("other", 1, 40)
+	short.Points[1].Price[0] = short.Points[1].Price[0][:39]
+	if _, err := Analyse([]Family{short}, nil, 10, 1); err == nil || !strings.Contains(err.Error(), "other at b played 39") {
+		t.Errorf("a point with fewer seeds: %v", err)
+	}
+}
+
+// Rivals play under the values of a key; the first family has a ratio of 1.
+func TestRun(t *testing.T) {
+	q := Request{Names: catalog.Default(), Config: "sizing/attmf", Rivals: []string{"autoscaler.cpu=0.3,0.7", "fixed"},
+		Sets: []string{"env.windows=10", "eval.seeds=1-4"}, Levels: []float64{1}, Resamples: 100, Workers: 2}
+	r, err := Run(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Points) != 3 || r.Points[0].Setting != "cpu 0.3" || r.Points[2].Family != "fixed" || r.Objective != "price" {
+		t.Errorf("points are %+v", r.Points)
+	}
+	if r.Points[0].Price.Mean <= r.Points[1].Price.Mean || r.Points[2].Price.Lo != r.Points[2].Price.Hi {
+		t.Errorf("prices are %+v", r.Points)
+	}
+	if l := r.Levels[0]; l.Ratio.Mean != 1 || l.Price.Mean != r.Points[1].Price.Mean {
+		t.Errorf("where all may be violated the cheapest counts: %+v", r.Levels)
+	}
+	files, err := Write(t.TempDir(), r)
+	if err != nil || len(files) < 4 || !strings.Contains(Text(r), "autoscaler.cpu") {
+		t.Errorf("%v, %v", files, err)
+	}
+	for text, want := range map[string]string{
+		"autoscaler.cpu": "want a rival's name", "autoscaler=1": "want a rival's name", "autoscaler.cpu=0.3,": "want a rival's name",
+		"nobody": "nobody", "autoscaler.cp=1": "unknown key", "": "want a rival's name",
+	} {
+		q.Rivals = []string{text}
+		if _, err := Run(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	q.Rivals = nil
+	if _, err := Run(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "nothing to compare") {
+		t.Errorf("nobody: %v", err)
+	}
+	q.Config, q.Rivals, q.Sets = "classic/lqr", []string{"random"}, nil
+	if _, err := Run(t.Context(), q); !errors.Is(err, train.ErrUsage) || !strings.Contains(err.Error(), "better lower") {
+		t.Errorf("an environment without a constraint: %v", err)
+	}
+}

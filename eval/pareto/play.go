@@ -1,0 +1,175 @@
+package pareto
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// Request says which families play, and where.
+type Request struct {
+	Names *catalog.Catalog
+	// Paths are runs and checkpoints; Config is the experiment, where it is not that of the first of them.
+	Paths  []string
+	Config string
+	Sets   []string
+	// Dial are the values of env.reward.dial under which learned policies play; none is the experiment's own.
+	Dial []string
+	// Rivals are families of rivals: rule, or autoscaler.cpu=0.3,0.5.
+	Rivals []string
+	// Levels are the shares of violated windows at which prices are compared.
+	Levels    []float64
+	Resamples int
+	Workers   int
+	Progress  func(eval.Progress)
+}
+
+// member is a contestant and its place among the families.
+type member struct {
+	family, setting string
+	contestant      eval.Contestant
+}
+
+// Run plays all points of all families under the experiment's seeds.
+func Run(ctx context.Context, q Request) (*Result, error) {
+	all, x, err := q.members()
+	if err != nil {
+		return nil, err
+	}
+	seeds, err := configs.ParseSeeds(x.Eval.Seeds)
+	if err != nil {
+		return nil, train.Usage("eval.seeds: %w", err)
+	}
+	env, err := train.NewEnv(x, x.Eval.Split)
+	if err != nil {
+		return nil, err
+	}
+	spec := env.Spec()
+	by, err := eval.NewCriteria(spec, x.Eval.Constraint, x.Eval.Objective, x.Eval.Tolerance)
+	if err != nil {
+		return nil, train.Usage("%w", err)
+	}
+	if by.Constraint == nil || by.Constraint.Better != envs.Lower || by.Objective.Better != envs.Lower {
+		return nil, train.Usage("a frontier is of an objective and a constraint that are better lower, such as price and "+
+			"violated; %s has %q and %q", spec.ID, spec.Objective, spec.Constraint)
+	}
+	objective, err := spec.InfoIndex(by.Objective.Name)
+	if err != nil {
+		return nil, train.Usage("eval.objective: %w", err)
+	}
+	constraint, err := spec.InfoIndex(by.Constraint.Name)
+	if err != nil {
+		return nil, train.Usage("eval.constraint: %w", err)
+	}
+	r := eval.Request{NewEnv: func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }, Seeds: seeds, Workers: q.Workers,
+		Stochastic: x.Eval.Stochastic, Progress: q.Progress}
+	for _, m := range all {
+		r.Contestants = append(r.Contestants, m.contestant)
+	}
+	played, err := eval.Run(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var families []Family
+	for i, m := range all {
+		at := slices.IndexFunc(families, func(f Family) bool { return f.Name == m.family })
+		if at < 0 {
+			at = len(families)
+			families = append(families, Family{Name: m.family})
+		}
+		families[at].Points = append(families[at].Points, Of(m.setting, played.Episodes[i], objective, constraint))
+	}
+	out, err := Analyse(families, q.Levels, q.Resamples, 1)
+	if err != nil {
+		return nil, err
+	}
+	out.Env, out.Objective, out.Unit, out.Limit, out.Seeds = spec.ID, by.Objective.Name, by.Objective.Unit, by.Constraint.Name, seeds
+	return out, nil
+}
+
+// members are all points, the learned ones first, and the experiment.
+func (q *Request) members() (all []member, x *configs.Experiment, err error) {
+	dials := q.Dial
+	if len(dials) == 0 || len(q.Paths) == 0 {
+		dials = []string{""}
+	}
+	if len(q.Paths) > 0 {
+		for _, d := range dials {
+			sets, setting := slices.Clone(q.Sets), "as it is"
+			if d != "" {
+				sets, setting = append(sets, "env.reward.dial=["+d+"]"), "dial "+d
+			}
+			c, err := eval.Choose(q.Names, q.Paths, q.Config, append(sets, "eval.rivals=[]"))
+			if err != nil {
+				return nil, nil, err
+			}
+			if x == nil {
+				x = c.Experiment
+			}
+			for i := range c.Contestants {
+				all = append(all, q.member(c, i, c.Contestants[i].Name, setting))
+			}
+		}
+	}
+	for _, text := range q.Rivals {
+		name, key, values, err := parse(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, v := range values {
+			rival, setting := "{name: "+name+"}", "as it is"
+			if key != "" {
+				rival, setting = fmt.Sprintf("{name: %s, %s: %s}", name, key, v), key+" "+v
+			}
+			c, err := eval.Choose(q.Names, append(slices.Clone(q.Paths), name), q.Config, append(slices.Clone(q.Sets),
+				"eval.rivals=["+rival+"]"))
+			if err != nil {
+				return nil, nil, err
+			}
+			if x == nil {
+				x = c.Experiment
+			}
+			all = append(all, q.member(c, len(c.Contestants)-1, text[:len(name)+min(1, len(key))]+key, setting))
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil, train.Usage("nothing to compare: name runs, or rivals with --rival")
+	}
+	return all, x, nil
+}
+
+func (q *Request) member(c *eval.Choice, i int, family, setting string) member {
+	x, con := c.Experiment, c.Contestants[i]
+	con.Name = family + ", " + setting
+	con.NewEnv = func() (envs.Env, error) { return train.NewEnv(x, x.Eval.Split) }
+	return member{family, setting, con}
+}
+
+// parse reads a family of rivals: its name, or its name, a key and values of it.
+func parse(text string) (name, key string, values []string, err error) {
+	left, right, given := strings.Cut(text, "=")
+	name, key, keyed := strings.Cut(left, ".")
+	values = strings.Split(right, ",")
+	if name == "" || given != keyed || keyed && (key == "" || slices.Contains(values, "")) {
+		return "", "", nil, train.Usage("a family is %q, want a rival's name, or a key of it and values: autoscaler.cpu=0.3,0.5", text)
+	}
+	return name, key, values, nil
+}
+
+// ParseLevels checks shares of violated windows.
+func ParseLevels(levels []float64) error {
+	for _, l := range levels {
+		if !(l >= 0) || math.IsInf(l, 0) {
+			return train.Usage("a level is %g, want a share of windows of 0 or more", l)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package pareto
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
+)
+
+// Write leaves frontier.json, the points and the prices at equal violations as CSV, and the figure. It returns the names
+// of the files.
+func Write(dir string, r *Result) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	cells := func(n Number) []string {
+		return []string{exact(n.Mean), exact(n.Lo), exact(n.Hi)}
+	}
+	points := [][]string{{"family", "setting", "beaten", r.Limit, r.Limit + "_lo", r.Limit + "_hi", r.Objective,
+		r.Objective + "_lo", r.Objective + "_hi"}}
+	for _, p := range r.Points {
+		row := append([]string{p.Family, p.Setting, fmt.Sprint(p.Beaten)}, cells(p.Violated)...)
+		points = append(points, append(row, cells(p.Price)...))
+	}
+	levels := [][]string{{"family", "level", r.Objective, r.Objective + "_lo", r.Objective + "_hi", "ratio", "ratio_lo",
+		"ratio_hi", "reached"}}
+	for _, l := range r.Levels {
+		row := append([]string{l.Family, exact(l.Level)}, cells(l.Price)...)
+		levels = append(levels, append(append(row, cells(l.Ratio)...), table.Exact(l.Reached)))
+	}
+	files := []string{"frontier.json", "frontier_points.csv", "frontier_levels.csv"}
+	if err := table.WriteFile(dir, files[1], points); err != nil {
+		return nil, err
+	}
+	if err := table.WriteFile(dir, files[2], levels); err != nil {
+		return nil, err
+	}
+	b, err := table.JSON(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, files[0]), b, 0o666); err != nil {
+		return nil, err
+	}
+	drawn, err := r.figure().Save(dir, "frontier")
+	return append(files, drawn...), err
+}
+
+func exact(x eval.Number) string {
+	if math.IsNaN(float64(x)) {
+		return ""
+	}
+	return table.Exact(float64(x))
+}
+
+// Families are the families' names in their order.
+func (r *Result) Families() (out []string) {
+	for _, p := range r.Points {
+		if len(out) == 0 || out[len(out)-1] != p.Family {
+			out = append(out, p.Family)
+		}
+	}
+	return out
+}
+
+// figure draws all points with their intervals, and each family's frontier.
+func (r *Result) figure() *chart.Figure {
+	p := chart.NewPanel("", fmt.Sprintf("%s (share of windows)", r.Limit), fmt.Sprintf("%s (%s)", r.Objective, r.Unit))
+	var key []chart.Entry
+	for i, family := range r.Families() {
+		style := chart.Styles(i)
+		var points []xy
+		for _, row := range r.Points {
+			if row.Family != family {
+				continue
+			}
+			points = append(points, xy{float64(row.Violated.Mean), float64(row.Price.Mean)})
+			p.Cross(style, bounds(row.Violated), bounds(row.Price))
+		}
+		x, y := line(points)
+		p.Line(style, x, y, false)
+		key = append(key, chart.Entry{Text: family, Style: style, Line: true, Dot: true})
+	}
+	p.RangeX(0, 0)
+	return &chart.Figure{Title: fmt.Sprintf("%s over %s, %d workload seeds: below and to the left is better", r.Objective, r.Limit,
+		len(r.Seeds)), Key: key, Panels: []*chart.Panel{p}, Columns: 1, Width: 460 * vg.Points(1), Height: 320 * vg.Points(1)}
+}
+
+func bounds(n Number) chart.Range {
+	return chart.Range{At: float64(n.Mean), Low: float64(n.Lo), High: float64(n.Hi)}
+}
+
+// line is the frontier of points: those that no other beats, by their violations.
+func line(points []xy) (x, y []float64) {
+	lost := beaten(points)
+	var kept []xy
+	for i, q := range points {
+		if !lost[i] {
+			kept = append(kept, q)
+		}
+	}
+	for len(kept) > 0 {
+		least := 0
+		for i, q := range kept {
+			if q.x < kept[least].x {
+				least = i
+			}
+		}
+		x, y = append(x, kept[least].x), append(y, kept[least].y)
+		kept = append(kept[:least], kept[least+1:]...)
+	}
+	return x, y
+}
+
+// Text is the result for a terminal.
+func Text(r *Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d workload seeds; means with 95 %% intervals\n\n", r.Env, len(r.Seeds))
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "family\tsetting\t%s\t%s (%s)\t\n", r.Limit, r.Objective, r.Unit)
+	for _, p := range r.Points {
+		note := ""
+		if p.Beaten {
+			note = "beaten by another of its family"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", p.Family, p.Setting, p.Violated.text(), p.Price.text(), note)
+	}
+	t.Flush() // a strings.Builder does not fail
+	families := r.Families()
+	fmt.Fprintf(&b, "\n%s where at most so many windows are violated, along each frontier; and over that of %s:\n\n", r.Objective,
+		families[0])
+	t = tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, l := range r.Levels {
+		ratio := l.Ratio.text()
+		if l.Family == families[0] {
+			ratio = "1"
+		}
+		fmt.Fprintf(t, "%s at most %g\t%s\t%s\t%s\n", r.Limit, l.Level, l.Family, l.Price.text(), ratio)
+	}
+	t.Flush()
+	return b.String()
+}
+
+func (n Number) text() string {
+	if math.IsNaN(float64(n.Mean)) {
+		return "not reached"
+	}
+	return fmt.Sprintf("%.3g [%.3g, %.3g]", float64(n.Mean), float64(n.Lo), float64(n.Hi))
+}
