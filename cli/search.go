@@ -34,9 +34,8 @@ around the best. The score is the environment's return, so env.reward says what 
 part of the workload, with seeds 1 to 4000; the result is then measured on seeds 4001 to 4100.
 
 The file written holds the rival's configuration and where it comes from. Name it in an evaluation by the key file:
---set 'eval.rivals=[{name: rule, file: rule.json}]'. The same
-command finds the same numbers, with any number of workers; with --minutes, where the time ends the search, it depends on
-the machine how far it comes.`,
+--set 'eval.rivals=[{name: rule, file: rule.json}]'. The same command finds the same numbers, with any number of
+workers; with --minutes, where the time ends the search, it depends on the machine how far it comes.`,
 		Example: `  stoker search rule configs/sizing/attmf.yaml --out rule.json
   stoker search rule configs/sizing/attmf.yaml --set env.reward.qos=4 --minutes 5 --out rule-4.json
   stoker search autoscaler configs/sizing/attmf.yaml --set 'eval.rivals=[{name: autoscaler, cpu: 0.4}]' --out as-40.json`,
@@ -106,8 +105,11 @@ func runSearch(c *cobra.Command, rival, config string, f searchFlags) error {
 	for _, m := range shownOf(r) {
 		fmt.Fprintf(w, "%-14s %12.4g %12.4g\n", m, r.Found.Before[m], r.Found.After[m])
 	}
-	fmt.Fprintf(w, "\nwrote %s\ncompare it: stoker eval %s --config %s --out compare/ --set 'eval.rivals=[{name: %s, file: %s}]'\n",
-		f.out, rival, quote(config), rival, f.out)
+	fmt.Fprintf(w, "\nwrote %s\ncompare it: stoker eval %s --config %s --out compare/", f.out, rival, quote(config))
+	for _, set := range append(f.sets, fmt.Sprintf("eval.rivals=[{name: %s, file: %s}]", rival, f.out)) {
+		fmt.Fprintf(w, " --set %s", quote(set))
+	}
+	fmt.Fprintln(w)
 	return nil
 }
 
