@@ -46,13 +46,13 @@ func forSizing() []Rival {
 	return []Rival{
 		DefinePolicy(Rival{Name: "fixed", Envs: on, Page: page,
 			Doc: "holds one configuration, the middle of every range by default",
-		}, sizing.DefaultFixed, sizing.NewFixed),
+		}, sizing.DefaultFixed, sizing.OfEach(sizing.NewFixed)),
 		Searched(DefinePolicy(Rival{Name: "autoscaler", Envs: on, Page: page,
 			Doc: "changes replicas by CPU and concurrency targets, with Kubernetes' defaults",
-		}, sizing.DefaultAutoscaler, sizing.NewAutoscaler), sizing.AutoscalerSpace),
+		}, sizing.DefaultAutoscaler, sizing.OfEach(sizing.NewAutoscaler)), sizing.AutoscalerSpace),
 		Searched(DefinePolicy(Rival{Name: "rule", Envs: on, Page: page,
 			Doc: "sets all by the last window's load, with numbers that a cross-entropy search found",
-		}, sizing.DefaultRule, sizing.NewRule), sizing.RuleSpace),
+		}, sizing.DefaultRule, sizing.OfEach(sizing.NewRule)), sizing.RuleSpace),
 		DefineTuner(Rival{Name: "random-search", Envs: on, Page: page,
 			Doc: "tries 15 random configurations, a window each, then holds its cheapest feasible one",
 		}, sizing.DefaultRandomSearch, sizing.NewRandomSearch),
@@ -64,10 +64,10 @@ func forSizing() []Rival {
 		}, sizing.DefaultAquatope, sizing.NewAquatope),
 		DefinePlanner(Rival{Name: "oracle", Envs: on, Page: page, Kind: Oracle,
 			Doc: "knows the arrivals and the noise to come and plans several windows ahead on copies",
-		}, sizing.DefaultOracle, sizing.NewOracle),
+		}, sizing.DefaultOracle, sizing.PlansOfEach(sizing.NewOracle)),
 		DefinePlanner(Rival{Name: "forecast", Envs: on, Page: page, Kind: Oracle,
 			Doc: "knows the law of the arrivals, not the arrivals, and plans as the oracle does on copies with others",
-		}, sizing.DefaultForecast, sizing.NewForecast),
+		}, sizing.DefaultForecast, sizing.PlansOfEach(sizing.NewForecast)),
 	}
 }
 

@@ -153,8 +153,8 @@ func (m *Many) Workflows() []*Env { return m.worlds }
 // First returns the number of the first agent of each workflow, and then the number of all agents.
 func (m *Many) First() []int { return m.first }
 
-// seedOf is the seed of a workflow's episode.
-func seedOf(seed uint64, world int) uint64 {
+// SeedOf is the seed of a workflow's part of an episode.
+func SeedOf(seed uint64, world int) uint64 {
 	if world == 0 {
 		return seed
 	}
@@ -175,11 +175,28 @@ func (m *Many) rows(i int, a []float32) []float32 {
 	return a[m.first[i]*w : m.first[i+1]*w : m.first[i+1]*w]
 }
 
+// View is one workflow's part of the buffers of a [Many].
+type View struct {
+	Observation envs.Observation
+	Action      envs.Action
+}
+
+// NewView returns a view of nothing.
+func NewView() *View {
+	return &View{envs.Observation{Kinds: make([]envs.KindObservation, 1)}, envs.Action{Kinds: make([][]float32, 1)}}
+}
+
+// Look points a view at a workflow's part of an observation and an action.
+func (m *Many) Look(i int, obs *envs.Observation, act *envs.Action, at *View) {
+	at.Observation.Kinds[0] = m.part(i, obs).Kinds[0]
+	at.Action.Kinds[0] = m.rows(i, act.Kinds[0])
+}
+
 // Reset implements [envs.Env]. Options are those of [Env.Reset]; they hold for all workflows. Each workflow has a seed
 // of its own that follows from seed; the first has seed itself.
 func (m *Many) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
 	for i, e := range m.worlds {
-		if err := e.Reset(seedOf(seed, i), options, m.part(i, obs)); err != nil {
+		if err := e.Reset(SeedOf(seed, i), options, m.part(i, obs)); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func TestManyIsEachAlone(t *testing.T) {
 	var alone []*rig
 	for i, name := range []string{Sequential, TcktApp, Branch} {
 		r := newRig(t, DefaultWorkload(), func(c *Config) { described(c); c.Workflow, c.Windows = name, 5 })
-		r.reset(seedOf(9, i))
+		r.reset(SeedOf(9, i))
 		alone = append(alone, r)
 	}
 	s := rng.NewStream(1, "actions")
