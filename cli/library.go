@@ -87,14 +87,15 @@ func environmentFlags(c *cobra.Command, sets *[]string, workflow *string, users 
 // environmentSets are the keys that those flags stand for.
 func environmentSets(sets []string, workflow string, users []int) []string {
 	if workflow != "" {
-		sets = append(sets, "env.workflow="+workflow)
+		sets = append(sets, "env.workflow="+workflow, "env.workflows=[]")
 	}
 	if len(users) > 0 {
 		list := make([]string, len(users))
 		for i, u := range users {
 			list[i] = strconv.Itoa(u)
 		}
-		sets = append(sets, "workload.kind=closed-loop", "env.users=["+strings.Join(list, ",")+"]")
+		sets = append(sets, "workload.kind=closed-loop", "env.users=["+strings.Join(list, ",")+"]",
+			"workload.draw.factor=[]", "workload.draw.traces=[]")
 	}
 	return sets
 }

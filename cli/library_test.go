@@ -58,7 +58,16 @@ func TestLibrary(t *testing.T) {
 			t.Errorf("stoker %s: exit %d: %s, want %q", strings.Join(a, " "), code, errs, want)
 		}
 	}
-	code, _, errs = stoker("library", "--env", "stoker/LQR-v1", "--out", missing)
+	several := []string{"library", "--env", "stoker/Sizing-v3", "--set", "env.workflows=[parallel, branch]", "--set",
+		"env.features=described", "--set", "env.windows=2", "--rows", "2", "--out", missing}
+	code, _, errs = stoker(several...)
+	if code != exitFailed || !strings.Contains(errs, "several workflows side by side, want one") {
+		t.Errorf("several workflows: exit %d: %s", code, errs)
+	}
+	if code, _, errs := stoker(append(several, "--workflow", "branch", "--users", "10")...); code != exitDone {
+		t.Errorf("one of several workflows: exit %d: %s", code, errs)
+	}
+	code, _, errs = stoker("library", "--env", "stoker/LQR-v1", "--out", missing+"2")
 	if code != exitFailed || !strings.Contains(errs, "not of stoker/LQR-v1") {
 		t.Errorf("another environment: exit %d: %s", code, errs)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/configs"
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
 	"github.com/stoker-rl/stoker/envs/sizing/library"
 )
@@ -52,9 +51,9 @@ func (w *world) fill() error {
 	y := *w.x
 	y.Train.Library.Digest = l.Digest
 	w.x = &y
-	e, ok := envs.As[*sizing.Env](w.vector.Env(0))
-	if !ok {
-		return Usage("train.library: a library holds runs of the sizing environment, not of %s", w.x.Env.Name)
+	e, err := library.One(w.vector.Env(0))
+	if err != nil {
+		return Usage("train.library: %w", err)
 	}
 	list, err := Transitions(l, e)
 	if err != nil {

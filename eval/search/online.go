@@ -90,7 +90,8 @@ func NewServer(ctx context.Context, o Online) (*Server, error) {
 	sets := append([]string{"env.windows=" + strconv.Itoa(o.Protocol.Windows), "agent.replay=" + strconv.Itoa(o.Rows)},
 		o.Sets...)
 	if u := o.Protocol.Users; u > 0 {
-		sets = append(sets, "workload.kind=closed-loop", fmt.Sprintf("env.users=[%d]", u))
+		sets = append(sets, "workload.kind=closed-loop", fmt.Sprintf("env.users=[%d]", u), "workload.draw.factor=[]",
+			"workload.draw.traces=[]")
 	}
 	x, err := train.ReadExperiment(c, sets, o.Names)
 	if err != nil {
@@ -100,9 +101,8 @@ func NewServer(ctx context.Context, o Online) (*Server, error) {
 	if s.env, err = train.NewEnv(x, "test"); err != nil {
 		return nil, err
 	}
-	var ok bool
-	if s.sizing, ok = envs.As[*sizing.Env](s.env); !ok {
-		return nil, train.Usage("%s: online serving sizes workflows, but it was trained in %s", c.Dir(), x.Env.Name)
+	if s.sizing, err = library.One(s.env); err != nil {
+		return nil, train.Usage("%s: %w", c.Dir(), err)
 	}
 	if s.reviver, err = train.Revive(c, x); err != nil {
 		return nil, err

@@ -60,9 +60,9 @@ func newRunner(env envs.Env, a rollout.Actor, p Protocol) (*runner, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	e, ok := envs.As[*sizing.Env](env)
-	if !ok {
-		return nil, fmt.Errorf("the protocol measures configurations of the sizing environment, not of %s", env.Spec().ID)
+	e, err := library.One(env)
+	if err != nil {
+		return nil, err
 	}
 	s := env.Spec()
 	if have := e.Config().Windows; have < p.Windows {
@@ -85,7 +85,6 @@ func newRunner(env envs.Env, a rollout.Actor, p Protocol) (*runner, error) {
 		{"price", &r.at.price}, {"violated", &r.at.violated}, {"latency", &r.at.latency}, {"latency_p95", &r.at.p95},
 		{"success", &r.at.success}, {"successes", &r.at.successes}, {"failed", &r.at.failed},
 	} {
-		var err error
 		if *q.at, err = s.InfoIndex(q.name); err != nil {
 			return nil, err
 		}

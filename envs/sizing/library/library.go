@@ -59,6 +59,20 @@ func (l *Layout) index(name string) int { return slices.IndexFunc(l.Info, named(
 
 func named(name string) func(Column) bool { return func(c Column) bool { return c.Name == name } }
 
+// One returns the environment of one workflow that env is, or that it wraps.
+func One(env envs.Env) (*sizing.Env, error) {
+	e, ok := envs.As[*sizing.Env](env)
+	id := env.Spec().ID
+	switch {
+	case ok:
+		return e, nil
+	case slices.Contains(sizing.IDs(), id):
+		return nil, fmt.Errorf("%s has several workflows side by side, want one: env.workflow=NAME and env.workflows=[] "+
+			"(--workflow NAME)", id)
+	}
+	return nil, fmt.Errorf("a library holds runs of %s, not of %s", strings.Join(sizing.IDs(), " and "), id)
+}
+
 // Library is what a file holds.
 type Library struct {
 	Layout

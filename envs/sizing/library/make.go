@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -56,9 +55,9 @@ func Make(ctx context.Context, p Plan) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, ok := envs.As[*sizing.Env](probe)
-	if !ok {
-		return nil, fmt.Errorf("a library holds runs of %s, not of %s", strings.Join(sizing.IDs(), " and "), probe.Spec().ID)
+	env, err := One(probe)
+	if err != nil {
+		return nil, err
 	}
 	windows := env.Config().Windows
 	episodes := (p.Rows + windows - 1) / windows
@@ -114,9 +113,9 @@ func newMaker(p *Plan) (*maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, ok := envs.As[*sizing.Env](env)
-	if !ok {
-		return nil, fmt.Errorf("a library holds runs of %s, not of %s", strings.Join(sizing.IDs(), " and "), env.Spec().ID)
+	e, err := One(env)
+	if err != nil {
+		return nil, err
 	}
 	s := env.Spec()
 	m := &maker{p, env, e, nil, envs.NewObservation(s), envs.NewAction(s), envs.NewOutcome(s)}
