@@ -42,6 +42,7 @@ func environments() []Env {
 					"env.reward.near_miss.credit=0.5"}},
 				{"envs/sizing/testdata/side-by-side.golden", []string{"env.workflows=[sequential, branch, tcktapp]",
 					"env.features=described"}},
+				{"envs/sizing/testdata/rising.golden", []string{"workload.kind=closed-loop", "workload.users.count=20"}},
 			},
 		}, sizing.DefaultCounted, sizing.OpenCounted),
 		DefineEnv(Env{

@@ -17,6 +17,14 @@ type Loaded interface {
 	Serves() (float64, error)
 }
 
+// Demanding is an environment under a load whose thresholds may be beyond its action ranges.
+type Demanding interface {
+	Loaded
+	// Unmet says in a sentence which thresholds nothing within the action ranges keeps, and by how much; empty where
+	// something keeps them. It may search for seconds.
+	Unmet() (string, error)
+}
+
 // Load describes the load of an environment over its whole workload.
 type Load struct {
 	// Unit is that of all rates, such as requests/s.
@@ -111,6 +119,8 @@ type LoadReport struct {
 	Above       float64 `json:"above,omitempty"`
 	// AtMost is the value of Load.Key at which the mean load is what is served.
 	AtMost float64 `json:"at_most,omitempty"`
+	// Unmet says which thresholds nothing within the action ranges keeps; empty where something does.
+	Unmet string `json:"unmet,omitempty"`
 	// Trained are the loads on which policies were trained, as far as they are known.
 	Trained []TrainedLoad `json:"trained,omitempty"`
 	// Warnings say in sentences what is wrong with the load; none where nothing is.
@@ -141,6 +151,14 @@ func ReportLoad(e Env, trained []TrainedLoad) (*LoadReport, error) {
 		r.AtMost = floor(l.Value * l.Slack / r.Utilisation)
 		if r.Overloaded() {
 			r.warn("the load is heavier than anything within the action ranges serves: %s", r.Bound())
+		}
+	}
+	if d, ok := As[Demanding](e); ok && r.Serves == 0 {
+		if r.Unmet, err = d.Unmet(); err != nil {
+			return nil, fmt.Errorf("the thresholds of %s: %w", e.Spec().ID, err)
+		}
+		if r.Unmet != "" {
+			r.warn("%s", r.Unmet)
 		}
 	}
 	for _, t := range together(trained) {

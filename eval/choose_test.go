@@ -224,7 +224,7 @@ func TestChooseErrors(t *testing.T) {
 		{"another than the configuration's", []string{s1}, sizing(t, "{}"), nil,
 			"s1 acts in stoker/LQR-v1, the comparison is in stoker/Sizing-v2", true},
 		{"a rival of another environment", []string{s1, "fixed"}, "", nil,
-			"fixed is made for [stoker/Sizing-v2], not for stoker/LQR-v1", true},
+			"fixed is made for [stoker/Sizing-v2 stoker/Sizing-v3], not for stoker/LQR-v1", true},
 		{"no run", []string{t.TempDir()}, "", nil, "neither a checkpoint", false},
 		{"no configuration", []string{s1}, "nowhere.yaml", nil, "nowhere.yaml", false},
 		{"a wrong setting", []string{s1}, "", []string{"eval.sides=1"}, "eval.sides", false},

@@ -43,6 +43,9 @@ func (s *Summary) SetLoad(p *Played, r *envs.LoadReport) error {
 	if r == nil || s.Constraint == "" {
 		return nil
 	}
+	if r.Serves == 0 && r.Unmet == "" {
+		return nil // it is not known what is served
+	}
 	if s.Infeasible != nil && r.Serves > 0 && !r.Overloaded() {
 		r.Warnings = append(r.Warnings, "no policy here serves the load, though a steady one of that mean can be served: "+r.Bound())
 		return nil
@@ -66,9 +69,13 @@ func (s *Summary) SetLoad(p *Played, r *envs.LoadReport) error {
 		if stats.Mean(scores.Flat()) < hopeless {
 			continue
 		}
-		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasSuffix(w, r.Bound()) })
-		r.Warnings = append([]string{fmt.Sprintf("%s, which knows the load to come, too violates all %s: %s", con.Name, of,
-			r.Bound())}, r.Warnings...)
+		why := r.Unmet
+		if why == "" {
+			why = r.Bound()
+		}
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasSuffix(w, why) })
+		r.Warnings = append([]string{fmt.Sprintf("%s, which knows the load to come, too violates all %s: %s", con.Name, of, why)},
+			r.Warnings...)
 		break
 	}
 	return nil

@@ -43,7 +43,7 @@ type Config struct {
 	// default and what the published files leave it at (max_inflight is commented out there).
 	Concurrency int `yaml:"concurrency" json:"concurrency" range:"[0,4096]"`
 	// QoS are the thresholds that each window must meet.
-	QoS QoS `yaml:"qos" json:"qos"`
+	QoS QoSConfig `yaml:"qos" json:"qos"`
 	// Reward is the agents' reward.
 	Reward Reward `yaml:"reward" json:"reward"`
 	// Price is the price of resources.
@@ -103,7 +103,15 @@ const (
 	PublishedRefusals = "published"
 )
 
-// QoS are the thresholds of a window. A threshold of 0 is replaced by that of [Thresholds].
+// QoSConfig are thresholds and the table for those that are 0.
+type QoSConfig struct {
+	// Table is quantiles (the published thresholds, and the same quantiles of random configurations elsewhere) or rising
+	// (a fixed latency, successes in proportion to users, and a share of successes, so that more users cost more).
+	Table string `yaml:"table" json:"table" oneof:"quantiles|rising"`
+	QoS   `yaml:",inline"`
+}
+
+// QoS are the thresholds of a window.
 type QoS struct {
 	// Latency is the highest allowed mean latency of successful requests, in seconds.
 	Latency float64 `yaml:"latency" json:"latency" range:"[0,1e6]"`
@@ -215,7 +223,7 @@ func Default() Config {
 	return Config{
 		Workflow: Parallel, Workflows: []string{}, Windows: 60, Warmup: 1, Protocol: Auto,
 		Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
-		Decide: Hybrid,
+		Decide: Hybrid, QoS: QoSConfig{Table: QuantilesQoS},
 		Reward: Reward{Form: PaperReward, Price: 0.1, QoS: 0.5, NearMiss: NearMiss{Power: 4}, Dial: []float64{}},
 		Price:  Price{CPU: 0.173, Memory: 0.012},
 		Noise:  Noise{Request: 1, Window: 0.08},
@@ -227,11 +235,12 @@ func Default() Config {
 	}
 }
 
-// DefaultCounted returns the configuration of stoker/Sizing-v3: [Default], with every refusal counted. A policy cannot
-// save money by a single replica of starter that refuses most requests.
+// DefaultCounted returns the configuration of stoker/Sizing-v3: [Default], with every refusal counted and thresholds that
+// rise with users. A policy cannot save money by a single replica of starter that refuses most requests, and more users
+// cost more.
 func DefaultCounted() Config {
 	c := Default()
-	c.Refusals = CountedRefusals
+	c.Refusals, c.QoS.Table = CountedRefusals, RisingQoS
 	return c
 }
 
@@ -264,7 +273,7 @@ func (c *Config) Validate() error {
 	}
 	if c.Workflow == Own && (c.QoS.Latency == 0 || c.QoS.Count == 0 && c.QoS.Success == 0) {
 		return bounds.Errorf("qos", "is %+v, want a latency, and a count (users) or a share of successes (arrivals), "+
-			"where workflow is own", c.QoS)
+			"where workflow is own", c.QoS.QoS)
 	}
 	if c.Concurrency > 0 && c.Decide == Hybrid {
 		return bounds.Errorf("concurrency", "is %d, want 0 where decide is %s: the agents then choose the limit",

@@ -11,7 +11,7 @@ import (
 
 // own is a workflow with a branch, a loop and a function of its own.
 func own(c *Config) {
-	c.Workflow, c.QoS = Own, QoS{Latency: 10, Success: 0.9, Count: 5}
+	c.Workflow, c.QoS.QoS = Own, QoS{Latency: 10, Success: 0.9, Count: 5}
 	c.Graph = workflow.New("mine", workflow.Chain("rgb", "check"), workflow.Repeat("check", "check", 0.3),
 		workflow.Choice("check",
 			workflow.To("resnet", 0.5), workflow.To(workflow.End, 0.2)))

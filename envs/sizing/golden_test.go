@@ -18,6 +18,7 @@ var golden = map[string][3]uint64{
 	"trace":   {0xee2d357a596db21b, 0x7613500c2b092824, 0xed45c6c50635793d},
 	"users":   {0xb193608ddcabd3c7, 0xc9ce831ef5666aa7, 0x9b91bf138e24ffda},
 	"counted": {0xc7cd72077de6366a, 0x2f6e651e3fe79559, 0xa2a990725a73055a},
+	"rising":  {0x1364d2adcc6b7cca, 0xfb1cad45888715f4, 0xdd69c2d6f4699754},
 	"tcktapp": {0xfe35f5d68b859b2f, 0xd61a9793ab13342, 0xb83ffba94e00bb7a},
 }
 
@@ -29,6 +30,7 @@ func TestGolden(t *testing.T) {
 		"trace":   {DefaultWorkload(), func(c *Config) { c.Windows = 120 }},
 		"users":   {closed(20), func(c *Config) { c.Workflow, c.Windows = Branch, 40 }},
 		"counted": {DefaultWorkload(), func(c *Config) { *c = DefaultCounted(); c.Windows = 120 }},
+		"rising":  {closed(20), func(c *Config) { *c = DefaultCounted(); c.Windows = 40 }},
 		"tcktapp": {poisson(2), func(c *Config) { c.Workflow, c.Windows = TcktApp, 40 }},
 	} {
 		r := newRig(t, c.w, c.change)

@@ -92,8 +92,9 @@ func TestFactorAuto(t *testing.T) {
 	}
 }
 
-// With users the load is their number, and what is served is not known.
+// With users the load is their number. What is served is known where thresholds rise with them.
 func TestUsersLoad(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	c := Default()
 	c.Users = []int{10, 30}
 	w := workload.Default()
@@ -102,14 +103,47 @@ func TestUsersLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := e.Workload(); l.Mean != 20 || l.Least != 10 || l.Most != 30 || l.Unit != "users" {
+	if l := e.Workload(); l.Mean != 20 || l.Least != 10 || l.Most != 30 || l.Unit != "users" || l.Value != 20 {
 		t.Errorf("the load is %+v", l)
 	}
 	if serves, err := e.Serves(); serves != 0 || err != nil {
 		t.Errorf("%v users are served, %v", serves, err)
 	}
+	c.QoS.Table = RisingQoS
+	if e, err = New(c, w); err != nil {
+		t.Fatal(err)
+	}
+	if serves, err := e.Serves(); serves < 30 || serves > 45 || err != nil {
+		t.Errorf("%v users are served, %v, want a few more than 30", serves, err)
+	}
 	w.Mean = 2
 	if _, err := New(c, w); err == nil || !strings.Contains(err.Error(), "workload.mean is 2, want 0 with closed-loop users") {
 		t.Errorf("a mean with users: %v", err)
+	}
+}
+
+// Thresholds that nothing within the ranges keeps are named, with what comes nearest; others are not.
+func TestUnmet(t *testing.T) {
+	for want, c := range map[string]struct {
+		w      workload.Config
+		change func(*Config)
+	}{
+		"nothing within the action ranges keeps the QoS even at 0.01 requests/s: env.qos.latency is 2 s, but the nearest " +
+			"configuration found has": {poisson(1), func(c *Config) { c.QoS.Latency = 2 }},
+		"with 10 users: env.qos.count is 50, but the nearest configuration found has": {closed(10),
+			func(c *Config) { c.QoS.Count = 50 }},
+		"with 5000 users: at env.qos.latency of 18 s they send at least 278 requests/s, but all CPU at work does at most": {
+			closed(5000), func(c *Config) { c.QoS.Count = 1 }},
+		"": {closed(10), nil},
+	} {
+		r := newRig(t, c.w, c.change)
+		got, err := r.Unmet()
+		if err != nil || !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("unmet is %q, %v, want %q", got, err, want)
+		}
+		report, err := envs.ReportLoad(r.Env, nil)
+		if err != nil || want != "" && (len(report.Warnings) != 1 || report.Warnings[0] != got) {
+			t.Errorf("the report warns %q, %v, want %q", report.Warnings, err, got)
+		}
 	}
 }

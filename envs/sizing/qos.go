@@ -1,6 +1,21 @@
 package sizing
 
-import "github.com/stoker-rl/stoker/envs"
+import (
+	"math"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Tables of thresholds, as [QoSConfig.Table] names them.
+const (
+	// QuantilesQoS is the published threshold of Parallel under 10 users, and the same quantiles of random configurations
+	// for the other workflows and numbers of users ([Thresholds]). A larger number of users lowers the quantile of
+	// successes, so that it is no harder to serve.
+	QuantilesQoS = "quantiles"
+	// RisingQoS asks for the same latency whatever the number of users, and for successes in proportion to them
+	// ([RisingThresholds]).
+	RisingQoS = "rising"
+)
 
 // Thresholds returns the QoS of a workflow under a number of closed-loop users, or under a trace if users is 0. If the
 // table lacks the number of users, the next larger number in it counts, or the last. source says where the thresholds
@@ -28,10 +43,37 @@ func Thresholds(name string, users int) (q QoS, source string) {
 	return row.QoS, "ours: at the same quantiles of random configurations as FaaSConf's of Parallel under 10 users"
 }
 
-// thresholds are those of the configuration, and those of [Thresholds] where it gives none. Users is 0 under a trace.
+// RisingThresholds returns the QoS of a workflow under a number of closed-loop users, or under a trace if users is 0,
+// such that more users need more resources:
+//
+//   - Latency: that of 10 users in [Thresholds], whatever the number of users.
+//   - Count: by Little's law, n users who do not think and whose requests take at most the latency L complete at least
+//     n·30 s/L requests in 30 s. A window completes fewer, since it begins empty and requests in progress at its end do
+//     not count. FaaSConf's thresholds for Parallel under 10 users, 13 s and 20 successes, count 26 of the 30 s;
+//     every other number of users and workflow has the same: n·26 s/L, rounded up.
+//   - Success: 0.9 of the requests that end, as under a trace, so that refusing is no way to keep the latency.
+//
+// A configuration that keeps these under n users keeps them under fewer, who meet less contention. So the price of the
+// cheapest one cannot fall as users are added; docs/results/users shows by search that it rises.
+func RisingThresholds(name string, users int) QoS {
+	q, _ := Thresholds(name, 0)
+	if users > 0 && q.Latency > 0 {
+		q.Count = int(math.Ceil(float64(users) * risingSeconds / q.Latency))
+	}
+	return q
+}
+
+// risingSeconds is how much of a window counts: FaaSConf's 20 successes of Parallel under 10 users, at 13 s each, are 26 s
+// of every user's 30.
+const risingSeconds = 20 * 13 / 10
+
+// thresholds are those of the configuration, and those of its table where it gives none. Users is 0 under a trace.
 func (c *Config) thresholds(users int) QoS {
-	q := c.QoS
+	q := c.QoS.QoS
 	table, _ := Thresholds(c.Workflow, users)
+	if c.QoS.Table == RisingQoS {
+		table = RisingThresholds(c.Workflow, users)
+	}
 	if q.Latency == 0 {
 		q.Latency = table.Latency
 	}

@@ -45,12 +45,18 @@ func TestQoS(t *testing.T) {
 		want   QoS
 	}{
 		"FaaSConf's own": {closed(10), nil, QoS{Latency: 13, Count: 20}},
-		"given": {closed(10), func(c *Config) { c.QoS = QoS{Latency: 15, Count: 7} },
+		"given": {closed(10), func(c *Config) { c.QoS.QoS = QoS{Latency: 15, Count: 7} },
 			QoS{Latency: 15, Count: 7}},
 		"between listed users": {closed(12), nil, thresholds[Parallel][1].QoS},
 		"beyond listed users":  {closed(99), nil, thresholds[Parallel][4].QoS},
 		"below listed users":   {closed(1), nil, QoS{Latency: 13, Count: 20}},
-		"trace":                {DefaultWorkload(), nil, QoS{Latency: 13, Success: 0.9}},
+		"rising with users": {closed(30), func(c *Config) { c.QoS.Table, c.Workflow = RisingQoS, TcktApp },
+			QoS{Latency: 4, Count: 195, Success: 0.9}},
+		"rising, FaaSConf's own": {closed(10), func(c *Config) { c.QoS.Table = RisingQoS },
+			QoS{Latency: 13, Count: 20, Success: 0.9}},
+		"rising under a trace": {DefaultWorkload(), func(c *Config) { c.QoS.Table = RisingQoS },
+			QoS{Latency: 13, Success: 0.9}},
+		"trace": {DefaultWorkload(), nil, QoS{Latency: 13, Success: 0.9}},
 		"trace of another flow": {DefaultWorkload(), func(c *Config) { c.Workflow = Branch },
 			QoS{Latency: 8.5, Success: 0.9}},
 	} {

@@ -57,7 +57,7 @@ func (l *lab) try(act *envs.Action) *envs.Outcome {
 func pair(t testing.TB) *sizing.Env {
 	return newEnv(t, 0, func(c *sizing.Config) {
 		c.Workflow, c.Graph = sizing.Own, workflow.New("pair", workflow.Chain("rgb", "resnet"))
-		c.QoS = sizing.QoS{Latency: 12, Success: 0.9, Count: 20}
+		c.QoS.QoS = sizing.QoS{Latency: 12, Success: 0.9, Count: 20}
 	})
 }
 
