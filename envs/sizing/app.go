@@ -16,10 +16,11 @@ const (
 	Parallel   = "parallel"
 	Branch     = "branch"
 	TcktApp    = "tcktapp"
+	Generated  = "generated"
 	Own        = "own"
 )
 
-var workflows = []string{Sequential, Parallel, Branch, TcktApp, Own}
+var workflows = []string{Sequential, Parallel, Branch, TcktApp, Generated, Own}
 
 // app is an application: its workflow and the properties of its functions, in their order.
 type app struct {
@@ -38,6 +39,9 @@ type app struct {
 	refs         []float64
 	refLatency   float64
 	refSuccesses float64
+	generated    bool
+	// latency is the threshold of a generated workflow in seconds, where the configuration gives none.
+	latency float64
 }
 
 var (
@@ -61,6 +65,13 @@ func newApp(c *Config) (*app, error) {
 		TcktApp: func() workflow.Graph { return workflow.FaaSConfTcktApp(workflow.OneByOne) },
 		Own:     func() workflow.Graph { return c.Graph },
 	}
+	if c.Workflow == Generated {
+		g, err := workflow.Generate(c.Generated)
+		if err != nil {
+			return nil, fmt.Errorf("generated.%w", err)
+		}
+		graphs[Generated] = func() workflow.Graph { return g }
+	}
 	graph, ok := graphs[c.Workflow]
 	if !ok {
 		return nil, bounds.Errorf("workflow", "is %q, want one of %s", c.Workflow, strings.Join(workflows, ", "))
@@ -75,7 +86,7 @@ func newApp(c *Config) (*app, error) {
 	n := flow.NumFunctions()
 	a := &app{flow: flow, rng: mlRange, gated: make([]bool, n), unused: make([]bool, n), refs: make([]float64, n)}
 	for f, name := range flow.Functions() {
-		l, err := c.law(name)
+		l, err := c.law(f, name)
 		if err != nil {
 			return nil, fmt.Errorf("laws: %w; add one to laws", err)
 		}
@@ -109,15 +120,22 @@ func newApp(c *Config) (*app, error) {
 			a.gated[flow.Function(node)] = true
 		}
 	}
+	if c.Workflow == Generated {
+		a.generated, a.latency = true, a.generous(&c.Platform)
+	}
 	return a, nil
 }
 
-// law returns the law of a function: the last one that the configuration has for it, or else the built-in one.
-func (c *Config) law(function string) (perfmodel.Law, error) {
+// law returns the law of a function by its number and name: the last one that the configuration has for it, or else the
+// drawn one of a generated workflow, or the built-in one.
+func (c *Config) law(number int, function string) (perfmodel.Law, error) {
 	for _, l := range slices.Backward(c.Laws) {
 		if l.Function == function {
 			return l.Law, nil
 		}
+	}
+	if c.Workflow == Generated {
+		return perfmodel.Draw(c.Generated.Seed, number), nil
 	}
 	return perfmodel.FaaSConf(function)
 }
@@ -125,8 +143,8 @@ func (c *Config) law(function string) (perfmodel.Law, error) {
 // noLimit is a concurrency limit that no instance reaches: the machines are overloaded long before.
 const noLimit = 4096
 
-// maxNodes is the most nodes that fit into a request's bit set of held slots and into a visit's tag.
-const maxNodes = 64
+// maxNodes is the most nodes that fit into a visit's tag.
+const maxNodes = 1 << nodeBits
 
 // anyGated reports whether some function holds its slot while it calls others.
 func (a *app) anyGated() bool { return slices.Contains(a.gated, true) }

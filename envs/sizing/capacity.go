@@ -56,6 +56,9 @@ func (s *search) capacity() (Capacity, error) {
 		return Capacity{}, err
 	}
 	s.config.Windows, s.seed = capacityProof, 2
+	if s.wide() {
+		s.config.Windows = 2 * capacityWindows
+	}
 	for ; k > 0; k-- {
 		t, err := s.try(k, best)
 		if err != nil {
@@ -75,7 +78,11 @@ func (s *search) spread() ([]Resources, int, error) {
 	defer func() { s.hasty = false }()
 	var best []Resources
 	low, high := 0, s.most(0)+1 // the best keeps low, nothing keeps high
-	for low < high-1 {
+	near := 1
+	if s.wide() && !s.closed {
+		near = 5 // levels, 10 %
+	}
+	for low < high-near {
 		k := (low + high) / 2
 		found, err := s.firstKept(k)
 		switch {
@@ -96,7 +103,7 @@ func (s *search) spread() ([]Resources, int, error) {
 func (s *search) most(near int) int {
 	rate := s.cores() / s.total
 	if s.closed {
-		return int(min(1<<16, rate*(s.config.thresholds(max(1, near)).Latency+s.users.Think)))
+		return int(min(1<<16, rate*(s.config.thresholds(s.app, max(1, near)).Latency+s.users.Think)))
 	}
 	return int(math.Log(rate/capacityLow) / math.Log(capacityStep))
 }

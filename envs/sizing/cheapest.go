@@ -39,7 +39,7 @@ func (c Config) Cheapest(users workload.UsersConfig, trials int) (Cheapest, erro
 	}
 	d := &descent{search: s, users: users.Count, budget: trials}
 	found, err := d.run()
-	found.QoS, found.Trials = s.config.thresholds(users.Count), s.trials
+	found.QoS, found.Trials = s.config.thresholds(s.app, users.Count), s.trials
 	return found, err
 }
 

@@ -11,12 +11,16 @@ import (
 
 // Config configures stoker/Sizing-v2 and stoker/Sizing-v3, except for their load, which is a workload.Config.
 type Config struct {
-	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12) or own (the workflow in Graph).
-	Workflow string `yaml:"workflow" json:"workflow" oneof:"sequential|parallel|branch|tcktapp|own"`
+	// Workflow is sequential (5 functions), parallel (6), branch (7), tcktapp (12), generated (a random one, see
+	// Generated) or own (the workflow in Graph).
+	Workflow string `yaml:"workflow" json:"workflow" oneof:"sequential|parallel|branch|tcktapp|generated|own"`
 	// Workflows puts several workflows side by side in one environment, such as [sequential, parallel, branch], so that
 	// one policy learns on all of them. Workflow is then not read. Each has its own machines, its own draws of the same
 	// workload, its own QoS and reward; what is reported is the mean over them. features must be described. [] is off.
-	Workflows []string `yaml:"workflows" json:"workflows" oneof:"sequential|parallel|branch|tcktapp|own"`
+	Workflows []string `yaml:"workflows" json:"workflows" oneof:"sequential|parallel|branch|tcktapp|generated|own"`
+	// Generated says which workflow generated is. Its laws are drawn within the range of the built-in ones, its latency
+	// threshold is 2.6 times the response of a request that is alone, and platform.nodes are those for each six functions.
+	Generated workflow.GenerateConfig `yaml:"generated" json:"generated"`
 	// Graph is the workflow if Workflow is own. Each of its functions needs a law: one of FaaSConf's, by its name, or one
 	// in Laws. QoS must then be given, too.
 	Graph workflow.Graph `yaml:"graph,omitempty" json:"graph,omitzero"`
@@ -185,7 +189,7 @@ type Noise struct {
 
 // Platform describes the platform of the functions. The default is FaaSConf's testbed.
 type Platform struct {
-	// Nodes is the number of machines; each has CPU millicores and Memory MB. A configuration that needs more than all of
+	// Nodes is the number of machines (in a generated workflow, for each six functions); each has CPU millicores and Memory MB. A configuration that needs more than all of
 	// them have is refused.
 	Nodes  int `yaml:"nodes" json:"nodes" range:"[1,2^20]"`
 	CPU    int `yaml:"cpu" json:"cpu" range:"[250,2^30]"`
@@ -221,8 +225,8 @@ func (p *Price) rates() perfmodel.Rates {
 // Default returns the configuration of FaaSConf's main experiment, with the Parallel workflow: stoker/Sizing-v2.
 func Default() Config {
 	return Config{
-		Workflow: Parallel, Workflows: []string{}, Windows: 60, Warmup: 1, Protocol: Auto,
-		Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
+		Workflow: Parallel, Workflows: []string{}, Generated: workflow.GenerateConfig{Functions: 20, Seed: 1},
+		Windows: 60, Warmup: 1, Protocol: Auto, Initial: []float64{0.5, 0.5, 0.5, 0.5}, Start: -1,
 		Decide: Hybrid, QoS: QoSConfig{Table: QuantilesQoS},
 		Reward: Reward{Form: PaperReward, Price: 0.1, QoS: 0.5, NearMiss: NearMiss{Power: 4}, Dial: []float64{}},
 		Price:  Price{CPU: 0.173, Memory: 0.012},

@@ -9,7 +9,7 @@ import (
 // simConfig is the simulation: the testbed's machines, and a function for each of the workflow's.
 func (e *Env) simConfig() sim.Config {
 	p := &e.cfg.Platform
-	c := sim.Config{Placement: sim.SpreadFit, SketchBits: sim.NoSketch, Nodes: make([]sim.Node, p.Nodes)}
+	c := sim.Config{Placement: sim.SpreadFit, SketchBits: sim.NoSketch, Nodes: make([]sim.Node, e.app.machines(p))}
 	for i := range c.Nodes {
 		c.Nodes[i] = sim.Node{CPU: int32(p.CPU), Memory: int32(p.Memory)}
 	}
@@ -47,6 +47,15 @@ func (e *Env) sizing(f int, r Resources) sim.Sizing {
 	}
 }
 
+// machines is the number of machines. In a generated workflow it grows with the functions: Nodes are those for six
+// functions, as many as Parallel has.
+func (a *app) machines(p *Platform) int {
+	if !a.generated {
+		return p.Nodes
+	}
+	return (p.Nodes*a.flow.NumFunctions() + 5) / 6
+}
+
 // demanded returns the cores and MB that a configuration allocates.
 func demanded(rs []Resources) (cores, memory float64) {
 	for _, r := range rs {
@@ -60,7 +69,8 @@ func demanded(rs []Resources) (cores, memory float64) {
 func (e *Env) refused(rs []Resources) bool {
 	p := &e.cfg.Platform
 	cores, memory := demanded(rs)
-	return cores*1000 > float64(p.Nodes*p.CPU) || memory > float64(p.Nodes*p.Memory)
+	n := e.app.machines(p)
+	return cores*1000 > float64(n*p.CPU) || memory > float64(n*p.Memory)
 }
 
 // deploy deploys a configuration: as a new deployment, or by rolling update.

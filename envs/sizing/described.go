@@ -46,8 +46,8 @@ func (t *trend) finite() bool { return t.last >= 0 && t.slow >= 0 && t.last+t.sl
 // newDescription describes the functions of an environment.
 func newDescription(e *Env) *description {
 	a, p := e.app, &e.cfg.Platform
-	d := &description{runs: a.flow.FunctionExecutions(), cores: float64(p.Nodes*p.CPU) / 1000,
-		memory: float64(p.Nodes * p.Memory)}
+	d := &description{runs: a.flow.FunctionExecutions(), cores: float64(a.machines(p)*p.CPU) / 1000,
+		memory: float64(a.machines(p) * p.Memory)}
 	top := a.rng.High
 	if !a.rng.Concurrency {
 		top.Concurrency = a.rng.Low.Concurrency

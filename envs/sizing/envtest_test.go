@@ -46,6 +46,10 @@ func TestContract(t *testing.T) {
 		"described users":   {closed(10), func(c *Config) { described(c); c.Workflow, c.Windows = Branch, 4 }},
 		"described tcktapp": {poisson(2), func(c *Config) { described(c); c.Workflow, c.Windows = TcktApp, 12 }},
 		"own":               {poisson(2), func(c *Config) { own(c); c.Windows = 12 }},
+		"generated":         {poisson(2), func(c *Config) { c.Workflow, c.Windows = Generated, 12 }},
+		"generated, more than 64 functions": {poisson(0.5), func(c *Config) {
+			c.Workflow, c.Windows, c.Generated.Functions = Generated, 6, 70
+		}},
 		"tcktapp": {poisson(2), func(c *Config) {
 			c.Workflow, c.Windows, c.Reward.Form = TcktApp, 12,
 				LocalGlobalReward

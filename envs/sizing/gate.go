@@ -1,6 +1,10 @@
 package sizing
 
-import "github.com/stoker-rl/stoker/envs/sim"
+import (
+	"math/bits"
+
+	"github.com/stoker-rl/stoker/envs/sim"
+)
 
 // gate limits the requests inside a function that calls others. A request holds its slot until its calls have returned,
 // but the simulator's instances free the slot when the function's own work ends.
@@ -39,16 +43,45 @@ func (e *Env) visit(run, node int32) *sim.Time {
 
 func (e *Env) enter(g *gate, run, node int32) {
 	g.taken++
-	e.requests[run].held |= 1 << node
+	w, bit := e.slot64(run, node)
+	*w |= bit
+}
+
+// words is the number of words in the bit set of the nodes whose gate a request has entered and not left; 0 where no
+// function has a gate.
+func (a *app) words() int {
+	if !a.anyGated() {
+		return 0
+	}
+	return (a.flow.NumNodes() + 63) / 64
+}
+
+// slot64 returns the word of a request's bit set that has a node, and the node's bit.
+func (e *Env) slot64(run, node int32) (word *uint64, bit uint64) {
+	return &e.held[int(run)*e.app.words()+int(node)/64], 1 << (node % 64)
+}
+
+// leaveAll frees all slots of a request.
+func (e *Env) leaveAll(run int32) {
+	n := e.app.words()
+	for i := range n {
+		for {
+			w := e.held[int(run)*n+i]
+			if w == 0 {
+				break
+			}
+			e.leave(run, int32(64*i+bits.TrailingZeros64(w)))
+		}
+	}
 }
 
 // leave frees a request's slot and lets the next waiting request in.
 func (e *Env) leave(run, node int32) {
-	q := &e.requests[run]
-	if q.held>>node&1 == 0 {
+	w, bit := e.slot64(run, node)
+	if *w&bit == 0 {
 		return
 	}
-	q.held &^= 1 << node
+	*w &^= bit
 	f := e.app.flow.Function(int(node))
 	e.gates[f].taken--
 	e.openGate(f)

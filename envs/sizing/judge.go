@@ -43,7 +43,7 @@ func (e *Env) Judge(users int, dial float64, info []float64, rewards []float32) 
 		successes: int(*at("successes")), failed: int(*at("failed")), seen: int(*at("requests")), load: *at("load"),
 		refusedNow: *at("refused") != 0,
 	}
-	qos := e.cfg.thresholds(users)
+	qos := e.cfg.thresholds(e.app, users)
 	r.violated = r.misses(qos, e.source.Closed())
 	*at("violated") = 0
 	if r.violated {
@@ -100,7 +100,7 @@ func (e *Env) Outcome(act []float32, info []float64) {
 }
 
 // Thresholds returns the QoS of windows under a number of closed-loop users, or under arrivals where users is 0.
-func (e *Env) Thresholds(users int) QoS { return e.cfg.thresholds(users) }
+func (e *Env) Thresholds(users int) QoS { return e.cfg.thresholds(e.app, users) }
 
 // DialOf returns the dial of the episode in which an agent made an observation: what its column dial says, 0 where there
 // is none.

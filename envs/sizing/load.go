@@ -23,7 +23,7 @@ func (c Config) serves(users *workload.UsersConfig) (float64, error) {
 		return 0, err
 	}
 	if len(c.Workflows) > 0 {
-		return least(c.each(), Config.Serves)
+		return least(c.each(), func(c Config) (float64, error) { return c.serves(users) })
 	}
 	// What does not change the capacity must not part caches.
 	k := c
@@ -79,7 +79,7 @@ func (e *Env) Unmet() (string, error) {
 			return "", err
 		}
 		if n > s.most(n) {
-			q := e.cfg.thresholds(n)
+			q := e.cfg.thresholds(e.app, n)
 			return fmt.Sprintf("nothing within the action ranges keeps the QoS with %d users: at env.qos.latency of %g s they send "+
 				"at least %.3g requests/s, but all CPU at work does at most %.3g", n, q.Latency,
 				float64(n)/(q.Latency+u.Think), s.cores()/s.total), nil

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
 // Tables of thresholds, as [QoSConfig.Table] names them.
@@ -57,21 +58,48 @@ func Thresholds(name string, users int) (q QoS, source string) {
 // cheapest one cannot fall as users are added; docs/results/users shows by search that it rises.
 func RisingThresholds(name string, users int) QoS {
 	q, _ := Thresholds(name, 0)
-	if users > 0 && q.Latency > 0 {
-		q.Count = int(math.Ceil(float64(users) * risingSeconds / q.Latency))
+	return rising(q.Latency, users)
+}
+
+// rising are the thresholds for a latency.
+func rising(latency float64, users int) QoS {
+	if latency == 0 {
+		return QoS{}
+	}
+	q := QoS{Latency: latency, Success: traceSuccess}
+	if users > 0 {
+		q.Count = int(math.Ceil(float64(users) * risingSeconds / latency))
 	}
 	return q
 }
+
+// generous is the latency threshold of a generated workflow: generousFactor times the expected response of a request
+// that is alone, with all CPU of the range in every instance, rounded up to 0.1 s.
+func (a *app) generous(p *Platform) float64 {
+	times := make([]float64, a.flow.NumNodes())
+	for n := range times {
+		times[n] = a.laws[a.flow.Function(n)].Alone(float64(a.rng.High.CPU))
+	}
+	alone := p.Orchestrator + a.flow.Response(times, workflow.Delays{Node: p.Hop})
+	return math.Ceil(10*generousFactor*alone) / 10
+}
+
+// generousFactor is about that of Parallel and Sequential, whose 13 s are 2.6 times the response of a request that is
+// alone.
+const generousFactor = 2.6
 
 // risingSeconds is how much of a window counts: FaaSConf's 20 successes of Parallel under 10 users, at 13 s each, are 26 s
 // of every user's 30.
 const risingSeconds = 20 * 13 / 10
 
 // thresholds are those of the configuration, and those of its table where it gives none. Users is 0 under a trace.
-func (c *Config) thresholds(users int) QoS {
+func (c *Config) thresholds(a *app, users int) QoS {
 	q := c.QoS.QoS
 	table, _ := Thresholds(c.Workflow, users)
-	if c.QoS.Table == RisingQoS {
+	switch {
+	case c.Workflow == Generated:
+		table = rising(a.latency, users)
+	case c.QoS.Table == RisingQoS:
 		table = RisingThresholds(c.Workflow, users)
 	}
 	if q.Latency == 0 {
@@ -91,7 +119,7 @@ func (e *Env) levels() []envs.Level {
 	if e.source.Closed() {
 		return nil
 	}
-	q := e.cfg.thresholds(0)
+	q := e.cfg.thresholds(e.app, 0)
 	return []envs.Level{
 		{Of: "latency", Value: q.Latency, Doc: "QoS, at most"},
 		{Of: "success", Value: q.Success, Doc: "QoS, at least"},

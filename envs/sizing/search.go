@@ -59,6 +59,9 @@ const (
 	capacityLow, capacityStep = 0.01, 1.02
 )
 
+// wide reports whether there are so many functions that a search must try less to end within a minute or so.
+func (s *search) wide() bool { return len(s.demand) > capacityChanged }
+
 // budget is the number of trials after which the search ends.
 func (s *search) budget() int { return capacityTrials * 6 / max(6, len(s.demand)) }
 
@@ -172,7 +175,7 @@ func (s *search) try(k int, rs []Resources) (trial, error) {
 func (s *search) cores() float64 {
 	p, r := &s.config.Platform, &s.app.rng
 	most := float64(len(s.demand)*r.High.CPU*r.High.Replicas) / 1000
-	return min(most, float64(p.Nodes*p.CPU)/1000)
+	return min(most, float64(s.app.machines(p)*p.CPU)/1000)
 }
 
 // share gives every function cores in proportion to its work, in replicas of a CPU limit.
@@ -186,7 +189,7 @@ func (s *search) share(cores float64, cpu, concurrency int) []Resources {
 		out[f] = Resources{CPU: cpu, Replicas: n, Concurrency: concurrency}
 		replicas += n
 	}
-	memory := min(rng.High.Memory, max(rng.Low.Memory, p.Nodes*p.Memory/replicas))
+	memory := min(rng.High.Memory, max(rng.Low.Memory, s.app.machines(p)*p.Memory/replicas))
 	for f := range out {
 		out[f].Memory = memory
 	}
@@ -200,9 +203,13 @@ func (s *search) family() [][]Resources {
 	if rng.Concurrency {
 		limits = []int{rng.High.Concurrency, (rng.Low.Concurrency + rng.High.Concurrency) / 2}
 	}
+	parts, cpus := []float64{1, 0.9, 0.75}, []float64{1, 0.75, 0.5}
+	if s.wide() {
+		parts, cpus, limits = parts[:2], cpus[:1], limits[:1]
+	}
 	var out [][]Resources
-	for _, part := range [...]float64{1, 0.9, 0.75} {
-		for _, cpu := range [...]float64{1, 0.75, 0.5} {
+	for _, part := range parts {
+		for _, cpu := range cpus {
 			for _, limit := range limits {
 				out = append(out, s.share(part*s.cores(), int(cpu*float64(rng.High.CPU)), limit))
 			}

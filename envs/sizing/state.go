@@ -18,6 +18,7 @@ type world struct {
 	requests []request
 	gates    []gate
 	visited  []sim.Time // per run and node, where there are gates
+	held     []uint64   // per run, where there are gates: the bit set of the nodes whose gate it has entered and not left
 	// interference is the factor on each function's work in this window.
 	interference []float64
 	dial         float64          // of the episode; 0 where the reward has none
@@ -70,7 +71,7 @@ func (w *world) reset(seed uint64) {
 	w.clear()
 	w.progress = progress{seed: seed, keys: newKeys(seed)}
 	w.trend = trend{}
-	w.asked, w.requests, w.visited = w.asked[:0], w.requests[:0], w.visited[:0]
+	w.asked, w.requests, w.visited, w.held = w.asked[:0], w.requests[:0], w.visited[:0], w.held[:0]
 	for i := range w.gates {
 		w.gates[i].clear()
 	}
@@ -119,6 +120,7 @@ func (e *Env) State(c *state.Codec) {
 		}
 	}
 	state.Slice(c, &e.visited)
+	state.Slice(c, &e.held)
 	state.Fixed(c, e.interference)
 	state.Slice(c, &e.latencies)
 	state.Fixed(c, e.functions)
@@ -175,6 +177,15 @@ func (e *Env) consistent() error {
 	if e.app.anyGated() && len(e.visited) != nodes*len(e.requests) {
 		return fmt.Errorf("%d visits of %d requests to %d nodes", len(e.visited), len(e.requests), nodes)
 	}
+	words := e.app.words()
+	if len(e.held) != words*len(e.requests) {
+		return fmt.Errorf("%d words for the slots of %d requests, want %d for each", len(e.held), len(e.requests), words)
+	}
+	for i, w := range e.held {
+		if last := nodes - 64*(i%words); last < 64 && w>>last != 0 {
+			return fmt.Errorf("request %d holds slots %b beyond the last of %d nodes", i/words, w, nodes)
+		}
+	}
 	for f, r := range e.inForce {
 		if r.Replicas < 0 || r.Replicas > 1<<16 || r.Concurrency < 0 || r.Concurrency > 1<<16 {
 			return fmt.Errorf("function %d has %d replicas of concurrency %d, want 0 to %d", f, r.Replicas, r.Concurrency, 1<<16)
@@ -193,8 +204,8 @@ func (e *Env) consistent() error {
 		users = e.userCount
 	}
 	for i := range e.requests {
-		if q := &e.requests[i]; q.held>>nodes != 0 || q.user < 0 || int(q.user) >= users {
-			return fmt.Errorf("request %d of user %d of %d holds places %b of %d nodes", i, q.user, users, q.held, nodes)
+		if q := &e.requests[i]; q.user < 0 || int(q.user) >= users {
+			return fmt.Errorf("request %d is of user %d of %d", i, q.user, users)
 		}
 	}
 	return nil

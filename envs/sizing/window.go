@@ -11,7 +11,7 @@ import (
 // load sets the load of the episode: the number of users, or the slot at which its part of the workload begins.
 func (e *Env) load(users, slot int) {
 	e.userCount, e.slot = users, slot
-	e.qos = e.cfg.thresholds(users)
+	e.qos = e.cfg.thresholds(e.app, users)
 	for range users {
 		e.asked = append(e.asked, 0)
 	}
@@ -64,8 +64,8 @@ func (e *Env) freshWindow(rs []Resources) error {
 	e.tracker.Reset(e.seed)
 	for i := range e.requests {
 		e.requests[i].use++
-		e.requests[i].held = 0
 	}
+	clear(e.held)
 	for f := range e.gates {
 		e.gates[f].clear()
 	}

@@ -17,16 +17,14 @@ type request struct {
 	// number is the request's index among those of its user.
 	number uint32
 	// use counts the requests that have used this run, one after another.
-	use uint32
-	// held is the bit set of the nodes whose gate the request has entered and not left.
-	held   uint64
+	use    uint32
 	failed bool
 }
 
 // A tag identifies the visit that a simulated request belongs to: run, node, number of the visit, use of the run.
 const (
 	runBits    = 24
-	nodeBits   = 8
+	nodeBits   = 12
 	numberBits = 8
 	useMask    = 1<<(64-runBits-nodeBits-numberBits) - 1
 )
@@ -123,6 +121,9 @@ func (e *Env) begin(a, b uint64, user int32, number uint32) {
 			for range e.app.flow.NumNodes() {
 				e.visited = append(e.visited, 0)
 			}
+			for range e.app.words() {
+				e.held = append(e.held, 0)
+			}
 		}
 	}
 	e.requests[run] = request{begun: e.sim.Now(), a: a, b: b, user: user, number: number, use: e.requests[run].use + 1}
@@ -186,11 +187,7 @@ func (e *Env) submit(run, node, number int32, at sim.Time) {
 // finish ends a request. In a closed loop its user thinks and then sends the next request.
 func (e *Env) finish(run int32) {
 	q := &e.requests[run]
-	for n := int32(0); q.held>>n != 0; n++ {
-		if q.held>>n&1 == 1 {
-			e.leave(run, n)
-		}
-	}
+	e.leaveAll(run)
 	q.use++
 	if e.counting {
 		if q.failed {

@@ -125,7 +125,8 @@ func TestOracleAgainstAllTrajectories(t *testing.T) {
 	const windows, weight = 3, 20
 	c, w := sizing.Default(), workload.Default()
 	c.Workflow, c.Windows = sizing.Own, windows
-	c.Graph, c.QoS = workflow.Graph{Name: "one", Nodes: []workflow.Node{{Name: "resnet"}}}, sizing.QoS{Latency: 6, Success: 0.9}
+	c.Graph = workflow.Graph{Name: "one", Nodes: []workflow.Node{{Name: "resnet"}}}
+	c.QoS.QoS = sizing.QoS{Latency: 6, Success: 0.9}
 	w.Kind, w.Rate, w.Length = workload.Poisson, 1.2, 10
 	e, err := sizing.New(c, w)
 	if err != nil {

@@ -1,0 +1,90 @@
+package sizing
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel"
+)
+
+// The search for what generated workflows serve takes seconds, with hundreds of functions, too.
+func TestGeneratedCapacity(t *testing.T) {
+	for _, n := range []int{5, 60, 200} {
+		c := DefaultCounted()
+		c.Workflow, c.Generated.Functions = Generated, n
+		began := time.Now()
+		found, err := c.Capacity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d functions serve %.3g requests/s, found in %d trials, %v", n, found.Rate, found.Trials, time.Since(began))
+		if found.Rate < 1 || found.Rate > 60 {
+			t.Errorf("%d functions serve %v requests a second", n, found.Rate)
+		}
+	}
+}
+
+// The laws of generated workflows are valid and within the range of the built-in ones, and differ.
+func TestDrawnLaws(t *testing.T) {
+	var low, high perfmodel.Law
+	holding := 0
+	for f := range 1000 {
+		l := perfmodel.Draw(3, f)
+		if err := l.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if f == 0 {
+			low, high = l, l
+		}
+		low.Work, high.Work = min(low.Work, l.Work), max(high.Work, l.Work)
+		low.Parallel, high.Parallel = min(low.Parallel, l.Parallel), max(high.Parallel, l.Parallel)
+		if l.Memory > 0 {
+			holding++
+		}
+	}
+	if low.Work < 0.05 || low.Work > 0.06 || high.Work > 2 || high.Work < 1.8 || low.Parallel < 0.94 || high.Parallel > 1.72 {
+		t.Errorf("laws from %+v to %+v", low, high)
+	}
+	if holding < 100 || holding > 190 {
+		t.Errorf("%d of 1000 functions hold memory for requests, want about a seventh", holding)
+	}
+}
+
+// Generated workflows of every size are served by generous configurations, and their thresholds are missed by the
+// leanest. The machines grow with the functions.
+func TestGeneratedSizes(t *testing.T) {
+	for _, n := range []int{5, 12, 50, 200, 1000} {
+		began := time.Now()
+		r := newRig(t, poisson(0.4), func(c *Config) {
+			*c = DefaultCounted()
+			c.Workflow, c.Generated.Functions, c.Windows, c.Start = Generated, n, 8, 0
+		})
+		made := time.Since(began)
+		if got := r.spec.Kinds[0].Agents; got != n {
+			t.Errorf("%d functions have %d agents", n, got)
+		}
+		if m := r.app.machines(&r.cfg.Platform); m != (8*n+5)/6 {
+			t.Errorf("%d functions have %d machines", n, m)
+		}
+		kept := func(z Resources) (windows int) {
+			r.reset(1)
+			r.all(z)
+			for range r.cfg.Windows {
+				if r.step(); r.info("violated") == 0 && r.info("requests") > 0 {
+					windows++
+				}
+			}
+			return windows
+		}
+		began = time.Now()
+		rich, lean := kept(Resources{2000, 2048, 4, 10}), kept(Resources{250, 256, 1, 1})
+		t.Logf("%d functions: made in %v, 17 windows in %v; threshold %g s; the rich configuration keeps %d windows, the lean %d",
+			n, made, time.Since(began), r.QoS().Latency, rich, lean)
+		if rich < 6 || lean > 1 {
+			t.Errorf("%d functions: the rich configuration keeps %d of 8 windows, the lean one %d", n, rich, lean)
+		}
+		if made > 5*time.Second {
+			t.Errorf("%d functions: made in %v", n, made)
+		}
+	}
+}
