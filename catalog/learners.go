@@ -3,10 +3,12 @@ package catalog
 import (
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/dqn"
+	"github.com/stoker-rl/stoker/agents/firm"
 	"github.com/stoker-rl/stoker/agents/maddpg"
 	"github.com/stoker-rl/stoker/agents/ppo"
 	"github.com/stoker-rl/stoker/agents/reinforce"
 	"github.com/stoker-rl/stoker/agents/sac"
+	"github.com/stoker-rl/stoker/agents/simppo"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
@@ -41,6 +43,17 @@ func learners() []Learner {
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
 			Metric: "train/critic_loss",
 		}, maddpg.Default, maddpg.New, maddpg.OpenPolicy),
+		DefineLearner(Learner{
+			Name: firm.Name, Page: "docs/agents/firm.md",
+			Doc: "Firm as FaaSConf compares with it: a DDPG shared by all functions, of which those of the critical path move",
+			Forms: []Form{
+				{"two move", "noise: 0.1", []string{sizing.ID, sizing.CountedID}},
+				{"one moves, layer norm", "move: 1, norm: layer, rate_final: 0.1", []string{sizing.ID}},
+			},
+			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
+			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
+			Metric: "train/critic_loss",
+		}, firm.Default, firm.New, firm.OpenPolicy),
 		DefineLearner(Learner{
 			Name: dqn.Name, Page: "docs/agents/dqn.md",
 			Doc: "deep Q-learning over choices with masks, double as a switch; CleanRL's settings",
@@ -84,6 +97,7 @@ func learners() []Learner {
 			Doc: "proximal policy optimisation over choices with masks, continuous actions and graphs; CleanRL's settings",
 			Forms: []Form{
 				{"choices", "epochs: 2", []string{cartPole, spread}},
+				{"mean field", "mix: mean, shared: false", []string{sizing.ID, spread}},
 				{"own weights, KL stop", "shared: false, target_kl: 0.01, value_clip: false", []string{spread}},
 				{"continuous", "orthogonal: false, bounds: tanh", []string{sizing.ID}},
 				{"graphs", "graph: {hidden: 4, layers: 1, dropout: 0.1}", []string{placement.ID}},
@@ -91,6 +105,16 @@ func learners() []Learner {
 			Brief: "hidden: [3], rollout: 3, minibatches: 2", Longer: "hidden: [8], rollout: 16",
 			Metric: "train/loss",
 		}, ppo.Default, ppo.New, ppo.OpenPolicy),
+		DefineLearner(Learner{
+			Name: simppo.Name, Page: "docs/agents/simppo.md",
+			Doc: "mean-field proximal policy optimisation with weights by function, so that functions come and go (SIMPPO)",
+			Forms: []Form{
+				{"continuous", "epochs: 2, anneal: 1", []string{sizing.ID, sizing.CountedID}},
+				{"choices", "epochs: 2, entropy: 0", []string{spread}},
+			},
+			Brief: "hidden: [3], rollout: 3, minibatches: 2", Longer: "hidden: [8], rollout: 16",
+			Metric: "train/loss",
+		}, simppo.Default, simppo.NewLearner, simppo.OpenPolicy),
 		DefineLearner(Learner{
 			Name: spsa.Name, Page: "docs/agents/spsa.md",
 			Doc: "two-point search of one action for all windows on counterfactual copies (HOPS' pricer, PBA)",

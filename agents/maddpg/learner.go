@@ -24,6 +24,7 @@ type Learner struct {
 	sampler *sampler
 	std     *standardiser
 	safe    *guard // safe exploration, nil where off
+	filter  Filter // nil where there is none
 
 	acting *acting
 	params []float32 // buffer of syncActor
@@ -125,6 +126,11 @@ func (l *Learner) Act(v *envs.Vector) error {
 		}
 		if l.safe != nil {
 			if err := l.safe.filter(v.Env(i), v.Act.Env(i), l.row(i)); err != nil {
+				return fmt.Errorf("environment %d: %w", i, err)
+			}
+		}
+		if l.filter != nil {
+			if err := l.filtered(i, &v.Obs.Env(i).Kinds[0], v.Act.Env(i).Kinds[0], l.row(i)); err != nil {
 				return fmt.Errorf("environment %d: %w", i, err)
 			}
 		}

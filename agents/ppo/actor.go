@@ -20,12 +20,14 @@ type actor struct {
 	groups int         // 1, or one for each agent
 	obs    int
 	copies int
+	mixed  []float32 // with what others see, [copies, agents, observation]; nil with mix none
+	field  *field
 	in     []float32 // as seen, where agents have weights of their own
 	out    []float32 // [groups, rows, outputs]
 	params []float32 // buffer of sync
 }
 
-func newActor(kind *envs.Kind, h head, e nets.Engine, arch nets.Arch, copies int) (*actor, error) {
+func newActor(kind *envs.Kind, h head, e nets.Engine, arch nets.Arch, mix string, copies int) (*actor, error) {
 	net, err := e.NewNet(arch)
 	if err != nil {
 		return nil, err
@@ -37,6 +39,9 @@ func newActor(kind *envs.Kind, h head, e nets.Engine, arch nets.Arch, copies int
 		obs: obs, copies: copies, out: make([]float32, groups*rows*arch.Output().Width),
 		params: make([]float32, nets.Size(net.Params())),
 	}
+	if mix == Mean {
+		a.field, a.mixed = newField(kind), make([]float32, copies*kind.Agents*obs)
+	}
 	if groups > 1 {
 		a.in = make([]float32, groups*rows*obs)
 	}
@@ -44,8 +49,20 @@ func newActor(kind *envs.Kind, h head, e nets.Engine, arch nets.Arch, copies int
 	return a, e.Err()
 }
 
-// run computes the outputs for what all agents see, [copies, agents, observation].
-func (a *actor) run(values []float32) error {
+// run computes the outputs for what all agents of all copies see.
+func (a *actor) run(o *envs.KindObservation) error {
+	values := o.Values
+	if a.field != nil {
+		n, w := a.kind.Agents, a.obs/2
+		for i := range a.copies {
+			mine := envs.KindObservation{Values: values[i*n*w : (i+1)*n*w], Active: o.Active[i*n : (i+1)*n]}
+			a.field.begin(&mine)
+			for j := range n {
+				a.field.see(&mine, j, a.mixed[(i*n+j)*2*w:(i*n+j+1)*2*w])
+			}
+		}
+		values = a.mixed
+	}
 	if a.groups > 1 {
 		for i := range a.copies {
 			for g := range a.groups {

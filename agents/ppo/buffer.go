@@ -2,6 +2,7 @@ package ppo
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents/check"
 	"github.com/stoker-rl/stoker/envs"
@@ -28,6 +29,8 @@ type buffer struct {
 
 // observations are what agents saw, one after another.
 type observations interface {
+	// begin comes before the first add of an observation.
+	begin(o *envs.KindObservation)
 	add(o *envs.KindObservation, agent int)
 	size() int
 	clear()
@@ -68,6 +71,8 @@ type step struct {
 
 // add adds a step of the agents of one copy, who decided d. An agent that leaves has terminated.
 func (b *buffer) add(s step, d decision, scale float64) {
+	b.obs.begin(s.before)
+	b.ends.begin(s.after)
 	for j, here := range s.before.Active {
 		if !here {
 			continue
@@ -158,10 +163,31 @@ func (b *buffer) checkChoices() error {
 type vectorRows struct {
 	width int
 	all   []float32
+	field *field // with mix mean, else nil
+}
+
+func newVectorRows(c *Config, k *envs.Kind) *vectorRows {
+	v := &vectorRows{width: c.seen(k)}
+	if c.Mix == Mean {
+		v.field = newField(k)
+	}
+	return v
+}
+
+func (v *vectorRows) begin(o *envs.KindObservation) {
+	if v.field != nil {
+		v.field.begin(o)
+	}
 }
 
 func (v *vectorRows) add(o *envs.KindObservation, agent int) {
-	v.all = append(v.all, o.Values[agent*v.width:(agent+1)*v.width]...)
+	if v.field == nil {
+		v.all = append(v.all, o.Values[agent*v.width:(agent+1)*v.width]...)
+		return
+	}
+	n := len(v.all)
+	v.all = slices.Grow(v.all, v.width)[:n+v.width]
+	v.field.see(o, agent, v.all[n:])
 }
 func (v *vectorRows) size() int             { return len(v.all) / v.width }
 func (v *vectorRows) clear()                { v.all = v.all[:0] }

@@ -14,6 +14,15 @@ const (
 	Squash = "tanh"
 )
 
+// What an agent sees of the others of its kind.
+const (
+	// None: nothing.
+	None = "none"
+	// Mean: the mean of what they see (mean-field PPO). Where an observation holds the agent's last action, this is the
+	// mean of their actions too.
+	Mean = "mean"
+)
+
 // Config configures the learner.
 type Config struct {
 	// Hidden lists the widths of the hidden layers, of the policy and of the value.
@@ -25,6 +34,9 @@ type Config struct {
 	Orthogonal bool `yaml:"orthogonal" json:"orthogonal"`
 	// Shared gives all agents of a kind the same weights. Off, each has its own.
 	Shared bool `yaml:"shared" json:"shared"`
+	// Mix is what an agent sees of the others of its kind beside its own observation: none, or mean. Only where agents see
+	// vectors.
+	Mix string `yaml:"mix" json:"mix" oneof:"none|mean"`
 	// Graph describes the networks where agents see a graph; hidden and activation are then not used.
 	Graph graphs.Net `yaml:"graph" json:"graph"`
 
@@ -72,7 +84,7 @@ type Config struct {
 // Default returns CleanRL's settings for CartPole-v1.
 func Default() Config {
 	return Config{
-		Hidden: []int{64, 64}, Activation: nets.Tanh, Orthogonal: true, Shared: true, Graph: graphs.DefaultNet(),
+		Hidden: []int{64, 64}, Activation: nets.Tanh, Orthogonal: true, Shared: true, Mix: None, Graph: graphs.DefaultNet(),
 		Rollout: 128, Epochs: 4, Minibatches: 4, Lambda: 0.95, Gamma: 0.99, RewardScale: 1, Standardise: true,
 		ClipRange: 0.2, ValueClip: true, Entropy: 0.01, Rate: 2.5e-4, Anneal: 1, Clip: 0.5, Bounds: Clip,
 	}

@@ -54,6 +54,8 @@ type graphPass struct {
 // graphRows are the graphs that agents saw.
 type graphRows struct{ *graphs.List }
 
+func (r graphRows) begin(*envs.KindObservation) {}
+
 func (r graphRows) add(o *envs.KindObservation, agent int) { r.Append(o.Graphs[agent]) }
 func (r graphRows) size() int                              { return r.Len() }
 func (r graphRows) clear()                                 { r.Clear() }

@@ -76,6 +76,9 @@ func newPart(c *Config, ctx *agents.Context, kind int, key rng.Key) (*part, erro
 	b := &buffer{rows: ctx.Copies * k.Agents, agents: k.Agents, most: c.Rollout * ctx.Copies * k.Agents}
 	p.buf = b
 	if _, ok := k.Observation.(envs.Graph); ok && len(ctx.Spec.Kinds) == 1 {
+		if c.Mix != None {
+			return nil, bounds.Errorf("mix", "is %s, but agents of %s see a graph; want %s", c.Mix, ctx.Spec.ID, None)
+		}
 		m, err := newGraphs(c, ctx, key)
 		if err != nil {
 			return nil, err
@@ -87,7 +90,7 @@ func newPart(c *Config, ctx *agents.Context, kind int, key rng.Key) (*part, erro
 		if err != nil {
 			return nil, err
 		}
-		p.m, p.groups, b.obs, b.ends = m, m.groups, &vectorRows{width: m.obs}, &vectorRows{width: m.obs}
+		p.m, p.groups, b.obs, b.ends = m, m.groups, newVectorRows(c, k), newVectorRows(c, k)
 		b.width, b.choices = m.width, m.all
 		if ch, ok := m.head.(*choices); ok {
 			b.components = ch.n

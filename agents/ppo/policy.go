@@ -39,6 +39,8 @@ type kindDescription struct {
 	Name string `json:"name"`
 	// Network is the architecture, as nets.EncodeArch writes it: for one group, or one for each agent.
 	Network json.RawMessage `json:"network"`
+	// Mix is what an agent sees of the others: mean, or empty for none.
+	Mix string `json:"mix,omitempty"`
 	// Bounds is how continuous actions stay within their bounds: clip, or tanh.
 	Bounds string `json:"bounds,omitempty"`
 }
@@ -68,6 +70,9 @@ func (l *Learner) file() (*agents.PolicyFile, error) {
 			return nil, err
 		}
 		k := kindDescription{Name: m.kind.Name, Network: arch}
+		if l.c.Mix != None {
+			k.Mix = l.c.Mix
+		}
 		agents.PutTensor(f.Arrays, k.network(), m.policy.Net.Params())
 		if m.gauss != nil {
 			k.Bounds = l.c.Bounds
@@ -138,10 +143,10 @@ func (k *kindDescription) open(f *agents.PolicyFile, spec *envs.Spec, kind *envs
 	}
 	outputs, width, choices := h.sizes()
 	if in := arch.Inputs(); k.Name != kind.Name || (groups != 1 && groups != kind.Agents) || len(in) != 1 ||
-		in[0].Width != kind.Observation.Width() || arch.Output().Width != outputs {
+		(k.Mix != "" && k.Mix != Mean) || in[0].Width != (&Config{Mix: k.Mix}).seen(kind) || arch.Output().Width != outputs {
 		return policyKind{}, fmt.Errorf("network of %q takes %v and gives %v for %d agents, the environment has "+
-			"observations of %d and %d outputs for %d", k.Name, in, arch.Output(), groups, kind.Observation.Width(), outputs,
-			kind.Agents)
+			"observations of %d (mix %q) and %d outputs for %d", k.Name, in, arch.Output(), groups, kind.Observation.Width(),
+			k.Mix, outputs, kind.Agents)
 	}
 	if err := frozen.Fits(f, k.network(), arch); err != nil {
 		return policyKind{}, err
@@ -151,7 +156,7 @@ func (k *kindDescription) open(f *agents.PolicyFile, spec *envs.Spec, kind *envs
 			return policyKind{}, err
 		}
 	}
-	a, err := newActor(kind, h, act, arch, 1)
+	a, err := newActor(kind, h, act, arch, k.Mix, 1)
 	if err != nil {
 		return policyKind{}, err
 	}
@@ -185,7 +190,7 @@ func (p *Policy) Act(obs *envs.Observation, act *envs.Action, deterministic bool
 	}
 	for i := range p.kinds {
 		k := &p.kinds[i]
-		if err := k.actor.run(obs.Kinds[i].Values); err != nil {
+		if err := k.actor.run(&obs.Kinds[i]); err != nil {
 			return fmt.Errorf("ppo: policy: %w", err)
 		}
 		if err := k.actor.act(0, &obs.Kinds[i], draws, act.Kinds[i], k.did); err != nil {

@@ -70,7 +70,8 @@ func (l *Learner) rate() float64 {
 type part struct {
 	kind   int
 	agents int
-	groups int // 1 where weights are shared, else one for each agent
+	groups int    // 1 where weights are shared, else one for each agent
+	held   []bool // by group, whose weights stay as they are; nil where all learn
 	m      model
 	buf    *buffer
 	did    decision
@@ -190,6 +191,9 @@ func (p *part) shuffle(s *rng.Stream) {
 	}
 	for i, row := range p.buf.row {
 		g := p.group(row)
+		if p.held != nil && p.held[g] {
+			continue
+		}
 		p.order[g] = append(p.order[g], int32(i))
 	}
 	for _, list := range p.order {

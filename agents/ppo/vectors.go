@@ -55,7 +55,7 @@ func newVectors(c *Config, ctx *agents.Context, kind *envs.Kind, key rng.Key) (*
 		return nil, fmt.Errorf("%s: observation space of %s is %v, want a vector, or a graph where there is one kind of "+
 			"agents", ctx.Spec.ID, kind.Name, kind.Observation)
 	}
-	m := &vectors{kind: kind, e: ctx.Train, groups: 1, obs: kind.Observation.Width()}
+	m := &vectors{kind: kind, e: ctx.Train, groups: 1, obs: c.seen(kind)}
 	if !c.Shared {
 		m.groups = kind.Agents
 	}
@@ -79,7 +79,7 @@ func newVectors(c *Config, ctx *agents.Context, kind *envs.Kind, key rng.Key) (*
 		return nil, err
 	}
 	m.allocate()
-	if m.actor, err = newActor(kind, m.head, ctx.Act, policy, ctx.Copies); err != nil {
+	if m.actor, err = newActor(kind, m.head, ctx.Act, policy, c.Mix, ctx.Copies); err != nil {
 		return nil, err
 	}
 	return m, m.e.Err()
@@ -321,7 +321,7 @@ func (m *vectors) sync() error {
 
 // act implements [model].
 func (m *vectors) act(w world, s *rng.Stream, d *decision) error {
-	if err := m.actor.run(w.v.Obs.Kinds[w.kind].Values); err != nil {
+	if err := m.actor.run(&w.v.Obs.Kinds[w.kind]); err != nil {
 		return err
 	}
 	for i := range w.v.Copies() {

@@ -33,6 +33,8 @@ func Shorts() []Short {
 		train("lqr-sac", "classic/lqr-sac", 6000, 2),
 		train("pendulum-sac", "classic/pendulum-sac", 2000, 2),
 		train("sizing-sac", "sizing/sac", 6000, 2),
+		train("faasconf-firm", "faasconf/firm", 3000, 2),
+		train("faasconf-simppo", "faasconf/simppo", 3000, 2),
 		train("sizing", "sizing/attmf", 4000, 2, "fixed", "autoscaler", "random-search", "oracle"),
 		train("gnn-twin", "placement/gnn-twin", 6000, 1, gnnRivals...),
 		train("deeprm-discount", "placement/deeprm-discount", 150_000, 2, deepRMRivals...),

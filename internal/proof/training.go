@@ -54,6 +54,7 @@ func training() []Proof {
 			Short:  []string{"lqr"},
 		},
 		softActorCritic(),
+		closedLoop(),
 		deepRMPolicy(),
 		{
 			Name: "gnnpolicy", Kind: Training, Subject: "learning", Minutes: 30,
@@ -100,6 +101,27 @@ func softActorCritic() Proof {
 		stoker("eval "+names("sizing", 3)+names("attmf", 3)+
 			"fixed autoscaler random-search oracle random --seeds 5001-5020 --out $OUT/sizing"),
 	)
+	return p
+}
+
+// closedLoop trains Firm and SIMPPO where their runs are missing, evaluates each where it learned, and takes its policy,
+// which opens anywhere, to a workflow with one function more. Firm decides hardware alone, so it has a world of its own.
+func closedLoop() Proof {
+	p := Proof{
+		Name: "closedloop", Kind: Training, Subject: "learning", Minutes: 5,
+		Claims: "Firm and SIMPPO at 10 to 30 closed-loop users, two training seeds each, and in a workflow not trained on.",
+		Keep:   []string{"*/table.md", "firm/learning_curve.png", "simppo/learning_curve.png"},
+		Short:  []string{"faasconf-firm", "faasconf-simppo"},
+	}
+	for _, name := range []string{"firm", "simppo"} {
+		at := "runs/closedloop/" + name
+		eval := "eval " + at + "-s1 " + at + "-s2 fixed random --seeds 1-20 --out $OUT/" + name
+		p.Steps = append(p.Steps,
+			unless(at+"-s2", stoker("train configs/faasconf/"+name+".yaml --seeds 1-2 --name "+name+
+				" --runs runs/closedloop --set train.steps=20000")),
+			stoker(eval), stoker(eval+"-branch --set env.workflow=branch"),
+		)
+	}
 	return p
 }
 

@@ -1,0 +1,54 @@
+package firm
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/choice/choicetest"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/nets/native"
+)
+
+// Whatever a policy file holds, it is refused with an error or its policy acts.
+func FuzzPolicyFile(f *testing.F) {
+	w := newWorld(f, quick(), 1)
+	for range 9 {
+		w.step()
+	}
+	p, err := w.l.Policy()
+	if err != nil {
+		f.Fatal(err)
+	}
+	whole, err := p.Export()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole.Description, "actor", len(whole.Arrays["actor"].Data), []byte{})
+	f.Add([]byte(`{"format":"firm/1","move":2,"low":0.2,"high":0.8,"actor":{}}`), "shift", 1, []byte{0, 0, 0xc0, 0x7f})
+	act := native.New(native.Options{})
+	e := newWorkflow(f, sizing.Parallel)
+	obs, do := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
+	if err := e.Reset(1, nil, obs); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, description []byte, array string, length int, values []byte) {
+		file := choicetest.Forge(whole, description, array, length, 1<<12, values)
+		if old, ok := whole.Arrays[array]; ok {
+			file.Arrays[array] = agents.Array{Shape: old.Shape, Data: file.Arrays[array].Data}
+		}
+		p, err := OpenPolicy(file, e.Spec(), act)
+		if err != nil || p.Act(obs, do, true) != nil {
+			return
+		}
+		if err := envs.CheckAction(e.Spec(), nil, do); err != nil {
+			t.Fatalf("an accepted policy does what is no action: %v", err)
+		}
+		choicetest.Restores(t, p)
+	})
+}
+
+func FuzzState(f *testing.F) {
+	choicetest.FuzzState(f, func() envs.Env { return newWorkflow(f, sizing.Parallel) }, 11,
+		func(ctx agents.Context) (agents.Learner, error) { return New(quick(), ctx) })
+}

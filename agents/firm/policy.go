@@ -1,0 +1,135 @@
+package firm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/frozen"
+	"github.com/stoker-rl/stoker/agents/maddpg"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
+	"github.com/stoker-rl/stoker/nets"
+)
+
+// TrainedPolicy is a trained policy: an actor with frozen weights, and who moves in a window. It draws nothing. Its
+// changing state is the percentiles of the window before.
+type TrainedPolicy struct {
+	frozen.Policy
+	actor    agents.Policy
+	culprits *culprits
+	low      []float32 // of each component of an action
+	high     []float32
+}
+
+var _ agents.Policy = (*TrainedPolicy)(nil)
+
+// description is a policy file's JSON.
+type description struct {
+	// Format is the version of this description: firm/1.
+	Format string `json:"format"`
+	// Move is how many functions move in a window, Low and High bound their actions, as shares of the range.
+	Move int     `json:"move"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// Actor is the description of the actor, as maddpg's policy files have it. Its arrays are this file's.
+	Actor json.RawMessage `json:"actor"`
+}
+
+const format = "firm/1"
+
+// file writes the policy of the learner inside as Firm's.
+func file(c *Config, inside agents.Policy) (*agents.PolicyFile, error) {
+	in, err := inside.Export()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(description{format, c.Move, c.NoiseLow, c.NoiseHigh, in.Description})
+	if err != nil {
+		return nil, err
+	}
+	return &agents.PolicyFile{Agent: Name, EnvID: in.EnvID, Description: text, Arrays: in.Arrays}, nil
+}
+
+// OpenPolicy builds a policy from a file, on the engine act, for any workflow whose functions see and do as many numbers
+// as those that the policy was trained for.
+func OpenPolicy(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error) {
+	p, err := open(f, spec, act)
+	if err != nil {
+		return nil, fmt.Errorf("firm: policy: %w", err)
+	}
+	return p, nil
+}
+
+func open(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (*TrainedPolicy, error) {
+	var d description
+	if err := frozen.Describe(f, Name, spec, &d); err != nil {
+		return nil, err
+	}
+	if d.Format != format || d.Move < 1 || !(d.Low >= 0 && d.Low < d.High && d.High <= 1) {
+		return nil, fmt.Errorf("description has format %q, moves %d functions within [%g, %g], want %q, at least 1, and a part "+
+			"of [0, 1]", d.Format, d.Move, d.Low, d.High, format)
+	}
+	inside := *f
+	inside.Agent, inside.Description = maddpg.Name, d.Actor
+	actor, err := maddpg.OpenPolicy(&inside, spec, act)
+	if err != nil {
+		return nil, err
+	}
+	who, err := newCulprits(spec, d.Move, 1)
+	if err != nil {
+		return nil, err
+	}
+	p := &TrainedPolicy{
+		Policy: frozen.New(f, Name, "firm: policy", frozen.Sum(f, slices.Sorted(maps.Keys(f.Arrays))...)),
+		actor:  actor, culprits: who,
+	}
+	box, ok := spec.Kinds[0].Action.(envs.Box)
+	if !ok {
+		return nil, fmt.Errorf("action space is %v, want Box", spec.Kinds[0].Action)
+	}
+	for i, low := range box.Low {
+		reach := box.High[i] - low
+		p.low = append(p.low, low+float32(float32(d.Low)*reach))
+		p.high = append(p.high, low+float32(float32(d.High)*reach))
+	}
+	return p, nil
+}
+
+// Act implements [envs.Policy].
+func (p *TrainedPolicy) Act(obs *envs.Observation, act *envs.Action, deterministic bool) error {
+	if err := p.actor.Act(obs, act, deterministic); err != nil {
+		return fmt.Errorf("firm: %w", err)
+	}
+	a := act.Kinds[0]
+	for i, x := range a {
+		c := i % len(p.low)
+		a[i] = min(max(x, p.low[c]), p.high[c])
+	}
+	return p.culprits.Filter(0, &obs.Kinds[0], a)
+}
+
+// Reset implements [envs.Policy].
+func (p *TrainedPolicy) Reset(seed uint64) error {
+	p.culprits.forget(0)
+	return p.Policy.Reset(seed)
+}
+
+// State implements [state.Stater].
+func (p *TrainedPolicy) State(c *state.Codec) {
+	p.Policy.State(c)
+	c.Part(p.culprits)
+}
+
+// CopyFrom implements [envs.Policy].
+func (p *TrainedPolicy) CopyFrom(src envs.Policy) error { return envs.CopyPolicy(p, src) }
+
+const policyKind = "firm: policy"
+
+// AppendBinary implements [envs.Policy].
+func (p *TrainedPolicy) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, policyKind, p) }
+
+// UnmarshalBinary implements [envs.Policy].
+func (p *TrainedPolicy) UnmarshalBinary(b []byte) error { return state.Load(b, policyKind, p) }
