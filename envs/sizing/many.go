@@ -48,16 +48,22 @@ func openAny(id string, c Config, w workload.Config) (envs.Env, error) {
 	return m, nil
 }
 
-// each returns the configurations of the workflows that c lists side by side; c alone where it lists none.
+// each returns the configurations of the workflows that c lists side by side; c alone where it lists none. The first
+// generated workflow has the seed given, each further one the next.
 func (c Config) each() []Config {
 	if len(c.Workflows) == 0 {
 		return []Config{c}
 	}
 	out := make([]Config, len(c.Workflows))
 	var none workflow.Graph
+	generated := uint64(0)
 	for i, name := range c.Workflows {
 		out[i] = c
 		out[i].Workflow, out[i].Workflows = name, nil
+		if name == Generated {
+			out[i].Generated.Seed += generated
+			generated++
+		}
 		if name != Own {
 			out[i].Graph = none
 		}
@@ -263,6 +269,16 @@ func (m *Many) Workload() envs.Load { return m.worlds[0].Workload() }
 
 // Serves implements [envs.Loaded]: what the workflow that serves least does.
 func (m *Many) Serves() (float64, error) { return least(m.worlds, (*Env).Serves) }
+
+// Unmet implements [envs.Demanding]: the QoS of the first workflow that nothing meets.
+func (m *Many) Unmet() (string, error) {
+	for i, e := range m.worlds {
+		if text, err := e.Unmet(); text != "" || err != nil {
+			return fmt.Sprintf("workflow %d (%s): %s", i, e.cfg.Workflow, text), err
+		}
+	}
+	return "", nil
+}
 
 // least is the smallest number of several.
 func least[T any](of []T, number func(T) (float64, error)) (float64, error) {

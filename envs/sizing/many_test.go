@@ -136,3 +136,18 @@ func TestManyErrors(t *testing.T) {
 		t.Errorf("New with a list of workflows: %v", err)
 	}
 }
+
+// Of several generated workflows each has a seed of its own.
+func TestManyGenerated(t *testing.T) {
+	m := newSides(t, poisson(0.2), func(c *Config) {
+		c.Workflows, c.Generated.Functions = []string{Generated, Parallel, Generated}, 8
+	})
+	a, b := m.Workflows()[0], m.Workflows()[2]
+	if a.cfg.Generated.Seed+1 != b.cfg.Generated.Seed || slices.Equal(a.described.fixed, b.described.fixed) {
+		t.Errorf("seeds are %d and %d", a.cfg.Generated.Seed, b.cfg.Generated.Seed)
+	}
+	obs := envs.NewObservation(m.Spec())
+	if err := m.Reset(1, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+}
