@@ -29,11 +29,11 @@ type seen struct {
 
 // newLab returns a lab for one of the paper's workflows.
 func newLab(name string) (*lab, error) {
-	c := sizing.Default()
+	c := sizing.DefaultCounted()
 	c.Workflow, c.Windows, c.Warmup, c.Protocol, c.Features = name, 1, 0, sizing.Fresh, sizing.PaperFeatures
 	w := workload.Default()
 	w.Kind = workload.ClosedLoop
-	env, err := sizing.New(c, w)
+	env, err := sizing.NewCounted(c, w)
 	if err != nil {
 		return nil, err
 	}

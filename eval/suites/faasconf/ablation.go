@@ -1,0 +1,198 @@
+package faasconf
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/eval/search"
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// What the paper found (§5.2.3).
+const (
+	paperHybridLatency = -25.58 // %, Fig. 11
+	paperHybridCount   = 37.0
+	paperFirmHybrid    = 22.08 // % cheaper, Fig. 12
+	paperMF            = 11.85 // Fig. 13
+	paperMADDPG        = 19.88
+	paperDDPG          = 10.84
+)
+
+// Fig. 14: by how many percent safe exploration lowers violations, and the price of the best.
+var paperSafe = []struct {
+	app               string
+	violations, price float64
+}{{sizing.Branch, 60, 7.34}, {sizing.Sequential, 37.5, 0.88}}
+
+// safeUsers is the number of users of Fig. 14, which the paper does not say.
+const safeUsers = 20
+
+// figure11 measures what the limit does: the best configurations of AttMF as they are, and without their limits.
+func figure11(r *suite.Report, f *field) error {
+	var latency, count [][]float64 // [scenario][fresh window], changes in percent
+	for _, a := range f.apps {
+		if !slices.Contains(machineLearn, a.name) {
+			continue
+		}
+		for _, u := range f.users {
+			l, c, err := unlimited(a, u, f.of(oursName, a.name, u))
+			if err != nil {
+				return err
+			}
+			if len(l) > 0 {
+				latency, count = append(latency, l), append(count, c)
+			}
+		}
+	}
+	if len(latency) == 0 {
+		r.Note("Fig. 11 is left out: %s found no feasible configuration", oursName)
+		return nil
+	}
+	note := "AttMF's best configurations with their limits, against the same without; fresh windows"
+	r.Measured(suite.Row{Figure: "11", Quantity: "mean latency with the limit, change", Unit: "%",
+		Paper: new(paperHybridLatency), Note: note}, stats.Scores{meanOver(latency)})
+	r.Measured(suite.Row{Figure: "11", Quantity: "successes with the limit, change", Unit: "%",
+		Paper: new(paperHybridCount), Note: note}, stats.Scores{meanOver(count)})
+	return nil
+}
+
+// unlimited compares the best configurations of a cell with the same ones without a limit: mean changes in percent, by
+// fresh window.
+func unlimited(a *app, users int, c cell) (latency, count []float64, err error) {
+	with, err := newEnv(a.name, sizing.Hybrid, []int{users})
+	if err != nil {
+		return nil, nil, err
+	}
+	without, err := newEnv(a.name, sizing.Hardware, []int{users})
+	if err != nil {
+		return nil, nil, err
+	}
+	n := search.Default().Fresh
+	x, y := &totals{}, &totals{}
+	for _, res := range c {
+		for i := range res.Repetitions {
+			p := &res.Repetitions[i]
+			if p.Best < 0 {
+				continue
+			}
+			if err := x.add(with, p.Action, n); err != nil {
+				return nil, nil, err
+			}
+			if err := y.add(without, hardwareOf(p.Action, len(with.Functions())), n); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if x.latency == nil {
+		return nil, nil, nil
+	}
+	return changes(x.latency, y.latency)[0], changes(x.successes, y.successes)[0], nil
+}
+
+// totals are sums over configurations, by fresh window.
+type totals struct{ latency, successes []float64 }
+
+// add measures a configuration in n windows.
+func (t *totals) add(e *sizing.Env, action []float32, n int) error {
+	spec := e.Spec()
+	obs, act, out := envs.NewObservation(spec), envs.NewAction(spec), envs.NewOutcome(spec)
+	latency, err := spec.InfoIndex("latency")
+	if err != nil {
+		return err
+	}
+	successes, err := spec.InfoIndex("successes")
+	if err != nil {
+		return err
+	}
+	if t.latency == nil {
+		t.latency, t.successes = make([]float64, n), make([]float64, n)
+	}
+	key := rng.New(librarySeed, "suite/faasconf/limit")
+	for k := range n {
+		if err := e.Reset(key.With(uint64(k)).Uint64(), nil, obs); err != nil {
+			return err
+		}
+		copy(act.Kinds[0], action)
+		if err := e.Step(act, obs, out); err != nil {
+			return err
+		}
+		t.latency[k] += out.Info[latency]
+		t.successes[k] += out.Info[successes]
+	}
+	return nil
+}
+
+// hardwareOf leaves the limits out of a configuration.
+func hardwareOf(action []float32, functions int) []float32 {
+	var out []float32
+	width := len(action) / functions
+	for f := range functions {
+		out = append(out, action[f*width:f*width+3]...)
+	}
+	return out
+}
+
+// figure12 is Firm with and without the limit on Sequential.
+func figure12(r *suite.Report, f *field) {
+	if a := f.app(sizing.Sequential); a != nil {
+		f.savingRow(r, "12", firmName+withLimit, firmName, paperFirmHybrid, []*app{a}, f.users)
+	} else {
+		r.Note("Fig. 12 is left out of a quick run: it is about %s", sizing.Sequential)
+	}
+}
+
+// figure13 compares what agents see of each other.
+func figure13(r *suite.Report, f *field) {
+	var apps []*app
+	for _, a := range f.apps {
+		if slices.Contains(machineLearn, a.name) {
+			apps = append(apps, a)
+		}
+	}
+	for _, m := range []struct {
+		name  string
+		paper float64
+	}{{mfName, paperMF}, {maddpgName, paperMADDPG}, {ddpgName, paperDDPG}} {
+		f.savingRow(r, "13", oursName, m.name, m.paper, apps, f.users)
+	}
+}
+
+// figure14 compares serving with safe exploration and without.
+func figure14(r *suite.Report, f *field) {
+	for _, p := range paperSafe {
+		a := f.app(p.app)
+		if a == nil {
+			r.Note("Fig. 14 on %s is left out of a quick run", p.app)
+			continue
+		}
+		with, without := f.of(oursName, a.name, safeUsers), f.of(boldName, a.name, safeUsers)
+		x, y := with.missed(), without.missed()
+		saved := make(stats.Scores, len(x))
+		for v := range x {
+			for rep := range x[v] {
+				saved[v] = append(saved[v], 100*(y[v][rep]-x[v][rep]))
+			}
+		}
+		r.Row(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved by safe exploration, %s", a.name), Unit: "%",
+			Paper: new(p.violations), Ours: number(100 * (1 - mean(pooled(x))/mean(pooled(y)))),
+			Note: fmt.Sprintf("%.1f against %.1f %% of windows; %d users are ours", 100*mean(pooled(x)), 100*mean(pooled(y)),
+				safeUsers)})
+		r.Measured(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved, %s", a.name), Unit: "points",
+			Note: "of the search's windows"}, saved)
+		f.savingRow(r, "14, "+a.name, oursName, boldName, p.price, []*app{a}, []int{safeUsers})
+	}
+}
+
+// app is an application of the field, nil where it is not played.
+func (f *field) app(name string) *app {
+	for _, a := range f.apps {
+		if a.name == name {
+			return a
+		}
+	}
+	return nil
+}

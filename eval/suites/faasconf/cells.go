@@ -1,0 +1,161 @@
+package faasconf
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval/search"
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+// method is one way to search for a configuration.
+type method struct {
+	name string
+	// decide is what it chooses: hybrid or hardware.
+	decide string
+	// saving is by how many percent FaaSConf is cheaper than it according to the paper; 0 where that is not said.
+	saving float64
+	// versions is the number of trained policies, 1 where nothing is trained.
+	versions int
+	// actor makes the method for an application; version counts from 0.
+	actor func(a *app, env envs.Env, version int) (rollout.Actor, error)
+}
+
+// cell is a method's results in one scenario, one for each version.
+type cell []*search.Result
+
+// field is all methods in all scenarios, measured under one protocol.
+type field struct {
+	methods []method
+	apps    []*app
+	users   []int
+	cells   map[place]cell
+}
+
+type place struct {
+	method, app string
+	users       int
+}
+
+// of is a method's results in a scenario.
+func (f *field) of(method, app string, users int) cell { return f.cells[place{method, app, users}] }
+
+// play measures all methods in all scenarios, each after the same rows of the application's library.
+func play(ctx context.Context, o *suite.Options, stage string, methods []method, apps []*app, users []int,
+	repetitions int) (*field, error) {
+	f := &field{methods: methods, apps: apps, users: users, cells: map[place]cell{}}
+	type job struct {
+		at      place
+		m       *method
+		a       *app
+		version int
+	}
+	var jobs []job
+	for i := range methods {
+		m := &methods[i]
+		for _, a := range apps {
+			for _, u := range users {
+				at := place{m.name, a.name, u}
+				f.cells[at] = make(cell, m.versions)
+				for v := range m.versions {
+					jobs = append(jobs, job{at, m, a, v})
+				}
+			}
+		}
+	}
+	return f, o.Each(ctx, stage, len(jobs), func(i int) error {
+		j := jobs[i]
+		res, err := measure(ctx, j.m, j.a, j.at.users, j.version, repetitions)
+		if err != nil {
+			return fmt.Errorf("%s, %d users: %w", j.a.name, j.at.users, err)
+		}
+		f.cells[j.at][j.version] = res
+		return nil
+	})
+}
+
+// measure is one method's search in one scenario.
+func measure(ctx context.Context, m *method, a *app, users, version, repetitions int) (*search.Result, error) {
+	env, err := newEnv(a.name, m.decide, []int{users})
+	if err != nil {
+		return nil, err
+	}
+	actor, err := m.actor(a, env, version)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
+	p := search.Default()
+	p.Users, p.Repetitions = users, repetitions
+	if p.Library, err = a.libraries[m.decide].Fit(env); err != nil {
+		return nil, err
+	}
+	return search.Run(ctx, env, actor, p)
+}
+
+// prices are a cell's prices of the cheapest feasible configuration, [version][repetition], as the search saw them;
+// NaN where it found none.
+func (c cell) prices() [][]float64 {
+	return c.each(func(r *search.Repetition) float64 {
+		if r.Best < 0 {
+			return nan
+		}
+		return r.Windows[r.Best].Price
+	})
+}
+
+// again are the shares of fresh windows in which that configuration missed the thresholds.
+func (c cell) again() [][]float64 {
+	return c.each(func(r *search.Repetition) float64 {
+		if len(r.Fresh) == 0 {
+			return nan
+		}
+		var missed float64
+		for _, w := range r.Fresh {
+			if w.Violated {
+				missed++
+			}
+		}
+		return missed / float64(len(r.Fresh))
+	})
+}
+
+// missed are the shares of the search's own windows that missed the thresholds.
+func (c cell) missed() [][]float64 {
+	return c.each(func(r *search.Repetition) float64 {
+		var missed float64
+		for _, w := range r.Windows {
+			if w.Violated {
+				missed++
+			}
+		}
+		return missed / float64(len(r.Windows))
+	})
+}
+
+func (c cell) each(value func(*search.Repetition) float64) [][]float64 {
+	out := make([][]float64, len(c))
+	for v, r := range c {
+		for i := range r.Repetitions {
+			out[v] = append(out[v], value(&r.Repetitions[i]))
+		}
+	}
+	return out
+}
+
+// found is the share of searches that found a feasible configuration.
+func (c cell) found() float64 {
+	var n, all float64
+	for _, r := range c {
+		n, all = n+float64(r.Found), all+float64(len(r.Repetitions))
+	}
+	return n / all
+}
+
+// pooled are numbers of all versions and repetitions that are there.
+func pooled(x [][]float64) []float64 {
+	out := slices.Concat(x...)
+	return slices.DeleteFunc(out, func(v float64) bool { return v != v })
+}

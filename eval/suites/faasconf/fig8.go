@@ -1,0 +1,161 @@
+package faasconf
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+)
+
+var nan = math.NaN()
+
+// figure8 reports the static search: the price of the cheapest configuration that kept the thresholds within 15 windows.
+func figure8(r *suite.Report, f *field) {
+	r.Table(f.table("fig8-searches", "Searches under static users (Fig. 8)"))
+	p := newPlot("fig8-price", "Fig. 8: price of the cheapest configuration that kept the thresholds within 15 windows, "+
+		"the mean over repetitions that found one; a point is missing where none did.",
+		"method", "users", "price [USD/h]")
+	var names []string
+	for i := range f.methods {
+		names = append(names, f.methods[i].name)
+	}
+	for _, a := range f.apps {
+		p.panel(r, a.name, "users", "price (USD/h)", names, floats(f.users), func(s, k int) []float64 {
+			return pooled(f.of(names[s], a.name, f.users[k]).prices())
+		})
+	}
+	p.add(r)
+	for i := range f.methods[1:] {
+		m := &f.methods[i+1]
+		f.savingRow(r, "8", oursName, m.name, m.saving, f.apps, f.users)
+	}
+	for i := range f.methods {
+		m := &f.methods[i]
+		var none, all, missed float64
+		var again []float64
+		for _, a := range f.apps {
+			for _, u := range f.users {
+				c := f.of(m.name, a.name, u)
+				none, all = none+1-c.found(), all+1
+				missed += mean(pooled(c.missed()))
+				again = append(again, pooled(c.again())...)
+			}
+		}
+		r.Row(suite.Row{Figure: "8", Quantity: "searches without a feasible configuration (X), " + m.name, Unit: "%",
+			Ours: number(100 * none / all)})
+		r.Row(suite.Row{Figure: "8", Quantity: "windows of the search that missed the thresholds, " + m.name, Unit: "%",
+			Ours: number(100 * missed / all)})
+		r.Row(suite.Row{Figure: "8", Quantity: "the best again, fresh windows that missed the thresholds, " + m.name,
+			Unit: "%", Ours: number(100 * mean(again)),
+			Note: "0 as the search saw it: the winner's curse"})
+	}
+}
+
+// savingRow reports by how many percent method a is cheaper than b.
+func (f *field) savingRow(r *suite.Report, figure, a, b string, paper float64, apps []*app, users []int) {
+	row := suite.Row{
+		Figure: figure, Quantity: fmt.Sprintf("%s is cheaper than %s by", a, b), Unit: "%",
+		Note: "as the searches saw it; mean over the scenarios in which both found one",
+	}
+	if paper != 0 {
+		row.Paper = new(paper)
+	}
+	if s := f.savings(a, b, apps, users); len(s) > 0 {
+		r.Measured(row, s)
+		return
+	}
+	row.Ours, row.Note = number(nan), "no repetition in which both found a feasible configuration"
+	r.Row(row)
+}
+
+// savings are by how many percent a is cheaper than b: [version of a][repetition], the mean over the scenarios in which
+// both found a feasible configuration. b's versions are averaged. A repetition in which some version of a has no such
+// scenario is left out; nil means that none is left.
+func (f *field) savings(a, b string, apps []*app, users []int) stats.Scores {
+	out := make(stats.Scores, len(f.of(a, apps[0].name, users[0])))
+	for rep := range f.repetitions() {
+		row := make([]float64, len(out))
+		for v := range out {
+			row[v] = f.saving(a, b, apps, users, v, rep)
+		}
+		if slices.ContainsFunc(row, math.IsNaN) {
+			continue
+		}
+		for v, x := range row {
+			out[v] = append(out[v], x)
+		}
+	}
+	if len(out[0]) == 0 {
+		return nil
+	}
+	return out
+}
+
+// saving is that of one version of a in one repetition, NaN where there is no scenario.
+func (f *field) saving(a, b string, apps []*app, users []int, version, rep int) float64 {
+	var all []float64
+	for _, app := range apps {
+		for _, u := range users {
+			x, y := f.of(a, app.name, u).prices()[version][rep], column(f.of(b, app.name, u).prices(), rep)
+			if !math.IsNaN(x) && len(y) > 0 {
+				all = append(all, 100*(1-x/mean(y)))
+			}
+		}
+	}
+	return mean(all)
+}
+
+// column are a repetition's numbers over versions, without those that are missing.
+func column(rows [][]float64, rep int) (out []float64) {
+	for _, row := range rows {
+		if !math.IsNaN(row[rep]) {
+			out = append(out, row[rep])
+		}
+	}
+	return out
+}
+
+// repetitions is the number of searches of each version.
+func (f *field) repetitions() int {
+	return len(f.of(f.methods[0].name, f.apps[0].name, f.users[0])[0].Repetitions)
+}
+
+// table lists every scenario and method.
+func (f *field) table(name, title string) table.Table {
+	t := table.Table{
+		Name: name, Title: title,
+		Columns: table.Head("application", "users", "method", "found", "price [USD/h]", "violated while searching",
+			"violated again"),
+		Note: "price: the cheapest feasible of 15 windows as seen, the mean over searches that found one; again: the same " +
+			"configuration in 20 fresh windows. found: the share of searches with a feasible window.",
+	}
+	for _, a := range f.apps {
+		for _, u := range f.users {
+			for i := range f.methods {
+				m := &f.methods[i]
+				c := f.of(m.name, a.name, u)
+				t.Rows = append(t.Rows, []any{a.name, u, m.name, c.found(), point(pooled(c.prices())),
+					point(pooled(c.missed())), point(pooled(c.again()))})
+			}
+		}
+	}
+	return t
+}
+
+func point(x []float64) table.Estimate {
+	if len(x) == 0 {
+		return table.None()
+	}
+	return table.Point(mean(x))
+}
+
+func mean(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}

@@ -1,0 +1,200 @@
+package faasconf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/agents"
+	"github.com/stoker-rl/stoker/agents/online"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/agents/safe"
+	"github.com/stoker-rl/stoker/catalog"
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/sizing/library"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/nets/engines"
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/train"
+)
+
+// learner is a method of the paper that learns: first from an application's library alone, then while it serves.
+type learner struct {
+	// config is a shipped experiment, faasconf/NAME.yaml. decide replaces what it decides, if it is not empty.
+	config, decide string
+	x              *configs.Experiment
+	row            catalog.Learner
+	states         map[string][]*agents.State // what was learned, by application and version
+}
+
+// newLearner reads a method's configuration.
+func newLearner(config, decide string) (*learner, error) {
+	l := &learner{config: config, decide: decide, states: map[string][]*agents.State{}}
+	x, err := load(config, decide)
+	if err != nil {
+		return nil, err
+	}
+	l.x = x
+	l.row, err = catalog.Default().Learner(x.Agent.Name)
+	return l, err
+}
+
+// load reads a shipped experiment of the paper's.
+func load(config, decide string, sets ...string) (*configs.Experiment, error) {
+	if decide != "" {
+		sets = append(sets, "env.decide="+decide)
+	}
+	x, err := configs.Load("faasconf/"+config+".yaml", sets, catalog.Default())
+	if err != nil {
+		return nil, fmt.Errorf("configuration of %s: %w", config, err)
+	}
+	return x, nil
+}
+
+// newEngine opens an engine for one learner: several learners at a time must not share one.
+func newEngine() (nets.Engine, error) {
+	return engines.Open(engines.Native, engines.Options{Device: "cpu", Threads: 1})
+}
+
+// open makes a learner for an environment.
+func (l *learner) open(engine nets.Engine, spec *envs.Spec, seed uint64, steps int64) (agents.Offline, error) {
+	made, err := l.row.New(l.x.Agent.Config, agents.Context{
+		Spec: spec, Copies: 1, Train: engine, Act: engine, Seed: seed, Steps: steps,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.config, err)
+	}
+	o, ok := made.(agents.Offline)
+	if !ok {
+		return nil, fmt.Errorf("%s: agent %s cannot learn from a library", l.config, l.x.Agent.Name)
+	}
+	return o, nil
+}
+
+// train learns from the libraries of all applications, once for each version; version v has training seed v + 1.
+func (l *learner) train(ctx context.Context, o *suite.Options, apps []*app, s size) error {
+	for _, a := range apps {
+		l.states[a.name] = make([]*agents.State, s.trainings)
+	}
+	return o.Each(ctx, "training "+l.config, len(apps)*s.trainings, func(i int) error {
+		a, v := apps[i/s.trainings], i%s.trainings
+		state, err := l.learn(ctx, a, uint64(v+1), s)
+		l.states[a.name][v] = state
+		return err
+	})
+}
+
+// learn is one training.
+func (l *learner) learn(ctx context.Context, a *app, seed uint64, s size) (*agents.State, error) {
+	env, err := newEnv(a.name, l.decides(), s.users)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := newEngine()
+	if err != nil {
+		return nil, err
+	}
+	o, err := l.open(engine, env.Spec(), seed, s.updates)
+	if err != nil {
+		return nil, err
+	}
+	all, err := train.Transitions(a.libraries[l.decides()], env)
+	if err != nil {
+		return nil, fmt.Errorf("%s: library of %s: %w", l.config, a.name, err)
+	}
+	for i := range all {
+		if err := o.Take(&all[i]); err != nil {
+			return nil, err
+		}
+	}
+	for n := range s.updates {
+		if n%256 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := o.Learn(); err != nil {
+			return nil, err
+		}
+	}
+	state := agents.NewState()
+	return state, errors.Join(o.Save(state), engine.Close())
+}
+
+func (l *learner) decides() string { return l.x.Env.Config.(*sizing.Config).Decide }
+
+// Rows in the replay at the beginning of serving, as FaaSConf's code has them.
+const serveRows = 300
+
+// method is the learner as it serves, with safe exploration or without.
+func (l *learner) method(name string, safely bool, saving float64, s size) method {
+	return method{
+		name: name, decide: l.decides(), saving: saving, versions: s.trainings,
+		actor: func(a *app, env envs.Env, version int) (rollout.Actor, error) {
+			e := env.(*sizing.Env)
+			rows, err := a.libraries[l.decides()].Fit(e)
+			if err != nil {
+				return rollout.Actor{}, err
+			}
+			engine, err := newEngine()
+			if err != nil {
+				return rollout.Actor{}, err
+			}
+			setup := online.Setup{Name: name, Env: env, Learner: l.serving(engine, a, e, rows, version)}
+			if safely {
+				setup.Guard = guard(e, rows)
+			}
+			t, err := online.New(online.Default(), setup)
+			return rollout.Actor{Tuner: t}, err
+		},
+	}
+}
+
+// serving makes the trained learner anew for each search, with rows of the scenario's users in its replay.
+func (l *learner) serving(engine nets.Engine, a *app, e *sizing.Env, rows []library.Row,
+	version int) func(uint64) (agents.Offline, error) {
+	return func(seed uint64) (agents.Offline, error) {
+		o, err := l.open(engine, e.Spec(), seed, math.MaxInt32)
+		if err != nil {
+			return nil, err
+		}
+		if err := o.Adopt(l.states[a.name][version]); err != nil {
+			return nil, err
+		}
+		own := library.Users(rows, e.Config().Users[0])
+		fill, err := train.RowTransitions(library.Pick(own, serveRows, seed), e)
+		if err != nil {
+			return nil, err
+		}
+		for i := range fill {
+			if err := o.Take(&fill[i]); err != nil {
+				return nil, err
+			}
+		}
+		return o, nil
+	}
+}
+
+// guard makes safe exploration whose history is the library, with a band for each number of users.
+func guard(e *sizing.Env, rows []library.Row) func(uint64) (*safe.Guard, error) {
+	return func(seed uint64) (*safe.Guard, error) {
+		rule, spec := safe.Default(), e.Spec()
+		rule.History, rule.MinHistory, rule.LoadStep = len(rows)+1000, 10, 1
+		g := safe.New(rule, len(rows[0].Action), rng.NewStream(seed, "suite/faasconf/safe"))
+		var at [3]int
+		for i, name := range []string{"load", "price", "violated"} {
+			var err error
+			if at[i], err = spec.InfoIndex(name); err != nil {
+				return nil, err
+			}
+		}
+		for i := range rows {
+			x := rows[i].Info
+			g.Observe(x[at[0]], x[at[1]], x[at[2]] != 0, rows[i].Action)
+		}
+		g.Settle()
+		return g, nil
+	}
+}

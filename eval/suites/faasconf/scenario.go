@@ -1,0 +1,79 @@
+package faasconf
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/sizing/library"
+	"github.com/stoker-rl/stoker/eval/search"
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+// The four applications of Fig. 6, and those of them whose concurrency matters.
+var (
+	applications = []string{sizing.Sequential, sizing.Parallel, sizing.Branch, sizing.TcktApp}
+	machineLearn = applications[:3]
+)
+
+// size says how much is searched and trained.
+type size struct {
+	applications []string
+	users        []int
+	// Rows is the number of rows in each application's library; a method is shown at most as many as the protocol says.
+	rows int
+	// Repetitions of each search, trainings of each learner, and updates of each training.
+	repetitions, trainings int
+	updates                int64
+}
+
+func sizeOf(quick bool) size {
+	if quick {
+		return size{
+			applications: []string{sizing.Parallel}, users: []int{10, 20}, rows: 400, repetitions: 3, trainings: 1,
+			updates: 2_000,
+		}
+	}
+	return size{
+		applications: applications, users: users, rows: 3_000, repetitions: 3, trainings: 5, updates: 6_000,
+	}
+}
+
+// app is an application with a library of random configurations for each thing that methods decide, from which they
+// begin.
+type app struct {
+	name      string
+	libraries map[string]*library.Library // by what is decided: hybrid or hardware
+}
+
+// newEnv makes an application's environment under closed-loop users, that of the shipped experiments; decide is hybrid
+// or hardware.
+func newEnv(name, decide string, users []int) (*sizing.Env, error) {
+	x, err := load("attmf", decide, "env.workflow="+name)
+	if err != nil {
+		return nil, err
+	}
+	c := *x.Env.Config.(*sizing.Config)
+	c.Users, c.Windows = users, search.Default().Windows
+	return sizing.NewCounted(c, x.Workload)
+}
+
+// newApp makes an application's libraries: uniformly random configurations, of which the machines refuse some.
+func newApp(ctx context.Context, o *suite.Options, name string, decides []string, s size) (*app, error) {
+	a := &app{name: name, libraries: map[string]*library.Library{}}
+	for _, d := range decides {
+		lib, err := library.Make(ctx, library.Plan{
+			NewEnv: func() (envs.Env, error) { return newEnv(name, d, s.users) },
+			Rows:   s.rows, Seed: librarySeed, Low: 0, High: 1, Workers: max(1, o.Workers),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("library of %s, %s: %w", name, d, err)
+		}
+		a.libraries[d] = lib
+	}
+	return a, nil
+}
+
+// librarySeed names the draws of the libraries. It is below 5,000, where trials are.
+const librarySeed = 4_001
