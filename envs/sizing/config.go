@@ -189,8 +189,8 @@ type Noise struct {
 
 // Platform describes the platform of the functions. The default is FaaSConf's testbed.
 type Platform struct {
-	// Nodes is the number of machines (in a generated workflow, for each six functions); each has CPU millicores and Memory MB. A configuration that needs more than all of
-	// them have is refused.
+	// Nodes is the number of machines; in a generated workflow it is that for each six functions. Each machine has CPU
+	// millicores and Memory MB. A configuration that needs more than all of them have is refused.
 	Nodes  int `yaml:"nodes" json:"nodes" range:"[1,2^20]"`
 	CPU    int `yaml:"cpu" json:"cpu" range:"[250,2^30]"`
 	Memory int `yaml:"memory" json:"memory" range:"[128,2^30]"`

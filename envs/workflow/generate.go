@@ -111,9 +111,9 @@ func (g *generator) choice(from string, size int) string {
 		p := rest
 		if k < arms-1 {
 			// Tenths, so that a reader of the graph sees round numbers.
-			p = float64(g.upTo(int(rest*10+0.5)-(arms-1-k))) / 10
+			p = float64(g.upTo(int(float64(rest*10)+0.5)-(arms-1-k))) / 10
 		}
-		rest = float64(int((rest-p)*10+0.5)) / 10
+		rest = float64(int(float64((rest-p)*10)+0.5)) / 10
 		first := g.add()
 		g.edges(Choice(from, To(first, p)))
 		n := (size - 1 - arms) / arms

@@ -26,7 +26,7 @@ func (w *world) menu(e *sizing.Env) []remembered {
 		limits = []int{r.High.Concurrency, (r.Low.Concurrency + r.High.Concurrency) / 2, r.Low.Concurrency + 1}
 	}
 	least := float64(w.n*r.Low.CPU*r.Low.Replicas) / 1000
-	most := min(float64(w.n*r.High.CPU*r.High.Replicas), float64(platform.Nodes*platform.CPU)) / 1000
+	most := min(float64(w.n*r.High.CPU*r.High.Replicas), float64(e.Machines()*platform.CPU)) / 1000
 	var out []remembered
 	for cores := most; cores > least; cores /= math.Sqrt2 {
 		for _, part := range [...]float64{1, 0.75, 0.5} {
