@@ -111,9 +111,10 @@ func contenders(ctx context.Context, o *suite.Options, apps []*app, s size) ([]m
 
 // note says what was spent, and what the paper leaves open.
 func (s *size) note(r *suite.Report) {
-	r.Note("each method begins with the same library of %d random configurations of an application: those that learn have "+
+	r.Note("each method begins with the same library of %d random configurations of an application (%g to %g of each range): "+
+		"those that learn have "+
 		"%d updates from all of it and %d trainings, the others begin with 40 of its rows; then all have 15 windows, %d times",
-		s.rows, s.updates, s.trainings, s.repetitions)
+		s.rows, libraryLow, libraryHigh, s.updates, s.trainings, s.repetitions)
 	r.Note("prices are in USD/h: the paper scales its costs by a factor that it does not say")
 	r.Note("every refused request fails (stoker/Sizing-v3), and the thresholds of workflows other than Parallel under 10 " +
 		"users are ours")
