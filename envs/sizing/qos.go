@@ -55,7 +55,7 @@ func Thresholds(name string, users int) (q QoS, source string) {
 //   - Success: 0.9 of the requests that end, as under a trace, so that refusing is no way to keep the latency.
 //
 // A configuration that keeps these under n users keeps them under fewer, who meet less contention. So the price of the
-// cheapest one cannot fall as users are added; docs/results/users shows by search that it rises.
+// cheapest one cannot fall as users are added. TestUsersCost (-long) shows by search whether it rises.
 func RisingThresholds(name string, users int) QoS {
 	q, _ := Thresholds(name, 0)
 	return rising(q.Latency, users)
