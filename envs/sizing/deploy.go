@@ -67,9 +67,13 @@ func demanded(rs []Resources) (cores, memory float64) {
 
 // refused reports whether a configuration needs more than all machines together have.
 func (e *Env) refused(rs []Resources) bool {
-	p := &e.cfg.Platform
 	cores, memory := demanded(rs)
-	n := e.app.machines(p)
+	return e.app.beyond(&e.cfg.Platform, cores, memory)
+}
+
+// beyond reports whether all machines together have less than so many cores and MB.
+func (a *app) beyond(p *Platform, cores, memory float64) bool {
+	n := a.machines(p)
 	return cores*1000 > float64(n*p.CPU) || memory > float64(n*p.Memory)
 }
 

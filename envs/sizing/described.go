@@ -43,9 +43,9 @@ func (t *trend) pass(windows, before int) {
 
 func (t *trend) finite() bool { return t.last >= 0 && t.slow >= 0 && t.last+t.slow < math.MaxInt32 }
 
-// newDescription describes the functions of an environment.
-func newDescription(e *Env) *description {
-	a, p := e.app, &e.cfg.Platform
+// newDescription describes the functions of a workflow.
+func newDescription(a *app, c *Config) *description {
+	p := &c.Platform
 	d := &description{runs: a.flow.FunctionExecutions(), cores: float64(a.machines(p)*p.CPU) / 1000,
 		memory: float64(a.machines(p) * p.Memory)}
 	top := a.rng.High
@@ -120,14 +120,14 @@ func logRatio(x, y, least float64) float64 {
 const fixedColumns = 15
 
 // columns lists the features in the order of observe; unit is that of the load.
-func (d *description) columns(e *Env, unit string) []envs.Component {
+func (d *description) columns(w *flowObserver, unit string) []envs.Component {
 	const ln = "ln"
 	load := "the last window's load"
-	if e.cfg.LoadKnown && !e.source.Closed() {
+	if w.foreseen() {
 		load = "the load expected in the next window"
 	}
 	var out []envs.Component
-	for _, c := range e.app.rng.describe() {
+	for _, c := range w.app.rng.describe() {
 		out = append(out, envs.Component{Name: "last " + c.Name, Unit: c.Unit, Doc: "the function's last action; " + c.Doc})
 	}
 	out = append(out, []envs.Component{
@@ -169,7 +169,7 @@ func (d *description) columns(e *Env, unit string) []envs.Component {
 		{Name: "machines", Unit: "of all machines", Doc: "CPU or memory that the last configuration of all functions asks " +
 			"for, the larger; beyond 1 it is refused"},
 	}...)
-	if len(e.cfg.Reward.Dial) > 0 {
+	if len(w.cfg.Reward.Dial) > 0 {
 		out = append(out, envs.Component{Name: "dial", Unit: ln, Doc: "what a window that keeps the QoS earns in this episode"})
 	}
 	for i := range out {
@@ -181,34 +181,41 @@ func (d *description) columns(e *Env, unit string) []envs.Component {
 }
 
 // observe writes the features of all functions after the last window.
-func (d *description) observe(e *Env, k *envs.KindObservation) {
-	r, q := &e.result, &e.qos
-	load, began, before, slow := e.loads()
-	latency, success := logOf(r.latency/q.Latency, 0.1), e.successRatio()
-	machines := max(r.cores/d.cores, r.memory/d.memory)
+func (d *description) observe(w *flowObserver, m *Meters, values []float32) {
+	q := w.cfg.thresholds(w.app, w.usersOf(m))
+	load, began, before, slow := w.loads(m)
+	latency, success := logOf(m.Latency/q.Latency, 0.1), w.successRatio(m, &q)
+	var cores, memory float64
+	for f := range m.Functions {
+		m.Functions[f].Asked.add(&cores, &memory)
+	}
+	machines := max(cores/d.cores, memory/d.memory)
 	slack, shown := logRatio(q.Latency, d.response, tiny), logOf(load, tiny)
 	fast, slowly := portable.Log((1+began)/(1+before)), portable.Log((1+began)/(1+slow))
 	rate := began / Window.Seconds()
-	n := e.app.rng.Components()
-	row := k.Values[:0]
-	for f := range e.functions {
-		x, l, z := &e.functions[f], &e.app.laws[f], &e.inForce[f]
+	dial := m.Dial
+	if one := w.cfg.Reward.Dial; len(one) == 1 && dial == 0 {
+		dial = one[0]
+	}
+	row := values[:0]
+	for f := range m.Functions {
+		x, l, z := &m.Functions[f], &w.app.laws[f], m.Functions[f].Deployed.Resources()
 		limit := max(1, float64(z.CPU))
 		held := l.Fits(float64(z.Memory), z.Concurrency)
 		work := float64(float64(rate*d.runs[f]) * l.Work)
 		alone := l.Alone(limit)
-		row = append(row, e.action[f*n:(f+1)*n]...)
+		cpu, throttled, used, _ := x.means()
+		row = w.action(x, row)
 		row = append(row, d.fixed[f*fixedColumns:(f+1)*fixedColumns]...)
 		row = append(row, float32(slack), float32(shown), float32(logRatio(work, d.most[f], 0.001)),
 			float32(logRatio(work, float64(float64(z.Replicas)*peak(l, limit, held)), tiny)), float32(fast), float32(slowly))
-		row = append(row, float32(x.cpu*10/limit), float32(portable.Log1p(x.throttled/limit)), float32(x.memory/100),
-			float32(logRatio(x.inside, float64(e.places(f)), tiny)), float32(logOf(x.rejected, 0.001)),
-			float32(slowdown(x.p75, alone)), float32(slowdown(x.p95, alone)), float32(logRatio(x.p95, q.Latency, tiny)),
+		row = append(row, float32(cpu*10/limit), float32(portable.Log1p(throttled/limit)), float32(used/100),
+			float32(logRatio(x.Inside, float64(z.Replicas*z.Concurrency), tiny)), float32(logOf(x.Rejected, 0.001)),
+			float32(slowdown(x.P75, alone)), float32(slowdown(x.P95, alone)), float32(logRatio(x.P95, q.Latency, tiny)),
 			float32(latency), float32(success), float32(machines))
-		if len(e.cfg.Reward.Dial) > 0 {
-			row = append(row, float32(portable.Log(e.dial)))
+		if len(w.cfg.Reward.Dial) > 0 {
+			row = append(row, float32(portable.Log(dial)))
 		}
-		k.Active[f] = true
 	}
 }
 
@@ -220,16 +227,25 @@ func slowdown(latency, alone float64) float64 {
 	return logRatio(latency, alone, tiny)
 }
 
+// usersOf is the number of closed-loop users, 0 under arrivals.
+func (w *flowObserver) usersOf(m *Meters) int {
+	if w.users {
+		return m.Users
+	}
+	return 0
+}
+
 // loads returns the load that is shown, the number of requests in a window under it, the number in the window before,
 // and the slow mean of the windows before.
-func (e *Env) loads() (load, began, before, slow float64) {
-	load, began = e.shownLoad(), float64(e.result.seen)
-	t, first := e.trend, 1
-	if !e.source.Closed() && e.cfg.LoadKnown {
-		t.pass(e.all, e.result.seen)
+func (w *flowObserver) loads(m *Meters) (load, began, before, slow float64) {
+	load, began = w.load(m), float64(m.Began)
+	h, first := &m.History, 1
+	t := trend{float64(h.Began), h.Slow}
+	if w.foreseen() {
+		t.pass(h.Windows, m.Began)
 		began, first = float64(load*Window.Seconds()), 0
 	}
-	if e.all <= first { // there was no window before
+	if h.Windows <= first { // there was no window before
 		t = trend{began, began}
 	}
 	return load, began, t.last, t.slow
@@ -237,14 +253,13 @@ func (e *Env) loads() (load, began, before, slow float64) {
 
 // successRatio is the share of successes over its threshold, or with users the number of successes over its threshold
 // if that is smaller; at most 2.
-func (e *Env) successRatio() float64 {
-	r, q := &e.result, &e.qos
-	ratio := r.success
+func (w *flowObserver) successRatio(m *Meters, q *QoS) float64 {
+	ratio := m.Success
 	if q.Success > 0 {
-		ratio = r.success / q.Success
+		ratio = m.Success / q.Success
 	}
-	if e.source.Closed() && q.Count > 0 {
-		count := float64(r.successes) / float64(q.Count)
+	if w.users && q.Count > 0 {
+		count := float64(m.Successes) / float64(q.Count)
 		if q.Success == 0 {
 			return min(2, count)
 		}

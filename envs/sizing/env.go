@@ -39,12 +39,12 @@ type Env struct {
 	fresh  bool
 	rates  perfmodel.Rates
 	noise  []logNormal // of each function's work
-	// described makes the described features; nil with the other sets.
-	described *description
-	delay     sim.Time // outside the functions, per request
-	hop       sim.Time // before each function
-	quiet     bool
-	trace     func(purpose string, a, b, c uint64, value float64)
+	// observer makes the observations from meters.
+	observer *flowObserver
+	delay    sim.Time // outside the functions, per request
+	hop      sim.Time // before each function
+	quiet    bool
+	trace    func(purpose string, a, b, c uint64, value float64)
 
 	fingerprint uint64 // of the configuration, for copies and saved states
 
@@ -53,10 +53,12 @@ type Env struct {
 	arrivals workload.Arrivals // nil in closed loop
 	world
 	// Buffers that hold nothing between calls.
-	step   workflow.Step
-	meter  sim.Meter
-	wanted []Resources
-	err    error // the first error inside the simulator's loop
+	step     workflow.Step
+	meter    sim.Meter
+	meters   Meters // of the last window
+	forecast float64
+	wanted   []Resources
+	err      error // the first error inside the simulator's loop
 }
 
 // keys name the draws of an episode.
@@ -84,20 +86,18 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	if len(c.Workflows) > 0 {
 		return nil, bounds.Errorf("workflows", "is %v, want [] for one workflow", c.Workflows)
 	}
-	a, err := newApp(&c)
+	w, err := newFlowObserver(id, c, source.Closed())
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{id: id, cfg: c, app: a, source: source, rates: c.Price.rates()}
+	a := w.app
+	e := &Env{id: id, cfg: c, app: a, observer: w, spec: w.spec, source: source, rates: c.Price.rates()}
 	e.fresh = c.Protocol == Fresh || c.Protocol == Auto && source.Closed()
 	if source.Closed() {
 		if e.users, err = source.Users(0); err != nil {
 			return nil, err
 		}
 	} else {
-		if len(c.Users) > 0 {
-			return nil, bounds.Errorf("users", "is %v, want none: the workload has no closed-loop users", c.Users)
-		}
 		if e.arrivals, err = source.Arrivals(0); err != nil {
 			return nil, err
 		}
@@ -118,16 +118,13 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	}
 	e.delay, e.hop = sim.Seconds(c.Platform.Orchestrator), sim.Seconds(c.Platform.Hop)
 	n := a.flow.NumFunctions()
-	e.wanted = make([]Resources, n)
+	e.wanted, e.meters.Functions = make([]Resources, n), make([]FunctionMeters, n)
 	e.world.init(a)
 	if e.sim, err = sim.New(e.simConfig(), 0); err != nil {
 		return nil, err
 	}
 	e.tracker = workflow.NewTracker(a.flow, 0)
-	if e.dial = c.Reward.draw(0); c.Features == Described {
-		e.described = newDescription(e)
-	}
-	e.spec = e.newSpec()
+	e.dial = c.Reward.draw(0)
 	h, load := fnv.New64a(), source.Config()
 	fmt.Fprintf(h, "%+v %s", c, load.Identity())
 	e.fingerprint = h.Sum64()
@@ -172,6 +169,7 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 	e.sim.Reset(seed)
 	e.tracker.Reset(seed)
 	e.world.reset(seed)
+	clear(e.meters.Functions)
 	e.dial = dial
 	e.load(users, start)
 	for f := range e.wanted {

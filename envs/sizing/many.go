@@ -100,33 +100,34 @@ func newMany(id string, c Config, w workload.Config) (*Many, error) {
 		return nil, err
 	}
 	m := &Many{first: []int{0}}
+	var flows []*flowObserver
 	for i, one := range c.each() {
 		e, err := NewWith(id, one, source)
 		if err != nil {
 			return nil, fmt.Errorf("workflows[%d] (%s): %w", i, one.Workflow, err)
 		}
-		m.worlds = append(m.worlds, e)
+		m.worlds, flows = append(m.worlds, e), append(flows, e.observer)
 		m.first = append(m.first, m.first[i]+e.spec.Kinds[0].Agents)
 		m.out = append(m.out, envs.NewOutcome(e.spec))
 	}
 	m.obs.Kinds, m.act.Kinds, m.price.Kinds = make([]envs.KindObservation, 1), make([][]float32, 1), make([][]float32, 1)
-	m.spec = m.newSpec()
+	m.spec = joined(flows, m.first)
 	return m, nil
 }
 
-// newSpec joins the specs of the workflows.
-func (m *Many) newSpec() *envs.Spec {
-	s := *m.worlds[0].spec
+// joined joins the specs of several workflows; first has the first agent of each, and the number of all.
+func joined(flows []*flowObserver, first []int) *envs.Spec {
+	s := *flows[0].spec
 	k := s.Kinds[0]
-	k.Agents, k.Names, k.Neighbours, k.Next = m.first[len(m.worlds)], nil, nil, nil
+	k.Agents, k.Names, k.Neighbours, k.Next = first[len(flows)], nil, nil, nil
 	s.Doc = "The agents of the functions of several workflows, side by side, choose what Sizing's do."
-	for i, e := range m.worlds {
-		one := &e.spec.Kinds[0]
+	for i, w := range flows {
+		one := &w.spec.Kinds[0]
 		for _, name := range one.Names {
-			k.Names = append(k.Names, fmt.Sprintf("%d %s/%s", i, e.cfg.Workflow, name))
+			k.Names = append(k.Names, fmt.Sprintf("%d %s/%s", i, w.cfg.Workflow, name))
 		}
-		k.Neighbours = append(k.Neighbours, shifted(one.Neighbours, m.first[i])...)
-		k.Next = append(k.Next, shifted(one.Next, m.first[i])...)
+		k.Neighbours = append(k.Neighbours, shifted(one.Neighbours, first[i])...)
+		k.Next = append(k.Next, shifted(one.Next, first[i])...)
 	}
 	k.Doc += " The functions of one workflow follow those of another; they share neither machines nor requests."
 	s.Kinds = []envs.Kind{k}

@@ -143,7 +143,7 @@ func TestManyGenerated(t *testing.T) {
 		c.Workflows, c.Generated.Functions = []string{Generated, Parallel, Generated}, 8
 	})
 	a, b := m.Workflows()[0], m.Workflows()[2]
-	if a.cfg.Generated.Seed+1 != b.cfg.Generated.Seed || slices.Equal(a.described.fixed, b.described.fixed) {
+	if a.cfg.Generated.Seed+1 != b.cfg.Generated.Seed || slices.Equal(a.observer.described.fixed, b.observer.described.fixed) {
 		t.Errorf("seeds are %d and %d", a.cfg.Generated.Seed, b.cfg.Generated.Seed)
 	}
 	obs := envs.NewObservation(m.Spec())

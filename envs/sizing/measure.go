@@ -27,19 +27,16 @@ type functionResult struct {
 // measure reads the simulator's meters and converts them to rates over a number of seconds.
 func (e *Env) measure(seconds float64) {
 	for f := range e.functions {
-		r := &e.functions[f]
+		r, x := &e.functions[f], &e.meters.Functions[f]
 		*r = functionResult{}
 		e.sim.Meter(f, &e.meter)
 		m := &e.meter
-		if n := m.Instances(); n > 0 {
-			share := m.Seconds() / seconds
-			r.cpu = m.UsedCPU() / 10 * share / n
-			r.throttled = m.ThrottledCPU() * share / n
-			r.network = float64(m.Started) * e.app.laws[f].Payload / seconds / n
-			if m.AllocatedMemory() > 0 {
-				r.memory = 100 * m.UsedMemory() / m.AllocatedMemory()
-			}
-		}
+		share := m.Seconds() / seconds
+		x.Instances = m.Instances()
+		x.CPU, x.Throttled = m.UsedCPU()/10*share, m.ThrottledCPU()*share
+		x.Memory, x.MemoryLimit = m.UsedMemory(), m.AllocatedMemory()
+		x.Network = float64(m.Started) * e.app.laws[f].Payload / seconds
+		r.cpu, r.throttled, r.memory, r.network = x.means()
 		r.inside = m.InSystem()
 		if g := &e.gates[f]; e.app.gated[f] {
 			// The simulator does not count requests that hold a slot while they call others, or that wait at the gate.
@@ -64,6 +61,7 @@ func (e *Env) measure(seconds float64) {
 func (e *Env) measureNothing() {
 	for f := range e.functions {
 		e.functions[f] = functionResult{p75: Window.Seconds(), p95: Window.Seconds(), mean: Window.Seconds()}
+		e.meters.Functions[f] = FunctionMeters{}
 	}
 }
 
@@ -74,6 +72,7 @@ func (e *Env) conclude(rs []Resources, refused bool) {
 	e.trend.pass(e.all, r.seen)
 	*r = result{refusedNow: refused, seen: e.begun, failed: e.failures, successes: len(e.latencies)}
 	for f, x := range rs {
+		e.meters.Functions[f].Asked = x.Settings()
 		fr := &e.functions[f]
 		fr.price = e.rates.Hourly(x.CPU, x.Memory, x.Replicas)
 		if e.cfg.Price.ExecTime {

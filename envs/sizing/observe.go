@@ -6,16 +6,16 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 )
 
-// newSpec returns the environment's spec.
-func (e *Env) newSpec() *envs.Spec {
-	a := e.app
+// newSpec returns the spec of the environment of one workflow.
+func (w *flowObserver) newSpec() *envs.Spec {
+	a := w.app
 	n := a.flow.NumFunctions()
 	neighbours := make([][]int, n)
 	for f, near := range a.flow.Neighbours() {
 		neighbours[f] = append([]int{}, near...)
 	}
 	unit, load := "requests/s", "requests that began, per second"
-	if e.source.Closed() {
+	if w.users {
 		unit, load = "users", "users in the closed loop"
 	}
 	choose := "CPU, memory, replicas and concurrency limit"
@@ -23,18 +23,18 @@ func (e *Env) newSpec() *envs.Spec {
 		choose = "CPU, memory and replicas"
 	}
 	decided := a.rng.describe()
-	columns := e.describeFeatures(decided, unit)
-	if e.described != nil {
-		columns = e.described.columns(e, unit)
+	columns := w.describeFeatures(decided, unit)
+	if w.described != nil {
+		columns = w.described.columns(w, unit)
 	}
 	features, units, seen := envs.Columns(columns)
 	scale := "Numbers are of the last window; they are not scaled."
-	if e.described != nil {
+	if w.described != nil {
 		scale = "The columns are the same for every workflow."
 	}
 	actions, share, decides := envs.Columns(decided)
 	return &envs.Spec{
-		ID:  e.id,
+		ID:  w.id,
 		Doc: fmt.Sprintf("The agents of %s's %d functions choose %s for each window of 30 s.", a.flow.Name(), n, choose),
 		Kinds: []envs.Kind{{
 			Name: "function", Agents: n, Observation: envs.Unbounded(len(features)), Action: envs.NewBox(len(actions), 0, 1),
@@ -43,8 +43,8 @@ func (e *Env) newSpec() *envs.Spec {
 			Doc: "One function of the workflow. " + scale,
 		}},
 		Step:       envs.Timing{Unit: "window", Fixed: int64(Window)},
-		MaxSteps:   e.cfg.Windows,
-		Constraint: "violated", Objective: "price", Levels: e.levels(),
+		MaxSteps:   w.cfg.Windows,
+		Constraint: "violated", Objective: "price", Levels: w.levels(),
 		Info: info(load, unit),
 		Samples: []envs.Quantity{
 			{Name: "latency", Unit: "s", Better: envs.Lower, Doc: "end-to-end latency of each success"},
@@ -53,14 +53,14 @@ func (e *Env) newSpec() *envs.Spec {
 }
 
 // describeFeatures lists what a function sees; load is the unit of the load.
-func (e *Env) describeFeatures(decided []envs.Component, load string) []envs.Component {
+func (w *flowObserver) describeFeatures(decided []envs.Component, load string) []envs.Component {
 	var out []envs.Component
 	for _, c := range decided {
 		out = append(out, envs.Component{Name: "last " + c.Name, Unit: c.Unit,
 			Doc: "the function's last action; " + c.Doc})
 	}
 	shown := "load of the last window"
-	if e.cfg.LoadKnown && !e.source.Closed() {
+	if w.foreseen() {
 		shown = "load expected in the next window"
 	}
 	out = append(out, []envs.Component{
@@ -72,7 +72,7 @@ func (e *Env) describeFeatures(decided []envs.Component, load string) []envs.Com
 		{Name: "p95", Unit: "s", Doc: "95th percentile of the function's latency"},
 		{Name: "load", Unit: load, Doc: shown},
 	}...)
-	if e.cfg.Features == ExtendedFeatures {
+	if w.cfg.Features == ExtendedFeatures {
 		out = append(out, []envs.Component{
 			{Name: "load change", Unit: load, Doc: "load of the last window less that of the window before"},
 			{Name: "rejected", Unit: "of requests", Doc: "0 to 1: requests that the function turned away"},
@@ -141,28 +141,27 @@ func (e *Env) report(out *envs.Outcome) {
 	e.reward(out.Rewards[0])
 }
 
-// observe writes the agents' observations after the last window.
+// observe writes the agents' observations after the last window: it fills the meters and has the observer read them, as
+// a platform does.
 func (e *Env) observe(obs *envs.Observation) {
-	k := &obs.Kinds[0]
-	if e.described != nil {
-		e.described.observe(e, k)
-		return
+	m, r := &e.meters, &e.result
+	m.Began, m.Users, m.Latency, m.Success, m.Successes = r.seen, e.userCount, r.latency, r.success, r.successes
+	m.Dial = e.dial
+	m.History = History{Windows: e.all, Began: int(e.trend.last), Slow: e.trend.slow}
+	if e.source.Closed() {
+		m.History.Users = int(e.lastLoad)
 	}
-	r := &e.result
-	row := k.Values[:0]
+	if e.observer.foreseen() {
+		e.forecast = e.shownLoad()
+		m.Forecast = &e.forecast
+	}
 	n := e.app.rng.Components()
-	shown := e.shownLoad()
-	for f := range e.functions {
-		x := &e.functions[f]
-		row = append(row, e.action[f*n:(f+1)*n]...)
-		row = append(row, float32(x.cpu), float32(x.throttled), float32(x.memory), float32(x.network), float32(x.p75),
-			float32(x.p95), float32(shown))
-		if e.cfg.Features == ExtendedFeatures {
-			row = append(row, float32(r.load-e.lastLoad), float32(x.rejected), float32(x.inside), float32(r.latency),
-				float32(r.success))
-		}
-		k.Active[f] = true
+	for f := range m.Functions {
+		x, y := &m.Functions[f], &e.functions[f]
+		x.Deployed, x.Action = e.inForce[f].Settings(), e.action[f*n:(f+1)*n]
+		x.P75, x.P95, x.Rejected, x.Inside = y.p75, y.p95, y.rejected, y.inside
 	}
+	e.observer.write(m, obs.Kinds[0].Values, obs.Kinds[0].Active)
 }
 
 // shownLoad is the load in the observations: the last window's or, with LoadKnown, the next one's.

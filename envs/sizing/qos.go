@@ -115,11 +115,11 @@ func (c *Config) thresholds(a *app, users int) QoS {
 }
 
 // levels are the thresholds under a trace, where every episode has the same.
-func (e *Env) levels() []envs.Level {
-	if e.source.Closed() {
+func (w *flowObserver) levels() []envs.Level {
+	if w.users {
 		return nil
 	}
-	q := e.cfg.thresholds(e.app, 0)
+	q := w.cfg.thresholds(w.app, 0)
 	return []envs.Level{
 		{Of: "latency", Value: q.Latency, Doc: "QoS, at most"},
 		{Of: "success", Value: q.Success, Doc: "QoS, at least"},

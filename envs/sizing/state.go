@@ -107,7 +107,7 @@ func (e *Env) State(c *state.Codec) {
 	if len(e.cfg.Reward.Dial) > 0 {
 		state.Value(c, &e.dial)
 	}
-	if e.described != nil {
+	if e.observer.described != nil {
 		state.Value(c, &e.trend)
 	}
 	state.Slice(c, &e.asked)

@@ -1,0 +1,237 @@
+package sizing
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// Observer makes observations of what a platform measures, and settings of what a policy decides. The environments
+// build theirs by it, so that a policy sees a platform as it saw the simulator. It simulates nothing and opens no
+// workload. It may be used by several goroutines at once.
+type Observer struct {
+	flows []*flowObserver
+	first []int // the first agent of each workflow, and the number of all
+	spec  *envs.Spec
+}
+
+// NewObserver returns the observer of an environment, [ID] or [CountedID], with a configuration; where that lists
+// workflows side by side, of all of them. users says whether the policy was trained under closed-loop users; else it
+// was under arrivals.
+func NewObserver(id string, c Config, users bool) (*Observer, error) {
+	if id != ID && id != CountedID {
+		return nil, fmt.Errorf("the environment is %q, want %s or %s", id, ID, CountedID)
+	}
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
+	o := &Observer{first: []int{0}}
+	for i, one := range c.each() {
+		w, err := newFlowObserver(id, one, users)
+		if err != nil && len(c.Workflows) > 0 {
+			err = fmt.Errorf("workflows[%d] (%s): %w", i, one.Workflow, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", id, err)
+		}
+		o.flows, o.first = append(o.flows, w), append(o.first, o.first[i]+w.spec.Kinds[0].Agents)
+	}
+	if o.spec = o.flows[0].spec; len(c.Workflows) > 0 {
+		o.spec = joined(o.flows, o.first)
+	}
+	return o, nil
+}
+
+// OpenObserver is NewObserver from JSON: the configuration, which is laid over the environment's defaults, and the
+// workload's, of which only the kind counts. They are what the section environment of an exported policy has.
+func OpenObserver(id string, config, load []byte) (*Observer, error) {
+	c := Default()
+	if id == CountedID {
+		c = DefaultCounted()
+	}
+	if err := envs.ParseJSON(config, &c); err != nil {
+		return nil, fmt.Errorf("%s: configuration: %w", id, err)
+	}
+	var w struct{ Kind string }
+	if len(load) > 0 {
+		if err := json.Unmarshal(load, &w); err != nil {
+			return nil, fmt.Errorf("%s: workload: %w", id, err)
+		}
+	}
+	return NewObserver(id, c, w.Kind == workload.ClosedLoop)
+}
+
+// Spec is the environment's.
+func (o *Observer) Spec() *envs.Spec { return o.spec }
+
+// Workflows is the number of workflows side by side.
+func (o *Observer) Workflows() int { return len(o.flows) }
+
+// Functions returns the names of a workflow's functions, in the order of its agents and of [Meters.Functions].
+func (o *Observer) Functions(workflow int) []string { return o.flows[workflow].app.flow.Functions() }
+
+// Observe checks the meters of all workflows, one each, and writes what the agents see into an observation of the spec.
+// It does not allocate.
+func (o *Observer) Observe(meters []Meters, out *envs.Observation) error {
+	if len(meters) != len(o.flows) {
+		return fmt.Errorf("%s: meters of %d workflows, want %d", o.spec.ID, len(meters), len(o.flows))
+	}
+	width := o.spec.Kinds[0].Observation.Width()
+	if len(out.Kinds) != 1 || len(out.Kinds[0].Values) != o.spec.Kinds[0].Agents*width ||
+		len(out.Kinds[0].Active) != o.spec.Kinds[0].Agents {
+		return fmt.Errorf("%s: the observation is not one of this environment's spec", o.spec.ID)
+	}
+	for i, w := range o.flows {
+		if err := w.check(&meters[i]); err != nil {
+			return o.about(i, err)
+		}
+	}
+	k := &out.Kinds[0]
+	for i, w := range o.flows {
+		from, to := o.first[i], o.first[i+1]
+		w.write(&meters[i], k.Values[from*width:to*width:to*width], k.Active[from:to])
+	}
+	return nil
+}
+
+// about says of which workflow's meters an error is.
+func (o *Observer) about(i int, err error) error {
+	if len(o.flows) == 1 {
+		return fmt.Errorf("%s: meters: %w", o.spec.ID, err)
+	}
+	return fmt.Errorf("%s: meters of workflow %d (%s): %w", o.spec.ID, i, o.flows[i].cfg.Workflow, err)
+}
+
+// flowObserver observes one workflow.
+type flowObserver struct {
+	id    string
+	cfg   *Config
+	app   *app
+	users bool // closed-loop users bring the load
+	// described makes the described features; nil with the other sets.
+	described *description
+	spec      *envs.Spec
+}
+
+func newFlowObserver(id string, c Config, users bool) (*flowObserver, error) {
+	a, err := newApp(&c)
+	if err != nil {
+		return nil, err
+	}
+	if !users && len(c.Users) > 0 {
+		return nil, bounds.Errorf("users", "is %v, want none: the workload has no closed-loop users", c.Users)
+	}
+	w := &flowObserver{id: id, cfg: &c, app: a, users: users}
+	if c.Features == Described {
+		w.described = newDescription(a, &c)
+	}
+	w.spec = w.newSpec()
+	return w, nil
+}
+
+// foreseen reports whether agents see the next window's load.
+func (w *flowObserver) foreseen() bool { return w.cfg.LoadKnown && !w.users }
+
+// check reports what is wrong with a workflow's meters.
+func (w *flowObserver) check(m *Meters) error {
+	if n := w.app.flow.NumFunctions(); len(m.Functions) != n {
+		return bounds.Errorf("functions", "are %d, want the workflow's %d: %v", len(m.Functions), n, w.app.flow.Functions())
+	}
+	if err := m.validate(); err != nil {
+		return err
+	}
+	if w.foreseen() && m.Forecast == nil {
+		return bounds.Errorf("forecast", "is missing, want the load expected in the next window in requests a second: "+
+			"the policy was trained with load_known")
+	}
+	if w.users && m.Users == 0 && m.History.Windows > 0 {
+		return bounds.Errorf("users", "is 0, want the number of closed-loop users: the policy was trained under users")
+	}
+	if len(w.cfg.Reward.Dial) == 2 && m.Dial == 0 {
+		return bounds.Errorf("dial", "is 0, want what a window that keeps the QoS is worth, as reward.dial has it: %g to %g",
+			w.cfg.Reward.Dial[0], w.cfg.Reward.Dial[1])
+	}
+	for f := range m.Functions {
+		if n := len(m.Functions[f].Action); n > 0 && n != w.app.rng.Components() {
+			return fmt.Errorf("functions[%d].%w", f, bounds.Errorf("action", "has %d numbers, want none or %d", n,
+				w.app.rng.Components()))
+		}
+	}
+	return nil
+}
+
+// write writes the rows of all functions.
+func (w *flowObserver) write(m *Meters, values []float32, active []bool) {
+	for f := range active {
+		active[f] = true
+	}
+	if w.described != nil {
+		w.described.observe(w, m, values)
+		return
+	}
+	row, shown := values[:0], w.load(m)
+	now, before := w.measured(m), w.before(m)
+	for f := range m.Functions {
+		x := &m.Functions[f]
+		row = w.action(x, row)
+		cpu, throttled, memory, network := x.means()
+		row = append(row, float32(cpu), float32(throttled), float32(memory), float32(network), float32(x.P75), float32(x.P95),
+			float32(shown))
+		if w.cfg.Features == ExtendedFeatures {
+			row = append(row, float32(now-before), float32(x.Rejected), float32(x.Inside), float32(m.Latency),
+				float32(m.Success))
+		}
+	}
+}
+
+// action appends a function's last action.
+func (w *flowObserver) action(x *FunctionMeters, row []float32) []float32 {
+	n := w.app.rng.Components()
+	if len(x.Action) > 0 {
+		return append(row, x.Action...)
+	}
+	row = row[:len(row)+n]
+	if at := row[len(row)-n:]; x.Asked != (Settings{}) {
+		w.app.rng.Encode(x.Asked.Resources(), at)
+	} else {
+		w.initial(at)
+	}
+	return row
+}
+
+// initial writes the action that stands for a function before the first decision.
+func (w *flowObserver) initial(a []float32) {
+	for i := range a {
+		a[i] = float32(w.cfg.Initial[i])
+	}
+}
+
+// measured is the load of the last window, in users or in requests a second; 0 before the first window.
+func (w *flowObserver) measured(m *Meters) float64 {
+	switch {
+	case !w.users:
+		return float64(m.Began) / Window.Seconds()
+	case m.History.Windows == 0:
+		return 0
+	}
+	return float64(m.Users)
+}
+
+// before is the load of the window before the last one; 0 where there was none.
+func (w *flowObserver) before(m *Meters) float64 {
+	if w.users {
+		return float64(m.History.Users)
+	}
+	return float64(m.History.Began) / Window.Seconds()
+}
+
+// load is the load that agents see: the last window's or, with load_known under arrivals, the next one's.
+func (w *flowObserver) load(m *Meters) float64 {
+	if w.foreseen() {
+		return *m.Forecast
+	}
+	return w.measured(m)
+}
