@@ -14,15 +14,16 @@ const module = "github.com/stoker-rl/stoker"
 var ranks = map[string]int{
 	"internal": 0, "rng": 0, "bounds": 0, // what everybody may use
 	"nets": 1, "envs": 1, "checkpoints": 1,
-	"configs":   2,
-	"agents":    3,
-	"catalog":   4,
-	"train":     5,
-	"bench":     6,
-	"eval":      7,
-	"cli":       8,
-	"workbench": 9,
-	"main":      10, "examples": 10,
+	"configs": 2,
+	"agents":  3,
+	"policy":  4,
+	"catalog": 5,
+	"train":   6, "serving": 6,
+	"bench":     7,
+	"eval":      8,
+	"cli":       9,
+	"workbench": 10,
+	"main":      11, "examples": 11,
 }
 
 // listed is a package as go list tells of it.
@@ -73,6 +74,8 @@ var own = []struct {
 	{under: []string{"nets"}, except: []string{"nets/torch", "nets/gorgonia", "nets/engines", "nets/libtorch"}},
 	// No learner knows an engine, nor how anything is stored.
 	{under: []string{"agents"}, never: []string{"nets/native", "nets/torch", "nets/gorgonia", "nets/engines", "checkpoints"}},
+	// What serving programs import.
+	{under: []string{"policy"}, except: []string{"policy/onnx"}, never: []string{"configs", "catalog", "train", "eval"}},
 }
 
 // dependencies are the modules that they may use.

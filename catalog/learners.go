@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/dqn"
 	"github.com/stoker-rl/stoker/agents/firm"
 	"github.com/stoker-rl/stoker/agents/maddpg"
@@ -10,11 +9,10 @@ import (
 	"github.com/stoker-rl/stoker/agents/sac"
 	"github.com/stoker-rl/stoker/agents/simppo"
 	"github.com/stoker-rl/stoker/agents/spsa"
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
-	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/policy"
 )
 
 // learners are the rows that come with Stoker. Their forms differ in what they keep: who sees whom, weights of one's
@@ -42,7 +40,7 @@ func learners() []Learner {
 			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
 			Metric: "train/critic_loss",
-		}, maddpg.Default, maddpg.New, maddpg.OpenPolicy),
+		}, maddpg.Default, maddpg.New, policy.Opener(maddpg.Name)),
 		DefineLearner(Learner{
 			Name: firm.Name, Page: "docs/agents/firm.md",
 			Doc: "Firm as FaaSConf compares with it: a DDPG shared by all functions, of which those of the critical path move",
@@ -53,7 +51,7 @@ func learners() []Learner {
 			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
 			Metric: "train/critic_loss",
-		}, firm.Default, firm.New, firm.OpenPolicy),
+		}, firm.Default, firm.New, policy.Opener(firm.Name)),
 		DefineLearner(Learner{
 			Name: dqn.Name, Page: "docs/agents/dqn.md",
 			Doc: "deep Q-learning over choices with masks, double as a switch; CleanRL's settings",
@@ -64,7 +62,7 @@ func learners() []Learner {
 			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, learning_starts: 3",
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, learning_starts: 30",
 			Metric: "train/loss",
-		}, dqn.Default, dqn.New, dqn.OpenPolicy),
+		}, dqn.Default, dqn.New, policy.Opener(dqn.Name)),
 		DefineLearner(Learner{
 			Name: sac.Name, Page: "docs/agents/sac.md",
 			Doc: "soft actor-critic for continuous actions: twin critics, tuned temperature, several agents with own or " +
@@ -78,7 +76,7 @@ func learners() []Learner {
 			Brief:  "hidden: [3], batch: 2, replay: 9, update_every: 4, random_steps: 3, learning_starts: 3",
 			Longer: "hidden: [8], batch: 16, replay: 150, update_every: 4, random_steps: 20, learning_starts: 30",
 			Metric: "train/critic_loss",
-		}, sac.Default, sac.New, sac.OpenPolicy),
+		}, sac.Default, sac.New, policy.Opener(sac.Name)),
 		DefineLearner(Learner{
 			Name: reinforce.Name, Page: "docs/agents/reinforce.md",
 			Doc: "policy gradient over choices with masks: a learned value, a sequence's mean (DeepRM) or no baseline",
@@ -91,7 +89,7 @@ func learners() []Learner {
 			},
 			Brief: "hidden: [3], episodes: 2, rows: 4", Longer: "hidden: [8], episodes: 4, rows: 16",
 			Metric: "train/policy_loss",
-		}, reinforce.Default, reinforce.New, reinforce.OpenPolicy),
+		}, reinforce.Default, reinforce.New, policy.Opener(reinforce.Name)),
 		DefineLearner(Learner{
 			Name: ppo.Name, Page: "docs/agents/ppo.md",
 			Doc: "proximal policy optimisation over choices with masks, continuous actions and graphs; CleanRL's settings",
@@ -104,7 +102,7 @@ func learners() []Learner {
 			},
 			Brief: "hidden: [3], rollout: 3, minibatches: 2", Longer: "hidden: [8], rollout: 16",
 			Metric: "train/loss",
-		}, ppo.Default, ppo.New, ppo.OpenPolicy),
+		}, ppo.Default, ppo.New, policy.Opener(ppo.Name)),
 		DefineLearner(Learner{
 			Name: simppo.Name, Page: "docs/agents/simppo.md",
 			Doc: "mean-field proximal policy optimisation with weights by function, so that functions come and go (SIMPPO)",
@@ -114,7 +112,7 @@ func learners() []Learner {
 			},
 			Brief: "hidden: [3], rollout: 3, minibatches: 2", Longer: "hidden: [8], rollout: 16",
 			Metric: "train/loss",
-		}, simppo.Default, simppo.NewLearner, simppo.OpenPolicy),
+		}, simppo.Default, simppo.NewLearner, policy.Opener(simppo.Name)),
 		DefineLearner(Learner{
 			Name: spsa.Name, Page: "docs/agents/spsa.md",
 			Doc: "two-point search of one action for all windows on counterfactual copies (HOPS' pricer, PBA)",
@@ -123,8 +121,6 @@ func learners() []Learner {
 				{"two-point search without copies", "realised: perturbed", []string{pricing.ID}},
 			},
 			Brief: "pairs: 1", Longer: "pairs: 2", Metric: "train/gradient",
-		}, spsa.Default, spsa.NewLearner, func(f *agents.PolicyFile, spec *envs.Spec, _ nets.Engine) (*spsa.Held, error) {
-			return spsa.OpenPolicy(f, spec)
-		}),
+		}, spsa.Default, spsa.NewLearner, policy.Opener(spsa.Name)),
 	}
 }

@@ -109,6 +109,24 @@ func Parse(b []byte) (*File, error) {
 	return f, nil
 }
 
+// DataSize returns the bytes of all tensors that a header describes, so that a reader can refuse a file before it takes
+// the memory. The header is the JSON alone, without the eight bytes of its length.
+func DataSize(header []byte) (int64, error) {
+	if !utf8.Valid(header) || len(header) == 0 || header[0] != '{' {
+		return 0, errors.New("safetensors: header is not a JSON object in UTF-8")
+	}
+	f := &File{tensors: map[string]Tensor{}}
+	places, err := f.header(header)
+	if err != nil {
+		return 0, fmt.Errorf("safetensors: header: %w", err)
+	}
+	size := int64(0)
+	for _, p := range places {
+		size = max(size, p.end)
+	}
+	return size, nil
+}
+
 // header decodes the JSON token by token, since encoding/json silently takes the last of two equal keys.
 func (f *File) header(b []byte) ([]place, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))

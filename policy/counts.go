@@ -1,0 +1,70 @@
+package policy
+
+import "sync/atomic"
+
+// Counts are how many decisions there were since a policy was opened.
+type Counts struct {
+	// Decisions are those of both the policy and the fallback, Policy those that the policy made, or would have made in
+	// shadow mode.
+	Decisions, Policy uint64
+	// Fallback counts by reason those that the policy did not make.
+	Fallback map[Reason]uint64
+	// Refused are calls with a wrong input, Errors decisions that neither the policy nor a fallback made.
+	Refused, Errors uint64
+	// Shadowed are decisions in shadow mode in which the policy would have decided, Agreed those of them in which it would
+	// have done what the fallback did.
+	Shadowed, Agreed uint64
+}
+
+// counters count without a lock.
+type counters struct {
+	policy, refused, failed, shadowed, agreed atomic.Uint64
+
+	reasons [6]atomic.Uint64 // in the order of [Reasons]
+}
+
+// add counts a decision by its reason, empty where the policy decided.
+func (c *counters) add(r Reason) {
+	if r == "" {
+		c.policy.Add(1)
+		return
+	}
+	for i, other := range [...]Reason{OutOfRange, NotFinite, Stale, Illegal, BeyondMachines, Failed} {
+		if r == other {
+			c.reasons[i].Add(1)
+		}
+	}
+}
+
+// shadow counts a decision in shadow mode.
+func (c *counters) shadow(agreed bool) {
+	c.shadowed.Add(1)
+	if agreed {
+		c.agreed.Add(1)
+	}
+}
+
+// Counts returns how many decisions there were.
+func (p *Policy) Counts() Counts {
+	c := &p.counts
+	out := Counts{Policy: c.policy.Load(), Refused: c.refused.Load(), Errors: c.failed.Load(),
+		Shadowed: c.shadowed.Load(), Agreed: c.agreed.Load(), Fallback: map[Reason]uint64{}}
+	out.Decisions = out.Policy
+	for i, r := range Reasons() {
+		n := c.reasons[i].Load()
+		out.Fallback[r] = n
+		out.Decisions += n
+	}
+	return out
+}
+
+// Drift is how often a feature lay outside the 0.1 % to 99.9 % that the evaluation met.
+type Drift struct {
+	// Kind, Part and Name are as in [Where].
+	Kind, Part, Name string
+	// Outside are rows in which it lay outside, of Rows rows.
+	Outside, Rows uint64
+}
+
+// drifting counts for one feature.
+type drifting struct{ outside atomic.Uint64 }

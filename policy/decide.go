@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// By says who decided.
+type By string
+
+// Deciders.
+const (
+	ByPolicy   By = "policy"
+	ByFallback By = "fallback"
+)
+
+// rounding is how far two numbers of equal actions may be apart.
+const rounding = 1e-3
+
+// ErrInput marks errors of the caller: an observation or action of another shape, an active agent without a legal
+// choice, an edge between nodes that are not there.
+var ErrInput = errors.New("wrong input")
+
+// ErrBusy marks errors for want of room, such as of sequences: the same call may succeed later.
+var ErrBusy = errors.New("busy")
+
+// ErrGuarded marks errors of a policy that must not decide and has no fallback.
+var ErrGuarded = errors.New("there is no fallback")
+
+// Decision says who decided and why.
+type Decision struct {
+	By By
+	// Reason is why the policy did not decide or, in shadow mode, would not have decided. Empty where it did.
+	Reason Reason
+	// Where is the feature or component that gave the reason; zero where there is none.
+	Where Where
+}
+
+// Request is all that [Policy.Decide] can be told.
+type Request struct {
+	// Seen is what is observed, Out where the action is written. Both belong to the caller, who must not use them during
+	// the call.
+	Seen *envs.Observation
+	Out  *envs.Action
+	// At is when Seen was measured; the zero time stands for now.
+	At time.Time
+	// Sequence tells apart those whose decisions follow each other, such as workflows, where the policy or its fallback
+	// has a state. All without a name are one sequence. End ends it with this decision.
+	Sequence string
+	End      bool
+	// Shadow receives, in shadow mode, what the policy would do; nil where nobody asks.
+	Shadow *envs.Action
+}
+
+// Decide writes to out what is done by those who see seen. It does not allocate. Buffers of another shape are errors that
+// are [ErrInput]; ctx ends the wait for a free worker.
+func (p *Policy) Decide(ctx context.Context, seen *envs.Observation, out *envs.Action) (Decision, error) {
+	return p.DecideFor(ctx, Request{Seen: seen, Out: out})
+}
+
+// DecideFor is Decide with all that can be told.
+func (p *Policy) DecideFor(ctx context.Context, r Request) (Decision, error) {
+	if err := p.check(&r); err != nil {
+		p.counts.refused.Add(1)
+		return Decision{}, err
+	}
+	var s *sequence
+	if p.Stateful() {
+		var err error
+		if s, err = p.sequence(&r); err != nil {
+			return Decision{}, err
+		}
+		s.mu.Lock()
+		defer p.leave(s, &r)
+	}
+	w, err := p.take(ctx)
+	if err != nil {
+		return Decision{}, err
+	}
+	d, err := p.decide(w, s, &r)
+	p.free <- w
+	return d, err
+}
+
+// take waits for a free worker.
+func (p *Policy) take(ctx context.Context) (*worker, error) {
+	var w *worker
+	select {
+	case w = <-p.free:
+	default:
+		select {
+		case w = <-p.free:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("policy: waiting for one of %d workers: %w", cap(p.free), ctx.Err())
+		}
+	}
+	if w != nil {
+		return w, nil
+	}
+	w, err := p.newWorker()
+	if err != nil {
+		p.free <- nil
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return w, nil
+}
+
+// decide decides on a worker, within a sequence where there is one.
+func (p *Policy) decide(w *worker, s *sequence, r *Request) (Decision, error) {
+	learned, rule := w.policy, w.rule
+	if p.agent.State {
+		learned = s.policy
+	}
+	if p.rule != nil && p.rule.State {
+		rule = s.rule
+	}
+	d := p.look(r)
+	out := r.Out
+	if p.opts.Shadow {
+		if out = r.Shadow; out == nil {
+			out = &w.other
+		}
+	}
+	var failed error
+	if d.Reason == "" {
+		d, failed = p.act(learned, w, r.Seen, out)
+	}
+	p.counts.add(d.Reason)
+	if rule == nil {
+		if d.Reason != "" {
+			p.counts.failed.Add(1)
+			if failed != nil {
+				return d, fmt.Errorf("policy: %w, and %w in the bundle", failed, ErrGuarded)
+			}
+			return d, fmt.Errorf("policy: it must not decide (%v), and %w in the bundle", d, ErrGuarded)
+		}
+		return d, nil
+	}
+	acts := d.Reason != "" || p.opts.Shadow
+	if !acts && !p.rule.State {
+		return d, nil
+	}
+	// A rule with a state sees every observation, so that it is up to date when it has to act.
+	seen, to := r.Seen, r.Out
+	if d.Reason == OutOfRange || d.Reason == NotFinite {
+		seen = &w.seen
+		p.guard.tame(r.Seen, seen)
+	}
+	if !acts {
+		to = &w.other
+	}
+	if err := rule.Act(seen, to, true); err != nil && acts {
+		p.counts.failed.Add(1)
+		return d, fmt.Errorf("policy: fallback: %w", err)
+	}
+	if !acts {
+		return d, nil
+	}
+	d.By = ByFallback
+	if p.opts.Shadow {
+		p.counts.shadow(d.Reason == "" && equal(out, to))
+	}
+	return d, nil
+}
+
+// act lets the learned policy act, and checks what it does.
+func (p *Policy) act(learned envs.Policy, w *worker, seen *envs.Observation, out *envs.Action) (Decision, error) {
+	if err := learned.Act(seen, out, true); err != nil {
+		return Decision{Reason: Failed}, err
+	}
+	if where, ok := p.legal(w, seen, out); !ok {
+		return Decision{Reason: Illegal, Where: where}, nil
+	}
+	return Decision{By: ByPolicy}, nil
+}
+
+// equal says whether two actions are the same but for rounding.
+func equal(a, b *envs.Action) bool {
+	for k := range a.Kinds {
+		for i, x := range a.Kinds[k] {
+			if y := b.Kinds[k][i]; !(x-y <= rounding && y-x <= rounding) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,42 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/policy"
+	"github.com/stoker-rl/stoker/policy/policytest"
+)
+
+// Every shipped policy of the three deciders leaves as a bundle, opens, and decides as it did.
+func TestShippedPoliciesServe(t *testing.T) {
+	for _, name := range policytest.Names() {
+		t.Run(name, func(t *testing.T) {
+			f := policytest.Zoo(t, name, 30)
+			b := policytest.Encode(t, f)
+			start := time.Now()
+			p, err := policy.OpenBytes(b, policy.Options{Digest: bundle.Digest(b)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d bytes, opened in %v, digest %s", len(b), time.Since(start), p.Digest())
+			seen, out := p.NewObservation(), p.NewAction()
+			for i := range f.SelfTest {
+				if err := policy.Show(&f.SelfTest[i], seen); err != nil {
+					t.Fatal(err)
+				}
+				d, err := p.Decide(t.Context(), seen, out)
+				if err != nil || d.By != policy.ByPolicy {
+					t.Errorf("vector %d: %v, %v", i, d, err)
+				}
+			}
+			if p.Stateful() {
+				return
+			}
+			if n := testing.AllocsPerRun(100, func() { _, _ = p.Decide(t.Context(), seen, out) }); n != 0 {
+				t.Errorf("a decision allocates %v times", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
+)
+
+// World is a row of the table of environments: what there is to know of one without running it.
+type World struct {
+	// ID is the versioned name.
+	ID string
+	// New makes the environment of a configuration, as JSON, under a workload that no one will run: for the rules that are
+	// made for an environment, and for dependent masks. It opens no file.
+	New func(config, load json.RawMessage) (envs.Env, error)
+}
+
+// Worlds returns the table.
+func Worlds() []World {
+	return []World{
+		{sizing.ID, func(config, load json.RawMessage) (envs.Env, error) {
+			return newSizing(sizing.Default(), config, load, sizing.Open)
+		}},
+		{sizing.CountedID, func(config, load json.RawMessage) (envs.Env, error) {
+			return newSizing(sizing.DefaultCounted(), config, load, sizing.OpenCounted)
+		}},
+		{pricing.ID, newPricing},
+		{placement.ID, newPlacement},
+	}
+}
+
+// world finds an environment's row among more rows, which come first, and the table. There is none for problems with
+// known answers and for environments of other programs; another version of one of the table's is an error.
+func world(id string, more []World) (*World, error) {
+	all := slices.Concat(more, Worlds())
+	base := func(id string) string { return id[:max(0, strings.LastIndex(id, "-v"))] }
+	var others []string
+	for i := range all {
+		if all[i].ID == id {
+			return &all[i], nil
+		}
+		if base(all[i].ID) == base(id) {
+			others = append(others, all[i].ID)
+		}
+	}
+	if len(others) > 0 {
+		return nil, fmt.Errorf("trained for %s, but this program has %s: export the policy again with the Stoker that "+
+			"trained it, or use that release", id, strings.Join(others, " and "))
+	}
+	return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong
+}
+
+// newSizing makes the sizing environment. Of the workload only whether it is closed is seen.
+func newSizing[E envs.Env](c sizing.Config, config, load json.RawMessage,
+	build func(sizing.Config, workload.Config) (E, error)) (envs.Env, error) {
+	if err := decode(config, &c); err != nil {
+		return nil, err
+	}
+	w, err := idle(load)
+	if err != nil {
+		return nil, err
+	}
+	c.Windows, c.Warmup, c.Start = 1, 0, -1
+	return build(c, w)
+}
+
+func newPricing(config, load json.RawMessage) (envs.Env, error) {
+	c := pricing.Default()
+	if err := decode(config, &c); err != nil {
+		return nil, err
+	}
+	w, err := idle(load)
+	if err != nil {
+		return nil, err
+	}
+	c.Demand.Source, c.Demand.Start = "generated", -1
+	return pricing.New(c, w, nil)
+}
+
+func newPlacement(config, _ json.RawMessage) (envs.Env, error) {
+	c := placement.Default()
+	if err := decode(config, &c); err != nil {
+		return nil, err
+	}
+	return placement.New(c, workload.Default())
+}
+
+// idle is the cheapest workload of the kind of a given one: with users, or with arrivals.
+func idle(load json.RawMessage) (workload.Config, error) {
+	w := workload.Default()
+	var kind struct{ Kind string }
+	if len(load) > 0 {
+		if err := json.Unmarshal(load, &kind); err != nil {
+			return w, fmt.Errorf("workload: %w", err)
+		}
+	}
+	if w.Kind = workload.Poisson; kind.Kind == workload.ClosedLoop {
+		w.Kind = workload.ClosedLoop
+	}
+	return w, nil
+}
+
+// decode reads JSON into v, without room for other keys and for text behind it.
+func decode(text json.RawMessage, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is text behind the value")
+	}
+	return nil
+}
