@@ -1,0 +1,146 @@
+package onnx
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-rl/stoker/agents/graphs"
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+	"github.com/stoker-rl/stoker/policy/onnx/model"
+)
+
+// graph adds a policy over graphs: it chooses component by component for one graph, and each choice is an input of the
+// next one's scores.
+func (p *policy) graph() error {
+	var d struct{ Network rawArch }
+	if err := p.describe(&d); err != nil {
+		return err
+	}
+	arch, ok := d.Network.Arch.(nets.Graph)
+	if !ok {
+		return fmt.Errorf("the network is of kind %q, want %q", d.Network.Kind(), nets.Graph{}.Kind())
+	}
+	prob, err := graphs.NewProblem(p.spec)
+	if err != nil {
+		return err
+	}
+	nodes, along := p.graphInputs(&prob.Space, arch)
+	net, err := p.embed(arch, p.file.Arrays["network"].Data, nodes, along)
+	if err != nil {
+		return fmt.Errorf("array %q: %w", "network", err)
+	}
+	c := &chooser{graphNet: net, prob: prob, free: p.number(float32(math.Inf(-1)))}
+	for i := range prob.Components {
+		c.choose(i)
+	}
+	kind := prefix(p.spec, 0)
+	p.output(kind+"action", p.cast(p.concat(0, c.chosen...), model.Float), p.actionDoc(prob.Kind), model.Float,
+		model.Fixed(len(c.chosen))...)
+	p.output(kind+"scores", p.concat(0, c.scores...), "the network's score of each choice, component by component; "+
+		"−infinity for a node that is not there", model.Float, model.Fixed(prob.N)...)
+	return nil
+}
+
+// graphInputs adds the nodes and edges of a graph. A network may have each kind of edge the other way round too.
+func (p *policy) graphInputs(s *envs.Graph, arch nets.Graph) (nodes []string, along []edges) {
+	for _, k := range s.Nodes {
+		nodes = append(nodes, p.input("node."+k.Name, fmt.Sprintf("features of each %s, at most %d of them", k.Name,
+			k.Capacity), model.Float, model.Dim{Name: k.Name}, model.Dim{Size: k.Width}))
+	}
+	for _, k := range s.Edges {
+		count := model.Dim{Name: "edge." + k.Name}
+		index := p.input("edge."+k.Name+".index", fmt.Sprintf("by edge, the %s where it begins and the %s where it ends",
+			s.Nodes[k.From].Name, s.Nodes[k.To].Name), model.Int64, model.Dim{Size: 2}, count)
+		e := edges{features: p.input("edge."+k.Name+".features", "features of each edge", model.Float, count,
+			model.Dim{Size: k.Width})}
+		p.under = "edges/"
+		e.from = p.squeeze(p.slice(index, 0, 0, 1), 0)
+		e.to = p.squeeze(p.slice(index, 0, 1, 2), 0)
+		p.under = ""
+		along = append(along, e)
+	}
+	if len(arch.Edges) > len(along) {
+		for _, e := range along {
+			along = append(along, edges{e.to, e.from, e.features})
+		}
+	}
+	return nodes, along
+}
+
+// chooser adds the choices of a graph's components, one after another.
+type chooser struct {
+	*graphNet
+	prob  *graphs.Problem
+	free  string // −infinity
+	heads int    // used so far
+
+	// By component: the choice [1] in int64, and its scores.
+	chosen, scores []string
+	// given are the embeddings of nodes chosen, [1, hidden], and plain the one-hot forms of plain choices, [1, options].
+	given, plain []string
+}
+
+func (c *chooser) choose(i int) {
+	k := &c.prob.Components[i]
+	extra := ""
+	if len(c.plain) > 0 {
+		extra = c.concat(1, c.plain...)
+	}
+	given := c.given[:len(c.given):len(c.given)]
+	var parts []string
+	if k.Points >= 0 {
+		parts = append(parts, c.ofNodes(k, c.head(c.heads, given, extra)))
+		c.heads++
+	}
+	if k.N > k.Nodes {
+		parts = append(parts, c.squeeze(c.head(c.heads, given, extra), 0))
+		c.heads++
+	}
+	c.under = "choose/" + k.Name + "/"
+	defer func() { c.under = "" }()
+	scores := c.concat(0, parts...)
+	legal := c.input("legal."+component(c.prob.Kind, i), tableDoc(c.prob.Kind, i), model.Bool, c.table(i)...)
+	if i > 0 && c.prob.Kind.MaskAfter != nil {
+		legal = c.do("GatherND", legal, c.concat(0, c.chosen...))
+	}
+	choice := c.on("ArgMax", "axis", 0, c.do("Where", legal, scores, c.free))
+	c.chosen, c.scores = append(c.chosen, choice), append(c.scores, scores)
+	if i < len(c.prob.Components)-1 {
+		c.remember(k, choice)
+	}
+}
+
+// table is the shape of a component's table of legal choices.
+func (c *chooser) table(i int) []model.Dim {
+	if c.prob.Kind.MaskAfter == nil {
+		return model.Fixed(c.prob.Components[i].N)
+	}
+	return model.Fixed(tables(c.prob.Kind)[i]...)
+}
+
+// ofNodes lays the scores of nodes, [n, 1], out by the space's capacity: −infinity for those that are not there.
+func (c *chooser) ofNodes(k *graphs.Component, scores string) string {
+	c.under = "choose/" + k.Name + "/"
+	defer func() { c.under = "" }()
+	missing := c.do("Sub", c.ints(int64(k.Nodes)), c.rows[k.Points])
+	return c.concat(0, c.squeeze(scores, 1), c.do("Expand", c.free, missing))
+}
+
+// remember makes a choice an input of the heads that follow.
+func (c *chooser) remember(k *graphs.Component, choice string) {
+	if k.Points >= 0 {
+		// A plain choice stands for no node: for the row of zeros behind the last.
+		row := c.do("Where", c.do("Less", choice, c.ints(int64(k.Nodes))), choice, c.rows[k.Points])
+		padded := c.concat(0, c.x[k.Points], c.zeros(1, c.arch.Hidden))
+		c.given = append(c.given, c.on("Gather", "axis", 0, padded, row))
+	}
+	if o := k.N - k.Nodes; o > 0 {
+		numbers := make([]int64, o)
+		for i := range numbers {
+			numbers[i] = int64(k.Nodes + i)
+		}
+		is := c.cast(c.do("Equal", choice, c.ints(numbers...)), model.Float)
+		c.plain = append(c.plain, c.unsqueeze(is, 0))
+	}
+}

@@ -1,0 +1,110 @@
+package onnx
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/policy/onnx/model"
+	"github.com/stoker-rl/stoker/policy/policytest"
+)
+
+// A model is one that a runtime can read: operators stand after what they read, names are there once, constants have
+// the bytes that their shapes ask for, and everything is of use.
+func TestModelIsSound(t *testing.T) {
+	for _, name := range policytest.Names() {
+		t.Run(name, func(t *testing.T) {
+			f := policytest.Zoo(t, name, 3)
+			m, err := build(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, problem := range problems(&m.Graph) {
+				t.Error(problem)
+			}
+			a, err := Write(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := Write(f)
+			if err != nil || !bytes.Equal(a, b) {
+				t.Errorf("writing the same bundle twice gives other bytes (error %v)", err)
+			}
+			if digest := bundle.Digest(policytest.Encode(t, f)); m.Metadata[0] != (model.Entry{Key: KeyDigest, Value: digest}) {
+				t.Errorf("the metadata begin with %v, want the bundle's digest %s", m.Metadata[0], digest)
+			}
+		})
+	}
+}
+
+// problems says what is wrong with a graph.
+func problems(g *model.Graph) (out []string) {
+	used, known := map[string]bool{}, map[string]bool{}
+	define := func(name string) {
+		if name == "" || known[name] {
+			out = append(out, "name "+name+" is empty or given twice")
+		}
+		known[name] = true
+	}
+	size := map[model.Type]int{model.Float: 4, model.Int64: 8, model.Bool: 1, model.Double: 8}
+	for _, c := range g.Constants {
+		define(c.Name)
+		n := size[c.Type]
+		for _, d := range c.Shape {
+			n *= d
+		}
+		if n != len(c.Data) {
+			out = append(out, "constant "+c.Name+" has bytes for another shape")
+		}
+	}
+	for _, in := range g.Inputs {
+		define(in.Name)
+		used[in.Name] = true // an input may be there for the caller's sake
+	}
+	for _, n := range g.Nodes {
+		for _, in := range n.Inputs {
+			if !known[in] {
+				out = append(out, n.Name+" reads "+in+", which nothing before it gives")
+			}
+			used[in] = true
+		}
+		for _, o := range n.Outputs {
+			define(o)
+		}
+	}
+	for _, o := range g.Outputs {
+		used[o.Name] = true
+	}
+	for name := range known {
+		if !used[name] {
+			out = append(out, "nothing reads "+name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// What cannot be written is refused with the reason.
+func TestRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(f *bundle.File)
+		want   string
+	}{
+		"agent":     {func(f *bundle.File) { f.Agent.Name = "mine" }, `policies of agent "mine" cannot be written, want one of [dqn firm`},
+		"no arrays": {func(f *bundle.File) { f.Arrays = map[string]bundle.Array{} }, "the weights have 0 numbers"},
+		"clip":      {func(f *bundle.File) { delete(f.Arrays, "normalise.0.shift") }, `"normalise.0.shift"`},
+		"spec":      {func(f *bundle.File) { f.Spec = []byte(`{"id": "x"}`) }, "kinds is empty"},
+		"range":     {func(f *bundle.File) { f.Environment.Config = []byte(`{"workflow": "none"}`) }, "workflow"},
+		"text":      {func(f *bundle.File) { f.Agent.Description = []byte(`{"kinds": [{"network": {}}]}`) }, "description"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := policytest.Zoo(t, "faasconf", 1)
+			c.change(f)
+			if _, err := Write(f); err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(c.want, "[")) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
