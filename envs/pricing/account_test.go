@@ -177,12 +177,12 @@ func TestRoles(t *testing.T) {
 	if h.info("served") != 1 || h.info("loads") != 0 || h.info("redeployments") != 0 {
 		t.Errorf("a warm activation served %g jobs with %g loads", h.info("served"), h.info("loads"))
 	}
-	h.setWindow([]float32{1.5, 0.5}, []float32{0, 1})
+	h.setWindow([]float32{1.5, 0.5, 0, 1})
 	h.beginWindow()
 	if h.keep[0] != 0 || h.trans[0] != 1 || h.keep[1] != 1 || h.trans[1] != 0 || h.short != 0 {
 		t.Errorf("after baselines 0 and 1: keep-alive %v, transient %v", h.keep, h.trans)
 	}
-	h.setWindow([]float32{1.5, 0.5}, []float32{3, 3})
+	h.setWindow([]float32{1.5, 0.5, 3, 3})
 	if h.baseline[0]+h.baseline[1] != 3 {
 		t.Errorf("baselines 3 and 3 of three vGPUs are projected to %v", h.baseline)
 	}

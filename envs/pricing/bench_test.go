@@ -109,3 +109,30 @@ func BenchmarkCopyFrom(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMoves is one slot of the scheduling environment under moves that change nothing.
+func BenchmarkMoves(b *testing.B) {
+	c := Default()
+	c.Acts = ActsMoves
+	e, err := NewSlots(c, workload.Default(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+	for f := range act.Kinds[0] {
+		act.Kinds[0][f] = MostOff
+	}
+	b.ReportAllocs()
+	out.Truncated = true
+	for b.Loop() {
+		if out.Truncated {
+			if err := e.Reset(1, nil, obs); err != nil {
+				b.Fatal(err)
+			}
+			out.Truncated = false
+		}
+		if err := e.Step(act, obs, out); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

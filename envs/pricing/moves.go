@@ -32,37 +32,18 @@ const (
 	Moves   = MostOff + 1 + MostOn
 )
 
-// counts translates moves into numbers of vGPUs, as far as there are enough vGPUs.
-func (w *world) counts(moves, a []float32) {
-	clear(a)
-	clear(w.cursor)
-	off, n := w.allOff().n, len(w.fn)
-	for f := range w.fn {
-		less := MostOff - int32(moves[f])
-		if less <= 0 {
-			continue
-		}
-		r := min(less, w.idleTransient(f).n)
-		g := min(less-r, w.idleKeep(f).n)
-		a[f*Acts+ActRelease], a[f*Acts+ActGive] = float32(r), float32(g)
-		off += r
-		w.cursor[w.fn[f].tier] += g // offered; apply begins with its own cursors
+// counts translates moves into numbers of vGPUs.
+func (e *Slots) counts(moves []float32) []float32 {
+	if !e.measured { // since the state was copied or loaded
+		e.measureSlot()
 	}
-	start := int(w.slot % int64(n))
-	for i := range n {
-		f := (start + i) % n
-		more := int32(moves[f]) - MostOff
-		if more <= 0 {
-			continue
-		}
-		on := min(more, off)
-		warm := min(on, w.warmRoom(f))
-		tier := &w.cursor[w.fn[f].tier]
-		take := min(more-on, *tier)
-		a[f*Acts+ActWarm], a[f*Acts+ActCold], a[f*Acts+ActTake] = float32(warm), float32(on-warm), float32(take)
-		off -= on
-		*tier -= take
+	e.slotObserver.moves(moves, &e.slotMeters, e.switches)
+	for f := range e.switches {
+		x, a := &e.switches[f], (*[Acts]float32)(e.counted[f*Acts:])
+		a[ActWarm], a[ActCold], a[ActRelease] = float32(x.Warm), float32(x.Cold), float32(x.Release)
+		a[ActGive], a[ActTake] = float32(x.Give), float32(x.Take)
 	}
+	return e.counted
 }
 
 // rewardOwn writes the negative of each function's part of the last slot's cost. keepBefore has each function's number

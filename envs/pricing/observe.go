@@ -82,29 +82,29 @@ var slotActions = []envs.Component{
 }
 
 // newSlotSpec describes the scheduling environment.
-func (w *world) newSlotSpec() *envs.Spec {
+func (c *Config) newSlotSpec() *envs.Spec {
 	features, units, seen := envs.Columns(slotFeatures)
 	actions, actionUnits, decided := envs.Columns(slotActions)
-	box := envs.NewBox(Acts, 0, float32(w.cfg.VGPUs))
+	box := envs.NewBox(Acts, 0, float32(c.VGPUs))
 	box.Integer = []bool{true, true, true, true, true}
 	return &envs.Spec{
 		ID: SlotsID,
 		Doc: "A scheduler switches vGPUs on and off for functions of priced service tiers in each slot; prices and " +
 			"baselines of the window are given.",
 		Kinds: []envs.Kind{{
-			Name: "function", Agents: len(w.fn), Observation: envs.Unbounded(Sees), Action: box,
+			Name: "function", Agents: c.functions(), Observation: envs.Unbounded(Sees), Action: box,
 			Doc:      "One function, in this slot. Numbers are not scaled; decisions are granted as far as there are vGPUs.",
 			Features: features, FeatureUnits: units, FeatureDocs: seen,
 			Actions: actions, ActionUnits: actionUnits, ActionDocs: decided,
 		}},
-		Step: envs.Timing{Unit: "slot", Fixed: w.slotMicros()}, MaxSteps: w.cfg.Windows * w.cfg.Slots,
-		Info: w.quantities(), Constraint: "violation_rate", Objective: "profit",
+		Step: envs.Timing{Unit: "slot", Fixed: c.slotMicros()}, MaxSteps: c.Windows * c.Slots,
+		Info: c.quantities(), Constraint: "violation_rate", Objective: "profit",
 	}
 }
 
 // newMoveSpec describes the scheduling environment where a function's decision is one move.
-func (w *world) newMoveSpec() *envs.Spec {
-	s := w.newSlotSpec()
+func (c *Config) newMoveSpec() *envs.Spec {
+	s := c.newSlotSpec()
 	k := &s.Kinds[0]
 	k.Action = envs.Discrete{N: Moves}
 	k.Actions, k.ActionUnits, k.ActionDocs = envs.Columns([]envs.Component{{Name: "move", Doc: fmt.Sprintf(
@@ -114,13 +114,13 @@ func (w *world) newMoveSpec() *envs.Spec {
 }
 
 // newPriceSpec describes the pricing environment.
-func (w *world) newPriceSpec() *envs.Spec {
-	n := len(w.tiers)
-	box := envs.NewBox(2*n, float32(w.cfg.PriceMin), float32(w.cfg.PriceMax))
+func (c *Config) newPriceSpec() *envs.Spec {
+	n := len(c.Tiers)
+	box := envs.NewBox(2*n, float32(c.PriceMin), float32(c.PriceMax))
 	box.Integer = make([]bool, 2*n)
 	var prices, baselines, sees []envs.Component
 	for m := range n {
-		box.Low[n+m], box.High[n+m], box.Integer[n+m] = 0, float32(w.cfg.baselineMax()), true
+		box.Low[n+m], box.High[n+m], box.Integer[n+m] = 0, float32(c.baselineMax()), true
 		of := func(name, unit, doc string) envs.Component {
 			return envs.Component{Name: fmt.Sprintf("%s %d", name, m+1), Unit: unit, Doc: doc}
 		}
@@ -155,8 +155,8 @@ func (w *world) newPriceSpec() *envs.Spec {
 			Features: features, FeatureUnits: units, FeatureDocs: seen,
 			Actions: actions, ActionUnits: actionUnits, ActionDocs: decided,
 		}},
-		Step: envs.Timing{Unit: "window", Fixed: int64(w.cfg.Slots) * w.slotMicros()}, MaxSteps: w.cfg.Windows,
-		Info: w.quantities(), Constraint: "violation_rate", Objective: "profit",
+		Step: envs.Timing{Unit: "window", Fixed: int64(c.Slots) * c.slotMicros()}, MaxSteps: c.Windows,
+		Info: c.quantities(), Constraint: "violation_rate", Objective: "profit",
 	}
 }
 
@@ -177,50 +177,74 @@ func (w *world) report(info, acc []float64) {
 	}
 }
 
-func (w *world) slotMicros() int64 { return int64(math.Round(w.cfg.SlotSeconds * 1e6)) }
+func (c *Config) slotMicros() int64 { return int64(math.Round(c.SlotSeconds * 1e6)) }
+
+// seeWindow writes what the provider sees at a window's beginning: it fills the meters of the last one and has the
+// observer read them, as a platform does.
+func (w *world) seeWindow(obs *envs.Observation) {
+	m := &w.meters
+	for i, t := range w.tiers {
+		waiting := int32(0)
+		for f := t.from; f < t.to; f++ {
+			waiting += w.waiting[f] + w.waiting[len(w.fn)+f]
+		}
+		m.Tiers[i] = TierMeters{
+			TierPrice: TierPrice{w.prices[i], int(w.baseline[i])}, Rate: w.rates[i], Arrived: w.winAcc[w.perTier(tierArrived, i)],
+			Violated: w.winAcc[w.perTier(tierViolated, i)], Begun: w.winAcc[w.perTier(tierServed, i)], Waiting: int(waiting),
+		}
+	}
+	m.Potential = 0
+	if w.window >= 0 {
+		m.Potential = w.potential(int(w.window))
+	}
+	m.Next = w.first + w.window + 1
+	m.Revenue, m.Base, m.GPU = w.winAcc[accRevenue], w.winAcc[accBase], w.winAcc[accGPU]
+	m.Switch, m.SLA = w.winAcc[accSwitch], w.winAcc[accSLA]
+	m.Utilisation = w.winAcc[accBusy] / (float64(w.cfg.VGPUs) * max(w.winAcc[accSlots], 1))
+	w.observer.write(m, &obs.Kinds[0])
+}
 
 // seeGiven writes what the scheduler sees that is the same in all slots of a window.
 func (w *world) seeGiven(obs *envs.Observation) {
-	k := &obs.Kinds[0]
-	for f := range w.fn {
-		p := &w.fn[f]
-		t := &w.cfg.Tiers[p.tier]
-		o := k.Values[f*Sees : (f+1)*Sees : (f+1)*Sees]
-		o[SeesPrice], o[SeesBaseline], o[SeesTier] = float32(w.prices[p.tier]), float32(w.baseline[p.tier]), float32(p.tier)
-		o[SeesSLA], o[SeesPenalty], o[SeesDemand] = float32(t.SLA), float32(t.Penalty), float32(t.Demand)
-		o[SeesService] = float32(p.mean)
-		k.Active[f] = true
+	for m := range w.tiers {
+		w.slotMeters.Tiers[m] = TierPrice{w.prices[m], int(w.baseline[m])}
 	}
+	w.slotObserver.writeGiven(w.slotMeters.Tiers, &obs.Kinds[0])
 }
 
 // seeSlot writes the rest.
 func (w *world) seeSlot(obs *envs.Observation) {
-	k := &obs.Kinds[0]
-	for i := range k.Mask { // of moves: all may be asked for
-		k.Mask[i] = true
-	}
-	off := float32(w.allOff().n)
-	in := w.slot % int64(w.cfg.Slots)
-	left := float32(float64(int64(w.cfg.Slots)-in) / float64(w.cfg.Slots))
-	for f := range w.fn {
-		o := k.Values[f*Sees : (f+1)*Sees : (f+1)*Sees]
-		queue := &w.queues[f]
-		wait, idle := float32(0), float32(0)
+	w.measureSlot()
+	w.measured = true
+	w.slotObserver.writeSlot(&w.slotMeters, &obs.Kinds[0])
+}
+
+// measureSlot fills the meters of a slot, but for the prices of its window.
+func (w *world) measureSlot() {
+	m, n := &w.slotMeters, len(w.fn)
+	m.Slot, m.Off = w.slot, w.allOff().n
+	wait, since, patient, warm := m.Wait[:n], m.IdleSince[:n], m.Patient[:n], m.Warm[:n]
+	keep, idle := m.IdleKeep[:n], m.Idle[:n]
+	for f := range n {
+		queue, free := &w.queues[f], w.idleTransient(f)
+		wait[f], since[f] = 0, 0
 		if queue.n > 0 {
-			wait = float32(w.slot - int64(w.jobs[w.jobLinks.first(queue)].arrived))
+			wait[f] = int32(w.slot) - w.jobs[w.jobLinks.first(queue)].arrived
 		}
-		free := w.idleTransient(f)
 		if free.n > 0 {
-			idle = float32(w.slot - int64(w.vgpus[w.link.first(free)].since))
+			since[f] = int32(w.slot) - w.vgpus[w.link.first(free)].since
 		}
-		o[SeesQueue], o[SeesLate] = float32(w.waiting[f]), float32(w.waiting[len(w.fn)+f])
-		o[SeesArrived], o[SeesEstimate] = float32(w.arrived[f]), float32(w.estimate[f])
-		o[SeesViolated], o[SeesBegun], o[SeesWait] = float32(w.violated[f]), float32(w.begun[f]), wait
-		o[SeesKeep], o[SeesTransient] = float32(w.keep[f]), float32(w.trans[f])
-		o[SeesIdleKeep], o[SeesIdle] = float32(w.idleKeep(f).n), float32(free.n)
-		o[SeesPatient], o[SeesIdleSince], o[SeesLoading] = float32(w.patient[idleList(f,
-			transient)]), idle, float32(w.loading[f])
-		o[SeesWarm], o[SeesOff] = float32(w.warmRoom(f)), off
-		o[SeesLeft] = left
+		keep[f], idle[f], patient[f] = w.idleKeep(f).n, free.n, w.patient[idleList(f, transient)]
+		warm[f] = w.warmRoom(f)
 	}
+}
+
+// meter makes the meters. Most columns of those of a slot are the simulation's own numbers.
+func (w *world) meter() {
+	nt, nf := len(w.tiers), len(w.fn)
+	w.meters.Tiers, w.asked, w.slotMeters = make([]TierMeters, nt), make([]TierPrice, nt), *NewSlotMeters(nt, nf)
+	m := &w.slotMeters
+	m.Queue, m.Late = w.waiting[:nf:nf], w.waiting[nf:]
+	m.Arrived, m.Violated, m.Begun, m.Estimate = w.arrived, w.violated, w.begun, w.estimate
+	m.Keep, m.Transient, m.Loading = w.keep, w.trans, w.loading
 }

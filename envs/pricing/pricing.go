@@ -7,7 +7,6 @@ import (
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/state"
 	"github.com/stoker-rl/stoker/envs/workload"
-	"github.com/stoker-rl/stoker/rng/portable"
 )
 
 // ID is the pricing environment's versioned name.
@@ -40,7 +39,7 @@ func New(c Config, w workload.Config, scheduler envs.Policy) (*Pricing, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Pricing{world: o, spec: o.newPriceSpec(), slotSpec: o.newSlotSpec(), scheduler: scheduler}
+	e := &Pricing{world: o, spec: o.observer.spec, slotSpec: o.slotObserver.spec, scheduler: scheduler}
 	if e.scheduler == nil {
 		if c.Scheduler != ARMSName {
 			return nil, fmt.Errorf("%s: %w", ID, fieldError("scheduler", c.Scheduler,
@@ -97,6 +96,10 @@ func (e *Pricing) SlotSpec() *envs.Spec { return e.slotSpec }
 // Config returns the environment's configuration, which must not be changed.
 func (e *Pricing) Config() *Config { return &e.cfg }
 
+// Meters returns what the last observation was made from: the numbers that a provider would measure. They are those of
+// this environment's own Reset or Step, not of one that it was copied from, and change with the next.
+func (e *Pricing) Meters() *Meters { return &e.meters }
+
 // Reset implements [envs.Env]. The option start is the window of the load at which the episode begins.
 func (e *Pricing) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
 	if err := e.begin(seed, options); err != nil {
@@ -119,8 +122,7 @@ func (e *Pricing) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcom
 	if err := envs.CheckAction(e.spec, nil, act); err != nil {
 		return e.nameWrong(act, err)
 	}
-	n := len(e.tiers)
-	e.setWindow(act.Kinds[0][:n], act.Kinds[0][n:])
+	e.setWindow(act.Kinds[0])
 	e.beginWindow()
 	e.seeGiven(e.obs)
 	for range e.cfg.Slots {
@@ -171,35 +173,6 @@ func (e *Pricing) schedule() error {
 		return fmt.Errorf("%s: scheduler %s: %w", e.id, e.scheduler.Name(), err)
 	}
 	return nil
-}
-
-// seeWindow writes what the provider sees at a window's beginning: the last one's numbers.
-func (w *world) seeWindow(obs *envs.Observation) {
-	k := &obs.Kinds[0]
-	row := k.Values[:0]
-	for m, t := range w.tiers {
-		waiting := int32(0)
-		for f := t.from; f < t.to; f++ {
-			waiting += w.waiting[f] + w.waiting[len(w.fn)+f]
-		}
-		row = append(row, float32(w.prices[m]), float32(w.baseline[m]), float32(w.rates[m]),
-			float32(w.winAcc[w.perTier(tierArrived, m)]),
-			float32(w.winAcc[w.perTier(tierViolated, m)]), float32(w.winAcc[w.perTier(tierServed, m)]), float32(waiting))
-	}
-	potential := 0.0
-	if w.window >= 0 {
-		potential = w.potential(int(w.window))
-	}
-	at := w.first + w.window + 1
-	day := 2 * math.Pi * float64(at%int64(w.cfg.Demand.Period)) / float64(w.cfg.Demand.Period)
-	sin, cos := portable.Sincos(day)
-	used := w.winAcc[accBusy] / (float64(w.cfg.VGPUs) * max(w.winAcc[accSlots], 1))
-	copy(k.Values[len(row):], []float32{
-		float32(potential), float32(sin), float32(cos), float32(w.winAcc[accRevenue]), float32(w.winAcc[accBase]),
-		float32(w.winAcc[accGPU]),
-		float32(w.winAcc[accSwitch]), float32(w.winAcc[accSLA]), float32(used),
-	})
-	k.Active[0] = true
 }
 
 // CopyFrom implements [envs.Env]. The scheduler's state is copied too.

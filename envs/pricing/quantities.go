@@ -7,7 +7,7 @@ import (
 )
 
 // quantities lists what both environments report, in the order in which report writes it.
-func (w *world) quantities() []envs.Quantity {
+func (c *Config) quantities() []envs.Quantity {
 	some, share := envs.AtLeast(0), envs.Share()
 	q := []envs.Quantity{
 		{Name: "profit", Unit: "money", Better: envs.Higher, Reduce: envs.Sum, AssumesService: true,
@@ -40,7 +40,7 @@ func (w *world) quantities() []envs.Quantity {
 		{Name: "violation_rate", Unit: "of jobs", Better: envs.Lower, Reduce: envs.Last, Bounds: share,
 			Doc: "violated over arrived, since the episode began"},
 	}
-	for m := range w.tiers {
+	for m := range c.Tiers {
 		q = append(q,
 			envs.Quantity{Name: fmt.Sprintf("price_%d", m+1), Unit: "per billing unit", Reduce: envs.Mean, Bounds: some,
 				Doc: "the tier's price"},

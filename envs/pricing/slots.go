@@ -21,7 +21,8 @@ type Slots struct {
 	obs             *envs.Observation
 	act             *envs.Action
 	counted         []float32 // the numbers that moves stand for
-	keepBefore      []int32   // keep-alive vGPUs of the functions before the slot's decisions
+	switches        []Switches
+	keepBefore      []int32 // keep-alive vGPUs of the functions before the slot's decisions
 }
 
 // NewSlots makes the scheduling environment. The window policy acts on [Pricing]'s spec; nil holds the configured
@@ -31,15 +32,14 @@ func NewSlots(c Config, w workload.Config, prices envs.Policy) (*Slots, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Slots{world: o, spec: o.newSlotSpec(), priceSpec: o.newPriceSpec(), prices: prices, own: prices == nil}
+	e := &Slots{world: o, spec: o.slotObserver.spec, priceSpec: o.observer.spec, prices: prices, own: prices == nil}
 	if e.own {
 		e.prices = NewStatic(&e.cfg)
 	}
 	e.obs, e.act = envs.NewObservation(e.priceSpec), envs.NewAction(e.priceSpec)
 	o.makeOffers()
 	if e.cfg.Acts == ActsMoves {
-		e.spec = o.newMoveSpec()
-		e.counted = make([]float32, len(o.fn)*Acts)
+		e.counted, e.switches = make([]float32, len(o.fn)*Acts), make([]Switches, len(o.fn))
 	}
 	e.keepBefore = make([]int32, len(o.fn))
 	return e, nil
@@ -63,6 +63,9 @@ func (e *Slots) PriceSpec() *envs.Spec { return e.priceSpec }
 
 // Config returns the environment's configuration, which must not be changed.
 func (e *Slots) Config() *Config { return &e.cfg }
+
+// Meters returns what the last observation was made from, as [Pricing.Meters] does.
+func (e *Slots) Meters() *SlotMeters { return &e.slotMeters }
 
 var errOver = errors.New("the episode is over, or has not begun: Reset comes first")
 
@@ -93,8 +96,7 @@ func (e *Slots) decide() error {
 	if err := envs.CheckAction(e.priceSpec, nil, e.act); err != nil {
 		return fmt.Errorf("%s: window policy %s: %w", e.id, e.prices.Name(), err)
 	}
-	n := len(e.tiers)
-	e.setWindow(e.act.Kinds[0][:n], e.act.Kinds[0][n:])
+	e.setWindow(e.act.Kinds[0])
 	e.beginWindow()
 	return nil
 }
@@ -110,8 +112,7 @@ func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome)
 	}
 	decided := act.Kinds[0]
 	if e.counted != nil {
-		e.counts(decided, e.counted)
-		decided = e.counted
+		decided = e.counts(decided)
 	}
 	copy(e.keepBefore, e.keep)
 	e.apply(decided)
@@ -136,7 +137,7 @@ func (e *Slots) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome)
 	if ended {
 		e.phase = over
 	}
-	out.Terminated, out.Truncated, out.Elapsed = false, ended, e.slotMicros()
+	out.Terminated, out.Truncated, out.Elapsed = false, ended, e.spec.Step.Fixed
 	e.seeGiven(obs)
 	e.seeSlot(obs)
 	return nil

@@ -8,6 +8,7 @@ import (
 
 // Limits of a configuration beside those of its fields.
 const (
+	maxTiers     = 64
 	maxFunctions = 4096 // of all tiers
 	maxLength    = 1000 // of a job, in slots
 )
@@ -31,8 +32,8 @@ func (c *Config) Validate() error {
 	if n := c.Windows * c.Slots; n > 1<<30 {
 		return fieldError("windows", c.Windows, fmt.Sprintf("at most %d of %d slots", (1<<30)/c.Slots, c.Slots))
 	}
-	if len(c.Tiers) == 0 || len(c.Tiers) > 64 {
-		return fieldError("tiers", fmt.Sprintf("a list of %d", len(c.Tiers)), "1 to 64 tiers")
+	if len(c.Tiers) == 0 || len(c.Tiers) > maxTiers {
+		return fieldError("tiers", fmt.Sprintf("a list of %d", len(c.Tiers)), fmt.Sprintf("1 to %d tiers", maxTiers))
 	}
 	for i := range c.Tiers {
 		if err := c.Tiers[i].validate(fmt.Sprintf("tiers[%d]", i)); err != nil {

@@ -2,22 +2,11 @@ package pricing
 
 import "math"
 
-// setWindow takes the prices and baselines of the coming window. Baselines are projected onto the number of vGPUs:
-// while their sum exceeds it, the largest loses one (the projection of eq. 13).
-func (w *world) setWindow(prices, baselines []float32) {
-	sum := 0
-	for m := range w.tiers {
-		w.prices[m], w.baseline[m] = float64(prices[m]), int32(baselines[m])
-		sum += int(w.baseline[m])
-	}
-	for ; sum > w.cfg.VGPUs; sum-- {
-		most := 0
-		for m, n := range w.baseline {
-			if n > w.baseline[most] {
-				most = m
-			}
-		}
-		w.baseline[most]--
+// setWindow takes the prices and baselines of the coming window.
+func (w *world) setWindow(a []float32) {
+	decodePrices(a, w.cfg.VGPUs, w.asked)
+	for m, t := range w.asked {
+		w.prices[m], w.baseline[m] = t.Price, int32(t.KeepAlive)
 	}
 }
 

@@ -33,6 +33,13 @@ type world struct {
 	uniform []int64 // scratch of a slot: the functions' first draws of arrivals
 	shares  []float64
 	offers
+	// What is measured, and by what it is seen.
+	observer     *Observer
+	slotObserver *SlotObserver
+	meters       Meters
+	slotMeters   SlotMeters
+	measured     bool        // slotMeters are of this state
+	asked        []TierPrice // scratch
 }
 
 type worldKeys struct{ demand rng.Key }
@@ -62,28 +69,14 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	if o.work, err = openWork(&o.cfg); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
+	o.fn, o.tiers = o.cfg.functionsOf(o.work)
 	longest, ahead := 0, 0
-	for m := range c.Tiers {
-		t := &c.Tiers[m]
-		l, mean := newLaw(t)
-		patience := int32(c.Late * float64(t.SLA))
-		longest, ahead = max(longest, len(l)), max(ahead, int(patience))
-		from := len(o.fn)
-		var all float64
-		for i := range t.Functions {
-			share := portable.Pow(float64(i+1), -c.Zipf)
-			all += share
-			if n := len(o.work.slots); n > 0 {
-				mean = max(1, o.work.slots[i%n])
-				l = constantLaw(mean)
-				longest = max(longest, len(l))
-			}
-			o.fn = append(o.fn, function{tier: m, share: share, sla: int32(t.SLA), patience: patience, law: l, mean: mean})
-		}
-		for f := from; f < len(o.fn); f++ {
-			o.fn[f].share /= all
-		}
-		o.tiers = append(o.tiers, tierPlan{from, len(o.fn)})
+	for f := range o.fn {
+		longest, ahead = max(longest, len(o.fn[f].law)), max(ahead, int(o.fn[f].patience))
+	}
+	for m := range c.Tiers { // also where measured lengths take its place: states have so many buckets
+		l, _ := newLaw(&c.Tiers[m])
+		longest = max(longest, len(l))
 	}
 	if o.workload, err = o.scaled(w); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
@@ -91,7 +84,10 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	if o.load, err = openLoad(&o.cfg, o.workload); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
+	o.observer = &Observer{&o.cfg, o.cfg.newPriceSpec()}
+	o.slotObserver = newSlotObserver(&o.cfg, o.fn, o.cfg.Acts)
 	o.makeState(buckets(max(longest, int(c.Load)+1)), buckets(ahead+1))
+	o.meter()
 	h := fnv.New64a()
 	c.Work.Latencies, c.Work.Pods = "", "" // where the files are, not what they hold
 	c.Demand.Mean = o.cfg.Demand.Mean
@@ -101,6 +97,31 @@ func newWorld(c Config, w workload.Config, id string) (*world, error) {
 	}
 	o.fingerprint = h.Sum64()
 	return o, nil
+}
+
+// functionsOf returns the functions of all tiers, and which each tier has.
+func (c *Config) functionsOf(work measured) (fn []function, tiers []tierPlan) {
+	for m := range c.Tiers {
+		t := &c.Tiers[m]
+		l, mean := newLaw(t)
+		patience := int32(c.Late * float64(t.SLA))
+		from := len(fn)
+		var all float64
+		for i := range t.Functions {
+			share := portable.Pow(float64(i+1), -c.Zipf)
+			all += share
+			if n := len(work.slots); n > 0 {
+				mean = max(1, work.slots[i%n])
+				l = constantLaw(mean)
+			}
+			fn = append(fn, function{tier: m, share: share, sla: int32(t.SLA), patience: patience, law: l, mean: mean})
+		}
+		for f := from; f < len(fn); f++ {
+			fn[f].share /= all
+		}
+		tiers = append(tiers, tierPlan{from, len(fn)})
+	}
+	return fn, tiers
 }
 
 // makeState gives every slice its length.
@@ -239,6 +260,7 @@ func (w *world) TraceDraws(f func(purpose string, a, b, c uint64, value float64)
 
 // derive makes what follows from the episode.
 func (w *world) derive() {
+	w.measured = false
 	w.setKeys()
 	w.cfg.Shares(w.prices, w.shares)
 	w.setRates()

@@ -1,0 +1,205 @@
+package pricing
+
+import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Meters is what a provider measures in a window: all that a pricing policy sees. The simulator fills it as a platform
+// does; [Observer] makes the observation from it.
+type Meters struct {
+	// Tiers are the service tiers, in the configuration's order.
+	Tiers []TierMeters `json:"tiers"`
+	// Potential is the load of which each tier drew its share, in jobs a slot.
+	Potential float64 `json:"potential"`
+	// Next is the number of the window that comes now. Its time of day is its place in demand.period windows, a day.
+	Next int64 `json:"next"`
+	// Revenue is what jobs brought in the window. Base is what keep-alive vGPUs cost, GPU what transient ones did, Switch
+	// what switches did, and SLA the penalties of violated jobs. All are in the configuration's unit of money.
+	Revenue float64 `json:"revenue"`
+	Base    float64 `json:"base"`
+	GPU     float64 `json:"gpu"`
+	Switch  float64 `json:"switch"`
+	SLA     float64 `json:"sla"`
+	// Utilisation is the share of all vGPUs that were in service, the mean over the window.
+	Utilisation float64 `json:"utilisation"`
+}
+
+// TierMeters is what a provider measures of one tier in a window.
+type TierMeters struct {
+	// TierPrice was in force.
+	TierPrice
+	// Rate is the load that was expected at this price, in jobs a slot.
+	Rate float64 `json:"rate"`
+	// Arrived is the number of jobs that arrived, Violated of those that were found too late for their SLA, Begun of those
+	// that began.
+	Arrived  float64 `json:"arrived"`
+	Violated float64 `json:"violated"`
+	Begun    float64 `json:"begun"`
+	// Waiting is the number of jobs that wait now, late ones included.
+	Waiting int `json:"waiting"`
+}
+
+// SlotMeters is what a provider measures in a slot: all that a scheduling policy sees. Its lists, but Tiers, have an
+// entry for each function: those of the first tier, then those of the next, and so on.
+type SlotMeters struct {
+	// Slot is the number of the slot that comes now, counted from the beginning of a window.
+	Slot int64 `json:"slot"`
+	// Off is the number of vGPUs that are off, whatever they hosted.
+	Off int32 `json:"off"`
+	// Tiers is what is in force in this window.
+	Tiers []TierPrice `json:"tiers"`
+	// Queue is the number of jobs that wait and can still meet their SLA, Late of those that can no longer.
+	Queue []int32 `json:"queue"`
+	Late  []int32 `json:"late"`
+	// Arrived is the number of jobs that arrived in this slot, Violated of those found too late in it. Begun is the number
+	// of jobs that began in the last slot.
+	Arrived  []int32 `json:"arrived"`
+	Violated []int32 `json:"violated"`
+	Begun    []int32 `json:"begun"`
+	// Estimate is the forecast of arrivals in jobs a slot: a moving mean in which a new slot weighs forecast.
+	Estimate []float64 `json:"estimate"`
+	// Wait is for how many slots the first job of the queue has waited.
+	Wait []int32 `json:"wait"`
+	// Keep is the number of keep-alive vGPUs, IdleKeep of those that are loaded and idle.
+	Keep     []int32 `json:"keep"`
+	IdleKeep []int32 `json:"idle_keep"`
+	// Transient is the number of transient vGPUs, Idle of those that are loaded and idle, Patient of these that have been
+	// so for patience slots at least. IdleSince is for how many slots the longest idle has been so.
+	Transient []int32 `json:"transient"`
+	Idle      []int32 `json:"idle"`
+	Patient   []int32 `json:"patient"`
+	IdleSince []int32 `json:"idle_since"`
+	// Loading is the number of vGPUs that load the function, Warm of those that are off and could serve it without a load.
+	Loading []int32 `json:"loading"`
+	Warm    []int32 `json:"warm"`
+}
+
+// NewSlotMeters returns meters with room for so many tiers and functions, all 0.
+func NewSlotMeters(tiers, functions int) *SlotMeters {
+	m := &SlotMeters{Tiers: make([]TierPrice, tiers), Estimate: make([]float64, functions)}
+	for _, c := range m.columns() {
+		*c.of = make([]int32, functions)
+	}
+	return m
+}
+
+// column is one of the lists.
+type column struct {
+	key string
+	of  *[]int32
+}
+
+// columns are the lists of whole numbers.
+func (m *SlotMeters) columns() [14]column {
+	return [...]column{
+		{"queue", &m.Queue}, {"late", &m.Late}, {"arrived", &m.Arrived}, {"violated", &m.Violated}, {"begun", &m.Begun},
+		{"wait", &m.Wait}, {"keep", &m.Keep}, {"idle_keep", &m.IdleKeep}, {"transient", &m.Transient}, {"idle", &m.Idle},
+		{"patient", &m.Patient}, {"idle_since", &m.IdleSince}, {"loading", &m.Loading}, {"warm", &m.Warm},
+	}
+}
+
+// ParseMeters reads the meters of a window from JSON. [Observer.Observe] checks the numbers.
+func ParseMeters(data []byte) (*Meters, error) {
+	m := &Meters{}
+	if err := envs.ParseJSON(data, m); err != nil {
+		return nil, fmt.Errorf("meters: %w", err)
+	}
+	return m, nil
+}
+
+// ParseSlotMeters reads the meters of a slot from JSON. [SlotObserver.Observe] checks the numbers.
+func ParseSlotMeters(data []byte) (*SlotMeters, error) {
+	m := &SlotMeters{}
+	if err := envs.ParseJSON(data, m); err != nil {
+		return nil, fmt.Errorf("meters: %w", err)
+	}
+	return m, nil
+}
+
+// Limits of what is measured; beyond them is a wrong unit, or no reading.
+const (
+	mostCount = 1 << 30
+	mostMoney = 1e15
+)
+
+// reading is a measured number with its key, and the most that it can be; the least is 0.
+type reading struct {
+	key     string
+	x, most float64
+}
+
+// check names the number if it cannot be.
+func (n *reading) check() error {
+	if n.x >= 0 && n.x <= n.most { // neither holds for NaN
+		return nil
+	}
+	return bounds.Errorf(n.key, "is %g, want 0 to %g", n.x, n.most)
+}
+
+func (m *Meters) validate() error {
+	for _, n := range [...]reading{
+		{"potential", m.Potential, mostCount}, {"next", float64(m.Next), 1 << 40}, {"revenue", m.Revenue, mostMoney},
+		{"base", m.Base, mostMoney}, {"gpu", m.GPU, mostMoney}, {"switch", m.Switch, mostMoney}, {"sla", m.SLA, mostMoney},
+		{"utilisation", m.Utilisation, 1},
+	} {
+		if err := n.check(); err != nil {
+			return err
+		}
+	}
+	for i := range m.Tiers {
+		if err := m.Tiers[i].validate(); err != nil {
+			return fmt.Errorf("tiers[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+func (t *TierMeters) validate() error {
+	for _, n := range [...]reading{
+		{"rate", t.Rate, mostCount}, {"arrived", t.Arrived, mostCount}, {"violated", t.Violated, mostCount},
+		{"begun", t.Begun, mostCount}, {"waiting", float64(t.Waiting), mostCount},
+	} {
+		if err := n.check(); err != nil {
+			return err
+		}
+	}
+	return t.TierPrice.validate()
+}
+
+func (t *TierPrice) validate() error {
+	for _, n := range [...]reading{{"price", t.Price, 1e6}, {"keep_alive", float64(t.KeepAlive), 1 << 16}} {
+		if err := n.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *SlotMeters) validate() error {
+	for _, n := range [...]reading{{"slot", float64(m.Slot), 1 << 40}, {"off", float64(m.Off), 1 << 16}} {
+		if err := n.check(); err != nil {
+			return err
+		}
+	}
+	for i := range m.Tiers {
+		if err := m.Tiers[i].validate(); err != nil {
+			return fmt.Errorf("tiers[%d].%w", i, err)
+		}
+	}
+	for _, c := range m.columns() {
+		for f, x := range *c.of {
+			if x < 0 || x > mostCount {
+				return bounds.Errorf(fmt.Sprintf("%s[%d]", c.key, f), "is %d, want 0 to %d", x, mostCount)
+			}
+		}
+	}
+	for f, x := range m.Estimate {
+		if !(x >= 0 && x <= mostCount) {
+			return bounds.Errorf(fmt.Sprintf("estimate[%d]", f), "is %g, want 0 to %d", x, mostCount)
+		}
+	}
+	return nil
+}
