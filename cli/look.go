@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -12,7 +13,9 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints"
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
+	"github.com/stoker-rl/stoker/eval/export"
 	"github.com/stoker-rl/stoker/train"
 )
 
@@ -21,10 +24,11 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check PATH",
 		Short: "Verify a checkpoint, a run or an exported policy",
-		Long: `Verify a checkpoint, a run folder (all its checkpoints, pointers and logs) or an exported policy, byte by byte. The exit
+		Long: `Verify a checkpoint, a run folder (all its checkpoints, pointers and logs), an exported policy or a bundle, byte by byte.
+Of a bundle the policy is built too, and shown the observations of its self-test; the report says what is inside. The exit
 code is 1 if something is damaged; the report says what and where.`,
 		Example: "  stoker check runs/sizing-attmf-s1\n  stoker check " +
-			"runs/sizing-attmf-s1/checkpoints/step-000000010000 --json",
+			"runs/sizing-attmf-s1/checkpoints/step-000000010000 --json\n  stoker check sizing-attmf-s1.stoker",
 		Args: args(1, 1, "PATH"),
 		RunE: func(c *cobra.Command, a []string) error {
 			check := checkpoints.Check
@@ -32,6 +36,8 @@ code is 1 if something is damaged; the report says what and where.`,
 				check = func(string) (*checkpoints.Report, error) { return zoo.Check(name) }
 			} else if _, err := os.Lstat(a[0]); errors.Is(err, fs.ErrNotExist) {
 				return train.Missing(a[0], "a run's folder, a checkpoint or an exported policy")
+			} else if filepath.Ext(a[0]) == bundle.Extension {
+				check = func(path string) (*checkpoints.Report, error) { return export.Check(names(c), path) }
 			}
 			rep, err := check(a[0])
 			if asJSON && rep != nil {

@@ -1,0 +1,28 @@
+package export
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Text says for people what was written.
+func Text(files []Written) string {
+	var b strings.Builder
+	for _, f := range files {
+		what := "wrote"
+		if f.Unchanged {
+			what = "unchanged"
+		}
+		fmt.Fprintf(&b, "%s %s (%s, %d kB, sha256:%s)\n", what, f.File, f.Format, (f.Bytes+999)/1000, f.Digest)
+		if a := f.Agreement; a != nil {
+			fmt.Fprintf(&b, "  opened again: %d observations, %d unequal actions, largest difference %.2g, %d decided by the fallback\n",
+				a.Observations, a.Unequal, a.Largest, a.Fallbacks)
+		}
+	}
+	for _, f := range files {
+		if f.Format == Bundle {
+			fmt.Fprintf(&b, "look inside: stoker check %s\n", f.File)
+		}
+	}
+	return b.String()
+}
