@@ -1,11 +1,9 @@
 package envs
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 )
 
@@ -90,14 +88,9 @@ func DecodeSpec(text []byte, masks MaskMaker) (*Spec, error) {
 }
 
 func decodeSpec(text []byte, masks MaskMaker) (*Spec, error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
 	var in specJSON
-	if err := dec.Decode(&in); err != nil {
+	if err := ParseJSON(text, &in); err != nil {
 		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is text behind the object")
 	}
 	s := &Spec{ID: in.ID, Doc: in.Doc, Step: Timing{in.Step.Unit, in.Step.Microseconds}, MaxSteps: in.MaxSteps,
 		Info: in.Info, Samples: in.Samples, Objective: in.Objective, Constraint: in.Constraint, Levels: in.Levels}

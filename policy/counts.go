@@ -66,5 +66,30 @@ type Drift struct {
 	Outside, Rows uint64
 }
 
-// drifting counts for one feature.
-type drifting struct{ outside atomic.Uint64 }
+// Drift returns how often features lay outside what was usual in the evaluation, in the order of the spec: those of which
+// the bundle has ranges. It is empty where the guard is off.
+func (p *Policy) Drift() []Drift {
+	if p.guard == nil {
+		return nil
+	}
+	var out []Drift
+	for i := range p.guard.kinds {
+		k := &p.guard.kinds[i]
+		out = k.rows.drift(out)
+		for j := range k.nodes {
+			out = k.nodes[j].drift(out)
+		}
+		for j := range k.edges {
+			out = k.edges[j].drift(out)
+		}
+	}
+	return out
+}
+
+func (l *limits) drift(out []Drift) []Drift {
+	rows := l.rows.Load()
+	for j := range l.outside {
+		out = append(out, Drift{l.kind, l.part, l.name(j), l.outside[j].Load(), rows})
+	}
+	return out
+}

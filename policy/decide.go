@@ -76,6 +76,9 @@ func (p *Policy) DecideFor(ctx context.Context, r Request) (Decision, error) {
 		}
 		s.mu.Lock()
 		defer p.leave(s, &r)
+		if s.err != nil {
+			return Decision{}, fmt.Errorf("policy: %w", s.err)
+		}
 	}
 	w, err := p.take(ctx)
 	if err != nil {

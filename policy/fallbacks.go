@@ -46,8 +46,13 @@ func rule[C any, P envs.Policy](config func() C,
 	return func(text json.RawMessage, env envs.Env) (envs.Policy, error) {
 		c := config()
 		if len(text) > 0 {
-			if err := decode(text, &c); err != nil {
+			if err := envs.ParseJSON(text, &c); err != nil {
 				return nil, err
+			}
+			var named struct{ File string }
+			if err := json.Unmarshal(text, &named); err != nil || named.File != "" {
+				return nil, fmt.Errorf("file is %q: no file is opened for a bundle; write the numbers that it holds in its place",
+					named.File)
 			}
 		}
 		p, err := build(c, env)

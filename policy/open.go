@@ -143,6 +143,9 @@ func (p *Policy) describe() error {
 	if p.spec.ID != f.Environment.ID {
 		return fmt.Errorf("stoker.spec: id is %q, but stoker.environment has %q", p.spec.ID, f.Environment.ID)
 	}
+	if err := checkSizes(f.Agent.Description, p.spec); err != nil {
+		return fmt.Errorf("stoker.agent: description: %w", err)
+	}
 	for i := range p.spec.Kinds {
 		p.choices = append(p.choices, envs.Choices(p.spec.Kinds[i].Action))
 		p.ranges = append(p.ranges, envs.Ranges(p.spec.Kinds[i].Action))
@@ -215,9 +218,20 @@ func alike(a, b *envs.Spec) error {
 	return nil
 }
 
-// sameSpace compares spaces by what they say of themselves, which has all widths, choices and capacities.
+// sameSpace compares what policies depend on: components, bounds of actions, and the features of graphs; not the texts.
 func sameSpace(a, b envs.Space) bool {
-	return a.Width() == b.Width() && a.MaskWidth() == b.MaskWidth() && a.String() == b.String()
+	g, ok := a.(envs.Graph)
+	if !ok {
+		return a.MaskWidth() == b.MaskWidth() && slices.Equal(envs.Ranges(a), envs.Ranges(b))
+	}
+	h, ok := b.(envs.Graph)
+	named := func(x, y envs.Component) bool { return x.Name == y.Name }
+	return ok && slices.EqualFunc(g.Nodes, h.Nodes, func(x, y envs.NodeKind) bool {
+		return x.Name == y.Name && x.Width == y.Width && x.Capacity == y.Capacity && slices.EqualFunc(x.Features, y.Features, named)
+	}) && slices.EqualFunc(g.Edges, h.Edges, func(x, y envs.EdgeKind) bool {
+		return x.Name == y.Name && x.From == y.From && x.To == y.To && x.Width == y.Width && x.Capacity == y.Capacity &&
+			slices.EqualFunc(x.Features, y.Features, named)
+	})
 }
 
 // newWorker makes a worker.

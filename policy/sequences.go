@@ -12,6 +12,7 @@ import (
 type sequence struct {
 	mu           sync.Mutex
 	policy, rule envs.Policy // nil where it has no state
+	err          error       // why they could not be made
 	used         time.Time   // guarded by the policy's lock
 	inside       int         // calls that hold it or wait for it
 }
@@ -45,20 +46,13 @@ func (p *Policy) sequence(r *Request) (*sequence, error) {
 	s.mu.Lock() // others wait until it is made
 	p.sequences[r.Sequence] = s
 	p.mu.Unlock()
-	var err error
 	if p.agent.State {
-		s.policy, err = p.newLearned()
+		s.policy, s.err = p.newLearned()
 	}
-	if err == nil && p.rule != nil && p.rule.State {
-		s.rule, err = p.newRule()
+	if s.err == nil && p.rule != nil && p.rule.State {
+		s.rule, s.err = p.newRule()
 	}
 	s.mu.Unlock()
-	if err != nil {
-		p.mu.Lock()
-		delete(p.sequences, r.Sequence)
-		p.mu.Unlock()
-		return nil, fmt.Errorf("policy: %w", err)
-	}
 	return s, nil
 }
 
@@ -68,7 +62,7 @@ func (p *Policy) leave(s *sequence, r *Request) {
 	p.mu.Lock()
 	s.inside--
 	s.used = time.Now()
-	if r.End && p.sequences[r.Sequence] == s {
+	if (r.End || s.err != nil) && p.sequences[r.Sequence] == s {
 		delete(p.sequences, r.Sequence)
 	}
 	p.mu.Unlock()

@@ -1,11 +1,8 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -63,7 +60,7 @@ func world(id string, more []World) (*World, error) {
 // newSizing makes the sizing environment. Of the workload only whether it is closed is seen.
 func newSizing[E envs.Env](c sizing.Config, config, load json.RawMessage,
 	build func(sizing.Config, workload.Config) (E, error)) (envs.Env, error) {
-	if err := decode(config, &c); err != nil {
+	if err := envs.ParseJSON(config, &c); err != nil {
 		return nil, err
 	}
 	w, err := idle(load)
@@ -76,21 +73,35 @@ func newSizing[E envs.Env](c sizing.Config, config, load json.RawMessage,
 
 func newPricing(config, load json.RawMessage) (envs.Env, error) {
 	c := pricing.Default()
-	if err := decode(config, &c); err != nil {
+	if err := envs.ParseJSON(config, &c); err != nil {
 		return nil, err
 	}
 	w, err := idle(load)
 	if err != nil {
 		return nil, err
 	}
-	c.Demand.Source, c.Demand.Start = "generated", -1
+	// What is demanded, and how long it works, is not seen; it may come from files.
+	c.Demand.Source, c.Demand.Start, c.Work = "generated", -1, pricing.Default().Work
 	return pricing.New(c, w, nil)
 }
 
 func newPlacement(config, _ json.RawMessage) (envs.Env, error) {
 	c := placement.Default()
-	if err := decode(config, &c); err != nil {
+	if err := envs.ParseJSON(config, &c); err != nil {
 		return nil, err
+	}
+	if c.Workload == "tpch" && c.TPCH.Path != "" {
+		return nil, fmt.Errorf("tpch.path: the cluster's functions are read from a file, %q, and no file is opened for a bundle",
+			c.TPCH.Path)
+	}
+	// A short text can describe a graph of many gigabytes.
+	const most = 1 << 22
+	nodes := 0
+	for _, n := range c.Nodes {
+		nodes += min(max(n.Count, 0), most)
+	}
+	if pairs := nodes * min(max(c.Window, 0), most); pairs > most {
+		return nil, fmt.Errorf("window and nodes: %d pairs of invocation and node, want at most %d", pairs, most)
 	}
 	return placement.New(c, workload.Default())
 }
@@ -108,17 +119,4 @@ func idle(load json.RawMessage) (workload.Config, error) {
 		w.Kind = workload.ClosedLoop
 	}
 	return w, nil
-}
-
-// decode reads JSON into v, without room for other keys and for text behind it.
-func decode(text json.RawMessage, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is text behind the value")
-	}
-	return nil
 }

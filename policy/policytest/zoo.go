@@ -95,6 +95,10 @@ func open(t testing.TB, name string) (*bundle.File, envs.Env) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		t.Fatal(err)
 	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, head.Description); err != nil {
+		t.Fatal(err)
+	}
 	weights, err := c.Tensors(checkpoints.WeightsFile)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +116,7 @@ func open(t testing.TB, name string) (*bundle.File, envs.Env) {
 		t.Fatal(err)
 	}
 	f := &bundle.File{
-		Agent:       bundle.Agent{Name: head.Agent, Env: head.EnvID, Description: head.Description},
+		Agent:       bundle.Agent{Name: head.Agent, Env: head.EnvID, Description: compact.Bytes()},
 		Arrays:      map[string]bundle.Array{},
 		Environment: bundle.Environment{ID: head.EnvID, Config: section, Workload: config.Workload},
 		Provenance:  bundle.Provenance{Name: name, Kernels: c.Header().Kernels, Seeds: []uint64{1}},
