@@ -1,0 +1,87 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Sample is one run of a function.
+type Sample struct {
+	MB      float64 // memory size
+	Seconds float64 // execution time
+	Line    int     // of the file that it was read from, 0 where there is none
+}
+
+// Size is what was measured at one memory size.
+type Size struct {
+	MB           float64 `json:"mb"`
+	Runs         int     `json:"runs"`
+	Mean, Median float64 `json:"-"` // seconds
+	SD           float64 `json:"-"` // seconds, of single runs
+}
+
+// Sizes gathers samples by memory size, ascending. A time or a size that is not positive and finite is an error, and so
+// are times that rise with memory from the smallest to the largest size: then memory buys nothing, or the columns are
+// exchanged.
+func Sizes(samples []Sample) ([]Size, error) {
+	if len(samples) == 0 {
+		return nil, fmt.Errorf("memory: no measurements")
+	}
+	by := map[float64][]float64{}
+	for _, s := range samples {
+		switch {
+		case !(s.MB > 0) || math.IsInf(s.MB, 0):
+			return nil, fmt.Errorf("memory: line %d: a memory size of %g MB, want a positive number", s.Line, s.MB)
+		case !(s.Seconds > 0) || math.IsInf(s.Seconds, 0):
+			return nil, fmt.Errorf("memory: line %d: an execution time of %g s, want a positive number", s.Line, s.Seconds)
+		}
+		by[s.MB] = append(by[s.MB], s.Seconds)
+	}
+	out := make([]Size, 0, len(by))
+	for mb, times := range by {
+		slices.Sort(times)
+		out = append(out, sizeOf(mb, times))
+	}
+	slices.SortFunc(out, func(a, b Size) int { return cmp.Compare(a.MB, b.MB) })
+	if first, last := out[0], out[len(out)-1]; last.Mean > first.Mean {
+		return nil, fmt.Errorf("memory: times rise with memory: %.4g s with %g MB, %.4g s with %g MB; want measurements of a "+
+			"function that more memory does not slow down", first.Mean, first.MB, last.Mean, last.MB)
+	}
+	return out, nil
+}
+
+// sizeOf summarises sorted times.
+func sizeOf(mb float64, times []float64) Size {
+	s := Size{MB: mb, Runs: len(times)}
+	n := float64(len(times))
+	for _, t := range times {
+		s.Mean += t
+	}
+	s.Mean /= n
+	for _, t := range times {
+		s.SD += float64((t - s.Mean) * (t - s.Mean))
+	}
+	s.SD = math.Sqrt(s.SD / max(1, n-1))
+	m := len(times) / 2
+	s.Median = times[m]
+	if len(times)%2 == 0 {
+		s.Median = (times[m-1] + times[m]) / 2
+	}
+	return s
+}
+
+// Rises lists the sizes whose mean is above the one before by more than two standard errors and one percent: anomalies
+// for which the thesis repeats the measurement after a cold start.
+func Rises(sizes []Size) []Size {
+	var out []Size
+	for i := 1; i < len(sizes); i++ {
+		a, b := sizes[i-1], sizes[i]
+		err := math.Sqrt(float64(a.SD*a.SD)/float64(a.Runs) + float64(b.SD*b.SD)/float64(b.Runs))
+		if d := b.Mean - a.Mean; d > 2*err && d > 0.01*a.Mean {
+			out = append(out, b)
+		}
+	}
+	return out
+}
