@@ -1,0 +1,141 @@
+package bill
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Distribution is the law of a run's time in seconds.
+type Distribution interface {
+	// Mean returns the expectation, Above the probability that a time is greater than s.
+	Mean() float64
+	Above(s float64) float64
+}
+
+// Always is a time that does not vary.
+type Always float64
+
+// Mean implements [Distribution].
+func (a Always) Mean() float64 { return float64(a) }
+
+// Above implements [Distribution].
+func (a Always) Above(s float64) float64 {
+	if float64(a) > s*(1+1e-12) {
+		return 1
+	}
+	return 0
+}
+
+// Runs are measured times in seconds, ascending: each is as likely as any other.
+type Runs []float64
+
+// NewRuns sorts a copy of times. A time that is not positive and finite is an error, and so is none.
+func NewRuns(times []float64) (Runs, error) {
+	if len(times) == 0 {
+		return nil, fmt.Errorf("bill: no times")
+	}
+	for i, t := range times {
+		if !(t > 0) || math.IsInf(t, 0) {
+			return nil, fmt.Errorf("bill: time %d is %g s, want a positive number", i, t)
+		}
+	}
+	out := slices.Clone(times)
+	slices.Sort(out)
+	return out, nil
+}
+
+// Mean implements [Distribution].
+func (r Runs) Mean() float64 {
+	var sum float64
+	for _, t := range r {
+		sum += t
+	}
+	return sum / float64(len(r))
+}
+
+// Above implements [Distribution].
+func (r Runs) Above(s float64) float64 {
+	i, _ := slices.BinarySearchFunc(r, s, func(a, b float64) int {
+		if a <= b {
+			return -1
+		}
+		return 1
+	})
+	return float64(len(r)-i) / float64(len(r))
+}
+
+// Steps returns the mean number of steps, each time rounded up.
+func (r Runs) Steps(step float64) float64 {
+	t := Tariff{Step: step}
+	var sum float64
+	for _, x := range r {
+		sum += t.steps(x)
+	}
+	return sum / float64(len(r))
+}
+
+// Lognormal is a time with a mean in seconds and a coefficient of variation.
+type Lognormal struct{ M, CV float64 }
+
+// Mean implements [Distribution].
+func (l Lognormal) Mean() float64 { return l.M }
+
+// Above implements [Distribution].
+func (l Lognormal) Above(s float64) float64 {
+	if l.CV == 0 {
+		return Always(l.M).Above(s)
+	}
+	if s <= 0 {
+		return 1
+	}
+	v := math.Log1p(float64(l.CV * l.CV))
+	return distuv.Normal{Mu: math.Log(l.M) - v/2, Sigma: math.Sqrt(v)}.Survival(math.Log(s))
+}
+
+// Quantiles are times in seconds at ascending probabilities from 0 to 1, with straight lines between them: what is left
+// of measurements of which only quantiles were published.
+type Quantiles struct{ P, Seconds []float64 }
+
+// Validate reports the first entry that is not ascending.
+func (q Quantiles) Validate() error {
+	n := len(q.P)
+	if n < 2 || len(q.Seconds) != n || q.P[0] != 0 || q.P[n-1] != 1 {
+		return fmt.Errorf("bill: %d probabilities and %d times, want as many of both, from probability 0 to 1", n, len(q.Seconds))
+	}
+	for i := 1; i < n; i++ {
+		if !(q.P[i] > q.P[i-1]) || !(q.Seconds[i] >= q.Seconds[i-1]) {
+			return fmt.Errorf("bill: quantile %d (probability %g: %g s) is not above the one before (%g: %g s)", i, q.P[i],
+				q.Seconds[i], q.P[i-1], q.Seconds[i-1])
+		}
+	}
+	return nil
+}
+
+// Mean implements [Distribution].
+func (q Quantiles) Mean() float64 {
+	var sum float64
+	for i := 1; i < len(q.P); i++ {
+		sum += float64((q.P[i] - q.P[i-1]) * (q.Seconds[i] + q.Seconds[i-1]) / 2)
+	}
+	return sum
+}
+
+// Above implements [Distribution].
+func (q Quantiles) Above(s float64) float64 {
+	i, _ := slices.BinarySearch(q.Seconds, s)
+	// The last of equal times.
+	for i < len(q.Seconds) && q.Seconds[i] == s {
+		i++
+	}
+	switch i {
+	case 0:
+		return 1
+	case len(q.Seconds):
+		return 0
+	}
+	a, b := q.Seconds[i-1], q.Seconds[i]
+	return 1 - (q.P[i-1] + float64((q.P[i]-q.P[i-1])*((s-a)/(b-a))))
+}
