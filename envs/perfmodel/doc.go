@@ -6,4 +6,7 @@
 // [FaaSConf] returns the laws of FaaSConf's functions. They are fitted so that the simulated latencies agree with the
 // published measurements, which [ReadFaaSConf] reads; [FaaSConfFit] returns the regression over them. The tests in
 // envs/sizing/calibrate repeat the fit. [Rates] are the prices.
+//
+// Platforms that give CPU with memory have laws of their own, in package memory, bills in package bill, and quantiles of
+// delays in package quantile, all below this one.
 package perfmodel

@@ -73,6 +73,7 @@ func TestOrchestration(t *testing.T) {
 func TestWrong(t *testing.T) {
 	_, none := bill.NewRuns(nil)
 	_, negative := bill.NewRuns([]float64{1, -1})
+	half := bill.Quantiles{P: []float64{0, 0.5}, Seconds: []float64{1, 3}}
 	for name, c := range map[string]struct {
 		err  error
 		want string
@@ -82,7 +83,7 @@ func TestWrong(t *testing.T) {
 		"step":          {bill.Tariff{Step: -1}.Validate(), "step is -1"},
 		"digits":        {bill.Tariff{Digits: 1e-9}.Validate(), "digits"},
 		"falls":         {bill.Quantiles{P: []float64{0, 0.5, 1}, Seconds: []float64{1, 3, 2}}.Validate(), "quantile 2"},
-		"ends":          {bill.Quantiles{P: []float64{0, 0.5}, Seconds: []float64{1, 3}}.Validate(), "from probability 0 to 1"},
+		"ends":          {half.Validate(), "from probability 0 to 1"},
 		"orchestration": {bill.Orchestration("fast").Validate(), "express"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {

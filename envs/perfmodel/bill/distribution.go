@@ -103,7 +103,8 @@ type Quantiles struct{ P, Seconds []float64 }
 func (q Quantiles) Validate() error {
 	n := len(q.P)
 	if n < 2 || len(q.Seconds) != n || q.P[0] != 0 || q.P[n-1] != 1 {
-		return fmt.Errorf("bill: %d probabilities and %d times, want as many of both, from probability 0 to 1", n, len(q.Seconds))
+		return fmt.Errorf("bill: %d probabilities and %d times, want as many of both, from probability 0 to 1", n,
+			len(q.Seconds))
 	}
 	for i := 1; i < n; i++ {
 		if !(q.P[i] > q.P[i-1]) || !(q.Seconds[i] >= q.Seconds[i-1]) {

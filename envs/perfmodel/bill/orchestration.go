@@ -39,8 +39,8 @@ const (
 	expressChunk    = 64 // MB
 )
 
-// Request returns the expected price in USD of moving one request: with an expected number of state transitions, and for
-// [Express] with mb megabytes of its own memory (64 where it is unknown) during a response time that follows d.
+// Request returns the expected price in USD of moving one request: with an expected number of state transitions, and
+// for [Express] with mb megabytes of its own memory (64 where it is unknown) during a response time that follows d.
 func (o Orchestration) Request(transitions, mb float64, d Distribution) float64 {
 	switch o {
 	case Standard:

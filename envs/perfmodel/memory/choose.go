@@ -9,8 +9,8 @@ import (
 // Fitted is a fitted law with its errors.
 type Fitted struct {
 	Law Law
-	// MAPE is the mean over sizes of |predicted - mean| / mean. LeftOut is the same where each size in turn was left out of
-	// the fit that predicts it; NaN where too few sizes are left.
+	// MAPE is the mean over sizes of |predicted - mean| / mean. LeftOut is the same where each size in turn was left out
+	// of the fit that predicts it; NaN where too few sizes are left.
 	MAPE, LeftOut float64
 	// PerSize are the relative errors with sign at each size, of the fit to all.
 	PerSize []float64

@@ -10,8 +10,8 @@ type Options struct {
 	// Plain minimises the squares of plain errors, as the papers' curve_fit does; without it relative errors count, since
 	// times over sizes differ by a factor of ten.
 	Plain bool
-	// SingleCore is m_s of StepConf's laws in MB, 0 for AWS's 1769. Cores is q, the cores that the code uses, 0 for as many
-	// as the largest size gives.
+	// SingleCore is m_s of StepConf's laws in MB, 0 for AWS's 1769. Cores is q, the cores that the code uses, 0 for as
+	// many as the largest size gives.
 	SingleCore, Cores float64
 }
 
@@ -19,17 +19,17 @@ type Options struct {
 var parameters = map[Form]int{Exponential: 3, Knee: 3, Single: 3, Multi: 3, Table: 1}
 
 // Fit fits a law of a form to the means of sizes by least squares. All forms but the table have one parameter that is
-// not linear: it is searched over its range by a grid and then golden section, and for each value the others follow from
-// a linear problem with coefficients ≥ 0, so that no start value is needed. It needs as many sizes as the form has
-// parameters.
+// not linear: it is searched over its range by a grid and then golden section, and for each value the others follow
+// from a linear problem with coefficients ≥ 0, so that no start value is needed. It needs as many sizes as the form
+// has parameters.
 func Fit(form Form, sizes []Size, o Options) (Law, error) {
 	n, ok := parameters[form]
 	if !ok {
 		return nil, fmt.Errorf("memory: no law %q, there are %v", form, Forms())
 	}
 	if len(sizes) < n {
-		return nil, fmt.Errorf("memory: %d memory sizes are too few for the %s law, which has %d parameters: measure at least "+
-			"%d sizes", len(sizes), form, n, n)
+		return nil, fmt.Errorf("memory: %d memory sizes are too few for the %s law, which has %d parameters: "+
+			"measure at least %d sizes", len(sizes), form, n, n)
 	}
 	if form == Table {
 		var l Measured
@@ -47,7 +47,8 @@ func Fit(form Form, sizes []Size, o Options) (Law, error) {
 	if q == 0 {
 		q = last / m
 	}
-	// basis is what B is multiplied by, for a value of the parameter that is not linear; low and high are that one's range.
+	// basis is what B is multiplied by, for a value of the parameter that is not linear; low and high are that one's
+	// range.
 	var basis func(c, mb float64) float64
 	var low, high float64
 	switch form {

@@ -155,7 +155,10 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, name := range functions {
 			sizes, err := memory.Sizes(samples[name])
-			if err != nil || sizes[0].MB < 1 || sizes[len(sizes)-1].MB > 1e6 || sizes[0].Mean > 1e6 || sizes[len(sizes)-1].Mean < 1e-6 {
+			if err != nil {
+				continue
+			}
+			if first, last := sizes[0], sizes[len(sizes)-1]; first.MB < 1 || last.MB > 1e6 || first.Mean > 1e6 || last.Mean < 1e-6 {
 				continue
 			}
 			for _, form := range memory.Forms() {

@@ -46,8 +46,8 @@ func Sizes(samples []Sample) ([]Size, error) {
 	}
 	slices.SortFunc(out, func(a, b Size) int { return cmp.Compare(a.MB, b.MB) })
 	if first, last := out[0], out[len(out)-1]; last.Mean > first.Mean {
-		return nil, fmt.Errorf("memory: times rise with memory: %.4g s with %g MB, %.4g s with %g MB; want measurements of a "+
-			"function that more memory does not slow down", first.Mean, first.MB, last.Mean, last.MB)
+		return nil, fmt.Errorf("memory: times rise with memory: %.4g s with %g MB, %.4g s with %g MB; want "+
+			"measurements of a function that more memory does not slow down", first.Mean, first.MB, last.Mean, last.MB)
 	}
 	return out, nil
 }
