@@ -55,6 +55,9 @@ func New(c Config, ctx agents.Context) (*Learner, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkMemory(ctx.Spec, ctx.Steps, ctx.Train.Info().Device); err != nil {
+		return nil, err
+	}
 	l := &Learner{
 		c: c, ctx: ctx, p: p, taken: make([]float32, ctx.Copies*p.agents*p.act),
 		explore: rng.NewStream(ctx.Seed, "maddpg: exploration"),

@@ -40,6 +40,10 @@ func Archs() map[string]nets.Arch {
 	f := fields()["attention self exp"]
 	f.MLP = mlp(norm)
 	out["attention norm"] = f
+	f = fields()["joint others"]
+	f.MLP = mlp(norm)
+	f.Shared = true
+	out["joint others shared norm"] = f
 	return out
 }
 

@@ -45,7 +45,7 @@ type work[X Tensor] struct {
 // NewWork implements [nets.Net]. A wrong batch is reported by Err.
 func (n *net[X]) NewWork(batch int) nets.Work {
 	w := &work[X]{net: n, id: n.e.ids.Add(1), batch: batch, in: make([]X, len(n.ports))}
-	if most := maxValues / n.v.Agents / n.v.Widest(); batch < 1 || batch > most {
+	if most := maxValues / n.perSample(); batch < 1 || batch > most {
 		n.e.Fail("NewWork", "batch of %v is %d, want 1 to %d", n, batch, most)
 		w.batch = 0
 	}
@@ -57,6 +57,14 @@ func (n *net[X]) NewWork(batch int) nets.Work {
 		w.pass = n.network.NewPass(w.batch, w.out)
 	}
 	return w
+}
+
+// perSample is the most values that one of a pass's arrays holds for a sample.
+func (n *net[X]) perSample() int {
+	if own, ok := n.network.(interface{ PerSample() int }); ok {
+		return own.PerSample()
+	}
+	return n.v.Agents * n.v.Widest()
 }
 
 // Batch implements [nets.Work].

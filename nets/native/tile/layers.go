@@ -80,25 +80,36 @@ func (m *layersMemory) of(b []float32, agent int) []float32 {
 // forward takes agent i's features in to out.
 func (l *layers) forward(x *context, m *layersMemory, i int, in, out []float32) {
 	for li := range l.list {
-		t := &l.list[li]
-		y := out
-		if li < len(l.list)-1 {
-			y = m.of(m.y[li], i)
-		}
-		t.product(l, x, i, in, y)
-		switch t.activation {
-		case nets.Tanh:
-			l.k.Tanh(y[:t.out*l.lanes])
-		case nets.Sigmoid:
-			l.k.Sigmoid(y[:t.out*l.lanes])
-		}
-		in = y
-		if t.norm {
-			in = m.of(m.normed[li], i)
-			l.k.Norm(in, m.of(m.hat[li], i), m.of(m.scale[li], i), y, t.gain.value(i), t.offset.value(i), l.lanes,
-				nets.LayerNormEpsilon)
-		}
+		y := l.product(m, li, i, out)
+		l.list[li].product(l, x, i, in, y)
+		in = l.activate(m, li, i, y)
 	}
+}
+
+// product is where layer li's product of agent i goes, out for the last.
+func (l *layers) product(m *layersMemory, li, i int, out []float32) []float32 {
+	if li == len(l.list)-1 {
+		return out
+	}
+	return m.of(m.y[li], i)
+}
+
+// activate does what layer li does to its product y, beside ReLU, and returns the layer's output.
+func (l *layers) activate(m *layersMemory, li, i int, y []float32) []float32 {
+	t := &l.list[li]
+	switch t.activation {
+	case nets.Tanh:
+		l.k.Tanh(y[:t.out*l.lanes])
+	case nets.Sigmoid:
+		l.k.Sigmoid(y[:t.out*l.lanes])
+	}
+	if !t.norm {
+		return y
+	}
+	normed := m.of(m.normed[li], i)
+	l.k.Norm(normed, m.of(m.hat[li], i), m.of(m.scale[li], i), y, t.gain.value(i), t.offset.value(i), l.lanes,
+		nets.LayerNormEpsilon)
+	return normed
 }
 
 // product sets y = xW + b, with ReLU on the way.
@@ -124,33 +135,42 @@ func (t *layer) product(l *layers, x *context, i int, in, y []float32) {
 // on, as many as dx holds, or adds to it.
 func (l *layers) backward(x *context, m *layersMemory, i int, in, out, g, sums, dx []float32, from int,
 	start kernel.Start) {
+	g = l.toFirst(x, m, i, out, g, sums)
+	t := &l.list[0]
+	if sums != nil {
+		t.addGrads(l, x, i, in, g, sums)
+	}
+	if len(dx) > 0 {
+		t.inputs(l, x, i, from, g, dx, start)
+	}
+}
+
+// toFirst takes the gradient w.r.t. agent i's output to that w.r.t. the first layer's product, and adds the gradients
+// of the layers above it to sums where that is not nil.
+func (l *layers) toFirst(x *context, m *layersMemory, i int, out, g, sums []float32) []float32 {
 	last := len(l.list) - 1
 	if a := l.list[last].activation; a != nets.None {
 		own := x.grads[last%2][:len(g)]
 		l.deactivate(a, own, out, g)
 		g = own
 	}
-	for li := last; ; li-- {
-		t := &l.list[li]
-		below := in
-		if li > 0 {
-			below = l.output(m, li-1, i)
-		}
+	for li := last; li > 0; li-- {
 		if sums != nil {
-			t.addGrads(l, x, i, below, g, sums)
-		}
-		if li == 0 {
-			if len(dx) > 0 {
-				p := x.product.Begin(len(dx)/l.lanes, l.lanes, t.out)
-				p.A, p.AK, p.AM = t.weight.value(i)[from*t.out:], 1, t.out
-				p.B, p.LDB = g, l.lanes
-				p.C, p.LDC, p.Start = dx, l.lanes, start
-				l.k.Product(p)
-			}
-			return
+			l.list[li].addGrads(l, x, i, l.output(m, li-1, i), g, sums)
 		}
 		g = l.descend(x, m, li, i, g, sums)
 	}
+	return g
+}
+
+// inputs sets or adds to the gradient w.r.t. the layer's input from a feature on, as many as dx holds, given that w.r.t.
+// its product.
+func (t *layer) inputs(l *layers, x *context, i, from int, g, dx []float32, start kernel.Start) {
+	p := x.product.Begin(len(dx)/l.lanes, l.lanes, t.out)
+	p.A, p.AK, p.AM = t.weight.value(i)[from*t.out:], 1, t.out
+	p.B, p.LDB = g, l.lanes
+	p.C, p.LDC, p.Start = dx, l.lanes, start
+	l.k.Product(p)
 }
 
 // output is the input of the layer after li.

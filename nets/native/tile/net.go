@@ -41,6 +41,15 @@ func (n *network) ZeroGrads() {
 	clear(n.grads)
 }
 
+// PerSample is the most values that one array of a pass holds for a sample. Where every agent sees all, the features are
+// stored once for all agents.
+func (n *network) PerSample() int {
+	if a, ok := n.v.Arch.(nets.MeanField); ok && a.Mix == nets.Joint {
+		return max(2*a.SeenWidth(), n.v.Widest())
+	}
+	return n.v.Agents * n.v.Widest()
+}
+
 // direct says that a segment's shards add to the gradients themselves: they divide agents, and each agent has
 // parameters of its own.
 func (n *network) direct(s *segment) bool { return s.byAgent && n.v.Groups == n.v.Agents }
@@ -98,7 +107,11 @@ func (n *network) newModel(lanes int, need *scratchNeed) model {
 	case nets.MeanField:
 		need.widest = max(need.widest, a.SeenWidth())
 		if a.Mix == nets.Joint {
-			return newJoint(n, a, lanes)
+			j := newJoint(n, a, lanes)
+			if a.Shared && lanes > 1 {
+				return &sharedJoint{*j}
+			}
+			return j
 		}
 		return newField(n, a, lanes, need)
 	case nets.GumbelSoftmax:
@@ -127,6 +140,7 @@ type memory struct {
 	rho           []float32 // gradients w.r.t. the scores, by the agent that is seen
 	raw, divisors []float32 // of squared scores
 	relaxed       []float32 // of Gumbel-softmax
+	base          []float32 // what all agents have in common
 }
 
 // lifetime says how long the activations between a pass's layers are needed.
