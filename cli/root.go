@@ -82,7 +82,8 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"})
 	root.SetHelpCommandGroupID("look")
 	for _, c := range []*cobra.Command{trainCommand(), sweepCommand(), resumeCommand(), evalCommand(), explainCommand(),
-		searchCommand(), frontierCommand(), plotCommand(), powerCommand(), suiteCommand(), libraryCommand(), onlineCommand(), exportCommand()} {
+		searchCommand(), frontierCommand(), plotCommand(), powerCommand(), suiteCommand(), libraryCommand(), onlineCommand(),
+		exportCommand(), serveCommand()} {
 		c.GroupID = "work"
 		root.AddCommand(c)
 	}

@@ -1,0 +1,210 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/policy"
+	"github.com/stoker-rl/stoker/serving/models"
+	"github.com/stoker-rl/stoker/serving/tensors"
+	"github.com/stoker-rl/stoker/serving/wire"
+)
+
+// work is what a request needs while it is under way. It is used again.
+type work struct {
+	body     []byte
+	out      []byte
+	request  wire.Request
+	response wire.Response
+
+	version *models.Version
+	batch   *tensors.Batch
+}
+
+// done gives back what infer took.
+func (w *work) done() {
+	if w.batch != nil {
+		w.version.Pool.Put(w.batch)
+		w.batch = nil
+	}
+	if w.version != nil {
+		w.version.Release()
+		w.version = nil
+	}
+}
+
+// call is what a request's parameters say.
+type call struct {
+	sequence   string
+	start, end bool
+	observed   time.Time
+	timeout    time.Duration
+}
+
+// readCall reads parameters. Those that are not known are errors: a misspelt one would silently do nothing.
+func readCall(p wire.Params) (c call, err error) {
+	for name, v := range p {
+		ok := true
+		switch name {
+		case "sequence_id":
+			switch v := v.(type) {
+			case string:
+				c.sequence = v
+			case int64:
+				if v != 0 { // 0 is no sequence
+					c.sequence = strconv.FormatInt(v, 10)
+				}
+			default:
+				ok = false
+			}
+			ok = ok && len(c.sequence) <= 256
+		case "sequence_start":
+			c.start, ok = v.(bool)
+		case "sequence_end":
+			c.end, ok = v.(bool)
+		case "observed_at":
+			c.observed, ok = readTime(v)
+		case "timeout":
+			var us int64
+			us, ok = v.(int64)
+			ok = ok && us >= 0 && us < math.MaxInt64/1000
+			c.timeout = time.Duration(us) * time.Microsecond
+		case "binary_data_output", "priority":
+		default:
+			return c, failed(http.StatusBadRequest, "parameters: unknown parameter %q, want sequence_id, sequence_start, "+
+				"sequence_end, observed_at, timeout or binary_data_output", name)
+		}
+		if !ok {
+			return c, failed(http.StatusBadRequest, "parameters.%s: is %v, want %s", name, v, wants[name])
+		}
+	}
+	return c, nil
+}
+
+var wants = map[string]string{
+	"sequence_id": "a number or a text of at most 256 bytes", "sequence_start": "true or false",
+	"sequence_end": "true or false", "timeout": "microseconds",
+	"observed_at": "seconds since 1970 or a time as in 2026-01-31T12:00:00Z",
+}
+
+func readTime(v any) (time.Time, bool) {
+	switch v := v.(type) {
+	case int64:
+		return time.Unix(v, 0), v > 0 && v < 1<<40
+	case float64:
+		if !(v > 0 && v < 1<<40) {
+			return time.Time{}, false
+		}
+		return time.UnixMicro(int64(v * 1e6)), true
+	case string:
+		t, err := time.Parse(time.RFC3339, v)
+		return t, err == nil
+	}
+	return time.Time{}, false
+}
+
+// infer decides what w.request asks of a model, and fills w.response. What it takes stays w's until done.
+func (s *Server) infer(ctx context.Context, w *work, model, version string) error {
+	v, err := s.set.Acquire(model, version)
+	if err != nil {
+		return err
+	}
+	w.version = v
+	c, err := readCall(w.request.Params)
+	if err != nil {
+		return err
+	}
+	if w.batch, err = v.Pool.Read(&w.request, int64(s.options.MaxBatch)); err != nil {
+		return badRequest(err)
+	}
+	if c.sequence != "" && w.batch.N != 1 {
+		return failed(http.StatusBadRequest, "parameters.sequence_id: the batch has %d rows, want one: decisions of a sequence "+
+			"follow each other", w.batch.N)
+	}
+	limit := s.options.Deadline
+	if c.timeout > 0 {
+		limit = min(limit, c.timeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var sum tally
+	for i := range w.batch.N {
+		r := policy.Request{Seen: w.batch.Seen(i), Out: w.batch.Action(i), At: c.observed, Sequence: c.sequence, End: c.end}
+		d, err := s.Decide(ctx, v, r)
+		if err != nil {
+			return err
+		}
+		sum.add(d)
+	}
+	s.metrics.batch(v.Name, w.batch.N)
+	w.response = wire.Response{Model: model, Version: v.Digest, ID: w.request.ID, Params: sum.params(w.response.Params[:0]),
+		Outputs: w.response.Outputs[:0]}
+	w.response.Outputs, err = v.Pool.Results(&w.request, w.batch, w.response.Outputs)
+	return badRequest(err)
+}
+
+// badRequest gives an error the status 400 unless it has another one.
+func badRequest(err error) error {
+	if err == nil || statusOf(err) != http.StatusInternalServerError {
+		return err
+	}
+	return &failure{http.StatusBadRequest, err}
+}
+
+// Decide makes one decision with a version of [models.Set.Acquire], and counts it.
+func (s *Server) Decide(ctx context.Context, v *models.Version, r policy.Request) (policy.Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return policy.Decision{}, fmt.Errorf("the decision took longer than its deadline: %w", err)
+	}
+	v.Drift.Observe(time.Now(), r.Seen)
+	d, err := v.DecideFor(ctx, r)
+	s.metrics.decided(v.Name, d, err)
+	return d, err
+}
+
+// Acquire returns the version of a model that serves; see [models.Set.Acquire].
+func (s *Server) Acquire(model, version string) (*models.Version, error) {
+	return s.set.Acquire(model, version)
+}
+
+// tally sums up who decided the rows of a batch.
+type tally struct {
+	rows, fallbacks int
+	by              policy.By
+	reason          string
+}
+
+func (t *tally) add(d policy.Decision) {
+	if t.rows == 0 {
+		t.by = d.By
+	} else if t.by != d.By {
+		t.by = "mixed"
+	}
+	if d.Reason != "" && t.reason == "" {
+		t.reason = fmt.Sprint(d)
+	}
+	if d.By == policy.ByFallback {
+		t.fallbacks++
+	}
+	t.rows++
+}
+
+// params are the parameters of the response.
+func (t *tally) params(dst []wire.Param) []wire.Param {
+	dst = append(dst, wire.Param{Key: "decided_by", Value: string(t.by)})
+	if t.reason != "" {
+		dst = append(dst, wire.Param{Key: "reason", Value: t.reason})
+	}
+	if t.rows > 1 && t.fallbacks > 0 {
+		dst = append(dst, wire.Param{Key: "fallbacks", Value: int64(t.fallbacks)})
+	}
+	return dst
+}
+
+// NewObservation returns an empty observation for a version.
+func NewObservation(v *models.Version) *envs.Observation { return envs.NewObservation(v.Spec()) }

@@ -1,0 +1,211 @@
+package serving
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/stoker-rl/stoker/serving/tensors"
+)
+
+// headerLength says how many bytes of a body are JSON; the rest are binary tensors.
+const headerLength = "Inference-Header-Content-Length"
+
+// handler answers HTTP.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	open := func(pattern string, f http.HandlerFunc) { mux.HandleFunc(pattern, f) }
+	closed := func(pattern string, f http.HandlerFunc) { mux.HandleFunc(pattern, s.allow(f)) }
+	open("GET /v2/health/live", func(w http.ResponseWriter, _ *http.Request) {
+		sendJSON(w, http.StatusOK, map[string]bool{"live": true})
+	})
+	open("GET /v2/health/ready", func(w http.ResponseWriter, _ *http.Request) {
+		sendJSON(w, readyStatus(s.Ready()), map[string]bool{"ready": s.Ready()})
+	})
+	closed("GET /v2", s.serverMetadata)
+	closed("GET /v2/{$}", s.serverMetadata)
+	for _, version := range []string{"", "/versions/{version}"} {
+		model := " /v2/models/{model}" + version
+		closed("GET"+model, s.modelMetadata)
+		closed("GET"+model+"/ready", s.modelReady)
+		closed("POST"+model+"/infer", s.inferREST)
+	}
+	mux.Handle("GET /metrics", s.allow(s.metrics.handler().ServeHTTP))
+	closed("/", func(w http.ResponseWriter, r *http.Request) {
+		sendError(w, failed(http.StatusNotFound, "there is no %s %s: see /v2, /v2/models/MODEL, /v2/models/MODEL/infer (POST), "+
+			"/v2/health/ready, /metrics", r.Method, r.URL.Path))
+	})
+	return mux
+}
+
+func readyStatus(ready bool) int {
+	if ready {
+		return http.StatusOK
+	}
+	return http.StatusServiceUnavailable
+}
+
+func sendJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client may have left
+}
+
+func sendError(w http.ResponseWriter, err error) {
+	status := statusOf(err)
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="stoker"`)
+	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+	case statusGone:
+		status = http.StatusRequestTimeout
+	}
+	sendJSON(w, status, map[string]string{"error": err.Error()})
+}
+
+func (s *Server) extensions() []string {
+	return []string{"binary_tensor_data", "sequence"}
+}
+
+func (s *Server) serverMetadata(w http.ResponseWriter, _ *http.Request) {
+	sendJSON(w, http.StatusOK, map[string]any{"name": serverName, "version": s.options.Version,
+		"extensions": s.extensions()})
+}
+
+const (
+	serverName = "stoker"
+	platform   = "stoker_bundle"
+)
+
+// tensorJSON is a tensor in a model's metadata.
+type tensorJSON struct {
+	Name     string  `json:"name"`
+	Datatype string  `json:"datatype"`
+	Shape    []int64 `json:"shape"`
+}
+
+func tensorsJSON(all []tensors.Info) []tensorJSON {
+	out := []tensorJSON{}
+	for _, t := range all {
+		out = append(out, tensorJSON{t.Name, t.Type, t.Shape})
+	}
+	return out
+}
+
+func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) {
+	v, err := s.set.Acquire(r.PathValue("model"), r.PathValue("version"))
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	defer v.Release()
+	sendJSON(w, http.StatusOK, map[string]any{"name": v.Name, "versions": []string{v.Digest}, "platform": platform,
+		"inputs": tensorsJSON(v.Layout.Inputs()), "outputs": tensorsJSON(v.Layout.Outputs())})
+}
+
+func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) {
+	v, err := s.set.Acquire(r.PathValue("model"), r.PathValue("version"))
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	v.Release()
+	sendJSON(w, readyStatus(s.Ready()), map[string]any{"name": v.Name, "ready": s.Ready()})
+}
+
+func (s *Server) inferREST(w http.ResponseWriter, r *http.Request) {
+	model := r.PathValue("model")
+	t := s.begin()
+	k, err := s.enter()
+	if err == nil {
+		defer s.leave(k)
+		err = s.inferBody(r.Context(), k, w, r)
+	}
+	if err != nil {
+		sendError(w, err)
+	}
+	s.end(t, "http", model, k, r.RemoteAddr, err)
+}
+
+// inferBody reads, decides and answers.
+func (s *Server) inferBody(ctx context.Context, k *work, w http.ResponseWriter, r *http.Request) error {
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return failed(http.StatusUnsupportedMediaType, "Content-Encoding: %q is not supported, send the body as it is", e)
+	}
+	if err := s.readBody(k, r); err != nil {
+		return err
+	}
+	header := len(k.body)
+	if h := r.Header.Get(headerLength); h != "" {
+		n, err := strconv.Atoi(h)
+		if err != nil || n < 0 || n > len(k.body) {
+			return failed(http.StatusBadRequest, "%s: %q is no length within a body of %d bytes", headerLength, h, len(k.body))
+		}
+		header = n
+	}
+	if err := k.request.Parse(k.body, header); err != nil {
+		return &failure{http.StatusBadRequest, err}
+	}
+	model, version := r.PathValue("model"), r.PathValue("version")
+	if m := k.request.Model; m != "" && m != model {
+		return failed(http.StatusBadRequest, "model_name: is %q, the path names %q", m, model)
+	}
+	if version == "" {
+		version = k.request.Version
+	}
+	if err := s.infer(ctx, k, model, version); err != nil {
+		return err
+	}
+	k.out, header = k.response.Append(k.out[:0])
+	h := w.Header()
+	if header > 0 {
+		h.Set(headerLength, strconv.Itoa(header))
+		h.Set("Content-Type", "application/octet-stream")
+	} else {
+		h.Set("Content-Type", "application/json")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(k.out)))
+	_, err := w.Write(k.out)
+	if err != nil {
+		return &failure{statusGone, fmt.Errorf("writing the response: %w", err)}
+	}
+	return nil
+}
+
+// readBody reads a body of at most MaxBody bytes. Its memory grows with what arrives, not with what is announced.
+func (s *Server) readBody(k *work, r *http.Request) error {
+	limit := s.options.MaxBody
+	large := failed(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", limit)
+	if r.ContentLength > limit {
+		return large
+	}
+	b := k.body[:0]
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := r.Body.Read(b[len(b):min(int64(cap(b)), limit+1)])
+		b = b[:len(b)+n]
+		k.body = b
+		switch {
+		case int64(len(b)) > limit:
+			return large
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			if statusOf(err) == http.StatusRequestTimeout {
+				return failed(http.StatusRequestTimeout, "the request did not arrive within %v: %d bytes of its body did",
+					s.options.ReadTimeout, len(b))
+			}
+			return &failure{http.StatusBadRequest, fmt.Errorf("reading the body: %w", err)}
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package serving_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-rl/stoker/policy"
+	"github.com/stoker-rl/stoker/serving"
+)
+
+const faasconf = "/v2/models/faasconf"
+
+// What is served is what package policy decides, row by row.
+func TestRESTDecidesAsPolicy(t *testing.T) {
+	for _, name := range []string{"faasconf", "hops-pricer"} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, []string{name}, nil, serving.Files{})
+			p, all := seen(t, name)
+			status, body, _ := r.send(t, "POST", "/v2/models/"+name+"/infer", `{"id":"7","inputs":[`+vectors(p, all...)+`]}`)
+			if status != http.StatusOK {
+				t.Fatalf("%d: %s", status, body)
+			}
+			a := parse(t, body)
+			if a.ID != "7" || a.Model != name || a.Version != p.Digest() || a.Params["decided_by"] != "policy" {
+				t.Errorf("answered %+v", a)
+			}
+			var want []float32
+			for _, o := range all {
+				act := p.NewAction()
+				if _, err := p.Decide(t.Context(), o, act); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, act.Kinds[0]...)
+			}
+			if got := a.output("scores"); !slices.Equal(got, want) {
+				t.Errorf("scores %v, want %v", got, want)
+			}
+			if p.Spec().ID != "stoker/Sizing-v3" {
+				return
+			}
+			if got := a.output("action"); len(got) == 0 || got[0] < 0.05 || got[1] < 64 || got[2] != float32(math.Trunc(float64(got[2]))) {
+				t.Errorf("actions %v are not cores, MB, replicas and concurrency", got)
+			}
+		})
+	}
+}
+
+// A request with binary tensors, and one for binary outputs, is answered with the same numbers.
+func TestBinary(t *testing.T) {
+	r := start(t, []string{"faasconf"}, nil, serving.Files{})
+	p, all := seen(t, "faasconf")
+	_, plain, _ := r.send(t, "POST", faasconf+"/infer", `{"inputs":[`+vectors(p, all[0])+`]}`)
+	k := all[0].Kinds[0]
+	var raw []byte
+	for _, x := range k.Values {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	for _, x := range k.Active {
+		raw = append(raw, map[bool]byte{true: 1}[x])
+	}
+	header := fmt.Sprintf(`{"inputs":[{"name":"observation","datatype":"FP32","shape":[1,6,37],"parameters":{"binary_data_size":%d}},`+
+		`{"name":"active","datatype":"BOOL","shape":[1,6],"parameters":{"binary_data_size":6}}],`+
+		`"outputs":[{"name":"scores","parameters":{"binary_data":true}},{"name":"action"}]}`, 4*len(k.Values))
+	status, body, h := r.send(t, "POST", faasconf+"/infer", header+string(raw), "Inference-Header-Content-Length",
+		fmt.Sprint(len(header)))
+	if status != http.StatusOK {
+		t.Fatalf("%d: %s", status, body)
+	}
+	var n int
+	if _, err := fmt.Sscan(h.Get("Inference-Header-Content-Length"), &n); err != nil {
+		t.Fatal(err)
+	}
+	a, want := parse(t, body[:n]), parse(t, plain)
+	var scores []float32
+	for b := []byte(body[n:]); len(b) > 0; b = b[4:] {
+		scores = append(scores, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	if !slices.Equal(scores, want.output("scores")) || !slices.Equal(a.output("action"), want.output("action")) {
+		t.Errorf("%s\nwant %s", body[:n], plain)
+	}
+	if a.Outputs[1].Params["binary_data_size"] != float64(4*len(scores)) {
+		t.Errorf("outputs are %+v", a.Outputs)
+	}
+}
+
+// Wrong requests are refused with the status and the field.
+func TestBadRequests(t *testing.T) {
+	r := start(t, []string{"faasconf", "gnn-placement"}, func(o *serving.Options, _ *policy.Options) {
+		o.MaxBody, o.MaxBatch = 64<<10, 8
+	}, serving.Files{})
+	p, all := seen(t, "faasconf")
+	good := vectors(p, all[0])
+	in := func(s string) string { return `{"inputs":[` + s + `]}` }
+	zeros := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("0,", n), ",") + "]" }
+	observation := func(shape, datatype, data string) string {
+		return in(`{"name":"observation","shape":` + shape + `,"datatype":"` + datatype + `","data":` + data + `}`)
+	}
+	for _, c := range []struct {
+		path, body string
+		status     int
+		want       string
+		headers    []string
+	}{
+		{path: "/infer", body: "", status: 400, want: "the end, want"},
+		{path: "/infer", body: "[]", status: 400, want: `want "{"`},
+		{path: "/infer", body: in(good) + "x", status: 400, want: "follows the request"},
+		{path: "/infer", body: `{"input":[]}`, status: 400, want: `unknown key "input", want id, parameters, inputs, outputs`},
+		{path: "/infer", body: `{"inputs":[],"inputs":[]}`, status: 400, want: `key "inputs" comes twice`},
+		{path: "/infer", body: `{"inputs":[]}`, status: 400, want: "inputs: there is none, want observation, active"},
+		{path: "/infer", body: in(strings.Replace(good, "observation", "obs", 1)), status: 400,
+			want: `inputs[0].name: unknown input "obs", want observation, active`},
+		{path: "/infer", body: in(good + "," + good), status: 400, want: `inputs[2] "observation": is given twice`},
+		{path: "/infer", body: in(good[strings.Index(good, "},")+2:]), status: 400, want: `"observation" is missing, want FP32 [-1, 6, 37]`},
+		{path: "/infer", body: observation("[1,6,37]", "FP64", zeros(222)), status: 400, want: `datatype is "FP64", want "FP32"`},
+		{path: "/infer", body: observation("[1,6,36]", "FP32", zeros(216)), status: 400, want: `shape is [1 6 36], want [-1 6 37]`},
+		{path: "/infer", body: observation("[1,-6,37]", "FP32", zeros(222)), status: 400, want: `inputs[0].shape: size 1 is -6`},
+		{path: "/infer", body: observation("[0,6,37]", "FP32", "[]"), status: 400, want: `want at least one row`},
+		{path: "/infer", body: observation("[9223372036854775807,6,37]", "FP32", "[]"), status: 413, want: "want at most 8"},
+		{path: "/infer", body: observation("[9,6,37]", "FP32", "[]"), status: 413, want: "the batch has 9 rows, want at most 8"},
+		{path: "/infer", body: observation("[1,6,37]", "FP32", zeros(221)), status: 400, want: "data has 221 values, shape [1 6 37] has 222"},
+		{path: "/infer", body: observation("[1,6,37]", "FP32", zeros(223)), status: 400, want: "data has more than 222 values"},
+		{path: "/infer", body: observation("[1,6,37]", "FP32", strings.Replace(zeros(222), "0", "NaN", 1)), status: 400,
+			want: `data[0]: "NaN`},
+		{path: "/infer", body: observation("[1,6,37]", "FP32", strings.Replace(zeros(222), "0", "1e99", 1)), status: 400,
+			want: `data[0]: 1e99 is beyond FP32`},
+		{path: "/infer", body: observation("[1,6,37]", "FP32", `["a"]`), status: 400, want: `inputs[0].data`},
+		{path: "/infer", body: observation("[1,6,37]", "FP32", "[["+zeros(222)+"]]"), status: 400, want: "at depth 2, shape [1 6 37] has 37"},
+		{path: "/infer", body: in(good[:len(good)-3] + "1]}"), status: 400, want: `inputs[1] "active": data[5]: "tru1]`},
+		{path: "/infer", body: in(`{"name":"observation","shape":[1,6,37],"datatype":"FP32"}`), status: 400,
+			want: "inputs[0]: want either data or the parameter binary_data_size"},
+		{path: "/infer", body: in(`{"name":"observation","shape":[1,6,37],"datatype":"FP32","parameters":{"binary_data_size":888}}`),
+			status: 400, want: "888 bytes are announced, 0 are left"},
+		{path: "/infer", body: in(good), headers: []string{"Inference-Header-Content-Length", "x"}, status: 400,
+			want: `Inference-Header-Content-Length: "x"`},
+		{path: "/infer", body: in(good), headers: []string{"Content-Encoding", "gzip"}, status: 415, want: "Content-Encoding"},
+		{path: "/infer", body: strings.Repeat(" ", 64<<10) + in(good), status: 413, want: "the body is larger than 65536 bytes"},
+		{path: "/infer", body: `{"parameters":{"sequence":1},"inputs":[` + good + `]}`, status: 400, want: `unknown parameter "sequence"`},
+		{path: "/infer", body: `{"parameters":{"sequence_end":1},"inputs":[` + good + `]}`, status: 400,
+			want: "parameters.sequence_end: is 1, want true or false"},
+		{path: "/infer", body: `{"parameters":{"sequence_id":1},"inputs":[` + vectors(p, all[0], all[1]) + `]}`, status: 400,
+			want: "parameters.sequence_id: the batch has 2 rows"},
+		{path: "/infer", body: `{"outputs":[{"name":"value"}],"inputs":[` + good + `]}`, status: 400,
+			want: `outputs[0].name: unknown output "value", want action, scores`},
+		{path: "/versions/1/infer", body: in(good), status: 404, want: `model "faasconf" has no version "1", it serves ` + p.Digest()},
+		{path: "2/infer", body: in(good), status: 404, want: `no model is called "faasconf2", the models are faasconf, gnn-placement`},
+		{path: "/infers", body: in(good), status: 404, want: "there is no POST"},
+	} {
+		status, body, _ := r.send(t, "POST", faasconf+c.path, c.body, c.headers...)
+		if status != c.status || !strings.Contains(unescape(body), c.want) {
+			t.Errorf("%.80s gave %d %s\nwant %d with %s", c.body, status, body, c.status, c.want)
+		}
+	}
+	status, body, _ := r.send(t, "POST", faasconf+"/infer", in(good))
+	if status != http.StatusOK {
+		t.Errorf("a good request after bad ones gave %d %s", status, body)
+	}
+}
+
+func unescape(s string) string { return strings.ReplaceAll(s, `\"`, `"`) }
+
+// A body that does not arrive gets 408, one that is too long 413 before it has arrived.
+func TestSlowBody(t *testing.T) {
+	r := start(t, []string{"faasconf"}, func(o *serving.Options, _ *policy.Options) {
+		o.ReadTimeout = 300 * time.Millisecond
+	}, serving.Files{})
+	for length, want := range map[int]string{1000: "408 Request Timeout", 1 << 30: "413 Request Entity Too Large"} {
+		c, err := net.Dial("tcp", r.http)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n{", faasconf, length)
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		line := make([]byte, 64)
+		n, err := c.Read(line)
+		if err != nil || !strings.HasPrefix(string(line[:n]), "HTTP/1.1 "+want) {
+			t.Errorf("%d bytes announced: %q, %v, want %s", length, line[:n], err, want)
+		}
+	}
+}
+
+// More requests than there is room for get 429; those under way are answered.
+func TestInFlight(t *testing.T) {
+	r := start(t, []string{"faasconf"}, func(o *serving.Options, _ *policy.Options) { o.MaxInFlight = 1 }, serving.Files{})
+	p, all := seen(t, "faasconf")
+	body := `{"inputs":[` + vectors(p, all[0]) + `]}`
+	c, err := net.Dial("tcp", r.http)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "POST %s/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n{", faasconf, len(body))
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		status, text, h := r.send(t, "POST", faasconf+"/infer", body)
+		if status == http.StatusTooManyRequests {
+			if h.Get("Retry-After") == "" || !strings.Contains(text, "1 requests are under way") {
+				t.Errorf("%v %s", h, text)
+			}
+			break
+		}
+		if time.Since(begin) > 10*time.Second {
+			t.Fatal("no request was refused")
+		}
+	}
+	fmt.Fprint(c, body[1:])
+	line := make([]byte, 64)
+	n, err := c.Read(line)
+	if err != nil || !strings.HasPrefix(string(line[:n]), "HTTP/1.1 200 OK") {
+		t.Errorf("%q, %v", line[:n], err)
+	}
+}
+
+func TestMetadataAndHealth(t *testing.T) {
+	r := start(t, []string{"faasconf", "gnn-placement"}, nil, serving.Files{})
+	for path, want := range map[string]string{
+		"/v2": `"name":"stoker"`, "/v2/": `"binary_tensor_data"`, "/v2/health/live": `{"live":true}`,
+		"/v2/health/ready": `{"ready":true}`, faasconf: `{"name":"observation","datatype":"FP32","shape":[-1,6,37]}`,
+		faasconf + "/ready": `"ready":true`, "/v2/models/gnn-placement": `{"name":"legal.node","datatype":"BOOL","shape":[-1,4,-1]}`,
+		"/metrics": `stoker_model_info{agent="ppo",environment="stoker/Sizing-v3",model="faasconf"`,
+	} {
+		if status, body, _ := r.send(t, "GET", path, ""); status != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s, want %s", path, status, body, want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package tensors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/serving/wire"
+)
+
+// Info describes a tensor. A size of −1 is the batch, or the number of nodes or edges.
+type Info struct {
+	Name     string
+	Type     string
+	Shape    []int64
+	Optional bool
+}
+
+// role is what an input holds.
+type role int
+
+const (
+	values role = iota
+	active
+	mask
+	nodes
+	index
+	features
+	starts  // legal.invocation
+	amounts // legal.amount
+	fits    // legal.node
+)
+
+// input is an input tensor: of kind, and of graphs the kind of nodes or edges.
+type input struct {
+	Info
+	role       role
+	kind, part int
+}
+
+// Layout is the tensors of a policy. It does not change, and serves any number of goroutines.
+type Layout struct {
+	spec    *envs.Spec
+	units   Units // nil where actions are in the platform's units already
+	inputs  []input
+	outputs []output
+	byName  map[string]int
+	choices [][]int // of each kind's action components
+	single  bool    // batches have one row: graphs have no fixed size
+}
+
+// Units turns the actions of a policy into the platform's units.
+type Units interface {
+	// Columns is the number of the platform's numbers for an agent of a kind, 0 where actions are in its units already.
+	Columns(kind int) int
+	// Decode writes the numbers of a kind's agents, [agents, columns].
+	Decode(kind int, act *envs.Action, to []float32) error
+}
+
+// New returns the layout of what a spec describes; units may be nil. A legality table of an environment that is not known here is an
+// error: nobody could say what its numbers mean.
+func New(spec *envs.Spec, units Units) (*Layout, error) {
+	l := &Layout{spec: spec, units: units, byName: map[string]int{}}
+	for i := range spec.Kinds {
+		k := &spec.Kinds[i]
+		prefix := ""
+		if len(spec.Kinds) > 1 {
+			prefix = k.Name + "."
+		}
+		l.choices = append(l.choices, envs.Choices(k.Action))
+		if g, ok := k.Observation.(envs.Graph); ok {
+			if k.Agents != 1 {
+				return nil, fmt.Errorf("kind %q has %d agents that see a graph each, want one", k.Name, k.Agents)
+			}
+			l.single = true
+			l.graph(i, prefix, g)
+		} else {
+			l.add(i, values, 0, Info{Name: prefix + "observation", Type: wire.Float32,
+				Shape: []int64{-1, int64(k.Agents), int64(k.Observation.Width())}})
+		}
+		if k.Legal > 0 {
+			if err := l.legal(i, prefix); err != nil {
+				return nil, err
+			}
+		}
+		if l.graphs(i) {
+			continue // its one agent is always there, and its masks are in the legality table or open
+		}
+		l.add(i, active, 0, Info{Name: prefix + "active", Type: wire.Bool, Shape: []int64{-1, int64(k.Agents)}, Optional: true})
+		if w := k.Action.MaskWidth(); w > 0 {
+			l.add(i, mask, 0, Info{Name: prefix + "mask", Type: wire.Bool, Shape: []int64{-1, int64(k.Agents), int64(w)},
+				Optional: true})
+		}
+	}
+	l.addOutputs()
+	return l, nil
+}
+
+func (l *Layout) graphs(kind int) bool {
+	_, is := l.spec.Kinds[kind].Observation.(envs.Graph)
+	return is
+}
+
+func (l *Layout) add(kind int, r role, part int, info Info) {
+	l.byName[info.Name] = len(l.inputs)
+	l.inputs = append(l.inputs, input{Info: info, role: r, kind: kind, part: part})
+}
+
+func (l *Layout) graph(kind int, prefix string, g envs.Graph) {
+	for i, n := range g.Nodes {
+		l.add(kind, nodes, i, Info{Name: prefix + "node." + n.Name, Type: wire.Float32, Shape: []int64{-1, int64(n.Width)}})
+	}
+	for i, e := range g.Edges {
+		l.add(kind, index, i, Info{Name: prefix + "edge." + e.Name + ".index", Type: wire.Int64, Shape: []int64{2, -1}})
+		if e.Width > 0 {
+			l.add(kind, features, i, Info{Name: prefix + "edge." + e.Name + ".features", Type: wire.Float32,
+				Shape: []int64{-1, int64(e.Width)}})
+		}
+	}
+}
+
+// Inputs describes the tensors that a request may hold.
+func (l *Layout) Inputs() []Info {
+	out := make([]Info, len(l.inputs))
+	for i := range l.inputs {
+		out[i] = l.inputs[i].Info
+	}
+	return out
+}
+
+// names lists inputs, for errors.
+func (l *Layout) names() string {
+	var out []string
+	for _, in := range l.inputs {
+		out = append(out, in.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// String is a type with its sizes, as in "FP32 [-1, 5, 7]".
+func (i Info) String() string {
+	return i.Type + " " + strings.ReplaceAll(fmt.Sprint(i.Shape), " ", ", ")
+}
+
+// fitted reports whether a shape is one of the tensor's.
+func (i Info) fitted(shape []int64) bool {
+	return slices.EqualFunc(i.Shape, shape, func(want, got int64) bool { return want == got || want < 0 && got >= 0 })
+}
