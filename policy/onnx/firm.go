@@ -46,7 +46,9 @@ func (p *policy) firm() error {
 	if action, err = p.culprits(v, d.Move, action); err != nil {
 		return err
 	}
-	p.give(v, action, action, scoresOfNumbers)
+	// What is held is what was seen, which need not be within the bounds.
+	bounded := p.within(action, p.floats("low", []int{n}, b.Low), p.floats("high", []int{n}, b.High))
+	p.give(v, bounded, action, scoresOfNumbers)
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/sizing"
@@ -29,6 +28,14 @@ type Agreement struct {
 	Report         Report
 }
 
+// Add takes in what other inputs of the same model gave.
+func (a *Agreement) Add(b Agreement) {
+	a.Inputs, a.Actions = a.Inputs+b.Inputs, a.Actions+b.Actions
+	a.Largest = max(a.Largest, b.Largest)
+	a.Unequal, a.AtTie = a.Unequal+b.Unequal, a.AtTie+b.AtTie
+	a.Report = b.Report
+}
+
 // Step is an observation and what the policy does.
 type Step struct {
 	Seen *envs.Observation
@@ -40,7 +47,7 @@ type Step struct {
 // side holds a model against a policy.
 type side struct {
 	kind      *envs.Kind
-	reference scores           // of choices; nil without
+	reference Scores           // of choices; nil without
 	observer  *sizing.Observer // nil where actions are in the platform's units already
 	out       Agreement
 }
@@ -52,12 +59,7 @@ func Agree(tb testing.TB, f *bundle.File, model []byte, spec *envs.Spec, steps [
 	s.out.Inputs = len(steps)
 	var err error
 	if s.kind.Action.MaskWidth() > 0 {
-		stored := &agents.PolicyFile{Agent: f.Agent.Name, EnvID: f.Agent.Env, Description: f.Agent.Description,
-			Arrays: map[string]agents.Array{}}
-		for name, a := range f.Arrays {
-			stored.Arrays[name] = agents.Array(a)
-		}
-		s.reference, err = newScores(stored, spec)
+		s.reference, err = NewScores(f, spec)
 	}
 	if id := f.Environment.ID; err == nil && (id == sizing.ID || id == sizing.CountedID) {
 		s.observer, err = sizing.OpenObserver(id, f.Environment.Config, f.Environment.Workload)

@@ -6,13 +6,14 @@ import (
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/graphs"
+	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/nets"
 	"github.com/stoker-rl/stoker/nets/native"
 )
 
-// scores gives the scores of choices as nets/native computes them, for an observation and the choices made.
-type scores func(o *envs.Observation, act *envs.Action) ([]float32, error)
+// Scores gives the scores of choices as nets/native computes them, for an observation and the choices made.
+type Scores func(o *envs.Observation, act *envs.Action) ([]float32, error)
 
 // described is what the descriptions of all agents may hold.
 type described struct {
@@ -25,8 +26,12 @@ type described struct {
 	}
 }
 
-// newScores returns the scores of a policy of choices.
-func newScores(f *agents.PolicyFile, spec *envs.Spec) (scores, error) {
+// NewScores returns the scores of a bundle's policy of choices. spec is the environment's.
+func NewScores(b *bundle.File, spec *envs.Spec) (Scores, error) {
+	f := &agents.PolicyFile{Description: b.Agent.Description, Arrays: map[string]agents.Array{}}
+	for name, a := range b.Arrays {
+		f.Arrays[name] = agents.Array(a)
+	}
 	var d described
 	if err := json.Unmarshal(f.Description, &d); err != nil {
 		return nil, err
@@ -62,7 +67,7 @@ func newScores(f *agents.PolicyFile, spec *envs.Spec) (scores, error) {
 	return vectorScores(f, &spec.Kinds[0], e, net, mean, d.Clip), nil
 }
 
-func vectorScores(f *agents.PolicyFile, k *envs.Kind, e nets.Engine, net nets.Net, mean bool, clip float32) scores {
+func vectorScores(f *agents.PolicyFile, k *envs.Kind, e nets.Engine, net nets.Net, mean bool, clip float32) Scores {
 	n, w := k.Agents, k.Observation.Width()
 	groups := net.Arch().AgentCount()
 	in := net.Arch().Inputs()[0].Width
@@ -128,7 +133,7 @@ func withOthers(x []float32, active []bool, w int) []float32 {
 	return out
 }
 
-func graphScores(f *agents.PolicyFile, spec *envs.Spec, e nets.Engine, a nets.Graph) (scores, error) {
+func graphScores(f *agents.PolicyFile, spec *envs.Spec, e nets.Engine, a nets.Graph) (Scores, error) {
 	p, err := graphs.NewProblem(spec)
 	if err != nil {
 		return nil, err

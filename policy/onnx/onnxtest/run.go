@@ -31,11 +31,13 @@ type Answer struct {
 
 // Report describes a model that passed onnx.checker in full and was loaded.
 type Report struct {
-	IR       int               `json:"ir"`
-	Opset    map[string]int    `json:"opset"`
-	Bytes    int               `json:"bytes"`
-	Load     float64           `json:"load_seconds"`
-	Nodes    int               `json:"nodes"`
+	IR    int            `json:"ir"`
+	Opset map[string]int `json:"opset"`
+	Bytes int            `json:"bytes"`
+	Load  float64        `json:"load_seconds"`
+	Nodes int            `json:"nodes"`
+	// Call is how long a call takes on one thread, from Python, in seconds: where it was timed.
+	Call     float64           `json:"call_seconds"`
 	Metadata map[string]string `json:"metadata"`
 	// Inputs and Outputs are shapes by name: a number, or the name of a dimension of any size.
 	Inputs  map[string][]any `json:"inputs"`
@@ -74,6 +76,12 @@ func Python(tb testing.TB) string {
 // Run checks a model and runs it on each case.
 func Run(tb testing.TB, model []byte, cases [][]onnx.Tensor) Answer {
 	tb.Helper()
+	return Time(tb, model, cases, 0)
+}
+
+// Time is Run, and then times the calls of all cases for a number of seconds.
+func Time(tb testing.TB, model []byte, cases [][]onnx.Tensor, seconds float64) Answer {
+	tb.Helper()
 	path, dir := Python(tb), tb.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	var in bytes.Buffer
@@ -92,7 +100,8 @@ func Run(tb testing.TB, model []byte, cases [][]onnx.Tensor) Answer {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.Command(path, file("run.py"), file("model.onnx"), file("in"), file("out"))
+	cmd := exec.Command(path, file("run.py"), file("model.onnx"), file("in"), file("out"),
+		fmt.Sprint(seconds))
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	text, err := cmd.Output()
