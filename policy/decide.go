@@ -178,6 +178,11 @@ func (p *Policy) act(learned envs.Policy, w *worker, seen *envs.Observation, out
 	if where, ok := p.legal(w, seen, out); !ok {
 		return Decision{Reason: Illegal, Where: where}, nil
 	}
+	if w.fits != nil {
+		if err := w.fits(out); err != nil {
+			return Decision{Reason: BeyondMachines}, err
+		}
+	}
 	return Decision{By: ByPolicy}, nil
 }
 

@@ -49,7 +49,8 @@ type Policy struct {
 	opts   Options
 	agent  Agent
 	stored *agents.PolicyFile
-	world  envs.Env  // nil where there is none to know
+	row    *World // what is known of the environment, nil where nothing is
+	world  envs.Env
 	rule   *Fallback // nil where the bundle has none
 	guard  *guard    // nil where it is off
 	// Of each component of each kind's action.
@@ -70,6 +71,7 @@ type worker struct {
 	seen   envs.Observation // for the fallback, with what is out of range brought back
 	other  envs.Action      // what the one who does not act would do
 	mask   []bool
+	fits   func(*envs.Action) error // nil where nothing is beyond the machines, or the guard is off
 }
 
 // Open opens the bundle in a file: it checks its digests, builds the policy and shows it the bundle's self-test. Errors
@@ -128,12 +130,11 @@ func (p *Policy) describe() error {
 	if p.agent, err = agent(f.Agent.Name, p.opts.Agents); err != nil {
 		return fmt.Errorf("stoker.agent: %w", err)
 	}
-	row, err := world(f.Environment.ID, p.opts.Worlds)
-	if err != nil {
+	if p.row, err = world(f.Environment.ID, p.opts.Worlds); err != nil {
 		return fmt.Errorf("stoker.environment: %w", err)
 	}
-	if row != nil {
-		if p.world, err = row.New(f.Environment.Config, f.Environment.Workload); err != nil {
+	if p.row != nil {
+		if p.world, err = p.row.New(f.Environment.Config, f.Environment.Workload); err != nil {
 			return fmt.Errorf("stoker.environment: %w", err)
 		}
 	}
@@ -245,6 +246,11 @@ func (p *Policy) newWorker() (*worker, error) {
 	}
 	w.mask = make([]bool, widest)
 	var err error
+	if p.row != nil && p.row.Fits != nil && p.guard != nil {
+		if w.fits, err = p.row.Fits(p.file.Environment.Config, p.file.Environment.Workload); err != nil {
+			return nil, fmt.Errorf("stoker.environment: %w", err)
+		}
+	}
 	if !p.agent.State {
 		if w.policy, err = p.newLearned(); err != nil {
 			return nil, err

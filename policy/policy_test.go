@@ -229,6 +229,26 @@ func TestIllegalGoesToTheFallback(t *testing.T) {
 	}
 }
 
+// A decision that needs more than the machines have goes to the fallback.
+func TestBeyondMachines(t *testing.T) {
+	f := policytest.Zoo(t, "faasconf", 5)
+	l := &liar{does: f.SelfTest[0].Kinds[0].Action}
+	f.SelfTest = f.SelfTest[:1]
+	p := served(t, f, policy.Options{Agents: []policy.Agent{{Name: f.Agent.Name,
+		Open: func(*agents.PolicyFile, *envs.Spec, nets.Engine) (agents.Policy, error) { return l, nil }}}})
+	o, out := shown(t, p, 0), p.NewAction()
+	if d := decide(t, p, o, out); d.By != policy.ByPolicy {
+		t.Errorf("what was recorded: %v", d)
+	}
+	l.does = slices.Repeat([]float32{1}, len(l.does)) // all that the ranges have: more than eight machines
+	if d := decide(t, p, o, out); d.By != policy.ByFallback || d.Reason != policy.BeyondMachines || out.Kinds[0][0] == 1 {
+		t.Errorf("the most of everything: %v by %s, %v", d, d.By, out.Kinds[0])
+	}
+	if c := p.Counts(); c.Fallback[policy.BeyondMachines] != 1 {
+		t.Errorf("counted %+v", c)
+	}
+}
+
 // Decisions of a sequence follow each other, those of another do not touch them; sequences are bounded and end.
 func TestSequences(t *testing.T) {
 	f := policytest.Zoo(t, "faasconf", 20)

@@ -20,6 +20,9 @@ type World struct {
 	// New makes the environment of a configuration, as JSON, under a workload that no one will run: for the rules that are
 	// made for an environment, and for dependent masks. It opens no file.
 	New func(config, load json.RawMessage) (envs.Env, error)
+	// Fits makes a function that says of an action whether it asks for more than the machines have, for one goroutine. It
+	// is nil where the masks forbid such actions, or where what is too much is taken back when an action is carried out.
+	Fits func(config, load json.RawMessage) (func(act *envs.Action) error, error)
 }
 
 // Worlds returns the table.
@@ -27,12 +30,12 @@ func Worlds() []World {
 	return []World{
 		{sizing.ID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newSizing(sizing.Default(), config, load, sizing.Open)
-		}},
+		}, sizingFits(sizing.ID)},
 		{sizing.CountedID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newSizing(sizing.DefaultCounted(), config, load, sizing.OpenCounted)
-		}},
-		{pricing.ID, newPricing},
-		{placement.ID, newPlacement},
+		}, sizingFits(sizing.CountedID)},
+		{pricing.ID, newPricing, nil},
+		{placement.ID, newPlacement, nil},
 	}
 }
 
@@ -69,6 +72,23 @@ func newSizing[E envs.Env](c sizing.Config, config, load json.RawMessage,
 	}
 	c.Windows, c.Warmup, c.Start = 1, 0, -1
 	return build(c, w)
+}
+
+// sizingFits is [World].Fits of the sizing environments, which refuse whole what is beyond their machines.
+func sizingFits(id string) func(config, load json.RawMessage) (func(*envs.Action) error, error) {
+	return func(config, load json.RawMessage) (func(*envs.Action) error, error) {
+		o, err := sizing.OpenObserver(id, config, load)
+		if err != nil {
+			return nil, err
+		}
+		settings := make([]sizing.Settings, o.Spec().Kinds[0].Agents)
+		return func(act *envs.Action) error {
+			if err := o.Settings(act, settings); err != nil {
+				return err
+			}
+			return o.Fits(settings)
+		}, nil
+	}
 }
 
 func newPricing(config, load json.RawMessage) (envs.Env, error) {
