@@ -13,9 +13,9 @@ import (
 )
 
 type suiteFlags struct {
-	quick, json      bool
-	seeds, out, data string
-	workers          int
+	quick, json            bool
+	seeds, out, data, runs string
+	workers                int
 }
 
 func suiteCommand() *cobra.Command {
@@ -29,11 +29,15 @@ name the suites are listed.
 
 The folder given by --out (default: runs/suites/NAME) gets suite.md, a page of everything, suite.json for programs,
 tables as CSV, and the figures as PNG with their data as CSV. A folder that holds anything except an earlier result of the
-suite is refused. The same seeds give the same result with any --workers; only gnn-fig1 measures time and differs.`,
+suite is refused. The same seeds give the same result with any --workers; only gnn-fig1 measures time and differs.
+
+Runs that a suite trains are run folders below --runs. Finished ones are taken as they are and stopped ones go on, so
+the same command takes up after Ctrl-C. Faasconf alone trains.`,
 		Example: `  stoker suite                                        # the suites
   stoker suite hops --quick                           # under two minutes
   stoker suite hops --seeds 1-50 --out compare/hops
-  stoker suite hops --data DATA --json                # with real traces from a folder`,
+  stoker suite hops --data DATA --json                # with real traces from a folder
+  stoker suite faasconf --runs runs                   # trains what runs/ does not have`,
 		Args: args(0, 1, ""),
 		RunE: func(c *cobra.Command, a []string) error {
 			if len(a) == 0 {
@@ -55,6 +59,7 @@ suite is refused. The same seeds give the same result with any --workers; only g
 	fl.BoolVar(&f.quick, "quick", false, "fewer seeds and shorter runs: under two minutes on two cores")
 	seedsVar(fl, &f.seeds, "seeds", "workload seeds, as in 1-20 (default: the suite's)")
 	fl.StringVar(&f.out, "out", "", "folder of the result, as in compare/hops (default: runs/suites/NAME)")
+	fl.StringVar(&f.runs, "runs", "runs", "folder of the runs that the suite trains, or takes where they are there")
 	countVar(fl, &f.workers, "workers", 0, 0, "episodes that run at the same time, as in 4; 0 is one per core")
 	fl.StringVar(&f.data, "data", "",
 		"folder of real traces that are not part of the program, as in DATA/azure2019/100_inv.csv for --data DATA")
@@ -66,7 +71,8 @@ suite is refused. The same seeds give the same result with any --workers; only g
 const suitesDir = "runs/suites"
 
 func listSuites(c *cobra.Command, f suiteFlags) error {
-	if c.Flags().Changed("quick") || f.seeds != "" || f.out != "" || f.data != "" || c.Flags().Changed("workers") {
+	if c.Flags().Changed("quick") || f.seeds != "" || f.out != "" || f.data != "" || c.Flags().Changed("workers") ||
+		c.Flags().Changed("runs") {
 		return usage("no suite is named; see: stoker suite")
 	}
 	type line struct {
@@ -98,7 +104,7 @@ func runSuite(c *cobra.Command, name string, f suiteFlags) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	o := suite.Options{Quick: f.quick, Workers: f.workers, Data: f.data, Progress: stageProgress(c)}
+	o := suite.Options{Quick: f.quick, Workers: f.workers, Data: f.data, Runs: f.runs, Progress: stageProgress(c)}
 	if f.seeds != "" {
 		if o.Seeds, err = configs.ParseSeeds(f.seeds); err != nil {
 			return err
@@ -113,7 +119,7 @@ func runSuite(c *cobra.Command, name string, f suiteFlags) error {
 	if out == "" {
 		out = filepath.Join(filepath.FromSlash(suitesDir), s.Name)
 	}
-	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing is written")
+	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "stopping, nothing but trained runs is kept")
 	defer release()
 	res, err := suite.Run(ctx, s, o, out, suite.Made{Version: Version(), Revision: revision()})
 	if err != nil {

@@ -133,3 +133,33 @@ func difference(path string, a, b any) (key string, was, now any, differ bool) {
 	}
 	return "", nil, nil, false
 }
+
+// Same checks that the run in dir was trained as x says: its environment, workload, wrappers, learner, training and seed.
+// How it is evaluated may differ. The error names the first key that differs, with both values.
+func Same(dir string, x *configs.Experiment) error {
+	old, err := ReadConfig(dir, catalog.Of(x))
+	if err != nil {
+		return err
+	}
+	parts := [2]any{}
+	for i, y := range []*configs.Experiment{old, x} {
+		if y, err = located(y); err != nil {
+			return err
+		}
+		text, err := shapeOf(y)
+		if err != nil {
+			return err
+		}
+		if parts[i], err = decode(text); err != nil {
+			return err
+		}
+		if m, ok := parts[i].(map[string]any); ok {
+			delete(m, "eval")
+			delete(m, "name")
+		}
+	}
+	if key, was, want, differ := difference("", parts[0], parts[1]); differ {
+		return Usage("%s was trained with %s: %v, want %v", dir, key, was, want)
+	}
+	return nil
+}

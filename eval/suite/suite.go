@@ -2,7 +2,9 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 
@@ -32,8 +34,13 @@ type Options struct {
 	Workers int
 	// Data is a folder with real traces; empty means what the program carries.
 	Data string
+	// Runs is the folder of the runs that the suite trains, which a later call takes up; empty is a folder that goes when
+	// the suite is done.
+	Runs string
 	// Progress, where set, is told how many of how many parts of a stage are done, never twice at a time.
 	Progress func(stage string, done, all int)
+
+	made Made
 }
 
 func (o *Options) workers() int {
@@ -115,8 +122,9 @@ func Run(ctx context.Context, s Suite, o Options, dir string, m Made) (*Result, 
 		return nil, err
 	}
 	s.fill(&o)
+	o.made = m
 	r := newReport(o.Seeds)
-	if err := s.Run(ctx, o, r); err != nil {
+	if err := s.play(ctx, o, r); err != nil {
 		return nil, fmt.Errorf("suite %s: %w", s.Name, err)
 	}
 	if ctx.Err() != nil {
@@ -132,6 +140,19 @@ func Run(ctx context.Context, s Suite, o Options, dir string, m Made) (*Result, 
 		return nil, fmt.Errorf("writing %s: %w", dir, err)
 	}
 	return &res, nil
+}
+
+// play runs the suite with a folder for its trainings.
+func (s *Suite) play(ctx context.Context, o Options, r *Report) error {
+	if o.Runs != "" {
+		return s.Run(ctx, o, r)
+	}
+	dir, err := os.MkdirTemp("", "stoker-suite-")
+	if err != nil {
+		return err
+	}
+	o.Runs = dir
+	return errors.Join(s.Run(ctx, o, r), os.RemoveAll(dir))
 }
 
 // Usage marks an error as the caller's: exit code 2.

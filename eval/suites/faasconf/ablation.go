@@ -140,6 +140,8 @@ func hardwareOf(action []float32, functions int) []float32 {
 func figure12(r *suite.Report, f *field) {
 	if a := f.app(sizing.Sequential); a != nil {
 		f.savingRow(r, "12", firmName+withLimit, firmName, paperFirmHybrid, []*app{a}, f.users)
+		f.draw(r, "fig12-firm", "Fig. 12: the cheapest configuration of Firm with the limit and without",
+			[]string{firmName, firmName + withLimit}, []*app{a})
 	} else {
 		r.Note("Fig. 12 is left out of a quick run: it is about %s", sizing.Sequential)
 	}
@@ -159,6 +161,8 @@ func figure13(r *suite.Report, f *field) {
 	}{{mfName, paperMF}, {maddpgName, paperMADDPG}, {ddpgName, paperDDPG}} {
 		f.savingRow(r, "13", oursName, m.name, m.paper, apps, f.users)
 	}
+	f.draw(r, "fig13-learners", "Fig. 13: the cheapest configuration of what agents see of each other: attention, the mean, "+
+		"all agents, one agent for all", []string{oursName, mfName, maddpgName, ddpgName}, apps)
 }
 
 // figure14 compares serving with safe exploration and without.
@@ -184,6 +188,44 @@ func figure14(r *suite.Report, f *field) {
 		r.Measured(suite.Row{Figure: "14", Quantity: fmt.Sprintf("violations saved, %s", a.name), Unit: "points",
 			Note: "of the search's windows"}, saved)
 		f.savingRow(r, "14, "+a.name, oursName, boldName, p.price, []*app{a}, []int{safeUsers})
+	}
+	f.drawServing(r)
+}
+
+// drawServing is Fig. 14: price, latency and violations in each window of serving.
+func (f *field) drawServing(r *suite.Report) {
+	p := newPlot("fig14-serving", fmt.Sprintf("Fig. 14: each of the 15 windows of serving %d users with safe exploration and "+
+		"without, means over trainings and repetitions.", safeUsers), "method", "window", "value")
+	for _, named := range paperSafe {
+		a := f.app(named.app)
+		if a == nil {
+			continue
+		}
+		methods := []string{oursName, boldName}
+		xs := make([]float64, search.Default().Windows)
+		for i := range xs {
+			xs[i] = float64(i + 1)
+		}
+		for _, q := range []struct {
+			title, y string
+			value    func(w search.Window) float64
+		}{
+			{"price", "price (USD/h)", func(w search.Window) float64 { return w.Price }},
+			{"latency", "mean latency (s)", func(w search.Window) float64 { return w.Latency }},
+		} {
+			p.panel(r, a.name+", "+q.title, "window", q.y, methods, xs, func(s, k int) []float64 {
+				var out []float64
+				for _, res := range f.of(methods[s], a.name, safeUsers) {
+					for i := range res.Repetitions {
+						out = append(out, q.value(res.Repetitions[i].Windows[k]))
+					}
+				}
+				return out
+			})
+		}
+	}
+	if len(p.Chart.Panels) > 0 {
+		p.add(r)
 	}
 }
 

@@ -44,8 +44,8 @@ type place struct {
 func (f *field) of(method, app string, users int) cell { return f.cells[place{method, app, users}] }
 
 // play measures all methods in all scenarios, each after the same rows of the application's library.
-func play(ctx context.Context, o *suite.Options, stage string, methods []method, apps []*app, users []int,
-	repetitions int) (*field, error) {
+func play(ctx context.Context, o *suite.Options, stage string, methods []method, apps []*app, s size) (*field, error) {
+	users, repetitions := s.users, s.repetitions
 	f := &field{methods: methods, apps: apps, users: users, cells: map[place]cell{}}
 	type job struct {
 		at      place
@@ -68,7 +68,11 @@ func play(ctx context.Context, o *suite.Options, stage string, methods []method,
 	}
 	return f, o.Each(ctx, stage, len(jobs), func(i int) error {
 		j := jobs[i]
-		res, err := measure(ctx, j.m, j.a, j.at.users, j.version, repetitions)
+		key := fmt.Sprintf("search %s %s %d users, version %d, %d repetitions, %+v", j.m.name, j.a.name, j.at.users, j.version,
+			repetitions, s)
+		res, err := suite.Memo(o, key, func() (*search.Result, error) {
+			return measure(ctx, j.m, j.a, j.at.users, j.version, repetitions)
+		})
 		if err != nil {
 			return fmt.Errorf("%s, %d users: %w", j.a.name, j.at.users, err)
 		}
@@ -92,7 +96,11 @@ func measure(ctx context.Context, m *method, a *app, users, version, repetitions
 	if p.Library, err = a.libraries[m.decide].Fit(env); err != nil {
 		return nil, err
 	}
-	return search.Run(ctx, env, actor, p)
+	res, err := search.Run(ctx, env, actor, p)
+	if err == nil {
+		res.Protocol.Library = nil // it is the application's, and large
+	}
+	return res, err
 }
 
 // prices are a cell's prices of the cheapest feasible configuration, [version][repetition], as the search saw them;
@@ -104,6 +112,19 @@ func (c cell) prices() [][]float64 {
 		}
 		return r.Windows[r.Best].Price
 	})
+}
+
+// reliable are the prices of those configurations that kept the thresholds in half of their fresh windows or more.
+func (c cell) reliable() [][]float64 {
+	out := c.prices()
+	for v, row := range c.again() {
+		for i, missed := range row {
+			if !(missed <= 0.5) { // NaN too
+				out[v][i] = nan
+			}
+		}
+	}
+	return out
 }
 
 // again are the shares of fresh windows in which that configuration missed the thresholds.

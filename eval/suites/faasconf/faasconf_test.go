@@ -32,3 +32,36 @@ func TestLab(t *testing.T) {
 		}
 	}
 }
+
+// Each way to tune ends below the largest configuration, and the ways that look at the workflow keep its thresholds in
+// the windows that they tuned in: what Fig. 2 stands on.
+func TestTuning(t *testing.T) {
+	l, err := newLab(sizing.Sequential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, choose := range []func(*tuner) ([]sizing.Resources, error){individually, oneAfterAnother, allAtOnce} {
+		u := &tuner{lab: l, seed: 1, qos: sizing.RisingThresholds(sizing.Sequential, tuneUsers)}
+		most, err := l.price(u.largest())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rs, err := choose(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		price, err := l.price(rs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := u.try(rs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %.2f of %.2f USD/h, %.1f s, %d windows, violated %t", tuningMethods[m], price, most, s.latency, u.windows,
+			s.violated)
+		if price >= most || m > 0 && s.violated {
+			t.Errorf("%s tuning: %.2f USD/h of at most %.2f, violated: %t", tuningMethods[m], price, most, s.violated)
+		}
+	}
+}

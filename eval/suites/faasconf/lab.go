@@ -24,6 +24,7 @@ type lab struct {
 type seen struct {
 	latency, p95 float64 // of successes, in seconds
 	successes    float64
+	violated     bool      // the thresholds, those that rise with users
 	p75          []float64 // of each function, in seconds
 }
 
@@ -42,7 +43,7 @@ func newLab(name string) (*lab, error) {
 		env: env, rng: env.Range(), obs: envs.NewObservation(spec), act: envs.NewAction(spec), out: envs.NewOutcome(spec),
 		p75: slices.Index(spec.Kinds[0].Features, "p75"), at: map[string]int{},
 	}
-	for _, name := range []string{"latency", "latency_p95", "successes"} {
+	for _, name := range []string{"latency", "latency_p95", "successes", "violated"} {
 		if l.at[name], err = spec.InfoIndex(name); err != nil {
 			return nil, err
 		}
@@ -61,21 +62,31 @@ func (l *lab) all(r sizing.Resources) []sizing.Resources {
 	return slices.Repeat([]sizing.Resources{r}, l.functions())
 }
 
+func (l *lab) encode(rs []sizing.Resources) {
+	n := l.rng.Components()
+	for f, r := range rs {
+		l.rng.Encode(r, l.act.Kinds[0][f*n:(f+1)*n])
+	}
+}
+
+// price is what a configuration costs, in USD per hour.
+func (l *lab) price(rs []sizing.Resources) (float64, error) {
+	l.encode(rs)
+	return l.env.PriceOf(l.act)
+}
+
 // window measures a configuration under a number of users.
 func (l *lab) window(seed uint64, users int, rs []sizing.Resources) (seen, error) {
 	if err := l.env.Reset(seed, envs.Options{"users": users}, l.obs); err != nil {
 		return seen{}, err
 	}
-	n := l.rng.Components()
-	for f, r := range rs {
-		l.rng.Encode(r, l.act.Kinds[0][f*n:(f+1)*n])
-	}
+	l.encode(rs)
 	if err := l.env.Step(l.act, l.obs, l.out); err != nil {
 		return seen{}, err
 	}
 	s := seen{
 		latency: l.out.Info[l.at["latency"]], p95: l.out.Info[l.at["latency_p95"]],
-		successes: l.out.Info[l.at["successes"]],
+		successes: l.out.Info[l.at["successes"]], violated: l.out.Info[l.at["violated"]] != 0,
 	}
 	width := len(l.env.Spec().Kinds[0].Features)
 	for f := range rs {

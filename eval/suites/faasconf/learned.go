@@ -24,17 +24,18 @@ import (
 
 // learner is a method of the paper that learns: first from an application's library alone, then while it serves.
 type learner struct {
-	// config is a shipped experiment, faasconf/NAME.yaml. decide replaces what it decides, if it is not empty.
+	// config is a shipped experiment, faasconf/NAME.yaml, with what its tuning gave. decide replaces what it decides,
+	// if it is not empty.
 	config, decide string
 	x              *configs.Experiment
 	row            catalog.Learner
 	states         map[string][]*agents.State // what was learned, by application and version
 }
 
-// newLearner reads a method's configuration.
-func newLearner(config, decide string) (*learner, error) {
+// newLearner reads a method's configuration, with tuned settings over it.
+func newLearner(config, decide string, tuned ...string) (*learner, error) {
 	l := &learner{config: config, decide: decide, states: map[string][]*agents.State{}}
-	x, err := load(config, decide)
+	x, err := load(config, decide, tuned...)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,8 @@ func (l *learner) train(ctx context.Context, o *suite.Options, apps []*app, s si
 	}
 	return o.Each(ctx, "training "+l.config, len(apps)*s.trainings, func(i int) error {
 		a, v := apps[i/s.trainings], i%s.trainings
-		state, err := l.learn(ctx, a, uint64(v+1), s)
+		key := fmt.Sprintf("training %s %s %s %d, %+v", l.config, l.decides(), a.name, v, s)
+		state, err := suite.Memo(o, key, func() (*agents.State, error) { return l.learn(ctx, a, uint64(v+1), s) })
 		l.states[a.name][v] = state
 		return err
 	})

@@ -55,6 +55,22 @@ var motivationClaims = []suite.Statement[*motivation]{
 	}},
 }
 
+// tuningClaims are those of Fig. 2.
+var tuningClaims = []suite.Statement[*tuning]{
+	{Claim: "tuning each function by itself does not keep the workflow's QoS", Parts: []suite.Part[*tuning]{
+		{Measure: func(t *tuning, _ suite.Rule) []suite.Finding {
+			kept := 100 * mean(t.kept[0])
+			return []suite.Finding{{Text: fmt.Sprintf("kept in %.3g %% of fresh windows", kept), Verdict: suite.If(kept < 50)}}
+		}},
+	}},
+	{Claim: "holistic tuning is 29.34 % cheaper than tuning one function after another", Parts: []suite.Part[*tuning]{
+		{Rule: suite.Over(0), Measure: func(t *tuning, rule suite.Rule) []suite.Finding {
+			e := estimate(t.saved())
+			return []suite.Finding{{Text: fmt.Sprintf("%s %%", e), Verdict: rule(e)}}
+		}},
+	}},
+}
+
 // interval is the interquartile mean over seeds with its 95 % interval.
 func interval(x []float64) table.Estimate { return estimate(stats.Scores{x}) }
 

@@ -21,7 +21,7 @@ type plot struct{ suite.Figure }
 // newPlot begins a figure; series, x and y head the columns of its data.
 func newPlot(name, caption, series, x, y string) *plot {
 	return &plot{suite.Figure{
-		Name: name, Caption: caption + " Bands are 95 % intervals over seeds.",
+		Name: name, Caption: caption + " Bands are 95 % intervals.",
 		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
 		Columns: table.Head("panel", series, x, y),
 	}}

@@ -1,0 +1,241 @@
+package faasconf
+
+import (
+	"context"
+	"math"
+
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/eval/stats"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+)
+
+// paperHolistic is by how many percent holistic tuning is cheaper than sequential tuning (§2.2).
+const paperHolistic = 29.34
+
+// Fig. 2's users; the sizes of an instance and the replicas that tuning chooses from, ascending. The limit is the
+// range's highest, which lets all users in.
+var (
+	tuneUsers    = 20
+	tuneCores    = []int{500, 1000, 1500, 2000}
+	tuneReplicas = []int{2, 3, 4, 5, 6}
+)
+
+// tuningMethods are Fig. 2's: each function by itself, one after another, and all at once.
+var tuningMethods = []string{"individual", "sequential", "holistic"}
+
+// tuning is Fig. 2, each as [method][seed].
+type tuning struct {
+	price, latency [][]float64
+	kept, windows  [][]float64 // 1 where the thresholds are kept in a fresh window; windows that tuning took
+}
+
+// tuner tunes one workflow under one seed.
+type tuner struct {
+	lab     *lab
+	seed    uint64
+	qos     sizing.QoS
+	windows int
+}
+
+func measureTuning(ctx context.Context, o *suite.Options) (*tuning, error) {
+	t := &tuning{}
+	for _, rows := range []*[][]float64{&t.price, &t.latency, &t.kept, &t.windows} {
+		for range tuningMethods {
+			*rows = append(*rows, make([]float64, len(o.Seeds)))
+		}
+	}
+	return t, o.Each(ctx, "Fig. 2", len(o.Seeds), func(i int) error { return t.measure(o.Seeds[i], i) })
+}
+
+// measure fills in one seed: what each method chose, measured again in a fresh window.
+func (t *tuning) measure(seed uint64, i int) error {
+	l, err := newLab(sizing.Sequential)
+	if err != nil {
+		return err
+	}
+	for m, choose := range []func(*tuner) ([]sizing.Resources, error){individually, oneAfterAnother, allAtOnce} {
+		u := &tuner{lab: l, seed: seed, qos: sizing.RisingThresholds(sizing.Sequential, tuneUsers)}
+		rs, err := choose(u)
+		if err != nil {
+			return err
+		}
+		s, err := l.window(seed+freshSeeds, tuneUsers, rs)
+		if err != nil {
+			return err
+		}
+		if t.price[m][i], err = l.price(rs); err != nil {
+			return err
+		}
+		t.latency[m][i], t.windows[m][i] = s.latency, float64(u.windows)
+		if !s.violated {
+			t.kept[m][i] = 1
+		}
+	}
+	return nil
+}
+
+// freshSeeds is added to a seed for the windows in which what was tuned is measured again.
+const freshSeeds = 1000
+
+// at is a configuration of one function.
+func at(cores, replicas int) sizing.Resources {
+	return sizing.Resources{CPU: tuneCores[cores], Memory: 1024, Replicas: tuneReplicas[replicas], Concurrency: 10}
+}
+
+// largest is the largest configuration for every function.
+func (u *tuner) largest() []sizing.Resources {
+	return u.lab.all(at(len(tuneCores)-1, len(tuneReplicas)-1))
+}
+
+func (u *tuner) try(rs []sizing.Resources) (seen, error) {
+	u.windows++
+	return u.lab.window(u.seed, tuneUsers, rs)
+}
+
+// cheapest returns the cheapest configuration of function f that is good, the other functions as in rs; the largest if
+// none is.
+func (u *tuner) cheapest(rs []sizing.Resources, f int, good func(seen) bool) (sizing.Resources, error) {
+	best, least := at(len(tuneCores)-1, len(tuneReplicas)-1), math.Inf(1)
+	trial := append([]sizing.Resources(nil), rs...)
+	for c := range tuneCores {
+		for r := range tuneReplicas {
+			trial[f] = at(c, r)
+			price, err := u.lab.price(trial)
+			if err != nil {
+				return best, err
+			}
+			if price >= least {
+				continue
+			}
+			s, err := u.try(trial)
+			if err != nil {
+				return best, err
+			}
+			if good(s) {
+				best, least = trial[f], price
+			}
+		}
+	}
+	return best, nil
+}
+
+// individually gives each function the cheapest configuration that keeps its own latency, while the others have the
+// largest. Its threshold is the workflow's, shared out as the latencies are when all have the largest.
+func individually(u *tuner) ([]sizing.Resources, error) {
+	rs := u.largest()
+	s, err := u.try(rs)
+	if err != nil {
+		return nil, err
+	}
+	var sum float64
+	for _, p := range s.p75 {
+		sum += p
+	}
+	out := append([]sizing.Resources(nil), rs...)
+	for f := range rs {
+		own := u.qos.Latency * s.p75[f] / sum
+		if out[f], err = u.cheapest(rs, f, func(s seen) bool { return s.p75[f] <= own }); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// oneAfterAnother gives each function in turn the cheapest configuration with which the workflow keeps its thresholds,
+// while those after it still have the largest.
+func oneAfterAnother(u *tuner) ([]sizing.Resources, error) {
+	rs := u.largest()
+	for f := range rs {
+		var err error
+		if rs[f], err = u.cheapest(rs, f, func(s seen) bool { return !s.violated }); err != nil {
+			return nil, err
+		}
+	}
+	return rs, nil
+}
+
+// allAtOnce goes from the largest configuration down: of all single steps down of any function that keep the
+// thresholds, it takes the one that saves most for the latency that it adds, until there is none.
+func allAtOnce(u *tuner) ([]sizing.Resources, error) {
+	rs := u.largest()
+	levels := make([][2]int, len(rs)) // of cores and of replicas
+	for f := range rs {
+		levels[f] = [2]int{len(tuneCores) - 1, len(tuneReplicas) - 1}
+	}
+	now, err := u.try(rs)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		price, err := u.lab.price(rs)
+		if err != nil {
+			return nil, err
+		}
+		type step struct {
+			function, knob int
+			worth          float64
+			seen           seen
+		}
+		best := step{function: -1}
+		for f := range rs {
+			for k := range levels[f] {
+				if levels[f][k] == 0 {
+					continue
+				}
+				to := levels[f]
+				to[k]--
+				trial := append([]sizing.Resources(nil), rs...)
+				trial[f] = at(to[0], to[1])
+				less, err := u.lab.price(trial)
+				if err != nil {
+					return nil, err
+				}
+				s, err := u.try(trial)
+				if err != nil {
+					return nil, err
+				}
+				worth := (price - less) / max(s.latency-now.latency, leastSlower)
+				if !s.violated && worth > best.worth {
+					best = step{f, k, worth, s}
+				}
+			}
+		}
+		if best.function < 0 {
+			return rs, nil
+		}
+		levels[best.function][best.knob]--
+		rs[best.function], now = at(levels[best.function][0], levels[best.function][1]), best.seen
+	}
+}
+
+// leastSlower is the least number of seconds that a step is taken to add: measurements are noisy.
+const leastSlower = 0.05
+
+func (t *tuning) report(r *suite.Report) {
+	tab := table.Table{
+		Name: "fig2-tuning", Title: "Three ways to tune Sequential (Fig. 2)",
+		Columns: table.Head("tuning", "price [USD/h]", "latency [s]", "windows that kept the thresholds [%]", "windows of tuning"),
+		Note:    "20 users; latency and thresholds in a fresh window; means over seeds",
+	}
+	for m, name := range tuningMethods {
+		tab.Rows = append(tab.Rows, []any{name, r.Estimate(stats.Scores{t.price[m]}), r.Estimate(stats.Scores{t.latency[m]}),
+			100 * mean(t.kept[m]), mean(t.windows[m])})
+	}
+	r.Table(tab)
+	r.Measured(suite.Row{Figure: "2", Quantity: "holistic tuning is cheaper than sequential tuning by", Unit: "%",
+		Paper: new(paperHolistic), Note: "Sequential, 20 users"}, t.saved())
+	for m, name := range tuningMethods {
+		r.Row(suite.Row{Figure: "2", Quantity: "fresh windows that kept the thresholds, " + name + " tuning", Unit: "%",
+			Ours: number(100 * mean(t.kept[m]))})
+	}
+}
+
+// saved is by how many percent holistic tuning is cheaper than sequential tuning, by seed.
+func (t *tuning) saved() stats.Scores {
+	out := changes(t.price[2], t.price[1])
+	for i := range out[0] {
+		out[0][i] = -out[0][i]
+	}
+	return out
+}

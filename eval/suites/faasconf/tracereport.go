@@ -1,0 +1,171 @@
+package faasconf
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/pareto"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
+)
+
+// By how many percent FaaSConf's cumulative latency is below that of others (§5.2.2).
+var paperLatency = map[string]float64{firmName: -29.1, "rambo": -33.39, "aquatope": -26.53}
+
+// report is Figs. 9 and 10.
+func (t *trace) report() {
+	for _, name := range t.shown {
+		row := suite.Row{Figure: "9", Quantity: "windows that kept the thresholds, " + name, Unit: "%"}
+		if name == ppoName || name == oursName {
+			row.Paper = new(paperKept)
+		}
+		t.r.Measured(row, t.kept(name))
+	}
+	for _, name := range t.shown {
+		t.r.Measured(suite.Row{Figure: "9", Quantity: "price, " + name, Unit: "USD/h"}, t.scores(name, "price", 1))
+	}
+	for _, name := range []string{ppoName, oursName} {
+		t.against(name)
+	}
+	t.equal()
+	t.draw()
+	t.minutes()
+}
+
+// against compares a learned policy with the others.
+func (t *trace) against(name string) {
+	r := t.r
+	own := t.scores(name, "violated", 1)
+	var rivals []eval.Scored
+	var published float64 // violations of the paper's rivals
+	for _, rival := range t.shown {
+		if rival == name || rival == ppoName || rival == oursName {
+			continue
+		}
+		violated := t.scores(rival, "violated", 1)
+		rivals = append(rivals, eval.Scored{Name: rival, Scores: violated})
+		if latency, ok := paperLatency[rival]; ok {
+			published += mean(violated.Flat()) / float64(len(paperLatency))
+			r.Measured(suite.Row{Figure: "9", Quantity: fmt.Sprintf("mean latency of %s over that of %s", name, rival), Unit: "%",
+				Paper: new(latency), Note: "the paper: cumulative latencies"},
+				relative(t.scores(name, "latency", 1), t.scores(rival, "latency", 1)))
+		}
+	}
+	r.Row(suite.Row{Figure: "9", Quantity: "violations of Firm, RAMBO and Aquatope, on average, over those of " + name,
+		Unit: "×", Paper: new(paperFewer), Ours: number(published / mean(own.Flat()))})
+	r.Measured(suite.Row{Figure: "9", Quantity: "price over the oracle's, " + name, Unit: "%", Paper: new(paperOverOracle),
+		Note: "not at equal violations"},
+		relative(t.scores(name, "price", 1), t.scores(oracleName, "price", 1)))
+	r.Compare("85 minutes", eval.Metric{Name: "violated", Better: envs.Lower}, eval.Scored{Name: name, Scores: own},
+		rivals...)
+}
+
+// Shares of violated windows at which prices are compared.
+var levels = []float64{0.02, 0.05, 0.1, 0.25}
+
+// equal compares prices at equal violations, along each policy's frontier.
+func (t *trace) equal() {
+	families := make([]pareto.Family, len(t.families))
+	for i, f := range t.families {
+		families[i].Name = f.name
+		for _, s := range f.settings {
+			name := f.name
+			if s != "" {
+				name += ", " + s
+			}
+			families[i].Points = append(families[i].Points, pareto.Point{Setting: s,
+				Violated: t.scores(name, "violated", 1), Price: t.scores(name, "price", 1)})
+		}
+	}
+	res, err := pareto.Analyse(families, levels, suite.Resamples, 1)
+	if err != nil {
+		t.r.Fail("frontiers: %w", err)
+		return
+	}
+	at := table.Table{
+		Name: "fig9-equal", Title: "Price where at most so many windows violate the thresholds, along each frontier",
+		Columns: table.Head("policy", "violated at most", "price [USD/h]", "over that of "+ppoName),
+		Note: "means and 95 % intervals over training and workload seeds; empty: no setting violates so little. Learned " +
+			"policies but firm have the dials 0.5, 1, 2 and 4, the autoscaler 20 to 60 % CPU, others one setting.",
+	}
+	for _, l := range res.Levels {
+		at.Rows = append(at.Rows, []any{l.Family, float64(l.Level), estimateOf(l.Price), estimateOf(l.Ratio)})
+	}
+	t.r.Table(at)
+	t.drawFrontiers(res)
+}
+
+func estimateOf(n pareto.Number) table.Estimate {
+	return table.Estimate{At: float64(n.Mean), Low: float64(n.Lo), High: float64(n.Hi)}
+}
+
+// drawFrontiers shows price over violations, a line for each family.
+func (t *trace) drawFrontiers(res *pareto.Result) {
+	f := suite.Figure{
+		Name: "fig9-frontiers",
+		Caption: "Price over violated windows in the 85 minutes: a point for each setting, means over training and workload " +
+			"seeds. Lower left is better.",
+		Chart:   &chart.Figure{Columns: 1, Width: 2 * half, Height: 1.4 * height},
+		Columns: table.Head("policy", "setting", "violated", "price [USD/h]"),
+	}
+	panel := chart.NewPanel("", "violated windows (%)", "price (USD/h)")
+	for i, family := range t.families {
+		style := chart.Styles(i)
+		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: family.name, Style: style, Line: true})
+		var rows []pareto.Row
+		for _, p := range res.Points {
+			if p.Family == family.name {
+				rows = append(rows, p)
+				f.Rows = append(f.Rows, []any{p.Family, p.Setting, estimateOf(p.Violated), estimateOf(p.Price)})
+			}
+		}
+		slices.SortFunc(rows, func(a, b pareto.Row) int { return cmp.Compare(a.Violated.Mean, b.Violated.Mean) })
+		var x []float64
+		var y []table.Estimate
+		for _, p := range rows {
+			x, y = append(x, 100*float64(p.Violated.Mean)), append(y, estimateOf(p.Price))
+		}
+		suite.Line(panel, style, x, y)
+	}
+	panel.RangeY(0, 0)
+	f.Chart.Panels = []*chart.Panel{panel}
+	t.r.Figure(f)
+}
+
+// draw shows violations, latency and cost as they add up.
+func (t *trace) draw() {
+	f := suite.Figure{
+		Name: "fig9-trace",
+		Caption: "Fig. 9: violated windows, latency and cost since the beginning of the 85 minutes, which no policy was " +
+			"trained on. Lines are means over training seeds, bands 95 % intervals over workload seeds.",
+		Chart:   &chart.Figure{Columns: 2, Width: half, Height: height},
+		Columns: table.Head("policy", "window", "violated [windows]", "latency [s]", "cost [USD]"),
+	}
+	panels := []*chart.Panel{
+		chart.NewPanel("violations", "window", "violated windows so far"),
+		chart.NewPanel("latency", "window", "sum of mean latencies (s)"),
+		chart.NewPanel("cost", "window", "cost so far (USD)"),
+	}
+	for i, name := range t.shown {
+		style := chart.Styles(i)
+		f.Chart.Key = append(f.Chart.Key, chart.Entry{Text: name, Style: style, Line: true, Band: true})
+		var bands [3][]table.Estimate
+		for k, quantity := range []string{"violated", "latency", "cost"} {
+			bands[k] = suite.Band(suite.Cumulative(t.games.series(name, quantity)))
+			x := make([]float64, len(bands[k]))
+			for w := range x {
+				x[w] = float64(w + 1)
+			}
+			suite.Line(panels[k], style, x, bands[k])
+		}
+		for w := range bands[0] {
+			f.Rows = append(f.Rows, []any{name, w + 1, bands[0][w], bands[1][w], bands[2][w]})
+		}
+	}
+	f.Chart.Panels = panels
+	t.r.Figure(f)
+}
