@@ -98,7 +98,7 @@ func newCached(s *System, l *Layout) cached {
 }
 
 // node updates the features of a node.
-func (k *cached) node(e *Env, n int32) {
+func (k *cached) node(e *view, n int32) {
 	at, row := &e.nodes[n], k.nodes[n*widthOfNode:]
 	for r, x := range at.free {
 		row[ofFree+r] = share(x, e.s.largest[r])
@@ -108,7 +108,7 @@ func (k *cached) node(e *Env, n int32) {
 }
 
 // waits computes the features of an invocation that do not change while it waits.
-func (k *cached) waits(e *Env, i int32) {
+func (k *cached) waits(e *view, i int32) {
 	v := &e.invocations[i]
 	q := &e.requests[v.request]
 	row := e.still(i)
@@ -123,13 +123,14 @@ func (k *cached) waits(e *Env, i int32) {
 	row[ofInput] = squash(v.input, dataScale)
 }
 
-func (e *Env) still(i int32) []float32 {
+func (e *view) still(i int32) []float32 {
 	w := e.layout.still()
 	return e.rows[int(i)*w : int(i)*w+w]
 }
 
-// see writes the observation: graph, legality table and mask.
-func (e *Env) see(obs *envs.Observation) {
+// see writes the observation at a time in µs: graph, legality table and mask.
+func (e *view) see(now int64, obs *envs.Observation) {
+	e.at = now
 	o := &obs.Kinds[0]
 	o.Active[0] = true
 	g := o.Graphs[0]
@@ -162,20 +163,20 @@ func (e *Env) see(obs *envs.Observation) {
 	e.mask(o.Mask)
 }
 
-func (e *Env) seeNodes(s *envs.NodeSet) {
+func (e *view) seeNodes(s *envs.NodeSet) {
 	s.Len = len(e.nodes)
 	copy(s.Features, e.cached.nodes)
 	for n := range e.nodes {
 		row := s.Features[n*widthOfNode : (n+1)*widthOfNode]
 		row[ofNext] = 1
 		if t := e.cached.next[n]; t != noEvent {
-			row[ofNext] = squash(seconds(max(0, t-e.now)), timeScale)
+			row[ofNext] = squash(seconds(max(0, t-e.at)), timeScale)
 		}
 		row[ofRecent] = float32(e.nodes[n].recent)
 	}
 }
 
-func (e *Env) seeFunctions(g *envs.GraphValue) {
+func (e *view) seeFunctions(g *envs.GraphValue) {
 	s := &g.Nodes[FunctionNodes]
 	s.Len = len(e.functions)
 	copy(s.Features, e.cached.functions)
@@ -187,7 +188,7 @@ func (e *Env) seeFunctions(g *envs.GraphValue) {
 		row[ofReady] = squash(float64(l.idle), countScale)
 		row[ofSince] = 1
 		if l.since >= 0 {
-			row[ofSince] = squash(seconds(e.now-l.since), timeScale)
+			row[ofSince] = squash(seconds(e.at-l.since), timeScale)
 		}
 		row[ofColdShare] = float32(l.cold)
 		if l.idle+l.running > 0 {
@@ -201,7 +202,7 @@ func (e *Env) seeFunctions(g *envs.GraphValue) {
 	}
 }
 
-func (e *Env) seeSharing(s *envs.EdgeSet, f int) {
+func (e *view) seeSharing(s *envs.EdgeSet, f int) {
 	memory := e.s.functions[f].demand[0][Memory]
 	for n := range e.nodes {
 		p := &e.pairs[f*len(e.nodes)+n]

@@ -149,8 +149,7 @@ func (l *Layout) space() envs.Graph {
 }
 
 // describe is the environment's spec.
-func (e *Env) describe() *envs.Spec {
-	l := &e.layout
+func (l *Layout) describe() *envs.Spec {
 	return &envs.Spec{
 		ID: ID,
 		Doc: "Start waiting invocations on unlike nodes, each with how much and where, one after another, then let time " +
@@ -167,7 +166,7 @@ func (e *Env) describe() *envs.Spec {
 					multiples(l.Amounts)),
 				"on which node to start it, by its node in the graph",
 			},
-			MaskAfter: e.layout.MaskAfter, Legal: l.Window * l.Nodes, Points: []int{InvocationNodes, -1, ResourceNodes},
+			MaskAfter: l.MaskAfter, Legal: l.Window * l.Nodes, Points: []int{InvocationNodes, -1, ResourceNodes},
 		}},
 		Step: envs.Timing{Unit: "decision"},
 		Info: quantities(), Constraint: "violations", Objective: "slowdown",

@@ -32,34 +32,18 @@ const ID = "stoker/Placement-v2"
 //
 // Options: load (float64) is the episode's load, up to the larger of Load and LoadTo.
 type Env struct {
-	s      *System
-	c      *Config
-	spec   *envs.Spec
-	layout Layout
-
+	view
+	spec     *envs.Spec
 	arrivals arrivals
-	cached   cached
 
 	episode
-	requests    []request
-	free        []int32      // free places in requests
-	invocations []invocation // invocations, [requests, steps]
-	window      []int32      // invocations that wait and are seen, the first to wait first
-	backlog     []int32      // those that wait and are not seen, from head on
-	active      []int32      // those that run, in the order of their start
-	idle        []instance   // warm instances, the longest idle first
-	tally       tally
+	free    []int32    // free places in requests
+	backlog []int32    // invocations that wait and are not seen, from head on
+	idle    []instance // warm instances, the longest idle first
+	tally   tally
 
-	// The rest follows from the fields above, see [Env.restore].
-	sums
-	rows      []float32 // features of invocations that do not change while they wait
-	levels    []int32   // invocations of each level that are done, [requests, steps]
-	ends      []int32   // those that run, as a heap by their end
-	nodes     []node
-	pairs     []pair   // [functions, nodes]
-	fits      []int8   // [functions, nodes]: how many of the amounts, from the smallest on, fit now
-	warm      []uint64 // nodes on which a function has idle instances, as bits
-	functions []functionState
+	// The rest follows from the fields above and those of the view, see [Env.restore].
+	ends []int32 // invocations that run, as a heap by their end
 }
 
 // episode holds the numbers of an episode that do not follow from others.
@@ -149,17 +133,12 @@ func New(c Config, w workload.Config) (*Env, error) {
 
 // Environment returns another environment of the same system.
 func (s *System) Environment() (*Env, error) {
-	e := &Env{s: s, c: &s.config, layout: s.layout()}
+	e := &Env{view: newView(s)}
 	var err error
 	if e.arrivals, err = newArrivals(s); err != nil {
 		return nil, err
 	}
-	n, f := len(s.nodes), len(s.functions)
-	e.nodes, e.pairs, e.fits, e.functions = make([]node, n), make([]pair, f*n), make([]int8, f*n), make([]functionState, f)
-	e.warm = make([]uint64, f*e.layout.words())
-	e.window = make([]int32, 0, s.config.Window)
-	e.cached = newCached(s, &e.layout)
-	e.spec = e.describe()
+	e.spec = e.layout.describe()
 	return e, nil
 }
 
@@ -195,7 +174,7 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 		return err
 	}
 	e.begin(seed, load)
-	e.see(obs)
+	e.see(e.now, obs)
 	return nil
 }
 
@@ -227,10 +206,8 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	if len(act.Kinds) != 1 || len(act.Kinds[0]) != 3 {
 		return envs.CheckAction(e.spec, nil, act)
 	}
-	a := act.Kinds[0]
-	which, amount, at := int(a[0]), int(a[1]), int(a[2])
-	if float32(which) != a[0] || float32(amount) != a[1] || float32(at) != a[2] || // also for NaN
-		uint(which) > uint(e.layout.Wait()) || uint(amount) >= uint(len(e.c.Amounts)) || uint(at) >= uint(len(e.nodes)) {
+	which, amount, at, ok := e.layout.choices(act.Kinds[0])
+	if !ok {
 		return envs.CheckAction(e.spec, nil, act)
 	}
 	if err := e.allowed(which, amount, at); err != nil {
@@ -238,7 +215,7 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 	}
 	e.apply(which, amount, at, out)
 	e.report(out)
-	e.see(obs)
+	e.see(e.now, obs)
 	return nil
 }
 

@@ -132,7 +132,7 @@ func (e *Env) ready(i int32) {
 	l := &e.functions[v.function]
 	l.waiting++
 	l.since = e.now
-	e.cached.waits(e, i)
+	e.cached.waits(&e.view, i)
 	if len(e.window) < e.c.Window && e.head == len(e.backlog) {
 		e.window = append(e.window, i)
 		l.shown++

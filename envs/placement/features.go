@@ -59,6 +59,13 @@ func (s *System) layout() Layout {
 	return l
 }
 
+// choices are the three numbers of an action; ok is false where they are outside of its space.
+func (l *Layout) choices(a []float32) (which, amount, at int, ok bool) {
+	which, amount, at = int(a[0]), int(a[1]), int(a[2])
+	return which, amount, at, float32(which) == a[0] && float32(amount) == a[1] && float32(at) == a[2] && // not for NaN
+		uint(which) <= uint(l.Wait()) && uint(amount) < uint(len(l.Amounts)) && uint(at) < uint(l.Nodes)
+}
+
 // Wait is the choice of the first component that lets time pass.
 func (l *Layout) Wait() int { return l.Window + l.Running }
 

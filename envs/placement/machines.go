@@ -37,10 +37,10 @@ type instance struct {
 	expires        int64
 }
 
-func (e *Env) pair(f, n int32) *pair { return &e.pairs[int(f)*len(e.nodes)+int(n)] }
+func (e *view) pair(f, n int32) *pair { return &e.pairs[int(f)*len(e.nodes)+int(n)] }
 
 // fitting returns, for each node, how many of the amounts fit an invocation of a function.
-func (e *Env) fitting(f int32) []int8 {
+func (e *view) fitting(f int32) []int8 {
 	n := len(e.nodes)
 	return e.fits[int(f)*n : int(f)*n+n]
 }
@@ -48,7 +48,7 @@ func (e *Env) fitting(f int32) []int8 {
 // refit computes what fits a node. This is the only place where legality is computed: masks, the legality table and the
 // check of an action read its result. Demands grow with the amount, and a cold start may take memory that idle
 // instances hold.
-func (e *Env) refit(n int32) {
+func (e *view) refit(n int32) {
 	at, nodes := &e.nodes[n], len(e.nodes)
 	memory := at.free[Memory] + at.warm
 	for f := range e.functions {
@@ -124,7 +124,7 @@ func (e *Env) give(v *invocation) {
 }
 
 // occupy takes the resources of an invocation that starts (sign 1), or gives them back at its end (−1).
-func (e *Env) occupy(v *invocation, sign int32) {
+func (e *view) occupy(v *invocation, sign int32) {
 	f := &e.s.functions[v.function]
 	at := &e.nodes[v.node]
 	for r, x := range f.demand[v.amount] {
@@ -139,7 +139,7 @@ func (e *Env) occupy(v *invocation, sign int32) {
 }
 
 // keep counts the memory of a warm instance that becomes idle (sign 1), or stops being idle (−1).
-func (e *Env) keep(x instance, sign int32) {
+func (e *view) keep(x instance, sign int32) {
 	f := &e.s.functions[x.function]
 	at, p := &e.nodes[x.node], e.pair(x.function, x.node)
 	at.warm += sign * f.demand[0][Memory]
@@ -162,12 +162,12 @@ func (e *Env) remove(i int) {
 }
 
 // priced is a cost on a node in whole pUSD a second, so that sums of costs added and subtracted are exact.
-func (e *Env) priced(cost float64, n int32) int64 {
+func (e *view) priced(cost float64, n int32) int64 {
 	return int64(float64(cost * e.s.nodes[n].price))
 }
 
 // hold updates what a request holds when one of its invocations starts (sign 1) or ends (−1).
-func (e *Env) hold(v *invocation, sign int32) {
+func (e *view) hold(v *invocation, sign int32) {
 	q := &e.requests[v.request]
 	q.held = 0
 	for r, x := range e.s.functions[v.function].demand[v.amount] {

@@ -8,7 +8,7 @@ import (
 
 // seeInvocation writes the features that waiting and running invocations share, and the temporal edge from the
 // invocation of the same function that was seen before.
-func (e *Env) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
+func (e *view) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
 	v, l, k := &e.invocations[i], &e.layout, &e.cached
 	q := &e.requests[v.request]
 	w := l.width()
@@ -16,9 +16,9 @@ func (e *Env) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
 	copy(row, k.prefixes[int(v.function)*l.prefix():(int(v.function)+1)*l.prefix()])
 	copy(row[l.prefix():], e.still(i))
 	tail := row[l.rest():][:lastOfInvocation]
-	tail[ofWaited] = squash(seconds(e.now-v.since), timeScale)
-	tail[ofSlack] = signed(seconds(q.deadline - e.now))
-	tail[ofAge] = squash(seconds(e.now-q.arrived), timeScale)
+	tail[ofWaited] = squash(seconds(e.at-v.since), timeScale)
+	tail[ofSlack] = signed(seconds(q.deadline - e.at))
+	tail[ofAge] = squash(seconds(e.at-q.arrived), timeScale)
 	tail[ofHeld] = float32(q.held)
 	tail[ofRemaining] = squash(max(0, q.work), timeScale)
 	t := &e.s.workflows[q.workflow]
@@ -34,12 +34,12 @@ func (e *Env) seeInvocation(g *envs.GraphValue, c, i int32) (row []float32) {
 }
 
 // seeRunning writes a running invocation, with an edge to its node.
-func (e *Env) seeRunning(g *envs.GraphValue, c, i int32) {
+func (e *view) seeRunning(g *envs.GraphValue, c, i int32) {
 	row, v := e.seeInvocation(g, c, i), &e.invocations[i]
 	row[0] = 0
 	tail := row[e.layout.rest():]
 	tail[ofWarm] = 0
-	tail[ofRuns] = squash(seconds(max(0, v.expected-e.now)), timeScale)
+	tail[ofRuns] = squash(seconds(max(0, v.expected-e.at)), timeScale)
 	tail[ofAmount] = float32(v.amount+1) / float32(len(e.c.Amounts))
 	edge := add(&g.Edges[AllocationEdges], widthOfAllocation, c, v.node)
 	edge[ofGranted] = 1
@@ -50,7 +50,7 @@ func (e *Env) seeRunning(g *envs.GraphValue, c, i int32) {
 
 // seeWaiting writes a waiting invocation, with edges to the nodes where its function is warm, or part of its input
 // lies.
-func (e *Env) seeWaiting(g *envs.GraphValue, c, i int32) {
+func (e *view) seeWaiting(g *envs.GraphValue, c, i int32) {
 	row, v, k := e.seeInvocation(g, c, i), &e.invocations[i], &e.cached
 	words := e.layout.words()
 	warm := e.warm[int(v.function)*words : (int(v.function)+1)*words]
@@ -66,6 +66,9 @@ func (e *Env) seeWaiting(g *envs.GraphValue, c, i int32) {
 	first := v.request * int32(e.s.steps)
 	for _, p := range before {
 		n := e.invocations[first+p].node
+		if n < 0 { // the output lies on no node
+			continue
+		}
 		k.near[n/64] |= 1 << (n % 64)
 		k.local[n] += float64(t.steps[p].output * q.size)
 	}
@@ -81,12 +84,14 @@ func (e *Env) seeWaiting(g *envs.GraphValue, c, i int32) {
 		}
 	}
 	for _, p := range before {
-		k.local[e.invocations[first+p].node] = 0
+		if n := e.invocations[first+p].node; n >= 0 {
+			k.local[n] = 0
+		}
 	}
 }
 
 // mask writes what is legal after some choices before it: invocations and waiting, then amounts, then nodes.
-func (e *Env) mask(mask []bool) {
+func (e *view) mask(mask []bool) {
 	clear(mask)
 	wait := e.layout.Wait()
 	amounts, nodes := mask[wait+1:wait+1+len(e.c.Amounts)], mask[wait+1+len(e.c.Amounts):]

@@ -194,7 +194,7 @@ func (e *Env) restoreInvocations(i int32, q *request) error {
 			e.levels[first+int(st.level)]++
 		}
 		if pending == 0 {
-			e.cached.waits(e, int32(first+j))
+			e.cached.waits(&e.view, int32(first+j))
 		}
 	}
 	if left != q.left {

@@ -56,6 +56,24 @@ type function struct {
 
 // NewSystem draws or reads the system of a configuration. w says which trace, and which part of it, workload azure has.
 func NewSystem(c Config, w workload.Config) (*System, error) {
+	s, err := newSystem(c, w)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.scaled(w); err != nil {
+		return nil, err
+	}
+	if err := s.open(w); err != nil {
+		return nil, err
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%+v %+v %+v %v", s.config, s.functions, s.workflows, s.chances)
+	s.fingerprint = h.Sum64()
+	return s, nil
+}
+
+// newSystem is NewSystem without a source of arrivals.
+func newSystem(c Config, w workload.Config) (*System, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -90,13 +108,7 @@ func NewSystem(c Config, w workload.Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.finish(shares, w); err != nil {
-		return nil, err
-	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v %+v %+v %v", s.config, s.functions, s.workflows, s.chances)
-	s.fingerprint = h.Sum64()
-	return s, nil
+	return s, s.finish(shares)
 }
 
 // accumulate turns weights into cumulative probabilities; the last is 1.
@@ -184,8 +196,8 @@ func (v vector) within(room vector) bool {
 // micros turns seconds into whole microseconds, at least one.
 func micros(seconds float64) int64 { return max(1, int64(float64(seconds*1e6)+0.5)) }
 
-// finish computes loads and ideal response times, and opens the source of arrivals.
-func (s *System) finish(shares []float64, w workload.Config) error {
+// finish computes loads and ideal response times.
+func (s *System) finish(shares []float64) error {
 	total := 0.0
 	for _, x := range shares {
 		total += x
@@ -225,10 +237,7 @@ func (s *System) finish(shares []float64, w workload.Config) error {
 	for r := range s.scarcity {
 		s.scarcity[r] /= all
 	}
-	if err := s.scaled(w); err != nil {
-		return err
-	}
-	return s.open(w)
+	return nil
 }
 
 // Rate is the requests per second that make a load:

@@ -1,0 +1,199 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/bounds"
+	"github.com/stoker-rl/stoker/envs"
+)
+
+// Cluster is what a platform knows of its cluster when a decision is due: all that the scheduler sees. Times are in
+// seconds since any moment, the same for all. Functions, workflows, steps and nodes are given by their numbers, in the
+// order of [Observer.Functions], [Observer.Workflows], a workflow's steps, and the configuration's nodes.
+type Cluster struct {
+	// Now is the time.
+	Now float64 `json:"now"`
+	// Nodes has an entry for each node.
+	Nodes []NodeMeters `json:"nodes"`
+	// Functions has an entry for each function.
+	Functions []FunctionMeters `json:"functions"`
+	// Requests are those in the system.
+	Requests []Request `json:"requests"`
+	// Waiting are the invocations that could start, the first to wait first. The policy sees the first window of them.
+	Waiting []Waiting `json:"waiting"`
+	// Running are the invocations that run, the first to be started first.
+	Running []Running `json:"running"`
+	// Warm are the instances that are warm and idle.
+	Warm []Warm `json:"warm"`
+}
+
+// NodeMeters is what a platform measures of one node.
+type NodeMeters struct {
+	// Recent is the share of the node's CPU in use, averaged over about 10 s.
+	Recent float64 `json:"recent"`
+	// Others is what is held by others than the invocations and instances of the cluster.
+	Others Resources `json:"others,omitzero"`
+}
+
+// Resources is an amount of each resource.
+type Resources struct {
+	// CPU is in millicores, Memory in MB, Network in Mbit/s, GPU in slices.
+	CPU     int `json:"cpu"`
+	Memory  int `json:"memory"`
+	Network int `json:"network"`
+	GPU     int `json:"gpu"`
+}
+
+// FunctionMeters is what a platform measures of one function.
+type FunctionMeters struct {
+	// Last is when an invocation of it last began to wait; negative where none ever has.
+	Last float64 `json:"last"`
+	// ColdShare is the share of cold starts among its last starts: a moving mean in which a new start weighs 0.2.
+	ColdShare float64 `json:"cold_share"`
+}
+
+// Request is a run of a workflow that has not ended.
+type Request struct {
+	// Workflow and Priority are numbers in the configuration.
+	Workflow int `json:"workflow"`
+	Priority int `json:"priority"`
+	// Size is that of its input, as the configuration has it.
+	Size float64 `json:"size"`
+	// Arrived is when it came, Deadline when it should have ended.
+	Arrived  float64 `json:"arrived"`
+	Deadline float64 `json:"deadline"`
+	// Done are the steps that have ended, the first to end first.
+	Done []Done `json:"done,omitempty"`
+}
+
+// Done is a step that has ended.
+type Done struct {
+	Step int `json:"step"`
+	// Node is where its output lies; −1 where it is not on a node.
+	Node int `json:"node"`
+}
+
+// Waiting is an invocation whose predecessors are done.
+type Waiting struct {
+	// Request is its place among the requests, Step its place in the workflow.
+	Request int `json:"request"`
+	Step    int `json:"step"`
+	// Since is when it began to wait.
+	Since float64 `json:"since"`
+}
+
+// Running is an invocation that has been started.
+type Running struct {
+	Waiting
+	// Node is where it runs, Amount the place of its amount among the configuration's.
+	Node   int `json:"node"`
+	Amount int `json:"amount"`
+	// Expected is when it is expected to end.
+	Expected float64 `json:"expected"`
+}
+
+// Warm is instances of a function on a node that are warm and idle.
+type Warm struct {
+	Function  int `json:"function"`
+	Node      int `json:"node"`
+	Instances int `json:"instances"`
+}
+
+// ParseCluster reads a cluster from JSON. [Observer.Observe] checks what it says.
+func ParseCluster(data []byte) (*Cluster, error) {
+	c := &Cluster{}
+	if err := envs.ParseJSON(data, c); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	return c, nil
+}
+
+// Cluster writes what a platform would know where the environment is now; the lists of c are used again.
+func (e *Env) Cluster(c *Cluster) {
+	*c = Cluster{
+		Now: seconds(e.now), Nodes: c.Nodes[:0], Functions: c.Functions[:0], Requests: c.Requests[:0], Waiting: c.Waiting[:0],
+		Running: c.Running[:0], Warm: c.Warm[:0],
+	}
+	for n := range e.nodes {
+		c.Nodes = append(c.Nodes, NodeMeters{Recent: e.nodes[n].recent})
+	}
+	for f := range e.functions {
+		l := &e.functions[f]
+		m := FunctionMeters{Last: seconds(l.since), ColdShare: l.cold}
+		if l.since < 0 {
+			m.Last = -1
+		}
+		c.Functions = append(c.Functions, m)
+		for n := range e.nodes {
+			if k := e.pair(int32(f), int32(n)).idle; k > 0 {
+				c.Warm = append(c.Warm, Warm{f, n, int(k)})
+			}
+		}
+	}
+	place := make([]int, len(e.requests))
+	for i := range e.requests {
+		q := &e.requests[i]
+		place[i] = len(c.Requests)
+		if q.left > 0 {
+			c.Requests = append(c.Requests, Request{
+				Workflow: int(q.workflow), Priority: int(q.priority), Size: q.size, Arrived: seconds(q.arrived),
+				Deadline: seconds(q.deadline), Done: e.done(int32(i)),
+			})
+		}
+	}
+	waiting := func(i int32) Waiting {
+		v := &e.invocations[i]
+		return Waiting{place[v.request], int(v.step), seconds(v.since)}
+	}
+	for _, list := range [][]int32{e.window, e.backlog[e.head:]} {
+		for _, i := range list {
+			c.Waiting = append(c.Waiting, waiting(i))
+		}
+	}
+	for _, i := range e.active {
+		v := &e.invocations[i]
+		c.Running = append(c.Running, Running{waiting(i), int(v.node), int(v.amount), seconds(v.expected)})
+	}
+}
+
+// done lists the steps of a request that have ended, in the order of their ends.
+func (e *Env) done(request int32) []Done {
+	first := int(request) * e.s.steps
+	var ended []*invocation
+	for j := range e.s.workflows[e.requests[request].workflow].steps {
+		if v := &e.invocations[first+j]; v.node >= 0 && v.finish <= e.now {
+			ended = append(ended, v)
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b *invocation) int { return cmp.Compare(a.finish, b.finish) })
+	var out []Done
+	for _, v := range ended {
+		out = append(out, Done{int(v.step), int(v.node)})
+	}
+	return out
+}
+
+// index checks a number of something of which there are n.
+func index(key string, x, n int) error {
+	if x >= 0 && x < n {
+		return nil
+	}
+	return bounds.Errorf(key, "is %d, want 0 to %d", x, n-1)
+}
+
+// between checks a number that must lie in a range.
+func between(key string, x, least, most float64) error {
+	if x >= least && x <= most { // neither holds for NaN
+		return nil
+	}
+	return bounds.Errorf(key, "is %g, want %g to %g", x, least, most)
+}
+
+// mostTime is the greatest time in seconds: whole microseconds up to it are exact.
+const mostTime = 9e9
+
+// instant converts a time in seconds to microseconds; negative times, before the beginning, keep their sign.
+func instant(seconds float64) int64 { return int64(math.Round(seconds * 1e6)) }
