@@ -106,6 +106,23 @@ func completeWords(c *cobra.Command, flag string, words ...string) {
 	}
 }
 
+// completeLists completes a flag by some of a few words with commas between.
+func completeLists(c *cobra.Command, flag string, words ...string) {
+	complete := func(_ *cobra.Command, _ []string, prefix string) (out []string, _ cobra.ShellCompDirective) {
+		at := strings.LastIndexByte(prefix, ',') + 1
+		given := strings.Split(prefix[:at], ",")
+		for _, w := range words {
+			if !slices.Contains(given, w) {
+				out = append(out, prefix[:at]+w)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the flag was just defined
+	}
+}
+
 // flatten lists a mapping's dotted keys as completions: key=, a tab, the value now, and what it may be.
 func flatten(n *yaml.Node, path string, rules map[string]bounds.Rule, out []string) []string {
 	rule := ""

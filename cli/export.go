@@ -54,7 +54,7 @@ to see what range each feature has. The same checkpoint and evaluation give the 
 	fl.BoolVar(&f.force, "force", false, "export a policy that was never evaluated, and say so in the file")
 	fl.BoolVar(&f.overwrite, "overwrite", false, "replace a file that is there and is another one")
 	fl.BoolVar(&f.json, "json", false, "print what was written as JSON")
-	completeWords(c, "format", export.Formats()...)
+	completeLists(c, "format", export.Formats()...)
 	completeWords(c, "fallback", export.Fallbacks()...)
 	return c
 }
@@ -82,6 +82,6 @@ func runExport(c *cobra.Command, path string, f exportFlags) error {
 	if f.json {
 		return printJSON(c.OutOrStdout(), files)
 	}
-	fmt.Fprint(c.OutOrStdout(), export.Text(files))
+	fmt.Fprint(c.OutOrStdout(), p.Text(files))
 	return nil
 }

@@ -57,6 +57,11 @@ func TestExport(t *testing.T) {
 	if bytes.Contains(first, []byte(filepath.Dir(run))) {
 		t.Error("the bundle has a path of this machine in it")
 	}
+	// From within the run's folder.
+	t.Chdir(run)
+	if code, text, errs := stoker("export", ".", "--out", out); code != exitDone || !strings.Contains(text, "unchanged") {
+		t.Errorf("within the run: exit %d: %s%s", code, text, errs)
+	}
 	code, text, errs = stoker("check", filepath.Join(out, "a.stoker"))
 	contains(t, "check", text, "self-test", "evaluation", "sound")
 	if code != exitDone {

@@ -37,6 +37,9 @@ func findReport(ck *checkpoints.Checkpoint, path, folder string) (r *report, why
 	if run == "" {
 		return nil, "", nil
 	}
+	if run, err = filepath.Abs(run); err != nil { // run may be ".", and what lies beside it is looked at too
+		return nil, "", err
+	}
 	own := filepath.Join(run, "eval")
 	folders := []string{own, filepath.Join(filepath.Dir(run), "eval")}
 	// Runs that differ by their seed are evaluated together, in the folder of the first.

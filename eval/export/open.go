@@ -44,8 +44,8 @@ func Check(names *catalog.Catalog, path string) (*checkpoints.Report, error) {
 		return r, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, k := range p.Spec().Kinds {
-		add(checkpoints.Good, "spec", "%s: up to %d %s, each sees %v and does %v", p.Spec().ID, k.Agents, k.Name, k.Observation,
-			k.Action)
+		add(checkpoints.Good, "spec", "%s: agents of kind %s: %d, each sees %v and does %v", p.Spec().ID, k.Name, k.Agents,
+			k.Observation, k.Action)
 	}
 	numbers := 0
 	for _, a := range f.Arrays {

@@ -5,9 +5,18 @@ import (
 	"strings"
 )
 
-// Text says for people what was written.
-func Text(files []Written) string {
+// Text says for people what was collected and written.
+func (c *Collected) Text(files []Written) string {
 	var b strings.Builder
+	p := c.File.Provenance
+	fmt.Fprintf(&b, "%s: %s in %s, seed %s, %d steps\n", c.Name, c.File.Agent.Name, c.File.Environment.ID, list(p.Seeds),
+		p.Steps)
+	fmt.Fprintf(&b, "evaluation: %s\n", evaluation(c.File).Detail)
+	if f := c.File.Fallback; f != nil {
+		fmt.Fprintf(&b, "fallback: %s\n", f.Name)
+	} else {
+		fmt.Fprintf(&b, "fallback: none; where the policy must not decide, nothing decides\n")
+	}
 	for _, f := range files {
 		what := "wrote"
 		if f.Unchanged {
