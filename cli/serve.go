@@ -46,8 +46,7 @@ SIGTERM and Ctrl-C: the server says that it is not ready, ends the requests unde
 (130) where --grace ran out.
 
 Without --tls-cert, --client-ca or --tokens it listens on this machine's loopback alone.`,
-		Example: `  stoker export zoo:faasconf && stoker serve faasconf.stoker
-  curl localhost:8080/v2/models/faasconf                         # the tensors that it takes and gives
+		Example: `  stoker serve faasconf.stoker                                   # made by stoker export zoo:faasconf
   stoker serve sizing=faasconf.stoker gnn-placement.stoker       # two models, one under another name
   stoker serve --models policies/ --http :8443 --grpc :8444 --tls-cert tls.crt --tls-key tls.key --tokens tokens.txt
   stoker serve faasconf.stoker --shadow                          # count what it would do, and let its fallback act`,

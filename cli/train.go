@@ -26,7 +26,7 @@ const runsFolder = "runs"
 type trainFlags struct {
 	sets                                     []string
 	name, runs, seeds, device, engine, from  string
-	profile, library                         string
+	cpuprofile, library                      string
 	seed                                     uint64
 	jobs                                     int
 	printConfig, schema, json, deterministic bool
@@ -81,7 +81,7 @@ TensorBoard event files and checkpoints. Ctrl-C and SIGTERM save before they sto
 	fl.StringVar(&f.from, "init-from", "", "start from the weights of a checkpoint or run")
 	fl.StringVar(&f.library, "library", "",
 		"learn from the rows of this library alone (stoker library), without a step in the environment")
-	fl.StringVar(&f.profile, "profile", "",
+	fl.StringVar(&f.cpuprofile, "cpuprofile", "",
 		"write a CPU profile for go tool pprof to this file, and print where the time went")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print the resolved configuration and stop")
 	fl.BoolVar(&f.schema, "schema", false, "print the JSON Schema of configurations, for editors, and stop")
@@ -131,7 +131,7 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 	}
 	ctx, release := onSignal(c.Context(), c.ErrOrStderr(), "saving, then stopping")
 	defer release()
-	stop, err := profiled(f.profile)
+	stop, err := profiled(f.cpuprofile)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func runTrain(c *cobra.Command, path string, f trainFlags) error {
 		return printJSON(c.OutOrStdout(), []*train.Result{res})
 	}
 	printResult(c, res)
-	if f.profile != "" {
+	if f.cpuprofile != "" {
 		printPhases(c.OutOrStdout(), res.Phases)
 	}
 	return nil

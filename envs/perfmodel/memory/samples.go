@@ -72,14 +72,14 @@ func sizeOf(mb float64, times []float64) Size {
 	return s
 }
 
-// Rises lists the sizes whose mean is above the one before by more than two standard errors and one percent: anomalies
+// Rises lists the sizes whose mean is above the one before by more than two standard errors and by 5 %: anomalies
 // for which the thesis repeats the measurement after a cold start.
 func Rises(sizes []Size) []Size {
 	var out []Size
 	for i := 1; i < len(sizes); i++ {
 		a, b := sizes[i-1], sizes[i]
 		err := math.Sqrt(float64(a.SD*a.SD)/float64(a.Runs) + float64(b.SD*b.SD)/float64(b.Runs))
-		if d := b.Mean - a.Mean; d > 2*err && d > 0.01*a.Mean {
+		if d := b.Mean - a.Mean; d > 2*err && d > 0.05*a.Mean {
 			out = append(out, b)
 		}
 	}
