@@ -34,11 +34,12 @@ func (p *policy) ppo() error {
 		if err != nil {
 			return err
 		}
-		x := v.seen
+		x, w := v.seen, v.kind.Observation.Width()
 		if k.Mix == ppo.Mean {
-			x = p.others(v)
+			x, w = p.others(v), 2*w
 		}
-		y, err := p.network(v.prefix+"network", k.Network.Arch, k.Name+".network", v.kind.Agents, x)
+		a := actor{k.Network.Arch, k.Name + ".network", v.kind.Agents, w, outputs(v.kind)}
+		y, err := p.network(v.prefix+"network", a, x)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,8 @@ func (p *policy) sac() error {
 	if err != nil {
 		return err
 	}
-	y, err := p.network("actor", d.Actor.Arch, "actor", v.kind.Agents, v.seen)
+	a := actor{d.Actor.Arch, "actor", v.kind.Agents, v.kind.Observation.Width(), 2 * b.Width()}
+	y, err := p.network("actor", a, v.seen)
 	if err != nil {
 		return err
 	}
@@ -185,9 +187,9 @@ func (p *policy) actor() (v *vectors, u string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	n, w, x := k.Agents, k.Observation.Width(), v.seen
+	n, w, out, x := k.Agents, k.Observation.Width(), outputs(k), v.seen
 	if d.Single { // one agent that sees and does what all do
-		n, w = 1, n*w
+		n, w, out = 1, n*w, n*out
 		x = p.reshape(x, 0, 1, int64(w))
 	}
 	if d.Clip > 0 {
@@ -198,12 +200,12 @@ func (p *policy) actor() (v *vectors, u string, err error) {
 	if n == k.Agents {
 		x = p.do("Where", v.here, x, p.number(0))
 	}
-	y, err := p.network("actor", a, "actor", n, x)
+	y, err := p.network("actor", actor{a, "actor", n, w, out}, x)
 	if err != nil {
 		return nil, "", err
 	}
 	if d.Single {
-		y = p.reshape(y, 0, int64(k.Agents), int64(a.Output().Width/k.Agents))
+		y = p.reshape(y, 0, int64(k.Agents), int64(out/k.Agents))
 	}
 	return v, y, nil
 }
@@ -227,6 +229,8 @@ func (p *policy) byStatistics(a nets.Arch, x string, n, w int, clip float32) (st
 // graph.
 func placed(a nets.Arch, k *envs.Kind) (nets.Arch, error) {
 	switch m := a.(type) {
+	case nil:
+		return nil, fmt.Errorf("description has no actor")
 	case nets.MLP:
 		if m.Shared && m.Agents > 1 {
 			m.Agents = k.Agents

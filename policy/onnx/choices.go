@@ -102,7 +102,9 @@ func (p *policy) choice() error {
 	if err != nil {
 		return err
 	}
-	scores, err := p.network("network", d.Network.Arch, "network", v.kind.Agents, v.seen)
+	k := v.kind
+	a := actor{d.Network.Arch, "network", k.Agents, k.Observation.Width(), outputs(k)}
+	scores, err := p.network("network", a, v.seen)
 	if err != nil {
 		return err
 	}

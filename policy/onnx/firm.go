@@ -55,6 +55,9 @@ func (p *policy) firm() error {
 // culprits keeps the last action of all functions but those that move.
 func (p *policy) culprits(v *vectors, move int, action string) (string, error) {
 	k := v.kind
+	if k.Next == nil {
+		return "", fmt.Errorf("there is no order of the %ss, want a workflow", k.Name)
+	}
 	before := p.input(v.prefix+"before", "feature p95 of the observation one window before; 0 in an episode's first window",
 		model.Float, batch(), model.Dim{Size: k.Agents})
 	p.under = "culprits/"

@@ -53,16 +53,39 @@ func (p *policy) describe(into any) error {
 	return nil
 }
 
-// network adds a network that a description holds, with the weights in an array, for what a number of agents see.
-func (p *policy) network(under string, a nets.Arch, array string, agents int, x string) (string, error) {
-	if g := a.Groups(); g != 1 && g != agents {
-		return "", fmt.Errorf("the network has weights of %d agents, the environment has %d agents", g, agents)
+// actor is a network that a description holds: its weights are an array, and it sees and gives so many numbers for each
+// of so many agents.
+type actor struct {
+	nets.Arch
+	array           string
+	agents, in, out int
+}
+
+// network adds an actor; under names its operators.
+func (p *policy) network(under string, a actor, x string) (string, error) {
+	if a.Arch == nil {
+		return "", fmt.Errorf("description has no network for array %q", a.array)
 	}
-	y, err := p.builder.network(under, a, p.file.Arrays[array].Data, x)
+	if g := a.Groups(); g != 1 && g != a.agents {
+		return "", fmt.Errorf("the network has weights of %d agents, the environment has %d agents", g, a.agents)
+	}
+	if in := a.Inputs(); len(in) != 1 || in[0].Width != a.in || a.Output().Width != a.out {
+		return "", fmt.Errorf("the network takes %v and gives %d numbers for an agent, the environment has %d and %d", in,
+			a.Output().Width, a.in, a.out)
+	}
+	y, err := p.builder.network(under, a.Arch, p.file.Arrays[a.array].Data, x)
 	if err != nil {
-		return "", fmt.Errorf("array %q: %w", array, err)
+		return "", fmt.Errorf("array %q: %w", a.array, err)
 	}
 	return y, nil
+}
+
+// outputs is the number of scores that a network gives for an agent of a kind: one for each choice or component.
+func outputs(k *envs.Kind) int {
+	if n := k.Action.MaskWidth(); n > 0 {
+		return n
+	}
+	return k.Action.Width()
 }
 
 // vectors are the inputs of a kind of agents that see vectors.
@@ -145,10 +168,7 @@ func (p *policy) affine(x, shift, scale string, clip float32) string {
 // scores].
 func (p *policy) give(v *vectors, action, scores, about string) {
 	k := v.kind
-	columns, width := k.Action.Width(), k.Action.MaskWidth()
-	if width == 0 {
-		width = columns
-	}
+	columns, width := k.Action.Width(), outputs(k)
 	action = p.platform(action, columns)
 	if p.units != nil {
 		columns = len(p.units.columns)

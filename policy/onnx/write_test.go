@@ -97,6 +97,11 @@ func TestRefuses(t *testing.T) {
 		"clip":      {func(f *bundle.File) { delete(f.Arrays, "normalise.0.shift") }, `"normalise.0.shift"`},
 		"spec":      {func(f *bundle.File) { f.Spec = []byte(`{"id": "x"}`) }, "kinds is empty"},
 		"range":     {func(f *bundle.File) { f.Environment.Config = []byte(`{"workflow": "none"}`) }, "workflow"},
+		"none":      {func(f *bundle.File) { f.Agent.Description = []byte(`{"kinds": [{"name": "function"}]}`) }, "no network"},
+		"sac":       {func(f *bundle.File) { f.Agent.Name = "sac" }, "no network"},
+		"maddpg":    {func(f *bundle.File) { f.Agent.Name = "maddpg" }, "no actor"},
+		"dqn":       {func(f *bundle.File) { f.Agent.Name = "dqn" }, "no network"},
+		"held":      {func(f *bundle.File) { f.Agent.Name = "spsa" }, `array "action" has 0 numbers`},
 		"text":      {func(f *bundle.File) { f.Agent.Description = []byte(`{"kinds": [{"network": {}}]}`) }, "description"},
 	} {
 		t.Run(name, func(t *testing.T) {
