@@ -54,3 +54,24 @@ func TestExplainRefuses(t *testing.T) {
 		contains(t, "error", errs, c.want)
 	}
 }
+
+// Policies of Firm, SIMPPO (which standardises what it sees) and PPO are explained: with enough points on the path the
+// integrated gradients sum to the decisions.
+func TestExplainForms(t *testing.T) {
+	for _, config := range []string{"faasconf/firm", "faasconf/simppo", "sizing/faasconf"} {
+		runs := t.TempDir()
+		if code, _, errs := stoker("train", config, "--runs", runs, "--name", "a", "--set", "train.steps=600", "--set",
+			"train.evaluate.every=0", "--set", "train.copies=2"); code != exitDone {
+			t.Fatalf("%s: exit %d: %s", config, code, errs)
+		}
+		code, out, errs := stoker("explain", filepath.Join(runs, "a"), "--seeds", "1-2", "--states", "6", "--steps", "64",
+			"--replay=false", "--json")
+		if code != exitDone {
+			t.Fatalf("%s: exit %d: %s", config, code, errs)
+		}
+		if e := decode[explain.Explanation](t, out); e.Unexplained > 0.05 || e.Agents != 6 || len(e.Decisions) < 18 {
+			t.Errorf("%s: %d decisions of %d agents, of which %.3f unexplained, want 0.05 at most", config, len(e.Decisions),
+				e.Agents, e.Unexplained)
+		}
+	}
+}
