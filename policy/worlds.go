@@ -105,7 +105,7 @@ func newPricing(config, load json.RawMessage) (envs.Env, error) {
 	return pricing.New(c, w, nil)
 }
 
-func newPlacement(config, _ json.RawMessage) (envs.Env, error) {
+func newPlacement(config, load json.RawMessage) (envs.Env, error) {
 	c := placement.Default()
 	if err := envs.ParseJSON(config, &c); err != nil {
 		return nil, err
@@ -123,7 +123,17 @@ func newPlacement(config, _ json.RawMessage) (envs.Env, error) {
 	if pairs := nodes * min(max(c.Window, 0), most); pairs > most {
 		return nil, fmt.Errorf("window and nodes: %d pairs of invocation and node, want at most %d", pairs, most)
 	}
-	return placement.New(c, workload.Default())
+	w := workload.Default()
+	if c.Workload == "azure" && len(load) > 0 { // the cluster's functions are those of the trace
+		if err := envs.ParseJSON(load, &w); err != nil {
+			return nil, fmt.Errorf("workload: %w", err)
+		}
+		if w.Path != "" {
+			return nil, fmt.Errorf("workload.path: the cluster's functions are those of a trace, %q, and no file is opened for a "+
+				"bundle", w.Path)
+		}
+	}
+	return placement.New(c, w)
 }
 
 // idle is the cheapest workload of the kind of a given one: with users, or with arrivals.

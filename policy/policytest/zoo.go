@@ -4,18 +4,61 @@ package policytest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
-	"testing"
 
 	"github.com/stoker-rl/stoker/checkpoints"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/checkpoints/safetensors"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/policy"
 )
+
+// TB is what is needed of a test, a benchmark or a fuzz target. [Example] is one for examples.
+type TB interface {
+	Helper()
+	Context() context.Context
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Example is a [TB] for examples: it panics where a test would fail.
+type Example struct{}
+
+// Helper implements [TB].
+func (Example) Helper() {}
+
+// Context implements [TB].
+func (Example) Context() context.Context { return context.Background() }
+
+// Fatal implements [TB].
+func (Example) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
+
+// Fatalf implements [TB].
+func (Example) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// File writes the bundle of a shipped policy to a file of its own, for examples. Call remove in the end.
+func File(name string) (path string, remove func()) {
+	dir, err := os.MkdirTemp("", "stoker-example")
+	if err != nil {
+		panic(err)
+	}
+	path = filepath.Join(dir, name+bundle.Extension)
+	if err := os.WriteFile(path, Encode(Example{}, Zoo(Example{}, name, 60)), 0o600); err != nil {
+		panic(err)
+	}
+	return path, func() { _ = os.RemoveAll(dir) }
+}
 
 // Names are the shipped policies whose environments package policy knows: a sizing policy, a pricing policy, and one
 // that places invocations.
@@ -23,7 +66,7 @@ func Names() []string { return []string{"faasconf", "hops-pricer", "gnn-placemen
 
 // Zoo returns the bundle of a shipped policy, with the ranges and some vectors of steps of an episode with seed 1, in
 // which the policy acts.
-func Zoo(t testing.TB, name string, steps int) *bundle.File {
+func Zoo(t TB, name string, steps int) *bundle.File {
 	t.Helper()
 	f, env := open(t, name)
 	// Without self-test and ranges it opens already, and then acts in the environment.
@@ -44,7 +87,7 @@ func Zoo(t testing.TB, name string, steps int) *bundle.File {
 }
 
 // Play lets a policy act in an environment, and calls each with every step's observation and action.
-func Play(t testing.TB, env envs.Env, p *policy.Policy, steps int, each func(i int, o *envs.Observation, a *envs.Action)) {
+func Play(t TB, env envs.Env, p *policy.Policy, steps int, each func(i int, o *envs.Observation, a *envs.Action)) {
 	t.Helper()
 	o, a, out := p.NewObservation(), p.NewAction(), envs.NewOutcome(env.Spec())
 	if err := env.Reset(1, nil, o); err != nil {
@@ -67,7 +110,7 @@ func Play(t testing.TB, env envs.Env, p *policy.Policy, steps int, each func(i i
 }
 
 // Encode returns a bundle's bytes.
-func Encode(t testing.TB, f *bundle.File) []byte {
+func Encode(t TB, f *bundle.File) []byte {
 	t.Helper()
 	b, err := bundle.Encode(f)
 	if err != nil {
@@ -77,7 +120,7 @@ func Encode(t testing.TB, f *bundle.File) []byte {
 }
 
 // open reads a shipped policy, and makes its environment.
-func open(t testing.TB, name string) (*bundle.File, envs.Env) {
+func open(t TB, name string) (*bundle.File, envs.Env) {
 	t.Helper()
 	c, err := zoo.Open(name)
 	if err != nil {
@@ -138,21 +181,40 @@ func open(t testing.TB, name string) (*bundle.File, envs.Env) {
 	return f, env
 }
 
-// World makes the environment of a bundle under an idle workload.
-func World(t testing.TB, f *bundle.File) envs.Env {
+// World makes the environment of a bundle, under the workload that it names.
+func World(t TB, f *bundle.File) envs.Env {
 	t.Helper()
-	for _, w := range policy.Worlds() {
-		if w.ID != f.Environment.ID {
-			continue
-		}
-		env, err := w.New(f.Environment.Config, f.Environment.Workload)
-		if err != nil {
+	w := workload.Default()
+	if err := envs.ParseJSON(f.Environment.Workload, &w); err != nil {
+		t.Fatal(err)
+	}
+	var env envs.Env
+	var err error
+	config := func(c any) {
+		if err := envs.ParseJSON(f.Environment.Config, c); err != nil {
 			t.Fatal(err)
 		}
-		return env
 	}
-	t.Fatalf("no row for %s", f.Environment.ID)
-	return nil
+	switch f.Environment.ID {
+	case sizing.CountedID:
+		c := sizing.DefaultCounted()
+		config(&c)
+		env, err = sizing.OpenCounted(c, w)
+	case pricing.ID:
+		c := pricing.Default()
+		config(&c)
+		env, err = pricing.New(c, w, nil)
+	case placement.ID:
+		c := placement.Default()
+		config(&c)
+		env, err = placement.New(c, w)
+	default:
+		t.Fatalf("%s is not one of the environments of policytest's policies", f.Environment.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env
 }
 
 // Seen collects the ranges of features.
