@@ -1,0 +1,156 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/placement"
+	"github.com/stoker-rl/stoker/envs/pricing"
+	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/policy"
+	"github.com/stoker-rl/stoker/policy/policytest"
+)
+
+// platform measures an environment as a platform would, sends that as JSON, and observes what arrives.
+type platform interface {
+	observe(t *testing.T, out *envs.Observation)
+	// carry gives a decision in the platform's units, which must be as many as want.
+	carry(t *testing.T, seen *envs.Observation, act *envs.Action)
+}
+
+func marshal(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type sized struct {
+	env  []*sizing.Env
+	face *sizing.Observer
+}
+
+func (s *sized) observe(t *testing.T, out *envs.Observation) {
+	var sent []*sizing.Meters
+	for _, e := range s.env {
+		sent = append(sent, e.Meters())
+	}
+	meters, err := sizing.ParseMeters(marshal(t, sent))
+	noError(t, err)
+	noError(t, s.face.Observe(meters, out))
+}
+
+func (s *sized) carry(t *testing.T, _ *envs.Observation, act *envs.Action) {
+	settings := make([]sizing.Settings, s.face.Spec().Agents())
+	noError(t, s.face.Settings(act, settings))
+	noError(t, s.face.Fits(settings))
+	for _, x := range settings {
+		if x.Cores <= 0 || x.MB <= 0 || x.Replicas < 1 || x.Concurrency < 1 {
+			t.Fatalf("the settings are %+v", x)
+		}
+	}
+}
+
+type priced struct {
+	env  *pricing.Pricing
+	face *pricing.Observer
+}
+
+func (p *priced) observe(t *testing.T, out *envs.Observation) {
+	meters, err := pricing.ParseMeters(marshal(t, p.env.Meters()))
+	noError(t, err)
+	noError(t, p.face.Observe(meters, out))
+}
+
+func (p *priced) carry(t *testing.T, _ *envs.Observation, act *envs.Action) {
+	prices := make([]pricing.TierPrice, len(p.env.Config().Tiers))
+	noError(t, p.face.Prices(act, prices))
+	for i, x := range prices {
+		if float32(x.Price) != act.Kinds[0][i] {
+			t.Fatalf("tier %d costs %g, decided is %g", i, x.Price, act.Kinds[0][i])
+		}
+	}
+}
+
+type placed struct {
+	env     *placement.Env
+	face    *placement.Observer
+	cluster *placement.Cluster
+}
+
+func (p *placed) observe(t *testing.T, out *envs.Observation) {
+	var sent placement.Cluster
+	p.env.Cluster(&sent)
+	var err error
+	p.cluster, err = placement.ParseCluster(marshal(t, &sent))
+	noError(t, err)
+	noError(t, p.face.Observe(p.cluster, out))
+}
+
+func (p *placed) carry(t *testing.T, seen *envs.Observation, act *envs.Action) {
+	start, err := p.face.Start(p.cluster, seen, act)
+	noError(t, err)
+	if !start.Wait && (start.Node != int(act.Kinds[0][2]) || start.Resources.CPU < 1) {
+		t.Fatalf("%v is %+v", act.Kinds[0], start)
+	}
+}
+
+// newPlatform makes the platform of an environment, with an observer from the bundle's environment section.
+func newPlatform(t *testing.T, env envs.Env, p *policy.Policy) platform {
+	t.Helper()
+	in := p.Bundle().Environment
+	switch e := env.(type) {
+	case *pricing.Pricing:
+		o, err := pricing.OpenObserver(in.Config)
+		noError(t, err)
+		return &priced{e, o}
+	case *placement.Env:
+		o, err := placement.OpenObserver(in.Config, in.Workload)
+		noError(t, err)
+		return &placed{e, o, nil}
+	}
+	o, err := sizing.OpenObserver(in.ID, in.Config, in.Workload)
+	noError(t, err)
+	if m, ok := env.(*sizing.Many); ok {
+		return &sized{m.Workflows(), o}
+	}
+	return &sized{[]*sizing.Env{env.(*sizing.Env)}, o}
+}
+
+// On a platform a policy sees and decides what it sees and decides in the simulator, bit for bit: the observer is made
+// from the bundle alone, and all measurements pass through JSON.
+func TestPlatform(t *testing.T) {
+	for _, name := range policytest.Names() {
+		f := policytest.Zoo(t, name, 30)
+		p := served(t, f, policy.Options{})
+		env := policytest.World(t, f)
+		there := newPlatform(t, env, p)
+		seen, act := p.NewObservation(), p.NewAction()
+		steps := 0
+		policytest.Play(t, env, p, 30, func(_ int, obs *envs.Observation, want *envs.Action) {
+			there.observe(t, seen)
+			if d := decide(t, p, seen, act); d.By != policy.ByPolicy {
+				t.Fatalf("%s: %v", name, d)
+			}
+			if !slices.Equal(seen.Kinds[0].Values, obs.Kinds[0].Values) || !slices.Equal(act.Kinds[0], want.Kinds[0]) {
+				t.Fatalf("%s, step %d: the platform decides %v, want %v", name, steps, act.Kinds[0], want.Kinds[0])
+			}
+			there.carry(t, seen, act)
+			steps++
+		})
+		if steps != 30 {
+			t.Errorf("%s: %d steps", name, steps)
+		}
+	}
+}
