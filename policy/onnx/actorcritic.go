@@ -3,8 +3,11 @@ package onnx
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
+	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/graphs"
 	"github.com/stoker-rl/stoker/agents/ppo"
 	"github.com/stoker-rl/stoker/envs"
@@ -81,6 +84,16 @@ func (p *policy) simppo() error {
 	}
 	inside := *p.file
 	inside.Agent, inside.Description = "ppo", d.Policy
+	// Statistics of observations are the same for all functions: they have no rows to choose.
+	statistics := map[string]agents.Array{}
+	inside.Arrays = map[string]agents.Array{}
+	for name, a := range p.file.Arrays {
+		if strings.HasPrefix(name, "normalise.") {
+			statistics[name] = a
+		} else {
+			inside.Arrays[name] = a
+		}
+	}
 	k := &p.spec.Kinds[0]
 	from := make([]int, k.Agents)
 	for i := range from {
@@ -94,6 +107,7 @@ func (p *policy) simppo() error {
 	if err != nil {
 		return err
 	}
+	maps.Copy(regrouped.Arrays, statistics)
 	p.file = regrouped
 	return p.ppo()
 }
