@@ -135,3 +135,30 @@ func BenchmarkCopy(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkObserver makes an observer, and observes a cluster by it in the middle of an episode: what a serving program
+// does once, and at every decision.
+func BenchmarkObserver(b *testing.B) {
+	b.Run("new", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := NewObserver(Default(), workload.Default()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("observe", func(b *testing.B) {
+		o, text := crowd(b)
+		c, err := ParseCluster(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		obs := envs.NewObservation(o.Spec())
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := o.Observe(c, obs); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(len(c.Waiting)+len(c.Running)), "invocations")
+	})
+}

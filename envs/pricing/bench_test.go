@@ -136,3 +136,28 @@ func BenchmarkMoves(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkObserver makes an observer, and observes a window by it: what a serving program does once, and in every
+// window.
+func BenchmarkObserver(b *testing.B) {
+	b.Run("new", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := NewObserver(Default()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("observe", func(b *testing.B) {
+		o, err := NewObserver(Default())
+		if err != nil {
+			b.Fatal(err)
+		}
+		m, obs := &Meters{Tiers: make([]TierMeters, 3)}, envs.NewObservation(o.Spec())
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := o.Observe(m, obs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -88,3 +88,38 @@ func BenchmarkCopyFrom(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkObserver makes an observer, and observes a window by it: what a serving program does once, and in every
+// window.
+func BenchmarkObserver(b *testing.B) {
+	c := DefaultCounted()
+	c.Features, c.Windows = Described, 1
+	b.Run("new", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := NewObserver(CountedID, c, false); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("observe", func(b *testing.B) {
+		e, err := NewCounted(c, DefaultWorkload())
+		if err != nil {
+			b.Fatal(err)
+		}
+		obs, meters := envs.NewObservation(e.Spec()), make([]Meters, 1)
+		if err := e.Reset(1, nil, obs); err != nil {
+			b.Fatal(err)
+		}
+		o, err := NewObserver(CountedID, c, false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		meters[0] = *e.Meters()
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := o.Observe(meters, obs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
