@@ -78,10 +78,11 @@ func claim(t *testing.T, rows []row) {
 	}
 	proof.Claim(t, proof.Row{
 		Topic: "numerics", Claim: "ONNX model in onnxruntime 1.31.1 against the policy: " + what,
-		Bound: fmt.Sprintf("scores %g, relative above 1; unequal actions only within %g of a tie", most, onnxtest.Tie),
-		Measured: fmt.Sprintf("%.2g; %d of %d actions unequal, %d of these within it", all.Largest, all.Unequal, all.Actions,
+		Bound: fmt.Sprintf("scores %g, relative above 1; unequal actions only within %g, or the scores' error, of a tie", most,
+			onnxtest.Tie),
+		Measured: fmt.Sprintf("%.2g; %d of %d actions unequal, %d of these within 1e-5", all.Largest, all.Unequal, all.Actions,
 			all.AtTie),
-		Holds: all.Largest <= most && all.Unequal == all.AtTie,
+		Holds: all.Largest <= most && all.Beyond == 0,
 	})
 }
 
@@ -103,7 +104,10 @@ func measure(t *testing.T, s *subject) row {
 		t.Fatal(err)
 	}
 	r.bundle, r.model = len(b), len(model)
-	inputs, chunk, most := 10_000, 1000, 1000
+	inputs, chunk, most := 10_000, 10_000, 1000
+	if w := o.env.Spec().Kinds[0].Observation.Width(); w == 0 || w > 1000 {
+		chunk = 2_000 // for the memory's sake
+	}
 	if !*long {
 		inputs, chunk, most = 100, 100, 50
 	}

@@ -23,16 +23,16 @@ type Agreement struct {
 	// Largest is the largest error of a score or of a continuous action, relative where the number is larger than 1.
 	Largest float64
 	// Unequal is the number of agents whose actions differ by more than rounding, AtTie how many of these are within [Tie]
-	// of a tie.
-	Unequal, AtTie int
-	Report         Report
+	// of a tie. Beyond is how many are farther from a tie than that and than the agent's own errors of scores.
+	Unequal, AtTie, Beyond int
+	Report                 Report
 }
 
 // Add takes in what other inputs of the same model gave.
 func (a *Agreement) Add(b Agreement) {
 	a.Inputs, a.Actions = a.Inputs+b.Inputs, a.Actions+b.Actions
 	a.Largest = max(a.Largest, b.Largest)
-	a.Unequal, a.AtTie = a.Unequal+b.Unequal, a.AtTie+b.AtTie
+	a.Unequal, a.AtTie, a.Beyond = a.Unequal+b.Unequal, a.AtTie+b.AtTie, a.Beyond+b.Beyond
 	a.Report = b.Report
 }
 
@@ -50,6 +50,7 @@ type side struct {
 	reference Scores           // of choices; nil without
 	observer  *sizing.Observer // nil where actions are in the platform's units already
 	out       Agreement
+	own       []float64 // the largest error of each agent's scores in the present step
 }
 
 // Agree runs the model of a bundle on observations and holds it against what the policy did. spec is the environment's.
@@ -125,7 +126,7 @@ func (s *side) hold(step *Step, action, scores []float32) error {
 		if err != nil {
 			return err
 		}
-		if err := s.errors(step, scores, want); err != nil {
+		if err := s.errors(step, action, scores, want); err != nil {
 			return err
 		}
 		return s.choices(step, action, scores)
@@ -139,28 +140,41 @@ func (s *side) hold(step *Step, action, scores []float32) error {
 	return s.settings(step, action)
 }
 
-// errors takes in the errors of the present agents' scores.
-func (s *side) errors(step *Step, got, want []float32) error {
+// errors takes in the errors of the present agents' scores. In a graph, scores behind a component in which model and
+// policy chose differently follow from other choices, and do not count.
+func (s *side) errors(step *Step, action, got, want []float32) error {
 	n := s.kind.Agents
 	if len(got) != len(want) || len(got)%n != 0 {
 		return fmt.Errorf("%d scores, want %d", len(got), len(want))
 	}
-	w := len(got) / n
+	if step.Seen.Kinds[0].Graphs != nil {
+		end := 0
+		for c, choices := range envs.Choices(s.kind.Action) {
+			if end += choices; action[c] != step.Act.Kinds[0][c] {
+				break
+			}
+		}
+		got = got[:end]
+	}
+	w := len(want) / n
+	s.own = make([]float64, n)
 	for i, x := range got {
 		if !step.Seen.Kinds[0].Active[i/w] || x == want[i] { // both may be infinite
 			continue
 		}
-		s.error(float64(x), float64(want[i]))
+		s.own[i/w] = max(s.own[i/w], s.error(float64(x), float64(want[i])))
 	}
 	return nil
 }
 
-func (s *side) error(got, want float64) {
+// error takes in an error, and returns it.
+func (s *side) error(got, want float64) float64 {
 	e := math.Abs(got-want) / max(1, math.Abs(want))
 	if math.IsNaN(e) {
 		e = math.Inf(1)
 	}
 	s.out.Largest = max(s.out.Largest, e)
+	return e
 }
 
 // choices compares chosen indices.
@@ -179,21 +193,28 @@ func (s *side) choices(step *Step, got, scores []float32) error {
 		if slices.Equal(a, b) {
 			continue
 		}
-		s.out.Unequal++
 		// The first component that differs decides: those after it may depend on it.
 		from := j * width
 		for c, choices := range envs.Choices(k.Action) {
 			if a[c] != b[c] {
 				x, y := float64(scores[from+int(a[c])]), float64(scores[from+int(b[c])])
-				if math.Abs(x-y) <= Tie*max(1, math.Abs(x)) {
-					s.out.AtTie++
-				}
+				s.count(math.Abs(x-y)/max(1, math.Abs(x)), 2*s.own[j])
 				break
 			}
 			from += choices
 		}
 	}
 	return nil
+}
+
+// count takes in an action that is unequal: so far from a tie, with an error of scores that explains so much.
+func (s *side) count(distance, explains float64) {
+	s.out.Unequal++
+	if distance <= Tie {
+		s.out.AtTie++
+	} else if distance > explains {
+		s.out.Beyond++
+	}
 }
 
 // numbers compares continuous actions as the environment takes them: scores before they are rounded, and whole numbers
@@ -205,6 +226,7 @@ func (s *side) numbers(step *Step, action, scores []float32) error {
 		return fmt.Errorf("%d scores of %v, want %d of a Box", len(scores), s.kind.Action, len(want))
 	}
 	n := box.Width()
+	s.own = make([]float64, s.kind.Agents)
 	for j, here := range step.Seen.Kinds[0].Active {
 		if !here {
 			continue
@@ -212,58 +234,33 @@ func (s *side) numbers(step *Step, action, scores []float32) error {
 		if s.observer == nil {
 			s.out.Actions++
 		}
-		unequal, tie := false, true
+		distance := -1.0
 		for c := range n {
 			x, w := float64(scores[j*n+c]), float64(want[j*n+c])
 			if box.Integer == nil || !box.Integer[c] {
-				s.error(x, w)
+				s.own[j] = max(s.own[j], s.error(x, w))
 				continue
 			}
-			if a := float64(action[j*n+c]); a != w {
-				unequal = true
-				near := Tie * max(1, math.Abs(x))
-				tie = tie && math.Abs(math.Abs(x-math.Floor(x))-0.5) <= near
+			if float64(action[j*n+c]) != w { // a half is a tie
+				distance = max(distance, math.Abs(x-math.Floor(x)-0.5)/max(1, math.Abs(x)))
 			}
 		}
-		s.count(unequal, tie)
-	}
-	return nil
-}
-
-func (s *side) count(unequal, tie bool) {
-	if unequal {
-		s.out.Unequal++
-		if tie {
-			s.out.AtTie++
+		if distance >= 0 {
+			s.count(distance, 0)
 		}
 	}
+	return nil
 }
 
 // settings compares with what the sizing environment makes of the policy's action.
 func (s *side) settings(step *Step, action []float32) error {
 	n := s.kind.Agents
-	at := func(by float32) ([]sizing.Settings, error) {
-		act := &envs.Action{Kinds: [][]float32{slices.Clone(step.Act.Kinds[0])}}
-		for i, x := range act.Kinds[0] {
-			act.Kinds[0][i] = min(max(x+by, 0), 1)
-		}
-		out := make([]sizing.Settings, n)
-		return out, s.observer.Settings(act, out)
-	}
-	want, err := at(0)
-	if err != nil {
-		return err
-	}
-	low, err := at(-Tie)
-	if err != nil {
-		return err
-	}
-	high, err := at(Tie)
-	if err != nil {
-		return err
-	}
 	if len(action) != 4*n {
 		return fmt.Errorf("%d numbers of actions, want %d", len(action), 4*n)
+	}
+	want, err := s.around(step, 0)
+	if err != nil {
+		return err
 	}
 	for j, here := range step.Seen.Kinds[0].Active {
 		if !here {
@@ -271,20 +268,55 @@ func (s *side) settings(step *Step, action []float32) error {
 		}
 		s.out.Actions++
 		got := action[j*4 : j*4+4]
-		unequal, tie := false, true
-		for c, x := range numbersOf(want[j]) {
-			if float32(x) == got[c] {
-				continue
-			}
-			unequal = true
-			least, most := float32(numbersOf(low[j])[c]), float32(numbersOf(high[j])[c])
-			tie = tie && got[c] >= least && got[c] <= most
+		if want[0][j].equal(got) {
+			continue
 		}
-		s.count(unequal, tie)
+		// How far the policy's action is from one that gives these settings.
+		distance := math.Inf(1)
+		for _, by := range []float64{Tie, s.own[j]} {
+			ends, err := s.around(step, by)
+			if err != nil {
+				return err
+			}
+			if ends[0][j].within(got, ends[1][j]) {
+				distance = by
+				break
+			}
+		}
+		s.count(distance, s.own[j])
 	}
 	return nil
 }
 
-func numbersOf(s sizing.Settings) [4]float64 {
-	return [4]float64{s.Cores, float64(s.MB), float64(s.Replicas), float64(s.Concurrency)}
+// numbersOf are a function's settings in the model's order.
+type numbersOf [4]float32
+
+func (a numbersOf) equal(got []float32) bool { return slices.Equal(a[:], got) }
+
+// within reports whether numbers lie between a and b.
+func (a numbersOf) within(got []float32, b numbersOf) bool {
+	for c, x := range got {
+		if x < a[c] || x > b[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// around are the settings of all functions for the policy's action, less and more by so much.
+func (s *side) around(step *Step, by float64) (ends [2][]numbersOf, err error) {
+	for i, by := range []float64{-by, by} {
+		act := &envs.Action{Kinds: [][]float32{slices.Clone(step.Act.Kinds[0])}}
+		for i, x := range act.Kinds[0] {
+			act.Kinds[0][i] = float32(min(max(float64(x)+by, 0), 1))
+		}
+		to := make([]sizing.Settings, s.kind.Agents)
+		if err := s.observer.Settings(act, to); err != nil {
+			return ends, err
+		}
+		for _, x := range to {
+			ends[i] = append(ends[i], numbersOf{float32(x.Cores), float32(x.MB), float32(x.Replicas), float32(x.Concurrency)})
+		}
+	}
+	return ends, nil
 }
