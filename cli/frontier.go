@@ -69,6 +69,7 @@ The folder gets frontier.json, the points and the prices as CSV, and the figure.
 			return nil
 		},
 	}
+	c.AddCommand(frontierPanelsCommand())
 	fl := c.Flags()
 	fl.StringSliceVar(&q.Dial, "dial", nil, "values of env.reward.dial under which learned policies play, as in 0.5,1,2,4")
 	fl.StringArrayVar(&q.Rivals, "rival", nil, "a rival, or a key of it and values, as in autoscaler.cpu=0.3,0.5 (repeatable)")
@@ -97,4 +98,43 @@ func completeRivals(c *cobra.Command) {
 	if err := c.RegisterFlagCompletionFunc("rival", complete); err != nil {
 		panic(err) // the flag was just defined
 	}
+}
+
+func frontierPanelsCommand() *cobra.Command {
+	var out string
+	columns, limit := 4, 0.5
+	c := &cobra.Command{
+		Use:   "panels FOLDER…",
+		Short: "Draw several frontiers as panels of one figure",
+		Long: `Draw the frontiers in several folders of "stoker frontier" as panels of one figure, each with its folder's name, in row order.
+A family has one colour in all of them. The folder given by --out gets the figure, and all points and prices as CSV.`,
+		Example: `  for f in 0.3 0.6; do stoker frontier zoo:faasconf --dial 1,2,4 --rival rule --set workload.factor=$f --out fr/factor-$f; done
+  stoker frontier panels fr/factor-0.3 fr/factor-0.6 --columns 2 --out fr/all`,
+		Args: args(1, -1, "a folder of stoker frontier"),
+		RunE: func(c *cobra.Command, a []string) error {
+			if out == "" {
+				return usage("--out is missing: a folder for the figure")
+			}
+			if !(limit > 0) {
+				return usage("--up-to is %g, want more than 0", limit)
+			}
+			results, err := pareto.Load(a)
+			if err != nil {
+				return err
+			}
+			files, err := pareto.WritePanels(out, results, columns, limit)
+			if err != nil {
+				return fmt.Errorf("writing %s: %w", out, err)
+			}
+			for _, f := range files {
+				fmt.Fprintf(c.OutOrStdout(), "wrote %s\n", filepath.Join(out, f))
+			}
+			return nil
+		},
+	}
+	fl := c.Flags()
+	countVar(fl, &columns, "columns", columns, 1, "panels in a row")
+	fl.Float64Var(&limit, "up-to", limit, "points with more violations than this are not drawn (the CSV has them)")
+	fl.StringVar(&out, "out", "", "folder for the figure")
+	return c
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -21,21 +22,7 @@ func Write(dir string, r *Result) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	cells := func(n Number) []string {
-		return []string{exact(n.Mean), exact(n.Lo), exact(n.Hi)}
-	}
-	points := [][]string{{"family", "setting", "beaten", r.Limit, r.Limit + "_lo", r.Limit + "_hi", r.Objective,
-		r.Objective + "_lo", r.Objective + "_hi"}}
-	for _, p := range r.Points {
-		row := append([]string{p.Family, p.Setting, fmt.Sprint(p.Beaten)}, cells(p.Violated)...)
-		points = append(points, append(row, cells(p.Price)...))
-	}
-	levels := [][]string{{"family", "level", r.Objective, r.Objective + "_lo", r.Objective + "_hi", "ratio", "ratio_lo",
-		"ratio_hi", "reached"}}
-	for _, l := range r.Levels {
-		row := append([]string{l.Family, exact(l.Level)}, cells(l.Price)...)
-		levels = append(levels, append(append(row, cells(l.Ratio)...), table.Exact(l.Reached)))
-	}
+	points, levels := r.rows()
 	files := []string{"frontier.json", "frontier_points.csv", "frontier_levels.csv"}
 	if err := table.WriteFile(dir, files[1], points); err != nil {
 		return nil, err
@@ -52,6 +39,26 @@ func Write(dir string, r *Result) ([]string, error) {
 	}
 	drawn, err := r.figure().Save(dir, "frontier")
 	return append(files, drawn...), err
+}
+
+// rows are the points and the prices at equal violations as CSV, each with its header.
+func (r *Result) rows() (points, levels [][]string) {
+	cells := func(n Number) []string {
+		return []string{exact(n.Mean), exact(n.Lo), exact(n.Hi)}
+	}
+	points = [][]string{{"family", "setting", "beaten", r.Limit, r.Limit + "_lo", r.Limit + "_hi", r.Objective,
+		r.Objective + "_lo", r.Objective + "_hi"}}
+	for _, p := range r.Points {
+		row := append([]string{p.Family, p.Setting, fmt.Sprint(p.Beaten)}, cells(p.Violated)...)
+		points = append(points, append(row, cells(p.Price)...))
+	}
+	levels = [][]string{{"family", "level", r.Objective, r.Objective + "_lo", r.Objective + "_hi", "ratio", "ratio_lo",
+		"ratio_hi", "reached"}}
+	for _, l := range r.Levels {
+		row := append([]string{l.Family, exact(l.Level)}, cells(l.Price)...)
+		levels = append(levels, append(append(row, cells(l.Ratio)...), table.Exact(l.Reached)))
+	}
+	return points, levels
 }
 
 func exact(x eval.Number) string {
@@ -76,22 +83,34 @@ func (r *Result) figure() *chart.Figure {
 	p := chart.NewPanel("", fmt.Sprintf("%s (share of windows)", r.Limit), fmt.Sprintf("%s (%s)", r.Objective, r.Unit))
 	var key []chart.Entry
 	for i, family := range r.Families() {
-		style := chart.Styles(i)
-		var points []xy
-		for _, row := range r.Points {
-			if row.Family != family {
-				continue
-			}
-			points = append(points, xy{float64(row.Violated.Mean), float64(row.Price.Mean)})
-			p.Cross(style, bounds(row.Violated), bounds(row.Price))
-		}
-		x, y := line(points)
-		p.Line(style, x, y, false)
-		key = append(key, chart.Entry{Text: family, Style: style, Line: true, Dot: true})
+		key = append(key, chart.Entry{Text: family, Style: chart.Styles(i), Line: true, Dot: true})
 	}
+	r.draw(p, math.Inf(1), func(family string) chart.Style { return chart.Styles(slices.Index(r.Families(), family)) })
 	p.RangeX(0, 0)
 	return &chart.Figure{Title: fmt.Sprintf("%s over %s, %d workload seeds: below and to the left is better", r.Objective, r.Limit,
 		len(r.Seeds)), Key: key, Panels: []*chart.Panel{p}, Columns: 1, Width: 460 * vg.Points(1), Height: 320 * vg.Points(1)}
+}
+
+// draw draws the points with no more violations than limit, and each family's frontier among them.
+func (r *Result) draw(p *chart.Panel, limit float64, style func(family string) chart.Style) {
+	for _, family := range r.Families() {
+		var points []xy
+		for _, row := range r.Points {
+			if row.Family != family || float64(row.Violated.Mean) > limit {
+				continue
+			}
+			points = append(points, xy{float64(row.Violated.Mean), float64(row.Price.Mean)})
+			p.Cross(style(family), within(bounds(row.Violated), limit), bounds(row.Price))
+		}
+		x, y := line(points)
+		p.Line(style(family), x, y, false)
+	}
+}
+
+// within cuts an interval off at a limit.
+func within(r chart.Range, limit float64) chart.Range {
+	r.High = min(r.High, limit)
+	return r
 }
 
 func bounds(n Number) chart.Range {
