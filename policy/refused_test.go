@@ -81,9 +81,18 @@ func TestForeignBundlesAreRefused(t *testing.T) {
 			set(t, &f.Environment.Config, "workload", `"tpch"`)
 			set(t, &f.Environment.Config, "tpch", `{"path":"elsewhere"}`)
 		}},
-		{"gnn-placement", "pairs of invocation and node, want at most", func(t *testing.T, f *bundle.File) {
+		{"gnn-placement", "pairs of invocation and node: 16777216, a bundle has at most 4194304", func(t *testing.T, f *bundle.File) {
 			set(t, &f.Environment.Config, "window", "4096")
 			set(t, &f.Environment.Config, "nodes", `[{"name":"n","count":4096,"cpu":1,"memory":1,"network":1,"speed":1}]`)
+		}},
+		{"gnn-placement", "functions and workflows of all: 16777222, a bundle has at most", func(t *testing.T, f *bundle.File) {
+			set(t, &f.Environment.Config, "classes", `[{"name":"c","functions":1000000000000}]`)
+		}},
+		{"hops-pricer", "functions of all: 16777217, a bundle has at most", func(t *testing.T, f *bundle.File) {
+			set(t, &f.Environment.Config, "tiers", `[{"functions":1000000000000},{"functions":1}]`)
+		}},
+		{"faasconf", "workflows: 257, a bundle has at most 256", func(t *testing.T, f *bundle.File) {
+			set(t, &f.Environment.Config, "workflows", `["parallel"`+strings.Repeat(`,"parallel"`, 256)+"]")
 		}},
 		// A layer of 15,000,000 numbers for 6 agents: a few bytes that ask for 400 MB a worker.
 		{"faasconf", "numbers in one pass, want at most", func(_ *testing.T, f *bundle.File) {

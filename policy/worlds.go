@@ -70,6 +70,9 @@ func newSizing[E envs.Env](c sizing.Config, config, load json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
+	if err := atMost("workflows", len(c.Workflows), 1<<8); err != nil {
+		return nil, err
+	}
 	c.Windows, c.Warmup, c.Start = 1, 0, -1
 	return build(c, w)
 }
@@ -100,6 +103,13 @@ func newPricing(config, load json.RawMessage) (envs.Env, error) {
 	if err != nil {
 		return nil, err
 	}
+	functions := 0
+	for _, t := range c.Tiers {
+		functions += clamp(t.Functions)
+	}
+	if err := atMost("tiers: functions of all", functions, 1<<14); err != nil {
+		return nil, err
+	}
 	// What is demanded, and how long it works, is not seen; it may come from files.
 	c.Demand.Source, c.Demand.Start, c.Work = "generated", -1, pricing.Default().Work
 	return pricing.New(c, w, nil)
@@ -114,14 +124,18 @@ func newPlacement(config, load json.RawMessage) (envs.Env, error) {
 		return nil, fmt.Errorf("tpch.path: the cluster's functions are read from a file, %q, and no file is opened for a bundle",
 			c.TPCH.Path)
 	}
-	// A short text can describe a graph of many gigabytes.
-	const most = 1 << 22
-	nodes := 0
+	nodes, functions := 0, len(c.Functions)
 	for _, n := range c.Nodes {
-		nodes += min(max(n.Count, 0), most)
+		nodes += clamp(n.Count)
 	}
-	if pairs := nodes * min(max(c.Window, 0), most); pairs > most {
-		return nil, fmt.Errorf("window and nodes: %d pairs of invocation and node, want at most %d", pairs, most)
+	for _, k := range c.Classes {
+		functions += clamp(k.Functions) + clamp(k.Workflows)
+	}
+	if err := atMost("window and nodes: pairs of invocation and node", clamp(nodes)*clamp(c.Window), 1<<22); err != nil {
+		return nil, err
+	}
+	if err := atMost("classes: functions and workflows of all", functions, 1<<13); err != nil {
+		return nil, err
 	}
 	w := workload.Default()
 	if c.Workload == "azure" && len(load) > 0 { // the cluster's functions are those of the trace
@@ -134,6 +148,19 @@ func newPlacement(config, load json.RawMessage) (envs.Env, error) {
 		}
 	}
 	return placement.New(c, w)
+}
+
+// A short text can describe what takes gigabytes: counts are looked at before anything is made.
+
+// clamp keeps sums and products of counts small; what is negative is refused by the environment.
+func clamp(n int) int { return min(max(n, 0), 1<<24) }
+
+// atMost refuses a count.
+func atMost(key string, n, most int) error {
+	if n > most {
+		return fmt.Errorf("%s: %d, a bundle has at most %d", key, n, most)
+	}
+	return nil
 }
 
 // idle is the cheapest workload of the kind of a given one: with users, or with arrivals.
