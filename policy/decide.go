@@ -52,7 +52,7 @@ type Request struct {
 	// has a state. All without a name are one sequence. End ends it with this decision.
 	Sequence string
 	End      bool
-	// Shadow receives, in shadow mode, what the policy would do; nil where nobody asks.
+	// Shadow receives, in shadow mode, what the policy would do, zeros where it would not decide; nil where nobody asks.
 	Shadow *envs.Action
 }
 
@@ -84,10 +84,12 @@ func (p *Policy) DecideFor(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	d, err := p.decide(w, s, &r)
-	p.free <- w
-	return d, err
+	defer p.put(w) // also where a policy of a program's own panics
+	return p.decide(w, s, &r)
 }
+
+// put gives a worker back.
+func (p *Policy) put(w *worker) { p.free <- w }
 
 // take waits for a free worker.
 func (p *Policy) take(ctx context.Context) (*worker, error) {
@@ -133,6 +135,11 @@ func (p *Policy) decide(w *worker, s *sequence, r *Request) (Decision, error) {
 		d, failed = p.act(learned, w, r.Seen, out)
 	}
 	p.counts.add(d.Reason)
+	if d.Reason != "" && r.Shadow != nil {
+		for k := range r.Shadow.Kinds {
+			clear(r.Shadow.Kinds[k])
+		}
+	}
 	if rule == nil {
 		if d.Reason != "" {
 			p.counts.failed.Add(1)
@@ -156,12 +163,18 @@ func (p *Policy) decide(w *worker, s *sequence, r *Request) (Decision, error) {
 	if !acts {
 		to = &w.other
 	}
-	if err := rule.Act(seen, to, true); err != nil && acts {
-		p.counts.failed.Add(1)
-		return d, fmt.Errorf("policy: fallback: %w", err)
-	}
+	err := rule.Act(seen, to, true)
 	if !acts {
-		return d, nil
+		return d, nil // an error here is not one of the decision
+	}
+	if err == nil {
+		if where, ok := p.legal(w, seen, to); !ok {
+			err = fmt.Errorf("%v", Decision{Reason: Illegal, Where: where})
+		}
+	}
+	if err != nil {
+		p.counts.failed.Add(1)
+		return d, fmt.Errorf("policy: fallback %s: %w", p.rule.Name, err)
 	}
 	d.By = ByFallback
 	if p.opts.Shadow {

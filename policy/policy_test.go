@@ -187,13 +187,17 @@ func TestWrongInput(t *testing.T) {
 // liar is a policy of a program's own that does what it is told, right or wrong.
 type liar struct {
 	agents.Policy
-	does []float32
-	err  error
+	does  []float32
+	err   error
+	panic bool
 }
 
 func (*liar) Reset(uint64) error { return nil }
 
 func (l *liar) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
+	if l.panic {
+		panic("broken")
+	}
 	copy(act.Kinds[0], l.does)
 	return l.err
 }
@@ -226,6 +230,31 @@ func TestIllegalGoesToTheFallback(t *testing.T) {
 		if d.Reason != c.reason || c.reason != "" && (d.By != policy.ByFallback || d.Where.Feature != c.at) {
 			t.Errorf("doing %v, %v: %v by %s at %+v, want %q", c.does, c.err, d, d.By, d.Where, c.reason)
 		}
+	}
+}
+
+// A policy that panics takes no worker with it.
+func TestPanic(t *testing.T) {
+	f := policytest.Zoo(t, "hops-pricer", 2)
+	l := &liar{does: f.SelfTest[0].Kinds[0].Action}
+	f.SelfTest = f.SelfTest[:1]
+	p := served(t, f, policy.Options{Workers: 1, Agents: []policy.Agent{{Name: f.Agent.Name,
+		Open: func(*agents.PolicyFile, *envs.Spec, nets.Engine) (agents.Policy, error) { return l, nil }}}})
+	o, out := shown(t, p, 0), p.NewAction()
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic got lost")
+			}
+		}()
+		l.panic = true
+		_, _ = p.Decide(t.Context(), o, out)
+	}()
+	l.panic = false
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := p.Decide(ctx, o, out); err != nil {
+		t.Error(err)
 	}
 }
 
