@@ -1,12 +1,23 @@
 package agents
 
-import "github.com/stoker-rl/stoker/nets"
+import (
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/nets"
+)
 
 // Transparent is implemented by learned policies whose decisions can be explained.
 type Transparent interface {
 	Policy
 	// Insight builds the policy's function for rows observations at a time, on a CPU engine.
 	Insight(act nets.Engine, rows int) (Insight, error)
+}
+
+// Attentive is implemented by policies that can attend to others.
+type Attentive interface {
+	Transparent
+	// Uniform returns the policy with equal weights for all neighbours in place of attention, on the engine act: what it
+	// does differently is what attention does. It is nil for a policy without attention.
+	Uniform(spec *envs.Spec, act nets.Engine) (Policy, error)
 }
 
 // Insight is the function behind a policy's decisions, with its derivatives. Arrays are row-major in the environment's

@@ -36,7 +36,8 @@ each feature, in the recorded states and while the episodes run again. Where age
 shown. Of a run the best checkpoint is used.
 
 The folder given by --out (default: explain in the run's folder) gets explain.json, features.csv, decisions.csv,
-attention.csv and the ranking as a figure.`,
+attention.csv, and the ranking and the attention weights as figures. Attention is compared with equal weights for all neighbours:
+how far decisions move without it, and with --replay how much return is lost.`,
 		Example: `  stoker explain runs/sizing-attmf-s1
   stoker explain runs/sizing-attmf-s1 --seeds 1-20 --states 0 --top 5
   stoker explain runs/spread-s1/checkpoints/step-000000625000 --replay=false --json`,

@@ -75,3 +75,37 @@ func TestExplainForms(t *testing.T) {
 		}
 	}
 }
+
+// Attention is compared with equal weights, in numbers, in words and in a figure.
+func TestExplainAttention(t *testing.T) {
+	runs := t.TempDir()
+	if code, _, errs := stoker("train", "sizing/faasconf-attmf", "--runs", runs, "--name", "a", "--set", "train.steps=400",
+		"--set", "train.evaluate.every=0", "--set", "agent.learning_starts=200", "--set", "train.copies=2"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	run := filepath.Join(runs, "a")
+	args := []string{"explain", run, "--seeds", "1-2", "--states", "40", "--steps", "2", "--replay=false"}
+	code, out, errs := stoker(args...)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "text", out, "of equal weights", "from the third of the states with the lowest load", "median decision moves by",
+		"attention.svg")
+	code, out, errs = stoker(append(args, "--json")...)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	e := decode[explain.Explanation](t, out)
+	sum := map[int]float64{}
+	for _, l := range e.Attention {
+		sum[l.Agent] += l.Weight.Value
+	}
+	for i, x := range sum {
+		if x < 0.999 || x > 1.001 {
+			t.Errorf("the weights of agent %d sum to %g, want 1", i, x)
+		}
+	}
+	if a := e.Attending; a == nil || a.Agents == 0 || !(a.Entropy.Value > 0) || a.Entropy.Value > 1 || !(a.Moved > 0) {
+		t.Errorf("attention is %+v, want agents with two neighbours, an entropy within (0, 1] and decisions that move", a)
+	}
+}

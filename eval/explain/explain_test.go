@@ -190,14 +190,16 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Attention = []Link{{0, 0, Interval{1, 1, 1}}}
+	half := Interval{0.5, 0.4, 0.6}
+	e.Attention = []Link{{Agent: 0, To: 0, Weight: half, Equal: 0.5, LowLoad: &half, HighLoad: &half}}
+	e.Attending = &Attending{Agents: 1, Entropy: Interval{1, 1, 1}}
 	dir := filepath.Join(t.TempDir(), "new")
 	files, err := Write(dir, e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 7 {
-		t.Errorf("files are %v, want JSON, three tables and the figure as PNG, SVG and PDF", files)
+	if len(files) != 10 {
+		t.Errorf("files are %v, want JSON, three tables and two figures as PNG, SVG and PDF", files)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, File))
 	if err != nil {
@@ -220,7 +222,8 @@ func TestWrite(t *testing.T) {
 	if err := Text(&out, e, 2); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"angular velocity", "rad/s", "return lost", "Attention", "direction"} {
+	for _, want := range []string{"angular velocity", "rad/s", "return lost", "Attention", "direction",
+		"Weights are near equal"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

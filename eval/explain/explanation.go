@@ -32,8 +32,9 @@ type Explanation struct {
 	// Features are sorted by their share over all decisions, the largest first.
 	Features  []Feature  `json:"features"`
 	Decisions []Decision `json:"decisions"`
-	// Attention is empty for policies without attention.
-	Attention []Link `json:"attention,omitempty"`
+	// Attention is empty for policies without attention, and Attending nil.
+	Attention []Link     `json:"attention,omitempty"`
+	Attending *Attending `json:"attending,omitempty"`
 	// Return is the mean return of the episodes.
 	Return float64 `json:"return"`
 }
@@ -93,13 +94,6 @@ type Attribution struct {
 	// Slope is the mean derivative, in the decision's unit per unit of the feature. For a discrete component it is that of
 	// the chosen option, which differs between states.
 	Slope float64 `json:"slope"`
-}
-
-// Link is the mean attention weight that an agent gives to another.
-type Link struct {
-	Agent  int      `json:"agent"`
-	To     int      `json:"to"`
-	Weight Interval `json:"weight"`
 }
 
 // ratio is Σ num / Σ den over episodes with its linearised interval, within bounds; zero where Σ den is 0.
@@ -168,10 +162,8 @@ func (w *work) explanation() *Explanation {
 	for k, d := range w.decisions {
 		e.Decisions = append(e.Decisions, w.decision(k, d))
 	}
-	for k, sums := range w.attention {
-		if l := (Link{k / w.agents, k % w.agents, ratio(sums, w.present[k/w.agents], envs.Share())}); l.Weight.Value > 0 {
-			e.Attention = append(e.Attention, l)
-		}
+	if w.attention != nil {
+		e.Attention, e.Attending = w.attention.links(), w.attention.summary()
 	}
 	shares, moved := make([]float64, len(e.Features)), make([]float64, len(e.Features))
 	for i := range e.Features {

@@ -67,6 +67,13 @@ func Explain(ctx context.Context, r Request) (*Explanation, error) {
 	if r.Replay {
 		all *= 1 + r.Env.Spec().Kinds[0].Observation.Width()
 	}
+	equal, err := equalWeights(&r)
+	if err != nil {
+		return nil, err
+	}
+	if equal != nil && r.Replay {
+		all += len(r.Seeds)
+	}
 	played := 0
 	tell := func() {
 		played++
@@ -85,12 +92,15 @@ func Explain(ctx context.Context, r Request) (*Explanation, error) {
 	if err := w.shuffle(); err != nil {
 		return nil, err
 	}
-	if err := w.sumAttention(); err != nil {
+	if err := w.attend(equal); err != nil {
 		return nil, err
 	}
 	e := w.explanation()
 	if r.Replay {
 		if err := replay(ctx, &r, seen, e, tell); err != nil {
+			return nil, err
+		}
+		if err := replayEqual(ctx, &r, equal, seen, e, tell); err != nil {
 			return nil, err
 		}
 	}

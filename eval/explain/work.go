@@ -26,8 +26,7 @@ type work struct {
 	decisions     []*decision // [agents × components]
 	gap, span     float64     // Σ|f(x) − f(x') − Σ IG| and Σ|f(x) − f(x')|
 	moved         [][]float64 // [feature][decision]: mean change where the feature is shuffled
-	attention     [][]float64 // [agent × agent][episode]: sums of attention weights
-	present       [][]float64 // [agent][episode]: states in which the agent was active
+	attention     *attention
 	in, weights   []float32
 	integral      []float64 // of one chunk's states: [states, agents × width]
 }
@@ -57,7 +56,6 @@ func newWork(r *Request, x agents.Insight, rec *recording) *work {
 		w.decisions = append(w.decisions, &decision{size: matrix(rec.width), slope: make([]float64, rec.width),
 			n: make([]float64, episodes)})
 	}
-	w.attention, w.present = matrix(w.agents*w.agents), matrix(w.agents)
 	w.mean = make([]float32, rec.width)
 	for k := range w.mean {
 		sum, n := 0.0, 0
@@ -259,35 +257,4 @@ func replaceFeature(state, from []float32, f, width int) {
 	for k := f; k < len(state); k += width {
 		state[k] = from[k]
 	}
-}
-
-// sumAttention sums the attention weights of each agent.
-func (w *work) sumAttention() error {
-	n := w.rec.states()
-	for at := 0; at < n; at += w.rows {
-		for b := range w.rows {
-			copy(w.in[b*w.rec.width:], w.rec.state(min(at+b, n-1)))
-		}
-		a, err := w.x.Attention(w.in)
-		if err != nil {
-			return err
-		}
-		if a == nil {
-			w.attention = nil
-			return nil
-		}
-		for b := range min(w.rows, n-at) {
-			ep := w.rec.episode[at+b]
-			for i := range w.agents {
-				if !w.rec.active[(at+b)*w.agents+i] {
-					continue
-				}
-				w.present[i][ep]++
-				for j := range w.agents {
-					w.attention[i*w.agents+j][ep] += float64(a[(b*w.agents+i)*w.agents+j])
-				}
-			}
-		}
-	}
-	return nil
 }

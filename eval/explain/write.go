@@ -18,6 +18,7 @@ const (
 	DecisionsFile = "decisions.csv"
 	AttentionFile = "attention.csv"
 	figureName    = "features"
+	attentionName = "attention"
 )
 
 // Write writes explain.json, the tables as CSV and the figure into dir, and returns the files' names.
@@ -46,6 +47,10 @@ func Write(dir string, e *Explanation) ([]string, error) {
 	}
 	drawn, err := e.figure().Save(dir, figureName)
 	files = append(files, drawn...)
+	if err == nil && len(e.Attention) > 0 {
+		drawn, err = e.attentionFigure().Save(dir, attentionName)
+		files = append(files, drawn...)
+	}
 	for i, f := range files {
 		files[i] = filepath.Join(dir, f)
 	}
@@ -88,14 +93,6 @@ func (e *Explanation) decisionRows() [][]string {
 			row := append([]string{itoa(d.Agent), d.Component, d.Unit, itoa(a.Of), a.Feature, a.Unit}, a.Effect.cells()...)
 			rows = append(rows, append(append(row, a.Share.cells()...), number(a.Slope)))
 		}
-	}
-	return rows
-}
-
-func (e *Explanation) attentionRows() [][]string {
-	rows := [][]string{{"agent", "to", "weight", "lo", "hi"}}
-	for _, l := range e.Attention {
-		rows = append(rows, append([]string{itoa(l.Agent), itoa(l.To)}, l.Weight.cells()...))
 	}
 	return rows
 }
@@ -148,9 +145,7 @@ func Text(w io.Writer, e *Explanation, top int) error {
 		rows = append(rows, []string{e.agent(d.Agent), d.Component, strings.Join(parts, ", ")})
 	}
 	b.WriteString(table.Columns(rows, false))
-	if len(e.Attention) > 0 {
-		b.WriteString("\nAttention: the mean weight of each neighbour\n" + table.Columns(e.attentionLines(), false))
-	}
+	e.attentionText(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -186,22 +181,4 @@ func arrow(choice bool, slope float64) string {
 		return " ↓"
 	}
 	return " ↑"
-}
-
-// attentionLines has a row for each agent that attends to others.
-func (e *Explanation) attentionLines() [][]string {
-	var rows [][]string
-	for i := range e.Agents {
-		var parts []string
-		for _, l := range e.Attention {
-			if l.Agent == i {
-				parts = append(parts, fmt.Sprintf("%s %.2f [%.2f, %.2f]", e.agent(l.To), l.Weight.Value, l.Weight.Low,
-					l.Weight.High))
-			}
-		}
-		if len(parts) > 0 {
-			rows = append(rows, []string{e.agent(i), strings.Join(parts, ", ")})
-		}
-	}
-	return rows
 }
