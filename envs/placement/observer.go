@@ -32,19 +32,39 @@ func NewObserver(c Config, w workload.Config) (*Observer, error) {
 }
 
 // OpenObserver is NewObserver from JSON: the configuration, which is laid over the environment's defaults, and the
-// workload's. They are what the section environment of an exported policy has.
+// workload's. They are what the section environment of an exported policy has. It opens no file, and refuses what would
+// take much memory.
 func OpenObserver(config, load []byte) (*Observer, error) {
 	c, w := Default(), workload.Default()
 	if err := envs.ParseJSON(config, &c); err != nil {
 		return nil, fmt.Errorf("%s: configuration: %w", ID, err)
 	}
-	if len(load) > 0 {
+	if c.Workload == TPCH {
+		return nil, fmt.Errorf("%s: %w", ID, bounds.Errorf("workload", "is %s, whose functions are those of a file, and none is "+
+			"opened here; want NewObserver", TPCH))
+	}
+	if c.Workload == Azure && len(load) > 0 {
 		if err := envs.ParseJSON(load, &w); err != nil {
 			return nil, fmt.Errorf("%s: workload: %w", ID, err)
 		}
+		if w.Path != "" {
+			return nil, fmt.Errorf("%s: %w", ID, bounds.Errorf("workload.path", "is %q, and no file is opened here; want "+
+				"NewObserver", w.Path))
+		}
+	}
+	nodes := 0
+	for _, n := range c.Nodes {
+		nodes += min(max(n.Count, 0), mostPairs)
+	}
+	if pairs := nodes * min(max(c.Window, 0), mostPairs); pairs > mostPairs {
+		return nil, fmt.Errorf("%s: %w", ID, bounds.Errorf("window", "is %d for %d nodes, want at most %d pairs of the two", c.Window,
+			nodes, mostPairs))
 	}
 	return NewObserver(c, w)
 }
+
+// mostPairs is the most pairs of an invocation and a node: a short text can describe a graph of gigabytes.
+const mostPairs = 1 << 22
 
 // Spec is the environment's.
 func (o *Observer) Spec() *envs.Spec { return o.spec }

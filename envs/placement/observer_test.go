@@ -234,6 +234,67 @@ func TestOthers(t *testing.T) {
 	}
 }
 
+// A policy that learned on vectors gets them from the same observation, and its choice becomes a start.
+func TestFlat(t *testing.T) {
+	c := Default()
+	c.Hold, c.Window, c.Running, c.Nodes = false, 3, 3, c.Nodes[:2]
+	for i := range c.Nodes {
+		c.Nodes[i].Count = 2
+	}
+	c.Classes = c.Classes[:1]
+	e, err := New(c, workload.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat, err := envs.NewFlatten(e, "test/Flat-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := NewObserver(c, workload.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := envs.NewFlattener(o.Spec(), "test/Flat-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(flat.Spec(), f.Spec()) {
+		t.Error("the flattener's spec is another")
+	}
+	obs, act, out := envs.NewObservation(flat.Spec()), envs.NewAction(flat.Spec()), envs.NewOutcome(flat.Spec())
+	graph, seen, three := envs.NewObservation(o.Spec()), envs.NewObservation(f.Spec()), envs.NewAction(o.Spec())
+	if err := flat.Reset(1, nil, obs); err != nil {
+		t.Fatal(err)
+	}
+	r, cluster := rng.NewStream(1, "actions"), &Cluster{}
+	for range 200 {
+		e.Cluster(cluster)
+		if err := o.Observe(cluster, graph); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Observe(graph, seen); err != nil {
+			t.Fatal(err)
+		}
+		x, y := &obs.Kinds[0], &seen.Kinds[0]
+		if !slices.Equal(x.Values, y.Values) || !slices.Equal(x.Mask, y.Mask) || !slices.Equal(x.Active, y.Active) {
+			t.Fatal("the vectors differ")
+		}
+		flat.Spec().Kinds[0].Action.Sample(r, x.Mask, act.Kinds[0])
+		if err := f.Choices(act, three); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Start(cluster, graph, three); err != nil {
+			t.Fatal(err)
+		}
+		if err := flat.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+		if out.Terminated || out.Truncated {
+			return
+		}
+	}
+}
+
 // What is wrong is named by its key.
 func TestClusterErrors(t *testing.T) {
 	o, text := crowd(t)
@@ -305,8 +366,17 @@ func TestClusterErrors(t *testing.T) {
 	if _, err := ParseCluster([]byte(`{"ndoes": []}`)); err == nil || !strings.Contains(err.Error(), "ndoes") {
 		t.Errorf("an unknown key: %v", err)
 	}
-	if _, err := OpenObserver([]byte(`{"window": 0}`), nil); err == nil || !strings.Contains(err.Error(), "window") {
-		t.Errorf("a window of 0: %v", err)
+	for config, want := range map[string]string{
+		`{"window": 0}`: "window is 0", `{"workload": "tpch", "tpch": {"path": "x"}}`: "no", `{"winow": 1}`: "winow",
+		`{"window": 4096, "nodes": [{"count": 4096}]}`: "window is 4096 for 4096 nodes, want at most",
+	} {
+		if _, err := OpenObserver([]byte(config), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", config, err, want)
+		}
+	}
+	if _, err := OpenObserver([]byte(`{"workload": "azure"}`), []byte(`{"path": "x"}`)); err == nil ||
+		!strings.Contains(err.Error(), "no file is opened") {
+		t.Errorf("a file: %v", err)
 	}
 }
 

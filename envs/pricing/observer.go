@@ -113,12 +113,17 @@ func newSlotObserver(c *Config, fn []function, acts string) *SlotObserver {
 	return o
 }
 
-// OpenSlotObserver is NewSlotObserver from JSON, as [OpenObserver] is.
+// OpenSlotObserver is NewSlotObserver from JSON, as [OpenObserver] is. It opens no file.
 func OpenSlotObserver(config []byte) (*SlotObserver, error) {
 	c := Default()
 	if err := envs.ParseJSON(config, &c); err != nil {
 		return nil, fmt.Errorf("%s: configuration: %w", SlotsID, err)
 	}
+	if c.Work.Service == MeasuredService {
+		return nil, fmt.Errorf("%s: %w", SlotsID, fieldError("work.service", c.Work.Service, ProfileService+
+			": measured service times are read from files, and none is opened here; use NewSlotObserver"))
+	}
+	c.Work.Width = SingleWidth // how many jobs a request is, is not seen
 	return NewSlotObserver(c)
 }
 

@@ -186,6 +186,10 @@ func TestMetersErrors(t *testing.T) {
 	if _, err := OpenObserver([]byte(`{"acts": "moves"}`)); err == nil || !strings.Contains(err.Error(), SlotsID) {
 		t.Errorf("moves: %v", err)
 	}
+	if _, err := OpenSlotObserver([]byte(`{"work": {"service": "measured", "latencies": "x"}}`)); err == nil ||
+		!strings.Contains(err.Error(), "none is opened") {
+		t.Errorf("measured service times: %v", err)
+	}
 	if _, err := OpenSlotObserver([]byte(`{"vgpus": 0}`)); err == nil || !strings.Contains(err.Error(), "vgpus") {
 		t.Errorf("no vGPUs: %v", err)
 	}
