@@ -34,7 +34,7 @@ func bundleOf(t testing.TB, name string) []byte {
 	if b := bundles()[name]; b != nil {
 		return b
 	}
-	b := policytest.Encode(t, policytest.Zoo(t, name, 30))
+	b := policytest.Encode(t, policytest.Zoo(t, name, 100))
 	bundles()[name] = b
 	return b
 }
@@ -42,7 +42,7 @@ func bundleOf(t testing.TB, name string) []byte {
 // other is a bundle of the same policy with another digest, which decides the same.
 func other(t testing.TB, name string, steps int) []byte {
 	t.Helper()
-	f := policytest.Zoo(t, name, 30)
+	f := policytest.Zoo(t, name, 100)
 	f.Provenance.Steps = int64(steps)
 	return policytest.Encode(t, f)
 }

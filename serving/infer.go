@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving/models"
 	"github.com/stoker-rl/stoker/serving/tensors"
@@ -161,7 +160,6 @@ func (s *Server) Decide(ctx context.Context, v *models.Version, r policy.Request
 	if err := ctx.Err(); err != nil {
 		return policy.Decision{}, fmt.Errorf("the decision took longer than its deadline: %w", err)
 	}
-	v.Drift.Observe(time.Now(), r.Seen)
 	d, err := v.DecideFor(ctx, r)
 	s.metrics.decided(v.Name, d, err)
 	return d, err
@@ -205,6 +203,3 @@ func (t *tally) params(dst []wire.Param) []wire.Param {
 	}
 	return dst
 }
-
-// NewObservation returns an empty observation for a version.
-func NewObservation(v *models.Version) *envs.Observation { return envs.NewObservation(v.Spec()) }

@@ -139,7 +139,7 @@ func (d *drift) Collect(ch chan<- prometheus.Metric) {
 		}
 		a := v.Bundle().Agent
 		ch <- prometheus.MustNewConstMetric(infoDesc, prometheus.GaugeValue, 1, name, v.Digest, a.Name, a.Env)
-		v.Drift.Shares(now, func(feature string, share float64) {
+		v.Drift(now, func(feature string, share float64) {
 			ch <- prometheus.MustNewConstMetric(driftDesc, prometheus.GaugeValue, share, name, feature)
 		})
 		v.Release()

@@ -21,6 +21,8 @@ type Policy interface {
 	// Digest is the SHA-256 of the bundle, in hexadecimal.
 	Digest() string
 	Bundle() *bundle.File
+	// Drift counts how often features lay outside what was usual in the evaluation.
+	Drift() []policy.Drift
 }
 
 // Opener opens a bundle's bytes: it verifies them, and checks the policy with the bundle's self-test.
@@ -33,8 +35,8 @@ type Version struct {
 	Digest string
 	Layout *tensors.Layout
 	Pool   *tensors.Pool
-	Drift  *Drift
 
+	drift drift
 	using atomic.Int64
 }
 
@@ -106,8 +108,7 @@ func (m *model) open(open Opener, limit int64) (*Version, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
-	return &Version{Policy: o, Name: m.name, Digest: o.Digest(), Layout: l, Pool: tensors.NewPool(l),
-		Drift: newDrift(o.Spec(), o.Bundle().Seen)}, nil
+	return &Version{Policy: o, Name: m.name, Digest: o.Digest(), Layout: l, Pool: tensors.NewPool(l)}, nil
 }
 
 // changed looks at the file and reports whether it is another one than was tried last. It says so only where two looks
