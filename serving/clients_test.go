@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/serving"
 )
@@ -17,7 +18,7 @@ func python(t *testing.T, module string) string {
 	t.Helper()
 	p := os.Getenv("CLIENTS")
 	if p == "" {
-		t.Skipf("CLIENTS names no Python with %s: make clients makes one and runs this test", module)
+		t.Skipf("CLIENTS names no Python with %s; one is what serving/clients/python prints", module)
 	}
 	if out, err := exec.Command(p, "-c", "import "+module).CombinedOutput(); err != nil {
 		t.Skipf("%s has no %s: %s", p, module, out)
@@ -68,7 +69,7 @@ func TestClients(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if dir := os.Getenv("OUT"); dir != "" {
+			if dir := os.Getenv(proof.Folder); dir != "" {
 				if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(script[:len(script)-3], ".txt")), out, 0o600); err != nil {
 					t.Error(err)
 				}

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 	pb "github.com/stoker-rl/stoker/serving/inference"
@@ -177,19 +178,12 @@ func TestSoak(t *testing.T) {
 	if !*long {
 		t.Skip("a long test: go test ./serving -run Soak -long")
 	}
-	stoker := os.Getenv("STOKER")
-	if stoker == "" {
-		stoker = filepath.Join(t.TempDir(), "stoker")
-		if out, err := exec.Command("go", "build", "-o", stoker, "..").CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
 	const reloads = 50
 	all, body, message, want := versionsOf(t, "faasconf", 6)
 	path := filepath.Join(t.TempDir(), "faasconf.stoker")
 	write(t, path, all[0])
 	s := &soak{t: t, body: body, message: message, want: want}
-	cmd := exec.Command(stoker, "serve", path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--access-log=false", "--poll", "0",
+	cmd := exec.Command(stoker(t), "serve", path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--access-log=false", "--poll", "0",
 		"--max-in-flight", "8192")
 	var out lockedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -276,12 +270,13 @@ func TestSoak(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v, want exit code 0\n%s", err, out.String())
 	}
-	if n := s.asked.Load(); n < *most || s.lost.Load() != 0 || s.wrong.Load() != 0 {
-		t.Errorf("%d requests, %d lost, %d of a wrong version", n, s.lost.Load(), s.wrong.Load())
-	}
-	if last > 1.25*first+8 {
-		t.Errorf("memory grew from %.1f to %.1f MB", first, last)
-	}
+	n := s.asked.Load()
+	proof.Claim(t, proof.Row{Topic: "speed", Claim: fmt.Sprintf("stoker serve: requests lost or of a wrong version, of %d with %d "+
+		"reloads, clients that leave, slow bodies and %d idle connections", n, reloads, len(idle)), Bound: "0",
+		Measured: fmt.Sprintf("%d lost, %d of a wrong version", s.lost.Load(), s.wrong.Load()),
+		Holds:    n >= *most && s.lost.Load() == 0 && s.wrong.Load() == 0})
+	proof.Claim(t, proof.Row{Topic: "speed", Claim: "stoker serve: memory at the end, over that after a fifth of the requests",
+		Bound: "1.25", Measured: fmt.Sprintf("%.2f (%.0f and %.0f MB)", last/first, last, first), Holds: last <= 1.25*first})
 	summary := fmt.Sprintf("%d requests in %.0f s over HTTP and gRPC, %d reloads, %d clients that left or were slow, %d idle "+
 		"connections: %d lost, %d of a wrong version, memory %.1f MB after a fifth and %.1f MB at the end\n", s.asked.Load(),
 		took.Seconds(), reloads, rudely.Load(), len(idle), s.lost.Load(), s.wrong.Load(), first, last)
@@ -290,7 +285,7 @@ func TestSoak(t *testing.T) {
 		return true
 	})
 	t.Log(summary)
-	if dir := os.Getenv("OUT"); dir != "" {
+	if dir := os.Getenv(proof.Folder); dir != "" {
 		for name, text := range map[string]string{"soak.txt": summary, "soak.csv": table.String()} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)

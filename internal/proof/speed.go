@@ -30,6 +30,14 @@ func speed() []Proof {
 			Keep:   []string{"*.jsonl", "table.md", "profile.txt", "ways.txt"},
 		},
 		{
+			Name: "serving", Kind: Speed, Subject: "speed", Minutes: 20,
+			Claims: "stoker serve beside KServe's Python server, asked by Triton's, KServe's and Prometheus' clients, and under " +
+				"load with reloads and clients that misbehave.",
+			Needs:   []Need{IdleMachine, Clients},
+			Steps:   []Step{served("TestClients|TestPrometheus"), served("TestLoad"), served("TestSoak")},
+			Nothing: "its figures hold for one machine: run it on yours",
+		},
+		{
 			Name: "deeprmpace", Kind: Speed, Subject: "speed", Minutes: 2,
 			Claims: "Steps a second of DeepRM's cluster against its own Python code in turn.",
 			Needs:  []Need{IdleMachine, DeepRMCode},
@@ -60,6 +68,13 @@ func speed() []Proof {
 			Nothing: "its shares of the core's limits hold for one machine: run it on yours",
 		},
 	}
+}
+
+// served runs tests of the server with other programs.
+func served(run string) Step {
+	s := goTest("./serving", run, "-long")
+	s.Env = []string{"CLIENTS=$CLIENTS", "STOKER=../bin/stoker"}
+	return s
 }
 
 // kept computes claims, tables and figures from the measurements of a peer's script in $OUT.

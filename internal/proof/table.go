@@ -39,6 +39,7 @@ var (
 	Gymnasium   = Need{Env: "PYTHON", Text: "a Python with gymnasium 1.4.0, mpe2 1.1.1 and numpy"}
 	PyTorch     = Need{Env: "PEER_PYTHON", Text: "a Python with torch and torch_geometric"}
 	PeerScripts = Need{Env: "PEERS", Text: "the folder of torch_attmf.py, torch_simple_spread.py and pyg_gnn.py"}
+	Clients     = Need{Env: "CLIENTS", Text: "the Python that serving/clients/python prints; wrk, h2load and prometheus"}
 	DeepRMCode  = Need{Env: "DEEPRM", Text: "a clone of github.com/hongzimao/deeprm at fa78411, and python3 with numpy"}
 	SimFaaS     = Need{Env: "SIMFAAS", Text: "the command simfaas-rate of docs/results/simspeed/README.md"}
 )

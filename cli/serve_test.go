@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stoker-rl/stoker/policy/policytest"
+)
+
+// A server says where it listens, answers, and ends with 0 after SIGTERM.
+func TestServe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "faasconf.stoker")
+	if err := os.WriteFile(path, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs shared
+	root := newRoot()
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	root.SetArgs([]string{"serve", "sizing=" + path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--poll", "10ms"})
+	done := make(chan int, 1)
+	go func() {
+		done <- report(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, Default())))
+	}()
+	for begin := time.Now(); !strings.Contains(out.String(), "ready after"); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("it is not ready: %s%s", out.String(), errs.String())
+		}
+	}
+	contains(t, "start", out.String(), "model  sizing  ppo for stoker/Sizing-v3  sha256:", "gRPC   127.0.0.1:")
+	_, after, _ := strings.Cut(out.String(), "HTTP   ")
+	url, _, _ := strings.Cut(after, "\n")
+	res, err := http.Get(url + "/models/sizing/ready")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("ready: %s", res.Status)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); !strings.Contains(errs.String(), "loading all bundles again"); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("SIGHUP does nothing: %s", errs.String())
+		}
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-done; code != exitDone {
+		t.Errorf("exit %d: %s", code, errs.String())
+	}
+	contains(t, "end", errs.String(), "msg=stopped")
+}
+
+// shared is a buffer that several goroutines write.
+type shared struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// Wrong arguments say what would be right.
+func TestServeRefuses(t *testing.T) {
+	good := filepath.Join(t.TempDir(), "faasconf.stoker")
+	if err := os.WriteFile(good, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"", exitUsage, "BUNDLE is missing"},
+		{"none.stoker", exitFailed, `model "none": stat none.stoker: no such file`},
+		{"my file.stoker", exitUsage, "give one as NAME="},
+		{good + "@sha256:12", exitUsage, `the digest is "12", want 64 hexadecimal digits`},
+		{good + "@sha256:" + strings.Repeat("0", 64), exitFailed, "want sha256:0000"},
+		{good + " " + good, exitFailed, `two models are called "faasconf"`},
+		{good + " --http :0", exitUsage, "--http :0: without --tls-cert, --client-ca or --tokens only this machine may ask"},
+		{good + " --tls-cert x", exitUsage, "give both --tls-cert and --tls-key"},
+		{good + " --log xml", exitUsage, `--log "xml", want text, json or none`},
+		{"--models " + t.TempDir(), exitFailed, "has no bundle (*.stoker): make one with stoker export"},
+	} {
+		args := strings.Fields(c.args)
+		if strings.HasPrefix(c.args, "my") {
+			args = []string{c.args}
+		}
+		code, _, errs := stoker(append([]string{"serve"}, args...)...)
+		if code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("serve %s: exit %d, %s; want %d and %s", c.args, code, errs, c.code, c.want)
+		}
+	}
+}
