@@ -2,7 +2,12 @@ package policy_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs"
@@ -103,6 +108,35 @@ func (p *placed) carry(t *testing.T, seen *envs.Observation, act *envs.Action) {
 	noError(t, err)
 	if !start.Wait && (start.Node != int(act.Kinds[0][2]) || start.Resources.CPU < 1) {
 		t.Fatalf("%v is %+v", act.Kinds[0], start)
+	}
+}
+
+// The page on what a platform measures names every key.
+func TestPlatformPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "platform.md"))
+	noError(t, err)
+	var look func(v reflect.Type)
+	look = func(v reflect.Type) {
+		for v.Kind() == reflect.Slice || v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Struct {
+			return
+		}
+		for i := range v.NumField() {
+			f := v.Field(i)
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if key == "" && !f.Anonymous {
+				t.Errorf("%v.%s has no key", v, f.Name)
+			}
+			if key != "" && !regexp.MustCompile("[`.]"+key+"(`|\\[\\])").Match(page) {
+				t.Errorf("docs/platform.md does not name %s of %v", key, v)
+			}
+			look(f.Type)
+		}
+	}
+	for _, v := range []any{sizing.Meters{}, sizing.Settings{}, pricing.Meters{}, pricing.SlotMeters{}, placement.Cluster{}} {
+		look(reflect.TypeOf(v))
 	}
 }
 
