@@ -18,6 +18,8 @@ type method struct {
 	decide string
 	// saving is by how many percent FaaSConf is cheaper than it according to the paper; 0 where that is not said.
 	saving float64
+	// only lists the applications in which it plays; empty is all.
+	only []string
 	// versions is the number of trained policies, 1 where nothing is trained.
 	versions int
 	// actor makes the method for an application; version counts from 0.
@@ -40,7 +42,16 @@ type place struct {
 	users       int
 }
 
-// of is a method's results in a scenario.
+// plays says whether a method plays in an application.
+func (m *method) plays(a *app) bool { return len(m.only) == 0 || slices.Contains(m.only, a.name) }
+
+// versions is the number of a method's trained policies.
+func (f *field) versions(name string) int {
+	i := slices.IndexFunc(f.methods, func(m method) bool { return m.name == name })
+	return f.methods[i].versions
+}
+
+// of is a method's results in a scenario, nil where it does not play.
 func (f *field) of(method, app string, users int) cell { return f.cells[place{method, app, users}] }
 
 // play measures all methods in all scenarios, each after the same rows of the application's library.
@@ -57,6 +68,9 @@ func play(ctx context.Context, o *suite.Options, stage string, methods []method,
 	for i := range methods {
 		m := &methods[i]
 		for _, a := range apps {
+			if !m.plays(a) {
+				continue
+			}
 			for _, u := range users {
 				at := place{m.name, a.name, u}
 				f.cells[at] = make(cell, m.versions)

@@ -29,10 +29,16 @@ func figure8(r *suite.Report, f *field) {
 		for _, a := range f.apps {
 			for _, u := range f.users {
 				c := f.of(m.name, a.name, u)
+				if c == nil {
+					continue
+				}
 				none, all = none+1-c.found(), all+1
 				missed += mean(pooled(c.missed()))
 				again = append(again, pooled(c.again())...)
 			}
+		}
+		if all == 0 {
+			continue
 		}
 		r.Row(suite.Row{Figure: "8", Quantity: "searches without a feasible configuration (X), " + m.name, Unit: "%",
 			Ours: number(100 * none / all)})
@@ -95,7 +101,7 @@ func (f *field) savings(a, b string, apps []*app, users []int) stats.Scores {
 
 // savingsOf is savings by prices of another kind.
 func (f *field) savingsOf(prices func(cell) [][]float64, a, b string, apps []*app, users []int) stats.Scores {
-	out := make(stats.Scores, len(f.of(a, apps[0].name, users[0])))
+	out := make(stats.Scores, f.versions(a))
 	for rep := range f.repetitions() {
 		row := make([]float64, len(out))
 		for v := range out {
@@ -120,7 +126,11 @@ func (f *field) saving(prices func(cell) [][]float64, a, b string, apps []*app, 
 	var all []float64
 	for _, app := range apps {
 		for _, u := range users {
-			x, y := prices(f.of(a, app.name, u))[version][rep], column(prices(f.of(b, app.name, u)), rep)
+			own, other := f.of(a, app.name, u), f.of(b, app.name, u)
+			if own == nil || other == nil {
+				continue
+			}
+			x, y := prices(own)[version][rep], column(prices(other), rep)
 			if !math.IsNaN(x) && len(y) > 0 {
 				all = append(all, 100*(1-x/mean(y)))
 			}
@@ -158,6 +168,9 @@ func (f *field) table(name, title string) table.Table {
 			for i := range f.methods {
 				m := &f.methods[i]
 				c := f.of(m.name, a.name, u)
+				if c == nil {
+					continue
+				}
 				t.Rows = append(t.Rows, []any{a.name, u, m.name, c.found(), point(pooled(c.prices())),
 					point(pooled(c.missed())), point(pooled(c.again()))})
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stoker-rl/stoker/agents"
 	"github.com/stoker-rl/stoker/agents/online"
@@ -30,6 +31,7 @@ type learner struct {
 	x              *configs.Experiment
 	row            catalog.Learner
 	states         map[string][]*agents.State // what was learned, by application and version
+	only           []string                   // the applications; empty is all
 }
 
 // newLearner reads a method's configuration, with tuned settings over it.
@@ -78,6 +80,9 @@ func (l *learner) open(engine nets.Engine, spec *envs.Spec, seed uint64, steps i
 
 // train learns from the libraries of all applications, once for each version; version v has training seed v + 1.
 func (l *learner) train(ctx context.Context, o *suite.Options, apps []*app, s size) error {
+	apps = slices.DeleteFunc(slices.Clone(apps), func(a *app) bool {
+		return len(l.only) > 0 && !slices.Contains(l.only, a.name)
+	})
 	for _, a := range apps {
 		l.states[a.name] = make([]*agents.State, s.trainings)
 	}
@@ -133,7 +138,7 @@ const serveRows = 300
 // method is the learner as it serves, with safe exploration or without.
 func (l *learner) method(name string, safely bool, saving float64, s size) method {
 	return method{
-		name: name, decide: l.decides(), saving: saving, versions: s.trainings,
+		name: name, decide: l.decides(), saving: saving, only: l.only, versions: s.trainings,
 		actor: func(a *app, env envs.Env, version int) (rollout.Actor, error) {
 			e := env.(*sizing.Env)
 			rows, err := a.libraries[l.decides()].Fit(e)

@@ -52,7 +52,7 @@ func searches() []method {
 			},
 		}
 		out = append(out, m)
-		m.name, m.decide = r.name+withLimit, sizingenv.Hybrid
+		m.name, m.decide, m.only = r.name+withLimit, sizingenv.Hybrid, []string{sizingenv.Parallel}
 		out = append(out, m)
 	}
 	return out

@@ -94,6 +94,7 @@ func contenders(ctx context.Context, o *suite.Options, apps []*app, s size) ([]m
 		if err != nil {
 			return nil, err
 		}
+		l.only = c.only
 		if err := l.train(ctx, o, apps, s); err != nil {
 			return nil, err
 		}

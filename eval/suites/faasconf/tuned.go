@@ -12,6 +12,7 @@ import (
 type tunedLearner struct {
 	config, decide, name string
 	tuned                []string
+	only                 []string // the applications in which the paper has it; empty is all
 	saving               float64
 	// safely says that it serves with safe exploration; bold adds the same without.
 	safely, bold bool
@@ -20,10 +21,11 @@ type tunedLearner struct {
 var tunedLearners = []tunedLearner{
 	{config: "attmf", name: oursName, safely: true, bold: true, tuned: settings(0.9, 1e-4, 0.4, 1e-3)},
 	{config: "firm", decide: sizing.Hardware, name: firmName, saving: paperFirm, tuned: settings(0.95, 1e-3, 0.4, 1e-4)},
-	{config: "firm", decide: sizing.Hybrid, name: firmName + withLimit, tuned: settings(0.95, 1e-3, 0.4, 1e-3)},
-	{config: "mf", name: mfName, safely: true, tuned: settings(0.9, 1e-4, 0.4, 1e-3)},
-	{config: "maddpg", name: maddpgName, safely: true, tuned: settings(0.5, 3e-4, 0.2, 1e-4)},
-	{config: "ddpg", name: ddpgName, safely: true, tuned: settings(0.5, 1e-3, 0.4, 1e-4)},
+	{config: "firm", decide: sizing.Hybrid, name: firmName + withLimit, tuned: settings(0.95, 1e-3, 0.4, 1e-3),
+		only: []string{sizing.Sequential, sizing.Parallel}},
+	{config: "mf", name: mfName, safely: true, only: machineLearn, tuned: settings(0.9, 1e-4, 0.4, 1e-3)},
+	{config: "maddpg", name: maddpgName, safely: true, only: machineLearn, tuned: settings(0.5, 3e-4, 0.2, 1e-4)},
+	{config: "ddpg", name: ddpgName, safely: true, only: machineLearn, tuned: settings(0.5, 1e-3, 0.4, 1e-4)},
 }
 
 // settings are those under which a learner was tuned, discount and rate of the actor, and what was best.
