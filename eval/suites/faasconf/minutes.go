@@ -22,6 +22,10 @@ var paperMinutes = []struct {
 
 // minutes is Fig. 10: price and latency at the low, the middle and the high minute.
 func (t *trace) minutes() {
+	if n := len(t.games.series(oursName, "price")[0]); n < 170 {
+		t.r.Note("Fig. 10 is left out: %d windows were played", n)
+		return
+	}
 	tab := table.Table{
 		Name: "fig10-minutes", Title: "Low, middle and high minute of the 85 (Fig. 10)",
 		Columns: table.Head("minute", "policy", "price [USD/h]", "latency [s]", "violated [% of windows]"),
@@ -72,10 +76,6 @@ func (t *trace) inMinute(name, quantity string, k int) []float64 {
 	out := make([]float64, len(series))
 	at := 2 * threeMinutes[k].minute
 	for i, s := range series {
-		if len(s) < at+2 {
-			t.r.Fail("%s has %d windows, want %d at least", name, len(s), at+2)
-			return out
-		}
 		out[i] = (s[at] + s[at+1]) / 2
 	}
 	return out

@@ -26,17 +26,20 @@ type size struct {
 	// Repetitions of each search, trainings of each learner, and updates of each training.
 	repetitions, trainings int
 	updates                int64
+	// TraceSteps is the length of the trainings for the 85 minutes; windows, where it is not 0, cuts the 85 minutes short.
+	traceSteps, windows int
 }
 
 func sizeOf(quick bool) size {
 	if quick {
 		return size{
 			applications: []string{sizing.Parallel}, users: []int{10, 20}, rows: 1_000, repetitions: 3, trainings: 1,
-			updates: 2_000,
+			updates: 2_000, traceSteps: 6_000,
 		}
 	}
 	return size{
 		applications: applications, users: users, rows: 3_000, repetitions: 3, trainings: 5, updates: 6_000,
+		traceSteps: 40_000,
 	}
 }
 

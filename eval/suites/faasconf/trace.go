@@ -75,6 +75,9 @@ func dynamic(ctx context.Context, o *suite.Options, r *suite.Report, s size) (*t
 	if err != nil {
 		return nil, err
 	}
+	if s.windows > 0 {
+		x.Env.Config.(*sizing.Config).Windows = s.windows
+	}
 	learned, err := trainAll(ctx, o, x, s)
 	if err != nil {
 		return nil, err
@@ -134,7 +137,7 @@ func (t *trace) frontiers(x *configs.Experiment, learned []eval.Contestant) (out
 
 // ownConfig is the environment in which a trainee learns.
 func ownConfig(t *trainee) (*sizing.Config, error) {
-	x, err := t.experiment(false, 1)
+	x, err := t.experiment(sizeOf(false), 1)
 	if err != nil {
 		return nil, err
 	}

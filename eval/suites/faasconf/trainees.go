@@ -3,7 +3,6 @@ package faasconf
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/zoo"
@@ -21,24 +20,20 @@ type trainee struct {
 	sets         []string
 	// shipped is the zoo's policy of this configuration, which a quick run plays; empty where there is none.
 	shipped string
-	// steps is the length of the training; 0 is the configuration's.
-	steps int
-	// frontier says that the policy sees the worth of a kept window, so that it has one for every dial.
+	// own says that it is trained as long as its configuration says, and not for size.traceSteps.
+	own bool
+	// dials says that the policy sees the worth of a kept window, so that it has one for every dial.
 	dials bool
 }
 
-// The length of the trainings whose learners are compared with each other, and that of a quick run.
-const traceSteps, quickSteps = 40_000, 6_000
-
-// ppoName is the shipped configuration, trained at its own length; the other three have [traceSteps].
+// ppoName is the shipped configuration.
 const ppoName = "faasconf"
 
 var trainees = []trainee{
-	{name: ppoName, config: "sizing/faasconf", shipped: "faasconf", dials: true},
-	{name: oursName, config: "sizing/faasconf-attmf", steps: traceSteps, dials: true,
-		sets: []string{"agent.replay=" + strconv.Itoa(traceSteps)}},
-	{name: firmName, config: "faasconf/trace-firm", steps: traceSteps},
-	{name: simppoName, config: "faasconf/trace-simppo", steps: traceSteps, dials: true},
+	{name: ppoName, config: "sizing/faasconf", own: true, shipped: "faasconf", dials: true},
+	{name: oursName, config: "sizing/faasconf-attmf", dials: true, sets: []string{"agent.replay=40000"}},
+	{name: firmName, config: "faasconf/trace-firm"},
+	{name: simppoName, config: "faasconf/trace-simppo", dials: true},
 }
 
 // trainAll trains every trainee once for each training seed and returns them as contestants, with their environments of
@@ -64,7 +59,7 @@ func trainAll(ctx context.Context, o *suite.Options, x *configs.Experiment, s si
 			continue
 		}
 		for seed := range s.trainings {
-			y, err := t.experiment(o.Quick, seed+1)
+			y, err := t.experiment(s, seed+1)
 			if err != nil {
 				return nil, err
 			}
@@ -93,13 +88,9 @@ func trainAll(ctx context.Context, o *suite.Options, x *configs.Experiment, s si
 }
 
 // experiment is a trainee's configuration for a training seed.
-func (t *trainee) experiment(quick bool, seed int) (*configs.Experiment, error) {
+func (t *trainee) experiment(s size, seed int) (*configs.Experiment, error) {
 	sets := append([]string{fmt.Sprintf("seed=%d", seed), "engine.threads=1"}, t.sets...)
-	steps := t.steps
-	if quick {
-		steps = quickSteps
-	}
-	if steps > 0 {
+	if steps := s.traceSteps; !t.own {
 		sets = append(sets, fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.evaluate.every=%d", steps/3))
 	}
 	x, err := configs.Load(t.config+".yaml", sets, catalog.Default())
