@@ -1,7 +1,6 @@
 package firm
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -66,24 +65,10 @@ func (l *Learner) parts() *saved.Parts {
 }
 
 // Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error {
-	return errors.Join(l.Learner.Save(s), l.parts().Save(s))
-}
+func (l *Learner) Save(s *agents.State) error { return saved.SaveBeside(l.Learner, l.parts(), s) }
 
 // Load implements [agents.Learner].
-func (l *Learner) Load(s *agents.State) error {
-	before := agents.NewState()
-	if err := l.parts().Save(before); err != nil {
-		return err
-	}
-	if err := l.parts().Load(s); err != nil {
-		return err
-	}
-	if err := l.Learner.Load(s); err != nil {
-		return errors.Join(err, l.parts().Load(before))
-	}
-	return nil
-}
+func (l *Learner) Load(s *agents.State) error { return saved.LoadBeside(l.Learner, l.parts(), s) }
 
 // Policy implements [agents.Learner].
 func (l *Learner) Policy() (agents.Policy, error) {

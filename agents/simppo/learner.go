@@ -1,7 +1,6 @@
 package simppo
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/stoker-rl/stoker/agents"
@@ -82,24 +81,10 @@ func (l *Learner) parts() *saved.Parts {
 }
 
 // Save implements [agents.Learner].
-func (l *Learner) Save(s *agents.State) error {
-	return errors.Join(l.Learner.Save(s), l.parts().Save(s))
-}
+func (l *Learner) Save(s *agents.State) error { return saved.SaveBeside(l.Learner, l.parts(), s) }
 
 // Load implements [agents.Learner].
-func (l *Learner) Load(s *agents.State) error {
-	before := agents.NewState()
-	if err := l.parts().Save(before); err != nil {
-		return err
-	}
-	if err := l.parts().Load(s); err != nil {
-		return err
-	}
-	if err := l.Learner.Load(s); err != nil {
-		return errors.Join(err, l.parts().Load(before))
-	}
-	return nil
-}
+func (l *Learner) Load(s *agents.State) error { return saved.LoadBeside(l.Learner, l.parts(), s) }
 
 // Adopt implements [agents.Learner]: functions that the other run knows take its weights, bit for bit; a new one begins
 // with the mean of all that the other run knows. With learn: new the former do not learn.

@@ -77,7 +77,7 @@ func shippedRule(weight float64, e *sizing.Env) (RuleConfig, error) {
 		if e.Closed() {
 			load = "closed-loop users"
 		}
-		return RuleConfig{}, fmt.Errorf("rule: no numbers come with %s (%s, %s); find some with: stoker search rule CONFIG, "+
+		return RuleConfig{}, fmt.Errorf("no numbers come with %s (%s, %s); find some with: stoker search rule CONFIG, "+
 			"and name the file: {name: rule, file: FILE}", load, e.Spec().ID, c.Workflow)
 	}
 	b, err := rules.ReadFile(best)

@@ -98,7 +98,7 @@ func NewRule(c RuleConfig, env envs.Env) (*Rule, error) {
 	}
 	p := &Rule{world: w, load: c.Load}
 	if p.seen = p.feature("load"); p.seen < 0 {
-		return nil, fmt.Errorf("rule: %s shows no load", p.spec.ID)
+		return nil, fmt.Errorf("%s shows no load", p.spec.ID)
 	}
 	if units := p.spec.Kinds[0].FeatureUnits; units != nil {
 		p.logarithm = strings.HasPrefix(units[p.seen], "ln ")
@@ -153,7 +153,7 @@ func (p *Rule) Act(obs *envs.Observation, act *envs.Action, _ bool) error {
 	}
 	x := portable.Log(min(max(load/p.load, 1.0/furthest), furthest))
 	if math.IsNaN(x) {
-		return fmt.Errorf("rule: the load seen is %v", load)
+		return fmt.Errorf("the load seen is %v", load)
 	}
 	for i, b := range p.base {
 		act.Kinds[0][i] = float32(min(max(b+float64(p.slope[i]*x), 0), 1))
