@@ -37,6 +37,16 @@ func evaluation() []Proof {
 			Short:  []string{"suite-hops"},
 		},
 		{
+			Name: "faasconf", Kind: Evaluation, Subject: "figures", Minutes: 30,
+			Claims: "FaaSConf's Figs. 1 to 3 and 8 to 14, five trainings of what learns, 20 seeds.",
+			Steps: []Step{
+				stoker("suite faasconf --runs runs --out $OUT"),
+				goTest("./eval/suites/faasconf", "^Test(Static|Trace|Tuning|Lab)$"),
+			},
+			Keep:  append([]string{"fig2-tuning.csv", "fig8-searches.csv", "fig9-equal.csv", "fig10-minutes.csv"}, suiteFiles...),
+			Short: []string{"suite-faasconf"},
+		},
+		{
 			Name: "gnnfig3", Kind: Evaluation, Subject: "figures", Minutes: 5,
 			Claims: "Fig. 3 of the graph paper and the numbers in its prose.",
 			Steps:  []Step{stoker("suite gnn-fig3 --out $OUT"), goTest("./eval/suites/gnn", "QuickFig3", "-long")},
