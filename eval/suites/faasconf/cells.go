@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/online"
 	"github.com/stoker-rl/stoker/agents/rollout"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/eval/search"
@@ -167,6 +168,19 @@ func (c cell) missed() [][]float64 {
 			}
 		}
 		return missed / float64(len(r.Windows))
+	})
+}
+
+// guarded are the shares of the search's own windows that safe exploration decided.
+func (c cell) guarded() [][]float64 {
+	return c.each(func(r *search.Repetition) float64 {
+		var n float64
+		for _, w := range r.Windows {
+			if w.By == online.BySafe {
+				n++
+			}
+		}
+		return n / float64(len(r.Windows))
 	})
 }
 

@@ -19,6 +19,9 @@ func figure8(r *suite.Report, f *field) {
 		[]string{oursName, firmName, "rambo", "aquatope", "random-search"}, f.apps)
 	for i := range f.methods[1:] {
 		m := &f.methods[i+1]
+		if slices.Contains([]string{mfName, maddpgName, ddpgName}, m.name) {
+			continue // Fig. 13 compares these
+		}
 		f.savingRow(r, "8", oursName, m.name, m.saving, f.apps, f.users)
 		f.reliableRow(r, oursName, m.name)
 	}

@@ -44,7 +44,7 @@ var searchClaims = []suite.Statement[*field]{
 	{Claim: "attention is cheaper than the mean (11.85 %), all agents (19.88 %) and one agent for all (10.84 %)",
 		Parts: []suite.Part[*field]{{Rule: suite.Over(0), Measure: func(f *field, rule suite.Rule) (out []suite.Finding) {
 			for _, b := range []string{mfName, maddpgName, ddpgName} {
-				out = append(out, f.cheaper(oursName, b, f.apps, rule))
+				out = append(out, f.cheaper(boldName, b, f.apps, rule))
 			}
 			return out
 		}}}},

@@ -23,9 +23,9 @@ var tunedLearners = []tunedLearner{
 	{config: "firm", decide: sizing.Hardware, name: firmName, saving: paperFirm, tuned: settings(0.95, 1e-3, 0.4, 1e-4)},
 	{config: "firm", decide: sizing.Hybrid, name: firmName + withLimit, tuned: settings(0.95, 1e-3, 0.4, 1e-3),
 		only: []string{sizing.Sequential, sizing.Parallel}},
-	{config: "mf", name: mfName, safely: true, only: machineLearn, tuned: settings(0.9, 1e-4, 0.4, 1e-3)},
-	{config: "maddpg", name: maddpgName, safely: true, only: machineLearn, tuned: settings(0.5, 3e-4, 0.2, 1e-4)},
-	{config: "ddpg", name: ddpgName, safely: true, only: machineLearn, tuned: settings(0.5, 1e-3, 0.4, 1e-4)},
+	{config: "mf", name: mfName, only: machineLearn, tuned: settings(0.9, 1e-4, 0.4, 1e-3)},
+	{config: "maddpg", name: maddpgName, only: machineLearn, tuned: settings(0.5, 3e-4, 0.2, 1e-4)},
+	{config: "ddpg", name: ddpgName, only: machineLearn, tuned: settings(0.5, 1e-3, 0.4, 1e-4)},
 }
 
 // settings are those under which a learner was tuned, discount and rate of the actor, and what was best.
