@@ -86,7 +86,7 @@ func (c *Collected) Write(ctx context.Context, dir string, formats []Format, ove
 		}
 		b, err := w.encode(c.File)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.format, err)
+			return nil, err
 		}
 		out := Written{Format: w.format, File: filepath.Join(dir, c.Name+w.extension), Bytes: len(b),
 			Digest: bundle.Digest(b), Evaluated: c.File.Evaluation.Evaluated}

@@ -19,7 +19,7 @@ import (
 func Weights(f *bundle.File) ([]byte, error) {
 	archs := map[string]nets.Arch{}
 	if err := findArchs(f.Agent.Description, "", "", archs); err != nil {
-		return nil, fmt.Errorf("description: %w", err)
+		return nil, fmt.Errorf("safetensors: description: %w", err)
 	}
 	var all []safetensors.Tensor
 	for _, name := range slices.Sorted(maps.Keys(f.Arrays)) {
@@ -32,7 +32,7 @@ func Weights(f *bundle.File) ([]byte, error) {
 		slots, size := nets.Layout(arch)
 		groups := arch.Groups()
 		if len(a.Data) != groups*size {
-			return nil, fmt.Errorf("array %q has %d numbers, its architecture has %d", name, len(a.Data), groups*size)
+			return nil, fmt.Errorf("safetensors: array %q has %d numbers, its architecture has %d", name, len(a.Data), groups*size)
 		}
 		for _, s := range slots {
 			all = append(all, parameter(name+"."+s.Name, s, a.Data, groups, size))

@@ -69,6 +69,8 @@ func TestCommands(t *testing.T) {
 		{"resume runs/room-s1", []string{"is finished"}, ""},
 		{"check runs/room-s1", []string{"sound"}, ""},
 		{"eval runs/room-s1", []string{"learned: room; heuristic: thermostat, random"}, "runs/room-s1/eval/report.html"},
+		{"export runs/room-s1", []string{" 0 unequal actions"}, "room-s1.stoker"},
+		{"check room-s1.stoker", []string{"self-test", "sound"}, ""},
 		{"plot runs/room-s1 --out curves", []string{"learning_curve.png"}, "curves/learning_curve.svg"},
 		{"plot runs/room-s1/eval", nil, ""},
 		{"suite", []string{"thermostats"}, ""},
