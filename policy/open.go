@@ -266,7 +266,11 @@ func (p *Policy) newWorker() (*worker, error) {
 
 // newLearned makes the learned policy.
 func (p *Policy) newLearned() (envs.Policy, error) {
-	a, err := p.agent.open(p.stored, p.spec, native.New(native.Options{Threads: 1, Kernels: p.opts.Kernels}))
+	engine := native.New(native.Options{Threads: 1, Kernels: p.opts.Kernels})
+	if err := engine.Err(); err != nil {
+		return nil, err
+	}
+	a, err := p.agent.open(p.stored, p.spec, engine)
 	if err != nil {
 		return nil, fmt.Errorf("stoker.agent: %w", err)
 	}

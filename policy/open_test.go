@@ -1,10 +1,12 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
+	"github.com/stoker-rl/stoker/nets/native"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
@@ -38,5 +40,18 @@ func TestShippedPoliciesServe(t *testing.T) {
 				t.Errorf("a decision allocates %v times", n)
 			}
 		})
+	}
+}
+
+// A bundle that was written under one family of kernels opens under the others, which round differently: its self-test
+// allows for that.
+func TestOtherKernels(t *testing.T) {
+	for _, name := range policytest.Names() {
+		b := policytest.Encode(t, policytest.Zoo(t, name, 30))
+		for _, kernels := range []string{native.AVX512, native.AVX2, native.Go, native.Reference} {
+			if _, err := policy.OpenBytes(b, policy.Options{Kernels: kernels}); err != nil && !strings.Contains(err.Error(), "this CPU") {
+				t.Errorf("%s by %s: %v", name, kernels, err)
+			}
+		}
 	}
 }

@@ -121,6 +121,7 @@ func TestDigestAndLimit(t *testing.T) {
 		"its digest is sha256:":                  {Digest: strings.Repeat("a", 64)},
 		"want at most 100":                       {MaxBytes: 100},
 		"Workers, Sequences, MaxAge and Idle mu": {Workers: -1},
+		`kernels are "fast", want one of those`:  {Kernels: "fast"},
 	} {
 		if _, err := policy.Open(file, o); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
 			t.Errorf("error %v, want one with %q and the file", err, want)
