@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -129,14 +130,14 @@ func (p *Policy) legal(w *worker, seen *envs.Observation, out *envs.Action) (Whe
 			for c, n := range p.choices[i] {
 				b := p.ranges[i][c]
 				x := float64(row[c])
-				ok := x >= b.Low && x <= b.High && x-x == 0
+				ok := x >= b.Low && x <= b.High && x-x == 0 && (!p.whole[i][c] || x == math.Trunc(x))
 				if ok && n > 0 {
 					allowed := mask[:n]
 					if k.MaskAfter != nil {
 						allowed = w.mask[:n]
 						ok = k.MaskAfter(o, j, row[:c], allowed) == nil
 					}
-					ok = ok && row[c] == float32(int(row[c])) && allowed[int(row[c])]
+					ok = ok && allowed[int(x)]
 				}
 				if mask = mask[min(n, len(mask)):]; !ok {
 					return Where{Kind: k.Name, Part: "action", Row: j, Feature: c, Name: component(k, c), Value: x, Low: b.Low,
@@ -146,6 +147,28 @@ func (p *Policy) legal(w *worker, seen *envs.Observation, out *envs.Action) (Whe
 		}
 	}
 	return Where{}, true
+}
+
+// wholes says of each component of a space whether it takes whole numbers only.
+func wholes(s envs.Space) []bool {
+	var out []bool
+	switch s := s.(type) {
+	case envs.Box:
+		if out = s.Integer; out == nil {
+			out = make([]bool, s.Width())
+		}
+	case envs.Dict:
+		return wholes(s.Tuple)
+	case envs.Tuple:
+		for _, part := range s.Spaces {
+			out = append(out, wholes(part)...)
+		}
+	default:
+		for _, n := range envs.Choices(s) {
+			out = append(out, n > 0)
+		}
+	}
+	return out
 }
 
 // component is the name of a component of an action.

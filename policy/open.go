@@ -56,6 +56,7 @@ type Policy struct {
 	// Of each component of each kind's action.
 	choices [][]int
 	ranges  [][]envs.Bounds
+	whole   [][]bool
 	free    chan *worker // nil entries are workers to be made
 	counts  counters
 	making  sync.Mutex // rules are made one after another: they read the world
@@ -150,6 +151,7 @@ func (p *Policy) describe() error {
 	for i := range p.spec.Kinds {
 		p.choices = append(p.choices, envs.Choices(p.spec.Kinds[i].Action))
 		p.ranges = append(p.ranges, envs.Ranges(p.spec.Kinds[i].Action))
+		p.whole = append(p.whole, wholes(p.spec.Kinds[i].Action))
 	}
 	if p.world != nil {
 		if err := alike(p.spec, p.world.Spec()); err != nil {

@@ -233,6 +233,25 @@ func TestIllegalGoesToTheFallback(t *testing.T) {
 	}
 }
 
+// Where whole numbers are wanted others are illegal, and so is what is beyond a range.
+func TestIllegalNumbers(t *testing.T) {
+	f := policytest.Zoo(t, "hops-pricer", 2)
+	right := f.SelfTest[0].Kinds[0].Action
+	l := &liar{does: right}
+	f.SelfTest = f.SelfTest[:1]
+	p := served(t, f, policy.Options{Agents: []policy.Agent{{Name: f.Agent.Name,
+		Open: func(*agents.PolicyFile, *envs.Spec, nets.Engine) (agents.Policy, error) { return l, nil }}}})
+	o, out := shown(t, p, 0), p.NewAction()
+	for c, x := range map[int]float32{0: 1e6, 3: 7.5, 5: -1} {
+		l.does = slices.Clone(right)
+		l.does[c] = x
+		d := decide(t, p, o, out)
+		if d.By != policy.ByFallback || d.Reason != policy.Illegal || d.Where.Feature != c || d.Where.Name != p.Spec().Kinds[0].Actions[c] {
+			t.Errorf("component %d of %g: %v by %s at %+v", c, x, d, d.By, d.Where)
+		}
+	}
+}
+
 // A policy that panics takes no worker with it.
 func TestPanic(t *testing.T) {
 	f := policytest.Zoo(t, "hops-pricer", 2)
