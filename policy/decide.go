@@ -49,9 +49,10 @@ type Request struct {
 	// At is when Seen was measured; the zero time stands for now.
 	At time.Time
 	// Sequence tells apart those whose decisions follow each other, such as workflows, where the policy or its fallback
-	// has a state. All without a name are one sequence. End ends it with this decision.
-	Sequence string
-	End      bool
+	// has a state. All without a name are one sequence. Begin forgets what came before this decision, End ends the sequence
+	// with it.
+	Sequence   string
+	Begin, End bool
 	// Shadow receives, in shadow mode, what the policy would do, zeros where it would not decide; nil where nobody asks.
 	Shadow *envs.Action
 }

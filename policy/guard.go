@@ -52,10 +52,14 @@ func (d Decision) String() string {
 	}
 	w := d.Where
 	place := w.Kind
+	if place == "" {
+		return fmt.Sprintf("%s: %s is %g, want %g to %g", d.Reason, w.Name, w.Value, w.Low, w.High)
+	}
 	if w.Part != "" {
 		place += " " + w.Part
 	}
-	return fmt.Sprintf("%s: %s %d: %s is %g, want %g to %g", d.Reason, place, w.Row, w.Name, w.Value, w.Low, w.High)
+	// What is seen is in float32: more digits than these would be of the conversion.
+	return fmt.Sprintf("%s: %s %d: %s is %.6g, want %.6g to %.6g", d.Reason, place, w.Row, w.Name, w.Value, w.Low, w.High)
 }
 
 // guard knows what is within range.

@@ -25,6 +25,9 @@ const (
 // sequence finds or makes the sequence of a request.
 func (p *Policy) sequence(r *Request) (*sequence, error) {
 	p.mu.Lock()
+	if r.Begin {
+		delete(p.sequences, r.Sequence)
+	}
 	if s := p.sequences[r.Sequence]; s != nil {
 		s.inside++
 		p.mu.Unlock()

@@ -133,7 +133,8 @@ func (s *Server) infer(ctx context.Context, w *work, model, version string) erro
 	defer cancel()
 	var sum tally
 	for i := range w.batch.N {
-		r := policy.Request{Seen: w.batch.Seen(i), Out: w.batch.Action(i), At: c.observed, Sequence: c.sequence, End: c.end}
+		r := policy.Request{Seen: w.batch.Seen(i), Out: w.batch.Action(i), At: c.observed, Sequence: c.sequence,
+			Begin: c.start, End: c.end}
 		d, err := s.Decide(ctx, v, r)
 		if err != nil {
 			return err
