@@ -37,8 +37,8 @@ type Attending struct {
 	Varies float64 `json:"varies"`
 	// ByLoad is the mean change of a weight's size from low to high load; nil as in Link.
 	ByLoad *float64 `json:"by_load,omitempty"`
-	// Moved is how far a decision moves with equal weights in place of attention, in standard deviations of the decision,
-	// the median over decisions: one that hardly ever changes would decide a mean.
+	// Moved is how far a decision of these agents moves with equal weights in place of attention, in standard deviations of
+	// the decision: the median over decisions, since one that hardly ever changes would decide a mean.
 	Moved float64 `json:"decision_moved"`
 	// Lost is the return lost with equal weights in played episodes; nil without Request.Replay.
 	Lost *Interval `json:"return_lost,omitempty"`
@@ -254,7 +254,8 @@ func equalWeights(r *Request) (agents.Policy, error) {
 	return p.Uniform(r.Env.Spec(), r.Act)
 }
 
-// moveEqual measures how far decisions move with equal weights, the median over the decisions that vary.
+// moveEqual measures how far decisions move with equal weights, the median over those that vary and are of agents with
+// at least two neighbours.
 func (w *work) moveEqual(equal agents.Policy) error {
 	p, ok := equal.(agents.Transparent)
 	if !ok {
@@ -280,7 +281,8 @@ func (w *work) moveEqual(equal agents.Policy) error {
 	})
 	var far []float64
 	for k, dec := range w.decisions {
-		if sd := deviation(dec.value); sd > 0 && count[k] > 0 {
+		choice := w.attention.neighbours(k/w.components) > 1
+		if sd := deviation(dec.value); choice && sd > 0 && count[k] > 0 {
 			far = append(far, moved[k]/count[k]/sd)
 		}
 	}

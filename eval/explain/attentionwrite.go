@@ -56,7 +56,7 @@ func (e *Explanation) attentionText(b *strings.Builder) {
 	if a.ByLoad != nil {
 		fmt.Fprintf(b, ", and by %.3f from the third of the states with the lowest load to that with the highest", *a.ByLoad)
 	}
-	fmt.Fprintf(b, ".\nWith equal weights in place of attention the median decision moves by %.2f sd", a.Moved)
+	fmt.Fprintf(b, ".\nWith equal weights in place of attention their median decision moves by %.2f sd", a.Moved)
 	if a.Lost != nil {
 		fmt.Fprintf(b, ", and the return lost is %.3g [%.3g, %.3g]", a.Lost.Value, a.Lost.Low, a.Lost.High)
 	}
@@ -66,7 +66,7 @@ func (e *Explanation) attentionText(b *strings.Builder) {
 // verdict says in a sentence whether attention pays in these episodes.
 func (a *Attending) verdict() string {
 	shape := "Weights are far from equal"
-	if a.Entropy.Value > 0.95 {
+	if a.Entropy.Value > 0.9 {
 		shape = "Weights are near equal"
 	}
 	switch {
