@@ -1,6 +1,7 @@
 package train
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/stoker-rl/stoker/catalog"
 )
+
+var only = flag.String("only", "", "kill the runs of learners of these names alone, as in firm,simppo")
 
 // A combination is a form of a learner in an environment.
 type combination struct {
@@ -20,6 +23,9 @@ func combinations() (out []combination) {
 	names := catalog.Default()
 	for _, e := range names.Envs {
 		for _, l := range names.Learners {
+			if *only != "" && !slices.Contains(strings.Split(*only, ","), l.Name) {
+				continue
+			}
 			for _, f := range l.Forms {
 				if e.Short != "" && slices.Contains(f.Envs, e.ID) {
 					out = append(out, combination{f.Name + " on " + e.ID, e.Short, "{name: " + l.Name + ", " + f.Keys + ", %s}", l})
@@ -61,7 +67,7 @@ func TestEveryLearnerIsResumed(t *testing.T) {
 				met++
 			}
 		}
-		if met == 0 || met != in {
+		if *only == "" && (met == 0 || met != in) {
 			t.Errorf("learner %s has forms in %d environments, of which %d have a Short; want some, and all", l.Name, in, met)
 		}
 	}
