@@ -67,6 +67,15 @@ func TestExport(t *testing.T) {
 	if code != exitDone {
 		t.Errorf("check: exit %d: %s", code, errs)
 	}
+	// An evaluation that does not say which checkpoint it played is none.
+	if err := os.WriteFile(filepath.Join(run, "eval", "eval.json"), []byte(`{"policies": []}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs = stoker("export", run, "--out", out)
+	contains(t, "an older evaluation", errs, "older version", "--force")
+	if code != exitUsage {
+		t.Errorf("an older evaluation: exit %d", code)
+	}
 	first[len(first)-1] ^= 1
 	damaged := filepath.Join(out, "damaged.stoker")
 	if err := os.WriteFile(damaged, first, 0o666); err != nil {

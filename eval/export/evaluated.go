@@ -58,8 +58,11 @@ func findReport(ck *checkpoints.Checkpoint, path, folder string) (r *report, why
 			return r, "", nil
 		}
 		if folder == own {
-			why = fmt.Sprintf("%s is of another checkpoint than this one, at step %d (%.12s)",
-				filepath.Join(own, eval.SummaryFile), stepsOf(ck), ck.ID())
+			file := filepath.Join(own, eval.SummaryFile)
+			why = fmt.Sprintf("%s is of another checkpoint than this one, at step %d (%.12s)", file, stepsOf(ck), ck.ID())
+			if len(r.Settings) == 0 {
+				why = file + " was made by an older version, which did not record its settings"
+			}
 		}
 	}
 	return nil, why, nil
