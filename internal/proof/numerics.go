@@ -48,5 +48,16 @@ func numerics() []Proof {
 			},
 			Short: []string{"agents"},
 		},
+		{
+			Name: "onnx", Kind: Numerics, Subject: "numerics", Minutes: 15,
+			Claims: "Exported ONNX models pass onnx.checker in full, and onnxruntime decides as the policies do, on 10,000 " +
+				"random observations each and in an episode.",
+			Needs: []Need{ONNX},
+			Steps: []Step{
+				goTest("./policy/onnx", "Sound|EveryActor|Agrees"), goTest("./eval/onnx", "^TestModelsAgree$", "-long"),
+			},
+			Keep:  []string{"table.md", "agreement.csv"},
+			Short: []string{"onnx"},
+		},
 	}
 }

@@ -77,6 +77,7 @@ func Shorts() []Short {
 		"EveryDefect|Entries|Golden|Workers|Gymnasium|SpreadUnder")
 	pass("numerics", "./nets/engines ./nets/native", "Gradients|Agreement|AdamIsPyTorchs")
 	pass("agents", "./agents/maddpg ./eval/explain ./catalog/schema", "Uniform|OneAgent|Permutation|Linear|Agrees")
+	pass("onnx", "./policy/onnx", "Sound|Refuses|EveryActor|Agrees")
 	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|ThreadsChangeNothing|StoppedInEvaluation")
 	pass("damage", "./train", "DamagedRun")
 	pass("fuzz", "./internal/fuzzed", "Targets")

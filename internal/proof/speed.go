@@ -67,6 +67,13 @@ func speed() []Proof {
 			Steps:   []Step{goTest("./nets/native/kernel", ".", "-long")},
 			Nothing: "its shares of the core's limits hold for one machine: run it on yours",
 		},
+		{
+			Name: "onnxspeed", Kind: Speed, Subject: "speed", Minutes: 2,
+			Claims:  "A decision of package policy against onnxruntime's call from Python, in turn on one thread.",
+			Needs:   []Need{IdleMachine, ONNX},
+			Steps:   []Step{goTest("./eval/onnx", "^TestLatency$", "-long")},
+			Nothing: "its times hold for one machine: run it on yours",
+		},
 	}
 }
 
