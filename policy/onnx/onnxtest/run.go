@@ -53,8 +53,8 @@ var python = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command(path, "-c", "import numpy, onnx, onnxruntime").CombinedOutput()
 	if err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		return "", fmt.Errorf("%s cannot import numpy, onnx and onnxruntime (%s, %w); python3 -m venv V && V/bin/pip "+
-			"install -r policy/onnx/onnxtest/requirements.txt, then set %s=V/bin/python", path, lines[len(lines)-1], err, Variable)
+		return "", fmt.Errorf("%s cannot import numpy, onnx and onnxruntime (%s, %w); policy/onnx/onnxtest/python makes a "+
+			"Python that can and prints its path: set %s to that", path, lines[len(lines)-1], err, Variable)
 	}
 	return path, nil
 })
