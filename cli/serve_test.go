@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -110,6 +111,27 @@ func TestServeRefuses(t *testing.T) {
 		code, _, errs := stoker(append([]string{"serve"}, args...)...)
 		if code != c.code || !strings.Contains(errs, c.want) {
 			t.Errorf("serve %s: exit %d, %s; want %d and %s", c.args, code, errs, c.code, c.want)
+		}
+	}
+}
+
+// What is deployed names flags that there are.
+func TestDeployed(t *testing.T) {
+	for file, flag := range map[string]*regexp.Regexp{
+		"Dockerfile": regexp.MustCompile(`"(--[a-z-]+)"`), "kserve.yaml": regexp.MustCompile(`- (--[a-z-]+)=`),
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "deploy", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := flag.FindAllStringSubmatch(string(text), -1)
+		if len(found) < 4 {
+			t.Errorf("%s names %v, want the flags of a server", file, found)
+		}
+		for _, f := range found {
+			if serveCommand().Flags().Lookup(strings.TrimPrefix(f[1], "--")) == nil {
+				t.Errorf("%s: stoker serve has no flag %s", file, f[1])
+			}
 		}
 	}
 }

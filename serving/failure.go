@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 
@@ -25,6 +26,16 @@ func (f *failure) Unwrap() error { return f.err }
 
 func failed(status int, format string, args ...any) error {
 	return &failure{status, fmt.Errorf(format, args...)}
+}
+
+// about is an error's text, cut: what clients send may be in it.
+func about(err error) string {
+	const most = 1000
+	text := err.Error()
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }
 
 // statusOf is the HTTP status of an error.

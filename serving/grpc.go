@@ -88,7 +88,7 @@ func grpcError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return status.Error(codeOf(statusOf(err)), err.Error())
+	return status.Error(codeOf(statusOf(err)), about(err))
 }
 
 func (c *calls) ModelInfer(ctx context.Context, r *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -108,7 +109,14 @@ func readTime(v any) (time.Time, bool) {
 }
 
 // infer decides what w.request asks of a model, and fills w.response. What it takes stays w's until done.
-func (s *Server) infer(ctx context.Context, w *work, model, version string) error {
+func (s *Server) infer(ctx context.Context, w *work, model, version string) (err error) {
+	defer func() { // a policy of a program's own may panic; others are served on
+		if p := recover(); p != nil {
+			w.batch = nil
+			s.options.Log.Error("a decision panicked", "model", model, "panic", p, "stack", string(debug.Stack()))
+			err = failed(http.StatusInternalServerError, "the decision panicked, the server's log says where")
+		}
+	}()
 	v, err := s.set.Acquire(model, version)
 	if err != nil {
 		return err
@@ -158,7 +166,11 @@ func badRequest(err error) error {
 
 // Decide makes one decision with a version of [models.Set.Acquire], and counts it.
 func (s *Server) Decide(ctx context.Context, v *models.Version, r policy.Request) (policy.Decision, error) {
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+		err = context.DeadlineExceeded // a context says so only when its timer has run
+	}
+	if err != nil {
 		return policy.Decision{}, fmt.Errorf("the decision took longer than its deadline: %w", err)
 	}
 	d, err := v.DecideFor(ctx, r)

@@ -68,7 +68,7 @@ func sendError(w http.ResponseWriter, err error) {
 	case statusGone:
 		status = http.StatusRequestTimeout
 	}
-	sendJSON(w, status, map[string]string{"error": err.Error()})
+	sendJSON(w, status, map[string]string{"error": about(err)})
 }
 
 func (s *Server) extensions() []string {

@@ -148,6 +148,8 @@ func TestBadRequests(t *testing.T) {
 			want: "parameters.sequence_id: the batch has 2 rows"},
 		{path: "/infer", body: `{"outputs":[{"name":"value"}],"inputs":[` + good + `]}`, status: 400,
 			want: `outputs[0].name: unknown output "value", want action, scores`},
+		{path: "/infer", body: `{"parameters":{"timeout":1},"inputs":[` + good + `]}`, status: 408, want: "deadline"},
+		{path: "/infer", body: in(strings.Replace(good, "observation", strings.Repeat("o", 5000), 1)), status: 400, want: "o…"},
 		{path: "/versions/1/infer", body: in(good), status: 404, want: `model "faasconf" has no version "1", it serves ` + p.Digest()},
 		{path: "2/infer", body: in(good), status: 404, want: `no model is called "faasconf2", the models are faasconf, gnn-placement`},
 		{path: "/infers", body: in(good), status: 404, want: "there is no POST"},

@@ -275,7 +275,7 @@ func (s *Server) end(began time.Time, protocol, model string, k *work, peer stri
 	}
 	level, why := slog.LevelInfo, ""
 	if err != nil {
-		level, why = slog.LevelWarn, err.Error()
+		level, why = slog.LevelWarn, about(err)
 	}
 	attrs := []slog.Attr{slog.String("protocol", protocol), slog.String("model", model), slog.Int("status", status),
 		slog.Int("rows", rows), slog.Duration("took", took), slog.String("peer", peer)}
