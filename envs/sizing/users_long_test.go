@@ -2,12 +2,14 @@ package sizing
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,66 +17,72 @@ import (
 	"github.com/stoker-rl/stoker/internal/proof"
 )
 
-var long = flag.Bool("long", false, "run the long proofs")
+var (
+	long     = flag.Bool("long", false, "run the long proofs")
+	searches = flag.String("searches", "", "a file of searches, which are not made again; new ones are added")
+	these    = flag.String("search", "", "make these searches alone, as in 'tcktapp 30,branch 10', and claim nothing")
+)
 
 // userLevels are FaaSConf's numbers of closed-loop users.
 var userLevels = []float64{10, 15, 20, 25, 30}
 
-// searched is the cheapest configuration of a workflow under a number of users and one of the tables of thresholds.
+// searched is the cheapest configuration of a workflow under a number of users.
 type searched struct {
-	workflow, table string
-	users           int
+	Workflow string `json:"workflow"`
+	Users    int    `json:"users"`
 	Cheapest
 }
 
 // The cheapest configuration that keeps the rising thresholds costs more the more users there are, in all four
-// workflows, with every refusal counted. With -long also under the published thresholds, where it need not.
+// workflows, with every refusal counted.
 func TestUsersCost(t *testing.T) {
-	names, tables, levels, trials := []string{Parallel}, []string{RisingQoS}, []float64{10, 30}, 300
+	names, levels, trials := []string{Parallel}, []float64{10, 30}, 300
 	if *long {
-		names, tables, levels, trials = workflows[:4], []string{QuantilesQoS, RisingQoS}, userLevels, 4000
+		names, levels, trials = workflows[:4], userLevels, 4000
 	}
 	var all []*searched
-	for _, table := range tables {
-		for _, name := range names {
-			for _, n := range levels {
-				all = append(all, &searched{workflow: name, table: table, users: int(n)})
-			}
+	for _, name := range names {
+		for _, n := range levels {
+			all = append(all, &searched{Workflow: name, Users: int(n)})
 		}
 	}
+	todo := all
+	if *these != "" {
+		todo = slices.DeleteFunc(slices.Clone(all), func(s *searched) bool {
+			return !slices.Contains(strings.Split(*these, ","), s.name())
+		})
+	}
+	todo = recall(t, todo)
 	var wait sync.WaitGroup
 	next := make(chan *searched)
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for s := range next {
 				c := DefaultCounted()
-				if s.table == QuantilesQoS {
-					c = Default()
-				}
-				c.Workflow = s.workflow
-				found, err := c.Cheapest(closed(s.users).Users, trials)
+				c.Workflow = s.Workflow
+				found, err := c.Cheapest(closed(s.Users).Users, trials)
 				if err != nil {
 					t.Error(err)
 				}
 				s.Cheapest = found
-				t.Logf("searched: %s %s %d users: %.3f USD/h, %d trials", s.table, s.workflow, s.users, s.Price, s.Trials)
+				s.remember(t)
+				t.Logf("searched: %s, %d users: %.3f USD/h, %d trials", s.Workflow, s.Users, s.Price, s.Trials)
 			}
 		})
 	}
-	for _, s := range slices.Backward(all) { // the slowest first: TcktApp under the rising thresholds
+	for _, s := range slices.Backward(todo) { // the slowest first: TcktApp
 		next <- s
 	}
 	close(next)
-	wait.Wait()
+	if wait.Wait(); *these != "" {
+		return
+	}
 	for _, s := range all {
-		proof.Log(t, "%s %s %d users: %.3f USD/h for %.4g s and %d successes: violated %.3f, %.2f s, %.1f successes, %.3f",
-			s.table, s.workflow, s.users, s.Price, s.QoS.Latency, s.QoS.Count, s.Violated, s.Latency, s.Successes, s.Success)
+		proof.Log(t, "%s, %d users: %.3f USD/h for %.4g s and %d successes: violated %.3f, %.2f s, %.1f successes, %.3f",
+			s.Workflow, s.Users, s.Price, s.QoS.Latency, s.QoS.Count, s.Violated, s.Latency, s.Successes, s.Success)
 	}
 	for i := 0; i < len(all); i += len(levels) {
 		s := all[i : i+len(levels)]
-		if s[0].table != RisingQoS {
-			continue
-		}
 		measured, rising := "", true
 		for k, x := range s {
 			if k > 0 {
@@ -86,12 +94,65 @@ func TestUsersCost(t *testing.T) {
 		}
 		proof.Claim(t, proof.Row{
 			Topic: "environments", Claim: fmt.Sprintf("Sizing-v3, %s: the cheapest feasible price rises from %d to %d users",
-				s[0].workflow, s[0].users, s[len(s)-1].users),
+				s[0].Workflow, s[0].Users, s[len(s)-1].Users),
 			Bound: "each above the last", Measured: measured + " USD/h", Holds: rising,
 		})
 	}
 	if dir := os.Getenv(proof.Folder); dir != "" {
 		keepUsers(t, dir, all)
+	}
+}
+
+func (s *searched) name() string { return fmt.Sprintf("%s %d", s.Workflow, s.Users) }
+
+// recall fills in the searches that the file of searches has, and returns the others.
+func recall(t *testing.T, all []*searched) (todo []*searched) {
+	t.Helper()
+	if *searches == "" {
+		return all
+	}
+	b, err := os.ReadFile(*searches)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	done := map[string]Cheapest{}
+	for line := range strings.Lines(string(b)) {
+		var s searched
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatalf("%s: %v", *searches, err)
+		}
+		done[s.name()] = s.Cheapest
+	}
+	for _, s := range all {
+		if found, ok := done[s.name()]; ok {
+			s.Cheapest = found
+			continue
+		}
+		todo = append(todo, s)
+	}
+	return todo
+}
+
+// remember adds a search to the file of searches.
+func (s *searched) remember(t *testing.T) {
+	if *searches == "" {
+		return
+	}
+	line, err := json.Marshal(s)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	f, err := os.OpenFile(*searches, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		t.Error(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -104,13 +165,11 @@ func keepUsers(t *testing.T, dir string, all []*searched) {
 	}
 	defer file.Close()
 	w := csv.NewWriter(file)
-	rows := [][]string{{"thresholds", "workflow", "users", "latency_at_most_s", "successes_at_least", "success_at_least",
-		"price_usd_per_hour", "violated", "latency_s", "successes", "success", "trials"}}
+	rows := [][]string{{"workflow", "users", "latency_at_most_s", "successes_at_least", "success_at_least",
+		"price_usd_per_hour", "configurations_tried"}}
 	for _, s := range all {
-		rows = append(rows, []string{s.table, s.workflow, fmt.Sprint(s.users), fmt.Sprintf("%g", s.QoS.Latency),
-			fmt.Sprint(s.QoS.Count), fmt.Sprintf("%g", s.QoS.Success), fmt.Sprintf("%.4f", s.Price),
-			fmt.Sprintf("%.4f", s.Violated), fmt.Sprintf("%.3f", s.Latency), fmt.Sprintf("%.2f", s.Successes),
-			fmt.Sprintf("%.4f", s.Success), fmt.Sprint(s.Trials)})
+		rows = append(rows, []string{s.Workflow, fmt.Sprint(s.Users), fmt.Sprintf("%g", s.QoS.Latency),
+			fmt.Sprint(s.QoS.Count), fmt.Sprintf("%g", s.QoS.Success), fmt.Sprintf("%.3f", s.Price), fmt.Sprint(s.Trials)})
 	}
 	if err := w.WriteAll(rows); err != nil {
 		t.Fatal(err)
@@ -118,27 +177,22 @@ func keepUsers(t *testing.T, dir string, all []*searched) {
 	if !*long {
 		return
 	}
-	f := &chart.Figure{Title: "Cheapest configuration that keeps the thresholds in nine of ten windows, as a search finds it",
-		Columns: 2, Width: 330, Height: 220}
-	for i, title := range []string{"v3: rising thresholds, refusals counted", "v2: thresholds at quantiles, as published"} {
-		p := chart.NewPanel(title, "closed-loop users", "price (USD/h)")
-		for k, name := range workflows[:4] {
-			style := chart.Styles(k)
-			if i == 0 {
-				f.Key = append(f.Key, chart.Entry{Text: name, Style: style, Line: true, Dot: true})
+	f := &chart.Figure{Title: "Cheapest configuration that keeps the rising thresholds, as a search finds it", Columns: 1,
+		Under: "Sizing-v3, refusals counted, nine of ten windows", Width: 420, Height: 260}
+	p := chart.NewPanel("", "closed-loop users", "price (USD/h)")
+	for k, name := range workflows[:4] {
+		style := chart.Styles(k)
+		f.Key = append(f.Key, chart.Entry{Text: name, Style: style, Line: true, Dot: true})
+		var x, y []float64
+		for _, s := range all {
+			if s.Workflow == name && s.Price > 0 {
+				x, y = append(x, float64(s.Users)), append(y, s.Price)
+				p.Cross(style, chart.Exactly(float64(s.Users)), chart.Exactly(s.Price))
 			}
-			var x, y []float64
-			for _, s := range all {
-				if s.workflow == name && s.table == []string{RisingQoS, QuantilesQoS}[i] && s.Price > 0 {
-					x, y = append(x, float64(s.users)), append(y, s.Price)
-					p.Cross(style, chart.Range{At: float64(s.users), Low: float64(s.users), High: float64(s.users)},
-						chart.Range{At: s.Price, Low: s.Price, High: s.Price})
-				}
-			}
-			p.Line(style, x, y, false)
 		}
-		f.Panels = append(f.Panels, p)
+		p.Line(style, x, y, false)
 	}
+	f.Panels = append(f.Panels, p)
 	if _, err := f.Save(dir, "users"); err != nil {
 		t.Error(err)
 	}

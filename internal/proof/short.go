@@ -67,6 +67,7 @@ func Shorts() []Short {
 	test("nodes", "./agents/baselines/placement", "^TestNodesSweep$")
 	test("switches", "./agents/baselines/pricing", "^TestSwitchCounts$")
 	test("queues", "./envs/sim", "Queues|ErlangC|SimFaaS|Little|Model|Reference|Workers")
+	test("users", "./envs/sizing", "^TestUsersCost$")
 	test("arms", "./envs/pricing", "^TestARMSOptimum$")
 	test("spsa", "./agents/spsa", "Optimum|Estimator|Bias|MeanPath|Counterfactuals")
 	test("statistics", "./eval/stats", "Rliable|Coverage|Holm|FamilyWise|Paired|Power")

@@ -20,6 +20,13 @@ func simulation() []Proof {
 			Short:  []string{"sizing"},
 		},
 		{
+			Name: "users", Kind: Simulation, Subject: "environments", Minutes: 10,
+			Claims: "The cheapest configuration that keeps Sizing-v3's thresholds costs more the more users there are.",
+			Steps:  []Step{goTest("./envs/sizing", "^TestUsersCost$", "-long")},
+			Keep:   []string{"users.csv", "users.svg"},
+			Short:  []string{"users"},
+		},
+		{
 			Name: "arms", Kind: Simulation, Subject: "environments", Minutes: 4,
 			Claims: "HOPS' scheduler against the exact optimum in small worlds: is its cost below twice the least?",
 			Steps:  []Step{goTest("./envs/pricing", "ARMSOptimum", "-long")},
