@@ -212,4 +212,5 @@ def main():
             f.write("| " + " | ".join(r) + " |\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
