@@ -20,6 +20,8 @@ import (
 // Options choose sizes. Zero means the benchmark's default.
 type Options struct {
 	Agents, Batch, Instances []int
+	// Forms are learners of the benchmark scale: attmf, mf, maddpg; all where there are none.
+	Forms []string
 	// Dense lets every agent see all agents instead of about four.
 	Dense bool
 	EnvID string
@@ -68,6 +70,8 @@ type Result struct {
 	Peak       float64 `json:"peak_gflops,omitempty"`
 	PartOfPeak float64 `json:"part_of_peak,omitempty"`
 	sample
+
+	*Scaled
 
 	// PeakMemory is that of the process during this measurement; absent where the system doesn't report it.
 	PeakMemory float64 `json:"peak_mb,omitempty"`
@@ -118,6 +122,7 @@ func All() []Benchmark {
 		{"graph", "a policy over a graph by number of edges: inference (scores and value) and a training step", runGraph},
 		{"env", "environment steps with observations, one core", runEnv},
 		{"sim", "simulated requests, one core, by number of instances", runSim},
+		{"scale", "training on generated workflows by number of functions: updates, decisions, environment steps, memory", runScale},
 		{"spread", "MADDPG training on simple_spread: acting, stepping, replay, updates", runSpread},
 	}
 }
@@ -163,6 +168,11 @@ func (o Options) Validate() error {
 			if n < list.least || n > list.most {
 				return fmt.Errorf("%s has %d, want %d to %d", list.flag, n, list.least, list.most)
 			}
+		}
+	}
+	for _, name := range o.Forms {
+		if !slices.ContainsFunc(forms, func(f form) bool { return f.name == name }) {
+			return fmt.Errorf("--form is %q, want attmf, mf or maddpg", name)
 		}
 	}
 	if o.Device != "" && (o.Device == "auto" || !configs.IsDevice(o.Device)) {

@@ -60,9 +60,12 @@ func TestBenchmarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int{"product": len(kernelNames()), "forward": 1, "spread": 1, "attmf": 2, "graph": 2, "env": 1,
-		"sim": 2}
+		"sim": 2, "scale": 1}
 	for _, b := range All() {
-		n := 0
+		n, o := 0, o
+		if b.Name == "scale" {
+			o.Agents, o.Forms = []int{5}, []string{"maddpg"}
+		}
 		err := b.Run(o, func(r Result) {
 			n++
 			if r.Bench != b.Name || r.Nanoseconds <= 0 || r.Operations < 1 || r.Cores < 1 || !strings.Contains(r.Rate(), " ") {

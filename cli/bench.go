@@ -51,6 +51,7 @@ func benchCommand() *cobra.Command {
   stoker bench attmf --agents 50 --dense --threads 1,2 --kernels avx512,avx2,go --repeat 5
   stoker bench attmf op --engine torch
   stoker bench graph --edges 1000,1000000 --threads 1,2
+  stoker bench scale --agents 200,1000 --form attmf,maddpg --threads 1
   stoker bench env --env stoker/CartPole-v1
   stoker bench sim --instances 230
   stoker bench attmf --agents 5 --peer-cmd 'python torch_attmf.py --json --agents 5 --forms lean'
@@ -104,9 +105,10 @@ func benchCommand() *cobra.Command {
 		},
 	}
 	fl := c.Flags()
-	fl.IntSliceVar(&o.Agents, "agents", nil, "numbers of agents (attmf)")
+	fl.IntSliceVar(&o.Agents, "agents", nil, "numbers of agents (attmf) or functions (scale)")
 	fl.IntSliceVar(&o.Batch, "batch", nil, "batch sizes (attmf)")
 	fl.BoolVar(&o.Dense, "dense", false, "every agent sees all agents instead of about four (attmf)")
+	fl.StringSliceVar(&o.Forms, "form", nil, "learners: attmf, mf, maddpg (scale)")
 	fl.IntSliceVar(&o.Instances, "instances", nil, "numbers of instances (sim)")
 	fl.StringVar(&o.EnvID, "env", "", "one environment (env)")
 	fl.IntSliceVar(&o.Edges, "edges", nil, "numbers of edges (graph)")
@@ -125,6 +127,7 @@ func benchCommand() *cobra.Command {
 	fl.StringVar(&f.beside, "beside", "", "a file of measurements (JSON lines) to show beside the new ones")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object a line")
 	completeWords(c, "engine", engines.Native, engines.Torch)
+	completeWords(c, "form", "attmf", "mf", "maddpg")
 	completeWords(c, "kernels", "avx512", "avx2", "go")
 	c.AddCommand(benchDayCommand())
 	return c
@@ -310,6 +313,8 @@ func memory(r bench.Result) string {
 // of says what was measured, in a few words.
 func of(r bench.Result) string {
 	switch {
+	case r.Scaled != nil:
+		return fmt.Sprintf("%s, %d functions, decide %s", r.Form, r.Agents, duration(r.Decision))
 	case r.Episodes > 0:
 		return fmt.Sprintf("%d episodes", r.Episodes)
 	case r.Env != "":

@@ -211,8 +211,8 @@ func (a *attention) links() (out []Link) {
 }
 
 func (a *attention) summary() *Attending {
-	s := &Attending{Entropy: ratio(a.entropy, a.counted, envs.Share()), Elsewhere: ratio(a.elsewhere, a.counted, envs.Share()),
-		Moved: a.moved}
+	s := &Attending{Entropy: ratio(a.entropy, a.counted, envs.Share()),
+		Elsewhere: ratio(a.elsewhere, a.counted, envs.Share()), Moved: a.moved}
 	links, change := 0.0, 0.0
 	for i := range a.agents {
 		switch n := a.neighbours(i); {

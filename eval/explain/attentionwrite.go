@@ -39,7 +39,8 @@ func (e *Explanation) attentionText(b *strings.Builder) {
 	if len(e.Attention) == 0 {
 		return
 	}
-	b.WriteString("\nAttention: the mean weight that each (row) gives to its neighbours in the graph (columns); others get none\n")
+	b.WriteString("\nAttention: the mean weight that each (row) gives to its neighbours in the graph (columns); others get " +
+		"none\n")
 	if e.Agents <= widest {
 		b.WriteString(table.Columns(e.attentionMatrix(), false))
 	} else {
@@ -50,9 +51,9 @@ func (e *Explanation) attentionText(b *strings.Builder) {
 		b.WriteString("Nobody has two neighbours: attention has nothing to choose.\n")
 		return
 	}
-	fmt.Fprintf(b, "Of the %d with two neighbours or more (%d have one, which has all the weight): entropy %.3f [%.3f, %.3f] of that of "+
-		"equal weights, %s of the weight lies elsewhere than with equal weights. A weight varies by %.3f over states (standard "+
-		"deviation)", a.Agents, a.Alone, a.Entropy.Value, a.Entropy.Low, a.Entropy.High, percent(a.Elsewhere), a.Varies)
+	fmt.Fprintf(b, "Of the %d with two neighbours or more (%d have one, which has all the weight): entropy %.3f "+
+		"[%.3f, %.3f] of that of equal weights, %s of the weight lies elsewhere than with equal weights. A weight varies by "+
+		"%.3f over states (standard deviation)", a.Agents, a.Alone, a.Entropy.Value, a.Entropy.Low, a.Entropy.High, percent(a.Elsewhere), a.Varies)
 	if a.ByLoad != nil {
 		fmt.Fprintf(b, ", and by %.3f from the third of the states with the lowest load to that with the highest", *a.ByLoad)
 	}

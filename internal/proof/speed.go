@@ -38,6 +38,13 @@ func speed() []Proof {
 			Nothing: "its figures hold for one machine: run it on yours",
 		},
 		{
+			Name: "scale", Kind: Speed, Subject: "speed", Minutes: 12,
+			Claims: "Generated workflows of 5 to 1,000 functions: time, memory and return of AttMF, MF and MADDPG, and their growth.",
+			Needs:  []Need{IdleMachine},
+			Steps:  []Step{{Args: []string{"bench/scale.sh"}}, kept("^TestKeptScale$")},
+			Keep:   []string{"scale.jsonl", "returns.csv", "table.md", "growth.csv", "exponents.json", "scale.svg"},
+		},
+		{
 			Name: "deeprmpace", Kind: Speed, Subject: "speed", Minutes: 2,
 			Claims: "Steps a second of DeepRM's cluster against its own Python code in turn.",
 			Needs:  []Need{IdleMachine, DeepRMCode},
