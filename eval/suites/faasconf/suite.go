@@ -14,7 +14,7 @@ func Suite() suite.Suite {
 	return suite.Suite{
 		Name:  "faasconf",
 		Doc:   "searches for a workflow's configuration, 85 minutes of a trace, and what they stand on (Figs. 1 to 3 and 8 to 14)",
-		Paper: paper, Seeds: 20, QuickSeeds: 3, Run: run,
+		Paper: paper, Seeds: 20, QuickSeeds: 2, Run: run,
 	}
 }
 
