@@ -31,23 +31,6 @@ func (t *trace) minutes() {
 		Columns: table.Head("minute", "policy", "price [USD/h]", "latency [s]", "violated [% of windows]"),
 		Note:    "means over the minute's two windows, training seeds and workload seeds",
 	}
-	p := newPlot("fig10-minutes-plot", "Fig. 10: price, latency and violated windows at the low (1), middle (2) and high (3) "+
-		"minute, means over the minute's two windows.", "policy", "minute", "value")
-	xs := []float64{1, 2, 3}
-	for _, q := range []struct {
-		quantity, title, y string
-		factor             float64
-	}{{"price", "price", "price (USD/h)", 1}, {"latency", "latency", "mean latency (s)", 1},
-		{"violated", "violations", "violated windows (%)", 100}} {
-		p.panel(t.r, q.title, "minute: low, middle, high", q.y, t.shown, xs, func(s, k int) []float64 {
-			of := t.inMinute(t.shown[s], q.quantity, k)
-			for i := range of {
-				of[i] *= q.factor
-			}
-			return of
-		})
-	}
-	p.add(t.r)
 	for k, m := range threeMinutes {
 		for _, name := range t.shown {
 			tab.Rows = append(tab.Rows, []any{m.name, name, t.point(name, "price", k), t.point(name, "latency", k),
