@@ -35,7 +35,8 @@ func TestLoad(t *testing.T) {
 	if !*long {
 		t.Skip("minutes on an idle machine: go test ./serving -run Load -long")
 	}
-	py := python(t, "kserve, tritonclient.grpc, onnxruntime")
+	py := python(t, "kserve, onnxruntime")
+	python(t, "tritonclient.grpc") // both in one process are refused by protobuf: they define the same messages
 	for _, tool := range []string{"wrk", "h2load"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s: apt-get install wrk nghttp2-client", tool)
