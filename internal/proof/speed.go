@@ -33,9 +33,10 @@ func speed() []Proof {
 			Name: "serving", Kind: Speed, Subject: "speed", Minutes: 20,
 			Claims: "stoker serve beside KServe's Python server, asked by Triton's, KServe's and Prometheus' clients, and under " +
 				"load with reloads and clients that misbehave.",
-			Needs:   []Need{IdleMachine, Clients},
-			Steps:   []Step{served("TestClients|TestPrometheus|TestLoadTools"), served("TestLoad$"), served("TestSoak")},
-			Nothing: "its figures hold for one machine: run it on yours",
+			Needs: []Need{IdleMachine, Clients},
+			Steps: []Step{served("TestClients|TestPrometheus|TestLoadTools"), served("TestLoad$"), served("TestSoak")},
+			Keep: []string{"load.csv", "load.md", "soak.csv", "soak.txt", "triton.txt", "kserve_client.txt",
+				"prometheus.txt"},
 		},
 		{
 			Name: "scale", Kind: Speed, Subject: "speed", Minutes: 12,
