@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,18 +18,19 @@ import (
 	"github.com/stoker-rl/stoker/policy/policytest"
 )
 
-// A server says where it listens, answers, and ends with 0 after SIGTERM.
-func TestServe(t *testing.T) {
+// startServer starts a server of one model with more flags, and returns what it prints, its URL and its exit code to come.
+func startServer(t *testing.T, flags ...string) (out, errs *shared, url string, done chan int) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "faasconf.stoker")
 	if err := os.WriteFile(path, policytest.Encode(t, policytest.Zoo(t, "faasconf", 30)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, errs shared
+	out, errs, done = &shared{}, &shared{}, make(chan int, 1)
 	root := newRoot()
-	root.SetOut(&out)
-	root.SetErr(&errs)
-	root.SetArgs([]string{"serve", "sizing=" + path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--poll", "10ms"})
-	done := make(chan int, 1)
+	root.SetOut(out)
+	root.SetErr(errs)
+	root.SetArgs(append([]string{"serve", "sizing=" + path, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--poll", "10ms"},
+		flags...))
 	go func() {
 		done <- report(root, root.ExecuteContext(context.WithValue(context.Background(), programKey{}, Default())))
 	}()
@@ -36,9 +39,15 @@ func TestServe(t *testing.T) {
 			t.Fatalf("it is not ready: %s%s", out.String(), errs.String())
 		}
 	}
-	contains(t, "start", out.String(), "model  sizing  ppo for stoker/Sizing-v3  sha256:", "gRPC   127.0.0.1:")
 	_, after, _ := strings.Cut(out.String(), "HTTP   ")
-	url, _, _ := strings.Cut(after, "\n")
+	url, _, _ = strings.Cut(after, "\n")
+	return out, errs, url, done
+}
+
+// A server says where it listens, answers, and ends with 0 after SIGTERM.
+func TestServe(t *testing.T) {
+	out, errs, url, done := startServer(t)
+	contains(t, "start", out.String(), "model  sizing  ppo for stoker/Sizing-v3  sha256:", "gRPC   127.0.0.1:")
 	res, err := http.Get(url + "/models/sizing/ready")
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +71,29 @@ func TestServe(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
 	contains(t, "end", errs.String(), "msg=stopped")
+}
+
+// A request whose body never comes is still under way when the grace time has run out: the exit code is 143.
+func TestServeGrace(t *testing.T) {
+	out, errs, url, done := startServer(t, "--grace", "50ms")
+	c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/v2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const head = "POST /v2/models/sizing/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
+	if _, err := io.WriteString(c, head); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 64)); err != nil { // it asks for the body: the request is under way
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-done; code != exitTerminated {
+		t.Errorf("exit %d, want %d: %s%s", code, exitTerminated, out.String(), errs.String())
+	}
 }
 
 // shared is a buffer that several goroutines write.
