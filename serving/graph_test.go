@@ -94,7 +94,8 @@ func TestBadGraphs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range inputs { // they share the observation's numbers
-			inputs[i].Floats, inputs[i].Ints, inputs[i].Bools = slices.Clone(inputs[i].Floats), slices.Clone(inputs[i].Ints), slices.Clone(inputs[i].Bools)
+			in := &inputs[i]
+			in.Floats, in.Ints, in.Bools = slices.Clone(in.Floats), slices.Clone(in.Ints), slices.Clone(in.Bools)
 		}
 		return inputs
 	}

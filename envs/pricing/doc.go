@@ -14,8 +14,8 @@
 //
 // What is where: config.go and validate.go what can be configured; demand.go tiers' demand (eq. 1) and the potential
 // load; arrive.go and jobs.go arrivals, queues and lateness; pool.go and gpus.go vGPUs; window.go and slot.go what
-// happens in which order, and the accounts (eqs. 2 to 10); pricing.go, slots.go and observe.go the two environments; meters.go, prices.go and
-// observer.go what a provider measures and sets, from which the environments make their observations too;
-// arms.go the paper's scheduler, which is part of the pricing environment's world; check.go its invariants; state.go
+// happens in which order, and the accounts (eqs. 2 to 10); pricing.go, slots.go and observe.go the two environments;
+// meters.go, prices.go and observer.go what a provider measures and sets, from which the environments make their
+// observations too; arms.go the paper's scheduler, which is part of the pricing environment's world; check.go its invariants; state.go
 // copies and saved state. The rivals are in agents/baselines/pricing.
 package pricing

@@ -53,7 +53,8 @@ func (e *Explanation) attentionText(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "Of the %d with two neighbours or more (%d have one, which has all the weight): entropy %.3f "+
 		"[%.3f, %.3f] of that of equal weights, %s of the weight lies elsewhere than with equal weights. A weight varies by "+
-		"%.3f over states (standard deviation)", a.Agents, a.Alone, a.Entropy.Value, a.Entropy.Low, a.Entropy.High, percent(a.Elsewhere), a.Varies)
+		"%.3f over states (standard deviation)", a.Agents, a.Alone, a.Entropy.Value, a.Entropy.Low, a.Entropy.High,
+		percent(a.Elsewhere), a.Varies)
 	if a.ByLoad != nil {
 		fmt.Fprintf(b, ", and by %.3f from the third of the states with the lowest load to that with the highest", *a.ByLoad)
 	}
