@@ -3,6 +3,7 @@ module github.com/stoker-rl/stoker
 go 1.26.0
 
 require (
+	github.com/expr-lang/expr v1.17.8
 	github.com/invopop/jsonschema v0.14.0
 	github.com/maruel/safetensors v1.2.0
 	github.com/prometheus/client_golang v1.25.0
