@@ -52,12 +52,14 @@ func (a *gaussian) act(g int, out []float32, _ *envs.KindObservation, _ int, s *
 			out[i], i)
 	}
 	for i, mu := range out {
+		z := 0.0
 		stored[i] = mu
 		if s != nil {
-			stored[i] = float32(float64(mu) + float64(portable.Exp(a.logStd[g][i])*s.Norm()))
+			std := portable.Exp(a.logStd[g][i])
+			stored[i] = float32(float64(mu) + float64(std*s.Norm()))
+			z = float64(float64(stored[i])-float64(mu)) / std
 		}
 		act[i] = a.bounded(i, float64(stored[i]))
-		z := float64(float64(stored[i])-float64(mu)) / portable.Exp(a.logStd[g][i])
 		logp -= float64(z*z/2) + a.logStd[g][i] + halfLog2Pi
 	}
 	return logp, nil

@@ -16,6 +16,8 @@ type Options struct {
 	// Alone has each agent attend to its neighbours alone, also where agents with the same neighbours could do
 	// so together. Results don't depend on it; tests compare the two.
 	Alone bool
+	// Tiles has a few samples go through tiles too. Results don't depend on it; tests compare the two.
+	Tiles bool
 }
 
 // Backend implements [core.Backend] with kernels. An operation outside a recorded update runs at once on the

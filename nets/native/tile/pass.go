@@ -15,6 +15,8 @@ type pass struct {
 	ctx   context // outside recorded updates
 
 	ran      bool        // Forward has, outside recorded updates
+	rows     *sampleRows // how it does so with a few samples, or nil
+	spread   bool        // what it left is in tiles
 	first    forwardStep // of forward
 	forward  *segment    // outside recorded updates
 	backward [4]*segment // the same, by whether parameters' and inputs' gradients are wanted
@@ -36,6 +38,9 @@ func (n *network) NewPass(batch int, out *Tensor) core.Pass[*Tensor] {
 	p.ctx.grow(need)
 	n.b.require(need)
 	p.first = forwardStep{p: p, lifetime: untilForward, in: make([]*Tensor, ports)}
+	if !n.b.options.Tiles {
+		p.rows = newSampleRows(p.model, batch)
+	}
 	p.forward = p.alone(&p.first)
 	return p
 }
@@ -75,9 +80,14 @@ func (p *pass) Forward(in []*Tensor) {
 		return
 	}
 	copy(p.first.in, in)
+	p.ran = true
+	if p.rows != nil {
+		p.rows.forward(&p.ctx, in[0], p.out)
+		p.spread = false
+		return
+	}
 	p.first.allocate(1)
 	p.forward.run(1)
-	p.ran = true
 }
 
 // Backward implements [core.Pass].
@@ -88,6 +98,11 @@ func (p *pass) Backward(g *Tensor, gradIn []*Tensor, params bool) {
 		}
 		c.step(p.net.v.Agents, p.batch, p.back(p.captured, g, gradIn, params))
 		return
+	}
+	if p.rows != nil && !p.spread {
+		p.first.allocate(1)
+		p.rows.spread(p.first.layers[0])
+		p.spread = true
 	}
 	s := p.alongside(g, gradIn, params)
 	clear(p.omitted)
