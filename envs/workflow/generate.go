@@ -9,19 +9,25 @@ import (
 
 // GenerateConfig describes workflows to generate.
 type GenerateConfig struct {
-	// Functions is the number of functions; each runs at one node.
-	Functions int `yaml:"functions" json:"functions" range:"[5,1000]"`
+	// Functions is the number of functions; each runs at one node. Blocks need 5.
+	Functions int `yaml:"functions" json:"functions" range:"[3,1000]"`
 	// Seed selects the workflow.
 	Seed uint64 `yaml:"seed" json:"seed"`
+	// Shape is what the workflow is made of: blocks (also the empty word), chain, fan, branches, loops, nested, crossing,
+	// overlapping, or mixed, which draws one of the seven after blocks.
+	Shape Shape `yaml:"shape,omitempty" json:"shape,omitempty" oneof:"blocks|chain|fan|branches|loops|nested|crossing|overlapping|mixed|"`
 }
 
 // generatedBlocks is about the number of blocks of a generated workflow. With many functions blocks are wide, not many:
 // a request must end within a few windows.
 const generatedBlocks = 5
 
+// minBlocks is the least number of functions of a workflow of blocks.
+const minBlocks = 5
+
 // Generate returns a random workflow. Equal configurations give equal workflows, on every machine.
 //
-// A workflow is a series of blocks, each entered and left at one node, which every request passes. A block is
+// A workflow of shape [Blocks], the default, is a series of blocks, each entered and left at one node, which every request passes. A block is
 //
 //   - a chain of one to three functions;
 //   - a fan-out: parallel arms of one to three functions each, which join;
@@ -29,10 +35,16 @@ const generatedBlocks = 5
 //   - calls: one to four functions that a function calls, one by one or together.
 //
 // A block of many functions is a wide fan-out, some of whose functions call others. Functions are f1, f2, … in the order
-// of the series.
+// of the series. The other shapes are those of the constants of [Shape].
 func Generate(c GenerateConfig) (Graph, error) {
 	if err := bounds.Check(&c); err != nil {
 		return Graph{}, err
+	}
+	if c.Shape != "" && c.Shape != Blocks {
+		return shaped(c), nil
+	}
+	if c.Functions < minBlocks {
+		return Graph{}, bounds.Errorf("functions", "is %d, want at least %d for the shape %s", c.Functions, minBlocks, Blocks)
 	}
 	g := &generator{left: c.Functions, draw: rng.NewStream(c.Seed, "workflow/generate")}
 	g.graph.Name = fmt.Sprintf("generated-%d-%d", c.Functions, c.Seed)

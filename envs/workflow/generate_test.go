@@ -14,7 +14,7 @@ func TestGenerate(t *testing.T) {
 	modes := map[CallMode]int{}
 	for _, n := range []int{5, 6, 7, 12, 50, 200, 1000} {
 		for seed := range uint64(20) {
-			g, err := Generate(GenerateConfig{n, seed})
+			g, err := Generate(GenerateConfig{Functions: n, Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestGenerate(t *testing.T) {
 			if d := w.Depth(); n == 1000 && d[len(d)-1] > 60 {
 				t.Errorf("seed %d: 1000 functions in %d layers", seed, d[len(d)-1])
 			}
-			again, err := Generate(GenerateConfig{n, seed})
+			again, err := Generate(GenerateConfig{Functions: n, Seed: seed})
 			if err != nil || !reflect.DeepEqual(g, again) {
 				t.Errorf("%d functions, seed %d: two workflows", n, seed)
 			}
@@ -52,13 +52,13 @@ func TestGenerate(t *testing.T) {
 	if kinds[Next] == 0 || kinds[Branch] == 0 || kinds[Call] == 0 || modes[Together] == 0 {
 		t.Errorf("edges are of kinds %v, calls of modes %v, want all but loops", kinds, modes)
 	}
-	a, _ := Generate(GenerateConfig{20, 1})
-	b, _ := Generate(GenerateConfig{20, 2})
+	a, _ := Generate(GenerateConfig{Functions: 20, Seed: 1})
+	b, _ := Generate(GenerateConfig{Functions: 20, Seed: 2})
 	if reflect.DeepEqual(a.Edges, b.Edges) {
 		t.Error("seeds 1 and 2 give the same edges")
 	}
 	for _, n := range []int{-1, 0, 4, 1001, math.MaxInt} {
-		if _, err := Generate(GenerateConfig{n, 1}); err == nil || !strings.Contains(err.Error(), "functions is") {
+		if _, err := Generate(GenerateConfig{Functions: n, Seed: 1}); err == nil || !strings.Contains(err.Error(), "functions is") {
 			t.Errorf("%d functions: %v", n, err)
 		}
 	}
@@ -71,7 +71,7 @@ func FuzzGenerate(f *testing.F) {
 		if n > 200 {
 			n = 5 + n%200 // large ones are in TestGenerate
 		}
-		g, err := Generate(GenerateConfig{n, seed})
+		g, err := Generate(GenerateConfig{Functions: n, Seed: seed})
 		if (err != nil) != (n < 5) {
 			t.Fatalf("%d functions, seed %d: %v", n, seed, err)
 		}
