@@ -99,6 +99,9 @@ func (s *Sim) deploy(fi int32) {
 // Now is the present moment.
 func (s *Sim) Now() Time { return s.cal.now }
 
+// Seed is the seed of the last Reset.
+func (s *Sim) Seed() uint64 { return s.seed }
+
 // Functions is the number of functions.
 func (s *Sim) Functions() int { return len(s.fns) }
 

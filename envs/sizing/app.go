@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/serve"
 	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
@@ -24,10 +25,9 @@ var workflows = []string{Sequential, Parallel, Branch, TcktApp, Generated, Own}
 
 // app is an application: its workflow and the properties of its functions, in their order.
 type app struct {
-	flow  *workflow.Workflow
-	laws  []perfmodel.Law
-	rng   Range
-	gated []bool // the function calls others and holds its concurrency slot until they have returned
+	flow *workflow.Workflow
+	laws []perfmodel.Law
+	rng  Range
 	// unused: the function's result is not used, so its failure does not fail the request. FaaSConf's handlers drop
 	// starter's response and pass on the image's address. With [CountedRefusals] there is no such function.
 	unused []bool
@@ -80,11 +80,11 @@ func newApp(c *Config) (*app, error) {
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	if flow.NumNodes() > maxNodes {
-		return nil, bounds.Errorf("graph", "has %d nodes, want at most %d", flow.NumNodes(), maxNodes)
+	if flow.NumNodes() > serve.MaxNodes {
+		return nil, bounds.Errorf("graph", "has %d nodes, want at most %d", flow.NumNodes(), serve.MaxNodes)
 	}
 	n := flow.NumFunctions()
-	a := &app{flow: flow, rng: mlRange, gated: make([]bool, n), unused: make([]bool, n), refs: make([]float64, n)}
+	a := &app{flow: flow, rng: mlRange, unused: make([]bool, n), refs: make([]float64, n)}
 	for f, name := range flow.Functions() {
 		l, err := c.law(f, name)
 		if err != nil {
@@ -115,11 +115,6 @@ func newApp(c *Config) (*app, error) {
 		}
 	}
 	a.rng.Padded = c.Features == Described
-	for node := range flow.NumNodes() {
-		if len(flow.Callees(node)) > 0 {
-			a.gated[flow.Function(node)] = true
-		}
-	}
 	if c.Workflow == Generated {
 		a.generated, a.latency = true, a.generous(&c.Platform)
 	}
@@ -142,9 +137,3 @@ func (c *Config) law(number int, function string) (perfmodel.Law, error) {
 
 // noLimit is a concurrency limit that no instance reaches: the machines are overloaded long before.
 const noLimit = 4096
-
-// maxNodes is the most nodes that fit into a visit's tag.
-const maxNodes = 1 << nodeBits
-
-// anyGated reports whether some function holds its slot while it calls others.
-func (a *app) anyGated() bool { return slices.Contains(a.gated, true) }

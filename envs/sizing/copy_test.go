@@ -19,10 +19,12 @@ func saved(t testing.TB) (*rig, []byte) {
 	r.all(Resources{CPU: 500, Memory: 512, Replicas: 1, Concurrency: 1})
 	r.step()
 	queued := 0
-	for f := range r.gates {
-		queued += len(r.gates[f].queue) - r.gates[f].head
+	for f, z := range r.inForce {
+		if r.walk.Gated(f) {
+			queued += max(0, r.walk.Inside(f)-z.Replicas*z.Concurrency)
+		}
 	}
-	if queued == 0 || r.tracker.Live() == 0 {
+	if queued == 0 || r.walk.Live() == 0 {
 		t.Fatal("nothing is under way or in line; the state would be too simple")
 	}
 	b, err := r.AppendBinary([]byte("before"))

@@ -89,7 +89,7 @@ func (e *Env) deploy(rs []Resources) error {
 				return err
 			}
 			e.inForce[f] = r
-			e.openGate(f)
+			e.walk.OpenGate(f)
 			continue
 		}
 		if err := e.sim.Flush(f); err != nil {

@@ -3,18 +3,18 @@
 // stoker/Sizing-v2 is the published system, in which a refusal by starter spoils nothing; stoker/Sizing-v3 counts it.
 //
 // Latencies are simulated, not drawn from a fitted distribution. Requests of closed-loop users, or of a trace, run
-// through the workflow's graph (package workflow). Each visit of a function is a request to the simulator (package
-// sim); its work comes from the function's law (package perfmodel). Replicas, concurrency limits, memory and contention
-// act through the simulator's instances. The platform is OpenFaaS as FaaSConf used it: each request goes to a random
+// through the workflow's graph (package serve). Each visit of a function is a request to the simulator (package sim);
+// its work comes from the function's law (package perfmodel). Replicas, concurrency limits, memory and contention act
+// through the simulator's instances. The platform is OpenFaaS as FaaSConf used it: each request goes to a random
 // instance, which refuses it at its concurrency limit. The workflow then continues with an invalid input, and the
 // request fails at its end.
 //
 // Files: config.go has the configuration; app.go an application's functions, ranges and laws; qos.go and thresholds.go
 // the QoS thresholds; env.go Reset and Step; window.go the two protocols, a new deployment for every window or one
-// deployment that continues; world.go and gate.go the events of a request; deploy.go the deployment of a configuration;
-// measure.go the measurements of a window; meters.go, settings.go and observer.go what a platform measures and is
-// given, from which the environment makes its observations too; observe.go the features, described.go those that fit any
-// workflow; reward.go rewards; many.go several workflows side by side; state.go the state of an episode, its
-// copies and its saved form. Package calibrate repeats the fit of the laws and of the thresholds; the baselines are in
-// agents/baselines/sizing.
+// deployment that continues; world.go what a visit takes and how its end is noted; deploy.go the deployment of a
+// configuration; measure.go the measurements of a window; meters.go, settings.go and observer.go what a platform
+// measures and is given, from which the environment makes its observations too; observe.go the features, described.go
+// those that fit any workflow; reward.go rewards; many.go several workflows side by side; state.go the state of an
+// episode, its copies and its saved form. Package calibrate repeats the fit of the laws and of the thresholds; the
+// baselines are in agents/baselines/sizing.
 package sizing

@@ -32,7 +32,7 @@ func TestDrawnLoads(t *testing.T) {
 		var sum float64
 		for range small.cfg.Windows {
 			known := small.seen(0, "load")
-			if w := small.arrivals.Expected(0, (small.slot+small.progress.all)/2) / 60; math.Abs(known-w) > 1e-6 {
+			if w := small.walk.Arrivals().Expected(0, (small.slot+small.progress.all)/2) / 60; math.Abs(known-w) > 1e-6 {
 				t.Fatalf("the load known is %v, want %v", known, w)
 			}
 			small.step()

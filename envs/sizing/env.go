@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
+	"github.com/stoker-rl/stoker/envs/serve"
 	"github.com/stoker-rl/stoker/envs/sim"
-	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/rng"
 )
@@ -34,31 +34,25 @@ type Env struct {
 	cfg    Config
 	app    *app
 	source *workload.Source
-	users  workload.Users // in closed loop
 	spec   *envs.Spec
 	fresh  bool
 	rates  perfmodel.Rates
 	noise  []logNormal // of each function's work
 	// observer makes the observations from meters.
 	observer *flowObserver
-	delay    sim.Time // outside the functions, per request
-	hop      sim.Time // before each function
 	quiet    bool
 	trace    func(purpose string, a, b, c uint64, value float64)
 
 	fingerprint uint64 // of the configuration, for copies and saved states
 
-	sim      *sim.Sim
-	tracker  *workflow.Tracker
-	arrivals workload.Arrivals // nil in closed loop
+	walk *serve.Walk
+	sim  *sim.Sim // the walk's
 	world
 	// Buffers that hold nothing between calls.
-	step     workflow.Step
 	meter    sim.Meter
 	meters   Meters // of the last window
 	forecast float64
 	wanted   []Resources
-	err      error // the first error inside the simulator's loop
 }
 
 // keys name the draws of an episode.
@@ -93,14 +87,7 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	a := w.app
 	e := &Env{id: id, cfg: c, app: a, observer: w, spec: w.spec, source: source, rates: c.Price.rates()}
 	e.fresh = c.Protocol == Fresh || c.Protocol == Auto && source.Closed()
-	if source.Closed() {
-		if e.users, err = source.Users(0); err != nil {
-			return nil, err
-		}
-	} else {
-		if e.arrivals, err = source.Arrivals(0); err != nil {
-			return nil, err
-		}
+	if !source.Closed() {
 		if have, need := 2*source.Minutes(), e.needed(); have < need {
 			return nil, fmt.Errorf("windows and warmup take %d windows of 30 s, but the workload has %d minutes, %d windows",
 				need, source.Minutes(), have)
@@ -116,14 +103,12 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	for i := range a.laws {
 		e.noise = append(e.noise, newLogNormal(a.laws[i].CV*c.Noise.Request))
 	}
-	e.delay, e.hop = sim.Seconds(c.Platform.Orchestrator), sim.Seconds(c.Platform.Hop)
 	n := a.flow.NumFunctions()
 	e.wanted, e.meters.Functions = make([]Resources, n), make([]FunctionMeters, n)
 	e.world.init(a)
-	if e.sim, err = sim.New(e.simConfig(), 0); err != nil {
+	if err := e.newWalk(); err != nil {
 		return nil, err
 	}
-	e.tracker = workflow.NewTracker(a.flow, 0)
 	e.dial = c.Reward.draw(0)
 	h, load := fnv.New64a(), source.Config()
 	fmt.Fprintf(h, "%+v %s", c, load.Identity())
@@ -161,13 +146,9 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 	if err != nil {
 		return err
 	}
-	if e.source.Closed() {
-		if e.users, err = e.source.Users(seed); err != nil {
-			return err
-		}
+	if err := e.walk.Reset(seed); err != nil {
+		return err
 	}
-	e.sim.Reset(seed)
-	e.tracker.Reset(seed)
 	e.world.reset(seed)
 	clear(e.meters.Functions)
 	e.dial = dial
@@ -197,7 +178,7 @@ func (e *Env) options(seed uint64, options envs.Options) (users, slot int, dial 
 	dial = e.cfg.Reward.draw(seed)
 	k := rng.New(seed, "sizing/start")
 	if e.source.Closed() {
-		if users = e.users.Count(); len(e.cfg.Users) > 0 {
+		if users = e.walk.Users().Count(); len(e.cfg.Users) > 0 {
 			users = e.cfg.Users[k.IntN(len(e.cfg.Users))]
 		}
 	} else if slot = int(e.cfg.Start * 2); e.cfg.Start < 0 {
@@ -278,7 +259,7 @@ func (e *Env) Salt(salt uint64) {
 
 // Mute stops new requests from now on, so that a planner can simulate only the requests in flight. It is part of the
 // state, as the salt is.
-func (e *Env) Mute() { e.muted = true }
+func (e *Env) Mute() { e.walk.Mute() }
 
 // Hourly returns the price of a configuration in USD per hour, without execution times.
 func (e *Env) Hourly(rs []Resources) float64 {

@@ -70,7 +70,7 @@ func (e *Env) Unmet() (string, error) {
 	}
 	numbers := e.cfg.Users
 	if len(numbers) == 0 {
-		numbers = []int{e.users.Count()}
+		numbers = []int{e.walk.Users().Count()}
 	}
 	for _, n := range numbers {
 		u := e.source.Config().Users
@@ -124,8 +124,8 @@ func (s *search) unmet(k int, load string) (string, error) {
 // Workload implements [envs.Loaded]: requests a second by minute, or closed-loop users.
 func (e *Env) Workload() envs.Load {
 	if e.Closed() {
-		l := envs.NewLoad("users", "episode", []float64{float64(e.users.Count())}, "workload.users.count",
-			float64(e.users.Count()))
+		l := envs.NewLoad("users", "episode", []float64{float64(e.walk.Users().Count())}, "workload.users.count",
+			float64(e.walk.Users().Count()))
 		l.Rates = nil
 		if n := e.cfg.Users; len(n) > 0 {
 			var sum, least, most float64 = 0, math.Inf(1), 0

@@ -38,9 +38,9 @@ func (e *Env) measure(seconds float64) {
 		x.Network = float64(m.Started) * e.app.laws[f].Payload / seconds
 		r.cpu, r.throttled, r.memory, r.network = x.means()
 		r.inside = m.InSystem()
-		if g := &e.gates[f]; e.app.gated[f] {
-			// The simulator does not count requests that hold a slot while they call others, or that wait at the gate.
-			r.inside = float64(g.taken + len(g.queue) - g.head)
+		if e.walk.Gated(f) {
+			// The simulator does not count requests that hold a place while they call others, or that wait at the gate.
+			r.inside = float64(e.walk.Inside(f))
 		}
 		if m.Arrived > 0 {
 			r.rejected = min(1, float64(m.Rejected)/float64(m.Arrived))
@@ -86,7 +86,7 @@ func (e *Env) conclude(rs []Resources, refused bool) {
 		r.load = float64(e.begun) / Window.Seconds()
 	}
 	switch {
-	case refused || r.successes == 0 && (r.failed > 0 || e.tracker.Live() > 0 || e.source.Closed()):
+	case refused || r.successes == 0 && (r.failed > 0 || e.walk.Live() > 0 || e.source.Closed()):
 		r.latency, r.p75, r.p95 = Window.Seconds(), Window.Seconds(), Window.Seconds()
 		if refused {
 			// Do not count requests that were served under the previous configuration.

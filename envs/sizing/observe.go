@@ -172,7 +172,7 @@ func (e *Env) shownLoad() float64 {
 	var perMinute float64
 	minute := (e.slot + e.all) / 2
 	for s := range e.source.Streams() {
-		perMinute += e.arrivals.Expected(s, minute)
+		perMinute += e.walk.Arrivals().Expected(s, minute)
 	}
 	return perMinute / 60
 }

@@ -7,10 +7,8 @@ import "github.com/stoker-rl/stoker/rng"
 // copies with several salts. It is part of the state, as the salt of [Env.Salt] is. In a closed loop it does nothing:
 // users send when a response has come.
 func (e *Env) Resample(salt uint64) {
-	if e.arrivals == nil {
-		return
+	if a := e.walk.Arrivals(); a != nil {
+		a.Resample(rng.New(e.seed, "sizing/resample").With(salt).Uint64())
+		e.walk.SeekTo(e.loadTime())
 	}
-	e.arrivals.Resample(rng.New(e.seed, "sizing/resample").With(salt).Uint64())
-	e.arrivals.SeekTo(e.loadTime())
-	e.draw()
 }

@@ -103,7 +103,7 @@ func TestEmptyWindows(t *testing.T) {
 	for range 30 {
 		r.all(rich)
 		r.step()
-		if r.info("requests") == 0 && r.info("successes") == 0 && r.tracker.Live() == 0 {
+		if r.info("requests") == 0 && r.info("successes") == 0 && r.walk.Live() == 0 {
 			idle++
 			if r.info("violated") != 0 || r.info("latency") != 0 || r.info("success") != 1 {
 				t.Errorf("an idle window came to %v", r.out.Info)

@@ -12,19 +12,12 @@ import (
 func (e *Env) load(users, slot int) {
 	e.userCount, e.slot = users, slot
 	e.qos = e.cfg.thresholds(e.app, users)
-	for range users {
-		e.asked = append(e.asked, 0)
-	}
 	for i, x := range e.cfg.Initial[:e.app.rng.Components()] {
 		for f := range e.inForce {
 			e.action[f*e.app.rng.Components()+i] = float32(x)
 		}
 	}
-	if e.arrivals != nil {
-		e.arrivals.Reset(e.seed)
-		e.arrivals.SeekTo(e.loadTime())
-		e.draw()
-	}
+	e.walk.Load(users, e.loadTime())
 }
 
 // loadTime is the time in the workload at which the current window begins, in microseconds.
@@ -39,10 +32,7 @@ func (e *Env) window(rs []Resources) error {
 	case e.fresh && refused:
 		// Nothing is deployed and no request is served, but time passes in the workload.
 		e.measureNothing()
-		if e.arrivals != nil {
-			e.arrivals.SeekTo(e.loadTime() + int64(Window))
-			e.draw()
-		}
+		e.walk.SeekTo(e.loadTime() + int64(Window))
 	case e.fresh:
 		if err := e.freshWindow(rs); err != nil {
 			return err
@@ -60,39 +50,24 @@ func (e *Env) window(rs []Resources) error {
 // freshWindow is FaaSConf's protocol: remove, deploy, wait, apply the load for 30 s, and wait for the requests in
 // flight, which still appear in the functions' logs.
 func (e *Env) freshWindow(rs []Resources) error {
-	e.generation = uint32(e.all + 1)
-	e.tracker.Reset(e.seed)
-	for i := range e.requests {
-		e.requests[i].use++
-	}
-	clear(e.held)
-	for f := range e.gates {
-		e.gates[f].clear()
-	}
-	clear(e.asked)
+	e.walk.Drop(e.seed, uint32(e.all+1))
 	if err := e.deploy(rs); err != nil {
 		return err
 	}
-	e.open, e.counting = false, false
-	if err := e.run(e.sim.Now() + sim.Seconds(e.cfg.Platform.Settle)); err != nil {
+	e.walk.Close()
+	if err := e.walk.Run(e.sim.Now() + sim.Seconds(e.cfg.Platform.Settle)); err != nil {
 		return err
 	}
 	e.clear() // the measurements contain the requests that the removal of the old deployment ended
 	e.sim.ResetMeters()
-	e.offset = e.loadTime() - int64(e.sim.Now())
-	e.open, e.counting = !e.muted, true
-	e.until = e.sim.Now() + Window
-	for u := range e.userCount {
-		e.timer(timerUser, e.sim.Now()+sim.Time(e.users.Spawn(u)), uint64(e.generation)<<32|uint64(u))
-	}
-	if e.arrivals != nil {
-		e.arm()
-	}
-	if err := e.run(e.until); err != nil {
+	until := e.sim.Now() + Window
+	e.walk.Begin(e.loadTime())
+	e.walk.Open(until)
+	if err := e.walk.Run(until); err != nil {
 		return err
 	}
-	e.open, e.counting = false, false
-	if err := e.run(e.until + sim.Seconds(e.cfg.Platform.Drain)); err != nil {
+	e.walk.Close()
+	if err := e.walk.Run(until + sim.Seconds(e.cfg.Platform.Drain)); err != nil {
 		return err
 	}
 	// The testbed's metrics are rates over a minute.
@@ -108,29 +83,16 @@ func (e *Env) continuousWindow(rs []Resources, refused bool) error {
 		}
 	}
 	e.sim.ResetMeters()
-	e.open, e.counting = !e.muted, true
-	e.until = e.sim.Now() + Window
 	if e.all == 0 {
-		e.offset = e.loadTime() - int64(e.sim.Now())
-		for u := range e.userCount {
-			e.timer(timerUser, sim.Time(e.users.Spawn(u)), uint64(u))
-		}
+		e.walk.Begin(e.loadTime())
 	}
-	if e.arrivals != nil {
-		e.arm()
-	}
-	if err := e.run(e.until); err != nil {
+	until := e.sim.Now() + Window
+	e.walk.Open(until)
+	if err := e.walk.Run(until); err != nil {
 		return err
 	}
 	e.measure(Window.Seconds())
 	return nil
-}
-
-func (e *Env) run(until sim.Time) error {
-	e.sim.Run(handler{e}, until)
-	err := e.err
-	e.err = nil
-	return err
 }
 
 // interfere draws each function's random factor for the current window.

@@ -1,0 +1,55 @@
+package sizing
+
+import (
+	"hash/fnv"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs/workload"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// goldenStates are hashes of environments saved in the middle of an episode. Another one is another form of the saved
+// state: older checkpoints could then not be resumed.
+var goldenStates = map[string]uint64{
+	"trace":         0x79619d8415d8b387,
+	"users":         0xdf5d9cdcc7cdecf1,
+	"tcktapp":       0x17230fe104b65ed7,
+	"tcktapp users": 0x956b7c837d2a5d72,
+	"described":     0xe50a1a603d21676b,
+}
+
+func TestGoldenState(t *testing.T) {
+	for name, c := range map[string]struct {
+		w      workload.Config
+		change func(*Config)
+	}{
+		"trace":   {DefaultWorkload(), func(c *Config) { c.Windows = 20 }},
+		"users":   {closed(20), func(c *Config) { *c = DefaultCounted(); c.Workflow = Branch }},
+		"tcktapp": {poisson(2), func(c *Config) { c.Workflow = TcktApp }},
+		"tcktapp users": {closed(5), func(c *Config) {
+			c.Workflow, c.Protocol, c.Platform.OnFailure = TcktApp, Continuous, AbortOnFailure
+		}},
+		"described": {poisson(2), func(c *Config) {
+			c.Features, c.Reward.Dial = Described, []float64{0.5, 8}
+		}},
+	} {
+		r := newRig(t, c.w, c.change)
+		r.reset(1)
+		s := rng.NewStream(1, "golden actions")
+		for range 5 {
+			for i := range r.act.Kinds[0] {
+				r.act.Kinds[0][i] = float32(s.Float64())
+			}
+			r.step()
+		}
+		b, err := r.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := fnv.New64a()
+		h.Write(b)
+		if got, want := h.Sum64(), goldenStates[name]; got != want {
+			t.Errorf("%s: %#x of %d bytes, was %#x", name, got, len(b), want)
+		}
+	}
+}
