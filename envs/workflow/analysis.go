@@ -6,9 +6,6 @@ import (
 	"slices"
 )
 
-// Delays are the times in seconds that the platform adds for each run of a node and for each edge taken.
-type Delays struct{ Node, Edge float64 }
-
 // Path is a path through the workflow from the entry to the end.
 type Path struct {
 	// Nodes in the order of the path.
@@ -182,8 +179,8 @@ func (w *Workflow) appendCalls(dst []int, n int32, times []float64, d Delays) []
 	return w.appendCalls(dst, longest, times, d)
 }
 
-// Paths returns all paths from the entry to the end, without loops and calls, the most probable first. It fails if
-// there are more than limit.
+// Paths returns all paths from the entry to the end, without loops and calls, depth first: the edges of each node in the
+// order of the graph's list, as networkx' all_simple_paths has them. It fails if there are more than limit.
 func (w *Workflow) Paths(limit int) ([]Path, error) {
 	var out []Path
 	var way []int
@@ -198,25 +195,9 @@ func (w *Workflow) Paths(limit int) ([]Path, error) {
 		}
 		way = append(way, int(n))
 		defer func() { way = way[:len(way)-1] }()
-		if len(w.next[n]) == 0 && !slices.ContainsFunc(w.alts[n], func(a alt) bool { return a.loop < 0 }) {
-			return walk(exit, p)
-		}
-		for _, m := range w.next[n] {
-			if err := walk(m, p); err != nil {
+		for _, e := range w.on[n] {
+			if err := walk(e.to, p*e.p); err != nil {
 				return err
-			}
-		}
-		stay := 1.0
-		for _, a := range w.alts[n] {
-			if a.loop >= 0 {
-				stay -= a.p
-			}
-		}
-		for _, a := range w.alts[n] {
-			if a.loop < 0 {
-				if err := walk(a.to, p*(a.p/stay)); err != nil {
-					return err
-				}
 			}
 		}
 		return nil
@@ -224,6 +205,5 @@ func (w *Workflow) Paths(limit int) ([]Path, error) {
 	if err := walk(int32(w.entry), 1); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(out, func(a, b Path) int { return cmp.Compare(b.Probability, a.Probability) })
 	return out, nil
 }

@@ -17,8 +17,8 @@ func (g Graph) Validate() error { _, err := g.Compile(); return err }
 func (g Graph) Compile() (*Workflow, error) {
 	w := &Workflow{graph: g.clone()}
 	for _, step := range []func() error{
-		w.numberNodes, w.numberFunctions, w.connect, w.findEntry, w.sort, w.checkReachable, w.checkAlternatives, w.findLoops,
-		w.findRegions,
+		w.numberNodes, w.numberFunctions, w.connect, w.findEntry, w.sort, w.checkReachable, w.checkAlternatives, w.findOnward,
+		w.findLoops, w.findRegions,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("workflow %q: %w", g.Name, err)

@@ -14,6 +14,7 @@ type Workflow struct {
 	next     [][]int32 // targets of next edges; exit for End
 	alts     [][]alt   // branch and loop edges of each node
 	calls    [][]int32 // callees in order
+	on       [][]edge  // next and branch edges of each node in the graph's order, see findOnward
 	mode     []CallMode
 	caller   []int32 // caller of a called node, else -1
 	indegree []int32 // number of next and branch edges that enter a node
