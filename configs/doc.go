@@ -5,5 +5,7 @@
 // Keys can be set over the file (--set key=value). The sections env and agent have the keys of the environment and the
 // agent that they name; who those are is told by [Tables], so that this package knows no environment and no agent.
 //
+// Applications of package variants are read the same way ([ReadApp]).
+//
 // The experiments shipped with Stoker are embedded and found by their path, as in sizing/attmf.yaml.
 package configs

@@ -56,6 +56,7 @@ func (r *reader) examine(n *yaml.Node, t reflect.Type, path string) bool {
 		r.mapping(n, t, path, key)
 	case t.Kind() == reflect.Slice && n.Kind == yaml.SequenceNode:
 		for i, c := range n.Content {
+			r.lines[fmt.Sprintf("%s[%d]", key, i)] = c.Line
 			r.examine(c, t.Elem(), fmt.Sprintf("%s[%d].", key, i))
 		}
 	case t.Kind() == reflect.Slice && null(n):

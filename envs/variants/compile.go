@@ -33,6 +33,9 @@ func (a App) Compile() (*Model, error) {
 			return nil, bounds.Errorf("prices", "are missing: the tariff own wants gb_second, request and step")
 		}
 	}
+	if a.Workflow.Name == "" {
+		a.Workflow.Name = a.Name
+	}
 	var err error
 	if m.Flow, err = a.Workflow.Compile(); err != nil {
 		return nil, bounds.Errorf("workflow", "%s", strings.TrimPrefix(err.Error(), "workflow "))
