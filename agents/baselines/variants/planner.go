@@ -1,0 +1,207 @@
+package variants
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs/variants"
+)
+
+// Planner solves problems of one model, one after another. It keeps its memory between problems and is for one
+// goroutine.
+type Planner struct {
+	m       *variants.Model
+	scratch *variants.Scratch
+	ways    []way
+	ladder  [][]int  // per function its variants by rising accuracy
+	rung    [][]int  // per function and variant its place in the ladder
+	span    span     // ranges over which eqs. 4.7 and 4.10 normalise
+	kept    [][]bool // per function and option: the slope filter keeps its size
+	slope   [][]float64
+
+	o       Options
+	p       variants.Problem
+	choice  []int
+	now     variants.Outcome
+	ranking []int // of ways, by weight
+	weight  []float64
+	steps   int
+	best    []int
+}
+
+// span are the extremes of an application: all smallest or largest sizes with the least or most accurate variants.
+type span struct{ seconds, usd, accuracy [2]float64 }
+
+// NewPlanner returns a planner for a model.
+func NewPlanner(m *variants.Model) *Planner {
+	n := m.NumFunctions()
+	l := &Planner{m: m, scratch: m.NewScratch(), ways: waysOf(m), choice: make([]int, n), best: make([]int, n)}
+	l.ranking, l.weight = make([]int, len(l.ways)), make([]float64, len(l.ways))
+	l.ladder, l.rung = make([][]int, n), make([][]int, n)
+	l.kept, l.slope = make([][]bool, n), make([][]float64, n)
+	for f := range n {
+		infos := m.Variants[f]
+		for v := range infos {
+			l.ladder[f] = append(l.ladder[f], v)
+		}
+		slices.SortStableFunc(l.ladder[f], func(a, b int) int {
+			switch x, y := infos[a].Accuracy, infos[b].Accuracy; {
+			case x < y:
+				return -1
+			case x > y:
+				return 1
+			}
+			return 0
+		})
+		l.rung[f] = make([]int, len(infos))
+		for i, v := range l.ladder[f] {
+			l.rung[f][v] = i
+			l.slope[f] = append(l.slope[f], 0)
+		}
+		for v := range infos {
+			l.slope[f][v] = l.fitted(f, v)
+		}
+		l.kept[f] = make([]bool, len(m.Options[f]))
+	}
+	l.measure()
+	return l
+}
+
+// measure finds the extremes.
+func (l *Planner) measure() {
+	at := func(most, large bool) variants.Outcome {
+		for f := range l.choice {
+			v := l.ladder[f][0]
+			if most {
+				v = l.ladder[f][len(l.ladder[f])-1]
+			}
+			l.choice[f] = l.end(f, v, large)
+		}
+		return l.m.EvaluateWith(l.scratch, l.choice)
+	}
+	small, large := at(false, false), at(false, true)
+	smallBest, largeBest := at(true, false), at(true, true)
+	l.span = span{
+		seconds:  [2]float64{large.Seconds, smallBest.Seconds},
+		usd:      [2]float64{small.USD, largeBest.USD},
+		accuracy: [2]float64{small.Accuracy, largeBest.Accuracy},
+	}
+}
+
+// end returns a variant's smallest or largest size.
+func (l *Planner) end(f, variant int, large bool) int {
+	from, to := l.m.VariantOptions(f, variant)
+	if large {
+		return to - 1
+	}
+	return from
+}
+
+// extreme returns a variant's size of least price, or of least time. Of equals it takes the smaller size.
+func (l *Planner) extreme(f, variant int, ofTime bool) int {
+	from, to := l.m.VariantOptions(f, variant)
+	best := from
+	for c := from; c < to; c++ {
+		a, b := l.m.Options[f][c], l.m.Options[f][best]
+		if ofTime && a.Seconds < b.Seconds || !ofTime && a.USD < b.USD {
+			best = c
+		}
+	}
+	return best
+}
+
+// fitted returns the magnitude of the slope of a straight line through a variant's times over memory, by least squares.
+func (l *Planner) fitted(f, variant int) float64 {
+	from, to := l.m.VariantOptions(f, variant)
+	n := float64(to - from)
+	var mb, s float64
+	for _, o := range l.m.Options[f][from:to] {
+		mb += o.MB / n
+		s += o.Seconds / n
+	}
+	var up, down float64
+	for _, o := range l.m.Options[f][from:to] {
+		up += float64((o.MB - mb) * (o.Seconds - s))
+		down += float64((o.MB - mb) * (o.MB - mb))
+	}
+	if down == 0 {
+		return 0
+	}
+	return math.Abs(up / down)
+}
+
+// filter marks the sizes that the strategy may use. inverse is for the least cost, where the programs compare memory
+// per time in place of time per memory.
+func (l *Planner) filter(strategy Strategy, inverse bool) {
+	for f, options := range l.m.Options {
+		for c := range options {
+			l.kept[f][c] = strategy != Slope
+		}
+		if strategy != Slope {
+			continue
+		}
+		for v := range l.m.Variants[f] {
+			from, to := l.m.VariantOptions(f, v)
+			for c := from; c+1 < to; c++ {
+				a, b := options[c], options[c+1]
+				r := math.Abs((b.Seconds - a.Seconds) / (b.MB - a.MB))
+				keep := r > l.slope[f][v]*l.o.Threshold
+				if inverse {
+					// A zero slope gives an infinite ratio, which is kept.
+					keep = 1/r > 1/l.slope[f][v]*l.o.Threshold
+				}
+				if keep {
+					l.kept[f][c], l.kept[f][c+1] = true, true
+				}
+			}
+		}
+	}
+}
+
+// try returns the outcome of the present choice with another option of one function.
+func (l *Planner) try(f, option int) variants.Outcome {
+	was := l.choice[f]
+	l.choice[f] = option
+	out := l.m.EvaluateWith(l.scratch, l.choice)
+	l.choice[f] = was
+	return out
+}
+
+// set makes a change.
+func (l *Planner) set(f, option int) {
+	l.choice[f] = option
+	l.now = l.m.EvaluateWith(l.scratch, l.choice)
+}
+
+// start puts every function's least accurate variant at its smallest or largest size.
+func (l *Planner) start(large bool) {
+	for f := range l.choice {
+		l.choice[f] = l.end(f, l.ladder[f][0], large)
+	}
+	l.now = l.m.EvaluateWith(l.scratch, l.choice)
+	if !l.o.Fallback || l.left(large) >= 0 {
+		return
+	}
+	for f := range l.choice {
+		l.choice[f] = l.extreme(f, l.ladder[f][0], large)
+	}
+	l.now = l.m.EvaluateWith(l.scratch, l.choice)
+}
+
+// left is what the constraint has left: the budget in USD per million executions, or, where time is spent, the latency
+// in milliseconds.
+func (l *Planner) left(ofTime bool) float64 {
+	switch {
+	case ofTime && l.p.Latency > 0:
+		return milliseconds * (l.p.Latency - l.now.Seconds)
+	case !ofTime && l.p.Budget > 0:
+		return l.p.Budget - l.now.USD
+	}
+	return math.Inf(1)
+}
+
+// milliseconds in a second: the published weights and roundings are in milliseconds and in USD per million executions.
+const milliseconds = 1000
+
+// open reports whether something is left, as the programs decide it: rounded to four decimals.
+func open(left float64) bool { return math.IsInf(left, 1) || math.RoundToEven(left*1e4) >= 0 }

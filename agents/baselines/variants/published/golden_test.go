@@ -1,0 +1,127 @@
+package published
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
+	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/internal/realdata"
+)
+
+func compile(t testing.TB, app variants.App) *variants.Model {
+	t.Helper()
+	m, err := app.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func open(t testing.TB, path ...string) *os.File {
+	t.Helper()
+	f, err := os.Open(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// The 144 configurations of the acyclic application cost, take and score what OptiServe's program printed.
+func TestTruth(t *testing.T) {
+	rows, err := ReadTruth(open(t, realdata.Dir(t), "optiserve", "acyclic_ground_truth_144.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 144 {
+		t.Fatalf("%d rows, want 144", len(rows))
+	}
+	m := compile(t, Small(false))
+	for i, r := range rows {
+		choice := make([]int, 2)
+		for f := range choice {
+			from, to := m.VariantOptions(f, r.Variants[f])
+			for c := from; c < to; c++ {
+				if m.Options[f][c].MB == r.MB[f] {
+					choice[f] = c
+				}
+			}
+			if got := m.Variants[f][r.Variants[f]].Accuracy; math.Abs(got-r.Accuracy[f]) > 1e-15 {
+				t.Errorf("row %d: variant %d of function %d has accuracy %v, published %v", i+1, r.Variants[f], f+1, got, r.Accuracy[f])
+			}
+		}
+		if got := m.Evaluate(choice); math.Abs(got.USD-r.USD) > 1e-9 || math.Abs(got.Seconds-r.Seconds) > 1e-12 {
+			t.Errorf("row %d: %v, published %v USD and %v s", i+1, got, r.USD, r.Seconds)
+		}
+	}
+}
+
+// Both presets find what OptiServe's program finds, in as many steps.
+func TestGolden(t *testing.T) {
+	golden, err := ReadGolden(open(t, realdata.Dir(t), "optiserve", "golden_figures.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for preset, results := range golden {
+		for name, want := range results {
+			app, search, _ := strings.Cut(name, ":")
+			m := compile(t, Small(app == "cyclic"))
+			for _, s := range strategies(t, search) {
+				n++
+				o := rules.Published()
+				if preset == "corrected" {
+					o = rules.Corrected()
+				}
+				o.Strategy = s
+				a, err := rules.NewPlanner(m).Solve(SmallProblem(m, search[:4]), o)
+				if err != nil && !errors.Is(err, rules.ErrMissed) {
+					t.Fatal(err)
+				}
+				if !want.Equal(m, a) {
+					t.Errorf("%s, %s, %s: %v in %d steps, want %+v", preset, name, s, a.Plan, a.Steps, want)
+				}
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d searches compared", n)
+	}
+}
+
+// strategies reads those of a name such as BPBA(none|RT/M|MAX).
+func strategies(t testing.TB, search string) []rules.Strategy {
+	var out []rules.Strategy
+	for part := range strings.SplitSeq(strings.Trim(search[4:], "()"), "|") {
+		s, ok := map[string]rules.Strategy{"none": rules.Disabled, "RT/M": rules.Slope, "MAX": rules.Max, "ERT/C": rules.Last}[part]
+		if !ok {
+			t.Fatalf("no strategy %q", part)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Of the golden figures, those in which the presets differ, for machines without the data.
+func TestPresets(t *testing.T) {
+	m := compile(t, Small(false))
+	for preset, want := range map[string]Result{
+		"published": {1716.8, 6.0125, 0.6667, []float64{128, 512}, []int{0, 2}, 3},
+		"corrected": {1716.8, 6.7625, 0.6667, []float64{512, 128}, []int{2, 0}, 3},
+	} {
+		o := rules.Corrected()
+		if preset == "published" {
+			o = rules.Published()
+		}
+		o.Strategy = rules.Last
+		a, err := rules.NewPlanner(m).Solve(SmallProblem(m, "BAPB"), o)
+		if err != nil || !want.Equal(m, a) {
+			t.Errorf("%s: %v in %d steps, %v, want %+v", preset, a.Plan, a.Steps, err, want)
+		}
+	}
+}
