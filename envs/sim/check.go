@@ -59,6 +59,8 @@ func (k *checker) calendar() {
 	s, c := k.s, &k.s.cal
 	k.that(c.now >= 0 && c.now <= maxClock && s.from >= 0 && s.from <= c.now,
 		"the clock stands at %d, the window began at %d", c.now, s.from)
+	k.that(s.starts.from >= 0 && s.starts.from <= c.now && s.starts.count < 1<<53, "starts are taken from %d on",
+		s.starts.from)
 	n := 0
 	for i := range c.heap {
 		e := &c.heap[i]

@@ -11,6 +11,11 @@ type Config struct {
 	// Nodes carry the instances. Without nodes the cluster is unlimited and placement costs nothing.
 	Nodes     []Node
 	Placement Placement
+	// StartRate bounds the instance starts of all functions together, per second: the platform starts one instance after
+	// another, each takes it 1/StartRate, and then the instance's own cold start begins. So n starts at once are done
+	// n/StartRate and a cold start later: the stairs of StepConf's Fig. 2. A start that is taken back has used its turn.
+	// Instances that are Warm at time 0 take none. 0: no bound; else 1e-3 to 1e6.
+	StartRate float64
 	Prices    Prices
 	// SketchBits sets the relative error of latency quantiles, 2^-(SketchBits+1), and the memory they take,
 	// about 8·35·2^SketchBits bytes a function. 1 to 10; 0 takes the default 6 (0.8 %); NoSketch keeps none.

@@ -56,7 +56,7 @@ func (s *Sim) startOn(i, k int32) {
 	g[lvCPU] += int64(v.CPU)
 	g[lvMemory] += int64(v.Memory)
 	g[lvGPU] += int64(v.GPU)
-	s.cal.schedule(in.h, s.cal.now+in.cold)
+	s.cal.schedule(in.h, min(s.startOf()+in.cold, maxClock))
 }
 
 // ready makes starting instance i ready and gives it what waits for it; cold marks those requests.

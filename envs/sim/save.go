@@ -35,6 +35,9 @@ func (s *Sim) State(c *state.Codec) {
 		c.Same("configuration", s.plan.fingerprint)
 	}
 	state.Value(c, &s.scalars)
+	if s.plan.cfg.StartRate > 0 {
+		state.Value(c, &s.starts)
+	}
 	c.Part(&s.cal)
 	state.Slice(c, &s.fns)
 	state.Slice(c, &s.revs)
@@ -147,6 +150,9 @@ type shape struct{ *Config }
 func (s shape) State(c *state.Codec) {
 	state.Value(c, &s.Placement)
 	state.Value(c, &s.SketchBits)
+	if s.StartRate > 0 {
+		state.Value(c, &s.StartRate)
+	}
 	state.Slice(c, &s.Nodes)
 	for i := range s.Functions {
 		f := &s.Functions[i]

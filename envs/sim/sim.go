@@ -21,7 +21,7 @@ func New(cfg Config, seed uint64) (*Sim, error) {
 // empty. It allocates nothing that the simulation has not held before.
 func (s *Sim) Reset(seed uint64) {
 	cfg := &s.plan.cfg
-	s.seed, s.arrivals, s.from = seed, 0, 0
+	s.seed, s.arrivals, s.from, s.starts = seed, 0, 0, starter{}
 	s.cal.reset()
 	s.fns, s.revs, s.insts, s.reqs, s.timers = s.fns[:0], s.revs[:0], s.insts[:0], s.reqs[:0], s.timers[:0]
 	s.freeRev, s.freeInst, s.freeReq, s.freeTim = none, none, none, none
@@ -87,10 +87,12 @@ func (s *Sim) addFunction(fi int32) {
 func (s *Sim) deploy(fi int32) {
 	f := &s.fns[fi]
 	for range f.min {
+		starts := s.starts
 		i := s.launch(fi, AnyNode)
 		if s.plan.cfg.Functions[fi].Warm && s.insts[i].state == Starting {
 			s.cal.cancel(s.insts[i].h)
 			f.tally.ColdStarts--
+			s.starts = starts
 			s.ready(i, false)
 		}
 	}

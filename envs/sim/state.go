@@ -166,6 +166,7 @@ type Sim struct {
 	plan *plan
 
 	scalars
+	starts   starter
 	cal      calendar
 	fns      []function
 	revs     []revision

@@ -21,6 +21,9 @@ func (c *Config) Validate() error {
 	if c.SketchBits != NoSketch && (c.SketchBits < 0 || c.SketchBits > maxSketchBits) {
 		bad("SketchBits is %d, want 0 (the default), 1 to %d, or NoSketch", c.SketchBits, maxSketchBits)
 	}
+	if c.StartRate != 0 && !(c.StartRate >= 1e-3 && c.StartRate <= 1e6) {
+		bad("StartRate is %v, want starts a second in [1e-3, 1e6], or 0 for no bound", c.StartRate)
+	}
 	for i, n := range c.Nodes {
 		if n.CPU < 0 || n.Memory < 0 || n.GPU < 0 {
 			bad("Nodes[%d] is %+v, want no negative resource", i, n)
