@@ -1,9 +1,9 @@
 // Package serve lets requests walk a workflow over simulated functions: what an environment whose requests run through
 // a task graph on a serverless platform is built on.
 //
-// A [Walk] joins three parts. The load (package workload) says when requests begin: arrivals of a trace or a process, or
-// closed-loop users. The tracker (package workflow) says which node follows which. The simulator (package sim) runs each
-// task of a node on an instance of its function.
+// A [Walk] joins three parts. The load (package workload) says when requests begin: arrivals of a trace or a process,
+// or closed-loop users. The tracker (package workflow) says which node follows which. The simulator (package sim) runs
+// each task of a node on an instance of its function.
 //
 //	load → request → visit of a node → its tasks → simulator
 //	                    ↑                              │ a task ends

@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/sim"
 )
 
-// gate limits the requests inside a function that calls others. A request holds its place until its calls have returned,
-// but the simulator's instances free theirs when the function's own work ends.
+// gate limits the requests inside a function that calls others. A request holds its place until its calls have
+// returned, but the simulator's instances free theirs when the function's own work ends.
 type gate struct {
 	taken int
 	queue []uint64 // tags of visits, from head

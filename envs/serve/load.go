@@ -50,8 +50,8 @@ func (w *Walk) Load(users int, at int64) {
 	w.SeekTo(at)
 }
 
-// SeekTo makes the first arrival at or after a time of the workload, in microseconds, the next one. It does nothing in a
-// closed loop.
+// SeekTo makes the first arrival at or after a time of the workload, in microseconds, the next one. It does nothing in
+// a closed loop.
 func (w *Walk) SeekTo(at int64) {
 	if w.arrivals != nil {
 		w.arrivals.SeekTo(at)
