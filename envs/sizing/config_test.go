@@ -35,7 +35,7 @@ func TestConfigErrors(t *testing.T) {
 		"initial is":                      func(c *Config) { c.Initial = []float64{0.5, 0.5} },
 		"initial[2] is 2":                 func(c *Config) { c.Initial = []float64{0, 0, 2, 0} },
 		"start is":                        func(c *Config) { c.Start = -2 },
-		"generated.functions is 4":        func(c *Config) { c.Generated.Functions = 4 },
+		"generated.functions is 2":        func(c *Config) { c.Generated.Functions = 2 },
 		"users[0] is":                     func(c *Config) { c.Users = []int{0} },
 		"qos.latency is":                  func(c *Config) { c.QoS.Latency = -1 },
 		"qos.success is":                  func(c *Config) { c.QoS.Success = 1.5 },
