@@ -1,0 +1,199 @@
+package asl
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Facts are what a workflow needs and a machine's file does not say. States that the machine does not have are an error.
+type Facts struct {
+	// Choices has for each Choice state the probability of each state that it leads to. They sum to 1; a state that is not
+	// named has 0 and is left out, with all that only it leads to.
+	Choices map[string]map[string]float64 `yaml:"choices" json:"choices"`
+	// Maps has for each Map state the number of items.
+	Maps map[string]int `yaml:"maps" json:"maps"`
+	// Waits has the seconds of Wait states whose time is not in the machine's file.
+	Waits map[string]float64 `yaml:"waits" json:"waits"`
+}
+
+// maxItems is the most items of a Map state: each is a copy of the states inside.
+const maxItems = 1000
+
+// ReadFacts reads facts from YAML or JSON. A key that does not exist is an error with its line.
+func ReadFacts(r io.Reader) (Facts, error) {
+	var f Facts
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return f, err
+	}
+	if len(data) > maxFile {
+		return f, fmt.Errorf("facts: the file has more than %d MB", maxFile>>20)
+	}
+	d := yaml.NewDecoder(strings.NewReader(string(data)))
+	d.KnownFields(true)
+	if err := d.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+		return f, fmt.Errorf("facts: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	return f, nil
+}
+
+// arm is one of the states that a Choice leads to.
+type arm struct {
+	to string
+	p  float64
+}
+
+// arms returns where a Choice leads, with probabilities above 0.
+func (s *State) arms(o Options) ([]arm, error) {
+	given, ok := o.Facts.Choices[s.Name]
+	if !ok {
+		if o.Percent {
+			return s.percent()
+		}
+		return nil, s.wrong(s.Line, "a choice without probabilities: say how likely %s are (choices in the file of facts)",
+			strings.Join(s.targets(), ", "))
+	}
+	var out []arm
+	var sum float64
+	targets := s.targets()
+	for _, to := range targets {
+		p := given[to]
+		if !(p >= 0 && p <= 1) {
+			return nil, s.wrong(s.Line, "%q has the probability %g, want it in [0, 1]", to, p)
+		}
+		if p > 0 {
+			out = append(out, arm{to, p})
+		}
+		sum += p
+	}
+	for to := range given {
+		if !slices.Contains(targets, to) {
+			return nil, s.wrong(s.Line, "there is a probability of %q, where it does not lead: want %s", to,
+				strings.Join(targets, ", "))
+		}
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		return nil, s.wrong(s.Line, "its probabilities sum to %g, want 1", sum)
+	}
+	return out, nil
+}
+
+// percent reads the probabilities from the rules, each of which compares the same variable with a number: it is taken as
+// drawn evenly from 0 to 100. The first rule that holds is taken.
+func (s *State) percent() ([]arm, error) {
+	cuts := []float64{0, 100}
+	for i, r := range s.Rules {
+		switch {
+		case r.Operator == "":
+			return nil, s.wrong(r.line, "Choices[%d] does not compare a variable with a number: say how likely it is (choices in "+
+				"the file of facts)", i)
+		case r.Variable != s.Rules[0].Variable:
+			return nil, s.wrong(r.line, "Choices[%d] compares %q, an earlier one %q: say how likely they are (choices in the "+
+				"file of facts)", i, r.Variable, s.Rules[0].Variable)
+		}
+		if r.Value > 0 && r.Value < 100 {
+			cuts = append(cuts, r.Value)
+		}
+	}
+	slices.Sort(cuts)
+	share := map[string]float64{}
+	for i := 1; i < len(cuts); i++ {
+		x := (cuts[i-1] + cuts[i]) / 2
+		to := s.Default
+		for _, r := range s.Rules {
+			holds, ok := compare(x, r.Operator, r.Value)
+			if !ok {
+				return nil, s.wrong(r.line, "%s is no comparison of a percentage: say how likely it is (choices in the file of "+
+					"facts)", r.Operator)
+			}
+			if holds {
+				to = r.Next
+				break
+			}
+		}
+		if to == "" && cuts[i] > cuts[i-1] {
+			return nil, s.wrong(s.Line, "no rule holds for numbers from %g to %g, and there is no Default", cuts[i-1], cuts[i])
+		}
+		share[to] += cuts[i] - cuts[i-1]
+	}
+	var out []arm
+	for _, to := range s.targets() {
+		if share[to] > 0 {
+			out = append(out, arm{to, share[to] / 100})
+		}
+	}
+	return out, nil
+}
+
+// compare reports whether a rule holds for x, which is none of the rules' numbers.
+func compare(x float64, operator string, with float64) (holds, ok bool) {
+	switch operator {
+	case "NumericLessThan", "NumericLessThanEquals":
+		return x < with, true
+	case "NumericGreaterThan", "NumericGreaterThanEquals":
+		return x > with, true
+	case "NumericEquals":
+		return false, true
+	}
+	return false, false
+}
+
+// check reports facts about states that the machine does not have.
+func (f *Facts) check(m *Machine) error {
+	types := map[string]Type{}
+	m.each(func(s *State) { types[s.Name] = s.Type })
+	for _, k := range []struct {
+		key  string
+		of   []string
+		want Type
+	}{{"choices", names(f.Choices), Choice}, {"maps", names(f.Maps), Map}, {"waits", names(f.Waits), Wait}} {
+		for _, name := range k.of {
+			switch t, ok := types[name]; {
+			case !ok:
+				return fmt.Errorf("facts: %s has %q, but the machine has no such state", k.key, name)
+			case t != k.want:
+				return fmt.Errorf("facts: %s has %q, which is a %s state, want a %s", k.key, name, t, k.want)
+			}
+		}
+	}
+	for _, name := range names(f.Maps) {
+		if n := f.Maps[name]; n < 0 || n > maxItems {
+			return fmt.Errorf("facts: maps: %s has %d items, want 0 to %d", name, n, maxItems)
+		}
+	}
+	for _, name := range names(f.Waits) {
+		if t := f.Waits[name]; !(t >= 0) || math.IsInf(t, 0) {
+			return fmt.Errorf("facts: waits: %s takes %g s, want a number from 0", name, t)
+		}
+	}
+	return nil
+}
+
+// names returns a map's keys, sorted, so that errors do not depend on chance.
+func names[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// each calls f for every state of the machine and of its parts.
+func (m *Machine) each(f func(*State)) {
+	for _, s := range m.States {
+		f(s)
+		for _, b := range s.Branches {
+			b.each(f)
+		}
+		if s.Each != nil {
+			s.Each.each(f)
+		}
+	}
+}

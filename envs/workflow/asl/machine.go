@@ -1,0 +1,177 @@
+package asl
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Type is the type of a state.
+type Type string
+
+// The types of states.
+const (
+	Task     Type = "Task"
+	Parallel Type = "Parallel"
+	Choice   Type = "Choice"
+	Map      Type = "Map"
+	Pass     Type = "Pass"
+	Wait     Type = "Wait"
+	Succeed  Type = "Succeed"
+	Fail     Type = "Fail"
+)
+
+// Machine is a state machine, or a part of one: a branch of a Parallel state, or what a Map state does with each item.
+type Machine struct {
+	// Comment is the machine's own description.
+	Comment string
+	StartAt string
+	// States in the order of the file.
+	States []*State
+	line   int
+}
+
+// State is a state of a machine. Names differ over all parts of a machine.
+type State struct {
+	Name string
+	Type Type
+	Line int
+	// Next is the state that follows, End that none does.
+	Next string
+	End  bool
+	// Resource is a Task's ARN; Function the name of the Lambda function that it invokes, empty for other services.
+	Resource, Function string
+	// Branches are those of a Parallel state.
+	Branches []*Machine
+	// Each is what a Map state does with each item. Concurrency bounds how many items are in work at once, 0 for no bound.
+	Each        *Machine
+	Concurrency int
+	// Rules and Default are those of a Choice, the first rule that holds is taken.
+	Rules   []Rule
+	Default string
+	// Seconds is a Wait's time where the file has it, else negative.
+	Seconds float64
+	// Retry and Catch say that the state has such fields, which are not read: the workflow is that of runs without errors.
+	Retry, Catch bool
+}
+
+// Rule is a rule of a Choice.
+type Rule struct {
+	Next string
+	// Variable and Operator are those of a comparison with a number, Value the number; else Operator is empty.
+	Variable, Operator string
+	Value              float64
+	line               int
+}
+
+// maxFile is the most bytes of a file. AWS allows 1 MB.
+const maxFile = 4 << 20
+
+// Read reads a machine in the Amazon States Language (JSON). Errors name line, state and field. Fields that say nothing
+// about which states run, such as InputPath, are not read.
+func Read(r io.Reader) (*Machine, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("asl: the machine has more than %d MB", maxFile>>20)
+	}
+	v, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("asl: %w", err)
+	}
+	m, err := machine(v, map[string]int{})
+	if err != nil {
+		return nil, fmt.Errorf("asl: %w", err)
+	}
+	return m, nil
+}
+
+// machine reads a machine. seen has the lines of the names that were met so far.
+func machine(v *value, seen map[string]int) (*Machine, error) {
+	m := &Machine{line: v.line}
+	if c := v.get("Comment"); c != nil && c.kind == 's' {
+		m.Comment = c.text
+	}
+	start, states := v.get("StartAt"), v.get("States")
+	if start == nil || start.kind != 's' {
+		return nil, fmt.Errorf("line %d: StartAt is missing, want the name of the first state", v.line)
+	}
+	m.StartAt = start.text
+	if states == nil || states.kind != '{' || len(states.fields) == 0 {
+		return nil, fmt.Errorf("line %d: States is missing, want an object with at least one state", v.line)
+	}
+	for _, f := range states.fields {
+		if f.name == "" {
+			return nil, fmt.Errorf("line %d: a state has no name", f.line)
+		}
+		if line, ok := seen[f.name]; ok {
+			return nil, fmt.Errorf("line %d: state %q is there twice, first in line %d", f.line, f.name, line)
+		}
+		seen[f.name] = f.line
+		s, err := state(f.name, f.value, seen)
+		if err != nil {
+			return nil, err
+		}
+		m.States = append(m.States, s)
+	}
+	if m.state(m.StartAt) == nil {
+		return nil, fmt.Errorf("line %d: StartAt is %q, which is no state here: want one of %s", start.line, m.StartAt, m.names())
+	}
+	for _, s := range m.States {
+		for _, to := range s.targets() {
+			if m.state(to) == nil {
+				return nil, fmt.Errorf("line %d: state %q leads to %q, which is no state here: want one of %s", s.Line, s.Name, to,
+					m.names())
+			}
+		}
+	}
+	return m, nil
+}
+
+func (m *Machine) state(name string) *State {
+	i := slices.IndexFunc(m.States, func(s *State) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return m.States[i]
+}
+
+func (m *Machine) names() string {
+	var out []string
+	for i, s := range m.States {
+		if i == 12 {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, s.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// targets returns the states that a state names as the next ones.
+func (s *State) targets() []string {
+	if s.Type != Choice {
+		if s.Next == "" {
+			return nil
+		}
+		return []string{s.Next}
+	}
+	var out []string
+	for _, r := range s.Rules {
+		if !slices.Contains(out, r.Next) {
+			out = append(out, r.Next)
+		}
+	}
+	if s.Default != "" && !slices.Contains(out, s.Default) {
+		out = append(out, s.Default)
+	}
+	return out
+}
+
+// wrong is an error about a state.
+func (s *State) wrong(line int, format string, args ...any) error {
+	return fmt.Errorf("line %d: state %q: %s", line, s.Name, fmt.Sprintf(format, args...))
+}
