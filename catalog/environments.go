@@ -7,12 +7,16 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 // FlatID names the cluster of [placement.ID] seen as a vector. Its window should be small: one choice is of invocation,
 // amount and node together.
 const FlatID = "stoker/PlacementFlat-v1"
+
+// EachFlatID names the applications of [variants.EachID] seen as vectors.
+const EachFlatID = "stoker/VariantsEachFlat-v1"
 
 // environments are the rows that come with Stoker.
 func environments() []Env {
@@ -88,6 +92,19 @@ func environments() []Env {
 				"env.window=8", "env.running=8", "env.hold=false", "env.load=1.5"}}},
 		}, placement.Default, newFlat),
 		DefineEnv(Env{
+			ID: variants.EachID, Page: "docs/variants.md",
+			Doc:   "choose model variant and memory of one function of a workflow after the other, and see a graph (OptiServe)",
+			Short: "env: {id: stoker/VariantsEach-v1, apps: 2, functions: [5, 6]}",
+			Golden: []Golden{
+				{File: "envs/variants/testdata/each.golden", Set: []string{"env.apps=20"}},
+			},
+		}, variants.DefaultEnv, alone(variants.NewEach)),
+		DefineEnv(Env{
+			ID: EachFlatID, Page: "docs/variants.md",
+			Doc:    "the same seen as a vector, for learners that know no graphs",
+			Golden: []Golden{{"envs/variants/testdata/each-flat.golden", []string{"env.apps=20", "env.functions=[5, 9]"}}},
+		}, variants.DefaultEnv, alone(newEachFlat)),
+		DefineEnv(Env{
 			ID: "stoker/CartPole-v1", Doc: "balance a pole on a cart (Gymnasium's CartPole-v1)", Page: "docs/environments.md",
 			Short:  "env: {id: stoker/CartPole-v1, max_steps: 3}",
 			Golden: []Golden{{File: "envs/classic/testdata/cartpole.golden"}},
@@ -126,6 +143,14 @@ func newPricing(c pricing.Config, w workload.Config) (*pricing.Pricing, error) {
 
 func newSlots(c pricing.Config, w workload.Config) (*pricing.Slots, error) {
 	return pricing.NewSlots(c, w, nil)
+}
+
+func newEachFlat(c variants.EnvConfig) (*envs.Flatten, error) {
+	e, err := variants.NewEach(c)
+	if err != nil {
+		return nil, err
+	}
+	return envs.NewFlatten(e, EachFlatID)
 }
 
 func newFlat(c placement.Config, w workload.Config) (*envs.Flatten, error) {

@@ -245,7 +245,7 @@ func (s *score) monotone(text string, names []string, variants []int) error {
 			before := s.say(names, variants)
 			variants[f] = next[f][v]
 			y := s.of(variants)
-			if y < x-1e-12*math.Abs(x) {
+			if y < x-float64(1e-12*math.Abs(x)) {
 				return bounds.Errorf("accuracy", "%q is not monotone: it is %.6g for %s, and falls to %.6g where %s rises to %g",
 					text, x, before, y, names[f], s.accuracy[f][variants[f]])
 			}

@@ -20,7 +20,11 @@ type Path struct {
 // the longest counts.
 func (w *Workflow) Response(times []float64, d Delays) float64 {
 	var total float64
-	at := make([]float64, len(w.function))
+	var few [64]float64 // on the stack: it is called in inner loops
+	at := few[:]
+	if n := len(w.function); n > len(few) {
+		at = make([]float64, n)
+	}
 	for i := range w.regions {
 		r := &w.regions[i]
 		for j := range r.scenarios {

@@ -120,7 +120,7 @@ func (w *Workflow) Parts(d Delays) (Part, error) {
 	draw := rng.NewStream(1, "workflow/parts")
 	for probe := range 4 {
 		for n := range times {
-			times[n] = math.Exp(float64(4 * (draw.Float64() - 0.5)))
+			times[n] = math.Exp(float64(4 * (float64(draw.Float64()) - 0.5)))
 		}
 		rest := w.Response(times, d) - top.Seconds(times)
 		if probe == 0 {

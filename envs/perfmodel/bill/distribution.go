@@ -92,7 +92,7 @@ func (l Lognormal) Above(s float64) float64 {
 		return 1
 	}
 	v := math.Log1p(float64(l.CV * l.CV))
-	return distuv.Normal{Mu: math.Log(l.M) - v/2, Sigma: math.Sqrt(v)}.Survival(math.Log(s))
+	return distuv.Normal{Mu: math.Log(l.M) - float64(v/2), Sigma: math.Sqrt(v)}.Survival(math.Log(s))
 }
 
 // Quantiles are times in seconds at ascending probabilities from 0 to 1, with straight lines between them: what is left

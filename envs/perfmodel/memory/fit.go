@@ -119,7 +119,7 @@ func linear(sizes []Size, plain bool, basis func(mb float64) float64) (a, b, sse
 // section between its neighbours.
 func minimise(low, high float64, f func(float64) float64) float64 {
 	const grid = 240
-	at := func(i int) float64 { return low * math.Pow(high/low, float64(i)/grid) }
+	at := func(i int) float64 { return float64(low * math.Pow(high/low, float64(i)/grid)) }
 	best, least := 0, math.Inf(1)
 	for i := range grid + 1 {
 		if v := f(at(i)); v < least {

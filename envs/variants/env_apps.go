@@ -1,0 +1,153 @@
+package variants
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// shelf holds the applications that an environment's episodes are of. It makes each when it is first needed, and keeps
+// it.
+type shelf struct {
+	config EnvConfig
+	menus  map[int]*menu
+	exact  map[uint64]Outcome // by the episode's seed, where the ideal is exact
+	seen   task               // to draw problems with
+}
+
+func newShelf(c EnvConfig) (*shelf, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	s := &shelf{config: c, menus: map[int]*menu{}, exact: map[uint64]Outcome{}}
+	return s, nil
+}
+
+// fingerprint tells configurations apart.
+func (s *shelf) fingerprint() uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%+v", s.config)
+	return h.Sum64()
+}
+
+// functions is the largest number of functions that there can be.
+func (s *shelf) functions() int {
+	return s.config.Functions[1]
+}
+
+// menu returns the application of an episode.
+func (s *shelf) menu(seed uint64) (*menu, error) {
+	i := int(seed % uint64(s.config.Apps))
+	if n := s.menus[i]; n != nil {
+		return n, nil
+	}
+	n, err := s.generate(uint64(s.config.First + i))
+	if err != nil {
+		return nil, fmt.Errorf("generated application %d: %w", s.config.First+i, err)
+	}
+	s.menus[i] = n
+	return n, nil
+}
+
+func (s *shelf) generate(number uint64) (*menu, error) {
+	app, err := Generate(number, s.config.Functions[0], s.config.Functions[1])
+	if err != nil {
+		return nil, err
+	}
+	m, err := app.Compile()
+	if err != nil {
+		return nil, err
+	}
+	return newMenu(m, s.config.Options)
+}
+
+// objective draws what the plan of an episode is to be best at. Option objective chooses it.
+func (s *shelf) objective(seed uint64, options envs.Options) (int, error) {
+	name := Objective(s.config.Objective)
+	if s.config.Objective == mixed {
+		name = Objectives()[rng.New(seed, "variants/objective").IntN(len(Objectives()))]
+	}
+	for option, v := range options {
+		text, ok := v.(string)
+		if name = Objective(text); option != "objective" || !ok || !slices.Contains(Objectives(), name) {
+			return 0, fmt.Errorf("option %s is %v, want objective: time, cost or accuracy", option, v)
+		}
+	}
+	return slices.Index(Objectives(), name), nil
+}
+
+// problem draws the problem of an episode.
+func (s *shelf) problem(n *menu, e *episode) Problem {
+	return s.seen.draw(n, rng.New(e.seed, "variants/problem"), Objectives()[e.objective])
+}
+
+// ideal returns the outcome that an episode's plans are measured by.
+func (s *shelf) ideal(t *task, seed uint64) (Outcome, error) {
+	if s.config.Ideal != Best {
+		return t.ideal, nil
+	}
+	if o, ok := s.exact[seed]; ok {
+		return o, nil
+	}
+	plan, err := t.menu.model.Solve(context.Background(), t.problem)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("the exact plan of episode %d: %w", seed, err)
+	}
+	s.exact[seed] = plan.Outcome
+	return plan.Outcome, nil
+}
+
+// mixed is the objective that is drawn for each episode.
+const mixed = "mixed"
+
+// Info of a step, in this order.
+const (
+	inIdeal = iota
+	inNear
+	inViolated
+	inSeconds
+	inUSD
+	inAccuracy
+	infos
+)
+
+// quantities lists what a step reports. All are of the plan that stands when the episode ends.
+func quantities() []envs.Quantity {
+	q := func(name, unit string, b envs.Better, in envs.Bounds, doc string) envs.Quantity {
+		return envs.Quantity{Name: name, Unit: unit, Better: b, Reduce: envs.Last, Bounds: in, Doc: doc}
+	}
+	return []envs.Quantity{
+		q("ideal", "1", envs.Higher, envs.Share(), "how near the plan comes to the ideal: 1 − |value − ideal| / ideal of the "+
+			"objective; 0 where a constraint is missed"),
+		q("near", "1", envs.Higher, envs.Share(), "1 where that is at least 0.95 (OptiServe's measure), else 0"),
+		q("violated", "1", envs.Lower, envs.Share(), "1 where a constraint is missed, else 0"),
+		q("time", "s", envs.Neither, envs.AtLeast(0), "expected response time of a request"),
+		q("cost", "USD", envs.Neither, envs.AtLeast(0), "expected cost of a million executions"),
+		q("accuracy", "1", envs.Neither, envs.AtLeast(0), "accuracy score"),
+	}
+}
+
+// nearly is the share of the ideal from which on a plan counts as near it.
+const nearly = 0.95
+
+// report fills a step's quantities with what a plan gives.
+func report(p *Problem, out, ideal Outcome, info []float64) {
+	share := 0.0
+	if p.Keeps(out) {
+		share = min(max(p.OfIdeal(out, ideal)/100, 0), 1)
+	}
+	for i := range info {
+		info[i] = 0
+	}
+	info[inIdeal], info[inSeconds], info[inUSD], info[inAccuracy] = share, out.Seconds, out.USD, out.Accuracy
+	if share >= nearly {
+		info[inNear] = 1
+	}
+	if !p.Keeps(out) {
+		info[inViolated] = 1
+	}
+}

@@ -1,0 +1,50 @@
+package variants
+
+import (
+	"github.com/stoker-rl/stoker/bounds"
+)
+
+// FirstUnseen is the number of the first generated application that is kept for tests: nothing is trained or chosen on
+// applications from here on.
+const FirstUnseen = 5000
+
+// How an episode's ideal is found.
+const (
+	// Relaxed is the plan of the relaxed problem: near the best, found in a millisecond.
+	Relaxed = "relaxed"
+	// Best is the best plan of all, certified.
+	Best = "exact"
+)
+
+// EnvConfig configures [Each] and [Env].
+type EnvConfig struct {
+	// Apps is the number of generated applications; the episode with seed s is of application First + s mod Apps. Those
+	// with numbers from 5,000 on are kept for tests.
+	Apps  int `yaml:"apps" json:"apps" range:"[1,1e6]"`
+	First int `yaml:"first" json:"first" range:"[0,1e9]"`
+	// Functions is the smallest and the largest number of functions of a generated application.
+	Functions []int `yaml:"functions" json:"functions" range:"[3,64]"`
+	// Objective is mixed, or the one that all problems have: time, cost or accuracy (OptiServe, eqs. 4.3 to 4.5).
+	Objective string `yaml:"objective" json:"objective" oneof:"mixed|time|cost|accuracy"`
+	// Options is the most options of a function that an agent sees. Dominated options are left out: those for which
+	// another one takes no more time, costs no more and is as accurate.
+	Options int `yaml:"options" json:"options" range:"[2,1024]"`
+	// Ideal is what plans are measured by: exact, or relaxed, which is quicker and at most a few per cent worse.
+	Ideal string `yaml:"ideal" json:"ideal" oneof:"relaxed|exact"`
+}
+
+// DefaultEnv returns 1,000 generated applications of 3 to 24 functions.
+func DefaultEnv() EnvConfig {
+	return EnvConfig{Apps: 1000, Functions: []int{3, 24}, Objective: "mixed", Options: 80, Ideal: Relaxed}
+}
+
+// Validate says what is wrong with the configuration, naming the key.
+func (c EnvConfig) Validate() error {
+	if err := bounds.Check(&c); err != nil {
+		return err
+	}
+	if len(c.Functions) != 2 || c.Functions[0] > c.Functions[1] {
+		return bounds.Errorf("functions", "is %v, want the smallest and the largest number, as [3, 24]", c.Functions)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package variants
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/state"
+)
+
+// EachID names the environment.
+const EachID = "stoker/VariantsEach-v1"
+
+// Each configures an application function by function. An episode is a problem (least time, least cost or greatest
+// accuracy: OptiServe, eqs. 4.3 to 4.5) of an application; a step chooses variant and memory of one function. Functions
+// with several variants are decided first, then those whose price depends most on the choice.
+//
+// Beside the decisions there is a present plan for what is left. It keeps the constraints: an option is legal where
+// the plan with it does, or where it would if what is left did its utmost for them. So every episode that begins can
+// be ended within the constraints. The present plan is that of the relaxed problem: time has a rate in USD per second,
+// each function takes the option with the least price plus rate times time, and the rate is the least that keeps the
+// constraint. It is computed anew after each step.
+//
+// The reward of a step is −10 times what the present plan lost at the objective, as a share of the present plan at the
+// beginning. The return is thus −10 times the relative loss of the episode's plan against the relaxed one: positive
+// where it is better.
+type Each struct {
+	shelf *shelf
+	spec  *envs.Spec
+	print uint64
+	walk  walk
+	taken []int32 // the options that were chosen, in order
+	spare []int32
+	episode
+}
+
+// episode is what is saved of an episode; the rest follows.
+type episode struct {
+	seed           uint64
+	objective      int // among Objectives
+	begun, running bool
+}
+
+// gain is the return that one per cent of the objective is a hundredth of.
+const gain = 10
+
+// NewEach returns an environment; call Reset before Step.
+func NewEach(c EnvConfig) (*Each, error) {
+	s, err := newShelf(c)
+	if err != nil {
+		return nil, err
+	}
+	e := &Each{shelf: s, print: s.fingerprint()}
+	e.spec = &envs.Spec{
+		ID: EachID, Doc: "Choose variant and memory of one function of an application after the other.",
+		Kinds: []envs.Kind{{
+			Name: "planner", Agents: 1, Observation: s.space(), Action: envs.Discrete{N: c.Options},
+			Doc:     "Relative differences x are seen as x/(|x|+0.05): from −1 to 1.",
+			Actions: []string{"option"}, ActionUnits: []string{""}, ActionDocs: []string{"the option of the function that is next, by its node in the graph"},
+			Points: []int{OptionNode},
+		}},
+		Step: envs.Timing{Unit: "function"}, Info: quantities(), Constraint: "violated", Objective: "ideal",
+	}
+	return e, nil
+}
+
+// Spec implements [envs.Env].
+func (e *Each) Spec() *envs.Spec { return e.spec }
+
+// Model returns the application of the episode, Problem what is wanted of it.
+func (e *Each) Model() *Model { return e.walk.menu.model }
+
+// Problem returns what is wanted in this episode.
+func (e *Each) Problem() Problem { return e.walk.problem }
+
+// Reset implements [envs.Env]. Option objective (a string) is time, cost or accuracy.
+func (e *Each) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
+	objective, err := e.shelf.objective(seed, options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", EachID, err)
+	}
+	if err := e.begin(episode{seed, objective, true, true}); err != nil {
+		return fmt.Errorf("%s: %w", EachID, err)
+	}
+	return e.see(obs)
+}
+
+// begin starts an episode.
+func (e *Each) begin(from episode) error {
+	n, err := e.shelf.menu(from.seed)
+	if err != nil {
+		return err
+	}
+	e.episode, e.taken = from, e.taken[:0]
+	e.walk.restart(n, e.shelf.problem(n, &from))
+	return nil
+}
+
+func (e *Each) see(obs *envs.Observation) error {
+	k := &obs.Kinds[0]
+	k.Active[0] = e.running
+	clear(k.Mask)
+	if !e.running {
+		k.Graphs[0].Clear()
+		return nil
+	}
+	e.walk.mask(k.Mask)
+	return e.walk.show(k.Graphs[0])
+}
+
+// Step implements [envs.Env].
+func (e *Each) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) error {
+	if !e.running {
+		return fmt.Errorf("%s: step outside an episode, want Reset", EachID)
+	}
+	if err := envs.CheckAction(e.spec, nil, act); err != nil {
+		return err
+	}
+	i := int(act.Kinds[0][0])
+	if i >= len(e.walk.views) || !e.walk.views[i].legal {
+		return fmt.Errorf("%s: option %d of function %q cannot be chosen: the mask forbids it", EachID, i,
+			e.Model().Flow.Functions()[e.walk.function()])
+	}
+	w := &e.walk
+	before := w.problem.loss(w.outcome, w.ideal)
+	w.take(i)
+	e.taken = append(e.taken, int32(i))
+	out.Rewards[0][0] = float32(gain * (before - w.problem.loss(w.outcome, w.ideal)))
+	e.running = w.function() >= 0
+	out.Terminated, out.Truncated, out.Elapsed = !e.running, false, 0
+	ideal := w.ideal
+	if !e.running {
+		var err error
+		if ideal, err = e.shelf.ideal(&w.task, e.seed); err != nil {
+			return err
+		}
+	}
+	report(&w.problem, w.outcome, ideal, out.Info)
+	return e.see(obs)
+}
+
+// CopyFrom implements [envs.Env].
+func (e *Each) CopyFrom(src envs.Env) error {
+	s, ok := src.(*Each)
+	if !ok {
+		return fmt.Errorf("%s: copy from a %T", EachID, src)
+	}
+	return state.Copy(e, s)
+}
+
+// AppendBinary implements [envs.Env].
+func (e *Each) AppendBinary(b []byte) ([]byte, error) { return state.Append(b, EachID, e) }
+
+// UnmarshalBinary implements [envs.Env]. A state that is refused changes nothing.
+func (e *Each) UnmarshalBinary(b []byte) error { return state.Load(b, EachID, e) }
+
+// State lists the state: the episode and the decisions. What follows from them is made anew.
+func (e *Each) State(c *state.Codec) {
+	c.Same("configuration", e.print)
+	state.Value(c, &e.episode)
+	state.Slice(c, &e.taken)
+	if c.Filled() {
+		e.spare = append(e.spare[:0], e.taken...)
+		c.Fail(e.restore(e.episode, e.spare))
+	}
+}
+
+// restore plays an episode up to where it was saved.
+func (e *Each) restore(from episode, taken []int32) error {
+	if !from.begun {
+		e.episode, e.taken = from, e.taken[:0]
+		if from.running || len(taken) > 0 {
+			return errors.New("an episode is under way that has not begun")
+		}
+		return nil
+	}
+	if from.objective < 0 || from.objective >= len(Objectives()) {
+		return fmt.Errorf("objective %d, want 0 to %d", from.objective, len(Objectives())-1)
+	}
+	if err := e.begin(from); err != nil {
+		return err
+	}
+	w := &e.walk
+	for k, i := range taken {
+		if i < 0 || int(i) >= len(w.views) || !w.views[i].legal {
+			return fmt.Errorf("decision %d is option %d, which cannot be chosen", k, i)
+		}
+		w.take(int(i))
+		e.taken = append(e.taken, i)
+	}
+	if from.running != (w.function() >= 0) {
+		return fmt.Errorf("%d of %d functions are decided, and the episode's end is not that", len(taken), len(w.decided))
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package variants
+
+// walk is an episode of [Each]: functions are decided in the menu's order, one a step.
+type walk struct {
+	task
+	decided []int32 // by function: its offer, −1 before it is decided
+	at      int     // functions that are decided
+	// now is the best plan known that keeps the constraints and the decisions; outcome is what it gives.
+	now     []int
+	outcome Outcome
+	views   []view // of the offers of the function that is next
+	rest    []int
+	trial   []int
+	// by variant of that function: the plan with it, and whether there is one.
+	plans [][]int
+	with  []relaxed
+}
+
+// view is what is known of an offer of the function that is next.
+type view struct {
+	legal bool
+	edge  bool    // it keeps the constraints only where the rest does its utmost for them
+	out   Outcome // of the plan with it
+	cost  float64 // of the relaxed problem: price plus rate times time, less the least of the variant
+}
+
+// start begins an episode of a problem that can be solved.
+func (w *walk) restart(n *menu, p Problem) {
+	w.task.begin(n, p)
+	k := len(n.offers)
+	w.decided, w.now, w.rest, w.trial = resized(w.decided, k), resized(w.now, k), resized(w.rest, k), resized(w.trial, k)
+	for f := range w.decided {
+		w.decided[f] = -1
+	}
+	w.at = 0
+	copy(w.now, w.start)
+	w.outcome = w.evaluate(w.now)
+	w.look()
+}
+
+// function is the one that is next; −1 at the end.
+func (w *walk) function() int {
+	if w.at == len(w.menu.order) {
+		return -1
+	}
+	return w.menu.order[w.at]
+}
+
+// consistent reports whether a combination of variants agrees with the decisions and gives function f the variant.
+func (w *walk) consistent(c, f, variant int) bool {
+	for k, g := range w.menu.rated {
+		v := w.menu.combinations[c][k]
+		if g == f && v != variant || w.decided[g] >= 0 && w.menu.offers[g][w.decided[g]].variant != v {
+			return false
+		}
+	}
+	return true
+}
+
+// tries bounds the combinations of variants that are solved anew for each variant of a function.
+const tries = 3
+
+// look works out what follows from each offer of the function that is next. At least one is legal: that of now.
+func (w *walk) look() {
+	f := w.function()
+	w.views = w.views[:0]
+	if f < 0 {
+		return
+	}
+	w.learn(w.now, 0.3)
+	offers := w.menu.offers[f]
+	w.views = resized(w.views, len(offers))
+	for len(w.plans) < len(w.menu.spans[f]) {
+		w.plans = append(w.plans, nil)
+	}
+	w.with = resized(w.with, len(w.menu.spans[f]))
+	for v, span := range w.menu.spans[f] {
+		if span[1] == span[0] {
+			continue
+		}
+		w.plans[v] = resized(w.plans[v], len(w.decided))
+		w.with[v] = w.alternative(f, v, offers[w.now[f]].variant == v)
+		w.judge(f, v, span)
+	}
+}
+
+// alternative finds a plan with a variant of function f. mine says that it is that of now.
+func (w *walk) alternative(f, v int, mine bool) relaxed {
+	plan, left := w.plans[v], tries
+	var best relaxed
+	for _, c := range w.best {
+		if left == 0 {
+			break
+		}
+		if !w.consistent(c, f, v) {
+			continue
+		}
+		left--
+		r := w.again(w.trial, w.decided, c)
+		if r.ok && (!best.ok || w.problem.Better(r.out, best.out)) {
+			best = r
+			copy(plan, w.trial)
+		}
+	}
+	if mine && (!best.ok || w.problem.Better(w.outcome, best.out)) {
+		rate := best.rate
+		if !best.ok {
+			rate = w.scale
+		}
+		copy(plan, w.now)
+		return relaxed{rate, w.outcome, true}
+	}
+	if best.ok && w.problem.Better(best.out, w.outcome) && mine {
+		copy(w.now, plan)
+		w.outcome = best.out
+	}
+	return best
+}
+
+// judge looks at the offers of one variant of function f.
+func (w *walk) judge(f, v int, span [2]int) {
+	offers, with := w.menu.offers[f], w.with[v]
+	plan := w.plans[v]
+	for i := span[0]; i < span[1]; i++ {
+		w.views[i] = view{}
+	}
+	if !with.ok {
+		return
+	}
+	copy(w.trial, plan)
+	w.utmost(plan)
+	least := 0.0
+	for i := span[0]; i < span[1]; i++ {
+		o, s := &offers[i], &w.views[i]
+		s.cost = o.usd + float64(with.rate*w.share[f]*o.seconds)
+		if i == span[0] || s.cost < least {
+			least = s.cost
+		}
+		w.trial[f] = i
+		s.out = w.evaluate(w.trial)
+		if s.legal = w.problem.Keeps(s.out); !s.legal && w.problem.Objective != Accuracy {
+			w.rest[f] = i
+			out := w.evaluate(w.rest)
+			s.legal = w.problem.Keeps(out)
+			s.edge = s.legal
+		}
+	}
+	for i := span[0]; i < span[1]; i++ {
+		w.views[i].cost -= least
+	}
+}
+
+// utmost writes to rest a plan of the variants of plan in which all that is not decided does its utmost for the
+// constraint.
+func (w *walk) utmost(plan []int) {
+	rate := fastest * 1.0
+	if w.problem.Objective == Time {
+		rate = 0
+	}
+	variants := w.menu.scratch.variants[:0]
+	for _, g := range w.menu.rated {
+		variants = append(variants, w.menu.offers[g][plan[g]].variant)
+	}
+	w.fill(w.rest, w.decided, variants, rate)
+}
+
+// take decides the function that is next.
+func (w *walk) take(i int) {
+	f := w.function()
+	v := w.menu.offers[f][i].variant
+	copy(w.now, w.plans[v])
+	if w.views[i].edge {
+		w.utmost(w.plans[v])
+		copy(w.now, w.rest)
+	}
+	w.now[f] = i
+	w.decided[f] = int32(i)
+	w.at++
+	w.outcome = w.evaluate(w.now)
+	w.look()
+}
+
+// mask marks the offers that are legal.
+func (w *walk) mask(mask []bool) {
+	clear(mask)
+	for i := range w.views {
+		mask[i] = w.views[i].legal
+	}
+}
