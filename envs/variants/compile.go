@@ -20,7 +20,8 @@ func (a App) Compile() (*Model, error) {
 	if err := bounds.Check(&a); err != nil {
 		return nil, err
 	}
-	m := &Model{App: &a, Delays: a.Delays, Tariff: a.tariff(), Orchestration: a.Orchestration}
+	m := &Model{App: &a, Delays: a.Delays, Tariff: a.tariff(), Orchestration: a.Orchestration,
+		fronts: &fronts{by: map[string][]Plan{}}}
 	if m.Orchestration == "" {
 		m.Orchestration = bill.None
 	}

@@ -23,8 +23,9 @@ type Model struct {
 	Tariff        bill.Tariff
 	Orchestration bill.Orchestration
 
-	score *score
-	first [][]int // per function and variant its first option
+	score  *score
+	fronts *fronts
+	first  [][]int // per function and variant its first option
 }
 
 // VariantInfo is a variant of a function in a [Model].

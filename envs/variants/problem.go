@@ -110,13 +110,25 @@ func (p Problem) OfIdeal(o, best Outcome) float64 {
 
 // String says what is wanted.
 func (p Problem) String() string {
-	var out []string
-	time := "a response time"
-	if p.Percentile > 0 {
-		time = fmt.Sprintf("a p%g", p.Percentile)
+	text := map[Objective]string{Time: "the least response time", Cost: "the least cost", Accuracy: "the greatest accuracy"}[p.Objective]
+	if p.Objective == Time && p.Percentile > 0 {
+		text = fmt.Sprintf("the least p%g of the response time", p.Percentile)
 	}
+	if c := p.constraints(); c != "" {
+		text += " " + c
+	}
+	return text
+}
+
+// constraints says what is to be kept, empty where nothing is.
+func (p Problem) constraints() string {
+	var out []string
 	if p.Latency > 0 {
-		out = append(out, fmt.Sprintf("%s of at most %g s", time, p.Latency))
+		what := "a response time"
+		if p.Percentile > 0 {
+			what = fmt.Sprintf("a p%g of the response time", p.Percentile)
+		}
+		out = append(out, fmt.Sprintf("%s of at most %g s", what, p.Latency))
 	}
 	if p.Budget > 0 {
 		out = append(out, fmt.Sprintf("a cost of at most %g USD per million executions", p.Budget))
@@ -124,12 +136,10 @@ func (p Problem) String() string {
 	if p.Accuracy > 0 {
 		out = append(out, fmt.Sprintf("an accuracy of at least %g", p.Accuracy))
 	}
-	text := map[Objective]string{Time: "the least " + strings.TrimPrefix(time, "a "), Cost: "the least cost",
-		Accuracy: "the greatest accuracy"}[p.Objective]
 	if len(out) == 0 {
-		return text
+		return ""
 	}
-	return text + " with " + strings.Join(out, " and ")
+	return "with " + strings.Join(out, " and ")
 }
 
 // Plan is a configuration with what it gives.

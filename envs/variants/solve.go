@@ -2,53 +2,154 @@ package variants
 
 import (
 	"context"
-	"fmt"
+	"math"
+	"slices"
+	"sort"
 )
 
-// Infeasible says that a problem's constraints cannot be met together.
-type Infeasible struct {
-	Problem Problem
-	// Reason says which constraint is in the way, and how far it would have to go.
-	Reason string
-	// Nearest is the configuration that comes nearest.
-	Nearest Plan
-}
-
-func (e *Infeasible) Error() string { return e.Reason }
-
-// maxEnumerated bounds the configurations that Solve goes through.
-const maxEnumerated = 1 << 24
-
-// Solve returns the best configuration, by going through all.
+// Solve returns the best configuration. It is exact: the answer is the best of the exact fronts over time and cost of the
+// combinations of variants that have the accuracy. Where the constraints cannot be met it returns an [Infeasible] error.
+// A problem with a percentile is answered as [Model.SolveTail] says.
 func (m *Model) Solve(ctx context.Context, p Problem) (Plan, error) {
 	if err := p.Validate(); err != nil {
 		return Plan{}, err
 	}
-	total := 1
-	for _, o := range m.Options {
-		if total *= len(o); total > maxEnumerated {
-			return Plan{}, fmt.Errorf("the application has more than %d configurations", maxEnumerated)
-		}
+	if p.Percentile > 0 {
+		return m.SolveTail(ctx, p)
 	}
-	s := m.NewScratch()
-	choice := make([]int, len(m.Options))
+	l, err := m.levels()
+	if err != nil {
+		return Plan{}, err
+	}
+	best, err := m.best(ctx, l, p)
+	if err == nil && best.Choice == nil {
+		err = m.infeasible(ctx, l, p)
+	}
+	return best, err
+}
+
+// best returns the best configuration, one without a choice where there is none.
+func (m *Model) best(ctx context.Context, l *levels, p Problem) (Plan, error) {
+	if p.Objective != Accuracy {
+		return m.bestAt(ctx, l, p, p.Accuracy)
+	}
+	// The greatest score that some configuration within the bounds has: what is feasible at a score is so at a lower one.
+	var failed error
+	feasible := Plan{}
+	p.Objective = Cost
+	from := sort.SearchFloat64s(l.values, p.Accuracy*(1-slack))
+	values := l.values[from:]
+	sort.Search(len(values), func(i int) bool {
+		if failed != nil {
+			return false
+		}
+		plan, err := m.bestAt(ctx, l, p, values[len(values)-1-i])
+		if failed = err; plan.Choice != nil {
+			feasible = plan
+		}
+		return plan.Choice != nil
+	})
+	return feasible, failed
+}
+
+// bestAt returns the fastest or the cheapest configuration with at least an accuracy score.
+func (m *Model) bestAt(ctx context.Context, l *levels, p Problem, accuracy float64) (Plan, error) {
 	var best Plan
-	for i := range total {
-		if i%65536 == 0 && ctx.Err() != nil {
-			return Plan{}, ctx.Err()
+	s := m.NewScratch()
+	for _, floor := range l.floors(accuracy) {
+		front, err := m.front(ctx, l, floor)
+		if err != nil {
+			return Plan{}, err
 		}
-		rest := i
-		for f := len(choice) - 1; f >= 0; f-- {
-			choice[f] = rest % len(m.Options[f])
-			rest /= len(m.Options[f])
+		i := 0 // the first point within the budget is the fastest, the last within the latency the cheapest
+		if p.Objective == Time {
+			i = sort.Search(len(front), func(i int) bool { return within(front[i].USD, p.Budget) })
+		} else {
+			i = sort.Search(len(front), func(i int) bool { return !within(front[i].Seconds, p.Latency) }) - 1
 		}
-		o := m.EvaluateWith(s, choice)
-		if p.Keeps(o) && (best.Choice == nil || p.Better(o, best.Outcome)) {
-			best = Plan{append(best.Choice[:0], choice...), o}
+		if i < 0 || i == len(front) || !within(front[i].Seconds, p.Latency) || !within(front[i].USD, p.Budget) {
+			continue
+		}
+		plan := front[i]
+		plan.Accuracy = m.accuracy(s, plan.Choice)
+		if best.Choice == nil || p.Better(plan.Outcome, best.Outcome) {
+			best = plan
 		}
 	}
-	if best.Choice == nil {
-		return Plan{}, &Infeasible{Problem: p, Reason: "no configuration has " + p.String()}
+	if best.Choice != nil {
+		best.Choice = slices.Clone(best.Choice)
+		best.Outcome = m.EvaluateWith(s, best.Choice)
 	}
 	return best, nil
+}
+
+// Need is what one constraint would have to be for the problem to have an answer, with the others as they are.
+type Need struct {
+	// Constraint is latency, budget or accuracy; Wanted is what the problem has, Least what can be met.
+	Constraint string  `json:"constraint"`
+	Wanted     float64 `json:"wanted"`
+	Least      float64 `json:"least"`
+	// Plan is a configuration that meets it.
+	Plan Plan `json:"plan"`
+}
+
+// distance is how far the constraint has to give way, relative to what was wanted.
+func (n Need) distance() float64 { return math.Abs(n.Least-n.Wanted) / n.Wanted }
+
+// infeasible says which constraints are in the way.
+func (m *Model) infeasible(ctx context.Context, l *levels, p Problem) error {
+	out := &Infeasible{Problem: p}
+	for _, c := range [...]struct {
+		name      string
+		bound     *float64
+		objective Objective
+	}{{"latency", &p.Latency, Time}, {"budget", &p.Budget, Cost}, {"accuracy", &p.Accuracy, Accuracy}} {
+		if *c.bound == 0 {
+			continue
+		}
+		relaxed, wanted := p, *c.bound
+		relaxed.Objective = c.objective
+		switch c.objective {
+		case Time:
+			relaxed.Latency = 0
+		case Cost:
+			relaxed.Budget = 0
+		default:
+			relaxed.Accuracy = 0
+		}
+		plan, err := m.best(ctx, l, relaxed)
+		if err != nil {
+			return err
+		}
+		if plan.Choice != nil {
+			out.Needs = append(out.Needs, Need{c.name, wanted, relaxed.Value(plan.Outcome), plan})
+		}
+		// Alone, the constraint is in the way where even without the others it cannot be met.
+		alone := Problem{Objective: c.objective}
+		if plan, err = m.best(ctx, l, alone); err != nil {
+			return err
+		}
+		alone.Latency, alone.Budget, alone.Accuracy = 0, 0, 0
+		switch c.objective {
+		case Time:
+			alone.Latency = wanted
+		case Cost:
+			alone.Budget = wanted
+		default:
+			alone.Accuracy = wanted
+		}
+		if !alone.Keeps(plan.Outcome) {
+			out.Alone = append(out.Alone, Need{c.name, wanted, alone.Value(plan.Outcome), plan})
+		}
+	}
+	slices.SortStableFunc(out.Needs, func(a, b Need) int {
+		switch x, y := a.distance(), b.distance(); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	return out
 }
