@@ -10,45 +10,65 @@ import (
 )
 
 // BenchmarkStep starts the first invocation that fits, on the first node that it fits, with the smallest amount; else
-// it waits.
+// it waits. Each step's observation is that of the view, which the environment keeps up to date from event to event. By
+// cluster, it is made a second time from a [Cluster] that is written after the step, as it would be without the view.
 func BenchmarkStep(b *testing.B) {
 	for _, load := range []float64{0.5, 1, 1.9} {
+		c := Default()
+		c.Load = load
 		b.Run(fmt.Sprintf("load=%g", load), func(b *testing.B) {
-			c := Default()
-			c.Load = load
-			e, err := New(c, workload.Default())
+			benchmarkSteps(b, c, func(*Env, *envs.Observation) {})
+		})
+		b.Run(fmt.Sprintf("load=%g/by cluster", load), func(b *testing.B) {
+			o, err := NewObserver(c, workload.Default())
 			if err != nil {
 				b.Fatal(err)
 			}
-			obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
-			if err := e.Reset(0, nil, obs); err != nil {
-				b.Fatal(err)
-			}
-			seed := uint64(0)
-			b.ReportAllocs()
-			for b.Loop() {
-				which, node := 0, 0
-				for !obs.Kinds[0].Mask[which] {
-					which++
-				}
-				if which < len(e.window) {
-					f := e.invocations[e.window[which]].function
-					for e.fitting(f)[node] == 0 {
-						node++
-					}
-				}
-				act.Kinds[0][0], act.Kinds[0][1], act.Kinds[0][2] = float32(which), 0, float32(node)
-				if err := e.Step(act, obs, out); err != nil {
+			var known Cluster
+			benchmarkSteps(b, c, func(e *Env, obs *envs.Observation) {
+				e.Cluster(&known)
+				if err := o.Observe(&known, obs); err != nil {
 					b.Fatal(err)
 				}
-				if out.Terminated || out.Truncated {
-					seed++
-					if err := e.Reset(seed, nil, obs); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
+			})
 		})
+	}
+}
+
+// benchmarkSteps calls after at the end of each step.
+func benchmarkSteps(b *testing.B, c Config, after func(*Env, *envs.Observation)) {
+	e, err := New(c, workload.Default())
+	if err != nil {
+		b.Fatal(err)
+	}
+	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+	if err := e.Reset(0, nil, obs); err != nil {
+		b.Fatal(err)
+	}
+	seed := uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		which, node := 0, 0
+		for !obs.Kinds[0].Mask[which] {
+			which++
+		}
+		if which < len(e.window) {
+			f := e.invocations[e.window[which]].function
+			for e.fitting(f)[node] == 0 {
+				node++
+			}
+		}
+		act.Kinds[0][0], act.Kinds[0][1], act.Kinds[0][2] = float32(which), 0, float32(node)
+		if err := e.Step(act, obs, out); err != nil {
+			b.Fatal(err)
+		}
+		after(e, obs)
+		if out.Terminated || out.Truncated {
+			seed++
+			if err := e.Reset(seed, nil, obs); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -1,10 +1,8 @@
 package placement
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
@@ -111,7 +109,8 @@ func ParseCluster(data []byte) (*Cluster, error) {
 	return c, nil
 }
 
-// Cluster writes what a platform would know where the environment is now; the lists of c are used again.
+// Cluster writes what a platform would know where the environment is now; the lists of c are used again, so that after
+// the first times it does not allocate.
 func (e *Env) Cluster(c *Cluster) {
 	*c = Cluster{
 		Now: seconds(e.now), Nodes: c.Nodes[:0], Functions: c.Functions[:0], Requests: c.Requests[:0], Waiting: c.Waiting[:0],
@@ -133,47 +132,51 @@ func (e *Env) Cluster(c *Cluster) {
 			}
 		}
 	}
-	place := make([]int, len(e.requests))
+	e.places = resize(e.places, len(e.requests))
 	for i := range e.requests {
-		q := &e.requests[i]
-		place[i] = len(c.Requests)
-		if q.left > 0 {
-			c.Requests = append(c.Requests, Request{
-				Workflow: int(q.workflow), Priority: int(q.priority), Size: q.size, Arrived: seconds(q.arrived),
-				Deadline: seconds(q.deadline), Done: e.done(int32(i)),
-			})
+		e.places[i] = len(c.Requests)
+		if e.requests[i].left > 0 {
+			c.Requests = e.appendRequest(c.Requests, int32(i))
 		}
 	}
-	waiting := func(i int32) Waiting {
-		v := &e.invocations[i]
-		return Waiting{place[v.request], int(v.step), seconds(v.since)}
-	}
-	for _, list := range [][]int32{e.window, e.backlog[e.head:]} {
+	for _, list := range [...][]int32{e.window, e.backlog[e.head:]} {
 		for _, i := range list {
-			c.Waiting = append(c.Waiting, waiting(i))
+			c.Waiting = append(c.Waiting, e.queued(i))
 		}
 	}
 	for _, i := range e.active {
 		v := &e.invocations[i]
-		c.Running = append(c.Running, Running{waiting(i), int(v.node), int(v.amount), seconds(v.expected)})
+		c.Running = append(c.Running, Running{e.queued(i), int(v.node), int(v.amount), seconds(v.expected)})
 	}
 }
 
-// done lists the steps of a request that have ended, in the order of their ends.
-func (e *Env) done(request int32) []Done {
-	first := int(request) * e.s.steps
-	var ended []*invocation
-	for j := range e.s.workflows[e.requests[request].workflow].steps {
-		if v := &e.invocations[first+j]; v.node >= 0 && v.finish <= e.now {
-			ended = append(ended, v)
+// queued is an invocation among the requests of a cluster.
+func (e *Env) queued(i int32) Waiting {
+	v := &e.invocations[i]
+	return Waiting{e.places[v.request], int(v.step), seconds(v.since)}
+}
+
+// appendRequest appends request i, with its steps that have ended, in the order of their ends. It uses the list of steps
+// of an earlier request at that place again.
+func (e *Env) appendRequest(to []Request, i int32) []Request {
+	var done []Done
+	if n := len(to); n < cap(to) {
+		done = to[: n+1 : n+1][n].Done[:0]
+	}
+	q := &e.requests[i]
+	at := func(d Done) int64 { return e.invocations[int(i)*e.s.steps+d.Step].finish }
+	for j := range e.s.workflows[q.workflow].steps {
+		if v := &e.invocations[int(i)*e.s.steps+j]; v.node >= 0 && v.finish <= e.now {
+			done = append(done, Done{j, int(v.node)})
+			for k := len(done) - 1; k > 0 && at(done[k-1]) > at(done[k]); k-- {
+				done[k-1], done[k] = done[k], done[k-1]
+			}
 		}
 	}
-	slices.SortStableFunc(ended, func(a, b *invocation) int { return cmp.Compare(a.finish, b.finish) })
-	var out []Done
-	for _, v := range ended {
-		out = append(out, Done{int(v.step), int(v.node)})
-	}
-	return out
+	return append(to, Request{
+		Workflow: int(q.workflow), Priority: int(q.priority), Size: q.size, Arrived: seconds(q.arrived),
+		Deadline: seconds(q.deadline), Done: done,
+	})
 }
 
 // index checks a number of something of which there are n.

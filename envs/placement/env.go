@@ -44,6 +44,8 @@ type Env struct {
 
 	// The rest follows from the fields above and those of the view, see [Env.restore].
 	ends []int32 // invocations that run, as a heap by their end
+
+	places []int // of requests in a cluster, memory of [Env.Cluster]
 }
 
 // episode holds the numbers of an episode that do not follow from others.

@@ -1,7 +1,9 @@
 package placement
 
-// view is what is known of a cluster at a moment, and what an observation is made from. [Env] keeps one up to date from
-// event to event; [Observer] makes one from a [Cluster].
+// view is what a [Cluster] says, with all that follows from it: what an observation is made from. [Env] keeps one up to
+// date from event to event, since to compute it anew would take several times as long as a step (BenchmarkStep);
+// [Observer] computes it from a [Cluster]. What follows, and the observation, are written by the same functions:
+// refit, occupy, keep, hold, cached.waits and see.
 type view struct {
 	s      *System
 	c      *Config
