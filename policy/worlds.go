@@ -34,7 +34,12 @@ func Worlds() []World {
 		{sizing.CountedID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newSizing(sizing.DefaultCounted(), config, load, sizing.OpenCounted)
 		}, sizingFits(sizing.CountedID)},
-		{pricing.ID, newPricing, nil},
+		{pricing.ID, func(config, load json.RawMessage) (envs.Env, error) {
+			return newPricing(config, load, pricing.New)
+		}, nil},
+		{pricing.SlotsID, func(config, load json.RawMessage) (envs.Env, error) {
+			return newPricing(config, load, pricing.NewSlots)
+		}, nil},
 		{placement.ID, newPlacement, nil},
 	}
 }
@@ -94,7 +99,9 @@ func sizingFits(id string) func(config, load json.RawMessage) (func(*envs.Action
 	}
 }
 
-func newPricing(config, load json.RawMessage) (envs.Env, error) {
+// newPricing makes a pricing environment: of prices, or of slots.
+func newPricing[E envs.Env](config, load json.RawMessage,
+	build func(pricing.Config, workload.Config, envs.Policy) (E, error)) (envs.Env, error) {
 	c := pricing.Default()
 	if err := envs.ParseJSON(config, &c); err != nil {
 		return nil, err
@@ -110,9 +117,10 @@ func newPricing(config, load json.RawMessage) (envs.Env, error) {
 	if err := atMost("tiers: functions of all", functions, 1<<14); err != nil {
 		return nil, err
 	}
-	// What is demanded, and how long it works, is not seen; it may come from files.
-	c.Demand.Source, c.Demand.Start, c.Work = "generated", -1, pricing.Default().Work
-	return pricing.New(c, w, nil)
+	// What is demanded, how long it works and who deploys it is no part of the spec; the first two may come from files.
+	d := pricing.Default()
+	c.Demand.Source, c.Demand.Start, c.Work, c.Scheduler = "generated", -1, d.Work, d.Scheduler
+	return build(c, w, nil)
 }
 
 func newPlacement(config, load json.RawMessage) (envs.Env, error) {

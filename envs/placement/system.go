@@ -16,7 +16,9 @@ type System struct {
 	nodes     []nodeSpec
 	largest   vector // of each resource, the most that a node has
 	functions []function
+	named     []Function // the functions as they were given, drawn or read
 	workflows []workflow
+	shares    []float64 // of the workflows among requests
 	chances   []float64 // cumulative probabilities of the workflows
 	steps     int       // the most of a workflow
 	source    *workload.Source
@@ -179,7 +181,7 @@ func (s *System) addFunction(f Function, class int) error {
 	if !slices.ContainsFunc(s.nodes, func(m nodeSpec) bool { return g.demand[s.nominal].within(m.capacity) }) {
 		return fmt.Errorf("%s demands %v of %v together, more than any one node has", at, demand, ResourceNames)
 	}
-	s.functions = append(s.functions, g)
+	s.functions, s.named = append(s.functions, g), append(s.named, f)
 	return nil
 }
 
@@ -205,6 +207,7 @@ func (s *System) finish(shares []float64) error {
 	if !(total > 0) {
 		return fmt.Errorf("workflows have shares of %g in all, want some", total)
 	}
+	s.shares = shares
 	s.chances = accumulate(len(shares), func(i int) float64 { return shares[i] })
 	size := (s.config.Size.Low + s.config.Size.High) / 2
 	calls := make([]float64, len(s.functions))

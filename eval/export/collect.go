@@ -94,7 +94,7 @@ func Collect(ctx context.Context, names *catalog.Catalog, path string, o Options
 	if err := c.describe(f, worlds); err != nil {
 		return nil, err
 	}
-	if f.Fallback, err = fallback(t.Experiment, o.Fallback); err != nil {
+	if f.Fallback, err = fallback(t.Experiment, o.Fallback, c.world.env); err != nil {
 		return nil, err
 	}
 	f.Provenance, err = provenance(c.Name, t)
@@ -121,10 +121,14 @@ func (c *Collected) describe(f *bundle.File, worlds []*world) error {
 		return train.Usage("%s cannot be exported: %w", of.x.Env.Name, err)
 	}
 	f.Environment.ID = of.spec.ID
+	config := of.x.Env.Config
+	if p, ok := envs.As[portable](of.env); ok {
+		config = p.Portable()
+	}
 	for _, s := range []struct {
 		from any
 		to   *json.RawMessage
-	}{{of.x.Env.Config, &f.Environment.Config}, {of.x.Workload, &f.Environment.Workload}} {
+	}{{config, &f.Environment.Config}, {of.x.Workload, &f.Environment.Workload}} {
 		text, err := json.Marshal(s.from)
 		if err != nil {
 			return err
@@ -135,6 +139,10 @@ func (c *Collected) describe(f *bundle.File, worlds []*world) error {
 	}
 	return nil
 }
+
+// portable is an environment whose configuration may name files: it writes one that holds what they say of what is seen and
+// legal, and opens none.
+type portable interface{ Portable() any }
 
 // dependent refuses an environment whose legal choices follow from a Go function that no other program has.
 func dependent(spec *envs.Spec) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/catalog"
 	"github.com/stoker-rl/stoker/checkpoints/bundle"
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/policy"
 	"github.com/stoker-rl/stoker/train"
 )
@@ -16,18 +17,21 @@ import (
 // NoFallback in place of a heuristic's name leaves the bundle without one.
 const NoFallback = "none"
 
-// fallback is the rule of a name, or the environment's default, with the configuration that the experiment's evaluation
-// gives it, else with its defaults. It is nil where there is none.
-func fallback(x *configs.Experiment, name string) (*bundle.Fallback, error) {
-	var rows []string
+// fallback is the rule of a name, or the first that acts in the environment, with the configuration that the experiment's
+// evaluation gives it, else with its defaults. It is nil where there is none.
+func fallback(x *configs.Experiment, name string, env envs.Env) (*bundle.Fallback, error) {
+	var rows, able []string
 	for _, f := range policy.FallbacksOf(x.Env.Name) {
 		rows = append(rows, f.Name)
+		if _, err := f.New(nil, env); err == nil {
+			able = append(able, f.Name)
+		}
 	}
 	switch {
-	case name == NoFallback, name == "" && len(rows) == 0:
+	case name == NoFallback, name == "" && len(able) == 0:
 		return nil, nil //nolint:nilnil // a bundle need not have one
 	case name == "":
-		name = rows[0]
+		name = able[0]
 	case len(rows) == 0:
 		return nil, train.Usage("--fallback: no rule can act in a policy's place in %s; want %s", x.Env.Name, NoFallback)
 	case !slices.Contains(rows, name):
