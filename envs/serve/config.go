@@ -73,9 +73,13 @@ func (v Visit) Key(under rng.Key) rng.Key {
 
 // Request is a request as hooks are told of it.
 type Request struct {
-	A, B   uint64 // as in [Visit]
+	A, B uint64 // as in [Visit]
+	// Run is the request's number among those in flight; after its end another one takes it. The first is 0.
+	Run    int32
 	Begun  sim.Time
 	Failed bool
+	// Last is the node after which the request has ended; -1 where it was aborted or has just begun.
+	Last int32
 	// Counted says that the request ends while the load is on ([Walk.Open]).
 	Counted bool
 }
@@ -83,7 +87,9 @@ type Request struct {
 // Run is a task's stay at its function, which has ended.
 type Run struct {
 	Function int32
-	Outcome  sim.Outcome
+	// Request is the request's [Request.Run]; -1 where it has ended before.
+	Request int32
+	Outcome sim.Outcome
 	// Cold says that it waited for an instance's cold start.
 	Cold bool
 	// Started is when it last began to run, -1 if it never did.

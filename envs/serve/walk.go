@@ -143,18 +143,23 @@ func (h handler) Finished(_ *sim.Sim, r sim.Response) {
 		w.fail(fmt.Errorf("a visit of request %d of %d ends", run, len(w.requests)))
 		return
 	}
-	if w.cfg.Hooks.Ran != nil {
-		w.cfg.Hooks.Ran(Run{r.Function, r.Outcome, r.Cold, r.Arrived, r.Started, r.Ended})
-	}
 	q := &w.requests[run]
-	if q.use&useMask != use {
-		return // the request has already ended
+	over := q.use&useMask != use // the request has already ended
+	if w.cfg.Hooks.Ran != nil {
+		of := run
+		if over {
+			of = -1
+		}
+		w.cfg.Hooks.Ran(Run{r.Function, of, r.Outcome, r.Cold, r.Arrived, r.Started, r.Ended})
+	}
+	if over {
+		return
 	}
 	if r.Outcome != sim.Completed && (w.cfg.Ignored == nil || !w.cfg.Ignored[f]) {
 		q.failed = true
 		if w.cfg.Abort {
 			w.fail(w.tracker.Cancel(run))
-			w.finish(run)
+			w.finish(run, -1)
 			return
 		}
 	}
@@ -188,7 +193,7 @@ func (w *Walk) begin(a, b uint64, user int32, number uint32) {
 	}
 	w.requests[run] = request{begun: w.sim.Now(), a: a, b: b, user: user, number: number, use: w.requests[run].use + 1}
 	if w.cfg.Hooks.Began != nil {
-		w.cfg.Hooks.Began(w.told(run))
+		w.cfg.Hooks.Began(w.told(run, -1))
 	}
 	w.proceed(run, w.cfg.Delay)
 }
@@ -203,9 +208,9 @@ func grow[T any](s []T, n int) []T {
 }
 
 // told is what hooks are told of a request.
-func (w *Walk) told(run int32) Request {
+func (w *Walk) told(run, last int32) Request {
 	q := &w.requests[run]
-	return Request{A: q.a, B: q.b, Begun: q.begun, Failed: q.failed, Counted: w.counting}
+	return Request{A: q.a, B: q.b, Run: run, Begun: q.begun, Failed: q.failed, Last: last, Counted: w.counting}
 }
 
 // proceed performs the tracker's step after a delay.
@@ -222,7 +227,7 @@ func (w *Walk) proceed(run int32, delay sim.Time) {
 		w.call(run, v, w.sim.Now()+delay+w.cfg.Hop)
 	}
 	if w.step.Finished {
-		w.finish(run)
+		w.finish(run, w.step.Returned[len(w.step.Returned)-1].Node)
 	}
 }
 
@@ -253,12 +258,12 @@ func (w *Walk) submit(run, node, number, task int32, at sim.Time) {
 }
 
 // finish ends a request. In a closed loop its user thinks and then sends the next request.
-func (w *Walk) finish(run int32) {
+func (w *Walk) finish(run, last int32) {
 	q := &w.requests[run]
 	w.leaveAll(run)
 	q.use++
 	if w.cfg.Hooks.Ended != nil {
-		w.cfg.Hooks.Ended(w.told(run))
+		w.cfg.Hooks.Ended(w.told(run, last))
 	}
 	if w.closed && w.open {
 		w.think(int(q.user))

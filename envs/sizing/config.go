@@ -1,7 +1,9 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/perfmodel"
@@ -261,6 +263,16 @@ func DefaultWorkload() workload.Config {
 	w := workload.Default()
 	w.Factor = DefaultFactor
 	return w
+}
+
+// text is all of the configuration. A key that has come later is left out where it is empty, so that states which were
+// saved before are still taken.
+func (c *Config) text() string {
+	s := fmt.Sprintf("%+v", *c)
+	if c.Generated.Shape == "" {
+		s = strings.Replace(s, " Shape:}", "}", 1)
+	}
+	return s
 }
 
 // Validate reports the first wrong field by its key and says what is expected.

@@ -111,7 +111,7 @@ func NewWith(id string, c Config, source *workload.Source) (*Env, error) {
 	}
 	e.dial = c.Reward.draw(0)
 	h, load := fnv.New64a(), source.Config()
-	fmt.Fprintf(h, "%+v %s", c, load.Identity())
+	fmt.Fprintf(h, "%s %s", c.text(), load.Identity())
 	e.fingerprint = h.Sum64()
 	return e, nil
 }

@@ -29,7 +29,7 @@ func (c Config) serves(users *workload.UsersConfig) (float64, error) {
 	k := c
 	k.Windows, k.Warmup, k.Start, k.Users, k.Reward, k.Price, k.Features, k.LoadKnown, k.Initial = 0, 0, 0, nil, Reward{},
 		Price{}, "", false, nil
-	key := fmt.Sprintf("%d %+v", capacityVersion, k)
+	key := fmt.Sprintf("%d %s", capacityVersion, k.text())
 	if users != nil {
 		u := *users
 		u.Count = 0
