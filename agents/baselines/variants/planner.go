@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -25,6 +26,7 @@ type Planner struct {
 	now     variants.Outcome
 	ranking []int // of ways, by weight
 	weight  []float64
+	lighter func(a, b int) int // compares ways by weight
 	steps   int
 	best    []int
 }
@@ -35,8 +37,7 @@ type span struct{ seconds, usd, accuracy [2]float64 }
 // NewPlanner returns a planner for a model.
 func NewPlanner(m *variants.Model) *Planner {
 	n := m.NumFunctions()
-	l := &Planner{m: m, scratch: m.NewScratch(), ways: waysOf(m), choice: make([]int, n), best: make([]int, n)}
-	l.ranking, l.weight = make([]int, len(l.ways)), make([]float64, len(l.ways))
+	l := &Planner{m: m, scratch: m.NewScratch(), choice: make([]int, n), best: make([]int, n)}
 	l.ladder, l.rung = make([][]int, n), make([][]int, n)
 	l.kept, l.slope = make([][]bool, n), make([][]float64, n)
 	for f := range n {
@@ -44,15 +45,7 @@ func NewPlanner(m *variants.Model) *Planner {
 		for v := range infos {
 			l.ladder[f] = append(l.ladder[f], v)
 		}
-		slices.SortStableFunc(l.ladder[f], func(a, b int) int {
-			switch x, y := infos[a].Accuracy, infos[b].Accuracy; {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(l.ladder[f], func(a, b int) int { return cmp.Compare(infos[a].Accuracy, infos[b].Accuracy) })
 		l.rung[f] = make([]int, len(infos))
 		for i, v := range l.ladder[f] {
 			l.rung[f][v] = i
@@ -64,7 +57,23 @@ func NewPlanner(m *variants.Model) *Planner {
 		l.kept[f] = make([]bool, len(m.Options[f]))
 	}
 	l.measure()
+	for f := range l.choice {
+		l.choice[f] = l.end(f, l.ladder[f][0], false)
+	}
+	l.ways = waysOf(m, l.choice)
+	l.ranking, l.weight = make([]int, len(l.ways)), make([]float64, len(l.ways))
+	l.lighter = func(a, b int) int { return cmp.Compare(l.weight[a], l.weight[b]) }
 	return l
+}
+
+// Use turns the planner to another model, and reports whether it can: one that differs in its accuracy formula alone.
+func (l *Planner) Use(m *variants.Model) bool {
+	if m.Flow != l.m.Flow || len(m.Options) == 0 || &m.Options[0] != &l.m.Options[0] || m.Delays != l.m.Delays {
+		return false
+	}
+	l.m = m
+	l.measure()
+	return true
 }
 
 // measure finds the extremes.
@@ -189,15 +198,19 @@ func (l *Planner) start(large bool) {
 }
 
 // left is what the constraint has left: the budget in USD per million executions, or, where time is spent, the latency
-// in milliseconds.
+// in milliseconds. What is left by rounding alone is nothing.
 func (l *Planner) left(ofTime bool) float64 {
-	switch {
-	case ofTime && l.p.Latency > 0:
-		return milliseconds * (l.p.Latency - l.now.Seconds)
-	case !ofTime && l.p.Budget > 0:
-		return l.p.Budget - l.now.USD
+	bound, spent := l.p.Budget, l.now.USD
+	if ofTime {
+		bound, spent = milliseconds*l.p.Latency, milliseconds*l.now.Seconds
 	}
-	return math.Inf(1)
+	if bound == 0 {
+		return math.Inf(1)
+	}
+	if math.Abs(bound-spent) < 1e-12*bound {
+		return 0
+	}
+	return bound - spent
 }
 
 // milliseconds in a second: the published weights and roundings are in milliseconds and in USD per million executions.

@@ -7,63 +7,58 @@ import (
 	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
+// maxWays is the most ways that a search looks at. Of a workflow with more it takes the heaviest at the smallest sizes.
+const maxWays = 1024
+
 // way is a way through the workflow, without its loops.
 type way struct {
 	nodes       []int
-	functions   []int // of the nodes, each once
+	functions   []int // of the nodes and of what they call, each once
 	probability float64
 }
 
-func waysOf(m *variants.Model) []way {
-	g := m.Flow.Graph()
-	index := map[string]int{}
-	for i, n := range g.Nodes {
-		index[n.Name] = i
-	}
+// waysOf returns a model's ways, depth first. choice says which are the heaviest where there are too many.
+func waysOf(m *variants.Model, choice []int) []way {
 	var out []way
-	var walk func(path []int, p float64)
-	walk = func(path []int, p float64) {
-		n := path[len(path)-1]
-		name := g.Nodes[n].Name
-		loops := 0.0
-		any := false
-		for _, e := range g.Edges {
-			if e.From == name && e.Kind == workflow.Loop {
-				loops += e.Probability
-			}
+	add := func(nodes []int, probability float64) {
+		w := way{nodes: nodes, probability: probability}
+		for _, n := range nodes {
+			w.call(m.Flow, n)
 		}
-		for _, e := range g.Edges {
-			if e.From != name || e.Kind == workflow.Loop || e.Kind == workflow.Call {
-				continue
-			}
-			q := 1.0
-			if e.Kind == workflow.Branch {
-				q = e.Probability / (1 - loops)
-			}
-			if e.To == workflow.End {
-				out = append(out, way{nodes: slices.Clone(path), probability: p * q})
-				any = true
-				continue
-			}
-			any = true
-			walk(append(path, index[e.To]), p*q)
-		}
-		if !any {
-			out = append(out, way{nodes: slices.Clone(path), probability: p})
-		}
+		out = append(out, w)
 	}
-	walk([]int{m.Flow.Entry()}, 1)
-	for i := range out {
-		for _, n := range out[i].nodes {
-			if f := m.Flow.Function(n); !slices.Contains(out[i].functions, f) {
-				out[i].functions = append(out[i].functions, f)
-			}
+	if paths, err := m.Flow.Paths(maxWays); err == nil {
+		for _, p := range paths {
+			add(p.Nodes, p.Probability)
 		}
+		return out
+	}
+	times := make([]float64, m.Flow.NumNodes())
+	for n := range times {
+		f := m.Flow.Function(n)
+		times[n] = m.Options[f][choice[f]].Seconds
+	}
+	for i, w := range m.Flow.Ways(times, workflow.Delays{}) {
+		if i == maxWays {
+			break
+		}
+		add(w.Nodes, w.Probability)
 	}
 	return out
 }
 
-// rank sorts the ways by their weight W = P·Σ ET·NI (eq. 4.6), ascending, at the present choice.
+// call adds the function of a node and of what it calls.
+func (w *way) call(flow *workflow.Workflow, n int) {
+	if f := flow.Function(n); !slices.Contains(w.functions, f) {
+		w.functions = append(w.functions, f)
+	}
+	for _, c := range flow.Callees(n) {
+		w.call(flow, int(c))
+	}
+}
+
+// rank sorts the ways by their weight W = P·Σ ET·NI (eq. 4.6), ascending, at the present choice. Platform delays do not
+// count in W.
 func (l *Planner) rank() {
 	runs := l.m.Flow.Executions()
 	for i, w := range l.ways {
@@ -74,15 +69,7 @@ func (l *Planner) rank() {
 		}
 		l.ranking[i], l.weight[i] = i, float64(w.probability*sum)
 	}
-	slices.SortStableFunc(l.ranking, func(a, b int) int {
-		switch x, y := l.weight[a], l.weight[b]; {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(l.ranking, l.lighter)
 }
 
 // critical returns the functions of the way of an order: 0 is the heaviest way, or the lightest.

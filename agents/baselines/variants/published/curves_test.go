@@ -1,88 +1,55 @@
 package published
 
 import (
-	"fmt"
-	"math"
-	"os"
+	"context"
 	"path/filepath"
 	"testing"
 
-	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/internal/realdata"
 )
 
+// All points of PRCP's curves come out: response time, cost, configuration and iterations.
 func TestCurves(t *testing.T) {
-	dir := filepath.Join(realdata.Dir(t), "slapp")
-	f, err := os.Open(filepath.Join(dir, "function_profiles.csv"))
+	slapp := filepath.Join(realdata.Dir(t), "slapp")
+	models, err := Models(slapp)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	profile, err := ReadProfile(f)
+	curves, err := Curves(context.Background(), slapp, models)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad, n := 0, 0
-	for number := 1; number <= 4; number++ {
-		app, err := SLApp(number, profile)
-		if err != nil {
-			t.Fatal(err)
+	ideal := map[variants.Objective][]float64{variants.Time: {100, 99.98, 99.74, 99.15}, variants.Cost: {100, 99.93, 99.73,
+		99.70}}
+	points, next := 0, map[variants.Objective]int{}
+	for _, c := range curves {
+		points += c.Points
+		if c.Different > 0 {
+			t.Errorf("%s, %s: %d of %d points differ, first %s", c.App, c.Objective, c.Different, c.Points, c.First)
 		}
-		m, err := app.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := rules.NewPlanner(m)
-		for _, direction := range []string{"BPBC", "BCPC"} {
-			file, err := os.Open(filepath.Join(dir, "curves", fmt.Sprintf("App%d_%s.csv", number, direction)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			points, err := ReadCurve(file)
-			file.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
-			off := 0.0
-			shown := 0
-			for _, p := range points {
-				o := rules.Published()
-				o.Strategy, o.Threshold = p.Strategy, 0.2
-				choice := make([]int, m.NumFunctions())
-				for f, name := range m.Flow.Functions() {
-					for c, x := range m.Options[f] {
-						if x.MB == p.MB[name] {
-							choice[f] = c
-						}
-					}
-				}
-				ev := m.Evaluate(choice)
-				if off == 0 {
-					off = p.Seconds - ev.Seconds
-					t.Logf("offset %v", off)
-				}
-				if math.Abs(p.Seconds-ev.Seconds-off) > 1e-9 || math.Abs(p.USD-ev.USD) > 1e-9 {
-					t.Errorf("model: %v %v vs %v", p, ev, off)
-				}
-				pr := variants.Problem{Objective: variants.Time, Budget: p.Constraint}
-				if direction == "BCPC" {
-					pr = variants.Problem{Objective: variants.Cost, Latency: p.Constraint/1000 - off}
-				}
-				a, err := l.Solve(pr, o)
-				n++
-				same := a.Steps == p.Iterations
-				for f := range choice {
-					same = same && choice[f] == a.Choice[f]
-				}
-				if !same {
-					bad++
-					if shown++; shown < 5 {
-						t.Errorf("%s %s %s at %v: choice %v want %v (%v), %d steps, want %d; %v", m.App.Name, direction, p.Strategy, p.Constraint, a.Choice, choice, p.MB, a.Steps, p.Iterations, err)
-					}
-				}
-			}
+		want := ideal[c.Objective][next[c.Objective]]
+		next[c.Objective]++
+		if c.OfIdeal < want-0.005 || c.OfIdeal > want+0.005 {
+			t.Errorf("%s, %s: the best of four is at %.4f %% of the ideal, want %.2f", c.App, c.Objective, c.OfIdeal, want)
 		}
 	}
-	t.Logf("%d of %d differ", bad, n)
+	if points != 3200 {
+		t.Errorf("%d points compared, want 3,200", points)
+	}
+}
+
+// Every configuration of App2 and App3 costs and takes what was published.
+func TestTables(t *testing.T) {
+	slapp := filepath.Join(realdata.Dir(t), "slapp")
+	models, err := Models(slapp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]int{1: 256, 2: 4096} {
+		rows, different, err := Table(slapp, models[i])
+		if err != nil || rows != want || different != 0 {
+			t.Errorf("%s: %d of %d rows differ, want 0 of %d: %v", models[i].App.Name, different, rows, want, err)
+		}
+	}
 }

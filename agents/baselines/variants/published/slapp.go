@@ -35,11 +35,6 @@ func ReadProfile(r io.Reader) (Profile, error) {
 	return p, nil
 }
 
-// Delays are those of SLApp's model: 18.81 ms for each node and 1 ms for each edge, counted by its own rule.
-func Delays() workflow.Delays {
-	return workflow.Delays{Node: 0.01881, Edge: 0.001}
-}
-
 // NumSLApp is the number of PRCP's applications.
 const NumSLApp = 6
 
@@ -76,7 +71,7 @@ func SLApp(number int, p Profile) (variants.App, error) {
 		g.Functions = append(g.Functions, g.Nodes[i].Name)
 	}
 	slices.Sort(g.Functions)
-	app := variants.App{Name: name, About: "published with PRCP (SLApp, evaluations/alg)", Workflow: g, Delays: Delays(),
+	app := variants.App{Name: name, About: "published with PRCP (SLApp, evaluations/alg)", Workflow: g, Delays: workflow.StepFunctions(workflow.Published),
 		Tariff: variants.Table, Billing: variants.OfMean}
 	for _, f := range g.Functions {
 		times, ok := p[f]
