@@ -13,13 +13,14 @@ import (
 func profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile",
-		Short: "Fit laws of execution time over memory to measured runs of functions",
+		Short: "Fit laws of execution time to measured runs, check predictions against measured requests",
 		Example: `  stoker profile fit function_profiles.csv
-  stoker profile fit runs.csv --out profile/`,
+  stoker profile fit runs.csv --out profile/
+  stoker profile check app.yaml requests.csv --choice resize=1024`,
 		Args: args(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(profileFitCommand())
+	c.AddCommand(profileFitCommand(), profileCheckCommand())
 	return c
 }
 

@@ -96,3 +96,37 @@ func TestWrong(t *testing.T) {
 		}
 	}
 }
+
+// A quantile is where Above is what is left.
+func TestQuantile(t *testing.T) {
+	runs, err := bill.NewRuns([]float64{4, 1, 3, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[float64]float64{0: 1, 0.25: 1, 0.26: 2, 0.75: 3, 1: 4} {
+		near(t, "runs", runs.Quantile(p), want, 0)
+	}
+	for _, law := range []bill.Invertible{bill.Lognormal{M: 2, CV: 0.5},
+		bill.Quantiles{P: []float64{0, 0.5, 0.9, 1}, Seconds: []float64{1, 1.5, 3, 9}}} {
+		for _, p := range []float64{0.01, 0.3, 0.5, 0.95} {
+			near(t, "above the quantile", law.Above(law.Quantile(p)), 1-p, 1e-9)
+		}
+	}
+	q, err := bill.Quantiles{P: []float64{0, 0.9, 1}, Seconds: []float64{1, 2, 12}}.WithMean(1.6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the given mean", q.Mean(), 1.6, 1e-12)
+	near(t, "its quantile", q.Quantile(0.9), 2, 0)
+	near(t, "above the quantile", q.Above(q.Quantile(0.95)), 0.05, 1e-9)
+	var sum float64
+	for i := range 10000 {
+		sum += q.Quantile((float64(i) + 0.5) / 10000)
+	}
+	near(t, "mean of the quantiles", sum/10000, 1.6, 1e-4)
+	if _, err := q.WithMean(3.1); err == nil || !strings.Contains(err.Error(), "allow 1.1 to 3 s") {
+		t.Errorf("a mean that the quantiles exclude: %v", err)
+	}
+	near(t, "constant", bill.Always(3).Quantile(0.1), 3, 0)
+	near(t, "constant", bill.Lognormal{M: 3}.Quantile(0.1), 3, 0)
+}

@@ -150,10 +150,13 @@ func (n *node) replace(i int, ways []way) {
 	}
 }
 
+// dedupe returns x with the first of equal numbers only.
 func dedupe(x []int) []int {
+	seen := make(map[int]bool, len(x))
 	var out []int
 	for _, v := range x {
-		if !slices.Contains(out, v) {
+		if !seen[v] {
+			seen[v] = true
 			out = append(out, v)
 		}
 	}

@@ -65,8 +65,12 @@ type Rule struct {
 	line               int
 }
 
-// maxFile is the most bytes of a file. AWS allows 1 MB.
-const maxFile = 4 << 20
+// Bounds of a machine. AWS allows files of 1 MB.
+const (
+	maxFile   = 4 << 20 // bytes
+	maxStates = 1000    // of one part
+	maxRules  = 1000    // of a Choice
+)
 
 // Read reads a machine in the Amazon States Language (JSON). Errors name line, state and field. Fields that say nothing
 // about which states run, such as InputPath, are not read.
@@ -102,6 +106,9 @@ func machine(v *value, seen map[string]int) (*Machine, error) {
 	m.StartAt = start.text
 	if states == nil || states.kind != '{' || len(states.fields) == 0 {
 		return nil, fmt.Errorf("line %d: States is missing, want an object with at least one state", v.line)
+	}
+	if n := len(states.fields); n > maxStates {
+		return nil, fmt.Errorf("line %d: %d states in one part of the machine, want at most %d", states.line, n, maxStates)
 	}
 	for _, f := range states.fields {
 		if f.name == "" {

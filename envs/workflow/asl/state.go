@@ -107,6 +107,9 @@ func (s *State) choice(v *value) error {
 	if rules == nil || rules.kind != '[' || len(rules.items) == 0 {
 		return s.wrong(v.line, "Choices is missing, want a list of at least one rule")
 	}
+	if n := len(rules.items); n > maxRules {
+		return s.wrong(rules.line, "%d Choices, want at most %d", n, maxRules)
+	}
 	for i, x := range rules.items {
 		next := x.get("Next")
 		if next == nil || next.kind != 's' {

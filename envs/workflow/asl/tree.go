@@ -120,6 +120,7 @@ func (p *parser) value(depth int) (*value, error) {
 }
 
 func (p *parser) object(v *value, depth int) error {
+	seen := map[string]bool{}
 	for p.dec.More() {
 		t, err := p.dec.Token()
 		if err != nil {
@@ -129,9 +130,10 @@ func (p *parser) object(v *value, depth int) error {
 		if !ok {
 			return fmt.Errorf("line %d: a field's name is not a text", p.at())
 		}
-		if v.get(name) != nil {
+		if seen[name] {
 			return fmt.Errorf("line %d: the field %q is there twice", p.at(), name)
 		}
+		seen[name] = true
 		x, err := p.value(depth + 1)
 		if err != nil {
 			return err

@@ -1,7 +1,6 @@
 package asl
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -34,9 +33,6 @@ func (b *builder) visits(m *Machine, runs float64) error {
 		ways = append(ways, arms)
 	}
 	n := len(names)
-	if n > maxStates {
-		return fmt.Errorf("line %d: a part of the machine has more than %d states", m.line, maxStates)
-	}
 	a, e := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
 	e.SetVec(0, 1)
 	for i := range n {
@@ -74,7 +70,5 @@ func (b *builder) visits(m *Machine, runs float64) error {
 	return nil
 }
 
-const (
-	maxStates = 2000 // of one part of a machine
-	maxVisits = 1e9  // of a state, beyond which the execution practically never ends
-)
+// maxVisits is how often a state is entered at most. Beyond it an execution practically never ends.
+const maxVisits = 1e9

@@ -1,0 +1,31 @@
+package bill
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Invertible is a law of a run's time from which runs can be drawn: Quantile(u) of an even draw u.
+type Invertible interface {
+	Distribution
+	// Quantile returns the time that a share p of the runs does not exceed, 0 ≤ p ≤ 1.
+	Quantile(p float64) float64
+}
+
+// Quantile implements [Invertible].
+func (a Always) Quantile(float64) float64 { return float64(a) }
+
+// Quantile implements [Invertible].
+func (r Runs) Quantile(p float64) float64 {
+	return r[min(len(r)-1, max(0, int(math.Ceil(p*float64(len(r))))-1))]
+}
+
+// Quantile implements [Invertible]. It is +Inf for p = 1 unless CV is 0.
+func (l Lognormal) Quantile(p float64) float64 {
+	if l.CV == 0 {
+		return l.M
+	}
+	v := math.Log1p(float64(l.CV * l.CV))
+	return math.Exp(distuv.Normal{Mu: math.Log(l.M) - v/2, Sigma: math.Sqrt(v)}.Quantile(p))
+}

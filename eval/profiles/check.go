@@ -1,0 +1,248 @@
+package profiles
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
+	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/eval"
+)
+
+// CheckOptions say how [Check] predicts.
+type CheckOptions struct {
+	// Simulated is the number of requests that percentiles are taken from.
+	Simulated int
+	Seed      uint64
+	// Estimate takes the delay of each run of a node from every second measured request, such that their mean comes out;
+	// predictions are then judged on the other half. The edges' delay is 0.
+	Estimate bool
+}
+
+// DefaultCheck simulates 100,000 requests with the delays of the application.
+func DefaultCheck() CheckOptions { return CheckOptions{Simulated: 100000, Seed: 1} }
+
+// Checked is what stoker profile check prints as JSON.
+type Checked struct {
+	Name string `json:"name"`
+	// Requests is the number of measured requests that the predictions are compared with.
+	Requests int `json:"requests"`
+	// Delays are those of the platform that the predictions have; Estimated says that they were taken from the other half
+	// of the requests.
+	Delays    workflow.Delays `json:"delays"`
+	Estimated bool            `json:"estimated"`
+	Rows      []CheckRow      `json:"rows"`
+	// Published is what the papers' model says: mean times, each bill that of the mean time, parallel paths as long as
+	// the longer mean, delays counted as SLApp counts them.
+	Published Published  `json:"published"`
+	Functions []Billed   `json:"functions"`
+	Moved     MovedPrice `json:"orchestration"`
+}
+
+// CheckRow is a predicted quantity beside the measured one.
+type CheckRow struct {
+	Quantity string `json:"quantity"` // mean, p50, p95, p99, cost
+	Unit     string `json:"unit"`
+	// Predicted, and the standard error that it has because requests are simulated.
+	Predicted float64     `json:"predicted"`
+	SE        eval.Number `json:"standard_error"`
+	// Measured with its 95 % interval.
+	Measured float64     `json:"measured"`
+	Low      eval.Number `json:"low"`
+	High     eval.Number `json:"high"`
+	// Error is relative: predicted / measured - 1.
+	Error float64 `json:"error"`
+}
+
+// Published is the papers' model.
+type Published struct {
+	Seconds      float64     `json:"seconds"`
+	SecondsError eval.Number `json:"seconds_error"`
+	USD          float64     `json:"usd"`
+	USDError     eval.Number `json:"usd_error"`
+}
+
+// Billed is a function's part of the bill.
+type Billed struct {
+	Name    string  `json:"name"`
+	MB      float64 `json:"mb"`
+	Runs    float64 `json:"runs"`
+	Seconds float64 `json:"seconds"` // mean of a run
+	// USD is for a million requests, Rounding the part of it that is there because billed times are rounded up.
+	USD      float64 `json:"usd"`
+	Rounding float64 `json:"rounding"`
+}
+
+// MovedPrice is what orchestration costs.
+type MovedPrice struct {
+	Name        bill.Orchestration `json:"name"`
+	Transitions float64            `json:"transitions"`
+	USD         float64            `json:"usd"` // for a million requests
+}
+
+const million = 1e6
+
+// Check predicts mean, percentiles and cost of an application and compares them with measured requests.
+func Check(s *Subject, m Requests, o CheckOptions) (*Checked, error) {
+	if len(m.Seconds) < 2 {
+		return nil, fmt.Errorf("%d measured requests, want at least 2", len(m.Seconds))
+	}
+	if o.Simulated < 100 {
+		return nil, fmt.Errorf("%d requests to simulate, want at least 100", o.Simulated)
+	}
+	judged, costs := m.Seconds, m.USD
+	subject := *s
+	if o.Estimate {
+		var fitted []float64
+		fitted, judged = halves(m.Seconds)
+		if len(m.USD) > 0 {
+			_, costs = halves(m.USD)
+		}
+		d, err := subject.estimate(mean(fitted), o)
+		if err != nil {
+			return nil, err
+		}
+		subject.Delays = workflow.Delays{Node: d}
+	}
+	out := &Checked{Name: s.Name, Requests: len(judged), Delays: subject.Delays, Estimated: o.Estimate}
+	times, err := subject.simulate(o.Simulated, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	sorted := slices.Sorted(slices.Values(judged))
+	predicted, measured := mean(times), mean(judged)
+	se := deviation(times) / math.Sqrt(float64(len(times)))
+	half := 1.96 * deviation(judged) / math.Sqrt(float64(len(judged)))
+	out.Rows = append(out.Rows, row("mean", "s", predicted, se, measured, measured-half, measured+half))
+	for _, p := range []int{50, 95, 99} {
+		q := float64(p) / 100
+		low, high := interval(sorted, q, 1.96)
+		l, h := interval(times, q, 1)
+		out.Rows = append(out.Rows, row(fmt.Sprintf("p%d", p), "s", quantile(times, q), (h-l)/2, quantile(sorted, q), low, high))
+	}
+	published := subject.bills(out)
+	if len(costs) > 0 {
+		var usd float64
+		for _, f := range out.Functions {
+			usd += f.USD
+		}
+		c := mean(costs)
+		half := 1.96 * deviation(costs) / math.Sqrt(float64(len(costs)))
+		out.Rows = append(out.Rows, row("cost", "USD a million requests", usd, 0, c, c-half, c+half))
+		published.USDError = eval.Number(published.USD/c - 1)
+	}
+	published.SecondsError = eval.Number(published.Seconds/measured - 1)
+	out.Published = published
+	runs, err := bill.NewRuns(times)
+	if err != nil {
+		return nil, err
+	}
+	out.Moved = MovedPrice{Name: s.Orchestration, Transitions: s.Transitions,
+		USD: million * s.Orchestration.Request(s.Transitions, 0, runs)}
+	return out, nil
+}
+
+// bills fills in the functions' bills and returns the papers' model.
+func (s *Subject) bills(out *Checked) Published {
+	p := Published{USDError: eval.Number(math.NaN())}
+	exact := s.Tariff
+	exact.Step, exact.Digits = 0, 0
+	runs := s.Flow.FunctionExecutions()
+	times := make([]float64, s.Flow.NumNodes())
+	for n := range times {
+		times[n] = s.Functions[s.Flow.Function(n)].Law.Mean()
+	}
+	for f, d := range s.Functions {
+		if d.Fixed {
+			continue
+		}
+		b := Billed{Name: d.Name, MB: d.MB, Runs: runs[f], Seconds: d.Law.Mean(),
+			USD: million * runs[f] * s.Tariff.Expected(d.MB, d.Law)}
+		b.Rounding = b.USD - million*runs[f]*exact.Run(d.MB, b.Seconds)
+		out.Functions = append(out.Functions, b)
+		p.USD += million * runs[f] * s.Tariff.OfMean(d.MB, b.Seconds)
+	}
+	d := s.Delays
+	if out.Estimated {
+		d = workflow.StepFunctions(workflow.Published)
+	}
+	d.Count = workflow.Published
+	p.Seconds = s.Flow.Response(times, d)
+	return p
+}
+
+// estimate returns the delay in seconds of each run of a node with which the mean response time is the given one, at
+// least 0. The mean rises with the delay, and is nearly straight.
+func (s *Subject) estimate(want float64, o CheckOptions) (float64, error) {
+	mean := func(d float64) (float64, error) {
+		at := *s
+		at.Delays = workflow.Delays{Node: d}
+		times, err := at.simulate(min(o.Simulated, 20000), o.Seed)
+		return mean(times), err
+	}
+	low, err := mean(0)
+	if err != nil || low >= want {
+		return 0, err
+	}
+	d, at := 0.0, low
+	step := 0.01
+	for range 8 {
+		next, err := mean(d + step)
+		if err != nil {
+			return 0, err
+		}
+		slope := (next - at) / step
+		d, at = d+step, next
+		step = (want - at) / slope
+		if math.Abs(step) < 1e-7 {
+			break
+		}
+	}
+	return max(0, d), nil
+}
+
+func row(quantity, unit string, predicted, se, measured, low, high float64) CheckRow {
+	return CheckRow{quantity, unit, predicted, eval.Number(se), measured, eval.Number(low), eval.Number(high),
+		predicted/measured - 1}
+}
+
+// halves splits into the numbers at even and at odd places.
+func halves(x []float64) (even, odd []float64) {
+	for i, v := range x {
+		if i%2 == 0 {
+			even = append(even, v)
+		} else {
+			odd = append(odd, v)
+		}
+	}
+	return even, odd
+}
+
+func mean(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+func deviation(x []float64) float64 {
+	m, sum := mean(x), 0.0
+	for _, v := range x {
+		sum += float64((v - m) * (v - m))
+	}
+	return math.Sqrt(sum / float64(max(1, len(x)-1)))
+}
+
+// quantile returns the smallest number that a share p of the sorted numbers does not exceed.
+func quantile(sorted []float64, p float64) float64 {
+	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(p*float64(len(sorted))))-1))]
+}
+
+// interval returns the order statistics that are z standard deviations of the binomial count from a quantile.
+func interval(sorted []float64, p, z float64) (low, high float64) {
+	n := float64(len(sorted))
+	d := z * math.Sqrt(p*(1-p)/n)
+	return quantile(sorted, max(0, p-d)), quantile(sorted, min(1, p+d))
+}

@@ -1,0 +1,160 @@
+package profiles
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
+	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/envs/workflow/asl"
+)
+
+// Source says what an application's file does not: how it is deployed.
+type Source struct {
+	// Choices are those of an application's file, see [FromApp].
+	Choices map[string]string
+	// Machine is for a state machine.
+	Machine Machine
+}
+
+// Machine is what a state machine in the Amazon States Language does not say.
+type Machine struct {
+	// Functions is a file that [ReadDeployed] reads, Facts one that [asl.ReadFacts] reads.
+	Functions, Facts string
+	// Percent reads choices as percentages ([asl.Options]).
+	Percent bool
+	// Tariff is one of [Tariffs].
+	Tariff        string
+	Orchestration bill.Orchestration
+	Delays        workflow.Delays
+}
+
+// DefaultSource has AWS's present prices and the delays that were measured on Step Functions.
+func DefaultSource() Source {
+	return Source{Machine: Machine{Tariff: "lambda", Orchestration: bill.None, Delays: workflow.StepFunctions(workflow.Once)}}
+}
+
+// tariffs are the prices of functions by name.
+var tariffs = map[string]func() bill.Tariff{"lambda": bill.Lambda, "lambda100": bill.Lambda100, "table": bill.LambdaTable}
+
+// Tariffs returns the names of the prices: lambda (steps of 1 ms), lambda100 (steps of 100 ms) and table (SLApp's printed
+// prices per 100 ms).
+func Tariffs() []string { return slices.Sorted(maps.Keys(tariffs)) }
+
+// Open reads an application's file, or a state machine's: a file whose name ends in .json and that has StartAt.
+func Open(path string, s Source) (*Subject, error) {
+	text, err := os.ReadFile(path)
+	if err == nil && strings.HasSuffix(path, ".json") && bytes.Contains(text, []byte(`"StartAt"`)) {
+		if len(s.Choices) > 0 {
+			return nil, fmt.Errorf("a state machine has no options to choose from: its functions' sizes are in their file")
+		}
+		return s.Machine.open(path, text)
+	}
+	if s.Machine.Functions != "" || s.Machine.Facts != "" || s.Machine.Percent {
+		return nil, fmt.Errorf("%s is no state machine (JSON with StartAt): functions, facts and percentages are in an "+
+			"application's file itself", path)
+	}
+	m, err := configs.ReadApp(path)
+	if err != nil {
+		return nil, err
+	}
+	return FromApp(m, s.Choices)
+}
+
+func (m *Machine) open(path string, text []byte) (*Subject, error) {
+	price, ok := tariffs[m.Tariff]
+	if !ok {
+		return nil, fmt.Errorf("no tariff %q, there are %s", m.Tariff, strings.Join(Tariffs(), ", "))
+	}
+	if err := m.Orchestration.Validate(); err != nil {
+		return nil, trim(err)
+	}
+	if m.Functions == "" {
+		return nil, fmt.Errorf("%s: a state machine says nothing about its functions' times: name a file of them", path)
+	}
+	o := asl.Options{Percent: m.Percent}
+	if m.Facts != "" {
+		if err := read(m.Facts, func(r io.Reader) (err error) { o.Facts, err = asl.ReadFacts(r); return err }); err != nil {
+			return nil, err
+		}
+	}
+	var deployed []Deployed
+	err := read(m.Functions, func(r io.Reader) (err error) { deployed, err = ReadDeployed(r); return err })
+	if err != nil {
+		return nil, err
+	}
+	machine, err := asl.Read(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, cut(err, "asl: "))
+	}
+	flow, err := machine.Workflow(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, cut(err, "asl: "))
+	}
+	s, err := FromMachine(flow, deployed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if s.Name == "" {
+		s.Name, _, _ = strings.Cut(filepath.Base(path), ".")
+	}
+	s.Delays, s.Tariff, s.Orchestration = m.Delays, price(), m.Orchestration
+	for _, d := range s.Functions {
+		if m.Tariff == "table" && !d.Fixed && (d.MB < 128 || d.MB > 3008) {
+			return nil, fmt.Errorf("%s: function %s has %g MB, for which the tariff table has no price: want 128 to 3008 MB",
+				m.Functions, d.Name, d.MB)
+		}
+	}
+	return s, nil
+}
+
+// OpenRequests reads measured requests from one file, or durations from the first and costs from the second.
+func OpenRequests(path, costs string) (Requests, error) {
+	var out, more Requests
+	err := read(path, func(r io.Reader) (err error) { out, err = ReadRequests(r); return err })
+	if err != nil {
+		return out, err
+	}
+	if len(out.Seconds) == 0 {
+		return out, fmt.Errorf("%s: there is no column for the duration", path)
+	}
+	if costs == "" {
+		return out, nil
+	}
+	if err := read(costs, func(r io.Reader) (err error) { more, err = ReadRequests(r); return err }); err != nil {
+		return out, err
+	}
+	if len(more.USD) == 0 {
+		return out, fmt.Errorf("%s: there is no column for the cost, want usd or usd_per_million", costs)
+	}
+	out.USD = more.USD
+	return out, nil
+}
+
+// read opens a file and names it in errors.
+func read(path string, f func(io.Reader) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := f(file); err != nil {
+		return fmt.Errorf("%s: %w", path, cut(err, "facts: "))
+	}
+	return nil
+}
+
+// cut removes a package's name before an error that gets a file's name.
+func cut(err error, prefix string) error {
+	if text, found := strings.CutPrefix(err.Error(), prefix); found {
+		return fmt.Errorf("%s", text)
+	}
+	return err
+}
