@@ -83,7 +83,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommandGroupID("look")
 	for _, c := range []*cobra.Command{trainCommand(), sweepCommand(), resumeCommand(), evalCommand(), explainCommand(),
 		searchCommand(), frontierCommand(), plotCommand(), powerCommand(), suiteCommand(), libraryCommand(), onlineCommand(),
-		profileCommand(), exportCommand(), serveCommand()} {
+		profileCommand(), whatifCommand(), exportCommand(), serveCommand()} {
 		c.GroupID = "work"
 		root.AddCommand(c)
 	}

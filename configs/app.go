@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs/variants"
 )
@@ -87,3 +89,6 @@ func (r *reader) lineOf(key string) int {
 	}
 	return 0
 }
+
+// DumpApp writes an application as its file.
+func DumpApp(m *variants.Model) ([]byte, error) { return yaml.Dump(m.App, yaml.WithIndent(2)) }

@@ -25,6 +25,9 @@ type App struct {
 	// Orchestration is who moves requests between functions: none (costs nothing, as in the papers), standard or express
 	// (AWS Step Functions). Empty is none.
 	Orchestration bill.Orchestration `yaml:"orchestration,omitempty" json:"orchestration,omitempty" oneof:"|none|standard|express"`
+	// Transitions are the state transitions of an execution that the orchestration standard bills; 0 is one for each run of
+	// a node. State machines have more: states that are no functions.
+	Transitions float64 `yaml:"transitions,omitempty" json:"transitions,omitempty" range:"[0,1e9]"`
 	// Accuracy is the formula of the application's accuracy score: mean, weighted, min or geometric over the functions
 	// whose variants have accuracies, or an expression over their names, such as 2*resnet + yolo. Empty is mean.
 	Accuracy string `yaml:"accuracy,omitempty" json:"accuracy,omitempty"`
@@ -47,6 +50,9 @@ type Function struct {
 	// Variants are what the function can run, such as models of growing accuracy. A function that is no model has one; it
 	// may be left out where the application's profiles have the function.
 	Variants []Variant `yaml:"variants,omitempty" json:"variants,omitempty"`
+	// Fixed says that nothing is to choose and no run is billed: a state of the workflow that takes Seconds, such as a wait.
+	Fixed   bool    `yaml:"fixed,omitempty" json:"fixed,omitempty"`
+	Seconds float64 `yaml:"seconds,omitempty" json:"seconds,omitempty" range:"[0,1e9]"`
 }
 
 // Variant is one implementation of a function.

@@ -45,6 +45,9 @@ func (a App) Compile() (*Model, error) {
 	for _, n := range m.Flow.Executions() {
 		m.Transitions += n
 	}
+	if a.Transitions > 0 {
+		m.Transitions = a.Transitions
+	}
 	if m.Orchestration == bill.Standard {
 		m.Fixed = m.Orchestration.Request(m.Transitions, 0, bill.Always(0))
 	}
@@ -169,6 +172,15 @@ func (fn *Function) accuracies(key string) ([]float64, error) {
 
 // options returns the choices of a function.
 func (m *Model) options(fn *Function, key string, p profiles) ([]Option, error) {
+	if fn.Fixed {
+		if len(fn.Variants) > 0 || !fn.Memory.empty() {
+			return nil, bounds.Errorf(key+".fixed", "is true, so that nothing is to choose: want no variants and no memory beside it")
+		}
+		return []Option{{Seconds: fn.Seconds}}, nil
+	}
+	if fn.Seconds != 0 {
+		return nil, bounds.Errorf(key+".seconds", "is read with fixed: true; a function's times are its variants' law or profiles")
+	}
 	var out []Option
 	for v, variant := range fn.variants() {
 		k := fmt.Sprintf("%s.variants[%d]", key, v)

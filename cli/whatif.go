@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval/whatif"
+)
+
+func whatifCommand() *cobra.Command {
+	var q whatif.Request
+	var front, plot string
+	var asJSON, asYAML bool
+	c := &cobra.Command{
+		Use:   "whatif APP",
+		Short: "Find the memory size and model variant of every function of an application, under constraints",
+		Long: `Find the best configuration of a serverless application: the memory size and the model variant of each function. APP is
+an application's file (docs/workflows.md says what it has), or app1 to app6.
+
+Without an option the ends of what is possible are printed. With constraints the answer is the exact optimum, not a
+heuristic's: the cheapest configuration within --latency or --p95, the fastest within --budget, the most accurate
+within both; --objective says otherwise. Costs are in USD per million executions.
+
+--front writes every configuration that no other one dominates in time, cost and accuracy as CSV, --plot draws them.
+Where the constraints cannot be met the exit code is 1, and the nearest ones that can be are named.`,
+		Example: `  stoker whatif app4
+  stoker whatif app.yaml --latency 40 --accuracy 1
+  stoker whatif app.yaml --budget 500 --json
+  stoker whatif app.yaml --p95 60 --accuracy 0.9
+  stoker whatif app.yaml --latency 40 --front front.csv --plot front.png
+  stoker whatif app4 --yaml > app.yaml`,
+		Args: args(1, 1, "an application's file, or app1 to app6,"),
+		RunE: func(c *cobra.Command, a []string) error {
+			if _, _, err := q.Problem(); err != nil {
+				return usage("%w", err)
+			}
+			if plot != "" {
+				if err := whatif.CheckPlot(plot); err != nil {
+					return usage("--plot: %w", err)
+				}
+			}
+			m, err := configs.ReadApp(a[0])
+			if err != nil {
+				return usage("%w", err)
+			}
+			w := c.OutOrStdout()
+			if asYAML {
+				text, err := configs.DumpApp(m)
+				if err == nil {
+					_, err = w.Write(text)
+				}
+				return err
+			}
+			r, err := whatif.Ask(c.Context(), m, q)
+			if err != nil {
+				return err
+			}
+			var files []string
+			if front != "" || plot != "" {
+				f, err := whatif.FrontOf(c.Context(), m, q)
+				if err != nil {
+					return err
+				}
+				if front != "" {
+					if err := f.WriteCSV(front); err != nil {
+						return fmt.Errorf("--front: %w", err)
+					}
+					files = append(files, fmt.Sprintf("%s (%d configurations)", front, f.Len()))
+				}
+				if plot != "" {
+					data, err := f.Plot(plot, r)
+					if err != nil {
+						return fmt.Errorf("--plot: %w", err)
+					}
+					files = append(files, plot, data)
+				}
+			}
+			if asJSON {
+				return printJSON(w, r)
+			}
+			fmt.Fprint(w, whatif.Text(r))
+			for _, f := range files {
+				fmt.Fprintf(w, "wrote %s\n", f)
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, a []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(a) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return variants.Presets(), cobra.ShellCompDirectiveDefault
+		},
+	}
+	fl := c.Flags()
+	fl.Float64Var(&q.Latency, "latency", 0, "most seconds of the mean response time")
+	fl.Float64Var(&q.P95, "p95", 0, "most seconds of the response time's 95th percentile")
+	fl.Float64Var(&q.Budget, "budget", 0, "most USD per million executions")
+	fl.Float64Var(&q.Accuracy, "accuracy", 0, "least accuracy score of the application")
+	fl.StringVar(&q.Objective, "objective", "", "what is to be best: time, cost or accuracy (default what the constraints leave open)")
+	fl.StringVar(&front, "front", "", "file for the trade-offs as CSV")
+	fl.StringVar(&plot, "plot", "", "file for the figure of the trade-offs (.png, .svg or .pdf), with a CSV beside it")
+	fl.BoolVar(&asYAML, "yaml", false, "print the application's file instead, to start one from")
+	fl.BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	completeWords(c, "objective", "time", "cost", "accuracy")
+	return c
+}

@@ -1,0 +1,145 @@
+package whatif
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stoker-rl/stoker/envs/variants"
+)
+
+// Request is what is asked. Numbers that are 0 are no constraints.
+type Request struct {
+	// Objective is time, cost or accuracy; empty is what the constraints leave open (see [Request.Problem]).
+	Objective string
+	// Latency bounds the mean response time in seconds, P95 its 95th percentile.
+	Latency, P95 float64
+	// Budget is in USD per million executions.
+	Budget float64
+	// Accuracy is the least accuracy score.
+	Accuracy float64
+}
+
+// Problem returns the problem that is asked, and false where there is neither a constraint nor an objective. Without an
+// objective it is the time where only cost is bounded, accuracy where time and cost are and accuracy is not, else cost.
+func (q Request) Problem() (variants.Problem, bool, error) {
+	p := variants.Problem{Objective: variants.Objective(q.Objective), Budget: q.Budget, Latency: q.Latency, Accuracy: q.Accuracy}
+	if q.P95 != 0 {
+		if q.Latency != 0 {
+			return p, false, errors.New("latency bounds the mean and p95 the 95th percentile: want one of both")
+		}
+		p.Latency, p.Percentile = q.P95, 95
+	}
+	asked := q != Request{}
+	if p.Objective == "" {
+		switch {
+		case p.Budget != 0 && p.Latency == 0:
+			p.Objective = variants.Time
+		case p.Budget != 0 && p.Accuracy == 0:
+			p.Objective = variants.Accuracy
+		default:
+			p.Objective = variants.Cost
+		}
+	}
+	return p, asked, p.Validate()
+}
+
+// Result is what stoker whatif prints as JSON.
+type Result struct {
+	App   string `json:"app"`
+	About string `json:"about,omitempty"`
+	// Problem is what was asked; it is missing where nothing was, and Plans are the ends of what is possible.
+	Problem *variants.Problem `json:"problem,omitempty"`
+	Plans   []Plan            `json:"plans"`
+}
+
+// Plan is a configuration in words.
+type Plan struct {
+	// Name says what the plan is best at.
+	Name string `json:"name"`
+	variants.Outcome
+	// P95 is the 95th percentile of the response time in seconds, Error the most that it can be off by the grid on which
+	// it was computed.
+	P95      float64 `json:"p95"`
+	P95Error float64 `json:"p95_error"`
+	Split    Split   `json:"usd_split"`
+	// Functions are the functions in the workflow's order.
+	Functions []Function `json:"functions"`
+	Choice    []int      `json:"choice"`
+}
+
+// Split is where the cost comes from, in USD per million executions.
+type Split struct {
+	// Time is for the runs' time as it is, Rounding for rounding it up, Requests for starting runs, Orchestration for moving
+	// requests between them.
+	Time          float64 `json:"time"`
+	Rounding      float64 `json:"rounding"`
+	Requests      float64 `json:"requests"`
+	Orchestration float64 `json:"orchestration"`
+}
+
+// Function is a function's part of a plan.
+type Function struct {
+	Function string `json:"function"`
+	Variant  string `json:"variant"`
+	// Accuracy is the variant's, 0 for a function that has none.
+	Accuracy float64 `json:"accuracy,omitempty"`
+	MB       float64 `json:"mb"`
+	// Seconds is the mean time of a run, Runs the expected runs in an execution, USD what they cost in a million.
+	Seconds float64 `json:"seconds"`
+	Runs    float64 `json:"runs"`
+	USD     float64 `json:"usd"`
+}
+
+// Ask answers a request. Where constraints cannot be met the error is a [variants.Infeasible].
+func Ask(ctx context.Context, m *variants.Model, q Request) (*Result, error) {
+	p, asked, err := q.Problem()
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{App: m.App.Name, About: m.App.About}
+	if asked {
+		plan, err := m.Solve(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		out.Problem = &p
+		return out, out.add(m, p.String(), plan)
+	}
+	_, high := m.AccuracyRange()
+	for _, e := range []struct {
+		name string
+		p    variants.Problem
+	}{
+		{"fastest", variants.Problem{Objective: variants.Time}},
+		{"cheapest", variants.Problem{Objective: variants.Cost}},
+		{"fastest of the most accurate", variants.Problem{Objective: variants.Time, Accuracy: high}},
+		{"cheapest of the most accurate", variants.Problem{Objective: variants.Cost, Accuracy: high}},
+	} {
+		plan, err := m.Solve(ctx, e.p)
+		if err != nil {
+			return nil, err
+		}
+		if err := out.add(m, e.name, plan); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// add describes a plan.
+func (r *Result) add(m *variants.Model, name string, plan variants.Plan) error {
+	p := Plan{Name: name, Outcome: plan.Outcome, Choice: plan.Choice}
+	for f, c := range plan.Choice {
+		o := m.Options[f][c]
+		runs := m.Runs[f] * variants.Executions
+		v := m.Variants[f][o.Variant]
+		p.Functions = append(p.Functions, Function{m.Flow.Functions()[f], v.Name, v.Accuracy, o.MB, o.Seconds, m.Runs[f], runs * o.USD})
+		p.Split.Rounding += runs * o.Rounded
+		request := runs * min(o.USD, m.Tariff.Request) // what is fixed costs nothing
+		p.Split.Requests += request
+		p.Split.Time += runs*(o.USD-o.Rounded) - request
+	}
+	p.Split.Orchestration = variants.Executions * m.OrchestrationUSD(plan.Seconds)
+	r.Plans = append(r.Plans, p)
+	return nil
+}

@@ -1,0 +1,160 @@
+package whatif
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
+)
+
+// Front is the exact trade-offs of an application between time, cost and accuracy.
+type Front struct {
+	model *variants.Model
+	plans []variants.Plan
+}
+
+// FrontOf works out all configurations that keep the request's accuracy and that no other dominates.
+func FrontOf(ctx context.Context, m *variants.Model, q Request) (*Front, error) {
+	plans, err := m.Tradeoffs(ctx, q.Accuracy)
+	return &Front{m, plans}, err
+}
+
+// Len returns the number of configurations.
+func (f *Front) Len() int { return len(f.plans) }
+
+// WriteCSV writes a row per configuration: accuracy falling, then time rising.
+func (f *Front) WriteCSV(file string) error {
+	head := []string{"accuracy", "seconds", "usd_per_million"}
+	for _, name := range f.model.Flow.Functions() {
+		head = append(head, name, name+"_mb")
+	}
+	rows := [][]string{head}
+	for _, p := range f.plans {
+		rows = append(rows, append([]string{table.Exact(p.Accuracy), table.Exact(p.Seconds), table.Exact(p.USD)},
+			options(f.model, p.Choice)...))
+	}
+	return table.WriteFile(filepath.Dir(file), filepath.Base(file), rows)
+}
+
+// maxLines bounds the accuracies that a figure shows.
+const maxLines = 6
+
+// formats are the kinds of figures, by the end of the file's name.
+var formats = map[string]func(f *chart.Figure, w io.Writer) error{
+	".png": func(f *chart.Figure, w io.Writer) error { return f.PNG(w, 150) },
+	".svg": (*chart.Figure).SVG,
+	".pdf": (*chart.Figure).PDF,
+}
+
+// CheckPlot reports a figure's name whose end is no kind of figure.
+func CheckPlot(file string) error {
+	if formats[filepath.Ext(file)] == nil {
+		return fmt.Errorf("%s: no such kind of figure: want a name that ends in .png, .svg or .pdf", file)
+	}
+	return nil
+}
+
+// Plot draws cost over time, a line for each of some accuracies, and the plans of a result, and leaves the data beside the
+// figure as CSV. It returns the name of that file.
+func (f *Front) Plot(file string, r *Result) (string, error) {
+	if err := CheckPlot(file); err != nil {
+		return "", err
+	}
+	data := strings.TrimSuffix(file, filepath.Ext(file)) + ".csv"
+	if err := f.WriteCSV(data); err != nil {
+		return "", err
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return "", err
+	}
+	err = formats[filepath.Ext(file)](f.figure(r), out)
+	if e := out.Close(); err == nil {
+		err = e
+	}
+	return data, err
+}
+
+func (f *Front) figure(r *Result) *chart.Figure {
+	p := chart.NewPanel("", "mean response time (s)", "cost (USD per million executions)")
+	fig := &chart.Figure{Title: "What " + f.model.App.Name + " can be", Panels: []*chart.Panel{p}, Columns: 1,
+		Width: 13 * vg.Centimeter, Height: 9 * vg.Centimeter,
+		Under: "each line: all configurations of at least an accuracy that none dominates (exact)"}
+	for i, level := range f.shown() {
+		style := chart.Styles(i)
+		var x, y []float64
+		for _, plan := range f.atLeast(level) { // a cost holds until a slower configuration is cheaper
+			if n := len(y); n > 0 {
+				x, y = append(x, plan.Seconds), append(y, y[n-1])
+			}
+			x, y = append(x, plan.Seconds), append(y, plan.USD)
+		}
+		if len(x) == 1 {
+			p.Cross(style, chart.Exactly(x[0]), chart.Exactly(y[0]))
+		}
+		p.Line(style, x, y, false)
+		fig.Key = append(fig.Key, chart.Entry{Text: fmt.Sprintf("accuracy from %.3g", level), Style: style, Line: true})
+	}
+	if r != nil && r.Problem != nil {
+		style := chart.Bound()
+		p.Cross(style, chart.Exactly(r.Plans[0].Seconds), chart.Exactly(r.Plans[0].USD))
+		fig.Key = append(fig.Key, chart.Entry{Text: "the plan", Style: style, Dot: true})
+		if r.Problem.Latency > 0 && r.Problem.Percentile == 0 {
+			p.LevelX(r.Problem.Latency)
+		}
+		if r.Problem.Budget > 0 {
+			p.LevelY(r.Problem.Budget)
+		}
+	}
+	return fig
+}
+
+// shown returns up to maxLines of the accuracies, spread evenly over them with both ends, falling.
+func (f *Front) shown() []float64 {
+	var all []float64
+	for _, p := range f.plans {
+		if n := len(all); n == 0 || p.Accuracy < all[n-1]-1e-9 {
+			all = append(all, p.Accuracy)
+		}
+	}
+	if len(all) <= maxLines {
+		return all
+	}
+	var out []float64
+	for i := range maxLines {
+		out = append(out, all[i*(len(all)-1)/(maxLines-1)])
+	}
+	return out
+}
+
+// atLeast returns the front in time and cost of the configurations that have an accuracy.
+func (f *Front) atLeast(accuracy float64) []variants.Plan {
+	var all []variants.Plan
+	for _, p := range f.plans {
+		if p.Accuracy >= accuracy-1e-9 {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b variants.Plan) int {
+		if a.Seconds < b.Seconds || a.Seconds == b.Seconds && a.USD < b.USD {
+			return -1
+		}
+		return 1
+	})
+	out := all[:0]
+	for _, p := range all {
+		if n := len(out); n == 0 || p.USD < out[n-1].USD {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+package whatif
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval/table"
+)
+
+// Text is the result for a terminal.
+func Text(r *Result) string {
+	var b strings.Builder
+	if r.About != "" {
+		fmt.Fprintf(&b, "%s: %s\n\n", r.App, r.About)
+	}
+	if r.Problem == nil {
+		r.ends(&b)
+		return b.String()
+	}
+	p := &r.Plans[0]
+	fmt.Fprintf(&b, "%s: %s\n\n", r.App, p.Name)
+	rows := [][]string{{"function", "variant", "accuracy", "MB", "mean time", "runs", "USD a million"}}
+	for _, f := range p.Functions {
+		accuracy, variant := "", f.Variant
+		if f.Accuracy > 0 {
+			accuracy = table.Plain(f.Accuracy)
+		}
+		if variant == f.Function {
+			variant = ""
+		}
+		mb := ""
+		if f.MB > 0 {
+			mb = table.Plain(f.MB)
+		}
+		rows = append(rows, []string{f.Function, variant, accuracy, mb, seconds(f.Seconds), fmt.Sprintf("%.3g", f.Runs),
+			usd(f.USD)})
+	}
+	b.WriteString(table.Columns(rows, true))
+	fmt.Fprintf(&b, "\nresponse time  %s mean%s\naccuracy       %.4g\ncost           %s USD per million executions: %s\n",
+		seconds(p.Seconds), p.tail(), p.Accuracy, usd(p.USD), p.Split.text(p.USD))
+	return b.String()
+}
+
+// tail says the 95th percentile where it is known.
+func (p *Plan) tail() string {
+	if p.P95 == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s p95 (within %s)", seconds(p.P95), seconds(p.P95Error))
+}
+
+// ends writes what is possible at all.
+func (r *Result) ends(b *strings.Builder) {
+	rows := [][]string{{r.App, "mean time", "USD a million", "accuracy", "configuration"}}
+	for _, p := range r.Plans {
+		rows = append(rows, []string{p.Name, seconds(p.Seconds), usd(p.USD), fmt.Sprintf("%.4g", p.Accuracy), p.short()})
+	}
+	b.WriteString(table.Columns(rows, true))
+	b.WriteString("\nAsk for more with --latency, --p95, --budget, --accuracy or --objective.\n")
+}
+
+// short is the configuration in a line.
+func (p *Plan) short() string {
+	var out []string
+	for _, f := range p.Functions {
+		out = append(out, fmt.Sprintf("%s %g", f.Variant, f.MB))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (s Split) text(total float64) string {
+	part := func(name string, x float64) string {
+		return fmt.Sprintf("%s %s (%.1f %%)", name, usd(x), 100*x/max(total, 1e-300))
+	}
+	return strings.Join([]string{part("time", s.Time), part("rounding up", s.Rounding), part("requests", s.Requests),
+		part("orchestration", s.Orchestration)}, ", ")
+}
+
+func seconds(x float64) string {
+	switch {
+	case x < 1:
+		return fmt.Sprintf("%.0f ms", 1000*x)
+	case x < 100:
+		return fmt.Sprintf("%.2f s", x)
+	}
+	return fmt.Sprintf("%.0f s", x)
+}
+
+func usd(x float64) string { return fmt.Sprintf("%.2f", x) }
+
+// options describes a plan's choices for a row of a table: variant and memory size of each function.
+func options(m *variants.Model, choice []int) []string {
+	var out []string
+	for f, c := range choice {
+		o := m.Options[f][c]
+		out = append(out, m.Variants[f][o.Variant].Name, table.Exact(o.MB))
+	}
+	return out
+}
