@@ -8,5 +8,8 @@
 // OptiServe's eqs. 4.3 to 4.5; [Model.Solve] answers it exactly, and heuristics in agents/baselines/variants answer it as
 // the papers do. [Preset] has the six applications that the experiments use.
 //
+// Means do not say everything: a [Measurer] serves requests of a load with a choice (package serve), cold starts
+// included, and gives the percentiles of their response times and their bills with intervals.
+//
 // Laws are in package memory, prices in package bill, graphs in package workflow, fronts in package frontier.
 package variants
