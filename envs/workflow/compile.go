@@ -18,7 +18,7 @@ func (g Graph) Compile() (*Workflow, error) {
 	w := &Workflow{graph: g.clone()}
 	for _, step := range []func() error{
 		w.numberNodes, w.numberFunctions, w.connect, w.findEntry, w.sort, w.checkReachable, w.checkAlternatives, w.findOnward,
-		w.findLoops, w.findRegions,
+		w.findRegions,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("workflow %q: %w", g.Name, err)
@@ -135,7 +135,7 @@ func (w *Workflow) connect() error {
 			w.alts[from] = append(w.alts[from], alt{to, e.Probability, -1})
 		case Loop:
 			w.alts[from] = append(w.alts[from], alt{to, e.Probability, int32(len(w.loops))})
-			w.loops = append(w.loops, loop{header: to, source: from, p: e.Probability})
+			w.loops = append(w.loops, loop{to, from, e.Probability})
 		case Call:
 			w.caller[to] = from
 			w.calls[from] = append(w.calls[from], to)
@@ -198,22 +198,15 @@ func (w *Workflow) checkEdge(e *Edge, index map[string]int32) (from, to int32, e
 	return from, to, nil
 }
 
-// checkAlternatives checks that the probabilities of each node's alternatives sum to 1, and that every loop can end.
+// checkAlternatives checks that the probabilities of each node's alternatives sum to 1.
 func (w *Workflow) checkAlternatives() error {
 	for n, as := range w.alts {
 		if len(as) == 0 {
 			continue
 		}
-		var sum, back float64
+		var sum float64
 		for _, a := range as {
 			sum += a.p
-			if a.loop >= 0 {
-				back += a.p
-			}
-		}
-		if back >= 1-1e-9 {
-			return fmt.Errorf("node %q repeats with probability %v and never ends: want a probability below 1 "+
-				"and an edge that leads on", w.NodeName(n), back)
 		}
 		if math.Abs(sum-1) > 1e-9 {
 			return fmt.Errorf("the alternatives of node %q have probabilities that sum to %v, want 1 (an edge to %q "+
@@ -247,5 +240,8 @@ func (w *Workflow) hash() {
 		fmt.Fprintf(h, "%q %q %q %x;", e.From, e.To, e.Kind, math.Float64bits(e.Probability))
 	}
 	fmt.Fprintf(h, "%d", w.entry)
+	if len(w.routes.walks) > 0 {
+		fmt.Fprintf(h, "%v", w.routes.walks) // saved states have a cell for each
+	}
 	w.fingerprint = h.Sum64()
 }

@@ -52,12 +52,13 @@ func TestRefused(t *testing.T) {
 		"cycle":       {New("", Chain("a", "b", "c", "b")), []string{"b -> c -> b", "cycle"}},
 		"loop forward": {New("", Chain("a", "b"), Chain("a", "c"), Repeat("b", "c", 0.5), Choice("b", To(End, 0.5))),
 			[]string{"b -> c", "does not lead back"}},
-		"loop left early": {New("", Choice("a", To("b", 0.5), To("d", 0.5)), Chain("b", "c"), Repeat("c", "a", 0.5),
-			Choice("c", To("d", 0.5))), []string{"c -> a", "also left by the edge a -> d", `"c"`}},
-		"loop entered late": {New("", Chain("a", "b", "c"), Chain("a", "c"), Repeat("c", "b", 0.5),
-			Choice("c", To(End, 0.5))), []string{"c -> b", "also entered by the edge a -> c", `"b"`}},
-		"crossing loops": {New("", Chain("a", "b"), Choice("b", To("c", 0.5)), Repeat("b", "a", 0.5), Chain("c", "d"),
-			Repeat("d", "b", 0.5), Choice("d", To(End, 0.5))), []string{"b -> a", "also entered by the edge d -> b"}},
+		"part without exit": {New("", Choice("a", To("b", 0.5), To(End, 0.5)), Chain("b", "c"), Repeat("c", "b", 1)),
+			[]string{`node "b"`, "never left", "lead an edge out"}},
+		"all lead back": {New("", Choice("a", To("b", 0.5), To("c", 0.5)), Repeat("b", "a", 1), Repeat("c", "a", 1)),
+			[]string{`node "b"`, "probability 1", "never ends"}},
+		"passes without end": {New("", Fork("a", "b", "c"), Choice("b", To("d", 0.4)), Repeat("b", "a", 0.6),
+			Choice("c", To("d", 0.4)), Repeat("c", "a", 0.6), Chain("d", "e")),
+			[]string{`"a"`, "never ends", "lower the probabilities"}},
 		"join without a fork": {Graph{Nodes: []Node{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d", Join: true}},
 			Edges: append(Choice("a", To("b", 0.5), To("c", 0.5)),
 				Join("d", "b", "c")...)}, []string{`"d"`, "join without a fork"}},
@@ -65,7 +66,7 @@ func TestRefused(t *testing.T) {
 			[]string{"(b -> c)", `called by "a" already`}},
 		"callee goes on":   {New("", Calls("a", "b"), Chain("b", "c")), []string{`"b"`, "may only have call edges"}},
 		"call to the end":  {New("", Calls("a", End)), []string{"(a -> end)", "call"}},
-		"too many choices": {tangle(7), []string{"4096", "combinations"}},
+		"too many choices": {tangle(7), []string{"4096", "combinations", "meet before"}},
 	} {
 		err := c.g.Validate()
 		if err == nil {

@@ -8,8 +8,8 @@ const (
 	Next Kind = "next"
 	// Branch is one of a node's alternatives: exactly one of the branch and loop edges of a node is taken.
 	Branch Kind = "branch"
-	// Loop leads back to an earlier node, or to the node itself: the section in between runs again.
-	// Its probability counts among the node's alternatives.
+	// Loop leads back to an earlier node, or to the node itself: what lies in between runs again. Its probability counts
+	// among the node's alternatives. Loops may overlap.
 	Loop Kind = "loop"
 	// Call is a synchronous call: the callee runs after the caller's own work, and the caller returns (and frees
 	// its slot on its instance) only after all its callees have returned.

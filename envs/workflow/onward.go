@@ -1,6 +1,9 @@
 package workflow
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // edge is a way on from a node in the workflow without its loops. Its probability is that of the branch among those
 // that take no loop, 1 for a next edge.
@@ -53,5 +56,14 @@ func (w *Workflow) findOnward() error {
 			}
 		}
 	}
-	return nil
+	if len(w.on[w.entry]) > 0 {
+		return nil
+	}
+	for n, as := range w.alts {
+		if p := w.back(int32(n)); len(as) > 0 && p >= 1-1e-9 {
+			return fmt.Errorf("node %q repeats with probability %v and never ends: want a probability below 1 and an edge "+
+				"that leads on", w.NodeName(n), p)
+		}
+	}
+	return fmt.Errorf("every path from %q leads back, so that the workflow never ends", w.NodeName(w.entry))
 }

@@ -36,11 +36,13 @@ func (w *Workflow) Places() (places []Place, longest int) {
 }
 
 // Through returns for each node the length in seconds of the longest path through it, and the longest of all. Times
-// count as in [Workflow.CriticalPath]. The nodes of the critical path have its length. A callee has its caller's path;
-// where calls run together, less what the longest of them takes longer.
+// count as in [Workflow.Response], except that a branch counts as its longest alternative, and a node in a cyclic part as
+// often as it is expected to run for each time that a request passes it without taking loops. The nodes of the critical
+// path have its length. A callee has its caller's path; where calls run together, less what the longest of them takes
+// longer.
 func (w *Workflow) Through(times []float64, d Delays) (through []float64, longest float64) {
 	n := len(w.function)
-	before, after := make([]float64, n), make([]float64, n)
+	before := make([]float64, n)
 	through = make([]float64, n)
 	var out []int32
 	for _, m := range w.order {
@@ -50,13 +52,7 @@ func (w *Workflow) Through(times []float64, d Delays) (through []float64, longes
 			before[k] = max(before[k], end)
 		}
 	}
-	for i := range w.order {
-		m := w.order[n-1-i]
-		out = w.onward(out[:0], int32(m))
-		for _, k := range out {
-			after[m] = max(after[m], after[k]+w.own(k, times, d)+d.Edge)
-		}
-	}
+	after := w.after(times, d)
 	for _, m := range w.order { // callers before callees
 		if w.caller[m] < 0 {
 			through[m] = before[m] + w.own(int32(m), times, d) + after[m]
@@ -74,6 +70,20 @@ func (w *Workflow) Through(times []float64, d Delays) (through []float64, longes
 		}
 	}
 	return through, longest
+}
+
+// after returns for each node the length in seconds of the longest path from its end on.
+func (w *Workflow) after(times []float64, d Delays) []float64 {
+	after := make([]float64, len(w.function))
+	var out []int32
+	for i := range w.order {
+		m := w.order[len(w.order)-1-i]
+		out = w.onward(out[:0], int32(m))
+		for _, k := range out {
+			after[m] = max(after[m], after[k]+w.own(k, times, d)+d.Edge)
+		}
+	}
+	return after
 }
 
 // own is the time of a node with its calls and the loops around it.

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -47,9 +48,8 @@ var prcpProfile = map[string][2]float64{
 	"4": {6180.6006, 795.1290}, "5": {1505.1143, 108.4231}, "6": {6853.3137, 475.2245},
 }
 
-// The published boundaries prove loops, cycles and branches. Costs are sums over nodes of expected executions times a
-// price, so they check the executions to the last digit printed. Response times contain the platform's delays, which
-// the published code counts once too often for some nodes; the span between both boundaries is free of them.
+// The published boundaries prove loops, cycles and branches, in money and, with the published count of delays, in time,
+// to the last digit printed.
 func TestPRCP(t *testing.T) {
 	price := [2]float64{2.08e-7, 4.897e-6} // per 100 ms at 128 and 3008 MB
 	for _, app := range prcp() {
@@ -70,10 +70,59 @@ func TestPRCP(t *testing.T) {
 			if !near(cost, app.cost[m], 1e-4) {
 				t.Errorf("%s: costs %.4f USD per million, published %.4f", w.Name(), cost, app.cost[m])
 			}
-			response[m] = w.Response(times, Delays{})
+			response[m] = 1000 * w.Response(scaled(times, 1e-3), StepFunctions(Published))
 		}
-		if got, want := response[0]-response[1], app.response[1]-app.response[0]; !near(got, want, 0.011) {
-			t.Errorf("%s: response times span %.3f ms, published %.3f", w.Name(), got, want)
+		for m, want := range []float64{app.response[1], app.response[0]} {
+			if !near(response[m], want, 0.0051) {
+				t.Errorf("%s: response time %.3f ms, published %.2f", w.Name(), response[m], want)
+			}
+		}
+	}
+}
+
+// scaled returns times times a factor.
+func scaled(times []float64, factor float64) []float64 {
+	out := slices.Clone(times)
+	for i := range out {
+		out[i] *= factor
+	}
+	return out
+}
+
+// OptiServe's code gives these response times in ms without delays and with Step Functions' delays, and these expected
+// runs (golden figures of its repository).
+func TestOptiServe(t *testing.T) {
+	for _, c := range []struct {
+		graph           Graph
+		times           map[string]float64
+		without, delays float64
+		runs            map[string]float64
+	}{
+		{New("branch", Choice("1", To("2", 0.3), To("3", 0.7))), map[string]float64{"1": 100, "2": 400, "3": 900},
+			850, 928.24, map[string]float64{"1": 1, "2": 0.3, "3": 0.7}},
+		{New("parallel", Fork("1", "2", "3"), Join("4", "2", "3")),
+			map[string]float64{"1": 50, "2": 300, "3": 700, "4": 40}, 790, 888.05,
+			map[string]float64{"1": 1, "2": 1, "3": 1, "4": 1}},
+		{New("self-loop", Chain("1", "2"), Repeat("2", "2", 0.25), Choice("2", To(End, 0.75))),
+			map[string]float64{"1": 100, "2": 200}, 366.666667, 471.32, map[string]float64{"1": 1, "2": 1.333333}},
+		{New("mixed", Choice("1", To("2", 0.2), To("3", 0.8)), Chain("1", "4"), Join("5", "2", "3", "4"),
+			Choice("5", To("6", 0.7)), Repeat("6", "6", 0.2), Choice("6", To(End, 0.8)), Repeat("5", "1", 0.3)),
+			map[string]float64{"1": 100, "2": 500, "3": 1000, "4": 210, "5": 130, "6": 100}, 1739.285714, 1898.888214,
+			map[string]float64{"1": 1.428571, "2": 0.285714, "3": 1.142857, "4": 1.428571, "5": 1.428571, "6": 1.25}},
+	} {
+		w := compile(t, c.graph)
+		times := make([]float64, w.NumNodes())
+		for n := range times {
+			times[n] = c.times[w.NodeName(n)] / 1000
+			if got, want := w.Executions()[n], c.runs[w.NodeName(n)]; !near(got, want, 5.1e-7) {
+				t.Errorf("%s: node %s runs %.6f times, want %.6f", w.Name(), w.NodeName(n), got, want)
+			}
+		}
+		if got := 1000 * w.Response(times, Delays{}); !near(got, c.without, 5.1e-7) {
+			t.Errorf("%s: response time %.6f ms without delays, want %.6f", w.Name(), got, c.without)
+		}
+		if got := 1000 * w.Response(times, StepFunctions(Published)); !near(got, c.delays, 5.1e-7) {
+			t.Errorf("%s: response time %.6f ms with delays, want %.6f", w.Name(), got, c.delays)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,96 +133,4 @@ func (w *Workflow) checkReachable() error {
 			w.NodeName(w.entry))
 	}
 	return nil
-}
-
-// findLoops finds each loop's section and checks that it is entered at its header only and left from its source only.
-// Then nothing outside is still running when a section runs again, and its expected number of runs is 1/(1-p).
-func (w *Workflow) findLoops() error {
-	n := len(w.function)
-	for i := range w.loops {
-		l := &w.loops[i]
-		from, to := make([]bool, n), make([]bool, n)
-		from[l.header], to[l.source] = true, true
-		var out []int32
-		for _, m := range w.order {
-			if from[m] {
-				out = w.successors(out[:0], int32(m))
-				for _, k := range out {
-					from[k] = true
-				}
-			}
-		}
-		for _, m := range slices.Backward(w.order) {
-			out = w.successors(out[:0], int32(m))
-			to[m] = to[m] || slices.ContainsFunc(out, func(k int32) bool { return to[k] })
-		}
-		name := fmt.Sprintf("the loop edge %s -> %s", w.NodeName(int(l.source)), w.NodeName(int(l.header)))
-		if !from[l.source] {
-			return fmt.Errorf("%s does not lead back: there is no path from %q to %q; make it a next or branch edge", name,
-				w.NodeName(int(l.header)), w.NodeName(int(l.source)))
-		}
-		l.in = make([]bool, n)
-		for _, m := range w.order {
-			// A callee runs whenever its caller does.
-			l.in[m] = from[m] && to[m] || w.caller[m] >= 0 && l.in[w.caller[m]]
-			if l.in[m] {
-				l.body = append(l.body, int32(m))
-			}
-		}
-		slices.Sort(l.body)
-		if err := w.checkSection(l, name); err != nil {
-			return err
-		}
-	}
-	w.loopFactors()
-	return nil
-}
-
-// checkSection checks that a loop's section is entered and left as findLoops says.
-func (w *Workflow) checkSection(l *loop, name string) error {
-	within := func(m int32) bool { return m != exit && l.in[m] }
-	for m := range l.in {
-		targets := slices.Clone(w.next[m])
-		for _, a := range w.alts[m] {
-			targets = append(targets, a.to)
-		}
-		for _, t := range targets {
-			to := End
-			if t != exit {
-				to = w.NodeName(int(t))
-			}
-			if l.in[m] && int32(m) != l.source && !within(t) {
-				return fmt.Errorf("%s repeats a section that is also left by the edge %s -> %s: a section may only be "+
-					"left from its last node, %q", name, w.NodeName(m), to, w.NodeName(int(l.source)))
-			}
-			if !l.in[m] && within(t) && t != l.header {
-				return fmt.Errorf("%s repeats a section that is also entered by the edge %s -> %s: a section may only be "+
-					"entered at its first node, %q", name, w.NodeName(m), to, w.NodeName(int(l.header)))
-			}
-		}
-	}
-	return nil
-}
-
-// loopFactors computes how often each loop's section is expected to run per entry. Of the loops of one node the inner
-// ones come first: an outer loop is taken with its part of the probability that remains when the inner ones have ended.
-func (w *Workflow) loopFactors() {
-	w.factor = slices.Repeat([]float64{1}, len(w.function))
-	for _, as := range w.alts {
-		var here []*loop
-		for _, a := range as {
-			if a.loop >= 0 {
-				here = append(here, &w.loops[a.loop])
-			}
-		}
-		slices.SortFunc(here, func(a, b *loop) int { return cmp.Compare(len(a.body), len(b.body)) })
-		rest := 1.0
-		for _, l := range here {
-			l.factor = rest / (rest - l.p)
-			rest -= l.p
-			for _, m := range l.body {
-				w.factor[m] *= l.factor
-			}
-		}
-	}
 }

@@ -28,13 +28,14 @@ type Step struct {
 //
 // A node starts when it is known for every edge into it whether it is taken, and at least one is taken. If none is
 // taken, the node does not run, and none of its own edges is taken either. So parallel paths wait for each other where
-// they meet, and alternatives do not.
+// they meet, and alternatives do not. A cyclic part without forks starts and is left out as a whole in the same way;
+// within it a request moves from node to node.
 type Tracker struct {
 	w *Workflow
 	draws
 	runs []run
 	free []int32 // runs that are not in use, a stack
-	// cells[run*nodes+node].
+	// cells[run*width+node], then one for each cyclic part without forks.
 	cells []cell
 }
 
@@ -69,7 +70,8 @@ const (
 	phases
 )
 
-// NewTracker returns a tracker with no request in flight.
+// NewTracker returns a tracker with no request in flight. Check [Workflow.Walkable] first: through a workflow that is
+// not, a tracker goes wrong ways.
 func NewTracker(w *Workflow, seed uint64) *Tracker {
 	t := &Tracker{w: w}
 	t.Reset(seed)
@@ -96,7 +98,7 @@ func (t *Tracker) Live() int { return len(t.runs) - len(t.free) }
 // Begin starts a request and fills out with its first visit. The run that it returns identifies the request until a
 // Step says Finished, or until Cancel. User and request are part of the keys of its draws; in an open loop user is 0.
 func (t *Tracker) Begin(user, request uint64, out *Step) int32 {
-	n := len(t.w.function)
+	n := t.width()
 	if len(t.free) == 0 {
 		t.free = append(t.free, int32(len(t.runs)))
 		t.runs = append(t.runs, run{})
@@ -108,8 +110,11 @@ func (t *Tracker) Begin(user, request uint64, out *Step) int32 {
 	t.free = t.free[:len(t.free)-1]
 	t.runs[r] = run{user: user, request: request, used: true}
 	cs := t.cells[int(r)*n:][:n]
-	for m := range cs {
-		cs[m] = cell{open: t.w.indegree[m]}
+	for m, k := range t.w.indegree {
+		cs[m] = cell{open: k}
+	}
+	for k, p := range t.w.routes.walks {
+		cs[len(t.w.indegree)+k] = cell{open: p.enter}
 	}
 	out.clear()
 	t.start(r, int32(t.w.entry), out)
@@ -177,7 +182,10 @@ func (t *Tracker) release(r int32) {
 	t.free = append(t.free, r)
 }
 
-func (t *Tracker) cell(r, node int32) *cell { return &t.cells[int(r)*len(t.w.function)+int(node)] }
+// width is the number of cells of a run.
+func (t *Tracker) width() int { return len(t.w.function) + len(t.w.routes.walks) }
+
+func (t *Tracker) cell(r, node int32) *cell { return &t.cells[int(r)*t.width()+int(node)] }
 
 func (t *Tracker) start(r, node int32, out *Step) {
 	c := t.cell(r, node)
@@ -226,8 +234,14 @@ func (t *Tracker) leave(r, node, number int32, out *Step) {
 				break // without a break the last one is taken: rounding may leave a small rest
 			}
 		}
+	}
+	if w.routes.walk[node] >= 0 {
+		t.walk(r, node, chosen, out)
+		return
+	}
+	if chosen >= 0 {
 		if l := alts[chosen].loop; l >= 0 {
-			for _, m := range w.loops[l].body {
+			for _, m := range w.routes.body[l] {
 				c := t.cell(r, m)
 				c.open, c.taken = w.indegree[m], false
 			}
@@ -250,6 +264,10 @@ func (t *Tracker) settle(r, node int32, taken bool, out *Step) {
 	if node == exit {
 		return
 	}
+	if t.w.routes.walk[node] >= 0 {
+		t.gate(r, node, taken, out)
+		return
+	}
 	c := t.cell(r, node)
 	c.taken = c.taken || taken
 	if c.open--; c.open > 0 {
@@ -266,5 +284,44 @@ func (t *Tracker) settle(r, node int32, taken bool, out *Step) {
 		if a.loop < 0 {
 			t.settle(r, a.to, false, out)
 		}
+	}
+}
+
+// gate records that an edge into a cyclic part without forks is taken or not taken. If it was the last one, the request
+// starts at the node to which the edge taken leads, or the part is left out.
+func (t *Tracker) gate(r, node int32, taken bool, out *Step) {
+	p := t.w.routes.walk[node]
+	g := t.cell(r, int32(len(t.w.function))+p)
+	if taken {
+		g.taken, g.calls = true, node
+	}
+	if g.open--; g.open > 0 {
+		return
+	}
+	if g.taken {
+		t.start(r, g.calls, out)
+		return
+	}
+	for _, e := range t.w.routes.walks[p].exits {
+		t.settle(r, e[1], false, out)
+	}
+}
+
+// walk moves a request on in a cyclic part without forks, or out of it. The node took the chosen alternative; a node
+// without alternatives has one next edge.
+func (t *Tracker) walk(r, node int32, chosen int, out *Step) {
+	p := t.w.routes.walk[node]
+	var to int32
+	if chosen >= 0 {
+		to = t.w.alts[node][chosen].to
+	} else {
+		to = t.w.next[node][0]
+	}
+	if to != exit && t.w.routes.walk[to] == p {
+		t.start(r, to, out)
+		return
+	}
+	for _, e := range t.w.routes.walks[p].exits {
+		t.settle(r, e[1], e == [2]int32{node, to}, out)
 	}
 }

@@ -31,7 +31,7 @@ func (t *Tracker) State(c *state.Codec) {
 		state.Slice(c, &t.cells)
 		return
 	}
-	n := len(t.w.function)
+	n := t.width()
 	if c.Loaded() {
 		t.key = rng.New(t.seed, "workflow")
 		t.cells = slices.Grow(t.cells[:0], n*len(t.runs))[:n*len(t.runs)]
@@ -107,6 +107,13 @@ func (t *Tracker) consistentRun(r int32) error {
 		if !ok {
 			return fmt.Errorf("run %d cannot have node %q in phase %d with %d visits begun and %d calls",
 				r, t.w.NodeName(m), c.phase, c.number, c.calls)
+		}
+	}
+	for p, k := range t.w.routes.walks {
+		g := t.cell(r, int32(len(t.w.indegree)+p))
+		if g.open < 0 || g.open > k.enter || g.calls < 0 || int(g.calls) >= len(t.w.indegree) ||
+			g.taken && t.w.routes.walk[g.calls] != int32(p) {
+			return fmt.Errorf("run %d cannot enter a cyclic part at node %d with %d edges to come", r, g.calls, g.open)
 		}
 	}
 	if active == 0 || active != t.runs[r].active {

@@ -22,10 +22,15 @@ type Workflow struct {
 
 	order   []int
 	depth   []int
-	factor  []float64 // expected runs of a node because of the loops around it
 	regions []region
+	inner   []region  // from forks to where their paths meet, in cyclic parts
+	spans   []span    // of cyclic parts
+	terms   []term    // inner regions and spans in the order in which they can be evaluated
+	overlap error     // why a cyclic part is not a walk, see overlap.go
+	factor  []float64 // expected runs of a node for each time that a request passes it without taking loops
 	execs   []float64
 	near    [][]int
+	routes  routes
 }
 
 // exit is the number of [End] among the targets of edges.
@@ -38,13 +43,10 @@ type alt struct {
 	loop int32 // index into loops, -1 for a branch
 }
 
-// loop is a section that may run again: the nodes on paths from header to source.
+// loop is an edge that leads back.
 type loop struct {
 	header, source int32
 	p              float64
-	body           []int32 // ascending, callees included
-	in             []bool  // per node: in body
-	factor         float64 // expected runs per entry
 }
 
 // Name returns the graph's name.
@@ -81,8 +83,8 @@ func (w *Workflow) Order() []int { return w.order }
 // Depth returns per node how many nodes come before it on the longest path from the entry, without loops.
 func (w *Workflow) Depth() []int { return w.depth }
 
-// Executions returns the expected number of runs of each node in a request: the probability of reaching it, times
-// 1/(1-p) for every loop around it.
+// Executions returns the expected number of runs of each node in a request. See cycle.go for how they follow from the
+// probabilities of branches and loops.
 func (w *Workflow) Executions() []float64 { return w.execs }
 
 // FunctionExecutions returns the expected number of runs of each function in a request.
