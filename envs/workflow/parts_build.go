@@ -321,7 +321,7 @@ func (e *brancher) explore(at int) {
 }
 
 func (e *brancher) take(from, to int32) {
-	e.links = append(e.links, link{from, to})
+	e.links = append(e.links, link{from, to, -1})
 	e.run[to]++
 }
 
