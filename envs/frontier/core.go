@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/stoker-rl/stoker/envs/workflow"
@@ -14,7 +15,8 @@ type core struct {
 	ops  []op
 	// value and weight are scratch, one per op: its time, and its share in a slope.
 	value, weight []float64
-	variable      map[int]int // variable of a shared function
+	variable      map[int]int    // variable of a shared function
+	known         map[string]int // index of each op, so that none is there twice
 }
 
 // op is a step of the evaluation: factor times the time of a variable, or the sum, maximum or mixture of earlier
@@ -39,7 +41,7 @@ const (
 
 // newCore writes a term as a core.
 func (s *solver) newCore(t *term) (*core, error) {
-	c := &core{variable: map[int]int{}}
+	c := &core{variable: map[int]int{}, known: map[string]int{}}
 	places := map[int]int{}
 	t.places(places)
 	if _, err := c.add(s, t, places); err != nil {
@@ -107,7 +109,16 @@ func (c *core) add(s *solver, t *term, places map[int]int) (int, error) {
 	}
 }
 
+// push appends an op, unless it is there, and returns its index: ways of a crossing share most of theirs.
 func (c *core) push(o op) int {
+	if len(o.args) == 1 && o.kind != mixOp && o.constant == 0 {
+		return o.args[0]
+	}
+	key := fmt.Sprint(o)
+	if i, ok := c.known[key]; ok {
+		return i
+	}
+	c.known[key] = len(c.ops)
 	c.ops = append(c.ops, o)
 	return len(c.ops) - 1
 }
@@ -122,9 +133,6 @@ func (c *core) paths(t *term, own []int) int {
 		start := func(i int) int {
 			slices.Sort(into[i])
 			into[i] = slices.Compact(into[i])
-			if len(into[i]) == 1 {
-				return into[i][0]
-			}
 			return c.push(op{kind: maxOp, args: into[i]})
 		}
 		for _, l := range way.Links {
