@@ -44,8 +44,9 @@ type runLaw struct{ seconds, mu, sigma float64 }
 
 // flight is a request in flight.
 type flight struct {
-	usd        float64
-	runs, cold int // of functions, and those that waited for a cold start
+	usd float64
+	// visits of nodes; runs on instances, which are all but those of fixed functions; runs that waited for a cold start.
+	visits, runs, cold int
 }
 
 // sample is a request that has ended.
@@ -113,6 +114,13 @@ func (x *Measurer) simulation() sim.Config {
 	p := &x.platform
 	c := sim.Config{SketchBits: sim.NoSketch, StartRate: p.StartRate}
 	for f, name := range x.model.Flow.Functions() {
+		if fixed(&x.model.Options[f][0]) {
+			c.Functions = append(c.Functions, sim.Function{
+				Name: name, Warm: true, Sizing: sim.Sizing{Concurrency: sim.MaxConcurrency, Speed: 1, Min: 1, Max: 1},
+				Queue: sim.NoLimit,
+			})
+			continue
+		}
 		_, behind := x.model.VariantOptions(f, x.variants[f])
 		c.Functions = append(c.Functions, sim.Function{
 			Name: name, ColdStart: p.cold(x.model.Options[f][behind-1].Seconds), BindCold: true, Warm: true,
@@ -143,6 +151,10 @@ func (x *Measurer) began(q serve.Request) {
 // ran bills a run.
 func (x *Measurer) ran(r serve.Run) {
 	q := &x.flights[r.Request]
+	q.visits++
+	if fixed(x.option(int(r.Function))) {
+		return
+	}
 	billed := r.Ended - r.Started
 	if r.Cold && x.platform.BillCold {
 		billed = r.Ended - r.Arrived
@@ -153,6 +165,9 @@ func (x *Measurer) ran(r serve.Run) {
 		q.cold++
 	}
 }
+
+// fixed reports whether an option is that of a fixed function: it takes its time without an instance, and costs nothing.
+func fixed(o *Option) bool { return o.MB == 0 }
 
 func (x *Measurer) option(f int) *Option { return &x.model.Options[f][x.choice[f]] }
 
@@ -169,7 +184,7 @@ func (x *Measurer) ended(q serve.Request) {
 	g := x.flights[q.Run]
 	x.took = bill.Always(seconds)
 	x.samples = append(x.samples, sample{flight: g, begun: q.Begun, run: q.Run, seconds: seconds,
-		transfers: x.model.Orchestration.Request(float64(g.runs), 0, &x.took)})
+		transfers: x.model.Orchestration.Request(float64(g.visits), 0, &x.took)})
 }
 
 // minutes is a length of minutes, which may be longer than sim.MaxSpan.
@@ -230,6 +245,9 @@ func (x *Measurer) Measure(choice []int, p Period) (Measured, error) {
 // idle is what instances cost that start or are idle, in the meters' window, and the mean number of all.
 func (x *Measurer) idle() (usd, instances float64) {
 	for f := range x.model.Options {
+		if fixed(x.option(f)) {
+			continue
+		}
 		x.walk.Sim().Meter(f, &x.meter)
 		n := x.meter.Instances()
 		instances += n

@@ -34,7 +34,7 @@ func (x *Measurer) result(idle float64) Measured {
 	}
 	m.Functions *= Executions / float64(n)
 	m.Orchestration *= Executions / float64(n)
-	m.ColdRequests, m.ColdRuns = coldRequests/float64(n), coldRuns/runs
+	m.ColdRequests, m.ColdRuns = coldRequests/float64(n), coldRuns/math.Max(1, runs)
 	m.USD = x.interval(func(s []sample) float64 {
 		var sum float64
 		for i := range s {

@@ -1,6 +1,7 @@
 package variants_test
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -72,10 +73,10 @@ func TestMeasuredIsModelled(t *testing.T) {
 			m := compile(t, a)
 			choice := middle(m)
 			want := m.Evaluate(choice)
-			got := measure(t, measurer(t, m, warm(), poisson(t, 2, 400)), choice, variants.Period{Seed: 1, Minutes: 400})
-			within(t, name+": mean", got.Mean, want.Seconds, 0.03)
+			got := measure(t, measurer(t, m, warm(), poisson(t, 2, 150)), choice, variants.Period{Seed: 1, Minutes: 150})
+			within(t, name+": mean", got.Mean, want.Seconds, 0.05)
 			if o != bill.Express { // the model prices the mean time there
-				within(t, name+": USD", got.USD, want.USD, 0.03)
+				within(t, name+": USD", got.USD, want.USD, 0.05)
 			}
 			if got.Accuracy != want.Accuracy || got.ColdRuns == 0 || got.Idle != 0 {
 				t.Errorf("%s: %+v, want the accuracy %g, runs in new instances, and no price of idling", name, got, want.Accuracy)
@@ -144,9 +145,9 @@ func TestIntervals(t *testing.T) {
 	m := compile(t, a)
 	choice := middle(m)
 	want := m.Evaluate(choice)
-	x := measurer(t, m, warm(), poisson(t, 1, 30))
+	x := measurer(t, m, warm(), poisson(t, 0.5, 30))
 	hit, hitUSD := 0, 0
-	const n = 200
+	const n = 120
 	for seed := range uint64(n) {
 		got := measure(t, x, choice, variants.Period{Seed: seed, Minutes: 30})
 		if got.Mean.Lo <= want.Seconds && want.Seconds <= got.Mean.Hi {
@@ -156,8 +157,8 @@ func TestIntervals(t *testing.T) {
 			hitUSD++
 		}
 	}
-	if hit < 180 || hitUSD < 180 {
-		t.Errorf("%d and %d of %d intervals hold the mean time and the cost, want about 190", hit, hitUSD, n)
+	if hit < 107 || hitUSD < 107 {
+		t.Errorf("%d and %d of %d intervals hold the mean time and the cost, want about 114", hit, hitUSD, n)
 	}
 }
 
@@ -186,6 +187,27 @@ func TestMeasurer(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(3, func() { measure(t, x, high, period) }); n > 0 {
 		t.Errorf("a measurement allocates %g times", n)
+	}
+}
+
+// A fixed function takes its time on no instance: it is never cold, takes no turn in the line of starts, and is free.
+func TestMeasuredFixed(t *testing.T) {
+	m := compile(t, variants.App{
+		Name: "waits", Workflow: workflow.New("waits", workflow.Chain("f", "wait")), Tariff: variants.Lambda,
+		Orchestration: bill.Standard,
+		Functions: []variants.Function{
+			{Name: "f", Memory: variants.Sizes(1024), Variants: []variants.Variant{{
+				Law: variants.Law{Form: memory.Table, MB: []float64{1024}, Seconds: []float64{0.1}},
+			}}},
+			{Name: "wait", Fixed: true, Seconds: 5},
+		},
+	})
+	p := variants.Platform{ColdStart: 1, KeepAlive: 0.1, StartRate: 1000}
+	got := measure(t, measurer(t, m, p, poisson(t, 0.1, 600)), []int{0, 0}, variants.Period{Seed: 1, Minutes: 600})
+	within(t, "mean", got.Mean, 5.1+got.ColdRuns*(1+0.001), 0.01)
+	want := 1e6*bill.Lambda().Run(1024, 0.1) + 2*25
+	if got.ColdRuns < 0.9 || got.ColdRequests != got.ColdRuns || math.Abs(got.USD.Value-want) > 1e-9*want {
+		t.Errorf("%+v, want nearly all runs cold and %g USD a million", got, want)
 	}
 }
 
@@ -226,5 +248,40 @@ func TestMeasureWrong(t *testing.T) {
 	}
 	if _, err := variants.NewMeasurer(m, warm(), s); err == nil || !strings.Contains(err.Error(), "closed-loop") {
 		t.Errorf("closed-loop users: %v", err)
+	}
+}
+
+// The plan that is found keeps the percentile as measured, where the mean model's own plan misses it; a dearer one of the
+// front next to it would not be needed. What cannot be kept is said.
+func TestSolveMeasured(t *testing.T) {
+	m := compile(t, app(t, "app4"))
+	x := measurer(t, m, variants.DefaultPlatform(), poisson(t, 0.02, 500))
+	d := variants.Period{Seed: 7, Minutes: 500}
+	p := variants.Problem{Objective: variants.Cost, Latency: 12, Percentile: 95}
+	plan, got, err := x.Solve(context.Background(), p, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := measure(t, x, plan.Choice, d); again != got || got.P95.Value > 12 {
+		t.Errorf("%+v, measured again %+v, want a p95 within 12 s", got, again)
+	}
+	mean, err := m.Solve(context.Background(), variants.Problem{Objective: variants.Cost, Latency: 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if naive := measure(t, x, mean.Choice, d); !(naive.P95.Value > 12) || !(plan.USD > mean.USD) {
+		t.Errorf("the mean model's plan has a p95 of %g s at %g USD, this one %g s at %g", naive.P95.Value, mean.USD,
+			got.P95.Value, plan.USD)
+	}
+	for want, p := range map[string]variants.Problem{
+		"the fastest plan takes": {Objective: variants.Cost, Latency: 0.1, Percentile: 95},
+		"want 50, 95 or 99":      {Objective: variants.Cost, Latency: 10, Percentile: 80},
+		"objective is time":      {Objective: variants.Time, Latency: 10},
+		"latency of 0 s":         {Objective: variants.Cost},
+		"nothing has":            {Objective: variants.Cost, Latency: 10, Accuracy: 2},
+	} {
+		if _, _, err := x.Solve(context.Background(), p, d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want one with %q", p, err, want)
+		}
 	}
 }
