@@ -100,22 +100,16 @@ func (p Part) scaled(x float64) Part {
 }
 
 // Parts returns the terms of which [Workflow.Response] consists, with series-parallel parts found as far as the graph
-// has them. Every node but those that a request cannot reach is there once.
+// has them. A node can be in several of them, and the functions of some nodes are at several nodes.
 //
-// Outside of forks a request is at one node at a time, so that its time is the sum over nodes of the expected runs times
-// the time of a run. A fork and all that follows it up to the node that every path from it passes is one block, run as
-// often as the fork. Below a fork the time is an expectation over combinations of branches, each with its longest path;
-// see [Other].
+// In each combination of branches the nodes that all paths pass add up, and so do the blocks of parallel paths between
+// two of them: a block is a part as often as it is passed. Where branches lie within a block, its time is an
+// expectation over their combinations, each with its longest path; see [Other].
 //
-// The parts are compared with Response at a few points. It is an error if they differ there, which says that this graph
-// has a structure that parts cannot describe.
+// The parts are compared with Response at a few points, and it is an error if they differ there.
 func (w *Workflow) Parts(d Delays) (Part, error) {
-	b := &partBuilder{w: w, d: d}
-	top, err := b.build()
-	if err != nil {
-		return Part{}, fmt.Errorf("workflow %q: %w", w.Name(), err)
-	}
-	// Delays outside of blocks are the same for all times: they are what is left.
+	top := w.newPartBuilder(d).whole()
+	// Delays that no part has are the same for all times: they are what is left.
 	times := make([]float64, w.NumNodes())
 	draw := rng.NewStream(1, "workflow/parts")
 	for probe := range 4 {
@@ -126,8 +120,7 @@ func (w *Workflow) Parts(d Delays) (Part, error) {
 		if probe == 0 {
 			top.Delay += rest
 		} else if math.Abs(rest) > 1e-9*(1+w.Response(times, d)) {
-			return Part{}, fmt.Errorf("workflow %q: its response time is not a sum over series-parallel and crossing parts "+
-				"(it differs by %.3g s at a probe): loops or delays below a fork are counted in another way", w.Name(), rest)
+			return Part{}, fmt.Errorf("workflow %q: its parts differ from its response time by %.3g s", w.Name(), rest)
 		}
 	}
 	return top, nil

@@ -2,201 +2,30 @@ package workflow
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
-// partBuilder finds the blocks below forks and writes the workflow's response time as a sum of parts.
+// partBuilder writes a workflow's regions and spans as parts.
 type partBuilder struct {
-	w    *Workflow
-	d    Delays
-	out  [][]int32 // per node: where its next and branch edges lead; exit for the end
-	in   [][]int32
-	rank []int   // place of each node in the topological order
-	dom  []int32 // immediate dominator; none at the entry
-	post []int32 // immediate postdominator, exit for the end
+	w     *Workflow
+	d     Delays
+	inner []*Part // by index; nil until it is built
+	spans []*Part
 }
 
-// none stands for a node that is not there; exit is -1.
-const none int32 = -2
+func (w *Workflow) newPartBuilder(d Delays) *partBuilder {
+	return &partBuilder{w: w, d: d, inner: make([]*Part, len(w.inner)), spans: make([]*Part, len(w.spans))}
+}
 
-// maxWays is the most combinations of branches of a block.
-const maxWays = 4096
-
-func (b *partBuilder) build() (Part, error) {
-	b.connect()
-	w := b.w
+// whole returns the parts of the whole workflow.
+func (b *partBuilder) whole() Part {
 	top := Part{Kind: Series}
-	inside := make([]bool, w.NumNodes())
-	for _, o := range w.order {
-		x := int32(o)
-		if w.caller[x] >= 0 || inside[x] {
-			continue
-		}
-		if b.forks(x) {
-			from, to, nodes, err := b.closed(x)
-			if err != nil {
-				return Part{}, err
-			}
-			if from != x {
-				// The block starts before this node: the nodes between are in it, and no longer terms of their own.
-				top.Parts = slices.DeleteFunc(top.Parts, func(p Part) bool {
-					return p.Kind == Single && slices.Contains(nodes, int32(p.Node)) ||
-						p.Kind != Single && slices.ContainsFunc(nodes, func(n int32) bool { return p.has(int(n)) })
-				})
-			}
-			block, err := b.block(from, to, nodes)
-			if err != nil {
-				return Part{}, err
-			}
-			for _, n := range nodes {
-				inside[n] = true
-			}
-			top.Parts = append(top.Parts, block)
-			if from != x {
-				continue // from has its own term, and x lies in the block
-			}
-		}
-		top.Parts = append(top.Parts, b.run(x, w.execs[x]))
+	for i := range b.w.regions {
+		r := &b.w.regions[i]
+		top.Parts = append(top.Parts, b.region(r, true).scaled(r.weight))
 	}
-	return top, nil
-}
-
-// has reports whether a node is in a part.
-func (p *Part) has(n int) bool {
-	return p.Kind == Single && p.Node == n || slices.ContainsFunc(p.Parts, func(q Part) bool { return q.has(n) })
-}
-
-// connect fills in the edges without loops, the dominators and the postdominators (Cooper, Harvey and Kennedy; one pass
-// is enough without cycles).
-func (b *partBuilder) connect() {
-	w := b.w
-	n := len(w.function)
-	b.out, b.in = make([][]int32, n), make([][]int32, n)
-	b.rank, b.dom, b.post = make([]int, n), slices.Repeat([]int32{none}, n), slices.Repeat([]int32{none}, n)
-	for i, m := range w.order {
-		b.rank[m] = i
-	}
-	for m := range n {
-		if w.caller[m] >= 0 {
-			continue
-		}
-		b.out[m] = append(b.out[m], w.next[m]...)
-		for _, a := range w.alts[m] {
-			if a.loop < 0 {
-				b.out[m] = append(b.out[m], a.to)
-			}
-		}
-		if len(b.out[m]) == 0 {
-			b.out[m] = []int32{exit}
-		}
-		for _, t := range b.out[m] {
-			if t != exit {
-				b.in[t] = append(b.in[t], int32(m))
-			}
-		}
-	}
-	for _, m := range w.order {
-		for _, p := range b.in[m] {
-			if b.dom[m] == none {
-				b.dom[m] = p
-			} else {
-				b.dom[m] = b.meetBefore(b.dom[m], p)
-			}
-		}
-	}
-	for _, m := range slices.Backward(w.order) {
-		for i, t := range b.out[m] {
-			if i == 0 {
-				b.post[m] = t
-			} else {
-				b.post[m] = b.meetAfter(b.post[m], t)
-			}
-		}
-	}
-}
-
-func (b *partBuilder) meetBefore(x, y int32) int32 {
-	for x != y {
-		if b.rank[x] > b.rank[y] {
-			x = b.dom[x]
-		} else {
-			y = b.dom[y]
-		}
-	}
-	return x
-}
-
-func (b *partBuilder) meetAfter(x, y int32) int32 {
-	for x != y {
-		switch {
-		case x == exit || y == exit:
-			return exit
-		case b.rank[x] < b.rank[y]:
-			x = b.post[x]
-		default:
-			y = b.post[y]
-		}
-	}
-	return x
-}
-
-// forks reports whether several paths leave a node at the same time.
-func (b *partBuilder) forks(x int32) bool {
-	branches := slices.ContainsFunc(b.w.alts[x], func(a alt) bool { return a.loop < 0 })
-	return len(b.w.next[x]) > 1 || len(b.w.next[x]) == 1 && branches
-}
-
-// closed returns the smallest block around the paths from a fork that is entered at one node only: its first node, the
-// node that all its paths pass next (neither is inside), and the nodes inside in topological order.
-func (b *partBuilder) closed(from int32) (int32, int32, []int32, error) {
-	to := b.post[from]
-	for {
-		nodes := b.between(from, to)
-		open := slices.ContainsFunc(nodes, func(n int32) bool {
-			return slices.ContainsFunc(b.in[n], func(p int32) bool { return p != from && !slices.Contains(nodes, p) })
-		})
-		if !open {
-			return from, to, nodes, nil
-		}
-		if b.dom[from] == none {
-			return 0, 0, nil, fmt.Errorf("the paths from %q do not form a block", b.w.NodeName(int(from)))
-		}
-		from = b.dom[from]
-		to = b.meetAfter(to, b.post[from])
-	}
-}
-
-// between returns the nodes on paths from one node to another, without both, in topological order.
-func (b *partBuilder) between(from, to int32) []int32 {
-	seen := make([]bool, len(b.out))
-	seen[from] = true
-	var nodes []int32
-	for _, o := range b.w.order[b.rank[from]:] {
-		n := int32(o)
-		if !seen[n] || n == to {
-			continue
-		}
-		if n != from {
-			nodes = append(nodes, n)
-		}
-		for _, t := range b.out[n] {
-			if t != exit && t != to {
-				seen[t] = true
-			}
-		}
-	}
-	return nodes
-}
-
-// stay is the probability that a node's run is not followed by a loop.
-func (b *partBuilder) stay(n int32) float64 {
-	stay := 1.0
-	for _, a := range b.w.alts[n] {
-		if a.loop >= 0 {
-			stay -= a.p
-		}
-	}
-	return stay
+	return top
 }
 
 // run returns the part of a node with its calls, for so many runs, with the delays of its runs.
@@ -218,116 +47,235 @@ func (b *partBuilder) run(n int32, runs float64) Part {
 	return Part{Kind: Series, Parts: []Part{p, calls}}
 }
 
-// block returns the part of the paths from a node to the next that all of them pass, as often as they are taken.
-func (b *partBuilder) block(from, to int32, nodes []int32) (Part, error) {
-	w := b.w
-	e := brancher{b: b, to: to, nodes: nodes, run: map[int32]int{}}
-	e.leave(from, func() { e.explore(0) }, 1)
-	if len(e.ways) > maxWays {
-		return Part{}, fmt.Errorf("between node %q and the next node that all paths pass there are more than %d "+
-			"combinations of branches", w.NodeName(int(from)), maxWays)
+// own is what a node takes each time that a region passes it.
+func (b *partBuilder) own(n int32) Part {
+	if b.w.overlap != nil {
+		return b.run(n, b.w.factor[n])
 	}
-	entries := float64(w.execs[from] * b.stay(from))
-	index := map[int32]int{from: -1, to: len(nodes)}
-	for i, n := range nodes {
-		index[n] = i
+	return b.run(n, 1)
+}
+
+// span returns what a cyclic part takes after its entry's first run.
+func (b *partBuilder) span(i int32) Part {
+	if b.spans[i] != nil {
+		return *b.spans[i]
 	}
-	reach := make([]float64, len(nodes))
-	g := newPartGraph(len(nodes), len(e.ways))
-	for s, way := range e.ways {
-		g.probability[s] = way.p
-		seen := map[int32]bool{}
-		for _, l := range way.links {
-			g.link(index[l.from], index[l.to], s)
-			if i := index[l.to]; i < len(nodes) && !seen[l.to] {
-				seen[l.to] = true
-				reach[i] += way.p
+	s := &b.w.spans[i]
+	count := s.once
+	p := Part{Kind: Series}
+	if b.d.Count == Published {
+		count = s.published
+		p.Delay = float64((count.nodes - s.once.nodes) * b.d.Node)
+	}
+	p.Delay += float64(count.edges * b.d.Edge)
+	for _, r := range s.runs {
+		p.Parts = append(p.Parts, b.own(r.what).scaled(r.n))
+	}
+	for _, f := range s.forks {
+		if b.inner[f.what] == nil {
+			inner := b.region(&b.w.inner[f.what], false)
+			b.inner[f.what] = &inner
+		}
+		p.Parts = append(p.Parts, b.inner[f.what].scaled(f.n))
+	}
+	b.spans[i] = &p
+	return p
+}
+
+// stop is a place in a region's scenarios: a node, or an edge that takes time of its own.
+type stop struct {
+	node int32
+	span int32 // of an edge: its span, noSpan for none
+	to   int32 // of an edge: where it leads
+	edge bool
+}
+
+const noSpan int32 = -1
+
+func nodeStop(n int32) stop { return stop{node: n, span: noSpan} }
+
+// delay is what the platform adds for a link without a span.
+func (b *partBuilder) delay(l link) float64 {
+	if b.d.Edge == 0 || l.to == exit && b.d.Count != Published && !b.w.ends(l.from) {
+		return 0
+	}
+	if b.w.overlap != nil {
+		return float64(b.w.factor[l.from] * b.d.Edge)
+	}
+	return b.d.Edge
+}
+
+// uniform reports for each node whether all links from it in a region take the same time, which then belongs to the node.
+func (b *partBuilder) uniform(r *region) map[int32]bool {
+	first, same := map[int32]float64{}, map[int32]bool{}
+	for _, s := range r.scenarios {
+		for _, l := range s.links {
+			d, seen := first[l.from]
+			if !seen {
+				first[l.from], same[l.from] = b.delay(l), true
+			}
+			if l.span >= 0 || seen && d != b.delay(l) {
+				same[l.from] = false
 			}
 		}
 	}
-	for i, n := range nodes {
-		// Runs of the node each time that it is reached: the loops around it within the block.
-		runs := w.execs[n] / float64(entries*reach[i])
-		p := b.run(n, runs)
-		edges := runs * (1 - b.stay(n)) // loop edges
-		if slices.Contains(w.next[n], exit) || slices.ContainsFunc(w.alts[n], func(a alt) bool { return a.to == exit }) ||
-			!slices.Equal(b.out[n], []int32{exit}) {
-			edges = runs
-		}
-		p.Delay += float64(edges * b.d.Edge)
-		g.parts[i] = p
-	}
-	return g.reduce().scaled(entries), nil
+	return same
 }
 
-// brancher lists the combinations of branches in a block.
-type brancher struct {
-	b     *partBuilder
-	to    int32
-	nodes []int32
-	run   map[int32]int // per node: edges taken into it
-	links []link
+// segment is the paths of scenarios between two stops that all paths of the scenario pass.
+type segment struct {
+	from, to stop
+	ways     map[string]*segmentWay
+}
+
+type segmentWay struct {
 	p     float64
-	ways  []struct {
-		p     float64
-		links []link
-	}
+	links [][2]stop
 }
 
-// leave takes the edges that leave a node, once for each of its branches, and calls then for each.
-func (e *brancher) leave(n int32, then func(), p float64) {
-	if len(e.ways) > maxWays {
-		return
-	}
-	w := e.b.w
-	before := len(e.links)
-	for _, t := range w.next[n] {
-		e.take(n, t)
-	}
-	branches := false
-	for _, a := range w.alts[n] {
-		if a.loop >= 0 {
-			continue
+// region returns a region as one part: the stops that all paths of a scenario pass add up, and between two of them there
+// is a block of parallel paths. own says whether the first node's own time counts.
+func (b *partBuilder) region(r *region, own bool) Part {
+	uniform := b.uniform(r)
+	alone := map[stop]float64{} // probability with which nothing runs beside the stop
+	var stops []stop
+	segments := map[[2]stop]*segment{}
+	var order [][2]stop
+	for i := range r.scenarios {
+		s := &r.scenarios[i]
+		links := b.extend(s, uniform)
+		cuts, between := cutStops(nodeStop(r.from), links)
+		for _, c := range cuts {
+			if _, ok := alone[c]; !ok {
+				stops = append(stops, c)
+			}
+			alone[c] += s.p
 		}
-		branches = true
-		with := len(e.links)
-		e.take(n, a.to)
-		e.p = p * (a.p / e.b.stay(n))
-		then()
-		e.undo(with)
-	}
-	if !branches {
-		if len(w.next[n]) == 0 {
-			e.take(n, exit)
+		for k, part := range between {
+			if len(part) < 2 {
+				continue
+			}
+			to := nodeStop(s.to)
+			if k+1 < len(cuts) {
+				to = cuts[k+1]
+			}
+			at := [2]stop{cuts[k], to}
+			g := segments[at]
+			if g == nil {
+				g = &segment{from: cuts[k], to: to, ways: map[string]*segmentWay{}}
+				segments[at] = g
+				order = append(order, at)
+			}
+			key := fmt.Sprint(part)
+			if g.ways[key] == nil {
+				g.ways[key] = &segmentWay{links: part}
+			}
+			g.ways[key].p += s.p
 		}
-		e.p = p
-		then()
 	}
-	e.undo(before)
+	out := Part{Kind: Series}
+	for _, c := range stops {
+		p := b.stop(c, uniform, own || c != nodeStop(r.from))
+		out.Parts = append(out.Parts, p.scaled(alone[c]))
+	}
+	for _, at := range order {
+		out.Parts = append(out.Parts, b.block(segments[at], uniform))
+	}
+	return out
 }
 
-func (e *brancher) explore(at int) {
-	for at < len(e.nodes) && e.run[e.nodes[at]] == 0 {
-		at++
+// extend returns a scenario's links between stops.
+func (b *partBuilder) extend(s *scenario, uniform map[int32]bool) [][2]stop {
+	var out, on [][2]stop
+	for i, l := range s.links {
+		switch {
+		case l.to == exit && s.to != exit:
+		case uniform[l.from]:
+			out = append(out, [2]stop{nodeStop(l.from), nodeStop(l.to)})
+		default:
+			edge := stop{node: l.from, span: l.span, to: l.to, edge: true}
+			out = append(out, [2]stop{nodeStop(l.from), edge})
+			on = append(on, [2]stop{edge, nodeStop(l.to)})
+		}
+		if i+1 == len(s.links) || s.links[i+1].from != l.from { // edges come after all that leave their node
+			out = append(out, on...)
+			on = on[:0]
+		}
 	}
-	if at < len(e.nodes) {
-		e.leave(e.nodes[at], func() { e.explore(at + 1) }, e.p)
-		return
-	}
-	e.ways = append(e.ways, struct {
-		p     float64
-		links []link
-	}{e.p, slices.Clone(e.links)})
+	return out
 }
 
-func (e *brancher) take(from, to int32) {
-	e.links = append(e.links, link{from, to, -1})
-	e.run[to]++
+// cutStops returns the stops that all paths from one to another pass, the last not included, and the links from each of
+// them to the next. Links are in topological order of their sources.
+func cutStops(from stop, links [][2]stop) (cuts []stop, between [][][2]stop) {
+	pending := map[stop]bool{from: true} // where the links so far lead
+	last := stop{node: none}
+	for _, l := range links {
+		if l[0] != last {
+			if len(pending) == 1 && pending[l[0]] {
+				cuts, between = append(cuts, l[0]), append(between, nil)
+			}
+			delete(pending, l[0])
+			last = l[0]
+		}
+		pending[l[1]] = true
+		between[len(between)-1] = append(between[len(between)-1], l)
+	}
+	return cuts, between
 }
 
-func (e *brancher) undo(to int) {
-	for _, l := range e.links[to:] {
-		e.run[l.to]--
+// none stands for a node that is not there; exit is -1.
+const none int32 = -2
+
+// stop returns the part of a stop.
+func (b *partBuilder) stop(s stop, uniform map[int32]bool, own bool) Part {
+	l := link{s.node, s.to, s.span}
+	if s.edge {
+		if s.span >= 0 {
+			return b.span(s.span)
+		}
+		return Part{Kind: Series, Delay: b.delay(l)}
 	}
-	e.links = e.links[:to]
+	p := Part{Kind: Series}
+	if own {
+		p = b.own(s.node)
+	}
+	if uniform[s.node] {
+		l.to = s.node // any that is not the end by default
+		if len(b.w.next[s.node])+len(b.w.alts[s.node]) == 0 {
+			l.to = exit
+		}
+		p.Delay += b.delay(l)
+	}
+	return p
+}
+
+// block returns the part of a segment, as often as it is passed.
+func (b *partBuilder) block(s *segment, uniform map[int32]bool) Part {
+	index := map[stop]int{}
+	var nodes []stop
+	ways := slices.Sorted(maps.Keys(s.ways))
+	var total float64
+	for _, key := range ways {
+		total += s.ways[key].p
+		for _, l := range s.ways[key].links {
+			if _, ok := index[l[0]]; !ok && l[0] != s.from {
+				index[l[0]] = len(nodes)
+				nodes = append(nodes, l[0])
+			}
+		}
+	}
+	index[s.from], index[s.to] = -1, len(nodes)
+	g := newPartGraph(len(nodes), len(ways))
+	for k, key := range ways {
+		way := s.ways[key]
+		g.probability[k] = way.p / total
+		for _, l := range way.links {
+			g.link(index[l[0]], index[l[1]], k)
+		}
+	}
+	for i, n := range nodes {
+		g.parts[i] = b.stop(n, uniform, true)
+	}
+	return g.reduce().scaled(total)
 }

@@ -18,7 +18,7 @@ func kinds(p Part) (n [4]int) {
 	return n
 }
 
-// The parts have the response time of the graph at any times, here 50 of each of many graphs.
+// The parts have the response time of the graph at any times, here 20 of each of many graphs.
 func TestPartsAreTheResponse(t *testing.T) {
 	graphs := []Graph{
 		New("crossing", Fork("a", "b", "c"), Chain("b", "d"), Chain("b", "e"), Chain("c", "e"), Join("f", "d", "e")),
@@ -32,16 +32,18 @@ func TestPartsAreTheResponse(t *testing.T) {
 	for _, app := range prcp() {
 		graphs = append(graphs, app.graph)
 	}
-	for seed := range uint64(40) {
-		g, err := Generate(GenerateConfig{Functions: 5 + int(seed), Seed: seed})
-		if err != nil {
-			t.Fatal(err)
+	for _, shape := range Shapes() {
+		for seed := range uint64(30) {
+			g, err := Generate(GenerateConfig{Functions: 5 + int(seed%20), Seed: seed, Shape: shape})
+			if err != nil {
+				t.Fatal(err)
+			}
+			graphs = append(graphs, g)
 		}
-		graphs = append(graphs, g)
 	}
 	for _, g := range graphs {
 		w := compile(t, g)
-		for _, d := range []Delays{{}, {Node: 0.2, Edge: 0.05}} {
+		for _, d := range []Delays{{}, {Node: 0.2, Edge: 0.05}, {Node: 0.2, Edge: 0.05, Count: Published}} {
 			p, err := w.Parts(d)
 			if err != nil {
 				t.Error(err)
@@ -49,7 +51,7 @@ func TestPartsAreTheResponse(t *testing.T) {
 			}
 			draw := rng.NewStream(7, g.Name)
 			times := make([]float64, w.NumNodes())
-			for range 50 {
+			for range 20 {
 				for n := range times {
 					times[n] = math.Exp(4 * (draw.Float64() - 0.5))
 				}
