@@ -20,7 +20,7 @@ func profileCommand() *cobra.Command {
 		Args: args(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(profileFitCommand(), profileCheckCommand())
+	c.AddCommand(profileFitCommand(), profileCheckCommand(), profileReplayCommand())
 	return c
 }
 

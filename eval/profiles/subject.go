@@ -1,12 +1,9 @@
 package profiles
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -124,113 +121,6 @@ func FromMachine(flow *asl.Flow, deployed []Deployed) (*Subject, error) {
 		s.Functions = append(s.Functions, d)
 	}
 	return s, nil
-}
-
-// ReadDeployed reads functions with the memory sizes that they have and the times of their runs from a CSV file with a
-// header. It has the columns function and memory (MB), and either ms or seconds, one run a row, or quantiles in
-// milliseconds, one function a row: p0, p50, p99.9, … with p0 and p100 among them, and perhaps mean. Other columns are not
-// read. Errors name line and column.
-func ReadDeployed(r io.Reader) ([]Deployed, error) {
-	c := csv.NewReader(r)
-	head, err := c.Read()
-	if err != nil {
-		return nil, fmt.Errorf("reading the header: %w", err)
-	}
-	t := columns(head)
-	function, err := t.want("function", "function", "name")
-	if err != nil {
-		return nil, err
-	}
-	mb, err := t.want("memory size", "memory", "memory size", "memory_mb", "mb")
-	if err != nil {
-		return nil, err
-	}
-	type knot struct {
-		p  float64
-		at int
-	}
-	var knots []knot
-	for i, name := range t {
-		if p, err := strconv.ParseFloat(strings.TrimPrefix(name, "p"), 64); err == nil && name[0] == 'p' {
-			knots = append(knots, knot{p / 100, i})
-		}
-	}
-	sort.Slice(knots, func(i, j int) bool { return knots[i].p < knots[j].p })
-	seconds, scale, err := t.duration()
-	if err != nil && len(knots) == 0 {
-		return nil, fmt.Errorf("%w, or quantiles p0 to p100", err)
-	}
-	if len(knots) > 0 && (knots[0].p != 0 || knots[len(knots)-1].p != 1) {
-		return nil, errors.New("line 1: the quantiles go from p0 to p100: one of them is missing")
-	}
-	mean := t.find("mean")
-	var out []Deployed
-	runs := map[string][]float64{}
-	err = rows(c, func(row []string, number func(column int) (float64, error)) error {
-		d := Deployed{Name: row[function]}
-		var err error
-		if d.MB, err = number(mb); err != nil {
-			return err
-		}
-		if !(d.MB > 0) {
-			return fmt.Errorf("a memory size of %g MB, want a positive number", d.MB)
-		}
-		i := slices.IndexFunc(out, func(o Deployed) bool { return o.Name == d.Name })
-		if i >= 0 && len(knots) > 0 {
-			return fmt.Errorf("function %s is there twice", d.Name)
-		}
-		if len(knots) > 0 {
-			q := bill.Quantiles{}
-			for _, k := range knots {
-				ms, err := number(k.at)
-				if err != nil {
-					return err
-				}
-				q.P, q.Seconds = append(q.P, k.p), append(q.Seconds, ms/1000)
-			}
-			if q.Seconds[0] < 0 {
-				return fmt.Errorf("column %d: a time of %g s, want a number from 0", knots[0].at+1, q.Seconds[0])
-			}
-			if err := q.Validate(); err != nil {
-				return trim(err)
-			}
-			if mean >= 0 {
-				m, err := number(mean)
-				if err != nil {
-					return err
-				}
-				if q, err = q.WithMean(m / 1000); err != nil {
-					return trim(err)
-				}
-			}
-			d.Law = q
-			out = append(out, d)
-			return nil
-		}
-		x, err := number(seconds)
-		if err != nil {
-			return err
-		}
-		switch {
-		case i < 0:
-			out = append(out, d)
-		case out[i].MB != d.MB:
-			return fmt.Errorf("function %s has %g MB here and %g MB before: want the one size that it has", d.Name, d.MB, out[i].MB)
-		}
-		runs[d.Name] = append(runs[d.Name], x*scale)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		if out[i].Law == nil {
-			if out[i].Law, err = bill.NewRuns(runs[out[i].Name]); err != nil {
-				return nil, fmt.Errorf("function %s: %w", out[i].Name, trim(err))
-			}
-		}
-	}
-	return out, nil
 }
 
 func trim(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "bill: ")) }

@@ -1,0 +1,231 @@
+package profiles
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// ReplayOptions say how [Replay] buys runs.
+type ReplayOptions struct {
+	Parrotfish memory.Parrotfish
+	// Seeds is the number of times that each function is profiled, with other runs of those measured.
+	Seeds int
+	// Points is the most memory sizes that are bought.
+	Points int
+}
+
+// DefaultReplay profiles each function ten times, with up to twelve sizes.
+func DefaultReplay() ReplayOptions {
+	return ReplayOptions{Parrotfish: memory.PublishedParrotfish(), Seeds: 10, Points: 12}
+}
+
+// Replayed is what stoker profile replay prints as JSON.
+type Replayed struct {
+	Functions int           `json:"functions"`
+	Seeds     int           `json:"seeds"`
+	Designs   []DesignError `json:"designs"`
+	// Stops is where Parrotfish's own rule ends the profiling: mean sizes and runs, and the error of its law.
+	Stops Stop `json:"stops"`
+}
+
+// DesignError is the error of laws that were fitted to the runs of a design, over all sizes and functions.
+type DesignError struct {
+	Design string  `json:"design"` // parrotfish, or even for sizes spread evenly
+	Sizes  int     `json:"sizes"`
+	Runs   float64 `json:"runs"` // bought, mean
+	// Published is the error of the exponential law by plain least squares, Chosen that of the law that errs least at sizes
+	// left out of its fit. SE are the standard errors over seeds.
+	Published   float64     `json:"exponential"`
+	PublishedSE eval.Number `json:"exponential_se"`
+	Chosen      float64     `json:"auto"`
+	ChosenSE    eval.Number `json:"auto_se"`
+}
+
+// Stop is where profiling ends by its own rule.
+type Stop struct {
+	Sizes float64 `json:"sizes"`
+	Runs  float64 `json:"runs"`
+	MAPE  float64 `json:"mape"`
+}
+
+// designs are the names of DesignError.Design.
+var designs = []string{"parrotfish", "even"}
+
+// tally gathers errors of a design with so many sizes: per seed the sums over functions.
+type tally struct{ runs, published, chosen []float64 }
+
+// Replay buys runs of functions that were measured at many sizes, as Parrotfish would and at sizes that are spread evenly,
+// and says how far the laws fitted to them err over all sizes.
+func Replay(r io.Reader, o ReplayOptions) (*Replayed, error) {
+	if o.Seeds < 2 || o.Points < 4 {
+		return nil, fmt.Errorf("%d seeds and %d sizes, want at least 2 and 4", o.Seeds, o.Points)
+	}
+	if err := o.Parrotfish.Validate(); err != nil {
+		return nil, err
+	}
+	names, samples, err := memory.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	out := &Replayed{Functions: len(names), Seeds: o.Seeds}
+	tallies := map[string][]tally{}
+	for _, d := range designs {
+		tallies[d] = make([]tally, o.Points+1)
+		for k := range tallies[d] {
+			tallies[d][k] = tally{make([]float64, o.Seeds), make([]float64, o.Seeds), make([]float64, o.Seeds)}
+		}
+	}
+	for _, name := range names {
+		f, err := newMeasured(name, samples[name], o)
+		if err != nil {
+			return nil, err
+		}
+		for seed := range o.Seeds {
+			if err := f.replay(seed, o, tallies, &out.Stops); err != nil {
+				return nil, fmt.Errorf("function %s: %w", name, err)
+			}
+		}
+	}
+	n := float64(len(names))
+	for _, d := range designs {
+		for k := 3; k <= o.Points; k++ {
+			t := &tallies[d][k]
+			e := DesignError{Design: d, Sizes: k, Runs: mean(t.runs) / n, Published: mean(t.published) / n, Chosen: mean(t.chosen) / n}
+			root := math.Sqrt(float64(o.Seeds))
+			e.PublishedSE, e.ChosenSE = eval.Number(deviation(t.published)/n/root), eval.Number(deviation(t.chosen)/n/root)
+			out.Designs = append(out.Designs, e)
+		}
+	}
+	times := n * float64(o.Seeds)
+	out.Stops = Stop{out.Stops.Sizes / times, out.Stops.Runs / times, out.Stops.MAPE / times}
+	return out, nil
+}
+
+// measured is a function with its runs.
+type measured struct {
+	name  string
+	sizes []memory.Size
+	runs  map[float64][]float64
+}
+
+func newMeasured(name string, samples []memory.Sample, o ReplayOptions) (*measured, error) {
+	f := &measured{name: name, runs: map[float64][]float64{}}
+	var err error
+	if f.sizes, err = memory.Sizes(samples); err != nil {
+		return nil, fmt.Errorf("function %s: %w", name, err)
+	}
+	if len(f.sizes) < o.Points {
+		return nil, fmt.Errorf("function %s: %d memory sizes were measured, want at least the %d that are bought", name,
+			len(f.sizes), o.Points)
+	}
+	for _, s := range samples {
+		f.runs[s.MB] = append(f.runs[s.MB], s.Seconds)
+	}
+	if most := o.Parrotfish.Samples + o.Parrotfish.More; slices.ContainsFunc(f.sizes, func(s memory.Size) bool {
+		return s.Runs < most
+	}) {
+		return nil, fmt.Errorf("function %s: fewer than %d runs at a size, which profiling may buy", name, most)
+	}
+	return f, nil
+}
+
+// replay profiles the function once by each design.
+func (f *measured) replay(seed int, o ReplayOptions, tallies map[string][]tally, stops *Stop) error {
+	grid := make([]float64, len(f.sizes))
+	for i, s := range f.sizes {
+		grid[i] = s.MB
+	}
+	key := rng.New(uint64(seed), "profiles/replay/"+f.name)
+	p := o.Parrotfish
+	stopped := false
+	p.Known, p.Points = math.Inf(1), o.Points // its own rule is noted, and the curve goes on
+	_, err := p.Buy(grid, f.buyer(key.With(0)), func(b memory.Bought) bool {
+		published, chosen, err := f.errors(b.Sizes)
+		if err != nil {
+			return false
+		}
+		t := &tallies["parrotfish"][len(b.Sizes)]
+		t.runs[seed] += float64(b.Runs)
+		t.published[seed] += published
+		t.chosen[seed] += chosen
+		if !stopped && (b.Known > o.Parrotfish.Known || len(b.Sizes) == o.Points) {
+			stopped = true
+			stops.Sizes += float64(len(b.Sizes))
+			stops.Runs += float64(b.Runs)
+			stops.MAPE += published
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for k := 3; k <= o.Points; k++ {
+		run := f.buyer(key.With(1).With(uint64(k)))
+		var samples []memory.Sample
+		for _, s := range memory.Few(f.sizes, k) {
+			for range o.Parrotfish.Samples {
+				t, err := run(s.MB)
+				if err != nil {
+					return err
+				}
+				samples = append(samples, memory.Sample{MB: s.MB, Seconds: t})
+			}
+		}
+		sizes, err := memory.Sizes(samples)
+		if err != nil {
+			return err
+		}
+		published, chosen, err := f.errors(sizes)
+		if err != nil {
+			return err
+		}
+		t := &tallies["even"][k]
+		t.runs[seed] += float64(len(samples))
+		t.published[seed] += published
+		t.chosen[seed] += chosen
+	}
+	return nil
+}
+
+// buyer returns the function's runs at each size in a drawn order.
+func (f *measured) buyer(key rng.Key) func(mb float64) (float64, error) {
+	left := map[float64][]float64{}
+	n := uint64(0)
+	return func(mb float64) (float64, error) {
+		if _, ok := left[mb]; !ok {
+			left[mb] = slices.Clone(f.runs[mb])
+		}
+		runs := left[mb]
+		if len(runs) == 0 {
+			return 0, fmt.Errorf("no more runs with %g MB", mb)
+		}
+		n++
+		i := key.With(n).IntN(len(runs))
+		t := runs[i]
+		left[mb] = slices.Delete(runs, i, i+1)
+		return t, nil
+	}
+}
+
+// errors returns the mean relative errors of the two laws over all sizes of the function.
+func (f *measured) errors(sizes []memory.Size) (published, chosen float64, err error) {
+	plain, err := memory.Fit(memory.Exponential, sizes, memory.Options{Plain: true})
+	if err != nil {
+		return 0, 0, err
+	}
+	laws, err := memory.Choose(sizes, memory.Options{SingleCore: memory.SingleCore})
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, s := range f.sizes {
+		published += math.Abs(plain.Seconds(s.MB)/s.Mean-1) / float64(len(f.sizes))
+		chosen += math.Abs(laws[0].Law.Seconds(s.MB)/s.Mean-1) / float64(len(f.sizes))
+	}
+	return published, chosen, nil
+}
