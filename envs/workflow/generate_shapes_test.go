@@ -4,7 +4,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -22,9 +21,6 @@ func TestShapes(t *testing.T) {
 					t.Fatal(err)
 				}
 				w, err := g.Compile()
-				if err != nil && (shape == Overlapping || shape == Mixed) && strings.Contains(err.Error(), "repeats a section") {
-					continue
-				}
 				if err != nil {
 					t.Fatalf("%s, %d functions, seed %d: %v", shape, n, seed, err)
 				}

@@ -11,6 +11,9 @@ import (
 // simulate draws response times in seconds of so many requests that wait in no queue, ascending. Draws are keyed by seed,
 // request, node and number of the run, so that two subjects with one seed differ by their laws and delays alone.
 func (s *Subject) simulate(requests int, seed uint64) ([]float64, error) {
+	if err := s.Flow.Walkable(); err != nil {
+		return nil, err
+	}
 	t := workflow.NewTracker(s.Flow, seed)
 	key := rng.New(seed, "profiles/check")
 	ends := make([]bool, s.Flow.NumNodes())

@@ -27,6 +27,35 @@ func order(t testing.TB) *Machine {
 	return m
 }
 
+// A way back that is always taken: a state that mends something before the next try.
+func TestWayBack(t *testing.T) {
+	m, err := Read(strings.NewReader(`{"StartAt": "try", "States": {
+		"try": {"Type": "Task", "Resource": "r", "Next": "good?"},
+		"good?": {"Type": "Choice", "Choices": [{"Next": "mend"}], "Default": "done"},
+		"mend": {"Type": "Task", "Resource": "r", "Next": "try"},
+		"done": {"Type": "Task", "Resource": "r", "End": true}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := m.Workflow(Options{Facts: Facts{Choices: map[string]map[string]float64{"good?": {"mend": 0.2, "done": 0.8}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := f.Graph.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"try": 1.25, "mend": 0.25, "done": 1}
+	for n, x := range w.Executions() {
+		if name := w.NodeName(n); math.Abs(x-want[name]) > 1e-12 {
+			t.Errorf("%s runs %g times, want %g", name, x, want[name])
+		}
+	}
+	if w.NumNodes() != 3 || w.Walkable() != nil {
+		t.Errorf("%d nodes, %v", w.NumNodes(), w.Walkable())
+	}
+}
+
 // All kinds of states: a choice after a task, a Parallel whose branches are a loop and a Map with two items at once, a
 // Wait, two kinds of ends, two states of one Lambda function.
 func TestWorkflow(t *testing.T) {
