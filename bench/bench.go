@@ -28,7 +28,7 @@ type Options struct {
 	// Edges are numbers of edges of graphs, Hidden is the width of the network over them.
 	Edges  []int
 	Hidden int
-	// Episodes is how many episodes spread trains for.
+	// Episodes is how many episodes spread trains for, and how many problems of an application plan draws.
 	Episodes       int
 	Device, Engine string
 	// Each combination of Threads and Kernels is measured.
@@ -63,6 +63,9 @@ type Result struct {
 	RequestsPerSecond float64 `json:"requests_per_second,omitempty"`
 	EpisodesPerSecond float64 `json:"episodes_per_second,omitempty"`
 	GFLOPS            float64 `json:"gflops,omitempty"`
+	ProblemsPerSecond float64 `json:"problems_per_second,omitempty"`
+	// PlanSeconds is the time of the whole measurement of planning.
+	PlanSeconds float64 `json:"plan_seconds,omitempty"`
 	// InferenceSeconds and StepSeconds are times for a whole graph; the sample below is the training step's.
 	InferenceSeconds float64 `json:"inference_seconds,omitempty"`
 	StepSeconds      float64 `json:"step_seconds,omitempty"`
@@ -86,7 +89,7 @@ func (r Result) Rate() string {
 		unit string
 	}{
 		{r.UpdatesPerSecond, "updates/s"}, {r.StepsPerSecond, "steps/s"}, {r.RequestsPerSecond, "requests/s"},
-		{r.EpisodesPerSecond, "episodes/s"}, {r.GFLOPS, "GFLOP/s"},
+		{r.EpisodesPerSecond, "episodes/s"}, {r.ProblemsPerSecond, "problems/s"}, {r.GFLOPS, "GFLOP/s"},
 	} {
 		if f.x > 0 {
 			return Digits(f.x) + " " + f.unit
@@ -122,6 +125,7 @@ func All() []Benchmark {
 		{"graph", "a policy over a graph by number of edges: inference (scores and value) and a training step", runGraph},
 		{"env", "environment steps with observations, one core", runEnv},
 		{"sim", "simulated requests, one core, by number of instances", runSim},
+		{"plan", "configuring whole applications: heuristics, exact fronts, the worst graph", runPlan},
 		{"scale", "training on generated workflows by number of functions: updates, decisions, environment steps, memory", runScale},
 		{"spread", "MADDPG training on simple_spread: acting, stepping, replay, updates", runSpread},
 	}

@@ -113,7 +113,7 @@ func benchCommand() *cobra.Command {
 	fl.StringVar(&o.EnvID, "env", "", "one environment (env)")
 	fl.IntSliceVar(&o.Edges, "edges", nil, "numbers of edges (graph)")
 	countVar(fl, &o.Hidden, "hidden", 0, 1, "width of the network (graph; default 64)")
-	countVar(fl, &o.Episodes, "episodes", 0, 1, "episodes of training (spread; default 2500)")
+	countVar(fl, &o.Episodes, "episodes", 0, 1, "episodes of training (spread; default 2500), or problems of each application (plan; 250)")
 	fl.StringVar(&o.Engine, "engine", "", "native (default), torch or gorgonia")
 	fl.StringVar(&o.Device, "device", "", "cpu or cuda:N")
 	fl.IntSliceVar(&o.Threads, "threads", nil,

@@ -6,19 +6,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-rl/stoker/configs"
+	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/eval/whatif"
 )
 
 func whatifCommand() *cobra.Command {
 	var q whatif.Request
-	var front, plot string
+	var k configs.Machine
+	var front, plot, orchestration string
 	var asJSON, asYAML bool
 	c := &cobra.Command{
 		Use:   "whatif APP",
 		Short: "Find the memory size and model variant of every function of an application, under constraints",
 		Long: `Find the best configuration of a serverless application: the memory size and the model variant of each function. APP is
-an application's file (docs/workflows.md says what it has), or app1 to app6.
+an application's file (docs/optiserve-apps.md says what it has), app1 to app6, or a state machine of AWS Step Functions
+(Amazon States Language, JSON) with measured runs of its functions in --profiles.
 
 Without an option the ends of what is possible are printed. With constraints the answer is the exact optimum, not a
 heuristic's: the cheapest configuration within --latency or --p95, the fastest within --budget, the most accurate
@@ -31,7 +34,8 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
   stoker whatif app.yaml --budget 500 --json
   stoker whatif app.yaml --p95 60 --accuracy 0.9
   stoker whatif app.yaml --latency 40 --front front.csv --plot front.png
-  stoker whatif app4 --yaml > app.yaml`,
+  stoker whatif app4 --yaml > app.yaml
+  stoker whatif machine.asl.json --profiles data.csv --facts facts.yaml --plot front.png`,
 		Args: args(1, 1, "an application's file, or app1 to app6,"),
 		RunE: func(c *cobra.Command, a []string) error {
 			if _, _, err := q.Problem(); err != nil {
@@ -42,7 +46,8 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 					return usage("--plot: %w", err)
 				}
 			}
-			m, err := configs.ReadApp(a[0])
+			k.Orchestration = bill.Orchestration(orchestration)
+			m, err := openApp(a[0], k)
 			if err != nil {
 				return usage("%w", err)
 			}
@@ -102,8 +107,28 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 	fl.StringVar(&q.Objective, "objective", "", "what is to be best: time, cost or accuracy (default what the constraints leave open)")
 	fl.StringVar(&front, "front", "", "file for the trade-offs as CSV")
 	fl.StringVar(&plot, "plot", "", "file for the figure of the trade-offs (.png, .svg or .pdf), with a CSV beside it")
+	fl.StringVar(&k.Profiles, "profiles", "", "CSV file of measured runs of a state machine's functions: function, memory, ms")
+	fl.StringVar(&k.Facts, "facts", "", "YAML file of a state machine's probabilities, items and waits")
+	fl.BoolVar(&k.Percent, "percent", false, "read a state machine's choices that compare a number as percentages")
+	fl.StringVar(&k.Tariff, "tariff", variants.Lambda, "prices of a state machine's functions: lambda, lambda100 or table")
+	fl.StringVar(&orchestration, "orchestration", string(bill.Standard),
+		"what a state machine's transitions cost: none, standard or express")
 	fl.BoolVar(&asYAML, "yaml", false, "print the application's file instead, to start one from")
 	fl.BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	completeWords(c, "objective", "time", "cost", "accuracy")
+	completeWords(c, "tariff", variants.Lambda, variants.Lambda100, variants.Table)
+	completeWords(c, "orchestration", string(bill.None), string(bill.Standard), string(bill.Express))
 	return c
+}
+
+// openApp reads an application's file or a state machine.
+func openApp(path string, k configs.Machine) (*variants.Model, error) {
+	if configs.IsMachine(path) {
+		return configs.ReadMachine(path, k)
+	}
+	if k.Profiles != "" || k.Facts != "" || k.Percent {
+		return nil, fmt.Errorf("%s is no state machine (JSON with StartAt): profiles and probabilities are in an application's file "+
+			"itself", path)
+	}
+	return configs.ReadApp(path)
 }

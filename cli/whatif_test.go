@@ -83,3 +83,48 @@ func TestWhatifWrong(t *testing.T) {
 		}
 	}
 }
+
+const machine = `{"StartAt": "Resize", "States": {
+	"Resize": {"Type": "Task", "Resource": "arn:aws:lambda:us-east-1:1:function:resize", "Next": "Enough?"},
+	"Enough?": {"Type": "Choice", "Choices": [{"Variable": "$.p", "NumericLessThan": 20, "Next": "Resize"}], "Default": "Rest"},
+	"Rest": {"Type": "Wait", "Seconds": 2, "End": true}}}`
+
+// A state machine with measured runs: its transitions cost more than its function.
+func TestWhatifMachine(t *testing.T) {
+	dir := t.TempDir()
+	file, runs := filepath.Join(dir, "resize.asl.json"), filepath.Join(dir, "runs.csv")
+	for name, text := range map[string]string{file: machine, runs: strings.ReplaceAll(measuredRuns, "thumb", "resize")} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, out, errs := stoker("whatif", file, "--profiles", runs, "--percent", "--latency", "4", "--json")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var r struct {
+		Plans []struct {
+			Seconds float64
+			Split   struct{ Orchestration float64 } `json:"usd_split"`
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	// 1.25 runs of Resize and of its choice, one of Rest: 3.5 transitions of 25 USD a million.
+	if p := r.Plans[0]; p.Split.Orchestration < 87.49 || p.Split.Orchestration > 87.51 || p.Seconds < 2 || p.Seconds > 4 {
+		t.Errorf("%+v, want 87.5 USD of transitions and 2 to 4 s", p)
+	}
+	for want, args := range map[string][]string{
+		"name a CSV file of measured runs": {file},
+		"a choice without probabilities":   {file, "--profiles", runs},
+		"is no state machine":              {"app1", "--profiles", runs},
+		"no such file":                     {file, "--profiles", filepath.Join(dir, "none.csv"), "--percent"},
+	} {
+		code, _, errs := stoker(append([]string{"whatif"}, args...)...)
+		if code != exitUsage {
+			t.Errorf("%v: exit %d, want %d", args, code, exitUsage)
+		}
+		contains(t, "error", errs, want)
+	}
+}

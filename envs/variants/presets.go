@@ -14,16 +14,12 @@ func Presets() []string { return slices.Clone(presets) }
 
 var presets = []string{"app1", "app2", "app3", "app4", "app5", "app6"}
 
-// StepFunctions are the delays that were measured on AWS Step Functions (SLApp, OptiServe): 18.81 ms for each run of a
-// node and 1 ms for each edge.
-func StepFunctions() workflow.Delays { return workflow.Delays{Node: 0.01881, Edge: 0.001} }
-
 // Preset returns one of the six applications. Like OptiServe's App_i, app i has i functions, up to three of them models.
 // Of OptiServe's only App3 was published: its graph, memory sizes and formula, and the laws of resnet-18, -50 and -101,
 // yolov10n and yolov10s. All other graphs and laws are this project's. Every formula is normalised, as in the paper's
 // figures: the best models give an accuracy of 1.
 func Preset(name string) (App, error) {
-	a := App{Name: name, Delays: StepFunctions(), Normalize: true}
+	a := App{Name: name, Delays: workflow.StepFunctions(workflow.Once), Normalize: true}
 	ours := "This project's application with %s; OptiServe did not publish its own."
 	f1, f4, f6 := general("f1", 0.72, 7.3, 310), general("f4", 0.95, 8, 330), general("f6", 0.11, 2.1, 310)
 	ml := ML()

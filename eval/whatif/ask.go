@@ -105,16 +105,17 @@ func Ask(ctx context.Context, m *variants.Model, q Request) (*Result, error) {
 		out.Problem = &p
 		return out, out.add(m, p.String(), plan)
 	}
-	_, high := m.AccuracyRange()
-	for _, e := range []struct {
+	low, high := m.AccuracyRange()
+	type end struct {
 		name string
 		p    variants.Problem
-	}{
-		{"fastest", variants.Problem{Objective: variants.Time}},
-		{"cheapest", variants.Problem{Objective: variants.Cost}},
-		{"fastest of the most accurate", variants.Problem{Objective: variants.Time, Accuracy: high}},
-		{"cheapest of the most accurate", variants.Problem{Objective: variants.Cost, Accuracy: high}},
-	} {
+	}
+	ends := []end{{"fastest", variants.Problem{Objective: variants.Time}}, {"cheapest", variants.Problem{Objective: variants.Cost}}}
+	if low < high {
+		ends = append(ends, end{"fastest of the most accurate", variants.Problem{Objective: variants.Time, Accuracy: high}},
+			end{"cheapest of the most accurate", variants.Problem{Objective: variants.Cost, Accuracy: high}})
+	}
+	for _, e := range ends {
 		plan, err := m.Solve(ctx, e.p)
 		if err != nil {
 			return nil, err

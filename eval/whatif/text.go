@@ -64,7 +64,9 @@ func (r *Result) ends(b *strings.Builder) {
 func (p *Plan) short() string {
 	var out []string
 	for _, f := range p.Functions {
-		out = append(out, fmt.Sprintf("%s %g", f.Variant, f.MB))
+		if f.MB > 0 { // else nothing is to choose
+			out = append(out, fmt.Sprintf("%s %g", f.Variant, f.MB))
+		}
 	}
 	return strings.Join(out, ", ")
 }
