@@ -78,6 +78,9 @@ func New(c Config) (*Walk, error) {
 	if w.sim, err = sim.New(c.Platform, 0); err != nil {
 		return nil, err
 	}
+	if err := c.Flow.Walkable(); err != nil {
+		return nil, err
+	}
 	w.tracker = workflow.NewTracker(c.Flow, 0)
 	return w, nil
 }

@@ -26,9 +26,18 @@ type cycle struct {
 	entries map[int32]bool
 	walk    *chain
 	exits   []way
+	arcs    []arc
 	join    []int32 // per state: state at which its fork's paths meet, -1 if it has no fork that ends in the part
 	forks   []int32 // per state: region of that fork
 	spans   map[int32][]int32
+}
+
+// arc is a step of the walk: to a state, or out by an exit; of a fork to where its paths meet, through a region.
+type arc struct {
+	from, to int
+	out      bool
+	p        float64
+	fork     int32 // -1: by an edge
 }
 
 // way is an exit of a cyclic part: by an edge to a node (exit for the end), or by a fork whose paths meet outside.
@@ -40,6 +49,9 @@ type way struct {
 // span is all that a request does in a cyclic part between entering at a node and leaving by an exit.
 type span struct {
 	way
+	cycle *cycle
+	from  int     // state of the entry
+	exit  int     // number of the exit
 	p     float64 // probability of the exit, given the entry
 	runs  []share // expected runs of nodes, less one for the entry, and for the fork by which it leaves
 	forks []share // expected passes through regions, without the run of the fork itself
@@ -106,16 +118,10 @@ func (c *composer) cycleOf(s *scope, n int32) (*cycle, error) {
 			add(m)
 		}
 	}
-	type arc struct {
-		from, to int // to: state, or an exit's number
-		out      bool
-		p        float64
-	}
-	var arcs []arc
-	step := func(from int, to way, p float64) {
+	step := func(from int, to way, p float64, fork int32) {
 		if !to.fork && within(to.to) {
 			add(to.to)
-			arcs = append(arcs, arc{from, y.index[to.to], false, p})
+			y.arcs = append(y.arcs, arc{from, y.index[to.to], false, p, fork})
 			return
 		}
 		x := slices.Index(y.exits, to)
@@ -123,7 +129,7 @@ func (c *composer) cycleOf(s *scope, n int32) (*cycle, error) {
 			x = len(y.exits)
 			y.exits = append(y.exits, to)
 		}
-		arcs = append(arcs, arc{from, x, true, p})
+		y.arcs = append(y.arcs, arc{from, x, true, p, -1})
 	}
 	for i := 0; i < len(states); i++ {
 		m := states[i]
@@ -136,13 +142,13 @@ func (c *composer) cycleOf(s *scope, n int32) (*cycle, error) {
 		}
 		for _, a := range w.alts[m] {
 			if a.loop >= 0 || !fork {
-				step(i, way{to: a.to}, a.p)
+				step(i, way{to: a.to}, a.p, -1)
 			}
 		}
 		switch {
 		case !fork:
 			for _, t := range w.next[m] {
-				step(i, way{to: t}, 1)
+				step(i, way{to: t}, 1, -1)
 			}
 		case within(c.meet[m]):
 			r, err := c.forkIn(m)
@@ -150,14 +156,14 @@ func (c *composer) cycleOf(s *scope, n int32) (*cycle, error) {
 				return nil, err
 			}
 			y.forks[i] = r
-			step(i, way{to: c.meet[m]}, 1-w.back(m))
+			step(i, way{to: c.meet[m]}, 1-w.back(m), r)
 			y.join[i] = int32(y.index[c.meet[m]])
 		default:
-			step(i, way{to: m, fork: true}, 1-w.back(m))
+			step(i, way{to: m, fork: true}, 1-w.back(m), -1)
 		}
 	}
 	y.walk = newChain(len(states), len(y.exits))
-	for _, a := range arcs {
+	for _, a := range y.arcs {
 		if a.out {
 			a.to += len(states)
 		}
@@ -217,7 +223,7 @@ func (c *composer) spansFrom(s *scope, entry int32) ([]int32, error) {
 		if b[e] <= 0 {
 			continue
 		}
-		sp := span{way: to, p: b[e]}
+		sp := span{way: to, cycle: y, from: e, exit: x, p: b[e]}
 		for _, m := range y.nodes {
 			i, ok := y.index[m]
 			if !ok {

@@ -1,0 +1,190 @@
+package workflow
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Law is the law of one run's time in seconds at a node, without delays.
+type Law interface {
+	// Mean returns the expectation, Above the probability that a time is greater than s.
+	Mean() float64
+	Above(s float64) float64
+}
+
+// Grid is the grid on which a distribution is computed.
+type Grid struct {
+	// Step is the distance of its points in seconds. 0 chooses it so that the grid ends where at most one request in 10⁵
+	// takes longer.
+	Step float64 `yaml:"step,omitempty" json:"step,omitempty"`
+	// Points is the number of points, a power of two. 0 means 4096.
+	Points int `yaml:"points,omitempty" json:"points,omitempty"`
+}
+
+// Distribution is the distribution of the response time of requests that wait in no queue.
+type Distribution struct {
+	// Mean and quantiles in seconds.
+	Mean, P50, P95, P99 float64
+	// Error is the most in seconds by which one of the quantiles above can be wrong, whatever its cause. It is computed: the
+	// time of every run is also rounded down to the grid, and rounded up, and the true quantile lies between the quantiles of
+	// both. Where paths that wait for each other have nodes in common, the times of those paths are taken as independent,
+	// which makes a quantile too large if anything, and as fully dependent for the lower bound.
+	Error float64
+	// Beyond is the probability that a request takes longer than the grid.
+	Beyond float64
+	// Step is the grid's.
+	Step float64
+	// Crossing says that some paths that wait for each other have nodes in common.
+	Crossing bool
+
+	middle, low, high []float64 // distribution functions at 0, Step, 2·Step, …
+}
+
+// Quantile returns the time in seconds that a request exceeds with probability 1-p; infinity if that is beyond the grid.
+func (d *Distribution) Quantile(p float64) float64 {
+	i := sort.SearchFloat64s(d.middle, p)
+	if i == len(d.middle) {
+		return math.Inf(1)
+	}
+	// What stands at a point is spread around it.
+	before := 0.0
+	if i > 0 {
+		before = d.middle[i-1]
+	}
+	return max(0, d.Step*(float64(i)-0.5+(p-before)/(d.middle[i]-before)))
+}
+
+// Bounds returns the times between which the true quantile lies.
+func (d *Distribution) Bounds(p float64) (low, high float64) {
+	at := func(f []float64) float64 {
+		i := sort.SearchFloat64s(f, p)
+		if i == len(f) {
+			return math.Inf(1)
+		}
+		return float64(float64(i) * d.Step)
+	}
+	return at(d.low), at(d.high)
+}
+
+// Above returns the probability that a request takes longer than s seconds.
+func (d *Distribution) Above(s float64) float64 {
+	x := s/d.Step + 0.5
+	if x < 0 {
+		return 1
+	}
+	i := int(x)
+	if i >= len(d.middle) {
+		return d.Beyond
+	}
+	before := 0.0
+	if i > 0 {
+		before = d.middle[i-1]
+	}
+	return 1 - (before + float64((d.middle[i]-before)*(x-float64(i))))
+}
+
+// tail is how much of the distribution a chosen grid leaves out.
+const tail = 1e-5
+
+// Distribution returns the distribution of the response time. laws has one law per node. Runs are independent. Times add
+// up along a path, branches mix the distributions of what follows, the distribution function of a join is the product
+// of those of the paths that meet, and a part that repeats is a walk whose time solves a linear system at every
+// frequency of a Fourier transform; so a branch below a fork and loops that overlap are exact up to the grid.
+//
+// It fails for a workflow that is not a walk in some cyclic part (see [Workflow.Walkable]; loops around forks that a
+// tracker cannot walk but overlap in order are no problem), for a law that is missing, and for a grid that is too short
+// to have the 99th percentile. Delays count once per run and edge, whatever their count says, but for the start and the
+// end of the published count.
+func (w *Workflow) Distribution(laws []Law, d Delays, g Grid) (Distribution, error) {
+	if w.overlap != nil {
+		return Distribution{}, fmt.Errorf("workflow %q has no distribution of response times: %w", w.Name(), w.overlap)
+	}
+	if g.Points == 0 {
+		g.Points = 4096
+	}
+	switch {
+	case len(laws) != len(w.function):
+		return Distribution{}, fmt.Errorf("workflow %q: %d laws, want one for each of its %d nodes", w.Name(), len(laws),
+			len(w.function))
+	case g.Points < 16 || g.Points > 1<<20 || g.Points&(g.Points-1) != 0:
+		return Distribution{}, fmt.Errorf("workflow %q: the grid has %d points, want a power of two from 16 to 1048576",
+			w.Name(), g.Points)
+	case !(g.Step >= 0) || math.IsInf(g.Step, 0):
+		return Distribution{}, fmt.Errorf("workflow %q: the grid's step is %v s, want a positive number, or 0 to choose it",
+			w.Name(), g.Step)
+	}
+	means := make([]float64, len(laws))
+	for n, l := range laws {
+		if l == nil {
+			return Distribution{}, fmt.Errorf("workflow %q: node %q has no law", w.Name(), w.NodeName(n))
+		}
+		if means[n] = l.Mean(); !(means[n] >= 0) || math.IsInf(means[n], 0) {
+			return Distribution{}, fmt.Errorf("workflow %q: the law of node %q has mean %v s, want a finite number", w.Name(),
+				w.NodeName(n), means[n])
+		}
+	}
+	if g.Step == 0 {
+		var err error
+		if g.Step, err = w.chooseStep(laws, means, d, g.Points); err != nil {
+			return Distribution{}, err
+		}
+	}
+	out := Distribution{Step: g.Step}
+	for _, way := range []rounding{nearest, down, up} {
+		t := newTransform(w, laws, d, g, way)
+		f := t.response()
+		switch way {
+		case nearest:
+			out.middle = f
+		case down:
+			out.low = f
+		case up:
+			out.high = f
+		}
+		out.Crossing = out.Crossing || t.crossing
+	}
+	last := out.middle[len(out.middle)-1]
+	out.Beyond = max(0, 1-last)
+	before := 0.0
+	for i, f := range out.middle {
+		out.Mean += float64((f - before) * float64(i) * g.Step)
+		before = f
+	}
+	out.Mean += float64(out.Beyond * float64(g.Points) * g.Step)
+	out.P50, out.P95, out.P99 = out.Quantile(0.5), out.Quantile(0.95), out.Quantile(0.99)
+	for _, p := range []float64{0.5, 0.95, 0.99} {
+		low, high := out.Bounds(p)
+		q := out.Quantile(p)
+		out.Error = max(out.Error, q-low, high-q)
+	}
+	if math.IsInf(out.Error, 0) || math.IsNaN(out.Error) {
+		return Distribution{}, fmt.Errorf("workflow %q: %.3g of the requests take longer than the grid of %d steps of %v s: "+
+			"want a longer step, or 0 to choose it", w.Name(), out.Beyond, g.Points, g.Step)
+	}
+	return out, nil
+}
+
+// chooseStep returns the step of a grid that leaves out about the tail of the distribution.
+func (w *Workflow) chooseStep(laws []Law, means []float64, d Delays, points int) (float64, error) {
+	const few = 1024
+	horizon := 4 * w.Response(means, d)
+	if horizon == 0 {
+		return 1e-3, nil
+	}
+	for range 60 {
+		g := Grid{Step: horizon / few, Points: few}
+		f := newTransform(w, laws, d, g, up).response()
+		if 1-f[few-1] > tail {
+			horizon *= 2
+			continue
+		}
+		i := sort.SearchFloat64s(f, 1-tail)
+		if i > few/4 {
+			return horizon * float64(i+2) / few / float64(points-1), nil
+		}
+		horizon *= float64(i+2) / few
+	}
+	return 0, fmt.Errorf("workflow %q: the response time has no tail that ends within %.3g s; want laws whose tails fall off",
+		w.Name(), horizon)
+}

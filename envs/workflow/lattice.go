@@ -1,0 +1,78 @@
+package workflow
+
+import "math"
+
+// rounding says how a law is put on the grid.
+type rounding int
+
+const (
+	nearest rounding = iota // to both neighbours, so that the mean stays
+	down
+	up
+)
+
+// lattice returns a law's probabilities at the grid's points: times are shifted by a delay first. What lies beyond the
+// grid is missing.
+func lattice(l Law, shift float64, g Grid, way rounding) []float64 {
+	const fine = 8 // points within a step at which the law is read to keep its mean
+	out := make([]float64, g.Points)
+	above := func(s float64) float64 {
+		if s < shift {
+			return 1
+		}
+		return min(1, max(0, l.Above(s-shift)))
+	}
+	before := above(0)
+	out[0] = 1 - before
+	for k := range out {
+		s := float64(k) * g.Step
+		after := min(before, above(s+g.Step))
+		mass := before - after
+		if mass == 0 {
+			continue
+		}
+		share := 1.0 // of the mass that goes to the upper point
+		switch way {
+		case down:
+			share = 0
+		case nearest:
+			var area float64
+			for i := range fine {
+				area += above(s + float64(g.Step*((float64(i)+0.5)/fine)))
+			}
+			share = min(1, max(0, (area/fine-after)/mass))
+		}
+		if k+1 < len(out) {
+			out[k+1] += float64(mass * share)
+		}
+		out[k] += float64(mass * (1 - share))
+		before = after
+	}
+	return out
+}
+
+// fixed is a time that does not vary.
+type fixed float64
+
+func (f fixed) Mean() float64 { return float64(f) }
+
+func (f fixed) Above(s float64) float64 {
+	if s < float64(f) {
+		return 1
+	}
+	return 0
+}
+
+// sums turns probabilities into a distribution function.
+func sums(mass []float64) []float64 {
+	out := make([]float64, len(mass))
+	var sum float64
+	for i, p := range mass {
+		sum += p
+		out[i] = min(1, max(sum, 0))
+		if i > 0 {
+			out[i] = math.Max(out[i], out[i-1])
+		}
+	}
+	return out
+}

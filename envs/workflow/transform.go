@@ -1,0 +1,237 @@
+package workflow
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// transform computes a distribution on a grid of N points, as spectra: the discrete Fourier transforms of probabilities
+// p_k·r^k with r^N = damping. A product of spectra is the spectrum of a sum of times. What of a sum lies beyond the grid
+// comes back at its start, but times r^N, so that it can be neglected; below the end of the grid nothing is missing.
+type transform struct {
+	w        *Workflow
+	g        Grid
+	way      rounding
+	fft      *fourier.FFT
+	damp     []float64      // r^k
+	own      [][]complex128 // per node: a run with its calls, its delay and that of the edge after it
+	inner    [][]complex128 // per inner region: from the end of its fork's run
+	spans    [][]complex128 // per span: from the start of its entry's first run, given the exit
+	crossing bool
+	startEnd float64 // delays of the start and the end
+}
+
+const damping = 1e-5
+
+func newTransform(w *Workflow, laws []Law, d Delays, g Grid, way rounding) *transform {
+	t := &transform{w: w, g: g, way: way, fft: fourier.NewFFT(g.Points), damp: make([]float64, g.Points),
+		own: make([][]complex128, len(w.function)), inner: make([][]complex128, len(w.inner)),
+		spans: make([][]complex128, len(w.spans))}
+	for k := range t.damp {
+		t.damp[k] = math.Pow(damping, float64(k)/float64(g.Points))
+	}
+	if d.Count == Published {
+		t.startEnd = 2*d.Node + d.Edge
+	}
+	for _, n := range slices.Backward(w.order) { // callees before callers
+		delay := d.Node
+		if len(w.next[n]) > 0 || len(w.alts[n]) > 0 || w.caller[n] >= 0 || d.Count == Published {
+			delay += d.Edge
+		}
+		t.own[n] = t.spectrum(lattice(laws[n], delay, g, way))
+		t.calls(n)
+	}
+	for _, x := range w.terms {
+		if x.region {
+			t.inner[x.index] = t.forked(&w.inner[x.index])
+		} else {
+			t.spans[x.index] = t.walk(&w.spans[x.index])
+		}
+	}
+	return t
+}
+
+// calls adds a node's calls to its time.
+func (t *transform) calls(n int) {
+	if len(t.w.calls[n]) == 0 {
+		return
+	}
+	var paths [][]complex128
+	for _, m := range t.w.calls[n] {
+		paths = append(paths, t.own[m])
+	}
+	if t.w.mode[n] == Together {
+		paths = [][]complex128{t.latest(paths, false)}
+	}
+	for _, p := range paths {
+		multiply(t.own[n], p)
+	}
+}
+
+// response returns the distribution function of the response time.
+func (t *transform) response() []float64 {
+	w := t.w
+	arrives := make([][]complex128, len(w.function)) // probability and time of arriving at a region
+	arrives[w.entry] = t.always()
+	ends := make([]complex128, t.g.Points/2+1)
+	for i := range w.regions {
+		r := &w.regions[i]
+		if arrives[r.from] == nil {
+			continue
+		}
+		for j := range r.scenarios {
+			s := &r.scenarios[j]
+			x := t.scenario(r.from, s, true)
+			multiply(x, arrives[r.from])
+			to := ends
+			if s.to != exit {
+				if arrives[s.to] == nil {
+					arrives[s.to] = make([]complex128, len(ends))
+				}
+				to = arrives[s.to]
+			}
+			for k := range to {
+				to[k] += complex(s.p, 0) * x[k]
+			}
+		}
+	}
+	if w := t.startEnd; w > 0 {
+		multiply(ends, t.spectrum(lattice(fixed(w), 0, t.g, t.way)))
+	}
+	return sums(t.masses(ends))
+}
+
+// forked returns the spectrum of an inner region.
+func (t *transform) forked(r *region) []complex128 {
+	out := make([]complex128, t.g.Points/2+1)
+	for j := range r.scenarios {
+		for k, x := range t.scenario(r.from, &r.scenarios[j], false) {
+			out[k] += complex(r.scenarios[j].p, 0) * x
+		}
+	}
+	return out
+}
+
+// walk returns the spectrum of a span: it solves, at every frequency, g_i = Σ_arcs p·φ_i·g_j + Σ_exits p·φ_i for the time
+// from the start of state i to the exit, with φ_i the spectrum of a run of i, or of i and its fork's region. Before an
+// exit by a fork the fork's last run is not counted.
+func (t *transform) walk(s *span) []complex128 {
+	y := s.cycle
+	n := len(y.index)
+	nodes := make([]int32, n)
+	for m, i := range y.index {
+		nodes[i] = m
+	}
+	out := make([]complex128, t.g.Points/2+1)
+	a, b := make([]complex128, n*n), make([]complex128, n)
+	for k := range out {
+		clear(a)
+		clear(b)
+		for i := range n {
+			a[i*n+i] = 1
+		}
+		for _, c := range y.arcs {
+			step := t.own[nodes[c.from]][k]
+			switch {
+			case c.out && y.exits[c.to].fork:
+				step = 1
+			case c.fork >= 0:
+				step *= t.inner[c.fork][k]
+			}
+			if step *= complex(c.p, 0); !c.out {
+				a[c.from*n+c.to] -= step
+			} else if c.to == s.exit {
+				b[c.from] += step
+			}
+		}
+		solveComplex(a, b)
+		out[k] = b[s.from] / complex(s.p, 0)
+	}
+	return out
+}
+
+// solveComplex solves a·x = b in place of b. The matrix is diagonally dominant: rows of probabilities times spectra, which
+// are below 1, taken from the identity.
+func solveComplex(a, b []complex128) {
+	n := len(b)
+	for k := range n {
+		for i := k + 1; i < n; i++ {
+			if a[i*n+k] == 0 {
+				continue
+			}
+			f := a[i*n+k] / a[k*n+k]
+			for j := k + 1; j < n; j++ {
+				a[i*n+j] -= f * a[k*n+j]
+			}
+			b[i] -= f * b[k]
+		}
+	}
+	for k := n - 1; k >= 0; k-- {
+		for j := k + 1; j < n; j++ {
+			b[k] -= a[k*n+j] * b[j]
+		}
+		b[k] /= a[k*n+k]
+	}
+}
+
+// spectrum transforms probabilities.
+func (t *transform) spectrum(mass []float64) []complex128 {
+	x := make([]float64, len(mass))
+	for k, p := range mass {
+		x[k] = float64(p * t.damp[k])
+	}
+	return t.fft.Coefficients(nil, x)
+}
+
+// masses is the inverse of spectrum.
+func (t *transform) masses(s []complex128) []float64 {
+	x := t.fft.Sequence(nil, s)
+	for k := range x {
+		x[k] /= float64(len(x)) * t.damp[k]
+	}
+	return x
+}
+
+// always returns the spectrum of no time at all.
+func (t *transform) always() []complex128 {
+	out := make([]complex128, t.g.Points/2+1)
+	for k := range out {
+		out[k] = 1
+	}
+	return out
+}
+
+// latest returns the spectrum of the longest of several times. If they depend on each other and times are rounded down,
+// the longest is at least any one of them: a lower bound. Else they are taken as independent.
+func (t *transform) latest(paths [][]complex128, dependent bool) []complex128 {
+	if len(paths) == 1 {
+		return slices.Clone(paths[0])
+	}
+	var all []float64
+	for _, p := range paths {
+		f := sums(t.masses(p))
+		if all == nil {
+			all = f
+			continue
+		}
+		for k := range all {
+			if dependent && t.way == down {
+				all[k] = min(all[k], f[k])
+			} else {
+				all[k] *= f[k]
+			}
+		}
+	}
+	for k := len(all) - 1; k > 0; k-- {
+		all[k] -= all[k-1]
+	}
+	return t.spectrum(all)
+}
+
+func multiply(dst, by []complex128) {
+	for k := range dst {
+		dst[k] *= by[k]
+	}
+}
