@@ -5,6 +5,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/suites/faasconf"
 	"github.com/stoker-rl/stoker/eval/suites/gnn"
 	"github.com/stoker-rl/stoker/eval/suites/hops"
+	"github.com/stoker-rl/stoker/eval/suites/optiserve"
 )
 
 // All lists the suites.
@@ -15,5 +16,6 @@ func All() []suite.Suite {
 		gnn.Fig1(),
 		gnn.Fig3(),
 		gnn.Generalise(),
+		optiserve.Suite(),
 	}
 }

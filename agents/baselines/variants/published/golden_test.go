@@ -1,11 +1,9 @@
 package published
 
 import (
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
@@ -67,44 +65,11 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	for preset, results := range golden {
-		for name, want := range results {
-			app, search, _ := strings.Cut(name, ":")
-			m := compile(t, Small(app == "cyclic"))
-			for _, s := range strategies(t, search) {
-				n++
-				o := rules.Published()
-				if preset == "corrected" {
-					o = rules.Corrected()
-				}
-				o.Strategy = s
-				a, err := rules.NewPlanner(m).Solve(SmallProblem(m, search[:4]), o)
-				if err != nil && !errors.Is(err, rules.ErrMissed) {
-					t.Fatal(err)
-				}
-				if !want.Equal(m, a) {
-					t.Errorf("%s, %s, %s: %v in %d steps, want %+v", preset, name, s, a.Plan, a.Steps, want)
-				}
-			}
+	for preset, o := range map[string]rules.Options{"published": rules.Published(), "corrected": rules.Corrected()} {
+		if n, different, err := golden.Compare(preset, o); err != nil || n != 12 || different != 0 {
+			t.Errorf("%s: %d of %d searches differ, want 0 of 12: %v", preset, different, n, err)
 		}
 	}
-	if n < 20 {
-		t.Errorf("%d searches compared", n)
-	}
-}
-
-// strategies reads those of a name such as BPBA(none|RT/M|MAX).
-func strategies(t testing.TB, search string) []rules.Strategy {
-	var out []rules.Strategy
-	for part := range strings.SplitSeq(strings.Trim(search[4:], "()"), "|") {
-		s, ok := map[string]rules.Strategy{"none": rules.Disabled, "RT/M": rules.Slope, "MAX": rules.Max, "ERT/C": rules.Last}[part]
-		if !ok {
-			t.Fatalf("no strategy %q", part)
-		}
-		out = append(out, s)
-	}
-	return out
 }
 
 // Of the golden figures, those in which the presets differ, for machines without the data.

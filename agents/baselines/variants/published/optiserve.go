@@ -3,10 +3,12 @@ package published
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
@@ -147,3 +149,43 @@ func (r Result) Equal(m *variants.Model, a rules.Answer) bool {
 
 // near reports whether a number prints as the one of four decimals.
 func near(x, printed float64) bool { return math.Abs(x-printed) <= 0.5001e-4 }
+
+// searches reads a key of the figures, such as acyclic:BPBA(none|RT/M|MAX).
+func searches(key string) (app, search string, strategies []rules.Strategy, err error) {
+	app, rest, _ := strings.Cut(key, ":")
+	search, list, ok := strings.Cut(strings.TrimSuffix(rest, ")"), "(")
+	for part := range strings.SplitSeq(list, "|") {
+		s, known := map[string]rules.Strategy{"none": rules.Disabled, "RT/M": rules.Slope, "MAX": rules.Max, "ERT/C": rules.Last}[part]
+		if !ok || !known {
+			return "", "", nil, fmt.Errorf("%q is no search such as acyclic:BPBA(none|RT/M|MAX)", key)
+		}
+		strategies = append(strategies, s)
+	}
+	return app, search, strategies, nil
+}
+
+// Compare runs the searches of a preset with options. It returns their number and how many end elsewhere.
+func (g Golden) Compare(preset string, o rules.Options) (n, different int, err error) {
+	for key, want := range g[preset] {
+		app, search, strategies, err := searches(key)
+		if err != nil {
+			return n, different, err
+		}
+		small := Small(app == "cyclic")
+		m, err := small.Compile()
+		if err != nil {
+			return n, different, err
+		}
+		for _, o.Strategy = range strategies {
+			n++
+			a, err := rules.NewPlanner(m).Solve(SmallProblem(m, search), o)
+			if err != nil && !errors.Is(err, rules.ErrMissed) {
+				return n, different, err
+			}
+			if !want.Equal(m, a) {
+				different++
+			}
+		}
+	}
+	return n, different, nil
+}

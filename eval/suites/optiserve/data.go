@@ -1,0 +1,201 @@
+package optiserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
+	slapp "github.com/stoker-rl/stoker/agents/baselines/variants/published"
+	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/profiles"
+	"github.com/stoker-rl/stoker/eval/suite"
+)
+
+// data is what was measured against published files.
+type data struct {
+	curves       []slapp.Curve
+	tables       [2][2]int // App2, App3: rows, rows that differ
+	golden       map[string][2]int
+	fit          *profiles.Result
+	applications []*profiles.Checked
+}
+
+// published compares with the files in the folder of --data; without one it is nil.
+func published(ctx context.Context, o *suite.Options) (*data, error) {
+	if o.Data == "" {
+		return nil, nil
+	}
+	d := &data{golden: map[string][2]int{}}
+	folder := filepath.Join(o.Data, "slapp")
+	parts := []func() error{
+		func() error { return d.readCurves(ctx, folder) },
+		func() error { return d.readGolden(filepath.Join(o.Data, "optiserve")) },
+		func() (err error) {
+			f, err := os.Open(filepath.Join(folder, "function_profiles.csv"))
+			if err != nil {
+				return err
+			}
+			d.fit, err = profiles.Fit(f, profiles.Default())
+			return errors.Join(err, f.Close())
+		},
+		func() error { return d.readApplications(filepath.Join(folder, "apps")) },
+	}
+	err := o.Each(ctx, "published files", len(parts), func(i int) error { return parts[i]() })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, suite.Usage("--data %s lacks a file of PRCP's or OptiServe's: %v", o.Data, err)
+	}
+	return d, err
+}
+
+func (d *data) readCurves(ctx context.Context, folder string) error {
+	models, err := slapp.Models(folder)
+	if err != nil {
+		return err
+	}
+	if d.curves, err = slapp.Curves(ctx, folder, models); err != nil {
+		return err
+	}
+	for i := range d.tables {
+		if d.tables[i][0], d.tables[i][1], err = slapp.Table(folder, models[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readGolden compares OptiServe's golden figures: by preset the number of searches and of those that differ.
+func (d *data) readGolden(folder string) error {
+	f, err := os.Open(filepath.Join(folder, "golden_figures.json"))
+	if err != nil {
+		return err
+	}
+	golden, err := slapp.ReadGolden(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	for preset, options := range map[string]rules.Options{"published": rules.Published(), "corrected": rules.Corrected()} {
+		n, different, err := golden.Compare(preset, options)
+		if err != nil {
+			return err
+		}
+		d.golden[preset] = [2]int{n, different}
+	}
+	return nil
+}
+
+// readApplications predicts the applications that SLApp's authors ran on AWS, nothing fitted to the runs.
+func (d *data) readApplications(folder string) error {
+	for _, name := range []string{"App8", "App10", "App12"} {
+		source := profiles.DefaultSource()
+		m := &source.Machine
+		m.Functions, m.Percent, m.Tariff = filepath.Join(folder, name+"_functions.csv"), true, "table"
+		s, err := profiles.Open(filepath.Join(folder, name+".json"), source)
+		if err != nil {
+			return err
+		}
+		runs, err := profiles.OpenRequests(filepath.Join(folder, name+"_Duration_AWS.csv"),
+			filepath.Join(folder, name+"_Cost_AWS.csv"))
+		if err != nil {
+			return err
+		}
+		c, err := profiles.Check(s, runs, profiles.DefaultCheck())
+		if err != nil {
+			return err
+		}
+		c.Name = name
+		d.applications = append(d.applications, c)
+	}
+	return nil
+}
+
+// paperOfIdeal is the best of PRCP's four strategies over the ideal, in percent, for App1 to App4: what the published
+// curves come to beside the exact optimum.
+var paperOfIdeal = map[variants.Objective][]float64{variants.Time: {100, 99.98, 99.74, 99.15},
+	variants.Cost: {100, 99.93, 99.73, 99.70}}
+
+func (d *data) report(r *suite.Report) {
+	if d == nil {
+		r.Note("without --data: nothing is compared with published files (Figs. 3.1, 5.1, 5.3, 5.4 and PRCP's curves)")
+		return
+	}
+	seen := map[variants.Objective]int{}
+	for _, c := range d.curves {
+		p := paperOfIdeal[c.Objective][seen[c.Objective]]
+		seen[c.Objective]++
+		r.Row(suite.Row{Figure: "PRCP", Quantity: fmt.Sprintf("%s, least %s: best of four beside the ideal", c.App, c.Objective),
+			Unit: "%", Paper: &p, Ours: eval.Number(c.OfIdeal), Note: fmt.Sprintf("%d of %d published points differ", c.Different,
+				c.Points)})
+	}
+	d.profileRows(r)
+	d.applicationRows(r)
+	r.Figure(d.curvesFigure())
+	r.Figure(d.lawsFigure())
+	r.Figure(d.errorsFigure())
+}
+
+func (d *data) profileRows(r *suite.Report) {
+	p := 10.0
+	for _, x := range []struct {
+		name string
+		e    profiles.Errors
+		note string
+	}{
+		{"exponential law (eq. 3.1), least squares", d.fit.Published, "plain least squares over all 46 sizes"},
+		{"law chosen at sizes left out", d.fit.Error, ""},
+	} {
+		r.Row(suite.Row{Figure: "5.1", Quantity: "80th percentile of the relative error of mean times: " + x.name, Unit: "%",
+			Paper: &p, Ours: 100 * x.e.P80, Note: x.note})
+	}
+}
+
+// applicationRows has Figs. 5.3 and 5.4 by both formulas: the thesis' applications were not published, PRCP's were.
+func (d *data) applicationRows(r *suite.Report) {
+	time, cost := 99.1, 99.89
+	var ours, usd, published, publishedUSD float64
+	n := float64(len(d.applications))
+	for _, c := range d.applications {
+		for _, row := range c.Rows {
+			switch row.Quantity {
+			case "mean":
+				ours += 100 * (1 - math.Abs(row.Error)) / n
+			case "cost":
+				usd += 100 * (1 - math.Abs(row.Error)) / n
+			}
+		}
+		published += 100 * (1 - math.Abs(float64(c.Published.SecondsError))) / n
+		publishedUSD += 100 * (1 - math.Abs(float64(c.Published.USDError))) / n
+	}
+	note := "mean of PRCP's App8, App10, App12, 3,000 requests each; the thesis' own runs were not published"
+	for _, x := range []struct {
+		figure, quantity string
+		paper            *float64
+		ours             float64
+	}{
+		{"5.3", "accuracy of the mean response time, ours", &time, ours},
+		{"5.3", "accuracy of the mean response time, published model", &time, published},
+		{"5.4", "accuracy of the cost, ours", &cost, usd},
+		{"5.4", "accuracy of the cost, published model", &cost, publishedUSD},
+	} {
+		r.Row(suite.Row{Figure: x.figure, Quantity: x.quantity, Unit: "%", Paper: x.paper, Ours: eval.Number(x.ours), Note: note})
+	}
+}
+
+// sorted relative errors of all functions and sizes in percent, of the chosen laws and of the published one.
+func (d *data) relative() (chosen, published []float64) {
+	for _, f := range d.fit.Functions {
+		for _, s := range f.Sizes {
+			chosen = append(chosen, 100*math.Abs(s.Error))
+			published = append(published, 100*math.Abs(s.Published/s.Mean-1))
+		}
+	}
+	slices.Sort(chosen)
+	slices.Sort(published)
+	return chosen, published
+}

@@ -1,0 +1,171 @@
+package optiserve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/agents/baselines/variants/problems"
+	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
+)
+
+// paperNear is the thesis' share of problems at 95 % of the ideal or more.
+const paperNear = 89.64
+
+// reference is the heuristic that the thesis' program evaluated: the best of the four strategies, with its defects.
+const reference = 0
+
+// fig55 are the scores of the heuristics.
+type fig55 struct {
+	apps       []string
+	heuristics []problems.Heuristic
+	// score by spread, heuristic, application, objective and seed.
+	score [2][][][][]problems.Score
+	seeds int
+}
+
+// problemsOf draws per problems of each application for each seed, with both spreads, and judges the heuristics.
+func problemsOf(ctx context.Context, o *suite.Options, models []*variants.Model, per int) (*fig55, error) {
+	f := &fig55{heuristics: problems.Heuristics(), seeds: len(o.Seeds)}
+	for _, m := range models {
+		f.apps = append(f.apps, m.App.Name)
+	}
+	objectives := variants.Objectives()
+	for s := range f.score {
+		f.score[s] = make([][][][]problems.Score, len(f.heuristics))
+		for h := range f.score[s] {
+			f.score[s][h] = make([][][]problems.Score, len(models))
+			for a := range models {
+				f.score[s][h][a] = make([][]problems.Score, len(objectives))
+				for k := range objectives {
+					f.score[s][h][a][k] = make([]problems.Score, f.seeds)
+				}
+			}
+		}
+	}
+	n := len(problems.Spreads()) * len(models) * f.seeds
+	return f, o.Each(ctx, "judging heuristics", n, func(i int) error {
+		s, a, seed := i%2, i/2%len(models), i/2/len(models)
+		cases, err := problems.Draw(ctx, models[a], problems.Spreads()[s], per, o.Seeds[seed])
+		if err != nil {
+			return err
+		}
+		for h, heuristic := range f.heuristics {
+			all, err := problems.Judge(cases, heuristic)
+			if err != nil {
+				return err
+			}
+			for k, objective := range objectives {
+				f.score[s][h][a][k][seed] = all.Only(cases, objective)
+			}
+		}
+		return nil
+	})
+}
+
+// over sums the scores of a seed over applications and objectives; -1 is all of them.
+func (f *fig55) over(spread, heuristic, app, objective, seed int) problems.Score {
+	var out problems.Score
+	for a := range f.apps {
+		for k := range variants.Objectives() {
+			if (app < 0 || a == app) && (objective < 0 || k == objective) {
+				out.Add(f.score[spread][heuristic][a][k][seed])
+			}
+		}
+	}
+	return out
+}
+
+// estimate is a quantity of the scores over the seeds.
+func (f *fig55) estimate(r *suite.Report, spread, heuristic, app, objective int, of func(problems.Score) float64) table.Estimate {
+	out := make([]float64, f.seeds)
+	for s := range out {
+		out[s] = of(f.over(spread, heuristic, app, objective, s))
+	}
+	return scored(r, out)
+}
+
+func missed(s problems.Score) float64 { return 100 * float64(s.Missed) / float64(s.Cases) }
+
+func (f *fig55) report(r *suite.Report) {
+	p := paperNear
+	for s, spread := range problems.Spreads() {
+		for h, heuristic := range f.heuristics {
+			row := suite.Row{Figure: "5.5", Quantity: fmt.Sprintf("near the ideal: %s, %s bounds", heuristic.Name, spread), Unit: "%"}
+			if h == reference {
+				row.Paper = &p
+			}
+			e := f.estimate(r, s, h, -1, -1, problems.Score.Share)
+			row.Ours, row.Lo, row.Hi = eval.Number(e.At), eval.Number(e.Low), eval.Number(e.High)
+			r.Row(row)
+		}
+		e := f.estimate(r, s, reference, -1, -1, problems.Score.Answered)
+		r.Row(suite.Row{Figure: "5.5", Quantity: fmt.Sprintf("the same, of answered problems: %s, %s bounds",
+			f.heuristics[reference].Name, spread), Unit: "%", Paper: &p, Ours: eval.Number(e.At), Lo: eval.Number(e.Low),
+			Hi: eval.Number(e.High), Note: "the authors' program leaves out problems without a feasible answer"})
+	}
+	t := table.Table{Name: "fig55-near", Title: "Problems at 95 % of the ideal or more, by application and objective",
+		Note: "Missed: the search ended without a configuration that keeps the constraints, although there is one. Mean: of " +
+			"ideal over answer (time, cost) or answer over ideal (accuracy), 0 where missed.",
+		Columns: table.Head("bounds", "application", "objective", "heuristic", "near [%]", "missed [%]", "mean [%]")}
+	for s, spread := range problems.Spreads() {
+		for a, app := range f.apps {
+			for k, objective := range variants.Objectives() {
+				for h, heuristic := range f.heuristics {
+					t.Rows = append(t.Rows, []any{string(spread), app, string(objective), heuristic.Name,
+						f.estimate(r, s, h, a, k, problems.Score.Share), f.estimate(r, s, h, a, k, missed),
+						f.estimate(r, s, h, a, k, problems.Score.Mean)})
+				}
+			}
+		}
+	}
+	r.Table(t)
+	r.Figure(f.figure(r))
+}
+
+// figure draws the shares by application and objective; its data has the quartiles that the thesis draws as boxes.
+func (f *fig55) figure(r *suite.Report) suite.Figure {
+	fig := suite.Figure{Name: "fig55", Caption: "Problems, drawn with tight bounds, in which an answer reaches 95 % of the ideal, " +
+		"with 95 % intervals over seeds. The data has percentiles of the share of the ideal; 0 is no feasible answer.",
+		Columns: table.Head("application", "objective", "heuristic", "near", "low", "high", "p5", "p25", "p50", "p75", "p95")}
+	c := &chart.Figure{Title: "Answers at 95 % of the exact optimum or more", Columns: 3, Width: 7 * vg.Centimeter,
+		Height: 5.5 * vg.Centimeter, Under: "tight bounds; intervals: 95 % over seeds"}
+	shown := []int{reference, 3, 6, 7}
+	for i, h := range shown {
+		c.Key = append(c.Key, chart.Entry{Text: f.heuristics[h].Name, Style: chart.Styles(i), Dot: true})
+	}
+	for k, objective := range variants.Objectives() {
+		p := chart.NewPanel(map[variants.Objective]string{variants.Time: "least time", variants.Cost: "least cost",
+			variants.Accuracy: "greatest accuracy"}[objective], "application", "near the ideal (%)")
+		for a, app := range f.apps {
+			for i, h := range shown {
+				var all []float64
+				for s := range f.seeds {
+					all = append(all, f.score[0][h][a][k][s].Of...)
+				}
+				slices.Sort(all)
+				row := []any{app, string(objective), f.heuristics[h].Name}
+				e := f.estimate(r, 0, h, a, k, problems.Score.Share)
+				row = append(row, e.At, e.Low, e.High)
+				for _, q := range []float64{0.05, 0.25, 0.5, 0.75, 0.95} {
+					row = append(row, all[min(len(all)-1, int(q*float64(len(all))))])
+				}
+				fig.Rows = append(fig.Rows, row)
+				p.Cross(chart.Styles(i), chart.Exactly(float64(a+1)+0.16*(float64(i)-1.5)), chart.Range{At: e.At, Low: e.Low,
+					High: e.High})
+			}
+		}
+		p.RangeY(0, 103)
+		p.RangeX(0.5, float64(len(f.apps))+0.5)
+		p.WholeX()
+		c.Panels = append(c.Panels, p)
+	}
+	fig.Chart = c
+	return fig
+}

@@ -1,0 +1,174 @@
+package optiserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/eval"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
+)
+
+// What the thesis says of Fig. 5.6: App4 with an accuracy of 1 within 40 s from about 1,420 USD a million executions, App6
+// with an accuracy of 1 for 3,108 USD in no less than 30 s.
+const (
+	app4Latency, app4USD = 40.0, 1420.0
+	app6USD, app6Seconds = 3108.0, 30.0
+)
+
+// fig56 are exact trade-offs.
+type fig56 struct {
+	panels     []panel
+	app4, app6 variants.Plan // the answers to the thesis' two questions
+}
+
+// panel is one of the figure's: the best value of an objective over a bound, a curve for each value of another.
+type panel struct {
+	app, title, x, y, key string
+	curves                []curve
+}
+
+type curve struct {
+	name string
+	x, y []float64
+}
+
+// points of a curve.
+const points = 25
+
+func tradeoffs(ctx context.Context, o *suite.Options, models []*variants.Model) (*fig56, error) {
+	f := &fig56{panels: make([]panel, 3)}
+	app3, app4, app6 := models[2], models[3], models[5]
+	err := o.Each(ctx, "trade-offs", 4, func(i int) (err error) {
+		switch i {
+		case 0:
+			f.panels[0], err = overBudget(ctx, app3)
+		case 1:
+			f.panels[1], err = overAccuracy(ctx, app4)
+		case 2:
+			f.panels[2], err = overLatency(ctx, app6)
+		default:
+			if f.app4, err = app4.Solve(ctx, variants.Problem{Objective: variants.Cost, Latency: app4Latency, Accuracy: 1}); err == nil {
+				f.app6, err = app6.Solve(ctx, variants.Problem{Objective: variants.Time, Budget: app6USD, Accuracy: 1})
+			}
+		}
+		return err
+	})
+	return f, err
+}
+
+// overBudget is the least time over the budget, for several accuracies.
+func overBudget(ctx context.Context, m *variants.Model) (panel, error) {
+	p := panel{app: m.App.Name, title: m.App.Name + ": least time", x: "budget (USD per million)", y: "time (s)",
+		key: "accuracy at least"}
+	low, high := m.AccuracyRange()
+	for _, share := range []float64{0, 0.5, 1} {
+		accuracy := low + share*(high-low)
+		cheapest, err := m.Solve(ctx, variants.Problem{Objective: variants.Cost, Accuracy: accuracy})
+		if err != nil {
+			return p, err
+		}
+		fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Accuracy: accuracy})
+		if err != nil {
+			return p, err
+		}
+		c := curve{name: fmt.Sprintf("%s %.3g", p.key, accuracy)}
+		for i := range points {
+			budget := cheapest.USD + (fastest.USD-cheapest.USD)*float64(i)/(points-1)
+			plan, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Budget: budget, Accuracy: accuracy})
+			if err != nil {
+				return p, err
+			}
+			c.x, c.y = append(c.x, budget), append(c.y, plan.Seconds)
+		}
+		p.curves = append(p.curves, c)
+	}
+	return p, nil
+}
+
+// overAccuracy is the least cost over the accuracy, for several latencies.
+func overAccuracy(ctx context.Context, m *variants.Model) (panel, error) {
+	p := panel{app: m.App.Name, title: m.App.Name + ": least cost", x: "accuracy at least",
+		y: "cost (USD per million)", key: "time at most"}
+	low, high := m.AccuracyRange()
+	fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Accuracy: high})
+	if err != nil {
+		return p, err
+	}
+	for _, factor := range []float64{1.02, 1.5, 3} {
+		latency := fastest.Seconds * factor
+		c := curve{name: fmt.Sprintf("%s %.3g s", p.key, latency)}
+		for i := range points {
+			accuracy := low + (high-low)*float64(i)/(points-1)
+			plan, err := m.Solve(ctx, variants.Problem{Objective: variants.Cost, Latency: latency, Accuracy: accuracy})
+			if err != nil {
+				return p, err
+			}
+			c.x, c.y = append(c.x, accuracy), append(c.y, plan.USD)
+		}
+		p.curves = append(p.curves, c)
+	}
+	return p, nil
+}
+
+// overLatency is the greatest accuracy over the latency, for several budgets.
+func overLatency(ctx context.Context, m *variants.Model) (panel, error) {
+	p := panel{app: m.App.Name, title: m.App.Name + ": greatest accuracy", x: "time at most (s)", y: "accuracy",
+		key: "budget"}
+	_, high := m.AccuracyRange()
+	fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time})
+	if err != nil {
+		return p, err
+	}
+	cheapest, err := m.Solve(ctx, variants.Problem{Objective: variants.Cost, Accuracy: high})
+	if err != nil {
+		return p, err
+	}
+	for _, factor := range []float64{0.7, 1.05, 2} {
+		budget := cheapest.USD * factor
+		c := curve{name: fmt.Sprintf("%s %.4g USD", p.key, budget)}
+		for i := range points {
+			latency := fastest.Seconds + (cheapest.Seconds-fastest.Seconds)*float64(i)/(points-1)
+			plan, err := m.Solve(ctx, variants.Problem{Objective: variants.Accuracy, Latency: latency, Budget: budget})
+			if out := (*variants.Infeasible)(nil); errors.As(err, &out) {
+				continue
+			} else if err != nil {
+				return p, err
+			}
+			c.x, c.y = append(c.x, latency), append(c.y, plan.Accuracy)
+		}
+		p.curves = append(p.curves, c)
+	}
+	return p, nil
+}
+
+func (f *fig56) report(r *suite.Report) {
+	usd, seconds := app4USD, app6Seconds
+	note := "another application of the same number of functions: this project's laws and graph"
+	r.Row(suite.Row{Figure: "5.6", Quantity: "App4: least cost with an accuracy of 1 within 40 s", Unit: "USD per million executions",
+		Paper: &usd, Ours: eval.Number(f.app4.USD), Note: note})
+	r.Row(suite.Row{Figure: "5.6", Quantity: "App6: least time with an accuracy of 1 for 3,108 USD per million executions", Unit: "s",
+		Paper: &seconds, Ours: eval.Number(f.app6.Seconds), Note: note})
+	fig := suite.Figure{Name: "fig56", Caption: "Exact trade-offs: the least time over the budget, the least cost over the " +
+		"accuracy, the greatest accuracy over the time.", Columns: table.Head("application", "panel", "curve", "x", "y")}
+	c := &chart.Figure{Title: "What-if: exact trade-offs of three applications", Columns: 3, Width: 7.5 * vg.Centimeter,
+		Height: 6 * vg.Centimeter, Under: "USD per million executions"}
+	for _, p := range f.panels {
+		q := chart.NewPanel(p.title, p.x, p.y)
+		for i, k := range p.curves {
+			q.Line(chart.Styles(i), k.x, k.y, p.y == "accuracy")
+			c.Key = append(c.Key, chart.Entry{Text: p.app + ", " + k.name, Style: chart.Styles(i), Line: true})
+			for j := range k.x {
+				fig.Rows = append(fig.Rows, []any{p.app, p.title, k.name, k.x[j], k.y[j]})
+			}
+		}
+		c.Panels = append(c.Panels, q)
+	}
+	fig.Chart = c
+	r.Figure(fig)
+}
