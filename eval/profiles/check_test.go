@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval/profiles"
-	"github.com/stoker-rl/stoker/internal/realdata"
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -73,6 +73,9 @@ func TestCheck(t *testing.T) {
 	c, err := profiles.Check(s, r, profiles.DefaultCheck())
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, r := range c.Rows {
+		proof.Log(t, "%s: predicted %.6g, measured %.6g", r.Quantity, r.Predicted, r.Measured)
 	}
 	// E max(U, 1/4) = 1/2 + 1/32; a runs once, both is a node.
 	want := 1.5 + 0.05 + 0.75*(0.1+0.53125) + 0.25*(0.05+3)
@@ -173,35 +176,6 @@ func TestCheckApp(t *testing.T) {
 	source.Machine.Percent = true
 	if _, err := profiles.Open("app2", source); err == nil || !strings.Contains(err.Error(), "no state machine") {
 		t.Errorf("an application with percentages: %v", err)
-	}
-}
-
-// Three workflows on AWS, 3,000 requests each: mean within 1 %, p95 within 3 %, cost within 0.3 %, with the delays that
-// SLApp's authors measured and the probabilities of the machines' thresholds: nothing is fitted to the requests.
-func TestMeasuredApps(t *testing.T) {
-	dir := filepath.Join(realdata.Dir(t), "slapp", "apps")
-	for _, app := range []string{"App8", "App10", "App12"} {
-		source := profiles.DefaultSource()
-		m := &source.Machine
-		m.Functions, m.Percent, m.Tariff = filepath.Join(dir, app+"_functions.csv"), true, "table"
-		s, err := profiles.Open(filepath.Join(dir, app+".json"), source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := profiles.OpenRequests(filepath.Join(dir, app+"_Duration_AWS.csv"), filepath.Join(dir, app+"_Cost_AWS.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := profiles.Check(s, r, profiles.DefaultCheck())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range c.Rows {
-			t.Logf("%s %s: predicted %.5g, measured %.5g, %+.2f %%", app, row.Quantity, row.Predicted, row.Measured, 100*row.Error)
-			if bound := map[string]float64{"mean": 0.01, "p95": 0.03, "cost": 0.003}[row.Quantity]; bound > 0 && math.Abs(row.Error) > bound {
-				t.Errorf("%s: %s errs by %.2f %%, want at most %g %%", app, row.Quantity, 100*row.Error, 100*bound)
-			}
-		}
 	}
 }
 

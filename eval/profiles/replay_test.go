@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/eval/profiles"
+	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/rng"
 )
 
@@ -38,6 +39,7 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("%d rows of %d functions, want 10 of 2", len(r.Designs), r.Functions)
 	}
 	for _, d := range r.Designs {
+		proof.Log(t, "%s, %d sizes: %.4g runs, errors %.5g and %.5g", d.Design, d.Sizes, d.Runs, d.Published, d.Chosen)
 		if least := float64(3 * d.Sizes); d.Runs < least || d.Design == "even" && d.Runs != least {
 			t.Errorf("%s, %d sizes: %g runs, want at least %g", d.Design, d.Sizes, d.Runs, least)
 		}

@@ -3,7 +3,6 @@ package profiles
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -29,11 +28,8 @@ func ReplayText(r *Replayed) string {
 	return b.String()
 }
 
-// WriteReplay leaves profile_replay.csv and the figure. It returns the names of the files.
-func WriteReplay(dir string, r *Replayed) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
+// ReplayTable is a replay as CSV.
+func ReplayTable(r *Replayed) [][]string {
 	rows := [][]string{{"design", "sizes", "runs", "exponential_plain", "exponential_plain_se", "auto", "auto_se"}}
 	for _, d := range r.Designs {
 		row := []string{d.Design, fmt.Sprint(d.Sizes)}
@@ -42,12 +38,20 @@ func WriteReplay(dir string, r *Replayed) ([]string, error) {
 		}
 		rows = append(rows, row)
 	}
+	return rows
+}
+
+// WriteReplay leaves profile_replay.csv and the figure. It returns the names of the files.
+func WriteReplay(dir string, r *Replayed) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
 	const name = "profile_replay"
-	if err := table.WriteFile(dir, name+".csv", rows); err != nil {
+	if err := table.WriteFile(dir, name+".csv", ReplayTable(r)); err != nil {
 		return nil, err
 	}
 	drawn, err := r.figure().Save(dir, name)
-	return append([]string{filepath.Base(name + ".csv")}, drawn...), err
+	return append([]string{name + ".csv"}, drawn...), err
 }
 
 func (r *Replayed) figure() *chart.Figure {

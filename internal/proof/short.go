@@ -66,6 +66,7 @@ func Shorts() []Short {
 	test("deeprm", "./agents/baselines/deeprm", "^TestLoadsShort$")
 	test("nodes", "./agents/baselines/placement", "^TestNodesSweep$")
 	test("switches", "./agents/baselines/pricing", "^TestSwitchCounts$")
+	test("apps", "./eval/profiles", "^TestCheck$|^TestReplay$")
 	test("queues", "./envs/sim", "Queues|ErlangC|SimFaaS|Little|Model|Reference|Workers")
 	test("users", "./envs/sizing", "^TestUsersCost$")
 	test("arms", "./envs/pricing", "^TestARMSOptimum$")

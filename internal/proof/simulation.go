@@ -20,6 +20,14 @@ func simulation() []Proof {
 			Short:  []string{"sizing"},
 		},
 		{
+			Name: "apps", Kind: Simulation, Subject: "figures", Minutes: 1,
+			Claims: "Workflows on AWS: predicted mean, p95 and cost beside 9,000 measured requests, laws beside Parrotfish's profiling.",
+			Needs:  []Need{Data},
+			Steps:  []Step{goTest("./eval/profiles", "^TestMeasured")},
+			Keep:   []string{"*.csv"},
+			Short:  []string{"apps"},
+		},
+		{
 			Name: "users", Kind: Simulation, Subject: "environments", Minutes: 10,
 			Claims: "The cheapest configuration that keeps Sizing-v3's thresholds costs more the more users there are.",
 			Steps:  []Step{goTest("./envs/sizing", "^TestUsersCost$", "-long")},
