@@ -23,6 +23,14 @@ func Errorf(key, format string, args ...any) error {
 	return &Error{key, fmt.Sprintf(format, args...)}
 }
 
+// Between returns an error about a key whose value lies outside of a range, both ends included, or is NaN.
+func Between(key string, x, least, most float64) error {
+	if x >= least && x <= most { // neither holds for NaN
+		return nil
+	}
+	return Errorf(key, "is %g, want %g to %g", x, least, most)
+}
+
 // Check returns the first value of a struct, or of what a pointer points to, that its field's tags do not allow, as an
 // [Error]; nil where there is none.
 func Check(config any) error {

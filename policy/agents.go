@@ -26,8 +26,8 @@ type Agent struct {
 	// Open makes a policy from its file, acting on engine act. Statistics of observations that agents/normalise keeps are
 	// not its concern.
 	Open func(f *agents.PolicyFile, spec *envs.Spec, act nets.Engine) (agents.Policy, error)
-	// State says that what a policy does depends on what it saw before, so that each sequence of decisions needs a state of
-	// its own.
+	// State says that what a policy does depends on what it saw before, so that each sequence of decisions needs a state
+	// of its own.
 	State bool
 }
 

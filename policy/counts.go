@@ -66,8 +66,8 @@ type Drift struct {
 	Outside, Rows uint64
 }
 
-// Drift returns how often features lay outside what was usual in the evaluation, in the order of the spec: those of which
-// the bundle has ranges. It is empty where the guard is off.
+// Drift returns how often features lay outside what was usual in the evaluation, in the order of the spec: those of
+// which the bundle has ranges. It is empty where the guard is off.
 func (p *Policy) Drift() []Drift {
 	if p.guard == nil {
 		return nil

@@ -49,16 +49,16 @@ type Request struct {
 	// At is when Seen was measured; the zero time stands for now.
 	At time.Time
 	// Sequence tells apart those whose decisions follow each other, such as workflows, where the policy or its fallback
-	// has a state. All without a name are one sequence. Begin forgets what came before this decision, End ends the sequence
-	// with it.
+	// has a state. All without a name are one sequence. Begin forgets what came before this decision, End ends the
+	// sequence with it.
 	Sequence   string
 	Begin, End bool
 	// Shadow receives, in shadow mode, what the policy would do, zeros where it would not decide; nil where nobody asks.
 	Shadow *envs.Action
 }
 
-// Decide writes to out what is done by those who see seen. It does not allocate. Buffers of another shape are errors that
-// are [ErrInput]; ctx ends the wait for a free worker.
+// Decide writes to out what is done by those who see seen. It does not allocate. Buffers of another shape are errors
+// that are [ErrInput]; ctx ends the wait for a free worker.
 func (p *Policy) Decide(ctx context.Context, seen *envs.Observation, out *envs.Action) (Decision, error) {
 	return p.DecideFor(ctx, Request{Seen: seen, Out: out})
 }

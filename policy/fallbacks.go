@@ -15,8 +15,8 @@ import (
 	sizingenv "github.com/stoker-rl/stoker/envs/sizing"
 )
 
-// Fallback is a row of the table of rules that can act in a policy's place. It has the name and the configuration of the
-// catalog's rival.
+// Fallback is a row of the table of rules that can act in a policy's place. It has the name and the configuration of
+// the catalog's rival.
 type Fallback struct {
 	Name string
 	// Envs are the ids of the environments for which it is made; the first row for an environment is its default.

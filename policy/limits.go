@@ -89,8 +89,8 @@ func (l *limits) where(rows []float32, at int) Where {
 	return w
 }
 
-// tame brings the numbers of active rows back into the range that was met, and replaces those that are not finite by the
-// median, or by 0 where nothing is known.
+// tame brings the numbers of active rows back into the range that was met, and replaces those that are not finite by
+// the median, or by 0 where nothing is known.
 func (l *limits) tame(rows []float32, active []bool) {
 	for i, x := range rows {
 		row, j := i/l.width, i%l.width

@@ -230,7 +230,8 @@ func sameSpace(a, b envs.Space) bool {
 	h, ok := b.(envs.Graph)
 	named := func(x, y envs.Component) bool { return x.Name == y.Name }
 	return ok && slices.EqualFunc(g.Nodes, h.Nodes, func(x, y envs.NodeKind) bool {
-		return x.Name == y.Name && x.Width == y.Width && x.Capacity == y.Capacity && slices.EqualFunc(x.Features, y.Features, named)
+		return x.Name == y.Name && x.Width == y.Width && x.Capacity == y.Capacity &&
+			slices.EqualFunc(x.Features, y.Features, named)
 	}) && slices.EqualFunc(g.Edges, h.Edges, func(x, y envs.EdgeKind) bool {
 		return x.Name == y.Name && x.From == y.From && x.To == y.To && x.Width == y.Width && x.Capacity == y.Capacity &&
 			slices.EqualFunc(x.Features, y.Features, named)

@@ -49,7 +49,8 @@ func TestOtherKernels(t *testing.T) {
 	for _, name := range policytest.Names() {
 		b := policytest.Encode(t, policytest.Zoo(t, name, 30))
 		for _, kernels := range []string{native.AVX512, native.AVX2, native.Go, native.Reference} {
-			if _, err := policy.OpenBytes(b, policy.Options{Kernels: kernels}); err != nil && !strings.Contains(err.Error(), "this CPU") {
+			if _, err := policy.OpenBytes(b, policy.Options{Kernels: kernels}); err != nil &&
+				!strings.Contains(err.Error(), "this CPU") {
 				t.Errorf("%s by %s: %v", name, kernels, err)
 			}
 		}

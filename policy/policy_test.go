@@ -81,7 +81,8 @@ func TestGuard(t *testing.T) {
 		}
 	}
 	counts := p.Counts()
-	if counts.Fallback[policy.OutOfRange] == 0 || counts.Fallback[policy.OutOfRange] != counts.Fallback[policy.NotFinite] ||
+	if counts.Fallback[policy.OutOfRange] == 0 ||
+		counts.Fallback[policy.OutOfRange] != counts.Fallback[policy.NotFinite] ||
 		counts.Policy != counts.Fallback[policy.OutOfRange] || counts.Decisions != 3*counts.Policy {
 		t.Errorf("counted %+v", counts)
 	}
@@ -127,7 +128,8 @@ func TestNoFallback(t *testing.T) {
 	o := shown(t, p, 0)
 	o.Kinds[0].Values[0] = float32(math.NaN())
 	d, err := p.Decide(t.Context(), o, p.NewAction())
-	if !errors.Is(err, policy.ErrGuarded) || d.Reason != policy.NotFinite || !strings.Contains(err.Error(), p.Spec().Kinds[0].Features[0]) {
+	if !errors.Is(err, policy.ErrGuarded) || d.Reason != policy.NotFinite ||
+		!strings.Contains(err.Error(), p.Spec().Kinds[0].Features[0]) {
 		t.Errorf("%v, %v", d, err)
 	}
 	if c := p.Counts(); c.Errors != 1 || c.Fallback[policy.NotFinite] != 1 {
@@ -202,8 +204,8 @@ func (l *liar) Act(_ *envs.Observation, act *envs.Action, _ bool) error {
 	return l.err
 }
 
-// What a policy does must be in its space and allowed by the masks, also by those that depend on choices before; an error
-// of its own goes to the fallback too.
+// What a policy does must be in its space and allowed by the masks, also by those that depend on choices before; an
+// error of its own goes to the fallback too.
 func TestIllegalGoesToTheFallback(t *testing.T) {
 	f := policytest.Zoo(t, "gnn-placement", 5)
 	right := f.SelfTest[0].Kinds[0].Action
@@ -246,7 +248,8 @@ func TestIllegalNumbers(t *testing.T) {
 		l.does = slices.Clone(right)
 		l.does[c] = x
 		d := decide(t, p, o, out)
-		if d.By != policy.ByFallback || d.Reason != policy.Illegal || d.Where.Feature != c || d.Where.Name != p.Spec().Kinds[0].Actions[c] {
+		if d.By != policy.ByFallback || d.Reason != policy.Illegal || d.Where.Feature != c ||
+			d.Where.Name != p.Spec().Kinds[0].Actions[c] {
 			t.Errorf("component %d of %g: %v by %s at %+v", c, x, d, d.By, d.Where)
 		}
 	}

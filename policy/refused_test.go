@@ -101,7 +101,8 @@ func TestForeignBundlesAreRefused(t *testing.T) {
 	} {
 		f := policytest.Zoo(t, c.name, 4)
 		c.change(t, f)
-		if _, err := policy.OpenBytes(policytest.Encode(t, f), policy.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := policy.OpenBytes(policytest.Encode(t, f), policy.Options{}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}
@@ -123,7 +124,8 @@ func TestDigestAndLimit(t *testing.T) {
 		"Workers, Sequences, MaxAge and Idle mu": {Workers: -1},
 		`kernels are "fast", want one of those`:  {Kernels: "fast"},
 	} {
-		if _, err := policy.Open(file, o); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+		if _, err := policy.Open(file, o); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), file) {
 			t.Errorf("error %v, want one with %q and the file", err, want)
 		}
 	}

@@ -157,7 +157,8 @@ func (p *Policy) testVector(v *bundle.Vector, learned envs.Policy, w *worker) er
 		}
 		for i := range got {
 			if !(math.Abs(float64(got[i]-want[i])) <= tolerance*max(1, math.Abs(float64(want[i])))) {
-				return fmt.Errorf("kinds[%d].action[%d]: the policy gives %g, recorded is %g: it is not the policy that was exported",
+				return fmt.Errorf("kinds[%d].action[%d]: the policy gives %g, recorded is %g: it is not the policy that was "+
+					"exported",
 					k, i, got[i], want[i])
 			}
 		}

@@ -129,7 +129,8 @@ func newPlacement(config, load json.RawMessage) (envs.Env, error) {
 		return nil, err
 	}
 	if c.Workload == "tpch" && c.TPCH.Path != "" {
-		return nil, fmt.Errorf("tpch.path: the cluster's functions are read from a file, %q, and no file is opened for a bundle",
+		return nil, fmt.Errorf("tpch.path: the cluster's functions are read from a file, %q, and no file is opened for a "+
+			"bundle",
 			c.TPCH.Path)
 	}
 	nodes, functions := 0, len(c.Functions)
@@ -151,8 +152,8 @@ func newPlacement(config, load json.RawMessage) (envs.Env, error) {
 			return nil, fmt.Errorf("workload: %w", err)
 		}
 		if w.Path != "" {
-			return nil, fmt.Errorf("workload.path: the cluster's functions are those of a trace, %q, and no file is opened for a "+
-				"bundle", w.Path)
+			return nil, fmt.Errorf("workload.path: the cluster's functions are those of a trace, %q, and no file is opened "+
+				"for a bundle", w.Path)
 		}
 	}
 	return placement.New(c, w)

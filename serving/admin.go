@@ -4,8 +4,8 @@ import (
 	"net/http"
 )
 
-// adminHandler answers the repository extension of the protocol: it changes what is served, and so has an address of its
-// own.
+// adminHandler answers the repository extension of the protocol: it changes what is served, and so has an address of
+// its own.
 func (s *Server) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v2/repository/index", s.allow(func(w http.ResponseWriter, _ *http.Request) {

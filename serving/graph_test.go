@@ -34,7 +34,8 @@ func TestGraph(t *testing.T) {
 			t.Fatalf("observation %d: %d %.300s", i, status, body)
 		}
 		a := parse(t, body)
-		if !slices.Equal(a.output("action"), act.Kinds[0]) || a.Params["decided_by"] != "policy" || !slices.Equal(a.Outputs[0].Shape, []int{3}) {
+		if !slices.Equal(a.output("action"), act.Kinds[0]) || a.Params["decided_by"] != "policy" ||
+			!slices.Equal(a.Outputs[0].Shape, []int{3}) {
 			t.Errorf("observation %d: %.300s, want %v", i, body, act.Kinds[0])
 		}
 		started = started || act.Kinds[0][0] == 0

@@ -42,12 +42,14 @@ func (c *calls) ModelReady(ctx context.Context, r *inference.ModelReadyRequest) 
 	return &inference.ModelReadyResponse{Ready: c.s.Ready()}, nil
 }
 
-func (c *calls) ServerMetadata(ctx context.Context, _ *inference.ServerMetadataRequest) (*inference.ServerMetadataResponse,
+func (c *calls) ServerMetadata(ctx context.Context,
+	_ *inference.ServerMetadataRequest) (*inference.ServerMetadataResponse,
 	error) {
 	if err := c.s.allowed(ctx); err != nil {
 		return nil, err
 	}
-	return &inference.ServerMetadataResponse{Name: serverName, Version: c.s.options.Version, Extensions: c.s.extensions()}, nil
+	return &inference.ServerMetadataResponse{Name: serverName, Version: c.s.options.Version, Extensions: c.s.extensions()},
+		nil
 }
 
 func (c *calls) ModelMetadata(ctx context.Context, r *inference.ModelMetadataRequest) (*inference.ModelMetadataResponse,

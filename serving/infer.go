@@ -130,7 +130,8 @@ func (s *Server) infer(ctx context.Context, w *work, model, version string) (err
 		return badRequest(err)
 	}
 	if c.sequence != "" && w.batch.N != 1 {
-		return failed(http.StatusBadRequest, "parameters.sequence_id: the batch has %d rows, want one: decisions of a sequence "+
+		return failed(http.StatusBadRequest, "parameters.sequence_id: the batch has %d rows, want one: decisions of a "+
+			"sequence "+
 			"follow each other", w.batch.N)
 	}
 	limit := s.options.Deadline
@@ -150,7 +151,8 @@ func (s *Server) infer(ctx context.Context, w *work, model, version string) (err
 		sum.add(d)
 	}
 	s.metrics.batch(v.Name, w.batch.N)
-	w.response = wire.Response{Model: model, Version: v.Digest, ID: w.request.ID, Params: sum.params(w.response.Params[:0]),
+	w.response = wire.Response{Model: model, Version: v.Digest, ID: w.request.ID,
+		Params:  sum.params(w.response.Params[:0]),
 		Outputs: w.response.Outputs[:0]}
 	w.response.Outputs, err = v.Pool.Results(&w.request, w.batch, w.response.Outputs)
 	return badRequest(err)

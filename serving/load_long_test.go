@@ -30,7 +30,8 @@ func stoker(t *testing.T) string {
 	return s
 }
 
-// The server beside KServe's, measured by clients/load.py: requests a second, latency, CPU time, time until it is ready.
+// The server beside KServe's, measured by clients/load.py: requests a second, latency, CPU time, time until it is
+// ready.
 func TestLoad(t *testing.T) {
 	if !*long {
 		t.Skip("minutes on an idle machine: go test ./serving -run Load -long")

@@ -67,7 +67,8 @@ func (s *Server) Lines(l Listeners, took time.Duration) []string {
 		l    net.Listener
 		url  string
 	}{
-		{"HTTP", l.HTTP, scheme + "://%s/v2"}, {"gRPC", l.GRPC, "%s"}, {"admin", l.Admin, scheme + "://%s/v2/repository/index"},
+		{"HTTP", l.HTTP, scheme + "://%s/v2"}, {"gRPC", l.GRPC, "%s"}, {"admin", l.Admin, scheme +
+			"://%s/v2/repository/index"},
 	} {
 		if at.l != nil {
 			out = append(out, fmt.Sprintf("%-5s  "+at.url, at.what, at.l.Addr()))

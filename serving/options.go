@@ -15,8 +15,8 @@ type Options struct {
 	MaxBatch int
 	// MaxInFlight is how many requests are read, decided and answered at once.
 	MaxInFlight int
-	// ReadTimeout is how long a request may take to arrive, Deadline how long its decision may take after that, Idle how long
-	// a connection is kept that says nothing.
+	// ReadTimeout is how long a request may take to arrive, Deadline how long its decision may take after that, Idle how
+	// long a connection is kept that says nothing.
 	ReadTimeout, Deadline, Idle time.Duration
 	// Grace is how long requests under way may take to end after the server was told to stop. Linger is how long it still
 	// takes new ones before that, not ready, so that those who send them find out.

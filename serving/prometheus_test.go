@@ -58,7 +58,8 @@ func prometheus(t *testing.T) {
 		{`stoker_model_info`, p.Digest()},
 	} {
 		var got string
-		for begin := time.Now(); time.Since(begin) < 60*time.Second && !strings.Contains(got, c[1]); time.Sleep(100 * time.Millisecond) {
+		for begin := time.Now(); time.Since(begin) < 60*time.Second &&
+			!strings.Contains(got, c[1]); time.Sleep(100 * time.Millisecond) {
 			res, err := http.Get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(c[0]))
 			if err != nil {
 				continue

@@ -37,7 +37,8 @@ func (s *Server) handler() http.Handler {
 	}
 	mux.Handle("GET /metrics", s.allow(s.metrics.handler().ServeHTTP))
 	closed("/", func(w http.ResponseWriter, r *http.Request) {
-		sendError(w, failed(http.StatusNotFound, "there is no %s %s: see /v2, /v2/models/MODEL, /v2/models/MODEL/infer (POST), "+
+		sendError(w, failed(http.StatusNotFound, "there is no %s %s: see /v2, /v2/models/MODEL, /v2/models/MODEL/infer "+
+			"(POST), "+
 			"/v2/health/ready, /metrics", r.Method, r.URL.Path))
 	})
 	return mux

@@ -45,7 +45,8 @@ func TestRESTDecidesAsPolicy(t *testing.T) {
 			if p.Spec().ID != "stoker/Sizing-v3" {
 				return
 			}
-			if got := a.output("action"); len(got) == 0 || got[0] < 0.05 || got[1] < 64 || got[2] != float32(math.Trunc(float64(got[2]))) {
+			if got := a.output("action"); len(got) == 0 || got[0] < 0.05 || got[1] < 64 ||
+				got[2] != float32(math.Trunc(float64(got[2]))) {
 				t.Errorf("actions %v are not cores, MB, replicas and concurrency", got)
 			}
 		})

@@ -69,7 +69,8 @@ func (s *Security) load() error {
 		if err != nil {
 			return fmt.Errorf("certificate %s with key %s: %w", s.files.Certificate, s.files.Key, err)
 		}
-		next = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: s.config.NextProtos, Certificates: []tls.Certificate{pair}}
+		next = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: s.config.NextProtos,
+			Certificates: []tls.Certificate{pair}}
 	}
 	if s.files.ClientCA != "" {
 		text, err := os.ReadFile(s.files.ClientCA)

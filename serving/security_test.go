@@ -169,7 +169,8 @@ func TestTLS(t *testing.T) {
 	write(t, tokens, nil)
 	r.reload <- struct{}{}
 	r.reload <- struct{}{}
-	if status, _, _ := r.get(t, faasconf, with, "fedcba9876543210"); status != 200 || !strings.Contains(r.log.String(), "holds no token") {
+	if status, _, _ := r.get(t, faasconf, with, "fedcba9876543210"); status != 200 ||
+		!strings.Contains(r.log.String(), "holds no token") {
 		t.Errorf("after an empty file of tokens: %d", status)
 	}
 }

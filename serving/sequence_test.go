@@ -52,7 +52,8 @@ func TestSequences(t *testing.T) {
 	}
 	ask(saw, `"sequence_id":"nine"`)
 	status, body, h := r.send(t, "POST", faasconf+"/infer", `{"parameters":{"sequence_id":10},"inputs":[`+saw+`]}`)
-	if status != http.StatusTooManyRequests || !strings.Contains(body, "3 sequences are in use") || h.Get("Retry-After") == "" {
+	if status != http.StatusTooManyRequests || !strings.Contains(body, "3 sequences are in use") ||
+		h.Get("Retry-After") == "" {
 		t.Errorf("more sequences than there is room for: %d %s", status, body)
 	}
 	for params, want := range map[string]string{
@@ -72,7 +73,8 @@ func TestStale(t *testing.T) {
 	p, all := seen(t, "faasconf")
 	for at, want := range map[string]string{"1700000000": "fallback", `"2023-11-14T22:13:20Z"`: "fallback", "1700000000.5": "fallback"} {
 		_, body, _ := r.send(t, "POST", faasconf+"/infer", `{"parameters":{"observed_at":`+at+`},"inputs":[`+vectors(p, all[0])+`]}`)
-		if a := parse(t, body); a.Params["decided_by"] != want || !strings.HasPrefix(fmt.Sprint(a.Params["reason"]), "stale") {
+		if a := parse(t, body); a.Params["decided_by"] != want ||
+			!strings.HasPrefix(fmt.Sprint(a.Params["reason"]), "stale") {
 			t.Errorf("observed at %s: %s", at, body)
 		}
 	}

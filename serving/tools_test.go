@@ -54,7 +54,8 @@ func TestLoadTools(t *testing.T) {
 			}
 		})
 	}
-	// gRPC has the status 200 for errors too: what counts is that the server found none. wrk leaves before its last answers.
+	// gRPC has the status 200 for errors too: what counts is that the server found none. wrk leaves before its last
+	// answers.
 	text := strings.ReplaceAll(r.scrape(t), `code="499"`, "")
 	if strings.Contains(text, `code="`) || !strings.Contains(text, `stoker_requests_total{model="faasconf",protocol="http"}`) {
 		t.Errorf("the server counts errors:\n%s", text)

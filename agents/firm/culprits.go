@@ -67,31 +67,33 @@ func newCulprits(s *envs.Spec, move, environments int) (*culprits, error) {
 	if c.next == nil {
 		return nil, fmt.Errorf("%s: there is no order of the agents, want a workflow: a critical path needs one", s.ID)
 	}
-	c.sort()
+	c.order, c.roots = Order(c.next)
 	return c, nil
 }
 
-// sort fills in order and roots.
-func (c *culprits) sort() {
-	before := make([]int, c.agents)
-	for _, ns := range c.next {
+// Order lists the agents of a workflow, each before those that follow it, and those that follow none, given who follows
+// each. Agents of a cycle, and those after it, are not listed.
+func Order(next [][]int) (order, roots []int) {
+	before := make([]int, len(next))
+	for _, ns := range next {
 		for _, n := range ns {
 			before[n]++
 		}
 	}
 	for i, n := range before {
 		if n == 0 {
-			c.roots = append(c.roots, i)
+			roots = append(roots, i)
 		}
 	}
-	c.order = slices.Clone(c.roots)
-	for at := 0; at < len(c.order); at++ {
-		for _, n := range c.next[c.order[at]] {
+	order = slices.Clone(roots)
+	for at := 0; at < len(order); at++ {
+		for _, n := range next[order[at]] {
 			if before[n]--; before[n] == 0 {
-				c.order = append(c.order, n)
+				order = append(order, n)
 			}
 		}
 	}
+	return order, roots
 }
 
 // Filter implements [maddpg.Filter].

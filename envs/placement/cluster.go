@@ -187,14 +187,6 @@ func index(key string, x, n int) error {
 	return bounds.Errorf(key, "is %d, want 0 to %d", x, n-1)
 }
 
-// between checks a number that must lie in a range.
-func between(key string, x, least, most float64) error {
-	if x >= least && x <= most { // neither holds for NaN
-		return nil
-	}
-	return bounds.Errorf(key, "is %g, want %g to %g", x, least, most)
-}
-
 // mostTime is the greatest time in seconds: whole microseconds up to it are exact.
 const mostTime = 9e9
 

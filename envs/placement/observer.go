@@ -40,8 +40,8 @@ func OpenObserver(config, load []byte) (*Observer, error) {
 		return nil, fmt.Errorf("%s: configuration: %w", ID, err)
 	}
 	if c.Workload == TPCH {
-		return nil, fmt.Errorf("%s: %w", ID, bounds.Errorf("workload", "is %s, whose functions are those of a file, and none is "+
-			"opened here; want NewObserver", TPCH))
+		return nil, fmt.Errorf("%s: %w", ID, bounds.Errorf("workload",
+			"is %s, whose functions are those of a file, and none is opened here; want NewObserver", TPCH))
 	}
 	if c.Workload == Azure && len(load) > 0 {
 		if err := envs.ParseJSON(load, &w); err != nil {
@@ -57,8 +57,8 @@ func OpenObserver(config, load []byte) (*Observer, error) {
 		nodes += min(max(n.Count, 0), mostPairs)
 	}
 	if pairs := nodes * min(max(c.Window, 0), mostPairs); pairs > mostPairs {
-		return nil, fmt.Errorf("%s: %w", ID, bounds.Errorf("window", "is %d for %d nodes, want at most %d pairs of the two", c.Window,
-			nodes, mostPairs))
+		return nil, fmt.Errorf("%s: %w", ID, bounds.Errorf("window", "is %d for %d nodes, want at most %d pairs of the two",
+			c.Window, nodes, mostPairs))
 	}
 	return NewObserver(c, w)
 }
@@ -115,7 +115,7 @@ func (v *view) fill(c *Cluster) error {
 			return bounds.Errorf(n.key, "are %d, want %d", n.got, n.want)
 		}
 	}
-	if err := between("now", c.Now, 0, mostTime); err != nil {
+	if err := bounds.Between("now", c.Now, 0, mostTime); err != nil {
 		return err
 	}
 	v.requests, v.window, v.active = v.requests[:0], v.window[:0], v.active[:0]
@@ -139,7 +139,7 @@ func (v *view) fill(c *Cluster) error {
 func (v *view) loadNodes(c *Cluster) error {
 	for n := range c.Nodes {
 		x := &c.Nodes[n]
-		if err := between("recent", x.Recent, 0, 1); err != nil {
+		if err := bounds.Between("recent", x.Recent, 0, 1); err != nil {
 			return fmt.Errorf("nodes[%d].%w", n, err)
 		}
 		free := v.s.nodes[n].capacity
@@ -158,10 +158,10 @@ func (v *view) loadNodes(c *Cluster) error {
 func (v *view) loadFunctions(c *Cluster) error {
 	for f := range c.Functions {
 		x := &c.Functions[f]
-		if err := between("cold_share", x.ColdShare, 0, 1); err != nil {
+		if err := bounds.Between("cold_share", x.ColdShare, 0, 1); err != nil {
 			return fmt.Errorf("functions[%d].%w", f, err)
 		}
-		if err := between("last", x.Last, -mostTime, c.Now); err != nil {
+		if err := bounds.Between("last", x.Last, -mostTime, c.Now); err != nil {
 			return fmt.Errorf("functions[%d].%w", f, err)
 		}
 		v.functions[f] = newFunctionState()
@@ -197,8 +197,9 @@ func (v *view) loadRequest(i int32, x *Request) error {
 	for _, n := range [...]struct {
 		key            string
 		x, least, most float64
-	}{{"size", x.Size, 1e-3, 1e3}, {"arrived", x.Arrived, -mostTime, mostTime}, {"deadline", x.Deadline, -mostTime, mostTime}} {
-		if err := between(n.key, n.x, n.least, n.most); err != nil {
+	}{{"size", x.Size, 1e-3, 1e3}, {"arrived", x.Arrived, -mostTime, mostTime}, {"deadline", x.Deadline, -mostTime,
+		mostTime}} {
+		if err := bounds.Between(n.key, n.x, n.least, n.most); err != nil {
 			return err
 		}
 	}
@@ -254,7 +255,7 @@ func (v *view) claim(x *Waiting, now float64) (int32, error) {
 	if err := index("step", x.Step, len(v.s.workflows[q.workflow].steps)); err != nil {
 		return 0, err
 	}
-	if err := between("since", x.Since, -mostTime, now); err != nil {
+	if err := bounds.Between("since", x.Since, -mostTime, now); err != nil {
 		return 0, err
 	}
 	i := int32(x.Request*v.s.steps + x.Step)
@@ -263,8 +264,8 @@ func (v *view) claim(x *Waiting, now float64) (int32, error) {
 	case k.pending == taken:
 		return 0, bounds.Errorf("step", "is %d of request %d, which is done or listed twice", x.Step, x.Request)
 	case k.pending > 0:
-		return 0, bounds.Errorf("step", "is %d of request %d, which comes after %d steps that are not done", x.Step, x.Request,
-			k.pending)
+		return 0, bounds.Errorf("step", "is %d of request %d, which comes after %d steps that are not done", x.Step,
+			x.Request, k.pending)
 	}
 	k.pending, k.since = taken, instant(x.Since)
 	for _, p := range v.s.workflows[q.workflow].steps[x.Step].after {
@@ -295,7 +296,7 @@ func (v *view) run(x *Running, now float64) error {
 	if err := index("amount", x.Amount, len(v.c.Amounts)); err != nil {
 		return err
 	}
-	if err := between("expected", x.Expected, -mostTime, 2*mostTime); err != nil {
+	if err := bounds.Between("expected", x.Expected, -mostTime, 2*mostTime); err != nil {
 		return err
 	}
 	k := &v.invocations[i]
@@ -312,8 +313,9 @@ func (v *view) run(x *Running, now float64) error {
 func (v *view) enough(n int32) error {
 	for r, x := range v.nodes[n].free {
 		if x < 0 {
-			return bounds.Errorf("node", "is %d, where what runs, is warm or is held by others takes %d of %s more than it has: %d",
-				n, -x, ResourceNames[r], v.s.nodes[n].capacity[r])
+			return bounds.Errorf("node",
+				"is %d, where what runs, is warm or is held by others takes %d of %s more than it has: %d", n,
+				-x, ResourceNames[r], v.s.nodes[n].capacity[r])
 		}
 	}
 	return nil
@@ -326,7 +328,7 @@ func (v *view) loadWarm(c *Cluster) error {
 			err = index("node", x.Node, len(v.nodes))
 		}
 		if err == nil {
-			err = between("instances", float64(x.Instances), 0, 1<<20)
+			err = bounds.Between("instances", float64(x.Instances), 0, 1<<20)
 		}
 		for k := 0; err == nil && k < x.Instances; k++ {
 			v.keep(instance{function: int32(x.Function), node: int32(x.Node)}, 1)

@@ -95,8 +95,8 @@ func watch(t testing.TB, e *Env, seed uint64, steps int, f func(obs *envs.Observ
 	}
 }
 
-// A platform that sends what the simulator knows as JSON gets the simulator's observation, bit for bit: graph, masks and
-// legality. A decision is what the simulator then starts, with the resources that it gives.
+// A platform that sends what the simulator knows as JSON gets the simulator's observation, bit for bit: graph, masks
+// and legality. A decision is what the simulator then starts, with the resources that it gives.
 func TestObserver(t *testing.T) {
 	for name, change := range clusters {
 		c := Default()

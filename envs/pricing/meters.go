@@ -131,13 +131,7 @@ type reading struct {
 	x, most float64
 }
 
-// check names the number if it cannot be.
-func (n *reading) check() error {
-	if n.x >= 0 && n.x <= n.most { // neither holds for NaN
-		return nil
-	}
-	return bounds.Errorf(n.key, "is %g, want 0 to %g", n.x, n.most)
-}
+func (n *reading) check() error { return bounds.Between(n.key, n.x, 0, n.most) }
 
 func (m *Meters) validate() error {
 	for _, n := range [...]reading{
@@ -197,8 +191,8 @@ func (m *SlotMeters) validate() error {
 		}
 	}
 	for f, x := range m.Estimate {
-		if !(x >= 0 && x <= mostCount) {
-			return bounds.Errorf(fmt.Sprintf("estimate[%d]", f), "is %g, want 0 to %d", x, mostCount)
+		if !(x >= 0 && x <= mostCount) { // a key is made only where there is an error
+			return bounds.Between(fmt.Sprintf("estimate[%d]", f), x, 0, mostCount)
 		}
 	}
 	return nil

@@ -197,7 +197,8 @@ func (o *SlotObserver) writeSlot(m *SlotMeters, k *envs.KindObservation) {
 		row[SeesViolated], row[SeesBegun], row[SeesWait] = float32(violated[f]), float32(begun[f]), float32(wait[f])
 		row[SeesKeep], row[SeesTransient] = float32(keep[f]), float32(trans[f])
 		row[SeesIdleKeep], row[SeesIdle] = float32(idleKeep[f]), float32(idle[f])
-		row[SeesPatient], row[SeesIdleSince], row[SeesLoading] = float32(patient[f]), float32(idleSince[f]), float32(loading[f])
+		row[SeesPatient], row[SeesIdleSince], row[SeesLoading] = float32(patient[f]), float32(idleSince[f]),
+			float32(loading[f])
 		row[SeesWarm], row[SeesOff] = float32(warm[f]), off
 		row[SeesLeft] = left
 	}

@@ -172,7 +172,8 @@ func TestMetersErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(m)
-		if err := s.slotObserver.Observe(m, envs.NewObservation(s.Spec())); err == nil || !strings.Contains(err.Error(), want) {
+		if err := s.slotObserver.Observe(m, envs.NewObservation(s.Spec())); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -121,13 +121,7 @@ type measurement struct {
 	x, most float64
 }
 
-// check names the number if it cannot be.
-func (n *measurement) check() error {
-	if n.x >= 0 && n.x <= n.most { // neither holds for NaN
-		return nil
-	}
-	return bounds.Errorf(n.key, "is %g, want 0 to %g", n.x, n.most)
-}
+func (n *measurement) check() error { return bounds.Between(n.key, n.x, 0, n.most) }
 
 // validate names the first number that cannot be.
 func (m *Meters) validate() error {
@@ -144,8 +138,7 @@ func (m *Meters) validate() error {
 		}
 	}
 	if m.Forecast != nil {
-		n := measurement{"forecast", *m.Forecast, mostRequests}
-		if err := n.check(); err != nil {
+		if err := bounds.Between("forecast", *m.Forecast, 0, mostRequests); err != nil {
 			return err
 		}
 	}
@@ -170,8 +163,7 @@ func (m *FunctionMeters) validate() error {
 		}
 	}
 	for i, x := range m.Action {
-		n := measurement{"action", float64(x), 1}
-		if err := n.check(); err != nil {
+		if err := bounds.Between("action", float64(x), 0, 1); err != nil {
 			return fmt.Errorf("number %d of %w", i, err)
 		}
 	}

@@ -67,7 +67,8 @@ func TestObserver(t *testing.T) {
 			if err := o.Observe(read, seen); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if !slices.Equal(obs.Kinds[0].Values, seen.Kinds[0].Values) || !slices.Equal(obs.Kinds[0].Active, seen.Kinds[0].Active) {
+			if !slices.Equal(obs.Kinds[0].Values, seen.Kinds[0].Values) ||
+				!slices.Equal(obs.Kinds[0].Active, seen.Kinds[0].Active) {
 				t.Fatalf("%s: the observation differs", name)
 			}
 			for i := range read {
@@ -235,10 +236,12 @@ func TestMetersErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := OpenObserver("stoker/Sizing-v1", []byte("{}"), nil); err == nil || !strings.Contains(err.Error(), CountedID) {
+	if _, err := OpenObserver("stoker/Sizing-v1", []byte("{}"), nil); err == nil ||
+		!strings.Contains(err.Error(), CountedID) {
 		t.Errorf("another version: %v", err)
 	}
-	if _, err := OpenObserver(ID, []byte(`{"workflow": "x"}`), nil); err == nil || !strings.Contains(err.Error(), "workflow") {
+	if _, err := OpenObserver(ID, []byte(`{"workflow": "x"}`), nil); err == nil ||
+		!strings.Contains(err.Error(), "workflow") {
 		t.Errorf("another workflow: %v", err)
 	}
 }

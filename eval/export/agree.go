@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-rl/stoker/policy"
 )
 
-// Agreement is how a bundle, opened as a serving program does it, decides beside the policy that it was made from, in the
-// evaluation's first episode.
+// Agreement is how a bundle, opened as a serving program does it, decides beside the policy that it was made from, in
+// the evaluation's first episode.
 type Agreement struct {
 	// Observations is how many were shown to both, Unequal at how many an action differed by more than rounding.
 	Observations int `json:"observations"`

@@ -49,8 +49,8 @@ type Collected struct {
 	world   *world // in which it was evaluated
 }
 
-// Collect reads the policy of a run (its best checkpoint), a checkpoint or the zoo (zoo:NAME), and its evaluation, which
-// it plays again. What the caller got wrong is marked as train.ErrUsage.
+// Collect reads the policy of a run (its best checkpoint), a checkpoint or the zoo (zoo:NAME), and its evaluation,
+// which it plays again. What the caller got wrong is marked as train.ErrUsage.
 func Collect(ctx context.Context, names *catalog.Catalog, path string, o Options) (*Collected, error) {
 	if err := refuse(names, path); err != nil {
 		return nil, err
@@ -140,8 +140,8 @@ func (c *Collected) describe(f *bundle.File, worlds []*world) error {
 	return nil
 }
 
-// portable is an environment whose configuration may name files: it writes one that holds what they say of what is seen and
-// legal, and opens none.
+// portable is an environment whose configuration may name files: it writes one that holds what they say of what is seen
+// and legal, and opens none.
 type portable interface{ Portable() any }
 
 // dependent refuses an environment whose legal choices follow from a Go function that no other program has.
@@ -185,8 +185,8 @@ func neverEvaluated(path, why string) error {
 	if _, err := os.Stat(filepath.Join(path, checkpoints.MetricsFile)); err != nil { // not a run: no place for a result
 		command = fmt.Sprintf("stoker eval %s --out evaluation && stoker export %[1]s --eval evaluation", path)
 	}
-	return train.Usage("%s is not exported: %s.\nEvaluate it first:  %s\nor export it all the same with --force", path, why,
-		command)
+	return train.Usage("%s is not exported: %s.\nEvaluate it first:  %s\nor export it all the same with --force", path,
+		why, command)
 }
 
 // nameOf is what the files of the policy in path are called: the run or the policy of the zoo, with the step of a

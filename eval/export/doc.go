@@ -1,5 +1,5 @@
-// Package export makes the files by which a trained policy leaves the workbench: a bundle (package checkpoints/bundle), an
-// ONNX model, and its weights alone as safetensors.
+// Package export makes the files by which a trained policy leaves the workbench: a bundle (package checkpoints/bundle),
+// an ONNX model, and its weights alone as safetensors.
 //
 // [Collect] reads a run, a checkpoint or a policy of the zoo, finds its evaluation, plays that again to see what range
 // each feature has, and puts all that a serving program needs into one value. [Files] turns it into files. The same

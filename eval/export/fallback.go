@@ -17,8 +17,8 @@ import (
 // NoFallback in place of a heuristic's name leaves the bundle without one.
 const NoFallback = "none"
 
-// fallback is the rule of a name, or the first that acts in the environment, with the configuration that the experiment's
-// evaluation gives it, else with its defaults. It is nil where there is none.
+// fallback is the rule of a name, or the first that acts in the environment, with the configuration that the
+// experiment's evaluation gives it, else with its defaults. It is nil where there is none.
 func fallback(x *configs.Experiment, name string, env envs.Env) (*bundle.Fallback, error) {
 	var rows, able []string
 	for _, f := range policy.FallbacksOf(x.Env.Name) {

@@ -29,8 +29,8 @@ func provenance(name string, t *eval.Trained) (bundle.Provenance, error) {
 	return p, err
 }
 
-// revisionOf is the revision of the program that brought a run to a step, by its run.json; empty where that does not say
-// it.
+// revisionOf is the revision of the program that brought a run to a step, by its run.json; empty where that does not
+// say it.
 func revisionOf(run string, step int64) (revision string) {
 	b, err := os.ReadFile(filepath.Join(run, checkpoints.RunFile))
 	if run == "" || err != nil {

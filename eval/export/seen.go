@@ -76,8 +76,8 @@ type watcher struct {
 	tables []*table // all, in the order of the spec
 }
 
-// kindTables are the tables of a kind of agents: of its rows, or of the nodes and edges of its graphs. Those of what has
-// no features are nil.
+// kindTables are the tables of a kind of agents: of its rows, or of the nodes and edges of its graphs. Those of what
+// has no features are nil.
 type kindTables struct {
 	rows         *table
 	nodes, edges []*table

@@ -24,7 +24,8 @@ func (c *Collected) Text(files []Written) string {
 		}
 		fmt.Fprintf(&b, "%s %s (%s, %d kB, sha256:%s)\n", what, f.File, f.Format, (f.Bytes+999)/1000, f.Digest)
 		if a := f.Agreement; a != nil {
-			fmt.Fprintf(&b, "  opened again: %d observations, %d unequal actions, largest difference %.2g, %d decided by the fallback\n",
+			fmt.Fprintf(&b, "  opened again: %d observations, %d unequal actions, largest difference %.2g, "+
+				"%d decided by the fallback\n",
 				a.Observations, a.Unequal, a.Largest, a.Fallbacks)
 		}
 	}

@@ -32,7 +32,8 @@ func Weights(f *bundle.File) ([]byte, error) {
 		slots, size := nets.Layout(arch)
 		groups := arch.Groups()
 		if len(a.Data) != groups*size {
-			return nil, fmt.Errorf("safetensors: array %q has %d numbers, its architecture has %d", name, len(a.Data), groups*size)
+			return nil, fmt.Errorf("safetensors: array %q has %d numbers, its architecture has %d", name, len(a.Data),
+				groups*size)
 		}
 		for _, s := range slots {
 			all = append(all, parameter(name+"."+s.Name, s, a.Data, groups, size))

@@ -104,8 +104,8 @@ func (w *world) open() error {
 	return nil
 }
 
-// same reports whether the world has the environment and the load of an experiment. Which part of a trace is played, and
-// where it lies, does not count.
+// same reports whether the world has the environment and the load of an experiment. Which part of a trace is played,
+// and where it lies, does not count.
 func (w *world) same(x *configs.Experiment) (bool, error) {
 	text := func(x *configs.Experiment) (string, error) {
 		load, err := x.Workload.EachPath(func(string) (string, error) { return "", nil })

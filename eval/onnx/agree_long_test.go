@@ -29,8 +29,8 @@ type row struct {
 	random, real  onnxtest.Agreement
 }
 
-// mostError bounds the errors of scores: sums of a few hundred products in another order, in float32. Learners that were
-// trained for a moment may see features of 10,000 and more as they are, whose sums have errors of that size.
+// mostError bounds the errors of scores: sums of a few hundred products in another order, in float32. Learners that
+// were trained for a moment may see features of 10,000 and more as they are, whose sums have errors of that size.
 func (s *subject) mostError() float64 {
 	if s.config == "" {
 		return 1e-5
@@ -38,8 +38,8 @@ func (s *subject) mostError() float64 {
 	return 1e-4
 }
 
-// onnxruntime decides as the policies do: for those that come with Stoker and for the learners of the catalog, on random
-// observations and in an episode.
+// onnxruntime decides as the policies do: for those that come with Stoker and for the learners of the catalog, on
+// random observations and in an episode.
 func TestModelsAgree(t *testing.T) {
 	onnxtest.Python(t)
 	var rows []row
@@ -122,7 +122,8 @@ func measure(t *testing.T, s *subject) row {
 		r.random.Add(onnxtest.Agree(t, o.file, model, o.env.Spec(), o.random(t, ranges, draws, chunk)))
 	}
 	r.load = r.real.Report.Load * 1e3
-	if r.real.Report.IR != 10 || r.real.Report.Opset[""] != 18 || r.real.Report.Metadata[onnx.KeyDigest] != bundle.Digest(b) {
+	if r.real.Report.IR != 10 || r.real.Report.Opset[""] != 18 ||
+		r.real.Report.Metadata[onnx.KeyDigest] != bundle.Digest(b) {
 		t.Errorf("the model is %+v, want format 10, operators 18 and the bundle's digest", r.real.Report)
 	}
 	return r

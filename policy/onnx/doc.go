@@ -1,6 +1,6 @@
 // Package onnx writes trained policies as ONNX models (operators of version 18, format of version 10), which
-// onnxruntime and others run without Stoker. [Write] takes all that it needs from a bundle: the agent's description, the
-// weights, the spec, and for the sizing environments the ranges of their configuration.
+// onnxruntime and others run without Stoker. [Write] takes all that it needs from a bundle: the agent's description,
+// the weights, the spec, and for the sizing environments the ranges of their configuration.
 //
 // A model does what the policy does when a deterministic action is asked for: statistics of observations and their
 // bounds, the network, the choice among what is legal or the action's bounds and rounding, and the platform's units.
@@ -12,8 +12,8 @@
 //	outputs   action [batch, agents, components]   scores [batch, agents, choices], or of graphs without the first two
 //
 // Where an environment has several kinds of agents, the names of vectors begin with KIND and a dot. Choices are whole
-// numbers from 0, in float32 as everywhere. Scores are the network's, of each choice; of continuous actions they are the
-// action as the environment takes it, before it is rounded and converted to the platform's units.
+// numbers from 0, in float32 as everywhere. Scores are the network's, of each choice; of continuous actions they are
+// the action as the environment takes it, before it is rounded and converted to the platform's units.
 //
 //	write.go, policy.go               from bundle to model; inputs, outputs; the table of agents
 //	actorcritic.go, firm.go           ppo, simppo, sac, spsa, maddpg, firm

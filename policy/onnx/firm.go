@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stoker-rl/stoker/agents/firm"
 	"github.com/stoker-rl/stoker/policy/onnx/model"
 )
 
@@ -58,7 +59,8 @@ func (p *policy) culprits(v *vectors, move int, action string) (string, error) {
 	if k.Next == nil {
 		return "", fmt.Errorf("there is no order of the %ss, want a workflow", k.Name)
 	}
-	before := p.input(v.prefix+"before", "feature p95 of the observation one window before; 0 in an episode's first window",
+	before := p.input(v.prefix+"before", "feature p95 of the observation one window before; 0 in an episode's "+
+		"first window",
 		model.Float, batch(), model.Dim{Size: k.Agents})
 	p.under = "culprits/"
 	defer func() { p.under = "" }()
@@ -82,8 +84,8 @@ func (p *policy) culprits(v *vectors, move int, action string) (string, error) {
 		last = append(last, x)
 	}
 	w := &ways{policy: p, next: k.Next, move: move}
-	if err := w.sort(k.Agents); err != nil {
-		return "", err
+	if w.order, w.roots = firm.Order(k.Next); len(w.order) != k.Agents {
+		return "", fmt.Errorf("the order of the functions has a cycle or is missing, want a workflow")
 	}
 	now := p.cast(p.squeeze(p95, 2), model.Double)
 	moves := w.moves(now, p.do("Sub", now, p.cast(before, model.Double)))
@@ -97,33 +99,6 @@ type ways struct {
 	move         int
 	order, roots []int // each function before those that follow it; those that follow none
 	never        string
-}
-
-// sort fills in order and roots.
-func (w *ways) sort(n int) error {
-	before := make([]int, n)
-	for _, next := range w.next {
-		for _, j := range next {
-			before[j]++
-		}
-	}
-	for j, n := range before {
-		if n == 0 {
-			w.roots = append(w.roots, j)
-		}
-	}
-	w.order = slices.Clone(w.roots)
-	for at := 0; at < len(w.order); at++ {
-		for _, j := range w.next[w.order[at]] {
-			if before[j]--; before[j] == 0 {
-				w.order = append(w.order, j)
-			}
-		}
-	}
-	if len(w.order) != n {
-		return fmt.Errorf("the order of the functions has a cycle or is missing, want a workflow")
-	}
-	return nil
 }
 
 // moves says who moves, [batch, agents], by latencies and their growth, both [batch, agents].

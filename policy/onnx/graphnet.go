@@ -31,8 +31,8 @@ func (b *builder) embed(a nets.Graph, weights []float32, nodes []string, edges [
 	n := &graphNet{builder: b, arch: a, p: p}
 	for k, kind := range a.Nodes {
 		b.under = "in/"
-		n.rows = append(n.rows, b.op("Shape", []model.Attribute{{Name: "start", Value: int64(0)}, {Name: "end", Value: int64(1)}},
-			nodes[k]))
+		n.rows = append(n.rows, b.op("Shape", []model.Attribute{{Name: "start", Value: int64(0)},
+			{Name: "end", Value: int64(1)}}, nodes[k]))
 		n.x = append(n.x, b.do("Relu", n.linear("in."+kind.Name, nodes[k])))
 	}
 	for l := range a.Layers {
@@ -143,8 +143,8 @@ func (n *graphNet) zeros(rows, columns int) string {
 	return n.floats("zeros", []int{rows, columns}, make([]float32, rows*columns))
 }
 
-// head adds a head: its scores are [rows, out]. given are embeddings of the nodes chosen, [1, hidden] each, and extra is
-// [1, Extra], empty where there are none.
+// head adds a head: its scores are [rows, out]. given are embeddings of the nodes chosen, [1, hidden] each, and extra
+// is [1, Extra], empty where there are none.
 func (n *graphNet) head(i int, given []string, extra string) string {
 	h := n.arch.Heads[i]
 	name := "head." + h.Name

@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-rl/stoker/policy/onnx/model"
 )
 
-// units say what actions in [0, 1] stand for on the platform, by agent and column: low at 0 and high at 1, rounded to the
-// nearest whole number (halves to the even one) or down, then multiplied by scale. There may be more columns than the
-// action has components: those are constant.
+// units say what actions in [0, 1] stand for on the platform, by agent and column: low at 0 and high at 1, rounded to
+// the nearest whole number (halves to the even one) or down, then multiplied by scale. There may be more columns than
+// the action has components: those are constant.
 type units struct {
 	columns   []column
 	low, high [][]float64 // [agents][columns], before scale

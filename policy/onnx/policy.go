@@ -132,7 +132,8 @@ func (p *policy) vectors(kind int) (*vectors, error) {
 				fixed(append([]int{k.Agents}, shape...)...)...))
 		}
 	case n > 0:
-		v.mask = p.input(v.prefix+"mask", "which choices are legal, component by component", model.Bool, fixed(k.Agents, n)...)
+		v.mask = p.input(v.prefix+"mask", "which choices are legal, component by component", model.Bool,
+			fixed(k.Agents, n)...)
 	}
 	var err error
 	v.seen, err = p.standardised(kind, v)

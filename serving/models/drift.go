@@ -11,16 +11,16 @@ import (
 // driftWindow is the least time that a share covers; it covers at most twice as much where it is asked for often.
 const driftWindow = 5 * time.Minute
 
-// drift tells how often features lay lately outside the range in which 99.8 % of them lay in the evaluation. A share far
-// above 0.002 says that the platform is not the one for which the policy was evaluated.
+// drift tells how often features lay lately outside the range in which 99.8 % of them lay in the evaluation. A share
+// far above 0.002 says that the platform is not the one for which the policy was evaluated.
 type drift struct {
 	mu           sync.Mutex
 	older, newer []policy.Drift // counts at the ends of the windows before
 	turned       time.Time
 }
 
-// Drift calls f with each feature's share of rows of the last 5 to 10 minutes in which it lay outside; features of which
-// none was seen are left out.
+// Drift calls f with each feature's share of rows of the last 5 to 10 minutes in which it lay outside; features of
+// which none was seen are left out.
 func (v *Version) Drift(now time.Time, f func(feature string, share float64)) {
 	d := &v.drift
 	d.mu.Lock()

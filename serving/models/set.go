@@ -88,7 +88,8 @@ func NewSet(specs []Spec, o Options) (*Set, error) {
 	all := map[string]*model{}
 	for _, spec := range specs {
 		if old := all[spec.Name]; old != nil {
-			return nil, fmt.Errorf("two models are called %q: %s and %s: give one another name, as in NAME=%s", spec.Name, old.path,
+			return nil, fmt.Errorf("two models are called %q: %s and %s: give one another name, as in NAME=%s", spec.Name,
+				old.path,
 				spec.Path, spec.Path)
 		}
 		all[spec.Name] = &model{name: spec.Name, path: spec.Path, pin: spec.Digest}

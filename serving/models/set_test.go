@@ -111,7 +111,8 @@ func TestDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, path, all[1])
-	if err := s.Reload(); err == nil || s.Index()[0].Version != bundle.Digest(all[0]) || !strings.HasSuffix(err.Error(), s.Index()[0].Reason) {
+	if err := s.Reload(); err == nil || s.Index()[0].Version != bundle.Digest(all[0]) ||
+		!strings.HasSuffix(err.Error(), s.Index()[0].Reason) {
 		t.Errorf("%v, %+v", err, s.Index())
 	}
 	var unknown *Unknown

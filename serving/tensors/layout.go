@@ -58,8 +58,8 @@ type Units interface {
 	Decode(kind int, act *envs.Action, to []float32) error
 }
 
-// New returns the layout of what a spec describes; units may be nil. A legality table of an environment that is not known here is an
-// error: nobody could say what its numbers mean.
+// New returns the layout of what a spec describes; units may be nil. A legality table of an environment that is not
+// known here is an error: nobody could say what its numbers mean.
 func New(spec *envs.Spec, units Units) (*Layout, error) {
 	l := &Layout{spec: spec, units: units, byName: map[string]int{}}
 	for i := range spec.Kinds {
@@ -87,7 +87,8 @@ func New(spec *envs.Spec, units Units) (*Layout, error) {
 		if l.graphs(i) {
 			continue // its one agent is always there, and its masks are in the legality table or open
 		}
-		l.add(i, active, 0, Info{Name: prefix + "active", Type: wire.Bool, Shape: []int64{-1, int64(k.Agents)}, Optional: true})
+		l.add(i, active, 0, Info{Name: prefix + "active", Type: wire.Bool, Shape: []int64{-1, int64(k.Agents)},
+			Optional: true})
 		if w := k.Action.MaskWidth(); w > 0 {
 			l.add(i, mask, 0, Info{Name: prefix + "mask", Type: wire.Bool, Shape: []int64{-1, int64(k.Agents), int64(w)},
 				Optional: true})

@@ -23,7 +23,8 @@ func (l *Layout) columns(kind int) int {
 	return l.units.Columns(kind)
 }
 
-// addOutputs adds the outputs: action, and of continuous actions scores, which are the action as the environment takes it.
+// addOutputs adds the outputs: action, and of continuous actions scores, which are the action as the environment takes
+// it.
 func (l *Layout) addOutputs() {
 	for i := range l.spec.Kinds {
 		k := &l.spec.Kinds[i]
@@ -66,8 +67,8 @@ func (l *Layout) outputNames() string {
 	return strings.Join(out, ", ")
 }
 
-// Results appends the outputs that a request asks for. Their values are the batch's. Numbers of agents that are not there
-// are zero.
+// Results appends the outputs that a request asks for. Their values are the batch's. Numbers of agents that are not
+// there are zero.
 func (p *Pool) Results(r *wire.Request, b *Batch, dst []wire.Result) ([]wire.Result, error) {
 	l := p.layout
 	for i, o := range r.Outputs {

@@ -57,8 +57,8 @@ func (r *Request) Wants(name string) (wanted, binary bool) {
 // maxInputs bounds the tensors of a request: graphs of many kinds have a few dozen.
 const maxInputs = 256
 
-// Parse reads a body into r: header bytes of JSON, then the bytes of the tensors that say so. Without binary tensors the
-// header is the whole body.
+// Parse reads a body into r: header bytes of JSON, then the bytes of the tensors that say so. Without binary tensors
+// the header is the whole body.
 func (r *Request) Parse(body []byte, header int) error {
 	r.Reset()
 	if header < 0 || header > len(body) {

@@ -40,7 +40,8 @@ type Tensor struct {
 // Decoded says that the values are in Floats, Bools or Ints.
 func (t *Tensor) Decoded() { t.decoded = true }
 
-// Elements is the number of values that the shape promises. A shape below zero or of more than limit values is an error.
+// Elements is the number of values that the shape promises. A shape below zero or of more than limit values is an
+// error.
 func Elements(shape []int64, limit int64) (int, error) {
 	n := int64(1)
 	for _, d := range shape {

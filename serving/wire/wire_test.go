@@ -153,7 +153,8 @@ func FuzzJSON(f *testing.F) {
 				t.Errorf("input %d is %+v, want %+v", i, got, in)
 			}
 			var flat []float32
-			if n, err := Elements(got.Shape, 1<<12); err == nil && got.Type == Float32 && json.Unmarshal(in.Data, &flat) == nil &&
+			if n, err := Elements(got.Shape, 1<<12); err == nil && got.Type == Float32 &&
+				json.Unmarshal(in.Data, &flat) == nil &&
 				len(flat) == n && len(got.Shape) > 0 && !bytes.Contains(in.Data, []byte("null")) {
 				x := make([]float32, n)
 				if err := got.ReadFloats(x); err != nil || !slices.Equal(x, flat) {
