@@ -83,6 +83,9 @@ func TestCheck(t *testing.T) {
 		float64(got.Low) > want || float64(got.High) < want {
 		t.Errorf("mean %+v, want %g", got, want)
 	}
+	if d := distribution(t, s); math.Abs(d.Mean-want) > 1e-3 || math.Abs(d.P95-c.Rows[2].Predicted) > 4*float64(c.Rows[2].SE)+d.Error {
+		t.Errorf("the computed distribution has mean %g s and p95 %g s (± %g), the simulated requests %+v", d.Mean, d.P95, d.Error, c.Rows[2])
+	}
 	// In the quarter of requests with d, from 4.1 to 5.1 s, all are slower than those without it.
 	if got := c.Rows[2]; got.Quantity != "p95" || math.Abs(got.Predicted-(4.1+0.8)) > 0.02 || math.Abs(got.Error) > 0.02 {
 		t.Errorf("p95 %+v, want 4.9", got)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stoker-rl/stoker/envs/workflow"
 	"github.com/stoker-rl/stoker/eval/profiles"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/proof"
@@ -39,6 +40,20 @@ func leave(t *testing.T, name string, rows [][]string) {
 	}
 }
 
+// distribution computes the distribution of a subject's response time.
+func distribution(t *testing.T, s *profiles.Subject) workflow.Distribution {
+	t.Helper()
+	laws := make([]workflow.Law, s.Flow.NumNodes())
+	for n := range laws {
+		laws[n] = s.Functions[s.Flow.Function(n)].Law
+	}
+	d, err := s.Flow.Distribution(laws, s.Delays, workflow.Grid{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // Three workflows on AWS, 3,000 requests each: mean within 1 %, p95 within 3 %, cost within 0.3 %, with the delays that
 // SLApp's authors measured and the probabilities of the machines' thresholds: nothing is fitted to the requests. Then the
 // same where the delay is estimated from one half of the requests and judged on the other.
@@ -66,6 +81,7 @@ func TestMeasuredApps(t *testing.T) {
 		if err := json.Unmarshal(text, &p); err != nil {
 			t.Fatal(err)
 		}
+		d := distribution(t, s)
 		for _, estimate := range []bool{false, true} {
 			o := profiles.DefaultCheck()
 			o.Estimate = estimate
@@ -85,6 +101,9 @@ func TestMeasuredApps(t *testing.T) {
 					1000*c.Delays.Node)
 				continue
 			}
+			low, high := d.Bounds(0.95)
+			say(t, app+": p95 of the simulated requests between the bounds of the computed distribution", "between them",
+				p95.Predicted >= low && p95.Predicted <= high, "%.3f s, %.3f to %.3f s; computed %.3f s", p95.Predicted, low, high, d.P95)
 			say(t, what, bound, holds, "%+.2f, %+.2f and %+.2f %%; SLApp's own predictions %+.2f %% of the mean, %+.2f %% of the cost",
 				100*mean.Error, 100*p95.Error, 100*cost.Error, 100*(p.Milliseconds/1000/mean.Measured-1), 100*(p.USD/cost.Measured-1))
 			ours.time += 100 * (1 - math.Abs(mean.Error)) / 3
