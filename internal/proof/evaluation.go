@@ -65,5 +65,17 @@ func evaluation() []Proof {
 			Keep:  suiteFiles,
 			Short: []string{"suite-gnn-generalise"},
 		},
+		{
+			Name: "optiserve", Kind: Evaluation, Subject: "figures", Minutes: 10,
+			Claims: "OptiServe's Figs. 3.1, 5.1 and 5.3 to 5.6: heuristics beside the exact optimum on drawn problems, PRCP's curves.",
+			Needs:  []Need{Data},
+			Steps: []Step{
+				stoker("suite optiserve --data $STOKER_DATA --out $OUT"),
+				goTest("./eval/suites/optiserve", "Quick", "-long"),
+			},
+			// docs/optiserve has its figures.
+			Keep:  []string{"suite.md"},
+			Short: []string{"suite-optiserve"},
+		},
 	}
 }

@@ -23,6 +23,13 @@ func numerics() []Proof {
 			Short: []string{"worlds"},
 		},
 		{
+			Name: "prcp", Kind: Numerics, Subject: "environments", Minutes: 1,
+			Claims: "PRCP's published curves and OptiServe's golden figures come out.",
+			Needs:  []Need{Data},
+			Steps:  []Step{goTest("./agents/baselines/variants/published", "Curves|Tables|Golden|Truth")},
+			Short:  []string{"prcp"},
+		},
+		{
 			Name: "numerics", Kind: Numerics, Subject: "numerics", Minutes: 20,
 			Claims: "Gradients of every engine against finite differences, agreement of the engines, PyTorch's Adam.",
 			Needs:  []Need{Libtorch},

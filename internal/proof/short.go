@@ -52,7 +52,7 @@ func Shorts() []Short {
 			},
 		},
 	}
-	for _, name := range []string{"hops", "gnn-fig3", "gnn-generalise"} {
+	for _, name := range []string{"hops", "gnn-fig3", "gnn-generalise", "optiserve"} {
 		shorts = append(shorts, Short{
 			Name: "suite-" + name, Files: []string{"rows.csv"},
 			Steps: []Step{stoker("suite " + name + " --quick --out $OUT")},
@@ -79,6 +79,7 @@ func Shorts() []Short {
 		"EveryDefect|Entries|Golden|Workers|Gymnasium|SpreadUnder")
 	pass("numerics", "./nets/engines ./nets/native", "Gradients|Agreement|AdamIsPyTorchs")
 	pass("agents", "./agents/maddpg ./eval/explain ./catalog/schema", "Uniform|OneAgent|Permutation|Linear|Agrees")
+	pass("prcp", "./agents/baselines/variants/...", "Presets|Answers|Defects")
 	pass("onnx", "./policy/onnx", "Sound|Refuses|EveryActor|Agrees")
 	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|ThreadsChangeNothing|StoppedInEvaluation")
 	pass("damage", "./train", "DamagedRun")
