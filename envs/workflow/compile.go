@@ -94,8 +94,12 @@ func (w *Workflow) numberFunctions() error {
 		}
 		w.function = append(w.function, f)
 	}
+	runs := make([]bool, len(w.graph.Functions))
+	for _, f := range w.function {
+		runs[f] = true
+	}
 	for f, name := range w.graph.Functions {
-		if !slices.Contains(w.function, f) {
+		if !runs[f] {
 			return fmt.Errorf("function %q is listed but runs at no node: remove it or add a node that runs it", name)
 		}
 	}
@@ -111,6 +115,7 @@ func (w *Workflow) connect() error {
 		index[node.Name] = int32(i)
 	}
 	w.next, w.alts, w.calls = make([][]int32, n), make([][]alt, n), make([][]int32, n)
+	w.from = make([][]int32, n)
 	w.indegree, w.caller = make([]int32, n), slices.Repeat([]int32{-1}, n)
 	type pair struct{ from, to int32 }
 	seen := map[pair]bool{}
@@ -141,6 +146,7 @@ func (w *Workflow) connect() error {
 			w.calls[from] = append(w.calls[from], to)
 		}
 		if to != exit && (e.Kind == Next || e.Kind == Branch) {
+			w.from[to] = append(w.from[to], from)
 			w.indegree[to]++
 		}
 	}

@@ -79,6 +79,10 @@ type tally struct{ nodes, edges float64 }
 type composer struct {
 	w    *Workflow
 	meet []int32 // where the paths of each node meet
+	// Scratch, per node.
+	spare [][]int32
+	mark  []int32
+	marks int32
 }
 
 // overlapError says that a cyclic part is not a walk.
@@ -103,18 +107,9 @@ func (c *composer) cycleOf(s *scope, n int32) (*cycle, error) {
 		}
 	}
 	y.entries = map[int32]bool{}
-	for m := range w.function {
-		for _, t := range w.onward(nil, int32(m)) {
-			if within(t) && !within(int32(m)) {
-				y.entries[t] = true
-			}
-		}
-	}
-	if within(int32(w.entry)) {
-		y.entries[int32(w.entry)] = true
-	}
 	for _, m := range y.nodes {
-		if y.entries[m] {
+		if int(m) == w.entry || slices.ContainsFunc(w.from[m], func(k int32) bool { return !within(k) }) {
+			y.entries[m] = true
 			add(m)
 		}
 	}
@@ -198,7 +193,7 @@ func (c *composer) forkIn(f int32) (int32, error) {
 	in := w.between(f, c.meet[f])
 	r := region{from: f}
 	e := c.newExplorer(w.newScope(in), &r, c.meet[f], maxScenarios)
-	if err := e.fork(f, 0, 1); err != nil {
+	if err := e.begin(); err != nil {
 		return 0, err
 	}
 	w.inner = append(w.inner, r)

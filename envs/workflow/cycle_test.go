@@ -401,3 +401,33 @@ func TestForksAndLoops(t *testing.T) {
 		checkAnswers(t, w)
 	})
 }
+
+// wide returns n functions in a chain, each a fork of two that meet again, some of them repeating.
+func wide(n int) Graph {
+	var parts [][]Edge
+	for i := range n {
+		a, b, c, next := fmt.Sprint("a", i), fmt.Sprint("b", i), fmt.Sprint("c", i), fmt.Sprint("a", i+1)
+		parts = append(parts, Fork(a, b, c), Chain(b, next))
+		if i%2 == 0 {
+			parts = append(parts, Chain(c, next))
+		} else {
+			parts = append(parts, Repeat(c, c, 0.5), Choice(c, To(next, 0.5)))
+		}
+	}
+	return New("wide", parts...)
+}
+
+// Outside cyclic parts the time grows with the number of nodes and edges alone: compare the times per node.
+func BenchmarkCompileWide(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint(3*n+1), func(b *testing.B) {
+			g := wide(n)
+			for range b.N {
+				if _, err := g.Compile(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(3*n+1), "ns/node")
+		})
+	}
+}

@@ -11,28 +11,44 @@ type explorer struct {
 	limit int
 	step  bool    // end at the next node; from a fork, where its paths meet
 	plain bool    // take no loops, see overlap.go
-	state []int8  // per node: 1 if the scenario runs it
 	live  []int32 // per node: edges taken into it
+	left  int     // nodes with such edges that are still to be left
 	links []link
 }
 
 func (c *composer) newExplorer(s *scope, r *region, to int32, limit int) *explorer {
-	n := len(c.w.function)
-	return &explorer{c: c, s: s, r: r, to: to, limit: limit, plain: c.w.overlap != nil,
-		state: make([]int8, n), live: make([]int32, n)}
+	e := &explorer{c: c, s: s, r: r, to: to, limit: limit, plain: c.w.overlap != nil}
+	if k := len(c.spare); k > 0 {
+		e.live, c.spare = c.spare[k-1], c.spare[:k-1]
+	} else {
+		e.live = make([]int32, len(c.w.function))
+	}
+	return e
 }
 
-// begin lists the scenarios from the region's first node on.
-func (e *explorer) begin() error { return e.leave(e.r.from, 0, 1) }
+// begin lists the scenarios from the region's first node on. The explorer is of no use afterwards.
+func (e *explorer) begin() error {
+	err := e.leave(e.r.from, int(e.s.place[e.r.from])+1, 1)
+	if err == nil {
+		e.c.spare = append(e.c.spare, e.live) // all zero again
+	}
+	return err
+}
 
 // explore goes on with the nodes of the scope's order from place at on.
 func (e *explorer) explore(at int, p float64) error {
-	for ; at < len(e.s.order); at++ {
-		if m := e.s.order[at]; e.state[m] != 0 && m != e.to {
-			return e.leave(m, at+1, p)
-		}
+	if e.left == 0 {
+		return e.finish(p)
 	}
-	return e.finish(p)
+	m := e.s.order[at]
+	for e.live[m] == 0 || m == e.to {
+		at++
+		m = e.s.order[at]
+	}
+	e.left--
+	err := e.leave(m, at+1, p)
+	e.left++
+	return err
 }
 
 // leave tries what can follow a node. Nodes from place at on are still to come.
@@ -146,8 +162,9 @@ func (e *explorer) finish(p float64) error {
 func (e *explorer) take(l link) {
 	e.links = append(e.links, l)
 	if e.arrives(l) {
-		e.live[l.to]++
-		e.state[l.to] = 1
+		if e.live[l.to]++; e.live[l.to] == 1 && l.to != e.to {
+			e.left++
+		}
 	}
 }
 
@@ -161,8 +178,8 @@ func (e *explorer) undo(to int) {
 		if !e.arrives(l) {
 			continue
 		}
-		if e.live[l.to]--; e.live[l.to] == 0 {
-			e.state[l.to] = 0
+		if e.live[l.to]--; e.live[l.to] == 0 && l.to != e.to {
+			e.left--
 		}
 	}
 	e.links = e.links[:to]

@@ -112,16 +112,7 @@ func (c *composer) passes(s *scope, part int32) error {
 
 // entered says whether a node is entered from outside its cyclic part.
 func (c *composer) entered(s *scope, n int32) bool {
-	w := c.w
-	if int(n) == w.entry {
-		return true
-	}
-	for m := range w.function {
-		if s.part[m] != s.part[n] && slices.Contains(w.onward(nil, int32(m)), n) {
-			return true
-		}
-	}
-	return false
+	return int(n) == c.w.entry || slices.ContainsFunc(c.w.from[n], func(m int32) bool { return s.part[m] != s.part[n] })
 }
 
 // solvePasses solves N = e + Nᵀ·M in place of e. It returns false if the passes grow without end, which is where a pivot

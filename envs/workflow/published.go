@@ -16,17 +16,16 @@ import (
 // publishedCount counts the delays of a cyclic part so.
 type publishedCount struct {
 	w      *Workflow
-	meet   []int32
 	s      *scope
 	y      *cycle
 	states []int32 // in topological order
-	x      []tally // per node
+	x      []tally // per state
 }
 
 // published returns the delays of a cyclic part as published, less the entry's first. If the part does not consist of
 // nested loops it returns false.
 func (c *composer) published(s *scope, y *cycle, entry int32) (tally, bool) {
-	k := publishedCount{w: c.w, meet: c.meet, s: s, y: y, x: make([]tally, len(c.w.function))}
+	k := publishedCount{w: c.w, s: s, y: y, x: make([]tally, len(y.index))}
 	for _, m := range y.nodes {
 		if _, ok := y.index[m]; ok {
 			k.states = append(k.states, m)
@@ -40,8 +39,8 @@ func (c *composer) published(s *scope, y *cycle, entry int32) (tally, bool) {
 	if !ok {
 		return tally{}, false
 	}
-	t.nodes += k.x[last].nodes // its own delay is in place of the entry's, which is counted elsewhere
-	t.edges += k.x[last].edges
+	t.nodes += k.x[y.index[last]].nodes // its own delay is in place of the entry's, which is counted elsewhere
+	t.edges += k.x[y.index[last]].edges
 	if !k.w.forks(last) {
 		t.edges++
 	}
@@ -51,10 +50,11 @@ func (c *composer) published(s *scope, y *cycle, entry int32) (tally, bool) {
 // walk adds up delays from one state to another, loops left out, and lists the states passed. It fails if some way does
 // not lead there.
 func (k *publishedCount) walk(from, to int32) (t tally, passed []int32, ok bool) {
-	reach := make([]float64, len(k.w.function))
-	reach[from] = 1
+	reach := make([]float64, len(k.states))
+	reach[k.y.index[from]] = 1
 	for _, m := range k.states {
-		p := reach[m]
+		i := k.y.index[m]
+		p := reach[i]
 		if p == 0 {
 			continue
 		}
@@ -62,16 +62,16 @@ func (k *publishedCount) walk(from, to int32) (t tally, passed []int32, ok bool)
 		if m == to {
 			return t, passed, p > 1-1e-9
 		}
-		t.nodes += float64(p * (k.x[m].nodes + 1))
-		t.edges += float64(p * k.x[m].edges)
-		if k.y.join[k.y.index[m]] >= 0 {
-			reach[k.meet[m]] += p
+		t.nodes += float64(p * (k.x[i].nodes + 1))
+		t.edges += float64(p * k.x[i].edges)
+		if j := k.y.join[i]; j >= 0 {
+			reach[j] += p
 			continue
 		}
 		t.edges += p
 		for _, e := range k.w.on[m] {
 			if e.to != exit && k.s.part[e.to] == k.s.part[m] {
-				reach[e.to] += float64(p * e.p)
+				reach[k.y.index[e.to]] += float64(p * e.p)
 			}
 		}
 	}
@@ -96,15 +96,28 @@ func (k *publishedCount) last() int32 {
 	return last
 }
 
+// loops returns the loop edges that leave the states, in the order of the graph's list.
+func (k *publishedCount) loops() (out []int32) {
+	for _, m := range k.states {
+		for _, a := range k.w.alts[m] {
+			if a.loop >= 0 {
+				out = append(out, a.loop)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // repeat adds what the loops repeat to the times of their sources, the inner loops first. It fails if they do not nest.
 func (k *publishedCount) repeat() bool {
-	type section struct{ loop, size int }
+	type section struct {
+		loop int32
+		size int
+	}
 	var sections []section
-	for i := range k.w.loops {
+	for _, i := range k.loops() {
 		l := &k.w.loops[i]
-		if _, ok := k.y.index[l.source]; !ok {
-			continue
-		}
 		if _, ok := k.y.index[l.header]; !ok {
 			return false
 		}
@@ -133,16 +146,17 @@ func (k *publishedCount) repeat() bool {
 		}
 		p := l.p / left
 		rest[l.source] = left - l.p
-		t := k.x[l.source]
+		source := k.y.index[l.source]
+		t := k.x[source]
 		if sec.size == 0 {
-			k.x[l.source] = tally{(t.nodes + 1) / (1 - p), (t.edges + 1) / (1 - p)}
+			k.x[source] = tally{(t.nodes + 1) / (1 - p), (t.edges + 1) / (1 - p)}
 			continue
 		}
 		again, _, _ := k.walk(l.header, l.source)
 		if k.y.join[k.y.index[l.header]] >= 0 && len(k.w.on[l.header]) == len(k.w.next[l.header]) {
 			again.edges++
 		}
-		k.x[l.source] = tally{(t.nodes + float64(p*again.nodes)) / (1 - p), (t.edges + float64(p*again.edges)) / (1 - p)}
+		k.x[source] = tally{(t.nodes + float64(p*again.nodes)) / (1 - p), (t.edges + float64(p*again.edges)) / (1 - p)}
 	}
 	return true
 }

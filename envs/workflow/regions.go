@@ -103,12 +103,24 @@ func (c *composer) compose(s *scope) error {
 
 // forkBetween says whether there is a fork from one node on, before another.
 func (c *composer) forkBetween(from, to int32) bool {
-	if c.w.forks(from) {
-		return true
+	if c.mark == nil {
+		c.mark = make([]int32, len(c.w.function))
 	}
-	for n, in := range c.w.between(from, to) {
-		if in && c.w.forks(int32(n)) {
+	c.marks++
+	stack := []int32{from}
+	var out []int32
+	for len(stack) > 0 {
+		m := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if c.w.forks(m) {
 			return true
+		}
+		out = c.w.onward(out[:0], m)
+		for _, t := range out {
+			if t != to && c.mark[t] != c.marks {
+				c.mark[t] = c.marks
+				stack = append(stack, t)
+			}
 		}
 	}
 	return false

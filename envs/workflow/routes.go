@@ -44,14 +44,12 @@ func (w *Workflow) findRoutes(s *scope) {
 			continue
 		}
 		var k walkway
-		for m := range w.function {
-			for _, to := range w.onward(nil, int32(m)) {
-				if s.part[to] == int32(p) && s.part[m] != int32(p) {
+		for _, m := range y.nodes {
+			for _, from := range w.from[m] {
+				if s.part[from] != int32(p) {
 					k.enter++
 				}
 			}
-		}
-		for _, m := range y.nodes {
 			t.walk[m] = int32(len(t.walks))
 			for _, to := range w.next[m] {
 				if to == exit || s.part[to] != int32(p) {

@@ -47,7 +47,11 @@ func (c *counter) region(dst []float64, r *region, weight float64) {
 	for _, s := range r.scenarios {
 		p := float64(weight * s.p)
 		dst[r.from] += p
-		clear(c.seen)
+		for _, l := range s.links {
+			if l.to != exit {
+				c.seen[l.to] = 0
+			}
+		}
 		for _, l := range s.links {
 			if l.span >= 0 {
 				c.span(dst, &c.w.spans[l.span], p)

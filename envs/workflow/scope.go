@@ -7,6 +7,7 @@ import "slices"
 type scope struct {
 	inside []bool // per node
 	order  []int32
+	place  []int32 // per node: its place in the order, -1 if it is not in the scope
 	part   []int32 // per node: its cyclic part, -1 if it is in none
 	parts  []*cycle
 }
@@ -17,7 +18,7 @@ func (w *Workflow) newScope(inside []bool) *scope {
 	n := len(w.function)
 	s := &scope{inside: inside, part: slices.Repeat([]int32{-1}, n)}
 	// Tarjan's algorithm.
-	index, low, stacked := make([]int32, n), make([]int32, n), make([]bool, n)
+	index, low, at := make([]int32, n), make([]int32, n), slices.Repeat([]int32{-1}, n) // at: place on the stack
 	var stack []int32
 	var found [][]int32
 	count := int32(0)
@@ -25,25 +26,25 @@ func (w *Workflow) newScope(inside []bool) *scope {
 	visit = func(m int32) {
 		count++
 		index[m], low[m] = count, count
-		stack, stacked[m] = append(stack, m), true
+		at[m] = int32(len(stack))
+		stack = append(stack, m)
 		for _, t := range w.ahead(m) {
 			switch {
 			case !inside[t]:
 			case index[t] == 0:
 				visit(t)
 				low[m] = min(low[m], low[t])
-			case stacked[t]:
+			case at[t] >= 0:
 				low[m] = min(low[m], index[t])
 			}
 		}
 		if low[m] != index[m] {
 			return
 		}
-		i := slices.Index(stack, m)
-		nodes := slices.Clone(stack[i:])
-		stack = stack[:i]
+		nodes := slices.Clone(stack[at[m]:])
+		stack = stack[:at[m]]
 		for _, t := range nodes {
-			stacked[t] = false
+			at[t] = -1
 		}
 		found = append(found, nodes)
 	}
@@ -76,6 +77,10 @@ func (w *Workflow) newScope(inside []bool) *scope {
 		for _, p := range s.parts {
 			slices.SortFunc(p.nodes, func(a, b int32) int { return rank[a] - rank[b] })
 		}
+	}
+	s.place = slices.Repeat([]int32{-1}, n)
+	for i, m := range s.order {
+		s.place[m] = int32(i)
 	}
 	return s
 }

@@ -16,8 +16,9 @@ type Workflow struct {
 	calls    [][]int32 // callees in order
 	on       [][]edge  // next and branch edges of each node in the graph's order, see findOnward
 	mode     []CallMode
-	caller   []int32 // caller of a called node, else -1
-	indegree []int32 // number of next and branch edges that enter a node
+	caller   []int32   // caller of a called node, else -1
+	from     [][]int32 // sources of the next and branch edges into each node
+	indegree []int32   // number of next and branch edges that enter a node
 	loops    []loop
 
 	order   []int
