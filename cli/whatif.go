@@ -14,7 +14,7 @@ import (
 func whatifCommand() *cobra.Command {
 	var q whatif.Request
 	var k configs.Machine
-	var front, plot, orchestration string
+	var front, plot, load, orchestration string
 	var asJSON, asYAML bool
 	c := &cobra.Command{
 		Use:   "whatif APP",
@@ -27,6 +27,10 @@ Without an option the ends of what is possible are printed. With constraints the
 heuristic's: the cheapest configuration within --latency or --p95, the fastest within --budget, the most accurate
 within both; --objective says otherwise. Costs are in USD per million executions.
 
+A mean says little where instances start cold. --load serves the plan with simulated instances under Poisson arrivals
+of so many requests a second, or under the load in a file (docs/cold-starts.md), and prints response times and bills as
+measured. With --measured the plan keeps --latency or --p95 there: the cheapest one of the exact trade-offs that does.
+
 --front writes every configuration that no other one dominates in time, cost and accuracy as CSV, --plot draws them.
 Where the constraints cannot be met the exit code is 1, and the nearest ones that can be are named.`,
 		Example: `  stoker whatif app4
@@ -34,10 +38,15 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
   stoker whatif app.yaml --budget 500 --json
   stoker whatif app.yaml --p95 60 --accuracy 0.9
   stoker whatif app.yaml --latency 40 --front front.csv --plot front.png
+  stoker whatif app.yaml --latency 40 --load 0.05
+  stoker whatif app.yaml --p95 40 --load load.yaml --measured
   stoker whatif app4 --yaml > app.yaml
   stoker whatif machine.asl.json --profiles data.csv --facts facts.yaml --plot front.png`,
 		Args: args(1, 1, "an application's file, or app1 to app6,"),
 		RunE: func(c *cobra.Command, a []string) error {
+			if err := readLoad(&q, load); err != nil {
+				return err
+			}
 			if _, _, err := q.Problem(); err != nil {
 				return usage("%w", err)
 			}
@@ -105,6 +114,8 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 	fl.Float64Var(&q.Budget, "budget", 0, "most USD per million executions")
 	fl.Float64Var(&q.Accuracy, "accuracy", 0, "least accuracy score of the application")
 	fl.StringVar(&q.Objective, "objective", "", "what is to be best: time, cost or accuracy (default what the constraints leave open)")
+	fl.StringVar(&load, "load", "", "also measure the plan under so many requests a second, or the load in a file")
+	fl.BoolVar(&q.Measured, "measured", false, "keep --latency or --p95 as measured under --load")
 	fl.StringVar(&front, "front", "", "file for the trade-offs as CSV")
 	fl.StringVar(&plot, "plot", "", "file for the figure of the trade-offs (.png, .svg or .pdf), with a CSV beside it")
 	fl.StringVar(&k.Profiles, "profiles", "", "CSV file of measured runs of a state machine's functions: function, memory, ms")
@@ -131,4 +142,17 @@ func openApp(path string, k configs.Machine) (*variants.Model, error) {
 			"itself", path)
 	}
 	return configs.ReadApp(path)
+}
+
+// readLoad puts the load of the flag into a request.
+func readLoad(q *whatif.Request, load string) error {
+	if load == "" {
+		return nil
+	}
+	l, err := configs.ReadLoad(load)
+	if err != nil {
+		return usage("--load: %w", err)
+	}
+	q.Load = &l
+	return nil
 }

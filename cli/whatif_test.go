@@ -56,6 +56,44 @@ func TestWhatif(t *testing.T) {
 	}
 }
 
+// A plan that is chosen as measured keeps the bound that the mean model's plan misses.
+func TestWhatifMeasured(t *testing.T) {
+	mean := func(args ...string) float64 {
+		t.Helper()
+		code, out, errs := stoker(append([]string{"whatif", "app4", "--latency", "12", "--load", "0.02", "--json"}, args...)...)
+		if code != exitDone {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		var r struct {
+			Load  struct{ Platform struct{ ColdStart float64 } }
+			Plans []struct {
+				Measured struct {
+					Requests int
+					Mean     struct{ Value, Lo, Hi float64 }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		m := r.Plans[0].Measured
+		if m.Requests < 5000 || !(m.Mean.Lo < m.Mean.Value && m.Mean.Value < m.Mean.Hi) {
+			t.Errorf("%+v, want some 10,000 requests and an interval", r)
+		}
+		return m.Mean.Value
+	}
+	if model, measured := mean(), mean("--measured"); !(model > 12) || !(measured <= 12) {
+		t.Errorf("a mean of %g s by the model and %g s as measured, want above and within 12 s", model, measured)
+	}
+	for _, args := range [][]string{{}, {"--latency", "12"}} {
+		code, out, errs := stoker(append([]string{"whatif", "app2", "--load", "0.5"}, args...)...)
+		if code != exitDone {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		contains(t, "answer", out, "measured under Poisson arrivals, 0.5 a second", "p95", "cold start")
+	}
+}
+
 func TestWhatifWrong(t *testing.T) {
 	dir := t.TempDir()
 	wrong := filepath.Join(dir, "app.yaml")
@@ -76,6 +114,11 @@ func TestWhatifWrong(t *testing.T) {
 		{exitUsage, "the latency is -1", []string{"app1", "--latency", "-1"}},
 		{exitUsage, "want one of both", []string{"app1", "--latency", "1", "--p95", "1"}},
 		{exitUsage, ".png, .svg or .pdf", []string{"app1", "--plot", "f.jpg"}},
+		{exitUsage, "--load: rate is -1", []string{"app1", "--load", "-1"}},
+		{exitUsage, "such as 0.05", []string{"app1", "--load", "no.yaml"}},
+		{exitUsage, "measured needs a load", []string{"app1", "--latency", "5", "--measured"}},
+		{exitUsage, "bound on latency or p95", []string{"app1", "--load", "1", "--measured"}},
+		{exitFailed, "the fastest plan takes", []string{"app1", "--latency", "0.01", "--load", "1", "--measured"}},
 	} {
 		code, _, errs := stoker(append([]string{"whatif"}, c.args...)...)
 		if code != c.code || !strings.Contains(errs, c.want) {

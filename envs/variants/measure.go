@@ -166,7 +166,7 @@ func (x *Measurer) ran(r serve.Run) {
 	}
 }
 
-// fixed reports whether an option is that of a fixed function: it takes its time without an instance, and costs nothing.
+// fixed reports whether an option is that of a fixed function: it takes its time without an instance and costs nothing.
 func fixed(o *Option) bool { return o.MB == 0 }
 
 func (x *Measurer) option(f int) *Option { return &x.model.Options[f][x.choice[f]] }

@@ -23,8 +23,8 @@ type Platform struct {
 	StartRate float64 `yaml:"start_rate" json:"start_rate" range:"[0,1e6]"`
 	// BillCold bills a cold start with the run that waited for it, as AWS Lambda does since August 2025.
 	BillCold bool `yaml:"bill_cold" json:"bill_cold"`
-	// IdleGBSecond is the price in USD of a GB (1024 MB) of an instance that starts or is idle, for a second. AWS Lambda
-	// charges none, but 4.1667e-6 for provisioned concurrency.
+	// IdleGBSecond is the price in USD of a GB (1024 MB) of any instance that starts or is idle, for a second. AWS Lambda
+	// charges nothing for instances that it keeps by itself.
 	IdleGBSecond float64 `yaml:"idle_gb_second" json:"idle_gb_second" range:"[0,1]"`
 }
 

@@ -23,16 +23,17 @@ func (m *Measured) quantity(percentile float64) (*Interval, error) {
 
 // Solve searches for the cheapest plan whose response time, as measured, is within a problem's latency: the optimum of
 // the mean model with the margin that fits. It goes along the model's exact trade-offs between mean time and cost
-// ([Model.Front]) and takes the slowest plan that keeps the bound, found by bisection and then among the slower ones next
-// to it, since what is measured does not rise with the mean everywhere. The plan kept the bound in this period; on other
-// draws it may miss it by about its interval. A plan off the front could be cheaper: means know nothing of cold starts.
+// ([Model.Front]) and takes the slowest plan that keeps the bound, found by bisection and then among the slower ones
+// next to it, since what is measured does not rise with the mean everywhere. The plan kept the bound in this period;
+// on other draws it may miss it by about its interval. A plan off the front could be cheaper: means know nothing of
+// cold starts.
 //
 // The objective is [Cost]; a budget is not read. Where not even the fastest plan keeps the bound the error says what it
 // has.
 func (x *Measurer) Solve(ctx context.Context, p Problem, d Period) (Plan, Measured, error) {
 	if p.Objective != Cost || !(p.Latency > 0) {
-		return Plan{}, Measured{}, fmt.Errorf("the objective is %s with a latency of %g s, want %s with a latency", p.Objective,
-			p.Latency, Cost)
+		return Plan{}, Measured{}, fmt.Errorf("the objective is %s with a latency of %g s, want %s with a latency",
+			p.Objective, p.Latency, Cost)
 	}
 	if err := p.Validate(); err != nil {
 		return Plan{}, Measured{}, err

@@ -251,8 +251,8 @@ func TestMeasureWrong(t *testing.T) {
 	}
 }
 
-// The plan that is found keeps the percentile as measured, where the mean model's own plan misses it; a dearer one of the
-// front next to it would not be needed. What cannot be kept is said.
+// The plan that is found keeps the percentile as measured, where the mean model's own plan misses it. What cannot be kept
+// is said.
 func TestSolveMeasured(t *testing.T) {
 	m := compile(t, app(t, "app4"))
 	x := measurer(t, m, variants.DefaultPlatform(), poisson(t, 0.02, 500))

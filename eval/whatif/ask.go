@@ -17,6 +17,11 @@ type Request struct {
 	Budget float64
 	// Accuracy is the least accuracy score.
 	Accuracy float64
+	// Load, where it is given, serves every plan, so that its response times and bills are measured too.
+	Load *variants.Load
+	// Measured has the plan keep Latency or P95 as measured under Load, not as the model has it. It is then the cheapest
+	// one on the model's front that does ([variants.Measurer.Solve]).
+	Measured bool
 }
 
 // Problem returns the problem that is asked, and false where there is neither a constraint nor an objective. Without an
@@ -29,7 +34,12 @@ func (q Request) Problem() (variants.Problem, bool, error) {
 		}
 		p.Latency, p.Percentile = q.P95, 95
 	}
-	asked := q != Request{}
+	constraints := q
+	constraints.Load, constraints.Measured = nil, false
+	asked := constraints != Request{}
+	if q.Measured && (q.Load == nil || p.Latency == 0 || p.Budget != 0) {
+		return p, asked, errors.New("measured needs a load and a bound on latency or p95, and no budget")
+	}
 	if p.Objective == "" {
 		switch {
 		case p.Budget != 0 && p.Latency == 0:
@@ -50,6 +60,8 @@ type Result struct {
 	// Problem is what was asked; it is missing where nothing was, and Plans are the ends of what is possible.
 	Problem *variants.Problem `json:"problem,omitempty"`
 	Plans   []Plan            `json:"plans"`
+	// Load is what the plans were measured under.
+	Load *variants.Load `json:"load,omitempty"`
 }
 
 // Plan is a configuration in words.
@@ -65,6 +77,8 @@ type Plan struct {
 	// Functions are the functions in the workflow's order.
 	Functions []Function `json:"functions"`
 	Choice    []int      `json:"choice"`
+	// Measured is what the plan gives under the load.
+	Measured *variants.Measured `json:"measured,omitempty"`
 }
 
 // Split is where the cost comes from, in USD per million executions.
@@ -96,14 +110,13 @@ func Ask(ctx context.Context, m *variants.Model, q Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{App: m.App.Name, About: m.App.About}
+	out := &Result{App: m.App.Name, About: m.App.About, Load: q.Load}
 	if asked {
-		plan, err := m.Solve(ctx, p)
-		if err != nil {
+		out.Problem = &p
+		if err := out.answer(ctx, m, q, p); err != nil {
 			return nil, err
 		}
-		out.Problem = &p
-		return out, out.add(m, p.String(), plan)
+		return out, out.measure(ctx, m)
 	}
 	low, high := m.AccuracyRange()
 	type end struct {
@@ -124,7 +137,49 @@ func Ask(ctx context.Context, m *variants.Model, q Request) (*Result, error) {
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, out.measure(ctx, m)
+}
+
+// answer adds the plan that solves a problem.
+func (r *Result) answer(ctx context.Context, m *variants.Model, q Request, p variants.Problem) error {
+	if !q.Measured {
+		plan, err := m.Solve(ctx, p)
+		if err != nil {
+			return err
+		}
+		return r.add(m, p.String(), plan)
+	}
+	x, period, err := q.Load.Measurer(m)
+	if err != nil {
+		return err
+	}
+	plan, _, err := x.Solve(ctx, p, period)
+	if err != nil {
+		return err
+	}
+	return r.add(m, p.String()+", as measured", plan)
+}
+
+// measure serves the load with every plan.
+func (r *Result) measure(ctx context.Context, m *variants.Model) error {
+	if r.Load == nil {
+		return nil
+	}
+	x, period, err := r.Load.Measurer(m)
+	if err != nil {
+		return err
+	}
+	for i := range r.Plans {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		got, err := x.Measure(r.Plans[i].Choice, period)
+		if err != nil {
+			return err
+		}
+		r.Plans[i].Measured = &got
+	}
+	return nil
 }
 
 // add describes a plan.

@@ -39,6 +39,9 @@ func Text(r *Result) string {
 	b.WriteString(table.Columns(rows, true))
 	fmt.Fprintf(&b, "\nresponse time  %s mean%s\naccuracy       %.4g\ncost           %s USD per million executions: %s\n",
 		seconds(p.Seconds), p.tail(), p.Accuracy, usd(p.USD), p.Split.text(p.USD))
+	if p.Measured != nil {
+		fmt.Fprintf(&b, "\nmeasured under %s\n\n%s", load(r.Load), measuredText(p.Measured))
+	}
 	return b.String()
 }
 
@@ -52,11 +55,23 @@ func (p *Plan) tail() string {
 
 // ends writes what is possible at all.
 func (r *Result) ends(b *strings.Builder) {
-	rows := [][]string{{r.App, "mean time", "USD a million", "accuracy", "configuration"}}
+	head := []string{r.App, "mean time", "USD a million", "accuracy"}
+	if r.Load != nil {
+		head = append(head, "measured mean", "p95", "USD", "cold")
+	}
+	rows := [][]string{append(head, "configuration")}
 	for _, p := range r.Plans {
-		rows = append(rows, []string{p.Name, seconds(p.Seconds), usd(p.USD), fmt.Sprintf("%.4g", p.Accuracy), p.short()})
+		row := []string{p.Name, seconds(p.Seconds), usd(p.USD), fmt.Sprintf("%.4g", p.Accuracy)}
+		if m := p.Measured; m != nil {
+			row = append(row, seconds(m.Mean.Value), seconds(m.P95.Value), usd(m.USD.Value),
+				fmt.Sprintf("%.3g %%", 100*m.ColdRequests))
+		}
+		rows = append(rows, append(row, p.short()))
 	}
 	b.WriteString(table.Columns(rows, true))
+	if r.Load != nil {
+		fmt.Fprintf(b, "\nmeasured under %s; cold: requests that meet a cold start\n", load(r.Load))
+	}
 	b.WriteString("\nAsk for more with --latency, --p95, --budget, --accuracy or --objective.\n")
 }
 
