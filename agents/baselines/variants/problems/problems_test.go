@@ -88,6 +88,19 @@ func TestJudge(t *testing.T) {
 			if s.Cases != 12 || len(s.Of) != 12 || s.Near+s.Missed > 12 {
 				t.Errorf("%s, %s: %+v", name, h.Name, s)
 			}
+			scored, choices, err := Answers(cases, h)
+			if err != nil || scored.Near != s.Near {
+				t.Errorf("%s, %s: %+v, then %+v (%v)", name, h.Name, s, scored, err)
+			}
+			sized, err := Resized(t.Context(), cases, choices)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, of := range sized.Of {
+				if of < s.Of[i]-1e-6 || of > 100+1e-6 {
+					t.Errorf("%s, %s, %s: %g %% with the best sizes, %g %% with its own", name, h.Name, cases[i].Problem, of, s.Of[i])
+				}
+			}
 			var sum Score
 			for _, o := range variants.Objectives() {
 				sum.Add(s.Only(cases, o))

@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -105,21 +106,43 @@ func (s Score) Only(cases []Case, objective variants.Objective) Score {
 
 // Judge runs a heuristic on cases.
 func Judge(cases []Case, h Heuristic) (Score, error) {
+	s, _, err := Answers(cases, h)
+	return s, err
+}
+
+// Answers is Judge with the answers' choices, also of those that keep no constraints.
+func Answers(cases []Case, h Heuristic) (Score, [][]int, error) {
 	var s Score
+	var choices [][]int
 	var l *rules.Planner
 	for _, c := range cases {
 		if l == nil || !l.Use(c.Model) {
 			l = rules.NewPlanner(c.Model)
 		}
 		a, err := l.Solve(c.Problem, h.Options)
+		choices = append(choices, a.Choice)
 		switch {
 		case errors.Is(err, rules.ErrMissed):
 			s.add(0)
 			continue
 		case err != nil:
-			return s, fmt.Errorf("%s on %s, %s: %w", h.Name, c.Model.App.Name, c.Problem, err)
+			return s, nil, fmt.Errorf("%s on %s, %s: %w", h.Name, c.Model.App.Name, c.Problem, err)
 		}
 		s.add(OfIdeal(c.Problem, a.Outcome, c.Ideal.Outcome))
+	}
+	return s, choices, nil
+}
+
+// Resized is the score of answers whose sizes are replaced by the best ones for their variants.
+func Resized(ctx context.Context, cases []Case, choices [][]int) (Score, error) {
+	var s Score
+	var z Sizer
+	for i, c := range cases {
+		of, err := z.OfIdeal(ctx, c, choices[i])
+		if err != nil {
+			return s, err
+		}
+		s.add(of)
 	}
 	return s, nil
 }
