@@ -20,12 +20,13 @@ func whatifCommand() *cobra.Command {
 		Use:   "whatif APP",
 		Short: "Find the memory size and model variant of every function of an application, under constraints",
 		Long: `Find the best configuration of a serverless application: the memory size and the model variant of each function. APP is
-an application's file (docs/optiserve-apps.md says what it has), app1 to app6, or a state machine of AWS Step Functions
+an application's file (docs/applications.md says what it has), app1 to app6, or a state machine of AWS Step Functions
 (Amazon States Language, JSON) with measured runs of its functions in --profiles.
 
 Without an option the ends of what is possible are printed. With constraints the answer is the exact optimum, not a
 heuristic's: the cheapest configuration within --latency or --p95, the fastest within --budget, the most accurate
-within both; --objective says otherwise. Costs are in USD per million executions.
+within both; --objective says otherwise. Costs are in USD per million executions. With --p95 the search can end at its limit;
+it then says how much cheaper or faster a configuration could be at most.
 
 A mean says little where instances start cold. --load serves the plan with simulated instances under Poisson arrivals
 of so many requests a second, or under the load in a file (docs/cold-starts.md), and prints response times and bills as

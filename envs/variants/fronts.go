@@ -121,13 +121,20 @@ func (m *Model) floorOptions(l *levels, floor []int) [][]int {
 				all = append(all, o)
 			}
 		}
-		slices.SortStableFunc(all, func(a, b int) int {
-			return cmp.Or(cmp.Compare(options[a].Seconds, options[b].Seconds), cmp.Compare(options[a].USD, options[b].USD))
-		})
-		for _, o := range all {
-			if n := len(out[f]); n == 0 || options[o].USD < options[out[f][n-1]].USD {
-				out[f] = append(out[f], o)
-			}
+		out[f] = pareto(options, all)
+	}
+	return out
+}
+
+// pareto returns those of some options that no other dominates: time rising, price falling.
+func pareto(options []Option, all []int) []int {
+	slices.SortStableFunc(all, func(a, b int) int {
+		return cmp.Or(cmp.Compare(options[a].Seconds, options[b].Seconds), cmp.Compare(options[a].USD, options[b].USD))
+	})
+	var out []int
+	for _, o := range all {
+		if n := len(out); n == 0 || options[o].USD < options[out[n-1]].USD {
+			out = append(out, o)
 		}
 	}
 	return out

@@ -78,11 +78,13 @@ func (m *Model) VariantOptions(f, variant int) (from, to int) {
 type Scratch struct {
 	times    []float64
 	variants []int
+	response *workflow.Evaluator
 }
 
 // NewScratch returns a scratch for the model.
 func (m *Model) NewScratch() *Scratch {
-	return &Scratch{times: make([]float64, m.Flow.NumNodes()), variants: make([]int, len(m.Options))}
+	return &Scratch{times: make([]float64, m.Flow.NumNodes()), variants: make([]int, len(m.Options)),
+		response: m.Flow.Evaluator(m.Delays)}
 }
 
 // Evaluate returns the outcome of choosing option choice[f] for each function f.
@@ -101,7 +103,7 @@ func (m *Model) seconds(s *Scratch, choice []int) float64 {
 		f := m.Flow.Function(n)
 		s.times[n] = m.Options[f][choice[f]].Seconds
 	}
-	return m.Flow.Response(s.times, m.Delays)
+	return s.response.Response(s.times)
 }
 
 // functionsUSD returns what the functions of an execution cost.

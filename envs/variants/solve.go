@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -15,7 +16,8 @@ func (m *Model) Solve(ctx context.Context, p Problem) (Plan, error) {
 		return Plan{}, err
 	}
 	if p.Percentile > 0 {
-		return m.SolveTail(ctx, p)
+		t, err := m.SolveTail(ctx, p)
+		return t.Plan, err
 	}
 	l, err := m.levels()
 	if err != nil {
@@ -142,14 +144,6 @@ func (m *Model) infeasible(ctx context.Context, l *levels, p Problem) error {
 			out.Alone = append(out.Alone, Need{c.name, wanted, alone.Value(plan.Outcome), plan})
 		}
 	}
-	slices.SortStableFunc(out.Needs, func(a, b Need) int {
-		switch x, y := a.distance(), b.distance(); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out.Needs, func(a, b Need) int { return cmp.Compare(a.distance(), b.distance()) })
 	return out
 }

@@ -1,11 +1,29 @@
 package variants
 
 import (
-	"context"
 	"fmt"
+	"strings"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
+	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
-// SolveTail answers a problem with a percentile.
-func (m *Model) SolveTail(_ context.Context, p Problem) (Plan, error) {
-	return Plan{}, fmt.Errorf("%s: no plan for a p%g yet, only for the mean response time", m.App.Name, p.Percentile)
+// Distribution returns the distribution of the response time of a choice, for requests that find warm instances: runs are
+// independent, each lognormal with its option's mean and coefficient of variation, and loops repeat as often as they
+// happen to. The grid's zero value is one that suits.
+func (m *Model) Distribution(choice []int, grid workflow.Grid) (workflow.Distribution, error) {
+	laws := make([]workflow.Law, m.Flow.NumNodes())
+	for n := range laws {
+		f := m.Flow.Function(n)
+		o := &m.Options[f][choice[f]]
+		laws[n] = bill.Lognormal{M: o.Seconds, CV: o.CV}
+		if o.CV == 0 {
+			laws[n] = bill.Always(o.Seconds)
+		}
+	}
+	d, err := m.Flow.Distribution(laws, m.Delays, grid)
+	if err != nil {
+		err = fmt.Errorf("%s: percentiles: %s", m.App.Name, strings.TrimPrefix(err.Error(), "workflow: "))
+	}
+	return d, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
 // Request is what is asked. Numbers that are 0 are no constraints.
@@ -69,11 +70,15 @@ type Plan struct {
 	// Name says what the plan is best at.
 	Name string `json:"name"`
 	variants.Outcome
-	// P95 is the 95th percentile of the response time in seconds, Error the most that it can be off by the grid on which
-	// it was computed.
-	P95      float64 `json:"p95"`
-	P95Error float64 `json:"p95_error"`
-	Split    Split   `json:"usd_split"`
+	// P95 is the 95th percentile of the response time in seconds of requests that find warm instances; the true one is
+	// between P95Low and P95High. All are 0 where the workflow's distribution cannot be computed.
+	P95     float64 `json:"p95,omitempty"`
+	P95Low  float64 `json:"p95_low,omitempty"`
+	P95High float64 `json:"p95_high,omitempty"`
+	// Proved is a value of the objective that no configuration is better than. It is the plan's own, unless a percentile is
+	// asked for and the search ended at its limit; it is missing where the plan was found by measurements.
+	Proved float64 `json:"proved,omitempty"`
+	Split  Split   `json:"usd_split"`
 	// Functions are the functions in the workflow's order.
 	Functions []Function `json:"functions"`
 	Choice    []int      `json:"choice"`
@@ -133,21 +138,28 @@ func Ask(ctx context.Context, m *variants.Model, q Request) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := out.add(m, e.name, plan); err != nil {
-			return nil, err
-		}
+		out.add(m, e.name, plan, e.p.Value(plan.Outcome))
 	}
 	return out, out.measure(ctx, m)
 }
 
 // answer adds the plan that solves a problem.
 func (r *Result) answer(ctx context.Context, m *variants.Model, q Request, p variants.Problem) error {
+	if !q.Measured && p.Percentile > 0 {
+		t, err := m.SolveTail(ctx, p)
+		if err != nil {
+			return err
+		}
+		r.add(m, p.String(), t.Plan, t.Proved)
+		return nil
+	}
 	if !q.Measured {
 		plan, err := m.Solve(ctx, p)
 		if err != nil {
 			return err
 		}
-		return r.add(m, p.String(), plan)
+		r.add(m, p.String(), plan, p.Value(plan.Outcome))
+		return nil
 	}
 	x, period, err := q.Load.Measurer(m)
 	if err != nil {
@@ -157,7 +169,8 @@ func (r *Result) answer(ctx context.Context, m *variants.Model, q Request, p var
 	if err != nil {
 		return err
 	}
-	return r.add(m, p.String()+", as measured", plan)
+	r.add(m, p.String()+", as measured", plan, 0)
+	return nil
 }
 
 // measure serves the load with every plan.
@@ -183,8 +196,12 @@ func (r *Result) measure(ctx context.Context, m *variants.Model) error {
 }
 
 // add describes a plan.
-func (r *Result) add(m *variants.Model, name string, plan variants.Plan) error {
-	p := Plan{Name: name, Outcome: plan.Outcome, Choice: plan.Choice}
+func (r *Result) add(m *variants.Model, name string, plan variants.Plan, proved float64) {
+	p := Plan{Name: name, Outcome: plan.Outcome, Choice: plan.Choice, Proved: proved}
+	if d, err := m.Distribution(plan.Choice, workflow.Grid{}); err == nil {
+		p.P95Low, p.P95High = d.Bounds(0.95)
+		p.P95 = min(max(d.P95, p.P95Low), p.P95High)
+	}
 	for f, c := range plan.Choice {
 		o := m.Options[f][c]
 		runs := m.Runs[f] * variants.Executions
@@ -197,5 +214,4 @@ func (r *Result) add(m *variants.Model, name string, plan variants.Plan) error {
 	}
 	p.Split.Orchestration = variants.Executions * m.OrchestrationUSD(plan.Seconds)
 	r.Plans = append(r.Plans, p)
-	return nil
 }

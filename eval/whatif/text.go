@@ -39,6 +39,9 @@ func Text(r *Result) string {
 	b.WriteString(table.Columns(rows, true))
 	fmt.Fprintf(&b, "\nresponse time  %s mean%s\naccuracy       %.4g\ncost           %s USD per million executions: %s\n",
 		seconds(p.Seconds), p.tail(), p.Accuracy, usd(p.USD), p.Split.text(p.USD))
+	if p.Proved > 0 {
+		b.WriteString("\n" + r.proof())
+	}
 	if p.Measured != nil {
 		fmt.Fprintf(&b, "\nmeasured under %s\n\n%s", load(r.Load), measuredText(p.Measured))
 	}
@@ -50,18 +53,42 @@ func (p *Plan) tail() string {
 	if p.P95 == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s p95 (within %s)", seconds(p.P95), seconds(p.P95Error))
+	return fmt.Sprintf(", p95 %s (%s to %s)", seconds(p.P95), seconds(p.P95Low), seconds(p.P95High))
+}
+
+// proof says whether the plan is the optimum.
+func (r *Result) proof() string {
+	p := &r.Plans[0]
+	if r.Problem.Percentile == 0 {
+		return "It is the optimum.\n"
+	}
+	value, unit := r.Problem.Value(p.Outcome), "USD"
+	switch r.Problem.Objective {
+	case variants.Time:
+		value, unit = p.P95, "s"
+	case variants.Accuracy:
+		return "It has the greatest accuracy that was found; nothing above " + table.Plain(p.Proved) + " is possible.\n"
+	}
+	if gap := value/p.Proved - 1; gap > 1e-3 {
+		return fmt.Sprintf("The search ended at its limit: nothing is below %s %s (%.1f %% less).\n", table.Plain(p.Proved), unit,
+			100*gap/(1+gap))
+	}
+	return "It is the optimum, up to the error of the percentiles.\n"
 }
 
 // ends writes what is possible at all.
 func (r *Result) ends(b *strings.Builder) {
-	head := []string{r.App, "mean time", "USD a million", "accuracy"}
+	head := []string{r.App, "mean time", "p95", "USD a million", "accuracy"}
 	if r.Load != nil {
 		head = append(head, "measured mean", "p95", "USD", "cold")
 	}
 	rows := [][]string{append(head, "configuration")}
 	for _, p := range r.Plans {
-		row := []string{p.Name, seconds(p.Seconds), usd(p.USD), fmt.Sprintf("%.4g", p.Accuracy)}
+		p95 := ""
+		if p.P95 > 0 {
+			p95 = seconds(p.P95)
+		}
+		row := []string{p.Name, seconds(p.Seconds), p95, usd(p.USD), fmt.Sprintf("%.4g", p.Accuracy)}
 		if m := p.Measured; m != nil {
 			row = append(row, seconds(m.Mean.Value), seconds(m.P95.Value), usd(m.USD.Value),
 				fmt.Sprintf("%.3g %%", 100*m.ColdRequests))

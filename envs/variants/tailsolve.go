@@ -1,0 +1,409 @@
+package variants
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stoker-rl/stoker/envs/workflow"
+)
+
+// Tail is the answer to a problem whose Latency binds a percentile.
+type Tail struct {
+	Plan
+	// Quantile is the percentile of the response time in seconds; the true one is between Low and High
+	// ([workflow.Distribution.Bounds]).
+	Quantile, Low, High float64
+	// Proved is a value of the objective that no configuration is better than. Where it is the plan's, the plan is the
+	// optimum; where the search ended at its limit, it is not.
+	Proved float64
+	// Evaluated is the number of distributions that were computed.
+	Evaluated int
+}
+
+// searchGrid is that of the distributions during a search, finalGrid that of the answer's.
+var searchGrid, finalGrid = workflow.Grid{Points: 1024}, workflow.Grid{Points: 4096}
+
+// maxDistributions bounds the distributions of one search, some seconds.
+const maxDistributions = 600
+
+// errLimit ends a search.
+var errLimit = errors.New("the limit of a search")
+
+// SolveTail answers a problem whose Latency binds a percentile, or with the objective [Time] is to make a percentile
+// least. Faster options make every percentile smaller, and dearer, as long as a function's variant is the same; so for each
+// combination of variants the search is a branch and bound over boxes of options ([tailSearch.least]). It is exact up to
+// the error of the distributions, unless it ends at its limit: then [Tail.Proved] says how much better an answer could be.
+func (m *Model) SolveTail(ctx context.Context, p Problem) (Tail, error) {
+	if err := p.Validate(); err != nil {
+		return Tail{}, err
+	}
+	l, err := m.levels()
+	if err != nil {
+		return Tail{}, err
+	}
+	s := &tailSearch{ctx: ctx, m: m, p: p, seen: map[string]float64{}}
+	switch p.Objective {
+	case Accuracy:
+		err = s.mostAccurate(l)
+	default:
+		err = s.over(l, s.combinations(l, p.Accuracy, math.Inf(1)))
+	}
+	if err != nil && !errors.Is(err, errLimit) {
+		return Tail{}, err
+	}
+	if s.best.Choice == nil {
+		if err != nil {
+			return Tail{}, fmt.Errorf("%s: no configuration was found in %d distributions that has %s: ask with a looser bound", m.App.Name,
+				s.evaluated, p)
+		}
+		return Tail{}, s.infeasible(l)
+	}
+	d, err := m.Distribution(s.best.Choice, finalGrid)
+	if err != nil {
+		return Tail{}, err
+	}
+	out := Tail{Plan: s.best, Quantile: d.Quantile(p.Percentile / 100), Evaluated: s.evaluated, Proved: s.proved}
+	out.Low, out.High = d.Bounds(p.Percentile / 100)
+	return out, nil
+}
+
+// tailSearch is the state of SolveTail.
+type tailSearch struct {
+	ctx       context.Context
+	m         *Model
+	p         Problem
+	seen      map[string]float64 // percentiles by choice
+	evaluated int
+	best      Plan
+	value     float64 // of best: USD per million executions, or the percentile
+	proved    float64
+}
+
+// quantile returns the percentile of a choice.
+func (s *tailSearch) quantile(choice []int) (float64, error) {
+	key := fmt.Sprint(choice)
+	if q, ok := s.seen[key]; ok {
+		return q, nil
+	}
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if s.evaluated == maxDistributions {
+		return 0, errLimit
+	}
+	s.evaluated++
+	d, err := s.m.Distribution(choice, searchGrid)
+	if err != nil {
+		return 0, err
+	}
+	q := d.Quantile(s.p.Percentile / 100)
+	s.seen[key] = q
+	return q, nil
+}
+
+// combinations returns the ranks of all combinations of variants whose score is in [low, high].
+func (s *tailSearch) combinations(l *levels, low, high float64) [][]int {
+	var out [][]int
+	for i, score := range l.scores {
+		if score >= low*(1-slack) && score <= high*(1+slack) {
+			ranks := make([]int, len(l.order))
+			l.unrank(i, ranks)
+			out = append(out, ranks)
+		}
+	}
+	return out
+}
+
+// over searches some combinations, the one that can be cheapest or fastest first.
+func (s *tailSearch) over(l *levels, combinations [][]int) error {
+	boxes := make([]*box, 0, len(combinations))
+	for _, c := range combinations {
+		b := s.box(l, c)
+		var err error
+		if b.bound, err = b.objective(b.corner(0)); err != nil {
+			return err
+		}
+		boxes = append(boxes, b)
+	}
+	slices.SortStableFunc(boxes, func(a, b *box) int { return cmp.Compare(a.bound, b.bound) })
+	s.proved = math.Inf(1)
+	for i, b := range boxes {
+		if s.best.Choice != nil && b.bound >= s.value {
+			break
+		}
+		bound, err := s.least(b)
+		s.proved = min(s.proved, bound)
+		if err != nil {
+			for _, b := range boxes[i+1:] {
+				s.proved = min(s.proved, b.bound)
+			}
+			return err
+		}
+	}
+	s.proved = min(s.proved, s.value)
+	return nil
+}
+
+// try makes a choice the best plan if it keeps the constraints and is better.
+func (s *tailSearch) try(choice []int) error {
+	o := s.m.Evaluate(choice)
+	if !within(o.USD, s.p.Budget) || s.p.Objective != Time && s.best.Choice != nil && o.USD >= s.value {
+		return nil
+	}
+	value := o.USD
+	if s.p.Objective == Time || s.p.Latency > 0 {
+		q, err := s.quantile(choice)
+		if err != nil {
+			return err
+		}
+		if !within(q, s.p.Latency) {
+			return nil
+		}
+		if s.p.Objective == Time {
+			value = q
+		}
+	}
+	if s.best.Choice == nil || value < s.value {
+		s.best, s.value = Plan{slices.Clone(choice), o}, value
+	}
+	return nil
+}
+
+// mostAccurate finds the greatest accuracy at which the bounds can be kept, from the top.
+func (s *tailSearch) mostAccurate(l *levels) error {
+	wanted := s.p.Accuracy
+	budget := s.p
+	budget.Objective, budget.Percentile, budget.Latency = Cost, 0, 0
+	s.p.Objective = Cost
+	defer func() { s.p.Objective = Accuracy }()
+	for _, level := range slices.Backward(l.values) {
+		if level < wanted*(1-slack) {
+			return nil
+		}
+		err := s.over(l, s.combinations(l, level, level))
+		s.proved = level
+		if err != nil || s.best.Choice != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// box are the options of a combination of variants, per function those that no other dominates. Option 0 is the best one
+// for the objective: the cheapest, or where a percentile is to be least, the fastest. The objective never falls where
+// options rise, and what is bounded never rises.
+type box struct {
+	s       *tailSearch
+	options [][]int
+	bound   float64
+}
+
+func (s *tailSearch) box(l *levels, ranks []int) *box {
+	b := &box{s: s}
+	for f, options := range s.m.Options {
+		var all []int
+		for o := range options {
+			if l.rank[f][options[o].Variant] == ranks[f] {
+				all = append(all, o)
+			}
+		}
+		kept := pareto(options, all)
+		if s.p.Objective != Time {
+			slices.Reverse(kept)
+		}
+		b.options = append(b.options, kept)
+	}
+	return b
+}
+
+// choice maps a point of the box to options.
+func (b *box) choice(at []int) []int {
+	out := make([]int, len(at))
+	for f, i := range at {
+		out[f] = b.options[f][i]
+	}
+	return out
+}
+
+// corner is the point at a share of the way from the first options to the last.
+func (b *box) corner(share float64) []int {
+	out := make([]int, len(b.options))
+	for f := range out {
+		out[f] = int(share * float64(len(b.options[f])-1))
+	}
+	return out
+}
+
+// usd is the cost of a choice, orchestration included.
+func (s *tailSearch) usd(choice []int) float64 {
+	return Executions * (s.m.functionsUSD(choice) + s.m.OrchestrationUSD(s.m.seconds(s.m.NewScratch(), choice)))
+}
+
+func (b *box) objective(at []int) (float64, error) {
+	if b.s.p.Objective == Time {
+		return b.s.quantile(b.choice(at))
+	}
+	return b.s.usd(b.choice(at)), nil
+}
+
+// keeps reports whether a point keeps the bound that gets easier where options rise: that on the cost for [Time], that on
+// the percentile otherwise.
+func (b *box) keeps(at []int) (bool, error) {
+	if b.s.p.Objective == Time {
+		return within(b.s.usd(b.choice(at)), b.s.p.Budget), nil
+	}
+	if b.s.p.Latency == 0 {
+		return true, nil
+	}
+	q, err := b.s.quantile(b.choice(at))
+	return within(q, b.s.p.Latency), err
+}
+
+// vertex is a box's point such that every point from it on may still be the best one.
+type vertex struct {
+	at    []int
+	value float64
+}
+
+type vertices []vertex
+
+func (v vertices) Len() int           { return len(v) }
+func (v vertices) Less(i, j int) bool { return v[i].value < v[j].value }
+func (v vertices) Swap(i, j int)      { v[i], v[j] = v[j], v[i] }
+func (v *vertices) Push(x any)        { *v = append(*v, x.(vertex)) }
+func (v *vertices) Pop() any {
+	old := *v
+	x := old[len(old)-1]
+	*v = old[:len(old)-1]
+	return x
+}
+
+// least finds a box's best point (the polyblock method of monotonic optimisation). Vertices are taken by their value: the
+// first that keeps the bound is the best. From any other, the last point y on the way to the far corner that does not keep
+// it is found by bisection: nothing between the vertex and y keeps it, so for each function a vertex just beyond y
+// stands for the rest. The first point behind y keeps it, and is a candidate. It returns a value that no point is below.
+func (s *tailSearch) least(b *box) (float64, error) {
+	far := b.corner(1)
+	if ok, err := b.keeps(far); err != nil || !ok {
+		return math.Inf(1), err // nothing keeps it
+	}
+	open := &vertices{{b.corner(0), b.bound}}
+	known := map[string]bool{}
+	for open.Len() > 0 {
+		v := heap.Pop(open).(vertex)
+		if s.best.Choice != nil && v.value >= s.value*(1-1e-9) {
+			return v.value, nil
+		}
+		y, behind, err := b.last(v.at, far)
+		if err != nil {
+			return v.value, err
+		}
+		if err := s.candidate(b, behind); err != nil {
+			return v.value, err
+		}
+		if y == nil {
+			return v.value, nil // the vertex keeps the bound
+		}
+		for f := range y {
+			if y[f] == far[f] {
+				continue
+			}
+			at := slices.Clone(v.at)
+			at[f] = y[f] + 1
+			if key := fmt.Sprint(at); !known[key] {
+				known[key] = true
+				value, err := b.objective(at)
+				if err != nil {
+					return v.value, err
+				}
+				heap.Push(open, vertex{at, value})
+			}
+		}
+	}
+	return math.Inf(1), nil
+}
+
+// last returns the last point between a vertex and the far corner that does not keep the bound, nil where the vertex does,
+// and the first that does.
+func (b *box) last(from, far []int) (y, behind []int, err error) {
+	if ok, err := b.keeps(from); err != nil || ok {
+		return nil, from, err
+	}
+	between := func(step int) []int {
+		out := make([]int, len(from))
+		for f := range out {
+			out[f] = min(far[f], from[f]+step)
+		}
+		return out
+	}
+	low, high := 0, 0
+	for f := range far {
+		high = max(high, far[f]-from[f])
+	}
+	for high-low > 1 {
+		mid := (low + high) / 2
+		ok, err := b.keeps(between(mid))
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return between(low), between(high), nil
+}
+
+// candidate takes a point that keeps the bound back towards the first options, function by function, as far as it still
+// does, and makes it the best plan if it is, and keeps the other constraint.
+func (s *tailSearch) candidate(b *box, at []int) error {
+	at = slices.Clone(at)
+	for f := range at {
+		low, high := -1, at[f]
+		for high-low > 1 {
+			at[f] = (low + high) / 2
+			ok, err := b.keeps(at)
+			if err != nil {
+				return err
+			}
+			if ok {
+				high = at[f]
+			} else {
+				low = at[f]
+			}
+		}
+		at[f] = high
+	}
+	return s.try(b.choice(at))
+}
+
+// infeasible says what of the constraints can be met, with the others as they are.
+func (s *tailSearch) infeasible(l *levels) error {
+	out := &Infeasible{Problem: s.p}
+	for _, name := range [...]string{"latency", "budget"} {
+		p, wanted := s.p, s.p.Latency
+		p.Objective, p.Latency = Time, 0
+		if name == "budget" {
+			p, wanted = s.p, s.p.Budget
+			p.Objective, p.Budget = Cost, 0
+		}
+		if wanted == 0 {
+			continue
+		}
+		t := &tailSearch{ctx: s.ctx, m: s.m, p: p, seen: s.seen}
+		if err := t.over(l, t.combinations(l, p.Accuracy, math.Inf(1))); err != nil && !errors.Is(err, errLimit) {
+			return err
+		}
+		if t.best.Choice != nil {
+			out.Needs = append(out.Needs, Need{name, wanted, t.value, t.best})
+		}
+	}
+	slices.SortStableFunc(out.Needs, func(a, b Need) int { return cmp.Compare(a.distance(), b.distance()) })
+	return out
+}
