@@ -55,6 +55,22 @@ func TestWorstCase(t *testing.T) {
 	}
 }
 
+// Three and 27 functions of 100 ms: the first by hand and simulated, both as docs/workflows.md says.
+func TestWorstCaseResponse(t *testing.T) {
+	for n, want := range map[int]float64{3: 1.536713, 27: 9.400922e17} {
+		w := compile(t, worst(n))
+		times := slices.Repeat([]float64{0.1}, n)
+		if got := w.Response(times, Delays{}); !near(got, want, 1e-6*want) {
+			t.Errorf("%d functions take %v s, want %v", n, got, want)
+		}
+		if n == 3 {
+			if got, _ := simulate(t, w, times, 40000); !near(got, want, 0.03*want) {
+				t.Errorf("%d functions take %v s simulated, want %v", n, got, want)
+			}
+		}
+	}
+}
+
 // rationalRuns solves the expected runs of a graph without forks in rational arithmetic, by the same linear system but
 // by back substitution from the end: from node i a request goes on once for certain, so that the visits of i+1 follow.
 // It knows graphs in which each node leads to the next and back only.

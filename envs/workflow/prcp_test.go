@@ -1,7 +1,10 @@
 package workflow
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
+	"os"
 	"slices"
 	"testing"
 )
@@ -146,4 +149,75 @@ func TestPRCPSimulated(t *testing.T) {
 			t.Errorf("%s: mean response %.1f ms, expected %.1f", w.Name(), response, want)
 		}
 	}
+}
+
+// On graphs drawn at random with series, forks, branches and loops inside each other, SLApp's code (pacslab's repository
+// at 4173c98) gives the response times in ms in testdata/slapp.json, without delays and with those of Step Functions. It
+// rounds probabilities below forks to four digits.
+func TestSLApp(t *testing.T) {
+	b, err := os.ReadFile("testdata/slapp.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Entry         string
+		MS            []float64
+		Edges         [][3]float64 // from, to (0: the end), probability
+		Plain, Delays float64
+	}
+	if err := json.Unmarshal(b, &cases); err != nil {
+		t.Fatal(err)
+	}
+	loops := 0
+	for i, c := range cases {
+		g := Graph{Name: fmt.Sprint(i), Entry: c.Entry}
+		for n := range c.MS {
+			g.Nodes = append(g.Nodes, Node{Name: fmt.Sprint(n + 1)})
+		}
+		for _, e := range c.Edges {
+			to := End
+			if e[1] > 0 {
+				to = fmt.Sprint(e[1])
+			}
+			g.Edges = append(g.Edges, Edge{From: fmt.Sprint(e[0]), To: to, Probability: e[2]})
+		}
+		loops += markLoops(&g)
+		w := compile(t, g)
+		times := scaled(c.MS, 1e-3)
+		if got := 1000 * w.Response(times, Delays{}); !near(got, c.Plain, 2e-4*c.Plain) {
+			t.Errorf("graph %d: response time %.4f ms without delays, want %.4f", i, got, c.Plain)
+		}
+		if got := 1000 * w.Response(times, StepFunctions(Published)); !near(got, c.Delays, 2e-4*c.Delays) {
+			t.Errorf("graph %d: response time %.4f ms with delays, want %.4f", i, got, c.Delays)
+		}
+	}
+	if len(cases) < 40 || loops < 20 {
+		t.Errorf("%d graphs with %d loops", len(cases), loops)
+	}
+}
+
+// markLoops makes the edges that lead back loop edges, and counts them.
+func markLoops(g *Graph) int {
+	out := map[string][]*Edge{}
+	for i := range g.Edges {
+		e := &g.Edges[i]
+		out[e.From] = append(out[e.From], e)
+	}
+	open, done, loops := map[string]bool{}, map[string]bool{}, 0
+	var visit func(n string)
+	visit = func(n string) {
+		open[n] = true
+		for _, e := range out[n] {
+			switch {
+			case open[e.To]:
+				e.Kind = Loop
+				loops++
+			case e.To != End && !done[e.To]:
+				visit(e.To)
+			}
+		}
+		open[n], done[n] = false, true
+	}
+	visit(g.Entry)
+	return loops
 }
