@@ -48,3 +48,67 @@ func TestProfileFit(t *testing.T) {
 		contains(t, "error", errs, want)
 	}
 }
+
+// check predicts a state machine and an application; replay says what its file lacks.
+func TestProfileCheck(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	machine := path("machine.asl.json", `{"StartAt": "resize", "States": {
+  "resize": {"Type": "Task", "Resource": "arn:aws:lambda:x:1:function:resize", "Next": "good?"},
+  "good?": {"Type": "Choice", "Choices": [{"Variable": "$.x", "NumericLessThan": 20, "Next": "resize"}], "Default": "done"},
+  "done": {"Type": "Succeed"}}}`)
+	functions := path("functions.csv", "function,memory,ms\nresize,1024,1000\nresize,1024,1200\n")
+	requests := path("requests.csv", "seconds,usd\n1.2,0.00002\n1.0,0.00002\n2.4,0.00004\n1.1,0.00002\n")
+	facts := path("facts.yaml", "choices:\n  good?: {resize: 0.25, done: 0.75}\n")
+	out := filepath.Join(dir, "out")
+	code, text, errs := stoker("profile", "check", machine, requests, "--functions", functions, "--percent", "--out", out)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "check", text, "machine: 4 measured requests", "p95", "USD a million requests", "resize", "wrote ")
+	for _, name := range []string{"profile_check.json", "profile_check.csv", "profile_check_times.csv", "profile_check.png"} {
+		if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	code, text, errs = stoker("profile", "check", machine, requests, "--functions", functions, "--facts", facts, "--json",
+		"--delay-node", "0", "--delay-edge", "0")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var r struct {
+		Rows []struct {
+			Quantity  string
+			Predicted float64
+		}
+		Functions []struct{ Runs float64 }
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Rows) != 5 || r.Functions[0].Runs < 1.33 || r.Functions[0].Runs > 1.34 {
+		t.Errorf("JSON %v: %s", err, text)
+	}
+	code, text, errs = stoker("profile", "check", "app1", requests, "--choice", "f1=1088")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	contains(t, "application", text, "app1: 4 measured requests", "1,088")
+	for want, args := range map[string][]string{
+		`machine.asl.json: line 3: state "good?": a choice without probabilities`: {"check", machine, requests, "--functions", functions},
+		"name a file of them":            {"check", machine, requests},
+		"function f1 has 16 options":     {"check", "app1", requests},
+		"line 1: no column for the dura": {"check", "app1", facts, "--choice", "f1=1088"},
+		"no such file":                   {"replay", filepath.Join(dir, "none.csv")},
+		"times rise with memory":         {"replay", path("rise.csv", "memory,ms\n128,1\n256,2\n")},
+	} {
+		code, _, errs := stoker(append([]string{"profile"}, args...)...)
+		if code != exitUsage {
+			t.Errorf("%v: exit %d, want %d", args, code, exitUsage)
+		}
+		contains(t, "error", errs, want)
+	}
+}

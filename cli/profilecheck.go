@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +12,7 @@ import (
 
 func profileCheckCommand() *cobra.Command {
 	source, o := profiles.DefaultSource(), profiles.DefaultCheck()
-	var costs, orchestration string
+	var costs, orchestration, out string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check MODEL RUNS",
@@ -53,10 +54,20 @@ platform's delay of each run of a function is taken from every second request, a
 			if err != nil {
 				return usage("%w", err)
 			}
-			if asJSON {
-				return printJSON(c.OutOrStdout(), r)
+			w := c.OutOrStdout()
+			var files []string
+			if out != "" {
+				if files, err = profiles.WriteCheck(out, r); err != nil {
+					return fmt.Errorf("--out: %w", err)
+				}
 			}
-			fmt.Fprint(c.OutOrStdout(), profiles.CheckText(r))
+			if asJSON {
+				return printJSON(w, r)
+			}
+			fmt.Fprint(w, profiles.CheckText(r))
+			for _, f := range files {
+				fmt.Fprintf(w, "wrote %s\n", filepath.Join(out, f))
+			}
 			return nil
 		},
 	}
@@ -76,6 +87,7 @@ platform's delay of each run of a function is taken from every second request, a
 	fl.BoolVar(&o.Estimate, "estimate-delay", false, "take the delay from every second request, and judge on the others")
 	countVar(fl, &o.Simulated, "simulate", o.Simulated, 100, "requests to simulate")
 	fl.Uint64Var(&o.Seed, "seed", o.Seed, "seed of the simulated requests")
+	fl.StringVar(&out, "out", "", "folder for tables and figure")
 	fl.BoolVar(&asJSON, "json", false, "print the comparison as JSON")
 	completeWords(c, "tariff", profiles.Tariffs()...)
 	completeWords(c, "orchestration", string(bill.None), string(bill.Standard), string(bill.Express))

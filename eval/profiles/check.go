@@ -38,6 +38,8 @@ type Checked struct {
 	Published Published  `json:"published"`
 	Functions []Billed   `json:"functions"`
 	Moved     MovedPrice `json:"orchestration"`
+
+	measured, predicted []float64 // times in seconds, ascending
 }
 
 // CheckRow is a predicted quantity beside the measured one.
@@ -111,6 +113,7 @@ func Check(s *Subject, m Requests, o CheckOptions) (*Checked, error) {
 		return nil, err
 	}
 	sorted := slices.Sorted(slices.Values(judged))
+	out.measured, out.predicted = sorted, times
 	predicted, measured := mean(times), mean(judged)
 	se := deviation(times) / math.Sqrt(float64(len(times)))
 	half := 1.96 * deviation(judged) / math.Sqrt(float64(len(judged)))
