@@ -80,6 +80,9 @@ func newApp(c *Config) (*app, error) {
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
+	if err := flow.Walkable(); err != nil {
+		return nil, bounds.Errorf("graph", "cannot be served: %v", err)
+	}
 	if flow.NumNodes() > serve.MaxNodes {
 		return nil, bounds.Errorf("graph", "has %d nodes, want at most %d", flow.NumNodes(), serve.MaxNodes)
 	}

@@ -73,6 +73,11 @@ func TestConfigErrors(t *testing.T) {
 			own(c)
 			c.Graph.Edges = append(c.Graph.Edges, workflow.Edge{From: "rgb", To: "nowhere"})
 		},
+		"graph cannot be served: workflow \"mine\" cannot be simulated": func(c *Config) { // a loop out of a parallel path
+			own(c)
+			c.Graph = workflow.New("mine", workflow.Fork("rgb", "resize", "resnet"), workflow.Repeat("resize", "rgb", 0.2),
+				workflow.Choice("resize", workflow.To("update", 0.8)), workflow.Chain("resnet", "update"))
+		},
 		"laws: perfmodel: there is no law for function \"mine\"": func(c *Config) {
 			own(c)
 			c.Graph = workflow.New("mine", workflow.Chain("rgb", "mine"))
