@@ -285,3 +285,34 @@ func TestSolveMeasured(t *testing.T) {
 		}
 	}
 }
+
+// With times that vary, what is measured without cold starts has the computed distribution of the response time: mean and
+// percentiles of two applications, one with loops and branches, one with a join.
+func TestMeasuredDistribution(t *testing.T) {
+	for _, name := range []string{"app3", "app4"} {
+		a := app(t, name)
+		for f := range a.Functions {
+			for v := range a.Functions[f].Variants {
+				a.Functions[f].Variants[v].CV = 0.4
+			}
+		}
+		m := compile(t, a)
+		choice := middle(m)
+		var laws []workflow.Law
+		for n := range m.Flow.NumNodes() {
+			f := m.Flow.Function(n)
+			o := m.Options[f][choice[f]]
+			laws = append(laws, bill.Lognormal{M: o.Seconds, CV: o.CV})
+		}
+		want, err := m.Flow.Distribution(laws, m.Delays, workflow.Grid{Points: 1 << 14})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := measure(t, measurer(t, m, warm(), poisson(t, 2, 150)), choice, variants.Period{Seed: 3, Minutes: 150})
+		within(t, name+": mean", got.Mean, want.Mean, 0.05)
+		within(t, name+": p50", got.P50, want.P50, 0.05)
+		within(t, name+": p95", got.P95, want.P95, 0.05)
+		within(t, name+": p99", got.P99, want.P99, 0.1)
+		within(t, name+": USD", got.USD, m.Evaluate(choice).USD, 0.05)
+	}
+}
