@@ -9,6 +9,7 @@ import (
 // plane is a lower bound of a core's time that is a sum over variables: intercept + Σ slope·time. Each plane of slopes
 // touches the convex time somewhere, and so mixtures of such planes are bounds too.
 type plane struct {
+	rate      float64 // USD per second, for which it was made
 	slope     []float64
 	intercept float64
 	rest      []hull // rest[i] is the hull of the fronts of variables i and later, by the plane's slopes
@@ -83,11 +84,11 @@ func (h hull) plus(g hull) hull {
 	return out
 }
 
-// finish fills in the hulls of the variables that are still free at each depth.
-func (p *plane) finish(vars []*stair) {
+// finish fills in the hulls of the variables that are still free at each depth from v on.
+func (p *plane) finish(vars []*stair, v int) {
 	p.rest = make([]hull, len(vars)+1)
 	p.rest[len(vars)] = hull{{0, 0}}
-	for i := len(vars) - 1; i >= 0; i-- {
+	for i := len(vars) - 1; i >= v; i-- {
 		p.rest[i] = p.rest[i+1].plus(convex(vars[i].labels, p.slope[i]))
 	}
 }
@@ -109,29 +110,35 @@ func (c *core) planes(found func(row []int32)) []plane {
 		span, spread = 1, 1
 	}
 	const rates, steps = 17, 40
-	var out []plane
-	mixed, touch, times := make([]float64, n), make([]float64, n), make([]float64, n)
-	row := make([]int32, n)
-	for k := range rates {
-		rate := spread / span * math.Exp2(float64(k-rates/2)) // USD per second
-		intercept := c.touch(fast, touch)
-		copy(mixed, touch)
-		for step := range steps {
-			for v, s := range c.vars {
-				row[v] = int32(s.least(mixed[v] * rate))
-				times[v] = s.labels[row[v]].t
-			}
-			found(row)
-			b := c.touch(times, touch)
-			share := 2 / float64(step+2)
-			intercept += share * (b - intercept)
-			for v := range mixed {
-				mixed[v] += share * (touch[v] - mixed[v])
-			}
-		}
-		out = append(out, plane{slope: slices.Clone(mixed), intercept: intercept})
+	touch := make([]float64, n)
+	intercept := c.touch(fast, touch)
+	out := make([]plane, rates)
+	for k := range out {
+		rate := spread / span * math.Exp2(float64(k-rates/2))
+		out[k] = plane{rate: rate, slope: slices.Clone(touch), intercept: intercept}
+		c.raise(&out[k], 0, fast, steps, found)
+		intercept, touch = out[k].intercept, out[k].slope
 	}
 	return out
+}
+
+// raise improves a plane for the values of the variables before v in times, by steps of Frank and Wolfe.
+func (c *core) raise(p *plane, v int, times []float64, steps int, found func(row []int32)) {
+	n := len(c.vars)
+	touch, row := make([]float64, n), make([]int32, n)
+	for step := range steps {
+		for i := v; i < n; i++ {
+			row[i] = int32(c.vars[i].least(p.slope[i] * p.rate))
+			times[i] = c.vars[i].labels[row[i]].t
+		}
+		found(row)
+		b := c.touch(times, touch)
+		share := 2 / float64(step+3)
+		p.intercept += share * (b - p.intercept)
+		for i := range p.slope {
+			p.slope[i] += share * (touch[i] - p.slope[i])
+		}
+	}
 }
 
 // touch writes the slopes of a plane that touches the core's time at given times and returns its intercept.

@@ -26,7 +26,7 @@ func (s *solver) search(t *term) (*stair, error) {
 		b.offer(c.seconds(all), usd, row)
 	})
 	for i := range b.planes {
-		b.planes[i].finish(c.vars)
+		b.planes[i].finish(c.vars, 0)
 	}
 	b.sure = make([][]float64, len(c.vars)+1)
 	for v := range b.sure {
@@ -34,6 +34,11 @@ func (s *solver) search(t *term) (*stair, error) {
 	}
 	for k, p := range b.planes {
 		b.sure[0][k] = p.intercept
+	}
+	b.left = make([]float64, len(c.vars)+1)
+	b.left[len(c.vars)] = 1
+	for v := len(c.vars) - 1; v >= 0; v-- {
+		b.left[v] = b.left[v+1] * float64(len(c.vars[v].labels))
 	}
 	if err := b.descend(0, 0, math.Inf(-1), math.Inf(1)); err != nil {
 		return nil, err
@@ -50,14 +55,69 @@ type branch struct {
 	*core
 	solver *solver
 	factor float64 // a completion counts as dominated by a point that is at most this factor worse
-	planes []plane
-	last   int // plane that cut last
+	planes []plane // those at hand: deeper down there are better ones
+	last   int     // plane that cut last
 	row    []int32
 	times  []float64
 	sure   [][]float64 // by the number of variables fixed, per plane: its intercept and the fixed variables
 	found  []struct{ t, c float64 }
 	rows   [][]int32 // of the points found
+	left   []float64 // by the number of variables fixed: completions
 	nodes  int
+}
+
+// Where there are more completions than refineFrom, planes are improved by so many steps.
+const (
+	refineFrom  = 300
+	refineSteps = 6
+)
+
+// refine replaces the planes by ones that are better where the variables before v are as they are and a completion costs
+// between lo and hi.
+func (b *branch) refine(v int, usd, lo, hi float64) {
+	// A plane matters if the cheapest completions at its rate, or at the next rates, cost that much. Prices rise with rates.
+	at := make([]float64, len(b.planes))
+	for k, p := range b.planes {
+		at[k] = usd
+		for i := v; i < len(b.vars); i++ {
+			labels := b.vars[i].labels
+			at[k] += labels[b.vars[i].least(p.slope[i]*p.rate)].c
+		}
+	}
+	times := slices.Clone(b.times)
+	found := func(row []int32) {
+		c := usd
+		for i := v; i < len(row); i++ {
+			c += b.vars[i].labels[row[i]].c
+		}
+		copy(row, b.row[:v])
+		b.offer(b.seconds(times), c, row)
+	}
+	var planes []plane
+	for k, p := range b.planes {
+		if at[min(k+1, len(at)-1)] < lo || at[max(k-1, 0)] > hi {
+			continue
+		}
+		p = plane{rate: p.rate, slope: slices.Clone(p.slope), intercept: p.intercept}
+		b.raise(&p, v, times, refineSteps, found)
+		p.finish(b.vars, v)
+		planes = append(planes, p)
+	}
+	if len(planes) > 0 {
+		b.planes, b.last = planes, 0
+		b.restore(v)
+	}
+}
+
+// restore fills in what the planes are sure of with the variables before each one up to v fixed.
+func (b *branch) restore(v int) {
+	for k, p := range b.planes {
+		s := p.intercept
+		for i := range v {
+			s += float64(p.slope[i] * b.times[i])
+		}
+		b.sure[v][k] = s
+	}
 }
 
 // offer adds a configuration to those found, unless it is dominated, and removes those that it dominates.
@@ -89,6 +149,18 @@ func (b *branch) descend(v int, usd, lo, hi float64) error {
 	if v == len(b.vars)-1 {
 		b.finish(v, usd)
 		return nil
+	}
+	if v > 0 && b.left[v] > refineFrom {
+		planes := b.planes
+		defer func() {
+			b.planes, b.last = planes, 0
+			b.restore(v)
+		}()
+		b.refine(v, usd, lo, hi)
+		var alive bool
+		if lo, hi, alive = b.alive(v, usd, lo, hi); !alive {
+			return nil
+		}
 	}
 	for i, l := range b.vars[v].labels {
 		b.row[v], b.times[v] = int32(i), l.t
