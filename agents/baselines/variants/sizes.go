@@ -3,6 +3,7 @@ package variants
 import (
 	"math"
 
+	"github.com/stoker-rl/stoker/envs/perfmodel/bill"
 	"github.com/stoker-rl/stoker/envs/variants"
 )
 
@@ -69,6 +70,10 @@ func (l *Planner) pick(functions []int, strategy Strategy, ofTime bool, left, la
 			if !l.kept[f][c] {
 				continue
 			}
+			switch dearer, slack := l.dearerBy(f, c); {
+			case !ofTime && (dearer > left+slack || l.slower(f, c)), ofTime && dearer > slack:
+				continue // the full evaluation below would say the same
+			}
 			m := move{f: f, option: c}
 			m.benefit, m.price = l.change(l.try(f, c), ofTime)
 			if !(m.price < left) || !(m.benefit > 0) {
@@ -95,6 +100,22 @@ func (l *Planner) pick(functions []int, strategy Strategy, ofTime bool, left, la
 		}
 	}
 	return best
+}
+
+// dearerBy returns by how much another option of a function makes the application's runs dearer in USD per million
+// executions, without evaluating the application, and what rounding may move of it. Where the cost also depends on the
+// response time it is not known: -Inf.
+func (l *Planner) dearerBy(f, option int) (usd, slack float64) {
+	if l.m.Orchestration == bill.Express {
+		return math.Inf(-1), 0
+	}
+	to, from := l.m.Options[f][option].USD, l.m.Options[f][l.choice[f]].USD
+	return variants.Executions * l.m.Runs[f] * (to - from), 1e-9 * l.now.USD
+}
+
+// slower reports whether an option takes at least as long as the present one: then the response time cannot fall.
+func (l *Planner) slower(f, option int) bool {
+	return l.m.Options[f][option].Seconds >= l.m.Options[f][l.choice[f]].Seconds
 }
 
 // above compares two changes: by benefit, then by price; for [Max] by their ratio first.
@@ -126,7 +147,7 @@ func (l *Planner) free(functions []int, ofTime bool) move {
 	for _, f := range functions {
 		from, to := l.m.VariantOptions(f, l.m.Options[f][l.choice[f]].Variant)
 		for c := from; c < to; c++ {
-			if c == l.choice[f] {
+			if dearer, slack := l.dearerBy(f, c); c == l.choice[f] || dearer > slack {
 				continue
 			}
 			m := move{f: f, option: c}
