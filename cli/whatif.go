@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -70,6 +71,10 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 				return err
 			}
 			r, err := whatif.Ask(c.Context(), m, q)
+			var none *variants.Infeasible
+			if asJSON && errors.As(err, &none) {
+				return errors.Join(err, printJSON(w, none))
+			}
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -16,8 +17,8 @@ import (
 	"github.com/stoker-rl/stoker/envs/variants"
 )
 
-// ReadApp reads the application in a file, or where there is no such file the one of package variants that has the
-// name, and works it out.
+// ReadApp reads the application in a file, or where there is no such file the shipped one of that name (app4, or
+// configs/variants/app4.yaml), and works it out.
 func ReadApp(path string) (*variants.Model, error) {
 	text, err := os.ReadFile(path)
 	if info, e := os.Stat(path); e == nil && info.IsDir() {
@@ -27,6 +28,10 @@ func ReadApp(path string) (*variants.Model, error) {
 		a, unknown := variants.Preset(path)
 		if unknown == nil {
 			return a.Compile()
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(path), "configs/")
+		if text, e := shipped.ReadFile(name); e == nil && slices.Contains(ShippedApps(), name) {
+			return ParseApp(path, text)
 		}
 		return nil, fmt.Errorf("%w; applications by name: %s", err, strings.Join(variants.Presets(), ", "))
 	}

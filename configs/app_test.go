@@ -3,8 +3,11 @@ package configs
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stoker-rl/stoker/envs/variants"
 )
 
 const photos = `name: photos
@@ -44,6 +47,49 @@ func TestReadApp(t *testing.T) {
 	}
 	if m, err = ReadApp("app3"); err != nil || m.NumFunctions() != 3 {
 		t.Errorf("app3: %v", err)
+	}
+}
+
+// The shipped files are the applications that Go programs get by name.
+func TestShippedApps(t *testing.T) {
+	if n := len(ShippedApps()); n != len(variants.Presets()) {
+		t.Fatalf("%d shipped applications, want %d", n, len(variants.Presets()))
+	}
+	for _, name := range variants.Presets() {
+		want, err := ReadApp(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadApp("configs/variants/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.App, want.App) || !reflect.DeepEqual(got.Options, want.Options) {
+			t.Errorf("the file of %s is\n%+v\nwant\n%+v", name, got.App, want.App)
+		}
+	}
+}
+
+// What measured runs can have wrong.
+func TestProfileErrors(t *testing.T) {
+	dir := t.TempDir()
+	text := strings.Replace(photos, "law: {form: knee, a: 0.05, b: 400, k: 1769}", "profiles: runs.csv", 1)
+	for name, c := range map[string]struct{ runs, law, want string }{
+		"rise":      {"resize,128,1\nresize,512,2\n", "", "times rise with memory"},
+		"few":       {"resize,128,2\nresize,512,1\n", ", law: {form: knee}", "2 memory sizes are too few for the knee law"},
+		"function":  {"other,128,2\n", "", `functions[0].variants[0].profile is "resize", of which`},
+		"number":    {"resize,128,fast\n", "", "line 2, column 3"},
+		"both":      {"resize,128,2\n", ", law: {a: 1}", "has numbers beside profiles"},
+		"no number": {"", "", "no measurements"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "runs.csv"), []byte("function,mb,seconds\n"+c.runs), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		app := strings.Replace(text, "- profiles: runs.csv\n        cv: 0.1", "- {profiles: runs.csv, cv: 0.1"+c.law+"}", 1)
+		_, err := ParseApp(filepath.Join(dir, "app.yaml"), []byte(app))
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "app.yaml:10: ") {
+			t.Errorf("%s: the error is\n%v\nwant it to say %s at line 10", name, err, c.want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -47,11 +48,16 @@ func (t Tables) AgentConfig(name string) (any, error) { return t.Agent(name) }
 func (t Tables) RivalConfig(name string) (any, error) { return t.Rival(name) }
 
 // Shipped lists the embedded experiments by path.
-func Shipped() []string {
+func Shipped() []string { return embedded(false) }
+
+// ShippedApps lists the embedded applications by path ([ReadApp]).
+func ShippedApps() []string { return embedded(true) }
+
+func embedded(apps bool) []string {
 	var out []string
 	// The walk is over an embedded file system, where it can't fail.
 	_ = fs.WalkDir(shipped, ".", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if app, _ := path.Match("variants/app[0-9].yaml", p); err == nil && !d.IsDir() && app == apps {
 			out = append(out, p)
 		}
 		return err

@@ -2,6 +2,7 @@ package variants
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -53,9 +54,23 @@ func (n Need) least() string {
 	return map[string]string{"latency": "least response time", "budget": "least cost", "accuracy": "greatest accuracy"}[n.Constraint]
 }
 
-// wanted names the constraint as the problem has it, asked as it can be met.
+// wanted names the constraint as the problem has it, asked as it can be met: rounded to the side on which it still can.
 func (n Need) wanted(p Problem) string { return n.named(p, n.Wanted) }
-func (n Need) asked(p Problem) string  { return n.named(p, n.Least) }
+
+func (n Need) asked(p Problem) string {
+	digits, round := 4.0, math.Ceil
+	switch n.Constraint {
+	case "accuracy":
+		round = math.Floor
+	case "budget":
+		digits = 6
+	}
+	if n.Least == 0 {
+		return n.named(p, 0)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(n.Least))+1-digits)
+	return n.named(p, round(n.Least/unit*(1-1e-12))*unit)
+}
 
 func (n Need) named(p Problem, x float64) string {
 	if n.Constraint == "latency" && p.Percentile > 0 {

@@ -3,6 +3,7 @@ package variants_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -202,6 +203,24 @@ func TestInfeasible(t *testing.T) {
 
 	if !errors.As(err, &none) {
 		t.Fatalf("error %v, want infeasible", err)
+	}
+	// What the message names can be asked for.
+	for _, n := range none.Needs {
+		p := variants.Problem{Objective: variants.Cost, Latency: 9, Accuracy: 1}
+		var x float64
+		text := err.Error()
+		at := text[strings.LastIndex(text, n.Constraint+" ")+len(n.Constraint)+1:]
+		if _, err := fmt.Sscanf(at, "%g", &x); err != nil {
+			t.Fatal(err)
+		}
+		if n.Constraint == "latency" {
+			p.Latency = x
+		} else {
+			p.Accuracy = x
+		}
+		if _, err := m.Solve(context.Background(), p); err != nil {
+			t.Errorf("%v: %v", p, err)
+		}
 	}
 	near, ok := none.Nearest()
 	if !ok || !(near.Seconds <= 9) && !(near.Accuracy >= 1-1e-9) {
