@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -208,9 +209,8 @@ func TestInfeasible(t *testing.T) {
 	for _, n := range none.Needs {
 		p := variants.Problem{Objective: variants.Cost, Latency: 9, Accuracy: 1}
 		var x float64
-		text := err.Error()
-		at := text[strings.LastIndex(text, n.Constraint+" ")+len(n.Constraint)+1:]
-		if _, err := fmt.Sscanf(at, "%g", &x); err != nil {
+		said := regexp.MustCompile(n.Constraint + ` ([0-9.]+).* can be met`).FindStringSubmatch(err.Error())
+		if _, err := fmt.Sscan(said[1], &x); err != nil {
 			t.Fatal(err)
 		}
 		if n.Constraint == "latency" {
