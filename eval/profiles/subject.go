@@ -66,7 +66,8 @@ func FromApp(m *variants.Model, choices map[string]string) (*Subject, error) {
 				return nil, fmt.Errorf("choice %s=%s: the function has no such option: %s", names[f], choice, listOptions(m, f))
 			}
 		} else if len(options) > 1 {
-			return nil, fmt.Errorf("function %s has %d options, say which one ran: %s", names[f], len(options), listOptions(m, f))
+			return nil, fmt.Errorf("function %s has %d options: say which one ran (choice %[1]s=…): %[3]s", names[f], len(options),
+				listOptions(m, f))
 		}
 		o := options[i]
 		s.Functions = append(s.Functions, Deployed{Name: names[f], MB: o.MB, Law: bill.Lognormal{M: o.Seconds, CV: o.CV}})
