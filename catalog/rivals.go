@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-rl/stoker/agents/baselines/pricing"
 	"github.com/stoker-rl/stoker/agents/baselines/random"
 	"github.com/stoker-rl/stoker/agents/baselines/sizing"
+	"github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/agents/spsa"
 	"github.com/stoker-rl/stoker/envs"
 	classicenv "github.com/stoker-rl/stoker/envs/classic"
@@ -16,11 +17,12 @@ import (
 	placementenv "github.com/stoker-rl/stoker/envs/placement"
 	hops "github.com/stoker-rl/stoker/envs/pricing"
 	sizingenv "github.com/stoker-rl/stoker/envs/sizing"
+	variantsenv "github.com/stoker-rl/stoker/envs/variants"
 )
 
 // rivals are the rows that come with Stoker, by the environment for which they are made.
 func rivals() []Rival {
-	return slices.Concat(forAll(), forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots(), forClassic())
+	return slices.Concat(forAll(), forSizing(), forDeepRM(), forPlacement(), forPrices(), forSlots(), forVariants(), forClassic())
 }
 
 // forAll are the rivals of every environment, also of those that a program of its own adds.
@@ -142,6 +144,28 @@ func forSlots() []Rival {
 		DefinePolicy(Rival{Name: "mqfq-sticky", Envs: on, Page: page,
 			Doc: "queues fairly by start tags on a fixed pool, and sticks to functions",
 		}, pricing.DefaultMQFQ, pricing.NewMQFQ),
+	}
+}
+
+func forVariants() []Rival {
+	on, page := []string{variantsenv.EachID, EachFlatID}, "docs/variants.md"
+	type plan = func(*variantsenv.Model, variantsenv.Problem, variants.Options) (variantsenv.Plan, error)
+	heuristic := func(name, doc string, f plan) Rival {
+		return DefinePlanner(Rival{Name: name, Envs: on, Page: page, Doc: doc}, variants.Corrected,
+			func(o variants.Options, env envs.Env) (*variants.Acting, error) {
+				return variants.NewActing(name, env, o, f)
+			})
+	}
+	return []Rival{
+		heuristic("prcp", "the probability-refined critical path, best of four strategies (Lin and Khazaei)", variants.PRCP),
+		heuristic("bcr-max", "OptiServe with the benefit-cost ratio", variants.BCRMax),
+		heuristic("bcr-slope", "OptiServe with the slope in place of the ratio", variants.BCRSlope),
+		Searched(DefinePolicy(Rival{Name: "linear", Envs: on[:1], Page: page,
+			Doc: "takes the option with the largest weighted sum of its features, with weights that a search found",
+		}, variants.DefaultLinear, variants.NewLinear), variants.LinearSpace),
+		DefinePlanner(Rival{Name: "exact", Envs: on, Page: page, Kind: Oracle,
+			Doc: "plays the best configuration of all, from the exact fronts over time and cost",
+		}, func() struct{} { return struct{}{} }, variants.NewExact),
 	}
 }
 

@@ -73,6 +73,30 @@ func (e *Each) Model() *Model { return e.walk.menu.model }
 // Problem returns what is wanted in this episode.
 func (e *Each) Problem() Problem { return e.walk.problem }
 
+// Follow writes the action that comes nearest to a plan of the model's options: that of the next function, or one that
+// beats it; where the mask forbids it, that of the present plan.
+func (e *Each) Follow(choice []int, act *envs.Action) {
+	w := &e.walk
+	f := w.function()
+	if f < 0 {
+		return
+	}
+	i := w.menu.offer(f, choice[f])
+	if !w.views[i].legal {
+		i = w.now[f]
+	}
+	act.Kinds[0][0] = float32(i)
+}
+
+// Present writes the present plan to choice, options of the model.
+func (e *Each) Present(choice []int) []int {
+	choice = choice[:0]
+	for f, i := range e.walk.now {
+		choice = append(choice, e.walk.menu.offers[f][i].option)
+	}
+	return choice
+}
+
 // Reset implements [envs.Env]. Option objective (a string) is time, cost or accuracy.
 func (e *Each) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
 	objective, err := e.shelf.objective(seed, options)

@@ -106,6 +106,24 @@ func undominated(m *Model, f int) []offer {
 	return out
 }
 
+// offer returns the offer that is an option of function f, or the first that dominates it.
+func (n *menu) offer(f, option int) int {
+	m := n.model
+	accuracy := func(i int) float64 { return m.Variants[f][m.Options[f][i].Variant].Accuracy }
+	o := m.Options[f][option]
+	dominates := -1
+	for i, x := range n.offers[f] {
+		if x.option == option {
+			return i
+		}
+		p := m.Options[f][x.option]
+		if dominates < 0 && p.Seconds <= o.Seconds && p.USD <= o.USD && accuracy(x.option) >= accuracy(option) {
+			dominates = i
+		}
+	}
+	return dominates
+}
+
 // combine lists the combinations of variants and their scores.
 func (n *menu) combine() error {
 	total := 1

@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -18,7 +19,11 @@ type task struct {
 	// relaxed problem gives with each (by combination; of those not in best nothing).
 	best  []int
 	value []relaxed
-	plan  []int
+	// quick are those with the accuracy, that first which comes nearest to the constraint where all functions do their
+	// utmost for it.
+	quick  []int
+	utmost []float64 // by combination
+	plan   []int
 	// start is the best plan of the relaxed problem; ideal what plans are measured by.
 	start []int
 	ideal Outcome
@@ -29,10 +34,15 @@ type task struct {
 func (t *task) begin(n *menu, p Problem) {
 	t.prepare(n)
 	t.problem = p
-	t.best = t.best[:0]
+	t.best, t.quick = t.best[:0], t.quick[:0]
 	for c := range n.combinations {
 		if n.scores[c] < float64(p.Accuracy*(1-slack)) {
 			continue
+		}
+		t.quick = append(t.quick, c)
+		t.fill(t.plan, t.none, n.combinations[c], t.extreme())
+		if t.utmost[c] = t.evaluate(t.plan).Seconds; p.Objective == Time {
+			t.utmost[c] = t.evaluate(t.plan).USD
 		}
 		t.value[c] = t.solve(&t.problem, t.plan, t.none, n.combinations[c], t.scale)
 		if t.value[c].ok {
@@ -48,10 +58,19 @@ func (t *task) begin(n *menu, p Problem) {
 		}
 		return a - b
 	})
+	slices.SortStableFunc(t.quick, func(a, b int) int { return cmp.Compare(t.utmost[a], t.utmost[b]) })
 	if len(t.best) > 0 {
 		t.ideal = t.value[t.best[0]].out
 		t.again(t.start, t.none, t.best[0])
 	}
+}
+
+// extreme is the rate of time at which all functions do their utmost for the constraint.
+func (t *task) extreme() float64 {
+	if t.problem.Objective == Time {
+		return 0
+	}
+	return fastest
 }
 
 // again writes the plan that the relaxed problem gives with a combination of variants.
@@ -64,7 +83,7 @@ func (t *task) prepare(n *menu) {
 	t.solver.begin(n)
 	t.plan, t.start = resized(t.plan, len(n.offers)), resized(t.start, len(n.offers))
 	t.none = resized(t.none, len(n.offers))
-	t.value = resized(t.value, len(n.combinations))
+	t.value, t.utmost = resized(t.value, len(n.combinations)), resized(t.utmost, len(n.combinations))
 	times, prices := 0.0, 0.0
 	for f := range n.offers {
 		t.none[f] = -1

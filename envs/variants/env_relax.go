@@ -119,7 +119,7 @@ func (s *solver) solve(p *Problem, plan []int, decided []int32, variants []int, 
 	s.fill(plan, decided, variants, rate)
 	out := s.evaluate(plan)
 	if !p.Keeps(out) {
-		last := fastest * 1.0
+		last := float64(fastest)
 		if p.Objective == Time {
 			last = 0
 		}

@@ -1,5 +1,7 @@
 package variants
 
+import "math"
+
 // walk is an episode of [Each]: functions are decided in the menu's order, one a step.
 type walk struct {
 	task
@@ -86,63 +88,66 @@ func (w *walk) look() {
 
 // alternative finds a plan with a variant of function f. mine says that it is that of now.
 func (w *walk) alternative(f, v int, mine bool) relaxed {
-	plan, left := w.plans[v], tries
 	var best relaxed
-	for _, c := range w.best {
-		if left == 0 {
-			break
+	w.try(w.best, f, v, tries, &best)
+	if !best.ok {
+		w.try(w.quick, f, v, 1, &best)
+	}
+	switch {
+	case !mine:
+	case best.ok && !w.problem.Better(w.outcome, best.out):
+		copy(w.now, w.plans[v])
+		w.outcome = best.out
+	default:
+		if !best.ok {
+			best.rate = w.scale
+		}
+		copy(w.plans[v], w.now)
+		best.out, best.ok = w.outcome, true
+	}
+	return best
+}
+
+// try solves the relaxed problem anew with combinations of variants, the first ones of a list.
+func (w *walk) try(list []int, f, v, most int, best *relaxed) {
+	for _, c := range list {
+		if most == 0 {
+			return
 		}
 		if !w.consistent(c, f, v) {
 			continue
 		}
-		left--
-		r := w.again(w.trial, w.decided, c)
-		if r.ok && (!best.ok || w.problem.Better(r.out, best.out)) {
-			best = r
-			copy(plan, w.trial)
+		most--
+		if r := w.again(w.trial, w.decided, c); r.ok && (!best.ok || w.problem.Better(r.out, best.out)) {
+			*best = r
+			copy(w.plans[v], w.trial)
 		}
 	}
-	if mine && (!best.ok || w.problem.Better(w.outcome, best.out)) {
-		rate := best.rate
-		if !best.ok {
-			rate = w.scale
-		}
-		copy(plan, w.now)
-		return relaxed{rate, w.outcome, true}
-	}
-	if best.ok && w.problem.Better(best.out, w.outcome) && mine {
-		copy(w.now, plan)
-		w.outcome = best.out
-	}
-	return best
 }
 
 // judge looks at the offers of one variant of function f.
 func (w *walk) judge(f, v int, span [2]int) {
 	offers, with := w.menu.offers[f], w.with[v]
-	plan := w.plans[v]
 	for i := span[0]; i < span[1]; i++ {
 		w.views[i] = view{}
 	}
 	if !with.ok {
 		return
 	}
-	copy(w.trial, plan)
-	w.utmost(plan)
-	least := 0.0
+	copy(w.trial, w.plans[v])
+	if w.problem.Objective != Accuracy {
+		w.extremes(f, v)
+	}
+	least := math.Inf(1)
 	for i := span[0]; i < span[1]; i++ {
 		o, s := &offers[i], &w.views[i]
 		s.cost = o.usd + float64(with.rate*w.share[f]*o.seconds)
-		if i == span[0] || s.cost < least {
-			least = s.cost
-		}
+		least = min(least, s.cost)
 		w.trial[f] = i
 		s.out = w.evaluate(w.trial)
-		if s.legal = w.problem.Keeps(s.out); !s.legal && w.problem.Objective != Accuracy {
-			w.rest[f] = i
-			out := w.evaluate(w.rest)
-			s.legal = w.problem.Keeps(out)
-			s.edge = s.legal
+		if s.legal = w.problem.Keeps(s.out); !s.legal {
+			s.edge = w.saved(f, i)
+			s.legal = s.edge
 		}
 	}
 	for i := span[0]; i < span[1]; i++ {
@@ -150,18 +155,32 @@ func (w *walk) judge(f, v int, span [2]int) {
 	}
 }
 
-// utmost writes to rest a plan of the variants of plan in which all that is not decided does its utmost for the
-// constraint.
-func (w *walk) utmost(plan []int) {
-	rate := fastest * 1.0
-	if w.problem.Objective == Time {
-		rate = 0
+// extremes writes to rest a plan in which all that is not decided does its utmost for the constraint, with variant v of
+// function f.
+func (w *walk) extremes(f, v int) {
+	for _, c := range w.quick {
+		if w.consistent(c, f, v) {
+			w.fill(w.rest, w.decided, w.menu.combinations[c], w.extreme())
+			return
+		}
 	}
-	variants := w.menu.scratch.variants[:0]
-	for _, g := range w.menu.rated {
-		variants = append(variants, w.menu.offers[g][plan[g]].variant)
+}
+
+// saved writes to rest a plan with option i of function f that keeps the constraints, if it finds one.
+func (w *walk) saved(f, i int) bool {
+	if w.problem.Objective != Accuracy {
+		w.rest[f] = i
+		return w.problem.Keeps(w.evaluate(w.rest))
 	}
-	w.fill(w.rest, w.decided, variants, rate)
+	v := w.menu.offers[f][i].variant
+	w.decided[f] = int32(i)
+	defer func() { w.decided[f] = -1 }()
+	for _, c := range w.best {
+		if w.consistent(c, f, v) {
+			return w.again(w.rest, w.decided, c).ok
+		}
+	}
+	return false
 }
 
 // take decides the function that is next.
@@ -170,7 +189,10 @@ func (w *walk) take(i int) {
 	v := w.menu.offers[f][i].variant
 	copy(w.now, w.plans[v])
 	if w.views[i].edge {
-		w.utmost(w.plans[v])
+		if w.problem.Objective != Accuracy {
+			w.extremes(f, v)
+		}
+		w.saved(f, i)
 		copy(w.now, w.rest)
 	}
 	w.now[f] = i
