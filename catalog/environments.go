@@ -92,11 +92,18 @@ func environments() []Env {
 				"env.window=8", "env.running=8", "env.hold=false", "env.load=1.5"}}},
 		}, placement.Default, newFlat),
 		DefineEnv(Env{
+			ID: variants.ID, Page: "docs/variants.md",
+			Doc:    "choose model variant and memory of all functions of a workflow at once, an agent for each (OptiServe)",
+			Short:  "env: {id: stoker/Variants-v1, apps: 2, functions: [3, 4]}",
+			Golden: []Golden{{"envs/variants/testdata/once.golden", []string{"env.apps=20"}}},
+		}, variants.DefaultEnv, alone(variants.New)),
+		DefineEnv(Env{
 			ID: variants.EachID, Page: "docs/variants.md",
 			Doc:   "choose model variant and memory of one function of a workflow after the other, and see a graph (OptiServe)",
 			Short: "env: {id: stoker/VariantsEach-v1, apps: 2, functions: [5, 6]}",
 			Golden: []Golden{
 				{File: "envs/variants/testdata/each.golden", Set: []string{"env.apps=20"}},
+				{"envs/variants/testdata/served.golden", []string{"env.apps=8", "env.world=served", "env.requests=100"}},
 			},
 		}, variants.DefaultEnv, alone(variants.NewEach)),
 		DefineEnv(Env{

@@ -148,7 +148,7 @@ func forSlots() []Rival {
 }
 
 func forVariants() []Rival {
-	on, page := []string{variantsenv.EachID, EachFlatID}, "docs/variants.md"
+	on, page := []string{variantsenv.EachID, EachFlatID, variantsenv.ID}, "docs/variants.md"
 	type plan = func(*variantsenv.Model, variantsenv.Problem, variants.Options) (variantsenv.Plan, error)
 	heuristic := func(name, doc string, f plan) Rival {
 		return DefinePlanner(Rival{Name: name, Envs: on, Page: page, Doc: doc}, variants.Corrected,
@@ -165,7 +165,7 @@ func forVariants() []Rival {
 		}, variants.DefaultLinear, variants.NewLinear), variants.LinearSpace),
 		DefinePlanner(Rival{Name: "exact", Envs: on, Page: page, Kind: Oracle,
 			Doc: "plays the best configuration of all, from the exact fronts over time and cost",
-		}, func() struct{} { return struct{}{} }, variants.NewExact),
+		}, variants.DefaultExact, variants.NewExact),
 	}
 }
 

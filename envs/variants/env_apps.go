@@ -62,13 +62,22 @@ func (s *shelf) generate(number uint64) (*menu, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMenu(m, s.config.Options)
+	n, err := newMenu(m, s.config.Options)
+	if err != nil || s.config.World != Served {
+		return n, err
+	}
+	if n.service, err = serviceOf(m, number, s.config.Requests); err == nil {
+		n.service.known = make([]float64, len(n.combinations))
+	}
+	return n, err
 }
 
 // objective draws what the plan of an episode is to be best at. Option objective chooses it.
 func (s *shelf) objective(seed uint64, options envs.Options) (int, error) {
 	name := Objective(s.config.Objective)
-	if s.config.Objective == mixed {
+	if s.config.World == Served {
+		name = Cost
+	} else if s.config.Objective == mixed {
 		name = Objectives()[rng.New(seed, "variants/objective").IntN(len(Objectives()))]
 	}
 	for option, v := range options {
@@ -77,12 +86,20 @@ func (s *shelf) objective(seed uint64, options envs.Options) (int, error) {
 			return 0, fmt.Errorf("option %s is %v, want objective: time, cost or accuracy", option, v)
 		}
 	}
+	if s.config.World == Served && name != Cost {
+		return 0, fmt.Errorf("option objective is %s, want cost with world: served", name)
+	}
 	return slices.Index(Objectives(), name), nil
 }
 
 // problem draws the problem of an episode.
-func (s *shelf) problem(n *menu, e *episode) Problem {
-	return s.seen.draw(n, rng.New(e.seed, "variants/problem"), Objectives()[e.objective])
+func (s *shelf) problem(n *menu, e *episode) (p Problem, err error) {
+	key := rng.New(e.seed, "variants/problem")
+	if p = s.seen.draw(n, key, Objectives()[e.objective]); n.service != nil {
+		p.Percentile = percentile
+		p.Latency, err = n.service.bound(&s.seen, n, p.Accuracy, key.With(5).Float64())
+	}
+	return p, err
 }
 
 // ideal returns the outcome that an episode's plans are measured by.
@@ -112,6 +129,9 @@ const (
 	inSeconds
 	inUSD
 	inAccuracy
+	inExcess
+	inP95
+	inCold
 	infos
 )
 
@@ -128,26 +148,31 @@ func quantities() []envs.Quantity {
 		q("time", "s", envs.Neither, envs.AtLeast(0), "expected response time of a request"),
 		q("cost", "USD", envs.Neither, envs.AtLeast(0), "expected cost of a million executions"),
 		q("accuracy", "1", envs.Neither, envs.AtLeast(0), "accuracy score"),
+		q("excess", "1", envs.Lower, envs.AtLeast(-1), "what the plan loses at the objective against the ideal, as a share; where "+
+			"plans are served, its cost above that of the model's plan without a margin"),
+		q("p95", "s", envs.Neither, envs.AtLeast(0), "95th percentile of the response time where plans are served, else 0"),
+		q("cold", "1", envs.Neither, envs.Share(), "share of requests with a cold start where plans are served, else 0"),
 	}
 }
 
 // nearly is the share of the ideal from which on a plan counts as near it.
 const nearly = 0.95
 
-// report fills a step's quantities with what a plan gives.
-func report(p *Problem, out, ideal Outcome, info []float64) {
+// report fills a step's quantities with what a plan gives; keeps says that it keeps the constraints.
+func report(p *Problem, out, ideal Outcome, keeps bool, info []float64) {
 	share := 0.0
-	if p.Keeps(out) {
+	if keeps {
 		share = min(max(p.OfIdeal(out, ideal)/100, 0), 1)
 	}
 	for i := range info {
 		info[i] = 0
 	}
+	info[inExcess] = max(p.loss(out, ideal), -1)
 	info[inIdeal], info[inSeconds], info[inUSD], info[inAccuracy] = share, out.Seconds, out.USD, out.Accuracy
 	if share >= nearly {
 		info[inNear] = 1
 	}
-	if !p.Keeps(out) {
+	if !keeps {
 		info[inViolated] = 1
 	}
 }

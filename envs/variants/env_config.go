@@ -29,19 +29,28 @@ type EnvConfig struct {
 	// Options is the most options of a function that an agent sees. Dominated options are left out: those for which
 	// another one takes no more time, costs no more and is as accurate.
 	Options int `yaml:"options" json:"options" range:"[2,1024]"`
+	// World is how plans are judged: means, by the model; or served, by the 95th percentile and the cost of requests that
+	// are served with cold starts. Problems are then of the least cost.
+	World string `yaml:"world" json:"world" oneof:"means|served"`
+	// Requests is about how many requests are served to judge a plan.
+	Requests int `yaml:"requests" json:"requests" range:"[100,1e6]"`
 	// Ideal is what plans are measured by: exact, or relaxed, which is quicker and at most a few per cent worse.
 	Ideal string `yaml:"ideal" json:"ideal" oneof:"relaxed|exact"`
 }
 
 // DefaultEnv returns 1,000 generated applications of 3 to 24 functions.
 func DefaultEnv() EnvConfig {
-	return EnvConfig{Apps: 1000, Functions: []int{3, 24}, Objective: "mixed", Options: 80, Ideal: Relaxed}
+	return EnvConfig{Apps: 1000, Functions: []int{3, 24}, Objective: "mixed", Options: 80, World: ByMeans, Requests: 400,
+		Ideal: Relaxed}
 }
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c EnvConfig) Validate() error {
 	if err := bounds.Check(&c); err != nil {
 		return err
+	}
+	if c.World == Served && c.Objective != string(Cost) && c.Objective != mixed {
+		return bounds.Errorf("objective", "is %s with world: served, want cost", c.Objective)
 	}
 	if len(c.Functions) != 2 || c.Functions[0] > c.Functions[1] {
 		return bounds.Errorf("functions", "is %v, want the smallest and the largest number, as [3, 24]", c.Functions)

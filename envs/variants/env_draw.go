@@ -13,6 +13,9 @@ import (
 var drawn = []workflow.Shape{workflow.Chained, workflow.Fan, workflow.Branches, workflow.Loops, workflow.Nested,
 	workflow.Crossing}
 
+// mostCrossing bounds the functions of graphs whose edges cross: the exact plans of larger ones take minutes.
+const mostCrossing = 12
+
 // Generate returns generated application number n with from low to high functions: a workflow, of which up to three
 // functions are models with two to four variants, and for each variant a law. Equal numbers give equal applications, on
 // every machine.
@@ -20,6 +23,9 @@ func Generate(n uint64, low, high int) (*App, error) {
 	key := rng.New(n, "variants/app")
 	count := low + key.With(0).IntN(high-low+1)
 	shape := drawn[key.With(5).IntN(len(drawn))]
+	if shape == workflow.Crossing {
+		count = min(count, mostCrossing)
+	}
 	graph, err := workflow.Generate(workflow.GenerateConfig{Functions: count, Seed: n, Shape: shape})
 	if err != nil {
 		return nil, err
@@ -35,7 +41,7 @@ func Generate(n uint64, low, high int) (*App, error) {
 		k := key.With(3).With(uint64(f))
 		if !rated[f] {
 			a.Functions = append(a.Functions, Function{Name: name, Memory: General(),
-				Variants: []Variant{{Law: drawLaw(k, 0.2, 5, 200, 2000)}}})
+				Variants: []Variant{{Law: drawLaw(k, 0.2, 5, 200, 2000), CV: drawCV(k)}}})
 			continue
 		}
 		a.Functions = append(a.Functions, drawModel(k, name))
@@ -56,6 +62,7 @@ func functionsOf(g workflow.Graph) (names []string) {
 func drawModel(k rng.Key, name string) Function {
 	f := Function{Name: name, Memory: ML()}
 	law := drawLaw(k, 1, 15, 800, 6000)
+	cv := drawCV(k)
 	accuracy := 0.5 + float64(0.3*k.With(10).Float64())
 	for v := range 2 + k.With(11).IntN(3) {
 		d := k.With(12).With(uint64(v))
@@ -65,9 +72,14 @@ func drawModel(k rng.Key, name string) Function {
 			accuracy += float64((1 - accuracy) * (0.1 + float64(0.4*d.With(1).Float64())))
 		}
 		a := math.Round(accuracy*1000) / 1000
-		f.Variants = append(f.Variants, Variant{Name: fmt.Sprintf("v%d", v+1), Accuracy: &a, Law: law})
+		f.Variants = append(f.Variants, Variant{Name: fmt.Sprintf("v%d", v+1), Accuracy: &a, Law: law, CV: cv})
 	}
 	return f
+}
+
+// drawCV draws the coefficient of variation of run times.
+func drawCV(k rng.Key) float64 {
+	return math.Round(100*(0.05+float64(0.55*k.With(20).Float64()))) / 100
 }
 
 // drawLaw draws a law, exponential or with a knee: from quick to slow seconds with little memory, of which some part

@@ -61,6 +61,9 @@ func NewEach(c EnvConfig) (*Each, error) {
 		}},
 		Step: envs.Timing{Unit: "function"}, Info: quantities(), Constraint: "violated", Objective: "ideal",
 	}
+	if c.World == Served {
+		e.spec.Objective = "excess"
+	}
 	return e, nil
 }
 
@@ -71,31 +74,34 @@ func (e *Each) Spec() *envs.Spec { return e.spec }
 func (e *Each) Model() *Model { return e.walk.menu.model }
 
 // Problem returns what is wanted in this episode.
-func (e *Each) Problem() Problem { return e.walk.problem }
+func (e *Each) Problem() Problem { return e.walk.asked }
 
 // Follow writes the action that comes nearest to a plan of the model's options: that of the next function, or one that
-// beats it; where the mask forbids it, that of the present plan.
-func (e *Each) Follow(choice []int, act *envs.Action) {
+// beats it; where the mask forbids it, that of the present plan. margin is the part of the allowed percentile with which
+// it was planned: the next larger one is chosen.
+func (e *Each) Follow(choice []int, margin float64, act *envs.Action) {
 	w := &e.walk
+	if w.choosing() {
+		k := 0
+		for k < len(margins)-1 && (margins[k] < margin-1e-9 || !w.views[k].legal) {
+			k++
+		}
+		act.Kinds[0][0] = float32(k)
+		return
+	}
 	f := w.function()
 	if f < 0 {
 		return
 	}
 	i := w.menu.offer(f, choice[f])
-	if !w.views[i].legal {
+	if i < 0 || !w.views[i].legal {
 		i = w.now[f]
 	}
 	act.Kinds[0][0] = float32(i)
 }
 
 // Present writes the present plan to choice, options of the model.
-func (e *Each) Present(choice []int) []int {
-	choice = choice[:0]
-	for f, i := range e.walk.now {
-		choice = append(choice, e.walk.menu.offers[f][i].option)
-	}
-	return choice
-}
+func (e *Each) Present(choice []int) []int { return e.walk.present(choice) }
 
 // Reset implements [envs.Env]. Option objective (a string) is time, cost or accuracy.
 func (e *Each) Reset(seed uint64, options envs.Options, obs *envs.Observation) error {
@@ -116,8 +122,11 @@ func (e *Each) begin(from episode) error {
 		return err
 	}
 	e.episode, e.taken = from, e.taken[:0]
-	e.walk.restart(n, e.shelf.problem(n, &from))
-	return nil
+	p, err := e.shelf.problem(n, &from)
+	if err == nil {
+		e.walk.restart(n, p)
+	}
+	return err
 }
 
 func (e *Each) see(obs *envs.Observation) error {
@@ -142,25 +151,45 @@ func (e *Each) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) 
 	}
 	i := int(act.Kinds[0][0])
 	if i >= len(e.walk.views) || !e.walk.views[i].legal {
-		return fmt.Errorf("%s: option %d of function %q cannot be chosen: the mask forbids it", EachID, i,
-			e.Model().Flow.Functions()[e.walk.function()])
+		return fmt.Errorf("%s: option %d cannot be chosen: the mask forbids it", EachID, i)
 	}
 	w := &e.walk
 	before := w.problem.loss(w.outcome, w.ideal)
 	w.take(i)
 	e.taken = append(e.taken, int32(i))
+	e.running = !w.over()
 	out.Rewards[0][0] = float32(gain * (before - w.problem.loss(w.outcome, w.ideal)))
-	e.running = w.function() >= 0
 	out.Terminated, out.Truncated, out.Elapsed = !e.running, false, 0
-	ideal := w.ideal
-	if !e.running {
-		var err error
-		if ideal, err = e.shelf.ideal(&w.task, e.seed); err != nil {
+	if err := e.judge(out); err != nil {
+		return fmt.Errorf("%s: %w", EachID, err)
+	}
+	return e.see(obs)
+}
+
+// judge reports what the present plan gives, at the end with all that it takes.
+func (e *Each) judge(out *envs.Outcome) error {
+	w := &e.walk
+	switch {
+	case w.menu.service != nil:
+		out.Rewards[0][0] = 0
+		report(&w.asked, w.outcome, w.first, true, out.Info)
+		if e.running {
+			return nil
+		}
+		w.evaluate(w.now)
+		m, err := w.menu.service.serve(w.choice, e.seed)
+		if err != nil {
 			return err
 		}
+		out.Rewards[0][0] = measured(&w.asked, &m, w.first, out.Info)
+		return nil
+	case e.running:
+		report(&w.problem, w.outcome, w.ideal, true, out.Info)
+		return nil
 	}
-	report(&w.problem, w.outcome, ideal, out.Info)
-	return e.see(obs)
+	ideal, err := e.shelf.ideal(&w.task, e.seed)
+	report(&w.problem, w.outcome, ideal, w.problem.Keeps(w.outcome), out.Info)
+	return err
 }
 
 // CopyFrom implements [envs.Env].
@@ -212,7 +241,7 @@ func (e *Each) restore(from episode, taken []int32) error {
 		w.take(int(i))
 		e.taken = append(e.taken, i)
 	}
-	if from.running != (w.function() >= 0) {
+	if from.running == w.over() {
 		return fmt.Errorf("%d of %d functions are decided, and the episode's end is not that", len(taken), len(w.decided))
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 // menu is what an agent can choose from in one application: its model's options without the dominated ones.
 type menu struct {
 	model   *Model
+	service *service // nil where plans are judged by the model
 	scratch *Scratch
 	// offers are per function what it can be, by variant, then memory. spans has for each function and variant its first
 	// offer and the one behind its last.

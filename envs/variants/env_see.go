@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/workload"
 )
 
 // Kinds of nodes and edges in the graph that [Each] shows.
@@ -37,6 +38,12 @@ func problemFeatures() []envs.Component {
 		{Name: "decided", Unit: "share", Doc: "functions that are decided"},
 		{Name: "functions", Unit: "as n/(n+8)", Doc: "functions"},
 		{Name: "accuracy left", Unit: asRatio, Doc: "accuracy of the present plan above what is wanted; 0 without one"},
+		{Name: "served", Doc: "1 where plans are served; the next five are 0 where they are not"},
+		{Name: "margin", Unit: "share", Doc: "part of the allowed 95th percentile that the mean time is planned with; 0 before it is chosen"},
+		{Name: "cold start", Unit: "as x/(x+1)", Doc: "mean time of a cold start, over the allowed percentile"},
+		{Name: "kept", Unit: "as n/(n+1)", Doc: "requests that arrive while an idle instance is kept"},
+		{Name: "bursty", Doc: "1 where requests arrive in bursts"},
+		{Name: "quickest", Unit: "share", Doc: "part of the allowed percentile that the quickest known plan takes on average"},
 	}
 }
 
@@ -51,6 +58,8 @@ func functionFeatures() []envs.Component {
 		{Name: "time range", Unit: "as x/(x+1)", Doc: "between its slowest and quickest option, over the response time"},
 		{Name: "price range", Unit: "as x/(x+1)", Doc: "between its dearest and cheapest option, over the cost"},
 		{Name: "variants", Unit: "as n/(n+1)", Doc: "variants beyond the first"},
+		{Name: "varies", Unit: "as x/(x+1)", Doc: "coefficient of variation of its run times in the present plan"},
+		{Name: "cold", Unit: "share", Doc: "runs that find no instance, were they spread evenly; 0 where plans are not served"},
 	}
 }
 
@@ -92,6 +101,20 @@ func (s *shelf) space() envs.Graph {
 	}
 }
 
+// functionRow writes the features of function f.
+func (w *walk) functionRow(f int, x []float32) {
+	now, o := w.outcome, &w.menu.offers[f][w.now[f]]
+	runs, share, r := w.menu.model.Runs[f], w.share[f], &w.menu.ranges[f]
+	x[0], x[1], x[2], x[3] = flag(w.decided[f] >= 0), flag(f == w.function()), wide(runs), wide(share)
+	x[4], x[5] = float32(min(share*o.seconds/now.Seconds, 2)), float32(min(o.usd/now.USD, 2))
+	x[6], x[7] = wide(share*r.seconds/now.Seconds), wide(r.usd/now.USD)
+	x[8] = wide(float64(w.menu.left[f] - 1))
+	x[9] = wide(w.menu.model.Options[f][o.option].CV)
+	if s := w.menu.service; s != nil {
+		x[10] = float32(s.cold(f))
+	}
+}
+
 // left is what a value leaves of a bound, as a share of it; 0 where there is none.
 func left(value, bound float64) float64 {
 	if bound == 0 {
@@ -123,6 +146,9 @@ func (w *walk) show(g *envs.GraphValue) error {
 	}
 	if err := w.showFunctions(g); err != nil {
 		return err
+	}
+	if w.choosing() {
+		return w.showMargins(g)
 	}
 	f := w.function()
 	if f < 0 {
@@ -162,29 +188,53 @@ func flag(b bool) float32 {
 
 func (w *walk) showProblem(g *envs.GraphValue) error {
 	_, x, err := g.AddNode(ProblemNode)
-	if err != nil {
-		return err
+	if err == nil {
+		w.problemRow(x)
 	}
+	return err
+}
+
+// problemRow writes the features of the problem.
+func (w *walk) problemRow(x []float32) {
 	p, now, n := &w.problem, w.outcome, len(w.decided)
 	x[0], x[1], x[2] = flag(p.Objective == Time), flag(p.Objective == Cost), flag(p.Objective == Accuracy)
 	x[3], x[4] = tight(left(now.Seconds, p.Latency)), tight(left(now.USD, p.Budget))
 	x[5], x[6], x[7] = float32(w.at)/float32(n), float32(n)/float32(n+8), tight(p.above(now.Accuracy))
+	if s := w.menu.service; s != nil {
+		x[8], x[10] = 1, wide(s.platform.ColdStart/w.asked.Latency)
+		if w.margin >= 0 {
+			x[9] = float32(margins[w.margin])
+		}
+		x[11], x[12] = wide(s.rate*s.platform.KeepAlive), flag(s.kind != workload.Poisson)
+		x[13] = float32(min(w.utmost[w.quick[0]]/w.asked.Latency, 2))
+	}
+}
+
+// showMargins shows the margins as options.
+func (w *walk) showMargins(g *envs.GraphValue) error {
+	for k := range w.views {
+		_, x, err := g.AddNode(OptionNode)
+		if err != nil {
+			return err
+		}
+		if v := &w.views[k]; v.legal {
+			p, now := &w.problem, w.outcome
+			x[0], x[1] = tight(p.loss(v.out, now)), tight(left(v.out.Seconds, w.asked.Latency))
+			x[3] = tight(p.above(v.out.Accuracy))
+			x[5], x[6] = tight((v.out.Seconds-now.Seconds)/now.Seconds), tight((v.out.USD-now.USD)/now.USD)
+		}
+		x[9], x[11] = float32(margins[k]), flag(w.views[k].legal)
+	}
 	return nil
 }
 
 func (w *walk) showFunctions(g *envs.GraphValue) error {
-	now, next := w.outcome, w.function()
-	for f, offers := range w.menu.offers {
+	for f := range w.menu.offers {
 		n, x, err := g.AddNode(FunctionNode)
 		if err != nil {
 			return err
 		}
-		o := &offers[w.now[f]]
-		runs, share, r := w.menu.model.Runs[f], w.share[f], &w.menu.ranges[f]
-		x[0], x[1], x[2], x[3] = flag(w.decided[f] >= 0), flag(f == next), wide(runs), wide(share)
-		x[4], x[5] = float32(min(share*o.seconds/now.Seconds, 2)), float32(min(o.usd/now.USD, 2))
-		x[6], x[7] = wide(share*r.seconds/now.Seconds), wide(r.usd/now.USD)
-		x[8] = wide(float64(w.menu.left[f] - 1))
+		w.functionRow(f, x)
 		if _, err := g.AddEdge(partEdge, n, 0); err != nil {
 			return err
 		}

@@ -7,6 +7,11 @@ type walk struct {
 	task
 	decided []int32 // by function: its offer, −1 before it is decided
 	at      int     // functions that are decided
+	// asked is the problem as it was asked, first the plan of the relaxed problem at the beginning. Where plans are served,
+	// problem has the margin that was chosen; margin is its number, −1 before it is chosen.
+	asked  Problem
+	first  Outcome
+	margin int
 	// now is the best plan known that keeps the constraints and the decisions; outcome is what it gives.
 	now     []int
 	outcome Outcome
@@ -28,7 +33,10 @@ type view struct {
 
 // start begins an episode of a problem that can be solved.
 func (w *walk) restart(n *menu, p Problem) {
+	w.asked, w.margin = p, -1
+	p.Percentile = 0
 	w.task.begin(n, p)
+	w.first = w.ideal
 	k := len(n.offers)
 	w.decided, w.now, w.rest, w.trial = resized(w.decided, k), resized(w.now, k), resized(w.rest, k), resized(w.trial, k)
 	for f := range w.decided {
@@ -40,9 +48,15 @@ func (w *walk) restart(n *menu, p Problem) {
 	w.look()
 }
 
-// function is the one that is next; −1 at the end.
+// choosing reports whether the margin is what is decided next.
+func (w *walk) choosing() bool { return w.asked.Percentile > 0 && w.margin < 0 }
+
+// over reports whether all is decided.
+func (w *walk) over() bool { return !w.choosing() && w.at == len(w.menu.order) }
+
+// function is the one that is next; −1 where there is none.
 func (w *walk) function() int {
-	if w.at == len(w.menu.order) {
+	if w.choosing() || w.at == len(w.menu.order) {
 		return -1
 	}
 	return w.menu.order[w.at]
@@ -66,7 +80,11 @@ const tries = 3
 func (w *walk) look() {
 	f := w.function()
 	w.views = w.views[:0]
-	if f < 0 {
+	switch {
+	case w.choosing():
+		w.lookAtMargins()
+		return
+	case f < 0:
 		return
 	}
 	w.learn(w.now, 0.3)
@@ -185,6 +203,10 @@ func (w *walk) saved(f, i int) bool {
 
 // take decides the function that is next.
 func (w *walk) take(i int) {
+	if w.choosing() {
+		w.takeMargin(i)
+		return
+	}
 	f := w.function()
 	v := w.menu.offers[f][i].variant
 	copy(w.now, w.plans[v])
@@ -202,10 +224,49 @@ func (w *walk) take(i int) {
 	w.look()
 }
 
+// lookAtMargins works out what the relaxed problem gives with each margin. The last one is 1, which can be kept.
+func (w *walk) lookAtMargins() {
+	w.views = resized(w.views, len(margins))
+	for k, m := range margins {
+		p, best := w.problem, relaxed{}
+		p.Latency = float64(m * w.asked.Latency)
+		for _, list := range [...][]int{w.best[:min(len(w.best), tries)], w.quick[:1]} {
+			for _, c := range list {
+				r := w.solve(&p, w.trial, w.none, w.menu.combinations[c], w.scale)
+				if r.ok && (!best.ok || p.Better(r.out, best.out)) {
+					best = r
+				}
+			}
+		}
+		w.views[k] = view{legal: best.ok, out: best.out}
+	}
+	w.views[len(margins)-1] = view{legal: true, out: w.outcome}
+}
+
+// takeMargin goes on with the mean time bounded by a part of what is allowed.
+func (w *walk) takeMargin(i int) {
+	p := w.problem
+	p.Latency = float64(margins[i] * w.asked.Latency)
+	w.margin = i
+	w.task.begin(w.menu, p)
+	copy(w.now, w.start)
+	w.outcome = w.evaluate(w.now)
+	w.look()
+}
+
 // mask marks the offers that are legal.
 func (w *walk) mask(mask []bool) {
 	clear(mask)
 	for i := range w.views {
 		mask[i] = w.views[i].legal
 	}
+}
+
+// present writes the present plan to choice, options of the model.
+func (w *walk) present(choice []int) []int {
+	choice = choice[:0]
+	for f, i := range w.now {
+		choice = append(choice, w.menu.offers[f][i].option)
+	}
+	return choice
 }
