@@ -60,6 +60,8 @@ type Policy struct {
 	free    chan *worker // nil entries are workers to be made
 	counts  counters
 	making  sync.Mutex // rules are made one after another: they read the world
+	face    func() (Face, error)
+	buffers sync.Pool // of *buffers
 
 	mu        sync.Mutex
 	sequences map[string]*sequence
@@ -106,6 +108,7 @@ func newPolicy(f *bundle.File, digest string, o Options) (*Policy, error) {
 	if err := p.describe(); err != nil {
 		return nil, fmt.Errorf("bundle: %w", err)
 	}
+	p.face = sync.OnceValues(p.newFace)
 	p.stored = &agents.PolicyFile{Agent: f.Agent.Name, EnvID: f.Agent.Env, Description: f.Agent.Description,
 		Arrays: map[string]agents.Array{}}
 	for name, a := range f.Arrays {

@@ -23,6 +23,8 @@ type World struct {
 	// Fits makes a function that says of an action whether it asks for more than the machines have, for one goroutine. It
 	// is nil where the masks forbid such actions, or where what is too much is taken back when an action is carried out.
 	Fits func(config, load json.RawMessage) (func(act *envs.Action) error, error)
+	// Face makes what turns a platform's measurements into observations; nil where there is none.
+	Face func(config, load json.RawMessage) (Face, error)
 }
 
 // Worlds returns the table.
@@ -30,17 +32,17 @@ func Worlds() []World {
 	return []World{
 		{sizing.ID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newSizing(sizing.Default(), config, load, sizing.Open)
-		}, sizingFits(sizing.ID)},
+		}, sizingFits(sizing.ID), sizingFace(sizing.ID)},
 		{sizing.CountedID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newSizing(sizing.DefaultCounted(), config, load, sizing.OpenCounted)
-		}, sizingFits(sizing.CountedID)},
+		}, sizingFits(sizing.CountedID), sizingFace(sizing.CountedID)},
 		{pricing.ID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newPricing(config, load, pricing.New)
-		}, nil},
+		}, nil, pricingFace},
 		{pricing.SlotsID, func(config, load json.RawMessage) (envs.Env, error) {
 			return newPricing(config, load, pricing.NewSlots)
-		}, nil},
-		{placement.ID, newPlacement, nil},
+		}, nil, slotsFace},
+		{placement.ID, newPlacement, nil, placementFace},
 	}
 }
 

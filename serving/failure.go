@@ -62,6 +62,8 @@ func statusOf(err error) int {
 		return http.StatusServiceUnavailable
 	case errors.Is(err, policy.ErrInput):
 		return http.StatusBadRequest
+	case errors.Is(err, policy.ErrNoFace):
+		return http.StatusNotImplemented
 	}
 	return http.StatusInternalServerError
 }

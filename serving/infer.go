@@ -110,13 +110,7 @@ func readTime(v any) (time.Time, bool) {
 
 // infer decides what w.request asks of a model, and fills w.response. What it takes stays w's until done.
 func (s *Server) infer(ctx context.Context, w *work, model, version string) (err error) {
-	defer func() { // a policy of a program's own may panic; others are served on
-		if p := recover(); p != nil {
-			w.batch = nil
-			s.options.Log.Error("a decision panicked", "model", model, "panic", p, "stack", string(debug.Stack()))
-			err = failed(http.StatusInternalServerError, "the decision panicked, the server's log says where")
-		}
-	}()
+	defer s.recovered(w, model, &err)
 	v, err := s.set.Acquire(model, version)
 	if err != nil {
 		return err
@@ -134,11 +128,7 @@ func (s *Server) infer(ctx context.Context, w *work, model, version string) (err
 			"sequence "+
 			"follow each other", w.batch.N)
 	}
-	limit := s.options.Deadline
-	if c.timeout > 0 {
-		limit = min(limit, c.timeout)
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := s.within(ctx, &c)
 	defer cancel()
 	var sum tally
 	for i := range w.batch.N {
@@ -156,6 +146,24 @@ func (s *Server) infer(ctx context.Context, w *work, model, version string) (err
 		Outputs: w.response.Outputs[:0]}
 	w.response.Outputs, err = v.Pool.Results(&w.request, w.batch, w.response.Outputs)
 	return badRequest(err)
+}
+
+// recovered is deferred around decisions: a policy of a program's own may panic, and others are served on.
+func (s *Server) recovered(w *work, model string, err *error) {
+	if p := recover(); p != nil {
+		w.batch = nil
+		s.options.Log.Error("a decision panicked", "model", model, "panic", p, "stack", string(debug.Stack()))
+		*err = failed(http.StatusInternalServerError, "the decision panicked, the server's log says where")
+	}
+}
+
+// within is a context with the time that a decision has.
+func (s *Server) within(ctx context.Context, c *call) (context.Context, context.CancelFunc) {
+	limit := s.options.Deadline
+	if c.timeout > 0 {
+		limit = min(limit, c.timeout)
+	}
+	return context.WithTimeout(ctx, limit)
 }
 
 // badRequest gives an error the status 400 unless it has another one.

@@ -33,13 +33,13 @@ func (s *Server) handler() http.Handler {
 		model := " /v2/models/{model}" + version
 		closed("GET"+model, s.modelMetadata)
 		closed("GET"+model+"/ready", s.modelReady)
-		closed("POST"+model+"/infer", s.inferREST)
+		closed("POST"+model+"/infer", func(w http.ResponseWriter, r *http.Request) { s.decideREST(w, r, s.inferBody) })
+		closed("POST"+model+"/decide", func(w http.ResponseWriter, r *http.Request) { s.decideREST(w, r, s.decideBody) })
 	}
 	mux.Handle("GET /metrics", s.allow(s.metrics.handler().ServeHTTP))
 	closed("/", func(w http.ResponseWriter, r *http.Request) {
 		sendError(w, failed(http.StatusNotFound, "there is no %s %s: see /v2, /v2/models/MODEL, /v2/models/MODEL/infer "+
-			"(POST), "+
-			"/v2/health/ready, /metrics", r.Method, r.URL.Path))
+			"(POST), /v2/models/MODEL/decide (POST), /v2/health/ready, /metrics", r.Method, r.URL.Path))
 	})
 	return mux
 }
@@ -122,13 +122,15 @@ func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) {
 	sendJSON(w, readyStatus(s.Ready()), map[string]any{"name": v.Name, "ready": s.Ready()})
 }
 
-func (s *Server) inferREST(w http.ResponseWriter, r *http.Request) {
+// decideREST takes a place, lets body read, decide and answer, and counts the request.
+func (s *Server) decideREST(w http.ResponseWriter, r *http.Request,
+	body func(context.Context, *work, http.ResponseWriter, *http.Request) error) {
 	model := r.PathValue("model")
 	t := s.begin()
 	k, err := s.enter()
 	if err == nil {
 		defer s.leave(k)
-		err = s.inferBody(r.Context(), k, w, r)
+		err = body(r.Context(), k, w, r)
 	}
 	if err != nil {
 		sendError(w, err)
@@ -138,9 +140,6 @@ func (s *Server) inferREST(w http.ResponseWriter, r *http.Request) {
 
 // inferBody reads, decides and answers.
 func (s *Server) inferBody(ctx context.Context, k *work, w http.ResponseWriter, r *http.Request) error {
-	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return failed(http.StatusUnsupportedMediaType, "Content-Encoding: %q is not supported, send the body as it is", e)
-	}
 	if err := s.readBody(k, r); err != nil {
 		return err
 	}
@@ -183,6 +182,9 @@ func (s *Server) inferBody(ctx context.Context, k *work, w http.ResponseWriter, 
 
 // readBody reads a body of at most MaxBody bytes. Its memory grows with what arrives, not with what is announced.
 func (s *Server) readBody(k *work, r *http.Request) error {
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return failed(http.StatusUnsupportedMediaType, "Content-Encoding: %q is not supported, send the body as it is", e)
+	}
 	limit := s.options.MaxBody
 	large := failed(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", limit)
 	if r.ContentLength > limit {

@@ -204,6 +204,10 @@ func World(t TB, f *bundle.File) envs.Env {
 		c := pricing.Default()
 		config(&c)
 		env, err = pricing.New(c, w, nil)
+	case pricing.SlotsID:
+		c := pricing.Default()
+		config(&c)
+		env, err = pricing.NewSlots(c, w, nil)
 	case placement.ID:
 		c := placement.Default()
 		config(&c)

@@ -18,6 +18,7 @@ import (
 type Policy interface {
 	Spec() *envs.Spec
 	DecideFor(ctx context.Context, r policy.Request) (policy.Decision, error)
+	DecideMeasured(ctx context.Context, measured []byte, r policy.Request) (policy.Decision, any, error)
 	// Digest is the SHA-256 of the bundle, in hexadecimal.
 	Digest() string
 	Bundle() *bundle.File
