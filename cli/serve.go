@@ -38,6 +38,8 @@ func serveCommand() *cobra.Command {
 of KServe and Triton work as they are. A bundle comes from stoker export; its name, without .stoker, is the model's unless
 another is given. With @sha256:HEX a file with another digest is refused.
 
+POST /v2/models/M/decide takes what a platform measured, as JSON (docs/platform.md), and answers what to do there.
+
 A bundle that changes on disk is opened beside the one that serves, verified, and tested with the decisions that it
 holds; only then does it take over, and requests under way end on the old one. A bundle that fails leaves the old one
 serving. SIGHUP loads all files, certificates and tokens again at once.
