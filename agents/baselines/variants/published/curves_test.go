@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/internal/proof"
 	"github.com/stoker-rl/stoker/internal/realdata"
@@ -72,4 +73,37 @@ func TestTables(t *testing.T) {
 	}
 	claim(t, "cost and response time of every configuration of App2 and App3", "4,352 rows equal",
 		fmt.Sprintf("%d of %d differ", differ, all), differ == 0)
+}
+
+// A problem of PRCP's App4 and App6 by each strategy, half-way between the least and the greatest budget.
+func BenchmarkPRCP(b *testing.B) {
+	f := open(b, realdata.Dir(b), "slapp", "function_profiles.csv")
+	profile, err := ReadProfile(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, number := range []int{4, 6} {
+		app, err := SLApp(number, profile)
+		if err != nil {
+			b.Fatal(err)
+		}
+		m := compile(b, app)
+		last := make([]int, m.NumFunctions())
+		first := m.Evaluate(last).USD
+		for f := range last {
+			last[f] = len(m.Options[f]) - 1
+		}
+		p := variants.Problem{Objective: variants.Time, Budget: (first + m.Evaluate(last).USD) / 2}
+		l, o := rules.NewPlanner(m), rules.Published()
+		o.Threshold = Threshold
+		b.Run(app.Name, func(b *testing.B) {
+			for b.Loop() {
+				for _, o.Strategy = range rules.Strategies()[:4] {
+					if _, err := l.Solve(p, o); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
 }
