@@ -180,3 +180,33 @@ func BenchmarkCompile(b *testing.B) {
 		}
 	}
 }
+
+// A join waits for a branch in a parallel path that turns out not to lead to it: c for what b decides, and d too, in
+// parallel to a longer path or not.
+func TestResponseWaitsForDecisions(t *testing.T) {
+	w := compile(t, New("", Fork("a", "b", "c"), Choice("b", To("c", 0.4), To("d", 0.6)), Chain("c", "e")))
+	// b goes to c: a, b, c, e. Else c still waits for b.
+	if got := w.Response([]float64{1, 1, 1, 1, 1}, Delays{}); !near(got, 4, 1e-12) {
+		t.Errorf("response time %v s, want 4", got)
+	}
+	for seed := range uint64(20) {
+		g, err := Generate(GenerateConfig{Functions: 12, Seed: seed, Shape: Crossing})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := compile(t, g)
+		times := make([]float64, w.NumNodes())
+		for n := range times {
+			times[n] = float64(n*n%7) + 1
+		}
+		response, visits := simulate(t, w, times, 2500)
+		if got := w.Response(times, Delays{}); !near(got, response, 0.03*response) {
+			t.Errorf("%s: response time %v s, simulated %v s", w.Name(), got, response)
+		}
+		for n, want := range w.Executions() {
+			if !near(visits[n], want, 0.05) {
+				t.Errorf("%s: node %s runs %v times, simulated %v", w.Name(), w.NodeName(n), want, visits[n])
+			}
+		}
+	}
+}

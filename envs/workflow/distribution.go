@@ -28,8 +28,8 @@ type Distribution struct {
 	Mean, P50, P95, P99 float64
 	// Error is the most in seconds by which one of the quantiles above can be wrong, whatever its cause. It is computed: the
 	// time of every run is also rounded down to the grid, and rounded up, and the true quantile lies between the quantiles of
-	// both. Where paths that wait for each other have nodes in common, the times of those paths are taken as independent,
-	// which makes a quantile too large if anything, and as fully dependent for the lower bound.
+	// both. Where paths that wait for each other have nodes in common, the upper bound takes the times of those paths as
+	// independent, the lower one as fully dependent, and the quantiles above the middle of both distribution functions.
 	Error float64
 	// Beyond is the probability that a request takes longer than the grid.
 	Beyond float64
@@ -158,9 +158,13 @@ func (w *Workflow) Distribution(laws []Law, d Delays, g Grid) (Distribution, err
 		q := out.Quantile(p)
 		out.Error = max(out.Error, q-low, high-q)
 	}
-	if math.IsInf(out.Error, 0) || math.IsNaN(out.Error) {
+	switch {
+	case math.IsInf(out.P99, 0):
 		return Distribution{}, fmt.Errorf("workflow %q: %.3g of the requests take longer than the grid of %d steps of %v s: "+
 			"want a longer step, or 0 to choose it", w.Name(), out.Beyond, g.Points, g.Step)
+	case math.IsInf(out.Error, 0):
+		return Distribution{}, fmt.Errorf("workflow %q: on a grid of %d points, %v s apart, the rounding of its many runs adds "+
+			"up to more than the grid: want more points", w.Name(), g.Points, g.Step)
 	}
 	return out, nil
 }
@@ -174,7 +178,7 @@ func (w *Workflow) chooseStep(laws []Law, means []float64, d Delays, points int)
 	}
 	for range 60 {
 		g := Grid{Step: horizon / few, Points: few}
-		f := newTransform(w, laws, d, g, up).response()
+		f := newTransform(w, laws, d, g, nearest).response()
 		if 1-f[few-1] > tail {
 			horizon *= 2
 			continue

@@ -197,21 +197,38 @@ func TestDistributionSimulated(t *testing.T) {
 	}
 }
 
-// Where paths cross, the truth lies between the bounds.
+// Where paths cross, the truth lies between the bounds, and the middle is close to it.
 func TestDistributionCrossing(t *testing.T) {
-	w := compile(t, New("", Fork("a", "b", "c"), Join("d", "b", "c"), Chain("c", "e"), Join("f", "d", "e")))
-	laws := []Law{fixed(0), exponential(1), exponential(1), exponential(1), exponential(1), fixed(0)}
-	draw := make([]func(r *rand.Rand) float64, 6)
-	for n, l := range laws {
-		draw[n] = func(r *rand.Rand) float64 { return l.Mean() * r.ExpFloat64() }
-	}
-	got := distribution(t, w, laws, Delays{}, Grid{})
-	times := sample(t, w, draw, 100_000)
-	for _, p := range []float64{0.5, 0.95, 0.99} {
-		low, high := got.Bounds(p)
-		if s := times[int(p*100_000)]; !got.Crossing || s < 0.99*low || s > 1.01*high || high > 1.3*low {
-			t.Errorf("quantile %v is %v, between %v and %v (crossing %v)", p, s, low, high, got.Crossing)
+	graphs := []Graph{New("one", Fork("a", "b", "c"), Join("d", "b", "c"), Chain("c", "e"), Join("f", "d", "e"))}
+	for seed := range uint64(6) {
+		g, err := Generate(GenerateConfig{Functions: 6 + 3*int(seed), Seed: seed, Shape: Crossing})
+		if err != nil {
+			t.Fatal(err)
 		}
+		graphs = append(graphs, g)
+	}
+	const requests = 20_000
+	crossing := 0
+	for _, g := range graphs {
+		w := compile(t, g)
+		laws := slices.Repeat([]Law{exponential(1)}, w.NumNodes())
+		draw := slices.Repeat([]func(*rand.Rand) float64{(*rand.Rand).ExpFloat64}, w.NumNodes())
+		got := distribution(t, w, laws, Delays{}, Grid{Points: 1024})
+		times := sample(t, w, draw, requests)
+		for _, p := range []float64{0.5, 0.95, 0.99} {
+			low, high := got.Bounds(p)
+			s := times[int(p*requests)]
+			if s < 0.97*low || s > 1.03*high || !near(got.Quantile(p), s, 0.1*s) {
+				t.Errorf("%s: quantile %v is %.2f, of a simulation %.2f, between %.2f and %.2f", w.Name(), p, got.Quantile(p), s, low,
+					high)
+			}
+		}
+		if got.Crossing {
+			crossing++
+		}
+	}
+	if crossing < 4 {
+		t.Errorf("paths cross in %d of %d workflows", crossing, len(graphs))
 	}
 }
 

@@ -1,6 +1,9 @@
 package workflow
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // explorer lists a region's scenarios: it visits the nodes in topological order and tries every branch.
 type explorer struct {
@@ -153,8 +156,7 @@ func (e *explorer) finish(p float64) error {
 			}
 		}
 	}
-	links := make([]link, len(e.links))
-	copy(links, e.links)
+	links := slices.Clone(e.decisions(e.links))
 	e.r.scenarios = append(e.r.scenarios, scenario{p, e.to, links})
 	return nil
 }

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -9,6 +10,7 @@ import (
 // passes, its dominator.
 type place struct {
 	node     int32
+	span     int32 // that starts there, -1 for none
 	from     []int // places that lead to it
 	dom      int   // place of its dominator, -1 for the first
 	ancestor []uint64
@@ -61,13 +63,13 @@ func (t *transform) scenario(from int32, s *scenario, first bool) []complex128 {
 
 // places lists a scenario's nodes in topological order; the last place is its end.
 func (t *transform) places(from int32, s *scenario) []place {
-	places := []place{{node: from, body: t.own[from]}}
+	places := []place{{node: from, span: -1, body: t.own[from]}}
 	at := map[int32]int{from: 0}
 	var ends []int
 	for _, l := range s.links {
 		i := at[l.from]
 		if l.span >= 0 {
-			places[i].body = t.spans[l.span]
+			places[i].body, places[i].span = t.spans[l.span], l.span
 			if l.to == l.from {
 				places[i].body = slices.Clone(places[i].body)
 				multiply(places[i].body, t.own[l.from])
@@ -85,11 +87,11 @@ func (t *transform) places(from int32, s *scenario) []place {
 		if !ok {
 			j = len(places)
 			at[l.to] = j
-			places = append(places, place{node: l.to, body: t.own[l.to]})
+			places = append(places, place{node: l.to, span: -1, body: t.own[l.to]})
 		}
 		places[j].from = append(places[j].from, i)
 	}
-	return order(append(places, place{node: exit, from: ends}))
+	return order(append(places, place{node: exit, span: -1, from: ends}))
 }
 
 // order sorts places topologically: a link may lead to a node that was reached before.
@@ -127,10 +129,16 @@ func order(places []place) []place {
 // join computes the time from the end of a place's dominator to its start.
 func (t *transform) join(places []place, i int) {
 	p := &places[i]
-	dom := &places[p.dom]
+	seen, dependent := between(places, i)
+	t.crossing = t.crossing || dependent
+	key := ""
+	if len(p.from) > 1 {
+		key = joinKey(places, i, seen)
+		if p.wait = t.joins[key]; p.wait != nil {
+			return
+		}
+	}
 	var paths [][]complex128
-	seen := make([]uint64, len(p.ancestor))
-	dependent := false
 	for _, f := range p.from {
 		path := t.always()
 		for x := f; x != p.dom; x = places[x].dom {
@@ -138,6 +146,19 @@ func (t *transform) join(places []place, i int) {
 			multiply(path, places[x].wait)
 		}
 		paths = append(paths, path)
+	}
+	p.wait = t.latest(paths, dependent)
+	if key != "" && len(t.joins) < maxJoins {
+		t.joins[key] = p.wait
+	}
+}
+
+// between returns the places between a place and its dominator, and whether several paths pass one of them.
+func between(places []place, i int) (seen []uint64, dependent bool) {
+	p := &places[i]
+	dom := &places[p.dom]
+	seen = make([]uint64, len(p.ancestor))
+	for _, f := range p.from {
 		if f == p.dom {
 			continue
 		}
@@ -149,10 +170,32 @@ func (t *transform) join(places []place, i int) {
 			if w == f/64 {
 				own |= 1 << (f % 64)
 			}
-			dependent = dependent || bits.OnesCount64(seen[w]&own) > 0
+			dependent = dependent || seen[w]&own != 0
 			seen[w] |= own
 		}
 	}
-	t.crossing = t.crossing || dependent
-	p.wait = t.latest(paths, dependent)
+	return seen, dependent
+}
+
+// maxJoins is the most joins that a transform remembers: about 64 MB at 4,096 points.
+const maxJoins = 2000
+
+// joinKey describes all that the time of a join depends on: what lies between its dominator and it.
+func joinKey(places []place, i int, between []uint64) string {
+	var key []byte
+	add := func(x *place) {
+		key = binary.AppendVarint(key, int64(x.node))
+		key = binary.AppendVarint(key, int64(x.span))
+		key = binary.AppendVarint(key, int64(len(x.from)))
+		for _, f := range x.from {
+			key = binary.AppendVarint(key, int64(places[f].node))
+		}
+	}
+	for w, set := range between {
+		for ; set != 0; set &= set - 1 {
+			add(&places[64*w+bits.TrailingZeros64(set)])
+		}
+	}
+	add(&places[i])
+	return string(key)
 }

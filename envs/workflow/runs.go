@@ -52,7 +52,10 @@ func (c *counter) region(dst []float64, r *region, weight float64) {
 				c.seen[l.to] = 0
 			}
 		}
-		for _, l := range s.links {
+		for i, l := range s.links {
+			if l.span >= 0 && i > 0 && s.links[i-1].from == l.from && s.links[i-1].span == l.span {
+				continue // a decision, see decide.go
+			}
 			if l.span >= 0 {
 				c.span(dst, &c.w.spans[l.span], p)
 				if c.w.spans[l.span].fork { // it goes on with the fork's last run

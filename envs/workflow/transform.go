@@ -15,10 +15,11 @@ type transform struct {
 	g        Grid
 	way      rounding
 	fft      *fourier.FFT
-	damp     []float64      // r^k
-	own      [][]complex128 // per node: a run with its calls, its delay and that of the edge after it
-	inner    [][]complex128 // per inner region: from the end of its fork's run
-	spans    [][]complex128 // per span: from the start of its entry's first run, given the exit
+	damp     []float64               // r^k
+	own      [][]complex128          // per node: a run with its calls, its delay and that of the edge after it
+	inner    [][]complex128          // per inner region: from the end of its fork's run
+	spans    [][]complex128          // per span: from the start of its entry's first run, given the exit
+	joins    map[string][]complex128 // waits at joins, by joinKey
 	crossing bool
 	startEnd float64 // delays of the start and the end
 }
@@ -28,7 +29,7 @@ const damping = 1e-5
 func newTransform(w *Workflow, laws []Law, d Delays, g Grid, way rounding) *transform {
 	t := &transform{w: w, g: g, way: way, fft: fourier.NewFFT(g.Points), damp: make([]float64, g.Points),
 		own: make([][]complex128, len(w.function)), inner: make([][]complex128, len(w.inner)),
-		spans: make([][]complex128, len(w.spans))}
+		spans: make([][]complex128, len(w.spans)), joins: map[string][]complex128{}}
 	for k := range t.damp {
 		t.damp[k] = math.Pow(damping, float64(k)/float64(g.Points))
 	}
@@ -203,24 +204,28 @@ func (t *transform) always() []complex128 {
 	return out
 }
 
-// latest returns the spectrum of the longest of several times. If they depend on each other and times are rounded down,
-// the longest is at least any one of them: a lower bound. Else they are taken as independent.
+// latest returns the spectrum of the longest of several times. Independent times have the product of the distribution
+// functions. Times that depend on each other through nodes that they share have at least the product, and at most the
+// smallest of the functions: bounds where times are rounded up, and down, and else the middle of both.
 func (t *transform) latest(paths [][]complex128, dependent bool) []complex128 {
 	if len(paths) == 1 {
 		return slices.Clone(paths[0])
 	}
-	var all []float64
+	all := slices.Repeat([]float64{1}, t.g.Points) // the product
+	least := slices.Clone(all)
 	for _, p := range paths {
-		f := sums(t.masses(p))
-		if all == nil {
-			all = f
-			continue
+		for k, f := range sums(t.masses(p)) {
+			all[k] *= f
+			least[k] = min(least[k], f)
 		}
+	}
+	if dependent {
 		for k := range all {
-			if dependent && t.way == down {
-				all[k] = min(all[k], f[k])
-			} else {
-				all[k] *= f[k]
+			switch t.way {
+			case down:
+				all[k] = least[k]
+			case nearest:
+				all[k] = (all[k] + least[k]) / 2
 			}
 		}
 	}
