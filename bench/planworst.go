@@ -2,18 +2,19 @@ package bench
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
-// worstGraph is SLApp's worst case: each of n nodes leads back to itself and to every one before it, all equally likely,
-// together 0.9·i/(i+1) for node i, and on.
+// worstGraph is SLApp's worst case: each of n nodes leads back to itself and to every one before it, node i to each with
+// probability 0.9/(i+1), rounded to four digits as SLApp does, and on.
 func worstGraph(n int) workflow.Graph {
 	g := workflow.Graph{Name: "worst", Entry: "1"}
 	for i := 1; i <= n; i++ {
 		name := fmt.Sprint(i)
 		g.Nodes = append(g.Nodes, workflow.Node{Name: name})
-		back := 0.9 / float64(i+1)
+		back := math.Round(0.9/float64(i+1)*1e4) / 1e4
 		for j := 1; j <= i; j++ {
 			g.Edges = append(g.Edges, workflow.Edge{From: name, To: fmt.Sprint(j), Kind: workflow.Loop, Probability: back})
 		}
