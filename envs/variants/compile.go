@@ -14,6 +14,9 @@ import (
 // maxOptions bounds a function's options.
 const maxOptions = 1 << 16
 
+// maxSeconds bounds the mean time of a run.
+const maxSeconds = 1e6
+
 // Compile checks the application and works it out. An error names the key that is wrong, such as
 // functions[1].variants[0].law.k. Files of profiles are read relative to the working folder.
 func (a App) Compile() (*Model, error) {
@@ -210,8 +213,9 @@ func (m *Model) options(fn *Function, key string, p profiles) ([]Option, error) 
 		}
 		for i, mb := range sizes {
 			o := Option{Variant: v, Step: i, MB: mb, Seconds: law.Seconds(mb), CV: cv}
-			if !(o.Seconds > 0) || math.IsInf(o.Seconds, 0) {
-				return nil, bounds.Errorf(k+".law", "gives %g s with %g MB, want a positive time", o.Seconds, mb)
+			if !(o.Seconds > 0) || o.Seconds > maxSeconds {
+				return nil, bounds.Errorf(k+".law", "gives %g s with %g MB, want a positive time of at most %g s", o.Seconds, mb,
+					maxSeconds)
 			}
 			if m.App.Tariff == Table && (mb < 128 || mb > 3008 || mb != 64*math.Round(mb/64)) {
 				return nil, bounds.Errorf(gridKey, "has %g MB, for which the tariff table has no price: it has 128 to 3008 MB in steps "+

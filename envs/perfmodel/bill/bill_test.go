@@ -1,6 +1,7 @@
 package bill_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -61,6 +62,25 @@ func TestExpected(t *testing.T) {
 	}
 	near(t, "sum of tails", above, runs.Steps(0.1), 1e-9)
 }
+
+// The short form of a lognormal time's steps is the sum of probabilities.
+func TestLognormalSteps(t *testing.T) {
+	for _, cv := range []float64{0, 1e-9, 0.001, 0.05, 0.29, 0.31, 1, 3} {
+		for _, mean := range []float64{0.3, 2, 31, 400} {
+			l := bill.Lognormal{M: mean, CV: cv}
+			want := bill.Steps(plain{l}, 1)
+			if cv == 0 {
+				want = math.Ceil(mean)
+			}
+			near(t, fmt.Sprintf("mean %g, cv %g", mean, cv), l.Steps(1), want, 1e-12)
+		}
+	}
+	near(t, "a long time", bill.Lognormal{M: 1e9, CV: 2}.Steps(1), 1e9, 1e-6)
+	near(t, "a long time that hardly varies", bill.Lognormal{M: 1e8 + 0.5, CV: 1e-10}.Steps(1), 1e8+1, 1e-12)
+}
+
+// plain hides the short form.
+type plain struct{ bill.Distribution }
 
 func TestOrchestration(t *testing.T) {
 	near(t, "standard", bill.Standard.Request(8, 0, bill.Always(1)), 2e-4, 1e-9)
