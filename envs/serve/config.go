@@ -25,14 +25,14 @@ type Config struct {
 	Hooks   Hooks
 }
 
-// Hooks are called inside the simulator's loop. All but Work may be nil.
+// Hooks are called inside the simulator's loop. All but Work may be nil. What pointers point to holds during the call.
 type Hooks struct {
 	// Work returns the work of a task: the seconds that it takes alone in an instance of speed 1. Number names the draws
 	// that the platform makes for it, such as which instance is picked.
-	Work func(Visit) (seconds float64, number uint64)
+	Work func(*Visit) (seconds float64, number uint64)
 	// Tasks returns into how many tasks a visit fans out, 1 to [MaxTasks], and how many of them run together at most; 0
 	// is all. It is not asked about nodes that call others: they have one.
-	Tasks func(Visit) (tasks, together int)
+	Tasks func(*Visit) (tasks, together int)
 	// Places is the number of requests that the instances of a function hold. It is asked about functions that call
 	// others, which keep a place until the calls have returned. Call [Walk.OpenGate] where it rises. Without it these
 	// have no gate: only their own work takes a place.
@@ -40,7 +40,7 @@ type Hooks struct {
 	// Began is told of each request that begins.
 	Began func(Request)
 	// Ran is told of the end of each task, also of requests that have ended before.
-	Ran func(Run)
+	Ran func(*Run)
 	// Returned is told of the end of each visit of a function with a gate: the time from its arrival to the return of its
 	// calls.
 	Returned func(function int, took sim.Time)
@@ -63,7 +63,7 @@ type Visit struct {
 }
 
 // Key is the key of one of the task's draws; under names its purpose.
-func (v Visit) Key(under rng.Key) rng.Key {
+func (v *Visit) Key(under rng.Key) rng.Key {
 	k := under.With(v.A).With(v.B).With(uint64(v.Node)).With(uint64(v.Number))
 	if v.Task > 0 {
 		k = k.With(uint64(v.Task))

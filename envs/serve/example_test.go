@@ -27,8 +27,8 @@ func Example() {
 	w, err = serve.New(serve.Config{
 		Flow: flow, Platform: platform,
 		Hooks: serve.Hooks{
-			Work: func(v serve.Visit) (float64, uint64) { return []float64{1, 2, 1}[v.Function], uint64(v.Task) },
-			Tasks: func(v serve.Visit) (tasks, together int) {
+			Work: func(v *serve.Visit) (float64, uint64) { return []float64{1, 2, 1}[v.Function], uint64(v.Task) },
+			Tasks: func(v *serve.Visit) (tasks, together int) {
 				if v.Node == 1 {
 					return 100, 40
 				}

@@ -13,7 +13,7 @@ import (
 
 // mapped runs one request through split → map → merge, where map has n tasks and others one. It returns the request's
 // latency, and the times at which map's tasks began and ended.
-func mapped(t *testing.T, n, together int, pool int32, hop sim.Time, work func(serve.Visit) float64) (sim.Time,
+func mapped(t *testing.T, n, together int, pool int32, hop sim.Time, work func(*serve.Visit) float64) (sim.Time,
 	[]serve.Run,
 ) {
 	t.Helper()
@@ -23,16 +23,16 @@ func mapped(t *testing.T, n, together int, pool int32, hop sim.Time, work func(s
 	c := serve.Config{
 		Flow: flow, Platform: pools(flow, pool), Delay: 7 * sim.Millisecond, Hop: hop,
 		Hooks: serve.Hooks{
-			Work: func(v serve.Visit) (float64, uint64) { return work(v), uint64(v.Task) },
-			Tasks: func(v serve.Visit) (int, int) {
+			Work: func(v *serve.Visit) (float64, uint64) { return work(v), uint64(v.Task) },
+			Tasks: func(v *serve.Visit) (int, int) {
 				if v.Node == 1 {
 					return n, together
 				}
 				return 1, 0
 			},
-			Ran: func(r serve.Run) {
+			Ran: func(r *serve.Run) {
 				if r.Function == 1 {
-					runs = append(runs, r)
+					runs = append(runs, *r)
 				}
 			},
 			Ended: k.end,
@@ -53,7 +53,7 @@ func TestFanOutEndsWithTheLast(t *testing.T) {
 	key := rng.New(3, "test/work")
 	for _, n := range []int{1, 2, 7, 300} {
 		var longest sim.Time
-		work := func(v serve.Visit) float64 {
+		work := func(v *serve.Visit) float64 {
 			if v.Node != 1 {
 				return 0.1
 			}
@@ -73,7 +73,7 @@ func TestFanOutEndsWithTheLast(t *testing.T) {
 func TestFanOutBound(t *testing.T) {
 	const one, hop = 250 * sim.Millisecond, 2 * sim.Millisecond
 	for _, c := range []struct{ p, k int }{{1, 1}, {5, 1}, {40, 40}, {41, 40}, {100, 40}, {120, 40}, {9, 100}} {
-		work := func(serve.Visit) float64 { return one.Seconds() }
+		work := func(*serve.Visit) float64 { return one.Seconds() }
 		rounds := sim.Time((c.p + c.k - 1) / c.k)
 		latency, _ := mapped(t, c.p, c.k, int32(c.p), hop, work)
 		if want := 7*sim.Millisecond + 2*(one+hop) + rounds*(one+hop); latency != want {
@@ -90,7 +90,7 @@ func TestFanOutBound(t *testing.T) {
 func TestFanOutIsListScheduling(t *testing.T) {
 	const n, k = 200, 7
 	key := rng.New(5, "test/work")
-	work := func(v serve.Visit) float64 { return sim.Seconds(v.Key(key).Exp()).Seconds() }
+	work := func(v *serve.Visit) float64 { return sim.Seconds(v.Key(key).Exp()).Seconds() }
 	_, runs := mapped(t, n, k, n, 0, work)
 	begin := runs[0].Arrived
 	for _, r := range runs {
@@ -105,7 +105,7 @@ func TestFanOutIsListScheduling(t *testing.T) {
 				first = i
 			}
 		}
-		free[first] += sim.Seconds(work(serve.Visit{Node: 1, Function: 1, Task: task}))
+		free[first] += sim.Seconds(work(&serve.Visit{Node: 1, Function: 1, Task: task}))
 		last = max(last, free[first])
 	}
 	if got := runs[n-1].Ended - begin; got != last {
@@ -131,8 +131,8 @@ func TestStairs(t *testing.T) {
 	c.StartRate, c.Functions[0].ColdStart = rate, sim.Law{Mean: cold.Seconds()}
 	var k book
 	cfg := serve.Config{Flow: flow, Platform: c, Hooks: serve.Hooks{
-		Work:  func(v serve.Visit) (float64, uint64) { return one.Seconds(), uint64(v.Task) },
-		Tasks: func(serve.Visit) (int, int) { return p, 0 }, Ended: k.end,
+		Work:  func(v *serve.Visit) (float64, uint64) { return one.Seconds(), uint64(v.Task) },
+		Tasks: func(*serve.Visit) (int, int) { return p, 0 }, Ended: k.end,
 	}}
 	k.walk = newWalk(t, cfg)
 	ok(t, k.walk.Request(0, 0))
@@ -151,15 +151,15 @@ func TestFanOutFails(t *testing.T) {
 		var k book
 		spoilt, ran := 0, 0
 		k.walk = newWalk(t, serve.Config{Flow: flow, Platform: platform, Abort: abort, Hooks: serve.Hooks{
-			Work: func(v serve.Visit) (float64, uint64) {
+			Work: func(v *serve.Visit) (float64, uint64) {
 				if v.Spoilt {
 					spoilt++
 				}
 				return 0.1, uint64(v.Task)
 			},
-			Tasks:  func(v serve.Visit) (int, int) { return 6, 0 }, // two wait, and time out
+			Tasks:  func(v *serve.Visit) (int, int) { return 6, 0 }, // two wait, and time out
 			Places: func(int) int { return 1 },
-			Ran: func(r serve.Run) {
+			Ran: func(r *serve.Run) {
 				if r.Function != 0 {
 					ran++
 				}
@@ -184,7 +184,7 @@ func TestFanOutFails(t *testing.T) {
 
 func TestWrong(t *testing.T) {
 	flow := compile(t, workflow.New("two", workflow.Chain("a", "b")))
-	work := func(serve.Visit) (float64, uint64) { return 1, 0 }
+	work := func(*serve.Visit) (float64, uint64) { return 1, 0 }
 	good := serve.Config{Flow: flow, Platform: pools(flow, 1), Hooks: serve.Hooks{Work: work}}
 	for want, change := range map[string]func(*serve.Config){
 		"Flow is nil":                   func(c *serve.Config) { c.Flow = nil },
@@ -203,7 +203,7 @@ func TestWrong(t *testing.T) {
 	}
 	for _, n := range []int{0, -3, serve.MaxTasks + 1} {
 		c := good
-		c.Hooks.Tasks = func(serve.Visit) (int, int) { return n, 0 }
+		c.Hooks.Tasks = func(*serve.Visit) (int, int) { return n, 0 }
 		err := newWalk(t, c).Request(0, 0)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`"a" has %d tasks`, n)) {
 			t.Errorf("%d tasks: %v", n, err)

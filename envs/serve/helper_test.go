@@ -79,8 +79,8 @@ func (k *book) end(q serve.Request) {
 }
 
 // exponential gives every task exponential work of a function's mean.
-func exponential(key rng.Key, mean ...float64) func(serve.Visit) (float64, uint64) {
-	return func(v serve.Visit) (float64, uint64) {
+func exponential(key rng.Key, mean ...float64) func(*serve.Visit) (float64, uint64) {
+	return func(v *serve.Visit) (float64, uint64) {
 		k := v.Key(key)
 		return mean[v.Function] * k.Exp(), k.Uint64()
 	}

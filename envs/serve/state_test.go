@@ -44,7 +44,7 @@ func lively(t testing.TB, k *book, users bool) *serve.Walk {
 		Flow: flow, Platform: platform, Source: source, Delay: sim.Millisecond, Hop: sim.Millisecond,
 		Hooks: serve.Hooks{
 			Work:   exponential(key, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1),
-			Tasks:  func(v serve.Visit) (int, int) { return 1 + int(v.B%6), 3 },
+			Tasks:  func(v *serve.Visit) (int, int) { return 1 + int(v.B%6), 3 },
 			Places: func(int) int { return 2 },
 			Ended:  k.end,
 		},

@@ -79,7 +79,7 @@ func TestQueueThenDelay(t *testing.T) {
 	key := rng.New(1, "test/work")
 	v := portable.Log1p(cv * cv)
 	c := serve.Config{Flow: flow, Platform: platform, Source: poisson(t, rate, 6000), Hooks: serve.Hooks{
-		Work: func(v0 serve.Visit) (float64, uint64) {
+		Work: func(v0 *serve.Visit) (float64, uint64) {
 			k := v0.Key(key)
 			if v0.Node == 1 {
 				return second * k.Exp(), k.Uint64()

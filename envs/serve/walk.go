@@ -32,6 +32,8 @@ type Walk struct {
 
 	// Buffers that hold nothing between calls.
 	step workflow.Step
+	now  Visit // that a hook is asked about
+	run  Run   // that a hook is told of
 	err  error // the first error inside the simulator's loop
 }
 
@@ -153,7 +155,8 @@ func (h handler) Finished(_ *sim.Sim, r sim.Response) {
 		if over {
 			of = -1
 		}
-		w.cfg.Hooks.Ran(Run{r.Function, of, r.Outcome, r.Cold, r.Arrived, r.Started, r.Ended})
+		w.run = Run{r.Function, of, r.Outcome, r.Cold, r.Arrived, r.Started, r.Ended}
+		w.cfg.Hooks.Ran(&w.run)
 	}
 	if over {
 		return
@@ -252,9 +255,8 @@ func (w *Walk) call(run int32, v workflow.Visit, at sim.Time) {
 func (w *Walk) submit(run, node, number, task int32, at sim.Time) {
 	q := &w.requests[run]
 	f := int32(w.flow.Function(int(node)))
-	work, id := w.cfg.Hooks.Work(Visit{
-		A: q.a, B: q.b, Node: node, Function: f, Number: number, Task: task, Spoilt: q.failed,
-	})
+	w.now = Visit{A: q.a, B: q.b, Node: node, Function: f, Number: number, Task: task, Spoilt: q.failed}
+	work, id := w.cfg.Hooks.Work(&w.now)
 	w.fail(w.sim.Submit(sim.Request{
 		Function: f, At: at, Demand: max(sim.Seconds(work), 1), Tag: tagOf(run, node, number, q.use), ID: id,
 	}))

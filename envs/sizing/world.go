@@ -25,7 +25,7 @@ func (e *Env) newWalk() error {
 }
 
 // work is what a visit's law and its key give.
-func (e *Env) work(v serve.Visit) (seconds float64, number uint64) {
+func (e *Env) work(v *serve.Visit) (seconds float64, number uint64) {
 	l := &e.app.laws[v.Function]
 	factor := 1.0
 	if n := e.noise[v.Function]; n.sigma > 0 && !e.quiet {
@@ -45,7 +45,7 @@ func (e *Env) places(f int) int { return e.inForce[f].Replicas * e.inForce[f].Co
 func (e *Env) began(serve.Request) { e.begun++ }
 
 // ran notes the duration of a visit of a function that calls no others.
-func (e *Env) ran(r serve.Run) {
+func (e *Env) ran(r *serve.Run) {
 	if f := r.Function; r.Outcome == sim.Completed && !e.walk.Gated(int(f)) {
 		e.durations[f] = append(e.durations[f], (r.Ended - r.Arrived).Seconds())
 	}

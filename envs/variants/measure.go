@@ -132,7 +132,7 @@ func (x *Measurer) simulation() sim.Config {
 }
 
 // task is the time of a run.
-func (x *Measurer) task(v serve.Visit) (seconds float64, id uint64) {
+func (x *Measurer) task(v *serve.Visit) (seconds float64, id uint64) {
 	l := &x.laws[v.Function]
 	seconds = l.seconds
 	if l.sigma > 0 {
@@ -149,7 +149,7 @@ func (x *Measurer) began(q serve.Request) {
 }
 
 // ran bills a run.
-func (x *Measurer) ran(r serve.Run) {
+func (x *Measurer) ran(r *serve.Run) {
 	q := &x.flights[r.Request]
 	q.visits++
 	if fixed(x.option(int(r.Function))) {
