@@ -94,7 +94,8 @@ func inFamily(m *variants.Model, family string) (*variants.Model, error) {
 	return app.Compile()
 }
 
-// redrawn is a variant of the same sizes and accuracy that takes as long at the smallest and the largest of them.
+// redrawn is a variant of the same sizes and accuracy that takes as long at the smallest and the largest of them. The first
+// family is that of the options.
 func redrawn(options []variants.Option, info variants.VariantInfo, family string) variants.Variant {
 	law := variants.Law{Form: memory.Table}
 	first, last := options[0], options[len(options)-1]
@@ -106,8 +107,11 @@ func redrawn(options []variants.Option, info variants.VariantInfo, family string
 		shape = func(mb float64) float64 { return 1 / min(mb, knee) }
 	}
 	for _, o := range options {
+		if law.MB = append(law.MB, o.MB); family == families[0] {
+			law.Seconds = append(law.Seconds, o.Seconds)
+			continue
+		}
 		share := (shape(o.MB) - shape(last.MB)) / (shape(first.MB) - shape(last.MB))
-		law.MB = append(law.MB, o.MB)
 		law.Seconds = append(law.Seconds, last.Seconds+float64(share*(first.Seconds-last.Seconds)))
 	}
 	v := variants.Variant{Name: info.Name, Law: law, CV: first.CV, Memory: variants.Sizes(law.MB...)}

@@ -1,0 +1,152 @@
+package optiserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
+	"github.com/stoker-rl/stoker/envs/variants"
+	"github.com/stoker-rl/stoker/envs/workflow"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+)
+
+// Of the problems about tails: run times vary, requests come by themselves, and a percentile is bound.
+const (
+	tailCV   = 0.3  // coefficient of variation of a run's time
+	tailRate = 0.02 // requests a second, Poisson
+	tailOver = 3.0  // the bound over the least mean time
+	tailHeld = 1000 // added to a seed for the draws on which a measured plan is found
+)
+
+// tails compares plans of the least cost that are to keep a 95th percentile.
+type tails struct {
+	apps  []string
+	plans []string
+	// by application and plan; measured by seed too
+	bound    []float64
+	usd, p95 [][]float64
+	measured [][][]variants.Measured
+	seeds    int
+}
+
+// planners are the ways to a plan for a bound on the 95th percentile.
+var planners = []string{"exact on means", "PRCP, corrected, on means", "exact on the model's p95", "exact on means, margin measured"}
+
+// onTails plans for applications with several functions; seeds measures, the last planner on draws of its own.
+func onTails(ctx context.Context, o *suite.Options, models []*variants.Model, seeds int) (*tails, error) {
+	t := &tails{plans: planners, seeds: min(seeds, len(o.Seeds))}
+	n := len(models)
+	t.bound, t.usd, t.p95 = make([]float64, n), make([][]float64, n), make([][]float64, n)
+	t.measured = make([][][]variants.Measured, n)
+	for _, m := range models {
+		t.apps = append(t.apps, m.App.Name)
+	}
+	return t, o.Each(ctx, "tails", n, func(i int) error {
+		m, err := varying(models[i])
+		if err != nil {
+			return err
+		}
+		return t.app(ctx, o, i, m)
+	})
+}
+
+// varying returns the application with run times that vary.
+func varying(m *variants.Model) (*variants.Model, error) {
+	app := *m.App
+	app.Functions = nil
+	for f, name := range m.Flow.Functions() {
+		fn := variants.Function{Name: name}
+		for v, info := range m.Variants[f] {
+			from, to := m.VariantOptions(f, v)
+			x := redrawn(m.Options[f][from:to], info, families[0])
+			x.CV = tailCV
+			fn.Variants = append(fn.Variants, x)
+		}
+		app.Functions = append(app.Functions, fn)
+	}
+	return app.Compile()
+}
+
+func (t *tails) app(ctx context.Context, o *suite.Options, i int, m *variants.Model) error {
+	low, high := m.AccuracyRange()
+	accuracy := (low + high) / 2
+	fastest, err := m.Solve(ctx, variants.Problem{Objective: variants.Time, Accuracy: accuracy})
+	if err != nil {
+		return err
+	}
+	p := variants.Problem{Objective: variants.Cost, Latency: tailOver * fastest.Seconds, Accuracy: accuracy}
+	tail := p
+	tail.Percentile = 95
+	t.bound[i] = p.Latency
+	exact, err := m.Solve(ctx, p)
+	if err != nil {
+		return err
+	}
+	heuristic, err := rules.PRCP(m, p, rules.Corrected())
+	if err != nil && !errors.Is(err, rules.ErrMissed) {
+		return err
+	}
+	onP95, err := m.Solve(ctx, tail)
+	if err != nil {
+		return err
+	}
+	load, err := variants.PoissonLoad(tailRate)
+	if err != nil {
+		return err
+	}
+	x, period, err := load.Measurer(m)
+	if err != nil {
+		return err
+	}
+	period.Seed = o.Seeds[0] + tailHeld
+	margin, _, err := x.Solve(ctx, tail, period)
+	if err != nil {
+		return err
+	}
+	for _, plan := range []variants.Plan{exact, heuristic, onP95, margin} {
+		d, err := m.Distribution(plan.Choice, workflow.Grid{})
+		if err != nil {
+			return err
+		}
+		t.usd[i], t.p95[i] = append(t.usd[i], plan.USD), append(t.p95[i], d.Quantile(0.95))
+		var bySeed []variants.Measured
+		for _, seed := range o.Seeds[:t.seeds] {
+			period.Seed = seed
+			measured, err := x.Measure(plan.Choice, period)
+			if err != nil {
+				return err
+			}
+			bySeed = append(bySeed, measured)
+		}
+		t.measured[i] = append(t.measured[i], bySeed)
+	}
+	return nil
+}
+
+func (t *tails) report(r *suite.Report) {
+	out := table.Table{Name: "tails", Title: "Plans of the least cost that are to keep a 95th percentile",
+		Note: fmt.Sprintf("The bound is %g times the least mean time; runs vary by %g; half of the accuracy's range. Measured: "+
+			"Poisson arrivals at %g requests a second, cold starts of the default platform, %d seeds. A mean model plans for the "+
+			"mean; the last plan is the slowest on the exact front whose p95, measured on other draws, keeps the bound.", tailOver,
+			tailCV, tailRate, t.seeds),
+		Columns: table.Head("application", "plan", "bound [s]", "cost [USD per million]", "p95 by the model [s]", "p95 measured [s]",
+			"cold requests [%]", "cost measured [USD per million]")}
+	for i, app := range t.apps {
+		for k, plan := range t.plans {
+			of := func(value func(variants.Measured) float64) table.Estimate {
+				all := make([]float64, t.seeds)
+				for s, m := range t.measured[i][k] {
+					all[s] = value(m)
+				}
+				return scored(r, all)
+			}
+			out.Rows = append(out.Rows, []any{app, plan, t.bound[i], t.usd[i][k], t.p95[i][k],
+				of(func(m variants.Measured) float64 { return m.P95.Value }),
+				of(func(m variants.Measured) float64 { return 100 * m.ColdRequests }),
+				of(func(m variants.Measured) float64 { return m.USD.Value })})
+		}
+	}
+	r.Table(out)
+}
