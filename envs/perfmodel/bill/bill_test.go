@@ -63,7 +63,7 @@ func TestExpected(t *testing.T) {
 	near(t, "sum of tails", above, runs.Steps(0.1), 1e-9)
 }
 
-// The short form of a lognormal time's steps is the sum of probabilities.
+// A lognormal time's steps are the sum of probabilities, and are found for long times too.
 func TestLognormalSteps(t *testing.T) {
 	for _, cv := range []float64{0, 1e-9, 0.001, 0.05, 0.29, 0.31, 1, 3} {
 		for _, mean := range []float64{0.3, 2, 31, 400} {

@@ -95,12 +95,11 @@ func (l Lognormal) Above(s float64) float64 {
 	return distuv.Normal{Mu: math.Log(l.M) - float64(v/2), Sigma: math.Sqrt(v)}.Survival(math.Log(s))
 }
 
-// Steps returns the mean number of steps, each time rounded up. Where the density is smooth over a step, rounding up adds
-// half a step: with a deviation of 8 steps to 1e-13 of the number while the coefficient of variation is at most 0.3. Else
-// the probabilities of all steps are summed.
+// Steps returns the mean number of steps, each time rounded up: the sum of the probabilities of all steps. For times of
+// more than 10⁶ steps that vary by 8 or more, rounding up adds half a step.
 func (l Lognormal) Steps(step float64) float64 {
 	n, sd := l.M/step, float64(l.CV*l.M)/step
-	if sd >= 8 && (l.CV <= 0.3 || n >= 1e5) {
+	if sd >= 8 && n >= 1e6 {
 		return n + 0.5
 	}
 	if l.CV == 0 {
