@@ -24,7 +24,7 @@ type size struct {
 	per   int       // problems of an application, for each seed
 	sweep int       // seeds over which the weight is varied and tails are measured
 	swept []float64 // the weights
-	tails int       // applications whose tails are measured, the largest ones
+	tails []int     // applications whose tails are measured
 }
 
 // evidence is what the claims are measured from.
@@ -36,7 +36,7 @@ type evidence struct {
 }
 
 func run(ctx context.Context, o suite.Options, r *suite.Report) error {
-	s := size{per: 250, sweep: 3, swept: []float64{0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6}, tails: 4}
+	s := size{per: 250, sweep: 3, swept: []float64{0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6}, tails: []int{2, 3, 4, 5}}
 	if o.Quick {
 		s.sweep = 2
 	}
@@ -62,7 +62,7 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error 
 		return err
 	}
 	e.fig56.report(r)
-	t, err := onTails(ctx, o, models[len(models)-s.tails:], s.sweep)
+	t, err := onTails(ctx, o, models, s)
 	if err != nil {
 		return err
 	}

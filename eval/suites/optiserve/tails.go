@@ -34,9 +34,13 @@ type tails struct {
 // planners are the ways to a plan for a bound on the 95th percentile.
 var planners = []string{"exact on means", "PRCP, corrected, on means", "exact on the model's p95", "exact on means, margin measured"}
 
-// onTails plans for applications with several functions; seeds measures, the last planner on draws of its own.
-func onTails(ctx context.Context, o *suite.Options, models []*variants.Model, seeds int) (*tails, error) {
-	t := &tails{plans: planners, seeds: min(seeds, len(o.Seeds))}
+// onTails plans for some applications and measures the plans.
+func onTails(ctx context.Context, o *suite.Options, all []*variants.Model, s size) (*tails, error) {
+	t := &tails{plans: planners, seeds: min(s.sweep, len(o.Seeds))}
+	var models []*variants.Model
+	for _, i := range s.tails {
+		models = append(models, all[i])
+	}
 	n := len(models)
 	t.bound, t.usd, t.p95 = make([]float64, n), make([][]float64, n), make([][]float64, n)
 	t.measured = make([][][]variants.Measured, n)
