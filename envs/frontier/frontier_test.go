@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-rl/stoker/envs/frontier"
+	"github.com/stoker-rl/stoker/envs/workflow"
 )
 
 // Every point of the exact front has one within the gap.
@@ -31,4 +32,57 @@ func TestWithinIsWithin(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d points", kept, all)
+}
+
+// The computed gap is no less than the true one, and no more than 0.05 % above it.
+func TestGap(t *testing.T) {
+	for seed := range uint64(60) {
+		p := generated(t, seed, 3000)
+		exact, err := frontier.Exact(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, every := range []int{1, 3, 10} { // fronts with ever more points left out
+			var some frontier.Front
+			for i := 0; i < len(exact); i += every {
+				some = append(some, exact[i])
+			}
+			got, err := frontier.Gap(context.Background(), p, some)
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth := covers(some, exact) - 1
+			if got < truth-1e-9 || got > (1+truth)*(1+5e-4)-1+1e-9 {
+				t.Errorf("app %d, every %d: gap %v, the true one is %v", seed, every, got, truth)
+			}
+		}
+	}
+}
+
+// A front of 100 functions within 0.1 % is: a bound that does not depend on how it was made says so.
+func TestWithinOfMany(t *testing.T) {
+	for _, g := range []workflow.Graph{chain(100), shaped(t, workflow.Fan, 100), shaped(t, workflow.Loops, 100)} {
+		p := sized(t, g, 19, 1)
+		front, err := frontier.Within(context.Background(), p, 0.001)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gap, err := frontier.Gap(context.Background(), p, front)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gap > 0.001 {
+			t.Errorf("%s: the gap is up to %v, want 0.001", g.Name, gap)
+		}
+		t.Logf("%s: %d points, gap at most %.5f", g.Name, len(front), gap)
+	}
+}
+
+func shaped(t *testing.T, shape workflow.Shape, functions int) workflow.Graph {
+	t.Helper()
+	g, err := workflow.Generate(workflow.GenerateConfig{Functions: functions, Seed: 1, Shape: shape})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }

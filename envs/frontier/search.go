@@ -16,6 +16,9 @@ func (s *solver) search(t *term) (*stair, error) {
 	}
 	c.arrange()
 	b := &branch{core: c, solver: s, factor: 1 + s.trim, row: make([]int32, len(c.vars)), times: make([]float64, len(c.vars))}
+	if s.down {
+		b.factor = 1
+	}
 	all := make([]float64, len(c.vars))
 	b.planes = c.planes(func(row []int32) {
 		var usd float64

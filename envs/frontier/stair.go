@@ -156,10 +156,13 @@ func (s *solver) longer(x, y *stair) *stair {
 }
 
 // thin keeps a subset of a front such that each point that is dropped has one that is kept within a factor 1+trim in
-// time and price.
+// time and price. In a solver for bounds it replaces neighbours by what is as fast as the first and as cheap as the last.
 func (s *solver) thin(labels []label) []label {
 	if s.trim <= tie || len(labels) < 3 {
 		return labels
+	}
+	if s.down {
+		return coarse(labels, 1+s.trim)
 	}
 	factor := 1 + s.trim
 	out := labels[:0]
@@ -174,6 +177,21 @@ func (s *solver) thin(labels []label) []label {
 			continue
 		}
 		out = append(out, keep)
+	}
+	return out
+}
+
+// coarse joins neighbours whose times or prices differ by less than a factor into a point that none of them is below.
+func coarse(labels []label, factor float64) []label {
+	out := labels[:0]
+	for i := 0; i < len(labels); {
+		first := labels[i]
+		limit := first.t * factor
+		least := first.c / factor
+		for i++; i < len(labels) && (labels[i].t <= limit || labels[i].c >= least); i++ {
+			first.c = labels[i].c
+		}
+		out = append(out, first)
 	}
 	return out
 }

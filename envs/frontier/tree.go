@@ -14,6 +14,8 @@ type solver struct {
 	problem *Problem
 	// trim is the relative error that each combination of fronts may make; tie in exact fronts.
 	trim float64
+	// down makes fronts lower bounds, trim the relative error of each combination.
+	down bool
 	runs []float64 // expected runs of each function
 }
 

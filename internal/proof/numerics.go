@@ -56,6 +56,15 @@ func numerics() []Proof {
 			Short: []string{"agents"},
 		},
 		{
+			Name: "fronts", Kind: Numerics, Subject: "numerics", Minutes: 10,
+			Claims: "Exact fronts of workflows against enumeration: 1,000 generated applications of up to a million " +
+				"configurations, PRCP's applications, and SLApp's published tables.",
+			Needs: []Need{Data},
+			Steps: []Step{goTest("./envs/frontier", "Enumeration|Published|Dominance", "-long")},
+			Keep:  []string{"fronts.csv"},
+			Short: []string{"fronts"},
+		},
+		{
 			Name: "onnx", Kind: Numerics, Subject: "numerics", Minutes: 15,
 			Claims: "Exported ONNX models pass onnx.checker in full, and onnxruntime decides as the policies do, on 10,000 " +
 				"random observations each and in an episode.",

@@ -84,6 +84,7 @@ func Shorts() []Short {
 	pass("numerics", "./nets/engines ./nets/native", "Gradients|Agreement|AdamIsPyTorchs")
 	pass("agents", "./agents/maddpg ./eval/explain ./catalog/schema", "Uniform|OneAgent|Permutation|Linear|Agrees")
 	pass("prcp", "./agents/baselines/variants ./agents/baselines/variants/published", "Presets|Answers|Defects")
+	pass("fronts", "./envs/frontier", "Enumeration|Within")
 	pass("onnx", "./policy/onnx", "Sound|Refuses|EveryActor|Agrees")
 	pass("resume", "./train", "EveryOperation|AnyMoment|FullDisk|ThreadsChangeNothing|StoppedInEvaluation")
 	pass("damage", "./train", "DamagedRun")
