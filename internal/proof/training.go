@@ -71,6 +71,7 @@ func training() []Proof {
 			Short: []string{"gnn-twin"},
 		},
 		hopsLearned(),
+		learnedVariants(),
 	}
 }
 

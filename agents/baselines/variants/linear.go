@@ -1,7 +1,9 @@
 package variants
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 
 	"github.com/stoker-rl/stoker/agents/crossentropy"
 	"github.com/stoker-rl/stoker/bounds"
@@ -12,6 +14,8 @@ import (
 
 // LinearConfig configures [Linear].
 type LinearConfig struct {
+	// File is one that stoker search linear wrote; its numbers take the place of weights.
+	File string `yaml:"file,omitempty" json:"file,omitempty"`
 	// Weights are those of an option's features, in the order in which stoker envs lists them. Empty takes the numbers
 	// that come with Stoker.
 	Weights []float64 `yaml:"weights,omitempty" json:"weights,omitempty" range:"[-1e6,1e6]"`
@@ -36,7 +40,14 @@ func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
 	if err := bounds.Check(&c); err != nil {
 		return nil, err
 	}
-	if len(c.Weights) == 0 {
+	switch {
+	case c.File != "" && len(c.Weights) > 0:
+		return nil, bounds.Errorf("weights", "has %d numbers beside a file, want one of both", len(c.Weights))
+	case c.File != "":
+		if c.Weights, err = readWeights(c.File); err != nil {
+			return nil, err
+		}
+	case len(c.Weights) == 0:
 		for _, f := range names {
 			c.Weights = append(c.Weights, found[f])
 		}
@@ -45,6 +56,26 @@ func NewLinear(c LinearConfig, env envs.Env) (*Linear, error) {
 		return nil, bounds.Errorf("weights", "has %d numbers, want %d: %v", len(c.Weights), len(names), names)
 	}
 	return &Linear{c.Weights}, nil
+}
+
+// readWeights reads the weights that stoker search linear wrote.
+func readWeights(file string) ([]float64, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("linear: file: %w", err)
+	}
+	var f struct {
+		Rival  string       `json:"rival"`
+		Config LinearConfig `json:"config"`
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, fmt.Errorf("linear: file %s: %w, want one that stoker search linear wrote", file, err)
+	}
+	if f.Rival != "linear" || len(f.Config.Weights) == 0 {
+		return nil, fmt.Errorf("linear: file %s is of rival %q with %d weights, want one that stoker search linear wrote", file,
+			f.Rival, len(f.Config.Weights))
+	}
+	return f.Config.Weights, nil
 }
 
 // offered lists the features of an option.

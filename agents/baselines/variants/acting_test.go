@@ -1,0 +1,77 @@
+package variants_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	rules "github.com/stoker-rl/stoker/agents/baselines/variants"
+	"github.com/stoker-rl/stoker/agents/rollout"
+	"github.com/stoker-rl/stoker/envs/variants"
+)
+
+// Plans act in the environments, and none is better than the exact one.
+func TestPlansAct(t *testing.T) {
+	c := variants.DefaultEnv()
+	c.Functions, c.Ideal = []int{3, 8}, variants.Best
+	e, err := variants.NewEach(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, err := rules.NewExact(rules.DefaultExact(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prcp, err := rules.NewActing("prcp", e, rules.Corrected(), rules.PRCP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linear, err := rules.NewLinear(rules.DefaultLinear(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ideal, err := e.Spec().InfoIndex("ideal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]float64{}
+	const episodes = 12
+	for name, a := range map[string]rollout.Actor{"exact": {Planner: exact}, "prcp": {Planner: prcp},
+		"linear": {Policy: linear}} {
+		r := rollout.NewRunner(e)
+		for seed := range uint64(episodes) {
+			ep, err := r.Episode(a, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums[name] += ep.Info[ideal]
+		}
+	}
+	if sums["exact"] < 0.99*episodes || sums["prcp"] > sums["exact"] || sums["linear"] > sums["exact"] ||
+		sums["linear"] < 0.9*episodes {
+		t.Errorf("shares of the ideal over %d episodes: %v", episodes, sums)
+	}
+}
+
+func TestWrongWeights(t *testing.T) {
+	e, err := variants.NewEach(variants.DefaultEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "rule.json")
+	if err := os.WriteFile(file, []byte(`{"rival": "rule", "config": {}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, c := range map[string]rules.LinearConfig{
+		"want 14":             {Weights: []float64{1}},
+		"no such file":        {File: file + "x"},
+		`of rival "rule"`:     {File: file},
+		"beside a file":       {File: file, Weights: []float64{1}},
+		"weights[0] is 1e+07": {Weights: []float64{1e7}},
+	} {
+		if _, err := rules.NewLinear(c, e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
