@@ -49,6 +49,10 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error 
 		return err
 	}
 	e := &evidence{r: r}
+	// First, so that a file that is missing is known before anything is played.
+	if e.data, err = published(ctx, o); err != nil {
+		return err
+	}
 	if e.fig55, err = problemsOf(ctx, o, models, s.per); err != nil {
 		return err
 	}
@@ -67,9 +71,6 @@ func play(ctx context.Context, o *suite.Options, r *suite.Report, s size) error 
 		return err
 	}
 	t.report(r)
-	if e.data, err = published(ctx, o); err != nil {
-		return err
-	}
 	e.data.report(r)
 	r.Note("app3 has the published graph, sizes, formula and five of nine laws; the other applications are this project's. " +
 		"Their seconds and USD stand beside the paper's only to show the size of things")
