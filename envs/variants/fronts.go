@@ -190,25 +190,36 @@ func (m *Model) Front(ctx context.Context, accuracy float64) ([]Plan, error) {
 }
 
 func (m *Model) frontOf(ctx context.Context, l *levels, accuracy float64) ([]Plan, error) {
-	var all []Plan
+	var out []Plan
 	for _, floor := range l.floors(accuracy) {
 		front, err := m.front(ctx, l, floor)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, front...)
+		out = merge(out, front)
 	}
-	slices.SortStableFunc(all, func(a, b Plan) int {
-		return cmp.Or(cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.USD, b.USD))
-	})
-	out, s := all[:0], m.NewScratch()
-	for _, p := range all {
+	s := m.NewScratch()
+	for i := range out {
+		out[i].Accuracy = m.accuracy(s, out[i].Choice)
+	}
+	return out, nil
+}
+
+// merge returns the front of two fronts; of equal points it keeps the first one's.
+func merge(a, b []Plan) []Plan {
+	out := make([]Plan, 0, len(a)+len(b))
+	for len(a)+len(b) > 0 {
+		next := &a
+		if len(a) == 0 || len(b) > 0 && (b[0].Seconds < a[0].Seconds || b[0].Seconds == a[0].Seconds && b[0].USD < a[0].USD) {
+			next = &b
+		}
+		p := (*next)[0]
+		*next = (*next)[1:]
 		if n := len(out); n == 0 || p.USD < out[n-1].USD*(1-1e-12) {
-			p.Accuracy = m.accuracy(s, p.Choice)
 			out = append(out, p)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // Tradeoffs returns every configuration with at least an accuracy score that no other one dominates in time, cost and
