@@ -54,6 +54,8 @@ type Hooks struct {
 type Visit struct {
 	// A and B name the request among all: an arrival's stream and number, or a user and that user's request.
 	A, B uint64
+	// Run is the request's [Request.Run].
+	Run int32
 	// Node is the workflow's node, Function its function; Number counts the node's runs in this request from 0.
 	Node, Function, Number int32
 	// Task counts the tasks of the visit from 0.
@@ -62,9 +64,12 @@ type Visit struct {
 	Spoilt bool
 }
 
-// Key is the key of one of the task's draws; under names its purpose.
-func (v *Visit) Key(under rng.Key) rng.Key {
-	k := under.With(v.A).With(v.B).With(uint64(v.Node)).With(uint64(v.Number))
+// Key is the key of one of the task's draws; under names its purpose. A [Namer] makes the same keys with less work.
+func (v *Visit) Key(under rng.Key) rng.Key { return v.within(under.With(v.A).With(v.B)) }
+
+// within is the key of one of the task's draws below that of its request.
+func (v *Visit) within(request rng.Key) rng.Key {
+	k := request.With(uint64(v.Node)).With(uint64(v.Number))
 	if v.Task > 0 {
 		k = k.With(uint64(v.Task))
 	}

@@ -31,7 +31,7 @@ func (w *Walk) fanOut(run, node, number int32, at sim.Time) {
 		return
 	}
 	q := &w.requests[run]
-	w.now = Visit{A: q.a, B: q.b, Node: node, Function: int32(f), Number: number, Spoilt: q.failed}
+	w.now = Visit{A: q.a, B: q.b, Run: run, Node: node, Function: int32(f), Number: number, Spoilt: q.failed}
 	n, together := w.cfg.Hooks.Tasks(&w.now)
 	if n < 1 || n > MaxTasks {
 		w.fail(fmt.Errorf("serve: a visit of node %q has %d tasks, want 1 to %d", w.flow.NodeName(int(node)), n, MaxTasks))

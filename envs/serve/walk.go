@@ -255,7 +255,7 @@ func (w *Walk) call(run int32, v workflow.Visit, at sim.Time) {
 func (w *Walk) submit(run, node, number, task int32, at sim.Time) {
 	q := &w.requests[run]
 	f := int32(w.flow.Function(int(node)))
-	w.now = Visit{A: q.a, B: q.b, Node: node, Function: f, Number: number, Task: task, Spoilt: q.failed}
+	w.now = Visit{A: q.a, B: q.b, Run: run, Node: node, Function: f, Number: number, Task: task, Spoilt: q.failed}
 	work, id := w.cfg.Hooks.Work(&w.now)
 	w.fail(w.sim.Submit(sim.Request{
 		Function: f, At: at, Demand: max(sim.Seconds(work), 1), Tag: tagOf(run, node, number, q.use), ID: id,

@@ -48,6 +48,7 @@ type Env struct {
 	walk *serve.Walk
 	sim  *sim.Sim // the walk's
 	world
+	demand, request serve.Namer // of draws; they follow from the keys
 	// Buffers that hold nothing between calls.
 	meter    sim.Meter
 	meters   Meters // of the last window
@@ -150,6 +151,7 @@ func (e *Env) Reset(seed uint64, options envs.Options, obs *envs.Observation) er
 		return err
 	}
 	e.world.reset(seed)
+	e.name()
 	clear(e.meters.Functions)
 	e.dial = dial
 	e.load(users, start)
@@ -255,6 +257,7 @@ func (e *Env) Quiet(on bool) { e.quiet = on }
 func (e *Env) Salt(salt uint64) {
 	e.keys.demand, e.keys.request, e.keys.window = e.keys.demand.With(salt), e.keys.request.With(salt),
 		e.keys.window.With(salt)
+	e.name()
 }
 
 // Mute stops new requests from now on, so that a planner can simulate only the requests in flight. It is part of the

@@ -100,6 +100,7 @@ func (e *Env) State(c *state.Codec) {
 		c.Fail(e.consistent())
 	}
 	if c.Filled() {
+		e.name()
 		// A function's durations are used up at the end of each window, and copies are made between windows.
 		for f := range e.durations {
 			e.durations[f] = e.durations[f][:0]

@@ -29,14 +29,20 @@ func (e *Env) work(v *serve.Visit) (seconds float64, number uint64) {
 	l := &e.app.laws[v.Function]
 	factor := 1.0
 	if n := e.noise[v.Function]; n.sigma > 0 && !e.quiet {
-		factor = n.draw(v.Key(e.keys.demand))
+		factor = n.draw(e.demand.Key(v))
 		e.draws("demand", v.A, v.B, uint64(v.Node)<<32|uint64(v.Number), factor)
 	}
 	work := l.Work * factor * e.interference[v.Function]
 	if v.Spoilt {
 		work *= l.Spoilt
 	}
-	return work, v.Key(e.keys.request).Uint64()
+	return work, e.request.Key(v).Uint64()
+}
+
+// name has the draws of service times and instances named by the keys.
+func (e *Env) name() {
+	e.demand.Set(e.keys.demand)
+	e.request.Set(e.keys.request)
 }
 
 // places is the number of requests that a function's instances can hold.

@@ -29,7 +29,7 @@ type Measurer struct {
 	ends     []bool // per node: an edge leads from it to the end
 	choice   []int
 	laws     []runLaw // per function
-	work, id rng.Key
+	work, id serve.Namer
 	from     sim.Time // requests that begin earlier are not measured
 
 	flights []flight // per request in flight
@@ -136,9 +136,9 @@ func (x *Measurer) task(v *serve.Visit) (seconds float64, id uint64) {
 	l := &x.laws[v.Function]
 	seconds = l.seconds
 	if l.sigma > 0 {
-		seconds *= portable.Exp(l.mu + float64(l.sigma*v.Key(x.work).Norm()))
+		seconds *= portable.Exp(l.mu + float64(l.sigma*x.work.Key(v).Norm()))
 	}
-	return seconds, v.Key(x.id).Uint64()
+	return seconds, x.id.Key(v).Uint64()
 }
 
 func (x *Measurer) began(q serve.Request) {
@@ -205,7 +205,8 @@ func (x *Measurer) Measure(choice []int, p Period) (Measured, error) {
 	if err := x.walk.Reset(p.Seed); err != nil {
 		return Measured{}, err
 	}
-	x.work, x.id = rng.New(p.Seed, "variants/work"), rng.New(p.Seed, "variants/run")
+	x.work.Set(rng.New(p.Seed, "variants/work"))
+	x.id.Set(rng.New(p.Seed, "variants/run"))
 	x.samples = x.samples[:0]
 	x.from = minutes(p.Warmup)
 	until := x.from + minutes(p.Minutes)
