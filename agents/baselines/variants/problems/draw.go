@@ -153,9 +153,8 @@ func (d *drawing) tight(objective variants.Objective) Case {
 const attempts = 1000
 
 func (d *drawing) wide(objective variants.Objective) Case {
-	small, large := corner(d.m, false, true), corner(d.m, true, true)
-	first := corner(d.m, false, false)
-	fast := corner(d.m, true, false)
+	cheapest, dearest := corner(d.m, false, false), corner(d.m, true, true)
+	fastest, slowest := corner(d.m, true, false), corner(d.m, false, true)
 	k := d.k
 	for i := range attempts {
 		d.k = k.With(uint64(i))
@@ -164,10 +163,10 @@ func (d *drawing) wide(objective variants.Objective) Case {
 			p.Accuracy = d.accuracy()
 		}
 		if objective != variants.Cost {
-			p.Budget = d.between(5, first.USD, large.USD)
+			p.Budget = d.between(5, cheapest.USD, dearest.USD)
 		}
 		if objective != variants.Time {
-			p.Latency = d.between(6, fast.Seconds, small.Seconds)
+			p.Latency = d.between(6, fastest.Seconds, slowest.Seconds)
 		}
 		ideal := d.solve(p)
 		if out := (*variants.Infeasible)(nil); errors.As(d.err, &out) {
@@ -180,13 +179,15 @@ func (d *drawing) wide(objective variants.Objective) Case {
 	return Case{}
 }
 
-// corner is the outcome of all largest or smallest sizes with the last or the first variants.
-func corner(m *variants.Model, large, last bool) variants.Outcome {
+// corner is the outcome of all largest or smallest sizes with the least or the most accurate variants.
+func corner(m *variants.Model, large, accurate bool) variants.Outcome {
 	choice := make([]int, m.NumFunctions())
 	for f := range choice {
 		v := 0
-		if last {
-			v = m.NumVariants(f) - 1
+		for i, x := range m.Variants[f] {
+			if accurate && x.Accuracy > m.Variants[f][v].Accuracy || !accurate && x.Accuracy < m.Variants[f][v].Accuracy {
+				v = i
+			}
 		}
 		from, to := m.VariantOptions(f, v)
 		choice[f] = from
