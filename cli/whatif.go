@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -78,25 +79,9 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 			if err != nil {
 				return err
 			}
-			var files []string
-			if front != "" || plot != "" {
-				f, err := whatif.FrontOf(c.Context(), m, q)
-				if err != nil {
-					return err
-				}
-				if front != "" {
-					if err := f.WriteCSV(front); err != nil {
-						return fmt.Errorf("--front: %w", err)
-					}
-					files = append(files, fmt.Sprintf("%s (%d configurations)", front, f.Len()))
-				}
-				if plot != "" {
-					data, err := f.Plot(plot, r)
-					if err != nil {
-						return fmt.Errorf("--plot: %w", err)
-					}
-					files = append(files, plot, data)
-				}
+			files, err := writeFront(c.Context(), m, q, r, front, plot)
+			if err != nil {
+				return err
 			}
 			if asJSON {
 				return printJSON(w, r)
@@ -136,6 +121,36 @@ Where the constraints cannot be met the exit code is 1, and the nearest ones tha
 	completeWords(c, "tariff", variants.Lambda, variants.Lambda100, variants.Table)
 	completeWords(c, "orchestration", string(bill.None), string(bill.Standard), string(bill.Express))
 	return c
+}
+
+// writeFront leaves the trade-offs as CSV and as a figure, where a name is given, and returns what it wrote.
+func writeFront(ctx context.Context, m *variants.Model, q whatif.Request, r *whatif.Result, front, plot string) ([]string, error) {
+	if front == "" && plot == "" {
+		return nil, nil
+	}
+	f, err := whatif.FrontOf(ctx, m, q)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	if front != "" {
+		if err := f.WriteCSV(front); err != nil {
+			return nil, fmt.Errorf("--front: %w", err)
+		}
+		files = append(files, fmt.Sprintf("%s (%d configurations)", front, f.Len()))
+	}
+	if plot == "" {
+		return files, nil
+	}
+	data, err := f.Plot(plot, r)
+	if err != nil {
+		return nil, fmt.Errorf("--plot: %w", err)
+	}
+	files = append(files, plot)
+	if data != front {
+		files = append(files, data)
+	}
+	return files, nil
 }
 
 // openApp reads an application's file or a state machine.
