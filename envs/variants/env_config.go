@@ -34,6 +34,9 @@ type EnvConfig struct {
 	World string `yaml:"world" json:"world" oneof:"means|served"`
 	// Requests is about how many requests are served to judge a plan.
 	Requests int `yaml:"requests" json:"requests" range:"[100,1e6]"`
+	// Penalty is what a missed percentile costs in reward where plans are served: the larger, the more a policy pays for
+	// keeping it.
+	Penalty float64 `yaml:"penalty" json:"penalty" range:"[0,1e6]"`
 	// Ideal is what plans are measured by: exact, or relaxed, which is quicker and at most a few per cent worse.
 	Ideal string `yaml:"ideal" json:"ideal" oneof:"relaxed|exact"`
 }
@@ -41,7 +44,7 @@ type EnvConfig struct {
 // DefaultEnv returns 1,000 generated applications of 3 to 24 functions.
 func DefaultEnv() EnvConfig {
 	return EnvConfig{Apps: 1000, Functions: []int{3, 24}, Objective: "mixed", Options: 80, World: ByMeans, Requests: 400,
-		Ideal: Relaxed}
+		Penalty: 10, Ideal: Relaxed}
 }
 
 // Validate says what is wrong with the configuration, naming the key.

@@ -181,7 +181,7 @@ func (e *Each) judge(out *envs.Outcome) error {
 		if err != nil {
 			return err
 		}
-		out.Rewards[0][0] = measured(&w.asked, &m, w.first, out.Info)
+		out.Rewards[0][0] = measured(&w.asked, &m, w.first, e.shelf.config.Penalty, out.Info)
 		return nil
 	case e.running:
 		report(&w.problem, w.outcome, w.ideal, true, out.Info)
