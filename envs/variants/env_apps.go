@@ -1,7 +1,6 @@
 package variants
 
 import (
-	"context"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -15,15 +14,14 @@ import (
 type shelf struct {
 	config EnvConfig
 	menus  map[int]*menu
-	exact  map[uint64]Outcome // by the episode's seed, where the ideal is exact
-	seen   task               // to draw problems with
+	seen   task // to draw problems with
 }
 
 func newShelf(c EnvConfig) (*shelf, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &shelf{config: c, menus: map[int]*menu{}, exact: map[uint64]Outcome{}}
+	s := &shelf{config: c, menus: map[int]*menu{}}
 	return s, nil
 }
 
@@ -100,22 +98,6 @@ func (s *shelf) problem(n *menu, e *episode) (p Problem, err error) {
 		p.Latency, err = n.service.bound(&s.seen, n, p.Accuracy, key.With(5).Float64())
 	}
 	return p, err
-}
-
-// ideal returns the outcome that an episode's plans are measured by.
-func (s *shelf) ideal(t *task, seed uint64) (Outcome, error) {
-	if s.config.Ideal != Best {
-		return t.ideal, nil
-	}
-	if o, ok := s.exact[seed]; ok {
-		return o, nil
-	}
-	plan, err := t.menu.model.Solve(context.Background(), t.problem)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("the exact plan of episode %d: %w", seed, err)
-	}
-	s.exact[seed] = plan.Outcome
-	return plan.Outcome, nil
 }
 
 // mixed is the objective that is drawn for each episode.
