@@ -24,7 +24,7 @@ func learnedVariants() Proof {
 		Steps: []Step{
 			train("each-reinforce"), train("each-ppo"), train("each-dqn"), train("once-attmf"),
 			stoker("search linear configs/variants/each-reinforce.yaml --evaluations 30000 --out $OUT/linear.json"),
-			stoker("search linear configs/variants/served-reinforce.yaml --evaluations 30000 --out $OUT/linear-served.json"),
+			stoker("search linear configs/variants/served-reinforce.yaml --evaluations 15000 --out $OUT/linear-served.json"),
 			stoker(served + runs),
 			stoker("eval "+seeds("each")+"--out $OUT/each"+exact, "--set",
 				"eval.rivals=[exact, prcp, bcr-max, bcr-slope, {name: linear, file: $OUT/linear.json}, random]"),
