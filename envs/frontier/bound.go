@@ -36,7 +36,7 @@ func (h hull) within(c float64) float64 {
 		}
 	}
 	a, b := h[lo], h[hi]
-	return a.t + (b.t-a.t)*((a.c-c)/(a.c-b.c))
+	return a.t + float64((b.t-a.t)*((a.c-c)/(a.c-b.c)))
 }
 
 // convex returns the lower hull of a front whose times are multiplied by slope.
@@ -47,7 +47,7 @@ func convex(labels []label, slope float64) hull {
 	}
 	var h hull
 	for _, l := range labels {
-		p := struct{ t, c float64 }{slope * l.t, l.c}
+		p := struct{ t, c float64 }{float64(slope * l.t), l.c}
 		for len(h) > 1 {
 			a, b := h[len(h)-2], h[len(h)-1]
 			if (b.c-a.c)*(p.t-a.t) < (p.c-a.c)*(b.t-a.t) {
@@ -134,9 +134,9 @@ func (c *core) raise(p *plane, v int, times []float64, steps int, found func(row
 		found(row)
 		b := c.touch(times, touch)
 		share := 2 / float64(step+3)
-		p.intercept += share * (b - p.intercept)
+		p.intercept += float64(share * (b - p.intercept))
 		for i := range p.slope {
-			p.slope[i] += share * (touch[i] - p.slope[i])
+			p.slope[i] += float64(share * (touch[i] - p.slope[i]))
 		}
 	}
 }

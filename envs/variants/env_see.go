@@ -26,7 +26,7 @@ const asRatio = "as x/(|x|+0.05)"
 func tight(x float64) float32 { return float32(x / (math.Abs(x) + 0.05)) }
 
 // wide maps ratios from 0 on to 0 to 1: 1 is a half.
-func wide(x float64) float32 { return float32(x / (x + 1)) }
+func wide(x float64) float32 { return float32(x / (float64(x) + 1)) }
 
 func problemFeatures() []envs.Component {
 	return []envs.Component{

@@ -96,7 +96,7 @@ func (s *service) bound(t *task, n *menu, accuracy float64, part float64) (float
 		}
 		s.known[at] = m.P95.Value
 	}
-	return 1.05*s.known[at] + float64(2*part*(cheap.Seconds-quick.Seconds)), nil
+	return float64(1.05*s.known[at]) + float64(2*part*(cheap.Seconds-quick.Seconds)), nil
 }
 
 // What cost is worth in reward, and by how much more a percentile counts that is missed by far.
@@ -113,7 +113,7 @@ func measured(p *Problem, m *Measured, first Outcome, penalty float64, info []fl
 	keeps := within(m.P95.Value, p.Latency)
 	report(p, out, first, keeps, info)
 	info[inP95], info[inCold] = m.P95.Value, m.ColdRequests
-	reward := -priced * (out.USD/first.USD - 1)
+	reward := -float64(priced * (out.USD/first.USD - 1))
 	if !keeps {
 		reward -= penalty + float64(missedBy*min(m.P95.Value/p.Latency-1, 1))
 	}

@@ -252,7 +252,7 @@ func (x *Measurer) idle() (usd, instances float64) {
 		x.walk.Sim().Meter(f, &x.meter)
 		n := x.meter.Instances()
 		instances += n
-		usd += (n - x.meter.BusyInstances()) * x.meter.Seconds() * x.option(f).MB / 1024 * x.platform.IdleGBSecond
+		usd += float64((n - x.meter.BusyInstances()) * x.meter.Seconds() * x.option(f).MB / 1024 * x.platform.IdleGBSecond)
 	}
 	return usd, instances
 }

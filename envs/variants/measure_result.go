@@ -79,9 +79,9 @@ func (x *Measurer) interval(of func([]sample) float64) Interval {
 	var sq float64
 	for i := range sections {
 		d := of(x.samples[i*n/sections:(i+1)*n/sections]) - all
-		sq += d * d
+		sq += float64(d * d)
 	}
 	k := float64(sections)
-	half := distuv.StudentsT{Sigma: 1, Nu: k - 1}.Quantile(0.975) * math.Sqrt(sq/(k-1)/k)
+	half := float64(distuv.StudentsT{Sigma: 1, Nu: k - 1}.Quantile(0.975) * math.Sqrt(sq/(k-1)/k))
 	return Interval{all, all - half, all + half}
 }

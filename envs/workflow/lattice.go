@@ -25,7 +25,7 @@ func lattice(l Law, shift float64, g Grid, way rounding) []float64 {
 	before := above(0)
 	out[0] = 1 - before
 	for k := range out {
-		s := float64(k) * g.Step
+		s := float64(float64(k) * g.Step)
 		after := min(before, above(s+g.Step))
 		mass := before - after
 		if mass == 0 {
@@ -40,7 +40,7 @@ func lattice(l Law, shift float64, g Grid, way rounding) []float64 {
 			for i := range fine {
 				area += above(s + float64(g.Step*((float64(i)+0.5)/fine)))
 			}
-			share = min(1, max(0, (area/fine-after)/mass))
+			share = min(1, max(0, (float64(area/fine)-after)/mass))
 		}
 		if k+1 < len(out) {
 			out[k+1] += float64(mass * share)

@@ -94,7 +94,7 @@ func (t *transform) response() []float64 {
 				to = arrives[s.to]
 			}
 			for k := range to {
-				to[k] += complex(s.p, 0) * x[k]
+				to[k] += times(complex(s.p, 0), x[k])
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func (t *transform) forked(r *region) []complex128 {
 	out := make([]complex128, t.g.Points/2+1)
 	for j := range r.scenarios {
 		for k, x := range t.scenario(r.from, &r.scenarios[j], false) {
-			out[k] += complex(r.scenarios[j].p, 0) * x
+			out[k] += times(complex(r.scenarios[j].p, 0), x)
 		}
 	}
 	return out
@@ -139,9 +139,9 @@ func (t *transform) walk(s *span) []complex128 {
 			case c.out && y.exits[c.to].fork:
 				step = 1
 			case c.fork >= 0:
-				step *= t.inner[c.fork][k]
+				step = times(step, t.inner[c.fork][k])
 			}
-			if step *= complex(c.p, 0); !c.out {
+			if step = times(step, complex(c.p, 0)); !c.out {
 				a[c.from*n+c.to] -= step
 			} else if c.to == s.exit {
 				b[c.from] += step
@@ -164,14 +164,14 @@ func solveComplex(a, b []complex128) {
 			}
 			f := a[i*n+k] / a[k*n+k]
 			for j := k + 1; j < n; j++ {
-				a[i*n+j] -= f * a[k*n+j]
+				a[i*n+j] -= times(f, a[k*n+j])
 			}
-			b[i] -= f * b[k]
+			b[i] -= times(f, b[k])
 		}
 	}
 	for k := n - 1; k >= 0; k-- {
 		for j := k + 1; j < n; j++ {
-			b[k] -= a[k*n+j] * b[j]
+			b[k] -= times(a[k*n+j], b[j])
 		}
 		b[k] /= a[k*n+k]
 	}
@@ -237,6 +237,11 @@ func (t *transform) latest(paths [][]complex128, dependent bool) []complex128 {
 
 func multiply(dst, by []complex128) {
 	for k := range dst {
-		dst[k] *= by[k]
+		dst[k] = times(dst[k], by[k])
 	}
+}
+
+// times is a·b, each product rounded by itself: the same on processors that fuse products with sums.
+func times(a, b complex128) complex128 {
+	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
 }

@@ -107,7 +107,7 @@ func (l Lognormal) Steps(step float64) float64 {
 	}
 	// Below nine deviations of the logarithm every time is above.
 	v := math.Log1p(float64(l.CV * l.CV))
-	sum := math.Floor(n * math.Exp(-v/2-9*math.Sqrt(v)))
+	sum := math.Floor(n * math.Exp(-float64(v/2)-float64(9*math.Sqrt(v))))
 	for k := sum; ; k++ {
 		p := l.Above(k * step)
 		sum += p

@@ -2,8 +2,6 @@ package bill
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Invertible is a law of a run's time from which runs can be drawn: Quantile(u) of an even draw u.
@@ -27,5 +25,6 @@ func (l Lognormal) Quantile(p float64) float64 {
 		return l.M
 	}
 	v := math.Log1p(float64(l.CV * l.CV))
-	return math.Exp(distuv.Normal{Mu: math.Log(l.M) - v/2, Sigma: math.Sqrt(v)}.Quantile(p))
+	z := math.Sqrt2 * math.Erfinv(float64(2*p)-1)
+	return math.Exp(math.Log(l.M) - float64(v/2) + float64(math.Sqrt(v)*z))
 }

@@ -52,7 +52,7 @@ func (b *builder) visits(m *Machine, runs float64) error {
 		if err != nil || !(x > 0 && x < maxVisits) || math.IsNaN(x) {
 			return s.wrong(s.Line, "no way leads from here to an end: want a choice that leaves the cycle")
 		}
-		b.transitions += runs * x
+		b.transitions += float64(runs * x)
 		inside := runs * x
 		for _, p := range s.Branches {
 			if err := b.visits(p, inside); err != nil {
