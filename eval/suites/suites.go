@@ -6,6 +6,7 @@ import (
 	"github.com/stoker-rl/stoker/eval/suites/gnn"
 	"github.com/stoker-rl/stoker/eval/suites/hops"
 	"github.com/stoker-rl/stoker/eval/suites/optiserve"
+	"github.com/stoker-rl/stoker/eval/suites/stepconf"
 )
 
 // All lists the suites.
@@ -17,5 +18,6 @@ func All() []suite.Suite {
 		gnn.Fig3(),
 		gnn.Generalise(),
 		optiserve.Suite(),
+		stepconf.Suite(),
 	}
 }

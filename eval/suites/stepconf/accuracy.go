@@ -1,0 +1,196 @@
+package stepconf
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
+	"github.com/stoker-rl/stoker/eval/suite"
+	"github.com/stoker-rl/stoker/eval/table"
+	"github.com/stoker-rl/stoker/internal/chart"
+	"github.com/stoker-rl/stoker/rng"
+)
+
+// fitted are the cases of Figs. 16a to 16c.
+var fitted = []struct {
+	name    string
+	program program
+	q       float64
+}{
+	{"16a: code of one core, one process", single, 1},
+	{"16b: code of one core, six processes", single, 6},
+	{"16c: code of several cores", multicore, 6},
+}
+
+// readings are ways to fit eq. 1.
+var readings = []struct {
+	name string
+	doc  string
+}{
+	{"for each number of jobs", "eq. 1 fitted for each number of jobs by itself"},
+	{"over all jobs", "eq. 1 as printed, one fit over all numbers of jobs"},
+	{"inverse alone", "case 2 of eq. 1 in place of case 1 too, for each number of jobs"},
+}
+
+// jobsOf are the numbers of jobs of an instance in Figs. 16 and 17.
+var jobsOf = []float64{8, 16, 24, 32, 48, 64}
+
+// repeats is how often the paper repeats the experiment.
+const repeats = 10
+
+// fits has the error of predicted compute times, |predicted/measured − 1|, mean over the repeats.
+type fits struct {
+	// error by reading, case, number of jobs, size and seed.
+	error [][][][][]float64
+	// shown are a fit of each case over the sizes, for Fig. 16: measured and predicted seconds of a number of jobs.
+	shown [][][2][]float64 // by case and number of jobs
+}
+
+func fitLaws(ctx context.Context, o *suite.Options) (*fits, error) {
+	f := &fits{}
+	for range readings {
+		var byCase [][][][]float64
+		for range fitted {
+			byCase = append(byCase, curves(len(jobsOf), len(o.Seeds)))
+		}
+		f.error = append(f.error, byCase)
+	}
+	f.shown = make([][][2][]float64, len(fitted))
+	err := o.Each(ctx, "fits", len(o.Seeds)*len(fitted), func(i int) error {
+		s, c := i/len(fitted), i%len(fitted)
+		for again := range uint64(repeats) {
+			if err := f.once(s, c, rng.New(o.Seeds[s], "stepconf/fits").With(uint64(c)).With(again)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return f, err
+}
+
+// once profiles a program, fits it by each reading and adds up the errors. The first seed's are also shown.
+func (f *fits) once(s, c int, key rng.Key) error {
+	p, q := fitted[c].program, fitted[c].q
+	all, err := p.fit(jobsOf, q, 1, key.With(0))
+	if err != nil {
+		return err
+	}
+	for j, jobs := range jobsOf {
+		alone, err := p.fit([]float64{jobs}, q, 1, key.With(0))
+		if err != nil {
+			return err
+		}
+		other, err := memory.FitPieces(p.profile([]float64{jobs}, q, 1, key.With(0)), false, memory.Options{})
+		if err != nil {
+			return err
+		}
+		var shown [2][]float64
+		for m, mb := range sizes {
+			measured := p.measured(jobs, mb, q, lawRuns, key.With(1))
+			for k, law := range []memory.Pieces{alone, all, other} {
+				f.error[k][c][j][m][s] += math.Abs(law.Seconds(jobs, mb, q)/measured-1) / repeats
+			}
+			shown[0], shown[1] = append(shown[0], measured), append(shown[1], alone.Seconds(jobs, mb, q))
+		}
+		if s == 0 && len(f.shown[c]) < len(jobsOf) {
+			f.shown[c] = append(f.shown[c], shown)
+		}
+	}
+	return nil
+}
+
+// cells are the errors in percent of a reading: one for each case, number of jobs and size; by seed.
+func (f *fits) cells(reading int, seed int) []float64 {
+	var out []float64
+	for _, byCase := range f.error[reading] {
+		for _, byJobs := range byCase {
+			for _, bySize := range byJobs {
+				out = append(out, 100*bySize[seed])
+			}
+		}
+	}
+	return out
+}
+
+// below is the share in percent of cells below a bound, most the largest cell; by seed.
+func (f *fits) below(reading int, bound float64) (share, most []float64) {
+	for s := range f.error[reading][0][0][0] {
+		cells := f.cells(reading, s)
+		n, worst := 0, 0.0
+		for _, x := range cells {
+			if x < bound {
+				n++
+			}
+			worst = max(worst, x)
+		}
+		share, most = append(share, 100*float64(n)/float64(len(cells))), append(most, worst)
+	}
+	return share, most
+}
+
+// What the paper says of Fig. 17: errors mostly within 4 %, all below 8 %.
+const mostError, allError = 4.0, 8.0
+
+func (f *fits) report(r *suite.Report) {
+	all, worst := 100.0, allError
+	for k, reading := range readings {
+		share, most := f.below(k, mostError)
+		r.Measured(suite.Row{Figure: "17, compute", Quantity: "cells with an error below 4 %, " + reading.name, Unit: "%", Paper: &all,
+			Note: reading.doc + "; the paper: mostly"}, [][]float64{share})
+		r.Measured(suite.Row{Figure: "17, compute", Quantity: "largest error of a cell, " + reading.name, Unit: "%", Paper: &worst,
+			Note: "the paper: below 8 %"}, [][]float64{most})
+	}
+	r.Figure(f.fig16())
+	r.Table(f.table(r))
+}
+
+// fig16 draws a profile with its fit for each case.
+func (f *fits) fig16() suite.Figure {
+	fig := suite.Figure{Name: "fig16", Caption: "Eq. 1 fitted at five sizes, for each number of jobs, beside times measured at all " +
+		"sizes (first seed, first repeat).", Columns: table.Head("case", "jobs", "memory [MB]", "measured [s]", "predicted [s]")}
+	c := &chart.Figure{Title: "Piece-wise fits of the compute time", Columns: 3, Width: 7 * vg.Centimeter, Height: 6 * vg.Centimeter,
+		Under: "dots: measured, means of 10 runs; lines: eq. 1 from one run at each of 512, 1,024, 2,048, 4,096 and 10,240 MB"}
+	for k, byJobs := range f.shown {
+		p := chart.NewPanel(fitted[k].name, "memory (MB)", "compute time (s)")
+		p.LogY()
+		for i, j := range []int{0, 3, 5} {
+			jobs := jobsOf[j]
+			measured, predicted := byJobs[j][0], byJobs[j][1]
+			for m, mb := range sizes {
+				p.Cross(chart.Styles(i), chart.Exactly(mb), chart.Exactly(measured[m]))
+				fig.Rows = append(fig.Rows, []any{fitted[k].name, jobs, mb, measured[m], predicted[m]})
+			}
+			p.Line(chart.Styles(i), sizes, predicted, false)
+			if k == 0 {
+				c.Key = append(c.Key, chart.Entry{Text: fmt.Sprintf("%g jobs", jobs), Style: chart.Styles(i), Line: true, Dot: true})
+			}
+		}
+		c.Panels = append(c.Panels, p)
+	}
+	fig.Chart = c
+	return fig
+}
+
+// table is Fig. 17's colours as numbers: the error of each cell in percent, for the first reading.
+func (f *fits) table(r *suite.Report) table.Table {
+	head := []string{"case", "jobs"}
+	for _, mb := range sizes {
+		head = append(head, fmt.Sprintf("%g MB", mb))
+	}
+	t := table.Table{Name: "fig17-compute", Title: "Errors of predicted compute times in percent (Fig. 17)",
+		Note:    "Eq. 1 fitted for each number of jobs at five sizes; mean over 10 repeats, and over seeds.",
+		Columns: table.Head(head...)}
+	for c, byJobs := range f.error[0] {
+		for j, bySize := range byJobs {
+			row := []any{fitted[c].name, jobsOf[j]}
+			for _, bySeed := range bySize {
+				row = append(row, 100*r.Estimate([][]float64{bySeed}).At)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
