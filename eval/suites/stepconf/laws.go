@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/stoker-rl/stoker/envs/perfmodel/memory"
-	"github.com/stoker-rl/stoker/eval"
 	"github.com/stoker-rl/stoker/eval/suite"
 	"github.com/stoker-rl/stoker/eval/table"
 	"github.com/stoker-rl/stoker/internal/chart"
@@ -108,9 +107,3 @@ func lawFigure(r *suite.Report, name, caption, what string, values []float64, cu
 	fig.Chart = c
 	return fig
 }
-
-// exactly is an estimate without an interval.
-func exactly(x float64) table.Estimate { return table.Estimate{At: x, Low: x, High: x} }
-
-// number is a row's value.
-func number(x float64) eval.Number { return eval.Number(x) }
