@@ -36,6 +36,7 @@ type Model struct {
 	before []int    // per step the number of edges that lead to it
 	full   []fullSet
 	tables sync.Map // quantile → [][]float64
+	ahead  lazyLevels
 }
 
 // Option is one configuration of a step.

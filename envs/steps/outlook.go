@@ -1,0 +1,186 @@
+package steps
+
+import (
+	"math"
+	"slices"
+)
+
+// Prospect is what an option of a step is likely to come to, with the plan for the rest that suits it best.
+type Prospect struct {
+	// USD is the expected price of the option and of what is not decided yet, and that of a miss times Late.
+	USD float64
+	// Late is the probability that the request ends after its limit.
+	Late float64
+	// Rest is the expected price of what is not decided yet, without this step.
+	Rest float64
+	// Spare is the time in seconds from the expected end of the path through the step to the limit.
+	Spare float64
+	// Seconds is the option's mean time, warm instances taken into account.
+	Seconds float64
+}
+
+// Outlook looks ahead from a decision moment. The rest of the workflow follows one of a few plans made beforehand, from
+// the cheapest to the quickest (the plans of the relaxed problem in which time has a price), and nothing is decided
+// anew later. Times are independent and normal, so prospects are estimates: later decisions can do better, and tails
+// are longer. An Outlook belongs to one goroutine and does not allocate after the first use.
+type Outlook struct {
+	m     *Model
+	l     *levels
+	runs  []float64          // how likely each step is to run, from what is known
+	rest  [numLevels]float64 // price of the rest, by plan
+	other [numLevels]float64 // probability that the paths beside the step's end in time
+}
+
+// Begin takes a workflow.
+func (o *Outlook) Begin(m *Model) {
+	o.m, o.l = m, m.levels()
+	o.runs = slices.Grow(o.runs[:0], m.NumSteps())[:m.NumSteps()]
+}
+
+// Look appends the prospects of the options on a ready step's front.
+func (o *Outlook) Look(dst []Prospect, at *Moment, step int) []Prospect {
+	o.expect(at)
+	for k := range o.l.plans {
+		o.others(at, step, k)
+	}
+	for i := range o.m.Options[step] {
+		dst = append(dst, o.prospect(at, step, i))
+	}
+	return dst
+}
+
+// expect works out how likely each step is to run.
+func (o *Outlook) expect(at *Moment) {
+	for _, s := range o.m.Flow.Order() {
+		switch at.State[s] {
+		case Waiting:
+			o.runs[s] = o.waiting(at, s)
+		case Skipped:
+			o.runs[s] = 0
+		default:
+			o.runs[s] = 1
+		}
+	}
+}
+
+func (o *Outlook) waiting(at *Moment, s int) float64 {
+	if len(o.l.from[s]) == 0 {
+		return 1
+	}
+	var always, one float64
+	for _, a := range o.l.from[s] {
+		switch r := o.runs[a.step]; {
+		case a.p == 0:
+			always = max(always, r)
+		case at.State[a.step] != Done: // else the branch led elsewhere
+			one += float64(a.p * r)
+		}
+	}
+	return min(1, max(always, one))
+}
+
+// others works out plan k beside a step: the price of what is not decided, and how likely other paths are to end in
+// time.
+func (o *Outlook) others(at *Moment, step, k int) {
+	p := &o.l.plans[k]
+	left := at.SLO - at.Now
+	rest, in := 0.0, 1.0
+	for s, state := range at.State {
+		switch {
+		case s == step:
+		case state == Waiting:
+			rest += float64(o.runs[s] * p.usd[s])
+		case state == Ready && at.Choice[s] < 0:
+			rest += p.usd[s]
+			in *= inTime(left-p.seconds[s]-p.after[s], p.variance[s]+p.afterVariance[s])
+		case (state == Ready || state == Running) && at.Choice[s] < len(o.m.Options[s]):
+			c := &o.m.Options[s][at.Choice[s]]
+			remains := c.Mean
+			if state == Running {
+				remains = max(c.Mean-(at.Now-at.Begun[s]), c.Mean/10)
+			}
+			in *= inTime(left-remains-p.after[s], c.variance()+p.afterVariance[s])
+		}
+	}
+	o.rest[k], o.other[k] = rest, in
+}
+
+// prospect is that of an option with the plan that makes it cheapest.
+func (o *Outlook) prospect(at *Moment, step, option int) Prospect {
+	c := &o.m.Options[step][option]
+	seconds, variance := c.Mean-o.saved(at, step, c), c.variance()
+	left := at.SLO - at.Now - seconds
+	best := Prospect{USD: math.Inf(1)}
+	for k := range o.l.plans {
+		p := &o.l.plans[k]
+		spare := left - p.after[step]
+		late := 1 - float64(o.other[k]*inTime(spare, variance+p.afterVariance[step]))
+		if usd := c.USD + o.rest[k] + float64(at.Miss*late); usd < best.USD {
+			best = Prospect{usd, late, o.rest[k], spare, seconds}
+		}
+	}
+	return best
+}
+
+// saved is the time in seconds that warm instances take off an option's mean time.
+func (o *Outlook) saved(at *Moment, step int, c *Option) float64 {
+	if len(at.Warm) == 0 || c.Instances == 0 {
+		return 0
+	}
+	k, ok := slices.BinarySearch(o.m.Platform.Memory, c.MB)
+	if !ok || at.Warm[step][k] == 0 {
+		return 0
+	}
+	p := &o.m.Platform
+	if p.Formula {
+		return Mapping(c.Instances, 0) - Mapping(c.Instances, at.Warm[step][k])
+	}
+	n := c.Instances
+	if p.Together > 0 {
+		n = min(n, p.Together)
+	}
+	if warm := at.Warm[step][k]; warm < n {
+		return float64(p.StartEvery * float64(warm))
+	}
+	return p.mapping(n)
+}
+
+// inTime is the probability that a normal time with a variance exceeds its mean by at most some seconds.
+func inTime(spare, variance float64) float64 {
+	if variance > 0 {
+		return phi(spare / math.Sqrt(variance))
+	}
+	if spare < 0 {
+		return 0
+	}
+	return 1
+}
+
+// phi is the standard normal distribution function within 1e-4, by a table.
+func phi(z float64) float64 {
+	x := (z + phiEnd) * phiSteps
+	if !(x > 0) {
+		return 0
+	}
+	i := int(x)
+	if i >= len(phis)-1 {
+		return 1
+	}
+	return phis[i] + float64((x-float64(i))*(phis[i+1]-phis[i]))
+}
+
+const (
+	phiEnd   = 5
+	phiSteps = 64 // a unit
+)
+
+var phis = func() (t [2*phiEnd*phiSteps + 1]float64) {
+	for i := range t {
+		if z := float64(i)/phiSteps - phiEnd; z < 0 {
+			t[i] = upper(-z)
+		} else {
+			t[i] = 1 - upper(z)
+		}
+	}
+	return t
+}()
