@@ -30,8 +30,13 @@ type StepConfig struct {
 	// Multicore says that the code itself uses several cores: processes change nothing, and Law is case 1 of eq. 1.
 	Multicore bool `yaml:"multicore,omitempty" json:"multicore,omitempty"`
 	// Download is what the instances fetch before they compute, Upload what they store after it.
-	Download Transfer `yaml:"download,omitempty" json:"download,omitzero"`
-	Upload   Transfer `yaml:"upload,omitempty" json:"upload,omitzero"`
+	Download Transfer `yaml:"download" json:"download"`
+	Upload   Transfer `yaml:"upload" json:"upload"`
+	// MinMemory is the least memory in MB that the code runs with. MaxInstances and MaxProcesses bound the step below what
+	// the platform allows: 1 for tasks that cannot be shared. 0 is the platform's limit.
+	MinMemory    int `yaml:"min_memory,omitempty" json:"min_memory,omitempty" range:"[0,1e6]"`
+	MaxInstances int `yaml:"max_instances,omitempty" json:"max_instances,omitempty" range:"[0,1000]"`
+	MaxProcesses int `yaml:"max_processes,omitempty" json:"max_processes,omitempty" range:"[0,64]"`
 }
 
 // Transfer is data that a step moves between its instances and the storage. The objects are spread evenly over the
@@ -48,9 +53,11 @@ type Transfer struct {
 // Code of one core (case 2, δ_s = 1) takes A·γ/(x + B) + Fixed. Code of several cores (case 1) takes
 // (A·γ + B)·e^(−C·x) + Fixed with x = min(m/m_s, Cores) of at least 1, and x times less below one core:
 // (A·γ + B)·e^(−C)/x + Fixed.
+//
+// In place of A and B it can be measured: Seconds that a process with a whole core takes for Tasks tasks.
 type Law struct {
 	// A is in seconds a task. B is in cores for code of one core, in seconds for code of several ones.
-	A float64 `yaml:"a" json:"a" range:"[0,1e6]"`
+	A float64 `yaml:"a,omitempty" json:"a,omitempty" range:"[0,1e6]"`
 	B float64 `yaml:"b,omitempty" json:"b,omitempty" range:"[0,1e6]"`
 	// C is per core: how fast more cores shorten the time of code of several cores.
 	C float64 `yaml:"c,omitempty" json:"c,omitempty" range:"[0,100]"`
@@ -58,4 +65,8 @@ type Law struct {
 	Cores float64 `yaml:"cores,omitempty" json:"cores,omitempty" range:"[0,1024]"`
 	// Fixed is in seconds (φ).
 	Fixed float64 `yaml:"fixed,omitempty" json:"fixed,omitempty" range:"[0,1e6]"`
+	// Tasks and Seconds are measured times, both ascending, with straight lines between them. More tasks than the last
+	// take longer in proportion.
+	Tasks   []int     `yaml:"tasks,omitempty" json:"tasks,omitempty" range:"[1,1e6]"`
+	Seconds []float64 `yaml:"seconds,omitempty" json:"seconds,omitempty" range:"(0,1e6]"`
 }

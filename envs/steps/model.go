@@ -140,8 +140,9 @@ func (m *Model) place(number map[string]int) error {
 				strings.Join(m.Flow.Functions(), ", "))
 		case seen[n]:
 			return bounds.Errorf(key+".name", "is %q, which is there twice", c.Name)
-		case c.Tasks > 0 && c.Law.A == 0 && c.Law.B == 0 && c.Law.Fixed == 0:
-			return bounds.Errorf(key+".law", "is missing: step %q has %d tasks, want the law of their time", c.Name, c.Tasks)
+		}
+		if err := c.validate(key, &m.Platform); err != nil {
+			return err
 		}
 		seen[n], m.Steps[n] = true, c
 	}
@@ -271,7 +272,12 @@ func (m *Model) Pack(step, mb, instances, processes int) (int, error) {
 		return 0, fmt.Errorf("step %q: %d MB is no size of the platform, want one of %v", m.Steps[step].Name, mb,
 			m.Platform.Memory)
 	}
-	if most := m.MostInstances(step, mb); instances < 1 || instances > most {
+	most := m.MostInstances(step, mb)
+	if most == 0 {
+		return 0, fmt.Errorf("step %q: %d MB, want at least the %d MB that its code needs", m.Steps[step].Name, mb,
+			m.Steps[step].MinMemory)
+	}
+	if instances < 1 || instances > most {
 		return 0, fmt.Errorf("step %q: %d instances of %d MB, want 1 to %d", m.Steps[step].Name, instances, mb, most)
 	}
 	if most := m.MostProcesses(step, mb, instances); processes < 1 || processes > most {
@@ -293,9 +299,14 @@ func (m *Model) unpack(option int) configuration {
 	return configuration{m.Platform.Memory[n/m.Platform.MaxInstances], n%m.Platform.MaxInstances + 1, q + 1}
 }
 
-// MostInstances is how many instances of a size a step can have: a task each at least, and as the workers hold.
+// MostInstances is how many instances of a size a step can have: a task each at least, and as the workers hold; 0 of a
+// size with which its code does not run.
 func (m *Model) MostInstances(step, mb int) int {
-	return min(m.Platform.MaxInstances, m.Steps[step].Tasks, m.Platform.fit(mb))
+	c := &m.Steps[step]
+	if mb < c.MinMemory {
+		return 0
+	}
+	return min(m.Platform.MaxInstances, limit(c.MaxInstances), c.Tasks, m.Platform.fit(mb))
 }
 
 // MostProcesses is how many processes an instance can have: a task each at least, and no more than it has cores, rounded
@@ -306,5 +317,5 @@ func (m *Model) MostProcesses(step, mb, instances int) int {
 		return 1
 	}
 	cores := max(1, int(math.Ceil(float64(mb)/m.Platform.SingleCore)))
-	return min(m.Platform.MaxProcesses, cores, (c.Tasks+instances-1)/instances)
+	return min(m.Platform.MaxProcesses, limit(c.MaxProcesses), cores, (c.Tasks+instances-1)/instances)
 }

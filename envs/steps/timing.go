@@ -31,6 +31,10 @@ func (s spread) logarithm() (mu, sigma float64) {
 func (p *Platform) compute(c *StepConfig, tasks int, mb, processes int) float64 {
 	x := float64(mb) / p.SingleCore
 	l := &c.Law
+	if len(l.Tasks) > 0 {
+		seconds := l.measured((tasks + processes - 1) / processes)
+		return seconds/min(1, x/float64(processes)) + l.Fixed
+	}
 	if !c.Multicore {
 		return float64(l.A*float64(tasks))/(min(x, float64(processes))+l.B) + l.Fixed
 	}
