@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"fmt"
+
+	"github.com/stoker-rl/stoker/configs"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/classic"
 	"github.com/stoker-rl/stoker/envs/deeprm"
@@ -96,7 +99,7 @@ func environments() []Env {
 			Doc:    "choose model variant and memory of all functions of a workflow at once, an agent for each (OptiServe)",
 			Short:  "env: {id: stoker/Variants-v1, apps: 2, functions: [3, 4]}",
 			Golden: []Golden{{"envs/variants/testdata/once.golden", []string{"env.apps=20"}}},
-		}, variants.DefaultEnv, alone(variants.New)),
+		}, variants.DefaultEnv, application(variants.New)),
 		DefineEnv(Env{
 			ID: variants.EachID, Page: "docs/variants.md",
 			Doc:   "choose model variant and memory of one function of a workflow after the other, and see a graph (OptiServe)",
@@ -105,12 +108,12 @@ func environments() []Env {
 				{File: "envs/variants/testdata/each.golden", Set: []string{"env.apps=20"}},
 				{"envs/variants/testdata/served.golden", []string{"env.apps=8", "env.world=served", "env.requests=100"}},
 			},
-		}, variants.DefaultEnv, alone(variants.NewEach)),
+		}, variants.DefaultEnv, application(variants.NewEach)),
 		DefineEnv(Env{
 			ID: EachFlatID, Page: "docs/variants.md",
 			Doc:    "the same seen as a vector, for learners that know no graphs",
 			Golden: []Golden{{"envs/variants/testdata/each-flat.golden", []string{"env.apps=20", "env.functions=[5, 9]"}}},
-		}, variants.DefaultEnv, alone(newEachFlat)),
+		}, variants.DefaultEnv, application(newEachFlat)),
 		DefineEnv(Env{
 			ID: "stoker/CartPole-v1", Doc: "balance a pole on a cart (Gymnasium's CartPole-v1)", Page: "docs/environments.md",
 			Short:  "env: {id: stoker/CartPole-v1, max_steps: 3}",
@@ -144,6 +147,20 @@ func alone[C, E any](build func(C) (E, error)) func(C, workload.Config) (E, erro
 	return func(c C, _ workload.Config) (E, error) { return build(c) }
 }
 
+// application is the constructor of an environment that configures generated applications, or one from a file.
+func application[E any](build func(variants.EnvConfig, *variants.Model) (E, error)) func(variants.EnvConfig,
+	workload.Config) (E, error) {
+	return func(c variants.EnvConfig, _ workload.Config) (e E, err error) {
+		var own *variants.Model
+		if c.Workflow != variants.Generated && c.Workflow != "" {
+			if own, err = configs.ReadApp(c.Workflow); err != nil {
+				return e, fmt.Errorf("env.workflow: %w", err)
+			}
+		}
+		return build(c, own)
+	}
+}
+
 func newPricing(c pricing.Config, w workload.Config) (*pricing.Pricing, error) {
 	return pricing.New(c, w, nil)
 }
@@ -152,8 +169,8 @@ func newSlots(c pricing.Config, w workload.Config) (*pricing.Slots, error) {
 	return pricing.NewSlots(c, w, nil)
 }
 
-func newEachFlat(c variants.EnvConfig) (*envs.Flatten, error) {
-	e, err := variants.NewEach(c)
+func newEachFlat(c variants.EnvConfig, own *variants.Model) (*envs.Flatten, error) {
+	e, err := variants.NewEach(c, own)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/stoker-rl/stoker/bounds"
 	"github.com/stoker-rl/stoker/envs"
 	"github.com/stoker-rl/stoker/envs/envtest"
+	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workload"
 	"github.com/stoker-rl/stoker/internal/proof"
 )
@@ -115,5 +118,43 @@ func TestFind(t *testing.T) {
 	_, err := Default().Env("x")
 	if err == nil || strings.Contains(err.Error(), "mean") || !strings.Contains(err.Error(), "stoker/LQR-v1") {
 		t.Errorf("a name that is near none gives %v", err)
+	}
+}
+
+// What is wrong with an application's file is said with its line and field, in every environment that takes one.
+func TestApplicationFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	const app = "name: a\nworkflow: {nodes: [{name: f}]}\nfunctions:\n  - name: f\n    memory: {sizes: [128, 256]}\n"
+	good := write("good.yaml", app+"    variants: [{law: {form: exponential, a: 1, b: 2, c: 0.01}}]\n")
+	for file, want := range map[string]string{
+		good: "",
+		write("law.yaml", app+"    variants: [{law: {form: exponential, a: 1, b: -2, c: 0.01}}]\n"): "law.yaml:6: " +
+			"functions[0].variants[0].law.b is -2, want a number from 0",
+		write("key.yaml", app+"    variants: [{laws: {form: exponential}}]\n"): "key.yaml:6: unknown key functions[0].variants[0].laws",
+		write("empty.yaml", ""):            "the file is empty",
+		filepath.Join(dir, "missing.yaml"): "no such file",
+	} {
+		for _, id := range []string{variants.ID, variants.EachID, EachFlatID} {
+			e, err := Default().Env(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := variants.DefaultEnv()
+			c.Workflow = file
+			_, err = e.New(&c, workload.Default())
+			switch {
+			case want == "" && err != nil:
+				t.Errorf("%s: %v", id, err)
+			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%s: error %v, want %q", id, err, want)
+			}
+		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // shapeOf returns the part of a configuration that shapes results, as JSON: what only says how it is carried out is
-// left out, so that any number of workers, and data that lie anywhere, leave the same checkpoint. A trace's folder has
-// the last part of its path alone.
+// left out, so that any number of workers, and data that lie anywhere, leave the same checkpoint. Of the paths of traces
+// and of an environment's files the last part stays.
 func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 	y := *x
 	y.Engine.Workers, y.Engine.Device = 0, configs.Default().Engine.Device
@@ -26,7 +26,11 @@ func shapeOf(x *configs.Experiment) (json.RawMessage, error) {
 		y.Engine.Threads, y.Engine.Deterministic = 0, false
 	}
 	var err error
-	if y.Workload, err = y.Workload.EachPath(func(p string) (string, error) { return filepath.Base(p), nil }); err != nil {
+	base := func(p string) (string, error) { return filepath.Base(p), nil }
+	if y.Workload, err = y.Workload.EachPath(base); err != nil {
+		return nil, err
+	}
+	if y.Env.Config, err = files(y.Env.Config, base); err != nil {
 		return nil, err
 	}
 	if p := y.Train.Library.Path; p != "" {
@@ -51,12 +55,26 @@ func located(x *configs.Experiment) (*configs.Experiment, error) {
 	if y.Workload, err = y.Workload.EachPath(filepath.Abs); err != nil {
 		return nil, fmt.Errorf("workload.path: %w", err)
 	}
+	if y.Env.Config, err = files(y.Env.Config, filepath.Abs); err != nil {
+		return nil, fmt.Errorf("env: %w", err)
+	}
 	if p := y.Train.Library.Path; p != "" {
 		if y.Train.Library.Path, err = filepath.Abs(p); err != nil {
 			return nil, fmt.Errorf("train.library.path: %w", err)
 		}
 	}
 	return &y, nil
+}
+
+// files returns an environment's configuration with every path of its files replaced by what f makes of it. One without
+// a method Files has none.
+func files(config any, f func(path string) (string, error)) (any, error) {
+	if c, ok := config.(interface {
+		Files(f func(path string) (string, error)) (any, error)
+	}); ok {
+		return c.Files(f)
+	}
+	return config, nil
 }
 
 // sameShape refuses to go on from a checkpoint under another configuration, as an edited or damaged config.yaml would

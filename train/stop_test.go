@@ -107,6 +107,37 @@ func TestStopsPromptly(t *testing.T) {
 	}
 }
 
+// An application's file is found from any folder too, and where it lies shapes no result.
+func TestApplicationFromAnotherFolder(t *testing.T) {
+	home := t.TempDir()
+	app, err := os.ReadFile(filepath.Join("..", "configs", "variants", "app4.yaml"))
+	must(t, err)
+	text := "name: a\nseed: 1\nenv: {id: stoker/VariantsEach-v1, workflow: app.yaml}\n" +
+		"agent: {name: reinforce, episodes: 4, graph: {hidden: 8, layers: 1}}\n" +
+		"train: {steps: 160, copies: 2, log_every: 40, checkpoint: {every: 40, keep: 1}, evaluate: {every: 80, episodes: 2, metric: ideal}}\n"
+	for _, dir := range []string{"a", "b", "elsewhere"} {
+		must(t, os.Mkdir(filepath.Join(home, dir), 0o777))
+	}
+	must(t, os.WriteFile(filepath.Join(home, "a", "app.yaml"), app, 0o666))
+	must(t, os.WriteFile(filepath.Join(home, "b", "app.yaml"), app, 0o666))
+
+	t.Chdir(filepath.Join(home, "a"))
+	whole, stopped := t.TempDir(), t.TempDir()
+	_, err = Start(context.Background(), parse(t, text), options(whole))
+	must(t, err)
+	want := outcome(t, durable.OS{}, filepath.Join(whole, "a"))
+
+	t.Chdir(filepath.Join(home, "b"))
+	if _, err := Start(&countdown{context.Background(), 5}, parse(t, text), options(stopped)); !errors.Is(err, errStop) {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(home, "elsewhere"))
+	dir := filepath.Join(stopped, "a")
+	_, err = Resume(context.Background(), dir, options(""))
+	must(t, err)
+	same(t, "resumed from another folder, its application in another", outcome(t, durable.OS{}, dir), want)
+}
+
 // Where the data lie is written down as an absolute path, so that a run is resumed and evaluated from any folder, and
 // shapes no result: only the folder's own name does.
 func TestDataFromAnotherFolder(t *testing.T) {

@@ -13,22 +13,46 @@ import (
 // it.
 type shelf struct {
 	config EnvConfig
+	own    *Model // the one application; nil where they are generated
 	menus  map[int]*menu
 	seen   task // to draw problems with
+	blind  bool // nobody asks how far plans are from the ideal
 }
 
-func newShelf(c EnvConfig) (*shelf, error) {
+func newShelf(c EnvConfig, own *Model) (*shelf, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	if (own == nil) != (c.Workflow == Generated) {
+		return nil, fmt.Errorf("workflow is %s, want an application with a file's name, and none with %s", c.Workflow, Generated)
+	}
 	s := &shelf{config: c, menus: map[int]*menu{}}
+	if own == nil {
+		return s, nil
+	}
+	s.own = sharedAs(own.fingerprint(), own)
+	if n, most := own.NumFunctions(), c.Functions[1]; n > most {
+		return nil, fmt.Errorf("%s has %d functions, and env.functions allows %d: a policy sees no more than it was trained with; "+
+			"want env.functions=[%d, %d] in its training", c.Workflow, n, most, c.Functions[0], n)
+	}
+	n, err := newMenu(s.own, c.Options)
+	if err == nil {
+		err = n.worth(Objective(c.Objective))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Workflow, err)
+	}
 	return s, nil
 }
 
-// fingerprint tells configurations apart.
+// fingerprint tells configurations apart. Where a file lies does not matter, what it says does.
 func (s *shelf) fingerprint() uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%+v", s.config)
+	c := s.config
+	if s.own != nil {
+		c.Workflow = s.own.fingerprint()
+	}
+	fmt.Fprintf(h, "%+v", c)
 	return h.Sum64()
 }
 
@@ -40,23 +64,29 @@ func (s *shelf) functions() int {
 // menu returns the application of an episode.
 func (s *shelf) menu(seed uint64) (*menu, error) {
 	i := int(seed % uint64(s.config.Apps))
+	if s.own != nil && s.config.World != Served {
+		i = 0
+	}
 	if n := s.menus[i]; n != nil {
 		return n, nil
 	}
-	n, err := s.generate(uint64(s.config.First + i))
+	number := s.config.First + i
+	n, err := s.make(uint64(number))
+	if err != nil && s.own != nil {
+		return nil, fmt.Errorf("%s on platform %d: %w", s.config.Workflow, number, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("generated application %d: %w", s.config.First+i, err)
+		return nil, fmt.Errorf("generated application %d: %w", number, err)
 	}
 	s.menus[i] = n
 	return n, nil
 }
 
-func (s *shelf) generate(number uint64) (*menu, error) {
-	app, err := Generate(number, s.config.Functions[0], s.config.Functions[1])
-	if err != nil {
-		return nil, err
+func (s *shelf) make(number uint64) (*menu, error) {
+	m, err := s.own, error(nil)
+	if m == nil {
+		m, err = generated(number, s.config.Functions[0], s.config.Functions[1])
 	}
-	m, err := app.Compile()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +106,11 @@ func (s *shelf) objective(seed uint64, options envs.Options) (int, error) {
 	if s.config.World == Served {
 		name = Cost
 	} else if s.config.Objective == mixed {
-		name = Objectives()[rng.New(seed, "variants/objective").IntN(len(Objectives()))]
+		all := Objectives()
+		if s.own != nil && !s.own.rated() {
+			all = []Objective{Time, Cost}
+		}
+		name = all[rng.New(seed, "variants/objective").IntN(len(all))]
 	}
 	for option, v := range options {
 		text, ok := v.(string)

@@ -1,6 +1,8 @@
 package variants
 
 import (
+	"slices"
+
 	"github.com/stoker-rl/stoker/bounds"
 )
 
@@ -16,13 +18,27 @@ const (
 	Best = "exact"
 )
 
+// Generated is the [EnvConfig.Workflow] of generated applications.
+const Generated = "generated"
+
+// How the agents of [Env] are rewarded.
+const (
+	Team       = "team"
+	Difference = "difference"
+)
+
 // EnvConfig configures [Each] and [Env].
 type EnvConfig struct {
+	// Workflow is what is configured: generated applications, or one application: app1 to app6, or its file, as stoker
+	// whatif reads it. A path is relative to the working folder.
+	Workflow string `yaml:"workflow" json:"workflow"`
 	// Apps is the number of generated applications; the episode with seed s is of application First + s mod Apps. Those
-	// with numbers from 5,000 on are kept for tests.
+	// with numbers from 5,000 on are kept for tests. Of an application of one's own it numbers the platforms and loads
+	// that are drawn where plans are served.
 	Apps  int `yaml:"apps" json:"apps" range:"[1,1e6]"`
 	First int `yaml:"first" json:"first" range:"[0,1e9]"`
-	// Functions is the smallest and the largest number of functions of a generated application.
+	// Functions is the smallest and the largest number of functions of a generated application. An application of one's
+	// own has at most the largest: policies see room for so many.
 	Functions []int `yaml:"functions" json:"functions" range:"[3,64]"`
 	// Objective is mixed, or the one that all problems have: time, cost or accuracy (OptiServe, eqs. 4.3 to 4.5).
 	Objective string `yaml:"objective" json:"objective" oneof:"mixed|time|cost|accuracy"`
@@ -37,20 +53,36 @@ type EnvConfig struct {
 	// Penalty is what a missed percentile costs in reward where plans are served: the larger, the more a policy pays for
 	// keeping it.
 	Penalty float64 `yaml:"penalty" json:"penalty" range:"[0,1e6]"`
+	// Credit is how the agents of [Env] are rewarded: all by what their plan gives (team), or each by how much better the
+	// plan is than with the present plan's option in place of its own (difference).
+	Credit string `yaml:"credit" json:"credit" oneof:"team|difference"`
 	// Ideal is what plans are measured by: exact, or relaxed, which is quicker and at most a few per cent worse.
 	Ideal string `yaml:"ideal" json:"ideal" oneof:"relaxed|exact"`
 }
 
 // DefaultEnv returns 1,000 generated applications of 3 to 24 functions.
 func DefaultEnv() EnvConfig {
-	return EnvConfig{Apps: 1000, Functions: []int{3, 24}, Objective: "mixed", Options: 80, World: ByMeans, Requests: 400,
-		Penalty: 10, Ideal: Relaxed}
+	return EnvConfig{Workflow: Generated, Apps: 1000, Functions: []int{3, 24}, Objective: "mixed", Options: 80, World: ByMeans, Requests: 400,
+		Penalty: 10, Credit: Team, Ideal: Relaxed}
+}
+
+// Files returns the configuration's file, with what f makes of its path.
+func (c EnvConfig) Files(f func(path string) (string, error)) (any, error) {
+	if c.Workflow == Generated || slices.Contains(presets, c.Workflow) {
+		return &c, nil
+	}
+	var err error
+	c.Workflow, err = f(c.Workflow)
+	return &c, err
 }
 
 // Validate says what is wrong with the configuration, naming the key.
 func (c EnvConfig) Validate() error {
 	if err := bounds.Check(&c); err != nil {
 		return err
+	}
+	if c.Workflow == "" {
+		return bounds.Errorf("workflow", "is empty, want generated, app1 to app6, or an application's file")
 	}
 	if c.World == Served && c.Objective != string(Cost) && c.Objective != mixed {
 		return bounds.Errorf("objective", "is %s with world: served, want cost", c.Objective)

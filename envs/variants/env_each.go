@@ -44,9 +44,10 @@ type episode struct {
 // gain is the return that one per cent of the objective is a hundredth of.
 const gain = 10
 
-// NewEach returns an environment; call Reset before Step.
-func NewEach(c EnvConfig) (*Each, error) {
-	s, err := newShelf(c)
+// NewEach returns an environment; call Reset before Step. own is the application where c.Workflow is not generated,
+// else nil.
+func NewEach(c EnvConfig, own *Model) (*Each, error) {
+	s, err := newShelf(c, own)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (e *Each) judge(out *envs.Outcome) error {
 		report(&w.problem, w.outcome, w.ideal, true, out.Info)
 		return nil
 	}
-	ideal, err := e.shelf.ideal(&w.task, e.seed)
+	ideal, err := e.shelf.ideal(&w.task)
 	report(&w.problem, w.outcome, ideal, w.problem.Keeps(w.outcome), out.Info)
 	return err
 }

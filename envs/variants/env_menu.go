@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-rl/stoker/bounds"
 )
 
 // menu is what an agent can choose from in one application: its model's options without the dominated ones.
@@ -47,8 +49,8 @@ func newMenu(m *Model, most int) (*menu, error) {
 	for f := range m.Options {
 		n.offers = append(n.offers, undominated(m, f))
 		if k := len(n.offers[f]); k > most {
-			return nil, fmt.Errorf("function %q has %d options that no other one dominates, and options is %d",
-				m.Flow.Functions()[f], k, most)
+			return nil, fmt.Errorf("function %q has %d options that no other one dominates, and env.options is %d: "+
+				"want at least %d", m.Flow.Functions()[f], k, most, k)
 		}
 		spans := make([][2]int, m.NumVariants(f))
 		left := 0
@@ -74,6 +76,31 @@ func newMenu(m *Model, most int) (*menu, error) {
 		return cmp.Or(cmp.Compare(n.left[b], n.left[a]), cmp.Compare(n.ranges[b].usd, n.ranges[a].usd))
 	})
 	return n, nil
+}
+
+// worth reports why there is nothing to learn from problems with an objective (mixed is all of them).
+func (n *menu) worth(objective Objective) error {
+	choice, options := make([]int, len(n.offers)), 0
+	for f := range choice {
+		choice[f] = n.offers[f][0].option
+		options = max(options, len(n.offers[f]))
+	}
+	out := n.model.Evaluate(choice)
+	switch {
+	case options == 1:
+		return bounds.Errorf("functions", "have one option each that no other one dominates: there is nothing to choose")
+	case out.Seconds <= 0 || out.USD <= 0:
+		return bounds.Errorf("functions", "take %g s and cost %g USD a million executions, want more than 0", out.Seconds, out.USD)
+	case objective == Accuracy && !n.model.rated():
+		return bounds.Errorf("functions", "have one accuracy score only, and objective is accuracy")
+	}
+	return nil
+}
+
+// rated reports whether there is more than one accuracy score.
+func (m *Model) rated() bool {
+	low, high := m.AccuracyRange()
+	return high > low
 }
 
 // rangeOf returns by how much the times and the prices of offers differ at most.

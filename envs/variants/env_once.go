@@ -38,9 +38,9 @@ const (
 	perSlot = 3 + 2*grid
 )
 
-// New returns an environment; call Reset before Step.
-func New(c EnvConfig) (*Env, error) {
-	s, err := newShelf(c)
+// New returns an environment; call Reset before Step. own is as for [NewEach].
+func New(c EnvConfig, own *Model) (*Env, error) {
+	s, err := newShelf(c, own)
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +48,9 @@ func New(c EnvConfig) (*Env, error) {
 		return nil, fmt.Errorf("%s: world is %s, want %s: plans are served in %s", ID, c.World, ByMeans, EachID)
 	}
 	e := &Env{shelf: s, print: s.fingerprint()}
-	columns, own := problemFeatures(), functionFeatures()
-	e.problem, e.function = len(columns), len(own)
-	for _, c := range own {
+	columns, mine := problemFeatures(), functionFeatures()
+	e.problem, e.function = len(columns), len(mine)
+	for _, c := range mine {
 		c.Name = "own " + c.Name
 		columns = append(columns, c)
 	}
@@ -228,15 +228,12 @@ func (e *Env) Step(act *envs.Action, obs *envs.Observation, out *envs.Outcome) e
 		}
 	}
 	got := w.evaluate(e.plan)
-	ideal, err := e.shelf.ideal(&w.task, e.seed)
+	ideal, err := e.shelf.ideal(&w.task)
 	if err != nil {
 		return fmt.Errorf("%s: %w", ID, err)
 	}
 	clear(out.Rewards[0])
-	reward := float32(e.reward(got))
-	for f := range w.menu.offers {
-		out.Rewards[0][f] = reward
-	}
+	e.credit(e.reward(got), out.Rewards[0])
 	e.running = false
 	out.Terminated, out.Truncated, out.Elapsed = true, false, 0
 	report(&w.problem, got, ideal, w.problem.Keeps(got), out.Info)
@@ -249,6 +246,20 @@ const (
 	overstepped   = 2
 	overstepsMuch = 10
 )
+
+// credit gives the agents their rewards for the plan, which is worth reward.
+func (e *Env) credit(reward float64, to []float32) {
+	w := &e.walk
+	for f := range w.menu.offers {
+		to[f] = float32(reward)
+		if e.shelf.config.Credit == Difference {
+			chosen := e.plan[f]
+			e.plan[f] = w.now[f]
+			to[f] = float32(reward - e.reward(w.evaluate(e.plan)))
+			e.plan[f] = chosen
+		}
+	}
+}
 
 func (e *Env) reward(got Outcome) float64 {
 	p := &e.walk.problem

@@ -14,19 +14,19 @@ func fewApps() EnvConfig {
 }
 
 func TestEachContract(t *testing.T) {
-	envtest.Run(t, func() (envs.Env, error) { return NewEach(fewApps()) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+	envtest.Run(t, func() (envs.Env, error) { return NewEach(fewApps(), nil) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
 }
 
 func TestServedContract(t *testing.T) {
 	envtest.Run(t, func() (envs.Env, error) {
 		c := fewApps()
 		c.World, c.Requests = Served, 100
-		return NewEach(c)
+		return NewEach(c, nil)
 	}, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
 }
 
 func TestOnceContract(t *testing.T) {
-	envtest.Run(t, func() (envs.Env, error) { return New(fewApps()) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+	envtest.Run(t, func() (envs.Env, error) { return New(fewApps(), nil) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
 }
 
 // What is left out costs nothing: for each option left out another one of the function is no slower, no dearer and as
@@ -74,7 +74,7 @@ func TestDominatedOptionsAreLeftOut(t *testing.T) {
 func TestExactPlanCanBePlayed(t *testing.T) {
 	c := DefaultEnv()
 	c.Ideal = Best
-	e, err := NewEach(c)
+	e, err := NewEach(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestExactPlanCanBePlayed(t *testing.T) {
 func TestMarginsTradeCostForTheTail(t *testing.T) {
 	c := DefaultEnv()
 	c.World, c.Requests = Served, 200
-	e, err := NewEach(c)
+	e, err := NewEach(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

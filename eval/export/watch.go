@@ -25,6 +25,11 @@ func watch(ctx context.Context, t *eval.Trained, worlds []*world, progress func(
 	for _, w := range worlds {
 		all += len(w.seeds)
 	}
+	for _, w := range worlds {
+		if m, ok := envs.As[measuring](w.env); ok {
+			m.Measure(false)
+		}
+	}
 	seen := newWatcher(worlds[0].spec)
 	var tests []bundle.Vector
 	for i, w := range worlds {
@@ -63,6 +68,9 @@ func watch(ctx context.Context, t *eval.Trained, worlds []*world, progress func(
 	}
 	return seen.seen(), tests, nil
 }
+
+// measuring is an environment whose steps report measures that take long to work out, and that nothing else depends on.
+type measuring interface{ Measure(on bool) }
 
 // stoppable is a policy that acts until its context ends.
 type stoppable struct {

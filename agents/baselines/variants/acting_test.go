@@ -15,7 +15,7 @@ import (
 func TestPlansAct(t *testing.T) {
 	c := variants.DefaultEnv()
 	c.Functions, c.Ideal = []int{3, 8}, variants.Best
-	e, err := variants.NewEach(c)
+	e, err := variants.NewEach(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestPlansAct(t *testing.T) {
 }
 
 func TestWrongWeights(t *testing.T) {
-	e, err := variants.NewEach(variants.DefaultEnv())
+	e, err := variants.NewEach(variants.DefaultEnv(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

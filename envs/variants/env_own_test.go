@@ -1,0 +1,216 @@
+package variants
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
+)
+
+// own returns a preset and the configuration of an environment for it.
+func own(t *testing.T, name string) (EnvConfig, *Model) {
+	t.Helper()
+	a, err := Preset(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := a.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := DefaultEnv()
+	c.Workflow = name + ".yaml"
+	return c, m
+}
+
+// An application of one's own keeps the contract in every form and world.
+func TestOwnContract(t *testing.T) {
+	o := envtest.Options{Seeds: []uint64{1, 2}, Steps: 40}
+	c, m := own(t, "app4")
+	envtest.Run(t, func() (envs.Env, error) { return NewEach(c, m) }, o)
+	envtest.Run(t, func() (envs.Env, error) { return New(c, m) }, o)
+	c.World, c.Requests, c.Apps = Served, 100, 3
+	envtest.Run(t, func() (envs.Env, error) { return NewEach(c, m) }, o)
+}
+
+// Every episode is of the application, and problems differ. One without accuracies is never asked for the greatest.
+func TestOwnProblems(t *testing.T) {
+	for name, objectives := range map[string]int{"app6": 3, "app1": 2} {
+		c, m := own(t, name)
+		e, err := NewEach(c, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obs := envs.NewObservation(e.Spec())
+		problems, seen := map[Problem]bool{}, map[Objective]bool{}
+		for seed := range uint64(60) {
+			if err := e.Reset(seed, nil, obs); err != nil {
+				t.Fatal(err)
+			}
+			if e.Model().App.Name != name {
+				t.Fatalf("seed %d: application %s", seed, e.Model().App.Name)
+			}
+			problems[e.Problem()], seen[e.Problem().Objective] = true, true
+		}
+		if len(problems) < 50 || len(seen) != objectives {
+			t.Errorf("%s: %d problems of 60 seeds, objectives %v", name, len(problems), seen)
+		}
+	}
+}
+
+// A state fits where the application is the same, wherever its file lies, and no other one.
+func TestOwnState(t *testing.T) {
+	c, m := own(t, "app3")
+	e, err := NewEach(c, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Reset(1, nil, envs.NewObservation(e.Spec())); err != nil {
+		t.Fatal(err)
+	}
+	state, err := e.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, other := *m.App, c
+	again, err := app.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Workflow = "elsewhere/app.yaml"
+	moved, err := NewEach(other, again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := moved.UnmarshalBinary(state); err != nil {
+		t.Errorf("the same application in another file: %v", err)
+	}
+	app.Delays.Node = 1
+	if again, err = app.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	if moved, err = NewEach(c, again); err != nil {
+		t.Fatal(err)
+	}
+	if err := moved.UnmarshalBinary(state); err == nil {
+		t.Error("an application with other delays takes the state")
+	}
+}
+
+// What cannot be is refused, with what would be right.
+func TestOwnRefused(t *testing.T) {
+	for _, x := range []struct {
+		app    string
+		change func(*EnvConfig)
+		want   string
+	}{
+		{"app4", func(c *EnvConfig) { c.Functions = []int{3, 3} }, "app4.yaml has 4 functions, and env.functions allows 3"},
+		{"app6", func(c *EnvConfig) { c.Options = 5 }, "env.options is 5: want at least 14"},
+		{"app1", func(c *EnvConfig) { c.Objective = string(Accuracy) }, "objective is accuracy"},
+		{"app1", func(c *EnvConfig) { c.Workflow = "" }, "workflow is empty"},
+		{"app1", func(c *EnvConfig) { c.Workflow = Generated }, "workflow is generated"},
+	} {
+		c, m := own(t, x.app)
+		x.change(&c)
+		if _, err := NewEach(c, m); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: error %v, want %q", x.app, err, x.want)
+		}
+	}
+	c, m := own(t, "app2")
+	a := *m.App
+	for i := range a.Functions {
+		a.Functions[i] = Function{Name: a.Functions[i].Name, Fixed: true, Seconds: 1}
+	}
+	fixed, err := a.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewEach(c, fixed); err == nil || !strings.Contains(err.Error(), "nothing to choose") {
+		t.Errorf("fixed functions alone: %v", err)
+	}
+}
+
+// Difference rewards tell agents apart: one that keeps the present plan's option has none, and together with what the
+// plan without the agent gives they make up the team's.
+func TestDifferenceRewards(t *testing.T) {
+	c := fewApps()
+	c.Credit = Difference
+	e, err := New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Credit = Team
+	team, err := New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, act := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec())
+	out, all := envs.NewOutcome(e.Spec()), envs.NewOutcome(e.Spec())
+	for seed := range uint64(24) {
+		for _, x := range []*Env{e, team} {
+			if err := x.Reset(seed, nil, obs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.Follow(e.Present(nil), 1, act)
+		present := e.reward(e.walk.outcome)
+		act.Kinds[0][1] = 1 - act.Kinds[0][1] // agent 0 alone leaves the plan
+		if err := e.Step(act, obs, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := team.Step(act, obs, all); err != nil {
+			t.Fatal(err)
+		}
+		for f, r := range out.Rewards[0] {
+			if want := float32(float64(all.Rewards[0][0]) - present); f == 0 && abs(r-want) > 1e-4 || f > 0 && r != 0 {
+				t.Errorf("seed %d: agent %d has %g; the team %g, with the present plan %g", seed, f, r, all.Rewards[0][0], present)
+			}
+		}
+	}
+}
+
+func abs(x float32) float32 { return max(x, -x) }
+
+// What nobody asks for is not worked out, and nothing else changes.
+func TestMeasuringChangesNothing(t *testing.T) {
+	c := fewApps()
+	c.Ideal, c.First = Best, 700
+	var first [2][]float32
+	solved := func() (n int) {
+		store.Range(func(key, _ any) bool {
+			if _, ok := key.(question); ok {
+				n++
+			}
+			return true
+		})
+		return n
+	}
+	for k, on := range []bool{false, true} {
+		before := solved()
+		e, err := New(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Measure(on)
+		obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+		for seed := range uint64(6) {
+			if err := e.Reset(seed, nil, obs); err != nil {
+				t.Fatal(err)
+			}
+			first[k] = append(first[k], obs.Kinds[0].Values...)
+			if err := e.Step(act, obs, out); err != nil {
+				t.Fatal(err)
+			}
+			first[k] = append(first[k], out.Rewards[0]...)
+		}
+		if n := solved() - before; n != 0 && !on || n != 6 && on {
+			t.Errorf("measuring is %v, and %d problems were solved", on, n)
+		}
+	}
+	for i := range first[0] {
+		if first[0][i] != first[1][i] {
+			t.Fatal("what is seen or rewarded depends on what is measured")
+		}
+	}
+}
