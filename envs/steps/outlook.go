@@ -43,8 +43,9 @@ func (o *Outlook) Look(dst []Prospect, at *Moment, step int) []Prospect {
 	for k := range o.l.plans {
 		o.others(at, step, k)
 	}
+	from := 0
 	for i := range o.m.Options[step] {
-		dst = append(dst, o.prospect(at, step, i))
+		dst = append(dst, o.prospect(at, step, i, &from))
 	}
 	return dst
 }
@@ -105,21 +106,39 @@ func (o *Outlook) others(at *Moment, step, k int) {
 	o.rest[k], o.other[k] = rest, in
 }
 
-// prospect is that of an option with the plan that makes it cheapest.
-func (o *Outlook) prospect(at *Moment, step, option int) Prospect {
+// prospect is that of an option with the plan that makes it cheapest. All plans are tried for a step's first option. For
+// others they are searched downhill from the one that suited the option before, *from, since slower options want a
+// quicker rest; the cheapest plan, which gives the limit up, is tried too.
+func (o *Outlook) prospect(at *Moment, step, option int, from *int) Prospect {
 	c := &o.m.Options[step][option]
-	seconds, variance := c.Mean-o.saved(at, step, c), c.variance()
-	left := at.SLO - at.Now - seconds
-	best := Prospect{USD: math.Inf(1)}
-	for k := range o.l.plans {
-		p := &o.l.plans[k]
-		spare := left - p.after[step]
-		late := 1 - float64(o.other[k]*inTime(spare, variance+p.afterVariance[step]))
-		if usd := c.USD + o.rest[k] + float64(at.Miss*late); usd < best.USD {
-			best = Prospect{usd, late, o.rest[k], spare, seconds}
+	seconds := c.Mean - o.saved(at, step, c)
+	left, variance := at.SLO-at.Now-seconds, c.variance()
+	best := o.with(at, c, step, *from, left, variance)
+	try := func(k int) bool {
+		p := o.with(at, c, step, k, left, variance)
+		if p.USD <= best.USD { // neighbours can be the same plan
+			best, *from = p, k
+			return true
 		}
+		return option == 0
 	}
+	for k := *from + 1; k < numLevels && try(k); k++ {
+	}
+	for k := *from - 1; k >= 0 && try(k); k-- {
+	}
+	if none := o.with(at, c, step, 0, left, variance); none.USD < best.USD {
+		best = none
+	}
+	best.Seconds = seconds
 	return best
+}
+
+// with is the prospect of an option with plan k, where the option leaves some seconds.
+func (o *Outlook) with(at *Moment, c *Option, step, k int, left, variance float64) Prospect {
+	p := &o.l.plans[k]
+	spare := left - p.after[step]
+	late := 1 - float64(o.other[k]*inTime(spare, variance+p.afterVariance[step]))
+	return Prospect{USD: c.USD + o.rest[k] + float64(at.Miss*late), Late: late, Rest: o.rest[k], Spare: spare}
 }
 
 // saved is the time in seconds that warm instances take off an option's mean time.

@@ -168,6 +168,28 @@ func TestOutlookWarm(t *testing.T) {
 	}
 }
 
+// Of the plans for the rest nearly the best one is found, at any limit.
+func TestOutlookSearch(t *testing.T) {
+	for _, preset := range []string{"chain", "diamond"} {
+		m := compiled(t, preset)
+		var o Outlook
+		o.Begin(m)
+		for _, factor := range []float64{0.8, 1, 1.2, 1.5, 2, 4} {
+			at := first(m, factor*m.Fastest, 5*m.Unit)
+			for i, p := range o.Look(nil, at, 0) {
+				best := math.Inf(1)
+				for k := range o.l.plans {
+					c := &m.Options[0][i]
+					best = min(best, o.with(at, c, 0, k, at.SLO-c.Mean, c.variance()).USD)
+				}
+				if p.USD > 1.001*best {
+					t.Errorf("%s at %g: option %d is seen at %.6f USD, a plan gives %.6f", preset, factor, i, p.USD, best)
+				}
+			}
+		}
+	}
+}
+
 func TestOutlookAllocatesNothing(t *testing.T) {
 	m := compiled(t, "diamond")
 	var o Outlook
