@@ -66,10 +66,10 @@ const mostOptions = 64
 
 // Compile checks the workflow and works it out. An error names the key that is wrong, such as steps[1].law.a.
 func (a App) Compile() (*Model, error) {
-	if err := bounds.Check(&a); err != nil && (a.Platform == Own || !strings.HasPrefix(err.Error(), "own.")) {
+	if err := a.check(); err != nil {
 		return nil, err
 	}
-	m := &Model{App: &a, Platform: a.platform()}
+	m := &Model{App: &a, Platform: a.Where()}
 	if err := m.Platform.Validate(); err != nil {
 		return nil, bounds.Errorf("own", "%s", err)
 	}
@@ -81,7 +81,7 @@ func (a App) Compile() (*Model, error) {
 		m.Options = append(m.Options, m.front(s))
 	}
 	m.measure()
-	return m, nil
+	return m, m.checkSLO()
 }
 
 // arrange compiles the graph and puts the steps in its order.
@@ -195,7 +195,7 @@ func (m *Model) Free(step int) bool { return m.Steps[step].Tasks == 0 }
 // mean.
 func (m *Model) Seconds(step, option int, quantile float64, warm int) float64 {
 	if m.Free(step) {
-		return 0
+		return m.Steps[step].Wait
 	}
 	o := m.Option(step, option)
 	if warm == 0 && option < len(m.Options[step]) {
