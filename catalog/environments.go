@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-rl/stoker/envs/placement"
 	"github.com/stoker-rl/stoker/envs/pricing"
 	"github.com/stoker-rl/stoker/envs/sizing"
+	"github.com/stoker-rl/stoker/envs/steps"
 	"github.com/stoker-rl/stoker/envs/variants"
 	"github.com/stoker-rl/stoker/envs/workload"
 )
@@ -114,6 +115,15 @@ func environments() []Env {
 			Doc:    "the same seen as a vector, for learners that know no graphs",
 			Golden: []Golden{{"envs/variants/testdata/each-flat.golden", []string{"env.apps=20", "env.functions=[5, 9]"}}},
 		}, variants.DefaultEnv, application(newEachFlat)),
+		DefineEnv(Env{
+			ID: steps.ID, Page: "docs/steps.md",
+			Doc:   "choose memory, instances and processes of one step of a running workflow after the other, and see a graph (StepConf)",
+			Short: "env: {id: stoker/Steps-v1, apps: 2, steps: [3, 4]}",
+			Golden: []Golden{
+				{File: "envs/steps/testdata/steps.golden", Set: []string{"env.apps=20"}},
+				{"envs/steps/testdata/knative.golden", []string{"env.workflow=dag", "env.billed=run", "env.mapping=formula"}},
+			},
+		}, steps.DefaultEnv, alone(steps.New)),
 		DefineEnv(Env{
 			ID: "stoker/CartPole-v1", Doc: "balance a pole on a cart (Gymnasium's CartPole-v1)", Page: "docs/environments.md",
 			Short:  "env: {id: stoker/CartPole-v1, max_steps: 3}",

@@ -13,12 +13,10 @@ import (
 type core struct {
 	vars []*stair
 	ops  []op
-	last int // the op whose result is the time
 	// value and weight are scratch, one per op: its time, and its share in a slope.
 	value, weight []float64
 	variable      map[int]int    // variable of a shared function
 	known         map[string]int // index of each op, so that none is there twice
-	keep          func(*term) bool
 }
 
 // op is a step of the evaluation: factor times the time of a variable, or the sum, maximum or mixture of earlier
@@ -41,13 +39,12 @@ const (
 	mixOp
 )
 
-// newCore writes a term as a core. Its parts whose functions are nowhere else become variables, if keep is nil or says so.
-func (s *solver) newCore(t *term, keep func(*term) bool) (*core, error) {
-	c := &core{variable: map[int]int{}, known: map[string]int{}, keep: keep}
+// newCore writes a term as a core.
+func (s *solver) newCore(t *term) (*core, error) {
+	c := &core{variable: map[int]int{}, known: map[string]int{}}
 	places := map[int]int{}
 	t.places(places)
-	var err error
-	if c.last, err = c.add(s, t, places); err != nil {
+	if _, err := c.add(s, t, places); err != nil {
 		return nil, err
 	}
 	c.value, c.weight = make([]float64, len(c.ops)), make([]float64, len(c.ops))
@@ -82,7 +79,7 @@ func (c *core) add(s *solver, t *term, places map[int]int) (int, error) {
 		for f, n := range here {
 			closed = closed && n == places[f]
 		}
-		if closed && (c.keep == nil || t.kind == workflow.Single || c.keep(t)) {
+		if closed {
 			f, err := s.front(t)
 			if err != nil {
 				return 0, err
@@ -179,7 +176,7 @@ func (c *core) seconds(times []float64) float64 {
 		}
 		c.value[i] = v
 	}
-	return c.value[c.last]
+	return c.value[len(c.ops)-1]
 }
 
 // slopes writes how much the time rises with each variable's, at the times of the last call of seconds: how often the
@@ -187,7 +184,7 @@ func (c *core) seconds(times []float64) float64 {
 func (c *core) slopes(g []float64) {
 	clear(g)
 	clear(c.weight)
-	c.weight[c.last] = 1
+	c.weight[len(c.ops)-1] = 1
 	for i, o := range slices.Backward(c.ops) {
 		w := c.weight[i]
 		if w == 0 {

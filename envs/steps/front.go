@@ -29,8 +29,7 @@ func (m *Model) Full(step int) []Option {
 // make a step slower or dearer, so only the most are looked at.
 func (m *Model) front(step int) []Option {
 	if m.Free(step) {
-		wait := m.Steps[step].Wait
-		return []Option{{Mean: wait, P50: wait, P90: wait}}
+		return []Option{{}}
 	}
 	var all []Option
 	for _, c := range m.likely(step) {

@@ -65,11 +65,15 @@ type fullSet struct {
 const mostOptions = 64
 
 // Compile checks the workflow and works it out. An error names the key that is wrong, such as steps[1].law.a.
-func (a App) Compile() (*Model, error) {
-	if err := a.check(); err != nil {
+func (a App) Compile() (*Model, error) { return a.compile(func(*Platform) {}) }
+
+// compile is Compile on a platform that is changed first.
+func (a App) compile(change func(*Platform)) (*Model, error) {
+	if err := bounds.Check(&a); err != nil && (a.Platform == Own || !strings.HasPrefix(err.Error(), "own.")) {
 		return nil, err
 	}
-	m := &Model{App: &a, Platform: a.Where()}
+	m := &Model{App: &a, Platform: a.platform()}
+	change(&m.Platform)
 	if err := m.Platform.Validate(); err != nil {
 		return nil, bounds.Errorf("own", "%s", err)
 	}
@@ -81,7 +85,7 @@ func (a App) Compile() (*Model, error) {
 		m.Options = append(m.Options, m.front(s))
 	}
 	m.measure()
-	return m, m.checkSLO()
+	return m, nil
 }
 
 // arrange compiles the graph and puts the steps in its order.
@@ -172,16 +176,9 @@ func (m *Model) measure() {
 // Longest returns the length of the longest path where step s takes seconds[s]; a branch counts as its longest
 // alternative.
 func (m *Model) Longest(seconds []float64) float64 {
-	after := make([]float64, len(seconds))
-	for _, s := range slices.Backward(m.Flow.Order()) {
-		after[s] += seconds[s]
-		for _, e := range m.edges[s] {
-			if e.to >= 0 {
-				after[s] = max(after[s], seconds[s]+after[e.to])
-			}
-		}
-	}
-	return after[m.Flow.Entry()]
+	tail := make([]float64, len(seconds))
+	m.tails(seconds, tail)
+	return tail[m.Flow.Entry()]
 }
 
 // NumSteps returns the number of steps.
@@ -195,7 +192,7 @@ func (m *Model) Free(step int) bool { return m.Steps[step].Tasks == 0 }
 // mean.
 func (m *Model) Seconds(step, option int, quantile float64, warm int) float64 {
 	if m.Free(step) {
-		return m.Steps[step].Wait
+		return 0
 	}
 	o := m.Option(step, option)
 	if warm == 0 && option < len(m.Options[step]) {
@@ -240,6 +237,30 @@ func (m *Model) Option(step, option int) Option {
 		return m.Options[step][option]
 	}
 	return m.evaluate(step, m.unpack(option))
+}
+
+// configuration returns what an option is.
+func (m *Model) configuration(step, option int) configuration {
+	if option < len(m.Options[step]) {
+		o := &m.Options[step][option]
+		return configuration{o.MB, o.Instances, o.Processes}
+	}
+	return m.unpack(option)
+}
+
+// check says what is wrong with an option of a step.
+func (m *Model) check(step, option int) error {
+	if option >= 0 && option < len(m.Options[step]) {
+		return nil
+	}
+	p := &m.Platform
+	if n := option - packed; option < packed || n >= len(p.Memory)*p.MaxInstances*p.MaxProcesses {
+		return fmt.Errorf("step %q: option %d is none of its front, which has %d", m.Steps[step].Name, option,
+			len(m.Options[step]))
+	}
+	c := m.unpack(option)
+	_, err := m.Pack(step, c.mb, c.instances, c.processes)
+	return err
 }
 
 // evaluate works an option out.

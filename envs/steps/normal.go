@@ -18,7 +18,7 @@ var logTable = tabulate()
 func tabulate() *[tableSize]float64 {
 	var t [tableSize]float64
 	for i := range t {
-		x := tableFrom + float64(i)/tableStep
+		x := tableFrom + float64(float64(i)/tableStep)
 		if q := upper(max(x, -x)); x < 0 {
 			t[i] = portable.Log(q)
 		} else {
@@ -31,7 +31,7 @@ func tabulate() *[tableSize]float64 {
 // upper is the probability that a standard normal number is above x ≥ 0: the continued fraction of Laplace, and the
 // series where that is slow.
 func upper(x float64) float64 {
-	density := 0.3989422804014327 * portable.Exp(-float64(x*x)/2)
+	density := 0.3989422804014327 * portable.Exp(-float64(x*x/2))
 	if x > 3 {
 		d := x
 		for k := 60; k > 0; k-- {
@@ -41,7 +41,7 @@ func upper(x float64) float64 {
 	}
 	sum, term := x, x
 	for k := 3.0; k < 200; k += 2 {
-		term *= float64(x*x) / k
+		term = float64(term * (float64(x*x) / k))
 		sum += term
 	}
 	return 0.5 - float64(density*sum)
@@ -49,9 +49,9 @@ func upper(x float64) float64 {
 
 // logNormal returns the logarithm of the probability that a standard normal number is below z.
 func logNormal(z float64) float64 {
-	at := (z - tableFrom) * tableStep
+	at := float64((z - tableFrom) * tableStep)
 	if at < 0 {
-		return logTable[0] - float64(z*z-64)/2
+		return logTable[0] - float64((float64(z*z)-64)/2)
 	}
 	i := int(at)
 	if i >= tableSize-1 {

@@ -125,7 +125,7 @@ func (f *forecast) with(t float64) float64 {
 	}
 	var sum float64
 	for j, x := range nodes5 {
-		d := f.delay * portable.Exp(float64(mappingSigma*portable.NormQuantile(x)))
+		d := float64(f.delay * portable.Exp(float64(mappingSigma*portable.NormQuantile(x))))
 		sum += float64(weights5[j] * portable.Exp(f.ended(t-d)))
 	}
 	return max(never, portable.Log(max(sum, 1e-300)))
@@ -145,8 +145,8 @@ func (f *forecast) quantile(level float64) float64 {
 		high = max(high, s.at+float64(s.slope*s.n)+portable.Exp(s.mu+float64(s.sigma*zn)))
 	}
 	if f.delay > 0 {
-		low += f.delay * portable.Exp(-3*mappingSigma)
-		high += f.delay * portable.Exp(3*mappingSigma)
+		low += float64(f.delay * portable.Exp(-3*mappingSigma))
+		high += float64(f.delay * portable.Exp(3*mappingSigma))
 	}
 	return f.solve(want, low, high)
 }

@@ -24,7 +24,7 @@ func (s spread) plus(t spread) spread {
 // logarithm returns mean and deviation of the time's logarithm.
 func (s spread) logarithm() (mu, sigma float64) {
 	v := portable.Log1p(float64(s.cv * s.cv))
-	return portable.Log(s.mean) - v/2, math.Sqrt(v)
+	return portable.Log(s.mean) - float64(v/2), math.Sqrt(v)
 }
 
 // compute is the mean time in seconds that an instance computes for some tasks.

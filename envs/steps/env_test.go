@@ -1,0 +1,67 @@
+package steps
+
+import (
+	"testing"
+
+	"github.com/stoker-rl/stoker/envs"
+	"github.com/stoker-rl/stoker/envs/envtest"
+)
+
+func few() EnvConfig {
+	c := DefaultEnv()
+	c.Apps = 12
+	return c
+}
+
+func TestContract(t *testing.T) {
+	for name, change := range map[string]func(*EnvConfig){
+		"generated": func(*EnvConfig) {},
+		"knative":   func(c *EnvConfig) { c.Platform = Knative },
+		"dag":       func(c *EnvConfig) { c.Workflow, c.Mapping, c.Billed = "dag", ByFormula, OwnRun },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := few()
+			change(&c)
+			envtest.Run(t, func() (envs.Env, error) { return New(c) }, envtest.Options{Seeds: []uint64{1, 2}, Steps: 60})
+		})
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	e, err := New(few())
+	if err != nil {
+		b.Fatal(err)
+	}
+	play(b, e)
+}
+
+// play steps an environment with its first legal choices.
+func play(b *testing.B, e envs.Env) {
+	obs, act, out := envs.NewObservation(e.Spec()), envs.NewAction(e.Spec()), envs.NewOutcome(e.Spec())
+	seed := uint64(0)
+	reset := func() {
+		if err := e.Reset(seed, nil, obs); err != nil {
+			b.Fatal(err)
+		}
+		seed++
+	}
+	for range 12 {
+		reset()
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		legal := 0
+		for _, ok := range obs.Kinds[0].Mask {
+			if ok {
+				legal++
+			}
+		}
+		act.Kinds[0][0] = float32(n * 7 % legal)
+		if err := e.Step(act, obs, out); err != nil {
+			b.Fatal(err)
+		}
+		if out.Terminated {
+			reset()
+		}
+	}
+}

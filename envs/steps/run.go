@@ -1,0 +1,169 @@
+package steps
+
+import (
+	"math"
+
+	"github.com/stoker-rl/stoker/rng"
+	"github.com/stoker-rl/stoker/rng/portable"
+)
+
+// result is what a run of a step came to.
+type result struct {
+	seconds float64 // from its begin to the end of its last instance
+	usd     float64
+	mapping float64 // seconds until the last of its instances had started
+	cold    int     // instances that started cold
+	waited  float64 // seconds of mapping that are not the cold start's: waiting for a place, or for room
+}
+
+// Purposes of an instance's draws.
+const (
+	drawCold = iota
+	drawDownload
+	drawCompute
+	drawUpload
+	drawMapping
+)
+
+// runner draws the runs of steps on a platform. The draws of an instance are keyed by step and instance alone, so that
+// they are the same under every configuration.
+type runner struct {
+	platform *Platform
+	room     room
+	places   heap[moment] // of the running instances of a step that may not all run together
+}
+
+func (r *runner) reset(p *Platform) {
+	r.platform = p
+	r.room.reset(p)
+}
+
+// run draws a run of a step that begins at a time, in seconds since the request began. key is that of the request's runs.
+func (r *runner) run(key rng.Key, c *StepConfig, step int, o configuration, now float64, warm int) result {
+	p, key := r.platform, key.With(uint64(step))
+	t := p.times(c, o)
+	download, upload := law(t.download), law(t.upload)
+	compute := [2]logLaw{law(spread{t.compute[0], p.ComputeCV}), law(spread{t.compute[1], p.ComputeCV})}
+	cold := law(spread{p.ColdStart, p.ColdCV})
+	together := t.instances
+	if p.Together > 0 {
+		together = min(together, p.Together)
+	}
+	r.places = r.places[:0]
+	warm = min(warm, t.instances)
+	out := result{}
+	if p.Formula {
+		out.mapping = float64(Mapping(t.instances, warm) * portable.Exp(float64(mappingSigma*normal(key.With(drawMapping)))))
+		out.cold, together = t.instances-warm, t.instances
+	}
+	var whole, ran float64
+	for i := range t.instances {
+		k, class := key.With(16+uint64(i)), 1
+		if i < t.more {
+			class = 0
+		}
+		begin := 0.0
+		switch {
+		case i >= together: // it takes the place of the first instance to end, which is warm
+			begin = float64(r.places.pop())
+		case p.Workers > 0:
+			begin = r.room.begin(now, p.coresOf(o.mb), o.mb) - now
+		}
+		out.waited = max(out.waited, begin)
+		switch {
+		case p.Formula:
+			begin += out.mapping
+		case i < together && i >= warm:
+			begin += float64(p.StartEvery*float64(i-warm+1)) + cold.draw(k.With(drawCold))
+			out.cold++
+		}
+		takes := download.draw(k.With(drawDownload)) + compute[class].draw(k.With(drawCompute)) +
+			upload.draw(k.With(drawUpload))
+		end := begin + takes
+		if p.Workers > 0 {
+			r.room.take(now+end, p.coresOf(o.mb), o.mb)
+		}
+		if t.instances > together {
+			r.places.push(moment(end))
+		}
+		out.mapping, ran, whole = max(out.mapping, begin), ran+takes, max(whole, end)
+	}
+	out.seconds = whole
+	out.usd = p.price(o, whole, ran/float64(t.instances))
+	return out
+}
+
+// logLaw is a lognormal law by mean and deviation of the logarithm.
+type logLaw struct {
+	mu, sigma, mean float64
+}
+
+func law(s spread) logLaw {
+	if s.mean == 0 {
+		return logLaw{}
+	}
+	mu, sigma := s.logarithm()
+	return logLaw{mu, sigma, s.mean}
+}
+
+func (l *logLaw) draw(k rng.Key) float64 {
+	if l.sigma == 0 {
+		return l.mean
+	}
+	return portable.Exp(l.mu + float64(l.sigma*normal(k)))
+}
+
+// room is what the workers have left, as cores and memory of all of them together. Instances take it in the order in
+// which their steps were decided, and one that finds none waits until enough have ended.
+type room struct {
+	cores, mb int // free at the time of the last instance that began
+	at        float64
+	running   heap[holding]
+}
+
+// reset empties the workers.
+func (r *room) reset(p *Platform) {
+	*r = room{cores: p.Workers * p.Cores, mb: p.Workers * int(p.MemoryGB*1024), running: r.running[:0]}
+}
+
+// begin returns when an instance that is wanted from now on finds room.
+func (r *room) begin(now float64, cores, mb int) float64 {
+	r.at = max(r.at, now)
+	for len(r.running) > 0 && (r.running[0].end <= r.at || r.cores < cores || r.mb < mb) {
+		h := r.running.pop()
+		r.at = max(r.at, h.end)
+		r.cores, r.mb = r.cores+h.cores, r.mb+h.mb
+	}
+	return r.at
+}
+
+// take takes room until an end. The room was found by begin.
+func (r *room) take(end float64, cores, mb int) {
+	r.cores, r.mb = r.cores-cores, r.mb-mb
+	r.running.push(holding{end, cores, mb})
+}
+
+// normal is a key's number from the standard normal law. In the middle it is read from a table with an error below
+// 2e-4.
+func normal(k rng.Key) float64 {
+	u := float64(k.Open() * normalBins)
+	i := int(u)
+	if i < normalTail || i >= normalBins-normalTail {
+		return portable.NormQuantile(u / normalBins)
+	}
+	return normalTable[i] + float64((u-float64(i))*(normalTable[i+1]-normalTable[i]))
+}
+
+const (
+	normalBins = 4096
+	normalTail = 16
+)
+
+var normalTable = func() *[normalBins + 1]float64 {
+	var t [normalBins + 1]float64
+	for i := 1; i < normalBins; i++ {
+		t[i] = portable.NormQuantile(float64(i) / normalBins)
+	}
+	t[0], t[normalBins] = math.Inf(-1), math.Inf(1)
+	return &t
+}()
